@@ -1,0 +1,164 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Draft is a message that is still arriving. It is the only code that folds
+// deltas into parts. The zero value is an empty draft.
+type Draft struct {
+	blocks map[string]int // Delta.Block to index in parts
+	parts  []growing
+}
+
+// growing is a part whose appended fields have not been joined yet.
+type growing struct {
+	Part
+	text, input strings.Builder
+	data        bytes.Buffer
+}
+
+// Add folds d into the draft. Any split of a block's deltas gives the same
+// message.
+func (d *Draft) Add(delta Delta) {
+	i, ok := d.blocks[delta.Block]
+	if !ok {
+		if d.blocks == nil {
+			d.blocks = map[string]int{}
+		}
+		i = len(d.parts)
+		d.blocks[delta.Block] = i
+		d.parts = append(d.parts, growing{})
+	}
+	p := &d.parts[i]
+	p.text.WriteString(delta.Text)
+	p.input.WriteString(delta.Input)
+	p.data.Write(delta.Data)
+	set(&p.Kind, delta.Kind)
+	set(&p.ID, delta.ID)
+	set(&p.Name, delta.Name)
+	set(&p.Failed, delta.Failed)
+	set(&p.Remote, delta.Remote)
+	set(&p.MIME, delta.MIME)
+	set(&p.URL, delta.URL)
+	if delta.State != nil {
+		p.State = slices.Clone(delta.State)
+	}
+}
+
+func set[T comparable](field *T, value T) {
+	var zero T
+	if value != zero {
+		*field = value
+	}
+}
+
+// Parts returns what has arrived so far.
+func (d *Draft) Parts() []Part {
+	parts := make([]Part, len(d.parts))
+	for i := range d.parts {
+		parts[i] = d.parts[i].part()
+	}
+	return parts
+}
+
+// Part returns the block that was opened under this name.
+func (d *Draft) Part(block string) (Part, bool) {
+	i, ok := d.blocks[block]
+	if !ok {
+		return Part{}, false
+	}
+	return d.parts[i].part(), true
+}
+
+func (g *growing) part() Part {
+	p := g.Part
+	p.Text, p.Input = g.text.String(), g.input.String()
+	if g.data.Len() > 0 {
+		p.Data = bytes.Clone(g.data.Bytes())
+	}
+	return p
+}
+
+// Done returns the parts of an answer that finished. Calls without arguments
+// have "{}"; parts that hold nothing at all are left out; text is valid UTF-8.
+func (d *Draft) Done() []Part {
+	var parts []Part
+	for _, p := range d.Parts() {
+		p = tidy(p)
+		if p.Kind == Call && empty(p.Input) {
+			p.Input = "{}"
+		}
+		if !hollow(p) {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// Close returns the parts of an answer that was canceled or cut. Text and
+// thinking stay; calls of parley's own tools are dropped, for a call of an
+// answer that broke off must never run; State is dropped, for a provider
+// accepts it only as part of a whole answer. Feeding the rest back is valid
+// everywhere.
+func (d *Draft) Close() []Part {
+	var parts []Part
+	for _, p := range d.Parts() {
+		p = tidy(p)
+		p.State = nil
+		if p.Kind == Call || p.Kind == Result || hollow(p) {
+			continue
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+func tidy(p Part) Part {
+	if !utf8.ValidString(p.Text) {
+		p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
+	}
+	if !utf8.ValidString(p.Input) {
+		p.Input = strings.ToValidUTF8(p.Input, "\uFFFD")
+	}
+	return p
+}
+
+// empty reports whether a call's arguments say nothing: servers send "", "null"
+// and white space for no arguments.
+func empty(input string) bool {
+	input = strings.TrimSpace(input)
+	return input == "" || input == "null"
+}
+
+// hollow reports whether a part carries nothing to show, send or replay.
+func hollow(p Part) bool {
+	switch p.Kind {
+	case Call, Result:
+		return false
+	case Text, Thinking:
+		return p.Text == "" && p.State == nil
+	case Media:
+		return len(p.Data) == 0 && p.URL == "" && p.State == nil
+	case Source:
+		return p.URL == "" && p.Text == "" && p.State == nil
+	}
+	return p.State == nil
+}
+
+// Arguments reports whether a call's input is one complete JSON object, and
+// returns it compact.
+func Arguments(input string) (json.RawMessage, bool) {
+	if empty(input) {
+		return json.RawMessage("{}"), true
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, []byte(input)) != nil || b.Bytes()[0] != '{' {
+		return nil, false
+	}
+	return b.Bytes(), true
+}

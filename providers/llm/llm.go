@@ -1,0 +1,241 @@
+// Package llm is the vocabulary in which the rest of parley speaks with
+// language models. It imports the standard library only.
+//
+//	Request ──► Model ──► Stream of Events ──► Draft ──► Message ──► Portable ──► Request
+//
+// One interface (Model), five events (Delta, Notice, Retry, Usage, Finish), one
+// flat Part and one opaque field (Part.State) are enough to carry every
+// provider without loss. Three rules keep conversations valid: only Draft folds
+// deltas into parts, only Portable drops what a model did not write itself, and
+// a Stream ends either with a Finish or with its first and only error.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+)
+
+// A Model answers requests. Implementations are safe for concurrent use.
+type Model interface {
+	// Stream sends req when it is ranged over, once. The sequence ends with a
+	// Finish, or with its first and only error, which is an *Error unless ctx
+	// was canceled. Leaving the loop early releases the connection.
+	Stream(ctx context.Context, req Request) Stream
+}
+
+// A Stream is one answer as it arrives.
+type Stream = iter.Seq2[Event, error]
+
+// A Request is everything a model is told at once. The zero value of each
+// setting leaves the choice to the provider.
+type Request struct {
+	System   string
+	Messages []Message
+	Tools    []Tool
+	Effort   Effort
+	Session  string // stable for a conversation; helps a provider's prompt cache
+	Settings
+}
+
+// Settings shape an answer. A model that refuses one gets the request without
+// it, and the user a Notice.
+type Settings struct {
+	MaxTokens   int // limit of the output, thinking included
+	Temperature *float64
+	TopP        *float64
+	Seed        *int64
+	Stop        []string
+}
+
+// A Tool is what the model is told about a function it may call.
+type Tool struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage // JSON Schema of the arguments, an object
+}
+
+// Role says who speaks in a Message.
+type Role string
+
+// The roles. Results of tools travel in messages of their own, directly behind
+// the assistant message that holds the calls.
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
+)
+
+// A Message is one entry of a conversation.
+type Message struct {
+	Role   Role   `json:"role"`
+	Origin string `json:"origin,omitempty"` // wire format that minted the State in its parts; only the same origin may send that State back
+	Model  string `json:"model,omitempty"`  // provider/model that wrote it
+	Cut    bool   `json:"cut,omitempty"`    // the answer broke off: canceled, or a stream that failed
+	Parts  []Part `json:"parts"`
+}
+
+// UserText is a message of the user's that holds one piece of text.
+func UserText(text string) Message {
+	return Message{Role: RoleUser, Parts: []Part{{Kind: Text, Text: text}}}
+}
+
+// Text joins the text parts of m, without thinking.
+func (m Message) Text() string {
+	var text string
+	for _, p := range m.Parts {
+		if p.Kind != Text || p.Text == "" {
+			continue
+		}
+		if text != "" {
+			text += "\n\n"
+		}
+		text += p.Text
+	}
+	return text
+}
+
+// Calls returns the tool calls in m that parley has to answer, in order. Tools
+// that the provider ran itself are not among them.
+func (m Message) Calls() []Part {
+	var calls []Part
+	for _, p := range m.Parts {
+		if p.Kind == Call && !p.Remote {
+			calls = append(calls, p)
+		}
+	}
+	return calls
+}
+
+// Kind says what a Part is.
+type Kind string
+
+// The kinds of parts.
+const (
+	Text     Kind = "text"
+	Thinking Kind = "thinking"
+	Call     Kind = "call"   // the model asks for a tool
+	Result   Kind = "result" // a tool's answer
+	Media    Kind = "media"  // an image or a file, in Data or at URL
+	Source   Kind = "source" // something the provider cites
+	Opaque   Kind = "opaque" // nothing to show; only State
+)
+
+// A Part is one piece of a message. It is flat, so that it needs no JSON code
+// of its own and streaming is nothing but adding parts to parts.
+type Part struct {
+	Kind   Kind            `json:"kind"`
+	Text   string          `json:"text,omitempty"`   // also a result's output
+	ID     string          `json:"id,omitempty"`     // joins a call to its result; ours, adapters map it to what the provider accepts
+	Name   string          `json:"name,omitempty"`   // of the tool or file
+	Input  string          `json:"input,omitempty"`  // a call's arguments, as JSON text
+	Failed bool            `json:"failed,omitempty"` // a result that reports an error
+	Remote bool            `json:"remote,omitempty"` // the provider ran this tool, not we
+	MIME   string          `json:"mime,omitempty"`
+	Data   []byte          `json:"data,omitempty"`
+	URL    string          `json:"url,omitempty"`
+	State  json.RawMessage `json:"state,omitempty"` // opaque: signature, encrypted item, raw block; stored, replayed, read by nobody but its origin
+}
+
+// An Event is one of Delta, Notice, Retry, Usage and Finish.
+type Event interface{ event() }
+
+// A Delta adds to the block of an answer that Block names; the first sight of a
+// name opens the block. Text, Input and Data append, any other set field
+// replaces. Blocks stand in the message in the order in which they were opened.
+type Delta struct {
+	Block string
+	Part
+}
+
+// A Notice tells the user of something that was adapted: a dropped setting, a
+// repaired call.
+type Notice struct{ Text string }
+
+// A Retry says that an attempt failed before anything was shown, and that
+// another follows after Wait.
+type Retry struct {
+	Attempt int // of the attempt to come, counted from 1 for the first retry
+	Wait    time.Duration
+	Fault   Fault
+}
+
+// Usage counts tokens of one answer. Reports are cumulative: the last one holds.
+type Usage struct {
+	Input      int     `json:"input"`       // every prompt token, cached ones included
+	CacheRead  int     `json:"cache_read"`  // part of Input that came from the provider's cache
+	CacheWrite int     `json:"cache_write"` // part of Input that was written to it
+	Output     int     `json:"output"`      // every generated token, thinking included
+	Thinking   int     `json:"thinking"`    // part of Output
+	Cost       float64 `json:"cost"`        // US dollars; see Priced
+	Priced     bool    `json:"priced"`      // Cost is known; a local model's is known to be 0
+}
+
+// Add returns the sum of u and v, for totals over several answers. The sum is
+// priced only if both are.
+func (u Usage) Add(v Usage) Usage {
+	if u == (Usage{}) {
+		return v
+	}
+	return Usage{
+		Input: u.Input + v.Input, CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
+		Output: u.Output + v.Output, Thinking: u.Thinking + v.Thinking,
+		Cost: u.Cost + v.Cost, Priced: u.Priced && v.Priced,
+	}
+}
+
+// Finish ends an answer that is complete.
+type Finish struct {
+	Reason Reason
+	Raw    string // the provider's own word for Reason
+	ID     string // the provider's id of the answer, for its support
+	Model  string // the model that answered, where the provider says so
+}
+
+// Reason says why an answer ended.
+type Reason string
+
+// The reasons.
+const (
+	Stop    Reason = "stop"
+	Length  Reason = "length"
+	Calls   Reason = "calls"
+	Refused Reason = "refused"
+	Other   Reason = "other"
+)
+
+func (Delta) event()  {}
+func (Notice) event() {}
+func (Retry) event()  {}
+func (Usage) event()  {}
+func (Finish) event() {}
+
+// Effort is how much a model should think, in words every family can be mapped
+// to. The empty Effort leaves it to the provider.
+type Effort string
+
+// The efforts, in rising order.
+const (
+	EffortOff     Effort = "off"
+	EffortMinimal Effort = "minimal"
+	EffortLow     Effort = "low"
+	EffortMedium  Effort = "medium"
+	EffortHigh    Effort = "high"
+	EffortMax     Effort = "max"
+)
+
+// Efforts lists every effort in rising order.
+var Efforts = []Effort{EffortOff, EffortMinimal, EffortLow, EffortMedium, EffortHigh, EffortMax}
+
+// An Endpoint is a model ready to be asked, with what is known about it.
+type Endpoint struct {
+	Model
+	Name     string   // "provider/model", as the user writes it
+	Origin   string   // stamped on the messages it writes; see Message.Origin
+	Strategy string   // how it gets tools: "native", "prompt" or "none"
+	Known    bool     // the catalog has facts about it; the fields below are guesses otherwise
+	Context  int      // window in tokens; 0 if unknown
+	Vision   bool     // takes images
+	Efforts  []Effort // what it can be set to; empty if effort means nothing to it
+}

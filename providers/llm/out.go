@@ -1,0 +1,69 @@
+package llm
+
+import (
+	"context"
+	"errors"
+)
+
+// Out is where an adapter writes the events of one answer. It latches: after
+// the consumer has left, or after a Finish, everything sent is dropped.
+type Out struct {
+	yield    func(Event, error) bool
+	stopped  bool
+	finished bool
+}
+
+// Send hands e to the consumer and reports whether the adapter should go on.
+func (o *Out) Send(e Event) bool {
+	if o.stopped || o.finished {
+		return false
+	}
+	if _, ok := e.(Finish); ok {
+		o.finished = true
+	}
+	if !o.yield(e, nil) {
+		o.stopped = true
+	}
+	return !o.stopped && !o.finished
+}
+
+// Stopped reports whether the consumer has left.
+func (o *Out) Stopped() bool { return o.stopped }
+
+// Finished reports whether a Finish was sent.
+func (o *Out) Finished() bool { return o.finished }
+
+// Produce makes a Stream of what f writes. An error of f ends the stream,
+// unless a Finish came before; if f returns nil without a Finish, the answer
+// was cut and the stream ends with a Network error, whatever the transport
+// thought of it. Once ctx is canceled, its cause is the error.
+func Produce(ctx context.Context, f func(ctx context.Context, out *Out) error) Stream {
+	return func(yield func(Event, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		out := &Out{yield: yield}
+		err := f(ctx, out)
+		if out.stopped || out.finished {
+			return
+		}
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err == nil {
+			err = &Error{Fault: Network, Message: "the answer broke off before it was complete"}
+		}
+		out.stopped = true
+		yield(nil, err)
+	}
+}
+
+// Fail is a stream that only reports err.
+func Fail(err error) Stream {
+	return func(yield func(Event, error) bool) { yield(nil, err) }
+}
+
+// Canceled reports whether err says that the person, not the provider, ended
+// the answer.
+func Canceled(err error) bool {
+	return errors.Is(err, context.Canceled)
+}

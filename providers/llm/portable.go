@@ -1,0 +1,141 @@
+package llm
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A Change is something Portable had to adapt, for the person to see.
+type Change struct {
+	What  string // "thinking left out", "remote tool calls told as text", …
+	Count int
+}
+
+// String is the change as one would say it, such as "thinking left out (3)".
+func (c Change) String() string {
+	if c.Count < 2 {
+		return c.What
+	}
+	return fmt.Sprintf("%s (%d)", c.What, c.Count)
+}
+
+// What Portable changes, in the order in which it lists it.
+const (
+	changeThinking = "thinking of other models left out"
+	changeState    = "private data of other models left out"
+	changeRemote   = "tools that other providers ran told as text"
+	changeOrphan   = "unanswered tool calls closed"
+)
+
+// Portable returns history as the wire format origin may receive it, and what
+// it had to change. It is the only place where foreign State is dropped and
+// foreign thinking left out (put into the text, it would teach the model to
+// write its thinking out). The history itself is not touched, so returning to
+// the first provider restores its bytes. The result is valid by the rules of
+// Repair.
+func Portable(history []Message, origin string) ([]Message, []Change) {
+	counts := map[string]int{}
+	out := make([]Message, 0, len(history))
+	for _, m := range history {
+		if m.Role == RoleAssistant && m.Origin != origin {
+			m.Parts = native(m.Parts, counts)
+		}
+		out = append(out, m)
+	}
+	out, closed := repair(out)
+	counts[changeOrphan] = closed
+
+	var changes []Change
+	for _, what := range []string{changeThinking, changeState, changeRemote, changeOrphan} {
+		if counts[what] > 0 {
+			changes = append(changes, Change{what, counts[what]})
+		}
+	}
+	return out, changes
+}
+
+// native strips parts of everything that only their own provider understands.
+func native(parts []Part, counts map[string]int) []Part {
+	var out []Part
+	for _, p := range parts {
+		switch {
+		case p.Kind == Thinking:
+			counts[changeThinking]++
+			continue
+		case p.Kind == Opaque:
+			counts[changeState]++
+			continue
+		case p.Remote && p.Kind == Call:
+			counts[changeRemote]++
+			p = Part{Kind: Text, Text: fmt.Sprintf("[used the tool %s: %s]", p.Name, p.Input)}
+		case p.Remote && p.Kind == Result:
+			p = Part{Kind: Text, Text: fmt.Sprintf("[the tool %s answered: %s]", p.Name, p.Text)}
+		}
+		p.State = nil
+		if !hollow(p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// NoResult is the output of a call that never got one.
+const NoResult = "The tool was not run: the turn was interrupted before it."
+
+// Repair returns history with the bookkeeping every provider insists on: each
+// call has exactly one result, directly behind its message and in the order of
+// the calls; results without a call are dropped; a message of the user's that
+// stood between them comes after; messages without anything to send are left
+// out. Valid histories come back as they are.
+func Repair(history []Message) []Message {
+	out, _ := repair(history)
+	return out
+}
+
+func repair(history []Message) (out []Message, closed int) {
+	for i, m := range history {
+		if m.Role == RoleTool || !slices.ContainsFunc(m.Parts, func(p Part) bool { return !hollow(p) }) {
+			continue
+		}
+		out = append(out, m)
+		calls := m.Calls()
+		if len(calls) == 0 {
+			continue
+		}
+		results := answers(history[i+1:])
+		var parts []Part
+		for _, call := range calls {
+			found := results[call.ID]
+			delete(results, call.ID) // an id is answered once
+			if len(found) == 0 {
+				found = []Part{{Kind: Result, ID: call.ID, Name: call.Name, Text: NoResult, Failed: true}}
+				closed++
+			}
+			parts = append(parts, found...)
+		}
+		out = append(out, Message{Role: RoleTool, Parts: parts})
+	}
+	return out, closed
+}
+
+// answers gathers by call id the results, each with the media that belongs to
+// it, up to the next assistant message: some servers use the same ids in every
+// turn.
+func answers(rest []Message) map[string][]Part {
+	found := map[string][]Part{}
+	for _, m := range rest {
+		if m.Role == RoleAssistant {
+			break
+		}
+		if m.Role != RoleTool {
+			continue
+		}
+		for _, p := range m.Parts {
+			first := len(found[p.ID]) == 0
+			if first == (p.Kind == Result) { // the result opens, and only once
+				found[p.ID] = append(found[p.ID], p)
+			}
+		}
+	}
+	return found
+}

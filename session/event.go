@@ -1,0 +1,104 @@
+package session
+
+import (
+	"time"
+
+	"parley/providers/llm"
+	"parley/tools"
+)
+
+// An Event is one thing that happened in a turn: llm.Delta, llm.Notice,
+// llm.Retry and llm.Usage as the model sent them, and the types of this file.
+// Both front ends consume the same sequence. A turn is
+//
+//	Prompt, then steps, then Done
+//
+// and a step is
+//
+//	Step, (Delta | Notice | Retry | Usage)*, Answer, then for each call
+//	Call, (Ask, Decided)?, Progress*, Result
+//
+// Calls that only read run in parallel, so that their events may interleave;
+// each carries the call's id.
+type Event any
+
+// Prompt says that a message of the user's entered the conversation.
+type Prompt struct{ Message llm.Message }
+
+// Step says that a request goes out.
+type Step struct {
+	Model string // provider/model
+	N     int    // counts the requests of this turn from 1
+}
+
+// Answer says that a response ended and entered the conversation. After an
+// error or a cancel its message holds what had arrived and is marked Cut; it
+// may be empty.
+type Answer struct {
+	Message llm.Message
+	Finish  llm.Finish
+	Usage   llm.Usage
+	Known   bool          // Usage was reported
+	First   time.Duration // from the request to the first delta; 0 if none came
+	Took    time.Duration // from the request to the end
+}
+
+// Call says that parley deals with a call of the model's.
+type Call struct{ Part llm.Part }
+
+// Ask wants a person's word on a call. The turn waits for Reply.
+type Ask struct {
+	Call   llm.Part
+	Action *tools.Action
+	reply  chan tools.Answer
+}
+
+// Decided says how a call that had to be decided came out.
+type Decided struct {
+	ID      string
+	Verdict tools.Verdict // Allow or Deny
+	By      string        // "person" or "policy"
+}
+
+// Progress is live output of a running tool.
+type Progress struct {
+	ID   string
+	Text string // to be appended
+}
+
+// Result is a call's answer, as the model will see it.
+type Result struct {
+	Part llm.Part // Kind llm.Result
+	Diff string   // unified diff of what was changed
+	Took time.Duration
+}
+
+// Fallback says that the turn goes on with another model after a fault.
+type Fallback struct {
+	From, To string
+	Fault    llm.Fault
+}
+
+// Switched says that another model answers from here on, and what of the
+// conversation has to be adapted for it.
+type Switched struct {
+	From, To string
+	Changes  []llm.Change
+}
+
+// Done ends a turn, always.
+type Done struct {
+	Reason llm.Reason // of the last response; "" if Err is set
+	Err    error      // why the turn stopped early; canceled turns carry the context's error
+	Usage  llm.Usage  // of the whole turn
+	Steps  int
+	Took   time.Duration
+}
+
+// Reply answers the question. Only the first reply counts.
+func (a Ask) Reply(answer tools.Answer) {
+	select {
+	case a.reply <- answer:
+	default:
+	}
+}

@@ -1,0 +1,48 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// An Action is one tool call that was understood and checked, and not yet run.
+// What it shows is what it will do: Run does nothing that its fields do not say.
+type Action struct {
+	Tool    string          // the tool's name
+	Input   json.RawMessage // the arguments, validated and compact
+	Access  Access          // what it needs
+	Title   string          // one line, such as "edit main.go" or the shell command; untrusted text
+	Path    string          // file it reads or changes, relative to the workspace, slashes; "" if none
+	Command string          // the whole shell command; "" if it runs none
+	Diff    string          // unified diff of what a write would change; "" if none
+	run     func(ctx context.Context, progress func(text string)) Outcome
+}
+
+// Access is what an action needs, from the harmless to the dangerous.
+type Access string
+
+// The kinds of access.
+const (
+	Reads  Access = "reads"  // inside the workspace
+	Writes Access = "writes" // inside the workspace
+	Runs   Access = "runs"   // a program, which can do anything
+)
+
+// An Outcome is what a tool answers.
+type Outcome struct {
+	Text   string // for the model: capped, and says so where it was cut
+	Failed bool   // Text says what went wrong
+	Diff   string // unified diff of what was changed, for the screen
+	Took   time.Duration
+}
+
+// Run carries the action out. Progress receives live output in pieces as it
+// comes, on the caller's goroutine or another one, never after Run returned.
+// Canceling ctx ends the action and everything it started.
+func (a *Action) Run(ctx context.Context, progress func(text string)) Outcome {
+	start := time.Now()
+	out := a.run(ctx, progress)
+	out.Took = time.Since(start)
+	return out
+}
