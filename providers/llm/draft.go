@@ -12,7 +12,7 @@ import (
 // deltas into parts. The zero value is an empty draft.
 type Draft struct {
 	blocks map[string]int // Delta.Block to index in parts
-	parts  []growing
+	parts  []*growing
 }
 
 // growing is a part whose appended fields have not been joined yet.
@@ -32,9 +32,9 @@ func (d *Draft) Add(delta Delta) {
 		}
 		i = len(d.parts)
 		d.blocks[delta.Block] = i
-		d.parts = append(d.parts, growing{})
+		d.parts = append(d.parts, &growing{})
 	}
-	p := &d.parts[i]
+	p := d.parts[i]
 	p.text.WriteString(delta.Text)
 	p.input.WriteString(delta.Input)
 	p.data.Write(delta.Data)

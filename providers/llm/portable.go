@@ -85,8 +85,9 @@ const NoResult = "The tool was not run: the turn was interrupted before it."
 // Repair returns history with the bookkeeping every provider insists on: each
 // call has exactly one result, directly behind its message and in the order of
 // the calls; results without a call are dropped; a message of the user's that
-// stood between them comes after; messages without anything to send are left
-// out. Valid histories come back as they are.
+// stood between them comes after; two messages of the user's in a row become one;
+// messages without anything to send are left out. Valid histories come back as
+// they are.
 func Repair(history []Message) []Message {
 	out, _ := repair(history)
 	return out
@@ -95,6 +96,12 @@ func Repair(history []Message) []Message {
 func repair(history []Message) (out []Message, closed int) {
 	for i, m := range history {
 		if m.Role == RoleTool || !slices.ContainsFunc(m.Parts, func(p Part) bool { return !hollow(p) }) {
+			continue
+		}
+		if n := len(out); m.Role == RoleUser && n > 0 && out[n-1].Role == RoleUser {
+			// Two turns of the user's in a row, after one that got no answer:
+			// many chat templates refuse that.
+			out[n-1].Parts = append(slices.Clip(out[n-1].Parts), m.Parts...)
 			continue
 		}
 		out = append(out, m)

@@ -1,0 +1,393 @@
+package llm_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	. "parley/providers/llm"
+)
+
+func text(s string) Part         { return Part{Kind: Text, Text: s} }
+func call(id, input string) Part { return Part{Kind: Call, ID: id, Name: "read", Input: input} }
+func result(id, s string) Part   { return Part{Kind: Result, ID: id, Name: "read", Text: s} }
+func assistant(origin string, parts ...Part) Message {
+	return Message{Role: RoleAssistant, Origin: origin, Parts: parts}
+}
+func toolMessage(parts ...Part) Message { return Message{Role: RoleTool, Parts: parts} }
+
+// answer is an awkward one: every kind of part, appended fields in pieces, ids
+// and names that come late or twice, state that is replaced.
+var answer = []Delta{
+	{Block: "a", Part: Part{Kind: Thinking, Text: "let me "}},
+	{Block: "b", Part: Part{Kind: Text, Text: "héllo "}},
+	{Block: "a", Part: Part{Text: "see 日本"}},
+	{Block: "c", Part: Part{Kind: Call, Name: "read", Input: `{"path":`}},
+	{Block: "b", Part: Part{Text: "wörld"}},
+	{Block: "c", Part: Part{ID: "call_1", Name: "read", Input: `"a.txt"}`}},
+	{Block: "a", Part: Part{State: json.RawMessage(`{"sig":1}`)}},
+	{Block: "a", Part: Part{State: json.RawMessage(`{"sig":2}`)}},
+	{Block: "d", Part: Part{Kind: Media, MIME: "image/png", Data: []byte{1, 2, 3}}},
+	{Block: "e", Part: Part{Kind: Opaque, State: json.RawMessage(`[1, 2]`)}},
+}
+
+func TestDraft(t *testing.T) {
+	var d Draft
+	for _, delta := range answer {
+		d.Add(delta)
+	}
+	want := []Part{
+		{Kind: Thinking, Text: "let me see 日本", State: json.RawMessage(`{"sig":2}`)},
+		{Kind: Text, Text: "héllo wörld"},
+		{Kind: Call, ID: "call_1", Name: "read", Input: `{"path":"a.txt"}`},
+		{Kind: Media, MIME: "image/png", Data: []byte{1, 2, 3}},
+		{Kind: Opaque, State: json.RawMessage(`[1, 2]`)},
+	}
+	if got := d.Done(); !reflect.DeepEqual(got, want) {
+		t.Errorf("Done:\n got %+v\nwant %+v", got, want)
+	}
+	cut := []Part{
+		{Kind: Thinking, Text: "let me see 日本"},
+		{Kind: Text, Text: "héllo wörld"},
+		{Kind: Media, MIME: "image/png", Data: []byte{1, 2, 3}},
+	}
+	if got := d.Close(); !reflect.DeepEqual(got, cut) {
+		t.Errorf("Close:\n got %+v\nwant %+v", got, cut)
+	}
+}
+
+// Any split of the appended fields, down to single bytes, folds to the same
+// message.
+func TestDraftSplit(t *testing.T) {
+	var whole Draft
+	for _, delta := range answer {
+		whole.Add(delta)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		var split Draft
+		for _, delta := range answer {
+			for _, piece := range cutUp(rng, delta) {
+				split.Add(piece)
+			}
+		}
+		if got, want := split.Done(), whole.Done(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %+v\nwant %+v", got, want)
+		}
+	}
+}
+
+func cutUp(rng *rand.Rand, d Delta) []Delta {
+	var pieces []Delta
+	for d.Text != "" || d.Input != "" || len(d.Data) > 0 {
+		p := d
+		n := rng.IntN(len(d.Text) + 1)
+		p.Text, d.Text = d.Text[:n], d.Text[n:]
+		n = rng.IntN(len(d.Input) + 1)
+		p.Input, d.Input = d.Input[:n], d.Input[n:]
+		n = rng.IntN(len(d.Data) + 1)
+		p.Data, d.Data = d.Data[:n], d.Data[n:]
+		pieces = append(pieces, p)
+	}
+	return append(pieces, d)
+}
+
+func TestDraftDone(t *testing.T) {
+	tests := []struct {
+		name string
+		in   []Delta
+		want []Part
+	}{
+		{"nothing", nil, nil},
+		{"an empty text is left out", []Delta{{Block: "a", Part: Part{Kind: Text}}}, nil},
+		{"an empty text with a signature stays", []Delta{{Block: "a", Part: Part{Kind: Text, State: json.RawMessage(`"sig"`)}}},
+			[]Part{{Kind: Text, State: json.RawMessage(`"sig"`)}}},
+		{"no arguments are an empty object", []Delta{{Block: "a", Part: call("1", "")}}, []Part{call("1", "{}")}},
+		{"so is null", []Delta{{Block: "a", Part: call("1", " null ")}}, []Part{call("1", "{}")}},
+		{"broken arguments stay for the error to show", []Delta{{Block: "a", Part: call("1", `{"a":`)}}, []Part{call("1", `{"a":`)}},
+		{"a rune cut for good is replaced", []Delta{{Block: "a", Part: text("a\xe6\x97")}}, []Part{text("a\uFFFD")}},
+		{"a rune in two pieces is whole", []Delta{{Block: "a", Part: text("\xe6\x97")}, {Block: "a", Part: Part{Text: "\xa5"}}}, []Part{text("日")}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var d Draft
+			for _, delta := range tt.in {
+				d.Add(delta)
+			}
+			if got := d.Done(); !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestRepair(t *testing.T) {
+	hi, more := UserText("hi"), UserText("more")
+	asks := assistant("", call("1", "{}"), call("2", "{}"))
+	closed := func(id string) Part {
+		return Part{Kind: Result, ID: id, Name: "read", Text: NoResult, Failed: true}
+	}
+	image := Part{Kind: Media, ID: "1", MIME: "image/png", Data: []byte{1}}
+	tests := []struct {
+		name     string
+		in, want []Message
+	}{
+		{"valid stays", []Message{hi, asks, toolMessage(result("1", "a"), image, result("2", "b"))},
+			[]Message{hi, asks, toolMessage(result("1", "a"), image, result("2", "b"))}},
+		{"a call without a result is closed", []Message{hi, asks, toolMessage(result("2", "b"))},
+			[]Message{hi, asks, toolMessage(closed("1"), result("2", "b"))}},
+		{"results are put in order", []Message{hi, asks, toolMessage(result("2", "b")), toolMessage(result("1", "a"))},
+			[]Message{hi, asks, toolMessage(result("1", "a"), result("2", "b"))}},
+		{"a user message between moves behind", []Message{hi, asks, more, toolMessage(result("1", "a"), result("2", "b"))},
+			[]Message{hi, asks, toolMessage(result("1", "a"), result("2", "b")), more}},
+		{"a result without a call is dropped", []Message{hi, toolMessage(result("9", "x")), assistant("", text("yo"))},
+			[]Message{hi, assistant("", text("yo"))}},
+		{"the same id in two turns is two calls", []Message{hi, assistant("", call("1", "{}")), toolMessage(result("1", "a")), assistant("", call("1", "{}")), toolMessage(result("1", "b"))},
+			[]Message{hi, assistant("", call("1", "{}")), toolMessage(result("1", "a")), assistant("", call("1", "{}")), toolMessage(result("1", "b"))}},
+		{"a second result is dropped", []Message{hi, assistant("", call("1", "{}")), toolMessage(result("1", "a"), result("1", "b"))},
+			[]Message{hi, assistant("", call("1", "{}")), toolMessage(result("1", "a"))}},
+		{"an empty answer is left out and its neighbours joined", []Message{hi, assistant(""), more},
+			[]Message{{Role: RoleUser, Parts: []Part{text("hi"), text("more")}}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Repair(tt.in); !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("\n got %+v\nwant %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestPortable(t *testing.T) {
+	sig := json.RawMessage(`{"signature": "c2ln" }`)
+	history := []Message{
+		UserText("hi"),
+		assistant("a", Part{Kind: Thinking, Text: "hm", State: sig}, text("answer"),
+			Part{Kind: Opaque, State: sig},
+			Part{Kind: Call, ID: "r", Name: "web_search", Input: `{"q":"x"}`, Remote: true},
+			Part{Kind: Call, ID: "1", Name: "read", Input: "{}", State: sig}),
+		toolMessage(result("1", "out")),
+		assistant("a", Part{Kind: Thinking, Text: "only thinking", State: sig}),
+	}
+	before, _ := json.Marshal(history)
+
+	own, changes := Portable(history, "a")
+	if after, _ := json.Marshal(own); string(after) != string(before) || len(changes) != 0 {
+		t.Errorf("to its own origin:\n got %s %v\nwant %s", after, changes, before)
+	}
+	foreign, changes := Portable(history, "b")
+	want := []Message{
+		UserText("hi"),
+		assistant("a", text("answer"), text(`[used the tool web_search: {"q":"x"}]`), call("1", "{}")),
+		toolMessage(result("1", "out")),
+	}
+	if !reflect.DeepEqual(foreign, want) {
+		t.Errorf("to another origin:\n got %+v\nwant %+v", foreign, want)
+	}
+	if got := fmt.Sprint(changes); got != "[thinking of other models left out (2) private data of other models left out tools that other providers ran told as text]" {
+		t.Errorf("changes: %s", got)
+	}
+	if after, _ := json.Marshal(history); string(after) != string(before) {
+		t.Errorf("the history itself was changed:\n got %s\nwant %s", after, before)
+	}
+}
+
+// valid holds a history against what every provider insists on.
+func valid(history []Message) error {
+	var open []string
+	for i, m := range history {
+		if len(m.Parts) == 0 {
+			return fmt.Errorf("message %d is empty", i)
+		}
+		if len(open) > 0 != (m.Role == RoleTool) {
+			return fmt.Errorf("message %d is of role %s while %v wait for results", i, m.Role, open)
+		}
+		if i > 0 && m.Role == RoleUser && history[i-1].Role == RoleUser {
+			return fmt.Errorf("message %d: two of the user's in a row", i)
+		}
+		for _, p := range m.Parts {
+			if !utf8.ValidString(p.Text) {
+				return fmt.Errorf("message %d: invalid UTF-8", i)
+			}
+			if p.Kind != Result {
+				continue
+			}
+			if len(open) == 0 || open[0] != p.ID {
+				return fmt.Errorf("message %d: result of %s, want %v", i, p.ID, open)
+			}
+			open = open[1:]
+		}
+		for _, c := range m.Calls() {
+			open = append(open, c.ID)
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("calls %v have no result", open)
+	}
+	return nil
+}
+
+// Whatever was canceled, cut, duplicated or lost, a repaired history is valid,
+// and repairing it again changes nothing.
+func TestRepairAlwaysValid(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 5000 {
+		var history []Message
+		for range rng.IntN(8) {
+			history = append(history, randomMessage(rng))
+		}
+		got := Repair(history)
+		if err := valid(got); err != nil {
+			t.Fatalf("%v\n in %+v\nout %+v", err, history, got)
+		}
+		if again := Repair(got); !reflect.DeepEqual(again, got) {
+			t.Fatalf("not stable:\nonce  %+v\ntwice %+v", got, again)
+		}
+	}
+}
+
+func randomMessage(rng *rand.Rand) Message {
+	id := func() string { return fmt.Sprint(rng.IntN(3)) }
+	switch rng.IntN(4) {
+	case 0:
+		return UserText("u")
+	case 1:
+		return toolMessage(result(id(), "r"), result(id(), "r"))
+	case 2:
+		return Message{Role: []Role{RoleUser, RoleAssistant, RoleTool}[rng.IntN(3)]}
+	}
+	var d Draft
+	ids := map[string]bool{}
+	for range rng.IntN(4) {
+		p := answer[rng.IntN(len(answer))]
+		if p.Kind == Call {
+			p.ID = id()
+			if ids[p.ID] {
+				continue // the session makes ids of one answer differ
+			}
+			ids[p.ID] = true
+			p.Block = p.ID
+		}
+		d.Add(p)
+	}
+	if rng.IntN(2) == 0 {
+		return assistant("", d.Close()...)
+	}
+	return assistant("", d.Done()...)
+}
+
+func TestProduce(t *testing.T) {
+	boom := &Error{Fault: Server, Message: "boom"}
+	finish := Finish{Reason: Stop}
+	hello := Delta{Block: "a", Part: text("hello")}
+	tests := []struct {
+		name string
+		f    func(context.Context, *Out) error
+		take int // events to take before leaving; 0 is all
+		want []Event
+		err  string
+	}{
+		{"whole", func(_ context.Context, o *Out) error { o.Send(hello); o.Send(finish); return nil }, 0, []Event{hello, finish}, ""},
+		{"cut", func(_ context.Context, o *Out) error { o.Send(hello); return nil }, 0, []Event{hello}, "network: the answer broke off before it was complete"},
+		{"an error", func(_ context.Context, o *Out) error { return boom }, 0, nil, "server: boom"},
+		{"nothing counts after the finish", func(_ context.Context, o *Out) error { o.Send(finish); o.Send(hello); return boom }, 0, []Event{finish}, ""},
+		{"the consumer leaves", func(_ context.Context, o *Out) error {
+			for o.Send(hello) {
+			}
+			return boom
+		}, 2, []Event{hello, hello}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []Event
+			var fail error
+			for e, err := range Produce(context.Background(), tt.f) {
+				if err != nil {
+					fail = err
+					continue
+				}
+				if got = append(got, e); len(got) == tt.take {
+					break
+				}
+			}
+			if !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("events: got %v, want %v", got, tt.want)
+			}
+			if (fail != nil || tt.err != "") && fmt.Sprint(fail) != tt.err {
+				t.Errorf("error: got %v, want %q", fail, tt.err)
+			}
+		})
+	}
+}
+
+func TestProduceCanceled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, err := range Produce(ctx, func(context.Context, *Out) error { return errors.New("read: connection reset") }) {
+		if !Canceled(err) {
+			t.Errorf("got %v, want the context's error", err)
+		}
+	}
+}
+
+func TestError(t *testing.T) {
+	err := &Error{Fault: RateLimit, Provider: "openai", Status: 429, Message: "slow down", Wait: 3 * time.Second}
+	if got, want := err.Error(), "openai: rate limit (429): slow down"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := FaultOf(fmt.Errorf("turn: %w", err)); got != RateLimit {
+		t.Errorf("FaultOf a wrapped error: got %s", got)
+	}
+}
+
+// Every fault has advice, and a wrong key names its variable and the server.
+func TestHint(t *testing.T) {
+	for _, f := range []Fault{Quota, RateLimit, Authentication, Permission, ModelNotFound, InvalidRequest, ContextOverflow, ContentFilter, Network, Server, Unsupported, Unknown, ""} {
+		if hint := Hint(&Error{Fault: f}); hint == "" {
+			t.Errorf("%q has no hint", f)
+		}
+	}
+	got := Hint(&Error{Fault: Authentication, Provider: "openai", Key: "OPENAI_API_KEY", URL: "https://api.openai.com/v1"})
+	if want := "check the key in OPENAI_API_KEY: https://api.openai.com/v1 did not accept it"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if Hint(nil) != "" {
+		t.Error("no error needs no hint")
+	}
+}
+
+func TestArguments(t *testing.T) {
+	tests := []struct {
+		in, want string
+		ok       bool
+	}{
+		{"", "{}", true},
+		{"null", "{}", true},
+		{` { "a" : 1 } `, `{"a":1}`, true},
+		{`{"a":1`, "", false},
+		{`{"a":1} trailing`, "", false},
+		{`[1]`, "", false},
+		{`"text"`, "", false},
+	}
+	for _, tt := range tests {
+		got, ok := Arguments(tt.in)
+		if string(got) != tt.want || ok != tt.ok {
+			t.Errorf("Arguments(%q) = %q, %v; want %q, %v", tt.in, got, ok, tt.want, tt.ok)
+		}
+	}
+}
+
+func BenchmarkDraft(b *testing.B) {
+	d := Draft{}
+	delta := Delta{Block: "a", Part: Part{Kind: Text, Text: "token "}}
+	b.ReportAllocs()
+	for b.Loop() {
+		d.Add(delta)
+	}
+}
