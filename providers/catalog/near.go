@@ -1,0 +1,73 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Near returns up to n of the names that look most like name, nearest first,
+// for "did you mean". Names that look nothing like it are left out; letter case
+// and the provider before a slash count little.
+func Near(name string, among []string, n int) []string {
+	type hit struct {
+		name     string
+		distance int
+	}
+	name = strings.ToLower(name)
+	var hits []hit
+	for _, other := range among {
+		d, limit := distance(name, strings.ToLower(other))
+		if d <= limit {
+			hits = append(hits, hit{other, d})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(a.distance, b.distance) })
+	var names []string
+	for _, h := range hits[:min(n, len(hits))] {
+		names = append(names, h.name)
+	}
+	return names
+}
+
+// distance is the number of edits between two lowercase names, and the number
+// up to which they count as alike. A name that is a part of the other is alike
+// at any length.
+func distance(a, b string) (edits, limit int) {
+	edits = levenshtein([]rune(a), []rune(b))
+	limit = max(2, utf8.RuneCountInString(a)/3)
+	if len(a) > 2 && strings.Contains(b, a) {
+		return min(edits, limit), limit
+	}
+	if _, model, ok := strings.Cut(b, "/"); ok && !strings.Contains(a, "/") {
+		if d := levenshtein([]rune(a), []rune(model)); d < edits {
+			edits = d
+		}
+	}
+	return edits, limit
+}
+
+// levenshtein counts the runes to insert, delete, replace or swap with their
+// neighbour to make b of a.
+func levenshtein(a, b []rune) int {
+	before, last, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range a {
+		next[0] = i + 1
+		for j := range b {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			next[j+1] = min(last[j]+cost, last[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
+		}
+		before, last, next = last, next, before
+	}
+	return last[len(b)]
+}
