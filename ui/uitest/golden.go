@@ -1,0 +1,61 @@
+package uitest
+
+import (
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write the golden files of screens anew")
+
+// Golden expects the screen of testdata/NAME.golden. As screens may still
+// change when it is called, it waits for the right one. With the flag -update
+// it writes the file, after a moment in which nothing changed.
+func (d *Driver) Golden(name string) *Driver {
+	d.t.Helper()
+	file := filepath.Join("testdata", filepath.FromSlash(name)+".golden")
+	if *update {
+		d.rest()
+		if err := write(file, d.Screen()+"\n"); err != nil {
+			d.t.Fatal(err)
+		}
+		return d
+	}
+	want, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		d.t.Fatalf("%s is missing; make it with -update. The screen is\n%s", file, framed(d.Screen()))
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if !d.reach(func() bool { return d.Screen()+"\n" == string(want) }) {
+		d.t.Errorf("the screen is not %s (-update accepts it). got\n%s\nwant\n%s", file, framed(d.Screen()), framed(string(want)))
+	}
+	return d
+}
+
+// rest waits until the view has not changed for twice the grace.
+func (d *Driver) rest() {
+	for {
+		d.mu.Lock()
+		changed := d.changed
+		d.mu.Unlock()
+		select {
+		case <-changed:
+		case <-d.ended:
+			return
+		case <-time.After(2 * grace):
+			return
+		}
+	}
+}
+
+func write(file, content string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(content), 0o644)
+}

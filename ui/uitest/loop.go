@@ -1,0 +1,149 @@
+package uitest
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// loop owns the model until Close or a quit.
+func (d *Driver) loop(model tea.Model) {
+	defer close(d.ended)
+	d.publish(model.View())
+	for {
+		select {
+		case <-d.done:
+			return
+		case p := <-d.posts:
+			if !d.intercept(p) {
+				var cmd tea.Cmd
+				model, cmd = model.Update(p.msg)
+				d.publish(model.View())
+				d.start(cmd, p.pending)
+			}
+			p.pending.Done()
+			if d.Quit() {
+				return
+			}
+		}
+	}
+}
+
+// post hands p to the loop; after the end it is dropped.
+func (d *Driver) post(p post) {
+	select {
+	case d.posts <- p:
+		return
+	case <-d.done:
+	case <-d.ended:
+	}
+	p.pending.Done()
+}
+
+// publish makes a view what the test sees.
+func (d *Driver) publish(v tea.View) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.view = v
+	if d.unfit == "" {
+		d.unfit = unfit(v.Content, d.w, d.h)
+	}
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+// unfit says how content leaves a window of w by h; "" if it does not.
+func unfit(content string, w, h int) string {
+	lines := strings.Split(content, "\n")
+	if len(lines) > h && content != "" {
+		return fmt.Sprintf("%d lines in a window of %d by %d:\n%s", len(lines), w, h, framed(ansi.Strip(content)))
+	}
+	for _, line := range lines {
+		if ansi.StringWidth(line) > w {
+			return fmt.Sprintf("line of %d cells in a window of %d by %d: %q", ansi.StringWidth(line), w, h, line)
+		}
+	}
+	return ""
+}
+
+// intercept deals with what Bubble Tea deals with itself, and reports whether
+// the model is not to see it.
+func (d *Driver) intercept(p post) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p.by {
+		d.msgs = append(d.msgs, p.msg)
+	}
+	switch msg := p.msg.(type) {
+	case nil:
+		return true
+	case tea.QuitMsg, tea.InterruptMsg:
+		d.quit = true
+		return true
+	case tea.WindowSizeMsg:
+		d.w, d.h = msg.Width, msg.Height
+	}
+	switch fmt.Sprintf("%T", p.msg) { // messages of Bubble Tea's that have no public name
+	case "tea.setClipboardMsg":
+		d.clip = append(d.clip, reflect.ValueOf(p.msg).String())
+	case "tea.windowSizeMsg":
+		size := tea.WindowSizeMsg{Width: d.w, Height: d.h}
+		d.start(func() tea.Msg { return size }, p.pending)
+	}
+	return false
+}
+
+// start runs cmd on a goroutine and posts what it returns.
+func (d *Driver) start(cmd tea.Cmd, pending *sync.WaitGroup) {
+	if cmd == nil {
+		return
+	}
+	pending.Add(1)
+	d.cmds.Go(func() {
+		defer pending.Done()
+		d.run(cmd, pending)
+	})
+}
+
+// run carries out a command: a batch side by side, a sequence one by one. It
+// returns when all of it has been posted.
+func (d *Driver) run(cmd tea.Cmd, pending *sync.WaitGroup) {
+	if cmd == nil {
+		return
+	}
+	msg := cmd()
+	switch cmds, kind := several(msg); kind {
+	case "batch":
+		var batch sync.WaitGroup
+		for _, c := range cmds {
+			batch.Go(func() { d.run(c, pending) })
+		}
+		batch.Wait()
+	case "sequence":
+		for _, c := range cmds {
+			d.run(c, pending)
+		}
+	default:
+		if msg != nil {
+			pending.Add(1)
+			d.post(post{msg: msg, by: true, pending: pending})
+		}
+	}
+}
+
+// several tells the messages that stand for commands. That of tea.Sequence has
+// no public type.
+func several(msg tea.Msg) (cmds []tea.Cmd, kind string) {
+	if batch, ok := msg.(tea.BatchMsg); ok {
+		return batch, "batch"
+	}
+	v := reflect.ValueOf(msg)
+	if t := reflect.TypeFor[[]tea.Cmd](); v.IsValid() && v.CanConvert(t) {
+		return v.Convert(t).Interface().([]tea.Cmd), "sequence"
+	}
+	return nil, ""
+}

@@ -1,0 +1,263 @@
+// Package uitest drives a root tea.Model without a terminal: type, press,
+// paste, resize, and expect a screen.
+//
+//	d := uitest.New(t, model, 80, 24)
+//	d.Type("hello").Press("enter")
+//	d.WaitFor(func(screen string) bool { return strings.Contains(screen, "hi") })
+//	d.Golden("greeting")
+//
+// It runs the model as Bubble Tea does: one loop owns it, every Update is
+// followed by a View, commands run on goroutines of their own and what they
+// return is fed back in order. Two differences make tests steady. A call that
+// sends something returns only after the model has dealt with it and with what
+// its quick commands returned; and a view that does not fit the window fails
+// the test.
+package uitest
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+const (
+	// grace is how long sending waits for commands: long enough for all that
+	// only compute, short enough for those that wait on something.
+	grace = 50 * time.Millisecond
+	// patience is how long a condition or a golden may take to come true, and
+	// Close waits for commands.
+	patience = 10 * time.Second
+)
+
+// A Driver is a running model. Its methods may be called from one goroutine.
+type Driver struct {
+	t     testing.TB
+	posts chan post     // what the loop is to deal with
+	done  chan struct{} // closed by Close
+	ended chan struct{} // closed when the loop has returned
+	cmds  sync.WaitGroup
+
+	mu      sync.Mutex // guards what the loop publishes
+	changed chan struct{}
+	view    tea.View
+	w, h    int
+	msgs    []tea.Msg
+	clip    []string
+	quit    bool
+	unfit   string // the first view that did not fit, and why
+}
+
+// A post is a message on its way to the model. Whoever waits for it holds
+// pending, which counts the message and every command that follows from it.
+type post struct {
+	msg     tea.Msg
+	by      bool // a command returned it
+	pending *sync.WaitGroup
+}
+
+// New runs the model in a window of w by h cells: Init, then the size. The
+// model is let go at the end of the test.
+func New(t testing.TB, model tea.Model, w, h int) *Driver {
+	t.Helper()
+	d := &Driver{
+		t: t, w: w, h: h,
+		posts:   make(chan post),
+		done:    make(chan struct{}),
+		ended:   make(chan struct{}),
+		changed: make(chan struct{}),
+	}
+	var pending sync.WaitGroup
+	init := model.Init()
+	go d.loop(model)
+	d.start(init, &pending)
+	d.await(&pending)
+	t.Cleanup(d.Close)
+	return d.Send(tea.WindowSizeMsg{Width: w, Height: h})
+}
+
+// Type presses a key for each character of s, and enter for each line end.
+func (d *Driver) Type(s string) *Driver {
+	d.t.Helper()
+	for s != "" {
+		char, _ := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
+		s = s[len(char):]
+		d.Send(typed(char))
+	}
+	return d
+}
+
+// Press presses keys by the names that Bubble Tea gives them, such as "a", "?",
+// "enter", "ctrl+x", "alt+shift+up".
+func (d *Driver) Press(keys ...string) *Driver {
+	d.t.Helper()
+	for _, name := range keys {
+		k, err := Key(name)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		d.Send(k)
+	}
+	return d
+}
+
+// Paste pastes s, as a terminal with bracketed paste does.
+func (d *Driver) Paste(s string) *Driver {
+	d.t.Helper()
+	return d.Send(tea.PasteMsg{Content: s})
+}
+
+// Resize changes the size of the window.
+func (d *Driver) Resize(w, h int) *Driver {
+	d.t.Helper()
+	return d.Send(tea.WindowSizeMsg{Width: w, Height: h})
+}
+
+// Send gives the model a message. Messages after a quit are dropped.
+func (d *Driver) Send(msg tea.Msg) *Driver {
+	var pending sync.WaitGroup
+	pending.Add(1)
+	d.post(post{msg: msg, pending: &pending})
+	d.await(&pending)
+	return d
+}
+
+// Screen is what the window shows: the text without styles, without spaces at
+// the end of lines and without empty lines at the end.
+func (d *Driver) Screen() string {
+	lines := strings.Split(ansi.Strip(d.Styled()), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
+}
+
+// Styled is what the model painted, with its escape sequences.
+func (d *Driver) Styled() string { return d.View().Content }
+
+// View is the latest view, for its cursor, title and modes.
+func (d *Driver) View() tea.View {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.view
+}
+
+// Messages lists what commands have returned so far, in the order in which the
+// model got it.
+func (d *Driver) Messages() []tea.Msg {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]tea.Msg(nil), d.msgs...)
+}
+
+// Clipboard lists what the model has put on the clipboard with tea.SetClipboard.
+func (d *Driver) Clipboard() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]string(nil), d.clip...)
+}
+
+// Quit reports whether the model has quit.
+func (d *Driver) Quit() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.quit
+}
+
+// WaitFor waits until cond is true of the screen. It fails the test, showing
+// the screen, if that takes too long.
+func (d *Driver) WaitFor(cond func(screen string) bool) *Driver {
+	d.t.Helper()
+	if !d.reach(func() bool { return cond(d.Screen()) }) {
+		d.t.Fatalf("waited %v in vain; the screen is\n%s", patience, framed(d.Screen()))
+	}
+	return d
+}
+
+// WaitForText waits until text is on the screen.
+func (d *Driver) WaitForText(text string) *Driver {
+	d.t.Helper()
+	if !d.reach(func() bool { return strings.Contains(d.Screen(), text) }) {
+		d.t.Fatalf("waited %v in vain for %q; the screen is\n%s", patience, text, framed(d.Screen()))
+	}
+	return d
+}
+
+// reach waits until cond is true, looking again whenever something changed. A
+// model that has quit changes no more.
+func (d *Driver) reach(cond func() bool) bool {
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for {
+		d.mu.Lock()
+		changed := d.changed
+		d.mu.Unlock()
+		if cond() {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-d.ended:
+			return cond()
+		case <-deadline.C:
+			return false
+		}
+	}
+}
+
+// Close ends the loop and waits for running commands. A command that outlives
+// its program for long is logged. Closing again does nothing.
+func (d *Driver) Close() {
+	select {
+	case <-d.done:
+		return
+	default:
+	}
+	close(d.done)
+	<-d.ended
+	over := make(chan struct{})
+	go func() {
+		d.cmds.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+	case <-time.After(patience):
+		d.t.Logf("uitest: commands still run %v after the end", patience)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.unfit != "" {
+		d.t.Errorf("the view did not fit: %s", d.unfit)
+	}
+}
+
+// await waits for all that followed from a message, or for the grace to pass.
+func (d *Driver) await(pending *sync.WaitGroup) {
+	settled := make(chan struct{})
+	d.cmds.Add(1)
+	go func() {
+		defer d.cmds.Done()
+		pending.Wait()
+		close(settled)
+	}()
+	limit := time.NewTimer(grace)
+	defer limit.Stop()
+	select {
+	case <-settled:
+	case <-limit.C:
+	}
+}
+
+// framed draws a screen so that its edges can be seen in a test's log.
+func framed(screen string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(screen, "\n") {
+		fmt.Fprintf(&b, "│%s\n", line)
+	}
+	return b.String()
+}
