@@ -1,0 +1,86 @@
+package providers
+
+import (
+	"slices"
+
+	"parley/providers/catalog"
+)
+
+// Choices lists what a person can pick: every model that is known of every
+// provider, those that are ready first, each with what is missing otherwise.
+// The models of local servers are known only to the servers: see List.
+func Choices(c Config, getenv func(string) string) []Choice {
+	var ready, not []Choice
+	for _, name := range c.names() {
+		s, ok := c.service(name, getenv)
+		if !ok {
+			continue
+		}
+		choices := s.choices(s.ready(c, getenv), s.models())
+		if s.ready(c, getenv) == "" {
+			ready = append(ready, choices...)
+			continue
+		}
+		not = append(not, choices...)
+	}
+	return append(ready, not...)
+}
+
+// Listed makes choices of model ids that List found at a provider.
+func Listed(c Config, provider string, ids []string, getenv func(string) string) []Choice {
+	s, ok := c.service(provider, getenv)
+	if !ok {
+		return nil
+	}
+	return s.choices(s.ready(c, getenv), ids)
+}
+
+// Unlisted names the providers that are ready, but whose models only they know:
+// a picker asks them with List.
+func Unlisted(c Config, getenv func(string) string) []string {
+	var names []string
+	for _, name := range c.names() {
+		s, ok := c.service(name, getenv)
+		if ok && s.ready(c, getenv) == "" && len(catalog.IDs(s.head.ID)) == 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (s service) choices(why string, ids []string) []Choice {
+	choices := make([]Choice, 0, len(ids))
+	for _, id := range ids {
+		m, known := s.facts(id)
+		title := m.Name
+		if !known || m.Provider != s.head.ID {
+			title = id
+		}
+		choices = append(choices, Choice{
+			Name: s.name + "/" + id, Provider: s.name, Model: id, Title: title,
+			Ready: why == "", Why: why,
+			Context: m.Context, Price: m.Price,
+			Vision: m.Vision, Tools: m.Tools || !known, Thinks: m.Thinks, Deprecated: m.Deprecated,
+		})
+	}
+	return choices
+}
+
+// DefaultModel names the model to start with when none is configured: of the
+// first provider that has a key, else of the first local server with models in
+// its configuration, else the built-in demo.
+func DefaultModel(c Config, getenv func(string) string) string {
+	var ready []service
+	for _, name := range c.names() {
+		s, ok := c.service(name, getenv)
+		if ok && s.kind != kindDemo && s.standard() != "" && s.ready(c, getenv) == "" {
+			ready = append(ready, s)
+		}
+	}
+	if len(ready) == 0 {
+		return "demo/parley"
+	}
+	keyed := slices.IndexFunc(ready, func(s service) bool { return s.key.name != "" })
+	s := ready[max(keyed, 0)]
+	return s.name + "/" + s.standard()
+}

@@ -1,0 +1,117 @@
+package providers
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/providers/catalog"
+)
+
+// Config is the part of config.toml that providers own.
+type Config struct {
+	Providers map[string]Provider `toml:"providers"`
+}
+
+// A Provider is one [providers.NAME] table. Under the name of a provider of the
+// catalog it changes what is built in; under any other name it adds a service.
+// What it leaves out comes from the catalog.
+type Provider struct {
+	Kind          string            `toml:"kind"`            // family; see Kinds
+	BaseURL       string            `toml:"base_url"`        // http or https, or the name of one of the catalog's regions
+	APIKey        Secret            `toml:"api_key"`         //
+	APIKeyEnv     string            `toml:"api_key_env"`     // environment variable that holds the key
+	APIKeyCommand string            `toml:"api_key_command"` // shell command that prints the key
+	Strategy      string            `toml:"strategy"`        // how models get tools: see Strategies
+	MaxRetries    *int              `toml:"max_retries"`     // 3 if it is left out
+	Stream        *bool             `toml:"stream"`          // false: whole answers only
+	Headers       map[string]string `toml:"headers"`         // sent with each request
+	Options       map[string]any    `toml:"options"`         // merged into the body of each request
+	Models        []string          `toml:"models"`          // offered in the picker; the first is the default
+	IdleTimeout   time.Duration     `toml:"idle_timeout"`    // longest silence of a stream, such as "5m"
+}
+
+// Strategies lists how a model can get tools. The empty strategy is auto:
+// native function calling, unless the catalog knows that the model lacks it.
+var Strategies = []string{"auto", "native", "none"}
+
+// Default returns the configuration of someone who has written none: the
+// catalog's providers, with keys from the environment.
+func Default() Config { return Config{} }
+
+// Validate reports what is wrong with c, all of it at once.
+func (c *Config) Validate() error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		for _, err := range c.Providers[name].validate(name) {
+			errs = append(errs, fmt.Errorf("providers.%s.%w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (p Provider) validate(name string) (errs []error) {
+	add := func(err error) {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if strings.ContainsAny(name, "/ \t") || name == "" {
+		add(fmt.Errorf("name: %q must not be empty or hold a slash or a space", name))
+	}
+	if p.Kind != "" {
+		add(oneOf("kind", p.Kind, Kinds()))
+	}
+	if p.Strategy != "" {
+		add(oneOf("strategy", p.Strategy, Strategies))
+	}
+	add(p.validateURL(name))
+	if p.MaxRetries != nil && *p.MaxRetries < 0 {
+		add(fmt.Errorf("max_retries: %d is negative", *p.MaxRetries))
+	}
+	if p.IdleTimeout < 0 {
+		add(fmt.Errorf("idle_timeout: %s is negative", p.IdleTimeout))
+	}
+	return errs
+}
+
+// validateURL refuses addresses that cannot be asked. The address itself is not
+// repeated: it may hold a password.
+func (p Provider) validateURL(name string) error {
+	if p.BaseURL == "" {
+		return nil
+	}
+	head, _ := catalog.Head(name)
+	if _, ok := head.Regions[p.BaseURL]; ok {
+		return nil
+	}
+	u, err := url.Parse(p.BaseURL)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		hint := ""
+		if len(head.Regions) > 0 {
+			hint = " or one of " + strings.Join(slices.Sorted(maps.Keys(head.Regions)), ", ")
+		}
+		return fmt.Errorf("base_url: must be an http or https address, such as \"http://127.0.0.1:8000/v1\"%s", hint)
+	case u.User != nil:
+		return errors.New("base_url: must not hold a password; use api_key_env, api_key_command or headers")
+	case u.RawQuery != "" || u.Fragment != "":
+		return errors.New("base_url: must not hold a query")
+	}
+	return nil
+}
+
+// oneOf says which words a key takes, and which of them was probably meant.
+func oneOf(key, word string, words []string) error {
+	if slices.Contains(words, word) {
+		return nil
+	}
+	if near := catalog.Near(word, words, 1); len(near) > 0 {
+		return fmt.Errorf("%s: unknown %q, did you mean %q?", key, word, near[0])
+	}
+	return fmt.Errorf("%s: unknown %q; there are %s", key, word, strings.Join(words, ", "))
+}

@@ -1,0 +1,40 @@
+// Package providers opens models: it knows which services there are, finds
+// their keys and addresses, and puts the decorators around the adapters that
+// speak their wire formats.
+//
+//	Config, environment, catalog ──► Open ──► llm.Endpoint
+//	retry ( costs ( adapter ( wire client ) ) )
+//
+// A name is "provider/model", split at the first slash, for ids of gateways
+// hold slashes themselves. Opening is cheap: keys are looked for, but commands
+// that print keys run, and clients are built, when a model is first asked.
+package providers
+
+import (
+	"net/http"
+
+	"parley/providers/catalog"
+)
+
+// OpenOptions are what the program, not the user's file, decides about a model.
+type OpenOptions struct {
+	Getenv  func(string) string // os.Getenv if nil
+	Base    http.RoundTripper   // carries the requests, for recording and replay; http.DefaultTransport if nil
+	Instant bool                // the demo model does not pace itself
+}
+
+// A Choice is one line of the model picker.
+type Choice struct {
+	Name       string // "provider/model", to open it by
+	Provider   string
+	Model      string
+	Title      string // the model's name for people
+	Ready      bool   // can be asked now
+	Why        string // why it is not ready, such as "set XAI_API_KEY"
+	Context    int    // window in tokens; 0 if unknown
+	Price      catalog.Price
+	Vision     bool
+	Tools      bool
+	Thinks     bool
+	Deprecated bool
+}

@@ -1,0 +1,228 @@
+package providers
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	"parley/providers/catalog"
+	"parley/providers/llm"
+)
+
+// aliases are other words for a provider.
+var aliases = map[string]string{"grok": "xai", "glm": "zai"}
+
+// service is a provider with the user's settings put over the catalog's.
+type service struct {
+	name string
+	kind string
+	url  string
+	conf Provider
+	head catalog.Provider // what is built in under this name, or zero
+	key  key
+}
+
+// service looks name up. It is false for what is neither built in nor
+// configured, and for families that are not there.
+func (c Config) service(name string, getenv func(string) string) (service, bool) {
+	conf, configured := c.Providers[name]
+	if real, ok := aliases[name]; ok && !configured {
+		name = real
+		conf, configured = c.Providers[name]
+	}
+	head, builtin := catalog.Head(name)
+	s := service{name: name, conf: conf, head: head}
+	s.kind = cmp.Or(conf.Kind, head.Kind, "openai")
+	if _, ok := familyOf(s.kind); !ok || !configured && !builtin {
+		return service{}, false
+	}
+	s.address(getenv)
+	s.key = s.findKey(getenv)
+	return s, true
+}
+
+// like is what is built in for a service: under its name, or, for one with a
+// name of the user's, whatever is of its kind.
+func (s service) like() catalog.Provider {
+	if s.head.ID != "" {
+		return s.head
+	}
+	for _, p := range catalog.Heads() {
+		if p.Kind == s.kind {
+			return p
+		}
+	}
+	return catalog.Provider{}
+}
+
+// address sets the base URL: the configured one, else the environment's, else
+// the catalog's.
+func (s *service) address(getenv func(string) string) {
+	like := s.like()
+	if s.conf.BaseURL != "" {
+		s.url = strings.TrimRight(cmp.Or(like.Regions[s.conf.BaseURL], s.conf.BaseURL), "/")
+		return
+	}
+	for _, name := range s.head.URLEnv {
+		if value := strings.TrimSpace(getenv(name)); value != "" {
+			s.url = strings.TrimRight(absolute(value, like), "/")
+			return
+		}
+	}
+	s.url = like.BaseURL
+}
+
+// absolute completes an address such as OLLAMA_HOST holds, host or host:port,
+// with the scheme, port and path that the service has by itself. Whole
+// addresses of hosted services stay as they are.
+func absolute(value string, like catalog.Provider) string {
+	standard, err := url.Parse(like.BaseURL)
+	if err != nil {
+		return value
+	}
+	bare := !strings.Contains(value, "://")
+	if bare {
+		value = standard.Scheme + "://" + value
+	}
+	u, err := url.Parse(value)
+	if err != nil {
+		return value
+	}
+	if bare && u.Port() == "" && standard.Port() != "" {
+		u.Host = net.JoinHostPort(u.Hostname(), standard.Port())
+	}
+	if like.Local && strings.Trim(u.Path, "/") == "" {
+		u.Path = standard.Path
+	}
+	return u.String()
+}
+
+// ready says what is missing before the service can be asked; "" if nothing.
+func (s service) ready(c Config, getenv func(string) string) string {
+	if s.key.missing != "" {
+		return s.key.missing
+	}
+	if !s.head.Local || s.kind == kindDemo {
+		return ""
+	}
+	if _, configured := c.Providers[s.name]; configured {
+		return ""
+	}
+	for _, name := range s.head.URLEnv {
+		if getenv(name) != "" {
+			return ""
+		}
+	}
+	return strings.Join(append([]string{fmt.Sprintf("add [providers.%s]", s.name)}, s.head.URLEnv...), " or set ")
+}
+
+// models lists the ids that the service is known to offer, best first.
+func (s service) models() []string {
+	ids := slices.Clone(s.conf.Models)
+	for _, id := range catalog.IDs(s.head.ID) {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// standard is the model to use when only the provider is named.
+func (s service) standard() string {
+	if len(s.conf.Models) > 0 {
+		return s.conf.Models[0]
+	}
+	return s.head.Default
+}
+
+// names lists every provider there is: the catalog's in its order, then the
+// user's own.
+func (c Config) names() []string {
+	var names []string
+	for _, p := range catalog.Heads() {
+		if _, ok := familyOf(cmp.Or(c.Providers[p.ID].Kind, p.Kind)); ok {
+			names = append(names, p.ID)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// find splits a name as the user writes it into a service and the model's id.
+func (c Config) find(name string, getenv func(string) string) (service, string, error) {
+	provider, model, slash := strings.Cut(name, "/")
+	if s, ok := c.service(provider, getenv); ok {
+		model = cmp.Or(model, s.standard())
+		if model == "" {
+			return service{}, "", unknown("name a model of it, as in %q", provider+"/MODEL")
+		}
+		return s, model, nil
+	}
+	if s, ok := c.offering(name, getenv); ok {
+		return s, name, nil
+	}
+	if slash {
+		return service{}, "", notThere("provider", provider, c.names())
+	}
+	return service{}, "", notThere("model", name, c.everything(getenv))
+}
+
+// offering returns the service that has a model of this bare name: one that is
+// ready, if there is one.
+func (c Config) offering(model string, getenv func(string) string) (service, bool) {
+	var found []service
+	for _, name := range c.names() {
+		s, ok := c.service(name, getenv)
+		if !ok {
+			continue
+		}
+		if _, known := catalog.Find(s.head.ID, model); !known && !slices.Contains(s.conf.Models, model) {
+			continue
+		}
+		if s.ready(c, getenv) == "" {
+			return s, true
+		}
+		found = append(found, s)
+	}
+	if len(found) == 0 {
+		return service{}, false
+	}
+	return found[0], true
+}
+
+// everything lists what find accepts, for suggestions.
+func (c Config) everything(getenv func(string) string) []string {
+	names := c.names()
+	for _, name := range names {
+		s, ok := c.service(name, getenv)
+		if !ok {
+			continue
+		}
+		for _, id := range s.models() {
+			names = append(names, name+"/"+id)
+		}
+	}
+	return names
+}
+
+func notThere(what, name string, among []string) error {
+	if near := catalog.Near(name, among, 3); len(near) > 0 {
+		return unknown("there is no %s %q; did you mean %s?", what, name, strings.Join(near, ", "))
+	}
+	if what == "provider" {
+		return unknown("there is no provider %q; there are %s", name, strings.Join(among, ", "))
+	}
+	return unknown("there is no model %q", name)
+}
+
+func unknown(format string, args ...any) error {
+	return &llm.Error{Fault: llm.ModelNotFound, Message: fmt.Sprintf(format, args...)}
+}
