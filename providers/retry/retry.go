@@ -1,0 +1,131 @@
+// Package retry asks a model again when it failed before it said anything.
+//
+//	Stream ──► attempt ──► failed before the first Delta? ──► Retry, wait ──► attempt …
+//
+// It acts on the Fault of an error and on nothing else: rate limits, the
+// provider's own trouble and broken connections may pass, everything else is
+// handed on at once. After the first Delta nothing is ever asked again, for the
+// person has already seen a part of the answer. A server that names a delay is
+// waited for at least that long; otherwise the waits are drawn at random from a
+// window that doubles (full jitter), so that many clients do not come back
+// together.
+package retry
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// Options bound how often and how long a model is asked again.
+type Options struct {
+	Max   int                                              // attempts after the first; 0 is none
+	Limit time.Duration                                    // a longer wait asked by the server is not waited for; 0 is 60 s
+	Total time.Duration                                    // of all waits of one answer; 0 is 120 s
+	Sleep func(ctx context.Context, d time.Duration) error // nil sleeps
+	Rand  func() float64                                   // in [0,1); nil is math/rand/v2
+}
+
+// The window from which a wait is drawn when the server named none.
+const (
+	firstWindow = 500 * time.Millisecond
+	lastWindow  = 8 * time.Second
+)
+
+// Wrap returns m with retries. The error of the last attempt is the error of
+// the stream.
+func Wrap(m llm.Model, o Options) llm.Model {
+	if o.Limit == 0 {
+		o.Limit = time.Minute
+	}
+	if o.Total == 0 {
+		o.Total = 2 * time.Minute
+	}
+	if o.Sleep == nil {
+		o.Sleep = sleep
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Float64
+	}
+	return model{m, o}
+}
+
+type model struct {
+	inner llm.Model
+	Options
+}
+
+func (m model) Stream(ctx context.Context, req llm.Request) llm.Stream {
+	return func(yield func(llm.Event, error) bool) {
+		var waited time.Duration
+		for n := 0; ; n++ {
+			err, again := attempt(m.inner.Stream(ctx, req), yield)
+			if !again {
+				return
+			}
+			wait, ok := m.wait(err, n)
+			if !ok || ctx.Err() != nil || waited+wait > m.Total {
+				yield(nil, err)
+				return
+			}
+			waited += wait
+			if !yield(llm.Retry{Attempt: n + 1, Wait: wait, Fault: llm.FaultOf(err)}, nil) {
+				return
+			}
+			if err := m.Sleep(ctx, wait); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+	}
+}
+
+// attempt hands on one answer. It returns the error, not handed on, if the
+// answer failed before its first Delta; otherwise the stream has ended.
+func attempt(s llm.Stream, yield func(llm.Event, error) bool) (err error, failed bool) {
+	shown := false
+	for event, err := range s {
+		if err != nil && !shown {
+			return err, true
+		}
+		if _, ok := event.(llm.Delta); ok {
+			shown = true
+		}
+		if !yield(event, err) || err != nil {
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+// wait says how long to wait before retry n, counted from 0, and whether there
+// is to be one.
+func (m model) wait(err error, n int) (time.Duration, bool) {
+	if n >= m.Max || !llm.FaultOf(err).Temporary() {
+		return 0, false
+	}
+	var e *llm.Error
+	if errors.As(err, &e) && e.Wait > 0 {
+		// Up to a tenth more than the server asked for, never less.
+		return e.Wait + time.Duration(m.Rand()*float64(e.Wait)/10), e.Wait <= m.Limit
+	}
+	window := lastWindow
+	if n < 4 { // 500 ms · 2⁴ is lastWindow
+		window = firstWindow << n
+	}
+	return time.Duration(m.Rand() * float64(window)), true
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
