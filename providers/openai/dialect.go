@@ -1,0 +1,149 @@
+package openai
+
+import (
+	"maps"
+	"path"
+	"strings"
+)
+
+// A Dialect is what one service, and the model behind it, does differently from
+// plain chat completions. The zero value is plain chat completions.
+type Dialect struct {
+	Name     string            // of the service; part of Origin
+	PerModel bool              // what a model sends back is good for that model only, so Origin names it
+	Limit    string            // request field of the output limit; "" is "max_tokens"
+	Thinks   string            // message field in which thinking goes back; "" is "reasoning_content"
+	Blank    bool              // content of a message that only calls is "", not null
+	Bridge   bool              // after results of tools only the assistant may speak
+	IDs      IDs               // what a call's id must look like
+	Fields   map[string]any    // go with every request
+	Tooled   map[string]any    // go with every request that offers tools
+	Renames  map[string]string // request fields under another name
+	NoUsage  bool              // counts tokens unasked and refuses stream_options
+	Warm     bool              // temperature must be above 0 and at most 1
+	Files    bool              // takes PDFs
+	Repeats  bool              // thinking may come twice; drop exact repeats
+	Grows    bool              // thinking may come as all there is so far instead of what is new
+	Family
+}
+
+// A Family is what follows the model wherever it is served.
+type Family struct {
+	Echo    Echo
+	Fill    bool     // a message with calls and no thinking carries the field, empty
+	Effort  Effort   // how the model is told how much to think
+	Refuses []string // settings that must not be sent; see settings
+	System  string   // role of the system prompt; "" is "system"
+	Clean   bool     // never leaks thinking tags or tool calls into its text
+}
+
+// Echo says which thinking goes back to the service in later requests.
+// reasoning_details, which are signed or encrypted, always go back.
+type Echo string
+
+// The kinds of echo.
+const (
+	EchoNever  Echo = ""       //
+	EchoCalls  Echo = "calls"  // that of messages with tool calls
+	EchoAlways Echo = "always" // all of it
+	EchoTags   Echo = "tags"   // all of it, as <think> text before the content
+	EchoParts  Echo = "parts"  // all of it, as thinking parts of the content
+)
+
+// IDs says what the id of a tool call must look like.
+type IDs string
+
+// The kinds of ids. Ids that a service made itself go back to it as they are,
+// unless it is strict about all of them.
+const (
+	IDsShort IDs = ""     // letters, digits, _ and -, at most 40
+	IDsNine  IDs = "nine" // exactly nine letters and digits
+)
+
+// An Effort spells llm.Effort. Words and Budgets stand in the order of
+// llm.Efforts: off, minimal, low, medium, high, max.
+type Effort struct {
+	Field    string    // where the word goes; "" is "reasoning_effort"; a dot goes into an object
+	Words    [6]string // "" sends none
+	Budgets  [6]int    // for thinking_budget, in tokens; 0 sends none
+	Switch   Switch    // for off, and for on where there is no word
+	Always   bool      // the model thinks whatever it is told
+	WithTool string    // the only word with which the service also accepts tools
+}
+
+// A Switch turns thinking on and off. On and Off are JSON.
+type Switch struct{ Field, On, Off string }
+
+// Kinds lists the services DialectFor knows.
+var Kinds = []string{
+	"openai", "grok", "glm", "qwen", "deepseek", "minimax", "openrouter", "moonshot", "mistral", "groq",
+	"ollama", "llamacpp", "vllm", "lmstudio",
+}
+
+// DialectFor returns what is special about a model at a service. The service is
+// a kind of the configuration; rules that follow the model are found by its id,
+// whatever a gateway puts before it.
+func DialectFor(kind, model string) (Dialect, bool) {
+	s, ok := services[kind]
+	if !ok {
+		return Dialect{}, false
+	}
+	d := s.Dialect
+	d.Name = kind
+	d.Fields, d.Tooled = maps.Clone(d.Fields), maps.Clone(d.Tooled)
+	own := d.Family
+	if f, ok := familyOf(model); ok {
+		d.Family = f
+	}
+	if s.echoes {
+		d.Echo, d.Fill = own.Echo, own.Fill
+	}
+	if s.efforts != nil {
+		d.Effort = effortOf(s.efforts, model)
+	}
+	if kind != "openai" {
+		d.System, d.Effort.WithTool = "", "" // rules of OpenAI's own servers
+	} else if d.System != "" {
+		d.Limit = "max_completion_tokens"
+	}
+	if strings.Contains(model, "/") {
+		d.Effort.WithTool = "" // a gateway asks by another route
+	}
+	return d, true
+}
+
+// familyOf finds the rules of a model by its id.
+func familyOf(model string) (Family, bool) {
+	id := bare(model)
+	for _, row := range families {
+		if matches(row.globs, id) {
+			return row.Family, true
+		}
+	}
+	return Family{}, false
+}
+
+func effortOf(rows []spelling, model string) Effort {
+	id := bare(model)
+	for _, row := range rows {
+		if matches(row.globs, id) {
+			return row.Effort
+		}
+	}
+	return Effort{}
+}
+
+// bare is a model's id without the publisher a gateway puts before it.
+func bare(model string) string {
+	return strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
+}
+
+// matches reports whether one of the globs, separated by spaces, fits all of id.
+func matches(globs, id string) bool {
+	for glob := range strings.FieldsSeq(globs) {
+		if ok, _ := path.Match(glob, id); ok {
+			return true
+		}
+	}
+	return false
+}

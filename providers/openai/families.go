@@ -1,0 +1,90 @@
+package openai
+
+// sampling are the settings that reasoning models refuse.
+var sampling = []string{"temperature", "top_p", "stop"}
+
+// thinker is a reasoning model of OpenAI's.
+func thinker(efforts, withTool string) Family {
+	return Family{
+		Effort:  Effort{Words: words(efforts), WithTool: withTool},
+		Refuses: sampling, System: "developer", Clean: true,
+	}
+}
+
+// budget is thinking_budget from off to max; the last is the model's own limit.
+var budget = [6]int{0, 1024, 2048, 8192, 16384, 0}
+
+// families says what models do differently wherever they are served. The first
+// row whose globs fit the id holds.
+var families = []struct {
+	globs string
+	Family
+}{
+	// OpenAI. From 5.2 on, chat completions refuse function tools together with
+	// reasoning, by default or asked for, so that only "none" passes
+	// (github.com/openai/openai-openapi issue 541, github.com/BerriAI/litellm
+	// pull 34569). Versions yet unknown are taken to be like 5.6.
+	{"gpt-oss*", Family{Echo: EchoCalls, Effort: Effort{Words: words("low low low medium high high")}}},
+	{"gpt-3* gpt-4* chatgpt-* gpt-5*-chat* gpt-6*-chat* gpt-chat*", Family{Clean: true}},
+	{"o1* o3* o4-mini*", thinker("low low low medium high high", "")},
+	{"gpt-5-pro*", thinker("high high high high high high", "")},
+	{"gpt-5.1-codex-max* gpt-5.[2-9]-codex*", thinker("low low low medium high xhigh", "")},
+	{"gpt-5-codex* gpt-5.1-codex*", thinker("low low low medium high high", "")},
+	{"gpt-5.1*", thinker("none low low medium high high", "")},
+	{"gpt-5.[2-5]-pro*", thinker("medium medium medium medium high xhigh", "")},
+	{"gpt-5.[2-5]*", thinker("none low low medium high xhigh", "none")},
+	{"gpt-5.*", thinker("none low low medium high max", "none")},
+	{"gpt-5*", thinker("minimal minimal low medium high high", "")},
+	{"gpt-6-astra* gpt-6.1-sol*", thinker("low low low medium high max", "none")},
+	{"gpt-[6-9]* gpt-1[0-9]*", thinker("none low low medium high max", "none")},
+
+	// Others that keep their text clean.
+	{"claude* gemini*", Family{Clean: true}},
+
+	// xAI. The other models think or not by their name and refuse the field.
+	{"grok-3-mini*", Family{Effort: Effort{Words: words("low low low low high high")}, Refuses: []string{"stop"}}},
+	{"grok-4.20* grok-4-* grok-4 grok-4.1* grok-[23]* grok-code* grok-build*", Family{Refuses: []string{"stop"}}},
+	{"grok-4.3*", Family{Effort: Effort{Words: words("none low low medium high high")}, Refuses: []string{"stop"}}},
+	{"grok-4.5*", Family{Effort: Effort{Words: words("low low low medium high high")}, Refuses: []string{"stop"}}},
+	{"grok-*", Family{Effort: Effort{Words: words("low low low medium high xhigh")}, Refuses: []string{"stop"}}},
+
+	// GLM wants its thinking back while it works with tools.
+	{"glm-4.[5-9]* glm-5 glm-5-* glm-5v* glm-5:* glm-5.[01]*", Family{Echo: EchoCalls, Effort: Effort{Switch: thinkingType}}},
+	{"glm-5.2*", Family{Echo: EchoCalls, Effort: Effort{Words: words("- high high high high max"), Switch: thinkingType}}},
+	{"glm-3* glm-4*", Family{}},
+	{"glm-*", Family{Echo: EchoCalls, Effort: Effort{Words: words("low low low high high max")}}},
+
+	// Qwen wants none of it back; see Chat for preserve_thinking.
+	{"qwen*-instruct* qwen*coder*", Family{}},
+	{"qwq* qwen*-thinking*", Family{Effort: Effort{Budgets: budget, Always: true}}},
+	{"qwen3.8*", Family{Effort: Effort{Words: words("- low low medium xhigh xhigh"), Switch: enableThinking}}},
+	{"qwen3* qwen-plus* qwen-flash* qwen-turbo* qwen-max*", Family{Effort: Effort{Budgets: budget, Switch: enableThinking}}},
+	{"qwen*", Family{}},
+
+	// DeepSeek. R1 refuses its thinking; from V3.2 on, every message with calls
+	// must have it, in all later requests.
+	{"deepseek-r1*", Family{Effort: Effort{Always: true}}},
+	{"deepseek-v2* deepseek-v3 deepseek-v3-* deepseek-v3:* deepseek-v3.1* deepseek-coder*", Family{}},
+	{"deepseek-v3* deepseek-chat* deepseek-reasoner*", Family{Echo: EchoCalls, Fill: true}},
+	{"deepseek-v4-pro*", Family{Echo: EchoCalls, Fill: true,
+		Effort: Effort{Words: words("- high high high high max"), Switch: thinkingType}}},
+	{"deepseek-*", Family{Echo: EchoCalls, Fill: true,
+		Effort: Effort{Words: words("- low low high high max"), Switch: thinkingType}}},
+
+	// MiniMax breaks down between calls without its thinking, in whatever form
+	// it wrote it.
+	{"minimax-m1* minimax-m2*", Family{Echo: EchoTags, Effort: Effort{Always: true}}},
+	{"minimax-m3.1-flash*", Family{Echo: EchoTags, Effort: Effort{Words: words("low low low medium high high")}}},
+	{"minimax-*", Family{Echo: EchoTags, Effort: Effort{Switch: thinkingAdaptive}}},
+
+	// Kimi fixes its sampling, and refuses calls without their thinking.
+	{"kimi-k2.[56]*", Family{Echo: EchoCalls, Fill: true, Refuses: sampling[:2], Effort: Effort{Switch: thinkingType}}},
+	{"kimi-k2.7* kimi-k2-thinking*", Family{Echo: EchoCalls, Fill: true, Refuses: sampling[:2], Effort: Effort{Always: true}}},
+	{"kimi-k2* kimi-latest*", Family{}},
+	{"kimi-*", Family{Echo: EchoCalls, Fill: true, Refuses: sampling[:2],
+		Effort: Effort{Words: words("low low low high high max")}}},
+
+	{"mistral-small* mistral-medium*", Family{Effort: Effort{Words: words("none high high high high high")}}},
+	{"mistral-large-4*", Family{Effort: Effort{Words: words("low low low medium high high")}}},
+	{"magistral*", Family{Effort: Effort{Always: true}}},
+}
