@@ -103,8 +103,9 @@ type entry struct {
 
 // record is the row of one model.
 type record struct {
-	id    string
-	model func() Model
+	provider string // whose file it stands in
+	id       string
+	model    func() Model
 }
 
 var entries = sync.OnceValue(func() []*entry {
@@ -160,7 +161,7 @@ func newEntry(file string) *entry {
 func newRecord(file, provider, text string) record {
 	_, rest, _ := strings.Cut(text, `"`)
 	id, _, _ := strings.Cut(rest, `"`)
-	return record{id, sync.OnceValue(func() Model {
+	return record{provider, id, sync.OnceValue(func() Model {
 		m := Model{Provider: provider}
 		decode(file, text, &m)
 		m.Name = cmp.Or(m.Name, m.ID)

@@ -1,4 +1,136 @@
 package catalog
 
-// Guess returns facts for a model id met behind any gateway or local server.
-func Guess(id string) (Model, bool) { return Model{}, false }
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Guess returns facts for a model id met behind any gateway or local server,
+// such as "deepseek/deepseek-v4-pro", "qwen3:8b" or "gpt-6-sol-2026-01".
+// Provider tells whose facts they are.
+//
+// Ids that differ only in the vendor before them, letter case, punctuation, or
+// a date, quantization or routing mark behind them name the same model, and
+// give all its facts. Where only the family is known, the facts are those of
+// its nearest member without sizes and price, which differ within families.
+func Guess(id string) (Model, bool) {
+	want := words(id)
+	if len(want) == 0 {
+		return Model{}, false
+	}
+	if best, ok := same(id, want); ok {
+		return best.row.of(best.row.provider), true
+	}
+	var nearest *name
+	most := 1 // one word in common, such as "gpt", says nothing
+	for i, n := range known() {
+		common := prefix(family(want), n.family)
+		if common > most || nearest != nil && common == most && len(n.words) < len(nearest.words) {
+			nearest, most = &known()[i], common
+		}
+	}
+	if nearest == nil {
+		return Model{}, false
+	}
+	m := nearest.row.of(nearest.row.provider)
+	m.Context, m.MaxInput, m.MaxOutput, m.Price = 0, 0, 0, Price{}
+	return m, true
+}
+
+// same returns the row that names the same model, if there is one: the one of
+// the vendor that id names, else the first in the catalog's order, which has
+// vendors before gateways.
+func same(id string, want []string) (*name, bool) {
+	vendor, _, _ := strings.Cut(id, "/")
+	var found *name
+	for i := range known() {
+		n := &known()[i]
+		if !slices.Equal(n.words, want) {
+			continue
+		}
+		if n.row.id == id || n.row.provider == vendor {
+			return n, true
+		}
+		if found == nil {
+			found = n
+		}
+	}
+	return found, found != nil
+}
+
+// name is the id of a row, taken apart.
+type name struct {
+	row    record
+	words  []string
+	family []string
+}
+
+var known = sync.OnceValue(func() []name {
+	var names []name
+	for _, e := range entries() {
+		for _, r := range e.rows() {
+			w := words(r.id)
+			names = append(names, name{r, w, family(w)})
+		}
+	}
+	return names
+})
+
+// pattern compiles an expression when it is first needed.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
+// word is a run of letters, or a number with the letters behind it. Versions
+// stay whole, however they are written: 5.5 and 5-5 are the same.
+var word = pattern(`[a-z]+|[0-9]+(?:\.[0-9]+)*[a-z]*`)
+
+// dashed is a version written with a dash, as Anthropic does.
+var dashed = pattern(`\b(\d{1,2})-(\d{1,2})(?:-|$)`)
+
+// words takes an id apart, without the vendor before it and the marks behind.
+func words(id string) []string {
+	id = strings.ToLower(id)
+	id = id[strings.LastIndex(id, "/")+1:]
+	if _, after, ok := strings.Cut(id, "anthropic."); ok { // Bedrock: us.anthropic.claude-…
+		id = after
+	}
+	id = quantized().ReplaceAllString(id, "")
+	id = dashed().ReplaceAllString(strings.ReplaceAll(id, "_", "-"), "$1.$2-")
+	list := word().FindAllString(id, -1)
+	for len(list) > 1 && mark().MatchString(list[len(list)-1]) {
+		list = list[:len(list)-1]
+	}
+	return list
+}
+
+// mark is a word at the end of an id that does not make another model of it.
+var mark = pattern(`^(?:latest|preview|free|beta|nitro|floor|exacto|versatile|instruct|it|` +
+	`gguf|awq|gptq|fp8|fp16|bf16|int4|int8|\d{4,8}|\d{2})$`)
+
+// quantized is the mark of a quantization, such as -q4_K_M.
+var quantized = pattern(`[-:]i?q\d(?:_.*)?$`)
+
+// size is a number of parameters, such as 8b or 2.4t.
+var size = pattern(`^\d+(?:\.\d+)?[bt]$`)
+
+// family is words with every size alike.
+func family(words []string) []string {
+	list := slices.Clone(words)
+	for i, w := range list {
+		if size().MatchString(w) {
+			list[i] = "size"
+		}
+	}
+	return list
+}
+
+func prefix(a, b []string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}

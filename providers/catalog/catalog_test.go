@@ -1,0 +1,297 @@
+package catalog
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+
+	"parley/providers/llm"
+)
+
+// The data is decoded without checks at run time, so each key must be one that
+// the structs have.
+func TestDataDecodesStrictly(t *testing.T) {
+	files, err := data.ReadDir("data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := data.ReadFile("data/" + file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p Provider
+		meta, err := toml.Decode(string(text), &p)
+		if err != nil {
+			t.Errorf("%s: %v", file.Name(), err)
+			continue
+		}
+		if unknown := meta.Undecoded(); len(unknown) > 0 {
+			t.Errorf("%s: unknown keys %v", file.Name(), unknown)
+		}
+		id := strings.TrimSuffix(file.Name(), ".toml")
+		if got := len(IDs(id)); p.ModelsFrom == "" && got != len(p.Models) {
+			t.Errorf("%s: %d rows found one by one, %d in the file: is id the first line of each?", file.Name(), got, len(p.Models))
+		}
+	}
+}
+
+func TestProviders(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range Providers() {
+		if p.Name == "" || p.Kind == "" {
+			t.Errorf("%s has no name or no kind", p.ID)
+		}
+		if !p.Local && len(p.KeyEnv) == 0 && p.ModelsFrom == "" {
+			t.Errorf("%s needs a key, but names no variable for it", p.ID)
+		}
+		for _, id := range []string{p.Default, p.Small} {
+			if id != "" && !slices.ContainsFunc(p.Models, func(m Model) bool { return m.ID == id }) {
+				t.Errorf("%s: its model %q has no row", p.ID, id)
+			}
+		}
+		for alias := range p.Aliases {
+			if m, ok := Find(p.ID, alias); !ok || m.Provider != p.ID {
+				t.Errorf("%s: the alias %q leads to %q, which has no row", p.ID, alias, p.Aliases[alias])
+			}
+		}
+		for _, m := range p.Models {
+			name := p.ID + "/" + m.ID
+			if seen[name] {
+				t.Errorf("%s has two rows", name)
+			}
+			seen[name] = true
+			checkModel(t, name, m)
+		}
+	}
+	if first := Heads()[0].ID; first != "openai" {
+		t.Errorf("first provider = %q, want openai", first)
+	}
+}
+
+func checkModel(t *testing.T, name string, m Model) {
+	t.Helper()
+	if m.Context <= 0 || m.MaxOutput > m.Context || m.MaxInput > m.Context {
+		t.Errorf("%s: context %d, input %d, output %d", name, m.Context, m.MaxInput, m.MaxOutput)
+	}
+	if p := m.Price; p.Input < 0 || p.Output < 0 || p.CacheRead > p.Input || p.Free && p.Input+p.Output > 0 {
+		t.Errorf("%s: price %+v", name, p)
+	}
+	for i, tier := range m.Price.Tiers {
+		if tier.Input < m.Price.Input || i > 0 && tier.Above <= m.Price.Tiers[i-1].Above {
+			t.Errorf("%s: tier %+v", name, tier)
+		}
+	}
+	if !slices.Contains([]string{"", "level", "budget", "adaptive"}, m.Thinking) {
+		t.Errorf("%s: thinking %q", name, m.Thinking)
+	}
+	if !m.Thinks && (len(m.Levels) > 0 || m.CanDisable || m.OffValue != "") {
+		t.Errorf("%s does not think, but says how", name)
+	}
+	if m.ReplacedBy != "" {
+		if _, ok := Row(m.Provider, m.ReplacedBy); !ok {
+			t.Errorf("%s: its successor %q has no row", name, m.ReplacedBy)
+		}
+	}
+}
+
+// People have these names in scripts and old conversations, so their rows stay,
+// with the prices that were charged, in dollars per million tokens.
+func TestRowsThatStay(t *testing.T) {
+	for name, want := range map[string][2]float64{
+		"openai/gpt-4-turbo":                   {10, 30},
+		"openai/gpt-4o":                        {2.5, 10},
+		"openai/gpt-4o-mini":                   {0.15, 0.6},
+		"openai/o1":                            {15, 60},
+		"openai/o1-mini":                       {3, 12},
+		"anthropic/claude-sonnet-4-20250514":   {3, 15},
+		"anthropic/claude-opus-4-20250514":     {15, 75},
+		"anthropic/claude-3-5-sonnet-20241022": {3, 15},
+		"anthropic/claude-3-5-haiku-20241022":  {0.8, 4},
+		"gemini/gemini-2.5-flash":              {0.3, 2.5},
+		"gemini/gemini-2.5-pro":                {1.25, 10},
+		"gemini/gemini-2.0-flash":              {0.1, 0.4},
+		"gemini/gemini-1.5-pro":                {1.25, 5},
+		"xai/grok-3":                           {3, 15},
+		"xai/grok-3-fast":                      {5, 25},
+		"xai/grok-2":                           {2, 10},
+		"xai/grok-2-vision":                    {2, 10},
+		"zai/glm-4-plus":                       {7, 7},
+		"zai/glm-4-air":                        {0.14, 0.14},
+		"zai/glm-4-airx":                       {1.4, 1.4},
+		"zai/glm-4-flash":                      {0.014, 0.014},
+		"zai/glm-4v-plus":                      {1.4, 1.4},
+		"qwen/qwen-plus":                       {0.4, 1.2},
+		"qwen/qwen-max":                        {1.6, 6.4},
+		"qwen/qwen-turbo":                      {0.05, 0.2},
+		"qwen/qwen-vl-max":                     {0.8, 3.2},
+		"qwen/qwen-coder-plus":                 {0.49, 1.96},
+	} {
+		provider, id, _ := strings.Cut(name, "/")
+		m, ok := Row(provider, id)
+		if !ok {
+			t.Errorf("%s has no row", name)
+			continue
+		}
+		if got := [2]float64{m.Price.Input, m.Price.Output}; got != want {
+			t.Errorf("%s costs %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	for _, tt := range []struct {
+		provider, model, want string
+		ok                    bool
+	}{
+		{"openai", "gpt-6.1-sol", "gpt-6.1-sol", true},
+		{"openai", "chatgpt-4o-latest", "gpt-4o", true},
+		{"openai", "o1-mini", "o4-mini", true}, // it has a row of its own, but nothing answers to it any more
+		{"claude-cli", "opus", "claude-opus-5-5", true},
+		{"claude-cli", "claude-haiku-5-5", "claude-haiku-5-5", true},
+		{"groq", "openai/gpt-oss-120b", "openai/gpt-oss-120b", true},
+		{"openai", "gpt-6.1", "", false},
+		{"openal", "gpt-4o", "", false},
+		{"ollama", "qwen3:8b", "", false},
+	} {
+		got, ok := Find(tt.provider, tt.model)
+		if got.ID != tt.want || ok != tt.ok || ok && got.Provider != tt.provider {
+			t.Errorf("Find(%q, %q) = %s/%s, %v; want %q, %v", tt.provider, tt.model, got.Provider, got.ID, ok, tt.want, tt.ok)
+		}
+	}
+}
+
+func TestGuess(t *testing.T) {
+	const family = true // abilities only
+	for _, tt := range []struct {
+		id, want string
+		family   bool
+	}{
+		{"gpt-4o", "openai/gpt-4o", false},
+		{"deepseek/deepseek-v4-pro", "deepseek/deepseek-v4-pro", false},
+		{"gpt-6-sol-2026-01", "openai/gpt-6-sol", false},
+		{"GPT-6-Sol", "openai/gpt-6-sol", false},
+		{"openai/gpt-6-sol:free", "openai/gpt-6-sol", false},
+		{"anthropic/claude-opus-5.5", "anthropic/claude-opus-5-5", false},
+		{"claude-opus-5.5", "anthropic/claude-opus-5-5", false},
+		{"bedrock/us.anthropic.claude-opus-5-5-20260801", "anthropic/claude-opus-5-5", false},
+		{"accounts/fireworks/models/glm-5.3", "zai/glm-5.3", false},
+		{"minimaxai/minimax-m3", "minimax/MiniMax-M3", false},
+		{"gpt-oss:20b", "groq/openai/gpt-oss-20b", false},
+		{"llama3.3:70b-instruct-q4_K_M", "groq/llama-3.3-70b-versatile", false},
+		{"Qwen/Qwen3-32B-AWQ", "qwen/qwen3-32b", false},
+		{"qwen3:8b", "qwen/qwen3-32b", family},
+		{"gpt-5.4-codex", "openai/gpt-5.4", family},
+		{"claude-sonnet-9", "anthropic/claude-sonnet-5-5", family},
+		{"gpt-oss:999b", "groq/openai/gpt-oss-120b", family},
+		{"gpt-7", "", false},
+		{"mixtral:8x7b", "", false},
+		{"my-model", "", false},
+		{"", "", false},
+		{"///:::", "", false},
+	} {
+		got, ok := Guess(tt.id)
+		name := ""
+		if ok {
+			name = got.Provider + "/" + got.ID
+		}
+		if name != tt.want {
+			t.Errorf("Guess(%q) = %q, want %q", tt.id, name, tt.want)
+			continue
+		}
+		if ok && (got.Context == 0) != tt.family || tt.family && got.Price.Known() {
+			t.Errorf("Guess(%q): context %d, price %+v; of a family only: %v", tt.id, got.Context, got.Price, tt.family)
+		}
+	}
+}
+
+// Every row is found by its own id, or by that of its vendor.
+func TestGuessKnowsItsOwn(t *testing.T) {
+	for _, p := range Providers() {
+		if p.ModelsFrom != "" {
+			continue
+		}
+		for _, m := range p.Models {
+			if got, ok := Guess(m.ID); !ok || got.Context == 0 {
+				t.Errorf("Guess(%q) = %q, %v: of the family only", m.ID, got.ID, ok)
+			}
+		}
+	}
+}
+
+func TestNear(t *testing.T) {
+	models := []string{"openai/gpt-4o", "openai/gpt-4o-mini", "xai/grok-4.7", "zai/glm-5.3", "deepseek/deepseek-v4-pro"}
+	kinds := []string{"openai", "anthropic", "openrouter", "ollama", "zai"}
+	for _, tt := range []struct {
+		name  string
+		among []string
+		n     int
+		want  []string
+	}{
+		{"opnai", kinds, 1, []string{"openai"}},
+		{"OpenAI", kinds, 1, []string{"openai"}},
+		{"antrhopic", kinds, 1, []string{"anthropic"}},
+		{"gtp-4o", models, 1, []string{"openai/gpt-4o"}},
+		{"openai/gpt4o", models, 2, []string{"openai/gpt-4o"}},
+		{"grok", models, 3, []string{"xai/grok-4.7"}},
+		{"deepseek-v4", models, 3, []string{"deepseek/deepseek-v4-pro"}},
+		{"something else", models, 3, nil},
+		{"zai", nil, 3, nil},
+		{"zai", kinds, 0, nil},
+	} {
+		if got := Near(tt.name, tt.among, tt.n); !slices.Equal(got, tt.want) {
+			t.Errorf("Near(%q, %d) = %q, want %q", tt.name, tt.n, got, tt.want)
+		}
+	}
+}
+
+func TestCost(t *testing.T) {
+	plain := Price{Input: 2, Output: 10}
+	cached := Price{Input: 2, Output: 10, CacheRead: 0.5, CacheWrite: 2.5}
+	tiered := Price{Input: 1, Output: 10, CacheRead: 0.1, Tiers: []Tier{
+		{Above: 200_000, Input: 2, Output: 15, CacheRead: 0.2},
+		{Above: 500_000, Input: 4, Output: 20},
+	}}
+	for _, tt := range []struct {
+		name  string
+		price Price
+		usage llm.Usage
+		want  float64
+		known bool
+	}{
+		{"unknown", Price{}, llm.Usage{Input: 1000, Output: 1000}, 0, false},
+		{"free", Price{Free: true}, llm.Usage{Input: 1000, Output: 1000}, 0, true},
+		{"nothing used", plain, llm.Usage{}, 0, true},
+		{"plain", plain, llm.Usage{Input: 1_000_000, Output: 100_000, Thinking: 90_000}, 3, true},
+		{"cached without a price of its own", plain, llm.Usage{Input: 1_000_000, CacheRead: 500_000}, 2, true},
+		{"cached", cached, llm.Usage{Input: 1_000_000, CacheRead: 400_000, CacheWrite: 200_000}, 0.8 + 0.2 + 0.5, true},
+		{"more cached than read", cached, llm.Usage{Input: 10, CacheRead: 1_000_000}, 0.5, true},
+		{"at the bound", tiered, llm.Usage{Input: 200_000, Output: 100_000}, 0.2 + 1, true},
+		{"above the bound", tiered, llm.Usage{Input: 200_001, CacheRead: 200_001, Output: 100_000}, 0.0400002 + 1.5, true},
+		{"second tier", tiered, llm.Usage{Input: 600_000, CacheRead: 100_000}, 2.4, true},
+	} {
+		got, known := tt.price.Cost(tt.usage)
+		if math.Abs(got-tt.want) > 1e-9 || known != tt.known {
+			t.Errorf("%s: %v, %v; want %v, %v", tt.name, got, known, tt.want, tt.known)
+		}
+	}
+}
+
+// Whatever a server calls its models, guessing ends, and only with rows.
+func FuzzGuess(f *testing.F) {
+	for _, id := range []string{"gpt-4o", "a/b/c", "qwen3:8b", "1-2-3-4-5", "\xff-9b", "q4_k_m"} {
+		f.Add(id)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		m, ok := Guess(id)
+		if !ok {
+			return
+		}
+		if _, real := Row(m.Provider, m.ID); !real {
+			t.Errorf("Guess(%q) = %s/%s, which has no row", id, m.Provider, m.ID)
+		}
+	})
+}
