@@ -1,0 +1,298 @@
+package composer_test
+
+import (
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/ui/composer"
+	"parley/ui/theme"
+	"parley/ui/uitest"
+)
+
+// play gives a composer keys by name; what is no key's name is typed, what
+// begins with "paste:" is pasted.
+func play(t testing.TB, m *composer.Model, keys ...string) (sent []string) {
+	t.Helper()
+	deliver := func(msg tea.Msg) {
+		if cmd := m.Update(msg); cmd != nil {
+			sent = append(sent, cmd().(composer.SubmitMsg).Text)
+		}
+	}
+	for _, key := range keys {
+		if text, ok := strings.CutPrefix(key, "paste:"); ok {
+			deliver(tea.PasteMsg{Content: text})
+			continue
+		}
+		if k, err := uitest.Key(key); err == nil {
+			deliver(k)
+			continue
+		}
+		for _, r := range key {
+			deliver(tea.KeyPressMsg{Code: r, Text: string(r)})
+		}
+	}
+	return sent
+}
+
+// screen is the view with the cursor as a bar.
+func screen(m *composer.Model) string {
+	lines := strings.Split(ansi.Strip(m.View()), "\n")
+	x, y, ok := m.Cursor()
+	if ok {
+		line := lines[y] + strings.Repeat(" ", max(x-ansi.StringWidth(lines[y]), 0))
+		lines[y] = ansi.Truncate(line, x, "") + "|" + ansi.TruncateLeft(line, x, "")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestKeys(t *testing.T) {
+	for name, c := range map[string]struct {
+		keys []string
+		want string
+	}{
+		"types":                         {[]string{"hello"}, "› hello|"},
+		"left and right":                {[]string{"abc", "left", "left", "x", "right", "y"}, "› axby|c"},
+		"ctrl+b and ctrl+f":             {[]string{"abc", "ctrl+b", "ctrl+b", "ctrl+f", "x"}, "› abx|c"},
+		"home and end of the line":      {[]string{"one", "ctrl+j", "two", "ctrl+a", "x", "ctrl+e", "y"}, "› one\n  xtwoy|"},
+		"start and end of the text":     {[]string{"one", "ctrl+j", "two", "alt+<", "x", "alt+>", "y"}, "› xone\n  twoy|"},
+		"words":                         {[]string{"one, two", "alt+b", "x", "alt+b", "alt+b", "y", "alt+f", "z"}, "› yonez|, xtwo"},
+		"words by ctrl+arrow":           {[]string{"one two", "ctrl+left", "ctrl+left", "ctrl+right", "x"}, "› onex| two"},
+		"backspace":                     {[]string{"abc", "backspace", "ctrl+h"}, "› a|"},
+		"backspace at the start":        {[]string{"ab", "home", "backspace"}, "› |ab"},
+		"delete":                        {[]string{"abc", "home", "delete", "ctrl+d"}, "› |c"},
+		"delete joins lines":            {[]string{"a", "ctrl+j", "b", "up", "end", "delete"}, "› a|b"},
+		"kill to the end and yank":      {[]string{"one two", "alt+b", "ctrl+k", "ctrl+a", "ctrl+y"}, "› two|one "},
+		"kill to the start and yank":    {[]string{"one two", "alt+b", "ctrl+u", "ctrl+e", "ctrl+y"}, "› twoone |"},
+		"kill at the end of a line":     {[]string{"a", "ctrl+j", "b", "up", "end", "ctrl+k"}, "› a|b"},
+		"kills in a row add up":         {[]string{"one two three", "ctrl+w", "ctrl+w", "ctrl+y", "ctrl+y"}, "› one two threetwo \n  three|"},
+		"kills apart do not":            {[]string{"one two", "ctrl+w", "left", "ctrl+w", "ctrl+y"}, "› one| "},
+		"kill word right":               {[]string{"one, two", "home", "alt+d", "alt+d", "ctrl+y"}, "› one, two|"},
+		"kill word left stops at signs": {[]string{"ls /usr/bin", "alt+backspace"}, "› ls /usr/|"},
+		"kill field does not":           {[]string{"ls /usr/bin", "ctrl+w"}, "› ls |"},
+		"undo takes words back":         {[]string{"one two", "ctrl+_", "ctrl+_"}, "› one|"},
+		"undo of a kill":                {[]string{"one two", "ctrl+u", "ctrl+_"}, "› one two|"},
+		"undo on nothing":               {[]string{"ctrl+_"}, "› |"},
+		"new lines":                     {[]string{"a", "ctrl+j", "b", "alt+enter", "c", "shift+enter"}, "› a\n  b\n  c\n  |"},
+		"backslash and enter":           {[]string{`a\`, "enter", "b"}, "› a\n  b|"},
+		"a flag is one":                 {[]string{"🇩🇪🇫🇷", "backspace", "left", "x"}, "› x|🇩🇪"},
+		"flags pair anew":               {[]string{"🇩🇪", "home", "🇫", "end", "backspace"}, "› 🇫🇩|"},
+		"a family is one":               {[]string{"a👨‍👩‍👧‍👦b", "left", "left", "x", "right", "backspace"}, "› ax|b"},
+		"a mark joins its letter":       {[]string{"a", "\u0301", "b", "left", "left"}, "› |a\u0301b"},
+		"up and down by rows":           {[]string{"aaaa bbbb cccc dddd eeee", "up", "x"}, "› aaaa bbbbx| cccc \n  dddd eeee"},
+		"up keeps the column":           {[]string{"12345", "ctrl+j", "1", "ctrl+j", "12345", "up", "up", "x"}, "› 12345x|\n  1\n  12345"},
+		"wide characters":               {[]string{"日本語日本語日本語", "up", "up", "x"}, "› 日x|本語日本語日本\n  語"},
+		"long words break":              {[]string{"abcdefghijklmnopqrstuvwxyz"}, "› abcdefghijklmnopq\n  rstuvwxyz|"},
+		"spaces hang":                   {[]string{"aaaa bbbb cccc ddd       "}, "› aaaa bbbb cccc \n  ddd       |"},
+		"tab is for others":             {[]string{"a", "tab", "shift+tab", "f2", "ctrl+t", "pgup"}, "› a|"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := composer.New(theme.Plain())
+			m.SetSize(20, 5)
+			play(t, m, c.keys...)
+			if got := screen(m); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestSubmit(t *testing.T) {
+	large := strings.Repeat("line\n", 41) + "line"
+	for name, c := range map[string]struct {
+		keys []string
+		want []string // prompts sent
+		left string   // what stays
+	}{
+		"sends and empties":           {[]string{"hi", "enter"}, []string{"hi"}, ""},
+		"nothing to send":             {[]string{"enter", "  ", "enter"}, nil, "  "},
+		"keeps white space":           {[]string{" a ", "enter"}, []string{" a "}, ""},
+		"a paste never submits":       {[]string{"paste:a\r\nb\r"}, nil, "a\nb\n"},
+		"escapes stay text":           {[]string{"paste:a\x1b[201~rm -rf /\r", "enter"}, []string{"a[201~rm -rf /\n"}, ""},
+		"control characters go":       {[]string{"paste:a\x00\tb\u009bc\x7f\xff", "enter"}, []string{"a\tbc\uFFFD"}, ""},
+		"a large paste is whole":      {[]string{"see ", "paste:" + large, "!", "enter"}, []string{"see " + large + "!"}, ""},
+		"a large paste goes at once":  {[]string{"see ", "paste:" + large, "backspace"}, nil, "see "},
+		"a chip is stepped over":      {[]string{"paste:" + large, "left", "a", "right", "b", "enter"}, []string{"a" + large + "b"}, ""},
+		"a chip can be yanked":        {[]string{"paste:" + large, "ctrl+u", "x", "ctrl+y", "enter"}, []string{"x" + large}, ""},
+		"an empty paste":              {[]string{"paste:"}, nil, ""},
+		"backslash needs to be last":  {[]string{`a\ b`, "enter"}, []string{`a\ b`}, ""},
+		"backslash before the cursor": {[]string{`a\b`, "left", "enter"}, nil, "a\nb"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := composer.New(theme.Plain())
+			m.SetSize(20, 5)
+			sent := play(t, m, c.keys...)
+			if strings.Join(sent, "|") != strings.Join(c.want, "|") || len(sent) != len(c.want) {
+				t.Errorf("sent %q, want %q", sent, c.want)
+			}
+			if got := m.Value(); got != c.left {
+				t.Errorf("left is %q, want %q", got, c.left)
+			}
+		})
+	}
+}
+
+func TestHistory(t *testing.T) {
+	for name, c := range map[string]struct {
+		keys []string
+		want string
+	}{
+		"up walks back":               {[]string{"up", "up"}, "› second|"},
+		"and stops at the oldest":     {[]string{"up", "up", "up", "up"}, "› first|"},
+		"down comes back":             {[]string{"draft", "up", "up", "down", "down"}, "› draft|"},
+		"the draft keeps its cursor":  {[]string{"draft", "left", "up", "down"}, "› draf|t"},
+		"down on the draft":           {[]string{"draft", "down"}, "› draft|"},
+		"edits stay":                  {[]string{"up", "up", "X", "up", "down"}, "› secondX|"},
+		"up within the text first":    {[]string{"a", "ctrl+j", "b", "up"}, "› a|\n  b"},
+		"sent prompts are remembered": {[]string{"fourth", "enter", "up"}, "› fourth|"},
+		"but once":                    {[]string{"third", "enter", "third", "enter", "up", "up"}, "› second|"},
+		"search":                      {[]string{"ctrl+r", "ir"}, "history: ir|\n› third"},
+		"search further":              {[]string{"ctrl+r", "ir", "ctrl+r"}, "history: ir|\n› first"},
+		"search without end":          {[]string{"ctrl+r", "ir", "ctrl+r", "ctrl+r"}, "not in history: ir|\n› first"},
+		"search nothing":              {[]string{"draft", "ctrl+r"}, "history: |\n› draft"},
+		"search back to nothing":      {[]string{"draft", "ctrl+r", "f", "backspace"}, "history: |\n› draft"},
+		"search with capitals":        {[]string{"ctrl+r", "FI"}, "not in history: FI|\n› "},
+		"enter takes":                 {[]string{"ctrl+r", "fi", "enter", "x"}, "› firstx|"},
+		"a movement takes":            {[]string{"ctrl+r", "fi", "ctrl+a", "x"}, "› x|first"},
+		"esc leaves":                  {[]string{"draft", "ctrl+r", "fi", "esc"}, "› draft|"},
+		"undo brings the draft back":  {[]string{"draft", "ctrl+r", "fi", "enter", "ctrl+_"}, "› draft|"},
+		"a paste takes":               {[]string{"ctrl+r", "fi", "paste:x"}, "› firstx|"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := composer.New(theme.Plain())
+			m.SetSize(20, 5)
+			for _, prompt := range []string{"first", "second", " ", "third"} {
+				m.Remember(prompt)
+			}
+			play(t, m, c.keys...)
+			if got := screen(m); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestClearCanBeTakenBack(t *testing.T) {
+	large := strings.Repeat("line\n", 40)
+	m := composer.New(theme.Plain())
+	m.SetSize(40, 5)
+	play(t, m, "see ", "paste:"+large)
+	want := screen(m)
+	m.Clear()
+	if !m.Empty() {
+		t.Fatalf("holds %q", m.Value())
+	}
+	play(t, m, "ctrl+_")
+	if got := screen(m); got != want {
+		t.Errorf("after undo\n%s\nwant\n%s", got, want)
+	}
+	m.Clear()
+	play(t, m, "up")
+	if got := m.Value(); got != "see "+large {
+		t.Errorf("history gives %q", got)
+	}
+}
+
+func TestSetValue(t *testing.T) {
+	m := composer.New(theme.Plain())
+	m.SetSize(40, 5)
+	play(t, m, "draft")
+	m.SetValue("from the\r\neditor")
+	m.Insert("!")
+	if got, want := screen(m), "› from the\n  editor!|"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	play(t, m, "ctrl+_", "ctrl+_")
+	if got, want := screen(m), "› draft|"; got != want {
+		t.Errorf("after undo\n%s\nwant\n%s", got, want)
+	}
+	m.Reset()
+	play(t, m, "ctrl+_")
+	if !m.Empty() {
+		t.Errorf("undo after Reset brings %q back", m.Value())
+	}
+}
+
+func TestWithoutFocus(t *testing.T) {
+	m := composer.New(theme.Plain())
+	m.Focus(false)
+	if sent := play(t, m, "a", "paste:b", "enter"); len(sent) > 0 || !m.Empty() {
+		t.Errorf("sent %q, holds %q", sent, m.Value())
+	}
+	if _, _, ok := m.Cursor(); ok {
+		t.Error("shows a cursor")
+	}
+}
+
+func TestKeysCanBeRebound(t *testing.T) {
+	m := composer.New(theme.Plain())
+	keys := composer.DefaultKeys()
+	keys.Submit, keys.Newline = []string{"ctrl+s"}, []string{"enter"}
+	m.SetKeys(keys)
+	if sent := play(t, m, "a", "enter", "b", "ctrl+j", "ctrl+s"); len(sent) != 1 || sent[0] != "a\nb" {
+		t.Errorf("sent %q", sent)
+	}
+}
+
+// What cannot be seen must not be sent unseen, and no byte of a paste may reach
+// the terminal as a control.
+func TestPastesAreShownAsTheyAre(t *testing.T) {
+	for name, c := range map[string]struct{ paste, want string }{
+		"escape":        {"a\x1b[2Jb", "› a␛[2Jb|"},
+		"bell":          {"a\x07b", "› a␇b|"},
+		"c1":            {"a\u009b31mb", "› a<U+009B>31mb|"},
+		"zero width":    {"a\u200bb", "› a<U+200B>b|"},
+		"joined":        {"a\u200db", "› a<U+200D>b|"},
+		"tags":          {"\U000E0069\U000E0067", "› <U+E0069><U+E0067>|"},
+		"tab":           {"a\tb", "› a    b|"},
+		"right to left": {"a\u202eb", "› a<U+202E>b|"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := composer.New(theme.Plain())
+			m.SetSize(40, 5)
+			play(t, m, "paste:"+c.paste)
+			if got := screen(m); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// component shows a composer at the top of the window.
+type component struct{ *composer.Model }
+
+func (c component) View() string { return c.Model.View() }
+
+func TestScreens(t *testing.T) {
+	prose := strings.Repeat("the quick brown fox jumps over the lazy dog ", 8)
+	states := map[string]func(*uitest.Driver, *composer.Model){
+		"empty": func(d *uitest.Driver, m *composer.Model) {},
+		"short": func(d *uitest.Driver, m *composer.Model) { d.Type("hello") },
+		"long": func(d *uitest.Driver, m *composer.Model) {
+			d.Paste(prose).Press("ctrl+j").Type("and 日本語のテキスト 👨‍👩‍👧‍👦.")
+		},
+		"scrolled": func(d *uitest.Driver, m *composer.Model) { d.Paste(strings.Repeat("a\n", 19)).Press("up", "up") },
+		"chip": func(d *uitest.Driver, m *composer.Model) {
+			d.Type("look at ").Paste(strings.Repeat("line\n", 42)).Type(" please")
+		},
+		"search":    func(d *uitest.Driver, m *composer.Model) { d.Press("ctrl+r").Type("fox") },
+		"unfocused": func(d *uitest.Driver, m *composer.Model) { d.Type("draft"); m.Focus(false); d.Resize(50, 15) },
+	}
+	for _, size := range []struct {
+		name string
+		w, h int
+	}{{"80x24", 80, 24}, {"50x15", 50, 15}} {
+		for name, act := range states {
+			t.Run(size.name+"/"+name, func(t *testing.T) {
+				m := composer.New(theme.Dark())
+				m.SetPlaceholder("Ask anything · / for commands · @ for files")
+				m.Remember("what does the fox say?")
+				d := uitest.New(t, uitest.Alone(component{m}), size.w, size.h/2)
+				act(d, m)
+				d.Golden(size.name + "/" + name)
+			})
+		}
+	}
+}

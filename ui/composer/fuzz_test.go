@@ -1,0 +1,212 @@
+package composer
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/ui/theme"
+)
+
+// plain is what the composer must do, in the simplest way: a text and a cursor
+// in it, cut into characters anew for each key.
+type plain struct {
+	text string
+	cur  int // in bytes, between two characters
+}
+
+func (p *plain) insert(s string) {
+	p.text = p.text[:p.cur] + s + p.text[p.cur:]
+	p.settle(p.cur + len(s))
+}
+
+func (p *plain) delete(i, j int) {
+	p.text = p.text[:i] + p.text[j:]
+	p.settle(i)
+}
+
+// settle puts the cursor at i, or behind the character in which i lies.
+func (p *plain) settle(i int) {
+	p.cur = 0
+	for _, u := range split(p.text) {
+		if p.cur >= i {
+			return
+		}
+		p.cur += len(u.text)
+	}
+}
+
+func (p *plain) before() int {
+	last := 0
+	for at, units := 0, split(p.text); at < p.cur; units = units[1:] {
+		last = at
+		at += len(units[0].text)
+	}
+	return last
+}
+
+func (p *plain) after() int {
+	if p.cur == len(p.text) {
+		return p.cur
+	}
+	return p.cur + len(first(p.text[p.cur:]).text)
+}
+
+// pieces are what is written: what joins, what is wide, what cannot be seen.
+var pieces = []string{
+	"a", "Zz ", " ", "\n", "\t", "日本", "\u0301", "👨", "\u200d", "👩‍👧", "🇩", "🇪🇫", "\x1b[2J", "\u200b", "\u202e", "\x00", "क्", "षि", "한", "\u1112\u1161", "\u0600", "long-word-without-end", "\xff", "\r\n", "\r",
+}
+
+func FuzzComposer(f *testing.F) {
+	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c"), uint8(20))
+	f.Add([]byte{10, 11, 10, 100, 10, 101, 102, 10, 103, 10, 100}, uint8(3))
+	f.Add([]byte{7, 8, 7, 100, 100, 8, 102, 7, 6, 6, 105, 106, 107, 120, 121}, uint8(1))
+	f.Fuzz(func(t *testing.T, keys []byte, width uint8) {
+		m := New(theme.Plain())
+		m.SetSize(int(width), 4)
+		m.Remember("one two\nthree")
+		p := &plain{}
+		modeled := true // the simple model does not know every key
+		for _, k := range keys {
+			modeled = step(m, p, k) && modeled
+			check(t, m)
+			if got := text(m.units); modeled && (got != p.text || text(m.units[:m.cur]) != p.text[:p.cur]) {
+				t.Fatalf("holds %q with the cursor behind %q, want %q, %q", got, text(m.units[:m.cur]), p.text, p.text[:p.cur])
+			}
+		}
+	})
+}
+
+// step gives both the key that k stands for, and reports whether the simple
+// model knows it.
+func step(m *Model, p *plain, k byte) bool {
+	press := func(code rune, mod tea.KeyMod) { m.Update(tea.KeyPressMsg{Code: code, Mod: mod}) }
+	switch piece := pieces[int(k)%len(pieces)]; {
+	case k < 60:
+		m.Update(tea.KeyPressMsg{Code: tea.KeyExtended, Text: piece})
+		p.insert(normal(piece))
+	case k < 100:
+		m.Update(tea.PasteMsg{Content: piece})
+		p.insert(normal(piece))
+	case k < 110:
+		press(tea.KeyBackspace, 0)
+		p.delete(p.before(), p.cur)
+	case k < 120:
+		press(tea.KeyDelete, 0)
+		p.delete(p.cur, p.after())
+	case k < 130:
+		press(tea.KeyLeft, 0)
+		p.cur = p.before()
+	case k < 140:
+		press(tea.KeyRight, 0)
+		p.cur = p.after()
+	case k < 150:
+		m.SetSize(int(k)%25, int(k)%5)
+	case k < 175:
+		press('a'+rune(k-150), tea.ModCtrl)
+		return false
+	case k < 200:
+		press('a'+rune(k-175), tea.ModAlt)
+		return false
+	case k < 210:
+		press('_', tea.ModCtrl)
+		return false
+	case k < 220:
+		m.Update(tea.PasteMsg{Content: strings.Repeat(piece, 3000)})
+		return false
+	default:
+		press([]rune{tea.KeyUp, tea.KeyDown, tea.KeyEnter, tea.KeyHome, tea.KeyEnd, tea.KeyEscape}[k%6], 0)
+		return false
+	}
+	return true
+}
+
+func check(t *testing.T, m *Model) {
+	t.Helper()
+	lines := strings.Split(m.View(), "\n")
+	if len(lines) != m.Height() || len(lines) > m.height {
+		t.Fatalf("view of %d rows, Height %d, at most %d", len(lines), m.Height(), m.height)
+	}
+	for _, line := range lines {
+		if w := ansi.StringWidth(line); w > m.width {
+			t.Fatalf("row of %d cells, width %d: %q", w, m.width, line)
+		}
+	}
+	if x, y, ok := m.Cursor(); !ok || x < 0 || x >= m.width || y < 0 || y >= len(lines) {
+		t.Fatalf("cursor at %d, %d, %v in a view of %d by %d", x, y, ok, m.width, len(lines))
+	}
+	if whole := fill(nil, m.units, 0, m.layout.width); !slices.Equal(whole, m.rows) {
+		t.Fatalf("rows are %v, want %v", m.rows, whole)
+	}
+	if v := m.Value(); hasControl(v) {
+		t.Fatalf("the value has control characters: %q", v)
+	}
+	for rest := m.units; len(rest) > 0; {
+		n := max(slices.IndexFunc(rest, func(u unit) bool { return u.kind != char }), 0)
+		if n == 0 && rest[0].kind == char {
+			n = len(rest)
+		}
+		if run := rest[:n]; !slices.Equal(split(text(run)), run) {
+			t.Fatalf("%q is not cut into characters: %v", text(run), run)
+		}
+		rest = rest[max(n, 1):]
+	}
+}
+
+func BenchmarkKey(b *testing.B) {
+	for _, c := range []struct {
+		name, text string
+	}{
+		{"empty", ""},
+		{"10k/prose", strings.Repeat("the quick brown fox jumps ", 400)[:10_000]},
+		{"10k/lines", strings.Repeat("the quick brown fox jumps over the lazy dog\n", 250)[:10_000]},
+		{"10k/one word", strings.Repeat("x", 10_000)},
+		{"10k/CJK", strings.Repeat("日本語", 3_334)},
+	} {
+		for at, key := range map[string]rune{"end": tea.KeyEnd, "middle": 0, "start": tea.KeyHome} {
+			b.Run(c.name+"/"+at, func(b *testing.B) {
+				m := New(theme.Dark())
+				m.SetSize(120, 12)
+				m.SetValue(c.text)
+				switch key {
+				case tea.KeyHome:
+					m.cur = 0
+				case 0:
+					m.cur = len(m.units) / 2
+				}
+				m.View()
+				b.ReportAllocs()
+				for b.Loop() { // a key and its undoing, so that the text stays as long
+					m.Update(tea.KeyPressMsg{Code: 'a', Text: "a"})
+					m.View()
+					m.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})
+					m.View()
+				}
+			})
+		}
+	}
+}
+
+func BenchmarkPaste10MB(b *testing.B) {
+	content := strings.Repeat("the quick brown fox jumps over the lazy dog\r\n", 10<<20/45)
+	for b.Loop() {
+		m := New(theme.Dark())
+		m.Update(tea.PasteMsg{Content: content})
+		m.View()
+		if len(m.Value()) < 9<<20 {
+			b.Fatal("the paste is not whole")
+		}
+	}
+}
+
+func BenchmarkViewIdle(b *testing.B) {
+	m := New(theme.Dark())
+	m.SetValue("hello")
+	b.ReportAllocs()
+	for b.Loop() {
+		m.View()
+	}
+}

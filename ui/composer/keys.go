@@ -1,0 +1,159 @@
+package composer
+
+import (
+	"reflect"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Keys binds what the composer can do to keys, by the names Bubble Tea gives
+// them, such as "ctrl+a". Keys that are bound to nothing write their text.
+type Keys struct {
+	Submit, Newline                            []string
+	Left, Right, Up, Down                      []string
+	WordLeft, WordRight, Home, End, Start, Fin []string // Home and End of the line; Start and Fin of the text
+	DeleteLeft, DeleteRight                    []string
+	KillStart, KillEnd, KillWord, KillWordLeft []string // KillWord to the right; KillWordLeft stops at punctuation, KillField at spaces
+	KillField, Yank, Undo                      []string
+	Search, Cancel                             []string // reverse search, and leaving it
+}
+
+// DefaultKeys are readline's, as far as the rest of parley leaves them alone.
+func DefaultKeys() Keys {
+	return Keys{
+		Submit: []string{"enter"}, Newline: []string{"ctrl+j", "alt+enter", "shift+enter"},
+		Left: []string{"left", "ctrl+b"}, Right: []string{"right", "ctrl+f"},
+		Up: []string{"up"}, Down: []string{"down", "ctrl+n"},
+		WordLeft: []string{"alt+b", "ctrl+left", "alt+left"}, WordRight: []string{"alt+f", "ctrl+right", "alt+right"},
+		Home: []string{"home", "ctrl+a"}, End: []string{"end", "ctrl+e"},
+		Start: []string{"alt+<"}, Fin: []string{"alt+>"},
+		DeleteLeft: []string{"backspace", "shift+backspace", "ctrl+h"}, DeleteRight: []string{"delete", "ctrl+d"},
+		KillStart: []string{"ctrl+u"}, KillEnd: []string{"ctrl+k"},
+		KillWord: []string{"alt+d", "alt+delete", "ctrl+delete"}, KillWordLeft: []string{"alt+backspace", "ctrl+backspace"},
+		KillField: []string{"ctrl+w"}, Yank: []string{"ctrl+y"},
+		Undo:   []string{"ctrl+_", "ctrl+/", "ctrl+shift+-", "ctrl+-"},
+		Search: []string{"ctrl+r"}, Cancel: []string{"esc", "ctrl+g"},
+	}
+}
+
+// An action is what a key does. They stand in the order of the fields of Keys.
+type action int
+
+const (
+	none action = iota
+	submit
+	newLine
+	left
+	right
+	up
+	down
+	wordLeft
+	wordRight
+	home
+	end
+	start
+	fin
+	deleteLeft
+	deleteRight
+	killStart
+	killEnd
+	killWord
+	killWordLeft
+	killField
+	yank
+	undo
+	searchBack
+	cancel
+)
+
+// SetKeys binds anew. Of two actions on one key, the later field wins.
+func (m *Model) SetKeys(k Keys) {
+	m.keys = map[string]action{}
+	fields := reflect.ValueOf(k)
+	for i := range fields.NumField() {
+		for _, name := range fields.Field(i).Interface().([]string) {
+			m.keys[name] = submit + action(i)
+		}
+	}
+}
+
+// act carries an action out.
+func (m *Model) act(do action) tea.Cmd {
+	switch do {
+	case submit:
+		return m.submit()
+	case newLine:
+		m.insert("\n")
+	case up:
+		m.vertical(-1)
+	case down:
+		m.vertical(1)
+	case yank:
+		if len(m.kill) > 0 {
+			m.replace(m.cur, m.cur, m.kill)
+		}
+	case undo:
+		m.undo()
+	case searchBack:
+		m.startSearch()
+	case deleteLeft, deleteRight:
+		if i, j := m.span(do); i < j {
+			m.replace(i, j, nil)
+		}
+	case killStart, killEnd, killWord, killWordLeft, killField:
+		i, j := m.span(do)
+		m.cut(i, j, killStart <= m.last && m.last <= killField)
+	default:
+		m.cur = m.target(do)
+	}
+	return nil
+}
+
+// target is where a movement leads.
+func (m *Model) target(do action) int {
+	switch do {
+	case left, deleteLeft:
+		return m.left()
+	case right, deleteRight:
+		return m.right()
+	case wordLeft, killWordLeft:
+		return m.wordLeft(isWord)
+	case wordRight, killWord:
+		return m.wordRight(isWord)
+	case home, killStart:
+		return m.lineStart()
+	case end, killEnd:
+		return m.lineEnd()
+	case killField:
+		return m.wordLeft(isField)
+	case start:
+		return 0
+	case fin:
+		return len(m.units)
+	}
+	return m.cur
+}
+
+// span is what a deletion takes: from the cursor to where the movement of the
+// same name leads. At the end of a line, killing to the end takes the line end.
+func (m *Model) span(do action) (i, j int) {
+	to := m.target(do)
+	if do == killEnd && to == m.cur {
+		to = m.right()
+	}
+	return min(m.cur, to), max(m.cur, to)
+}
+
+// vertical moves by rows of the screen, and at the edge through the history.
+func (m *Model) vertical(by int) {
+	m.arrange()
+	r := m.at(m.cur) + by
+	if r < 0 || r >= len(m.rows) {
+		m.walk(by)
+		return
+	}
+	if m.goal < 0 {
+		m.goal = m.column(m.units, m.cur)
+	}
+	m.cur = m.index(m.units, r, m.goal)
+}
