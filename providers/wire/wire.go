@@ -5,12 +5,17 @@
 // SDKs lose what a person needs to know: the status of a body they cannot
 // parse, the words of a plain-text error, the error object inside a 200 answer,
 // the stream that never says anything again. The transport turns each of these
-// into one *llm.Error before the SDK sees it, which errors.As finds through
-// every SDK. Nothing that leaves this package holds a key.
+// into one *llm.Error before the SDK sees it; errors.As finds it through every
+// SDK, and an *Answer behind it where there was one. A canceled context passes
+// as it is. Nothing that leaves this package holds a secret.
 package wire
 
 import (
+	"cmp"
+	"fmt"
+	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	"parley/providers/llm"
@@ -21,27 +26,111 @@ type Options struct {
 	Provider string            // as configured; for errors
 	URL      string            // base URL; for errors
 	Key      string            // where the key comes from, such as "OPENAI_API_KEY"; for errors, never the key
-	Secrets  []string          // masked in every error text
+	Secrets  []string          // masked in every error text, escaped and encoded forms too; shorter than 4 bytes are not
 	Base     http.RoundTripper // nil is a transport of its own: connects within 10 s, proxy from the environment, HTTP/2
-	Idle     time.Duration     // no bytes for this long ends an answer; 0 is 300 s
-	Quiet    time.Duration     // no event for this long ends a stream, whatever its comments say; 0 is 300 s
+	Idle     time.Duration     // no bytes for this long end an answer; 0 is 300 s
+	Quiet    time.Duration     // nothing but SSE comments for this long ends a stream; 0 is 300 s
 }
 
-// Client returns a client whose errors hold an *llm.Error, unless the request's
-// context ended.
+const (
+	defaultIdle = 300 * time.Second
+	connectTime = 10 * time.Second
+)
+
+// Client returns a client whose errors hold an *llm.Error, unless the context
+// of the request ended. It follows no redirects: they would take the key in
+// x-api-key or x-goog-api-key to another host, and turn a POST into a GET.
 func Client(o Options) *http.Client {
-	return &http.Client{Transport: o.Base}
+	o.Idle = cmp.Or(o.Idle, defaultIdle)
+	o.Quiet = cmp.Or(o.Quiet, defaultIdle)
+	if o.Base == nil {
+		o.Base = network(o.Idle)
+	}
+	m := newMask(o.Secrets)
+	o.URL = m.text(plainURL(o.URL))
+	return &http.Client{Transport: &transport{o, m}}
 }
 
-// Fault says what an HTTP error answer means.
+// network is a transport of its own, so that its limits and its connections
+// belong to one provider.
+func network(idle time.Duration) *http.Transport {
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		OnProxyConnectResponse: proxyAnswer,
+		DialContext:            (&net.Dialer{Timeout: connectTime}).DialContext,
+		TLSHandshakeTimeout:    connectTime,
+		ResponseHeaderTimeout:  idle,
+		IdleConnTimeout:        90 * time.Second,
+		ForceAttemptHTTP2:      true,
+		// Pings find a connection that died with the laptop's sleep or a change
+		// of network long before the idle clock does.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+	}
+}
+
+// plainURL is u without a password.
+func plainURL(u string) string {
+	parsed, err := url.Parse(u)
+	if err != nil || parsed.User == nil {
+		return u
+	}
+	parsed.User = nil
+	return parsed.String()
+}
+
+// An Answer is an error answer as it came, for adapters that look for more than
+// its words, such as Groq's failed_generation. It stands in Error.Err.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte // at most 64 KiB, secrets masked
+}
+
+func (a *Answer) Error() string { return fmt.Sprintf("HTTP status %d", a.Status) }
+
+// Fault says what an error answer means, by the order of evidence: the
+// structured code in the body, the words, the status. Numbers in the words are
+// never taken for a status: they count tokens, money and ids.
 func Fault(status int, h http.Header, body []byte, now time.Time) *llm.Error {
-	return &llm.Error{Fault: llm.Unknown, Status: status, Message: string(body)}
+	w := read(body, false)
+	e := w.fault(status)
+	e.Status = status
+	e.ID = requestID(h, w.id)
+	e.Wait = w.wait(status, h, now)
+	if page := webPage(h, body); page != "" {
+		e.Message = page
+	}
+	return e
 }
 
 // EventFault returns the error that a body or an event of a 200 answer holds,
-// or nil.
-func EventFault(body []byte) *llm.Error { return nil }
+// or nil. It takes every shape services were seen to send:
+//
+//	{"error":{…}}  {"error":"text"}  {"code":…,"error":"text"}  [{"error":{…}}]
+//	{"object":"error",…}  {"type":"error",…}  {"type":"response.failed","response":{"error":{…}}}
+//	{"base_resp":{"status_code":1002,…}}  {"code":"Throttling","message":…}  {"detail":…}
+//
+// An "error":null, which some gateways put into every chunk, is none.
+func EventFault(body []byte) *llm.Error {
+	if !suspicious(body) {
+		return nil
+	}
+	w := read(body, true)
+	if !w.found {
+		return nil
+	}
+	e := w.fault(w.status)
+	e.Status = w.status
+	e.ID = oneLine(w.id, rawLimit)
+	e.Wait = w.wait(w.status, nil, time.Now())
+	return e
+}
 
-// Wait is how long a server that answered 429 asked us to wait; zero if it did
-// not say.
-func Wait(h http.Header, body []byte, now time.Time) time.Duration { return 0 }
+// Wait is how long a server asked us to wait with an answer of status 429; zero
+// if it did not say, or nonsense. The first of these that it sent counts:
+// Retry-After-Ms, Retry-After, Gemini's RetryInfo, the reset of an exhausted
+// rate-limit bucket, "try again in 7.66s" in the words.
+func Wait(h http.Header, body []byte, now time.Time) time.Duration {
+	w := read(body, false)
+	return w.wait(http.StatusTooManyRequests, h, now)
+}

@@ -1,0 +1,135 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// A body ends an answer that has gone silent. Two clocks run while somebody
+// waits for bytes: one for bytes, one for events, for some services keep a dead
+// stream open with comments for ever. A reader who takes its time does not run
+// them.
+type body struct {
+	inner  io.ReadCloser
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	broken func(error) error
+	timer  *time.Timer
+
+	idle   time.Duration // without a byte
+	quiet  time.Duration // without an event
+	left   time.Duration // of quiet
+	events bool          // whether the body is a stream of events at all
+	lines  lines
+	muted  atomic.Bool // the clock that runs is the one for events
+}
+
+// silence is why a body ended itself.
+type silence string
+
+func (s silence) Error() string { return string(s) }
+
+func (b *body) Read(p []byte) (int, error) {
+	b.arm()
+	start := time.Now()
+	n, err := b.inner.Read(p)
+	b.timer.Stop()
+	if b.events {
+		b.left -= time.Since(start)
+		if b.lines.event(p[:n]) {
+			b.left = b.quiet
+		}
+	}
+	if err == nil {
+		return n, nil
+	}
+	if errors.Is(err, io.EOF) {
+		b.cancel(nil)
+		return n, err
+	}
+	var silent silence
+	switch cause := context.Cause(b.ctx); {
+	case errors.As(cause, &silent):
+		return n, b.broken(silent)
+	case cause != nil:
+		return n, cause
+	}
+	return n, b.broken(err)
+}
+
+func (b *body) arm() {
+	d, muted := b.idle, b.events && b.left < b.idle
+	if muted {
+		d = max(b.left, 0)
+	}
+	b.muted.Store(muted)
+	if b.timer == nil {
+		b.timer = time.AfterFunc(d, b.expire)
+		return
+	}
+	b.timer.Reset(d)
+}
+
+func (b *body) expire() {
+	if b.muted.Load() {
+		b.cancel(silence(fmt.Sprintf("nothing but keep-alives for %s", b.quiet)))
+		return
+	}
+	b.cancel(silence(fmt.Sprintf("nothing came for %s", b.idle)))
+}
+
+// Close ends the answer at once, wherever it stands.
+func (b *body) Close() error {
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	b.cancel(nil)
+	return b.inner.Close()
+}
+
+// lines follows a stream of events, to tell comments and blank lines from lines
+// that say something. The zero value stands at the beginning.
+type lines struct {
+	inside  bool // the current line has begun
+	comment bool // it is a comment
+}
+
+// event reports whether p holds any part of a line that is not a comment.
+func (l *lines) event(p []byte) bool {
+	found := false
+	for len(p) > 0 {
+		end := bytes.IndexAny(p, "\r\n")
+		line := p
+		if end >= 0 {
+			line = p[:end]
+		}
+		if len(line) > 0 && !l.inside {
+			l.inside, l.comment = true, line[0] == ':'
+		}
+		found = found || len(line) > 0 && !l.comment
+		if end < 0 {
+			break
+		}
+		*l = lines{}
+		p = p[end+1:]
+	}
+	return found
+}
+
+// broken is what a connection that failed inside an answer means.
+func broken(err error, host string) *llm.Error {
+	var silent silence
+	if errors.As(err, &silent) {
+		return &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("%s fell silent: %s", host, silent), Err: err}
+	}
+	return &llm.Error{Fault: llm.Network, Message: "the connection to " + host + " broke off in the middle of the answer: " + reason(err), Err: errBroken}
+}
+
+var errBroken = errors.New("connection broken")

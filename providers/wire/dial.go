@@ -1,0 +1,134 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"parley/providers/llm"
+)
+
+// reasons puts what the system says about connections into words.
+var reasons = []struct {
+	err error
+	say string
+}{
+	{syscall.ECONNREFUSED, "refused"},
+	{syscall.ECONNRESET, "reset by the other side"},
+	{syscall.EPIPE, "closed by the other side"},
+	{syscall.ENETUNREACH, "there is no network"},
+	{syscall.EHOSTUNREACH, "there is no route"},
+	{io.ErrUnexpectedEOF, "closed by the other side"},
+	{io.EOF, "closed by the other side"},
+}
+
+func reason(err error) string {
+	for _, r := range reasons {
+		if errors.Is(err, r.err) {
+			return r.say
+		}
+	}
+	return oneLine(err.Error(), 300)
+}
+
+// unreachable is what a request that got no answer means. Host is what the
+// person asked for, as host:port.
+func unreachable(err error, host string) *llm.Error {
+	var told *llm.Error
+	if errors.As(err, &told) {
+		return told
+	}
+	e := &llm.Error{Fault: llm.Network, Message: unreached(err, host)}
+	if strings.Contains(err.Error(), "unsupported protocol scheme") || strings.Contains(err.Error(), "no Host in request URL") {
+		e.Fault, e.Message = llm.InvalidRequest, "the base URL is not an http or https address"
+	}
+	return e
+}
+
+func unreached(err error, host string) string {
+	var (
+		op    *net.OpError
+		dns   *net.DNSError
+		cert  *tls.CertificateVerificationError
+		plain tls.RecordHeaderError
+		alert tls.AlertError
+		slow  net.Error
+	)
+	if errors.As(err, &op) && op.Op == "proxyconnect" {
+		host = "the proxy"
+		if inner := (*net.OpError)(nil); errors.As(op.Err, &inner) && inner.Addr != nil {
+			host += " " + inner.Addr.String()
+		}
+	}
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return "no such host: " + oneLine(dns.Name, 100)
+	case errors.As(err, &dns) && dns.IsTimeout:
+		return "looking up " + oneLine(dns.Name, 100) + " timed out"
+	case errors.As(err, &dns):
+		return "looking up " + oneLine(dns.Name, 100) + ": " + oneLine(dns.Err, 100)
+	case errors.As(err, &cert):
+		return "the certificate of " + host + " is not valid: " + distrust(cert.Err)
+	case errors.As(err, &plain), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
+		return host + " does not speak TLS: is it http instead of https?"
+	case errors.As(err, &alert):
+		return "no TLS connection to " + host + ": " + oneLine(alert.Error(), 100)
+	case strings.Contains(err.Error(), "awaiting response headers"):
+		return host + " accepted the request and did not answer"
+	case strings.Contains(err.Error(), "TLS handshake timeout"):
+		return "the TLS handshake with " + host + " timed out"
+	case errors.As(err, &slow) && slow.Timeout():
+		return "the connection to " + host + " timed out"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "the connection to " + host + " timed out"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection to " + host + " refused"
+	}
+	return "connection to " + host + ": " + reason(err)
+}
+
+// distrust says why a certificate was not accepted.
+func distrust(err error) string {
+	var (
+		unknown x509.UnknownAuthorityError
+		name    x509.HostnameError
+		invalid x509.CertificateInvalidError
+	)
+	switch {
+	case errors.As(err, &unknown):
+		return "signed by an unknown authority"
+	case errors.As(err, &name):
+		return "it is for another host"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "it has expired, or the clock is wrong"
+	}
+	return oneLine(err.Error(), 200)
+}
+
+// proxyAnswer turns a proxy's refusal into words; net/http keeps its status
+// line only.
+func proxyAnswer(_ context.Context, proxy *url.URL, _ *http.Request, res *http.Response) error {
+	if res.StatusCode == http.StatusOK {
+		return nil
+	}
+	return &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("the proxy %s refused the connection: %s", proxy.Host, oneLine(res.Status, 100))}
+}
+
+// hostPort is what is dialed for u.
+func hostPort(u *url.URL) string {
+	if u.Port() != "" {
+		return u.Host
+	}
+	if u.Scheme == "http" {
+		return u.Host + ":80"
+	}
+	return u.Host + ":443"
+}

@@ -1,0 +1,185 @@
+package wire
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// codes says what a structured code means, whoever sends it. Codes are compared
+// without case and punctuation, for the same one is written invalid_api_key and
+// InvalidApiKey. Four digits are GLM's and Mistral's, which do not collide;
+// MiniMax's are told apart by their place in the body.
+var codes = expand(map[llm.Fault]string{
+	llm.Quota: `insufficient_quota billing_hard_limit_reached billing_error billing_not_active exceeded_current_quota_error
+		quota_exhausted insufficient_balance insufficient_credits payment_required arrearage free_tier_only
+		allocation_quota allocation_quota.free_tier_only usage_limit_reached
+		1113 1304 1308 1310 1313 1316 1317 1318 1319 1320 1321 minimax1008 minimax2056`,
+	llm.RateLimit: `rate_limit_exceeded rate_limit_error rate_limit_reached_error rate_limit throttling
+		throttling.rate_quota throttling.allocation_quota throttling.user throttling_exception limit_requests too_many_requests
+		1302 1303 1300 3505 minimax1002 minimax1039`,
+	llm.Authentication: `invalid_api_key incorrect_api_key api_key_invalid api_key_expired authentication_error
+		invalid_authentication_error authentication_failed unauthenticated unauthorized
+		1000 1001 1002 1003 1004 1110 1111 1112 minimax1004 minimax2049`,
+	llm.Permission: `permission_denied permission_error access_denied model.access_denied forbidden failed_precondition
+		unsupported_country_region_territory 1220 1309 1311`,
+	llm.ModelNotFound: `model_not_found model_not_exist invalid_model deployment_not_found 1211`,
+	llm.ContextOverflow: `context_length_exceeded context_window_exceeded exceed_context_size_error request_too_large
+		model_context_window_exceeded 1261`,
+	llm.ContentFilter: `content_filter content_policy_violation data_inspection_failed responsible_ai_policy_violation
+		invalid_prompt bio_policy misalignment_policy_violation image_content_policy_violation moderation prohibited_content
+		1301 minimax1026 minimax1027`,
+	llm.Server: `overloaded_error overloaded engine_overloaded engine_overloaded_error model_capacity_exhausted
+		service_unavailable unavailable deadline_exceeded insufficient_system_resource
+		1120 1230 1234 1305 1312 minimax1000 minimax1001 minimax1013 minimax1024`,
+	llm.InvalidRequest: `unsupported_parameter unsupported_value tool_use_failed json_validate_failed`,
+})
+
+// vague are types that stand beside a better sign, a status or words, more
+// often than not. They decide only where there is nothing else.
+var vague = expand(map[llm.Fault]string{
+	llm.InvalidRequest: `invalid_request_error invalid_argument bad_request invalid_parameter minimax2013`,
+	llm.ModelNotFound:  `not_found_error not_found`,
+	llm.Server:         `server_error api_error internal_error internal_server_error internal timeout_error`,
+})
+
+func expand(table map[llm.Fault]string) map[string]llm.Fault {
+	all := map[string]llm.Fault{}
+	for fault, names := range table {
+		for _, name := range strings.Fields(names) {
+			all[norm(name)] = fault
+		}
+	}
+	return all
+}
+
+// norm is a code without case and punctuation.
+func norm(code string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		}
+		return -1
+	}, code)
+}
+
+// phrases say what words mean, the first that matches. They are matched against
+// the message and the codes, in lower case.
+var phrases = []struct {
+	fault   llm.Fault
+	param   string // request field that is meant, if the provider does not say
+	phrase  *regexp.Regexp
+	without *regexp.Regexp // makes the phrase mean something else
+}{
+	{llm.Unsupported, "tools", regexp.MustCompile(`does(n't| not) support (tools|tool use|tool calls|tool calling|function calling|functions)|support tool use|enable-auto-tool-choice|requires --jinja`), nil},
+	{llm.Unsupported, "", regexp.MustCompile(`does(n't| not) support (thinking|reasoning|images?|vision|audio)|support (image|audio|video|file) input`), nil},
+	{llm.ContextOverflow, "", regexp.MustCompile(`prompt (is )?too long|prompt exceeds max length|request_too_large|input is too long for requested model` +
+		`|exceeds? (the )?context (window|limit)|context[_ ]length[_ ]exceeded|maximum context length (is|of) \d|maximum prompt length is \d` +
+		`|context window exceeded|input token count.*exceeds the maximum|reduce the length of the messages|maximum allowed input length` +
+		`|exceeds the limit of \d|exceeds the available context size|exceed_context_size|greater than the context length` +
+		`|keep the first \d+ tokens when context|context window exceeds limit|exceeded model token limit` +
+		`|too large for model with \d+ maximum context length|model_context_window_exceeded|range of input length should be` +
+		`|exceeded context length|input length exceeds the context length|too many tokens|token limit exceeded`),
+		regexp.MustCompile(`rate limit|too many requests|tokens per min|\btpm\b`)},
+	{llm.ContentFilter, "", regexp.MustCompile(`usage guidelines|content management policy|content exists risk|input was flagged|inappropriate content`), nil},
+	{llm.Quota, "", regexp.MustCompile(`insufficient (credits?|balance|quota|funds)|credit balance|limit: 0\b|used all available credits|spending limit|can only afford|out of credits`), nil},
+	{llm.Authentication, "", regexp.MustCompile(`api key (is )?(not valid|invalid|expired)|(incorrect|invalid|wrong|missing) (api[ -]?key|x-api-key|bearer token)|provide an api key|no auth credentials`), nil},
+	{llm.Permission, "", regexp.MustCompile(`location is not supported|country, region|organization must be verified|consumer has been suspended`), nil},
+	{llm.ModelNotFound, "", regexp.MustCompile(`\bmodels?\b.{0,120}\b(not found|not exist|no such)|(unknown|invalid|no such) model\b|not a valid model|no endpoints found for`), nil},
+	// llama.cpp reports what a chat template refuses as trouble of its own.
+	{llm.InvalidRequest, "", regexp.MustCompile(`jinja|roles must alternate|system message must be at the beginning`), nil},
+	{llm.Server, "", regexp.MustCompile(`(currently|temporarily) unavailable|overloaded|loading model|server is busy|at capacity`), nil},
+	{llm.RateLimit, "", regexp.MustCompile(`rate.?limit|too many requests|(tokens|requests) per min`), nil},
+}
+
+// statuses say what an HTTP status means that its class does not.
+var statuses = map[int]llm.Fault{
+	401: llm.Authentication,
+	402: llm.Quota,
+	403: llm.Permission,
+	407: llm.Network, // of the proxy
+	408: llm.Server,
+	409: llm.Server,
+	413: llm.ContextOverflow,
+	425: llm.Server,
+	429: llm.RateLimit,
+	451: llm.Permission,
+	498: llm.Server, // Groq: flex capacity exceeded
+	499: llm.Server,
+}
+
+// longest is the delay of a rate limit from which on it counts as a quota.
+const longest = 5 * time.Minute
+
+// fault weighs the evidence.
+func (w *words) fault(status int) *llm.Error {
+	e := &llm.Error{Message: w.message, Param: w.param}
+	if len(w.codes) > 0 {
+		e.Code = w.codes[0]
+	}
+	if e.Message == "" {
+		e.Message = e.Code
+	}
+	if e.Message == "" {
+		e.Message = http.StatusText(status)
+	}
+	e.Fault = w.decide(e, status)
+	if e.Fault == llm.RateLimit && w.delay > longest {
+		e.Fault = llm.Quota
+	}
+	// Groq: one request that is larger than the allowance of a minute. It is the
+	// plan's limit, not the model's window, and no wait helps.
+	if status == http.StatusRequestEntityTooLarge && e.Fault == llm.RateLimit {
+		e.Fault = llm.Quota
+	}
+	return e
+}
+
+func (w *words) decide(e *llm.Error, status int) llm.Fault {
+	for _, c := range w.codes {
+		// Gemini's RESOURCE_EXHAUSTED is a quota only if it is one of a day.
+		if n := norm(c); strings.Contains(n, "perday") || strings.Contains(n, "daily") {
+			return llm.Quota
+		}
+	}
+	for _, c := range w.codes {
+		if fault, ok := codes[norm(c)]; ok {
+			return fault
+		}
+	}
+	said := strings.ToLower(w.message + "\n" + strings.Join(w.codes, "\n"))
+	for _, p := range phrases {
+		if p.phrase.MatchString(said) && (p.without == nil || !p.without.MatchString(said)) {
+			if e.Param == "" {
+				e.Param = p.param
+			}
+			return p.fault
+		}
+	}
+	if status < 400 {
+		status = w.status
+	}
+	if fault, ok := statuses[status]; ok {
+		return fault
+	}
+	switch {
+	case status == http.StatusNotFound && strings.Contains(said, "model"):
+		return llm.ModelNotFound
+	case status >= 500:
+		return llm.Server
+	case status >= 400:
+		return llm.InvalidRequest
+	}
+	for _, c := range w.codes {
+		if fault, ok := vague[norm(c)]; ok {
+			return fault
+		}
+	}
+	return llm.Unknown
+}

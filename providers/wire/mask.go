@@ -1,0 +1,131 @@
+package wire
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	redacted     = "[redacted]"
+	messageLimit = 2000    // runes of a message, once it is masked
+	rawLimit     = 8 << 10 // runes before, so that no cut runs through a secret that is then not found
+)
+
+// A mask takes secrets out of text, in every form in which servers and error
+// texts echo them.
+type mask struct{ replacer *strings.Replacer }
+
+func newMask(secrets []string) mask {
+	var all []string
+	for _, s := range secrets {
+		if s = strings.TrimSpace(s); len(s) >= 4 {
+			all = append(all, forms(s)...)
+		}
+	}
+	if len(all) == 0 {
+		return mask{}
+	}
+	// Longest first: an encoded form may begin with the plain one.
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	var pairs []string
+	for _, form := range slices.Compact(all) {
+		pairs = append(pairs, form, redacted)
+	}
+	return mask{strings.NewReplacer(pairs...)}
+}
+
+// forms lists secret as it is, as URL, JSON and base64 text.
+func forms(secret string) []string {
+	all := []string{secret}
+	for _, escaped := range []string{url.QueryEscape(secret), url.PathEscape(secret)} {
+		all = append(all, escaped, lowerHex(escaped))
+	}
+	for _, html := range []bool{true, false} {
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(html)
+		if enc.Encode(secret) == nil {
+			all = append(all, strings.Trim(strings.TrimSpace(b.String()), `"`))
+		}
+	}
+	if len(secret) < 8 {
+		return all // its base64 is short enough to occur by chance
+	}
+	for shift := range 3 { // "user:secret" moves the secret against the groups of three bytes
+		s := base64.RawStdEncoding.EncodeToString([]byte("\x00\x00"[:shift] + secret))
+		s = s[(shift*8+5)/6:]
+		if (shift+len(secret))%3 != 0 {
+			s = s[:len(s)-1] // shares bits with what follows
+		}
+		all = append(all, s, strings.NewReplacer("+", "-", "/", "_").Replace(s))
+	}
+	return all
+}
+
+// lowerHex writes the escapes of a URL as %2f instead of %2F.
+func lowerHex(s string) string {
+	b := []byte(s)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == '%' {
+			copy(b[i:], bytes.ToLower(b[i:i+3]))
+		}
+	}
+	return string(b)
+}
+
+func (m mask) text(s string) string {
+	if m.replacer == nil {
+		return s
+	}
+	return m.replacer.Replace(s)
+}
+
+func (m mask) header(h http.Header) http.Header {
+	h = h.Clone()
+	for _, values := range h {
+		for i, v := range values {
+			values[i] = m.text(v)
+		}
+	}
+	return h
+}
+
+// oneLine is s as one line of printable text of at most limit runes.
+func oneLine(s string, limit int) string {
+	space := true // at the beginning: nothing to separate yet
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
+		if unicode.IsSpace(r) || unicode.IsControl(r) {
+			if !space {
+				b.WriteByte(' ')
+			}
+			space = true
+			continue
+		}
+		space = false
+		b.WriteRune(r)
+	}
+	return clip(strings.TrimRight(b.String(), " "), limit)
+}
+
+// clip shortens s to limit runes.
+func clip(s string, limit int) string {
+	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n++; n == limit {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}

@@ -1,0 +1,183 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"mime"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
+)
+
+const (
+	bodyLimit = 64 << 10         // bytes of an error answer that are read
+	bodyTime  = 10 * time.Second // in which they have to come
+)
+
+type transport struct {
+	Options
+	mask mask
+}
+
+// CloseIdleConnections lets http.Client.CloseIdleConnections through.
+func (t *transport) CloseIdleConnections() {
+	if c, ok := t.Base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	res, err := t.Base.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		cancel(nil)
+		if cause := context.Cause(req.Context()); cause != nil {
+			return nil, cause
+		}
+		return nil, t.fill(unreachable(err, hostPort(req.URL)))
+	}
+	b := &body{
+		inner: res.Body, ctx: ctx, cancel: cancel,
+		idle: t.Idle, quiet: t.Quiet, left: t.Quiet,
+		events: mediaType(res.Header) == "text/event-stream",
+		broken: func(err error) error { return t.fill(broken(err, hostPort(req.URL))) },
+	}
+	res.Body = b
+	if err := t.judge(res, b); err != nil {
+		b.Close()
+		return nil, err
+	}
+	return res, nil
+}
+
+// judge returns the error that an answer means, or nil if it is one to read.
+func (t *transport) judge(res *http.Response, b *body) error {
+	switch {
+	case res.StatusCode >= 400:
+		return t.refused(res, b)
+	case res.StatusCode >= 300:
+		return t.fill(moved(res))
+	case res.StatusCode == http.StatusNoContent:
+		return t.fill(&llm.Error{Fault: llm.Server, Status: res.StatusCode, Message: "answered without content"})
+	}
+	switch media := mediaType(res.Header); {
+	case media == "text/html" || media == "application/xhtml+xml":
+		head, _ := t.head(b)
+		return t.fill(&llm.Error{
+			Fault: llm.Network, Status: res.StatusCode, ID: requestID(res.Header, ""),
+			Message: webPage(res.Header, head) + " instead of data: the base URL may be wrong, or a login page of the network stands in between",
+		})
+	case media == "application/json" || strings.HasSuffix(media, "+json"):
+		return t.whole(res, b)
+	}
+	return nil
+}
+
+// refused reads an answer of status 400 and above.
+func (t *transport) refused(res *http.Response, b *body) error {
+	head, err := t.head(b)
+	if told := (*llm.Error)(nil); err != nil && !errors.As(err, &told) {
+		return err // the context ended
+	}
+	e := Fault(res.StatusCode, res.Header, head, time.Now())
+	e.Err = &Answer{Status: res.StatusCode, Header: t.mask.header(res.Header), Body: []byte(t.mask.text(string(head)))}
+	return t.fill(e)
+}
+
+// whole looks for an error object in a JSON answer of status 200. Answers that
+// hold none, that are long, or that turn out to be events are left to be read.
+func (t *transport) whole(res *http.Response, b *body) error {
+	first := make([]byte, 512)
+	n, err := io.ReadAtLeast(b, first, 1)
+	head := first[:n]
+	if trimmed := bytes.TrimLeft(head, " \t\r\n\ufeff"); err == nil && (len(trimmed) == 0 || trimmed[0] == '{' || trimmed[0] == '[') {
+		rest, restErr := io.ReadAll(io.LimitReader(b, bodyLimit))
+		head, err = append(head, rest...), restErr
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if e := EventFault(head); e != nil {
+		e.ID = requestID(res.Header, e.ID)
+		e.Err = &Answer{Status: res.StatusCode, Header: t.mask.header(res.Header), Body: []byte(t.mask.text(string(head)))}
+		return t.fill(e)
+	}
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head), b), b}
+	return nil
+}
+
+// head reads what matters of an error answer. What came before a failure is
+// returned with it.
+func (t *transport) head(b *body) ([]byte, error) {
+	late := time.AfterFunc(bodyTime, func() { b.cancel(silence("the words of the error did not come")) })
+	defer late.Stop()
+	return io.ReadAll(io.LimitReader(b, bodyLimit))
+}
+
+// fill completes an error with what this client knows, and masks it.
+func (t *transport) fill(e *llm.Error) error {
+	e.Provider, e.URL, e.Key = t.Provider, t.URL, t.Key
+	for _, field := range []*string{&e.Message, &e.Code, &e.Param, &e.ID} {
+		*field = clip(t.mask.text(*field), messageLimit)
+	}
+	return e
+}
+
+func moved(res *http.Response) *llm.Error {
+	e := &llm.Error{Fault: llm.Network, Status: res.StatusCode, ID: requestID(res.Header, ""), Message: "answered with a redirect"}
+	if to := oneLine(res.Header.Get("Location"), rawLimit); to != "" {
+		e.Message += " to " + plainURL(to)
+	}
+	e.Message += ", which is not followed: the base URL may be wrong"
+	return e
+}
+
+func mediaType(h http.Header) string {
+	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil {
+		media, _, _ = strings.Cut(h.Get("Content-Type"), ";")
+	}
+	return strings.ToLower(strings.TrimSpace(media))
+}
+
+var title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+
+// webPage says that an answer is a page for people, and what its title is; ""
+// if it is none. The page itself is never shown.
+func webPage(h http.Header, body []byte) string {
+	media := mediaType(h)
+	start := strings.ToLower(string(bytes.TrimSpace(body[:min(len(body), 256)])))
+	if media != "text/html" && media != "application/xhtml+xml" {
+		if !strings.HasPrefix(start, "<!doctype html") && !strings.HasPrefix(start, "<html") {
+			return ""
+		}
+		media = "text/html"
+	}
+	said := fmt.Sprintf("answered with a web page (%s)", media)
+	if m := title.FindSubmatch(body); m != nil {
+		if t := oneLine(html.UnescapeString(string(m[1])), rawLimit); t != "" {
+			said += " “" + t + "”"
+		}
+	}
+	return said
+}
+
+// requestID is what the provider's support asks for.
+func requestID(h http.Header, fromBody string) string {
+	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Amzn-Requestid", "X-Ds-Trace-Id", "Cf-Ray"} {
+		if id := h.Get(name); id != "" {
+			return oneLine(id, rawLimit)
+		}
+	}
+	return oneLine(fromBody, rawLimit)
+}
