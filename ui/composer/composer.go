@@ -8,7 +8,7 @@
 // The unit is the grapheme cluster, so that an emoji of five runes is one step
 // of the cursor. Pastes never submit; large ones become a chip such as
 // [pasted 42 lines], a single unit that Value expands. A key costs what it
-// changes, not what the prompt is long.
+// changes, not what the prompt is long. A prompt sign is the parent's to draw.
 package composer
 
 import (
@@ -207,23 +207,10 @@ func (m *Model) submit() tea.Cmd {
 // changed drops the view that was kept.
 func (m *Model) changed() { m.view = "" }
 
-// The prompt sign stands before the first row, and one cell is left at the
-// right for a cursor at the end of a full row.
-const (
-	sign   = "› "
-	margin = 2 // cells of the sign
-)
-
-func (m *Model) indent() int {
-	if m.width < margin+4 {
-		return 0
-	}
-	return margin
-}
-
-// arrange lays the text out and returns how many rows of it are visible.
+// arrange lays the text out and returns how many rows of it are visible. One
+// cell at the right is left for a cursor at the end of a full row.
 func (m *Model) arrange() int {
-	m.flow(&m.buffer, max(m.width-m.indent()-1, 1))
+	m.flow(&m.buffer, max(m.width-1, 1))
 	visible := min(len(m.rows), max(m.height-m.searchRows(), 1))
 	r := m.at(m.cur)
 	m.top = max(min(m.top, r, len(m.rows)-visible), r-visible+1, 0)
@@ -244,28 +231,25 @@ func (m *Model) View() string {
 		lines = append(lines, m.searchLine())
 	}
 	for r := m.top; r < m.top+visible && len(lines) < m.height; r++ {
-		lines = append(lines, m.prefix(r, visible)+m.line(m.rows[r]))
+		lines = append(lines, m.line(m.rows[r])+m.more(r, visible))
 	}
 	m.view = strings.Join(lines, "\n")
 	return m.view
 }
 
-// prefix is what stands before row r, one of visible rows: the prompt sign, and
-// arrows where the text goes on out of sight.
-func (m *Model) prefix(r, visible int) string {
+// more is an arrow at the right edge where the text goes on out of sight.
+func (m *Model) more(r, visible int) string {
+	arrow := ""
 	switch {
-	case m.indent() == 0:
-		return ""
 	case r == m.top && r > 0:
-		return m.theme.Faint.Render("↑ ")
+		arrow = "↑"
 	case r == m.top+visible-1 && r < len(m.rows)-1:
-		return m.theme.Faint.Render("↓ ")
-	case r > 0:
-		return strings.Repeat(" ", margin)
-	case !m.focused:
-		return m.theme.Dim.Render(sign)
+		arrow = "↓"
 	}
-	return m.theme.Accent.Render(sign)
+	if arrow == "" || m.width < 2 {
+		return ""
+	}
+	return strings.Repeat(" ", m.width-1-m.used(m.units, m.rows[r].start, m.rows[r].end)) + m.theme.Faint.Render(arrow)
 }
 
 // line draws a row. Chips and unseen characters stand out from the text.
@@ -313,5 +297,5 @@ func (m *Model) Cursor() (x, y int, ok bool) {
 	if m.search != nil {
 		return m.searchCursor(), 0, true
 	}
-	return min(m.indent()+m.column(m.units, m.cur), m.width-1), m.at(m.cur) - m.top, true
+	return min(m.column(m.units, m.cur), m.width-1), m.at(m.cur) - m.top, true
 }

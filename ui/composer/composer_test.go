@@ -53,44 +53,44 @@ func TestKeys(t *testing.T) {
 		keys []string
 		want string
 	}{
-		"types":                         {[]string{"hello"}, "› hello|"},
-		"left and right":                {[]string{"abc", "left", "left", "x", "right", "y"}, "› axby|c"},
-		"ctrl+b and ctrl+f":             {[]string{"abc", "ctrl+b", "ctrl+b", "ctrl+f", "x"}, "› abx|c"},
-		"home and end of the line":      {[]string{"one", "ctrl+j", "two", "ctrl+a", "x", "ctrl+e", "y"}, "› one\n  xtwoy|"},
-		"start and end of the text":     {[]string{"one", "ctrl+j", "two", "alt+<", "x", "alt+>", "y"}, "› xone\n  twoy|"},
-		"words":                         {[]string{"one, two", "alt+b", "x", "alt+b", "alt+b", "y", "alt+f", "z"}, "› yonez|, xtwo"},
-		"words by ctrl+arrow":           {[]string{"one two", "ctrl+left", "ctrl+left", "ctrl+right", "x"}, "› onex| two"},
-		"backspace":                     {[]string{"abc", "backspace", "ctrl+h"}, "› a|"},
-		"backspace at the start":        {[]string{"ab", "home", "backspace"}, "› |ab"},
-		"delete":                        {[]string{"abc", "home", "delete", "ctrl+d"}, "› |c"},
-		"delete joins lines":            {[]string{"a", "ctrl+j", "b", "up", "end", "delete"}, "› a|b"},
-		"kill to the end and yank":      {[]string{"one two", "alt+b", "ctrl+k", "ctrl+a", "ctrl+y"}, "› two|one "},
-		"kill to the start and yank":    {[]string{"one two", "alt+b", "ctrl+u", "ctrl+e", "ctrl+y"}, "› twoone |"},
-		"kill at the end of a line":     {[]string{"a", "ctrl+j", "b", "up", "end", "ctrl+k"}, "› a|b"},
-		"kills in a row add up":         {[]string{"one two three", "ctrl+w", "ctrl+w", "ctrl+y", "ctrl+y"}, "› one two threetwo \n  three|"},
-		"kills apart do not":            {[]string{"one two", "ctrl+w", "left", "ctrl+w", "ctrl+y"}, "› one| "},
-		"kill word right":               {[]string{"one, two", "home", "alt+d", "alt+d", "ctrl+y"}, "› one, two|"},
-		"kill word left stops at signs": {[]string{"ls /usr/bin", "alt+backspace"}, "› ls /usr/|"},
-		"kill field does not":           {[]string{"ls /usr/bin", "ctrl+w"}, "› ls |"},
-		"undo takes words back":         {[]string{"one two", "ctrl+_", "ctrl+_"}, "› one|"},
-		"undo of a kill":                {[]string{"one two", "ctrl+u", "ctrl+_"}, "› one two|"},
-		"undo on nothing":               {[]string{"ctrl+_"}, "› |"},
-		"new lines":                     {[]string{"a", "ctrl+j", "b", "alt+enter", "c", "shift+enter"}, "› a\n  b\n  c\n  |"},
-		"backslash and enter":           {[]string{`a\`, "enter", "b"}, "› a\n  b|"},
-		"a flag is one":                 {[]string{"🇩🇪🇫🇷", "backspace", "left", "x"}, "› x|🇩🇪"},
-		"flags pair anew":               {[]string{"🇩🇪", "home", "🇫", "end", "backspace"}, "› 🇫🇩|"},
-		"a family is one":               {[]string{"a👨‍👩‍👧‍👦b", "left", "left", "x", "right", "backspace"}, "› ax|b"},
-		"a mark joins its letter":       {[]string{"a", "\u0301", "b", "left", "left"}, "› |a\u0301b"},
-		"up and down by rows":           {[]string{"aaaa bbbb cccc dddd eeee", "up", "x"}, "› aaaa bbbbx| cccc \n  dddd eeee"},
-		"up keeps the column":           {[]string{"12345", "ctrl+j", "1", "ctrl+j", "12345", "up", "up", "x"}, "› 12345x|\n  1\n  12345"},
-		"wide characters":               {[]string{"日本語日本語日本語", "up", "up", "x"}, "› 日x|本語日本語日本\n  語"},
-		"long words break":              {[]string{"abcdefghijklmnopqrstuvwxyz"}, "› abcdefghijklmnopq\n  rstuvwxyz|"},
-		"spaces hang":                   {[]string{"aaaa bbbb cccc ddd       "}, "› aaaa bbbb cccc \n  ddd       |"},
-		"tab is for others":             {[]string{"a", "tab", "shift+tab", "f2", "ctrl+t", "pgup"}, "› a|"},
+		"types":                         {[]string{"hello"}, "hello|"},
+		"left and right":                {[]string{"abc", "left", "left", "x", "right", "y"}, "axby|c"},
+		"ctrl+b and ctrl+f":             {[]string{"abc", "ctrl+b", "ctrl+b", "ctrl+f", "x"}, "abx|c"},
+		"home and end of the line":      {[]string{"one", "ctrl+j", "two", "ctrl+a", "x", "ctrl+e", "y"}, "one\nxtwoy|"},
+		"start and end of the text":     {[]string{"one", "ctrl+j", "two", "alt+<", "x", "alt+>", "y"}, "xone\ntwoy|"},
+		"words":                         {[]string{"one, two", "alt+b", "x", "alt+b", "alt+b", "y", "alt+f", "z"}, "yonez|, xtwo"},
+		"words by ctrl+arrow":           {[]string{"one two", "ctrl+left", "ctrl+left", "ctrl+right", "x"}, "onex| two"},
+		"backspace":                     {[]string{"abc", "backspace", "ctrl+h"}, "a|"},
+		"backspace at the start":        {[]string{"ab", "home", "backspace"}, "|ab"},
+		"delete":                        {[]string{"abc", "home", "delete", "ctrl+d"}, "|c"},
+		"delete joins lines":            {[]string{"a", "ctrl+j", "b", "up", "end", "delete"}, "a|b"},
+		"kill to the end and yank":      {[]string{"one two", "alt+b", "ctrl+k", "ctrl+a", "ctrl+y"}, "two|one "},
+		"kill to the start and yank":    {[]string{"one two", "alt+b", "ctrl+u", "ctrl+e", "ctrl+y"}, "twoone |"},
+		"kill at the end of a line":     {[]string{"a", "ctrl+j", "b", "up", "end", "ctrl+k"}, "a|b"},
+		"kills in a row add up":         {[]string{"one two three", "ctrl+w", "ctrl+w", "ctrl+y", "ctrl+y"}, "one two threetwo \nthree|"},
+		"kills apart do not":            {[]string{"one two", "ctrl+w", "left", "ctrl+w", "ctrl+y"}, "one| "},
+		"kill word right":               {[]string{"one, two", "home", "alt+d", "alt+d", "ctrl+y"}, "one, two|"},
+		"kill word left stops at signs": {[]string{"ls /usr/bin", "alt+backspace"}, "ls /usr/|"},
+		"kill field does not":           {[]string{"ls /usr/bin", "ctrl+w"}, "ls |"},
+		"undo takes words back":         {[]string{"one two", "ctrl+_", "ctrl+_"}, "one|"},
+		"undo of a kill":                {[]string{"one two", "ctrl+u", "ctrl+_"}, "one two|"},
+		"undo on nothing":               {[]string{"ctrl+_"}, "|"},
+		"new lines":                     {[]string{"a", "ctrl+j", "b", "alt+enter", "c", "shift+enter"}, "a\nb\nc\n|"},
+		"backslash and enter":           {[]string{`a\`, "enter", "b"}, "a\nb|"},
+		"a flag is one":                 {[]string{"🇩🇪🇫🇷", "backspace", "left", "x"}, "x|🇩🇪"},
+		"flags pair anew":               {[]string{"🇩🇪", "home", "🇫", "end", "backspace"}, "🇫🇩|"},
+		"a family is one":               {[]string{"a👨‍👩‍👧‍👦b", "left", "left", "x", "right", "backspace"}, "ax|b"},
+		"a mark joins its letter":       {[]string{"a", "\u0301", "b", "left", "left"}, "|a\u0301b"},
+		"up and down by rows":           {[]string{"aaaa bbbb cccc dddd eeee", "up", "x"}, "aaaa bbbbx| cccc \ndddd eeee"},
+		"up keeps the column":           {[]string{"12345", "ctrl+j", "1", "ctrl+j", "12345", "up", "up", "x"}, "12345x|\n1\n12345"},
+		"wide characters":               {[]string{"日本語日本語日本語", "up", "up", "x"}, "日x|本語日本語日本\n語"},
+		"long words break":              {[]string{"abcdefghijklmnopqrstuvwxyz"}, "abcdefghijklmnopq\nrstuvwxyz|"},
+		"spaces hang":                   {[]string{"aaaa bbbb cccc ddd       "}, "aaaa bbbb cccc \nddd       |"},
+		"tab is for others":             {[]string{"a", "tab", "shift+tab", "f2", "ctrl+t", "pgup"}, "a|"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := composer.New(theme.Plain())
-			m.SetSize(20, 5)
+			m.SetSize(18, 5)
 			play(t, m, c.keys...)
 			if got := screen(m); got != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
@@ -122,7 +122,7 @@ func TestSubmit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := composer.New(theme.Plain())
-			m.SetSize(20, 5)
+			m.SetSize(18, 5)
 			sent := play(t, m, c.keys...)
 			if strings.Join(sent, "|") != strings.Join(c.want, "|") || len(sent) != len(c.want) {
 				t.Errorf("sent %q, want %q", sent, c.want)
@@ -139,30 +139,30 @@ func TestHistory(t *testing.T) {
 		keys []string
 		want string
 	}{
-		"up walks back":               {[]string{"up", "up"}, "› second|"},
-		"and stops at the oldest":     {[]string{"up", "up", "up", "up"}, "› first|"},
-		"down comes back":             {[]string{"draft", "up", "up", "down", "down"}, "› draft|"},
-		"the draft keeps its cursor":  {[]string{"draft", "left", "up", "down"}, "› draf|t"},
-		"down on the draft":           {[]string{"draft", "down"}, "› draft|"},
-		"edits stay":                  {[]string{"up", "up", "X", "up", "down"}, "› secondX|"},
-		"up within the text first":    {[]string{"a", "ctrl+j", "b", "up"}, "› a|\n  b"},
-		"sent prompts are remembered": {[]string{"fourth", "enter", "up"}, "› fourth|"},
-		"but once":                    {[]string{"third", "enter", "third", "enter", "up", "up"}, "› second|"},
-		"search":                      {[]string{"ctrl+r", "ir"}, "history: ir|\n› third"},
-		"search further":              {[]string{"ctrl+r", "ir", "ctrl+r"}, "history: ir|\n› first"},
-		"search without end":          {[]string{"ctrl+r", "ir", "ctrl+r", "ctrl+r"}, "not in history: ir|\n› first"},
-		"search nothing":              {[]string{"draft", "ctrl+r"}, "history: |\n› draft"},
-		"search back to nothing":      {[]string{"draft", "ctrl+r", "f", "backspace"}, "history: |\n› draft"},
-		"search with capitals":        {[]string{"ctrl+r", "FI"}, "not in history: FI|\n› "},
-		"enter takes":                 {[]string{"ctrl+r", "fi", "enter", "x"}, "› firstx|"},
-		"a movement takes":            {[]string{"ctrl+r", "fi", "ctrl+a", "x"}, "› x|first"},
-		"esc leaves":                  {[]string{"draft", "ctrl+r", "fi", "esc"}, "› draft|"},
-		"undo brings the draft back":  {[]string{"draft", "ctrl+r", "fi", "enter", "ctrl+_"}, "› draft|"},
-		"a paste takes":               {[]string{"ctrl+r", "fi", "paste:x"}, "› firstx|"},
+		"up walks back":               {[]string{"up", "up"}, "second|"},
+		"and stops at the oldest":     {[]string{"up", "up", "up", "up"}, "first|"},
+		"down comes back":             {[]string{"draft", "up", "up", "down", "down"}, "draft|"},
+		"the draft keeps its cursor":  {[]string{"draft", "left", "up", "down"}, "draf|t"},
+		"down on the draft":           {[]string{"draft", "down"}, "draft|"},
+		"edits stay":                  {[]string{"up", "up", "X", "up", "down"}, "secondX|"},
+		"up within the text first":    {[]string{"a", "ctrl+j", "b", "up"}, "a|\nb"},
+		"sent prompts are remembered": {[]string{"fourth", "enter", "up"}, "fourth|"},
+		"but once":                    {[]string{"third", "enter", "third", "enter", "up", "up"}, "second|"},
+		"search":                      {[]string{"ctrl+r", "ir"}, "history: ir|\nthird"},
+		"search further":              {[]string{"ctrl+r", "ir", "ctrl+r"}, "history: ir|\nfirst"},
+		"search without end":          {[]string{"ctrl+r", "ir", "ctrl+r", "ctrl+r"}, "not in history: ir|\nfirst"},
+		"search nothing":              {[]string{"draft", "ctrl+r"}, "history: |\ndraft"},
+		"search back to nothing":      {[]string{"draft", "ctrl+r", "f", "backspace"}, "history: |\ndraft"},
+		"search with capitals":        {[]string{"ctrl+r", "FI"}, "not in history: FI|\n"},
+		"enter takes":                 {[]string{"ctrl+r", "fi", "enter", "x"}, "firstx|"},
+		"a movement takes":            {[]string{"ctrl+r", "fi", "ctrl+a", "x"}, "x|first"},
+		"esc leaves":                  {[]string{"draft", "ctrl+r", "fi", "esc"}, "draft|"},
+		"undo brings the draft back":  {[]string{"draft", "ctrl+r", "fi", "enter", "ctrl+_"}, "draft|"},
+		"a paste takes":               {[]string{"ctrl+r", "fi", "paste:x"}, "firstx|"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := composer.New(theme.Plain())
-			m.SetSize(20, 5)
+			m.SetSize(24, 5)
 			for _, prompt := range []string{"first", "second", " ", "third"} {
 				m.Remember(prompt)
 			}
@@ -201,11 +201,11 @@ func TestSetValue(t *testing.T) {
 	play(t, m, "draft")
 	m.SetValue("from the\r\neditor")
 	m.Insert("!")
-	if got, want := screen(m), "› from the\n  editor!|"; got != want {
+	if got, want := screen(m), "from the\neditor!|"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	play(t, m, "ctrl+_", "ctrl+_")
-	if got, want := screen(m), "› draft|"; got != want {
+	if got, want := screen(m), "draft|"; got != want {
 		t.Errorf("after undo\n%s\nwant\n%s", got, want)
 	}
 	m.Reset()
@@ -240,14 +240,14 @@ func TestKeysCanBeRebound(t *testing.T) {
 // the terminal as a control.
 func TestPastesAreShownAsTheyAre(t *testing.T) {
 	for name, c := range map[string]struct{ paste, want string }{
-		"escape":        {"a\x1b[2Jb", "› a␛[2Jb|"},
-		"bell":          {"a\x07b", "› a␇b|"},
-		"c1":            {"a\u009b31mb", "› a<U+009B>31mb|"},
-		"zero width":    {"a\u200bb", "› a<U+200B>b|"},
-		"joined":        {"a\u200db", "› a<U+200D>b|"},
-		"tags":          {"\U000E0069\U000E0067", "› <U+E0069><U+E0067>|"},
-		"tab":           {"a\tb", "› a    b|"},
-		"right to left": {"a\u202eb", "› a<U+202E>b|"},
+		"escape":        {"a\x1b[2Jb", "a␛[2Jb|"},
+		"bell":          {"a\x07b", "a␇b|"},
+		"c1":            {"a\u009b31mb", "a<U+009B>31mb|"},
+		"zero width":    {"a\u200bb", "a<U+200B>b|"},
+		"joined":        {"a\u200db", "a<U+200D>b|"},
+		"tags":          {"\U000E0069\U000E0067", "<U+E0069><U+E0067>|"},
+		"tab":           {"a\tb", "a    b|"},
+		"right to left": {"a\u202eb", "a<U+202E>b|"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := composer.New(theme.Plain())

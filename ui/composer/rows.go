@@ -76,11 +76,17 @@ func (l *layout) at(index int) int {
 
 // column is how many cells stand before the cursor at index in its row.
 func (l *layout) column(units []unit, index int) int {
-	col := 0
-	for _, u := range units[l.rows[l.at(index)].start:index] {
-		col += u.cells(l.width)
+	return l.used(units, l.rows[l.at(index)].start, index)
+}
+
+// used is how many cells the units from start to end of one row take. Spaces
+// that hang take none.
+func (l *layout) used(units []unit, start, end int) int {
+	cells := 0
+	for _, u := range units[start:end] {
+		cells += u.cells(l.width)
 	}
-	return min(col, l.width)
+	return min(cells, l.width)
 }
 
 // index is the place in row r that comes closest to column col from the left.
