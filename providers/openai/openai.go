@@ -11,21 +11,19 @@
 package openai
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"maps"
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"sync"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
+	"parley/providers/filter"
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // Options say whom a Chat talks to.
@@ -57,6 +55,9 @@ func New(o Options) *Chat {
 	if o.Body["preserve_thinking"] == true { // Qwen then wants all of it back
 		o.Dialect.Echo = EchoAlways
 	}
+	if o.HTTP == nil {
+		o.HTTP = wire.Client(wire.Options{Provider: o.Provider, URL: o.BaseURL, Key: o.KeyName, Secrets: []string{o.Key}})
+	}
 	key := o.Key
 	if key == "" {
 		key = "none" // the SDK sends no request without one
@@ -67,9 +68,7 @@ func New(o Options) *Chat {
 		option.WithBaseURL(o.BaseURL),
 		option.WithAPIKey(key),
 		option.WithMaxRetries(0),
-	}
-	if o.HTTP != nil {
-		opts = append(opts, option.WithHTTPClient(o.HTTP))
+		option.WithHTTPClient(o.HTTP),
 	}
 	if official(o.BaseURL) {
 		if id := os.Getenv("OPENAI_ORG_ID"); id != "" {
@@ -109,23 +108,78 @@ func (c *Chat) Origin() string {
 // Body returns exactly what Stream would send for req.
 func (c *Chat) Body(req llm.Request) ([]byte, error) {
 	body, _ := c.compile(req)
-	return encode(body)
+	return marshal(body)
 }
 
 // Stream implements llm.Model.
 func (c *Chat) Stream(ctx context.Context, req llm.Request) llm.Stream {
-	return llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
+	s := llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
 		err := c.ask(ctx, req, out)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
 		return c.named(err)
 	})
+	if c.o.Dialect.Clean {
+		return s
+	}
+	return filter.Calls(req.Tools)(filter.Think(filter.ThinkOptions{})(s))
 }
+
+// attempts bounds how often a request is sent that the server keeps refusing,
+// each time without something else.
+const attempts = 4
 
 // ask sends req, again where the server can be humoured, and reads the answer.
 func (c *Chat) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
-	return nil
+	for attempt := 1; ; attempt++ {
+		body, notices := c.compile(req)
+		c.tell(out, notices)
+		res, err := c.post(ctx, body)
+		if err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			fault := c.named(err)
+			if fault.Code == "tool_use_failed" && attempt == 1 {
+				continue // Groq: the model misspelled a call, which it mostly does once
+			}
+			notice, ok := c.heal(fault, body)
+			if !ok || attempt == attempts {
+				tooled(fault, body)
+				return fault
+			}
+			c.tell(out, []string{notice})
+			continue
+		}
+		defer res.Body.Close()
+		a := answer{out: out, dialect: c.o.Dialect, names: back(req.Tools), before: lastText(req.Messages)}
+		return a.read(res.Body)
+	}
+}
+
+// post sends body. The caller closes the response's.
+func (c *Chat) post(ctx context.Context, body map[string]any) (*http.Response, error) {
+	data, err := marshal(body)
+	if err != nil {
+		return nil, &llm.Error{Fault: llm.InvalidRequest, Message: err.Error()}
+	}
+	var res *http.Response
+	err = c.client.Post(ctx, "chat/completions", data, &res)
+	return res, err
+}
+
+// tell sends notices that the user has not seen yet.
+func (c *Chat) tell(out *llm.Out, notices []string) {
+	for _, text := range notices {
+		c.mu.Lock()
+		told := c.told[text]
+		c.told[text] = true
+		c.mu.Unlock()
+		if !told {
+			out.Send(llm.Notice{Text: text})
+		}
+	}
 }
 
 // named fills in who failed. Errors of no known kind come from the connection.
@@ -148,19 +202,3 @@ func public(base string) string {
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	return u.String()
 }
-
-// encode writes a body as JSON. Invalid UTF-8 in strings becomes U+FFFD.
-func encode(body map[string]any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(body)
-	return bytes.TrimSpace(b.Bytes()), err
-}
-
-func (c *Chat) compile(req llm.Request) (map[string]any, []string) {
-	return map[string]any{"model": c.o.Model}, nil
-}
-
-var _ = maps.Copy[map[string]any, map[string]any]
-var _ = strings.Cut

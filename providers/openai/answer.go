@@ -1,0 +1,255 @@
+package openai
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// An answer turns chunks into events. Text and thinking open a new block
+// whenever they take turns; each call has one of its own.
+type answer struct {
+	out     *llm.Out
+	dialect Dialect
+	names   map[string]string // tool names on the wire to ours
+	before  string            // text of the assistant message before this answer; see Dialect.Repeats
+
+	run     llm.Kind // what the open block holds; "" if none is open
+	block   string   // its name
+	opened  int      // blocks so far
+	source  source   // where thinking comes from
+	first   string   // block of the first thinking
+	thought strings.Builder
+	last    string // delta of thinking
+	details details
+	calls   []*call
+	said    bool // text was sent
+
+	id, model, finish string
+	usage             llm.Usage
+	counted           bool
+}
+
+// A source is a field in which thinking comes. Services send the same thinking
+// in several; the first that says anything is taken, and then no other.
+type source int
+
+const (
+	fromContent source = iota + 1 // reasoning_content
+	fromReasoning
+	fromDetails
+)
+
+// take reads one chunk.
+func (a *answer) take(c *chunk) {
+	if c.ID != "" {
+		a.id = c.ID
+	}
+	if c.Model != "" {
+		a.model = c.Model
+	}
+	if c.Groq != nil {
+		a.count(c.Groq.Usage)
+	}
+	for i := range c.Choices {
+		choice := &c.Choices[i]
+		if choice.Index != 0 { // we never ask for more than one
+			continue
+		}
+		a.count(choice.Usage)
+		d := &choice.Delta
+		if choice.Message != nil {
+			d = choice.Message
+		}
+		a.delta(d)
+		if choice.Finish != "" {
+			a.finish = choice.Finish
+		}
+	}
+	a.count(c.Usage)
+}
+
+// count keeps the last numbers that say anything.
+func (a *answer) count(u *usage) {
+	if u == nil {
+		return
+	}
+	if n := u.normal(); n != (llm.Usage{}) || !a.counted {
+		a.usage, a.counted = n, true
+	}
+}
+
+func (a *answer) delta(d *delta) {
+	a.think(a.thinking(d))
+	for _, piece := range d.Content.list {
+		switch piece.Type {
+		case "thinking":
+			a.think(piece.thinking())
+		case "text":
+			a.say(piece.Text)
+		}
+	}
+	a.say(d.Content.text)
+	a.say(d.Refusal)
+	for i := range d.Calls {
+		a.fragment(&d.Calls[i], i)
+	}
+}
+
+// thinking picks from d the thinking that is new.
+func (a *answer) thinking(d *delta) string {
+	var details string
+	for _, raw := range d.Details {
+		details += a.details.add(raw, a.dialect.Grows)
+	}
+	texts := [...]string{fromContent: d.Thinking, fromReasoning: d.Reasoning, fromDetails: details}
+	if a.source == 0 {
+		for s := fromContent; s <= fromDetails && a.source == 0; s++ {
+			if texts[s] != "" {
+				a.source = s
+			}
+		}
+	}
+	text := texts[a.source]
+	switch {
+	case a.source == fromDetails:
+	case a.dialect.Grows:
+		text = fresh(a.thought.String(), text)
+		a.thought.WriteString(text)
+	case a.dialect.Repeats && text == a.last:
+		return ""
+	case a.dialect.Repeats && text != "":
+		a.last = text
+	}
+	return text
+}
+
+// fresh is what text adds to old, if text is all there is so far.
+func fresh(old, text string) string {
+	if rest, ok := strings.CutPrefix(text, old); ok {
+		return rest
+	}
+	return text
+}
+
+func (a *answer) think(text string) {
+	a.send(llm.Thinking, text)
+	if a.first == "" && text != "" {
+		a.first = a.block
+	}
+}
+
+func (a *answer) say(text string) {
+	if a.dialect.Repeats && !a.said && text != "" && text == a.before {
+		return
+	}
+	a.said = a.said || text != ""
+	a.send(llm.Text, text)
+}
+
+func (a *answer) send(kind llm.Kind, text string) {
+	if text == "" {
+		return
+	}
+	if a.run != kind {
+		a.run, a.block = kind, a.open("b")
+	}
+	a.out.Send(llm.Delta{Block: a.block, Part: llm.Part{Kind: kind, Text: text}})
+}
+
+// open names a new block.
+func (a *answer) open(prefix string) string {
+	a.opened++
+	return prefix + strconv.Itoa(a.opened)
+}
+
+// A call is a tool call that is arriving.
+type call struct {
+	block string
+	key   int // index, or the place in its chunk where servers send no index
+	id    string
+	name  string
+	args  strings.Builder
+}
+
+// fragment adds a piece of a call, the at-th of its chunk.
+func (a *answer) fragment(f *fragment, at int) {
+	name := f.Function.Name
+	if ours, ok := a.names[name]; ok {
+		name = ours
+	}
+	key := at
+	if f.Index != nil {
+		key = *f.Index
+	}
+	part := llm.Part{Kind: llm.Call, Input: string(f.Function.Arguments)}
+	c := a.find(f, key)
+	opens := c == nil
+	if opens {
+		c = &call{block: a.open("c"), key: key}
+		a.calls = append(a.calls, c)
+		a.run = "" // text behind a call is a block of its own
+	}
+	if c.id == "" && f.ID != "" {
+		c.id = a.unique(f.ID)
+		part.ID = c.id
+	}
+	if name != "" && name != c.name {
+		c.name, part.Name = name, name
+	}
+	c.args.WriteString(part.Input)
+	if opens || part.ID != "" || part.Name != "" || part.Input != "" {
+		a.out.Send(llm.Delta{Block: c.block, Part: part})
+	}
+}
+
+// find returns the call that f belongs to, nil if f opens one. Servers tell
+// calls apart by index, by id, or only by their place.
+func (a *answer) find(f *fragment, key int) *call {
+	for i := len(a.calls) - 1; i >= 0; i-- {
+		c := a.calls[i]
+		same := c.key == key
+		if f.Index == nil && f.ID != "" {
+			same = c.id == f.ID
+		}
+		switch {
+		case same && c.succeeded(f):
+			return nil
+		case same:
+			return c
+		}
+	}
+	if n := len(a.calls); n > 0 && f.ID == "" && f.Function.Name == "" {
+		return a.calls[n-1] // it can only go on
+	}
+	return nil
+}
+
+// succeeded reports whether f, in the place of c, is another call: some servers
+// give every call the same index. The same name again is no sign of it, for
+// others repeat the name in each fragment.
+func (c *call) succeeded(f *fragment) bool {
+	if f.Function.Name == "" {
+		return false
+	}
+	if f.ID != "" && c.id != "" {
+		return f.ID != c.id
+	}
+	return f.ID == "" && f.Function.Arguments != "" && json.Valid([]byte(c.args.String()))
+}
+
+// unique returns id, or another one if a call of this answer has it already.
+func (a *answer) unique(id string) string {
+	for _, c := range a.calls {
+		if c.id == id {
+			return mint()
+		}
+	}
+	return id
+}
+
+// mint makes an id for a call that came without.
+func mint() string { return "call_" + rand.Text() }

@@ -1,0 +1,142 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+)
+
+// A chunk is what comes in one event, or a whole answer: the same fields, with
+// message in place of delta. Fields that no known service sends are not read.
+type chunk struct {
+	ID      string          `json:"id"`
+	Model   string          `json:"model"`
+	Object  string          `json:"object"`
+	Choices []choice        `json:"choices"`
+	Usage   *usage          `json:"usage"`
+	Groq    *groq           `json:"x_groq"`
+	Error   json.RawMessage `json:"error"`
+	Base    *baseResp       `json:"base_resp"`
+}
+
+type choice struct {
+	Index   int    `json:"index"`
+	Delta   delta  `json:"delta"`
+	Message *delta `json:"message"`
+	Finish  string `json:"finish_reason"`
+	Usage   *usage `json:"usage"` // Kimi
+}
+
+type delta struct {
+	Content   content           `json:"content"`
+	Refusal   string            `json:"refusal"`
+	Thinking  string            `json:"reasoning_content"`
+	Reasoning string            `json:"reasoning"`
+	Details   []json.RawMessage `json:"reasoning_details"`
+	Calls     []fragment        `json:"tool_calls"`
+}
+
+// A fragment is a piece of a tool call.
+type fragment struct {
+	Index    *int   `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name      string    `json:"name"`
+		Arguments arguments `json:"arguments"`
+	} `json:"function"`
+}
+
+// groq is where Groq counts tokens and reports errors.
+type groq struct {
+	Usage *usage          `json:"usage"`
+	Error json.RawMessage `json:"error"`
+}
+
+// baseResp is how MiniMax reports errors in an answer with status 200.
+type baseResp struct {
+	Status int `json:"status_code"`
+}
+
+// content is a string, or Mistral's list of text and thinking.
+type content struct {
+	text string
+	list []piece
+}
+
+// A piece is an entry of a list of content. Thinking is itself a list of text.
+type piece struct {
+	Type     string          `json:"type"`
+	Text     string          `json:"text"`
+	Thinking json.RawMessage `json:"thinking"`
+}
+
+func (c *content) UnmarshalJSON(b []byte) error {
+	if b[0] == '[' {
+		return json.Unmarshal(b, &c.list)
+	}
+	return unquote(b, &c.text)
+}
+
+// thinking is the text of a thinking piece.
+func (p piece) thinking() string {
+	var parts []piece
+	if json.Unmarshal(p.Thinking, &parts) != nil {
+		var text string
+		if unquote(p.Thinking, &text) != nil {
+			return ""
+		}
+		return text
+	}
+	var text strings.Builder
+	for _, part := range parts {
+		text.WriteString(part.Text)
+	}
+	return text.String()
+}
+
+// arguments are JSON text in a string, or, from some templates of llama.cpp, the
+// object itself.
+type arguments string
+
+func (a *arguments) UnmarshalJSON(b []byte) error {
+	if b[0] == '{' {
+		*a = arguments(b)
+		return nil
+	}
+	return unquote(b, (*string)(a))
+}
+
+// unquote reads a JSON string. What is no string reads as "".
+func unquote(b []byte, s *string) error {
+	if len(b) < 2 || b[0] != '"' {
+		return nil
+	}
+	if inner := b[1 : len(b)-1]; bytes.IndexByte(inner, '\\') < 0 {
+		*s = string(inner) // invalid UTF-8 is dealt with by llm.Draft
+		return nil
+	}
+	return json.Unmarshal(b, s)
+}
+
+// decode reads a chunk.
+func (c *chunk) decode(data []byte) error {
+	clear(c.Choices[:cap(c.Choices)]) // json keeps what it does not find
+	*c = chunk{Choices: c.Choices[:0]}
+	return lenient(data, c)
+}
+
+// lenient is json.Unmarshal, but skips fields of the wrong type: servers differ
+// in what they send, and the rest is still good.
+func lenient(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	if odd := (*json.UnmarshalTypeError)(nil); errors.As(err, &odd) {
+		return nil
+	}
+	return err
+}
+
+// present reports whether a raw field says anything.
+func present(raw json.RawMessage) bool {
+	return len(raw) > 0 && string(raw) != "null" && string(raw) != `""`
+}

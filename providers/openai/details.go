@@ -1,0 +1,158 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// details collects reasoning_details (OpenRouter, MiniMax): entries of text,
+// summaries and encrypted data, some of them signed, which the service wants
+// back as they were. Consecutive pieces of one entry are joined; the rest is
+// never touched.
+type details []*detail
+
+type detail struct {
+	raw       json.RawMessage // as its first piece came
+	head      head
+	text      strings.Builder
+	joined    bool
+	signature json.RawMessage // from a later piece
+}
+
+// head is what has to be known of a piece to join it.
+type head struct {
+	Type      string          `json:"type"`
+	ID        string          `json:"id"`
+	Index     int             `json:"index"`
+	Text      string          `json:"text"`
+	Summary   string          `json:"summary"`
+	Signature json.RawMessage `json:"signature"`
+}
+
+// add collects one piece and returns its text, of which with grows only what is
+// new.
+func (d *details) add(raw json.RawMessage, grows bool) string {
+	var h head
+	if lenient(raw, &h) != nil {
+		return ""
+	}
+	text := h.Text + h.Summary
+	if n := len(*d); n > 0 && (*d)[n-1].goes(h) {
+		last := (*d)[n-1]
+		if grows {
+			text = fresh(last.text.String(), text)
+		}
+		last.join(h, text)
+		return text
+	}
+	entry := &detail{raw: bytes.Clone(raw), head: h}
+	entry.text.WriteString(text)
+	*d = append(*d, entry)
+	return text
+}
+
+// goes reports whether h is the next piece of e.
+func (e *detail) goes(h head) bool {
+	return (h.Type == "reasoning.text" || h.Type == "reasoning.summary") &&
+		h.Type == e.head.Type && h.Index == e.head.Index &&
+		(h.ID == "" || h.ID == e.head.ID) &&
+		!present(e.signature) && !present(e.head.Signature)
+}
+
+func (e *detail) join(h head, text string) {
+	e.text.WriteString(text)
+	e.joined = true
+	if present(h.Signature) {
+		e.signature = bytes.Clone(h.Signature)
+	}
+}
+
+// state is everything collected as one JSON list; nil if there is nothing.
+func (d details) state() json.RawMessage {
+	if len(d) == 0 {
+		return nil
+	}
+	list := make([]json.RawMessage, 0, len(d))
+	for _, e := range d {
+		list = append(list, e.whole())
+	}
+	state, err := marshal(list)
+	if err != nil {
+		return nil
+	}
+	return state
+}
+
+// whole is an entry with all its pieces.
+func (e *detail) whole() json.RawMessage {
+	if !e.joined {
+		return e.raw
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(e.raw, &fields) != nil {
+		return e.raw
+	}
+	key := "text"
+	if e.head.Type == "reasoning.summary" {
+		key = "summary"
+	}
+	text, err := marshal(e.text.String())
+	if err != nil {
+		return e.raw
+	}
+	fields[key] = text
+	if e.signature != nil {
+		fields["signature"] = e.signature
+	}
+	whole, err := marshal(fields)
+	if err != nil {
+		return e.raw
+	}
+	return whole
+}
+
+// replay collects from the parts of a message the entries that may go back.
+// Entries whose id went back before, as sent tells, are left out, and text that
+// Anthropic did not sign.
+func replay(parts []llm.Part, sent map[string]bool) []json.RawMessage {
+	var list []json.RawMessage
+	for _, p := range parts {
+		var entries []json.RawMessage
+		if p.Kind == llm.Call || json.Unmarshal(p.State, &entries) != nil {
+			continue
+		}
+		for _, raw := range entries {
+			var e struct {
+				head
+				Format string `json:"format"`
+			}
+			if lenient(raw, &e) != nil || e.Type == "" {
+				continue
+			}
+			if e.Type == "reasoning.text" && strings.HasPrefix(e.Format, "anthropic") && !present(e.Signature) {
+				continue
+			}
+			if key := e.Type + " " + e.ID; e.ID != "" && e.Type == "reasoning.encrypted" {
+				if sent[key] {
+					continue
+				}
+				sent[key] = true
+			}
+			list = append(list, raw)
+		}
+	}
+	return list
+}
+
+// marshal is json.Marshal without the escapes that only HTML needs. Invalid
+// UTF-8 in strings becomes U+FFFD.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimRight(b.Bytes(), "\n"), err
+}
