@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -38,11 +39,27 @@ type Outcome struct {
 }
 
 // Run carries the action out. Progress receives live output in pieces as it
-// comes, on the caller's goroutine or another one, never after Run returned.
-// Canceling ctx ends the action and everything it started.
-func (a *Action) Run(ctx context.Context, progress func(text string)) Outcome {
+// comes, on the caller's goroutine or another one, never after Run returned; it
+// may be nil, and must return soon once ctx is canceled. Canceling ctx ends the
+// action and everything it started. A panic of a tool is a failed Outcome.
+func (a *Action) Run(ctx context.Context, progress func(text string)) (out Outcome) {
 	start := time.Now()
-	out := a.run(ctx, progress)
-	out.Took = time.Since(start)
-	return out
+	defer func() {
+		if r := recover(); r != nil {
+			out = failed("%s: internal error: %v", a.Tool, r)
+		}
+		out.Took = time.Since(start)
+	}()
+	if err := ctx.Err(); err != nil {
+		return failed("%s was not run: canceled", a.Tool)
+	}
+	if progress == nil {
+		progress = func(string) {}
+	}
+	return a.run(ctx, progress)
+}
+
+// failed is an Outcome that says what went wrong.
+func failed(format string, args ...any) Outcome {
+	return Outcome{Failed: true, Text: clip(fmt.Sprintf(format, args...), maxText)}
 }

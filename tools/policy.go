@@ -1,6 +1,13 @@
 package tools
 
-import "sync"
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
 
 // Mode is how much a person lets tools do without being asked. It is cycled
 // with shift+tab and always shown.
@@ -41,5 +48,125 @@ type Answer struct {
 type Policy struct {
 	mu      sync.Mutex
 	mode    Mode
-	allowed map[string]bool // by rule
+	allowed map[rule]bool
+}
+
+// A rule allows a tool for exactly one command or file; with an empty target,
+// for all of them.
+type rule struct{ tool, target string }
+
+// NewPolicy returns a policy in the given mode.
+func NewPolicy(mode Mode) *Policy { return &Policy{mode: mode} }
+
+// Mode is how much runs without being asked.
+func (p *Policy) Mode() Mode {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mode == "" {
+		return ModeAsk
+	}
+	return p.mode
+}
+
+// SetMode changes the mode.
+func (p *Policy) SetMode(mode Mode) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mode = mode
+}
+
+// Next goes to the mode behind the present one in Modes, and returns it.
+func (p *Policy) Next() Mode {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	mode := p.mode
+	if mode == "" {
+		mode = ModeAsk
+	}
+	p.mode = Modes[(slices.Index(Modes, mode)+1)%len(Modes)] // what is not listed goes to the first
+	return p.mode
+}
+
+// Decide says whether a may run now. Reading inside the workspace always may;
+// read-only denies the rest, whatever was granted before.
+func (p *Policy) Decide(a *Action) Verdict {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case a.Access == Reads:
+		return Allow
+	case p.mode == ModeReadOnly:
+		return Deny
+	case p.mode == ModeYolo, p.allowed[ruleOf(a)]:
+		return Allow
+	case a.Access == Writes && guarded(a.Path):
+		return Ask
+	case p.allowed[rule{tool: a.Tool}]:
+		return Allow
+	case p.mode == ModeAuto && a.Access == Writes:
+		return Allow
+	}
+	return Ask
+}
+
+// Remember allows, from now on, exactly this command, or further actions of the
+// same tool on exactly this file.
+func (p *Policy) Remember(a *Action) {
+	if r := ruleOf(a); r.target != "" {
+		p.allow(r)
+	}
+}
+
+// Grant allows what a rule of the command line says: a tool ("shell"), or a
+// tool with exactly one command ("shell:git status") or file ("edit:go.mod",
+// relative to the workspace).
+func (p *Policy) Grant(text string) error {
+	name, target, narrow := strings.Cut(text, ":")
+	if !slices.ContainsFunc(list, func(t tool) bool { return t.name == name }) {
+		var names []string
+		for _, t := range list {
+			names = append(names, t.name)
+		}
+		return unknown(name, names)
+	}
+	if narrow && strings.TrimSpace(target) == "" {
+		return fmt.Errorf("rule %q: nothing follows the colon", text)
+	}
+	if narrow && name != "shell" {
+		target = path.Clean(filepath.ToSlash(target))
+	}
+	p.allow(rule{name, target})
+	return nil
+}
+
+func (p *Policy) allow(r rule) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.allowed == nil {
+		p.allowed = map[rule]bool{}
+	}
+	p.allowed[r] = true
+}
+
+// ruleOf is the narrowest rule that allows a.
+func ruleOf(a *Action) rule {
+	if a.Access == Runs {
+		return rule{a.Tool, a.Command}
+	}
+	return rule{a.Tool, a.Path}
+}
+
+// guards are names of files and folders whose content is run by other programs
+// or configures them: a change there is as good as a command.
+var guards = []string{".git", ".parley", ".mcp.json", ".envrc"}
+
+// guarded reports whether file is under a guard. Letter case does not count:
+// on some file systems .GIT is .git.
+func guarded(file string) bool {
+	for _, part := range strings.Split(file, "/") {
+		if slices.ContainsFunc(guards, func(g string) bool { return strings.EqualFold(g, part) }) {
+			return true
+		}
+	}
+	return false
 }

@@ -1,0 +1,209 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// arguments returns a call's input as compact JSON that is valid by the schema,
+// without duplicate keys. What models commonly get wrong and only means one
+// thing is put right: see coerce. The error names the failing path and what was
+// expected there.
+func arguments(schema *jsonschema.Resolved, input string) (json.RawMessage, error) {
+	if strings.TrimSpace(input) == "" {
+		input = "{}"
+	}
+	value, err := decode(input)
+	if err != nil {
+		return nil, err
+	}
+	if value == nil {
+		value = map[string]any{}
+	}
+	value = coerce(schema.Schema(), value)
+	if _, ok := value.(map[string]any); !ok {
+		return nil, errors.New("they must be one JSON object")
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false) // people read it
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	var plain any // the validator takes json.Number for a string
+	if err := json.Unmarshal(out.Bytes(), &plain); err != nil {
+		return nil, malformed(err)
+	}
+	if err := schema.Validate(plain); err != nil {
+		return nil, errors.New(located(err.Error()))
+	}
+	return bytes.TrimSpace(out.Bytes()), nil
+}
+
+// decode reads one JSON value, with numbers as they were written.
+func decode(text string) (any, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var value any
+	if err := d.Decode(&value); err != nil {
+		return nil, malformed(err)
+	}
+	if rest := strings.TrimSpace(text[d.InputOffset():]); rest != "" {
+		return nil, fmt.Errorf("not valid JSON: %s follows the end", quote(clip(rest, 40)))
+	}
+	return value, nil
+}
+
+func malformed(err error) error {
+	var s *json.SyntaxError
+	if errors.As(err, &s) {
+		return fmt.Errorf("not valid JSON at byte %d: %w", s.Offset, err)
+	}
+	return fmt.Errorf("not valid JSON: %w", err)
+}
+
+// coerce turns value into what schema asks for where only one thing can be
+// meant: "5" is 5, "true" is true, text that holds an object or array is that
+// object or array, and null for an optional property is no property.
+func coerce(schema *jsonschema.Schema, value any) any {
+	if schema == nil {
+		return value
+	}
+	if text, ok := value.(string); ok {
+		value = fromText(schema.Type, text)
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for name, property := range v {
+			if property == nil && !slices.Contains(schema.Required, name) {
+				delete(v, name)
+				continue
+			}
+			if s := schema.Properties[name]; s != nil {
+				v[name] = coerce(s, property)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = coerce(schema.Items, v[i])
+		}
+	case json.Number:
+		// 5.0 is an integer to JSON Schema and not to Go.
+		if f, err := v.Float64(); schema.Type == "integer" && err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+			return json.Number(strconv.FormatInt(int64(f), 10))
+		}
+	}
+	return value
+}
+
+// fromText reads text as a value of the type want, or returns it as it is.
+func fromText(want, text string) any {
+	if want == "string" || want == "" {
+		return text
+	}
+	value, err := decode(strings.TrimSpace(text))
+	if err != nil {
+		value, err = decode(strings.ToLower(strings.TrimSpace(text))) // Python's True
+	}
+	if err != nil {
+		return text
+	}
+	ok := false
+	switch value.(type) {
+	case json.Number:
+		ok = want == "integer" || want == "number"
+	case bool:
+		ok = want == "boolean"
+	case map[string]any:
+		ok = want == "object"
+	case []any:
+		ok = want == "array"
+	}
+	if !ok {
+		return text
+	}
+	return value
+}
+
+// located turns the validator's "validating root: validating
+// /properties/limit: type: …" into "limit: type: …".
+func located(text string) string {
+	where := ""
+	for {
+		rest, ok := strings.CutPrefix(text, "validating ")
+		if !ok {
+			break
+		}
+		at, tail, ok := strings.Cut(rest, ": ")
+		if !ok {
+			break
+		}
+		where, text = at, tail
+	}
+	where = strings.TrimPrefix(where, "/properties/")
+	where = strings.ReplaceAll(where, "/properties/", ".")
+	text = clip(text, 300) // it quotes the value, whatever its size
+	if where == "" || where == "root" {
+		return text
+	}
+	return where + ": " + text
+}
+
+// signature says in one line what a tool takes.
+func signature(name string, schema *jsonschema.Schema) string {
+	var fields []string
+	for _, field := range schema.PropertyOrder {
+		p := schema.Properties[field]
+		kind := p.Type
+		if p.Minimum != nil && p.Maximum != nil {
+			kind += fmt.Sprintf(" %g to %g", *p.Minimum, *p.Maximum)
+		}
+		if slices.Contains(schema.Required, field) {
+			kind += ", required"
+		}
+		fields = append(fields, fmt.Sprintf("%s (%s)", field, kind))
+	}
+	return name + " takes " + strings.Join(fields, ", ")
+}
+
+// nearest returns the one of names that name was probably meant to be, or "".
+func nearest(name string, names []string) string {
+	best, near := "", 1+max(1, len(name)/3)
+	for _, n := range names {
+		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < near {
+			best, near = n, d
+		}
+	}
+	return best
+}
+
+// distance is how many single-byte changes lead from a to b.
+func distance(a, b string) int {
+	if len(a) > 255 || len(b) > 255 {
+		return math.MaxInt
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,87 @@
+package tools
+
+import (
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+// maxDiff is the size of the largest text whose changes are looked for line by
+// line; beyond it one block replaces another.
+const maxDiff = 512 << 10
+
+// unified is the unified diff between two versions of a file, whole. From says
+// that there was a version before.
+func unified(file string, from bool, before, after string) string {
+	if before == after {
+		return ""
+	}
+	label := "a/" + shown(file)
+	if !from {
+		label = "/dev/null"
+	}
+	// What both begin and end with is not looked at, save for a few lines around.
+	head := commonHead(before, after)
+	tail := commonTail(before[head:], after[head:])
+	start := backLines(before, head, udiff.DefaultContextLines)
+	end := forwardLines(before, len(before)-tail, udiff.DefaultContextLines)
+	a := before[start:end]
+	b := after[start : len(after)-(len(before)-end)]
+
+	edits := []udiff.Edit{{Start: head - start, End: len(before) - tail - start, New: after[head : len(after)-tail]}}
+	if len(a)+len(b) <= maxDiff {
+		edits = udiff.Lines(a, b)
+	}
+	diff, err := udiff.ToUnifiedDiff(label, "b/"+shown(file), a, edits, udiff.DefaultContextLines)
+	if err != nil {
+		panic(err) // edits that Lines made fit
+	}
+	above := strings.Count(before[:start], "\n")
+	for _, h := range diff.Hunks {
+		h.FromLine += above
+		h.ToLine += above
+	}
+	return diff.String()
+}
+
+// commonHead is the length of what a and b both begin with, in whole lines.
+func commonHead(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return strings.LastIndexByte(a[:n], '\n') + 1
+}
+
+// commonTail is the length of what a and b both end with, in whole lines.
+func commonTail(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	cut := strings.IndexByte(a[len(a)-n:], '\n')
+	if cut < 0 {
+		return 0
+	}
+	return n - cut - 1
+}
+
+// backLines goes n lines up from at, the begin of a line.
+func backLines(text string, at, n int) int {
+	for ; n > 0 && at > 0; n-- {
+		at = strings.LastIndexByte(text[:at-1], '\n') + 1
+	}
+	return at
+}
+
+// forwardLines goes n lines down from at, the begin of a line.
+func forwardLines(text string, at, n int) int {
+	for ; n > 0 && at < len(text); n-- {
+		next := strings.IndexByte(text[at:], '\n')
+		if next < 0 {
+			return len(text)
+		}
+		at += next + 1
+	}
+	return at
+}

@@ -1,0 +1,84 @@
+package tools
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+type editArgs struct {
+	Path string `json:"path" jsonschema:"the file, relative to the workspace"`
+	Old  string `json:"old" jsonschema:"text to replace, exactly as it is in the file, with enough lines around it to occur once"`
+	New  string `json:"new" jsonschema:"text to put in its place"`
+	All  bool   `json:"all,omitempty" jsonschema:"replace every occurrence"`
+}
+
+func planEdit(_ context.Context, w *workspace, args editArgs) (*Action, error) {
+	file, err := w.locate(args.Path)
+	if err != nil {
+		return nil, err
+	}
+	if w.free(file) {
+		return nil, refuse("%v; to create a file use write", w.absent(file, fs.ErrNotExist))
+	}
+	before, info, err := w.changeable(file)
+	if err != nil {
+		return nil, err
+	}
+	after, n, err := replace(string(before), args.Old, args.New, args.All)
+	if err != nil {
+		return nil, refuse("%s: %v", shown(file), err)
+	}
+	if len(after) > maxEdit {
+		return nil, refuse("%s would be larger than %d MiB", shown(file), maxEdit>>20)
+	}
+	title := "edit " + shown(file)
+	if n > 1 {
+		title += fmt.Sprintf(" (%d places)", n)
+	}
+	c := change{file: file, content: []byte(after), old: info, sum: sha256.Sum256(before)}
+	return w.writing(c, before, title, ""), nil
+}
+
+// replace puts new in the place of old, which must occur exactly once in text
+// unless all is set, and counts the places. Bytes outside of them stay as they
+// are. Text that has CRLF line ends is matched as if it had LF, for that is how
+// read shows it, and new gets the line ends of its place; so for a missing
+// newline at the end, and a byte order mark.
+func replace(text, old, new string, all bool) (string, int, error) {
+	old, new = strings.TrimPrefix(old, string(bom)), strings.TrimPrefix(new, string(bom))
+	if old == "" {
+		return "", 0, fmt.Errorf("old is empty; give the text to replace, or use write for the whole file")
+	}
+	if old == new {
+		return "", 0, fmt.Errorf("old and new are the same; nothing would change")
+	}
+	t := target{text: text}
+	places := t.find(old, all)
+	if len(places) == 0 {
+		if stem, ok := strings.CutSuffix(old, "\n"); ok && stem != "" && t.endsWith(stem) {
+			new = strings.TrimSuffix(new, "\n")
+			places = []span{{len(text) - t.length(stem), len(text)}}
+		}
+	}
+	switch {
+	case len(places) == 0:
+		return "", 0, t.unmatched(old)
+	case len(places) > 1 && !all:
+		return "", 0, t.ambiguous(places)
+	}
+	var out strings.Builder
+	done := 0
+	for _, p := range places {
+		out.WriteString(text[done:p.start])
+		out.WriteString(t.ends(p, new))
+		done = p.end
+	}
+	out.WriteString(text[done:])
+	if out.String() == text {
+		return "", 0, fmt.Errorf("nothing would change")
+	}
+	return out.String(), len(places), nil
+}

@@ -1,0 +1,46 @@
+package tools
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// passed are the variables that a command gets from parley's own environment.
+// Everything else stays behind, for keys and passwords hide under any name. A
+// name that ends with _ stands for all that begin with it.
+var passed = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TZ", "TMPDIR",
+	"LANG", "LANGUAGE", "LC_", "XDG_",
+	"GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOTOOLCHAIN",
+	"CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "VIRTUAL_ENV", "NVM_DIR", "PNPM_HOME", "BUN_INSTALL",
+	// Windows finds nothing without these.
+	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "USERNAME",
+	"HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)",
+}
+
+// fixed are variables of our own: nothing may draw, page, ask or open an
+// editor.
+var fixed = []string{
+	"TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true",
+}
+
+// environment is what a command gets of environ.
+func environment(environ []string) []string {
+	var out []string
+	for _, entry := range environ {
+		if name, _, ok := strings.Cut(entry, "="); ok && passes(name) {
+			out = append(out, entry)
+		}
+	}
+	return append(out, fixed...)
+}
+
+func passes(name string) bool {
+	if runtime.GOOS == "windows" {
+		name = strings.ToUpper(name) // there they are the same
+	}
+	return slices.ContainsFunc(passed, func(p string) bool {
+		return name == p || strings.HasSuffix(p, "_") && strings.HasPrefix(name, p)
+	})
+}

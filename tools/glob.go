@@ -1,0 +1,115 @@
+package tools
+
+import (
+	"context"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// maxMatches is how many files one glob shows, and how many lines one grep.
+const maxMatches = 200
+
+// maxPattern is the length of the longest pattern that is tried.
+const maxPattern = 1000
+
+type globArgs struct {
+	Pattern string `json:"pattern" jsonschema:"such as **/*.go or cmd/{a,b}/*_test.go"`
+	Path    string `json:"path,omitempty" jsonschema:"folder to look in, relative to the workspace; the workspace itself unless given"`
+	All     bool   `json:"all,omitempty" jsonschema:"also look at .git and what .gitignore leaves out"`
+}
+
+func planGlob(_ context.Context, w *workspace, args globArgs) (*Action, error) {
+	dir, err := w.folder(args.Path)
+	if err != nil {
+		return nil, err
+	}
+	pattern, err := w.pattern(dir, args.Pattern)
+	if err != nil {
+		return nil, err
+	}
+	return &Action{
+		Access: Reads,
+		Title:  "glob " + shown(args.Pattern),
+		Path:   dir,
+		run: func(ctx context.Context, _ func(string)) Outcome {
+			return w.glob(ctx, dir, pattern, args.All)
+		},
+	}, nil
+}
+
+// pattern checks a pattern for files below dir. An absolute one may point into
+// dir.
+func (w *workspace) pattern(dir, pattern string) (string, error) {
+	if len(pattern) > maxPattern {
+		return "", refuse("the pattern is longer than %d bytes", maxPattern)
+	}
+	for _, base := range []string{w.path, w.real} {
+		if rest, ok := strings.CutPrefix(pattern, path.Join(base, dir)+"/"); ok {
+			pattern = rest
+			break
+		}
+	}
+	pattern = strings.TrimPrefix(pattern, "./")
+	if pattern == "" || !doublestar.ValidatePattern(pattern) {
+		return "", refuse("%s is not a pattern; it is like **/*.go, with * ? [a-z] {a,b} and ** for any folders", quote(pattern))
+	}
+	if path.IsAbs(pattern) || slices.Contains(strings.Split(pattern, "/"), "..") {
+		return "", refuse("%s leads out of the folder it is for; a pattern is relative to it, without ..", quote(pattern))
+	}
+	return pattern, nil
+}
+
+func (w *workspace) glob(ctx context.Context, dir, pattern string, all bool) Outcome {
+	type match struct {
+		file string
+		when time.Time
+	}
+	var found []match
+	k := walk{workspace: w, all: all}
+	err := k.from(ctx, dir, func(file string, e fs.DirEntry) error {
+		if e.IsDir() || !doublestar.MatchUnvalidated(pattern, below(dir, file)) {
+			return nil
+		}
+		m := match{file: file}
+		if info, err := e.Info(); err == nil {
+			m.when = info.ModTime()
+		}
+		found = append(found, m)
+		return nil
+	})
+	if err != nil {
+		return failed("%v", err)
+	}
+	slices.SortStableFunc(found, func(a, b match) int { return b.when.Compare(a.when) })
+	a := answer{limit: maxMatches}
+	for _, m := range found {
+		if !a.add(shown(m.file)) {
+			break
+		}
+	}
+	var notes []string
+	if len(found) == 0 {
+		text := "no files match %s"
+		if !strings.Contains(pattern, "/") {
+			text += "; to look in the folders below as well, put **/ in front of it"
+		}
+		notes = append(notes, note(text, shown(pattern)))
+	}
+	if a.full {
+		notes = append(notes, note("the newest %d of %d; narrow the pattern to see the others", a.lines, len(found)))
+	}
+	return a.outcome(append(notes, k.notes()...)...)
+}
+
+// notes tells of what a search did not look at.
+func (k *walk) notes() []string {
+	if k.full {
+		return []string{note("only the first %d entries were looked at; search in a folder of it", maxWalk)}
+	}
+	return nil
+}

@@ -1,0 +1,298 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+const (
+	maxGrep    = 8 << 20 // size of the largest file that is searched
+	maxShown   = 300     // characters of a matching line
+	maxProgram = 3000    // instructions of a compiled expression
+	pieceSize  = 64 << 10
+)
+
+type grepArgs struct {
+	Pattern    string `json:"pattern" jsonschema:"regular expression (RE2), matched line by line"`
+	Path       string `json:"path,omitempty" jsonschema:"folder or file to search, relative to the workspace; the workspace itself unless given"`
+	Glob       string `json:"glob,omitempty" jsonschema:"only files whose path or name matches this, such as *.go or src/**/*.ts"`
+	Literal    bool   `json:"literal,omitempty" jsonschema:"pattern is plain text, not a regular expression"`
+	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema:"upper and lower case are the same"`
+	Context    int    `json:"context,omitempty" jsonschema:"lines to show before and after each match"`
+	FilesOnly  bool   `json:"files_only,omitempty" jsonschema:"show only which files match"`
+	All        bool   `json:"all,omitempty" jsonschema:"also search .git and what .gitignore leaves out"`
+}
+
+func planGrep(_ context.Context, w *workspace, args grepArgs) (*Action, error) {
+	at, err := w.folder(args.Path)
+	if err != nil {
+		return nil, err
+	}
+	g := search{workspace: w, args: args, at: at, answer: answer{limit: maxMatches * (1 + 2*args.Context)}}
+	if g.expr, err = expression(args); err != nil {
+		return nil, err
+	}
+	if args.Glob != "" {
+		if g.glob, err = w.pattern(at, args.Glob); err != nil {
+			return nil, err
+		}
+	}
+	return &Action{
+		Access: Reads,
+		Title:  "grep " + shown(clip(args.Pattern, 200)),
+		Path:   at,
+		run: func(ctx context.Context, _ func(string)) Outcome {
+			fresh := g
+			return fresh.run(ctx)
+		},
+	}, nil
+}
+
+// expression compiles what is searched for. RE2 takes linear time; the size of
+// the program bounds the factor.
+func expression(args grepArgs) (*regexp.Regexp, error) {
+	text := args.Pattern
+	if text == "" {
+		return nil, refuse("the pattern is empty")
+	}
+	if args.Literal {
+		text = regexp.QuoteMeta(text)
+	}
+	flags := "(?m)"
+	if args.IgnoreCase {
+		flags = "(?mi)"
+	}
+	parsed, err := syntax.Parse(flags+text, syntax.Perl)
+	if err != nil {
+		return nil, refuse("%v; set literal to search for plain text", err)
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, refuse("%v", err)
+	}
+	if len(program.Inst) > maxProgram {
+		return nil, refuse("the regular expression is too large; use a simpler one")
+	}
+	return regexp.Compile(flags + text)
+}
+
+// A search is one run of grep.
+type search struct {
+	*workspace
+	args grepArgs
+	at   string
+	glob string
+	expr *regexp.Regexp
+
+	answer
+	files, matches int
+	skipped        int // files too large or not text
+	buf            bytes.Buffer
+}
+
+func (g *search) run(ctx context.Context) Outcome {
+	if info, err := g.root.Lstat(filepath.FromSlash(g.at)); err == nil && !info.IsDir() {
+		if err := regular(g.at, info); err != nil {
+			return failed("%v", err)
+		}
+		if err := g.file(ctx, g.at); err != nil && err != errEnough {
+			return failed("%v", err)
+		}
+		return g.result(nil)
+	}
+	k := walk{workspace: g.workspace, all: g.args.All}
+	err := k.from(ctx, g.at, func(file string, e fs.DirEntry) error {
+		if !e.Type().IsRegular() || !g.wants(file) {
+			return nil
+		}
+		return g.file(ctx, file)
+	})
+	if err != nil {
+		return failed("%v", err)
+	}
+	return g.result(k.notes())
+}
+
+// wants reports whether file passes the glob, by its path or its name.
+func (g *search) wants(file string) bool {
+	return g.glob == "" ||
+		doublestar.MatchUnvalidated(g.glob, below(g.at, file)) ||
+		!strings.Contains(g.glob, "/") && doublestar.MatchUnvalidated(g.glob, path.Base(file))
+}
+
+// file searches one file. What cannot be read is counted and left out.
+func (g *search) file(ctx context.Context, file string) error {
+	f, info, err := g.open(file)
+	if err != nil || info.Size() > maxGrep {
+		g.skipped++
+		if f != nil {
+			f.Close()
+		}
+		return nil
+	}
+	defer f.Close()
+	g.buf.Reset()
+	if _, err := g.buf.ReadFrom(io.LimitReader(f, maxGrep)); err != nil {
+		g.skipped++
+		return nil
+	}
+	content := g.buf.Bytes()
+	if binary(content[:min(8<<10, len(content))]) != "" {
+		g.skipped++
+		return nil
+	}
+	if bytes.IndexByte(content, '\r') >= 0 {
+		content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
+	}
+	return g.content(ctx, file, content)
+}
+
+// content searches piece by piece, so that a cancel is noticed. A line longer
+// than a piece is searched in parts.
+func (g *search) content(ctx context.Context, file string, content []byte) error {
+	h := hits{content: content}
+	for start := 0; start < len(content); {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		end := min(start+pieceSize, len(content))
+		if cut := bytes.LastIndexByte(content[start:end], '\n'); cut >= 0 && end < len(content) {
+			end = start + cut + 1
+		}
+		for at := start; at < end; {
+			m := g.expr.FindIndex(content[at:end])
+			if m == nil || at+m[0] == end && content[end-1] == '\n' {
+				break // the empty text behind the last line is not of this piece
+			}
+			if g.args.FilesOnly {
+				g.matches++
+				return g.put(file, shown(file))
+			}
+			at = h.add(at + m[0])
+		}
+		start = end
+	}
+	return g.show(file, h)
+}
+
+// hits are the lines of a file that match.
+type hits struct {
+	content []byte
+	starts  []int // where they begin, ascending
+}
+
+// add takes the line around the offset at, and returns where the next begins.
+func (h *hits) add(at int) int {
+	start := bytes.LastIndexByte(h.content[:at], '\n') + 1
+	if n := len(h.starts); n == 0 || h.starts[n-1] != start {
+		h.starts = append(h.starts, start)
+	}
+	next := bytes.IndexByte(h.content[at:], '\n')
+	if next < 0 {
+		return len(h.content)
+	}
+	return at + next + 1
+}
+
+// show writes the hits under the name of the file: matching lines as "12:",
+// those around them as "11-".
+func (g *search) show(file string, h hits) error {
+	if len(h.starts) == 0 {
+		return nil
+	}
+	if err := g.put(file, shown(file)); err != nil {
+		return err
+	}
+	number, at, done := 1, 0, 0 // at: begin of line number; done: last line shown
+	for i, start := range h.starts {
+		if g.matches++; g.matches > maxMatches {
+			g.full = true
+			return errEnough
+		}
+		number += bytes.Count(h.content[at:start], []byte("\n"))
+		at = start
+		first, from := number, start
+		for range g.args.Context {
+			if first-1 <= done || from == 0 {
+				break
+			}
+			from = bytes.LastIndexByte(h.content[:from-1], '\n') + 1
+			first--
+		}
+		if done > 0 && g.args.Context > 0 && first > done+1 && !g.add("   --") {
+			return errEnough
+		}
+		last := number + g.args.Context
+		for n := first; n <= last && from < len(h.content); n++ {
+			if i+1 < len(h.starts) && from == h.starts[i+1] {
+				break // the next match shows it
+			}
+			mark := "-"
+			if from == start {
+				mark = ":"
+			}
+			end := from + lineLength(h.content[from:])
+			if !g.add(fmt.Sprintf("%6d%s %s", n, mark, lineText(h.content[from:end]))) {
+				return errEnough
+			}
+			done, from = n, end+1
+		}
+	}
+	return nil
+}
+
+// put adds the line that names a file.
+func (g *search) put(file, line string) error {
+	g.files++
+	if !g.add(line) {
+		return errEnough
+	}
+	return nil
+}
+
+func lineLength(content []byte) int {
+	if n := bytes.IndexByte(content, '\n'); n >= 0 {
+		return n
+	}
+	return len(content)
+}
+
+// lineText is a line as it is shown: valid, visible and not too long.
+func lineText(line []byte) string {
+	cut := len(line) > maxShown*utf8.UTFMax
+	if cut {
+		line = line[:maxShown*utf8.UTFMax]
+	}
+	text, _ := visible(strings.ToValidUTF8(string(line), "\uFFFD"))
+	if runes := []rune(text); len(runes) > maxShown {
+		text, cut = string(runes[:maxShown]), true
+	}
+	if cut {
+		text += "…"
+	}
+	return text
+}
+
+func (g *search) result(notes []string) Outcome {
+	if g.matches == 0 {
+		notes = append(notes, note("no matches"))
+	}
+	if g.full {
+		notes = append(notes, note("cut: there are more matches; narrow the pattern, path or glob, or set files_only"))
+	}
+	if g.skipped > 0 {
+		notes = append(notes, note("%s not searched: binary, unreadable or larger than %d MiB", count(g.skipped, "file"), maxGrep>>20))
+	}
+	return g.outcome(notes...)
+}

@@ -1,0 +1,210 @@
+package tools
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A tree is a command and everything it started, however it tried to get away.
+//
+// Parley is the subreaper of its descendants, so that orphans become children
+// of its own instead of disappearing. Which of them belong to this command is
+// told by their parents, by their session (the command opens one, and nobody
+// can join a foreign one), by a mark in their environment, and by the pipe they
+// write to. Children that other parts of parley started are never touched, nor
+// waited for.
+type tree struct {
+	process *os.Process
+	mark    string // the environment variable, with its value
+	pipe    string // what their stdout and stderr are linked to
+	known   map[int]uint64
+}
+
+// newTree is the tree of a command that will write to the other end of pipe.
+func newTree(pipe *os.File) *tree {
+	// Both hold for the whole process, and are as good the second time.
+	// Without them a command could leave orphans behind, and read the keys in
+	// /proc/PPID/environ.
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	t := &tree{mark: "PARLEY_CALL=" + rand.Text(), known: map[int]uint64{}}
+	if info, err := pipe.Stat(); err == nil {
+		if s, ok := info.Sys().(*syscall.Stat_t); ok {
+			t.pipe = fmt.Sprintf("pipe:[%d]", s.Ino)
+		}
+	}
+	return t
+}
+
+// prepare gives cmd a session of its own, without a terminal, and lets it die
+// with parley.
+func prepare(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// end ends every process of the tree, within two seconds: politely, after a
+// second without asking. It returns how many there were.
+func (t *tree) end() int {
+	first := t.alive()
+	for _, p := range first {
+		_ = unix.Kill(p, unix.SIGTERM)
+	}
+	left := first
+	for deadline := time.Now().Add(grace); len(left) > 0 && time.Now().Before(deadline); left = t.alive() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	for deadline := time.Now().Add(grace); len(left) > 0 && time.Now().Before(deadline); left = t.alive() {
+		for _, p := range left {
+			_ = unix.Kill(p, unix.SIGKILL)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return len(first)
+}
+
+// A process as /proc tells of it.
+type process struct {
+	pid, parent, session int
+	born                 uint64 // in ticks since boot; with the pid it names a process
+	zombie               bool
+}
+
+// alive returns the living processes of the tree, and takes away the dead ones
+// that have become parley's own children.
+func (t *tree) alive() []int {
+	all, err := processes()
+	if err != nil {
+		return nil
+	}
+	self, shell := os.Getpid(), t.process.Pid
+	own := all[self].session
+	members := map[int]bool{}
+	sessions := map[int]bool{shell: true}
+	var pids []int
+	for pid := range all {
+		if pid != self && descends(all, pid, self) {
+			pids = append(pids, pid)
+		}
+	}
+	for grew := true; grew; {
+		grew = false
+		for _, pid := range pids {
+			p := all[pid]
+			if members[pid] || !(pid == shell || members[p.parent] || sessions[p.session] || t.owns(p)) {
+				continue
+			}
+			members[pid], grew = true, true
+			if p.session != own {
+				sessions[p.session] = true
+			}
+		}
+	}
+	var living []int
+	for pid := range members {
+		p := all[pid]
+		t.known[pid] = p.born
+		switch {
+		case !p.zombie:
+			living = append(living, pid)
+		case p.parent == self && pid != shell: // the shell is waited for by who started it
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		}
+	}
+	slices.Sort(living)
+	return living
+}
+
+// owns reports whether p can be told for one of ours by itself.
+func (t *tree) owns(p process) bool {
+	if born, ok := t.known[p.pid]; ok {
+		return born == p.born
+	}
+	if p.zombie {
+		return false
+	}
+	dir := "/proc/" + strconv.Itoa(p.pid)
+	if environ, err := os.ReadFile(dir + "/environ"); err == nil && bytes.Contains(environ, []byte(t.mark)) {
+		return true
+	}
+	for _, fd := range []string{"/fd/1", "/fd/2"} {
+		if link, err := os.Readlink(dir + fd); err == nil && link == t.pipe {
+			return true
+		}
+	}
+	return false
+}
+
+// descends reports whether pid is below ancestor.
+func descends(all map[int]process, pid, ancestor int) bool {
+	for range len(all) {
+		p, ok := all[pid]
+		if !ok {
+			return false
+		}
+		if p.parent == ancestor {
+			return true
+		}
+		pid = p.parent
+	}
+	return false
+}
+
+// processes reads what /proc knows.
+func processes() (map[int]process, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	all := map[int]process{}
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + name + "/stat")
+		if err != nil {
+			continue // it has ended
+		}
+		if p, err := parseStat(string(stat)); err == nil {
+			all[pid] = p
+		}
+	}
+	return all, nil
+}
+
+// parseStat reads /proc/PID/stat, see proc_pid_stat(5). The name of the program
+// is in parentheses and may hold anything, also parentheses.
+func parseStat(stat string) (process, error) {
+	open, end := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
+	if open < 1 || end < open {
+		return process{}, errors.New("no program name in it")
+	}
+	fields := strings.Fields(stat[end+1:]) // from the third on: state, parent, group, session, …
+	if len(fields) < 20 {
+		return process{}, errors.New("too short")
+	}
+	var p process
+	var errs [4]error
+	p.pid, errs[0] = strconv.Atoi(strings.TrimSpace(stat[:open]))
+	p.parent, errs[1] = strconv.Atoi(fields[1])
+	p.session, errs[2] = strconv.Atoi(fields[3])
+	p.born, errs[3] = strconv.ParseUint(fields[19], 10, 64)
+	p.zombie = fields[0] == "Z" || fields[0] == "X"
+	return p, errors.Join(errs[:]...)
+}

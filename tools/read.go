@@ -1,0 +1,231 @@
+package tools
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+)
+
+// What one read may hold. A page that is full says how to read on.
+const (
+	maxLines = 2000
+	maxPage  = 256 << 10 // bytes
+	maxLine  = 2000      // characters
+	maxScan  = 64 << 20  // bytes that are looked at
+)
+
+type readArgs struct {
+	Path   string `json:"path" jsonschema:"the file, relative to the workspace"`
+	Offset int    `json:"offset,omitempty" jsonschema:"first line to show, counted from 1"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"how many lines to show; 2000 unless given"`
+}
+
+func planRead(_ context.Context, w *workspace, args readArgs) (*Action, error) {
+	file, err := w.locate(args.Path)
+	if err != nil {
+		return nil, err
+	}
+	p := page{file: file, first: max(args.Offset, 1), limit: maxLines}
+	if args.Limit > 0 {
+		p.limit = args.Limit
+	}
+	return &Action{
+		Access: Reads,
+		Title:  "read " + shown(file),
+		Path:   file,
+		run: func(ctx context.Context, _ func(string)) Outcome {
+			p := p
+			if err := w.read(ctx, &p); err != nil {
+				return failed("%v", err)
+			}
+			return p.outcome()
+		},
+	}, nil
+}
+
+// A page is the part of a file that one read shows.
+type page struct {
+	file         string
+	first, limit int // lines
+
+	text      strings.Builder
+	shown     int // lines in text
+	total     int // lines in the file, or up to the end of the scan
+	next      int // line to read on with; 0 if the page holds the rest
+	partial   bool
+	bom       bool
+	crlf      bool
+	invalid   bool
+	invisible int
+}
+
+// read fills p, and remembers the whole content as known to the model.
+func (w *workspace) read(ctx context.Context, p *page) error {
+	f, info, err := w.open(p.file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	in := bufio.NewReaderSize(io.TeeReader(io.LimitReader(f, maxScan), sum), 64<<10)
+	head, err := in.Peek(8 << 10)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return explain(p.file, err)
+	}
+	if kind := binary(head); kind != "" {
+		return refuse("%s is not text: %s, %d bytes", shown(p.file), kind, info.Size())
+	}
+	if bytes.HasPrefix(head, bom) {
+		p.bom = true
+		in.Discard(len(bom)) // peeked, so it is there
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		more, err := p.line(in)
+		if err != nil {
+			return explain(p.file, err)
+		}
+		if !more {
+			break
+		}
+	}
+	var past [1]byte
+	if n, _ := f.Read(past[:]); n > 0 {
+		p.partial = true
+		return nil
+	}
+	w.see(p.file, hash(sum.Sum(nil)))
+	return nil
+}
+
+// line takes one line from in. It reports false at the end.
+func (p *page) line(in *bufio.Reader) (bool, error) {
+	var text []byte
+	length := 0
+	wanted := p.total+1 >= p.first && p.shown < p.limit && p.next == 0
+	for {
+		piece, err := in.ReadSlice('\n')
+		length += len(piece)
+		if room := (maxLine+2)*utf8.UTFMax - len(text); wanted && room > 0 {
+			text = append(text, piece[:min(room, len(piece))]...)
+		}
+		if err == nil {
+			break
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if !errors.Is(err, io.EOF) {
+			return false, err
+		}
+		if length == 0 {
+			return false, nil
+		}
+		break
+	}
+	p.total++
+	if !wanted {
+		if p.total >= p.first && p.next == 0 {
+			p.next = p.total
+		}
+		return true, nil
+	}
+	if bytes.IndexByte(text, 0) >= 0 {
+		return false, errors.New("it is not text: there are NUL bytes in it")
+	}
+	p.add(text, length, len(text) < length)
+	return true, nil
+}
+
+// add puts a line onto the page, unless it would be too much. Cut says that
+// line is only the beginning of length bytes.
+func (p *page) add(line []byte, length int, cut bool) {
+	if text, ok := bytes.CutSuffix(line, []byte("\n")); ok {
+		line = text
+		if text, ok := bytes.CutSuffix(line, []byte("\r")); ok {
+			line, p.crlf = text, true
+		}
+	}
+	whole := line
+	if cut {
+		whole = line[:len(line)-utf8.UTFMax] // without the rune that may have been cut in two
+	}
+	for len(whole) < len(line) && !utf8.RuneStart(line[len(whole)]) {
+		whole = line[:len(whole)+1]
+	}
+	if !utf8.Valid(whole) {
+		p.invalid = true
+	}
+	text, dropped := visible(strings.ToValidUTF8(string(line), "\uFFFD"))
+	if utf8.RuneCountInString(text) > maxLine {
+		text, cut = string([]rune(text)[:maxLine]), true
+	}
+	if cut {
+		text += " " + note("cut: the line has %d bytes", length)
+	}
+	if p.text.Len()+len(text) > maxPage && p.shown > 0 {
+		p.next = p.total
+		return
+	}
+	p.invisible += dropped
+	p.shown++
+	fmt.Fprintf(&p.text, "%6d\t%s\n", p.total, text)
+}
+
+func (p *page) outcome() Outcome {
+	if p.total == 0 && !p.partial {
+		return Outcome{Text: note("%s is empty", shown(p.file))}
+	}
+	if p.shown == 0 {
+		return failed("%s has only %s", shown(p.file), count(p.total, "line"))
+	}
+	var notes []string
+	last := p.first + p.shown - 1
+	switch {
+	case p.next > 0 && p.partial:
+		notes = append(notes, note("lines %d to %d; read on with offset %d", p.first, last, p.next))
+	case p.next > 0:
+		notes = append(notes, note("lines %d to %d of %d; read on with offset %d", p.first, last, p.total, p.next))
+	case p.first > 1:
+		notes = append(notes, note("lines %d to %d, the last", p.first, last))
+	}
+	if p.partial {
+		notes = append(notes, note("the file is larger than the %d MiB this tool looks at; see the rest with a shell command", maxScan>>20))
+	}
+	if p.crlf {
+		notes = append(notes, note("lines end with CRLF; edit and write keep that"))
+	}
+	if p.bom {
+		notes = append(notes, note("the file begins with a byte order mark; edit and write keep it"))
+	}
+	if p.invalid {
+		notes = append(notes, note("invalid UTF-8 is shown as \uFFFD"))
+	}
+	if p.invisible > 0 {
+		notes = append(notes, note("%s left out", count(p.invisible, "invisible character")))
+	}
+	return Outcome{Text: p.text.String() + strings.Join(notes, "\n")}
+}
+
+var bom = []byte("\xEF\xBB\xBF")
+
+// binary says what kind of content head begins, or "" if it is text in UTF-8
+// or something close to it.
+func binary(head []byte) string {
+	switch {
+	case bytes.HasPrefix(head, []byte{0xFF, 0xFE}), bytes.HasPrefix(head, []byte{0xFE, 0xFF}):
+		return "UTF-16"
+	case bytes.IndexByte(head, 0) < 0:
+		return ""
+	}
+	return http.DetectContentType(head[:min(512, len(head))])
+}

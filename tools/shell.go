@@ -1,0 +1,284 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// The clocks of a command.
+const (
+	defaultTimeout = 120 * time.Second
+	maxTimeout     = 600 * time.Second
+	coalesce       = 50 * time.Millisecond  // between two pieces of live output
+	drain          = 300 * time.Millisecond // how long output may still come once the shell has ended
+	grace          = time.Second            // between the polite signal and the other one
+)
+
+// maxLive is how much output, in bytes, waits to be shown live.
+const maxLive = 16 << 10
+
+type shellArgs struct {
+	Command     string `json:"command" jsonschema:"the command line, for bash or else sh"`
+	Timeout     int    `json:"timeout,omitempty" jsonschema:"seconds after which it is ended; 120 unless given"`
+	Description string `json:"description,omitempty" jsonschema:"what it is for, in a few words"`
+}
+
+func planShell(_ context.Context, w *workspace, args shellArgs) (*Action, error) {
+	if strings.TrimSpace(args.Command) == "" {
+		return nil, refuse("the command is empty")
+	}
+	if strings.ContainsRune(args.Command, 0) {
+		return nil, refuse("the command holds a NUL byte")
+	}
+	timeout := defaultTimeout
+	if args.Timeout > 0 {
+		timeout = time.Duration(args.Timeout) * time.Second
+	}
+	return &Action{
+		Access:  Runs,
+		Title:   headline(args.Command),
+		Command: args.Command,
+		run: func(ctx context.Context, progress func(string)) Outcome {
+			return w.shell(ctx, args.Command, timeout, progress)
+		},
+	}, nil
+}
+
+// headline is the first line of a command, and how many more there are.
+func headline(command string) string {
+	lines := strings.Split(strings.TrimSpace(command), "\n")
+	if more := len(lines) - 1; more > 0 {
+		return fmt.Sprintf("%s (and %s)", lines[0], count(more, "more line"))
+	}
+	return lines[0]
+}
+
+// interpreters are the programs that understand a command, which goes behind
+// their arguments. The first on PATH is taken.
+var interpreters = [][]string{
+	{"bash", "-c"},
+	{"sh", "-c"},
+	{"powershell.exe", "-NoProfile", "-NonInteractive", "-Command"},
+}
+
+func interpreter() ([]string, error) {
+	for _, shell := range interpreters {
+		if file, err := exec.LookPath(shell[0]); err == nil {
+			return append([]string{file}, shell[1:]...), nil
+		}
+	}
+	return nil, errors.New("there is no shell on PATH")
+}
+
+// shell runs a command in the workspace, to its end or its deadline. Nothing
+// that it started lives on.
+func (w *workspace) shell(ctx context.Context, command string, timeout time.Duration, progress func(string)) Outcome {
+	shell, err := interpreter()
+	if err != nil {
+		return failed("%v", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	start := time.Now()
+	r := &running{out: clipped{limit: maxText - 500}, progress: progress} // the rest is for notes
+	if err := r.start(w.real, append(shell, command)); err != nil {
+		return failed("the command did not start: %v", err)
+	}
+	defer r.release()
+	r.follow(ctx)
+	return r.outcome(time.Since(start))
+}
+
+// A running command. One goroutine, that of follow, does everything but to wait
+// for output and for the end of the shell.
+type running struct {
+	tree     *tree
+	output   *os.File
+	pieces   chan []byte   // output; closed at its end
+	exited   chan struct{} // closed once the shell has ended
+	gone     chan struct{} // closed once nobody takes pieces any more
+	state    *os.ProcessState
+	progress func(string)
+
+	stopped error // why it was ended before it had, the context's error
+	over    bool  // everything it started is known to be dead
+	ended   int   // processes that outlived the shell and were ended
+
+	clean cleaner
+	out   clipped
+	live  clipped
+}
+
+// start starts the command, with stdout and stderr in one pipe and nothing to
+// read.
+func (r *running) start(dir string, argv []string) error {
+	in, out, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	r.tree = newTree(in)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
+	cmd.Env = append(environment(os.Environ()), r.tree.mark)
+	prepare(cmd)
+
+	r.output = in
+	r.pieces, r.exited, r.gone = make(chan []byte), make(chan struct{}), make(chan struct{})
+	started := make(chan error)
+	go func() {
+		defer close(r.exited)
+		// The signal that a child gets at the death of its parent is sent at
+		// the death of the thread that started it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // its state says it all
+			r.state = cmd.ProcessState
+		}
+	}()
+	if err := <-started; err != nil {
+		in.Close()
+		return err
+	}
+	r.tree.process = cmd.Process
+	go r.read()
+	return nil
+}
+
+// read hands over the output. Two buffers are enough: while one is worked on,
+// the other is filled.
+func (r *running) read() {
+	defer close(r.pieces)
+	var bufs [2][]byte
+	for i := 0; ; i++ {
+		if i < len(bufs) {
+			bufs[i] = make([]byte, 32<<10)
+		}
+		buf := bufs[i%len(bufs)]
+		n, err := r.output.Read(buf)
+		if n > 0 {
+			select {
+			case r.pieces <- buf[:n]:
+			case <-r.gone:
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// follow takes the output until the shell and the output have ended, or until
+// ctx has and everything was killed.
+func (r *running) follow(ctx context.Context) {
+	pieces, exited, canceled := r.pieces, r.exited, ctx.Done()
+	var flush, drained, hopeless <-chan time.Time
+	var killed chan int
+	kill := func() {
+		drained, canceled = nil, nil
+		killed = make(chan int, 1)
+		go func(killed chan<- int) { killed <- r.tree.end() }(killed)
+	}
+	for pieces != nil || exited != nil || killed != nil {
+		select {
+		case piece, ok := <-pieces:
+			if !ok {
+				pieces = nil
+				break
+			}
+			r.take(r.clean.write(piece))
+			if flush == nil {
+				flush = time.After(coalesce)
+			}
+		case <-flush:
+			flush = nil
+			r.show()
+		case <-exited:
+			exited = nil
+			if killed == nil && hopeless == nil {
+				drained = time.After(drain)
+			}
+		case <-drained:
+			kill()
+		case <-canceled:
+			r.stopped = ctx.Err()
+			kill()
+		case n := <-killed:
+			killed = nil
+			r.ended += n
+			r.output.SetReadDeadline(time.Now().Add(drain)) // what still holds it is beyond reach
+			hopeless = time.After(grace)
+		case <-hopeless:
+			r.take(r.clean.close())
+			r.show()
+			return
+		}
+	}
+	r.take(r.clean.close())
+	r.show()
+	r.ended += r.tree.end()
+	r.over = true
+}
+
+func (r *running) take(text string) {
+	r.out.write(text)
+	r.live.limit = maxLive
+	r.live.write(text)
+}
+
+// show hands the latest output to whoever watches.
+func (r *running) show() {
+	if r.live.total > 0 {
+		r.progress(r.live.String())
+		r.live = clipped{}
+	}
+}
+
+// release ends what is left, also after a panic, and waits for the reader.
+func (r *running) release() {
+	close(r.gone)
+	if !r.over {
+		r.tree.end()
+	}
+	r.output.Close()
+	for range r.pieces {
+	}
+}
+
+func (r *running) outcome(took time.Duration) Outcome {
+	text := r.out.String()
+	if text == "" {
+		text = note("no output")
+	}
+	notes := r.clean.notes()
+	if r.ended > 0 && r.stopped == nil {
+		notes = append(notes, note("%s still running in the background ended: nothing outlives its call", count(r.ended, "process")))
+	}
+	select {
+	case <-r.exited:
+	default:
+		notes = append(notes, note("it could not be ended"))
+	}
+	took = took.Round(100 * time.Millisecond)
+	success := false
+	switch {
+	case errors.Is(r.stopped, context.DeadlineExceeded):
+		notes = append(notes, note("timed out after %s and was ended", took))
+	case r.stopped != nil:
+		notes = append(notes, note("canceled after %s", took))
+	default:
+		success = r.state.Success()
+		notes = append(notes, note("%s", r.state))
+	}
+	return Outcome{Text: strings.TrimSuffix(text, "\n") + "\n" + strings.Join(notes, "\n"), Failed: !success}
+}

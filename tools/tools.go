@@ -1,0 +1,257 @@
+// Package tools is what a model may do on a person's machine: read, list, glob,
+// grep, write, edit and shell.
+//
+//	call ──► Set.Plan ──► *Action ──► Policy.Decide ──► Action.Run ──► Outcome
+//	             │                       (the session asks, if it must)
+//	             └──► *Refusal, which is told to the model
+//
+// Plan understands and checks and changes nothing; what an Action shows is what
+// it will do; Policy alone decides whether it may. Files are reached through
+// os.Root only, so that no path, link or race leads out of the workspace.
+// Everything a tool answers is capped, and says where it was cut. A tool is one
+// .go, one .md (the text the model reads) and one line in the list below.
+package tools
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"parley/providers/llm"
+)
+
+// list is every tool there is, in the order in which the model is told of them.
+var list = []tool{
+	define("read", planRead, limit{"offset", 1, 0}, limit{"limit", 1, maxLines}),
+	define("list", planList, limit{"depth", 1, 10}),
+	define("glob", planGlob),
+	define("grep", planGrep, limit{"context", 0, 10}),
+	define("write", planWrite),
+	define("edit", planEdit),
+	define("shell", planShell, limit{"timeout", 1, maxTimeout.Seconds()}),
+}
+
+//go:embed *.md
+var descriptions embed.FS
+
+// A tool is one entry of the list.
+type tool struct {
+	name   string
+	schema func() (*jsonschema.Schema, error)
+	plan   func(ctx context.Context, w *workspace, input json.RawMessage) (*Action, error)
+}
+
+// A limit bounds a number among the arguments. A max of 0 is none.
+type limit struct {
+	name     string
+	min, max float64
+}
+
+// define makes a tool whose arguments are A: its fields are the schema, by
+// their json and jsonschema tags. Nothing is computed before it is needed.
+func define[A any](name string, plan func(context.Context, *workspace, A) (*Action, error), limits ...limit) tool {
+	return tool{
+		name: name,
+		schema: func() (*jsonschema.Schema, error) {
+			schema, err := jsonschema.For[A](nil)
+			if err != nil {
+				return nil, err
+			}
+			for _, l := range limits {
+				property := schema.Properties[l.name]
+				property.Minimum = &l.min
+				if l.max > 0 {
+					property.Maximum = &l.max
+				}
+			}
+			return schema, nil
+		},
+		plan: func(ctx context.Context, w *workspace, input json.RawMessage) (*Action, error) {
+			var args A
+			if err := json.Unmarshal(input, &args); err != nil {
+				return nil, err
+			}
+			return plan(ctx, w, args)
+		},
+	}
+}
+
+// A Set is the tools of one workspace. It is safe for concurrent use.
+type Set struct {
+	*workspace
+	tools []*entry
+}
+
+// An entry is a tool with its schema, which is made when first needed.
+type entry struct {
+	tool
+	once     sync.Once
+	raw      json.RawMessage
+	resolved *jsonschema.Resolved
+	err      error
+}
+
+func (e *entry) load() error {
+	e.once.Do(func() {
+		schema, err := e.schema()
+		if err != nil {
+			e.err = err
+			return
+		}
+		if e.raw, e.err = json.Marshal(schema); e.err == nil {
+			e.resolved, e.err = schema.Resolve(nil)
+		}
+	})
+	return e.err
+}
+
+// A Refusal is why a call cannot become an action, in words for the model.
+type Refusal struct{ Text string }
+
+func (r *Refusal) Error() string { return r.Text }
+
+func refuse(format string, args ...any) *Refusal {
+	return &Refusal{Text: clip(fmt.Sprintf(format, args...), maxText)}
+}
+
+// Open returns all tools, at work in the folder root. Close releases it.
+func Open(root string) (*Set, error) {
+	w, err := openWorkspace(root)
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{workspace: w}
+	for _, t := range list {
+		s.tools = append(s.tools, &entry{tool: t})
+	}
+	return s, nil
+}
+
+// Close releases the workspace, also for the views of it.
+func (s *Set) Close() error { return s.root.Close() }
+
+// Root is the absolute path of the workspace.
+func (s *Set) Root() string { return s.path }
+
+// Only is a view of s with the tools of these names, in the order of s. The one
+// name "none", or no name, is a view without tools.
+func (s *Set) Only(names ...string) (*Set, error) {
+	view := &Set{workspace: s.workspace}
+	if len(names) == 1 && names[0] == "none" {
+		return view, nil
+	}
+	for _, name := range names {
+		if !slices.Contains(s.names(), name) {
+			return nil, unknown(name, s.names())
+		}
+	}
+	for _, e := range s.tools {
+		if slices.Contains(names, e.name) {
+			view.tools = append(view.tools, e)
+		}
+	}
+	return view, nil
+}
+
+func (s *Set) names() []string {
+	var names []string
+	for _, e := range s.tools {
+		names = append(names, e.name)
+	}
+	return names
+}
+
+// Tools is what the model is told, always in the same order.
+func (s *Set) Tools() []llm.Tool {
+	var out []llm.Tool
+	for _, e := range s.tools {
+		text, err := descriptions.ReadFile(e.name + ".md")
+		if err == nil {
+			err = e.load()
+		}
+		if err != nil {
+			panic(fmt.Sprintf("tool %s: %v", e.name, err)) // a fault of the program: every tool is loaded by the tests
+		}
+		out = append(out, llm.Tool{Name: e.name, Description: strings.TrimSpace(string(text)), Schema: e.raw})
+	}
+	return out
+}
+
+// Plan understands one call of the model's: the tool's name and its arguments
+// as JSON text. What cannot be done (an unknown tool, broken arguments, a path
+// outside the workspace, an edit that does not fit) is a *Refusal. Plan runs
+// nothing and changes nothing. Plan a call when its turn has come: an edit that
+// was planned before another one of the same file ran is refused by Run.
+func (s *Set) Plan(ctx context.Context, name, input string) (action *Action, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			action, err = nil, refuse("%s: internal error: %v", name, r)
+		}
+	}()
+	i := slices.IndexFunc(s.tools, func(e *entry) bool { return e.name == name })
+	if i < 0 {
+		return nil, s.missing(name)
+	}
+	e := s.tools[i]
+	if err := e.load(); err != nil {
+		return nil, refuse("%s: internal error: %v", name, err)
+	}
+	args, err := arguments(e.resolved, input)
+	if err != nil {
+		return nil, refuse("bad arguments for %s: %v\n%s", name, err, signature(e.name, e.resolved.Schema()))
+	}
+	action, err = e.plan(ctx, s.workspace, args)
+	var refusal *Refusal
+	switch {
+	case errors.As(err, &refusal):
+		return nil, refusal
+	case err != nil:
+		return nil, refuse("%s: %v", name, err)
+	}
+	action.Tool, action.Input = name, args
+	return action, nil
+}
+
+func (s *Set) missing(name string) *Refusal {
+	if len(s.tools) == 0 {
+		return refuse("there is no tool %s: no tools are available", quote(name))
+	}
+	return refuse("there is no tool %s; the tools are %s", quote(name), strings.Join(s.names(), ", "))
+}
+
+// quote shows a name that came from outside.
+func quote(name string) string { return fmt.Sprintf("%q", clip(name, 100)) }
+
+// unknown says that there is no tool of this name, and which one may be meant.
+func unknown(name string, names []string) error {
+	if near := nearest(name, names); near != "" {
+		return fmt.Errorf("unknown tool %s: did you mean %q?", quote(name), near)
+	}
+	return fmt.Errorf("unknown tool %s: the tools are %s", quote(name), strings.Join(names, ", "))
+}
+
+// openWorkspace opens the folder at path.
+func openWorkspace(path string) (*workspace, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("workspace %s: %w", path, err)
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return nil, fmt.Errorf("workspace: %w", err)
+	}
+	root, err := os.OpenRoot(real)
+	if err != nil {
+		return nil, fmt.Errorf("workspace: %w", err)
+	}
+	return &workspace{root: root, path: abs, real: real, seen: map[string]hash{}, busy: map[string]*sync.Mutex{}}, nil
+}

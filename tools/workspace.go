@@ -1,0 +1,364 @@
+package tools
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// A workspace is the folder that file tools can reach, and what the model knows
+// of it. Paths are relative to it, clean and with slashes, unless said.
+type workspace struct {
+	root *os.Root
+	path string // absolute, as it was given
+	real string // the same with symbolic links resolved
+
+	mu   sync.Mutex
+	seen map[string]hash        // content that the model last read or wrote, by path
+	busy map[string]*sync.Mutex // held while a file is written, by path
+}
+
+type hash = [sha256.Size]byte
+
+// maxEdit is the size of the largest file that is edited or remembered.
+const maxEdit = 50 << 20
+
+// maxLinks is how many symbolic links a path may lead through.
+const maxLinks = 40
+
+// see remembers the content that the model knows of a file.
+func (w *workspace) see(file string, sum hash) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen[file] = sum
+}
+
+// known returns what see remembered.
+func (w *workspace) known(file string) (hash, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	sum, ok := w.seen[file]
+	return sum, ok
+}
+
+// lock serializes writes of one file.
+func (w *workspace) lock(file string) (unlock func()) {
+	w.mu.Lock()
+	l := w.busy[file]
+	if l == nil {
+		l = &sync.Mutex{}
+		w.busy[file] = l
+	}
+	w.mu.Unlock()
+	l.Lock()
+	return l.Unlock
+}
+
+// locate finds the path that the model means by name: relative to the
+// workspace, or absolute and inside it. Symbolic links are followed, so that
+// the result says where the bytes are; what does not exist yet is kept as it
+// is. A race after this cannot lead out, for os.Root checks each step again.
+func (w *workspace) locate(name string) (string, error) {
+	rel, err := w.relative(unquote(name))
+	if err != nil {
+		return "", err
+	}
+	return w.follow(rel, name)
+}
+
+func (w *workspace) relative(name string) (string, error) {
+	switch {
+	case name == "":
+		return "", refuse("the path is empty; the workspace itself is %q", ".")
+	case strings.ContainsRune(name, 0):
+		return "", refuse("the path %s holds a NUL byte", quote(name))
+	case name == "~" || strings.HasPrefix(name, "~/"):
+		return "", refuse("%s is outside the workspace %s: ~ is not expanded, and file tools reach only the workspace", shown(name), w.path)
+	}
+	if filepath.IsAbs(name) {
+		rel, ok := w.inside(name)
+		if !ok {
+			return "", w.outside(name, "")
+		}
+		return rel, nil
+	}
+	rel := filepath.Clean(name)
+	if !filepath.IsLocal(rel) {
+		return "", w.outside(name, "")
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+// inside makes an absolute path relative to the workspace, under either of its
+// names, or under another name of a folder above it.
+func (w *workspace) inside(abs string) (string, bool) {
+	abs = filepath.Clean(abs)
+	for _, base := range []string{w.path, w.real} {
+		if rel, err := filepath.Rel(base, abs); err == nil && filepath.IsLocal(rel) {
+			return filepath.ToSlash(rel), true
+		}
+	}
+	rest := ""
+	for dir := abs; ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			rel, err := filepath.Rel(w.real, filepath.Join(real, rest))
+			return filepath.ToSlash(rel), err == nil && filepath.IsLocal(rel)
+		}
+		if dir == filepath.Dir(dir) {
+			return "", false
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+	}
+}
+
+func (w *workspace) outside(name, link string) error {
+	if link != "" {
+		return refuse("%s is outside the workspace %s: it leads through a symbolic link to %s", shown(name), w.path, shown(link))
+	}
+	return refuse("%s is outside the workspace %s; file tools reach only files inside it", shown(name), w.path)
+}
+
+// follow resolves the symbolic links in rel. Absolute ones, which os.Root
+// refuses, are fine as long as they point inside.
+func (w *workspace) follow(rel, name string) (string, error) {
+	done, todo := ".", strings.Split(rel, "/")
+	for links := 0; len(todo) > 0; {
+		step := todo[0]
+		todo = todo[1:]
+		if step == ".." { // of a link: done holds no links any more, so that its parent is where it leads
+			if done == "." {
+				return "", w.outside(name, "")
+			}
+			done = path.Dir(done)
+			continue
+		}
+		next := path.Join(done, step)
+		info, err := w.root.Lstat(filepath.FromSlash(next))
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			done = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", refuse("%s goes through too many symbolic links", shown(name))
+		}
+		target, err := w.root.Readlink(filepath.FromSlash(next))
+		if err != nil {
+			return "", explain(name, err)
+		}
+		if filepath.IsAbs(target) {
+			inside, ok := w.inside(target)
+			if !ok {
+				return "", w.outside(name, target)
+			}
+			done, target = ".", inside
+		}
+		todo = append(strings.Split(filepath.ToSlash(target), "/"), todo...)
+	}
+	return done, nil
+}
+
+// explain puts an error of the file system into words for the model.
+func explain(name string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return refuse("%s does not exist", shown(name))
+	case errors.Is(err, fs.ErrPermission):
+		return refuse("%s: permission denied", shown(name))
+	case errors.Is(err, syscall.ENOTDIR):
+		return refuse("%s does not exist: a part of it is a file, not a folder", shown(name))
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return refuse("%s: %v", shown(name), err)
+}
+
+// absent is explain for a file that is to be read; it also names a file beside
+// it that may have been meant.
+func (w *workspace) absent(file string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return explain(file, err)
+	}
+	dir, base := path.Split(file)
+	var names []string
+	if entries, err := w.entries(path.Clean(dir)); err == nil {
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+	}
+	if near := nearest(base, names); near != "" {
+		return refuse("%s does not exist; did you mean %s?", shown(file), shown(dir+near))
+	}
+	return explain(file, err)
+}
+
+// open opens a regular file for reading. It never waits: pipes, devices,
+// sockets and folders are refused.
+func (w *workspace) open(file string) (*os.File, fs.FileInfo, error) {
+	native := filepath.FromSlash(file)
+	info, err := w.root.Lstat(native)
+	if err != nil {
+		return nil, nil, w.absent(file, err)
+	}
+	if err := regular(file, info); err != nil {
+		return nil, nil, err
+	}
+	f, err := w.root.OpenFile(native, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, nil, w.absent(file, err)
+	}
+	if info, err = f.Stat(); err == nil { // it may have been swapped since
+		err = regular(file, info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// regular refuses what is no regular file.
+func regular(file string, info fs.FileInfo) error {
+	mode := info.Mode()
+	kinds := []struct {
+		bits fs.FileMode
+		what string
+	}{
+		{fs.ModeDir, "is a folder, not a file; use list"},
+		{fs.ModeSymlink, "is a symbolic link that leads nowhere"},
+		{fs.ModeNamedPipe, "is a named pipe, not a regular file"},
+		{fs.ModeSocket, "is a socket, not a regular file"},
+		{fs.ModeDevice, "is a device, not a regular file"},
+	}
+	for _, kind := range kinds {
+		if mode&kind.bits != 0 {
+			return refuse("%s %s", shown(file), kind.what)
+		}
+	}
+	if !mode.IsRegular() {
+		return refuse("%s is not a regular file", shown(file))
+	}
+	return nil
+}
+
+// load reads a file that is to be changed.
+func (w *workspace) load(file string) ([]byte, fs.FileInfo, error) {
+	f, info, err := w.open(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxEdit+1))
+	if err != nil {
+		return nil, nil, explain(file, err)
+	}
+	if len(content) > maxEdit {
+		return nil, nil, refuse("%s is larger than %d MiB; change it with a shell command", shown(file), maxEdit>>20)
+	}
+	return content, info, nil
+}
+
+// entries reads a folder, sorted by name.
+func (w *workspace) entries(dir string) ([]fs.DirEntry, error) {
+	native := filepath.FromSlash(dir)
+	info, err := w.root.Stat(native)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, refuse("%s is not a folder", shown(dir))
+	}
+	return fs.ReadDir(w.root.FS(), dir)
+}
+
+// A change is new content for a file, and what the file was when it was
+// planned.
+type change struct {
+	file    string
+	content []byte
+	old     fs.FileInfo // nil if there was none
+	sum     hash        // of the old content
+}
+
+// apply carries c out: the file holds its old or its new content at every
+// moment, and is left alone if it is no longer what it was.
+func (w *workspace) apply(ctx context.Context, c change) error {
+	defer w.lock(c.file)()
+	now, info, err := w.load(c.file)
+	switch {
+	case c.old == nil && err == nil:
+		return refuse("%s was created by somebody else since; read it first", shown(c.file))
+	case c.old == nil && !w.free(c.file):
+		return err
+	case c.old != nil && err != nil:
+		return err
+	case c.old != nil && sha256.Sum256(now) != c.sum:
+		return refuse("%s has changed since this was planned, so nothing was written; read it again", shown(c.file))
+	}
+	if err := ctx.Err(); err != nil {
+		return refuse("%s was not written: canceled", shown(c.file))
+	}
+	if dir := path.Dir(c.file); dir != "." {
+		if err := w.root.MkdirAll(filepath.FromSlash(dir), 0o755); err != nil {
+			return explain(dir, err)
+		}
+	}
+	if err := w.replace(c.file, c.content, info); err != nil {
+		return explain(c.file, err)
+	}
+	w.see(c.file, sha256.Sum256(c.content))
+	return nil
+}
+
+// free reports whether there is nothing at all at file.
+func (w *workspace) free(file string) bool {
+	_, err := w.root.Lstat(filepath.FromSlash(file))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// replace writes content beside file and renames it over the file, which also
+// leaves other hard links to the old content alone. Mode and owner stay; old is
+// nil for a new file.
+func (w *workspace) replace(file string, content []byte, old fs.FileInfo) error {
+	native := filepath.FromSlash(file)
+	temp := filepath.Join(filepath.Dir(native), fmt.Sprintf(".parley-%s.tmp", rand.Text()))
+	f, err := w.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	defer w.root.Remove(temp) // nothing is left of it after the rename
+	defer f.Close()
+	if old != nil {
+		if err := keep(f, old); err != nil {
+			return err
+		}
+	}
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := w.root.Rename(temp, native); err != nil {
+		return err
+	}
+	if dir, err := w.root.Open(filepath.Dir(native)); err == nil {
+		dir.Sync() // so that the new name outlives a power cut; not every file system can
+		dir.Close()
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+type writeArgs struct {
+	Path    string `json:"path" jsonschema:"the file, relative to the workspace"`
+	Content string `json:"content" jsonschema:"the whole new content"`
+}
+
+func planWrite(_ context.Context, w *workspace, args writeArgs) (*Action, error) {
+	file, err := w.locate(args.Path)
+	if err != nil {
+		return nil, err
+	}
+	if len(args.Content) > maxEdit {
+		return nil, refuse("the content is larger than %d MiB", maxEdit>>20)
+	}
+	if w.free(file) {
+		if err := w.creatable(file); err != nil {
+			return nil, err
+		}
+		return w.writing(change{file: file, content: []byte(args.Content)}, nil, "create "+shown(file), ""), nil
+	}
+	before, info, err := w.changeable(file)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := w.known(file); !ok && len(before) > 0 {
+		return nil, refuse("%s exists and you have not read it; read it first, so that nothing is lost, or change a part of it with edit", shown(file))
+	}
+	content, kept := likewise(before, args.Content)
+	if bytes.Equal(content, before) {
+		return nil, refuse("%s already has exactly this content", shown(file))
+	}
+	c := change{file: file, content: content, old: info, sum: sha256.Sum256(before)}
+	return w.writing(c, before, "write "+shown(file), kept), nil
+}
+
+// changeable reads a file that is to be changed, and refuses one that is
+// read-only, not text, or no longer what the model read.
+func (w *workspace) changeable(file string) ([]byte, fs.FileInfo, error) {
+	content, info, err := w.load(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info.Mode().Perm()&0o222 == 0 {
+		return nil, nil, refuse("%s is read-only (mode %04o)", shown(file), info.Mode().Perm())
+	}
+	if kind := binary(content); kind != "" {
+		return nil, nil, refuse("%s is not text: %s, %d bytes", shown(file), kind, len(content))
+	}
+	if sum, ok := w.known(file); ok && sum != sha256.Sum256(content) {
+		return nil, nil, refuse("%s has changed since you last read it; read it again", shown(file))
+	}
+	return content, info, nil
+}
+
+// creatable refuses a new file below something that is no folder.
+func (w *workspace) creatable(file string) error {
+	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+		info, err := w.root.Lstat(filepath.FromSlash(dir))
+		if err != nil {
+			continue
+		}
+		if !info.IsDir() {
+			return refuse("%s cannot be created: %s is no folder", shown(file), shown(dir))
+		}
+		return nil
+	}
+	return nil
+}
+
+// likewise gives content the line ends and the byte order mark of before, where
+// it has none of its own: read shows neither. It returns what it kept.
+func likewise(before []byte, content string) (out []byte, kept string) {
+	var what []string
+	if crlf(before) && strings.Contains(content, "\n") && !strings.Contains(content, "\r") {
+		content = strings.ReplaceAll(content, "\n", "\r\n")
+		what = append(what, "CRLF line ends")
+	}
+	if bytes.HasPrefix(before, bom) && !strings.HasPrefix(content, string(bom)) {
+		content = string(bom) + content
+		what = append(what, "the byte order mark")
+	}
+	return []byte(content), strings.Join(what, " and ")
+}
+
+// crlf reports whether every line of text ends with CRLF.
+func crlf(text []byte) bool {
+	n := bytes.Count(text, []byte("\r\n"))
+	return n > 0 && n == bytes.Count(text, []byte("\n"))
+}
+
+// writing is the action that carries a change out.
+func (w *workspace) writing(c change, before []byte, title, kept string) *Action {
+	diff := unified(c.file, c.old != nil, string(before), string(c.content))
+	return &Action{
+		Access: Writes,
+		Title:  title,
+		Path:   c.file,
+		Diff:   diff,
+		run: func(ctx context.Context, _ func(string)) Outcome {
+			if err := w.apply(ctx, c); err != nil {
+				return failed("%v", err)
+			}
+			out := Outcome{Diff: diff, Text: "wrote " + shown(c.file)}
+			if c.old == nil {
+				out.Text = "created " + shown(c.file)
+			}
+			out.Text += ", " + count(bytes.Count(c.content, []byte("\n")), "line")
+			if kept != "" {
+				out.Text += "\n" + note("kept %s", kept)
+			}
+			if c.old != nil && links(c.old) > 1 {
+				out.Text += "\n" + note("the file had %d hard links; the other names keep the old content", links(c.old))
+			}
+			return out
+		},
+	}
+}
