@@ -1,0 +1,183 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"parley/providers/llm"
+	"parley/tools"
+)
+
+// What the model is told of calls that did not run.
+const (
+	canceledCall = "The user stopped this before it was finished."
+	deniedCall   = "The user did not allow this call."
+)
+
+// A job is one call on its way to a result.
+type job struct {
+	call   llm.Part
+	action *tools.Action // what it would do
+	err    error         // why it cannot be understood, in words for the model
+	note   string        // told to the model in front of the output
+	result *Result
+}
+
+// runCalls deals with every call of an answer and adds one result for each, in
+// their order, whatever happens. Neighbours that only read run in parallel; all
+// others run alone, so that a read behind a write sees what was written.
+func (t *turn) runCalls(calls []llm.Part) error {
+	jobs := make([]*job, len(calls))
+	for i, call := range calls {
+		jobs[i] = &job{call: call}
+	}
+	for rest := jobs; len(rest) > 0 && t.ctx.Err() == nil; {
+		n := 0
+		for n < len(rest) && t.plan(rest[n], rest[n].call.Input) && rest[n].action.Access == tools.Reads {
+			n++
+		}
+		n = max(n, 1)
+		t.settle(rest[:n])
+		rest = rest[n:]
+	}
+	results := llm.Message{Role: llm.RoleTool}
+	for _, j := range jobs {
+		if j.result == nil { // canceled before it ended, or began
+			t.finish(j, tools.Outcome{Text: canceledCall, Failed: true})
+		}
+		results.Parts = append(results.Parts, j.result.Part)
+	}
+	t.add(results)
+	if t.ctx.Err() != nil {
+		return context.Cause(t.ctx)
+	}
+	return nil
+}
+
+// plan works out what a call would do, and reports whether it can be
+// understood. It is done anew when the call's turn comes: what ran in between
+// may have changed the answer.
+func (t *turn) plan(j *job, input string) bool {
+	j.action, j.err = nil, nil
+	if t.tools == nil {
+		j.err = fmt.Errorf("there is no tool %q: no tools are available here", j.call.Name)
+		return false
+	}
+	if args, ok := llm.Arguments(input); ok {
+		input = string(args)
+	}
+	j.action, j.err = t.tools.Plan(t.ctx, j.call.Name, input)
+	return j.err == nil
+}
+
+// settle announces jobs, decides about them one by one, and runs together what
+// may run.
+func (t *turn) settle(jobs []*job) {
+	var cleared []*job
+	for _, j := range jobs {
+		t.emit(Call{j.call})
+		if j.err != nil {
+			t.finish(j, tools.Outcome{Text: j.err.Error(), Failed: true})
+			continue
+		}
+		if t.decide(j) {
+			cleared = append(cleared, j)
+		}
+	}
+	t.execute(cleared)
+}
+
+// decide asks the policy, and the person where the policy wants that. A job
+// that may not run gets its result.
+func (t *turn) decide(j *job) bool {
+	for {
+		switch t.policy.Decide(j.action) {
+		case tools.Allow:
+			t.emit(Decided{ID: j.call.ID, Verdict: tools.Allow, By: "policy"})
+			return true
+		case tools.Deny:
+			t.emit(Decided{ID: j.call.ID, Verdict: tools.Deny, By: "policy"})
+			t.finish(j, tools.Outcome{Text: fmt.Sprintf("This was not run: the approval mode is %s.", t.policy.Mode()), Failed: true})
+			return false
+		}
+		answer, ok := t.ask(j)
+		if !ok {
+			return false // canceled; runCalls closes it
+		}
+		if answer.Verdict != tools.Allow {
+			t.emit(Decided{ID: j.call.ID, Verdict: tools.Deny, By: "person"})
+			text := deniedCall
+			if answer.Note != "" {
+				text += " They said: " + answer.Note
+			}
+			t.finish(j, tools.Outcome{Text: text, Failed: true})
+			return false
+		}
+		if answer.Input != "" && answer.Input != string(j.action.Input) {
+			// What is shown is what runs: changed arguments are planned and
+			// shown anew.
+			j.note = "The user changed the arguments to " + answer.Input + "\n\n"
+			if !t.plan(j, answer.Input) {
+				t.finish(j, tools.Outcome{Text: j.err.Error(), Failed: true})
+				return false
+			}
+			continue
+		}
+		if answer.Session {
+			t.policy.Remember(j.action)
+		}
+		t.emit(Decided{ID: j.call.ID, Verdict: tools.Allow, By: "person"})
+		return true
+	}
+}
+
+func (t *turn) ask(j *job) (tools.Answer, bool) {
+	reply := make(chan tools.Answer, 1)
+	t.emit(Ask{Call: j.call, Action: j.action, reply: reply})
+	select {
+	case answer := <-reply:
+		return answer, t.ctx.Err() == nil
+	case <-t.ctx.Done():
+		return tools.Answer{}, false
+	}
+}
+
+// execute runs jobs side by side and yields their progress and results from
+// this goroutine.
+func (t *turn) execute(jobs []*job) {
+	type news struct {
+		job  *job
+		text string
+		end  *tools.Outcome
+	}
+	events := make(chan news)
+	var running sync.WaitGroup
+	for _, j := range jobs {
+		running.Go(func() {
+			out := j.action.Run(t.ctx, func(text string) { events <- news{job: j, text: text} })
+			events <- news{job: j, end: &out}
+		})
+	}
+	go func() {
+		running.Wait()
+		close(events)
+	}()
+	for n := range events {
+		if n.end != nil {
+			t.finish(n.job, *n.end)
+			continue
+		}
+		t.emit(Progress{ID: n.job.call.ID, Text: n.text})
+	}
+}
+
+// finish gives a call its result.
+func (t *turn) finish(j *job, out tools.Outcome) {
+	j.result = &Result{
+		Part: llm.Part{Kind: llm.Result, ID: j.call.ID, Name: j.call.Name, Text: j.note + out.Text, Failed: out.Failed},
+		Diff: out.Diff,
+		Took: out.Took,
+	}
+	t.emit(*j.result)
+}

@@ -1,0 +1,246 @@
+// Package session owns a conversation and its turn loop. A turn takes what the
+// person said and goes round until the model has nothing more to call:
+//
+//	prompt ──► request ──► stream ──► answer ──► calls ──► policy ──► run ──► results ─┐
+//	              ▲                                                                    │
+//	              └────────────────────────────────────────────────────────────────────┘
+//
+// Everything that happens is an Event of one sequence that both front ends
+// consume. Whatever interrupts a turn (a cancel, a cut stream, a consumer that
+// leaves, a panicking tool), the conversation stays one that every provider
+// accepts: each call has its result, and an answer that broke off holds no
+// calls and no private data. Models are handed in; this package knows none.
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"parley/providers/llm"
+	"parley/tools"
+)
+
+// DefaultSteps is how many requests a turn may take when Options does not say.
+const DefaultSteps = 200
+
+// Options is what a session is made of.
+type Options struct {
+	Model    llm.Endpoint
+	Effort   llm.Effort
+	System   string // system prompt; keep it the same throughout, providers cache it
+	Settings llm.Settings
+	Tools    *tools.Set    // nil: none are offered
+	Policy   *tools.Policy // nil: everything that asks is asked
+	MaxSteps int           // requests in a turn; 0 is DefaultSteps
+	MaxCost  float64       // US dollars in this session; 0 is no limit
+	Fallback []string      // models to go on with, in order, when one is out of order
+	Open     func(name string) (llm.Endpoint, error)
+}
+
+// Errors that end a turn early, beside those of the model and the context.
+var (
+	ErrSteps  = errors.New("the turn reached its limit of requests")
+	ErrBudget = errors.New("the session reached its spending limit")
+)
+
+// A Session is one conversation. Its methods may be called from any goroutine,
+// also while a turn runs; only one turn runs at a time.
+type Session struct {
+	id       string
+	open     func(string) (llm.Endpoint, error)
+	tools    *tools.Set
+	policy   *tools.Policy
+	system   string
+	settings llm.Settings
+	maxSteps int
+	maxCost  float64
+	fallback []string
+
+	turn  sync.Mutex // held while a turn runs
+	mu    sync.Mutex // guards what follows
+	tree  Tree
+	model llm.Endpoint
+	eff   llm.Effort
+	queue []llm.Message
+	total llm.Usage
+	last  llm.Usage
+}
+
+// New starts an empty conversation.
+func New(o Options) *Session {
+	if o.Policy == nil {
+		o.Policy = tools.NewPolicy(tools.ModeAsk)
+	}
+	if o.MaxSteps <= 0 {
+		o.MaxSteps = DefaultSteps
+	}
+	return &Session{
+		id: rand.Text(), open: o.Open, tools: o.Tools, policy: o.Policy, system: o.System, settings: o.Settings,
+		maxSteps: o.MaxSteps, maxCost: o.MaxCost, fallback: slices.Clone(o.Fallback), model: o.Model, eff: o.Effort,
+	}
+}
+
+// ID names the conversation.
+func (s *Session) ID() string { return s.id }
+
+// Policy decides about this session's tools.
+func (s *Session) Policy() *tools.Policy { return s.policy }
+
+// Model returns the model that the next request goes to.
+func (s *Session) Model() llm.Endpoint {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.model
+}
+
+// Use makes the next request go to model, also in the middle of a turn, and
+// says what of the conversation has to be adapted for it. Nothing is lost:
+// going back restores what the first model said, byte for byte.
+func (s *Session) Use(model llm.Endpoint) Switched {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from := s.model.Name
+	s.model = model
+	_, changes := llm.Portable(s.tree.Path(), model.Origin)
+	return Switched{From: from, To: model.Name, Changes: changes}
+}
+
+// Effort returns what the next request asks for.
+func (s *Session) Effort() llm.Effort {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.eff
+}
+
+// SetEffort changes what later requests ask for.
+func (s *Session) SetEffort(e llm.Effort) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.eff = e
+}
+
+// Queue keeps a message of the user's until the running turn has nothing more
+// to do; the turn then goes on with it.
+func (s *Session) Queue(parts ...llm.Part) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = append(s.queue, llm.Message{Role: llm.RoleUser, Parts: parts})
+}
+
+// Waiting is how many messages are queued.
+func (s *Session) Waiting() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queue)
+}
+
+// Unqueue takes every waiting message back.
+func (s *Session) Unqueue() []llm.Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	queue := s.queue
+	s.queue = nil
+	return queue
+}
+
+// History returns the conversation as it stands.
+func (s *Session) History() []llm.Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tree.Path()
+}
+
+// Total is what the session used so far; Last what its last answer used, whose
+// Input and Output together are what fills the model's window.
+func (s *Session) Total() (total, last llm.Usage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.total, s.last
+}
+
+// Rewind makes the conversation end before its nth message of the user's,
+// counted from 0, and returns that message. What came after stays in the tree
+// as a branch of its own.
+func (s *Session) Rewind(n int) (llm.Message, error) {
+	if !s.turn.TryLock() {
+		return llm.Message{}, errors.New("a turn is running")
+	}
+	defer s.turn.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tree.Rewind(n)
+}
+
+// Request is what the next request would be if parts were sent now. It changes
+// nothing.
+func (s *Session) Request(parts ...llm.Part) (llm.Endpoint, llm.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	history := s.tree.Path()
+	if len(parts) > 0 {
+		history = append(history, llm.Message{Role: llm.RoleUser, Parts: parts})
+	}
+	portable, _ := llm.Portable(history, s.model.Origin)
+	req := llm.Request{
+		System: s.system, Messages: portable, Effort: s.eff, Session: s.id, Settings: s.settings,
+	}
+	if s.tools != nil && s.model.Strategy != "none" {
+		req.Tools = s.tools.Tools()
+	}
+	return s.model, req
+}
+
+// Turn sends parts and yields what happens until the model is done. Without
+// parts it goes on from where the conversation stands, which is how a turn that
+// failed is tried again: what a broken answer left behind becomes a branch.
+//
+// Canceling ctx ends the turn soon, with its cause in Done. A consumer that
+// stops ranging cancels the turn as well. Only one turn runs at a time; a second
+// one ends at once with an error.
+func (s *Session) Turn(ctx context.Context, parts ...llm.Part) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		t := &turn{Session: s, ctx: ctx, start: time.Now(), emit: latch(yield, cancel)}
+		if !s.turn.TryLock() {
+			t.emit(Done{Err: errors.New("a turn is running already")})
+			return
+		}
+		defer s.turn.Unlock()
+		t.done.Err = t.run(parts)
+		t.done.Took = time.Since(t.start)
+		if t.done.Err != nil {
+			t.done.Reason = ""
+		}
+		t.emit(t.done)
+	}
+}
+
+// errLeft is the cause of a cancel by a consumer that stopped ranging.
+var errLeft = fmt.Errorf("nobody listens: %w", context.Canceled)
+
+// latch wraps yield so that it may still be called after the consumer left.
+func latch(yield func(Event) bool, cancel context.CancelCauseFunc) func(Event) {
+	left := false
+	return func(e Event) {
+		if left {
+			return
+		}
+		if !yield(e) {
+			left = true
+			cancel(errLeft)
+		}
+	}
+}
+
+func (s *Session) add(m llm.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tree.Add(m)
+}

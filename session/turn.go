@@ -1,0 +1,222 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// A turn is one run of the loop.
+type turn struct {
+	*Session
+	ctx   context.Context
+	emit  func(Event)
+	start time.Time
+	done  Done
+	tried map[string]bool // models that failed in this turn
+}
+
+func (t *turn) run(parts []llm.Part) error {
+	if len(parts) > 0 {
+		t.prompt(llm.Message{Role: llm.RoleUser, Parts: parts})
+	} else if err := t.again(); err != nil {
+		return err
+	}
+	for step := 1; ; step++ {
+		if t.ctx.Err() != nil {
+			return context.Cause(t.ctx)
+		}
+		if step > t.maxSteps {
+			return fmt.Errorf("%w: %d", ErrSteps, t.maxSteps)
+		}
+		if err := t.budget(); err != nil {
+			return err
+		}
+		t.done.Steps = step
+		answer, err := t.answer(step)
+		if err != nil {
+			if t.next(err) {
+				continue
+			}
+			return err
+		}
+		if calls := answer.Calls(); len(calls) > 0 {
+			if err := t.runCalls(calls); err != nil {
+				return err
+			}
+			continue
+		}
+		m, ok := t.dequeue()
+		if !ok {
+			return nil
+		}
+		t.prompt(m)
+		step = 0
+	}
+}
+
+// prompt adds a message of the user's to the conversation.
+func (t *turn) prompt(m llm.Message) {
+	t.add(m)
+	t.emit(Prompt{m})
+}
+
+// again makes ready to repeat a turn that failed.
+func (t *turn) again() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last, ok := t.tree.Last()
+	if ok && last.Role == llm.RoleAssistant && last.Cut {
+		t.tree.Back()
+		last, ok = t.tree.Last()
+	}
+	if !ok || last.Role == llm.RoleAssistant {
+		return errors.New("there is nothing to try again: the last answer is complete")
+	}
+	return nil
+}
+
+func (t *turn) dequeue() (llm.Message, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.queue) == 0 {
+		return llm.Message{}, false
+	}
+	m := t.queue[0]
+	t.queue = t.queue[1:]
+	return m, true
+}
+
+func (t *turn) budget() error {
+	total, _ := t.Total()
+	if t.maxCost > 0 && total.Cost >= t.maxCost {
+		return fmt.Errorf("%w: $%.2f of $%.2f", ErrBudget, total.Cost, t.maxCost)
+	}
+	return nil
+}
+
+// answer asks the model once and keeps what it says.
+func (t *turn) answer(step int) (llm.Message, error) {
+	model, req := t.Request()
+	t.emit(Step{Model: model.Name, N: step})
+	var (
+		draft llm.Draft
+		a     Answer
+		fail  error
+		began = time.Now()
+	)
+	for e, err := range model.Stream(t.ctx, req) {
+		if err != nil {
+			fail = err
+			break
+		}
+		switch e := e.(type) {
+		case llm.Delta:
+			if a.First == 0 {
+				a.First = time.Since(began)
+			}
+			draft.Add(e)
+		case llm.Usage:
+			a.Usage, a.Known = e, true
+		case llm.Finish:
+			a.Finish = e
+			continue // told by Answer
+		}
+		t.emit(e)
+		if t.ctx.Err() != nil {
+			fail = context.Cause(t.ctx)
+			break
+		}
+	}
+	if fail == nil && a.Finish.Reason == "" {
+		fail = &llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}
+	}
+	a.Took = time.Since(began)
+	a.Message = llm.Message{Role: llm.RoleAssistant, Origin: model.Origin, Model: model.Name}
+	if fail != nil {
+		a.Message.Cut, a.Message.Parts = true, draft.Close()
+	} else {
+		a.Message.Parts = unique(draft.Done())
+	}
+	t.keep(a)
+	if fail == nil {
+		t.done.Reason = a.Finish.Reason
+	}
+	t.emit(a)
+	return a.Message, fail
+}
+
+// keep adds an answer to the conversation and its usage to the totals. An
+// answer of which nothing arrived is not kept.
+func (t *turn) keep(a Answer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(a.Message.Parts) > 0 {
+		t.tree.Add(a.Message)
+	}
+	if a.Known {
+		t.last = a.Usage
+		t.total = t.total.Add(a.Usage)
+		t.done.Usage = t.done.Usage.Add(a.Usage)
+	}
+}
+
+// unique gives every call an id of its own: results are told apart by it.
+func unique(parts []llm.Part) []llm.Part {
+	seen := map[string]bool{}
+	for i, p := range parts {
+		if p.Kind != llm.Call {
+			continue
+		}
+		if p.ID == "" || seen[p.ID] {
+			parts[i].ID = "call_" + rand.Text()[:20]
+		}
+		seen[parts[i].ID] = true
+	}
+	return parts
+}
+
+// next switches to the next fallback model if err is a reason to, and reports
+// whether it did. What the failed model left behind becomes a branch.
+func (t *turn) next(err error) bool {
+	fault := llm.FaultOf(err)
+	if t.ctx.Err() != nil || t.open == nil {
+		return false
+	}
+	switch fault {
+	case llm.Quota, llm.Server, llm.RateLimit:
+	default:
+		return false
+	}
+	failed := t.Model()
+	if t.tried == nil {
+		t.tried = map[string]bool{}
+	}
+	t.tried[failed.Name] = true
+	for _, name := range t.fallback {
+		if t.tried[name] {
+			continue
+		}
+		t.tried[name] = true
+		model, err := t.open(name)
+		if err != nil {
+			t.emit(llm.Notice{Text: fmt.Sprintf("fallback %s: %v", name, err)})
+			continue
+		}
+		t.mu.Lock()
+		if last, ok := t.tree.Last(); ok && last.Role == llm.RoleAssistant && last.Cut {
+			t.tree.Back()
+		}
+		t.mu.Unlock()
+		t.emit(Fallback{From: failed.Name, To: model.Name, Fault: fault})
+		if sw := t.Use(model); len(sw.Changes) > 0 {
+			t.emit(sw)
+		}
+		return true
+	}
+	return false
+}
