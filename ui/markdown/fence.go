@@ -1,0 +1,87 @@
+package markdown
+
+import (
+	"strings"
+
+	"parley/ui/safe"
+)
+
+// A fence is the opening line of a fenced code block at the top level.
+type fence struct {
+	char   byte
+	length int
+	indent int
+	lang   string
+	head   int // length of the opening line
+	seen   int // how much of the block has been looked through for its end
+}
+
+// openFence returns the fence of the block at the start of src, or nil if the
+// block is closed, which at the top level only a closing fence does.
+func openFence(src string, info []byte) *fence {
+	f := &fence{head: strings.IndexByte(src, '\n') + 1, lang: language(info)}
+	for src[f.indent] == ' ' {
+		f.indent++
+	}
+	f.char = src[f.indent]
+	rest := strings.TrimLeft(src[f.indent:f.head], string(f.char))
+	f.length = f.head - f.indent - len(rest)
+	f.seen = f.head
+	if _, closed := f.scan(src); closed {
+		return nil
+	}
+	return f
+}
+
+// scan looks for the end of the block in src, which holds whole lines from the
+// opening one on. It returns how much of src the block takes.
+func (f *fence) scan(src string) (end int, closed bool) {
+	for f.seen < len(src) {
+		stop := f.seen + strings.IndexByte(src[f.seen:], '\n') + 1
+		if stop == f.seen {
+			break // the last line of the text need not end
+		}
+		closed := f.closedBy(src[f.seen:stop])
+		f.seen = stop
+		if closed {
+			return stop, true
+		}
+	}
+	return len(src), false
+}
+
+// closedBy tells whether a line closes the block.
+func (f *fence) closedBy(line string) bool {
+	body := strings.TrimLeft(line, " ")
+	if len(line)-len(body) > 3 {
+		return false
+	}
+	rest := strings.TrimLeft(body, string(f.char))
+	return len(body)-len(rest) >= f.length && blank(rest)
+}
+
+// mayClose tells whether an unfinished line could still close the block.
+func (f *fence) mayClose(line string) bool {
+	body := strings.TrimLeft(line, " ")
+	return len(line)-len(body) <= 3 && blank(strings.TrimLeft(body, string(f.char)))
+}
+
+// language is the word a code block's info string begins with.
+func language(info []byte) string {
+	words := strings.FieldsFunc(string(info), func(r rune) bool { return strings.ContainsRune(" \t,;:{}", r) })
+	if len(words) == 0 {
+		return ""
+	}
+	return safe.Line(words[0])
+}
+
+// content takes the opening fence's indentation off a line.
+func (f *fence) content(line string) string {
+	for range f.indent {
+		if !strings.HasPrefix(line, " ") {
+			break
+		}
+		line = line[1:]
+	}
+	return line
+}

@@ -1,0 +1,173 @@
+package markdown
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A grammar is what a scanner must know of a language: where comments and
+// strings begin and end, and which words are reserved.
+type grammar struct {
+	names string // as they stand after a fence, separated by spaces
+	spans []span // in the order they are tried
+	words string // reserved words, separated by spaces
+	fold  bool   // reserved words may be in any case
+	inner string // characters that may be inside a word, besides letters, digits and _
+	diff  bool   // the first character of a line colours all of it
+}
+
+// A span is text between two delimiters.
+type span struct {
+	open, close string // an empty close is the end of the line
+	role        role
+	raw         bool // a backslash escapes nothing
+	long        bool // goes on in the next line
+	apart       bool // begins only where a word could
+}
+
+// A scanner colours the lines of one code block in order. All it carries from
+// line to line is the string or comment a line ends in, so a line is coloured
+// for good when it is complete, in linear time.
+type scanner struct {
+	grammar *grammar
+	words   map[string]bool
+	inside  *span
+}
+
+// newScanner returns a scanner for a language. One it does not know is left
+// uncoloured.
+func newScanner(lang string) *scanner {
+	g := grammarOf(strings.ToLower(lang))
+	if g == nil {
+		return &scanner{}
+	}
+	words := map[string]bool{}
+	for w := range strings.FieldsSeq(g.words) {
+		words[w] = true
+	}
+	return &scanner{grammar: g, words: words}
+}
+
+func grammarOf(lang string) *grammar {
+	for i := range grammars {
+		for name := range strings.FieldsSeq(grammars[i].names) {
+			if name == lang {
+				return &grammars[i]
+			}
+		}
+	}
+	return nil
+}
+
+// clone returns a scanner that goes on from here by itself.
+func (s *scanner) clone() *scanner {
+	c := *s
+	return &c
+}
+
+// line returns the runs of the next line.
+func (s *scanner) line(line string) []run {
+	line = printable(line)
+	switch {
+	case s.grammar == nil:
+		return []run{{line, pen{}}}
+	case s.grammar.diff:
+		return []run{{line, pen{role: diffRole(line)}}}
+	}
+	var runs []run
+	plain := 0 // where the text not yet in runs begins
+	for i := 0; i < len(line); {
+		n, r := s.token(line, i)
+		if r != plainText {
+			if plain < i {
+				runs = append(runs, run{line[plain:i], pen{}})
+			}
+			runs = append(runs, run{line[i : i+n], pen{role: r}})
+			plain = i + n
+		}
+		i += n
+	}
+	if plain < len(line) {
+		runs = append(runs, run{line[plain:], pen{}})
+	}
+	return runs
+}
+
+func diffRole(line string) role {
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return good
+	case strings.HasPrefix(line, "-"):
+		return bad
+	case strings.HasPrefix(line, "@@"):
+		return dim
+	}
+	return plainText
+}
+
+// token is the length and the role of what stands at i.
+func (s *scanner) token(line string, i int) (int, role) {
+	if s.inside != nil {
+		sp := s.inside
+		return s.rest(line[i:], sp), sp.role
+	}
+	for k := range s.grammar.spans {
+		sp := &s.grammar.spans[k]
+		if strings.HasPrefix(line[i:], sp.open) && !(sp.apart && i > 0 && line[i-1] != ' ') {
+			n := len(sp.open)
+			return n + s.rest(line[i+n:], sp), sp.role
+		}
+	}
+	c := line[i]
+	switch {
+	case c >= '0' && c <= '9':
+		return s.word(line, i, "."), warn
+	case s.letter(c):
+		n := s.word(line, i, s.grammar.inner)
+		w := line[i : i+n]
+		if s.grammar.fold {
+			w = strings.ToLower(w)
+		}
+		if s.words[w] {
+			return n, accent
+		}
+		return n, plainText
+	}
+	return 1, plainText
+}
+
+// rest is the length of a span's remainder in line, with its closing delimiter.
+func (s *scanner) rest(line string, sp *span) int {
+	s.inside = nil
+	if sp.close == "" {
+		return len(line)
+	}
+	for i := 0; i < len(line); i++ {
+		if line[i] == '\\' && !sp.raw {
+			i++
+		} else if strings.HasPrefix(line[i:], sp.close) {
+			return i + len(sp.close)
+		}
+	}
+	if sp.long {
+		s.inside = sp
+	}
+	return len(line)
+}
+
+// word is the length of the word at i; letters of other scripts belong to it.
+func (s *scanner) word(line string, i int, inner string) int {
+	n := 1
+	for i+n < len(line) {
+		c := line[i+n]
+		if !s.letter(c) && (c < '0' || c > '9') && strings.IndexByte(inner, c) < 0 {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+func (s *scanner) letter(c byte) bool {
+	return c|' ' >= 'a' && c|' ' <= 'z' || c == '_' || c == '#' || c == '@' || c >= utf8.RuneSelf
+}

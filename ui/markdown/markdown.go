@@ -1,0 +1,217 @@
+// Package markdown shows Markdown in a terminal while it is still being written.
+//
+//	Append ─► split into closed blocks ─► render each once ─► Lines
+//	          (goldmark, tail only)       (block, width, theme)
+//
+// A block that has a successor is closed: CommonMark decides structure line by
+// line. Only the tail after the last closed block is parsed again, only up to
+// its last newline; the unfinished line is shown but decides nothing. Closed
+// blocks keep their lines, with two exceptions: a tight list that turns loose,
+// and a block that used a link reference before it was defined.
+//
+// The renderer is our own walk over goldmark's tree. Glamour wraps bytewise,
+// spaces blocks by their neighbours, hides link targets behind OSC 8 and lets
+// escapes through. So is the highlighter: regular expressions cost chroma 1.5 µs
+// per byte and 250 ms where they backtrack, which no frame can pay, and they see
+// whole texts; a scanner that carries its state from line to line colours a
+// stream as it comes, once, the same as the whole.
+package markdown
+
+import (
+	"strings"
+
+	"parley/ui/theme"
+)
+
+// A Doc is one Markdown text, complete or growing, and its rendering. It is not
+// safe for concurrent use.
+type Doc struct {
+	src    strings.Builder
+	split  splitter
+	blocks []block
+	wants  map[string]int // reference not found when it was used → first block that did
+	done   bool
+
+	pens  *pens
+	width int
+	lines []string
+	fresh bool // lines show everything
+	// lines[:settled] show blocks[:shown], and the whole lines of an open fence.
+	shown, settled int
+	fence          *fenceView
+	tail           tailView
+}
+
+// A Code is one fenced code block.
+type Code struct {
+	Lang string // first word after the fence, "" if there is none
+	Text string // without the fences; ends with a newline unless it is empty
+	Line int    // index into Lines of its first line
+}
+
+// New returns an empty Doc.
+func New(th *theme.Theme) *Doc {
+	return &Doc{pens: newPens(th)}
+}
+
+// Render renders a complete text, none of its lines wider than width cells. The
+// result has no final newline.
+func Render(source string, width int, th *theme.Theme) string {
+	d := New(th)
+	d.Append(source)
+	d.Finish()
+	return strings.Join(d.Lines(width), "\n")
+}
+
+// Append adds text, which must have passed ui/safe.
+func (d *Doc) Append(text string) {
+	if text == "" || d.done {
+		return
+	}
+	d.fresh = false
+	d.src.WriteString(text)
+	if strings.IndexByte(text, '\n') >= 0 {
+		d.freeze(d.split.advance(d.src.String(), false))
+	}
+}
+
+// Finish says that the text is complete. What a split of the whole text finds
+// then replaces the streamed blocks where the two differ.
+func (d *Doc) Finish() {
+	if d.done {
+		return
+	}
+	d.done, d.fresh = true, false
+	d.freeze(d.split.advance(d.src.String(), true))
+	var whole splitter
+	d.replace(whole.advance(d.src.String(), true), whole.refs)
+}
+
+// SetTheme changes the theme; the next call of Lines renders again.
+func (d *Doc) SetTheme(th *theme.Theme) {
+	d.pens = newPens(th)
+	d.forget()
+}
+
+// Source returns the text so far.
+func (d *Doc) Source() string { return d.src.String() }
+
+// Lines returns the rendering, none of its lines wider than width cells, without
+// trailing blank lines. It is the caller's to read until the next call of a
+// method of d. Nothing is done when nothing changed.
+func (d *Doc) Lines(width int) []string {
+	width = max(width, 1)
+	if width != d.width {
+		d.width = width
+		d.forget()
+	}
+	if d.fresh {
+		return d.lines
+	}
+	d.lines = d.lines[:d.settled]
+	d.settle()
+	d.showTail()
+	d.fresh = true
+	return d.lines
+}
+
+// Code returns the fenced code blocks in order, the unfinished one included.
+func (d *Doc) Code() []Code {
+	d.Lines(max(d.width, 1))
+	var all []Code
+	for _, b := range d.blocks {
+		all = appendCode(all, b.codes, b.top)
+	}
+	if d.fence != nil {
+		return append(all, d.fence.code(d.src.String()[d.split.tail:]))
+	}
+	return appendCode(all, d.tail.codes, d.tail.top)
+}
+
+func appendCode(all, codes []Code, top int) []Code {
+	for _, c := range codes {
+		c.Line += top
+		all = append(all, c)
+	}
+	return all
+}
+
+// freeze takes over closed blocks, and renders again what they change.
+func (d *Doc) freeze(f frozen) {
+	if f.loosened {
+		d.loosen()
+	}
+	d.blocks = append(d.blocks, f.blocks...)
+	from := len(d.blocks)
+	for label := range f.defined {
+		if first, ok := d.wants[label]; ok {
+			delete(d.wants, label)
+			from = min(from, first)
+		}
+	}
+	d.renew(from, func(b *block) bool { return b.wantsAny(f.defined) })
+}
+
+// loosen turns the list that the tail continues from tight to loose.
+func (d *Doc) loosen() {
+	from := len(d.blocks)
+	for from > 0 && d.blocks[from-1].item != nil {
+		from--
+		d.blocks[from].loose = true
+		if d.blocks[from].item.first {
+			break
+		}
+	}
+	d.renew(from, func(*block) bool { return true })
+}
+
+// renew forgets the lines of the blocks from the given one on that are stale,
+// and the places of all of them.
+func (d *Doc) renew(from int, stale func(*block) bool) {
+	if from >= d.shown {
+		return
+	}
+	for i := from; i < len(d.blocks); i++ {
+		if b := &d.blocks[i]; stale(b) {
+			b.lines, b.codes, b.wants = nil, nil, nil
+		}
+	}
+	d.unsettle(from)
+}
+
+// unsettle takes the lines of the blocks from the given one on out of lines.
+func (d *Doc) unsettle(from int) {
+	if d.fence != nil {
+		d.settled, d.fence = d.fence.from, nil
+	}
+	if from < d.shown {
+		d.shown, d.settled = from, d.blocks[from].from
+	}
+	d.fresh = false
+}
+
+// replace swaps the blocks for those of the whole text, from the first that
+// differs on.
+func (d *Doc) replace(whole frozen, refs references) {
+	n := 0
+	for n < min(len(d.blocks), len(whole.blocks)) && d.blocks[n].same(whole.blocks[n]) {
+		n++
+	}
+	if n == len(d.blocks) && n == len(whole.blocks) {
+		return
+	}
+	d.split.refs = refs
+	d.unsettle(n)
+	d.blocks = append(d.blocks[:n], whole.blocks[n:]...)
+}
+
+// forget drops every rendering.
+func (d *Doc) forget() {
+	for i := range d.blocks {
+		b := &d.blocks[i]
+		b.lines, b.codes, b.wants = nil, nil, nil
+	}
+	d.lines, d.shown, d.settled = nil, 0, 0
+	d.fence, d.tail, d.wants = nil, tailView{}, nil
+	d.fresh = false
+}

@@ -1,0 +1,251 @@
+package markdown
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// rendered is what one piece of source became.
+type rendered struct {
+	lines []string // without trailing blank ones; never nil
+	codes []Code   // with lines counted from the first
+	wants []string // references that were not found
+}
+
+// place tells a list where in the document it stands.
+type place struct {
+	number int  // of its first item; below zero, the one it says itself
+	loose  bool // it is known to be loose
+}
+
+// inlineLimit is the largest piece of source whose text is searched for markup.
+// Beyond it text is shown as it is: nobody reads so much formatted as one block,
+// and crafted markup costs more than linear time.
+const inlineLimit = 64 << 10
+
+// render renders a piece of source that begins where a block begins.
+func (ps *pens) render(src string, width int, refs references, at place) rendered {
+	raw := []byte(src)
+	sc := &scope{Context: parser.NewContext(), refs: refs}
+	p := full
+	if len(src) > inlineLimit {
+		p = structure
+	}
+	w := writer{pens: ps, src: src, raw: raw, width: width, at: at, lines: []string{}, inline: p == full}
+	w.blocks(parse(p, raw, sc), false)
+	for len(w.lines) > 0 && w.lines[len(w.lines)-1] == "" {
+		w.lines = w.lines[:len(w.lines)-1]
+	}
+	return rendered{lines: w.lines, codes: w.codes, wants: sc.wants}
+}
+
+// A writer walks the tree of a piece of source and writes lines.
+type writer struct {
+	pens   *pens
+	src    string
+	raw    []byte // src
+	width  int
+	at     place // for the first block, if it is a list
+	inline bool  // the tree has inline nodes
+	table  bool  // inside a table
+
+	lines  []string
+	codes  []Code
+	prefix string // begins every line
+	inset  int    // cells of prefix
+	first  string // begins the next line instead of prefix, if has
+	has    bool
+	lead   []run // markers there was no room to indent by
+}
+
+// fits tells whether text may be inset so far: half the width is left for text,
+// however deeply blocks are nested.
+func fits(inset, width int) bool { return inset <= width/2 }
+
+// room is the width left for text.
+func (w *writer) room() int { return max(w.width-w.inset, 1) }
+
+// emit writes lines that fit into room.
+func (w *writer) emit(lines ...string) {
+	for _, l := range lines {
+		l = w.begin() + l
+		if strings.HasSuffix(l, " ") {
+			l = strings.TrimRight(l, " ")
+		}
+		w.lines = append(w.lines, l)
+	}
+}
+
+func (w *writer) begin() string {
+	if w.has {
+		w.has = false
+		return w.first
+	}
+	return w.prefix
+}
+
+// gap writes a blank line between blocks.
+func (w *writer) gap() { w.lines = append(w.lines, strings.TrimRight(w.prefix, " ")) }
+
+// inside calls f with a deeper prefix: mark before the next line, pad before the
+// lines that follow, both of the given number of cells.
+func (w *writer) inside(mark []run, pad string, cells int, f func()) {
+	if !fits(w.inset+cells, w.width) {
+		w.lead = append(w.lead, mark...)
+		f()
+		w.flush()
+		return
+	}
+	outer := w.prefix
+	if mark != nil {
+		var b strings.Builder
+		for _, r := range mark {
+			if r.text == " " {
+				b.WriteString(" ")
+				continue
+			}
+			b.WriteString(w.pens.paint(r.pen, r.text))
+		}
+		w.first, w.has = w.begin()+b.String(), true
+	} else if w.has {
+		w.first += pad
+	}
+	w.prefix += pad
+	w.inset += cells
+	f()
+	w.flush()
+	if w.has { // nothing was written after the marker
+		w.emit("")
+	}
+	w.prefix, w.inset = outer, w.inset-cells
+}
+
+// flush writes markers that found no text to stand before.
+func (w *writer) flush() {
+	if w.lead != nil {
+		w.flow(nil)
+	}
+}
+
+// flow writes wrapped text.
+func (w *writer) flow(runs []run) {
+	if w.lead != nil {
+		runs = append(w.lead, runs...)
+		w.lead = nil
+	}
+	w.emit(w.pens.wrap(runs, w.room())...)
+}
+
+// blocks writes the children of n, with a blank line between them unless they
+// are a tight list item's.
+func (w *writer) blocks(n ast.Node, tight bool) {
+	wrote := false
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if c.Kind() == ast.KindLinkReferenceDefinition {
+			continue
+		}
+		before := len(w.lines)
+		if wrote && !tight {
+			w.gap()
+		}
+		start := len(w.lines)
+		w.block(c)
+		if len(w.lines) == start {
+			w.lines = w.lines[:before]
+			continue
+		}
+		wrote = true
+	}
+}
+
+func (w *writer) block(n ast.Node) {
+	at := w.at
+	w.at = place{number: -1}
+	switch n := n.(type) {
+	case *ast.Heading:
+		w.flow(w.inlines(n, pen{role: strong}))
+	case *ast.Paragraph, *ast.TextBlock:
+		w.flow(w.inlines(n, pen{}))
+	case *ast.List:
+		w.list(n, at)
+	case *ast.Blockquote:
+		w.flush()
+		bar := w.pens.paint(pen{role: faint}, "│") + " "
+		w.inside(nil, bar, 2, func() { w.blocks(n, false) })
+	case *ast.FencedCodeBlock:
+		w.fenced(n)
+	case *ast.CodeBlock:
+		w.code("", w.text(n.Lines()))
+	case *ast.ThematicBreak:
+		w.flush()
+		w.emit(w.pens.paint(pen{role: faint}, strings.Repeat("─", w.room())))
+	case *ast.HTMLBlock:
+		w.html(n)
+	case *extast.Table:
+		w.flush()
+		w.tableBlock(n)
+	}
+}
+
+// list writes the items of a list, numbered from the first one's number.
+func (w *writer) list(l *ast.List, at place) {
+	number, tight := l.Start, l.IsTight && !at.loose
+	if at.number >= 0 {
+		number = at.number
+	}
+	for c := l.FirstChild(); c != nil; c = c.NextSibling() {
+		if c != l.FirstChild() && !tight {
+			w.gap()
+		}
+		mark := "•"
+		if l.IsOrdered() {
+			mark = strconv.Itoa(number) + string(l.Marker)
+			number++
+		}
+		cells := cellsOf(mark) + 1
+		w.inside([]run{{mark, pen{role: dim}}, {" ", pen{}}}, strings.Repeat(" ", cells), cells, func() { w.blocks(c, tight) })
+	}
+}
+
+func (w *writer) fenced(n *ast.FencedCodeBlock) {
+	c := Code{Lang: language(n.Language(w.raw)), Text: w.text(n.Lines()), Line: len(w.lines)}
+	w.codes = append(w.codes, c)
+	w.code(c.Lang, c.Text)
+}
+
+// codeIndent stands before every line of code, and is all that does.
+const codeIndent = "  "
+
+// code writes a code block: the language, and the lines indented by two cells.
+func (w *writer) code(lang, body string) {
+	w.flush()
+	w.inside(nil, codeIndent, len(codeIndent), func() {
+		if lang != "" {
+			w.emit(w.pens.cut([]run{{lang, pen{role: faint}}}, w.room())[:1]...)
+		}
+		s := newScanner(lang)
+		for line := range strings.Lines(strings.TrimRight(body, " \t\r\n")) {
+			w.emit(w.pens.cut(s.line(line), w.room())...)
+		}
+	})
+}
+
+// html writes a block of HTML as the characters it consists of.
+func (w *writer) html(n *ast.HTMLBlock) {
+	w.flush()
+	body := w.text(n.Lines())
+	if n.HasClosure() {
+		body += string(n.ClosureLine.Value(w.raw))
+	}
+	for line := range strings.Lines(strings.TrimRight(body, " \t\r\n")) {
+		w.emit(w.pens.cut([]run{{printable(line), pen{role: dim}}}, w.room())...)
+	}
+}
+
+// text is the source of the given lines.
+func (w *writer) text(lines *text.Segments) string { return string(lines.Value(w.raw)) }

@@ -1,0 +1,282 @@
+package markdown
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// A block is a closed piece of the source that renders by itself: a top-level
+// block with the blank lines after it, or one item of a top-level list.
+type block struct {
+	start, end int   // in the source
+	item       *item // nil if it is no list item
+	loose      bool  // its list is loose
+
+	lines []string // nil before it was rendered
+	codes []Code   // with lines counted from the block's first
+	wants []string // references it used that were not defined
+	from  int      // index into Doc.lines where the block and the gap above it begin
+	top   int      // index of its first line
+}
+
+// An item is a list item's place in its list.
+type item struct {
+	first  bool
+	number int
+}
+
+func (b *block) wantsAny(labels map[string]bool) bool {
+	return slices.ContainsFunc(b.wants, func(l string) bool { return labels[l] })
+}
+
+// same tells whether two blocks render the same.
+func (b *block) same(o block) bool {
+	if b.start != o.start || b.end != o.end || b.loose != o.loose || (b.item == nil) != (o.item == nil) {
+		return false
+	}
+	return b.item == nil || *b.item == *o.item
+}
+
+// references are the link reference definitions of closed blocks, by label.
+type references map[string]parser.Reference
+
+// frozen is what became certain.
+type frozen struct {
+	blocks   []block
+	defined  map[string]bool // labels of new references
+	loosened bool            // the list that was open before is loose
+}
+
+// A splitter cuts a growing source into closed blocks.
+type splitter struct {
+	tail int   // where the open part of the source begins
+	seen int   // how much of the source the last cut saw
+	list *list // the list whose next item the tail begins with, or nil
+	refs references
+	open *fence // the tail is a fenced code block that is still open
+}
+
+type list struct {
+	next  int // number of the tail's item
+	loose bool
+}
+
+// patience is how long a tail may be, in bytes, and still be looked at anew
+// whenever it changes. Longer ones must first grow by an eighth, which keeps the
+// work per byte constant however long a single block becomes.
+const patience = 8 << 10
+
+func impatient(size, grown int) bool { return size > patience && grown < size/8 }
+
+// advance cuts off what is closed in src, of which only the end is new.
+func (s *splitter) advance(src string, whole bool) (f frozen) {
+	end := len(src)
+	if !whole {
+		end = strings.LastIndexByte(src, '\n') + 1
+	}
+	if s.open != nil {
+		stop, closed := s.open.scan(src[s.tail:end])
+		if !closed && !whole {
+			return f
+		}
+		s.freeze(&f, block{start: s.tail, end: s.tail + stop}, nil)
+		s.open = nil
+	}
+	if s.tail >= end || !whole && impatient(end-s.tail, end-s.seen) {
+		return f
+	}
+	s.seen = end
+	s.cut(&f, src[s.tail:end], whole)
+	return f
+}
+
+// cut freezes every closed block of src, which begins at s.tail; all of them if
+// it is the whole rest.
+func (s *splitter) cut(f *frozen, src string, whole bool) {
+	base := s.tail
+	doc := parse(structure, []byte(src), &scope{Context: parser.NewContext()})
+	if _, ok := doc.FirstChild().(*ast.List); !ok {
+		s.list = nil
+	}
+	for n := doc.FirstChild(); n != nil; {
+		next := lastOfUnit(src, n).NextSibling()
+		end := len(src)
+		if next != nil {
+			end = lineStart(src, next)
+		}
+		closed := whole || next != nil
+		s.tail = max(s.tail, base+lineStart(src, n))
+		if l, ok := n.(*ast.List); ok {
+			s.items(f, l, src, base, end, closed)
+		} else if closed {
+			s.freeze(f, block{start: s.tail, end: base + end}, siblings(n, next))
+		} else if code, ok := n.(*ast.FencedCodeBlock); ok {
+			s.open = openFence(src[s.tail-base:], code.Language([]byte(src)))
+		}
+		n = next
+	}
+	if whole {
+		s.tail = base + len(src)
+	}
+}
+
+// items freezes the items of a list but the last, and that too if the list is
+// closed.
+func (s *splitter) items(f *frozen, l *ast.List, src string, base, end int, closed bool) {
+	st, first := s.list, false
+	s.list = nil
+	if st == nil {
+		st, first = &list{next: l.Start}, true
+	}
+	if !l.IsTight && !st.loose {
+		st.loose = true
+		f.loosened = f.loosened || !first
+	}
+	for it := l.FirstChild(); it != nil; it = it.NextSibling() {
+		stop := end
+		if next := it.NextSibling(); next != nil {
+			stop = lineStart(src, next)
+		} else if !closed {
+			// The item may go on; where it does not, the next look begins with it.
+			if !first {
+				s.list = st
+			}
+			return
+		}
+		b := block{start: s.tail, end: base + stop, loose: st.loose, item: &item{first: first, number: st.next}}
+		s.freeze(f, b, []ast.Node{it})
+		st.next++
+		first = false
+	}
+}
+
+// freeze adds one closed block, made of the given nodes.
+func (s *splitter) freeze(f *frozen, b block, nodes []ast.Node) {
+	f.blocks = append(f.blocks, b)
+	s.tail = b.end
+	for _, n := range nodes {
+		s.define(f, n)
+	}
+}
+
+// define collects the reference definitions below n. The first one of a label
+// counts.
+func (s *splitter) define(f *frozen, n ast.Node) {
+	if def, ok := n.(*ast.LinkReferenceDefinition); ok {
+		label := util.ToLinkReference(def.Label)
+		if _, ok := s.refs[label]; !ok {
+			if s.refs == nil {
+				s.refs = references{}
+			}
+			if f.defined == nil {
+				f.defined = map[string]bool{}
+			}
+			s.refs[label] = parser.NewReference(def.Label, def.Destination, def.Title)
+			f.defined[label] = true
+		}
+	}
+	if n.Type() != ast.TypeBlock {
+		return
+	}
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		s.define(f, c)
+	}
+}
+
+func siblings(n, end ast.Node) (nodes []ast.Node) {
+	for ; n != end; n = n.NextSibling() {
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
+// lastOfUnit returns the last of the nodes that came from the same paragraph as
+// n: definitions, the text after them, and the table that ends it. Cut inside,
+// the rest would not begin where a block begins.
+func lastOfUnit(src string, n ast.Node) ast.Node {
+	for next := n.NextSibling(); next != nil && sameParagraph(src, n, next); next = n.NextSibling() {
+		n = next
+	}
+	return n
+}
+
+func sameParagraph(src string, n, next ast.Node) bool {
+	start := lineStart(src, next)
+	switch n.(type) {
+	case *ast.Paragraph: // goldmark gives a table the place of its paragraph
+		_, table := next.(*extast.Table)
+		return table && start == lineStart(src, n)
+	case *ast.LinkReferenceDefinition:
+		switch next.(type) {
+		case *ast.LinkReferenceDefinition, *ast.Paragraph, *ast.Heading, *extast.Table:
+			return start > 0 && !blank(src[strings.LastIndexByte(src[:start-1], '\n')+1:start])
+		}
+	}
+	return false
+}
+
+// blank tells whether s is white space as CommonMark sees it.
+func blank(s string) bool { return strings.Trim(s, " \t\n\v\f\r") == "" }
+
+// lineStart is where the line begins on which n does.
+func lineStart(src string, n ast.Node) int {
+	pos := n.Pos()
+	if n.Lines().Len() > 0 {
+		if at := n.Lines().At(0).Start; pos < 0 || at < pos {
+			pos = at
+		}
+	}
+	return strings.LastIndexByte(src[:max(pos, 0)], '\n') + 1
+}
+
+// structure finds blocks only; full finds what is inside them too. Definition
+// lists and footnotes are left out: a line far below would change blocks above.
+// Bare URLs need no parsing, as they are shown as they are. The table
+// extension's tree transformer is left out because its time is quadratic in
+// cells with an escaped pipe; codeSpan does its work.
+var (
+	structure = parser.NewParser(blockOptions()...)
+	full      = parser.NewParser(append(blockOptions(),
+		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
+		parser.WithInlineParsers(
+			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
+			util.Prioritized(extension.NewStrikethroughParser(), 500),
+		))...)
+)
+
+func blockOptions() []parser.Option {
+	return []parser.Option{
+		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+		parser.WithParagraphTransformers(util.Prioritized(extension.NewTableParagraphTransformer(), 200)),
+	}
+}
+
+func parse(p parser.Parser, src []byte, s *scope) ast.Node {
+	return p.Parse(text.NewReader(src), parser.WithContext(s))
+}
+
+// A scope looks references up in the whole document and remembers the misses.
+type scope struct {
+	parser.Context
+	refs  references
+	wants []string
+}
+
+func (s *scope) Reference(label string) (parser.Reference, bool) {
+	if r, ok := s.refs[label]; ok {
+		return r, true
+	}
+	r, ok := s.Context.Reference(label)
+	if !ok {
+		s.wants = append(s.wants, label)
+	}
+	return r, ok
+}

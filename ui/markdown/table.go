@@ -1,0 +1,161 @@
+package markdown
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	extast "github.com/yuin/goldmark/extension/ast"
+)
+
+// A table is laid out with two cells between columns and a thin rule below the
+// header. Where not even narrow columns fit, each row becomes a list of its
+// cells.
+const (
+	columnGap = 2
+	narrow    = 4 // cells of a column that is still worth having
+)
+
+type grid struct {
+	align []extast.Alignment
+	rows  [][][]run // row, column, runs; the first row is the header
+}
+
+func (w *writer) tableBlock(n *extast.Table) {
+	w.table = true
+	g := grid{align: n.Alignments}
+	for r := n.FirstChild(); r != nil; r = r.NextSibling() {
+		p := pen{}
+		if r.Kind() == extast.KindTableHeader {
+			p = pen{role: strong}
+		}
+		row := make([][]run, 0, len(g.align))
+		for c := r.FirstChild(); c != nil && len(row) < len(g.align); c = c.NextSibling() {
+			row = append(row, w.inlines(c, p))
+		}
+		g.rows = append(g.rows, row)
+	}
+	w.table = false
+	if len(g.align) == 0 {
+		return
+	}
+	if widths := g.fit(w.room()); widths != nil {
+		w.columns(g, widths)
+		return
+	}
+	w.records(g)
+}
+
+// fit returns the width of every column within the given total, or nil if there
+// is no room for all. Columns that want less than their share leave the rest to
+// the others.
+func (g grid) fit(total int) []int {
+	total -= columnGap * (len(g.align) - 1)
+	if total < len(g.align) {
+		return nil
+	}
+	want := make([]int, len(g.align))
+	for _, row := range g.rows {
+		for i, cell := range row {
+			want[i] = max(want[i], width(cell))
+		}
+	}
+	widths := make([]int, len(want))
+	for left, open := total, len(want); open > 0; {
+		share, settled := left/open, 0
+		for i, n := range want {
+			if widths[i] == 0 && n <= share {
+				widths[i] = max(n, 1)
+				left -= widths[i]
+				settled++
+			}
+		}
+		open -= settled
+		if settled > 0 {
+			continue
+		}
+		if share < narrow {
+			return nil
+		}
+		for i := range widths { // the rest share alike, the first ones the remainder
+			if widths[i] == 0 {
+				widths[i] = (left + open - 1) / open
+				left -= widths[i]
+				open--
+			}
+		}
+	}
+	return widths
+}
+
+// columns writes a table whose columns fit.
+func (w *writer) columns(g grid, widths []int) {
+	for i, row := range g.rows {
+		w.row(g, row, widths)
+		if i > 0 {
+			continue
+		}
+		var b strings.Builder
+		for c, n := range widths {
+			if c > 0 {
+				b.WriteString(strings.Repeat(" ", columnGap))
+			}
+			b.WriteString(strings.Repeat("─", n))
+		}
+		w.emit(w.pens.paint(pen{role: faint}, b.String()))
+	}
+}
+
+func (w *writer) row(g grid, row [][]run, widths []int) {
+	cells := make([][]string, len(row))
+	height := 1
+	for i, runs := range row {
+		cells[i] = w.pens.wrap(runs, widths[i])
+		height = max(height, len(cells[i]))
+	}
+	var b strings.Builder
+	for y := range height {
+		b.Reset()
+		pad := 0
+		for i, lines := range cells {
+			if i > 0 {
+				pad += columnGap
+			}
+			if y >= len(lines) {
+				pad += widths[i]
+				continue
+			}
+			free := widths[i] - ansi.StringWidth(lines[y])
+			left := 0
+			switch g.align[i] {
+			case extast.AlignRight:
+				left = free
+			case extast.AlignCenter:
+				left = free / 2
+			}
+			b.WriteString(strings.Repeat(" ", pad+left))
+			b.WriteString(lines[y])
+			pad = free - left
+		}
+		w.emit(b.String())
+	}
+}
+
+// records writes a table whose columns do not fit, one cell after the other,
+// each behind the name of its column.
+func (w *writer) records(g grid) {
+	if len(g.rows) == 1 {
+		for _, name := range g.rows[0] {
+			w.flow(name)
+		}
+	}
+	for i, row := range g.rows[1:] {
+		if i > 0 {
+			w.gap()
+		}
+		for c, runs := range row {
+			line := append([]run{}, g.rows[0][min(c, len(g.rows[0])-1)]...)
+			line = append(line, run{":", pen{role: strong}}, run{" ", pen{}})
+			w.flow(append(line, runs...))
+		}
+	}
+}

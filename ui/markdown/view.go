@@ -1,0 +1,186 @@
+package markdown
+
+import (
+	"math"
+	"strings"
+)
+
+// settle adds the lines of closed blocks that are not shown yet.
+func (d *Doc) settle() {
+	if d.shown < len(d.blocks) && d.fence != nil {
+		// The fence has closed; its block takes the place of what was shown.
+		d.lines = d.lines[:d.fence.from]
+		d.fence = nil
+	}
+	for ; d.shown < len(d.blocks); d.shown++ {
+		b := &d.blocks[d.shown]
+		if b.lines == nil {
+			d.render(b)
+		}
+		b.from = len(d.lines)
+		d.separate(b.lines, b.item != nil && !b.item.first && !b.loose)
+		b.top = len(d.lines)
+		d.lines = append(d.lines, b.lines...)
+		d.settled = len(d.lines)
+	}
+}
+
+// render renders a closed block, and notes which references it lacked.
+func (d *Doc) render(b *block) {
+	r := d.pens.render(d.src.String()[b.start:b.end], d.width, d.split.refs, b.place())
+	b.lines, b.codes, b.wants = r.lines, r.codes, r.wants
+	for _, label := range r.wants {
+		if first, ok := d.wants[label]; !ok || d.shown < first {
+			if d.wants == nil {
+				d.wants = map[string]int{}
+			}
+			d.wants[label] = d.shown
+		}
+	}
+}
+
+func (b *block) place() place {
+	if b.item == nil {
+		return place{number: -1}
+	}
+	return place{number: b.item.number, loose: b.loose}
+}
+
+// separate writes the blank line above lines.
+func (d *Doc) separate(lines []string, tight bool) {
+	if len(d.lines) > 0 && len(lines) > 0 && !tight {
+		d.lines = append(d.lines, "")
+	}
+}
+
+// A tailView is the rendering of the open end of the source.
+type tailView struct {
+	start, end int // the part of the source that lines show
+	rendered
+	top int // index of the first of lines in Doc.lines
+}
+
+// showTail adds what is not closed yet.
+func (d *Doc) showTail() {
+	d.tail.codes = nil
+	src := d.src.String()
+	if d.split.open != nil {
+		d.showFence(src)
+		return
+	}
+	end := len(src)
+	if !d.done {
+		end -= undecided(src[strings.LastIndexByte(src, '\n')+1:])
+	}
+	start := d.split.tail
+	if end <= start {
+		return
+	}
+	t, at := &d.tail, place{number: -1}
+	if l := d.split.list; l != nil {
+		at = place{number: l.next, loose: l.loose}
+	}
+	if t.lines == nil || t.start != start || t.end > end || !impatient(end-start, end-t.end) {
+		t.start, t.end = start, end
+		t.rendered = d.pens.render(src[start:end], d.width, d.split.refs, at)
+	}
+	d.separate(t.lines, d.split.list != nil && !at.loose)
+	t.top = len(d.lines)
+	d.lines = append(d.lines, t.lines...)
+	for line := range strings.Lines(src[t.end:end]) { // too long to be parsed again so soon
+		d.lines = append(d.lines, d.pens.wrap([]run{{printable(line), pen{}}}, d.width)...)
+	}
+	for len(d.lines) > 0 && d.lines[len(d.lines)-1] == "" {
+		d.lines = d.lines[:len(d.lines)-1]
+	}
+}
+
+// undecided is how much of an unfinished line is held back because it may turn
+// out to be a marker, an underline or a fence. Shown as text it would flicker.
+func undecided(line string) int {
+	if len(line) > 80 || strings.Trim(line, " \t-=*_+#>`~|:.)[]0123456789") != "" {
+		return 0
+	}
+	return len(line)
+}
+
+// A fenceView is what is shown of a fenced code block that is still open. Every
+// line is highlighted once, when it is complete.
+type fenceView struct {
+	from    int // index into Doc.lines where it begins, with the gap above
+	top     int // index of its first line
+	lang    string
+	scanner *scanner
+	fence   *fence
+	next    int // where in the block the first line not yet written begins
+	blanks  int // blank lines that wait for one that is not
+}
+
+// showFence adds the lines of an open fence.
+func (d *Doc) showFence(src string) {
+	body := src[d.split.tail:]
+	v := d.fence
+	if v == nil {
+		v = &fenceView{from: len(d.lines), lang: d.split.open.lang, fence: d.split.open, next: d.split.open.head}
+		v.scanner = newScanner(v.lang)
+		d.fence = v
+		d.separate([]string{""}, false)
+		v.top = len(d.lines)
+		if v.lang != "" {
+			d.addCode([]run{{v.lang, pen{role: faint}}}, 1)
+		}
+	}
+	for {
+		n := strings.IndexByte(body[v.next:], '\n') + 1
+		if n == 0 {
+			break
+		}
+		d.codeLine(v, body[v.next:v.next+n])
+		v.next += n
+	}
+	d.settled = len(d.lines)
+	if rest := body[v.next:]; rest != "" && (d.done || !v.fence.mayClose(rest)) {
+		draft := *v
+		draft.scanner = v.scanner.clone()
+		d.codeLine(&draft, rest)
+	}
+	if len(d.lines) == v.top { // nothing to show yet, not even a gap
+		d.lines = d.lines[:v.from]
+		d.fence, d.settled = nil, v.from
+	}
+}
+
+// addCode adds lines of code as writer.code does.
+func (d *Doc) addCode(runs []run, most int) {
+	indent := codeIndent
+	if !fits(len(indent), d.width) {
+		indent = ""
+	}
+	lines := d.pens.cut(runs, d.width-len(indent))
+	for _, l := range lines[:min(most, len(lines))] {
+		d.lines = append(d.lines, indent+l)
+	}
+}
+
+// codeLine adds one line of code.
+func (d *Doc) codeLine(v *fenceView, line string) {
+	line = v.fence.content(line)
+	if blank(line) {
+		v.blanks++
+		v.scanner.line(line)
+		return
+	}
+	for ; v.blanks > 0; v.blanks-- {
+		d.lines = append(d.lines, "")
+	}
+	d.addCode(v.scanner.line(line), math.MaxInt)
+}
+
+// code is the block so far.
+func (v *fenceView) code(body string) Code {
+	var b strings.Builder
+	for line := range strings.Lines(body[v.fence.head:]) {
+		b.WriteString(v.fence.content(line))
+	}
+	return Code{Lang: v.lang, Text: b.String(), Line: v.top}
+}
