@@ -1,0 +1,74 @@
+package providers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// Preview opens the model called name and returns the HTTP request it would
+// send for what req makes of it, as text: request line, headers, body. Nothing
+// is sent, and headers that may hold a key are masked.
+func Preview(c Config, name string, o OpenOptions, req func(llm.Endpoint) llm.Request) (string, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	taken := &capture{cancel: cancel}
+	o.Base = taken
+	model, err := Open(c, name, o)
+	if err != nil {
+		return "", err
+	}
+	for _, err := range model.Stream(ctx, req(model)) {
+		if err != nil && taken.request == nil {
+			return "", err
+		}
+	}
+	return taken.String(), nil
+}
+
+// A capture keeps the first request instead of sending it.
+type capture struct {
+	cancel  context.CancelFunc
+	request *http.Request
+	body    []byte
+}
+
+func (c *capture) RoundTrip(r *http.Request) (*http.Response, error) {
+	defer c.cancel()
+	if c.request == nil {
+		c.request = r
+		if r.Body != nil {
+			c.body, _ = io.ReadAll(r.Body)
+		}
+	}
+	return nil, context.Canceled
+}
+
+// shown are the headers that cannot hold a secret; a configured one might.
+var shown = []string{"Accept", "Content-Type", "User-Agent"}
+
+func (c *capture) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n", c.request.Method, c.request.URL.Redacted())
+	for _, name := range slices.Sorted(maps.Keys(c.request.Header)) {
+		value := strings.Join(c.request.Header[name], ", ")
+		if !slices.Contains(shown, name) && !strings.HasPrefix(name, "X-Stainless-") {
+			value = Secret(value).String()
+		}
+		fmt.Fprintf(&b, "%s: %s\n", name, value)
+	}
+	var body bytes.Buffer
+	if json.Indent(&body, c.body, "", "  ") != nil {
+		body.Write(c.body)
+	}
+	fmt.Fprintf(&b, "\n%s\n", bytes.TrimSpace(body.Bytes()))
+	return b.String()
+}
