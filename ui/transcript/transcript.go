@@ -12,9 +12,9 @@
 package transcript
 
 import (
+	"slices"
+	"strings"
 	"time"
-
-	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/theme"
 )
@@ -22,7 +22,34 @@ import (
 // A Model is the scrollable conversation. It belongs to one goroutine.
 type Model struct {
 	theme         *theme.Theme
+	ink           *ink
 	width, height int
+	now           time.Time // of the last Tick
+
+	items   []*item
+	byID    map[key]*item
+	running []*item // tool calls whose time passes
+	seq     int     // of the next item
+	laid    int     // how many items hold lines, about
+
+	openThinking, openOutput bool
+
+	// Where the reader is. At the bottom (follow), top is found anew for each
+	// frame; elsewhere it stands.
+	follow bool
+	top    pos
+	place  place   // what stood at top before the width changed
+	seen   int     // seq of the last item when the reader left the bottom
+	news   int     // lines that arrived since, below what is in sight
+	grown  []*item // changed since the last frame, while the reader is elsewhere
+
+	browsing bool
+	cursor   int // of items
+	code     int // the code block chosen in it; -1 for none
+
+	dirty bool // view is no longer true
+	view  string
+	buf   []byte
 }
 
 // A Tool is what is known about a tool call; each update brings all of it.
@@ -69,37 +96,105 @@ type CopyMsg struct {
 }
 
 // New makes an empty transcript.
-func New(th *theme.Theme) *Model { return &Model{theme: th} }
+func New(th *theme.Theme) *Model {
+	m := &Model{}
+	m.theme, m.ink = th, newInk(th)
+	m.Clear()
+	return m
+}
 
-func (m *Model) SetSize(width, height int)                     {}
-func (m *Model) SetTheme(th *theme.Theme)                      {}
-func (m *Model) View() string                                  { return "" }
-func (m *Model) Clear()                                        {}
-func (m *Model) User(text string)                              {}
-func (m *Model) Think(id, delta string)                        {}
-func (m *Model) ThoughtFor(id string, took time.Duration)      {}
-func (m *Model) Answer(id, delta string)                       {}
-func (m *Model) AnswerDone(id string)                          {}
-func (m *Model) Tool(id string, t Tool)                        {}
-func (m *Model) ToolOutput(id, text string)                    {}
-func (m *Model) Footer(text string)                            {}
-func (m *Model) Note(text string)                              {}
-func (m *Model) Replace(id string, kind NoteKind, text string) {}
-func (m *Model) Fail(text, hint string)                        {}
-func (m *Model) Drop(id string)                                {}
-func (m *Model) Tick(now time.Time)                            {}
-func (m *Model) Scroll(lines int)                              {}
-func (m *Model) Page(n float64)                                {}
-func (m *Model) Top()                                          {}
-func (m *Model) Bottom()                                       {}
-func (m *Model) AtBottom() bool                                { return true }
-func (m *Model) NewLines() int                                 { return 0 }
-func (m *Model) PrevUser()                                     {}
-func (m *Model) NextUser()                                     {}
-func (m *Model) ToggleThinking()                               {}
-func (m *Model) ToggleOutput()                                 {}
-func (m *Model) LastAnswer() string                            { return "" }
-func (m *Model) LastCode() (string, bool)                      { return "", false }
-func (m *Model) Browse(on bool)                                {}
-func (m *Model) Browsing() bool                                { return false }
-func (m *Model) Update(msg tea.Msg) tea.Cmd                    { return nil }
+// Clear forgets the conversation, not the size or what is folded.
+func (m *Model) Clear() {
+	m.items, m.byID, m.running, m.grown = nil, map[key]*item{}, nil, nil
+	m.laid, m.cursor, m.code = 0, 0, -1
+	m.Bottom()
+}
+
+// SetSize says how many cells there are. What the reader has at the top stays
+// there.
+func (m *Model) SetSize(width, height int) {
+	width, height = max(width, 0), max(height, 0)
+	if width == m.width && height == m.height {
+		return
+	}
+	if width != m.width {
+		m.mark()
+		m.restyle()
+	}
+	m.width, m.height, m.dirty = width, height, true
+}
+
+// SetTheme changes how everything looks.
+func (m *Model) SetTheme(th *theme.Theme) {
+	if th == m.theme {
+		return
+	}
+	m.theme, m.ink = th, newInk(th)
+	m.restyle()
+}
+
+// restyle forgets all lines. Nothing is laid out before it comes in sight.
+func (m *Model) restyle() {
+	for _, it := range m.items {
+		it.forget()
+	}
+	m.laid, m.dirty = 0, true
+}
+
+// ToggleThinking unfolds all thinking, also what is to come, or folds it.
+func (m *Model) ToggleThinking() {
+	m.openThinking = !m.openThinking
+	m.refold(func(k kind) bool { return k == aThought })
+}
+
+// ToggleOutput unfolds or folds all the rest that can be folded: the output of
+// tools, diffs, long messages.
+func (m *Model) ToggleOutput() {
+	m.openOutput = !m.openOutput
+	m.refold(func(k kind) bool { return k != aThought && k != anAnswer })
+}
+
+func (m *Model) refold(which func(kind) bool) {
+	m.settle()
+	m.place = place{}
+	for _, it := range m.items {
+		if which(it.kind) {
+			it.fold = asAll
+			it.forget()
+		}
+	}
+	m.dirty = true
+}
+
+// open tells whether an item is unfolded.
+func (m *Model) open(it *item) bool {
+	switch {
+	case it.fold != asAll:
+		return it.fold == unfolded
+	case it.kind == aThought:
+		return m.openThinking
+	}
+	return m.openOutput
+}
+
+// LastAnswer is the source of the last answer; "" if there is none.
+func (m *Model) LastAnswer() string {
+	for _, it := range slices.Backward(m.items) {
+		if a, ok := it.block.(*answer); ok {
+			if text, _ := a.source(); strings.TrimSpace(text) != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// LastCode is the last code block of the conversation.
+func (m *Model) LastCode() (string, bool) {
+	for _, it := range slices.Backward(m.items) {
+		if codes := m.codes(it); len(codes) > 0 {
+			return codes[len(codes)-1].Text, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,194 @@
+package transcript
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/ui/safe"
+	"parley/ui/theme"
+)
+
+// A block is one thing in the conversation. It keeps what it was told as
+// printable text and lays it out when asked.
+type block interface {
+	// lay gives the sign in the margin, one cell wide or empty, and the lines,
+	// which the block does not change any more.
+	lay(p page) (sign string, lines []string)
+	// source is the text to copy and what it is, in words.
+	source() (text, what string)
+}
+
+// A page is what a block is laid out for.
+type page struct {
+	theme *theme.Theme
+	ink   *ink
+	width int  // cells between the margins
+	open  bool // unfolded
+	now   time.Time
+}
+
+// measure is how wide text that is read may be; longer lines tire the eye.
+const measure = 100
+
+func (p page) prose() int { return min(p.width, measure) }
+
+// Lines shown of what is folded.
+const (
+	foldOutput = 5
+	foldDiff   = 12
+	foldText   = 40 // of a message or an error: what a person pasted, what a proxy sent
+)
+
+// A manner is how a kind of plain text looks.
+type manner struct {
+	sign       string
+	sets, tone tone // of the sign and of the text
+	what       string
+}
+
+var (
+	said   = manner{"›", accent, text, "message"}
+	footed = manner{"", text, faint, "footer"}
+	failed = manner{"✗", bad, bad, "error"}
+	noted  = [...]manner{
+		Info:   {"·", dim, dim, "note"},
+		Retry:  {"↻", warn, dim, "note"},
+		Switch: {"⇄", accent, dim, "note"},
+		Warn:   {"!", warn, warn, "note"},
+	}
+)
+
+// words are a block of plain text.
+type words struct {
+	manner
+	text string
+	hint string // what the reader can do about it
+}
+
+func (b *words) lay(p page) (sign string, lines []string) {
+	if b.text == "" && b.hint == "" {
+		return "", nil
+	}
+	limit := foldText
+	if p.open {
+		limit = 0
+	}
+	lines, left := flow(b.text, p.prose(), limit)
+	lines = p.ink.all(b.tone, lines)
+	if left > 0 {
+		lines = append(lines, p.left(left, "more"))
+	}
+	if b.hint != "" {
+		hints, _ := flow(b.hint, p.prose(), 0)
+		lines = append(lines, p.ink.all(dim, hints)...)
+	}
+	return p.ink.write(b.sets, b.sign), lines
+}
+
+func (b *words) source() (text, what string) { return b.text, b.what }
+
+// left says how many lines a fold hides.
+func (p page) left(n int, which string) string {
+	plural := "s"
+	if n == 1 {
+		plural = ""
+	}
+	return p.ink.write(faint, clip(fmt.Sprintf("… %d %s line%s (ctrl+o)", n, which, plural), p.width))
+}
+
+// thinking is what a model thinks: its last lines while it does, then how long
+// it took.
+type thinking struct {
+	stream safe.Stream
+	text   strings.Builder
+	took   time.Duration
+	done   bool
+
+	// Unfolded, the paragraphs before text[:at] are laid out once per page.
+	at    int
+	lines []string
+	ink   *ink
+	width int
+}
+
+func (b *thinking) add(text string) {
+	if b.text.Len() == 0 {
+		text = strings.TrimLeft(text, " \t\n")
+	}
+	b.text.WriteString(text)
+}
+
+func (b *thinking) lay(p page) (sign string, lines []string) {
+	title := "thinking"
+	switch {
+	case b.done && b.took > 0:
+		title = "thought for " + elapsed(b.took)
+	case b.done:
+		title = "thought"
+	}
+	lines = []string{p.ink.write(dim, clip(title, p.width))}
+	switch {
+	case b.text.Len() == 0:
+	case p.open:
+		lines = append(lines, b.all(p)...)
+	case !b.done:
+		lines = append(lines, p.ink.all(dim, lastLines(b.text.String(), p.prose()))...)
+	}
+	return p.ink.write(dim, "∴"), lines
+}
+
+// all lays the whole text out, and only the last paragraph of it each time.
+func (b *thinking) all(p page) []string {
+	if b.ink != p.ink || b.width != p.prose() {
+		b.at, b.lines, b.ink, b.width = 0, nil, p.ink, p.prose()
+	}
+	text := strings.TrimRight(b.text.String(), " \t\n")
+	if end := strings.LastIndexByte(text, '\n'); end > b.at {
+		closed, _ := flow(text[b.at:end], b.width, 0)
+		b.lines = append(b.lines, p.ink.all(dim, closed)...)
+		b.at = end + 1
+	}
+	last, _ := flow(text[min(b.at, len(text)):], b.width, 0)
+	return append(b.lines[:len(b.lines):len(b.lines)], p.ink.all(dim, last)...)
+}
+
+func (b *thinking) source() (text, what string) {
+	return strings.TrimRight(b.text.String(), " \t\n"), "thinking"
+}
+
+// tailAt is how much of the end of a text its last lines are looked for in. It
+// is cut at multiples of that, so that a paragraph longer than it does not
+// break anew at each word.
+const tailAt = 1 << 10
+
+// lastLines wraps the end of a text and gives its last lines.
+func lastLines(text string, width int) []string {
+	if len(text) > 2*tailAt {
+		cut := len(text)/tailAt*tailAt - tailAt
+		if i := strings.IndexAny(text[cut:], " \n"); i >= 0 {
+			cut += i + 1
+		}
+		text = strings.ToValidUTF8(text[cut:], "")
+	}
+	lines, _ := flow(strings.TrimRight(text, " \t\n"), width, 0)
+	return lines[max(0, len(lines)-foldOutput):]
+}
+
+// elapsed writes a duration as a person would say it: 40 ms, 1.2 s, 3 s, 12 s,
+// 3 min 5 s.
+func elapsed(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return strconv.FormatFloat(math.Floor(d.Seconds()*10)/10, 'f', -1, 64) + " s"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+}

@@ -1,0 +1,246 @@
+package transcript
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/markdown"
+)
+
+// wheelStep is how many lines a notch of the wheel moves.
+const wheelStep = 3
+
+// commands are the keys of browsing.
+var commands = map[string]func(*Model) tea.Cmd{
+	"j":     func(m *Model) tea.Cmd { m.step(1, false); return nil },
+	"k":     func(m *Model) tea.Cmd { m.step(-1, false); return nil },
+	"down":  func(m *Model) tea.Cmd { m.step(1, false); return nil },
+	"up":    func(m *Model) tea.Cmd { m.step(-1, false); return nil },
+	"]":     func(m *Model) tea.Cmd { m.step(1, true); return nil },
+	"[":     func(m *Model) tea.Cmd { m.step(-1, true); return nil },
+	"d":     func(m *Model) tea.Cmd { m.turn(0.5); return nil },
+	"u":     func(m *Model) tea.Cmd { m.turn(-0.5); return nil },
+	"g":     func(m *Model) tea.Cmd { m.ends(0); return nil },
+	"G":     func(m *Model) tea.Cmd { m.ends(len(m.items) - 1); return nil },
+	"}":     func(m *Model) tea.Cmd { m.stepCode(1); return nil },
+	"{":     func(m *Model) tea.Cmd { m.stepCode(-1); return nil },
+	"space": func(m *Model) tea.Cmd { m.toggle(); return nil },
+	"y":     (*Model).copyBlock,
+	"Y":     (*Model).copyCode,
+	"esc":   func(m *Model) tea.Cmd { m.Browse(false); return nil },
+	"i":     func(m *Model) tea.Cmd { m.Browse(false); return nil },
+}
+
+// Update handles the wheel and, while browsing, keys. Copying gives a CopyMsg.
+func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.MouseWheelMsg:
+		switch msg.Button {
+		case tea.MouseWheelUp:
+			m.Scroll(-wheelStep)
+		case tea.MouseWheelDown:
+			m.Scroll(wheelStep)
+		}
+	case tea.KeyPressMsg:
+		if do := commands[msg.String()]; do != nil && m.browsing && len(m.items) > 0 {
+			return do(m)
+		}
+	}
+	return nil
+}
+
+// Browse puts a cursor on the last block in sight, or takes it away. While it
+// is not on the last block, nothing that arrives moves what is in sight.
+func (m *Model) Browse(on bool) {
+	if on == m.browsing {
+		return
+	}
+	m.browsing, m.code, m.dirty = on, -1, true
+	if !on || !m.freeze() {
+		return
+	}
+	last := len(m.items) - 1
+	if p, inside := m.down(m.top, m.height-1); inside {
+		last = p.item
+	}
+	m.cursor = m.solid(last, -1)
+}
+
+// Browsing tells whether there is a cursor.
+func (m *Model) Browsing() bool { return m.browsing }
+
+// Message tells which of the user's messages the cursor is on, or which one the
+// block under it answers, counted from 0; false if there is none.
+func (m *Model) Message() (n int, ok bool) {
+	if !m.browsing || len(m.items) == 0 {
+		return 0, false
+	}
+	for _, it := range m.items[:m.cursor+1] {
+		if it.kind == aUser {
+			n++
+		}
+	}
+	return n - 1, n > 0
+}
+
+// pinned tells whether the cursor keeps the reader from following what comes.
+func (m *Model) pinned() bool {
+	return m.browsing && m.cursor < m.solid(len(m.items)-1, -1)
+}
+
+// solid is the next item that has lines, from i on in a direction; if there is
+// none, the last one the other way.
+func (m *Model) solid(i, direction int) int {
+	for j := i; j >= 0 && j < len(m.items); j += direction {
+		if len(m.lay(m.items[j])) > 0 {
+			return j
+		}
+	}
+	for j := i; j >= 0 && j < len(m.items); j -= direction {
+		if len(m.lay(m.items[j])) > 0 {
+			return j
+		}
+	}
+	return 0
+}
+
+// step moves the cursor to the next block, or to the next message of the
+// user's.
+func (m *Model) step(direction int, user bool) {
+	for i := m.cursor + direction; i >= 0 && i < len(m.items); i += direction {
+		if len(m.lay(m.items[i])) == 0 || user && m.items[i].kind != aUser {
+			continue
+		}
+		m.cursor, m.code = i, -1
+		m.reveal()
+		return
+	}
+}
+
+// reveal brings the cursor's block in sight: whole if it fits, else from its
+// beginning.
+func (m *Model) reveal() {
+	if !m.freeze() {
+		return
+	}
+	from, to := pos{m.cursor, 0}, pos{m.cursor, len(m.lay(m.items[m.cursor]))}
+	bottom, inside := m.down(m.top, m.height)
+	switch {
+	case from.before(m.top):
+		m.top = from
+	case inside && bottom.before(to):
+		if m.top = m.up(to, m.height); m.top.before(from) {
+			break
+		}
+		m.top = from
+	}
+	m.arrive()
+}
+
+// turn moves by parts of a window and takes the cursor along.
+func (m *Model) turn(pages float64) {
+	m.Page(pages)
+	if !m.freeze() {
+		return
+	}
+	last := len(m.items) - 1
+	if p, inside := m.down(m.top, m.height-1); inside {
+		last = p.item
+	}
+	cursor := m.cursor
+	if pages > 0 && m.follow {
+		cursor = last
+	}
+	m.cursor = m.solid(max(m.top.item, min(cursor, last)), 1)
+	m.code = -1
+	m.arrive()
+}
+
+// ends moves to the first or the last block.
+func (m *Model) ends(i int) {
+	m.code = -1
+	if i == 0 {
+		m.cursor = m.solid(0, 1)
+		m.Top()
+		return
+	}
+	m.cursor = m.solid(i, -1)
+	m.Bottom()
+}
+
+// stepCode moves the cursor to the next code block.
+func (m *Model) stepCode(direction int) {
+	at := m.code
+	if at < 0 && direction < 0 {
+		at = len(m.codes(m.items[m.cursor]))
+	}
+	for i := m.cursor; i >= 0 && i < len(m.items); i += direction {
+		codes := m.codes(m.items[i])
+		if i != m.cursor {
+			at = -1
+			if direction < 0 {
+				at = len(codes)
+			}
+		}
+		if next := at + direction; next >= 0 && next < len(codes) {
+			m.cursor, m.code = i, next
+			m.jump(pos{i, max(0, codes[next].Line-1)})
+			return
+		}
+	}
+}
+
+// toggle folds or unfolds the block under the cursor.
+func (m *Model) toggle() {
+	it := m.items[m.cursor]
+	m.settle()
+	now := folded
+	if !m.open(it) {
+		now = unfolded
+	}
+	it.fold = now
+	it.forget()
+	m.dirty = true
+	m.reveal()
+}
+
+func (m *Model) copyBlock() tea.Cmd {
+	text, what := m.items[m.cursor].source()
+	return copied(text, what)
+}
+
+// copyCode copies the chosen code block, or the last one of the block under the
+// cursor.
+func (m *Model) copyCode() tea.Cmd {
+	codes := m.codes(m.items[m.cursor])
+	if len(codes) == 0 {
+		return nil
+	}
+	i := m.code
+	if i < 0 || i >= len(codes) {
+		i = len(codes) - 1
+	}
+	return copied(codes[i].Text, "code")
+}
+
+func copied(text, what string) tea.Cmd {
+	if text == "" {
+		return nil
+	}
+	return func() tea.Msg { return CopyMsg{text, what} }
+}
+
+// codes are the code blocks of an item. Reading a long conversation for them
+// passes over answers without a fence.
+func (m *Model) codes(it *item) []markdown.Code {
+	b, ok := it.block.(*answer)
+	if !ok {
+		return nil
+	}
+	if text, _ := b.source(); !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
+		return nil
+	}
+	m.lay(it)
+	return b.markdown(m.theme).Code()
+}

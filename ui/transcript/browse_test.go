@@ -1,0 +1,184 @@
+package transcript
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/ui/theme"
+)
+
+func press(m *Model, keys ...string) tea.Msg {
+	var msg tea.Msg
+	for _, k := range keys {
+		press := tea.KeyPressMsg{Code: []rune(k)[0], Text: k}
+		switch k {
+		case "space":
+			press = tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}
+		case "esc":
+			press = tea.KeyPressMsg{Code: tea.KeyEscape}
+		}
+		if cmd := m.Update(press); cmd != nil {
+			msg = cmd()
+		}
+	}
+	return msg
+}
+
+// under is the first row of the block with the cursor.
+func under(m *Model) string {
+	for row := range strings.SplitSeq(ansi.Strip(m.View()), "\n") {
+		if before, text, ok := strings.Cut(row, "▎"); ok {
+			return before + trimMark(text)
+		}
+	}
+	return ""
+}
+
+func chat() *Model {
+	m := New(theme.Plain())
+	m.SetSize(60, 16)
+	for i := range 4 {
+		m.User(fmt.Sprintf("question %d", i))
+		m.Answer("a", fmt.Sprintf("answer %d\n\n```go\ncode %d\n```\n\n```sh\nmore %d\n```\n", i, i, i))
+		m.AnswerDone("a")
+		m.Tool(fmt.Sprint(i), Tool{Name: "shell", Title: "make", Status: Done, Output: strings.Repeat("out\n", 9) + fmt.Sprintf("end %d\n", i)})
+	}
+	return m
+}
+
+func TestBrowse(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		keys  string
+		want  string // the block under the cursor
+		asked CopyMsg
+	}{
+		{"begins at the last block", "", "✓shell make", CopyMsg{}},
+		{"one up", "k", " answer 3", CopyMsg{}},
+		{"up and down", "k k j", " answer 3", CopyMsg{}},
+		{"down at the end", "j", "✓shell make", CopyMsg{}},
+		{"the message before", "[", "›question 3", CopyMsg{}},
+		{"two before and one after", "[ [ ]", "›question 3", CopyMsg{}},
+		{"the first block", "g", "›question 0", CopyMsg{}},
+		{"and the last", "g G", "✓shell make", CopyMsg{}},
+		{"far up", "k k k k k k", "✓shell make", CopyMsg{}},
+		{"copy the output", "y", "✓shell make", CopyMsg{strings.Repeat("out\n", 9) + "end 3", "output"}},
+		{"copy a message", "[ y", "›question 3", CopyMsg{"question 3", "message"}},
+		{"copy an answer", "k y", " answer 3", CopyMsg{"answer 3\n\n```go\ncode 3\n```\n\n```sh\nmore 3\n```\n", "answer"}},
+		{"copy its last code", "k Y", " answer 3", CopyMsg{"more 3\n", "code"}},
+		{"no code to copy", "Y", "✓shell make", CopyMsg{}},
+		{"the code before", "{ Y", " answer 3", CopyMsg{"more 3\n", "code"}},
+		{"and one more", "{ { Y", " answer 3", CopyMsg{"code 3\n", "code"}},
+		{"of the answer before", "{ { { Y", " answer 2", CopyMsg{"more 2\n", "code"}},
+		{"forth again", "{ { { } Y", " answer 3", CopyMsg{"code 3\n", "code"}},
+		{"from the top", "g } Y", " answer 0", CopyMsg{"code 0\n", "code"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := chat()
+			m.Browse(true)
+			msg, _ := press(m, strings.Fields(c.keys)...).(CopyMsg)
+			if msg != c.asked {
+				t.Errorf("asked to copy %q, want %q", msg, c.asked)
+			}
+			if m.code >= 0 {
+				m.jump(pos{m.cursor, 0}) // a code block is shown without the beginning of its answer
+			}
+			if got := under(m); got != c.want {
+				t.Errorf("the cursor is on %q, want %q in\n%s", got, c.want, ansi.Strip(m.View()))
+			}
+			check(t, m, c.keys)
+		})
+	}
+}
+
+func TestBrowseFolds(t *testing.T) {
+	m := chat()
+	m.Browse(true)
+	press(m, "space")
+	if !strings.Contains(m.View(), "end 3") {
+		t.Errorf("not unfolded:\n%s", m.View())
+	}
+	press(m, "space")
+	if strings.Contains(m.View(), "end 3") {
+		t.Errorf("not folded again:\n%s", m.View())
+	}
+	press(m, "space")
+	m.ToggleOutput()
+	m.ToggleOutput()
+	if strings.Contains(m.View(), "end 3") {
+		t.Error("folding all has to fold what was unfolded alone")
+	}
+}
+
+// While the cursor is above the last block, nothing that arrives may push it
+// away; on the last one it follows.
+func TestBrowseStays(t *testing.T) {
+	m := chat()
+	m.Browse(true)
+	m.Note("new")
+	if !m.AtBottom() {
+		t.Error("on the last block the reader stays at the bottom")
+	}
+	press(m, "k")
+	was := topRow(m)
+	m.Note("newer\nnewest")
+	if got := topRow(m); got != was || m.NewLines() != 2 {
+		t.Errorf("top row %q and %d new lines, want %q and 2", got, m.NewLines(), was)
+	}
+	if n, ok := m.Message(); n != 3 || !ok {
+		t.Errorf("on message %d, %v; want 3", n, ok)
+	}
+	press(m, "g")
+	if n, ok := m.Message(); n != 0 || !ok {
+		t.Errorf("on message %d, %v; want 0", n, ok)
+	}
+	press(m, "esc")
+	if m.Browsing() || strings.Contains(m.View(), "▎") {
+		t.Error("still browsing after esc")
+	}
+	if press(m, "G"); m.AtBottom() {
+		t.Error("keys move although nobody browses")
+	}
+}
+
+func TestCopies(t *testing.T) {
+	m := New(theme.Plain())
+	if _, ok := m.LastCode(); ok || m.LastAnswer() != "" {
+		t.Error("an empty conversation has something to copy")
+	}
+	m.SetSize(40, 10)
+	m.Answer("a", "first\n\n```\ncode\n```")
+	m.AnswerDone("a")
+	m.Answer("b", "second \x1b[2J")
+	m.User("thanks")
+	if got, want := m.LastAnswer(), "second ␛[2J"; got != want {
+		t.Errorf("last answer %q, want %q", got, want)
+	}
+	if got, ok := m.LastCode(); got != "code\n" || !ok {
+		t.Errorf("last code %q, %v", got, ok)
+	}
+	m.Drop("b")
+	if got, want := m.LastAnswer(), "first\n\n```\ncode\n```"; got != want {
+		t.Errorf("after a drop the last answer is %q, want %q", got, want)
+	}
+}
+
+func TestElapsed(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		40 * time.Millisecond:    "40 ms",
+		1250 * time.Millisecond:  "1.2 s",
+		3 * time.Second:          "3 s",
+		12900 * time.Millisecond: "12 s",
+		185 * time.Second:        "3 min 5 s",
+		2 * time.Hour:            "2 h 0 min",
+	} {
+		if got := elapsed(d); got != want {
+			t.Errorf("elapsed(%d) = %q, want %q", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package transcript
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"parley/ui/safe"
+)
+
+// User adds a message of the user's.
+func (m *Model) User(text string) { m.words(aUser, "", said, text, "") }
+
+// Footer adds what closes a turn: model, tokens, cost, times.
+func (m *Model) Footer(text string) { m.words(aNote, "", footed, text, "") }
+
+// Note adds a notice.
+func (m *Model) Note(text string) { m.words(aNote, "", noted[Info], text, "") }
+
+// Fail adds an error, what can be done about it, and with which keys.
+func (m *Model) Fail(text, hint string) { m.words(aNote, "", failed, text, hint) }
+
+// Replace adds a note, or changes the one with this id, such as a countdown.
+func (m *Model) Replace(id string, kind NoteKind, text string) {
+	m.words(aNote, id, noted[kind], text, "")
+}
+
+func (m *Model) words(k kind, id string, how manner, text, hint string) {
+	b := &words{how, trim(text), trim(hint)}
+	if it := m.byID[key{k, id}]; it != nil && id != "" {
+		it.block = b
+		m.touch(it)
+		return
+	}
+	m.add(k, id, b)
+}
+
+// Think adds to the thinking with this id. After ThoughtFor the same id begins
+// another one.
+func (m *Model) Think(id, delta string) {
+	b, ok := m.find(aThought, id).(*thinking)
+	if !ok || b.done {
+		b = &thinking{}
+		m.add(aThought, id, b)
+	}
+	b.add(b.stream.Add(delta))
+	m.touch(m.byID[key{aThought, id}])
+}
+
+// ThoughtFor folds the thinking. Without any before it stands alone: some
+// models say that they thought, and not what.
+func (m *Model) ThoughtFor(id string, took time.Duration) {
+	m.Think(id, "")
+	b := m.find(aThought, id).(*thinking)
+	b.add(b.stream.End())
+	b.took, b.done = took, true
+}
+
+// Answer adds to the answer with this id. After AnswerDone the same id begins
+// another one.
+func (m *Model) Answer(id, delta string) {
+	b, ok := m.find(anAnswer, id).(*answer)
+	if !ok || b.done {
+		b = &answer{}
+		m.add(anAnswer, id, b)
+	}
+	b.add(b.stream.Add(delta))
+	m.touch(m.byID[key{anAnswer, id}])
+}
+
+// AnswerDone says that the answer is whole.
+func (m *Model) AnswerDone(id string) {
+	b, ok := m.find(anAnswer, id).(*answer)
+	if !ok || b.done {
+		return
+	}
+	b.finish()
+	m.touch(m.byID[key{anAnswer, id}])
+}
+
+// Tool adds a tool call, or says all that is now known about the one with this
+// id.
+func (m *Model) Tool(id string, t Tool) {
+	b := m.call(id)
+	if b.raw == t {
+		return
+	}
+	it := m.byID[key{aCall, id}]
+	if t.Status == Running && !slices.Contains(m.running, it) {
+		m.running = append(m.running, it)
+	}
+	b.set(t)
+	m.touch(it)
+}
+
+// ToolOutput adds live output to a call. What Tool says about the output in the
+// end takes its place.
+func (m *Model) ToolOutput(id, text string) {
+	m.call(id).add(text)
+	m.touch(m.byID[key{aCall, id}])
+}
+
+func (m *Model) call(id string) *call {
+	if b, ok := m.find(aCall, id).(*call); ok {
+		return b
+	}
+	b := &call{}
+	m.add(aCall, id, b)
+	return b
+}
+
+// Drop removes the blocks with this id, such as an answer that is tried again.
+func (m *Model) Drop(id string) {
+	m.freeze()
+	for _, k := range []kind{aThought, anAnswer, aCall, aNote} {
+		it := m.byID[key{k, id}]
+		if it == nil || id == "" {
+			continue
+		}
+		delete(m.byID, key{k, id})
+		i := slices.Index(m.items, it)
+		m.items = slices.Delete(m.items, i, i+1)
+		m.running = slices.DeleteFunc(m.running, func(r *item) bool { return r == it })
+		m.grown = slices.DeleteFunc(m.grown, func(g *item) bool { return g == it })
+		if i < m.top.item {
+			m.top.item--
+		} else if i == m.top.item {
+			m.top.line, m.place = 0, place{}
+		}
+		if i < m.cursor {
+			m.cursor--
+		} else if i == m.cursor {
+			m.code = -1
+		}
+		m.cursor = max(0, min(m.cursor, len(m.items)-1))
+		m.dirty = true
+	}
+	m.settle()
+}
+
+// Tick tells the time, for calls that run.
+func (m *Model) Tick(now time.Time) {
+	m.now = now
+	m.running = slices.DeleteFunc(m.running, func(it *item) bool {
+		m.touch(it)
+		return it.block.(*call).tool.Status != Running
+	})
+}
+
+// find is the block with this id; nil if there is none.
+func (m *Model) find(k kind, id string) block {
+	if it := m.byID[key{k, id}]; it != nil {
+		return it.block
+	}
+	return nil
+}
+
+func (m *Model) add(k kind, id string, b block) {
+	it := &item{block: b, kind: k, seq: m.seq}
+	m.seq++
+	m.items = append(m.items, it)
+	if id != "" || k != aNote && k != aUser {
+		m.byID[key{k, id}] = it
+	}
+	m.touch(it)
+}
+
+// touch says that an item has changed.
+func (m *Model) touch(it *item) {
+	if it.state == laid {
+		it.state = changed
+	}
+	if !m.follow && !it.awaited {
+		it.awaited = true
+		m.grown = append(m.grown, it)
+	}
+	m.dirty = true
+}
+
+// trim makes text printable and takes the empty lines around it away.
+func trim(text string) string {
+	return strings.TrimRight(strings.TrimLeft(safe.Text(text), "\n"), " \t\n")
+}

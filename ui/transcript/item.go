@@ -1,0 +1,71 @@
+package transcript
+
+// A kind says what a block is, for ids, folding and jumping.
+type kind int
+
+const (
+	aNote kind = iota // also footers and errors
+	aUser
+	aThought
+	anAnswer
+	aCall
+)
+
+// A key names an item. Ids of different kinds do not meet.
+type key struct {
+	kind kind
+	id   string
+}
+
+// An item is a block in its place, with the lines it was last laid out in.
+type item struct {
+	block
+	kind    kind
+	seq     int // counts all items ever added
+	fold    fold
+	state   state
+	held    bool // shows older lines than it has: see Model.lay
+	awaited bool // is in Model.grown
+	sign    string
+	lines   []string
+	peak    int // most lines it had, to tell how many are new
+}
+
+// A fold is what a person said about one item.
+type fold int
+
+const (
+	asAll fold = iota // as all of its kind
+	folded
+	unfolded
+)
+
+// A state says how far the lines of an item are true.
+type state int
+
+const (
+	changed state = iota // there is more to show
+	stale                // the same has to be shown in another way
+	laid
+)
+
+// forget lets the lines go. They are made again when they come in sight.
+func (it *item) forget() {
+	it.lines, it.state, it.held = nil, stale, false
+	if a, ok := it.block.(*answer); ok {
+		a.release()
+	}
+}
+
+// settled tells whether nothing more is to come.
+func (it *item) settled() bool {
+	switch b := it.block.(type) {
+	case *thinking:
+		return b.done
+	case *answer:
+		return b.done
+	case *call:
+		return b.tool.Status > Running
+	}
+	return true
+}

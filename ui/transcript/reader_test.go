@@ -1,0 +1,346 @@
+package transcript
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/ui/theme"
+)
+
+// hostile is what models, tools and servers may send.
+var hostile = []string{
+	"A\x1b]52;c;ZXZpbA==\x07B", "\x1b]0;root@prod\x07", "\x1bP$qm\x1b\\\x1b[6n\x1b[c",
+	"text \x1b]8;;http://x and on", "\u009b31m raw \x9b \u0090x\u009c", "good\r\x1b[2Krm -rf ~",
+	"a\x1b[2Jb\nx\ny \xff\xfe \u202egpj.exe", "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f 👨‍👩‍👧‍👦 e\u0301\u0301\u0301",
+	"日本語のテキストは幅が二つ", "\t\ttabs\tand\ttabs", strings.Repeat("long", 60), strings.Repeat("w ", 90),
+	"", "\n\n\n", "```go\nfunc main() {}\n```\n", "| a | b |\n|---|---|\n| 日本 | x |\n", "- one\n- two\n\n> quote\n",
+	`{"command":"\u001b[2J", "path":"x`, diff, "\u200b\u200d\ufeff", "\x00\x01\x7f", "#", "---\n", "a\r\nb\rc",
+}
+
+var sgr = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
+
+// check holds View to its contract: as many lines as the height, none wider
+// than the width, and nothing in them but text and our colours.
+func check(t *testing.T, m *Model, after string) {
+	t.Helper()
+	view := m.View()
+	if m.width == 0 || m.height == 0 {
+		if view != "" {
+			t.Fatalf("%s: %d×%d shows %q", after, m.width, m.height, view)
+		}
+		return
+	}
+	lines := strings.Split(view, "\n")
+	if len(lines) != m.height {
+		t.Fatalf("%s: %d lines, want %d", after, len(lines), m.height)
+	}
+	for _, line := range lines {
+		if w := ansi.StringWidth(line); w > m.width {
+			t.Fatalf("%s: %d cells of %d: %q", after, w, m.width, line)
+		}
+		for _, r := range sgr.ReplaceAllString(line, "") {
+			if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e' || r == '\u200b' {
+				t.Fatalf("%s: %U reaches the terminal in %q", after, r, line)
+			}
+		}
+	}
+}
+
+// An op is something that happens to a transcript. What arrives must not move
+// the reader.
+type op struct {
+	name    string
+	arrives bool
+	do      func(m *Model, n int, s string)
+}
+
+var ops = []op{
+	{"user", true, func(m *Model, n int, s string) { m.User(s) }},
+	{"think", true, func(m *Model, n int, s string) { m.Think(fmt.Sprint(n%3), s) }},
+	{"thought", true, func(m *Model, n int, s string) { m.ThoughtFor(fmt.Sprint(n%3), time.Duration(n)*time.Second) }},
+	{"answer", true, func(m *Model, n int, s string) { m.Answer(fmt.Sprint(n%3), s) }},
+	{"answered", true, func(m *Model, n int, s string) { m.AnswerDone(fmt.Sprint(n % 3)) }},
+	{"tool", true, func(m *Model, n int, s string) {
+		m.Tool(fmt.Sprint(n%4), Tool{Name: "shell", Title: s, Status: Status(n % 7), Started: began, Took: time.Second})
+	}},
+	{"arguments", true, func(m *Model, n int, s string) { m.Tool(fmt.Sprint(n%4), Tool{Name: s, Input: s}) }},
+	{"result", true, func(m *Model, n int, s string) {
+		m.Tool(fmt.Sprint(n%4), Tool{Name: "edit", Title: "x", Status: Done, Output: s, Diff: s})
+	}},
+	{"output", true, func(m *Model, n int, s string) { m.ToolOutput(fmt.Sprint(n%4), s+"\n") }},
+	{"footer", true, func(m *Model, n int, s string) { m.Footer(s) }},
+	{"note", true, func(m *Model, n int, s string) { m.Note(s) }},
+	{"replace", true, func(m *Model, n int, s string) { m.Replace("note", NoteKind(n%4), s) }},
+	{"fail", true, func(m *Model, n int, s string) { m.Fail(s, s) }},
+	{"tick", true, func(m *Model, n int, s string) { m.Tick(began.Add(time.Duration(n) * time.Second)) }},
+	{"scroll up", false, func(m *Model, n int, s string) { m.Scroll(-n % 40) }},
+	{"scroll up again", false, func(m *Model, n int, s string) { m.Scroll(-n % 7) }},
+	{"scroll down", false, func(m *Model, n int, s string) { m.Scroll(n % 40) }},
+	{"page", false, func(m *Model, n int, s string) { m.Page(float64(n%5) - 2.5) }},
+	{"top", false, func(m *Model, n int, s string) { m.Top() }},
+	{"bottom", false, func(m *Model, n int, s string) { m.Bottom() }},
+	{"previous", false, func(m *Model, n int, s string) { m.PrevUser() }},
+	{"next", false, func(m *Model, n int, s string) { m.NextUser() }},
+	{"fold thinking", false, func(m *Model, n int, s string) { m.ToggleThinking() }},
+	{"fold output", false, func(m *Model, n int, s string) { m.ToggleOutput() }},
+	{"resize", false, func(m *Model, n int, s string) { m.SetSize(n%120, n/3%40) }},
+	{"narrow", false, func(m *Model, n int, s string) { m.SetSize(n%12, n%7) }},
+	{"theme", false, func(m *Model, n int, s string) { m.SetTheme([]*theme.Theme{theme.Dark(), theme.Plain()}[n%2]) }},
+	{"drop", false, func(m *Model, n int, s string) { m.Drop(fmt.Sprint(n % 4)) }},
+	{"browse", false, func(m *Model, n int, s string) { m.Browse(n%2 == 0) }},
+	{"key", false, func(m *Model, n int, s string) {
+		k := rune("jkudgG[]{} yY"[n%13])
+		if cmd := m.Update(tea.KeyPressMsg{Code: k, Text: string(k)}); cmd != nil {
+			cmd()
+		}
+	}},
+	{"wheel", false, func(m *Model, n int, s string) {
+		m.Update(tea.MouseWheelMsg{Button: []tea.MouseButton{tea.MouseWheelUp, tea.MouseWheelDown}[n%2]})
+	}},
+	{"copy", false, func(m *Model, n int, s string) { m.LastAnswer(); m.LastCode() }},
+	{"clear", false, func(m *Model, n int, s string) {
+		if n%16 == 0 {
+			m.Clear()
+		}
+	}},
+}
+
+// apply runs an op and checks what must hold after it.
+func apply(t *testing.T, m *Model, o op, n int, s string) {
+	t.Helper()
+	if !o.arrives || m.AtBottom() || m.height == 0 || m.width == 0 {
+		o.do(m, n, s)
+		check(t, m, o.name)
+		return
+	}
+	check(t, m, "before "+o.name)
+	at, it := m.top, m.items[m.top.item]
+	was := append([]string(nil), it.lines...)
+	o.do(m, n, s)
+	check(t, m, o.name)
+	if m.AtBottom() || m.items[m.top.item] != it || m.top.line > at.line {
+		t.Fatalf("%s %q: the reader was moved from row %v to %v", o.name, s, at, m.top)
+	}
+	if it.kind == anAnswer && !it.settled() || it.kind == aNote {
+		return // the open end of markdown may still turn into something else; a note is replaced
+	}
+	if m.top != at || at.line > 0 && it.lines[at.line] != was[at.line] {
+		t.Fatalf("%s %q: the reader's line %q became %q", o.name, s, was[max(at.line, 0)], it.lines[max(m.top.line, 0)])
+	}
+}
+
+// Whatever happens, at whatever size: the view keeps its shape, nothing from
+// outside reaches the terminal raw, and what arrives moves no reader.
+func TestAnything(t *testing.T) {
+	for seed := range uint64(60) {
+		rnd := rand.New(rand.NewPCG(seed, 7))
+		m := New(theme.Plain())
+		m.SetSize(30+rnd.IntN(90), 3+rnd.IntN(30))
+		for range 250 {
+			apply(t, m, ops[rnd.IntN(len(ops))], rnd.IntN(1000), hostile[rnd.IntN(len(hostile))])
+		}
+	}
+}
+
+func FuzzAnything(f *testing.F) {
+	for i, s := range hostile {
+		f.Add([]byte{3, byte(i), 24, 40, 0, 1, 14, 9, 3, byte(i), 7, 3, 8, 2, 23, 0, 28, 2, 29, 5}, s)
+	}
+	f.Fuzz(func(t *testing.T, script []byte, s string) {
+		if len(script) > 200 || len(s) > 2000 {
+			t.Skip()
+		}
+		m := New(theme.Dark())
+		m.SetSize(60, 12)
+		for i := 0; i+1 < len(script); i += 2 {
+			apply(t, m, ops[int(script[i])%len(ops)], int(script[i+1]), s)
+		}
+	})
+}
+
+// numbered is text of which each word tells where it stands.
+func numbered(prefix string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%s%d ", prefix, i)
+		if i%40 == 39 {
+			b.WriteString("\n\n")
+		}
+	}
+	return b.String()
+}
+
+func topRow(m *Model) string {
+	row, _, _ := strings.Cut(ansi.Strip(m.View()), "\n")
+	return strings.TrimSpace(strings.TrimRight(row, "┃ "))
+}
+
+func TestResizeKeepsWhatIsRead(t *testing.T) {
+	for _, up := range []int{3, 10, 17, 40, 41, 42, 77} {
+		t.Run(fmt.Sprint(up), func(t *testing.T) {
+			m := New(theme.Plain())
+			m.SetSize(80, 20)
+			for i := range 5 {
+				m.User(numbered(fmt.Sprintf("u%d.", i), 60))
+				m.Answer("a", numbered(fmt.Sprintf("a%d.", i), 300))
+				m.AnswerDone("a")
+			}
+			m.Scroll(-up)
+			was, view := topRow(m), m.View()
+			for _, w := range []int{33, 120, 57, 12, 200, 41} {
+				m.SetSize(w, 20)
+				if first, _, _ := strings.Cut(strings.TrimPrefix(was, "› "), " "); !strings.Contains(topRow(m)+" ", first+" ") {
+					t.Errorf("at width %d the top row is %q, want the one with %q", w, topRow(m), first)
+				}
+			}
+			m.SetSize(80, 20)
+			if m.View() != view {
+				t.Errorf("after going through other widths the view is\n%s\nwant\n%s", m.View(), view)
+			}
+		})
+	}
+}
+
+func TestFollowing(t *testing.T) {
+	m := New(theme.Plain())
+	m.SetSize(40, 10)
+	for i := range 30 {
+		m.Note(fmt.Sprintf("note %d", i))
+	}
+	if !m.AtBottom() || !strings.Contains(m.View(), "note 29") {
+		t.Fatalf("the last note is not in sight:\n%s", m.View())
+	}
+
+	m.Scroll(-1)
+	view := m.View()
+	m.Note("one\ntwo")
+	m.Answer("a", "three")
+	if got := m.NewLines(); got != 3 || m.AtBottom() {
+		t.Errorf("%d new lines, at bottom %v; want 3, false", got, m.AtBottom())
+	}
+	rows, want := strings.Split(ansi.Strip(m.View()), "\n"), strings.Split(ansi.Strip(view), "\n")
+	if got := strings.TrimSpace(rows[9]); got != "3 new lines ↓" {
+		t.Errorf("the last row is %q, want the number of new lines", got)
+	}
+	for i := range 9 {
+		if trimMark(rows[i]) != trimMark(want[i]) {
+			t.Errorf("row %d became %q from %q", i, rows[i], want[i])
+		}
+	}
+
+	m.Scroll(1) // the last note of before
+	m.Scroll(2) // a blank row and "one"
+	if got := m.NewLines(); got != 2 {
+		t.Errorf("%d new lines after one came in sight, want 2", got)
+	}
+	m.Scroll(100)
+	if !m.AtBottom() || m.NewLines() != 0 || !strings.Contains(m.View(), "three") {
+		t.Errorf("not at the bottom after scrolling down:\n%s", m.View())
+	}
+	m.Answer("a", " and\n\nfour")
+	if !strings.Contains(m.View(), "four") {
+		t.Errorf("at the bottom the view does not follow:\n%s", m.View())
+	}
+}
+
+func trimMark(row string) string { return strings.TrimRight(row, "┃ ") }
+
+// A running command shows its last lines. Under the eyes of a reader they stay.
+func TestHeldWindow(t *testing.T) {
+	m := New(theme.Plain())
+	m.SetSize(40, 5)
+	m.User("go")
+	m.Tool("c", Tool{Name: "shell", Title: "make", Status: Running})
+	m.ToolOutput("c", numbered("", 39)+"\nb\nc\nd\ne\nf\n")
+	m.Note(strings.Repeat("x\n", 10))
+	m.Top()
+	m.Scroll(5) // past the title and the count of earlier lines
+	was := topRow(m)
+	m.ToolOutput("c", "g\n")
+	m.Tool("c", Tool{Name: "shell", Title: "make", Status: Done, Output: "quite\nanother\noutput\nof\nsix\nlines"})
+	if got := topRow(m); got != was {
+		t.Errorf("the top row became %q from %q", got, was)
+	}
+	m.Scroll(-1)
+	if !strings.Contains(m.View(), "output") {
+		t.Errorf("after moving, the output is not the final one:\n%s", m.View())
+	}
+}
+
+func TestUserMessages(t *testing.T) {
+	m := New(theme.Plain())
+	m.SetSize(40, 8)
+	for i := range 5 {
+		m.User(fmt.Sprintf("question %d", i))
+		m.Answer("a", numbered("w", 100))
+		m.AnswerDone("a")
+	}
+	for _, want := range []string{"question 4", "question 3", "question 2"} {
+		m.PrevUser()
+		if got := topRow(m); got != "› "+want {
+			t.Errorf("top row %q, want %q", got, want)
+		}
+	}
+	m.NextUser()
+	if got := topRow(m); got != "› question 3" {
+		t.Errorf("top row %q, want question 3", got)
+	}
+	m.NextUser()
+	m.NextUser()
+	if !m.AtBottom() {
+		t.Error("after the last message comes the end")
+	}
+}
+
+// Ten thousand turns open and scroll at once: only what is in sight is laid out,
+// and what is far from sight again is let go.
+func TestUnseenIsNotLaidOut(t *testing.T) {
+	m := New(theme.Dark())
+	m.SetSize(80, 24)
+	for range 10_000 {
+		m.User("and?")
+		m.Answer("a", "It is so.")
+		m.AnswerDone("a")
+	}
+	count := func() (n int) {
+		for _, it := range m.items {
+			if it.lines != nil {
+				n++
+			}
+		}
+		return n
+	}
+	m.View()
+	if n := count(); n > 24 {
+		t.Errorf("%d blocks laid out to show 24 rows", n)
+	}
+	m.Top()
+	m.View()
+	if n := count(); n > 48 {
+		t.Errorf("%d blocks laid out after a jump to the top", n)
+	}
+	for range 500 {
+		m.Page(1)
+		m.View()
+	}
+	if n := count(); n > 4*keepLaid+48 {
+		t.Errorf("%d blocks kept laid out while scrolling", n)
+	}
+}
+
+func TestViewCostsNothingUnchanged(t *testing.T) {
+	m := New(theme.Dark())
+	m.SetSize(80, 24)
+	conversation(m)
+	m.View()
+	if n := testing.AllocsPerRun(100, func() { m.View() }); n != 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}

@@ -1,0 +1,204 @@
+package transcript
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/ui/safe"
+)
+
+// statuses is how each status looks. The word stands at the end of the first
+// line, before the time.
+var statuses = [...]struct {
+	sign, word string
+	tone       tone
+}{
+	Arriving: {"○", "", dim},
+	Asking:   {"?", "asking", warn},
+	Running:  {"●", "running", accent},
+	Done:     {"✓", "", good},
+	Failed:   {"✗", "failed", bad},
+	Denied:   {"⊘", "denied", warn},
+	Canceled: {"⊘", "canceled", dim},
+}
+
+// keepLive is how much live output is kept, at least; when there is twice as
+// much, the older half goes. The final output replaces it.
+const keepLive = 64 << 10
+
+// titleAt is how much of a title is kept. The dialog that asks shows all of it.
+const titleAt = 4 << 10
+
+// call is a tool call.
+type call struct {
+	raw     Tool     // as it came, to see what changed
+	tool    Tool     // the same, printable
+	changes []change // of the diff
+	stream  safe.Stream
+	live    []byte // the end of the live output, printable
+	breaks  int    // newlines of all the live output
+}
+
+// set takes what is known now. Only what changed is made printable again.
+func (b *call) set(t Tool) {
+	title, output, diff := b.tool.Title, b.tool.Output, b.tool.Diff
+	switch {
+	case t.Title != "":
+		title = safe.Line(valid(t.Title, titleAt))
+	case t.Input != b.raw.Input:
+		title = safe.Line(peek(t.Input))
+	}
+	if t.Output != b.raw.Output {
+		output = strings.TrimRight(safe.Text(t.Output), "\n")
+	}
+	if t.Diff != b.raw.Diff {
+		diff = safe.Text(t.Diff)
+		b.changes = parseDiff(diff)
+	}
+	b.raw, b.tool = t, t
+	b.tool.Name, b.tool.Title, b.tool.Output, b.tool.Diff = safe.Line(t.Name), title, output, diff
+	if output != "" {
+		b.live = nil
+	}
+}
+
+// valid cuts s to at most n bytes and not inside a character.
+func valid(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + more
+}
+
+// add takes live output.
+func (b *call) add(text string) {
+	text = b.stream.Add(text)
+	b.breaks += strings.Count(text, "\n")
+	b.live = append(b.live, text...)
+	if len(b.live) > 2*keepLive {
+		_, rest, found := bytes.Cut(b.live[len(b.live)-keepLive:], []byte("\n"))
+		if !found {
+			rest = bytes.ToValidUTF8(b.live[len(b.live)-keepLive:], nil)
+		}
+		b.live = append([]byte(nil), rest...)
+	}
+}
+
+func (b *call) lay(p page) (sign string, lines []string) {
+	look := statuses[b.tool.Status]
+	lines = b.title(p)
+	switch {
+	case len(b.changes) > 0 && b.tool.Status != Failed:
+		lines = append(lines, diffLines(b.changes, p)...)
+	case b.tool.Output != "":
+		lines = append(lines, b.output(p)...)
+	case len(b.live) > 0:
+		lines = append(lines, b.ending(p)...)
+	}
+	return p.ink.write(look.tone, look.sign), lines
+}
+
+// title is the first line: name, title, state. Unfolded it may take more lines,
+// so that nothing of a command stays hidden.
+func (b *call) title(p page) []string {
+	name, state := clip(b.tool.Name, p.width), b.state(p.now)
+	room := p.width - cells(name)
+	if room < 2 {
+		return []string{p.ink.write(strong, name)}
+	}
+	if p.open && cells(b.tool.Title)+cells(state)+3 > room {
+		lines, _ := flow(b.tool.Title, p.width-2, 0)
+		for i, line := range lines {
+			lines[i] = "  " + p.ink.write(text, line)
+		}
+		first := p.ink.write(strong, name) + p.ink.write(faint, clip("  "+state, room))
+		return append([]string{first}, lines...)
+	}
+	state = clip(state, room-2)
+	line := p.ink.write(strong, name)
+	if room -= cells(state) + 3; b.tool.Title != "" && room > 0 {
+		line += " " + p.ink.write(text, clip(b.tool.Title, room))
+	}
+	if state != "" {
+		line += "  " + p.ink.write(faint, state)
+	}
+	return []string{line}
+}
+
+// state is how the call stands, in words.
+func (b *call) state(now time.Time) string {
+	t := b.tool
+	var parts []string
+	if word := statuses[t.Status].word; word != "" {
+		parts = append(parts, word)
+	}
+	switch {
+	case t.Status == Arriving && len(t.Input) >= 1<<10:
+		parts = append(parts, fmt.Sprintf("%d KB", len(t.Input)>>10))
+	case t.Status == Running && !t.Started.IsZero() && now.After(t.Started):
+		parts = append(parts, elapsed(now.Sub(t.Started).Truncate(time.Second)))
+	case t.Status > Running && t.Took > 0:
+		parts = append(parts, elapsed(t.Took))
+	}
+	if added, removed := stat(b.changes); added+removed > 0 {
+		parts = append(parts, fmt.Sprintf("+%d -%d", added, removed))
+	}
+	return strings.Join(parts, " ")
+}
+
+// output is the final output: its first lines, or its last ones if it tells
+// why the call failed, which programs do at the end.
+func (b *call) output(p page) []string {
+	switch {
+	case p.open:
+		lines, _ := flow(b.tool.Output, p.width, 0)
+		return p.ink.all(dim, lines)
+	case b.tool.Status == Failed:
+		return p.last(tail(b.tool.Output, p.width, foldOutput))
+	}
+	lines, left := head(b.tool.Output, p.width, foldOutput)
+	lines = p.ink.all(dim, lines)
+	if left > 0 {
+		lines = append(lines, p.left(left, "more"))
+	}
+	return lines
+}
+
+// ending is the end of the live output.
+func (b *call) ending(p page) []string {
+	if p.open {
+		lines, _ := flow(strings.TrimSuffix(string(b.live), "\n"), p.width, 0)
+		return p.ink.all(dim, lines)
+	}
+	end := bytes.TrimSuffix(b.live, []byte("\n"))
+	left := b.breaks - (len(b.live) - len(end)) + 1
+	end = bytes.ToValidUTF8(end[max(0, len(end)-endAt):], nil)
+	lines, _ := tail(string(end), p.width, foldOutput)
+	return p.last(lines, left-len(lines))
+}
+
+// endAt is how much of the end of live output its last lines are looked for in.
+const endAt = 8 << 10
+
+// last gives the last lines of something, after a word on the ones before.
+func (p page) last(lines []string, left int) []string {
+	lines = p.ink.all(dim, lines)
+	if left > 0 {
+		lines = append([]string{p.left(left, "earlier")}, lines...)
+	}
+	return lines
+}
+
+func (b *call) source() (text, what string) {
+	switch {
+	case b.tool.Diff != "":
+		return b.tool.Diff, "diff"
+	case b.tool.Output != "":
+		return b.tool.Output, "output"
+	case len(b.live) > 0:
+		return string(b.live), "output"
+	}
+	return b.tool.Title, "call"
+}

@@ -1,0 +1,142 @@
+package transcript
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/ui/theme"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var began = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+
+const diff = `--- a/main.go
++++ b/main.go
+@@ -9,7 +9,8 @@ func main() {
+ 	ctx := context.Background()
+ 	for i := range 3 {
+-		run(ctx)
++		if err := run(ctx, i); err != nil {
++			return
++		}
+ 	}
+--- an odd line
+ 	stop()
+ 	wait()
+\ No newline at end of file
+@@ -40,2 +41,9 @@
+ 	last()
++	one()
++	two()
++	three()
++	four()
++	five()
++	six()
++	seven()
+ }
+`
+
+// conversation has every kind of block.
+func conversation(m *Model) {
+	m.User("Why does the second test fail? It says something about a deadline that has passed before anything was sent.\n\n\tgo test ./session")
+	m.Think("1", "The test waits for a timer. ")
+	m.Think("1", strings.Repeat("It could be the clock. ", 30))
+	m.ThoughtFor("1", 12*time.Second)
+	m.Answer("2", "Let me **run** it:\n\n```go\nfunc TestDeadline(t *testing.T) {}\n```\n")
+	m.AnswerDone("2")
+	m.Tool("c1", Tool{Name: "shell", Title: "go test ./session", Status: Done, Took: 3200 * time.Millisecond,
+		Output: "=== RUN TestOne\n=== RUN TestTwo\nsession_test.go:12:\tdeadline\n" + strings.Repeat("line\n", 30)})
+	m.Tool("c2", Tool{Name: "edit", Title: "main.go", Status: Done, Took: 40 * time.Millisecond, Diff: diff})
+	m.Tool("c3", Tool{Name: "write", Title: "notes.txt", Status: Denied})
+	m.Tool("c4", Tool{Name: "shell", Title: "make", Status: Failed, Took: 65 * time.Second, Output: "one\ntwo\nthree\nfour\nfive\nsix\nmake: *** [all] Error 2\n"})
+	m.Tool("c5", Tool{Name: "fetch", Title: "https://example.org/a", Status: Canceled, Took: time.Second})
+	m.Footer("openai/gpt-6.1-sol · 12,345 in · 678 out · $0.04 · 0.8 s to first token · 61 tok/s")
+	m.Note("the reply was cut after 4,096 tokens")
+	m.Replace("switch", Switch, "now gemini/gemini-4-argon: 2 thinking blocks become text")
+	m.Replace("retry", Retry, "rate limit: again in 12 s")
+	m.Replace("retry", Retry, "rate limit: again in 11 s")
+	m.Replace("budget", Warn, "80 % of today's budget is spent")
+	m.Fail("openai: 429 quota exceeded", "check the plan and billing; press r or ctrl+x r to try again")
+	m.User("Go on.")
+	m.Think("3", "First I look at the clock.\nThen at the timer.\n")
+	m.Answer("4", "It is the *timer*.")
+	m.Tool("c6", Tool{Name: "shell", Input: `{"command":"tail -f log","time`, Status: Arriving})
+	m.Tool("c7", Tool{Name: "shell", Title: "sleep 5", Status: Asking})
+	m.Tool("c8", Tool{Name: "shell", Title: "tail -f log", Status: Running, Started: began})
+	m.ToolOutput("c8", strings.Repeat("0123456789 abcdefghij ", 6)+"\n")
+	for i := range 9 {
+		m.ToolOutput("c8", fmt.Sprintf("output line %d\n", i))
+	}
+	m.Tick(began.Add(3 * time.Second))
+}
+
+// pages are the screens from the top to the bottom.
+func pages(m *Model) string {
+	var b strings.Builder
+	m.Top()
+	for n := 1; ; n++ {
+		fmt.Fprintf(&b, "-- screen %d\n%s\n", n, m.View())
+		if m.AtBottom() {
+			return b.String()
+		}
+		m.Page(1)
+	}
+}
+
+func TestScreens(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		theme  *theme.Theme
+		w, h   int
+		open   bool
+		colour bool
+	}{
+		{"plain-80x24", theme.Plain(), 80, 24, false, false},
+		{"plain-50x15", theme.Plain(), 50, 15, false, false},
+		{"plain-50x15-open", theme.Plain(), 50, 15, true, false},
+		{"dark-80x24", theme.Dark(), 80, 24, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := New(c.theme)
+			m.SetSize(c.w, c.h)
+			conversation(m)
+			if c.open {
+				m.ToggleThinking()
+				m.ToggleOutput()
+			}
+			golden(t, c.name, pages(m), c.colour)
+		})
+	}
+}
+
+func golden(t *testing.T, name, got string, colour bool) {
+	t.Helper()
+	if !colour {
+		got = ansi.Strip(got)
+	}
+	got = strings.ReplaceAll(got, "\x1b", "␛")
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (-update accepts it). got\n%s\nwant\n%s", file, got, want)
+	}
+}

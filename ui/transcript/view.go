@@ -1,0 +1,162 @@
+package transcript
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Widths below which the margins are given up.
+const (
+	leastGutter = 8
+	leastEdge   = 20
+)
+
+// gutter is the left margin: a sign, and the bar of browsing.
+func (m *Model) gutter() int {
+	if m.width < leastGutter {
+		return 0
+	}
+	return 2
+}
+
+// edge is the right margin, where the scroll mark stands.
+func (m *Model) edge() int {
+	if m.width < leastEdge {
+		return 0
+	}
+	return 1
+}
+
+func (m *Model) page(it *item) page {
+	return page{
+		theme: m.theme, ink: m.ink,
+		width: max(1, m.width-m.gutter()-m.edge()),
+		open:  m.open(it), now: m.now,
+	}
+}
+
+// View is what is in sight: as many lines as the height, none wider than the
+// width. It costs nothing while nothing changes.
+func (m *Model) View() string {
+	if !m.dirty {
+		return m.view
+	}
+	m.dirty = false
+	m.buf = m.buf[:0]
+	if m.height > 0 && m.width > 0 {
+		m.settle()
+		m.measure()
+		m.compose()
+	}
+	m.view = string(m.buf)
+	m.evict()
+	return m.view
+}
+
+// compose writes the rows in sight to buf.
+func (m *Model) compose() {
+	if len(m.items) == 0 {
+		m.buf = append(m.buf, strings.Repeat("\n", m.height-1)...)
+		return
+	}
+	if m.follow {
+		m.top = m.up(m.end(), m.height)
+	}
+	mark, rows := m.markRow(), m.height
+	if m.news > 0 && !m.follow {
+		rows--
+	}
+	at := m.top
+	lines := m.lay(m.items[at.item])
+	for row := range rows {
+		for at.line >= len(lines) && at.item < len(m.items)-1 {
+			at = m.first(at.item + 1)
+			lines = m.lay(m.items[at.item])
+		}
+		start := len(m.buf)
+		if at.line < len(lines) {
+			m.row(at, lines)
+			at.line++
+		}
+		if row == mark {
+			m.pad(start)
+			m.buf = append(m.buf, m.ink.write(faint, "┃")...)
+		}
+		if row < m.height-1 {
+			m.buf = append(m.buf, '\n')
+		}
+	}
+	if rows < m.height {
+		m.buf = append(m.buf, m.ink.write(accent, clip(m.arrived(), m.width))...)
+	}
+}
+
+// row writes one row. Most lines fit; those that cannot, such as a wide
+// character in a single column, are cut.
+func (m *Model) row(at pos, lines []string) {
+	if at.line < 0 {
+		return
+	}
+	it, line := m.items[at.item], fit(lines[at.line], m.width-m.gutter()-m.edge())
+	sign, bar := " ", " "
+	if at.line == 0 && it.sign != "" {
+		sign = it.sign
+	}
+	if m.browsing && at.item == m.cursor {
+		bar = m.ink.write(accent, "▎")
+	}
+	if m.gutter() > 0 && (line != "" || len(sign) > 1 || len(bar) > 1) {
+		m.buf = append(m.buf, sign...)
+		m.buf = append(m.buf, bar...)
+	}
+	m.buf = append(m.buf, line...)
+}
+
+// pad fills the row that begins at start of buf up to the edge.
+func (m *Model) pad(start int) {
+	for n := cells(string(m.buf[start:])); n < m.width-1; n++ {
+		m.buf = append(m.buf, ' ')
+	}
+}
+
+// arrived says how much has come below.
+func (m *Model) arrived() string {
+	words := " new lines ↓"
+	if m.news == 1 {
+		words = " new line ↓"
+	}
+	return strings.Repeat(" ", m.gutter()) + strconv.Itoa(m.news) + words
+}
+
+// markRow is the row of the scroll mark; -1 for none. It goes by items, so that
+// nothing has to be laid out to find it.
+func (m *Model) markRow() int {
+	if m.follow || m.edge() == 0 {
+		return -1
+	}
+	it := m.items[m.top.item]
+	part := float64(max(0, m.top.line)) / float64(max(1, len(it.lines)))
+	whole := (float64(m.top.item) + part) / float64(len(m.items))
+	return int(whole * float64(m.height-1))
+}
+
+// Lines are kept for this many items around those in sight, once that many
+// more have them.
+const keepLaid = 128
+
+// evict lets the lines of items far from sight go.
+func (m *Model) evict() {
+	if m.laid < 4*keepLaid {
+		return
+	}
+	m.laid = 0
+	for i, it := range m.items {
+		switch {
+		case it.lines == nil:
+		case it.settled() && (i < m.top.item-keepLaid || i > m.top.item+m.height+keepLaid):
+			it.forget()
+		default:
+			m.laid++
+		}
+	}
+}
