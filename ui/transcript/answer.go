@@ -38,7 +38,8 @@ func (b *answer) finish() {
 	}
 }
 
-// release lets all go that can be made again from the source.
+// release lets go what can be made again from the source. The parse of an
+// answer that still grows is kept.
 func (b *answer) release() {
 	if !b.done || b.doc == nil {
 		return

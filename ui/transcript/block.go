@@ -107,9 +107,9 @@ type thinking struct {
 	took   time.Duration
 	done   bool
 
-	// Unfolded, the paragraphs before text[:at] are laid out once per page.
+	// Unfolded, text[:at], which ends a paragraph, is laid out once per page.
 	at    int
-	lines []string
+	lines []string // of it, after the title
 	ink   *ink
 	width int
 }
@@ -129,31 +129,39 @@ func (b *thinking) lay(p page) (sign string, lines []string) {
 	case b.done:
 		title = "thought"
 	}
-	lines = []string{p.ink.write(dim, clip(title, p.width))}
+	title = p.ink.write(dim, clip(title, p.width))
 	switch {
-	case b.text.Len() == 0:
-	case p.open:
-		lines = append(lines, b.all(p)...)
-	case !b.done:
-		lines = append(lines, p.ink.all(dim, lastLines(b.text.String(), p.prose()))...)
+	case b.text.Len() > 0 && p.open:
+		lines = b.all(title, p)
+	case b.done:
+		lines = []string{title}
+	default:
+		lines = append([]string{title}, p.ink.all(dim, lastLines(b.text.String(), p.prose()))...)
 	}
 	return p.ink.write(dim, "∴"), lines
 }
 
 // all lays the whole text out, and only the last paragraph of it each time.
-func (b *thinking) all(p page) []string {
+// Lines that were given out before are written over where they differ, which is
+// in the title and at the end.
+func (b *thinking) all(title string, p page) []string {
 	if b.ink != p.ink || b.width != p.prose() {
-		b.at, b.lines, b.ink, b.width = 0, nil, p.ink, p.prose()
+		b.at, b.lines, b.ink, b.width = 0, []string{title}, p.ink, p.prose()
 	}
+	b.lines[0] = title
 	text := strings.TrimRight(b.text.String(), " \t\n")
-	if end := strings.LastIndexByte(text, '\n'); end > b.at {
+	if end := strings.LastIndexByte(text, '\n'); end >= b.at {
 		closed, _ := flow(text[b.at:end], b.width, 0)
 		b.lines = append(b.lines, p.ink.all(dim, closed)...)
 		b.at = end + 1
 	}
-	last, _ := flow(text[min(b.at, len(text)):], b.width, 0)
-	return append(b.lines[:len(b.lines):len(b.lines)], p.ink.all(dim, last)...)
+	last, _ := flow(text[b.at:], b.width, 0)
+	all := append(b.lines, p.ink.all(dim, last)...)
+	b.lines = all[:len(b.lines)]
+	return all
 }
+
+func (b *thinking) release() { b.lines, b.ink = nil, nil }
 
 func (b *thinking) source() (text, what string) {
 	return strings.TrimRight(b.text.String(), " \t\n"), "thinking"
@@ -166,14 +174,15 @@ const tailAt = 1 << 10
 
 // lastLines wraps the end of a text and gives its last lines.
 func lastLines(text string, width int) []string {
-	if len(text) > 2*tailAt {
-		cut := len(text)/tailAt*tailAt - tailAt
-		if i := strings.IndexAny(text[cut:], " \n"); i >= 0 {
-			cut += i + 1
-		}
-		text = strings.ToValidUTF8(text[cut:], "")
+	text = strings.TrimRight(text, " \t\n")
+	if text == "" {
+		return nil
 	}
-	lines, _ := flow(strings.TrimRight(text, " \t\n"), width, 0)
+	if len(text) > 2*tailAt {
+		text = text[len(text)/tailAt*tailAt-tailAt:]
+		text = text[strings.IndexAny(text[:tailAt/2], " \n")+1:]
+	}
+	lines, _ := flow(strings.ToValidUTF8(text, ""), width, 0)
 	return lines[max(0, len(lines)-foldOutput):]
 }
 

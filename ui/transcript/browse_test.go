@@ -119,6 +119,7 @@ func TestBrowseFolds(t *testing.T) {
 // away; on the last one it follows.
 func TestBrowseStays(t *testing.T) {
 	m := chat()
+	m.SetSize(60, 40)
 	m.Browse(true)
 	m.Note("new")
 	if !m.AtBottom() {

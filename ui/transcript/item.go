@@ -52,8 +52,8 @@ const (
 // forget lets the lines go. They are made again when they come in sight.
 func (it *item) forget() {
 	it.lines, it.state, it.held = nil, stale, false
-	if a, ok := it.block.(*answer); ok {
-		a.release()
+	if b, ok := it.block.(interface{ release() }); ok {
+		b.release()
 	}
 }
 

@@ -344,3 +344,55 @@ func TestViewCostsNothingUnchanged(t *testing.T) {
 		t.Errorf("%v allocations, want none", n)
 	}
 }
+
+// Thinking that streams, unfolded, is what the same text at once would be.
+func TestThinkingStreams(t *testing.T) {
+	const thought = "\n  First.\nSecond is a longer line, which has to be wrapped.\n\n\nThird\n\n日本語 and more\n"
+	show := func(step int) string {
+		m := New(theme.Plain())
+		m.SetSize(24, 20)
+		m.ToggleThinking()
+		for at := 0; at < len(thought); at += step {
+			m.Think("1", thought[at:min(at+step, len(thought))])
+			m.View()
+		}
+		m.ThoughtFor("1", time.Second)
+		return m.View()
+	}
+	want := show(len(thought))
+	for _, step := range []int{1, 2, 3, 7, 20} {
+		if got := show(step); got != want {
+			t.Errorf("in steps of %d:\n%s\nwant\n%s", step, got, want)
+		}
+	}
+}
+
+// The live window shows the end of the text, however long that is and whether
+// or not it has lines, and spends time on the end alone.
+func TestLiveWindows(t *testing.T) {
+	long := strings.Repeat("word ", 5000) + "the end"
+	for name, add := range map[string]func(m *Model){
+		"thinking":                func(m *Model) { m.Think("1", long) },
+		"thinking without spaces": func(m *Model) { m.Think("1", strings.ReplaceAll(long, " ", "")+"the end") },
+		"output":                  func(m *Model) { m.ToolOutput("1", strings.Repeat("line\n", 50_000)+"the end\n") },
+		"output without lines":    func(m *Model) { m.ToolOutput("1", strings.Repeat("日", 100_000)+"\nthe end") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := New(theme.Plain())
+			m.SetSize(60, 12)
+			add(m)
+			if view := m.View(); !strings.Contains(view, "the end") || strings.Contains(view, "\uFFFD") {
+				t.Errorf("the end is not in sight, or damaged:\n%s", view)
+			}
+			if b, ok := m.items[0].block.(*call); ok && len(b.live) > 2*keepLive {
+				t.Errorf("%d bytes of live output are kept", len(b.live))
+			}
+		})
+	}
+	m := New(theme.Plain())
+	m.SetSize(60, 12)
+	m.ToolOutput("1", strings.Repeat("line\n", 50_000))
+	if !strings.Contains(m.View(), "… 49995 earlier lines") {
+		t.Errorf("the lines before are not counted:\n%s", m.View())
+	}
+}
