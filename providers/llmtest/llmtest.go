@@ -7,4 +7,11 @@
 //		llmtest.Call(llm.Part{Name: "read", Input: `{"path":"a.go"}`}),
 //		llmtest.Say("It is ", "empty."),
 //	)
+//
+// Suite is what every adapter passes, against a server on the loopback whose
+// bytes the adapter's test describes with a Wire: one Answer, told neutrally,
+// goes through the wire format and has to come out as it went in.
+//
+//	Answer ──► Wire.Encode ──► server ──► adapter ──► Draft ──► the same parts
+//	request of the adapter ──► Wire.Read ──► the same history
 package llmtest

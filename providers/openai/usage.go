@@ -35,11 +35,11 @@ func (u *usage) normal() llm.Usage {
 		CacheWrite: count(max(u.PromptOf.Written, u.PromptOf.Creation)),
 		Thinking:   count(u.CompletionOf.Reasoning),
 	}
-	// xAI does not count thinking as completion; its total shows it.
-	if n.Thinking > 0 && count(u.Total) == n.Input+n.Output+n.Thinking {
+	// xAI does not count thinking as completion, as its total shows; nor does
+	// Gemini behind some gateways, as there is more of it than completion.
+	if n.Thinking > n.Output || n.Thinking > 0 && count(u.Total) == n.Input+n.Output+n.Thinking {
 		n.Output += n.Thinking
 	}
-	n.Thinking = min(n.Thinking, n.Output)
 	if n.CacheRead > n.Input { // not counted as prompt either
 		n.Input += n.CacheRead
 	}

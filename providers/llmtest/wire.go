@@ -1,0 +1,143 @@
+package llmtest
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"parley/providers/llm"
+)
+
+// A Wire describes a wire format to Suite: how its servers answer, and how its
+// requests are read.
+type Wire struct {
+	// Open returns the adapter, asking the server at base, which takes every
+	// path. Its model is the one Origin was made for.
+	Open func(t *testing.T, base string) llm.Model
+
+	// Origin is stamped on what the adapter writes.
+	Origin string
+
+	// ContentType of a streamed answer; "" is "text/event-stream".
+	ContentType string
+
+	// Encode writes an answer as the service would stream it, one event an
+	// element, with what stands between events.
+	Encode func(Answer) []string
+
+	// Failure is the body of an answer with an error status.
+	Failure func(status int, message string) string
+
+	// Broken is an event in mid-stream that says the service has trouble of its
+	// own; "" if the format has none.
+	Broken string
+
+	// Carries lists the kinds of parts whose State the format carries.
+	Carries []llm.Kind
+
+	// Thinks says that the format carries thinking at all.
+	Thinks bool
+
+	// Read reads the body of a request back: the system prompt, the messages
+	// with their texts, calls and results, the tools' names.
+	Read func(body []byte) (llm.Request, error)
+}
+
+// An Answer is what a model says, told in no provider's format. A State in its
+// parts is a JSON string that stands for whatever the service signs or encrypts;
+// its characters have to appear in the stream, and later in the next request,
+// exactly so.
+type Answer struct {
+	Parts  []llm.Part
+	Reason llm.Reason // "" leaves the answer without an end
+	Usage  llm.Usage  // Input and Output
+}
+
+// server plays answers and keeps what it was asked.
+type server struct {
+	*httptest.Server
+	mu     sync.Mutex
+	bodies [][]byte
+}
+
+// serve starts a server whose Nth request gets the Nth handler, further ones the
+// last.
+func serve(t *testing.T, handlers ...http.HandlerFunc) *server {
+	s := &server{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error("request:", err)
+		}
+		s.mu.Lock()
+		s.bodies = append(s.bodies, body)
+		n := len(s.bodies)
+		s.mu.Unlock()
+		handlers[min(n, len(handlers))-1](w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// request returns the body of the nth request, counted from 0.
+func (s *server) request(t *testing.T, n int) []byte {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n >= len(s.bodies) {
+		t.Fatalf("%d requests came, want more than %d", len(s.bodies), n)
+	}
+	return s.bodies[n]
+}
+
+// events answers with a stream, written in pieces of this many bytes; 0 is one
+// event at a time.
+func (w Wire) events(list []string, size int) http.HandlerFunc {
+	return func(res http.ResponseWriter, r *http.Request) {
+		w.start(res)
+		if size == 0 {
+			for _, event := range list {
+				write(res, event)
+			}
+			return
+		}
+		var all string
+		for _, event := range list {
+			all += event
+		}
+		for len(all) > 0 {
+			n := min(size, len(all))
+			write(res, all[:n])
+			all = all[n:]
+		}
+	}
+}
+
+// hanging answers with a stream that stays open until the client goes away, and
+// then closes left.
+func (w Wire) hanging(list []string, left chan<- struct{}) http.HandlerFunc {
+	return func(res http.ResponseWriter, r *http.Request) {
+		w.start(res)
+		for _, event := range list {
+			write(res, event)
+		}
+		<-r.Context().Done()
+		close(left)
+	}
+}
+
+func (w Wire) start(res http.ResponseWriter) {
+	kind := w.ContentType
+	if kind == "" {
+		kind = "text/event-stream"
+	}
+	res.Header().Set("Content-Type", kind)
+	res.WriteHeader(http.StatusOK)
+}
+
+func write(res http.ResponseWriter, text string) {
+	io.WriteString(res, text)
+	res.(http.Flusher).Flush()
+}
