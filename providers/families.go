@@ -1,11 +1,15 @@
 package providers
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"time"
 
+	"parley/providers/demo"
 	"parley/providers/llm"
+	"parley/providers/openai"
+	"parley/providers/wire"
 )
 
 // A family speaks one wire format, under one or more kinds.
@@ -32,8 +36,58 @@ type target struct {
 	instant  bool
 }
 
+// Kinds that are treated apart.
+const kindDemo = "demo"
+
 // families lists what parley can speak, one line each.
-var families = []family{}
+var families = []family{
+	{openai.Kinds, openChat, chatOrigin},
+	{[]string{kindDemo}, openDemo, chatOrigin},
+}
+
+// openChat speaks chat completions, in the dialect of the kind.
+func openChat(t target) llm.Model {
+	return openai.New(openai.Options{
+		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
+		Headers: t.headers, HTTP: t.client(t.base), Dialect: dialect(t.kind, t.model), NoStream: t.whole, Body: t.body,
+	})
+}
+
+// openDemo is openChat with a server inside the program, unless the requests
+// are carried elsewhere: the demo shows the real adapter at work.
+func openDemo(t target) llm.Model {
+	t.url = "http://demo.invalid/v1"
+	if t.base == nil {
+		t.base = demo.Transport(demo.Options{Instant: t.instant})
+	}
+	return openChat(t)
+}
+
+func chatOrigin(kind, model string) string {
+	return openai.New(openai.Options{Model: model, Dialect: dialect(kind, model)}).Origin()
+}
+
+func dialect(kind, model string) openai.Dialect {
+	if kind == kindDemo {
+		return openai.Dialect{Name: kindDemo, Family: openai.Family{
+			Effort: openai.Effort{Words: [6]string{"none", "low", "low", "medium", "high", "high"}},
+		}}
+	}
+	d, _ := openai.DialectFor(kind, model)
+	return d
+}
+
+// client is what carries the requests to t. Headers may hold keys as well, so
+// their values are masked like the key.
+func (t target) client(base http.RoundTripper) *http.Client {
+	secrets := slices.Collect(maps.Values(t.headers))
+	if t.key != "" {
+		secrets = append(secrets, t.key)
+	}
+	return wire.Client(wire.Options{
+		Provider: t.provider, URL: t.url, Key: t.keyName, Secrets: secrets, Base: base, Idle: t.idle,
+	})
+}
 
 // Kinds lists what the kind of a provider can be.
 func Kinds() []string {

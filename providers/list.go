@@ -3,7 +3,7 @@ package providers
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -40,23 +40,25 @@ func List(ctx context.Context, c Config, name string) ([]string, error) {
 }
 
 func (s service) list(ctx context.Context) ([]string, error) {
-	key, err := s.lookUp(ctx)
+	t, err := s.target(ctx)
 	if err != nil {
 		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/models", nil)
 	if err != nil {
-		return nil, fmt.Errorf("list the models of %s: bad base URL", s.name)
+		return nil, &llm.Error{Fault: llm.InvalidRequest, Provider: s.name, Message: "the base URL is no address"}
 	}
-	for name, value := range s.conf.Headers {
+	for name, value := range t.headers {
 		req.Header.Set(name, value)
 	}
-	if key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
+	if t.key != "" {
+		req.Header.Set("Authorization", "Bearer "+t.key)
 	}
-	res, err := http.DefaultClient.Do(req)
+	client := t.client(nil)
+	defer client.CloseIdleConnections()
+	res, err := client.Do(req)
 	if err != nil {
-		return nil, &llm.Error{Fault: llm.Network, Provider: s.name, URL: s.url, Err: err}
+		return nil, s.fault(err)
 	}
 	defer res.Body.Close()
 	var body struct {
@@ -65,7 +67,7 @@ func (s service) list(ctx context.Context) ([]string, error) {
 		} `json:"data"`
 	}
 	if err := json.NewDecoder(io.LimitReader(res.Body, listBytes)).Decode(&body); err != nil {
-		return nil, &llm.Error{Fault: llm.Server, Provider: s.name, URL: s.url, Message: "the list of models is not JSON"}
+		return nil, s.fault(err)
 	}
 	var ids []string
 	for _, m := range body.Data {
@@ -75,4 +77,20 @@ func (s service) list(ctx context.Context) ([]string, error) {
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), nil
+}
+
+// fault is why a listing did not come. What the client did not explain is the
+// connection's or the server's.
+func (s service) fault(err error) error {
+	if found := (*llm.Error)(nil); errors.As(err, &found) {
+		return found
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	fault := &llm.Error{Fault: llm.Network, Provider: s.name, URL: s.url, Key: s.key.name, Message: "the list of models did not arrive"}
+	if errors.Is(err, context.DeadlineExceeded) {
+		fault.Message = "the list of models took too long"
+	}
+	return fault
 }

@@ -9,9 +9,11 @@ import (
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/retry"
 )
 
-const kindDemo = "demo"
+// defaultRetries is how often a model is asked again after a passing fault.
+const defaultRetries = 3
 
 // Open returns the model called name: "provider/model", a provider alone for
 // its default model, or a model alone that one of the providers has. A name
@@ -40,13 +42,17 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	f, _ := familyOf(s.kind)
 	named, _ := catalog.Row(s.head.ID, typed)
 	m := &informed{
-		Model:  &lazy{build: s.build(f, model, o)},
+		Model:  &lazy{build: s.build(model, o)},
 		price:  facts.Price,
 		effort: llm.Effort(named.Effort),
 		near:   func() []string { return catalog.Near(model, s.models(), 3) },
 	}
+	retries := defaultRetries
+	if s.conf.MaxRetries != nil {
+		retries = *s.conf.MaxRetries
+	}
 	return llm.Endpoint{
-		Model:    m,
+		Model:    retry.Wrap(m, retry.Options{Max: retries}),
 		Name:     s.name + "/" + model,
 		Origin:   f.origin(s.kind, model),
 		Strategy: s.strategy(facts, known),
@@ -154,18 +160,27 @@ func (l *lazy) get(ctx context.Context) (llm.Model, error) {
 }
 
 // build makes the adapter, once the key is at hand.
-func (s service) build(f family, model string, o OpenOptions) func(ctx context.Context) (llm.Model, error) {
+func (s service) build(model string, o OpenOptions) func(ctx context.Context) (llm.Model, error) {
 	return func(ctx context.Context) (llm.Model, error) {
-		key, err := s.lookUp(ctx)
+		t, err := s.target(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return f.open(target{
-			provider: s.name, kind: s.kind, model: model, url: s.url,
-			key: key, keyName: s.key.name,
-			headers: s.conf.Headers, body: s.conf.Options,
-			whole: s.conf.Stream != nil && !*s.conf.Stream,
-			idle:  s.conf.IdleTimeout, base: o.Base, instant: o.Instant,
-		}), nil
+		t.model, t.base, t.instant = model, o.Base, o.Instant
+		f, _ := familyOf(s.kind)
+		return f.open(t), nil
 	}
+}
+
+// target looks the key up, which may run a command.
+func (s service) target(ctx context.Context) (target, error) {
+	key, err := s.lookUp(ctx)
+	if err != nil {
+		return target{}, err
+	}
+	return target{
+		provider: s.name, kind: s.kind, url: s.url, key: key, keyName: s.key.name,
+		headers: s.conf.Headers, body: s.conf.Options,
+		whole: s.conf.Stream != nil && !*s.conf.Stream, idle: s.conf.IdleTimeout,
+	}, nil
 }
