@@ -1,0 +1,378 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"parley/ui"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"parley": main})
+}
+
+// TestScript runs the program as people do: flags, pipes, exit statuses. In the
+// scripts "server NAME" starts one of the servers below and writes config.toml
+// for it, "requests N" checks how many requests it got, and "status N COMMAND"
+// runs a command that has to exit with N.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/.config")
+			e.Setenv("XDG_STATE_HOME", e.WorkDir+"/.state")
+			e.Setenv("NO_PROXY", "127.0.0.1")
+			e.Values["requests"] = &counter{}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"server": serve, "requests": requests, "status": status,
+		},
+	})
+}
+
+// status runs "N COMMAND..." and checks the exit status.
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N COMMAND...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	if exit, ok := err.(*exec.ExitError); ok {
+		code = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if fmt.Sprint(code) != args[0] {
+		ts.Fatalf("exit status %d, want %s", code, args[0])
+	}
+}
+
+// counter counts requests to the servers of one script.
+type counter struct {
+	sync.Mutex
+	n      int
+	bodies []string
+}
+
+func (c *counter) add(body string) int {
+	c.Lock()
+	defer c.Unlock()
+	c.n++
+	c.bodies = append(c.bodies, body)
+	return c.n
+}
+
+// requests checks "N", or "N REGEXP" against the body of the last one.
+func requests(ts *testscript.TestScript, neg bool, args []string) {
+	c := ts.Value("requests").(*counter)
+	c.Lock()
+	defer c.Unlock()
+	if len(args) == 0 || fmt.Sprint(c.n) != args[0] {
+		ts.Fatalf("%d requests, want %v", c.n, args)
+	}
+	if len(args) > 1 {
+		last := c.bodies[len(c.bodies)-1]
+		if regexp.MustCompile(args[1]).MatchString(last) == neg {
+			ts.Fatalf("the last request is\n%s\nwant (%v) %s", last, !neg, args[1])
+		}
+	}
+	c.n, c.bodies = 0, nil
+}
+
+// serve starts the server "NAME" and configures it as provider mock.
+func serve(ts *testscript.TestScript, neg bool, args []string) {
+	handler := servers[args[0]]
+	if handler == nil {
+		ts.Fatalf("there is no server %q", args[0])
+	}
+	c := ts.Value("requests").(*counter)
+	stop := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		handler(w, c.add(string(body)), stop)
+	}))
+	ts.Defer(func() { close(stop); srv.Close() })
+	ts.Setenv("URL", srv.URL)
+	config := fmt.Sprintf("model = \"mock/m\"\n[providers.mock]\nkind = \"openai\"\nbase_url = %q\napi_key_env = \"MOCK_KEY\"\n", srv.URL+"/v1")
+	if err := os.WriteFile(ts.MkAbs("config.toml"), []byte(config), 0o600); err != nil {
+		ts.Fatalf("%v", err)
+	}
+	ts.Setenv("MOCK_KEY", "sk-canary-0123456789")
+}
+
+// servers are what parley may meet.
+var servers = map[string]func(w http.ResponseWriter, n int, stop chan struct{}){
+	"hello": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		stream(w, delta(`{"content":"hello "}`), delta(`{"content":"world"}`), finish("stop"))
+	},
+	"escapes": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		stream(w, delta(`{"content":"A\u001b]52;c;ZXZpbA==\u0007B \u009b31m"}`), finish("stop"))
+	},
+	"code": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		stream(w, delta(`{"content":"Here:\n\n`+"```go\\nfmt.Println(1)\\n```"+`\n\nand\n\n`+"```sh\\nls\\n```"+`\n"}`), finish("stop"))
+	},
+	"thinks": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		stream(w, delta(`{"reasoning_content":"let me see"}`), delta(`{"content":"42"}`), finish("stop"))
+	},
+	"length": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		stream(w, delta(`{"content":"half"}`), finish("length"))
+	},
+	"filter": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		stream(w, delta(`{"content":"half"}`), finish("content_filter"))
+	},
+	"cut": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		stream(w, delta(`{"content":"half an ans"}`))
+	},
+	"midstream": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		stream(w, delta(`{"content":"half"}`), `{"error":{"message":"upstream exploded","type":"server_error"}}`)
+	},
+	"silence": func(w http.ResponseWriter, _ int, stop chan struct{}) {
+		stream(w, delta(`{"content":"one"}`))
+		<-stop
+	},
+	"html": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<html><head><title>Sign in to WiFi</title></head><body>hello</body></html>")
+	},
+	"401": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		fail(w, 401, `{"error":{"message":"Incorrect API key provided: sk-canary-0123456789","code":"invalid_api_key"}}`)
+	},
+	"quota": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		fail(w, 429, `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`)
+	},
+	"500": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		fail(w, 500, `{"error":{"message":"boom"}}`)
+	},
+	"429 then hello": func(w http.ResponseWriter, n int, _ chan struct{}) {
+		if n == 1 {
+			w.Header().Set("Retry-After-Ms", "20")
+			fail(w, 429, `{"error":{"message":"slow down","code":"rate_limit_exceeded"}}`)
+			return
+		}
+		stream(w, delta(`{"content":"hello"}`), finish("stop"))
+	},
+	"429 for long": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		w.Header().Set("Retry-After", "3600")
+		fail(w, 429, `{"error":{"message":"slow down","code":"rate_limit_exceeded"}}`)
+	},
+	"calls write": func(w http.ResponseWriter, n int, _ chan struct{}) {
+		if n == 1 {
+			stream(w, call("write", `{"path":"out.txt","content":"written\n"}`), finish("tool_calls"))
+			return
+		}
+		stream(w, delta(`{"content":"done"}`), finish("stop"))
+	},
+	"calls nothing known": func(w http.ResponseWriter, n int, _ chan struct{}) {
+		if n == 1 {
+			stream(w, call("get_weather", `{"broken":`), finish("tool_calls"))
+			return
+		}
+		stream(w, delta(`{"content":"done"}`), finish("stop"))
+	},
+	"calls for ever": func(w http.ResponseWriter, n int, _ chan struct{}) {
+		stream(w, call("list", `{}`), finish("tool_calls"))
+	},
+}
+
+func delta(d string) string { return `{"choices":[{"index":0,"delta":` + d + `}]}` }
+func finish(reason string) string {
+	return `{"choices":[{"index":0,"delta":{},"finish_reason":"` + reason + `"}],"usage":{"prompt_tokens":7,"completion_tokens":3}}`
+}
+
+func call(name, args string) string {
+	input, _ := json.Marshal(args)
+	return delta(`{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"` + name + `","arguments":` + string(input) + `}}]}`)
+}
+
+func stream(w http.ResponseWriter, chunks ...string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, c := range chunks {
+		fmt.Fprintf(w, "data: %s\n\n", c)
+		w.(http.Flusher).Flush()
+	}
+}
+
+func fail(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	fmt.Fprint(w, body)
+}
+
+// TestImports holds who may import whom. A package that is not in the table
+// belongs to nobody's house.
+func TestImports(t *testing.T) {
+	const (
+		llm     = "providers/llm"
+		catalog = "providers/catalog"
+		safe    = "ui/safe"
+		theme   = "ui/theme"
+		md      = "ui/markdown"
+	)
+	adapter := []string{llm, "providers/filter", "providers/schema", "providers/wire"}
+	screen := []string{"ui/*", "session", "tools", llm, catalog}
+	may := map[string][]string{
+		"":                  {"ui", "ui/print", theme, "session", "tools", "providers", llm, catalog},
+		llm:                 {},
+		catalog:             {llm}, // prices of an llm.Usage
+		"providers/demo":    {},
+		"providers/filter":  {llm},
+		"providers/retry":   {llm},
+		"providers/wire":    {llm},
+		"providers/llmtest": {llm},
+		"providers/openai":  adapter,
+		"providers":         {"providers/*"},
+		"tools":             {llm},
+		"session":           {"session/store", "tools", llm},
+		"ui":                screen,
+		"ui/print":          screen,
+		"ui/transcript":     {md, theme, safe},
+		md:                  {theme, safe},
+		"ui/composer":       {theme, safe},
+		"ui/dialog":         {theme, safe, "tools"},
+		"ui/status":         {theme, safe},
+		"ui/uitest":         {},
+		theme:               {},
+		safe:                {},
+	}
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := func(path string) (string, bool) {
+		rest, ok := strings.CutPrefix(path, "parley")
+		return strings.TrimPrefix(rest, "/"), ok && (rest == "" || rest[0] == '/')
+	}
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		from, _ := ours(fields[0])
+		allowed, known := may[from]
+		if !known {
+			t.Errorf("package %q is not in the table of imports", from)
+			continue
+		}
+		for _, path := range fields[1:] {
+			to, mine := ours(path)
+			ok := slices.ContainsFunc(allowed, func(a string) bool {
+				prefix, all := strings.CutSuffix(a, "*")
+				return a == to || all && strings.HasPrefix(to, prefix)
+			})
+			if mine && !ok {
+				t.Errorf("%q may not import %q", from, to)
+			}
+		}
+	}
+}
+
+// TestExampleConfig holds config.toml.example to the structs: every key of one
+// is in the other.
+func TestExampleConfig(t *testing.T) {
+	b, err := os.ReadFile("config.toml.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	setting := regexp.MustCompile(`(?m)^# (\[?[a-zA-Z_.-]+\]?( = .*)?)$`)
+	var cfg Config
+	text := setting.ReplaceAllString(string(b), "$1")
+	if err := decode(text, &cfg); err != nil {
+		t.Fatalf("uncommented: %v\n%s", err, text)
+	}
+	var missing []string
+	var walk func(t reflect.Type, path string)
+	walk = func(typ reflect.Type, path string) {
+		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Map {
+			typ = typ.Elem()
+		}
+		if typ.Kind() != reflect.Struct {
+			return
+		}
+		for _, f := range reflect.VisibleFields(typ) {
+			tag := f.Tag.Get("toml")
+			if tag == "" {
+				continue
+			}
+			key := regexp.MustCompile(`(?m)^#? ?(\[.*\.?` + tag + `(\..*)?\]|` + tag + ` = )`)
+			if !key.MatchString(string(b)) {
+				missing = append(missing, path+tag)
+			}
+			walk(f.Type, path+tag+".")
+		}
+	}
+	walk(reflect.TypeFor[Config](), "")
+	if len(missing) > 0 {
+		t.Errorf("config.toml.example does not show %v", missing)
+	}
+}
+
+func TestDecode(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"empty", "", ""},
+		{"byte order mark and CRLF", "\ufeffmodel = \"a/b\"\r\n", ""},
+		{"near name", "\nmodle = \"x\"\n", `2: unknown key "modle": did you mean "model"?`},
+		{"near name in a table", "[ui]\nthem = \"dark\"\n", `2: unknown key "ui.them": did you mean "theme"?`},
+		{"near name in a provider", "[providers.x]\nkind = \"openai\"\nbase_url = \"http://h/v1\"\nap_key = \"k\"\n", `4: unknown key "providers.x.ap_key": did you mean "api_key"?`},
+		{"unknown table", "[network]\nproxy = \"x\"\n", `1: unknown key "network"`},
+		{"syntax", "model = \n", "1:"},
+		{"wrong type", "max_turns = \"many\"\n", "max_turns"},
+		{"bad value", "effort = \"huge\"\n", `effort = "huge": there are`},
+		{"bad theme", "[ui]\ntheme = \"pink\"\n", `ui.theme = "pink": there are`},
+		{"bad kind", "[providers.x]\nkind = \"opnai\"\nbase_url = \"http://h/v1\"\n", `opnai`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := decode(tt.text, &Config{UI: ui.Default()})
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if (tt.want == "") != (err == nil) || !strings.Contains(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if strings.Contains(got, `"k"`) {
+				t.Errorf("a value that may be a key is in the error: %q", got)
+			}
+		})
+	}
+}
+
+// TestStdinLeftOpen: a pipe on standard input that nobody writes to, as editors
+// and cron leave it, does not keep a prompt on the command line waiting.
+func TestStdinLeftOpen(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	cmd := exec.Command("parley", "-p", "-m", "demo/parley", "hello")
+	cmd.Path, cmd.Err = exe, nil
+	cmd.Args[0] = "parley"
+	cmd.Stdin = r
+	cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
+	kill := time.AfterFunc(60*time.Second, func() { cmd.Process.Kill() })
+	defer kill.Stop()
+	out, err := cmd.Output()
+	if err != nil || len(out) == 0 {
+		t.Errorf("got %q, %v", out, err)
+	}
+}

@@ -1,0 +1,459 @@
+package ui
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools"
+	"parley/ui/dialog"
+	"parley/ui/theme"
+	"parley/ui/transcript"
+)
+
+const (
+	escWithin  = 600 * time.Millisecond
+	quitWithin = 2 * time.Second
+	toastFor   = 3 * time.Second
+)
+
+type (
+	tickMsg      struct{ of *turn }
+	toastOverMsg struct{}
+	editedMsg    struct {
+		text string
+		err  error
+	}
+)
+
+// tick moves elapsed times while a turn runs, once a second.
+func (m *Model) tick() tea.Cmd {
+	t := m.turn
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{t} })
+}
+
+func (m *Model) ticked(msg tickMsg) tea.Cmd {
+	if m.turn == nil || msg.of != m.turn {
+		return nil
+	}
+	m.transcript.Tick(m.now())
+	return m.tick()
+}
+
+// say shows a few words in the status line for a moment.
+func (m *Model) say(text string) tea.Cmd {
+	m.toast, m.toastTill = text, m.now().Add(toastFor)
+	return tea.Tick(toastFor, func(time.Time) tea.Msg { return toastOverMsg{} })
+}
+
+// submit sends what was typed, runs it if it is a command, or queues it while
+// the model is busy.
+func (m *Model) submit(text string) tea.Cmd {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	m.composer.Remember(text)
+	m.composer.Reset()
+	m.layout()
+	if cmd, ok := m.command(text); ok {
+		return cmd
+	}
+	part := llm.Part{Kind: llm.Text, Text: text}
+	m.transcript.Bottom()
+	if m.turn != nil {
+		m.session.Queue(part)
+		return m.say("queued: sent when the model is done")
+	}
+	return m.run(part)
+}
+
+func (m *Model) stop(string) tea.Cmd {
+	m.turn.stopped = true
+	m.turn.cancel()
+	return nil
+}
+
+// interrupt is ctrl+c: it stops, else clears, else quits.
+func (m *Model) interrupt(string) tea.Cmd {
+	switch {
+	case m.turn != nil:
+		return m.stop("")
+	case !m.composer.Empty():
+		m.composer.Clear()
+		m.layout()
+		return m.say("cleared, ctrl+_ brings it back")
+	case m.now().Sub(m.quitAsked) < quitWithin:
+		return m.quit()
+	}
+	m.quitAsked = m.now()
+	return m.say("ctrl+c again quits")
+}
+
+func (m *Model) retry(string) tea.Cmd {
+	if m.turn != nil || !m.failed {
+		return m.say("there is nothing to try again")
+	}
+	return m.run()
+}
+
+// fresh starts a new conversation with the model and settings of this one.
+func (m *Model) fresh(string) tea.Cmd {
+	if m.turn != nil {
+		return m.say("stop the running turn first")
+	}
+	old := m.session
+	m.session = m.o.New()
+	m.session.Use(old.Model())
+	m.session.SetEffort(old.Effort())
+	m.session.Policy().SetMode(old.Policy().Mode())
+	m.transcript.Clear()
+	m.shown, m.failed = false, false
+	return nil
+}
+
+// rewind lists the person's messages; the picked one goes back to the composer.
+func (m *Model) rewind(string) tea.Cmd {
+	if m.turn != nil {
+		return nil
+	}
+	var items []dialog.Item
+	for _, msg := range m.session.History() {
+		if msg.Role == llm.RoleUser {
+			items = append(items, dialog.Item{Title: firstLine(msg.Text()), Value: fmt.Sprint(len(items))})
+		}
+	}
+	if len(items) == 0 {
+		return m.say("there is no message of yours yet")
+	}
+	slices.Reverse(items)
+	return m.open(dialog.Pick("rewind", "Edit which message? What follows it stays as a branch", items, m.theme))
+}
+
+func firstLine(s string) string {
+	line, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	if rest != "" {
+		line += " …"
+	}
+	return line
+}
+
+func (m *Model) mode(arg string) tea.Cmd {
+	p := m.session.Policy()
+	switch {
+	case arg == "":
+		p.Next()
+	case slices.Contains(tools.Modes, tools.Mode(arg)), arg == string(tools.ModeYolo):
+		p.SetMode(tools.Mode(arg))
+	default:
+		return m.say(fmt.Sprintf("there is no mode %q: %v, yolo", arg, tools.Modes))
+	}
+	return m.say("approval mode: " + string(p.Mode()))
+}
+
+// editor hands the draft to the person's own editor.
+func (m *Model) editor(string) tea.Cmd {
+	name := os.Getenv("VISUAL")
+	if name == "" {
+		name = os.Getenv("EDITOR")
+	}
+	if name == "" {
+		return m.say("set $VISUAL or $EDITOR to use an editor")
+	}
+	f, err := os.CreateTemp("", "parley-*.md") // mode 0600
+	if err != nil {
+		return m.say(err.Error())
+	}
+	path := f.Name()
+	_, err = f.WriteString(m.composer.Value())
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		os.Remove(path)
+		return m.say(err.Error())
+	}
+	// The variable may hold arguments, as in "code --wait".
+	cmd := exec.Command("sh", "-c", name+` "$1"`, "sh", path)
+	return tea.ExecProcess(cmd, func(err error) tea.Msg {
+		defer os.Remove(path)
+		if err != nil {
+			return editedMsg{err: fmt.Errorf("%s: %w", name, err)}
+		}
+		b, err := os.ReadFile(path)
+		return editedMsg{text: strings.TrimRight(string(b), "\n"), err: err}
+	})
+}
+
+func (m *Model) edited(msg editedMsg) tea.Cmd {
+	if msg.err != nil {
+		return m.say(msg.err.Error())
+	}
+	m.composer.SetValue(msg.text)
+	m.layout()
+	return nil
+}
+
+func (m *Model) pickModel(arg string) tea.Cmd {
+	if arg != "" {
+		return m.use(arg)
+	}
+	var items []dialog.Item
+	current := m.session.Model().Name
+	for _, c := range m.o.Choices() {
+		items = append(items, dialog.Item{Title: c.Name, Detail: c.Detail, Value: c.Name, Dim: !c.Ready, Current: c.Name == current})
+	}
+	return m.open(dialog.Pick("model", "Model", items, m.theme))
+}
+
+// use switches to another model in mid-conversation.
+func (m *Model) use(name string) tea.Cmd {
+	if name == m.session.Model().Name {
+		return nil
+	}
+	model, err := m.o.Open(name)
+	if err != nil {
+		m.shown = true
+		m.transcript.Fail(err.Error(), llm.Hint(err))
+		return nil
+	}
+	m.switched(m.session.Use(model))
+	m.recent = append([]string{model.Name}, slices.DeleteFunc(m.recent, func(n string) bool { return n == model.Name })...)
+	return nil
+}
+
+// nextModel and previousModel go round the recent models without changing
+// their order.
+func (m *Model) nextModel(string) tea.Cmd     { return m.cycle(1) }
+func (m *Model) previousModel(string) tea.Cmd { return m.cycle(-1) }
+
+func (m *Model) cycle(by int) tea.Cmd {
+	if len(m.recent) < 2 {
+		return m.say("no other recent model: ctrl+x m picks one")
+	}
+	at := slices.Index(m.recent, m.session.Model().Name)
+	name := m.recent[(at+by+len(m.recent))%len(m.recent)]
+	order := slices.Clone(m.recent)
+	cmd := m.use(name)
+	m.recent = order
+	return cmd
+}
+
+func (m *Model) pickEffort(arg string) tea.Cmd {
+	if arg != "" {
+		return m.setEffort(llm.Effort(arg))
+	}
+	efforts := m.session.Model().Efforts
+	if len(efforts) == 0 {
+		return m.say("this model has no effort to set")
+	}
+	items := []dialog.Item{{Title: "default", Detail: "what the provider does by itself", Current: m.session.Effort() == ""}}
+	for _, e := range efforts {
+		items = append(items, dialog.Item{Title: string(e), Value: string(e), Current: e == m.session.Effort()})
+	}
+	return m.open(dialog.Pick("effort", "Effort", items, m.theme))
+}
+
+func (m *Model) setEffort(e llm.Effort) tea.Cmd {
+	efforts := m.session.Model().Efforts
+	if e != "" && !slices.Contains(efforts, e) {
+		if len(efforts) == 0 {
+			return m.say("this model has no effort to set")
+		}
+		return m.say(fmt.Sprintf("there is no effort %q here: %v", e, efforts))
+	}
+	m.session.SetEffort(e)
+	if e == "" {
+		return m.say("effort: as the provider likes")
+	}
+	return m.say("effort: " + string(e))
+}
+
+func (m *Model) lessEffort(string) tea.Cmd { return m.turnEffort(-1) }
+func (m *Model) moreEffort(string) tea.Cmd { return m.turnEffort(1) }
+
+func (m *Model) turnEffort(by int) tea.Cmd {
+	efforts := m.session.Model().Efforts
+	if len(efforts) == 0 {
+		return m.say("this model has no effort to set")
+	}
+	at := slices.Index(efforts, m.session.Effort())
+	if at < 0 { // the provider's default stands in the middle
+		at = len(efforts) / 2
+	} else {
+		at += by
+	}
+	return m.setEffort(efforts[min(max(at, 0), len(efforts)-1)])
+}
+
+func (m *Model) toggleEffort(string) tea.Cmd {
+	efforts := m.session.Model().Efforts
+	if !slices.Contains(efforts, llm.EffortOff) {
+		return m.say("this model cannot switch thinking off and on")
+	}
+	if now := m.session.Effort(); now != llm.EffortOff {
+		m.effort = now
+		return m.setEffort(llm.EffortOff)
+	}
+	return m.setEffort(m.effort)
+}
+
+func (m *Model) pickTheme(arg string) tea.Cmd {
+	if arg == "" {
+		var items []dialog.Item
+		for _, name := range Themes[1:] {
+			items = append(items, dialog.Item{Title: name, Value: name, Current: name == m.theme.Name})
+		}
+		return m.open(dialog.Pick("theme", "Theme", items, m.theme))
+	}
+	named := map[string]func() *theme.Theme{"dark": theme.Dark, "light": theme.Light, "plain": theme.Plain}[arg]
+	if named == nil {
+		return m.say(fmt.Sprintf("there is no theme %q: %v", arg, Themes[1:]))
+	}
+	m.o.Config.Theme = arg // no longer follows the terminal
+	m.setTheme(named())
+	return nil
+}
+
+func (m *Model) toggleMouse(string) tea.Cmd {
+	m.mouse = !m.mouse
+	if m.mouse {
+		return m.say("mouse: parley scrolls with the wheel")
+	}
+	return m.say("mouse: left to the terminal")
+}
+
+// picked carries out what was chosen from a list.
+func (m *Model) picked(p dialog.PickedMsg) tea.Cmd {
+	m.dialog = nil
+	cmd := m.pick(p)
+	m.layout()
+	return tea.Batch(cmd, m.askNext())
+}
+
+func (m *Model) pick(p dialog.PickedMsg) tea.Cmd {
+	switch p.Kind {
+	case "command":
+		if cmd, ok := m.command("/" + p.Value); ok {
+			return cmd
+		}
+	case "model":
+		return m.use(p.Value)
+	case "effort":
+		return m.setEffort(llm.Effort(p.Value))
+	case "theme":
+		return m.pickTheme(p.Value)
+	case "rewind":
+		return m.rewindTo(p.Value)
+	}
+	return nil
+}
+
+func (m *Model) rewindTo(value string) tea.Cmd {
+	var n int
+	fmt.Sscan(value, &n)
+	msg, err := m.session.Rewind(n)
+	if err != nil {
+		return m.say(err.Error())
+	}
+	m.transcript.Clear()
+	m.replay(m.session.History())
+	m.draft(msg.Text())
+	return nil
+}
+
+// replay shows a conversation that was held before.
+func (m *Model) replay(history []llm.Message) {
+	m.shown = len(history) > 0
+	shown := map[string]transcript.Tool{}
+	for i, msg := range history {
+		for j, p := range msg.Parts {
+			id := fmt.Sprintf("replay/%d/%d", i, j)
+			switch {
+			case p.Kind == llm.Text && msg.Role == llm.RoleUser:
+				m.transcript.User(p.Text)
+			case p.Kind == llm.Text:
+				m.transcript.Answer(id, p.Text)
+				m.transcript.AnswerDone(id)
+			case p.Kind == llm.Thinking && p.Text != "":
+				m.transcript.Think(id, p.Text)
+				m.transcript.ThoughtFor(id, 0)
+			case p.Kind == llm.Call:
+				shown[p.ID] = transcript.Tool{Name: p.Name, Input: p.Input, Status: transcript.Done}
+				m.transcript.Tool("replay/"+p.ID, shown[p.ID])
+			case p.Kind == llm.Result:
+				tool := shown[p.ID]
+				tool.Output = p.Text
+				if p.Failed {
+					tool.Status = transcript.Failed
+				}
+				m.transcript.Tool("replay/"+p.ID, tool)
+			}
+		}
+	}
+}
+
+// closed takes a dialog away that was left without a choice.
+func (m *Model) closed() tea.Cmd {
+	m.dialog = nil
+	defer m.layout()
+	return m.askNext()
+}
+
+func (m *Model) answered(msg dialog.AnsweredMsg) tea.Cmd {
+	m.dialog = nil
+	defer m.layout()
+	return m.reply(msg.Answer)
+}
+
+// reply answers the question that was open, and opens the next one.
+func (m *Model) reply(answer tools.Answer) tea.Cmd {
+	if len(m.asks) == 0 {
+		return nil
+	}
+	var ask session.Ask
+	ask, m.asks = m.asks[0], m.asks[1:]
+	ask.Reply(answer)
+	return m.askNext()
+}
+
+// dialogKey handles keys that work above every dialog: ctrl+c stops the turn or
+// closes the dialog.
+func (m *Model) dialogKey(key tea.KeyPressMsg) bool {
+	if key.String() != "ctrl+c" {
+		return false
+	}
+	if m.turn != nil {
+		m.stop("")
+	}
+	m.dialog = nil
+	m.layout()
+	return true
+}
+
+func (m *Model) copyAnswer(string) tea.Cmd {
+	return m.copy(m.transcript.LastAnswer(), "answer")
+}
+
+func (m *Model) copyCode(string) tea.Cmd {
+	code, ok := m.transcript.LastCode()
+	if !ok {
+		return m.say("there is no code block to copy")
+	}
+	return m.copy(code, "code")
+}
+
+// copy puts source text on the clipboard by way of the terminal (OSC 52), which
+// works over ssh as well.
+func (m *Model) copy(text, what string) tea.Cmd {
+	if text == "" {
+		return m.say("there is nothing to copy")
+	}
+	return tea.Batch(tea.SetClipboard(text), m.say(fmt.Sprintf("copied the %s through the terminal (%s)", what, count(len(text))+" bytes")))
+}

@@ -1,0 +1,182 @@
+package ui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/dialog"
+)
+
+// An action is one thing a person can do: by key, from the palette, and as a
+// /command of the same name. A new one is a row of the table below.
+type action struct {
+	name string   // the /command, without the slash
+	keys []string // "ctrl+x m" is a sequence
+	help string
+	run  func(m *Model, arg string) tea.Cmd
+	when func(m *Model) bool // nil: always; otherwise the key goes on to the focused child
+	rank section
+}
+
+// A section groups actions in the help.
+type section string
+
+// The sections, in the order of the help.
+const (
+	talking   section = "Talking"
+	models    section = "Models"
+	reading   section = "Reading"
+	workplace section = "Program"
+)
+
+// leader begins the sequences for everything that is not hot.
+const leader = "ctrl+x"
+
+func actions() []action {
+	empty := func(m *Model) bool { return m.composer.Empty() && !m.transcript.Browsing() }
+	busy := func(m *Model) bool { return m.turn != nil }
+	call := func(f func(*Model)) func(*Model, string) tea.Cmd {
+		return func(m *Model, _ string) tea.Cmd { f(m); return nil }
+	}
+	return []action{
+		{name: "stop", keys: []string{"esc"}, help: "stop the reply or the running tool", when: busy, run: (*Model).stop, rank: talking},
+		{name: "rewind", keys: []string{"esc esc"}, help: "edit an earlier message of yours as a branch", when: empty, run: (*Model).rewind, rank: talking},
+		{name: "interrupt", keys: []string{"ctrl+c"}, help: "stop, else clear the draft, else quit (twice)", run: (*Model).interrupt, rank: talking},
+		{name: "retry", keys: []string{"ctrl+x r"}, help: "try the failed turn again", run: (*Model).retry, rank: talking},
+		{name: "editor", keys: []string{"ctrl+g", "ctrl+x ctrl+e"}, help: "write in $VISUAL or $EDITOR", run: (*Model).editor, rank: talking},
+		{name: "new", keys: []string{"ctrl+x n"}, help: "start a new conversation", run: (*Model).fresh, rank: talking},
+		{name: "mode", keys: []string{"shift+tab"}, help: "approval mode: ask, auto, read-only", run: (*Model).mode, rank: talking},
+
+		{name: "model", keys: []string{"ctrl+x m", "alt+p"}, help: "pick a model", run: (*Model).pickModel, rank: models},
+		{name: "next-model", keys: []string{"f2", "ctrl+x ."}, help: "next recent model", run: (*Model).nextModel, rank: models},
+		{name: "previous-model", keys: []string{"shift+f2"}, help: "previous recent model", run: (*Model).previousModel, rank: models},
+		{name: "effort", help: "pick how much the model thinks", run: (*Model).pickEffort, rank: models},
+		{name: "less-effort", keys: []string{"alt+,"}, help: "think less", run: (*Model).lessEffort, rank: models},
+		{name: "more-effort", keys: []string{"alt+."}, help: "think more", run: (*Model).moreEffort, rank: models},
+		{name: "thinking", keys: []string{"alt+t"}, help: "thinking off or on", run: (*Model).toggleEffort, rank: models},
+
+		{name: "browse", keys: []string{"tab"}, help: "browse the conversation", when: empty, run: call(func(m *Model) { m.transcript.Browse(true) }), rank: reading},
+		{name: "fold-thinking", keys: []string{"ctrl+t"}, help: "fold or unfold thinking", run: call(func(m *Model) { m.transcript.ToggleThinking() }), rank: reading},
+		{name: "fold-output", keys: []string{"ctrl+o"}, help: "fold or unfold tool output", run: call(func(m *Model) { m.transcript.ToggleOutput() }), rank: reading},
+		{name: "page-up", keys: []string{"pgup"}, help: "scroll up", run: call(func(m *Model) { m.transcript.Page(-0.9) }), rank: reading},
+		{name: "page-down", keys: []string{"pgdown"}, help: "scroll down", run: call(func(m *Model) { m.transcript.Page(0.9) }), rank: reading},
+		{name: "line-up", keys: []string{"shift+up"}, help: "scroll up a line", run: call(func(m *Model) { m.transcript.Scroll(-1) }), rank: reading},
+		{name: "line-down", keys: []string{"shift+down"}, help: "scroll down a line", run: call(func(m *Model) { m.transcript.Scroll(1) }), rank: reading},
+		{name: "top", keys: []string{"ctrl+home"}, help: "to the beginning", run: call(func(m *Model) { m.transcript.Top() }), rank: reading},
+		{name: "bottom", keys: []string{"ctrl+end"}, help: "to the end", run: call(func(m *Model) { m.transcript.Bottom() }), rank: reading},
+		{name: "previous-message", keys: []string{"alt+up"}, help: "to your previous message", run: call(func(m *Model) { m.transcript.PrevUser() }), rank: reading},
+		{name: "next-message", keys: []string{"alt+down"}, help: "to your next message", run: call(func(m *Model) { m.transcript.NextUser() }), rank: reading},
+		{name: "copy", keys: []string{"ctrl+x y"}, help: "copy the last answer", run: (*Model).copyAnswer, rank: reading},
+		{name: "copy-code", keys: []string{"ctrl+x c"}, help: "copy the last code block", run: (*Model).copyCode, rank: reading},
+
+		{name: "palette", keys: []string{"ctrl+p", "ctrl+x p"}, help: "all commands", run: (*Model).palette, rank: workplace},
+		{name: "commands", keys: []string{"/"}, help: "all commands, on an empty line", when: empty, run: (*Model).palette, rank: workplace},
+		{name: "help", keys: []string{"f1", "ctrl+x ?"}, help: "keys", run: (*Model).help, rank: workplace},
+		{name: "keys", keys: []string{"?"}, help: "keys, on an empty line", when: empty, run: (*Model).help, rank: workplace},
+		{name: "theme", help: "pick the theme", run: (*Model).pickTheme, rank: workplace},
+		{name: "mouse", keys: []string{"ctrl+x o"}, help: "mouse capture on or off", run: (*Model).toggleMouse, rank: workplace},
+		{name: "redraw", keys: []string{"ctrl+l"}, help: "draw the screen anew", run: func(*Model, string) tea.Cmd { return tea.ClearScreen }, rank: workplace},
+		{name: "suspend", keys: []string{"ctrl+z"}, help: "to the shell; fg comes back", run: func(*Model, string) tea.Cmd { return tea.Suspend }, rank: workplace},
+		{name: "end", keys: []string{"ctrl+d"}, help: "quit, on an empty line", when: empty, run: func(m *Model, _ string) tea.Cmd { return m.quit() }, rank: workplace},
+		{name: "quit", help: "leave parley", run: func(m *Model, _ string) tea.Cmd { return m.quit() }, rank: workplace},
+	}
+}
+
+// bind maps keys to actions.
+func bind(actions []action) map[string]*action {
+	keys := map[string]*action{}
+	for i := range actions {
+		for _, k := range actions[i].keys {
+			keys[k] = &actions[i]
+		}
+	}
+	return keys
+}
+
+// press runs the action of a key, and reports whether the key was used up.
+func (m *Model) press(key string) (tea.Cmd, bool) {
+	if m.leader != "" {
+		key, m.leader = m.leader+" "+key, ""
+		if a := m.keys[key]; a != nil {
+			return a.run(m, ""), true
+		}
+		return m.say(key + " does nothing"), true
+	}
+	if key == leader {
+		m.leader = key
+		return nil, true
+	}
+	if key == "esc" && m.turn == nil {
+		return m.escape()
+	}
+	a := m.keys[key]
+	if a == nil || a.when != nil && !a.when(m) {
+		return nil, false
+	}
+	return a.run(m, ""), true
+}
+
+// escape counts: twice on an empty line is an action of its own.
+func (m *Model) escape() (tea.Cmd, bool) {
+	twice := m.keys["esc esc"]
+	if m.transcript.Browsing() || twice == nil || !twice.when(m) {
+		return nil, false
+	}
+	if m.now().Sub(m.lastEsc) < escWithin {
+		m.lastEsc = m.now().Add(-escWithin)
+		return twice.run(m, ""), true
+	}
+	m.lastEsc = m.now()
+	return nil, true
+}
+
+// command runs "/name argument", and reports whether text is one.
+func (m *Model) command(text string) (tea.Cmd, bool) {
+	rest, ok := strings.CutPrefix(text, "/")
+	if !ok || strings.Contains(rest, "\n") {
+		return nil, false
+	}
+	name, arg, _ := strings.Cut(rest, " ")
+	for i := range m.actions {
+		if m.actions[i].name == name {
+			return m.actions[i].run(m, strings.TrimSpace(arg)), true
+		}
+	}
+	return nil, false
+}
+
+// palette lists every action with its keys.
+func (m *Model) palette(string) tea.Cmd {
+	var items []dialog.Item
+	for _, a := range m.actions {
+		if a.name == "commands" || a.name == "keys" || a.name == "end" {
+			continue // second routes to what is listed already
+		}
+		items = append(items, dialog.Item{Title: a.name, Detail: a.help, Key: strings.Join(a.keys, ", "), Value: a.name})
+	}
+	return m.open(dialog.Pick("command", "Commands", items, m.theme))
+}
+
+// help shows the real bindings.
+func (m *Model) help(string) tea.Cmd {
+	sections := []dialog.Section{
+		{Title: "Writing", Rows: [][2]string{
+			{"enter", "send; queue while the model is busy"},
+			{"ctrl+j, alt+enter, \\ enter", "new line"},
+			{"up, down", "history, at the edge"},
+			{"ctrl+r", "search the history"},
+			{"ctrl+_", "bring back what was cleared"},
+		}},
+	}
+	for _, rank := range []section{talking, models, reading, workplace} {
+		s := dialog.Section{Title: string(rank)}
+		for _, a := range m.actions {
+			if a.rank == rank && len(a.keys) > 0 {
+				s.Rows = append(s.Rows, [2]string{strings.Join(a.keys, ", "), a.help})
+			}
+		}
+		sections = append(sections, s)
+	}
+	return m.open(dialog.Help(sections, m.theme))
+}

@@ -1,0 +1,240 @@
+package ui
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/composer"
+	"parley/ui/dialog"
+	"parley/ui/status"
+	"parley/ui/theme"
+	"parley/ui/transcript"
+)
+
+// Model is the root: it routes messages, lays out the panes, and owns nothing
+// that a child could own.
+type Model struct {
+	o       Options
+	session *session.Session
+	now     func() time.Time
+	send    func(tea.Msg)
+	crash   func(any, []byte)
+	running sync.WaitGroup
+
+	theme         *theme.Theme
+	width, height int
+	mouse         bool
+	transcript    *transcript.Model
+	composer      *composer.Model
+	dialog        dialog.Dialog // nil: none
+	actions       []action
+	keys          map[string]*action
+	leader        string // keys of an unfinished sequence, such as "ctrl+x"
+	lastEsc       time.Time
+	quitAsked     time.Time
+	toast         string
+	toastTill     time.Time
+
+	turn     *turn // nil: idle
+	pump     *pump
+	asks     []session.Ask
+	shown    bool       // something is in the transcript
+	failed   bool       // the last turn can be tried again
+	recent   []string   // models, the latest first
+	effort   llm.Effort // before alt+t turned thinking off
+	switches int        // counts model switches, to name their notes
+
+	frames frames
+}
+
+// frames is the last frame with its panes, and what the status line showed.
+type frames struct {
+	top, bottom, line, all string
+	info                   status.Info
+	width                  int
+	theme                  *theme.Theme
+}
+
+func newModel(o Options) *Model {
+	th := themeFor(o.Config.Theme, os.Getenv)
+	m := &Model{
+		o: o, session: o.Session, now: o.Now, theme: th, mouse: o.Config.Mouse,
+		transcript: transcript.New(th), composer: composer.New(th),
+		send: func(tea.Msg) {}, crash: func(any, []byte) {},
+		recent: []string{o.Session.Model().Name},
+	}
+	if m.now == nil {
+		m.now = time.Now
+	}
+	m.actions = actions()
+	m.keys = bind(m.actions)
+	m.composer.SetPlaceholder("Ask anything")
+	m.composer.Focus(true)
+	return m
+}
+
+// Init asks the terminal for its background and sends a first prompt.
+func (m *Model) Init() tea.Cmd {
+	var cmds []tea.Cmd
+	if m.o.Config.Theme == "auto" && !m.theme.Plain {
+		cmds = append(cmds, tea.RequestBackgroundColor)
+	}
+	if len(m.o.Prompt) > 0 {
+		cmds = append(cmds, m.run(m.o.Prompt...))
+	}
+	return m.guarded(tea.Batch(cmds...))
+}
+
+// Update routes one message: size and end of the program, news of the session,
+// the open dialog, keys with an action, and what is left to the focused child.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	return m, m.guarded(m.update(msg))
+}
+
+func (m *Model) update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+		m.layout()
+		return nil
+	case tea.BackgroundColorMsg:
+		if m.o.Config.Theme == "auto" && !m.theme.Plain {
+			m.setTheme(theme.For(msg.Color))
+		}
+		return nil
+	case signalMsg:
+		return m.quit()
+	case newsMsg:
+		return m.news(msg)
+	case tickMsg:
+		return m.ticked(msg)
+	case toastOverMsg:
+		return nil // the frame is drawn anew without it
+	case dialog.ClosedMsg:
+		return m.closed()
+	case dialog.PickedMsg:
+		return m.picked(msg)
+	case dialog.AnsweredMsg:
+		return m.answered(msg)
+	case composer.SubmitMsg:
+		return m.submit(msg.Text)
+	case editedMsg:
+		return m.edited(msg)
+	case transcript.CopyMsg:
+		return m.copy(msg.Text, msg.What)
+	case paintedMsg:
+		return m.painted()
+	}
+	return m.input(msg)
+}
+
+// input handles keys, pastes and the mouse.
+func (m *Model) input(msg tea.Msg) tea.Cmd {
+	if mouse, ok := msg.(tea.MouseMsg); ok {
+		return m.transcript.Update(mouse)
+	}
+	key, isKey := msg.(tea.KeyPressMsg)
+	if m.dialog != nil {
+		if isKey && m.dialogKey(key) {
+			return nil
+		}
+		cmd := m.dialog.Update(msg)
+		m.layout()
+		return tea.Batch(cmd, m.paintSoon())
+	}
+	if isKey {
+		if cmd, done := m.press(key.String()); done {
+			return cmd
+		}
+	}
+	if m.transcript.Browsing() {
+		return m.transcript.Update(msg)
+	}
+	cmd := m.composer.Update(msg)
+	m.layout()
+	return cmd
+}
+
+// layout gives every pane its size: a dialog, else the composer, takes the rows
+// it needs above the status line, the transcript the rest.
+func (m *Model) layout() {
+	if m.width == 0 || m.height == 0 {
+		return
+	}
+	room := max(m.height-1, 0)
+	bottom := 0
+	if m.dialog != nil {
+		m.dialog.SetSize(m.width, max(room-min(3, room/4), 0))
+		bottom = m.dialog.Height()
+	} else {
+		m.composer.SetSize(max(m.width-signWidth, 0), max(room/2, 1))
+		bottom = m.composer.Height()
+	}
+	bottom = min(bottom, room)
+	gap := 0
+	if room-bottom > 3 {
+		gap = 1 // a blank row between what is said and what is typed
+	}
+	m.transcript.SetSize(m.width, max(room-bottom-gap, 0))
+}
+
+func (m *Model) setTheme(th *theme.Theme) {
+	if th.Name == m.theme.Name {
+		return
+	}
+	m.theme = th
+	m.transcript.SetTheme(th)
+	m.composer.SetTheme(th)
+	if m.dialog != nil {
+		m.dialog.SetTheme(th)
+	}
+}
+
+// open shows a dialog.
+func (m *Model) open(d dialog.Dialog) tea.Cmd {
+	m.dialog = d
+	m.layout()
+	return m.paintSoon()
+}
+
+// quit ends the turn and the program.
+func (m *Model) quit() tea.Cmd {
+	m.cancel()
+	return tea.Quit
+}
+
+// shutdown waits, shortly, for the turn to end, so that tools are stopped and
+// nothing is left behind.
+func (m *Model) shutdown() {
+	m.cancel()
+	ended := make(chan struct{})
+	go func() {
+		m.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(3 * time.Second):
+	}
+}
+
+func (m *Model) cancel() {
+	if m.turn != nil {
+		m.turn.cancel()
+	}
+}
+
+// draft puts text into the composer, in front of what is there.
+func (m *Model) draft(text string) {
+	if rest := m.composer.Value(); strings.TrimSpace(rest) != "" {
+		text += "\n\n" + rest
+	}
+	m.composer.SetValue(text)
+	m.layout()
+}

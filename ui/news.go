@@ -1,0 +1,382 @@
+package ui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools"
+	"parley/ui/composer"
+	"parley/ui/dialog"
+	"parley/ui/print"
+	"parley/ui/transcript"
+)
+
+// A turn is what the screen knows of the running turn.
+type turn struct {
+	cancel  context.CancelFunc
+	began   time.Time
+	step    int
+	draft   llm.Draft         // of the running answer
+	blocks  map[string]*block // of the running answer, by the name of the delta's block
+	open    string            // block that grows
+	tools   map[string]string // call id to id in the transcript
+	shown   map[string]transcript.Tool
+	waiting time.Time // since when nothing came; zero while something does
+	doing   string    // "thinking", "answering", "running shell", …
+	chars   int       // streamed in this turn
+	first   time.Time // when the running answer began to come
+	stream  time.Duration
+	ttft    time.Duration
+	stopped bool // esc was pressed
+}
+
+// A block is one part of an answer on the screen.
+type block struct {
+	kind  llm.Kind
+	began time.Time
+}
+
+// state says what goes on, in a word or two.
+func (t *turn) state(now time.Time) string {
+	switch {
+	case t.stopped:
+		return "stopping"
+	case t.waiting.IsZero():
+		return t.doing
+	case now.Sub(t.waiting) > 15*time.Second:
+		return "no answer yet, esc stops"
+	}
+	return "waiting"
+}
+
+// rate is tokens per second of what streamed so far, by four bytes a token; the
+// footer has the provider's numbers.
+func (t *turn) rate(now time.Time) float64 {
+	took := t.stream
+	if !t.first.IsZero() {
+		took += now.Sub(t.first)
+	}
+	if took < time.Second {
+		return 0
+	}
+	return float64(int(float64(t.chars) / 4 / took.Seconds()))
+}
+
+// news shows what happened since the last frame.
+func (m *Model) news(msg newsMsg) tea.Cmd {
+	if msg.from != m.pump {
+		return nil // of a turn that is over
+	}
+	began := time.Now()
+	var cmds []tea.Cmd
+	for _, e := range msg.from.take() {
+		cmds = append(cmds, m.event(e))
+	}
+	msg.from.took(time.Since(began), m.frame())
+	return tea.Batch(cmds...)
+}
+
+func (m *Model) event(e session.Event) tea.Cmd {
+	t := m.turn
+	if t == nil {
+		return nil
+	}
+	m.shown = true
+	switch e := e.(type) {
+	case session.Prompt:
+		m.transcript.User(e.Message.Text())
+	case session.Step:
+		t.step, t.draft, t.blocks, t.waiting = e.N, llm.Draft{}, map[string]*block{}, m.now()
+	case llm.Delta:
+		m.delta(t, e)
+	case llm.Notice:
+		m.note(e.Text)
+	case llm.Retry:
+		m.transcript.Replace("retry", transcript.Retry, fmt.Sprintf("retry %d in %s: %s", e.Attempt, seconds(e.Wait), words(e.Fault)))
+	case session.Answer:
+		m.answer(t, e)
+	case session.Call:
+		m.call(t, e.Part)
+	case session.Ask:
+		m.update1(t, e.Call.ID, func(tool *transcript.Tool) {
+			tool.Status, tool.Title, tool.Diff = transcript.Asking, e.Action.Title, e.Action.Diff
+		})
+		m.asks = append(m.asks, e)
+		return m.askNext()
+	case session.Decided:
+		m.decided(t, e)
+	case session.Progress:
+		m.transcript.ToolOutput(t.tools[e.ID], e.Text)
+	case session.Result:
+		m.result(t, e)
+	case session.Fallback:
+		m.transcript.Replace(t.id("fallback"), transcript.Switch, fmt.Sprintf("%s: %s, going on with %s", e.From, words(e.Fault), e.To))
+	case session.Switched:
+		m.switched(e)
+	case session.Done:
+		return m.done(t, e)
+	}
+	return nil
+}
+
+// id names a block of the running answer in the transcript.
+func (t *turn) id(block string) string { return fmt.Sprintf("%p/%d/%s", t, t.step, block) }
+
+func (m *Model) delta(t *turn, d llm.Delta) {
+	now := m.now()
+	if t.first.IsZero() {
+		t.first = now
+		if t.step == 1 && t.ttft == 0 {
+			t.ttft = now.Sub(t.began)
+		}
+	}
+	t.waiting = time.Time{}
+	t.chars += len(d.Text) + len(d.Input)
+	b := t.blocks[d.Block]
+	if b == nil {
+		m.close(t)
+		b = &block{kind: d.Kind, began: now}
+		t.blocks[d.Block] = b
+		t.open = d.Block
+	}
+	switch b.kind {
+	case llm.Thinking:
+		t.doing = "thinking"
+		if d.Text != "" {
+			m.transcript.Think(t.id(d.Block), d.Text)
+		}
+	case llm.Text:
+		t.doing = "answering"
+		if d.Text != "" {
+			m.transcript.Answer(t.id(d.Block), d.Text)
+		}
+	case llm.Call:
+		t.draft.Add(d)
+		part, _ := t.draft.Part(d.Block)
+		t.doing = "calling " + part.Name
+		if part.ID != "" {
+			t.tools[part.ID] = t.id(d.Block)
+		}
+		m.tool(t, t.id(d.Block), func(tool *transcript.Tool) {
+			tool.Name, tool.Input, tool.Status = part.Name, part.Input, transcript.Arriving
+		})
+	}
+}
+
+// close ends the block that grew last.
+func (m *Model) close(t *turn) {
+	b := t.blocks[t.open]
+	if b == nil {
+		return
+	}
+	switch b.kind {
+	case llm.Thinking:
+		m.transcript.ThoughtFor(t.id(t.open), m.now().Sub(b.began))
+	case llm.Text:
+		m.transcript.AnswerDone(t.id(t.open))
+	}
+	t.open = ""
+}
+
+func (m *Model) answer(t *turn, a session.Answer) {
+	m.close(t)
+	if !t.first.IsZero() {
+		t.stream += m.now().Sub(t.first)
+		t.first = time.Time{}
+	}
+	m.transcript.Drop("retry")
+	if !a.Message.Cut {
+		return
+	}
+	for name, b := range t.blocks { // calls of a broken answer never run
+		if b.kind == llm.Call {
+			m.tool(t, t.id(name), func(tool *transcript.Tool) { tool.Status = transcript.Canceled })
+		}
+	}
+}
+
+// tool changes what the transcript shows of a call.
+func (m *Model) tool(t *turn, id string, change func(*transcript.Tool)) {
+	if t.shown == nil {
+		t.shown = map[string]transcript.Tool{}
+	}
+	tool := t.shown[id]
+	change(&tool)
+	t.shown[id] = tool
+	m.transcript.Tool(id, tool)
+}
+
+// update1 is tool by the id of the call.
+func (m *Model) update1(t *turn, call string, change func(*transcript.Tool)) {
+	id, ok := t.tools[call]
+	if !ok {
+		id = t.id(call)
+		t.tools[call] = id
+	}
+	m.tool(t, id, change)
+}
+
+func (m *Model) call(t *turn, p llm.Part) {
+	t.waiting = time.Time{}
+	t.doing = "running " + p.Name
+	m.update1(t, p.ID, func(tool *transcript.Tool) {
+		tool.Name, tool.Input, tool.Status, tool.Started = p.Name, p.Input, transcript.Running, m.now()
+	})
+}
+
+func (m *Model) decided(t *turn, d session.Decided) {
+	m.update1(t, d.ID, func(tool *transcript.Tool) {
+		tool.Status, tool.Started = transcript.Running, m.now()
+		if d.Verdict == tools.Deny {
+			tool.Status = transcript.Denied
+		}
+	})
+}
+
+func (m *Model) result(t *turn, r session.Result) {
+	m.update1(t, r.Part.ID, func(tool *transcript.Tool) {
+		tool.Output, tool.Took, tool.Diff = r.Part.Text, r.Took, r.Diff
+		switch {
+		case tool.Status == transcript.Denied:
+		case t.stopped && r.Part.Failed:
+			tool.Status = transcript.Canceled
+		case r.Part.Failed:
+			tool.Status = transcript.Failed
+		default:
+			tool.Status = transcript.Done
+		}
+	})
+}
+
+// askNext opens the approval of the next call that waits for one.
+func (m *Model) askNext() tea.Cmd {
+	if m.dialog != nil || len(m.asks) == 0 {
+		return nil // what is open first is answered first
+	}
+	ask := m.asks[0]
+	approval := dialog.Approve(ask.Call.ID, ask.Action, m.now(), m.theme)
+	approval.Now, approval.Editor = m.now, composer.New(m.theme)
+	return m.open(approval)
+}
+
+// paintSoon tells an approval, once the frame with it has reached the terminal,
+// that it was seen: what is typed before does not allow anything.
+func (m *Model) paintSoon() tea.Cmd {
+	if _, ok := m.dialog.(*dialog.Approval); !ok {
+		return nil
+	}
+	const twoFrames = 20 * time.Millisecond
+	return tea.Tick(twoFrames, func(time.Time) tea.Msg { return paintedMsg{} })
+}
+
+func (m *Model) painted() tea.Cmd {
+	if a, ok := m.dialog.(*dialog.Approval); ok {
+		return a.Painted(m.now())
+	}
+	return nil
+}
+
+// done ends the turn on the screen.
+func (m *Model) done(t *turn, d session.Done) tea.Cmd {
+	m.close(t)
+	m.turn, m.asks = nil, nil
+	if _, ok := m.dialog.(*dialog.Approval); ok {
+		m.dialog = nil
+	}
+	m.failed = d.Err != nil
+	switch {
+	case d.Err == nil:
+	case llm.Canceled(d.Err):
+		m.transcript.Replace(t.id("end"), transcript.Info, "stopped")
+	default:
+		m.transcript.Fail(d.Err.Error(), strings.TrimPrefix(print.Hint(d.Err)+" · ctrl+x r tries again", " · "))
+	}
+	if d.Usage != (llm.Usage{}) {
+		m.transcript.Footer(m.footer(t, d))
+	}
+	if d.Err == nil && (d.Reason == llm.Length || d.Reason == llm.Refused) {
+		why := map[llm.Reason]string{llm.Length: "the answer reached its length limit", llm.Refused: "the provider's filter ended the answer"}
+		m.transcript.Replace(t.id("end"), transcript.Warn, why[d.Reason])
+	}
+	if d.Err != nil { // what waited goes back to where it can be changed
+		for _, q := range m.session.Unqueue() {
+			m.draft(q.Text())
+		}
+	}
+	m.layout()
+	if m.session.Waiting() > 0 { // came in between the end and this message
+		q := m.session.Unqueue()
+		for _, rest := range q[1:] {
+			m.session.Queue(rest.Parts...)
+		}
+		return m.run(q[0].Parts...)
+	}
+	return nil
+}
+
+// footer sums a turn up: model, tokens, cost and times.
+func (m *Model) footer(t *turn, d session.Done) string {
+	u := d.Usage
+	parts := []string{m.session.Model().Name, fmt.Sprintf("%s in", count(u.Input))}
+	if u.CacheRead > 0 && u.Input > 0 {
+		parts[1] += fmt.Sprintf(" (%d %% cached)", 100*u.CacheRead/u.Input)
+	}
+	parts = append(parts, fmt.Sprintf("%s out", count(u.Output)))
+	if u.Priced && u.Cost > 0 {
+		parts = append(parts, fmt.Sprintf("$%.4f", u.Cost))
+	}
+	if t.ttft > 0 {
+		parts = append(parts, fmt.Sprintf("first token %s", seconds(t.ttft)))
+	}
+	if t.stream > 0 && u.Output > 0 {
+		if rate := float64(u.Output) / t.stream.Seconds(); t.stream > 500*time.Millisecond {
+			parts = append(parts, fmt.Sprintf("%.0f tok/s", rate))
+		}
+	}
+	return strings.Join(append(parts, seconds(d.Took)), " · ")
+}
+
+// note shows a line of parley's own or of a provider.
+func (m *Model) note(text string) {
+	m.shown = true
+	m.transcript.Note(text)
+}
+
+// switched tells of another model, and of what it cannot be told.
+func (m *Model) switched(s session.Switched) {
+	text := fmt.Sprintf("model: %s → %s", s.From, s.To)
+	for i, c := range s.Changes {
+		text += []string{" · ", ", "}[min(i, 1)] + c.String()
+	}
+	m.shown = true
+	m.switches++
+	m.transcript.Replace(fmt.Sprint("switch", m.switches), transcript.Switch, text)
+}
+
+// words is a fault as a person says it.
+func words(f llm.Fault) string { return strings.ReplaceAll(string(f), "_", " ") }
+
+func count(n int) string {
+	switch {
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	case n >= 10_000:
+		return fmt.Sprintf("%.0fk", float64(n)/1e3)
+	case n >= 1_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	}
+	return fmt.Sprint(n)
+}
+
+func seconds(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}

@@ -1,0 +1,118 @@
+package print
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"parley/providers/llm"
+)
+
+// maxInput is how much is read from standard input; more is refused rather than
+// cut, for half a file gives a wrong answer.
+const maxInput = 32 << 20
+
+// Prompt merges the words of the command line with standard input. Words come
+// first, then a blank line and <stdin>…</stdin>; standard input alone is the
+// prompt as it is. What is not text becomes an attachment.
+func Prompt(words []string, stdin []byte) ([]llm.Part, error) {
+	prompt := strings.Join(words, " ")
+	var parts []llm.Part
+	switch {
+	case len(stdin) == 0:
+	case !isText(stdin):
+		parts = append(parts, llm.Part{Kind: llm.Media, Name: "stdin", MIME: http.DetectContentType(stdin), Data: stdin})
+	case prompt == "":
+		prompt = string(stdin)
+	default:
+		prompt += "\n\n<stdin>\n" + strings.TrimSuffix(string(stdin), "\n") + "\n</stdin>"
+	}
+	if strings.TrimSpace(prompt) != "" {
+		parts = append(parts, llm.Part{Kind: llm.Text, Text: prompt})
+	}
+	if len(parts) == 0 {
+		return nil, errors.New("there is no prompt: give one as an argument or on standard input")
+	}
+	return parts, nil
+}
+
+// isText reports whether b is UTF-8 without NUL, perhaps with a byte order mark.
+func isText(b []byte) bool {
+	return utf8.Valid(b) && !bytes.ContainsRune(b, 0)
+}
+
+// File reads an attachment: text files as text between tags that name them,
+// everything else as it is.
+func File(path string) (llm.Part, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return llm.Part{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return llm.Part{}, fmt.Errorf("%s is not a regular file", path)
+	}
+	if info.Size() > maxInput {
+		return llm.Part{}, fmt.Errorf("%s has %d MB; at most %d MB can be attached", path, info.Size()>>20, maxInput>>20)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return llm.Part{}, err
+	}
+	if isText(b) {
+		return llm.Part{Kind: llm.Text, Text: fmt.Sprintf("<file path=%q>\n%s\n</file>", path, strings.TrimSuffix(string(b), "\n"))}, nil
+	}
+	return llm.Part{Kind: llm.Media, Name: info.Name(), MIME: http.DetectContentType(b), Data: b}, nil
+}
+
+// ReadStdin reads standard input to its end. With bounded set (there are words
+// on the command line already) an input that nobody seems to write to is given
+// up after a while: programs that start others often leave it open. Notice is
+// called when that happens, and when waiting takes long.
+func ReadStdin(f *os.File, bounded bool, notice func(string)) ([]byte, error) {
+	type read struct {
+		b   []byte
+		err error
+	}
+	first, all := make(chan struct{}), make(chan read, 1)
+	go func() { // lives until the input ends; the program may end before it
+		var buf bytes.Buffer
+		one := make([]byte, 64<<10)
+		n, err := f.Read(one)
+		close(first)
+		buf.Write(one[:n])
+		if err == nil {
+			_, err = io.Copy(&buf, io.LimitReader(f, maxInput+1))
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		all <- read{buf.Bytes(), err}
+	}()
+	if bounded && !hasWriter(f) {
+		select {
+		case <-first:
+		case <-time.After(patience):
+			notice(fmt.Sprintf("nothing came on standard input for %s, and no other program of this pipeline writes to it: going on without", patience))
+			return nil, nil
+		}
+	}
+	select {
+	case <-first:
+	case <-time.After(2 * time.Second):
+		notice("waiting for standard input (ctrl+d ends it)")
+	}
+	r := <-all
+	if r.err != nil {
+		return nil, fmt.Errorf("standard input: %w", r.err)
+	}
+	if len(r.b) > maxInput {
+		return nil, fmt.Errorf("standard input has more than %d MB", maxInput>>20)
+	}
+	return r.b, nil
+}

@@ -1,0 +1,225 @@
+package print
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session"
+)
+
+// lines writes one JSON object per event.
+type lines struct {
+	o   Options
+	err error // of the first line; told at the next event
+}
+
+// An object is one line: fields in the order in which they are written.
+type object []field
+
+type field struct {
+	name  string
+	value any
+}
+
+func (l *lines) start(s *session.Session) {
+	l.err = l.put(object{{"type", "start"}, {"session", s.ID()}, {"model", s.Model().Name}})
+}
+
+func (l *lines) event(e session.Event, status int) error {
+	if l.err != nil {
+		return l.err
+	}
+	for _, o := range objects(e, status) {
+		if err := l.put(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lines) put(o object) error {
+	return write(l.o.Out, o)
+}
+
+// objects translates an event. Types and fields unknown to a reader are to be
+// ignored by it.
+func objects(e session.Event, status int) []object {
+	switch e := e.(type) {
+	case llm.Delta:
+		kind := map[llm.Kind]string{llm.Text: "text", llm.Thinking: "thinking"}[e.Kind]
+		if kind == "" || e.Text == "" {
+			return nil
+		}
+		return []object{{{"type", kind}, {"text", e.Text}}}
+	case llm.Notice:
+		return []object{{{"type", "notice"}, {"text", e.Text}}}
+	case llm.Retry:
+		return []object{{{"type", "retry"}, {"attempt", e.Attempt}, {"delay_ms", e.Wait.Milliseconds()}, {"category", e.Fault}}}
+	case session.Answer:
+		if e.Known {
+			return []object{usageObject(e.Usage)}
+		}
+	case session.Call:
+		return []object{callObject(e.Part)}
+	case session.Decided:
+		return []object{{{"type", "permission"}, {"id", e.ID}, {"decision", e.Verdict}}}
+	case session.Result:
+		return []object{{{"type", "tool_result"}, {"id", e.Part.ID}, {"name", e.Part.Name}, {"output", e.Part.Text}, {"is_error", e.Part.Failed}}}
+	case session.Fallback:
+		return []object{{{"type", "fallback"}, {"from", e.From}, {"to", e.To}, {"category", e.Fault}}}
+	case session.Switched:
+		changes := make([]string, len(e.Changes))
+		for i, c := range e.Changes {
+			changes[i] = c.String()
+		}
+		return []object{{{"type", "switch"}, {"from", e.From}, {"to", e.To}, {"changes", changes}}}
+	case session.Done:
+		done := object{{"type", "done"}, {"finish_reason", finishReason(e)}, {"exit", status}}
+		if e.Err != nil {
+			return []object{errorObject(e.Err), done}
+		}
+		return []object{done}
+	}
+	return nil
+}
+
+func usageObject(u llm.Usage) object {
+	o := object{
+		{"type", "usage"}, {"input_tokens", u.Input}, {"cached_input_tokens", u.CacheRead},
+		{"output_tokens", u.Output}, {"reasoning_tokens", u.Thinking},
+	}
+	if u.Priced {
+		o = append(o, field{"cost_usd", u.Cost})
+	}
+	return o
+}
+
+// callObject shows a call; arguments that are no JSON object stand in "raw".
+func callObject(p llm.Part) object {
+	o := object{{"type", "tool_call"}, {"id", p.ID}, {"name", p.Name}}
+	if args, ok := llm.Arguments(p.Input); ok {
+		return append(o, field{"arguments", args})
+	}
+	return append(o, field{"arguments", struct{}{}}, field{"raw", p.Input})
+}
+
+func errorObject(err error) object {
+	o := object{{"type", "error"}, {"category", category(err)}, {"message", err.Error()}, {"hint", Hint(err)}}
+	if wait := waitOf(err); wait > 0 {
+		o = append(o, field{"retry_after_ms", (wait + time.Millisecond - 1).Milliseconds()})
+	}
+	return o
+}
+
+func finishReason(d session.Done) string {
+	if d.Err != nil {
+		return "error"
+	}
+	switch d.Reason {
+	case llm.Calls:
+		return "tool_calls"
+	case llm.Refused:
+		return "content_filter"
+	}
+	return string(d.Reason)
+}
+
+// whole writes one JSON object when the turn is over.
+type whole struct {
+	o     Options
+	s     *session.Session
+	text  bytes.Buffer
+	think bytes.Buffer
+	tools []json.RawMessage // calls and results, as they came
+}
+
+func (w *whole) start(s *session.Session) { w.s = s }
+
+func (w *whole) event(e session.Event, status int) error {
+	switch e := e.(type) {
+	case session.Step:
+		if w.text.Len() > 0 {
+			w.text.WriteString("\n\n")
+		}
+	case llm.Delta:
+		switch e.Kind {
+		case llm.Text:
+			w.text.WriteString(e.Text)
+		case llm.Thinking:
+			w.think.WriteString(e.Text)
+		}
+	case session.Call:
+		w.tools = append(w.tools, encode(callObject(e.Part)[1:]))
+	case session.Result:
+		o := object{{"id", e.Part.ID}, {"name", e.Part.Name}, {"output", e.Part.Text}, {"is_error", e.Part.Failed}}
+		w.tools = append(w.tools, encode(o))
+	case session.Done:
+		return w.done(e, status)
+	}
+	return nil
+}
+
+func (w *whole) done(d session.Done, status int) error {
+	o := object{
+		{"session", w.s.ID()}, {"model", w.s.Model().Name},
+		{"text", string(bytes.TrimRight(w.text.Bytes(), "\n"))}, {"thinking", w.think.String()},
+	}
+	if len(w.tools) > 0 {
+		o = append(o, field{"tools", w.tools})
+	}
+	if d.Usage != (llm.Usage{}) {
+		o = append(o, field{"usage", encode(usageObject(d.Usage)[1:])})
+	}
+	if d.Err != nil {
+		o = append(o, field{"error", encode(errorObject(d.Err)[1:])})
+	}
+	return write(w.o.Out, append(o, field{"finish_reason", finishReason(d)}, field{"exit", status}))
+}
+
+func write(w io.Writer, o object) error {
+	_, err := w.Write(append(encode(o), '\n'))
+	return err
+}
+
+// encode writes o as JSON with its fields in order, and with every control
+// character escaped: JSON itself leaves DEL and U+0080 to U+009F as they are,
+// and terminals obey some of them.
+func encode(o object) []byte {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, f := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"` + f.name + `":`)
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(f.value); err != nil {
+			fmt.Fprintf(&b, "%q", err.Error())
+			continue
+		}
+		b.Truncate(b.Len() - 1) // the encoder's newline
+	}
+	b.WriteByte('}')
+	return escapeC1(b.Bytes())
+}
+
+func escapeC1(b []byte) []byte {
+	control := func(r rune) bool { return r >= 0x7f && r <= 0x9f }
+	if bytes.IndexFunc(b, control) < 0 {
+		return b
+	}
+	var out bytes.Buffer
+	for _, r := range string(b) {
+		if control(r) {
+			fmt.Fprintf(&out, `\u%04x`, r)
+			continue
+		}
+		out.WriteRune(r)
+	}
+	return out.Bytes()
+}

@@ -1,0 +1,19 @@
+//go:build !unix
+
+package print
+
+import (
+	"errors"
+	"io"
+	"os"
+	"syscall"
+)
+
+// broken reports whether err means that the reader of a pipe has left.
+func broken(err error) bool {
+	const noData = syscall.Errno(232) // ERROR_NO_DATA: the pipe is being closed
+	return errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE) || errors.Is(err, noData)
+}
+
+// Left never fires here: a reader that left is noticed at the next write.
+func Left(*os.File) <-chan struct{} { return make(chan struct{}) }

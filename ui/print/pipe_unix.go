@@ -1,0 +1,38 @@
+//go:build unix
+
+package print
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// broken reports whether err means that the reader of a pipe has left.
+func broken(err error) bool { return errors.Is(err, unix.EPIPE) }
+
+// Left returns a channel that is closed when f is a pipe or socket and its
+// reader leaves, so that a model that is silent for long is not paid for
+// nobody. The goroutine behind it lives as long as the program.
+func Left(f *os.File) <-chan struct{} {
+	left := make(chan struct{})
+	info, err := f.Stat()
+	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
+		return left
+	}
+	go func() {
+		fds := []unix.PollFd{{Fd: int32(f.Fd())}} // no events: only errors and hang-up wake it
+		for {
+			n, err := unix.Poll(fds, -1)
+			if err != nil && !errors.Is(err, unix.EINTR) {
+				return
+			}
+			if n > 0 && fds[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0 {
+				close(left)
+				return
+			}
+		}
+	}()
+	return left
+}

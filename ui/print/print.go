@@ -1,0 +1,143 @@
+// Package print is the piped front end: it plays the events of one turn to
+// writers and says with which status to exit.
+//
+//	session.Turn ──► events ──► text | json | jsonl ──► stdout
+//	                       └──► thinking, tools, notices, usage ──► stderr
+//
+// Standard output is the answer and nothing else, flushed as it comes, with one
+// newline at the end. What would ask a person is denied here, for nobody is
+// there to be asked. Text from outside is made printable on the way, unless the
+// caller wants it raw.
+package print
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"syscall"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools"
+	"parley/ui/theme"
+)
+
+// Exit statuses of the program.
+const (
+	OK         = 0
+	Failed     = 1 // provider or network error
+	Usage      = 2 // usage or input
+	Config     = 3 // configuration or authentication
+	Steps      = 4 // turn limit
+	Limit      = 5 // budget or time limit
+	Denied     = 6 // a needed permission was denied
+	Incomplete = 8 // length, filter
+)
+
+// ErrTimeout is the cause of a cancel by --timeout.
+var ErrTimeout = errors.New("the time limit was reached")
+
+// ErrPipe is the cause of a cancel because nobody reads standard output.
+var ErrPipe = errors.New("standard output was closed by its reader")
+
+// Interrupted is the cause of a cancel by a signal.
+type Interrupted struct{ Signal syscall.Signal }
+
+func (i Interrupted) Error() string { return "ended by signal: " + i.Signal.String() }
+
+// Is makes an Interrupted count as canceled.
+func (i Interrupted) Is(err error) bool { return err == context.Canceled }
+
+// Options say where the answer goes and how it looks.
+type Options struct {
+	Format string // "text", "json" or "jsonl"
+	Out    io.Writer
+	Err    io.Writer
+	Quiet  bool // nothing but errors on Err
+	Code   bool // only the first code block of the answer
+	Raw    bool // bytes of the answer as they came
+	Render bool // Markdown for a terminal Width cells wide
+	Width  int
+	Theme  *theme.Theme // of what goes to Err, and of rendered Markdown
+}
+
+// Run plays a turn of s to the writers of o and returns the exit status. The
+// turn must have been made with a context that cancel cancels.
+func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.CancelCauseFunc, o Options) int {
+	if o.Theme == nil {
+		o.Theme = theme.Plain()
+	}
+	var p printer
+	switch o.Format {
+	case "json":
+		p = &whole{o: o}
+	case "jsonl":
+		p = &lines{o: o}
+	default:
+		p = newText(o)
+	}
+	p.start(s)
+	denied, status := false, OK
+	for e := range turn {
+		if ask, ok := e.(session.Ask); ok {
+			denied = true
+			ask.Reply(tools.Answer{Verdict: tools.Deny, Note: "Nobody can be asked here: parley runs without a screen."})
+		}
+		if done, ok := e.(session.Done); ok {
+			status = statusOf(done, denied)
+		}
+		if err := p.event(e, status); err != nil {
+			cancel(fmt.Errorf("%w: %w", ErrPipe, err))
+			return pipeStatus(err, o.Err)
+		}
+	}
+	return status
+}
+
+// A printer writes events in one format. Its errors are those of Out.
+type printer interface {
+	start(*session.Session)
+	event(e session.Event, status int) error
+}
+
+// statusOf maps how a turn ended to an exit status.
+func statusOf(d session.Done, denied bool) int {
+	var by Interrupted
+	switch {
+	case d.Err == nil:
+	case errors.As(d.Err, &by):
+		return 128 + int(by.Signal)
+	case errors.Is(d.Err, session.ErrSteps):
+		return Steps
+	case errors.Is(d.Err, session.ErrBudget), errors.Is(d.Err, ErrTimeout):
+		return Limit
+	case errors.Is(d.Err, ErrPipe):
+		return 128 + 13
+	case llm.FaultOf(d.Err) == llm.Authentication:
+		return Config
+	case llm.FaultOf(d.Err) == llm.ContentFilter:
+		return Incomplete
+	default:
+		return Failed
+	}
+	switch {
+	case denied:
+		return Denied
+	case d.Reason == llm.Length, d.Reason == llm.Refused:
+		return Incomplete
+	}
+	return OK
+}
+
+// pipeStatus tells a reader that left, which is silent, from a disk that is
+// full.
+func pipeStatus(err error, stderr io.Writer) int {
+	if broken(err) || errors.Is(err, os.ErrClosed) {
+		return 128 + 13 // as if SIGPIPE had ended us
+	}
+	fmt.Fprintf(stderr, "parley: writing the answer: %v\n", err)
+	return Failed
+}

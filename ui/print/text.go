@@ -1,0 +1,229 @@
+package print
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/markdown"
+	"parley/ui/safe"
+)
+
+// text writes the answer as it comes, and everything else to Err.
+type text struct {
+	o      Options
+	clean  safe.Stream
+	answer strings.Builder // kept for -x and rendering only
+	last   byte            // last byte written to Out; 0: nothing yet
+	gap    bool            // a later answer of the turn begins: keep it apart
+	side   side
+}
+
+func newText(o Options) *text {
+	return &text{o: o, side: side{o: o}}
+}
+
+func (t *text) start(*session.Session) {}
+
+func (t *text) event(e session.Event, _ int) error {
+	switch e := e.(type) {
+	case llm.Delta:
+		return t.delta(e)
+	case session.Answer:
+		if err := t.flush(); err != nil {
+			return err
+		}
+		t.gap = t.last != 0
+	case session.Done:
+		if err := t.end(); err != nil {
+			return err
+		}
+	}
+	t.side.event(e)
+	return nil
+}
+
+func (t *text) delta(d llm.Delta) error {
+	if d.Kind != llm.Text {
+		t.side.event(d)
+		return nil
+	}
+	t.side.close()
+	piece := d.Text
+	if !t.o.Raw {
+		piece = t.clean.Add(piece)
+	}
+	return t.write(piece)
+}
+
+// flush writes what the cleaner still holds when an answer is over.
+func (t *text) flush() error {
+	if t.o.Raw {
+		return nil
+	}
+	return t.write(t.clean.End())
+}
+
+func (t *text) write(piece string) error {
+	if piece == "" {
+		return nil
+	}
+	if t.gap {
+		t.gap = false
+		sep := "\n\n"
+		if t.last == '\n' {
+			sep = "\n"
+		}
+		piece = sep + piece
+	}
+	t.last = piece[len(piece)-1]
+	if t.o.Code || t.o.Render {
+		t.answer.WriteString(piece)
+		return nil
+	}
+	_, err := io.WriteString(t.o.Out, piece)
+	return err
+}
+
+// end closes the answer with exactly one newline.
+func (t *text) end() error {
+	out := t.answer.String()
+	switch {
+	case t.last == 0:
+		return nil
+	case t.o.Code:
+		out = firstCode(out)
+	case t.o.Render:
+		out = markdown.Render(out, t.o.Width, t.o.Theme)
+	default:
+		if t.last == '\n' {
+			return nil
+		}
+	}
+	if out == "" || out[len(out)-1] != '\n' {
+		out += "\n"
+	}
+	_, err := io.WriteString(t.o.Out, out)
+	return err
+}
+
+// firstCode returns the first fenced code block of source, or source itself
+// where there is none: an answer that is only code often comes without a fence.
+func firstCode(source string) string {
+	doc := markdown.New(nil)
+	doc.Append(source)
+	doc.Finish()
+	if code := doc.Code(); len(code) > 0 {
+		return code[0].Text
+	}
+	return source
+}
+
+// side writes what is not the answer to Err.
+type side struct {
+	o        Options
+	thinking safe.Stream
+	open     bool // a line of thinking is unfinished
+}
+
+// close ends an unfinished line.
+func (s *side) close() {
+	if s.open {
+		s.open = false
+		fmt.Fprintln(s.o.Err, s.o.Theme.Dim.Render(s.thinking.End()))
+	}
+}
+
+func (s *side) line(style interface{ Render(...string) string }, format string, args ...any) {
+	s.close()
+	fmt.Fprintln(s.o.Err, style.Render(safe.Text(fmt.Sprintf(format, args...))))
+}
+
+func (s *side) event(e session.Event) {
+	th := s.o.Theme
+	if done, ok := e.(session.Done); ok {
+		s.done(done)
+		return
+	}
+	if s.o.Quiet {
+		return
+	}
+	switch e := e.(type) {
+	case llm.Delta:
+		if e.Kind == llm.Thinking && e.Text != "" {
+			s.think(e.Text)
+		}
+	case llm.Notice:
+		s.line(th.Dim, "note: %s", e.Text)
+	case llm.Retry:
+		s.line(th.Dim, "retry %d in %s (%s)", e.Attempt, e.Wait.Round(time.Millisecond), e.Fault)
+	case session.Fallback:
+		s.line(th.Warn, "fallback: %s after %s of %s", e.To, e.Fault, e.From)
+	case session.Switched:
+		s.line(th.Dim, "switched from %s to %s: %v", e.From, e.To, e.Changes)
+	case session.Call:
+		s.line(th.Dim, "%s %s", e.Part.Name, short(e.Part.Input))
+	case session.Result:
+		if e.Part.Failed {
+			s.line(th.Warn, "%s failed: %s", e.Part.Name, short(e.Part.Text))
+		}
+	case session.Answer:
+		s.close()
+		if e.Known {
+			s.line(th.Faint, "%s", usageLine(e))
+		}
+	}
+}
+
+// think writes thinking line by line as it comes. Styles span lines, so each
+// line is rendered on its own.
+func (s *side) think(piece string) {
+	for i, part := range strings.Split(s.thinking.Add(piece), "\n") {
+		if i > 0 {
+			fmt.Fprintln(s.o.Err)
+		}
+		if part != "" {
+			fmt.Fprint(s.o.Err, s.o.Theme.Dim.Render(part))
+		}
+	}
+	s.open = true
+}
+
+func (s *side) done(d session.Done) {
+	s.close()
+	if d.Err == nil || llm.Canceled(d.Err) {
+		return // who pressed ctrl+c needs no telling
+	}
+	fmt.Fprintln(s.o.Err, s.o.Theme.Bad.Render("parley: "+safe.Text(d.Err.Error())))
+	if hint := Hint(d.Err); hint != "" {
+		fmt.Fprintln(s.o.Err, s.o.Theme.Dim.Render("  "+safe.Text(hint)))
+	}
+}
+
+func usageLine(a session.Answer) string {
+	u := a.Usage
+	line := fmt.Sprintf("%s: %d in, %d out", a.Message.Model, u.Input, u.Output)
+	if u.CacheRead > 0 {
+		line += fmt.Sprintf(", %d cached", u.CacheRead)
+	}
+	if u.Thinking > 0 {
+		line += fmt.Sprintf(", %d thinking", u.Thinking)
+	}
+	if u.Priced {
+		line += fmt.Sprintf(", $%.4f", u.Cost)
+	}
+	return line + fmt.Sprintf(", %.1f s", a.Took.Seconds())
+}
+
+// short cuts text to one line for a glance.
+func short(s string) string {
+	s = safe.Line(strings.TrimSpace(s))
+	const most = 160
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,83 @@
+package print
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// patience is how long an input without a writer is waited for.
+const patience = 2 * time.Second
+
+// hasWriter reports whether f is something that will be written to or that ends
+// by itself: a file, or a pipe whose other end some process holds that did not
+// start us. In "make | parley explain" that is make, however long it takes; a
+// pipe that an editor or a cron daemon left open belongs to our ancestors only.
+func hasWriter(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		return err == nil && info.Mode().IsRegular()
+	}
+	target, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+	if err != nil {
+		return false
+	}
+	ours := ancestors()
+	dirs, _ := filepath.Glob("/proc/[0-9]*/fd")
+	for _, dir := range dirs {
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(dir)))
+		if !ours[pid] && writes(dir, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// writes reports whether the process whose descriptors are in dir has target
+// open for writing.
+func writes(dir, target string) bool {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if link, _ := os.Readlink(filepath.Join(dir, e.Name())); link != target {
+			continue
+		}
+		info, err := os.ReadFile(filepath.Join(filepath.Dir(dir), "fdinfo", e.Name()))
+		if err != nil {
+			continue
+		}
+		_, rest, _ := strings.Cut(string(info), "flags:")
+		flags, err := strconv.ParseUint(strings.TrimSpace(strings.SplitN(rest, "\n", 2)[0]), 8, 64)
+		if err == nil && flags&uint64(os.O_WRONLY|os.O_RDWR) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// ancestors returns this process and those above it.
+func ancestors() map[int]bool {
+	found := map[int]bool{}
+	for pid := os.Getpid(); pid > 0 && !found[pid]; pid = parent(pid) {
+		found[pid] = true
+	}
+	return found
+}
+
+func parent(pid int) int {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if rest, ok := strings.CutPrefix(lines.Text(), "PPid:"); ok {
+			ppid, _ := strconv.Atoi(strings.TrimSpace(rest))
+			return ppid
+		}
+	}
+	return 0
+}

@@ -1,0 +1,19 @@
+//go:build !linux
+
+package print
+
+import (
+	"os"
+	"time"
+)
+
+// patience is how long an input without a known writer is waited for: longer
+// than where the writer can be told.
+const patience = 30 * time.Second
+
+// hasWriter reports whether f is a file. Who holds the other end of a pipe
+// cannot be told here.
+func hasWriter(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode().IsRegular()
+}

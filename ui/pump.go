@@ -1,0 +1,159 @@
+package ui
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/session"
+)
+
+// newsMsg wakes the screen: the pump holds events.
+type newsMsg struct{ from *pump }
+
+// A pump stands between the goroutine that runs a turn and the screen. It joins
+// deltas of the same block and keeps at most one wake outstanding, so that a
+// flood costs the screen no more than a frame: the first delta wakes it at once,
+// further ones every so often, anything but a delta at once.
+type pump struct {
+	send func(tea.Msg)
+
+	mu     sync.Mutex
+	events []session.Event
+	delta  llm.Delta       // the last event, if text is open
+	text   strings.Builder // its Text or Input
+	every  time.Duration   // between wakes
+	last   time.Time       // when the screen took events last
+	awake  bool            // a wake is outstanding or scheduled
+	urgent bool            // and goes out at once
+}
+
+// most is how many bytes the screen takes at once; the rest comes with the next
+// wake, so that keys get their turn in between.
+const most = 64 << 10
+
+func newPump(send func(tea.Msg), every time.Duration) *pump {
+	return &pump{send: send, every: every}
+}
+
+// frameTime is the least time between two wakes.
+func frameTime(env func(string) string) time.Duration {
+	if env("SSH_TTY") != "" || env("SSH_CONNECTION") != "" {
+		return 50 * time.Millisecond
+	}
+	return 33 * time.Millisecond
+}
+
+func (m *Model) frame() time.Duration { return frameTime(os.Getenv) }
+
+// put adds an event. It blocks while the screen is busy, which is the only
+// brake a fast model needs.
+func (p *pump) put(e session.Event) {
+	p.mu.Lock()
+	d, isDelta := e.(llm.Delta)
+	if isDelta {
+		p.join(d)
+	} else {
+		p.close()
+		p.events = append(p.events, e)
+	}
+	wake, wait := p.schedule(!isDelta)
+	p.mu.Unlock()
+	if !wake {
+		return
+	}
+	if wait <= 0 {
+		p.send(newsMsg{p})
+		return
+	}
+	time.AfterFunc(wait, func() { p.send(newsMsg{p}) })
+}
+
+// schedule decides whether this event has to wake the screen, and after which
+// time.
+func (p *pump) schedule(urgent bool) (wake bool, wait time.Duration) {
+	if p.awake && (p.urgent || !urgent) {
+		return false, 0
+	}
+	wait = p.every - time.Since(p.last)
+	if urgent {
+		wait = 0
+	}
+	p.awake, p.urgent = true, wait <= 0
+	return true, wait
+}
+
+// join appends a delta to the open text if it goes on with it.
+func (p *pump) join(d llm.Delta) {
+	if !plain(d) {
+		p.close()
+		p.events = append(p.events, d)
+		return
+	}
+	goesOn := p.delta.Block == d.Block && (p.delta.Input != "") == (d.Input != "") &&
+		(d.Kind == "" || d.Kind == p.delta.Kind) && p.text.Len() < most
+	if !goesOn {
+		p.close()
+		p.delta = d
+	}
+	p.text.WriteString(d.Text)
+	p.text.WriteString(d.Input)
+}
+
+// plain reports whether d only appends, and to one field.
+func plain(d llm.Delta) bool {
+	return (d.Text == "") != (d.Input == "") &&
+		d.ID == "" && d.Name == "" && !d.Failed && !d.Remote && d.MIME == "" && d.URL == "" && d.Data == nil && d.State == nil
+}
+
+// close puts the open text among the events.
+func (p *pump) close() {
+	if p.delta.Block == "" {
+		return
+	}
+	d := p.delta
+	if d.Input != "" {
+		d.Input = p.text.String()
+	} else {
+		d.Text = p.text.String()
+	}
+	p.events = append(p.events, d)
+	p.delta = llm.Delta{}
+	p.text.Reset()
+}
+
+// take returns what the screen should show now. Events beyond most bytes stay
+// for another wake.
+func (p *pump) take() []session.Event {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.close()
+	n, size := 0, 0
+	for n < len(p.events) && size < most {
+		if d, ok := p.events[n].(llm.Delta); ok {
+			size += len(d.Text) + len(d.Input)
+		}
+		n++
+	}
+	events := p.events[:n:n]
+	p.events = p.events[n:]
+	p.last = time.Now()
+	p.awake, p.urgent = false, false
+	if len(p.events) > 0 {
+		p.awake = true
+		time.AfterFunc(p.every, func() { p.send(newsMsg{p}) })
+	}
+	return events
+}
+
+// took tells the pump what showing the last events cost: the next ones come no
+// sooner than ten times that, so that drawing never eats the machine.
+func (p *pump) took(cost, frame time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.every = max(frame, 10*cost)
+}

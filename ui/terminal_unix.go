@@ -1,0 +1,58 @@
+//go:build unix
+
+package ui
+
+import (
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/charmbracelet/x/term"
+)
+
+// reset undoes every mode a full-screen program may have set, whoever set it:
+// synchronised output, mouse, focus reports, bracketed paste, keyboard
+// protocols, cursor shape and visibility, colours, the alternate screen. Modes
+// of the alternate screen go first: the keyboard protocol is kept per screen.
+const reset = "\x1b[?2026l" +
+	"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l" +
+	"\x1b[?1004l\x1b[?2004l\x1b[?2027l\x1b[?2031l" +
+	"\x1b[<u\x1b[>4m" +
+	"\x1b[0 q\x1b[?25h\x1b[m" +
+	"\x1b[?1049l\x1b[?25h\r"
+
+// A terminal remembers how the terminal was before the screen.
+type terminal struct {
+	in, out *os.File
+	state   *term.State // nil: in is no terminal
+	once    sync.Once
+}
+
+func saveTerminal(in, out *os.File) *terminal {
+	t := &terminal{in: in, out: out}
+	if !term.IsTerminal(in.Fd()) { // with -i the keyboard is the controlling terminal
+		if tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0); err == nil {
+			t.in = tty
+		}
+	}
+	t.state, _ = term.GetState(t.in.Fd())
+	return t
+}
+
+// restore brings the terminal back, once. Answers to queries that are still
+// under way are thrown away, or the shell would read them as typed.
+func (t *terminal) restore() {
+	t.once.Do(func() {
+		if !term.IsTerminal(t.out.Fd()) {
+			return
+		}
+		t.out.WriteString(reset)
+		if t.state != nil {
+			term.Restore(t.in.Fd(), t.state)
+			flushInput(t.in.Fd())
+		}
+	})
+}
+
+// endings are the signals that end the screen in order.
+var endings = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}

@@ -1,0 +1,115 @@
+// Package ui is the screen: one tea.Model and its children. The session's turn
+// runs in a goroutine of its own; its events reach the screen through a pump
+// that wakes it at most once per frame.
+//
+//	session.Turn ──► pump ──► news ──► transcript
+//	keys ──► dialog, else action, else composer or transcript
+//
+// Down by call, up by messages of the child's own package. Nothing from outside
+// is drawn that did not pass ui/safe, and the terminal comes back on every way
+// out: quit, signals, panics.
+package ui
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/theme"
+)
+
+// Config is the [ui] section of the configuration.
+type Config struct {
+	Theme string `toml:"theme"` // "auto", "dark", "light" or "plain"
+	Mouse bool   `toml:"mouse"` // take the wheel; off leaves the mouse to the terminal
+}
+
+// Default is what holds where the configuration says nothing.
+func Default() Config { return Config{Theme: "auto", Mouse: true} }
+
+// Themes lists the values of Config.Theme.
+var Themes = []string{"auto", "dark", "light", "plain"}
+
+// Validate names a value that cannot be meant.
+func (c Config) Validate() error {
+	if !slices.Contains(Themes, c.Theme) {
+		return fmt.Errorf("ui.theme = %q: there are %v", c.Theme, Themes)
+	}
+	return nil
+}
+
+// Options is what the screen is made of.
+type Options struct {
+	Session *session.Session
+	Config  Config
+	Prompt  []llm.Part // sent at once; nil: none
+	Notice  string     // shown at the start
+	Version string
+	Open    func(name string) (llm.Endpoint, error)
+	Choices func() []Choice         // models for the picker
+	New     func() *session.Session // an empty conversation with the same settings
+	Now     func() time.Time        // nil: the clock; for tests
+}
+
+// A Choice is one model of the picker.
+type Choice struct {
+	Name   string // provider/model
+	Detail string // window, price, abilities
+	Ready  bool   // can be asked now
+}
+
+// Run shows the screen until the person leaves, and returns the exit status.
+func Run(o Options) int {
+	term := saveTerminal(os.Stdin, os.Stdout)
+	m := newModel(o)
+	program := tea.NewProgram(m, tea.WithFPS(120), tea.WithoutSignalHandler(), tea.WithoutCatchPanics())
+	m.send = program.Send
+
+	out := &exit{terminal: term, kill: program.Kill}
+	m.crash = out.crashed
+	stop := out.signals(program.Send)
+	defer stop()
+	func() {
+		defer out.recover()
+		_, err := program.Run()
+		out.ended(err)
+	}()
+	term.restore()
+	m.shutdown()
+	return out.finish()
+}
+
+// themeFor picks the theme at the start; "auto" follows the terminal once it
+// answers.
+func themeFor(name string, env func(string) string) *theme.Theme {
+	switch {
+	case name == "plain", env("NO_COLOR") != "", env("TERM") == "dumb":
+		return theme.Plain()
+	case name == "light":
+		return theme.Light()
+	}
+	return theme.Dark()
+}
+
+// run starts a turn in a goroutine of its own.
+func (m *Model) run(parts ...llm.Part) tea.Cmd {
+	ctx, cancel := context.WithCancel(context.Background())
+	m.turn = &turn{cancel: cancel, began: m.now(), waiting: m.now(), blocks: map[string]*block{}, tools: map[string]string{}}
+	s, pump := m.session, newPump(m.send, m.frame())
+	m.pump = pump
+	m.running.Add(1)
+	go m.guard(func() {
+		defer m.running.Done()
+		defer cancel()
+		for e := range s.Turn(ctx, parts...) {
+			pump.put(e)
+		}
+	})
+	return m.tick()
+}

@@ -1,0 +1,155 @@
+package ui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/ui/safe"
+	"parley/ui/status"
+)
+
+// prompt is the sign in front of the composer.
+const prompt = "› "
+
+const signWidth = 2 // of prompt, in cells
+
+// paintedMsg says that the frame before it was handed to the terminal.
+type paintedMsg struct{}
+
+// View draws the screen. Panes cache their strings, so that a frame in which
+// nothing changed costs a few comparisons.
+func (m *Model) View() tea.View {
+	v := tea.View{AltScreen: true, WindowTitle: "parley"}
+	if m.mouse {
+		v.MouseMode = tea.MouseModeCellMotion
+	}
+	if m.width <= 0 || m.height <= 0 {
+		return v
+	}
+	top, bottom, line := m.top(), m.bottom(), m.line()
+	f := &m.frames
+	if top != f.top || bottom != f.bottom || line != f.line || f.all == "" {
+		f.top, f.bottom, f.line = top, bottom, line
+		f.all = m.compose(top, bottom, line)
+	}
+	v.Content = f.all
+	if x, y, ok := m.composer.Cursor(); ok && m.dialog == nil && !m.transcript.Browsing() {
+		row := m.height - 1 - m.composer.Height() + y
+		if row >= 0 && row < m.height {
+			v.Cursor = tea.NewCursor(min(x+signWidth, m.width-1), row)
+		}
+	}
+	return v
+}
+
+// top is the transcript, or what greets a person before there is one.
+func (m *Model) top() string {
+	if m.shown {
+		return m.transcript.View()
+	}
+	return m.welcome()
+}
+
+func (m *Model) bottom() string {
+	if m.dialog != nil {
+		return m.dialog.View()
+	}
+	return m.composer.View()
+}
+
+// compose stacks the panes into exactly height rows.
+func (m *Model) compose(top, bottom, line string) string {
+	rows := make([]string, 0, m.height)
+	below := strings.Split(bottom, "\n")
+	if m.dialog == nil {
+		sign := m.theme.Accent.Render(prompt)
+		for i := range below {
+			if i > 0 {
+				sign = strings.Repeat(" ", signWidth)
+			}
+			below[i] = sign + below[i]
+		}
+	}
+	room := max(m.height-1, 0)
+	if len(below) > room {
+		below = below[:room]
+	}
+	for row := range strings.SplitSeq(top, "\n") {
+		if len(rows) == room-len(below) {
+			break
+		}
+		rows = append(rows, row)
+	}
+	for len(rows) < room-len(below) {
+		rows = append(rows, "")
+	}
+	rows = append(rows, below...)
+	rows = append(rows, line)
+	for i, row := range rows {
+		if ansi.StringWidth(row) > m.width {
+			rows[i] = ansi.Truncate(row, m.width, "")
+		}
+	}
+	return strings.Join(rows[:min(len(rows), m.height)], "\n")
+}
+
+// welcome is the empty screen: what answers, and the few keys worth knowing.
+func (m *Model) welcome() string {
+	model := m.session.Model()
+	lines := []string{
+		"",
+		"  " + m.theme.Strong.Render("parley") + "  " + m.theme.Dim.Render(safe.Line(model.Name)),
+		"",
+	}
+	for _, hint := range [][2]string{
+		{"enter", "send"}, {"ctrl+j", "new line"}, {"ctrl+x m", "pick a model"}, {"/", "commands"}, {"?", "help"}, {"ctrl+d", "quit"},
+	} {
+		lines = append(lines, "  "+m.theme.Dim.Render(pad(hint[0], 10))+m.theme.Faint.Render(hint[1]))
+	}
+	if m.o.Notice != "" {
+		lines = append(lines, "")
+		for row := range strings.SplitSeq(ansi.Wrap(safe.Line(m.o.Notice), max(m.width-4, 1), ""), "\n") {
+			lines = append(lines, "  "+m.theme.Dim.Render(row))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func pad(s string, n int) string {
+	return s + strings.Repeat(" ", max(n-ansi.StringWidth(s), 1))
+}
+
+// line is the status line.
+func (m *Model) line() string {
+	model := m.session.Model()
+	total, last := m.session.Total()
+	i := status.Info{
+		Model: model.Name, Effort: string(m.session.Effort()), Mode: string(m.session.Policy().Mode()),
+		Context: -1, Tokens: last.Input + last.Output, Cost: total.Cost, Priced: total.Priced,
+		Queue: m.session.Waiting(),
+	}
+	if model.Strategy == "prompt" {
+		i.Badge = "prompt tools"
+	}
+	if model.Context > 0 {
+		i.Context = float64(last.Input+last.Output) / float64(model.Context)
+	}
+	if m.leader != "" {
+		i.Hint = m.leader + " …"
+	} else if m.now().Before(m.toastTill) {
+		i.Hint = m.toast
+	} else if m.transcript.Browsing() {
+		i.Hint = "browse: j k move · space fold · y copy · esc back"
+	}
+	if m.turn != nil {
+		i.State, i.Elapsed, i.Rate = m.turn.state(m.now()), m.now().Sub(m.turn.began), m.turn.rate(m.now())
+	}
+	f := &m.frames
+	if f.line == "" || i != f.info || m.width != f.width || m.theme != f.theme {
+		f.info, f.width, f.theme = i, m.width, m.theme
+		return status.View(i, m.width, m.theme)
+	}
+	return f.line
+}
