@@ -176,7 +176,7 @@ func signature(name string, schema *jsonschema.Schema) string {
 
 // nearest returns the one of names that name was probably meant to be, or "".
 func nearest(name string, names []string) string {
-	best, near := "", 1+max(1, len(name)/3)
+	best, near := "", 1+min(max(2, len(name)/3), len(name)/2)
 	for _, n := range names {
 		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < near {
 			best, near = n, d

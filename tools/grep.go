@@ -39,7 +39,7 @@ func planGrep(_ context.Context, w *workspace, args grepArgs) (*Action, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := search{workspace: w, args: args, at: at, answer: answer{limit: maxMatches * (1 + 2*args.Context)}}
+	g := search{workspace: w, args: args, at: at, answer: answer{limit: maxMatches * (2 + 2*args.Context)}}
 	if g.expr, err = expression(args); err != nil {
 		return nil, err
 	}

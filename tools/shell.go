@@ -262,7 +262,7 @@ func (r *running) outcome(took time.Duration) Outcome {
 	}
 	notes := r.clean.notes()
 	if r.ended > 0 && r.stopped == nil {
-		notes = append(notes, note("%s still running in the background ended: nothing outlives its call", count(r.ended, "process")))
+		notes = append(notes, note("ended %s still running in the background: nothing outlives its call", count(r.ended, "process")))
 	}
 	select {
 	case <-r.exited:

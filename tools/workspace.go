@@ -309,7 +309,7 @@ func (w *workspace) apply(ctx context.Context, c change) error {
 	if err := ctx.Err(); err != nil {
 		return refuse("%s was not written: canceled", shown(c.file))
 	}
-	if dir := path.Dir(c.file); dir != "." {
+	if dir := path.Dir(c.file); c.old == nil && dir != "." {
 		if err := w.root.MkdirAll(filepath.FromSlash(dir), 0o755); err != nil {
 			return explain(dir, err)
 		}

@@ -115,7 +115,7 @@ func (w *workspace) writing(c change, before []byte, title, kept string) *Action
 			if c.old == nil {
 				out.Text = "created " + shown(c.file)
 			}
-			out.Text += ", " + count(bytes.Count(c.content, []byte("\n")), "line")
+			out.Text += ", " + count(lineCount(c.content), "line")
 			if kept != "" {
 				out.Text += "\n" + note("kept %s", kept)
 			}
@@ -125,4 +125,13 @@ func (w *workspace) writing(c change, before []byte, title, kept string) *Action
 			return out
 		},
 	}
+}
+
+// lineCount counts lines; the last one need not end.
+func lineCount(content []byte) int {
+	n := bytes.Count(content, []byte("\n"))
+	if len(content) > 0 && content[len(content)-1] != '\n' {
+		n++
+	}
+	return n
 }

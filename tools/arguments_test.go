@@ -1,0 +1,132 @@
+package tools
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// sample has an argument of every type.
+type sample struct {
+	Path   string         `json:"path"`
+	Count  int            `json:"count,omitempty"`
+	Ratio  float64        `json:"ratio,omitempty"`
+	Flag   bool           `json:"flag,omitempty"`
+	List   []string       `json:"list,omitempty"`
+	Nested map[string]int `json:"nested,omitempty"`
+	Deep   *struct {
+		Limit int `json:"limit"`
+	} `json:"deep,omitempty"`
+}
+
+func sampleSchema(t testing.TB) *jsonschema.Resolved {
+	t.Helper()
+	schema, err := define[sample]("sample", nil).schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The library lets lists and pointers be null as well; models are not told so.
+	for _, name := range []string{"list", "deep"} {
+		p := schema.Properties[name]
+		for _, kind := range p.Types {
+			if kind != "null" {
+				p.Type = kind
+			}
+		}
+		p.Types = nil
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resolved
+}
+
+func TestArguments(t *testing.T) {
+	tests := []struct {
+		name, input string
+		want        string // the arguments, or
+		err         string // a part of the error
+	}{
+		{name: "plain", input: `{ "path": "a", "count": 5 }`, want: `{"count":5,"path":"a"}`},
+		{name: "number as text", input: `{"path":"a","count":"5","ratio":" 0.5 "}`, want: `{"count":5,"path":"a","ratio":0.5}`},
+		{name: "whole number with a point", input: `{"path":"a","count":5.0}`, want: `{"count":5,"path":"a"}`},
+		{name: "boolean as text", input: `{"path":"a","flag":"true"}`, want: `{"flag":true,"path":"a"}`},
+		{name: "boolean of Python", input: `{"path":"a","flag":"True"}`, want: `{"flag":true,"path":"a"}`},
+		{name: "list as text", input: `{"path":"a","list":"[\"x\"]"}`, want: `{"list":["x"],"path":"a"}`},
+		{name: "object as text", input: `{"path":"a","deep":"{\"limit\":\"7\"}"}`, want: `{"deep":{"limit":7},"path":"a"}`},
+		{name: "everything as text", input: `"{\"path\":\"a\"}"`, want: `{"path":"a"}`},
+		{name: "null for an optional one", input: `{"path":"a","count":null}`, want: `{"path":"a"}`},
+		{name: "text that looks like a number stays text", input: `{"path":"5"}`, want: `{"path":"5"}`},
+		{name: "the last of two wins, and is shown", input: `{"path":"a","path":"b"}`, want: `{"path":"b"}`},
+		{name: "markup is not escaped", input: `{"path":"<a>&"}`, want: `{"path":"<a>&"}`},
+		{name: "large numbers stay exact", input: `{"path":"a","count":9007199254740993}`, want: `{"count":9007199254740993,"path":"a"}`},
+
+		{name: "empty", input: ``, err: `missing properties: ["path"]`},
+		{name: "null", input: `null`, err: `missing properties: ["path"]`},
+		{name: "null for a required one", input: `{"path":null}`, err: `path: type: `},
+		{name: "cut off", input: `{"path":"a`, err: `not valid JSON`},
+		{name: "more behind it", input: `{"path":"a"} and so on`, err: `not valid JSON: "and so on" follows the end`},
+		{name: "two objects", input: `{"path":"a"}{"path":"b"}`, err: `follows the end`},
+		{name: "a list", input: `["a"]`, err: `must be one JSON object`},
+		{name: "a text", input: `"a"`, err: `must be one JSON object`},
+		{name: "wrong type", input: `{"path":5}`, err: `path: type: 5 has type "integer", want "string"`},
+		{name: "wrong type further down", input: `{"path":"a","deep":{"limit":"x"}}`, err: `deep.limit: type: x has type "string", want "integer"`},
+		{name: "not a number", input: `{"path":"a","count":"five"}`, err: `count: type: five`},
+		{name: "half a number", input: `{"path":"a","count":5.5}`, err: `count: type: 5.5`},
+		{name: "a number too large for JSON", input: `{"path":"a","ratio":1e999}`, err: `not valid JSON`},
+		{name: "unknown", input: `{"path":"a","paht":"b"}`, err: `unexpected additional properties ["paht"]`},
+		{name: "unknown but for its case", input: `{"PATH":"a"}`, err: `["PATH"]`},
+		{name: "deeper than the decoder goes", input: strings.Repeat("[", 20_000), err: `not valid JSON`},
+		{name: "long values are not repeated", input: `{"path":"a","count":"` + strings.Repeat("x", 10_000) + `"}`, err: `want "integer"`},
+	}
+	schema := sampleSchema(t)
+	for _, test := range tests {
+		got, err := arguments(schema, test.input)
+		switch {
+		case test.err == "" && err != nil:
+			t.Errorf("%s: %v", test.name, err)
+		case test.err == "" && string(got) != test.want:
+			t.Errorf("%s: got %s, want %s", test.name, got, test.want)
+		case test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)):
+			t.Errorf("%s: got %s, %v, want %q", test.name, got, err, test.err)
+		case err != nil && len(err.Error()) > 1000:
+			t.Errorf("%s: the error has %d bytes", test.name, len(err.Error()))
+		}
+	}
+}
+
+func TestRefusedArgumentsSayWhatIsTaken(t *testing.T) {
+	f := open(t, nil)
+	f.fails("read", []any{"path", "a", "limit", 5000},
+		"bad arguments for read: limit: maximum: 5000",
+		"read takes path (string, required), offset (integer), limit (integer 1 to 2000)")
+	f.fails("shell", []any{"command", "x", "timeout", 601}, "timeout", "1 to 600")
+	f.fails("grep", []any{"context", 3}, `missing properties: ["pattern"]`)
+}
+
+func FuzzArguments(f *testing.F) {
+	for _, seed := range []string{`{"path":"a"}`, `{"path":"a","count":"5","deep":"{}"}`, `"{}"`, `{"path":null,"list":[1]}`, "{", "1e5"} {
+		f.Add(seed)
+	}
+	schema := sampleSchema(f)
+	f.Fuzz(func(t *testing.T, input string) {
+		got, err := arguments(schema, input)
+		if err != nil {
+			return
+		}
+		var value any
+		if err := json.Unmarshal(got, &value); err != nil {
+			t.Fatalf("%q became %q: %v", input, got, err)
+		}
+		if err := schema.Validate(value); err != nil {
+			t.Fatalf("%q became %q: %v", input, got, err)
+		}
+		again, err := arguments(schema, string(got))
+		if err != nil || string(again) != string(got) {
+			t.Fatalf("%q became %q and then %q, %v", input, got, again, err)
+		}
+	})
+}

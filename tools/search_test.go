@@ -1,0 +1,213 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// tree is a small workspace with something to ignore.
+var treeFiles = map[string]string{
+	".gitignore":         "*.log\n/build/\n",
+	".git/config":        "[core]\n",
+	"README":             "hello\nworld\n",
+	"a.log":              "hello\n",
+	"build/out.go":       "package out // hello\n",
+	"src/.gitignore":     "!keep.log\ngen.go\n",
+	"src/main.go":        "package main\n\nfunc main() {\n\tprintln(\"hello\")\n}\n",
+	"src/keep.log":       "hello\n",
+	"src/gen.go":         "package gen\n",
+	"src/deep/x_test.go": "package deep\n",
+}
+
+func TestList(t *testing.T) {
+	f := open(t, treeFiles)
+	tests := []struct {
+		pairs []any
+		want  string
+	}{
+		{nil, ".gitignore\t14\nREADME\t12\nsrc/\n[3 entries left out: .git, or by .gitignore; set all to see them]"},
+		{[]any{"path", "src"}, ".gitignore\t17\ndeep/\nkeep.log\t6\nmain.go\t48\n[1 entry left out: .git, or by .gitignore; set all to see them]"},
+		{[]any{"path", "src/", "depth", 2}, ".gitignore\t17\ndeep/\ndeep/x_test.go\t13\nkeep.log\t6\nmain.go\t48\n[1 entry left out: .git, or by .gitignore; set all to see them]"},
+		{[]any{"all", true}, ".git/\n.gitignore\t14\nREADME\t12\na.log\t6\nbuild/\nsrc/"},
+		{[]any{"path", "build"}, "out.go\t21"}, // what is asked for by name is shown
+	}
+	for _, test := range tests {
+		if got := f.must("list", test.pairs...); got != test.want {
+			t.Errorf("%v:\ngot  %q\nwant %q", test.pairs, got, test.want)
+		}
+	}
+	f.fails("list", []any{"path", "README"}, "README is not a folder")
+	f.fails("list", []any{"path", "sr"}, "did you mean src?")
+	os.Mkdir(f.at("empty"), 0o755)
+	if got := f.must("list", "path", "empty"); got != "[empty is empty]" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Whatever a file is called, it takes one line, and the line leads back to it.
+func TestOddNames(t *testing.T) {
+	names := []string{"a\x1b[2Jb", "x\ny", "$(id)", "-rf", "\xff\xfe", "\u202Egpj.exe", " lead", `"q"`, "tab\there", "nbsp\u00a0x", "e\u200Bx"}
+	f := open(t, nil)
+	for _, name := range names {
+		if err := os.WriteFile(f.at(name), []byte("text"), 0o644); err != nil {
+			t.Skip(err)
+		}
+	}
+	lines := strings.Split(f.must("list"), "\n")
+	if len(lines) != len(names) {
+		t.Errorf("%d names on %d lines: %q", len(names), len(lines), lines)
+	}
+	for _, line := range lines {
+		name := line[:strings.LastIndex(line, "\t")]
+		if strings.ContainsAny(name, "\x1b\u202e\t\xff\u00a0\u200b") {
+			t.Errorf("%q is shown as it is", name)
+		}
+		f.must("read", "path", name)
+	}
+	if got := strings.Count(f.must("glob", "pattern", "*"), "\n") + 1; got != len(names) {
+		t.Errorf("glob: %d lines", got)
+	}
+}
+
+func TestGlob(t *testing.T) {
+	f := open(t, treeFiles)
+	for i, name := range []string{"README", "src/main.go", "src/deep/x_test.go", ".gitignore", "src/.gitignore", "src/keep.log"} {
+		when := time.Unix(int64(1_000_000-i), 0)
+		if err := os.Chtimes(f.at(name), when, when); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := []struct {
+		pairs []any
+		want  string
+	}{
+		{[]any{"pattern", "**/*.go"}, "src/main.go\nsrc/deep/x_test.go"},
+		{[]any{"pattern", "*.go"}, "[no files match *.go; to look in the folders below as well, put **/ in front of it]"},
+		{[]any{"pattern", "*.go", "path", "src"}, "src/main.go"},
+		{[]any{"pattern", "./src/*.{go,log}"}, "src/main.go\nsrc/keep.log"},
+		{[]any{"pattern", f.at("src/*.go")}, "src/main.go"},
+		{[]any{"pattern", "build/**", "all", true}, "build/out.go"},
+		{[]any{"pattern", "**/absent"}, "[no files match **/absent]"},
+	}
+	for _, test := range tests {
+		if got := f.must("glob", test.pairs...); got != test.want {
+			t.Errorf("%v:\ngot  %q\nwant %q", test.pairs, got, test.want)
+		}
+	}
+	for _, bad := range []string{"[a", "{a", "", "../*", "a/../../*", "/etc/*", strings.Repeat("*", 2000)} {
+		f.fails("glob", []any{"pattern", bad}, "pattern")
+	}
+}
+
+func TestGrep(t *testing.T) {
+	f := open(t, treeFiles)
+	write(t, f.at("crlf.txt"), "one\r\ntwo\r\nthree\r\n")
+	write(t, f.at("binary"), "hello\x00")
+	write(t, f.at("dots.txt"), "a.b\naxb\n")
+	const skipped = "[1 file not searched: binary, unreadable or larger than 8 MiB]"
+	tests := []struct {
+		pairs []any
+		want  string
+	}{
+		{[]any{"pattern", "hello"}, "README\n     1: hello\nsrc/keep.log\n     1: hello\nsrc/main.go\n     4: \tprintln(\"hello\")\n" + skipped},
+		{[]any{"pattern", "hello", "files_only", true, "glob", "*.go"}, "src/main.go"},
+		{[]any{"pattern", "hello", "files_only", true, "glob", "src/**"}, "src/keep.log\nsrc/main.go"},
+		{[]any{"pattern", "HELLO", "ignore_case", true, "path", "README"}, "README\n     1: hello"},
+		{[]any{"pattern", "^func .*\\{$", "context", 1}, "src/main.go\n     2- \n     3: func main() {\n     4- \tprintln(\"hello\")\n" + skipped},
+		{[]any{"pattern", "two$", "path", "crlf.txt", "context", 5}, "crlf.txt\n     1- one\n     2: two\n     3- three"},
+		{[]any{"pattern", "a.b", "path", "dots.txt"}, "dots.txt\n     1: a.b\n     2: axb"},
+		{[]any{"pattern", "a.b", "path", "dots.txt", "literal", true}, "dots.txt\n     1: a.b"},
+		{[]any{"pattern", "[", "path", "dots.txt", "literal", true}, "[no matches]"},
+		{[]any{"pattern", "^$", "path", "README"}, "[no matches]"},
+		{[]any{"pattern", "x*", "path", "README"}, "README\n     1: hello\n     2: world"},
+		{[]any{"pattern", "hello", "path", "build"}, "build/out.go\n     1: package out // hello"},
+	}
+	for _, test := range tests {
+		if got := f.must("grep", test.pairs...); got != test.want {
+			t.Errorf("%v:\ngot  %q\nwant %q", test.pairs, got, test.want)
+		}
+	}
+	f.fails("grep", []any{"pattern", ""}, "empty")
+	f.fails("grep", []any{"pattern", "(a"}, "missing closing )", "set literal")
+	f.fails("grep", []any{"pattern", "(?<=a)b"}, "set literal")
+	f.fails("grep", []any{"pattern", "(a{0,999}){0,999}"}, "repeat")
+	f.fails("grep", []any{"pattern", strings.Repeat("(a|b)?", 2000)}, "too large")
+}
+
+// Context lines of matches that lie close together are shown once, and gaps
+// are marked.
+func TestGrepContext(t *testing.T) {
+	f := open(t, map[string]string{"f": "m1\na\nb\nm2\nc\nd\ne\nf\nm3\nm4\n"})
+	want := "f\n" +
+		"     1: m1\n     2- a\n" +
+		"     3- b\n     4: m2\n     5- c\n" +
+		"   --\n" +
+		"     8- f\n     9: m3\n    10: m4"
+	if got := f.must("grep", "pattern", "m", "context", 1); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Matches are found at every place relative to the pieces that are searched.
+func TestGrepAcrossPieces(t *testing.T) {
+	for shift := -3; shift <= 3; shift++ {
+		line := strings.Repeat("x", 63) + "\n"
+		text := strings.Repeat(line, pieceSize/64) + strings.Repeat("y", max(0, 3+shift)) + "needle\n\nend\n"
+		f := open(t, map[string]string{"f": text})
+		if got, want := f.must("grep", "pattern", "needle$", "files_only", true), "f"; got != want {
+			t.Errorf("shift %d: got %q", shift, got)
+		}
+		if got, want := f.must("grep", "pattern", "^$"), fmt.Sprintf("f\n%6d: ", pieceSize/64+2); got != want {
+			t.Errorf("shift %d: got %q, want %q", shift, got, want)
+		}
+	}
+}
+
+func TestSearchesAreCapped(t *testing.T) {
+	files := map[string]string{"long.txt": strings.Repeat("m", 5000) + "\n", "many.txt": strings.Repeat("m\n", 500)}
+	for i := range 1100 {
+		files[fmt.Sprintf("d/%04d", i)] = ""
+	}
+	f := open(t, files)
+	tests := []struct {
+		name  string
+		pairs []any
+		want  string
+		lines int
+	}{
+		{"list", []any{"path", "d"}, "[cut after 1000 entries; list a folder of it, or less depth]", 1001},
+		{"glob", []any{"pattern", "d/*"}, "[the newest 200 of 1100; narrow the pattern to see the others]", 201},
+		{"grep", []any{"pattern", "m", "path", "many.txt"}, "[cut: there are more matches; narrow the pattern, path or glob, or set files_only]", 202},
+		{"grep", []any{"pattern", "m", "path", "long.txt"}, strings.Repeat("m", maxShown) + "…", 2},
+	}
+	for _, test := range tests {
+		got := f.must(test.name, test.pairs...)
+		if !strings.HasSuffix(got, test.want) {
+			t.Errorf("%s: ends with %q", test.name, got[max(0, len(got)-100):])
+		}
+		if n := strings.Count(got, "\n") + 1; n != test.lines {
+			t.Errorf("%s: %d lines, want %d", test.name, n, test.lines)
+		}
+	}
+}
+
+func TestSearchesStopWhenCanceled(t *testing.T) {
+	f := open(t, treeFiles)
+	for name, input := range map[string]string{
+		"list": args("depth", 3), "glob": args("pattern", "**"), "grep": args("pattern", "hello"), "read": args("path", "README"),
+	} {
+		a, err := f.Plan(t.Context(), name, input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if out := a.run(ctx, nil); !out.Failed || !strings.Contains(out.Text, "cancel") {
+			t.Errorf("%s: got %+v", name, out)
+		}
+	}
+}
