@@ -49,7 +49,7 @@ func (d *Driver) publish(v tea.View) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.view = v
-	if d.unfit == "" {
+	if d.sized && d.unfit == "" {
 		d.unfit = unfit(v.Content, d.w, d.h)
 	}
 	close(d.changed)
@@ -85,7 +85,7 @@ func (d *Driver) intercept(p post) bool {
 		d.quit = true
 		return true
 	case tea.WindowSizeMsg:
-		d.w, d.h = msg.Width, msg.Height
+		d.w, d.h, d.sized = msg.Width, msg.Height, true
 	}
 	switch fmt.Sprintf("%T", p.msg) { // messages of Bubble Tea's that have no public name
 	case "tea.setClipboardMsg":

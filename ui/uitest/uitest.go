@@ -46,6 +46,7 @@ type Driver struct {
 	changed chan struct{}
 	view    tea.View
 	w, h    int
+	sized   bool // the model knows w and h
 	msgs    []tea.Msg
 	clip    []string
 	quit    bool

@@ -26,7 +26,9 @@ func say(s string) tea.Cmd { return func() tea.Msg { return said(s) } }
 
 var answers = map[string]tea.Cmd{
 	"s": tea.Sequence(say("one"), tea.Sequence(say("two"), say("three")), tea.Batch(say("four"), nil), say("five")),
-	"t": func() tea.Msg { return tea.Tick(100*time.Millisecond, func(time.Time) tea.Msg { return said("tick") })() },
+	"t": func() tea.Msg {
+		return tea.Tick(100*time.Millisecond, func(time.Time) tea.Msg { return said("tick") })()
+	},
 	"c": tea.SetClipboard("copied"),
 	"q": tea.Quit,
 	"w": tea.RequestWindowSize,
@@ -127,8 +129,10 @@ type witness struct {
 	failures []string
 }
 
-func (w *witness) Helper()                      {}
-func (w *witness) Errorf(f string, args ...any) { w.failures = append(w.failures, fmt.Sprintf(f, args...)) }
+func (w *witness) Helper() {}
+func (w *witness) Errorf(f string, args ...any) {
+	w.failures = append(w.failures, fmt.Sprintf(f, args...))
+}
 
 func TestViewsThatDoNotFitFail(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -1,0 +1,264 @@
+// Package dialog holds what the root shows in the place of the composer when a
+// person has to choose, to read, or to consent: a title line, content, and a
+// line that says which keys work. No boxes.
+//
+//	Pick     one of many, found by typing     PickedMsg
+//	Approve  may this tool call run?          AnsweredMsg
+//	Confirm  yes or no                        ConfirmedMsg
+//	Help     the keys                         –
+//
+// Every dialog can be left with esc, which sends ClosedMsg; leaving an approval
+// is an answer, so that it sends AnsweredMsg. A dialog answers once and is deaf
+// afterwards. All text it shows is taken for hostile.
+package dialog
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/ui/safe"
+	"parley/ui/theme"
+)
+
+// A Dialog is a child of the root. Its View has exactly Height rows, none wider
+// than its width.
+type Dialog interface {
+	// SetSize gives the width and the most rows the dialog may take.
+	SetSize(width, height int)
+	SetTheme(*theme.Theme)
+	Update(tea.Msg) tea.Cmd
+	View() string
+	// Height is how many rows the dialog wants, up to what SetSize allows.
+	Height() int
+	// Cursor is where in the view the terminal's cursor belongs; not ok if
+	// nothing is being written.
+	Cursor() (x, y int, ok bool)
+}
+
+// ClosedMsg says that the dialog was left without a choice.
+type ClosedMsg struct{}
+
+// Keys binds what dialogs can do to keys, by the names Bubble Tea gives them.
+type Keys struct {
+	Up, Down, PageUp, PageDown, Top, Bottom []string
+	Accept, Close                           []string
+	Erase, EraseWord, Clear                 []string // in what is being typed
+	Once, Session, Edit, Deny, Details      []string // of an approval
+	Yes, No                                 []string // of a confirmation
+}
+
+// DefaultKeys are the keys of a new dialog.
+func DefaultKeys() Keys {
+	return Keys{
+		Up: []string{"up", "ctrl+p"}, Down: []string{"down", "ctrl+n"},
+		PageUp: []string{"pgup"}, PageDown: []string{"pgdown"},
+		Top: []string{"home", "ctrl+home"}, Bottom: []string{"end", "ctrl+end"},
+		Accept: []string{"enter"}, Close: []string{"esc"},
+		Erase: []string{"backspace", "ctrl+h"}, EraseWord: []string{"ctrl+w", "alt+backspace"}, Clear: []string{"ctrl+u"},
+		Once: []string{"y"}, Session: []string{"a"}, Edit: []string{"e"}, Deny: []string{"n"}, Details: []string{"ctrl+o"},
+		Yes: []string{"y"}, No: []string{"n"},
+	}
+}
+
+// base is what all dialogs have.
+type base struct {
+	Keys          Keys
+	width, height int
+	theme         *theme.Theme
+	view          string // of the last View; "" if something changed
+	over          bool   // the answer was sent
+}
+
+func newBase(th *theme.Theme) base {
+	return base{Keys: DefaultKeys(), width: 80, height: 24, theme: th}
+}
+
+// SetTheme changes the looks.
+func (b *base) SetTheme(th *theme.Theme) { b.theme, b.view = th, "" }
+
+// Cursor is not ok: nothing is being written.
+func (b *base) Cursor() (x, y int, ok bool) { return 0, 0, false }
+
+// resize takes a new size and reports whether it is one.
+func (b *base) resize(width, height int) bool {
+	width, height = max(width, 0), max(height, 0)
+	if width == b.width && height == b.height {
+		return false
+	}
+	b.width, b.height, b.view = width, height, ""
+	return true
+}
+
+// answer ends the dialog with msg.
+func (b *base) answer(msg tea.Msg) tea.Cmd {
+	b.over = true
+	return func() tea.Msg { return msg }
+}
+
+func is(msg tea.KeyPressMsg, keys []string) bool { return slices.Contains(keys, msg.String()) }
+
+// first is the key to name in a hint.
+func first(keys []string) string {
+	if len(keys) == 0 {
+		return ""
+	}
+	return keys[0]
+}
+
+// head is a title line, with something to its right if there is room.
+func (b *base) head(title, right string) string {
+	title = ansi.Truncate(safe.Line(title), b.width, "…")
+	right = safe.Line(right)
+	gap := b.width - ansi.StringWidth(title) - ansi.StringWidth(right)
+	if right == "" || gap < 2 {
+		return b.theme.Strong.Render(title)
+	}
+	return b.theme.Strong.Render(title) + strings.Repeat(" ", gap) + b.theme.Faint.Render(right)
+}
+
+// hint is a line of keys and what they do. What does not fit is left out from
+// the end.
+func (b *base) hint(style lipgloss.Style, pairs ...string) string {
+	line := ""
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i] == "" {
+			continue
+		}
+		next := pairs[i] + " " + pairs[i+1]
+		if line != "" {
+			next = line + " · " + next
+		}
+		if ansi.StringWidth(next) > b.width {
+			break
+		}
+		line = next
+	}
+	if line == "" && len(pairs) > 1 {
+		line = ansi.Truncate(pairs[0]+" "+pairs[1], b.width, "")
+	}
+	return style.Render(line)
+}
+
+// underlined is s in style, underlined. Lipgloss underlines rune by rune, which
+// tears emoji of several runes apart; here the style stands around the whole.
+func underlined(style lipgloss.Style, s string) string {
+	on, off, _ := strings.Cut(style.Underline(true).Render("x"), "x")
+	return on + s + off
+}
+
+// frame joins head, content and foot into exactly height rows. What gives way
+// in a small window is the head, then the foot.
+func frame(height int, head string, content []string, foot string) string {
+	if height <= 0 {
+		return ""
+	}
+	rows := make([]string, 0, height)
+	if height > 2 {
+		rows = append(rows, head)
+	}
+	room := contentRows(height)
+	rows = append(rows, content[:min(len(content), room)]...)
+	for len(rows) < height-min(height-1, 1) {
+		rows = append(rows, "")
+	}
+	if height > 1 {
+		rows = append(rows, foot)
+	}
+	return strings.Join(rows, "\n")
+}
+
+// contentRows is how many rows frame leaves for the content.
+func contentRows(height int) int { return max(height-2, min(height, 1)) }
+
+// A scroll is a window on rows that may be more than it holds.
+type scroll struct{ top int }
+
+// key moves the window and reports whether msg is one of its keys.
+func (s *scroll) key(msg tea.Msg, k Keys, total, visible int) bool {
+	page := max(visible-1, 1)
+	switch msg := msg.(type) {
+	case tea.MouseWheelMsg:
+		switch msg.Button {
+		case tea.MouseWheelUp:
+			s.top -= 3
+		case tea.MouseWheelDown:
+			s.top += 3
+		}
+	case tea.KeyPressMsg:
+		switch {
+		case is(msg, k.Up):
+			s.top--
+		case is(msg, k.Down):
+			s.top++
+		case is(msg, k.PageUp):
+			s.top -= page
+		case is(msg, k.PageDown):
+			s.top += page
+		case is(msg, k.Top):
+			s.top = 0
+		case is(msg, k.Bottom):
+			s.top = total
+		default:
+			return false
+		}
+	default:
+		return false
+	}
+	s.fit(total, visible)
+	return true
+}
+
+func (s *scroll) fit(total, visible int) { s.top = max(min(s.top, total-visible), 0) }
+
+// A field is a line that is being typed. The cursor stays at its end.
+type field struct{ text string }
+
+// key types and reports whether msg was for the field.
+func (f *field) key(msg tea.Msg, k Keys) bool {
+	switch msg := msg.(type) {
+	case tea.PasteMsg:
+		f.text += strings.Join(strings.Fields(msg.Content), " ")
+	case tea.KeyPressMsg:
+		switch {
+		case is(msg, k.Erase):
+			f.erase()
+		case is(msg, k.EraseWord):
+			f.text = strings.TrimRight(f.text, " ")
+			f.text = f.text[:strings.LastIndex(f.text, " ")+1]
+		case is(msg, k.Clear):
+			f.text = ""
+		case msg.Text != "":
+			f.text += msg.Text
+		default:
+			return false
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// erase takes the last character away.
+func (f *field) erase() {
+	last := 0
+	for rest := f.text; rest != ""; {
+		char, _ := ansi.FirstGraphemeCluster(rest, ansi.GraphemeWidth)
+		rest = rest[len(char):]
+		last = len(char)
+	}
+	f.text = f.text[:len(f.text)-last]
+}
+
+// shown is the end of the field that fits into width cells, the cursor
+// included.
+func (f *field) shown(width int) string {
+	s := safe.Line(f.text)
+	if over := ansi.StringWidth(s) - max(width-1, 0); over > 0 {
+		s = ansi.TruncateLeft(s, over, "")
+	}
+	return ansi.Truncate(s, max(width-1, 0), "")
+}
