@@ -210,7 +210,7 @@ func (a *Approval) Update(msg tea.Msg) tea.Cmd {
 	case is(key, a.Keys.Deny) && a.awake():
 		a.state = noting
 	case is(key, a.Keys.Details):
-		a.details = !a.details
+		a.details, a.top = !a.details, 0
 		a.arrange()
 	case !a.armed():
 	case is(key, a.Keys.Once):
@@ -303,6 +303,9 @@ func percent(done, total int) string {
 
 // Cursor stands where one writes: in the editor or in the note.
 func (a *Approval) Cursor() (x, y int, ok bool) {
+	if a.height == 0 {
+		return 0, 0, false
+	}
 	below := 0 // rows above the content
 	if a.Height() > 2 {
 		below = 1
