@@ -188,7 +188,7 @@ func TestSwappedFolder(t *testing.T) {
 		}
 	})
 	good, old, new := 0, "a", "b"
-	for i := 0; i < 20_000 && good < 300; i++ {
+	for i := 0; i < 20_000 && good < 100; i++ {
 		if text, err := f.do("read", "path", "dir/f"); err == "" && strings.Contains(text, "outside") {
 			t.Fatal("read outside")
 		}

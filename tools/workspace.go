@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -259,14 +260,19 @@ func (w *workspace) load(file string) ([]byte, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, maxEdit+1))
-	if err != nil {
+	large := refuse("%s is larger than %d MiB; change it with a shell command", shown(file), maxEdit>>20)
+	if info.Size() > maxEdit {
+		return nil, nil, large
+	}
+	var content bytes.Buffer
+	content.Grow(int(info.Size()) + bytes.MinRead)
+	if _, err := content.ReadFrom(io.LimitReader(f, maxEdit+1)); err != nil {
 		return nil, nil, explain(file, err)
 	}
-	if len(content) > maxEdit {
-		return nil, nil, refuse("%s is larger than %d MiB; change it with a shell command", shown(file), maxEdit>>20)
+	if content.Len() > maxEdit { // it has grown
+		return nil, nil, large
 	}
-	return content, info, nil
+	return content.Bytes(), info, nil
 }
 
 // entries reads a folder, sorted by name.
@@ -324,7 +330,7 @@ func (w *workspace) apply(ctx context.Context, c change) error {
 // free reports whether there is nothing at all at file.
 func (w *workspace) free(file string) bool {
 	_, err := w.root.Lstat(filepath.FromSlash(file))
-	return errors.Is(err, fs.ErrNotExist)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // replace writes content beside file and renames it over the file, which also

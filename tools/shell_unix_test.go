@@ -1,0 +1,248 @@
+//go:build unix
+
+package tools
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestShell(t *testing.T) {
+	tests := []struct {
+		command string
+		want    string
+		failed  bool
+	}{
+		{command: "echo hello", want: "hello\n[exit status 0]"},
+		{command: "true", want: "[no output]\n[exit status 0]"},
+		{command: "echo a; echo b >&2; echo c", want: "a\nb\nc\n[exit status 0]"},
+		{command: "printf x; exit 3", want: "x\n[exit status 3]", failed: true},
+		{command: "kill -9 $$", want: "[no output]\n[signal: killed]", failed: true},
+		{command: "cat sub/f; cd sub; pwd | grep -c sub", want: "text\n1\n[exit status 0]"},
+		{command: "read x; echo \"status $?\"", want: "status 1\n[exit status 0]"}, // there is no input
+		{command: "(: </dev/tty) 2>/dev/null || echo no terminal", want: "no terminal\n[exit status 0]"},
+		{command: `printf '\033[31mred\033[0m\n'`, want: "red\n[2 control characters or escape sequences left out]\n[exit status 0]"},
+		{command: `printf '\377\n'`, want: "\uFFFD\n[1 byte shown as \uFFFD: not UTF-8]\n[exit status 0]"},
+		{command: "if true\nthen echo lines\nfi", want: "lines\n[exit status 0]"},
+		{command: "(", failed: true},
+	}
+	f := open(t, map[string]string{"sub/f": "text\n"})
+	for _, test := range tests {
+		a, err := f.Plan(t.Context(), "shell", args("command", test.command))
+		if err != nil {
+			t.Errorf("%s: %v", test.command, err)
+			continue
+		}
+		out := a.Run(t.Context(), nil)
+		if out.Failed != test.failed || test.want != "" && out.Text != test.want {
+			t.Errorf("%s: got %v, %q, want %q", test.command, out.Failed, out.Text, test.want)
+		}
+	}
+	f.fails("shell", []any{"command", " \n"}, "the command is empty")
+	f.fails("shell", []any{"command", "a\x00b"}, "NUL byte")
+}
+
+// No key or password reaches a command, whatever it is called; what programs
+// need does.
+func TestShellEnvironment(t *testing.T) {
+	const canary = "canary-8f3a"
+	for _, name := range []string{
+		"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "MY_PASSWORD",
+		"DATABASE_URL", "SSH_AUTH_SOCK", "BASH_ENV", "ENV", "LD_PRELOAD_X", "PATH_KEY", "XDGKEY", "LC",
+	} {
+		t.Setenv(name, canary)
+	}
+	t.Setenv("LC_TIME", "C")
+	t.Setenv("PAGER", "less")
+	f := open(t, nil)
+	got := f.must("shell", "command", "env; cat /proc/self/environ 2>/dev/null | tr '\\0' '\\n'")
+	if strings.Contains(got, canary) {
+		t.Errorf("got %s", got)
+	}
+	for _, want := range []string{"PATH=" + os.Getenv("PATH"), "LC_TIME=C", "PAGER=cat", "TERM=dumb", "NO_COLOR=1"} {
+		if !strings.Contains(got, want+"\n") {
+			t.Errorf("%s is not in %s", want, got)
+		}
+	}
+}
+
+func TestShellOutputIsCapped(t *testing.T) {
+	f := open(t, nil)
+	got := f.must("shell", "command", "echo first; head -c 3000000 /dev/zero | tr '\\0' 'x'; echo; echo last")
+	if len(got) > maxText+100 || !strings.HasPrefix(got, "first\nxxx") || !strings.HasSuffix(got, "xxx\nlast\n[exit status 0]") || !strings.Contains(got, "characters left out …]") {
+		t.Errorf("%d bytes: %.100q … %q", len(got), got, got[max(0, len(got)-100):])
+	}
+}
+
+// However much a command prints, memory stays bounded and the deadline holds.
+func TestShellFlood(t *testing.T) {
+	f := open(t, nil)
+	a, err := f.Plan(t.Context(), "shell", args("command", "yes", "timeout", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	out := a.Run(t.Context(), func(text string) { shown += len(text) })
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if !out.Failed || !strings.Contains(out.Text, "[timed out after 1") || len(out.Text) > maxText {
+		t.Errorf("%d bytes, ends with %q", len(out.Text), out.Text[len(out.Text)-50:])
+	}
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 1<<20 {
+		t.Errorf("%d bytes are kept", grown)
+	}
+	if shown == 0 || shown > 40*(maxLive+100) {
+		t.Errorf("%d bytes were shown live", shown)
+	}
+}
+
+func TestShellProgress(t *testing.T) {
+	f := open(t, nil)
+	a, err := f.Plan(t.Context(), "shell", args("command", "for i in 1 2 3; do echo $i; sleep 0.1; done"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pieces []string
+	out := a.Run(t.Context(), func(text string) { pieces = append(pieces, text) })
+	if got := strings.Join(pieces, ""); got != "1\n2\n3\n" || len(pieces) < 2 {
+		t.Errorf("got %q", pieces)
+	}
+	if out.Text != "1\n2\n3\n[exit status 0]" {
+		t.Errorf("got %q", out.Text)
+	}
+}
+
+// A panic of whoever watches ends the command as well.
+func TestShellAfterPanic(t *testing.T) {
+	f := open(t, nil)
+	a, err := f.Plan(t.Context(), "shell", args("command", "echo $$ > pid; echo x; exec sleep 1000"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := a.Run(t.Context(), func(string) { panic("boom") }); !out.Failed || !strings.Contains(out.Text, "boom") {
+		t.Errorf("got %+v", out)
+	}
+	gone(t, strings.TrimSpace(f.content("pid")))
+}
+
+// gone fails if a process is still there.
+func gone(t *testing.T, pids ...string) {
+	t.Helper()
+	for _, pid := range pids {
+		if out, err := exec.Command("ps", "-o", "stat=,args=", "-p", pid).Output(); err == nil && !strings.HasPrefix(string(out), "Z") {
+			t.Errorf("process %s lives: %s", pid, out)
+		}
+	}
+}
+
+// stubborn starts processes that try to stay, and writes their ids to pids.
+const stubborn = `
+record() { echo $1 >> pids; }
+sleep 1000 & record $!
+trap '' TERM
+`
+
+const stubbornLinux = stubborn + `
+setsid sleep 1000 & record $!
+nohup sleep 1000 >/dev/null 2>&1 & record $!
+(setsid sh -c 'echo $$ >> pids; exec sleep 1000' >/dev/null 2>&1 </dev/null &)
+setsid sh -c '(sh -c "echo \$\$ >> pids; trap \"\" TERM HUP; while :; do sleep 1; done" &) >/dev/null 2>&1'
+(env -i PATH="$PATH" sh -c 'echo $$ >> pids; exec sleep 1000' &)
+disown -a 2>/dev/null
+`
+
+func script() (text string, processes int) {
+	if runtime.GOOS == "linux" {
+		return stubbornLinux, 6
+	}
+	return stubborn, 1
+}
+
+// wait waits until a file has this many lines, and returns them.
+func (f folder) wait(name string, lines int) []string {
+	f.t.Helper()
+	for range 500 {
+		if b, err := os.ReadFile(f.at(name)); err == nil && strings.Count(string(b), "\n") >= lines {
+			return strings.Fields(string(b))
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	f.t.Fatalf("%s does not have %d lines", name, lines)
+	return nil
+}
+
+func TestCancelEndsEverything(t *testing.T) {
+	f := open(t, nil)
+	text, n := script()
+	a, err := f.Plan(t.Context(), "shell", args("command", text+"echo started; sleep 1000"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out Outcome
+	var running sync.WaitGroup
+	running.Go(func() { out = a.Run(ctx, nil) })
+	pids := f.wait("pids", n)
+	start := time.Now()
+	cancel()
+	running.Wait()
+	if took := time.Since(start); took > 3*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	gone(t, pids...)
+	if !out.Failed || !strings.Contains(out.Text, "[canceled after") {
+		t.Errorf("got %+v", out)
+	}
+}
+
+// What stays in the background when the shell is done is ended too, and does
+// not keep the call waiting, also if it holds the output.
+func TestNothingOutlivesItsCall(t *testing.T) {
+	f := open(t, nil)
+	text, n := script()
+	got := f.must("shell", "command", text+"while [ $(wc -l < pids) -lt "+string(rune('0'+n))+" ]; do sleep 0.05; done; echo done")
+	gone(t, f.wait("pids", n)...)
+	if !strings.Contains(got, "done\n[ended ") || !strings.HasSuffix(got, "[exit status 0]") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Children of other parts of the program are neither ended nor waited for.
+func TestOtherChildrenAreLeftAlone(t *testing.T) {
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Skip(err)
+	}
+	other := exec.Command(sleep, "1000")
+	prepare(other) // a session of its own, as a command has
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	short := exec.Command(sleep, "0")
+	prepare(short)
+	if err := short.Start(); err != nil {
+		t.Fatal(err)
+	}
+	f := open(t, nil)
+	text, _ := script()
+	f.must("shell", "command", text)
+	if err := short.Wait(); err != nil {
+		t.Errorf("the one that ended: %v", err)
+	}
+	if err := other.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("the one that runs: %v", err)
+	}
+	other.Process.Kill()
+	other.Wait()
+}
