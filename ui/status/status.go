@@ -9,6 +9,7 @@ package status
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,6 +68,27 @@ func View(i Info, width int, th *theme.Theme) string {
 	}
 	room := width - ansi.StringWidth(left) - ansi.StringWidth(right)
 	return ansi.Truncate(left+strings.Repeat(" ", max(room, 0))+right, width, "…")
+}
+
+// A Line keeps its last View, so that a frame in which nothing that is told
+// changed costs a comparison. The zero value is ready.
+type Line struct {
+	info  Info
+	width int
+	theme *theme.Theme
+	view  string
+}
+
+// View is View, kept.
+func (l *Line) View(i Info, width int, th *theme.Theme) string {
+	i.Elapsed = i.Elapsed.Truncate(time.Second)
+	if i.Rate >= 10 {
+		i.Rate = math.Round(i.Rate)
+	}
+	if l.theme != th || l.width != width || l.info != i {
+		l.info, l.width, l.theme, l.view = i, width, th, View(i, width, th)
+	}
+	return l.view
 }
 
 // segments are the pieces that have something to tell, in the order in which

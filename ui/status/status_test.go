@@ -110,6 +110,29 @@ func TestNeverWider(t *testing.T) {
 	}
 }
 
+func TestLineTellsWhatViewTells(t *testing.T) {
+	var l Line
+	dark, light := theme.Dark(), theme.Light()
+	later := busy
+	later.Elapsed += time.Second
+	for _, c := range []struct {
+		info  Info
+		width int
+		th    *theme.Theme
+	}{{busy, 80, dark}, {busy, 80, dark}, {later, 80, dark}, {later, 40, dark}, {later, 40, light}, {Info{Context: -1}, 40, light}} {
+		if got, want := l.View(c.info, c.width, c.th), View(c.info, c.width, c.th); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	sooner := busy
+	if n := testing.AllocsPerRun(100, func() {
+		sooner.Elapsed = (sooner.Elapsed + time.Millisecond) % time.Second
+		l.View(sooner, 80, dark)
+	}); n != 0 {
+		t.Errorf("%v allocations for a line that stays", n)
+	}
+}
+
 func BenchmarkView(b *testing.B) {
 	th := theme.Dark()
 	b.ReportAllocs()
