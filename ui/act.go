@@ -83,7 +83,7 @@ func (m *Model) stop(string) tea.Cmd {
 // interrupt is ctrl+c: it stops, else clears, else quits.
 func (m *Model) interrupt(string) tea.Cmd {
 	switch {
-	case m.turn != nil:
+	case m.turn != nil && !m.turn.stopped:
 		return m.stop("")
 	case !m.composer.Empty():
 		m.composer.Clear()

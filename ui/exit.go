@@ -23,11 +23,12 @@ type exit struct {
 	terminal *terminal
 	kill     func() // ends the program's loop without its consent
 
-	mu     sync.Mutex
-	status int
-	err    error
-	panic  any
-	stack  []byte
+	mu      sync.Mutex
+	orderly bool // the loop ended by itself and undid its modes
+	status  int
+	err     error
+	panic   any
+	stack   []byte
 }
 
 // guard runs f and turns a panic into an orderly crash. Every goroutine of the
@@ -90,7 +91,7 @@ func (e *exit) signals(send func(tea.Msg)) (stop func()) {
 			case <-ch: // a second signal
 			case <-time.After(wait):
 			}
-			e.terminal.restore()
+			e.terminal.restore(true)
 		}
 		os.Exit(e.finish())
 	}()
@@ -125,17 +126,25 @@ func (e *exit) recover() {
 func (e *exit) ended(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.orderly = true
 	if e.status == 0 && err != nil && !errors.Is(err, tea.ErrInterrupted) {
 		e.err = err
 	}
 }
 
+// restore brings the terminal back as soon as the loop is over.
+func (e *exit) restore() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.terminal.restore(!e.orderly)
+}
+
 // finish restores the terminal, reports what went wrong on the normal screen,
 // and returns the exit status.
 func (e *exit) finish() int {
-	e.terminal.restore()
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.terminal.restore(!e.orderly)
 	switch {
 	case e.panic != nil:
 		path, err := writeCrash(e.panic, e.stack)

@@ -21,13 +21,15 @@ func saveTerminal(in, out *os.File) *terminal {
 	return &terminal{in: in, out: out, state: state}
 }
 
-// restore brings the console back, once.
-func (t *terminal) restore() {
+// restore brings the console back, once; modes only if the renderer could not.
+func (t *terminal) restore(abrupt bool) {
 	t.once.Do(func() {
 		if t.state == nil {
 			return
 		}
-		t.out.WriteString("\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[m\x1b[?1049l\x1b[?25h\r")
+		if abrupt {
+			t.out.WriteString("\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[m\x1b[?1049l\x1b[?25h\r")
+		}
 		term.Restore(t.in.Fd(), t.state)
 	})
 }

@@ -39,14 +39,16 @@ func saveTerminal(in, out *os.File) *terminal {
 	return t
 }
 
-// restore brings the terminal back, once. Answers to queries that are still
-// under way are thrown away, or the shell would read them as typed.
-func (t *terminal) restore() {
+// restore brings the terminal back, once. Modes are undone only if the renderer
+// could not do it (abrupt): the alternate screen and the keyboard protocol are
+// stacks, and leaving twice takes away what the shell put there. Answers to
+// queries that are still under way are thrown away, or the shell would read
+// them as typed.
+func (t *terminal) restore(abrupt bool) {
 	t.once.Do(func() {
-		if !term.IsTerminal(t.out.Fd()) {
-			return
+		if abrupt && term.IsTerminal(t.out.Fd()) {
+			t.out.WriteString(reset)
 		}
-		t.out.WriteString(reset)
 		if t.state != nil {
 			term.Restore(t.in.Fd(), t.state)
 			flushInput(t.in.Fd())

@@ -66,13 +66,16 @@ type Choice struct {
 
 // Run shows the screen until the person leaves, and returns the exit status.
 func Run(o Options) int {
-	term := saveTerminal(os.Stdin, os.Stdout)
 	m := newModel(o)
-	program := tea.NewProgram(m, tea.WithFPS(120), tea.WithoutSignalHandler(), tea.WithoutCatchPanics())
-	m.send = program.Send
+	return present(m, m)
+}
 
-	out := &exit{terminal: term, kill: program.Kill}
-	m.crash = out.crashed
+// present runs root, which is m or holds it, on the terminal.
+func present(m *Model, root tea.Model) int {
+	out := &exit{terminal: saveTerminal(os.Stdin, os.Stdout)}
+	program := tea.NewProgram(root, tea.WithFPS(120), tea.WithoutSignalHandler(), tea.WithoutCatchPanics())
+	out.kill = program.Kill
+	m.send, m.crash = program.Send, out.crashed
 	stop := out.signals(program.Send)
 	defer stop()
 	func() {
@@ -80,7 +83,7 @@ func Run(o Options) int {
 		_, err := program.Run()
 		out.ended(err)
 	}()
-	term.restore()
+	out.restore()
 	m.shutdown()
 	return out.finish()
 }

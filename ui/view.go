@@ -143,7 +143,9 @@ func (m *Model) line() string {
 	} else if m.transcript.Browsing() {
 		i.Hint = "browse: j k move · space fold · y copy · esc back"
 	}
-	if m.turn != nil {
+	if len(m.asks) > 0 {
+		i.State = "waiting for you"
+	} else if m.turn != nil {
 		i.State, i.Elapsed, i.Rate = m.turn.state(m.now()), m.now().Sub(m.turn.began), m.turn.rate(m.now())
 	}
 	f := &m.frames
