@@ -3,6 +3,8 @@ package markdown
 import (
 	"strings"
 
+	"github.com/yuin/goldmark/util"
+
 	"parley/ui/safe"
 )
 
@@ -77,11 +79,12 @@ func language(info []byte) string {
 
 // content takes the opening fence's indentation off a line.
 func (f *fence) content(line string) string {
-	for range f.indent {
-		if !strings.HasPrefix(line, " ") {
-			break
-		}
-		line = line[1:]
+	if f.indent == 0 {
+		return line
 	}
-	return line
+	pos, padding := util.IndentPositionPadding([]byte(line), 0, 0, f.indent)
+	if pos < 0 {
+		return strings.TrimLeft(line, " \t")
+	}
+	return strings.Repeat(" ", padding) + line[pos:]
 }

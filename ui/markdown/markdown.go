@@ -115,9 +115,13 @@ func (d *Doc) Lines(width int) []string {
 	return d.lines
 }
 
-// Code returns the fenced code blocks in order, the unfinished one included.
+// Code returns the fenced code blocks in order, the unfinished one included. It
+// counts lines at the last width, or at 80 cells if there was none.
 func (d *Doc) Code() []Code {
-	d.Lines(max(d.width, 1))
+	if d.width == 0 {
+		d.Lines(80)
+	}
+	d.Lines(d.width)
 	var all []Code
 	for _, b := range d.blocks {
 		all = appendCode(all, b.codes, b.top)

@@ -98,7 +98,11 @@ func (d *Doc) showTail() {
 // undecided is how much of an unfinished line is held back because it may turn
 // out to be a marker, an underline or a fence. Shown as text it would flicker.
 func undecided(line string) int {
-	if len(line) > 80 || strings.Trim(line, " \t-=*_+#>`~|:.)[]0123456789") != "" {
+	mark := strings.Trim(line, " \t")
+	if number := strings.TrimLeft(mark, "0123456789"); number == "" || number == "." || number == ")" {
+		mark = ""
+	}
+	if len(line) > 80 || strings.Trim(mark, "-=*_+#>`~|: \t") != "" {
 		return 0
 	}
 	return len(line)

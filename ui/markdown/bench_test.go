@@ -1,0 +1,90 @@
+package markdown
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"parley/ui/safe"
+	"parley/ui/theme"
+)
+
+// tokens cuts text into pieces of about four characters, as models do.
+func tokens(text string) (ts []string) {
+	for len(text) > 6 {
+		n := 4
+		if i := strings.IndexAny(text[1:6], " \n"); i >= 0 {
+			n = i + 1
+		}
+		for text[n]&0xc0 == 0x80 {
+			n++
+		}
+		ts = append(ts, text[:n])
+		text = text[n:]
+	}
+	return append(ts, text)
+}
+
+// BenchmarkStream streams mixed Markdown with code and draws at every token
+// ("each"), or at every sixteenth as at 500 tokens per second and 30 frames. The
+// time per token must not depend on the length of the text.
+func BenchmarkStream(b *testing.B) {
+	page := tokens(showcase(b) + "\n")
+	for _, bm := range []struct {
+		name          string
+		tokens, every int
+	}{{"each/1k", 1000, 1}, {"each/100k", 100_000, 1}, {"frames/1k", 1000, 16}, {"frames/100k", 100_000, 16}} {
+		b.Run(bm.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				d := New(theme.Dark())
+				for i := range bm.tokens {
+					d.Append(page[i%len(page)])
+					if i%bm.every == 0 {
+						d.Lines(80)
+					}
+				}
+				d.Finish()
+				d.Lines(80)
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*bm.tokens), "µs/token")
+		})
+	}
+}
+
+// BenchmarkLongest reports the longest single step of a stream.
+func BenchmarkLongest(b *testing.B) {
+	text := showcase(b) + "\n```go\n" + strings.Repeat("\tif err != nil { return fmt.Errorf(\"reading %s: %w\", name, err) }\n", 300) + "```\n"
+	var longest time.Duration
+	for b.Loop() {
+		d := New(theme.Dark())
+		for _, tok := range tokens(text) {
+			start := time.Now()
+			d.Append(tok)
+			d.Lines(80)
+			longest = max(longest, time.Since(start))
+		}
+	}
+	b.ReportMetric(float64(longest.Microseconds()), "longest-µs")
+}
+
+func BenchmarkRender(b *testing.B) {
+	text := strings.Repeat(showcase(b)+"\n", 20)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		Render(text, 80, theme.Dark())
+	}
+}
+
+// BenchmarkDeep renders a megabyte each of texts made to be slow.
+func BenchmarkDeep(b *testing.B) {
+	for name, text := range deep(1 << 20) {
+		b.Run(name, func(b *testing.B) {
+			text := safe.Text(text)
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				Render(text, 80, theme.Dark())
+			}
+		})
+	}
+}

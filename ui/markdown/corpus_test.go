@@ -1,0 +1,115 @@
+package markdown
+
+import (
+	"fmt"
+	"strings"
+)
+
+// awkward are texts that are hard to cut into blocks, or hard to lay out.
+var awkward = map[string]string{
+	"empty":                "",
+	"newlines":             "\n\n\n",
+	"one word":             "word",
+	"paragraphs":           "one\ntwo\n\nthree  \nfour\\\nfive\n\n\nsix",
+	"atx headings":         "# one\ntext\n## two ##\n###### six\n#not\n#",
+	"setext headings":      "one\ntwo\n===\nthree\n---\n\n---\nfour\n-\nfive\n=",
+	"setext after list":    "- a\n---\n- b\n===\nc\n---",
+	"rules":                "***\n- - -\n___\n* * *\ntext\n***\n",
+	"tight list":           "- a\n- b\n- c\n",
+	"loose list":           "- a\n\n- b\n- c\n",
+	"late loose":           "- a\n- b\n- c\n\n- d\n- e\n\ntext",
+	"loose by paragraphs":  "1. a\n2. b\n\n   more\n3. c\n",
+	"looks loose":          "- a\n- b\n\n\ntext\n\n- c\n- d",
+	"two lists":            "- a\n- b\n* c\n* d\n1. e\n2. f\n1) g\n",
+	"same number":          "1. a\n1. b\n1. c\n\n7. d\n9. e",
+	"long numbers":         "98. a\n99. b\n100. c\n\n999999999. d\n10000000000. no\n",
+	"nested lists":         "- a\n  - b\n    - c\n      - d\n    - e\n\n      f\n  - g\n- h\n\n  i\n",
+	"indented list":        "- a\n - b\n  - c\n   - d\n    - e\n",
+	"empty items":          "-\n-\n\n- a\n-\n\n  b\n-\n\n\n  c\n1.\n2. x\n",
+	"empty item and text":  "- a\n-\n\n- b\n  c\n\n  d\n-   \n   e\n",
+	"list and lazy text":   "- a\nlazy\n- b\n\nno\n  - c\n lazy\n",
+	"list interrupts":      "text\n- a\ntext\n2. no\ntext\n1. yes\n",
+	"tasks":                "- [ ] a\n- [x] b\n- [X] c\n- [y] d\n  - [ ] e\n\n[ ] f",
+	"list with code":       "1. a\n   ```go\n   func f() {}\n\n   // c\n   ```\n2. b\n\n       indented\n3. c\n   ```\n   open",
+	"list with tabs":       "-\ta\n\n\tb\n\n-\t\tcode\n\t- nested\n1.\tone\n\n\ttwo\n",
+	"quotes":               "> a\nlazy\n> b\n\n> c\n>\n> > d\n> e\n\n>\n",
+	"quoted everything":    "> # h\n> - a\n>   - b\n>\n> ```go\n> x := 1\n> ```\n> | a | b |\n> |---|---|\n> | 1 | 2 |\nend\n",
+	"fence":                "```go\npackage x\n\n/* long\ncomment */\nvar s = `raw\nstring`\n```\nafter",
+	"unclosed fence":       "text\n```python\ndef f():\n    '''doc\n\n    more'''\n",
+	"nested fences":        "````md\n```go\nx\n```\n````\n~~~\n```\n~~~\n```\n~~~\n```\n",
+	"fence ends":           "```\na\n ```\nb\n```\nc\n   ```\n    ```\nd\n```x\n``` \t\ne\n",
+	"indented fence":       "  ```go\n  a\n b\n\tc\n    d\n  ```\n   ~~~\n   e\n    ~~~\n   ~~~~  \nf",
+	"no fence":             "``` a`b\ntext\n~~~ a`b\ncode\n~~~\n`` `\n",
+	"blank code":           "```\n\n\n```\n\n```go\n```\n\n```\n\n\na\n\n\n\n```\n",
+	"indented code":        "    a\n\n      b\n\ntext\n    lazy\n\n\tc\n\n\n    d\n",
+	"table":                "| a | b |\n|---|:-:|\n| 1 | 2 |\n| 3 |\n| 4 | 5 | 6 |\n\n| x |\n",
+	"table after text":     "text\nmore\n| a | b |\n|---|---|\n| 1 | 2 |\nlazy\n- list\n",
+	"table after indent":   "text\n    | a | b |\n    |---|---|\n| 1 | 2 |\n\nend",
+	"paragraph then table": "para\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\npara",
+	"no table":             "| a | b |\n|---|\n| 1 | 2 |\n\na | b\n-|-\nc\n",
+	"table and setext":     "a | b\n--|--\n-\n---\n=\n",
+	"table and references": "[r]: /u\n| a | [r] |\n|---|---|\n| [r] | [s] |\n\n[s]: https://s.example\n",
+	"table with markup":    "|a|b|\n|-|-|\n|`x\\|y`|**b** \\| c|\n|[l](http://x)|<br>|\n",
+	"wide table":           "|" + strings.Repeat(" column |", 30) + "\n|" + strings.Repeat("---|", 30) + "\n|" + strings.Repeat(" a long cell |", 30) + "\n",
+	"cjk table":            "| 模型 | 説明 |\n|---|--:|\n| 甲 | 日本語のテキストは文字の間で改行できます。 |\n| 👨‍👩‍👧‍👦 | 🏴󠁧󠁢󠁳󠁣󠁴󠁿 |\n",
+	"reference":            "[a] and [b][c] and ![d][]\n\n[a]: https://a.example\n[c]: <https://c.example> 'title'\n\n[d]:\nhttps://d.example\n",
+	"late references":      "[x]\n\n- [x]\n- [y]\n\n> [x] [z]\n\n[x]: https://one.example\n[x]: https://two.example\n\n[z]\n\n- [y]: https://y.example\n\n> [z]: https://z.example\n",
+	"early reference":      "[x]: https://one.example\n\n[x]\n\n[x]: https://two.example\n\n[x]\n",
+	"reference or not":     "[a]: /u\n    indented\n\n[b]: /u\n        [c]: /v\n\n[d]: /u \"open\ntitle\"\n[e]: /u 'x' y\n===\n[a][b]\n",
+	"reference title":      "[a]: /url\n'the\ntitle'\ntext [a]\n[b]: /url\n\"no\n\n[b]\n",
+	"reference heading":    "[a]: /u\nHeading\n===\n[b]: /u\n---\n[a] [b]\n",
+	"html blocks":          "<div>\n*a*\n\n*b*\n</div>\n\n<!-- open\n\nstill\n--> x\n\n<script>\nlet a\n\n</script>\ntext\n<pre>\n\nx",
+	"html inline":          "a <b>b</b> <br/> <!-- c --> <x y='1'> &lt; < b\n<a>\n*x*\n",
+	"unclosed html":        "text\n<!--\na\n\nb\n- c\n",
+	"links":                "[https://bank.com](https://evil.com) ![x](https://evil/?q=SECRET) <https://bank.com@evil.com> [](x) [t]() [m](mailto:a@b) <a@b.c>\n[j](javascript:x) <irc://x>\n",
+	"emphasis":             "*a **b** c* __d__ _e_f_ ***g*** ~~h~~ ~i~ **j\n\nk** *l\n",
+	"code spans":           "`a` ``b ` c`` `d\ne` `open\n\n`f\n",
+	"entities":             "&amp; &#27;[31m &#x9b; &#x202e; &nope; &#0; \\& \\* \\a &CounterClockwiseContourIntegral; &",
+	"long word":            strings.Repeat("abcdefghij", 40) + " " + strings.Repeat("字", 100) + " " + strings.Repeat("👩‍⚕️", 50),
+	"cjk":                  "「日本語」のテキスト、改行。English混ぜる text，测试（括号）内容。\n한국어 문장도 있습니다.\n",
+	"rtl":                  "שלום **עולם** مرحبا `بالعالم` 123\n",
+	"emoji":                "👨‍👩‍👧‍👦 🏳️‍🌈 1️⃣ 🇩🇪🇫🇷 ❤️ 👍🏽 *👍🏽* **🇩🇪**🇫🇷\n",
+	"combining":            "e\u0301" + strings.Repeat("\u0301", 7) + " *e*\u0301 1\ufe0f\u20e3\n",
+	"crlf":                 "a\r\nb\r\n\r\n- c\r\n- d\r\n\r\n```\r\ne\r\n```\r\n",
+	"control":              "a\x1b[31mb\x00c\u009bd\x7f\u202ee\n\n```go\nx\x1b]0;t\x07\n```\n<\x1b>\n| \x1b |\n|--|\n",
+	"unclosed everything":  "> - **a [b](c `d <e\n> ```go\n> func",
+	"spaces":               "   a\n  \n b   \n\t\n   c\t d\n",
+	"unicode spaces":       "\u00a0\n```\na\n```\u00a0\nb\n\u2003\n```\n# \u00a0\n",
+}
+
+// deep are larger texts; each is linear in n.
+func deep(n int) map[string]string {
+	repeat := strings.Repeat
+	var items, refs strings.Builder
+	for i := range n / 16 {
+		fmt.Fprintf(&items, "%s- item %d\n", repeat(" ", i%8), i)
+		fmt.Fprintf(&refs, "[r%d]\n\n", i)
+	}
+	return map[string]string{
+		"quotes":      repeat(">", n/4) + " a\n" + repeat("> ", n/4) + "b\n",
+		"lists":       repeat("- ", n/2) + "a\n",
+		"items":       items.String(),
+		"fences":      repeat("```go\nx := 1\n```\n", n/17),
+		"open fence":  "```go\n" + repeat("x := 1 // y\n", n/12),
+		"long line":   repeat("a", n),
+		"words":       repeat("word ", n/5),
+		"table":       "| a | b |\n|---|---|\n" + repeat("| cell `a\\|b` | **b** |\n", n/24),
+		"row":         "| a | b |\n|---|---|\n|" + repeat("a|", n/2),
+		"columns":     repeat("|a", n/6) + "\n" + repeat("|-", n/6) + "\n" + repeat("|b", n/6),
+		"emphasis":    repeat("*a ", n/3),
+		"stars":       repeat("*", n),
+		"brackets":    repeat("[", n),
+		"links":       repeat("[a](", n/4),
+		"angles":      repeat("<a", n/2),
+		"ticks":       repeat("`a``b", n/5),
+		"references":  refs.String() + "[r1]: https://x.example\n",
+		"undefined":   repeat("[x] ", n/4),
+		"definitions": repeat("[a]: /b\n", n/8),
+		"entities":    repeat("&amp;", n/5),
+		"marks":       repeat("e\u0301", n/3),
+		"images":      repeat("![a](b)", n/7),
+		"html":        "<div>\n" + repeat("<b>\n", n/4),
+		"tabs":        "```\n" + repeat("\t", n) + "x\n```\n",
+		"backslashes": repeat("\\", n),
+	}
+}

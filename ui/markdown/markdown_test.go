@@ -1,0 +1,265 @@
+package markdown
+
+import (
+	"bytes"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/ui/safe"
+	"parley/ui/theme"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var widths = []int{1, 2, 7, 24, 80, 500}
+
+func showcase(t testing.TB) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", "showcase.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestGolden(t *testing.T) {
+	for _, tt := range []struct {
+		theme *theme.Theme
+		width int
+	}{{theme.Dark(), 80}, {theme.Dark(), 50}, {theme.Light(), 80}, {theme.Plain(), 80}, {theme.Plain(), 50}} {
+		name := tt.theme.Name + "-" + strconv.Itoa(tt.width) + ".golden"
+		t.Run(name, func(t *testing.T) {
+			got := Render(showcase(t), tt.width, tt.theme) + "\n"
+			file := filepath.Join("testdata", name)
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal([]byte(got), want) {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// TestStreamedEqualsWhole is the property the package stands on.
+func TestStreamedEqualsWhole(t *testing.T) {
+	texts := map[string]string{"showcase": showcase(t)}
+	for name, text := range awkward {
+		texts[name] = text
+	}
+	var all strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(awkward)) {
+		all.WriteString(awkward[name] + "\n\n")
+	}
+	texts["everything"] = all.String()
+	for name, text := range texts {
+		t.Run(name, func(t *testing.T) {
+			for _, width := range widths {
+				for _, step := range []int{1, 3, 17, 1000} {
+					if len(text) > 2000 && (step == 1 || width != 24) {
+						continue
+					}
+					checkStream(t, text, width, step)
+				}
+			}
+		})
+	}
+}
+
+func TestDeepTextsStreamLikeWhole(t *testing.T) {
+	for name, text := range deep(20_000) {
+		t.Run(name, func(t *testing.T) { checkStream(t, text, 60, 997) })
+	}
+}
+
+// checkStream streams text in pieces of step bytes and compares with one render
+// of the whole, while holding what is settled to its promise.
+func checkStream(t *testing.T, text string, width, step int) {
+	t.Helper()
+	th := theme.Dark()
+	whole := New(th)
+	whole.Append(text)
+	whole.Finish()
+	want := slices.Clone(whole.Lines(width))
+	d := New(th)
+	for rest := text; rest != ""; {
+		n := min(step, len(rest))
+		renewed := len(d.wants) + looseable(d)
+		before := slices.Clone(d.lines[:d.settled])
+		d.Append(rest[:n])
+		rest = rest[n:]
+		lines := d.Lines(width)
+		checkLines(t, lines, width)
+		if renewed == 0 && d.split.open == nil && !slices.Equal(before, lines[:min(len(before), len(lines))]) {
+			t.Fatalf("settled lines changed\nbefore %q\n after %q", before, lines)
+		}
+	}
+	d.Finish()
+	got := d.Lines(width)
+	checkLines(t, got, width)
+	if !slices.Equal(got, want) {
+		t.Fatalf("width %d, step %d: %q\n got %s\nwant %s", width, step, clip(text), strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if gc, wc := d.Code(), whole.Code(); !slices.Equal(gc, wc) {
+		t.Fatalf("Code: %q\n got %+v\nwant %+v", clip(text), gc, wc)
+	}
+	if d.Source() != text {
+		t.Fatalf("Source is not what was appended")
+	}
+}
+
+// looseable is 1 if the tail continues a tight list, which may turn loose.
+func looseable(d *Doc) int {
+	if d.split.list != nil && !d.split.list.loose {
+		return 1
+	}
+	return 0
+}
+
+func clip(s string) string { return s[:min(len(s), 300)] }
+
+// checkLines holds lines to what every rendering promises.
+func checkLines(t *testing.T, lines []string, width int) {
+	t.Helper()
+	for i, line := range lines {
+		if w := ansi.StringWidth(line); w > width {
+			t.Fatalf("line %d is %d cells wide, more than %d: %q", i, w, width, line)
+		}
+		bare := sgr(line)
+		if clean := safe.Line(bare); clean != bare {
+			t.Fatalf("line %d holds %q", i, line)
+		}
+	}
+	if n := len(lines); n > 0 && lines[n-1] == "" {
+		t.Fatalf("trailing blank line in %q", lines)
+	}
+}
+
+// sgr takes the sequences that parley writes itself out of a line: CSI, digits
+// and separators, m.
+func sgr(line string) string {
+	for {
+		i := strings.Index(line, "\x1b[")
+		if i < 0 {
+			return line
+		}
+		rest := strings.TrimLeft(line[i+2:], "0123456789;:")
+		if !strings.HasPrefix(rest, "m") {
+			return line
+		}
+		line = line[:i] + rest[1:]
+	}
+}
+
+func TestPlainThemeHasNoColours(t *testing.T) {
+	for _, text := range append(slices.Collect(maps.Values(awkward)), showcase(t)) {
+		out := Render(text, 60, theme.Plain())
+		if strings.Contains(out, "38;") && !strings.Contains(text, "38;") || strings.Contains(out, "\x1b[48") {
+			t.Errorf("%q has colours: %q", clip(text), out)
+		}
+	}
+}
+
+func TestWhileItStreams(t *testing.T) {
+	for _, tt := range []struct{ name, in, want string }{
+		{"an unfinished line is shown", "Hello wor", "Hello wor"},
+		{"an underline is held back", "Hello\n--", "Hello"},
+		{"and decides when it ends", "Hello\n--\n", "Hello"},
+		{"a marker is held back", "a\n\n- ", "a"},
+		{"a list as it comes", "- a\n- b", "• a\n• b"},
+		{"an open fence", "```go\nx := 1\ny", "  go\n  x := 1\n  y"},
+		{"a fence about to close", "```\nx\n``", "  x"},
+		{"a code block about to begin", "a\n\n```", "a"},
+		{"a table after its second line", "| a | b |\n|---|---|\n| 1 | 2", "a  b\n─  ─\n1  2"},
+		{"emphasis not yet closed", "a **b", "a **b"},
+		{"a link not yet closed", "see [the site](https://exam", "see [the site](https://exam"},
+	} {
+		d := New(theme.Plain())
+		for _, r := range tt.in {
+			d.Append(string(r))
+			d.Lines(40)
+		}
+		if got := sgr(strings.Join(d.Lines(40), "\n")); got != tt.want {
+			t.Errorf("%s: %q\n got %q\nwant %q", tt.name, tt.in, got, tt.want)
+		}
+	}
+}
+
+func TestLinksHideNothing(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"[https://bank.com](https://evil.com)", "https://bank.com (https://evil.com)"},
+		{"[bank](https://evil.com \"title\")", "bank (https://evil.com)"},
+		{"![x](https://evil/?q=SECRET)", "image: x (https://evil/?q=SECRET)"},
+		{"<https://bank.com@evil.com>", "https://bank.com@evil.com (host evil.com)"},
+		{"[a](https://bank.com@evil.com)", "a (https://bank.com@evil.com) (host evil.com)"},
+		{"[https://x.y](https://x.y)", "https://x.y"},
+		{"[me](mailto:me@x.y) <me@x.y>", "me (mailto:me@x.y) me@x.y"},
+		{"[a](javascript:alert)", "a (javascript:alert)"},
+		{"[a](&#27;]8;;x)", "a (␛]8;;x)"},
+		{"[](https://x.y)", "https://x.y"},
+	} {
+		if got := sgr(Render(tt.in, 100, theme.Dark())); got != tt.want {
+			t.Errorf("%s\n got %q\nwant %q", tt.in, got, tt.want)
+		}
+	}
+}
+
+func TestCode(t *testing.T) {
+	d := New(theme.Dark())
+	d.Append("intro\n\n```go title=x\na\n\n```\n\n- item\n  ~~~\n  b\n  ~~~\n\n> ```py\n> c\n> ```\n\n```sh\nd\ne")
+	want := []Code{{"go", "a\n\n", 2}, {"", "b\n", 6}, {"py", "c\n", 8}, {"sh", "d\ne", 11}}
+	if got := d.Code(); !slices.Equal(got, want) {
+		t.Errorf("before Lines: %+v, want %+v", got, want)
+	}
+	d.Lines(40)
+	if got := d.Code(); !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestSetTheme(t *testing.T) {
+	d := New(theme.Dark())
+	d.Append("# a\n\ntext\n\n```go\nfunc")
+	d.Lines(40)
+	d.SetTheme(theme.Light())
+	want := New(theme.Light())
+	want.Append(d.Source())
+	if got := d.Lines(40); !slices.Equal(got, want.Lines(40)) {
+		t.Errorf("got %q, want %q", got, want.Lines(40))
+	}
+}
+
+func TestNothingChangedCostsNothing(t *testing.T) {
+	d := New(theme.Dark())
+	d.Append(showcase(t))
+	d.Lines(80)
+	if n := testing.AllocsPerRun(10, func() { d.Lines(80) }); n != 0 {
+		t.Errorf("Lines allocates %v times, want 0", n)
+	}
+}
+
+func FuzzStream(f *testing.F) {
+	for _, text := range awkward {
+		f.Add(text, uint16(30), uint8(5))
+	}
+	f.Fuzz(func(t *testing.T, text string, width uint16, step uint8) {
+		if len(text) > 2000 {
+			t.Skip("long texts have their own test")
+		}
+		checkStream(t, safe.Text(text), int(width%500)+1, int(step)+1)
+	})
+}
