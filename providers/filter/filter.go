@@ -12,21 +12,37 @@ package filter
 
 import "parley/providers/llm"
 
-// ThinkOptions say how a server marks thinking in its text.
-type ThinkOptions struct {
-	// Prefilled says that the server's template opens the thinking itself, so
-	// that an answer begins with thinking and only the closing tag arrives.
-	Prefilled bool
+// A sink is where a filter writes. It latches when the consumer has left.
+type sink struct {
+	yield func(llm.Event, error) bool
+	left  bool
 }
 
-// Think returns a filter that turns tagged thinking at the very beginning of an
-// answer into a thinking block of its own.
-func Think(o ThinkOptions) func(llm.Stream) llm.Stream {
-	return func(s llm.Stream) llm.Stream { return s }
+func (s *sink) send(e llm.Event) {
+	if !s.left && !s.yield(e, nil) {
+		s.left = true
+	}
 }
 
-// Calls returns a filter that turns tool calls which a model wrote into its
-// text into calls.
-func Calls(tools []llm.Tool) func(llm.Stream) llm.Stream {
-	return func(s llm.Stream) llm.Stream { return s }
+func (s *sink) fail(err error) {
+	if !s.left {
+		s.left = true
+		s.yield(nil, err)
+	}
+}
+
+// more reports whether d says anything besides text of a block.
+func more(d llm.Delta) bool {
+	return d.ID != "" || d.Name != "" || d.Input != "" || d.Failed || d.Remote || d.MIME != "" ||
+		d.Data != nil || d.URL != "" || d.State != nil
+}
+
+// partial is the length of the longest end of s with which mark may begin.
+func partial(s, mark string) int {
+	for n := min(len(s), len(mark)-1); n > 0; n-- {
+		if s[len(s)-n:] == mark[:n] {
+			return n
+		}
+	}
+	return 0
 }

@@ -1,0 +1,428 @@
+package filter_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"parley/providers/filter"
+	"parley/providers/llm"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var tools = []llm.Tool{
+	{Name: "read", Schema: json.RawMessage(`{"type":"object","required":["path"],"properties":{
+		"path":{"type":"string"},"limit":{"type":"integer"},"all":{"type":"boolean"},"ratio":{"type":["number","null"]},
+		"lines":{"type":"array"},"any":{},"either":{"anyOf":[{"type":"integer"},{"type":"string"}]},"map":{"oneOf":[{"type":"object"}]}}}`)},
+	{Name: "list", Schema: json.RawMessage(`{"type":"object"}`)},
+}
+
+type rewrite = func(llm.Stream) llm.Stream
+
+func both(s llm.Stream) llm.Stream {
+	return filter.Calls(tools)(filter.Think(filter.ThinkOptions{})(s))
+}
+
+// stream is an answer of the given events.
+func stream(events ...llm.Event) llm.Stream {
+	return func(yield func(llm.Event, error) bool) {
+		for _, e := range events {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+func text(s string) llm.Delta {
+	return llm.Delta{Block: "text", Part: llm.Part{Kind: llm.Text, Text: s}}
+}
+
+var stop = llm.Finish{Reason: llm.Stop, Raw: "stop"}
+
+// tell writes what an answer came to, one part or event a line.
+func tell(s llm.Stream) string {
+	var (
+		b     strings.Builder
+		draft llm.Draft
+		ids   = map[string]bool{}
+		last  string
+	)
+	for e, err := range s {
+		switch e := e.(type) {
+		case llm.Delta:
+			draft.Add(e)
+		case llm.Finish:
+			last += fmt.Sprintf("%s (%s)\n", e.Reason, e.Raw)
+		case llm.Notice:
+			last += "notice\n"
+		}
+		if err != nil {
+			last += "error: " + err.Error() + "\n"
+		}
+	}
+	for _, p := range draft.Done() {
+		switch p.Kind {
+		case llm.Call:
+			fmt.Fprintf(&b, "call %s %s\n", p.Name, p.Input)
+			if p.ID == "" || ids[p.ID] {
+				fmt.Fprintf(&b, "bad id %q\n", p.ID)
+			}
+			ids[p.ID] = true
+		default:
+			fmt.Fprintf(&b, "%s %q\n", p.Kind, p.Text)
+		}
+	}
+	return b.String() + last
+}
+
+// answers are texts and what Think and Calls make of them, in an answer that
+// ends with Stop.
+var answers = []struct{ name, in, want string }{
+	// Thinking.
+	{"think", "<think>\nhm\n</think>\n\nyes", `thinking "hm"|text "yes"|stop`},
+	{"thinking", " <thinking>hm</thinking>yes", `thinking "hm"|text "yes"|stop`},
+	{"gemma", "<|channel>thought\nhm<channel|>yes", `thinking "hm"|text "yes"|stop`},
+	{"magistral", "[THINK]hm[/THINK]yes", `thinking "hm"|text "yes"|stop`},
+	{"kimi vl", "◁think▷hm◁/think▷yes", `thinking "hm"|text "yes"|stop`},
+	{"thinks twice", "<think>a</think>\n<think>b</think>yes", `thinking "a"|thinking "b"|text "yes"|stop`},
+	{"thinks nothing", "<think>\n\n</think>\n\nyes", `text "yes"|stop`},
+	{"only thinks", "<think>hm", `thinking "hm"|stop`},
+	{"broken off in the tag", "<think>hm</thi", `thinking "hm</thi"|stop`},
+	{"near misses inside", "<think>a < b </think c </ think></think>yes", `thinking "a < b </think c </ think>"|text "yes"|stop`},
+	{"not at the beginning", "so <think>hm</think>", `text "so <think>hm</think>"|stop`},
+	{"near miss", "<thinker>x</thinker>", `text "<thinker>x</thinker>"|stop`},
+	{"almost a tag", "<thin", `text "<thin"|stop`},
+	{"white space only", " \n ", `text " \n "|stop`},
+	{"closing tag only", "hm, so\n</think>\n\nyes", `thinking "hm, so\n"|text "yes"|stop`},
+	{"closing tag first", "</think>\n\nyes", `text "yes"|stop`},
+	{"closing tag in code", "use `</think>` here", "text \"use `</think>` here\"|stop"},
+	{"closing tag in a fence", "```\n</think>\n```\n", "text \"```\\n</think>\\n```\\n\"|stop"},
+	{"an answer about tags", "between <think> and </think> it thinks", `text "between <think> and </think> it thinks"|stop`},
+
+	// The shapes of calls.
+	{"xai", `<xai:function_call name="read"><xai:parameter name="path">a.go</xai:parameter></xai:function_call>`, `call read {"path":"a.go"}|calls`},
+	{"hermes", "<tool_call>\n{\"name\": \"read\", \"arguments\": {\"path\": \"a.go\"}}\n</tool_call>", `call read {"path":"a.go"}|calls`},
+	{"hermes twice", "<tool_call>{\"name\":\"list\"}</tool_call>\n<tool_call>{\"name\":\"list\",\"arguments\":\"{\\\"a\\\":1}\"}</tool_call>\n", `call list {}|call list {"a":1}|calls`},
+	{"hermes, list", `<tool_call>[{"name":"list"},{"name":"list"}]</tool_call>`, `call list {}|call list {}|calls`},
+	{"hermes, forgotten end", `<tool_call>{"name":"list"}<tool_call>{"name":"list"}</tool_call>`, `call list {}|call list {}|calls`},
+	{"hermes, fenced inside", "<tool_call>\n```json\n{\"name\":\"list\"}\n```\n</tool_call>", `call list {}|calls`},
+	{"hermes, bare line break", "<tool_call>{\"name\":\"read\",\"arguments\":{\"path\":\"a\nb\"}}</tool_call>", `call read {"path":"a\nb"}|calls`},
+	{"glm", "<tool_call>read\n<arg_key>path</arg_key>\n<arg_value>a.go</arg_value>\n<arg_key>limit</arg_key>\n<arg_value>42</arg_value>\n</tool_call>", `call read {"path":"a.go","limit":42}|calls`},
+	{"glm, no arguments", "<tool_call>list</tool_call>", `call list {}|calls`},
+	{"qwen coder", "<tool_call>\n<function=read>\n<parameter=path>\na.go\n</parameter>\n</function>\n</tool_call>", `call read {"path":"a.go"}|calls`},
+	{"qwen coder, bare", "<function=read><parameter=path>a.go</parameter></function>", `call read {"path":"a.go"}|calls`},
+	{"qwen coder, mark forgotten", "<function=read><parameter=path>a.go</parameter></function>\n</tool_call>", `call read {"path":"a.go"}|calls`},
+	{"function with json", `<function=read>{"path":"a.go"}</function>`, `call read {"path":"a.go"}|calls`},
+	{"claude", `<function_calls><invoke name="read"><parameter name="path">a.go</parameter></invoke><invoke name="list"></invoke></function_calls>`, `call read {"path":"a.go"}|call list {}|calls`},
+	{"claude, bare", `<invoke name="list"></invoke>`, `call list {}|calls`},
+	{"minimax", "<minimax:tool_call>\n<invoke name=\"read\">\n<parameter name=\"path\">a.go</parameter>\n</invoke>\n</minimax:tool_call>", `call read {"path":"a.go"}|calls`},
+	{"kimi", "<|tool_calls_section_begin|><|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>{\"path\":\"a\"}<|tool_call_end|><|tool_call_begin|>functions.list:1<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>", `call read {"path":"a"}|call list {}|calls`},
+	{"deepseek v3", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read\n```json\n{\"path\":\"a\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", `call read {"path":"a"}|calls`},
+	{"deepseek v3.1", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read<｜tool▁sep｜>{\"path\":\"a\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>", `call read {"path":"a"}|calls`},
+	{"dsml", "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"read\">\n<｜DSML｜parameter name=\"path\" string=\"true\">a</｜DSML｜parameter>\n<｜DSML｜parameter name=\"any\" string=\"false\">7</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>", `call read {"path":"a","any":7}|calls`},
+	{"mistral", `[TOOL_CALLS][{"name":"read","arguments":{"path":"a"}},{"name":"list","arguments":{}}]`, `call read {"path":"a"}|call list {}|calls`},
+	{"mistral, new", `[TOOL_CALLS]read[ARGS]{"path":"a"}[TOOL_CALLS]list[CALL_ID]abc123def[ARGS]{}`, `call read {"path":"a"}|call list {}|calls`},
+	{"llama", `<|python_tag|>{"name":"read","parameters":{"path":"a"}}`, `call read {"path":"a"}|calls`},
+
+	// JSON as content.
+	{"json", `{"name":"read","arguments":{"path":"a"}}`, `call read {"path":"a"}|calls`},
+	{"json, input", ` {"type":"tool_use","id":"x","name":"read","input":{"path":"a"}}`, `call read {"path":"a"}|calls`},
+	{"json, tool", `{"tool":"read","tool_input":{"path":"a"}}`, `call read {"path":"a"}|calls`},
+	{"json, function", `{"type":"function","function":{"name":"read","arguments":"{\"path\":\"a\"}"}}`, `call read {"path":"a"}|calls`},
+	{"json, wrapper", `{"tool_calls":[{"id":"1","type":"function","function":{"name":"read","arguments":{"path":"a"}}}]}`, `call read {"path":"a"}|calls`},
+	{"json, list", `[{"name":"list","arguments":{}}, {"name":"list","arguments":null}]`, `call list {}|call list {}|calls`},
+	{"json, several", "{\"name\":\"list\",\"arguments\":{}}\n{\"name\":\"list\",\"arguments\":{}}; {\"name\":\"list\",\"arguments\":{}}", `call list {}|call list {}|call list {}|calls`},
+	{"json, fenced", "```json\n{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}\n```\n", `call read {"path":"a"}|calls`},
+	{"markup, fenced", "```xml\n<tool_call>{\"name\":\"list\"}</tool_call>\n```", `call list {}|calls`},
+	{"json, text behind", `{"name":"list","arguments":{}} and so on`, `call list {}|text " and so on"|calls`},
+	{"json, then other json", `{"name":"list","arguments":{}}, {"x":1}`, `call list {}|text ", {\"x\":1}"|calls`},
+	{"json, unclosed", `{"name":"read","arguments":{"path":"a"}`, `call read {"path":"a"}|calls`},
+	{"json, cut in a string", `{"name":"read","arguments":{"path":"a`, `text "{\"name\":\"read\",\"arguments\":{\"path\":\"a"|stop`},
+	{"json, not first", `Sure: {"name":"list","arguments":{}}`, `text "Sure: {\"name\":\"list\",\"arguments\":{}}"|stop`},
+	{"json, unknown name", `{"name":"parley","arguments":{}}`, `text "{\"name\":\"parley\",\"arguments\":{}}"|stop`},
+	{"json, without arguments", `{"name":"list"}`, `text "{\"name\":\"list\"}"|stop`},
+	{"json, other members", `{"name":"list","version":"1.0","arguments":{}}`, `text "{\"name\":\"list\",\"version\":\"1.0\",\"arguments\":{}}"|stop`},
+	{"json, required missing", `{"name":"read","arguments":{}}`, `text "{\"name\":\"read\",\"arguments\":{}}"|stop`},
+	{"json, fenced, text behind", "```json\n{\"name\":\"list\",\"arguments\":{}}\n```\nis a call", "text \"```json\\n{\\\"name\\\":\\\"list\\\",\\\"arguments\\\":{}}\\n```\\nis a call\"|stop"},
+	{"a link", "[a](b) c", `text "[a](b) c"|stop`},
+
+	// Rules.
+	{"text around", "a \n<tool_call>{\"name\":\"list\"}</tool_call> b <tool_call>{\"name\":\"list\"}</tool_call>\n", `text "a \n"|call list {}|text " b "|call list {}|calls`},
+	{"marks in values", `<invoke name="read"><parameter name="path">a "b" <c> </parameter> </invoke2> <parameter name="x">
+</parameter></invoke>`, `call read {"path":"a \"b\" <c> </parameter> </invoke2> <parameter name=\"x\">\n"}|calls`},
+	{"unclosed value", "<function=read><parameter=path>a.go", `call read {"path":"a.go"}|calls`},
+	{"unclosed call", "<tool_call>{\"name\":\"list\"}", `call list {}|calls`},
+	{"types", `<function=read><parameter=path>12</parameter><parameter=limit>x</parameter><parameter=all>True</parameter><parameter=ratio>null</parameter><parameter=lines>[1]</parameter><parameter=either>5</parameter><parameter=map>{"a":1}</parameter></function>`,
+		`call read {"path":"12","limit":"x","all":true,"ratio":null,"lines":[1],"either":"5","map":{"a":1}}|calls`},
+	{"equal keys", `<function=read><parameter=path>a</parameter><parameter=path>b</parameter></function>`, `call read {"path":"b"}|calls`},
+	{"in code", "use `<tool_call>{\"name\":\"list\"}</tool_call>` so", "text \"use `<tool_call>{\\\"name\\\":\\\"list\\\"}</tool_call>` so\"|stop"},
+	{"in a fence", "so:\n```\n<tool_call>{\"name\":\"list\"}</tool_call>\n```\n", "text \"so:\\n```\\n<tool_call>{\\\"name\\\":\\\"list\\\"}</tool_call>\\n```\\n\"|stop"},
+	{"behind a fence", "```\nx\n```\n<tool_call>{\"name\":\"list\"}</tool_call>", "text \"```\\nx\\n```\\n\"|call list {}|calls"},
+	{"unknown, whole message", "\n<tool_call>{\"name\":\"nope\"}</tool_call>\n", `call nope {}|calls`},
+	{"unknown, wrapper", `{"tool_calls":[{"name":"nope","arguments":{}}]}`, `call nope {}|calls`},
+	{"unknown, text behind", "<tool_call>{\"name\":\"nope\"}</tool_call>\nx", `text "<tool_call>{\"name\":\"nope\"}</tool_call>\nx"|stop`},
+	{"unknown, text before", "x<tool_call>{\"name\":\"nope\"}</tool_call>", `text "x<tool_call>{\"name\":\"nope\"}</tool_call>"|stop`},
+	{"unknown, then known", `<tool_call>{"name":"nope"}</tool_call><tool_call>{"name":"list"}</tool_call>`, `call nope {}|call list {}|calls`},
+	{"unknown, known, text", `<tool_call>{"name":"nope"}</tool_call> <tool_call>{"name":"list"}</tool_call> x`, `text "<tool_call>{\"name\":\"nope\"}</tool_call>"|call list {}|text " x"|calls`},
+	{"arguments that do not fit", `<tool_call>{"name":"read","arguments":{}}</tool_call>`, `call read {}|calls`},
+	{"empty name", `<tool_call>{"name":""}</tool_call>`, `text "<tool_call>{\"name\":\"\"}</tool_call>"|stop`},
+	{"mentioned", "the tag <tool_call> opens it. <tool_call>{\"name\":\"list\"}</tool_call>", `text "the tag <tool_call> opens it. "|call list {}|calls`},
+	{"begins", "a <tool_cal", `text "a <tool_cal"|stop`},
+	{"nearly", "a <tool_calls> <functional> <|tool_ [TOOL_CALL] <invoker name=\"list\"/>", `text "a <tool_calls> <functional> <|tool_ [TOOL_CALL] <invoker name=\"list\"/>"|stop`},
+	{"broken json", `<tool_call>{"name":]</tool_call>`, `text "<tool_call>{\"name\":]</tool_call>"|stop`},
+	{"thinks, then calls", "<think>hm</think>\n<tool_call>{\"name\":\"list\"}</tool_call>", `thinking "hm"|call list {}|calls`},
+	{"thought before the tag, then calls", "hm</think>{\"name\":\"list\",\"arguments\":{}}", `thinking "hm"|call list {}|calls`},
+}
+
+var next = regexp.MustCompile(`\|(text|call|thinking|stop)`)
+
+// TestAnswers holds every answer at every cut: whole, in two at each byte, byte
+// by byte, and in random pieces.
+func TestAnswers(t *testing.T) {
+	for _, a := range answers {
+		t.Run(a.name, func(t *testing.T) {
+			want := next.ReplaceAllString(a.want, "\n$1") + " (stop)\n"
+			check := func(how string, pieces []string) {
+				var events []llm.Event
+				for _, p := range pieces {
+					events = append(events, text(p))
+				}
+				if got := tell(both(stream(append(events, stop)...))); got != want {
+					t.Fatalf("%s %q:\n got %q\nwant %q", how, pieces, got, want)
+				}
+			}
+			check("whole", []string{a.in})
+			for i := range a.in {
+				check("cut", []string{a.in[:i], a.in[i:]})
+			}
+			check("bytes", strings.Split(a.in, ""))
+			var bytes []string
+			for i := range len(a.in) {
+				bytes = append(bytes, a.in[i:i+1])
+			}
+			check("bytes", bytes)
+			for range 20 {
+				check("random", cut(a.in, rand.IntN))
+			}
+		})
+	}
+}
+
+// cut splits s at places that n chooses.
+func cut(s string, n func(int) int) (pieces []string) {
+	for s != "" {
+		k := 1 + n(len(s))
+		pieces, s = append(pieces, s[:k]), s[k:]
+	}
+	return pieces
+}
+
+func TestEvents(t *testing.T) {
+	think := llm.Delta{Block: "think", Part: llm.Part{Kind: llm.Thinking, Text: "hm"}}
+	native := llm.Delta{Block: "0", Part: llm.Part{Kind: llm.Call, ID: "n", Name: "list", Input: "{}"}}
+	for _, tt := range []struct {
+		name string
+		in   []llm.Event
+		want string
+	}{
+		{"cut by length: an open value is text", []llm.Event{text("<function=list><parameter=x>a"), llm.Finish{Reason: llm.Length}},
+			"text \"<function=list><parameter=x>a\"\nlength ()\n"},
+		{"cut by length: whole JSON is a call", []llm.Event{text(`<tool_call>{"name":"list"}`), llm.Finish{Reason: llm.Length}},
+			"call list {}\nlength ()\n"},
+		{"a native call makes JSON text", []llm.Event{text(`{"name":"list","arguments":{}}`), native, stop},
+			"text \"{\\\"name\\\":\\\"list\\\",\\\"arguments\\\":{}}\"\ncall list {}\nstop (stop)\n"},
+		{"a native call before", []llm.Event{native, text(`{"name":"list","arguments":{}}`), stop},
+			"call list {}\ntext \"{\\\"name\\\":\\\"list\\\",\\\"arguments\\\":{}}\"\nstop (stop)\n"},
+		{"a native call leaves markup", []llm.Event{text(`<tool_call>{"name":"list"}</tool_call>`), native, llm.Finish{Reason: llm.Calls}},
+			"call list {}\ncall list {}\ncalls ()\n"},
+		{"a native call ends what is held back", []llm.Event{text("a <tool_"), native, text("call>"), stop},
+			"text \"a <tool_call>\"\ncall list {}\nstop (stop)\n"},
+		{"no text, a native call", []llm.Event{text("<"), native, stop}, "text \"<\"\ncall list {}\nstop (stop)\n"},
+		{"thinking passes", []llm.Event{text("<tool_call>"), think, text(`{"name":"list"}</tool_call>`), stop},
+			"thinking \"hm\"\ncall list {}\ncalls (stop)\n"},
+		{"a server that tells thinking apart", []llm.Event{think, text("<think>x</think>"), stop},
+			"thinking \"hm\"\ntext \"<think>x</think>\"\nstop (stop)\n"},
+		{"two blocks of text", []llm.Event{text("a<tool"), llm.Delta{Block: "b", Part: llm.Part{Kind: llm.Text, Text: "_call>b"}}, stop},
+			"text \"a<tool\"\ntext \"_call>b\"\nstop (stop)\n"},
+		{"an opening delta stays behind the thinking", []llm.Event{llm.Delta{Block: "text", Part: llm.Part{Kind: llm.Text, ID: "m"}}, text("<think>x</think>y"), stop},
+			"thinking \"x\"\ntext \"y\"\nstop (stop)\n"},
+		{"other events pass", []llm.Event{text("<tool"), llm.Notice{}, llm.Usage{}, stop}, "text \"<tool\"\nnotice\nstop (stop)\n"},
+		{"other reasons stay", []llm.Event{text(`<tool_call>{"name":"list"}</tool_call>`), llm.Finish{Reason: llm.Refused, Raw: "r"}}, "call list {}\nrefused (r)\n"},
+	} {
+		if got := tell(both(stream(tt.in...))); got != tt.want {
+			t.Errorf("%s:\n got %q\nwant %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestBrokenOff(t *testing.T) {
+	broken := func(yield func(llm.Event, error) bool) {
+		if yield(text(`a <tool_call>{"name":"list"}`), nil) {
+			yield(nil, errors.New("cut"))
+		}
+	}
+	want := "text \"a <tool_call>{\\\"name\\\":\\\"list\\\"}\"\nerror: cut\n"
+	if got := tell(both(broken)); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestLeave leaves the loop at every event: nothing may come after, and no
+// parser may stay behind (see TestMain).
+func TestLeave(t *testing.T) {
+	in := []llm.Event{text("<think>a</think>b "), text("<tool_call>"), text(`{"name":"list"}</tool_call> c `), text(`<tool_call>{"na`), stop}
+	for n := 1; n < 8; n++ {
+		seen := 0
+		for range both(stream(in...)) {
+			if seen++; seen == n {
+				break
+			}
+		}
+	}
+}
+
+func TestPrefilled(t *testing.T) {
+	f := filter.Think(filter.ThinkOptions{Prefilled: true})
+	for _, tt := range []struct{ name, in, want string }{
+		{"closing tag", "\nhm\n</think>\n\nyes", "thinking \"hm\"\ntext \"yes\"\nstop (stop)\n"},
+		{"both tags", "<think>hm</think>yes", "thinking \"hm\"\ntext \"yes\"\nstop (stop)\n"},
+		{"no tag", "yes", "text \"yes\"\nstop (stop)\n"},
+	} {
+		for i := range tt.in {
+			if got := tell(f(stream(text(tt.in[:i]), text(tt.in[i:]), stop))); got != tt.want {
+				t.Errorf("%s at %d: got %q, want %q", tt.name, i, got, tt.want)
+			}
+		}
+	}
+	want := "thinking \"yes\"\nlength ()\n"
+	if got := tell(f(stream(text("yes"), llm.Finish{Reason: llm.Length}))); got != want {
+		t.Errorf("cut by length: got %q, want %q", got, want)
+	}
+}
+
+// TestHeld holds the filters to showing text as soon as it cannot become a mark.
+func TestHeld(t *testing.T) {
+	for _, tt := range []struct{ in, shown string }{
+		{"hello", "hello"},
+		{"hello <", "hello "},
+		{"hello <tool_call", "hello "},
+		{"hello <tool_call> opens it", "hello <tool_call> opens it"},
+		{"hello </th", "hello "},
+		{`{"name":"parley",`, `{"name":"parley",`},
+		{`{"version":`, `{"version":`},
+		{"```go\nfunc", "```go\nfunc"},
+		{"[a](b", "[a](b"},
+	} {
+		var shown string
+		for e := range both(stream(text(tt.in), llm.Notice{Text: "here"})) {
+			if d, ok := e.(llm.Delta); ok {
+				shown += d.Text
+			}
+			if _, ok := e.(llm.Notice); ok {
+				break
+			}
+		}
+		if shown != tt.shown {
+			t.Errorf("%q: shown %q, want %q", tt.in, shown, tt.shown)
+		}
+	}
+}
+
+// TestLong holds the filters to linear work on text made to be read again and
+// again; quadratic work would not end within the time a test run has.
+func TestLong(t *testing.T) {
+	const n = 1 << 18
+	for _, piece := range []string{
+		"<tool_call>", "<tool_call>{", `<tool_call>{"name":"list","arguments":{"a":"`, "<function=list><parameter=x>", " ", "<think>", "`", "[TOOL_CALLS]",
+		`{"function":`, "[{", "</parameter>", "<invoke name=\"list\"><parameter name=\"x\"></parameter>", "<tool_call>list<arg_key>", "```\n{",
+	} {
+		in := strings.Repeat(piece, n/len(piece))
+		for _, size := range []int{n, 7} {
+			var events []llm.Event
+			for s := range slices.Chunk([]byte(in), size) {
+				events = append(events, text(string(s)))
+			}
+			var length int
+			for e := range both(stream(append(events, llm.Finish{Reason: llm.Length})...)) {
+				if d, ok := e.(llm.Delta); ok {
+					length += len(d.Text) + len(d.Input)
+				}
+			}
+			if length == 0 && piece != "<think>" {
+				t.Errorf("%q in pieces of %d: nothing came", piece, size)
+			}
+		}
+	}
+}
+
+func FuzzThink(f *testing.F) {
+	for _, a := range answers {
+		f.Add(a.in, uint64(1), false)
+	}
+	f.Fuzz(func(t *testing.T, s string, seed uint64, prefilled bool) {
+		sameAtEveryCut(t, filter.Think(filter.ThinkOptions{Prefilled: prefilled}), s, seed)
+	})
+}
+
+func FuzzCalls(f *testing.F) {
+	for _, a := range answers {
+		f.Add(a.in, uint64(1))
+	}
+	f.Fuzz(func(t *testing.T, s string, seed uint64) {
+		sameAtEveryCut(t, filter.Calls(tools), s, seed)
+	})
+}
+
+func sameAtEveryCut(t *testing.T, f rewrite, s string, seed uint64) {
+	s = strings.ToValidUTF8(s, "")
+	whole := tell(f(stream(text(s), stop)))
+	random := rand.New(rand.NewPCG(seed, 0))
+	var events []llm.Event
+	for _, piece := range cut(s, random.IntN) {
+		events = append(events, text(piece))
+	}
+	if got := tell(f(stream(append(events, stop)...))); got != whole && s != "" {
+		t.Errorf("%q cut: %q, whole: %q", s, got, whole)
+	}
+	if strings.HasPrefix(whole, "text ") && strings.Count(whole, "\n") == 2 && s != "" {
+		if want := fmt.Sprintf("text %q\n", s); !strings.HasPrefix(whole, want) && strings.HasSuffix(whole, "stop (stop)\n") && !strings.Contains(s, "think") && !strings.Contains(s, "THINK") {
+			t.Errorf("%q came out as %q", s, whole)
+		}
+	}
+}
+
+// BenchmarkPlain is what a delta of ordinary text costs on its way through both
+// filters.
+func BenchmarkPlain(b *testing.B) {
+	const prose = "It depends: a map is the **right** choice when keys are known, `see here`, a slice when order matters.\n\n1. One\n2. Two, as before\n"
+	var events []llm.Event
+	for i := range 1000 {
+		at := i * 7 % (len(prose) - 12)
+		events = append(events, text(prose[at:at+12]))
+	}
+	events[0] = text("So ")
+	s := func(yield func(llm.Event, error) bool) {
+		for b.Loop() {
+			for _, e := range events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+	b.ReportAllocs()
+	n := 0
+	for range both(s) {
+		n++
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/delta")
+}

@@ -1,0 +1,286 @@
+package filter
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// keys are the members that a call written as JSON may have; anything else, and
+// the object is data. The kinds: a name, arguments, an inner call, a list of
+// calls, something to skip.
+var keys = map[string]byte{
+	"name": 'n', "tool": 'n', "tool_name": 'n',
+	"arguments": 'a', "input": 'a', "parameters": 'a', "tool_input": 'a', "args": 'a',
+	"function": 'f', "function_call": 'f',
+	"tool_calls": 'l',
+	"type":       's', "id": 's', "call_id": 's', "index": 's',
+}
+
+// bare reads calls that are the content itself, one or several. It gives up at
+// the first member that no call has, and at the first name that no tool has, so
+// that an answer which is JSON is not held back. Wrapped says that they stood in
+// the tool_calls wrapper, which nothing else has.
+func (p *parser) bare() (calls []call, wrapped, ok bool) {
+	wrapped = true
+	for end := p.pos; ; end = p.pos {
+		if len(calls) > 0 {
+			p.space()
+			p.any(",", ";")
+			p.space()
+		}
+		got, wrapper, ok := p.bareOne()
+		if !ok {
+			if len(calls) > 0 { // what follows is text
+				p.pos = end
+			}
+			return calls, wrapped, len(calls) > 0
+		}
+		calls, wrapped = append(calls, got...), wrapped && wrapper
+	}
+}
+
+func (p *parser) bareOne() (calls []call, wrapper, ok bool) {
+	start := p.pos
+	if p.next() == '[' {
+		ok = p.list(0)
+	} else {
+		wrapper, ok = p.member(0)
+	}
+	if !ok {
+		return nil, false, false
+	}
+	p.pos = start // now that it looks right, take it whole
+	raw, ok := p.json()
+	if !ok {
+		return nil, false, false
+	}
+	calls, ok = p.objects(raw, 0)
+	return calls, wrapper, ok
+}
+
+// list reads a list of calls, inside the given number of other objects.
+func (p *parser) list(depth int) bool {
+	if !p.literal("[ ") {
+		return false
+	}
+	for {
+		if _, ok := p.member(depth); !ok {
+			return false
+		}
+		if p.literal(" ]") || p.well && !p.need(1) {
+			return true
+		}
+		if !p.literal(" , ") {
+			return false
+		}
+	}
+}
+
+// member reads one object that may be a call. Inside the wrapper its name need
+// not be a tool's.
+func (p *parser) member(depth int) (wrapper, ok bool) {
+	if !p.literal("{ ") {
+		return false, false
+	}
+	var seen [256]bool // kinds
+	for {
+		key, ok := p.quoted(24)
+		kind := keys[key]
+		if !ok || kind == 0 || !p.literal(" : ") {
+			return false, false
+		}
+		if kind == 'f' && p.next() == '"' {
+			kind = 'n'
+		}
+		if !p.content(kind, depth) {
+			return false, false
+		}
+		seen[kind] = true
+		if p.literal(" }") || p.well && !p.need(1) {
+			return seen['l'], seen['l'] || seen['f'] || seen['n'] && seen['a']
+		}
+		if !p.literal(" , ") {
+			return false, false
+		}
+	}
+}
+
+// content reads the value of a member of the given kind.
+func (p *parser) content(kind byte, depth int) (ok bool) {
+	const wrapped = 2 // depth inside the wrapper
+	switch c := p.next(); {
+	case kind == 'l':
+		return depth == 0 && p.list(wrapped)
+	case kind == 'f':
+		if depth%wrapped == 0 {
+			_, ok = p.member(depth + 1)
+		}
+		return ok
+	case kind == 'a' && c != '"':
+		_, ok = p.json()
+		return ok || p.literal("null")
+	case kind == 'a':
+		_, ok = p.quoted(0)
+		return ok
+	case kind == 's' && c != '"':
+		_, ok = p.token()
+		return ok
+	}
+	at := p.pos
+	name, ok := p.quoted(128)
+	if ok && kind == 'n' && depth < wrapped && p.offered(name) == nil {
+		p.pos = at
+		return false
+	}
+	return ok
+}
+
+// quoted reads a JSON string of at most limit bytes; 0 is no limit.
+func (p *parser) quoted(limit int) (string, bool) {
+	start := p.pos
+	if !p.take('"') {
+		return "", false
+	}
+	for p.need(1) && (limit == 0 || p.pos-start <= limit) {
+		switch c := p.buf[p.pos]; {
+		case c == '\\':
+			if !p.need(2) {
+				return "", false
+			}
+			p.pos++
+		case c == '"':
+			p.pos++
+			var s string
+			err := json.Unmarshal(p.buf[start:p.pos], &s)
+			return s, err == nil
+		}
+		p.pos++
+	}
+	return "", false
+}
+
+// A call is one that was found.
+type call struct {
+	name  string
+	input string // a JSON object
+	fits  bool   // names an offered tool and has what that requires
+}
+
+// objects reads calls in every variant of JSON that models write. Depth is how
+// many objects and lists stand around it.
+func (p *parser) objects(raw string, depth int) ([]call, bool) {
+	if depth > 4 {
+		return nil, false
+	}
+	if strings.HasPrefix(raw, "[") {
+		var list []json.RawMessage
+		if json.Unmarshal([]byte(mend(raw)), &list) != nil {
+			return nil, false
+		}
+		var calls []call
+		for _, item := range list {
+			got, ok := p.objects(string(item), depth+1)
+			if !ok {
+				return nil, false
+			}
+			calls = append(calls, got...)
+		}
+		return calls, len(calls) > 0
+	}
+	var m map[string]json.RawMessage
+	if !strings.HasPrefix(raw, "{") || json.Unmarshal([]byte(mend(raw)), &m) != nil {
+		return nil, false
+	}
+	if list, ok := m["tool_calls"]; ok {
+		return p.objects(string(list), depth+1)
+	}
+	for _, key := range []string{"function", "function_call"} {
+		if inner, ok := m[key]; ok && inner[0] == '{' {
+			return p.objects(string(inner), depth+1)
+		}
+	}
+	var name string
+	for _, key := range []string{"name", "tool", "tool_name", "function"} {
+		if v, ok := m[key]; ok && json.Unmarshal(v, &name) == nil && name != "" {
+			break
+		}
+	}
+	for _, key := range []string{"arguments", "input", "parameters", "tool_input", "args"} {
+		if v, ok := m[key]; ok {
+			c, ok := p.call(name, string(v))
+			return []call{c}, ok
+		}
+	}
+	c, ok := p.call(name, "")
+	return []call{c}, ok
+}
+
+// call makes a call of a name and of arguments as JSON: an object, or a string
+// that holds one.
+func (p *parser) call(name, raw string) (call, bool) {
+	var inner string
+	if json.Unmarshal([]byte(raw), &inner) == nil {
+		raw = inner
+	}
+	input, ok := llm.Arguments(mend(raw))
+	if !ok || name == "" {
+		return call{}, false
+	}
+	c := call{name: name, input: string(input)}
+	tool := p.offered(name)
+	if tool == nil {
+		return c, true
+	}
+	c.name = tool.Name
+	var given map[string]json.RawMessage
+	c.fits = json.Unmarshal(input, &given) == nil && !slices.ContainsFunc(read(tool).Required, func(key string) bool {
+		_, ok := given[key]
+		return !ok
+	})
+	return c, true
+}
+
+var number = regexp.MustCompile(`:[0-9]+$`)
+
+// offered is the tool that name means; nil if there is none. Kimi calls
+// functions.NAME:0.
+func (p *parser) offered(name string) *llm.Tool {
+	bare := number.ReplaceAllString(strings.TrimPrefix(name, "functions."), "")
+	for i := range p.tools {
+		if t := &p.tools[i]; t.Name == name || t.Name == bare {
+			return t
+		}
+	}
+	return nil
+}
+
+// mend escapes the line breaks and other control characters that models leave
+// bare inside JSON strings. Valid JSON comes back as it is.
+func mend(raw string) string {
+	if json.Valid([]byte(raw)) {
+		return raw
+	}
+	var b strings.Builder
+	quoted := false
+	for i := 0; i < len(raw); i++ {
+		c := raw[i]
+		switch {
+		case quoted && c == '\\' && i+1 < len(raw):
+			b.WriteByte(c)
+			i++
+			c = raw[i]
+		case c == '"':
+			quoted = !quoted
+		case quoted && c < 0x20:
+			escaped, _ := json.Marshal(string(rune(c)))
+			b.WriteString(strings.Trim(string(escaped), `"`))
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}

@@ -1,0 +1,107 @@
+package filter
+
+// markdown follows Markdown, byte by byte, as far as it takes to know what
+// stands in code. The zero value stands at the beginning of a text.
+type markdown struct {
+	indent  int  // white space at the beginning of the line; -1 once it has text
+	run     int  // length of the run of ` or ~ that is being read
+	char    byte // of the run
+	first   bool // the run is the first on its line, so it can be a fence
+	fence   int  // length of the fence that is open; 0 outside
+	mark    byte // of the fence
+	info    bool // in the line that opened it
+	closing bool // in a line that closes it if nothing follows
+	span    int  // length of the run that opened inline code; 0 outside
+}
+
+// code reports whether the next byte, which is c, stands in code.
+func (m *markdown) code(c byte) bool {
+	if m.run > 0 && c != m.char {
+		m.endRun()
+	}
+	return m.fence > 0 || m.span > 0
+}
+
+func (m *markdown) step(c byte) {
+	if m.run > 0 && c != m.char {
+		m.endRun()
+	}
+	switch {
+	case c == '`' || c == '~' && (m.run > 0 || m.indent >= 0):
+		if m.run == 0 {
+			m.char, m.first = c, m.indent >= 0 && m.indent <= 3
+		}
+		m.run++
+		m.indent = -1
+	case c == '\n':
+		if m.closing {
+			m.fence = 0
+		}
+		if m.indent >= 0 { // a blank line ends the paragraph, and its inline code
+			m.span = 0
+		}
+		m.indent, m.info, m.closing = 0, false, false
+	case c == ' ' && m.indent >= 0:
+		m.indent++
+	case c == '\t' && m.indent >= 0:
+		m.indent += 4
+	case c == ' ' || c == '\t' || c == '\r':
+	default:
+		m.indent, m.closing = -1, false
+	}
+}
+
+// endRun decides what the run of marks that just ended means.
+func (m *markdown) endRun() {
+	n := m.run
+	m.run = 0
+	switch {
+	case m.info:
+		if m.mark == '`' && m.char == '`' { // ```a``` in one line is inline code
+			m.fence, m.info, m.span = 0, false, m.fence
+			if n == m.span {
+				m.span = 0
+			}
+		}
+	case m.fence > 0:
+		m.closing = m.first && m.char == m.mark && n >= m.fence
+	case m.first && n >= 3:
+		m.fence, m.mark, m.info, m.span = n, m.char, true, 0
+	case m.char == '~':
+	case m.span == 0:
+		m.span = n
+	case m.span == n:
+		m.span = 0
+	}
+}
+
+// walk steps over s.
+func (m *markdown) walk(s string) {
+	for i := range len(s) {
+		m.step(s[i])
+	}
+}
+
+// special marks the bytes that change what follows: code, lines and the first
+// bytes of marks.
+var special = [256]bool{'`': true, '~': true, '\n': true, ' ': true, '\t': true, '\r': true, '<': true, '[': true, 0xE2: true}
+
+// seek steps to the first byte at or after i that may begin a mark outside code,
+// without stepping over it; len(s) if there is none.
+func (m *markdown) seek(s string, i int) int {
+	for ; i < len(s); i++ {
+		c := s[i]
+		if m.run == 0 && !special[c] {
+			m.indent, m.closing = -1, false
+			continue
+		}
+		if m.run == 0 && c == ' ' && m.indent < 0 {
+			continue
+		}
+		if (c == '<' || c == '[' || c == 0xE2) && !m.code(c) {
+			return i
+		}
+		m.step(c)
+	}
+	return i
+}

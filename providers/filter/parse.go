@@ -1,0 +1,285 @@
+package filter
+
+import (
+	"regexp"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// A parser reads what a shape says.
+type parser struct {
+	source
+	tools []llm.Tool
+}
+
+// found is what a parser found.
+type found struct {
+	calls  []call
+	markup bool // explicit markup, or the tool_calls wrapper: nobody writes that by chance
+	json   bool // JSON as content, which counts only while no call came natively
+	fenced bool // in a code fence, which counts only as the whole message
+}
+
+// fits reports whether every call names an offered tool and has what it requires.
+func (f found) fits() bool {
+	for _, c := range f.calls {
+		if !c.fits {
+			return false
+		}
+	}
+	return true
+}
+
+// parse reads at the beginning of the text what s describes: nil is JSON or a
+// fence, as only the beginning of a message may hold them.
+func (p *parser) parse(s *shape) (f found, ok bool) {
+	switch {
+	case s != nil:
+		f.markup = true
+		f.calls, ok = p.marked(s)
+	case p.next() == '`' || p.next() == '~':
+		return p.fence()
+	default:
+		f.json = true
+		f.calls, f.markup, ok = p.bare()
+	}
+	return f, ok && len(f.calls) > 0
+}
+
+// fence reads a code fence that holds calls and nothing else.
+func (p *parser) fence() (f found, ok bool) {
+	c, n := p.next(), 0
+	for p.take(c) {
+		n++
+	}
+	mark := strings.Repeat(string(c), n)
+	if _, ok := p.until("\n", 40); n < 3 || !ok {
+		return f, false
+	}
+	f.fenced = true
+	for p.space(); !p.literal(mark); p.space() {
+		if len(f.calls) > 0 && !p.need(1) && p.well { // a stop sequence took the mark
+			break
+		}
+		got, ok := p.inside()
+		if !ok {
+			return f, false
+		}
+		f.calls = append(f.calls, got.calls...)
+		f.json = f.json || got.json
+	}
+	return f, true
+}
+
+// inside reads a call inside a fence.
+func (p *parser) inside() (found, bool) {
+	for i := range shapes {
+		start := p.pos
+		if p.literal(shapes[i].mark()) {
+			p.pos = start
+			return p.parse(&shapes[i])
+		}
+	}
+	if c := p.next(); c != '{' && c != '[' {
+		return found{}, false
+	}
+	return p.parse(nil)
+}
+
+// marked reads the calls of s, with the marks around them.
+func (p *parser) marked(s *shape) (calls []call, ok bool) {
+	if !p.literal(s.open) {
+		return nil, false
+	}
+	for {
+		end := p.pos
+		p.space()
+		switch {
+		case len(calls) == 0:
+		case p.any(s.end), !p.need(1):
+			return calls, true
+		case s.open == "" || s.end == "": // nothing has to come
+			p.pos = end
+			return calls, true
+		case p.literal(s.open): // the model forgot to close the last one
+			p.space()
+		}
+		got, ok := p.form(s)
+		if !ok {
+			return nil, false
+		}
+		calls = append(calls, got...)
+	}
+}
+
+// form reads a call in the first form of s that fits what comes next.
+func (p *parser) form(s *shape) ([]call, bool) {
+	for i := range s.forms {
+		f := &s.forms[i]
+		switch {
+		case f.args == "" && f.key == "":
+			if c := p.next(); c == '{' || c == '[' || c == '`' {
+				return p.object()
+			}
+		case f.tag && p.literal(f.open):
+			return p.tagged(f, s)
+		case !f.tag && p.literal(f.open):
+			return p.named(f, s)
+		}
+	}
+	return nil, false
+}
+
+// tagged reads a call from behind the beginning of its tag.
+func (p *parser) tagged(f *form, s *shape) ([]call, bool) {
+	tag, ok := p.until(">", 256)
+	name, named := attribute(f.open, tag)
+	if !ok || !named {
+		return nil, false
+	}
+	return p.arguments(f, s, name)
+}
+
+// named reads a call that begins with a bare name.
+func (p *parser) named(f *form, s *shape) ([]call, bool) {
+	name, ok := p.token()
+	if !ok {
+		return nil, false
+	}
+	p.space()
+	if f.id != "" && p.literal(f.id) {
+		p.token()
+	}
+	p.any(f.args)
+	p.space()
+	if c := p.next(); f.key == "" && c != '{' && c != '`' {
+		// DeepSeek before V3.1: the word "function", the mark, the name.
+		if name, ok = p.token(); !ok {
+			return nil, false
+		}
+	}
+	return p.arguments(f, s, name)
+}
+
+// arguments reads what follows the name, and the end of the call.
+func (p *parser) arguments(f *form, s *shape, name string) ([]call, bool) {
+	var c call
+	p.space()
+	if next := p.next(); next == '{' || next == '`' {
+		raw, ok := p.fenced()
+		if !ok {
+			return nil, false
+		}
+		if c, ok = p.call(name, raw); !ok {
+			return nil, false
+		}
+	} else if f.key == "" {
+		return nil, false
+	} else {
+		params, ok := p.parameters(f, s)
+		if !ok {
+			return nil, false
+		}
+		c = p.spell(name, params)
+	}
+	p.space()
+	if !p.any(f.end) && (f.end != "" || f.key != "") && !p.ahead(s.end, s.open) {
+		return nil, false
+	}
+	return []call{c}, true
+}
+
+// A param is a parameter as it stands in a tag: a string, whatever it means.
+type param struct {
+	key, value string
+	json       bool // the tag says that the value is JSON
+}
+
+func (p *parser) parameters(f *form, s *shape) (params []param, ok bool) {
+	for p.space(); p.literal(f.key); p.space() {
+		var a param
+		if f.mid == "" {
+			tag, closed := p.until(">", 256)
+			key, named := attribute(f.key, tag)
+			if !closed || !named {
+				return nil, false
+			}
+			a = param{key: key, json: strings.Contains(tag, `string="false"`)}
+		} else if a.key, ok = p.token(); !ok || !p.literal(f.mid) {
+			return nil, false
+		}
+		if a.value, ok = p.value(f, s); !ok {
+			return nil, false
+		}
+		params = append(params, a)
+	}
+	return params, true
+}
+
+// value reads up to the mark that ends it. A value may hold that very mark, as a
+// text about calls does: the one that counts is followed by something that may
+// follow. A value without end, in an answer that ended well, lost it to a stop
+// sequence.
+func (p *parser) value(f *form, s *shape) (string, bool) {
+	start, marks := p.pos, 0
+	for {
+		if _, ok := p.until(f.stop, 0); !ok {
+			break
+		}
+		marks++
+		if end := p.pos - len(f.stop); p.ahead(f.key, f.end, s.end, s.open) {
+			return trim(string(p.buf[start:end]), f.pad), true
+		}
+	}
+	if marks > 0 || !p.well {
+		return "", false
+	}
+	p.pos = len(p.buf)
+	return trim(string(p.buf[start:]), f.pad), true
+}
+
+// trim takes the line breaks off that pad a value.
+func trim(s string, pad bool) string {
+	if !pad {
+		return s
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(s, "\n"), "\n")
+}
+
+var nameIs = regexp.MustCompile(`^\s(?:.*\s)?name\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+
+// attribute is the name in the rest of a tag that begins with open: all of it
+// behind "<function=", the attribute behind "<invoke".
+func attribute(open, rest string) (name string, ok bool) {
+	if strings.HasSuffix(open, "=") {
+		name = strings.Trim(rest, " \"'")
+		return name, name != ""
+	}
+	m := nameIs.FindStringSubmatch(rest) // the space before it ends the name of the tag
+	if m == nil || m[1]+m[2] == "" {
+		return "", false
+	}
+	return m[1] + m[2], true
+}
+
+// fenced reads JSON, which may stand in a code fence.
+func (p *parser) fenced() (string, bool) {
+	fence := p.any("```json", "```")
+	p.space()
+	raw, ok := p.json()
+	if ok && fence {
+		p.space()
+		ok = p.literal("```") || !p.need(1)
+	}
+	return raw, ok
+}
+
+// object reads a JSON object or list that stands between marks.
+func (p *parser) object() ([]call, bool) {
+	raw, ok := p.fenced()
+	if !ok {
+		return nil, false
+	}
+	return p.objects(raw, 0)
+}

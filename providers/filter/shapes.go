@@ -1,0 +1,77 @@
+package filter
+
+// A shape is one way in which models write calls into text: marks around one
+// call or several. To teach the filter another one is to add a row.
+type shape struct {
+	open, end string // around the calls; "" if there is nothing around them
+	forms     []form // of the calls inside
+}
+
+// A form is how one call is written. White space between its pieces is ignored.
+// The zero form is a JSON object, or a list of them, with name and arguments.
+type form struct {
+	open string // begins the call
+	tag  bool   // open is the beginning of a tag: the rest of the tag names the tool
+	id   string // begins an id between name and arguments, if there is one
+	args string // stands before the arguments, may be missing
+	key  string // begins a parameter; "" if the arguments are JSON
+	mid  string // stands between a parameter's name and value; "" if key is the beginning of a tag
+	stop string // ends a value
+	pad  bool   // a line break at either end of a value is not part of it
+	end  string // ends the call; "" if the arguments do
+}
+
+var (
+	object   = form{}
+	invoke   = form{open: "<invoke", tag: true, key: "<parameter", stop: "</parameter>", end: "</invoke>"}
+	dsml     = form{open: "<｜DSML｜invoke", tag: true, key: "<｜DSML｜parameter", stop: "</｜DSML｜parameter>", end: "</｜DSML｜invoke>"}
+	function = form{open: "<function=", tag: true, key: "<parameter=", stop: "</parameter>", pad: true, end: "</function>"}
+	xai      = form{open: "<xai:function_call", tag: true, key: "<xai:parameter", stop: "</xai:parameter>", end: "</xai:function_call>"}
+	glm      = form{key: "<arg_key>", mid: "</arg_key> <arg_value>", stop: "</arg_value>"}
+	kimi     = form{open: "<|tool_call_begin|>", args: "<|tool_call_argument_begin|>", end: "<|tool_call_end|>"}
+	deepseek = form{open: "<｜tool▁call▁begin｜>", args: "<｜tool▁sep｜>", end: "<｜tool▁call▁end｜>"}
+	mistral  = form{id: "[CALL_ID]", args: "[ARGS]"}
+)
+
+var shapes = []shape{
+	{"<tool_call>", "</tool_call>", []form{object, function, glm}},               // Hermes and Qwen, Qwen coder, GLM
+	{"<function_calls>", "</function_calls>", []form{invoke}},                    // Claude
+	{"<minimax:tool_call>", "</minimax:tool_call>", []form{invoke}},              // MiniMax
+	{"<｜DSML｜function_calls>", "</｜DSML｜function_calls>", []form{dsml}},          // DeepSeek V3.2
+	{"<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>", []form{dsml}},                  // DeepSeek V4
+	{"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", []form{deepseek}},             // DeepSeek R1, V3
+	{"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", []form{kimi}}, // Kimi
+	{"[TOOL_CALLS]", "", []form{object, mistral}},                                // Mistral, old and new
+	{"<|python_tag|>", "", []form{object}},                                       // Llama
+	{"<|tool_call|>", "", []form{object}},                                        // Granite, Phi
+	{"", "", []form{xai}},
+	{"", "</tool_call>", []form{function}}, // Qwen coder forgets the mark before it
+	{"", "", []form{invoke}},
+	{"", "", []form{kimi}},
+	{"", "", []form{deepseek}},
+	{"", "", []form{dsml}},
+}
+
+// mark is the text that announces s.
+func (s *shape) mark() string {
+	if s.open != "" {
+		return s.open
+	}
+	return s.forms[0].open
+}
+
+// announced looks for the mark at the beginning of s. If s ends inside what may
+// become one, begins is true.
+func announced(s string) (found *shape, begins bool) {
+	for i := range shapes {
+		mark := shapes[i].mark()
+		if len(s) >= len(mark) {
+			if s[:len(mark)] == mark {
+				return &shapes[i], false
+			}
+		} else if mark[:len(s)] == s {
+			begins = true
+		}
+	}
+	return nil, begins
+}

@@ -1,0 +1,157 @@
+package filter
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// A source is the text behind a mark as a parser sees it: whole. Where the text
+// ends for now the parser pauses, in a coroutine, until there is more. So the
+// grammar is written once, in straight lines, reads each byte once, and cannot
+// depend on where the stream was cut.
+type source struct {
+	buf   []byte
+	pos   int
+	ended bool // there is no more
+	well  bool // the answer ended as the model wanted
+	dry   bool // the parser asked for more than there was
+	pause func(struct{}) bool
+}
+
+// need waits until n bytes stand behind pos; false if the text ends before.
+func (s *source) need(n int) bool {
+	for len(s.buf)-s.pos < n {
+		if s.ended || !s.pause(struct{}{}) {
+			s.ended, s.dry = true, true
+			return false
+		}
+	}
+	return true
+}
+
+// next is the next byte, which is not consumed; 0 at the end.
+func (s *source) next() byte {
+	if !s.need(1) {
+		return 0
+	}
+	return s.buf[s.pos]
+}
+
+// take consumes c if it comes next.
+func (s *source) take(c byte) bool {
+	if s.next() != c {
+		return false
+	}
+	s.pos++
+	return true
+}
+
+func (s *source) space() {
+	for s.need(1) && strings.IndexByte(space, s.buf[s.pos]) >= 0 {
+		s.pos++
+	}
+}
+
+// literal consumes lit if it comes next. A blank in lit is any white space, or
+// none.
+func (s *source) literal(lit string) bool {
+	start := s.pos
+	for i := range len(lit) {
+		if lit[i] == ' ' {
+			s.space()
+		} else if !s.take(lit[i]) {
+			s.pos = start
+			return false
+		}
+	}
+	return true
+}
+
+// any consumes the first of lits that comes next. Empty ones never do.
+func (s *source) any(lits ...string) bool {
+	for _, lit := range lits {
+		if lit != "" && s.literal(lit) {
+			return true
+		}
+	}
+	return false
+}
+
+// ahead reports whether one of lits comes next, or the end, after white space.
+func (s *source) ahead(lits ...string) bool {
+	start := s.pos
+	defer func() { s.pos = start }()
+	s.space()
+	return s.any(lits...) || !s.need(1)
+}
+
+// until consumes text up to and with lit and returns what stood before it. If
+// lit does not come within limit bytes, nothing is consumed; 0 is no limit.
+func (s *source) until(lit string, limit int) (string, bool) {
+	for from := s.pos; ; {
+		if i := bytes.Index(s.buf[from:], []byte(lit)); i >= 0 && (limit == 0 || from+i-s.pos <= limit) {
+			text := string(s.buf[s.pos : from+i])
+			s.pos = from + i + len(lit)
+			return text, true
+		}
+		from = max(from, len(s.buf)-len(lit)+1)
+		if limit > 0 && from-s.pos > limit || !s.need(len(s.buf)-s.pos+1) {
+			return "", false
+		}
+	}
+}
+
+// token consumes a name: letters, digits and what stands between them.
+func (s *source) token() (string, bool) {
+	start := s.pos
+	for s.need(1) && nameByte(s.buf[s.pos]) {
+		if s.pos++; s.pos-start > 128 {
+			s.pos = start
+			return "", false
+		}
+	}
+	return string(s.buf[start:s.pos]), s.pos > start
+}
+
+func nameByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-.:/", c) >= 0
+}
+
+// json consumes one JSON object or list, by its brackets and strings alone. In
+// an answer that ended well, brackets that the model forgot are added. On
+// failure pos stands where the text stopped being JSON.
+func (s *source) json() (string, bool) {
+	if c := s.next(); c != '{' && c != '[' {
+		return "", false
+	}
+	start, quoted := s.pos, false
+	var open []byte // the brackets to come, the next one last
+	for ; s.need(1); s.pos++ {
+		switch c := s.buf[s.pos]; {
+		case quoted && c == '\\':
+			if !s.need(2) {
+				return "", false
+			}
+			s.pos++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			open = append(open, c+2) // in ASCII, closing brackets come two behind
+		case c == '}' || c == ']':
+			if open[len(open)-1] != c {
+				return "", false
+			}
+			if open = open[:len(open)-1]; len(open) == 0 {
+				s.pos++
+				return string(s.buf[start:s.pos]), true
+			}
+		}
+	}
+	if quoted || !s.well {
+		return "", false
+	}
+	slices.Reverse(open)
+	return string(s.buf[start:]) + string(open), true
+}

@@ -1,0 +1,308 @@
+package filter
+
+import (
+	"strconv"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// ThinkOptions say how a server marks thinking in its text. The zero value
+// knows every style and waits for the server to open it.
+type ThinkOptions struct {
+	// Prefilled says that the server's template opens the thinking itself, so
+	// that every answer begins with thinking and only the closing tag arrives.
+	// Text is thinking from the first byte then. If the closing tag never comes
+	// in an answer that ended well, the block is renamed to text at its end.
+	Prefilled bool
+}
+
+// styles are the tags in which models think.
+var styles = []struct{ open, end string }{
+	{"<think>", "</think>"},                     // DeepSeek R1, Qwen, GLM, MiniMax
+	{"<thinking>", "</thinking>"},               //
+	{"<|channel>thought", "<channel|>"},         // Gemma 4
+	{"[THINK]", "[/THINK]"},                     // Magistral
+	{"<seed:think>", "</seed:think>"},           // Seed-OSS
+	{"\u25c1think\u25b7", "\u25c1/think\u25b7"}, // Kimi-VL
+}
+
+// Think returns a filter that turns tagged thinking at the very beginning of an
+// answer into thinking blocks. White space around the tags belongs to them.
+//
+// Some templates open the thinking in the prompt, so that an answer has a
+// closing tag only. What came before it was thinking, but it has been shown as
+// text by then. Such a tag counts if it stands outside code and no opening tag
+// was mentioned before it; the block that has been text so far is then renamed
+// to thinking (a Delta that sets the Kind again) and the answer goes on in a
+// block of its own. Set Prefilled for servers known to do this.
+func Think(o ThinkOptions) func(llm.Stream) llm.Stream {
+	return func(s llm.Stream) llm.Stream {
+		return func(yield func(llm.Event, error) bool) {
+			t := &think{sink: sink{yield: yield}, prefilled: o.Prefilled}
+			for e, err := range s {
+				if err != nil {
+					t.flush()
+					t.fail(err)
+				} else {
+					t.event(e)
+				}
+				if t.left {
+					return
+				}
+			}
+			t.flush()
+		}
+	}
+}
+
+// where a think filter stands in the answer.
+type where int
+
+const (
+	leading  where = iota // nothing but white space and thinking so far
+	thinking              // behind an opening tag
+	talking               // in text that a bare closing tag would rename
+	past                  // nothing can come any more
+)
+
+type think struct {
+	sink
+	prefilled bool
+	at        where
+	block     string     // in which all this happens: the first with text
+	begun     bool       // block is set
+	head      *llm.Delta // what opened it, held back so that thinking can stand before it
+	held      string     // text that may be the beginning of a tag, with the white space before it
+	end       string     // tag that ends the thinking; "" for any of them
+	thoughts  int        // thinking blocks so far
+	open      bool       // the last of them has been sent something
+	answered  bool       // thinking has ended: white space before the answer is dropped
+	renamed   bool       // what block holds is thinking; text goes to a block of its own
+	md        markdown
+}
+
+func (t *think) event(e llm.Event) {
+	if d, ok := e.(llm.Delta); ok {
+		t.delta(d, e)
+		return
+	}
+	if f, ok := e.(llm.Finish); ok {
+		t.flush()
+		if t.at == thinking && t.end == "" && t.open && f.Reason != llm.Length {
+			t.send(llm.Delta{Block: t.thought(), Part: llm.Part{Kind: llm.Text}})
+		}
+	}
+	t.send(e)
+}
+
+// delta handles d, which is e.
+func (t *think) delta(d llm.Delta, e llm.Event) {
+	if !t.begun && d.Kind == llm.Text {
+		t.begun, t.block = true, d.Block
+	}
+	if !t.begun || d.Block != t.block {
+		t.other(d.Kind)
+		t.send(e)
+		return
+	}
+	if d.Kind != llm.Text && d.Kind != "" { // somebody else renamed it
+		t.flush()
+		t.at = past
+	}
+	if t.at == past && !t.renamed {
+		t.send(e)
+		return
+	}
+	i := 0
+	if t.at == talking && t.held == "" {
+		if i = t.md.seek(d.Text, 0); i == len(d.Text) {
+			t.send(e) // nearly every delta of an answer
+			return
+		}
+	}
+	if t.at == leading && t.head == nil && !t.renamed {
+		t.head = &llm.Delta{Block: d.Block, Part: d.Part}
+		t.head.Text = ""
+	} else if more(d) {
+		head := d
+		head.Text = ""
+		t.send(head)
+	}
+	t.text(t.held+d.Text, i)
+}
+
+// other takes note of a delta of another block.
+func (t *think) other(kind llm.Kind) {
+	switch {
+	case kind == llm.Call && t.at != thinking,
+		kind == llm.Thinking && t.at == leading && t.thoughts == 0: // this server tells thinking apart itself
+		t.flush()
+		t.at = past
+	case t.at == leading && t.begun && t.thoughts == 0 && !t.answered: // keep the order of the blocks
+		t.flush()
+	}
+}
+
+// text handles text of the block. While talking, the first i bytes of it are
+// known to be nothing but text.
+func (t *think) text(s string, i int) {
+	t.held = ""
+	for s != "" && !t.left {
+		switch t.at {
+		case leading:
+			s = t.lead(s)
+		case thinking:
+			s = t.think(s)
+		case talking:
+			s = t.talk(s, i)
+		case past:
+			t.say(s)
+			s = ""
+		}
+		i = 0
+	}
+}
+
+// Each of lead, think and talk handles the beginning of s and returns the rest.
+
+func (t *think) lead(s string) string {
+	trimmed := strings.TrimLeft(s, space)
+	if t.answered {
+		s = trimmed
+	}
+	begins := false // with what may become a tag
+	for _, style := range styles {
+		if strings.HasPrefix(trimmed, style.open) {
+			t.at, t.end, t.open = thinking, style.end, false
+			t.thoughts++
+			return trimmed[len(style.open):]
+		}
+		if !t.answered && strings.HasPrefix(trimmed, style.end) { // thinking that was empty
+			t.answered = true
+			return trimmed[len(style.end):]
+		}
+		begins = begins || strings.HasPrefix(style.open, trimmed) || !t.answered && strings.HasPrefix(style.end, trimmed)
+	}
+	switch {
+	case begins && len(s)-len(trimmed) <= margin: // also if there is only white space
+		t.held = s
+		return ""
+	case t.answered:
+		t.at = past
+	case t.prefilled:
+		t.at, t.end, t.open = thinking, "", false
+		t.thoughts++
+	default:
+		t.at = talking
+	}
+	return s
+}
+
+func (t *think) think(s string) string {
+	if !t.open {
+		s = strings.TrimLeft(s, space)
+	}
+	at, length, keep := len(s), 0, 0
+	for _, style := range styles {
+		if t.end != "" && t.end != style.end {
+			continue
+		}
+		if i := strings.Index(s, style.end); i >= 0 && i < at {
+			at, length = i, len(style.end)
+		}
+		keep = max(keep, partial(s, style.end))
+	}
+	if length > 0 {
+		t.reason(s[:at-blanks(s[:at])])
+		t.at, t.answered = leading, true
+		return s[at+length:]
+	}
+	keep += blanks(s[:len(s)-keep])
+	t.reason(s[:len(s)-keep])
+	t.held = s[len(s)-keep:]
+	return ""
+}
+
+func (t *think) talk(s string, i int) string {
+	for i = t.md.seek(s, i); i < len(s); i = t.md.seek(s, i+1) {
+		rest, begins := s[i:], false
+		for _, style := range styles {
+			if strings.HasPrefix(rest, style.open) { // an answer about tags
+				t.at = past
+				t.say(s)
+				return ""
+			}
+			if strings.HasPrefix(rest, style.end) {
+				t.say(s[:i])
+				t.send(llm.Delta{Block: t.block, Part: llm.Part{Kind: llm.Thinking}})
+				t.at, t.answered, t.renamed = leading, true, true
+				return rest[len(style.end):]
+			}
+			begins = begins || strings.HasPrefix(style.open, rest) || strings.HasPrefix(style.end, rest)
+		}
+		if begins {
+			t.say(s[:i])
+			t.held = rest
+			return ""
+		}
+		t.md.step(s[i])
+	}
+	t.say(s)
+	return ""
+}
+
+// flush sends what is held back as what it is without a tag.
+func (t *think) flush() {
+	held := t.held
+	t.held = ""
+	switch {
+	case t.at == thinking:
+		t.reason(held)
+	case held != "" || t.head != nil:
+		t.say(held)
+	}
+}
+
+// say sends text of the answer.
+func (t *think) say(s string) {
+	d := llm.Delta{Block: t.block, Part: llm.Part{Kind: llm.Text}}
+	if t.renamed {
+		d.Block += "/answer"
+	}
+	if t.head != nil {
+		d, t.head = *t.head, nil
+	} else if s == "" {
+		return
+	}
+	d.Text = s
+	t.send(d)
+}
+
+// reason sends thinking.
+func (t *think) reason(s string) {
+	if s == "" {
+		return
+	}
+	t.open = true
+	t.send(llm.Delta{Block: t.thought(), Part: llm.Part{Kind: llm.Thinking, Text: s}})
+}
+
+// thought names the thinking block that is being written.
+func (t *think) thought() string {
+	if t.thoughts == 1 {
+		return t.block + "/thinking"
+	}
+	return t.block + "/thinking" + strconv.Itoa(t.thoughts)
+}
+
+const (
+	space  = " \t\r\n"
+	margin = 1 << 10 // more white space than this is held back for nobody
+)
+
+// blanks is the length of the white space at the end of s, up to margin.
+func blanks(s string) int {
+	s = s[max(0, len(s)-margin):]
+	return len(s) - len(strings.TrimRight(s, space))
+}

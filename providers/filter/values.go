@@ -1,0 +1,126 @@
+package filter
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// A schema is what converting arguments needs of a JSON Schema.
+type schema struct {
+	Type       any               `json:"type"` // a name or a list of names
+	AnyOf      []schema          `json:"anyOf"`
+	OneOf      []schema          `json:"oneOf"`
+	Properties map[string]schema `json:"properties"`
+	Required   []string          `json:"required"`
+}
+
+// read decodes the schema of a tool, as far as it can be.
+func read(t *llm.Tool) schema {
+	var s schema
+	if json.Unmarshal(t.Schema, &s) != nil {
+		return schema{}
+	}
+	return s
+}
+
+// types lists what a value of s may be.
+func (s schema) types() []string {
+	var all []string
+	switch t := s.Type.(type) {
+	case string:
+		all = append(all, t)
+	case []any:
+		for _, name := range t {
+			if name, ok := name.(string); ok {
+				all = append(all, name)
+			}
+		}
+	}
+	for _, branch := range append(s.AnyOf, s.OneOf...) {
+		all = append(all, branch.types()...)
+	}
+	return all
+}
+
+// spell makes a call of parameters that came as text: each is converted to what
+// the tool's schema says it is. The last of equal keys holds.
+func (p *parser) spell(name string, params []param) call {
+	var properties map[string]schema
+	if tool := p.offered(name); tool != nil {
+		properties = read(tool).Properties
+	}
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, a := range params {
+		if slices.ContainsFunc(params[i+1:], func(later param) bool { return later.key == a.key }) {
+			continue
+		}
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		b.Write(quote(a.key))
+		b.WriteByte(':')
+		b.Write(convert(properties[a.key].types(), a))
+	}
+	b.WriteByte('}')
+	c, _ := p.call(name, b.String())
+	return c
+}
+
+// convert is the value as JSON of one of types. It stays a string if that is
+// allowed, or if it is nothing else.
+func convert(types []string, a param) []byte {
+	if slices.Contains(types, "string") {
+		return quote(a.value)
+	}
+	value := strings.TrimSpace(a.value)
+	kind := kindOf(value)
+	switch {
+	case kind == "" && slices.Contains(types, "boolean") && strings.EqualFold(value, "true"):
+		return []byte("true") // Python's True
+	case kind == "" && slices.Contains(types, "boolean") && strings.EqualFold(value, "false"):
+		return []byte("false")
+	case kind == "":
+		return quote(a.value)
+	case slices.Contains(types, kind), kind == "number" && slices.Contains(types, "integer"),
+		len(types) == 0 && (a.json || kind == "object" || kind == "array"):
+		return []byte(value)
+	}
+	return quote(a.value)
+}
+
+// kindOf is the type of a JSON text in the words of JSON Schema; "" if it is no
+// JSON.
+func kindOf(text string) string {
+	if text == "" || !json.Valid([]byte(text)) {
+		return ""
+	}
+	switch text[0] {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}
+
+// quote is s as a JSON string, without escapes that only HTML needs.
+func quote(s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(s) != nil {
+		return []byte(`""`)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
