@@ -70,6 +70,7 @@ func (p Provider) validate(name string) (errs []error) {
 		add(oneOf("strategy", p.Strategy, Strategies))
 	}
 	add(p.validateURL(name))
+	add(p.validateKey())
 	if p.MaxRetries != nil && *p.MaxRetries < 0 {
 		add(fmt.Errorf("max_retries: %d is negative", *p.MaxRetries))
 	}
@@ -103,6 +104,22 @@ func (p Provider) validateURL(name string) error {
 		return errors.New("base_url: must not hold a query")
 	}
 	return nil
+}
+
+// validateKey refuses two sources of a key, of which only one can be meant.
+func (p Provider) validateKey() error {
+	var set []string
+	for _, source := range []struct{ name, value string }{
+		{"api_key", p.APIKey.Reveal()}, {"api_key_env", p.APIKeyEnv}, {"api_key_command", p.APIKeyCommand},
+	} {
+		if source.value != "" {
+			set = append(set, source.name)
+		}
+	}
+	if len(set) < 2 {
+		return nil
+	}
+	return fmt.Errorf("%s: set one of %s, not both", set[1], strings.Join(set, ", "))
 }
 
 // oneOf says which words a key takes, and which of them was probably meant.

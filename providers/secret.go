@@ -7,8 +7,8 @@ import (
 )
 
 // A Secret is a key. However it is printed, formatted, logged or encoded, it
-// reads [redacted]; only Reveal gives it out. Keep it in exported fields:
-// package fmt prints unexported ones without asking their type.
+// reads [redacted]; only Reveal gives it out. Keep it in exported fields, and out
+// of the keys of maps: fmt and encoding/json do not ask the type of those.
 type Secret string
 
 const redacted = "[redacted]"

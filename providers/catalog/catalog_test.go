@@ -239,6 +239,7 @@ func TestNear(t *testing.T) {
 		{"grok", models, 3, []string{"xai/grok-4.7"}},
 		{"deepseek-v4", models, 3, []string{"deepseek/deepseek-v4-pro"}},
 		{"something else", models, 3, nil},
+		{"vlm", []string{"glm", "vllm"}, 2, []string{"vllm", "glm"}}, // equally far
 		{"zai", nil, 3, nil},
 		{"zai", kinds, 0, nil},
 	} {

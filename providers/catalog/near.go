@@ -14,21 +14,34 @@ func Near(name string, among []string, n int) []string {
 	type hit struct {
 		name     string
 		distance int
+		common   int // bytes at the beginning
 	}
 	name = strings.ToLower(name)
 	var hits []hit
 	for _, other := range among {
 		d, limit := distance(name, strings.ToLower(other))
 		if d <= limit {
-			hits = append(hits, hit{other, d})
+			hits = append(hits, hit{other, d, common(name, strings.ToLower(other))})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(a.distance, b.distance) })
+	slices.SortStableFunc(hits, func(a, b hit) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.common, a.common))
+	})
 	var names []string
 	for _, h := range hits[:min(n, len(hits))] {
 		names = append(names, h.name)
 	}
 	return names
+}
+
+// common is how many bytes a and b begin with alike. Few people get the first
+// letter wrong.
+func common(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // distance is the number of edits between two lowercase names, and the number

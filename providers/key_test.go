@@ -1,0 +1,103 @@
+package providers
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+)
+
+func TestKeyLookup(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		provider string
+		conf     *Provider
+		env      []string
+		key      string
+		from     string
+		missing  string
+	}{
+		{"environment", "openai", nil, []string{"OPENAI_API_KEY", "k"}, "k", "OPENAI_API_KEY", ""},
+		{"white space around it", "openai", nil, []string{"OPENAI_API_KEY", " k\n"}, "k", "OPENAI_API_KEY", ""},
+		{"first variable wins", "zai", nil, []string{"ZHIPU_API_KEY", "b", "ZAI_API_KEY", "a"}, "a", "ZAI_API_KEY", ""},
+		{"second variable", "zai", nil, []string{"ZHIPU_API_KEY", "b"}, "b", "ZHIPU_API_KEY", ""},
+		{"empty is not set", "openai", nil, []string{"OPENAI_API_KEY", "  "}, "", "", "set OPENAI_API_KEY"},
+		{"none", "zai", nil, nil, "", "", "set ZAI_API_KEY or ZHIPU_API_KEY"},
+		{"configured before environment", "openai", &Provider{APIKey: "c"}, []string{"OPENAI_API_KEY", "k"}, "c", "providers.openai.api_key", ""},
+		{"a variable of one's own", "openai", &Provider{APIKeyEnv: "MINE"}, []string{"MINE", "m", "OPENAI_API_KEY", "k"}, "m", "MINE", ""},
+		{"a variable of one's own, not set", "openai", &Provider{APIKeyEnv: "MINE"}, []string{"OPENAI_API_KEY", "k"}, "", "", "set MINE"},
+		{"command", "openai", &Provider{APIKeyCommand: "echo k"}, nil, "k", "providers.openai.api_key_command", ""},
+		{"a local server needs none", "vllm", &Provider{}, nil, "", "", ""},
+		{"a local server takes one", "vllm", &Provider{}, []string{"VLLM_API_KEY", "v"}, "v", "VLLM_API_KEY", ""},
+		{"a service of one's own needs none", "work", &Provider{BaseURL: "http://work/v1"}, nil, "", "", ""},
+		{"a key does not go to a foreign address", "work", &Provider{BaseURL: "http://work/v1"}, []string{"OPENAI_API_KEY", "k"}, "", "", ""},
+		{"another name for the same service", "mine", &Provider{Kind: "deepseek"}, []string{"DEEPSEEK_API_KEY", "d"}, "d", "DEEPSEEK_API_KEY", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.conf != nil && tt.conf.APIKeyCommand != "" && runtime.GOOS == "windows" {
+				t.Skip("needs a Unix shell")
+			}
+			c := Config{Providers: map[string]Provider{}}
+			if tt.conf != nil {
+				c.Providers[tt.provider] = *tt.conf
+			}
+			s, ok := c.service(tt.provider, env(tt.env...))
+			if !ok {
+				t.Fatal("no such provider")
+			}
+			key, err := s.lookUp(t.Context())
+			if err != nil || key != tt.key || s.key.name != tt.from || s.key.missing != tt.missing {
+				t.Errorf("key %q from %q, missing %q, %v; want %q from %q, missing %q", key, s.key.name, s.key.missing, err, tt.key, tt.from, tt.missing)
+			}
+		})
+	}
+}
+
+func TestKeyCommand(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a Unix shell")
+	}
+	for _, tt := range []struct{ command, want, err string }{
+		{"echo sk-1", "sk-1", ""},
+		{"printf '  sk-1 \\r\\n'", "sk-1", ""},
+		{"echo sk-1; echo user: me", "sk-1", ""},
+		{"echo; echo sk-1", "sk-1", ""},
+		{"echo sk-1; echo noise >&2", "sk-1", ""},
+		{"true", "", "printed nothing"},
+		{"echo " + canary + "; exit 3", "", "failed (exit status 3)"},
+		{"echo " + canary + " >&2; exit 1", "", "failed (exit status 1)"},
+		{"/no/such/program", "", "failed"},
+		{"printf '\\033[31msk-1\\033[0m'", "", "characters that no key has"},
+		{"echo sk 1", "", "characters that no key has"},
+		{"head -c 2000000 /dev/zero | tr '\\0' x; echo", strings.Repeat("x", commandBytes), ""},
+	} {
+		s := service{name: "p", url: "http://p/v1", key: key{name: "providers.p.api_key_command", command: tt.command}}
+		got, err := s.lookUp(t.Context())
+		if got != tt.want {
+			t.Errorf("%.40s: %d bytes, want %d", tt.command, len(got), len(tt.want))
+		}
+		if tt.err == "" && err == nil {
+			continue
+		}
+		if err == nil || tt.err == "" || !strings.Contains(err.Error(), tt.err) || llm.FaultOf(err) != llm.Authentication || leaks(err.Error()) != "" {
+			t.Errorf("%.40s: %v, want %q", tt.command, err, tt.err)
+		}
+	}
+}
+
+// Canceling ends a command that hangs, with all that holds its output.
+func TestKeyCommandIsCanceled(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a Unix shell")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	s := service{key: key{command: "sleep 60 & sleep 60"}}
+	if _, err := s.lookUp(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
+	}
+}
