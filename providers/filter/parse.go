@@ -39,7 +39,7 @@ func (p *parser) parse(s *shape) (f found, ok bool) {
 		f.markup = true
 		f.calls, ok = p.marked(s)
 	case p.next() == '`' || p.next() == '~':
-		return p.fence()
+		f, ok = p.fence()
 	default:
 		f.json = true
 		f.calls, f.markup, ok = p.bare()
