@@ -132,6 +132,7 @@ func partialTags(p []byte) bool {
 // terminator, others with the bytes that belong to them. Of one that is broken
 // only ESC is taken.
 func (c *cleaner) escape(p []byte, last bool) (int, string) {
+	p = p[:min(len(p), maxHeld)]
 	size := 0
 	switch {
 	case len(p) == 1:
@@ -185,8 +186,6 @@ func stringLength(p []byte) int {
 		case p[i] == 0x1B && p[i+1] == '\\':
 			return i + 2
 		case p[i] == 0x1B:
-			return broken
-		case i >= maxHeld:
 			return broken
 		}
 	}

@@ -26,6 +26,7 @@ func TestCleaner(t *testing.T) {
 		{name: "alone", in: "a\x1b", want: "a", notes: "[1 control character or escape sequences left out]"},
 		{name: "in front of another", in: "\x1b\x1b[31ma", want: "a", notes: "[2 control characters or escape sequences left out]"},
 		{name: "too long", in: "\x1b]" + strings.Repeat("x", 5000), want: "]" + strings.Repeat("x", 5000), notes: "[1 control character or escape sequences left out]"},
+		{name: "too long, and closed", in: "\x1b[" + strings.Repeat("1", 5000) + "m", want: "[" + strings.Repeat("1", 5000) + "m", notes: "[1 control character or escape sequences left out]"},
 		{name: "C1", in: "a\u009b31mb", want: "a31mb", notes: "[1 control character or escape sequences left out]"},
 		{name: "backspace and bell", in: "a\bb\ac\x00d\x7f", want: "abcd", notes: "[4 control characters or escape sequences left out]"},
 		{name: "CRLF", in: "a\r\nb", want: "a\nb"},
@@ -39,7 +40,7 @@ func TestCleaner(t *testing.T) {
 		{name: "zero width", in: "a\u200Bb\u2060c\uFEFF", want: "abc", notes: "[3 invisible characters left out]"},
 	}
 	for _, test := range tests {
-		for cut := 0; cut <= len(test.in); cut += 1 + len(test.in)/100 {
+		for cut := 0; cut <= len(test.in); cut += 1 + len(test.in)/50 {
 			var c cleaner
 			got := c.write([]byte(test.in[:cut])) + c.write([]byte(test.in[cut:])) + c.close()
 			if got != test.want {

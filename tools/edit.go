@@ -66,7 +66,7 @@ func replace(text, old, new string, all bool) (string, int, error) {
 	switch {
 	case len(places) == 0:
 		return "", 0, t.unmatched(old)
-	case len(places) > 1 && !all:
+	case len(places) > 1 && !all, len(places) == maxSpans:
 		return "", 0, t.ambiguous(places)
 	}
 	var out strings.Builder

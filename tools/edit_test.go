@@ -43,6 +43,7 @@ func TestReplace(t *testing.T) {
 		{name: "twice", text: "a\nb\na\n", old: "a", new: "x", err: "old occurs 2 times, on lines 1, 3; add lines around it until it occurs once, or set all"},
 		{name: "twice, overlapping", text: "aaa", old: "aa", new: "x", err: "occurs 2 times, on lines 1, 1"},
 		{name: "often", text: strings.Repeat("a\n", 50), old: "a", new: "x", err: "occurs 50 times, on lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …;"},
+		{name: "too often", text: strings.Repeat("a", maxSpans+1), old: "a", new: "b", all: true, err: "far too often"},
 		{name: "absent", text: "a\nb\n", old: "c", new: "x", err: "not even with other white space"},
 		{name: "other white space", text: "x\n\tif a  {\n\t\tb\n\t}\n", old: "if a {\n  b\n}", new: "x",
 			err: "the same with other white space is on line 2; there it is\n\tif a  {\n\t\tb\n\t}"},

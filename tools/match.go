@@ -50,11 +50,17 @@ func (t *target) find(old string, all bool) []span {
 	return places
 }
 
+// maxSpans is how many places one edit may have; more are not looked for.
+const maxSpans = 100_000
+
 func occurrences(text, old string, all bool) []span {
 	var places []span
 	for from := 0; ; {
 		i := strings.Index(text[from:], old)
 		if i < 0 {
+			return places
+		}
+		if len(places) == maxSpans {
 			return places
 		}
 		start := from + i
@@ -121,6 +127,9 @@ const maxPlaces = 10
 
 // ambiguous says on which lines the places are.
 func (t *target) ambiguous(places []span) error {
+	if len(places) == maxSpans {
+		return errors.New("old occurs far too often")
+	}
 	var lines []string
 	for i, p := range places {
 		if i == maxPlaces {
