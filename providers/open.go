@@ -33,7 +33,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	}
 	facts, known := s.facts(typed)
 	if s.kind == kindDemo && !known {
-		return llm.Endpoint{}, notThere("model", name, s.models())
+		return llm.Endpoint{}, notThere("model", typed, s.models())
 	}
 	model := typed
 	if current, ok := s.head.Aliases[typed]; ok {

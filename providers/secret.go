@@ -7,8 +7,9 @@ import (
 )
 
 // A Secret is a key. However it is printed, formatted, logged or encoded, it
-// reads [redacted]; only Reveal gives it out. Keep it in exported fields, and out
-// of the keys of maps: fmt and encoding/json do not ask the type of those.
+// reads [redacted]; only Reveal gives it out. Keep it in exported fields, for fmt
+// cannot ask unexported ones, and out of the keys of maps, for encoding/json
+// does not ask those.
 type Secret string
 
 const redacted = "[redacted]"

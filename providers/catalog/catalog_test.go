@@ -173,6 +173,7 @@ func TestGuess(t *testing.T) {
 		{"gpt-4o", "openai/gpt-4o", false},
 		{"deepseek/deepseek-v4-pro", "deepseek/deepseek-v4-pro", false},
 		{"gpt-6-sol-2026-01", "openai/gpt-6-sol", false},
+		{"gpt-4o-2026-01-01", "openai/gpt-4o", false},
 		{"GPT-6-Sol", "openai/gpt-6-sol", false},
 		{"openai/gpt-6-sol:free", "openai/gpt-6-sol", false},
 		{"anthropic/claude-opus-5.5", "anthropic/claude-opus-5-5", false},

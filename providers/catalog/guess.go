@@ -108,7 +108,7 @@ func words(id string) []string {
 
 // mark is a word at the end of an id that does not make another model of it.
 var mark = pattern(`^(?:latest|preview|free|beta|nitro|floor|exacto|versatile|instruct|it|` +
-	`gguf|awq|gptq|fp8|fp16|bf16|int4|int8|\d{4,8}|\d{2})$`)
+	`gguf|awq|gptq|fp8|fp16|bf16|int4|int8|\d{4,8}|\d{2}(?:\.\d{2})?)$`)
 
 // quantized is the mark of a quantization, such as -q4_K_M.
 var quantized = pattern(`[-:]i?q\d(?:_.*)?$`)

@@ -1,0 +1,383 @@
+package providers
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+)
+
+func TestOpenNames(t *testing.T) {
+	c := Config{Providers: map[string]Provider{
+		"local":  {Kind: "vllm", BaseURL: "http://127.0.0.1:8000/v1", Models: []string{"qwen3:8b", "org/other"}},
+		"empty":  {BaseURL: "http://127.0.0.1:9000/v1"},
+		"ollama": {},
+	}}
+	keys := env("OPENAI_API_KEY", "k", "XAI_API_KEY", "k", "ZAI_API_KEY", "k", "OPENROUTER_API_KEY", "k", "GROQ_API_KEY", "k", "DEEPSEEK_API_KEY", "k")
+	for _, tt := range []struct{ name, want, err string }{
+		{"openai/gpt-6.1-sol", "openai/gpt-6.1-sol", ""},
+		{"openai", "openai/gpt-6.1-sol", ""},
+		{"gpt-4o", "openai/gpt-4o", ""},
+		{"openai/o1-mini", "openai/o4-mini", ""},
+		{"openai/gpt-9-unheard-of", "openai/gpt-9-unheard-of", ""},
+		{"grok", "xai/grok-4.7", ""},
+		{"grok/grok-4.3", "xai/grok-4.3", ""},
+		{"glm/glm-5.3", "zai/glm-5.3", ""},
+		{"openrouter/openai/gpt-6-luna", "openrouter/openai/gpt-6-luna", ""},
+		{"meta-llama/llama-3.3-70b-instruct", "openrouter/meta-llama/llama-3.3-70b-instruct", ""},
+		{"openai/gpt-oss-120b", "openai/gpt-oss-120b", ""}, // a provider before the slash is meant as one
+		{"local", "local/qwen3:8b", ""},
+		{"local/anything", "local/anything", ""},
+		{"qwen3:8b", "local/qwen3:8b", ""},
+		{"org/other", "local/org/other", ""},
+		{"ollama/llama3.3:70b", "ollama/llama3.3:70b", ""},
+		{"demo", "demo/parley", ""},
+		{"demo/parley", "demo/parley", ""},
+
+		{"", "", `there is no model ""`},
+		{"opnai/gpt-4o", "", `there is no provider "opnai"; did you mean openai?`},
+		{"quantum/q1", "", `there is no provider "quantum"; there are openai, xai`},
+		{"gpt-4oo", "", "did you mean openai/gpt-4o"},
+		{"zzzzzzzzzz", "", `there is no model "zzzzzzzzzz"`},
+		{"demo/parlay", "", "did you mean parley?"},
+		{"ollama", "", `name a model of it, as in "ollama/MODEL"`},
+		{"empty", "", `name a model of it`},
+		{"anthropic/claude-opus-5-5", "", `there is no provider "anthropic"`},
+	} {
+		e, err := Open(c, tt.name, OpenOptions{Getenv: keys})
+		if tt.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.err) || llm.FaultOf(err) != llm.ModelNotFound {
+				t.Errorf("Open(%q): %v, want %q", tt.name, err, tt.err)
+			}
+			continue
+		}
+		if err != nil || e.Name != tt.want || e.Model == nil || !strings.HasPrefix(e.Origin, "chat/") {
+			t.Errorf("Open(%q) = %q of %q, %v; want %q", tt.name, e.Name, e.Origin, err, tt.want)
+		}
+	}
+}
+
+func TestOpenWithoutKey(t *testing.T) {
+	_, err := Open(Default(), "zai/glm-5.3", OpenOptions{Getenv: env()})
+	var e *llm.Error
+	if !errors.As(err, &e) || e.Fault != llm.Authentication {
+		t.Fatalf("%v, want an authentication error", err)
+	}
+	for _, want := range []string{"ZAI_API_KEY or ZHIPU_API_KEY", "https://api.z.ai/api/paas/v4", "[providers.zai]"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q lacks %q", err, want)
+		}
+	}
+	if hint := llm.Hint(err); !strings.Contains(hint, "set a key for zai") {
+		t.Errorf("hint %q", hint)
+	}
+}
+
+func TestOpenFacts(t *testing.T) {
+	c := Config{Providers: map[string]Provider{
+		"gate":   {BaseURL: "http://gate/v1"},
+		"ollama": {},
+		"plain":  {BaseURL: "http://plain/v1", Strategy: "none"},
+	}}
+	all := func(string) string { return "k" }
+	for _, tt := range []struct {
+		name     string
+		known    bool
+		context  int
+		vision   bool
+		strategy string
+		efforts  string
+	}{
+		{"openai/gpt-6.1-sol", true, 1_050_000, true, "native", "low medium high max"},
+		{"openai/gpt-6-luna", true, 1_050_000, true, "native", "off low medium high max"},
+		{"openai/gpt-5", true, 400_000, true, "native", "minimal low medium high"},
+		{"openai/gpt-4o", true, 128_000, true, "native", ""},
+		{"openai/gpt-5-chat-latest", true, 128_000, true, "none", ""},
+		{"zai/glm-5.3", true, 1_000_000, false, "native", "low high max"},
+		{"zai/glm-5", true, 204_800, false, "native", "off high"},
+		{"qwen/qwen3.8-max", true, 1_000_000, true, "native", "low medium high"},
+		{"qwen/qwen-plus", true, 1_000_000, false, "native", "off minimal low medium high max"},
+		{"xai/grok-4.20-0309-reasoning", true, 1_000_000, true, "native", ""},
+		{"groq/qwen/qwen3.6-27b", true, 131_072, true, "native", "off medium"},
+		{"gate/deepseek/deepseek-v4-pro", true, 1_000_000, false, "native", "off high max"},
+		{"gate/never-heard-of", false, 0, false, "native", ""},
+		{"ollama/gpt-oss:20b", true, 0, false, "native", "low medium high"}, // the server decides on the window
+		{"plain/gpt-4o", true, 128_000, true, "none", ""},
+		{"demo", true, 32_768, false, "native", "off low medium high"},
+	} {
+		e, err := Open(c, tt.name, OpenOptions{Getenv: all})
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		var efforts []string
+		for _, effort := range e.Efforts {
+			efforts = append(efforts, string(effort))
+		}
+		if got := strings.Join(efforts, " "); got != tt.efforts {
+			t.Errorf("%s: efforts %q, want %q", tt.name, got, tt.efforts)
+		}
+		if e.Known != tt.known || e.Context != tt.context || e.Vision != tt.vision || e.Strategy != tt.strategy {
+			t.Errorf("%s: known %v, context %d, vision %v, %s; want %v, %d, %v, %s", tt.name,
+				e.Known, e.Context, e.Vision, e.Strategy, tt.known, tt.context, tt.vision, tt.strategy)
+		}
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		conf Provider
+		env  []string
+		want string
+	}{
+		{"openai", Provider{}, nil, "https://api.openai.com/v1"},
+		{"openai", Provider{}, []string{"OPENAI_BASE_URL", "http://proxy:8080/v1/"}, "http://proxy:8080/v1"},
+		{"openai", Provider{BaseURL: "https://mine/v1/"}, []string{"OPENAI_BASE_URL", "http://proxy/v1"}, "https://mine/v1"},
+		{"zai", Provider{BaseURL: "coding-intl"}, nil, "https://api.z.ai/api/coding/paas/v4"},
+		{"mine", Provider{Kind: "glm"}, []string{"OPENAI_BASE_URL", "http://proxy/v1"}, "https://api.z.ai/api/paas/v4"},
+		{"ollama", Provider{}, nil, "http://localhost:11434/v1"},
+		{"ollama", Provider{}, []string{"OLLAMA_HOST", "box"}, "http://box:11434/v1"},
+		{"ollama", Provider{}, []string{"OLLAMA_HOST", "box:99"}, "http://box:99/v1"},
+		{"ollama", Provider{}, []string{"OLLAMA_HOST", "https://box"}, "https://box/v1"},
+		{"ollama", Provider{}, []string{"OLLAMA_HOST", "http://box:99/prefix/"}, "http://box:99/prefix"},
+	} {
+		c := Config{Providers: map[string]Provider{tt.name: tt.conf}}
+		s, ok := c.service(tt.name, env(tt.env...))
+		if !ok || s.url != tt.want {
+			t.Errorf("%s %q %v: %q, want %q", tt.name, tt.conf.BaseURL, tt.env, s.url, tt.want)
+		}
+	}
+}
+
+// recorder is a server that keeps the last request it got.
+type recorder struct {
+	*httptest.Server
+	header http.Header
+	body   map[string]any
+}
+
+func serve(t *testing.T, status int, contentType, answer string) *recorder {
+	t.Helper()
+	r := &recorder{}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.header = req.Header
+		text, _ := io.ReadAll(req.Body)
+		r.body = nil
+		_ = json.Unmarshal(text, &r.body)
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(status)
+		io.WriteString(w, strings.ReplaceAll(answer, "$KEY", req.Header.Get("Authorization")))
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+const said = "data: {\"id\":\"1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\n" +
+	"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":1000000,\"completion_tokens\":100000,\"total_tokens\":1100000}}\n\ndata: [DONE]\n\n"
+
+// ask opens name and holds one turn with it.
+func ask(t *testing.T, c Config, name string, req llm.Request, getenv func(string) string) (text string, usage llm.Usage, err error) {
+	t.Helper()
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	defer transport.CloseIdleConnections()
+	e, err := Open(c, name, OpenOptions{Getenv: getenv, Base: transport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if req.Messages == nil {
+		req.Messages = []llm.Message{llm.UserText("hello")}
+	}
+	var d llm.Draft
+	for event, fault := range e.Stream(t.Context(), req) {
+		switch event := event.(type) {
+		case llm.Delta:
+			d.Add(event)
+		case llm.Usage:
+			usage = event
+		}
+		err = fault
+	}
+	return llm.Message{Parts: d.Done()}.Text(), usage, err
+}
+
+func TestRequestCarriesTheConfiguration(t *testing.T) {
+	server := serve(t, 200, "text/event-stream", said)
+	c := Config{Providers: map[string]Provider{"work": {
+		BaseURL: server.URL + "/v1", APIKey: canary,
+		Headers: map[string]string{"X-Team": "blue"}, Options: map[string]any{"top_k": 20},
+	}}}
+	text, usage, err := ask(t, c, "work/some-model", llm.Request{}, env())
+	if err != nil || text != "hi" {
+		t.Fatalf("%q, %v", text, err)
+	}
+	if usage.Priced {
+		t.Errorf("a price of %v for a model that nobody knows", usage.Cost)
+	}
+	if got := server.header.Get("Authorization"); got != "Bearer "+canary {
+		t.Errorf("Authorization %q", got)
+	}
+	if server.header.Get("X-Team") != "blue" || server.body["top_k"] != 20.0 || server.body["model"] != "some-model" || server.body["stream"] != true {
+		t.Errorf("headers %v, body %v", server.header, server.body)
+	}
+}
+
+func TestCosts(t *testing.T) {
+	reported := strings.Replace(said, `"total_tokens"`, `"cost":0.25,"total_tokens"`, 1)
+	for _, tt := range []struct {
+		name, provider, model, answer string
+		cost                          float64
+		priced                        bool
+	}{
+		{"from the catalog", "deepseek", "deepseek-v4-pro", said, 1.32 + 0.396, true},
+		{"tier of a long prompt", "openai", "gpt-6.1-sol", said, 4 + 1.5, true},
+		{"by a dated name", "openai", "gpt-4o-2026-01-01", said, 2.5 + 1, true},
+		{"reported by the provider", "openrouter", "openai/gpt-6-luna", reported, 0.25, true},
+		{"a gateway has prices of its own", "gate", "deepseek/deepseek-v4-pro", said, 0, false},
+		{"a local model is free", "vllm", "whatever", said, 0, true},
+	} {
+		server := serve(t, 200, "text/event-stream", tt.answer)
+		c := Config{Providers: map[string]Provider{tt.provider: {BaseURL: server.URL, APIKey: "k"}}}
+		_, usage, err := ask(t, c, tt.provider+"/"+tt.model, llm.Request{}, env())
+		if err != nil || usage.Priced != tt.priced || usage.Cost < tt.cost-1e-9 || usage.Cost > tt.cost+1e-9 {
+			t.Errorf("%s: %v (known: %v), %v; want %v (%v)", tt.name, usage.Cost, usage.Priced, err, tt.cost, tt.priced)
+		}
+	}
+}
+
+// The names of DeepSeek's older models stand for thinking or not, and one model
+// answers to both now.
+func TestNameStandsForEffort(t *testing.T) {
+	for _, tt := range []struct {
+		model  string
+		effort llm.Effort
+		want   any
+	}{
+		{"deepseek-chat", "", "disabled"},
+		{"deepseek-reasoner", "", "enabled"},
+		{"deepseek-chat", llm.EffortHigh, "enabled"},
+	} {
+		server := serve(t, 200, "text/event-stream", said)
+		c := Config{Providers: map[string]Provider{"deepseek": {BaseURL: server.URL, APIKey: "k"}}}
+		if _, _, err := ask(t, c, "deepseek/"+tt.model, llm.Request{Effort: tt.effort}, env()); err != nil {
+			t.Fatal(err)
+		}
+		thinking, _ := server.body["thinking"].(map[string]any)
+		if server.body["model"] != "deepseek-flash" || tt.want == "disabled" && thinking["type"] != "disabled" || tt.want == "enabled" && thinking["type"] == "disabled" {
+			t.Errorf("%s, effort %q: model %v, thinking %v; want it %v", tt.model, tt.effort, server.body["model"], thinking, tt.want)
+		}
+	}
+}
+
+func TestModelNotFoundNamesNearOnes(t *testing.T) {
+	server := serve(t, 404, "application/json", `{"error":{"message":"The model gpt-6.1-slo does not exist.","code":"model_not_found"}}`)
+	c := Config{Providers: map[string]Provider{"openai": {BaseURL: server.URL, APIKey: "k"}}}
+	_, _, err := ask(t, c, "openai/gpt-6.1-slo", llm.Request{}, env())
+	if llm.FaultOf(err) != llm.ModelNotFound || !strings.Contains(err.Error(), "does not exist; did you mean gpt-6.1-sol") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A server that sends the key back does not get it into an error.
+func TestErrorsHoldNoKeys(t *testing.T) {
+	server := serve(t, 401, "application/json", `{"error":{"message":"bad key $KEY","code":"invalid_api_key"}}`)
+	zero := 0
+	p := Provider{BaseURL: server.URL, APIKey: canary, MaxRetries: &zero, Headers: map[string]string{"X-Other": canary}}
+	_, _, err := ask(t, Config{Providers: map[string]Provider{"work": p}}, "work/m", llm.Request{}, env())
+	var e *llm.Error
+	if !errors.As(err, &e) || e.Fault != llm.Authentication || e.Key != "providers.work.api_key" {
+		t.Fatalf("%v", err)
+	}
+	text, _ := json.Marshal(e)
+	if leaks(err.Error()+string(text)+llm.Hint(err)) != "" {
+		t.Errorf("the key is in %s", text)
+	}
+}
+
+// A key that comes from a command is asked for when it is needed, and again if
+// that went wrong.
+func TestKeyCommandRunsLate(t *testing.T) {
+	server := serve(t, 200, "text/event-stream", said)
+	marker := t.TempDir() + "/key"
+	c := Config{Providers: map[string]Provider{"work": {BaseURL: server.URL, APIKeyCommand: "cat " + marker}}}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	defer transport.CloseIdleConnections()
+	e, err := Open(c, "work/m", OpenOptions{Getenv: env(), Base: transport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn := func() (err error) {
+		for _, err = range e.Stream(t.Context(), llm.Request{Messages: []llm.Message{llm.UserText("hi")}}) {
+		}
+		return err
+	}
+	if err := turn(); llm.FaultOf(err) != llm.Authentication {
+		t.Errorf("without the file: %v", err)
+	}
+	write(t, marker, "sk-late\n")
+	if err := turn(); err != nil || server.header.Get("Authorization") != "Bearer sk-late" {
+		t.Errorf("with the file: %v, %q", err, server.header.Get("Authorization"))
+	}
+}
+
+func TestList(t *testing.T) {
+	server := serve(t, 200, "application/json", `{"data":[{"id":"b"},{"id":"a"},{"id":"b"},{"id":""},{}]}`)
+	c := Config{Providers: map[string]Provider{"box": {Kind: "vllm", BaseURL: server.URL, APIKey: "k"}}}
+	ids, err := List(t.Context(), c, "box")
+	if err != nil || !slices.Equal(ids, []string{"a", "b"}) || server.header.Get("Authorization") != "Bearer k" {
+		t.Errorf("%v, %v, %q", ids, err, server.header.Get("Authorization"))
+	}
+	if ids, err := List(t.Context(), c, "demo"); err != nil || !slices.Equal(ids, []string{"parley"}) {
+		t.Errorf("demo: %v, %v", ids, err)
+	}
+	if _, err := List(t.Context(), c, "bax"); err == nil || !strings.Contains(err.Error(), "did you mean box") {
+		t.Errorf("unknown: %v", err)
+	}
+	for _, tt := range []struct {
+		status int
+		kind   string
+		body   string
+		want   llm.Fault
+	}{
+		{401, "application/json", `{"error":{"message":"no $KEY"}}`, llm.Authentication},
+		{500, "text/plain", "broken", llm.Server},
+		{200, "text/html", "<html>", llm.Network},
+	} {
+		broken := serve(t, tt.status, tt.kind, tt.body)
+		c.Providers["box"] = Provider{Kind: "vllm", BaseURL: broken.URL, APIKey: canary}
+		if _, err := List(t.Context(), c, "box"); llm.FaultOf(err) != tt.want || leaks(err.Error()) != "" {
+			t.Errorf("%d %s: %v, want %s", tt.status, tt.body, err, tt.want)
+		}
+		broken.Close()
+		if _, err := List(t.Context(), c, "box"); llm.FaultOf(err) != llm.Network {
+			t.Errorf("a server that is gone: %v", err)
+		}
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	keys := env("OPENAI_API_KEY", "k")
+	for b.Loop() {
+		if _, err := Open(Default(), "openai/gpt-6.1-sol", OpenOptions{Getenv: keys}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDefaultModel(b *testing.B) {
+	for b.Loop() {
+		DefaultModel(Default(), env())
+	}
+}
+
+func BenchmarkChoices(b *testing.B) {
+	for b.Loop() {
+		Choices(Default(), env())
+	}
+}
