@@ -1,0 +1,229 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"parley/providers/llm"
+	"parley/providers/retry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// script is a model whose attempts go as written, the last one for ever. An
+// attempt is a list of events; an error ends it.
+type script struct {
+	attempts [][]any
+	asked    int
+}
+
+func (s *script) Stream(ctx context.Context, _ llm.Request) llm.Stream {
+	return func(yield func(llm.Event, error) bool) {
+		attempt := s.attempts[min(s.asked, len(s.attempts)-1)]
+		s.asked++
+		for _, step := range attempt {
+			if err, ok := step.(error); ok {
+				yield(nil, err)
+				return
+			}
+			if !yield(step.(llm.Event), nil) {
+				return
+			}
+		}
+	}
+}
+
+func fault(f llm.Fault, wait time.Duration) *llm.Error {
+	return &llm.Error{Fault: f, Wait: wait}
+}
+
+var (
+	word = llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: "hi"}}
+	done = llm.Finish{Reason: llm.Stop}
+	fine = []any{word, done}
+)
+
+// tell writes an answer in one line.
+func tell(s llm.Stream) string {
+	var said []string
+	for e, err := range s {
+		switch e := e.(type) {
+		case llm.Delta:
+			said = append(said, e.Text)
+		case llm.Retry:
+			said = append(said, fmt.Sprintf("retry %d after %s (%s)", e.Attempt, e.Wait, e.Fault))
+		case llm.Notice:
+			said = append(said, "notice")
+		case llm.Usage:
+			said = append(said, "usage")
+		case llm.Finish:
+			said = append(said, string(e.Reason))
+		}
+		if err != nil {
+			said = append(said, "error: "+err.Error())
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+func TestStream(t *testing.T) {
+	const s = time.Second
+	server, limit := fault(llm.Server, 0), fault(llm.RateLimit, 2*s)
+	for _, tt := range []struct {
+		name     string
+		attempts [][]any
+		options  retry.Options
+		want     string
+		asked    int
+	}{
+		{"no trouble", [][]any{fine}, retry.Options{Max: 3}, "hi, stop", 1},
+		{"twice, then fine", [][]any{{server}, {server}, fine}, retry.Options{Max: 3},
+			"retry 1 after 250ms (server), retry 2 after 500ms (server), hi, stop", 3},
+		{"for ever", [][]any{{server}}, retry.Options{Max: 3},
+			"retry 1 after 250ms (server), retry 2 after 500ms (server), retry 3 after 1s (server), error: server", 4},
+		{"the window ends at 8 s", [][]any{{server}}, retry.Options{Max: 7},
+			"retry 1 after 250ms (server), retry 2 after 500ms (server), retry 3 after 1s (server), retry 4 after 2s (server), " +
+				"retry 5 after 4s (server), retry 6 after 4s (server), retry 7 after 4s (server), error: server", 8},
+		{"the last error counts", [][]any{{server}, {fault(llm.Network, 0)}}, retry.Options{Max: 1},
+			"retry 1 after 250ms (server), error: network", 2},
+		{"none allowed", [][]any{{server}, fine}, retry.Options{}, "error: server", 1},
+		{"what the server asked, and a little more", [][]any{{limit}, fine}, retry.Options{Max: 3},
+			"retry 1 after 2.1s (rate_limit), hi, stop", 2},
+		{"more than it may ask", [][]any{{fault(llm.RateLimit, 61*s)}, fine}, retry.Options{Max: 3}, "error: rate limit", 1},
+		{"as much as it may ask", [][]any{{fault(llm.RateLimit, 60*s)}, fine}, retry.Options{Max: 3},
+			"retry 1 after 1m3s (rate_limit), hi, stop", 2},
+		{"an own limit", [][]any{{limit}, fine}, retry.Options{Max: 3, Limit: s}, "error: rate limit", 1},
+		{"more than all waits may take", [][]any{{fault(llm.RateLimit, 50*s)}}, retry.Options{Max: 9},
+			"retry 1 after 52.5s (rate_limit), retry 2 after 52.5s (rate_limit), error: rate limit", 3},
+		{"an own total", [][]any{{limit}}, retry.Options{Max: 9, Total: 5 * s},
+			"retry 1 after 2.1s (rate_limit), retry 2 after 2.1s (rate_limit), error: rate limit", 3},
+		{"after the first delta", [][]any{{word, server}, fine}, retry.Options{Max: 3}, "hi, error: server", 1},
+		{"after other events", [][]any{{llm.Notice{}, llm.Usage{}, server}, fine}, retry.Options{Max: 3},
+			"notice, usage, retry 1 after 250ms (server), hi, stop", 2},
+		{"after the retry, a delta", [][]any{{server}, {word, server}}, retry.Options{Max: 3},
+			"retry 1 after 250ms (server), hi, error: server", 2},
+		{"an error without a fault", [][]any{{errors.New("odd")}, fine}, retry.Options{Max: 3}, "error: odd", 1},
+		{"a wrapped fault", [][]any{{fmt.Errorf("asking: %w", server)}, fine}, retry.Options{Max: 3},
+			"retry 1 after 250ms (server), hi, stop", 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &script{attempts: tt.attempts}
+				tt.options.Rand = func() float64 { return 0.5 }
+				if got := tell(retry.Wrap(m, tt.options).Stream(t.Context(), llm.Request{})); got != tt.want {
+					t.Errorf(" got %s\nwant %s", got, tt.want)
+				}
+				if m.asked != tt.asked {
+					t.Errorf("asked %d times, want %d", m.asked, tt.asked)
+				}
+			})
+		})
+	}
+}
+
+func TestFaults(t *testing.T) {
+	again := []llm.Fault{llm.RateLimit, llm.Server, llm.Network}
+	for _, f := range []llm.Fault{llm.Quota, llm.RateLimit, llm.Authentication, llm.Permission, llm.ModelNotFound, llm.InvalidRequest,
+		llm.ContextOverflow, llm.ContentFilter, llm.Network, llm.Server, llm.Unsupported, llm.Unknown} {
+		m := &script{attempts: [][]any{{fault(f, 0)}, fine}}
+		o := retry.Options{Max: 1, Sleep: func(context.Context, time.Duration) error { return nil }}
+		tell(retry.Wrap(m, o).Stream(t.Context(), llm.Request{}))
+		if got, want := m.asked == 2, slices.Contains(again, f); got != want {
+			t.Errorf("%s: asked again: %v, want %v", f, got, want)
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		m := &script{attempts: [][]any{{fault(llm.RateLimit, 30*time.Second)}, fine}}
+		start := time.Now()
+		got := tell(retry.Wrap(m, retry.Options{Max: 3, Rand: func() float64 { return 0 }}).Stream(ctx, llm.Request{}))
+		if want := "retry 1 after 30s (rate_limit), error: context canceled"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if d := time.Since(start); d != time.Second {
+			t.Errorf("ended after %s, want 1s", d)
+		}
+		if m.asked != 1 {
+			t.Errorf("asked %d times, want 1", m.asked)
+		}
+	})
+}
+
+// TestCanceledBefore shows that nobody waits for an answer that nobody wants.
+func TestCanceledBefore(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	m := &script{attempts: [][]any{{fault(llm.Server, 0)}, fine}}
+	if got, want := tell(retry.Wrap(m, retry.Options{Max: 3}).Stream(ctx, llm.Request{})), "error: server"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestLeave leaves the loop at each event; the model must not be asked again.
+func TestLeave(t *testing.T) {
+	for n, asked := range []int{1: 1, 2: 1, 3: 2} {
+		m := &script{attempts: [][]any{{llm.Notice{}, fault(llm.Server, 0)}, {word, word, done}}}
+		seen := 0
+		o := retry.Options{Max: 1, Sleep: func(context.Context, time.Duration) error { return nil }}
+		for range retry.Wrap(m, o).Stream(t.Context(), llm.Request{}) {
+			if seen++; seen == n {
+				break
+			}
+		}
+		if n > 0 && m.asked != asked {
+			t.Errorf("left at event %d: asked %d times, want %d", n, m.asked, asked)
+		}
+	}
+}
+
+// TestWaits holds every wait to its bounds, and to being spread.
+func TestWaits(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	distinct := map[time.Duration]bool{}
+	for range 500 {
+		asked := time.Duration(random.IntN(60000)) * time.Millisecond
+		var total time.Duration
+		n := 0
+		m := &script{attempts: [][]any{{fault(llm.RateLimit, asked)}}}
+		o := retry.Options{Max: 4, Rand: random.Float64, Sleep: func(_ context.Context, d time.Duration) error {
+			low, high := asked, asked+asked/10
+			if asked == 0 {
+				low, high = 0, min(500*time.Millisecond<<n, 8*time.Second)
+			}
+			if d < low || d > high {
+				t.Errorf("wait %d is %s, want %s to %s", n, d, low, high)
+			}
+			distinct[d] = true
+			total += d
+			n++
+			return nil
+		}}
+		tell(retry.Wrap(m, o).Stream(t.Context(), llm.Request{}))
+		if total > 2*time.Minute || n > 4 {
+			t.Errorf("%d waits, %s in all", n, total)
+		}
+	}
+	if len(distinct) < 500 {
+		t.Errorf("only %d distinct waits", len(distinct))
+	}
+}
+
+func Example() {
+	m := &script{attempts: [][]any{{fault(llm.Server, 0)}, fine}}
+	o := retry.Options{Max: 3, Rand: func() float64 { return 0.1 }}
+	fmt.Println(tell(retry.Wrap(m, o).Stream(context.Background(), llm.Request{})))
+	// Output: retry 1 after 50ms (server), hi, stop
+}
