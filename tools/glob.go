@@ -14,8 +14,11 @@ import (
 // maxMatches is how many files one glob shows, and how many lines one grep.
 const maxMatches = 200
 
-// maxPattern is the length of the longest pattern that is tried.
-const maxPattern = 1000
+// What a pattern may be. Each pair of braces can double the time it takes.
+const (
+	maxPattern = 1000 // bytes
+	maxBraces  = 8
+)
 
 type globArgs struct {
 	Pattern string `json:"pattern" jsonschema:"such as **/*.go or cmd/{a,b}/*_test.go"`
@@ -47,6 +50,9 @@ func planGlob(_ context.Context, w *workspace, args globArgs) (*Action, error) {
 func (w *workspace) pattern(dir, pattern string) (string, error) {
 	if len(pattern) > maxPattern {
 		return "", refuse("the pattern is longer than %d bytes", maxPattern)
+	}
+	if strings.Count(pattern, "{") > maxBraces {
+		return "", refuse("the pattern has more than %d pairs of braces", maxBraces)
 	}
 	for _, base := range []string{w.path, w.real} {
 		if rest, ok := strings.CutPrefix(pattern, path.Join(base, dir)+"/"); ok {
