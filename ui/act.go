@@ -59,8 +59,6 @@ func (m *Model) submit(text string) tea.Cmd {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	m.composer.Remember(text)
-	m.composer.Reset()
 	m.layout()
 	if cmd, ok := m.command(text); ok {
 		return cmd
@@ -406,20 +404,16 @@ func (m *Model) closed() tea.Cmd {
 	return m.askNext()
 }
 
+// answered passes on what a person said to a call, and asks about the next one.
 func (m *Model) answered(msg dialog.AnsweredMsg) tea.Cmd {
 	m.dialog = nil
-	defer m.layout()
-	return m.reply(msg.Answer)
-}
-
-// reply answers the question that was open, and opens the next one.
-func (m *Model) reply(answer tools.Answer) tea.Cmd {
-	if len(m.asks) == 0 {
-		return nil
+	m.layout()
+	if len(m.asks) == 0 || m.asks[0].Call.ID != msg.ID {
+		return nil // of a turn that is over
 	}
 	var ask session.Ask
 	ask, m.asks = m.asks[0], m.asks[1:]
-	ask.Reply(answer)
+	ask.Reply(msg.Answer)
 	return m.askNext()
 }
 

@@ -30,6 +30,8 @@ func TestMain(m *testing.M) {
 	if where := os.Getenv("PARLEY_UI_CHILD"); where != "" {
 		os.Exit(child(where))
 	}
+	os.Unsetenv("NO_COLOR")
+	os.Setenv("TERM", "xterm-256color")
 	os.Exit(m.Run())
 }
 
@@ -105,12 +107,21 @@ func TestTerminalComesBack(t *testing.T) {
 			home := t.TempDir()
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), "PARLEY_UI_CHILD="+tt.where, "TERM=xterm-256color", "XDG_STATE_HOME="+home)
-			tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+			tty, slave, err := pty.Open()
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer tty.Close()
+			defer slave.Close()
+			if err := pty.Setsize(tty, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
+				t.Fatal(err)
+			}
 			before := termios(t, tty)
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
 			out := &screen{}
 			go io.Copy(out, tty)
 			out.waitFor(t, "streaming")

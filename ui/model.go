@@ -53,12 +53,10 @@ type Model struct {
 	frames frames
 }
 
-// frames is the last frame with its panes, and what the status line showed.
+// frames is the last frame with its panes.
 type frames struct {
 	top, bottom, line, all string
-	info                   status.Info
-	width                  int
-	theme                  *theme.Theme
+	status                 status.Line
 }
 
 func newModel(o Options) *Model {
@@ -148,7 +146,7 @@ func (m *Model) input(msg tea.Msg) tea.Cmd {
 		m.layout()
 		return tea.Batch(cmd, m.paintSoon())
 	}
-	if isKey {
+	if isKey && !m.composer.Searching() {
 		if cmd, done := m.press(key.String()); done {
 			return cmd
 		}
@@ -170,7 +168,7 @@ func (m *Model) layout() {
 	room := max(m.height-1, 0)
 	bottom := 0
 	if m.dialog != nil {
-		m.dialog.SetSize(m.width, max(room-min(3, room/4), 0))
+		m.dialog.SetSize(m.width, m.allowed(room))
 		bottom = m.dialog.Height()
 	} else {
 		m.composer.SetSize(max(m.width-signWidth, 0), max(room/2, 1))
@@ -182,6 +180,16 @@ func (m *Model) layout() {
 		gap = 1 // a blank row between what is said and what is typed
 	}
 	m.transcript.SetSize(m.width, max(room-bottom-gap, 0))
+}
+
+// allowed is how many rows of room a dialog may take: an approval and the help
+// nearly all, for they have to be read; lists leave the conversation in sight.
+func (m *Model) allowed(room int) int {
+	most := max(room-min(3, room/4), 0)
+	if _, list := m.dialog.(*dialog.Picker); list {
+		return min(most, max(room/2, 10))
+	}
+	return most
 }
 
 func (m *Model) setTheme(th *theme.Theme) {

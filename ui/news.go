@@ -104,8 +104,9 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	case session.Call:
 		m.call(t, e.Part)
 	case session.Ask:
-		m.update1(t, e.Call.ID, func(tool *transcript.Tool) {
-			tool.Status, tool.Title, tool.Diff = transcript.Asking, e.Action.Title, e.Action.Diff
+		m.toolOf(t, e.Call.ID, func(tool *transcript.Tool) {
+			tool.Status, tool.Diff = transcript.Asking, e.Action.Diff
+			tool.Title = strings.TrimPrefix(e.Action.Title, tool.Name+" ")
 		})
 		m.asks = append(m.asks, e)
 		return m.askNext()
@@ -212,8 +213,8 @@ func (m *Model) tool(t *turn, id string, change func(*transcript.Tool)) {
 	m.transcript.Tool(id, tool)
 }
 
-// update1 is tool by the id of the call.
-func (m *Model) update1(t *turn, call string, change func(*transcript.Tool)) {
+// toolOf is tool by the id of the call.
+func (m *Model) toolOf(t *turn, call string, change func(*transcript.Tool)) {
 	id, ok := t.tools[call]
 	if !ok {
 		id = t.id(call)
@@ -225,13 +226,13 @@ func (m *Model) update1(t *turn, call string, change func(*transcript.Tool)) {
 func (m *Model) call(t *turn, p llm.Part) {
 	t.waiting = time.Time{}
 	t.doing = "running " + p.Name
-	m.update1(t, p.ID, func(tool *transcript.Tool) {
+	m.toolOf(t, p.ID, func(tool *transcript.Tool) {
 		tool.Name, tool.Input, tool.Status, tool.Started = p.Name, p.Input, transcript.Running, m.now()
 	})
 }
 
 func (m *Model) decided(t *turn, d session.Decided) {
-	m.update1(t, d.ID, func(tool *transcript.Tool) {
+	m.toolOf(t, d.ID, func(tool *transcript.Tool) {
 		tool.Status, tool.Started = transcript.Running, m.now()
 		if d.Verdict == tools.Deny {
 			tool.Status = transcript.Denied
@@ -240,7 +241,7 @@ func (m *Model) decided(t *turn, d session.Decided) {
 }
 
 func (m *Model) result(t *turn, r session.Result) {
-	m.update1(t, r.Part.ID, func(tool *transcript.Tool) {
+	m.toolOf(t, r.Part.ID, func(tool *transcript.Tool) {
 		tool.Output, tool.Took, tool.Diff = r.Part.Text, r.Took, r.Diff
 		switch {
 		case tool.Status == transcript.Denied:
@@ -261,7 +262,7 @@ func (m *Model) askNext() tea.Cmd {
 	}
 	ask := m.asks[0]
 	approval := dialog.Approve(ask.Call.ID, ask.Action, m.now(), m.theme)
-	approval.Now, approval.Editor = m.now, composer.New(m.theme)
+	approval.Now, approval.Workspace, approval.Editor = m.now, m.o.Workspace, composer.New(m.theme)
 	return m.open(approval)
 }
 

@@ -35,13 +35,29 @@ func (m *Model) View() tea.View {
 		f.all = m.compose(top, bottom, line)
 	}
 	v.Content = f.all
-	if x, y, ok := m.composer.Cursor(); ok && m.dialog == nil && !m.transcript.Browsing() {
-		row := m.height - 1 - m.composer.Height() + y
-		if row >= 0 && row < m.height {
-			v.Cursor = tea.NewCursor(min(x+signWidth, m.width-1), row)
-		}
-	}
+	v.Cursor = m.cursor()
 	return v
+}
+
+// cursor is where the terminal's own cursor stands, which is where input methods
+// draw: in the composer, or where a dialog is written in.
+func (m *Model) cursor() *tea.Cursor {
+	var x, y, left, height int
+	var ok bool
+	switch {
+	case m.dialog != nil:
+		height = m.dialog.Height()
+		x, y, ok = m.dialog.Cursor()
+	case m.transcript.Browsing():
+	default:
+		left, height = signWidth, m.composer.Height()
+		x, y, ok = m.composer.Cursor()
+	}
+	row := m.height - 1 - min(height, max(m.height-1, 0)) + y
+	if !ok || row < 0 || row >= m.height-1 {
+		return nil
+	}
+	return tea.NewCursor(min(left+x, m.width-1), row)
 }
 
 // top is the transcript, or what greets a person before there is one.
@@ -148,10 +164,5 @@ func (m *Model) line() string {
 	} else if m.turn != nil {
 		i.State, i.Elapsed, i.Rate = m.turn.state(m.now()), m.now().Sub(m.turn.began), m.turn.rate(m.now())
 	}
-	f := &m.frames
-	if f.line == "" || i != f.info || m.width != f.width || m.theme != f.theme {
-		f.info, f.width, f.theme = i, m.width, m.theme
-		return status.View(i, m.width, m.theme)
-	}
-	return f.line
+	return m.frames.status.View(i, m.width, m.theme)
 }
