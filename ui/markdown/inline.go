@@ -20,7 +20,7 @@ func (w *writer) inlines(n ast.Node, p pen) []run {
 	}
 	var runs []run
 	for i := range n.Lines().Len() {
-		runs = append(runs, run{safe.Line(w.value(n.Lines().At(i))), p}, run{" ", p})
+		runs = append(runs, run{flat(w.value(n.Lines().At(i))), p}, run{" ", p})
 	}
 	return runs
 }
@@ -35,7 +35,7 @@ func (w *writer) children(runs []run, n ast.Node, p pen) []run {
 func (w *writer) node(runs []run, n ast.Node, p pen) []run {
 	switch n := n.(type) {
 	case *ast.Text:
-		s := w.value(n.Segment)
+		s := strings.TrimRight(w.value(n.Segment), "\n")
 		if !n.IsRaw() {
 			s = unescape(s)
 		}
@@ -62,7 +62,7 @@ func (w *writer) node(runs []run, n ast.Node, p pen) []run {
 	case *ast.AutoLink:
 		return autolink(runs, n, w.raw, p)
 	case *ast.RawHTML:
-		return append(runs, run{safe.Line(strings.ReplaceAll(string(n.Segments.Value(w.raw)), "\n", " ")), pen{dim, p.attr}})
+		return append(runs, run{flat(w.values(n.Segments)), pen{dim, p.attr}})
 	case *extast.TaskCheckBox:
 		if n.IsChecked {
 			return append(runs, run{"[x] ", pen{good, p.attr}})
@@ -74,30 +74,43 @@ func (w *writer) node(runs []run, n ast.Node, p pen) []run {
 
 func with(p pen, a attr) pen { return pen{p.role, p.attr | a} }
 
-// value is the source of a segment, without its newline.
+// value is the source of a segment.
 func (w *writer) value(s text.Segment) string {
+	v := w.src[s.Start:s.Stop]
 	if s.Padding > 0 {
-		return strings.TrimRight(string(s.Value(w.raw)), "\n")
+		v = strings.Repeat(" ", s.Padding) + v
 	}
-	return strings.TrimRight(w.src[s.Start:s.Stop], "\n")
+	if s.ForceNewline && !strings.HasSuffix(v, "\n") {
+		v += "\n"
+	}
+	return v
 }
+
+// values is the source of several segments.
+func (w *writer) values(ss *text.Segments) string {
+	var b strings.Builder
+	for i := range ss.Len() {
+		b.WriteString(w.value(ss.At(i)))
+	}
+	return b.String()
+}
+
+// flat makes one line of source that goes over several.
+func flat(s string) string { return safe.Line(strings.ReplaceAll(s, "\n", " ")) }
 
 // codeSpan returns the text of a code span. In a table the backslash before a
 // pipe belongs to the table.
 func (w *writer) codeSpan(n *ast.CodeSpan) string {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		t, ok := c.(*ast.Text)
-		if !ok {
-			continue
+		if t, ok := c.(*ast.Text); ok {
+			b.WriteString(w.value(t.Segment))
 		}
-		s := string(t.Segment.Value(w.raw))
-		if w.table {
-			s = strings.ReplaceAll(s, `\|`, "|")
-		}
-		b.WriteString(strings.ReplaceAll(s, "\n", " "))
 	}
-	return safe.Line(b.String())
+	if w.table {
+		return flat(strings.ReplaceAll(b.String(), `\|`, "|"))
+	}
+	return flat(b.String())
 }
 
 // link writes the label and, unless it says the same, where the link leads. The
@@ -195,12 +208,20 @@ func unescape(s string) string {
 // printable prepares a line that is shown as it is: without its end, tabs at
 // every fourth cell.
 func printable(line string) string {
-	line = strings.TrimRight(line, "\r\n")
-	for {
-		before, after, ok := strings.Cut(line, "\t")
-		if !ok {
-			return safe.Line(line)
+	line = safe.Text(strings.TrimRight(line, "\r\n"))
+	before, rest, tabs := strings.Cut(line, "\t")
+	if !tabs {
+		return line
+	}
+	var b strings.Builder
+	for cells := 0; ; before, rest, tabs = strings.Cut(rest, "\t") {
+		b.WriteString(before)
+		if !tabs {
+			return b.String()
 		}
-		line = before + strings.Repeat(" ", 4-cellsOf(before)%4) + after
+		cells += cellsOf(before)
+		pad := 4 - cells%4
+		b.WriteString("    "[:pad])
+		cells += pad
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
-	"github.com/yuin/goldmark/text"
 )
 
 // rendered is what one piece of source became.
@@ -23,14 +22,9 @@ type place struct {
 	loose  bool // it is known to be loose
 }
 
-// inlineLimit is the largest piece of source whose text is searched for markup.
-// Beyond it text is shown as it is: nobody reads so much formatted as one block,
-// and crafted markup costs more than linear time.
-const inlineLimit = 64 << 10
-
 // render renders a piece of source that begins where a block begins.
 func (ps *pens) render(src string, width int, refs references, at place) rendered {
-	raw := []byte(src)
+	raw := bounded(src)
 	sc := &scope{Context: parser.NewContext(), refs: refs}
 	p := full
 	if len(src) > inlineLimit {
@@ -48,7 +42,7 @@ func (ps *pens) render(src string, width int, refs references, at place) rendere
 type writer struct {
 	pens   *pens
 	src    string
-	raw    []byte // src
+	raw    []byte // what was parsed: src, bounded
 	width  int
 	at     place // for the first block, if it is a list
 	inline bool  // the tree has inline nodes
@@ -180,7 +174,7 @@ func (w *writer) block(n ast.Node) {
 	case *ast.FencedCodeBlock:
 		w.fenced(n)
 	case *ast.CodeBlock:
-		w.code("", w.text(n.Lines()))
+		w.code("", w.values(n.Lines()))
 	case *ast.ThematicBreak:
 		w.flush()
 		w.emit(w.pens.paint(pen{role: faint}, strings.Repeat("─", w.room())))
@@ -213,7 +207,7 @@ func (w *writer) list(l *ast.List, at place) {
 }
 
 func (w *writer) fenced(n *ast.FencedCodeBlock) {
-	c := Code{Lang: language(n.Language(w.raw)), Text: w.text(n.Lines()), Line: len(w.lines)}
+	c := Code{Lang: language(w.src, n), Text: w.values(n.Lines()), Line: len(w.lines)}
 	w.codes = append(w.codes, c)
 	w.code(c.Lang, c.Text)
 }
@@ -238,14 +232,11 @@ func (w *writer) code(lang, body string) {
 // html writes a block of HTML as the characters it consists of.
 func (w *writer) html(n *ast.HTMLBlock) {
 	w.flush()
-	body := w.text(n.Lines())
+	body := w.values(n.Lines())
 	if n.HasClosure() {
-		body += string(n.ClosureLine.Value(w.raw))
+		body += w.value(n.ClosureLine)
 	}
 	for line := range strings.Lines(strings.TrimRight(body, " \t\r\n")) {
 		w.emit(w.pens.cut([]run{{printable(line), pen{role: dim}}}, w.room())...)
 	}
 }
-
-// text is the source of the given lines.
-func (w *writer) text(lines *text.Segments) string { return string(lines.Value(w.raw)) }

@@ -101,7 +101,7 @@ func (s *splitter) advance(src string, whole bool) (f frozen) {
 // it is the whole rest.
 func (s *splitter) cut(f *frozen, src string, whole bool) {
 	base := s.tail
-	doc := parse(structure, []byte(src), &scope{Context: parser.NewContext()})
+	doc := parse(structure, bounded(src), &scope{Context: parser.NewContext()})
 	if _, ok := doc.FirstChild().(*ast.List); !ok {
 		s.list = nil
 	}
@@ -118,7 +118,7 @@ func (s *splitter) cut(f *frozen, src string, whole bool) {
 		} else if closed {
 			s.freeze(f, block{start: s.tail, end: base + end}, siblings(n, next))
 		} else if code, ok := n.(*ast.FencedCodeBlock); ok {
-			s.open = openFence(src[s.tail-base:], code.Language([]byte(src)))
+			s.open = openFence(src[s.tail-base:], language(src, code))
 		}
 		n = next
 	}
@@ -254,8 +254,10 @@ var (
 func blockOptions() []parser.Option {
 	return []parser.Option{
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
-		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
-		parser.WithParagraphTransformers(util.Prioritized(extension.NewTableParagraphTransformer(), 200)),
+		parser.WithParagraphTransformers(
+			util.Prioritized(definitions{}, 100),
+			util.Prioritized(extension.NewTableParagraphTransformer(), 200),
+		),
 	}
 }
 
