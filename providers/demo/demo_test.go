@@ -193,11 +193,17 @@ func TestReportsWhatToolsReturned(t *testing.T) {
 		{"find *.md", "glob", "README.md\ndocs/a.md\n", []string{"matches 2 files", "- `docs/a.md`"}},
 		{"run go version", "shell", "go version go1.26.0 linux/amd64\n", []string{"I ran `go version`", "```\ngo version go1.26.0 linux/amd64\n```"}},
 		{"run true", "shell", "", []string{"It printed nothing"}},
+		{"run true", "shell", "[no output]\n[exit status 0]", []string{"I ran `true`. It printed nothing"}},
+		{"run false", "shell", "oh no\n[exit status 1]", []string{"I ran `false`, and it **failed** with exit status 1", "```\noh no\n```"}},
 		{"create n.txt with hi", "write", "Created n.txt (1 line).", []string{"I wrote `n.txt` (1 line)", "```\nhi\n```"}},
 
 		{"read x.go", "read", "There is no file x.go.", []string{"I could not read `x.go`", "There is no file x.go."}},
 		{"run rm -rf /", "shell", "The user did not allow this call.", []string{"I did not run `rm -rf /`", "Nothing was changed", "shift+tab"}},
 		{"create n.txt with hi", "write", "This was not run: the approval mode is read-only.", []string{"I did not write `n.txt`", "the approval mode is read-only"}},
+		{"run ls nope", "shell", "ls: cannot access 'nope': No such file or directory\n[exit status 2]", []string{"it **failed** with exit status 2"}},
+		{"create n.txt with hi", "write", "n.txt exists and you have not read it; read it first", []string{"I could not write `n.txt`"}},
+		{"create n.txt with hi", "write", "perhaps", []string{"cannot tell whether that worked", "perhaps"}},
+		{"read x.md", "read", "     1\tWhat to do if a file does not exist\n", []string{"has 1 line", "does not exist"}},
 		{"replace a with b in n.txt", "read", "Error: n.txt does not exist", []string{"I could not read `n.txt`"}},
 	} {
 		k := &talk{t: t, tools: parleyTools, outputs: map[string]string{tt.tool: tt.output}}

@@ -100,14 +100,24 @@ func (c *chat) toolless() reply {
 	}
 }
 
-// failures are the beginnings, and the words, of results that report an error.
-var failures = lazy(`^\s*(?:error|cannot|could not|there is no|no such|unknown|invalid|not (?:run|allowed)|the tool was not run|this was not run|the user did not allow|the call)\b|no such file|does not exist|did not allow|permission denied|outside the workspace|is a (?:folder|directory)\b`)
+// failures are results that report an error, by their beginnings and words.
+var failures = lazy(`^\s*(?:error|cannot|could not|there is no|no such|unknown|invalid|bad arguments|this was not|the (?:call|user did not))\b|` +
+	`\b(?:no such file|do(?:es)? not exist|did not (?:allow|start)|permission denied|outside the workspace|internal error|cannot be|` +
+	`(?:is|was) not (?:a|text|run|written|allowed|found)|is larger than|is (?:a|no) (?:folder|directory)|is read-only|has (?:changed since|only \d)|` +
+	`have not read|already has)\b`)
 
 // denials are results of calls that a person or a rule stopped.
-var denials = lazy(`did not allow|denied|approval mode|was not run`)
+var denials = lazy(`did not allow|denied by|approval mode|was not run`)
 
-// failed guesses, as a model has to: chat completions have no mark for it.
+// successes are the words with which a tool says that it changed something.
+var successes = lazy(`\b(?:wrote|written|created|saved|updated|edited|replaced|changed|applied|success(?:ful(?:ly)?)?|done|ok)\b`)
+
+// failed guesses, as a model has to: chat completions have no mark for it. What
+// holds line numbers or an exit status is output, whatever words are in it.
 func (r result) failed() bool {
+	if numbered().MatchString(r.output) || exitStatus().MatchString(r.output) {
+		return false
+	}
 	line, _, _ := strings.Cut(strings.TrimSpace(r.output), "\n")
 	return failures().MatchString(line)
 }
@@ -121,6 +131,15 @@ func (r result) excuse(what string) string {
 		return fmt.Sprintf("I did not %s: the call was not allowed. Nothing was changed.\n\n> %s\n\nPress **shift+tab** to change the approval mode, or ask me again and allow it.", what, firstLine(r.output))
 	}
 	return fmt.Sprintf("I could not %s. The tool said:\n\n%s", what, fence(firstLines(r.output, 6), ""))
+}
+
+// doubt is excuse for a call that was to change something: without a word of
+// success I do not claim any.
+func (r result) doubt(what string) string {
+	if text := r.excuse(what); text != "" || successes().MatchString(r.output) {
+		return text
+	}
+	return fmt.Sprintf("I tried to %s, and cannot tell whether that worked. The tool said:\n\n%s", what, fence(firstLines(r.output, 6), ""))
 }
 
 // Names that a tool and its arguments may have in a request, likeliest first.

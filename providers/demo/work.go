@@ -44,13 +44,26 @@ func runs(c *chat, m []string) (task, bool) {
 			if text := r.excuse("run `" + command + "`"); text != "" {
 				return text
 			}
-			if strings.TrimSpace(r.output) == "" {
-				return fmt.Sprintf("I ran `%s`. It printed nothing.", command)
+			ran, output := "I ran "+code(command)+".", r.output
+			if m := exitStatus().FindStringSubmatch(output); m != nil {
+				output = exitStatus().ReplaceAllString(output, "")
+				if m[1] != "0" {
+					ran = fmt.Sprintf("I ran %s, and it **failed** with exit status %s.", code(command), m[1])
+				}
 			}
-			return fmt.Sprintf("I ran `%s`. It printed:\n\n%s", command, excerpt(r.output, "", 30))
+			if output = noOutput().ReplaceAllString(output, ""); strings.TrimSpace(output) == "" {
+				return ran + " It printed nothing."
+			}
+			return fmt.Sprintf("%s It printed:\n\n%s", ran, excerpt(output, "", 30))
 		},
 	}, true
 }
+
+// exitStatus is how shell tools close what a program printed.
+var exitStatus = lazy(`(?m)^\[?exit (?:status|code):? (\d+)\]?\s*$\n?`)
+
+// noOutput is how they say that it printed nothing.
+var noOutput = lazy(`^[\[(]no output[\])]\s*`)
 
 func writes(c *chat, m []string) (task, bool) { return writing(m[1], m[2]), true }
 func saves(c *chat, m []string) (task, bool)  { return writing(m[2], m[1]), true }
@@ -64,7 +77,7 @@ func writing(path, content string) task {
 		thinking: fmt.Sprintf("A new file, %s. I write exactly the text I was given.", path),
 		steps:    []func(*chat) []call{step(writeTools, argument{pathArgs, path}, argument{contentArgs, content})},
 		report: func(c *chat) string {
-			if text := c.at(0).excuse("write `" + path + "`"); text != "" {
+			if text := c.at(0).doubt("write `" + path + "`"); text != "" {
 				return text
 			}
 			return fmt.Sprintf("I wrote `%s` (%s):\n\n%s", path, count(len(lines(content)), "line"), excerpt(content, language(path), 20))
@@ -102,7 +115,7 @@ func editing(path, before, after string) task {
 			if len(c.rounds) < 2 {
 				return fmt.Sprintf("`%s` does not contain %s, so I changed nothing.", path, code(before))
 			}
-			if text := c.at(1).excuse("edit `" + path + "`"); text != "" {
+			if text := c.at(1).doubt("edit `" + path + "`"); text != "" {
 				return text
 			}
 			return fmt.Sprintf("I replaced %s by %s in `%s`, %s.", code(before), code(after), path, count(n, "time"))
