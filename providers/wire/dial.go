@@ -59,7 +59,6 @@ func unreached(err error, host string) string {
 		dns   *net.DNSError
 		cert  *tls.CertificateVerificationError
 		plain tls.RecordHeaderError
-		alert tls.AlertError
 		slow  net.Error
 	)
 	if errors.As(err, &op) && op.Op == "proxyconnect" {
@@ -79,8 +78,8 @@ func unreached(err error, host string) string {
 		return "the certificate of " + host + " is not valid: " + distrust(cert.Err)
 	case errors.As(err, &plain), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
 		return host + " does not speak TLS: is it http instead of https?"
-	case errors.As(err, &alert):
-		return "no TLS connection to " + host + ": " + oneLine(alert.Error(), 100)
+	case op != nil && (op.Op == "remote error" || op.Op == "local error"): // a TLS alert
+		return "no TLS connection to " + host + ": " + oneLine(op.Err.Error(), 100)
 	case strings.Contains(err.Error(), "awaiting response headers"):
 		return host + " accepted the request and did not answer"
 	case strings.Contains(err.Error(), "TLS handshake timeout"):

@@ -137,7 +137,7 @@ func (w *words) inner(e map[string]any) {
 	if azure, ok := e["innererror"].(map[string]any); ok {
 		w.code(text(azure["code"]))
 	}
-	w.param = text(e["param"])
+	w.param = oneLine(text(e["param"]), 200)
 	w.say(first(e, "message", "msg", "error_description", "status_msg"))
 	if w.message == "" {
 		w.say(detail(e["message"]))

@@ -1,0 +1,4 @@
+package wire
+
+// Network lets tests put a proxy before the transport that Client makes.
+var Network = network

@@ -1,0 +1,465 @@
+package wire_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serve starts a server and a client for it, both gone with the test.
+func serve(t *testing.T, h http.HandlerFunc, o wire.Options) (*http.Client, string) {
+	t.Helper()
+	server := httptest.NewServer(h)
+	o.Provider, o.URL, o.Key = "acme", server.URL, "ACME_API_KEY"
+	client := wire.Client(o)
+	t.Cleanup(func() {
+		client.CloseIdleConnections()
+		server.Close()
+	})
+	return client, server.URL
+}
+
+// ask sends a request and reads the whole answer; the first error is what
+// counts.
+func ask(ctx context.Context, client *http.Client, url string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(`{"stream":true}`))
+	if err != nil {
+		return "", err
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	return string(body), err
+}
+
+func fault(t *testing.T, err error) *llm.Error {
+	t.Helper()
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("error %v is no *llm.Error", err)
+	}
+	return e
+}
+
+func TestAnswers(t *testing.T) {
+	for _, tt := range []struct {
+		name, media string
+		status      int
+		body        string
+		fault       llm.Fault // "" is an answer to be read
+		message     string
+	}{
+		{"events", "text/event-stream", 200, "data: {\"error\":1}\n\n", "", ""},
+		{"events without a type", "", 200, "data: {}\n\n", "", ""},
+		{"events called JSON", "application/json", 200, "data: {}\n\n", "", ""},
+		{"a whole answer", "application/json; charset=utf-8", 200, `{"error":null,"choices":[]}`, "", ""},
+		{"a long answer", "application/json", 200, `{"data":["` + strings.Repeat("x", 200<<10) + `"]}`, "", ""},
+		{"an empty answer", "application/json", 200, "", "", ""},
+		{"an error in a 200", "application/json", 200, "\n {\"code\":\"The service is currently unavailable\",\"error\":\"down\"}", llm.Server, "down"},
+		{"an error in a problem", "application/problem+json", 200, `{"error":{"code":402,"message":"no credits"}}`, llm.Quota, "no credits"},
+		{"a login page", "text/html; charset=utf-8", 200, "<title>Hotel\nWiFi &amp; more</title>", llm.Network, "answered with a web page (text/html) “Hotel WiFi & more” instead of data: the base URL may be wrong, or a login page of the network stands in between"},
+		{"nothing", "", 204, "", llm.Server, "answered without content"},
+		{"elsewhere", "", 307, "", llm.Network, "answered with a redirect to https://else.example/v1, which is not followed: the base URL may be wrong"},
+		{"refused", "application/json", 401, `{"error":{"message":"bad key","code":"invalid_api_key"}}`, llm.Authentication, "bad key"},
+		{"a long refusal", "text/plain", 500, strings.Repeat("é", 100<<10), llm.Server, strings.Repeat("é", 1999) + "…"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			client, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header()["Content-Type"] = nil
+				if tt.media != "" {
+					w.Header().Set("Content-Type", tt.media)
+				}
+				if tt.status == 307 {
+					w.Header().Set("Location", "https://user:pass@else.example/v1")
+				}
+				w.Header().Set("X-Request-Id", "req-1")
+				w.WriteHeader(tt.status)
+				io.WriteString(w, tt.body)
+			}, wire.Options{})
+			body, err := ask(t.Context(), client, url)
+			if tt.fault == "" {
+				if err != nil || body != tt.body {
+					t.Errorf("got %.200q, %v", body, err)
+				}
+				return
+			}
+			e := fault(t, err)
+			if e.Fault != tt.fault || e.Message != tt.message {
+				t.Errorf("got %s %q\nwant %s %q", e.Fault, e.Message, tt.fault, tt.message)
+			}
+			if e.Provider != "acme" || e.URL != url || e.Key != "ACME_API_KEY" || tt.status != 204 && e.ID != "req-1" {
+				t.Errorf("incomplete: %+v", e)
+			}
+		})
+	}
+}
+
+// TestAnswerBehind finds what an adapter may look for behind the words.
+func TestAnswerBehind(t *testing.T) {
+	client, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(400)
+		io.WriteString(w, `{"error":{"message":"x","failed_generation":"sk-secret-key"}}`)
+	}, wire.Options{Secrets: []string{"sk-secret-key"}})
+	_, err := ask(t.Context(), client, url)
+	var a *wire.Answer
+	if !errors.As(err, &a) {
+		t.Fatalf("no answer behind %v", err)
+	}
+	if want := `{"error":{"message":"x","failed_generation":"[redacted]"}}`; a.Status != 400 || string(a.Body) != want {
+		t.Errorf("got %d %s", a.Status, a.Body)
+	}
+}
+
+func TestSecrets(t *testing.T) {
+	const secret = `sk+cañary/"7&=<é>key`
+	short, _ := json.Marshal(secret)
+	echoes := []string{
+		secret, url.QueryEscape(secret), url.PathEscape(secret), strings.ToLower(url.QueryEscape(secret)), string(short),
+		base64.StdEncoding.EncodeToString([]byte(secret)), base64.URLEncoding.EncodeToString([]byte(secret)),
+		base64.StdEncoding.EncodeToString([]byte("user:" + secret)), base64.RawURLEncoding.EncodeToString([]byte("ab" + secret + "tail")),
+	}
+	for _, echo := range echoes {
+		for _, body := range []string{
+			"you sent " + echo + " to us",
+			string(must(json.Marshal(map[string]any{"error": map[string]any{"message": "bad " + echo, "code": echo, "param": echo}}))),
+			"<title>" + echo + "</title><html>",
+			strings.Repeat("x", 1990) + echo,
+		} {
+			client, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if strings.Contains(body, "<html>") {
+					w.Header().Set("Content-Type", "text/html")
+				}
+				w.Header().Set("X-Request-Id", echo)
+				w.WriteHeader(401)
+				io.WriteString(w, body)
+			}, wire.Options{Secrets: []string{"", "key", secret}})
+			_, err := ask(t.Context(), client, url)
+			e := fault(t, err)
+			all := strings.Join([]string{e.Error(), e.Code, e.Param, e.ID, e.Message, e.Err.Error()}, "\n")
+			// Half of it counts too: neither a cut nor an encoding may leave a piece.
+			for _, piece := range []string{"cañary", "ca%C3%B1ary", "ca%c3%b1ary", base64.StdEncoding.EncodeToString([]byte("k+cañary"))[:8], echo[len(echo)/4 : len(echo)/4+8]} {
+				if strings.Contains(all, piece) {
+					t.Errorf("%q leaks %q: %s", echo, piece, all)
+				}
+			}
+		}
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func TestUnreachable(t *testing.T) {
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))
+	closed := listener.Addr().String()
+	listener.Close()
+
+	quiet := log.New(io.Discard, "", 0)
+	secure := httptest.NewUnstartedServer(nil)
+	secure.Config.ErrorLog = quiet
+	secure.StartTLS()
+	defer secure.Close()
+	old := httptest.NewUnstartedServer(nil)
+	old.TLS = &tls.Config{MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}
+	old.Config.ErrorLog = quiet
+	old.StartTLS()
+	defer old.Close()
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	rude := must(net.Listen("tcp", "127.0.0.1:0"))
+	go func() {
+		for {
+			conn, err := rude.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close()
+		}
+	}()
+	defer rude.Close()
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(407) }))
+	defer proxy.Close()
+	through := func(proxy string) http.RoundTripper {
+		n := wire.Network(time.Minute)
+		n.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(proxy) }
+		return n
+	}
+	failing := func(err error) http.RoundTripper {
+		return roundTrip(func(*http.Request) (*http.Response, error) { return nil, err })
+	}
+	host := func(u string) string { return must(url.Parse(u)).Host }
+
+	for _, tt := range []struct {
+		name, url string
+		base      http.RoundTripper
+		want      string
+	}{
+		{"refused", "http://" + closed, nil, "connection to " + closed + " refused"},
+		{"closed at once", "http://" + rude.Addr().String(), nil, "connection to " + rude.Addr().String() + ": *"},
+		{"unknown authority", secure.URL, nil, "the certificate of " + host(secure.URL) + " is not valid: signed by an unknown authority"},
+		{"old TLS", old.URL, nil, "no TLS connection to " + host(old.URL) + ": *"},
+		{"no TLS", strings.Replace(plain.URL, "http", "https", 1), nil, host(plain.URL) + " does not speak TLS: is it http instead of https?"},
+		{"no such host", "https://api.acme.example", failing(&net.OpError{Op: "dial", Err: &net.DNSError{Name: "api.acme.example", IsNotFound: true}}), "no such host: api.acme.example"},
+		{"no name server", "https://api.acme.example", failing(&net.DNSError{Name: "api.acme.example", Err: "server misbehaving"}), "looking up api.acme.example: server misbehaving"},
+		{"slow name server", "https://api.acme.example", failing(&net.DNSError{Name: "api.acme.example", IsTimeout: true}), "looking up api.acme.example timed out"},
+		{"black hole", "https://api.acme.example", failing(&net.OpError{Op: "dial", Err: timeout{}}), "the connection to api.acme.example:443 timed out"},
+		{"proxy refuses", "https://api.acme.example", through(proxy.URL), "the proxy " + host(proxy.URL) + " refused the connection: 407 Proxy Authentication Required"},
+		{"proxy is gone", "https://api.acme.example", through("http://" + closed), "connection to the proxy " + closed + " refused"},
+		{"no address", "ftp://x", nil, "the base URL is not an http or https address"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			client := wire.Client(wire.Options{Provider: "acme", Base: tt.base})
+			defer client.CloseIdleConnections()
+			_, err := ask(t.Context(), client, tt.url)
+			e := fault(t, err)
+			want, open := strings.CutSuffix(tt.want, "*")
+			if e.Message != want && !(open && strings.HasPrefix(e.Message, want) && len(e.Message) > len(want)) {
+				t.Errorf("got %q, want %q", e.Message, tt.want)
+			}
+			if e.Fault != llm.Network && tt.name != "no address" || e.Provider != "acme" {
+				t.Errorf("got %+v", e)
+			}
+		})
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+type timeout struct{}
+
+func (timeout) Error() string   { return "i/o timeout" }
+func (timeout) Timeout() bool   { return true }
+func (timeout) Temporary() bool { return true }
+
+func TestCut(t *testing.T) {
+	client, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, "data: half")
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	}, wire.Options{})
+	body, err := ask(t.Context(), client, url)
+	if e := fault(t, err); body != "data: half" || e.Fault != llm.Network || !strings.Contains(e.Message, "broke off in the middle of the answer: closed by the other side") {
+		t.Errorf("got %q, %v", body, err)
+	}
+}
+
+// TestClocks lets answers fall silent, in the time of a bubble. Each step is a
+// pause and what comes after it; then comes nothing.
+func TestClocks(t *testing.T) {
+	type step struct {
+		pause time.Duration
+		bytes string
+	}
+	const s = time.Second
+	const events = "text/event-stream"
+	for _, tt := range []struct {
+		name, media string
+		steps       []step
+		body        string
+		after       time.Duration
+		want        string
+	}{
+		{"headers, then silence", events, nil, "", 300 * s, "host:443 fell silent: nothing came for 5m0s"},
+		{"one token, then silence", events, []step{{s, "data: a\n\n"}}, "data: a\n\n", 301 * s, "host:443 fell silent: nothing came for 5m0s"},
+		{"comments for ever", events, []step{{200 * s, ": a\n"}, {90 * s, ": b\n"}}, ": a\n: b\n", 300 * s, "host:443 fell silent: nothing but keep-alives for 5m0s"},
+		{"a comment in pieces", events, []step{{200 * s, ":"}, {90 * s, " data: b"}}, ": data: b", 300 * s, "host:443 fell silent: nothing but keep-alives for 5m0s"},
+		{"slow events", events, []step{{290 * s, "d"}, {290 * s, "a"}, {290 * s, "ta"}}, "data", 1170 * s, "host:443 fell silent: nothing came for 5m0s"},
+		{"comments between events", events, []step{{200 * s, ":\r"}, {90 * s, "data: a\r\r"}, {200 * s, ":\r"}, {90 * s, ":"}}, ":\rdata: a\r\r:\r:", 590 * s, "host:443 fell silent: nothing but keep-alives for 5m0s"},
+		{"not events", "text/plain", []step{{200 * s, ": a\n"}, {200 * s, ": b\n"}}, ": a\n: b\n", 700 * s, "host:443 fell silent: nothing came for 5m0s"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				base := roundTrip(func(r *http.Request) (*http.Response, error) {
+					out, in := io.Pipe()
+					context.AfterFunc(r.Context(), func() { in.CloseWithError(context.Cause(r.Context())) })
+					go func() {
+						for _, step := range tt.steps {
+							time.Sleep(step.pause)
+							io.WriteString(in, step.bytes)
+						}
+					}()
+					return &http.Response{StatusCode: 200, Header: header("Content-Type", tt.media), Body: out, Request: r}, nil
+				})
+				start := time.Now()
+				got, err := ask(t.Context(), wire.Client(wire.Options{Base: base}), "https://host/v1")
+				after := time.Since(start)
+				if e := fault(t, err); got != tt.body || e.Fault != llm.Network || e.Message != tt.want || after != tt.after {
+					t.Errorf("got %q after %s: %s\nwant %q after %s: %s", got, after, e.Message, tt.body, tt.after, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// TestPatience shows that a reader who takes its time does not run the clocks.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := roundTrip(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Header: header("Content-Type", "text/event-stream"), Body: io.NopCloser(strings.NewReader("data: a\n\ndata: b\n\n")), Request: r}, nil
+		})
+		res := must(wire.Client(wire.Options{Base: base}).Get("https://host"))
+		one := make([]byte, 9)
+		for range 2 {
+			time.Sleep(time.Hour)
+			if _, err := io.ReadFull(res.Body, one); err != nil {
+				t.Error(err)
+			}
+		}
+		if n, err := res.Body.Read(one); n != 0 || err != io.EOF {
+			t.Errorf("got %d, %v", n, err)
+		}
+		res.Body.Close()
+	})
+}
+
+// TestHangingError shows that the words of an error are not waited for.
+func TestHangingError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := roundTrip(func(r *http.Request) (*http.Response, error) {
+			out, in := io.Pipe()
+			go func() {
+				io.WriteString(in, "slow down")
+				<-r.Context().Done()
+				in.CloseWithError(r.Context().Err())
+			}()
+			return &http.Response{StatusCode: 429, Header: header("Retry-After", "7"), Body: out, Request: r}, nil
+		})
+		start := time.Now()
+		_, err := ask(t.Context(), wire.Client(wire.Options{Base: base}), "https://host")
+		if e := fault(t, err); e.Fault != llm.RateLimit || e.Message != "slow down" || e.Wait != 7*time.Second || time.Since(start) != 10*time.Second {
+			t.Errorf("got %+v after %s", e, time.Since(start))
+		}
+	})
+}
+
+func TestCancel(t *testing.T) {
+	arrived := make(chan struct{})
+	for _, tt := range []struct {
+		name string
+		head bool // cancel inside the body
+	}{{"before the answer", false}, {"inside the answer", true}} {
+		t.Run(tt.name, func(t *testing.T) {
+			client, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				io.Copy(io.Discard, r.Body)
+				if tt.head {
+					w.WriteHeader(200)
+					w.(http.Flusher).Flush()
+				}
+				arrived <- struct{}{}
+				<-r.Context().Done()
+			}, wire.Options{})
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				<-arrived
+				cancel()
+			}()
+			_, err := ask(ctx, client, url)
+			var e *llm.Error
+			if !errors.Is(err, context.Canceled) || errors.As(err, &e) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestClose closes an answer that goes on for ever: the server must see it.
+func TestClose(t *testing.T) {
+	gone := make(chan struct{})
+	client, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.WriteHeader(200)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		close(gone)
+	}, wire.Options{})
+	res := must(client.Get(url))
+	res.Body.Close()
+	<-gone
+	if _, err := res.Body.Read(make([]byte, 1)); err == nil {
+		t.Error("a closed body can be read")
+	}
+}
+
+// TestReuse shows that an answer read to its end leaves the connection open.
+func TestReuse(t *testing.T) {
+	addresses := map[string]bool{}
+	client, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		addresses[r.RemoteAddr] = true
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, "{}")
+	}, wire.Options{})
+	for range 3 {
+		if _, err := ask(t.Context(), client, url); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(addresses) != 1 {
+		t.Errorf("%d connections for three requests", len(addresses))
+	}
+}
+
+// TestHTTP2 speaks HTTP/2 where the server does.
+func TestHTTP2(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	n := wire.Network(time.Minute)
+	n.TLSClientConfig = &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+	client := wire.Client(wire.Options{Base: n})
+	defer client.CloseIdleConnections()
+	if got, err := ask(t.Context(), client, server.URL); got != "HTTP/2.0" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	chunk := []byte(`data: {"id":"chatcmpl-1","choices":[{"index":0,"delta":{"content":" word"},"finish_reason":null}]}` + "\n\n")
+	base := roundTrip(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Header: header("Content-Type", "text/event-stream"), Body: io.NopCloser(&again{chunk: chunk}), Request: r}, nil
+	})
+	res := must(wire.Client(wire.Options{Base: base}).Get("https://host"))
+	defer res.Body.Close()
+	buf := make([]byte, len(chunk))
+	b.ReportAllocs()
+	for b.Loop() {
+		if n, err := res.Body.Read(buf); n != len(chunk) || err != nil || !bytes.HasPrefix(buf, []byte("data")) {
+			b.Fatal(n, err)
+		}
+	}
+}
+
+// again is the same chunk for ever.
+type again struct{ chunk []byte }
+
+func (a *again) Read(p []byte) (int, error) { return copy(p, a.chunk), nil }
