@@ -127,9 +127,7 @@ func (l *lines) event(p []byte) bool {
 func broken(err error, host string) *llm.Error {
 	var silent silence
 	if errors.As(err, &silent) {
-		return &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("%s fell silent: %s", host, silent), Err: err}
+		return &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("%s fell silent: %s", host, silent)}
 	}
-	return &llm.Error{Fault: llm.Network, Message: "the connection to " + host + " broke off in the middle of the answer: " + reason(err), Err: errBroken}
+	return &llm.Error{Fault: llm.Network, Message: "the connection to " + host + " broke off in the middle of the answer: " + reason(err)}
 }
-
-var errBroken = errors.New("connection broken")

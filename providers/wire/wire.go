@@ -6,8 +6,10 @@
 // parse, the words of a plain-text error, the error object inside a 200 answer,
 // the stream that never says anything again. The transport turns each of these
 // into one *llm.Error before the SDK sees it; errors.As finds it through every
-// SDK, and an *Answer behind it where there was one. A canceled context passes
-// as it is. Nothing that leaves this package holds a secret.
+// SDK, and an *Answer behind it where there was one. It has to be taken out:
+// http.Client wraps it into a text that repeats the URL with its query. A
+// canceled context passes as it is. Nothing that leaves this package holds a
+// secret.
 package wire
 
 import (
