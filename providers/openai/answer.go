@@ -28,9 +28,11 @@ type answer struct {
 	calls   []*call
 	said    bool // text was sent
 
-	id, model, finish string
-	usage             llm.Usage
-	counted           bool
+	label   label
+	looked  int // chunks that were searched for the label
+	finish  string
+	usage   llm.Usage
+	counted bool
 }
 
 // A source is a field in which thinking comes. Services send the same thinking
@@ -45,12 +47,6 @@ const (
 
 // take reads one chunk.
 func (a *answer) take(c *chunk) {
-	if c.ID != "" {
-		a.id = c.ID
-	}
-	if c.Model != "" {
-		a.model = c.Model
-	}
 	if c.Groq != nil {
 		a.count(c.Groq.Usage)
 	}
@@ -144,6 +140,7 @@ func (a *answer) think(text string) {
 
 func (a *answer) say(text string) {
 	if a.dialect.Repeats && !a.said && text != "" && text == a.before {
+		a.before = ""
 		return
 	}
 	a.said = a.said || text != ""

@@ -10,14 +10,18 @@ import (
 // A chunk is what comes in one event, or a whole answer: the same fields, with
 // message in place of delta. Fields that no known service sends are not read.
 type chunk struct {
-	ID      string          `json:"id"`
-	Model   string          `json:"model"`
-	Object  string          `json:"object"`
 	Choices []choice        `json:"choices"`
 	Usage   *usage          `json:"usage"`
 	Groq    *groq           `json:"x_groq"`
 	Error   json.RawMessage `json:"error"`
 	Base    *baseResp       `json:"base_resp"`
+}
+
+// A label is what else a chunk says. It is the same in all of them, so that only
+// the first ones are asked.
+type label struct {
+	ID    string `json:"id"`
+	Model string `json:"model"`
 }
 
 type choice struct {
@@ -130,6 +134,9 @@ func (c *chunk) decode(data []byte) error {
 // in what they send, and the rest is still good.
 func lenient(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
+	if err == nil {
+		return nil
+	}
 	if odd := (*json.UnmarshalTypeError)(nil); errors.As(err, &odd) {
 		return nil
 	}

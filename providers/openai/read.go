@@ -99,9 +99,15 @@ func (a *answer) chunk(c *chunk, data []byte) error {
 		}
 		return &llm.Error{Fault: llm.Server, Message: "not JSON: " + excerpt(data), Err: err}
 	}
+	if a.label.ID == "" && a.looked < 8 { // Azure's first chunk has none
+		a.looked++
+		lenient(data, &a.label)
+	}
 	a.take(c)
 	switch {
-	case present(c.Error), c.Object == "error", c.Base != nil && c.Base.Status != 0:
+	case present(c.Error), c.Base != nil && c.Base.Status != 0:
+		return a.failed(data)
+	case len(c.Choices) == 0 && wire.EventFault(data) != nil: // a flat error
 		return a.failed(data)
 	case c.Groq != nil && present(c.Groq.Error):
 		return a.failed([]byte(`{"error":` + string(c.Groq.Error) + `}`))
@@ -167,7 +173,7 @@ func (a *answer) end(done bool) error {
 	}
 	a.settle()
 	a.report()
-	a.out.Send(llm.Finish{Reason: reason, Raw: a.finish, ID: a.id, Model: a.model})
+	a.out.Send(llm.Finish{Reason: reason, Raw: a.finish, ID: a.label.ID, Model: a.label.Model})
 	return nil
 }
 
