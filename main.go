@@ -180,13 +180,27 @@ func (a *app) chat(words []string) error {
 		return a.fail(print.Usage, err)
 	}
 	a.status = ui.Run(ui.Options{
-		Session: s, Config: a.cfg.UI, Prompt: parts, Notice: notice, Version: version(),
+		Session: s, Config: a.cfg.UI, Prompt: parts, Notice: notice, Workspace: workspace(),
 		Open: func(name string) (llm.Endpoint, error) {
 			return providers.Open(a.cfg.Config, name, providers.OpenOptions{})
 		},
 		Choices: a.choices,
 	})
 	return nil
+}
+
+// workspace is the working folder as a person calls it.
+func workspace() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		if rest, ok := strings.CutPrefix(dir, home+string(filepath.Separator)); ok {
+			return filepath.Join("~", rest)
+		}
+	}
+	return dir
 }
 
 // fail reports err and keeps the status to exit with.
@@ -400,7 +414,9 @@ func detail(c providers.Choice) string {
 	if c.Context > 0 {
 		words = append(words, tokens(c.Context))
 	}
-	if p := c.Price; p.Known() {
+	if p := c.Price; p.Free {
+		words = append(words, "free")
+	} else if p.Known() {
 		words = append(words, fmt.Sprintf("$%g/$%g", p.Input, p.Output))
 	}
 	for word, has := range map[string]bool{"no tools": !c.Tools, "vision": c.Vision, "thinks": c.Thinks} {

@@ -108,7 +108,7 @@ var hints = map[Fault]func(*Error) string{
 	},
 	Authentication: func(e *Error) string {
 		if e.Key == "" {
-			return fmt.Sprintf("set a key for %s (asked %s)", e.who(), e.where())
+			return fmt.Sprintf("set a key for %s in the environment or in config.toml, or pick another model", e.who())
 		}
 		return fmt.Sprintf("check the key in %s: %s did not accept it", e.Key, e.where())
 	},

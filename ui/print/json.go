@@ -172,10 +172,10 @@ func (w *whole) done(d session.Done, status int) error {
 		o = append(o, field{"tools", w.tools})
 	}
 	if d.Usage != (llm.Usage{}) {
-		o = append(o, field{"usage", encode(usageObject(d.Usage)[1:])})
+		o = append(o, field{"usage", json.RawMessage(encode(usageObject(d.Usage)[1:]))})
 	}
 	if d.Err != nil {
-		o = append(o, field{"error", encode(errorObject(d.Err)[1:])})
+		o = append(o, field{"error", json.RawMessage(encode(errorObject(d.Err)[1:]))})
 	}
 	return write(w.o.Out, append(o, field{"finish_reason", finishReason(d)}, field{"exit", status}))
 }

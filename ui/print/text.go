@@ -10,6 +10,7 @@ import (
 	"parley/session"
 	"parley/ui/markdown"
 	"parley/ui/safe"
+	"parley/ui/theme"
 )
 
 // text writes the answer as it comes, and everything else to Err.
@@ -113,7 +114,7 @@ func (t *text) end() error {
 // firstCode returns the first fenced code block of source, or source itself
 // where there is none: an answer that is only code often comes without a fence.
 func firstCode(source string) string {
-	doc := markdown.New(nil)
+	doc := markdown.New(theme.Plain())
 	doc.Append(source)
 	doc.Finish()
 	if code := doc.Code(); len(code) > 0 {
