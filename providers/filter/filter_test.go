@@ -110,6 +110,7 @@ var answers = []struct{ name, in, want string }{
 
 	// The shapes of calls.
 	{"xai", `<xai:function_call name="read"><xai:parameter name="path">a.go</xai:parameter></xai:function_call>`, `call read {"path":"a.go"}|calls`},
+	{"xai, plain parameters", "<xai:function_call name=\"read\">\n<parameter name=\"path\">a.go</parameter>\n</xai:function_call>", `call read {"path":"a.go"}|calls`},
 	{"hermes", "<tool_call>\n{\"name\": \"read\", \"arguments\": {\"path\": \"a.go\"}}\n</tool_call>", `call read {"path":"a.go"}|calls`},
 	{"hermes twice", "<tool_call>{\"name\":\"list\"}</tool_call>\n<tool_call>{\"name\":\"list\",\"arguments\":\"{\\\"a\\\":1}\"}</tool_call>\n", `call list {}|call list {"a":1}|calls`},
 	{"hermes, list", `<tool_call>[{"name":"list"},{"name":"list"}]</tool_call>`, `call list {}|call list {}|calls`},

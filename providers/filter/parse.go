@@ -2,6 +2,7 @@ package filter
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"parley/providers/llm"
@@ -118,7 +119,7 @@ func (p *parser) form(s *shape) ([]call, bool) {
 	for i := range s.forms {
 		f := &s.forms[i]
 		switch {
-		case f.args == "" && f.key == "":
+		case f.args == "" && f.keys == nil:
 			if c := p.next(); c == '{' || c == '[' || c == '`' {
 				return p.object()
 			}
@@ -153,7 +154,7 @@ func (p *parser) named(f *form, s *shape) ([]call, bool) {
 	}
 	p.any(f.args)
 	p.space()
-	if c := p.next(); f.key == "" && c != '{' && c != '`' {
+	if c := p.next(); f.keys == nil && c != '{' && c != '`' {
 		// DeepSeek before V3.1: the word "function", the mark, the name.
 		if name, ok = p.token(); !ok {
 			return nil, false
@@ -174,7 +175,7 @@ func (p *parser) arguments(f *form, s *shape, name string) ([]call, bool) {
 		if c, ok = p.call(name, raw); !ok {
 			return nil, false
 		}
-	} else if f.key == "" {
+	} else if f.keys == nil {
 		return nil, false
 	} else {
 		params, ok := p.parameters(f, s)
@@ -184,7 +185,7 @@ func (p *parser) arguments(f *form, s *shape, name string) ([]call, bool) {
 		c = p.spell(name, params)
 	}
 	p.space()
-	if !p.any(f.end) && (f.end != "" || f.key != "") && !p.ahead(s.end, s.open) {
+	if !p.any(f.end) && (f.end != "" || f.keys != nil) && !p.ahead(s.end, s.open) {
 		return nil, false
 	}
 	return []call{c}, true
@@ -197,54 +198,58 @@ type param struct {
 }
 
 func (p *parser) parameters(f *form, s *shape) (params []param, ok bool) {
-	for p.space(); p.literal(f.key); p.space() {
+	next := []string{f.end, s.end, s.open} // what may follow a value
+	for _, k := range f.keys {
+		next = append(next, k.open)
+	}
+	for {
+		p.space()
+		i := slices.IndexFunc(f.keys, func(k key) bool { return p.literal(k.open) })
+		if i < 0 {
+			return params, true
+		}
+		k := f.keys[i]
 		var a param
-		if f.mid == "" {
+		if k.mid == "" {
 			tag, closed := p.until(">", 256)
-			key, named := attribute(f.key, tag)
+			name, named := attribute(k.open, tag)
 			if !closed || !named {
 				return nil, false
 			}
-			a = param{key: key, json: strings.Contains(tag, `string="false"`)}
-		} else if a.key, ok = p.token(); !ok || !p.literal(f.mid) {
+			a = param{key: name, json: strings.Contains(tag, `string="false"`)}
+		} else if a.key, ok = p.token(); !ok || !p.literal(k.mid) {
 			return nil, false
 		}
-		if a.value, ok = p.value(f, s); !ok {
+		if a.value, ok = p.value(k.end, next); !ok {
 			return nil, false
+		}
+		if f.pad {
+			a.value = strings.TrimSuffix(strings.TrimPrefix(a.value, "\n"), "\n")
 		}
 		params = append(params, a)
 	}
-	return params, true
 }
 
 // value reads up to the mark that ends it. A value may hold that very mark, as a
 // text about calls does: the one that counts is followed by something that may
 // follow. A value without end, in an answer that ended well, lost it to a stop
 // sequence.
-func (p *parser) value(f *form, s *shape) (string, bool) {
+func (p *parser) value(end string, next []string) (string, bool) {
 	start, marks := p.pos, 0
 	for {
-		if _, ok := p.until(f.stop, 0); !ok {
+		if _, ok := p.until(end, 0); !ok {
 			break
 		}
 		marks++
-		if end := p.pos - len(f.stop); p.ahead(f.key, f.end, s.end, s.open) {
-			return trim(string(p.buf[start:end]), f.pad), true
+		if stop := p.pos - len(end); p.ahead(next...) {
+			return string(p.buf[start:stop]), true
 		}
 	}
 	if marks > 0 || !p.well {
 		return "", false
 	}
 	p.pos = len(p.buf)
-	return trim(string(p.buf[start:]), f.pad), true
-}
-
-// trim takes the line breaks off that pad a value.
-func trim(s string, pad bool) string {
-	if !pad {
-		return s
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(s, "\n"), "\n")
+	return string(p.buf[start:]), true
 }
 
 var nameIs = regexp.MustCompile(`^\s(?:.*\s)?name\s*=\s*(?:"([^"]*)"|'([^']*)')`)

@@ -14,23 +14,29 @@ type form struct {
 	tag  bool   // open is the beginning of a tag: the rest of the tag names the tool
 	id   string // begins an id between name and arguments, if there is one
 	args string // stands before the arguments, may be missing
-	key  string // begins a parameter; "" if the arguments are JSON
-	mid  string // stands between a parameter's name and value; "" if key is the beginning of a tag
-	stop string // ends a value
+	keys []key  // how a parameter is written; none if the arguments are JSON
 	pad  bool   // a line break at either end of a value is not part of it
 	end  string // ends the call; "" if the arguments do
 }
 
+// A key is how one parameter is written.
+type key struct {
+	open string // before its name
+	mid  string // between name and value; "" if open is the beginning of a tag
+	end  string // behind the value
+}
+
 var (
-	object   = form{}
-	invoke   = form{open: "<invoke", tag: true, key: "<parameter", stop: "</parameter>", end: "</invoke>"}
-	dsml     = form{open: "<｜DSML｜invoke", tag: true, key: "<｜DSML｜parameter", stop: "</｜DSML｜parameter>", end: "</｜DSML｜invoke>"}
-	function = form{open: "<function=", tag: true, key: "<parameter=", stop: "</parameter>", pad: true, end: "</function>"}
-	xai      = form{open: "<xai:function_call", tag: true, key: "<xai:parameter", stop: "</xai:parameter>", end: "</xai:function_call>"}
-	glm      = form{key: "<arg_key>", mid: "</arg_key> <arg_value>", stop: "</arg_value>"}
-	kimi     = form{open: "<|tool_call_begin|>", args: "<|tool_call_argument_begin|>", end: "<|tool_call_end|>"}
-	deepseek = form{open: "<｜tool▁call▁begin｜>", args: "<｜tool▁sep｜>", end: "<｜tool▁call▁end｜>"}
-	mistral  = form{id: "[CALL_ID]", args: "[ARGS]"}
+	object    = form{}
+	parameter = key{open: "<parameter", end: "</parameter>"}
+	invoke    = form{open: "<invoke", tag: true, keys: []key{parameter}, end: "</invoke>"}
+	xai       = form{open: "<xai:function_call", tag: true, keys: []key{parameter, {open: "<xai:parameter", end: "</xai:parameter>"}}, end: "</xai:function_call>"}
+	dsml      = form{open: "<｜DSML｜invoke", tag: true, keys: []key{{open: "<｜DSML｜parameter", end: "</｜DSML｜parameter>"}}, end: "</｜DSML｜invoke>"}
+	function  = form{open: "<function=", tag: true, keys: []key{{open: "<parameter=", end: "</parameter>"}}, pad: true, end: "</function>"}
+	glm       = form{keys: []key{{"<arg_key>", "</arg_key> <arg_value>", "</arg_value>"}}}
+	kimi      = form{open: "<|tool_call_begin|>", args: "<|tool_call_argument_begin|>", end: "<|tool_call_end|>"}
+	deepseek  = form{open: "<｜tool▁call▁begin｜>", args: "<｜tool▁sep｜>", end: "<｜tool▁call▁end｜>"}
+	mistral   = form{id: "[CALL_ID]", args: "[ARGS]"}
 )
 
 var shapes = []shape{
