@@ -23,6 +23,9 @@ type fence struct {
 // block is closed, which at the top level only a closing fence does.
 func openFence(src string, lang string) *fence {
 	f := &fence{head: strings.IndexByte(src, '\n') + 1, lang: lang}
+	if f.head == 0 {
+		f.head = len(src)
+	}
 	for src[f.indent] == ' ' {
 		f.indent++
 	}

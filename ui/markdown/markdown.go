@@ -18,6 +18,7 @@
 package markdown
 
 import (
+	"slices"
 	"strings"
 
 	"parley/ui/theme"
@@ -194,19 +195,15 @@ func (d *Doc) unsettle(from int) {
 	d.fresh = false
 }
 
-// replace swaps the blocks for those of the whole text, from the first that
-// differs on.
+// replace swaps the blocks for those of the whole text if they differ. They do
+// where goldmark's verdict on a block hangs on what stood above it: an underline
+// after a table, for one.
 func (d *Doc) replace(whole frozen, refs references) {
-	n := 0
-	for n < min(len(d.blocks), len(whole.blocks)) && d.blocks[n].same(whole.blocks[n]) {
-		n++
-	}
-	if n == len(d.blocks) && n == len(whole.blocks) {
+	if slices.EqualFunc(d.blocks, whole.blocks, block.same) {
 		return
 	}
-	d.split.refs = refs
-	d.unsettle(n)
-	d.blocks = append(d.blocks[:n], whole.blocks[n:]...)
+	d.blocks, d.split.refs = whole.blocks, refs
+	d.forget()
 }
 
 // forget drops every rendering.

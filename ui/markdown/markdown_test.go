@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,6 +84,27 @@ func TestStreamedEqualsWhole(t *testing.T) {
 func TestDeepTextsStreamLikeWhole(t *testing.T) {
 	for name, text := range deep(20_000) {
 		t.Run(name, func(t *testing.T) { checkStream(t, text, 60, 997) })
+	}
+}
+
+// TestMixedLinesStreamLikeWhole shuffles the lines of all awkward texts.
+func TestMixedLinesStreamLikeWhole(t *testing.T) {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(awkward)) {
+		if text := awkward[name]; len(text) < 500 {
+			lines = slices.AppendSeq(lines, strings.Lines(text))
+		}
+	}
+	inset := []string{"", "", "", "", " ", "   ", "    ", "> ", "- ", "1. ", "\t"}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		var b strings.Builder
+		for range 1 + random.IntN(12) {
+			b.WriteString(inset[random.IntN(len(inset))])
+			b.WriteString(strings.TrimRight(lines[random.IntN(len(lines))], "\n"))
+			b.WriteString("\n\n"[random.IntN(2):])
+		}
+		checkStream(t, b.String(), 1+random.IntN(60), 1+random.IntN(20))
 	}
 }
 

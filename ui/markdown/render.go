@@ -188,7 +188,7 @@ func (w *writer) block(n ast.Node) {
 
 // list writes the items of a list, numbered from the first one's number.
 func (w *writer) list(l *ast.List, at place) {
-	number, tight := l.Start, l.IsTight && !at.loose
+	number, tight := l.Start, !at.loose && !loose(l, true)
 	if at.number >= 0 {
 		number = at.number
 	}

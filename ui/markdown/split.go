@@ -37,7 +37,7 @@ func (b *block) wantsAny(labels map[string]bool) bool {
 }
 
 // same tells whether two blocks render the same.
-func (b *block) same(o block) bool {
+func (b block) same(o block) bool {
 	if b.start != o.start || b.end != o.end || b.loose != o.loose || (b.item == nil) != (o.item == nil) {
 		return false
 	}
@@ -111,14 +111,22 @@ func (s *splitter) cut(f *frozen, src string, whole bool) {
 		if next != nil {
 			end = lineStart(src, next)
 		}
-		closed := whole || next != nil
 		s.tail = max(s.tail, base+lineStart(src, n))
+		var open *fence
+		if code, ok := n.(*ast.FencedCodeBlock); ok && next == nil {
+			open = openFence(src[s.tail-base:], language(src, code))
+		}
+		closed := whole || next != nil
 		if l, ok := n.(*ast.List); ok {
 			s.items(f, l, src, base, end, closed)
 		} else if closed {
+			if open == nil { // only code that nothing closes has its blank lines
+				end = len(strings.TrimRight(src[:end], " \t\r\n"))
+				end += strings.IndexByte(src[end:], '\n') + 1
+			}
 			s.freeze(f, block{start: s.tail, end: base + end}, siblings(n, next))
-		} else if code, ok := n.(*ast.FencedCodeBlock); ok {
-			s.open = openFence(src[s.tail-base:], language(src, code))
+		} else {
+			s.open = open
 		}
 		n = next
 	}
@@ -135,7 +143,7 @@ func (s *splitter) items(f *frozen, l *ast.List, src string, base, end int, clos
 	if st == nil {
 		st, first = &list{next: l.Start}, true
 	}
-	if !l.IsTight && !st.loose {
+	if !st.loose && loose(l, closed) {
 		st.loose = true
 		f.loosened = f.loosened || !first
 	}
@@ -155,6 +163,28 @@ func (s *splitter) items(f *frozen, l *ast.List, src string, base, end int, clos
 		st.next++
 		first = false
 	}
+}
+
+// loose tells whether blank lines in a list are certain to make it loose: those
+// between items, and between the blocks of an item that is closed. Goldmark's
+// own verdict depends on what stands above the list where an item begins with a
+// reference definition.
+func loose(l *ast.List, closed bool) bool {
+	for it := l.FirstChild(); it != nil; it = it.NextSibling() {
+		if it != l.FirstChild() && it.HasBlankPreviousLines() {
+			return true
+		}
+		if !closed && it == l.LastChild() {
+			return false
+		}
+		for c := it.FirstChild(); c != nil; c = c.NextSibling() {
+			above := c.PreviousSibling()
+			if above != nil && above.Kind() != ast.KindLinkReferenceDefinition && c.HasBlankPreviousLines() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // freeze adds one closed block, made of the given nodes.
