@@ -35,18 +35,32 @@ type Request struct {
 	Messages []Message
 	Tools    []Tool
 	Effort   Effort
-	Session  string // stable for a conversation; helps a provider's prompt cache
+	Session  string  // stable for a conversation; helps a provider's prompt cache
+	Answer   *Schema // what the answer must look like; nil: free text
 	Settings
+}
+
+// A Schema describes an answer that is JSON.
+type Schema struct {
+	Name string          // ^[a-zA-Z0-9_-]{1,64}$
+	JSON json.RawMessage // JSON Schema, as the user wrote it
 }
 
 // Settings shape an answer. A model that refuses one gets the request without
 // it, and the user a Notice.
 type Settings struct {
-	MaxTokens   int // limit of the output, thinking included
-	Temperature *float64
-	TopP        *float64
-	Seed        *int64
-	Stop        []string
+	MaxTokens        int // limit of the output, thinking included
+	Budget           int // limit of the thinking, in tokens; 0 leaves it to Effort
+	Temperature      *float64
+	TopP             *float64
+	FrequencyPenalty *float64
+	PresencePenalty  *float64
+	Seed             *int64
+	Stop             []string
+	User             string // the end user, for the provider's abuse checks
+	ToolChoice       string // "auto", "none", "required", or the name of a tool
+	Parallel         *bool  // several tool calls in one answer
+	Verbosity        string // "low", "medium" or "high"
 }
 
 // A Tool is what the model is told about a function it may call.
