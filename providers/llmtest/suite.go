@@ -235,8 +235,8 @@ func (w Wire) statuses(t *testing.T) {
 		if e.Status != test.status || !strings.Contains(e.Message, test.message) {
 			t.Errorf("status %d: %+v", test.status, e)
 		}
-		if len(s.bodies) != 1 {
-			t.Errorf("status %d: asked %d times; retrying is not the adapter's", test.status, len(s.bodies))
+		if n := s.asked(); n != 1 {
+			t.Errorf("status %d: asked %d times; retrying is not the adapter's", test.status, n)
 		}
 	}
 }

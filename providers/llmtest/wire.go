@@ -81,6 +81,13 @@ func serve(t *testing.T, handlers ...http.HandlerFunc) *server {
 	return s
 }
 
+// asked counts the requests.
+func (s *server) asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.bodies)
+}
+
 // request returns the body of the nth request, counted from 0.
 func (s *server) request(t *testing.T, n int) []byte {
 	t.Helper()

@@ -235,7 +235,8 @@ func (c *call) succeeded(f *fragment) bool {
 	if f.ID != "" && c.id != "" {
 		return f.ID != c.id
 	}
-	return f.ID == "" && f.Function.Arguments != "" && json.Valid([]byte(c.args.String()))
+	args := c.args.String()
+	return f.ID == "" && f.Function.Arguments != "" && strings.HasSuffix(args, "}") && json.Valid([]byte(args))
 }
 
 // unique returns id, or another one if a call of this answer has it already.

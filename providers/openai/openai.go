@@ -132,30 +132,30 @@ const attempts = 4
 
 // ask sends req, again where the server can be humoured, and reads the answer.
 func (c *Chat) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
-	for attempt := 1; ; attempt++ {
+	for attempt := 1; !out.Stopped(); attempt++ {
 		body, notices := c.compile(req)
 		c.tell(out, notices)
 		res, err := c.post(ctx, body)
-		if err != nil {
-			if ctx.Err() != nil {
-				return err
-			}
-			fault := c.named(err)
-			if fault.Code == "tool_use_failed" && attempt == 1 {
-				continue // Groq: the model misspelled a call, which it mostly does once
-			}
-			notice, ok := c.heal(fault, body)
-			if !ok || attempt == attempts {
-				tooled(fault, body)
-				return fault
-			}
-			c.tell(out, []string{notice})
-			continue
+		if err == nil {
+			defer res.Body.Close()
+			a := answer{out: out, dialect: c.o.Dialect, names: back(req.Tools), before: lastText(req.Messages)}
+			return a.read(res.Body)
 		}
-		defer res.Body.Close()
-		a := answer{out: out, dialect: c.o.Dialect, names: back(req.Tools), before: lastText(req.Messages)}
-		return a.read(res.Body)
+		if ctx.Err() != nil {
+			return err
+		}
+		fault := c.named(err)
+		if fault.Code == "tool_use_failed" && attempt == 1 {
+			continue // Groq: the model misspelled a call, which it mostly does once
+		}
+		notice, ok := c.heal(fault, body)
+		if !ok || attempt == attempts {
+			tooled(fault, body)
+			return fault
+		}
+		c.tell(out, []string{notice})
 	}
+	return nil
 }
 
 // post sends body. The caller closes the response's.
