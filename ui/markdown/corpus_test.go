@@ -51,6 +51,7 @@ var awkward = map[string]string{
 	"table and references": "[r]: /u\n| a | [r] |\n|---|---|\n| [r] | [s] |\n\n[s]: https://s.example\n",
 	"table with markup":    "|a|b|\n|-|-|\n|`x\\|y`|**b** \\| c|\n|[l](http://x)|<br>|\n",
 	"looking back":         "b\n\t*b*\n-   \nfour\n| a | b |\n         f\n   |--|\n  =\n    \n- - b\n- a\n    b\n|---|---|\n  ---\n```\n\n  \n",
+	"underlined table":     "\n\n0\n0\n-|\n=",
 	"defined in an item":   "> * d\n1. - a\n1. b\n- [a]: /u\nfive\n1. *x*\n   3. c\n1. \n\n-   [x]: /u\n    <b>\n",
 	"wide table":           "|" + strings.Repeat(" column |", 30) + "\n|" + strings.Repeat("---|", 30) + "\n|" + strings.Repeat(" a long cell |", 30) + "\n",
 	"cjk table":            "| 模型 | 説明 |\n|---|--:|\n| 甲 | 日本語のテキストは文字の間で改行できます。 |\n| 👨‍👩‍👧‍👦 | 🏴󠁧󠁢󠁳󠁣󠁴󠁿 |\n",

@@ -239,15 +239,15 @@ func lastOfUnit(src string, n ast.Node) ast.Node {
 
 func sameParagraph(src string, n, next ast.Node) bool {
 	start := lineStart(src, next)
-	switch n.(type) {
-	case *ast.Paragraph: // goldmark gives a table the place of its paragraph
-		_, table := next.(*extast.Table)
-		return table && start == lineStart(src, n)
-	case *ast.LinkReferenceDefinition:
-		switch next.(type) {
-		case *ast.LinkReferenceDefinition, *ast.Paragraph, *ast.Heading, *extast.Table:
-			return start > 0 && !blank(src[strings.LastIndexByte(src[:start-1], '\n')+1:start])
-		}
+	if start <= lineStart(src, n) { // goldmark gives a table the place of its paragraph
+		return true
+	}
+	if n.Kind() != ast.KindLinkReferenceDefinition {
+		return false
+	}
+	switch next.(type) {
+	case *ast.LinkReferenceDefinition, *ast.Paragraph, *ast.Heading, *extast.Table:
+		return !blank(src[strings.LastIndexByte(src[:start-1], '\n')+1 : start])
 	}
 	return false
 }
