@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"iter"
@@ -233,7 +234,7 @@ func (c *calls) make(calls []call) {
 	for _, found := range calls {
 		c.count++
 		c.send(llm.Delta{Block: c.block + "/call" + strconv.Itoa(c.count), Part: llm.Part{
-			Kind: llm.Call, ID: id(), Name: found.name, Input: found.input,
+			Kind: llm.Call, ID: cmp.Or(found.id, id()), Name: found.name, Input: found.input,
 		}})
 	}
 	c.alias, c.edge = c.block+"/text"+strconv.Itoa(c.count), true

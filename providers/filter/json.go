@@ -165,6 +165,7 @@ func (p *parser) quoted(limit int) (string, bool) {
 
 // A call is one that was found.
 type call struct {
+	id    string // as the model wrote it; "" if it did not
 	name  string
 	input string // a JSON object
 	fits  bool   // names an offered tool and has what that requires
@@ -198,6 +199,25 @@ func (p *parser) objects(raw string, depth int) ([]call, bool) {
 	if list, ok := m["tool_calls"]; ok {
 		return p.objects(string(list), depth+1)
 	}
+	calls, ok := p.one(m, depth)
+	if ok && len(calls) == 1 && calls[0].id == "" {
+		calls[0].id = written(m)
+	}
+	return calls, ok
+}
+
+// written is the id that a model gave its call.
+func written(m map[string]json.RawMessage) (id string) {
+	for _, key := range []string{"id", "call_id"} {
+		if json.Unmarshal(m[key], &id) == nil && id != "" {
+			break
+		}
+	}
+	return id
+}
+
+// one reads one object as a call, or the call inside it.
+func (p *parser) one(m map[string]json.RawMessage, depth int) ([]call, bool) {
 	for _, key := range []string{"function", "function_call"} {
 		if inner, ok := m[key]; ok && inner[0] == '{' {
 			return p.objects(string(inner), depth+1)
