@@ -146,6 +146,11 @@ func (m *Model) delta(t *turn, d llm.Delta) {
 		t.blocks[d.Block] = b
 		t.open = d.Block
 	}
+	t.draft.Add(d)
+	if d.Kind != "" && d.Kind != b.kind {
+		m.rename(t, d.Block, b, d.Kind)
+		return
+	}
 	switch b.kind {
 	case llm.Thinking:
 		t.doing = "thinking"
@@ -158,7 +163,6 @@ func (m *Model) delta(t *turn, d llm.Delta) {
 			m.transcript.Answer(t.id(d.Block), d.Text)
 		}
 	case llm.Call:
-		t.draft.Add(d)
 		part, _ := t.draft.Part(d.Block)
 		t.doing = "calling " + part.Name
 		if part.ID != "" {
@@ -167,6 +171,22 @@ func (m *Model) delta(t *turn, d llm.Delta) {
 		m.tool(t, t.id(d.Block), func(tool *transcript.Tool) {
 			tool.Name, tool.Input, tool.Status = part.Name, part.Input, transcript.Arriving
 		})
+	}
+}
+
+// rename shows a block as another kind: some servers say only at the end of
+// their thinking that it was thinking.
+func (m *Model) rename(t *turn, name string, b *block, kind llm.Kind) {
+	m.close(t)
+	b.kind, t.open = kind, name
+	part, _ := t.draft.Part(name)
+	id := t.id(name)
+	m.transcript.Drop(id)
+	switch kind {
+	case llm.Thinking:
+		m.transcript.Think(id, part.Text)
+	case llm.Text:
+		m.transcript.Answer(id, part.Text)
 	}
 }
 

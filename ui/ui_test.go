@@ -214,6 +214,19 @@ func TestCancelKeepsWhatCame(t *testing.T) {
 	}
 }
 
+// Some servers tell only with the closing tag that what they sent was thinking.
+func TestLateThinking(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Script(
+		llm.Delta{Block: "0", Part: llm.Part{Kind: llm.Text, Text: "hidden plan"}},
+		llm.Delta{Block: "0", Part: llm.Part{Kind: llm.Thinking}},
+		llm.Delta{Block: "0/answer", Part: llm.Part{Kind: llm.Text, Text: "the answer"}},
+		llm.Finish{Reason: llm.Stop}))
+	s.ask("hi", "the answer")
+	s.WaitFor(func(screen string) bool {
+		return strings.Contains(screen, "∴ thought") && !strings.Contains(screen, "hidden plan")
+	})
+}
+
 func TestQueueWhileBusy(t *testing.T) {
 	release := make(chan struct{})
 	slow := func(_ context.Context, _ llm.Request, out *llm.Out) error {
