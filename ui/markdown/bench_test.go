@@ -81,14 +81,27 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// BenchmarkDeep renders a megabyte each of texts made to be slow.
+// BenchmarkDeep renders a megabyte each of texts made to be slow, at once and
+// as it comes.
 func BenchmarkDeep(b *testing.B) {
 	for name, text := range deep(1 << 20) {
+		text = safe.Text(text)
 		b.Run(name, func(b *testing.B) {
-			text := safe.Text(text)
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
 				Render(text, 80, theme.Dark())
+			}
+		})
+		b.Run(name+"/streamed", func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				d := New(theme.Dark())
+				for piece := range slices.Chunk([]byte(text), 512) {
+					d.Append(string(piece))
+					d.Lines(80)
+				}
+				d.Finish()
+				d.Lines(80)
 			}
 		})
 	}

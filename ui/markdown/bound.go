@@ -11,7 +11,7 @@ import (
 const (
 	// inlineLimit is the largest block, in bytes, that is searched for inline
 	// markup.
-	inlineLimit = 64 << 10
+	inlineLimit = 32 << 10
 	// maxNesting is how many containers may open on one line.
 	maxNesting = 100
 	// maxDefinitions is how many lines of a paragraph may be link reference

@@ -141,7 +141,7 @@ func (w *writer) link(runs []run, n ast.Node, dest string, p pen) []run {
 func autolink(runs []run, n *ast.AutoLink, raw []byte, p pen) []run {
 	dest := destination(string(n.URL(raw)))
 	role := accent
-	if !linkable(dest) {
+	if n.AutoLinkType != ast.AutoLinkEmail && !linkable(dest) {
 		role = dim
 	}
 	return withHost(append(runs, run{safe.Line(string(n.Label(raw))), pen{role, p.attr}}), dest, p)

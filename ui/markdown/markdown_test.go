@@ -79,8 +79,8 @@ func TestStreamedEqualsWhole(t *testing.T) {
 }
 
 func TestDeepTextsStreamLikeWhole(t *testing.T) {
-	for name, text := range deep(6000) {
-		t.Run(name, func(t *testing.T) { checkStream(t, text, 60, 997) })
+	for name, text := range deep(patience + patience/4) {
+		t.Run(name, func(t *testing.T) { checkStream(t, text, 60, 1500) })
 	}
 }
 

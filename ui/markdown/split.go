@@ -69,11 +69,14 @@ type list struct {
 }
 
 // patience is how long a tail may be, in bytes, and still be looked at anew
-// whenever it changes. Longer ones must first grow by an eighth, which keeps the
-// work per byte constant however long a single block becomes.
+// whenever it changes. Longer ones must first grow by an eighth, and those too
+// long for inline markup by half, which keeps the work per byte constant however
+// long a single block becomes.
 const patience = 8 << 10
 
-func impatient(size, grown int) bool { return size > patience && grown < size/8 }
+func impatient(size, grown int) bool {
+	return size > patience && grown < size/8 || size > inlineLimit && grown < size/2
+}
 
 // advance cuts off what is closed in src, of which only the end is new.
 func (s *splitter) advance(src string, whole bool) (f frozen) {

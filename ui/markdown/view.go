@@ -3,6 +3,7 @@ package markdown
 import (
 	"math"
 	"strings"
+	"unicode/utf8"
 )
 
 // settle adds the lines of closed blocks that are not shown yet.
@@ -58,6 +59,11 @@ type tailView struct {
 	start, end int // the part of the source that lines show
 	rendered
 	top int // index of the first of lines in Doc.lines
+
+	// What came since, where a tail is too long to be parsed again so soon, is
+	// shown as it is: rest are the lines of the source from end to seen.
+	rest []string
+	seen int
 }
 
 // showTail adds what is not closed yet.
@@ -80,19 +86,43 @@ func (d *Doc) showTail() {
 	if l := d.split.list; l != nil {
 		at = place{number: l.next, loose: l.loose}
 	}
-	if t.lines == nil || t.start != start || t.end > end || !impatient(end-start, end-t.end) {
-		t.start, t.end = start, end
+	if t.lines == nil || t.start != start || !impatient(end-start, end-t.end) {
+		*t = tailView{start: start, end: end, seen: end}
 		t.rendered = d.pens.render(src[start:end], d.width, d.split.refs, at)
 	}
 	d.separate(t.lines, d.split.list != nil && !at.loose)
 	t.top = len(d.lines)
 	d.lines = append(d.lines, t.lines...)
-	for line := range strings.Lines(src[t.end:end]) { // too long to be parsed again so soon
-		d.lines = append(d.lines, d.pens.wrap([]run{{printable(line), pen{}}}, d.width)...)
-	}
+	d.showRest(src[:end])
 	for len(d.lines) > 0 && d.lines[len(d.lines)-1] == "" {
 		d.lines = d.lines[:len(d.lines)-1]
 	}
+}
+
+// showRest adds the source after the part of the tail that was parsed. Its lines
+// are made piece by piece, so that a flood without an end costs what it is long.
+func (d *Doc) showRest(src string) {
+	const piece = 2048
+	t := &d.tail
+	for len(src)-t.seen > piece {
+		stop := t.seen + strings.LastIndexByte(src[t.seen:t.seen+piece], '\n') + 1
+		if stop == t.seen {
+			for stop += piece; !utf8.RuneStart(src[stop]); stop-- {
+			}
+		}
+		t.rest = append(t.rest, d.literal(src[t.seen:stop])...)
+		t.seen = stop
+	}
+	d.lines = append(d.lines, t.rest...)
+	d.lines = append(d.lines, d.literal(src[t.seen:])...)
+}
+
+// literal wraps source that is shown as it is.
+func (d *Doc) literal(src string) (lines []string) {
+	for line := range strings.Lines(src) {
+		lines = append(lines, d.pens.wrap([]run{{printable(line), pen{}}}, d.width)...)
+	}
+	return lines
 }
 
 // undecided is how much of an unfinished line is held back because it may turn

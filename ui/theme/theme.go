@@ -25,17 +25,16 @@ type Theme struct {
 	Good   lipgloss.Style // done, added lines
 	Warn   lipgloss.Style // asks, modes that deserve attention
 	Bad    lipgloss.Style // errors, removed lines
-	Chroma string         // name of the chroma style for code blocks; "" for none
 }
 
 // Dark is for terminals with a dark background.
 func Dark() *Theme {
-	return palette("dark", true, "#E4E4E4", "#9A9A9A", "#6C6C6C", "#D7AF87", "#87AF87", "#D7AF5F", "#D78787", "github-dark")
+	return palette("dark", true, "#E4E4E4", "#9A9A9A", "#6C6C6C", "#D7AF87", "#87AF87", "#D7AF5F", "#D78787")
 }
 
 // Light is for terminals with a light background.
 func Light() *Theme {
-	return palette("light", false, "#1C1C1C", "#626262", "#949494", "#875F00", "#2F6F2F", "#8A5A00", "#AF0000", "github")
+	return palette("light", false, "#1C1C1C", "#626262", "#949494", "#875F00", "#2F6F2F", "#8A5A00", "#AF0000")
 }
 
 // Plain has no colours; it tells things apart by bold, faint and underline.
@@ -48,10 +47,10 @@ func Plain() *Theme {
 	}
 }
 
-func palette(name string, dark bool, text, dim, faint, accent, good, warn, bad, chroma string) *Theme {
+func palette(name string, dark bool, text, dim, faint, accent, good, warn, bad string) *Theme {
 	fg := func(hex string) lipgloss.Style { return lipgloss.NewStyle().Foreground(lipgloss.Color(hex)) }
 	return &Theme{
-		Name: name, Dark: dark, Chroma: chroma,
+		Name: name, Dark: dark,
 		Text: fg(text), Dim: fg(dim), Faint: fg(faint), Accent: fg(accent), Strong: fg(text).Bold(true),
 		Code: fg(accent), Good: fg(good), Warn: fg(warn), Bad: fg(bad),
 	}

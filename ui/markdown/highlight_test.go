@@ -1,0 +1,83 @@
+package markdown
+
+import (
+	"strings"
+	"testing"
+)
+
+var signs = map[role]string{plainText: "", accent: "k", good: "s", warn: "n", dim: "c", bad: "-"}
+
+// marked writes runs as text with the roles between brackets: k[func] c[// x].
+func marked(runs []run) string {
+	var b strings.Builder
+	for _, r := range runs {
+		if sign := signs[r.pen.role]; sign != "" {
+			b.WriteString(sign + "[" + r.text + "]")
+			continue
+		}
+		b.WriteString(r.text)
+	}
+	return b.String()
+}
+
+func TestHighlight(t *testing.T) {
+	for _, tt := range []struct{ lang, in, want string }{
+		{"go", "func f(s string) int { return 0x2a } // \"x\"", `k[func] f(s string) int { k[return] n[0x2a] } c[// "x"]`},
+		{"Go", `s := "a\"b" + 'c' + "open`, `s := s["a\"b"] + s['c'] + s["open]`},
+		{"go", "/* a\nfunc */ func", "c[/* a]\nc[func */] k[func]"},
+		{"go", "`raw\nx\\` y", "s[`raw]\ns[x\\`] y"},
+		{"python", "'''a\n# b''' # c\nx#y", "s['''a]\ns[# b'''] c[# c]\nx#y"},
+		{"ts", "const s = `a\n${b}`;", "k[const] s = s[`a]\ns[${b}`];"},
+		{"sql", "select 1 from t -- x", "k[select] n[1] k[from] t c[-- x]"},
+		{"SQL", "SELECT 'it''s'", "k[SELECT] s['it']s['s']"},
+		{"bash", "echo $# \"a\nb\" # c", "k[echo] $# s[\"a]\ns[b\"] c[# c]"},
+		{"c", "#include <x.h>\nint été = 1.5e3;", "k[#include] <x.h>\nk[int] été = n[1.5e3];"},
+		{"rust", "fn f<'a>(x: &'a str) -> i32", "k[fn] f<'a>(x: &'a str) -> i32"},
+		{"html", "<!-- a\nb --><p x=\"1\">", `c[<!-- a]` + "\n" + `c[b -->]<k[p] x=s["1"]>`},
+		{"diff", "+a\n-b\n@@ c\n d", "s[+a]\n-[-b]\nc[@@ c]\n d"},
+		{"json", `{"a": [1, true]}`, `{s["a"]: [n[1], k[true]]}`},
+		{"unheard-of", `func "a" // 1`, `func "a" // 1`},
+		{"", "func", "func"},
+	} {
+		s := newScanner(tt.lang)
+		var got []string
+		for line := range strings.Lines(tt.in) {
+			got = append(got, marked(s.line(line)))
+		}
+		if got := strings.Join(got, "\n"); got != tt.want {
+			t.Errorf("%s: %q\n got %s\nwant %s", tt.lang, tt.in, got, tt.want)
+		}
+	}
+}
+
+// A line is coloured without losing or adding a character, whatever it holds.
+func FuzzHighlight(f *testing.F) {
+	for i, g := range grammars {
+		f.Add(uint8(i), g.words+"\n\"a\\\n'b\n`c\n/* d")
+	}
+	f.Fuzz(func(t *testing.T, which uint8, code string) {
+		lang, _, _ := strings.Cut(grammars[int(which)%len(grammars)].names, " ")
+		s := newScanner(lang)
+		for line := range strings.Lines(code) {
+			var b strings.Builder
+			for _, r := range s.line(line) {
+				b.WriteString(r.text)
+			}
+			if want := printable(line); b.String() != want {
+				t.Fatalf("%s: got %q, want %q", lang, b.String(), want)
+			}
+		}
+	})
+}
+
+func TestEveryLanguageHasOneGrammar(t *testing.T) {
+	seen := map[string]bool{}
+	for _, g := range grammars {
+		for name := range strings.FieldsSeq(g.names) {
+			if seen[name] || name != strings.ToLower(name) {
+				t.Errorf("%s is not one lower-case name in one row", name)
+			}
+			seen[name] = true
+		}
+	}
+}
