@@ -12,14 +12,14 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// A block is a closed piece of the source that renders by itself: a top-level
-// block with the blank lines after it, or one item of a top-level list.
+// A block is a closed piece of the source that renders by itself: what came from
+// one top-level block, or one item of a top-level list.
 type block struct {
 	start, end int   // in the source
 	item       *item // nil if it is no list item
 	loose      bool  // its list is loose
 
-	lines []string // nil before it was rendered
+	lines []string // nil until it is rendered
 	codes []Code   // with lines counted from the block's first
 	wants []string // references it used that were not defined
 	from  int      // index into Doc.lines where the block and the gap above it begin
@@ -36,7 +36,7 @@ func (b *block) wantsAny(labels map[string]bool) bool {
 	return slices.ContainsFunc(b.wants, func(l string) bool { return labels[l] })
 }
 
-// same tells whether two blocks render the same.
+// same tells whether two blocks of one source render the same.
 func (b block) same(o block) bool {
 	if b.start != o.start || b.end != o.end || b.loose != o.loose || (b.item == nil) != (o.item == nil) {
 		return false
