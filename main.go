@@ -251,10 +251,15 @@ func (a *app) printAnswer(words []string, inTerminal, outTerminal bool) error {
 		defer stop()
 	}
 	width, _, _ := term.GetSize(os.Stdout.Fd())
+	render := (a.render || outTerminal) && !a.raw && !a.code && a.output == "text"
+	var out io.Writer = os.Stdout
+	if render {
+		out = colorprofile.NewWriter(os.Stdout, os.Environ())
+	}
 	a.status = print.Run(s, s.Turn(ctx, parts...), cancel, print.Options{
-		Format: a.output, Out: os.Stdout, Quiet: a.quiet, Code: a.code, Raw: a.raw,
+		Format: a.output, Out: out, Quiet: a.quiet, Code: a.code, Raw: a.raw,
 		Err:    colorprofile.NewWriter(os.Stderr, os.Environ()), // takes styles out where they do not belong
-		Render: a.render || outTerminal && !a.raw, Width: max(width, 0), Theme: theme.Dark(),
+		Render: render, Width: max(width, 0), Theme: theme.Terminal(),
 	})
 	return nil
 }

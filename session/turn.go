@@ -114,16 +114,18 @@ func (t *turn) answer(step int) (llm.Message, error) {
 			fail = err
 			break
 		}
-		switch e := e.(type) {
+		switch d := e.(type) {
 		case llm.Delta:
 			if a.First == 0 {
 				a.First = time.Since(began)
 			}
-			draft.Add(e)
+			draft.Add(d)
+			d.Kind = draft.Kind(d.Block) // a front end need not remember it
+			e = d
 		case llm.Usage:
-			a.Usage, a.Known = e, true
+			a.Usage, a.Known = d, true
 		case llm.Finish:
-			a.Finish = e
+			a.Finish = d
 			continue // told by Answer
 		}
 		t.emit(e)

@@ -66,6 +66,14 @@ func (d *Draft) Parts() []Part {
 	return parts
 }
 
+// Kind returns what the block that was opened under this name is.
+func (d *Draft) Kind(block string) Kind {
+	if i, ok := d.blocks[block]; ok {
+		return d.parts[i].Kind
+	}
+	return ""
+}
+
 // Part returns the block that was opened under this name.
 func (d *Draft) Part(block string) (Part, bool) {
 	i, ok := d.blocks[block]

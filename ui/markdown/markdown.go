@@ -116,6 +116,16 @@ func (d *Doc) Lines(width int) []string {
 	return d.lines
 }
 
+// Settled returns how many of the lines that Lines returned last stay as they
+// are, whatever follows, but for a list that turns loose and a link reference
+// that is defined late. It is for output that cannot be taken back.
+func (d *Doc) Settled() int {
+	if d.done {
+		return len(d.lines)
+	}
+	return d.settled
+}
+
 // Code returns the fenced code blocks in order, the unfinished one included. It
 // counts lines at the last width, or at 80 cells if there was none.
 func (d *Doc) Code() []Code {

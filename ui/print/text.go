@@ -17,7 +17,9 @@ import (
 type text struct {
 	o      Options
 	clean  safe.Stream
-	answer strings.Builder // kept for -x and rendering only
+	answer strings.Builder // kept for -x only
+	doc    *markdown.Doc   // of the running answer, when it is rendered
+	lines  int             // of doc that were written
 	last   byte            // last byte written to Out; 0: nothing yet
 	gap    bool            // a later answer of the turn begins: keep it apart
 	side   side
@@ -62,15 +64,27 @@ func (t *text) delta(d llm.Delta) error {
 
 // flush writes what the cleaner still holds when an answer is over.
 func (t *text) flush() error {
-	if t.o.Raw {
+	if !t.o.Raw {
+		if err := t.write(t.clean.End()); err != nil {
+			return err
+		}
+	}
+	if t.doc == nil {
 		return nil
 	}
-	return t.write(t.clean.End())
+	t.doc.Finish()
+	err := t.settled()
+	t.doc = nil
+	return err
 }
 
 func (t *text) write(piece string) error {
 	if piece == "" {
 		return nil
+	}
+	if t.o.Render {
+		t.last = '\n' // lines are written whole
+		return t.render(piece)
 	}
 	if t.gap {
 		t.gap = false
@@ -81,7 +95,7 @@ func (t *text) write(piece string) error {
 		piece = sep + piece
 	}
 	t.last = piece[len(piece)-1]
-	if t.o.Code || t.o.Render {
+	if t.o.Code {
 		t.answer.WriteString(piece)
 		return nil
 	}
@@ -89,25 +103,50 @@ func (t *text) write(piece string) error {
 	return err
 }
 
+// render writes the lines of an answer that will not change any more.
+func (t *text) render(piece string) error {
+	if t.doc == nil {
+		t.doc = markdown.New(t.o.Theme)
+		if t.lines > 0 { // an answer before this one
+			if _, err := io.WriteString(t.o.Out, "\n"); err != nil {
+				return err
+			}
+		}
+		t.lines = 0
+	}
+	t.doc.Append(piece)
+	return t.settled()
+}
+
+func (t *text) settled() error {
+	width := t.o.Width
+	if width <= 0 {
+		width = 80
+	}
+	lines := t.doc.Lines(width)
+	upto := t.doc.Settled()
+	if upto <= t.lines {
+		return nil
+	}
+	out := strings.Join(lines[t.lines:upto], "\n") + "\n"
+	t.lines = upto
+	_, err := io.WriteString(t.o.Out, out)
+	return err
+}
+
 // end closes the answer with exactly one newline.
 func (t *text) end() error {
-	out := t.answer.String()
 	switch {
 	case t.last == 0:
 		return nil
 	case t.o.Code:
-		out = firstCode(out)
-	case t.o.Render:
-		out = markdown.Render(out, t.o.Width, t.o.Theme)
-	default:
-		if t.last == '\n' {
-			return nil
-		}
+		code := firstCode(t.answer.String())
+		_, err := io.WriteString(t.o.Out, strings.TrimSuffix(code, "\n")+"\n")
+		return err
+	case t.last == '\n':
+		return nil
 	}
-	if out == "" || out[len(out)-1] != '\n' {
-		out += "\n"
-	}
-	_, err := io.WriteString(t.o.Out, out)
+	_, err := io.WriteString(t.o.Out, "\n")
 	return err
 }
 

@@ -37,6 +37,18 @@ func Light() *Theme {
 	return palette("light", false, "#1C1C1C", "#626262", "#949494", "#875F00", "#2F6F2F", "#8A5A00", "#AF0000")
 }
 
+// Terminal takes the colours that the terminal's own palette has for things, and
+// leaves text as it is: for output on a background that nobody asked about.
+func Terminal() *Theme {
+	s := lipgloss.NewStyle
+	fg := func(c color.Color) lipgloss.Style { return s().Foreground(c) }
+	return &Theme{
+		Name: "terminal", Dark: true,
+		Text: s(), Dim: s().Faint(true), Faint: s().Faint(true), Accent: fg(lipgloss.Cyan), Strong: s().Bold(true),
+		Code: fg(lipgloss.Cyan), Good: fg(lipgloss.Green), Warn: fg(lipgloss.Yellow), Bad: fg(lipgloss.Red),
+	}
+}
+
 // Plain has no colours; it tells things apart by bold, faint and underline.
 func Plain() *Theme {
 	s := lipgloss.NewStyle

@@ -1,0 +1,164 @@
+package print_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+	. "parley/ui/print"
+)
+
+// play runs one turn of a scripted model into the printer.
+func play(o Options, turns ...llmtest.Turn) (stdout, stderr string, status int) {
+	var out, err bytes.Buffer
+	if o.Out == nil {
+		o.Out = &out
+	}
+	o.Err = &err
+	s := session.New(session.Options{Model: llm.Endpoint{Model: llmtest.New(turns...), Name: "fake/m", Origin: "fake", Strategy: "native"}})
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	status = Run(s, s.Turn(ctx, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, o)
+	return out.String(), err.String(), status
+}
+
+func TestText(t *testing.T) {
+	steps := []llmtest.Turn{
+		func(_ context.Context, _ llm.Request, out *llm.Out) error {
+			out.Send(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "# Let me look\n"}})
+			out.Send(llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Call, ID: "1", Name: "read", Input: "{}"}})
+			out.Send(llm.Finish{Reason: llm.Calls})
+			return nil
+		},
+		llmtest.Say("It is ", "**empty**."),
+	}
+	tests := []struct {
+		name  string
+		o     Options
+		turns []llmtest.Turn
+		want  string
+	}{
+		{"as it comes, with one newline", Options{}, []llmtest.Turn{llmtest.Say("one ", "two")}, "one two\n"},
+		{"not a second newline", Options{}, []llmtest.Turn{llmtest.Say("one\n")}, "one\n"},
+		{"nothing is nothing", Options{}, []llmtest.Turn{llmtest.Say()}, ""},
+		{"answers around tools are kept apart", Options{}, steps, "# Let me look\n\nIt is **empty**.\n"},
+		{"made printable, split or not", Options{}, []llmtest.Turn{llmtest.Say("a\x1b", "[2J\xc2", "\x9bz")}, "a␛[2J<U+009B>z\n"},
+		{"raw", Options{Raw: true}, []llmtest.Turn{llmtest.Say("a\x1b[2J")}, "a\x1b[2J\n"},
+		{"the first code block", Options{Code: true}, []llmtest.Turn{llmtest.Say("x\n\n```sh\nls\n```\n\n```\nno\n```\n")}, "ls\n"},
+		{"an answer that is only code has no fence", Options{Code: true}, []llmtest.Turn{llmtest.Say("ls -la")}, "ls -la\n"},
+		{"rendered, lines as they settle", Options{Render: true, Width: 40}, []llmtest.Turn{llmtest.Say("# One\n\ntwo\n", "\n- three\n- four")}, "One\n\ntwo\n\n• three\n• four\n"},
+		{"rendered, answers around tools", Options{Render: true, Width: 40}, steps, "Let me look\n\nIt is empty.\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, _, status := play(tt.o, tt.turns...)
+			if tt.o.Render {
+				got = ansi.Strip(got) // styles are the theme's business
+			}
+			if got != tt.want || status != OK {
+				t.Errorf("got %q, status %d; want %q", got, status, tt.want)
+			}
+		})
+	}
+}
+
+// broken fails after a few bytes, as a pipe or a disk does.
+type broken struct {
+	room int
+	err  error
+}
+
+func (b *broken) Write(p []byte) (int, error) {
+	if b.room -= len(p); b.room < 0 {
+		return 0, &os.PathError{Op: "write", Path: "/dev/stdout", Err: b.err}
+	}
+	return len(p), nil
+}
+
+func TestBrokenOutput(t *testing.T) {
+	tests := []struct {
+		name   string
+		err    error
+		status int
+		says   string
+	}{
+		{"the reader left", syscall.EPIPE, 141, ""},
+		{"the disk is full", syscall.ENOSPC, Failed, "no space left"},
+	}
+	for _, format := range []string{"text", "json", "jsonl"} {
+		for _, tt := range tests {
+			t.Run(format+": "+tt.name, func(t *testing.T) {
+				answer := llmtest.Hang("one", "two", "three")
+				if format == "json" { // writes when all is over
+					answer = llmtest.Say("one")
+				}
+				_, stderr, status := play(Options{Format: format, Quiet: true, Out: &broken{room: 4, err: tt.err}}, answer)
+				if status != tt.status || !strings.Contains(stderr, tt.says) || tt.says == "" && stderr != "" {
+					t.Errorf("status %d, %q; want %d, %q", status, stderr, tt.status, tt.says)
+				}
+			})
+		}
+	}
+}
+
+func TestPrompt(t *testing.T) {
+	tests := []struct {
+		name  string
+		words []string
+		stdin string
+		want  []llm.Part
+		err   bool
+	}{
+		{"words", []string{"explain", "this"}, "", []llm.Part{{Kind: llm.Text, Text: "explain this"}}, false},
+		{"standard input alone stays as it is", nil, "  a\nb\n", []llm.Part{{Kind: llm.Text, Text: "  a\nb\n"}}, false},
+		{"both", []string{"explain"}, "a\n", []llm.Part{{Kind: llm.Text, Text: "explain\n\n<stdin>\na\n</stdin>"}}, false},
+		{"binary is an attachment", []string{"what"}, "\x89PNG\r\n\x1a\n\x00", []llm.Part{
+			{Kind: llm.Media, Name: "stdin", MIME: "image/png", Data: []byte("\x89PNG\r\n\x1a\n\x00")}, {Kind: llm.Text, Text: "what"}}, false},
+		{"nothing", nil, "", nil, true},
+		{"white space", nil, " \n", nil, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := Prompt(tt.words, []byte(tt.stdin))
+			if (err != nil) != tt.err || len(got) != len(tt.want) {
+				t.Fatalf("got %+v, %v; want %+v", got, err, tt.want)
+			}
+			for i := range got {
+				g, w := got[i], tt.want[i]
+				if g.Kind != w.Kind || g.Text != w.Text || g.MIME != w.MIME || g.Name != w.Name || !bytes.Equal(g.Data, w.Data) {
+					t.Errorf("part %d: got %+v, want %+v", i, g, w)
+				}
+			}
+		})
+	}
+}
+
+func TestHint(t *testing.T) {
+	for _, err := range []error{session.ErrSteps, session.ErrBudget, ErrTimeout, &llm.Error{Fault: llm.Quota}, errors.New("anything")} {
+		if Hint(err) == "" {
+			t.Errorf("%v has no hint", err)
+		}
+	}
+}
+
+// BenchmarkText is the cost of one piece of text from the model to the writer.
+func BenchmarkText(b *testing.B) {
+	pieces := make([]string, 1000)
+	for i := range pieces {
+		pieces[i] = "token "
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		play(Options{Quiet: true}, llmtest.Say(pieces...))
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/piece")
+}
