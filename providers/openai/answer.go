@@ -3,7 +3,6 @@ package openai
 import (
 	"crypto/rand"
 	"encoding/json"
-	"strconv"
 	"strings"
 
 	"parley/providers/llm"
@@ -12,14 +11,13 @@ import (
 // An answer turns chunks into events. Text and thinking open a new block
 // whenever they take turns; each call has one of its own.
 type answer struct {
-	out     *llm.Out
+	tally
 	dialect Dialect
 	names   map[string]string // tool names on the wire to ours
 	before  string            // text of the assistant message before this answer; see Dialect.Repeats
 
 	run     llm.Kind // what the open block holds; "" if none is open
 	block   string   // its name
-	opened  int      // blocks so far
 	source  source   // where thinking comes from
 	first   string   // block of the first thinking
 	thought strings.Builder
@@ -28,11 +26,9 @@ type answer struct {
 	calls   []*call
 	said    bool // text was sent
 
-	label   label
-	looked  int // chunks that were searched for the label
-	finish  string
-	usage   llm.Usage
-	counted bool
+	reused chunk // the last one: its memory is used again
+	looked int   // chunks that were searched for the label
+	finish string
 }
 
 // A source is a field in which thinking comes. Services send the same thinking
@@ -68,13 +64,9 @@ func (a *answer) take(c *chunk) {
 	a.count(c.Usage)
 }
 
-// count keeps the last numbers that say anything.
 func (a *answer) count(u *usage) {
-	if u == nil {
-		return
-	}
-	if n := u.normal(); n != (llm.Usage{}) || !a.counted {
-		a.usage, a.counted = n, true
+	if u != nil {
+		a.tally.count(u.normal())
 	}
 }
 
@@ -155,12 +147,6 @@ func (a *answer) send(kind llm.Kind, text string) {
 		a.run, a.block = kind, a.open("b")
 	}
 	a.out.Send(llm.Delta{Block: a.block, Part: llm.Part{Kind: kind, Text: text}})
-}
-
-// open names a new block.
-func (a *answer) open(prefix string) string {
-	a.opened++
-	return prefix + strconv.Itoa(a.opened)
 }
 
 // A call is a tool call that is arriving.

@@ -46,87 +46,113 @@ var (
 	wantsEcho  = regexp.MustCompile(`(?i)reasoning_content.{0,40}(must be passed back|is missing)`)
 )
 
-// heal looks whether the server refused something that the request can do
-// without. It remembers it, and returns what to tell the user.
-func (c *Chat) heal(fault *llm.Error, body map[string]any) (notice string, ok bool) {
-	if fault.Status != http.StatusBadRequest && fault.Status != http.StatusUnprocessableEntity {
-		return "", false
-	}
-	if fault.Fault != llm.InvalidRequest && fault.Fault != llm.Unsupported && fault.Fault != llm.Unknown {
-		return "", false
-	}
-	field, becomes, ok := cure(fault, body)
-	if _, fixed := c.o.Body[field]; fixed || !ok {
-		return "", false // the user's own fields stay
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if known, again := c.cures[field]; again && known == becomes {
-		return "", false // it did not help
-	}
-	if other := limits[field]; other != "" && c.cures[other] == field {
-		becomes, c.cures[other] = "", "" // it takes neither name
-	}
-	c.cures[field] = becomes
-	switch {
-	case field == cureEcho && becomes != "":
-		return fmt.Sprintf("%s wants its thinking back; sent again with it", c.o.Model), true
-	case field == cureEcho:
-		return fmt.Sprintf("%s does not take its thinking back; sent again without it", c.o.Model), true
-	case field == cureRole:
-		return fmt.Sprintf("%s does not take the developer role; sent again with system", c.o.Model), true
-	case becomes != "":
-		return fmt.Sprintf("%s does not take %s; sent again with %s", c.o.Model, field, strings.TrimPrefix(becomes, "=")), true
-	}
-	return fmt.Sprintf("%s does not take %s; sent again without it", c.o.Model, field), true
+// A remedy is what to change in a request that the server refused.
+type remedy struct {
+	field   string // or one of the cures above
+	becomes string // "" is left out, "=word" is a value, anything else another name
+	notice  string // what to tell the user; "" tells the change
 }
 
-// cure finds what the server complains about in body, and what becomes of it:
-// "" is left out, "=word" is a value, anything else another name.
-func cure(fault *llm.Error, body map[string]any) (field, becomes string, ok bool) {
+// heal looks whether the server refused something that the request can do
+// without. It remembers it, and returns what to tell the user.
+func (e *endpoint) heal(fault *llm.Error, body map[string]any) (notice string, ok bool) {
+	r, ok := e.format.cure(fault, body)
+	if _, fixed := lookup(e.o.Body, r.field); fixed || !ok {
+		return "", false // the user's own fields stay
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if known, again := e.cures[r.field]; again && known == r.becomes {
+		return "", false // it did not help
+	}
+	if other := limits[r.field]; other != "" && e.cures[other] == r.field {
+		r.becomes, e.cures[other] = "", "" // it takes neither name
+	}
+	e.cures[r.field] = r.becomes
+	switch {
+	case r.notice != "":
+		return e.o.Model + " " + r.notice, true
+	case r.becomes != "":
+		return fmt.Sprintf("%s does not take %s; sent again with %s", e.o.Model, r.field, strings.TrimPrefix(r.becomes, "=")), true
+	}
+	return fmt.Sprintf("%s does not take %s; sent again without it", e.o.Model, r.field), true
+}
+
+// learned is what the server has taught so far.
+func (e *endpoint) learned() map[string]string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return maps.Clone(e.cures)
+}
+
+// refused reports whether fault may be about a field of the request.
+func refused(fault *llm.Error) bool {
+	if fault.Status != http.StatusBadRequest && fault.Status != http.StatusUnprocessableEntity {
+		return false
+	}
+	return fault.Fault == llm.InvalidRequest || fault.Fault == llm.Unsupported || fault.Fault == llm.Unknown
+}
+
+func (c *Chat) cure(fault *llm.Error, body map[string]any) (remedy, bool) {
+	if !refused(fault) {
+		return remedy{}, false
+	}
 	text := fault.Message
 	switch {
 	case wantsEcho.MatchString(text):
-		return cureEcho, string(EchoCalls), true
+		return remedy{cureEcho, string(EchoCalls), "wants its thinking back; sent again with it"}, true
 	case strings.Contains(strings.ToLower(text), "function tools with reasoning_effort"):
-		return "reasoning_effort", "=none", body["reasoning_effort"] != "none"
+		return remedy{field: "reasoning_effort", becomes: "=none"}, body["reasoning_effort"] != "none"
 	case strings.HasPrefix(fault.Param, "messages") || strings.Contains(text, "messages"):
 		if strings.Contains(text, "developer") && says(body, "developer") {
-			return cureRole, "", true
+			return remedy{cureRole, "", "does not take the developer role; sent again with system"}, true
 		}
 		for _, name := range echoed {
 			if strings.Contains(fault.Param+text, name) && says(body, name) {
-				return cureEcho, "", true
+				return remedy{cureEcho, "", "does not take its thinking back; sent again without it"}, true
 			}
 		}
 	}
-	for _, name := range slices.Concat(slices.Sorted(maps.Keys(limits)), optional) {
-		if _, sent := body[name]; sent && blames(fault, name) {
-			return name, limits[name], true
+	if name, ok := blamed(fault, body, slices.Concat(slices.Sorted(maps.Keys(limits)), optional)); ok {
+		return remedy{field: name, becomes: limits[name]}, true
+	}
+	name, ok := unthinking(fault, body, "reasoning_effort", "reasoning", "thinking", "enable_thinking")
+	return remedy{field: name}, ok
+}
+
+// blamed returns the first of the fields that was sent and that the error is
+// about.
+func blamed(fault *llm.Error, body map[string]any, fields []string) (string, bool) {
+	for _, field := range fields {
+		if _, sent := lookup(body, field); sent && blames(fault, field) {
+			return field, true
 		}
 	}
-	if noThinking.MatchString(text) {
-		for _, name := range []string{"reasoning_effort", "reasoning", "thinking", "enable_thinking"} {
-			if _, sent := body[name]; sent {
-				return name, "", true
-			}
+	return "", false
+}
+
+// unthinking returns the first of the fields that was sent, if the error says
+// that the model cannot think.
+func unthinking(fault *llm.Error, body map[string]any, fields ...string) (string, bool) {
+	for _, field := range fields {
+		if _, sent := lookup(body, field); sent && noThinking.MatchString(fault.Message) {
+			return field, true
 		}
 	}
-	return "", "", false
+	return "", false
 }
 
 // blames reports whether an error is about a field. Ordinary words count only in
 // quotes.
 func blames(fault *llm.Error, field string) bool {
-	param, _, _ := strings.Cut(fault.Param, ".")
-	if param == field {
+	if fault.Param == field || strings.HasPrefix(fault.Param, field+".") {
 		return true
 	}
-	if param != "" && param != "body" {
+	if fault.Param != "" && !strings.HasPrefix(fault.Param, "body") {
 		return false
 	}
 	word := regexp.QuoteMeta(field)
-	if strings.Contains(field, "_") || field == "temperature" {
+	if strings.ContainsAny(field, "_.") || field == "temperature" {
 		return regexp.MustCompile(`(^|[^a-z_])` + word + `($|[^a-z_])`).MatchString(fault.Message)
 	}
 	return regexp.MustCompile("['\"`]" + word + "['\"`.]").MatchString(fault.Message)
@@ -145,19 +171,57 @@ func says(body map[string]any, name string) bool {
 // apply changes body by what the server taught us.
 func apply(body map[string]any, cures map[string]string) {
 	for field, becomes := range cures {
-		value, sent := body[field]
+		value, sent := lookup(body, field)
 		switch word, isWord := strings.CutPrefix(becomes, "="); {
 		case isWord:
 			if _, tools := body["tools"]; tools {
-				body[field] = word
+				set(body, field, word)
 			}
 		case !sent:
 		case becomes == "":
-			delete(body, field)
+			drop(body, field)
 		default:
-			delete(body, field)
-			body[becomes] = value
+			drop(body, field)
+			set(body, becomes, value)
 		}
+	}
+}
+
+// A field of a request with a dot in its name stands in an object: lookup finds
+// it, set writes it, drop takes it away, with the object if that is then empty.
+
+func lookup(body map[string]any, field string) (any, bool) {
+	outer, inner, nested := strings.Cut(field, ".")
+	value, ok := body[outer]
+	if !nested || !ok {
+		return value, ok
+	}
+	object, _ := value.(map[string]any)
+	return lookup(object, inner)
+}
+
+func set(body map[string]any, field string, value any) {
+	outer, inner, nested := strings.Cut(field, ".")
+	if !nested {
+		body[field] = value
+		return
+	}
+	object, ok := body[outer].(map[string]any)
+	if !ok {
+		object = map[string]any{}
+		body[outer] = object
+	}
+	set(object, inner, value)
+}
+
+func drop(body map[string]any, field string) {
+	outer, inner, nested := strings.Cut(field, ".")
+	object, _ := body[outer].(map[string]any)
+	if nested {
+		drop(object, inner)
+	}
+	if !nested || len(object) == 0 {
+		delete(body, outer)
 	}
 }
 

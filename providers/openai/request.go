@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"parley/providers/llm"
 )
 
-// compile writes req as the body of a request, and what of it had to be left
-// out, for the user to see.
 func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) {
 	d := c.o.Dialect
 	body = map[string]any{
@@ -35,9 +32,7 @@ func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) 
 	notices = c.effort(body, req)
 	notices = append(notices, c.settings(body, req.Settings)...)
 
-	c.mu.Lock()
-	cures := maps.Clone(c.cures)
-	c.mu.Unlock()
+	cures := c.learned()
 	if echo, ok := cures[cureEcho]; ok {
 		d.Echo, d.Fill = Echo(echo), Echo(echo) != EchoNever
 	}
@@ -111,14 +106,6 @@ func (s Switch) state(on bool) string {
 		return s.On
 	}
 	return s.Off
-}
-
-// set puts a value into body; a dot in the field goes into an object.
-func set(body map[string]any, field string, value any) {
-	if outer, inner, ok := strings.Cut(field, "."); ok {
-		field, value = outer, map[string]any{inner: value}
-	}
-	body[field] = value
 }
 
 // settings writes what the user set, without what the model is known to refuse.

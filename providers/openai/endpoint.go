@@ -1,0 +1,184 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"sync"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"parley/providers/filter"
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// An endpoint is what both wire formats share: the way to the server, and what
+// it has taught so far.
+type endpoint struct {
+	format format
+	path   string // behind the base URL
+	o      Options
+	client sdk.Client
+
+	mu    sync.Mutex
+	cures map[string]string // request fields this server refused; see heal
+	told  map[string]bool   // notices the user has seen
+}
+
+// A format is what sets them apart.
+type format interface {
+	// compile writes req as the body of a request, and what of it had to be left
+	// out, for the user to see.
+	compile(req llm.Request) (body map[string]any, notices []string)
+	// cure finds what the server complains about in body.
+	cure(fault *llm.Error, body map[string]any) (remedy, bool)
+	// read turns the body of a response to req into events.
+	read(req llm.Request, body io.Reader, out *llm.Out) error
+}
+
+// dial returns the endpoint at path behind the base URL. Nothing is sent.
+func dial(o Options, path string, f format) *endpoint {
+	if o.HTTP == nil {
+		o.HTTP = wire.Client(wire.Options{Provider: o.Provider, URL: o.BaseURL, Key: o.KeyName, Secrets: []string{o.Key}})
+	}
+	key := o.Key
+	if key == "" {
+		key = "none" // the SDK sends no request without one
+	}
+	// The literal keeps out what sdk.NewClient reads from the environment: a
+	// base URL, keys and headers that are OpenAI's, not this server's.
+	opts := []option.RequestOption{
+		option.WithBaseURL(o.BaseURL),
+		option.WithAPIKey(key),
+		option.WithMaxRetries(0),
+		option.WithHTTPClient(o.HTTP),
+	}
+	if official(o.BaseURL) {
+		if id := os.Getenv("OPENAI_ORG_ID"); id != "" {
+			opts = append(opts, option.WithOrganization(id))
+		}
+		if id := os.Getenv("OPENAI_PROJECT_ID"); id != "" {
+			opts = append(opts, option.WithProject(id))
+		}
+	}
+	for name, value := range o.Headers {
+		opts = append(opts, option.WithHeader(name, value))
+	}
+	return &endpoint{
+		format: f,
+		path:   path,
+		o:      o,
+		client: sdk.Client{Options: opts},
+		cures:  map[string]string{},
+		told:   map[string]bool{},
+	}
+}
+
+// official reports whether a base URL is OpenAI's own.
+func official(base string) bool {
+	u, err := url.Parse(base)
+	return err == nil && u.Hostname() == "api.openai.com"
+}
+
+// Body returns exactly what Stream would send for req.
+func (e *endpoint) Body(req llm.Request) ([]byte, error) {
+	body, _ := e.format.compile(req)
+	return marshal(body)
+}
+
+// stream answers req. Models that are not known to be clean may leave thinking
+// and calls in their text.
+func (e *endpoint) stream(ctx context.Context, req llm.Request, clean bool) llm.Stream {
+	s := llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
+		err := e.ask(ctx, req, out)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		return e.named(err)
+	})
+	if clean {
+		return s
+	}
+	return filter.Calls(req.Tools)(filter.Think(filter.ThinkOptions{})(s))
+}
+
+// attempts bounds how often a request is sent that the server keeps refusing,
+// each time without something else.
+const attempts = 4
+
+// ask sends req, again where the server can be humoured, and reads the answer.
+func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
+	for attempt := 1; !out.Stopped(); attempt++ {
+		body, notices := e.format.compile(req)
+		e.tell(out, notices)
+		res, err := e.post(ctx, body)
+		if err == nil {
+			defer res.Body.Close()
+			return e.format.read(req, res.Body, out)
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		fault := e.named(err)
+		if fault.Code == "tool_use_failed" && attempt == 1 {
+			continue // Groq: the model misspelled a call, which it mostly does once
+		}
+		notice, ok := e.heal(fault, body)
+		if !ok || attempt == attempts {
+			tooled(fault, body)
+			return fault
+		}
+		e.tell(out, []string{notice})
+	}
+	return nil
+}
+
+// post sends body. The caller closes the response's.
+func (e *endpoint) post(ctx context.Context, body map[string]any) (*http.Response, error) {
+	data, err := marshal(body)
+	if err != nil {
+		return nil, &llm.Error{Fault: llm.InvalidRequest, Message: err.Error()}
+	}
+	var res *http.Response
+	err = e.client.Post(ctx, e.path, data, &res)
+	return res, err
+}
+
+// tell sends notices that the user has not seen yet.
+func (e *endpoint) tell(out *llm.Out, notices []string) {
+	for _, text := range notices {
+		e.mu.Lock()
+		told := e.told[text]
+		e.told[text] = true
+		e.mu.Unlock()
+		if !told {
+			out.Send(llm.Notice{Text: text})
+		}
+	}
+}
+
+// named fills in who failed. Errors of no known kind come from the connection.
+func (e *endpoint) named(err error) *llm.Error {
+	fault := &llm.Error{Fault: llm.Network, Err: err}
+	if found := (*llm.Error)(nil); errors.As(err, &found) {
+		same := *found
+		fault = &same
+	}
+	fault.Provider, fault.Key, fault.URL = e.o.Provider, e.o.KeyName, public(e.o.BaseURL)
+	return fault
+}
+
+// public is a base URL without what may be secret in it.
+func public(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}

@@ -1,0 +1,124 @@
+package openai
+
+import (
+	"strings"
+
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// event reads one chunk of a stream.
+func (a *answer) event(name string, data []byte) (last bool, err error) {
+	if name == "error" { // LM Studio
+		return false, a.failed(data)
+	}
+	return false, a.chunk(&a.reused, data)
+}
+
+func (a *answer) whole(data []byte) error {
+	var c chunk
+	if err := a.chunk(&c, data); err != nil {
+		return err
+	}
+	if len(c.Choices) == 0 {
+		return a.failed(data)
+	}
+	return a.end(true)
+}
+
+// chunk reads one chunk, which may hold an error instead of an answer.
+func (a *answer) chunk(c *chunk, data []byte) error {
+	if err := c.decode(data); err != nil {
+		return unreadable(data, err)
+	}
+	if a.label.ID == "" && a.looked < 8 { // Azure's first chunk has none
+		a.looked++
+		lenient(data, &a.label)
+	}
+	a.take(c)
+	switch {
+	case present(c.Error), c.Base != nil && c.Base.Status != 0:
+		return a.failed(data)
+	case len(c.Choices) == 0 && wire.EventFault(data) != nil: // a flat error
+		return a.failed(data)
+	case c.Groq != nil && present(c.Groq.Error):
+		return a.failed([]byte(`{"error":` + string(c.Groq.Error) + `}`))
+	}
+	return nil
+}
+
+// end finishes the answer. Some servers send no reason, only the end.
+func (a *answer) end(done bool) error {
+	reason := reasons[a.finish]
+	if reason == "" {
+		reason = llm.Other
+	}
+	switch {
+	case a.finish == "" && !(done && a.opened > 0):
+		return errCut
+	case a.finish == "":
+		reason = llm.Stop
+	case failures[a.finish] != "" && !(a.said && a.finish == overflown):
+		a.report()
+		return &llm.Error{Fault: failures[a.finish], Message: "the answer ended with " + a.finish, Code: a.finish}
+	}
+	if len(a.calls) > 0 && reason == llm.Stop {
+		reason = llm.Calls
+	}
+	if len(a.calls) == 0 && reason == llm.Calls {
+		reason = llm.Stop
+	}
+	a.settle()
+	a.report()
+	a.out.Send(llm.Finish{Reason: reason, Raw: a.finish, ID: a.label.ID, Model: a.label.Model})
+	return nil
+}
+
+// settle sends what is known only at the end: ids for calls that have none, and
+// the state that has to go back.
+func (a *answer) settle() {
+	for _, c := range a.calls {
+		if c.id == "" {
+			c.id = mint()
+			a.out.Send(llm.Delta{Block: c.block, Part: llm.Part{Kind: llm.Call, ID: c.id}})
+		}
+	}
+	state := a.details.state()
+	if state == nil {
+		return
+	}
+	if a.first == "" {
+		a.out.Send(llm.Delta{Block: a.open("b"), Part: llm.Part{Kind: llm.Opaque, State: state}})
+		return
+	}
+	a.out.Send(llm.Delta{Block: a.first, Part: llm.Part{Kind: llm.Thinking, State: state}})
+}
+
+// overflown is what GLM says when the window is full.
+const overflown = "model_context_window_exceeded"
+
+// reasons translates finish_reason.
+var reasons = map[string]llm.Reason{
+	"stop": llm.Stop, "eos": llm.Stop, "stop_sequence": llm.Stop, "end_turn": llm.Stop,
+	"length": llm.Length, "max_tokens": llm.Length, "model_length": llm.Length, overflown: llm.Length,
+	"tool_calls": llm.Calls, "function_call": llm.Calls, "tool_use": llm.Calls,
+	"content_filter": llm.Refused, "sensitive": llm.Refused, "refusal": llm.Refused, "safety": llm.Refused,
+}
+
+// failures are finish reasons that say the answer is no answer.
+var failures = map[string]llm.Fault{
+	"error":                        llm.Server, // OpenRouter, Mistral
+	"network_error":                llm.Server, // GLM
+	"insufficient_system_resource": llm.Server, // DeepSeek
+	overflown:                      llm.ContextOverflow,
+}
+
+// lastText is the text of the last assistant message of a history.
+func lastText(messages []llm.Message) string {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].Role == llm.RoleAssistant {
+			return strings.TrimSpace(messages[i].Text())
+		}
+	}
+	return ""
+}
