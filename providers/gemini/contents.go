@@ -1,0 +1,271 @@
+package gemini
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"parley/providers/llm"
+)
+
+// The roles of the API. Results of tools are the user's.
+const (
+	roleUser  = "user"
+	roleModel = "model"
+)
+
+// standIn is the documented signature for calls that this model did not write:
+// "skip_thought_signature_validator", in base64 like every signature.
+var standIn = json.RawMessage(`"` + base64.StdEncoding.EncodeToString([]byte("skip_thought_signature_validator")) + `"`)
+
+// A content is one turn.
+type content struct {
+	Role  string `json:"role"`
+	Parts []any  `json:"parts"`
+}
+
+// history is a list of turns being written.
+type history struct {
+	traits
+	origin string
+	cures  map[string]bool
+	list   []content
+	closed bool              // the last turn takes no more parts
+	own    bool              // the last assistant message is of this origin
+	names  map[string]string // its calls by id
+	now    bool              // the current turn is being written, whose signatures are checked
+}
+
+// write adds messages behind what is there.
+func (h *history) write(messages []llm.Message) []content {
+	current := 0 // everything behind the last message of the user's
+	for i, m := range messages {
+		if m.Role == llm.RoleUser {
+			current = i
+		}
+	}
+	for i, m := range messages {
+		h.now = i >= current
+		switch m.Role {
+		case llm.RoleUser:
+			h.add(roleUser, parts(m.Parts)...)
+		case llm.RoleAssistant:
+			h.assistant(m)
+		case llm.RoleTool:
+			h.results(m.Parts)
+		}
+	}
+	return h.list
+}
+
+// add adds parts to the last turn, if it is of this role, or else opens a new
+// one. The first turn has to be the user's.
+func (h *history) add(role string, parts ...any) {
+	if len(parts) == 0 {
+		return
+	}
+	n := len(h.list)
+	switch {
+	case n == 0 && role == roleModel:
+		h.list = append(h.list, content{roleUser, []any{textPart("(The beginning of the conversation is left out.)")}}, content{role, parts})
+	case n > 0 && h.list[n-1].Role == role && !h.closed:
+		h.list[n-1].Parts = append(h.list[n-1].Parts, parts...)
+	default:
+		h.list = append(h.list, content{role, parts})
+	}
+	h.closed = false
+}
+
+func textPart(text string) map[string]any { return map[string]any{"text": text} }
+
+// parts writes what the user says.
+func parts(list []llm.Part) []any {
+	var out []any
+	for _, p := range list {
+		switch {
+		case p.Kind == llm.Text && p.Text != "":
+			out = append(out, textPart(p.Text))
+		case p.Kind == llm.Media:
+			out = append(out, media(p))
+		}
+	}
+	return out
+}
+
+// assistant adds what a model said, each part with the signature it came with.
+func (h *history) assistant(m llm.Message) {
+	h.own, h.names = m.Origin == h.origin, map[string]string{}
+	signed := false // a call of this step has a signature, or needs none
+	var list []any
+	for _, p := range m.Parts {
+		state := h.state(p)
+		var part map[string]any
+		switch {
+		case p.Kind == llm.Text && (p.Text != "" || state != nil):
+			part = textPart(p.Text)
+		case p.Kind == llm.Thinking && state != nil: // the rest is a summary, which nobody wants back
+			part = map[string]any{"text": p.Text, "thought": true}
+		case p.Kind == llm.Media:
+			part = media(p)
+		case p.Kind == llm.Call && !p.Remote:
+			part = h.call(p)
+			if state == nil && !signed && h.now && h.three() {
+				state = standIn
+			}
+			signed = true
+		case p.Kind == llm.Opaque && state != nil:
+			list = append(list, state)
+			continue
+		default:
+			continue
+		}
+		if state != nil {
+			part["thoughtSignature"] = state
+		}
+		list = append(list, part)
+	}
+	h.add(roleModel, list...)
+}
+
+// state is what the service wants back with a part, nil if nothing.
+func (h *history) state(p llm.Part) json.RawMessage {
+	if !h.own || h.cures[cureSignature] || !json.Valid(p.State) {
+		return nil
+	}
+	if object := p.State[0] == '{'; object != (p.Kind == llm.Opaque) {
+		return nil
+	}
+	return p.State
+}
+
+// call writes a call. The API leaves empty arguments out, and so do we.
+func (h *history) call(p llm.Part) map[string]any {
+	h.names[p.ID] = p.Name
+	call := map[string]any{"name": wireName(p.Name)}
+	if args, ok := llm.Arguments(p.Input); ok && string(args) != "{}" {
+		call["args"] = whole(args)
+	}
+	h.identify(call, p.ID)
+	return map[string]any{"functionCall": call}
+}
+
+var surrogate = regexp.MustCompile(`\\u[dD][89a-fA-F]`)
+
+// whole is JSON without halves of surrogate pairs, which the API refuses.
+func whole(data json.RawMessage) json.RawMessage {
+	if !surrogate.Match(data) {
+		return data
+	}
+	d := json.NewDecoder(strings.NewReader(string(data)))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return data
+	}
+	clean, err := json.Marshal(v)
+	if err != nil {
+		return data
+	}
+	return clean
+}
+
+// identify adds the id of a call, if this model minted it.
+func (h *history) identify(part map[string]any, id string) {
+	if h.own && h.three() && id != "" && !strings.HasPrefix(id, mintedID) && !h.cures[cureIDs] {
+		part["id"] = id
+	}
+}
+
+// results adds one turn with the results of all calls of the step. Pictures go
+// with their result where the model takes them there, else into a turn behind.
+func (h *history) results(list []llm.Part) {
+	var turn, behind []any
+	inside := h.three() && !h.cures[cureShown]
+	functions := map[string]map[string]any{} // responses by the id of their call
+	for _, p := range list {
+		switch p.Kind {
+		case llm.Result:
+			response := h.response(p)
+			functions[p.ID] = response
+			turn = append(turn, map[string]any{"functionResponse": response})
+		case llm.Media:
+			picture := media(p)
+			response := functions[p.ID]
+			if _, blob := picture["inlineData"]; blob && inside && response != nil {
+				shown, _ := response["parts"].([]any)
+				response["parts"] = append(shown, picture)
+				continue
+			}
+			behind = append(behind, textPart("Returned by the tool "+h.name(p)+":"), picture)
+		}
+	}
+	if len(turn) > 0 {
+		h.closed = true
+		h.add(roleUser, turn...)
+		h.closed = true // as many responses as calls, and nothing else
+	}
+	h.add(roleUser, behind...)
+}
+
+// response writes a result. It stays a string, even where it is JSON: an object
+// {"$ref": …} would mean something to the API.
+func (h *history) response(p llm.Part) map[string]any {
+	outcome := "output"
+	if p.Failed {
+		outcome = "error"
+	}
+	response := map[string]any{"name": wireName(h.name(p)), "response": map[string]any{outcome: p.Text}}
+	h.identify(response, p.ID)
+	return response
+}
+
+// name is the tool that gave a result.
+func (h *history) name(p llm.Part) string {
+	if name := h.names[p.ID]; name != "" {
+		return name
+	}
+	if p.Name != "" && p.Kind == llm.Result {
+		return p.Name
+	}
+	return "tool"
+}
+
+// readable are the types of files that models look at.
+var readable = regexp.MustCompile(`^(image/(png|jpe?g|webp|heic|heif)|application/pdf|(audio|video)/.+)$`)
+
+// media writes a picture or another file, as far as models read it.
+func media(p llm.Part) map[string]any {
+	kind, _, err := mime.ParseMediaType(p.MIME)
+	if err != nil {
+		kind = strings.ToLower(p.MIME)
+	}
+	name := p.Name
+	if name == "" {
+		name = "file"
+	}
+	switch {
+	case len(p.Data) > 0 && readable.MatchString(kind):
+		return map[string]any{"inlineData": map[string]any{"mimeType": kind, "data": p.Data}}
+	case len(p.Data) == 0 && p.URL != "":
+		file := map[string]any{"fileUri": p.URL}
+		if kind != "" {
+			file["mimeType"] = kind
+		}
+		return map[string]any{"fileData": file}
+	case len(p.Data) > 0 && textual(kind, p.Data):
+		return textPart(fmt.Sprintf("<file name=%q>\n%s\n</file>", name, p.Data))
+	}
+	return textPart(fmt.Sprintf("[file left out: %s, %s, %d bytes]", name, kind, len(p.Data)))
+}
+
+// textual reports whether a file can be read as text.
+func textual(kind string, data []byte) bool {
+	if strings.HasPrefix(kind, "image/") && kind != "image/svg+xml" {
+		return false
+	}
+	return utf8.Valid(data) && !strings.ContainsRune(string(data), 0)
+}

@@ -1,0 +1,180 @@
+// Package gemini speaks the Gemini API in its own words.
+//
+//	llm.Request ──► body (contents, tools, generationConfig) ──► genai ──► models/ID:streamGenerateContent
+//	server-sent events, or one JSON body ──► chunk ──► answer ──► llm.Events
+//
+// The SDK makes the connection, the address and the headers; bodies and chunks
+// go past its types, see door. What models differ in, thinking above all, is a
+// table, read off the model's id. Thought signatures stay on the very part that
+// brought them and go back as they came. A server that refuses an optional
+// field gets the request once more without it, and never again with it. Errors
+// are *llm.Error.
+package gemini
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// Kind is what the configuration calls this family.
+const Kind = "gemini"
+
+// Options say whom a Model talks to.
+type Options struct {
+	Provider string            // as configured, for errors
+	Model    string            // id on the wire, with or without "models/"
+	BaseURL  string            // with the version, such as ".../v1beta"; without one, v1beta is added; "" is Google's own
+	Key      string            // never printed; may be empty for servers that want none
+	KeyName  string            // where the key comes from, such as "GEMINI_API_KEY"
+	Headers  map[string]string // go with every request
+	HTTP     *http.Client      // its transport turns what is not an answer into *llm.Error
+	NoStream bool              // ask for whole answers
+	Body     map[string]any    // extra request fields, merged into ours; they win
+}
+
+// A Model is a model behind the Gemini API.
+type Model struct {
+	o      Options
+	traits traits
+
+	mu    sync.Mutex
+	cures map[string]bool // what this server refused; see heal
+	told  map[string]bool // notices the user has seen
+}
+
+// New returns the model that o describes. Nothing is sent before Stream.
+func New(o Options) *Model {
+	if o.BaseURL == "" {
+		o.BaseURL = google
+	}
+	if o.HTTP == nil {
+		o.HTTP = wire.Client(wire.Options{Provider: o.Provider, URL: o.BaseURL, Key: o.KeyName, Secrets: []string{o.Key}})
+	}
+	return &Model{o: o, traits: traitsOf(o.Model), cures: map[string]bool{}, told: map[string]bool{}}
+}
+
+// Origin names the wire format and the generation of the model: signatures are
+// good for their own generation.
+func (m *Model) Origin() string { return Origin(m.o.Model) }
+
+// Origin is that of a model with this id.
+func Origin(model string) string { return "gemini/" + traitsOf(model).generation() }
+
+// Body returns exactly what Stream would send for req.
+func (m *Model) Body(req llm.Request) ([]byte, error) {
+	body, _ := m.compile(req)
+	return json.Marshal(body) // as the SDK does
+}
+
+// Stream implements llm.Model.
+func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
+	return llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
+		err := m.ask(ctx, req, out)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		return m.named(err)
+	})
+}
+
+const (
+	attempts = 4  // how often a request is sent that the server keeps refusing, each time without something else
+	legs     = 32 // how many requests one long answer may take
+)
+
+// ask sends req and reads the answer, in as many requests as it takes. An
+// answer that went wrong before it said anything is asked for once more.
+func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
+	a := answer{out: out, names: back(req.Tools)}
+	retried := false
+	for leg := 1; !out.Stopped(); leg++ {
+		res, err := m.post(ctx, req, a.token, out)
+		if err == nil {
+			err = a.read(res.Body)
+			res.Body.Close()
+		}
+		flaw := a.flaw()
+		switch {
+		case err != nil:
+			a.report()
+			return err
+		case a.token != "" && leg < legs:
+			a.next()
+		case flaw == nil:
+			a.end()
+			return nil
+		case a.said || retried:
+			a.report()
+			return flaw
+		default:
+			retried = true
+			a.restart()
+		}
+	}
+	return nil
+}
+
+// post sends req, or, with a token, what makes the answer to it go on. A field
+// that the server refuses is left out, once and for all. The caller closes the
+// body of the response.
+func (m *Model) post(ctx context.Context, req llm.Request, token string, out *llm.Out) (*http.Response, error) {
+	for attempt := 1; ; attempt++ {
+		body, notices := m.compile(req)
+		m.tell(out, notices)
+		if token != "" {
+			body["continuationToken"] = token
+		}
+		res, err := m.send(ctx, body)
+		if err == nil || ctx.Err() != nil || out.Stopped() {
+			return res, err
+		}
+		fault := m.named(err)
+		notice, ok := m.heal(fault, body)
+		if !ok || attempt == attempts {
+			tooled(fault, body)
+			return nil, fault
+		}
+		m.tell(out, []string{notice})
+	}
+}
+
+// tell sends notices that the user has not seen yet.
+func (m *Model) tell(out *llm.Out, notices []string) {
+	for _, text := range notices {
+		m.mu.Lock()
+		told := m.told[text]
+		m.told[text] = true
+		m.mu.Unlock()
+		if !told {
+			out.Send(llm.Notice{Text: text})
+		}
+	}
+}
+
+// named fills in who failed. Errors of no known kind come from the connection.
+func (m *Model) named(err error) *llm.Error {
+	fault := &llm.Error{Fault: llm.Network, Err: err}
+	if found := (*llm.Error)(nil); errors.As(err, &found) {
+		same := *found
+		fault = &same
+	}
+	fault.Provider, fault.Key, fault.URL = m.o.Provider, m.o.KeyName, public(m.o.BaseURL)
+	return fault
+}
+
+// public is a base URL without what may be secret in it.
+func public(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}

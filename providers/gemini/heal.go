@@ -1,0 +1,125 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// Cures beside those of a field of generationConfig.
+const (
+	cureJSON      = "an answer schema"
+	cureSystem    = "a system prompt"
+	cureSignature = "these thought signatures"
+	cureIDs       = "ids of calls"
+	cureShown     = "pictures in results"
+)
+
+// A complaint is how the server says that it refuses something an answer can do
+// without.
+type complaint struct {
+	cure  string // a field of generationConfig, or one of the cures above
+	words *regexp.Regexp
+	part  string // what has to be in the body, if the cure is not a field
+}
+
+// complaints are tried in order: a field before what contains it.
+var complaints = []complaint{
+	{"thinkingConfig.thinkingLevel", regexp.MustCompile(`(?i)thinking[_ ]?level`), ""},
+	{"thinkingConfig.thinkingBudget", regexp.MustCompile(`(?i)thinking[_ ]?budget|budget -?[0-9]+ is invalid`), ""},
+	{"thinkingConfig.includeThoughts", regexp.MustCompile(`(?i)include[_ ]?thoughts`), ""},
+	{"thinkingConfig", regexp.MustCompile(`(?i)thinking[_ ]?config|thinking (mode )?is not|not support thinking`), ""},
+	{"temperature", regexp.MustCompile(`(?i)\btemperature\b`), ""},
+	{"topP", regexp.MustCompile(`(?i)\btop_?p\b`), ""},
+	{"seed", regexp.MustCompile(`(?i)\bseed\b`), ""},
+	{"stopSequences", regexp.MustCompile(`(?i)\bstop_?sequences?\b`), ""},
+	{"frequencyPenalty", regexp.MustCompile(`(?i)penalty`), ""},
+	{"presencePenalty", regexp.MustCompile(`(?i)penalty`), ""},
+	{"maxOutputTokens", regexp.MustCompile(`(?i)\bmax_?output_?tokens\b`), ""},
+	{cureJSON, regexp.MustCompile(`(?i)response_?(mime_?type|json_?schema|schema)|response mime type|json mode`), "responseMimeType"},
+	{cureSystem, regexp.MustCompile(`(?i)(developer|system)[_ ]?instruction`), "systemInstruction"},
+	{cureSignature, regexp.MustCompile(`(?i)thought[_ ]?signature`), "thoughtSignature"},
+	{cureShown, regexp.MustCompile(`(?i)"parts" at '[^']*function_response|multimodal function response`), "functionResponse"},
+	{cureIDs, regexp.MustCompile(`(?i)"id" at '[^']*function_`), `"id"`},
+}
+
+// heal looks whether the server refused something that the request can do
+// without. It remembers it, and returns what to tell the user.
+func (m *Model) heal(fault *llm.Error, body map[string]any) (notice string, ok bool) {
+	if fault.Status != http.StatusBadRequest {
+		return "", false
+	}
+	if fault.Fault != llm.InvalidRequest && fault.Fault != llm.Unsupported && fault.Fault != llm.Unknown {
+		return "", false
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return "", false
+	}
+	for _, c := range complaints {
+		if !c.words.MatchString(fault.Message) || !c.sent(body, data) {
+			continue
+		}
+		m.mu.Lock()
+		known := m.cures[c.cure]
+		m.cures[c.cure] = true
+		m.mu.Unlock()
+		if known {
+			return "", false // it did not help
+		}
+		return fmt.Sprintf("%s does not take %s; sent again without", m.o.Model, c.cure), true
+	}
+	return "", false
+}
+
+// sent reports whether a body holds what c is about.
+func (c complaint) sent(body map[string]any, data []byte) bool {
+	if c.part != "" {
+		return bytes.Contains(data, []byte(c.part))
+	}
+	config, _ := body["generationConfig"].(map[string]any)
+	_, object, name := inside(config, c.cure)
+	_, ok := object[name]
+	return ok
+}
+
+// apply leaves out of config what the server refused.
+func apply(config map[string]any, cures map[string]bool) {
+	for _, c := range complaints {
+		if !cures[c.cure] {
+			continue
+		}
+		if outer, object, name := inside(config, c.cure); object != nil {
+			delete(object, name)
+			if outer != "" && len(object) == 0 {
+				delete(config, outer)
+			}
+		}
+	}
+}
+
+// inside finds the object that holds a field, which may be one of the fields of
+// config; nil if there is none.
+func inside(config map[string]any, path string) (outer string, object map[string]any, name string) {
+	outer, name, nested := strings.Cut(path, ".")
+	if !nested {
+		return "", config, path
+	}
+	object, _ = config[outer].(map[string]any)
+	return outer, object, name
+}
+
+var noTools = regexp.MustCompile(`(?i)(function calling|tool use|tools?) (is|are) not (enabled|supported)|does not support (function calling|tools?)`)
+
+// tooled makes an error that says the model cannot use tools say so by its
+// fault.
+func tooled(fault *llm.Error, body map[string]any) {
+	if _, sent := body["tools"]; sent && fault.Status == http.StatusBadRequest && noTools.MatchString(fault.Message) {
+		fault.Fault, fault.Param = llm.Unsupported, "tools"
+	}
+}

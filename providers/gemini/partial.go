@@ -1,0 +1,135 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// A partial is a piece of one argument, as Vertex streams them:
+//
+//	{"jsonPath":"$.recipe.steps[0]","stringValue":"Pre","willContinue":true}
+//	{"jsonPath":"$.recipe.steps[0]","stringValue":"heat"}
+type partial struct {
+	Path   string          `json:"jsonPath"`
+	String *string         `json:"stringValue"`
+	Number json.RawMessage `json:"numberValue"`
+	Bool   *bool           `json:"boolValue"`
+	Null   json.RawMessage `json:"nullValue"`
+}
+
+// A stub is a call whose arguments are arriving.
+type stub struct {
+	block string
+	whole json.RawMessage // arguments that came in one piece
+	tree  any             // those that come in pieces
+}
+
+func (s *stub) add(f *fragment) {
+	if present(f.Args) {
+		s.whole = f.Args
+	}
+	for _, p := range f.Partial {
+		if path, ok := steps(p.Path); ok {
+			s.tree = put(s.tree, path, p)
+		}
+	}
+}
+
+// input is the arguments as JSON text; "" if there are none.
+func (s *stub) input() string {
+	data := s.whole
+	if s.tree != nil {
+		data, _ = json.Marshal(s.tree)
+	}
+	var text string // some gateways send the text of the object
+	if len(data) > 0 && data[0] == '"' && json.Unmarshal(data, &text) == nil {
+		return text
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, data) != nil {
+		return string(data)
+	}
+	return b.String()
+}
+
+// depth bounds how deep a path may go.
+const depth = 64
+
+// put returns tree with p at the end of path: a string that is there already
+// grows, anything else is replaced. Lists grow by one entry at a time, so that a
+// path cannot ask for more memory than its own length.
+func put(tree any, path []any, p partial) any {
+	if len(path) == 0 {
+		return p.value(tree)
+	}
+	switch step := path[0].(type) {
+	case string:
+		object, ok := tree.(map[string]any)
+		if !ok {
+			object = map[string]any{}
+		}
+		object[step] = put(object[step], path[1:], p)
+		return object
+	case int:
+		list, _ := tree.([]any)
+		if step > len(list) {
+			return tree
+		}
+		if step == len(list) {
+			list = append(list, nil)
+		}
+		list[step] = put(list[step], path[1:], p)
+		return list
+	}
+	return tree
+}
+
+// value is what p says, behind what was there before.
+func (p partial) value(before any) any {
+	switch {
+	case p.String != nil:
+		text, _ := before.(string)
+		return text + *p.String
+	case present(p.Number):
+		return p.Number
+	case p.Bool != nil:
+		return *p.Bool
+	case len(p.Null) > 0:
+		return nil
+	}
+	return before
+}
+
+// steps reads a JSON path of names and indexes, $.a.b[0]['c d'].
+func steps(path string) (list []any, ok bool) {
+	rest, ok := strings.CutPrefix(path, "$")
+	for ok && rest != "" && len(list) < depth {
+		var step any
+		step, rest, ok = cutStep(rest)
+		list = append(list, step)
+	}
+	return list, ok && rest == "" && len(list) > 0
+}
+
+func cutStep(path string) (step any, rest string, ok bool) {
+	if name, isName := strings.CutPrefix(path, "."); isName {
+		end := strings.IndexAny(name, ".[")
+		if end < 0 {
+			end = len(name)
+		}
+		return name[:end], name[end:], end > 0
+	}
+	inner, isBracket := strings.CutPrefix(path, "[")
+	if !isBracket || inner == "" {
+		return nil, "", false
+	}
+	if quote := inner[:1]; quote == "'" || quote == `"` {
+		name, rest, ok := strings.Cut(inner[1:], quote+"]")
+		return name, rest, ok
+	}
+	index, rest, ok := strings.Cut(inner, "]")
+	n, err := strconv.Atoi(index)
+	return n, rest, ok && err == nil && n >= 0
+}

@@ -1,0 +1,163 @@
+package gemini
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+
+	"parley/providers/llm"
+)
+
+// compile writes req as the body of a request, and what of it had to be left
+// out, for the user to see.
+func (m *Model) compile(req llm.Request) (body map[string]any, notices []string) {
+	m.mu.Lock()
+	cures := maps.Clone(m.cures)
+	m.mu.Unlock()
+
+	config, notices := m.config(req)
+	system := req.System + verbosity[req.Verbosity]
+	if req.Answer != nil {
+		spoken := cures[cureJSON]
+		if len(req.Tools) > 0 && !m.traits.three() {
+			spoken = true
+			notices = append(notices, m.o.Model+" takes a schema of the answer only without tools; told it in words")
+		}
+		if spoken {
+			system += "\n\nAnswer with nothing but JSON that fits this schema:\n" + string(req.Answer.JSON)
+		} else {
+			config["responseMimeType"] = "application/json"
+			config["responseJsonSchema"] = clean(req.Answer.JSON)
+		}
+	}
+	h := history{traits: m.traits, origin: m.Origin(), cures: cures}
+	body = map[string]any{}
+	switch {
+	case system == "":
+	case m.traits.gemma || cures[cureSystem]: // which know no system prompt
+		h.add(roleUser, textPart(system))
+	default:
+		body["systemInstruction"] = map[string]any{"parts": []any{textPart(system)}}
+	}
+	body["contents"] = h.write(req.Messages)
+	if len(req.Tools) > 0 {
+		body["tools"] = []any{map[string]any{"functionDeclarations": declarations(req.Tools)}}
+		if choice := choice(req.ToolChoice); choice != nil {
+			body["toolConfig"] = map[string]any{"functionCallingConfig": choice}
+		}
+	}
+	apply(config, cures)
+	if len(config) > 0 {
+		body["generationConfig"] = config
+	}
+	merge(body, m.o.Body)
+	return body, notices
+}
+
+// verbosity is told in the system prompt, for there is no field for it.
+var verbosity = map[string]string{
+	"low":  "\n\nKeep your answers short.",
+	"high": "\n\nAnswer at length and in detail.",
+}
+
+// declarations describes the tools.
+func declarations(tools []llm.Tool) []any {
+	list := make([]any, 0, len(tools))
+	for _, t := range tools {
+		function := map[string]any{"name": wireName(t.Name), "parametersJsonSchema": clean(t.Schema)}
+		if t.Description != "" {
+			function["description"] = t.Description
+		}
+		list = append(list, function)
+	}
+	return list
+}
+
+// choice is which tools the model may or has to call; nil leaves it to the
+// model.
+func choice(tool string) map[string]any {
+	switch tool {
+	case "", "auto":
+		return nil
+	case "none":
+		return map[string]any{"mode": "NONE"}
+	case "required":
+		return map[string]any{"mode": "ANY"}
+	}
+	return map[string]any{"mode": "ANY", "allowedFunctionNames": []string{wireName(tool)}}
+}
+
+// maxStops is how many stop sequences the API takes.
+const maxStops = 5
+
+// config writes what the user set.
+func (m *Model) config(req llm.Request) (config map[string]any, notices []string) {
+	config = map[string]any{}
+	s := req.Settings
+	refuse := func(what string) {
+		notices = append(notices, fmt.Sprintf("%s does not take %s; left out", m.o.Model, what))
+	}
+	thinking, notice := m.think(req)
+	if notice != "" {
+		notices = append(notices, notice)
+	}
+	if thinking != nil {
+		config["thinkingConfig"] = thinking
+	}
+	if s.MaxTokens > 0 {
+		config["maxOutputTokens"] = s.MaxTokens
+	}
+	if s.Temperature != nil {
+		config["temperature"] = *s.Temperature
+	}
+	if s.TopP != nil {
+		config["topP"] = *s.TopP
+	}
+	if s.Seed != nil {
+		config["seed"] = *s.Seed & math.MaxInt32 // 32 bits are all it has room for
+	}
+	if len(s.Stop) > 0 {
+		config["stopSequences"] = s.Stop[:min(len(s.Stop), maxStops)]
+	}
+	if len(s.Stop) > maxStops {
+		refuse(fmt.Sprintf("more than %d stop sequences", maxStops))
+	}
+	for name, value := range map[string]*float64{"frequencyPenalty": s.FrequencyPenalty, "presencePenalty": s.PresencePenalty} {
+		switch {
+		case value == nil:
+		case m.traits.since(2, 5): // "Penalty is not enabled for this model"
+			refuse("penalties")
+		default:
+			config[name] = *value
+		}
+	}
+	if s.Parallel != nil && !*s.Parallel && len(req.Tools) > 0 {
+		refuse("a limit of one tool call at a time")
+	}
+	if s.User != "" {
+		refuse("the id of a user")
+	}
+	return config, notices
+}
+
+// merge puts extra fields over those of body, object by object.
+func merge(body, extra map[string]any) {
+	for name, value := range extra {
+		inner, _ := body[name].(map[string]any)
+		over, _ := value.(map[string]any)
+		if inner != nil && over != nil {
+			merge(inner, over)
+			continue
+		}
+		body[name] = value
+	}
+}
+
+// clean is a schema as the API takes it.
+func clean(raw json.RawMessage) json.RawMessage {
+	if !json.Valid(raw) {
+		return json.RawMessage(`{"type":"object"}`)
+	}
+	return raw
+}

@@ -1,0 +1,116 @@
+package gemini
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// thinking is how a group of models is told how much to think: a budget in
+// tokens up to 2.5, a level from 3 on. Both at once are refused, and so is one in
+// the place of the other. Rows have the efforts from off to max.
+type thinking struct {
+	budgets  [6]int
+	min, max int // of a budget other than 0; max 0 says there are no budgets
+	levels   [6]string
+}
+
+var (
+	budgetPro   = thinking{budgets: [6]int{128, 128, 2048, 8192, 24576, 32768}, min: 128, max: 32768}
+	budgetFlash = thinking{budgets: [6]int{0, 512, 2048, 8192, 16384, 24576}, min: 1, max: 24576}
+	budgetLite  = thinking{budgets: [6]int{0, 512, 2048, 8192, 16384, 24576}, min: 512, max: 24576}
+	levelOld    = thinking{levels: [6]string{"low", "low", "low", "high", "high", "high"}}
+	levelFlash  = thinking{levels: [6]string{"minimal", "minimal", "low", "medium", "high", "high"}}
+	levelGemma  = thinking{levels: [6]string{"minimal", "minimal", "minimal", "high", "high", "high"}}
+	levelTop    = thinking{levels: [6]string{"low", "low", "low", "medium", "high", "xhigh"}}
+	levelPlain  = thinking{levels: [6]string{"low", "low", "low", "medium", "high", "high"}}
+)
+
+// A group is models that think alike.
+type group struct {
+	fits func(traits) bool
+	thinking
+}
+
+// groups says which models think how: the first row that fits. What has the
+// zero thinking cannot be told.
+var groups = []group{
+	{func(t traits) bool { return t.gemma && t.major >= 4 && t.major != newest }, levelGemma},
+	{func(t traits) bool { return t.gemma || t.plain || !t.since(2, 5) }, thinking{}},
+	{func(t traits) bool { return t.major == 2 && t.tier == "flash-lite" }, budgetLite},
+	{func(t traits) bool { return t.major == 2 && t.tier == "flash" }, budgetFlash},
+	{func(t traits) bool { return t.major == 2 }, budgetPro},
+	{func(t traits) bool { return t.major == 3 && t.minor == 0 && t.tier == "pro" }, levelOld},
+	{func(t traits) bool { return !t.since(3, 7) && strings.HasPrefix(t.tier, "flash") }, levelFlash},
+	{func(t traits) bool { return t.major == newest && t.tier == "flash-lite" }, levelFlash},
+	{func(t traits) bool { return t.tier == "hydrogen" }, levelTop},
+	{func(t traits) bool { return true }, levelPlain},
+}
+
+// thinking looks up how the model thinks.
+func (t traits) thinking() thinking {
+	i := slices.IndexFunc(groups, func(g group) bool { return g.fits(t) })
+	return groups[i].thinking
+}
+
+// think returns the thinkingConfig for an effort or a budget, nil for none, and
+// what the user should know about it.
+func (m *Model) think(req llm.Request) (config map[string]any, notice string) {
+	how := m.traits.thinking()
+	effort := slices.Index(llm.Efforts, req.Effort)
+	if req.Budget > 0 && req.Effort != llm.EffortOff {
+		effort = effortOf(req.Budget)
+	}
+	budget := effort >= 0 && req.Budget > 0 && req.Effort != llm.EffortOff
+	config = map[string]any{"includeThoughts": true}
+	switch {
+	case how == thinking{}:
+		return nil, ""
+	case effort < 0:
+		// Flash-Lite of 2.5 does not think by itself, and then has no thoughts to
+		// include.
+		if how == budgetLite {
+			return nil, ""
+		}
+		return config, ""
+	case how.max > 0:
+		tokens := how.budgets[effort]
+		if budget {
+			tokens = min(max(req.Budget, how.min), how.max)
+			if tokens != req.Budget {
+				notice = fmt.Sprintf("%s takes %d to %d tokens of thinking, using %d", m.o.Model, how.min, how.max, tokens)
+			}
+		}
+		if tokens == 0 {
+			return map[string]any{"thinkingBudget": 0}, ""
+		}
+		if effort == 0 {
+			notice = fmt.Sprintf("%s cannot switch thinking off, using %d tokens", m.o.Model, tokens)
+		}
+		config["thinkingBudget"] = tokens
+	default:
+		level := how.levels[effort]
+		switch {
+		case budget:
+			notice = fmt.Sprintf("%s takes a level of thinking instead of a budget, using %s", m.o.Model, level)
+		case effort == 0:
+			notice = fmt.Sprintf("%s cannot switch thinking off, using %s", m.o.Model, level)
+		}
+		config["thinkingLevel"] = level
+	}
+	return config, notice
+}
+
+// effortOf is the effort that comes nearest to a budget, as an index into
+// llm.Efforts.
+func effortOf(budget int) int {
+	effort := 1
+	for _, limit := range []int{1500, 4000, 12000, 24000} {
+		if budget >= limit {
+			effort++
+		}
+	}
+	return effort
+}
