@@ -1,0 +1,133 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// An answer is what a run of the program says, on its way to the consumer.
+// Decoders write to it.
+type answer struct {
+	out    *llm.Out
+	run    *run
+	flavor flavor
+
+	shown bool // something of the answer was
+	heard bool // at least one line was an event
+
+	// What the line says that ends an answer.
+	done   bool
+	finish llm.Finish
+	fault  *llm.Error // why there is no answer; also from lines before the last
+	next   state      // where to go on; no session if there is none
+
+	plain []byte // lines that are no events, as long as none was
+	head  string // the first that the program said on stderr
+}
+
+// plainLimit is how much plain text an answer may hold, in bytes.
+const plainLimit = 4 << 20
+
+// take is one line of stdout.
+func (a *answer) take(d decoder, line []byte) {
+	var event struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(line, &event) == nil && event.Type != "" {
+		a.heard = true
+		d.line(line)
+		return
+	}
+	if !a.heard && len(a.plain)+len(line) < plainLimit {
+		a.plain = append(append(a.plain, line...), '\n')
+	}
+}
+
+// delta shows a piece of the answer.
+func (a *answer) delta(block string, p llm.Part) {
+	a.shown = true
+	a.out.Send(llm.Delta{Block: block, Part: p})
+}
+
+func (a *answer) notice(format string, args ...any) {
+	a.out.Send(llm.Notice{Text: a.flavor.program + ": " + oneLine(fmt.Sprintf(format, args...), noticeLimit)})
+}
+
+// noticeLimit is how long a notice may be, in bytes.
+const noticeLimit = 400
+
+// run starts the program and hands on what it says, until the answer is
+// complete. When it returns, the program has ended.
+func (m *Model) run(ctx context.Context, program string, a *answer) error {
+	p, err := start(program, a.run, m.flavor.polite, m.o.Grace)
+	if err != nil {
+		return &llm.Error{Fault: llm.Unknown, Message: fmt.Sprintf("cannot start %s: %v", program, err), Err: err}
+	}
+	err = m.follow(ctx, p, a)
+	if err != nil || a.out.Stopped() && !a.done {
+		p.end(0)
+		a.head = p.said.beginning()
+		return err
+	}
+	ended := p.end(m.o.Grace)
+	a.head = p.said.beginning()
+	if a.done {
+		if a.fault == nil {
+			m.release(a.next)
+			return nil
+		}
+		return a.fault
+	}
+	return m.verdict(p, a, ended)
+}
+
+// follow reads until the last line of the answer, or the end of the output. It
+// returns an error if it gave up.
+func (m *Model) follow(ctx context.Context, p *process, a *answer) error {
+	d := m.flavor.decoder(a)
+	silence := time.NewTimer(m.o.Idle)
+	defer silence.Stop()
+	for !a.done && !a.out.Stopped() {
+		silence.Reset(m.o.Idle)
+		select {
+		case line, ok := <-p.lines:
+			if !ok {
+				return nil
+			}
+			a.take(d, line)
+		case <-p.alive:
+		case <-silence.C:
+			return m.silent(p)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if a.done && a.fault == nil {
+		a.close()
+	}
+	return nil
+}
+
+// silent is the error for a program that no longer says anything.
+func (m *Model) silent(p *process) error {
+	message := fmt.Sprintf("%s said nothing for %s and was ended", m.flavor.program, m.o.Idle)
+	if said := p.said.text(); said != "" {
+		message += "; the last it said: " + said
+	}
+	return &llm.Error{Fault: llm.Network, Message: message}
+}
+
+// close ends an answer that is complete.
+func (a *answer) close() {
+	if a.next.Session != "" {
+		a.next.Seen, a.next.Turn = a.run.seen, a.run.past.Turn+1
+		if data, err := json.Marshal(a.next); err == nil {
+			a.out.Send(llm.Delta{Block: "session", Part: llm.Part{Kind: llm.Opaque, State: data}})
+		}
+	}
+	a.out.Send(a.finish)
+}

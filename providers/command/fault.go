@@ -1,0 +1,111 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// phrases are words of the programs themselves; those of the services behind
+// them are known to package wire.
+var phrases = []struct {
+	fault llm.Fault
+	words *regexp.Regexp
+}{
+	{llm.Authentication, regexp.MustCompile(`(?i)please run /login|not logged in|invalid api key|oauth token (has expired|revoked)|set an auth method|api_key environment variable|failed to log ?in|authentication error`)},
+	{llm.Quota, regexp.MustCompile(`(?i)hit your .{0,20}limit|usage limit reached|exhausted your .{0,20}(capacity|quota)`)},
+	{llm.ModelNotFound, regexp.MustCompile(`(?i)requested entity was not found|issue with the selected model`)},
+	{llm.Permission, regexp.MustCompile(`(?i)not (running in )?a? ?trusted (directory|folder)|untrusted workspace`)},
+	{llm.Network, regexp.MustCompile(`ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
+}
+
+// failed is the error for words that a program said. Code is its own, status
+// that of the service behind it; both may be missing.
+func (f flavor) failed(code string, status int, words string) *llm.Error {
+	words = strings.TrimSpace(words)
+	if inner, ok := strings.CutPrefix(words, "[API Error: "); ok { // Gemini CLI
+		words = strings.TrimSuffix(inner, "]")
+	}
+	body, err := json.Marshal(map[string]any{"error": map[string]any{"code": code, "message": words}})
+	if err != nil {
+		panic(err) // strings only
+	}
+	e := wire.Fault(status, nil, body, time.Now())
+	e.Message = oneLine(stripped(e.Message), saidLimit)
+	if fault, ok := f.codes[code]; ok && (e.Fault == llm.Unknown || e.Fault == llm.InvalidRequest) {
+		e.Fault = fault
+	}
+	for _, p := range phrases {
+		if p.words.MatchString(words) {
+			e.Fault = p.fault
+			break
+		}
+	}
+	return e
+}
+
+// verdict is why a program ended that did not say that its answer is complete.
+// A program that printed plain text, and no event, did not know how to say it.
+func (m *Model) verdict(p *process, a *answer, ended bool) error {
+	code, signal := p.status()
+	said := p.said.text()
+	switch {
+	case a.fault != nil:
+		return a.fault
+	case !ended:
+		return &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("%s closed its output, did not end, and was ended", m.flavor.program)}
+	case code == 0 && !a.heard && len(strings.TrimSpace(string(a.plain))) > 0:
+		a.notice("this version prints plain text: usage and session are unknown")
+		a.delta("plain", llm.Part{Kind: llm.Text, Text: strings.TrimSpace(string(a.plain))})
+		a.out.Send(llm.Finish{Reason: llm.Stop, Model: a.run.model})
+		return nil
+	case said == "":
+		said = oneLine(stripped(string(a.plain)), saidLimit)
+	}
+	e := m.flavor.failed("", 0, said)
+	how := fmt.Sprintf("%s exited with status %d before the answer was complete", m.flavor.program, code)
+	if exit, ok := m.flavor.exits[code]; ok {
+		how = fmt.Sprintf("%s exited with status %d: %s", m.flavor.program, code, exit.words)
+		if exit.fault != llm.Unknown {
+			e.Fault = exit.fault
+		}
+	}
+	if signal != "" {
+		how = fmt.Sprintf("%s was ended by a signal: %s", m.flavor.program, signal)
+	}
+	if e.Fault == llm.Unknown && (signal != "" || code == 0) {
+		e.Fault = llm.Network // the same as a connection that breaks
+	}
+	e.Message = how
+	if said != "" {
+		e.Message += ": " + said
+	}
+	return e
+}
+
+// secret is how variables are called that hold what nobody may see.
+var secret = regexp.MustCompile(`(?i)(key|token|secret|password|credentials?)$`)
+
+// escapes are the sequences that steer a terminal.
+var escapes = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|.)?`)
+
+func stripped(s string) string { return escapes.ReplaceAllString(s, "") }
+
+// oneLine puts s into one line of at most limit bytes, of which the last ones
+// stay: that is where programs say why they end.
+func oneLine(s string, limit int) string {
+	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
+	if len(s) <= limit {
+		return s
+	}
+	s = strings.ToValidUTF8(s[len(s)-limit:], "")
+	return "… " + s
+}
