@@ -1,0 +1,245 @@
+package schema
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Coerce puts right what models commonly get wrong in value, where raw leaves
+// one meaning: "5" is 5 and "true" is true, text that holds an object or array
+// is that, null for an optional property is no property, one value where only
+// an array fits is an array of it. It takes back what For did to names, roots
+// and free-form objects. What is valid, and what this does not help, comes back
+// as it was.
+func Coerce(raw json.RawMessage, value []byte) []byte {
+	return mended(raw, value, &coercer{})
+}
+
+// Unstrict removes from value the nulls that a strict target asked for: those
+// of properties that raw neither requires nor lets be null.
+func Unstrict(raw json.RawMessage, value []byte) []byte {
+	return mended(raw, value, &coercer{nulls: true})
+}
+
+// mended returns value as f has it, if that has fewer problems.
+func mended(raw json.RawMessage, value []byte, f *coercer) []byte {
+	d := openOrObject(raw)
+	v, err := decode(value)
+	if err != nil {
+		return value
+	}
+	before := len(d.check(v))
+	if before == 0 {
+		return value
+	}
+	f.checker = d.checker()
+	better := f.coerce(d.root, v, 0)
+	if after := len(d.check(better)); after >= before {
+		return value
+	}
+	return encode(better)
+}
+
+// A coercer rewrites values, without touching those it is given.
+type coercer struct {
+	*checker
+	nulls bool // only remove nulls
+}
+
+func (c *coercer) coerce(s *object, v any, around int) any {
+	if c.steps++; c.steps > maxSteps || around > maxInPlace || len(s.keys) == 0 {
+		return v
+	}
+	if !c.nulls {
+		v = c.convert(s, v)
+	}
+	switch w := v.(type) {
+	case *object:
+		v = c.object(s, w)
+	case []any:
+		v = c.array(s, w)
+	}
+	if s.has("$ref") {
+		if target := c.resolve(s.text("$ref")); target != nil {
+			v = c.coerce(target, v, around+1)
+		}
+	}
+	for _, b := range s.list("allOf") {
+		v = c.coerce(b.(*object), v, around+1)
+	}
+	for _, key := range []string{"anyOf", "oneOf"} {
+		if branches := s.list(key); branches != nil {
+			v = c.branch(branches, v, around+1)
+		}
+	}
+	return v
+}
+
+// branch coerces v to the first branch that it fits then. One that it fits as it
+// is comes first.
+func (c *coercer) branch(branches []any, v any, around int) any {
+	for _, b := range branches {
+		if c.passes(b.(*object), v, around) {
+			return v
+		}
+	}
+	for _, b := range branches {
+		if w := c.coerce(b.(*object), v, around); c.passes(b.(*object), w, around) {
+			return w
+		}
+	}
+	return v
+}
+
+func (c *coercer) object(s, v *object) *object {
+	properties, extra := s.object("properties"), s.object("additionalProperties")
+	out := newObject()
+	for _, name := range v.keys {
+		value := v.values[name]
+		if !c.nulls {
+			name = renamed(properties, v, name)
+		}
+		if properties == nil || !properties.has(name) {
+			if extra != nil && !isFalse(extra) {
+				value = c.coerce(extra, value, 0)
+			}
+			out.set(name, value)
+			continue
+		}
+		p := properties.object(name)
+		if value == nil && !slices.Contains(s.list("required"), any(name)) && !c.passes(p, nil, 0) {
+			continue
+		}
+		out.set(name, c.coerce(p, value, 0))
+	}
+	return out
+}
+
+// renamed is the property of which name is the alias, or name.
+func renamed(properties, v *object, name string) string {
+	if properties == nil || properties.has(name) {
+		return name
+	}
+	for _, p := range properties.keys {
+		if !v.has(p) && p != name && alias(p) == name {
+			return p
+		}
+	}
+	return name
+}
+
+func (c *coercer) array(s *object, v []any) []any {
+	prefix, items := s.list("prefixItems"), s.object("items")
+	out := slices.Clone(v)
+	for i := range out {
+		switch {
+		case i < len(prefix):
+			out[i] = c.coerce(prefix[i].(*object), out[i], 0)
+		case items != nil:
+			out[i] = c.coerce(items, out[i], 0)
+		}
+	}
+	return out
+}
+
+// convert makes v a value of the type of s, or of its enum, if it can mean one.
+func (c *coercer) convert(s *object, v any) any {
+	if enum := values(s); enum != nil {
+		return listed(enum, v)
+	}
+	kinds := typesOf(s)
+	if kinds == nil || fitsType(s, v) {
+		return v
+	}
+	for _, want := range kinds {
+		if w, ok := c.as(want, s, v); ok {
+			return w
+		}
+	}
+	return v
+}
+
+// as reads v as a value of the type want.
+func (c *coercer) as(want string, s *object, v any) (any, bool) {
+	if o, ok := v.(*object); ok && len(o.keys) == 1 && o.has(wrapped) && kind(o.values[wrapped]) == want {
+		return o.values[wrapped], true
+	}
+	text, isText := v.(string)
+	trimmed := strings.TrimSpace(text)
+	switch want {
+	case "string":
+		switch v.(type) {
+		case json.Number, bool:
+			return string(encode(v)), true
+		}
+	case "number", "integer":
+		return parsedNumber(trimmed, want == "integer")
+	case "boolean":
+		if strings.EqualFold(trimmed, "true") || strings.EqualFold(trimmed, "false") {
+			return strings.EqualFold(trimmed, "true"), true
+		}
+	case "null":
+		return nil, isText && (trimmed == "null" || trimmed == "None")
+	case "object", "array":
+		if w, ok := nested(trimmed, want); ok {
+			return w, true
+		}
+		if items := s.object("items"); want == "array" && v != nil {
+			if items == nil {
+				return []any{v}, true
+			}
+			w := c.coerce(items, v, 0)
+			return []any{w}, c.passes(items, w, 0)
+		}
+	}
+	return nil, false
+}
+
+// parsedNumber reads text as a number in the form of JSON.
+func parsedNumber(text string, integer bool) (any, bool) {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsInf(f, 0) || integer && f != math.Trunc(f) || !json.Valid([]byte(text)) {
+		return nil, false
+	}
+	if integer && strings.ContainsAny(text, ".eE") {
+		if math.Abs(f) >= 1<<53 {
+			return nil, false
+		}
+		text = strconv.FormatInt(int64(f), 10) // 5.0 is an integer to JSON Schema and not to Go
+	}
+	return json.Number(text), true
+}
+
+// nested reads text that holds an object or array.
+func nested(text, want string) (any, bool) {
+	if text == "" || want == "object" && text[0] != '{' || want == "array" && text[0] != '[' {
+		return nil, false
+	}
+	fixed, ok := Repair([]byte(text))
+	if !ok {
+		return nil, false
+	}
+	v, err := decode(fixed)
+	return v, err == nil && kind(v) == want
+}
+
+// listed is the value of enum that v means: as text, or in another case.
+func listed(enum []any, v any) any {
+	text := spoken(v)
+	var found []any
+	for _, e := range enum {
+		if string(encode(e)) == string(encode(v)) {
+			return v
+		}
+		if strings.EqualFold(spoken(e), strings.TrimSpace(text)) {
+			found = append(found, e)
+		}
+	}
+	if len(found) == 1 {
+		return found[0]
+	}
+	return v
+}

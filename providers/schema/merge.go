@@ -1,0 +1,289 @@
+package schema
+
+import (
+	"slices"
+)
+
+// canonical returns the root in canonical form: references inlined, allOf
+// merged. Where a reference leads back into itself, or the schema outgrows its
+// bounds, there is only the type of what it leads to.
+func (d *doc) canonical() *object {
+	d.nodes = 0
+	return d.inline(d.root, []string{"#"}, 0)
+}
+
+func (d *doc) inline(s *object, stack []string, depth int) *object {
+	d.nodes++
+	if depth > maxDepth || d.nodes > maxNodes {
+		return standIn(s)
+	}
+	out := newObject()
+	for _, key := range s.keys {
+		switch v := s.values[key].(type) {
+		case *object:
+			if isMap(key) {
+				m := newObject()
+				for _, name := range v.keys {
+					m.set(name, d.inner(v.values[name], stack, depth))
+				}
+				out.set(key, m)
+				continue
+			}
+			if applies(key) {
+				out.set(key, d.inline(v, stack, depth+1))
+				continue
+			}
+			out.set(key, v)
+		case []any:
+			if !applies(key) {
+				out.set(key, v)
+				continue
+			}
+			if key == "allOf" {
+				continue
+			}
+			branches := make([]any, len(v))
+			for i := range v {
+				branches[i] = d.inner(v[i], stack, depth)
+			}
+			out.set(key, branches)
+		default:
+			if key != "$ref" {
+				out.set(key, v)
+			}
+		}
+	}
+	if ref := s.text("$ref"); s.has("$ref") {
+		out = d.referred(ref, out, stack, depth)
+	}
+	for _, branch := range s.list("allOf") {
+		out = merge(out, d.inner(branch, stack, depth))
+	}
+	return out
+}
+
+func (d *doc) inner(v any, stack []string, depth int) *object {
+	return d.inline(v.(*object), stack, depth+1)
+}
+
+// referred is what ref leads to, with what stands beside it.
+func (d *doc) referred(ref string, beside *object, stack []string, depth int) *object {
+	target := d.resolve(ref)
+	switch {
+	case target == nil:
+		return beside
+	case slices.Contains(stack, ref):
+		target = standIn(target)
+	default:
+		target = d.inline(target, append(slices.Clip(stack), ref), depth+1)
+	}
+	out := merge(target, beside)
+	for _, note := range []string{"title", "description", "default", "examples"} {
+		if beside.has(note) {
+			out.set(note, beside.values[note])
+		}
+	}
+	return out
+}
+
+// standIn is all that is told of a schema where there is no end to it.
+func standIn(s *object) *object {
+	out := newObject()
+	t := s.values["type"]
+	if t == nil {
+		t = "object"
+		if branches := slices.Concat(s.list("anyOf"), s.list("oneOf")); len(branches) > 0 {
+			t = typesOfAll(branches)
+		}
+	}
+	if t != nil {
+		out.set("type", t)
+	}
+	if s.has("description") {
+		out.set("description", s.values["description"])
+	}
+	return out
+}
+
+// typesOfAll joins the types of branches; nil if one of them may be anything.
+func typesOfAll(branches []any) any {
+	var all []any
+	for _, b := range branches {
+		names := typesOf(b.(*object))
+		if names == nil {
+			return nil
+		}
+		for _, name := range names {
+			if !slices.Contains(all, any(name)) {
+				all = append(all, name)
+			}
+		}
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return all
+}
+
+// isMap reports whether the value of key maps names to schemas.
+func isMap(key string) bool {
+	return key == "properties" || key == "patternProperties" || key == "dependentSchemas"
+}
+
+// applies reports whether the value of key is a schema or a list of them.
+func applies(key string) bool {
+	switch key {
+	case "items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else",
+		"anyOf", "oneOf", "allOf", "prefixItems":
+		return true
+	}
+	return false
+}
+
+// merge returns a schema that is at least as wide as both a and b together
+// are, and as narrow as one schema can say it. Notes of a win.
+func merge(a, b *object) *object {
+	out := a.copy()
+	if len(b.keys) == 0 {
+		return out
+	}
+	for _, key := range b.keys {
+		value, join := b.values[key], mergerOf(key)
+		switch {
+		case !a.has(key):
+			if (key == "then" || key == "else") && a.has("if") {
+				continue // belongs to another if
+			}
+			out.set(key, value)
+		case join != nil:
+			out.set(key, join(a.values[key], value))
+		}
+	}
+	if out.has("type") && out.values["type"] == nil {
+		out.set("type", a.values["type"])
+	}
+	fitEnum(out)
+	return out
+}
+
+// mergerOf joins the values that two schemas have for a keyword. Those without
+// one keep the first value: the result is wider.
+func mergerOf(key string) func(a, b any) any {
+	switch key {
+	case "type":
+		return commonTypes
+	case "required":
+		return union
+	case "properties", "patternProperties", "dependentSchemas":
+		return mergeMaps
+	case "dependentRequired":
+		return func(a, b any) any { return joinMaps(a, b, union) }
+	case "items", "propertyNames", "additionalProperties":
+		return mergeBoth
+	case "not":
+		return func(a, b any) any { return newObject("anyOf", []any{a, b}) }
+	case "anyOf":
+		return spread
+	case "enum":
+		return common
+	case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties":
+		return larger
+	case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties":
+		return smaller
+	}
+	return nil
+}
+
+func mergeBoth(a, b any) any { return merge(a.(*object), b.(*object)) }
+
+func mergeMaps(a, b any) any { return joinMaps(a, b, mergeBoth) }
+
+func joinMaps(a, b any, join func(a, b any) any) any {
+	out := a.(*object).copy()
+	for _, name := range b.(*object).keys {
+		value := b.(*object).values[name]
+		if out.has(name) {
+			value = join(out.values[name], value)
+		}
+		out.set(name, value)
+	}
+	return out
+}
+
+func union(a, b any) any {
+	out := slices.Clip(a.([]any))
+	for _, v := range b.([]any) {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// common is what both lists hold; a if that is nothing.
+func common(a, b any) any {
+	var out []any
+	for _, v := range a.([]any) {
+		text := string(encode(v))
+		if slices.ContainsFunc(b.([]any), func(w any) bool { return string(encode(w)) == text }) {
+			out = append(out, v)
+		}
+	}
+	if out == nil {
+		return a
+	}
+	return out
+}
+
+// commonTypes is what both types allow, nil if that is nothing.
+func commonTypes(a, b any) any {
+	var out []any
+	other := typesOf(newObject("type", b))
+	for _, t := range typesOf(newObject("type", a)) {
+		switch {
+		case slices.Contains(other, t):
+			out = append(out, t)
+		case t == "number" && slices.Contains(other, "integer"), t == "integer" && slices.Contains(other, "number"):
+			out = append(out, "integer")
+		}
+	}
+	switch len(out) {
+	case 0:
+		return nil
+	case 1:
+		return out[0]
+	}
+	return out
+}
+
+// spread is every branch of a with every branch of b; a alone if that is too
+// many.
+func spread(a, b any) any {
+	as, bs := a.([]any), b.([]any)
+	if len(as)*len(bs) > maxSpread {
+		return a
+	}
+	var out []any
+	for _, x := range as {
+		for _, y := range bs {
+			out = append(out, merge(x.(*object), y.(*object)))
+		}
+	}
+	return out
+}
+
+func larger(a, b any) any {
+	x, _ := float(a)
+	if y, _ := float(b); y > x {
+		return b
+	}
+	return a
+}
+
+func smaller(a, b any) any {
+	x, _ := float(a)
+	if y, _ := float(b); y < x {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,462 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Repair returns the JSON that text was meant to be: without fences and prose
+// around it, with quotes, commas and brackets where they are missing, Python's
+// words and comments as JSON has them, and closed where it was cut off (a
+// member whose value is missing is left out). Of several values the longest one
+// counts. It returns false if there is nothing like JSON. It reads text once.
+func Repair(text []byte) ([]byte, bool) {
+	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
+	if json.Valid(text) {
+		return text, true
+	}
+	if v, ok := scalar(unfenced(text)); ok {
+		return v, true
+	}
+	var best []byte
+	for i := 0; i < len(text); {
+		n := bytes.IndexAny(text[i:], "{[")
+		if n < 0 {
+			break
+		}
+		i += n
+		m := mender{in: text, pos: i}
+		if m.value(0) && m.out.Len() > len(best) {
+			best = m.out.Bytes()
+		}
+		i = max(m.pos, i+1)
+	}
+	if best == nil || !json.Valid(best) {
+		return nil, false
+	}
+	return best, true
+}
+
+// unfenced is what stands in a code fence around all of text.
+func unfenced(text []byte) []byte {
+	inner, ok := bytes.CutPrefix(text, []byte("```"))
+	if !ok {
+		return text
+	}
+	inner = bytes.TrimSuffix(inner, []byte("```"))
+	if line := bytes.IndexByte(inner, '\n'); line >= 0 && len(inner[:line]) < 20 {
+		inner = inner[line+1:]
+	}
+	return bytes.TrimSpace(inner)
+}
+
+// scalar reads text that is one value without brackets as a whole.
+func scalar(text []byte) ([]byte, bool) {
+	if len(text) == 0 || text[0] == '{' || text[0] == '[' {
+		return nil, false
+	}
+	if json.Valid(text) {
+		return text, true
+	}
+	m := mender{in: text}
+	switch c := text[0]; {
+	case c == '"' || c == '\'':
+		if len(text) < 2 || text[len(text)-1] != c || !m.value(0) {
+			return nil, false
+		}
+	default:
+		word, known := literal(string(text))
+		if !known {
+			return nil, false
+		}
+		return []byte(word), true
+	}
+	if m.pos != len(text) {
+		return nil, false
+	}
+	return m.out.Bytes(), true
+}
+
+// maxNesting is how deep JSON may nest; encoding/json has the same bound.
+const maxNesting = 10000
+
+// A mender reads something like JSON and writes JSON.
+type mender struct {
+	in    []byte
+	pos   int
+	named int // objects around pos: only in them a word without quotes is text
+	out   bytes.Buffer
+}
+
+// next skips white space and comments and returns the byte behind them, 0 at
+// the end.
+func (m *mender) next() byte {
+	for m.pos < len(m.in) {
+		switch c := m.in[m.pos]; {
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+			m.pos++
+		case c == '/' && m.at("//"), c == '#':
+			m.skip("\n")
+		case c == '/' && m.at("/*"):
+			m.skip("*/")
+		case c == 0xC2 && m.at("\u00a0"):
+			m.pos += 2
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+func (m *mender) at(s string) bool { return bytes.HasPrefix(m.in[m.pos:], []byte(s)) }
+
+// skip goes behind the next end.
+func (m *mender) skip(end string) {
+	i := bytes.Index(m.in[m.pos:], []byte(end))
+	if i < 0 {
+		m.pos = len(m.in)
+		return
+	}
+	m.pos += i + len(end)
+}
+
+// value reads one value; false if there is none, or if it is no JSON at all.
+func (m *mender) value(depth int) bool {
+	if depth >= maxNesting {
+		return false
+	}
+	switch c := m.next(); c {
+	case 0:
+		return false
+	case '{':
+		return m.object(depth)
+	case '[':
+		return m.array(depth)
+	case '"', '\'', '`':
+		m.text(c, false)
+		return true
+	}
+	return m.word()
+}
+
+// object reads an object. What does not begin like one, such as a set in prose,
+// is none.
+func (m *mender) object(depth int) bool {
+	m.named++
+	defer func() { m.named-- }()
+	m.pos++
+	m.out.WriteByte('{')
+	for first := true; ; first = false {
+		for m.next() == ',' {
+			m.pos++
+		}
+		c := m.next()
+		if c == 0 || c == '}' || c == ']' {
+			if c == '}' {
+				m.pos++
+			}
+			m.out.WriteByte('}')
+			return true
+		}
+		start := m.out.Len()
+		if !first {
+			m.out.WriteByte(',')
+		}
+		if !m.key(c) {
+			return false
+		}
+		switch c := m.next(); {
+		case c == ':':
+			m.pos++
+		case c == '=': // Ruby and Lua
+			m.pos++
+			if m.pos < len(m.in) && m.in[m.pos] == '>' {
+				m.pos++
+			}
+		case c == 0:
+			m.out.Truncate(start)
+			continue
+		case first:
+			return false
+		default:
+			m.out.Truncate(start)
+			if c != ',' && c != '}' {
+				return false
+			}
+			continue
+		}
+		m.out.WriteByte(':')
+		switch c := m.next(); {
+		case c == 0:
+			m.out.Truncate(start)
+		case c == ',' || c == '}' || c == ']':
+			m.out.WriteString("null")
+		case !m.value(depth + 1):
+			if m.next() != 0 {
+				return false
+			}
+			m.out.Truncate(start)
+		}
+	}
+}
+
+// key reads the name of a member, which begins with c.
+func (m *mender) key(c byte) bool {
+	if c == '"' || c == '\'' || c == '`' {
+		m.text(c, true)
+		return true
+	}
+	start := m.pos
+	for m.pos < len(m.in) && (wordByte(m.in[m.pos]) || m.in[m.pos] == '-' || m.in[m.pos] == '.') {
+		m.pos++
+	}
+	if m.pos == start {
+		return false
+	}
+	write(&m.out, string(m.in[start:m.pos]))
+	return true
+}
+
+func (m *mender) array(depth int) bool {
+	m.pos++
+	m.out.WriteByte('[')
+	for first := true; ; {
+		for m.next() == ',' {
+			m.pos++
+		}
+		c := m.next()
+		if c == 0 || c == ']' || c == '}' {
+			if c == ']' {
+				m.pos++
+			}
+			m.out.WriteByte(']')
+			return true
+		}
+		start := m.out.Len()
+		if !first {
+			m.out.WriteByte(',')
+		}
+		first = false
+		if m.value(depth + 1) {
+			continue
+		}
+		if m.next() != 0 {
+			return false
+		}
+		m.out.Truncate(start)
+	}
+}
+
+func wordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$' || c >= 0x80
+}
+
+// word reads a value without quotes up to what ends it. If the text ends in it,
+// it may be the beginning of one.
+func (m *mender) word() bool {
+	start := m.pos
+	for m.pos < len(m.in) && bytes.IndexByte([]byte(",:{}[]\"\n\r"), m.in[m.pos]) < 0 {
+		if m.at("//") || m.at("/*") || m.at(" #") {
+			break
+		}
+		m.pos++
+	}
+	text := strings.TrimSpace(string(m.in[start:m.pos]))
+	if text == "" {
+		return false
+	}
+	word, ok := literal(text)
+	if !ok && m.pos == len(m.in) {
+		word, ok = unfinished(text)
+		if ok && word == "" {
+			return false
+		}
+	}
+	if !ok && (m.named == 0 || strings.ContainsAny(text, "()=;<>")) { // prose or code
+		return false
+	}
+	if !ok {
+		write(&m.out, text)
+		return true
+	}
+	m.out.WriteString(word)
+	return true
+}
+
+// literal is a number or word of JSON or Python in the form of JSON.
+func literal(text string) (string, bool) {
+	switch text {
+	case "true", "True", "TRUE":
+		return "true", true
+	case "false", "False", "FALSE":
+		return "false", true
+	case "null", "None", "NULL", "nil", "undefined", "NaN", "Infinity", "-Infinity":
+		return "null", true
+	}
+	if c := text[0]; !(c == '-' || c == '+' || c == '.' || c >= '0' && c <= '9') {
+		return "", false
+	}
+	if json.Valid([]byte(text)) {
+		return text, true
+	}
+	if strings.ContainsAny(text, "_pP") { // Go's own notations
+		return "", false
+	}
+	if n, err := strconv.ParseInt(text, 0, 64); err == nil && strings.ContainsAny(text, "xX") {
+		return strconv.FormatInt(n, 10), true
+	}
+	sign, digits := "", text
+	switch text[0] {
+	case '-':
+		sign, digits = "-", text[1:]
+	case '+':
+		digits = text[1:]
+	}
+	digits = strings.TrimLeft(digits, "0")
+	if digits == "" || digits[0] < '0' || digits[0] > '9' {
+		digits = "0" + digits
+	}
+	whole, fraction, dotted := strings.Cut(digits, ".")
+	if dotted && (fraction == "" || fraction[0] == 'e' || fraction[0] == 'E') {
+		digits = whole + ".0" + fraction
+	}
+	if len(text) > 1 && json.Valid([]byte(sign+digits)) {
+		return sign + digits, true
+	}
+	return "", false
+}
+
+// unfinished is a word that was cut off: "tru", "-", "1e". The empty word says
+// that nothing can be made of it.
+func unfinished(text string) (string, bool) {
+	for _, word := range []string{"true", "false", "null", "True", "False", "None"} {
+		if strings.HasPrefix(word, text) {
+			return literal(word)
+		}
+	}
+	number := strings.TrimRight(text, "+-.eE")
+	if number == "" {
+		return "", strings.Trim(text, "+-.") == ""
+	}
+	return literal(number)
+}
+
+// text reads a string in quotes, the key of a member or a value.
+func (m *mender) text(quote byte, key bool) {
+	m.pos++
+	m.out.WriteByte('"')
+	for m.pos < len(m.in) {
+		switch c := m.in[m.pos]; {
+		case c == '\\':
+			m.escape()
+		case c == quote && m.closes(key):
+			m.pos++
+			m.out.WriteByte('"')
+			return
+		case c == '"':
+			m.out.WriteString(`\"`)
+			m.pos++
+		case c < 0x20:
+			control(&m.out, c)
+			m.pos++
+		case c < utf8.RuneSelf:
+			m.out.WriteByte(c)
+			m.pos++
+		default:
+			r, n := utf8.DecodeRune(m.in[m.pos:])
+			if r == utf8.RuneError && n == 1 && !utf8.FullRune(m.in[m.pos:]) {
+				m.pos = len(m.in) // cut off in a character
+				break
+			}
+			m.out.WriteRune(r)
+			m.pos += n
+		}
+	}
+	m.out.WriteByte('"')
+}
+
+func control(b *bytes.Buffer, c byte) {
+	const hex = "0123456789abcdef"
+	switch c {
+	case '\n':
+		b.WriteString(`\n`)
+	case '\r':
+		b.WriteString(`\r`)
+	case '\t':
+		b.WriteString(`\t`)
+	default:
+		b.WriteString(`\u00`)
+		b.WriteByte(hex[c>>4])
+		b.WriteByte(hex[c&15])
+	}
+}
+
+// escape reads an escape. Those that JSON does not know are what they look like.
+func (m *mender) escape() {
+	rest := m.in[m.pos:]
+	if len(rest) < 2 {
+		m.pos = len(m.in)
+		return
+	}
+	switch c := rest[1]; {
+	case strings.IndexByte(`"\/bfnrt`, c) >= 0:
+		m.out.Write(rest[:2])
+		m.pos += 2
+	case c == 'u' && len(rest) >= 6 && isHex(rest[2:6]):
+		m.out.Write(rest[:6])
+		m.pos += 6
+	case c == 'u' && len(rest) < 6 && isHex(rest[2:]):
+		m.pos = len(m.in) // cut off
+	case c == 'x' && len(rest) >= 4 && isHex(rest[2:4]):
+		m.out.WriteString(`\u00`)
+		m.out.Write(rest[2:4])
+		m.pos += 4
+	case c == '\'' || c == '`':
+		m.out.WriteByte(c)
+		m.pos += 2
+	case c == '\n': // a line that goes on
+		m.pos += 2
+	default:
+		m.out.WriteString(`\\`)
+		m.pos++
+	}
+}
+
+func isHex(b []byte) bool {
+	for _, c := range b {
+		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F') {
+			return false
+		}
+	}
+	return true
+}
+
+// closes reports whether the quote at pos ends its string: then something
+// follows that may follow. Others are quotes that nobody escaped.
+func (m *mender) closes(key bool) bool {
+	i := m.pos + 1
+	line := false
+	for i < len(m.in) && strings.IndexByte(" \t\r\n", m.in[i]) >= 0 {
+		line = line || m.in[i] == '\n'
+		i++
+	}
+	if i == len(m.in) {
+		return true
+	}
+	switch c := m.in[i]; {
+	case c == ':' || c == '=':
+		return key
+	case c == '}' || c == ']':
+		return true
+	case c == ',':
+		return !key
+	case c == '/' || c == '#':
+		return true
+	case c == '"' || c == '\'':
+		return line // a comma was forgotten
+	}
+	return false
+}

@@ -1,0 +1,121 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// words say a constraint to a model or a person; %s is the keyword's value.
+// Keywords that are not here say nothing that is worth a word.
+var words = map[string]string{
+	"type":              "%s",
+	"enum":              "one of %s",
+	"const":             "exactly %s",
+	"format":            "format %s",
+	"pattern":           "matches the pattern %s",
+	"minLength":         "at least %s characters",
+	"maxLength":         "at most %s characters",
+	"minimum":           "at least %s",
+	"maximum":           "at most %s",
+	"exclusiveMinimum":  "greater than %s",
+	"exclusiveMaximum":  "less than %s",
+	"multipleOf":        "a multiple of %s",
+	"minItems":          "at least %s items",
+	"maxItems":          "at most %s items",
+	"uniqueItems":       "no item twice",
+	"contains":          "has an item like %s",
+	"minProperties":     "at least %s properties",
+	"maxProperties":     "at most %s properties",
+	"propertyNames":     "names of properties: %s",
+	"patternProperties": "properties by pattern of their name: %s",
+	"dependentRequired": "properties that need others: %s",
+	"dependentSchemas":  "properties that ask for more: %s",
+	"not":               "not %s",
+	"oneOf":             "also one of %s",
+	"if":                "if it is %s",
+	"then":              "then %s",
+	"else":              "else %s",
+	"default":           "default %s",
+	"examples":          "for example %s",
+}
+
+// say is the constraint in words; "" if there are none.
+func say(key string, value any) string {
+	format, ok := words[key]
+	if !ok {
+		return ""
+	}
+	if !strings.Contains(format, "%s") {
+		return format
+	}
+	return fmt.Sprintf(format, clip(spoken(value), 300))
+}
+
+// spoken is a keyword's value without the marks that only JSON needs.
+func spoken(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case []any:
+		var all []string
+		for _, item := range v {
+			all = append(all, string(encode(item)))
+		}
+		return strings.Join(all, ", ")
+	}
+	return string(encode(value))
+}
+
+// note tells in the description of s what it can no longer say as a keyword.
+func note(s *object, key string, value any) {
+	if text := say(key, value); text != "" {
+		remark(s, text)
+	}
+}
+
+// remark adds words to the description of s: "The name. (at least 3 characters;
+// format email)".
+func remark(s *object, text string) {
+	description := s.text("description")
+	switch rest, told := strings.CutSuffix(description, noteEnd); {
+	case description == "":
+		description = noteBegin[1:] + text + noteEnd
+	case told && strings.Contains(rest, noteBegin[1:]):
+		description = rest + "; " + text + noteEnd
+	default:
+		description += noteBegin + text + noteEnd
+	}
+	s.set("description", description)
+}
+
+const (
+	noteBegin = " ["
+	noteEnd   = "]"
+)
+
+// brief says in a word or two what s is.
+func brief(s *object) string {
+	switch {
+	case s.has("title"):
+		return s.text("title")
+	case s.has("const"):
+		return string(encode(s.values["const"]))
+	case s.has("enum"):
+		return "one of " + spoken(s.values["enum"])
+	case s.has("type"):
+		return strings.Join(typesOf(s), " or ")
+	}
+	return "any value"
+}
+
+// clip cuts s to at most n bytes, at a rune.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
