@@ -43,7 +43,7 @@ func (a *answer) take(c *chunk) {
 		a.model = c.Model
 	}
 	if c.Feedback != nil && c.Feedback.Reason != "" {
-		a.blocked, a.words = c.Feedback.Reason, c.Feedback.Words
+		a.blocked = c.Feedback.Reason
 	}
 	for _, candidate := range c.Candidates {
 		if candidate.Index != 0 { // we never ask for more than one
@@ -241,11 +241,11 @@ func (a *answer) report() {
 	}
 }
 
-// end finishes an answer that has an end.
-func (a *answer) end() {
+// end finishes the answer, if the server did.
+func (a *answer) end() error {
 	if a.finish == "" && a.blocked == "" {
 		a.report()
-		return
+		return cut(nil)
 	}
 	a.close()
 	a.settle()
@@ -255,13 +255,13 @@ func (a *answer) end() {
 	switch {
 	case a.finish == "":
 		reason, raw = llm.Refused, a.blocked
-		a.out.Send(llm.Notice{Text: strings.TrimSuffix("the provider blocked the prompt: "+a.blocked+" "+excerpt(a.words), " ")})
 	case !known:
 		reason = llm.Other
 	case reason == llm.Stop && len(a.calls) > 0:
 		reason = llm.Calls
 	}
 	a.out.Send(llm.Finish{Reason: reason, Raw: raw, ID: a.id, Model: a.model})
+	return nil
 }
 
 // reasons translates finishReason.

@@ -29,7 +29,6 @@ type candidate struct {
 // feedback says why a prompt was not answered.
 type feedback struct {
 	Reason string `json:"blockReason"`
-	Words  string `json:"blockReasonMessage"`
 }
 
 // A piece is a part of the content, or a part of a part: text and thinking come

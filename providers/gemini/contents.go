@@ -1,11 +1,12 @@
 package gemini
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"mime"
-	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -153,14 +154,12 @@ func (h *history) call(p llm.Part) map[string]any {
 	return map[string]any{"functionCall": call}
 }
 
-var surrogate = regexp.MustCompile(`\\u[dD][89a-fA-F]`)
-
 // whole is JSON without halves of surrogate pairs, which the API refuses.
 func whole(data json.RawMessage) json.RawMessage {
-	if !surrogate.Match(data) {
+	if !bytes.Contains(data, []byte(`\ud`)) && !bytes.Contains(data, []byte(`\uD`)) {
 		return data
 	}
-	d := json.NewDecoder(strings.NewReader(string(data)))
+	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	var v any
 	if d.Decode(&v) != nil {
@@ -234,8 +233,14 @@ func (h *history) name(p llm.Part) string {
 	return "tool"
 }
 
-// readable are the types of files that models look at.
-var readable = regexp.MustCompile(`^(image/(png|jpe?g|webp|heic|heif)|application/pdf|(audio|video)/.+)$`)
+// pictures are the types of images that models look at.
+var pictures = []string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}
+
+// readable reports whether models take files of this type.
+func readable(kind string) bool {
+	return slices.Contains(pictures, kind) || kind == "application/pdf" ||
+		strings.HasPrefix(kind, "audio/") || strings.HasPrefix(kind, "video/")
+}
 
 // media writes a picture or another file, as far as models read it.
 func media(p llm.Part) map[string]any {
@@ -248,7 +253,7 @@ func media(p llm.Part) map[string]any {
 		name = "file"
 	}
 	switch {
-	case len(p.Data) > 0 && readable.MatchString(kind):
+	case len(p.Data) > 0 && readable(kind):
 		return map[string]any{"inlineData": map[string]any{"mimeType": kind, "data": p.Data}}
 	case len(p.Data) == 0 && p.URL != "":
 		file := map[string]any{"fileUri": p.URL}

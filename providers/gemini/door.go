@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"google.golang.org/genai"
@@ -103,8 +102,6 @@ func (d *door) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{Status: res.Status, StatusCode: res.StatusCode, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
 }
 
-var versionName = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]*)?$`)
-
 // split parts a base URL where the SDK wants it apart: before the API's
 // version. What follows the version, as in ".../v1/publishers/google", stays
 // with it. An address without one, such as GOOGLE_GEMINI_BASE_URL holds, gets
@@ -117,10 +114,15 @@ func split(base string) (host, version string) {
 	u.RawQuery, u.Fragment = "", ""
 	path := strings.Split(strings.Trim(u.Path, "/"), "/")
 	for i := len(path) - 1; i >= 0; i-- {
-		if versionName.MatchString(path[i]) {
+		if isVersion(path[i]) {
 			u.Path, u.RawPath = "/"+strings.Join(path[:i], "/"), ""
 			return u.String(), strings.Join(path[i:], "/")
 		}
 	}
 	return u.String(), "v1beta"
+}
+
+// isVersion reports whether a piece of a path is a version, such as v1beta2.
+func isVersion(s string) bool {
+	return len(s) > 1 && s[0] == 'v' && s[1] >= '0' && s[1] <= '9' && !strings.ContainsAny(s, "-_.")
 }

@@ -108,8 +108,7 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 		case a.token != "" && leg < legs:
 			a.next()
 		case flaw == nil:
-			a.end()
-			return nil
+			return a.end()
 		case a.said || retried:
 			a.report()
 			return flaw

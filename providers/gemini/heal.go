@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 
 	"parley/providers/llm"
 )
@@ -29,24 +30,26 @@ type complaint struct {
 }
 
 // complaints are tried in order: a field before what contains it.
-var complaints = []complaint{
-	{"thinkingConfig.thinkingLevel", regexp.MustCompile(`(?i)thinking[_ ]?level`), ""},
-	{"thinkingConfig.thinkingBudget", regexp.MustCompile(`(?i)thinking[_ ]?budget|budget -?[0-9]+ is invalid`), ""},
-	{"thinkingConfig.includeThoughts", regexp.MustCompile(`(?i)include[_ ]?thoughts`), ""},
-	{"thinkingConfig", regexp.MustCompile(`(?i)thinking[_ ]?config|thinking (mode )?is not|not support thinking`), ""},
-	{"temperature", regexp.MustCompile(`(?i)\btemperature\b`), ""},
-	{"topP", regexp.MustCompile(`(?i)\btop_?p\b`), ""},
-	{"seed", regexp.MustCompile(`(?i)\bseed\b`), ""},
-	{"stopSequences", regexp.MustCompile(`(?i)\bstop_?sequences?\b`), ""},
-	{"frequencyPenalty", regexp.MustCompile(`(?i)penalty`), ""},
-	{"presencePenalty", regexp.MustCompile(`(?i)penalty`), ""},
-	{"maxOutputTokens", regexp.MustCompile(`(?i)\bmax_?output_?tokens\b`), ""},
-	{cureJSON, regexp.MustCompile(`(?i)response_?(mime_?type|json_?schema|schema)|response mime type|json mode`), "responseMimeType"},
-	{cureSystem, regexp.MustCompile(`(?i)(developer|system)[_ ]?instruction`), "systemInstruction"},
-	{cureSignature, regexp.MustCompile(`(?i)thought[_ ]?signature`), "thoughtSignature"},
-	{cureShown, regexp.MustCompile(`(?i)"parts" at '[^']*function_response|multimodal function response`), "functionResponse"},
-	{cureIDs, regexp.MustCompile(`(?i)"id" at '[^']*function_`), `"id"`},
-}
+var complaints = sync.OnceValue(func() []complaint {
+	return []complaint{
+		{"thinkingConfig.thinkingLevel", regexp.MustCompile(`(?i)thinking[_ ]?level`), ""},
+		{"thinkingConfig.thinkingBudget", regexp.MustCompile(`(?i)thinking[_ ]?budget|budget -?[0-9]+ is invalid`), ""},
+		{"thinkingConfig.includeThoughts", regexp.MustCompile(`(?i)include[_ ]?thoughts`), ""},
+		{"thinkingConfig", regexp.MustCompile(`(?i)thinking[_ ]?config|thinking (mode )?is not|not support thinking`), ""},
+		{"temperature", regexp.MustCompile(`(?i)\btemperature\b`), ""},
+		{"topP", regexp.MustCompile(`(?i)\btop_?p\b`), ""},
+		{"seed", regexp.MustCompile(`(?i)\bseed\b`), ""},
+		{"stopSequences", regexp.MustCompile(`(?i)\bstop_?sequences?\b`), ""},
+		{"frequencyPenalty", regexp.MustCompile(`(?i)penalty`), ""},
+		{"presencePenalty", regexp.MustCompile(`(?i)penalty`), ""},
+		{"maxOutputTokens", regexp.MustCompile(`(?i)\bmax_?output_?tokens\b`), ""},
+		{cureJSON, regexp.MustCompile(`(?i)response_?(mime_?type|json_?schema|schema)|response mime type|json mode`), "responseMimeType"},
+		{cureSystem, regexp.MustCompile(`(?i)(developer|system)[_ ]?instruction`), "systemInstruction"},
+		{cureSignature, regexp.MustCompile(`(?i)thought[_ ]?signature`), "thoughtSignature"},
+		{cureShown, regexp.MustCompile(`(?i)"parts" at '[^']*function_response|multimodal function response`), "functionResponse"},
+		{cureIDs, regexp.MustCompile(`(?i)"id" at '[^']*function_`), `"id"`},
+	}
+})
 
 // heal looks whether the server refused something that the request can do
 // without. It remembers it, and returns what to tell the user.
@@ -61,7 +64,7 @@ func (m *Model) heal(fault *llm.Error, body map[string]any) (notice string, ok b
 	if err != nil {
 		return "", false
 	}
-	for _, c := range complaints {
+	for _, c := range complaints() {
 		if !c.words.MatchString(fault.Message) || !c.sent(body, data) {
 			continue
 		}
@@ -90,7 +93,7 @@ func (c complaint) sent(body map[string]any, data []byte) bool {
 
 // apply leaves out of config what the server refused.
 func apply(config map[string]any, cures map[string]bool) {
-	for _, c := range complaints {
+	for _, c := range complaints() {
 		if !cures[c.cure] {
 			continue
 		}
@@ -114,12 +117,14 @@ func inside(config map[string]any, path string) (outer string, object map[string
 	return outer, object, name
 }
 
-var noTools = regexp.MustCompile(`(?i)(function calling|tool use|tools?) (is|are) not (enabled|supported)|does not support (function calling|tools?)`)
+var noTools = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(function calling|tool use|tools?) (is|are) not (enabled|supported)|does not support (function calling|tools?)`)
+})
 
 // tooled makes an error that says the model cannot use tools say so by its
 // fault.
 func tooled(fault *llm.Error, body map[string]any) {
-	if _, sent := body["tools"]; sent && fault.Status == http.StatusBadRequest && noTools.MatchString(fault.Message) {
+	if _, sent := body["tools"]; sent && fault.Status == http.StatusBadRequest && noTools().MatchString(fault.Message) {
 		fault.Fault, fault.Param = llm.Unsupported, "tools"
 	}
 }

@@ -3,7 +3,6 @@ package gemini
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 	"strings"
 
 	"parley/providers/llm"
@@ -13,21 +12,27 @@ import (
 // API refuses ids that it did not mint.
 const mintedID = "unnamed_"
 
-var (
-	goodName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
-	badRune  = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
-)
+const maxName = 64
 
 // wireName is a tool's name as the API takes it: at most 64 letters, digits, _
 // and -, and no digit or - at the front. Equal names give equal names, different
 // ones different.
 func wireName(name string) string {
-	if goodName.MatchString(name) {
+	clean := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, name)
+	if clean == "" || clean[0] == '-' || clean[0] >= '0' && clean[0] <= '9' {
+		clean = "_" + clean
+	}
+	if clean == name && len(name) <= maxName {
 		return name
 	}
 	sum := sha256.Sum256([]byte(name))
-	clean := "_" + strings.TrimLeft(badRune.ReplaceAllString(name, "_"), "_-")
-	return clean[:min(len(clean), 64-9)] + "_" + hex.EncodeToString(sum[:4])
+	return clean[:min(len(clean), maxName-9)] + "_" + hex.EncodeToString(sum[:4])
 }
 
 // back maps the names on the wire of tools that had to be renamed to ours.

@@ -1,7 +1,7 @@
 package gemini
 
 import (
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,22 +17,31 @@ type traits struct {
 
 const newest = 1 << 10
 
-var (
-	versioned = regexp.MustCompile(`(gemini|gemma)-([0-9]+)(?:\.([0-9]+))?(?:-([a-z]+(?:-lite)?))?`)
-	moving    = regexp.MustCompile(`gemini-([a-z]+(?:-lite)?)-latest`)
-	modal     = regexp.MustCompile(`-(image|tts|audio|live)\b`)
-)
+// modal are words for models that make or hear something else than text.
+var modal = []string{"image", "tts", "audio", "live"}
 
 // traitsOf reads an id such as "models/gemini-2.5-flash-lite-preview-09-2025".
 func traitsOf(id string) traits {
 	id = strings.ToLower(id)
-	t := traits{gemma: strings.Contains(id, "gemma"), major: newest, plain: modal.MatchString(id)}
-	if m := versioned.FindStringSubmatch(id); m != nil {
-		t.major, _ = strconv.Atoi(m[2])
-		t.minor, _ = strconv.Atoi(m[3])
-		t.tier = m[4]
-	} else if m := moving.FindStringSubmatch(id); m != nil {
-		t.tier = m[1]
+	words := strings.Split(id[strings.LastIndexByte(id, '/')+1:], "-")
+	t := traits{gemma: words[0] == "gemma", major: newest}
+	t.plain = slices.ContainsFunc(words, func(w string) bool { return slices.Contains(modal, w) })
+	if words[0] != "gemini" && words[0] != "gemma" {
+		return t
+	}
+	words = words[1:]
+	if len(words) > 0 {
+		major, minor, _ := strings.Cut(words[0], ".")
+		if n, err := strconv.Atoi(major); err == nil {
+			t.major, words = n, words[1:]
+			t.minor, _ = strconv.Atoi(minor)
+		}
+	}
+	if len(words) > 0 {
+		t.tier = words[0]
+	}
+	if len(words) > 1 && words[1] == "lite" {
+		t.tier += "-lite"
 	}
 	return t
 }
