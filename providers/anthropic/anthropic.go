@@ -1,0 +1,218 @@
+// Package anthropic speaks Anthropic Messages, Anthropic's own and that of the
+// services that copy it.
+//
+//	llm.Request ──► body (thinking by generation, messages, cache marks) ──► POST v1/messages
+//	server-sent events, or one JSON body ──► blocks ──► llm.Events
+//
+// The SDK carries the traffic through its untyped door, for its types take
+// blocks apart and rebuild them. Here what is signed, encrypted or unknown stays
+// JSON text from the wire to Part.State and back, byte for byte. A server that
+// refuses an optional field or its own thinking gets the request once more
+// without it. What a model accepts follows from its id; ids yet unknown are
+// taken to be like the newest. Errors are *llm.Error.
+package anthropic
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"parley/providers/filter"
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// Options say whom a Model talks to.
+type Options struct {
+	Provider string            // as configured, for errors
+	Model    string            // id on the wire
+	BaseURL  string            // without "messages"; a final "v1" makes no difference
+	Key      string            // never printed; may be empty for servers that want none
+	KeyName  string            // where the key comes from, such as "ANTHROPIC_API_KEY"
+	Headers  map[string]string // go with every request; "anthropic-beta" is added to ours
+	HTTP     *http.Client      // its transport turns what is not an answer into *llm.Error
+	NoStream bool              // ask for whole answers
+	Body     map[string]any    // extra request fields, as they are; they win, but "tools" are added to ours
+}
+
+// A Model is a model behind an endpoint for Messages.
+type Model struct {
+	o      Options
+	facts  facts
+	own    bool // the host is Anthropic's
+	client sdk.Client
+
+	mu      sync.Mutex
+	cured   map[string]bool   // names of cures this server needs; see heal
+	ceiling int               // most output tokens the server takes; 0 is not known
+	refused map[[32]byte]bool // thinking it would not take back
+	told    map[string]bool   // notices the user has seen
+}
+
+// New returns the model that o describes. Nothing is sent before Stream.
+func New(o Options) *Model {
+	if o.HTTP == nil {
+		o.HTTP = wire.Client(wire.Options{Provider: o.Provider, URL: o.BaseURL, Key: o.KeyName, Secrets: []string{o.Key}})
+	}
+	own := official(o.BaseURL)
+	// The literal keeps out what sdk.NewClient reads from the environment and
+	// from profiles: keys, headers and a base URL that are not this server's.
+	opts := []option.RequestOption{
+		option.WithBaseURL(strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")),
+		option.WithMaxRetries(0),
+		option.WithHTTPClient(o.HTTP),
+		option.WithoutOpenTelemetry(),
+	}
+	if o.Key != "" {
+		opts = append(opts, option.WithHeader("X-Api-Key", o.Key))
+		if !own { // gateways want the key in one place or the other
+			opts = append(opts, option.WithHeader("Authorization", "Bearer "+o.Key))
+		}
+	}
+	for name, value := range o.Headers {
+		opts = append(opts, option.WithHeader(name, value))
+	}
+	return &Model{
+		o:       o,
+		facts:   factsOf(o.Model, own),
+		own:     own,
+		client:  sdk.Client{Options: opts},
+		cured:   map[string]bool{},
+		refused: map[[32]byte]bool{},
+		told:    map[string]bool{},
+	}
+}
+
+// official reports whether a base URL is Anthropic's own.
+func official(base string) bool {
+	u, err := url.Parse(base)
+	return err == nil && u.Hostname() == "api.anthropic.com"
+}
+
+// Origin names the wire format and the model: thinking is good for the model
+// that wrote it, wherever that is served, and for no other.
+func (m *Model) Origin() string { return "anthropic/" + m.facts.name }
+
+// Body returns exactly what Stream would send for req.
+func (m *Model) Body(req llm.Request) ([]byte, error) {
+	body, _ := m.compile(req, turn{})
+	return marshal(body)
+}
+
+// Stream implements llm.Model.
+func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
+	s := llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
+		err := m.answer(ctx, req, out)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		return m.named(err)
+	})
+	if m.facts.claude {
+		return s
+	}
+	return filter.Calls(req.Tools)(filter.Think(filter.ThinkOptions{})(s))
+}
+
+// pauses bounds how often an answer that pauses is sent back to go on.
+const pauses = 16
+
+// answer reads one answer, sent back as often as the server pauses in it to
+// work with its own tools.
+func (m *Model) answer(ctx context.Context, req llm.Request, out *llm.Out) error {
+	a := &answer{out: out, names: back(req.Tools), signed: m.facts.claude}
+	var t turn
+	for range pauses {
+		res, err := m.ask(ctx, req, &t, out)
+		if err != nil || res == nil {
+			return err
+		}
+		err = a.read(res)
+		res.Body.Close()
+		if err != nil || !a.paused() {
+			return err
+		}
+		t.said = slices.Concat(t.said, a.next())
+	}
+	return &llm.Error{Fault: llm.Server, Code: pause, Message: "the answer paused again and again"}
+}
+
+// attempts bounds how often a request is sent that the server keeps refusing,
+// each time without something else.
+const attempts = 5
+
+// ask sends req, again where the server can be humoured. The caller closes the
+// body of the response; there is none once the consumer has left.
+func (m *Model) ask(ctx context.Context, req llm.Request, t *turn, out *llm.Out) (*http.Response, error) {
+	for attempt := 1; !out.Stopped(); attempt++ {
+		body, notices := m.compile(req, *t)
+		m.tell(out, notices)
+		res, err := m.post(ctx, body)
+		if err == nil || ctx.Err() != nil {
+			return res, err
+		}
+		fault := m.named(err)
+		notice, ok := m.heal(fault, body, t)
+		if !ok || attempt == attempts {
+			return nil, fault
+		}
+		m.tell(out, []string{notice})
+	}
+	return nil, nil
+}
+
+// post sends body. The caller closes the response's.
+func (m *Model) post(ctx context.Context, body map[string]any) (*http.Response, error) {
+	data, err := marshal(body)
+	if err != nil {
+		return nil, &llm.Error{Fault: llm.InvalidRequest, Message: err.Error()}
+	}
+	var opts []option.RequestOption
+	if betas := m.betas(body); betas != "" {
+		opts = append(opts, option.WithHeader("anthropic-beta", betas))
+	}
+	var res *http.Response
+	err = m.client.Post(ctx, "v1/messages", data, &res, opts...)
+	return res, err
+}
+
+// tell sends notices that the user has not seen yet.
+func (m *Model) tell(out *llm.Out, notices []string) {
+	for _, text := range notices {
+		m.mu.Lock()
+		told := m.told[text]
+		m.told[text] = true
+		m.mu.Unlock()
+		if !told {
+			out.Send(llm.Notice{Text: text})
+		}
+	}
+}
+
+// named fills in who failed. Errors of no known kind come from the connection.
+func (m *Model) named(err error) *llm.Error {
+	fault := &llm.Error{Fault: llm.Network, Err: err}
+	if found := (*llm.Error)(nil); errors.As(err, &found) {
+		same := *found
+		fault = &same
+	}
+	fault.Provider, fault.Key, fault.URL = m.o.Provider, m.o.KeyName, public(m.o.BaseURL)
+	return fault
+}
+
+// public is a base URL without what may be secret in it.
+func public(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}

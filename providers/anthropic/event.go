@@ -1,0 +1,153 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+
+	"parley/providers/llm"
+)
+
+// An event is what comes in one event of a stream. Fields that nobody needs are
+// not read.
+type event struct {
+	Type    string          `json:"type"`
+	Index   int             `json:"index"`
+	Message *envelope       `json:"message"`
+	Block   json.RawMessage `json:"content_block"`
+	Delta   delta           `json:"delta"`
+	Usage   *usage          `json:"usage"`
+}
+
+// An envelope is a whole answer, or what opens a streamed one.
+type envelope struct {
+	ID      string            `json:"id"`
+	Model   string            `json:"model"`
+	Content []json.RawMessage `json:"content"`
+	Usage   *usage            `json:"usage"`
+	Changed []struct {
+		Type string `json:"type"`
+	} `json:"input_transformations"`
+	ending
+}
+
+// An ending says why an answer ended.
+type ending struct {
+	Reason  string `json:"stop_reason"`
+	Details struct {
+		Explanation string `json:"explanation"`
+	} `json:"stop_details"`
+}
+
+// A delta adds to a block; in message_delta it ends the answer.
+type delta struct {
+	Type      string          `json:"type"`
+	Text      quoted          `json:"text"`
+	Thinking  quoted          `json:"thinking"`
+	Signature quoted          `json:"signature"`
+	Input     quoted          `json:"partial_json"`
+	Citation  json.RawMessage `json:"citation"`
+	ending
+}
+
+// A head is what the beginning of a block says, of whatever type it is.
+type head struct {
+	Type      string            `json:"type"`
+	ID        string            `json:"id"`
+	Name      string            `json:"name"`
+	For       string            `json:"tool_use_id"`
+	Text      quoted            `json:"text"`
+	Thinking  quoted            `json:"thinking"`
+	Signature quoted            `json:"signature"`
+	Input     json.RawMessage   `json:"input"`
+	Content   json.RawMessage   `json:"content"`
+	Citations []json.RawMessage `json:"citations"`
+	Failed    bool              `json:"is_error"`
+}
+
+// quoted is the inside of a JSON string as it came, escapes and all. Joined, the
+// pieces of a string are the string, even if they were cut inside a character.
+type quoted []byte
+
+func (q *quoted) UnmarshalJSON(b []byte) error {
+	*q = (*q)[:0]
+	if len(b) >= 2 && b[0] == '"' {
+		*q = append(*q, b[1:len(b)-1]...)
+	}
+	return nil
+}
+
+// json is q as a JSON string.
+func (q quoted) json() json.RawMessage {
+	return append(append([]byte{'"'}, q...), '"')
+}
+
+// text is what q says.
+func (q quoted) text() string {
+	if bytes.IndexByte(q, '\\') < 0 {
+		return string(q)
+	}
+	var s string
+	if json.Unmarshal(q.json(), &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// decode reads data into v. A field of another type than it should have is
+// passed over, for the rest of the event may say enough.
+func decode(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		return nil
+	}
+	return err
+}
+
+// usage counts tokens. What is missing keeps its earlier value.
+type usage struct {
+	Input    *float64 `json:"input_tokens"` // without what the cache read or wrote
+	Read     *float64 `json:"cache_read_input_tokens"`
+	Written  *float64 `json:"cache_creation_input_tokens"`
+	Output   *float64 `json:"output_tokens"`
+	OutputOf struct {
+		Thinking *float64 `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// add takes over what v says. No prompt is empty: services that say so at the
+// end have said the truth at the beginning.
+func (u *usage) add(v usage) {
+	if value(v.Input)+value(v.Read)+value(v.Written) > 0 {
+		replace(&u.Input, v.Input)
+		replace(&u.Read, v.Read)
+		replace(&u.Written, v.Written)
+	}
+	replace(&u.Output, v.Output)
+	replace(&u.OutputOf.Thinking, v.OutputOf.Thinking)
+}
+
+func replace(old **float64, new *float64) {
+	if new != nil {
+		*old = new
+	}
+}
+
+// normal is u as parley counts.
+func (u *usage) normal() llm.Usage {
+	return llm.Usage{
+		Input:      value(u.Input) + value(u.Read) + value(u.Written),
+		CacheRead:  value(u.Read),
+		CacheWrite: value(u.Written),
+		Output:     value(u.Output),
+		Thinking:   value(u.OutputOf.Thinking),
+	}
+}
+
+// value is a number of tokens, 0 if it cannot be one.
+func value(n *float64) int {
+	if n == nil || !(*n > 0 && *n < 1<<40) {
+		return 0
+	}
+	return int(*n)
+}

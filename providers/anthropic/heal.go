@@ -1,0 +1,283 @@
+package anthropic
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"parley/providers/llm"
+)
+
+// A cure changes a request that a server refused for something it can do
+// without.
+type cure struct {
+	name  string // what the user is told of; also the key under which it is remembered
+	field string // request field it changes; the user's own fields stay
+	says  string // words of the server that ask for it, as an expression
+	apply func(body map[string]any) bool
+}
+
+// cureAnswer leaves out the schema of the answer, which then goes with the system
+// prompt.
+const cureAnswer = "output_config.format"
+
+// cures in the order in which they are tried: the words of one may hold those of
+// a later one.
+var cures = []cure{
+	{"block_binding", "thinking", `block_binding|prefix_mismatch|thinking-binding-controls`, inner("thinking", "block_binding")},
+	{"display", "thinking", `thinking.*\bdisplay\b`, inner("thinking", "display")},
+	{"a turn with calls and no thinking", "messages", `(thinking|reasoning)\S* .{0,60}must be passed back`, fill},
+	{"blocks it does not know", "messages", `input tag '\w+' found|server_tool_use|\w+_tool_result\b`, unknown},
+	{cureAnswer, "output_config", `output_config\.format|json_schema|structured output|output format`, inner("output_config", "format")},
+	{"thinking between tools", "thinking", typeBetween, rethink(typeBetween)},
+	{"thinking off", "thinking", `disabled`, rethink(typeDisabled)},
+	{"adaptive thinking", "thinking", typeAdaptive, rethink(typeAdaptive)},
+	{"a thinking budget", "thinking", `thinking.type.enabled|thinking.*enabled.*not supported|budget_tokens.*(not supported|not permitted)`, rethink(typeEnabled)},
+	{"effort", "output_config", `\beffort\b`, inner("output_config", "effort")},
+	{"output_config", "output_config", `output_config`, without("output_config")},
+	{"thinking", "thinking", `(does(n't| not) support|not permitted).*(thinking|reasoning)|\bthinking\b.*(not supported|not permitted|extra inputs)`, without("thinking")},
+	{"cache_control", "cache_control", `cache_control`, uncached},
+	{"top_p", "top_p", `top_p`, without("top_p")},
+	{"temperature", "temperature", `temperature`, without("temperature")},
+	{"stop_sequences", "stop_sequences", `stop_sequences`, without("stop_sequences")},
+	{"metadata", "metadata", `metadata|user_id`, without("metadata")},
+	{"parallel calls", "tool_choice", `disable_parallel_tool_use`, inner("tool_choice", "disable_parallel_tool_use")},
+	{"tool_choice", "tool_choice", `tool_choice`, without("tool_choice")},
+}
+
+// find matches words of a server against an expression, whatever the case. It is
+// compiled each time, for almost no request is refused.
+func find(expression, text string) []string {
+	return regexp.MustCompile("(?is)" + expression).FindStringSubmatch(text)
+}
+
+// foul is words about thinking that went back: its signature is wrong, it
+// belongs to another conversation, or it is not where it has to be.
+const foul = `signature|thinking.{0,20}blocks?\b|bound to a different|expected .{0,3}thinking|cannot (contain|be) .{0,3}thinking`
+
+// heal looks whether the server refused something that the request can do
+// without. It remembers it, and returns what to tell the user.
+func (m *Model) heal(fault *llm.Error, body map[string]any, t *turn) (notice string, ok bool) {
+	if fault.Status != http.StatusBadRequest && fault.Status != http.StatusUnprocessableEntity {
+		return "", false
+	}
+	if n, lasting := fits(fault.Message); n > 0 {
+		return m.lower(body, n, lasting, t)
+	}
+	if fault.Fault != llm.InvalidRequest && fault.Fault != llm.Unsupported && fault.Fault != llm.Unknown {
+		return "", false
+	}
+	text := fault.Param + " " + fault.Message
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if find(foul, text) != nil && !m.strict() && m.refuse(body) {
+		return m.o.Model + " does not take its earlier thinking back; sent again without it", true
+	}
+	for _, c := range cures {
+		if _, fixed := m.o.Body[c.field]; fixed || m.cured[c.name] || find(c.says, text) == nil || !c.apply(body) {
+			continue
+		}
+		m.cured[c.name] = true
+		return fmt.Sprintf("%s does not take %s; sent again without", m.o.Model, c.name), true
+	}
+	return "", false
+}
+
+// strict reports whether the user wants to hear of thinking that is refused.
+func (m *Model) strict() bool {
+	thinking, _ := m.o.Body["thinking"].(map[string]any)
+	binding, _ := thinking["block_binding"].(map[string]any)
+	return binding["prefix_mismatch_behavior"] == "error"
+}
+
+// refuse remembers all the thinking in body as thinking not to send again, and
+// reports whether there is any. It must be all: of one turn, some may not go.
+func (m *Model) refuse(body map[string]any) bool {
+	found := false
+	for _, block := range blocksOf(body) {
+		if raw, ok := block.(verbatim); ok && thinks(raw) {
+			m.refused[sha256.Sum256(raw)] = true
+			found = true
+		}
+	}
+	return found
+}
+
+// limits are words about an output limit that is too high, with the numbers
+// that say what would fit: the first, less the second.
+var limits = []struct {
+	says    string
+	lasting bool // it holds for every request
+}{
+	{`max_tokens: \d+ > (\d+)`, true},
+	{`max_tokens\D{0,60}\[\d+, ?(\d+)\]`, true},
+	{`max_tokens.{0,60}(?:less than or equal to|at most|maximum (?:is|of)|<=) ?(\d+)`, true},
+	{`max_tokens.{0,200}\(\d+ > (\d+) - (\d+)\)`, false}, // vLLM
+}
+
+// exceeds is Anthropic's words about a limit that does not fit behind the
+// history: "input length and `max_tokens` exceed context limit: 190000 + 64000 > 200000".
+const exceeds = `max_tokens.{0,60}exceed context limit: (\d+) \+ \d+ > (\d+)`
+
+// fits is the output limit that the server would take; 0 if it does not say.
+func fits(message string) (n int, lasting bool) {
+	if found := find(exceeds, message); found != nil {
+		return number(found[2]) - number(found[1]), false
+	}
+	for _, l := range limits {
+		found := find(l.says, message)
+		if found == nil {
+			continue
+		}
+		n = number(found[1])
+		if len(found) > 2 {
+			n -= number(found[2])
+		}
+		return n, l.lasting
+	}
+	return 0, false
+}
+
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// enough is the smallest output limit worth asking with.
+const enough = 256
+
+// lower asks for n output tokens.
+func (m *Model) lower(body map[string]any, n int, lasting bool, t *turn) (notice string, ok bool) {
+	limit, ours := body["max_tokens"].(int)
+	if _, fixed := m.o.Body["max_tokens"]; fixed || !ours || n >= limit || n < enough {
+		return "", false
+	}
+	t.limit = n
+	if lasting {
+		m.mu.Lock()
+		m.ceiling = n
+		m.mu.Unlock()
+	}
+	return fmt.Sprintf("%s takes no more than %d output tokens here; sent again with that", m.o.Model, n), true
+}
+
+// without leaves a field out.
+func without(field string) func(map[string]any) bool {
+	return func(body map[string]any) bool {
+		_, sent := body[field]
+		delete(body, field)
+		return sent
+	}
+}
+
+// inner leaves a field of a field out.
+func inner(outer, field string) func(map[string]any) bool {
+	return func(body map[string]any) bool {
+		object, _ := body[outer].(map[string]any)
+		_, sent := object[field]
+		delete(object, field)
+		if len(object) == 0 {
+			delete(body, outer)
+		}
+		return sent
+	}
+}
+
+// rethink asks for the next best of a kind of thinking.
+func rethink(kind string) func(map[string]any) bool {
+	return func(body map[string]any) bool {
+		thinking, _ := body["thinking"].(map[string]any)
+		if thinking["type"] != kind {
+			return false
+		}
+		config, _ := body["output_config"].(map[string]any)
+		switch kind {
+		case typeBetween:
+			body["thinking"] = map[string]any{"type": typeAdaptive}
+		case typeEnabled:
+			body["thinking"] = map[string]any{"type": typeAdaptive, "display": "summarized"}
+		case typeDisabled:
+			delete(body, "thinking")
+		case typeAdaptive:
+			budget := budgets[max(slices.Index(wordsMax[:], word(config)), 1)]
+			limit, _ := body["max_tokens"].(int)
+			body["thinking"] = map[string]any{"type": typeEnabled, "budget_tokens": max(leastBudget, min(budget, limit-leastAnswer))}
+			inner("output_config", "effort")(body)
+		}
+		return true
+	}
+}
+
+func word(config map[string]any) string {
+	effort, _ := config["effort"].(string)
+	return effort
+}
+
+// uncached takes the marks for the cache away.
+func uncached(body map[string]any) bool {
+	found := false
+	system, _ := body["system"].([]any)
+	tools, _ := body["tools"].([]any)
+	for _, block := range slices.Concat(system, tools, blocksOf(body)) {
+		if b, ok := block.(map[string]any); ok && b["cache_control"] != nil {
+			delete(b, "cache_control")
+			found = true
+		}
+	}
+	return found
+}
+
+// unknown puts a word in the place of blocks that came from a server and are
+// neither thinking nor text.
+func unknown(body map[string]any) bool {
+	found := false
+	for _, content := range contents(body) {
+		for i, block := range content {
+			raw, ok := block.(verbatim)
+			if !ok || thinks(raw) || typeOf(raw) == "text" {
+				continue
+			}
+			content[i] = textBlock("[left out: " + typeOf(raw) + "]")
+			found = true
+		}
+	}
+	return found
+}
+
+// fill puts empty thinking before calls that have none, for DeepSeek refuses
+// such messages while it thinks, whoever wrote them.
+func fill(body map[string]any) bool {
+	found := false
+	messages, _ := body["messages"].([]any)
+	for _, m := range messages {
+		m := m.(map[string]any)
+		content := m["content"].([]any)
+		calls := slices.ContainsFunc(content, func(b any) bool { return typeOf(b) == "tool_use" })
+		if !calls || slices.ContainsFunc(content, thinks) {
+			continue
+		}
+		empty := map[string]any{"type": "thinking", "thinking": "", "signature": ""}
+		m["content"] = append([]any{empty}, content...)
+		found = true
+	}
+	return found
+}
+
+// contents are the lists of blocks of all messages.
+func contents(body map[string]any) [][]any {
+	messages, _ := body["messages"].([]any)
+	lists := make([][]any, 0, len(messages))
+	for _, m := range messages {
+		lists = append(lists, m.(map[string]any)["content"].([]any))
+	}
+	return lists
+}
+
+// blocksOf are the blocks of all messages.
+func blocksOf(body map[string]any) []any { return slices.Concat(contents(body)...) }

@@ -1,0 +1,83 @@
+package anthropic
+
+import (
+	"encoding/base64"
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"parley/providers/llm"
+)
+
+// pictures are the formats that are taken.
+var pictures = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
+
+// content writes text, images and files as blocks.
+func (h *history) content(parts []llm.Part) []any {
+	var blocks []any
+	for _, p := range parts {
+		switch {
+		case p.Kind == llm.Text && !blank(p.Text):
+			blocks = append(blocks, textBlock(p.Text))
+		case p.Kind == llm.Media:
+			blocks = append(blocks, h.media(p))
+		}
+	}
+	return blocks
+}
+
+// media writes an image or a file.
+func (h *history) media(p llm.Part) map[string]any {
+	kind := kindOf(p)
+	switch {
+	case slices.Contains(pictures, kind) && len(p.Data) > 0:
+		return map[string]any{"type": "image", "source": inline(kind, p.Data)}
+	case strings.HasPrefix(kind, "image/") && len(p.Data) == 0 && strings.HasPrefix(p.URL, "http"):
+		return map[string]any{"type": "image", "source": map[string]any{"type": "url", "url": p.URL}}
+	case kind == "application/pdf" && len(p.Data) > 0 && h.files:
+		return map[string]any{"type": "document", "source": inline(kind, p.Data), "title": named(p)}
+	case len(p.Data) > 0 && textual(kind, p.Data):
+		return textBlock(fmt.Sprintf("<file name=%q>\n%s\n</file>", named(p), p.Data))
+	}
+	return textBlock(leftOut(p))
+}
+
+func inline(kind string, data []byte) map[string]any {
+	return map[string]any{"type": "base64", "media_type": kind, "data": base64.StdEncoding.EncodeToString(data)}
+}
+
+// kindOf is the format of a part. Of an image its own bytes say so, for a wrong
+// word is refused.
+func kindOf(p llm.Part) string {
+	kind, _, err := mime.ParseMediaType(p.MIME)
+	if err != nil {
+		kind = strings.ToLower(p.MIME)
+	}
+	if found := http.DetectContentType(p.Data); slices.Contains(pictures, found) {
+		return found
+	}
+	return kind
+}
+
+// textual reports whether a file can be read as text.
+func textual(kind string, data []byte) bool {
+	if strings.HasPrefix(kind, "text/") {
+		return true
+	}
+	return utf8.Valid(data) && strings.IndexByte(string(data), 0) < 0
+}
+
+func named(p llm.Part) string {
+	if p.Name == "" {
+		return "file"
+	}
+	return p.Name
+}
+
+// leftOut is what stands for a file that cannot be sent.
+func leftOut(p llm.Part) string {
+	return fmt.Sprintf("[file left out: %s, %s, %d bytes]", named(p), kindOf(p), len(p.Data))
+}

@@ -1,0 +1,232 @@
+package anthropic
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// history is a list of messages being written.
+//
+// The format wants roles to alternate, beginning and ending with the user's;
+// calls at the end of their message; their results at the beginning of the next;
+// and no text without a word in it.
+type history struct {
+	origin  string
+	refused map[[32]byte]bool // thinking to leave out
+	bare    int               // messages from here on go without thinking; -1 if none
+	files   bool              // documents are taken
+	ids     ids
+	list    []*message
+}
+
+// message is a message on the wire, its blocks in two groups: what opens a
+// message of the user's, or closes one of the assistant's, are the tools.
+type message struct {
+	role          string
+	blocks, tools []any
+}
+
+// content is the blocks of a message in order.
+func (m *message) content() []any {
+	if m.role == "user" {
+		return slices.Concat(m.tools, m.blocks)
+	}
+	return slices.Concat(m.blocks, m.tools)
+}
+
+// verbatim is a block that goes back as it came.
+type verbatim = json.RawMessage
+
+// open returns the message to add to: the last one, if the role is its own.
+func (h *history) open(role string) *message {
+	if n := len(h.list); n > 0 && h.list[n-1].role == role {
+		return h.list[n-1]
+	}
+	h.list = append(h.list, &message{role: role})
+	return h.list[len(h.list)-1]
+}
+
+// add writes messages, and behind them, as they came, what the assistant has
+// said in this very answer.
+func (h *history) add(messages []llm.Message, said []json.RawMessage) {
+	for i, m := range messages {
+		switch m.Role {
+		case llm.RoleUser:
+			if blocks := h.content(m.Parts); len(blocks) > 0 {
+				u := h.open("user")
+				u.blocks = append(u.blocks, blocks...)
+			}
+		case llm.RoleAssistant:
+			h.assistant(m, h.bare >= 0 && i >= h.bare)
+		case llm.RoleTool:
+			h.results(m.Parts)
+		}
+	}
+	for _, block := range said {
+		a := h.open("assistant")
+		a.blocks = append(a.blocks, verbatim(block))
+	}
+}
+
+// assistant adds a message of the model's. What has no text, call or block of
+// its own to send is left out.
+func (h *history) assistant(m llm.Message, bare bool) {
+	own := m.Origin == h.origin
+	var blocks, calls []any
+	h.ids.now = map[string][]string{}
+	paired := pairs(m.Parts)
+	for _, p := range m.Parts {
+		switch {
+		case own && p.State != nil && p.Kind != llm.Call && p.Kind != llm.Result:
+			if block, ok := h.replay(p, bare); ok {
+				blocks = append(blocks, block)
+			}
+		case p.Kind == llm.Text && !blank(p.Text):
+			blocks = append(blocks, textBlock(p.Text))
+		case p.Kind == llm.Media:
+			blocks = append(blocks, textBlock(leftOut(p)))
+		case p.Remote && own && p.State != nil && paired[p.ID]:
+			blocks = append(blocks, verbatim(p.State))
+		case p.Kind == llm.Call && !p.Remote:
+			calls = append(calls, h.call(p))
+		}
+	}
+	// An answer that was used up by thinking may not go back with it.
+	if n := len(blocks); n > 0 && len(calls) == 0 && thinks(blocks[n-1]) {
+		blocks = slices.DeleteFunc(blocks, thinks)
+	}
+	if len(blocks)+len(calls) == 0 {
+		return
+	}
+	a := h.open("assistant")
+	a.blocks, a.tools = append(a.blocks, blocks...), append(a.tools, calls...)
+}
+
+// replay is a part's own block, if the server should see it again.
+func (h *history) replay(p llm.Part, bare bool) (any, bool) {
+	block := verbatim(p.State)
+	switch {
+	case thinks(block) && (bare || h.refused[sha256.Sum256(p.State)]):
+		return nil, false
+	case p.Kind == llm.Text && blank(p.Text):
+		return nil, false
+	}
+	return block, json.Valid(p.State)
+}
+
+// pairs says which tools of the server's have both call and result: alone,
+// neither is taken.
+func pairs(parts []llm.Part) map[string]bool {
+	calls, both := map[string]bool{}, map[string]bool{}
+	for _, p := range parts {
+		switch {
+		case !p.Remote:
+		case p.Kind == llm.Call:
+			calls[p.ID] = true
+		case p.Kind == llm.Result:
+			both[p.ID] = calls[p.ID]
+		}
+	}
+	return both
+}
+
+func (h *history) call(p llm.Part) map[string]any {
+	input, ok := llm.Arguments(p.Input)
+	if !ok { // what the model wrote cannot be parsed, and the format wants an object
+		input = []byte("{}")
+	}
+	return map[string]any{"type": "tool_use", "id": h.ids.call(p.ID), "name": wireName(p.Name), "input": input}
+}
+
+// results adds what tools answered. Pictures belong into the result, unless it
+// reports an error: then it may hold text only, and they follow.
+func (h *history) results(parts []llm.Part) {
+	u := h.open("user")
+	for i, p := range parts {
+		if p.Kind != llm.Result {
+			continue
+		}
+		id, ok := h.ids.result(p.ID)
+		if !ok {
+			continue
+		}
+		text := p.Text
+		if blank(text) {
+			text = "(no output)"
+		}
+		block := map[string]any{"type": "tool_result", "tool_use_id": id, "content": text}
+		var shown []any
+		for _, q := range parts[i+1:] {
+			if q.Kind == llm.Result {
+				break
+			}
+			shown = append(shown, h.content([]llm.Part{q})...)
+		}
+		switch {
+		case p.Failed:
+			block["is_error"] = true
+			u.blocks = append(u.blocks, shown...)
+		case len(shown) > 0:
+			block["content"] = append([]any{textBlock(text)}, shown...)
+		}
+		u.tools = append(u.tools, block)
+	}
+	if len(u.content()) == 0 {
+		h.list = h.list[:len(h.list)-1]
+	}
+}
+
+// close returns the messages as they are sent. Going says that the assistant is
+// to go on where it paused.
+func (h *history) close(going bool) []any {
+	if len(h.list) > 0 && h.list[0].role == "assistant" {
+		h.list = slices.Insert(h.list, 0, &message{role: "user", blocks: []any{textBlock("Go on.")}})
+	}
+	if n := len(h.list); n > 0 && h.list[n-1].role == "assistant" && !going {
+		h.open("user").blocks = []any{textBlock("Go on.")}
+	}
+	list := make([]any, 0, len(h.list))
+	for _, m := range h.list {
+		list = append(list, map[string]any{"role": m.role, "content": m.content()})
+	}
+	return list
+}
+
+func textBlock(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
+
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
+
+// typeOf is the type of a block.
+func typeOf(block any) string {
+	switch b := block.(type) {
+	case map[string]any:
+		name, _ := b["type"].(string)
+		return name
+	case verbatim:
+		var head struct{ Type string }
+		json.Unmarshal(b, &head)
+		return head.Type
+	}
+	return ""
+}
+
+// thinks reports whether a block is thinking, legible or not.
+func thinks(block any) bool {
+	name := typeOf(block)
+	return name == "thinking" || name == "redacted_thinking"
+}
+
+// marshal writes v without the escapes of HTML, so that what is opaque keeps its
+// bytes.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
+}

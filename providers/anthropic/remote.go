@@ -1,0 +1,80 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// cite sends what the answer cites, each source once.
+func (a *answer) cite(raw json.RawMessage) {
+	var c struct {
+		URL      string `json:"url"`
+		Title    string `json:"title"`
+		Document string `json:"document_title"`
+		Text     string `json:"cited_text"`
+	}
+	if len(raw) == 0 || decode(raw, &c) != nil {
+		return
+	}
+	if c.Title == "" {
+		c.Title = c.Document
+	}
+	key := c.URL + "\n" + c.Title
+	if key == "\n" || a.cited[key] {
+		return
+	}
+	if a.cited == nil {
+		a.cited = map[string]bool{}
+	}
+	a.cited[key] = true
+	a.opened++
+	a.out.Send(llm.Delta{
+		Block: "b" + strconv.Itoa(a.opened),
+		Part:  llm.Part{Kind: llm.Source, URL: c.URL, Name: c.Title, Text: c.Text},
+	})
+}
+
+// legible are the fields of a tool's result that a person can read, in the
+// order in which they are told; what is in the last two is searched in turn.
+var legible = []string{"title", "url", "text", "stdout", "stderr", "error_code", "error_message", "data", "content", "source"}
+
+// told is what the result of a tool of the server's says, a line for each field,
+// and whether it reports an error. The forms of results differ from tool to
+// tool.
+func told(raw json.RawMessage) (text string, failed bool) {
+	var v any
+	if len(raw) == 0 || json.Unmarshal(raw, &v) != nil {
+		return "", false
+	}
+	var lines []string
+	tell(v, &lines, &failed)
+	return strings.Join(lines, "\n"), failed
+}
+
+func tell(v any, lines *[]string, failed *bool) {
+	switch v := v.(type) {
+	case string:
+		if v != "" {
+			*lines = append(*lines, v)
+		}
+	case []any:
+		for _, item := range v {
+			tell(item, lines, failed)
+		}
+	case map[string]any:
+		if code, ok := v["error_code"].(string); ok && code != "" {
+			*failed = true
+		}
+		for _, field := range legible {
+			if field == "data" && v["type"] != "text" { // base64
+				continue
+			}
+			if inner, ok := v[field]; ok {
+				tell(inner, lines, failed)
+			}
+		}
+	}
+}

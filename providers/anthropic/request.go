@@ -1,0 +1,306 @@
+package anthropic
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
+	"parley/providers/llm"
+)
+
+// A turn is what has happened since a request was first sent.
+type turn struct {
+	said  []json.RawMessage // blocks of an answer that paused
+	limit int               // most output tokens that fit behind this history; 0 is not known
+}
+
+// unstreamed is how many output tokens a whole answer may have: by the SDK's
+// reckoning, as many as come in the ten minutes a connection stays open.
+const unstreamed = 21_333
+
+// compile writes req as the body of a request, and what of it had to be left
+// out, for the user to see.
+func (m *Model) compile(req llm.Request, t turn) (body map[string]any, notices []string) {
+	m.mu.Lock()
+	cured, refused, ceiling := maps.Clone(m.cured), maps.Clone(m.refused), m.ceiling
+	m.mu.Unlock()
+
+	limit := m.limit(req, ceiling, t.limit)
+	body = map[string]any{"model": m.o.Model, "max_tokens": limit, "stream": !m.o.NoStream}
+	h := &history{
+		origin: m.Origin(), refused: refused, files: m.facts.claude, bare: -1,
+		ids: ids{used: map[string]bool{}, now: map[string][]string{}},
+	}
+	p := m.plan(req, limit)
+	if start := loop(req.Messages); start >= 0 && m.facts.claude {
+		if p.budgeted() && !h.leads(req.Messages[start]) {
+			// Such a loop is refused unless thinking opens it, so one that began
+			// without has to end without.
+			p = plan{thinking: map[string]any{"type": typeDisabled}, notices: append(p.notices,
+				"thinking is off until the running tools are done: they were called without")}
+		}
+		if !p.on(m.facts) {
+			h.bare = start // then thinking may not stand in a running loop
+		}
+	}
+	p.put(body)
+	notices = slices.Concat(p.notices, m.settings(body, req.Settings, p.on(m.facts)))
+
+	system := req.System
+	if req.Answer != nil {
+		system = m.schema(body, system, req.Answer, cured[cureAnswer])
+	}
+	if !blank(system) {
+		body["system"] = []any{textBlock(system)}
+	}
+	h.add(req.Messages, t.said)
+	body["messages"] = h.close(len(t.said) > 0)
+	m.tools(body, req)
+	notices = append(notices, m.choose(body, req.Settings, p)...)
+	if m.facts.binds && m.own && p.thinking != nil && p.thinking["type"] == typeAdaptive {
+		p.thinking["block_binding"] = map[string]any{"prefix_mismatch_behavior": "drop_block"}
+	}
+	if m.facts.fill && p.thinking["type"] != typeDisabled {
+		fill(body)
+	}
+	mark(body)
+	for _, c := range cures {
+		if cured[c.name] {
+			c.apply(body)
+		}
+	}
+	m.override(body)
+	return body, notices
+}
+
+// put writes the plan into body.
+func (p plan) put(body map[string]any) {
+	if p.thinking != nil {
+		body["thinking"] = p.thinking
+	}
+	if p.effort != "" {
+		body["output_config"] = map[string]any{"effort": p.effort}
+	}
+}
+
+// limit is how many tokens the answer may have; the format wants a number.
+func (m *Model) limit(req llm.Request, ceiling, fits int) int {
+	limit := cmp.Or(req.MaxTokens, m.facts.limit)
+	if m.o.NoStream && req.MaxTokens == 0 {
+		limit = min(limit, unstreamed)
+	}
+	for _, bound := range []int{ceiling, fits} {
+		if bound > 0 {
+			limit = min(limit, bound)
+		}
+	}
+	return limit
+}
+
+// leads reports whether a message will be sent with thinking before all else.
+func (h *history) leads(m llm.Message) bool {
+	if m.Origin != h.origin {
+		return false
+	}
+	for _, p := range m.Parts {
+		if block, ok := h.replay(p, false); ok {
+			return thinks(block)
+		}
+		if p.Kind != llm.Thinking && (p.Kind != llm.Text || !blank(p.Text)) {
+			return false
+		}
+	}
+	return false
+}
+
+// settings writes what the user set, without what the model is known to refuse.
+func (m *Model) settings(body map[string]any, s llm.Settings, thinking bool) (notices []string) {
+	leave := func(field string) {
+		notices = append(notices, fmt.Sprintf("%s does not take %s; left out", m.o.Model, field))
+	}
+	sample := func(field string, value *float64) {
+		switch {
+		case value == nil:
+		case m.facts.claude && m.facts.fixed:
+			leave(field)
+		case m.facts.claude && thinking:
+			leave(field + " while it thinks")
+		default:
+			if *value > 1 {
+				notices = append(notices, fmt.Sprintf("%s %g set to 1, the most %s takes", field, *value, m.o.Model))
+			}
+			body[field] = min(*value, 1)
+		}
+	}
+	sample("temperature", s.Temperature)
+	sample("top_p", s.TopP)
+	for field, set := range map[string]bool{
+		"frequency_penalty": s.FrequencyPenalty != nil, "presence_penalty": s.PresencePenalty != nil,
+		"seed": s.Seed != nil, "verbosity": s.Verbosity != "",
+	} {
+		if set {
+			leave(field)
+		}
+	}
+	slices.Sort(notices)
+	if stop := slices.DeleteFunc(slices.Clone(s.Stop), blank); len(stop) > 0 {
+		body["stop_sequences"] = stop
+	}
+	if s.User != "" {
+		body["metadata"] = map[string]any{"user_id": s.User}
+	}
+	return notices
+}
+
+// tools offers the tools of req. A history with calls needs them offered; if
+// there are none, what the calls say of them has to do.
+func (m *Model) tools(body map[string]any, req llm.Request) {
+	offered := req.Tools
+	if len(offered) == 0 {
+		offered = called(req.Messages)
+	}
+	if len(offered) == 0 {
+		return
+	}
+	list := make([]any, 0, len(offered))
+	for _, t := range offered {
+		tool := map[string]any{"name": wireName(t.Name), "input_schema": inputSchema(t.Schema)}
+		if t.Description != "" {
+			tool["description"] = t.Description
+		}
+		list = append(list, tool)
+	}
+	body["tools"] = list
+	if len(req.Tools) == 0 {
+		body["tool_choice"] = map[string]any{"type": "none"}
+	}
+}
+
+// called lists the tools that a history calls.
+func called(messages []llm.Message) []llm.Tool {
+	var list []llm.Tool
+	for _, m := range messages {
+		for _, p := range m.Calls() {
+			if !slices.ContainsFunc(list, func(t llm.Tool) bool { return t.Name == p.Name }) {
+				list = append(list, llm.Tool{Name: p.Name})
+			}
+		}
+	}
+	return list
+}
+
+// choose says which tool the model has to call, if any.
+func (m *Model) choose(body map[string]any, s llm.Settings, p plan) (notices []string) {
+	if body["tools"] == nil || body["tool_choice"] != nil {
+		return nil
+	}
+	choice := map[string]any{"type": s.ToolChoice}
+	switch s.ToolChoice {
+	case "", "auto":
+		choice["type"] = "auto"
+	case "none":
+		body["tool_choice"] = choice
+		return nil
+	case "required":
+		choice["type"] = "any"
+	default:
+		choice = map[string]any{"type": "tool", "name": wireName(s.ToolChoice)}
+	}
+	if choice["type"] != "auto" && (m.facts.free || m.facts.claude && p.budgeted()) {
+		notices = append(notices, m.o.Model+" cannot be made to call a tool while it thinks; the choice is its own")
+		choice = map[string]any{"type": "auto"}
+	}
+	if s.Parallel != nil && !*s.Parallel {
+		choice["disable_parallel_tool_use"] = true
+	}
+	if s.ToolChoice != "" || len(choice) > 1 {
+		body["tool_choice"] = choice
+	}
+	return notices
+}
+
+// schema asks for an answer that fits a schema: by the field for it, or, of a
+// model without one, by words, which it returns behind the system prompt.
+func (m *Model) schema(body map[string]any, system string, answer *llm.Schema, refused bool) string {
+	var schema map[string]any
+	if err := json.Unmarshal(answer.JSON, &schema); err == nil && m.facts.format && !refused {
+		config, _ := body["output_config"].(map[string]any)
+		if config == nil {
+			config = map[string]any{}
+			body["output_config"] = config
+		}
+		config["format"] = sdk.BetaJSONSchemaOutputFormat(schema)
+		return system
+	}
+	words := "Answer with one JSON value that fits this JSON Schema, and nothing else:\n\n" + string(answer.JSON)
+	return strings.TrimSpace(system + "\n\n" + words)
+}
+
+// mark tells the server what to keep in its cache: up to the tools, the system
+// prompt, and the last block of the user's. Thinking and empty text cannot be
+// marked; neither is ever there.
+func mark(body map[string]any) {
+	system, _ := body["system"].([]any)
+	tools, _ := body["tools"].([]any)
+	messages, _ := body["messages"].([]any)
+	for _, m := range slices.Backward(messages) {
+		if m := m.(map[string]any); m["role"] == "user" {
+			ephemeral(m["content"].([]any))
+			break
+		}
+	}
+	ephemeral(system)
+	ephemeral(tools)
+}
+
+func ephemeral(blocks []any) {
+	if len(blocks) == 0 {
+		return
+	}
+	blocks[len(blocks)-1].(map[string]any)["cache_control"] = map[string]any{"type": "ephemeral"}
+}
+
+// override puts the user's own fields over ours. Tools are added, for the
+// server's own stand in the same list.
+func (m *Model) override(body map[string]any) {
+	for field, value := range m.o.Body {
+		if list, ok := listOf(value); ok && field == "tools" {
+			ours, _ := body["tools"].([]any)
+			value = append(slices.Clone(ours), list...)
+		}
+		body[field] = value
+	}
+}
+
+// listOf is a list of whatever type it was decoded into.
+func listOf(value any) (list []any, ok bool) {
+	data, err := json.Marshal(value)
+	if err != nil || json.Unmarshal(data, &list) != nil {
+		return nil, false
+	}
+	return list, true
+}
+
+// betas are the values of the anthropic-beta header that a request needs: ours
+// on Anthropic's own host, and the user's.
+func (m *Model) betas(body map[string]any) string {
+	var list []string
+	thinking, _ := body["thinking"].(map[string]any)
+	if m.own && thinking["block_binding"] != nil {
+		list = append(list, "thinking-binding-controls-2026-08-01")
+	}
+	if m.own && thinking["type"] == typeEnabled && body["tools"] != nil {
+		list = append(list, "interleaved-thinking-2025-05-14")
+	}
+	for name, value := range m.o.Headers {
+		if strings.EqualFold(name, "anthropic-beta") && value != "" {
+			list = append(list, value)
+		}
+	}
+	return strings.Join(list, ",")
+}

@@ -1,0 +1,143 @@
+package anthropic
+
+import (
+	"fmt"
+	"slices"
+
+	"parley/providers/llm"
+)
+
+const (
+	leastBudget = 1024 // what Anthropic takes
+	leastAnswer = 1024 // what thinking leaves of the output
+)
+
+// budgets are what a level is worth where only budgets are known, in the order
+// of llm.Efforts.
+var budgets = [6]int{0, leastBudget, 2048, 8192, 16384, 32000}
+
+// levels are the reverse: budgets below a bound are worth the level.
+var levels = []struct {
+	below int
+	llm.Effort
+}{{1500, llm.EffortMinimal}, {4000, llm.EffortLow}, {12_000, llm.EffortMedium}, {24_000, llm.EffortHigh}}
+
+// A plan is how much a request lets the model think.
+type plan struct {
+	thinking map[string]any // the field; nil sends none
+	effort   string         // output_config.effort; "" sends none
+	notices  []string
+}
+
+// on reports whether the model will think.
+func (p plan) on(f facts) bool {
+	if p.thinking == nil {
+		return f.thinks
+	}
+	return p.thinking["type"] != typeDisabled
+}
+
+// budgeted reports whether the model thinks by budget.
+func (p plan) budgeted() bool { return p.thinking["type"] == typeEnabled }
+
+// plan says how to ask for what the request wants, with limit output tokens.
+func (m *Model) plan(req llm.Request, limit int) plan {
+	f := m.facts
+	level := slices.Index(llm.Efforts, req.Effort)
+	asked := level >= 0 || req.Budget > 0
+	switch {
+	case f.mode == modeNone && asked && req.Effort != llm.EffortOff:
+		return plan{notices: []string{m.o.Model + " does not think; effort left out"}}
+	case f.mode == modeNone, !asked && !f.thinks:
+		return plan{}
+	case !asked:
+		return plan{thinking: f.adaptive()}
+	case req.Effort == llm.EffortOff:
+		return m.silent()
+	case f.mode == modeBudget, f.mode == modeEither && req.Budget > 0:
+		return m.byBudget(req, level, limit)
+	}
+	if level < 0 {
+		level = slices.Index(llm.Efforts, levelOf(req.Budget))
+		notice := fmt.Sprintf("%s takes no thinking budget, using effort %s", m.o.Model, f.efforts[level])
+		return plan{thinking: f.adaptive(), effort: f.efforts[level], notices: []string{notice}}
+	}
+	return plan{thinking: f.adaptive(), effort: f.efforts[level]}
+}
+
+// adaptive lets the model decide how much it thinks.
+func (f facts) adaptive() map[string]any {
+	thinking := map[string]any{"type": typeAdaptive}
+	if f.shows {
+		thinking["display"] = "summarized"
+	}
+	return thinking
+}
+
+// silent switches thinking off, as far as the model lets us.
+func (m *Model) silent() plan {
+	f := m.facts
+	switch f.off {
+	case typeDisabled:
+		return plan{thinking: map[string]any{"type": typeDisabled}}
+	case typeBetween:
+		return plan{
+			thinking: map[string]any{"type": typeBetween}, effort: f.efforts[0],
+			notices: []string{m.o.Model + " cannot switch thinking off, only before the first tool; using " + f.efforts[0]},
+		}
+	}
+	return plan{
+		thinking: f.adaptive(), effort: f.efforts[0],
+		notices: []string{m.o.Model + " cannot switch thinking off, using " + f.efforts[0]},
+	}
+}
+
+// byBudget thinks by budget, which is part of the output and has to leave room
+// for the answer.
+func (m *Model) byBudget(req llm.Request, level, limit int) plan {
+	budget := req.Budget
+	if budget == 0 {
+		budget = budgets[level]
+	}
+	if limit <= leastBudget {
+		notice := fmt.Sprintf("thinking is off: it needs more than %d output tokens", leastBudget)
+		return plan{thinking: map[string]any{"type": typeDisabled}, notices: []string{notice}}
+	}
+	p := plan{}
+	if fits := max(leastBudget, min(budget, limit-leastAnswer)); fits != budget {
+		p.notices = []string{fmt.Sprintf("thinking budget %d set to %d", budget, fits)}
+		budget = fits
+	}
+	p.thinking = map[string]any{"type": typeEnabled, "budget_tokens": budget}
+	if m.facts.mode == modeBudget && level >= 0 {
+		p.effort = m.facts.efforts[level]
+	}
+	return p
+}
+
+// levelOf is the level that a budget is worth.
+func levelOf(budget int) llm.Effort {
+	for _, l := range levels {
+		if budget < l.below {
+			return l.Effort
+		}
+	}
+	return llm.EffortMax
+}
+
+// loop is where a tool loop that is still running begins: the first message of
+// the assistant's in the row of calls and results that ends the history; -1 if
+// the history ends otherwise.
+func loop(messages []llm.Message) int {
+	last := len(messages) - 1
+	for last >= 0 && messages[last].Role != llm.RoleAssistant {
+		last--
+	}
+	if last < 0 || len(messages[last].Calls()) == 0 {
+		return -1
+	}
+	for last >= 2 && messages[last-1].Role == llm.RoleTool && messages[last-2].Role == llm.RoleAssistant {
+		last -= 2
+	}
+	return last
+}
