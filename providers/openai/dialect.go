@@ -22,6 +22,7 @@ type Dialect struct {
 	NoUsage  bool              // counts tokens unasked and refuses stream_options
 	Warm     bool              // temperature must be above 0 and at most 1
 	Files    bool              // takes PDFs
+	Loose    bool              // promises JSON, but not by a schema
 	Repeats  bool              // thinking may come twice; drop exact repeats
 	Grows    bool              // thinking may come as all there is so far instead of what is new
 	Family
@@ -29,12 +30,15 @@ type Dialect struct {
 
 // A Family is what follows the model wherever it is served.
 type Family struct {
-	Echo    Echo
-	Fill    bool     // a message with calls and no thinking carries the field, empty
-	Effort  Effort   // how the model is told how much to think
-	Refuses []string // settings that must not be sent; see settings
-	System  string   // role of the system prompt; "" is "system"
-	Clean   bool     // never leaks thinking tags or tool calls into its text
+	Echo      Echo
+	Fill      bool     // a message with calls and no thinking carries the field, empty
+	Effort    Effort   // how the model is told how much to think
+	Refuses   []string // settings that must not be sent; see refuses
+	System    string   // role of the system prompt; "" is "system"
+	Clean     bool     // never leaks thinking tags or tool calls into its text
+	Plain     bool     // cannot think, and Responses must not ask for it
+	Summary   bool     // Responses shows its thinking in summaries, if asked
+	Verbosity bool     // takes verbosity
 }
 
 // Echo says which thinking goes back to the service in later requests.

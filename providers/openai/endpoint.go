@@ -37,6 +37,8 @@ type format interface {
 	compile(req llm.Request) (body map[string]any, notices []string)
 	// cure finds what the server complains about in body.
 	cure(fault *llm.Error, body map[string]any) (remedy, bool)
+	// explain makes plainer what an error says about body.
+	explain(fault *llm.Error, body map[string]any)
 	// read turns the body of a response to req into events.
 	read(req llm.Request, body io.Reader, out *llm.Out) error
 }
@@ -130,7 +132,7 @@ func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error
 		}
 		notice, ok := e.heal(fault, body)
 		if !ok || attempt == attempts {
-			tooled(fault, body)
+			e.format.explain(fault, body)
 			return fault
 		}
 		e.tell(out, []string{notice})

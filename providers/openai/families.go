@@ -1,14 +1,27 @@
 package openai
 
-// sampling are the settings that reasoning models refuse.
-var sampling = []string{"temperature", "top_p", "stop"}
+import "slices"
+
+// Settings that reasoning models refuse. OpenAI's take those of sampling again
+// when they are told not to think.
+var (
+	sampling  = []string{"temperature", "top_p", "stop"}
+	penalties = []string{"frequency_penalty", "presence_penalty"}
+)
 
 // thinker is a reasoning model of OpenAI's.
 func thinker(efforts, withTool string) Family {
 	return Family{
 		Effort:  Effort{Words: words(efforts), WithTool: withTool},
-		Refuses: sampling, System: "developer", Clean: true,
+		Refuses: slices.Concat(sampling, penalties), System: "developer", Clean: true, Summary: true, Verbosity: true,
 	}
+}
+
+// early is one from before verbosity.
+func early(efforts string) Family {
+	f := thinker(efforts, "")
+	f.Verbosity = false
+	return f
 }
 
 // budget is thinking_budget from off to max; the last is the model's own limit.
@@ -25,8 +38,8 @@ var families = []struct {
 	// (github.com/openai/openai-openapi issue 541, github.com/BerriAI/litellm
 	// pull 34569). Versions yet unknown are taken to be like 5.6.
 	{"gpt-oss*", Family{Echo: EchoCalls, Effort: Effort{Words: words("low low low medium high high")}}},
-	{"gpt-3* gpt-4* chatgpt-* gpt-5*-chat* gpt-6*-chat* gpt-chat*", Family{Clean: true}},
-	{"o1* o3* o4-mini*", thinker("low low low medium high high", "")},
+	{"gpt-3* gpt-4* chatgpt-* gpt-5*-chat* gpt-6*-chat* gpt-chat*", Family{Clean: true, Plain: true}},
+	{"o1* o3* o4-mini*", early("low low low medium high high")},
 	{"gpt-5-pro*", thinker("high high high high high high", "")},
 	{"gpt-5.1-codex-max* gpt-5.[2-9]-codex*", thinker("low low low medium high xhigh", "")},
 	{"gpt-5-codex* gpt-5.1-codex*", thinker("low low low medium high high", "")},
@@ -42,11 +55,11 @@ var families = []struct {
 	{"claude* gemini*", Family{Clean: true}},
 
 	// xAI. The other models think or not by their name and refuse the field.
-	{"grok-3-mini*", Family{Effort: Effort{Words: words("low low low low high high")}, Refuses: []string{"stop"}}},
-	{"grok-4.20* grok-4-* grok-4 grok-4.1* grok-[23]* grok-code* grok-build*", Family{Refuses: []string{"stop"}}},
-	{"grok-4.3*", Family{Effort: Effort{Words: words("none low low medium high high")}, Refuses: []string{"stop"}}},
-	{"grok-4.5*", Family{Effort: Effort{Words: words("low low low medium high high")}, Refuses: []string{"stop"}}},
-	{"grok-*", Family{Effort: Effort{Words: words("low low low medium high xhigh")}, Refuses: []string{"stop"}}},
+	{"grok-3-mini*", Family{Effort: Effort{Words: words("low low low low high high")}, Refuses: append(penalties, "stop")}},
+	{"grok-4.20* grok-4-* grok-4 grok-4.1* grok-[23]* grok-code* grok-build*", Family{Refuses: append(penalties, "stop")}},
+	{"grok-4.3*", Family{Effort: Effort{Words: words("none low low medium high high")}, Refuses: append(penalties, "stop")}},
+	{"grok-4.5*", Family{Effort: Effort{Words: words("low low low medium high high")}, Refuses: append(penalties, "stop")}},
+	{"grok-*", Family{Effort: Effort{Words: words("low low low medium high xhigh")}, Refuses: append(penalties, "stop")}},
 
 	// GLM wants its thinking back while it works with tools.
 	{"glm-4.[5-9]* glm-5 glm-5-* glm-5v* glm-5:* glm-5.[01]*", Family{Echo: EchoCalls, Effort: Effort{Switch: thinkingType}}},

@@ -14,9 +14,10 @@ import (
 // optional lists the request fields an answer can do without, the longer ones
 // before those they contain.
 var optional = []string{
-	"parallel_tool_calls", "chat_template_kwargs", "prompt_cache_key", "thinking_budget", "enable_thinking",
-	"reasoning_effort", "reasoning_split", "stream_options", "random_seed", "tool_stream", "temperature",
-	"top_p", "reasoning", "thinking", "seed", "stop",
+	"parallel_tool_calls", "chat_template_kwargs", "safety_identifier", "frequency_penalty", "prompt_cache_key",
+	"presence_penalty", "thinking_budget", "response_format", "enable_thinking", "reasoning_effort",
+	"reasoning_split", "stream_options", "random_seed", "tool_choice", "tool_stream", "temperature", "verbosity",
+	"top_p", "reasoning", "thinking", "seed", "stop", "user",
 }
 
 // limits are the two names of the output limit. A server that refuses one wants
@@ -119,6 +120,8 @@ func (c *Chat) cure(fault *llm.Error, body map[string]any) (remedy, bool) {
 	name, ok := unthinking(fault, body, "reasoning_effort", "reasoning", "thinking", "enable_thinking")
 	return remedy{field: name}, ok
 }
+
+func (c *Chat) explain(fault *llm.Error, body map[string]any) { tooled(fault, body) }
 
 // blamed returns the first of the fields that was sent and that the error is
 // about.

@@ -1,11 +1,7 @@
 package openai
 
 import (
-	"encoding/base64"
-	"fmt"
-	"mime"
 	"strings"
-	"unicode/utf8"
 
 	"parley/providers/llm"
 )
@@ -57,7 +53,7 @@ func (h *history) after(role string) (map[string]any, bool) {
 // user adds a message of the user's: a string, or a list if there are images. It
 // joins the one before, for many chat templates refuse two in a row.
 func (h *history) user(parts []llm.Part) {
-	list := h.content(parts)
+	list := chatShapes(h.Files).content(parts)
 	if len(list) == 0 {
 		return
 	}
@@ -73,73 +69,6 @@ func (h *history) user(parts []llm.Part) {
 		return
 	}
 	h.add(map[string]any{"role": "user", "content": plain(list)})
-}
-
-// plain joins a list that holds nothing but text into a string, which every
-// server takes.
-func plain(list []any) any {
-	var texts []string
-	for _, part := range list {
-		text, ok := part.(map[string]any)["text"].(string)
-		if !ok {
-			return list
-		}
-		texts = append(texts, text)
-	}
-	return strings.Join(texts, "\n\n")
-}
-
-func textPart(text string) map[string]any {
-	return map[string]any{"type": "text", "text": text}
-}
-
-// content writes text, images and files as parts.
-func (h *history) content(parts []llm.Part) []any {
-	var list []any
-	for _, p := range parts {
-		switch p.Kind {
-		case llm.Text:
-			if p.Text != "" {
-				list = append(list, textPart(p.Text))
-			}
-		case llm.Media:
-			list = append(list, h.media(p))
-		}
-	}
-	return list
-}
-
-// media writes an image, or a file as far as the service reads files.
-func (h *history) media(p llm.Part) map[string]any {
-	kind, _, err := mime.ParseMediaType(p.MIME)
-	if err != nil {
-		kind = strings.ToLower(p.MIME)
-	}
-	url := p.URL
-	if len(p.Data) > 0 {
-		url = "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
-	}
-	name := p.Name
-	if name == "" {
-		name = "file"
-	}
-	switch {
-	case strings.HasPrefix(kind, "image/") && url != "":
-		return map[string]any{"type": "image_url", "image_url": map[string]any{"url": url}}
-	case kind == "application/pdf" && h.Files && len(p.Data) > 0:
-		return map[string]any{"type": "file", "file": map[string]any{"filename": name, "file_data": url}}
-	case len(p.Data) > 0 && textual(kind, p.Data):
-		return textPart(fmt.Sprintf("<file name=%q>\n%s\n</file>", name, p.Data))
-	}
-	return textPart(fmt.Sprintf("[file left out: %s, %s, %d bytes]", name, kind, len(p.Data)))
-}
-
-// textual reports whether a file can be read as text.
-func textual(kind string, data []byte) bool {
-	if strings.HasPrefix(kind, "text/") {
-		return true
-	}
-	return utf8.Valid(data) && strings.IndexByte(string(data), 0) < 0
 }
 
 // assistant adds a message of the model's, with its calls. Nothing is added if
@@ -237,6 +166,23 @@ func (h *history) thinking(msg map[string]any, parts []llm.Part, calls bool) {
 		field = "reasoning_content"
 	}
 	msg[field] = text.String()
+}
+
+// chatShapes are those of chat completions. Few services take PDFs.
+func chatShapes(files bool) shapes {
+	s := shapes{text: "text", image: func(url string) map[string]any {
+		return map[string]any{"type": "image_url", "image_url": map[string]any{"url": url}}
+	}}
+	if files {
+		s.pdf = func(name, url string) map[string]any {
+			return map[string]any{"type": "file", "file": map[string]any{"filename": name, "file_data": url}}
+		}
+	}
+	return s
+}
+
+func textPart(text string) map[string]any {
+	return map[string]any{"type": "text", "text": text}
 }
 
 // results adds a message for each result, directly behind the calls. They are

@@ -2,9 +2,7 @@ package openai
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
-	"slices"
 
 	"parley/providers/llm"
 )
@@ -29,10 +27,11 @@ func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) 
 	if official(c.o.BaseURL) && req.Session != "" {
 		body["prompt_cache_key"] = hash(req.Session)[:32]
 	}
-	notices = c.effort(body, req)
-	notices = append(notices, c.settings(body, req.Settings)...)
+	notices = d.Effort.write(body, req, c.o.Model)
+	notices = append(notices, c.settings(body, req)...)
 
 	cures := c.learned()
+	req.System = c.answer(body, req, cures)
 	if echo, ok := cures[cureEcho]; ok {
 		d.Echo, d.Fill = Echo(echo), Echo(echo) != EchoNever
 	}
@@ -48,102 +47,71 @@ func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) 
 func tools(offered []llm.Tool) []any {
 	list := make([]any, 0, len(offered))
 	for _, t := range offered {
-		schema := t.Schema
-		if !json.Valid(schema) {
-			schema = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
-		function := map[string]any{"name": wireName(t.Name), "parameters": schema}
-		if t.Description != "" {
-			function["description"] = t.Description
-		}
-		list = append(list, map[string]any{"type": "function", "function": function})
+		list = append(list, map[string]any{"type": "function", "function": function(t)})
 	}
 	return list
 }
 
-// effort says how much to think, in the words of the dialect.
-func (c *Chat) effort(body map[string]any, req llm.Request) (notices []string) {
-	e := c.o.Dialect.Effort
-	word, budget, level := "", 0, slices.Index(llm.Efforts, req.Effort)
-	if level >= 0 {
-		word, budget = e.Words[level], e.Budgets[level]
+// function describes a tool.
+func function(t llm.Tool) map[string]any {
+	f := map[string]any{"name": wireName(t.Name), "parameters": t.Schema}
+	if !json.Valid(t.Schema) {
+		f["parameters"] = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	if len(req.Tools) > 0 && e.WithTool != "" && word != e.WithTool {
-		if level > 0 {
-			notices = append(notices, fmt.Sprintf("%s takes tools only without thinking here; thinking is off", c.o.Model))
-		}
-		word, budget, level = e.WithTool, 0, 0
+	if t.Description != "" {
+		f["description"] = t.Description
 	}
-	if level < 0 {
-		return nil
-	}
-	off := req.Effort == llm.EffortOff
-	switch {
-	case off && (e.Always || word != "" && word != "none"):
-		notice := c.o.Model + " cannot switch thinking off"
-		if word != "" {
-			notice += ", using " + word
-		}
-		notices = append(notices, notice)
-	case e.Switch.Field != "" && word == "":
-		set(body, e.Switch.Field, json.RawMessage(e.Switch.state(!off)))
-	}
-	if word != "" {
-		field := e.Field
-		if field == "" {
-			field = "reasoning_effort"
-		}
-		set(body, field, word)
-	}
-	if budget > 0 {
-		body["thinking_budget"] = budget
-	}
-	return notices
-}
-
-func (s Switch) state(on bool) string {
-	if on {
-		return s.On
-	}
-	return s.Off
+	return f
 }
 
 // settings writes what the user set, without what the model is known to refuse.
-func (c *Chat) settings(body map[string]any, s llm.Settings) (notices []string) {
+func (c *Chat) settings(body map[string]any, req llm.Request) (notices []string) {
 	d := c.o.Dialect
 	limit := d.Limit
 	if limit == "" {
 		limit = "max_tokens"
 	}
-	thinks := body["reasoning_effort"] != "none" // without thinking, sampling is free again
-	put := func(field string, value any) {
-		if slices.Contains(d.Refuses, field) && thinks {
-			notices = append(notices, fmt.Sprintf("%s does not take %s; left out", c.o.Model, field))
-			return
+	if req.MaxTokens > 0 {
+		body[limit] = req.MaxTokens
+	}
+	if d.Warm && req.Temperature != nil {
+		t := min(max(*req.Temperature, 0.01), 1)
+		req.Temperature = &t
+	}
+	verbose := d.Verbosity && (d.Name == "openai" || d.Name == "openrouter")
+	for _, s := range chosen(req) {
+		switch {
+		case d.refuses(s.field, body["reasoning_effort"] != "none"), s.field == "verbosity" && !verbose:
+			notices = append(notices, leftOut(c.o.Model, s.field))
+			continue
+		case d.Renames[s.field] != "":
+			s.field = d.Renames[s.field]
+		case s.field == "user" && official(c.o.BaseURL):
+			s.field = "safety_identifier"
 		}
-		if name, ok := d.Renames[field]; ok {
-			field = name
-		}
-		body[field] = value
+		body[s.field] = s.value
 	}
-	if s.MaxTokens > 0 {
-		body[limit] = s.MaxTokens
-	}
-	if s.Temperature != nil {
-		t := *s.Temperature
-		if d.Warm {
-			t = min(max(t, 0.01), 1)
-		}
-		put("temperature", t)
-	}
-	if s.TopP != nil {
-		put("top_p", *s.TopP)
-	}
-	if s.Seed != nil {
-		put("seed", *s.Seed)
-	}
-	if len(s.Stop) > 0 {
-		put("stop", s.Stop)
+	if choice := toolChoice(req, func(name string) any {
+		return map[string]any{"type": "function", "function": map[string]any{"name": name}}
+	}); choice != nil {
+		body["tool_choice"] = choice
 	}
 	return notices
+}
+
+// answer asks for an answer that fits a schema, and returns the system prompt.
+// Services that promise no more than JSON are told the schema in words.
+func (c *Chat) answer(body map[string]any, req llm.Request, cures map[string]string) string {
+	if req.Answer == nil {
+		return req.System
+	}
+	if _, refused := cures["response_format"]; refused {
+		return inWords(req)
+	}
+	if c.o.Dialect.Loose {
+		body["response_format"] = map[string]any{"type": "json_object"}
+		return inWords(req)
+	}
+	body["response_format"] = map[string]any{"type": "json_schema", "json_schema": answerFormat(req.Answer)}
+	return req.System
 }

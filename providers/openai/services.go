@@ -51,12 +51,12 @@ var services = map[string]service{
 
 	// Without tool_stream nothing comes until the arguments are complete, for
 	// minutes with a large file. Messages need a content.
-	"glm": {Dialect: Dialect{Blank: true, Warm: true, Tooled: map[string]any{"tool_stream": true}}},
+	"glm": {Dialect: Dialect{Blank: true, Warm: true, Loose: true, Tooled: map[string]any{"tool_stream": true}}},
 
 	// Parallel calls are off by default.
 	"qwen": {Dialect: Dialect{Tooled: map[string]any{"parallel_tool_calls": true}}},
 
-	"deepseek": {},
+	"deepseek": {Dialect: Dialect{Loose: true}},
 
 	// reasoning_split moves thinking out of the content into
 	// reasoning_details; some versions send all of it again in each chunk.

@@ -1,0 +1,85 @@
+package openai
+
+import (
+	"encoding/base64"
+	"fmt"
+	"mime"
+	"strings"
+	"unicode/utf8"
+
+	"parley/providers/llm"
+)
+
+// shapes are what the parts of a message's content look like.
+type shapes struct {
+	text  string // type of text
+	image func(url string) map[string]any
+	pdf   func(name, url string) map[string]any // nil if PDFs are not taken
+}
+
+// content writes text, images and files as parts.
+func (s shapes) content(parts []llm.Part) []any {
+	var list []any
+	for _, p := range parts {
+		switch p.Kind {
+		case llm.Text:
+			if p.Text != "" {
+				list = append(list, s.say(p.Text))
+			}
+		case llm.Media:
+			list = append(list, s.media(p))
+		}
+	}
+	return list
+}
+
+func (s shapes) say(text string) map[string]any {
+	return map[string]any{"type": s.text, "text": text}
+}
+
+// media writes an image, or a file as far as the service reads files.
+func (s shapes) media(p llm.Part) map[string]any {
+	kind, _, err := mime.ParseMediaType(p.MIME)
+	if err != nil {
+		kind = strings.ToLower(p.MIME)
+	}
+	url := p.URL
+	if len(p.Data) > 0 {
+		url = "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
+	}
+	name := p.Name
+	if name == "" {
+		name = "file"
+	}
+	switch {
+	case strings.HasPrefix(kind, "image/") && url != "":
+		return s.image(url)
+	case kind == "application/pdf" && s.pdf != nil && len(p.Data) > 0:
+		return s.pdf(name, url)
+	case len(p.Data) > 0 && textual(kind, p.Data):
+		return s.say(fmt.Sprintf("<file name=%q>\n%s\n</file>", name, p.Data))
+	}
+	return s.say(fmt.Sprintf("[file left out: %s, %s, %d bytes]", name, kind, len(p.Data)))
+}
+
+// textual reports whether a file can be read as text.
+func textual(kind string, data []byte) bool {
+	if strings.HasPrefix(kind, "text/") {
+		return true
+	}
+	return utf8.Valid(data) && strings.IndexByte(string(data), 0) < 0
+}
+
+// plain joins a list that holds nothing but text into a string, which every
+// server takes.
+func plain(list []any) any {
+	var texts []string
+	for _, part := range list {
+		text, ok := part.(map[string]any)["text"].(string)
+		if !ok {
+			return list
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, "\n\n")
+}

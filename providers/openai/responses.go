@@ -1,0 +1,130 @@
+package openai
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// KindResponses is the kind of services that speak Responses, as DialectFor has
+// the kinds of those that speak chat completions.
+const KindResponses = "openai-responses"
+
+// Responses is a model behind a Responses endpoint: OpenAI's, Azure's, xAI's, LM
+// Studio's. Nothing is stored on the server. What it needs to go on, reasoning
+// in encrypted form foremost, comes with each answer and goes back with each
+// request.
+type Responses struct {
+	*endpoint
+	model  Family
+	known  bool            // model is more than a guess
+	refuse map[string]bool // items the server did not take back, by hash; guarded by mu
+}
+
+// NewResponses returns the model that o describes. Nothing is sent before
+// Stream. In o.Body, lists are added to those of the request and objects merged
+// into them, so that tools of the provider's can stand beside ours.
+func NewResponses(o Options) *Responses {
+	r := &Responses{refuse: map[string]bool{}}
+	r.model, r.known = familyOf(o.Model)
+	r.endpoint = dial(o, "responses", r)
+	return r
+}
+
+// Origin names the wire format and the model: no other can read its reasoning.
+func (r *Responses) Origin() string { return "responses/" + r.o.Model }
+
+// Stream implements llm.Model.
+func (r *Responses) Stream(ctx context.Context, req llm.Request) llm.Stream {
+	return r.stream(ctx, req, r.model.Clean)
+}
+
+func (r *Responses) read(req llm.Request, body io.Reader, out *llm.Out) error {
+	return read(body, out, &output{tally: tally{out: out}, names: back(req.Tools)})
+}
+
+// xai reports whether the model is xAI's, whose Responses differ a little.
+func (r *Responses) xai() bool { return strings.HasPrefix(bare(r.o.Model), "grok") }
+
+// trimmable lists the fields an answer can do without, inner ones before the
+// objects they stand in.
+var trimmable = []string{
+	"reasoning.summary", "reasoning.effort", "reasoning", "text.verbosity", "text.format", "text",
+	"parallel_tool_calls", "max_output_tokens", "prompt_cache_key", "safety_identifier", "tool_choice",
+	"temperature", "top_p", "include", "store", "user",
+}
+
+// unverified are the fields that OpenAI refuses to organisations it has not
+// verified.
+var unverified = map[string]string{
+	"reasoning.summary": "does not sum up its thinking for this account; sent again without asking for it",
+	"stream":            "does not stream for this account; its answers come whole",
+}
+
+// cureInput is the cure for items that do not go back as they came.
+const cureInput = "input: items"
+
+// unwelcome finds that the server did not take its own items back: encrypted by
+// another organisation or a key of the past, or not in the company it wants.
+var unwelcome = regexp.MustCompile(`(?i)encrypted.content.{0,200}(could not|cannot|can't|failed|invalid|unable)` +
+	`|(invalid|decrypt|verify).{0,60}encrypted.content|invalid_encrypted_content` +
+	`|without its required` +
+	`|item with id .{0,80}not found` +
+	`|items are not persisted when`)
+
+func (r *Responses) cure(fault *llm.Error, body map[string]any) (remedy, bool) {
+	if r.unwelcome(fault) {
+		return remedy{cureInput, "", "did not take its earlier reasoning back; sent again without it"}, r.strip(body)
+	}
+	if notice, ok := unverified[fault.Param]; ok && fault.Status == http.StatusBadRequest {
+		_, sent := lookup(body, fault.Param)
+		return remedy{field: fault.Param, notice: notice}, sent
+	}
+	if !refused(fault) {
+		return remedy{}, false
+	}
+	if _, sent := body["instructions"]; sent && blames(fault, "instructions") {
+		return remedy{"instructions", "", "does not take instructions; sent again with a system message"}, true
+	}
+	if name, ok := blamed(fault, body, trimmable); ok {
+		return remedy{field: name}, true
+	}
+	name, ok := unthinking(fault, body, "reasoning")
+	return remedy{field: name}, ok
+}
+
+func (r *Responses) unwelcome(fault *llm.Error) bool {
+	if fault.Status != http.StatusBadRequest && fault.Status != http.StatusNotFound || fault.Param == "include" {
+		return false
+	}
+	return fault.Code == "invalid_encrypted_content" || unwelcome.MatchString(fault.Message)
+}
+
+// strip remembers all items of body that came from the server, so that they do
+// not go back again, and reports whether there are any new ones. Items that come
+// later are not concerned.
+func (r *Responses) strip(body map[string]any) bool {
+	list, _ := body["input"].([]any)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := len(r.refuse)
+	for _, item := range list {
+		if own, ok := item.(returned); ok {
+			r.refuse[hash(string(own))] = true
+		}
+	}
+	delete(r.cures, cureInput) // there may be new items to refuse
+	return len(r.refuse) > before
+}
+
+// explain names what may be the reason for an endpoint that is not there.
+func (r *Responses) explain(fault *llm.Error, body map[string]any) {
+	tooled(fault, body)
+	if fault.Status == http.StatusNotFound && fault.Fault == llm.InvalidRequest && fault.Param == "" && !official(r.o.BaseURL) {
+		fault.Message += ` (a server without the Responses API needs kind = "openai")`
+	}
+}

@@ -1,0 +1,141 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// A response is a whole answer, as the last event of a stream holds it.
+type response struct {
+	ID         string          `json:"id"`
+	Model      string          `json:"model"`
+	Status     string          `json:"status"`
+	Error      json.RawMessage `json:"error"`
+	Incomplete struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
+	Output []json.RawMessage `json:"output"`
+	Usage  *tokens           `json:"usage"`
+}
+
+// tokens counts them under the names of Responses.
+type tokens struct {
+	Input   float64 `json:"input_tokens"`
+	Output  float64 `json:"output_tokens"`
+	Total   float64 `json:"total_tokens"`
+	InputOf struct {
+		Cached  float64 `json:"cached_tokens"`
+		Written float64 `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+	OutputOf struct {
+		Reasoning float64 `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+	Cost  *float64 `json:"cost"`              // gateways, US dollars
+	Ticks *float64 `json:"cost_in_usd_ticks"` // xAI, 1e-10 US dollars
+}
+
+func (t *tokens) normal() llm.Usage {
+	u := usage{Prompt: t.Input, Completion: t.Output, Total: t.Total, Cost: t.Cost, Ticks: t.Ticks}
+	u.PromptOf.Cached, u.PromptOf.Written = t.InputOf.Cached, t.InputOf.Written
+	u.CompletionOf.Reasoning = t.OutputOf.Reasoning
+	return u.normal()
+}
+
+func (o *output) whole(data []byte) error { return o.final(data, data) }
+
+// final ends the answer with what the server says of the whole of it. Data is
+// the event in which that came.
+func (o *output) final(raw json.RawMessage, data []byte) error {
+	var r response
+	if err := lenient(raw, &r); err != nil {
+		return unreadable(data, err)
+	}
+	if r.ID != "" {
+		o.label = label{r.ID, r.Model}
+	}
+	if r.Usage != nil {
+		o.count(r.Usage.normal())
+	}
+	switch {
+	case r.Status == "failed", present(r.Error), r.Status == "" && r.Output == nil:
+		return o.fails(data)
+	case r.Status != "completed" && r.Status != "incomplete" && r.Status != "":
+		o.report()
+		return &llm.Error{Fault: llm.Server, Message: "the answer ended with status " + r.Status, Code: r.Status}
+	}
+	for i, raw := range r.Output {
+		o.reconcile(i, raw)
+	}
+	calls := o.settle(r.Status == "incomplete")
+	o.report()
+	raised := llm.Finish{Reason: o.reason(&r, calls), Raw: r.Status, ID: o.label.ID, Model: o.label.Model}
+	if r.Incomplete.Reason != "" {
+		raised.Raw = r.Incomplete.Reason
+	}
+	o.out.Send(raised)
+	return nil
+}
+
+// reconcile completes the nth item: some servers send items only here, and
+// Azure the encrypted form of reasoning.
+func (o *output) reconcile(n int, raw json.RawMessage) {
+	var whole item
+	if lenient(raw, &whole) != nil || whole.Type == "" {
+		return
+	}
+	switch {
+	case n >= len(o.order):
+		o.done(n, raw)
+	case o.order[n].Type != whole.Type: // the list is not the one that was streamed
+	case !o.order[n].done, !o.order[n].sealed && present(whole.Encrypted):
+		o.complete(o.order[n], whole, raw)
+	}
+}
+
+// settle gives ids to calls that came without, takes back those that are not
+// complete, which must never run, and counts the rest.
+func (o *output) settle(cut bool) (calls int) {
+	for _, it := range o.order {
+		switch {
+		case it.Type != "function_call" || it.block == "":
+			continue
+		case cut && !it.done:
+			o.send(it, "", llm.Part{Kind: llm.Opaque})
+			continue
+		case it.id == "":
+			it.id = mint()
+			o.send(it, "", llm.Part{Kind: llm.Call, ID: it.id})
+		}
+		calls++
+	}
+	return calls
+}
+
+func (o *output) reason(r *response, calls int) llm.Reason {
+	switch {
+	case r.Incomplete.Reason == "content_filter":
+		return llm.Refused
+	case r.Incomplete.Reason == "max_output_tokens" || r.Incomplete.Reason == "max_tokens":
+		return llm.Length
+	case r.Status == "incomplete":
+		return llm.Other
+	case calls > 0:
+		return llm.Calls
+	case o.denied && !o.said:
+		return llm.Refused
+	}
+	return llm.Stop
+}
+
+// fails is the error that an event tells. A picture that cannot be used is the
+// request's fault.
+func (o *output) fails(data []byte) error {
+	err := o.failed(data)
+	if fault, ok := err.(*llm.Error); ok && fault.Fault == llm.Unknown &&
+		(strings.Contains(fault.Code, "image") || fault.Code == "data_residency_mismatch") {
+		fault.Fault = llm.InvalidRequest
+	}
+	return err
+}

@@ -1,0 +1,135 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// An item is an entry of an answer: a message, reasoning, a call, or the use of
+// a tool that the provider runs itself. Only what parley shows is read; the
+// whole of it is kept in Part.State.
+type item struct {
+	Type      string          `json:"type"`
+	ID        string          `json:"id"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments arguments       `json:"arguments"`
+	Phase     string          `json:"phase"`
+	Content   []entry         `json:"content"`
+	Summary   []entry         `json:"summary"`
+	Encrypted json.RawMessage `json:"encrypted_content"`
+
+	Action  json.RawMessage `json:"action"`  // web_search_call
+	Queries json.RawMessage `json:"queries"` // file_search_call
+	Code    string          `json:"code"`    // code_interpreter_call
+	Outputs []struct {
+		Logs string `json:"logs"`
+	} `json:"outputs"`
+	Output json.RawMessage `json:"output"`        // mcp_call
+	Image  string          `json:"result"`        // image_generation_call, base64
+	Format string          `json:"output_format"` // of Image
+}
+
+// An entry is a piece of a message or of reasoning.
+type entry struct {
+	Text    string     `json:"text"`
+	Refusal string     `json:"refusal"`
+	Cites   []citation `json:"annotations"`
+}
+
+type citation struct {
+	URL   string `json:"url"`
+	Title string `json:"title"`
+}
+
+// between separates the parts of a summary, and those of a message.
+const between = "\n\n"
+
+// text joins what a message says.
+func (it *item) text() string { return join(it.Content) }
+
+// thinking is the summary, or from open models the reasoning itself.
+func (it *item) thinking() string {
+	if len(it.Summary) > 0 {
+		return join(it.Summary)
+	}
+	return join(it.Content)
+}
+
+func join(list []entry) string {
+	texts := make([]string, 0, len(list))
+	for _, e := range list {
+		if said := e.Text + e.Refusal; said != "" {
+			texts = append(texts, said)
+		}
+	}
+	return strings.Join(texts, between)
+}
+
+// says reports whether an item still says what its part does, and can go back.
+func (it *item) says(p llm.Part) bool {
+	switch it.Type {
+	case "reasoning":
+		// Without either, the server would look for what it did not store.
+		return present(it.Encrypted) || len(it.Content) > 0
+	case "message":
+		return it.text() == p.Text // filters may have found calls or thinking in it
+	case "function_call":
+		_, ok := llm.Arguments(string(it.Arguments))
+		return ok && it.CallID == p.ID
+	}
+	return true
+}
+
+// remote reports whether an item is the use of a tool that the provider runs.
+func (it *item) remote() bool {
+	return strings.HasSuffix(it.Type, "_call") && it.Type != "function_call" && it.Type != "custom_tool_call"
+}
+
+// call is a remote tool's use as a part: named like the tool, with what it was
+// asked for.
+func (it *item) call() llm.Part {
+	p := llm.Part{Kind: llm.Call, ID: it.ID, Name: strings.TrimSuffix(it.Type, "_call"), Remote: true}
+	if it.Name != "" {
+		p.Name = it.Name
+	}
+	switch {
+	case it.Arguments != "":
+		p.Input = string(it.Arguments)
+	case present(it.Action):
+		p.Input = string(it.Action)
+	case present(it.Queries):
+		p.Input = `{"queries":` + string(it.Queries) + `}`
+	case it.Code != "":
+		if code, err := marshal(map[string]string{"code": it.Code}); err == nil {
+			p.Input = string(code)
+		}
+	}
+	return p
+}
+
+// results is what a remote tool answered, as far as the item says.
+func (it *item) results() string {
+	var b strings.Builder
+	for _, o := range it.Outputs {
+		b.WriteString(o.Logs)
+	}
+	var output string
+	if unquote(bytes.TrimSpace(it.Output), &output) == nil {
+		b.WriteString(output)
+	}
+	return b.String()
+}
+
+// image is the picture an item holds, nil if there is none.
+func (it *item) image() []byte {
+	data, err := base64.StdEncoding.DecodeString(it.Image)
+	if it.Type != "image_generation_call" || err != nil || len(data) == 0 {
+		return nil
+	}
+	return data
+}

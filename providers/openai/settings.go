@@ -1,0 +1,149 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"parley/providers/llm"
+)
+
+// write says how much to think, in words or tokens.
+func (e Effort) write(body map[string]any, req llm.Request, model string) (notices []string) {
+	level := slices.Index(llm.Efforts, req.Effort)
+	if req.Budget > 0 {
+		level = slices.Index(llm.Efforts, effortFor(req.Budget))
+	}
+	word, budget := "", 0
+	if level >= 0 {
+		word, budget = e.Words[level], e.Budgets[level]
+	}
+	switch {
+	case req.Budget == 0:
+	case e.Budgets != [6]int{}:
+		budget = req.Budget
+	case word != "":
+		notices = append(notices, fmt.Sprintf("%s takes no thinking budget in tokens, using effort %s", model, word))
+	default:
+		notices = append(notices, leftOut(model, "a thinking budget"))
+	}
+	if len(req.Tools) > 0 && e.WithTool != "" && word != e.WithTool {
+		if level > 0 {
+			notices = append(notices, fmt.Sprintf("%s takes tools only without thinking here; thinking is off", model))
+		}
+		word, budget, level = e.WithTool, 0, 0
+	}
+	if level < 0 {
+		return notices
+	}
+	off := level == 0
+	switch {
+	case off && (e.Always || word != "" && word != "none"):
+		notice := model + " cannot switch thinking off"
+		if word != "" {
+			notice += ", using " + word
+		}
+		notices = append(notices, notice)
+	case e.Switch.Field != "" && word == "":
+		set(body, e.Switch.Field, json.RawMessage(e.Switch.state(!off)))
+	}
+	if word != "" {
+		field := e.Field
+		if field == "" {
+			field = "reasoning_effort"
+		}
+		set(body, field, word)
+	}
+	if budget > 0 {
+		body["thinking_budget"] = budget
+	}
+	return notices
+}
+
+func (s Switch) state(on bool) string {
+	if on {
+		return s.On
+	}
+	return s.Off
+}
+
+// effortFor is the effort that comes nearest to a budget of tokens.
+func effortFor(budget int) llm.Effort {
+	for _, row := range []struct {
+		below  int
+		effort llm.Effort
+	}{{1500, llm.EffortMinimal}, {4000, llm.EffortLow}, {12000, llm.EffortMedium}, {24000, llm.EffortHigh}} {
+		if budget < row.below {
+			return row.effort
+		}
+	}
+	return llm.EffortMax
+}
+
+// A setting is one that the user made, under its name in chat completions.
+type setting struct {
+	field string
+	value any
+}
+
+// chosen lists the settings of req, but for those that have forms of their own.
+func chosen(req llm.Request) []setting {
+	s := req.Settings
+	var list []setting
+	for _, row := range []struct {
+		setting
+		chosen bool
+	}{
+		{setting{"temperature", s.Temperature}, s.Temperature != nil},
+		{setting{"top_p", s.TopP}, s.TopP != nil},
+		{setting{"frequency_penalty", s.FrequencyPenalty}, s.FrequencyPenalty != nil},
+		{setting{"presence_penalty", s.PresencePenalty}, s.PresencePenalty != nil},
+		{setting{"seed", s.Seed}, s.Seed != nil},
+		{setting{"stop", s.Stop}, len(s.Stop) > 0},
+		{setting{"user", s.User}, s.User != ""},
+		{setting{"verbosity", s.Verbosity}, s.Verbosity != ""},
+		{setting{"parallel_tool_calls", s.Parallel}, s.Parallel != nil && len(req.Tools) > 0},
+	} {
+		if row.chosen {
+			list = append(list, row.setting)
+		}
+	}
+	return list
+}
+
+// refuses reports whether the model is known not to take a setting. Without
+// thinking, sampling is free again.
+func (f Family) refuses(field string, thinks bool) bool {
+	return slices.Contains(f.Refuses, field) && (thinks || !slices.Contains(sampling, field))
+}
+
+func leftOut(model, what string) string {
+	return fmt.Sprintf("%s does not take %s; left out", model, what)
+}
+
+// toolChoice is which tools may or must be called, nil if that is left open.
+// A tool by its name is written by named.
+func toolChoice(req llm.Request, named func(name string) any) any {
+	switch {
+	case req.ToolChoice == "" || len(req.Tools) == 0:
+		return nil
+	case slices.Contains([]string{"auto", "none", "required"}, req.ToolChoice):
+		return req.ToolChoice
+	}
+	return named(wireName(req.ToolChoice))
+}
+
+// answerFormat describes the answer that is wanted.
+func answerFormat(s *llm.Schema) map[string]any {
+	return map[string]any{"name": s.Name, "schema": s.JSON, "strict": false}
+}
+
+// inWords is the system prompt with the schema of the answer, for services that
+// take none.
+func inWords(req llm.Request) string {
+	system := req.System
+	if system != "" {
+		system += "\n\n"
+	}
+	return system + "Answer with nothing but JSON that fits this JSON schema:\n" + string(req.Answer.JSON)
+}
