@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/providers/demo"
+	"parley/providers/gemini"
 	"parley/providers/llm"
 	"parley/providers/openai"
 	"parley/providers/wire"
@@ -42,6 +43,8 @@ const kindDemo = "demo"
 // families lists what parley can speak, one line each.
 var families = []family{
 	{openai.Kinds, openChat, chatOrigin},
+	{[]string{openai.KindResponses}, openResponses, responsesOrigin},
+	{[]string{gemini.Kind}, openGemini, func(_, model string) string { return gemini.Origin(model) }},
 	{[]string{kindDemo}, openDemo, chatOrigin},
 }
 
@@ -51,6 +54,26 @@ func openChat(t target) llm.Model {
 		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
 		Headers: t.headers, HTTP: t.client(t.base), Dialect: dialect(t.kind, t.model), NoStream: t.whole, Body: t.body,
 	})
+}
+
+// openGemini speaks the Gemini API.
+func openGemini(t target) llm.Model {
+	return gemini.New(gemini.Options{
+		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
+		Headers: t.headers, HTTP: t.client(t.base), NoStream: t.whole, Body: t.body,
+	})
+}
+
+// openResponses speaks OpenAI Responses.
+func openResponses(t target) llm.Model {
+	return openai.NewResponses(openai.Options{
+		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
+		Headers: t.headers, HTTP: t.client(t.base), NoStream: t.whole, Body: t.body,
+	})
+}
+
+func responsesOrigin(_, model string) string {
+	return openai.NewResponses(openai.Options{Model: model}).Origin()
 }
 
 // openDemo is openChat with a server inside the program, unless the requests
