@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"parley/providers/anthropic"
 	"parley/providers/demo"
 	"parley/providers/gemini"
 	"parley/providers/llm"
@@ -45,6 +46,7 @@ var families = []family{
 	{openai.Kinds, openChat, chatOrigin},
 	{[]string{openai.KindResponses}, openResponses, responsesOrigin},
 	{[]string{gemini.Kind}, openGemini, func(_, model string) string { return gemini.Origin(model) }},
+	{[]string{anthropic.Kind}, openAnthropic, func(_, model string) string { return anthropic.Origin(model) }},
 	{[]string{kindDemo}, openDemo, chatOrigin},
 }
 
@@ -74,6 +76,14 @@ func openResponses(t target) llm.Model {
 
 func responsesOrigin(_, model string) string {
 	return openai.NewResponses(openai.Options{Model: model}).Origin()
+}
+
+// openAnthropic speaks Anthropic Messages.
+func openAnthropic(t target) llm.Model {
+	return anthropic.New(anthropic.Options{
+		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
+		Headers: t.headers, HTTP: t.client(t.base), NoStream: t.whole, Body: t.body,
+	})
 }
 
 // openDemo is openChat with a server inside the program, unless the requests

@@ -27,7 +27,7 @@ type answer struct {
 	asked   bool              // there are calls for us to answer
 
 	id, model string
-	end       ending
+	end       string    // stop_reason
 	usage     usage     // of this round
 	before    llm.Usage // of the rounds before
 	counted   bool
@@ -59,7 +59,7 @@ func (a *answer) take(e *event) {
 			a.stop(b)
 		}
 	case "message_delta":
-		a.stopped(e.Delta.ending)
+		a.stopped(e.Delta.Reason)
 		a.count(e.Usage)
 	}
 }
@@ -81,13 +81,13 @@ func (a *answer) envelope(m *envelope) {
 	if dropped > 0 {
 		a.out.Send(llm.Notice{Text: "earlier thinking left out by the server, for what stands before it has changed (" + strconv.Itoa(dropped) + ")"})
 	}
-	a.stopped(m.ending)
+	a.stopped(m.Reason)
 	a.count(m.Usage)
 }
 
-func (a *answer) stopped(e ending) {
-	if e.Reason != "" {
-		a.end = e
+func (a *answer) stopped(reason string) {
+	if reason != "" {
+		a.end = reason
 	}
 }
 
@@ -284,7 +284,7 @@ func plain(list []json.RawMessage) [][]byte {
 func (a *answer) next() []json.RawMessage {
 	said := a.content
 	a.before, a.usage = a.total(), usage{}
-	a.content, a.end = nil, ending{}
+	a.content, a.end = nil, ""
 	return said
 }
 

@@ -29,6 +29,9 @@ import (
 	"parley/providers/wire"
 )
 
+// Kind is what the configuration calls this wire format.
+const Kind = "anthropic"
+
 // Options say whom a Model talks to.
 type Options struct {
 	Provider string            // as configured, for errors
@@ -98,7 +101,10 @@ func official(base string) bool {
 
 // Origin names the wire format and the model: thinking is good for the model
 // that wrote it, wherever that is served, and for no other.
-func (m *Model) Origin() string { return "anthropic/" + m.facts.name }
+func (m *Model) Origin() string { return Origin(m.o.Model) }
+
+// Origin is that of a model with this id.
+func Origin(model string) string { return "anthropic/" + factsOf(model, false).name }
 
 // Body returns exactly what Stream would send for req.
 func (m *Model) Body(req llm.Request) ([]byte, error) {

@@ -25,18 +25,10 @@ type envelope struct {
 	Model   string            `json:"model"`
 	Content []json.RawMessage `json:"content"`
 	Usage   *usage            `json:"usage"`
+	Reason  string            `json:"stop_reason"`
 	Changed []struct {
 		Type string `json:"type"`
 	} `json:"input_transformations"`
-	ending
-}
-
-// An ending says why an answer ended.
-type ending struct {
-	Reason  string `json:"stop_reason"`
-	Details struct {
-		Explanation string `json:"explanation"`
-	} `json:"stop_details"`
 }
 
 // A delta adds to a block; in message_delta it ends the answer.
@@ -47,7 +39,7 @@ type delta struct {
 	Signature quoted          `json:"signature"`
 	Input     quoted          `json:"partial_json"`
 	Citation  json.RawMessage `json:"citation"`
-	ending
+	Reason    string          `json:"stop_reason"`
 }
 
 // A head is what the beginning of a block says, of whatever type it is.

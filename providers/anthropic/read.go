@@ -166,11 +166,11 @@ func (a *answer) report() {
 }
 
 // paused reports whether the server waits to be asked to go on.
-func (a *answer) paused() bool { return a.end.Reason == pause && len(a.content) > 0 }
+func (a *answer) paused() bool { return a.end == pause && len(a.content) > 0 }
 
 // close ends the answer. Done says that the server did.
 func (a *answer) close(done bool) error {
-	if a.end.Reason == "" && !(done && a.opened > 0) {
+	if a.end == "" && !(done && a.opened > 0) {
 		return errCut
 	}
 	for len(a.order) > 0 {
@@ -179,13 +179,13 @@ func (a *answer) close(done bool) error {
 	if a.paused() {
 		return nil
 	}
-	reason := reasons[a.end.Reason]
+	reason := reasons[a.end]
 	switch {
-	case a.end.Reason == "":
+	case a.end == "":
 		reason = llm.Stop
 	case reason == "":
 		reason = llm.Other
-	case a.end.Reason == overflown && !a.said:
+	case a.end == overflown && !a.said:
 		a.report()
 		return &llm.Error{Fault: llm.ContextOverflow, Message: "the answer ended with " + overflown, Code: overflown}
 	}
@@ -195,10 +195,7 @@ func (a *answer) close(done bool) error {
 	case !a.asked && reason == llm.Calls:
 		reason = llm.Stop
 	}
-	if why := a.end.Details.Explanation; why != "" {
-		a.out.Send(llm.Notice{Text: why})
-	}
 	a.report()
-	a.out.Send(llm.Finish{Reason: reason, Raw: a.end.Reason, ID: a.id, Model: a.model})
+	a.out.Send(llm.Finish{Reason: reason, Raw: a.end, ID: a.id, Model: a.model})
 	return nil
 }

@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-
 	"parley/providers/llm"
+	"parley/providers/schema"
 )
 
 // A turn is what has happened since a request was first sent.
@@ -44,7 +43,7 @@ func (m *Model) compile(req llm.Request, t turn) (body map[string]any, notices [
 			p = plan{thinking: map[string]any{"type": typeDisabled}, notices: append(p.notices,
 				"thinking is off until the running tools are done: they were called without")}
 		}
-		if !p.on(m.facts) {
+		if p.thinking["type"] == typeDisabled {
 			h.bare = start // then thinking may not stand in a running loop
 		}
 	}
@@ -53,7 +52,7 @@ func (m *Model) compile(req llm.Request, t turn) (body map[string]any, notices [
 
 	system := req.System
 	if req.Answer != nil {
-		system = m.schema(body, system, req.Answer, cured[cureAnswer])
+		system = m.shape(body, system, req.Answer, cured[cureAnswer])
 	}
 	if !blank(system) {
 		body["system"] = []any{textBlock(system)}
@@ -169,7 +168,7 @@ func (m *Model) tools(body map[string]any, req llm.Request) {
 	}
 	list := make([]any, 0, len(offered))
 	for _, t := range offered {
-		tool := map[string]any{"name": wireName(t.Name), "input_schema": inputSchema(t.Schema)}
+		tool := map[string]any{"name": wireName(t.Name), "input_schema": schema.For(t.Schema, schema.Anthropic)}
 		if t.Description != "" {
 			tool["description"] = t.Description
 		}
@@ -224,17 +223,16 @@ func (m *Model) choose(body map[string]any, s llm.Settings, p plan) (notices []s
 	return notices
 }
 
-// schema asks for an answer that fits a schema: by the field for it, or, of a
+// shape asks for an answer that fits a schema: by the field for it, or, of a
 // model without one, by words, which it returns behind the system prompt.
-func (m *Model) schema(body map[string]any, system string, answer *llm.Schema, refused bool) string {
-	var schema map[string]any
-	if err := json.Unmarshal(answer.JSON, &schema); err == nil && m.facts.format && !refused {
+func (m *Model) shape(body map[string]any, system string, answer *llm.Schema, refused bool) string {
+	if m.facts.format && !refused {
 		config, _ := body["output_config"].(map[string]any)
 		if config == nil {
 			config = map[string]any{}
 			body["output_config"] = config
 		}
-		config["format"] = sdk.BetaJSONSchemaOutputFormat(schema)
+		config["format"] = map[string]any{"type": "json_schema", "schema": schema.For(answer.JSON, schema.AnthropicAnswer)}
 		return system
 	}
 	words := "Answer with one JSON value that fits this JSON Schema, and nothing else:\n\n" + string(answer.JSON)
