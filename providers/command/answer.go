@@ -116,7 +116,7 @@ func (m *Model) follow(ctx context.Context, p *process, a *answer) error {
 func (m *Model) silent(p *process) error {
 	message := fmt.Sprintf("%s said nothing for %s and was ended", m.flavor.program, m.o.Idle)
 	if said := p.said.text(); said != "" {
-		message += "; the last it said: " + said
+		message += "; the last it said: " + oneLine(said, shownLimit)
 	}
 	return &llm.Error{Fault: llm.Network, Message: message}
 }

@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -94,15 +95,17 @@ func Find(kind, command, path string) (string, error) {
 		return "", &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("there is no program of the kind %q", kind)}
 	}
 	name := expand(cmp.Or(command, f.program))
-	folders := []string{""}
+	candidates := []string{name}
 	if filepath.Base(name) == name {
-		folders = filepath.SplitList(path)
-	}
-	for _, folder := range folders {
-		if folder == "" && len(folders) > 1 {
-			continue // an empty entry is the current folder, where no program is looked for
+		candidates = nil
+		for _, folder := range filepath.SplitList(path) {
+			if filepath.IsAbs(folder) { // any other leads to wherever parley happens to run
+				candidates = append(candidates, filepath.Join(folder, name))
+			}
 		}
-		found, err := exec.LookPath(filepath.Join(folder, name))
+	}
+	for _, candidate := range candidates {
+		found, err := exec.LookPath(candidate) // knows what is executable, and the endings that Windows adds
 		if err == nil {
 			found, err = filepath.Abs(found)
 		}
@@ -125,6 +128,31 @@ func expand(path string) string {
 		return path
 	}
 	return filepath.Join(home, rest)
+}
+
+// Preview returns what Stream would run for req, as text: the command with its
+// arguments, the variables that are set for it, and what it reads. Nothing is
+// run.
+func (m *Model) Preview(req llm.Request) (string, error) {
+	program, err := Find(m.o.Kind, m.o.Command, os.Getenv("PATH"))
+	if err != nil {
+		return "", m.named(err)
+	}
+	r, err := m.compile(req, false)
+	if err != nil {
+		return "", m.named(err)
+	}
+	defer r.clean()
+	m.release(r.past)
+	var b strings.Builder
+	for _, v := range append(surroundings(r), m.flavor.env(r)...) {
+		b.WriteString(v + "\n")
+	}
+	b.WriteString(program)
+	for _, arg := range r.args {
+		b.WriteString(" " + strconv.Quote(arg))
+	}
+	return m.masked(b.String() + "\n\n" + string(r.stdin) + "\n"), nil
 }
 
 // attempts bounds how often a program is started that refuses its arguments,

@@ -32,12 +32,17 @@ func (f flavor) failed(code string, status int, words string) *llm.Error {
 	if inner, ok := strings.CutPrefix(words, "[API Error: "); ok { // Gemini CLI
 		words = strings.TrimSuffix(inner, "]")
 	}
-	body, err := json.Marshal(map[string]any{"error": map[string]any{"code": code, "message": words}})
-	if err != nil {
-		panic(err) // strings only
+	// The answer of the service often stands in the words as it came.
+	body := []byte(words[max(0, strings.IndexByte(words, '{')):])
+	if !json.Valid(body) || body[0] != '{' {
+		var err error
+		body, err = json.Marshal(map[string]any{"error": map[string]any{"code": code, "message": words}})
+		if err != nil {
+			panic(err) // strings only
+		}
 	}
 	e := wire.Fault(status, nil, body, time.Now())
-	e.Message = oneLine(stripped(e.Message), saidLimit)
+	e.Message = oneLine(stripped(e.Message), shownLimit)
 	if fault, ok := f.codes[code]; ok && (e.Fault == llm.Unknown || e.Fault == llm.InvalidRequest) {
 		e.Fault = fault
 	}
@@ -49,6 +54,9 @@ func (f flavor) failed(code string, status int, words string) *llm.Error {
 	}
 	return e
 }
+
+// shownLimit is how much of what a program said an error repeats, in bytes.
+const shownLimit = 1 << 10
 
 // verdict is why a program ended that did not say that its answer is complete.
 // A program that printed plain text, and no event, did not know how to say it.
@@ -84,7 +92,7 @@ func (m *Model) verdict(p *process, a *answer, ended bool) error {
 	}
 	e.Message = how
 	if said != "" {
-		e.Message += ": " + said
+		e.Message += ": " + oneLine(said, shownLimit)
 	}
 	return e
 }

@@ -21,6 +21,7 @@ type flavor struct {
 	optional map[string]bool // flags it can do without, for versions that lack them
 	decoder  func(a *answer) decoder
 
+	inline bool // takes a system prompt as an argument; else as a file alone
 	blocks bool // takes media inside the prompt, as Anthropic content blocks; else as files beside it
 	schema bool // can be held to an answer schema
 	tunes  bool // can be told how much to think and to write
@@ -55,6 +56,7 @@ var flavors = map[string]flavor{
 		optional: set("--include-partial-messages", "--disable-slash-commands", "--effort", "--thinking",
 			"--max-thinking-tokens", "--json-schema"),
 		decoder: newClaude,
+		inline:  true,
 		blocks:  true,
 		schema:  true,
 		tunes:   true,

@@ -186,6 +186,7 @@ type tail struct {
 	mu   sync.Mutex
 	head []byte
 	last []byte
+	cut  bool // something between the two is gone
 }
 
 func (t *tail) Write(b []byte) (int, error) {
@@ -195,7 +196,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	t.head = append(t.head, b[:min(len(b), headLimit-len(t.head))]...)
 	t.last = append(t.last, b...)
 	if over := len(t.last) - saidLimit; over > 0 {
-		t.last = append(t.last[:0], t.last[over:]...)
+		t.last, t.cut = append(t.last[:0], t.last[over:]...), true
 	}
 	return len(b), nil
 }
@@ -204,7 +205,11 @@ func (t *tail) Write(b []byte) (int, error) {
 func (t *tail) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return oneLine(stripped(string(t.last)), saidLimit)
+	text := oneLine(stripped(string(t.last)), saidLimit)
+	if t.cut {
+		text = "… " + text
+	}
+	return text
 }
 
 // beginning is the beginning of it, in one line.

@@ -131,13 +131,15 @@ func fold(messages []llm.Message) string {
 			continue
 		}
 		b.WriteString(names[m.Role])
-		for line := range strings.Lines(text) {
-			b.WriteString("\n    " + strings.TrimRight(line, "\r\n"))
+		for line := range strings.Lines(newlines.Replace(text)) {
+			b.WriteString(strings.TrimRight("\n    "+strings.TrimSuffix(line, "\n"), " "))
 		}
 		b.WriteString("\n\n")
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
+
+var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // told is a part as one tells of it; "" for what is nobody's business.
 func told(p llm.Part) string {

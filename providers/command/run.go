@@ -33,7 +33,7 @@ type run struct {
 	temps    []string // files and folders that go when the run ends
 }
 
-// argument is the longest system prompt that goes into an argument: Linux
+// argument is the longest text that goes into an argument, in bytes: Linux
 // allows 128 KiB in one, Windows 32 Ki characters in all.
 const argument = 16 << 10
 
@@ -136,7 +136,7 @@ func (m *Model) place(r *run) error {
 
 // spill writes the system prompt to a file where an argument cannot hold it.
 func (m *Model) spill(r *run) error {
-	if r.system == "" || m.flavor.blocks && len(r.system) <= argument {
+	if r.system == "" || m.flavor.inline && len(r.system) <= argument {
 		return nil
 	}
 	f, err := os.CreateTemp("", "parley-system-*.md") // mode 0600
@@ -162,7 +162,7 @@ var hidden = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"}
 // what keeps it from treating its output as a screen.
 func (m *Model) environment(r *run) []string {
 	vars := map[string]string{}
-	for _, list := range [][]string{os.Environ(), {"TERM=dumb", "NO_COLOR=1", "CI=true", "PWD=" + r.dir}, m.flavor.env(r), m.o.Env} {
+	for _, list := range [][]string{os.Environ(), surroundings(r), m.flavor.env(r), m.o.Env} {
 		for _, v := range list {
 			name, value, _ := strings.Cut(v, "=")
 			vars[name] = value
@@ -182,6 +182,10 @@ func (m *Model) environment(r *run) []string {
 		env = append(env, name+"="+vars[name])
 	}
 	return env
+}
+
+func surroundings(r *run) []string {
+	return []string{"TERM=dumb", "NO_COLOR=1", "CI=true", "PWD=" + r.dir}
 }
 
 // masked takes credentials out of what a program said.
