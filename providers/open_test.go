@@ -57,7 +57,11 @@ func TestOpenNames(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || e.Name != tt.want || e.Model == nil || !strings.HasPrefix(e.Origin, "chat/") {
+		format := "chat/"
+		if strings.HasPrefix(tt.want, "openai/") {
+			format = "responses/"
+		}
+		if err != nil || e.Name != tt.want || e.Model == nil || !strings.HasPrefix(e.Origin, format) {
 			t.Errorf("Open(%q) = %q of %q, %v; want %q", tt.name, e.Name, e.Origin, err, tt.want)
 		}
 	}
@@ -140,6 +144,7 @@ func TestAddresses(t *testing.T) {
 		{"openai", Provider{}, nil, "https://api.openai.com/v1"},
 		{"openai", Provider{}, []string{"OPENAI_BASE_URL", "http://proxy:8080/v1/"}, "http://proxy:8080/v1"},
 		{"openai", Provider{BaseURL: "https://mine/v1/"}, []string{"OPENAI_BASE_URL", "http://proxy/v1"}, "https://mine/v1"},
+		{"mine", Provider{Kind: "openai"}, nil, "https://api.openai.com/v1"},
 		{"zai", Provider{BaseURL: "coding-intl"}, nil, "https://api.z.ai/api/coding/paas/v4"},
 		{"mine", Provider{Kind: "glm"}, []string{"OPENAI_BASE_URL", "http://proxy/v1"}, "https://api.z.ai/api/paas/v4"},
 		{"ollama", Provider{}, nil, "http://localhost:11434/v1"},
@@ -243,7 +248,11 @@ func TestCosts(t *testing.T) {
 		{"a local model is free", "vllm", "whatever", said, 0, true},
 	} {
 		server := serve(t, 200, "text/event-stream", tt.answer)
-		c := Config{Providers: map[string]Provider{tt.provider: {BaseURL: server.URL, APIKey: "k"}}}
+		conf := Provider{BaseURL: server.URL, APIKey: "k"}
+		if tt.provider == "openai" {
+			conf.Kind = "openai" // the answer is one of chat completions
+		}
+		c := Config{Providers: map[string]Provider{tt.provider: conf}}
 		_, usage, err := ask(t, c, tt.provider+"/"+tt.model, llm.Request{}, env())
 		if err != nil || usage.Priced != tt.priced || usage.Cost < tt.cost-1e-9 || usage.Cost > tt.cost+1e-9 {
 			t.Errorf("%s: %v (known: %v), %v; want %v (%v)", tt.name, usage.Cost, usage.Priced, err, tt.cost, tt.priced)

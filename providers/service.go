@@ -51,6 +51,10 @@ func (s service) like() catalog.Provider {
 	if s.head.ID != "" {
 		return s.head
 	}
+	if s.kind == "openai" { // the catalog's speaks Responses
+		head, _ := catalog.Head(s.kind)
+		return head
+	}
 	for _, p := range catalog.Heads() {
 		if p.Kind == s.kind {
 			return p

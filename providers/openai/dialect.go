@@ -4,6 +4,8 @@ import (
 	"maps"
 	"path"
 	"strings"
+
+	"parley/providers/schema"
 )
 
 // A Dialect is what one service, and the model behind it, does differently from
@@ -23,6 +25,8 @@ type Dialect struct {
 	Warm     bool              // temperature must be above 0 and at most 1
 	Files    bool              // takes PDFs
 	Loose    bool              // promises JSON, but not by a schema
+	Strict   bool              // knows strict schemas
+	Schema   schema.Target     // what schemas must look like; the zero value is schema.OpenAI
 	Repeats  bool              // thinking may come twice; drop exact repeats
 	Grows    bool              // thinking may come as all there is so far instead of what is new
 	Family
@@ -114,6 +118,14 @@ func DialectFor(kind, model string) (Dialect, bool) {
 		d.Effort.WithTool = "" // a gateway asks by another route
 	}
 	return d, true
+}
+
+// target is what schemas must look like.
+func (d Dialect) target() schema.Target {
+	if d.Schema.Name == "" {
+		return schema.OpenAI
+	}
+	return d.Schema
 }
 
 // familyOf finds the rules of a model by its id.

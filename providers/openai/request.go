@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
 	"maps"
 
 	"parley/providers/llm"
@@ -18,7 +17,7 @@ func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) 
 		body["stream_options"] = map[string]any{"include_usage": true}
 	}
 	if len(req.Tools) > 0 {
-		body["tools"] = tools(req.Tools)
+		body["tools"] = d.tools(req.Tools)
 		maps.Copy(body, d.Tooled)
 		if c.o.NoStream {
 			delete(body, "tool_stream")
@@ -44,24 +43,12 @@ func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) 
 	return body, notices
 }
 
-func tools(offered []llm.Tool) []any {
+func (d Dialect) tools(offered []llm.Tool) []any {
 	list := make([]any, 0, len(offered))
 	for _, t := range offered {
-		list = append(list, map[string]any{"type": "function", "function": function(t)})
+		list = append(list, map[string]any{"type": "function", "function": function(t, d.target())})
 	}
 	return list
-}
-
-// function describes a tool.
-func function(t llm.Tool) map[string]any {
-	f := map[string]any{"name": wireName(t.Name), "parameters": t.Schema}
-	if !json.Valid(t.Schema) {
-		f["parameters"] = json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	if t.Description != "" {
-		f["description"] = t.Description
-	}
-	return f
 }
 
 // settings writes what the user set, without what the model is known to refuse.
@@ -102,16 +89,17 @@ func (c *Chat) settings(body map[string]any, req llm.Request) (notices []string)
 // answer asks for an answer that fits a schema, and returns the system prompt.
 // Services that promise no more than JSON are told the schema in words.
 func (c *Chat) answer(body map[string]any, req llm.Request, cures map[string]string) string {
+	d := c.o.Dialect
 	if req.Answer == nil {
 		return req.System
 	}
 	if _, refused := cures["response_format"]; refused {
 		return inWords(req)
 	}
-	if c.o.Dialect.Loose {
+	if d.Loose {
 		body["response_format"] = map[string]any{"type": "json_object"}
 		return inWords(req)
 	}
-	body["response_format"] = map[string]any{"type": "json_schema", "json_schema": answerFormat(req.Answer)}
+	body["response_format"] = map[string]any{"type": "json_schema", "json_schema": answerFormat(req.Answer, d.target(), d.Strict)}
 	return req.System
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/providers/schema"
 )
 
 // least is the smallest limit of the output that Responses takes.
@@ -24,7 +25,7 @@ func (r *Responses) compile(req llm.Request) (body map[string]any, notices []str
 		notices = r.thinking(body, req)
 	}
 	if len(req.Tools) > 0 {
-		body["tools"] = flatTools(req.Tools)
+		body["tools"] = r.tools(req.Tools)
 	}
 	if req.Session != "" && r.caches() {
 		body["prompt_cache_key"] = hash(req.Session)[:32]
@@ -60,15 +61,23 @@ func (r *Responses) caches() bool {
 	return strings.HasSuffix(host, ".openai.com") || strings.HasSuffix(host, ".azure.com") || strings.HasSuffix(host, ".x.ai")
 }
 
-// flatTools describes tools. Strict is the default here, and few schemas are.
-func flatTools(offered []llm.Tool) []any {
+// tools describes tools. Strict is the default here, and few schemas are.
+func (r *Responses) tools(offered []llm.Tool) []any {
 	list := make([]any, 0, len(offered))
 	for _, t := range offered {
-		f := function(t)
+		f := function(t, r.schema())
 		f["type"], f["strict"] = "function", false
 		list = append(list, f)
 	}
 	return list
+}
+
+// schema is what schemas must look like.
+func (r *Responses) schema() schema.Target {
+	if r.xai() {
+		return schema.XAI
+	}
+	return schema.OpenAI
 }
 
 // settings writes what the user set, as far as Responses knows it.
@@ -113,7 +122,7 @@ func (r *Responses) answer(body map[string]any, req llm.Request, cures map[strin
 	case req.Answer != nil && refused:
 		return inWords(req)
 	case req.Answer != nil:
-		format := answerFormat(req.Answer)
+		format := answerFormat(req.Answer, r.schema(), !r.xai())
 		format["type"] = "json_schema"
 		set(body, "text.format", format)
 	case text:

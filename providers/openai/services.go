@@ -1,6 +1,10 @@
 package openai
 
-import "strings"
+import (
+	"strings"
+
+	"parley/providers/schema"
+)
 
 // A service is a row of the table below.
 type service struct {
@@ -42,12 +46,19 @@ var template = []spelling{
 	{"*", Effort{Switch: templateEnable}},
 }
 
+// grammar is what llama.cpp makes of a schema, of which tools need an object.
+var grammar = func() schema.Target {
+	t := schema.Grammar
+	t.Object = true
+	return t
+}()
+
 // services says what each service does differently, whatever the model.
 var services = map[string]service{
-	"openai": {Dialect: Dialect{PerModel: true, Files: true}},
+	"openai": {Dialect: Dialect{PerModel: true, Files: true, Strict: true}},
 
 	// The stream may repeat its thinking (github.com/vercel/ai, packages/xai).
-	"grok": {Dialect: Dialect{Limit: "max_completion_tokens", Repeats: true}},
+	"grok": {Dialect: Dialect{Limit: "max_completion_tokens", Repeats: true, Schema: schema.XAI}},
 
 	// Without tool_stream nothing comes until the arguments are complete, for
 	// minutes with a large file. Messages need a content.
@@ -65,12 +76,12 @@ var services = map[string]service{
 
 	// Thinking goes back as reasoning_details, never as text alone.
 	"openrouter": {
-		Dialect: Dialect{PerModel: true, Files: true},
+		Dialect: Dialect{PerModel: true, Files: true, Strict: true},
 		echoes:  true,
 		efforts: []spelling{{"*", Effort{Field: "reasoning.effort", Words: words("none minimal low medium high max")}}},
 	},
 
-	"moonshot": {},
+	"moonshot": {Dialect: Dialect{Schema: schema.Kimi}},
 
 	"mistral": {
 		Dialect: Dialect{
@@ -91,13 +102,13 @@ var services = map[string]service{
 	},
 
 	"ollama": {
-		Dialect: Dialect{Thinks: "reasoning"},
+		Dialect: Dialect{Thinks: "reasoning", Schema: grammar},
 		efforts: []spelling{
 			{"gpt-oss*", Effort{Words: words("low low low medium high high")}},
 			{"*", Effort{Words: words("none low low medium high max")}},
 		},
 	},
-	"llamacpp": {efforts: template},
+	"llamacpp": {Dialect: Dialect{Schema: grammar}, efforts: template},
 	"vllm":     {Dialect: Dialect{Thinks: "reasoning"}, efforts: template},
-	"lmstudio": {efforts: template[:1]},
+	"lmstudio": {Dialect: Dialect{Schema: grammar}, efforts: template[:1]},
 }

@@ -120,30 +120,3 @@ func (f Family) refuses(field string, thinks bool) bool {
 func leftOut(model, what string) string {
 	return fmt.Sprintf("%s does not take %s; left out", model, what)
 }
-
-// toolChoice is which tools may or must be called, nil if that is left open.
-// A tool by its name is written by named.
-func toolChoice(req llm.Request, named func(name string) any) any {
-	switch {
-	case req.ToolChoice == "" || len(req.Tools) == 0:
-		return nil
-	case slices.Contains([]string{"auto", "none", "required"}, req.ToolChoice):
-		return req.ToolChoice
-	}
-	return named(wireName(req.ToolChoice))
-}
-
-// answerFormat describes the answer that is wanted.
-func answerFormat(s *llm.Schema) map[string]any {
-	return map[string]any{"name": s.Name, "schema": s.JSON, "strict": false}
-}
-
-// inWords is the system prompt with the schema of the answer, for services that
-// take none.
-func inWords(req llm.Request) string {
-	system := req.System
-	if system != "" {
-		system += "\n\n"
-	}
-	return system + "Answer with nothing but JSON that fits this JSON schema:\n" + string(req.Answer.JSON)
-}

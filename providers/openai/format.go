@@ -1,0 +1,87 @@
+package openai
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"parley/providers/llm"
+	"parley/providers/schema"
+)
+
+// function describes a tool.
+func function(t llm.Tool, target schema.Target) map[string]any {
+	f := map[string]any{"name": wireName(t.Name), "parameters": schema.For(t.Schema, target)}
+	if t.Description != "" {
+		f["description"] = t.Description
+	}
+	return f
+}
+
+// toolChoice is which tools may or must be called, nil if that is left open.
+// A tool by its name is written by named.
+func toolChoice(req llm.Request, named func(name string) any) any {
+	switch {
+	case req.ToolChoice == "" || len(req.Tools) == 0:
+		return nil
+	case req.ToolChoice == "auto", req.ToolChoice == "none", req.ToolChoice == "required":
+		return req.ToolChoice
+	}
+	return named(wireName(req.ToolChoice))
+}
+
+// answerFormat describes the answer that is wanted.
+func answerFormat(s *llm.Schema, target schema.Target, strict bool) map[string]any {
+	format := map[string]any{"name": s.Name, "schema": schema.For(s.JSON, target)}
+	if strict {
+		narrow, ok := strictly(s.JSON)
+		if ok {
+			format["schema"] = narrow
+		}
+		format["strict"] = ok
+	}
+	return format
+}
+
+// strictly returns a schema in its strict form, and whether that means the same
+// but for properties that were never named: strict answers would otherwise hold
+// null for what may be missing.
+func strictly(raw json.RawMessage) (json.RawMessage, bool) {
+	narrow := schema.For(raw, schema.OpenAIStrict)
+	return narrow, reflect.DeepEqual(unclosed(narrow), unclosed(schema.For(raw, schema.OpenAI)))
+}
+
+// unclosed is a schema whose objects are no longer closed to other properties.
+func unclosed(raw json.RawMessage) any {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return nil
+	}
+	unclose(v)
+	return v
+}
+
+func unclose(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if v["additionalProperties"] == false {
+			delete(v, "additionalProperties")
+		}
+		for _, inner := range v {
+			unclose(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			unclose(inner)
+		}
+	}
+}
+
+// inWords is the system prompt with the schema of the answer, for services that
+// take none.
+func inWords(req llm.Request) string {
+	system := req.System
+	if system != "" {
+		system += "\n\n"
+	}
+	return system + "Answer with nothing but JSON that fits this JSON schema:\n" + string(req.Answer.JSON)
+}
