@@ -14,14 +14,25 @@ import (
 // member whose value is missing is left out). Of several values the longest one
 // counts. It returns false if there is nothing like JSON. It reads text once.
 func Repair(text []byte) ([]byte, bool) {
+	fixed, _, ok := repair(text)
+	return fixed, ok
+}
+
+// RepairWhole is Repair for what will be acted on: it returns false if a value
+// was cut off. Brackets at the end may be missing, nothing else.
+func RepairWhole(text []byte) ([]byte, bool) {
+	fixed, cut, ok := repair(text)
+	return fixed, ok && !cut
+}
+
+func repair(text []byte) (fixed []byte, cut, ok bool) {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if json.Valid(text) {
-		return text, true
+		return text, false, true
 	}
 	if v, ok := scalar(unfenced(text)); ok {
-		return v, true
+		return v, false, true
 	}
-	var best []byte
 	for i := 0; i < len(text); {
 		n := bytes.IndexAny(text[i:], "{[")
 		if n < 0 {
@@ -29,15 +40,15 @@ func Repair(text []byte) ([]byte, bool) {
 		}
 		i += n
 		m := mender{in: text, pos: i}
-		if m.value(0) && m.out.Len() > len(best) {
-			best = m.out.Bytes()
+		if m.value(0) && m.out.Len() > len(fixed) {
+			fixed, cut = m.out.Bytes(), m.cut
 		}
 		i = max(m.pos, i+1)
 	}
-	if best == nil || !json.Valid(best) {
-		return nil, false
+	if fixed == nil || !json.Valid(fixed) {
+		return nil, false, false
 	}
-	return best, true
+	return fixed, cut, true
 }
 
 // unfenced is what stands in a code fence around all of text.
@@ -87,7 +98,8 @@ const maxNesting = 10000
 type mender struct {
 	in    []byte
 	pos   int
-	named int // objects around pos: only in them a word without quotes is text
+	cut   bool // the text ended in a value
+	named int  // objects around pos: only in them a word without quotes is text
 	out   bytes.Buffer
 }
 
@@ -177,6 +189,7 @@ func (m *mender) object(depth int) bool {
 				m.pos++
 			}
 		case c == 0:
+			m.cut = true
 			m.out.Truncate(start)
 			continue
 		case first:
@@ -191,6 +204,7 @@ func (m *mender) object(depth int) bool {
 		m.out.WriteByte(':')
 		switch c := m.next(); {
 		case c == 0:
+			m.cut = true
 			m.out.Truncate(start)
 		case c == ',' || c == '}' || c == ']':
 			m.out.WriteString("null")
@@ -268,6 +282,7 @@ func (m *mender) word() bool {
 	if text == "" {
 		return false
 	}
+	m.cut = m.cut || m.pos == len(m.in)
 	word, ok := literal(text)
 	if !ok && m.pos == len(m.in) {
 		word, ok = unfinished(text)
@@ -375,6 +390,7 @@ func (m *mender) text(quote byte, key bool) {
 			m.pos += n
 		}
 	}
+	m.cut = true
 	m.out.WriteByte('"')
 }
 

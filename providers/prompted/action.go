@@ -1,0 +1,262 @@
+package prompted
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/providers/schema"
+)
+
+// actions reads replies of the form Action.
+//
+//   - The first member of an object decides whether it is an action; until then
+//     it is held back, and so is a fence or bracket before it.
+//   - Thought and answer are passed on as they arrive. A call is made when its
+//     object is complete, or mended without guessing at a value that was cut off.
+//   - Actions may stand in a fence, in a list, behind each other, or behind text.
+//   - Text that is no action is the answer of a model that forgot the form. Text
+//     behind a call is what the model imagines of its result, and left out.
+func actions(s llm.Stream, tools []llm.Tool) llm.Stream {
+	return func(yield func(llm.Event, error) bool) {
+		out := &sink{yield: yield}
+		rewrite(s, out, &actionReader{sink: out, tools: tools})
+	}
+}
+
+type actionReader struct {
+	*sink
+	tools []llm.Tool
+
+	block   string
+	blocks  int    // names given to blocks
+	alias   string // the block that text goes to
+	edge    bool   // nothing but marks came since the beginning or the last action
+	calls   int
+	line    bool // what is held begins a line
+	acted   bool // an action came in this block
+	imagine bool // text behind a call was left out
+	held    string
+
+	lead   string // what stood before the object that is being read
+	object []byte // what came of it
+	lexer  *lexer // nil outside of one
+	sent   [2]strings.Builder
+	ids    [2]string // the blocks of thought and answer
+}
+
+func (a *actionReader) begin(block string) {
+	a.block, a.alias, a.edge, a.acted = block, block, true, false
+}
+
+func (a *actionReader) finish(r llm.Reason) llm.Reason {
+	if a.imagine {
+		a.send(llm.Notice{Text: imagined})
+	}
+	if a.calls > 0 && r == llm.Stop {
+		return llm.Calls
+	}
+	return r
+}
+
+func (a *actionReader) text(s string) {
+	for s != "" && !a.left {
+		if a.lexer != nil {
+			s = a.inside(s)
+			continue
+		}
+		s = a.outside(s)
+	}
+}
+
+// outside reads text up to the beginning of an object, and returns what is
+// behind that.
+func (a *actionReader) outside(s string) string {
+	if a.imagine {
+		return ""
+	}
+	s, a.held = a.held+s, ""
+	if a.edge {
+		v, n := probe(s, true, true, a.acted)
+		switch v {
+		case undecided:
+			a.held = s
+			return ""
+		case found:
+			return a.open(s[:n], s[n:])
+		}
+		a.edge, a.line = false, true
+		if a.acted {
+			s = strings.TrimLeft(s, " \t\r\n`],;")
+			if s == "" {
+				a.edge = true
+				return ""
+			}
+		}
+	}
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c != '{' && c != '[' && c != '`' {
+			continue
+		}
+		line := i == 0 && a.line || i > 0 && s[i-1] == '\n'
+		switch v, n := probe(s[i:], line, false, false); v {
+		case undecided:
+			a.say(s[:i])
+			a.held, a.line = s[i:], line
+			return ""
+		case found:
+			a.say(s[:i])
+			return a.open(s[i:i+n], s[i+n:])
+		}
+	}
+	a.say(s)
+	return ""
+}
+
+// say passes on text that is no action.
+func (a *actionReader) say(s string) {
+	if s == "" {
+		return
+	}
+	if a.calls > 0 {
+		a.imagine = a.imagine || strings.Trim(s, " \t\r\n`],;") != ""
+		return
+	}
+	a.edge, a.line = false, s[len(s)-1] == '\n'
+	a.put(a.alias, llm.Text, s)
+}
+
+// next names another block.
+func (a *actionReader) next(what string) string {
+	a.blocks++
+	return a.block + "/" + what + strconv.Itoa(a.blocks)
+}
+
+// open begins an object; lead ends with its bracket.
+func (a *actionReader) open(lead, rest string) string {
+	a.lead, a.object = lead[:len(lead)-1], append(a.object[:0], '{')
+	a.sent, a.ids = [2]strings.Builder{}, [2]string{}
+	a.lexer = newLexer(a.pass)
+	a.lexer.start()
+	return rest
+}
+
+// pass hands thought and answer on.
+func (a *actionReader) pass(field role, text string) {
+	if field == answer && a.calls > 0 { // it cannot know the results
+		a.imagine = true
+		return
+	}
+	kind, i, what := llm.Thinking, 0, "thought"
+	if field == answer {
+		kind, i, what = llm.Text, 1, "answer"
+	}
+	if a.ids[i] == "" {
+		a.ids[i] = a.next(what)
+	}
+	a.sent[i].WriteString(text)
+	a.put(a.ids[i], kind, text)
+}
+
+// inside reads more of the object, and returns what is behind it.
+func (a *actionReader) inside(s string) string {
+	n, done := len(s), false
+	if !a.lexer.broken {
+		n, done = a.lexer.feed(s)
+	}
+	a.object = append(a.object, s[:n]...)
+	if !done {
+		return s[n:]
+	}
+	whole := a.object
+	if !json.Valid(whole) {
+		fixed, ok := schema.RepairWhole(whole)
+		if !ok || !a.lexer.raw {
+			a.lexer.broken = true // quotes that nobody escaped: the end is somewhere else
+			return s[n:]
+		}
+		whole = fixed
+	}
+	a.take(whole)
+	return s[n:]
+}
+
+// take takes a whole object.
+func (a *actionReader) take(object []byte) {
+	got := interpret(object, a.tools)
+	a.lexer = nil
+	a.edge = true
+	if got.nothing() {
+		a.reject(object)
+		return
+	}
+	a.rest(thought, 0, got.thought)
+	a.rest(answer, 1, got.answer)
+	for _, c := range got.calls {
+		a.calls++
+		a.call(a.next("call"), c)
+	}
+	if got.unknown != "" {
+		a.put(a.next("text"), llm.Text, string(object))
+		a.send(llm.Notice{Text: "the model asked for the tool " + strconv.Quote(clip(got.unknown, 60)) + ", which there is not"})
+	}
+	a.acted = true
+	a.alias = a.next("text")
+}
+
+// rest passes on what did not go out while the object arrived.
+func (a *actionReader) rest(field role, i int, whole string) {
+	if rest, ok := strings.CutPrefix(whole, a.sent[i].String()); ok && rest != "" {
+		a.pass(field, rest)
+	}
+}
+
+// reject gives an object back as text that was none of ours.
+func (a *actionReader) reject(object []byte) {
+	if a.sent[0].Len() == 0 && a.sent[1].Len() == 0 {
+		a.say(a.lead + string(object))
+	}
+	a.edge = a.acted
+}
+
+func (a *actionReader) end(well bool) {
+	held := a.held
+	a.held = ""
+	if a.lexer == nil {
+		if !a.acted || strings.Trim(held, " \t\r\n`],;") != "" {
+			a.say(held)
+		}
+		return
+	}
+	fixed, whole := schema.RepairWhole(a.object)
+	if well && whole {
+		a.send(llm.Notice{Text: "mended a broken reply"})
+		a.take(fixed)
+		return
+	}
+	l := a.lexer
+	a.lexer = nil
+	if fixed, ok := schema.Repair(a.object); ok && l.broken {
+		got := interpret(fixed, a.tools)
+		a.rest(thought, 0, got.thought)
+		a.rest(answer, 1, got.answer)
+		l.tool = l.tool || len(got.calls) > 0
+	}
+	if l.tool {
+		a.send(llm.Notice{Text: "a tool call broke off and was not run"})
+	}
+	if a.sent[0].Len() == 0 && a.sent[1].Len() == 0 {
+		a.say(a.lead + string(a.object))
+	}
+}
+
+// imagined is told where words behind a call were left out.
+const imagined = "left out what the model wrote behind its tool call"
+
+func clip(s string, n int) string {
+	if len(s) > n {
+		return strings.ToValidUTF8(s[:n], "") + "…"
+	}
+	return s
+}

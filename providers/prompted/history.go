@@ -1,0 +1,131 @@
+package prompted
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// mark is the Name of thinking that stood in the thought of an action, so that
+// it goes back into one. Other thinking is the model's own, and the adapter's.
+const mark = "thought"
+
+// retell returns history with calls and results as text: calls in the form in
+// which the model is to write them, results in messages of the user's.
+func retell(history []llm.Message, form Form) []llm.Message {
+	var out []llm.Message
+	for _, m := range llm.Repair(history) {
+		switch {
+		case m.Role == llm.RoleTool:
+			m = llm.Message{Role: llm.RoleUser, Parts: told(m.Parts)}
+		case m.Role == llm.RoleAssistant && form == Action:
+			m.Parts = asAction(m.Parts)
+		case m.Role == llm.RoleAssistant:
+			m.Parts = asText(m.Parts)
+		}
+		out = append(out, m)
+	}
+	return llm.Repair(out) // a result and the user's next words become one message
+}
+
+// told writes results as text. Media that belong to them stay.
+func told(parts []llm.Part) []llm.Part {
+	var out []llm.Part
+	for _, p := range parts {
+		if p.Kind != llm.Result {
+			out = append(out, p)
+			continue
+		}
+		failed := ""
+		if p.Failed {
+			failed = ` error="true"`
+		}
+		out = append(out, llm.Part{Kind: llm.Text, Text: `<tool_result name="` + attribute(p.Name) + `" id="` + attribute(p.ID) + `"` +
+			failed + ">\n" + defused(p.Text) + "\n</tool_result>"})
+	}
+	return out
+}
+
+// attribute is s as it may stand between quotes in a tag.
+func attribute(s string) string {
+	return strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ").Replace(s)
+}
+
+var marks = regexp.MustCompile(`(?i)<(\s*/?\s*tool_(?:call|result))`)
+
+// defused takes the meaning out of the marks in s: a file that a tool has read
+// may hold them, to end its result and to go on in the voice of the user.
+func defused(s string) string {
+	if !strings.Contains(s, "<") {
+		return s
+	}
+	return marks.ReplaceAllString(s, "&lt;$1")
+}
+
+// asText writes calls between <tool_call> and </tool_call>.
+func asText(parts []llm.Part) []llm.Part {
+	var out []llm.Part
+	for _, p := range parts {
+		if p.Kind == llm.Call && !p.Remote {
+			p = llm.Part{Kind: llm.Text, Text: "<tool_call>\n" + string(encode(struct {
+				Name      string          `json:"name"`
+				Arguments json.RawMessage `json:"arguments"`
+			}{p.Name, arguments(p.Input)})) + "\n</tool_call>"}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// arguments is a call's input as JSON, whatever the model wrote.
+func arguments(input string) json.RawMessage {
+	if args, ok := llm.Arguments(input); ok {
+		return args
+	}
+	return encode(input)
+}
+
+// An act is one action, in the order in which its members are written.
+type act struct {
+	Thought string          `json:"thought,omitempty"`
+	Name    string          `json:"tool_name,omitempty"`
+	Args    json.RawMessage `json:"tool_args,omitempty"`
+	Answer  *string         `json:"answer,omitempty"`
+}
+
+// asAction writes thought, text and calls of a message as actions. Words beside
+// a call were a thought.
+func asAction(parts []llm.Part) []llm.Part {
+	var kept []llm.Part
+	var thoughts, texts []string
+	var acts []act
+	for _, p := range parts {
+		switch {
+		case p.Kind == llm.Thinking && p.Name == mark:
+			thoughts = append(thoughts, p.Text)
+		case p.Kind == llm.Text:
+			texts = append(texts, p.Text)
+		case p.Kind == llm.Call && !p.Remote:
+			acts = append(acts, act{Name: p.Name, Args: arguments(p.Input)})
+		default:
+			kept = append(kept, p)
+		}
+	}
+	text := strings.Join(texts, "\n\n")
+	switch {
+	case acts == nil && text == "":
+		return parts
+	case acts == nil:
+		acts = []act{{Answer: &text}}
+	case text != "":
+		thoughts = append(thoughts, text)
+	}
+	acts[0].Thought = strings.Join(thoughts, "\n\n")
+	var lines []string
+	for _, a := range acts {
+		lines = append(lines, string(encode(a)))
+	}
+	return append(kept, llm.Part{Kind: llm.Text, Text: strings.Join(lines, "\n")})
+}

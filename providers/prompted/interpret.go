@@ -1,0 +1,282 @@
+package prompted
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/providers/schema"
+)
+
+// A role is what a member of an action says.
+type role byte
+
+const (
+	other role = iota
+	thought
+	answer
+	name  // of a tool
+	args  // of a call
+	inner // a call, or a list of calls
+)
+
+// roles are the names of members: those of the form first, then what models
+// remember of other forms.
+var roles = map[string]role{
+	"thought": thought, "tool_name": name, "tool_args": args, "answer": answer,
+	"thoughts": thought, "thinking": thought, "reasoning": thought, "reflection": thought,
+	"final_answer": answer, "response": answer, "reply": answer,
+	"name": name, "tool": name, "function_name": name,
+	"arguments": args, "args": args, "parameters": args, "input": args, "tool_input": args, "action_input": args,
+	"action": inner, "function": inner, "function_call": inner, "tool_call": inner, // or a name
+	"tool_calls": inner, "actions": inner, "calls": inner,
+}
+
+// own are the names of members that the form asks for.
+func own(key string) bool {
+	return key == "thought" || key == "tool_name" || key == "tool_args" || key == "answer"
+}
+
+type call struct {
+	name string
+	args json.RawMessage // an object
+}
+
+// A reading is what an object says as an action.
+type reading struct {
+	thought, answer string
+	calls           []call
+	unknown         string // a tool that is not offered
+}
+
+func (r reading) nothing() bool {
+	return r.thought == "" && r.answer == "" && r.calls == nil && r.unknown == ""
+}
+
+// interpret reads a JSON object as an action.
+func interpret(object []byte, tools []llm.Tool) reading {
+	var r reading
+	r.object(object, tools, 0)
+	return r
+}
+
+func (r *reading) object(object []byte, tools []llm.Tool, depth int) {
+	var members map[string]json.RawMessage
+	if depth > 4 || json.Unmarshal(object, &members) != nil {
+		return
+	}
+	by := map[role]json.RawMessage{}
+	loose := map[string]json.RawMessage{} // arguments that were not put into an object
+	for key, value := range members {
+		role := roles[strings.ToLower(key)]
+		if role == other {
+			if key != "type" && key != "id" && key != "call_id" && key != "index" {
+				loose[key] = value
+			}
+			continue
+		}
+		if null(value) || by[role] != nil && !own(key) {
+			continue
+		}
+		by[role] = value
+	}
+	if r.thought == "" {
+		r.thought = spoken(by[thought])
+	}
+	if r.answer == "" {
+		r.answer = spoken(by[answer])
+	}
+	tool, isName := "", false
+	if v := by[inner]; v != nil {
+		if tool, isName = word(v); !isName {
+			r.inner(v, tools, depth)
+			return
+		}
+	}
+	if v, ok := word(by[name]); ok {
+		tool = v
+	}
+	input := by[args]
+	switch {
+	case tool == "" || strings.EqualFold(tool, "none"):
+		return
+	case find(tools, tool) != nil:
+		if input == nil && len(loose) > 0 {
+			input = encode(loose)
+		}
+		r.calls = append(r.calls, call{tool, object0(input)})
+	case strings.EqualFold(strings.ReplaceAll(tool, " ", "_"), "final_answer"), strings.EqualFold(tool, "answer"):
+		if r.answer == "" {
+			r.answer = spoken(input)
+		}
+	default:
+		r.unknown = tool
+	}
+}
+
+// inner reads a call, or a list of them.
+func (r *reading) inner(v json.RawMessage, tools []llm.Tool, depth int) {
+	var list []json.RawMessage
+	if json.Unmarshal(v, &list) != nil {
+		list = []json.RawMessage{v}
+	}
+	for _, one := range list {
+		r.object(one, tools, depth+1)
+	}
+}
+
+func null(v json.RawMessage) bool { return string(bytes.TrimSpace(v)) == "null" }
+
+// word is v if it is a string.
+func word(v json.RawMessage) (string, bool) {
+	var s string
+	if v == nil || json.Unmarshal(v, &s) != nil {
+		return "", false
+	}
+	return s, true
+}
+
+// spoken is v as text: a string is what it says, all else its JSON.
+func spoken(v json.RawMessage) string {
+	if s, ok := word(v); ok {
+		return s
+	}
+	return string(v)
+}
+
+// object0 is arguments as an object: models write them as a string, and null
+// for none.
+func object0(v json.RawMessage) json.RawMessage {
+	if s, ok := word(v); ok {
+		fixed, _ := schema.RepairWhole([]byte(s))
+		v = fixed
+	}
+	if got, ok := llm.Arguments(string(v)); ok {
+		return got
+	}
+	return encode(map[string]json.RawMessage{"input": v}) // the tool says what is wrong with it
+}
+
+// A verdict is what the beginning of a text may be.
+type verdict byte
+
+const (
+	no        verdict = iota
+	undecided         // more has to come
+	found
+)
+
+// maxLead is how much is held back at most before it must be an action.
+const maxLead = 512
+
+// probe reports whether s begins with an action, and where its first bracket
+// ends. Inside a text only names of the form itself count, and the answer only
+// on a line of its own; at the edge of a text those of other forms as well.
+func probe(s string, line, edge, acted bool) (verdict, int) {
+	p := prober{s: s}
+	if edge {
+		p.skip(" \t\r\n")
+	}
+	if acted {
+		p.skip(" \t\r\n`],;")
+	}
+	v := p.fence()
+	if v != found {
+		return p.bounded(v), 0
+	}
+	if p.peek() == '[' {
+		p.i++
+		p.skip(" \t\r\n")
+	}
+	if p.i == len(s) {
+		return p.bounded(undecided), 0
+	}
+	if p.peek() != '{' {
+		return no, 0
+	}
+	p.i++
+	n := p.i
+	v = p.key(line, edge)
+	return p.bounded(v), n
+}
+
+type prober struct {
+	s string
+	i int
+}
+
+func (p *prober) peek() byte {
+	if p.i < len(p.s) {
+		return p.s[p.i]
+	}
+	return 0
+}
+
+func (p *prober) skip(set string) {
+	for p.i < len(p.s) && strings.IndexByte(set, p.s[p.i]) >= 0 {
+		p.i++
+	}
+}
+
+func (p *prober) bounded(v verdict) verdict {
+	if p.i > maxLead { // wherever the text was cut
+		return no
+	}
+	return v
+}
+
+// fence reads the line that opens a fence, if there is one.
+func (p *prober) fence() verdict {
+	const mark = "```"
+	rest := p.s[p.i:]
+	if len(rest) < len(mark) && strings.HasPrefix(mark, rest) {
+		return undecided
+	}
+	if !strings.HasPrefix(rest, mark) {
+		return found
+	}
+	p.i += len(mark)
+	p.skip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+	p.skip(" \t\r\n")
+	if p.i == len(p.s) {
+		return undecided
+	}
+	return found
+}
+
+// key reads the name of the first member up to its colon.
+func (p *prober) key(line, edge bool) verdict {
+	p.skip(" \t\r\n")
+	quote := p.peek()
+	if quote == '"' || quote == '\'' {
+		p.i++
+	}
+	start := p.i
+	for p.i < len(p.s) && (p.s[p.i] == '_' || p.s[p.i]|0x20 >= 'a' && p.s[p.i]|0x20 <= 'z') {
+		p.i++
+	}
+	key := strings.ToLower(p.s[start:p.i])
+	if p.i == len(p.s) {
+		if len(key) > 20 {
+			return no
+		}
+		return undecided
+	}
+	if quote == '"' || quote == '\'' {
+		if p.peek() != quote {
+			return no
+		}
+		p.i++
+	}
+	p.skip(" \t\r\n")
+	switch {
+	case p.i == len(p.s):
+		return undecided
+	case p.peek() != ':':
+		return no
+	case own(key) && (line || key != "answer"), edge && (roles[key] != other || key == "type" || key == "id"):
+		return found
+	}
+	return no
+}

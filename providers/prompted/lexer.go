@@ -1,0 +1,271 @@
+package prompted
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// A lexer follows one action while its JSON arrives, and passes thought and
+// answer on as far as they have come. It gives up, at broken, where the text
+// stops being JSON; what it passed on until then stands.
+type lexer struct {
+	emit func(field role, text string)
+
+	open   []byte // the brackets to come, the next one last
+	want   byte   // at the top level: 'k' key, ':' colon, 'v' value, ',' comma
+	quoted bool   // in a string
+	raw    bool   // a string held control characters, which only Repair takes
+	broken bool
+	key    []byte // of the member that is being read
+	field  role   // what it is
+	value  []byte // a number or word that is the answer
+	deep   bool   // the answer is an object or list, and passed on as JSON
+	tool   bool   // there was a member of a call
+
+	decoder decoder
+	text    strings.Builder // to emit
+}
+
+func newLexer(emit func(role, string)) *lexer {
+	return &lexer{emit: emit}
+}
+
+// feed reads s up to the end of the action and returns how many bytes it took.
+func (l *lexer) feed(s string) (n int, done bool) {
+	for ; n < len(s) && !l.broken && !done; n++ {
+		done = l.step(s[n])
+	}
+	l.flush()
+	if l.broken {
+		return len(s), false
+	}
+	return n, done
+}
+
+func (l *lexer) flush() {
+	if l.text.Len() > 0 {
+		l.emit(l.field, l.text.String())
+		l.text.Reset()
+	}
+}
+
+// step reads c, and reports whether it ends the action.
+func (l *lexer) step(c byte) (done bool) {
+	top := len(l.open) == 1
+	switch {
+	case l.quoted:
+		l.inString(c, top)
+	case c == '"':
+		l.opens(top)
+	case c == '{' || c == '[':
+		if top {
+			l.broken = l.want != 'v'
+			l.want = ','
+			l.deep = l.field == answer
+		}
+		l.open = append(l.open, c+2) // in ASCII, closing brackets come two behind
+		l.pass(c)
+	case c == '}' || c == ']':
+		return l.closes(c)
+	case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+		l.pass(c)
+	case top:
+		l.between(c)
+	default:
+		l.broken = !strings.ContainsRune(",:+-.0123456789eEtrufalsn", rune(c))
+		l.pass(c)
+	}
+	return false
+}
+
+// pass hands a byte on that belongs to an answer which is an object or list.
+func (l *lexer) pass(c byte) {
+	if l.deep && !l.broken {
+		l.text.WriteByte(c)
+	}
+}
+
+// opens begins a string.
+func (l *lexer) opens(top bool) {
+	l.quoted, l.decoder = true, decoder{}
+	l.pass('"')
+	if !top {
+		return
+	}
+	switch l.want {
+	case 'k':
+		l.key = l.key[:0]
+	case 'v':
+	default:
+		l.broken = true
+	}
+}
+
+func (l *lexer) inString(c byte, top bool) {
+	if c < 0x20 {
+		l.raw = true
+	}
+	l.pass(c)
+	ends := c == '"' && !l.decoder.escaped()
+	switch {
+	case ends && top && l.want == 'k':
+		l.quoted, l.want = false, ':'
+		l.flush()
+		l.field = roles[strings.ToLower(string(l.key))]
+		l.tool = l.tool || l.field == name || l.field == args || l.field == inner
+	case ends:
+		l.quoted = false
+		if top {
+			l.text.WriteString(l.decoder.rest())
+			l.want = ','
+			l.flush()
+		}
+	case top && l.want == 'k':
+		l.key = append(l.key, c)
+		l.decoder.step(c)
+		l.broken = len(l.key) > 200
+	case top && (l.field == thought || l.field == answer):
+		l.text.WriteString(l.decoder.step(c))
+	default:
+		l.decoder.skip(c)
+	}
+}
+
+// between reads a byte of the top level that stands in no string.
+func (l *lexer) between(c byte) {
+	switch {
+	case c == ':' && l.want == ':':
+		l.want, l.value = 'v', l.value[:0]
+	case c == ',' && l.want == ',':
+		l.word()
+		l.want = 'k'
+	case l.want == 'v' || l.want == ',' && len(l.value) > 0: // a number or a word
+		l.want = ','
+		l.value = append(l.value, c)
+		l.broken = !strings.ContainsRune("+-.0123456789eEtrufalsn", rune(c)) || len(l.value) > 400
+	default:
+		l.broken = true
+	}
+}
+
+// word ends a number or word; as an answer it is passed on, unless it is null.
+func (l *lexer) word() {
+	if l.field == answer && len(l.value) > 0 && string(l.value) != "null" {
+		l.text.Write(l.value)
+		l.flush()
+	}
+	l.value = l.value[:0]
+}
+
+func (l *lexer) closes(c byte) (done bool) {
+	if len(l.open) == 0 || l.open[len(l.open)-1] != c || len(l.open) == 1 && l.want != ',' && l.want != 'k' {
+		l.broken = true
+		return false
+	}
+	l.pass(c)
+	l.open = l.open[:len(l.open)-1]
+	switch len(l.open) {
+	case 0:
+		l.word()
+	case 1:
+		l.deep = false
+		l.flush()
+	}
+	return len(l.open) == 0
+}
+
+// start opens the object, whose bracket was read already.
+func (l *lexer) start() { l.open, l.want = append(l.open, '}'), 'k' }
+
+// A decoder reads the inside of a JSON string, byte by byte.
+type decoder struct {
+	escape []byte // the escape that is being read
+	high   rune   // the first half of a pair
+}
+
+// escaped reports whether the next byte belongs to an escape.
+func (d *decoder) escaped() bool { return len(d.escape) == 1 }
+
+// skip reads a byte of a string that nobody wants to know.
+func (d *decoder) skip(c byte) {
+	if len(d.escape) > 0 {
+		d.escape = d.escape[:0]
+	} else if c == '\\' {
+		d.escape = append(d.escape, c)
+	}
+}
+
+// step reads a byte and returns what it completes.
+func (d *decoder) step(c byte) string {
+	if len(d.escape) == 0 {
+		if c == '\\' {
+			d.escape = append(d.escape, c)
+			return ""
+		}
+		return d.lone() + string([]byte{c})
+	}
+	d.escape = append(d.escape, c)
+	if d.escape[1] == 'u' && len(d.escape) < 6 {
+		if len(d.escape) > 2 && !isHex(c) { // no escape after all
+			text := d.lone() + string(d.escape)
+			d.escape = d.escape[:0]
+			return text
+		}
+		return ""
+	}
+	escape := d.escape
+	d.escape = d.escape[:0]
+	if escape[1] != 'u' {
+		return d.lone() + short(escape)
+	}
+	n, _ := strconv.ParseUint(string(escape[2:]), 16, 32)
+	r := rune(n)
+	switch {
+	case d.high != 0 && r >= 0xDC00 && r < 0xE000:
+		r = utf16.DecodeRune(d.high, r)
+		d.high = 0
+		return string(r)
+	case r >= 0xD800 && r < 0xDC00:
+		text := d.lone()
+		d.high = r
+		return text
+	}
+	return d.lone() + string(r)
+}
+
+// lone is the first half of a pair that never came.
+func (d *decoder) lone() string {
+	if d.high == 0 {
+		return ""
+	}
+	d.high = 0
+	return string(utf8.RuneError)
+}
+
+// rest is what is left at the end of the string.
+func (d *decoder) rest() string { return d.lone() }
+
+// short is an escape of two bytes. Unknown ones are what they look like.
+func short(escape []byte) string {
+	switch escape[1] {
+	case 'n':
+		return "\n"
+	case 't':
+		return "\t"
+	case 'r':
+		return "\r"
+	case 'b':
+		return "\b"
+	case 'f':
+		return "\f"
+	case '"', '\\', '/', '\'', '`':
+		return string(escape[1:])
+	}
+	return string(escape)
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+}

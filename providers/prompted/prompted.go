@@ -1,0 +1,110 @@
+// Package prompted gives tools to models that have no function calling: it
+// describes them in the system prompt, and reads the calls out of the replies.
+//
+//	Request ──► tools, calls and results as text ──► model
+//	Stream  ◄── thinking, text and calls         ◄── its text
+//
+// It is a decorator of an llm.Model, and pure text on both sides. What comes out
+// does not depend on where the stream was cut into deltas; thought and answer
+// are passed on while their JSON is still arriving. Only what the model writes
+// is ever read for calls, and only calls of offered tools are made.
+package prompted
+
+import (
+	"context"
+	"slices"
+
+	"parley/providers/filter"
+	"parley/providers/llm"
+)
+
+// Style is how tools are described.
+type Style string
+
+// The styles.
+const (
+	TypeScript Style = "typescript" // as function signatures, good for models that know code
+	JSONSchema Style = "schema"     // as compact JSON Schema
+)
+
+// Form is how the model calls them.
+type Form string
+
+// The forms.
+const (
+	Action Form = "action" // each reply is one JSON object: a call or the answer
+	Free   Form = "free"   // text, with calls between <tool_call> and </tool_call>
+)
+
+// Options say how a model is prompted. The zero value is TypeScript, Free.
+type Options struct {
+	Style Style
+	Form  Form
+
+	// Constrained is the request field by which the server holds a reply to a
+	// schema: "response_format", "structured_outputs", "guided_json" or
+	// "llamacpp"; "" if it has none. The schema of the actions then travels in
+	// llm.Request.Answer, fitted to what such servers understand; the adapter
+	// writes it into that field. It needs Form Action.
+	Constrained string
+}
+
+// Wrap returns m with tools. Its messages keep the origin of m.
+func Wrap(m llm.Model, o Options) llm.Model {
+	return &model{m, o}
+}
+
+type model struct {
+	llm.Model
+	Options
+}
+
+// Stream asks the model in text. Without tools on offer only the calls and
+// results of earlier turns are told, and the answer is passed on as it is.
+func (m *model) Stream(ctx context.Context, req llm.Request) llm.Stream {
+	tools := offered(req)
+	s := m.Model.Stream(ctx, m.request(req, tools))
+	switch {
+	case len(tools) == 0:
+		return s
+	case m.Form == Action:
+		return actions(s, tools)
+	}
+	return embedded(filter.Calls(tools)(s), tools)
+}
+
+// offered lists the tools that the model may use now.
+func offered(req llm.Request) []llm.Tool {
+	if req.ToolChoice == "none" {
+		return nil
+	}
+	return req.Tools
+}
+
+// request is req in text.
+func (m *model) request(req llm.Request, tools []llm.Tool) llm.Request {
+	form := m.Form
+	if len(tools) == 0 {
+		form = Free // nothing teaches the model to write actions
+	}
+	req.Messages = retell(req.Messages, form)
+	if len(tools) > 0 {
+		req.System = m.system(req, tools)
+		answer := req.Answer
+		req.Answer = nil // an answer that is held to its schema cannot be a call
+		if m.Form == Action {
+			req.Answer = m.constraint(tools, answer, req.ToolChoice)
+		}
+	}
+	req.Tools, req.ToolChoice, req.Parallel = nil, "", nil
+	return req
+}
+
+// find returns the tool called name, nil if it is not offered.
+func find(tools []llm.Tool, name string) *llm.Tool {
+	i := slices.IndexFunc(tools, func(t llm.Tool) bool { return t.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &tools[i]
+}

@@ -1,0 +1,105 @@
+package prompted
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+
+	"parley/providers/llm"
+)
+
+// A sink is where a rewriter writes. It latches when the consumer has left.
+type sink struct {
+	yield func(llm.Event, error) bool
+	left  bool
+}
+
+func (s *sink) send(e llm.Event) {
+	if !s.left && !s.yield(e, nil) {
+		s.left = true
+	}
+}
+
+func (s *sink) fail(err error) {
+	if !s.left {
+		s.left = true
+		s.yield(nil, err)
+	}
+}
+
+func (s *sink) put(block string, kind llm.Kind, text string) {
+	if text == "" {
+		return
+	}
+	p := llm.Part{Kind: kind, Text: text}
+	if kind == llm.Thinking {
+		p.Name = mark
+	}
+	s.send(llm.Delta{Block: block, Part: p})
+}
+
+func (s *sink) call(block string, c call) {
+	s.send(llm.Delta{Block: block, Part: llm.Part{Kind: llm.Call, ID: newID(), Name: c.name, Input: string(c.args)}})
+}
+
+// newID is unique wherever a conversation goes.
+func newID() string {
+	var b [12]byte
+	rand.Read(b[:])
+	return "call_" + hex.EncodeToString(b[:])
+}
+
+// A reader turns the text of blocks into other events.
+type reader interface {
+	begin(block string)           // text of another block follows
+	text(s string)                // more of it
+	end(well bool)                // no more; well says that the model ended it
+	finish(llm.Reason) llm.Reason // the answer has ended
+}
+
+// rewrite passes s on, with the text of its blocks through r.
+func rewrite(s llm.Stream, out *sink, r reader) {
+	block, open := "", false
+	for e, err := range s {
+		if err != nil {
+			r.end(false)
+			out.fail(err)
+			return
+		}
+		switch d := e.(type) {
+		case llm.Delta:
+			same := open && d.Block == block
+			if d.Kind != llm.Text && !(same && d.Kind == "") {
+				out.send(e)
+				break
+			}
+			if !same {
+				if open {
+					r.end(false)
+				}
+				block, open = d.Block, true
+				r.begin(block)
+			}
+			text := d.Text
+			if d.Text = ""; rich(d.Part) {
+				out.send(d)
+			}
+			r.text(text)
+		case llm.Finish:
+			if open {
+				r.end(d.Reason == llm.Stop || d.Reason == llm.Calls)
+			}
+			d.Reason = r.finish(d.Reason)
+			out.send(d)
+		default:
+			out.send(e)
+		}
+		if out.left {
+			return
+		}
+	}
+}
+
+// rich reports whether p says anything besides text.
+func rich(p llm.Part) bool {
+	return p.ID != "" || p.Name != "" || p.Failed || p.Remote || p.MIME != "" || p.Data != nil || p.URL != "" || p.State != nil
+}
