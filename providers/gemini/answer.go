@@ -20,37 +20,36 @@ type answer struct {
 	run    llm.Kind   // what the open block holds; "" if none is open
 	block  string     // its name
 	opened int        // blocks so far
-	tail   *llm.Delta // a signature without text, until it is known that the answer stands
+	tail   *llm.Delta // see hold
 	calls  []string   // ids of the calls
 	stub   *stub      // a call whose arguments are still arriving
 	said   bool       // something was sent that is not thinking
 
-	id, model string
-	finish    string
-	words     string // of the finish
-	blocked   string // why the prompt was not answered
-	token     string // makes the answer go on; "" if it is at its end
-	usage     usage  // of this request
-	spent     llm.Usage
+	last    chunk // its memory is used again
+	label   label
+	looked  int // chunks that were searched for the label
+	finish  string
+	words   string    // of the finish
+	blocked string    // why the prompt was not answered
+	token   string    // makes the answer go on; "" if it is at its end
+	usage   usage     // of this request
+	spent   llm.Usage // by those before
 }
 
-// take reads one chunk.
-func (a *answer) take(c *chunk) {
-	if c.ID != "" {
-		a.id = c.ID
-	}
-	if c.Model != "" {
-		a.model = c.Model
-	}
+// take reads one chunk, which data is the text of.
+func (a *answer) take(c *chunk, data []byte) {
 	if c.Feedback != nil && c.Feedback.Reason != "" {
 		a.blocked = c.Feedback.Reason
 	}
-	for _, candidate := range c.Candidates {
+	for i := range c.Candidates {
+		candidate := &c.Candidates[i]
 		if candidate.Index != 0 { // we never ask for more than one
 			continue
 		}
-		for _, raw := range candidate.Content.Parts {
-			a.part(raw)
+		for j := range candidate.Content.Parts {
+			if p := &candidate.Content.Parts[j]; !a.part(p) {
+				a.odd(p, data, i, j)
+			}
 		}
 		if candidate.Finish != "" && candidate.Finish != "FINISH_REASON_UNSPECIFIED" {
 			a.finish, a.words = candidate.Finish, candidate.Words
@@ -61,60 +60,36 @@ func (a *answer) take(c *chunk) {
 	}
 }
 
-// part reads one part.
-func (a *answer) part(raw json.RawMessage) {
-	var p piece
-	if lenient(raw, &p) != nil {
-		return
-	}
-	var state json.RawMessage
-	if present(p.Signature) {
-		state = p.Signature
-	}
-	kind := llm.Text
-	if p.Thought {
-		kind = llm.Thinking
-	}
+// part reads one part, and reports whether there was anything in it that shows.
+func (a *answer) part(p *piece) bool {
 	switch {
 	case p.Call != nil:
-		a.call(p.Call, state)
+		a.call(p.Call, p.state())
 	case p.Blob != nil:
-		a.whole(llm.Part{Kind: llm.Media, MIME: p.Blob.MIME, Data: p.Blob.Data, State: state})
-	case p.Text != nil:
-		a.text(kind, *p.Text, state)
-	case structured(raw):
-		// Code that Google ran and its result, and what else may come: it goes
-		// back as it is.
-		a.whole(llm.Part{Kind: llm.Opaque, State: raw})
-	case state != nil:
-		a.text(kind, "", state)
-	}
-}
-
-// structured reports whether a part holds an object.
-func structured(raw json.RawMessage) bool {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(raw, &fields) != nil {
+		a.whole(llm.Part{Kind: llm.Media, MIME: p.Blob.MIME, Data: p.Blob.Data, State: p.state()})
+	case p.Text != "":
+		a.text(p.kind(), p.Text, p.state())
+	default:
 		return false
 	}
-	for _, value := range fields {
-		if value[0] == '{' {
-			return true
-		}
+	return true
+}
+
+// odd reads a part with nothing to show: a signature, or what has no field in a
+// piece, such as code that Google ran. That goes back as it came.
+func (a *answer) odd(p *piece, data []byte, candidate, part int) {
+	if raw, ok := unknown(data, candidate, part); ok {
+		a.whole(llm.Part{Kind: llm.Opaque, State: raw})
+		return
 	}
-	return false
+	if state := p.state(); state != nil {
+		a.hold(p.kind(), state)
+	}
 }
 
 // text adds a piece of text or thinking.
 func (a *answer) text(kind llm.Kind, text string, state json.RawMessage) {
-	switch {
-	case text == "" && state == nil:
-		return
-	case text == "":
-		a.settle()
-		a.tail = &llm.Delta{Block: a.open("b"), Part: llm.Part{Kind: kind, State: state}}
-		return
-	case a.run != kind || state != nil || a.tail != nil:
+	if a.run != kind || state != nil || a.tail != nil {
 		a.settle()
 		a.run, a.block = kind, a.open("b")
 	}
@@ -123,6 +98,12 @@ func (a *answer) text(kind llm.Kind, text string, state json.RawMessage) {
 	if state != nil {
 		a.run = ""
 	}
+}
+
+// hold keeps a signature without text until it is known that the answer stands.
+func (a *answer) hold(kind llm.Kind, state json.RawMessage) {
+	a.settle()
+	a.tail = &llm.Delta{Block: a.open("b"), Part: llm.Part{Kind: kind, State: state}}
 }
 
 // whole sends a part that comes in one piece.
@@ -260,7 +241,7 @@ func (a *answer) end() error {
 	case reason == llm.Stop && len(a.calls) > 0:
 		reason = llm.Calls
 	}
-	a.out.Send(llm.Finish{Reason: reason, Raw: raw, ID: a.id, Model: a.model})
+	a.out.Send(llm.Finish{Reason: reason, Raw: raw, ID: a.label.ID, Model: a.label.Model})
 	return nil
 }
 

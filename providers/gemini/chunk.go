@@ -3,6 +3,8 @@ package gemini
 import (
 	"encoding/json"
 	"errors"
+
+	"parley/providers/llm"
 )
 
 // A chunk is what comes in one event, or a whole answer. Fields that mean
@@ -12,14 +14,19 @@ type chunk struct {
 	Feedback   *feedback       `json:"promptFeedback"`
 	Usage      *usage          `json:"usageMetadata"`
 	Error      json.RawMessage `json:"error"`
-	ID         string          `json:"responseId"`
-	Model      string          `json:"modelVersion"`
+}
+
+// A label is what else a chunk says. It is the same in all of them, so that only
+// the first ones are asked.
+type label struct {
+	ID    string `json:"responseId"`
+	Model string `json:"modelVersion"`
 }
 
 type candidate struct {
 	Index   int `json:"index"`
 	Content struct {
-		Parts []json.RawMessage `json:"parts"`
+		Parts []piece `json:"parts"`
 	} `json:"content"`
 	Finish string `json:"finishReason"`
 	Words  string `json:"finishMessage"`
@@ -34,11 +41,26 @@ type feedback struct {
 // A piece is a part of the content, or a part of a part: text and thinking come
 // in pieces, everything else whole.
 type piece struct {
-	Text      *string         `json:"text"`
+	Text      string          `json:"text"`
 	Thought   bool            `json:"thought"`
 	Signature json.RawMessage `json:"thoughtSignature"`
 	Call      *fragment       `json:"functionCall"`
 	Blob      *blob           `json:"inlineData"`
+}
+
+// state is what the service wants back with a part; nil if nothing.
+func (p *piece) state() json.RawMessage {
+	if !present(p.Signature) {
+		return nil
+	}
+	return p.Signature
+}
+
+func (p *piece) kind() llm.Kind {
+	if p.Thought {
+		return llm.Thinking
+	}
+	return llm.Text
 }
 
 // A fragment is a call, or on Vertex a part of one.
@@ -53,6 +75,39 @@ type fragment struct {
 type blob struct {
 	MIME string `json:"mimeType"`
 	Data []byte `json:"data"`
+}
+
+// decode reads a chunk, using the memory of c again. Numbers add to those of u.
+func (c *chunk) decode(data []byte, u *usage) error {
+	clear(c.Candidates[:cap(c.Candidates)]) // json keeps what it does not find
+	*c = chunk{Candidates: c.Candidates[:0], Usage: u}
+	return lenient(data, c)
+}
+
+// unknown returns the part at this place of a chunk as it came, if it is of a
+// kind that a piece has no field for.
+func unknown(data []byte, candidate, part int) (json.RawMessage, bool) {
+	var c struct {
+		Candidates []struct {
+			Content struct {
+				Parts []json.RawMessage `json:"parts"`
+			} `json:"content"`
+		} `json:"candidates"`
+	}
+	if lenient(data, &c) != nil || candidate >= len(c.Candidates) || part >= len(c.Candidates[candidate].Content.Parts) {
+		return nil, false
+	}
+	raw := c.Candidates[candidate].Content.Parts[part]
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		return nil, false
+	}
+	for name, value := range fields {
+		if name != "functionCall" && name != "inlineData" && value[0] == '{' {
+			return raw, true
+		}
+	}
+	return nil, false
 }
 
 // lenient is json.Unmarshal, but skips fields of the wrong type: gateways

@@ -93,9 +93,9 @@ const (
 // answer that went wrong before it said anything is asked for once more.
 func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 	a := answer{out: out, names: back(req.Tools)}
-	retried := false
+	token, retried := "", false
 	for leg := 1; !out.Stopped(); leg++ {
-		res, err := m.post(ctx, req, a.token, out)
+		res, err := m.post(ctx, req, token, out)
 		if err == nil {
 			err = a.read(res.Body)
 			res.Body.Close()
@@ -106,6 +106,7 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 			a.report()
 			return err
 		case a.token != "" && leg < legs:
+			token = a.token
 			a.next()
 		case flaw == nil:
 			return a.end()

@@ -135,16 +135,19 @@ func (a *answer) stream(r *bufio.Reader) error {
 
 // chunk reads one chunk, which may hold an error instead of an answer.
 func (a *answer) chunk(data []byte) error {
-	c := chunk{Usage: &a.usage}
-	if data[0] != '[' { // an error, wrapped in a list
-		if err := lenient(data, &c); err != nil {
-			if truncated(err) {
-				return cut(err)
-			}
-			return garbled(err, data)
-		}
+	c := &a.last
+	if data[0] == '[' { // an error, wrapped in a list
+		*c = chunk{}
+	} else if err := c.decode(data, &a.usage); truncated(err) {
+		return cut(err)
+	} else if err != nil {
+		return garbled(err, data)
 	}
-	a.take(&c)
+	if a.label.ID == "" && a.looked < 8 { // gateways may leave it out
+		a.looked++
+		lenient(data, &a.label)
+	}
+	a.take(c, data)
 	if present(c.Error) || len(c.Candidates) == 0 {
 		if fault := wire.EventFault(data); fault != nil {
 			return fault

@@ -1,12 +1,13 @@
 package gemini
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
+	"strings"
 
 	"parley/providers/llm"
+	"parley/providers/schema"
 )
 
 // compile writes req as the body of a request, and what of it had to be left
@@ -28,9 +29,10 @@ func (m *Model) compile(req llm.Request) (body map[string]any, notices []string)
 			system += "\n\nAnswer with nothing but JSON that fits this schema:\n" + string(req.Answer.JSON)
 		} else {
 			config["responseMimeType"] = "application/json"
-			config["responseJsonSchema"] = clean(req.Answer.JSON)
+			config["responseJsonSchema"] = schema.For(req.Answer.JSON, answers)
 		}
 	}
+	system = strings.TrimLeft(system, "\n")
 	h := history{traits: m.traits, origin: m.Origin(), cures: cures}
 	body = map[string]any{}
 	switch {
@@ -55,6 +57,10 @@ func (m *Model) compile(req llm.Request) (body map[string]any, notices []string)
 	return body, notices
 }
 
+// answers is how the schema of an answer is written, which need not be an
+// object.
+var answers = func() schema.Target { t := schema.Gemini; t.Object = false; return t }()
+
 // verbosity is told in the system prompt, for there is no field for it.
 var verbosity = map[string]string{
 	"low":  "\n\nKeep your answers short.",
@@ -65,7 +71,7 @@ var verbosity = map[string]string{
 func declarations(tools []llm.Tool) []any {
 	list := make([]any, 0, len(tools))
 	for _, t := range tools {
-		function := map[string]any{"name": wireName(t.Name), "parametersJsonSchema": clean(t.Schema)}
+		function := map[string]any{"name": wireName(t.Name), "parametersJsonSchema": schema.For(t.Schema, schema.Gemini)}
 		if t.Description != "" {
 			function["description"] = t.Description
 		}
@@ -152,12 +158,4 @@ func merge(body, extra map[string]any) {
 		}
 		body[name] = value
 	}
-}
-
-// clean is a schema as the API takes it.
-func clean(raw json.RawMessage) json.RawMessage {
-	if !json.Valid(raw) {
-		return json.RawMessage(`{"type":"object"}`)
-	}
-	return raw
 }

@@ -1,0 +1,117 @@
+package gemini_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/providers/gemini"
+	"parley/providers/llm"
+)
+
+// TestHeal checks that what a server refuses is left out once, told, and
+// remembered.
+func TestHeal(t *testing.T) {
+	warm := llm.Settings{Temperature: number(0.5), TopP: number(0.5), Seed: number(int64(1)), Stop: []string{"x"}, FrequencyPenalty: number(0.5), MaxTokens: 7}
+	object := &llm.Schema{JSON: json.RawMessage(`{"type":"object"}`)}
+	shown := []llm.Message{llm.UserText("Hi"), wrote("gemini-3.5-flash", call("g1", "{}", `"c2ln"`)),
+		results(result("g1", "x"), llm.Part{Kind: llm.Media, ID: "g1", MIME: "image/png", Data: png})}
+	for _, test := range []struct {
+		model   string
+		req     llm.Request
+		refusal string
+		cure    string // told
+		sent    string // in the first request only
+		after   string // in the second request only
+	}{
+		{"gemini-3.5-flash", llm.Request{Effort: llm.EffortLow}, "Thinking level is not supported for this model.", "thinkingConfig.thinkingLevel", `"thinkingLevel"`, ""},
+		{"gemini-2.5-pro", llm.Request{Effort: llm.EffortLow}, "Budget 2048 is invalid. This model only works in thinking mode.", "thinkingConfig.thinkingBudget", `"thinkingBudget"`, ""},
+		{"gemini-3.5-flash", llm.Request{}, `Invalid JSON payload received. Unknown name "includeThoughts" at 'generation_config.thinking_config'`, "thinkingConfig.includeThoughts", `"thinkingConfig"`, ""},
+		{"tunedModels/mine", llm.Request{Effort: llm.EffortLow}, "Thinking is not enabled for this model", "thinkingConfig", `"thinkingConfig"`, ""},
+		{"gemini-3.5-flash", llm.Request{Settings: warm}, "temperature must be 1 on this model", "temperature", `"temperature"`, ""},
+		{"gemini-3.5-flash", llm.Request{Settings: warm}, `Unknown name "top_p"`, "topP", `"topP"`, ""},
+		{"gemini-3.5-flash", llm.Request{Settings: warm}, "seed is not supported", "seed", `"seed"`, ""},
+		{"gemini-3.5-flash", llm.Request{Settings: warm}, "stop_sequences is not supported", "stopSequences", `"stopSequences"`, ""},
+		{"gemini-3.5-flash", llm.Request{Settings: warm}, "max_output_tokens is out of range", "maxOutputTokens", `"maxOutputTokens"`, ""},
+		{"gemini-2.0-flash", llm.Request{Settings: warm}, "Penalty is not enabled for models/gemini-2.0-flash", "frequencyPenalty", `"frequencyPenalty"`, ""},
+		{"gemini-3.5-flash", llm.Request{Answer: object}, "JSON mode is not enabled for models/x", "an answer schema", `"responseJsonSchema"`, "Answer with nothing but JSON"},
+		{"learnlm-2", llm.Request{System: "Be brief."}, "Developer instruction is not enabled for models/learnlm-2", "a system prompt", `"systemInstruction"`, `{"role":"user","parts":[{"text":"Be brief."},{"text":"Hi"}]}`},
+		{"gemini-3.5-flash", llm.Request{Messages: shown}, "Thought signature is not valid.", "these thought signatures", `"c2ln"`, `"c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="`},
+		{"gemini-3.5-flash", llm.Request{Messages: shown}, `Unknown name "id" at 'contents[1].parts[0].function_call': Cannot find field.`, "ids of calls", `"id"`, ""},
+		{"gemini-3.5-flash", llm.Request{Messages: shown}, `Unknown name "parts" at 'contents[2].parts[0].function_response': Cannot find field.`, "pictures in results", "", "Returned by the tool weather:"},
+	} {
+		t.Run(test.cure, func(t *testing.T) {
+			s := newServer(t, refusal(400, test.refusal), stream(text("Hi"), finish("STOP")))
+			m := s.model(gemini.Options{Model: test.model})
+			if test.req.Messages == nil {
+				test.req.Messages = []llm.Message{llm.UserText("Hi")}
+			}
+			first := take(t, m.Stream(t.Context(), test.req))
+			again := take(t, m.Stream(t.Context(), test.req))
+			if first.err != nil || again.err != nil || len(s.bodies) != 3 {
+				t.Fatalf("asked %d times: %v, %v", len(s.bodies), first.err, again.err)
+			}
+			want := test.model + " does not take " + test.cure + "; sent again without"
+			if !slices.Contains(first.notices, want) || len(again.notices) > 0 {
+				t.Errorf("notices %q, want %q; then %q, want none", first.notices, want, again.notices)
+			}
+			if !strings.Contains(s.bodies[0], test.sent) || test.after != "" && strings.Contains(s.bodies[0], test.after) {
+				t.Errorf("first request %s", s.bodies[0])
+			}
+			for _, body := range s.bodies[1:] {
+				if test.sent != "" && strings.Contains(body, test.sent) || !strings.Contains(body, test.after) {
+					t.Errorf("request %s\nwant %q instead of %q", body, test.after, test.sent)
+				}
+			}
+		})
+	}
+}
+
+// TestHealEnds checks that refusals that cannot be humoured come out, after few
+// requests.
+func TestHealEnds(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		o      gemini.Options
+		answer reply
+		asked  int
+	}{
+		{"nothing to leave out", gemini.Options{}, refusal(400, "contents is not specified"), 1},
+		{"another status", gemini.Options{}, refusal(403, "include_thoughts"), 1},
+		{"it does not help", gemini.Options{}, refusal(400, "include_thoughts"), 2},
+		{"a field of the user's", gemini.Options{Body: map[string]any{"generationConfig": map[string]any{"seed": 1}}}, refusal(400, "seed"), 2},
+	} {
+		s := newServer(t, test.answer)
+		got := take(t, s.model(test.o).Stream(t.Context(), hello))
+		var e *llm.Error
+		if !errors.As(got.err, &e) || len(s.bodies) != test.asked {
+			t.Errorf("%s: %v after %d requests, want an error after %d", test.name, got.err, len(s.bodies), test.asked)
+		}
+	}
+}
+
+// TestLeftOut checks that the user is told once what the API has no room for.
+func TestLeftOut(t *testing.T) {
+	req := hello
+	req.Tools = []llm.Tool{weather}
+	req.Settings = llm.Settings{PresencePenalty: number(0.1), FrequencyPenalty: number(0.1), Parallel: number(false), User: "u1", Stop: strings.Split("abcdef", "")}
+	s := newServer(t, stream(text("Hi"), finish("STOP")))
+	m := s.model(gemini.Options{Model: "gemini-2.5-flash"})
+	want := []string{
+		"gemini-2.5-flash does not take more than 5 stop sequences; left out",
+		"gemini-2.5-flash does not take penalties; left out",
+		"gemini-2.5-flash does not take a limit of one tool call at a time; left out",
+		"gemini-2.5-flash does not take the id of a user; left out",
+	}
+	if got := take(t, m.Stream(t.Context(), req)); !slices.Equal(got.notices, want) {
+		t.Errorf("notices %q, want %q", got.notices, want)
+	}
+	if got := take(t, m.Stream(t.Context(), req)); len(got.notices) > 0 {
+		t.Errorf("told again: %q", got.notices)
+	}
+	if strings.Contains(s.bodies[0], "enalty") {
+		t.Errorf("penalties were sent: %s", s.bodies[0])
+	}
+}
