@@ -114,6 +114,9 @@ func unknown(data []byte, candidate, part int) (json.RawMessage, bool) {
 // differ in what they send, and the rest is still good.
 func lenient(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
+	if err == nil {
+		return nil
+	}
 	if odd := (*json.UnmarshalTypeError)(nil); errors.As(err, &odd) {
 		return nil
 	}

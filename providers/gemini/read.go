@@ -95,11 +95,11 @@ func (a *answer) values(r *bufio.Reader) error {
 
 // truncated reports whether JSON ended too early, and not in the wrong way.
 func truncated(err error) bool {
-	syntax := (*json.SyntaxError)(nil)
-	if errors.As(err, &syntax) {
-		return syntax.Error() == "unexpected end of JSON input"
+	if err == nil {
+		return false
 	}
-	return err != nil
+	syntax := (*json.SyntaxError)(nil)
+	return !errors.As(err, &syntax) || syntax.Error() == "unexpected end of JSON input"
 }
 
 func garbled(err error, data []byte) error {
