@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"parley/providers/catalog"
+	"parley/providers/command"
 )
 
 // Config is the part of config.toml that providers own.
@@ -23,6 +25,7 @@ type Config struct {
 type Provider struct {
 	Kind          string            `toml:"kind"`            // family; see Kinds
 	BaseURL       string            `toml:"base_url"`        // http or https, or the name of one of the catalog's regions
+	Command       string            `toml:"command"`         // program to run, for kinds that are one; "" is the usual one on PATH
 	APIKey        Secret            `toml:"api_key"`         //
 	APIKeyEnv     string            `toml:"api_key_env"`     // environment variable that holds the key
 	APIKeyCommand string            `toml:"api_key_command"` // shell command that prints the key
@@ -71,6 +74,7 @@ func (p Provider) validate(name string) (errs []error) {
 	}
 	add(p.validateURL(name))
 	add(p.validateKey())
+	add(p.validateCommand(name))
 	if p.MaxRetries != nil && *p.MaxRetries < 0 {
 		add(fmt.Errorf("max_retries: %d is negative", *p.MaxRetries))
 	}
@@ -120,6 +124,15 @@ func (p Provider) validateKey() error {
 		return nil
 	}
 	return fmt.Errorf("%s: set one of %s, not both", set[1], strings.Join(set, ", "))
+}
+
+// validateCommand refuses a program for a service that is none.
+func (p Provider) validateCommand(name string) error {
+	head, _ := catalog.Head(name)
+	if p.Command == "" || slices.Contains(command.Kinds, cmp.Or(p.Kind, head.Kind)) {
+		return nil
+	}
+	return fmt.Errorf("command: only the kinds %s run a program", strings.Join(command.Kinds, ", "))
 }
 
 // oneOf says which words a key takes, and which of them was probably meant.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/providers/anthropic"
+	"parley/providers/command"
 	"parley/providers/demo"
 	"parley/providers/gemini"
 	"parley/providers/llm"
@@ -32,6 +33,7 @@ type target struct {
 	keyName  string // where the key comes from, for errors
 	headers  map[string]string
 	body     map[string]any // merged into each request
+	command  string         // program to run, for those that are one
 	whole    bool           // do not stream
 	idle     time.Duration  // longest silence; 0 is the client's own limit
 	base     http.RoundTripper
@@ -47,6 +49,7 @@ var families = []family{
 	{[]string{openai.KindResponses}, openResponses, responsesOrigin},
 	{[]string{gemini.Kind}, openGemini, func(_, model string) string { return gemini.Origin(model) }},
 	{[]string{anthropic.Kind}, openAnthropic, func(_, model string) string { return anthropic.Origin(model) }},
+	{command.Kinds, openCommand, func(kind, _ string) string { return command.New(command.Options{Kind: kind}).Origin() }},
 	{[]string{kindDemo}, openDemo, chatOrigin},
 }
 

@@ -39,7 +39,7 @@ func (s service) findKey(getenv func(string) string) key {
 	if s.head.ID == "" && s.conf.BaseURL != "" {
 		return key{}
 	}
-	return fromEnv(like.KeyEnv, !like.Local, getenv)
+	return fromEnv(like.KeyEnv, !like.Local && !s.program(), getenv)
 }
 
 // fromEnv takes the first variable that is set.

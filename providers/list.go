@@ -28,8 +28,8 @@ func List(ctx context.Context, c Config, name string) ([]string, error) {
 	if !ok {
 		return nil, notThere("provider", name, c.names())
 	}
-	if s.kind == kindDemo {
-		return catalog.IDs(s.name), nil
+	if s.kind == kindDemo || s.program() {
+		return catalog.IDs(s.like().ID), nil
 	}
 	if s.key.missing != "" {
 		return nil, s.noKey()

@@ -83,6 +83,9 @@ func (s service) facts(model string) (catalog.Model, bool) {
 
 // strategy says how the model gets tools.
 func (s service) strategy(facts catalog.Model, known bool) string {
+	if s.program() && s.conf.Strategy != "prompt" {
+		return "none" // it has tools of its own and takes no others
+	}
 	if set := cmp.Or(s.conf.Strategy, "auto"); set != "auto" {
 		return set
 	}
@@ -180,7 +183,7 @@ func (s service) target(ctx context.Context) (target, error) {
 	}
 	return target{
 		provider: s.name, kind: s.kind, url: s.url, key: key, keyName: s.key.name,
-		headers: s.conf.Headers, body: s.conf.Options,
+		headers: s.conf.Headers, body: s.conf.Options, command: s.conf.Command,
 		whole: s.conf.Stream != nil && !*s.conf.Stream, idle: s.conf.IdleTimeout,
 	}, nil
 }

@@ -16,7 +16,8 @@ import (
 
 // Preview opens the model called name and returns the HTTP request it would
 // send for what req makes of it, as text: request line, headers, body. Nothing
-// is sent, and headers that may hold a key are masked.
+// is sent, and headers that may hold a key are masked. For a program it is the
+// command that would be run, with what it would read.
 func Preview(c Config, name string, o OpenOptions, req func(llm.Endpoint) llm.Request) (string, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -25,6 +26,9 @@ func Preview(c Config, name string, o OpenOptions, req func(llm.Endpoint) llm.Re
 	model, err := Open(c, name, o)
 	if err != nil {
 		return "", err
+	}
+	if p, ok := c.programOf(name, o); ok {
+		return p.Preview(req(model))
 	}
 	for _, err := range model.Stream(ctx, req(model)) {
 		if err != nil && taken.request == nil {

@@ -110,6 +110,9 @@ func (s service) ready(c Config, getenv func(string) string) string {
 	if s.key.missing != "" {
 		return s.key.missing
 	}
+	if s.program() {
+		return s.installed(getenv)
+	}
 	if !s.head.Local || s.kind == kindDemo {
 		return ""
 	}

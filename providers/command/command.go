@@ -35,6 +35,8 @@ type Options struct {
 	Model    string        // as the program calls it
 	Kind     string        // one of Kinds
 	Command  string        // path or name of the program; "" is the usual name, on PATH
+	Key      string        // goes to the program; "" leaves it to its login and the environment
+	KeyName  string        // where a key comes from, such as "ANTHROPIC_API_KEY"; for errors
 	Idle     time.Duration // longest silence; 0 is 120 s
 	Grace    time.Duration // between the request to end and the end by force; 0 is 5 s
 	Env      []string      // NAME=value, on top of parley's own environment
@@ -60,6 +62,9 @@ type Model struct {
 // New returns the model that o describes. Nothing is run before Stream. A kind
 // that is none of Kinds fails there.
 func New(o Options) *Model {
+	if f := flavors[o.Kind]; o.Key != "" {
+		o.Env = append([]string{f.key + "=" + o.Key}, o.Env...)
+	}
 	o.Idle = cmp.Or(o.Idle, defaultIdle)
 	o.Grace = cmp.Or(o.Grace, defaultGrace)
 	return &Model{
@@ -249,7 +254,10 @@ func (m *Model) named(err error) *llm.Error {
 		same := *found
 		fault = &same
 	}
-	fault.Provider = m.o.Provider
+	fault.Provider, fault.Key = m.o.Provider, m.o.KeyName
+	if fault.Fault == llm.Authentication {
+		fault.Message += fmt.Sprintf(" (start %s in a terminal to log in)", m.flavor.program)
+	}
 	fault.Message = m.masked(fault.Message)
 	return fault
 }

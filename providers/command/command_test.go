@@ -383,7 +383,7 @@ func TestEnds(t *testing.T) {
 		{"not logged in", "claude-cli", []step{{Err: "Invalid API key · Please run /login\n", Exit: 1}}, llm.Authentication, []string{"Please run /login"}},
 		{"not logged in, on stdout", "claude-cli", []step{{Out: "Invalid API key · Please run /login\n", Exit: 1}}, llm.Authentication, []string{"Please run /login"}},
 		{"interrupted", "claude-cli", []step{{Exit: 130}}, llm.Unknown, []string{"status 130", "interrupted"}},
-		{"no login", "gemini-cli", []step{{Err: "x\n", Exit: 41}}, llm.Authentication, []string{"status 41", "not logged in", "x"}},
+		{"no login", "gemini-cli", []step{{Err: "x\n", Exit: 41}}, llm.Authentication, []string{"status 41", "not logged in", "x", "start gemini in a terminal"}},
 		{"input", "gemini-cli", []step{{Exit: 42}}, llm.InvalidRequest, []string{"status 42"}},
 		{"sandbox", "gemini-cli", []step{{Exit: 44}}, llm.Unknown, []string{"sandbox"}},
 		{"configuration", "gemini-cli", []step{{Exit: 52}}, llm.InvalidRequest, []string{"configuration"}},
@@ -397,10 +397,10 @@ func TestEnds(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := script(t, tt.steps)
-			m := s.model(tt.kind, func(o *Options) { o.Env = append(o.Env, "GEMINI_API_KEY=AIza0123456789") })
+			m := s.model(tt.kind, func(o *Options) { o.Key, o.KeyName = "AIza0123456789", "the configuration" })
 			got := take(t, m.Stream(t.Context(), asking("Hi")))
 			var e *llm.Error
-			if !errors.As(got.err, &e) || e.Fault != tt.fault || e.Provider != "mine" {
+			if !errors.As(got.err, &e) || e.Fault != tt.fault || e.Provider != "mine" || e.Key != "the configuration" {
 				t.Fatalf("%#v, want %s", got.err, tt.fault)
 			}
 			for _, want := range tt.says {

@@ -14,6 +14,7 @@ var Kinds = []string{"claude-cli", "gemini-cli"}
 type flavor struct {
 	program string         // its usual name
 	install string         // command that installs it
+	key     string         // variable that can hold a key for it
 	polite  syscall.Signal // asks it to end and to keep what it has
 
 	args     func(r *run) []string
@@ -50,6 +51,7 @@ var flavors = map[string]flavor{
 	"claude-cli": {
 		program: "claude",
 		install: "npm install -g @anthropic-ai/claude-code",
+		key:     "ANTHROPIC_API_KEY",
 		polite:  syscall.SIGINT, // it then writes its session; after SIGTERM it does not
 		args:    claudeArgs,
 		env:     claudeEnv,
@@ -75,6 +77,7 @@ var flavors = map[string]flavor{
 	"gemini-cli": {
 		program:  "gemini",
 		install:  "npm install -g @google/gemini-cli",
+		key:      "GEMINI_API_KEY",
 		polite:   syscall.SIGTERM,
 		args:     geminiArgs,
 		env:      geminiEnv,

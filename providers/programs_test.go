@@ -1,0 +1,102 @@
+package providers
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+)
+
+// installed is a folder that holds these programs, and an environment whose PATH
+// leads there.
+func installed(t *testing.T, names ...string) (dir string, getenv func(string) string) {
+	t.Helper()
+	dir = t.TempDir()
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, env("PATH", dir)
+}
+
+// A program that is installed is ready, without a key.
+func TestProgramsReady(t *testing.T) {
+	dir, getenv := installed(t, "claude", "other")
+	for _, tt := range []struct {
+		provider string
+		conf     Provider
+		want     string // part of what is missing; "" for nothing
+	}{
+		{"claude-cli", Provider{}, ""},
+		{"gemini-cli", Provider{}, "install it with"},
+		{"gemini-cli", Provider{Command: filepath.Join(dir, "other")}, ""},
+		{"claude-cli", Provider{Command: filepath.Join(dir, "gone")}, "there is no program"},
+		{"mine", Provider{Kind: "claude-cli"}, ""},
+	} {
+		c := Default()
+		if tt.conf.Command != "" || tt.conf.Kind != "" {
+			c.Providers = map[string]Provider{tt.provider: tt.conf}
+		}
+		s, ok := c.service(tt.provider, getenv)
+		if !ok {
+			t.Fatalf("there is no %s", tt.provider)
+		}
+		if got := s.ready(c, getenv); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s %+v: missing %q, want %q", tt.provider, tt.conf, got, tt.want)
+		}
+	}
+}
+
+func TestOpenPrograms(t *testing.T) {
+	_, getenv := installed(t, "claude")
+	e, err := Open(Default(), "claude-cli/sonnet", OpenOptions{Getenv: getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Name != "claude-cli/claude-sonnet-5-5" || e.Origin != "command/claude-cli" || e.Strategy != "none" || !e.Known || !e.Vision {
+		t.Errorf("%+v", e)
+	}
+	ids, err := List(t.Context(), Default(), "claude-cli")
+	if err != nil || !slices.Contains(ids, "claude-sonnet-5-5") {
+		t.Errorf("it lists %q, %v", ids, err)
+	}
+}
+
+// A preview of a program shows the command, and neither runs it nor shows the
+// key.
+func TestPreviewProgram(t *testing.T) {
+	dir, getenv := installed(t, "claude")
+	c := Config{map[string]Provider{"claude-cli": {Command: filepath.Join(dir, "claude"), APIKey: canary}}}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	got, err := Preview(c, "claude-cli/opus", OpenOptions{Getenv: getenv}, func(llm.Endpoint) llm.Request {
+		return llm.Request{Messages: []llm.Message{llm.UserText("Hello there")}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(got, filepath.Join(dir, "claude")) || !strings.Contains(got, `"--model=claude-opus-5-5"`) || !strings.Contains(got, "Hello there") || leaks(got) != "" {
+		t.Errorf("preview:\n%s", got)
+	}
+}
+
+func TestValidateCommand(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		p    Provider
+		ok   bool
+	}{
+		{"claude-cli", Provider{Command: "/usr/bin/claude"}, true},
+		{"mine", Provider{Kind: "gemini-cli", Command: "gemini-nightly"}, true},
+		{"mine", Provider{Kind: "openai", Command: "x"}, false},
+		{"openai", Provider{Command: "x"}, false},
+		{"mine", Provider{Command: "x"}, false},
+	} {
+		if errs := tt.p.validate(tt.name); (len(errs) == 0) != tt.ok {
+			t.Errorf("%s %+v: %v", tt.name, tt.p, errs)
+		}
+	}
+}
