@@ -24,7 +24,7 @@ func (t Target) render(s *object) json.RawMessage {
 // rooted returns s as one object: branches of objects are joined, other values
 // wrapped.
 func rooted(s *object) *object {
-	if !takes(s, "object") {
+	if v := values(s); !takes(s, "object") || v != nil && !slices.ContainsFunc(v, func(v any) bool { return kind(v) == "object" }) {
 		return newObject("type", "object", "properties", newObject(wrapped, s), "required", []any{wrapped})
 	}
 	if typesOf(s) == nil && !s.has("properties") {
@@ -152,19 +152,8 @@ func (t Target) fit(s *object, root bool) *object {
 		s = t.properties(s, properties)
 	}
 	t.required(s)
-	for _, key := range []string{"items", "contains", "propertyNames", "not", "if", "then", "else"} {
-		if in := s.object(key); in != nil {
-			s.set(key, t.fit(in, false))
-		}
-	}
-	for _, key := range []string{"patternProperties", "dependentSchemas"} {
-		if in := s.object(key); in != nil {
-			out := newObject()
-			for _, name := range in.keys {
-				out.set(name, t.fit(in.object(name), false))
-			}
-			s.set(key, out)
-		}
+	if items := s.object("items"); items != nil {
+		s.set("items", t.fit(items, false))
 	}
 	t.object(s, root)
 	if slices.Contains(typesOf(s), "array") && !s.has("items") {
@@ -259,6 +248,7 @@ func (t Target) branches(s *object) {
 		}
 		s.set(key, branches)
 	}
+	needs(s)
 	t.inside(s)
 	for _, key := range []string{"anyOf", "oneOf"} {
 		if branches := s.list(key); branches != nil {
@@ -267,6 +257,25 @@ func (t Target) branches(s *object) {
 				out[i] = t.fit(b.(*object), false)
 			}
 			s.set(key, distinct(out))
+		}
+	}
+}
+
+// needs tells branches that only ask for properties in words: what a branch
+// requires has to be a property of its own.
+func needs(s *object) {
+	for _, key := range []string{"anyOf", "oneOf"} {
+		var sets []string
+		for _, b := range s.list(key) {
+			b := b.(*object)
+			if !b.has("required") || len(without(b, "required", "type", "title", "description").keys) > 0 {
+				return
+			}
+			sets = append(sets, strings.Join(texts(b.list("required")), ", "))
+		}
+		if sets != nil && s.has("properties") {
+			remark(s, "give one of these sets of properties: "+strings.Join(sets, "; or "))
+			s.delete(key)
 		}
 	}
 }
@@ -349,6 +358,9 @@ func (t Target) drop(s *object) {
 			t.Bound > 0 && f > t.Bound && strings.Contains("minLength maxLength minItems maxItems", key):
 			note(s, key, v)
 			s.delete(key)
+			if key == "patternProperties" && isFalse(s.values["additionalProperties"]) {
+				s.delete("additionalProperties") // it would forbid them
+			}
 		}
 	}
 }
@@ -407,14 +419,15 @@ func alias(name string) string {
 func (t Target) required(s *object) {
 	properties := s.object("properties")
 	if t.Strict && properties != nil {
-		all := []any{}
+		var all []any
 		for _, name := range properties.keys {
 			all = append(all, name)
 		}
 		s.set("required", all)
 	}
 	required := s.list("required")
-	if required == nil {
+	if len(required) == 0 {
+		s.delete("required")
 		return
 	}
 	kept := slices.DeleteFunc(slices.Clone(required), func(v any) bool { return properties == nil || !properties.has(v.(string)) })
@@ -453,9 +466,6 @@ func (t Target) object(s *object, root bool) {
 		s.set("additionalProperties", false)
 		if names == nil {
 			s.set("properties", newObject())
-			if t.Strict {
-				s.set("required", []any{})
-			}
 		}
 	}
 	if t.Closed && s.object("additionalProperties") != nil { // no object any more
@@ -478,6 +488,14 @@ func asText(s *object) {
 	s.set("type", kinds)
 	if len(kinds) == 1 {
 		s.set("type", kinds[0])
+	}
+	if enum := slices.Clone(s.list("enum")); enum != nil {
+		for i, v := range enum {
+			if kind(v) == "object" {
+				enum[i] = string(encode(v))
+			}
+		}
+		s.set("enum", enum)
 	}
 	remark(s, "a JSON object, written as text")
 }

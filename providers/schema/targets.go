@@ -5,7 +5,7 @@ package schema
 type Target struct {
 	Name    string
 	Object  bool    // the root must be an object, without anyOf, oneOf, enum, const or not
-	Drop    string  // keywords that are not understood, with blanks between
+	Drop    string  // keywords that are not understood, with blanks between; if any, then those of logic too, for less in a "not" is more
 	Formats string  // values of format that are understood, with blanks between; "" is all
 	Bound   float64 // the largest maxLength, maxItems, minLength or minItems; 0 is no limit
 	Linear  bool    // patterns without look-around and back references
@@ -60,7 +60,7 @@ var (
 		Drop: "oneOf " + numbers + lengths + logic + contain, Formats: formats + " uri"}
 
 	// XAI fails on additionalProperties:false and keeps no lengths.
-	XAI = Target{Name: "xai", Object: true, Open: true, Drop: lengths + contain}
+	XAI = Target{Name: "xai", Object: true, Open: true, Drop: lengths + logic + contain}
 
 	// Kimi takes Moonshot's subset, MFJS.
 	Kimi = Target{Name: "kimi", Object: true, Typed: true, Inside: "type", Drop: "oneOf " + logic + contain}
