@@ -155,7 +155,9 @@ func (g *gemini) report(l *geminiLine) {
 	s := l.Stats
 	// The total also counts the thinking, which no other number does.
 	thinking := max(0, s.Total-s.Input-s.Output)
-	g.out.Send(llm.Usage{Input: s.Input, CacheRead: s.Cached, Output: s.Output + thinking, Thinking: thinking})
+	if s.Total > 0 { // else nothing was asked
+		g.out.Send(llm.Usage{Input: s.Input, CacheRead: s.Cached, Output: s.Output + thinking, Thinking: thinking})
+	}
 	most := 0
 	for model, u := range s.Models {
 		if u.Output > most || u.Output == most && most > 0 && model < g.model {

@@ -127,7 +127,7 @@ func fold(messages []llm.Message) string {
 			texts = append(texts, told(p))
 		}
 		text := join(texts)
-		if text == "" {
+		if strings.TrimSpace(text) == "" {
 			continue
 		}
 		b.WriteString(names[m.Role])
