@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,7 +113,7 @@ func name(family string, v version) string {
 	if v == newest {
 		return family
 	}
-	return family + "-" + strconv.Itoa(v.major) + "." + strconv.Itoa(v.minor)
+	return strings.TrimPrefix(fmt.Sprintf("%s-%d.%d", family, v.major, v.minor), "-")
 }
 
 // parse finds family and version in the id of a Claude, however a platform

@@ -29,7 +29,7 @@ const cureAnswer = "output_config.format"
 var cures = []cure{
 	{"block_binding", "thinking", `block_binding|prefix_mismatch|thinking-binding-controls`, inner("thinking", "block_binding")},
 	{"display", "thinking", `thinking.*\bdisplay\b`, inner("thinking", "display")},
-	{"a turn with calls and no thinking", "messages", `(thinking|reasoning)\S* .{0,60}must be passed back`, fill},
+	{"calls without thinking", "messages", `(thinking|reasoning)\S* .{0,60}must be passed back`, fill},
 	{"blocks it does not know", "messages", `input tag '\w+' found|server_tool_use|\w+_tool_result\b`, unknown},
 	{cureAnswer, "output_config", `output_config\.format|json_schema|structured output|output format`, inner("output_config", "format")},
 	{"thinking between tools", "thinking", typeBetween, rethink(typeBetween)},
@@ -58,6 +58,9 @@ func find(expression, text string) []string {
 // belongs to another conversation, or it is not where it has to be.
 const foul = `signature|thinking.{0,20}blocks?\b|bound to a different|expected .{0,3}thinking|cannot (contain|be) .{0,3}thinking`
 
+// unled are words about calls without thinking before them.
+const unled = `expected .{0,3}thinking`
+
 // heal looks whether the server refused something that the request can do
 // without. It remembers it, and returns what to tell the user.
 func (m *Model) heal(fault *llm.Error, body map[string]any, t *turn) (notice string, ok bool) {
@@ -76,12 +79,16 @@ func (m *Model) heal(fault *llm.Error, body map[string]any, t *turn) (notice str
 	if find(foul, text) != nil && !m.strict() && m.refuse(body) {
 		return m.o.Model + " does not take its earlier thinking back; sent again without it", true
 	}
+	if thinking, _ := body["thinking"].(map[string]any); find(unled, text) != nil && thinking["type"] != typeDisabled && !t.quiet {
+		t.quiet = true
+		return m.o.Model + " does not go on thinking with tools that were called without; sent again with thinking off", true
+	}
 	for _, c := range cures {
 		if _, fixed := m.o.Body[c.field]; fixed || m.cured[c.name] || find(c.says, text) == nil || !c.apply(body) {
 			continue
 		}
 		m.cured[c.name] = true
-		return fmt.Sprintf("%s does not take %s; sent again without", m.o.Model, c.name), true
+		return fmt.Sprintf("%s does not take %s; the request was changed and sent again", m.o.Model, c.name), true
 	}
 	return "", false
 }

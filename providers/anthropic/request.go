@@ -16,6 +16,7 @@ import (
 type turn struct {
 	said  []json.RawMessage // blocks of an answer that paused
 	limit int               // most output tokens that fit behind this history; 0 is not known
+	quiet bool              // this history goes only without thinking
 }
 
 // unstreamed is how many output tokens a whole answer may have: by the SDK's
@@ -36,6 +37,9 @@ func (m *Model) compile(req llm.Request, t turn) (body map[string]any, notices [
 		ids: ids{used: map[string]bool{}, now: map[string][]string{}},
 	}
 	p := m.plan(req, limit)
+	if t.quiet {
+		p = plan{thinking: map[string]any{"type": typeDisabled}}
+	}
 	if start := loop(req.Messages); start >= 0 && m.facts.claude {
 		if p.budgeted() && !h.leads(req.Messages[start]) {
 			// Such a loop is refused unless thinking opens it, so one that began
