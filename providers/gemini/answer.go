@@ -17,13 +17,13 @@ type answer struct {
 	out   *llm.Out
 	names map[string]string // tool names on the wire to ours
 
-	run    llm.Kind   // what the open block holds; "" if none is open
-	block  string     // its name
-	opened int        // blocks so far
-	tail   *llm.Delta // see hold
-	calls  []string   // ids of the calls
-	stub   *stub      // a call whose arguments are still arriving
-	said   bool       // something was sent that is not thinking
+	run    llm.Kind        // what the open block holds; "" if none is open
+	block  string          // its name
+	opened int             // blocks so far
+	tail   *llm.Delta      // see hold
+	calls  map[string]bool // by id
+	stub   *stub           // a call whose arguments are still arriving
+	said   bool            // something was sent that is not thinking
 
 	last    chunk // its memory is used again
 	label   label
@@ -41,15 +41,21 @@ func (a *answer) take(c *chunk, data []byte) {
 	if c.Feedback != nil && c.Feedback.Reason != "" {
 		a.blocked = c.Feedback.Reason
 	}
+	var raw [][]json.RawMessage // parts as they came, once one is asked for
 	for i := range c.Candidates {
 		candidate := &c.Candidates[i]
 		if candidate.Index != 0 { // we never ask for more than one
 			continue
 		}
 		for j := range candidate.Content.Parts {
-			if p := &candidate.Content.Parts[j]; !a.part(p) {
-				a.odd(p, data, i, j)
+			p := &candidate.Content.Parts[j]
+			if a.part(p) {
+				continue
 			}
+			if raw == nil {
+				raw = rawParts(data)
+			}
+			a.odd(p, raw[i][j])
 		}
 		if candidate.Finish != "" && candidate.Finish != "FINISH_REASON_UNSPECIFIED" {
 			a.finish, a.words = candidate.Finish, candidate.Words
@@ -77,8 +83,8 @@ func (a *answer) part(p *piece) bool {
 
 // odd reads a part with nothing to show: a signature, or what has no field in a
 // piece, such as code that Google ran. That goes back as it came.
-func (a *answer) odd(p *piece, data []byte, candidate, part int) {
-	if raw, ok := unknown(data, candidate, part); ok {
+func (a *answer) odd(p *piece, raw json.RawMessage) {
+	if structured(raw) {
 		a.whole(llm.Part{Kind: llm.Opaque, State: raw})
 		return
 	}
@@ -163,15 +169,13 @@ func (a *answer) close() {
 // unique returns id, or one of our own making if there is none, or another call
 // of this answer has it.
 func (a *answer) unique(id string) string {
-	for _, other := range a.calls {
-		if other == id {
-			id = ""
-		}
-	}
-	if id == "" {
+	if id == "" || a.calls[id] {
 		id = mintedID + rand.Text()
 	}
-	a.calls = append(a.calls, id)
+	if a.calls == nil {
+		a.calls = map[string]bool{}
+	}
+	a.calls[id] = true
 	return id
 }
 

@@ -84,9 +84,9 @@ func (c *chunk) decode(data []byte, u *usage) error {
 	return lenient(data, c)
 }
 
-// unknown returns the part at this place of a chunk as it came, if it is of a
-// kind that a piece has no field for.
-func unknown(data []byte, candidate, part int) (json.RawMessage, bool) {
+// rawParts returns the parts of each candidate of a chunk that was decoded
+// before.
+func rawParts(data []byte) [][]json.RawMessage {
 	var c struct {
 		Candidates []struct {
 			Content struct {
@@ -94,33 +94,39 @@ func unknown(data []byte, candidate, part int) (json.RawMessage, bool) {
 			} `json:"content"`
 		} `json:"candidates"`
 	}
-	if lenient(data, &c) != nil || candidate >= len(c.Candidates) || part >= len(c.Candidates[candidate].Content.Parts) {
-		return nil, false
+	lenient(data, &c)
+	list := make([][]json.RawMessage, len(c.Candidates))
+	for i := range c.Candidates {
+		list[i] = c.Candidates[i].Content.Parts
 	}
-	raw := c.Candidates[candidate].Content.Parts[part]
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(raw, &fields) != nil {
-		return nil, false
-	}
-	for name, value := range fields {
-		if name != "functionCall" && name != "inlineData" && value[0] == '{' {
-			return raw, true
-		}
-	}
-	return nil, false
+	return list
 }
 
-// lenient is json.Unmarshal, but skips fields of the wrong type: gateways
-// differ in what they send, and the rest is still good.
+// structured reports whether a part holds an object.
+func structured(raw json.RawMessage) bool {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		return false
+	}
+	for _, value := range fields {
+		if value[0] == '{' {
+			return true
+		}
+	}
+	return false
+}
+
+// lenient is json.Unmarshal, but skips values of the wrong type: gateways differ
+// in what they send, and the rest is still good. Its errors are of the syntax.
 func lenient(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if err == nil {
 		return nil
 	}
-	if odd := (*json.UnmarshalTypeError)(nil); errors.As(err, &odd) {
-		return nil
+	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+		return err
 	}
-	return err
+	return nil
 }
 
 // present reports whether a raw field says anything.

@@ -19,16 +19,16 @@ const google = "https://generativelanguage.googleapis.com/v1beta"
 // own reader would do but for what real servers and long conversations bring:
 // it ends the stream at a comment or an event name, turns the numbers in the
 // arguments of a call into floats and forgets the order of their fields, and
-// takes eight times as long. The caller closes the body.
+// takes four times as long. The caller closes the body.
 func (m *Model) send(ctx context.Context, body map[string]any) (*http.Response, error) {
 	door := &door{client: m.o.HTTP, keyless: m.o.Key == ""}
 	client, err := m.client(ctx, door)
 	if err != nil {
 		return nil, unsendable(err)
 	}
-	once := false
+	automatic := false
 	config := &genai.GenerateContentConfig{
-		AutomaticContinuation: &once, // each part of an answer is a request of ours
+		AutomaticContinuation: &automatic, // each part of an answer is a request of ours
 		HTTPOptions: &genai.HTTPOptions{
 			ExtrasRequestProvider: func(map[string]any) map[string]any { return body },
 		},

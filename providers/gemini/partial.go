@@ -86,12 +86,22 @@ func put(tree any, path []any, p partial) any {
 	return tree
 }
 
+// growing is a string that arrives in pieces.
+type growing struct{ strings.Builder }
+
+// MarshalJSON implements json.Marshaler.
+func (g *growing) MarshalJSON() ([]byte, error) { return json.Marshal(g.String()) }
+
 // value is what p says, behind what was there before.
 func (p partial) value(before any) any {
 	switch {
 	case p.String != nil:
-		text, _ := before.(string)
-		return text + *p.String
+		text, ok := before.(*growing)
+		if !ok {
+			text = &growing{}
+		}
+		text.WriteString(*p.String)
+		return text
 	case present(p.Number):
 		return p.Number
 	case p.Bool != nil:

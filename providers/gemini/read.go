@@ -73,6 +73,9 @@ func (a *answer) values(r *bufio.Reader) error {
 	for !a.out.Stopped() {
 		bounded.N = maxEvent
 		if list && !d.More() {
+			if _, err := d.Token(); err != nil && err != io.EOF {
+				return cut(err)
+			}
 			return nil
 		}
 		var data json.RawMessage

@@ -67,6 +67,7 @@ func FuzzRead(f *testing.F) {
 		`data: {"candidates":[{"content":{"parts":[null,1,{},{"functionCall":{}},{"text":null},{"thoughtSignature":""}]}}]}`,
 		`data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","willContinue":true}},{"functionCall":{"partialArgs":[{"jsonPath":"$.a[0].b","stringValue":"x"},{"jsonPath":"$[","boolValue":true},{"jsonPath":"$.a","nullValue":null}]}}]},"finishReason":"STOP"}]}`,
 		`[{"candidates":[{"content":{"parts":[{"inlineData":{"mimeType":"a","data":"!"}},{"executableCode":{}}]},"finishReason":"CONTINUATION","continuationToken":"x"}]}]`,
+		`data: {"candidates":[{"content":{"parts":[{},{},{"text":5}]}}],"Candidates":[{"content":{"Parts":[{"a":{}}]},"content":null},{}]}`,
 		`{"promptFeedback":{"blockReason":"X"},"usageMetadata":{"promptTokenCount":-1e99}}`,
 	} {
 		f.Add([]byte(seed))

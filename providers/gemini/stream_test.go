@@ -51,6 +51,7 @@ func TestStream(t *testing.T) {
 			[]llm.Part{call("", `{"n":[1.50,{"a b":true}],"none":null,"to":{"city":"Boston"}}`, `"c2ln"`), call("", "{}", "")}, llm.Calls, "STOP"},
 		{"a picture", stream(chunk(`{"inlineData":{"mimeType":"image/png","data":"iVBORw=="},"thoughtSignature":"c2ln"}`), finish("STOP")),
 			[]llm.Part{{Kind: llm.Media, MIME: "image/png", Data: png, State: json.RawMessage(`"c2ln"`)}}, llm.Stop, "STOP"},
+		{"a picture that is none", stream(chunk(`{"inlineData":{"mimeType":"image/png","data":"!"}}`), text("a"), finish("STOP")), []llm.Part{said("a", "")}, llm.Stop, "STOP"},
 		{"a part of a kind we do not know", stream(chunk(`{"executableCode":{"code":"1+1"}}`, `{}`), text("2"), finish("STOP")),
 			[]llm.Part{{Kind: llm.Opaque, State: json.RawMessage(`{"executableCode":{"code":"1+1"}}`)}, said("2", "")}, llm.Stop, "STOP"},
 		{"only the first candidate", stream(text("a"), `{"candidates":[{"index":1,"content":{"parts":[{"text":"b"}]},"finishReason":"SAFETY"}]}`, finish("STOP")),
@@ -207,6 +208,7 @@ func TestErrors(t *testing.T) {
 		{"no tools", refusal(400, "Function calling is not enabled for models/gemma-3-1b-it"), llm.Error{Fault: llm.Unsupported, Param: "tools", Status: 400, Message: "Function calling is not enabled for models/gemma-3-1b-it"}, nil},
 		{"half an event", reply{kind: "text/event-stream", body: "data: " + text("a") + "\n\ndata: {\"candidates\":[{\"con"}, llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}, []llm.Part{said("a", "")}},
 		{"half a body", whole(`{"candidates":[{"content":`), llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}, nil},
+		{"half a list", whole(`[` + text("a") + `,`), llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}, []llm.Part{said("a", "")}},
 		{"no JSON", stream(`<oops>`), llm.Error{Fault: llm.Server, Message: "not JSON: <oops>"}, nil},
 		{"an empty stream", stream(), llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}, nil},
 	} {
