@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -15,11 +16,18 @@ const (
 	deniedCall   = "The user did not allow this call."
 )
 
+// Bounds for an answer that asks for very much at once.
+const (
+	maxCalls = 128
+	sideways = 8 // calls that run at the same time
+)
+
 // A job is one call on its way to a result.
 type job struct {
 	call   llm.Part
 	action *tools.Action // what it would do
 	err    error         // why it cannot be understood, in words for the model
+	final  bool          // err stands, whatever the tools say
 	note   string        // told to the model in front of the output
 	result *Result
 }
@@ -27,10 +35,11 @@ type job struct {
 // runCalls deals with every call of an answer and adds one result for each, in
 // their order, whatever happens. Neighbours that only read run in parallel; all
 // others run alone, so that a read behind a write sees what was written.
-func (t *turn) runCalls(calls []llm.Part) error {
+func (t *turn) runCalls(calls []llm.Part, reason llm.Reason) error {
 	jobs := make([]*job, len(calls))
 	for i, call := range calls {
-		jobs[i] = &job{call: call}
+		jobs[i] = &job{call: call, err: unfit(i, reason)}
+		jobs[i].final = jobs[i].err != nil
 	}
 	for rest := jobs; len(rest) > 0 && t.ctx.Err() == nil; {
 		n := 0
@@ -55,10 +64,27 @@ func (t *turn) runCalls(calls []llm.Part) error {
 	return nil
 }
 
+// unfit says why the nth call of an answer must not run at all. An answer that
+// was refused or reached its limit may hold only a part of what was meant.
+func unfit(n int, reason llm.Reason) error {
+	switch {
+	case reason == llm.Refused:
+		return errors.New("this was not run: the answer was refused")
+	case reason == llm.Length:
+		return errors.New("this was not run: the answer reached its length limit before it was complete")
+	case n >= maxCalls:
+		return fmt.Errorf("this was not run: an answer may ask for %d tools at once", maxCalls)
+	}
+	return nil
+}
+
 // plan works out what a call would do, and reports whether it can be
 // understood. It is done anew when the call's turn comes: what ran in between
 // may have changed the answer.
 func (t *turn) plan(j *job, input string) bool {
+	if j.final {
+		return false
+	}
 	j.action, j.err = nil, nil
 	if t.tools == nil {
 		j.err = fmt.Errorf("there is no tool %q: no tools are available here", j.call.Name)
@@ -106,12 +132,7 @@ func (t *turn) decide(j *job) bool {
 			return false // canceled; runCalls closes it
 		}
 		if answer.Verdict != tools.Allow {
-			t.emit(Decided{ID: j.call.ID, Verdict: tools.Deny, By: "person"})
-			text := deniedCall
-			if answer.Note != "" {
-				text += " They said: " + answer.Note
-			}
-			t.finish(j, tools.Outcome{Text: text, Failed: true})
+			t.deny(j, answer)
 			return false
 		}
 		if answer.Input != "" && answer.Input != string(j.action.Input) {
@@ -130,6 +151,19 @@ func (t *turn) decide(j *job) bool {
 		t.emit(Decided{ID: j.call.ID, Verdict: tools.Allow, By: "person"})
 		return true
 	}
+}
+
+// deny tells the model who did not allow a call, and why.
+func (t *turn) deny(j *job, answer tools.Answer) {
+	by, text := "person", deniedCall
+	switch {
+	case answer.Reason != "":
+		by, text = "policy", "This was not run: "+answer.Reason
+	case answer.Note != "":
+		text += " They said: " + answer.Note
+	}
+	t.emit(Decided{ID: j.call.ID, Verdict: tools.Deny, By: by})
+	t.finish(j, tools.Outcome{Text: text, Failed: true})
 }
 
 func (t *turn) ask(j *job) (tools.Answer, bool) {
@@ -152,9 +186,12 @@ func (t *turn) execute(jobs []*job) {
 		end  *tools.Outcome
 	}
 	events := make(chan news)
+	slots := make(chan struct{}, sideways)
 	var running sync.WaitGroup
 	for _, j := range jobs {
 		running.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
 			out := j.action.Run(t.ctx, func(text string) { events <- news{job: j, text: text} })
 			events <- news{job: j, end: &out}
 		})

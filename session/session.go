@@ -70,6 +70,8 @@ type Session struct {
 	queue []llm.Message
 	total llm.Usage
 	last  llm.Usage
+
+	unpriced, warned bool // an answer's price is unknown; the person was told
 }
 
 // New starts an empty conversation.
@@ -212,13 +214,15 @@ func (s *Session) Turn(ctx context.Context, parts ...llm.Part) iter.Seq[Event] {
 			t.emit(Done{Err: errors.New("a turn is running already")})
 			return
 		}
-		defer s.turn.Unlock()
-		t.done.Err = t.run(parts)
+		func() {
+			defer s.turn.Unlock()
+			t.done.Err = t.run(parts)
+		}()
 		t.done.Took = time.Since(t.start)
 		if t.done.Err != nil {
 			t.done.Reason = ""
 		}
-		t.emit(t.done)
+		t.emit(t.done) // unlocked: who hears it may start the next turn
 	}
 }
 

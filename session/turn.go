@@ -37,7 +37,7 @@ func (t *turn) run(parts []llm.Part) error {
 			return err
 		}
 		t.done.Steps = step
-		answer, err := t.answer(step)
+		answer, reason, err := t.answer(step)
 		if err != nil {
 			if t.next(err) {
 				continue
@@ -45,7 +45,7 @@ func (t *turn) run(parts []llm.Part) error {
 			return err
 		}
 		if calls := answer.Calls(); len(calls) > 0 {
-			if err := t.runCalls(calls); err != nil {
+			if err := t.runCalls(calls, reason); err != nil {
 				return err
 			}
 			continue
@@ -93,6 +93,10 @@ func (t *turn) dequeue() (llm.Message, bool) {
 
 func (t *turn) budget() error {
 	total, _ := t.Total()
+	if t.maxCost > 0 && t.unpriced && !t.warned {
+		t.warned = true
+		t.emit(llm.Notice{Text: "the price of an answer is unknown: the spending limit counts only what is known"})
+	}
 	if t.maxCost > 0 && total.Cost >= t.maxCost {
 		return fmt.Errorf("%w: $%.2f of $%.2f", ErrBudget, total.Cost, t.maxCost)
 	}
@@ -100,7 +104,7 @@ func (t *turn) budget() error {
 }
 
 // answer asks the model once and keeps what it says.
-func (t *turn) answer(step int) (llm.Message, error) {
+func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 	model, req := t.Request()
 	t.emit(Step{Model: model.Name, N: step})
 	var (
@@ -149,7 +153,7 @@ func (t *turn) answer(step int) (llm.Message, error) {
 		t.done.Reason = a.Finish.Reason
 	}
 	t.emit(a)
-	return a.Message, fail
+	return a.Message, a.Finish.Reason, fail
 }
 
 // keep adds an answer to the conversation and its usage to the totals. An
@@ -161,6 +165,7 @@ func (t *turn) keep(a Answer) {
 		t.tree.Add(a.Message)
 	}
 	if a.Known {
+		t.unpriced = t.unpriced || !a.Usage.Priced
 		t.last = a.Usage
 		t.total = t.total.Add(a.Usage)
 		t.done.Usage = t.done.Usage.Add(a.Usage)

@@ -39,7 +39,8 @@ const (
 type Answer struct {
 	Verdict Verdict // Allow or Deny
 	Session bool    // with Allow: the same action need not be asked again in this session
-	Note    string  // with Deny: what the model is told
+	Note    string  // with Deny: what the person says to the model
+	Reason  string  // with Deny: why, where no person decided
 	Input   string  // with Allow: the arguments as the person edited them; "" as they were
 }
 

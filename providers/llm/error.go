@@ -79,14 +79,11 @@ func FaultOf(err error) Fault {
 }
 
 // Hint says what a person can do about err, in one sentence without a final
-// period; "" if err is nil.
+// period; "" if err is no *Error, whose words are then all there is.
 func Hint(err error) string {
-	if err == nil {
-		return ""
-	}
 	var e *Error
 	if !errors.As(err, &e) {
-		return "run with --debug FILE to see more"
+		return ""
 	}
 	hint, ok := hints[e.Fault]
 	if !ok {
@@ -109,6 +106,9 @@ var hints = map[Fault]func(*Error) string{
 	Authentication: func(e *Error) string {
 		if e.Key == "" {
 			return fmt.Sprintf("set a key for %s in the environment or in config.toml, or pick another model", e.who())
+		}
+		if e.Status == 0 {
+			return fmt.Sprintf("see to %s, where the key should come from", e.Key)
 		}
 		return fmt.Sprintf("check the key in %s: %s did not accept it", e.Key, e.where())
 	},

@@ -353,7 +353,7 @@ func TestHint(t *testing.T) {
 			t.Errorf("%q has no hint", f)
 		}
 	}
-	got := Hint(&Error{Fault: Authentication, Provider: "openai", Key: "OPENAI_API_KEY", URL: "https://api.openai.com/v1"})
+	got := Hint(&Error{Fault: Authentication, Provider: "openai", Status: 401, Key: "OPENAI_API_KEY", URL: "https://api.openai.com/v1"})
 	if want := "check the key in OPENAI_API_KEY: https://api.openai.com/v1 did not accept it"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -2,11 +2,15 @@ package print
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"time"
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/safe"
 )
 
 // Hint says what a person can do about the error that ended a turn.
@@ -29,6 +33,26 @@ var hints = []struct {
 	{ErrTimeout, "raise the limit with --timeout"},
 	{ErrPipe, ""},
 	{context.Canceled, ""},
+}
+
+// Formats are what Options.Format can be.
+var Formats = []string{"text", "json", "jsonl"}
+
+// Failure tells of an error that came before there was a turn, in the format
+// that the reader expects.
+func Failure(out, stderr io.Writer, format string, err error, status int) {
+	hint := Hint(err)
+	switch format {
+	case "jsonl":
+		write(out, errorObject(err))
+		write(out, object{{"type", "done"}, {"finish_reason", "error"}, {"exit", status}})
+	case "json":
+		write(out, object{{"error", json.RawMessage(encode(errorObject(err)[1:]))}, {"finish_reason", "error"}, {"exit", status}})
+	}
+	fmt.Fprintf(stderr, "parley: %s\n", safe.Text(err.Error()))
+	if hint != "" {
+		fmt.Fprintf(stderr, "  %s\n", safe.Text(hint))
+	}
 }
 
 // category is the word for err that scripts can rely on.

@@ -21,7 +21,7 @@ const maxInput = 32 << 20
 // Prompt merges the words of the command line with standard input. Words come
 // first, then a blank line and <stdin>…</stdin>; standard input alone is the
 // prompt as it is. What is not text becomes an attachment.
-func Prompt(words []string, stdin []byte) ([]llm.Part, error) {
+func Prompt(words []string, stdin []byte) []llm.Part {
 	prompt := strings.Join(words, " ")
 	var parts []llm.Part
 	switch {
@@ -36,10 +36,7 @@ func Prompt(words []string, stdin []byte) ([]llm.Part, error) {
 	if strings.TrimSpace(prompt) != "" {
 		parts = append(parts, llm.Part{Kind: llm.Text, Text: prompt})
 	}
-	if len(parts) == 0 {
-		return nil, errors.New("there is no prompt: give one as an argument or on standard input")
-	}
-	return parts, nil
+	return parts
 }
 
 // isText reports whether b is UTF-8 without NUL, perhaps with a byte order mark.

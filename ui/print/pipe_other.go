@@ -15,5 +15,14 @@ func broken(err error) bool {
 	return errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE) || errors.Is(err, noData)
 }
 
-// Left never fires here: a reader that left is noticed at the next write.
-func Left(*os.File) <-chan struct{} { return make(chan struct{}) }
+// left never fires here: a reader that left is noticed at the next write.
+func left(*os.File) <-chan struct{} { return make(chan struct{}) }
+
+// endings are the signals that end the program.
+var endings = []os.Signal{os.Interrupt, syscall.SIGTERM}
+
+// Closed reports whether f cannot be written to.
+func Closed(f *os.File) bool {
+	_, err := f.Stat()
+	return err != nil
+}

@@ -5,6 +5,7 @@ package print
 import (
 	"errors"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,14 +13,14 @@ import (
 // broken reports whether err means that the reader of a pipe has left.
 func broken(err error) bool { return errors.Is(err, unix.EPIPE) }
 
-// Left returns a channel that is closed when f is a pipe or socket and its
+// left returns a channel that is closed when f is a pipe or socket and its
 // reader leaves, so that a model that is silent for long is not paid for
 // nobody. The goroutine behind it lives as long as the program.
-func Left(f *os.File) <-chan struct{} {
-	left := make(chan struct{})
+func left(f *os.File) <-chan struct{} {
+	gone := make(chan struct{})
 	info, err := f.Stat()
 	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
-		return left
+		return gone
 	}
 	go func() {
 		fds := []unix.PollFd{{Fd: int32(f.Fd())}} // no events: only errors and hang-up wake it
@@ -29,10 +30,29 @@ func Left(f *os.File) <-chan struct{} {
 				return
 			}
 			if n > 0 && fds[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0 {
-				close(left)
+				close(gone)
 				return
 			}
 		}
 	}()
-	return left
+	return gone
+}
+
+// endings are the signals that end the program.
+var endings = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
+
+// Closed reports whether f was closed when the program started. The runtime
+// puts the null device in its place then, open for reading as well, which a
+// shell's >/dev/null is not.
+func Closed(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil {
+		return true
+	}
+	null, err := os.Stat(os.DevNull)
+	if err != nil || !os.SameFile(info, null) {
+		return false
+	}
+	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
+	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR
 }

@@ -17,11 +17,13 @@ import (
 	"io"
 	"iter"
 	"os"
+	"strings"
 	"syscall"
 
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
+	"parley/ui/safe"
 	"parley/ui/theme"
 )
 
@@ -70,6 +72,8 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	if o.Theme == nil {
 		o.Theme = theme.Plain()
 	}
+	out := newEager(o.Out, func(err error) { cancel(fmt.Errorf("%w: %w", ErrPipe, err)) })
+	o.Out = out
 	var p printer
 	switch o.Format {
 	case "json":
@@ -77,25 +81,48 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	case "jsonl":
 		p = &lines{o: o}
 	default:
-		p = newText(o)
+		p = newText(o, out)
 	}
 	p.start(s)
 	denied, status := false, OK
+	var rules []string // that would have let run what was denied
 	for e := range turn {
-		if ask, ok := e.(session.Ask); ok {
-			denied = true
-			ask.Reply(tools.Answer{Verdict: tools.Deny, Note: "Nobody can be asked here: parley runs without a screen."})
+		switch e := e.(type) {
+		case session.Ask:
+			rules = append(rules, rule(e.Action))
+			e.Reply(tools.Answer{Verdict: tools.Deny, Reason: "nobody can be asked, parley runs without a screen"})
+		case session.Decided:
+			denied = denied || e.Verdict == tools.Deny
+		case session.Done:
+			status = statusOf(e, denied)
 		}
-		if done, ok := e.(session.Done); ok {
-			status = statusOf(done, denied)
+		if p.event(e, status) != nil {
+			break // Close has the reason
 		}
-		if err := p.event(e, status); err != nil {
-			cancel(fmt.Errorf("%w: %w", ErrPipe, err))
-			return pipeStatus(err, o.Err)
-		}
+	}
+	if err := out.Close(); err != nil {
+		return pipeStatus(err, o.Err)
+	}
+	if status == Denied && len(rules) > 0 {
+		fmt.Fprintf(o.Err, "parley: not allowed without a screen: %s\n", safe.Text(strings.Join(rules, ", ")))
+		fmt.Fprintf(o.Err, "  let it run with %s, or everything with --yolo\n", safe.Text("--allow "+quote(rules[0])))
 	}
 	return status
 }
+
+// rule is what --allow takes to let a run.
+func rule(a *tools.Action) string {
+	switch {
+	case a.Command != "":
+		return a.Tool + ":" + a.Command
+	case a.Path != "":
+		return a.Tool + ":" + a.Path
+	}
+	return a.Tool
+}
+
+// quote makes one word of s for a shell.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // A printer writes events in one format. Its errors are those of Out.
 type printer interface {

@@ -1,6 +1,7 @@
 package print
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -16,6 +17,7 @@ import (
 // text writes the answer as it comes, and everything else to Err.
 type text struct {
 	o      Options
+	out    *eager
 	clean  safe.Stream
 	answer strings.Builder // kept for -x only
 	doc    *markdown.Doc   // of the running answer, when it is rendered
@@ -25,8 +27,8 @@ type text struct {
 	side   side
 }
 
-func newText(o Options) *text {
-	return &text{o: o, side: side{o: o}}
+func newText(o Options, out *eager) *text {
+	return &text{o: o, out: out, side: side{o: o}}
 }
 
 func (t *text) start(*session.Session) {}
@@ -40,17 +42,22 @@ func (t *text) event(e session.Event, _ int) error {
 			return err
 		}
 		t.gap = t.last != 0
+		if len(e.Message.Parts) == 0 && !e.Message.Cut {
+			t.side.event(llm.Notice{Text: "the model answered nothing"})
+		}
 	case session.Done:
 		if err := t.end(); err != nil {
 			return err
 		}
 	}
+	t.out.settle() // both may go to the same terminal
 	t.side.event(e)
 	return nil
 }
 
 func (t *text) delta(d llm.Delta) error {
 	if d.Kind != llm.Text {
+		t.out.settle()
 		t.side.event(d)
 		return nil
 	}
@@ -69,12 +76,17 @@ func (t *text) flush() error {
 			return err
 		}
 	}
-	if t.doc == nil {
+	if t.doc != nil {
+		t.doc.Finish()
+		err := t.settled()
+		t.doc = nil
+		return err
+	}
+	if t.last == 0 || t.last == '\n' || t.o.Code {
 		return nil
 	}
-	t.doc.Finish()
-	err := t.settled()
-	t.doc = nil
+	t.last = '\n' // what follows, here or on Err, begins on a line of its own
+	_, err := io.WriteString(t.o.Out, "\n")
 	return err
 }
 
@@ -88,11 +100,7 @@ func (t *text) write(piece string) error {
 	}
 	if t.gap {
 		t.gap = false
-		sep := "\n\n"
-		if t.last == '\n' {
-			sep = "\n"
-		}
-		piece = sep + piece
+		piece = "\n" + piece
 	}
 	t.last = piece[len(piece)-1]
 	if t.o.Code {
@@ -134,32 +142,29 @@ func (t *text) settled() error {
 	return err
 }
 
-// end closes the answer with exactly one newline.
+// end writes the code block that -x asked for.
 func (t *text) end() error {
-	switch {
-	case t.last == 0:
-		return nil
-	case t.o.Code:
-		code := firstCode(t.answer.String())
-		_, err := io.WriteString(t.o.Out, strings.TrimSuffix(code, "\n")+"\n")
-		return err
-	case t.last == '\n':
+	if !t.o.Code || t.last == 0 {
 		return nil
 	}
-	_, err := io.WriteString(t.o.Out, "\n")
+	code, found := firstCode(t.answer.String())
+	if !found {
+		t.side.event(llm.Notice{Text: "the answer holds no code block: this is all of it"})
+	}
+	_, err := io.WriteString(t.o.Out, strings.TrimSuffix(code, "\n")+"\n")
 	return err
 }
 
 // firstCode returns the first fenced code block of source, or source itself
 // where there is none: an answer that is only code often comes without a fence.
-func firstCode(source string) string {
+func firstCode(source string) (code string, found bool) {
 	doc := markdown.New(theme.Plain())
 	doc.Append(source)
 	doc.Finish()
 	if code := doc.Code(); len(code) > 0 {
-		return code[0].Text
+		return code[0].Text, true
 	}
-	return source
+	return source, false
 }
 
 // side writes what is not the answer to Err.
@@ -234,8 +239,8 @@ func (s *side) think(piece string) {
 
 func (s *side) done(d session.Done) {
 	s.close()
-	if d.Err == nil || llm.Canceled(d.Err) {
-		return // who pressed ctrl+c needs no telling
+	if d.Err == nil || llm.Canceled(d.Err) || errors.Is(d.Err, ErrPipe) {
+		return // who pressed ctrl+c, or closed the pipe, needs no telling
 	}
 	fmt.Fprintln(s.o.Err, s.o.Theme.Bad.Render("parley: "+safe.Text(d.Err.Error())))
 	if hint := Hint(d.Err); hint != "" {
