@@ -121,7 +121,6 @@ func TestSettings(t *testing.T) {
 		{"verbosity", llm.Request{Settings: llm.Settings{Verbosity: "low"}}, nil, "", nil, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Setenv("XDG_CACHE_HOME", t.TempDir())
 			plain := compiled(t, "claude-cli", llm.Request{})
 			r := compiled(t, "claude-cli", tt.req)
 			var more []string
@@ -251,6 +250,7 @@ func TestLongLines(t *testing.T) {
 }
 
 func TestEnds(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name  string
 		kind  string
@@ -276,6 +276,7 @@ func TestEnds(t *testing.T) {
 		{"secrets", "gemini-cli", []step{{Err: "the key AIza0123456789 is wrong\n", Exit: 1}}, llm.Unknown, []string{"the key [redacted] is wrong"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			s := script(t, tt.steps)
 			m := s.model(tt.kind, func(o *Options) { o.Key, o.KeyName = "AIza0123456789", "the configuration" })
 			got := take(t, m.Stream(t.Context(), asking("Hi")))
@@ -341,7 +342,6 @@ func TestFind(t *testing.T) {
 }
 
 func TestCannotStart(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	file := filepath.Join(t.TempDir(), "claude")
 	if err := os.WriteFile(file, []byte("\x7fELF"), 0o755); err != nil {
 		t.Fatal(err)

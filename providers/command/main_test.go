@@ -28,7 +28,15 @@ func TestMain(m *testing.M) {
 		fake(dir)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	cache, err := os.MkdirTemp("", "command-test-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_CACHE_HOME", cache) // where programs run
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(cache)
+		os.Exit(code)
+	}))
 }
 
 // A step is something that the fake program does.
@@ -142,7 +150,6 @@ type stage struct {
 // other.
 func script(t *testing.T, scripts ...[]step) stage {
 	t.Helper()
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	s := stage{t, t.TempDir()}
 	if err := os.Mkdir(filepath.Join(s.dir, "child"), 0o700); err != nil {
 		t.Fatal(err)

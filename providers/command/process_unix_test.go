@@ -61,6 +61,7 @@ func (w watch) dead(all []net.Conn) {
 // However a stream ends, nothing that the program started lives on: neither one
 // that ends when asked, nor one that does not, nor its children.
 func TestNobodySurvives(t *testing.T) {
+	t.Parallel()
 	hello := claudeInit + claudeStart + claudeHello
 	for _, tt := range []struct {
 		name  string
@@ -102,6 +103,7 @@ func TestNobodySurvives(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.kind+" "+tt.name, func(t *testing.T) {
+			t.Parallel()
 			w := newWatch(t)
 			s := script(t, tt.steps(w.addr()))
 			m := s.model(tt.kind, func(o *Options) {
