@@ -118,9 +118,9 @@ func Find(kind, command, path string) (string, error) {
 			return found, nil
 		}
 	}
-	message := fmt.Sprintf("%s is not on PATH: install it with %q, or say where it is with command", f.program, f.install)
+	message := fmt.Sprintf("%s is not on PATH: install it with %q, or set command to its path in config.toml", f.program, f.install)
 	if command != "" {
-		message = fmt.Sprintf("there is no program %s: correct command, or install %s with %q", command, f.program, f.install)
+		message = fmt.Sprintf("there is no program %s: correct command in config.toml, or install %s with %q", command, f.program, f.install)
 	}
 	return "", &llm.Error{Fault: llm.Unsupported, Message: message}
 }
