@@ -4,7 +4,6 @@
 //
 //	Pick     one of many, found by typing     PickedMsg
 //	Approve  may this tool call run?          AnsweredMsg
-//	Confirm  yes or no                        ConfirmedMsg
 //	Help     the keys                         –
 //
 // Every dialog can be left with esc, which sends ClosedMsg; leaving an approval
@@ -48,7 +47,6 @@ type Keys struct {
 	Accept, Close                           []string
 	Erase, EraseWord, Clear                 []string // in what is being typed
 	Once, Session, Edit, Deny, Details      []string // of an approval
-	Yes, No                                 []string // of a confirmation
 }
 
 // DefaultKeys are the keys of a new dialog.
@@ -60,7 +58,6 @@ func DefaultKeys() Keys {
 		Accept: []string{"enter"}, Close: []string{"esc"},
 		Erase: []string{"backspace", "ctrl+h"}, EraseWord: []string{"ctrl+w", "alt+backspace"}, Clear: []string{"ctrl+u"},
 		Once: []string{"y"}, Session: []string{"a"}, Edit: []string{"e"}, Deny: []string{"n"}, Details: []string{"ctrl+o"},
-		Yes: []string{"y"}, No: []string{"n"},
 	}
 }
 

@@ -20,7 +20,6 @@ import (
 var (
 	_ dialog.Dialog = (*dialog.Picker)(nil)
 	_ dialog.Dialog = (*dialog.Approval)(nil)
-	_ dialog.Dialog = (*dialog.Confirmation)(nil)
 	_ dialog.Dialog = (*dialog.Guide)(nil)
 	_ dialog.Editor = (*composer.Model)(nil)
 )
@@ -109,17 +108,6 @@ func TestPick(t *testing.T) {
 				t.Errorf("got %#v, want %#v", got, c.want)
 			}
 		})
-	}
-}
-
-func TestConfirm(t *testing.T) {
-	for key, want := range map[string]tea.Msg{
-		"y": dialog.ConfirmedMsg{"rm", true}, "n": dialog.ConfirmedMsg{"rm", false}, "esc": dialog.ClosedMsg{}, "enter": nil, "x": nil,
-	} {
-		c := dialog.Confirm("rm", "Delete?", theme.Plain())
-		if got := press(t, c, key); got != want {
-			t.Errorf("%s: got %#v, want %#v", key, got, want)
-		}
 	}
 }
 
@@ -320,9 +308,6 @@ func TestScreens(t *testing.T) {
 			return dialog.Pick("model", "Model", models(), th), []string{"日本"}
 		},
 		"pick/empty": func() (dialog.Dialog, []string) { return dialog.Pick("session", "Sessions", nil, th), nil },
-		"confirm": func() (dialog.Dialog, []string) {
-			return dialog.Confirm("trust", "Load AGENTS.md and .mcp.json of ~/src/parley?\nThey can tell the model what to do.", th), nil
-		},
 		"help":              func() (dialog.Dialog, []string) { return guide(), []string{"pgdown"} },
 		"approve/command":   func() (dialog.Dialog, []string) { d, _ := approval(shell("go test ./...")); return d, nil },
 		"approve/hostile":   func() (dialog.Dialog, []string) { d, _ := approval(hostile); return d, nil },

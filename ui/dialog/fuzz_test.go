@@ -103,7 +103,7 @@ func FuzzDialogs(f *testing.F) {
 		action := &tools.Action{Tool: text, Path: text, Diff: "@@ -1 +1 @@\n-" + text + "\n+" + text, Input: json.RawMessage(text)}
 		approval, clock := asked(action, th)
 		for _, d := range []dialog.Dialog{
-			dialog.Pick("k", text, items, th), dialog.Confirm("k", text, th), approval,
+			dialog.Pick("k", text, items, th), approval,
 			dialog.Help([]dialog.Section{{Title: text, Rows: [][2]string{{text, text}, {"x", text}}}, {Title: text}}, th),
 		} {
 			for i, k := range keys[:min(len(keys), 64)] {
