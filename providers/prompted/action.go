@@ -102,11 +102,15 @@ func (a *actionReader) outside(s string) string {
 		line := i == 0 && a.line || i > 0 && s[i-1] == '\n'
 		switch v, n := probe(s[i:], line, false, false); v {
 		case undecided:
-			a.say(s[:i])
+			if a.say(s[:i]); a.imagine {
+				return ""
+			}
 			a.held, a.line = s[i:], line
 			return ""
 		case found:
-			a.say(s[:i])
+			if a.say(s[:i]); a.imagine {
+				return ""
+			}
 			return a.open(s[i:i+n], s[i+n:])
 		}
 	}

@@ -39,6 +39,13 @@ func repair(text []byte) (fixed []byte, cut, ok bool) {
 			break
 		}
 		i += n
+		if raw, n := strict(text[i:]); n > 0 {
+			if len(raw) > len(fixed) {
+				fixed, cut = raw, false
+			}
+			i += n
+			continue
+		}
 		m := mender{in: text, pos: i}
 		if m.value(0) && m.out.Len() > len(fixed) {
 			fixed, cut = m.out.Bytes(), m.cut
@@ -49,6 +56,15 @@ func repair(text []byte) (fixed []byte, cut, ok bool) {
 		return nil, false, false
 	}
 	return fixed, cut, true
+}
+
+// strict reads the value that text begins with, if nothing in it needs repair.
+func strict(text []byte) (raw json.RawMessage, n int) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if d.Decode(&raw) != nil {
+		return nil, 0
+	}
+	return raw, int(d.InputOffset())
 }
 
 // unfenced is what stands in a code fence around all of text.
@@ -466,7 +482,7 @@ func (m *mender) closes(key bool) bool {
 	case c == ':' || c == '=':
 		return key
 	case c == '}' || c == ']':
-		return true
+		return m.ends(i)
 	case c == ',':
 		return !key
 	case c == '/' || c == '#':
@@ -475,4 +491,19 @@ func (m *mender) closes(key bool) bool {
 		return line // a comma was forgotten
 	}
 	return false
+}
+
+// ends reports whether the brackets at i may be ones that end something: not if
+// a quote follows in the same line, as in "if x { "y" }".
+func (m *mender) ends(i int) bool {
+	for ; i < len(m.in); i++ {
+		switch c := m.in[i]; c {
+		case '}', ']', ' ', '\t':
+		case '"', '\'':
+			return false
+		default:
+			return true
+		}
+	}
+	return true
 }

@@ -15,6 +15,8 @@ func TestRepair(t *testing.T) {
 		{"prose around", `Here it is: {"a":1} as you asked.`, `{"a":1}`},
 		{"prose with braces", `The set {a, b} is {"a":1}.`, `{"a":1}`},
 		{"footnote", `As [1] says, {"answer":"yes"}`, `{"answer":"yes"}`},
+		{"quoted prose behind", `{"a":"x"} "thanks"`, `{"a":"x"}`},
+		{"quotes and brackets nobody escaped", `{"a":"if x { "y" }"}`, `{"a":"if x { \"y\" }"}`},
 		{"the longest", `{"a":1} or {"a":1,"b":2}`, `{"a":1,"b":2}`},
 		{"trailing commas", `{"a":[1,2,],}`, `{"a":[1,2]}`},
 		{"leading commas", `[,1,,2]`, `[1,2]`},
