@@ -39,7 +39,10 @@ type Dialog interface {
 }
 
 // ClosedMsg says that the dialog was left without a choice.
-type ClosedMsg struct{}
+type ClosedMsg struct {
+	Typed    string // what was written to find something; it is the root's now
+	Accepted bool   // it was left by accepting words that match nothing
+}
 
 // Keys binds what dialogs can do to keys, by the names Bubble Tea gives them.
 type Keys struct {
@@ -96,7 +99,12 @@ func (b *base) answer(msg tea.Msg) tea.Cmd {
 	return func() tea.Msg { return msg }
 }
 
-func is(msg tea.KeyPressMsg, keys []string) bool { return slices.Contains(keys, msg.String()) }
+// is reports whether msg is one of keys. Two quick presses of esc arrive as
+// alt+esc, since that is the same two bytes; they mean esc.
+func is(msg tea.KeyPressMsg, keys []string) bool {
+	name := msg.String()
+	return slices.Contains(keys, name) || name == "alt+esc" && slices.Contains(keys, "esc")
+}
 
 // first is the key to name in a hint.
 func first(keys []string) string {

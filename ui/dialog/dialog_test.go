@@ -24,8 +24,8 @@ var (
 	_ dialog.Editor = (*composer.Model)(nil)
 )
 
-// press gives a dialog keys by name, types what is no key's name, and returns
-// the last message that came back.
+// press gives a dialog keys by name, types what is no key's name, pastes what
+// begins with "paste:", and returns the last message that came back.
 func press(t testing.TB, d dialog.Dialog, keys ...string) (got tea.Msg) {
 	t.Helper()
 	deliver := func(msg tea.Msg) {
@@ -34,6 +34,10 @@ func press(t testing.TB, d dialog.Dialog, keys ...string) (got tea.Msg) {
 		}
 	}
 	for _, key := range keys {
+		if text, ok := strings.CutPrefix(key, "paste:"); ok {
+			deliver(tea.PasteMsg{Content: text})
+			continue
+		}
 		if k, err := uitest.Key(key); err == nil {
 			deliver(k)
 			continue
@@ -86,24 +90,56 @@ func TestPick(t *testing.T) {
 		keys []string
 		want tea.Msg
 	}{
-		"the current one is selected": {[]string{"enter"}, dialog.PickedMsg{"model", "gemini/gemini-mini"}},
-		"down and up":                 {[]string{"down", "ctrl+n", "up", "enter"}, dialog.PickedMsg{"model", "gemini/gemini-pro"}},
-		"not above the first":         {[]string{"home", "up", "ctrl+p", "enter"}, dialog.PickedMsg{"model", "openai/gpt-nano"}},
-		"not below the last":          {[]string{"end", "down", "pgdown", "enter"}, dialog.PickedMsg{"model", "qwen/qwen-max"}},
-		"pages":                       {[]string{"home", "pgdown", "enter"}, dialog.PickedMsg{"model", "anthropic/claude-nano"}},
-		"typing filters":              {[]string{"clmax", "enter"}, dialog.PickedMsg{"model", "anthropic/claude-max"}},
-		"words apart":                 {[]string{"qwen", "space", "pro", "enter"}, dialog.PickedMsg{"model", "qwen/qwen-pro"}},
-		"case does not matter":        {[]string{"GLMP", "enter"}, dialog.PickedMsg{"model", "zai/glm-pro"}},
-		"details too":                 {[]string{"free", "space", "of", "enter"}, dialog.PickedMsg{"model", "qwen/qwen-max"}},
-		"erasing widens again":        {[]string{"qwenprox", "backspace", "enter"}, dialog.PickedMsg{"model", "qwen/qwen-pro"}},
-		"clearing too":                {[]string{"xyz", "ctrl+u", "enter"}, dialog.PickedMsg{"model", "openai/gpt-nano"}},
-		"no match, no choice":         {[]string{"xyz", "enter"}, nil},
+		"the current one is selected": {[]string{"enter"}, picked("gemini/gemini-mini")},
+		"down and up":                 {[]string{"down", "ctrl+n", "up", "enter"}, picked("gemini/gemini-pro")},
+		"not above the first":         {[]string{"home", "up", "ctrl+p", "enter"}, picked("openai/gpt-nano")},
+		"not below the last":          {[]string{"end", "down", "pgdown", "enter"}, picked("qwen/qwen-max")},
+		"pages":                       {[]string{"home", "pgdown", "enter"}, picked("anthropic/claude-nano")},
+		"typing filters":              {[]string{"clmax", "enter"}, picked("anthropic/claude-max")},
+		"words apart":                 {[]string{"qwen", "space", "pro", "enter"}, picked("qwen/qwen-pro")},
+		"case does not matter":        {[]string{"GLMP", "enter"}, picked("zai/glm-pro")},
+		"details too":                 {[]string{"free", "space", "of", "enter"}, picked("qwen/qwen-max")},
+		"erasing widens again":        {[]string{"qwenprox", "backspace", "enter"}, picked("qwen/qwen-pro")},
+		"clearing too":                {[]string{"xyz", "ctrl+u", "enter"}, picked("openai/gpt-nano")},
+		"no match, no choice":         {[]string{"xyz w", "enter"}, dialog.ClosedMsg{Typed: "xyz w", Accepted: true}},
+		"what was typed is not lost":  {[]string{"gpt ", "esc"}, dialog.ClosedMsg{Typed: "gpt "}},
+		"two quick esc":               {[]string{"alt+esc"}, dialog.ClosedMsg{}},
 		"esc":                         {[]string{"esc"}, dialog.ClosedMsg{}},
 		"once only":                   {[]string{"esc", "enter"}, dialog.ClosedMsg{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := dialog.Pick("model", "Model", models(), theme.Plain())
 			p.SetSize(60, 11)
+			if got := press(t, p, c.keys...); got != c.want {
+				t.Errorf("got %#v, want %#v", got, c.want)
+			}
+		})
+	}
+}
+
+func picked(value string) tea.Msg { return dialog.PickedMsg{Kind: "model", Value: value} }
+
+// A palette takes a command's argument along.
+func TestPickWords(t *testing.T) {
+	items := []dialog.Item{{Title: "models", Value: "models"}, {Title: "model", Value: "model"}, {Title: "new", Detail: "begin anew", Value: "new"}}
+	command := func(value, arg string) tea.Msg { return dialog.PickedMsg{Kind: "command", Value: value, Arg: arg} }
+	for name, c := range map[string]struct {
+		keys []string
+		want tea.Msg
+	}{
+		"the whole name first": {[]string{"model", "enter"}, command("model", "")},
+		"an argument":          {[]string{"model gpt  5.2 ", "enter"}, command("model", "gpt  5.2")},
+		"it does not filter":   {[]string{"new model", "enter"}, command("new", "model")},
+		"a space at the start": {[]string{" new a", "enter"}, command("new", "a")},
+		"details":              {[]string{"anew x", "enter"}, command("new", "x")},
+		"the argument stays":   {[]string{"mod gpt", "down", "enter"}, command("models", "gpt")},
+		"no command at all":    {[]string{"etc/hosts is empty", "enter"}, dialog.ClosedMsg{Typed: "etc/hosts is empty", Accepted: true}},
+		"left":                 {[]string{"model gpt", "esc"}, dialog.ClosedMsg{Typed: "model gpt"}},
+		"pasted":               {[]string{"paste:model gpt\nx", "enter"}, command("model", "gpt x")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := dialog.Pick("command", "Commands", items, theme.Plain())
+			p.Words = true
 			if got := press(t, p, c.keys...); got != c.want {
 				t.Errorf("got %#v, want %#v", got, c.want)
 			}
@@ -135,8 +171,10 @@ func TestHelpCanBeReadWhole(t *testing.T) {
 			}
 		}
 	}
-	if got := press(t, guide(), "esc"); got != (dialog.ClosedMsg{}) {
-		t.Errorf("esc sends %#v", got)
+	for _, key := range []string{"esc", "alt+esc", "enter", "q"} {
+		if got := press(t, guide(), key); got != (dialog.ClosedMsg{}) {
+			t.Errorf("%s sends %#v", key, got)
+		}
 	}
 }
 
@@ -307,7 +345,7 @@ func TestScreens(t *testing.T) {
 		"pick/no match": func() (dialog.Dialog, []string) {
 			return dialog.Pick("model", "Model", models(), th), []string{"日本"}
 		},
-		"pick/empty": func() (dialog.Dialog, []string) { return dialog.Pick("session", "Sessions", nil, th), nil },
+		"pick/empty":        func() (dialog.Dialog, []string) { return dialog.Pick("session", "Sessions", nil, th), nil },
 		"help":              func() (dialog.Dialog, []string) { return guide(), []string{"pgdown"} },
 		"approve/command":   func() (dialog.Dialog, []string) { d, _ := approval(shell("go test ./...")); return d, nil },
 		"approve/hostile":   func() (dialog.Dialog, []string) { d, _ := approval(hostile); return d, nil },

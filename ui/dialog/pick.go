@@ -24,12 +24,14 @@ type Item struct {
 	Current bool   // in use; it is selected at the start
 }
 
-// PickedMsg says what was chosen. Kind is the picker's.
-type PickedMsg struct{ Kind, Value string }
+// PickedMsg says what was chosen. Kind is the picker's. Arg is what was written
+// behind the first word, if the picker splits Words.
+type PickedMsg struct{ Kind, Value, Arg string }
 
 // A Picker is a list of items that shrinks to what matches as one types.
 type Picker struct {
 	base
+	Words bool // only the first word filters; what follows it is an argument
 	scroll
 	kind, title string
 	items       []Item // as they are shown
@@ -69,7 +71,8 @@ func Pick(kind, title string, items []Item, th *theme.Theme) *Picker {
 // then details that hold the query as it is.
 func (p *Picker) filter() {
 	p.at, p.top, p.hits = 0, 0, p.hits[:0]
-	query := strings.ReplaceAll(p.query.text, " ", "")
+	wanted, _ := p.words()
+	query := strings.ReplaceAll(wanted, " ", "")
 	if query == "" {
 		for i := range p.items {
 			p.hits = append(p.hits, hit{item: i})
@@ -83,12 +86,21 @@ func (p *Picker) filter() {
 		found[m.Index] = true
 		p.hits = append(p.hits, hit{m.Index, m.MatchedIndexes})
 	}
-	phrase := strings.ToLower(strings.TrimSpace(p.query.text))
+	phrase := strings.ToLower(wanted)
 	for i, detail := range p.lower {
 		if !found[i] && strings.Contains(detail, phrase) {
 			p.hits = append(p.hits, hit{item: i})
 		}
 	}
+}
+
+// words are what filters and what is an argument.
+func (p *Picker) words() (filter, arg string) {
+	filter = strings.TrimSpace(p.query.text)
+	if p.Words {
+		filter, arg, _ = strings.Cut(filter, " ")
+	}
+	return filter, strings.TrimSpace(arg)
 }
 
 type titles []Item
@@ -114,16 +126,24 @@ func (p *Picker) Update(msg tea.Msg) tea.Cmd {
 	key, ok := msg.(tea.KeyPressMsg)
 	switch {
 	case ok && is(key, p.Keys.Close):
-		return p.answer(ClosedMsg{})
+		return p.answer(ClosedMsg{Typed: p.query.text})
 	case ok && is(key, p.Keys.Accept):
-		if p.at < len(p.hits) {
-			return p.answer(PickedMsg{Kind: p.kind, Value: p.items[p.hits[p.at].item].Value})
-		}
+		return p.accept()
 	case p.move(msg):
 	case p.query.key(msg, p.Keys):
 		p.filter()
 	}
 	return nil
+}
+
+// accept answers with the selected item. Where nothing matches, what was written
+// was meant for something else, and is handed back.
+func (p *Picker) accept() tea.Cmd {
+	if p.at >= len(p.hits) {
+		return p.answer(ClosedMsg{Typed: p.query.text, Accepted: true})
+	}
+	_, arg := p.words()
+	return p.answer(PickedMsg{Kind: p.kind, Value: p.items[p.hits[p.at].item].Value, Arg: arg})
 }
 
 // move changes the selection as a scroll does its top.
@@ -160,7 +180,11 @@ func (p *Picker) View() string {
 	if len(rows) == 0 {
 		rows = append(rows, p.theme.Dim.Render(ansi.Truncate("  no match", p.width, "…")))
 	}
-	foot := p.hint(p.theme.Dim, first(p.Keys.Accept), "choose", first(p.Keys.Close), "close", "type", "to filter")
+	pairs := []string{first(p.Keys.Accept), "choose", first(p.Keys.Close), "close", "type", "to filter"}
+	if len(p.hits) == 0 {
+		pairs = pairs[2:]
+	}
+	foot := p.hint(p.theme.Dim, pairs...)
 	p.view = frame(p.Height(), p.titleLine(), rows, foot)
 	return p.view
 }
