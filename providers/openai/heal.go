@@ -49,8 +49,8 @@ var (
 
 // A remedy is what to change in a request that the server refused.
 type remedy struct {
-	field   string // or one of the cures above
-	becomes string // "" is left out, "=word" is a value, anything else another name
+	field   string // or field=word, or one of the cures above
+	becomes string // "" is left out, "=word" is a value, anything else another name, or the value in place of word
 	notice  string // what to tell the user; "" tells the change
 }
 
@@ -58,7 +58,8 @@ type remedy struct {
 // without. It remembers it, and returns what to tell the user.
 func (e *endpoint) heal(fault *llm.Error, body map[string]any) (notice string, ok bool) {
 	r, ok := e.format.cure(fault, body)
-	if _, fixed := lookup(e.o.Body, r.field); fixed || !ok {
+	field, _, _ := strings.Cut(r.field, "=")
+	if _, fixed := lookup(e.o.Body, field); fixed || !ok {
 		return "", false // the user's own fields stay
 	}
 	e.mu.Lock()
@@ -114,6 +115,11 @@ func (c *Chat) cure(fault *llm.Error, body map[string]any) (remedy, bool) {
 			}
 		}
 	}
+	for _, field := range []string{"reasoning_effort", "reasoning.effort"} {
+		if better, ok := milder(fault, body, field); ok {
+			return better, true
+		}
+	}
 	if name, ok := blamed(fault, body, slices.Concat(slices.Sorted(maps.Keys(limits)), optional)); ok {
 		return remedy{field: name, becomes: limits[name]}, true
 	}
@@ -134,6 +140,32 @@ func blamed(fault *llm.Error, body map[string]any, fields []string) (string, boo
 	return "", false
 }
 
+// steps are the words for effort that are in use, in rising order.
+var steps = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+
+var quoted = regexp.MustCompile("['\"`]([a-z]+)['\"`]")
+
+// milder replaces an effort by the nearest of those that the error says there
+// are, as in "Supported values are: 'low', 'medium', and 'high'."
+func milder(fault *llm.Error, body map[string]any, field string) (remedy, bool) {
+	value, _ := lookup(body, field)
+	word, _ := value.(string)
+	at := slices.Index(steps, word)
+	if at < 0 || !blames(fault, field) && !strings.Contains(fault.Message, "effort") {
+		return remedy{}, false
+	}
+	best := ""
+	for _, match := range quoted.FindAllStringSubmatch(fault.Message, -1) {
+		step := slices.Index(steps, match[1])
+		if step >= 0 && step != at && (best == "" || near(step, at) < near(slices.Index(steps, best), at)) {
+			best = match[1]
+		}
+	}
+	return remedy{field + "=" + word, best, "does not take effort " + word + ", using " + best}, best != ""
+}
+
+func near(a, b int) int { return max(a-b, b-a) }
+
 // unthinking returns the first of the fields that was sent, if the error says
 // that the model cannot think.
 func unthinking(fault *llm.Error, body map[string]any, fields ...string) (string, bool) {
@@ -146,7 +178,7 @@ func unthinking(fault *llm.Error, body map[string]any, fields ...string) (string
 }
 
 // blames reports whether an error is about a field. Ordinary words count only in
-// quotes.
+// quotes, and as FastAPI says them.
 func blames(fault *llm.Error, field string) bool {
 	if fault.Param == field || strings.HasPrefix(fault.Param, field+".") {
 		return true
@@ -158,7 +190,7 @@ func blames(fault *llm.Error, field string) bool {
 	if strings.ContainsAny(field, "_.") || field == "temperature" {
 		return regexp.MustCompile(`(^|[^a-z_])` + word + `($|[^a-z_])`).MatchString(fault.Message)
 	}
-	return regexp.MustCompile("['\"`]" + word + "['\"`.]").MatchString(fault.Message)
+	return regexp.MustCompile("['\"`]" + word + "['\"`.]|(^|\\W)body\\." + word + ":").MatchString(fault.Message)
 }
 
 // says reports whether a message of body has a role or a field of this name.
@@ -171,10 +203,19 @@ func says(body map[string]any, name string) bool {
 	})
 }
 
-// apply changes body by what the server taught us.
+// apply changes body by what the server taught us. A cure of "field=word" holds
+// for that value of the field only.
 func apply(body map[string]any, cures map[string]string) {
-	for field, becomes := range cures {
+	for _, cure := range slices.Sorted(maps.Keys(cures)) { // max becomes xhigh, and then xhigh high
+		becomes := cures[cure]
+		field, word, only := strings.Cut(cure, "=")
 		value, sent := lookup(body, field)
+		if only {
+			if value == word {
+				set(body, field, becomes)
+			}
+			continue
+		}
 		switch word, isWord := strings.CutPrefix(becomes, "="); {
 		case isWord:
 			if _, tools := body["tools"]; tools {

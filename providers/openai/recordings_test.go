@@ -19,9 +19,9 @@ import (
 	"parley/providers/wire"
 )
 
-// recordings is a folder of recorded exchanges beside the repository; it is not
-// part of it.
-const recordings = "../../../shared/wire/openai-chat"
+// recordings are folders of recorded exchanges beside the repository; they are
+// not part of it.
+const recordings = "../../../shared/wire/openai-[cr]*"
 
 type recording struct {
 	Kind      string   `json:"parley_kind"`
@@ -95,6 +95,26 @@ func load(t *testing.T, file string, v any) {
 	}
 }
 
+// open returns the model of either format that a kind names.
+func open(t *testing.T, kind string, o openai.Options) model {
+	t.Helper()
+	if kind == openai.KindResponses {
+		return openai.NewResponses(o)
+	}
+	dialect, ok := openai.DialectFor(kind, o.Model)
+	if !ok {
+		t.Fatalf("no dialect for kind %q", kind)
+	}
+	o.Dialect = dialect
+	return openai.New(o)
+}
+
+type model interface {
+	llm.Model
+	Origin() string
+	Body(llm.Request) ([]byte, error)
+}
+
 func replay(t *testing.T, dir string, rec recording, want []outcome) {
 	n := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -125,14 +145,11 @@ func replay(t *testing.T, dir string, rec recording, want []outcome) {
 	}))
 	defer server.Close()
 
-	dialect, ok := openai.DialectFor(rec.Kind, rec.Model)
-	if !ok {
-		t.Fatalf("no dialect for kind %q", rec.Kind)
-	}
-	chat := openai.New(openai.Options{
+	client := wire.Client(wire.Options{Provider: "mock", URL: server.URL})
+	defer client.CloseIdleConnections()
+	model := open(t, rec.Kind, openai.Options{
 		Provider: "mock", Model: rec.Model, BaseURL: server.URL + "/v1", Key: "test-key",
-		HTTP:    wire.Client(wire.Options{Provider: "mock", URL: server.URL}),
-		Dialect: dialect, NoStream: rec.Mode == "json",
+		HTTP: client, NoStream: rec.Mode == "json",
 	})
 	req := llm.Request{Messages: []llm.Message{llm.UserText(rec.Prompt)}}
 	for _, o := range want {
@@ -142,7 +159,7 @@ func replay(t *testing.T, dir string, rec recording, want []outcome) {
 	}
 	for i, o := range want {
 		n = i
-		parts, finish, usage, err := collect(t, chat.Stream(t.Context(), req))
+		parts, finish, usage, err := collect(t, model.Stream(t.Context(), req))
 		if strings.Contains(strings.Join(rec.Tags, " "), "inline-") {
 			for i := range o.Calls {
 				o.Calls[i].ID = "" // calls found in text get ids of their own
@@ -152,12 +169,12 @@ func replay(t *testing.T, dir string, rec recording, want []outcome) {
 		if t.Failed() || err != nil {
 			return
 		}
-		answer := llm.Message{Role: llm.RoleAssistant, Origin: chat.Origin(), Parts: parts}
+		answer := llm.Message{Role: llm.RoleAssistant, Origin: model.Origin(), Parts: parts}
 		results := llm.Message{Role: llm.RoleTool}
 		for _, c := range answer.Calls() {
 			results.Parts = append(results.Parts, llm.Part{Kind: llm.Result, ID: c.ID, Name: c.Name, Text: "done"})
 		}
-		req.Messages, _ = llm.Portable(append(req.Messages, answer, results), chat.Origin())
+		req.Messages, _ = llm.Portable(append(req.Messages, answer, results), model.Origin())
 	}
 }
 
@@ -190,12 +207,13 @@ func compare(t *testing.T, want outcome, parts []llm.Part, finish llm.Finish, us
 	var text, thinking string
 	calls := []called{}
 	for _, p := range parts {
-		switch p.Kind {
-		case llm.Text:
+		switch {
+		case p.Remote: // not told by a neutral reader
+		case p.Kind == llm.Text:
 			text += p.Text
-		case llm.Thinking:
+		case p.Kind == llm.Thinking:
 			thinking += p.Text
-		case llm.Call:
+		case p.Kind == llm.Call:
 			c := called{ID: p.ID, Name: p.Name}
 			if err := json.Unmarshal([]byte(p.Input), &c.Arguments); err != nil {
 				t.Errorf("arguments %q: %v", p.Input, err)

@@ -2,11 +2,13 @@ package openai_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
 	"parley/providers/llm"
 	"parley/providers/openai"
+	"parley/providers/schema"
 )
 
 // sent is the body of a request, for tests.
@@ -201,6 +203,77 @@ func TestFields(t *testing.T) {
 	got := send(t, own, llm.Request{Session: "s", Settings: all}).only("stream", "stream_options", "prompt_cache_key", "service_tier", "stop")
 	if want := `{"prompt_cache_key":"043a718774c572bd8a25adbeb1bfcd5c","service_tier":"flex","stop":"mine","stream":false}`; got != want {
 		t.Errorf("OpenAI itself, whole answers, own fields: %s, want %s", got, want)
+	}
+}
+
+// TestSettings holds what else a user can choose.
+func TestSettings(t *testing.T) {
+	some, no := 0.5, false
+	all := llm.Settings{FrequencyPenalty: &some, PresencePenalty: &some, User: "u", Verbosity: "low", Parallel: &no, ToolChoice: "f"}
+	names := []string{"frequency_penalty", "presence_penalty", "user", "safety_identifier", "verbosity", "parallel_tool_calls", "tool_choice", "response_format", "thinking_budget", "reasoning_effort"}
+	tools := []llm.Tool{{Name: "f"}}
+	whole := &llm.Schema{Name: "out", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)}
+	partly := &llm.Schema{Name: "out", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
+	const choice = `"tool_choice":{"function":{"name":"f"},"type":"function"}`
+	for _, test := range []struct {
+		kind, model string
+		req         llm.Request
+		want        string
+		notices     []string
+	}{
+		{"openai", "some-model", llm.Request{Tools: tools, Settings: all},
+			`{"frequency_penalty":0.5,"parallel_tool_calls":false,"presence_penalty":0.5,` + choice + `,"user":"u"}`, []string{"some-model does not take verbosity; left out"}},
+		{"openai", "gpt-5.4", llm.Request{Settings: all, Effort: llm.EffortOff}, `{"reasoning_effort":"none","user":"u","verbosity":"low"}`,
+			[]string{"gpt-5.4 does not take frequency_penalty; left out", "gpt-5.4 does not take presence_penalty; left out"}},
+		{"openrouter", "openai/gpt-5.4", llm.Request{Settings: llm.Settings{Verbosity: "low"}}, `{"verbosity":"low"}`, nil},
+		{"vllm", "openai/gpt-5.4", llm.Request{Settings: llm.Settings{Verbosity: "low"}}, `{}`, []string{"openai/gpt-5.4 does not take verbosity; left out"}},
+		{"openai", "some-model", llm.Request{Tools: tools, Settings: llm.Settings{ToolChoice: "required"}}, `{"tool_choice":"required"}`, nil},
+
+		{"qwen", "qwen3-max", llm.Request{Effort: llm.EffortLow, Settings: llm.Settings{Budget: 3000}}, `{"thinking_budget":3000}`, nil},
+		{"openai", "gpt-5.4", llm.Request{Effort: llm.EffortMax, Settings: llm.Settings{Budget: 3000}}, `{"reasoning_effort":"low"}`, []string{"gpt-5.4 takes no thinking budget in tokens, using effort low"}},
+		{"openai", "gpt-5.4", llm.Request{Settings: llm.Settings{Budget: 50000}}, `{"reasoning_effort":"xhigh"}`, []string{"gpt-5.4 takes no thinking budget in tokens, using effort xhigh"}},
+		{"openai", "gpt-4o", llm.Request{Settings: llm.Settings{Budget: 3000}}, `{}`, []string{"gpt-4o does not take a thinking budget; left out"}},
+
+		{"openai", "gpt-4o", llm.Request{Answer: whole},
+			`{"response_format":{"json_schema":{"name":"out","schema":{"additionalProperties":false,"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"},"strict":true},"type":"json_schema"}}`, nil},
+		{"openai", "gpt-4o", llm.Request{Answer: partly},
+			`{"response_format":{"json_schema":{"name":"out","schema":{"properties":{"a":{"type":"string"}},"type":"object"},"strict":false},"type":"json_schema"}}`, nil},
+		{"vllm", "qwen3", llm.Request{Answer: whole},
+			`{"response_format":{"json_schema":{"name":"out","schema":{"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}},"type":"json_schema"}}`, nil},
+		{"deepseek", "deepseek-flash", llm.Request{Answer: whole}, `{"response_format":{"type":"json_object"}}`, nil},
+	} {
+		t.Run(test.kind+" "+test.model, func(t *testing.T) {
+			c := build(t, test.kind, test.model)
+			if got := send(t, c, test.req).only(names...); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+			asked := &record{}
+			d, _ := openai.DialectFor(test.kind, test.model)
+			c = openai.New(openai.Options{Model: test.model, BaseURL: "http://mock.invalid/v1", HTTP: asked.client(), Dialect: d})
+			if got := told(c.Stream(t.Context(), test.req)); !slices.Equal(got, test.notices) {
+				t.Errorf("notices %q, want %q", got, test.notices)
+			}
+		})
+	}
+	req := llm.Request{System: "S", Answer: whole}
+	got := send(t, build(t, "glm", "glm-5.3"), req).Messages[0]["content"]
+	if want := "S\n\nAnswer with nothing but JSON that fits this JSON schema:\n" + string(whole.JSON); got != want {
+		t.Errorf("a schema in words: %q, want %q", got, want)
+	}
+}
+
+// TestSchemas checks that each service is told of a tool's arguments in its own
+// way.
+func TestSchemas(t *testing.T) {
+	tool := llm.Tool{Name: "f", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","maxLength":9000},"b":{"type":"integer","oneOf":[{"minimum":1},{"multipleOf":2}]}},"additionalProperties":false}`)}
+	for kind, target := range map[string]schema.Target{
+		"openai": schema.OpenAI, "glm": schema.OpenAI, "grok": schema.XAI, "moonshot": schema.Kimi,
+		"ollama": schema.Grammar, "llamacpp": schema.Grammar, "lmstudio": schema.Grammar,
+	} {
+		body, err := build(t, kind, "m").Body(llm.Request{Tools: []llm.Tool{tool}})
+		if want := schema.For(tool.Schema, target); err != nil || !strings.Contains(string(body), `"parameters":`+string(want)) {
+			t.Errorf("%s: %s, %v; want %s", kind, body, err, want)
+		}
 	}
 }
 

@@ -76,6 +76,9 @@ var unwelcome = regexp.MustCompile(`(?i)encrypted.content.{0,200}(could not|cann
 	`|item with id .{0,80}not found` +
 	`|items are not persisted when`)
 
+// unencrypted is what models say that have no reasoning.
+var unencrypted = regexp.MustCompile(`(?i)encrypted.content is not supported`)
+
 func (r *Responses) cure(fault *llm.Error, body map[string]any) (remedy, bool) {
 	if r.unwelcome(fault) {
 		return remedy{cureInput, "", "did not take its earlier reasoning back; sent again without it"}, r.strip(body)
@@ -89,6 +92,12 @@ func (r *Responses) cure(fault *llm.Error, body map[string]any) (remedy, bool) {
 	}
 	if _, sent := body["instructions"]; sent && blames(fault, "instructions") {
 		return remedy{"instructions", "", "does not take instructions; sent again with a system message"}, true
+	}
+	if _, sent := body["include"]; sent && unencrypted.MatchString(fault.Message) {
+		return remedy{field: "include", notice: "does not think, so that there is no reasoning to ask for"}, true
+	}
+	if better, ok := milder(fault, body, "reasoning.effort"); ok {
+		return better, true
 	}
 	if name, ok := blamed(fault, body, trimmable); ok {
 		return remedy{field: name}, true

@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 
 	"parley/providers/llm"
 	"parley/providers/wire"
@@ -30,9 +29,10 @@ type output struct {
 	reused event // the last one: its memory is used again
 	items  map[int]*opened
 	order  []*opened
-	cited  map[string]bool // URLs
-	said   bool            // there was text that is no refusal
-	denied bool            // there was a refusal
+	ids    map[string]*opened // of calls
+	cited  map[string]bool    // URLs
+	said   bool               // there was text that is no refusal
+	denied bool               // there was a refusal
 }
 
 // opened is an item that is arriving.
@@ -132,9 +132,11 @@ func (o *output) call(it *opened) {
 	if ours, ok := o.names[p.Name]; ok {
 		p.Name = ours
 	}
-	taken := slices.ContainsFunc(o.order, func(other *opened) bool { return other != it && other.id == it.CallID })
-	if !taken {
-		p.ID, it.id = it.CallID, it.CallID
+	if owner := o.ids[it.CallID]; it.CallID != "" && (owner == nil || owner == it) {
+		if o.ids == nil {
+			o.ids = map[string]*opened{}
+		}
+		p.ID, it.id, o.ids[it.CallID] = it.CallID, it.CallID, it
 	}
 	o.send(it, "c", p)
 }

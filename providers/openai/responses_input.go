@@ -42,8 +42,8 @@ func responsesShapes(pdfs bool) shapes {
 
 func (in *input) add(item any) { in.list = append(in.list, item) }
 
-// say adds a message. Plain text is a string, which every server takes.
-func (in *input) say(role string, content any) {
+// message adds one of plain text, or of a list of parts.
+func (in *input) message(role string, content any) {
 	in.add(map[string]any{"type": "message", "role": role, "content": content})
 }
 
@@ -52,7 +52,7 @@ func (in *input) messages(list []llm.Message) {
 		switch m.Role {
 		case llm.RoleUser:
 			if content := in.content(m.Parts); len(content) > 0 {
-				in.say("user", plain(content))
+				in.message("user", plain(content))
 			}
 		case llm.RoleAssistant:
 			in.assistant(m)
@@ -100,7 +100,7 @@ func reasoning(v any) bool {
 }
 
 func (in *input) text(text, phase string) {
-	in.say("assistant", text)
+	in.message("assistant", text)
 	if phase != "" {
 		in.list[len(in.list)-1].(map[string]any)["phase"] = phase
 	}

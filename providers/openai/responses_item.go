@@ -87,7 +87,7 @@ func (it *item) says(p llm.Part) bool {
 
 // remote reports whether an item is the use of a tool that the provider runs.
 func (it *item) remote() bool {
-	return strings.HasSuffix(it.Type, "_call") && it.Type != "function_call" && it.Type != "custom_tool_call"
+	return it.ID != "" && strings.HasSuffix(it.Type, "_call") && it.Type != "function_call" && it.Type != "custom_tool_call"
 }
 
 // call is a remote tool's use as a part: named like the tool, with what it was

@@ -139,7 +139,7 @@ func (r *Responses) input(body map[string]any, req llm.Request, cures map[string
 	in.refuse = maps.Clone(r.refuse)
 	r.mu.Unlock()
 	if _, refused := cures["instructions"]; req.System != "" && (refused || r.xai()) {
-		in.say("system", req.System)
+		in.message("system", req.System)
 	} else if req.System != "" {
 		body["instructions"] = req.System
 	}
