@@ -103,7 +103,7 @@ func (a *answer) start(index int, raw json.RawMessage) *block {
 	if b := a.open[index]; b != nil {
 		a.stop(b)
 	}
-	b := &block{raw: bytes.Clone(raw)}
+	b := &block{raw: raw}
 	if len(raw) > 0 {
 		decode(raw, &b.head)
 	}
@@ -195,7 +195,7 @@ func (a *answer) grow(index int, d *delta) {
 			a.show(b, llm.Part{Kind: llm.Call, Input: text})
 		}
 	case "citations_delta":
-		b.Citations = append(b.Citations, bytes.Clone(d.Citation))
+		b.Citations = append(b.Citations, d.Citation)
 		a.cite(d.Citation)
 	}
 }

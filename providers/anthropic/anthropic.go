@@ -147,6 +147,7 @@ func (m *Model) answer(ctx context.Context, req llm.Request, out *llm.Out) error
 		}
 		t.said = slices.Concat(t.said, a.next())
 	}
+	a.report()
 	return &llm.Error{Fault: llm.Server, Code: pause, Message: "the answer paused again and again"}
 }
 

@@ -19,6 +19,12 @@ type event struct {
 	Usage   *usage          `json:"usage"`
 }
 
+// reset forgets what e says, but keeps the memory of what mostly comes.
+func (e *event) reset() {
+	d := delta{Text: e.Delta.Text[:0], Thinking: e.Delta.Thinking[:0], Input: e.Delta.Input[:0]}
+	*e = event{Delta: d}
+}
+
 // An envelope is a whole answer, or what opens a streamed one.
 type envelope struct {
 	ID      string            `json:"id"`

@@ -88,6 +88,7 @@ func (a *answer) whole(r io.Reader) error {
 
 // stream reads an answer that comes in events.
 func (a *answer) stream(d ssestream.Decoder) error {
+	var e event // one for all: its memory is used again
 	for !a.out.Stopped() {
 		if !d.Next() {
 			if end := a.close(false); end != errCut || d.Err() == nil {
@@ -102,7 +103,7 @@ func (a *answer) stream(d ssestream.Decoder) error {
 		if string(data) == "[DONE]" {
 			return a.close(true)
 		}
-		var e event
+		e.reset()
 		if err := decode(data, &e); err != nil {
 			return unreadable(data, err)
 		}

@@ -36,21 +36,7 @@ func (m *Model) compile(req llm.Request, t turn) (body map[string]any, notices [
 		origin: m.Origin(), refused: refused, files: m.facts.claude, bare: -1,
 		ids: ids{used: map[string]bool{}, now: map[string][]string{}},
 	}
-	p := m.plan(req, limit)
-	if t.quiet {
-		p = plan{thinking: map[string]any{"type": typeDisabled}}
-	}
-	if start := loop(req.Messages); start >= 0 && m.facts.claude {
-		if p.budgeted() && !h.leads(req.Messages[start]) {
-			// Such a loop is refused unless thinking opens it, so one that began
-			// without has to end without.
-			p = plan{thinking: map[string]any{"type": typeDisabled}, notices: append(p.notices,
-				"thinking is off until the running tools are done: they were called without")}
-		}
-		if p.thinking["type"] == typeDisabled {
-			h.bare = start // then thinking may not stand in a running loop
-		}
-	}
+	p := m.think(req, limit, t.quiet, h)
 	p.put(body)
 	notices = slices.Concat(p.notices, m.settings(body, req.Settings, p.on(m.facts)))
 
@@ -63,14 +49,11 @@ func (m *Model) compile(req llm.Request, t turn) (body map[string]any, notices [
 	}
 	h.add(req.Messages, t.said)
 	body["messages"] = h.close(len(t.said) > 0)
-	m.tools(body, req)
-	notices = append(notices, m.choose(body, req.Settings, p)...)
-	if m.facts.binds && m.own && p.thinking != nil && p.thinking["type"] == typeAdaptive {
-		p.thinking["block_binding"] = map[string]any{"prefix_mismatch_behavior": "drop_block"}
-	}
 	if m.facts.fill && p.thinking["type"] != typeDisabled {
 		fill(body)
 	}
+	m.tools(body, req)
+	notices = append(notices, m.choose(body, req.Settings, p)...)
 	mark(body)
 	for _, c := range cures {
 		if cured[c.name] {
@@ -79,6 +62,31 @@ func (m *Model) compile(req llm.Request, t turn) (body map[string]any, notices [
 	}
 	m.override(body)
 	return body, notices
+}
+
+// think plans how much to think behind a history, and keeps the two apart where
+// they do not go together.
+func (m *Model) think(req llm.Request, limit int, quiet bool, h *history) plan {
+	off := plan{thinking: map[string]any{"type": typeDisabled}}
+	p := m.plan(req, limit)
+	if quiet {
+		p = off
+	}
+	if start := loop(req.Messages); start >= 0 && m.facts.claude {
+		if p.budgeted() && !h.leads(req.Messages[start]) {
+			// A running loop of tools is refused unless thinking opens it, so one
+			// that began without has to end without.
+			off.notices = []string{"thinking is off until the running tools are done: they were called without"}
+			p = off
+		}
+		if p.thinking["type"] == typeDisabled {
+			h.bare = start // and one without may hold none
+		}
+	}
+	if m.facts.binds && m.own && p.thinking["type"] == typeAdaptive {
+		p.thinking["block_binding"] = map[string]any{"prefix_mismatch_behavior": "drop_block"}
+	}
+	return p
 }
 
 // put writes the plan into body.
