@@ -25,7 +25,7 @@ type lexer struct {
 	tool   bool   // there was a member of a call
 
 	decoder decoder
-	text    strings.Builder // to emit
+	text    []byte // to emit
 }
 
 func newLexer(emit func(role, string)) *lexer {
@@ -34,8 +34,13 @@ func newLexer(emit func(role, string)) *lexer {
 
 // feed reads s up to the end of the action and returns how many bytes it took.
 func (l *lexer) feed(s string) (n int, done bool) {
-	for ; n < len(s) && !l.broken && !done; n++ {
+	for n < len(s) && !l.broken && !done {
+		if run := l.run(s[n:]); run > 0 {
+			n += run
+			continue
+		}
 		done = l.step(s[n])
+		n++
 	}
 	l.flush()
 	if l.broken {
@@ -44,10 +49,26 @@ func (l *lexer) feed(s string) (n int, done bool) {
 	return n, done
 }
 
+// run reads the bytes at the beginning of s that mean themselves, in a string.
+// Most of a reply is such.
+func (l *lexer) run(s string) int {
+	if !l.quoted || len(l.decoder.escape) > 0 || l.decoder.high != 0 || len(l.open) == 1 && l.want == 'k' {
+		return 0
+	}
+	n := 0
+	for n < len(s) && s[n] != '"' && s[n] != '\\' && s[n] >= 0x20 {
+		n++
+	}
+	if l.deep || len(l.open) == 1 && (l.field == thought || l.field == answer) {
+		l.text = append(l.text, s[:n]...)
+	}
+	return n
+}
+
 func (l *lexer) flush() {
-	if l.text.Len() > 0 {
-		l.emit(l.field, l.text.String())
-		l.text.Reset()
+	if len(l.text) > 0 {
+		l.emit(l.field, string(l.text))
+		l.text = l.text[:0]
 	}
 }
 
@@ -83,7 +104,7 @@ func (l *lexer) step(c byte) (done bool) {
 // pass hands a byte on that belongs to an answer which is an object or list.
 func (l *lexer) pass(c byte) {
 	if l.deep && !l.broken {
-		l.text.WriteByte(c)
+		l.text = append(l.text, c)
 	}
 }
 
@@ -118,7 +139,7 @@ func (l *lexer) inString(c byte, top bool) {
 	case ends:
 		l.quoted = false
 		if top {
-			l.text.WriteString(l.decoder.rest())
+			l.text = append(l.text, l.decoder.lone()...)
 			l.want = ','
 			l.flush()
 		}
@@ -127,7 +148,7 @@ func (l *lexer) inString(c byte, top bool) {
 		l.decoder.step(c)
 		l.broken = len(l.key) > 200
 	case top && (l.field == thought || l.field == answer):
-		l.text.WriteString(l.decoder.step(c))
+		l.text = append(l.text, l.decoder.step(c)...)
 	default:
 		l.decoder.skip(c)
 	}
@@ -153,7 +174,7 @@ func (l *lexer) between(c byte) {
 // word ends a number or word; as an answer it is passed on, unless it is null.
 func (l *lexer) word() {
 	if l.field == answer && len(l.value) > 0 && string(l.value) != "null" {
-		l.text.Write(l.value)
+		l.text = append(l.text, l.value...)
 		l.flush()
 	}
 	l.value = l.value[:0]
@@ -243,9 +264,6 @@ func (d *decoder) lone() string {
 	d.high = 0
 	return string(utf8.RuneError)
 }
-
-// rest is what is left at the end of the string.
-func (d *decoder) rest() string { return d.lone() }
 
 // short is an escape of two bytes. Unknown ones are what they look like.
 func short(escape []byte) string {
