@@ -29,8 +29,8 @@ const (
 type facts struct {
 	name    string // of the model, the same for every spelling of its id
 	claude  bool
-	limit   int       // most output tokens
-	mode    mode      //
+	limit   int // most output tokens
+	mode    mode
 	off     string    // thinking.type that switches thinking off; "" if nothing does
 	efforts [6]string // output_config.effort in the order of llm.Efforts; "" sends none
 	thinks  bool      // thinks although nobody asked

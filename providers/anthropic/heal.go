@@ -263,8 +263,8 @@ func fill(body map[string]any) bool {
 	found := false
 	messages, _ := body["messages"].([]any)
 	for _, m := range messages {
-		m := m.(map[string]any)
-		content := m["content"].([]any)
+		m, _ := m.(map[string]any)
+		content, _ := m["content"].([]any)
 		calls := slices.ContainsFunc(content, func(b any) bool { return typeOf(b) == "tool_use" })
 		if !calls || slices.ContainsFunc(content, thinks) {
 			continue
@@ -281,7 +281,9 @@ func contents(body map[string]any) [][]any {
 	messages, _ := body["messages"].([]any)
 	lists := make([][]any, 0, len(messages))
 	for _, m := range messages {
-		lists = append(lists, m.(map[string]any)["content"].([]any))
+		m, _ := m.(map[string]any) // the user's own may be anything
+		content, _ := m["content"].([]any)
+		lists = append(lists, content)
 	}
 	return lists
 }
