@@ -19,6 +19,10 @@ type AnsweredMsg struct {
 	Answer tools.Answer
 }
 
+// StrayMsg hands back a key or a paste that was on its way to the composer when
+// an approval took its place.
+type StrayMsg struct{ Msg tea.Msg }
+
 // An Editor edits the arguments of a call; the composer is one. What it gets by
 // SetValue must come back from Value byte for byte.
 type Editor interface {
@@ -36,14 +40,18 @@ const (
 	// settle is how long the whole text must have been on the screen before a
 	// key can allow it: a key on its way when it appeared meant something else.
 	settle = 300 * time.Millisecond
+	// quiet is how long no key must have come before one can answer: who is in
+	// the middle of a sentence is not answering.
+	quiet = 400 * time.Millisecond
 	// narrowest is the width below which nothing can be allowed: a command in
 	// pieces of a few cells cannot be read.
 	narrowest = 16
 )
 
 // An Approval shows a tool call whole and waits for consent. The keys that
-// allow are inert until every row was painted and settle has passed; see
-// Painted.
+// allow are inert until every row was painted and settle has passed (see
+// Painted), and while somebody types: what is typed comes back as StrayMsg.
+// Scrolling is not typing.
 type Approval struct {
 	base
 	scroll
@@ -64,6 +72,8 @@ type Approval struct {
 	unseen int
 	first  time.Time // when the first row was painted; zero: not yet
 	whole  time.Time // when the last row was painted; zero: not yet
+	typed  time.Time // when the last key came that did not scroll; the question may have come upon a typist
+	waking bool      // a settledMsg is on its way
 
 	note   field
 	edited string // the argument that Editor holds; "" for all of them
@@ -78,13 +88,13 @@ const (
 	noting
 )
 
-// settledMsg says that keys of the approval have come to life.
+// settledMsg says that keys of the approval may have come to life.
 type settledMsg struct{ id string }
 
 // Approve asks whether a may run. Now is the time, which the field Now tells from
 // then on: time.Now, unless it is set.
 func Approve(id string, a *tools.Action, now time.Time, th *theme.Theme) *Approval {
-	d := &Approval{base: newBase(th), Now: time.Now, id: id, action: a, opened: now}
+	d := &Approval{base: newBase(th), Now: time.Now, id: id, action: a, opened: now, typed: now}
 	d.arrange()
 	return d
 }
@@ -126,6 +136,9 @@ func (a *Approval) SetSize(width, height int) {
 	a.arrange()
 	if !whole.IsZero() {
 		a.unseen, a.whole = 0, whole
+		for i := range a.seen {
+			a.seen[i] = true
+		}
 	}
 }
 
@@ -159,9 +172,8 @@ func (a *Approval) Painted(now time.Time) tea.Cmd {
 	if a.state != reviewing || a.shown[0] >= a.shown[1] || now.Before(a.opened) {
 		return nil
 	}
-	wake := false
 	if a.first.IsZero() {
-		a.first, wake = now, true
+		a.first = now
 	}
 	for i := a.shown[0]; i < min(a.shown[1], len(a.seen)); i++ {
 		if !a.seen[i] {
@@ -171,20 +183,34 @@ func (a *Approval) Painted(now time.Time) tea.Cmd {
 		}
 	}
 	if a.unseen == 0 && a.whole.IsZero() {
-		a.whole, wake = now, true
+		a.whole = now
 	}
-	if !wake {
-		return nil
-	}
-	return tea.Tick(settle, func(time.Time) tea.Msg { return settledMsg{a.id} })
+	return a.wake(now)
 }
 
-// awake reports whether what was typed was typed in sight of the question.
-func (a *Approval) awake() bool { return !a.first.IsZero() && a.Now().Sub(a.first) >= settle }
+// wake sends a settledMsg for when the keys that allow come to life.
+func (a *Approval) wake(now time.Time) tea.Cmd {
+	if a.waking || a.whole.IsZero() {
+		return nil
+	}
+	left := max(settle-now.Sub(a.whole), quiet-now.Sub(a.typed))
+	if left <= 0 {
+		return nil
+	}
+	a.waking = true
+	return tea.Tick(left, func(time.Time) tea.Msg { return settledMsg{a.id} })
+}
+
+// calm reports whether a key was pressed in sight of the question, and not in
+// the course of typing.
+func (a *Approval) calm() bool {
+	now := a.Now()
+	return !a.first.IsZero() && now.Sub(a.first) >= settle && now.Sub(a.typed) >= quiet
+}
 
 // armed reports whether the keys that allow work.
 func (a *Approval) armed() bool {
-	return a.width >= narrowest && a.unseen == 0 && !a.whole.IsZero() && a.Now().Sub(a.whole) >= settle
+	return a.width >= narrowest && a.unseen == 0 && !a.whole.IsZero() && a.Now().Sub(a.whole) >= settle && a.calm()
 }
 
 // Update scrolls, edits and answers.
@@ -193,25 +219,36 @@ func (a *Approval) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	a.view = ""
+	if settled, ok := msg.(settledMsg); ok {
+		if settled.id != a.id {
+			return nil
+		}
+		a.waking = false
+		return a.wake(a.Now())
+	}
 	switch a.state {
 	case editing:
 		return a.edit(msg)
 	case noting:
 		return a.denyWithNote(msg)
 	}
-	if a.key(msg, a.Keys, len(a.rows), a.visible()) {
+	return a.review(msg)
+}
+
+// review takes a key or a paste while the question is shown. Esc denies as soon
+// as anything of it was seen.
+func (a *Approval) review(msg tea.Msg) tea.Cmd {
+	if a.browse(msg) {
 		return nil
 	}
 	key, ok := msg.(tea.KeyPressMsg)
 	switch {
 	case !ok:
-	case is(key, a.Keys.Close):
+	case is(key, a.Keys.Close) && !a.first.IsZero():
 		return a.reply(tools.Answer{Verdict: tools.Deny})
-	case is(key, a.Keys.Deny) && a.awake():
+	case is(key, a.Keys.Deny) && a.calm():
 		a.state = noting
-	case is(key, a.Keys.Details):
-		a.details, a.top = !a.details, 0
-		a.arrange()
+		return nil
 	case !a.armed():
 	case is(key, a.Keys.Once):
 		return a.reply(tools.Answer{Verdict: tools.Allow})
@@ -219,8 +256,48 @@ func (a *Approval) Update(msg tea.Msg) tea.Cmd {
 		return a.reply(tools.Answer{Verdict: tools.Allow, Session: true})
 	case is(key, a.Keys.Edit) && a.Editor != nil:
 		a.startEdit()
+		return nil
 	}
-	return nil
+	return a.stray(msg)
+}
+
+// browse changes what is seen of the question, and reports whether msg was for
+// that. A key that prints is, unless somebody types.
+func (a *Approval) browse(msg tea.Msg) bool {
+	if prints(msg) && !a.calm() {
+		return false
+	}
+	if key, ok := msg.(tea.KeyPressMsg); ok && is(key, a.Keys.Details) {
+		a.details, a.top = !a.details, 0
+		a.arrange()
+		return true
+	}
+	return a.key(msg, a.Keys, len(a.rows), a.visible())
+}
+
+// prints reports whether msg is text that somebody wrote.
+func prints(msg tea.Msg) bool {
+	switch msg := msg.(type) {
+	case tea.PasteMsg:
+		return true
+	case tea.KeyPressMsg:
+		return msg.Text != ""
+	}
+	return false
+}
+
+// stray notes that somebody types, and hands back what.
+func (a *Approval) stray(msg tea.Msg) tea.Cmd {
+	_, key := msg.(tea.KeyPressMsg)
+	if !key && !prints(msg) {
+		return nil
+	}
+	a.typed = a.Now()
+	wake := a.wake(a.typed)
+	if !prints(msg) {
+		return wake
+	}
+	return tea.Batch(func() tea.Msg { return StrayMsg{msg} }, wake)
 }
 
 func (a *Approval) reply(answer tools.Answer) tea.Cmd {

@@ -32,6 +32,9 @@ func press(t testing.TB, d dialog.Dialog, keys ...string) (got tea.Msg) {
 		if cmd := d.Update(msg); cmd != nil {
 			got = cmd()
 		}
+		if batch, ok := got.(tea.BatchMsg); ok {
+			got = batch[0]() // what comes behind it waits
+		}
 	}
 	for _, key := range keys {
 		if text, ok := strings.CutPrefix(key, "paste:"); ok {
@@ -229,7 +232,7 @@ func TestApprovalAnswers(t *testing.T) {
 		"n and a note":                    {shell("ls"), []string{"n", "use fd, please", "enter"}, deny("use fd, please")},
 		"n and esc":                       {shell("ls"), []string{"n", "use", "esc"}, deny("")},
 		"y in a note is a letter":         {shell("ls"), []string{"n", "y"}, nil},
-		"other keys":                      {shell("ls"), []string{"enter", "space", "Y", "ctrl+y"}, nil},
+		"other keys":                      {shell("ls"), []string{"enter", "f5", "ctrl+y", "up"}, nil},
 		"once only":                       {shell("ls"), []string{"y", "esc"}, allow(tools.Answer{})},
 		"edited command":                  {shell("ls"), []string{"e", " -l", "enter"}, allow(tools.Answer{Input: `{"command":"ls -l","timeout":120}`})},
 		"emptied command":                 {shell("ls"), []string{"e", "ctrl+u", "enter"}, nil},
@@ -243,7 +246,7 @@ func TestApprovalAnswers(t *testing.T) {
 			d, clock := asked(c.action, theme.Plain())
 			rows(t, d, 100, 20)
 			d.Painted(clock.now())
-			clock.pass(300)
+			clock.pass(400)
 			if got := press(t, d, c.keys...); got != c.want {
 				t.Errorf("got %#v, want %#v", got, c.want)
 			}
@@ -254,27 +257,120 @@ func TestApprovalAnswers(t *testing.T) {
 
 // Keys on their way when the question appeared were meant for something else.
 func TestKeysSleepUntilTheQuestionWasSeen(t *testing.T) {
-	typed := []string{"y", "a", "e", "n", "enter"}
 	d, clock := asked(shell("ls"), theme.Plain())
-	if got := press(t, d, typed...); got != nil {
-		t.Errorf("before anything was drawn: %#v", got)
+	inert := func(when string, keys ...string) {
+		t.Helper()
+		for _, key := range keys {
+			switch got := press(t, d, key).(type) {
+			case nil, dialog.StrayMsg:
+			default:
+				t.Fatalf("%s: %s is answered by %#v", when, key, got)
+			}
+		}
 	}
+	inert("before anything was drawn", "y", "a", "e", "n", "enter", "esc", "alt+esc")
 	rows(t, d, 60, 12)
 	clock.pass(10_000)
-	if got := press(t, d, typed...); got != nil {
-		t.Errorf("before it was painted: %#v", got)
-	}
+	inert("before it was painted", "y", "a", "e", "n", "enter", "esc")
 	d.View()
 	if d.Painted(clock.now()) == nil {
 		t.Error("nothing will paint the keys when they wake up")
 	}
-	clock.pass(299)
-	if got := press(t, d, typed...); got != nil {
-		t.Errorf("after 299 ms: %#v", got)
-	}
-	clock.pass(1)
+	clock.pass(399)
+	inert("399 ms after a key", "y")
+	clock.pass(399)
+	inert("and after another", "backspace")
+	clock.pass(400)
 	if got := press(t, d, "y"); got != allow(tools.Answer{}) {
-		t.Errorf("after 300 ms: %#v", got)
+		t.Errorf("400 ms after the last key: %#v", got)
+	}
+}
+
+func TestKeysSleepUntilTheQuestionWasRead(t *testing.T) {
+	for key, want := range map[string]tea.Msg{"y": allow(tools.Answer{}), "a": allow(tools.Answer{Session: true})} {
+		d, clock := asked(shell("ls"), theme.Plain())
+		rows(t, d, 60, 12)
+		clock.pass(10_000)
+		d.Painted(clock.now())
+		clock.pass(299)
+		if got := press(t, d, key); got == want {
+			t.Errorf("%s answers after 299 ms", key)
+		}
+		clock.pass(400)
+		if got := press(t, d, key); got != want {
+			t.Errorf("%s 400 ms later: %#v", key, got)
+		}
+	}
+	for _, esc := range []string{"esc", "alt+esc"} {
+		d, clock := asked(shell("ls"), theme.Plain())
+		rows(t, d, 60, 12)
+		d.Painted(clock.now())
+		if got := press(t, d, "y", esc); got != deny("") {
+			t.Errorf("%s, painted a moment ago: %#v", esc, got)
+		}
+	}
+}
+
+// Who is in the middle of a sentence goes on writing it: nothing is answered,
+// and nothing is lost.
+func TestTypingGoesOnElsewhere(t *testing.T) {
+	d, clock := asked(shell("ls"), theme.Plain())
+	rows(t, d, 60, 12)
+	d.Painted(clock.now())
+	draft := ""
+	for _, r := range "yes, and make any nice examples easy" {
+		clock.pass(390)
+		rows(t, d, 60, 12)
+		d.Painted(clock.now())
+		stray, ok := press(t, d, string(r)).(dialog.StrayMsg)
+		if !ok {
+			t.Fatalf("%q behind %q is swallowed", r, draft)
+		}
+		draft += stray.Msg.(tea.KeyPressMsg).Text
+	}
+	if draft != "yes, and make any nice examples easy" {
+		t.Errorf("the draft is %q", draft)
+	}
+	if got, want := press(t, d, "paste:yyy"), (dialog.StrayMsg{Msg: tea.PasteMsg{Content: "yyy"}}); got != want {
+		t.Errorf("a paste: %#v", got)
+	}
+	if got := press(t, d, "backspace"); got != nil {
+		t.Errorf("backspace writes nothing: %#v", got)
+	}
+	clock.pass(400)
+	for _, r := range "what?" { // a sentence that begins later, with no key of ours
+		if _, ok := press(t, d, string(r)).(dialog.StrayMsg); !ok {
+			t.Errorf("%q is swallowed", r)
+		}
+	}
+	clock.pass(399)
+	press(t, d, "down", "pgup", "ctrl+o", "ctrl+o") // is not typing
+	rows(t, d, 60, 12)
+	d.Painted(clock.now())
+	clock.pass(300)
+	if got := press(t, d, "a"); got != allow(tools.Answer{Session: true}) {
+		t.Errorf("an answer after a pause: %#v", got)
+	}
+}
+
+// The keys are painted anew when they come to life, however late that is.
+func TestKeysWakeUp(t *testing.T) {
+	d, clock := asked(shell("ls"), theme.Plain())
+	rows(t, d, 60, 12)
+	settled := d.Painted(clock.now())
+	clock.pass(300)
+	asleep := d.View()
+	press(t, d, "x")
+	again := d.Update(settled())
+	if again == nil || d.View() != asleep {
+		t.Fatal("awake though somebody typed")
+	}
+	clock.pass(400)
+	if d.Update(again()) != nil || d.View() == asleep {
+		t.Error("the keys do not wake up")
+	}
+	if _, both := d.Update(tea.KeyPressMsg{Code: 'x', Text: "x"})().(tea.BatchMsg); !both || d.View() != asleep {
+		t.Error("typing puts them to sleep for good, or not at all")
 	}
 }
 
@@ -293,27 +389,28 @@ func TestLongTextHasToBeSeenWhole(t *testing.T) {
 		if view := paint(d, clock); !strings.Contains(view, "120") || !strings.Contains(view, "scroll back") {
 			t.Errorf("the end is\n%s", view)
 		}
-		if got := press(t, d, "y"); got != nil {
+		if got := press(t, d, "y"); got == allow(tools.Answer{}) {
 			t.Errorf("allowed with the middle unseen: %#v", got)
 		}
 	})
 	t.Run("page by page", func(t *testing.T) {
 		d, clock := asked(long, theme.Plain())
 		for i := 0; !strings.Contains(paint(d, clock), "120"); i++ {
-			if got := press(t, d, "y"); got != nil || i > 100 {
+			if got, ok := press(t, d, "y").(dialog.StrayMsg); !ok || i > 100 {
 				t.Fatalf("page %d: %#v", i, got)
 			}
 			press(t, d, "pgdown")
 		}
 		press(t, d, "ctrl+o") // more to see: begins anew
-		if got := press(t, d, "y"); got != nil {
+		if got := press(t, d, "y"); got == allow(tools.Answer{}) {
 			t.Fatalf("allowed with the details unseen: %#v", got)
 		}
 		for range 100 {
 			paint(d, clock)
 			press(t, d, "pgdown")
 		}
-		d.SetSize(40, 9)
+		rows(t, d, 40, 9)
+		d.Painted(clock.now())
 		if got := press(t, d, "y"); got != allow(tools.Answer{}) {
 			t.Errorf("seen whole, then in another width: %#v", got)
 		}
@@ -328,7 +425,7 @@ func TestNothingIsAllowedWhereNothingCanBeRead(t *testing.T) {
 		clock.pass(400)
 		press(t, d, "down")
 	}
-	if got := press(t, d, "y"); got != nil {
+	if got := press(t, d, "y"); got == allow(tools.Answer{}) {
 		t.Errorf("allowed: %#v", got)
 	}
 }
@@ -385,6 +482,6 @@ func awake(d *dialog.Approval, c *clock) dialog.Dialog {
 	d.SetSize(500, 500)
 	d.View()
 	d.Painted(c.now())
-	c.pass(300)
+	c.pass(400)
 	return d
 }
