@@ -57,6 +57,9 @@ func TestHeal(t *testing.T) {
 	messages := func(want string) func(map[string]any) bool {
 		return func(body map[string]any) bool { return strings.Contains(text(body["messages"]), want) }
 	}
+	says := func(want string) func(map[string]any) bool {
+		return func(body map[string]any) bool { return strings.Contains(text(body), want) }
+	}
 	not := func(f func(map[string]any) bool) func(map[string]any) bool {
 		return func(body map[string]any) bool { return !f(body) }
 	}
@@ -75,6 +78,11 @@ func TestHeal(t *testing.T) {
 			`{"detail":"extra field tool_stream is not permitted"}`, "tool_stream", has("tool_stream"), not(has("tool_stream"))},
 		{"thinking", "ollama", "gemma3", llm.Request{Effort: llm.EffortHigh},
 			`{"error":{"message":"\"gemma3\" does not support thinking"}}`, "reasoning_effort", has("reasoning_effort"), not(has("reasoning_effort"))},
+		{"a word for effort", "openrouter", "openai/gpt-6-sol", llm.Request{Effort: llm.EffortMax},
+			`{"error":{"message":"reasoning.effort: Invalid option: expected one of \"xhigh\"|\"high\"|\"none\"","code":400}}`, "does not take effort max, using xhigh",
+			says(`"effort":"max"`), says(`"effort":"xhigh"`)},
+		{"the schema of an answer", "openai", "m", llm.Request{Answer: &llm.Schema{Name: "out", JSON: json.RawMessage(`{"type":"object"}`)}},
+			refusal("response_format", "json_schema is not supported"), "does not take response_format", has("response_format"), messages(`fits this JSON schema`)},
 		{"developer role", "openai", "gpt-5.4", llm.Request{System: "S"}, refusal("messages[0].role", "role 'developer' is not one of system, user"),
 			"developer role", messages(`"role":"developer"`), messages(`"role":"system"`)},
 		{"echo refused", "groq", "openai/gpt-oss-20b", llm.Request{Messages: []llm.Message{called}},

@@ -70,10 +70,10 @@ const cureInput = "input: items"
 
 // unwelcome finds that the server did not take its own items back: encrypted by
 // another organisation or a key of the past, or not in the company it wants.
-var unwelcome = regexp.MustCompile(`(?i)encrypted.content.{0,200}(could not|cannot|can't|failed|invalid|unable)` +
-	`|(invalid|decrypt|verify).{0,60}encrypted.content|invalid_encrypted_content` +
+var unwelcome = regexp.MustCompile(`(?i)encrypted.content.*(could not|cannot|can't|failed|invalid|unable)` +
+	`|(invalid|decrypt|verify).*encrypted.content` +
 	`|without its required` +
-	`|item with id .{0,80}not found` +
+	`|item with id .*not found` +
 	`|items are not persisted when`)
 
 // unencrypted is what models say that have no reasoning.

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"parley/providers/llm"
 	"parley/providers/wire"
@@ -70,7 +71,7 @@ func (o *output) event(name string, data []byte) (last bool, err error) {
 	case "response.function_call_arguments.delta":
 		o.arguments(e)
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
-		return true, o.final(e.Response, data)
+		return true, o.final(strings.TrimPrefix(e.Type, "response."), e.Response, data)
 	case "error":
 		return true, o.fails(data)
 	case "":

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -43,11 +44,11 @@ func (t *tokens) normal() llm.Usage {
 	return u.normal()
 }
 
-func (o *output) whole(data []byte) error { return o.final(data, data) }
+func (o *output) whole(data []byte) error { return o.final("", data, data) }
 
-// final ends the answer with what the server says of the whole of it. Data is
-// the event in which that came.
-func (o *output) final(raw json.RawMessage, data []byte) error {
+// final ends the answer with what the server says of the whole of it. Status is
+// what the event is called in which that came as data.
+func (o *output) final(status string, raw json.RawMessage, data []byte) error {
 	var r response
 	if err := lenient(raw, &r); err != nil {
 		return unreadable(data, err)
@@ -58,8 +59,9 @@ func (o *output) final(raw json.RawMessage, data []byte) error {
 	if r.Usage != nil {
 		o.count(r.Usage.normal())
 	}
+	r.Status = cmp.Or(r.Status, status)
 	switch {
-	case r.Status == "failed", present(r.Error), r.Status == "" && r.Output == nil:
+	case present(r.Error), r.Status == "" && r.Output == nil:
 		return o.fails(data)
 	case r.Status != "completed" && r.Status != "incomplete" && r.Status != "":
 		o.report()
@@ -70,11 +72,11 @@ func (o *output) final(raw json.RawMessage, data []byte) error {
 	}
 	calls := o.settle(r.Status == "incomplete")
 	o.report()
-	raised := llm.Finish{Reason: o.reason(&r, calls), Raw: r.Status, ID: o.label.ID, Model: o.label.Model}
+	finish := llm.Finish{Reason: o.reason(&r, calls), Raw: r.Status, ID: o.label.ID, Model: o.label.Model}
 	if r.Incomplete.Reason != "" {
-		raised.Raw = r.Incomplete.Reason
+		finish.Raw = r.Incomplete.Reason
 	}
-	o.out.Send(raised)
+	o.out.Send(finish)
 	return nil
 }
 

@@ -20,10 +20,7 @@ func (r *Responses) compile(req llm.Request) (body map[string]any, notices []str
 		"stream": !r.o.NoStream,
 		"store":  false,
 	}
-	if !r.model.Plain {
-		body["include"] = []any{"reasoning.encrypted_content"}
-		notices = r.thinking(body, req)
-	}
+	notices = r.thinking(body, req)
 	if len(req.Tools) > 0 {
 		body["tools"] = r.tools(req.Tools)
 	}
@@ -38,9 +35,13 @@ func (r *Responses) compile(req llm.Request) (body map[string]any, notices []str
 	return body, notices
 }
 
-// thinking asks for thinking, and to see it.
+// thinking asks for thinking, to see it, and to have it for later.
 func (r *Responses) thinking(body map[string]any, req llm.Request) []string {
 	e := r.model.Effort
+	if r.model.Plain {
+		return e.write(body, req, r.o.Model)
+	}
+	body["include"] = []any{"reasoning.encrypted_content"}
 	if !r.known || e.Switch.Field != "" || e.Budgets != [6]int{} { // whose own words are those of chat completions
 		e.Words = words("none low low medium high high")
 	}

@@ -101,6 +101,8 @@ func TestResponsesStream(t *testing.T) {
 		{"a call that was cut never runs", "hello", llm.Length, steps(done("0", itemText),
 			added("1", `{"type":"function_call","call_id":"call_1","name":"f"}`), delta(args, "1", `"delta":"{"`),
 			`{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}`)},
+		{"cut, as only the event says", "hello", llm.Other, steps(done("0", itemText), added("1", `{"type":"function_call","call_id":"call_1","name":"f"}`),
+			`{"type":"response.incomplete","response":{"id":"resp_1"}}`)},
 		{"what is unknown is skipped", "hello", llm.Stop, steps(`{"type":"keepalive"}`, `{"type":"response.new.thing","output_index":7,"delta":{"a":1}}`,
 			`{"type":"response.output_text.annotation.added","output_index":0,"annotation":{}}`, delta("output_text", "0", `"delta":"hello"`), `[1]`, completed())},
 		{"tools of the provider's", `ws_1:web_search{"type":"search","query":"q"} | ci_1:code_interpreter{"code":"1+1"} | result | opaque | hello | source`, llm.Stop, steps(
