@@ -8,26 +8,24 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log"
+	"math"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"reflect"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
-	"text/tabwriter"
 	"time"
 
-	"charm.land/fang/v2"
 	"github.com/BurntSushi/toml"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
+	mango "github.com/muesli/mango-cobra"
+	"github.com/muesli/roff"
 	"github.com/spf13/cobra"
 
 	"parley/providers"
@@ -37,6 +35,7 @@ import (
 	"parley/tools"
 	"parley/ui"
 	"parley/ui/print"
+	"parley/ui/safe"
 	"parley/ui/theme"
 )
 
@@ -44,15 +43,16 @@ func main() { os.Exit(run()) }
 
 // run is main with an exit status.
 func run() int {
+	log.SetOutput(io.Discard) // net/http logs what servers send out of turn
 	a := &app{}
-	root := a.command()
-	err := fang.Execute(context.Background(), root,
-		fang.WithVersion(version()),
-		fang.WithErrorHandler(func(w io.Writer, _ fang.Styles, err error) { report(w, err) }),
-	)
-	if err != nil && a.status == print.OK {
-		return print.Usage
+	err := a.command().Execute()
+	if err == nil {
+		return a.status
 	}
+	if a.status == print.OK {
+		a.status = print.Usage // cobra's own: flags, arguments
+	}
+	print.Failure(os.Stdout, os.Stderr, a.output, err, a.status)
 	return a.status
 }
 
@@ -65,14 +65,10 @@ func version() string {
 	return info.Main.Version
 }
 
-// report writes an error and its hint.
-func report(w io.Writer, err error) {
-	fmt.Fprintf(w, "parley: %v\n", err)
-	var hinted *llm.Error
-	if errors.As(err, &hinted) {
-		fmt.Fprintf(w, "  %s\n", llm.Hint(err))
-	}
-}
+// usage marks an error as one of what was typed.
+type usage struct{ error }
+
+func (u usage) Unwrap() error { return u.error }
 
 // Config is config.toml. Each field belongs to the package that acts on it.
 type Config struct {
@@ -95,7 +91,7 @@ func (c *Config) Validate() error {
 	if modes := append(slices.Clone(tools.Modes), tools.ModeYolo); c.Mode != "" && !slices.Contains(modes, c.Mode) {
 		return fmt.Errorf("mode = %q: there are %v", c.Mode, modes)
 	}
-	if c.MaxTurns < 0 || c.MaxCost < 0 {
+	if c.MaxTurns < 0 || !(c.MaxCost >= 0) || math.IsInf(c.MaxCost, 0) {
 		return errors.New("max_turns and max_cost cannot be negative; 0 is no limit of one's own")
 	}
 	if err := c.UI.Validate(); err != nil {
@@ -126,12 +122,15 @@ func (a *app) command() *cobra.Command {
 
 Without a prompt parley opens its screen. With -p, a pipe on standard input, or
 standard output that is no terminal, it prints the answer and exits.`,
-		Example: `parley
-parley "explain this repository"
-git diff | parley -p "write a commit message"
-parley -m openai/gpt-6.1-sol -o jsonl "hello" | jq .`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, words []string) error { return a.chat(words) },
+		Example: `  parley
+  parley "explain this repository"
+  git diff | parley -p "write a commit message"
+  parley -m openai/gpt-6.1-sol -o jsonl "hello" | jq .`,
+		Args:          cobra.ArbitraryArgs,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, words []string) error { return a.chat(cmd, words) },
 	}
 	f := root.Flags()
 	f.StringVarP(&a.model, "model", "m", "", "model to ask, as provider/model")
@@ -150,101 +149,150 @@ parley -m openai/gpt-6.1-sol -o jsonl "hello" | jq .`,
 	f.BoolVar(&a.yolo, "yolo", false, "let every tool run without asking")
 	f.IntVar(&a.maxTurns, "max-turns", 0, "requests the model may make for one prompt")
 	f.Float64Var(&a.maxCost, "max-cost", 0, "US dollars to spend at most")
-	f.DurationVar(&a.timeout, "timeout", 0, "time for the whole answer, such as 90s")
+	f.DurationVar(&a.timeout, "timeout", 0, "time for the whole answer, such as 90s; prints it")
 	f.BoolVar(&a.dryRun, "dry-run", false, "print the request that would be sent, and send nothing")
 	f.BoolVar(&a.ephemeral, "ephemeral", false, "keep nothing of this conversation")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "nothing but errors on standard error")
 	root.PersistentFlags().StringVar(&a.config, "config", "", "configuration file in place of the usual one")
-	root.AddCommand(a.modelsCommand())
+	root.AddCommand(a.modelsCommand(), manCommand())
+	root.RegisterFlagCompletionFunc("model", a.completeModel)
+	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(print.Formats, cobra.ShellCompDirectiveNoFileComp))
+	root.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(words(llm.Efforts), cobra.ShellCompDirectiveNoFileComp))
 	return root
 }
 
+func words[T ~string](values []T) (out []string) {
+	for _, v := range values {
+		out = append(out, string(v))
+	}
+	return out
+}
+
 // chat opens the screen or prints an answer.
-func (a *app) chat(words []string) error {
+func (a *app) chat(cmd *cobra.Command, words []string) error {
+	if err := a.check(cmd, words); err != nil {
+		return a.fail(print.Usage, err)
+	}
 	if err := a.load(); err != nil {
 		return a.fail(print.Config, err)
 	}
-	if !slices.Contains([]string{"text", "json", "jsonl"}, a.output) {
-		return a.fail(print.Usage, fmt.Errorf("-o %s: there are text, json and jsonl", a.output))
-	}
-	inTerminal, outTerminal := term.IsTerminal(os.Stdin.Fd()), term.IsTerminal(os.Stdout.Fd())
-	if a.print || a.dryRun || a.output != "text" || !outTerminal || !inTerminal && !a.interactive {
-		return a.printAnswer(words, inTerminal, outTerminal)
-	}
-	s, notice, err := a.session(true)
-	if err != nil {
-		return a.fail(print.Config, err)
-	}
-	parts, err := a.attach(words)
+	parts, err := a.attach()
 	if err != nil {
 		return a.fail(print.Usage, err)
 	}
-	a.status = ui.Run(ui.Options{
-		Session: s, Config: a.cfg.UI, Prompt: parts, Notice: notice, Workspace: workspace(),
-		Open: func(name string) (llm.Endpoint, error) {
-			return providers.Open(a.cfg.Config, name, providers.OpenOptions{})
-		},
-		Choices: a.choices,
-	})
+	inTerminal, outTerminal := term.IsTerminal(os.Stdin.Fd()), term.IsTerminal(os.Stdout.Fd())
+	asked := a.print || a.dryRun || a.code || a.raw || a.render || a.timeout > 0 || a.output != "text"
+	screen := !asked && outTerminal && (inTerminal || a.interactive)
+	if !inTerminal {
+		stdin, err := print.ReadStdin(os.Stdin, len(words)+len(parts) > 0, a.note)
+		if err != nil {
+			return a.fail(print.Usage, err)
+		}
+		parts = append(parts, print.Prompt(words, stdin)...)
+	} else {
+		parts = append(parts, print.Prompt(words, nil)...)
+	}
+	if screen && os.Getenv("TERM") != "dumb" {
+		return a.show(parts, len(words) > 0 || !inTerminal && len(parts) > 0)
+	}
+	if len(parts) == 0 {
+		return a.fail(print.Usage, noPrompt(screen))
+	}
+	return a.answer(parts, outTerminal)
+}
+
+func noPrompt(screen bool) error {
+	if screen {
+		return errors.New("a terminal with TERM=dumb cannot show the screen: give a prompt, as in parley -p \"hello\", or set TERM")
+	}
+	return errors.New("there is no prompt: give one as an argument or on standard input")
+}
+
+// check refuses flags that cannot be meant, and a word that was meant for a
+// command: asking a model costs money.
+func (a *app) check(cmd *cobra.Command, words []string) error {
+	switch {
+	case !slices.Contains(print.Formats, a.output):
+		return fmt.Errorf("-o %s: there are %s", a.output, strings.Join(print.Formats, ", "))
+	case a.effort != "" && !slices.Contains(llm.Efforts, llm.Effort(a.effort)):
+		return fmt.Errorf("--effort %s: there are %v", a.effort, llm.Efforts)
+	case a.maxTurns < 0, a.timeout < 0, !(a.maxCost >= 0) || math.IsInf(a.maxCost, 0):
+		return errors.New("--max-turns, --max-cost and --timeout take a number above 0")
+	}
+	if len(words) != 1 || a.print || len(words[0]) < 3 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Root().Commands() {
+		names = append(names, c.Name())
+	}
+	if near := catalog.Near(words[0], names, 1); len(near) > 0 && !strings.Contains(words[0], " ") {
+		return fmt.Errorf("there is no command %q: did you mean parley %s? To ask a model that, use -p", words[0], near[0])
+	}
 	return nil
 }
 
-// workspace is the working folder as a person calls it.
-func workspace() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
-	if home, err := os.UserHomeDir(); err == nil {
-		if rest, ok := strings.CutPrefix(dir, home+string(filepath.Separator)); ok {
-			return filepath.Join("~", rest)
-		}
-	}
-	return dir
-}
-
-// fail reports err and keeps the status to exit with.
+// fail keeps the status to exit with.
 func (a *app) fail(status int, err error) error {
-	if llm.FaultOf(err) == llm.Authentication {
+	var typed usage
+	switch {
+	case errors.As(err, &typed):
+		status = print.Usage
+	case llm.FaultOf(err) == llm.Authentication:
 		status = print.Config
 	}
 	a.status = status
 	return err
 }
 
-func (a *app) printAnswer(words []string, inTerminal, outTerminal bool) error {
-	var stdin []byte
-	if !inTerminal {
-		note := func(text string) {
-			if !a.quiet {
-				fmt.Fprintln(os.Stderr, "parley: "+text)
-			}
-		}
-		var err error
-		if stdin, err = print.ReadStdin(os.Stdin, len(words) > 0 || len(a.files) > 0, note); err != nil {
-			return a.fail(print.Usage, err)
-		}
+// note tells something on standard error.
+func (a *app) note(text string) {
+	if !a.quiet {
+		fmt.Fprintln(os.Stderr, "parley: "+safe.Text(text))
 	}
-	attached, err := a.attach(nil)
-	if err != nil {
-		return a.fail(print.Usage, err)
-	}
-	parts, err := print.Prompt(words, stdin)
-	if err != nil && len(attached) == 0 {
-		return a.fail(print.Usage, err)
-	}
-	parts = append(attached, parts...)
+}
 
-	s, _, err := a.session(false)
+// show opens the screen. Parts are sent at once if something was asked, and
+// with the first prompt otherwise.
+func (a *app) show(parts []llm.Part, asked bool) error {
+	s, notice, err := a.session(true)
+	if err != nil {
+		return a.fail(print.Config, err)
+	}
+	o := ui.Options{
+		Session: s, Config: a.cfg.UI, Notice: notice, Workspace: workspace(), Attached: parts,
+		Open:    func(name string) (llm.Endpoint, error) { return a.open(name, false) },
+		Choices: a.choices,
+		New: func() (*session.Session, error) {
+			s, _, err := a.session(true)
+			return s, err
+		},
+	}
+	if asked {
+		o.Prompt, o.Attached = parts, nil
+	}
+	a.status = ui.Run(o)
+	return nil
+}
+
+// answer prints the answer to parts.
+func (a *app) answer(parts []llm.Part, outTerminal bool) error {
+	if print.Closed(os.Stdout) {
+		return a.fail(print.Failed, errors.New("standard output is closed: there is nowhere to write the answer"))
+	}
+	s, notice, err := a.session(false)
 	if err != nil {
 		return a.fail(print.Config, err)
 	}
 	if a.dryRun {
-		return a.show(s, parts)
+		return a.preview(s, parts)
+	}
+	if notice != "" {
+		a.note(notice)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	go watch(cancel)
+	go print.Watch(cancel)
 	if a.timeout > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, a.timeout, print.ErrTimeout)
@@ -259,35 +307,29 @@ func (a *app) printAnswer(words []string, inTerminal, outTerminal bool) error {
 	a.status = print.Run(s, s.Turn(ctx, parts...), cancel, print.Options{
 		Format: a.output, Out: out, Quiet: a.quiet, Code: a.code, Raw: a.raw,
 		Err:    colorprofile.NewWriter(os.Stderr, os.Environ()), // takes styles out where they do not belong
-		Render: render, Width: max(width, 0), Theme: theme.Terminal(),
+		Render: render, Width: width, Theme: theme.Terminal(),
 	})
 	return nil
 }
 
-// watch cancels on a signal or when the reader of standard output leaves; a
-// second signal ends the program at once.
-func watch(cancel context.CancelCauseFunc) {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	signal.Ignore(syscall.SIGPIPE) // writes report it instead
-	left := print.Left(os.Stdout)
-	for n := 0; ; {
-		select {
-		case <-left:
-			cancel(print.ErrPipe)
-			left = nil
-		case s := <-signals:
-			sig, _ := s.(syscall.Signal)
-			if n++; n > 1 {
-				os.Exit(128 + int(sig))
-			}
-			cancel(print.Interrupted{Signal: sig})
-		}
+// preview prints the request that would be sent.
+func (a *app) preview(s *session.Session, parts []llm.Part) error {
+	text, err := providers.Preview(a.cfg.Config, s.Model().Name, providers.OpenOptions{}, func(m llm.Endpoint) llm.Request {
+		s.Use(m)
+		_, req := s.Request(parts...)
+		return req
+	})
+	if err != nil {
+		return a.fail(print.Failed, err)
 	}
+	if _, err := io.WriteString(os.Stdout, safe.Text(text)); err != nil {
+		return a.fail(print.Failed, fmt.Errorf("writing the request: %w", err))
+	}
+	return nil
 }
 
-// attach reads the files of -f and joins words to a prompt.
-func (a *app) attach(words []string) ([]llm.Part, error) {
+// attach reads the files of -f.
+func (a *app) attach() ([]llm.Part, error) {
 	var parts []llm.Part
 	for _, path := range a.files {
 		part, err := print.File(path)
@@ -296,21 +338,18 @@ func (a *app) attach(words []string) ([]llm.Part, error) {
 		}
 		parts = append(parts, part)
 	}
-	if prompt := strings.TrimSpace(strings.Join(words, " ")); prompt != "" {
-		parts = append(parts, llm.Part{Kind: llm.Text, Text: prompt})
-	}
 	return parts, nil
 }
 
 // session wires models, tools and policy together. Notice is something the
 // person should know at the start.
 func (a *app) session(screen bool) (s *session.Session, notice string, err error) {
-	name := a.model
-	if name == "" {
-		name = a.cfg.Model
-	}
+	name := first(a.model, a.cfg.Model)
 	if name == "" {
 		name = providers.DefaultModel(a.cfg.Config, os.Getenv)
+		if strings.HasPrefix(name, "demo/") {
+			notice = a.demoNotice()
+		}
 	}
 	open := func(name string) (llm.Endpoint, error) { return a.open(name, !screen) }
 	model, err := open(name)
@@ -329,18 +368,26 @@ func (a *app) session(screen bool) (s *session.Session, notice string, err error
 	if err != nil {
 		return nil, "", err
 	}
-	effort := llm.Effort(first(a.effort, string(a.cfg.Effort)))
-	if effort != "" && !slices.Contains(llm.Efforts, effort) {
-		return nil, "", fmt.Errorf("--effort %s: there are %v", effort, llm.Efforts)
-	}
-	if strings.HasPrefix(model.Name, "demo/") {
-		notice = "no key is set: this is the built-in demo model, which works offline. Ask it how to add a provider."
-	}
 	return session.New(session.Options{
-		Model: model, Effort: effort, System: first(a.system, a.cfg.System, session.Instructions),
+		Model: model, Effort: llm.Effort(first(a.effort, string(a.cfg.Effort))), System: first(a.system, a.cfg.System, session.Instructions),
 		Tools: set, Policy: policy, MaxSteps: first(a.maxTurns, a.cfg.MaxTurns), MaxCost: first(a.maxCost, a.cfg.MaxCost),
 		Fallback: append(slices.Clone(a.fallback), a.cfg.Fallback...), Open: open,
 	}), notice, nil
+}
+
+// demoNotice says why nothing but the demo answers.
+func (a *app) demoNotice() string {
+	for _, c := range providers.Choices(a.cfg.Config, os.Getenv) {
+		if _, configured := a.cfg.Providers[c.Provider]; configured && !c.Ready {
+			return fmt.Sprintf("provider %s is configured but not ready: %s. The built-in demo model answers, offline.", c.Provider, c.Why)
+		}
+	}
+	return "no key is set: the built-in demo model answers, offline. Ask it how to add a provider."
+}
+
+// open opens a model. Instant takes the pauses out of the demo's speech.
+func (a *app) open(name string, instant bool) (llm.Endpoint, error) {
+	return providers.Open(a.cfg.Config, name, providers.OpenOptions{Instant: instant})
 }
 
 // first returns the first value that is set.
@@ -363,7 +410,11 @@ func offered(root, names string) (*tools.Set, error) {
 	if err != nil || names == "" {
 		return set, err
 	}
-	return set.Only(strings.Split(names, ",")...)
+	only, err := set.Only(strings.Split(names, ",")...)
+	if err != nil {
+		return nil, usage{fmt.Errorf("--tools %s: %w", names, err)}
+	}
+	return only, nil
 }
 
 func (a *app) policy() (*tools.Policy, error) {
@@ -374,29 +425,24 @@ func (a *app) policy() (*tools.Policy, error) {
 	policy := tools.NewPolicy(mode)
 	for _, rule := range a.allow {
 		if err := policy.Grant(rule); err != nil {
-			return nil, fmt.Errorf("--allow %s: %w", rule, err)
+			return nil, usage{fmt.Errorf("--allow %s: %w", rule, err)}
 		}
 	}
 	return policy, nil
 }
 
-// open opens a model. Instant takes the pauses out of the demo's speech.
-func (a *app) open(name string, instant bool) (llm.Endpoint, error) {
-	return providers.Open(a.cfg.Config, name, providers.OpenOptions{Instant: instant})
-}
-
-// show prints the request that would be sent.
-func (a *app) show(s *session.Session, parts []llm.Part) error {
-	text, err := providers.Preview(a.cfg.Config, s.Model().Name, providers.OpenOptions{}, func(m llm.Endpoint) llm.Request {
-		s.Use(m)
-		_, req := s.Request(parts...)
-		return req
-	})
+// workspace is the working folder as a person calls it.
+func workspace() string {
+	dir, err := os.Getwd()
 	if err != nil {
-		return a.fail(print.Failed, err)
+		return ""
 	}
-	fmt.Print(text)
-	return nil
+	if home, err := os.UserHomeDir(); err == nil {
+		if rest, ok := strings.CutPrefix(dir, home+string(filepath.Separator)); ok {
+			return filepath.Join("~", rest)
+		}
+	}
+	return dir
 }
 
 // choices lists the models for the picker.
@@ -404,46 +450,22 @@ func (a *app) choices() []ui.Choice {
 	var choices []ui.Choice
 	for _, c := range providers.Choices(a.cfg.Config, os.Getenv) {
 		if !c.Deprecated {
-			choices = append(choices, ui.Choice{Name: c.Name, Detail: detail(c), Ready: c.Ready})
+			choices = append(choices, ui.Choice{Name: c.Name, Detail: row(c).Detail(), Ready: c.Ready})
 		}
 	}
 	return choices
 }
 
-// detail says in a few words what a model is, or what it lacks.
-func detail(c providers.Choice) string {
-	if !c.Ready {
-		return c.Why
+func row(c providers.Choice) print.Model {
+	return print.Model{
+		Name: c.Name, Title: c.Title, Ready: c.Ready, Why: c.Why, Context: c.Context, Price: c.Price,
+		Vision: c.Vision, Tools: c.Tools, Thinks: c.Thinks, Deprecated: c.Deprecated,
 	}
-	var words []string
-	if c.Context > 0 {
-		words = append(words, tokens(c.Context))
-	}
-	if p := c.Price; p.Free {
-		words = append(words, "free")
-	} else if p.Known() {
-		words = append(words, fmt.Sprintf("$%g/$%g", p.Input, p.Output))
-	}
-	for word, has := range map[string]bool{"no tools": !c.Tools, "vision": c.Vision, "thinks": c.Thinks} {
-		if has {
-			words = append(words, word)
-		}
-	}
-	slices.Sort(words[min(len(words), 2):])
-	return strings.Join(words, " · ")
-}
-
-// tokens writes a number of tokens as people do: 128K, 1.05M.
-func tokens(n int) string {
-	if n >= 1_000_000 {
-		return strconv.FormatFloat(float64(n)/1e6, 'f', -1, 32) + "M"
-	}
-	return strconv.Itoa(n/1000) + "K"
 }
 
 // modelsCommand lists what can be asked.
 func (a *app) modelsCommand() *cobra.Command {
-	var all, asJSON bool
+	var all, asJSON, refresh bool
 	cmd := &cobra.Command{
 		Use:   "models [WORD...]",
 		Short: "List the models that can be asked",
@@ -451,39 +473,78 @@ func (a *app) modelsCommand() *cobra.Command {
 			if err := a.load(); err != nil {
 				return a.fail(print.Config, err)
 			}
-			return a.listModels(words, all, asJSON)
+			var rows []print.Model
+			for _, c := range a.listed(cmd.Context(), refresh) {
+				rows = append(rows, row(c))
+			}
+			if err := print.Models(os.Stdout, rows, words, all, asJSON, a.note); err != nil {
+				return a.fail(print.Failed, err)
+			}
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also those that lack a key")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask the servers what they have")
 	return cmd
 }
 
-func (a *app) listModels(words []string, all, asJSON bool) error {
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	hidden := 0
-	for _, c := range providers.Choices(a.cfg.Config, os.Getenv) {
-		matches := !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(strings.ToLower(c.Name), strings.ToLower(word)) })
-		switch {
-		case !matches:
-		case !c.Ready && !all:
-			hidden++
-		case asJSON:
-			json.NewEncoder(os.Stdout).Encode(map[string]any{
-				"name": c.Name, "title": c.Title, "ready": c.Ready, "why": c.Why, "context": c.Context,
-				"vision": c.Vision, "tools": c.Tools, "thinks": c.Thinks, "deprecated": c.Deprecated,
-			})
-		default:
-			fmt.Fprintf(w, "%s\t%s\n", c.Name, detail(c))
+// listed is what can be picked. The models of local servers only they know:
+// those are asked, as all are with refresh.
+func (a *app) listed(ctx context.Context, refresh bool) []providers.Choice {
+	choices := providers.Choices(a.cfg.Config, os.Getenv)
+	ask := providers.Unlisted(a.cfg.Config, os.Getenv)
+	if refresh {
+		for _, c := range choices {
+			if c.Ready && !strings.HasPrefix(c.Name, "demo/") && !slices.Contains(ask, c.Provider) {
+				ask = append(ask, c.Provider)
+			}
 		}
 	}
-	if err := w.Flush(); err != nil {
-		return a.fail(print.Failed, err)
+	known := map[string]bool{}
+	for _, c := range choices {
+		known[c.Name] = true
 	}
-	if hidden > 0 && !asJSON {
-		fmt.Fprintf(os.Stderr, "%d more lack a key: parley models --all says which\n", hidden)
+	for _, name := range ask {
+		ids, err := providers.List(ctx, a.cfg.Config, name)
+		if err != nil {
+			a.note(fmt.Sprintf("%s: %v", name, err))
+			continue
+		}
+		for _, c := range providers.Listed(a.cfg.Config, name, ids, os.Getenv) {
+			if !known[c.Name] {
+				choices = append(choices, c)
+			}
+		}
 	}
-	return nil
+	return choices
+}
+
+func (a *app) completeModel(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if a.load() == nil {
+		for _, c := range a.choices() {
+			if c.Ready {
+				names = append(names, c.Name)
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// manCommand prints the manual page.
+func manCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "man", Short: "Print the manual page", Args: cobra.NoArgs, Hidden: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			page, err := mango.NewManPage(1, cmd.Root())
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(os.Stdout, page.Build(roff.NewDocument()))
+			return err
+		},
+	}
 }
 
 // load reads the configuration: the usual file if it is there, or the one that

@@ -44,6 +44,7 @@ func (m *Model) ticked(msg tickMsg) tea.Cmd {
 		return nil
 	}
 	m.transcript.Tick(m.now())
+	m.countDown(m.turn)
 	return m.tick()
 }
 
@@ -63,13 +64,33 @@ func (m *Model) submit(text string) tea.Cmd {
 	if cmd, ok := m.command(text); ok {
 		return cmd
 	}
-	part := llm.Part{Kind: llm.Text, Text: text}
+	parts := append(m.attached, llm.Part{Kind: llm.Text, Text: text})
+	m.attached = nil
 	m.transcript.Bottom()
 	if m.turn != nil {
-		m.session.Queue(part)
-		return m.say("queued: sent when the model is done")
+		m.session.Queue(parts...)
+		return m.say("queued: sent when the model is done, up takes it back")
 	}
-	return m.run(part)
+	return m.run(parts...)
+}
+
+// unqueue puts what waits to be sent back into the composer.
+func (m *Model) unqueue(string) tea.Cmd {
+	waiting := m.session.Unqueue()
+	for i := range waiting {
+		m.takeBack(waiting[len(waiting)-1-i])
+	}
+	return nil
+}
+
+// takeBack makes a message of the person's a draft again, attachments included.
+func (m *Model) takeBack(msg llm.Message) {
+	for _, p := range msg.Parts {
+		if p.Kind != llm.Text {
+			m.attached = append(m.attached, p)
+		}
+	}
+	m.draft(msg.Text())
 }
 
 func (m *Model) stop(string) tea.Cmd {
@@ -107,12 +128,16 @@ func (m *Model) fresh(string) tea.Cmd {
 		return m.say("stop the running turn first")
 	}
 	old := m.session
-	m.session = m.o.New()
+	created, err := m.o.New()
+	if err != nil {
+		return m.say(err.Error())
+	}
+	m.session = created
 	m.session.Use(old.Model())
 	m.session.SetEffort(old.Effort())
 	m.session.Policy().SetMode(old.Policy().Mode())
 	m.transcript.Clear()
-	m.shown, m.failed = false, false
+	m.shown, m.failed, m.attached = false, false, nil
 	return nil
 }
 
@@ -362,7 +387,7 @@ func (m *Model) rewindTo(value string) tea.Cmd {
 	}
 	m.transcript.Clear()
 	m.replay(m.session.History())
-	m.draft(msg.Text())
+	m.takeBack(msg)
 	return nil
 }
 
@@ -417,13 +442,13 @@ func (m *Model) answered(msg dialog.AnsweredMsg) tea.Cmd {
 	return m.askNext()
 }
 
-// dialogKey handles keys that work above every dialog: ctrl+c stops the turn or
-// closes the dialog.
+// dialogKey handles keys that work above every dialog: ctrl+c closes it; when it
+// asks about a tool, the turn is what is stopped.
 func (m *Model) dialogKey(key tea.KeyPressMsg) bool {
 	if key.String() != "ctrl+c" {
 		return false
 	}
-	if m.turn != nil {
+	if _, asks := m.dialog.(*dialog.Approval); asks && m.turn != nil {
 		m.stop("")
 	}
 	m.dialog = nil

@@ -35,6 +35,8 @@ const leader = "ctrl+x"
 
 func actions() []action {
 	empty := func(m *Model) bool { return m.composer.Empty() && !m.transcript.Browsing() }
+	unwritten := func(m *Model) bool { return m.composer.Empty() }
+	queued := func(m *Model) bool { return empty(m) && m.session.Waiting() > 0 }
 	busy := func(m *Model) bool { return m.turn != nil }
 	call := func(f func(*Model)) func(*Model, string) tea.Cmd {
 		return func(m *Model, _ string) tea.Cmd { f(m); return nil }
@@ -43,6 +45,7 @@ func actions() []action {
 		{name: "stop", keys: []string{"esc"}, help: "stop the reply or the running tool", when: busy, run: (*Model).stop, rank: talking},
 		{name: "rewind", keys: []string{"esc esc"}, help: "edit an earlier message of yours as a branch", when: empty, run: (*Model).rewind, rank: talking},
 		{name: "interrupt", keys: []string{"ctrl+c"}, help: "stop, else clear the draft, else quit (twice)", run: (*Model).interrupt, rank: talking},
+		{name: "unqueue", keys: []string{"up"}, help: "take queued messages back, on an empty line", when: queued, run: (*Model).unqueue, rank: talking},
 		{name: "retry", keys: []string{"ctrl+x r"}, help: "try the failed turn again", run: (*Model).retry, rank: talking},
 		{name: "editor", keys: []string{"ctrl+g", "ctrl+x ctrl+e"}, help: "write in $VISUAL or $EDITOR", run: (*Model).editor, rank: talking},
 		{name: "new", keys: []string{"ctrl+x n"}, help: "start a new conversation", run: (*Model).fresh, rank: talking},
@@ -73,7 +76,7 @@ func actions() []action {
 		{name: "palette", keys: []string{"ctrl+p", "ctrl+x p"}, help: "all commands", run: (*Model).palette, rank: workplace},
 		{name: "commands", keys: []string{"/"}, help: "all commands, on an empty line", when: empty, run: (*Model).palette, rank: workplace},
 		{name: "help", keys: []string{"f1", "ctrl+x ?"}, help: "keys", run: (*Model).help, rank: workplace},
-		{name: "keys", keys: []string{"?"}, help: "keys, on an empty line", when: empty, run: (*Model).help, rank: workplace},
+		{name: "keys", keys: []string{"?"}, help: "keys, on an empty line", when: unwritten, run: (*Model).help, rank: workplace},
 		{name: "theme", help: "pick the theme", run: (*Model).pickTheme, rank: workplace},
 		{name: "mouse", keys: []string{"ctrl+x o"}, help: "mouse capture on or off", run: (*Model).toggleMouse, rank: workplace},
 		{name: "redraw", keys: []string{"ctrl+l"}, help: "draw the screen anew", run: func(*Model, string) tea.Cmd { return tea.ClearScreen }, rank: workplace},
@@ -139,8 +142,13 @@ func (m *Model) command(text string) (tea.Cmd, bool) {
 	}
 	name, arg, _ := strings.Cut(rest, " ")
 	for i := range m.actions {
-		if m.actions[i].name == name {
-			return m.actions[i].run(m, strings.TrimSpace(arg)), true
+		a := &m.actions[i]
+		switch {
+		case a.name != name:
+		case a.when != nil && !a.when(m):
+			return m.say("/" + name + ": not now"), true
+		default:
+			return a.run(m, strings.TrimSpace(arg)), true
 		}
 	}
 	return nil, false
@@ -167,6 +175,14 @@ func (m *Model) help(string) tea.Cmd {
 			{"up, down", "history, at the edge"},
 			{"ctrl+r", "search the history"},
 			{"ctrl+_", "bring back what was cleared"},
+		}},
+		{Title: "Allowing a tool", Rows: [][2]string{
+			{"y", "once"}, {"a", "the same again in this session"}, {"e", "change the arguments first"},
+			{"n, esc", "deny, n with a note to the model"}, {"ctrl+o", "details"},
+		}},
+		{Title: "Browsing", Rows: [][2]string{
+			{"j k, u d, g G", "move: lines, half pages, ends"}, {"[ ], { }", "your messages, code blocks"},
+			{"space", "fold or unfold"}, {"y Y", "copy the source, the code"}, {"esc, i", "back to writing"},
 		}},
 	}
 	for _, rank := range []section{talking, models, reading, workplace} {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/safe"
 )
 
 // statusPanic is the exit status after a crash, that of an uncaught Go panic.
@@ -43,6 +45,7 @@ func (m *Model) guard(f func()) {
 }
 
 // guarded wraps a command likewise, for Bubble Tea runs it in a goroutine.
+// Batches are taken apart; sequences are not used here.
 func (m *Model) guarded(cmd tea.Cmd) tea.Cmd {
 	if cmd == nil {
 		return nil
@@ -70,7 +73,11 @@ func (e *exit) signals(send func(tea.Msg)) (stop func()) {
 		forAll  = 2500 * time.Millisecond
 	)
 	ch, over := make(chan os.Signal, 4), make(chan struct{})
-	signal.Notify(ch, endings...)
+	for _, s := range endings {
+		if !signal.Ignored(s) { // as nohup does
+			signal.Notify(ch, s)
+		}
+	}
 	go func() {
 		var s os.Signal
 		select {
@@ -151,7 +158,7 @@ func (e *exit) finish() int {
 		if err != nil {
 			path = err.Error()
 		}
-		fmt.Fprintf(os.Stderr, "parley: crashed: %v\n  the report is in %s\n", e.panic, path)
+		fmt.Fprintf(os.Stderr, "parley: crashed: %s\n  the report is in %s\n", safe.Line(fmt.Sprint(e.panic)), path)
 		return statusPanic
 	case e.status != 0:
 		return e.status

@@ -46,6 +46,7 @@ type Model struct {
 	asks     []session.Ask
 	shown    bool       // something is in the transcript
 	failed   bool       // the last turn can be tried again
+	attached []llm.Part // goes with the next prompt
 	recent   []string   // models, the latest first
 	effort   llm.Effort // before alt+t turned thinking off
 	switches int        // counts model switches, to name their notes
@@ -65,7 +66,7 @@ func newModel(o Options) *Model {
 		o: o, session: o.Session, now: o.Now, theme: th, mouse: o.Config.Mouse,
 		transcript: transcript.New(th), composer: composer.New(th),
 		send: func(tea.Msg) {}, crash: func(any, []byte) {},
-		recent: []string{o.Session.Model().Name},
+		recent: []string{o.Session.Model().Name}, attached: o.Attached,
 	}
 	if m.now == nil {
 		m.now = time.Now
@@ -134,10 +135,14 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 
 // input handles keys, pastes and the mouse.
 func (m *Model) input(msg tea.Msg) tea.Cmd {
-	if mouse, ok := msg.(tea.MouseMsg); ok {
+	if mouse, ok := msg.(tea.MouseMsg); ok && m.dialog == nil {
 		return m.transcript.Update(mouse)
 	}
 	key, isKey := msg.(tea.KeyPressMsg)
+	if isKey && key.String() == "alt+esc" { // two quick escapes arrive as one key
+		key = tea.KeyPressMsg{Code: tea.KeyEscape}
+		msg = key
+	}
 	if m.dialog != nil {
 		if isKey && m.dialogKey(key) {
 			return nil
@@ -221,6 +226,9 @@ func (m *Model) quit() tea.Cmd {
 // nothing is left behind.
 func (m *Model) shutdown() {
 	m.cancel()
+	if m.pump != nil {
+		m.pump.close()
+	}
 	ended := make(chan struct{})
 	go func() {
 		m.running.Wait()

@@ -29,6 +29,10 @@ type turn struct {
 	shown   map[string]transcript.Tool
 	waiting time.Time // since when nothing came; zero while something does
 	doing   string    // "thinking", "answering", "running shell", …
+	since   time.Time // since when it is done
+	retry   llm.Retry // the last one
+	again   time.Time // when it goes out; zero: none is waited for
+	model   string    // that wrote the last answer
 	chars   int       // streamed in this turn
 	first   time.Time // when the running answer began to come
 	stream  time.Duration
@@ -53,6 +57,25 @@ func (t *turn) state(now time.Time) string {
 		return "no answer yet, esc stops"
 	}
 	return "waiting"
+}
+
+// do notes what goes on, and since when.
+func (t *turn) do(what string, now time.Time) {
+	if t.doing != what {
+		t.doing, t.since = what, now
+	}
+}
+
+// countDown shows how long until a request goes out again.
+func (m *Model) countDown(t *turn) {
+	if t.again.IsZero() {
+		return
+	}
+	text := fmt.Sprintf("retry %d: %s", t.retry.Attempt, words(t.retry.Fault))
+	if left := t.again.Sub(m.now()); left > 0 {
+		text = fmt.Sprintf("retry %d in %s: %s", t.retry.Attempt, seconds(left), words(t.retry.Fault))
+	}
+	m.transcript.Replace("retry", transcript.Retry, text)
 }
 
 // rate is tokens per second of what streamed so far, by four bytes a token; the
@@ -92,13 +115,16 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	case session.Prompt:
 		m.transcript.User(e.Message.Text())
 	case session.Step:
-		t.step, t.draft, t.blocks, t.waiting = e.N, llm.Draft{}, map[string]*block{}, m.now()
+		t.step++ // queued prompts count anew; the names of blocks must not
+		t.draft, t.blocks, t.waiting, t.model = llm.Draft{}, map[string]*block{}, m.now(), e.Model
+		t.do("waiting", m.now())
 	case llm.Delta:
 		m.delta(t, e)
 	case llm.Notice:
 		m.note(e.Text)
 	case llm.Retry:
-		m.transcript.Replace("retry", transcript.Retry, fmt.Sprintf("retry %d in %s: %s", e.Attempt, seconds(e.Wait), words(e.Fault)))
+		t.retry, t.again = e, m.now().Add(e.Wait)
+		m.countDown(t)
 	case session.Answer:
 		m.answer(t, e)
 	case session.Call:
@@ -133,6 +159,7 @@ func (m *Model) delta(t *turn, d llm.Delta) {
 	now := m.now()
 	if t.first.IsZero() {
 		t.first = now
+		t.again = time.Time{}
 		if t.step == 1 && t.ttft == 0 {
 			t.ttft = now.Sub(t.began)
 		}
@@ -153,18 +180,18 @@ func (m *Model) delta(t *turn, d llm.Delta) {
 	}
 	switch b.kind {
 	case llm.Thinking:
-		t.doing = "thinking"
+		t.do("thinking", now)
 		if d.Text != "" {
 			m.transcript.Think(t.id(d.Block), d.Text)
 		}
 	case llm.Text:
-		t.doing = "answering"
+		t.do("answering", now)
 		if d.Text != "" {
 			m.transcript.Answer(t.id(d.Block), d.Text)
 		}
 	case llm.Call:
 		part, _ := t.draft.Part(d.Block)
-		t.doing = "calling " + part.Name
+		t.do("calling "+part.Name, now)
 		if part.ID != "" {
 			t.tools[part.ID] = t.id(d.Block)
 		}
@@ -211,6 +238,7 @@ func (m *Model) answer(t *turn, a session.Answer) {
 		t.stream += m.now().Sub(t.first)
 		t.first = time.Time{}
 	}
+	t.again = time.Time{}
 	m.transcript.Drop("retry")
 	if !a.Message.Cut {
 		return
@@ -245,7 +273,7 @@ func (m *Model) toolOf(t *turn, call string, change func(*transcript.Tool)) {
 
 func (m *Model) call(t *turn, p llm.Part) {
 	t.waiting = time.Time{}
-	t.doing = "running " + p.Name
+	t.do("running "+p.Name, m.now())
 	m.toolOf(t, p.ID, func(tool *transcript.Tool) {
 		tool.Name, tool.Input, tool.Status, tool.Started = p.Name, p.Input, transcript.Running, m.now()
 	})
@@ -258,6 +286,7 @@ func (m *Model) decided(t *turn, d session.Decided) {
 			tool.Status = transcript.Denied
 		}
 	})
+	t.since = m.now() // waiting for a person is not running
 }
 
 func (m *Model) result(t *turn, r session.Result) {
@@ -318,7 +347,7 @@ func (m *Model) done(t *turn, d session.Done) tea.Cmd {
 	default:
 		m.transcript.Fail(d.Err.Error(), strings.TrimPrefix(print.Hint(d.Err)+" · ctrl+x r tries again", " · "))
 	}
-	if d.Usage != (llm.Usage{}) {
+	if d.Steps > 0 && (t.chars > 0 || d.Usage != (llm.Usage{})) {
 		m.transcript.Footer(m.footer(t, d))
 	}
 	if d.Err == nil && (d.Reason == llm.Length || d.Reason == llm.Refused) {
@@ -326,29 +355,35 @@ func (m *Model) done(t *turn, d session.Done) tea.Cmd {
 		m.transcript.Replace(t.id("end"), transcript.Warn, why[d.Reason])
 	}
 	if d.Err != nil { // what waited goes back to where it can be changed
-		for _, q := range m.session.Unqueue() {
-			m.draft(q.Text())
-		}
+		m.unqueue("")
 	}
 	m.layout()
-	if m.session.Waiting() > 0 { // came in between the end and this message
-		q := m.session.Unqueue()
-		for _, rest := range q[1:] {
-			m.session.Queue(rest.Parts...)
-		}
-		return m.run(q[0].Parts...)
+	if m.session.Waiting() > 0 { // queued after the turn's last look
+		return m.next()
 	}
 	return nil
+}
+
+// next sends the first of the messages that wait.
+func (m *Model) next() tea.Cmd {
+	waiting := m.session.Unqueue()
+	for _, later := range waiting[1:] {
+		m.session.Queue(later.Parts...)
+	}
+	return m.run(waiting[0].Parts...)
 }
 
 // footer sums a turn up: model, tokens, cost and times.
 func (m *Model) footer(t *turn, d session.Done) string {
 	u := d.Usage
-	parts := []string{m.session.Model().Name, fmt.Sprintf("%s in", count(u.Input))}
-	if u.CacheRead > 0 && u.Input > 0 {
-		parts[1] += fmt.Sprintf(" (%d %% cached)", 100*u.CacheRead/u.Input)
+	parts := []string{t.model}
+	if u != (llm.Usage{}) {
+		in := count(u.Input) + " in"
+		if u.CacheRead > 0 && u.Input > 0 {
+			in += fmt.Sprintf(" (%d %% cached)", 100*u.CacheRead/u.Input)
+		}
+		parts = append(parts, in, count(u.Output)+" out")
 	}
-	parts = append(parts, fmt.Sprintf("%s out", count(u.Output)))
 	if u.Priced && u.Cost > 0 {
 		parts = append(parts, fmt.Sprintf("$%.4f", u.Cost))
 	}
@@ -360,7 +395,7 @@ func (m *Model) footer(t *turn, d session.Done) string {
 			parts = append(parts, fmt.Sprintf("%.0f tok/s", rate))
 		}
 	}
-	return strings.Join(append(parts, seconds(d.Took)), " · ")
+	return strings.Join(append(parts, seconds(m.now().Sub(t.began))), " · ")
 }
 
 // note shows a line of parley's own or of a provider.
@@ -398,6 +433,9 @@ func count(n int) string {
 func seconds(d time.Duration) string {
 	if d < 10*time.Second {
 		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	if d < time.Minute {
+		return fmt.Sprintf("%.0f s", d.Seconds())
 	}
 	return d.Round(time.Second).String()
 }

@@ -16,9 +16,9 @@ import (
 type newsMsg struct{ from *pump }
 
 // A pump stands between the goroutine that runs a turn and the screen. It joins
-// deltas of the same block and keeps at most one wake outstanding, so that a
-// flood costs the screen no more than a frame: the first delta wakes it at once,
-// further ones every so often, anything but a delta at once.
+// deltas of the same block and keeps one wake outstanding, two at the most, so
+// that a flood costs the screen no more than a frame: the first delta wakes it at
+// once, further ones every so often, anything but a delta at once.
 type pump struct {
 	send func(tea.Msg)
 
@@ -30,14 +30,30 @@ type pump struct {
 	last   time.Time       // when the screen took events last
 	awake  bool            // a wake is outstanding or scheduled
 	urgent bool            // and goes out at once
+	size   int             // bytes in events and text
+	room   sync.Cond       // signaled when the screen took some
+	closed bool
 }
 
 // most is how many bytes the screen takes at once; the rest comes with the next
 // wake, so that keys get their turn in between.
 const most = 64 << 10
 
+// full is how much may wait for the screen before the model has to.
+const full = 4 << 20
+
 func newPump(send func(tea.Msg), every time.Duration) *pump {
-	return &pump{send: send, every: every}
+	p := &pump{send: send, every: every}
+	p.room.L = &p.mu
+	return p
+}
+
+// close lets nothing wait any more: the screen has gone.
+func (p *pump) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	p.room.Broadcast()
 }
 
 // frameTime is the least time between two wakes.
@@ -50,15 +66,18 @@ func frameTime(env func(string) string) time.Duration {
 
 func (m *Model) frame() time.Duration { return frameTime(os.Getenv) }
 
-// put adds an event. It blocks while the screen is busy, which is the only
-// brake a fast model needs.
+// put adds an event. It waits while much is waiting for the screen already.
 func (p *pump) put(e session.Event) {
 	p.mu.Lock()
+	for p.size > full && !p.closed {
+		p.room.Wait()
+	}
 	d, isDelta := e.(llm.Delta)
 	if isDelta {
+		p.size += len(d.Text) + len(d.Input)
 		p.join(d)
 	} else {
-		p.close()
+		p.end()
 		p.events = append(p.events, e)
 	}
 	wake, wait := p.schedule(!isDelta)
@@ -90,14 +109,14 @@ func (p *pump) schedule(urgent bool) (wake bool, wait time.Duration) {
 // join appends a delta to the open text if it goes on with it.
 func (p *pump) join(d llm.Delta) {
 	if !plain(d) {
-		p.close()
+		p.end()
 		p.events = append(p.events, d)
 		return
 	}
 	goesOn := p.delta.Block == d.Block && (p.delta.Input != "") == (d.Input != "") &&
 		(d.Kind == "" || d.Kind == p.delta.Kind) && p.text.Len() < most
 	if !goesOn {
-		p.close()
+		p.end()
 		p.delta = d
 	}
 	p.text.WriteString(d.Text)
@@ -110,8 +129,8 @@ func plain(d llm.Delta) bool {
 		d.ID == "" && d.Name == "" && !d.Failed && !d.Remote && d.MIME == "" && d.URL == "" && d.Data == nil && d.State == nil
 }
 
-// close puts the open text among the events.
-func (p *pump) close() {
+// end puts the open text among the events.
+func (p *pump) end() {
 	if p.delta.Block == "" {
 		return
 	}
@@ -131,7 +150,7 @@ func (p *pump) close() {
 func (p *pump) take() []session.Event {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.close()
+	p.end()
 	n, size := 0, 0
 	for n < len(p.events) && size < most {
 		if d, ok := p.events[n].(llm.Delta); ok {
@@ -141,6 +160,8 @@ func (p *pump) take() []session.Event {
 	}
 	events := p.events[:n:n]
 	p.events = p.events[n:]
+	p.size -= size
+	p.room.Broadcast()
 	p.last = time.Now()
 	p.awake, p.urgent = false, false
 	if len(p.events) > 0 {

@@ -49,12 +49,13 @@ type Options struct {
 	Session   *session.Session
 	Config    Config
 	Prompt    []llm.Part // sent at once; nil: none
+	Attached  []llm.Part // goes with the first prompt
 	Notice    string     // shown at the start
 	Workspace string     // the folder that tools work in, as a person calls it
 	Open      func(name string) (llm.Endpoint, error)
-	Choices   func() []Choice         // models for the picker
-	New       func() *session.Session // an empty conversation with the same settings
-	Now       func() time.Time        // nil: the clock; for tests
+	Choices   func() []Choice                  // models for the picker
+	New       func() (*session.Session, error) // an empty conversation with the same settings
+	Now       func() time.Time                 // nil: the clock; for tests
 }
 
 // A Choice is one model of the picker.

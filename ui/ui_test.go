@@ -69,7 +69,7 @@ func setUp(t *testing.T, w, h int, turns ...llmtest.Turn) *stage {
 		return session.New(session.Options{Model: endpoint("fake/one", s.fake), Tools: set})
 	}
 	s.m = newModel(Options{
-		Session: build(), New: build, Config: Default(), Now: s.clock.Now, Workspace: "~/work",
+		Session: build(), New: func() (*session.Session, error) { return build(), nil }, Config: Default(), Now: s.clock.Now, Workspace: "~/work",
 		Open: func(name string) (llm.Endpoint, error) {
 			if name != "fake/two" && name != "fake/one" {
 				return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Provider: "openai", Message: "no key", Key: "OPENAI_API_KEY", URL: "https://api.openai.com/v1"}

@@ -162,7 +162,7 @@ func (m *Model) line() string {
 	if len(m.asks) > 0 {
 		i.State = "waiting for you"
 	} else if m.turn != nil {
-		i.State, i.Elapsed, i.Rate = m.turn.state(m.now()), m.now().Sub(m.turn.began), m.turn.rate(m.now())
+		i.State, i.Elapsed, i.Rate = m.turn.state(m.now()), m.now().Sub(m.turn.since), m.turn.rate(m.now())
 	}
 	return m.frames.status.View(i, m.width, m.theme)
 }
