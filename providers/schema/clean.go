@@ -12,9 +12,9 @@ import (
 // Bounds on what a schema may cost, for it can come from anywhere.
 const (
 	maxDepth  = 48    // of nested schemas
-	maxNodes  = 8000  // after references are inlined
+	maxNodes  = 4000  // after references are inlined
 	maxSpread = 16    // branches of anyOf when two are merged
-	maxSteps  = 300e3 // of one validation
+	maxSteps  = 100e3 // of one validation
 )
 
 // A doc is a schema with what its references lead to.
@@ -182,7 +182,10 @@ func clean(v any, depth int) *object {
 			out.set(key, value)
 		}
 	}
-	fitEnum(out)
+	if !out.has("if") {
+		out.delete("then", "else")
+	}
+	settle(out)
 	return out
 }
 
@@ -256,8 +259,16 @@ func nullable(s *object) {
 	}
 }
 
-// fitEnum drops values from enum that its type rules out, and repeated ones.
-func fitEnum(s *object) {
+// settle drops what the type of s rules out anyhow: keywords for other types and
+// values of enum, and those that are repeated.
+func settle(s *object) {
+	for _, key := range slices.Clone(s.keys) {
+		only := keywordType(key)
+		if only != "" && !takes(s, only) && !(only == "number" && takes(s, "integer")) ||
+			key == "const" && !fitsType(s, s.values[key]) {
+			s.delete(key)
+		}
+	}
 	enum := s.list("enum")
 	if enum == nil {
 		return

@@ -162,7 +162,7 @@ func merge(a, b *object) *object {
 	if out.has("type") && out.values["type"] == nil {
 		out.set("type", a.values["type"])
 	}
-	fitEnum(out)
+	settle(out)
 	return out
 }
 

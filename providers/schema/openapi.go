@@ -69,7 +69,7 @@ func split(s *object, kinds []string, null bool) {
 		if null {
 			b.set("type", []any{k, "null"})
 		}
-		fitEnum(b)
+		settle(b)
 		openAPI(b)
 		branches = append(branches, b)
 	}

@@ -12,6 +12,7 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 )
 
@@ -24,12 +25,20 @@ import (
 // strings that hold JSON, and property names that it refuses are respelled.
 // Coerce takes all three back.
 func For(raw json.RawMessage, t Target) json.RawMessage {
-	d, ok := open(raw)
-	if !ok {
-		return t.render(newObject("type", "object"))
+	out := t.render(openOrObject(raw).canonical())
+	for range maxRounds { // what one rule leaves can be another one's to rewrite
+		again := t.render(openOrObject(out).canonical())
+		if bytes.Equal(again, out) {
+			break
+		}
+		out = again
 	}
-	return t.render(d.canonical())
+	return out
 }
+
+// maxRounds bounds the rewriting of a schema until nothing changes. One round is
+// enough for what people write.
+const maxRounds = 5
 
 // Validate checks value, a JSON text, against raw. The error names each
 // failing path and what was expected there. Keywords that are malformed say

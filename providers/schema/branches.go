@@ -1,0 +1,172 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// tuple turns prefixItems into items, which hold any of them.
+func tuple(s *object) {
+	prefix := s.list("prefixItems")
+	if prefix == nil {
+		return
+	}
+	s.delete("prefixItems")
+	rest := s.object("items")
+	branches := slices.Clone(prefix)
+	switch {
+	case rest == nil:
+		branches = append(branches, newObject())
+	case isFalse(rest):
+		if _, ok := float(s.values["maxItems"]); !ok {
+			s.set("maxItems", json.Number(fmt.Sprint(len(prefix))))
+		}
+	default:
+		branches = append(branches, rest)
+	}
+	var order []string
+	for _, p := range prefix {
+		order = append(order, brief(p.(*object)))
+	}
+	remark(s, "items in this order: "+clip(strings.Join(order, ", "), 300))
+	s.set("items", newObject("anyOf", branches))
+}
+
+// values rewrites const and enum.
+func (t Target) values(s *object) {
+	if s.has("const") && (t.drops("const") || s.has("enum")) {
+		s.set("enum", []any{s.values["const"]})
+		s.delete("const")
+	}
+	if t.Typed && !s.has("type") && values(s) != nil {
+		var kinds []any
+		for _, v := range values(s) {
+			if k := any(kind(v)); !slices.Contains(kinds, k) {
+				kinds = append(kinds, k)
+			}
+		}
+		s.set("type", kinds)
+		if len(kinds) == 1 {
+			s.set("type", kinds[0])
+		}
+	}
+}
+
+// branches rewrites oneOf and anyOf.
+func (t Target) branches(s *object) {
+	if t.drops("oneOf") && s.has("oneOf") {
+		if s.has("anyOf") {
+			note(s, "oneOf", s.values["oneOf"])
+		} else {
+			s.set("anyOf", s.values["oneOf"])
+		}
+		s.delete("oneOf")
+	}
+	for _, key := range []string{"anyOf", "oneOf"} {
+		branches := distinct(s.list(key))
+		if t.OpenAPI {
+			branches = withoutNull(branches)
+		}
+		switch {
+		case branches == nil:
+			continue
+		case slices.ContainsFunc(branches, func(b any) bool { return len(b.(*object).keys) == 0 }) && key == "anyOf":
+			s.delete(key) // anything passes
+			continue
+		case len(branches) == 1:
+			s.delete(key)
+			merged := merge(s, branches[0].(*object))
+			s.keys, s.values = merged.keys, merged.values
+			t.values(s)
+			if s.has("prefixItems") {
+				tuple(s)
+			}
+			if s.has("anyOf") || s.has("oneOf") {
+				t.branches(s)
+			}
+			return
+		}
+		s.set(key, branches)
+	}
+	needs(s)
+	t.inside(s)
+	for _, key := range []string{"anyOf", "oneOf"} {
+		if branches := s.list(key); branches != nil {
+			out := make([]any, len(branches))
+			for i, b := range branches {
+				out[i] = t.fit(b.(*object), false)
+			}
+			s.set(key, distinct(out))
+		}
+	}
+}
+
+// needs tells branches that only ask for properties in words: what a branch
+// requires has to be a property of its own.
+func needs(s *object) {
+	for _, key := range []string{"anyOf", "oneOf"} {
+		var sets []string
+		for _, b := range s.list(key) {
+			b := b.(*object)
+			if !b.has("required") || len(without(b, "required", "type", "title", "description").keys) > 0 {
+				return
+			}
+			sets = append(sets, strings.Join(texts(b.list("required")), ", "))
+		}
+		if sets != nil && s.has("properties") {
+			remark(s, "give one of these sets of properties: "+strings.Join(sets, "; or "))
+			s.delete(key)
+		}
+	}
+}
+
+// distinct leaves out branches that are there before, or that nothing passes.
+func distinct(branches []any) []any {
+	seen := map[string]bool{}
+	var out []any
+	for _, b := range branches {
+		if key := string(encode(b)); !seen[key] && !isFalse(b) {
+			seen[key] = true
+			out = append(out, b)
+		}
+	}
+	if out == nil && branches != nil {
+		return branches[:1]
+	}
+	return out
+}
+
+// inside moves what must not stand beside anyOf into its branches.
+func (t Target) inside(s *object) {
+	branches := s.list("anyOf")
+	if branches == nil || t.Inside == "" {
+		return
+	}
+	beside := newObject()
+	for _, key := range s.keys {
+		switch {
+		case key == "anyOf" || key == "description" || key == "title" || key == "default" || key == "examples":
+		case t.Inside == "all" || key == "type" || key == "properties" || key == "required" || key == "items":
+			beside.set(key, s.values[key])
+		}
+	}
+	if len(beside.keys) == 0 {
+		return
+	}
+	var out []any
+	for _, b := range branches {
+		b := b.(*object)
+		if common := commonTypes(s.values["type"], b.values["type"]); s.has("type") && b.has("type") && common == nil {
+			continue // nothing passes both
+		}
+		out = append(out, merge(beside, b))
+	}
+	if out == nil {
+		s.delete("anyOf")
+		return
+	}
+	s.delete(beside.keys...)
+	s.set("anyOf", out)
+}

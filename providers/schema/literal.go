@@ -1,0 +1,103 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+func wordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$' || c >= 0x80
+}
+
+// word reads a value without quotes up to what ends it. If the text ends in it,
+// it may be the beginning of one.
+func (m *mender) word() bool {
+	start := m.pos
+	for m.pos < len(m.in) && bytes.IndexByte([]byte(",:{}[]\"\n\r"), m.in[m.pos]) < 0 {
+		if m.at("//") || m.at("/*") || m.at(" #") {
+			break
+		}
+		m.pos++
+	}
+	text := strings.TrimSpace(string(m.in[start:m.pos]))
+	if text == "" {
+		return false
+	}
+	m.cut = m.cut || m.pos == len(m.in)
+	word, ok := literal(text)
+	if !ok && m.pos == len(m.in) {
+		word, ok = unfinished(text)
+		if ok && word == "" {
+			return false
+		}
+	}
+	if !ok && (m.named == 0 || strings.ContainsAny(text, "()=;<>")) { // prose or code
+		return false
+	}
+	if !ok {
+		write(&m.out, text)
+		return true
+	}
+	m.out.WriteString(word)
+	return true
+}
+
+// literal is a number or word of JSON or Python in the form of JSON.
+func literal(text string) (string, bool) {
+	switch text {
+	case "true", "True", "TRUE":
+		return "true", true
+	case "false", "False", "FALSE":
+		return "false", true
+	case "null", "None", "NULL", "nil", "undefined", "NaN", "Infinity", "-Infinity":
+		return "null", true
+	}
+	if c := text[0]; !(c == '-' || c == '+' || c == '.' || c >= '0' && c <= '9') {
+		return "", false
+	}
+	if json.Valid([]byte(text)) {
+		return text, true
+	}
+	if strings.ContainsAny(text, "_pP") { // Go's own notations
+		return "", false
+	}
+	if n, err := strconv.ParseInt(text, 0, 64); err == nil && strings.ContainsAny(text, "xX") {
+		return strconv.FormatInt(n, 10), true
+	}
+	sign, digits := "", text
+	switch text[0] {
+	case '-':
+		sign, digits = "-", text[1:]
+	case '+':
+		digits = text[1:]
+	}
+	digits = strings.TrimLeft(digits, "0")
+	if digits == "" || digits[0] < '0' || digits[0] > '9' {
+		digits = "0" + digits
+	}
+	whole, fraction, dotted := strings.Cut(digits, ".")
+	if dotted && (fraction == "" || fraction[0] == 'e' || fraction[0] == 'E') {
+		digits = whole + ".0" + fraction
+	}
+	if len(text) > 1 && json.Valid([]byte(sign+digits)) {
+		return sign + digits, true
+	}
+	return "", false
+}
+
+// unfinished is a word that was cut off: "tru", "-", "1e". The empty word says
+// that nothing can be made of it.
+func unfinished(text string) (string, bool) {
+	for _, word := range []string{"true", "false", "null", "True", "False", "None"} {
+		if strings.HasPrefix(word, text) {
+			return literal(word)
+		}
+	}
+	number := strings.TrimRight(text, "+-.eE")
+	if number == "" {
+		return "", strings.Trim(text, "+-.") == ""
+	}
+	return literal(number)
+}

@@ -1,0 +1,121 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+)
+
+// rooted returns s as one object: branches of objects are joined, other values
+// wrapped.
+func rooted(s *object) *object {
+	if v := values(s); !takes(s, "object") || v != nil && !slices.ContainsFunc(v, func(v any) bool { return kind(v) == "object" }) {
+		return newObject("type", "object", "properties", newObject(wrapped, s), "required", []any{wrapped})
+	}
+	if typesOf(s) == nil && !s.has("properties") {
+		if branches := slices.Concat(s.list("anyOf"), s.list("oneOf")); len(branches) > 0 &&
+			!slices.ContainsFunc(branches, func(b any) bool { return takes(b.(*object), "object") }) {
+			return newObject("type", "object", "properties", newObject(wrapped, s), "required", []any{wrapped})
+		}
+	}
+	out := s.copy()
+	for _, key := range []string{"anyOf", "oneOf"} {
+		if branches := s.list(key); branches != nil {
+			out = joined(out, branches)
+		}
+		out.delete(key)
+	}
+	out.set("type", "object")
+	settle(out)
+	for _, key := range []string{"enum", "const", "not"} {
+		if out.has(key) {
+			note(out, key, out.values[key])
+			out.delete(key)
+		}
+	}
+	return out
+}
+
+// wrapped is the property that holds a root that is no object.
+const wrapped = "value"
+
+// joined lets pass in s what any of branches does, as one object.
+func joined(s *object, branches []any) *object {
+	s = s.copy()
+	properties := newObject()
+	if own := s.object("properties"); own != nil {
+		properties = own.copy()
+	}
+	var all []*object
+	for _, b := range branches {
+		if b := b.(*object); takes(b, "object") {
+			all = append(all, b)
+		}
+	}
+	var required []any
+	var forms []string
+	for i, b := range all {
+		if i == 0 {
+			required = b.list("required")
+		}
+		required = slices.DeleteFunc(slices.Clone(required), func(v any) bool { return !slices.Contains(b.list("required"), v) })
+		forms = append(forms, strings.Join(texts(b.list("required")), ", "))
+		if p := b.object("properties"); p != nil {
+			for _, name := range p.keys {
+				properties.set(name, either(properties.object(name), p.object(name)))
+			}
+		}
+	}
+	if len(properties.keys) > 0 {
+		s.set("properties", properties)
+	}
+	if required = union(s.list("required"), required).([]any); len(required) > 0 {
+		s.set("required", required)
+	}
+	closed := func(b *object) bool { return isFalse(b.values["additionalProperties"]) }
+	if len(all) > 0 && !slices.ContainsFunc(all, func(b *object) bool { return !closed(b) }) && !s.has("additionalProperties") {
+		s.set("additionalProperties", newObject("not", newObject()))
+	}
+	forms = slices.DeleteFunc(slices.Compact(forms), func(f string) bool { return f == "" })
+	if len(forms) > 1 {
+		remark(s, "give one of these sets of properties: "+strings.Join(forms, "; or "))
+	}
+	return s
+}
+
+// either lets pass what a or b does. A property that one branch names and
+// another one does not is as the former says.
+func either(a, b *object) *object {
+	if a == nil || string(encode(a)) == string(encode(b)) {
+		return b
+	}
+	va, vb := values(a), values(b)
+	if va != nil && vb != nil {
+		out := newObject("enum", union(va, slices.DeleteFunc(slices.Clone(vb), func(v any) bool {
+			return slices.ContainsFunc(va, func(w any) bool { return string(encode(v)) == string(encode(w)) })
+		})))
+		if a.has("type") && string(encode(a.values["type"])) == string(encode(b.values["type"])) {
+			out.set("type", a.values["type"])
+		}
+		return out
+	}
+	if branches := a.list("anyOf"); branches != nil && len(a.keys) == 1 {
+		return newObject("anyOf", append(slices.Clip(branches), b))
+	}
+	return newObject("anyOf", []any{a, b})
+}
+
+// values lists what enum or const of s let pass, nil if it has neither.
+func values(s *object) []any {
+	if s.has("const") {
+		return []any{s.values["const"]}
+	}
+	return s.list("enum")
+}
+
+func texts(list []any) []string {
+	var out []string
+	for _, v := range list {
+		out = append(out, v.(string))
+	}
+	return out
+}
