@@ -16,13 +16,13 @@ func tuple(s *object) {
 	s.delete("prefixItems")
 	rest := s.object("items")
 	branches := slices.Clone(prefix)
+	most, bounded := float(s.values["maxItems"])
 	switch {
+	case bounded && most <= float64(len(prefix)):
 	case rest == nil:
 		branches = append(branches, newObject())
 	case isFalse(rest):
-		if _, ok := float(s.values["maxItems"]); !ok {
-			s.set("maxItems", json.Number(fmt.Sprint(len(prefix))))
-		}
+		s.set("maxItems", json.Number(fmt.Sprint(len(prefix))))
 	default:
 		branches = append(branches, rest)
 	}

@@ -74,6 +74,7 @@ var corpus = []sample{
 	{"pattern properties", `{"type":"object","patternProperties":{"^x-":{"type":"string"}},"properties":{"n":{"type":"integer"}},"propertyNames":{"pattern":"^[a-z-]+$"},"additionalProperties":false}`,
 		[]string{`{"x-a":"b","n":1}`}, []string{`{"x-a":1}`, `{"y":1}`}},
 	{"tuple", `{"type":"object","properties":{"at":{"type":"array","prefixItems":[{"type":"number"},{"type":"string"}],"items":false}}}`, []string{`{"at":[1,"a"]}`, `{"at":[1]}`}, []string{`{"at":["a",1]}`, `{"at":[1,"a",2]}`}},
+	{"tuple with a bound", `{"type":"object","properties":{"at":{"type":"array","prefixItems":[{"type":"number"},{"type":"string"}],"minItems":2,"maxItems":2}}}`, []string{`{"at":[1,"a"]}`}, []string{`{"at":[1]}`, `{"at":["a","b"]}`}},
 	{"tuple of draft 7", `{"type":"object","properties":{"at":{"type":"array","items":[{"type":"number"},{"type":"number"}],"additionalItems":{"type":"string"}}}}`, []string{`{"at":[1,2,"a"]}`}, []string{`{"at":[1,"a"]}`, `{"at":[1,2,3]}`}},
 	{"contains", `{"type":"object","properties":{"l":{"type":"array","contains":{"type":"integer"},"minContains":2}}}`, []string{`{"l":[1,"a",2]}`}, []string{`{"l":[1,"a"]}`}},
 	{"not", `{"type":"object","properties":{"v":{"type":"string","not":{"enum":["root"]}}}}`, []string{`{"v":"me"}`}, []string{`{"v":"root"}`}},
