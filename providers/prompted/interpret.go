@@ -105,7 +105,7 @@ func (r *reading) object(object []byte, tools []llm.Tool, depth int) {
 		if input == nil && len(loose) > 0 {
 			input = encode(loose)
 		}
-		r.calls = append(r.calls, call{tool, object0(input)})
+		r.calls = append(r.calls, call{tool, asObject(input)})
 	case strings.EqualFold(strings.ReplaceAll(tool, " ", "_"), "final_answer"), strings.EqualFold(tool, "answer"):
 		if r.answer == "" {
 			r.answer = spoken(input)
@@ -145,9 +145,9 @@ func spoken(v json.RawMessage) string {
 	return string(v)
 }
 
-// object0 is arguments as an object: models write them as a string, and null
+// asObject is arguments as an object: models write them as a string, and null
 // for none.
-func object0(v json.RawMessage) json.RawMessage {
+func asObject(v json.RawMessage) json.RawMessage {
 	if s, ok := word(v); ok {
 		fixed, _ := schema.RepairWhole([]byte(s))
 		v = fixed
