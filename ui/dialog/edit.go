@@ -61,7 +61,8 @@ func indented(input json.RawMessage) string {
 	return out.String()
 }
 
-// edit gives keys to the editor; enter allows what it holds, if it is good.
+// edit gives keys to the editor; enter answers with what it holds, if it is good.
+// That is another action, which the session asks about anew.
 func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 	if key, ok := msg.(tea.KeyPressMsg); ok {
 		if is(key, a.Keys.Accept) {
@@ -110,7 +111,7 @@ func (a *Approval) input(written string) (string, error) {
 }
 
 func (a *Approval) viewEdit() string {
-	foot := a.hint(a.theme.Dim, first(a.Keys.Accept), "allow this", first(a.Keys.Close), "back")
+	foot := a.hint(a.theme.Dim, first(a.Keys.Accept), "use this", first(a.Keys.Close), "back")
 	if a.fault != "" {
 		foot = a.hint(a.theme.Bad, a.fault, "")
 	}
