@@ -1,7 +1,6 @@
 package dialog
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools"
-	"parley/ui/safe"
 	"parley/ui/theme"
 )
 
@@ -59,13 +57,14 @@ type Approval struct {
 	Workspace string // shown in the title
 	Editor    Editor // nil: arguments cannot be edited
 
-	id      string
-	action  *tools.Action
-	opened  time.Time
-	state   state
-	details bool
-	rows    []row
-	bright  bool // the last View showed keys that work
+	id       string
+	action   *tools.Action
+	opened   time.Time
+	state    state
+	details  bool
+	rows     []row
+	headless bool // the title is too wide for a row of its own, and the first of the rows
+	bright   bool // the last View showed keys that work
 
 	shown  [2]int // rows of the last View: from, up to
 	seen   []bool // rows that were painted
@@ -102,24 +101,14 @@ func Approve(id string, a *tools.Action, now time.Time, th *theme.Theme) *Approv
 // arrange lays the text out anew; none of it counts as seen then.
 func (a *Approval) arrange() {
 	lines := describe(a.action, a.details)
-	if ansi.StringWidth(a.title()) > a.width {
+	a.headless = ansi.StringWidth(a.title()) > a.width
+	if a.headless {
 		lines = append([]line{{"", a.title(), strong, true}}, lines...)
 	}
 	a.rows = wrap(lines, a.width)
 	a.seen, a.unseen = make([]bool, len(a.rows)), len(a.rows)
 	a.shown, a.whole, a.view = [2]int{}, time.Time{}, ""
 	a.fit(len(a.rows), a.visible())
-}
-
-// wants says what a tool asks for, by its access.
-var wants = map[tools.Access]string{tools.Reads: " to read", tools.Writes: " to change files", tools.Runs: " to run"}
-
-func (a *Approval) title() string {
-	what := wants[a.action.Access]
-	if a.action.Command != "" {
-		what = " to run a command"
-	}
-	return "Allow " + safe.Line(reveal(a.action.Tool)) + what + "?"
 }
 
 // SetSize gives the width and the most rows. Text that was seen whole stays
@@ -159,12 +148,23 @@ func (a *Approval) Height() int {
 	case noting:
 		return min(3, a.height)
 	}
-	return min(len(a.rows)+2, a.height)
+	return min(len(a.rows)+a.around(), a.height)
+}
+
+// around is how many rows stand around the text: the keys, and the title unless
+// it is part of the text.
+func (a *Approval) around() int {
+	if a.headless {
+		return 1
+	}
+	return 2
 }
 
 func (a *Approval) sizeEditor() { a.Editor.SetSize(a.width, contentRows(a.height)) }
 
-func (a *Approval) visible() int { return contentRows(min(len(a.rows)+2, a.height)) }
+func (a *Approval) visible() int {
+	return max(min(len(a.rows), a.height-a.around()), min(a.height, 1))
+}
 
 // Painted tells that the last View has reached the terminal. The command it
 // returns paints again when the keys come to life.
@@ -272,7 +272,7 @@ func (a *Approval) browse(msg tea.Msg) bool {
 		a.arrange()
 		return true
 	}
-	return a.key(msg, a.Keys, len(a.rows), a.visible())
+	return a.key(msg, a.Keys.reading(), len(a.rows), a.visible())
 }
 
 // prints reports whether msg is text that somebody wrote.
@@ -316,66 +316,6 @@ func (a *Approval) denyWithNote(msg tea.Msg) tea.Cmd {
 	}
 	a.note.key(msg, a.Keys)
 	return nil
-}
-
-// View is the question.
-func (a *Approval) View() string {
-	if a.height == 0 {
-		return ""
-	}
-	switch a.state {
-	case editing:
-		return a.viewEdit()
-	case noting:
-		line := a.theme.Text.Render(a.note.shown(a.width))
-		foot := a.hint(a.theme.Dim, first(a.Keys.Accept), "deny, and tell the model this", first(a.Keys.Close), "just deny")
-		return frame(a.Height(), a.head("Deny. Tell the model why?", ""), []string{line}, foot)
-	}
-	armed := a.armed() // as time alone may change that
-	if a.view != "" && armed == a.bright {
-		return a.view
-	}
-	a.bright = armed
-	visible := a.visible()
-	a.fit(len(a.rows), visible)
-	a.shown = [2]int{a.top, min(a.top+visible, len(a.rows))}
-	var rows []string
-	for _, r := range a.rows[a.shown[0]:a.shown[1]] {
-		rows = append(rows, r.draw(a.width, a.theme))
-	}
-	a.view = frame(a.Height(), a.head(a.title(), a.Workspace), rows, a.foot())
-	return a.view
-}
-
-// foot says which keys work. They are dim while they do not.
-func (a *Approval) foot() string {
-	deny := []string{first(a.Keys.Deny), "deny"}
-	if a.width < narrowest {
-		return a.hint(a.theme.Warn, deny...)
-	}
-	if a.unseen > 0 && len(a.rows) > a.visible() {
-		todo := "scroll to the end to allow"
-		if a.top+a.visible() >= len(a.rows) {
-			todo = "scroll back, not all was shown"
-		}
-		line := percent(len(a.rows)-a.unseen, len(a.rows)) + " — " + todo + " · " + strings.Join(deny, " ")
-		return a.theme.Warn.Render(ansi.Truncate(line, a.width, "…"))
-	}
-	pairs := []string{first(a.Keys.Once), "once", first(a.Keys.Session), "this session"}
-	pairs = append(pairs, deny...)
-	if a.Editor != nil {
-		pairs = append(pairs, first(a.Keys.Edit), "edit")
-	}
-	pairs = append(pairs, first(a.Keys.Details), "details")
-	if !a.bright {
-		return a.hint(a.theme.Faint, pairs...)
-	}
-	return a.hint(a.theme.Text, pairs...)
-}
-
-// percent is how much of total is done, 100 only when all of it is.
-func percent(done, total int) string {
-	return fmt.Sprintf("%d %%", min(done, total)*100/max(total, 1))
 }
 
 // Cursor stands where one writes: in the editor or in the note.

@@ -47,14 +47,17 @@ type line struct {
 // describe tells all that an action would do.
 func describe(a *tools.Action, details bool) []line {
 	var lines []line
+	change := a.Diff
 	if a.Path != "" {
-		lines = append(lines, line{"path  ", reveal(a.Path), text, true})
+		gutter, body := heading(a.Path, a.Diff)
+		lines = append(lines, line{gutter, reveal(a.Path), text, true})
+		change = body
 	}
 	if a.Command != "" {
 		lines = append(lines, command(a.Command)...)
 	}
-	if a.Diff != "" {
-		lines = append(lines, diff(a.Diff)...)
+	if change != "" {
+		lines = append(lines, diff(change)...)
 	}
 	if details || a.Diff == "" {
 		rest := remaining(a, details)
@@ -70,6 +73,21 @@ func describe(a *tools.Action, details bool) []line {
 		lines = append(lines, line{"", "not ASCII, check: " + foreign, warning, false})
 	}
 	return lines
+}
+
+// heading says what a path is. It takes the file names off a diff that tell the
+// same, and only those.
+func heading(path, diff string) (gutter, body string) {
+	from, rest, _ := strings.Cut(diff, "\n")
+	to, body, _ := strings.Cut(rest, "\n")
+	switch {
+	case to != "+++ b/"+path:
+	case from == "--- a/"+path:
+		return "path  ", body
+	case from == "--- /dev/null":
+		return "new file  ", body
+	}
+	return "path  ", diff
 }
 
 // command is a shell command as a shell would show it.

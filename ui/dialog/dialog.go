@@ -47,6 +47,7 @@ type ClosedMsg struct {
 // Keys binds what dialogs can do to keys, by the names Bubble Tea gives them.
 type Keys struct {
 	Up, Down, PageUp, PageDown, Top, Bottom []string
+	More, Last                              []string // as PageDown and Bottom, where nothing is typed
 	Accept, Close                           []string
 	Erase, EraseWord, Clear                 []string // in what is being typed
 	Once, Session, Edit, Deny, Details      []string // of an approval
@@ -58,10 +59,17 @@ func DefaultKeys() Keys {
 		Up: []string{"up", "ctrl+p"}, Down: []string{"down", "ctrl+n"},
 		PageUp: []string{"pgup"}, PageDown: []string{"pgdown"},
 		Top: []string{"home", "ctrl+home"}, Bottom: []string{"end", "ctrl+end"},
+		More: []string{"space"}, Last: []string{"G"},
 		Accept: []string{"enter"}, Close: []string{"esc"},
 		Erase: []string{"backspace", "ctrl+h"}, EraseWord: []string{"ctrl+w", "alt+backspace"}, Clear: []string{"ctrl+u"},
 		Once: []string{"y"}, Session: []string{"a"}, Edit: []string{"e"}, Deny: []string{"n"}, Details: []string{"ctrl+o"},
 	}
+}
+
+// reading are the keys where text is only read.
+func (k Keys) reading() Keys {
+	k.PageDown, k.Bottom = slices.Concat(k.PageDown, k.More), slices.Concat(k.Bottom, k.Last)
+	return k
 }
 
 // base is what all dialogs have.
@@ -125,27 +133,31 @@ func (b *base) head(title, right string) string {
 	return b.theme.Strong.Render(title) + strings.Repeat(" ", gap) + b.theme.Faint.Render(right)
 }
 
-// hint is a line of keys and what they do. What does not fit is left out from
-// the end.
+// hint is a line of keys and what they do. What does not fit is left out.
 func (b *base) hint(style lipgloss.Style, pairs ...string) string {
-	line := ""
+	var kept []string
 	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i] == "" {
-			continue
+		next := append(slices.Clip(kept), pairs[i], pairs[i+1])
+		if pairs[i] != "" && ansi.StringWidth(join(next)) <= b.width {
+			kept = next
 		}
-		next := pairs[i] + " " + pairs[i+1]
-		if line != "" {
-			next = line + " · " + next
-		}
-		if ansi.StringWidth(next) > b.width {
-			break
-		}
-		line = next
 	}
-	if line == "" && len(pairs) > 1 {
-		line = ansi.Truncate(pairs[0]+" "+pairs[1], b.width, "")
+	if len(kept) == 0 {
+		return style.Render(ansi.Truncate(join(pairs[:min(2, len(pairs))]), b.width, ""))
 	}
-	return style.Render(line)
+	return style.Render(join(kept))
+}
+
+// join writes pairs of a key and what it does in a row, those without a key left
+// out.
+func join(pairs []string) string {
+	var said []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i] != "" {
+			said = append(said, pairs[i]+" "+pairs[i+1])
+		}
+	}
+	return strings.Join(said, " · ")
 }
 
 // underlined is s in style, underlined. Lipgloss underlines rune by rune, which
@@ -156,18 +168,18 @@ func underlined(style lipgloss.Style, s string) string {
 }
 
 // frame joins head, content and foot into exactly height rows. What gives way
-// in a small window is the head, then the foot.
+// in a small window is the head, then the foot. An empty head takes no row.
 func frame(height int, head string, content []string, foot string) string {
 	if height <= 0 {
 		return ""
 	}
 	rows := make([]string, 0, height)
-	if height > 2 {
+	if height > 2 && head != "" {
 		rows = append(rows, head)
 	}
-	room := contentRows(height)
-	rows = append(rows, content[:min(len(content), room)]...)
-	for len(rows) < height-min(height-1, 1) {
+	last := height - min(height-1, 1)
+	rows = append(rows, content[:min(len(content), last-len(rows))]...)
+	for len(rows) < last {
 		rows = append(rows, "")
 	}
 	if height > 1 {
@@ -176,7 +188,7 @@ func frame(height int, head string, content []string, foot string) string {
 	return strings.Join(rows, "\n")
 }
 
-// contentRows is how many rows frame leaves for the content.
+// contentRows is how many rows frame leaves for the content below a head.
 func contentRows(height int) int { return max(height-2, min(height, 1)) }
 
 // A scroll is a window on rows that may be more than it holds.
@@ -184,7 +196,7 @@ type scroll struct{ top int }
 
 // key moves the window and reports whether msg is one of its keys.
 func (s *scroll) key(msg tea.Msg, k Keys, total, visible int) bool {
-	page := max(visible-1, 1)
+	page := max(visible, 1)
 	switch msg := msg.(type) {
 	case tea.MouseWheelMsg:
 		switch msg.Button {

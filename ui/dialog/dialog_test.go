@@ -417,6 +417,132 @@ func TestLongTextHasToBeSeenWhole(t *testing.T) {
 	})
 }
 
+// Paging misses no row and repeats none, by whatever key.
+func TestPaging(t *testing.T) {
+	long := shell("true" + strings.Repeat("\necho", 99)) // 100 rows, a blank one, and 3 of other arguments
+	for _, key := range []string{"pgdown", "space"} {
+		d, clock := asked(long, theme.Plain())
+		for page := range 11 { // 10 rows each
+			rows(t, d, 60, 12)
+			d.Painted(clock.now())
+			clock.pass(400)
+			if got := press(t, d, "y"); (got == allow(tools.Answer{})) != (page == 10) {
+				t.Fatalf("%s, page %d: %#v", key, page, got)
+			}
+			clock.pass(400)
+			press(t, d, key)
+		}
+	}
+	d, clock := asked(long, theme.Plain())
+	rows(t, d, 60, 12)
+	d.Painted(clock.now())
+	if _, ok := press(t, d, "G").(dialog.StrayMsg); !ok {
+		t.Error("G scrolls for who is typing")
+	}
+	clock.pass(400)
+	press(t, d, "G")
+	if view := strings.Join(rows(t, d, 60, 12), "\n"); !strings.Contains(view, "timeout") || !strings.Contains(view, "pgup 9 %") {
+		t.Errorf("G leads to\n%s", view)
+	}
+}
+
+func TestWheel(t *testing.T) {
+	long, _ := asked(shell("zero\none\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine"), theme.Plain())
+	for name, c := range map[string]struct {
+		dialog      dialog.Dialog
+		down, again string // what a turn down brings, and what the way back does
+	}{
+		"approve": {long, "seven", "zero"},
+		"help":    {guide(), "ctrl+f", "Writing"},
+		"pick":    {dialog.Pick("model", "Model", models(), theme.Plain()), "anthropic/claude-max", "openai/gpt-nano"},
+	} {
+		turn := func(button tea.MouseButton) string {
+			for range 2 {
+				c.dialog.Update(tea.MouseWheelMsg{Button: button})
+			}
+			return strings.Join(rows(t, c.dialog, 46, 8), "\n")
+		}
+		if view := strings.Join(rows(t, c.dialog, 46, 8), "\n"); strings.Contains(view, c.down) {
+			t.Errorf("%s: %q is there already\n%s", name, c.down, view)
+		}
+		if view := turn(tea.MouseWheelDown); !strings.Contains(view, c.down) {
+			t.Errorf("%s: the wheel does not lead to %q\n%s", name, c.down, view)
+		}
+		turn(tea.MouseWheelUp)
+		if view := turn(tea.MouseWheelUp); !strings.Contains(view, c.again) {
+			t.Errorf("%s: the wheel does not lead back to %q\n%s", name, c.again, view)
+		}
+	}
+}
+
+// A person knows what a key allows, also later on.
+func TestSessionKeyNamesItsScope(t *testing.T) {
+	deep := change()
+	deep.Path = "a/very/long/way/down/to/the/file.go"
+	mcp := &tools.Action{Tool: "mcp_github_create_issue", Access: tools.Runs, Input: json.RawMessage(`{"title":"Bug"}`)}
+	for _, c := range []struct {
+		action *tools.Action
+		width  int
+		want   string
+	}{
+		{shell("ls"), 80, "y once · n deny · a this command again · e edit · ctrl+o details"},
+		{change(), 80, "y once · n deny · a every change of cmd/main.go · e edit · ctrl+o details"},
+		{change(), 50, "y once · n deny · a every change of cmd/main.go"},
+		{deep, 80, "y once · n deny · a every change of a/very/long/way/down/to/the/file.go · e edit"},
+		{deep, 60, "y once · n deny · a every change of …to/the/file.go · e edit"},
+		{deep, 50, "y once · n deny · a every change of …o/the/file.go"},
+		{mcp, 80, "y once · n deny · a this session · e edit · ctrl+o details"},
+		{deep, 20, "y once · n deny"},
+		{shell("ls"), 16, "y once · n deny"},
+	} {
+		d, _ := asked(c.action, theme.Plain())
+		rows(t, d, c.width, 100)
+		d.Painted(time.Time{}.AddDate(3000, 0, 0))
+		lines := rows(t, d, c.width, 100)
+		if got := lines[len(lines)-1]; got != c.want {
+			t.Errorf("%s in %d cells\n got %s\nwant %s", c.action.Tool, c.width, got, c.want)
+		}
+	}
+}
+
+func TestSmallWindow(t *testing.T) {
+	d, _ := asked(shell("one\ntwo\nthree\nfour\nfive\nsix"), theme.Plain())
+	if got, want := strings.Join(rows(t, d, 20, 6), "\n"), "Allow shell to run a\n command?\n$ one\n> two\n> three\npgdn 0 % · n deny"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for _, c := range []struct {
+		width int
+		want  string
+	}{{60, "pgdn 40 % — scroll to the end to allow · n deny"}, {20, "pgdn 41 % · n deny"}, {17, "pgdn · n deny"}, {15, "n deny"}} {
+		d, clock := asked(shell("one\ntwo\nthree\nfour\nfive\nsix"), theme.Plain())
+		rows(t, d, c.width, 6)
+		d.Painted(clock.now())
+		lines := rows(t, d, c.width, 6)
+		if got := lines[len(lines)-1]; got != c.want {
+			t.Errorf("%d cells: got %q, want %q", c.width, got, c.want)
+		}
+	}
+}
+
+// A diff names its file once.
+func TestDiffHeads(t *testing.T) {
+	hunk := "@@ -0,0 +1 @@\n+--- a/x\n"
+	for name, c := range map[string]struct{ path, diff, want string }{
+		"a change":        {"x", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "path  x|  @@ -1 +1 @@|1 -a|1 +b"},
+		"a new file":      {"x", "--- /dev/null\n+++ b/x\n" + hunk, "new file  x|  @@ -0,0 +1 @@|1 +--- a/x"},
+		"of another file": {"x", "--- a/y\n+++ b/y\n" + hunk, "path  x|  --- a/y|  +++ b/y|  @@ -0,0 +1 @@|1 +--- a/x"},
+		"of two files":    {"x", "--- a/y\n+++ b/x\n" + hunk, "path  x|  --- a/y|  +++ b/x|  @@ -0,0 +1 @@|1 +--- a/x"},
+		"no heads":        {"x", hunk, "path  x|  @@ -0,0 +1 @@|1 +--- a/x"},
+		"no path":         {"", "--- a/x\n+++ b/x\n" + hunk, "  --- a/x|  +++ b/x|  @@ -0,0 +1 @@|1 +--- a/x"},
+	} {
+		d, _ := asked(&tools.Action{Tool: "write", Access: tools.Writes, Path: c.path, Diff: c.diff}, theme.Plain())
+		lines := rows(t, d, 60, 20)
+		if got := strings.Join(lines[1:len(lines)-1], "|"); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
+		}
+	}
+}
+
 func TestNothingIsAllowedWhereNothingCanBeRead(t *testing.T) {
 	d, clock := asked(shell("ls"), theme.Plain())
 	for range 50 {

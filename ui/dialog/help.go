@@ -133,7 +133,7 @@ func (g *Guide) Update(msg tea.Msg) tea.Cmd {
 	if g.over {
 		return nil
 	}
-	if g.key(msg, g.Keys, len(g.rows), g.visible()) {
+	if g.key(msg, g.Keys.reading(), len(g.rows), g.visible()) {
 		g.view = ""
 		return nil
 	}
