@@ -72,9 +72,11 @@ func (m *Model) SetPlaceholder(s string) { m.placeholder, m.view = safe.Line(s),
 func (m *Model) Focus(on bool) { m.focused, m.view = on, "" }
 
 // Value is the prompt: chips expanded, control characters left out.
-func (m *Model) Value() string {
+func (m *Model) Value() string { return value(m.units) }
+
+func value(units []unit) string {
 	var b strings.Builder
-	for _, u := range m.units {
+	for _, u := range units {
 		if u.kind == chip {
 			b.WriteString(u.text) // clean since it was pasted
 			continue
@@ -130,11 +132,10 @@ func (m *Model) Reset() {
 // it back as it was.
 func (m *Model) Clear() {
 	m.stopSearch(false)
-	m.Remember(m.Value())
+	m.settle()
 	if !m.Empty() {
 		m.set(nil)
 	}
-	m.past.leave()
 	m.changed()
 }
 
@@ -153,7 +154,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 }
 
 func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
-	do := m.keys[msg.String()]
+	do := m.bound(msg.String())
 	if m.search != nil && !m.searchKey(do, msg) {
 		m.last = none
 		return nil
@@ -199,7 +200,7 @@ func (m *Model) submit() tea.Cmd {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	m.Remember(text)
+	m.settle()
 	m.Reset()
 	return func() tea.Msg { return SubmitMsg{Text: text} }
 }

@@ -158,6 +158,9 @@ func TestHistory(t *testing.T) {
 		"a movement takes":            {[]string{"ctrl+r", "fi", "ctrl+a", "x"}, "x|first"},
 		"esc leaves":                  {[]string{"draft", "ctrl+r", "fi", "esc"}, "draft|"},
 		"undo brings the draft back":  {[]string{"draft", "ctrl+r", "fi", "enter", "ctrl+_"}, "draft|"},
+		"search walks":                {[]string{"draft", "ctrl+r", "sec", "enter", "up"}, "first|"},
+		"and comes back":              {[]string{"draft", "ctrl+r", "sec", "enter", "down", "down"}, "draft|"},
+		"two quick esc leave":         {[]string{"draft", "ctrl+r", "fi", "alt+esc"}, "draft|"},
 		"a paste takes":               {[]string{"ctrl+r", "fi", "paste:x"}, "firstx|"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -192,6 +195,46 @@ func TestClearCanBeTakenBack(t *testing.T) {
 	play(t, m, "up")
 	if got := m.Value(); got != "see "+large {
 		t.Errorf("history gives %q", got)
+	}
+}
+
+// What was being written when an older prompt was sent, or cleared, can still be
+// found.
+func TestDraftsOutliveTheHistory(t *testing.T) {
+	large := strings.Repeat("line\n", 40)
+	for name, c := range map[string]struct {
+		keys  []string
+		draft string
+	}{
+		"sent":                 {[]string{"a", "ctrl+j", "b", "ctrl+j", "c", "ctrl+j", "d", "up", "up", "up", "up", "up", "enter"}, "a\nb\nc\nd"},
+		"sent after a change":  {[]string{"draft", "up", "up", "!", "enter"}, "draft"},
+		"sent from a search":   {[]string{"draft", "ctrl+r", "sec", "enter", "enter"}, "draft"},
+		"search within a walk": {[]string{"draft", "up", "ctrl+r", "sec", "enter", "enter"}, "draft"},
+		"with a paste":         {[]string{"see ", "paste:" + large, "home", "up", "up", "enter"}, "see " + large},
+		"cleared":              {[]string{"draft", "up", "clear"}, "draft"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := composer.New(theme.Plain())
+			m.SetSize(40, 9)
+			for _, prompt := range []string{"first", "second", "third"} {
+				m.Remember(prompt)
+			}
+			for _, key := range c.keys {
+				if key == "clear" {
+					m.Clear()
+					continue
+				}
+				play(t, m, key)
+			}
+			latest := ""
+			for range 3 { // the prompt that was sent, then the draft
+				play(t, m, "alt+<", "up")
+				if latest = m.Value(); latest == c.draft {
+					return
+				}
+			}
+			t.Errorf("the draft is not in the history; there is %q", latest)
+		})
 	}
 }
 

@@ -44,13 +44,20 @@ func (m *Model) Remember(prompt string) {
 	}
 }
 
-// walk goes through the history: by is -1 for older, 1 for newer.
-func (m *Model) walk(by int) {
-	h := &m.past
-	to := h.back - by
-	if to < 0 || to > len(h.prompts) {
-		return
+// settle ends a walk through the history. What is written becomes its latest
+// prompt, and the draft that the walk began with, if it did, the one before.
+func (m *Model) settle() {
+	if m.past.back > 0 {
+		m.Remember(value(m.past.written[0].units))
 	}
+	m.Remember(m.Value())
+	m.past.leave()
+}
+
+// step leaves the place in the history that is being looked at for another one,
+// and what is written there in its place.
+func (m *Model) step(to int) {
+	h := &m.past
 	if h.written == nil {
 		h.written = map[int]draft{}
 	}
@@ -58,6 +65,16 @@ func (m *Model) walk(by int) {
 		h.written[h.back] = draft{slices.Clone(m.units), m.cur}
 	}
 	h.back = to
+}
+
+// walk goes through the history: by is -1 for older, 1 for newer.
+func (m *Model) walk(by int) {
+	h := &m.past
+	to := h.back - by
+	if to < 0 || to > len(h.prompts) {
+		return
+	}
+	m.step(to)
 	d, ok := h.written[to]
 	if !ok {
 		units := written(h.prompts[len(h.prompts)-to])
@@ -90,6 +107,7 @@ func (m *Model) stopSearch(accept bool) {
 	m.search = nil
 	m.load(s.draft.units, s.draft.cur)
 	if accept && s.at < len(m.past.prompts) {
+		m.step(len(m.past.prompts) - s.at)
 		m.set(written(m.past.prompts[s.at]))
 	}
 	m.changed()

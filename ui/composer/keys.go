@@ -66,6 +66,15 @@ const (
 	cancel
 )
 
+// bound is what a key does. Two quick presses of esc arrive as alt+esc, since
+// that is the same two bytes; they mean esc.
+func (m *Model) bound(key string) action {
+	if do := m.keys[key]; do != none || key != "alt+esc" {
+		return do
+	}
+	return m.keys["esc"]
+}
+
 // SetKeys binds anew. Of two actions on one key, the later field wins.
 func (m *Model) SetKeys(k Keys) {
 	m.keys = map[string]action{}
