@@ -6,13 +6,14 @@
 //	                      └──► SubmitMsg with the text
 //
 // The unit is the grapheme cluster, so that an emoji of five runes is one step
-// of the cursor. Pastes never submit; large ones become a chip such as
+// of the cursor. Pastes never submit, nor does what comes on their heels; large ones become a chip such as
 // [pasted 42 lines], a single unit that Value expands. A key costs what it
 // changes, not what the prompt is long. A prompt sign is the parent's to draw.
 package composer
 
 import (
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
@@ -28,13 +29,16 @@ type SubmitMsg struct{ Text string }
 
 // Model is the composer. It starts empty, focused, and one row high.
 type Model struct {
+	Now func() time.Time // time.Now, unless it is set
+
 	buffer
 	layout
 	keys   map[string]action
 	past   history
-	search *search // nil unless ctrl+r is on
-	last   action  // of the key before this one; kills in a row add up
-	goal   int     // column that up and down try to keep; -1 for none
+	search *search   // nil unless ctrl+r is on
+	last   action    // of the key before this one; kills in a row add up
+	goal   int       // column that up and down try to keep; -1 for none
+	pasted time.Time // when the last paste ended, with the keys on its heels
 
 	theme          *theme.Theme
 	plain, special pen
@@ -47,7 +51,7 @@ type Model struct {
 
 // New makes an empty composer with the default keys.
 func New(th *theme.Theme) *Model {
-	m := &Model{width: 80, height: 1, focused: true, goal: -1}
+	m := &Model{Now: time.Now, width: 80, height: 1, focused: true, goal: -1}
 	m.SetTheme(th)
 	m.SetKeys(DefaultKeys())
 	return m
@@ -155,6 +159,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 
 func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	do := m.bound(msg.String())
+	if m.hurried() && do == submit {
+		do = newLine
+	}
 	if m.search != nil && !m.searchKey(do, msg) {
 		m.last = none
 		return nil
@@ -174,7 +181,23 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	return cmd
 }
 
+// heels is how soon behind a paste a key cannot come from a person: a paste that
+// holds the sequence which ends pastes would send itself.
+const heels = 50 * time.Millisecond
+
+// hurried reports whether a key that comes now is on the heels of a paste, or of
+// another key that was.
+func (m *Model) hurried() bool {
+	now := m.Now()
+	if m.pasted.IsZero() || now.Sub(m.pasted) >= heels {
+		return false
+	}
+	m.pasted = now
+	return true
+}
+
 func (m *Model) paste(content string) {
+	m.pasted = m.Now()
 	if content == "" {
 		return
 	}

@@ -3,6 +3,7 @@ package composer_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -13,15 +14,25 @@ import (
 )
 
 // play gives a composer keys by name; what is no key's name is typed, what
-// begins with "paste:" is pasted.
+// begins with "paste:" is pasted, "clear" calls Clear. A second passes between
+// two of them.
 func play(t testing.TB, m *composer.Model, keys ...string) (sent []string) {
 	t.Helper()
+	now := time.Unix(1e9, 0)
+	m.Now = func() time.Time {
+		now = now.Add(time.Second)
+		return now
+	}
 	deliver := func(msg tea.Msg) {
 		if cmd := m.Update(msg); cmd != nil {
 			sent = append(sent, cmd().(composer.SubmitMsg).Text)
 		}
 	}
 	for _, key := range keys {
+		if key == "clear" {
+			m.Clear()
+			continue
+		}
 		if text, ok := strings.CutPrefix(key, "paste:"); ok {
 			deliver(tea.PasteMsg{Content: text})
 			continue
@@ -198,6 +209,50 @@ func TestClearCanBeTakenBack(t *testing.T) {
 	}
 }
 
+// A terminal ends a paste at the sequence that ends pastes, also one in the
+// pasted text itself; what is behind it arrives as keys.
+func TestPastesCannotSendThemselves(t *testing.T) {
+	for name, c := range map[string]struct {
+		paste string
+		keys  string        // behind it
+		pause time.Duration // before each key and before the enter at the end
+		want  string        // what is sent, or left with a mark
+	}{
+		"at once":            {"ls", "", 0, "left: ls\n"},
+		"a moment later":     {"ls", "", 49 * time.Millisecond, "left: ls\n"},
+		"by a person":        {"ls", "", 50 * time.Millisecond, "ls"},
+		"with more text":     {"ls", " -l", time.Millisecond, "left: ls -l\n"},
+		"with a lot of text": {"ls", strings.Repeat("x", 100), 10 * time.Millisecond, "left: ls" + strings.Repeat("x", 100) + "\n"},
+		"with lines":         {"ls", "\n\n", time.Millisecond, "left: ls\n\n\n"},
+		"nothing before it":  {"", "rm", time.Millisecond, "left: rm\n"},
+		"typed behind it":    {"ls", " -l", 50 * time.Millisecond, "ls -l"},
+		"behind a backslash": {`ls\`, "", 0, "left: ls\\\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := composer.New(theme.Plain())
+			now := time.Unix(1e9, 0)
+			m.Now = func() time.Time { return now }
+			m.Update(tea.PasteMsg{Content: c.paste})
+			var cmd tea.Cmd
+			for _, r := range c.keys + "\n" {
+				now = now.Add(c.pause)
+				key := tea.KeyPressMsg{Code: r, Text: string(r)}
+				if r == '\n' {
+					key = tea.KeyPressMsg{Code: tea.KeyEnter}
+				}
+				cmd = m.Update(key)
+			}
+			got := "left: " + m.Value()
+			if cmd != nil {
+				got = cmd().(composer.SubmitMsg).Text
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 // What was being written when an older prompt was sent, or cleared, can still be
 // found.
 func TestDraftsOutliveTheHistory(t *testing.T) {
@@ -219,13 +274,7 @@ func TestDraftsOutliveTheHistory(t *testing.T) {
 			for _, prompt := range []string{"first", "second", "third"} {
 				m.Remember(prompt)
 			}
-			for _, key := range c.keys {
-				if key == "clear" {
-					m.Clear()
-					continue
-				}
-				play(t, m, key)
-			}
+			play(t, m, c.keys...)
 			latest := ""
 			for range 3 { // the prompt that was sent, then the draft
 				play(t, m, "alt+<", "up")
