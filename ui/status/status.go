@@ -3,14 +3,14 @@
 //
 //	gpt-6.1-sol · high                      streaming 12 s · 84 tok/s · 42 % · 18.2k · $0.31 · auto
 //
-// The line is never wider than the terminal. When room gets short, what matters
-// least goes first; the mode that lets tools run unasked goes last.
+// The line is never wider than the terminal. When room gets short, figures go
+// first. What a key just did, the state, and the mode that lets tools run
+// unasked go last.
 package status
 
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,7 +36,7 @@ type Info struct {
 	Elapsed time.Duration // in this state
 	Rate    float64       // output tokens per second
 	Queue   int           // prompts that wait to be sent
-	Hint    string        // what a key would do now
+	Hint    string        // what a key just did, or would do now
 }
 
 // A segment is one piece of the line.
@@ -44,7 +44,36 @@ type segment struct {
 	text  string
 	style lipgloss.Style
 	right bool
-	rank  int // the highest goes first when room gets short
+}
+
+// The segments, in the order in which they stand. The mode has one of three
+// places, by how much it matters that it is seen.
+const (
+	model = iota
+	effort
+	badge
+	hint
+	doing
+	speed
+	queued
+	window
+	used
+	spent
+	asks // mode "ask"
+	mode // other modes
+	yolo // mode "yolo"
+	segments
+)
+
+// yielding is what gives way, in this order and each as far as it says, until
+// the rest has room.
+var yielding = []struct {
+	segment int
+	least   int // cells that it keeps; 0: it goes
+}{
+	{used, 0}, {spent, 0}, {speed, 0}, {window, 0}, {badge, 0}, {effort, 0}, {queued, 0},
+	{model, 10}, {asks, 0}, {model, 0},
+	{hint, 10}, {mode, 0}, {doing, 6}, {doing, 0}, {hint, 4}, {hint, 0},
 }
 
 // separator stands between segments, gap at least between left and right.
@@ -61,8 +90,9 @@ func View(i Info, width int, th *theme.Theme) string {
 	if width <= 0 {
 		return ""
 	}
-	kept := fit(segments(i, th), width)
-	left, right := draw(kept, false, th), draw(kept, true, th)
+	line := told(i, th)
+	fit(&line, width)
+	left, right := draw(&line, false, th), draw(&line, true, th)
 	if right == "" {
 		return ansi.Truncate(left, width, "…")
 	}
@@ -82,6 +112,9 @@ type Line struct {
 // View is View, kept.
 func (l *Line) View(i Info, width int, th *theme.Theme) string {
 	i.Elapsed = i.Elapsed.Truncate(time.Second)
+	if i.State == "" {
+		i.Elapsed = 0
+	}
 	if i.Rate >= 10 {
 		i.Rate = math.Round(i.Rate)
 	}
@@ -91,51 +124,68 @@ func (l *Line) View(i Info, width int, th *theme.Theme) string {
 	return l.view
 }
 
-// segments are the pieces that have something to tell, in the order in which
-// they stand.
-func segments(i Info, th *theme.Theme) []segment {
-	all := []segment{
-		{i.Model, th.Text, false, 1},
-		{i.Effort, th.Dim, false, 7},
-		{i.Badge, th.Warn, false, 6},
-		{i.Hint, th.Dim, true, 10},
-		{state(i), th.Accent, true, 2},
-		{rate(i.Rate), th.Dim, true, 9},
-		{queue(i.Queue), th.Text, true, 5},
-		{share(i.Context), th.Dim, true, 3},
-		{tokens(i.Tokens), th.Dim, true, 8},
-		{cost(i), th.Dim, true, 4},
-		mode(i.Mode, th),
+// told is what there is to tell; the text of a segment that tells nothing is "".
+func told(i Info, th *theme.Theme) [segments]segment {
+	line := [segments]segment{
+		model:  {i.Model, th.Text, false},
+		effort: {i.Effort, th.Dim, false},
+		badge:  {i.Badge, th.Warn, false},
+		hint:   {i.Hint, th.Dim, true},
+		doing:  {state(i), th.Accent, true},
+		speed:  {rate(i.Rate), th.Dim, true},
+		queued: {queue(i.Queue), th.Text, true},
+		window: {share(i.Context), th.Dim, true},
+		used:   {tokens(i.Tokens), th.Dim, true},
+		spent:  {cost(i), th.Dim, true},
 	}
 	if i.Context >= crowded {
-		all[7].style = th.Warn
+		line[window].style = th.Warn
 	}
-	told := all[:0]
-	for _, s := range all {
-		if s.text = safe.Line(s.text); s.text != "" {
-			told = append(told, s)
-		}
+	// The modes that ask less than usual stand out.
+	switch i.Mode {
+	case "ask":
+		line[asks] = segment{i.Mode, th.Dim, true}
+	case "yolo":
+		line[yolo] = segment{i.Mode, th.Warn.Bold(true), true}
+	default:
+		line[mode] = segment{i.Mode, th.Text, true}
 	}
-	return told
+	for k := range line {
+		line[k].text = safe.Line(line[k].text)
+	}
+	return line
 }
 
-// fit drops the least important segments until the rest has room.
-func fit(all []segment, width int) []segment {
-	for len(all) > 1 && total(all) > width {
-		least := 0
-		for k, s := range all {
-			if s.rank > all[least].rank {
-				least = k
-			}
+// fit makes segments give way until the rest fits width. The last one stays.
+func fit(line *[segments]segment, width int) {
+	for _, y := range yielding {
+		over := total(line) - width
+		if over <= 0 {
+			return
 		}
-		all = slices.Delete(all, least, least+1)
+		s := &line[y.segment]
+		if total(line) == ansi.StringWidth(s.text) {
+			return
+		}
+		if y.segment == model && y.least > 0 {
+			over -= ansi.StringWidth(s.text)
+			s.text = s.text[strings.LastIndexByte(s.text, '/')+1:] // without its provider
+			over += ansi.StringWidth(s.text)
+		}
+		keep := 0
+		if y.least > 0 {
+			keep = max(ansi.StringWidth(s.text)-max(over, 0), y.least)
+		}
+		s.text = ansi.Truncate(s.text, keep, "…")
 	}
-	return all
 }
 
-func total(all []segment) int {
+func total(line *[segments]segment) int {
 	var sum [2]int // left, right
-	for _, s := range all {
+	for _, s := range line {
+		if s.text == "" {
+			continue
+		}
 		side := 0
 		if s.right {
 			side = 1
@@ -151,27 +201,14 @@ func total(all []segment) int {
 	return sum[0] + sum[1]
 }
 
-func draw(all []segment, right bool, th *theme.Theme) string {
+func draw(line *[segments]segment, right bool, th *theme.Theme) string {
 	var parts []string
-	for _, s := range all {
-		if s.right == right {
+	for _, s := range line {
+		if s.right == right && s.text != "" {
 			parts = append(parts, s.style.Render(s.text))
 		}
 	}
 	return strings.Join(parts, th.Faint.Render(separator))
-}
-
-// mode is always told, the modes that ask less than usual stand out, and the
-// one that never asks outlives everything else on the line.
-func mode(name string, th *theme.Theme) segment {
-	s := segment{name, th.Text, true, 1}
-	switch name {
-	case "ask":
-		s.style, s.rank = th.Dim, 7
-	case "yolo":
-		s.style, s.rank = th.Warn.Bold(true), 0
-	}
-	return s
 }
 
 func state(i Info) string {

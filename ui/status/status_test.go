@@ -19,6 +19,8 @@ var busy = Info{
 func TestView(t *testing.T) {
 	yolo := busy
 	yolo.Mode = "yolo"
+	asking := busy
+	asking.Mode = "ask"
 	for name, c := range map[string]struct {
 		info  Info
 		width int
@@ -29,12 +31,32 @@ func TestView(t *testing.T) {
 		"everything": {busy, 140,
 			"openai/gpt-6.1-sol · high · tools by prompt                 esc stops · streaming 12 s · 84 tok/s · 1 queued · 42 % · 18.2k · $0.31 · auto"},
 		"120 cells": {busy, 120,
-			"openai/gpt-6.1-sol · high · tools by prompt         streaming 12 s · 84 tok/s · 1 queued · 42 % · 18.2k · $0.31 · auto"},
-		"80 cells": {busy, 80,
-			"openai/gpt-6.1-sol           streaming 12 s · 1 queued · 42 % · $0.31 · auto"},
-		"50 cells": {busy, 50,
-			"openai/gpt-6.1-sol    streaming 12 s · 42 % · auto"},
-		"20 cells":                    {busy, 20, "                auto"},
+			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42 % · $0.31 · auto"},
+		"without cost": {busy, 110,
+			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42 % · auto"},
+		"without rate": {busy, 105,
+			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 1 queued · 42 % · auto"},
+		"without context": {busy, 94,
+			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 1 queued · auto"},
+		"without badge": {busy, 80,
+			"openai/gpt-6.1-sol · high   esc stops · streaming 12 s · 1 queued · auto"},
+		"without effort": {busy, 70,
+			"openai/gpt-6.1-sol   esc stops · streaming 12 s · 1 queued · auto"},
+		"without queue": {busy, 60,
+			"openai/gpt-6.1-sol   esc stops · streaming 12 s · auto"},
+		"without provider": {busy, 50,
+			"gpt-6.1-sol   esc stops · streaming 12 s · auto"},
+		"with a short name": {busy, 45,
+			"gpt-6.1-s…  esc stops · streaming 12 s · auto"},
+		"ask before the model":        {asking, 40, "gpt-6.1-s…  esc stops · streaming 12 s"},
+		"auto not before the model":   {busy, 40, "       esc stops · streaming 12 s · auto"},
+		"hint and state stay":         {busy, 26, "esc stops · streaming 12 s"},
+		"as far as they can":          {busy, 20, "esc stops · streami…"},
+		"the hint the longest":        {busy, 15, "      esc stops"},
+		"a long hint":                 {Info{Model: "openai/gpt", Mode: "auto", Context: -1, Hint: "browse: j k move · space fold"}, 30, "browse: j k move · spa… · auto"},
+		"a long hint, nothing else":   {Info{Context: -1, Hint: "browse: j k move"}, 3, "br…"},
+		"a state, nothing else":       {Info{Context: -1, State: "streaming"}, 3, "st…"},
+		"no time without a state":     {Info{Model: "m", Context: -1, Elapsed: time.Hour}, 20, "m"},
 		"yolo stays longest":          {yolo, 4, "yolo"},
 		"too narrow for anything":     {yolo, 3, "yo…"},
 		"no room at all":              {busy, 0, ""},
@@ -119,7 +141,7 @@ func TestLineTellsWhatViewTells(t *testing.T) {
 		info  Info
 		width int
 		th    *theme.Theme
-	}{{busy, 80, dark}, {busy, 80, dark}, {later, 80, dark}, {later, 40, dark}, {later, 40, light}, {Info{Context: -1}, 40, light}} {
+	}{{Info{Model: "m", Elapsed: time.Hour}, 80, dark}, {busy, 80, dark}, {busy, 80, dark}, {later, 80, dark}, {later, 40, dark}, {later, 40, light}, {Info{Context: -1}, 40, light}} {
 		if got, want := l.View(c.info, c.width, c.th), View(c.info, c.width, c.th); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
