@@ -70,8 +70,8 @@ func (t *transport) judge(res *http.Response, b *body) error {
 	switch media := mediaType(res.Header); {
 	case media == "text/html" || media == "application/xhtml+xml":
 		head, _ := t.head(b)
-		return t.fill(&llm.Error{
-			Fault: llm.Network, Status: res.StatusCode, ID: requestID(res.Header, ""),
+		return t.fill(&llm.Error{ // asking again would bring the same page
+			Fault: llm.InvalidRequest, Status: res.StatusCode, ID: requestID(res.Header, ""),
 			Message: webPage(res.Header, head) + " instead of data: the base URL may be wrong, or a login page of the network stands in between",
 		})
 	case media == "application/json" || strings.HasSuffix(media, "+json"):
@@ -133,8 +133,9 @@ func (t *transport) fill(e *llm.Error) error {
 	return e
 }
 
+// moved is a redirect, which asking again would only repeat.
 func moved(res *http.Response) *llm.Error {
-	e := &llm.Error{Fault: llm.Network, Status: res.StatusCode, ID: requestID(res.Header, ""), Message: "answered with a redirect"}
+	e := &llm.Error{Fault: llm.InvalidRequest, Status: res.StatusCode, ID: requestID(res.Header, ""), Message: "answered with a redirect"}
 	if to := oneLine(res.Header.Get("Location"), rawLimit); to != "" {
 		e.Message += " to " + plainURL(to)
 	}
