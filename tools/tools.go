@@ -142,10 +142,15 @@ func (s *Set) Close() error { return s.root.Close() }
 // Root is the absolute path of the workspace.
 func (s *Set) Root() string { return s.path }
 
-// Only is a view of s with the tools of these names, in the order of s. The one
-// name "none", or no name, is a view without tools.
+// Only is a view of s with the tools of these names, in the order of s. Spaces
+// around a name do not count. The one name "none", or no name, is a view without
+// tools.
 func (s *Set) Only(names ...string) (*Set, error) {
 	view := &Set{workspace: s.workspace}
+	names = slices.Clone(names)
+	for i, name := range names {
+		names[i] = strings.TrimSpace(name)
+	}
 	if len(names) == 1 && names[0] == "none" {
 		return view, nil
 	}

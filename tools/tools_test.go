@@ -151,7 +151,9 @@ func TestOnly(t *testing.T) {
 	}{
 		{names: []string{"shell", "read"}, want: "read shell"},
 		{names: []string{"read", "read"}, want: "read"},
+		{names: []string{"grep ", " read", "\tlist"}, want: "read list grep"},
 		{names: []string{"none"}},
+		{names: []string{" none "}},
 		{names: nil},
 		{names: []string{"raed"}, err: `unknown tool "raed": did you mean "read"?`},
 		{names: []string{"READ"}, err: `unknown tool "READ": did you mean "read"?`},
