@@ -157,8 +157,10 @@ func ruleOf(a *Action) rule {
 	return rule{a.Tool, a.Path}
 }
 
-// guards are names of files and folders whose content is run by other programs
-// or configures them: a change there is as good as a command.
+// guards are the names of files and folders that configure or run programs for
+// parley and git (.envrc: for the shell that they are started from), so that a
+// change there can be as good as a command. It is these four and no more: a
+// Makefile, a test or a script runs things as well and is not guarded.
 var guards = []string{".git", ".parley", ".mcp.json", ".envrc"}
 
 // guarded reports whether file is under a guard. Letter case does not count:

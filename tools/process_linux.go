@@ -33,9 +33,10 @@ type tree struct {
 
 // newTree is the tree of a command that will write to the other end of pipe.
 func newTree(pipe *os.File) *tree {
-	// Both hold for the whole process, and are as good the second time.
-	// Without them a command could leave orphans behind, and read the keys in
-	// /proc/PPID/environ.
+	// Both hold for the whole process, and are as good the second time. Without
+	// the first a command could leave orphans behind. Without the second any
+	// command could read the keys in /proc/PPID/environ and in parley's memory;
+	// with it those of the same user cannot, but root (CAP_SYS_PTRACE) still can.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	t := &tree{mark: "PARLEY_CALL=" + rand.Text(), known: map[int]uint64{}}
