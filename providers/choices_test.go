@@ -27,7 +27,7 @@ func TestDefaultModel(t *testing.T) {
 		{"nothing", Config{}, nil, "demo/parley"},
 		{"a key", Config{}, []string{"GROQ_API_KEY", "k"}, "groq/openai/gpt-oss-120b"},
 		{"two keys", Config{}, []string{"GROQ_API_KEY", "k", "OPENAI_API_KEY", "k"}, "openai/gpt-6.1-sol"},
-		{"a key of a family that is not there", Config{}, []string{"ANTHROPIC_API_KEY", "k"}, "demo/parley"},
+		{"a key of another family", Config{}, []string{"ANTHROPIC_API_KEY", "k"}, "anthropic/claude-sonnet-5-5"},
 		{"a key in the configuration", Config{map[string]Provider{"xai": {APIKey: "k"}}}, nil, "xai/grok-4.7"},
 		{"a command for a key", Config{map[string]Provider{"xai": {APIKeyCommand: "exit 1"}}}, nil, "xai/grok-4.7"},
 		{"models of one's own", Config{map[string]Provider{"xai": {APIKey: "k", Models: []string{"grok-9"}}}}, nil, "xai/grok-9"},

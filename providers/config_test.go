@@ -49,7 +49,7 @@ func TestValidate(t *testing.T) {
 		{"zai", Provider{BaseURL: "coding-intl"}, ""},
 		{"box", Provider{Kind: "vlm"}, `providers.box.kind: unknown "vlm", did you mean "vllm"?`},
 		{"box", Provider{Kind: "quantum"}, "there are openai, grok"},
-		{"box", Provider{Kind: "anthropic"}, `kind: unknown "anthropic"`},
+		{"box", Provider{Kind: "antropic"}, `did you mean "anthropic"?`},
 		{"box", Provider{Strategy: "nativ"}, `strategy: unknown "nativ", did you mean "native"?`},
 		{"box", Provider{BaseURL: "localhost:8000"}, "base_url: must be an http or https address"},
 		{"box", Provider{BaseURL: "ftp://box"}, "base_url"},

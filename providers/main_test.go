@@ -6,7 +6,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The SDK of Gemini brings a library that starts a goroutine when the program
+// does.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+}
 
 // env is an environment that holds these variables, given as name, value, ….
 func env(pairs ...string) func(string) string {

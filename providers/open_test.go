@@ -42,13 +42,13 @@ func TestOpenNames(t *testing.T) {
 
 		{"", "", `there is no model ""`},
 		{"opnai/gpt-4o", "", `there is no provider "opnai"; did you mean openai?`},
-		{"quantum/q1", "", `there is no provider "quantum"; there are openai, xai`},
+		{"quantum/q1", "", `there is no provider "quantum"; there are openai, anthropic, gemini, xai`},
 		{"gpt-4oo", "", "did you mean openai/gpt-4o"},
 		{"zzzzzzzzzz", "", `there is no model "zzzzzzzzzz"`},
 		{"demo/parlay", "", "did you mean parley?"},
 		{"ollama", "", `name a model of it, as in "ollama/MODEL"`},
 		{"empty", "", `name a model of it`},
-		{"anthropic/claude-opus-5-5", "", `there is no provider "anthropic"`},
+		{"anthropc/claude-opus-5-5", "", `there is no provider "anthropc"; did you mean anthropic?`},
 	} {
 		e, err := Open(c, tt.name, OpenOptions{Getenv: keys})
 		if tt.err != "" {
@@ -356,7 +356,7 @@ func TestList(t *testing.T) {
 	}{
 		{401, "application/json", `{"error":{"message":"no $KEY"}}`, llm.Authentication},
 		{500, "text/plain", "broken", llm.Server},
-		{200, "text/html", "<html>", llm.Network},
+		{200, "text/html", "<html>", llm.InvalidRequest},
 	} {
 		broken := serve(t, tt.status, tt.kind, tt.body)
 		c.Providers["box"] = Provider{Kind: "vllm", BaseURL: broken.URL, APIKey: canary}
