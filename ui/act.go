@@ -36,7 +36,7 @@ type (
 // tick moves elapsed times while a turn runs, once a second.
 func (m *Model) tick() tea.Cmd {
 	t := m.turn
-	return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{t} })
+	return m.later(time.Second, tickMsg{t})
 }
 
 func (m *Model) ticked(msg tickMsg) tea.Cmd {
@@ -51,7 +51,7 @@ func (m *Model) ticked(msg tickMsg) tea.Cmd {
 // say shows a few words in the status line for a moment.
 func (m *Model) say(text string) tea.Cmd {
 	m.toast, m.toastTill = text, m.now().Add(toastFor)
-	return tea.Tick(toastFor, func(time.Time) tea.Msg { return toastOverMsg{} })
+	return m.later(toastFor, toastOverMsg{})
 }
 
 // submit sends what was typed, runs it if it is a command, or queues it while
@@ -354,7 +354,7 @@ func (m *Model) toggleMouse(string) tea.Cmd {
 
 // picked carries out what was chosen from a list.
 func (m *Model) picked(p dialog.PickedMsg) tea.Cmd {
-	m.dialog = nil
+	m.dialog, m.slash = nil, false
 	cmd := m.pick(p)
 	m.layout()
 	return tea.Batch(cmd, m.askNext())
@@ -363,7 +363,7 @@ func (m *Model) picked(p dialog.PickedMsg) tea.Cmd {
 func (m *Model) pick(p dialog.PickedMsg) tea.Cmd {
 	switch p.Kind {
 	case "command":
-		if cmd, ok := m.command("/" + p.Value); ok {
+		if cmd, ok := m.command(strings.TrimSpace("/" + p.Value + " " + p.Arg)); ok {
 			return cmd
 		}
 	case "model":
@@ -423,9 +423,18 @@ func (m *Model) replay(history []llm.Message) {
 }
 
 // closed takes a dialog away that was left without a choice.
-func (m *Model) closed() tea.Cmd {
+// What was typed to find a command is not lost: it may have been a message.
+func (m *Model) closed(msg dialog.ClosedMsg) tea.Cmd {
 	m.dialog = nil
+	slash := m.slash
+	m.slash = false
 	defer m.layout()
+	if slash && msg.Typed != "" {
+		if cmd, ok := m.command("/" + msg.Typed); ok && msg.Accepted {
+			return tea.Batch(cmd, m.askNext())
+		}
+		m.composer.SetValue("/" + msg.Typed)
+	}
 	return m.askNext()
 }
 

@@ -74,7 +74,7 @@ func actions() []action {
 		{name: "copy-code", keys: []string{"ctrl+x c"}, help: "copy the last code block", run: (*Model).copyCode, rank: reading},
 
 		{name: "palette", keys: []string{"ctrl+p", "ctrl+x p"}, help: "all commands", run: (*Model).palette, rank: workplace},
-		{name: "commands", keys: []string{"/"}, help: "all commands, on an empty line", when: empty, run: (*Model).palette, rank: workplace},
+		{name: "commands", keys: []string{"/"}, help: "all commands, on an empty line", when: empty, run: (*Model).slashed, rank: workplace},
 		{name: "help", keys: []string{"f1", "ctrl+x ?"}, help: "keys", run: (*Model).help, rank: workplace},
 		{name: "keys", keys: []string{"?"}, help: "keys, on an empty line", when: unwritten, run: (*Model).help, rank: workplace},
 		{name: "theme", help: "pick the theme", run: (*Model).pickTheme, rank: workplace},
@@ -163,7 +163,16 @@ func (m *Model) palette(string) tea.Cmd {
 		}
 		items = append(items, dialog.Item{Title: a.name, Detail: a.help, Key: strings.Join(a.keys, ", "), Value: a.name})
 	}
-	return m.open(dialog.Pick("command", "Commands", items, m.theme))
+	list := dialog.Pick("command", "Commands", items, m.theme)
+	list.Words = true
+	return m.open(list)
+}
+
+// slashed is the palette by way of a slash, which may turn out to begin a
+// message.
+func (m *Model) slashed(string) tea.Cmd {
+	m.slash = true
+	return m.palette("")
 }
 
 // help shows the real bindings.

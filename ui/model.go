@@ -23,6 +23,7 @@ type Model struct {
 	o       Options
 	session *session.Session
 	now     func() time.Time
+	later   func(time.Duration, tea.Msg) tea.Cmd // tea.Tick; for tests
 	send    func(tea.Msg)
 	crash   func(any, []byte)
 	running sync.WaitGroup
@@ -33,6 +34,7 @@ type Model struct {
 	transcript    *transcript.Model
 	composer      *composer.Model
 	dialog        dialog.Dialog // nil: none
+	slash         bool          // it is the palette, opened by typing a slash
 	actions       []action
 	keys          map[string]*action
 	leader        string // keys of an unfinished sequence, such as "ctrl+x"
@@ -71,10 +73,14 @@ func newModel(o Options) *Model {
 	if m.now == nil {
 		m.now = time.Now
 	}
+	m.later = func(d time.Duration, msg tea.Msg) tea.Cmd {
+		return tea.Tick(d, func(time.Time) tea.Msg { return msg })
+	}
 	m.actions = actions()
 	m.keys = bind(m.actions)
 	m.composer.SetPlaceholder("Ask anything")
 	m.composer.Focus(true)
+	m.composer.Now = m.now
 	return m
 }
 
@@ -116,7 +122,11 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case toastOverMsg:
 		return nil // the frame is drawn anew without it
 	case dialog.ClosedMsg:
-		return m.closed()
+		return m.closed(msg)
+	case dialog.StrayMsg: // typed when a question came in between
+		cmd := m.composer.Update(msg.Msg)
+		m.layout()
+		return cmd
 	case dialog.PickedMsg:
 		return m.picked(msg)
 	case dialog.AnsweredMsg:

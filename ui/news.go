@@ -322,7 +322,7 @@ func (m *Model) paintSoon() tea.Cmd {
 		return nil
 	}
 	const twoFrames = 20 * time.Millisecond
-	return tea.Tick(twoFrames, func(time.Time) tea.Msg { return paintedMsg{} })
+	return m.later(twoFrames, paintedMsg{})
 }
 
 func (m *Model) painted() tea.Cmd {

@@ -49,7 +49,7 @@ func (c *clock) Add(d time.Duration) {
 
 func setUp(t *testing.T, w, h int, turns ...llmtest.Turn) *stage {
 	t.Helper()
-	t.Parallel() // most of a test's time is waiting for ticks to run out
+	t.Parallel()
 	s := &stage{fake: llmtest.New(turns...), dir: t.TempDir(), clock: &clock{now: time.Unix(1e9, 0)}}
 	if err := os.WriteFile(filepath.Join(s.dir, "a.txt"), []byte("alpha\nbeta\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -80,9 +80,13 @@ func setUp(t *testing.T, w, h int, turns ...llmtest.Turn) *stage {
 			return []Choice{{Name: "fake/one", Ready: true}, {Name: "fake/two", Detail: "128K", Ready: true}, {Name: "openai/gpt-x", Detail: "set OPENAI_API_KEY"}}
 		},
 	})
-	t.Cleanup(s.m.shutdown) // after the driver is closed
+	s.m.later = func(time.Duration, tea.Msg) tea.Cmd { return nil } // tests do not wait
 	s.Driver = uitest.New(t, s.m, w, h)
 	s.m.send = func(msg tea.Msg) { s.Driver.Send(msg) }
+	t.Cleanup(func() { // before the driver is closed
+		s.Send(signalMsg{})
+		s.m.running.Wait()
+	})
 	s.m.crash = func(p any, stack []byte) { t.Errorf("panic: %v\n%s", p, stack) }
 	return s
 }
@@ -165,6 +169,7 @@ func TestApproval(t *testing.T) {
 		if wrote(s) || !strings.Contains(s.Screen(), "Allow write") {
 			t.Error("a key that was typed blind allowed a write")
 		}
+		s.Send(paintedMsg{})
 		s.Press("esc").WaitForText("fine")
 		if wrote(s) {
 			t.Error("a denied write ran")
@@ -225,6 +230,63 @@ func TestLateThinking(t *testing.T) {
 	s.WaitFor(func(screen string) bool {
 		return strings.Contains(screen, "∴ thought") && !strings.Contains(screen, "hidden plan")
 	})
+}
+
+// A slash opens the commands, but what follows may be a message after all.
+func TestSlash(t *testing.T) {
+	t.Run("esc keeps what was typed", func(t *testing.T) {
+		s := setUp(t, 80, 24)
+		s.Type("/etc/fstab what is this").Press("esc").WaitForText("› /etc/fstab what is this")
+	})
+	t.Run("enter with no match does as well", func(t *testing.T) {
+		s := setUp(t, 80, 24)
+		s.Type("/etc/fstab").Press("enter").WaitForText("› /etc/fstab")
+	})
+	t.Run("commands take an argument", func(t *testing.T) {
+		s := setUp(t, 80, 24)
+		s.Type("/mode yolo").Press("enter").WaitForText("yolo")
+		if got := s.m.session.Policy().Mode(); got != tools.ModeYolo {
+			t.Errorf("mode %s, want yolo", got)
+		}
+	})
+}
+
+// Every action can be run by its name at any time, and none breaks the screen.
+func TestEveryAction(t *testing.T) {
+	for _, a := range actions() {
+		if a.name == "quit" || a.name == "end" || a.name == "suspend" || a.name == "editor" {
+			continue // leave, or need a terminal
+		}
+		t.Run(a.name, func(t *testing.T) {
+			s := setUp(t, 80, 24, llmtest.Say("one"), llmtest.Hang("two"))
+			run := func() {
+				s.Paste("/" + a.name).Press("enter").Press("esc")
+			}
+			run()
+			s.Press("esc").Press("ctrl+c")
+			s.ask("hi", "one")
+			s.idle()
+			run()
+		})
+	}
+}
+
+// What is typed when a question pops up answers nothing, and is not lost.
+func TestTypingIntoAnApproval(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Call(llm.Part{ID: "1", Name: "shell", Input: `{"command":"touch b"}`}), llmtest.Say("fine"))
+	s.ask("do it", "Allow shell")
+	s.Send(paintedMsg{})
+	for _, r := range "please stay" {
+		s.clock.Add(160 * time.Millisecond)
+		s.Type(string(r))
+	}
+	if !strings.Contains(s.Screen(), "Allow shell") {
+		t.Fatalf("typing answered the question:\n%s", s.Screen())
+	}
+	s.Press("esc").WaitForText("› please stay")
+	if _, err := os.Stat(filepath.Join(s.dir, "b")); err == nil {
+		t.Error("typing allowed a command")
+	}
 }
 
 func TestQueueWhileBusy(t *testing.T) {
@@ -318,7 +380,7 @@ func TestQuit(t *testing.T) {
 		{"ctrl+c once warns", func(s *stage) { s.Press("ctrl+c").WaitForText("again quits") }, false},
 		{"ctrl+c twice", func(s *stage) { s.Press("ctrl+c", "ctrl+c") }, true},
 		{"ctrl+c clears a draft first", func(s *stage) { s.Type("draft").Press("ctrl+c").Press("ctrl+_").WaitForText("draft") }, false},
-		{"a slash command", func(s *stage) { s.Paste("/quit").Press("enter") }, true},
+		{"a slash command", func(s *stage) { s.Type("/quit").Press("enter") }, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
