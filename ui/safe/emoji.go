@@ -45,64 +45,44 @@ func (c *cleaner) joins(r rune) bool {
 // no tag. Others would let text hide in tags.
 const flags = "\x00gbeng\x7f\x00gbsct\x7f\x00gbwls\x7f"
 
+// ranges is a table of the runes from the first to the second of each pair, in
+// ascending order.
+func ranges(pairs [][2]rune) *unicode.RangeTable {
+	var t unicode.RangeTable
+	for _, p := range pairs {
+		if p[1] > 0xffff {
+			t.R32 = append(t.R32, unicode.Range32{Lo: uint32(p[0]), Hi: uint32(p[1]), Stride: 1})
+			continue
+		}
+		t.R16 = append(t.R16, unicode.Range16{Lo: uint16(p[0]), Hi: uint16(p[1]), Stride: 1})
+		if p[1] <= unicode.MaxLatin1 {
+			t.LatinOffset++
+		}
+	}
+	return &t
+}
+
 // turning are the runes that change the direction of what follows, and the two
 // separators some terminals take for line ends. They are shown by name.
-var turning = &unicode.RangeTable{R16: []unicode.Range16{
-	{Lo: 0x061c, Hi: 0x061c, Stride: 1},
-	{Lo: 0x200e, Hi: 0x200f, Stride: 1},
-	{Lo: 0x2028, Hi: 0x202e, Stride: 1},
-	{Lo: 0x2066, Hi: 0x2069, Stride: 1},
-}}
+var turning = ranges([][2]rune{
+	{0x061c, 0x061c}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069},
+})
 
 // invisible are the runes that show nothing and take no room: Unicode's
 // Default_Ignorable_Code_Point without those in turning, the annotation
 // characters, and the noncharacters of the basic plane.
-var invisible = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{Lo: 0x00ad, Hi: 0x00ad, Stride: 1},
-		{Lo: 0x034f, Hi: 0x034f, Stride: 1},
-		{Lo: 0x115f, Hi: 0x1160, Stride: 1},
-		{Lo: 0x17b4, Hi: 0x17b5, Stride: 1},
-		{Lo: 0x180b, Hi: 0x180f, Stride: 1},
-		{Lo: 0x200b, Hi: 0x200d, Stride: 1},
-		{Lo: 0x2060, Hi: 0x2065, Stride: 1},
-		{Lo: 0x206a, Hi: 0x206f, Stride: 1},
-		{Lo: 0x3164, Hi: 0x3164, Stride: 1},
-		{Lo: 0xfdd0, Hi: 0xfdef, Stride: 1},
-		{Lo: 0xfe00, Hi: 0xfe0f, Stride: 1},
-		{Lo: 0xfeff, Hi: 0xfeff, Stride: 1},
-		{Lo: 0xffa0, Hi: 0xffa0, Stride: 1},
-		{Lo: 0xfff0, Hi: 0xfffb, Stride: 1},
-		{Lo: 0xfffe, Hi: 0xffff, Stride: 1},
-	},
-	R32: []unicode.Range32{
-		{Lo: 0x1bca0, Hi: 0x1bca3, Stride: 1},
-		{Lo: 0x1d173, Hi: 0x1d17a, Stride: 1},
-		{Lo: 0xe0000, Hi: 0xe0fff, Stride: 1},
-	},
-	LatinOffset: 1,
-}
+var invisible = ranges([][2]rune{
+	{0x00ad, 0x00ad}, {0x034f, 0x034f}, {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f},
+	{0x200b, 0x200d}, {0x2060, 0x2065}, {0x206a, 0x206f}, {0x3164, 0x3164}, {0xfdd0, 0xfdef},
+	{0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0xfffe, 0xffff},
+	{0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
+})
 
 // pictographic are the blocks that hold the emoji a sequence may be built from
 // (Unicode's Extended_Pictographic, rounded to blocks; skin tones included).
-var pictographic = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{Lo: 0x00a9, Hi: 0x00a9, Stride: 1},
-		{Lo: 0x00ae, Hi: 0x00ae, Stride: 1},
-		{Lo: 0x203c, Hi: 0x203c, Stride: 1},
-		{Lo: 0x2049, Hi: 0x2049, Stride: 1},
-		{Lo: 0x2122, Hi: 0x2122, Stride: 1},
-		{Lo: 0x2139, Hi: 0x2139, Stride: 1},
-		{Lo: 0x2194, Hi: 0x21aa, Stride: 1},
-		{Lo: 0x231a, Hi: 0x23ff, Stride: 1},
-		{Lo: 0x24c2, Hi: 0x24c2, Stride: 1},
-		{Lo: 0x25aa, Hi: 0x27bf, Stride: 1},
-		{Lo: 0x2934, Hi: 0x2935, Stride: 1},
-		{Lo: 0x2b05, Hi: 0x2b55, Stride: 1},
-		{Lo: 0x3030, Hi: 0x3030, Stride: 1},
-		{Lo: 0x303d, Hi: 0x303d, Stride: 1},
-		{Lo: 0x3297, Hi: 0x3299, Stride: 2},
-	},
-	R32:         []unicode.Range32{{Lo: 0x1f000, Hi: 0x1faff, Stride: 1}},
-	LatinOffset: 2,
-}
+var pictographic = ranges([][2]rune{
+	{0x00a9, 0x00a9}, {0x00ae, 0x00ae}, {0x203c, 0x203c}, {0x2049, 0x2049}, {0x2122, 0x2122},
+	{0x2139, 0x2139}, {0x2194, 0x21aa}, {0x231a, 0x23ff}, {0x24c2, 0x24c2}, {0x25aa, 0x27bf},
+	{0x2934, 0x2935}, {0x2b05, 0x2b55}, {0x3030, 0x3030}, {0x303d, 0x303d}, {0x3297, 0x3297},
+	{0x3299, 0x3299}, {0x1f000, 0x1faff},
+})
