@@ -1,0 +1,370 @@
+package dialog_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/tools"
+	"parley/ui/composer"
+	"parley/ui/dialog"
+	"parley/ui/theme"
+)
+
+func shell(command string) *tools.Action {
+	input, _ := json.Marshal(map[string]any{"command": command, "timeout": 120})
+	return &tools.Action{Tool: "shell", Input: input, Access: tools.Runs, Title: command, Command: command}
+}
+
+func change() *tools.Action {
+	return &tools.Action{
+		Tool: "edit", Access: tools.Writes, Title: "edit main.go", Path: "cmd/main.go",
+		Input: json.RawMessage(`{"path":"cmd/main.go","old":"-- a","new":"b"}`),
+		Diff: "--- a/cmd/main.go\n+++ b/cmd/main.go\n@@ -9,4 +9,5 @@ func main() {\n \tflag.Parse()\n--- a removed line that looks like a head\n" +
+			"+\tif err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {\n+\t\tos.Exit(1)\n \t}\n }\n\\ No newline at end of file\n",
+	}
+}
+
+// clock is a time that tests move.
+type clock struct{ time.Time }
+
+func (c *clock) now() time.Time        { return c.Time }
+func (c *clock) pass(ms time.Duration) { c.Time = c.Add(ms * time.Millisecond) }
+
+// asked makes an approval with an editor, on a clock of its own.
+func asked(a *tools.Action, th *theme.Theme) (*dialog.Approval, *clock) {
+	c := &clock{time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)}
+	d := dialog.Approve("call-1", a, c.now(), th)
+	d.Now, d.Workspace, d.Editor = c.now, "~/src/parley", composer.New(th)
+	d.SetSize(60, 12)
+	return d, c
+}
+
+func allow(a tools.Answer) dialog.AnsweredMsg {
+	a.Verdict = tools.Allow
+	return dialog.AnsweredMsg{ID: "call-1", Answer: a}
+}
+
+func deny(note string) dialog.AnsweredMsg {
+	return dialog.AnsweredMsg{ID: "call-1", Answer: tools.Answer{Verdict: tools.Deny, Note: note}}
+}
+
+func TestApprovalAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		action *tools.Action
+		keys   []string
+		want   tea.Msg
+	}{
+		"once":                            {shell("ls"), []string{"y"}, allow(tools.Answer{})},
+		"this session":                    {shell("ls"), []string{"a"}, allow(tools.Answer{Session: true})},
+		"esc denies at once":              {shell("ls"), []string{"esc"}, deny("")},
+		"n denies":                        {shell("ls"), []string{"n", "enter"}, deny("")},
+		"n and a note":                    {shell("ls"), []string{"n", "use fd, please", "enter"}, deny("use fd, please")},
+		"n and esc":                       {shell("ls"), []string{"n", "use", "esc"}, deny("")},
+		"y in a note is a letter":         {shell("ls"), []string{"n", "y"}, nil},
+		"other keys":                      {shell("ls"), []string{"enter", "f5", "ctrl+y", "up"}, nil},
+		"once only":                       {shell("ls"), []string{"y", "esc"}, allow(tools.Answer{})},
+		"edited command":                  {shell("ls"), []string{"e", " -l", "enter"}, allow(tools.Answer{Input: `{"command":"ls -l","timeout":120}`})},
+		"emptied command":                 {shell("ls"), []string{"e", "ctrl+u", "enter"}, nil},
+		"edited JSON":                     {change(), []string{"e", "backspace", "backspace", `,"n":1}`, "enter"}, allow(tools.Answer{Input: `{"path":"cmd/main.go","old":"-- a","new":"b","n":1}`})},
+		"broken JSON":                     {change(), []string{"e", "x", "enter"}, nil},
+		"JSON that is no object":          {change(), []string{"e", "alt+>", "alt+<", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "null", "enter"}, nil},
+		"back from editing":               {shell("ls"), []string{"e", "x", "esc", "y"}, allow(tools.Answer{})},
+		"hidden bytes are edited as such": {shell("ls\x1b"), []string{"e", "enter"}, allow(tools.Answer{Input: `{"command":"ls\u001b","timeout":120}`})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, clock := asked(c.action, theme.Plain())
+			rows(t, d, 100, 20)
+			d.Painted(clock.now())
+			clock.pass(400)
+			if got := press(t, d, c.keys...); got != c.want {
+				t.Errorf("got %#v, want %#v", got, c.want)
+			}
+			rows(t, d, 100, 20)
+		})
+	}
+}
+
+// Keys on their way when the question appeared were meant for something else.
+func TestKeysSleepUntilTheQuestionWasSeen(t *testing.T) {
+	d, clock := asked(shell("ls"), theme.Plain())
+	inert := func(when string, keys ...string) {
+		t.Helper()
+		for _, key := range keys {
+			switch got := press(t, d, key).(type) {
+			case nil, dialog.StrayMsg:
+			default:
+				t.Fatalf("%s: %s is answered by %#v", when, key, got)
+			}
+		}
+	}
+	inert("before anything was drawn", "y", "a", "e", "n", "enter", "esc", "alt+esc")
+	rows(t, d, 60, 12)
+	clock.pass(10_000)
+	inert("before it was painted", "y", "a", "e", "n", "enter", "esc")
+	d.View()
+	if d.Painted(clock.now()) == nil {
+		t.Error("nothing will paint the keys when they wake up")
+	}
+	clock.pass(399)
+	inert("399 ms after a key", "y")
+	clock.pass(399)
+	inert("and after another", "backspace")
+	clock.pass(400)
+	if got := press(t, d, "y"); got != allow(tools.Answer{}) {
+		t.Errorf("400 ms after the last key: %#v", got)
+	}
+}
+
+func TestKeysSleepUntilTheQuestionWasRead(t *testing.T) {
+	for key, want := range map[string]tea.Msg{"y": allow(tools.Answer{}), "a": allow(tools.Answer{Session: true})} {
+		d, clock := asked(shell("ls"), theme.Plain())
+		rows(t, d, 60, 12)
+		clock.pass(10_000)
+		d.Painted(clock.now())
+		clock.pass(299)
+		if got := press(t, d, key); got == want {
+			t.Errorf("%s answers after 299 ms", key)
+		}
+		clock.pass(400)
+		if got := press(t, d, key); got != want {
+			t.Errorf("%s 400 ms later: %#v", key, got)
+		}
+	}
+	for _, esc := range []string{"esc", "alt+esc"} {
+		d, clock := asked(shell("ls"), theme.Plain())
+		rows(t, d, 60, 12)
+		d.Painted(clock.now())
+		if got := press(t, d, "y", esc); got != deny("") {
+			t.Errorf("%s, painted a moment ago: %#v", esc, got)
+		}
+	}
+}
+
+// Who is in the middle of a sentence goes on writing it: nothing is answered,
+// and nothing is lost.
+func TestTypingGoesOnElsewhere(t *testing.T) {
+	d, clock := asked(shell("ls"), theme.Plain())
+	rows(t, d, 60, 12)
+	d.Painted(clock.now())
+	draft := ""
+	for _, r := range "yes, and make any nice examples easy" {
+		clock.pass(390)
+		rows(t, d, 60, 12)
+		d.Painted(clock.now())
+		stray, ok := press(t, d, string(r)).(dialog.StrayMsg)
+		if !ok {
+			t.Fatalf("%q behind %q is swallowed", r, draft)
+		}
+		draft += stray.Msg.(tea.KeyPressMsg).Text
+	}
+	if draft != "yes, and make any nice examples easy" {
+		t.Errorf("the draft is %q", draft)
+	}
+	if got, want := press(t, d, "paste:yyy"), (dialog.StrayMsg{Msg: tea.PasteMsg{Content: "yyy"}}); got != want {
+		t.Errorf("a paste: %#v", got)
+	}
+	if got := press(t, d, "backspace"); got != nil {
+		t.Errorf("backspace writes nothing: %#v", got)
+	}
+	clock.pass(400)
+	for _, r := range "what?" { // a sentence that begins later, with no key of ours
+		if _, ok := press(t, d, string(r)).(dialog.StrayMsg); !ok {
+			t.Errorf("%q is swallowed", r)
+		}
+	}
+	clock.pass(399)
+	press(t, d, "down", "pgup", "ctrl+o", "ctrl+o") // is not typing
+	rows(t, d, 60, 12)
+	d.Painted(clock.now())
+	clock.pass(300)
+	if got := press(t, d, "a"); got != allow(tools.Answer{Session: true}) {
+		t.Errorf("an answer after a pause: %#v", got)
+	}
+}
+
+// The keys are painted anew when they come to life, however late that is.
+func TestKeysWakeUp(t *testing.T) {
+	d, clock := asked(shell("ls"), theme.Plain())
+	rows(t, d, 60, 12)
+	settled := d.Painted(clock.now())
+	clock.pass(300)
+	asleep := d.View()
+	press(t, d, "x")
+	again := d.Update(settled())
+	if again == nil || d.View() != asleep {
+		t.Fatal("awake though somebody typed")
+	}
+	clock.pass(400)
+	if d.Update(again()) != nil || d.View() == asleep {
+		t.Error("the keys do not wake up")
+	}
+	if _, both := d.Update(tea.KeyPressMsg{Code: 'x', Text: "x"})().(tea.BatchMsg); !both || d.View() != asleep {
+		t.Error("typing puts them to sleep for good, or not at all")
+	}
+}
+
+func TestLongTextHasToBeSeenWhole(t *testing.T) {
+	long := shell("true\n" + strings.Repeat("echo harmless\n", 300) + "rm -rf ~")
+	paint := func(d *dialog.Approval, clock *clock) string {
+		view := strings.Join(rows(t, d, 60, 12), "\n")
+		d.Painted(clock.now())
+		clock.pass(400)
+		return view
+	}
+	t.Run("jump to the end", func(t *testing.T) {
+		d, clock := asked(long, theme.Plain())
+		paint(d, clock)
+		press(t, d, "end")
+		if view := paint(d, clock); !strings.Contains(view, "120") || !strings.Contains(view, "scroll back") {
+			t.Errorf("the end is\n%s", view)
+		}
+		if got := press(t, d, "y"); got == allow(tools.Answer{}) {
+			t.Errorf("allowed with the middle unseen: %#v", got)
+		}
+	})
+	t.Run("page by page", func(t *testing.T) {
+		d, clock := asked(long, theme.Plain())
+		for i := 0; !strings.Contains(paint(d, clock), "120"); i++ {
+			if got, ok := press(t, d, "y").(dialog.StrayMsg); !ok || i > 100 {
+				t.Fatalf("page %d: %#v", i, got)
+			}
+			press(t, d, "pgdown")
+		}
+		press(t, d, "ctrl+o") // more to see: begins anew
+		if got := press(t, d, "y"); got == allow(tools.Answer{}) {
+			t.Fatalf("allowed with the details unseen: %#v", got)
+		}
+		for range 100 {
+			paint(d, clock)
+			press(t, d, "pgdown")
+		}
+		rows(t, d, 40, 9)
+		d.Painted(clock.now())
+		if got := press(t, d, "y"); got != allow(tools.Answer{}) {
+			t.Errorf("seen whole, then in another width: %#v", got)
+		}
+	})
+}
+
+// Paging misses no row and repeats none, by whatever key.
+func TestPaging(t *testing.T) {
+	long := shell("true" + strings.Repeat("\necho", 99)) // 100 rows, a blank one, and 3 of other arguments
+	for _, key := range []string{"pgdown", "space"} {
+		d, clock := asked(long, theme.Plain())
+		for page := range 11 { // 10 rows each
+			rows(t, d, 60, 12)
+			d.Painted(clock.now())
+			clock.pass(400)
+			if got := press(t, d, "y"); (got == allow(tools.Answer{})) != (page == 10) {
+				t.Fatalf("%s, page %d: %#v", key, page, got)
+			}
+			clock.pass(400)
+			press(t, d, key)
+		}
+	}
+	d, clock := asked(long, theme.Plain())
+	rows(t, d, 60, 12)
+	d.Painted(clock.now())
+	if _, ok := press(t, d, "G").(dialog.StrayMsg); !ok {
+		t.Error("G scrolls for who is typing")
+	}
+	clock.pass(400)
+	press(t, d, "G")
+	if view := strings.Join(rows(t, d, 60, 12), "\n"); !strings.Contains(view, "timeout") || !strings.Contains(view, "pgup 9 %") {
+		t.Errorf("G leads to\n%s", view)
+	}
+}
+
+// A person knows what a key allows, also later on.
+func TestSessionKeyNamesItsScope(t *testing.T) {
+	deep := change()
+	deep.Path = "a/very/long/way/down/to/the/file.go"
+	mcp := &tools.Action{Tool: "mcp_github_create_issue", Access: tools.Runs, Input: json.RawMessage(`{"title":"Bug"}`)}
+	for _, c := range []struct {
+		action *tools.Action
+		width  int
+		want   string
+	}{
+		{shell("ls"), 80, "y once · n deny · a this command again · e edit · ctrl+o details"},
+		{change(), 80, "y once · n deny · a every change of cmd/main.go · e edit · ctrl+o details"},
+		{change(), 50, "y once · n deny · a every change of cmd/main.go"},
+		{deep, 80, "y once · n deny · a every change of a/very/long/way/down/to/the/file.go · e edit"},
+		{deep, 60, "y once · n deny · a every change of …to/the/file.go · e edit"},
+		{deep, 50, "y once · n deny · a every change of …o/the/file.go"},
+		{mcp, 80, "y once · n deny · a this session · e edit · ctrl+o details"},
+		{deep, 20, "y once · n deny"},
+		{shell("ls"), 16, "y once · n deny"},
+	} {
+		d, _ := asked(c.action, theme.Plain())
+		rows(t, d, c.width, 100)
+		d.Painted(time.Time{}.AddDate(3000, 0, 0))
+		lines := rows(t, d, c.width, 100)
+		if got := lines[len(lines)-1]; got != c.want {
+			t.Errorf("%s in %d cells\n got %s\nwant %s", c.action.Tool, c.width, got, c.want)
+		}
+	}
+}
+
+func TestSmallWindow(t *testing.T) {
+	d, _ := asked(shell("one\ntwo\nthree\nfour\nfive\nsix"), theme.Plain())
+	if got, want := strings.Join(rows(t, d, 20, 6), "\n"), "Allow shell to run a\n command?\n$ one\n> two\n> three\npgdn 0 % · n deny"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for _, c := range []struct {
+		width int
+		want  string
+	}{{60, "pgdn 40 % — scroll to the end to allow · n deny"}, {20, "pgdn 41 % · n deny"}, {17, "pgdn · n deny"}, {15, "n deny"}} {
+		d, clock := asked(shell("one\ntwo\nthree\nfour\nfive\nsix"), theme.Plain())
+		rows(t, d, c.width, 6)
+		d.Painted(clock.now())
+		lines := rows(t, d, c.width, 6)
+		if got := lines[len(lines)-1]; got != c.want {
+			t.Errorf("%d cells: got %q, want %q", c.width, got, c.want)
+		}
+	}
+}
+
+// A diff names its file once.
+func TestDiffHeads(t *testing.T) {
+	hunk := "@@ -0,0 +1 @@\n+--- a/x\n"
+	for name, c := range map[string]struct{ path, diff, want string }{
+		"a change":        {"x", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "path  x|  @@ -1 +1 @@|1 -a|1 +b"},
+		"a new file":      {"x", "--- /dev/null\n+++ b/x\n" + hunk, "new file  x|  @@ -0,0 +1 @@|1 +--- a/x"},
+		"of another file": {"x", "--- a/y\n+++ b/y\n" + hunk, "path  x|  --- a/y|  +++ b/y|  @@ -0,0 +1 @@|1 +--- a/x"},
+		"of two files":    {"x", "--- a/y\n+++ b/x\n" + hunk, "path  x|  --- a/y|  +++ b/x|  @@ -0,0 +1 @@|1 +--- a/x"},
+		"no heads":        {"x", hunk, "path  x|  @@ -0,0 +1 @@|1 +--- a/x"},
+		"no path":         {"", "--- a/x\n+++ b/x\n" + hunk, "  --- a/x|  +++ b/x|  @@ -0,0 +1 @@|1 +--- a/x"},
+	} {
+		d, _ := asked(&tools.Action{Tool: "write", Access: tools.Writes, Path: c.path, Diff: c.diff}, theme.Plain())
+		lines := rows(t, d, 60, 20)
+		if got := strings.Join(lines[1:len(lines)-1], "|"); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
+		}
+	}
+}
+
+func TestNothingIsAllowedWhereNothingCanBeRead(t *testing.T) {
+	d, clock := asked(shell("ls"), theme.Plain())
+	for range 50 {
+		rows(t, d, 15, 12)
+		d.Painted(clock.now())
+		clock.pass(400)
+		press(t, d, "down")
+	}
+	if got := press(t, d, "y"); got == allow(tools.Answer{}) {
+		t.Errorf("allowed: %#v", got)
+	}
+}
+
+// awake is an approval that was seen whole, a while ago.
+func awake(d *dialog.Approval, c *clock) dialog.Dialog {
+	d.SetSize(500, 500)
+	d.View()
+	d.Painted(c.now())
+	c.pass(400)
+	return d
+}
