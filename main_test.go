@@ -232,7 +232,7 @@ func TestImports(t *testing.T) {
 	adapter := []string{llm, "providers/filter", "providers/schema", "providers/wire"}
 	screen := []string{"ui/*", "session", "tools", llm, catalog}
 	may := map[string][]string{
-		"":                    {"ui", "ui/print", theme, "session", "tools", "providers", llm, catalog},
+		"":                    {"ui", "ui/print", theme, safe, "session", "tools", "providers", llm, catalog},
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage
 		"providers/demo":      {},
@@ -248,7 +248,7 @@ func TestImports(t *testing.T) {
 		"providers/prompted":  {llm, "providers/filter", "providers/schema"},
 		"providers":           {"providers/*"},
 		"tools":               {llm},
-		"session":             {"session/store", "tools", llm},
+		"session":             {"session/store", "tools", llm, "providers/schema"},
 		"ui":                  screen,
 		"ui/print":            screen,
 		"ui/transcript":       {md, theme, safe},

@@ -19,6 +19,9 @@ import (
 //	Step, (Delta | Notice | Retry | Usage)*, Answer, then for each call
 //	Call, (Ask, Decided)?, Progress*, Result
 //
+// If an answer has to fit a schema, one without calls is followed by Structured,
+// or by a Notice and the Prompt that asks for it again.
+//
 // Calls that only read run in parallel, so that their events may interleave;
 // each carries the call's id.
 type Event any

@@ -41,6 +41,7 @@ type Options struct {
 	MaxCost  float64       // US dollars in this session; 0 is no limit
 	Fallback []string      // models to go on with, in order, when one is out of order
 	Open     func(name string) (llm.Endpoint, error)
+	Answer   *llm.Schema // what the answer of a turn has to look like; nil: free text
 }
 
 // Errors that end a turn early, beside those of the model and the context.
@@ -70,6 +71,7 @@ type Session struct {
 	queue []llm.Message
 	total llm.Usage
 	last  llm.Usage
+	want  *llm.Schema
 
 	unpriced, warned bool // an answer's price is unknown; the person was told
 }
@@ -84,7 +86,7 @@ func New(o Options) *Session {
 	}
 	return &Session{
 		id: rand.Text(), open: o.Open, tools: o.Tools, policy: o.Policy, system: o.System, settings: o.Settings,
-		maxSteps: o.MaxSteps, maxCost: o.MaxCost, fallback: slices.Clone(o.Fallback), model: o.Model, eff: o.Effort,
+		maxSteps: o.MaxSteps, maxCost: o.MaxCost, fallback: slices.Clone(o.Fallback), model: o.Model, eff: o.Effort, want: o.Answer,
 	}
 }
 
@@ -190,7 +192,7 @@ func (s *Session) Request(parts ...llm.Part) (llm.Endpoint, llm.Request) {
 	}
 	portable, _ := llm.Portable(history, s.model.Origin)
 	req := llm.Request{
-		System: s.system, Messages: portable, Effort: s.eff, Session: s.id, Settings: s.settings,
+		System: s.system, Messages: portable, Effort: s.eff, Session: s.id, Settings: s.settings, Answer: s.want,
 	}
 	if s.tools != nil && s.model.Strategy != "none" {
 		req.Tools = s.tools.Tools()

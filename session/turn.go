@@ -18,6 +18,8 @@ type turn struct {
 	start time.Time
 	done  Done
 	tried map[string]bool // models that failed in this turn
+
+	corrected int // how often the last answer was asked for again; see structure
 }
 
 func (t *turn) run(parts []llm.Part) error {
@@ -48,6 +50,11 @@ func (t *turn) run(parts []llm.Part) error {
 			if err := t.runCalls(calls, reason); err != nil {
 				return err
 			}
+			continue
+		}
+		if again, err := t.structure(answer, reason); err != nil {
+			return err
+		} else if again {
 			continue
 		}
 		m, ok := t.dequeue()
