@@ -131,7 +131,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		m.call(t, e.Part)
 	case session.Ask:
 		m.toolOf(t, e.Call.ID, func(tool *transcript.Tool) {
-			tool.Status, tool.Diff = transcript.Asking, e.Action.Diff
+			tool.Status = transcript.Asking // the question shows the diff
 			tool.Title = strings.TrimPrefix(e.Action.Title, tool.Name+" ")
 		})
 		m.asks = append(m.asks, e)

@@ -30,6 +30,7 @@ var hints = []struct {
 }{
 	{session.ErrSteps, "raise the limit with --max-turns, or ask for less at once"},
 	{session.ErrBudget, "raise the limit with --max-cost"},
+	{session.ErrSchema, "the model cannot keep to the schema: ask another one, or for less at once"},
 	{ErrTimeout, "raise the limit with --timeout"},
 	{ErrPipe, ""},
 	{context.Canceled, ""},
@@ -62,6 +63,8 @@ func category(err error) string {
 		return "turn_limit"
 	case errors.Is(err, session.ErrBudget):
 		return "budget"
+	case errors.Is(err, session.ErrSchema):
+		return "schema"
 	case errors.Is(err, ErrTimeout):
 		return "timeout"
 	case errors.Is(err, context.Canceled):

@@ -63,6 +63,8 @@ func objects(e session.Event, status int) []object {
 		if e.Known {
 			return []object{usageObject(e.Usage)}
 		}
+	case session.Structured:
+		return []object{{{"type", "structured"}, {"value", e.JSON}}}
 	case session.Call:
 		return []object{callObject(e.Part)}
 	case session.Decided:
@@ -134,6 +136,7 @@ type whole struct {
 	s     *session.Session
 	text  bytes.Buffer
 	think bytes.Buffer
+	value json.RawMessage   // the answer that fits the schema
 	tools []json.RawMessage // calls and results, as they came
 }
 
@@ -152,6 +155,8 @@ func (w *whole) event(e session.Event, status int) error {
 		case llm.Thinking:
 			w.think.WriteString(e.Text)
 		}
+	case session.Structured:
+		w.value = e.JSON
 	case session.Call:
 		w.tools = append(w.tools, encode(callObject(e.Part)[1:]))
 	case session.Result:
@@ -167,6 +172,9 @@ func (w *whole) done(d session.Done, status int) error {
 	o := object{
 		{"session", w.s.ID()}, {"model", w.s.Model().Name},
 		{"text", string(bytes.TrimRight(w.text.Bytes(), "\n"))}, {"thinking", w.think.String()},
+	}
+	if w.value != nil {
+		o = append(o, field{"structured", w.value})
 	}
 	if len(w.tools) > 0 {
 		o = append(o, field{"tools", w.tools})

@@ -36,6 +36,7 @@ const (
 	Steps      = 4 // turn limit
 	Limit      = 5 // budget or time limit
 	Denied     = 6 // a needed permission was denied
+	Schema     = 7 // the answer does not fit the schema
 	Incomplete = 8 // length, filter
 )
 
@@ -61,6 +62,7 @@ type Options struct {
 	Quiet  bool // nothing but errors on Err
 	Code   bool // only the first code block of the answer
 	Raw    bool // bytes of the answer as they came
+	Schema bool // the answer has to fit a schema: only what does goes to Out
 	Render bool // Markdown for a terminal Width cells wide
 	Width  int
 	Theme  *theme.Theme // of what goes to Err, and of rendered Markdown
@@ -75,11 +77,13 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	out := newEager(o.Out, func(err error) { cancel(fmt.Errorf("%w: %w", ErrPipe, err)) })
 	o.Out = out
 	var p printer
-	switch o.Format {
-	case "json":
+	switch {
+	case o.Format == "json":
 		p = &whole{o: o}
-	case "jsonl":
+	case o.Format == "jsonl":
 		p = &lines{o: o}
+	case o.Schema:
+		p = &structured{o: o, out: out, side: side{o: o}}
 	default:
 		p = newText(o, out)
 	}
@@ -141,6 +145,8 @@ func statusOf(d session.Done, denied bool) int {
 		return Steps
 	case errors.Is(d.Err, session.ErrBudget), errors.Is(d.Err, ErrTimeout):
 		return Limit
+	case errors.Is(d.Err, session.ErrSchema):
+		return Schema
 	case errors.Is(d.Err, ErrPipe):
 		return 128 + 13
 	case llm.FaultOf(d.Err) == llm.Authentication:
