@@ -162,15 +162,6 @@ type tool struct {
 	} `json:"function"`
 }
 
-// schema is what the demo understands of JSON Schema.
-type schema struct {
-	Type       any               `json:"type"` // a string, or an array of them
-	Properties map[string]schema `json:"properties"`
-	Required   []string          `json:"required"`
-	Items      *schema           `json:"items"`
-	Enum       []any             `json:"enum"`
-}
-
 // response is an answer without its body.
 func response(r *http.Request, status int, contentType string) *http.Response {
 	return &http.Response{

@@ -405,6 +405,41 @@ func TestRequestSettings(t *testing.T) {
 	}
 }
 
+// TestSchemas: what bounds a value is kept.
+func TestSchemas(t *testing.T) {
+	for _, tt := range []struct{ schema, want string }{
+		{`{"type":"string","maxLength":3}`, `"I'm"`},
+		{`{"type":"string","format":"date"}`, `"2026-01-01"`},
+		{`{"type":"integer","minimum":3}`, `3`},
+		{`{"type":"integer","exclusiveMinimum":3}`, `4`},
+		{`{"type":"integer","maximum":-2}`, `-2`},
+		{`{"type":"integer","exclusiveMaximum":0}`, `-1`},
+		{`{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1}`, `0.5`},
+		{`{"type":"integer","minimum":1,"multipleOf":5}`, `5`},
+		{`{"type":"array","items":{"type":"integer"},"minItems":2}`, `[0,0]`},
+		{`{"type":"array","items":{"type":"integer"},"maxItems":0}`, `[]`},
+		{`{"const":"fixed"}`, `"fixed"`},
+		{`{"const":null}`, `null`},
+		{`{"enum":[2,1]}`, `2`},
+		{`{"anyOf":[{"type":"boolean"},{"type":"string"}]}`, `false`},
+		{`{"type":"object","properties":{"a":{"type":"boolean"},"b":{"type":"object"}},"required":["a"]}`, `{"a":false}`},
+		{`{"type":"object","properties":{"a":{"type":"object"}}}`, `{"a":{}}`},
+		{`{}`, `null`},
+	} {
+		var s schema
+		if err := json.Unmarshal([]byte(tt.schema), &s); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := json.Marshal(s.example("I'm the demo")); err != nil || string(got) != tt.want {
+			t.Errorf("%s: got %s, %v; want %s", tt.schema, got, err, tt.want)
+		}
+	}
+	long := schema{Type: "string", MinLength: 20}
+	if got, _ := long.example("short").(string); len(got) != 20 {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		method, path, body string
