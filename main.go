@@ -102,16 +102,17 @@ func (c *Config) Validate() error {
 
 // app holds the flags of one run.
 type app struct {
-	config, model, effort, system, output, tools string
-	fallback, files, allow                       []string
-	print, interactive, quiet, yolo, code, raw   bool
-	render, dryRun, ephemeral                    bool
-	maxTurns                                     int
-	maxCost                                      float64
-	timeout                                      time.Duration
+	config, model, effort, system, output, tools, schema string
+	fallback, files, allow                               []string
+	print, interactive, quiet, yolo, code, raw           bool
+	render, dryRun, ephemeral                            bool
+	maxTurns                                             int
+	maxCost                                              float64
+	timeout                                              time.Duration
 
 	status int
 	cfg    Config
+	want   *llm.Schema // what --schema holds
 }
 
 func (a *app) command() *cobra.Command {
@@ -141,6 +142,7 @@ standard output that is no terminal, it prints the answer and exits.`,
 	f.BoolVarP(&a.print, "print", "p", false, "print the answer and exit")
 	f.BoolVarP(&a.interactive, "interactive", "i", false, "open the screen although standard input is a pipe")
 	f.StringVarP(&a.output, "output", "o", "text", "what to print: text, json, jsonl")
+	f.StringVar(&a.schema, "schema", "", "JSON Schema the answer has to fit, or a file that holds one; prints the JSON alone")
 	f.BoolVarP(&a.code, "code", "x", false, "print the first code block of the answer only")
 	f.BoolVar(&a.raw, "raw", false, "print the answer as it came, control characters included")
 	f.BoolVar(&a.render, "render", false, "render Markdown although standard output is no terminal")
@@ -155,6 +157,7 @@ standard output that is no terminal, it prints the answer and exits.`,
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "nothing but errors on standard error")
 	root.PersistentFlags().StringVar(&a.config, "config", "", "configuration file in place of the usual one")
 	root.AddCommand(a.modelsCommand(), manCommand())
+	root.MarkFlagFilename("schema", "json")
 	root.RegisterFlagCompletionFunc("model", a.completeModel)
 	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(print.Formats, cobra.ShellCompDirectiveNoFileComp))
 	root.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(words(llm.Efforts), cobra.ShellCompDirectiveNoFileComp))
@@ -181,7 +184,7 @@ func (a *app) chat(cmd *cobra.Command, words []string) error {
 		return a.fail(print.Usage, err)
 	}
 	inTerminal, outTerminal := term.IsTerminal(os.Stdin.Fd()), term.IsTerminal(os.Stdout.Fd())
-	asked := a.print || a.dryRun || a.code || a.raw || a.render || a.timeout > 0 || a.output != "text"
+	asked := a.print || a.dryRun || a.code || a.raw || a.render || a.timeout > 0 || a.want != nil || a.output != "text"
 	screen := !asked && outTerminal && (inTerminal || a.interactive)
 	if !inTerminal {
 		stdin, err := print.ReadStdin(os.Stdin, len(words)+len(parts) > 0, a.note)
@@ -218,6 +221,16 @@ func (a *app) check(cmd *cobra.Command, words []string) error {
 		return fmt.Errorf("--effort %s: there are %v", a.effort, llm.Efforts)
 	case a.maxTurns < 0, a.timeout < 0, !(a.maxCost >= 0) || math.IsInf(a.maxCost, 0):
 		return errors.New("--max-turns, --max-cost and --timeout take a number above 0")
+	}
+	if cmd.Flags().Changed("schema") {
+		if a.code || a.render {
+			return errors.New("--schema prints JSON, which holds nothing for --code or --render")
+		}
+		want, err := print.ReadSchema(a.schema)
+		if err != nil {
+			return fmt.Errorf("--schema: %w", err)
+		}
+		a.want = want
 	}
 	if len(words) != 1 || a.print || len(words[0]) < 3 {
 		return nil
@@ -299,13 +312,13 @@ func (a *app) answer(parts []llm.Part, outTerminal bool) error {
 		defer stop()
 	}
 	width, _, _ := term.GetSize(os.Stdout.Fd())
-	render := (a.render || outTerminal) && !a.raw && !a.code && a.output == "text"
+	render := (a.render || outTerminal) && !a.raw && !a.code && a.want == nil && a.output == "text"
 	var out io.Writer = os.Stdout
 	if render {
 		out = colorprofile.NewWriter(os.Stdout, os.Environ())
 	}
 	a.status = print.Run(s, s.Turn(ctx, parts...), cancel, print.Options{
-		Format: a.output, Out: out, Quiet: a.quiet, Code: a.code, Raw: a.raw,
+		Format: a.output, Out: out, Quiet: a.quiet, Code: a.code, Raw: a.raw, Schema: a.want != nil,
 		Err:    colorprofile.NewWriter(os.Stderr, os.Environ()), // takes styles out where they do not belong
 		Render: render, Width: width, Theme: theme.Terminal(),
 	})
@@ -371,7 +384,7 @@ func (a *app) session(screen bool) (s *session.Session, notice string, err error
 	return session.New(session.Options{
 		Model: model, Effort: llm.Effort(first(a.effort, string(a.cfg.Effort))), System: first(a.system, a.cfg.System, session.Instructions),
 		Tools: set, Policy: policy, MaxSteps: first(a.maxTurns, a.cfg.MaxTurns), MaxCost: first(a.maxCost, a.cfg.MaxCost),
-		Fallback: append(slices.Clone(a.fallback), a.cfg.Fallback...), Open: open,
+		Fallback: append(slices.Clone(a.fallback), a.cfg.Fallback...), Open: open, Answer: a.want,
 	}), notice, nil
 }
 

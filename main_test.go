@@ -190,6 +190,13 @@ var servers = map[string]func(w http.ResponseWriter, n int, stop chan struct{}){
 		}
 		stream(w, delta(`{"content":"done"}`), finish("stop"))
 	},
+	"city, in a fence": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		stream(w, delta(`{"content":"Here it is:\n\n`+"```json\\n"+`{\"name\": \"Brno\",\n \"people\": 400000,}`+"\\n```"+`"}`), finish("stop"))
+	},
+	"city, at the third attempt": func(w http.ResponseWriter, n int, _ chan struct{}) {
+		answers := []string{`{\"name\":\"Brno\"}`, `Brno`, `{\"name\":\"Brno\",\"people\":400000}`}
+		stream(w, delta(`{"content":"`+answers[n-1]+`"}`), finish("stop"))
+	},
 	"calls for ever": func(w http.ResponseWriter, n int, _ chan struct{}) {
 		stream(w, call("list", `{}`), finish("tool_calls"))
 	},

@@ -18,12 +18,17 @@ import (
 
 // play runs one turn of a scripted model into the printer.
 func play(o Options, turns ...llmtest.Turn) (stdout, stderr string, status int) {
+	return playing(session.Options{}, o, turns...)
+}
+
+func playing(of session.Options, o Options, turns ...llmtest.Turn) (stdout, stderr string, status int) {
 	var out, err bytes.Buffer
 	if o.Out == nil {
 		o.Out = &out
 	}
 	o.Err = &err
-	s := session.New(session.Options{Model: llm.Endpoint{Model: llmtest.New(turns...), Name: "fake/m", Origin: "fake", Strategy: "native"}})
+	of.Model = llm.Endpoint{Model: llmtest.New(turns...), Name: "fake/m", Origin: "fake", Strategy: "native"}
+	s := session.New(of)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	status = Run(s, s.Turn(ctx, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, o)
@@ -65,6 +70,38 @@ func TestText(t *testing.T) {
 			}
 			if got != tt.want || status != OK {
 				t.Errorf("got %q, status %d; want %q", got, status, tt.want)
+			}
+		})
+	}
+}
+
+// TestSchema: standard output is the JSON or nothing.
+func TestSchema(t *testing.T) {
+	want := &llm.Schema{Name: "answer", JSON: []byte(`{"type":"array","items":{"type":"string"}}`)}
+	wrong := llmtest.Say("no ", "list\x1b[2J")
+	tests := []struct {
+		name   string
+		o      Options
+		turns  []llmtest.Turn
+		out    string
+		err    string // on standard error, among other things
+		status int
+	}{
+		{"right", Options{}, []llmtest.Turn{llmtest.Think("hm", "[", ` "a" ]`)}, `["a"]` + "\n", "hm\n", OK},
+		{"wrong, then right", Options{}, []llmtest.Turn{wrong, llmtest.Say(`["a"]`)}, `["a"]` + "\n", "asking again (1 of 2)", OK},
+		{"always wrong", Options{}, []llmtest.Turn{wrong, wrong, wrong}, "", "no list␛[2J\n", Schema},
+		{"always wrong, quiet", Options{Quiet: true}, []llmtest.Turn{wrong, wrong, wrong}, "", "no list␛[2J\nparley: the answer does not fit", Schema},
+		{"broken off", Options{}, []llmtest.Turn{llmtest.Cut(`["a"]`)}, "", `["a"]` + "\n", Failed},
+		{"control characters", Options{}, []llmtest.Turn{llmtest.Say("[\"a\\u001b\u009b31m\"]")}, `["a\u001b\u009b31m"]` + "\n", "", OK},
+		{"raw", Options{Raw: true}, []llmtest.Turn{llmtest.Say("[\"\u009b31m\"]")}, "[\"\u009b31m\"]\n", "", OK},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.o.Schema = true
+			out, err, status := playing(session.Options{Answer: want}, tt.o, tt.turns...)
+			err = ansi.Strip(err) // styles are the theme's business
+			if out != tt.out || !strings.Contains(err, tt.err) || status != tt.status {
+				t.Errorf("got %q, %q, status %d; want %q, %q, %d", out, err, status, tt.out, tt.err, tt.status)
 			}
 		})
 	}
@@ -141,7 +178,7 @@ func TestPrompt(t *testing.T) {
 }
 
 func TestHint(t *testing.T) {
-	for _, err := range []error{session.ErrSteps, session.ErrBudget, ErrTimeout, &llm.Error{Fault: llm.Quota}} {
+	for _, err := range []error{session.ErrSteps, session.ErrBudget, session.ErrSchema, ErrTimeout, &llm.Error{Fault: llm.Quota}} {
 		if Hint(err) == "" {
 			t.Errorf("%v has no hint", err)
 		}
