@@ -51,19 +51,26 @@ func Unlisted(c Config, getenv func(string) string) []string {
 func (s service) choices(why string, ids []string) []Choice {
 	choices := make([]Choice, 0, len(ids))
 	for _, id := range ids {
-		m, known := s.facts(id)
-		title := m.Name
-		if !known || m.Provider != s.head.ID {
-			title = id
-		}
-		choices = append(choices, Choice{
-			Name: s.name + "/" + id, Provider: s.name, Model: id, Title: title,
-			Ready: why == "", Why: why,
-			Context: m.Context, Price: m.Price,
-			Vision: m.Vision, Tools: m.Tools || !known, Thinks: m.Thinks, Deprecated: m.Deprecated,
-		})
+		choices = append(choices, s.choice(why, id, nil))
 	}
 	return choices
+}
+
+// choice is the line of one model. Why says what is missing before it can be
+// asked.
+func (s service) choice(why, id string, memory *Memory) Choice {
+	m, known := s.facts(id, memory)
+	title := m.Name
+	if !known || m.Provider != s.head.ID {
+		title = id
+	}
+	tools := m.Tools || !known && memory.recall(s.place(id)).told.tools == nil
+	return Choice{
+		Name: s.name + "/" + id, Provider: s.name, Model: id, Title: title,
+		Ready: why == "", Why: why,
+		Context: m.Context, Price: m.Price,
+		Vision: m.Vision, Tools: tools, Thinks: m.Thinks, Deprecated: m.Deprecated,
+	}
 }
 
 // DefaultModel names the model to start with when none is configured: of the

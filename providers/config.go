@@ -36,11 +36,14 @@ type Provider struct {
 	Options       map[string]any    `toml:"options"`         // merged into the body of each request
 	Models        []string          `toml:"models"`          // offered in the picker; the first is the default
 	IdleTimeout   time.Duration     `toml:"idle_timeout"`    // longest silence of a stream, such as "5m"
+	Model         map[string]Model  `toml:"model"`           // by id; those are offered in the picker as well
+	Settings                        // of every request
 }
 
-// Strategies lists how a model can get tools. The empty strategy is auto:
-// native function calling, unless the catalog knows that the model lacks it.
-var Strategies = []string{"auto", "native", "none"}
+// Strategies lists how a model can get tools: by native function calling, by
+// prompt, or not at all. The empty strategy is auto: native, unless the catalog
+// knows, or the server says, that the model lacks it; then by prompt.
+var Strategies = []string{auto, native, prompt, none}
 
 // Default returns the configuration of someone who has written none: the
 // catalog's providers, with keys from the environment.
@@ -72,6 +75,8 @@ func (p Provider) validate(name string) (errs []error) {
 	if p.Strategy != "" {
 		add(oneOf("strategy", p.Strategy, Strategies))
 	}
+	errs = append(errs, p.Settings.validate()...)
+	errs = append(errs, p.validateModels()...)
 	add(p.validateURL(name))
 	add(p.validateKey())
 	add(p.validateCommand(name))

@@ -1,12 +1,17 @@
 package providers
 
 import (
+	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/BurntSushi/toml"
+
+	"parley/providers/catalog"
+	"parley/providers/llm"
 )
 
 func TestConfigDecodes(t *testing.T) {
@@ -94,5 +99,108 @@ func TestKinds(t *testing.T) {
 	slices.Sort(kinds)
 	if unique := slices.Compact(slices.Clone(kinds)); len(unique) != len(kinds) {
 		t.Errorf("a kind belongs to two families: %v", kinds)
+	}
+}
+
+// A model's own table comes before the provider's, and what a request asks for
+// before both.
+func TestSettings(t *testing.T) {
+	var c Config
+	meta, err := toml.Decode(`
+[providers.box]
+base_url = "http://box/v1"
+temperature = 0.5
+top_p = 0.9
+max_tokens = 100
+stop = ["END"]
+seed = 7
+verbosity = "low"
+effort = "low"
+tool_choice = "required"
+options = { top_k = 20, a = 1 }
+[providers.box.model."org/m:8b"]
+temperature = 0.0
+budget = 2000
+tool_choice = "read"
+parallel_tools = false
+strategy = "prompt"
+context = 4096
+options = { top_k = 40 }
+price = { input = 1.0, output = 2.0 }
+`, &c)
+	if err != nil || len(meta.Undecoded()) > 0 {
+		t.Fatal(err, meta.Undecoded())
+	}
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := c.service("box", env())
+	set := s.table("org/m:8b").Settings.over(s.conf.Settings)
+	hot := 1.5
+	read, write := llm.Tool{Name: "read"}, llm.Tool{Name: "write"}
+	for _, tt := range []struct {
+		name string
+		set  Settings
+		req  llm.Request
+		want llm.Request
+	}{
+		{"the provider's", s.conf.Settings, llm.Request{}, llm.Request{
+			Effort:   "low",
+			Settings: llm.Settings{Temperature: ptr(0.5), TopP: ptr(0.9), MaxTokens: 100, Stop: []string{"END"}, Seed: ptr(int64(7)), Verbosity: "low", ToolChoice: "required"},
+		}},
+		{"the model's over it: a budget takes the place of an effort", set, llm.Request{Tools: []llm.Tool{read}}, llm.Request{
+			Tools:    []llm.Tool{read},
+			Settings: llm.Settings{Budget: 2000, Temperature: ptr(0.0), TopP: ptr(0.9), MaxTokens: 100, Stop: []string{"END"}, Seed: ptr(int64(7)), Verbosity: "low", ToolChoice: "read", Parallel: ptr(false)},
+		}},
+		{"the request's over both: an effort takes the place of a budget", set,
+			llm.Request{Effort: "high", Tools: []llm.Tool{write}, Settings: llm.Settings{Temperature: &hot, Stop: []string{}, User: "u"}},
+			llm.Request{
+				Effort: "high", Tools: []llm.Tool{write},
+				Settings: llm.Settings{Temperature: &hot, TopP: ptr(0.9), MaxTokens: 100, Stop: []string{}, Seed: ptr(int64(7)), User: "u", Verbosity: "low", Parallel: ptr(false)},
+			}},
+		{"nothing", Settings{}, llm.Request{Settings: llm.Settings{ToolChoice: "none"}}, llm.Request{Settings: llm.Settings{ToolChoice: "none"}}},
+	} {
+		if got := tt.set.fill(tt.req); !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s:\n%+v, want\n%+v", tt.name, got, tt.want)
+		}
+	}
+	if got := s.options("org/m:8b"); got["top_k"] != int64(40) || got["a"] != int64(1) || s.conf.Options["top_k"] != int64(20) {
+		t.Errorf("options %v, of the provider %v", got, s.conf.Options)
+	}
+	e, err := Open(c, "box/org/m:8b", OpenOptions{Getenv: env()})
+	if err != nil || e.Context != 4096 || e.Strategy != "prompt" {
+		t.Errorf("opened as %+v, %v", e, err)
+	}
+	choices := Choices(c, env())
+	if i := slices.IndexFunc(choices, func(c Choice) bool { return c.Name == "box/org/m:8b" }); i < 0 || choices[i].Price.Input != 1 {
+		t.Errorf("a model with a table of its own is not offered with its price")
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestValidateSettings(t *testing.T) {
+	nan := math.NaN()
+	for _, tt := range []struct {
+		p    Provider
+		want string
+	}{
+		{Provider{Settings: Settings{Temperature: ptr(2.5)}}, "providers.box.temperature: 2.5 is not between 0 and 2"},
+		{Provider{Settings: Settings{TopP: &nan}}, "top_p: NaN"},
+		{Provider{Settings: Settings{PresencePenalty: ptr(-3.0)}}, "presence_penalty: -3"},
+		{Provider{Settings: Settings{MaxTokens: -1}}, "max_tokens: -1 is negative"},
+		{Provider{Settings: Settings{Budget: -1}}, "budget: -1 is negative"},
+		{Provider{Settings: Settings{Stop: []string{"x", ""}}}, "stop: an empty text"},
+		{Provider{Settings: Settings{Effort: "hihg"}}, `effort: unknown "hihg", did you mean "high"?`},
+		{Provider{Settings: Settings{Verbosity: "loud"}}, "verbosity: unknown"},
+		{Provider{Model: map[string]Model{"a.b": {Strategy: "promt"}}}, `providers.box.model."a.b".strategy: unknown "promt", did you mean "prompt"?`},
+		{Provider{Model: map[string]Model{"m": {Context: -1}}}, `model."m".context: -1`},
+		{Provider{Model: map[string]Model{"m": {Price: &catalog.Price{Output: nan}}}}, `model."m".price: NaN`},
+		{Provider{Model: map[string]Model{"": {}}}, "lacks the id"},
+	} {
+		c := Config{Providers: map[string]Provider{"box": tt.p}}
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: %v, want %q", tt.p, err, tt.want)
+		}
 	}
 }

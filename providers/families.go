@@ -38,10 +38,15 @@ type target struct {
 	idle     time.Duration  // longest silence; 0 is the client's own limit
 	base     http.RoundTripper
 	instant  bool
+	log      wire.Log
 }
 
 // Kinds that are treated apart.
-const kindDemo = "demo"
+const (
+	kindDemo   = "demo"
+	kindChat   = "openai"
+	kindGemini = "gemini-cli"
+)
 
 // families lists what parley can speak, one line each.
 var families = []family{
@@ -121,7 +126,7 @@ func (t target) client(base http.RoundTripper) *http.Client {
 		secrets = append(secrets, t.key)
 	}
 	return wire.Client(wire.Options{
-		Provider: t.provider, URL: t.url, Key: t.keyName, Secrets: secrets, Base: base, Idle: t.idle,
+		Provider: t.provider, URL: t.url, Key: t.keyName, Secrets: secrets, Base: base, Idle: t.idle, Log: t.log,
 	})
 }
 

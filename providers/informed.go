@@ -11,19 +11,15 @@ import (
 )
 
 // informed adds to a model what the catalog knows of it: the cost of an answer
-// whose provider did not report one, the effort that its name stands for, and
-// nearby names when the provider does not know it.
+// whose provider did not report one, and nearby names when the provider does not
+// know it.
 type informed struct {
 	llm.Model
-	price  catalog.Price
-	effort llm.Effort
-	near   func() []string
+	price catalog.Price
+	near  func() []string
 }
 
 func (m *informed) Stream(ctx context.Context, req llm.Request) llm.Stream {
-	if req.Effort == "" {
-		req.Effort = m.effort
-	}
 	return func(yield func(llm.Event, error) bool) {
 		for event, err := range m.Model.Stream(ctx, req) {
 			if usage, ok := event.(llm.Usage); ok && !usage.Priced {

@@ -1,82 +1,246 @@
 package providers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
+	"parley/providers/anthropic"
 	"parley/providers/catalog"
+	"parley/providers/gemini"
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
-// A listing gets this much time, and this much of it is read: gateways list
-// hundreds of models with long descriptions.
+// A listing gets this much time, and this much of each page of it is read:
+// gateways list hundreds of models with long descriptions.
 const (
 	listTime  = 10 * time.Second
 	listBytes = 16 << 20
+	listPages = 20
 )
 
 // List asks a provider for the ids of its models, in alphabetical order. It
 // ends with an *llm.Error after ten seconds at the latest.
 func List(ctx context.Context, c Config, name string) ([]string, error) {
-	s, ok := c.service(name, os.Getenv)
-	if !ok {
-		return nil, notThere("provider", name, c.names())
+	_, offers, err := c.offers(ctx, name, OpenOptions{Getenv: os.Getenv})
+	if err != nil {
+		return nil, err
 	}
-	if s.kind == kindDemo || s.program() {
-		return catalog.IDs(s.like().ID), nil
+	ids := make([]string, 0, len(offers))
+	for _, o := range offers {
+		ids = append(ids, o.id)
 	}
-	if s.key.missing != "" {
-		return nil, s.noKey()
+	return ids, nil
+}
+
+// Offers asks a provider for its models, in alphabetical order, with what the
+// server tells of them put over what the catalog knows. Models that are opened
+// with the same Memory are opened with those facts. It ends with an *llm.Error
+// after ten seconds at the latest.
+func Offers(ctx context.Context, c Config, name string, o OpenOptions) ([]Choice, error) {
+	o = o.complete()
+	s, offers, err := c.offers(ctx, name, o)
+	if err != nil {
+		return nil, err
+	}
+	choices := make([]Choice, 0, len(offers))
+	for _, offer := range offers {
+		o.Memory.learn(s.place(offer.id), func(l *lesson) { l.told = offer.told })
+		choice := s.choice(s.ready(c, o.Getenv), offer.id, o.Memory)
+		if choice.Title == offer.id {
+			choice.Title = cmp.Or(offer.title, choice.Title)
+		}
+		choices = append(choices, choice)
+	}
+	return choices, nil
+}
+
+// complete puts what is meant in place of what was left out.
+func (o OpenOptions) complete() OpenOptions {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Memory == nil {
+		o.Memory = &Memory{}
+	}
+	return o
+}
+
+func (c Config) offers(ctx context.Context, name string, o OpenOptions) (service, []offer, error) {
+	s, ok := c.service(name, o.Getenv)
+	switch {
+	case !ok:
+		return service{}, nil, notThere("provider", name, c.names())
+	case s.key.missing != "":
+		return service{}, nil, s.noKey()
 	}
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
-	return s.list(ctx)
+	offers, err := s.offers(ctx, o)
+	return s, offers, err
 }
 
-func (s service) list(ctx context.Context) ([]string, error) {
+// offers asks the server for its models. Those of programs, and of the demo, are
+// in the catalog.
+func (s service) offers(ctx context.Context, o OpenOptions) (offers []offer, err error) {
+	if s.kind == kindDemo || s.program() {
+		for _, id := range catalog.IDs(s.like().ID) {
+			offers = append(offers, offer{id: id})
+		}
+		return offers, nil
+	}
 	t, err := s.target(ctx)
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/models", nil)
-	if err != nil {
-		return nil, &llm.Error{Fault: llm.InvalidRequest, Provider: s.name, Message: "the base URL is no address"}
-	}
-	for name, value := range t.headers {
-		req.Header.Set(name, value)
-	}
-	if t.key != "" {
-		req.Header.Set("Authorization", "Bearer "+t.key)
-	}
-	client := t.client(nil)
-	defer client.CloseIdleConnections()
-	res, err := client.Do(req)
-	if err != nil {
+	t.log = wire.Log{To: o.Debug, Kind: s.kind}
+	l := lister{service: s, target: t, client: t.client(o.Base)}
+	defer l.client.CloseIdleConnections()
+	if offers, err = l.all(ctx); err != nil {
 		return nil, s.fault(err)
 	}
-	defer res.Body.Close()
-	var body struct {
-		Data []struct {
-			ID string `json:"id"`
-		} `json:"data"`
+	slices.SortFunc(offers, func(a, b offer) int { return strings.Compare(a.id, b.id) })
+	return slices.CompactFunc(offers, func(a, b offer) bool { return a.id == b.id }), nil
+}
+
+// A door is where a kind of server lists its models. A path that begins with a
+// slash stands behind the server's address instead of the base URL.
+type door struct {
+	paths []string // the first that is there
+	limit string   // tells how long prompts may be as the server runs now; "" if the list does
+}
+
+// doors holds the kinds that have more to tell than OpenAI's list of ids, or say
+// it elsewhere.
+var doors = map[string]door{
+	anthropic.Kind: {paths: []string{"/v1/models?limit=1000"}},
+	gemini.Kind:    {paths: []string{"models?pageSize=1000"}},
+	"ollama":       {paths: []string{"/api/tags", "models"}, limit: "/api/ps"},
+	"llamacpp":     {paths: []string{"models"}, limit: "/props"},
+	"lmstudio":     {paths: []string{"/api/v0/models", "models"}},
+}
+
+// A lister asks one server.
+type lister struct {
+	service
+	target
+	client *http.Client
+}
+
+func (l lister) all(ctx context.Context) (offers []offer, err error) {
+	at, ok := doors[l.service.kind]
+	if !ok {
+		at = door{paths: []string{"models"}}
 	}
-	if err := json.NewDecoder(io.LimitReader(res.Body, listBytes)).Decode(&body); err != nil {
-		return nil, s.fault(err)
-	}
-	var ids []string
-	for _, m := range body.Data {
-		if m.ID != "" {
-			ids = append(ids, m.ID)
+	for _, path := range at.paths {
+		offers, err = l.pages(ctx, path)
+		var e *llm.Error
+		if !errors.As(err, &e) || e.Status != http.StatusNotFound {
+			break
 		}
 	}
-	slices.Sort(ids)
-	return slices.Compact(ids), nil
+	if err != nil || at.limit == "" {
+		return offers, err
+	}
+	if page, err := l.get(ctx, at.limit); err == nil {
+		loaded(offers, page)
+	}
+	return offers, nil
+}
+
+// pages reads a list up to its end.
+func (l lister) pages(ctx context.Context, path string) (offers []offer, err error) {
+	next := path
+	for range listPages {
+		page, err := l.get(ctx, next)
+		if err != nil {
+			return nil, err
+		}
+		offers = append(offers, read(page)...)
+		query := following(page)
+		if query == nil {
+			break
+		}
+		next = path + "&" + query.Encode()
+	}
+	return offers, nil
+}
+
+// following is what to ask the next page with, nil if there is none.
+func following(page map[string]any) url.Values {
+	if token := text(page, "nextPageToken"); token != "" {
+		return url.Values{"pageToken": {token}}
+	}
+	if last := text(page, "last_id"); last != "" && page["has_more"] == true {
+		return url.Values{"after_id": {last}}
+	}
+	return nil
+}
+
+// get reads one page. A bare list, which Together has, counts as data.
+func (l lister) get(ctx context.Context, path string) (map[string]any, error) {
+	base := l.target.url + "/"
+	if rest, ok := strings.CutPrefix(path, "/"); ok {
+		base, path = strings.TrimSuffix(l.target.url, "/v1")+"/", rest
+	} else if l.service.kind == gemini.Kind && !versioned(l.target.url) {
+		base += "v1beta/"
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, nil)
+	if err != nil {
+		return nil, &llm.Error{Fault: llm.InvalidRequest, Provider: l.name, Message: "the base URL is no address"}
+	}
+	l.sign(req)
+	res, err := l.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	var body any
+	if err := json.NewDecoder(io.LimitReader(res.Body, listBytes)).Decode(&body); err != nil {
+		return nil, err
+	}
+	if list, ok := body.([]any); ok {
+		return map[string]any{"data": list}, nil
+	}
+	page, _ := body.(map[string]any)
+	return page, nil
+}
+
+// versioned reports whether an address names a version of the API at its end.
+func versioned(address string) bool {
+	last := address[strings.LastIndexByte(address, '/')+1:]
+	return len(last) > 1 && last[0] == 'v' && last[1] >= '0' && last[1] <= '9'
+}
+
+// sign puts the key where the kind of server looks for it.
+func (l lister) sign(req *http.Request) {
+	switch {
+	case l.service.kind == anthropic.Kind:
+		req.Header.Set("Anthropic-Version", "2023-06-01")
+		if l.target.key != "" {
+			req.Header.Set("X-Api-Key", l.target.key)
+		}
+		if l.target.key != "" && req.URL.Hostname() != "api.anthropic.com" { // gateways want it in one place or the other
+			req.Header.Set("Authorization", "Bearer "+l.target.key)
+		}
+	case l.target.key == "":
+	case l.service.kind == gemini.Kind:
+		req.Header.Set("X-Goog-Api-Key", l.target.key)
+	default:
+		req.Header.Set("Authorization", "Bearer "+l.target.key)
+	}
+	for name, value := range l.headers {
+		req.Header.Set(name, value)
+	}
 }
 
 // fault is why a listing did not come. What the client did not explain is the

@@ -3,13 +3,12 @@ package providers
 import (
 	"cmp"
 	"context"
-	"os"
-	"slices"
 	"sync"
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/providers/retry"
+	"parley/providers/wire"
 )
 
 // defaultRetries is how often a model is asked again after a passing fault.
@@ -21,9 +20,7 @@ const defaultRetries = 3
 // without a key. No request is sent, and no command is run, before the model
 // is asked.
 func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
-	if o.Getenv == nil {
-		o.Getenv = os.Getenv
-	}
+	o = o.complete()
 	s, typed, err := c.find(name, o.Getenv)
 	if err != nil {
 		return llm.Endpoint{}, err
@@ -31,31 +28,35 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	if s.key.missing != "" {
 		return llm.Endpoint{}, s.noKey()
 	}
-	facts, known := s.facts(typed)
+	facts, known := s.facts(typed, o.Memory)
 	if s.kind == kindDemo && !known {
 		return llm.Endpoint{}, notThere("model", typed, s.models())
 	}
-	model := typed
-	if current, ok := s.head.Aliases[typed]; ok {
-		model = current
+	model := s.id(typed)
+	calls := facts.Tools || !known && o.Memory.recall(s.place(model)).told.tools == nil
+	tools := &tooled{
+		name: model, strategy: s.strategy(typed, calls), kind: s.kind, program: s.program(),
+		memory: o.Memory, at: s.place(model),
 	}
-	f, _ := familyOf(s.kind)
+	tools.Model = &informed{
+		Model: &lazy{build: s.build(model, o, tools.Strategy)},
+		price: facts.Price,
+		near:  func() []string { return catalog.Near(model, s.models(), 3) },
+	}
+	// The names of some older models stand for an effort of one model.
 	named, _ := catalog.Row(s.head.ID, typed)
-	m := &informed{
-		Model:  &lazy{build: s.build(model, o)},
-		price:  facts.Price,
-		effort: llm.Effort(named.Effort),
-		near:   func() []string { return catalog.Near(model, s.models(), 3) },
-	}
+	set := s.table(typed).Settings.over(s.conf.Settings).over(Settings{Effort: llm.Effort(named.Effort)})
+	tuned := &tuned{Model: tools, settings: set, id: model, facts: facts, known: known && s.kind != kindGemini}
 	retries := defaultRetries
 	if s.conf.MaxRetries != nil {
 		retries = *s.conf.MaxRetries
 	}
+	f, _ := familyOf(s.kind)
 	return llm.Endpoint{
-		Model:    retry.Wrap(m, retry.Options{Max: retries}),
+		Model:    opened{retry.Wrap(tuned, retry.Options{Max: retries}), tools},
 		Name:     s.name + "/" + model,
 		Origin:   f.origin(s.kind, model),
-		Strategy: s.strategy(facts, known),
+		Strategy: tools.Strategy(),
 		Known:    known,
 		Context:  facts.Context,
 		Vision:   facts.Vision,
@@ -63,10 +64,21 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	}, nil
 }
 
-// facts returns what is known about a model of s. What Guess says of a model
-// at a gateway or a local server leaves out what those decide: the price, and
-// on a local server the window.
-func (s service) facts(model string) (catalog.Model, bool) {
+// An opened model tells through all its decorators how it gets tools: servers
+// may make it change its mind.
+type opened struct {
+	llm.Model
+	tools *tooled
+}
+
+// Strategy is that of the next request: "native", "prompt" or "none".
+func (m opened) Strategy() string { return m.tools.Strategy() }
+
+// facts returns what is known about a model of s: by the catalog, over it by the
+// server, and over both by the configuration. What Guess says of a model at a
+// gateway or a local server leaves out what those decide: the price, and on a
+// local server the window.
+func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
 	m, known := catalog.Find(s.head.ID, model)
 	if !known {
 		m, known = catalog.Guess(model)
@@ -78,55 +90,30 @@ func (s service) facts(model string) (catalog.Model, bool) {
 		m.Context, m.MaxInput, m.MaxOutput = 0, 0, 0
 		m.Price = catalog.Price{Free: true}
 	}
-	return m, known
+	if s.kind == kindGemini { // the program takes no effort
+		m.Thinking, m.Levels, m.CanDisable = "", nil, false
+	}
+	m = memory.recall(s.place(model)).told.over(m)
+	own := s.table(model)
+	m.Context = cmp.Or(own.Context, m.Context)
+	if own.Price != nil {
+		m.Price = *own.Price
+	}
+	return m, known && !m.Inferred
 }
 
-// strategy says how the model gets tools.
-func (s service) strategy(facts catalog.Model, known bool) string {
-	if s.program() && s.conf.Strategy != "prompt" {
-		return "none" // it has tools of its own and takes no others
-	}
-	if set := cmp.Or(s.conf.Strategy, "auto"); set != "auto" {
-		return set
-	}
-	if known && !facts.Tools {
-		return "none"
-	}
-	return "native"
-}
-
-// efforts are the words that make a difference to a model. Levels that have no
-// word of their own among ours share the nearest one.
-func efforts(m catalog.Model) []llm.Effort {
-	if !m.Thinks {
-		return nil
-	}
-	has := func(level string) bool { return slices.Contains(m.Levels, level) }
-	top := has("xhigh") || has("max")
-	offered := map[llm.Effort]bool{
-		llm.EffortOff:     m.CanDisable,
-		llm.EffortMinimal: has("minimal"),
-		llm.EffortLow:     has("low"),
-		llm.EffortMedium:  has("medium") || has("default"),
-		llm.EffortHigh:    has("high") || has("xhigh"),
-		llm.EffortMax:     has("max") || top && has("high"),
-	}
+// strategy is how a model gets its tools. Calls says whether it is known, or at
+// least not known not, to call functions. Programs have tools of their own and
+// take no others, unless told to.
+func (s service) strategy(model string, calls bool) string {
+	set := cmp.Or(s.table(model).Strategy, s.conf.Strategy, auto)
 	switch {
-	case m.Levels != nil:
-	case m.Thinking == "budget":
-		for _, e := range []llm.Effort{llm.EffortMinimal, llm.EffortLow, llm.EffortMedium, llm.EffortHigh, llm.EffortMax} {
-			offered[e] = true
-		}
-	case m.CanDisable: // on or off
-		offered[llm.EffortHigh] = true
+	case s.program() && set != prompt:
+		return none
+	case set == auto && !calls:
+		return prompt
 	}
-	var list []llm.Effort
-	for _, e := range llm.Efforts {
-		if offered[e] {
-			list = append(list, e)
-		}
-	}
-	return list
+	return set
 }
 
 // lazy is a model whose client is built when it is first asked. A build that
@@ -163,13 +150,14 @@ func (l *lazy) get(ctx context.Context) (llm.Model, error) {
 }
 
 // build makes the adapter, once the key is at hand.
-func (s service) build(model string, o OpenOptions) func(ctx context.Context) (llm.Model, error) {
+func (s service) build(model string, o OpenOptions, strategy func() string) func(ctx context.Context) (llm.Model, error) {
 	return func(ctx context.Context) (llm.Model, error) {
 		t, err := s.target(ctx)
 		if err != nil {
 			return nil, err
 		}
-		t.model, t.base, t.instant = model, o.Base, o.Instant
+		t.model, t.base, t.instant, t.body = model, o.Base, o.Instant, s.options(model)
+		t.log = wire.Log{To: o.Debug, Kind: s.kind, Model: model, Strategy: strategy}
 		f, _ := familyOf(s.kind)
 		return f.open(t), nil
 	}
@@ -183,7 +171,7 @@ func (s service) target(ctx context.Context) (target, error) {
 	}
 	return target{
 		provider: s.name, kind: s.kind, url: s.url, key: key, keyName: s.key.name,
-		headers: s.conf.Headers, body: s.conf.Options, command: s.conf.Command,
+		headers: s.conf.Headers, command: s.conf.Command,
 		whole: s.conf.Stream != nil && !*s.conf.Stream, idle: s.conf.IdleTimeout,
 	}, nil
 }

@@ -102,7 +102,7 @@ func TestOpenFacts(t *testing.T) {
 		{"openai/gpt-6-luna", true, 1_050_000, true, "native", "off low medium high max"},
 		{"openai/gpt-5", true, 400_000, true, "native", "minimal low medium high"},
 		{"openai/gpt-4o", true, 128_000, true, "native", ""},
-		{"openai/gpt-5-chat-latest", true, 128_000, true, "none", ""},
+		{"openai/gpt-5-chat-latest", true, 128_000, true, "prompt", ""},
 		{"zai/glm-5.3", true, 1_000_000, false, "native", "low high max"},
 		{"zai/glm-5", true, 204_800, false, "native", "off high"},
 		{"qwen/qwen3.8-max", true, 1_000_000, true, "native", "low medium high"},

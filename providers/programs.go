@@ -1,9 +1,7 @@
 package providers
 
 import (
-	"cmp"
 	"errors"
-	"os"
 	"slices"
 
 	"parley/providers/command"
@@ -36,15 +34,11 @@ func (s service) installed(getenv func(string) string) string {
 
 // programOf returns the program behind a name, without its key.
 func (c Config) programOf(name string, o OpenOptions) (*command.Model, bool) {
-	getenv := o.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
-	}
-	s, typed, err := c.find(name, getenv)
+	s, typed, err := c.find(name, o.complete().Getenv)
 	if err != nil || !s.program() {
 		return nil, false
 	}
 	return newCommand(target{
-		provider: s.name, kind: s.kind, command: s.conf.Command, model: cmp.Or(s.head.Aliases[typed], typed),
+		provider: s.name, kind: s.kind, command: s.conf.Command, model: s.id(typed),
 	}), true
 }

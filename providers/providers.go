@@ -3,7 +3,7 @@
 // speak their wire formats.
 //
 //	Config, environment, catalog ──► Open ──► llm.Endpoint
-//	retry ( costs ( adapter ( wire client ) ) )
+//	retry ( settings ( tools ( costs ( adapter ( wire client ) ) ) ) )
 //
 // A name is "provider/model", split at the first slash, for ids of gateways
 // hold slashes themselves. Opening is cheap: keys are looked for, but commands
@@ -11,6 +11,7 @@
 package providers
 
 import (
+	"log/slog"
 	"net/http"
 
 	"parley/providers/catalog"
@@ -21,6 +22,8 @@ type OpenOptions struct {
 	Getenv  func(string) string // os.Getenv if nil
 	Base    http.RoundTripper   // carries the requests, for recording and replay; http.DefaultTransport if nil
 	Instant bool                // the demo model does not pace itself
+	Memory  *Memory             // what servers taught, shared among models; nil is one of the model's own
+	Debug   *slog.Logger        // gets a line for each request, without keys and bodies; nil for none
 }
 
 // A Choice is one line of the model picker.

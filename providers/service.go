@@ -11,6 +11,7 @@ import (
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/openai"
 )
 
 // aliases are other words for a provider.
@@ -36,13 +37,31 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 	}
 	head, builtin := catalog.Head(name)
 	s := service{name: name, conf: conf, head: head}
-	s.kind = cmp.Or(conf.Kind, head.Kind, "openai")
+	s.kind = cmp.Or(conf.Kind, head.Kind, kindChat)
 	if _, ok := familyOf(s.kind); !ok || !configured && !builtin {
 		return service{}, false
 	}
 	s.address(getenv)
+	if conf.Kind == "" && s.kind == openai.KindResponses && !responds(s.url) {
+		s.kind = kindChat
+	}
 	s.key = s.findKey(getenv)
 	return s, true
+}
+
+// responders are hosts that are known to speak Responses, with those below them.
+var responders = []string{"api.openai.com", "openai.azure.com", "services.ai.azure.com", "openrouter.ai", "api.x.ai"}
+
+// responds reports whether an address is known to speak Responses. Most servers
+// that stand in for OpenAI's speak chat completions alone.
+func responds(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	return u.Port() == "1234" || slices.ContainsFunc(responders, func(host string) bool { // LM Studio's port
+		return u.Hostname() == host || strings.HasSuffix(u.Hostname(), "."+host)
+	})
 }
 
 // like is what is built in for a service: under its name, or, for one with a
@@ -51,8 +70,8 @@ func (s service) like() catalog.Provider {
 	if s.head.ID != "" {
 		return s.head
 	}
-	if s.kind == "openai" { // the catalog's speaks Responses
-		head, _ := catalog.Head(s.kind)
+	if s.kind == kindChat { // the catalog's speaks Responses
+		head, _ := catalog.Head("openai")
 		return head
 	}
 	for _, p := range catalog.Heads() {
@@ -130,7 +149,8 @@ func (s service) ready(c Config, getenv func(string) string) string {
 // models lists the ids that the service is known to offer, best first.
 func (s service) models() []string {
 	ids := slices.Clone(s.conf.Models)
-	for _, id := range catalog.IDs(s.head.ID) {
+	own := slices.Sorted(maps.Keys(s.conf.Model))
+	for _, id := range slices.Concat(own, catalog.IDs(s.head.ID)) {
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}

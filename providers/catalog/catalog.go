@@ -65,6 +65,7 @@ type Model struct {
 	Effort        string   `toml:"effort"`         // effort that the name itself stands for, as in deepseek-reasoner
 	Deprecated    bool     `toml:"deprecated"`
 	ReplacedBy    string   `toml:"replaced_by"` // successor to suggest
+	Inferred      bool     `toml:"-"`           // nothing is known of it: these are its nearest relative's facts
 }
 
 // A Budget is a range of thinking tokens; a zero bound is not known.

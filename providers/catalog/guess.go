@@ -35,6 +35,7 @@ func Guess(id string) (Model, bool) {
 		return Model{}, false
 	}
 	m := nearest.row.of(nearest.row.provider)
+	m.Inferred = true
 	m.Context, m.MaxInput, m.MaxOutput, m.Price = 0, 0, 0, Price{}
 	return m, true
 }

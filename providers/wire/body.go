@@ -29,6 +29,7 @@ type body struct {
 	events bool          // whether the body is a stream of events at all
 	lines  lines
 	muted  atomic.Bool // the clock that runs is the one for events
+	line   *line       // of the log; nil for none
 }
 
 // silence is why a body ended itself.
@@ -41,6 +42,7 @@ func (b *body) Read(p []byte) (int, error) {
 	start := time.Now()
 	n, err := b.inner.Read(p)
 	b.timer.Stop()
+	b.line.read(n)
 	if b.events {
 		b.left -= time.Since(start)
 		if b.lines.event(p[:n]) {
@@ -52,16 +54,20 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	if errors.Is(err, io.EOF) {
 		b.cancel(nil)
+		b.line.end(nil)
 		return n, err
 	}
 	var silent silence
 	switch cause := context.Cause(b.ctx); {
 	case errors.As(cause, &silent):
-		return n, b.broken(silent)
+		err = b.broken(silent)
 	case cause != nil:
-		return n, cause
+		err = cause
+	default:
+		err = b.broken(err)
 	}
-	return n, b.broken(err)
+	b.line.end(err)
+	return n, err
 }
 
 func (b *body) arm() {
@@ -91,6 +97,7 @@ func (b *body) Close() error {
 		b.timer.Stop()
 	}
 	b.cancel(nil)
+	b.line.end(nil)
 	return b.inner.Close()
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"parley/providers/llm"
@@ -46,14 +47,17 @@ var vague = expand(map[llm.Fault]string{
 	llm.Server:         `server_error api_error internal_error internal_server_error internal timeout_error`,
 })
 
-func expand(table map[llm.Fault]string) map[string]llm.Fault {
-	all := map[string]llm.Fault{}
-	for fault, names := range table {
-		for _, name := range strings.Fields(names) {
-			all[norm(name)] = fault
+// expand turns a table around when it is first needed.
+func expand(table map[llm.Fault]string) func() map[string]llm.Fault {
+	return sync.OnceValue(func() map[string]llm.Fault {
+		all := map[string]llm.Fault{}
+		for fault, names := range table {
+			for _, name := range strings.Fields(names) {
+				all[norm(name)] = fault
+			}
 		}
-	}
-	return all
+		return all
+	})
 }
 
 // norm is a code without case and punctuation.
@@ -69,33 +73,39 @@ func norm(code string) string {
 	}, code)
 }
 
+// pattern compiles an expression when it is first needed, for most runs of the
+// program meet no error.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 // phrases say what words mean, the first that matches. They are matched against
 // the message and the codes, in lower case.
 var phrases = []struct {
 	fault   llm.Fault
 	param   string // request field that is meant, if the provider does not say
-	phrase  *regexp.Regexp
-	without *regexp.Regexp // makes the phrase mean something else
+	phrase  func() *regexp.Regexp
+	without func() *regexp.Regexp // makes the phrase mean something else
 }{
-	{llm.Unsupported, "tools", regexp.MustCompile(`does(n't| not) support (tools|tool use|tool calls|tool calling|function calling|functions)|support tool use|enable-auto-tool-choice|requires --jinja`), nil},
-	{llm.Unsupported, "", regexp.MustCompile(`does(n't| not) support (thinking|reasoning|images?|vision|audio)|support (image|audio|video|file) input`), nil},
-	{llm.ContextOverflow, "", regexp.MustCompile(`prompt (is )?too long|prompt exceeds max length|request_too_large|input is too long for requested model` +
+	{llm.Unsupported, "tools", pattern(`does(n't| not) support (tools|tool use|tool calls|tool calling|function calling|functions)|support tool use|enable-auto-tool-choice|requires --jinja`), nil},
+	{llm.Unsupported, "", pattern(`does(n't| not) support (thinking|reasoning|images?|vision|audio)|support (image|audio|video|file) input`), nil},
+	{llm.ContextOverflow, "", pattern(`prompt (is )?too long|prompt exceeds max length|request_too_large|input is too long for requested model` +
 		`|exceeds? (the )?context (window|limit)|context[_ ]length[_ ]exceeded|maximum context length (is|of) \d|maximum prompt length is \d` +
 		`|context window exceeded|input token count.*exceeds the maximum|reduce the length of the messages|maximum allowed input length` +
 		`|exceeds the limit of \d|exceeds the available context size|exceed_context_size|greater than the context length` +
 		`|keep the first \d+ tokens when context|context window exceeds limit|exceeded model token limit` +
 		`|too large for model with \d+ maximum context length|model_context_window_exceeded|range of input length should be` +
 		`|exceeded context length|input length exceeds the context length|too many tokens|token limit exceeded`),
-		regexp.MustCompile(`rate limit|too many requests|tokens per min|\btpm\b`)},
-	{llm.ContentFilter, "", regexp.MustCompile(`usage guidelines|content management policy|content exists risk|input was flagged|inappropriate content`), nil},
-	{llm.Quota, "", regexp.MustCompile(`insufficient (credits?|balance|quota|funds)|credit balance|limit: 0\b|used all available credits|spending limit|can only afford|out of credits`), nil},
-	{llm.Authentication, "", regexp.MustCompile(`api key (is )?(not valid|invalid|expired)|(incorrect|invalid|wrong|missing) (api[ -]?key|x-api-key|bearer token)|provide an api key|no auth credentials`), nil},
-	{llm.Permission, "", regexp.MustCompile(`location is not supported|country, region|organization must be verified|consumer has been suspended`), nil},
-	{llm.ModelNotFound, "", regexp.MustCompile(`\bmodels?\b.{0,120}\b(not found|not exist|no such)|(unknown|invalid|no such) model\b|not a valid model|no endpoints found for`), nil},
+		pattern(`rate limit|too many requests|tokens per min|\btpm\b`)},
+	{llm.ContentFilter, "", pattern(`usage guidelines|content management policy|content exists risk|input was flagged|inappropriate content`), nil},
+	{llm.Quota, "", pattern(`insufficient (credits?|balance|quota|funds)|credit balance|limit: 0\b|used all available credits|spending limit|can only afford|out of credits`), nil},
+	{llm.Authentication, "", pattern(`api key (is )?(not valid|invalid|expired)|(incorrect|invalid|wrong|missing) (api[ -]?key|x-api-key|bearer token)|provide an api key|no auth credentials`), nil},
+	{llm.Permission, "", pattern(`location is not supported|country, region|organization must be verified|consumer has been suspended`), nil},
+	{llm.ModelNotFound, "", pattern(`\bmodels?\b.{0,120}\b(not found|not exist|no such)|(unknown|invalid|no such) model\b|not a valid model|no endpoints found for`), nil},
 	// llama.cpp reports what a chat template refuses as trouble of its own.
-	{llm.InvalidRequest, "", regexp.MustCompile(`jinja|roles must alternate|system message must be at the beginning`), nil},
-	{llm.Server, "", regexp.MustCompile(`(currently|temporarily) unavailable|overloaded|loading model|server is busy|at capacity`), nil},
-	{llm.RateLimit, "", regexp.MustCompile(`rate.?limit|too many requests|(tokens|requests) per min`), nil},
+	{llm.InvalidRequest, "", pattern(`jinja|roles must alternate|system message must be at the beginning`), nil},
+	{llm.Server, "", pattern(`(currently|temporarily) unavailable|overloaded|loading model|server is busy|at capacity`), nil},
+	{llm.RateLimit, "", pattern(`rate.?limit|too many requests|(tokens|requests) per min`), nil},
 }
 
 // statuses say what an HTTP status means that its class does not.
@@ -149,13 +159,13 @@ func (w *words) decide(e *llm.Error, status int) llm.Fault {
 		}
 	}
 	for _, c := range w.codes {
-		if fault, ok := codes[norm(c)]; ok {
+		if fault, ok := codes()[norm(c)]; ok {
 			return fault
 		}
 	}
 	said := strings.ToLower(w.message + "\n" + strings.Join(w.codes, "\n"))
 	for _, p := range phrases {
-		if p.phrase.MatchString(said) && (p.without == nil || !p.without.MatchString(said)) {
+		if p.phrase().MatchString(said) && (p.without == nil || !p.without().MatchString(said)) {
 			if e.Param == "" {
 				e.Param = p.param
 			}
@@ -177,7 +187,7 @@ func (w *words) decide(e *llm.Error, status int) llm.Fault {
 		return llm.InvalidRequest
 	}
 	for _, c := range w.codes {
-		if fault, ok := vague[norm(c)]; ok {
+		if fault, ok := vague()[norm(c)]; ok {
 			return fault
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
@@ -35,15 +34,19 @@ func (t *transport) CloseIdleConnections() {
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	res, err := t.Base.RoundTrip(req.WithContext(ctx))
+	asked := req
+	req = t.marked(req.WithContext(ctx))
+	l := t.line(req)
+	res, err := t.Base.RoundTrip(req)
 	if err != nil {
 		cancel(nil)
-		if cause := context.Cause(req.Context()); cause != nil {
-			return nil, cause
-		}
-		return nil, t.fill(unreachable(err, hostPort(req.URL)))
+		err = t.unanswered(asked, err)
+		l.end(err)
+		return nil, err
 	}
+	l.head(res)
 	b := &body{
+		line:  l,
 		inner: res.Body, ctx: ctx, cancel: cancel,
 		idle: t.Idle, quiet: t.Quiet, left: t.Quiet,
 		events: mediaType(res.Header) == "text/event-stream",
@@ -51,10 +54,19 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	res.Body = b
 	if err := t.judge(res, b); err != nil {
+		l.end(err)
 		b.Close()
 		return nil, err
 	}
 	return res, nil
+}
+
+// unanswered is what a request that got no answer comes to.
+func (t *transport) unanswered(req *http.Request, err error) error {
+	if cause := context.Cause(req.Context()); cause != nil {
+		return cause
+	}
+	return t.fill(unreachable(err, hostPort(req.URL)))
 }
 
 // judge returns the error that an answer means, or nil if it is one to read.
@@ -151,7 +163,7 @@ func mediaType(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(media))
 }
 
-var title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+var title = pattern(`(?is)<title[^>]*>(.*?)</title>`)
 
 // webPage says that an answer is a page for people, and what its title is; ""
 // if it is none. The page itself is never shown.
@@ -165,7 +177,7 @@ func webPage(h http.Header, body []byte) string {
 		media = "text/html"
 	}
 	said := fmt.Sprintf("answered with a web page (%s)", media)
-	if m := title.FindSubmatch(body); m != nil {
+	if m := title().FindSubmatch(body); m != nil {
 		if t := oneLine(html.UnescapeString(string(m[1])), rawLimit); t != "" {
 			said += " “" + t + "”"
 		}

@@ -3,7 +3,6 @@ package wire
 import (
 	"math"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +30,7 @@ func (w *words) wait(status int, h http.Header, now time.Time) time.Duration {
 			return d
 		}
 	}
-	if m := again.FindStringSubmatch(strings.ToLower(w.message)); m != nil {
+	if m := again().FindStringSubmatch(strings.ToLower(w.message)); m != nil {
 		return sane(duration(m[1]))
 	}
 	return 0
@@ -97,8 +96,8 @@ func reset(value string, now time.Time) time.Duration {
 const amount = `[0-9]+(?:\.[0-9]+)?\s*(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b`
 
 var (
-	again = regexp.MustCompile(`(?:try(?:ing)? again|retry)(?: after| in)(?: about)? ((?:[0-9]+(?:\.[0-9]+)?(?:h|m)\s*)*` + amount + `)`)
-	piece = regexp.MustCompile(`([0-9]+(?:\.[0-9]+)?)\s*(ms|mil|s|m|h)`)
+	again = pattern(`(?:try(?:ing)? again|retry)(?: after| in)(?: about)? ((?:[0-9]+(?:\.[0-9]+)?(?:h|m)\s*)*` + amount + `)`)
+	piece = pattern(`([0-9]+(?:\.[0-9]+)?)\s*(ms|mil|s|m|h)`)
 )
 
 // units are in seconds.
@@ -107,7 +106,7 @@ var units = map[string]float64{"ms": 0.001, "mil": 0.001, "s": 1, "m": 60, "h": 
 // duration reads "1m30.5s", "900ms" and "7.66 seconds"; 0 if it is none.
 func duration(s string) float64 {
 	var sum float64
-	for _, m := range piece.FindAllStringSubmatch(s, -1) {
+	for _, m := range piece().FindAllStringSubmatch(s, -1) {
 		n, err := strconv.ParseFloat(m[1], 64)
 		if err != nil {
 			return 0

@@ -1,0 +1,193 @@
+package providers
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"parley/providers/catalog"
+	"parley/providers/llm"
+)
+
+// Settings are what a table says of requests. What a request asks for itself
+// comes first, then the model's table, then the provider's.
+type Settings struct {
+	Temperature      *float64   `toml:"temperature"`
+	TopP             *float64   `toml:"top_p"`
+	MaxTokens        int        `toml:"max_tokens"` // of an answer, thinking included; 0 leaves it to the provider
+	FrequencyPenalty *float64   `toml:"frequency_penalty"`
+	PresencePenalty  *float64   `toml:"presence_penalty"`
+	Stop             []string   `toml:"stop"`
+	Seed             *int64     `toml:"seed"`
+	User             string     `toml:"user"`           // the end user, for the provider's abuse checks
+	Verbosity        string     `toml:"verbosity"`      // "low", "medium" or "high"
+	Parallel         *bool      `toml:"parallel_tools"` // several tool calls in one answer
+	ToolChoice       string     `toml:"tool_choice"`    // "auto", "none", "required", or the name of a tool
+	Effort           llm.Effort `toml:"effort"`         // counts where a request asks for neither effort nor budget
+	Budget           int        `toml:"budget"`         // of thinking, in tokens; counts as Effort does
+}
+
+// A Model is one [providers.NAME.model.ID] table. What it leaves out is as the
+// provider's table says, and then the catalog.
+type Model struct {
+	Strategy string         `toml:"strategy"`
+	Context  int            `toml:"context"` // window in tokens
+	Price    *catalog.Price `toml:"price"`   // as a whole, in place of the catalog's
+	Options  map[string]any `toml:"options"` // merged into the body, over those of the provider
+	Settings
+}
+
+// over returns s, completed by base.
+func (s Settings) over(base Settings) Settings {
+	s.Temperature = cmp.Or(s.Temperature, base.Temperature)
+	s.TopP = cmp.Or(s.TopP, base.TopP)
+	s.MaxTokens = cmp.Or(s.MaxTokens, base.MaxTokens)
+	s.FrequencyPenalty = cmp.Or(s.FrequencyPenalty, base.FrequencyPenalty)
+	s.PresencePenalty = cmp.Or(s.PresencePenalty, base.PresencePenalty)
+	s.Seed = cmp.Or(s.Seed, base.Seed)
+	s.User = cmp.Or(s.User, base.User)
+	s.Verbosity = cmp.Or(s.Verbosity, base.Verbosity)
+	s.Parallel = cmp.Or(s.Parallel, base.Parallel)
+	s.ToolChoice = cmp.Or(s.ToolChoice, base.ToolChoice)
+	if s.Stop == nil {
+		s.Stop = base.Stop
+	}
+	if s.Effort == "" && s.Budget == 0 { // of the two, a budget would win
+		s.Effort, s.Budget = base.Effort, base.Budget
+	}
+	return s
+}
+
+// fill returns req, completed by s. A tool that is not offered cannot be chosen.
+func (s Settings) fill(req llm.Request) llm.Request {
+	all := Settings{
+		req.Temperature, req.TopP, req.MaxTokens, req.FrequencyPenalty, req.PresencePenalty, req.Stop, req.Seed,
+		req.User, req.Verbosity, req.Parallel, req.ToolChoice, req.Effort, req.Budget,
+	}.over(s)
+	req.Settings = llm.Settings{
+		MaxTokens: all.MaxTokens, Budget: all.Budget, Temperature: all.Temperature, TopP: all.TopP,
+		FrequencyPenalty: all.FrequencyPenalty, PresencePenalty: all.PresencePenalty, Seed: all.Seed, Stop: all.Stop,
+		User: all.User, ToolChoice: req.ToolChoice, Parallel: all.Parallel, Verbosity: all.Verbosity,
+	}
+	req.Effort = all.Effort
+	named := slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == s.ToolChoice })
+	if req.ToolChoice == "" && (named || slices.Contains(choices, s.ToolChoice)) {
+		req.ToolChoice = s.ToolChoice
+	}
+	return req
+}
+
+// choices are the words for which tools may or must be called.
+var choices = []string{"auto", "none", "required"}
+
+// validate says what cannot be meant, with the key in front.
+func (s Settings) validate() (errs []error) {
+	for _, v := range []struct {
+		key      string
+		value    *float64
+		min, max float64
+	}{
+		{"temperature", s.Temperature, 0, 2},
+		{"top_p", s.TopP, 0, 1},
+		{"frequency_penalty", s.FrequencyPenalty, -2, 2},
+		{"presence_penalty", s.PresencePenalty, -2, 2},
+	} {
+		if v.value != nil && !(*v.value >= v.min && *v.value <= v.max) {
+			errs = append(errs, fmt.Errorf("%s: %v is not between %v and %v", v.key, *v.value, v.min, v.max))
+		}
+	}
+	for _, v := range []struct {
+		key   string
+		value int
+	}{{"max_tokens", s.MaxTokens}, {"budget", s.Budget}} {
+		if v.value < 0 {
+			errs = append(errs, fmt.Errorf("%s: %d is negative", v.key, v.value))
+		}
+	}
+	if slices.Contains(s.Stop, "") {
+		errs = append(errs, errors.New("stop: an empty text would end every answer"))
+	}
+	if s.Verbosity != "" {
+		errs = append(errs, oneOf("verbosity", s.Verbosity, []string{"low", "medium", "high"}))
+	}
+	if s.Effort != "" {
+		words := make([]string, 0, len(llm.Efforts))
+		for _, e := range llm.Efforts {
+			words = append(words, string(e))
+		}
+		errs = append(errs, oneOf("effort", string(s.Effort), words))
+	}
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}
+
+// validate says what cannot be meant, with the key in front.
+func (m Model) validate() []error {
+	errs := m.Settings.validate()
+	if m.Strategy != "" {
+		errs = append(errs, oneOf("strategy", m.Strategy, Strategies))
+	}
+	if m.Context < 0 {
+		errs = append(errs, fmt.Errorf("context: %d is negative", m.Context))
+	}
+	if m.Price != nil {
+		errs = append(errs, sensible(*m.Price))
+	}
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}
+
+// sensible refuses prices that nobody asks.
+func sensible(p catalog.Price) error {
+	all := []float64{p.Input, p.Output, p.CacheRead, p.CacheWrite}
+	for _, t := range p.Tiers {
+		all = append(all, t.Input, t.Output, t.CacheRead, t.CacheWrite)
+	}
+	for _, dollars := range all {
+		if !(dollars >= 0) || math.IsInf(dollars, 0) {
+			return fmt.Errorf("price: %v is no number of dollars", dollars)
+		}
+	}
+	return nil
+}
+
+// table is the model's own table, under the name that was typed or the id that
+// it stands for.
+func (s service) table(model string) Model {
+	if m, ok := s.conf.Model[model]; ok {
+		return m
+	}
+	return s.conf.Model[s.id(model)]
+}
+
+// id is what the service calls a model that a person may name otherwise.
+func (s service) id(model string) string { return cmp.Or(s.head.Aliases[model], model) }
+
+// options are the request fields that the configuration adds for a model.
+func (s service) options(model string) map[string]any {
+	own := s.table(model).Options
+	if own == nil {
+		return s.conf.Options
+	}
+	all := maps.Clone(s.conf.Options)
+	if all == nil {
+		all = map[string]any{}
+	}
+	maps.Copy(all, own)
+	return all
+}
+
+// validateModels says what is wrong in the tables of models.
+func (p Provider) validateModels() (errs []error) {
+	for _, id := range slices.Sorted(maps.Keys(p.Model)) {
+		if strings.TrimSpace(id) == "" {
+			errs = append(errs, errors.New("model: a table lacks the id of its model"))
+		}
+		for _, err := range p.Model[id].validate() {
+			errs = append(errs, fmt.Errorf("model.%q.%w", id, err))
+		}
+	}
+	return errs
+}
