@@ -49,6 +49,8 @@ func TestStructured(t *testing.T) {
 		{name: "refused", turns: []llmtest.Turn{end(llm.Refused, "I will not.")}, asked: 1, reason: llm.Refused},
 		{name: "a tool before it", turns: []llmtest.Turn{llmtest.Call(call("1", "read", `{"path":"a.txt"}`)), llmtest.Say(right)}, want: right, asked: 2, reason: llm.Stop},
 		{name: "not an object", schema: `{"type":"array","items":{"type":"integer"}}`, turns: []llmtest.Turn{llmtest.Say(`{"value":[1,2]}`)}, want: `[1,2]`, asked: 1, reason: llm.Stop},
+		{name: "not an object, and not of a type", schema: `{"enum":["yes","no"]}`, turns: []llmtest.Turn{llmtest.Say(`{"value":"yes"}`)}, want: `"yes"`, asked: 1, reason: llm.Stop},
+		{name: "an object with a value", schema: `{"type":"object","properties":{"value":{"type":"integer"}}}`, turns: []llmtest.Turn{llmtest.Say(`{"value":5}`)}, want: `{"value":5}`, asked: 1, reason: llm.Stop},
 		{name: "not valid UTF-8", schema: `{"type":"string"}`, turns: []llmtest.Turn{llmtest.Say("\"a\x9bb\"")}, want: "\"a\uFFFDb\"", asked: 1, reason: llm.Stop},
 	}
 	for _, tt := range tests {
