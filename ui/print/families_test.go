@@ -1,0 +1,346 @@
+package print_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"parley/providers"
+	"parley/providers/llm"
+	"parley/providers/schema"
+	"parley/session"
+	. "parley/ui/print"
+)
+
+// A sample is a schema, the answer to it, and one that no repair helps.
+type sample struct {
+	Name              string
+	Schema, Good, Bad json.RawMessage
+}
+
+func samples(t *testing.T) []sample {
+	t.Helper()
+	data, err := os.ReadFile("testdata/schemas.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []sample
+	if err := json.Unmarshal(data, &list); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestSamples: the samples are what they say.
+func TestSamples(t *testing.T) {
+	for _, s := range samples(t) {
+		if _, err := session.Schema(s.Schema); err != nil {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+		if err := schema.Validate(s.Schema, s.Good); err != nil {
+			t.Errorf("%s: the good answer: %v", s.Name, err)
+		}
+		if schema.Validate(s.Schema, schema.Coerce(s.Schema, s.Bad)) == nil {
+			t.Errorf("%s: the bad answer is good enough", s.Name)
+		}
+	}
+}
+
+const prose = "I would rather tell you a story. It has {curly} words, [and more]."
+
+// manners are the ways in which models answer: what they say at the first, the
+// second and each further request.
+var manners = []struct {
+	name    string
+	answers func(good, bad string) []string
+	status  int
+}{
+	{"right", func(good, _ string) []string { return []string{good} }, OK},
+	{"indented", func(good, _ string) []string {
+		var b bytes.Buffer
+		json.Indent(&b, []byte(good), "", "\t")
+		return []string{"\n" + b.String() + "\n\n"}
+	}, OK},
+	{"slightly broken", func(good, _ string) []string { return []string{mistyped(good)} }, OK},
+	{"in a fence", func(good, _ string) []string { return []string{"```json\n" + good + "\n```"} }, OK},
+	{"with prose", func(good, _ string) []string {
+		return []string{"Here is the value you want:\n\n```json\n" + good + "\n```\n\nTell me if {you} need more.", good}
+	}, OK},
+	{"wrong, then right", func(good, bad string) []string { return []string{bad, good} }, OK},
+	{"prose, then wrong, then right", func(good, bad string) []string { return []string{prose, bad, good} }, OK},
+	{"always wrong", func(_, bad string) []string { return []string{bad} }, Schema},
+	{"never JSON", func(_, _ string) []string { return []string{prose, "", prose} }, Schema},
+}
+
+// mistyped has a comma and a comment that JSON does not know, and no bracket at
+// the end.
+func mistyped(good string) string {
+	end := len(good) - 1
+	if end < 2 || good[end] != '}' && good[end] != ']' {
+		return good
+	}
+	return good[:end] + ", // that is all\n"
+}
+
+// models are those whose ids say the most about their service.
+var models = map[string]string{
+	"openai": "gpt-4o", "openai-responses": "gpt-6.1-sol", "gemini": "gemini-3.1-pro-preview", "anthropic": "claude-opus-5-5",
+	"grok": "grok-4.7", "glm": "glm-5.3", "qwen": "qwen3.8-max", "deepseek": "deepseek-v4-pro", "minimax": "MiniMax-M3",
+	"openrouter": "google/gemini-4-argon", "moonshot": "kimi-k3", "mistral": "mistral-large-4", "groq": "openai/gpt-oss-120b",
+	"ollama": "qwen3:8b", "llamacpp": "gemma", "vllm": "Qwen/Qwen3-32B", "lmstudio": "glm-4.6v",
+}
+
+// TestFamilies holds every family to every sample, each answered in one of the
+// manners: standard output is the JSON, or nothing.
+func TestFamilies(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // where programs run
+	list := samples(t)
+	for row, kind := range providers.Kinds() {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			switch {
+			case kind == "demo":
+				offline(t, list)
+				return
+			case strings.HasSuffix(kind, "-cli"):
+				if _, err := exec.LookPath("sh"); err != nil {
+					t.Skip("the fake programs are shell scripts")
+				}
+			}
+			h := &house{kind: kind, t: t, cases: map[string]*visit{}}
+			for i, s := range list {
+				manner := manners[(i+row)%len(manners)]
+				t.Run(s.Name+", "+manner.name, func(t *testing.T) {
+					out, errs, status := ask(t, h.open(fmt.Sprintf("case-%d", i), s, manner.answers(string(s.Good), string(s.Bad))), s, i)
+					want := ""
+					if manner.status == OK {
+						want = string(s.Good) + "\n"
+					}
+					if out != want || status != manner.status {
+						t.Errorf("got %q, status %d; want %q, %d\n%s", out, status, want, manner.status, errs)
+					}
+				})
+			}
+		})
+	}
+}
+
+// offline asks the demo, which may fail at what it does not understand.
+func offline(t *testing.T, list []sample) {
+	model, err := providers.Open(providers.Default(), "demo/parley", providers.OpenOptions{Instant: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fit := 0
+	for i, s := range list {
+		out, errs, status := ask(t, model, s, i)
+		switch {
+		case status == Schema && out == "":
+		case status != OK || schema.Validate(s.Schema, []byte(out)) != nil || strings.Count(out, "\n") != 1:
+			t.Errorf("%s: got %q, status %d\n%s", s.Name, out, status, errs)
+		default:
+			fit++
+		}
+	}
+	if fit < len(list)*2/3 {
+		t.Errorf("the demo answers %d of %d", fit, len(list))
+	}
+}
+
+// ask runs one turn as parley -p --schema does.
+func ask(t *testing.T, model llm.Endpoint, s sample, i int) (stdout, stderr string, status int) {
+	t.Helper()
+	want, err := session.Schema(s.Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	of := session.New(session.Options{Model: model, Answer: want})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	turn := of.Turn(ctx, llm.Part{Kind: llm.Text, Text: fmt.Sprintf("Make something up. (case-%d)", i)})
+	status = Run(of, turn, cancel, Options{Out: &out, Err: &errs, Schema: true})
+	return out.String(), errs.String(), status
+}
+
+// A house is the service of one family.
+type house struct {
+	kind  string
+	t     *testing.T
+	mu    sync.Mutex
+	cases map[string]*visit
+	model llm.Endpoint
+}
+
+// A visit is what one case gets to hear.
+type visit struct {
+	sample
+	answers []string
+	n       int
+}
+
+// open prepares the answers of a case and returns the model to ask.
+func (h *house) open(name string, s sample, answers []string) llm.Endpoint {
+	conf := providers.Provider{Kind: h.kind, APIKey: "test-key"}
+	if strings.HasSuffix(h.kind, "-cli") {
+		conf = providers.Provider{Kind: h.kind, Command: h.program(name, answers)}
+		return h.dial(conf)
+	}
+	h.mu.Lock()
+	h.cases[name] = &visit{sample: s, answers: answers}
+	h.mu.Unlock()
+	if h.model.Model == nil {
+		srv := httptest.NewServer(h)
+		h.t.Cleanup(srv.Close)
+		conf.BaseURL = srv.URL + "/v1"
+		h.model = h.dial(conf)
+	}
+	return h.model
+}
+
+func (h *house) dial(conf providers.Provider) llm.Endpoint {
+	h.t.Helper()
+	name := models[h.kind]
+	if name == "" {
+		name = "some-model"
+	}
+	model, err := providers.Open(providers.Config{Providers: map[string]providers.Provider{"mock": conf}}, "mock/"+name, providers.OpenOptions{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return model
+}
+
+var (
+	caseName = regexp.MustCompile(`case-[0-9]+`)
+	asks     = regexp.MustCompile(`"json_schema"|"responseJsonSchema"|fits this (JSON )?[sS]chema`)
+)
+
+// ServeHTTP answers a request as the wire format wants it. The request has to
+// say somewhere what the answer has to look like.
+func (h *house) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil || !asks.Match(body) {
+		h.t.Errorf("the request asks for no schema (%v): %s", err, body)
+	}
+	h.mu.Lock()
+	v := h.cases[caseName.FindString(string(body))]
+	answer := v.answers[min(v.n, len(v.answers)-1)]
+	v.n++
+	h.mu.Unlock()
+	if packed(body) && json.Valid([]byte(answer)) && answer[0] != '{' {
+		answer = `{"value":` + answer + `}`
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, event := range events(h.kind, answer) {
+		fmt.Fprintf(w, "data: %s\n\n", event)
+	}
+}
+
+// packed reports whether a request wants a value that is no object inside of
+// one, as it has to where an answer must be an object.
+func packed(body []byte) bool {
+	type packed struct {
+		Type       string
+		Properties map[string]json.RawMessage
+	}
+	var req struct {
+		Format struct {
+			Named struct{ Schema packed } `json:"json_schema"`
+		} `json:"response_format"`
+		Text struct{ Format struct{ Schema packed } }
+		Out  struct{ Format struct{ Schema packed } } `json:"output_config"`
+	}
+	json.Unmarshal(body, &req)
+	for _, p := range []packed{req.Format.Named.Schema, req.Text.Format.Schema, req.Out.Format.Schema} {
+		if p.Type == "object" && len(p.Properties) == 1 && p.Properties["value"] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// events is a text in the wire format of a kind.
+func events(kind, text string) []string {
+	quoted, _ := json.Marshal(text)
+	said := string(quoted)
+	switch kind {
+	case "openai-responses":
+		item := `{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"output_text","text":` + said + `,"annotations":[]}]}`
+		return []string{
+			`{"type":"response.output_item.added","output_index":0,"item":{"id":"msg_1","type":"message","role":"assistant","content":[]}}`,
+			`{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":` + said + `}`,
+			`{"type":"response.output_item.done","output_index":0,"item":` + item + `}`,
+			`{"type":"response.completed","response":{"id":"r","status":"completed","output":[` + item + `]}}`,
+		}
+	case "gemini":
+		return []string{
+			`{"candidates":[{"content":{"parts":[{"text":` + said + `}],"role":"model"},"index":0}]}`,
+			`{"candidates":[{"finishReason":"STOP","index":0}]}`,
+		}
+	case "anthropic":
+		return []string{
+			`{"type":"message_start","message":{"id":"m","role":"assistant","content":[],"usage":{"input_tokens":1}}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":` + said + `}}`,
+			`{"type":"content_block_stop","index":0}`,
+			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1}}`,
+			`{"type":"message_stop"}`,
+		}
+	}
+	return []string{
+		`{"choices":[{"index":0,"delta":{"role":"assistant","content":` + said + `}}]}`,
+		`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`,
+		`[DONE]`,
+	}
+}
+
+// program writes a fake of the program, which gives its answers in order.
+func (h *house) program(name string, answers []string) string {
+	path := filepath.Join(h.t.TempDir(), name)
+	write := func(file, text string, mode os.FileMode) {
+		if err := os.WriteFile(file, []byte(text), mode); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	for i := range 3 {
+		var lines strings.Builder
+		for _, line := range spoken(h.kind, answers[min(i, len(answers)-1)]) {
+			lines.WriteString(line + "\n")
+		}
+		write(fmt.Sprintf("%s.%d", path, i), lines.String(), 0o600)
+	}
+	write(path+".n", "0\n", 0o600)
+	write(path, "#!/bin/sh\nwhile read -r _; do :; done\nread -r n <\"$0.n\"\necho $((n + 1)) >\"$0.n\"\nexec cat \"$0.$n\"\n", 0o700)
+	return path
+}
+
+// spoken is a text as a program prints it.
+func spoken(kind, text string) []string {
+	quoted, _ := json.Marshal(text)
+	said := string(quoted)
+	if kind == "gemini-cli" {
+		return slices.DeleteFunc([]string{
+			`{"type":"init","session_id":"s-1","model":"m"}`,
+			`{"type":"message","role":"assistant","content":` + said + `,"delta":true}`,
+			`{"type":"result","status":"success","stats":{"input_tokens":1,"output_tokens":1}}`,
+		}, func(line string) bool { return text == "" && strings.Contains(line, `"delta"`) })
+	}
+	return []string{
+		`{"type":"system","subtype":"init","session_id":"s-1","model":"m","tools":[]}`,
+		`{"type":"assistant","message":{"id":"m1","model":"m","content":[{"type":"text","text":` + said + `}]}}`,
+		`{"type":"result","subtype":"success","is_error":false,"result":` + said + `,"session_id":"s-1"}`,
+	}
+}
