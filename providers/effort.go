@@ -10,14 +10,14 @@ import (
 	"parley/providers/llm"
 )
 
-// A tuned is a model with the settings of the configuration. Where an effort is
-// asked that the model has not, it says what that comes to, once.
+// A tuned is a model with the settings of the configuration, and an effort that
+// it has: where another is asked, it gets the nearest, and says so once.
 type tuned struct {
 	llm.Model
 	settings Settings
 	id       string // as the service calls it
 	facts    catalog.Model
-	known    bool
+	known    bool // facts hold for the efforts as well
 
 	mu   sync.Mutex
 	told map[string]bool
@@ -26,8 +26,11 @@ type tuned struct {
 // Stream implements llm.Model.
 func (m *tuned) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	req = m.settings.fill(req)
+	var notice string
+	if m.known && req.Effort != "" && req.Budget == 0 {
+		req.Effort, notice = clamp(m.id, m.facts, req.Effort)
+	}
 	s := m.Model.Stream(ctx, req)
-	notice := m.clamped(req)
 	if notice == "" {
 		return s
 	}
@@ -35,14 +38,7 @@ func (m *tuned) Stream(ctx context.Context, req llm.Request) llm.Stream {
 		if m.first(notice) && !yield(llm.Notice{Text: notice}, nil) {
 			return
 		}
-		for event, err := range s {
-			if n, ok := event.(llm.Notice); ok && n.Text == notice {
-				continue // the adapter says so as well
-			}
-			if !yield(event, err) {
-				return
-			}
-		}
+		s(yield)
 	}
 }
 
@@ -60,41 +56,44 @@ func (m *tuned) first(notice string) bool {
 	return true
 }
 
-// clamped says what the effort of req comes to, if the model has no such; "" if
-// it has, or if an adapter says it. Adapters clamp, to the next level above, and
-// tell when off comes to something.
-func (m *tuned) clamped(req llm.Request) string {
-	if !m.known || req.Effort == "" || req.Budget > 0 {
-		return ""
-	}
-	levels := efforts(m.facts)
+// clamp is the effort to ask of a model that has not all of them, "" for none,
+// and what the user should know of it.
+func clamp(id string, facts catalog.Model, effort llm.Effort) (use llm.Effort, notice string) {
+	levels := efforts(facts)
+	off := effort == llm.EffortOff
 	switch {
-	case slices.Contains(levels, req.Effort):
-		return ""
-	case !m.facts.Thinks && req.Effort == llm.EffortOff:
-		return ""
-	case !m.facts.Thinks:
-		return m.id + " does not think; effort left out"
-	case req.Effort == llm.EffortOff && len(levels) > 0:
-		return ""
-	case req.Effort == llm.EffortOff:
-		return m.id + " cannot switch thinking off"
+	case slices.Contains(levels, effort), off && facts.OffValue != "": // which may be less than off; the adapter knows
+		return effort, ""
+	case !facts.Thinks && off:
+		return "", ""
+	case !facts.Thinks:
+		return "", id + " does not think; effort left out"
+	case off && len(levels) == 0:
+		return "", id + " cannot switch thinking off"
 	case len(levels) == 0:
-		return m.id + " takes no effort; it thinks as it does by itself"
+		return "", id + " takes no effort; it thinks as it does by itself"
 	}
-	return fmt.Sprintf("%s has no effort %s, using %s", m.id, req.Effort, above(levels, req.Effort))
+	use = nearest(levels, effort)
+	if off {
+		return use, fmt.Sprintf("%s cannot switch thinking off, using %s", id, use)
+	}
+	return use, fmt.Sprintf("%s has no effort %s, using %s", id, effort, use)
 }
 
-// above is the lowest of the levels that is not below effort, else the highest.
-// Levels rise, and one of them at least is not off.
-func above(levels []llm.Effort, effort llm.Effort) llm.Effort {
-	rank := slices.Index(llm.Efforts, effort)
-	for _, l := range levels {
-		if l != llm.EffortOff && slices.Index(llm.Efforts, l) >= rank {
-			return l
+// nearest is the one of levels, which rise, that is next to effort; of two, the
+// higher one. Whoever wants thinking does not get it switched off.
+func nearest(levels []llm.Effort, effort llm.Effort) llm.Effort {
+	distance := func(e llm.Effort) int {
+		d := slices.Index(llm.Efforts, e) - slices.Index(llm.Efforts, effort)
+		return max(d, -d)
+	}
+	best := levels[len(levels)-1]
+	for _, l := range slices.Backward(levels) {
+		if l != llm.EffortOff && distance(l) < distance(best) {
+			best = l
 		}
 	}
-	return levels[len(levels)-1]
+	return best
 }
 
 // efforts are the words that make a difference to a model. Levels that have no
@@ -114,12 +113,11 @@ func efforts(m catalog.Model) []llm.Effort {
 		llm.EffortMax:     has("max") || top && has("high"),
 	}
 	switch {
-	case m.Levels != nil:
-	case m.Thinking == "budget":
+	case m.Thinking == "budget": // each is a budget of its own, whatever the levels
 		for _, e := range []llm.Effort{llm.EffortMinimal, llm.EffortLow, llm.EffortMedium, llm.EffortHigh, llm.EffortMax} {
 			offered[e] = true
 		}
-	case m.CanDisable: // on or off
+	case m.Levels == nil && m.CanDisable: // on or off
 		offered[llm.EffortHigh] = true
 	}
 	var list []llm.Effort

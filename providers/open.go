@@ -46,7 +46,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	// The names of some older models stand for an effort of one model.
 	named, _ := catalog.Row(s.head.ID, typed)
 	set := s.table(typed).Settings.over(s.conf.Settings).over(Settings{Effort: llm.Effort(named.Effort)})
-	tuned := &tuned{Model: tools, settings: set, id: model, facts: facts, known: known && s.kind != kindGemini}
+	tuned := &tuned{Model: tools, settings: set, id: model, facts: facts, known: known && !s.like().Local && s.kind != kindGemini}
 	retries := defaultRetries
 	if s.conf.MaxRetries != nil {
 		retries = *s.conf.MaxRetries

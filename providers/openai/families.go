@@ -41,7 +41,7 @@ var families = []struct {
 	{"gpt-3* gpt-4* chatgpt-* gpt-5*-chat* gpt-6*-chat* gpt-chat*", Family{Clean: true, Plain: true}},
 	{"o1* o3* o4-mini*", early("low low low medium high high")},
 	{"gpt-5-pro*", thinker("high high high high high high", "")},
-	{"gpt-5.1-codex-max* gpt-5.[2-9]-codex*", thinker("low low low medium high xhigh", "")},
+	{"gpt-5.1-codex-max* gpt-5.2-codex* gpt-5.3-codex-spark*", thinker("low low low medium high xhigh", "")},
 	{"gpt-5-codex* gpt-5.1-codex*", thinker("low low low medium high high", "")},
 	{"gpt-5.1*", thinker("none low low medium high high", "")},
 	{"gpt-5.[2-5]-pro*", thinker("medium medium medium medium high xhigh", "")},
@@ -69,7 +69,7 @@ var families = []struct {
 
 	// Qwen wants none of it back; see Chat for preserve_thinking.
 	{"qwen*-instruct* qwen*coder*", Family{}},
-	{"qwq* qwen*-thinking*", Family{Effort: Effort{Budgets: budget, Always: true}}},
+	{"qwq* qvq* qwen*-thinking*", Family{Effort: Effort{Budgets: budget, Always: true}}},
 	{"qwen3.8*", Family{Effort: Effort{Words: words("- low low medium xhigh xhigh"), Switch: enableThinking}}},
 	{"qwen3* qwen-plus* qwen-flash* qwen-turbo* qwen-max*", Family{Effort: Effort{Budgets: budget, Switch: enableThinking}}},
 	{"qwen*", Family{}},

@@ -1,0 +1,269 @@
+package providers
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"parley/providers/llm"
+)
+
+// A script answers each request by what is in it, and keeps them.
+type script struct {
+	*httptest.Server
+	mu     sync.Mutex
+	bodies []map[string]any
+}
+
+func scripted(t *testing.T, answer func(body map[string]any) (status int, text string)) *script {
+	t.Helper()
+	s := &script{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		text, _ := io.ReadAll(req.Body)
+		var body map[string]any
+		_ = json.Unmarshal(text, &body)
+		s.mu.Lock()
+		s.bodies = append(s.bodies, body)
+		s.mu.Unlock()
+		status, answer := answer(body)
+		w.Header().Set("Content-Type", "application/json")
+		if status == 200 {
+			w.Header().Set("Content-Type", "text/event-stream")
+			answer = says(answer)
+		}
+		w.WriteHeader(status)
+		io.WriteString(w, answer)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// says is a stream of chat completions that holds text.
+func says(text string) string {
+	content, _ := json.Marshal(text)
+	return fmt.Sprintf("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%s},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", content)
+}
+
+func (s *script) last() map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bodies[len(s.bodies)-1]
+}
+
+func (s *script) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.bodies)
+}
+
+// turn is what one answer came to.
+type turn struct {
+	llm.Message
+	notices []string
+	reason  llm.Reason
+	err     error
+}
+
+func hold(t *testing.T, e llm.Endpoint, req llm.Request) turn {
+	t.Helper()
+	var d llm.Draft
+	var got turn
+	if req.Messages == nil {
+		req.Messages = []llm.Message{llm.UserText("read a.txt")}
+	}
+	for event, err := range e.Stream(t.Context(), req) {
+		switch event := event.(type) {
+		case llm.Delta:
+			d.Add(event)
+		case llm.Notice:
+			got.notices = append(got.notices, event.Text)
+		case llm.Finish:
+			got.reason = event.Reason
+		}
+		got.err = err
+	}
+	got.Message = llm.Message{Role: llm.RoleAssistant, Origin: e.Origin, Model: e.Name, Parts: d.Done()}
+	return got
+}
+
+func opens(t *testing.T, c Config, name string, o OpenOptions) llm.Endpoint {
+	t.Helper()
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	t.Cleanup(transport.CloseIdleConnections)
+	o.Base = transport
+	if o.Getenv == nil {
+		o.Getenv = env()
+	}
+	e, err := Open(c, name, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+const calls = "I look.\n\n<tool_call>\n{\"name\": \"read\", \"arguments\": {\"path\": \"a.txt\"}}\n</tool_call>"
+
+// A server that turns tools down gets the request again within the same answer,
+// with the tools in the prompt; the next time they are there at once.
+func TestToolsByPromptWhereTheServerHasNone(t *testing.T) {
+	for _, tt := range []struct {
+		name, kind string
+		status     int
+		refusal    string
+	}{
+		{"Ollama", "ollama", 400, `{"error":{"message":"registry.ollama.ai/library/m does not support tools","type":"api_error"}}`},
+		{"OpenRouter", "openrouter", 404, `{"error":{"message":"No endpoints found that support tool use.","code":404}}`},
+		{"vLLM", "vllm", 400, `{"error":{"message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","code":400}}`},
+		{"llama.cpp", "llamacpp", 500, `{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}`},
+		{"a gateway", "openai", 400, `{"error":{"message":"Unsupported parameter: tools","param":"tools","code":"unsupported_parameter"}}`},
+	} {
+		server := scripted(t, func(body map[string]any) (int, string) {
+			if body["tools"] != nil {
+				return tt.status, tt.refusal
+			}
+			return 200, calls
+		})
+		c := Config{Providers: map[string]Provider{"box": {Kind: tt.kind, BaseURL: server.URL + "/v1"}}}
+		o := OpenOptions{Memory: &Memory{}}
+		e := opens(t, c, "box/m", o)
+		if e.Strategy != "native" {
+			t.Errorf("%s: strategy %q, before the server said anything", tt.name, e.Strategy)
+		}
+		got := hold(t, e, llm.Request{Tools: offered})
+		if got.err != nil || len(got.Calls()) != 1 || got.Calls()[0].Name != "read" || got.reason != llm.Calls || strings.TrimSpace(got.Text()) != "I look." {
+			t.Fatalf("%s: %+v", tt.name, got)
+		}
+		if want := "m has no tools of its own here; it gets them by prompt"; len(got.notices) != 1 || got.notices[0] != want {
+			t.Errorf("%s: notices %q, want %q", tt.name, got.notices, want)
+		}
+		if now := e.Model.(interface{ Strategy() string }).Strategy(); now != "prompt" {
+			t.Errorf("%s: strategy %q after the refusal", tt.name, now)
+		}
+		if again := opens(t, c, "box/m", o); again.Strategy != "prompt" {
+			t.Errorf("%s: opened again with %q", tt.name, again.Strategy)
+		} else if got := hold(t, again, llm.Request{Tools: offered}); len(got.notices) > 0 || len(got.Calls()) != 1 || server.count() != 3 {
+			t.Errorf("%s: asked again: %+v, after %d requests", tt.name, got, server.count())
+		}
+		if other := opens(t, c, "box/n", o); other.Strategy != "native" {
+			t.Errorf("%s: another model has %q", tt.name, other.Strategy)
+		}
+		if system, _ := json.Marshal(server.last()["messages"]); !strings.Contains(string(system), "function read(args") {
+			t.Errorf("%s: the tools are not in the prompt: %s", tt.name, system)
+		}
+	}
+}
+
+// What has nothing to do with tools, comes after words were shown, or meets a
+// strategy that somebody set, stays as it is.
+func TestRefusalsThatStay(t *testing.T) {
+	zero := 0
+	for _, tt := range []struct {
+		name, strategy string
+		status         int
+		answer         string
+		want           llm.Fault
+	}{
+		{"native was asked for", "native", 400, `{"error":{"message":"m does not support tools"}}`, llm.Unsupported},
+		{"pictures", "", 400, `{"error":{"message":"m does not support images"}}`, llm.Unsupported},
+		{"the tools are wrong", "", 400, `{"error":{"message":"Invalid schema for function 'read'","param":"tools[0]","code":"invalid_function_parameters"}}`, llm.InvalidRequest},
+		{"the key is wrong", "", 401, `{"error":{"message":"no"}}`, llm.Authentication},
+	} {
+		server := scripted(t, func(map[string]any) (int, string) { return tt.status, tt.answer })
+		c := Config{Providers: map[string]Provider{"box": {BaseURL: server.URL, Strategy: tt.strategy, MaxRetries: &zero}}}
+		e := opens(t, c, "box/m", OpenOptions{})
+		got := hold(t, e, llm.Request{Tools: offered})
+		if llm.FaultOf(got.err) != tt.want || len(got.notices) > 0 {
+			t.Errorf("%s: %v, notices %q; want %s", tt.name, got.err, got.notices, tt.want)
+		}
+		if now := e.Model.(interface{ Strategy() string }).Strategy(); now != "native" {
+			t.Errorf("%s: strategy %q", tt.name, now)
+		}
+	}
+}
+
+// A model that misspells a call is held to a form from then on, by the server
+// where that can.
+func TestRepliesAreHeldToAFormAfterAMisspelledCall(t *testing.T) {
+	for kind, constrains := range map[string]bool{"vllm": true, "openai": true, "deepseek": false} {
+		server := scripted(t, func(body map[string]any) (int, string) {
+			if body["response_format"] != nil || strings.Contains(fmt.Sprint(body["messages"]), "exactly one JSON object") {
+				return 200, `{"thought": "I look.", "tool_name": "read", "tool_args": {"path": "a.txt"}}`
+			}
+			return 200, "I look.\n<tool_call>\nread the file a.txt please\n</tool_call>\n"
+		})
+		c := Config{Providers: map[string]Provider{"box": {Kind: kind, BaseURL: server.URL, Strategy: "prompt"}}}
+		e := opens(t, c, "box/m", OpenOptions{})
+		first := hold(t, e, llm.Request{Tools: offered})
+		if first.err != nil || len(first.Calls()) > 0 || len(first.notices) != 1 || !strings.Contains(first.notices[0], "misspelled") {
+			t.Errorf("%s: %+v", kind, first)
+		}
+		second := hold(t, e, llm.Request{Tools: offered, Messages: []llm.Message{llm.UserText("read a.txt"), first.Message, llm.UserText("again")}})
+		if second.err != nil || len(second.Calls()) != 1 || second.Calls()[0].Name != "read" {
+			t.Errorf("%s: %+v", kind, second)
+		}
+		format, _ := server.last()["response_format"].(map[string]any)
+		if got := format["type"] == "json_schema"; got != constrains {
+			t.Errorf("%s: response_format %v", kind, format)
+		}
+	}
+}
+
+// Calls that a model writes about are no calls.
+func TestMisspelled(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want bool
+	}{
+		{"<tool_call>", true},
+		{"first\n  <tool_call>x", true},
+		{"```\n<tool_call>\n```\n", false},
+		{"~~~xml\n<tool_call>\n~~~\n<tool_call>", true},
+		{"a <tool_call> in a line", false},
+		{"<tool", false},
+		{"", false},
+	} {
+		for cut := range len(tt.text) + 1 {
+			var m misspelled
+			for _, piece := range []string{tt.text[:cut], tt.text[cut:]} {
+				m.read(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: piece}})
+			}
+			if m.seen != tt.want {
+				t.Errorf("%q cut at %d: %v, want %v", tt.text, cut, m.seen, tt.want)
+			}
+		}
+	}
+	var m misspelled
+	m.read(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "```\n"}})
+	m.read(llm.Delta{Block: "b", Part: llm.Part{Kind: llm.Text, Text: "<tool_call>"}})
+	m.read(llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Thinking, Text: "<tool_call>"}})
+	if !m.seen {
+		t.Error("a fence of another block holds on")
+	}
+}
+
+// Without a strategy for tools none are offered, and what was called before is
+// told in words.
+func TestNoTools(t *testing.T) {
+	server := scripted(t, func(map[string]any) (int, string) { return 200, "fine" })
+	c := Config{Providers: map[string]Provider{"box": {BaseURL: server.URL, Strategy: "none"}}}
+	e := opens(t, c, "box/m", OpenOptions{})
+	history := []llm.Message{
+		llm.UserText("read a.txt"),
+		{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Call, ID: "1", Name: "read", Input: `{"path":"a.txt"}`}}},
+		{Role: llm.RoleTool, Parts: []llm.Part{{Kind: llm.Result, ID: "1", Name: "read", Text: "alpha"}}},
+	}
+	got := hold(t, e, llm.Request{Tools: offered, Messages: history, Settings: llm.Settings{ToolChoice: "required", Parallel: ptr(true)}})
+	body := server.last()
+	if got.err != nil || got.Text() != "fine" || body["tools"] != nil || body["tool_choice"] != nil || body["parallel_tool_calls"] != nil {
+		t.Errorf("%+v, asked with %v", got, body)
+	}
+	text, _ := json.Marshal(body["messages"])
+	if strings.Contains(string(text), "tool_calls") || strings.Contains(string(text), `"role":"tool"`) || !strings.Contains(string(text), "alpha") {
+		t.Errorf("messages %s", text)
+	}
+}
