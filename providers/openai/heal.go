@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"parley/providers/llm"
 )
@@ -36,15 +37,21 @@ const (
 // echoed are the fields in which thinking goes back.
 var echoed = []string{"reasoning_content", "reasoning_details", "reasoning"}
 
+// pattern compiles an expression when it is first needed, for almost no request
+// is refused.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 var (
-	noTools = regexp.MustCompile(`(?i)does not support (tools|tool use|tool calling|function calling|functions)` +
+	noTools = pattern(`(?i)does not support (tools|tool use|tool calling|function calling|functions)` +
 		`|no endpoints found that support tool` +
 		`|tool choice requires --enable-auto-tool-choice` +
 		`|tools param requires --jinja` +
 		`|(tool use|tool calling|tools|function calling|'tools') (is|are) not supported` +
 		`|function tools with reasoning_effort are not supported`)
-	noThinking = regexp.MustCompile(`(?i)does not support (thinking|reasoning)|(thinking|reasoning) is not supported`)
-	wantsEcho  = regexp.MustCompile(`(?i)reasoning_content.{0,40}(must be passed back|is missing)`)
+	noThinking = pattern(`(?i)does not support (thinking|reasoning)|(thinking|reasoning) is not supported`)
+	wantsEcho  = pattern(`(?i)reasoning_content.{0,40}(must be passed back|is missing)`)
 )
 
 // A remedy is what to change in a request that the server refused.
@@ -101,7 +108,7 @@ func (c *Chat) cure(fault *llm.Error, body map[string]any) (remedy, bool) {
 	}
 	text := fault.Message
 	switch {
-	case wantsEcho.MatchString(text):
+	case wantsEcho().MatchString(text):
 		return remedy{cureEcho, string(EchoCalls), "wants its thinking back; sent again with it"}, true
 	case strings.Contains(strings.ToLower(text), "function tools with reasoning_effort"):
 		return remedy{field: "reasoning_effort", becomes: "=none"}, body["reasoning_effort"] != "none"
@@ -143,7 +150,7 @@ func blamed(fault *llm.Error, body map[string]any, fields []string) (string, boo
 // steps are the words for effort that are in use, in rising order.
 var steps = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-var quoted = regexp.MustCompile("['\"`]([a-z]+)['\"`]")
+var quoted = pattern("['\"`]([a-z]+)['\"`]")
 
 // milder replaces an effort by the nearest of those that the error says there
 // are, as in "Supported values are: 'low', 'medium', and 'high'."
@@ -155,7 +162,7 @@ func milder(fault *llm.Error, body map[string]any, field string) (remedy, bool) 
 		return remedy{}, false
 	}
 	best := ""
-	for _, match := range quoted.FindAllStringSubmatch(fault.Message, -1) {
+	for _, match := range quoted().FindAllStringSubmatch(fault.Message, -1) {
 		step := slices.Index(steps, match[1])
 		if step >= 0 && step != at && (best == "" || near(step, at) < near(slices.Index(steps, best), at)) {
 			best = match[1]
@@ -170,7 +177,7 @@ func near(a, b int) int { return max(a-b, b-a) }
 // that the model cannot think.
 func unthinking(fault *llm.Error, body map[string]any, fields ...string) (string, bool) {
 	for _, field := range fields {
-		if _, sent := lookup(body, field); sent && noThinking.MatchString(fault.Message) {
+		if _, sent := lookup(body, field); sent && noThinking().MatchString(fault.Message) {
 			return field, true
 		}
 	}
@@ -275,7 +282,7 @@ func tooled(fault *llm.Error, body map[string]any) {
 	if _, sent := body["tools"]; !sent || fault.Status < 400 || fault.Fault == llm.ContextOverflow {
 		return
 	}
-	if noTools.MatchString(fault.Message) || fault.Status == http.StatusBadRequest && fault.Param == "tools" && fault.Code == "unsupported_parameter" {
+	if noTools().MatchString(fault.Message) || fault.Status == http.StatusBadRequest && fault.Param == "tools" && fault.Code == "unsupported_parameter" {
 		fault.Fault = llm.Unsupported
 	}
 }

@@ -3,26 +3,34 @@ package openai
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
+	"strings"
 
 	"parley/providers/llm"
 )
 
-var (
-	goodName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	goodID   = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,40}$`)
-	nineID   = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
-	badRune  = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
-)
+// alnum reports whether r is a letter or a digit, or one of the others.
+func alnum(r rune, others string) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(others, r)
+}
+
+// clean is s with _ in place of what is neither letter, digit, _ nor -.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if alnum(r, "_-") {
+			return r
+		}
+		return '_'
+	}, s)
+}
 
 // wireName is a tool's name as every service takes it: at most 64 letters,
 // digits, _ and -. Equal names give equal names, different ones different.
 func wireName(name string) string {
-	if goodName.MatchString(name) {
+	safe := clean(name)
+	if safe == name && name != "" && len(name) <= 64 {
 		return name
 	}
-	clean := badRune.ReplaceAllString(name, "_")
-	return clean[:min(len(clean), 64-9)] + "_" + hash(name)[:8]
+	return safe[:min(len(safe), 64-9)] + "_" + hash(name)[:8]
 }
 
 // back maps the names on the wire of tools that had to be renamed to ours.
@@ -40,11 +48,11 @@ func back(tools []llm.Tool) map[string]string {
 // minted it itself: then it may have any form, and has to keep it.
 func (d Dialect) wireID(id string, own bool) string {
 	switch {
-	case d.IDs == IDsNine && nineID.MatchString(id):
+	case d.IDs == IDsNine && len(id) == 9 && !strings.ContainsFunc(id, func(r rune) bool { return !alnum(r, "") }):
 		return id
 	case d.IDs == IDsNine:
 		return hash(id)[:9]
-	case own && id != "", goodID.MatchString(id):
+	case own && id != "", id != "" && len(id) <= 40 && clean(id) == id:
 		return id
 	}
 	return "call_" + hash(id)[:24]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"parley/providers/llm"
@@ -70,14 +69,14 @@ const cureInput = "input: items"
 
 // unwelcome finds that the server did not take its own items back: encrypted by
 // another organisation or a key of the past, or not in the company it wants.
-var unwelcome = regexp.MustCompile(`(?i)encrypted.content.*(could not|cannot|can't|failed|invalid|unable)` +
+var unwelcome = pattern(`(?i)encrypted.content.*(could not|cannot|can't|failed|invalid|unable)` +
 	`|(invalid|decrypt|verify).*encrypted.content` +
 	`|without its required` +
 	`|item with id .*not found` +
 	`|items are not persisted when`)
 
 // unencrypted is what models say that have no reasoning.
-var unencrypted = regexp.MustCompile(`(?i)encrypted.content is not supported`)
+var unencrypted = pattern(`(?i)encrypted.content is not supported`)
 
 func (r *Responses) cure(fault *llm.Error, body map[string]any) (remedy, bool) {
 	if r.unwelcome(fault) {
@@ -93,7 +92,7 @@ func (r *Responses) cure(fault *llm.Error, body map[string]any) (remedy, bool) {
 	if _, sent := body["instructions"]; sent && blames(fault, "instructions") {
 		return remedy{"instructions", "", "does not take instructions; sent again with a system message"}, true
 	}
-	if _, sent := body["include"]; sent && unencrypted.MatchString(fault.Message) {
+	if _, sent := body["include"]; sent && unencrypted().MatchString(fault.Message) {
 		return remedy{field: "include", notice: "does not think, so that there is no reasoning to ask for"}, true
 	}
 	if better, ok := milder(fault, body, "reasoning.effort"); ok {
@@ -110,7 +109,7 @@ func (r *Responses) unwelcome(fault *llm.Error) bool {
 	if fault.Status != http.StatusBadRequest && fault.Status != http.StatusNotFound || fault.Param == "include" {
 		return false
 	}
-	return fault.Code == "invalid_encrypted_content" || unwelcome.MatchString(fault.Message)
+	return fault.Code == "invalid_encrypted_content" || unwelcome().MatchString(fault.Message)
 }
 
 // strip remembers all items of body that came from the server, so that they do
