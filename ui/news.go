@@ -197,7 +197,24 @@ func (m *Model) delta(t *turn, d llm.Delta) {
 		}
 		m.tool(t, t.id(d.Block), func(tool *transcript.Tool) {
 			tool.Name, tool.Input, tool.Status = part.Name, part.Input, transcript.Arriving
+			if part.Remote { // the provider runs it
+				tool.Status, tool.Started = transcript.Running, b.began
+			}
 		})
+	case llm.Result: // of a tool that the provider ran
+		part, _ := t.draft.Part(d.Block)
+		m.toolOf(t, part.ID, func(tool *transcript.Tool) {
+			tool.Output, tool.Status = part.Text, transcript.Done
+			if part.Failed {
+				tool.Status = transcript.Failed
+			}
+		})
+	case llm.Source:
+		part, _ := t.draft.Part(d.Block)
+		m.transcript.Replace(t.id(d.Block), transcript.Info, strings.TrimSpace("source: "+part.Text+" "+part.URL))
+	case llm.Media:
+		part, _ := t.draft.Part(d.Block)
+		m.transcript.Replace(t.id(d.Block), transcript.Info, fmt.Sprintf("%s, %d bytes", part.MIME, len(part.Data)))
 	}
 }
 
@@ -240,13 +257,19 @@ func (m *Model) answer(t *turn, a session.Answer) {
 	}
 	t.again = time.Time{}
 	m.transcript.Drop("retry")
-	if !a.Message.Cut {
-		return
-	}
-	for name, b := range t.blocks { // calls of a broken answer never run
-		if b.kind == llm.Call {
-			m.tool(t, t.id(name), func(tool *transcript.Tool) { tool.Status = transcript.Canceled })
+	for name, b := range t.blocks {
+		if b.kind != llm.Call {
+			continue
 		}
+		part, _ := t.draft.Part(name)
+		m.tool(t, t.id(name), func(tool *transcript.Tool) {
+			switch {
+			case a.Message.Cut && tool.Status != transcript.Done: // it never runs
+				tool.Status = transcript.Canceled
+			case part.Remote && tool.Status == transcript.Running: // without a result of its own
+				tool.Status = transcript.Done
+			}
+		})
 	}
 }
 

@@ -232,6 +232,20 @@ func TestLateThinking(t *testing.T) {
 	})
 }
 
+// Tools that the provider runs itself are shown, and never run here.
+func TestRemoteTools(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Script(
+		llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Call, ID: "r1", Name: "web_search", Input: `{"query":"sky"}`, Remote: true}},
+		llm.Delta{Block: "r", Part: llm.Part{Kind: llm.Result, ID: "r1", Name: "web_search", Text: "three pages", Remote: true}},
+		llm.Delta{Block: "s", Part: llm.Part{Kind: llm.Source, Text: "A page", URL: "https://example.com/sky"}},
+		llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "it is blue"}},
+		llm.Finish{Reason: llm.Stop}))
+	s.ask("why", "it is blue")
+	for _, want := range []string{"✓ web_search", "three pages", "example.com/sky"} {
+		s.WaitForText(want)
+	}
+}
+
 // A slash opens the commands, but what follows may be a message after all.
 func TestSlash(t *testing.T) {
 	t.Run("esc keeps what was typed", func(t *testing.T) {
