@@ -111,7 +111,7 @@ func (s *Session) Use(model llm.Endpoint) Switched {
 	defer s.mu.Unlock()
 	from := s.model.Name
 	s.model = model
-	_, changes := llm.Portable(s.tree.Path(), model.Origin)
+	_, changes := model.Portable(s.tree.Path())
 	return Switched{From: from, To: model.Name, Changes: changes}
 }
 
@@ -190,7 +190,7 @@ func (s *Session) Request(parts ...llm.Part) (llm.Endpoint, llm.Request) {
 	if len(parts) > 0 {
 		history = append(history, llm.Message{Role: llm.RoleUser, Parts: parts})
 	}
-	portable, _ := llm.Portable(history, s.model.Origin)
+	portable, _ := s.model.Portable(history)
 	req := llm.Request{
 		System: s.system, Messages: portable, Effort: s.eff, Session: s.id, Settings: s.settings, Answer: s.want,
 	}

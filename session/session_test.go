@@ -522,3 +522,31 @@ func randomTurn(rng *rand.Rand) llmtest.Turn {
 		llmtest.Cut("half"), llmtest.Fail(&llm.Error{Fault: llm.Server}), llmtest.Say(),
 	}[rng.IntN(7)]
 }
+
+// TestBlind: a model that takes no images is sent words for them, and the person
+// is told; the conversation keeps them.
+func TestBlind(t *testing.T) {
+	blind, sees := llmtest.New(llmtest.Say("words")), llmtest.New(llmtest.Say("a horse"))
+	model := endpoint("a/m", blind)
+	model.Known = true
+	s := New(Options{Model: model})
+	image := llm.Part{Kind: llm.Media, Name: "a.png", MIME: "image/png", Data: []byte("\x89PNG")}
+	events := play(context.Background(), s, allow, image, say("what is this?"))
+	if !slices.ContainsFunc(events, func(e Event) bool {
+		n, ok := e.(llm.Notice)
+		return ok && strings.Contains(n.Text, "images left out")
+	}) {
+		t.Errorf("no notice in %+v", events)
+	}
+	if parts := blind.Requests()[0].Messages[0].Parts; parts[0].Kind != llm.Text || !strings.Contains(parts[0].Text, "a.png") {
+		t.Errorf("it was sent %+v", parts)
+	}
+	s.Use(endpoint("b/m", sees))
+	play(context.Background(), s, allow, say("and now?"))
+	if parts := sees.Requests()[0].Messages[0].Parts; parts[0].Kind != llm.Media {
+		t.Errorf("the next model was sent %+v", parts)
+	}
+	if changes := s.Use(model).Changes; len(changes) != 1 {
+		t.Errorf("changes on the way back: %v", changes)
+	}
+}

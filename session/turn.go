@@ -70,6 +70,11 @@ func (t *turn) run(parts []llm.Part) error {
 func (t *turn) prompt(m llm.Message) {
 	t.add(m)
 	t.emit(Prompt{m})
+	model := t.Model()
+	_, changes := model.Portable([]llm.Message{m})
+	for _, c := range changes {
+		t.emit(llm.Notice{Text: model.Name + ": " + c.String()})
+	}
 }
 
 // again makes ready to repeat a turn that failed.

@@ -1,0 +1,53 @@
+package llm
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const changeImage = "images left out, which this model cannot look at"
+
+// Portable returns history as this model may receive it, and what it had to
+// change: what Portable does for its Origin, and without images if the model is
+// known to take none. Sent all the same, they are an error at best.
+func (e Endpoint) Portable(history []Message) ([]Message, []Change) {
+	out, changes := Portable(history, e.Origin)
+	if !e.Known || e.Vision {
+		return out, changes
+	}
+	n := 0
+	for i, m := range out {
+		if found := slices.ContainsFunc(m.Parts, isImage); found {
+			out[i].Parts = blind(m, &n)
+		}
+	}
+	if n > 0 {
+		changes = append(changes, Change{changeImage, n})
+	}
+	return out, changes
+}
+
+func isImage(p Part) bool { return p.Kind == Media && strings.HasPrefix(p.MIME, "image/") }
+
+// blind returns the parts of m with words in place of images. Those that a tool
+// returned are told in its result, which is all that goes with it.
+func blind(m Message, n *int) []Part {
+	var out []Part
+	for _, p := range m.Parts {
+		if !isImage(p) {
+			out = append(out, p)
+			continue
+		}
+		*n++
+		text := fmt.Sprintf("[image left out, for this model cannot look at any: %s]", strings.TrimSpace(p.Name+" "+p.MIME))
+		i := slices.IndexFunc(out, func(r Part) bool { return r.Kind == Result && r.ID == p.ID })
+		switch {
+		case m.Role != RoleTool:
+			out = append(out, Part{Kind: Text, Text: text})
+		case i >= 0:
+			out[i].Text = strings.TrimLeft(out[i].Text+"\n"+text, "\n")
+		}
+	}
+	return out
+}
