@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"context"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -22,4 +23,14 @@ func env(pairs ...string) func(string) string {
 		}
 		return ""
 	}
+}
+
+// contextUntil is a context that is canceled once wait returns.
+func contextUntil(t *testing.T, wait func()) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		wait()
+		cancel()
+	}()
+	return ctx, cancel
 }

@@ -1,0 +1,140 @@
+package providers
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// pages is a server that has these pages, by path and query.
+func pages(t *testing.T, answers map[string]string) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page, ok := answers[r.URL.RequestURI()]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if strings.HasPrefix(page, "!") {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+		w.Write([]byte(strings.ReplaceAll(strings.TrimPrefix(page, "!"), "$KEY", r.Header.Get("Authorization"))))
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+func TestCheck(t *testing.T) {
+	good := pages(t, map[string]string{"/v1/models": `{"data":[{"id":"m"},{"id":"n"}]}`})
+	locked := pages(t, map[string]string{"/v1/models": `!{"error":{"message":"bad key $KEY"}}`})
+	bare := pages(t, nil)
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"claude": "#!/bin/sh\necho 2.1.328 '(Claude Code)'\n", "gemini": "#!/bin/sh\nexit 3\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := Config{Providers: map[string]Provider{
+		"good":    {BaseURL: good.URL + "/v1", APIKeyEnv: "GOOD_KEY", Models: []string{"m"}},
+		"other":   {BaseURL: good.URL + "/v1", Models: []string{"gpt-4o"}, Strategy: "prompt"},
+		"any":     {Kind: "vllm", BaseURL: good.URL + "/v1"},
+		"locked":  {BaseURL: locked.URL + "/v1", APIKey: canary, Models: []string{"gpt-4o"}},
+		"bare":    {BaseURL: bare.URL + "/v1", Models: []string{"gpt-4o"}},
+		"gone":    {BaseURL: gone.URL + "/v1"},
+		"keyless": {BaseURL: good.URL + "/v1", APIKeyEnv: "NO_SUCH_KEY"},
+		"broken":  {BaseURL: good.URL + "/v1", APIKeyCommand: "exit 1"},
+	}}
+	list := Check(t.Context(), c, OpenOptions{Getenv: env("GOOD_KEY", canary, "PATH", dir)})
+	var names []string
+	got := map[string]Health{}
+	for _, h := range list {
+		names = append(names, h.Provider)
+		got[h.Provider] = h
+	}
+	if want := []string{"claude-cli", "gemini-cli", "any", "bare", "broken", "gone", "good", "keyless", "locked", "other"}; !slices.Equal(names, want) {
+		t.Fatalf("checked %q, want %q", names, want)
+	}
+	for _, tt := range []struct {
+		name      string
+		key       string
+		reachable bool
+		models    int
+		model     string
+		found     bool
+		tools     string
+		fault     llm.Fault
+		hint      string
+	}{
+		{"good", "GOOD_KEY", true, 2, "good/m", true, "", "", ""},
+		{"any", "", true, 2, "any/m", true, "", "", ""},
+		{"other", "", true, 2, "other/gpt-4o", false, "prompt", llm.ModelNotFound, "parley models"},
+		{"locked", "providers.locked.api_key", true, 0, "locked/gpt-4o", false, "native", llm.Authentication, "check the key in providers.locked.api_key"},
+		{"bare", "", true, 0, "bare/gpt-4o", false, "native", "", "no list of models"},
+		{"gone", "", false, 0, "", false, "", llm.Network, "check the connection"},
+		{"keyless", "", false, 0, "", false, "", llm.Authentication, "set a key for keyless"},
+		{"broken", "providers.broken.api_key_command", false, 0, "", false, "", llm.Authentication, "see to providers.broken.api_key_command"},
+		{"claude-cli", "", true, len(mustList(t, "claude-cli")), "claude-cli/claude-sonnet-5-5", true, "none", "", ""},
+		{"gemini-cli", "", false, 0, "", false, "", llm.Unknown, "try again"},
+	} {
+		h := got[tt.name]
+		if h.Key != tt.key || h.Reachable != tt.reachable || h.Models != tt.models || h.Model != tt.model || h.Found != tt.found ||
+			h.Tools != tt.tools || h.Fault != tt.fault || !strings.Contains(h.Hint, tt.hint) || h.OK() != (tt.fault == "") || (h.Error == "") != (tt.fault == "") {
+			t.Errorf("%s: %+v\nwant %+v", tt.name, h, tt)
+		}
+	}
+	if h := got["claude-cli"]; h.Version != "2.1.328 (Claude Code)" || h.URL != filepath.Join(dir, "claude") {
+		t.Errorf("the program: %+v", h)
+	}
+	text, err := json.Marshal(list)
+	if err != nil || leaks(string(text)) != "" {
+		t.Errorf("%v: a secret is in %s", err, text)
+	}
+}
+
+func mustList(t *testing.T, name string) []string {
+	t.Helper()
+	ids, err := List(t.Context(), Default(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+// Servers are asked at once, and one that does not answer holds nobody up for
+// longer than the caller lets it.
+func TestCheckIsParallelAndEnds(t *testing.T) {
+	stop := make(chan struct{})
+	arrived := make(chan struct{}, 3)
+	silent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		<-stop
+	}))
+	defer silent.Close()
+	defer close(stop)
+	c := Config{Providers: map[string]Provider{}}
+	for _, name := range []string{"a", "b", "c"} {
+		c.Providers[name] = Provider{BaseURL: silent.URL}
+	}
+	ctx, cancel := contextUntil(t, func() {
+		for range 3 { // all are there before any is answered
+			<-arrived
+		}
+	})
+	defer cancel()
+	for _, h := range Check(ctx, c, OpenOptions{Getenv: env()}) {
+		if h.OK() || h.Reachable || h.Latency > time.Minute {
+			t.Errorf("%+v", h)
+		}
+	}
+}
