@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
@@ -332,41 +331,6 @@ func TestKeyCommandRunsLate(t *testing.T) {
 	write(t, marker, "sk-late\n")
 	if err := turn(); err != nil || server.header.Get("Authorization") != "Bearer sk-late" {
 		t.Errorf("with the file: %v, %q", err, server.header.Get("Authorization"))
-	}
-}
-
-func TestList(t *testing.T) {
-	server := serve(t, 200, "application/json", `{"data":[{"id":"b"},{"id":"a"},{"id":"b"},{"id":""},{}]}`)
-	c := Config{Providers: map[string]Provider{"box": {Kind: "vllm", BaseURL: server.URL, APIKey: "k"}}}
-	ids, err := List(t.Context(), c, "box")
-	if err != nil || !slices.Equal(ids, []string{"a", "b"}) || server.header.Get("Authorization") != "Bearer k" {
-		t.Errorf("%v, %v, %q", ids, err, server.header.Get("Authorization"))
-	}
-	if ids, err := List(t.Context(), c, "demo"); err != nil || !slices.Equal(ids, []string{"parley"}) {
-		t.Errorf("demo: %v, %v", ids, err)
-	}
-	if _, err := List(t.Context(), c, "bax"); err == nil || !strings.Contains(err.Error(), "did you mean box") {
-		t.Errorf("unknown: %v", err)
-	}
-	for _, tt := range []struct {
-		status int
-		kind   string
-		body   string
-		want   llm.Fault
-	}{
-		{401, "application/json", `{"error":{"message":"no $KEY"}}`, llm.Authentication},
-		{500, "text/plain", "broken", llm.Server},
-		{200, "text/html", "<html>", llm.InvalidRequest},
-	} {
-		broken := serve(t, tt.status, tt.kind, tt.body)
-		c.Providers["box"] = Provider{Kind: "vllm", BaseURL: broken.URL, APIKey: canary}
-		if _, err := List(t.Context(), c, "box"); llm.FaultOf(err) != tt.want || leaks(err.Error()) != "" {
-			t.Errorf("%d %s: %v, want %s", tt.status, tt.body, err, tt.want)
-		}
-		broken.Close()
-		if _, err := List(t.Context(), c, "box"); llm.FaultOf(err) != llm.Network {
-			t.Errorf("a server that is gone: %v", err)
-		}
 	}
 }
 
