@@ -46,10 +46,12 @@ type line struct {
 	start   time.Time
 	headers time.Time // when they came; zero if they did not
 
-	mu    sync.Mutex // a body may be closed while somebody reads it
-	first time.Time  // when the first byte of the body came
-	bytes int64
-	ended bool
+	mu     sync.Mutex // a body may be closed while somebody reads it
+	first  time.Time  // when the first byte of the body came
+	bytes  int64
+	judged bool // it is clear whether the answer is one, or an error
+	over   bool // the body ended before that
+	ended  bool
 }
 
 // line begins the line of req.
@@ -81,6 +83,20 @@ func (l *line) read(n int) {
 	l.bytes += int64(n)
 }
 
+// judge says whether the answer is one: err is what it means otherwise.
+func (l *line) judge(err error) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	l.judged = true
+	over := l.over
+	l.mu.Unlock()
+	if over || err != nil {
+		l.end(err)
+	}
+}
+
 // end writes the line, once. Err is why the answer did not come, or broke off.
 func (l *line) end(err error) {
 	if l == nil {
@@ -88,7 +104,8 @@ func (l *line) end(err error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ended {
+	if !l.judged || l.ended {
+		l.over = true
 		return
 	}
 	l.ended = true

@@ -41,7 +41,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		cancel(nil)
 		err = t.unanswered(asked, err)
-		l.end(err)
+		l.judge(err)
 		return nil, err
 	}
 	l.head(res)
@@ -53,8 +53,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		broken: func(err error) error { return t.fill(broken(err, hostPort(req.URL))) },
 	}
 	res.Body = b
-	if err := t.judge(res, b); err != nil {
-		l.end(err)
+	err = t.judge(res, b)
+	l.judge(err)
+	if err != nil {
 		b.Close()
 		return nil, err
 	}
