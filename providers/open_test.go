@@ -1,11 +1,15 @@
 package providers
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -352,5 +356,39 @@ func BenchmarkDefaultModel(b *testing.B) {
 func BenchmarkChoices(b *testing.B) {
 	for b.Loop() {
 		Choices(Default(), env())
+	}
+}
+
+// A log gets a line for each request, with the strategy of that request, and
+// neither keys nor words.
+func TestDebug(t *testing.T) {
+	server := scripted(t, func(body map[string]any) (int, string) {
+		if body["tools"] != nil {
+			return 400, `{"error":{"message":"m does not support tools, ` + canary + `"}}`
+		}
+		return 200, "a secret answer"
+	})
+	var out bytes.Buffer
+	c := Config{Providers: map[string]Provider{"box": {BaseURL: server.URL, APIKey: canary, Headers: map[string]string{"X-Key": canary}}}}
+	e := opens(t, c, "box/m", OpenOptions{Debug: slog.New(slog.NewJSONHandler(&out, nil))})
+	if got := hold(t, e, llm.Request{Tools: offered, Messages: []llm.Message{llm.UserText("a secret question")}}); got.err != nil {
+		t.Fatal(got.err)
+	}
+	var said []string
+	for text := range strings.Lines(out.String()) {
+		var line struct {
+			Provider, Kind, Model, Strategy, Error string
+			Status                                 int
+		}
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatal(err)
+		}
+		said = append(said, fmt.Sprint(line))
+	}
+	if want := []string{"{box openai m native unsupported 400}", "{box openai m prompt  200}"}; !slices.Equal(said, want) {
+		t.Errorf("logged %q, want %q", said, want)
+	}
+	if leaks(out.String()) != "" || strings.Contains(out.String(), "secret") {
+		t.Errorf("a key or words are in\n%s", out.String())
 	}
 }

@@ -1,16 +1,26 @@
 package providers
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"slices"
+	"time"
 
 	"parley/providers/command"
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // openCommand runs another agent's program. A key from the environment reaches
 // it there.
-func openCommand(t target) llm.Model { return newCommand(t) }
+func openCommand(t target) llm.Model {
+	m := newCommand(t)
+	if t.log.To == nil {
+		return m
+	}
+	return &logged{m, t.provider, t.log}
+}
 
 func newCommand(t target) *command.Model {
 	return command.New(command.Options{
@@ -41,4 +51,44 @@ func (c Config) programOf(name string, o OpenOptions) (*command.Model, bool) {
 	return newCommand(target{
 		provider: s.name, kind: s.kind, command: s.conf.Command, model: s.id(typed),
 	}), true
+}
+
+// A logged is a program that leaves a line for each run, as the client of a
+// server does for each request.
+type logged struct {
+	llm.Model
+	provider string
+	wire.Log
+}
+
+// Stream implements llm.Model.
+func (m *logged) Stream(ctx context.Context, req llm.Request) llm.Stream {
+	s := m.Model.Stream(ctx, req)
+	return func(yield func(llm.Event, error) bool) {
+		start := time.Now()
+		attrs := []slog.Attr{
+			slog.String("provider", m.provider), slog.String("kind", m.Kind), slog.String("model", m.Log.Model),
+			slog.String("strategy", m.Strategy()),
+		}
+		since := func(name string) {
+			attrs = append(attrs, slog.Float64(name, float64(time.Since(start).Microseconds())/1000))
+		}
+		defer func() {
+			since("total_ms")
+			m.To.LogAttrs(context.WithoutCancel(ctx), slog.LevelInfo, "run", attrs...)
+		}()
+		spoke := false
+		for event, err := range s {
+			if !spoke && err == nil {
+				since("first_event_ms")
+				spoke = true
+			}
+			if err != nil {
+				attrs = append(attrs, slog.String("error", wire.Category(err)))
+			}
+			if !yield(event, err) {
+				return
+			}
+		}
+	}
 }

@@ -1,6 +1,9 @@
 package providers
 
 import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,5 +101,29 @@ func TestValidateCommand(t *testing.T) {
 		if errs := tt.p.validate(tt.name); (len(errs) == 0) != tt.ok {
 			t.Errorf("%s %+v: %v", tt.name, tt.p, errs)
 		}
+	}
+}
+
+// A run leaves one line in the log, without the key and without words.
+func TestProgramsAreLogged(t *testing.T) {
+	dir := t.TempDir()
+	answer := `{"type":"result","subtype":"success","is_error":false,"result":"a secret answer","session_id":"s"}`
+	if err := os.WriteFile(filepath.Join(dir, "claude"), []byte("#!/bin/sh\ncat >/dev/null\necho '"+answer+"'\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	var out bytes.Buffer
+	c := Config{map[string]Provider{"claude-cli": {Command: filepath.Join(dir, "claude"), APIKey: canary}}}
+	e, err := Open(c, "claude-cli/opus", OpenOptions{Getenv: env(), Debug: slog.New(slog.NewJSONHandler(&out, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := hold(t, e, llm.Request{}); got.err != nil {
+		t.Fatal(got.err)
+	}
+	var line map[string]any
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line["provider"] != "claude-cli" || line["kind"] != "claude-cli" ||
+		line["model"] != "claude-opus-5-5" || line["strategy"] != "none" || line["total_ms"] == nil || leaks(out.String()) != "" || strings.Contains(out.String(), "secret") {
+		t.Errorf("%v: %s", err, out.String())
 	}
 }

@@ -137,14 +137,14 @@ func (l *line) end(err error) {
 		}
 	}
 	attrs = append(attrs, slog.Int64("bytes", l.bytes))
-	if category := category(err); category != "" {
+	if category := Category(err); category != "" {
 		attrs = append(attrs, slog.String("error", category))
 	}
 	l.t.Log.To.LogAttrs(l.ctx, slog.LevelInfo, "request", attrs...)
 }
 
-// category is the fault of err in a word.
-func category(err error) string {
+// Category is the fault of err in a word, "" if there is no error.
+func Category(err error) string {
 	told := (*llm.Error)(nil)
 	switch {
 	case err == nil:
