@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
@@ -102,17 +103,19 @@ func (c *Config) Validate() error {
 
 // app holds the flags of one run.
 type app struct {
-	config, model, effort, system, output, tools, schema string
-	fallback, files, allow                               []string
-	print, interactive, quiet, yolo, code, raw           bool
-	render, dryRun, ephemeral                            bool
-	maxTurns                                             int
-	maxCost                                              float64
-	timeout                                              time.Duration
+	config, model, effort, system, output, tools, schema, debug string
+	fallback, files, allow                                      []string
+	print, interactive, quiet, yolo, code, raw                  bool
+	render, dryRun, ephemeral                                   bool
+	maxTurns                                                    int
+	maxCost                                                     float64
+	timeout                                                     time.Duration
 
 	status int
 	cfg    Config
 	want   *llm.Schema // what --schema holds
+	memory providers.Memory
+	log    *slog.Logger // of --debug; nil: none
 }
 
 func (a *app) command() *cobra.Command {
@@ -155,8 +158,9 @@ standard output that is no terminal, it prints the answer and exits.`,
 	f.BoolVar(&a.dryRun, "dry-run", false, "print the request that would be sent, and send nothing")
 	f.BoolVar(&a.ephemeral, "ephemeral", false, "keep nothing of this conversation")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "nothing but errors on standard error")
+	root.PersistentFlags().StringVar(&a.debug, "debug", "", "write a line about each request to this file, without keys and texts")
 	root.PersistentFlags().StringVar(&a.config, "config", "", "configuration file in place of the usual one")
-	root.AddCommand(a.modelsCommand(), manCommand())
+	root.AddCommand(a.modelsCommand(), a.doctorCommand(), manCommand())
 	root.MarkFlagFilename("schema", "json")
 	root.RegisterFlagCompletionFunc("model", a.completeModel)
 	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(print.Formats, cobra.ShellCompDirectiveNoFileComp))
@@ -400,7 +404,45 @@ func (a *app) demoNotice() string {
 
 // open opens a model. Instant takes the pauses out of the demo's speech.
 func (a *app) open(name string, instant bool) (llm.Endpoint, error) {
-	return providers.Open(a.cfg.Config, name, providers.OpenOptions{Instant: instant})
+	o := a.options()
+	o.Instant = instant
+	return providers.Open(a.cfg.Config, name, o)
+}
+
+func (a *app) options() providers.OpenOptions {
+	return providers.OpenOptions{Memory: &a.memory, Debug: a.log}
+}
+
+// doctorCommand checks every provider.
+func (a *app) doctorCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Check every provider: key, address, models", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.load(); err != nil {
+				return a.fail(print.Config, err)
+			}
+			var rows []print.Checkup
+			for _, h := range providers.Check(cmd.Context(), a.cfg.Config, a.options()) {
+				rows = append(rows, print.Checkup{
+					Provider: h.Provider, Where: h.URL, Key: h.Key, Took: h.Latency, Models: h.Models, Model: h.Model,
+					Tools: h.Tools, Version: h.Version, OK: h.OK(), Error: h.Error, Hint: h.Hint, JSON: h,
+				})
+				if !h.OK() {
+					a.status = print.Failed
+				}
+			}
+			if err := print.Doctor(os.Stdout, rows, asJSON); err != nil {
+				return a.fail(print.Failed, err)
+			}
+			if len(rows) == 0 {
+				a.note("no provider has a key or is configured: only the built-in demo can answer")
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	return cmd
 }
 
 // first returns the first value that is set.
@@ -560,9 +602,16 @@ func manCommand() *cobra.Command {
 	}
 }
 
-// load reads the configuration: the usual file if it is there, or the one that
-// --config names, which must be.
+// load opens the log and reads the configuration: the usual file if it is there,
+// or the one that --config names, which must be.
 func (a *app) load() error {
+	if a.debug != "" && a.log == nil {
+		f, err := os.OpenFile(a.debug, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return usage{fmt.Errorf("--debug: %w", err)}
+		}
+		a.log = slog.New(slog.NewJSONHandler(f, nil))
+	}
 	a.cfg = Config{Config: providers.Default(), UI: ui.Default()}
 	path := a.config
 	if path == "" {
