@@ -1,6 +1,9 @@
 package catalog
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func BenchmarkDecodeAll(b *testing.B) {
 	files, _ := data.ReadDir("data")
@@ -31,5 +34,13 @@ func BenchmarkDecodeHeads(b *testing.B) {
 		for _, f := range files {
 			newEntry("data/" + f.Name()).head()
 		}
+	}
+}
+
+func BenchmarkEstimate(b *testing.B) {
+	text := strings.Repeat("The quick brown fox jumps over the lazy dog.\n\tif err != nil { return 你好, 12345 }\n", 1000)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		Estimate(text)
 	}
 }

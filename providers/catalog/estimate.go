@@ -1,0 +1,154 @@
+package catalog
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Estimate is about how many tokens text has, for what was not sent yet: each
+// vendor has a tokenizer of its own, and none is at hand. It adds up the pieces
+// that all of them cut text into, in hundredths of a token:
+//
+//   - a word is one together with the space before it; long ones are more, and
+//     the humps of an identifier count each;
+//   - figures go by twos and threes, letters that mean nothing, as in base64, by
+//     less than two;
+//   - marks go alone or in pairs, line breaks with the indentation behind them;
+//   - Han, kana and hangul are about one each, letters of other scripts a half.
+//
+// Bytes by four, the usual rule, are far too few for code and Chinese.
+func Estimate(text string) int {
+	sum := 0
+	for len(text) > 0 {
+		n, cost := piece(text)
+		sum += cost
+		text = text[n:]
+	}
+	return (sum + 99) / 100
+}
+
+// PerMessage is about what a message takes beside its text, and each call and
+// each result in it: marks of the chat template, roles, ids.
+const PerMessage = 10
+
+// piece returns the length of the first piece of text, and its cost.
+func piece(text string) (n, cost int) {
+	r, size := utf8.DecodeRuneInString(text)
+	if letter(r) || digit(r) {
+		if n := noise(text); n > 0 {
+			return n, 65 * n
+		}
+	}
+	switch {
+	case letter(r):
+		return hump(text)
+	case digit(r):
+		n = span(text, digit)
+		return n, 30 + 30*n
+	case r == ' ':
+		n = span(text, func(r rune) bool { return r == ' ' })
+		return n, min(n-1, 1) * 90 // a single one goes with the word behind it
+	case r == '\n', r == '\r', r == '\t':
+		return span(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' || r == ' ' }), 95
+	case r < utf8.RuneSelf:
+		n = span(text, sign)
+		if n == 0 {
+			n = 1 // a control character
+		}
+		return n, 40 + 30*n
+	}
+	return size, foreign(r)
+}
+
+// hump is a word, or the part of an identifier up to the next capital.
+func hump(text string) (n, cost int) {
+	letters, small := 0, false
+	for i, r := range text {
+		if r == '\'' && letters > 0 && strings.ContainsAny(text[i+1:min(i+2, len(text))], "strdlvm") {
+			cost += 70 // don't, we'll
+			n = i + 1
+			continue
+		}
+		capital := r >= 'A' && r <= 'Z'
+		if !letter(r) || capital && small {
+			break
+		}
+		if r >= utf8.RuneSelf {
+			cost += 35
+		}
+		small = !capital
+		letters++
+		n = i + utf8.RuneLen(r)
+	}
+	return n, cost + 104 + 14*max(0, min(letters, 11)-7) + 22*max(0, letters-11)
+}
+
+// noise is the length of letters that mean nothing at the beginning of text: a
+// long run that mixes figures with them, such as base64 or a hash. It is 0 if
+// text begins with something else.
+func noise(text string) int {
+	n := span(text, func(r rune) bool {
+		return r < utf8.RuneSelf && (letter(r) || digit(r) || r == '+' || r == '/' || r == '=')
+	})
+	if n < 20 {
+		return 0
+	}
+	figures, changes := 0, 0
+	for i := range n {
+		if digit(rune(text[i])) {
+			figures++
+		}
+		if i > 0 && class(text[i]) != class(text[i-1]) {
+			changes++
+		}
+	}
+	if figures == 0 && changes*3 < n || changes*5 < n {
+		return 0
+	}
+	return n
+}
+
+func class(c byte) int {
+	switch {
+	case c >= 'a' && c <= 'z':
+		return 0
+	case c >= 'A' && c <= 'Z':
+		return 1
+	case digit(rune(c)):
+		return 2
+	}
+	return 3
+}
+
+// foreign is what a letter or sign outside of ASCII and Latin costs.
+func foreign(r rune) int {
+	switch {
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
+		return 100
+	case unicode.Is(unicode.Cyrillic, r):
+		return 40
+	case unicode.IsLetter(r), unicode.IsMark(r):
+		return 55
+	case unicode.IsPunct(r), unicode.IsSpace(r):
+		return 80
+	}
+	return 180 // emoji, and what is left
+}
+
+func letter(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0xc0 && r <= 0x24f && r != '×' && r != '÷'
+}
+
+func digit(r rune) bool { return r >= '0' && r <= '9' }
+
+func sign(r rune) bool { return r > ' ' && r < 0x7f && !letter(r) && !digit(r) }
+
+// span is the length of the beginning of text that consists of such runes.
+func span(text string, is func(rune) bool) int {
+	n := strings.IndexFunc(text, func(r rune) bool { return !is(r) })
+	if n < 0 {
+		return len(text)
+	}
+	return n
+}
