@@ -185,10 +185,8 @@ func TestGuess(t *testing.T) {
 		{"llama3.3:70b-instruct-q4_K_M", "groq/llama-3.3-70b-versatile", false},
 		{"Qwen/Qwen3-32B-AWQ", "qwen/qwen3-32b", false},
 		{"qwen3:8b", "qwen/qwen3-32b", family},
-		{"gpt-5.4-codex", "openai/gpt-5.4", family},
-		{"claude-sonnet-9", "anthropic/claude-sonnet-5-5", family},
+		{"gpt-5.4-turbo", "openai/gpt-5.4", family},
 		{"gpt-oss:999b", "groq/openai/gpt-oss-120b", family},
-		{"gpt-7", "", false},
 		{"mixtral:8x7b", "", false},
 		{"my-model", "", false},
 		{"", "", false},
@@ -206,6 +204,40 @@ func TestGuess(t *testing.T) {
 		if ok && (got.Context == 0) != tt.family || tt.family && got.Price.Known() {
 			t.Errorf("Guess(%q): context %d, price %+v; of a family only: %v", tt.id, got.Context, got.Price, tt.family)
 		}
+	}
+}
+
+// A version that is not known yet is taken for the last one that is, without its
+// price; a version from before the first is not.
+func TestGuessNewerVersions(t *testing.T) {
+	for _, tt := range []struct{ id, want string }{
+		{"gpt-7", "openai/gpt-5.5"},
+		{"gpt-6.2-sol", "openai/gpt-6.1-sol"},
+		{"openai/gpt-10-sol-2027-01", "openai/gpt-6.1-sol"},
+		{"claude-sonnet-9", "anthropic/claude-sonnet-5-5"},
+		{"claude-opus-5-6-20270101", "anthropic/claude-opus-5-5"},
+		{"claude-opus-5.10", "anthropic/claude-opus-5-5"},
+		{"gemini-4.5-flash-preview", "gemini/gemini-3.8-flash"},
+		{"grok-5", "xai/grok-4.7"},
+		{"glm-6", "zai/glm-5.3"},
+		{"qwen4-max", "qwen/qwen3.8-max"},
+		{"deepseek-v5-pro", "deepseek/deepseek-v4-pro"},
+		{"kimi-k4", "moonshot/kimi-k3"},
+		{"o5-mini", "openai/o4-mini"},
+		{"gpt-2-sol", ""},
+		{"model-9", ""},
+	} {
+		got, ok := Guess(tt.id)
+		name := ""
+		if ok && got.Inferred && got.Context > 0 {
+			name = got.Provider + "/" + got.ID
+		}
+		if name != tt.want || got.Price.Known() {
+			t.Errorf("Guess(%q) = %s/%s, inferred %v, context %d, price %+v; want %q", tt.id, got.Provider, got.ID, got.Inferred, got.Context, got.Price, tt.want)
+		}
+	}
+	if m, _ := Guess("gpt-6-sol-2026-01"); m.Inferred {
+		t.Error("a date makes another model of it")
 	}
 }
 

@@ -3,6 +3,7 @@ package catalog
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -13,8 +14,10 @@ import (
 //
 // Ids that differ only in the vendor before them, letter case, punctuation, or
 // a date, quantization or routing mark behind them name the same model, and
-// give all its facts. Where only the family is known, the facts are those of
-// its nearest member without sizes and price, which differ within families.
+// give all its facts. Of a newer version of a known model, such as gpt-7-sol, the
+// facts are those of the last one known, without its price. Where only the family
+// is known, they are those of its nearest member, without sizes and price, which
+// differ within families. Inferred marks both.
 func Guess(id string) (Model, bool) {
 	want := words(id)
 	if len(want) == 0 {
@@ -31,6 +34,13 @@ func Guess(id string) (Model, bool) {
 			nearest, most = &known()[i], common
 		}
 	}
+	if nearest == nil || !slices.ContainsFunc(want[:most], version().MatchString) { // of no known generation
+		if last := before(want); last != nil {
+			m := last.row.of(last.row.provider)
+			m.Inferred, m.Price = true, Price{}
+			return m, true
+		}
+	}
 	if nearest == nil {
 		return Model{}, false
 	}
@@ -38,6 +48,56 @@ func Guess(id string) (Model, bool) {
 	m.Inferred = true
 	m.Context, m.MaxInput, m.MaxOutput, m.Price = 0, 0, 0, Price{}
 	return m, true
+}
+
+// before returns the last row that names the same model in an earlier version,
+// nil if there is none.
+func before(want []string) *name {
+	var last *name
+	for i := range known() {
+		n := &known()[i]
+		if earlier(n.words, want) && (last == nil || earlier(last.words, n.words)) {
+			last = n
+		}
+	}
+	return last
+}
+
+// earlier reports whether a and b are the same but for their versions, and that
+// of a comes first.
+func earlier(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	order := 0
+	for i := range a {
+		if a[i] == b[i] {
+			continue
+		}
+		if !version().MatchString(a[i]) || !version().MatchString(b[i]) {
+			return false
+		}
+		if order == 0 {
+			order = slices.Compare(parts(a[i]), parts(b[i]))
+		}
+	}
+	return order < 0
+}
+
+// version is a number in a name that tells one generation from another.
+var version = pattern(`^\d{1,2}(?:\.\d{1,2})*$`)
+
+// parts are the numbers of a version: 5 comes before 5.1.
+func parts(version string) []int {
+	var list []int
+	for part := range strings.SplitSeq(version, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return list
+		}
+		list = append(list, n)
+	}
+	return list
 }
 
 // same returns the row that names the same model, if there is one: the one of
