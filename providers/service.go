@@ -50,7 +50,7 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 }
 
 // responders are hosts that are known to speak Responses, with those below them.
-var responders = []string{"api.openai.com", "openai.azure.com", "services.ai.azure.com", "openrouter.ai", "api.x.ai"}
+var responders = []string{"api.openai.com", "openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com", "openrouter.ai", "api.x.ai"}
 
 // responds reports whether an address is known to speak Responses. Most servers
 // that stand in for OpenAI's speak chat completions alone.
