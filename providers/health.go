@@ -16,6 +16,7 @@ import (
 
 	"parley/providers/command"
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // Health is how it stands with one provider. It holds no secrets.
@@ -68,7 +69,7 @@ func Check(ctx context.Context, c Config, o OpenOptions) []Health {
 
 // check asks one provider.
 func (s service) check(ctx context.Context, o OpenOptions) Health {
-	h := Health{Provider: s.name, Kind: s.kind, URL: s.url, Key: s.key.name}
+	h := Health{Provider: s.name, Kind: s.kind, URL: wire.Public(s.url), Key: s.key.name}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	start := time.Now()
@@ -91,7 +92,7 @@ func (s service) check(ctx context.Context, o OpenOptions) Health {
 	h.describe(s, offers, o)
 	if h.Err == nil && h.Models > 0 && h.Model != "" && !h.Found {
 		h.fail(&llm.Error{
-			Fault: llm.ModelNotFound, Provider: s.name, URL: s.url,
+			Fault: llm.ModelNotFound, Provider: s.name, URL: wire.Public(s.url),
 			Message: "the server does not list " + strings.TrimPrefix(h.Model, s.name+"/"),
 		})
 	}

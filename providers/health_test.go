@@ -138,3 +138,20 @@ func TestCheckIsParallelAndEnds(t *testing.T) {
 		}
 	}
 }
+
+// An address from the environment may hold a password or a key, which nobody
+// sees.
+func TestAddressesHoldNoSecrets(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	getenv := env("OPENAI_API_KEY", canary, "OPENAI_BASE_URL", strings.Replace(gone.URL, "://", "://me:"+canary+"@", 1)+"/v1?key="+canary)
+	list := Check(t.Context(), Default(), OpenOptions{Getenv: getenv})
+	text, err := json.Marshal(list)
+	if err != nil || len(list) != 1 || list[0].URL != gone.URL+"/v1" || list[0].Fault != llm.Network || leaks(string(text)+list[0].Err.Error()) != "" {
+		t.Errorf("%v: %s", err, text)
+	}
+	_, err = Open(Default(), "anthropic", OpenOptions{Getenv: env("ANTHROPIC_BASE_URL", "http://me:"+canary+"@box/?key="+canary)})
+	if err == nil || leaks(err.Error()+llm.Hint(err)) != "" || !strings.Contains(err.Error(), "http://box/") {
+		t.Errorf("without a key: %v", err)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // key is where the key of a service comes from.
@@ -69,7 +70,7 @@ func (s service) lookUp(ctx context.Context) (string, error) {
 	}
 	if err != nil {
 		return "", &llm.Error{
-			Fault: llm.Authentication, Provider: s.name, URL: s.url, Key: s.key.name,
+			Fault: llm.Authentication, Provider: s.name, URL: wire.Public(s.url), Key: s.key.name,
 			Message: fmt.Sprintf("no key from %s: %v", s.key.name, err),
 		}
 	}
@@ -80,8 +81,8 @@ func (s service) lookUp(ctx context.Context) (string, error) {
 func (s service) noKey() error {
 	where := cmp.Or(strings.TrimPrefix(s.key.missing, "set "), "api_key")
 	return &llm.Error{
-		Fault: llm.Authentication, Provider: s.name, URL: s.url,
-		Message: fmt.Sprintf("no key for %s: set %s, or api_key under [providers.%s] in config.toml", s.url, where, s.name),
+		Fault: llm.Authentication, Provider: s.name, URL: wire.Public(s.url),
+		Message: fmt.Sprintf("no key for %s: set %s, or api_key under [providers.%s] in config.toml", wire.Public(s.url), where, s.name),
 	}
 }
 

@@ -252,7 +252,7 @@ func (s service) fault(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	fault := &llm.Error{Fault: llm.Network, Provider: s.name, URL: s.url, Key: s.key.name, Message: "the list of models did not arrive"}
+	fault := &llm.Error{Fault: llm.Network, Provider: s.name, URL: wire.Public(s.url), Key: s.key.name, Message: "the list of models did not arrive"}
 	if errors.Is(err, context.DeadlineExceeded) {
 		fault.Message = "the list of models took too long"
 	}

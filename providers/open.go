@@ -43,10 +43,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 		price: facts.Price,
 		near:  func() []string { return catalog.Near(model, s.models(), 3) },
 	}
-	// The names of some older models stand for an effort of one model.
-	named, _ := catalog.Row(s.head.ID, typed)
-	set := s.table(typed).Settings.over(s.conf.Settings).over(Settings{Effort: llm.Effort(named.Effort)})
-	tuned := &tuned{Model: tools, settings: set, id: model, facts: facts, known: known && !s.like().Local && s.kind != kindGemini}
+	tuned := &tuned{Model: tools, settings: s.settings(typed), id: model, facts: facts, known: known && !s.like().Local && s.kind != kindGemini}
 	retries := defaultRetries
 	if s.conf.MaxRetries != nil {
 		retries = *s.conf.MaxRetries

@@ -27,8 +27,8 @@ func Preview(c Config, name string, o OpenOptions, req func(llm.Endpoint) llm.Re
 	if err != nil {
 		return "", err
 	}
-	if p, ok := c.programOf(name, o); ok {
-		return p.Preview(req(model))
+	if p, set, ok := c.programOf(name, o); ok {
+		return p.Preview(set.fill(req(model)))
 	}
 	for _, err := range model.Stream(ctx, req(model)) {
 		if err != nil && taken.request == nil {

@@ -42,15 +42,16 @@ func (s service) installed(getenv func(string) string) string {
 	return ""
 }
 
-// programOf returns the program behind a name, without its key.
-func (c Config) programOf(name string, o OpenOptions) (*command.Model, bool) {
+// programOf returns the program behind a name, without its key, and what the
+// configuration asks of it.
+func (c Config) programOf(name string, o OpenOptions) (*command.Model, Settings, bool) {
 	s, typed, err := c.find(name, o.complete().Getenv)
 	if err != nil || !s.program() {
-		return nil, false
+		return nil, Settings{}, false
 	}
 	return newCommand(target{
 		provider: s.name, kind: s.kind, command: s.conf.Command, model: s.id(typed),
-	}), true
+	}), s.settings(typed), true
 }
 
 // A logged is a program that leaves a line for each run, as the client of a

@@ -162,6 +162,13 @@ func (s service) table(model string) Model {
 	return s.conf.Model[s.id(model)]
 }
 
+// settings are those of every request to a model. The names of some older models
+// stand for an effort of a newer one.
+func (s service) settings(model string) Settings {
+	named, _ := catalog.Row(s.head.ID, model)
+	return s.table(model).Settings.over(s.conf.Settings).over(Settings{Effort: llm.Effort(named.Effort)})
+}
+
 // id is what the service calls a model that a person may name otherwise.
 func (s service) id(model string) string { return cmp.Or(s.head.Aliases[model], model) }
 

@@ -1,8 +1,6 @@
 package openai
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -28,58 +26,30 @@ type decoder interface {
 }
 
 // read reads the body of a response, until the answer is complete. The body may
-// be a stream of events or one JSON answer, whatever was asked for: some servers
-// know only one of the two.
+// be a stream of events or one JSON answer.
 func read(body io.Reader, out *llm.Out, d decoder) error {
-	r := bufio.NewReaderSize(body, 16<<10)
-	if bom, _ := r.Peek(3); string(bom) == "\ufeff" {
-		r.Discard(3)
+	r, first := wire.Open(body)
+	if first != '{' {
+		return stream(wire.NewEvents(r), out, d)
 	}
-	if opening(r) != '{' {
-		return stream(&events{r: r}, out, d)
-	}
-	data, err := io.ReadAll(io.LimitReader(r, maxEvent+1))
+	data, err := wire.Whole(r)
 	if err != nil {
 		return err
-	}
-	if len(data) > maxEvent {
-		return errTooLong
 	}
 	return d.whole(data)
 }
 
-// opening looks for the first byte that is not white space, without taking it.
-func opening(r *bufio.Reader) byte {
-	for {
-		b, err := r.Peek(1)
-		if err != nil {
-			return 0
-		}
-		if !bytes.Contains([]byte(" \t\r\n"), b) {
-			return b[0]
-		}
-		r.Discard(1)
-	}
-}
-
 // stream reads an answer that comes in events.
-func stream(e *events, out *llm.Out, d decoder) error {
+func stream(e *wire.Events, out *llm.Out, d decoder) error {
 	for !out.Stopped() {
-		data, err := e.next()
+		data, err := e.Next()
 		if err != nil {
-			if end := d.end(false); end != errCut || err == io.EOF {
+			if end := d.end(e.Done); end != errCut || err == io.EOF {
 				return end
 			}
 			return err
 		}
-		data = bytes.TrimSpace(data)
-		switch {
-		case len(data) == 0:
-			continue
-		case bytes.HasPrefix(data, []byte("[DONE]")):
-			return d.end(true)
-		}
-		if last, err := d.event(e.name, data); last || err != nil {
+		if last, err := d.event(e.Name, data); last || err != nil {
 			return err
 		}
 	}

@@ -150,7 +150,7 @@ func (t *transport) fill(e *llm.Error) error {
 func moved(res *http.Response) *llm.Error {
 	e := &llm.Error{Fault: llm.InvalidRequest, Status: res.StatusCode, ID: requestID(res.Header, ""), Message: "answered with a redirect"}
 	if to := oneLine(res.Header.Get("Location"), rawLimit); to != "" {
-		e.Message += " to " + plainURL(to)
+		e.Message += " to " + Public(to)
 	}
 	e.Message += ", which is not followed: the base URL may be wrong"
 	return e

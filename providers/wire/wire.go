@@ -50,7 +50,7 @@ func Client(o Options) *http.Client {
 		o.Base = network(o.Idle)
 	}
 	m := newMask(o.Secrets)
-	o.URL = m.text(plainURL(o.URL))
+	o.URL = m.text(Public(o.URL))
 	return &http.Client{Transport: &transport{o, m}}
 }
 
@@ -71,13 +71,13 @@ func network(idle time.Duration) *http.Transport {
 	}
 }
 
-// plainURL is u without a password.
-func plainURL(u string) string {
+// Public is u without what may be secret in it: a password, and the query.
+func Public(u string) string {
 	parsed, err := url.Parse(u)
-	if err != nil || parsed.User == nil {
-		return u
+	if err != nil {
+		return ""
 	}
-	parsed.User = nil
+	parsed.User, parsed.RawQuery, parsed.Fragment, parsed.ForceQuery = nil, "", "", false
 	return parsed.String()
 }
 
