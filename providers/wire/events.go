@@ -1,0 +1,158 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// MaxEvent bounds one event, and an answer in one piece, in bytes, so that a
+// hostile server cannot fill the memory. Images come in one line of many
+// megabytes.
+const MaxEvent = 64 << 20
+
+// ErrTooLong is why a longer one is not read.
+var ErrTooLong error = &llm.Error{Fault: llm.Server, Message: "an event of the answer is longer than 64 MiB"}
+
+// Open begins to read the body of a response. The first byte behind a byte order
+// mark and white space tells what it is, whatever was asked for, as some servers
+// know only one of the two: '{' and '[' begin JSON, all others events. It is
+// still to be read, and 0 if there is none.
+func Open(body io.Reader) (r *bufio.Reader, first byte) {
+	r = bufio.NewReaderSize(body, 16<<10)
+	if bom, _ := r.Peek(3); string(bom) == "\ufeff" {
+		r.Discard(3)
+	}
+	for {
+		b, err := r.Peek(1)
+		if err != nil {
+			return r, 0
+		}
+		if strings.IndexByte(" \t\r\n", b[0]) < 0 {
+			return r, b[0]
+		}
+		r.Discard(1)
+	}
+}
+
+// Whole reads an answer that comes in one piece.
+func Whole(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxEvent+1))
+	if err == nil && len(data) > MaxEvent {
+		err = ErrTooLong
+	}
+	return data, err
+}
+
+// Events are the server-sent events of an answer. The readers of the SDKs would
+// do but for what real servers do: a last event without an empty line behind it,
+// lines that end in a carriage return alone, a byte order mark, comments, and
+// lines of 32 MiB and more.
+type Events struct {
+	Name string // of the event that was read last; mostly ""
+	Done bool   // the server said that there are no more
+
+	r    *bufio.Reader
+	data []byte // of the current event, reused
+	skip bool   // the last line ended in \r; a \n that follows belongs to it
+}
+
+// NewEvents returns the events in r.
+func NewEvents(r *bufio.Reader) *Events { return &Events{r: r} }
+
+// Next returns the data of the next event that holds any, without white space
+// around it, valid until the following call. At the end of the stream it returns
+// what is left, and then io.EOF. "[DONE]", with which OpenAI ends a stream and
+// gateways end those of others, is such an end.
+func (e *Events) Next() ([]byte, error) {
+	for !e.Done {
+		data, err := e.next()
+		if err != nil {
+			return nil, err
+		}
+		data = bytes.TrimSpace(data)
+		e.Done = bytes.HasPrefix(data, done)
+		if len(data) > 0 && !e.Done {
+			return data, nil
+		}
+	}
+	return nil, io.EOF
+}
+
+var (
+	done  = []byte("[DONE]")
+	colon = []byte{':'}
+)
+
+// next reads up to the end of an event that has data, empty or not.
+func (e *Events) next() ([]byte, error) {
+	e.data, e.Name = e.data[:0], ""
+	got := false
+	for {
+		start := len(e.data)
+		err := e.line()
+		line := e.data[start:]
+		e.data = e.data[:start]
+		switch {
+		case err != nil && err != io.EOF:
+			return nil, err
+		case len(line) == 0 && got:
+			return e.data[1:], nil
+		case len(line) == 0 && err != nil:
+			return nil, err
+		case len(line) == 0:
+			e.Name = ""
+			continue
+		}
+		field, value, _ := bytes.Cut(line, colon)
+		if len(value) > 0 && value[0] == ' ' {
+			value = value[1:]
+		}
+		switch string(field) {
+		case "data":
+			got = true
+			e.data = append(append(e.data, '\n'), value...)
+		case "event":
+			e.Name = string(value)
+		}
+	}
+}
+
+// line appends the next line to e.data, without its end: \n, \r\n or \r.
+func (e *Events) line() error {
+	for {
+		// Data is looked at as it comes: a server may be silent after \r.
+		if e.r.Buffered() == 0 {
+			if _, err := e.r.Peek(1); err != nil {
+				return err
+			}
+		}
+		chunk, _ := e.r.Peek(e.r.Buffered())
+		if e.skip {
+			e.skip = false
+			if chunk[0] == '\n' {
+				e.r.Discard(1)
+				continue
+			}
+		}
+		line := chunk
+		for _, end := range []byte("\n\r") {
+			if at := bytes.IndexByte(line, end); at >= 0 {
+				line = line[:at]
+			}
+		}
+		if e.data = append(e.data, line...); len(e.data) > MaxEvent {
+			return ErrTooLong
+		}
+		if len(line) == len(chunk) {
+			e.r.Discard(len(line))
+			continue
+		}
+		e.skip = chunk[len(line)] == '\r'
+		e.r.Discard(len(line) + 1)
+		return nil
+	}
+}

@@ -1,0 +1,177 @@
+package wire_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// events reads all events of a stream, as name=data.
+func events(r io.Reader) (list []string, failed error) {
+	buffered, _ := wire.Open(r)
+	e := wire.NewEvents(buffered)
+	for {
+		data, err := e.Next()
+		if err == io.EOF {
+			return list, nil
+		}
+		if err != nil {
+			return list, err
+		}
+		list = append(list, e.Name+"="+string(data))
+	}
+}
+
+// TestEvents splits streams into events, at once and byte by byte.
+func TestEvents(t *testing.T) {
+	for _, test := range []struct {
+		name, in string
+		want     []string
+	}{
+		{"line feeds", "data: a\n\ndata: b\n\n", []string{"=a", "=b"}},
+		{"both", "data: a\r\n\r\ndata:b\r\n\r\n", []string{"=a", "=b"}},
+		{"carriage returns", "data: a\r\rdata: b\r\r", []string{"=a", "=b"}},
+		{"data in lines", "data: a\ndata: b\ndata\ndata: c\n\n", []string{"=a\nb\n\nc"}},
+		{"comments and other fields", ": comment\n\n\n\ndata:  a\nid: 1\nretry: 5\n\n: more\n", []string{"=a"}},
+		{"a byte order mark", "\ufeffdata: a\n\n", []string{"=a"}},
+		{"empty lines first", "\r\n\n data: a\n\n", []string{"=a"}},
+		{"names", "event: x\ndata: a\n\ndata: b\n\nevent: y\n\ndata: c\n\n", []string{"x=a", "=b", "=c"}},
+		{"no empty line at the end", "data: a\n\nevent: x\ndata: b\n", []string{"=a", "x=b"}},
+		{"no end of the line", "data: a", []string{"=a"}},
+		{"a name alone", "event: x\n\n", nil},
+		{"empty data", "data:\n\ndata: \n\ndata: a\n\n", []string{"=a"}},
+		{"an end that is told", "data: a\n\ndata: [DONE]\n\ndata: b\n\n", []string{"=a"}},
+		{"nothing", "", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for way, r := range map[string]io.Reader{"whole": strings.NewReader(test.in), "bytes": iotest.OneByteReader(strings.NewReader(test.in))} {
+				got, err := events(r)
+				if err != nil || !slices.Equal(got, test.want) {
+					t.Errorf("%s: %q, %v; want %q", way, got, err, test.want)
+				}
+			}
+		})
+	}
+}
+
+// TestDone tells the two ends of a stream apart.
+func TestDone(t *testing.T) {
+	for in, want := range map[string]bool{"data: a\n\ndata: [DONE]": true, "data: a\n\n": false} {
+		e := wire.NewEvents(bufio.NewReader(strings.NewReader(in)))
+		for range 2 {
+			e.Next()
+		}
+		if _, err := e.Next(); err != io.EOF || e.Done != want {
+			t.Errorf("%q: done %t, %v; want %t", in, e.Done, err, want)
+		}
+	}
+}
+
+// TestBroken: an event that a connection broke off in is none, and the error of
+// the connection comes through.
+func TestBroken(t *testing.T) {
+	broken := errors.New("broken")
+	got, err := events(io.MultiReader(strings.NewReader("data: a\n\ndata: b\n"), iotest.ErrReader(broken)))
+	if err != broken || !slices.Equal(got, []string{"=a"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestOpen tells JSON from events.
+func TestOpen(t *testing.T) {
+	for in, want := range map[string]byte{
+		"": 0, " \r\n": 0, "{}": '{', "\ufeff \t\r\n{}": '{', "\n[": '[', "data: {}": 'd', ": {": ':',
+	} {
+		for _, body := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in))} {
+			r, first := wire.Open(body)
+			if next, _ := r.ReadByte(); first != want || next != want {
+				t.Errorf("%q: %q, then %q, want %q", in, first, next, want)
+			}
+		}
+	}
+}
+
+// repeat reads as text, again and again.
+type repeat struct {
+	text string
+	rest string
+	left int
+}
+
+func (r *repeat) Read(p []byte) (int, error) {
+	if r.rest == "" {
+		if r.left == 0 {
+			return 0, io.EOF
+		}
+		r.left--
+		r.rest = r.text
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// TestLong reads a line of 32 MiB, at which the SDKs' own readers give up, and
+// refuses what has no end: a line, an event of many lines, a body in one piece.
+func TestLong(t *testing.T) {
+	const size = 32 << 20
+	block := strings.Repeat("x", 64<<10)
+	r, _ := wire.Open(io.MultiReader(strings.NewReader("data: "), &repeat{text: block, left: size / len(block)}, strings.NewReader("\n\n")))
+	if data, err := wire.NewEvents(r).Next(); err != nil || len(data) != size || bytes.Count(data, []byte("x")) != size {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+	for name, text := range map[string]string{"a line": block, "an event": "data: " + block[:4<<10] + "\n"} {
+		if _, err := events(&repeat{text: text, left: 1 << 20}); err != wire.ErrTooLong || llm.FaultOf(err) != llm.Server {
+			t.Errorf("%s without end: %v", name, err)
+		}
+	}
+	if _, err := wire.Whole(&repeat{text: block, left: 1 << 20}); err != wire.ErrTooLong {
+		t.Errorf("a body without end: %v", err)
+	}
+}
+
+// FuzzEvents checks that reading ends, that it makes no difference where the
+// network cuts a stream nor how its lines end, and that data can be written
+// again.
+func FuzzEvents(f *testing.F) {
+	for _, seed := range []string{
+		"data: a\n\ndata: b\n\n", "data: a\r\rdata: b\r\r", "\ufeff: c\r\n\r\nevent: x\r\ndata:a\r\ndata:\r\n\r\n",
+		"data", "data:\ndata:[DONE]", "data: [DONE\n\ndata: ]", "event: a\nevent\ndata: x", "\r\n\r", ":", "data: a\n\n\ufeffdata: b",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		want, err := events(strings.NewReader(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := events(iotest.OneByteReader(strings.NewReader(in))); err != nil || !slices.Equal(got, want) {
+			t.Errorf("byte by byte %q, %v; want %q", got, err, want)
+		}
+		lines := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(in)
+		for _, end := range []string{"\n", "\r", "\r\n"} {
+			if got, err := events(strings.NewReader(strings.ReplaceAll(lines, "\n", end))); err != nil || !slices.Equal(got, want) {
+				t.Errorf("lines that end in %q: %q, %v; want %q", end, got, err, want)
+			}
+		}
+		if strings.Contains(in, "=") {
+			return // it parts names from data here
+		}
+		var again strings.Builder
+		for _, event := range want {
+			name, data, _ := strings.Cut(event, "=")
+			again.WriteString("event: " + name + "\ndata: " + strings.ReplaceAll(data, "\n", "\ndata: ") + "\n\n")
+		}
+		if got, err := events(strings.NewReader(again.String())); err != nil || !slices.Equal(got, want) {
+			t.Errorf("written again %q, %v; want %q", got, err, want)
+		}
+	})
+}
