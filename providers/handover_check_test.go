@@ -1,0 +1,224 @@
+package providers_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// A check holds one request to the rules of its format.
+type check struct {
+	*party
+	history  []llm.Message // what the request was made of
+	problems []string
+}
+
+func (c *check) fail(format string, args ...any) {
+	if problem := fmt.Sprintf(format, args...); !slices.Contains(c.problems, problem) {
+		c.problems = append(c.problems, problem)
+	}
+}
+
+func (c *check) read(v any) {
+	if err := json.Unmarshal(c.body, v); err != nil {
+		c.fail("not JSON: %v", err)
+	}
+}
+
+// secrets: nobody hears what others thought, signed or encrypted.
+func (c *check) secrets() {
+	for _, m := range c.history {
+		if m.Role != llm.RoleAssistant || m.Origin == c.Origin {
+			continue
+		}
+		for _, p := range m.Parts {
+			if p.Kind == llm.Thinking && p.Text != "" && bytes.Contains(c.body, []byte(p.Text)) {
+				c.fail("the thinking of %s", m.Model)
+			}
+			for _, state := range elements(p.State) {
+				if bytes.Contains(c.body, state) {
+					c.fail("a state of %s: %s", m.Model, state)
+				}
+			}
+		}
+	}
+}
+
+// complete: everything that was said is there, and pictures as far as they are
+// looked at.
+func (c *check) complete() {
+	pictures := 0
+	for _, m := range c.history {
+		for _, p := range m.Parts {
+			switch {
+			case p.Kind == llm.Media:
+				pictures++
+			case (p.Kind == llm.Text || p.Kind == llm.Result) && !bytes.Contains(c.body, []byte(p.Text)):
+				c.fail("%q is gone", p.Text)
+			}
+		}
+	}
+	shown := bytes.Count(c.body, []byte(encoded(string(png))))
+	told := bytes.Count(c.body, []byte("[image left out"))
+	if c.Known && !c.Vision {
+		shown, told = told, shown
+	}
+	if shown != pictures || told != 0 {
+		c.fail("%d of %d pictures, %d otherwise", shown, pictures, told)
+	}
+}
+
+// mine reports whether the service gave the call with this id its id.
+func (c *check) mine(id string) bool { return id != "" && slices.Contains(c.ids[:], id) }
+
+// arguments: an object, as JSON text.
+func (c *check) arguments(text string) {
+	var object map[string]any
+	if json.Unmarshal([]byte(text), &object) != nil {
+		c.fail("arguments %q", text)
+	}
+}
+
+var (
+	shortID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,40}$`)
+	longID  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	nineID  = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
+)
+
+type chatMessage struct {
+	Role    string
+	Content json.RawMessage
+	Calls   []struct {
+		ID, Type string
+		Function struct{ Name, Arguments string }
+	} `json:"tool_calls"`
+	Answers   string          `json:"tool_call_id"`
+	Thinking  *string         `json:"reasoning_content"`
+	Reasoning *string         `json:"reasoning"`
+	Details   json.RawMessage `json:"reasoning_details"`
+}
+
+// text is a content that is a string, false if it is not.
+func text(raw json.RawMessage) (s string, ok bool) {
+	return s, len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil
+}
+
+// checkChat: the system prompt first, then turns of user and assistant, each
+// call answered directly behind and in order, by an id the service takes.
+func checkChat(c *check) {
+	var req struct {
+		Messages []chatMessage
+		Tools    []json.RawMessage
+	}
+	c.read(&req)
+	if len(req.Messages) < 2 || req.Messages[0].Role != "system" || len(req.Tools) != len(offered) {
+		c.fail("no system prompt, messages or tools")
+		return
+	}
+	var open []string // calls to be answered
+	before := "system"
+	for _, m := range req.Messages[1:] {
+		next := map[string]string{"system": "user", "user": "assistant", "assistant": "user", "tool": "assistant user"}[before]
+		switch {
+		case len(open) > 0:
+			next = "tool"
+		case before == "tool" && c.kind == "mistral":
+			next = "assistant"
+		}
+		if !slices.Contains(strings.Fields(next), m.Role) {
+			c.fail("%s behind %s", m.Role, before)
+		}
+		before = m.Role
+		switch m.Role {
+		case "user":
+			c.chatUser(m)
+		case "tool":
+			if len(open) == 0 || open[0] != m.Answers {
+				c.fail("a result for %q, open are %q", m.Answers, open)
+			}
+			if s, ok := text(m.Content); !ok || s == "" {
+				c.fail("a result with %s", m.Content)
+			}
+			open = open[min(1, len(open)):]
+		case "assistant":
+			open = c.chatAssistant(m)
+		}
+	}
+	if len(open) > 0 || before == "assistant" {
+		c.fail("it ends with %s, open are %q", before, open)
+	}
+}
+
+func (c *check) chatUser(m chatMessage) {
+	if s, ok := text(m.Content); ok && s != "" {
+		return
+	}
+	var parts []struct {
+		Type, Text string
+		Image      struct{ URL string } `json:"image_url"`
+	}
+	if json.Unmarshal(m.Content, &parts) != nil || len(parts) == 0 {
+		c.fail("content %s", m.Content)
+	}
+	for _, p := range parts {
+		if !(p.Type == "text" && p.Text != "") && !(p.Type == "image_url" && strings.HasPrefix(p.Image.URL, "data:image/png;base64,")) {
+			c.fail("a part %+v", p)
+		}
+	}
+}
+
+func (c *check) chatAssistant(m chatMessage) (ids []string) {
+	own := bytes.Contains(m.Content, []byte(c.tag()))
+	for _, call := range m.Calls {
+		ids = append(ids, call.ID)
+		own = own || c.mine(call.ID)
+		switch fits := shortID.MatchString(call.ID); {
+		case c.kind == "mistral":
+			if !nineID.MatchString(call.ID) {
+				c.fail("id %q", call.ID)
+			}
+		case !fits && !c.mine(call.ID):
+			c.fail("id %q", call.ID)
+		}
+		if call.Type != "function" || call.Function.Name == "" {
+			c.fail("call %+v", call)
+		}
+		c.arguments(call.Function.Arguments)
+	}
+	if len(ids) != len(slices.Compact(slices.Sorted(slices.Values(ids)))) {
+		c.fail("ids %q", ids)
+	}
+	s, isText := text(m.Content)
+	switch {
+	case isText && (s != "" || len(ids) > 0), string(m.Content) == "null" && len(ids) > 0 && c.kind != "glm":
+	case own && c.thinks == "parts":
+	default:
+		c.fail("content %s", m.Content)
+	}
+	c.chatThinking(m, own)
+	return ids
+}
+
+// chatThinking: own thinking goes back as the family wants it, in its own field,
+// and nothing stands in place of that of others, but where the family insists.
+func (c *check) chatThinking(m chatMessage, own bool) {
+	due := own && (c.echo == "always" || c.echo == "calls" && len(m.Calls) > 0)
+	fields := map[string]bool{"reasoning_content": m.Thinking != nil, "reasoning": m.Reasoning != nil, "details": m.Details != nil}
+	for field, sent := range fields {
+		want := due && c.thinks == field
+		if field == "reasoning_content" && c.fill && !own && len(m.Calls) > 0 {
+			want = true
+			if sent && *m.Thinking != "" {
+				c.fail("thinking in the name of others: %q", *m.Thinking)
+			}
+		}
+		if sent != want {
+			c.fail("own message %v with %d calls: %s sent %v, want %v", own, len(m.Calls), field, sent, want)
+		}
+	}
+}
