@@ -140,7 +140,7 @@ func (m *Model) answer(ctx context.Context, req llm.Request, out *llm.Out) error
 		if err != nil || res == nil {
 			return err
 		}
-		err = a.read(res)
+		err = a.read(res.Body)
 		res.Body.Close()
 		if err != nil || !a.paused() {
 			return err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -22,7 +21,7 @@ const ending = "event: message_delta\n" + `data: {"type":"message_delta","delta"
 func produce(body io.Reader) func(context.Context, *llm.Out) error {
 	return func(_ context.Context, out *llm.Out) error {
 		a := answer{out: out}
-		err := a.read(&http.Response{Body: io.NopCloser(body)})
+		err := a.read(body)
 		if err == nil && a.paused() {
 			a.next()
 			return errCut

@@ -1,15 +1,10 @@
 package anthropic
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
-	"net/http"
 	"unicode/utf8"
-
-	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 
 	"parley/providers/llm"
 	"parley/providers/wire"
@@ -36,36 +31,18 @@ var reasons = map[string]llm.Reason{
 }
 
 // read turns the body of a response into events, until the answer is complete or
-// pauses. The body may be a stream of events or one JSON answer, whatever was
-// asked for: some servers know only one of the two.
-func (a *answer) read(res *http.Response) error {
-	r := bufio.NewReaderSize(io.LimitReader(res.Body, longest), 16<<10)
-	if bom, _ := r.Peek(3); string(bom) == "\ufeff" {
-		r.Discard(3)
-	}
-	if opening(r) == '{' {
+// pauses. The body may be a stream of events or one JSON answer.
+func (a *answer) read(body io.Reader) error {
+	r, first := wire.Open(io.LimitReader(body, longest))
+	if first == '{' {
 		return a.whole(r)
 	}
-	return a.stream(ssestream.NewDecoder(&http.Response{Body: io.NopCloser(r)}))
-}
-
-// opening looks for the first byte that is not white space, without taking it.
-func opening(r *bufio.Reader) byte {
-	for {
-		b, err := r.Peek(1)
-		if err != nil {
-			return 0
-		}
-		if !bytes.Contains([]byte(" \t\r\n"), b) {
-			return b[0]
-		}
-		r.Discard(1)
-	}
+	return a.stream(wire.NewEvents(r))
 }
 
 // whole reads an answer that comes in one piece.
 func (a *answer) whole(r io.Reader) error {
-	data, err := io.ReadAll(r)
+	data, err := wire.Whole(r)
 	if err != nil {
 		return err
 	}
@@ -87,28 +64,25 @@ func (a *answer) whole(r io.Reader) error {
 }
 
 // stream reads an answer that comes in events.
-func (a *answer) stream(d ssestream.Decoder) error {
+func (a *answer) stream(events *wire.Events) error {
 	var e event // one for all: its memory is used again
 	for !a.out.Stopped() {
-		if !d.Next() {
-			if end := a.close(false); end != errCut || d.Err() == nil {
+		data, err := events.Next()
+		if err != nil {
+			if end := a.close(events.Done); end != errCut || err == io.EOF {
 				return end
 			}
-			return d.Err()
-		}
-		data := bytes.TrimSpace(d.Event().Data)
-		if len(data) == 0 {
-			continue
-		}
-		if string(data) == "[DONE]" {
-			return a.close(true)
+			return err
 		}
 		e.reset()
 		if err := decode(data, &e); err != nil {
+			if truncated(err) { // in the middle of the last event
+				return a.close(false)
+			}
 			return unreadable(data, err)
 		}
 		if e.Type == "" {
-			e.Type = d.Event().Type
+			e.Type = events.Name
 		}
 		switch e.Type {
 		case "ping":
