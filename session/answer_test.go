@@ -2,12 +2,15 @@ package session_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
+	"parley/providers/schema"
 	. "parley/session"
 )
 
@@ -182,4 +185,32 @@ func TestSchema(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzStructured: whatever a model says, what comes out is one line of JSON that
+// fits the schema, or ErrSchema.
+func FuzzStructured(f *testing.F) {
+	for _, text := range []string{`{"name":"Brno","people":4}`, "```json\n{name:'a',people:'5',}\n```", `{"value":[1]}`, "[1,", "\xff", "null", "\u2028"} {
+		f.Add(city, text)
+		f.Add(`{"type":"array","items":{"type":"integer"}}`, text)
+	}
+	f.Fuzz(func(t *testing.T, like, text string) {
+		want, err := Schema([]byte(like))
+		if err != nil {
+			t.Skip("not a schema")
+		}
+		s := New(Options{Model: endpoint("a/m", llmtest.New(llmtest.Say(text))), Answer: want, MaxSteps: 1})
+		events := play(context.Background(), s, allow, say("go on"))
+		got := structured(events)
+		err = doneOf(t, events).Err
+		switch {
+		case errors.Is(err, ErrSchema) && len(got) == 0:
+		case err != nil || len(got) != 1:
+			t.Fatalf("structured %q, %v", got, err)
+		case !json.Valid([]byte(got[0])) || !utf8.ValidString(got[0]) || strings.ContainsAny(got[0], "\r\n"):
+			t.Errorf("not one line of JSON: %q", got[0])
+		case schema.Validate(want.JSON, []byte(got[0])) != nil:
+			t.Errorf("%s does not fit %s", got[0], like)
+		}
+	})
 }
