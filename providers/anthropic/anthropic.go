@@ -51,12 +51,12 @@ type Model struct {
 	facts  facts
 	own    bool // the host is Anthropic's
 	client sdk.Client
+	told   llm.Notices // those the user has seen
 
 	mu      sync.Mutex
 	cured   map[string]bool   // names of cures this server needs; see heal
 	ceiling int               // most output tokens the server takes; 0 is not known
 	refused map[[32]byte]bool // thinking it would not take back
-	told    map[string]bool   // notices the user has seen
 }
 
 // New returns the model that o describes. Nothing is sent before Stream.
@@ -89,7 +89,6 @@ func New(o Options) *Model {
 		client:  sdk.Client{Options: opts},
 		cured:   map[string]bool{},
 		refused: map[[32]byte]bool{},
-		told:    map[string]bool{},
 	}
 }
 
@@ -160,7 +159,7 @@ const attempts = 5
 func (m *Model) ask(ctx context.Context, req llm.Request, t *turn, out *llm.Out) (*http.Response, error) {
 	for attempt := 1; !out.Stopped(); attempt++ {
 		body, notices := m.compile(req, *t)
-		m.tell(out, notices)
+		m.told.Tell(out, notices...)
 		res, err := m.post(ctx, body)
 		if err == nil || ctx.Err() != nil {
 			return res, err
@@ -170,7 +169,7 @@ func (m *Model) ask(ctx context.Context, req llm.Request, t *turn, out *llm.Out)
 		if !ok || attempt == attempts {
 			return nil, fault
 		}
-		m.tell(out, []string{notice})
+		m.told.Tell(out, notice)
 	}
 	return nil, nil
 }
@@ -188,19 +187,6 @@ func (m *Model) post(ctx context.Context, body map[string]any) (*http.Response, 
 	var res *http.Response
 	err = m.client.Post(ctx, "v1/messages", data, &res, opts...)
 	return res, err
-}
-
-// tell sends notices that the user has not seen yet.
-func (m *Model) tell(out *llm.Out, notices []string) {
-	for _, text := range notices {
-		m.mu.Lock()
-		told := m.told[text]
-		m.told[text] = true
-		m.mu.Unlock()
-		if !told {
-			out.Send(llm.Notice{Text: text})
-		}
-	}
 }
 
 // named fills in who failed. Errors of no known kind come from the connection.

@@ -52,10 +52,10 @@ const (
 type Model struct {
 	o      Options
 	flavor flavor
+	told   llm.Notices // those the user has seen
 
 	mu      sync.Mutex
 	refused map[string]bool // flags that this version of the program does not know
-	told    map[string]bool // notices the user has seen
 	heads   map[string]int  // sessions nobody is using, and how many answers they hold
 }
 
@@ -71,7 +71,6 @@ func New(o Options) *Model {
 		o:       o,
 		flavor:  flavors[o.Kind],
 		refused: map[string]bool{},
-		told:    map[string]bool{},
 		heads:   map[string]int{},
 	}
 }
@@ -176,7 +175,7 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 		if err != nil {
 			return err
 		}
-		m.tell(out, r.notices)
+		m.told.Tell(out, r.notices...)
 		a := &answer{out: out, run: r, flavor: m.flavor}
 		err = m.run(ctx, program, a)
 		r.clean()
@@ -186,9 +185,9 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 		switch flags := m.unknown(a.head); {
 		case r.past.Session != "" && m.flavor.lost.MatchString(err.Error()+a.head):
 			anew = true
-			m.tell(out, []string{fmt.Sprintf("%s no longer has the session: the conversation so far is told as text", m.flavor.program)})
+			m.told.Tell(out, fmt.Sprintf("%s no longer has the session: the conversation so far is told as text", m.flavor.program))
 		case len(flags) > 0:
-			m.tell(out, []string{fmt.Sprintf("this version of %s does not know %s; left out", m.flavor.program, strings.Join(flags, ", "))})
+			m.told.Tell(out, fmt.Sprintf("this version of %s does not know %s; left out", m.flavor.program, strings.Join(flags, ", ")))
 		default:
 			return err
 		}
@@ -232,19 +231,6 @@ func (m *Model) refuses(flag string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.refused[flag]
-}
-
-// tell sends notices that the user has not seen yet.
-func (m *Model) tell(out *llm.Out, notices []string) {
-	for _, text := range notices {
-		m.mu.Lock()
-		told := m.told[text]
-		m.told[text] = true
-		m.mu.Unlock()
-		if !told {
-			out.Send(llm.Notice{Text: text})
-		}
-	}
 }
 
 // named fills in who failed, and takes out what must not be seen.

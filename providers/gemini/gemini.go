@@ -43,10 +43,10 @@ type Options struct {
 type Model struct {
 	o      Options
 	traits traits
+	told   llm.Notices // those the user has seen
 
 	mu    sync.Mutex
 	cures map[string]bool // what this server refused; see heal
-	told  map[string]bool // notices the user has seen
 }
 
 // New returns the model that o describes. Nothing is sent before Stream.
@@ -57,7 +57,7 @@ func New(o Options) *Model {
 	if o.HTTP == nil {
 		o.HTTP = wire.Client(wire.Options{Provider: o.Provider, URL: o.BaseURL, Key: o.KeyName, Secrets: []string{o.Key}})
 	}
-	return &Model{o: o, traits: traitsOf(o.Model), cures: map[string]bool{}, told: map[string]bool{}}
+	return &Model{o: o, traits: traitsOf(o.Model), cures: map[string]bool{}}
 }
 
 // Origin names the wire format and the generation of the model: signatures are
@@ -127,7 +127,7 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 func (m *Model) post(ctx context.Context, req llm.Request, token string, out *llm.Out) (*http.Response, error) {
 	for attempt := 1; ; attempt++ {
 		body, notices := m.compile(req)
-		m.tell(out, notices)
+		m.told.Tell(out, notices...)
 		if token != "" {
 			body["continuationToken"] = token
 		}
@@ -141,20 +141,7 @@ func (m *Model) post(ctx context.Context, req llm.Request, token string, out *ll
 			tooled(fault, body)
 			return nil, fault
 		}
-		m.tell(out, []string{notice})
-	}
-}
-
-// tell sends notices that the user has not seen yet.
-func (m *Model) tell(out *llm.Out, notices []string) {
-	for _, text := range notices {
-		m.mu.Lock()
-		told := m.told[text]
-		m.told[text] = true
-		m.mu.Unlock()
-		if !told {
-			out.Send(llm.Notice{Text: text})
-		}
+		m.told.Tell(out, notice)
 	}
 }
 

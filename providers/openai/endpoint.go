@@ -24,10 +24,10 @@ type endpoint struct {
 	path   string // behind the base URL
 	o      Options
 	client sdk.Client
+	told   llm.Notices // those the user has seen
 
 	mu    sync.Mutex
 	cures map[string]string // request fields this server refused; see heal
-	told  map[string]bool   // notices the user has seen
 }
 
 // A format is what sets them apart.
@@ -77,7 +77,6 @@ func dial(o Options, path string, f format) *endpoint {
 		o:      o,
 		client: sdk.Client{Options: opts},
 		cures:  map[string]string{},
-		told:   map[string]bool{},
 	}
 }
 
@@ -117,7 +116,7 @@ const attempts = 4
 func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 	for attempt := 1; !out.Stopped(); attempt++ {
 		body, notices := e.format.compile(req)
-		e.tell(out, notices)
+		e.told.Tell(out, notices...)
 		res, err := e.post(ctx, body)
 		if err == nil {
 			defer res.Body.Close()
@@ -135,7 +134,7 @@ func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error
 			e.format.explain(fault, body)
 			return fault
 		}
-		e.tell(out, []string{notice})
+		e.told.Tell(out, notice)
 	}
 	return nil
 }
@@ -149,19 +148,6 @@ func (e *endpoint) post(ctx context.Context, body map[string]any) (*http.Respons
 	var res *http.Response
 	err = e.client.Post(ctx, e.path, data, &res)
 	return res, err
-}
-
-// tell sends notices that the user has not seen yet.
-func (e *endpoint) tell(out *llm.Out, notices []string) {
-	for _, text := range notices {
-		e.mu.Lock()
-		told := e.told[text]
-		e.told[text] = true
-		e.mu.Unlock()
-		if !told {
-			out.Send(llm.Notice{Text: text})
-		}
-	}
 }
 
 // named fills in who failed. Errors of no known kind come from the connection.

@@ -1,0 +1,33 @@
+package llm
+
+import "sync"
+
+// Notices are those that a user has seen. The zero value holds none. They are
+// safe for concurrent use.
+type Notices struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// Tell sends, as a Notice, each text that was not sent before.
+func (n *Notices) Tell(out *Out, texts ...string) {
+	for _, text := range texts {
+		if n.add(text) {
+			out.Send(Notice{Text: text})
+		}
+	}
+}
+
+// add reports whether text is new.
+func (n *Notices) add(text string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.seen[text] {
+		return false
+	}
+	if n.seen == nil {
+		n.seen = map[string]bool{}
+	}
+	n.seen[text] = true
+	return true
+}
