@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // typical is a delta as Anthropic sends it.
@@ -24,7 +25,7 @@ func produce(body io.Reader) func(context.Context, *llm.Out) error {
 		err := a.read(body)
 		if err == nil && a.paused() {
 			a.next()
-			return errCut
+			return wire.ErrCut
 		}
 		return err
 	}

@@ -1,10 +1,7 @@
 package anthropic
 
 import (
-	"encoding/json"
-	"errors"
 	"io"
-	"unicode/utf8"
 
 	"parley/providers/llm"
 	"parley/providers/wire"
@@ -12,9 +9,6 @@ import (
 
 // longest bounds an answer, so that a hostile server cannot fill the memory.
 const longest = 256 << 20
-
-// errCut is why an answer ended without the server having said so.
-var errCut = &llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}
 
 // The stop reasons that mean more than a reason.
 const (
@@ -48,10 +42,7 @@ func (a *answer) whole(r io.Reader) error {
 	}
 	var m envelope
 	if err := decode(data, &m); err != nil {
-		if truncated(err) {
-			return errCut
-		}
-		return unreadable(data, err)
+		return wire.Unreadable(data, err)
 	}
 	if m.Content == nil {
 		return a.failed(data)
@@ -69,17 +60,17 @@ func (a *answer) stream(events *wire.Events) error {
 	for !a.out.Stopped() {
 		data, err := events.Next()
 		if err != nil {
-			if end := a.close(events.Done); end != errCut || err == io.EOF {
+			if end := a.close(events.Done); end != wire.ErrCut || err == io.EOF {
 				return end
 			}
 			return err
 		}
 		e.reset()
 		if err := decode(data, &e); err != nil {
-			if truncated(err) { // in the middle of the last event
+			if err = wire.Unreadable(data, err); err == wire.ErrCut { // in the last event
 				return a.close(false)
 			}
-			return unreadable(data, err)
+			return err
 		}
 		if e.Type == "" {
 			e.Type = events.Name
@@ -101,36 +92,10 @@ func (a *answer) stream(events *wire.Events) error {
 	return nil
 }
 
-// truncated reports whether JSON ended too early.
-func truncated(err error) bool {
-	syntax := (*json.SyntaxError)(nil)
-	return errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input"
-}
-
-func unreadable(data []byte, err error) error {
-	return &llm.Error{Fault: llm.Server, Message: "not JSON: " + excerpt(data), Err: err}
-}
-
 // failed is the error that an event or a body of a 200 answer tells.
 func (a *answer) failed(data []byte) error {
 	a.report()
-	if fault := wire.EventFault(data); fault != nil {
-		return fault
-	}
-	return &llm.Error{Fault: llm.Server, Message: excerpt(data)}
-}
-
-// excerpt is as much of data as fits into a message.
-func excerpt(data []byte) string {
-	const limit = 300
-	if len(data) <= limit {
-		return string(data)
-	}
-	for limit := limit; ; limit-- {
-		if utf8.RuneStart(data[limit]) {
-			return string(data[:limit]) + "…"
-		}
-	}
+	return wire.Failed(data)
 }
 
 // report sends the numbers, if there are any.
@@ -146,7 +111,7 @@ func (a *answer) paused() bool { return a.end == pause && len(a.content) > 0 }
 // close ends the answer. Done says that the server did.
 func (a *answer) close(done bool) error {
 	if a.end == "" && !(done && a.opened > 0) {
-		return errCut
+		return wire.ErrCut
 	}
 	for len(a.order) > 0 {
 		a.stop(a.order[0])

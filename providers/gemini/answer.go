@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // An answer turns chunks into events. Text and thinking open a new block
@@ -209,7 +210,7 @@ func (a *answer) flaw() error {
 	message, wrong := mistakes[a.finish]
 	switch {
 	case wrong && a.words != "":
-		message += ": " + excerpt(a.words)
+		message += ": " + wire.Excerpt(a.words)
 	case wrong:
 	case a.finish == "STOP" && !a.said:
 		message = "the model gave an empty answer"

@@ -14,9 +14,7 @@ package gemini
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
-	"net/url"
 	"sync"
 
 	"parley/providers/llm"
@@ -145,23 +143,7 @@ func (m *Model) post(ctx context.Context, req llm.Request, token string, out *ll
 	}
 }
 
-// named fills in who failed. Errors of no known kind come from the connection.
+// named fills in who failed.
 func (m *Model) named(err error) *llm.Error {
-	fault := &llm.Error{Fault: llm.Network, Err: err}
-	if found := (*llm.Error)(nil); errors.As(err, &found) {
-		same := *found
-		fault = &same
-	}
-	fault.Provider, fault.Key, fault.URL = m.o.Provider, m.o.KeyName, public(m.o.BaseURL)
-	return fault
-}
-
-// public is a base URL without what may be secret in it.
-func public(base string) string {
-	u, err := url.Parse(base)
-	if err != nil {
-		return ""
-	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
+	return wire.Named(err, wire.Options{Provider: m.o.Provider, URL: m.o.BaseURL, Key: m.o.KeyName})
 }

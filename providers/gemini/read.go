@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"unicode/utf8"
 
 	"parley/providers/llm"
 	"parley/providers/wire"
@@ -58,29 +57,17 @@ func (a *answer) values(r io.Reader, list bool) error {
 			return nil
 		case err != nil && bounded.N <= 0:
 			return wire.ErrTooLong
-		case truncated(err):
-			return cut(err)
 		case err != nil:
-			return garbled(err, nil)
+			if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+				return wire.Unreadable(nil, err)
+			}
+			return cut(err)
 		}
 		if err := a.chunk(data); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// truncated reports whether JSON ended too early, and not in the wrong way.
-func truncated(err error) bool {
-	if err == nil {
-		return false
-	}
-	syntax := (*json.SyntaxError)(nil)
-	return !errors.As(err, &syntax) || syntax.Error() == "unexpected end of JSON input"
-}
-
-func garbled(err error, data []byte) error {
-	return &llm.Error{Fault: llm.Server, Message: "not JSON: " + excerpt(string(data)), Err: err}
 }
 
 // stream reads chunks that come in events.
@@ -105,36 +92,21 @@ func (a *answer) chunk(data []byte) error {
 	c := &a.last
 	if data[0] == '[' { // an error, wrapped in a list
 		*c = chunk{}
-	} else if err := c.decode(data, &a.usage); truncated(err) {
-		return cut(err)
-	} else if err != nil {
-		return garbled(err, data)
+	} else if err := c.decode(data, &a.usage); err != nil {
+		return wire.Unreadable(data, err)
 	}
 	if a.label.ID == "" && a.looked < 8 { // gateways may leave it out
 		a.looked++
 		lenient(data, &a.label)
 	}
 	a.take(c, data)
-	if present(c.Error) || len(c.Candidates) == 0 {
+	if present(c.Error) {
+		return wire.Failed(data)
+	}
+	if len(c.Candidates) == 0 {
 		if fault := wire.EventFault(data); fault != nil {
 			return fault
 		}
 	}
-	if present(c.Error) {
-		return &llm.Error{Fault: llm.Server, Message: excerpt(string(data))}
-	}
 	return nil
-}
-
-// excerpt is as much of s as fits into a message.
-func excerpt(s string) string {
-	const limit = 300
-	if len(s) <= limit {
-		return s
-	}
-	end := limit
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
 }

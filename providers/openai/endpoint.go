@@ -2,7 +2,6 @@ package openai
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -150,23 +149,7 @@ func (e *endpoint) post(ctx context.Context, body map[string]any) (*http.Respons
 	return res, err
 }
 
-// named fills in who failed. Errors of no known kind come from the connection.
+// named fills in who failed.
 func (e *endpoint) named(err error) *llm.Error {
-	fault := &llm.Error{Fault: llm.Network, Err: err}
-	if found := (*llm.Error)(nil); errors.As(err, &found) {
-		same := *found
-		fault = &same
-	}
-	fault.Provider, fault.Key, fault.URL = e.o.Provider, e.o.KeyName, public(e.o.BaseURL)
-	return fault
-}
-
-// public is a base URL without what may be secret in it.
-func public(base string) string {
-	u, err := url.Parse(base)
-	if err != nil {
-		return ""
-	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
+	return wire.Named(err, wire.Options{Provider: e.o.Provider, URL: e.o.BaseURL, Key: e.o.KeyName})
 }

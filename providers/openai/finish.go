@@ -29,7 +29,7 @@ func (a *answer) whole(data []byte) error {
 // chunk reads one chunk, which may hold an error instead of an answer.
 func (a *answer) chunk(c *chunk, data []byte) error {
 	if err := c.decode(data); err != nil {
-		return unreadable(data, err)
+		return wire.Unreadable(data, err)
 	}
 	if a.label.ID == "" && a.looked < 8 { // Azure's first chunk has none
 		a.looked++
@@ -55,7 +55,7 @@ func (a *answer) end(done bool) error {
 	}
 	switch {
 	case a.finish == "" && !(done && a.opened > 0):
-		return errCut
+		return wire.ErrCut
 	case a.finish == "":
 		reason = llm.Stop
 	case failures[a.finish] != "" && !(a.said && a.finish == overflown):

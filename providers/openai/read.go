@@ -1,18 +1,12 @@
 package openai
 
 import (
-	"encoding/json"
-	"errors"
 	"io"
 	"strconv"
-	"unicode/utf8"
 
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
-
-// errCut is why an answer ended without the server having said so.
-var errCut = &llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}
 
 // A decoder turns the answer of one wire format into events.
 type decoder interface {
@@ -44,7 +38,7 @@ func stream(e *wire.Events, out *llm.Out, d decoder) error {
 	for !out.Stopped() {
 		data, err := e.Next()
 		if err != nil {
-			if end := d.end(e.Done); end != errCut || err == io.EOF {
+			if end := d.end(e.Done); end != wire.ErrCut || err == io.EOF {
 				return end
 			}
 			return err
@@ -54,14 +48,6 @@ func stream(e *wire.Events, out *llm.Out, d decoder) error {
 		}
 	}
 	return nil
-}
-
-// unreadable is the error of an event or an answer that is not JSON.
-func unreadable(data []byte, err error) error {
-	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input" {
-		return errCut
-	}
-	return &llm.Error{Fault: llm.Server, Message: "not JSON: " + excerpt(data), Err: err}
 }
 
 // A tally is what the answers of both formats keep count of.
@@ -96,21 +82,5 @@ func (t *tally) report() {
 // failed is the error that an event or a body of a 200 answer tells.
 func (t *tally) failed(data []byte) error {
 	t.report()
-	if fault := wire.EventFault(data); fault != nil {
-		return fault
-	}
-	return &llm.Error{Fault: llm.Server, Message: excerpt(data)}
-}
-
-// excerpt is as much of data as fits into a message.
-func excerpt(data []byte) string {
-	const limit = 300
-	if len(data) <= limit {
-		return string(data)
-	}
-	for limit := limit; ; limit-- {
-		if utf8.RuneStart(data[limit]) {
-			return string(data[:limit]) + "…"
-		}
-	}
+	return wire.Failed(data)
 }

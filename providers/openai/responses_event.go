@@ -52,7 +52,7 @@ func (o *output) event(name string, data []byte) (last bool, err error) {
 	e := &o.reused
 	*e = event{}
 	if err := lenient(data, e); err != nil {
-		return false, unreadable(data, err)
+		return false, wire.Unreadable(data, err)
 	}
 	if e.Type == "" {
 		e.Type = name
@@ -275,4 +275,4 @@ func (o *output) cite(content []entry) {
 }
 
 // end is called only for streams that did not get to their last event.
-func (o *output) end(bool) error { return errCut }
+func (o *output) end(bool) error { return wire.ErrCut }

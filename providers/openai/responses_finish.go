@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // A response is a whole answer, as the last event of a stream holds it.
@@ -51,7 +52,7 @@ func (o *output) whole(data []byte) error { return o.final("", data, data) }
 func (o *output) final(status string, raw json.RawMessage, data []byte) error {
 	var r response
 	if err := lenient(raw, &r); err != nil {
-		return unreadable(data, err)
+		return wire.Unreadable(data, err)
 	}
 	if r.ID != "" {
 		o.label = label{r.ID, r.Model}
