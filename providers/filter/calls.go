@@ -33,16 +33,16 @@ func Calls(tools []llm.Tool) func(llm.Stream) llm.Stream {
 			return s
 		}
 		return func(yield func(llm.Event, error) bool) {
-			c := &calls{sink: sink{yield: yield}, tools: tools, begin: true, edge: true, clean: true}
+			c := &calls{Out: llm.NewOut(yield), tools: tools, begin: true, edge: true, clean: true}
 			defer c.close()
 			for e, err := range s {
 				if err != nil {
 					c.release()
-					c.fail(err)
+					c.Fail(err)
 				} else {
 					c.event(e)
 				}
-				if c.left {
+				if c.Stopped() {
 					return
 				}
 			}
@@ -52,7 +52,7 @@ func Calls(tools []llm.Tool) func(llm.Stream) llm.Stream {
 }
 
 type calls struct {
-	sink
+	*llm.Out
 	tools []llm.Tool
 
 	block string // the text block that is being read
@@ -93,7 +93,7 @@ func (c *calls) event(e llm.Event) {
 			e = d
 		}
 	}
-	c.send(e)
+	c.Send(e)
 }
 
 // delta handles d, which is e.
@@ -108,23 +108,23 @@ func (c *calls) delta(d llm.Delta, e llm.Event) {
 	case c.open && d.Block == c.block && d.Kind != llm.Text && d.Kind != "":
 		// The block was renamed: no text of the answer came so far.
 		c.release()
-		*c = calls{sink: c.sink, tools: c.tools, count: c.count, native: c.native, begin: true, edge: true, clean: true}
+		*c = calls{Out: c.Out, tools: c.tools, count: c.count, native: c.native, begin: true, edge: true, clean: true}
 	}
 	if !c.open || d.Block != c.block || d.Text == "" || d.Kind == llm.Call {
-		c.send(e)
+		c.Send(e)
 		return
 	}
 	i := 0
 	if c.capture == nil && !c.edge && c.held == "" {
 		if i = c.md.seek(d.Text, 0); i == len(d.Text) && c.alias == c.block {
-			c.send(e) // nearly every delta of an answer
+			c.Send(e) // nearly every delta of an answer
 			return
 		}
 	}
 	if more(d) {
 		head := d
 		head.Text = ""
-		c.send(head)
+		c.Send(head)
 	}
 	c.text(d.Text, i)
 }
@@ -145,10 +145,10 @@ const chunk = 512
 // text handles text of the block, of which the first i bytes are known to hold
 // no mark.
 func (c *calls) text(s string, i int) {
-	for s != "" && !c.left {
+	for s != "" && !c.Stopped() {
 		part := s[:min(len(s), max(i, chunk))]
 		s = s[len(part):]
-		for part != "" && !c.left {
+		for part != "" && !c.Stopped() {
 			if c.capture != nil {
 				part = c.feed(part)
 			} else {
@@ -212,7 +212,7 @@ func (c *calls) say(s string) {
 }
 
 func (c *calls) put(s string) {
-	c.send(llm.Delta{Block: c.alias, Part: llm.Part{Kind: llm.Text, Text: s}})
+	c.Send(llm.Delta{Block: c.alias, Part: llm.Part{Kind: llm.Text, Text: s}})
 }
 
 // settle decides what waits: text follows, or the message has ended.
@@ -233,7 +233,7 @@ func (c *calls) settle(text bool) {
 func (c *calls) make(calls []call) {
 	for _, found := range calls {
 		c.count++
-		c.send(llm.Delta{Block: c.block + "/call" + strconv.Itoa(c.count), Part: llm.Part{
+		c.Send(llm.Delta{Block: c.block + "/call" + strconv.Itoa(c.count), Part: llm.Part{
 			Kind: llm.Call, ID: cmp.Or(found.id, id()), Name: found.name, Input: found.input,
 		}})
 	}
@@ -308,7 +308,7 @@ func (c *calls) feed(s string) string {
 
 // end lets the parser come to an end with what it has.
 func (c *calls) end(well bool) {
-	for c.capture != nil && !c.left {
+	for c.capture != nil && !c.Stopped() {
 		c.capture.ended, c.capture.well = true, well
 		c.capture.next()
 		if rest := c.take(); rest != "" {

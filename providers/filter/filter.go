@@ -12,25 +12,6 @@ package filter
 
 import "parley/providers/llm"
 
-// A sink is where a filter writes. It latches when the consumer has left.
-type sink struct {
-	yield func(llm.Event, error) bool
-	left  bool
-}
-
-func (s *sink) send(e llm.Event) {
-	if !s.left && !s.yield(e, nil) {
-		s.left = true
-	}
-}
-
-func (s *sink) fail(err error) {
-	if !s.left {
-		s.left = true
-		s.yield(nil, err)
-	}
-}
-
 // more reports whether d says anything besides text of a block.
 func more(d llm.Delta) bool {
 	return d.ID != "" || d.Name != "" || d.Input != "" || d.Failed || d.Remote || d.MIME != "" ||

@@ -39,15 +39,15 @@ var styles = []struct{ open, end string }{
 func Think(o ThinkOptions) func(llm.Stream) llm.Stream {
 	return func(s llm.Stream) llm.Stream {
 		return func(yield func(llm.Event, error) bool) {
-			t := &think{sink: sink{yield: yield}, prefilled: o.Prefilled}
+			t := &think{Out: llm.NewOut(yield), prefilled: o.Prefilled}
 			for e, err := range s {
 				if err != nil {
 					t.flush()
-					t.fail(err)
+					t.Fail(err)
 				} else {
 					t.event(e)
 				}
-				if t.left {
+				if t.Stopped() {
 					return
 				}
 			}
@@ -67,7 +67,7 @@ const (
 )
 
 type think struct {
-	sink
+	*llm.Out
 	prefilled bool
 	at        where
 	block     string     // in which all this happens: the first with text
@@ -90,10 +90,10 @@ func (t *think) event(e llm.Event) {
 	if f, ok := e.(llm.Finish); ok {
 		t.flush()
 		if t.at == thinking && t.end == "" && t.open && f.Reason != llm.Length {
-			t.send(llm.Delta{Block: t.thought(), Part: llm.Part{Kind: llm.Text}})
+			t.Send(llm.Delta{Block: t.thought(), Part: llm.Part{Kind: llm.Text}})
 		}
 	}
-	t.send(e)
+	t.Send(e)
 }
 
 // delta handles d, which is e.
@@ -103,7 +103,7 @@ func (t *think) delta(d llm.Delta, e llm.Event) {
 	}
 	if !t.begun || d.Block != t.block {
 		t.other(d.Kind)
-		t.send(e)
+		t.Send(e)
 		return
 	}
 	if d.Kind != llm.Text && d.Kind != "" { // somebody else renamed it
@@ -111,13 +111,13 @@ func (t *think) delta(d llm.Delta, e llm.Event) {
 		t.at = past
 	}
 	if t.at == past && !t.renamed {
-		t.send(e)
+		t.Send(e)
 		return
 	}
 	i := 0
 	if t.at == talking && t.held == "" {
 		if i = t.md.seek(d.Text, 0); i == len(d.Text) {
-			t.send(e) // nearly every delta of an answer
+			t.Send(e) // nearly every delta of an answer
 			return
 		}
 	}
@@ -127,7 +127,7 @@ func (t *think) delta(d llm.Delta, e llm.Event) {
 	} else if more(d) {
 		head := d
 		head.Text = ""
-		t.send(head)
+		t.Send(head)
 	}
 	t.text(t.held+d.Text, i)
 }
@@ -148,7 +148,7 @@ func (t *think) other(kind llm.Kind) {
 // known to be nothing but text.
 func (t *think) text(s string, i int) {
 	t.held = ""
-	for s != "" && !t.left {
+	for s != "" && !t.Stopped() {
 		switch t.at {
 		case leading:
 			s = t.lead(s)
@@ -235,7 +235,7 @@ func (t *think) talk(s string, i int) string {
 			}
 			if strings.HasPrefix(rest, style.end) {
 				t.say(s[:i])
-				t.send(llm.Delta{Block: t.block, Part: llm.Part{Kind: llm.Thinking}})
+				t.Send(llm.Delta{Block: t.block, Part: llm.Part{Kind: llm.Thinking}})
 				t.at, t.answered, t.renamed = leading, true, true
 				return rest[len(style.end):]
 			}
@@ -276,7 +276,7 @@ func (t *think) say(s string) {
 		return
 	}
 	d.Text = s
-	t.send(d)
+	t.Send(d)
 }
 
 // reason sends thinking.
@@ -285,7 +285,7 @@ func (t *think) reason(s string) {
 		return
 	}
 	t.open = true
-	t.send(llm.Delta{Block: t.thought(), Part: llm.Part{Kind: llm.Thinking, Text: s}})
+	t.Send(llm.Delta{Block: t.thought(), Part: llm.Part{Kind: llm.Thinking, Text: s}})
 }
 
 // thought names the thinking block that is being written.

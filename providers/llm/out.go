@@ -5,13 +5,17 @@ import (
 	"errors"
 )
 
-// Out is where an adapter writes the events of one answer. It latches: after
-// the consumer has left, or after a Finish, everything sent is dropped.
+// Out is where an adapter or a filter writes the events of one answer. It
+// latches: after the consumer has left, or after a Finish, everything sent is
+// dropped.
 type Out struct {
 	yield    func(Event, error) bool
 	stopped  bool
 	finished bool
 }
+
+// NewOut returns an Out for the consumer of a Stream.
+func NewOut(yield func(Event, error) bool) *Out { return &Out{yield: yield} }
 
 // Send hands e to the consumer and reports whether the adapter should go on.
 func (o *Out) Send(e Event) bool {
@@ -27,7 +31,15 @@ func (o *Out) Send(e Event) bool {
 	return !o.stopped && !o.finished
 }
 
-// Stopped reports whether the consumer has left.
+// Fail ends the stream with err, unless it has ended.
+func (o *Out) Fail(err error) {
+	if !o.stopped && !o.finished {
+		o.stopped = true
+		o.yield(nil, err)
+	}
+}
+
+// Stopped reports whether the consumer has left, or the stream has failed.
 func (o *Out) Stopped() bool { return o.stopped }
 
 // Finished reports whether a Finish was sent.
@@ -41,7 +53,7 @@ func Produce(ctx context.Context, f func(ctx context.Context, out *Out) error) S
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		out := &Out{yield: yield}
+		out := NewOut(yield)
 		err := f(ctx, out)
 		if out.stopped || out.finished {
 			return
@@ -52,8 +64,7 @@ func Produce(ctx context.Context, f func(ctx context.Context, out *Out) error) S
 		if err == nil {
 			err = &Error{Fault: Network, Message: "the answer broke off before it was complete"}
 		}
-		out.stopped = true
-		yield(nil, err)
+		out.Fail(err)
 	}
 }
 

@@ -20,13 +20,13 @@ import (
 //     behind a call is what the model imagines of its result, and left out.
 func actions(s llm.Stream, tools []llm.Tool) llm.Stream {
 	return func(yield func(llm.Event, error) bool) {
-		out := &sink{yield: yield}
+		out := sink{llm.NewOut(yield)}
 		rewrite(s, out, &actionReader{sink: out, tools: tools})
 	}
 }
 
 type actionReader struct {
-	*sink
+	sink
 	tools []llm.Tool
 
 	block   string
@@ -52,7 +52,7 @@ func (a *actionReader) begin(block string) {
 
 func (a *actionReader) finish(r llm.Reason) llm.Reason {
 	if a.imagine {
-		a.send(llm.Notice{Text: imagined})
+		a.Send(llm.Notice{Text: imagined})
 	}
 	if a.calls > 0 && r == llm.Stop {
 		return llm.Calls
@@ -61,7 +61,7 @@ func (a *actionReader) finish(r llm.Reason) llm.Reason {
 }
 
 func (a *actionReader) text(s string) {
-	for s != "" && !a.left {
+	for s != "" && !a.Stopped() {
 		if a.lexer != nil {
 			s = a.inside(s)
 			continue
@@ -203,7 +203,7 @@ func (a *actionReader) take(object []byte) {
 	}
 	if got.unknown != "" {
 		a.put(a.next("text"), llm.Text, string(object))
-		a.send(llm.Notice{Text: "the model asked for the tool " + strconv.Quote(clip(got.unknown, 60)) + ", which there is not"})
+		a.Send(llm.Notice{Text: "the model asked for the tool " + strconv.Quote(clip(got.unknown, 60)) + ", which there is not"})
 	}
 	a.acted = true
 	a.alias = a.next("text")
@@ -235,7 +235,7 @@ func (a *actionReader) end(well bool) {
 	}
 	fixed, whole := schema.RepairWhole(a.object)
 	if well && whole {
-		a.send(llm.Notice{Text: "mended a broken reply"})
+		a.Send(llm.Notice{Text: "mended a broken reply"})
 		a.take(fixed)
 		return
 	}
@@ -248,7 +248,7 @@ func (a *actionReader) end(well bool) {
 		l.tool = l.tool || len(got.calls) > 0
 	}
 	if l.tool {
-		a.send(llm.Notice{Text: "a tool call broke off and was not run"})
+		a.Send(llm.Notice{Text: "a tool call broke off and was not run"})
 	}
 	if a.sent[0].Len() == 0 && a.sent[1].Len() == 0 {
 		a.say(a.lead + string(a.object))

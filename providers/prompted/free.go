@@ -21,14 +21,14 @@ const (
 // text, and an imagined result ends the reply.
 func embedded(s llm.Stream, tools []llm.Tool) llm.Stream {
 	return func(yield func(llm.Event, error) bool) {
-		out := &sink{yield: yield}
+		out := sink{llm.NewOut(yield)}
 		f := &freeReader{sink: out, tools: tools}
 		rewrite(f.checked(s), out, f)
 	}
 }
 
 type freeReader struct {
-	*sink
+	sink
 	tools []llm.Tool
 
 	block, alias string
@@ -67,7 +67,7 @@ func (f *freeReader) begin(block string) {
 
 func (f *freeReader) finish(r llm.Reason) llm.Reason {
 	if f.imagined {
-		f.send(llm.Notice{Text: imagined})
+		f.Send(llm.Notice{Text: imagined})
 	}
 	switch {
 	case f.calls > 0 && r == llm.Stop:
@@ -79,7 +79,7 @@ func (f *freeReader) finish(r llm.Reason) llm.Reason {
 }
 
 func (f *freeReader) text(s string) {
-	for s != "" && !f.left && !f.imagined {
+	for s != "" && !f.Stopped() && !f.imagined {
 		switch {
 		case f.capture != nil:
 			s = f.inside(s)
@@ -148,7 +148,7 @@ func (f *freeReader) take(raw []byte, well bool) {
 		f.put(f.alias, llm.Text, string(raw))
 		return
 	}
-	f.send(llm.Notice{Text: "mended a broken tool call"})
+	f.Send(llm.Notice{Text: "mended a broken tool call"})
 	for _, c := range got.calls {
 		f.calls++
 		f.call(f.block+"/mended"+strconv.Itoa(f.calls), c)

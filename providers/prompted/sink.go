@@ -7,26 +7,10 @@ import (
 	"parley/providers/llm"
 )
 
-// A sink is where a rewriter writes. It latches when the consumer has left.
-type sink struct {
-	yield func(llm.Event, error) bool
-	left  bool
-}
+// A sink is where a rewriter writes.
+type sink struct{ *llm.Out }
 
-func (s *sink) send(e llm.Event) {
-	if !s.left && !s.yield(e, nil) {
-		s.left = true
-	}
-}
-
-func (s *sink) fail(err error) {
-	if !s.left {
-		s.left = true
-		s.yield(nil, err)
-	}
-}
-
-func (s *sink) put(block string, kind llm.Kind, text string) {
+func (s sink) put(block string, kind llm.Kind, text string) {
 	if text == "" {
 		return
 	}
@@ -34,11 +18,11 @@ func (s *sink) put(block string, kind llm.Kind, text string) {
 	if kind == llm.Thinking {
 		p.Name = mark
 	}
-	s.send(llm.Delta{Block: block, Part: p})
+	s.Send(llm.Delta{Block: block, Part: p})
 }
 
-func (s *sink) call(block string, c call) {
-	s.send(llm.Delta{Block: block, Part: llm.Part{Kind: llm.Call, ID: newID(), Name: c.name, Input: string(c.args)}})
+func (s sink) call(block string, c call) {
+	s.Send(llm.Delta{Block: block, Part: llm.Part{Kind: llm.Call, ID: newID(), Name: c.name, Input: string(c.args)}})
 }
 
 // newID is unique wherever a conversation goes.
@@ -57,19 +41,19 @@ type reader interface {
 }
 
 // rewrite passes s on, with the text of its blocks through r.
-func rewrite(s llm.Stream, out *sink, r reader) {
+func rewrite(s llm.Stream, out sink, r reader) {
 	block, open := "", false
 	for e, err := range s {
 		if err != nil {
 			r.end(false)
-			out.fail(err)
+			out.Fail(err)
 			return
 		}
 		switch d := e.(type) {
 		case llm.Delta:
 			same := open && d.Block == block
 			if d.Kind != llm.Text && !(same && d.Kind == "") {
-				out.send(e)
+				out.Send(e)
 				break
 			}
 			if !same {
@@ -81,7 +65,7 @@ func rewrite(s llm.Stream, out *sink, r reader) {
 			}
 			text := d.Text
 			if d.Text = ""; rich(d.Part) {
-				out.send(d)
+				out.Send(d)
 			}
 			r.text(text)
 		case llm.Finish:
@@ -89,11 +73,11 @@ func rewrite(s llm.Stream, out *sink, r reader) {
 				r.end(d.Reason == llm.Stop || d.Reason == llm.Calls)
 			}
 			d.Reason = r.finish(d.Reason)
-			out.send(d)
+			out.Send(d)
 		default:
-			out.send(e)
+			out.Send(e)
 		}
-		if out.left {
+		if out.Stopped() {
 			return
 		}
 	}
