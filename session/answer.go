@@ -128,8 +128,11 @@ func fit(want json.RawMessage, text string) (json.RawMessage, error) {
 	if !ok {
 		return nil, errors.New("it holds no complete JSON value")
 	}
-	value = schema.Coerce(want, value)
 	err := schema.Validate(want, value)
+	if err != nil {
+		value = schema.Coerce(want, value)
+		err = schema.Validate(want, value)
+	}
 	if inner := unwrapped(value); err != nil && inner != nil && schema.Validate(want, inner) == nil {
 		value, err = inner, nil
 	}
