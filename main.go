@@ -561,13 +561,13 @@ func (a *app) listed(ctx context.Context, refresh bool) []providers.Choice {
 		known[c.Name] = true
 	}
 	for _, name := range ask {
-		ids, err := providers.List(ctx, a.cfg.Config, name)
+		found, err := providers.Offers(ctx, a.cfg.Config, name, a.options())
 		if err != nil {
-			a.note(fmt.Sprintf("%s: %v", name, err))
-			continue
+			a.note(err.Error())
 		}
-		for _, c := range providers.Listed(a.cfg.Config, name, ids, os.Getenv) {
+		for _, c := range found {
 			if !known[c.Name] {
+				known[c.Name] = true
 				choices = append(choices, c)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"parley/providers/llm"
 	"parley/ui/safe"
 	"parley/ui/status"
 )
@@ -137,6 +138,15 @@ func pad(s string, n int) string {
 	return s + strings.Repeat(" ", max(n-ansi.StringWidth(s), 1))
 }
 
+// strategyOf is how a model gets tools at the moment: one that is found to have
+// no function calling changes in the middle of a conversation.
+func strategyOf(m llm.Endpoint) string {
+	if s, ok := m.Model.(interface{ Strategy() string }); ok {
+		return s.Strategy()
+	}
+	return m.Strategy
+}
+
 // line is the status line.
 func (m *Model) line() string {
 	model := m.session.Model()
@@ -146,8 +156,8 @@ func (m *Model) line() string {
 		Context: -1, Tokens: last.Input + last.Output, Cost: total.Cost, Priced: total.Priced,
 		Queue: m.session.Waiting(),
 	}
-	if model.Strategy == "prompt" {
-		i.Badge = "prompt tools"
+	if strategyOf(model) == "prompt" {
+		i.Badge = "tools by prompt"
 	}
 	if model.Context > 0 {
 		i.Context = float64(last.Input+last.Output) / float64(model.Context)
