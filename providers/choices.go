@@ -26,17 +26,8 @@ func Choices(c Config, getenv func(string) string) []Choice {
 	return append(ready, not...)
 }
 
-// Listed makes choices of model ids that List found at a provider.
-func Listed(c Config, provider string, ids []string, getenv func(string) string) []Choice {
-	s, ok := c.service(provider, getenv)
-	if !ok {
-		return nil
-	}
-	return s.choices(s.ready(c, getenv), ids)
-}
-
 // Unlisted names the providers that are ready, but whose models only they know:
-// a picker asks them with List.
+// Offers asks them.
 func Unlisted(c Config, getenv func(string) string) []string {
 	var names []string
 	for _, name := range c.names() {
