@@ -59,6 +59,9 @@ func (e *Error) Error() string {
 	case e.Err != nil:
 		b.WriteString(": " + e.Err.Error())
 	}
+	if e.ID != "" {
+		b.WriteString(" [request " + e.ID + "]") // what a provider's support asks for
+	}
 	return b.String()
 }
 

@@ -3,6 +3,8 @@ package prompted
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"parley/providers/llm"
@@ -67,8 +69,9 @@ func (r *reading) object(object []byte, tools []llm.Tool, depth int) {
 		return
 	}
 	by := map[role]json.RawMessage{}
-	loose := map[string]json.RawMessage{} // arguments that were not put into an object
-	for key, value := range members {
+	loose := map[string]json.RawMessage{}                   // arguments that were not put into an object
+	for _, key := range slices.Sorted(maps.Keys(members)) { // the same reply is read the same each time
+		value := members[key]
 		role := roles[strings.ToLower(key)]
 		if role == other {
 			if key != "type" && key != "id" && key != "call_id" && key != "index" {

@@ -446,6 +446,8 @@ func FuzzReply(f *testing.F) {
 	for _, r := range slices.Concat(actionReplies, freeReplies) {
 		f.Add(r.in, uint16(len(r.in)/2), r.reason == llm.Length)
 	}
+	// Two members with the same role: which one counts must not be left to chance.
+	f.Add(`{"tool_call":"","function":C}1`, uint16(3), false)
 	f.Fuzz(func(t *testing.T, in string, cut uint16, length bool) {
 		reason := llm.Stop
 		if length {
