@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"slices"
@@ -148,6 +149,9 @@ func (c *coercer) array(s *object, v []any) []any {
 // convert makes v a value of the type of s, or of its enum, if it can mean one.
 func (c *coercer) convert(s *object, v any) any {
 	if enum := values(s); enum != nil {
+		if inner, ok := unwrap(v); ok && !one(enum, v) && one(enum, listed(enum, inner)) {
+			return listed(enum, inner)
+		}
 		return listed(enum, v)
 	}
 	kinds := typesOf(s)
@@ -164,8 +168,8 @@ func (c *coercer) convert(s *object, v any) any {
 
 // as reads v as a value of the type want.
 func (c *coercer) as(want string, s *object, v any) (any, bool) {
-	if o, ok := v.(*object); ok && len(o.keys) == 1 && o.has(wrapped) && kind(o.values[wrapped]) == want {
-		return o.values[wrapped], true
+	if inner, ok := unwrap(v); ok && (kind(inner) == want || want == "integer" && fitsType(s, inner)) {
+		return inner, true
 	}
 	text, isText := v.(string)
 	trimmed := strings.TrimSpace(text)
@@ -224,6 +228,21 @@ func nested(text, want string) (any, bool) {
 	}
 	v, err := decode(fixed)
 	return v, err == nil && kind(v) == want
+}
+
+// unwrap takes the value out of the object that a root which is no object was
+// put into.
+func unwrap(v any) (any, bool) {
+	o, ok := v.(*object)
+	if !ok || len(o.keys) != 1 || !o.has(wrapped) {
+		return nil, false
+	}
+	return o.values[wrapped], true
+}
+
+// one reports whether v is one of enum.
+func one(enum []any, v any) bool {
+	return slices.ContainsFunc(enum, func(e any) bool { return bytes.Equal(encode(e), encode(v)) })
 }
 
 // listed is the value of enum that v means: as text, or in another case.

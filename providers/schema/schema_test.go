@@ -467,6 +467,24 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// A root that is no object goes out wrapped in one, and comes back bare.
+func TestCoerceRoot(t *testing.T) {
+	tests := []struct{ schema, in, want string }{
+		{`{"type":"integer"}`, `{"value":7}`, `7`},
+		{`{"type":"integer"}`, `{"value":"7"}`, `{"value":"7"}`},
+		{`{"type":"integer"}`, `{"value":7.5}`, `{"value":7.5}`},
+		{`{"type":"number"}`, `{"value":7.5}`, `7.5`},
+		{`{"enum":["yes","no"]}`, `{"value":"yes"}`, `"yes"`},
+		{`{"enum":["yes","no"]}`, `{"value":"maybe"}`, `{"value":"maybe"}`},
+		{`{"const":{"value":"x"}}`, `{"value":"x"}`, `{"value":"x"}`},
+	}
+	for _, tt := range tests {
+		if got := string(Coerce(json.RawMessage(tt.schema), []byte(tt.in))); got != tt.want {
+			t.Errorf("%s: %s: got %s, want %s", tt.schema, tt.in, got, tt.want)
+		}
+	}
+}
+
 func TestCoerce(t *testing.T) {
 	const s = `{"type":"object","properties":{"n":{"type":"integer"},"f":{"type":"number"},"b":{"type":"boolean"},"s":{"type":"string"},
 		"o":{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]},"l":{"type":"array","items":{"type":"integer"}},
