@@ -133,9 +133,6 @@ func fit(want json.RawMessage, text string) (json.RawMessage, error) {
 		value = schema.Coerce(want, value)
 		err = schema.Validate(want, value)
 	}
-	if inner := unwrapped(value); err != nil && inner != nil && schema.Validate(want, inner) == nil {
-		value, err = inner, nil
-	}
 	if err != nil {
 		return nil, errors.New(clip(err.Error()))
 	}
@@ -144,17 +141,6 @@ func fit(want json.RawMessage, text string) (json.RawMessage, error) {
 		return nil, err
 	}
 	return compact.Bytes(), nil
-}
-
-// unwrapped is the value in an object that holds nothing else, nil if there is
-// none: services whose answers are always objects were asked for one around it;
-// see schema.For.
-func unwrapped(value []byte) []byte {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(value, &members) != nil || len(members) != 1 {
-		return nil
-	}
-	return members["value"]
 }
 
 // correction tells the model what is wrong with its answer. It repeats the
