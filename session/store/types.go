@@ -1,0 +1,111 @@
+package store
+
+import (
+	"time"
+
+	"parley/providers/llm"
+)
+
+// A Session is what is known of a conversation without reading it.
+type Session struct {
+	ID      string     `json:"id"`
+	Title   string     `json:"title"`             // of one line; "" until something was said
+	Named   bool       `json:"named,omitempty"`   // a person chose the title
+	Folder  string     `json:"folder,omitempty"`  // working folder it began in, absolute
+	Model   string     `json:"model,omitempty"`   // provider/model that answers next
+	Effort  llm.Effort `json:"effort,omitempty"`  // what is asked of it
+	History History    `json:"history,omitempty"` // what of the conversation a request holds
+	Pinned  bool       `json:"pinned,omitempty"`
+	Origin  string     `json:"origin,omitempty"` // "fork ID", or the name of a foreign format it was imported from
+	Created time.Time  `json:"created"`
+	Updated time.Time  `json:"updated"` // of its last message; lists are ordered by sequence, not by this
+	Head    int        `json:"head"`    // Seq of the last message of the current branch; 0: none
+
+	Messages int       `json:"messages"`       // on all branches
+	Usage    llm.Usage `json:"usage"`          // of all answers on all branches
+	Preview  string    `json:"preview"`        // one line: the last thing the person said
+	Held     string    `json:"held,omitempty"` // who else has it open, in words for a person
+	Deleted  time.Time `json:"deleted,omitzero"`
+}
+
+// History says what of a conversation a request holds.
+type History string
+
+// The ways. The zero value is HistoryFull.
+const (
+	HistoryFull      History = ""          // everything
+	HistoryDynamic   History = "dynamic"   // the oldest whole turns are left out once the window is full
+	HistoryStateless History = "stateless" // the last prompt and what follows it
+)
+
+// A Node is one message in the tree of a conversation.
+type Node struct {
+	Seq     int       `json:"seq"`    // counts the messages of the session from 1
+	Parent  int       `json:"parent"` // Seq of the message it follows; 0: it begins a conversation
+	At      time.Time `json:"at"`
+	Open    bool      `json:"open,omitempty"`    // was still arriving when it was last written
+	Summary bool      `json:"summary,omitempty"` // stands for everything in front of it in requests
+	llm.Message
+
+	// Of answers.
+	Usage  *llm.Usage    `json:"usage,omitempty"` // nil: not reported
+	Reason llm.Reason    `json:"reason,omitempty"`
+	First  time.Duration `json:"first,omitempty"` // from the request to the first delta, in ns
+	Took   time.Duration `json:"took,omitempty"`  // from the request to the end, in ns
+
+	// Of results, by the id of their call.
+	Results map[string]Outcome `json:"results,omitempty"`
+}
+
+// An Outcome is what a person is shown of a call beside its result.
+type Outcome struct {
+	Diff string        `json:"diff,omitempty"` // unified diff of what was changed
+	Took time.Duration `json:"took,omitempty"` // in ns
+}
+
+// A Query chooses sessions. The zero value chooses all that are not deleted.
+type Query struct {
+	Words   string    // all of them occur, in any order; "quoted words" as they stand; word* begins with
+	Model   string    // part of provider/model
+	Folder  string    // absolute; what lies below counts
+	Since   time.Time // touched at this time or later
+	Until   time.Time // and before
+	Deleted bool      // those that were deleted instead
+	Limit   int       // 0: 1000
+}
+
+// A Hit is a message that a search found.
+type Hit struct {
+	Session Session   `json:"session"`
+	Seq     int       `json:"seq"`
+	Role    llm.Role  `json:"role"`
+	Model   string    `json:"model,omitempty"`
+	At      time.Time `json:"at"`
+	Snippet string    `json:"snippet"` // one line, untrusted
+	Marks   [][2]int  `json:"marks"`   // byte ranges of Snippet that were found, in order
+}
+
+// A Spend is what was used on one day by one model.
+type Spend struct {
+	Day      string    `json:"day"`               // 2026-11-20, local time
+	Model    string    `json:"model"`             // provider/model
+	Session  string    `json:"session,omitempty"` // set where spending is asked for by session
+	Answers  int       `json:"answers"`
+	Unpriced int       `json:"unpriced"` // answers whose price is unknown; they are not in Usage.Cost
+	Usage    llm.Usage `json:"usage"`
+}
+
+// A Draft is what stands in a composer and was not sent.
+type Draft struct {
+	Text   string     `json:"text"`
+	Cursor int        `json:"cursor"`          // in bytes
+	Parts  []llm.Part `json:"parts,omitempty"` // attachments
+	At     time.Time  `json:"at"`
+}
+
+// A Prompt is something a person sent before.
+type Prompt struct {
+	Text   string    `json:"text"`
+	Folder string    `json:"folder"`
+	At     time.Time `json:"at"`
+}
