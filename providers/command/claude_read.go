@@ -279,7 +279,7 @@ func (c *claude) report(l *claudeLine) {
 	if usage.Input+usage.Output > 0 { // else nothing was asked
 		c.out.Send(usage)
 	}
-	if session.MatchString(l.Session) {
+	if session().MatchString(l.Session) {
 		c.next = state{Session: l.Session, Tokens: tokens, Cost: usage.Cost}
 		if l.Cost != nil {
 			c.next.Cost = *l.Cost

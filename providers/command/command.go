@@ -183,7 +183,7 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 			return err
 		}
 		switch flags := m.unknown(a.head); {
-		case r.past.Session != "" && m.flavor.lost.MatchString(err.Error()+a.head):
+		case r.past.Session != "" && m.flavor.lost().MatchString(err.Error()+a.head):
 			anew = true
 			m.told.Tell(out, fmt.Sprintf("%s no longer has the session: the conversation so far is told as text", m.flavor.program))
 		case len(flags) > 0:
@@ -199,7 +199,7 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 func (m *Model) unknown(said string) (flags []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, complaint := range complaints.FindAllStringSubmatch(said, -1) {
+	for _, complaint := range complaints().FindAllStringSubmatch(said, -1) {
 		for _, name := range strings.FieldsFunc(strings.Join(complaint[1:], ","), separates) {
 			flag := "--" + strings.TrimLeft(name, "-")
 			if m.flavor.optional[flag] && !m.refused[flag] {

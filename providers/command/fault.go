@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -12,17 +13,23 @@ import (
 	"parley/providers/wire"
 )
 
+// pattern compiles an expression when it is first needed, for most runs of the
+// program start no other.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 // phrases are words of the programs themselves; those of the services behind
 // them are known to package wire.
 var phrases = []struct {
 	fault llm.Fault
-	words *regexp.Regexp
+	words func() *regexp.Regexp
 }{
-	{llm.Authentication, regexp.MustCompile(`(?i)please run /login|not logged in|invalid api key|oauth token (has expired|revoked)|set an auth method|api_key environment variable|failed to log ?in|authentication error`)},
-	{llm.Quota, regexp.MustCompile(`(?i)hit your .{0,20}limit|usage limit reached|exhausted your .{0,20}(capacity|quota)`)},
-	{llm.ModelNotFound, regexp.MustCompile(`(?i)requested entity was not found|issue with the selected model`)},
-	{llm.Permission, regexp.MustCompile(`(?i)not (running in )?a? ?trusted (directory|folder)|untrusted workspace`)},
-	{llm.Network, regexp.MustCompile(`ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
+	{llm.Authentication, pattern(`(?i)please run /login|not logged in|invalid api key|oauth token (has expired|revoked)|set an auth method|api_key environment variable|failed to log ?in|authentication error`)},
+	{llm.Quota, pattern(`(?i)hit your .{0,20}limit|usage limit reached|exhausted your .{0,20}(capacity|quota)`)},
+	{llm.ModelNotFound, pattern(`(?i)requested entity was not found|issue with the selected model`)},
+	{llm.Permission, pattern(`(?i)not (running in )?a? ?trusted (directory|folder)|untrusted workspace`)},
+	{llm.Network, pattern(`ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
 }
 
 // failed is the error for words that a program said. Code is its own, status
@@ -47,7 +54,7 @@ func (f flavor) failed(code string, status int, words string) *llm.Error {
 		e.Fault = fault
 	}
 	for _, p := range phrases {
-		if p.words.MatchString(words) {
+		if p.words().MatchString(words) {
 			e.Fault = p.fault
 			break
 		}
@@ -98,12 +105,12 @@ func (m *Model) verdict(p *process, a *answer, ended bool) error {
 }
 
 // secret is how variables are called that hold what nobody may see.
-var secret = regexp.MustCompile(`(?i)(key|token|secret|password|credentials?)$`)
+var secret = pattern(`(?i)(key|token|secret|password|credentials?)$`)
 
 // escapes are the sequences that steer a terminal.
-var escapes = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|.)?`)
+var escapes = pattern(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|.)?`)
 
-func stripped(s string) string { return escapes.ReplaceAllString(s, "") }
+func stripped(s string) string { return escapes().ReplaceAllString(s, "") }
 
 // oneLine puts s into one line of at most limit bytes, of which the last ones
 // stay: that is where programs say why they end.

@@ -28,9 +28,9 @@ type flavor struct {
 	tunes  bool // can be told how much to think and to write
 	forks  bool // a session that goes on does so as a copy, under an id of its own
 
-	lost  *regexp.Regexp       // what it says if it does not have a session
-	exits map[int]exit         // what its exit statuses mean
-	codes map[string]llm.Fault // what the codes in its errors mean, where they are its own
+	lost  func() *regexp.Regexp // what it says if it does not have a session
+	exits map[int]exit          // what its exit statuses mean
+	codes map[string]llm.Fault  // what the codes in its errors mean, where they are its own
 }
 
 // An exit is what an exit status means.
@@ -63,7 +63,7 @@ var flavors = map[string]flavor{
 		schema:  true,
 		tunes:   true,
 		forks:   true,
-		lost:    regexp.MustCompile(`(?i)no conversation found|unknown option '?--(resume|fork-session)`),
+		lost:    pattern(`(?i)no conversation found|unknown option '?--(resume|fork-session)`),
 		exits: map[int]exit{
 			130: {llm.Unknown, "it was interrupted"},
 			143: {llm.Unknown, "it was terminated"},
@@ -83,7 +83,7 @@ var flavors = map[string]flavor{
 		env:      geminiEnv,
 		optional: set("--output-format", "--approval-mode", "--extensions", "--allowed-mcp-server-names"),
 		decoder:  newGemini,
-		lost:     regexp.MustCompile(`(?i)error resuming session|invalid session identifier|no previous sessions|unknown arguments?:.*resume`),
+		lost:     pattern(`(?i)error resuming session|invalid session identifier|no previous sessions|unknown arguments?:.*resume`),
 		exits: map[int]exit{
 			41:  {llm.Authentication, "it is not logged in"},
 			42:  {llm.InvalidRequest, "it refused the input"},
@@ -113,4 +113,4 @@ func set(flags ...string) map[string]bool {
 
 // complaints is how the two argument parsers in use, commander and yargs, say
 // that they do not know a flag, or a value of it.
-var complaints = regexp.MustCompile(`(?i)unknown option '?(--[a-z-]+)|unknown arguments?: ([a-z, -]+)|argument: ([a-z-]+), given`)
+var complaints = pattern(`(?i)unknown option '?(--[a-z-]+)|unknown arguments?: ([a-z, -]+)|argument: ([a-z-]+), given`)

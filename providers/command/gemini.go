@@ -92,7 +92,7 @@ func (g *gemini) line(data []byte) {
 	switch l.Type {
 	case "init":
 		g.asked = l.Model
-		if session.MatchString(l.Session) {
+		if session().MatchString(l.Session) {
 			g.next = state{Session: l.Session}
 		}
 	case "message":

@@ -6,7 +6,6 @@ import (
 	"mime"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -229,12 +228,12 @@ func (r *run) lay(data []byte, name string) (string, error) {
 
 // mention is how the programs are told to read a file of the user's. Only paths
 // that lead out of the empty folder matter.
-var mention = regexp.MustCompile(`@(["']?)([/\\~.]|[A-Za-z]:[/\\])`)
+var mention = pattern(`@(["']?)([/\\~.]|[A-Za-z]:[/\\])`)
 
 // plain makes text that came from anywhere, a tool's output included, say
 // nothing to the program but only to the model: "@/etc/passwd" would send the
 // file along.
 func plain(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	return mention.ReplaceAllString(text, "@ $1$2")
+	return mention().ReplaceAllString(text, "@ $1$2")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
 var png = llm.Part{Kind: llm.Media, Name: "cat.png", MIME: "image/png", Data: []byte("PNG")}
@@ -144,3 +145,5 @@ func TestDigest(t *testing.T) {
 		}
 	}
 }
+
+func TestStart(t *testing.T) { llmtest.Start(t) }

@@ -192,7 +192,7 @@ func surroundings(r *run) []string {
 func (m *Model) masked(text string) string {
 	for _, v := range append(os.Environ(), m.o.Env...) {
 		name, value, _ := strings.Cut(v, "=")
-		if len(value) >= 8 && secret.MatchString(name) {
+		if len(value) >= 8 && secret().MatchString(name) {
 			text = strings.ReplaceAll(text, value, "[redacted]")
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"regexp"
 
 	"parley/providers/llm"
 )
@@ -19,7 +18,7 @@ type state struct {
 }
 
 // session is what the id of a session looks like. It becomes an argument.
-var session = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
+var session = pattern(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 
 // resumable looks for the last answer whose session can go on, and the index of
 // the first message that the session does not hold. A history that was changed
@@ -31,7 +30,7 @@ func resumable(history []llm.Message, origin string) (s state, from int, ok bool
 			continue
 		}
 		for _, p := range m.Parts {
-			if p.Kind != llm.Opaque || json.Unmarshal(p.State, &s) != nil || !session.MatchString(s.Session) {
+			if p.Kind != llm.Opaque || json.Unmarshal(p.State, &s) != nil || !session().MatchString(s.Session) {
 				continue
 			}
 			return s, i + 1, s.Seen == digest(history[:i])

@@ -127,6 +127,7 @@ var answers = []struct{ name, in, want string }{
 	{"claude, bare", `<invoke name="list"></invoke>`, `call list {}|calls`},
 	{"minimax", "<minimax:tool_call>\n<invoke name=\"read\">\n<parameter name=\"path\">a.go</parameter>\n</invoke>\n</minimax:tool_call>", `call read {"path":"a.go"}|calls`},
 	{"kimi", "<|tool_calls_section_begin|><|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>{\"path\":\"a\"}<|tool_call_end|><|tool_call_begin|>functions.list:1<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>", `call read {"path":"a"}|call list {}|calls`},
+	{"digits without a colon are the name's", `Well. <tool_call>{"name":"list2"}</tool_call>`, `text "Well. <tool_call>{\"name\":\"list2\"}</tool_call>"|stop`},
 	{"deepseek v3", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read\n```json\n{\"path\":\"a\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", `call read {"path":"a"}|calls`},
 	{"deepseek v3.1", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read<｜tool▁sep｜>{\"path\":\"a\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>", `call read {"path":"a"}|calls`},
 	{"dsml", "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"read\">\n<｜DSML｜parameter name=\"path\" string=\"true\">a</｜DSML｜parameter>\n<｜DSML｜parameter name=\"any\" string=\"false\">7</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>", `call read {"path":"a","any":7}|calls`},

@@ -2,7 +2,6 @@ package filter
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -264,12 +263,13 @@ func (p *parser) call(name, raw string) (call, bool) {
 	return c, true
 }
 
-var number = regexp.MustCompile(`:[0-9]+$`)
-
 // offered is the tool that name means; nil if there is none. Kimi calls
 // functions.NAME:0.
 func (p *parser) offered(name string) *llm.Tool {
-	bare := number.ReplaceAllString(strings.TrimPrefix(name, "functions."), "")
+	bare := strings.TrimPrefix(name, "functions.")
+	if rest := strings.TrimRight(bare, "0123456789"); rest != bare && strings.HasSuffix(rest, ":") {
+		bare = rest[:len(rest)-1]
+	}
 	for i := range p.tools {
 		if t := &p.tools[i]; t.Name == name || t.Name == bare {
 			return t

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"parley/providers/llm"
 )
@@ -252,7 +253,9 @@ func (p *parser) value(end string, next []string) (string, bool) {
 	return string(p.buf[start:]), true
 }
 
-var nameIs = regexp.MustCompile(`^\s(?:.*\s)?name\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+var nameIs = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s(?:.*\s)?name\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+})
 
 // attribute is the name in the rest of a tag that begins with open: all of it
 // behind "<function=", the attribute behind "<invoke".
@@ -261,7 +264,7 @@ func attribute(open, rest string) (name string, ok bool) {
 		name = strings.Trim(rest, " \"'")
 		return name, name != ""
 	}
-	m := nameIs.FindStringSubmatch(rest) // the space before it ends the name of the tag
+	m := nameIs().FindStringSubmatch(rest) // the space before it ends the name of the tag
 	if m == nil || m[1]+m[2] == "" {
 		return "", false
 	}

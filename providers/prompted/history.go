@@ -2,7 +2,6 @@ package prompted
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"parley/providers/llm"
@@ -53,7 +52,7 @@ func attribute(s string) string {
 	return strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ").Replace(s)
 }
 
-var marks = regexp.MustCompile(`(?i)<(\s*/?\s*tool_(?:call|result))`)
+var marks = pattern(`(?i)<(\s*/?\s*tool_(?:call|result))`)
 
 // defused takes the meaning out of the marks in s: a file that a tool has read
 // may hold them, to end its result and to go on in the voice of the user.
@@ -61,7 +60,7 @@ func defused(s string) string {
 	if !strings.Contains(s, "<") {
 		return s
 	}
-	return marks.ReplaceAllString(s, "&lt;$1")
+	return marks().ReplaceAllString(s, "&lt;$1")
 }
 
 // asText writes calls between <tool_call> and </tool_call>.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"parley/providers/llm"
 	"parley/providers/schema"
@@ -99,11 +100,17 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
+// pattern compiles an expression when it is first needed, for few models are
+// prompted for tools.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 // What a system prompt may say of the form of replies: sections, and sentences
 // that forbid what a call needs.
 var (
-	sections  = regexp.MustCompile(`(?im)^[ \t#*>-]*((?:output|response|reply|answer) format|function[ -]calling|tool[ -](?:use|usage|calling|calls))\**[ \t]*(?::|$)`)
-	sentences = regexp.MustCompile(`(?i)\b(?:(?:do not|don't|never|must not|avoid)\b[^.\n]{0,40}\bjson\b|no json\b|without json\b|(?:only|always) (?:respond|answer|reply|output|write)\b[^.\n]{0,30}\b(?:plain text|markdown|xml|yaml)\b)`)
+	sections  = pattern(`(?im)^[ \t#*>-]*((?:output|response|reply|answer) format|function[ -]calling|tool[ -](?:use|usage|calling|calls))\**[ \t]*(?::|$)`)
+	sentences = pattern(`(?i)\b(?:(?:do not|don't|never|must not|avoid)\b[^.\n]{0,40}\bjson\b|no json\b|without json\b|(?:only|always) (?:respond|answer|reply|output|write)\b[^.\n]{0,30}\b(?:plain text|markdown|xml|yaml)\b)`)
 )
 
 // conflicts quotes what of the user's system prompt may contradict the form.
@@ -117,10 +124,10 @@ func conflicts(system string) []string {
 			said = append(said, quote)
 		}
 	}
-	for _, found := range sections.FindAllStringSubmatch(system, -1) {
+	for _, found := range sections().FindAllStringSubmatch(system, -1) {
 		add(found[1] + ":")
 	}
-	for _, found := range sentences.FindAllString(system, -1) {
+	for _, found := range sentences().FindAllString(system, -1) {
 		add(found)
 	}
 	return said

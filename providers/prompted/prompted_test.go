@@ -442,6 +442,8 @@ func TestOther(t *testing.T) {
 	}
 }
 
+func TestStart(t *testing.T) { llmtest.Start(t) }
+
 func FuzzReply(f *testing.F) {
 	for _, r := range slices.Concat(actionReplies, freeReplies) {
 		f.Add(r.in, uint16(len(r.in)/2), r.reason == llm.Length)

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"unicode/utf8"
 )
 
 // render writes the canonical schema s as t takes it.
@@ -58,7 +60,7 @@ func (t Target) drops(key string) bool {
 
 // lookAround is what matchers with linear time leave out: look-around and back
 // references.
-var lookAround = regexp.MustCompile(`\(\?<?[=!]|\\[1-9]|\\k<`)
+var lookAround = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(\?<?[=!]|\\[1-9]|\\k<`) })
 
 // drop turns what t does not know into words.
 func (t Target) drop(s *object) {
@@ -76,7 +78,7 @@ func (t Target) drop(s *object) {
 			continue
 		case t.drops(key),
 			key == "format" && t.Formats != "" && !slices.Contains(strings.Fields(t.Formats), s.text("format")),
-			key == "pattern" && t.Linear && lookAround.MatchString(p),
+			key == "pattern" && t.Linear && lookAround().MatchString(p),
 			key == "pattern" && t.Whole && !(strings.HasPrefix(p, "^") && strings.HasSuffix(p, "$")),
 			t.Bound > 0 && f > t.Bound && strings.Contains("minLength maxLength minItems maxItems", key):
 			note(s, key, v)
@@ -119,18 +121,25 @@ func (t Target) properties(s, properties *object) *object {
 	return s
 }
 
-var plainKey = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+// plainKey reports whether every provider takes name.
+func plainKey(name string) bool {
+	return name != "" && len(name) <= 64 && strings.IndexFunc(name, func(r rune) bool { return !plainRune(r) }) < 0
+}
+
+func plainRune(r rune) bool {
+	return r < utf8.RuneSelf && r != '$' && (wordByte(byte(r)) || r == '.' || r == '-')
+}
 
 // alias is a property name in the letters that every provider takes. It is the
 // name itself if that has no others, and distinct for distinct names.
 func alias(name string) string {
-	if plainKey.MatchString(name) {
+	if plainKey(name) {
 		return name
 	}
 	h := fnv.New32a()
 	h.Write([]byte(name))
 	clean := strings.Map(func(r rune) rune {
-		if r < 0x80 && plainKey.MatchString(string(r)) {
+		if plainRune(r) {
 			return r
 		}
 		return '_'

@@ -2,9 +2,9 @@ package schema
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // TypeScript returns raw as a TypeScript type, with descriptions and
@@ -92,7 +92,11 @@ func (w *typeWriter) array(s *object, indent string) {
 	}
 }
 
-var identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
+// identifier reports whether name needs no quotes.
+func identifier(name string) bool {
+	return name != "" && !(name[0] >= '0' && name[0] <= '9') &&
+		strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf || !wordByte(byte(r)) }) < 0
+}
 
 func (w *typeWriter) object(s *object, indent string) {
 	properties := s.object("properties")
@@ -117,7 +121,7 @@ func (w *typeWriter) object(s *object, indent string) {
 		for line := range strings.Lines(comment(p)) {
 			w.WriteString(inner + "// " + strings.TrimRight(line, "\r\n\t ") + "\n")
 		}
-		if !identifier.MatchString(name) {
+		if !identifier(name) {
 			w.WriteString(inner + string(encode(name)))
 		} else {
 			w.WriteString(inner + name)
