@@ -58,28 +58,38 @@ var (
 		Retry:  {"↻", warn, dim, "note"},
 		Switch: {"⇄", accent, dim, "note"},
 		Warn:   {"!", warn, warn, "note"},
+
+		Interrupted: {"⊘", warn, dim, "note"},
 	}
 )
 
 // words are a block of plain text.
 type words struct {
 	manner
-	text string
-	hint string // what the reader can do about it
+	text   string
+	labels []string // of what is attached
+	hint   string   // what the reader can do about it
 }
 
 func (b *words) lay(p page) (sign string, lines []string) {
-	if b.text == "" && b.hint == "" {
+	if b.text == "" && b.hint == "" && len(b.labels) == 0 {
 		return "", nil
 	}
 	limit := foldText
 	if p.open {
 		limit = 0
 	}
-	lines, left := flow(b.text, p.prose(), limit)
+	left := 0
+	if b.text != "" || len(b.labels) == 0 {
+		lines, left = flow(b.text, p.prose(), limit)
+	}
 	lines = p.ink.all(b.tone, lines)
 	if left > 0 {
 		lines = append(lines, p.left(left, "more"))
+	}
+	for _, label := range b.labels {
+		rows, _ := flow(label, p.prose(), 0)
+		lines = append(lines, p.ink.all(dim, rows)...)
 	}
 	if b.hint != "" {
 		hints, _ := flow(b.hint, p.prose(), 0)
@@ -88,15 +98,45 @@ func (b *words) lay(p page) (sign string, lines []string) {
 	return p.ink.write(b.sets, b.sign), lines
 }
 
-func (b *words) source() (text, what string) { return b.text, b.what }
+func (b *words) source() (text, what string) {
+	parts := b.labels
+	if b.text != "" {
+		parts = append([]string{b.text}, b.labels...)
+	}
+	return strings.Join(parts, "\n"), b.what
+}
+
+// summary stands for messages that the model does not get any more.
+type summary struct {
+	text   string
+	hidden int
+}
+
+func (b *summary) lay(p page) (sign string, lines []string) {
+	lines = []string{p.ink.write(dim, clip(b.title(), p.width))}
+	if p.open {
+		rows, _ := flow(b.text, p.prose(), 0)
+		lines = append(lines, p.ink.all(dim, rows)...)
+	}
+	return p.ink.write(dim, "≡"), lines
+}
+
+func (b *summary) title() string {
+	return fmt.Sprintf("earlier conversation summarised (%d message%s)", b.hidden, plural(b.hidden))
+}
+
+func (b *summary) source() (text, what string) { return b.text, "summary" }
 
 // left says how many lines a fold hides.
 func (p page) left(n int, which string) string {
-	plural := "s"
+	return p.ink.write(faint, clip(fmt.Sprintf("… %d %s line%s (ctrl+o)", n, which, plural(n)), p.width))
+}
+
+func plural(n int) string {
 	if n == 1 {
-		plural = ""
+		return ""
 	}
-	return p.ink.write(faint, clip(fmt.Sprintf("… %d %s line%s (ctrl+o)", n, which, plural), p.width))
+	return "s"
 }
 
 // thinking is what a model thinks: its last lines while it does, then how long

@@ -26,6 +26,10 @@ var commands = map[string]func(*Model) tea.Cmd{
 	"}":     func(m *Model) tea.Cmd { m.stepCode(1); return nil },
 	"{":     func(m *Model) tea.Cmd { m.stepCode(-1); return nil },
 	"space": func(m *Model) tea.Cmd { m.toggle(); return nil },
+	"r":     ask(func(t Target) tea.Msg { return RegenerateMsg{t} }),
+	"e":     ask(func(t Target) tea.Msg { return EditMsg{t} }),
+	"f":     ask(func(t Target) tea.Msg { return ForkMsg{t} }),
+	"w":     ask(func(t Target) tea.Msg { return WireMsg{t} }),
 	"y":     (*Model).copyBlock,
 	"Y":     (*Model).copyCode,
 	"esc":   func(m *Model) tea.Cmd { m.Browse(false); return nil },
@@ -76,12 +80,8 @@ func (m *Model) Message() (n int, ok bool) {
 	if !m.browsing || len(m.items) == 0 {
 		return 0, false
 	}
-	for _, it := range m.items[:m.cursor+1] {
-		if it.kind == aUser {
-			n++
-		}
-	}
-	return n - 1, n > 0
+	n = m.target().Message
+	return max(n, 0), n >= 0
 }
 
 // pinned tells whether the cursor keeps the reader from following what comes.

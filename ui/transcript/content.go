@@ -8,14 +8,30 @@ import (
 	"parley/ui/safe"
 )
 
-// User adds a message of the user's.
-func (m *Model) User(text string) { m.words(aUser, "", said, text, "") }
+// User adds a message of the user's, and what is attached to it, one label each,
+// such as "image photo.png 1568x1176 412 KB".
+func (m *Model) User(text string, attached ...string) {
+	b := &words{manner: said, text: trim(text)}
+	for _, label := range attached {
+		b.labels = append(b.labels, "["+safe.Line(label)+"]")
+	}
+	m.add(aUser, "", b)
+}
+
+// Summary stands for what went before it, or changes the one with this id: one
+// line that says how many messages are hidden, and unfolds to their summary.
+func (m *Model) Summary(id, text string, hidden int) {
+	m.put(aNote, id, &summary{text: trim(text), hidden: hidden})
+}
 
 // Footer adds what closes a turn: model, tokens, cost, times.
 func (m *Model) Footer(text string) { m.words(aNote, "", footed, text, "") }
 
 // Note adds a notice.
 func (m *Model) Note(text string) { m.words(aNote, "", noted[Info], text, "") }
+
+// Marker adds a note of a kind, such as where an answer was interrupted.
+func (m *Model) Marker(kind NoteKind, text string) { m.words(aNote, "", noted[kind], text, "") }
 
 // Fail adds an error, what can be done about it, and with which keys.
 func (m *Model) Fail(text, hint string) { m.words(aNote, "", failed, text, hint) }
@@ -26,7 +42,11 @@ func (m *Model) Replace(id string, kind NoteKind, text string) {
 }
 
 func (m *Model) words(k kind, id string, how manner, text, hint string) {
-	b := &words{how, trim(text), trim(hint)}
+	m.put(k, id, &words{manner: how, text: trim(text), hint: trim(hint)})
+}
+
+// put adds a block, or puts it in the place of the one with this id.
+func (m *Model) put(k kind, id string, b block) {
 	if it := m.byID[key{k, id}]; it != nil && id != "" {
 		it.block = b
 		m.touch(it)
@@ -156,7 +176,7 @@ func (m *Model) find(k kind, id string) block {
 }
 
 func (m *Model) add(k kind, id string, b block) {
-	it := &item{block: b, kind: k, seq: m.seq}
+	it := &item{block: b, kind: k, seq: m.seq, tag: m.tag}
 	m.seq++
 	m.items = append(m.items, it)
 	if id != "" || k != aNote && k != aUser {

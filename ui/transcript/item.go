@@ -22,6 +22,7 @@ type item struct {
 	block
 	kind    kind
 	seq     int // counts all items ever added
+	tag     int // number of the message it belongs to
 	fold    fold
 	state   state
 	held    bool // shows older lines than it has: see Model.lay

@@ -30,6 +30,8 @@ type Model struct {
 	byID    map[key]*item
 	running []*item // tool calls whose time passes
 	seq     int     // of the next item
+	tag     int     // of the message that blocks belong to
+	tagged  int     // seq of the first item that belongs to it
 	laid    int     // how many items hold lines, about
 
 	openThinking, openOutput bool
@@ -83,10 +85,11 @@ type NoteKind int
 
 // The kinds of notes.
 const (
-	Info   NoteKind = iota // a dropped setting, a repaired call
-	Retry                  // a request is sent again
-	Switch                 // another model answers from here on
-	Warn                   // deserves attention: a budget, a missing sandbox
+	Info        NoteKind = iota // a dropped setting, a repaired call
+	Retry                       // a request is sent again
+	Switch                      // another model answers from here on
+	Warn                        // deserves attention: a budget, a missing sandbox
+	Interrupted                 // the answer above was cut off
 )
 
 // CopyMsg asks for text to be put on the clipboard.
@@ -107,6 +110,7 @@ func New(th *theme.Theme) *Model {
 func (m *Model) Clear() {
 	m.items, m.byID, m.running, m.grown = nil, map[key]*item{}, nil, nil
 	m.laid, m.cursor, m.code = 0, 0, -1
+	m.Tag(0)
 	m.Bottom()
 }
 

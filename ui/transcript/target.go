@@ -1,0 +1,57 @@
+package transcript
+
+import (
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Tag says which message of the conversation the blocks belong to that are
+// added from now on, by its number in the store; 0 if it has none yet.
+func (m *Model) Tag(seq int) { m.tag, m.tagged = seq, m.seq }
+
+// TagBack is Tag for what was added since the last Tag as well: an answer gets
+// its number when it is whole.
+func (m *Model) TagBack(seq int) {
+	for _, it := range slices.Backward(m.items) {
+		if it.seq < m.tagged {
+			break
+		}
+		it.tag = seq
+	}
+	m.tag = seq
+}
+
+// A Target is what a key was pressed on while browsing.
+type Target struct {
+	Seq     int // tag of the block under the cursor; 0 for none
+	User    int // tag of the user's message that it is, or follows; 0 for none
+	Message int // which of the user's messages that is, counted from 0; -1 for none
+}
+
+// What the person wants done with a message. The root does it.
+type (
+	RegenerateMsg struct{ Target } // answer the message once more
+	EditMsg       struct{ Target } // write the message anew, as a branch
+	ForkMsg       struct{ Target } // go on from here in a new conversation
+	WireMsg       struct{ Target } // show what went over the wire
+)
+
+// target is what the cursor is on.
+func (m *Model) target() Target {
+	t := Target{Seq: m.items[m.cursor].tag, Message: -1}
+	for _, it := range m.items[:m.cursor+1] {
+		if it.kind == aUser {
+			t.User, t.Message = it.tag, t.Message+1
+		}
+	}
+	return t
+}
+
+// ask is a key that asks the root for something.
+func ask(wrap func(Target) tea.Msg) func(*Model) tea.Cmd {
+	return func(m *Model) tea.Cmd {
+		msg := wrap(m.target())
+		return func() tea.Msg { return msg }
+	}
+}
