@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"parley/providers/llm"
+	"parley/session/store"
 	"parley/tools"
 )
 
 // What the model is told of calls that did not run.
 const (
 	canceledCall = "The user stopped this before it was finished."
+	lostCall     = "The program ended before this was finished. What it did until then is not known."
 	deniedCall   = "The user did not allow this call."
 )
 
@@ -41,6 +44,7 @@ func (t *turn) runCalls(calls []llm.Part, reason llm.Reason) error {
 		jobs[i] = &job{call: call, err: unfit(i, reason)}
 		jobs[i].final = jobs[i].err != nil
 	}
+	results := t.opened()
 	for rest := jobs; len(rest) > 0 && t.ctx.Err() == nil; {
 		n := 0
 		for n < len(rest) && t.plan(rest[n], rest[n].call.Input) && rest[n].action.Access == tools.Reads {
@@ -49,19 +53,49 @@ func (t *turn) runCalls(calls []llm.Part, reason llm.Reason) error {
 		n = max(n, 1)
 		t.settle(rest[:n])
 		rest = rest[n:]
+		if len(rest) > 0 {
+			t.write(results.with(jobs)) // what ran, ran, even if parley ends now
+		}
 	}
-	results := llm.Message{Role: llm.RoleTool}
 	for _, j := range jobs {
 		if j.result == nil { // canceled before it ended, or began
 			t.finish(j, tools.Outcome{Text: canceledCall, Failed: true})
 		}
-		results.Parts = append(results.Parts, j.result.Part)
 	}
-	t.add(results)
+	n := results.with(jobs)
+	n.Open = false
+	t.mu.Lock()
+	t.tree.Put(n)
+	t.mu.Unlock()
+	t.write(n)
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)
 	}
 	return nil
+}
+
+// results is the message that answers an answer's calls, while they run.
+type results struct{ store.Node }
+
+func (t *turn) opened() results {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.tree.Next(llm.Message{Role: llm.RoleTool})
+	n.At, n.Open = time.Now(), true
+	return results{n}
+}
+
+// with is the message with the result of each job that has one.
+func (r results) with(jobs []*job) store.Node {
+	n := r.Node
+	n.Results = map[string]store.Outcome{}
+	for _, j := range jobs {
+		if j.result != nil {
+			n.Parts = append(n.Parts, j.result.Part)
+			n.Results[j.call.ID] = store.Outcome{Diff: j.result.Diff, Took: j.result.Took}
+		}
+	}
+	return n
 }
 
 // unfit says why the nth call of an answer must not run at all. An answer that

@@ -27,7 +27,10 @@ import (
 type Event any
 
 // Prompt says that a message of the user's entered the conversation.
-type Prompt struct{ Message llm.Message }
+type Prompt struct {
+	Message llm.Message
+	Seq     int // of the message in the conversation
+}
 
 // Step says that a request goes out.
 type Step struct {
@@ -40,6 +43,7 @@ type Step struct {
 // may be empty.
 type Answer struct {
 	Message llm.Message
+	Seq     int // of the message in the conversation; 0 if it was not kept
 	Finish  llm.Finish
 	Usage   llm.Usage
 	Known   bool          // Usage was reported
@@ -88,6 +92,15 @@ type Fallback struct {
 type Switched struct {
 	From, To string
 	Changes  []llm.Change
+}
+
+// Compacted says that a summary stands for what was said so far in the requests
+// to come. The conversation itself stays whole.
+type Compacted struct {
+	Seq           int    // of the summary in the conversation
+	Text          string // of the summary
+	Messages      int    // that it stands for
+	Before, After int    // about how many tokens a request had, and has now
 }
 
 // Done ends a turn, always.

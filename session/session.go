@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/session/store"
 	"parley/tools"
 )
 
@@ -41,7 +42,11 @@ type Options struct {
 	MaxCost  float64       // US dollars in this session; 0 is no limit
 	Fallback []string      // models to go on with, in order, when one is out of order
 	Open     func(name string) (llm.Endpoint, error)
-	Answer   *llm.Schema // what the answer of a turn has to look like; nil: free text
+	Answer   *llm.Schema           // what the answer of a turn has to look like; nil: free text
+	Log      *store.Log            // keeps the conversation, and may hold what was said before; nil: nothing is kept
+	Estimate func(text string) int // about how many tokens text has; nil: bytes by four
+	Compact  float64               // share of the model's window at which the conversation is summarized by itself; 0: never
+	History  History               // what requests hold of a new conversation
 }
 
 // Errors that end a turn early, beside those of the model and the context.
@@ -62,6 +67,9 @@ type Session struct {
 	maxSteps int
 	maxCost  float64
 	fallback []string
+	log      *store.Log
+	estimate func(string) int
+	compact  float64
 
 	turn  sync.Mutex // held while a turn runs
 	mu    sync.Mutex // guards what follows
@@ -72,11 +80,14 @@ type Session struct {
 	total llm.Usage
 	last  llm.Usage
 	want  *llm.Schema
+	mode  History
+	began int         // Seq of the message the running turn began with; 0: none runs
+	sizes map[int]int // estimated tokens of messages, by Seq
 
 	unpriced, warned bool // an answer's price is unknown; the person was told
 }
 
-// New starts an empty conversation.
+// New starts a conversation, or goes on with the one that o.Log holds.
 func New(o Options) *Session {
 	if o.Policy == nil {
 		o.Policy = tools.NewPolicy(tools.ModeAsk)
@@ -84,10 +95,16 @@ func New(o Options) *Session {
 	if o.MaxSteps <= 0 {
 		o.MaxSteps = DefaultSteps
 	}
-	return &Session{
+	if o.Estimate == nil {
+		o.Estimate = func(text string) int { return len(text) / 4 }
+	}
+	s := &Session{
 		id: rand.Text(), open: o.Open, tools: o.Tools, policy: o.Policy, system: o.System, settings: o.Settings,
 		maxSteps: o.MaxSteps, maxCost: o.MaxCost, fallback: slices.Clone(o.Fallback), model: o.Model, eff: o.Effort, want: o.Answer,
+		log: o.Log, estimate: o.Estimate, compact: o.Compact, mode: o.History, sizes: map[int]int{},
 	}
+	s.load()
+	return s
 }
 
 // ID names the conversation.
@@ -111,7 +128,7 @@ func (s *Session) Use(model llm.Endpoint) Switched {
 	defer s.mu.Unlock()
 	from := s.model.Name
 	s.model = model
-	_, changes := model.Portable(s.tree.Path())
+	_, changes := model.Portable(s.tree.messages())
 	return Switched{From: from, To: model.Name, Changes: changes}
 }
 
@@ -153,11 +170,11 @@ func (s *Session) Unqueue() []llm.Message {
 	return queue
 }
 
-// History returns the conversation as it stands.
+// History returns the messages of the current branch.
 func (s *Session) History() []llm.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.tree.Path()
+	return s.tree.messages()
 }
 
 // Total is what the session used so far; Last what its last answer used, whose
@@ -168,38 +185,6 @@ func (s *Session) Total() (total, last llm.Usage) {
 	return s.total, s.last
 }
 
-// Rewind makes the conversation end before its nth message of the user's,
-// counted from 0, and returns that message. What came after stays in the tree
-// as a branch of its own.
-func (s *Session) Rewind(n int) (llm.Message, error) {
-	if !s.turn.TryLock() {
-		return llm.Message{}, errors.New("a turn is running")
-	}
-	defer s.turn.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tree.Rewind(n)
-}
-
-// Request is what the next request would be if parts were sent now. It changes
-// nothing.
-func (s *Session) Request(parts ...llm.Part) (llm.Endpoint, llm.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	history := s.tree.Path()
-	if len(parts) > 0 {
-		history = append(history, llm.Message{Role: llm.RoleUser, Parts: parts})
-	}
-	portable, _ := s.model.Portable(history)
-	req := llm.Request{
-		System: s.system, Messages: portable, Effort: s.eff, Session: s.id, Settings: s.settings, Answer: s.want,
-	}
-	if s.tools != nil && s.model.Strategy != "none" {
-		req.Tools = s.tools.Tools()
-	}
-	return s.model, req
-}
-
 // Turn sends parts and yields what happens until the model is done. Without
 // parts it goes on from where the conversation stands, which is how a turn that
 // failed is tried again: what a broken answer left behind becomes a branch.
@@ -208,6 +193,11 @@ func (s *Session) Request(parts ...llm.Part) (llm.Endpoint, llm.Request) {
 // stops ranging cancels the turn as well. Only one turn runs at a time; a second
 // one ends at once with an error.
 func (s *Session) Turn(ctx context.Context, parts ...llm.Part) iter.Seq[Event] {
+	return s.loop(ctx, func(t *turn) error { return t.run(parts) })
+}
+
+// loop runs f as the session's only turn.
+func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
@@ -218,7 +208,11 @@ func (s *Session) Turn(ctx context.Context, parts ...llm.Part) iter.Seq[Event] {
 		}
 		func() {
 			defer s.turn.Unlock()
-			t.done.Err = t.run(parts)
+			t.done.Err = f(t)
+			t.sum()
+			t.mu.Lock()
+			t.began = 0
+			t.mu.Unlock()
 		}()
 		t.done.Took = time.Since(t.start)
 		if t.done.Err != nil {
@@ -243,10 +237,4 @@ func latch(yield func(Event) bool, cancel context.CancelCauseFunc) func(Event) {
 			cancel(errLeft)
 		}
 	}
-}
-
-func (s *Session) add(m llm.Message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tree.Add(m)
 }

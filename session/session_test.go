@@ -423,28 +423,6 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
-func TestRewind(t *testing.T) {
-	fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"), llmtest.Say("3"))
-	s := New(Options{Model: endpoint("a/a", fake)})
-	play(t.Context(), s, nil, say("one"))
-	play(t.Context(), s, nil, say("two"))
-	m, err := s.Rewind(1)
-	if err != nil || m.Text() != "two" {
-		t.Fatalf("got %q, %v", m.Text(), err)
-	}
-	play(t.Context(), s, nil, say("other"))
-	var got []string
-	for _, m := range s.History() {
-		got = append(got, m.Text())
-	}
-	if want := []string{"one", "1", "other", "3"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if _, err := s.Rewind(2); err == nil {
-		t.Error("there are only two messages of the user's")
-	}
-}
-
 func TestBudget(t *testing.T) {
 	dear := func(_ context.Context, _ llm.Request, out *llm.Out) error {
 		out.Send(llm.Usage{Input: 1, Output: 1, Cost: 2, Priced: true})

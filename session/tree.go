@@ -2,72 +2,132 @@ package session
 
 import (
 	"fmt"
+	"slices"
 
 	"parley/providers/llm"
+	"parley/session/store"
 )
 
 // A Tree holds every message of a conversation. Editing a message or asking for
 // another answer grows a branch; nothing is overwritten. The zero value is
-// empty. It is the seam behind which conversations are kept: in memory here.
+// empty.
 type Tree struct {
-	nodes []node
-	head  int // index+1 of the last message of the current branch; 0: none
+	nodes []store.Node // the one of Seq n at n-1
+	head  int          // Seq of the last message of the current branch; 0: none
 }
 
-type node struct {
-	parent int // like head
-	llm.Message
+// grow is a tree of nodes that were kept.
+func grow(nodes []store.Node, head int) Tree {
+	t := Tree{nodes: slices.Clone(nodes), head: head}
+	for i := range t.nodes {
+		n := &t.nodes[i]
+		if n.Parent < 0 || n.Parent >= n.Seq { // only a damaged store says so
+			n.Parent = n.Seq - 1
+		}
+	}
+	if head < 0 || head > len(nodes) {
+		t.head = len(nodes)
+	}
+	return t
 }
 
-// Add appends m to the current branch.
-func (t *Tree) Add(m llm.Message) {
-	t.nodes = append(t.nodes, node{t.head, m})
-	t.head = len(t.nodes)
+// Next is a node for m that follows the current branch. It is not added yet.
+func (t *Tree) Next(m llm.Message) store.Node {
+	return store.Node{Seq: len(t.nodes) + 1, Parent: t.head, Message: m}
+}
+
+// Put adds a node that Next made, and makes it the end of the current branch,
+// or replaces the one that was added under its Seq.
+func (t *Tree) Put(n store.Node) {
+	if n.Seq <= len(t.nodes) {
+		t.nodes[n.Seq-1] = n
+		return
+	}
+	t.nodes = append(t.nodes, n)
+	t.head = n.Seq
 }
 
 // Path returns the current branch from its first message to its last. The slice
 // is the caller's; the parts are shared and never changed.
-func (t *Tree) Path() []llm.Message {
-	n := 0
-	for i := t.head; i > 0; i = t.nodes[i-1].parent {
-		n++
+func (t *Tree) Path() []store.Node { return t.PathTo(t.head) }
+
+// PathTo returns the branch that ends with the message seq.
+func (t *Tree) PathTo(seq int) []store.Node {
+	var path []store.Node
+	for i := seq; i > 0; i = t.nodes[i-1].Parent {
+		path = append(path, t.nodes[i-1])
 	}
-	path := make([]llm.Message, n)
-	for i := t.head; i > 0; i = t.nodes[i-1].parent {
-		n--
-		path[n] = t.nodes[i-1].Message
-	}
+	slices.Reverse(path)
 	return path
 }
 
+// At returns the message seq.
+func (t *Tree) At(seq int) (store.Node, error) {
+	if seq < 1 || seq > len(t.nodes) {
+		return store.Node{}, fmt.Errorf("there is no message %d: the conversation has %d", seq, len(t.nodes))
+	}
+	return t.nodes[seq-1], nil
+}
+
 // Last returns the last message of the current branch.
-func (t *Tree) Last() (llm.Message, bool) {
+func (t *Tree) Last() (store.Node, bool) {
 	if t.head == 0 {
-		return llm.Message{}, false
+		return store.Node{}, false
 	}
-	return t.nodes[t.head-1].Message, true
+	return t.nodes[t.head-1], true
 }
 
-// Back makes the branch end one message earlier.
-func (t *Tree) Back() {
-	if t.head > 0 {
-		t.head = t.nodes[t.head-1].parent
-	}
-}
-
-// Rewind makes the branch end before its nth message of the user's, counted
-// from 0, and returns that message.
-func (t *Tree) Rewind(n int) (llm.Message, error) {
-	var users []int
-	for i := t.head; i > 0; i = t.nodes[i-1].parent {
-		if t.nodes[i-1].Role == llm.RoleUser {
-			users = append(users, i)
+// Tip is the end of the branch through the message seq that grew last.
+func (t *Tree) Tip(seq int) int {
+	below := make([]bool, len(t.nodes)+1)
+	below[seq] = true
+	tip := seq
+	for _, n := range t.nodes[seq:] {
+		if below[n.Parent] {
+			below[n.Seq] = true
+			tip = n.Seq
 		}
 	}
-	if n < 0 || n >= len(users) {
-		return llm.Message{}, fmt.Errorf("there is no message %d of yours: the conversation has %d", n+1, len(users))
+	return tip
+}
+
+// A Branch is a place where the conversation went on in several ways, or the
+// beginning of it.
+type Branch struct {
+	Node   store.Node // the first message that differs
+	Depth  int        // how many branches it is away from the beginning
+	Length int        // messages from Node to the end of the branch, without those of branches off it
+	Tip    int        // Seq of its last message
+	Active bool       // the current branch goes through it
+}
+
+// Branches lists every branch, each behind the one it grew from, in the order
+// in which they began.
+func (t *Tree) Branches() []Branch {
+	children := make([][]int, len(t.nodes)+1)
+	for _, n := range t.nodes {
+		children[n.Parent] = append(children[n.Parent], n.Seq)
 	}
-	at := t.nodes[users[len(users)-1-n]-1]
-	t.head = at.parent
-	return at.Message, nil
+	active := map[int]bool{}
+	for _, n := range t.Path() {
+		active[n.Seq] = true
+	}
+	var out []Branch
+	var walk func(seq, depth int)
+	walk = func(seq, depth int) {
+		b := Branch{Node: t.nodes[seq-1], Depth: depth, Active: active[seq]}
+		end := seq
+		for b.Length = 1; len(children[end]) == 1; b.Length++ {
+			end = children[end][0]
+		}
+		b.Tip = end
+		out = append(out, b)
+		for _, child := range children[end] {
+			walk(child, depth+1)
+		}
+	}
+	for _, root := range children[0] {
+		walk(root, 0)
+	}
+	return out
 }

@@ -18,6 +18,8 @@ type turn struct {
 	start time.Time
 	done  Done
 	tried map[string]bool // models that failed in this turn
+	left  int             // turns the last request left out
+	small bool            // the conversation was summarized because it did not fit
 
 	corrected int // how often the last answer was asked for again; see structure
 }
@@ -38,10 +40,13 @@ func (t *turn) run(parts []llm.Part) error {
 		if err := t.budget(); err != nil {
 			return err
 		}
+		if err := t.shrink(); err != nil {
+			return err
+		}
 		t.done.Steps = step
 		answer, reason, err := t.answer(step)
 		if err != nil {
-			if t.next(err) {
+			if t.next(err) || t.overflowed(err) {
 				continue
 			}
 			return err
@@ -68,8 +73,12 @@ func (t *turn) run(parts []llm.Part) error {
 
 // prompt adds a message of the user's to the conversation.
 func (t *turn) prompt(m llm.Message) {
-	t.add(m)
-	t.emit(Prompt{m})
+	n := t.add(m)
+	t.mu.Lock()
+	t.began = n.Seq
+	t.mu.Unlock()
+	t.sum()
+	t.emit(Prompt{Message: m, Seq: n.Seq})
 	model := t.Model()
 	_, changes := model.Portable([]llm.Message{m})
 	for _, c := range changes {
@@ -77,17 +86,22 @@ func (t *turn) prompt(m llm.Message) {
 	}
 }
 
-// again makes ready to repeat a turn that failed.
+// again makes ready to go on from where the conversation stands.
 func (t *turn) again() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	last, ok := t.tree.Last()
 	if ok && last.Role == llm.RoleAssistant && last.Cut {
-		t.tree.Back()
+		t.tree.head = last.Parent
 		last, ok = t.tree.Last()
 	}
-	if !ok || last.Role == llm.RoleAssistant {
+	if !ok || last.Role == llm.RoleAssistant && len(last.Calls()) == 0 {
 		return errors.New("there is nothing to try again: the last answer is complete")
+	}
+	for _, n := range t.tree.Path() {
+		if n.Role == llm.RoleUser && !n.Summary {
+			t.began = n.Seq
+		}
 	}
 	return nil
 }
@@ -117,13 +131,13 @@ func (t *turn) budget() error {
 
 // answer asks the model once and keeps what it says.
 func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
-	model, req := t.Request()
+	model, req := t.request()
 	t.emit(Step{Model: model.Name, N: step})
 	var (
-		draft llm.Draft
 		a     Answer
 		fail  error
 		began = time.Now()
+		keep  = t.arrive(llm.Message{Role: llm.RoleAssistant, Origin: model.Origin, Model: model.Name})
 	)
 	for e, err := range model.Stream(t.ctx, req) {
 		if err != nil {
@@ -135,8 +149,7 @@ func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 			if a.First == 0 {
 				a.First = time.Since(began)
 			}
-			draft.Add(d)
-			d.Kind = draft.Kind(d.Block) // a front end need not remember it
+			d.Kind = keep.Add(d) // a front end need not remember it
 			e = d
 		case llm.Usage:
 			a.Usage, a.Known = d, true
@@ -150,17 +163,18 @@ func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 			break
 		}
 	}
+	keep.end()
 	if fail == nil && a.Finish.Reason == "" {
 		fail = &llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}
 	}
 	a.Took = time.Since(began)
-	a.Message = llm.Message{Role: llm.RoleAssistant, Origin: model.Origin, Model: model.Name}
-	if fail != nil {
-		a.Message.Cut, a.Message.Parts = true, draft.Close()
+	a.Message = keep.node.Message
+	if a.Message.Cut = fail != nil; fail != nil {
+		a.Message.Parts = keep.draft.Close()
 	} else {
-		a.Message.Parts = unique(draft.Done())
+		a.Message.Parts = unique(keep.draft.Done())
 	}
-	t.keep(a)
+	a.Seq = t.keep(a, keep)
 	if fail == nil {
 		t.done.Reason = a.Finish.Reason
 	}
@@ -170,18 +184,34 @@ func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 
 // keep adds an answer to the conversation and its usage to the totals. An
 // answer of which nothing arrived is not kept.
-func (t *turn) keep(a Answer) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(a.Message.Parts) > 0 {
-		t.tree.Add(a.Message)
-	}
+func (t *turn) keep(a Answer, kept *arriving) (seq int) {
+	n := kept.node
+	n.Message, n.Open, n.Reason, n.First, n.Took = a.Message, false, a.Finish.Reason, a.First, a.Took
 	if a.Known {
-		t.unpriced = t.unpriced || !a.Usage.Priced
-		t.last = a.Usage
-		t.total = t.total.Add(a.Usage)
-		t.done.Usage = t.done.Usage.Add(a.Usage)
+		n.Usage = &a.Usage
 	}
+	t.mu.Lock()
+	if a.Known {
+		t.count(a.Usage)
+		t.last = a.Usage
+	}
+	empty := len(n.Parts) == 0 && n.Usage == nil && !kept.written
+	if !empty {
+		t.tree.Put(n)
+	}
+	t.mu.Unlock()
+	if empty {
+		return 0
+	}
+	t.write(n)
+	return n.Seq
+}
+
+// count adds to the totals. The session is locked.
+func (t *turn) count(u llm.Usage) {
+	t.unpriced = t.unpriced || !u.Priced
+	t.total = t.total.Add(u)
+	t.done.Usage = t.done.Usage.Add(u)
 }
 
 // unique gives every call an id of its own: results are told apart by it.
@@ -228,7 +258,7 @@ func (t *turn) next(err error) bool {
 		}
 		t.mu.Lock()
 		if last, ok := t.tree.Last(); ok && last.Role == llm.RoleAssistant && last.Cut {
-			t.tree.Back()
+			t.tree.head = last.Parent
 		}
 		t.mu.Unlock()
 		t.emit(Fallback{From: failed.Name, To: model.Name, Fault: fault})

@@ -1,0 +1,89 @@
+package session
+
+import (
+	"errors"
+
+	"parley/providers/llm"
+)
+
+var errRunning = errors.New("a turn is running: stop it first")
+
+// Path returns the current branch with everything that is known of each message.
+func (s *Session) Path() []Node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tree.Path()
+}
+
+// Branches lists the ways the conversation went; see Tree.Branches.
+func (s *Session) Branches() []Branch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tree.Branches()
+}
+
+// Edit makes the conversation end before the message seq of the user's and
+// returns it, to be changed and sent anew. What came after stays as a branch.
+func (s *Session) Edit(seq int) (llm.Message, error) {
+	var message llm.Message
+	err := s.move(func(t *Tree) (int, error) {
+		n, err := t.At(seq)
+		if err != nil {
+			return 0, err
+		}
+		if n.Role != llm.RoleUser || n.Summary {
+			return 0, errors.New("only messages of your own can be edited")
+		}
+		message = n.Message
+		return n.Parent, nil
+	})
+	return message, err
+}
+
+// Again makes the conversation end with the prompt that the message seq answers,
+// so that Turn without parts gives another answer. What was answered stays as a
+// branch.
+func (s *Session) Again(seq int) error {
+	return s.move(func(t *Tree) (int, error) {
+		if _, err := t.At(seq); err != nil {
+			return 0, err
+		}
+		path := t.PathTo(seq)
+		for i := len(path) - 1; i >= 0; i-- {
+			if path[i].Role == llm.RoleUser && !path[i].Summary {
+				return path[i].Seq, nil
+			}
+		}
+		return 0, errors.New("there is no prompt in front of this message")
+	})
+}
+
+// Switch makes the conversation go on at the end of the branch that the message
+// seq is on.
+func (s *Session) Switch(seq int) error {
+	return s.move(func(t *Tree) (int, error) {
+		if _, err := t.At(seq); err != nil {
+			return 0, err
+		}
+		return t.Tip(seq), nil
+	})
+}
+
+// move makes another message the end of the current branch.
+func (s *Session) move(to func(*Tree) (int, error)) error {
+	if !s.turn.TryLock() {
+		return errRunning
+	}
+	defer s.turn.Unlock()
+	s.mu.Lock()
+	head, err := to(&s.tree)
+	if err == nil {
+		s.tree.head = head
+		s.last = s.tree.lastUsage()
+	}
+	s.mu.Unlock()
+	if err == nil && s.log != nil {
+		_ = s.log.Head(head) // like a message, it is written later if it cannot be now
+	}
+	return err
+}

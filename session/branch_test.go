@@ -1,0 +1,215 @@
+package session_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	. "parley/session"
+)
+
+// texts is what the current branch says.
+func texts(s *Session) []string {
+	var out []string
+	for _, m := range s.History() {
+		out = append(out, m.Text())
+	}
+	return out
+}
+
+// branches draws the tree: depth, label, length, and a star for the current one.
+func branches(s *Session) []string {
+	var out []string
+	for _, b := range s.Branches() {
+		mark := ""
+		if b.Active {
+			mark = "*"
+		}
+		out = append(out, fmt.Sprintf("%s%s%s+%d→%d", strings.Repeat(" ", b.Depth), mark, b.Node.Text(), b.Length-1, b.Tip))
+	}
+	return out
+}
+
+func TestBranches(t *testing.T) {
+	fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"), llmtest.Say("3"), llmtest.Say("4"))
+	s := New(Options{Model: endpoint("a/a", fake)})
+	play(t.Context(), s, nil, say("one"))
+	play(t.Context(), s, nil, say("two"))
+
+	steps := []struct {
+		name     string
+		do       func() error
+		path     []string
+		branches []string
+	}{
+		{"as it was said", func() error { return nil },
+			[]string{"one", "1", "two", "2"}, []string{"*one+3→4"}},
+		{"an edited message is a branch", func() error {
+			m, err := s.Edit(3)
+			if err == nil && m.Text() != "two" {
+				err = fmt.Errorf("got %q back", m.Text())
+			}
+			play(t.Context(), s, nil, say("other"))
+			return err
+		}, []string{"one", "1", "other", "3"}, []string{"*one+1→2", " two+1→4", " *other+1→6"}},
+		{"another answer is a branch", func() error {
+			err := s.Again(6)
+			play(t.Context(), s, nil)
+			return err
+		}, []string{"one", "1", "other", "4"}, []string{"*one+1→2", " two+1→4", " *other+0→5", "  3+0→6", "  *4+0→7"}},
+		{"switching goes to the end of the branch", func() error { return s.Switch(3) },
+			[]string{"one", "1", "two", "2"}, []string{"*one+1→2", " *two+1→4", " other+0→5", "  3+0→6", "  4+0→7"}},
+		{"the first message can be edited too", func() error { _, err := s.Edit(1); return err },
+			nil, []string{"one+1→2", " two+1→4", " other+0→5", "  3+0→6", "  4+0→7"}},
+	}
+	for _, tt := range steps {
+		if err := tt.do(); err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		if got := texts(s); !slices.Equal(got, tt.path) {
+			t.Errorf("%s: the conversation is %q, want %q", tt.name, got, tt.path)
+		}
+		if got := branches(s); !slices.Equal(got, tt.branches) {
+			t.Errorf("%s: the tree is\n%s\nwant\n%s", tt.name, strings.Join(got, "\n"), strings.Join(tt.branches, "\n"))
+		}
+	}
+	if _, err := s.Edit(2); err == nil {
+		t.Error("an answer cannot be edited")
+	}
+	if _, err := s.Edit(8); err == nil {
+		t.Error("there are seven messages")
+	}
+}
+
+func TestWindow(t *testing.T) {
+	// A word is a token here, and a message ten more.
+	count := func(text string) int { return len(strings.Fields(text)) }
+	long := strings.Repeat("word ", 30)
+	tests := []struct {
+		name   string
+		mode   History
+		window int
+		want   []string // what the request for "third" holds
+		notice string
+	}{
+		{"everything", HistoryFull, 200, []string{"first", "a1", "second", "a2", "third"}, ""},
+		{"nothing of before", HistoryStateless, 200, []string{"third"}, ""},
+		{"whole turns that fit", HistoryDynamic, 200, []string{"second", "a2", "third"}, "the oldest 1 turn is left out of requests: m/m has room for 200 tokens"},
+		{"all of it fits", HistoryDynamic, 2000, []string{"first", "a1", "second", "a2", "third"}, ""},
+		{"what is asked always goes out", HistoryDynamic, 10, []string{"third"}, "the oldest 2 turns are left out of requests: m/m has room for 10 tokens"},
+		{"an unknown window leaves nothing out", HistoryDynamic, 0, []string{"first", "a1", "second", "a2", "third"}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			fake := llmtest.New(llmtest.Say("a1 "+long), llmtest.Say("a2"), llmtest.Say("a3"))
+			model := endpoint("m/m", fake)
+			model.Context = tt.window
+			s := New(Options{Model: model, History: tt.mode, Estimate: count})
+			play(t.Context(), s, nil, say("first "+long))
+			play(t.Context(), s, nil, say("second "+long))
+			events := play(t.Context(), s, nil, say("third"))
+			var got []string
+			for _, m := range fake.Requests()[2].Messages {
+				got = append(got, strings.Fields(m.Text())[0])
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("the request holds %q, want %q", got, tt.want)
+			}
+			notice := ""
+			for _, e := range events {
+				if n, ok := e.(llm.Notice); ok {
+					notice = n.Text
+				}
+			}
+			if notice != tt.notice {
+				t.Errorf("told %q, want %q", notice, tt.notice)
+			}
+		})
+	}
+}
+
+func TestCompact(t *testing.T) {
+	fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"), llmtest.Say("They count."), llmtest.Say("3"))
+	s := New(Options{Model: endpoint("m/m", fake)})
+	play(t.Context(), s, nil, say("one"))
+	play(t.Context(), s, nil, say("two"))
+	var got Compacted
+	for e := range s.Compact(t.Context()) {
+		switch e := e.(type) {
+		case Compacted:
+			got = e
+		case Done:
+			if e.Err != nil {
+				t.Fatal(e.Err)
+			}
+		}
+	}
+	if got.Text != "They count." || got.Messages != 4 || got.Seq != 5 {
+		t.Errorf("got %+v", got)
+	}
+	asked := fake.Requests()[2]
+	if text := asked.Messages[0].Text(); !strings.Contains(text, "Person:\ntwo") || len(asked.Tools) != 0 {
+		t.Errorf("the summary was asked for with %q and %d tools", text, len(asked.Tools))
+	}
+	play(t.Context(), s, nil, say("three"))
+	sent := fake.Requests()[3].Messages
+	if len(sent) != 1 || !strings.HasSuffix(sent[0].Text(), "go on from it.\n\nThey count.\n\nthree") {
+		t.Errorf("the next request holds %+v", sent)
+	}
+	if got := texts(s); !slices.Equal(got, []string{"one", "1", "two", "2", "three", "3"}) {
+		t.Errorf("the conversation is %q: it stays whole", got)
+	}
+}
+
+func TestCompactByItself(t *testing.T) {
+	overflow := llmtest.Fail(&llm.Error{Fault: llm.ContextOverflow, Message: "too long"})
+	tests := []struct {
+		name  string
+		share float64
+		used  int // tokens the second answer reports
+		turns []llmtest.Turn
+		want  []string // last text of each request
+		err   bool
+	}{
+		{"off", 0, 900, []llmtest.Turn{llmtest.Say("3")}, []string{"one", "two", "three"}, false},
+		{"not full yet", 0.8, 100, []llmtest.Turn{llmtest.Say("3")}, []string{"one", "two", "three"}, false},
+		{"full: what waits for an answer is not summarized", 0.8, 900, []llmtest.Turn{llmtest.Say("sum"), llmtest.Say("3")},
+			[]string{"one", "two", "Summarize this conversation.", "three"}, false},
+		{"it does not fit: once more with a summary", 0.8, 100, []llmtest.Turn{overflow, llmtest.Say("sum"), llmtest.Say("3")},
+			[]string{"one", "two", "three", "Summarize this conversation.", "three"}, false},
+		{"it still does not fit", 0.8, 100, []llmtest.Turn{overflow, llmtest.Say("sum"), overflow},
+			[]string{"one", "two", "three", "Summarize this conversation.", "three"}, true},
+		{"it does not fit, and nobody wants a summary", 0, 100, []llmtest.Turn{overflow}, []string{"one", "two", "three"}, true},
+		{"there is no summary: the prompt goes out all the same", 0.8, 900,
+			[]llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.Server}), llmtest.Say("3")}, []string{"one", "two", "Summarize this conversation.", "three"}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			second := llmtest.Script(llm.Delta{Block: "a", Part: say("2")}, llm.Usage{Input: tt.used - 10, Output: 10}, llm.Finish{Reason: llm.Stop})
+			fake := llmtest.New(append([]llmtest.Turn{llmtest.Say("1"), second}, tt.turns...)...)
+			model := endpoint("m/m", fake)
+			model.Context = 1000
+			s := New(Options{Model: model, Compact: tt.share})
+			play(t.Context(), s, nil, say("one"))
+			play(t.Context(), s, nil, say("two"))
+			done := doneOf(t, play(t.Context(), s, nil, say("three")))
+			if (done.Err != nil) != tt.err {
+				t.Errorf("ended with %v", done.Err)
+			}
+			var got []string
+			for _, r := range fake.Requests() {
+				lines := strings.Split(r.Messages[len(r.Messages)-1].Text(), "\n")
+				got = append(got, lines[len(lines)-1])
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("asked %q, want %q", got, tt.want)
+			}
+			if got := texts(s); len(got) < 5 || got[4] != "three" {
+				t.Errorf("the conversation is %q", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,232 @@
+package session
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session/store"
+)
+
+//go:embed compact.md
+var compactPrompt string
+
+// Bounds for what is summarized at once.
+const (
+	unknownRoom = 24 << 10 // tokens, where a model's window is not known
+	quoted      = 4 << 10  // bytes of a call's arguments, and of its result
+)
+
+// summarized stands in front of a summary in the requests to come.
+const summarized = "The conversation up to here was summarized to save room. This is the summary; go on from it.\n\n"
+
+// Compact summarizes the conversation: the summary stands for what was said so
+// far in requests, while the conversation stays whole. The sequence is that of a
+// turn: Step, what the model sends but its text, Compacted, Done.
+func (s *Session) Compact(ctx context.Context) iter.Seq[Event] {
+	return s.loop(ctx, func(t *turn) error { return t.summarize() })
+}
+
+// shrink summarizes the conversation if it fills as much of the model's window
+// as Options.Compact allows.
+func (t *turn) shrink() error {
+	t.mu.Lock()
+	full := t.compact > 0 && t.model.Context > 0 && t.mode == HistoryFull &&
+		float64(t.fill()) > t.compact*float64(t.model.Context) && t.tree.fresh() > 2
+	t.mu.Unlock()
+	if !full {
+		return nil
+	}
+	if err := t.summarize(); err != nil {
+		if t.ctx.Err() != nil {
+			return context.Cause(t.ctx)
+		}
+		t.emit(llm.Notice{Text: fmt.Sprintf("the conversation could not be summarized: %v", err)})
+	}
+	return nil
+}
+
+// fresh is how many messages stand behind the last summary.
+func (t *Tree) fresh() (n int) {
+	for i := t.head; i > 0 && !t.nodes[i-1].Summary; i = t.nodes[i-1].Parent {
+		n++
+	}
+	return n
+}
+
+// overflowed summarizes the conversation after a model said that it does not
+// fit, if that is to be done without asking, and reports whether to try again.
+func (t *turn) overflowed(err error) bool {
+	if llm.FaultOf(err) != llm.ContextOverflow || t.compact <= 0 || t.small || t.ctx.Err() != nil {
+		return false
+	}
+	t.small = true
+	t.mu.Lock()
+	if last, ok := t.tree.Last(); ok && last.Role == llm.RoleAssistant && last.Cut {
+		t.tree.head = last.Parent
+	}
+	t.mu.Unlock()
+	if err := t.summarize(); err != nil {
+		t.emit(llm.Notice{Text: fmt.Sprintf("the conversation could not be summarized: %v", err)})
+		return false
+	}
+	return true
+}
+
+// summarize asks the model for a summary, in as many steps as its window needs,
+// and makes it the end of the current branch. A prompt that waits for its
+// answer is not summarized: it stands behind the summary again.
+func (t *turn) summarize() error {
+	t.mu.Lock()
+	path, model := t.tree.Path(), t.model
+	before := t.fill()
+	t.mu.Unlock()
+	var waits []llm.Part
+	if n := len(path); n > 0 && path[n-1].Role == llm.RoleUser && !path[n-1].Summary {
+		waits, path = path[n-1].Parts, path[:n-1]
+	}
+	for i := len(path) - 1; i > 0; i-- {
+		if path[i].Summary { // it stands for what is in front of it
+			path = path[i:]
+		}
+	}
+	if len(path) < 2 {
+		return errors.New("there is nothing to summarize yet")
+	}
+	room := unknownRoom
+	if model.Context > 0 {
+		room = model.Context / 2
+	}
+	var summary string
+	var usage llm.Usage
+	began := time.Now()
+	for i, piece := range t.pieces(path, room) {
+		t.done.Steps++
+		t.emit(Step{Model: model.Name, N: i + 1})
+		text, u, err := t.condense(model, summary, piece)
+		usage = usage.Add(u)
+		if err != nil {
+			return err
+		}
+		summary = text
+	}
+	t.mu.Lock()
+	if len(waits) > 0 {
+		t.tree.head = path[len(path)-1].Seq
+	}
+	n := t.tree.Next(llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: summarized + summary}}})
+	n.At, n.Took, n.Summary, n.Usage = time.Now(), time.Since(began), true, &usage
+	n.Model = model.Name
+	t.tree.Put(n)
+	t.count(usage)
+	t.mu.Unlock()
+	t.write(n)
+	if len(waits) > 0 {
+		p := t.add(llm.Message{Role: llm.RoleUser, Parts: waits})
+		t.mu.Lock()
+		t.began = p.Seq
+		t.mu.Unlock()
+	}
+	t.emit(Compacted{Seq: n.Seq, Text: summary, Messages: len(path), Before: before, After: t.Fill()})
+	return nil
+}
+
+// condense asks for a summary of piece, and of what was summarized before it.
+func (t *turn) condense(model llm.Endpoint, before, piece string) (string, llm.Usage, error) {
+	text := "<conversation>\n" + piece + "\n</conversation>\n\nSummarize this conversation."
+	if before != "" {
+		text = "<summary>\n" + before + "\n</summary>\n\n" + text + " It goes on from the summary: make one summary of both."
+	}
+	req := llm.Request{System: compactPrompt, Messages: []llm.Message{llm.UserText(text)}, Session: t.id}
+	var draft llm.Draft
+	var usage llm.Usage
+	var reason llm.Reason
+	for e, err := range model.Stream(t.ctx, req) {
+		if err != nil {
+			return "", usage, err
+		}
+		switch e := e.(type) {
+		case llm.Delta:
+			draft.Add(e)
+		case llm.Usage:
+			usage = e
+		case llm.Finish:
+			reason = e.Reason
+		default:
+			t.emit(e)
+		}
+	}
+	summary := strings.TrimSpace(llm.Message{Parts: draft.Done()}.Text())
+	if summary == "" || reason == llm.Refused {
+		return "", usage, errors.New("the model gave no summary")
+	}
+	return summary, usage, nil
+}
+
+// pieces writes path down as text, in pieces of at most room tokens. A message
+// that is longer than that alone is cut.
+func (t *turn) pieces(path []store.Node, room int) []string {
+	var out []string
+	var piece strings.Builder
+	size := 0
+	for _, n := range path {
+		text := written(n)
+		tokens := t.estimate(text)
+		if tokens > room {
+			text = middle(text, len(text)/tokens*room)
+			tokens = room
+		}
+		if size > 0 && size+tokens > room {
+			out = append(out, piece.String())
+			piece.Reset()
+			size = 0
+		}
+		piece.WriteString(text)
+		size += tokens
+	}
+	return append(out, piece.String())
+}
+
+// written is a message as a summary is made of.
+func written(n store.Node) string {
+	var b strings.Builder
+	who := map[llm.Role]string{llm.RoleUser: "Person", llm.RoleAssistant: "Assistant", llm.RoleTool: "Tools"}[n.Role]
+	if n.Summary {
+		who = "Summary of what was said before"
+	}
+	fmt.Fprintf(&b, "%s:\n", who)
+	for _, p := range n.Parts {
+		switch p.Kind {
+		case llm.Text:
+			b.WriteString(strings.TrimPrefix(p.Text, summarized))
+		case llm.Call:
+			fmt.Fprintf(&b, "[calls %s %s]", p.Name, middle(p.Input, quoted))
+		case llm.Result:
+			fmt.Fprintf(&b, "[%s returned: %s]", p.Name, middle(p.Text, quoted))
+		case llm.Media:
+			fmt.Fprintf(&b, "[file %s, %s]", p.Name, p.MIME)
+		default:
+			continue
+		}
+		b.WriteString("\n")
+	}
+	if n.Cut {
+		b.WriteString("[broke off here]\n")
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// middle takes the middle out of text that is longer than n bytes.
+func middle(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	head, tail := text[:n*2/3], text[len(text)-n/3:]
+	return strings.ToValidUTF8(head, "") + fmt.Sprintf(" […%d bytes left out…] ", len(text)-n) + strings.ToValidUTF8(tail, "")
+}

@@ -1,0 +1,241 @@
+package session
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session/store"
+)
+
+// partly is how often an answer that is still arriving is written. A crash
+// costs at most what came since.
+const partly = 700 * time.Millisecond
+
+// load fills the conversation with what its log holds.
+func (s *Session) load() {
+	if s.log == nil {
+		return
+	}
+	about := s.log.Session()
+	s.id, s.mode = about.ID, about.History
+	s.tree = grow(s.log.Nodes(), about.Head)
+	for i, n := range s.tree.nodes {
+		if n.Usage != nil {
+			s.total = s.total.Add(*n.Usage)
+		}
+		s.tree.nodes[i] = s.interrupted(n)
+	}
+	s.last = s.tree.lastUsage()
+}
+
+// interrupted is n as it counts from now on: what was still arriving when
+// parley ended broke off, and calls that were running then were stopped.
+func (s *Session) interrupted(n store.Node) store.Node {
+	if !n.Open {
+		return n
+	}
+	n.Open = false
+	switch n.Role {
+	case llm.RoleAssistant:
+		n.Cut = true
+	case llm.RoleTool:
+		n.Parts = append(n.Parts[:len(n.Parts):len(n.Parts)], s.tree.unanswered(n)...)
+	}
+	return n
+}
+
+// unanswered is a result for each call in front of n that n has none for.
+func (t *Tree) unanswered(n store.Node) []llm.Part {
+	calls, err := t.At(n.Parent)
+	if err != nil {
+		return nil
+	}
+	has := map[string]bool{}
+	for _, p := range n.Parts {
+		has[p.ID] = true
+	}
+	var missing []llm.Part
+	for _, c := range calls.Calls() {
+		if !has[c.ID] {
+			missing = append(missing, llm.Part{Kind: llm.Result, ID: c.ID, Name: c.Name, Text: lostCall, Failed: true})
+		}
+	}
+	return missing
+}
+
+// lastUsage is what the last answer of the current branch used.
+func (t *Tree) lastUsage() llm.Usage {
+	for i := t.head; i > 0; i = t.nodes[i-1].Parent {
+		if n := t.nodes[i-1]; n.Usage != nil && !n.Summary {
+			return *n.Usage
+		}
+	}
+	return llm.Usage{}
+}
+
+// add appends m to the conversation and returns once it is on disk, or once it
+// is known that it cannot be for now.
+func (s *Session) add(m llm.Message) store.Node {
+	s.mu.Lock()
+	n := s.tree.Next(m)
+	n.At = time.Now()
+	s.tree.Put(n)
+	s.mu.Unlock()
+	s.write(n)
+	return n
+}
+
+// write puts n on disk. What fails is kept by the log, tried again by it, and
+// told to OnSave: it does not stop a turn.
+func (s *Session) write(n store.Node) {
+	if s.log != nil {
+		_ = s.log.Put(n)
+	}
+}
+
+// sum tells the log what the session is set to, and what it is called.
+func (s *Session) sum() {
+	if s.log == nil {
+		return
+	}
+	s.mu.Lock()
+	model, effort, mode, title := s.model.Name, s.eff, s.mode, s.tree.title()
+	s.mu.Unlock()
+	about := s.log.Session()
+	if about.Named {
+		title = about.Title
+	}
+	if about.Title == "" && title != "" || about.Model != model || about.Effort != effort || about.History != mode {
+		_ = s.log.Update(func(a *store.Session) {
+			a.Model, a.Effort, a.History = model, effort, mode
+			if a.Title == "" {
+				a.Title = title
+			}
+		})
+	}
+}
+
+// title is the first words the person said.
+func (t *Tree) title() string {
+	const most = 60
+	for _, n := range t.nodes {
+		if n.Role != llm.RoleUser || n.Summary {
+			continue
+		}
+		text := strings.Join(strings.Fields(n.Text()), " ")
+		for _, p := range n.Parts {
+			if text == "" {
+				text = p.Name
+			}
+		}
+		if r := []rune(text); len(r) > most {
+			text = string(r[:most])
+			if i := strings.LastIndexByte(text, ' '); i > most/2 {
+				text = text[:i]
+			}
+			text += "…"
+		}
+		return text
+	}
+	return ""
+}
+
+// OnSave makes f hear when what is said cannot be written to disk any more, and,
+// with nil, when all of it is there again. It is called from any goroutine.
+func (s *Session) OnSave(f func(error)) {
+	if s.log != nil {
+		s.log.Notify(f)
+	}
+}
+
+// Unsaved is how many messages are not on disk, and why.
+func (s *Session) Unsaved() (int, error) {
+	if s.log == nil {
+		return 0, nil
+	}
+	return s.log.Pending()
+}
+
+// Close ends the session: others may go on with the conversation. The error
+// says what could not be kept.
+func (s *Session) Close() error {
+	if s.log == nil {
+		return nil
+	}
+	if len(s.History()) > 0 {
+		s.sum()
+	}
+	return s.log.Close()
+}
+
+// An arriving answer is written every so often until it is complete.
+type arriving struct {
+	*Session
+	node store.Node // without its parts
+
+	mu      sync.Mutex
+	draft   llm.Draft
+	changed bool
+	written bool // a part of it is on disk
+
+	stop chan struct{}
+	done sync.WaitGroup
+}
+
+// arrive begins to keep an answer.
+func (s *Session) arrive(m llm.Message) *arriving {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.Cut = true // until it is known to be whole
+	a := &arriving{Session: s, node: s.tree.Next(m), stop: make(chan struct{})}
+	a.node.At, a.node.Open = time.Now(), true
+	if s.log != nil {
+		a.done.Go(a.run)
+	}
+	return a
+}
+
+// Add takes a delta of the answer, and returns what its block is.
+func (a *arriving) Add(d llm.Delta) llm.Kind {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.draft.Add(d)
+	a.changed = true
+	return a.draft.Kind(d.Block)
+}
+
+func (a *arriving) run() {
+	ticker := time.NewTicker(partly)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-a.stop:
+			return
+		case <-ticker.C:
+			a.save()
+		}
+	}
+}
+
+// save writes what has arrived, as it would stay if nothing more did.
+func (a *arriving) save() {
+	a.mu.Lock()
+	n, changed := a.node, a.changed
+	a.changed = false
+	if changed {
+		n.Parts = a.draft.Close()
+	}
+	a.mu.Unlock()
+	if changed && len(n.Parts) > 0 {
+		a.written = true
+		a.write(n)
+	}
+}
+
+// end stops the writing. The caller puts the answer itself in place.
+func (a *arriving) end() {
+	close(a.stop)
+	a.done.Wait()
+}

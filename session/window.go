@@ -1,0 +1,220 @@
+package session
+
+import (
+	"fmt"
+
+	"parley/providers/llm"
+	"parley/session/store"
+)
+
+// perMessage is about what a message takes beside its text, and each call and
+// result in it; image what a picture does.
+const (
+	perMessage = 10
+	image      = 1500
+)
+
+// messages is what path holds for a model: a summary stands for everything in
+// front of it.
+func messages(path []store.Node) []llm.Message {
+	from := 0
+	for i, n := range path {
+		if n.Summary {
+			from = i
+		}
+	}
+	out := make([]llm.Message, 0, len(path)-from)
+	for _, n := range path[from:] {
+		if len(n.Parts) > 0 {
+			out = append(out, n.Message)
+		}
+	}
+	return out
+}
+
+// messages is the current branch, whole.
+func (t *Tree) messages() []llm.Message {
+	var out []llm.Message
+	for _, n := range t.Path() {
+		if len(n.Parts) > 0 && !n.Summary {
+			out = append(out, n.Message)
+		}
+	}
+	return out
+}
+
+// Request is what the next request would be if parts were sent now. It changes
+// nothing.
+func (s *Session) Request(parts ...llm.Part) (llm.Endpoint, llm.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	req, _ := s.compile(parts)
+	return s.model, req
+}
+
+// request is the next request of the turn. What the history mode leaves out of
+// it is told when it changes.
+func (t *turn) request() (llm.Endpoint, llm.Request) {
+	t.mu.Lock()
+	model := t.model
+	req, left := t.compile(nil)
+	t.mu.Unlock()
+	if left > t.left {
+		what := "turn is"
+		if left > 1 {
+			what = "turns are"
+		}
+		t.emit(llm.Notice{Text: fmt.Sprintf("the oldest %d %s left out of requests: %s has room for %d tokens", left, what, model.Name, model.Context)})
+	}
+	t.left = left
+	return model, req
+}
+
+// compile makes a request of the current branch, with parts behind it, and says
+// how many turns were left out of it. The session is locked.
+func (s *Session) compile(parts []llm.Part) (req llm.Request, left int) {
+	path := s.tree.Path()
+	if len(parts) > 0 {
+		path = append(path, store.Node{Message: llm.Message{Role: llm.RoleUser, Parts: parts}})
+	}
+	req = llm.Request{System: s.system, Effort: s.eff, Session: s.id, Settings: s.settings, Answer: s.want}
+	if s.tools != nil && s.model.Strategy != "none" {
+		req.Tools = s.tools.Tools()
+	}
+	switch s.mode {
+	case HistoryStateless:
+		path = path[s.current(path):]
+	case HistoryDynamic:
+		path, left = s.newest(path, s.room(req))
+	}
+	req.Messages, _ = s.model.Portable(messages(path))
+	return req, left
+}
+
+// current is where in path the turn begins that runs or is to run.
+func (s *Session) current(path []store.Node) int {
+	from := 0
+	for i, n := range path {
+		if n.Role == llm.RoleUser && !n.Summary && (s.began == 0 || n.Seq <= s.began) {
+			from = i
+		}
+	}
+	return from
+}
+
+// room is how many tokens of the model's window messages may take; 0 if the
+// window is unknown. A share stays free for the answer and for what the
+// estimate is wrong by.
+func (s *Session) room(req llm.Request) int {
+	if s.model.Context <= 0 {
+		return 0
+	}
+	answer := min(s.model.Context/4, 16<<10)
+	if req.MaxTokens > 0 {
+		answer = min(req.MaxTokens, s.model.Context/2)
+	}
+	return max(s.model.Context*9/10-answer-s.overhead(req), 1)
+}
+
+// overhead is about what a request takes beside its messages.
+func (s *Session) overhead(req llm.Request) int {
+	n := s.estimate(req.System)
+	for _, t := range req.Tools {
+		n += s.estimate(t.Description) + s.estimate(string(t.Schema)) + perMessage
+	}
+	return n
+}
+
+// newest leaves out the oldest whole turns of path until the rest takes no more
+// than room; the last one always stays.
+func (s *Session) newest(path []store.Node, room int) (rest []store.Node, left int) {
+	if room == 0 {
+		return path, 0
+	}
+	last, size := s.current(path), 0
+	cut := len(path)
+	for i := len(path) - 1; i >= 0; i-- {
+		size += s.size(path[i])
+		if path[i].Role != llm.RoleUser {
+			continue
+		}
+		if size > room && i < last {
+			break
+		}
+		cut = i
+	}
+	cut = min(cut, last)
+	for _, n := range path[:cut] {
+		if n.Role == llm.RoleUser {
+			left++
+		}
+	}
+	return path[cut:], left
+}
+
+// size is about how many tokens a message takes in a request. What will be
+// thought of as private by the next model is counted all the same: too much is
+// left out rather than too little.
+func (s *Session) size(n store.Node) int {
+	if size, ok := s.sizes[n.Seq]; ok && n.Seq > 0 {
+		return size
+	}
+	size := perMessage
+	for _, p := range n.Parts {
+		switch p.Kind {
+		case llm.Media:
+			size += image
+		case llm.Call, llm.Result:
+			size += perMessage
+		}
+		size += s.estimate(p.Text) + s.estimate(p.Input)
+	}
+	if n.Seq > 0 && n.Seq <= len(s.tree.nodes) {
+		s.sizes[n.Seq] = size
+	}
+	return size
+}
+
+// Fill is about how many tokens the next request takes: what the provider
+// counted last, and an estimate of what came after it.
+func (s *Session) Fill() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fill()
+}
+
+func (s *Session) fill() int {
+	size := 0
+	for i := s.tree.head; i > 0; i = s.tree.nodes[i-1].Parent {
+		n := s.tree.nodes[i-1]
+		if n.Usage != nil && !n.Summary && n.Usage.Input > 0 {
+			return size + n.Usage.Input + n.Usage.Output
+		}
+		size += s.size(n)
+		if n.Summary {
+			break
+		}
+	}
+	if size == 0 {
+		return 0
+	}
+	req := llm.Request{System: s.system}
+	if s.tools != nil && s.model.Strategy != "none" {
+		req.Tools = s.tools.Tools()
+	}
+	return size + s.overhead(req)
+}
+
+// Mode is what of the conversation requests hold.
+func (s *Session) Mode() History {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mode
+}
+
+// SetMode changes what later requests hold.
+func (s *Session) SetMode(h History) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mode = h
+}
