@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -147,9 +148,9 @@ func (m *Model) rewind(string) tea.Cmd {
 		return nil
 	}
 	var items []dialog.Item
-	for _, msg := range m.session.History() {
-		if msg.Role == llm.RoleUser {
-			items = append(items, dialog.Item{Title: firstLine(msg.Text()), Value: fmt.Sprint(len(items))})
+	for _, n := range m.session.Path() {
+		if n.Role == llm.RoleUser && !n.Summary {
+			items = append(items, dialog.Item{Title: firstLine(n.Text()), Value: fmt.Sprint(n.Seq)})
 		}
 	}
 	if len(items) == 0 {
@@ -379,9 +380,11 @@ func (m *Model) pick(p dialog.PickedMsg) tea.Cmd {
 }
 
 func (m *Model) rewindTo(value string) tea.Cmd {
-	var n int
-	fmt.Sscan(value, &n)
-	msg, err := m.session.Rewind(n)
+	seq, err := strconv.Atoi(value)
+	if err != nil {
+		return m.say(err.Error())
+	}
+	msg, err := m.session.Edit(seq)
 	if err != nil {
 		return m.say(err.Error())
 	}
