@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
@@ -18,9 +17,7 @@ type tuned struct {
 	id       string // as the service calls it
 	facts    catalog.Model
 	known    bool // facts hold for the efforts as well
-
-	mu   sync.Mutex
-	told map[string]bool
+	told     llm.Notices
 }
 
 // Stream implements llm.Model.
@@ -35,25 +32,11 @@ func (m *tuned) Stream(ctx context.Context, req llm.Request) llm.Stream {
 		return s
 	}
 	return func(yield func(llm.Event, error) bool) {
-		if m.first(notice) && !yield(llm.Notice{Text: notice}, nil) {
-			return
+		out := llm.NewOut(yield)
+		if m.told.Tell(out, notice); !out.Stopped() {
+			s(yield)
 		}
-		s(yield)
 	}
-}
-
-// first reports whether the user has not seen a notice yet.
-func (m *tuned) first(notice string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.told[notice] {
-		return false
-	}
-	if m.told == nil {
-		m.told = map[string]bool{}
-	}
-	m.told[notice] = true
-	return true
 }
 
 // clamp is the effort to ask of a model that has not all of them, "" for none,
