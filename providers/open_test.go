@@ -392,3 +392,32 @@ func TestDebug(t *testing.T) {
 		t.Errorf("a key or words are in\n%s", out.String())
 	}
 }
+
+// What a server says about asking again holds whatever its status means, for
+// every wire format.
+func TestServersSayWhetherToAskAgain(t *testing.T) {
+	for _, kind := range []string{"openai", "openai-responses", "anthropic", "gemini"} {
+		for _, tt := range []struct {
+			status int
+			header string
+			asked  int
+		}{{500, "false", 1}, {429, "false", 1}, {400, "true", 2}, {400, "", 1}} {
+			asked := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				asked++
+				w.Header().Set("Content-Type", "application/json")
+				w.Header().Set("Retry-After-Ms", "1")
+				if tt.header != "" {
+					w.Header().Set("X-Should-Retry", tt.header)
+				}
+				w.WriteHeader(tt.status)
+				io.WriteString(w, `{"error":{"message":"no"}}`)
+			}))
+			defer server.Close()
+			c := Config{Providers: map[string]Provider{"box": {Kind: kind, BaseURL: server.URL + "/v1", MaxRetries: ptr(1)}}}
+			if got := hold(t, opens(t, c, "box/m", OpenOptions{}), llm.Request{}); got.err == nil || asked != tt.asked {
+				t.Errorf("%s, status %d, x-should-retry %q: asked %d times, want %d (%v)", kind, tt.status, tt.header, asked, tt.asked, got.err)
+			}
+		}
+	}
+}

@@ -2,9 +2,9 @@
 //
 //	Stream ──► attempt ──► failed before the first Delta? ──► Retry, wait ──► attempt …
 //
-// It acts on the Fault of an error and on nothing else: rate limits, the
-// provider's own trouble and broken connections may pass, everything else is
-// handed on at once. After the first Delta nothing is ever asked again, for the
+// It acts on the Fault of an error: rate limits, the provider's own trouble and
+// broken connections may pass, everything else is handed on at once. A server
+// that says itself whether asking again helps is believed. After the first Delta nothing is ever asked again, for the
 // person has already seen a part of the answer. A server that names a delay is
 // waited for at least that long; otherwise the waits are drawn at random from a
 // window that doubles (full jitter), so that many clients do not come back
@@ -104,7 +104,7 @@ func attempt(s llm.Stream, yield func(llm.Event, error) bool) (err error, failed
 // wait says how long to wait before retry n, counted from 0, and whether there
 // is to be one.
 func (m model) wait(err error, n int) (time.Duration, bool) {
-	if n >= m.Max || !llm.FaultOf(err).Temporary() {
+	if n >= m.Max || !passes(err) {
 		return 0, false
 	}
 	var e *llm.Error
@@ -117,6 +117,18 @@ func (m model) wait(err error, n int) (time.Duration, bool) {
 		window = firstWindow << n
 	}
 	return time.Duration(m.Rand() * float64(window)), true
+}
+
+// passes reports whether err may not come again: as the server says, which
+// knows more than its status tells, or else by the fault.
+func passes(err error) bool {
+	var answer interface{ ShouldRetry() (again, said bool) }
+	if errors.As(err, &answer) {
+		if again, said := answer.ShouldRetry(); said {
+			return again
+		}
+	}
+	return llm.FaultOf(err).Temporary()
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

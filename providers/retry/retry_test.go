@@ -46,6 +46,16 @@ func fault(f llm.Fault, wait time.Duration) *llm.Error {
 	return &llm.Error{Fault: f, Wait: wait}
 }
 
+// says is an answer that says whether to ask again; "" says nothing.
+type says string
+
+func (s says) Error() string             { return string(s) }
+func (s says) ShouldRetry() (bool, bool) { return s == "true", s != "" }
+
+func told(f llm.Fault, again says) *llm.Error {
+	return &llm.Error{Fault: f, Message: "told", Err: again}
+}
+
 var (
 	word = llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: "hi"}}
 	done = llm.Finish{Reason: llm.Stop}
@@ -112,6 +122,11 @@ func TestStream(t *testing.T) {
 		{"after the retry, a delta", [][]any{{server}, {word, server}}, retry.Options{Max: 3},
 			"retry 1 after 250ms (server), hi, error: server", 2},
 		{"an error without a fault", [][]any{{errors.New("odd")}, fine}, retry.Options{Max: 3}, "error: odd", 1},
+		{"passing, but the server says no", [][]any{{told(llm.Server, "false")}, fine}, retry.Options{Max: 3}, "error: server: told", 1},
+		{"lasting, but the server says yes", [][]any{{told(llm.InvalidRequest, "true")}, fine}, retry.Options{Max: 3},
+			"retry 1 after 250ms (invalid_request), hi, stop", 2},
+		{"yes for ever", [][]any{{told(llm.Quota, "true")}}, retry.Options{Max: 1}, "retry 1 after 250ms (quota), error: quota: told", 2},
+		{"a server that says nothing", [][]any{{told(llm.Server, "")}, fine}, retry.Options{Max: 3}, "retry 1 after 250ms (server), hi, stop", 2},
 		{"a wrapped fault", [][]any{{fmt.Errorf("asking: %w", server)}, fine}, retry.Options{Max: 3},
 			"retry 1 after 250ms (server), hi, stop", 2},
 	} {

@@ -18,6 +18,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"parley/providers/llm"
@@ -90,6 +91,13 @@ type Answer struct {
 }
 
 func (a *Answer) Error() string { return fmt.Sprintf("HTTP status %d", a.Status) }
+
+// ShouldRetry reports what the server says about asking again in the header
+// x-should-retry, which OpenAI and others send, and whether it says anything.
+func (a *Answer) ShouldRetry() (again, said bool) {
+	value := a.Header.Get("X-Should-Retry")
+	return strings.EqualFold(value, "true"), strings.EqualFold(value, "true") || strings.EqualFold(value, "false")
+}
 
 // Fault says what an error answer means, by the order of evidence: the
 // structured code in the body, the words, the status. Numbers in the words are

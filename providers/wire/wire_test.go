@@ -133,6 +133,29 @@ func TestAnswerBehind(t *testing.T) {
 	}
 }
 
+// TestShouldRetry reads what a server says of asking again.
+func TestShouldRetry(t *testing.T) {
+	for _, tt := range []struct {
+		header      string
+		again, said bool
+	}{{"true", true, true}, {"False", false, true}, {"", false, false}, {"perhaps", false, false}} {
+		client, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if tt.header != "" {
+				w.Header().Set("x-should-retry", tt.header)
+			}
+			w.WriteHeader(500)
+		}, wire.Options{})
+		_, err := ask(t.Context(), client, url)
+		var a *wire.Answer
+		if !errors.As(err, &a) {
+			t.Fatalf("no answer behind %v", err)
+		}
+		if again, said := a.ShouldRetry(); again != tt.again || said != tt.said {
+			t.Errorf("%q: again %v, said %v", tt.header, again, said)
+		}
+	}
+}
+
 func TestSecrets(t *testing.T) {
 	const secret = `sk+cañary/"7&=<é>key`
 	short, _ := json.Marshal(secret)
