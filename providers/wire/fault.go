@@ -36,7 +36,8 @@ var codes = expand(map[llm.Fault]string{
 	llm.Server: `overloaded_error overloaded engine_overloaded engine_overloaded_error model_capacity_exhausted
 		service_unavailable unavailable deadline_exceeded insufficient_system_resource
 		1120 1230 1234 1305 1312 minimax1000 minimax1001 minimax1013 minimax1024`,
-	llm.InvalidRequest: `unsupported_parameter unsupported_value tool_use_failed json_validate_failed`,
+	llm.InvalidRequest: `unsupported_parameter unsupported_value tool_use_failed json_validate_failed
+		1210 1213 1214 1215`, // GLM answers everything with status 429
 })
 
 // vague are types that stand beside a better sign, a status or words, more

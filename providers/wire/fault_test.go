@@ -39,6 +39,8 @@ func TestFault(t *testing.T) {
 		{"openai, filter", 400, `{"error":{"message":"no","code":"content_policy_violation"}}`, llm.ContentFilter, ""},
 		{"openai, trouble", 500, `{"error":{"message":"The server had an error","type":"server_error","code":null}}`, llm.Server, "server_error||The server had an error"},
 		{"azure, filter", 400, `{"error":{"message":"The response was filtered","code":"bad_request","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, llm.ContentFilter, ""},
+		{"azure, what its filter found", 400, `{"error":{"message":"The response was filtered.","code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation","content_filter_result":{"violence":{"filtered":true,"severity":"high"},"self_harm":{"filtered":true},"hate":{"filtered":false,"severity":"safe"}}}}}`, llm.ContentFilter,
+			"content_filter||The response was filtered: self harm, violence (high)"},
 		{"xai, text", 400, `{"code":"Client specified an invalid argument","error":"Incorrect API key provided: xx"}`, llm.Authentication, "Client specified an invalid argument||Incorrect API key provided: xx"},
 		{"xai, guidelines", 403, `{"code":"forbidden by policy","error":"Content violates usage guidelines."}`, llm.ContentFilter, ""},
 		{"xai, credits", 403, `{"code":"The caller does not have permission","error":"Your team has either used all available credits or reached its monthly spending limit."}`, llm.Quota, ""},
@@ -65,6 +67,9 @@ func TestFault(t *testing.T) {
 		{"glm, balance", 429, `{"error":{"code":"1113","message":"Insufficient balance"}}`, llm.Quota, ""},
 		{"glm, number", 429, `{"error":{"code":1305,"message":"busy"}}`, llm.Server, "1305||busy"},
 		{"glm, filter", 400, `{"error":{"code":"1301","message":"sensitive"}}`, llm.ContentFilter, ""},
+		{"glm, arguments", 429, `{"error":{"code":"1210","message":"API parameters are wrong"}}`, llm.InvalidRequest, ""},
+		{"glm, a missing parameter", 429, `{"error":{"code":1213,"message":"the parameter was not received"}}`, llm.InvalidRequest, ""},
+		{"glm, context", 400, `{"error":{"code":"1261","message":"Prompt exceeds max length"}}`, llm.ContextOverflow, ""},
 		{"qwen, arrears", 400, `{"code":"Arrearage","message":"Access denied, please make sure your account is in good standing.","request_id":"r-1"}`, llm.Quota, "Arrearage||Access denied, please make sure your account is in good standing."},
 		{"qwen, throttling", 429, `{"code":"Throttling.RateQuota","message":"Requests rate limit exceeded"}`, llm.RateLimit, ""},
 		{"qwen, inspection", 400, `{"error":{"code":"data_inspection_failed","message":"x","type":"data_inspection_failed"}}`, llm.ContentFilter, ""},
@@ -73,7 +78,7 @@ func TestFault(t *testing.T) {
 		{"deepseek, money", 402, `{"error":{"message":"Insufficient Balance","type":"unknown_error","code":"invalid_request_error"}}`, llm.Quota, ""},
 		{"minimax, rate", 500, `{"base_resp":{"status_code":1002,"status_msg":"rate limit"}}`, llm.RateLimit, "minimax1002||rate limit"},
 		{"openrouter, credits", 402, `{"error":{"message":"Insufficient credits","code":402}}`, llm.Quota, "||Insufficient credits"},
-		{"openrouter, moderation", 403, `{"error":{"message":"Input rejected","code":403,"metadata":{"reasons":["violence"],"provider_name":"OpenAI"}}}`, llm.ContentFilter, "moderation||Input rejected (OpenAI)"},
+		{"openrouter, moderation", 403, `{"error":{"message":"Input rejected","code":403,"metadata":{"reasons":["violence"],"provider_name":"OpenAI"}}}`, llm.ContentFilter, "moderation||Input rejected: violence (OpenAI)"},
 		{"openrouter, upstream", 429, `{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"{\"error\":{\"message\":\"busy, retry in 3s\"}}","provider_name":"X"}}}`, llm.RateLimit, "||Provider returned error: busy, retry in 3s (X)"},
 		{"openrouter, tools", 404, `{"error":{"message":"No endpoints found that support tool use.","code":404}}`, llm.Unsupported, "|tools|No endpoints found that support tool use."},
 		{"openrouter, model", 400, `{"error":{"message":"foo/bar is not a valid model ID","code":400}}`, llm.ModelNotFound, ""},
@@ -290,6 +295,19 @@ func BenchmarkEventFault(b *testing.B) {
 	for b.Loop() {
 		if wire.EventFault(chunk) != nil {
 			b.Fatal("found one")
+		}
+	}
+}
+
+func TestCaught(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"violence":{"filtered":true,"severity":"medium"},"hate":{"filtered":false,"severity":"safe"}}`: "violence (medium)",
+		`{"jailbreak":{"detected":true,"filtered":true},"custom_blocklists":{"filtered":true}}`:          "custom blocklists, jailbreak",
+		`{"x":{"filtered":true,"severity":"a\nb\u001b[31m"}}`:                                            "x (a b [31m)",
+		`{"x":"filtered"}`: "", `[]`: "", `null`: "", ``: "", `{`: "",
+	} {
+		if got := wire.Caught([]byte(raw)); got != want {
+			t.Errorf("%s: %q, want %q", raw, got, want)
 		}
 	}
 }

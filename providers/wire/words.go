@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -134,14 +136,14 @@ func (w *words) inner(e map[string]any) {
 			w.detail(d)
 		}
 	}
-	if azure, ok := e["innererror"].(map[string]any); ok {
-		w.code(text(azure["code"]))
-	}
+	azure, _ := e["innererror"].(map[string]any)
+	w.code(text(azure["code"]))
 	w.param = oneLine(text(e["param"]), 200)
 	w.say(first(e, "message", "msg", "error_description", "status_msg"))
 	if w.message == "" {
 		w.say(detail(e["message"]))
 	}
+	w.because(caught(azure["content_filter_result"]))
 	if meta, ok := e["metadata"].(map[string]any); ok {
 		w.upstream(meta)
 	}
@@ -165,6 +167,11 @@ func (w *words) detail(d map[string]any) {
 func (w *words) upstream(meta map[string]any) {
 	if reasons, ok := meta["reasons"].([]any); ok && len(reasons) > 0 {
 		w.code("moderation")
+		var said []string
+		for _, r := range reasons {
+			said = append(said, text(r))
+		}
+		w.because(said)
 	}
 	raw := words{message: text(meta["raw"])}
 	if m, ok := meta["raw"].(map[string]any); ok {
@@ -186,6 +193,40 @@ func (w *words) upstream(meta map[string]any) {
 		}
 		w.headers[name] = text(v)
 	}
+}
+
+// because adds to the message what a filter found.
+func (w *words) because(found []string) {
+	if said := oneLine(strings.Join(found, ", "), 200); said != "" {
+		w.message = strings.TrimPrefix(strings.TrimRight(w.message, ". ")+": "+said, ": ")
+	}
+}
+
+// Caught names what Azure's filter found, such as "violence (high)", "" if there
+// is nothing. Raw is a content_filter_result or content_filter_results:
+//
+//	{"violence":{"filtered":true,"severity":"high"},"jailbreak":{"detected":true,"filtered":true},"hate":{"filtered":false}}
+func Caught(raw json.RawMessage) string {
+	var results any
+	if json.Unmarshal(raw, &results) != nil {
+		return ""
+	}
+	return oneLine(strings.Join(caught(results), ", "), 200)
+}
+
+func caught(results any) (found []string) {
+	all, _ := results.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		result, _ := all[name].(map[string]any)
+		if result["filtered"] != true {
+			continue
+		}
+		if severity := text(result["severity"]); severity != "" {
+			name += " (" + severity + ")"
+		}
+		found = append(found, strings.ReplaceAll(name, "_", " "))
+	}
+	return found
 }
 
 // say sets the message. Gateways put the whole answer of their upstream into
