@@ -2,13 +2,17 @@
 // person has to choose, to read, or to consent: a title line, content, and a
 // line that says which keys work. No boxes.
 //
-//	Pick     one of many, found by typing     PickedMsg
-//	Approve  may this tool call run?          AnsweredMsg
-//	Help     the keys                         –
+//	Pick      one of many, found by typing     PickedMsg
+//	Sessions  stored conversations             SessionChosen, and what is done to them
+//	Tree      branches of a conversation       BranchChosen, ForkChosen
+//	Approve   may this tool call run?          AnsweredMsg
+//	Confirm   yes or no?                       Confirmed
+//	Usage     what was spent                   –
+//	Help      the keys                         –
 //
-// Every dialog can be left with esc, which sends ClosedMsg; leaving an approval
-// is an answer, so that it sends AnsweredMsg. A dialog answers once and is deaf
-// afterwards. All text it shows is taken for hostile.
+// Every dialog can be left with esc, which sends ClosedMsg; leaving a question
+// is an answer, so that Approve and Confirm send theirs. A dialog answers once
+// and is deaf afterwards. All text it shows is taken for hostile.
 package dialog
 
 import (
@@ -51,6 +55,9 @@ type Keys struct {
 	Accept, Close                           []string
 	Erase, EraseWord, Clear                 []string // in what is being typed
 	Once, Session, Edit, Deny, Details      []string // of an approval
+	Next, Previous                          []string // page, or answer
+	Yes, No                                 []string
+	Fork, Rename, Pin, Trash, Undo          []string // of conversations; no key writes or erases in a field
 }
 
 // DefaultKeys are the keys of a new dialog.
@@ -63,6 +70,10 @@ func DefaultKeys() Keys {
 		Accept: []string{"enter"}, Close: []string{"esc"},
 		Erase: []string{"backspace", "ctrl+h"}, EraseWord: []string{"ctrl+w", "alt+backspace"}, Clear: []string{"ctrl+u"},
 		Once: []string{"y"}, Session: []string{"a"}, Edit: []string{"e"}, Deny: []string{"n"}, Details: []string{"ctrl+o"},
+		Next: []string{"tab", "right"}, Previous: []string{"shift+tab", "left"},
+		Yes: []string{"y"}, No: []string{"n"},
+		Fork: []string{"ctrl+f"}, Rename: []string{"ctrl+e"}, Pin: []string{"ctrl+t"}, Trash: []string{"delete", "alt+d"},
+		Undo: []string{"ctrl+_", "ctrl+/", "ctrl+shift+-", "ctrl+-"},
 	}
 }
 
@@ -190,46 +201,6 @@ func frame(height int, head string, content []string, foot string) string {
 
 // contentRows is how many rows frame leaves for the content below a head.
 func contentRows(height int) int { return max(height-2, min(height, 1)) }
-
-// A scroll is a window on rows that may be more than it holds.
-type scroll struct{ top int }
-
-// key moves the window and reports whether msg is one of its keys.
-func (s *scroll) key(msg tea.Msg, k Keys, total, visible int) bool {
-	page := max(visible, 1)
-	switch msg := msg.(type) {
-	case tea.MouseWheelMsg:
-		switch msg.Button {
-		case tea.MouseWheelUp:
-			s.top -= 3
-		case tea.MouseWheelDown:
-			s.top += 3
-		}
-	case tea.KeyPressMsg:
-		switch {
-		case is(msg, k.Up):
-			s.top--
-		case is(msg, k.Down):
-			s.top++
-		case is(msg, k.PageUp):
-			s.top -= page
-		case is(msg, k.PageDown):
-			s.top += page
-		case is(msg, k.Top):
-			s.top = 0
-		case is(msg, k.Bottom):
-			s.top = total
-		default:
-			return false
-		}
-	default:
-		return false
-	}
-	s.fit(total, visible)
-	return true
-}
-
-func (s *scroll) fit(total, visible int) { s.top = max(min(s.top, total-visible), 0) }
 
 // A field is a line that is being typed. The cursor stays at its end.
 type field struct{ text string }

@@ -51,15 +51,16 @@ func (g *Guide) SetTheme(th *theme.Theme) {
 	g.arrange()
 }
 
-// column is how wide a column should be at least, and how much lies between two.
+// narrowColumn is how wide a column should be at least, and columnGap lies
+// between two.
 const (
-	column    = 46
-	columnGap = 2
+	narrowColumn = 46
+	columnGap    = 2
 )
 
 // arrange puts each section into the column that is the shortest so far.
 func (g *Guide) arrange() {
-	n := max(min(g.width/column, len(g.sections)), 1)
+	n := max(min(g.width/narrowColumn, len(g.sections)), 1)
 	width := max((g.width-(n-1)*columnGap)/n, 0)
 	columns := make([][]string, n)
 	for _, s := range g.sections {

@@ -1,0 +1,290 @@
+package dialog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/ui/safe"
+)
+
+const (
+	beside      = 100 // width from which the preview stands beside the list
+	fewestRows  = 14  // of content, so that a preview and messages have room below few rows
+	sessionsAre = "Conversations"
+)
+
+// A shape is how the list and the preview share the content.
+type shape struct {
+	width, visible int // of the list
+	side, below    int // cells of the preview beside it, or rows below it
+}
+
+func (l *SessionList) shape() shape {
+	content := contentRows(l.Height())
+	switch {
+	case l.width >= beside:
+		side := l.width * 2 / 5
+		return shape{width: l.width - side - ruleWidth, visible: content, side: side}
+	case content >= 12:
+		return shape{width: l.width, visible: content - 4, below: 4}
+	case content >= 7:
+		return shape{width: l.width, visible: content - 3, below: 3}
+	}
+	return shape{width: l.width, visible: content}
+}
+
+// SetSize gives the width and the most rows.
+func (l *SessionList) SetSize(width, height int) { l.resize(width, height) }
+
+// Height depends on the conversations and not on what matches, so that the
+// screen does not jump while one types.
+func (l *SessionList) Height() int {
+	return min(max(len(l.rows), fewestRows)+2, l.height)
+}
+
+// View draws the rows around the selected one, and its preview.
+func (l *SessionList) View() string {
+	if l.view != "" || l.height == 0 {
+		return l.view
+	}
+	s := l.shape()
+	content := l.window(s)
+	switch {
+	case s.side > 0:
+		content = l.besides(s, content)
+	case s.below > 0:
+		for len(content) < s.visible {
+			content = append(content, "")
+		}
+		content = append(content, l.peek(l.width, s.below, true)...)
+	}
+	count := fmt.Sprint(len(l.rows))
+	if len(l.hits) < len(l.rows) {
+		count = fmt.Sprintf("%d of %d", len(l.hits), len(l.rows))
+	}
+	l.view = frame(l.Height(), l.queried(sessionsAre, count, &l.query), content, l.foot())
+	return l.view
+}
+
+// besides puts the preview to the right of the list.
+func (l *SessionList) besides(s shape, content []string) []string {
+	right := l.peek(s.side, s.visible, false)
+	rule := l.theme.Faint.Render(" │ ")
+	rows := make([]string, s.visible)
+	for i := range rows {
+		left, text := "", ""
+		if i < len(content) {
+			left = content[i]
+		}
+		if i < len(right) {
+			text = right[i]
+		}
+		rows[i] = padded(left, s.width) + rule + text
+	}
+	return rows
+}
+
+// place is the row of the list on which the selection stands: a title stands
+// between conversations and messages.
+func (l *SessionList) place() (row, total int) {
+	row, total = l.at, l.total()
+	if len(l.found) > 0 {
+		total++
+		if l.at >= len(l.hits) {
+			row++
+		}
+	}
+	return row, total
+}
+
+// window draws what of the list is in sight.
+func (l *SessionList) window(s shape) []string {
+	at, total := l.place()
+	if total == 0 {
+		return []string{l.theme.Dim.Render(ansi.Truncate("  "+l.nothing(), s.width, "…"))}
+	}
+	l.follow(at, total, s.visible)
+	room, _ := columns(s.width-signWidth, max(s.width*3/8, 24), column{l.wide[0], 1}, column{l.wide[1], 2}, column{l.wide[2], 0})
+	words := strings.Fields(strings.ToLower(l.words))
+	var rows []string
+	for i := l.top; i < min(l.top+s.visible, total); i++ {
+		switch below := i - len(l.hits) - 1; {
+		case below == -1:
+			title := fmt.Sprintf("in messages · %d", len(l.found))
+			rows = append(rows, l.theme.Faint.Render(ansi.Truncate(title, s.width, "…")))
+		case below >= 0:
+			rows = append(rows, l.message(l.found[below], s.width, i == at))
+		default:
+			rows = append(rows, l.conversation(l.hits[i], words, s.width, room, i == at))
+		}
+	}
+	return rows
+}
+
+// nothing says why the list is empty.
+func (l *SessionList) nothing() string {
+	switch {
+	case l.words == "":
+		return "no conversations yet"
+	case l.sought:
+		return "nothing found"
+	}
+	return "no title, folder or model matches"
+}
+
+const (
+	signWidth = 2 // of what stands before a selected row
+	ruleWidth = 3 // between the list and its preview
+)
+
+// sign stands before a row.
+func (b *base) sign(selected bool) string {
+	if selected {
+		return b.theme.Accent.Render("› ")
+	}
+	return "  "
+}
+
+// conversation draws a row: sign, title, state, and the columns there is room for.
+func (l *SessionList) conversation(h hit, words []string, width int, cols []column, selected bool) string {
+	r := l.rows[h.item]
+	if l.naming == r.ID && selected {
+		return ansi.Truncate(l.sign(true)+l.theme.Text.Render(l.name.shown(width-signWidth)), width, "")
+	}
+	look := l.theme.Text
+	if selected {
+		look = l.theme.Strong
+	}
+	right := aligned(cols, r.Model, r.Cost, r.Age)
+	pin := pinSign(r.Pinned)
+	room := width - signWidth - cells(right) - len(pin)
+	state := ""
+	switch {
+	case r.Current:
+		state = " · current"
+	case r.Held != "":
+		state = " · open elsewhere"
+	}
+	if room-cells(state) < 8 {
+		state = ""
+	}
+	title, marks := titleOf(r), h.marks
+	if marks == nil {
+		marks = occurrences(title, words)
+	}
+	title = ansi.Truncate(mark(title, marks, look, l.theme), max(room-cells(state), 0), "…")
+	line := l.sign(selected) + l.theme.Accent.Render(pin) + title + l.theme.Dim.Render(state)
+	return ansi.Truncate(padded(line, width-cells(right))+l.theme.Faint.Render(right), width, "")
+}
+
+// message draws a message that was found: whose it is, and the words.
+func (l *SessionList) message(f FoundRow, width int, selected bool) string {
+	look := l.theme.Dim
+	if selected {
+		look = l.theme.Strong
+	}
+	most := max(width/3, 1)
+	title := look.Render(ansi.Truncate(titleOf(SessionRow{Title: safe.Line(f.Title)}), most, "…"))
+	line := l.sign(selected) + padded(title, most) + "  "
+	return ansi.Truncate(line+l.snippet(f, width-ansi.StringWidth(line)), width, "…")
+}
+
+// snippet is the text of f with what was found bold and underlined. It begins
+// late enough for the first of that to be in sight.
+func (l *SessionList) snippet(f FoundRow, room int) string {
+	var out strings.Builder
+	from, lead := 0, -1
+	for _, m := range f.Marks {
+		start, end := min(max(m[0], from), len(f.Snippet)), min(m[1], len(f.Snippet))
+		if start >= end {
+			continue
+		}
+		before, found := safe.Line(f.Snippet[from:start]), safe.Line(f.Snippet[start:end])
+		if lead < 0 {
+			lead = cells(before) + cells(found) - room
+			if lead > 0 {
+				before = ansi.TruncateLeft(before, min(lead+room/2, cells(before)), "…")
+			}
+		}
+		out.WriteString(l.theme.Text.Render(before))
+		out.WriteString(underlined(l.theme.Strong, found))
+		from = end
+	}
+	out.WriteString(l.theme.Text.Render(safe.Line(f.Snippet[from:])))
+	return out.String()
+}
+
+// peek draws the preview of what is selected in at most height rows: where it
+// is from, as a rule above it if it stands below the list, then the content.
+func (l *SessionList) peek(width, height int, ruled bool) []string {
+	id, seq := l.selected()
+	at := slices.IndexFunc(l.rows, func(r SessionRow) bool { return r.ID == id })
+	var r SessionRow
+	if at >= 0 && id != "" {
+		r = l.rows[at]
+	}
+	facts := []string{r.Folder, r.Model}
+	if r.Held != "" {
+		facts = slices.Insert(facts, 0, "open elsewhere: "+safe.Line(r.Held))
+	}
+	head := strings.Join(slices.DeleteFunc(facts, func(s string) bool { return s == "" }), " · ")
+	if ruled {
+		head = ansi.Truncate(strings.TrimSuffix("── "+head, " ")+" ", width, "…")
+		head += strings.Repeat("─", max(width-cells(head), 0))
+	}
+	rows := []string{l.theme.Faint.Render(ansi.Truncate(head, width, "…"))}
+	lines := []string{r.Preview}
+	if l.preview.lines != nil && l.preview.id == id && l.preview.seq == seq {
+		lines = l.preview.lines
+	}
+	for _, line := range lines {
+		for row := range strings.SplitSeq(ansi.Wrap(safe.Line(line), max(width, 1), ""), "\n") {
+			if len(rows) >= height {
+				return rows
+			}
+			rows = append(rows, l.theme.Dim.Render(ansi.Truncate(row, width, "")))
+		}
+	}
+	return rows
+}
+
+// foot says what was done, else which keys work.
+func (l *SessionList) foot() string {
+	k := l.Keys
+	switch {
+	case l.naming != "":
+		return l.hint(l.theme.Dim, first(k.Accept), "keep the title", first(k.Close), "leave it")
+	case l.note != "":
+		return l.theme.Text.Render(ansi.Truncate(l.note, l.width, "…"))
+	}
+	undo := ""
+	if len(l.trashed) > 0 {
+		undo = first(k.Undo)
+	}
+	pairs := []string{first(k.Accept), "open", first(k.Close), "close", undo, "undo",
+		first(k.Rename), "rename", first(k.Pin), "pin", first(k.Fork), "copy", first(k.Trash), "trash", "type", "to filter"}
+	if l.total() == 0 {
+		pairs = pairs[2:6]
+	}
+	return l.hint(l.theme.Dim, pairs...)
+}
+
+// Cursor stands behind what is typed: the title, or the words to filter by.
+func (l *SessionList) Cursor() (x, y int, ok bool) {
+	height := l.Height()
+	if l.naming == "" {
+		return l.behind(sessionsAre, &l.query), 0, height > 2
+	}
+	s := l.shape()
+	at, total := l.place()
+	l.follow(at, total, s.visible)
+	y = at - l.top
+	if height > 2 {
+		y++ // the title line
+	}
+	x = signWidth + cells(l.name.shown(s.width-signWidth))
+	return max(min(x, l.width-1), 0), y, height > 0
+}
