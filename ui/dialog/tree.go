@@ -1,0 +1,185 @@
+package dialog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/ui/safe"
+	"parley/ui/theme"
+)
+
+// A Branch is a message at which the branches of a conversation part, or with
+// which one begins.
+type Branch struct {
+	Seq     int    // of the message
+	Depth   int    // 0: follows no other branch; one more than that of the branch it leaves
+	Label   string // who wrote it: "you", or a model
+	Text    string // its first words that tell it from its siblings
+	Length  int    // messages below it
+	Model   string // provider/model that answered last
+	Age     string
+	Current bool // on the current path
+	Head    bool // the current path ends in it
+}
+
+// BranchChosen makes the branch that begins with the message Seq the current one.
+type BranchChosen struct{ Seq int }
+
+// ForkChosen opens a copy of the conversation up to the message Seq.
+type ForkChosen struct{ Seq int }
+
+// A BranchList is the branches of a conversation as a tree, each below the one it
+// leaves.
+type BranchList struct {
+	base
+	list
+	branches []Branch
+	lines    []string // of the tree, in front of each branch
+	wide     [3]int   // cells of the widest length, model and age
+}
+
+// Tree lists branches, each directly followed by those that leave it.
+func Tree(branches []Branch, th *theme.Theme) *BranchList {
+	l := &BranchList{base: newBase(th), branches: slices.Clone(branches)}
+	deepest := 0
+	for i := range l.branches {
+		b := &l.branches[i]
+		b.Depth = max(min(b.Depth, deepest), 0)
+		deepest = b.Depth + 1
+		b.Label, b.Text, b.Model, b.Age = safe.Line(b.Label), safe.Line(b.Text), safe.Line(b.Model), safe.Line(b.Age)
+		for j, text := range b.columns() {
+			l.wide[j] = max(l.wide[j], cells(text))
+		}
+	}
+	l.lines = branchLines(l.branches)
+	for i, b := range l.branches {
+		if b.Head || b.Current && !l.branches[l.at].Head {
+			l.at = i
+		}
+	}
+	return l
+}
+
+// columns are what stands at the right.
+func (b Branch) columns() [3]string {
+	length := ""
+	if b.Length > 0 {
+		length = fmt.Sprintf("%d below", b.Length)
+	}
+	return [...]string{length, b.Model, b.Age}
+}
+
+// deepestDrawn is how many levels of a tree have lines of their own; what lies
+// deeper stands beneath them.
+const deepestDrawn = 8
+
+// branchLines draws the lines in front of each branch. It goes from the last to
+// the first, since a line ends at the last branch of its level.
+func branchLines(branches []Branch) []string {
+	lines := make([]string, len(branches))
+	var more [deepestDrawn + 1]bool // levels on which a branch follows before a lower level does
+	for i, b := range slices.Backward(branches) {
+		depth := min(b.Depth, deepestDrawn)
+		var out strings.Builder
+		for level := 1; level <= depth; level++ {
+			out.WriteString(piece(more[level], level == depth))
+		}
+		lines[i] = out.String()
+		more[depth] = true
+		clear(more[depth+1:])
+	}
+	return lines
+}
+
+// piece is the line of one level in front of a branch: of its own level, or of
+// one that it lies below.
+func piece(more, own bool) string {
+	switch {
+	case own && more:
+		return "├ "
+	case own:
+		return "└ "
+	case more:
+		return "│ "
+	}
+	return "  "
+}
+
+// SetSize gives the width and the most rows.
+func (l *BranchList) SetSize(width, height int) { l.resize(width, height) }
+
+// Height is that of the branches, the title and the keys.
+func (l *BranchList) Height() int { return min(max(len(l.branches), 1)+2, l.height) }
+
+// Update moves and chooses.
+func (l *BranchList) Update(msg tea.Msg) tea.Cmd {
+	if l.over {
+		return nil
+	}
+	l.view = ""
+	if l.move(msg, l.Keys.reading(), len(l.branches), contentRows(l.Height())) {
+		return nil
+	}
+	key, ok := msg.(tea.KeyPressMsg)
+	switch {
+	case !ok:
+	case is(key, l.Keys.Close):
+		return l.answer(ClosedMsg{})
+	case len(l.branches) == 0:
+	case is(key, l.Keys.Accept):
+		return l.answer(BranchChosen{l.branches[l.at].Seq})
+	case is(key, l.Keys.Fork):
+		return l.answer(ForkChosen{l.branches[l.at].Seq})
+	}
+	return nil
+}
+
+// View draws the branches around the selected one.
+func (l *BranchList) View() string {
+	if l.view != "" {
+		return l.view
+	}
+	visible := contentRows(l.Height())
+	l.follow(l.at, len(l.branches), visible)
+	cols, _ := columns(l.width, max(l.width/2, 28), column{l.wide[0], 0}, column{l.wide[1], 1}, column{l.wide[2], 2})
+	var rows []string
+	for i := l.top; i < min(l.top+visible, len(l.branches)); i++ {
+		rows = append(rows, l.row(i, cols))
+	}
+	pairs := []string{first(l.Keys.Accept), "go there", first(l.Keys.Close), "close", first(l.Keys.Fork), "copy up to here", "•", "current path"}
+	if len(l.branches) == 0 {
+		rows, pairs = []string{l.theme.Dim.Render(ansi.Truncate("  no branches yet", l.width, "…"))}, pairs[2:4]
+	}
+	l.view = frame(l.Height(), l.head("Branches", fmt.Sprint(len(l.branches))), rows, l.hint(l.theme.Dim, pairs...))
+	return l.view
+}
+
+// row draws a branch: sign, lines, whether the current path goes through it, its
+// words, and the columns there is room for.
+func (l *BranchList) row(i int, cols []column) string {
+	b := l.branches[i]
+	texts := b.columns()
+	right := aligned(cols, texts[:]...)
+	look, lines, path := l.theme.Text, l.theme.Faint, "  "
+	if b.Current || b.Head {
+		look, lines, path = l.theme.Accent, l.theme.Accent, "• "
+	}
+	if i == l.at {
+		look = look.Bold(true)
+	}
+	state := ""
+	if b.Head {
+		state = " · current"
+	}
+	start := l.sign(i == l.at) + lines.Render(l.lines[i]+path)
+	if b.Label != "" {
+		start += l.theme.Dim.Render(ansi.Truncate(b.Label, max(l.width/4, 3), "…")) + "  "
+	}
+	room := max(l.width-ansi.StringWidth(start)-cells(right)-cells(state), 0)
+	line := start + look.Render(ansi.Truncate(b.Text, room, "…")) + l.theme.Dim.Render(state)
+	return ansi.Truncate(padded(line, l.width-cells(right))+l.theme.Faint.Render(right), l.width, "…")
+}
