@@ -1,0 +1,229 @@
+// Package attach turns what a person hands over (a file, the clipboard, a path
+// dragged into the terminal, an @mention) into parts of a prompt that every
+// provider takes.
+//
+//	File, Bytes ──► sniff ─┬► text: UTF-8 between tags that name the file
+//	                       ├► image: a PNG or JPEG, upright, small, without metadata
+//	                       ├► PDF, sound, film: as it is
+//	                       └► anything else: an error that says what it is and what to do
+//	Paths, Mentions ──► which files a text speaks of
+//
+// What a file is, its bytes say, not its name. Files are hostile: pipes and
+// devices are not opened, sizes are known before memory is taken, and an image
+// is measured before it is decoded.
+package attach
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"parley/providers/llm"
+)
+
+// Limits are what an attachment may measure. A field that is zero has the value
+// it has in Default.
+type Limits struct {
+	Bytes      int64 // of an image as it lies on disk
+	Text       int64 // bytes of a text file
+	Media      int64 // bytes of a PDF, sound or film, which go as they are
+	Pixels     int   // of an image that is decoded
+	Edge       int   // longest side in pixels of an image that is sent
+	ImageBytes int   // of an image that is sent, before base64
+}
+
+// Default is what every provider takes, for a conversation may go on with any.
+//
+// Anthropic refuses images of more than 5 MB in base64, and of more than 2000
+// pixels a side as soon as a request holds more than twenty; others scale down
+// to about 2048 themselves. Gemini takes requests of up to 20 MB. A megabyte of
+// text is a quarter of a million tokens.
+func Default() Limits {
+	return Limits{
+		Bytes: 64 << 20, Text: 1 << 20, Media: 14 << 20,
+		Pixels: 100_000_000, Edge: 2000, ImageBytes: 5 << 20 / 4 * 3,
+	}
+}
+
+func (l Limits) filled() Limits {
+	d := Default()
+	return Limits{
+		Bytes: cmp.Or(l.Bytes, d.Bytes), Text: cmp.Or(l.Text, d.Text), Media: cmp.Or(l.Media, d.Media),
+		Pixels: cmp.Or(l.Pixels, d.Pixels), Edge: cmp.Or(l.Edge, d.Edge), ImageBytes: cmp.Or(l.ImageBytes, d.ImageBytes),
+	}
+}
+
+// An Item is one attachment.
+type Item struct {
+	Part          llm.Part
+	Note          string // what was changed, in one line for the person; "" if nothing was
+	Label         string // "photo.png, 1568x1176, 412 KB"
+	Width, Height int    // of an image as it is sent, in pixels
+}
+
+// ErrNotFile is in the errors about what is no regular file: a directory, a
+// pipe, a device.
+var ErrNotFile = errors.New("not a regular file")
+
+// File attaches a file. Symbolic links are followed; what is behind them has to
+// be a regular file.
+func File(path string, l Limits) (Item, error) {
+	l = l.filled()
+	f, size, err := open(path)
+	if err != nil {
+		return Item{}, err
+	}
+	defer f.Close()
+	head := make([]byte, headSize)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return Item{}, err
+	}
+	head = head[:n]
+	kind := sniff(head)
+	limit := l.of(kind)
+	if size > limit {
+		return Item{}, tooLarge(path, kind, size, limit)
+	}
+	// The size is a promise that files of /proc and files being written break.
+	data, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(head), f), limit+1))
+	if err != nil {
+		return Item{}, fmt.Errorf("reading %s: %w", shown(path), err)
+	}
+	return item(path, data, l)
+}
+
+// Bytes attaches data, such as the clipboard's or standard input's. Name is what
+// the model and the person see it called.
+func Bytes(name string, data []byte, l Limits) (Item, error) {
+	return item(cmp.Or(name, "pasted"), data, l.filled())
+}
+
+// open opens a regular file and says how large it is. It looks before, since to
+// open a device may already do something, and after, since what stands at a path
+// may change in between. Neither waits for the other end of a pipe.
+func open(path string) (*os.File, int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := regular(path, info); err != nil {
+		return nil, 0, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err = f.Stat()
+	if err == nil {
+		err = regular(path, info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+func regular(path string, info os.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return fmt.Errorf("%s is a directory, %w: attach the files in it, or ask the model to list it with its tools", shown(path), ErrNotFile)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is %w: write what it holds to a file and attach that", shown(path), ErrNotFile)
+	}
+	return nil
+}
+
+// item makes an attachment of data that is called path.
+func item(path string, data []byte, l Limits) (Item, error) {
+	if len(data) == 0 {
+		return Item{}, fmt.Errorf("%s is empty: there is nothing to attach", shown(path))
+	}
+	kind := sniff(data)
+	if limit := l.of(kind); int64(len(data)) > limit {
+		return Item{}, tooLarge(path, kind, int64(len(data)), limit)
+	}
+	switch {
+	case kind == nil:
+		return textItem(path, data)
+	case kind.decode != nil:
+		return imageItem(path, kind, data, l)
+	case kind.mime != "":
+		it := Item{
+			Part:  llm.Part{Kind: llm.Media, Name: filepath.Base(path), MIME: kind.mime, Data: data},
+			Label: fmt.Sprintf("%s, %s, %s", shown(filepath.Base(path)), kind.name, bytesText(int64(len(data)))),
+		}
+		if kind.mime != "application/pdf" {
+			it.Note = "sent as it is: few models take " + kind.name
+		}
+		return it, nil
+	}
+	return Item{}, refusal(path, kind, data)
+}
+
+// of is how many bytes something of this kind may have.
+func (l Limits) of(kind *format) int64 {
+	switch {
+	case kind == nil:
+		return l.Text
+	case kind.decode != nil:
+		return l.Bytes
+	case kind.mime != "":
+		return l.Media
+	}
+	return headSize // it is refused, whatever its size
+}
+
+func tooLarge(path string, kind *format, size, limit int64) error {
+	name, advice := "text", "ask the model to read it with its tools"
+	switch {
+	case kind == nil:
+	case kind.mime == "":
+		return refusal(path, kind, nil)
+	case kind.decode != nil:
+		name, advice = kind.name+" image", "scale it down first"
+	default:
+		name, advice = kind.name, "attach a part of it"
+	}
+	return fmt.Errorf("%s is %s of %s, and at most %s can be attached: %s", shown(path), name, bytesText(size), bytesText(limit), advice)
+}
+
+// refusal is the error about what no model takes. Data may be missing.
+func refusal(path string, kind *format, data []byte) error {
+	size := ""
+	if len(data) > 0 {
+		size = " of " + bytesText(int64(len(data)))
+	}
+	return fmt.Errorf("%s is %s%s, which models cannot read: %s", shown(path), kind.name, size, kind.instead)
+}
+
+// shown is a path or name in one printable line.
+func shown(path string) string {
+	if strings.ContainsFunc(path, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }) {
+		return strconv.Quote(path)
+	}
+	return path
+}
+
+// bytesText is a size for people: "412 KB", "1.4 MB".
+func bytesText(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%d KB", (n+1<<9)>>10)
+	case n < 10<<20 && n%(1<<20) != 0:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	case n < 1<<30:
+		return fmt.Sprintf("%d MB", (n+1<<19)>>20)
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
+}

@@ -1,0 +1,295 @@
+package attach
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"image"
+	"image/draw"
+	"image/jpeg"
+	"image/png"
+	"path/filepath"
+	"strings"
+
+	scaling "golang.org/x/image/draw"
+
+	"parley/providers/llm"
+)
+
+// imageItem attaches an image. A PNG or JPEG that is upright and within the
+// limits keeps its pixels bit for bit; every other is decoded and written anew.
+func imageItem(path string, f *format, data []byte, l Limits) (Item, error) {
+	p, err := decode(path, f, data, l.Pixels)
+	if err != nil {
+		return Item{}, err
+	}
+	was := p.size()
+	it := Item{Width: was.X, Height: was.Y}
+	out := encoded{data: p.bare, mime: f.mime, size: was}
+	if !f.keep || p.bare == nil || p.turn != 1 || p.cmyk || max(was.X, was.Y) > l.Edge || len(p.bare) > l.ImageBytes {
+		if out, err = p.fit(l.Edge, l.ImageBytes); err != nil {
+			return Item{}, fmt.Errorf("%s is a %dx%d %s image: %w", shown(path), was.X, was.Y, f.name, err)
+		}
+	}
+	name := filepath.Base(path)
+	it.Part = llm.Part{Kind: llm.Media, Name: name, MIME: out.mime, Data: out.data}
+	it.Width, it.Height = out.size.X, out.size.Y
+	it.Note = p.note(f, out)
+	it.Label = fmt.Sprintf("%s, %dx%d, %s", shown(name), it.Width, it.Height, bytesText(int64(len(out.data))))
+	return it, nil
+}
+
+// Preview is the image of a media part as a PNG with no side longer than edge
+// pixels, for showing. The image may come from a model: it is measured before it
+// is decoded.
+func Preview(part llm.Part, edge int) (data []byte, width, height int, err error) {
+	f := sniff(part.Data)
+	if f == nil || f.decode == nil {
+		return nil, 0, 0, fmt.Errorf("%s (%s) is not an image that can be shown", shown(part.Name), shown(part.MIME))
+	}
+	p, err := decode(part.Name, f, part.Data, Default().Pixels)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	small := upright(scale(p.Image, within(p.Bounds().Size(), edge)), p.turn)
+	var b bytes.Buffer
+	if err := png.Encode(&b, small); err != nil {
+		return nil, 0, 0, err
+	}
+	return b.Bytes(), small.Rect.Dx(), small.Rect.Dy(), nil
+}
+
+// A picture is a decoded image, not turned yet.
+type picture struct {
+	image.Image
+	metadata
+	turn   orientation
+	lossy  bool // it was made small by leaving out what one does not see
+	cmyk   bool // in colours of print, which few models' readers know
+	frames bool // it is the first of an animation
+}
+
+// size is the picture's when upright.
+func (p picture) size() image.Point {
+	s := p.Bounds().Size()
+	if p.turn > 4 {
+		s.X, s.Y = s.Y, s.X
+	}
+	return s
+}
+
+// decode measures an image and then reads it.
+func decode(path string, f *format, data []byte, pixels int) (picture, error) {
+	unreadable := func(err error) error {
+		return fmt.Errorf("%s is not a readable %s image of %s: %w: open it and save it anew, as PNG or JPEG",
+			shown(path), f.name, bytesText(int64(len(data))), err)
+	}
+	tamed, sizes, err := measure(f, data)
+	if err != nil {
+		return picture{}, unreadable(err)
+	}
+	for _, s := range sizes {
+		if s.X < 1 || s.Y < 1 {
+			return picture{}, unreadable(fmt.Errorf("it measures %dx%d", s.X, s.Y))
+		}
+		if s.X > pixels/s.Y {
+			return picture{}, fmt.Errorf("%s is a %s image of %dx%d, %s megapixels, and at most %s can be read: scale it down first",
+				shown(path), f.name, s.X, s.Y, mega(float64(s.X)*float64(s.Y)), mega(float64(pixels)))
+		}
+	}
+	img, err := f.decode(bytes.NewReader(tamed))
+	if err != nil {
+		return picture{}, unreadable(err)
+	}
+	if img.Bounds().Empty() {
+		return picture{}, unreadable(errors.New("it has no pixels"))
+	}
+	p := picture{Image: img, turn: 1}
+	if f.meta != nil {
+		p.metadata = f.meta(data)
+		p.turn = orientationOf(p.exif)
+	}
+	_, chroma := img.(*image.YCbCr)
+	_, p.cmyk = img.(*image.CMYK)
+	p.lossy = chroma || f.mime == "image/jpeg"
+	p.frames = f.name == "GIF" && bytes.Contains(data, []byte("NETSCAPE2.0")) || f.name == "PNG" && bytes.Contains(data, []byte("acTL"))
+	return p, nil
+}
+
+// measure returns the sizes that an image has or claims to have somewhere, and
+// its data such that the decoder makes room for no more.
+func measure(f *format, data []byte) ([]byte, []image.Point, error) {
+	var sizes []image.Point
+	var err error
+	switch f.name {
+	case "TIFF":
+		if data, sizes, err = tame(data); err != nil {
+			return nil, nil, err
+		}
+	case "WebP":
+		sizes = framesWebP(data)
+	}
+	config, err := f.config(bytes.NewReader(data))
+	return data, append(sizes, image.Pt(config.Width, config.Height)), err
+}
+
+func mega(pixels float64) string {
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", pixels/1e6), ".0")
+}
+
+// framesWebP are the sizes that the streams of pixels in a WebP file have, which
+// need not be the size the file says it has.
+func framesWebP(b []byte) []image.Point {
+	var sizes []image.Point
+	for kind, body := range chunksWebP(b) {
+		switch {
+		case kind == "VP8L" && len(body) >= 5: // a byte, then twice 14 bits
+			bits := binary.LittleEndian.Uint32(body[1:])
+			sizes = append(sizes, image.Pt(int(bits&0x3fff)+1, int(bits>>14&0x3fff)+1))
+		case kind == "VP8 " && len(body) >= 10: // 3 bytes, a start code of 3, then twice 14 bits and a scale
+			sizes = append(sizes, image.Pt(int(binary.LittleEndian.Uint16(body[6:])&0x3fff), int(binary.LittleEndian.Uint16(body[8:])&0x3fff)))
+		}
+	}
+	return sizes
+}
+
+// note says what became of a picture, for the person.
+func (p picture) note(f *format, out encoded) string {
+	var said []string
+	say := func(when bool, format string, args ...any) {
+		if when {
+			said = append(said, fmt.Sprintf(format, args...))
+		}
+	}
+	was := p.size()
+	say(out.mime != f.mime, "converted from %s to %s", f.name, strings.ToUpper(strings.TrimPrefix(out.mime, "image/")))
+	say(out.size != was, "downscaled from %dx%d to %dx%d", was.X, was.Y, out.size.X, out.size.Y)
+	say(p.turn != 1, "turned upright")
+	say(p.frames, "only the first frame of the animation")
+	say(p.found, "metadata removed")
+	return strings.Join(said, ", ")
+}
+
+// encoded is a picture as a file.
+type encoded struct {
+	data []byte
+	mime string
+	size image.Point
+}
+
+// qualities are those that a JPEG is tried with.
+var qualities = []int{90, 75, 60}
+
+// fit writes the picture with no side longer than edge and in at most limit
+// bytes, smaller and smaller until it is.
+func (p picture) fit(edge, limit int) (encoded, error) {
+	for ; edge > 0; edge = edge * 3 / 4 {
+		img := upright(scale(p.Image, within(p.Bounds().Size(), edge)), p.turn)
+		if data, mime := encode(img, p.lossy, limit); data != nil {
+			return encoded{data, mime, img.Rect.Size()}, nil
+		}
+		edge = min(edge, max(img.Rect.Dx(), img.Rect.Dy()))
+	}
+	return encoded{}, fmt.Errorf("it does not fit into %s, however small", bytesText(int64(limit)))
+}
+
+// encode writes img in at most limit bytes, or returns nil. What was not lossy
+// stays so if it can; only PNG knows transparency, of which JPEG makes white.
+func encode(img *image.RGBA, lossy bool, limit int) (data []byte, mime string) {
+	var b bytes.Buffer
+	opaque := img.Opaque()
+	if !lossy || !opaque {
+		if err := png.Encode(&b, img); err == nil && b.Len() <= limit {
+			return b.Bytes(), "image/png"
+		}
+	}
+	if !opaque {
+		white := image.NewRGBA(img.Rect)
+		draw.Draw(white, white.Rect, image.White, image.Point{}, draw.Src)
+		draw.Draw(white, white.Rect, img, img.Rect.Min, draw.Over)
+		img = white
+	}
+	for _, quality := range qualities {
+		b.Reset()
+		if err := jpeg.Encode(&b, img, &jpeg.Options{Quality: quality}); err == nil && b.Len() <= limit {
+			return b.Bytes(), "image/jpeg"
+		}
+	}
+	return nil, ""
+}
+
+// within is size with its longer side cut to edge, in proportion.
+func within(size image.Point, edge int) image.Point {
+	long := max(size.X, size.Y)
+	if long <= edge {
+		return size
+	}
+	part := func(n int) int { return max(1, (n*edge+long/2)/long) }
+	return image.Pt(part(size.X), part(size.Y))
+}
+
+// band is how many rows or columns are scaled at once.
+const band = 64
+
+// scale returns img with another size, its corner at the origin. The scaler
+// keeps 32 bytes for each pixel of the new width and the old height, so it gets
+// first the width and then the height, band by band: along a side that keeps its
+// size, the filter leaves pixels as they are.
+func scale(img image.Image, to image.Point) *image.RGBA {
+	from := img.Bounds()
+	wide := image.NewRGBA(image.Rect(0, 0, to.X, from.Dy()))
+	if to.X == from.Dx() {
+		draw.Draw(wide, wide.Rect, img, from.Min, draw.Src)
+	} else {
+		for y := 0; y < from.Dy(); y += band {
+			part := image.Rect(0, y, from.Dx(), min(y+band, from.Dy()))
+			scaling.CatmullRom.Scale(wide, image.Rect(0, part.Min.Y, to.X, part.Max.Y), img, part.Add(from.Min), draw.Src, nil)
+		}
+	}
+	if to.Y == from.Dy() {
+		return wide
+	}
+	out := image.NewRGBA(image.Rect(0, 0, to.X, to.Y))
+	for x := 0; x < to.X; x += band {
+		end := min(x+band, to.X)
+		scaling.CatmullRom.Scale(out, image.Rect(x, 0, end, to.Y), wide, image.Rect(x, 0, end, from.Dy()), draw.Src, nil)
+	}
+	return out
+}
+
+// upright turns img by its orientation.
+func upright(img *image.RGBA, o orientation) *image.RGBA {
+	if o == 1 {
+		return img
+	}
+	w, h := img.Rect.Dx(), img.Rect.Dy()
+	size := image.Rect(0, 0, w, h)
+	if o > 4 {
+		size = image.Rect(0, 0, h, w)
+	}
+	out := image.NewRGBA(size)
+	for y := range h {
+		for x := range w {
+			tx, ty := x, y
+			switch o {
+			case 2:
+				tx = w - 1 - x
+			case 3:
+				tx, ty = w-1-x, h-1-y
+			case 4:
+				ty = h - 1 - y
+			case 5:
+				tx, ty = y, x
+			case 6:
+				tx, ty = h-1-y, x
+			case 7:
+				tx, ty = h-1-y, w-1-x
+			case 8:
+				tx, ty = y, w-1-x
+			}
+			copy(out.Pix[out.PixOffset(tx, ty):][:4], img.Pix[img.PixOffset(x, y):][:4])
+		}
+	}
+	return out
+}

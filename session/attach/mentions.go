@@ -1,0 +1,148 @@
+package attach
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
+
+	"parley/providers/llm"
+)
+
+// A Mention is a file that a prompt speaks of, as @path or @"path with spaces".
+type Mention struct {
+	Start, End int    // bytes of the text, the @ and the quotes included
+	Path       string // as it was typed
+}
+
+// maxPath is the longest path that is asked for; systems have about this limit.
+const maxPath = 4096
+
+// Mentions returns the files that text mentions, in order. What stands behind an
+// @ is a mention if exists says so: of @main.go, (@main.go:12) and @main.go's the
+// longest beginning that does. An @ behind a letter or a digit, as in a mail
+// address, is none.
+func Mentions(text string, exists func(path string) bool) []Mention {
+	var found []Mention
+	for i := 0; i < len(text); {
+		at := strings.IndexByte(text[i:], '@')
+		if at < 0 {
+			break
+		}
+		at += i
+		i = at + 1
+		if before, _ := utf8.DecodeLastRuneInString(text[:at]); at > 0 && !opens(before) {
+			continue
+		}
+		if m, ok := mention(text, at, exists); ok {
+			found = append(found, m)
+			i = m.End
+		}
+	}
+	return found
+}
+
+// opens reports whether a mention may follow r: what a mail address or a path
+// is made of does not open one.
+func opens(r rune) bool {
+	return !wordy(r) && !strings.ContainsRune("@/\\_.-", r) || unspaced(r)
+}
+
+func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
+
+// unspaced reports whether r is of a script that puts no spaces around a path.
+func unspaced(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai)
+}
+
+// mention reads the one at text[at], which is an @.
+func mention(text string, at int, exists func(string) bool) (Mention, bool) {
+	rest := text[at+1:]
+	if line, _, _ := strings.Cut(rest, "\n"); line != "" && (line[0] == '"' || line[0] == '\'') {
+		path, _, closed := strings.Cut(line[1:], line[:1])
+		ok := closed && path != "" && len(path) <= maxPath && exists(path)
+		return Mention{at, at + 1 + len(path) + 2, path}, ok
+	}
+	if n := strings.IndexFunc(rest, unicode.IsSpace); n >= 0 {
+		rest = rest[:n]
+	}
+	if len(rest) > maxPath {
+		return Mention{}, false
+	}
+	const tries = 8
+	for range tries {
+		if rest == "" {
+			break
+		}
+		if exists(rest) {
+			return Mention{at, at + 1 + len(rest), rest}, true
+		}
+		rest = shorter(rest)
+	}
+	return Mention{}, false
+}
+
+// shorter cuts path before what ends it: punctuation, words of a script without
+// spaces, or else what stands behind the last sign that is rare in names.
+func shorter(path string) string {
+	last, size := utf8.DecodeLastRuneInString(path)
+	switch {
+	case unspaced(last):
+		return strings.TrimRightFunc(path, unspaced)
+	case !wordy(last):
+		return path[:len(path)-size]
+	}
+	cut := strings.LastIndexFunc(path, func(r rune) bool {
+		return !wordy(r) && !strings.ContainsRune("/\\.-_@#%&+=~$", r)
+	})
+	return path[:max(cut, 0)]
+}
+
+// Expand returns the parts of a prompt: the files that text mentions, each once,
+// and then text as it was typed. Open is asked for each path; what it does not
+// find is no mention, and of what is no file (a directory, say) the model has only
+// the name. Any other error ends it.
+func Expand(text string, open func(path string) (Item, error)) (parts []llm.Part, notes []string, err error) {
+	opened := map[string]bool{} // by path; whether it is a mention
+	Mentions(text, func(path string) bool {
+		key := filepath.Clean(path)
+		if known, ok := opened[key]; ok || err != nil {
+			return known
+		}
+		it, failed := open(path)
+		opened[key] = failed == nil
+		switch {
+		case failed == nil:
+			parts = append(parts, it.Part)
+			if it.Note != "" {
+				notes = append(notes, shown(path)+": "+it.Note)
+			}
+		case errors.Is(failed, ErrNotFile):
+			notes = append(notes, failed.Error())
+		case !missing(failed):
+			err = failed
+		}
+		return failed == nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if strings.TrimSpace(text) != "" {
+		parts = append(parts, llm.Part{Kind: llm.Text, Text: text})
+	}
+	return parts, notes, nil
+}
+
+// missing reports whether an error says that there is nothing of this name, or
+// cannot be.
+func missing(err error) bool {
+	for _, none := range []error{fs.ErrNotExist, fs.ErrInvalid, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.EINVAL} {
+		if errors.Is(err, none) {
+			return true
+		}
+	}
+	return false
+}

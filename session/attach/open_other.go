@@ -1,0 +1,5 @@
+//go:build !unix
+
+package attach
+
+const nonblock = 0

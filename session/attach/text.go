@@ -1,0 +1,119 @@
+package attach
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"parley/providers/llm"
+)
+
+// Byte order marks.
+const (
+	bom8    = "\xef\xbb\xbf"
+	bom16LE = "\xff\xfe"
+	bom16BE = "\xfe\xff"
+)
+
+// textItem attaches a text between tags that name the file.
+func textItem(path string, data []byte) (Item, error) {
+	text, from, ok := decodeText(data)
+	if !ok {
+		return Item{}, refusal(path, opaque(data), data)
+	}
+	if text == "" {
+		return Item{}, fmt.Errorf("%s is empty but for its byte order mark: there is nothing to attach", shown(path))
+	}
+	body := strings.TrimSuffix(text, "\n")
+	lines := fmt.Sprintf("%d lines", strings.Count(body, "\n")+1)
+	if !strings.Contains(body, "\n") {
+		lines = "1 line"
+	}
+	it := Item{
+		Part:  llm.Part{Kind: llm.Text, Text: fmt.Sprintf("<file path=%q>\n%s\n</file>", path, body)},
+		Label: fmt.Sprintf("%s, %s, %s", shown(filepath.Base(path)), lines, bytesText(int64(len(data)))),
+	}
+	if from != "" {
+		it.Note = "converted from " + from + " to UTF-8"
+	}
+	return it, nil
+}
+
+// decodeText returns data as UTF-8, and the encoding it had if that was another.
+func decodeText(data []byte) (text, from string, ok bool) {
+	switch {
+	case bytes.HasPrefix(data, []byte(bom16LE)):
+		text, ok = decodeUTF16(data[2:], binary.LittleEndian)
+		from = "UTF-16"
+	case bytes.HasPrefix(data, []byte(bom16BE)):
+		text, ok = decodeUTF16(data[2:], binary.BigEndian)
+		from = "UTF-16"
+	case utf8.Valid(data):
+		text, ok = strings.TrimPrefix(string(data), bom8), true
+	default:
+		text, ok = decodeWindows(data)
+		from = "Windows-1252"
+	}
+	return text, from, ok && !strings.Contains(text, "\x00")
+}
+
+// decodeUTF16 puts U+FFFD where a surrogate has no partner. An odd number of
+// bytes is no UTF-16.
+func decodeUTF16(data []byte, order binary.ByteOrder) (string, bool) {
+	if len(data)%2 != 0 {
+		return "", false
+	}
+	units := make([]uint16, len(data)/2)
+	for i := range units {
+		units[i] = order.Uint16(data[2*i:])
+	}
+	return string(utf16.Decode(units)), true
+}
+
+// windows are the characters of Windows-1252 from 0x80 to 0x9f; the others are
+// those of Latin-1. Zero is a byte that has no character.
+var windows = [32]rune{
+	'€', 0, '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', 0, 'Ž', 0,
+	0, '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', 0, 'ž', 'Ÿ',
+}
+
+// decodeWindows takes data for Windows-1252, which Latin-1 is a part of, if it
+// can be that: no control characters, and mostly ASCII, for in a text of any
+// other script or encoding most bytes are not.
+func decodeWindows(data []byte) (string, bool) {
+	var text strings.Builder
+	high := 0
+	for _, c := range data {
+		r := rune(c)
+		if c >= 0x80 {
+			high++
+			if c < 0xa0 {
+				r = windows[c-0x80]
+			}
+		}
+		if r == 0 || r < ' ' && !strings.ContainsRune("\t\n\v\f\r\x1b", r) {
+			return "", false
+		}
+		text.WriteRune(r)
+	}
+	return text.String(), 3*high <= len(data)
+}
+
+// looksText reports whether head begins a text; more says that it goes on, so
+// that a character may be cut at the end of head.
+func looksText(head []byte, more bool) bool {
+	if more && !bytes.HasPrefix(head, []byte(bom16LE)) && !bytes.HasPrefix(head, []byte(bom16BE)) {
+		for range utf8.UTFMax - 1 {
+			if r, size := utf8.DecodeLastRune(head); r != utf8.RuneError || size != 1 {
+				break
+			}
+			head = head[:len(head)-1]
+		}
+	}
+	_, _, ok := decodeText(head)
+	return ok
+}
