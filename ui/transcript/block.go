@@ -19,6 +19,8 @@ type block interface {
 	lay(p page) (sign string, lines []string)
 	// source is the text to copy and what it is, in words.
 	source() (text, what string)
+	// texts appends what the lines, unfolded, are made of, in their order.
+	texts(to []string) []string
 }
 
 // A page is what a block is laid out for.
@@ -162,14 +164,7 @@ func (b *thinking) add(text string) {
 }
 
 func (b *thinking) lay(p page) (sign string, lines []string) {
-	title := "thinking"
-	switch {
-	case b.done && b.took > 0:
-		title = "thought for " + elapsed(b.took)
-	case b.done:
-		title = "thought"
-	}
-	title = p.ink.write(dim, clip(title, p.width))
+	title := p.ink.write(dim, clip(b.title(), p.width))
 	switch {
 	case b.text.Len() > 0 && p.open:
 		lines = b.all(title, p)
@@ -179,6 +174,16 @@ func (b *thinking) lay(p page) (sign string, lines []string) {
 		lines = append([]string{title}, p.ink.all(dim, lastLines(b.text.String(), p.prose()))...)
 	}
 	return p.ink.write(dim, "∴"), lines
+}
+
+func (b *thinking) title() string {
+	switch {
+	case b.done && b.took > 0:
+		return "thought for " + elapsed(b.took)
+	case b.done:
+		return "thought"
+	}
+	return "thinking"
 }
 
 // all lays the whole text out, and only the last paragraph of it each time.

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -26,18 +27,31 @@ var commands = map[string]func(*Model) tea.Cmd{
 	"}":     func(m *Model) tea.Cmd { m.stepCode(1); return nil },
 	"{":     func(m *Model) tea.Cmd { m.stepCode(-1); return nil },
 	"space": func(m *Model) tea.Cmd { m.toggle(); return nil },
+	"z":     func(m *Model) tea.Cmd { m.toggleAll(); return nil },
+	"enter": func(m *Model) tea.Cmd { m.openDetails(); return nil },
+	"/":     func(m *Model) tea.Cmd { m.beginSearch(); return nil },
+	"n":     func(m *Model) tea.Cmd { m.again(1); return nil },
+	"N":     func(m *Model) tea.Cmd { m.again(-1); return nil },
+	"v":     func(m *Model) tea.Cmd { m.selectFrom(m.cursor); return nil },
 	"r":     ask(func(t Target) tea.Msg { return RegenerateMsg{t} }),
 	"e":     ask(func(t Target) tea.Msg { return EditMsg{t} }),
 	"f":     ask(func(t Target) tea.Msg { return ForkMsg{t} }),
 	"w":     ask(func(t Target) tea.Msg { return WireMsg{t} }),
 	"y":     (*Model).copyBlock,
 	"Y":     (*Model).copyCode,
-	"esc":   func(m *Model) tea.Cmd { m.Browse(false); return nil },
+	"esc":   func(m *Model) tea.Cmd { m.back(); return nil },
 	"i":     func(m *Model) tea.Cmd { m.Browse(false); return nil },
 }
 
 // Update handles the wheel and, while browsing, keys. Copying gives a CopyMsg.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	if m.details != nil {
+		return m.pressInDetails(msg)
+	}
+	if _, wheel := msg.(tea.MouseWheelMsg); m.search.typing && !wheel {
+		m.typeWord(msg)
+		return nil
+	}
 	switch msg := msg.(type) {
 	case tea.MouseWheelMsg:
 		switch msg.Button {
@@ -60,15 +74,49 @@ func (m *Model) Browse(on bool) {
 	if on == m.browsing {
 		return
 	}
-	m.browsing, m.code, m.dirty = on, -1, true
-	if !on || !m.freeze() {
+	m.browsing, m.code, m.anchor, m.dirty = on, -1, -1, true
+	if !on {
+		m.details = nil
+		m.endSearch()
+		return
+	}
+	if !m.freeze() {
 		return
 	}
 	last := len(m.items) - 1
-	if p, inside := m.down(m.top, m.height-1); inside {
+	if p, inside := m.down(m.top, m.window()-1); inside {
 		last = p.item
 	}
 	m.cursor = m.solid(last, -1)
+}
+
+// back leaves what was entered last: the search, the selection, browsing.
+func (m *Model) back() {
+	switch {
+	case m.search.on:
+		m.endSearch()
+	case m.anchor >= 0:
+		m.selectFrom(-1)
+	default:
+		m.Browse(false)
+	}
+}
+
+// Hint is what the keys do at the moment; "" while nobody browses.
+func (m *Model) Hint() string {
+	switch {
+	case !m.browsing:
+		return ""
+	case m.Typing():
+		return "search: enter keeps it · up down between places · esc leaves"
+	case m.details != nil:
+		return "details: j k scroll · / search · y copy · esc back"
+	case m.search.on:
+		return "search: n N next and previous · / anew · esc leaves"
+	case m.anchor >= 0:
+		return "select: j k extend · y copy · esc leaves"
+	}
+	return "browse: j k move · space fold · enter details · / search · y copy · esc back"
 }
 
 // Browsing tells whether there is a cursor.
@@ -125,12 +173,12 @@ func (m *Model) reveal() {
 		return
 	}
 	from, to := pos{m.cursor, 0}, pos{m.cursor, len(m.lay(m.items[m.cursor]))}
-	bottom, inside := m.down(m.top, m.height)
+	bottom, inside := m.down(m.top, m.window())
 	switch {
 	case from.before(m.top):
 		m.top = from
 	case inside && bottom.before(to):
-		if m.top = m.up(to, m.height); m.top.before(from) {
+		if m.top = m.up(to, m.window()); m.top.before(from) {
 			break
 		}
 		m.top = from
@@ -145,7 +193,7 @@ func (m *Model) turn(pages float64) {
 		return
 	}
 	last := len(m.items) - 1
-	if p, inside := m.down(m.top, m.height-1); inside {
+	if p, inside := m.down(m.top, m.window()-1); inside {
 		last = p.item
 	}
 	cursor := m.cursor
@@ -205,9 +253,47 @@ func (m *Model) toggle() {
 	m.reveal()
 }
 
+// toggleAll folds everything if something of it is unfolded, or else unfolds it.
+func (m *Model) toggleAll() {
+	open := !m.openThinking && !m.openOutput
+	m.openThinking, m.openOutput = open, open
+	m.refold(func(k kind) bool { return k != anAnswer })
+	m.reveal()
+}
+
+// selectFrom begins a selection, which goes to the cursor; again, or with -1, it
+// ends it.
+func (m *Model) selectFrom(i int) {
+	if m.anchor >= 0 {
+		i = -1
+	}
+	m.anchor, m.dirty = i, true
+}
+
+// selected are the first and the last of the blocks that are selected: the one
+// under the cursor, if there is no selection.
+func (m *Model) selected() (low, high int) {
+	if m.anchor < 0 {
+		return m.cursor, m.cursor
+	}
+	return min(m.anchor, m.cursor), max(m.anchor, m.cursor)
+}
+
+// copyBlock copies the block under the cursor, or all that is selected.
 func (m *Model) copyBlock() tea.Cmd {
-	text, what := m.items[m.cursor].source()
-	return copied(text, what)
+	low, high := m.selected()
+	m.selectFrom(-1)
+	if low == high {
+		text, what := m.items[low].source()
+		return copied(text, what)
+	}
+	var parts []string
+	for _, it := range m.items[low : high+1] {
+		if text, _ := it.source(); text != "" {
+			parts = append(parts, strings.Trim(text, "\n"))
+		}
+	}
+	return copied(strings.Join(parts, "\n\n"), fmt.Sprintf("%d block%s", len(parts), plural(len(parts))))
 }
 
 // copyCode copies the chosen code block, or the last one of the block under the

@@ -138,24 +138,37 @@ func (m *Model) Drop(id string) {
 			continue
 		}
 		delete(m.byID, key{k, id})
-		i := slices.Index(m.items, it)
-		m.items = slices.Delete(m.items, i, i+1)
-		m.running = slices.DeleteFunc(m.running, func(r *item) bool { return r == it })
-		m.grown = slices.DeleteFunc(m.grown, func(g *item) bool { return g == it })
-		if i < m.top.item {
-			m.top.item--
-		} else if i == m.top.item {
-			m.top.line, m.place = 0, place{}
-		}
-		if i < m.cursor {
-			m.cursor--
-		} else if i == m.cursor {
-			m.code = -1
-		}
-		m.cursor = max(0, min(m.cursor, len(m.items)-1))
-		m.dirty = true
+		m.remove(slices.Index(m.items, it))
 	}
 	m.settle()
+}
+
+// remove takes an item out.
+func (m *Model) remove(i int) {
+	it := m.items[i]
+	m.items = slices.Delete(m.items, i, i+1)
+	m.running = slices.DeleteFunc(m.running, func(r *item) bool { return r == it })
+	m.grown = slices.DeleteFunc(m.grown, func(g *item) bool { return g == it })
+	m.lose(it, i)
+	if m.details != nil && m.details.of == it {
+		m.closeDetails()
+	}
+	if i < m.top.item {
+		m.top.item--
+	} else if i == m.top.item {
+		m.top.line, m.place = 0, place{}
+	}
+	if i < m.cursor {
+		m.cursor--
+	} else if i == m.cursor {
+		m.code = -1
+	}
+	if i <= m.anchor {
+		m.anchor = max(0, m.anchor-1)
+	}
+	last := len(m.items) - 1
+	m.cursor, m.anchor = max(0, min(m.cursor, last)), min(m.anchor, last)
+	m.dirty = true
 }
 
 // Tick tells the time, for calls that run.
@@ -193,6 +206,13 @@ func (m *Model) touch(it *item) {
 	if !m.follow && !it.awaited {
 		it.awaited = true
 		m.grown = append(m.grown, it)
+	}
+	if m.search.on && !it.uncounted {
+		it.uncounted = true
+		m.search.changed = append(m.search.changed, it)
+	}
+	if m.details != nil && m.details.of == it {
+		m.details.stale = true
 	}
 	m.dirty = true
 }

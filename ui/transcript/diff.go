@@ -122,8 +122,9 @@ func diffLines(changes []change, p page) []string {
 
 // lay appends the change. Unfolded, a long line is wrapped instead of cut.
 func (c change) lay(lines []string, digits int, p page) []string {
+	body := untab(c.text, codeTab)
 	if c.sign == 0 {
-		return append(lines, p.ink.write(faint, clip(strings.Repeat(" ", digits)+" "+c.text, p.width)))
+		return append(lines, p.ink.write(faint, clip(strings.Repeat(" ", digits)+" "+body, p.width)))
 	}
 	t := map[byte]tone{'+': good, '-': bad, ' ': dim}[c.sign]
 	number := ""
@@ -133,9 +134,8 @@ func (c change) lay(lines []string, digits int, p page) []string {
 	number = strings.Repeat(" ", max(0, digits-len(number))) + number + " "
 	room := p.width - len(number) - 2
 	if room < 1 {
-		return append(lines, p.ink.write(t, clip(string(c.sign)+c.text, p.width)))
+		return append(lines, p.ink.write(t, clip(string(c.sign)+body, p.width)))
 	}
-	body := untab(c.text, codeTab)
 	if !p.open {
 		return append(lines, p.ink.write(faint, number)+p.ink.write(t, string(c.sign)+" "+clip(body, room)))
 	}

@@ -27,9 +27,15 @@ type item struct {
 	state   state
 	held    bool // shows older lines than it has: see Model.lay
 	awaited bool // is in Model.grown
+	joined  bool // goes on with the one before, without a blank row between
 	sign    string
 	lines   []string
 	peak    int // most lines it had, to tell how many are new
+
+	found     int  // how often it has what is searched for
+	uncounted bool // found is no longer true: it is in search.changed
+	spans     []match
+	marked    bool // spans are true
 }
 
 // A fold is what a person said about one item.
@@ -53,6 +59,7 @@ const (
 // forget lets the lines go. They are made again when they come in sight.
 func (it *item) forget() {
 	it.lines, it.state, it.held = nil, stale, false
+	it.spans, it.marked = nil, false
 	if b, ok := it.block.(interface{ release() }); ok {
 		b.release()
 	}

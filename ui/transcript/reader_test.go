@@ -31,6 +31,9 @@ var sgr = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
 func check(t *testing.T, m *Model, after string) {
 	t.Helper()
 	view := m.View()
+	if x, y, ok := m.Cursor(); ok && (x < 0 || x >= m.width || y != m.height-1) {
+		t.Fatalf("%s: the cursor is at %d, %d of %d×%d", after, x, y, m.width, m.height)
+	}
 	if m.width == 0 || m.height == 0 {
 		if view != "" {
 			t.Fatalf("%s: %d×%d shows %q", after, m.width, m.height, view)
@@ -63,6 +66,10 @@ type op struct {
 
 var ops = []op{
 	{"user", true, func(m *Model, n int, s string) { m.User(s) }},
+	{"user with files", true, func(m *Model, n int, s string) { m.User(s, s, "image a.png 12x12 4 KB") }},
+	{"summary", true, func(m *Model, n int, s string) { m.Summary("summary", s, n%3) }},
+	{"marker", true, func(m *Model, n int, s string) { m.Marker(NoteKind(n%5), s) }},
+	{"tag", true, func(m *Model, n int, s string) { m.Tag(n); m.TagBack(n + 1) }},
 	{"think", true, func(m *Model, n int, s string) { m.Think(fmt.Sprint(n%3), s) }},
 	{"thought", true, func(m *Model, n int, s string) { m.ThoughtFor(fmt.Sprint(n%3), time.Duration(n)*time.Second) }},
 	{"answer", true, func(m *Model, n int, s string) { m.Answer(fmt.Sprint(n%3), s) }},
@@ -96,9 +103,23 @@ var ops = []op{
 	{"drop", false, func(m *Model, n int, s string) { m.Drop(fmt.Sprint(n % 4)) }},
 	{"browse", false, func(m *Model, n int, s string) { m.Browse(n%2 == 0) }},
 	{"key", false, func(m *Model, n int, s string) {
-		k := rune("jkudgG[]{} yY"[n%13])
+		const keys = "jkudgG[]{} yYzvvrefw//nNnaei"
+		k := rune(keys[n%len(keys)])
 		if cmd := m.Update(tea.KeyPressMsg{Code: k, Text: string(k)}); cmd != nil {
 			cmd()
+		}
+	}},
+	{"special key", false, func(m *Model, n int, s string) {
+		m.Update(tea.KeyPressMsg{Code: []rune{tea.KeyEnter, tea.KeyEscape, tea.KeyUp, tea.KeyDown, tea.KeyBackspace, tea.KeyEnter}[n%6]})
+	}},
+	{"typed", false, func(m *Model, n int, s string) {
+		m.Update(tea.KeyPressMsg{Code: '/', Text: "/"})
+		m.Update(tea.PasteMsg{Content: s[:min(len(s), n%20)]})
+	}},
+	{"details", false, func(m *Model, n int, s string) {
+		if len(m.items) > 0 {
+			m.Browse(true)
+			m.openDetails()
 		}
 	}},
 	{"wheel", false, func(m *Model, n int, s string) {
@@ -115,7 +136,7 @@ var ops = []op{
 // apply runs an op and checks what must hold after it.
 func apply(t *testing.T, m *Model, o op, n int, s string) {
 	t.Helper()
-	if !o.arrives || m.AtBottom() || m.height == 0 || m.width == 0 {
+	if !o.arrives || m.details != nil || m.AtBottom() || m.height == 0 || m.width == 0 {
 		o.do(m, n, s)
 		check(t, m, o.name)
 		return
@@ -125,6 +146,9 @@ func apply(t *testing.T, m *Model, o op, n int, s string) {
 	was := append([]string(nil), it.lines...)
 	o.do(m, n, s)
 	check(t, m, o.name)
+	if it.kind == aNote && len(it.lines) == 0 {
+		return // replaced by nothing: there is no row to stay at
+	}
 	if m.AtBottom() || m.items[m.top.item] != it || m.top.line > at.line {
 		t.Fatalf("%s %q: the reader was moved from row %v to %v", o.name, s, at, m.top)
 	}
@@ -143,7 +167,7 @@ func TestAnything(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 7))
 		m := New(theme.Plain())
 		m.SetSize(30+rnd.IntN(90), 3+rnd.IntN(30))
-		for range 250 {
+		for range 400 {
 			apply(t, m, ops[rnd.IntN(len(ops))], rnd.IntN(1000), hostile[rnd.IntN(len(hostile))])
 		}
 	}

@@ -29,7 +29,7 @@ func (m *Model) lay(it *item) []string {
 		m.laid++
 	}
 	it.peak = max(it.peak, len(lines))
-	it.sign, it.lines, it.state = sign, lines, laid
+	it.sign, it.lines, it.state, it.marked = sign, lines, laid, false
 	return lines
 }
 
@@ -47,7 +47,7 @@ func (m *Model) holds(it *item, lines []string) bool {
 
 // first is the first row of item i; an item without lines has none.
 func (m *Model) first(i int) pos {
-	if i > 0 && len(m.lay(m.items[i])) > 0 {
+	if i > 0 && !m.items[i].joined && len(m.lay(m.items[i])) > 0 {
 		return pos{i, -1}
 	}
 	return pos{i, 0}
@@ -113,17 +113,21 @@ func (m *Model) settle() {
 		m.top = m.first(m.top.item + 1)
 		lines = m.lay(m.items[m.top.item])
 	}
+	if len(lines) == 0 { // nothing to see from here on
+		m.top = m.up(m.end(), max(m.window(), 1))
+		lines = m.lay(m.items[m.top.item])
+	}
 	m.top.line = max(m.first(m.top.item).line, min(m.top.line, len(lines)-1))
 }
 
 // freeze gives top its value where the reader is at the bottom, so that things
 // can be counted from it. It tells whether there is anything to move through.
 func (m *Model) freeze() bool {
-	if len(m.items) == 0 || m.height == 0 {
+	if len(m.items) == 0 || m.window() <= 0 {
 		return false
 	}
 	if m.follow {
-		m.top = m.up(m.end(), m.height)
+		m.top = m.up(m.end(), m.window())
 		return true
 	}
 	if it := m.items[min(m.top.item, len(m.items)-1)]; it.held {
@@ -136,9 +140,9 @@ func (m *Model) freeze() bool {
 // arrive ends a movement of the reader's: it decides whether what comes is
 // followed from here.
 func (m *Model) arrive() {
-	bottom, inside := m.down(m.top, m.height)
+	bottom, inside := m.down(m.top, m.window())
 	if !inside {
-		m.top = m.up(m.end(), m.height)
+		m.top = m.up(m.end(), m.window())
 	}
 	if !inside && !m.pinned() {
 		m.Bottom()
@@ -166,6 +170,10 @@ func (m *Model) below(p pos, limit int) int {
 
 // Scroll moves by lines: down, or up if negative.
 func (m *Model) Scroll(lines int) {
+	if m.details != nil {
+		m.details.Scroll(lines)
+		return
+	}
 	if !m.freeze() {
 		return
 	}
@@ -182,7 +190,7 @@ func (m *Model) Scroll(lines int) {
 // Page moves by windows, or parts of one: down, or up if negative. A whole one
 // leaves a row in sight.
 func (m *Model) Page(n float64) {
-	rows := max(1, int(math.Abs(n)*float64(m.height-1)+0.5))
+	rows := max(1, int(math.Abs(n)*float64(m.window()-1)+0.5))
 	if n < 0 {
 		rows = -rows
 	}
@@ -190,7 +198,13 @@ func (m *Model) Page(n float64) {
 }
 
 // Top goes to the beginning.
-func (m *Model) Top() { m.jump(pos{}) }
+func (m *Model) Top() {
+	if m.details != nil {
+		m.details.Top()
+		return
+	}
+	m.jump(pos{})
+}
 
 // jump puts a row at the top.
 func (m *Model) jump(p pos) {
@@ -202,6 +216,10 @@ func (m *Model) jump(p pos) {
 
 // Bottom goes to the end and follows what comes.
 func (m *Model) Bottom() {
+	if m.details != nil {
+		m.details.Bottom()
+		return
+	}
 	m.follow, m.place, m.dirty, m.news = true, place{}, true, 0
 	for _, it := range m.grown {
 		it.awaited = false
@@ -230,7 +248,7 @@ func (m *Model) measure() {
 
 // PrevUser goes to the user's message before the top row.
 func (m *Model) PrevUser() {
-	if !m.freeze() {
+	if m.details != nil || !m.freeze() {
 		return
 	}
 	for i := m.top.item; i >= 0; i-- {
@@ -244,7 +262,7 @@ func (m *Model) PrevUser() {
 
 // NextUser goes to the user's message after the top row, or to the end.
 func (m *Model) NextUser() {
-	if !m.freeze() {
+	if m.details != nil || !m.freeze() {
 		return
 	}
 	for i := m.top.item; i < len(m.items); i++ {

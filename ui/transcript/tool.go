@@ -35,7 +35,8 @@ const titleAt = 4 << 10
 type call struct {
 	raw     Tool     // as it came, to see what changed
 	tool    Tool     // the same, printable
-	changes []change // of the diff
+	changes []change // of the diff, once it is looked at
+	read    bool     // changes are those of the diff
 	stream  safe.Stream
 	live    []byte // the end of the live output, printable
 	breaks  int    // newlines of all the live output
@@ -55,7 +56,7 @@ func (b *call) set(t Tool) {
 	}
 	if t.Diff != b.raw.Diff {
 		diff = safe.Text(t.Diff)
-		b.changes = parseDiff(diff)
+		b.release()
 	}
 	b.raw, b.tool = t, t
 	b.tool.Name, b.tool.Title, b.tool.Output, b.tool.Diff = safe.Line(t.Name), title, output, diff
@@ -90,7 +91,7 @@ func (b *call) lay(p page) (sign string, lines []string) {
 	look := statuses[b.tool.Status]
 	lines = b.title(p)
 	switch {
-	case len(b.changes) > 0 && b.tool.Status != Failed:
+	case b.tool.Status != Failed && len(b.parsed()) > 0:
 		lines = append(lines, diffLines(b.changes, p)...)
 	case b.tool.Output != "":
 		lines = append(lines, b.output(p)...)
@@ -142,11 +143,21 @@ func (b *call) state(now time.Time) string {
 	case t.Status > Running && t.Took > 0:
 		parts = append(parts, elapsed(t.Took))
 	}
-	if added, removed := stat(b.changes); added+removed > 0 {
+	if added, removed := stat(b.parsed()); added+removed > 0 {
 		parts = append(parts, fmt.Sprintf("+%d -%d", added, removed))
 	}
 	return strings.Join(parts, " ")
 }
+
+// parsed is the diff, read when it is first needed.
+func (b *call) parsed() []change {
+	if !b.read && b.tool.Diff != "" {
+		b.changes, b.read = parseDiff(b.tool.Diff), true
+	}
+	return b.changes
+}
+
+func (b *call) release() { b.changes, b.read = nil, false }
 
 // output is the final output: its first lines, or its last ones if it tells
 // why the call failed, which programs do at the end.

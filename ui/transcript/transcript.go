@@ -48,6 +48,9 @@ type Model struct {
 	browsing bool
 	cursor   int // of items
 	code     int // the code block chosen in it; -1 for none
+	anchor   int // the other end of what is selected; -1 for nothing
+	search   search
+	details  *details // shown instead of the rest
 
 	dirty bool // view is no longer true
 	view  string
@@ -109,7 +112,8 @@ func New(th *theme.Theme) *Model {
 // Clear forgets the conversation, not the size or what is folded.
 func (m *Model) Clear() {
 	m.items, m.byID, m.running, m.grown = nil, map[key]*item{}, nil, nil
-	m.laid, m.cursor, m.code = 0, 0, -1
+	m.laid, m.cursor, m.code, m.anchor = 0, 0, -1, -1
+	m.details, m.search = nil, search{last: m.search.last, hit: -1}
 	m.Tag(0)
 	m.Bottom()
 }
@@ -126,6 +130,9 @@ func (m *Model) SetSize(width, height int) {
 		m.restyle()
 	}
 	m.width, m.height, m.dirty = width, height, true
+	if m.details != nil {
+		m.details.SetSize(width, height)
+	}
 }
 
 // SetTheme changes how everything looks.
@@ -135,6 +142,9 @@ func (m *Model) SetTheme(th *theme.Theme) {
 	}
 	m.theme, m.ink = th, newInk(th)
 	m.restyle()
+	if m.details != nil {
+		m.details.SetTheme(th)
+	}
 }
 
 // restyle forgets all lines. Nothing is laid out before it comes in sight.

@@ -38,6 +38,10 @@ func (m *Model) page(it *item) page {
 // View is what is in sight: as many lines as the height, none wider than the
 // width. It costs nothing while nothing changes.
 func (m *Model) View() string {
+	if m.details != nil {
+		m.details.refresh()
+		return m.details.Model.View()
+	}
 	if !m.dirty {
 		return m.view
 	}
@@ -59,10 +63,12 @@ func (m *Model) compose() {
 		m.buf = append(m.buf, strings.Repeat("\n", m.height-1)...)
 		return
 	}
+	m.recount()
 	if m.follow {
-		m.top = m.up(m.end(), m.height)
+		m.top = m.up(m.end(), m.window())
 	}
-	mark, rows := m.markRow(), m.height
+	mark, window := m.markRow(), m.window()
+	rows := window
 	if m.news > 0 && !m.follow {
 		rows--
 	}
@@ -82,12 +88,16 @@ func (m *Model) compose() {
 			m.pad(start)
 			m.buf = append(m.buf, m.ink.write(faint, "┃")...)
 		}
-		if row < m.height-1 {
+		if row < window-1 {
 			m.buf = append(m.buf, '\n')
 		}
 	}
-	if rows < m.height {
+	if rows < window {
 		m.buf = append(m.buf, m.ink.write(accent, clip(m.arrived(), m.width))...)
+	}
+	if window < m.height {
+		m.buf = append(m.buf, '\n')
+		m.searchRow()
 	}
 }
 
@@ -102,14 +112,29 @@ func (m *Model) row(at pos, lines []string) {
 	if at.line == 0 && it.sign != "" {
 		sign = it.sign
 	}
-	if m.browsing && at.item == m.cursor {
+	switch low, high := m.selected(); {
+	case m.browsing && at.item >= low && at.item <= high && m.anchor >= 0:
+		bar = m.ink.write(accent, "▌")
+	case m.browsing && at.item == m.cursor:
 		bar = m.ink.write(accent, "▎")
 	}
 	if m.gutter() > 0 && (line != "" || len(sign) > 1 || len(bar) > 1) {
 		m.buf = append(m.buf, sign...)
 		m.buf = append(m.buf, bar...)
 	}
+	if m.search.on {
+		m.highlight(line, on(m.spans(it), at.line), m.chosen(at.item))
+		return
+	}
 	m.buf = append(m.buf, line...)
+}
+
+// window is how many rows there are for blocks.
+func (m *Model) window() int {
+	if m.search.on && m.height > 1 {
+		return m.height - 1
+	}
+	return m.height
 }
 
 // pad fills the row that begins at start of buf up to the edge.
@@ -137,7 +162,7 @@ func (m *Model) markRow() int {
 	it := m.items[m.top.item]
 	part := float64(max(0, m.top.line)) / float64(max(1, len(it.lines)))
 	whole := (float64(m.top.item) + part) / float64(len(m.items))
-	return int(whole * float64(m.height-1))
+	return int(whole * float64(m.window()-1))
 }
 
 // Lines are kept for this many items around those in sight, once that many

@@ -1,0 +1,140 @@
+package transcript
+
+import (
+	"slices"
+	"strings"
+)
+
+// A match is a part of a row that has the word, in bytes without the sequences
+// that colour the row. A place that goes over the end of a line has two.
+type match struct {
+	line, from, to int
+	hit            int // counts the places of the block
+}
+
+// spans are where a block, as it is laid out, has the word.
+func (m *Model) spans(it *item) []match {
+	lines := m.lay(it)
+	if !it.marked {
+		it.spans, it.marked = m.search.word.spans(it.spans[:0], lines, min(m.page(it).width, measure)), true
+	}
+	return it.spans
+}
+
+// shown is how many places the rows of a block have.
+func (m *Model) shown(it *item) int {
+	spans := m.spans(it)
+	if len(spans) == 0 {
+		return 0
+	}
+	return spans[len(spans)-1].hit + 1
+}
+
+// spans looks through lines as through one text. A line that is as wide as it
+// can be may have been broken inside of a word.
+func (w word) spans(to []match, lines []string, width int) []match {
+	var all strings.Builder
+	starts := make([]int, 0, len(lines)+1)
+	for _, line := range lines {
+		starts = append(starts, all.Len())
+		bare(&all, line)
+		end := "\n"
+		if cells(line) >= width-1 {
+			end = broken
+		}
+		all.WriteString(end)
+	}
+	starts = append(starts, all.Len())
+	text := all.String()
+	hit, line := 0, 0
+	for start, end := w.next(text, 0, broken); end >= 0; start, end = w.next(text, end, broken) {
+		for starts[line+1] <= start {
+			line++
+		}
+		for l := line; starts[l] < end; l++ {
+			from, stop := max(start, starts[l]), min(end, starts[l+1]-1)
+			if l > line { // not the margin
+				from = stop - len(strings.TrimLeft(text[from:stop], " │"))
+			}
+			if from < stop {
+				to = append(to, match{l, from - starts[l], stop - starts[l], hit})
+			}
+		}
+		hit++
+	}
+	return to
+}
+
+// bare writes a line without its sequences.
+func bare(to *strings.Builder, line string) {
+	for {
+		i := strings.IndexByte(line, '\x1b')
+		if i < 0 {
+			to.WriteString(line)
+			return
+		}
+		to.WriteString(line[:i])
+		line = line[i+escape(line[i:]):]
+	}
+}
+
+// How the word looks where it is found, and at the place that was gone to:
+// without colours too.
+const (
+	found  = "\x1b[7m"
+	here   = "\x1b[1;4;7m"
+	normal = "\x1b[m"
+)
+
+// highlight writes a line with the word in it. Every sequence inside of it is
+// ours: colours that add up until the next reset.
+func (m *Model) highlight(line string, spans []match, hit int) {
+	var kept []byte // the sequences since the last reset
+	at, on := 0, false
+	for i := 0; i < len(line); {
+		if line[i] == '\x1b' {
+			n := escape(line[i:])
+			seq := line[i : i+n]
+			if kept = append(kept, seq...); seq == normal || seq == "\x1b[0m" {
+				kept = kept[:0]
+			}
+			m.buf = append(m.buf, seq...)
+			if on {
+				m.buf = append(m.buf, mark(spans[0], hit)...)
+			}
+			i += n
+			continue
+		}
+		if on && at == spans[0].to {
+			m.buf = append(append(m.buf, normal...), kept...)
+			spans, on = spans[1:], false
+		}
+		if !on && len(spans) > 0 && at == spans[0].from {
+			m.buf = append(m.buf, mark(spans[0], hit)...)
+			on = true
+		}
+		m.buf = append(m.buf, line[i])
+		at++
+		i++
+	}
+	if on {
+		m.buf = append(m.buf, normal...)
+	}
+}
+
+func mark(s match, hit int) string {
+	if s.hit == hit {
+		return here
+	}
+	return found
+}
+
+// on gives those of the spans that are on a line.
+func on(spans []match, line int) []match {
+	from, _ := slices.BinarySearchFunc(spans, line, func(s match, line int) int { return s.line - line })
+	to := from
+	for to < len(spans) && spans[to].line == line {
+		to++
+	}
+	return spans[from:to]
+}
