@@ -58,25 +58,31 @@ func (t titles) Len() int            { return len(t.items) }
 
 // mark underlines the characters of title that begin at the bytes in marks.
 func mark(title string, marks []int, look lipgloss.Style, th *theme.Theme) string {
-	if len(marks) == 0 {
-		return look.Render(title)
-	}
 	var out strings.Builder
-	from := 0
+	plain := func(s string) {
+		if s != "" {
+			out.WriteString(look.Render(s))
+		}
+	}
+	from, to := 0, 0 // of the marked characters that were not written yet
 	for _, at := range marks {
-		if at < from {
+		if at < to {
 			continue // a second rune of the same character
 		}
-		char, _ := ansi.FirstGraphemeCluster(title[at:], ansi.GraphemeWidth)
-		if at > from {
-			out.WriteString(look.Render(title[from:at]))
+		if at > to {
+			if to > from {
+				out.WriteString(underlined(th.Accent, title[from:to]))
+			}
+			plain(title[to:at])
+			from = at
 		}
-		out.WriteString(underlined(th.Accent, char))
-		from = at + len(char)
+		char, _ := ansi.FirstGraphemeCluster(title[at:], ansi.GraphemeWidth)
+		to = at + len(char)
 	}
-	if from < len(title) {
-		out.WriteString(look.Render(title[from:]))
+	if to > from {
+		out.WriteString(underlined(th.Accent, title[from:to]))
 	}
+	plain(title[to:])
 	return out.String()
 }
 

@@ -143,10 +143,10 @@ func (l *SessionList) arrange(id string) {
 	if at := slices.IndexFunc(l.hits, func(h hit) bool { return l.rows[h.item].ID == id }); at >= 0 {
 		l.at = at
 	}
-	if l.naming != "" && l.naming != id {
+	l.at = max(min(l.at, l.total()-1), 0)
+	if r := l.row(); r == nil || r.ID != l.naming {
 		l.naming = ""
 	}
-	l.at = max(min(l.at, l.total()-1), 0)
 	l.view = ""
 }
 

@@ -12,7 +12,9 @@ import (
 
 const (
 	beside      = 100 // width from which the preview stands beside the list
-	fewestRows  = 14  // of content, so that a preview and messages have room below few rows
+	leastTitle  = 30  // cells that the columns leave to the titles
+	widestModel = 24
+	fewestRows  = 14 // of content, so that a preview and messages have room below few rows
 	sessionsAre = "Conversations"
 )
 
@@ -107,7 +109,7 @@ func (l *SessionList) window(s shape) []string {
 		return []string{l.theme.Dim.Render(ansi.Truncate("  "+l.nothing(), s.width, "…"))}
 	}
 	l.follow(at, total, s.visible)
-	room, _ := columns(s.width-signWidth, max(s.width*3/8, 24), column{l.wide[0], 1}, column{l.wide[1], 2}, column{l.wide[2], 0})
+	room, _ := columns(s.width-signWidth, max(s.width/2, leastTitle), column{min(l.wide[0], widestModel), 1}, column{l.wide[1], 2}, column{l.wide[2], 0})
 	words := strings.Fields(strings.ToLower(l.words))
 	var rows []string
 	for i := l.top; i < min(l.top+s.visible, total); i++ {
@@ -226,13 +228,15 @@ func (l *SessionList) peek(width, height int, ruled bool) []string {
 	if at >= 0 && id != "" {
 		r = l.rows[at]
 	}
-	facts := []string{r.Folder, r.Model}
+	facts := []string{r.Folder, r.Model, r.Cost}
 	if r.Held != "" {
 		facts = slices.Insert(facts, 0, "open elsewhere: "+safe.Line(r.Held))
 	}
 	head := strings.Join(slices.DeleteFunc(facts, func(s string) bool { return s == "" }), " · ")
 	if ruled {
-		head = ansi.Truncate(strings.TrimSuffix("── "+head, " ")+" ", width, "…")
+		if head != "" {
+			head = ansi.Truncate("── "+head+" ", width, "…")
+		}
 		head += strings.Repeat("─", max(width-cells(head), 0))
 	}
 	rows := []string{l.theme.Faint.Render(ansi.Truncate(head, width, "…"))}
