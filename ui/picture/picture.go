@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/ansi/kitty"
 )
 
@@ -27,6 +28,9 @@ const MaxSide = 297
 // to be told to pass graphics through, so within one the answer is no: a person
 // who has told tmux may say so, and Upload goes through ansi.TmuxPassthrough then.
 func Supported(getenv func(string) string) bool {
+	if !narrow() {
+		return false
+	}
 	term := getenv("TERM")
 	for _, multiplexer := range []string{"TMUX", "STY", "ZELLIJ"} {
 		if getenv(multiplexer) != "" {
@@ -38,6 +42,11 @@ func Supported(getenv func(string) string) bool {
 	}
 	return slices.Contains([]string{"xterm-kitty", "xterm-ghostty"}, term) || getenv("TERM_PROGRAM") == "ghostty"
 }
+
+// narrow reports whether a placeholder counts as one cell to those who lay out
+// lines. In East Asian locales they take what is of no certain width for two,
+// which the terminal does not.
+func narrow() bool { return ansi.StringWidth(string(kitty.Placeholder)) == 1 }
 
 // Upload returns what gives the terminal a picture under a number from 1 on, to
 // be drawn in so many cells; it keeps its proportions within them. Another upload
