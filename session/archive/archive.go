@@ -1,0 +1,152 @@
+// Package archive takes conversations out of parley, and brings those of other
+// programs in.
+//
+//	Conversation ──► Markdown, HTML   the current branch, for people
+//	Conversation ──► JSONL            everything, byte for byte
+//	file         ──► Read             JSONL, Claude Code, Codex, ChatGPT
+//
+// What goes out is written for hostile content: no text of a model or a tool can
+// end the block it stands in, run, load anything, or hide itself. What comes in
+// is a valid tree whatever the file says: each message follows one before it,
+// each call has its result, and what could not be taken over is counted. Files
+// are read line by line, or conversation by conversation; nothing is bounded by
+// their size but memory for what is kept.
+package archive
+
+import (
+	"io"
+	"slices"
+
+	"parley/providers/llm"
+	"parley/session/store"
+)
+
+// A Conversation is a session with all its messages, on all branches.
+type Conversation struct {
+	Session store.Session
+	Nodes   []store.Node // by rising Seq
+}
+
+// A Format is a way to write a conversation.
+type Format struct {
+	Name  string // as -o takes it, and the extension of files
+	Write func(w io.Writer, c Conversation) error
+}
+
+// Formats are those a conversation can be written in.
+var Formats = []Format{{"md", Markdown}, {"html", HTML}, {"jsonl", JSONL}}
+
+// branch is the current branch from its first message to its last. It ends early
+// rather than run in circles or follow a parent that is not there.
+func (c Conversation) branch() []store.Node {
+	at := make(map[int]int, len(c.Nodes))
+	for i, n := range c.Nodes {
+		at[n.Seq] = i
+	}
+	var path []store.Node
+	for seq := c.Session.Head; len(path) < len(c.Nodes); {
+		i, ok := at[seq]
+		if !ok {
+			break
+		}
+		delete(at, seq)
+		path = append(path, c.Nodes[i])
+		seq = c.Nodes[i].Parent
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// branches is how many branches there are: messages nothing follows.
+func (c Conversation) branches() int {
+	followed := make(map[int]bool, len(c.Nodes))
+	for _, n := range c.Nodes {
+		followed[n.Parent] = true
+	}
+	leaves := 0
+	for _, n := range c.Nodes {
+		if !followed[n.Seq] {
+			leaves++
+		}
+	}
+	return leaves
+}
+
+// usage is what all answers on all branches used.
+func (c Conversation) usage() llm.Usage {
+	if c.Session.Usage != (llm.Usage{}) {
+		return c.Session.Usage
+	}
+	return total(c.Nodes)
+}
+
+func total(nodes []store.Node) llm.Usage {
+	var u llm.Usage
+	for _, n := range nodes {
+		if n.Usage != nil {
+			u = u.Add(*n.Usage)
+		}
+	}
+	return u
+}
+
+// A step is a message as it is shown: calls stand together with their results.
+type step struct {
+	store.Node
+	answers map[string]*answer // by id of the call
+}
+
+// An answer is what a call came to.
+type answer struct {
+	result  llm.Part
+	media   []llm.Part // that belongs to the result
+	outcome store.Outcome
+}
+
+// steps folds the results of calls into the messages that made them. Results
+// that answer nothing stay messages of their own.
+func (c Conversation) steps() []step {
+	var out []step
+	for _, n := range c.branch() {
+		s := step{Node: n, answers: map[string]*answer{}}
+		switch n.Role {
+		case llm.RoleTool:
+			var caller *step
+			if len(out) > 0 && out[len(out)-1].Role == llm.RoleAssistant {
+				caller = &out[len(out)-1]
+			}
+			if s.Parts = caller.fold(n.Parts, n.Results); len(s.Parts) == 0 {
+				continue
+			}
+		case llm.RoleAssistant:
+			s.Parts = s.fold(n.Parts, n.Results)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// fold takes the results of s's own calls out of parts, with what belongs to
+// them, and returns the rest.
+func (s *step) fold(parts []llm.Part, outcomes map[string]store.Outcome) (rest []llm.Part) {
+	if s == nil {
+		return parts
+	}
+	var last *answer // whose media follow
+	for _, p := range parts {
+		called := p.Kind == llm.Result && s.answers[p.ID] == nil && slices.ContainsFunc(s.Parts, func(q llm.Part) bool {
+			return q.Kind == llm.Call && q.ID == p.ID
+		})
+		switch {
+		case called:
+			last = &answer{result: p, outcome: outcomes[p.ID]}
+			s.answers[p.ID] = last
+		case last != nil && p.Kind == llm.Media && !last.result.Remote:
+			last.media = append(last.media, p)
+		default:
+			last = nil
+			rest = append(rest, p)
+		}
+	}
+	return rest
+}

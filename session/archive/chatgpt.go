@@ -1,0 +1,498 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session/store"
+)
+
+// A chatgpt reads exports of ChatGPT: conversations.json, a list of
+// conversations on one line, and the zip that holds it.
+//
+// A conversation maps ids to messages with parent and children. Calls of tools
+// are messages of the assistant's to somebody else than all, their results
+// messages of the tool's; ChatGPT ran them itself. What the assistant said
+// between two messages of the person's becomes one message, as anywhere else.
+type chatgpt struct {
+	limits limits
+	notes  notes
+	files  func(id string) (data []byte, ok bool) // of the zip; nil: there is none
+	found  []Conversation
+}
+
+type gptConversation struct {
+	ID      string             `json:"id"`
+	Other   string             `json:"conversation_id"`
+	Title   string             `json:"title"`
+	Created moment             `json:"create_time"`
+	Updated moment             `json:"update_time"`
+	Current string             `json:"current_node"`
+	Model   string             `json:"default_model_slug"`
+	Mapping map[string]gptNode `json:"mapping"`
+}
+
+type gptNode struct {
+	Message  *gptMessage `json:"message"`
+	Parent   string      `json:"parent"`
+	Children []string    `json:"children"`
+}
+
+type gptMessage struct {
+	Author struct {
+		Role string `json:"role"`
+		Name string `json:"name"`
+	} `json:"author"`
+	Time    moment     `json:"create_time"`
+	Content gptContent `json:"content"`
+	Status  string     `json:"status"`
+	To      string     `json:"recipient"`
+	About   struct {
+		Model  string `json:"model_slug"`
+		Hidden bool   `json:"is_visually_hidden_from_conversation"`
+		Finish struct {
+			Type string `json:"type"`
+		} `json:"finish_details"`
+		References []struct {
+			Match string `json:"matched_text"`
+			Alt   string `json:"alt"`
+		} `json:"content_references"`
+		Attachments []struct {
+			ID   string `json:"id"`
+			Name string `json:"name"`
+		} `json:"attachments"`
+	} `json:"metadata"`
+}
+
+type gptContent struct {
+	Type     string            `json:"content_type"`
+	Parts    []json.RawMessage `json:"parts"`
+	Text     string            `json:"text"`
+	Result   string            `json:"result"`  // tether_browsing_display
+	Summary  string            `json:"summary"` // the same
+	Name     string            `json:"name"`    // system_error
+	URL      string            `json:"url"`     // tether_quote
+	Title    string            `json:"title"`   // the same
+	Thoughts []struct {
+		Summary string `json:"summary"`
+		Content string `json:"content"`
+	} `json:"thoughts"`
+}
+
+// line takes a conversation that stands on a line.
+func (d *chatgpt) line(data []byte) error {
+	var c gptConversation
+	if decode(data, &c) != nil || len(c.Mapping) == 0 {
+		d.notes.add(badLines, 1)
+		return nil
+	}
+	d.add(&c)
+	return nil
+}
+
+func (d *chatgpt) end() []Conversation { return d.found }
+
+// object takes one conversation, of which the brace before is read.
+func (d *chatgpt) object(b *bufio.Reader) error {
+	data, err := io.ReadAll(io.LimitReader(b, int64(d.limits.line)))
+	if err != nil {
+		return err
+	}
+	return d.line(append([]byte{'{'}, data...))
+}
+
+// list takes a list of conversations, one at a time: what is wrong with one, or
+// too long, does not concern the next.
+func (d *chatgpt) list(r *bufio.Reader) error {
+	if _, err := r.Discard(1); err != nil {
+		return err
+	}
+	for {
+		data, err := element(r, d.limits.line)
+		switch {
+		case err == errLong:
+			d.notes.add(longLines, 1)
+			continue
+		case err != nil && err != io.EOF:
+			return err
+		}
+		if data = bytes.TrimSpace(data); len(data) > 0 {
+			if err := d.line(data); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+	}
+}
+
+// element reads up to the comma behind an element of a JSON list, or to the end
+// of the list, which comes with io.EOF.
+func element(r *bufio.Reader, longest int) ([]byte, error) {
+	var data []byte
+	depth, quoted, escaped, long := 0, false, false, false
+	for {
+		c, err := r.ReadByte()
+		if err != nil {
+			return data, err
+		}
+		switch {
+		case escaped:
+			escaped = false
+		case quoted:
+			escaped, quoted = c == '\\', c != '"'
+		case c == '"':
+			quoted = true
+		case c == '{', c == '[':
+			depth++
+		case depth == 0 && (c == ',' || c == ']'):
+			if long {
+				return nil, errLong
+			}
+			if c == ']' {
+				return data, io.EOF
+			}
+			return data, nil
+		case c == '}', c == ']':
+			depth--
+		}
+		if long = long || len(data) == longest; !long {
+			data = append(data, c)
+		}
+	}
+}
+
+func (d *chatgpt) add(c *gptConversation) {
+	g := growth{tree: newTree("chatgpt", d.notes), files: d.files, from: c.Mapping, runs: map[int]map[string]string{}}
+	g.session.ID = cmp.Or(c.Other, c.ID)
+	g.session.Title = c.Title
+	g.session.Created, g.session.Updated = c.Created.Time, c.Updated.Time
+	g.session.Model = model("openai", c.Model)
+	g.walk()
+	if g.last() == 0 {
+		return
+	}
+	head, ok := g.keys[c.Current]
+	if !ok {
+		head = g.last()
+	}
+	d.found = append(d.found, g.end(head))
+}
+
+// A growth is a conversation on its way into a tree.
+type growth struct {
+	*tree
+	files    func(id string) ([]byte, bool)
+	from     map[string]gptNode
+	children map[string][]string
+	runs     map[int]map[string]string // by Seq: the tools an answer called that have not answered, to the ids of the calls
+}
+
+// link finds what follows what. Parents and children should agree; one of them
+// may be missing.
+func (g *growth) link() (roots, ids []string) {
+	for id := range g.from {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, func(a, b string) int {
+		return cmp.Or(g.time(a).Compare(g.time(b)), strings.Compare(a, b))
+	})
+	parents := make(map[string]string, len(ids))
+	for _, id := range ids {
+		if parents[id] == "" {
+			parents[id] = g.from[id].Parent
+		}
+		for _, child := range g.from[id].Children {
+			if c, ok := g.from[child]; ok && c.Parent == "" && parents[child] == "" && child != id {
+				parents[child] = id
+			}
+		}
+	}
+	g.children = make(map[string][]string, len(ids))
+	listed := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		for _, child := range g.from[id].Children {
+			if _, ok := g.from[child]; ok && parents[child] == id && !listed[child] {
+				listed[child] = true
+				g.children[id] = append(g.children[id], child)
+			}
+		}
+	}
+	for _, id := range ids {
+		switch parent := parents[id]; {
+		case parent == "":
+			roots = append(roots, id)
+		case !listed[id]:
+			g.children[parent] = append(g.children[parent], id)
+		}
+	}
+	return roots, ids
+}
+
+func (g *growth) time(id string) time.Time {
+	if m := g.from[id].Message; m != nil {
+		return m.Time.Time
+	}
+	return time.Time{}
+}
+
+// walk adds all messages, parents before children. Those that nothing leads to
+// come last, for their parents are missing or follow them.
+func (g *growth) walk() {
+	roots, ids := g.link()
+	for _, id := range roots {
+		g.below(id, 0)
+	}
+	for _, id := range ids {
+		if _, ok := g.keys[id]; !ok {
+			g.notes.add(orphans, 1)
+			g.below(id, g.last())
+		}
+	}
+}
+
+// below adds a message and what follows it.
+func (g *growth) below(id string, parent int) {
+	type entry struct {
+		id     string
+		parent int
+		alone  bool // nothing else follows the same message
+	}
+	stack := []entry{{id, parent, parent == 0}}
+	for len(stack) > 0 {
+		e := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if _, twice := g.keys[e.id]; twice {
+			continue
+		}
+		seq := g.message(g.from[e.id].Message, e.parent, e.alone)
+		g.keys[e.id] = seq
+		children := g.children[e.id]
+		alone := len(children) == 1 && (e.alone || seq != e.parent)
+		for _, child := range slices.Backward(children) {
+			stack = append(stack, entry{child, seq, alone})
+		}
+	}
+}
+
+// message adds what is said and returns the Seq of what its children follow.
+func (g *growth) message(m *gptMessage, parent int, alone bool) int {
+	if m == nil || m.Author.Role == "system" || m.About.Hidden || settings[m.Content.Type] {
+		return parent
+	}
+	switch m.Author.Role {
+	case "user":
+		parts := g.parts(m)
+		if len(parts) == 0 {
+			return parent
+		}
+		return g.add("", store.Node{Parent: parent, At: m.Time.Time, Message: llm.Message{Role: llm.RoleUser, Parts: parts}})
+	case "assistant", "tool":
+	default:
+		g.notes.add(unknownBlocks, 1)
+		return parent
+	}
+	called := m.Author.Role == "assistant" && m.To != "" && m.To != "all"
+	parts := g.parts(m)
+	if len(parts) == 0 && !called {
+		return parent
+	}
+	seq := parent
+	if before := g.node(parent); before == nil || before.Role != llm.RoleAssistant || !alone {
+		seq = g.add("", store.Node{Parent: parent, At: m.Time.Time, Message: llm.Message{Role: llm.RoleAssistant}})
+	}
+	switch {
+	case called:
+		g.calls(seq, m, parts)
+	case m.Author.Role == "tool":
+		g.ran(seq, m, parts)
+	default:
+		g.node(seq).Parts = append(g.node(seq).Parts, parts...)
+	}
+	a := g.node(seq)
+	if name := model("openai", m.About.Model); name != "" {
+		a.Model, g.session.Model = name, name
+	}
+	a.Cut = m.Status == "in_progress" || m.About.Finish.Type == "interrupted"
+	if m.About.Finish.Type == "max_tokens" {
+		a.Reason = llm.Length
+	}
+	return seq
+}
+
+// settings are types of content that hold what the person has set up, not said;
+// recaps only say how long thinking took.
+var settings = map[string]bool{
+	"user_editable_context": true, "model_editable_context": true, "reasoning_recap": true, "app_pairing_content": true,
+}
+
+// calls adds the call of a tool: code or JSON, addressed to the tool.
+func (g *growth) calls(seq int, m *gptMessage, parts []llm.Part) {
+	said := ""
+	for _, p := range parts {
+		said = join(said, p.Text)
+	}
+	input, ok := llm.Arguments(said)
+	if !ok {
+		input = json.RawMessage(field("input", said))
+	}
+	n := g.node(seq)
+	g.call(seq, llm.Part{Name: m.To, Input: string(input), Remote: true})
+	if g.runs[seq] == nil {
+		g.runs[seq] = map[string]string{}
+	}
+	g.runs[seq][m.To] = n.Parts[len(n.Parts)-1].ID
+}
+
+// ran adds what a tool answered. If nothing called it, ChatGPT did of itself.
+func (g *growth) ran(seq int, m *gptMessage, parts []llm.Part) {
+	name := cmp.Or(m.Author.Name, "tool")
+	id, ok := g.runs[seq][name]
+	if !ok {
+		g.call(seq, llm.Part{Name: name, Input: "{}", Remote: true})
+		n := g.node(seq)
+		id = n.Parts[len(n.Parts)-1].ID
+	}
+	delete(g.runs[seq], name)
+	result := llm.Part{Kind: llm.Result, ID: id, Name: name, Remote: true, Failed: m.Content.Type == "system_error"}
+	var rest []llm.Part
+	for _, p := range parts {
+		if p.Kind == llm.Text {
+			result.Text = join(result.Text, p.Text)
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	n := g.node(seq)
+	n.Parts = append(append(n.Parts, result), rest...)
+}
+
+// parts are what a message says.
+func (g *growth) parts(m *gptMessage) (parts []llm.Part) {
+	c := &m.Content
+	say := func(said string) {
+		if said = m.plain(said); strings.TrimSpace(said) != "" {
+			parts = append(parts, text(said))
+		}
+	}
+	switch c.Type {
+	case "text", "multimodal_text":
+		for _, raw := range c.Parts {
+			var said string
+			if json.Unmarshal(raw, &said) == nil {
+				say(said)
+			} else {
+				parts = append(parts, g.piece(m, raw)...)
+			}
+		}
+	case "code", "execution_output", "citable_code_output", "computer_output":
+		said := c.Text
+		if c.Type == "code" && m.Author.Role == "assistant" && (m.To == "" || m.To == "all") {
+			said = fenced(c.Text, "")
+		}
+		say(said)
+	case "thoughts":
+		for _, t := range c.Thoughts {
+			said := strings.TrimSpace(t.Content)
+			if t.Summary != "" {
+				said = strings.TrimSpace("**" + t.Summary + "**\n\n" + said)
+			}
+			if said != "" {
+				parts = append(parts, llm.Part{Kind: llm.Thinking, Text: said})
+			}
+		}
+	case "tether_quote":
+		say(c.Text)
+		parts = append(parts, llm.Part{Kind: llm.Source, URL: c.URL, Text: c.Title})
+	case "tether_browsing_display":
+		say(cmp.Or(c.Result, c.Summary))
+	case "system_error":
+		say(strings.TrimSpace(c.Name + " " + c.Text))
+	default:
+		g.notes.add(unknownBlocks, 1)
+	}
+	return parts
+}
+
+// piece is a part of a message that is not plain text.
+func (g *growth) piece(m *gptMessage, raw json.RawMessage) []llm.Part {
+	var p struct {
+		Type  string `json:"content_type"`
+		Text  string `json:"text"`
+		Asset string `json:"asset_pointer"`
+	}
+	if decode(raw, &p) != nil {
+		g.notes.add(unknownBlocks, 1)
+		return nil
+	}
+	switch {
+	case p.Type == "audio_transcription" && p.Text != "":
+		return []llm.Part{text(p.Text)}
+	case p.Asset == "":
+		g.notes.add(unknownBlocks, 1)
+		return nil
+	}
+	_, id, _ := strings.Cut(p.Asset, "://")
+	if g.files != nil && id != "" {
+		if data, ok := g.files(id); ok {
+			part := llm.Part{Kind: llm.Media, MIME: cmp.Or(imageType(data), "application/octet-stream"), Data: data}
+			for _, a := range m.About.Attachments {
+				if a.ID == id {
+					part.Name = a.Name
+				}
+			}
+			return []llm.Part{part}
+		}
+	}
+	g.notes.add(noFiles, 1)
+	return nil
+}
+
+// ChatGPT marks references in its text with runes of the private use area:
+// begin, kind, separator, arguments, end.
+const (
+	refBegin = "\ue200"
+	refNext  = "\ue202"
+	refEnd   = "\ue201"
+)
+
+// plain is said with its references as words, or without them.
+func (m *gptMessage) plain(said string) string {
+	if !strings.Contains(said, refBegin) {
+		return said
+	}
+	words := map[string]string{}
+	for _, r := range m.About.References {
+		words[r.Match] = r.Alt
+	}
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(said, refBegin)
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		inside, after, ok := strings.Cut(rest, refEnd)
+		if !ok {
+			b.WriteString(rest)
+			return b.String()
+		}
+		alt := words[refBegin+inside+refEnd]
+		if kind, arguments, _ := strings.Cut(inside, refNext); alt == "" && kind == "entity" {
+			var names []string
+			if json.Unmarshal([]byte(arguments), &names) == nil && len(names) > 1 {
+				alt = names[1]
+			}
+		}
+		b.WriteString(alt)
+		said = after
+	}
+}

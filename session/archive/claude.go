@@ -1,0 +1,479 @@
+package archive
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session/store"
+)
+
+// A claude reads sessions of Claude Code, ~/.claude/projects/FOLDER/ID.jsonl.
+//
+// Lines are linked by uuid and parentUuid. One answer of the API is spread over
+// lines of one message.id, a block each; results of tools are messages of the
+// user's. Lines of many other types are links of the chain as well. What a
+// subagent says stands beside the main conversation, or alone in a file of its
+// own.
+type claude struct {
+	notes      notes
+	main, side thread
+	titles     [3]string         // a summary, what a model found, what the person chose: the last one holds
+	leaves     map[string]string // summaries, by uuid of the last message they are of
+	id         string
+}
+
+// A thread is one of the two conversations of a file.
+type thread struct {
+	*tree
+	head    int
+	answers map[int]string // Seq of an answer to its message.id
+}
+
+func newClaude(name string, n notes) *claude {
+	base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+	if !named(base) || len(base) < 20 {
+		base = "" // a name somebody gave it
+	}
+	d := &claude{notes: n, id: base, leaves: map[string]string{}}
+	d.main = thread{newTree("claude-code", n), 0, map[int]string{}}
+	d.side = thread{newTree("claude-code", notes{}), 0, map[int]string{}}
+	return d
+}
+
+type claudeLine struct {
+	Type      string          `json:"type"`
+	UUID      string          `json:"uuid"`
+	Parent    *string         `json:"parentUuid"`
+	Logical   string          `json:"logicalParentUuid"` // across a compaction
+	Session   string          `json:"sessionId"`
+	Time      moment          `json:"timestamp"`
+	Folder    string          `json:"cwd"`
+	Sidechain bool            `json:"isSidechain"`
+	Meta      bool            `json:"isMeta"`
+	Compact   bool            `json:"isCompactSummary"`
+	Failed    bool            `json:"isApiErrorMessage"`
+	Message   claudeMessage   `json:"message"`
+	Outcome   json.RawMessage `json:"toolUseResult"`
+
+	Summary string `json:"summary"`
+	Leaf    string `json:"leafUuid"`
+	AITitle string `json:"aiTitle"`
+	Custom  string `json:"customTitle"`
+}
+
+type claudeMessage struct {
+	ID      string       `json:"id"`
+	Model   string       `json:"model"`
+	Content claudeBlocks `json:"content"`
+	Reason  string       `json:"stop_reason"`
+	Usage   *claudeUsage `json:"usage"`
+}
+
+type claudeUsage struct {
+	Input   float64 `json:"input_tokens"` // without what the cache read or wrote
+	Read    float64 `json:"cache_read_input_tokens"`
+	Written float64 `json:"cache_creation_input_tokens"`
+	Output  float64 `json:"output_tokens"`
+}
+
+// claudeBlocks is the content of a message. Alone, text comes as a string.
+type claudeBlocks []json.RawMessage
+
+func (b *claudeBlocks) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		*b = claudeBlocks{json.RawMessage(`{"type":"text","text":` + string(data) + `}`)}
+		return nil
+	}
+	return decode(data, (*[]json.RawMessage)(b))
+}
+
+type claudeBlock struct {
+	Type     string          `json:"type"`
+	Text     string          `json:"text"`
+	Thinking string          `json:"thinking"`
+	Signed   string          `json:"signature"`
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Input    json.RawMessage `json:"input"`
+	For      string          `json:"tool_use_id"`
+	Content  claudeBlocks    `json:"content"`
+	Failed   bool            `json:"is_error"`
+	Title    string          `json:"title"`
+	URL      string          `json:"url"`
+	Source   struct {
+		Type string `json:"type"`
+		MIME string `json:"media_type"`
+		Data string `json:"data"`
+		URL  string `json:"url"`
+	} `json:"source"`
+}
+
+// reasons translates stop_reason.
+var reasons = map[string]llm.Reason{
+	"end_turn": llm.Stop, "stop_sequence": llm.Stop, "max_tokens": llm.Length,
+	"model_context_window_exceeded": llm.Length, "tool_use": llm.Calls, "refusal": llm.Refused, "pause_turn": llm.Other,
+}
+
+func (d *claude) line(data []byte) error {
+	var l claudeLine
+	if decode(data, &l) != nil {
+		d.notes.add(badLines, 1)
+		return nil
+	}
+	if l.UUID == "" {
+		d.title(&l)
+		return nil
+	}
+	t := &d.main
+	if l.Sidechain {
+		t = &d.side
+	}
+	if t.session.Folder == "" {
+		t.session.Folder = folder(l.Folder)
+	}
+	if t.session.ID == "" {
+		t.session.ID = l.Session
+	}
+	t.take(&l)
+	return nil
+}
+
+// title takes what a line says the session is called. Summaries may be of the
+// session this one went on from; then they hold only for want of a better one.
+func (d *claude) title(l *claudeLine) {
+	if l.Summary != "" && l.Leaf != "" {
+		d.leaves[l.Leaf] = l.Summary
+	}
+	for i, title := range []string{l.Summary, l.AITitle, l.Custom} {
+		if title != "" {
+			d.titles[i] = title
+		}
+	}
+}
+
+func (d *claude) end() []Conversation {
+	t := d.main
+	if t.last() == 0 {
+		t = d.side
+		for what, n := range t.notes {
+			d.notes.add(what, n)
+		}
+	} else {
+		d.notes.add(subagents, d.side.last())
+	}
+	if t.last() == 0 {
+		return nil
+	}
+	if d.id != "" {
+		t.session.ID = d.id
+	}
+	last := 0
+	for leaf, summary := range d.leaves {
+		if seq := t.keys[leaf]; seq > last {
+			last, d.titles[0] = seq, summary
+		}
+	}
+	for _, title := range d.titles {
+		if title != "" {
+			t.session.Title = title
+		}
+	}
+	t.session.Named = d.titles[2] != ""
+	return []Conversation{t.end(t.head)}
+}
+
+// take adds a line to the conversation. What is no message leads on to what it
+// follows itself.
+func (t *thread) take(l *claudeLine) {
+	if _, twice := t.keys[l.UUID]; twice {
+		return // a line that was written again
+	}
+	parent := t.parent(l)
+	at := parent
+	switch {
+	case l.Type == "user" && l.Meta:
+		t.notes.add(injected, 1)
+	case l.Type == "user":
+		at = t.user(l, parent)
+	case l.Type == "assistant" && (l.Failed || l.Message.Model == "<synthetic>"):
+		t.notes.add(injected, 1)
+	case l.Type == "assistant":
+		at = t.assistant(l, parent)
+	}
+	t.keys[l.UUID] = at
+	if l.Type == "user" || l.Type == "assistant" {
+		t.head = at
+	}
+}
+
+func (t *thread) parent(l *claudeLine) int {
+	switch {
+	case l.Parent != nil && *l.Parent != "":
+		return t.follow(*l.Parent)
+	case l.Logical != "":
+		return t.follow(l.Logical)
+	case l.Compact:
+		return t.last()
+	}
+	return 0
+}
+
+// interrupted is what the program writes for the user when an answer is stopped.
+const interrupted = "[Request interrupted by user"
+
+// user adds what the person said, and the results that came with it. The result
+// is where later messages go on.
+func (t *thread) user(l *claudeLine, parent int) int {
+	n := store.Node{Parent: parent, At: l.Time.Time, Summary: l.Compact, Message: llm.Message{Role: llm.RoleUser}}
+	for _, raw := range l.Message.Content {
+		var b claudeBlock
+		if decode(raw, &b) != nil {
+			t.notes.add(unknownBlocks, 1)
+			continue
+		}
+		if b.Type == "tool_result" {
+			if seq, ok := t.answer(&b, l); ok && n.Parent < seq {
+				n.Parent = seq
+			}
+			continue
+		}
+		if b.Type == "text" && strings.HasPrefix(b.Text, interrupted) {
+			if a := t.node(parent); a != nil && a.Role == llm.RoleAssistant {
+				a.Cut = true
+			}
+			continue
+		}
+		if p, ok := t.shown(&b); ok {
+			n.Parts = append(n.Parts, p)
+		}
+	}
+	if len(n.Parts) == 0 {
+		return n.Parent
+	}
+	return t.add("", n)
+}
+
+// shown is a block that stands on its own: text, a picture or a document.
+func (t *thread) shown(b *claudeBlock) (llm.Part, bool) {
+	switch {
+	case b.Type == "text":
+		return text(b.Text), strings.TrimSpace(b.Text) != ""
+	case b.Type == "image", b.Type == "document":
+		p := llm.Part{Kind: llm.Media, MIME: b.Source.MIME, URL: b.Source.URL, Name: b.Title}
+		switch b.Source.Type {
+		case "base64":
+			p.Data, _ = base64.StdEncoding.DecodeString(b.Source.Data)
+		case "text":
+			p.Data = []byte(b.Source.Data)
+		}
+		if len(p.Data) == 0 && p.URL == "" {
+			t.notes.add(noFiles, 1)
+			return p, false
+		}
+		return p, true
+	}
+	t.notes.add(unknownBlocks, 1)
+	return llm.Part{}, false
+}
+
+// answer takes the result of a call.
+func (t *thread) answer(b *claudeBlock, l *claudeLine) (int, bool) {
+	result := llm.Part{Failed: b.Failed}
+	var media []llm.Part
+	for _, raw := range b.Content {
+		var piece claudeBlock
+		if decode(raw, &piece) != nil {
+			continue
+		}
+		if p, ok := t.shown(&piece); ok && p.Kind == llm.Text {
+			result.Text = join(result.Text, p.Text)
+		} else if ok {
+			media = append(media, p)
+		}
+	}
+	return t.result(b.For, l.Time.Time, result, media, store.Outcome{Diff: patch(l.Outcome)})
+}
+
+// join puts one text below the other.
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n" + b
+}
+
+// patch is the unified diff of what a call changed, which Claude Code keeps as a
+// list of hunks.
+func patch(raw json.RawMessage) string {
+	var o struct {
+		Path  string `json:"filePath"`
+		Hunks []struct {
+			OldStart int      `json:"oldStart"`
+			OldLines int      `json:"oldLines"`
+			NewStart int      `json:"newStart"`
+			NewLines int      `json:"newLines"`
+			Lines    []string `json:"lines"`
+		} `json:"structuredPatch"`
+	}
+	if len(raw) == 0 || decode(raw, &o) != nil || len(o.Hunks) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	path := line(o.Path)
+	fmt.Fprintf(&b, "--- %s\n+++ %s\n", path, path)
+	for _, h := range o.Hunks {
+		fmt.Fprintf(&b, "@@ -%d,%d +%d,%d @@\n", h.OldStart, h.OldLines, h.NewStart, h.NewLines)
+		for _, line := range h.Lines {
+			b.WriteString(strings.ReplaceAll(line, "\n", " ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// assistant adds a line of an answer: to the answer it belongs to, if it follows
+// that, as a new one otherwise.
+func (t *thread) assistant(l *claudeLine, parent int) int {
+	m := &l.Message
+	seq := parent
+	if n := t.node(parent); n == nil || m.ID == "" || t.answers[parent] != m.ID {
+		name := model("anthropic", m.Model)
+		seq = t.add("", store.Node{Parent: parent, At: l.Time.Time, Message: llm.Message{
+			Role: llm.RoleAssistant, Model: name, Origin: claudeOrigin(m.Model),
+		}})
+		t.answers[seq] = m.ID
+		if name != "" {
+			t.session.Model = name
+		}
+	}
+	for _, raw := range m.Content {
+		t.block(seq, raw)
+	}
+	n := t.node(seq)
+	if r := reasons[m.Reason]; r != "" {
+		n.Reason = r
+	}
+	if m.Usage != nil { // repeated on each line; the last one is complete
+		n.Usage = m.Usage.normal()
+	}
+	return seq
+}
+
+// block adds a block of an answer. What is signed or encrypted is kept as the
+// API wrote it, as the adapter of Anthropic does.
+func (t *thread) block(seq int, raw json.RawMessage) {
+	n := t.node(seq)
+	var b claudeBlock
+	if decode(raw, &b) != nil {
+		t.notes.add(unknownBlocks, 1)
+		return
+	}
+	var p llm.Part
+	switch {
+	case b.Type == "thinking":
+		p = llm.Part{Kind: llm.Thinking, Text: b.Thinking}
+		if n.Origin != "" && b.Signed != "" && only(raw, "type", "thinking", "signature") {
+			p.State = raw
+		}
+	case b.Type == "redacted_thinking":
+		p = llm.Part{Kind: llm.Opaque}
+		if n.Origin != "" && only(raw, "type", "data") {
+			p.State = raw
+		}
+	case b.Type == "tool_use":
+		t.call(seq, llm.Part{ID: b.ID, Name: b.Name, Input: compact(b.Input)})
+		return
+	case strings.HasSuffix(b.Type, "_tool_use"):
+		p = llm.Part{ID: b.ID, Name: b.Name, Input: compact(b.Input), Remote: true}
+		if n.Origin != "" {
+			p.State = raw
+		}
+		t.call(seq, p)
+		return
+	case strings.HasSuffix(b.Type, "_tool_result"):
+		p = llm.Part{Kind: llm.Result, ID: b.For, Remote: true, Failed: b.Failed, Text: b.found()}
+		if c := t.calls[b.For]; c != nil {
+			p.ID, p.Name = c.id, c.name
+		}
+		if n.Origin != "" {
+			p.State = raw
+		}
+	default:
+		var ok bool
+		if p, ok = t.shown(&b); !ok {
+			return
+		}
+	}
+	if p.Kind == llm.Opaque && p.State == nil || p.Kind == llm.Thinking && p.Text == "" && p.State == nil {
+		return
+	}
+	if !slices.ContainsFunc(n.Parts, func(q llm.Part) bool { // written again by a program that went on with a session
+		return p.State != nil && string(p.State) == string(q.State)
+	}) {
+		n.Parts = append(n.Parts, p)
+	}
+}
+
+// found is what a tool of the provider's answered, as far as it is text.
+func (b *claudeBlock) found() string {
+	var lines string
+	for _, raw := range b.Content {
+		var piece claudeBlock
+		if decode(raw, &piece) == nil {
+			lines = join(lines, strings.TrimSpace(piece.Title+" "+piece.URL+" "+piece.Text))
+		}
+	}
+	return lines
+}
+
+func (u *claudeUsage) normal() *llm.Usage {
+	return &llm.Usage{
+		Input: count(u.Input) + count(u.Read) + count(u.Written), CacheRead: count(u.Read),
+		CacheWrite: count(u.Written), Output: count(u.Output),
+	}
+}
+
+// count is a number of tokens, 0 if it cannot be one.
+func count(n float64) int {
+	if !(n > 0 && n < 1<<40) {
+		return 0
+	}
+	return int(n)
+}
+
+// claudeOrigin is what the adapter of Anthropic stamps on the messages of a
+// model: its family and version, however its id is written. It is "" for ids
+// that are none of Anthropic's own; then nothing private is kept, for it could
+// not go back.
+func claudeOrigin(id string) string {
+	rest, ok := strings.CutPrefix(strings.ToLower(id), "claude-")
+	if !ok {
+		return ""
+	}
+	var family string
+	var version []string
+	for _, word := range strings.Split(rest, "-") {
+		n, err := strconv.Atoi(word)
+		switch {
+		case err == nil && n >= 0 && len(word) < 4 && len(version) < 2:
+			version = append(version, strconv.Itoa(n))
+		case err == nil && len(word) == len("20250514") && len(version) > 0: // the date
+		case err != nil && family == "" && word != "" && word != "v" && !strings.ContainsAny(word, ".:@_/0123456789 []"):
+			family = word
+		default:
+			return ""
+		}
+	}
+	if family == "" || len(version) == 0 {
+		return ""
+	}
+	if len(version) == 1 {
+		version = append(version, "0")
+	}
+	return "anthropic/" + family + "-" + strings.Join(version, ".")
+}

@@ -1,0 +1,458 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session/store"
+)
+
+// A codex reads rollouts of Codex, ~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl.
+//
+// A line has a time, a type and a payload. The conversation is in those of type
+// response_item: items as the Responses API has them, one after the other. What
+// its event_msg lines tell is mostly the same once more, for the screen. Until
+// September 2025 items stood in their lines bare, behind one that names the
+// session.
+type codex struct {
+	notes  notes
+	items  thread // from items
+	events thread // from events, for files that have nothing else
+	model  string
+	from   string // provider of model
+	asking bool   // the answer at the head is still growing
+}
+
+// codexLines are the types of lines that have a payload.
+var codexLines = []string{"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
+
+// codexItems are the types of items that may stand in a line bare.
+var codexItems = []string{
+	"message", "reasoning", "function_call", "function_call_output", "local_shell_call", "custom_tool_call",
+	"custom_tool_call_output", "web_search_call",
+}
+
+func newCodex(n notes) *codex {
+	return &codex{
+		notes: n, from: "openai",
+		items:  thread{tree: newTree("codex", n)},
+		events: thread{tree: newTree("codex", notes{})},
+	}
+}
+
+type codexLine struct {
+	Type    string          `json:"type"`
+	Time    moment          `json:"timestamp"`
+	Payload json.RawMessage `json:"payload"`
+	Record  string          `json:"record_type"`
+}
+
+func (d *codex) line(data []byte) error {
+	var l codexLine
+	if decode(data, &l) != nil {
+		d.notes.add(badLines, 1)
+		return nil
+	}
+	switch {
+	case l.Record != "":
+	case l.Type == "session_meta":
+		d.meta(l.Payload)
+	case l.Type == "" && len(l.Payload) == 0:
+		d.meta(data)
+	case l.Type == "turn_context":
+		d.context(l.Payload)
+	case l.Type == "event_msg":
+		d.event(&l)
+	case l.Type == "response_item":
+		d.item(&l, l.Payload)
+	case l.Type == "compacted":
+		d.compacted(&l)
+	case len(l.Payload) == 0:
+		d.item(&l, data)
+	default:
+		d.notes.add(unknownLines, 1)
+	}
+	return nil
+}
+
+func (d *codex) end() []Conversation {
+	t := d.items
+	if t.last() == 0 {
+		t.nodes, t.head = d.events.nodes, d.events.head
+	}
+	if t.last() == 0 {
+		return nil
+	}
+	t.session.Model = d.model
+	return []Conversation{t.end(t.head)}
+}
+
+// meta reads what a rollout says of its session. One that was forked has a copy
+// of the line of the first behind its own.
+func (d *codex) meta(payload json.RawMessage) {
+	var m struct {
+		ID       string `json:"id"`
+		Time     moment `json:"timestamp"`
+		Folder   string `json:"cwd"`
+		Provider string `json:"model_provider"`
+	}
+	s := &d.items.session
+	if s.ID != "" || decode(payload, &m) != nil {
+		return
+	}
+	s.ID, s.Created, s.Folder = m.ID, m.Time.Time, folder(m.Folder)
+	if m.Provider != "" {
+		d.from = m.Provider
+	}
+}
+
+// efforts translates those Codex knows; others are ours.
+var efforts = map[string]llm.Effort{
+	"none": llm.EffortOff, "minimal": llm.EffortMinimal, "low": llm.EffortLow, "medium": llm.EffortMedium,
+	"high": llm.EffortHigh, "xhigh": llm.EffortMax,
+}
+
+func (d *codex) context(payload json.RawMessage) {
+	var c struct {
+		Model  string `json:"model"`
+		Folder string `json:"cwd"`
+		Effort string `json:"effort"`
+	}
+	if decode(payload, &c) != nil {
+		return
+	}
+	if name := model(d.from, c.Model); name != "" {
+		d.model = name
+	}
+	s := &d.items.session
+	s.Effort = efforts[c.Effort]
+	if s.Folder == "" {
+		s.Folder = folder(c.Folder)
+	}
+}
+
+type codexEvent struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Name    string `json:"thread_name"`
+	Turns   int    `json:"num_turns"`
+	Info    struct {
+		Last *struct {
+			Input    float64 `json:"input_tokens"` // with what the cache read
+			Cached   float64 `json:"cached_input_tokens"`
+			Output   float64 `json:"output_tokens"` // with the reasoning
+			Thinking float64 `json:"reasoning_output_tokens"`
+		} `json:"last_token_usage"`
+	} `json:"info"`
+}
+
+func (d *codex) event(l *codexLine) {
+	var e codexEvent
+	if decode(l.Payload, &e) != nil {
+		d.notes.add(badLines, 1)
+		return
+	}
+	said := store.Node{At: l.Time.Time, Message: llm.UserText(e.Message)}
+	switch e.Type {
+	case "user_message", "agent_message":
+		if e.Message == "" {
+			return
+		}
+	}
+	switch e.Type {
+	case "user_message":
+		d.events.grow(said)
+	case "agent_message":
+		said.Role, said.Model = llm.RoleAssistant, d.model
+		d.events.grow(said)
+	case "thread_name_updated":
+		d.items.session.Title, d.items.session.Named = e.Name, true
+	case "turn_aborted":
+		if n := d.items.node(d.items.head); n != nil && n.Role == llm.RoleAssistant {
+			n.Cut = true
+		}
+		d.asking = false
+	case "thread_rolled_back":
+		d.items.back(e.Turns)
+		d.events.back(e.Turns)
+		d.asking = false
+	case "token_count":
+		if u := e.Info.Last; u != nil {
+			d.items.used(llm.Usage{
+				Input: count(u.Input), CacheRead: count(u.Cached), Output: count(u.Output), Thinking: count(u.Thinking),
+			})
+		}
+	}
+}
+
+// grow adds a message to the end of the branch.
+func (t *thread) grow(n store.Node) int {
+	n.Parent = t.head
+	t.head = t.add("", n)
+	return t.head
+}
+
+// back makes the branch end before the last turns of the person's.
+func (t *thread) back(turns int) {
+	for ; turns > 0 && t.head > 0; turns-- {
+		for t.head > 0 {
+			n := t.node(t.head)
+			t.head = n.Parent
+			if n.Role == llm.RoleUser && !n.Summary {
+				break
+			}
+		}
+	}
+}
+
+// used notes what the last answer used. The program says it again whenever its
+// limits change.
+func (t *thread) used(u llm.Usage) {
+	for seq := t.head; seq > 0; seq = t.node(seq).Parent {
+		if n := t.node(seq); n.Role == llm.RoleAssistant {
+			n.Usage = &u
+			return
+		}
+	}
+}
+
+func (d *codex) compacted(l *codexLine) {
+	var c struct {
+		Message string `json:"message"`
+	}
+	d.asking = false
+	if decode(l.Payload, &c) != nil || strings.TrimSpace(c.Message) == "" {
+		return // encrypted, or told by the items that follow
+	}
+	d.items.grow(store.Node{At: l.Time.Time, Summary: true, Message: llm.UserText(c.Message)})
+}
+
+type codexItem struct {
+	Type      string          `json:"type"`
+	ID        string          `json:"id"`
+	CallID    string          `json:"call_id"`
+	Role      string          `json:"role"`
+	Name      string          `json:"name"`
+	Arguments string          `json:"arguments"`
+	Input     string          `json:"input"`
+	Action    json.RawMessage `json:"action"`
+	Output    json.RawMessage `json:"output"`
+	Content   []codexPiece    `json:"content"`
+	Summary   []codexPiece    `json:"summary"`
+	Encrypted string          `json:"encrypted_content"`
+}
+
+type codexPiece struct {
+	Type  string `json:"type"`
+	Text  string `json:"text"`
+	Image string `json:"image_url"`
+}
+
+func (d *codex) item(l *codexLine, raw json.RawMessage) {
+	var it codexItem
+	if decode(raw, &it) != nil {
+		d.notes.add(badLines, 1)
+		return
+	}
+	switch it.Type {
+	case "message":
+		d.message(l, &it)
+	case "reasoning":
+		d.reasoning(l, &it, raw)
+	case "function_call":
+		d.call(l, it.CallID, llm.Part{Name: it.Name, Input: it.Arguments})
+	case "custom_tool_call":
+		d.call(l, it.CallID, llm.Part{Name: it.Name, Input: field("input", it.Input)})
+	case "local_shell_call":
+		id := it.CallID
+		if id == "" {
+			id = it.ID
+		}
+		d.call(l, id, llm.Part{Name: "local_shell", Input: compact(it.Action)})
+	case "web_search_call":
+		d.call(l, "", llm.Part{Name: "web_search", Input: compact(it.Action), Remote: true})
+	case "function_call_output", "custom_tool_call_output":
+		d.output(l, &it)
+	case "ghost_snapshot", "compaction", "context_compaction", "compaction_summary":
+	default:
+		d.notes.add(unknownBlocks, 1)
+	}
+}
+
+// wrappers begin what Codex tells the model in the name of the user.
+var wrappers = []string{
+	"<environment_context>", "<user_instructions>", "<permissions instructions>", "<turn_aborted>", "<skill>",
+	"<collaboration_mode>", "<subagent_notification>", "# AGENTS.md instructions",
+}
+
+// cwd is where Codex says the working folder, if the first line does not.
+var cwd = regexp.MustCompile(`<cwd>([^<]{1,4096})</cwd>|Current working directory: ([^\n<]{1,4096})`)
+
+func (d *codex) message(l *codexLine, it *codexItem) {
+	parts := d.pieces(it.Content)
+	if it.Role == "assistant" {
+		if len(parts) > 0 {
+			n := d.items.node(d.answer(l))
+			n.Parts = append(n.Parts, parts...)
+		}
+		return
+	}
+	said := ""
+	for _, p := range parts {
+		said += p.Text
+	}
+	said = strings.TrimSpace(said)
+	wrapped := it.Role != "user"
+	for _, w := range wrappers {
+		wrapped = wrapped || strings.HasPrefix(said, w)
+	}
+	if wrapped {
+		d.notes.add(injected, 1)
+		if m := cwd.FindStringSubmatch(said); m != nil && d.items.session.Folder == "" {
+			d.items.session.Folder = folder(filepath.Clean(strings.TrimSpace(m[1] + m[2])))
+		}
+		return
+	}
+	if len(parts) > 0 {
+		d.asking = false
+		d.items.grow(store.Node{At: l.Time.Time, Message: llm.Message{Role: llm.RoleUser, Parts: parts}})
+	}
+}
+
+// pieces are what a message or an output consists of.
+func (d *codex) pieces(list []codexPiece) (parts []llm.Part) {
+	for _, p := range list {
+		switch {
+		case p.Text != "":
+			parts = append(parts, text(p.Text))
+		case p.Image != "":
+			if m, ok := picture(p.Image); ok {
+				parts = append(parts, m)
+			} else {
+				d.notes.add(noFiles, 1)
+			}
+		}
+	}
+	return parts
+}
+
+// picture is what an image_url holds, or leads to.
+func picture(url string) (llm.Part, bool) {
+	rest, ok := strings.CutPrefix(url, "data:")
+	if !ok {
+		web := strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://")
+		return llm.Part{Kind: llm.Media, MIME: "image/*", URL: url}, web
+	}
+	head, body, _ := strings.Cut(rest, ",")
+	mime, coded := strings.CutSuffix(head, ";base64")
+	data, err := base64.StdEncoding.DecodeString(body)
+	return llm.Part{Kind: llm.Media, MIME: mime, Data: data}, coded && err == nil && len(data) > 0
+}
+
+// answer is the message that what the model says belongs to: all that comes
+// between two things that are said to it.
+func (d *codex) answer(l *codexLine) int {
+	if !d.asking {
+		d.asking = true
+		origin := ""
+		if _, name, ok := strings.Cut(d.model, "/"); ok {
+			origin = "responses/" + name
+		}
+		d.items.grow(store.Node{At: l.Time.Time, Message: llm.Message{
+			Role: llm.RoleAssistant, Model: d.model, Origin: origin,
+		}})
+	}
+	return d.items.head
+}
+
+// reasoning adds what the model thought. The item itself is kept where it is as
+// the API sent it; Codex mostly leaves its id out, and then it is not.
+func (d *codex) reasoning(l *codexLine, it *codexItem, raw json.RawMessage) {
+	p := llm.Part{Kind: llm.Thinking}
+	for _, list := range [][]codexPiece{it.Summary, it.Content} {
+		for _, piece := range list {
+			if p.Text != "" && piece.Text != "" {
+				p.Text += "\n\n"
+			}
+			p.Text += piece.Text
+		}
+		if p.Text != "" {
+			break
+		}
+	}
+	n := d.items.node(d.answer(l))
+	whole := it.ID != "" && it.Encrypted != "" && only(raw, "type", "id", "summary", "content", "encrypted_content", "status") &&
+		!bytes.Contains(raw, []byte(":null"))
+	if whole && n.Origin != "" {
+		p.State = bytes.Clone(raw)
+		if p.Text == "" {
+			p.Kind = llm.Opaque
+		}
+	}
+	if p.Text != "" || p.State != nil {
+		n.Parts = append(n.Parts, p)
+	}
+}
+
+func (d *codex) call(l *codexLine, id string, p llm.Part) {
+	p.ID = id
+	d.items.call(d.answer(l), p)
+}
+
+// output takes the result of a call. It comes as text, as JSON text or an object
+// with output and exit code, or as a list of pieces.
+func (d *codex) output(l *codexLine, it *codexItem) {
+	d.asking = false
+	var result llm.Part
+	var media []llm.Part
+	var pieces []codexPiece
+	switch {
+	case json.Unmarshal(it.Output, &result.Text) == nil:
+		result.Text, result.Failed = ran(result.Text)
+	case decode(it.Output, &pieces) == nil && pieces != nil:
+		for _, p := range d.pieces(pieces) {
+			if p.Kind == llm.Text {
+				result.Text = join(result.Text, p.Text)
+			} else {
+				media = append(media, p)
+			}
+		}
+	default:
+		var o struct {
+			Content string `json:"content"`
+			Success *bool  `json:"success"`
+		}
+		decode(it.Output, &o)
+		result.Text, result.Failed = ran(o.Content)
+		result.Failed = result.Failed || o.Success != nil && !*o.Success
+	}
+	d.items.result(it.CallID, l.Time.Time, result, media, store.Outcome{})
+}
+
+// ran reads what a command came to, which is put into text as JSON.
+func ran(said string) (output string, failed bool) {
+	var o struct {
+		Output   *string `json:"output"`
+		Metadata *struct {
+			Exit int `json:"exit_code"`
+		} `json:"metadata"`
+	}
+	if !strings.HasPrefix(said, "{") || json.Unmarshal([]byte(said), &o) != nil || o.Output == nil || o.Metadata == nil {
+		return said, false
+	}
+	return *o.Output, o.Metadata.Exit != 0
+}
+
+// field is an object with one text in it.
+func field(name, value string) string {
+	data, err := json.Marshal(map[string]string{name: value})
+	if err != nil {
+		return "{}"
+	}
+	return string(data)
+}

@@ -1,0 +1,223 @@
+package archive
+
+import (
+	"bufio"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html"
+	"io"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+//go:embed page.css
+var css string
+
+// escape makes text visible and safe wherever HTML has text or a quoted
+// attribute.
+func escape(text string) string { return html.EscapeString(visible(text)) }
+
+// HTML writes the current branch of c as one page that needs nothing else: no
+// program, no request, pictures inside, light or dark as the reader has it, and
+// readable without its style too. Thinking and results are folded. The page's own
+// policy forbids everything it does not hold, should anything slip through.
+func HTML(w io.Writer, c Conversation) error {
+	b := bufio.NewWriter(w)
+	hash := sha256.Sum256([]byte(css))
+	fmt.Fprintf(b, `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-%s'; img-src data:; base-uri 'none'; form-action 'none'">
+<meta name="referrer" content="no-referrer">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>%s</title>
+<style>%s</style>
+</head>
+<body>
+<header>
+<h1>%[2]s</h1>
+<dl>
+`, base64.StdEncoding.EncodeToString(hash[:]), escape(c.title()), css)
+	for _, f := range c.facts() {
+		fmt.Fprintf(b, "<dt>%s</dt><dd>%s</dd>\n", f.name, escape(f.value))
+	}
+	b.WriteString("</dl>\n</header>\n<main>\n")
+	model := ""
+	for _, s := range c.steps() {
+		if s.Role == llm.RoleAssistant && s.Model != "" && s.Model != model {
+			if model != "" {
+				fmt.Fprintf(b, "<p class=\"switch\">Model changed from %s to %s</p>\n", escape(oneLine(model)), escape(oneLine(s.Model)))
+			}
+			model = s.Model
+		}
+		s.html(b)
+	}
+	b.WriteString("</main>\n</body>\n</html>\n")
+	return b.Flush()
+}
+
+func (s *step) html(b *bufio.Writer) {
+	class := string(llm.RoleUser)
+	switch {
+	case s.Summary:
+		class = "summary"
+	case s.Role == llm.RoleAssistant, s.Role == llm.RoleTool:
+		class = string(s.Role)
+	}
+	fmt.Fprintf(b, "<article class=\"%s\" id=\"m%d\">\n<h2>%s</h2>\n", class, s.Seq, escape(s.speaker()))
+	if t := clock(s.At); t != "" {
+		fmt.Fprintf(b, "<time datetime=\"%s\">%s</time>\n", s.At.UTC().Format("2006-01-02T15:04:05Z"), t)
+	}
+	for _, p := range s.Parts {
+		s.part(b, p)
+	}
+	if f := s.footer(); len(f) > 0 {
+		fmt.Fprintf(b, "<footer>%s</footer>\n", escape(strings.Join(f, " · ")))
+	}
+	b.WriteString("</article>\n")
+}
+
+func (s *step) part(b *bufio.Writer, p llm.Part) {
+	switch p.Kind {
+	case llm.Text:
+		b.WriteString("<div class=\"text\">\n")
+		markupTo(b, p.Text)
+		b.WriteString("</div>\n")
+	case llm.Thinking:
+		if strings.TrimSpace(p.Text) != "" {
+			b.WriteString("<details class=\"thinking\"><summary>Thinking</summary>\n")
+			markupTo(b, p.Text)
+			b.WriteString("</details>\n")
+		}
+	case llm.Call:
+		s.call(b, p)
+	case llm.Result:
+		b.WriteString("<div class=\"call\">\n")
+		resultTo(b, p, nil)
+		b.WriteString("</div>\n")
+	case llm.Media:
+		mediaTo(b, p)
+	case llm.Source:
+		b.WriteString("<p class=\"source\">Source: ")
+		linkTo(b, p.URL, p.Text)
+		b.WriteString("</p>\n")
+	}
+}
+
+func (s *step) call(b *bufio.Writer, p llm.Part) {
+	who := "Tool"
+	if p.Remote {
+		who = "Tool of the provider"
+	}
+	a := s.answers[p.ID]
+	class := "call"
+	if a != nil && a.result.Failed {
+		class = "call failed"
+	}
+	fmt.Fprintf(b, "<div class=\"%s\">\n<p><span class=\"who\">%s</span> <code>%s</code></p>\n", class, who, escape(oneLine(p.Name)))
+	fmt.Fprintf(b, "<details><summary>Arguments</summary>\n<pre><code>%s</code></pre></details>\n", escape(pretty(p.Input)))
+	if a == nil {
+		b.WriteString("<p>No result.</p>\n</div>\n")
+		return
+	}
+	if a.outcome.Diff != "" {
+		diffTo(b, a.outcome.Diff)
+	}
+	resultTo(b, a.result, a)
+	b.WriteString("</div>\n")
+}
+
+func resultTo(b *bufio.Writer, p llm.Part, a *answer) {
+	title := "Result"
+	if p.Failed {
+		title = "Failed"
+	}
+	if a != nil && a.outcome.Took > 0 {
+		title += ", " + span(a.outcome.Took)
+	}
+	text := p.Text
+	if text == "" {
+		text = "(no output)"
+	}
+	fmt.Fprintf(b, "<details class=\"result\"><summary>%s</summary>\n<pre><code>%s</code></pre></details>\n", title, escape(text))
+	if a != nil {
+		for _, m := range a.media {
+			mediaTo(b, m)
+		}
+	}
+}
+
+// mediaTo shows a picture, or says what there is instead of one.
+func mediaTo(b *bufio.Writer, p llm.Part) {
+	if mime := imageType(p.Data); mime != "" {
+		fmt.Fprintf(b, "<figure><img alt=\"%s\" src=\"data:%s;base64,", escape(described(p)), mime)
+		e := base64.NewEncoder(base64.StdEncoding, b)
+		e.Write(p.Data) // b keeps the error
+		e.Close()
+		b.WriteString("\"></figure>\n")
+		return
+	}
+	fmt.Fprintf(b, "<p class=\"file\">%s", escape(described(p)))
+	if p.URL != "" {
+		b.WriteString(": ")
+		linkTo(b, p.URL, "")
+	}
+	b.WriteString("</p>\n")
+}
+
+// diffTo writes a unified diff with its lines coloured.
+func diffTo(b io.Writer, diff string) {
+	io.WriteString(b, "<pre class=\"diff\"><code>")
+	for line := range strings.Lines(diff) {
+		class := ""
+		switch {
+		case strings.HasPrefix(line, "@@"), strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
+			class = "at"
+		case strings.HasPrefix(line, "+"):
+			class = "ins"
+		case strings.HasPrefix(line, "-"):
+			class = "del"
+		}
+		text, end := strings.CutSuffix(line, "\n")
+		if text = escape(text); class != "" {
+			text = "<span class=\"" + class + "\">" + text + "</span>"
+		}
+		io.WriteString(b, text)
+		if end {
+			io.WriteString(b, "\n")
+		}
+	}
+	io.WriteString(b, "</code></pre>\n")
+}
+
+// safeURL reports whether a link may lead to url.
+func safeURL(url string) bool {
+	scheme, rest, ok := strings.Cut(url, ":")
+	switch strings.ToLower(scheme) {
+	case "http", "https":
+		return ok && strings.HasPrefix(rest, "//") && len(rest) > len("//")
+	case "mailto":
+		return ok && rest != ""
+	}
+	return false
+}
+
+// linkTo writes a link, or only the words if it may lead nowhere.
+func linkTo(b io.Writer, url, words string) {
+	if words == "" {
+		words = url
+	}
+	if !safeURL(url) {
+		if words != url {
+			words += " (" + url + ")"
+		}
+		io.WriteString(b, escape(oneLine(words)))
+		return
+	}
+	fmt.Fprintf(b, `<a href="%s" rel="noreferrer">%s</a>`, escape(url), escape(oneLine(words)))
+}

@@ -1,0 +1,192 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"parley/providers/llm"
+	"parley/session/store"
+)
+
+const (
+	format  = "parley"
+	version = 1 // of the lines of JSONL; a reader knows this and what is below
+
+	typeSession = "session"
+	typeMessage = "message"
+)
+
+// JSONL writes everything there is of c: a line that describes the session,
+//
+//	{"type":"session","format":"parley","version":1,"id":…,"title":…,…}
+//
+// and one for each message, on all branches, in the order of Nodes:
+//
+//	{"type":"message","seq":1,"parent":0,"at":…,"role":"user",…,"parts":[…]}
+//
+// Fields are those of store.Session, store.Node and llm.Part. Times are in UTC.
+// A part's opaque state stands there as it is; where JSON's rules of white space
+// or encoding would change a byte of it, state_base64 has it instead. Text is
+// taken to be valid UTF-8, as everywhere in parley. Several sessions may follow
+// one another in a file.
+func JSONL(w io.Writer, c Conversation) error {
+	b := bufio.NewWriter(w)
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	s := c.Session
+	s.Created, s.Updated, s.Deleted = s.Created.UTC(), s.Updated.UTC(), s.Deleted.UTC()
+	if err := e.Encode(sessionLine{typeSession, format, version, s}); err != nil {
+		return fmt.Errorf("write session %s: %w", s.ID, err)
+	}
+	for _, n := range c.Nodes {
+		n.At = n.At.UTC()
+		if err := e.Encode(nodeLine{Type: typeMessage, Node: n, Parts: lines(n.Parts)}); err != nil {
+			return fmt.Errorf("write message %d of session %s: %w", n.Seq, s.ID, err)
+		}
+	}
+	return b.Flush()
+}
+
+// The lines embed what they hold, so that a field added there is here as well.
+type sessionLine struct {
+	Type    string `json:"type"`
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	store.Session
+}
+
+type nodeLine struct {
+	Type string `json:"type"`
+	store.Node
+	Parts []partLine `json:"parts"` // stands for the field of llm.Message
+}
+
+type partLine struct {
+	llm.Part
+	State  json.RawMessage `json:"state,omitempty"` // stands for the field of llm.Part
+	Base64 []byte          `json:"state_base64,omitempty"`
+}
+
+func lines(parts []llm.Part) []partLine {
+	if parts == nil {
+		return nil
+	}
+	out := make([]partLine, len(parts))
+	for i, p := range parts {
+		out[i] = partLine{Part: p}
+		if verbatim(p.State) {
+			out[i].State = p.State
+		} else {
+			out[i].Base64 = p.State
+		}
+	}
+	return out
+}
+
+// verbatim reports whether raw comes back from an encoder as it went in.
+func verbatim(raw json.RawMessage) bool {
+	var b bytes.Buffer
+	return utf8.Valid(raw) && json.Compact(&b, raw) == nil && bytes.Equal(b.Bytes(), raw) && string(raw) != "null"
+}
+
+func (l *nodeLine) node() store.Node {
+	n := l.Node
+	n.Parts = nil
+	if l.Parts != nil {
+		n.Parts = make([]llm.Part, len(l.Parts))
+	}
+	for i, p := range l.Parts {
+		n.Parts[i] = p.Part
+		n.Parts[i].State = p.State
+		if len(p.Base64) > 0 {
+			n.Parts[i].State = p.Base64
+		}
+	}
+	return n
+}
+
+// A native reads what JSONL wrote.
+type native struct {
+	notes notes
+	all   []*Conversation
+}
+
+func (d *native) line(data []byte) error {
+	var head struct {
+		Type    string `json:"type"`
+		Format  string `json:"format"`
+		Version int    `json:"version"`
+	}
+	if decode(data, &head) != nil {
+		d.notes.add(badLines, 1)
+		return nil
+	}
+	switch head.Type {
+	case typeSession:
+		if head.Version > version {
+			return fmt.Errorf("written by a newer parley: version %d, this one reads up to %d", head.Version, version)
+		}
+		var l sessionLine
+		if json.Unmarshal(data, &l) != nil || head.Format != format {
+			d.notes.add(badLines, 1)
+			return nil
+		}
+		d.all = append(d.all, &Conversation{Session: l.Session})
+	case typeMessage:
+		var l nodeLine
+		if len(d.all) == 0 || json.Unmarshal(data, &l) != nil {
+			d.notes.add(badLines, 1)
+			return nil
+		}
+		c := d.all[len(d.all)-1]
+		c.Nodes = append(c.Nodes, l.node())
+	default:
+		d.notes.add(unknownLines, 1)
+	}
+	return nil
+}
+
+func (d *native) end() []Conversation {
+	var out []Conversation
+	for _, c := range d.all {
+		c.mend(d.notes)
+		out = append(out, *c)
+	}
+	return out
+}
+
+// roles are those a message may have.
+var roles = []llm.Role{llm.RoleUser, llm.RoleAssistant, llm.RoleTool}
+
+// mend makes a tree of what the file says are messages. What JSONL wrote is one,
+// and stays as it is.
+func (c *Conversation) mend(n notes) {
+	before := len(c.Nodes)
+	seen := make(map[int]bool, before)
+	c.Nodes = slices.DeleteFunc(c.Nodes, func(node store.Node) bool {
+		bad := node.Seq <= 0 || seen[node.Seq] || !slices.Contains(roles, node.Role)
+		seen[node.Seq] = true
+		return bad
+	})
+	n.add(badMessages, before-len(c.Nodes))
+	slices.SortStableFunc(c.Nodes, func(a, b store.Node) int { return a.Seq - b.Seq })
+	clear(seen)
+	last := 0
+	for i := range c.Nodes {
+		node := &c.Nodes[i]
+		if node.Parent != 0 && !seen[node.Parent] { // a parent comes first, so there are no circles
+			node.Parent = last
+			n.add(orphans, 1)
+		}
+		seen[node.Seq] = true
+		last = node.Seq
+	}
+	if c.Session.Head != 0 && !seen[c.Session.Head] {
+		c.Session.Head = last
+	}
+}

@@ -1,0 +1,238 @@
+package archive
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	gm "github.com/yuin/goldmark/text"
+
+	"parley/providers/llm"
+)
+
+// Markdown writes the current branch of c to be read: what is known of it as
+// front matter, what people and models said as it is, thinking folded, and calls
+// with their results as blocks of code. Nothing inside a block can end it, and
+// HTML in a text is shown, not taken for HTML.
+func Markdown(w io.Writer, c Conversation) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "---\ntitle: %s\n", quote(c.title()))
+	for _, f := range c.facts() {
+		fmt.Fprintf(b, "%s: %s\n", f.name, quote(f.value))
+	}
+	fmt.Fprintf(b, "---\n\n# %s\n", literal(c.title()))
+	model := ""
+	for _, s := range c.steps() {
+		if s.Role == llm.RoleAssistant && s.Model != "" && s.Model != model {
+			if model != "" {
+				fmt.Fprintf(b, "\n*Model changed from %s to %s*\n", literal(oneLine(model)), literal(oneLine(s.Model)))
+			}
+			model = s.Model
+		}
+		s.markdown(b)
+	}
+	return b.Flush()
+}
+
+// quote is text as a string of YAML, which takes those of JSON.
+func quote(text string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.Encode(text) // a string always can be
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// literal is text of one line that Markdown leaves alone.
+func literal(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if strings.ContainsRune("\\`*_[]<>&#!|~$", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func (s *step) markdown(b *bufio.Writer) {
+	fmt.Fprintf(b, "\n## %d. %s\n", s.Seq, literal(s.speaker()))
+	if t := clock(s.At); t != "" {
+		fmt.Fprintf(b, "\n<sub>%s</sub>\n", t)
+	}
+	for _, p := range s.Parts {
+		if out := s.block(p); out != "" {
+			b.WriteString("\n" + out + "\n")
+		}
+	}
+	if f := s.footer(); len(f) > 0 {
+		fmt.Fprintf(b, "\n<sub>%s</sub>\n", literal(strings.Join(f, " · ")))
+	}
+}
+
+// block is a part as blocks of Markdown, "" if there is nothing to show.
+func (s *step) block(p llm.Part) string {
+	switch p.Kind {
+	case llm.Text:
+		return contained(visible(p.Text))
+	case llm.Thinking:
+		if strings.TrimSpace(p.Text) == "" {
+			return ""
+		}
+		return folded("Thinking", fenced(visible(p.Text), "text"))
+	case llm.Call:
+		return s.called(p)
+	case llm.Result:
+		return result(p, nil)
+	case llm.Media:
+		return media(p)
+	case llm.Source:
+		return "- Source: " + linked(p)
+	}
+	return ""
+}
+
+// folded is a body that opens on a click. Body is a block of code, in which
+// nothing can close it.
+func folded(title, body string) string {
+	return "<details><summary>" + escape(title) + "</summary>\n\n" + body + "\n\n</details>"
+}
+
+func (s *step) called(p llm.Part) string {
+	who := "Tool"
+	if p.Remote {
+		who = "Tool of the provider"
+	}
+	out := "**" + who + ": " + literal(oneLine(p.Name)) + "**\n\n" + fenced(visible(pretty(p.Input)), "json")
+	a := s.answers[p.ID]
+	if a == nil {
+		return out + "\n\nNo result."
+	}
+	if a.outcome.Diff != "" {
+		out += "\n\n" + fenced(visible(a.outcome.Diff), "diff")
+	}
+	return out + "\n\n" + result(a.result, a)
+}
+
+func result(p llm.Part, a *answer) string {
+	title := "Result"
+	if p.Failed {
+		title = "Failed"
+	}
+	if a != nil && a.outcome.Took > 0 {
+		title += ", " + span(a.outcome.Took)
+	}
+	text := visible(p.Text)
+	if text == "" {
+		text = "(no output)"
+	}
+	out := folded(title, fenced(text, "text"))
+	if a != nil {
+		for _, m := range a.media {
+			out += "\n\n" + media(m)
+		}
+	}
+	return out
+}
+
+func media(p llm.Part) string {
+	if p.URL != "" {
+		return "- " + literal(described(p)) + ": " + linked(p)
+	}
+	return "- " + literal(described(p))
+}
+
+// linked is where a part leads to.
+func linked(p llm.Part) string {
+	url := oneLine(p.URL)
+	if !safeURL(url) || strings.ContainsAny(url, "<> ") {
+		return strings.TrimSpace(literal(oneLine(p.Text)) + " " + literal(url))
+	}
+	if p.Text == "" {
+		return "<" + url + ">"
+	}
+	return "[" + literal(oneLine(p.Text)) + "](<" + url + ">)"
+}
+
+// contained is Markdown that cannot reach beyond its end: HTML is escaped, and a
+// block of code that was left open is closed. What cannot be closed is shown as
+// code.
+func contained(text string) string {
+	text = strings.Trim(text, "\n")
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	if !tame(text) {
+		return fenced(text, "text")
+	}
+	for range 4 { // what was HTML may begin a block of code, and end one that held HTML
+		before := text
+		if text = unhtml(text); text == before {
+			break
+		}
+	}
+	if unhtml(text) != text {
+		return fenced(text, "text")
+	}
+	for _, end := range []string{"", "\n```", "\n~~~", "\n" + fence(text)} {
+		if closed(text + end) {
+			return text + end
+		}
+	}
+	return fenced(text, "text")
+}
+
+// closed reports whether a paragraph behind text is one.
+func closed(text string) bool {
+	const behind = "behind"
+	src := []byte(text + "\n\n" + behind + "\n")
+	doc := markup.Parser().Parse(gm.NewReader(src))
+	last, ok := doc.LastChild().(*ast.Paragraph)
+	return ok && string(last.Lines().Value(src)) == behind
+}
+
+// unhtml is Markdown with the beginnings of its HTML escaped.
+func unhtml(text string) string {
+	src := []byte(text)
+	var at []int // of what to escape
+	line := func(s gm.Segment) {
+		for k := s.Start; k < s.Stop; k++ {
+			if src[k] == '<' {
+				at = append(at, k)
+			}
+		}
+	}
+	mark := func(lines *gm.Segments) {
+		for i := range lines.Len() {
+			line(lines.At(i))
+		}
+	}
+	doc := markup.Parser().Parse(gm.NewReader(src))
+	ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.HTMLBlock:
+			mark(n.Lines())
+			if n.HasClosure() {
+				line(n.ClosureLine)
+			}
+		case *ast.RawHTML:
+			mark(n.Segments)
+		}
+		return ast.WalkContinue, nil
+	})
+	slices.Sort(at)
+	var b strings.Builder
+	from := 0
+	for _, k := range slices.Compact(at) {
+		b.WriteString(text[from:k] + "&lt;")
+		from = k + 1
+	}
+	return b.String() + text[from:]
+}

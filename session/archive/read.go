@@ -1,0 +1,257 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+)
+
+// Limits on what a file may make us keep.
+type limits struct {
+	line    int   // longest line, or conversation of a list, in bytes
+	lead    int   // lines to look at before giving up on a file
+	zipped  int64 // a zip that has to be held in memory
+	unzip   int64 // what comes out of a zip, in all
+	picture int64 // one picture of a zip
+}
+
+var standard = limits{line: 64 << 20, lead: 1000, zipped: 1 << 30, unzip: 1 << 30, picture: 32 << 20}
+
+// errNothing is what a file that holds nothing comes to.
+var errNothing = errors.New("holds no conversation: expected parley's JSONL, a session of Claude Code, " +
+	"a rollout of Codex, or an export of ChatGPT (conversations.json or the zip it is in)")
+
+// Read returns the conversations in r, and notices of what could not be taken
+// over: one for each kind of thing, with how many there were. Which program wrote
+// the file is told by its content. Name is what the file is called, for errors,
+// and for the id of a session that says none; it may be empty.
+//
+// Sessions have ids that are unique among them; an imported one keeps the id its
+// program gave it, so that a second import can be told from a first.
+//
+// A file that yields nothing is an error. If r fails midway, what was read until
+// then comes with the error.
+func Read(r io.Reader, name string) ([]Conversation, []string, error) {
+	return standard.read(r, name)
+}
+
+func (l limits) read(r io.Reader, name string) ([]Conversation, []string, error) {
+	n := notes{}
+	b := bufio.NewReaderSize(r, 64<<10)
+	found, err := l.open(r, b, name, n)
+	found = slices.DeleteFunc(found, func(c Conversation) bool { return len(c.Nodes) == 0 && c.Session.Title == "" })
+	unique(found)
+	if err == nil && len(found) == 0 {
+		err = errNothing
+	}
+	if err != nil && name != "" {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return found, n.list(), err
+}
+
+// open tells by its first byte what a file is. R is what b reads from.
+func (l limits) open(r io.Reader, b *bufio.Reader, name string, n notes) ([]Conversation, error) {
+	head, _ := b.Peek(4)
+	if bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06")) {
+		return l.zip(r, b, n)
+	}
+	if bytes.HasPrefix(head, []byte("\ufeff")) {
+		b.Discard(len("\ufeff"))
+	}
+	for {
+		c, err := b.ReadByte()
+		switch {
+		case err == io.EOF:
+			return nil, nil
+		case err != nil:
+			return nil, err
+		case c == ' ', c == '\t', c == '\r', c == '\n', c == 0:
+			continue
+		}
+		b.UnreadByte()
+		if c == '[' {
+			d := chatgpt{limits: l, notes: n}
+			err := d.list(b)
+			return d.found, err
+		}
+		return l.lines(b, name, n)
+	}
+}
+
+// A decoder takes the lines of one format.
+type decoder interface {
+	line(data []byte) error
+	end() []Conversation
+}
+
+// lines reads a file of lines. Which format it is in, the first line says that
+// belongs to one.
+func (l limits) lines(b *bufio.Reader, name string, n notes) ([]Conversation, error) {
+	var d decoder
+	unread := 0 // lines that belong to no format
+	in := liner{r: b, longest: l.line}
+	var failed error
+	for failed == nil {
+		data, err := in.next()
+		if err == errLong {
+			n.add(longLines, 1)
+			continue
+		}
+		if err != nil && err != io.EOF {
+			failed = err
+		}
+		switch {
+		case len(data) == 0:
+		case d != nil:
+			failed = cmp.Or(d.line(data), failed)
+		default:
+			if d = formatOf(data, l, name, n); d != nil {
+				failed = cmp.Or(d.line(data), failed)
+			} else if unread++; unread == 1 && string(data) == "{" {
+				// One conversation over many lines.
+				c := chatgpt{limits: l, notes: n}
+				err := c.object(b)
+				return c.found, err
+			} else if unread >= l.lead {
+				return nil, errNothing
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+	}
+	if d == nil {
+		return nil, failed
+	}
+	n.add(badLines, unread)
+	return d.end(), failed
+}
+
+// A probe is what tells formats apart.
+type probe struct {
+	Type      string          `json:"type"`
+	Format    string          `json:"format"`
+	Payload   json.RawMessage `json:"payload"`
+	Record    string          `json:"record_type"`
+	ID        string          `json:"id"`
+	Timestamp string          `json:"timestamp"`
+	Role      string          `json:"role"`
+	UUID      string          `json:"uuid"`
+	Session   string          `json:"sessionId"`
+	Leaf      string          `json:"leafUuid"`
+	Mapping   json.RawMessage `json:"mapping"`
+}
+
+// formatOf is the decoder of the format a line belongs to, nil if it is of none.
+func formatOf(data []byte, l limits, name string, n notes) decoder {
+	var p probe
+	if decode(data, &p) != nil {
+		return nil
+	}
+	switch {
+	case p.Type == typeSession && p.Format == format:
+		return &native{notes: n}
+	case len(p.Mapping) > 0 && p.Mapping[0] == '{':
+		return &chatgpt{limits: l, notes: n}
+	case p.UUID != "", p.Leaf != "", p.Session != "" && p.Type != "":
+		return newClaude(name, n)
+	case len(p.Payload) > 0 && slices.Contains(codexLines, p.Type), p.Record == "state",
+		p.Type == "" && p.ID != "" && p.Timestamp != "", slices.Contains(codexItems, p.Type) && p.Role+p.ID != "":
+		return newCodex(n)
+	}
+	return nil
+}
+
+// decode reads data into v. A field of another type than it should have is
+// passed over: the rest may say enough.
+func decode(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
+		return nil
+	}
+	return err
+}
+
+// errLong says that a line was longer than is read; it has been skipped.
+var errLong = errors.New("line too long")
+
+// A liner reads lines up to a length.
+type liner struct {
+	r       *bufio.Reader
+	longest int
+	buf     []byte
+}
+
+// next returns a line without white space and NULs around it, good until the
+// next call. The last one comes with io.EOF.
+func (l *liner) next() ([]byte, error) {
+	l.buf = l.buf[:0]
+	long := false
+	for {
+		piece, err := l.r.ReadSlice('\n')
+		if long = long || len(l.buf)+len(piece) > l.longest; !long {
+			l.buf = append(l.buf, piece...)
+		}
+		switch {
+		case err == bufio.ErrBufferFull:
+			continue
+		case long && (err == nil || err == io.EOF):
+			return nil, errLong // at the end, the next call says so
+		}
+		return bytes.Trim(l.buf, " \t\r\n\x00"), err
+	}
+}
+
+// notes count what could not be taken over.
+type notes map[string]int
+
+// What is counted, in the words of its notice.
+const (
+	badLines      = "lines skipped that are not what they should be"
+	longLines     = "lines or conversations skipped that are too long"
+	unknownLines  = "lines of unknown types skipped"
+	badMessages   = "messages skipped that are not valid"
+	orphans       = "messages put behind the one before, for what they follow is missing"
+	strays        = "results skipped that answer no call"
+	unanswered    = "calls without a result marked as not run"
+	unknownBlocks = "pieces of unknown types left out"
+	noFiles       = "pictures and files left out that are not in the file"
+	subagents     = "messages of subagents left out"
+	injected      = "messages left out that the program had added itself"
+)
+
+func (n notes) add(what string, count int) {
+	if count > 0 {
+		n[what] += count
+	}
+}
+
+// list is the notices, in a fixed order.
+func (n notes) list() []string {
+	var out []string
+	for _, what := range slices.Sorted(maps.Keys(n)) {
+		out = append(out, fmt.Sprintf("%s (%d)", what, n[what]))
+	}
+	return out
+}
+
+// unique gives sessions that share an id new ones.
+func unique(list []Conversation) {
+	seen := map[string]int{}
+	for i := range list {
+		id := list[i].Session.ID
+		for seen[id] > 0 {
+			seen[id]++
+			id = fmt.Sprintf("%s-%d", id, seen[id])
+		}
+		seen[id] = 1
+		list[i].Session.ID = id
+	}
+}

@@ -1,0 +1,316 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"parley/providers/llm"
+)
+
+// visible is s with everything in it to be seen: control characters, runes that
+// turn the direction of what follows, and runes that show nothing stand there by
+// name. Newlines and tabs stay, as do joiners where writing needs them.
+func visible(s string) string {
+	if plain(s) {
+		return s
+	}
+	var b strings.Builder
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	var prev rune
+	for _, r := range s { // what is not UTF-8 comes as U+FFFD
+		switch {
+		case r == '\n' || r == '\t':
+			b.WriteRune(r)
+		case r < 0x20:
+			b.WriteRune('\u2400' + r) // the picture of the control character
+		case r == 0x7f:
+			b.WriteRune('\u2421')
+		case unicode.Is(unicode.Cc, r), hidden(r) && !joins(prev, r):
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		default:
+			b.WriteRune(r)
+		}
+		prev = r
+	}
+	return b.String()
+}
+
+// plain reports whether s is ASCII with nothing to hide.
+func plain(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < 0x20 && c != '\n' && c != '\t' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// hidden reports whether a rune shows nothing, or changes how others are shown.
+func hidden(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Noncharacter_Code_Point) &&
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+}
+
+// joined are scripts that are not written without joiners.
+var joined = []*unicode.RangeTable{
+	unicode.Arabic, unicode.Bengali, unicode.Devanagari, unicode.Gujarati, unicode.Gurmukhi, unicode.Kannada,
+	unicode.Khmer, unicode.Malayalam, unicode.Mongolian, unicode.Myanmar, unicode.Oriya, unicode.Sinhala,
+	unicode.Syriac, unicode.Tamil, unicode.Telugu,
+}
+
+// joins reports whether r belongs to the rune before it: in an emoji, or in a
+// script that joins its letters.
+func joins(prev, r rune) bool {
+	symbol := unicode.In(prev, unicode.So, unicode.Sk)
+	switch r {
+	case '\ufe0e', '\ufe0f':
+		return symbol || strings.ContainsRune("#*0123456789\u203c\u2049\u2194\u3030", prev)
+	case '\u200d':
+		return symbol || prev == '\ufe0f' || unicode.In(prev, joined...)
+	case '\u200c':
+		return unicode.In(prev, joined...)
+	}
+	return false
+}
+
+// oneLine is s visible and on one line.
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(visible(s)), " ")
+}
+
+// imageType is the type of a picture that browsers show and that cannot hold
+// programs, told by its content; "" for everything else.
+func imageType(data []byte) string {
+	for _, t := range []struct{ mime, begin string }{
+		{"image/png", "\x89PNG\r\n\x1a\n"}, {"image/jpeg", "\xff\xd8\xff"}, {"image/gif", "GIF87a"}, {"image/gif", "GIF89a"},
+	} {
+		if bytes.HasPrefix(data, []byte(t.begin)) {
+			return t.mime
+		}
+	}
+	if len(data) > 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP" {
+		return "image/webp"
+	}
+	return ""
+}
+
+// described says what a file is that is not shown.
+func described(p llm.Part) string {
+	words := []string{"file"}
+	if strings.HasPrefix(p.MIME, "image/") {
+		words[0] = "picture"
+	}
+	if p.Name != "" {
+		words = append(words, oneLine(p.Name))
+	}
+	var about []string
+	if p.MIME != "" {
+		about = append(about, oneLine(p.MIME))
+	}
+	if len(p.Data) > 0 {
+		about = append(about, grouped(len(p.Data))+" bytes")
+	}
+	if len(about) > 0 {
+		words = append(words, "("+strings.Join(about, ", ")+")")
+	}
+	return strings.Join(words, " ")
+}
+
+// grouped is a number with its digits in groups of three.
+func grouped(n int) string {
+	digits := strconv.Itoa(n)
+	var b strings.Builder
+	for i, c := range digits {
+		if i > 0 && c != '-' && (len(digits)-i)%3 == 0 && digits[i-1] != '-' {
+			b.WriteByte(',')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// tokens says what was used, "" if nothing is known of it.
+func tokens(u llm.Usage) string {
+	if u == (llm.Usage{}) {
+		return ""
+	}
+	s := grouped(u.Input) + " in"
+	if u.CacheRead > 0 {
+		s += " (" + grouped(u.CacheRead) + " cached)"
+	}
+	s += ", " + grouped(u.Output) + " out"
+	if u.Thinking > 0 {
+		s += " (" + grouped(u.Thinking) + " thinking)"
+	}
+	return s
+}
+
+// cost is a price in dollars, "" if it is not known. Prices that are known in
+// part say so.
+func cost(u llm.Usage) string {
+	if !u.Priced && u.Cost <= 0 {
+		return ""
+	}
+	digits := 2
+	if u.Cost < 1 {
+		digits = 4
+	}
+	s := "$" + strconv.FormatFloat(u.Cost, 'f', digits, 64)
+	if !u.Priced {
+		s = "at least " + s
+	}
+	return s
+}
+
+// clock is a time for people, "" if there is none.
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04 UTC")
+}
+
+// span is a time something took, "" if it is not known.
+func span(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return ""
+	case d < 10*time.Second:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	}
+	return d.Round(time.Second).String()
+}
+
+// ends says why an answer ended, if that is worth saying.
+var ends = map[llm.Reason]string{
+	llm.Length: "reached its limit of tokens", llm.Refused: "refused", llm.Other: "ended early",
+}
+
+// footer is what stands under an answer.
+func (s *step) footer() []string {
+	var out []string
+	if s.Role != llm.RoleAssistant {
+		return nil
+	}
+	if s.Cut {
+		out = append(out, "broke off")
+	}
+	if s.Open {
+		out = append(out, "was still arriving")
+	}
+	add := func(text string) {
+		if text != "" {
+			out = append(out, text)
+		}
+	}
+	add(ends[s.Reason])
+	if s.Usage != nil {
+		add(tokens(*s.Usage))
+		add(cost(*s.Usage))
+	}
+	add(span(s.Took))
+	return out
+}
+
+// speaker names who says something.
+func (s *step) speaker() string {
+	switch {
+	case s.Summary:
+		return "Summary of what came before"
+	case s.Role == llm.RoleAssistant && s.Model != "":
+		return oneLine(s.Model)
+	case s.Role == llm.RoleAssistant:
+		return "Assistant"
+	case s.Role == llm.RoleTool:
+		return "Tool"
+	}
+	return "User"
+}
+
+// A fact is a line of what is known of a conversation.
+type fact struct{ name, value string }
+
+// facts are what stands above a conversation.
+func (c Conversation) facts() []fact {
+	var models []string
+	seen := map[string]bool{}
+	steps := c.branch()
+	for _, n := range steps {
+		if n.Role == llm.RoleAssistant && n.Model != "" && !seen[n.Model] {
+			seen[n.Model] = true
+			models = append(models, oneLine(n.Model))
+		}
+	}
+	u := c.usage()
+	others := ""
+	if n := c.branches(); n > 1 {
+		others = fmt.Sprintf("%d, of which this is one", n)
+	}
+	var out []fact
+	for _, f := range []fact{
+		{"date", clock(c.Session.Created)}, {"updated", clock(c.Session.Updated)}, {"models", strings.Join(models, ", ")},
+		{"tokens", tokens(u)}, {"cost", cost(u)}, {"folder", oneLine(c.Session.Folder)}, {"branches", others},
+		{"origin", oneLine(c.Session.Origin)}, {"session", oneLine(c.Session.ID)},
+	} {
+		if f.value != "" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// title is what the conversation is called.
+func (c Conversation) title() string {
+	if t := oneLine(c.Session.Title); t != "" {
+		return t
+	}
+	return "Conversation"
+}
+
+// fence is a row of marks longer than any in text, so that nothing in it ends
+// the block.
+func fence(text string) string {
+	longest, run := 2, 0
+	for i := 0; i < len(text); i++ {
+		if run++; text[i] != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return strings.Repeat("`", longest+1)
+}
+
+// fenced is text as a block of code.
+func fenced(text, language string) string {
+	marks := fence(text)
+	return marks + language + "\n" + strings.TrimSuffix(text, "\n") + "\n" + marks
+}
+
+// deepest is how deep JSON may be nested to be indented: what is nested deeper
+// grows with the square of its depth.
+const deepest = 40
+
+// pretty is JSON for people, or the text as it is.
+func pretty(input string) string {
+	depth, most := 0, 0
+	for i := 0; i < len(input); i++ {
+		switch input[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		most = max(most, depth)
+	}
+	var b bytes.Buffer
+	if most > deepest || json.Indent(&b, []byte(input), "", "  ") != nil {
+		return input
+	}
+	return b.String()
+}

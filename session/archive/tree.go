@@ -1,0 +1,314 @@
+package archive
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"parley/providers/llm"
+	"parley/session/store"
+)
+
+// A tree grows from the messages of another program. A message follows one that
+// is there already, so there are no circles. Results are kept beside until the
+// end, and then put behind the messages that hold their calls: programs write
+// them in any order, each on its own, and sometimes never.
+type tree struct {
+	session store.Session
+	notes   notes
+	nodes   []store.Node     // users and assistants; Seq is the place, from 1
+	keys    map[string]int   // what the program calls a message, to its Seq
+	calls   map[string]*call // by the id the program uses, the last of that id
+	made    []*call
+	ids     map[string]bool // those in use
+}
+
+// A call is waiting for its result.
+type call struct {
+	id, name string
+	node     int // Seq of its message
+	parts    []llm.Part
+	outcome  store.Outcome
+	at       time.Time
+}
+
+func newTree(origin string, n notes) *tree {
+	return &tree{
+		session: store.Session{Origin: origin}, notes: n,
+		keys: map[string]int{}, calls: map[string]*call{}, ids: map[string]bool{},
+	}
+}
+
+// last is the message added last, 0 if there is none.
+func (t *tree) last() int { return len(t.nodes) }
+
+// node is the message with this Seq, nil if there is none.
+func (t *tree) node(seq int) *store.Node {
+	if seq < 1 || seq > len(t.nodes) {
+		return nil
+	}
+	return &t.nodes[seq-1]
+}
+
+// follow is what a message follows whose parent is called key. One that is not
+// known is taken to be the message before.
+func (t *tree) follow(key string) int {
+	if key == "" {
+		return 0
+	}
+	seq, ok := t.keys[key]
+	if !ok {
+		t.notes.add(orphans, 1)
+		return t.last()
+	}
+	return seq
+}
+
+// add grows a message and returns its Seq.
+func (t *tree) add(key string, n store.Node) int {
+	n.Seq = len(t.nodes) + 1
+	t.nodes = append(t.nodes, n)
+	if key != "" {
+		t.keys[key] = n.Seq
+	}
+	return n.Seq
+}
+
+// call adds a call to the message seq. Its id becomes one that nothing else has.
+func (t *tree) call(seq int, p llm.Part) {
+	said := p.ID
+	p.Kind = llm.Call
+	if p.ID == "" {
+		p.ID = "call_" + strconv.Itoa(len(t.ids)+1)
+	}
+	for base, k := p.ID, 2; t.ids[p.ID]; k++ {
+		p.ID = base + "_" + strconv.Itoa(max(k, len(t.ids)))
+	}
+	t.ids[p.ID] = true
+	n := t.node(seq)
+	n.Parts = append(n.Parts, p)
+	c := &call{id: p.ID, name: p.Name, node: seq}
+	if said != "" {
+		t.calls[said] = c
+	}
+	if !p.Remote {
+		t.made = append(t.made, c)
+	}
+}
+
+// result answers the call that the program calls id, with what belongs to it. A
+// call is answered once.
+func (t *tree) result(id string, at time.Time, result llm.Part, media []llm.Part, o store.Outcome) (seq int, ok bool) {
+	c := t.calls[id]
+	if c == nil || c.parts != nil {
+		t.notes.add(strays, 1)
+		return 0, false
+	}
+	result.Kind, result.ID, result.Name = llm.Result, c.id, c.name
+	c.parts, c.outcome, c.at = append([]llm.Part{result}, media...), o, at
+	return c.node, true
+}
+
+// end is the conversation that has grown, with head the message its current
+// branch ends with.
+func (t *tree) end(head int) Conversation {
+	c := Conversation{Session: t.session}
+	pending := map[int][]*call{}
+	for _, call := range t.made {
+		pending[call.node] = append(pending[call.node], call)
+	}
+	ends := make([]int, len(t.nodes)+1) // Seq here, to that of what its followers follow
+	for i, n := range t.nodes {
+		n.Seq, n.Parent = len(c.Nodes)+1, ends[n.Parent]
+		if n.Parts == nil {
+			n.Parts = []llm.Part{}
+		}
+		c.Nodes = append(c.Nodes, n)
+		if calls := pending[i+1]; len(calls) > 0 {
+			c.Nodes = append(c.Nodes, t.results(n, calls))
+		}
+		ends[i+1] = len(c.Nodes)
+	}
+	c.Session.Head = ends[min(max(head, 0), len(t.nodes))]
+	c.clocks()
+	c.describe()
+	return c
+}
+
+// results is the message that answers the calls of n.
+func (t *tree) results(n store.Node, calls []*call) store.Node {
+	m := store.Node{Seq: n.Seq + 1, Parent: n.Seq, At: n.At, Message: llm.Message{Role: llm.RoleTool}}
+	for _, c := range calls {
+		if c.parts == nil {
+			c.parts = []llm.Part{{Kind: llm.Result, ID: c.id, Name: c.name, Text: llm.NoResult, Failed: true}}
+			t.notes.add(unanswered, 1)
+		}
+		m.Parts = append(m.Parts, c.parts...)
+		if c.at.After(m.At) {
+			m.At = c.at
+		}
+		if c.outcome != (store.Outcome{}) {
+			if m.Results == nil {
+				m.Results = map[string]store.Outcome{}
+			}
+			m.Results[c.id] = c.outcome
+		}
+	}
+	return m
+}
+
+// clocks gives each message without a time, or with one that cannot be, that of
+// what it follows, and the session those of its first and last message where it
+// has none.
+func (c *Conversation) clocks() {
+	s := &c.Session
+	s.Created, s.Updated = sane(s.Created), sane(s.Updated)
+	var first, last time.Time
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		if n.At = sane(n.At); n.At.IsZero() {
+			n.At = s.Created
+			if n.Parent > 0 {
+				n.At = c.Nodes[n.Parent-1].At
+			}
+		}
+		if first.IsZero() || n.At.Before(first) {
+			first = n.At
+		}
+		if n.At.After(last) {
+			last = n.At
+		}
+	}
+	if s.Created.IsZero() {
+		s.Created = first
+	}
+	if s.Updated.IsZero() || s.Updated.Before(s.Created) {
+		s.Updated = last
+	}
+	if s.Updated.Before(s.Created) {
+		s.Updated = s.Created
+	}
+}
+
+// sane is t in UTC, zero if no program of this kind can have written it.
+func sane(t time.Time) time.Time {
+	if t.Year() < 2000 || t.Year() > 2199 {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// describe fills in what a session says of its messages.
+func (c *Conversation) describe() {
+	s := &c.Session
+	s.Messages, s.Usage = len(c.Nodes), total(c.Nodes)
+	said := "" // the first thing a person said
+	for _, n := range c.branch() {
+		if n.Role != llm.RoleUser || n.Summary {
+			continue
+		}
+		if text := line(n.Text()); text != "" {
+			s.Preview = text
+			if said == "" && !strings.HasPrefix(text, "<") {
+				said = text
+			}
+		}
+	}
+	if s.Title = line(s.Title); s.Title == "" {
+		s.Title = said
+	}
+	if !named(s.ID) {
+		h := sha256.New()
+		fmt.Fprintln(h, s.ID, s.Title, s.Created.UnixNano(), len(c.Nodes))
+		s.ID = "import-" + hex.EncodeToString(h.Sum(nil)[:8])
+	}
+}
+
+// named reports whether an id can be one of ours.
+func named(id string) bool {
+	return id != "" && len(id) <= 80 && !strings.ContainsFunc(id, func(r rune) bool {
+		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+}
+
+// longestLine is how much of a text makes a title or preview, in runes.
+const longestLine = 120
+
+// line is text on one line, shortened.
+func line(text string) string {
+	if len(text) > 8*longestLine {
+		text = strings.ToValidUTF8(text[:8*longestLine], "")
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) > longestLine {
+		text = string([]rune(text)[:longestLine-1]) + "…"
+	}
+	return text
+}
+
+// folder is a path as a session's folder, "" if it is not absolute.
+func folder(path string) string {
+	windows := len(path) > 2 && path[1] == ':'
+	if len(path) > 4096 || strings.ContainsRune(path, 0) || !filepath.IsAbs(path) && !strings.HasPrefix(path, "/") && !windows {
+		return ""
+	}
+	return path
+}
+
+// model is a model's name with its provider, "" if it is none.
+func model(provider, name string) string {
+	bad := func(r rune) bool { return r <= ' ' || r == '<' || r == '>' || r == 0x7f || r == utf8.RuneError }
+	if name == "" || len(name) > 200 || strings.ContainsFunc(provider+name, bad) {
+		return ""
+	}
+	return provider + "/" + name
+}
+
+// moment reads a time as programs write it in JSON: RFC 3339, or Unix seconds.
+type moment struct{ time.Time }
+
+func (m *moment) UnmarshalJSON(data []byte) error {
+	m.Time = time.Time{}
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		m.Time, _ = time.Parse(time.RFC3339Nano, text)
+		return nil
+	}
+	var seconds float64
+	if json.Unmarshal(data, &seconds) == nil && seconds > 0 && seconds < 1e11 {
+		m.Time = time.UnixMicro(int64(seconds * 1e6)).UTC()
+	}
+	return nil
+}
+
+// text is a part that says something.
+func text(said string) llm.Part { return llm.Part{Kind: llm.Text, Text: said} }
+
+// compact is JSON without white space, {} if it is no object.
+func compact(raw json.RawMessage) string {
+	if object, ok := llm.Arguments(string(raw)); ok {
+		return string(object)
+	}
+	return "{}"
+}
+
+// only reports whether an object has no fields but these.
+func only(raw json.RawMessage, fields ...string) bool {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) != nil {
+		return false
+	}
+	for name := range object {
+		if !slices.Contains(fields, name) {
+			return false
+		}
+	}
+	return true
+}

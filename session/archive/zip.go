@@ -1,0 +1,147 @@
+package archive
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// conversations are the files of an export that hold them; larger exports number
+// them.
+var conversations = regexp.MustCompile(`^conversations(-\d+)?\.json$`)
+
+// errBomb says that a zip holds more than is read of one.
+var errBomb = errors.New("the zip holds too much")
+
+// zip reads an export of ChatGPT. A zip is read from its end: what cannot be
+// sought in is held in memory.
+func (l limits) zip(r io.Reader, b *bufio.Reader, n notes) ([]Conversation, error) {
+	at, size, err := l.sought(r, b)
+	if err != nil {
+		return nil, err
+	}
+	z, err := zip.NewReader(at, size)
+	if err != nil {
+		return nil, fmt.Errorf("not a whole zip: %w", err)
+	}
+	left := l.unzip
+	shelf := shelf{limits: l, left: &left}
+	var lists []*zip.File
+	for _, f := range z.File {
+		base := path.Base(f.Name)
+		switch {
+		case conversations.MatchString(base):
+			lists = append(lists, f)
+		case strings.HasPrefix(base, "file"):
+			shelf.files = append(shelf.files, shelved{base, f})
+		}
+	}
+	slices.SortFunc(shelf.files, func(a, b shelved) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(lists, func(a, b *zip.File) int { return strings.Compare(a.Name, b.Name) })
+	d := chatgpt{limits: l, notes: n, files: shelf.take}
+	for _, f := range lists {
+		if err := d.file(f, &left); err != nil {
+			return d.found, fmt.Errorf("%s: %w", path.Base(f.Name), err)
+		}
+	}
+	return d.found, nil
+}
+
+// sought is r as something that can be read anywhere.
+func (l limits) sought(r io.Reader, b *bufio.Reader) (io.ReaderAt, int64, error) {
+	if f, ok := r.(interface {
+		io.ReaderAt
+		io.Seeker
+	}); ok {
+		if size, err := f.Seek(0, io.SeekEnd); err == nil {
+			return f, size, nil
+		}
+	}
+	data, err := io.ReadAll(io.LimitReader(b, l.zipped+1))
+	if err != nil {
+		return nil, 0, err
+	}
+	if int64(len(data)) > l.zipped {
+		return nil, 0, errBomb
+	}
+	return bytes.NewReader(data), int64(len(data)), nil
+}
+
+func (d *chatgpt) file(f *zip.File, left *int64) error {
+	in, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	b := bufio.NewReaderSize(&meter{in, left}, 64<<10)
+	for {
+		c, err := b.ReadByte()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if c == '[' {
+			b.UnreadByte()
+			return d.list(b)
+		}
+		if !strings.ContainsRune(" \t\r\n\ufeff", rune(c)) && c < 0x80 {
+			return errors.New("not a list")
+		}
+	}
+}
+
+// A meter ends with errBomb once more than is left came through it.
+type meter struct {
+	io.Reader
+	left *int64
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.Reader.Read(p)
+	if *m.left -= int64(n); *m.left < 0 {
+		return 0, errBomb
+	}
+	return n, err
+}
+
+// A shelf holds the pictures of an export. Their names begin with the id under
+// which a message refers to them.
+type shelf struct {
+	limits limits
+	left   *int64
+	files  []shelved // by name
+}
+
+type shelved struct {
+	name string
+	file *zip.File
+}
+
+func (s *shelf) take(id string) ([]byte, bool) {
+	i, _ := slices.BinarySearchFunc(s.files, id, func(f shelved, id string) int { return strings.Compare(f.name, id) })
+	for ; i < len(s.files) && strings.HasPrefix(s.files[i].name, id); i++ {
+		if rest := s.files[i].name[len(id):]; rest == "" || strings.ContainsRune("-_.", rune(rest[0])) {
+			return s.read(s.files[i].file)
+		}
+	}
+	return nil, false
+}
+
+func (s *shelf) read(f *zip.File) ([]byte, bool) {
+	in, err := f.Open()
+	if err != nil {
+		return nil, false
+	}
+	defer in.Close()
+	data, err := io.ReadAll(io.LimitReader(&meter{in, s.left}, s.limits.picture+1))
+	return data, err == nil && len(data) > 0 && int64(len(data)) <= s.limits.picture
+}
