@@ -193,7 +193,11 @@ func tooLarge(path string, kind *format, size, limit int64) error {
 	default:
 		name, advice = kind.name, "attach a part of it"
 	}
-	return fmt.Errorf("%s is %s of %s, and at most %s can be attached: %s", shown(path), name, bytesText(size), bytesText(limit), advice)
+	has, most := bytesText(size), bytesText(limit)
+	if has == most {
+		has, most = fmt.Sprintf("%d bytes", size), fmt.Sprintf("%d", limit)
+	}
+	return fmt.Errorf("%s (%s) has %s, and at most %s can be attached: %s", shown(path), name, has, most, advice)
 }
 
 // refusal is the error about what no model takes. Data may be missing.
@@ -216,6 +220,8 @@ func shown(path string) string {
 // bytesText is a size for people: "412 KB", "1.4 MB".
 func bytesText(n int64) string {
 	switch {
+	case n == 1:
+		return "1 byte"
 	case n < 1<<10:
 		return fmt.Sprintf("%d bytes", n)
 	case n < 1<<20:

@@ -1,0 +1,23 @@
+//go:build unix
+
+package attach
+
+import (
+	"errors"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// A pipe that nobody writes to would keep the program waiting for ever.
+func TestFileIsNoPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	for _, name := range []string{path, "/dev/zero"} {
+		if _, err := File(name, Limits{}); !errors.Is(err, ErrNotFile) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
