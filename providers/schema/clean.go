@@ -3,7 +3,6 @@ package schema
 import (
 	"encoding/json"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,10 +10,9 @@ import (
 
 // Bounds on what a schema may cost, for it can come from anywhere.
 const (
-	maxDepth  = 48    // of nested schemas
-	maxNodes  = 4000  // after references are inlined
-	maxSpread = 16    // branches of anyOf when two are merged
-	maxSteps  = 100e3 // of one validation
+	maxDepth  = 48   // of nested schemas
+	maxNodes  = 4000 // after references are inlined
+	maxSpread = 16   // branches of anyOf when two are merged
 )
 
 // A doc is a schema with what its references lead to.
@@ -23,6 +21,9 @@ type doc struct {
 	root  *object            // cleaned
 	refs  map[string]*object // cleaned targets by reference; nil: leads nowhere
 	nodes int                // made so far by canonical
+
+	listings    map[*object]listing    // of enums that a value was held against
+	expressions map[string]*expression // by pattern; nil: none that can be held
 }
 
 // open reads a schema; false if raw is none.
@@ -36,7 +37,7 @@ func open(raw json.RawMessage) (*doc, bool) {
 	default:
 		return nil, false
 	}
-	d := &doc{raw: v, refs: map[string]*object{}}
+	d := &doc{raw: v, refs: map[string]*object{}, listings: map[*object]listing{}, expressions: map[string]*expression{}}
 	d.root = clean(v, 0)
 	return d, true
 }
@@ -319,8 +320,8 @@ func fitsType(s *object, v any) bool {
 }
 
 func integral(n json.Number) bool {
-	f, err := n.Float64()
-	return err == nil && f == math.Trunc(f)
+	f, _ := n.Float64() // beyond what a float holds, all are whole
+	return f == math.Trunc(f)
 }
 
 // misnamed are types as people who think in another language write them.
@@ -458,14 +459,4 @@ func each(v any, f func(key string, v any) (any, bool)) (any, bool) {
 func pattern(v any, _ int) (any, bool) {
 	s, ok := v.(string)
 	return v, ok && s != ""
-}
-
-// compile reads a pattern of JSON Schema, whose dialect is JavaScript's; false
-// if it has what Go's linear-time matcher leaves out, such as look-around.
-func compile(pattern string) (*regexp.Regexp, bool) {
-	if len(pattern) > 2000 {
-		return nil, false
-	}
-	re, err := regexp.Compile(pattern)
-	return re, err == nil
 }

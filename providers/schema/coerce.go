@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"slices"
@@ -16,46 +15,65 @@ import (
 // and free-form objects. What is valid, and what this does not help, comes back
 // as it was.
 func Coerce(raw json.RawMessage, value []byte) []byte {
-	return mended(raw, value, &coercer{})
+	return mended(raw, value, false)
 }
 
 // Unstrict removes from value the nulls that a strict target asked for: those
 // of properties that raw neither requires nor lets be null.
 func Unstrict(raw json.RawMessage, value []byte) []byte {
-	return mended(raw, value, &coercer{nulls: true})
+	return mended(raw, value, true)
 }
 
-// mended returns value as f has it, if that has fewer problems.
-func mended(raw json.RawMessage, value []byte, f *coercer) []byte {
+// Coercing may cost more than the check that found it needful, by so much.
+const (
+	coerceTimes = 20
+	coerceLeast = 2000 // steps
+)
+
+// mended returns value coerced, if that is closer to what raw asks for.
+func mended(raw json.RawMessage, value []byte, nulls bool) []byte {
 	d := openOrObject(raw)
 	v, err := decode(value)
 	if err != nil {
 		return value
 	}
-	before := len(d.check(v))
-	if before == 0 {
+	before, c := d.coercer(v)
+	if before == nil {
 		return value
 	}
-	f.checker = d.checker()
-	better := f.coerce(d.root, v, 0)
-	if after := len(d.check(better)); after >= before {
+	c.nulls = nulls
+	better := c.coerce(d.root, v, 0)
+	if d.check(better).cost("") >= before.cost("") {
 		return value
 	}
 	return encode(better)
+}
+
+// coercer returns what is wrong with v, and a coercer that may take steps in
+// proportion.
+func (d *doc) coercer(v any) (problems, *coercer) {
+	before := d.checker()
+	found := before.whole(v)
+	after := d.checker()
+	after.left = min(maxSteps, coerceLeast+coerceTimes*(maxSteps-before.left))
+	return found, &coercer{checker: after}
 }
 
 // A coercer rewrites values, without touching those it is given.
 type coercer struct {
 	*checker
 	nulls bool // only remove nulls
+
+	text  string // that was read last, for the next branch asks about it again
+	inner any    // what it holds; nil: nothing
 }
 
 func (c *coercer) coerce(s *object, v any, around int) any {
-	if c.steps++; c.steps > maxSteps || around > maxInPlace || len(s.keys) == 0 {
+	if !c.spend(1) || around > maxInPlace || len(s.keys) == 0 {
 		return v
 	}
 	if !c.nulls {
-		v = c.convert(s, v)
+		v = c.convert(s, v, around)
 	}
 	switch w := v.(type) {
 	case *object:
@@ -147,19 +165,19 @@ func (c *coercer) array(s *object, v []any) []any {
 }
 
 // convert makes v a value of the type of s, or of its enum, if it can mean one.
-func (c *coercer) convert(s *object, v any) any {
+func (c *coercer) convert(s *object, v any, around int) any {
 	if enum := values(s); enum != nil {
-		if inner, ok := unwrap(v); ok && !one(enum, v) && one(enum, listed(enum, inner)) {
-			return listed(enum, inner)
+		if inner, ok := unwrap(v); ok && !c.one(s, v) && c.one(s, c.listed(s, inner)) {
+			return c.listed(s, inner)
 		}
-		return listed(enum, v)
+		return c.listed(s, v)
 	}
 	kinds := typesOf(s)
 	if kinds == nil || fitsType(s, v) {
 		return v
 	}
 	for _, want := range kinds {
-		if w, ok := c.as(want, s, v); ok {
+		if w, ok := c.as(want, s, v, around); ok {
 			return w
 		}
 	}
@@ -167,7 +185,7 @@ func (c *coercer) convert(s *object, v any) any {
 }
 
 // as reads v as a value of the type want.
-func (c *coercer) as(want string, s *object, v any) (any, bool) {
+func (c *coercer) as(want string, s *object, v any, around int) (any, bool) {
 	if inner, ok := unwrap(v); ok && (kind(inner) == want || want == "integer" && fitsType(s, inner)) {
 		return inner, true
 	}
@@ -188,14 +206,14 @@ func (c *coercer) as(want string, s *object, v any) (any, bool) {
 	case "null":
 		return nil, isText && (trimmed == "null" || trimmed == "None")
 	case "object", "array":
-		if w, ok := nested(trimmed, want); ok {
+		if w := c.nested(trimmed); w != nil && kind(w) == want {
 			return w, true
 		}
 		if items := s.object("items"); want == "array" && v != nil {
 			if items == nil {
 				return []any{v}, true
 			}
-			w := c.coerce(items, v, 0)
+			w := c.coerce(items, v, around+1) // a list of itself has no end
 			return []any{w}, c.passes(items, w, 0)
 		}
 	}
@@ -217,17 +235,22 @@ func parsedNumber(text string, integer bool) (any, bool) {
 	return json.Number(text), true
 }
 
-// nested reads text that holds an object or array.
-func nested(text, want string) (any, bool) {
-	if text == "" || want == "object" && text[0] != '{' || want == "array" && text[0] != '[' {
-		return nil, false
+// nested reads text that holds an object or array; nil if it does not.
+func (c *coercer) nested(text string) any {
+	if text == "" || text[0] != '{' && text[0] != '[' {
+		return nil
 	}
-	fixed, ok := Repair([]byte(text))
-	if !ok {
-		return nil, false
+	if text == c.text {
+		return c.inner
 	}
-	v, err := decode(fixed)
-	return v, err == nil && kind(v) == want
+	c.text, c.inner = text, nil
+	if !c.spend(len(text) / bytesPerStep) {
+		return nil
+	}
+	if fixed, ok := Repair([]byte(text)); ok && fixed[0] == text[0] {
+		c.inner, _ = decode(fixed)
+	}
+	return c.inner
 }
 
 // unwrap takes the value out of the object that a root which is no object was
@@ -240,20 +263,24 @@ func unwrap(v any) (any, bool) {
 	return o.values[wrapped], true
 }
 
-// one reports whether v is one of enum.
-func one(enum []any, v any) bool {
-	return slices.ContainsFunc(enum, func(e any) bool { return bytes.Equal(encode(e), encode(v)) })
+// one reports whether v is one of the values of s.
+func (c *coercer) one(s *object, v any) bool {
+	if s.has("const") {
+		return c.isConst(s, "const", v)
+	}
+	return c.inEnum(s, "enum", v)
 }
 
-// listed is the value of enum that v means: as text, or in another case.
-func listed(enum []any, v any) any {
-	text := spoken(v)
+// listed is the value of s that v means: as text, or in another case.
+func (c *coercer) listed(s *object, v any) any {
+	enum := values(s)
+	if c.one(s, v) || kind(v) == "object" || kind(v) == "array" || !c.spend(len(enum)/itemsPerStep) {
+		return v
+	}
+	text := strings.TrimSpace(spoken(v))
 	var found []any
 	for _, e := range enum {
-		if string(encode(e)) == string(encode(v)) {
-			return v
-		}
-		if strings.EqualFold(spoken(e), strings.TrimSpace(text)) {
+		if strings.EqualFold(spoken(e), text) {
 			found = append(found, e)
 		}
 	}

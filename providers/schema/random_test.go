@@ -92,6 +92,82 @@ func random(r *rand.Rand, depth int) any {
 	return s
 }
 
+// TestAssertions holds what the keywords mean to jsonschema: each of them, with
+// values at its edges, against every kind of value.
+func TestAssertions(t *testing.T) {
+	keywords := map[string][]string{
+		"type":              {`"string"`, `"integer"`, `"number"`, `"null"`, `["object","boolean"]`, `"array"`},
+		"enum":              {`[1,"a",null]`, `[{"a":[1,{"b":2}],"c":-0.0}]`, `[[1,2],[]]`, `["1",true]`, `[{}]`},
+		"const":             {`1`, `"a"`, `null`, `{"c":0,"a":[1.0,{"b":2}]}`, `[]`, `false`},
+		"minimum":           {`1`, `-0.5`},
+		"maximum":           {`1`, `1e300`},
+		"exclusiveMinimum":  {`1`, `0`},
+		"exclusiveMaximum":  {`1`, `2`},
+		"minLength":         {`1`, `2`},
+		"maxLength":         {`1`, `2`},
+		"pattern":           {`"^a$"`, `"é|b"`},
+		"minItems":          {`1`, `2`},
+		"maxItems":          {`1`, `0`},
+		"uniqueItems":       {`true`},
+		"minProperties":     {`1`, `2`},
+		"maxProperties":     {`1`, `0`},
+		"required":          {`["a"]`, `["a","c"]`},
+		"dependentRequired": {`{"a":["c"]}`, `{"c":["z","a"]}`},
+	}
+	values := []string{`null`, `true`, `false`, `0`, `-0.0`, `1`, `1.0`, `1.5`, `-3`, `1e308`, `1e400`, `12345678901234567890`, `""`, `"a"`, `"1"`, `"é"`, `"ab\n"`, `"null"`,
+		`[]`, `[1]`, `[1,2]`, `[2,1]`, `[1,1.0]`, `[{"a":1,"b":2},{"b":2,"a":1}]`, `["1",1]`, `["a","b","a"]`, `[[],{}]`,
+		`{}`, `{"a":1}`, `{"c":0,"a":[1,{"b":2}]}`, `{"a":[1,{"b":3}],"c":0}`, `{"c":1,"z":2}`, `{"a":1,"c":"[1]","z":null}`}
+	for key := range assertions {
+		if keywords[key] == nil && key != "multipleOf" {
+			t.Errorf("%s is not held to anything", key)
+		}
+	}
+	for key, wants := range keywords {
+		for _, want := range wants {
+			raw := json.RawMessage(`{"` + key + `":` + want + `}`)
+			var theirs jsonschema.Schema
+			if err := json.Unmarshal(raw, &theirs); err != nil {
+				t.Fatal(string(raw), err)
+			}
+			resolved, err := theirs.Resolve(nil)
+			if err != nil {
+				t.Fatal(string(raw), err)
+			}
+			for _, text := range values {
+				v, err := decode([]byte(text))
+				if err != nil {
+					t.Fatal(text, err)
+				}
+				if ours, theirs := Validate(raw, []byte(text)), resolved.Validate(plain(v)); (ours == nil) != (theirs == nil) {
+					t.Errorf("%s: %s: %v, want %v", raw, text, ours, theirs)
+				}
+			}
+		}
+	}
+}
+
+// plain is v as encoding/json decodes it, and jsonschema takes it.
+func plain(v any) any {
+	switch v := v.(type) {
+	case *object:
+		m := make(map[string]any, len(v.keys))
+		for key, value := range v.values {
+			m[key] = plain(value)
+		}
+		return m
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = plain(v[i])
+		}
+		return list
+	case json.Number:
+		f, _ := amount(v)
+		return f
+	}
+	return v
+}
+
 // TestAgainstLibrary: where jsonschema can read a schema of the corpus, it comes
 // to the same verdicts.
 func TestAgainstLibrary(t *testing.T) {

@@ -477,6 +477,11 @@ func TestCoerceRoot(t *testing.T) {
 		{`{"enum":["yes","no"]}`, `{"value":"yes"}`, `"yes"`},
 		{`{"enum":["yes","no"]}`, `{"value":"maybe"}`, `{"value":"maybe"}`},
 		{`{"const":{"value":"x"}}`, `{"value":"x"}`, `{"value":"x"}`},
+		// Bare, it is told what else is wrong; in its object, that it is an object.
+		{`{"type":"array","items":{"type":"string"},"minItems":2}`, `{"value":["a"]}`, `["a"]`},
+		{`{"type":"array","items":{"type":"integer"},"minItems":3}`, `{"value":["1","b"]}`, `[1,"b"]`},
+		{`{"type":"array","items":{"type":"object","required":["a","b"]}}`, `{"value":[{},{}]}`, `[{},{}]`},
+		{`{"type":"object","properties":{"a":{"type":"integer"},"b":{}},"required":["a","b"]}`, `"{\"a\":\"x\"}"`, `{"a":"x"}`},
 	}
 	for _, tt := range tests {
 		if got := string(Coerce(json.RawMessage(tt.schema), []byte(tt.in))); got != tt.want {
@@ -510,6 +515,7 @@ func TestCoerce(t *testing.T) {
 		{"respelled name", `{"s":"a","gr__e_` + alias("größe")[6:] + `":5}`, `{"s":"a","größe":5}`},
 		{"only part helps", `{"s":"a","n":"5","zzz":1}`, `{"s":"a","n":5,"zzz":1}`},
 		{"no JSON", `{"s":`, `{"s":`},
+		{"another kind of value in a string", `{"s":"a","o":"[1] is {\"x\":1,\"y\":2}"}`, `{"s":"a","o":"[1] is {\"x\":1,\"y\":2}"}`},
 		{"all in a string", `"{\"s\":\"a\"}"`, `{"s":"a"}`},
 	}
 	for _, tt := range tests {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -161,28 +160,6 @@ func write(b *bytes.Buffer, v any) {
 			b.Truncate(b.Len() - 1) // the line break
 		}
 	}
-}
-
-// plain is v as encoding/json decodes it.
-func plain(v any) any {
-	switch v := v.(type) {
-	case *object:
-		m := make(map[string]any, len(v.keys))
-		for key, value := range v.values {
-			m[key] = plain(value)
-		}
-		return m
-	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = plain(v[i])
-		}
-		return list
-	case json.Number:
-		f, _ := v.Float64()
-		return max(-math.MaxFloat64, min(f, math.MaxFloat64)) // infinity compares with nothing
-	}
-	return v
 }
 
 // kind is the type of v in the words of JSON Schema, "number" for integers.

@@ -1,16 +1,12 @@
 package schema
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // A problem is one constraint that a value does not meet.
@@ -46,61 +42,83 @@ func (p problems) err() error {
 	return errors.New(strings.Join(lines, "; "))
 }
 
-// A checker holds a value against a document. It walks the schema itself, for
-// it has to name every problem, follow references that lead into themselves and
-// bound its work; what a keyword means is jsonschema's to say.
+// A checker holds a value against a document. It names every problem, follows
+// references that lead into themselves, and bounds its work.
 type checker struct {
 	*doc
-	steps int
-	rules map[*object]*rules
+	left int // steps that it may still take
 }
 
-func (d *doc) checker() *checker {
-	return &checker{doc: d, rules: map[*object]*rules{}}
+// A step is about a microsecond of work.
+const (
+	maxSteps     = 100e3 // of one validation
+	wordsPerStep = 1000  // words of a pattern's program, each against one byte
+	bytesPerStep = 100   // of values that are compared or read
+	itemsPerStep = 50    // items or members that are looked at
+)
+
+func (d *doc) checker() *checker { return &checker{doc: d, left: maxSteps} }
+
+// spend takes steps, and reports whether there were as many left.
+func (c *checker) spend(steps int) bool {
+	c.left -= steps
+	return c.left >= 0
 }
 
-func (d *doc) check(v any) problems { return d.checker().check(d.root, v, "", 0) }
+// check returns what is wrong with v.
+func (d *doc) check(v any) problems { return d.checker().whole(v) }
+
+func (c *checker) whole(v any) problems {
+	found := c.check(nil, c.root, v, "", 0)
+	if found == nil && c.left < 0 {
+		return problems{tooComplex("")}
+	}
+	return found
+}
+
+func tooComplex(path string) problem {
+	return problem{path, "", "the schema is too complex to check"}
+}
 
 // maxInPlace is how many schemas may apply to one value through each other;
 // beyond, a reference leads into itself and says nothing.
 const maxInPlace = 64
 
-// check returns what is wrong with v. Around counts the schemas that led here
-// without leaving v.
-func (c *checker) check(s *object, v any, path string, around int) problems {
-	if c.steps++; c.steps > maxSteps {
-		return problems{{path, "", "the schema is too complex to check"}}
+// check adds to found what is wrong with v. Around counts the schemas that led
+// here without leaving v.
+func (c *checker) check(found problems, s *object, v any, path string, around int) problems {
+	if !c.spend(1) {
+		return append(found, tooComplex(path))
 	}
 	if around > maxInPlace || len(s.keys) == 0 {
-		return nil
+		return found
 	}
-	found := c.assert(s, v, path)
+	found = c.assert(found, s, v, path)
 	if s.has("$ref") {
 		if target := c.resolve(s.text("$ref")); target != nil {
-			found = append(found, c.check(target, v, path, around+1)...)
+			found = c.check(found, target, v, path, around+1)
 		}
 	}
 	for _, b := range s.list("allOf") {
-		found = append(found, c.check(b.(*object), v, path, around+1)...)
+		found = c.check(found, b.(*object), v, path, around+1)
 	}
-	found = append(found, c.choose(s, v, path, around+1)...)
+	found = c.choose(found, s, v, path, around+1)
 	switch v := v.(type) {
 	case *object:
-		found = append(found, c.members(s, v, path, around+1)...)
+		found = c.members(found, s, v, path, around+1)
 	case []any:
-		found = append(found, c.items(s, v, path)...)
+		found = c.items(found, s, v, path)
 	}
 	return found
 }
 
 // passes reports whether v is valid by s.
 func (c *checker) passes(s *object, v any, around int) bool {
-	return len(c.check(s, v, "", around)) == 0
+	return c.check(nil, s, v, "", around) == nil && c.left >= 0
 }
 
 // choose checks the keywords that look at v as a whole through other schemas.
-func (c *checker) choose(s *object, v any, path string, around int) problems {
-	var found problems
+func (c *checker) choose(found problems, s *object, v any, path string, around int) problems {
 	if branches := s.list("anyOf"); branches != nil {
 		found = append(found, c.closest(branches, v, path, around)...)
 	}
@@ -131,7 +149,7 @@ func (c *checker) choose(s *object, v any, path string, around int) problems {
 			then = "then"
 		}
 		if b := s.object(then); b != nil {
-			found = append(found, c.check(b, v, path, around)...)
+			found = c.check(found, b, v, path, around)
 		}
 	}
 	return found
@@ -144,19 +162,11 @@ func (c *checker) closest(branches []any, v any, path string, around int) proble
 	var forms []string
 	worst := math.MaxInt
 	for _, b := range branches {
-		found := c.check(b.(*object), v, path, around)
+		found := c.check(nil, b.(*object), v, path, around)
 		if len(found) == 0 {
 			return nil
 		}
-		cost := len(found)
-		for _, p := range found {
-			switch {
-			case p.path == path && p.key == "type":
-				cost += 1000 // meant for another kind of value
-			case p.key == "const" || p.key == "enum":
-				cost += 50 // the mark by which variants are told apart
-			}
-		}
+		cost := found.cost(path)
 		if form := c.brief(b.(*object)); !slices.Contains(forms, form) {
 			forms = append(forms, form)
 		}
@@ -164,11 +174,28 @@ func (c *checker) closest(branches []any, v any, path string, around int) proble
 			worst, best = cost, found
 		}
 	}
-	if worst >= 1000 {
+	if worst >= otherKind {
 		return problems{{path, "type", fmt.Sprintf("expected %s, got %s", strings.Join(forms, " or "), show(v))}}
 	}
 	return best
 }
+
+// cost says how far the value at path is from what was expected.
+func (p problems) cost(path string) int {
+	n := len(p)
+	for _, one := range p {
+		switch {
+		case one.path == path && one.key == "type":
+			n += otherKind
+		case one.key == "const" || one.key == "enum":
+			n += 50 // the mark by which variants are told apart
+		}
+	}
+	return n
+}
+
+// otherKind is the cost of a value that is of another kind altogether.
+const otherKind = 1000
 
 // brief says what s is, through a reference.
 func (c *checker) brief(s *object) string {
@@ -179,20 +206,20 @@ func (c *checker) brief(s *object) string {
 }
 
 // members checks the members of an object.
-func (c *checker) members(s, v *object, path string, around int) problems {
-	var found problems
+func (c *checker) members(found problems, s, v *object, path string, around int) problems {
+	c.spend(len(v.keys) / itemsPerStep)
 	properties, byPattern := s.object("properties"), s.object("patternProperties")
 	extra, names := s.object("additionalProperties"), s.object("propertyNames")
 	for _, name := range v.keys {
 		at, known := join(path, name), false
 		if properties != nil && properties.has(name) {
 			known = true
-			found = append(found, c.check(properties.object(name), v.values[name], at, 0)...)
+			found = c.check(found, properties.object(name), v.values[name], at, 0)
 		}
 		for _, p := range keysOf(byPattern) {
-			if re, ok := compile(p); ok && re.MatchString(name) {
+			if c.matches(p, name, false) {
 				known = true
-				found = append(found, c.check(byPattern.object(p), v.values[name], at, 0)...)
+				found = c.check(found, byPattern.object(p), v.values[name], at, 0)
 			}
 		}
 		switch {
@@ -204,7 +231,7 @@ func (c *checker) members(s, v *object, path string, around int) problems {
 			}
 			found = append(found, problem{at, "additionalProperties", text})
 		default:
-			found = append(found, c.check(extra, v.values[name], at, 0)...)
+			found = c.check(found, extra, v.values[name], at, 0)
 		}
 		if names != nil && !c.passes(names, name, 0) {
 			found = append(found, problem{at, "propertyNames", "this name is not allowed"})
@@ -213,7 +240,7 @@ func (c *checker) members(s, v *object, path string, around int) problems {
 	if on := s.object("dependentSchemas"); on != nil {
 		for _, name := range on.keys {
 			if v.has(name) {
-				found = append(found, c.check(on.object(name), v, path, around)...)
+				found = c.check(found, on.object(name), v, path, around)
 			}
 		}
 	}
@@ -228,17 +255,17 @@ func keysOf(o *object) []string {
 }
 
 // items checks the items of an array.
-func (c *checker) items(s *object, v []any, path string) problems {
-	var found problems
+func (c *checker) items(found problems, s *object, v []any, path string) problems {
+	c.spend(len(v) / itemsPerStep)
 	prefix, items, contains := s.list("prefixItems"), s.object("items"), s.object("contains")
 	hits := 0
 	for i := range v {
 		at := path + "[" + strconv.Itoa(i) + "]"
 		switch {
 		case i < len(prefix):
-			found = append(found, c.check(prefix[i].(*object), v[i], at, 0)...)
+			found = c.check(found, prefix[i].(*object), v[i], at, 0)
 		case items != nil:
-			found = append(found, c.check(items, v[i], at, 0)...)
+			found = c.check(found, items, v[i], at, 0)
 		}
 		if contains != nil && c.passes(contains, v[i], 0) {
 			hits++
@@ -260,116 +287,14 @@ func (c *checker) items(s *object, v []any, path string) problems {
 	return found
 }
 
-// asserted are the keywords that look at one value alone.
-var asserted = []string{
-	"type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
-	"minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems",
-	"required", "dependentRequired", "minProperties", "maxProperties",
-}
-
-// rules are the asserted keywords of one schema, as jsonschema takes them.
-type rules struct {
-	all  *jsonschema.Resolved // every keyword at once; nil if there are none
-	each []rule
-}
-
-type rule struct {
-	key string
-	*jsonschema.Resolved
-}
-
 // assert checks the keywords that look at v alone.
-func (c *checker) assert(s *object, v any, path string) problems {
-	r := c.rules[s]
-	if r == nil {
-		r = rulesOf(s)
-		c.rules[s] = r
-	}
-	var found problems
-	if r.all != nil {
-		value := shallow(s, v)
-		if r.all.Validate(value) != nil {
-			for _, one := range r.each {
-				if one.Validate(value) != nil {
-					found = append(found, explain(s, one.key, v, path)...)
-				}
-			}
+func (c *checker) assert(found problems, s *object, v any, path string) problems {
+	for _, key := range s.keys {
+		if holds, ok := assertions[key]; ok && !holds(c, s, key, v) {
+			found = append(found, explain(s, key, v, path)...)
 		}
-	}
-	if f, ok := float(s.values["multipleOf"]); ok && !multiple(v, f) {
-		found = append(found, explain(s, "multipleOf", v, path)...)
 	}
 	return found
-}
-
-// shallow is v for jsonschema, without what only other schemas look at.
-func shallow(s *object, v any) any {
-	deep := s.has("enum") || s.has("const") || s.has("uniqueItems")
-	switch v := v.(type) {
-	case *object:
-		if !deep {
-			m := make(map[string]any, len(v.keys))
-			for _, key := range v.keys {
-				m[key] = nil
-			}
-			return m
-		}
-	case []any:
-		if !deep {
-			return make([]any, len(v))
-		}
-	}
-	return plain(v)
-}
-
-func rulesOf(s *object) *rules {
-	r := &rules{}
-	all := newObject()
-	for _, key := range asserted {
-		if !s.has(key) || key == "multipleOf" { // jsonschema divides: 0.3 is no multiple of 0.1
-			continue
-		}
-		one := newObject(key, s.values[key])
-		if resolved := resolved(one); resolved != nil {
-			r.each = append(r.each, rule{key, resolved})
-			all.set(key, s.values[key])
-		}
-	}
-	if len(all.keys) > 0 {
-		r.all = resolved(all)
-	}
-	return r
-}
-
-// resolved is s for jsonschema, nil if that cannot read it, such as a pattern
-// with look-ahead.
-func resolved(s *object) *jsonschema.Resolved {
-	if _, ok := compile(s.text("pattern")); !ok {
-		return nil
-	}
-	var schema jsonschema.Schema
-	if json.Unmarshal(encode(s), &schema) != nil {
-		return nil
-	}
-	r, err := schema.Resolve(nil)
-	if err != nil {
-		return nil
-	}
-	return r
-}
-
-// multiple reports whether v is a multiple of f, exactly as they are written.
-func multiple(v any, f float64) bool {
-	n, ok := v.(json.Number)
-	if !ok || len(n) > 400 {
-		return true
-	}
-	if x, err := n.Float64(); err != nil || math.Abs(x) > 1e300 || x != 0 && math.Abs(x) < 1e-300 {
-		return true
-	}
-	a, ok1 := new(big.Rat).SetString(n.String())
-	b, ok2 := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', -1, 64))
-	return !ok1 || !ok2 || b.Sign() == 0 || a.Quo(a, b).IsInt()
 }
 
 // explain names what was expected where keyword key of s failed.

@@ -49,18 +49,23 @@ func say(key string, value any) string {
 	if !strings.Contains(format, "%s") {
 		return format
 	}
-	return fmt.Sprintf(format, clip(spoken(value), 300))
+	return fmt.Sprintf(format, clip(spoken(value), maxSpoken))
 }
 
-// spoken is a keyword's value without the marks that only JSON needs.
+// maxSpoken is how much of a keyword's value is told, in bytes.
+const maxSpoken = 300
+
+// spoken is a keyword's value without the marks that only JSON needs. Of a list
+// there may be no more than is told.
 func spoken(value any) string {
 	switch v := value.(type) {
 	case string:
 		return v
 	case []any:
 		var all []string
-		for _, item := range v {
-			all = append(all, string(encode(item)))
+		for i, n := 0, 0; i < len(v) && n <= maxSpoken; i++ {
+			all = append(all, string(encode(v[i])))
+			n += len(all[i])
 		}
 		return strings.Join(all, ", ")
 	}
@@ -102,7 +107,7 @@ func brief(s *object) string {
 	case s.has("const"):
 		return string(encode(s.values["const"]))
 	case s.has("enum"):
-		return "one of " + spoken(s.values["enum"])
+		return "one of " + clip(spoken(s.values["enum"]), maxSpoken)
 	case s.has("type"):
 		return strings.Join(typesOf(s), " or ")
 	}

@@ -1,0 +1,260 @@
+package schema
+
+import (
+	"encoding/json"
+	"math"
+	"math/big"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// assertions say what the keywords mean that look at one value alone. A value of
+// a type that a keyword is not about meets it. They are written here and not
+// left to a library, which would resolve each schema by itself, half a
+// millisecond for one, and bounds no work; a test holds them to its verdicts.
+var assertions = map[string]func(c *checker, s *object, key string, v any) bool{
+	"type":             func(_ *checker, s *object, _ string, v any) bool { return fitsType(s, v) },
+	"enum":             (*checker).inEnum,
+	"const":            (*checker).isConst,
+	"minimum":          limit(amount, atLeast),
+	"maximum":          limit(amount, atMost),
+	"exclusiveMinimum": limit(amount, func(got, want float64) bool { return got > want }),
+	"exclusiveMaximum": limit(amount, func(got, want float64) bool { return got < want }),
+	"multipleOf":       multiple,
+	"minLength":        limit(runes, atLeast),
+	"maxLength":        limit(runes, atMost),
+	"pattern":          (*checker).inPattern,
+	"minItems":         limit(items, atLeast),
+	"maxItems":         limit(items, atMost),
+	"uniqueItems":      (*checker).unique,
+	"minProperties":    limit(members, atLeast),
+	"maxProperties":    limit(members, atMost),
+	"required":         required,
+	"dependentRequired": func(_ *checker, s *object, key string, v any) bool {
+		o, ok := v.(*object)
+		on := s.object(key)
+		return !ok || !slices.ContainsFunc(on.keys, func(name string) bool { return o.has(name) && !hasAll(o, on.list(name)) })
+	},
+}
+
+// limit compares a measure of values with the keyword's.
+func limit(measure func(v any) (float64, bool), holds func(got, want float64) bool) func(*checker, *object, string, any) bool {
+	return func(_ *checker, s *object, key string, v any) bool {
+		got, ok := measure(v)
+		want, bounded := float(s.values[key])
+		return !ok || !bounded || holds(got, want)
+	}
+}
+
+func atLeast(got, want float64) bool { return got >= want }
+func atMost(got, want float64) bool  { return got <= want }
+
+// amount is v as a number. What no float holds is the largest one.
+func amount(v any) (float64, bool) {
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	f, _ := n.Float64()
+	return max(-math.MaxFloat64, min(f, math.MaxFloat64)), true
+}
+
+func runes(v any) (float64, bool) {
+	s, ok := v.(string)
+	return float64(utf8.RuneCountInString(s)), ok
+}
+
+func items(v any) (float64, bool) {
+	l, ok := v.([]any)
+	return float64(len(l)), ok
+}
+
+func members(v any) (float64, bool) {
+	o, ok := v.(*object)
+	if !ok {
+		return 0, false
+	}
+	return float64(len(o.keys)), true
+}
+
+func required(_ *checker, s *object, key string, v any) bool {
+	o, ok := v.(*object)
+	return !ok || hasAll(o, s.list(key))
+}
+
+func hasAll(o *object, names []any) bool {
+	return !slices.ContainsFunc(names, func(name any) bool { return !o.has(name.(string)) })
+}
+
+// multiple compares exactly what is written: to floats 0.3 is no multiple of 0.1.
+func multiple(_ *checker, s *object, key string, v any) bool {
+	n, ok := v.(json.Number)
+	f, bounded := float(s.values[key])
+	if !ok || !bounded || len(n) > 400 {
+		return true
+	}
+	if x, err := n.Float64(); err != nil || math.Abs(x) > 1e300 || x != 0 && math.Abs(x) < 1e-300 {
+		return true
+	}
+	a, ok1 := new(big.Rat).SetString(n.String())
+	b, ok2 := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', -1, 64))
+	return !ok1 || !ok2 || b.Sign() == 0 || a.Quo(a, b).IsInt()
+}
+
+// A listing holds the values of an enum by what is the same for equal ones.
+type listing struct {
+	texts   map[string]bool
+	longest int
+}
+
+func (c *checker) inEnum(s *object, _ string, v any) bool {
+	l, ok := c.listings[s]
+	if !ok {
+		l.texts = map[string]bool{}
+		for _, e := range s.list("enum") {
+			text, _ := same(e, math.MaxInt)
+			l.texts[text], l.longest = true, max(l.longest, len(text))
+		}
+		c.listings[s] = l
+	}
+	text, ok := same(v, l.longest)
+	return ok && l.texts[text]
+}
+
+func (c *checker) isConst(s *object, key string, v any) bool { return equal(s.values[key], v) }
+
+func (c *checker) unique(_ *object, _ string, v any) bool {
+	l, _ := v.([]any)
+	seen := make(map[string]bool, len(l))
+	for _, item := range l {
+		text, ok := same(item, max(0, c.left)*bytesPerStep)
+		if !ok || !c.spend(len(text)/bytesPerStep) {
+			return true // check says so
+		}
+		if seen[text] {
+			return false
+		}
+		seen[text] = true
+	}
+	return true
+}
+
+// equal reports whether two values are the same by JSON Schema. It costs no more
+// than the smaller of them.
+func equal(a, b any) bool {
+	x, _ := same(a, math.MaxInt)
+	y, ok := same(b, len(x))
+	return ok && x == y
+}
+
+// same is a text that is the same for equal values and differs for others; false
+// if it has more than limit bytes, without reading on.
+func same(v any, limit int) (string, bool) {
+	b, ok := appendSame(nil, v, limit)
+	return string(b), ok
+}
+
+func appendSame(b []byte, v any, limit int) ([]byte, bool) {
+	ok := true
+	switch v := v.(type) {
+	case *object:
+		if len(v.keys) > limit-len(b) {
+			return b, false
+		}
+		b = append(b, '{')
+		for _, key := range slices.Sorted(slices.Values(v.keys)) {
+			if b, ok = appendSame(b, key, limit); !ok {
+				return b, false
+			}
+			if b, ok = appendSame(append(b, ':'), v.values[key], limit); !ok {
+				return b, false
+			}
+		}
+		b = append(b, '}')
+	case []any:
+		b = append(b, '[')
+		for _, item := range v {
+			if b, ok = appendSame(b, item, limit); !ok {
+				return b, false
+			}
+			b = append(b, ',')
+		}
+		b = append(b, ']')
+	case string:
+		if len(v) > limit-len(b) {
+			return b, false
+		}
+		b = strconv.AppendQuote(b, v)
+	case json.Number:
+		f, _ := amount(v)
+		b = strconv.AppendFloat(b, f+0, 'g', -1, 64) // +0: minus zero is zero
+	case bool:
+		b = strconv.AppendBool(b, v)
+	default:
+		b = append(b, "null"...)
+	}
+	return b, len(b) <= limit
+}
+
+func (c *checker) inPattern(s *object, key string, v any) bool {
+	text, ok := v.(string)
+	return !ok || c.matches(s.text(key), text, true)
+}
+
+// matches reports whether text matches a pattern, and otherwise where that is
+// none that can be held.
+func (c *checker) matches(pattern, text string, otherwise bool) bool {
+	e, ok := c.expressions[pattern]
+	if !ok {
+		e, _ = compile(pattern)
+		c.expressions[pattern] = e
+	}
+	if e == nil || !c.spend(int(min(float64(e.size)*float64(len(text))/wordsPerStep, maxSteps))) {
+		return otherwise
+	}
+	return e.MatchString(text)
+}
+
+// An expression is a pattern, and what matching it may cost for each byte.
+type expression struct {
+	*regexp.Regexp
+	size int // of its program, roughly
+}
+
+// compile reads a pattern of JSON Schema, whose dialect is JavaScript's; false
+// if it has what Go's linear-time matcher leaves out, such as look-around, or if
+// its repetitions make a program of it that is too large.
+func compile(pattern string) (*expression, bool) {
+	if len(pattern) > 2000 {
+		return nil, false
+	}
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil || weight(parsed) > maxProgram {
+		return nil, false
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, false
+	}
+	return &expression{re, weight(parsed)}, true
+}
+
+// maxProgram bounds the programs of patterns. "^[a-z]{1,1000}$" has 1002.
+const maxProgram = 20e3
+
+func weight(re *syntax.Regexp) int {
+	n := 1
+	if re.Op == syntax.OpLiteral {
+		n = len(re.Rune)
+	}
+	for _, sub := range re.Sub {
+		n += weight(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return n
+}

@@ -1,0 +1,74 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// dear are schemas and values that try to cost more than they are worth, and the
+// steps that they may take.
+var dear = func() []struct {
+	name, schema, value string
+	steps               int
+} {
+	words := strings.Repeat("x", 20e3)
+	python, _ := json.Marshal("{" + strings.Repeat(`'a': "x",`, 2e3) + "}")
+	var names, numbers []string
+	for i := range 300 {
+		names, numbers = append(names, fmt.Sprintf(`"name %d"`, i)), append(numbers, fmt.Sprintf(`"m%d":%d`, i, i))
+	}
+	enum := `{"enum":[` + strings.Join(names, ",") + `]}`
+	object := `{` + strings.Join(numbers, ",") + `}`
+	return []struct {
+		name, schema, value string
+		steps               int
+	}{
+		{"a list of itself", `{"type":"array","items":{"$ref":"#"}}`, `5`, 500},
+		{"a list of itself that is never empty", `{"type":"array","items":{"$ref":"#"},"minItems":2}`, `5`, 500},
+		{"two lists of themselves", `{"type":"array","items":{"anyOf":[{"$ref":"#"},{"type":"array","items":{"$ref":"#"}}]},"minItems":1}`, `"` + words + `"`, 3e3},
+		{"many values that are no list of itself", `{"type":"array","items":{"$ref":"#"}}`, `[` + strings.Repeat("5,", 500) + `5]`, 40e3},
+		{"a list of itself that goes deep", `{"type":"array","items":{"$ref":"#"}}`, strings.Repeat("[", 500) + "5" + strings.Repeat("]", 500), 4e3},
+		{"text that each branch reads", `{"anyOf":[` + strings.Repeat(`{"type":"object","required":["z"]},`, 299) + `{"type":"object","required":["z"]}]}`, string(python), 3e3},
+		{"long text and an enum", enum, `"` + words + `"`, 50},
+		{"an object and an enum", enum, object, 50},
+		{"many values and an enum", `{"type":"array","items":` + enum + `}`, `[` + strings.Repeat(`"x",`, 300) + `"x"]`, 5e3},
+		{"an enum at each depth", `{"properties":{"a":{"$ref":"#"}},"enum":[1]}`, strings.Repeat(`{"a":`, 500) + "5" + strings.Repeat("}", 500), 4e3},
+		{"names by pattern", `{"patternProperties":{"^(a|b){1,200}$":{"type":"integer"},"^[^m]{1,200}$":{"type":"integer"}},"required":["z"]}`, object, 1e3},
+		{"a pattern that repeats", `{"pattern":"^(a{1,40}){1,40}b"}`, `"` + strings.Repeat("a", 20e3) + `"`, 40e3},
+		{"a pattern that repeats too often", `{"pattern":"^((a{1,100}){1,100}){1,2}b"}`, `"` + words + `"`, 50},
+		{"choices at each depth", `{"$defs":{"n":{"required":["x"],"properties":{"c":{"anyOf":[{"$ref":"#/$defs/n"},{"$ref":"#/$defs/n"}]}}}},"$ref":"#/$defs/n"}`, strings.Repeat(`{"c":`, 50) + `1` + strings.Repeat(`}`, 50), 2*maxSteps + 200},
+	}
+}()
+
+// TestCost: what checking and coercing take is bounded by the size of what came
+// in, and coercing by what checking took.
+func TestCost(t *testing.T) {
+	for _, d := range dear {
+		doc := openOrObject(json.RawMessage(d.schema))
+		v, err := decode([]byte(d.value))
+		if err != nil {
+			t.Fatal(d.name, err)
+		}
+		check := doc.checker()
+		check.whole(v)
+		_, c := doc.coercer(v)
+		before := c.left
+		c.coerce(doc.root, v, 0)
+		if taken := maxSteps - check.left + before - c.left; taken > d.steps {
+			t.Errorf("%s: %d steps, want at most %d", d.name, taken, d.steps)
+		}
+	}
+}
+
+func BenchmarkCoerce(b *testing.B) {
+	for _, d := range dear {
+		b.Run(strings.ReplaceAll(d.name, " ", "-"), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Coerce(json.RawMessage(d.schema), []byte(d.value))
+			}
+		})
+	}
+}
