@@ -87,8 +87,11 @@ func (m *Model) Browse(on bool) {
 	if p, inside := m.down(m.top, m.window()-1); inside {
 		last = p.item
 	}
-	m.cursor = m.solid(last, -1)
+	m.point(m.solid(last, -1))
 }
+
+// point moves the cursor to an item.
+func (m *Model) point(i int) { m.cursor, m.code, m.search.hit = i, -1, -1 }
 
 // back leaves what was entered last: the search, the selection, browsing.
 func (m *Model) back() {
@@ -160,7 +163,7 @@ func (m *Model) step(direction int, user bool) {
 		if len(m.lay(m.items[i])) == 0 || user && m.items[i].kind != aUser {
 			continue
 		}
-		m.cursor, m.code = i, -1
+		m.point(i)
 		m.reveal()
 		return
 	}
@@ -200,20 +203,18 @@ func (m *Model) turn(pages float64) {
 	if pages > 0 && m.follow {
 		cursor = last
 	}
-	m.cursor = m.solid(max(m.top.item, min(cursor, last)), 1)
-	m.code = -1
+	m.point(m.solid(max(m.top.item, min(cursor, last)), 1))
 	m.arrive()
 }
 
 // ends moves to the first or the last block.
 func (m *Model) ends(i int) {
-	m.code = -1
 	if i == 0 {
-		m.cursor = m.solid(0, 1)
+		m.point(m.solid(0, 1))
 		m.Top()
 		return
 	}
-	m.cursor = m.solid(i, -1)
+	m.point(m.solid(i, -1))
 	m.Bottom()
 }
 
@@ -232,7 +233,8 @@ func (m *Model) stepCode(direction int) {
 			}
 		}
 		if next := at + direction; next >= 0 && next < len(codes) {
-			m.cursor, m.code = i, next
+			m.point(i)
+			m.code = next
 			m.jump(pos{i, max(0, codes[next].Line-1)})
 			return
 		}

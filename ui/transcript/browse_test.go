@@ -12,18 +12,28 @@ import (
 	"parley/ui/theme"
 )
 
-func press(m *Model, keys ...string) tea.Msg {
-	var msg tea.Msg
-	for _, k := range keys {
-		press := tea.KeyPressMsg{Code: []rune(k)[0], Text: k}
-		switch k {
-		case "space":
-			press = tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}
-		case "esc":
-			press = tea.KeyPressMsg{Code: tea.KeyEscape}
+// named are the keys that write nothing.
+var named = map[string]tea.KeyPressMsg{
+	"space": {Code: tea.KeySpace, Text: " "}, "esc": {Code: tea.KeyEscape}, "enter": {Code: tea.KeyEnter},
+	"up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown}, "backspace": {Code: tea.KeyBackspace},
+	"ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+w": {Code: 'w', Mod: tea.ModCtrl},
+}
+
+// press presses keys, and gives what the last one of them asked for. What stands
+// after an apostrophe is typed, with spaces for underscores.
+func press(m *Model, keys ...string) (msg tea.Msg) {
+	for _, name := range keys {
+		strokes := []tea.KeyPressMsg{named[name]}
+		if text, typed := strings.CutPrefix(name, "'"); typed || strokes[0].Code == 0 {
+			strokes = nil
+			for _, r := range text {
+				strokes = append(strokes, tea.KeyPressMsg{Code: r, Text: strings.ReplaceAll(string(r), "_", " ")})
+			}
 		}
-		if cmd := m.Update(press); cmd != nil {
-			msg = cmd()
+		for _, key := range strokes {
+			if cmd := m.Update(key); cmd != nil {
+				msg = cmd()
+			}
 		}
 	}
 	return msg

@@ -177,6 +177,11 @@ func FuzzAnything(f *testing.F) {
 	for i, s := range hostile {
 		f.Add([]byte{3, byte(i), 24, 40, 0, 1, 14, 9, 3, byte(i), 7, 3, 8, 2, 23, 0, 28, 2, 29, 5}, s)
 	}
+	var all []byte // every op
+	for step := range len(ops) {
+		all = append(all, byte(step*7%len(ops)), byte(step*5))
+	}
+	f.Add(all, "one two\nthree")
 	f.Fuzz(func(t *testing.T, script []byte, s string) {
 		if len(script) > 200 || len(s) > 2000 {
 			t.Skip()

@@ -276,7 +276,8 @@ func (m *Model) show(i, hit int) {
 	if it != m.search.peeked {
 		m.peek(nil)
 	}
-	m.cursor, m.code, m.search.hit = i, -1, hit
+	m.point(i)
+	m.search.hit = hit
 	if !m.freeze() {
 		return
 	}

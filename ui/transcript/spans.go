@@ -92,6 +92,10 @@ func (m *Model) highlight(line string, spans []match, hit int) {
 	var kept []byte // the sequences since the last reset
 	at, on := 0, false
 	for i := 0; i < len(line); {
+		if on && at == spans[0].to {
+			m.buf = append(append(m.buf, normal...), kept...)
+			spans, on = spans[1:], false
+		}
 		if line[i] == '\x1b' {
 			n := escape(line[i:])
 			seq := line[i : i+n]
@@ -104,10 +108,6 @@ func (m *Model) highlight(line string, spans []match, hit int) {
 			}
 			i += n
 			continue
-		}
-		if on && at == spans[0].to {
-			m.buf = append(append(m.buf, normal...), kept...)
-			spans, on = spans[1:], false
 		}
 		if !on && len(spans) > 0 && at == spans[0].from {
 			m.buf = append(m.buf, mark(spans[0], hit)...)

@@ -1,0 +1,145 @@
+package transcript
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// lit are the parts of the view that are highlighted; the one that was gone to
+// stands in brackets.
+func lit(m *Model) string {
+	var all []string
+	for _, part := range strings.Split(m.View(), "\x1b[")[1:] {
+		codes, text, _ := strings.Cut(part, "m")
+		switch "\x1b[" + codes + "m" {
+		case found:
+			all = append(all, text)
+		case here:
+			all = append(all, "["+text+"]")
+		}
+	}
+	return strings.Join(all, "|")
+}
+
+func lastRow(m *Model) string {
+	rows := strings.Split(ansi.Strip(m.View()), "\n")
+	return strings.Join(strings.Fields(rows[len(rows)-1]), " ")
+}
+
+func TestMatching(t *testing.T) {
+	for _, c := range []struct {
+		name, word, in, over string
+		want                 string // what was found, between bars
+	}{
+		{"in either case", "error", "Error, ERROR and error", "", "Error|ERROR|error"},
+		{"as it is written, if there is upper case", "Error", "Error, ERROR and error", "", "Error"},
+		{"no pattern", "a.c[", "abc[ a.c[", "", "a.c["},
+		{"places do not overlap", "aa", "aaaaa", "", "aa|aa"},
+		{"a space is any white space", "one two", "one\n\t two one  two onetwo", "", "one\n\t two|one  two"},
+		{"spaces around it do not count", "  one ", "one", "", "one"},
+		{"wide characters", "日本", "新日本語 日本", "", "日本|日本"},
+		{"umlauts in either case", "äpfel", "ÄPFEL Äpfel", "", "ÄPFEL|Äpfel"},
+		{"not inside of a character", "\u0301", "e\u0301", "", "\u0301"},
+		{"through emphasis", "bold text", "some **bold** _text_", marks, "bold** _text"},
+		{"through a quote", "one two", "> one\n> two", marks, "one\n> two"},
+		{"not through emphasis in plain text", "bold text", "some **bold** text", "", ""},
+		{"markup itself", "**bold", "some **bold** text", marks, "**bold"},
+		{"over the end of a full line", "abcdef", "abc\x00def", broken, "abc\x00def"},
+		{"where there was a space", "abc def", "abc\x00  def", broken, "abc\x00  def"},
+		{"over a margin", "abc def", "abc\n│ def", broken, "abc\n│ def"},
+		{"not over the end of another line", "abcdef", "abc\ndef", broken, ""},
+		{"nothing", "", "abc", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, at := newWord(c.word), 0
+			var got []string
+			for start, end := w.next(c.in, at, c.over); end >= 0; start, end = w.next(c.in, end, c.over) {
+				got = append(got, c.in[start:end])
+			}
+			if got := strings.Join(got, "|"); got != c.want {
+				t.Errorf("found %q, want %q", got, c.want)
+			}
+			if n := w.count(c.in, c.over); n != len(got) {
+				t.Errorf("counted %d, want %d", n, len(got))
+			}
+		})
+	}
+}
+
+// A literal word is found exactly where the standard library finds it.
+func FuzzMatching(f *testing.F) {
+	f.Add("word", "a word and a word")
+	f.Add("日本", "日本日本")
+	f.Add("**", "a***b")
+	f.Fuzz(func(t *testing.T, s, in string) {
+		if !utf8.ValidString(s) || !utf8.ValidString(in) || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+			t.Skip()
+		}
+		w := newWord(s)
+		if w.fold {
+			for i, r := range in { // Kelvin's sign and the like are no letters of ASCII
+				if r >= utf8.RuneSelf {
+					in = in[:i]
+					break
+				}
+			}
+			s, in = strings.ToLower(s), strings.ToLower(in)
+		}
+		want := 0
+		if s != "" {
+			want = strings.Count(in, s)
+		}
+		if got := w.count(in, ""); got != want {
+			t.Errorf("%q in %q: %d times, want %d", s, in, got, want)
+		}
+	})
+}
+
+func TestSearch(t *testing.T) {
+	for _, c := range []struct {
+		name, keys string
+		row, want  string // the last row; what is highlighted
+	}{
+		{"an empty line", "/", "/", ""},
+		{"the nearest one", "/ 'answer", "/answer 4/4", "[answer]"},
+		{"kept", "/ 'answer enter", "/answer 4/4", "[answer]"},
+		{"the one before", "/ 'answer enter N", "/answer 3/4", "[answer]"},
+		{"after the last the first", "/ 'answer enter n", "/answer 1/4", "[answer]"},
+		{"and around", "/ 'answer enter n n n n", "/answer 4/4", "[answer]"},
+		{"with the arrows", "/ 'answer up up down", "/answer 3/4", "[answer]"},
+		{"smart case", "/ 'Answer", "/Answer not found", ""},
+		{"a phrase", "/ 'question_2", "/question 2 1/1", "[question 2]"},
+		{"inside of what is folded", "/ 'end_1", "/end 1 1/1", "[end 1]"},
+		{"in a title", "/ 'make enter N", "/make 3/4", "[make]"},
+		{"erased", "/ 'answerx backspace", "/answer 4/4", "[answer]"},
+		{"a word erased", "/ 'answer_code ctrl+w", "/answer 4/4", "[answer]"},
+		{"emptied", "/ 'answer ctrl+u", "/", ""},
+		{"several in a block", "g / 'out enter n n", "/out 3/36", "out|out|[out]|out"},
+		{"back through a block", "g / 'out enter n n N", "/out 2/36", "out|[out]|out|out"},
+		{"left", "/ 'answer enter esc", "… 5 more lines (ctrl+o)", ""},
+		{"left while it is typed", "/ 'answer esc", "… 5 more lines (ctrl+o)", ""},
+		{"left by erasing", "/ backspace", "▎… 5 more lines (ctrl+o)", ""},
+		{"left and browsed no more", "/ 'answer enter i", "… 5 more lines (ctrl+o)", ""},
+		{"taken up again", "/ 'answer enter esc n", "/answer 4/4", "[answer]"},
+		{"by an empty line", "/ 'answer enter esc / enter", "/answer 4/4", "[answer]"},
+		{"nothing to take up", "n", "▎… 5 more lines (ctrl+o)", ""},
+		{"from a block that has none", "/ 'answer enter [ [ n", "/answer 3/4", "[answer]"},
+		{"moved on", "/ 'answer enter j", "/answer 4 found", "answer"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := chat()
+			m.Browse(true)
+			press(m, strings.Fields(c.keys)...)
+			if got := lit(m); got != c.want {
+				t.Errorf("highlighted %q, want %q in\n%s", got, c.want, ansi.Strip(m.View()))
+			}
+			if got := lastRow(m); got != c.row {
+				t.Errorf("the last row is %q, want %q", got, c.row)
+			}
+			check(t, m, c.keys)
+		})
+	}
+}
