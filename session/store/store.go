@@ -14,13 +14,34 @@
 package store
 
 import (
+	"database/sql"
 	"errors"
+	"fmt"
+	"os"
+	"sync"
 	"time"
 )
 
 // A DB is the file of conversations, or a store without any file. It is safe for
 // concurrent use.
-type DB struct{}
+type DB struct {
+	path   string // "memory" if there is no file
+	schema []string
+	now    func() time.Time
+	me     process
+
+	readers *sql.DB // nil: the writer reads as well
+	pool    *sql.DB // of the one connection that writes; nil if nothing can be written
+
+	mu     sync.Mutex // guards what follows, and is held while something is written
+	w      *writer
+	why    error // nothing can be written
+	closed bool
+	hasty  bool // another process kept the file locked: do not wait for it again
+
+	open sync.Mutex // guards logs
+	logs map[*Log]bool
+}
 
 // A HeldError says that another living process has the session open.
 type HeldError struct {
@@ -28,10 +49,12 @@ type HeldError struct {
 	By      string // who has it, in words for a person
 }
 
-func (e *HeldError) Error() string { return "session " + e.Session + " is open in " + e.By }
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("session %s is open in %s: close it there, or go on with a fork", e.Session, e.By)
+}
 
 // A LostError says that the session was taken over by another process while
-// this one did not run, and that the Log goes on as a fork of it. Everything is
+// this one stood still, and that the Log goes on as a fork of it. Everything is
 // on disk.
 type LostError struct {
 	Session string // ID of the session that was lost
@@ -39,128 +62,205 @@ type LostError struct {
 }
 
 func (e *LostError) Error() string {
-	return "session " + e.Session + " was taken over by another process: going on as " + e.Fork
+	return fmt.Sprintf("session %s was taken over by another process: this conversation goes on as %s", e.Session, e.Fork)
 }
 
 // A DamagedError says that not everything could be read. What comes with it
 // could.
 type DamagedError struct {
 	Path string
-	Rows int // how many were left out; 0 if that is not known
+	Rows int // messages or sessions that were left out; 0 if that is not known
 	Err  error
 }
 
-func (e *DamagedError) Error() string { return e.Path + ": damaged: " + e.Err.Error() }
+func (e *DamagedError) Error() string {
+	if e.Rows > 0 {
+		return fmt.Sprintf("%s: damaged: %d entries cannot be read: %v; nothing of it is deleted, keep a copy", e.Path, e.Rows, e.Err)
+	}
+	return fmt.Sprintf("%s: damaged: %v; nothing of it is deleted: keep a copy, then move it away or restore a backup", e.Path, e.Err)
+}
+
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-var errLater = errors.ErrUnsupported
+// ErrNotFound is returned for a session that does not exist.
+var ErrNotFound = errors.New("no such session")
 
-// Path is where conversations are kept: parley/parley.db in $XDG_DATA_HOME, or
-// in ~/.local/share.
-func Path(getenv func(string) string) (string, error) { return "", errLater }
+// What every connection is set to. Temporary tables in memory keep
+// conversations out of /tmp.
+const settings = "_pragma=temp_store(memory)&_pragma=busy_timeout(5000)"
 
-// Open opens the file, or creates it.
-func Open(path string) (*DB, error) { return nil, errLater }
+// Open opens the file at path, or creates it, and brings it to the current
+// schema. A file that can only be read is opened as well, and ReadOnly says why;
+// for one that is no database of ours there is an error, and it stays as it is.
+func Open(path string) (*DB, error) { return open(path, schema, time.Now) }
+
+func open(path string, schema []string, now func() time.Time) (*DB, error) {
+	path, size, err := prepare(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the store of conversations: %w", err)
+	}
+	db := &DB{path: path, schema: schema, now: now, me: self(), logs: map[*Log]bool{}}
+	if err := db.connect(size); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("open the store of conversations: %w", db.explain(err))
+	}
+	return db, nil
+}
 
 // Memory returns a store without any file: everything works, nothing stays.
-func Memory() (*DB, error) { return nil, errLater }
+func Memory() (*DB, error) {
+	db := &DB{path: "memory", schema: schema, now: time.Now, me: self(), logs: map[*Log]bool{}}
+	err := db.begin("file::memory:?"+settings, 0)
+	if err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// connect opens the file for reading, looks at what it is, and opens it for
+// writing only if that will not harm it.
+func (db *DB) connect(size int64) error {
+	version, err := db.look("mode=ro")
+	if code(err) != 0 && !corrupt(err) {
+		// Without write access there may be no index of the log: read the file alone.
+		var alone error
+		if version, alone = db.look("mode=ro&immutable=1"); alone == nil {
+			db.why = db.alone(err)
+			return nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if version > len(db.schema) {
+		db.why = &versionError{db.path, version, len(db.schema)}
+		return nil
+	}
+	if size > 0 && version > 0 {
+		if err := db.stray(); err != nil {
+			return err
+		}
+	}
+	err = db.begin(uri(db.path, settings+"&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=secure_delete(fast)"), version)
+	if err != nil && version == len(db.schema) && !corrupt(err) {
+		db.why = db.explain(err)
+		return nil
+	}
+	return err
+}
+
+// look opens the file for reading and returns its schema version.
+func (db *DB) look(mode string) (int, error) {
+	if db.readers != nil {
+		_ = db.readers.Close()
+	}
+	readers, err := sql.Open("sqlite", uri(db.path, mode+"&"+settings))
+	if err != nil {
+		return 0, err
+	}
+	readers.SetMaxOpenConns(4)
+	db.readers = readers
+	var version int
+	err = db.read(func(q querier) (err error) {
+		version, err = identify(q, db.path)
+		return err
+	})
+	return version, err
+}
+
+// alone is why the file is read without its log.
+func (db *DB) alone(err error) error {
+	if info, e := os.Stat(db.path + "-wal"); e == nil && info.Size() > 0 {
+		return fmt.Errorf("%w: what was said last, in %s-wal, is not shown", db.explain(err), db.path)
+	}
+	return db.explain(err)
+}
+
+// stray reports a log that belongs to another file, as is left by copying files
+// one by one: reading it would mix the two, writing would destroy this one.
+func (db *DB) stray() error {
+	if info, err := os.Stat(db.path + "-wal"); err != nil || info.Size() == 0 {
+		return nil
+	}
+	var with, without string
+	query := func(id *string) func(querier) error {
+		return func(q querier) error { return q.one("SELECT identity FROM meta").Scan(id) }
+	}
+	mixed := db.read(query(&with))
+	file := &DB{path: db.path, schema: db.schema}
+	_, err := file.look("mode=ro&immutable=1")
+	if err == nil {
+		err = file.read(query(&without))
+	}
+	_ = file.readers.Close()
+	if err != nil || mixed == nil && with == without {
+		return nil // nothing to compare with, or the same
+	}
+	return fmt.Errorf("%s-wal belongs to another database: move it away (with %s-shm) and start again", db.path, db.path)
+}
+
+// begin opens the connection that writes and sees to the schema.
+func (db *DB) begin(dsn string, version int) error {
+	pool, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return err
+	}
+	pool.SetMaxOpenConns(1)
+	db.pool = pool
+	if db.w, err = newWriter(pool); err != nil {
+		return err
+	}
+	if err := db.migrate(version); err != nil {
+		return err
+	}
+	return db.purge()
+}
 
 // ReadOnly says why nothing can be written; nil if it can.
-func (db *DB) ReadOnly() error { return errLater }
+func (db *DB) ReadOnly() error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.why
+}
 
 // Close closes every Log that is still open, and the file.
-func (db *DB) Close() error { return errLater }
+func (db *DB) Close() error {
+	db.open.Lock()
+	var logs []*Log
+	for l := range db.logs {
+		logs = append(logs, l)
+	}
+	db.open.Unlock()
+	var errs []error
+	for _, l := range logs {
+		errs = append(errs, l.Close())
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.closed {
+		return nil
+	}
+	db.closed = true
+	if db.readers != nil {
+		errs = append(errs, db.readers.Close())
+	}
+	if db.w != nil {
+		errs = append(errs, db.w.close()) // the last one merges the log into the file
+	}
+	if db.pool != nil {
+		errs = append(errs, db.pool.Close())
+	}
+	return errors.Join(errs...)
+}
 
-// Check looks at every page of the file.
-func (db *DB) Check() error { return errLater }
-
-// Create begins a conversation. Nothing is on disk before its first Put.
-func (db *DB) Create(s Session) *Log { return nil }
-
-// Resume opens a session for writing. With a *DamagedError there is a Log of
-// what could be read.
-func (db *DB) Resume(id string) (*Log, error) { return nil, errLater }
-
-// Fork begins a conversation with a copy of the branch that ends in head; 0 is
-// the session's own head.
-func (db *DB) Fork(id string, head int) (*Log, error) { return nil, errLater }
-
-// Read returns a session without opening it.
-func (db *DB) Read(id string) (Session, []Node, error) { return Session{}, nil, errLater }
-
-// Find returns the session with this ID, else the one whose ID begins with word,
-// else those whose title holds all its words.
-func (db *DB) Find(word string) ([]Session, error) { return nil, errLater }
-
-// List returns sessions, pinned ones first, then those last touched.
-func (db *DB) List(q Query) ([]Session, error) { return nil, errLater }
-
-// Search returns messages, best first.
-func (db *DB) Search(q Query) ([]Hit, error) { return nil, errLater }
-
-// Rename gives a session the title a person chose.
-func (db *DB) Rename(id, title string) error { return errLater }
-
-// Pin keeps a session at the top of lists.
-func (db *DB) Pin(id string, on bool) error { return errLater }
-
-// Trash deletes a session for 30 days, then for good.
-func (db *DB) Trash(id string) error { return errLater }
-
-// Restore takes a session out of the trash.
-func (db *DB) Restore(id string) error { return errLater }
-
-// Remove deletes a session for good. What it cost stays.
-func (db *DB) Remove(id string) error { return errLater }
-
-// Import keeps a whole conversation, or nothing of it.
-func (db *DB) Import(s Session, nodes []Node) (id string, err error) { return "", errLater }
-
-// Spend sums up what was used from since to until, by day and model.
-func (db *DB) Spend(since, until time.Time, bySession bool) ([]Spend, error) { return nil, errLater }
-
-// Get returns what Set kept under key; "" if nothing.
-func (db *DB) Get(key string) (string, error) { return "", errLater }
-
-// Set keeps value under key.
-func (db *DB) Set(key, value string) error { return errLater }
-
-// Remember adds to the prompt history.
-func (db *DB) Remember(p Prompt) error { return errLater }
-
-// Prompts returns the last prompts, newest last.
-func (db *DB) Prompts(limit int) ([]Prompt, error) { return nil, errLater }
-
-// KeepDraft keeps what stands in a composer; an empty draft deletes it.
-func (db *DB) KeepDraft(key string, d Draft) error { return errLater }
-
-// Draft returns what KeepDraft kept.
-func (db *DB) Draft(key string) (Draft, bool, error) { return Draft{}, false, errLater }
-
-// A Log is one conversation open for writing. It is safe for concurrent use.
-type Log struct{}
-
-// Session returns what is known of the conversation.
-func (l *Log) Session() Session { return Session{} }
-
-// Nodes returns its messages in the order of their Seq.
-func (l *Log) Nodes() []Node { return nil }
-
-// Put inserts n, or replaces the node of the same Seq.
-func (l *Log) Put(n Node) error { return errLater }
-
-// Head switches to the branch that ends in seq.
-func (l *Log) Head(seq int) error { return errLater }
-
-// Update changes title, model, effort, history or pin.
-func (l *Log) Update(change func(*Session)) error { return errLater }
-
-// Pending returns how many messages are not on disk yet, and why.
-func (l *Log) Pending() (int, error) { return 0, errLater }
-
-// Notify calls f when writing starts to fail, and with nil once everything is
-// on disk again.
-func (l *Log) Notify(f func(error)) {}
-
-// Close tries a last time to write what is pending and gives up the lease.
-func (l *Log) Close() error { return errLater }
+// Check reads every page of the file and says what is wrong with it. It takes
+// about a second per GB.
+func (db *DB) Check() error {
+	return db.read(func(q querier) error {
+		if err := check(q); err != nil {
+			return &DamagedError{Path: db.path, Err: err}
+		}
+		return nil
+	})
+}

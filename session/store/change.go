@@ -1,0 +1,216 @@
+package store
+
+import (
+	"bytes"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// keep is how long what was deleted can be restored.
+const keep = 30 * 24 * time.Hour
+
+// change runs f with the num of a session.
+func (db *DB) change(id string, f func(w *writer, num int64) error) error {
+	return db.write(func(w *writer) error {
+		var num int64
+		err := w.one(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&num)
+		if errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("%w: %s", ErrNotFound, id)
+		}
+		if err != nil {
+			return err
+		}
+		return f(w, num)
+	})
+}
+
+// Rename gives a session the title a person chose.
+func (db *DB) Rename(id, title string) error {
+	return db.change(id, func(w *writer, num int64) error {
+		if err := w.exec(`UPDATE sessions SET title = ?, named = 1 WHERE num = ?`, title, num); err != nil {
+			return err
+		}
+		return indexTitle(w, num, title)
+	})
+}
+
+// Pin keeps a session at the top of lists, or no longer.
+func (db *DB) Pin(id string, on bool) error {
+	return db.change(id, func(w *writer, num int64) error {
+		return w.exec(`UPDATE sessions SET pinned = ? WHERE num = ?`, on, num)
+	})
+}
+
+// Trash deletes a session; for 30 days it can be restored. One that is open goes
+// on, and is back with its next message.
+func (db *DB) Trash(id string) error {
+	return db.change(id, func(w *writer, num int64) error {
+		return w.exec(`UPDATE sessions SET deleted = coalesce(deleted, ?) WHERE num = ?`, nanos(db.now()), num)
+	})
+}
+
+// Restore takes a session out of the trash.
+func (db *DB) Restore(id string) error {
+	return db.change(id, func(w *writer, num int64) error {
+		return w.exec(`UPDATE sessions SET deleted = NULL WHERE num = ?`, num)
+	})
+}
+
+// Remove deletes a session for good. What it cost stays. One that is open is
+// written anew with its next message.
+func (db *DB) Remove(id string) error { return db.change(id, remove) }
+
+func remove(w *writer, num int64) error {
+	for _, query := range []string{
+		`DELETE FROM words WHERE rowid = -?1`,
+		`DELETE FROM words WHERE rowid IN (SELECT num FROM nodes WHERE session = ?1)`,
+	} {
+		if err := w.exec(query, num); err != nil && !corrupt(err) { // a damaged index is made anew
+			return err
+		}
+	}
+	for _, query := range []string{
+		`DELETE FROM refs WHERE node IN (SELECT num FROM nodes WHERE session = ?1)`,
+		`DELETE FROM nodes WHERE session = ?1`,
+		`DELETE FROM leases WHERE session = (SELECT id FROM sessions WHERE num = ?1)`,
+		`DELETE FROM sessions WHERE num = ?1`,
+	} {
+		if err := w.exec(query, num); err != nil {
+			return err
+		}
+	}
+	return w.exec(`DELETE FROM blobs WHERE num NOT IN (SELECT blob FROM refs)`)
+}
+
+// purge removes what was deleted more than 30 days ago.
+func (db *DB) purge() error {
+	rows, err := db.w.all(`SELECT num FROM sessions WHERE deleted < ?`, nanos(db.now().Add(-keep)))
+	if err != nil {
+		return err
+	}
+	var old []int64
+	for rows.Next() {
+		var num int64
+		if err := rows.Scan(&num); err == nil {
+			old = append(old, num)
+		}
+	}
+	if err := rows.Close(); err != nil || len(old) == 0 {
+		return err
+	}
+	return db.write(func(w *writer) error {
+		for _, num := range old {
+			if err := remove(w, num); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Import keeps a whole conversation, or nothing of it, and returns its ID: a new
+// one if another conversation has it. One that is there already is left alone.
+// What it cost was paid elsewhere and does not count as spending.
+func (db *DB) Import(s Session, nodes []Node) (id string, err error) {
+	nodes = slices.Clone(nodes)
+	slices.SortFunc(nodes, func(a, b Node) int { return a.Seq - b.Seq })
+	known := map[int]bool{}
+	for i, n := range nodes {
+		if n.Seq < 1 || known[n.Seq] || n.Parent != 0 && !known[n.Parent] {
+			return "", fmt.Errorf("import of %q: message %d cannot follow message %d", s.ID, n.Seq, n.Parent)
+		}
+		known[n.Seq] = true
+		nodes[i].Open = false
+	}
+	if s.Head != 0 && !known[s.Head] {
+		return "", fmt.Errorf("import of %q: there is no message %d to go on from", s.ID, s.Head)
+	}
+	db.complete(&s, nodes)
+	err = db.write(func(w *writer) error {
+		same, err := db.taken(w, s.ID, nodes)
+		if err != nil || same {
+			return err
+		}
+		var clock int64
+		if err := w.one(`UPDATE meta SET clock = clock + 1 RETURNING clock`).Scan(&clock); err != nil {
+			return err
+		}
+		var n int
+		if err := w.one(`SELECT count(*) FROM sessions WHERE id = ?`, s.ID).Scan(&n); err != nil {
+			return err
+		}
+		if n > 0 {
+			s.ID = mint(db.now())
+		}
+		num, err := insertSession(w, s, clock)
+		if err != nil {
+			return err
+		}
+		j := &job{db: db, session: s, num: num}
+		for _, n := range nodes {
+			if err := j.node(w, &entry{Node: n, copied: true}); err != nil {
+				return err
+			}
+		}
+		return j.title(w)
+	})
+	return s.ID, err
+}
+
+// complete fills in what an imported session may lack.
+func (db *DB) complete(s *Session, nodes []Node) {
+	now := db.now()
+	if s.ID == "" {
+		s.ID = mint(now)
+	}
+	l := Log{db: db}
+	for _, n := range nodes {
+		l.add(n)
+	}
+	s.Messages, s.Usage, s.Preview = l.session.Messages, l.session.Usage, l.session.Preview
+	s.Held, s.Deleted = "", time.Time{}
+	if s.Title == "" {
+		s.Title = l.session.Title
+	}
+	if s.Head == 0 {
+		s.Head = l.session.Head
+	}
+	if s.Created.IsZero() {
+		s.Created = now
+	}
+	if s.Updated.IsZero() {
+		s.Updated = l.session.Updated
+	}
+}
+
+// taken reports whether a session with this ID holds the same messages.
+func (db *DB) taken(q querier, id string, nodes []Node) (bool, error) {
+	var num int64
+	err := q.one(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&num)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var missed tally
+	have, err := db.nodes(q, num, &missed)
+	if err != nil || missed.err != nil || len(have) != len(nodes) {
+		return false, err
+	}
+	return slices.EqualFunc(have, nodes, equal), nil
+}
+
+// equal reports whether two nodes say the same at the same place.
+func equal(a, b Node) bool {
+	return a.Seq == b.Seq && a.Parent == b.Parent && a.Role == b.Role && a.Model == b.Model &&
+		slices.EqualFunc(a.Parts, b.Parts, func(p, q llm.Part) bool {
+			return p.Kind == q.Kind && p.Text == q.Text && p.ID == q.ID && p.Name == q.Name && p.Input == q.Input &&
+				p.URL == q.URL && bytes.Equal(p.Data, q.Data) && bytes.Equal(p.State, q.State)
+		})
+}

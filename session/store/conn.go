@@ -1,0 +1,235 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// A querier asks the database something.
+type querier interface {
+	all(query string, args ...any) (*sql.Rows, error)
+	one(query string, args ...any) *sql.Row
+}
+
+// A writer is the one connection that writes, with the statements it has
+// prepared.
+type writer struct {
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+}
+
+func newWriter(pool *sql.DB) (*writer, error) {
+	conn, err := pool.Conn(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	return &writer{conn: conn, stmts: map[string]*sql.Stmt{}}, nil
+}
+
+func (w *writer) prepare(query string) (*sql.Stmt, error) {
+	if s, ok := w.stmts[query]; ok {
+		return s, nil
+	}
+	s, err := w.conn.PrepareContext(context.Background(), query)
+	if err == nil {
+		w.stmts[query] = s
+	}
+	return s, err
+}
+
+func (w *writer) exec(query string, args ...any) error {
+	s, err := w.prepare(query)
+	if err != nil {
+		return err
+	}
+	_, err = s.Exec(args...)
+	return err
+}
+
+// script runs statements that are used once.
+func (w *writer) script(text string) error {
+	_, err := w.conn.ExecContext(context.Background(), text)
+	return err
+}
+
+func (w *writer) all(query string, args ...any) (*sql.Rows, error) {
+	s, err := w.prepare(query)
+	if err != nil {
+		return nil, err
+	}
+	return s.Query(args...)
+}
+
+func (w *writer) one(query string, args ...any) *sql.Row {
+	s, err := w.prepare(query)
+	if err != nil {
+		return w.conn.QueryRowContext(context.Background(), query, args...) // reports the same error
+	}
+	return s.QueryRow(args...)
+}
+
+func (w *writer) close() error {
+	for _, s := range w.stmts {
+		_ = s.Close()
+	}
+	return w.conn.Close()
+}
+
+// transact runs f in a transaction that holds the write lock from its start.
+func (w *writer) transact(f func(*writer) error) error {
+	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err := f(w)
+	if err == nil {
+		err = w.exec("COMMIT")
+	}
+	if err != nil {
+		_ = w.exec("ROLLBACK") // SQLite may have rolled back already
+	}
+	return err
+}
+
+// A reader is a transaction that only reads: one state of the file throughout.
+type reader struct{ tx *sql.Tx }
+
+func (r reader) all(query string, args ...any) (*sql.Rows, error) { return r.tx.Query(query, args...) }
+func (r reader) one(query string, args ...any) *sql.Row           { return r.tx.QueryRow(query, args...) }
+
+// write runs f in a transaction on the one connection that writes. Errors are in
+// words for a person.
+func (db *DB) write(f func(*writer) error) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if err := db.writable(); err != nil {
+		return err
+	}
+	err := db.w.transact(func(w *writer) error {
+		var version int
+		if err := w.one("PRAGMA user_version").Scan(&version); err != nil {
+			return err
+		}
+		if version > len(db.schema) {
+			db.why = &versionError{db.path, version, len(db.schema)}
+			return db.why
+		}
+		return f(w)
+	})
+	db.patience(err)
+	if errors.Is(err, driver.ErrBadConn) {
+		_ = db.w.close()
+		db.w = nil
+	}
+	return db.explain(err)
+}
+
+// writable opens the connection that writes if an error closed it.
+func (db *DB) writable() error {
+	if db.closed {
+		return errors.New("the store is closed")
+	}
+	if db.why != nil {
+		return db.why
+	}
+	if db.w == nil {
+		w, err := newWriter(db.pool)
+		if err != nil {
+			return db.explain(err)
+		}
+		db.w = w
+	}
+	return nil
+}
+
+// How long to wait for other processes, in ms. After one that never let go,
+// nobody should wait as long again.
+const (
+	patient   = 5000
+	impatient = 50
+)
+
+func (db *DB) patience(err error) {
+	busy := code(err) == sqlite3.SQLITE_BUSY
+	if busy == db.hasty || db.w == nil {
+		return
+	}
+	wait := patient
+	if busy {
+		wait = impatient
+	}
+	if db.w.script(fmt.Sprintf("PRAGMA busy_timeout = %d", wait)) == nil {
+		db.hasty = busy
+	}
+}
+
+// read runs f in a transaction that sees one state of the file. What f read
+// before an error about damage stays; the error is a *DamagedError.
+func (db *DB) read(f func(querier) error) error {
+	if db.readers == nil {
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		if err := db.writable(); err != nil {
+			return err
+		}
+		return f(db.w)
+	}
+	tx, err := db.readers.BeginTx(context.Background(), nil)
+	if err != nil {
+		return db.explain(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	return db.explain(f(reader{tx}))
+}
+
+// code is SQLite's primary result code of err; 0 if it is none of SQLite's.
+func code(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+// advice is what a person can do about a result code of SQLite.
+var advice = map[int]string{
+	sqlite3.SQLITE_FULL:     "the disk is full: free some space",
+	sqlite3.SQLITE_READONLY: "the file or its folder is read-only: make it writable, or set XDG_DATA_HOME to another folder",
+	sqlite3.SQLITE_CANTOPEN: "the file cannot be opened: see to its folder, or set XDG_DATA_HOME to another",
+	sqlite3.SQLITE_PERM:     "access is denied: see to the file's owner and mode",
+	sqlite3.SQLITE_BUSY:     "another program keeps the file locked: see what has it open",
+	sqlite3.SQLITE_IOERR:    "the disk reports an error: see to it, and to free space",
+	sqlite3.SQLITE_PROTOCOL: "the folder's file system does not lock files: set XDG_DATA_HOME to a local folder",
+	sqlite3.SQLITE_TOOBIG:   "a message is larger than the 1 GB that SQLite keeps",
+}
+
+// A failure is an error of SQLite in words for a person.
+type failure struct {
+	path, words string
+	err         error
+}
+
+func (f *failure) Error() string { return f.path + ": " + f.words + " (" + f.err.Error() + ")" }
+func (f *failure) Unwrap() error { return f.err }
+
+// explain puts errors of SQLite in words.
+func (db *DB) explain(err error) error {
+	var told *failure
+	var damaged *DamagedError
+	if err == nil || errors.As(err, &told) || errors.As(err, &damaged) {
+		return err
+	}
+	c := code(err)
+	if c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB {
+		return &DamagedError{Path: db.path, Err: err}
+	}
+	if words, ok := advice[c]; ok {
+		return &failure{db.path, words, err}
+	}
+	return err
+}

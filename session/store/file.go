@@ -1,0 +1,117 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Path is where conversations are kept: parley/parley.db in $XDG_DATA_HOME, or
+// in ~/.local/share.
+func Path(getenv func(string) string) (string, error) {
+	// A relative $XDG_DATA_HOME is invalid and to be ignored (XDG Base Directory).
+	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "parley", "parley.db"), nil
+	}
+	for _, name := range []string{"HOME", "USERPROFILE"} {
+		if home := getenv(name); filepath.IsAbs(home) {
+			return filepath.Join(home, ".local", "share", "parley", "parley.db"), nil
+		}
+	}
+	return "", errors.New("nowhere to keep conversations: set HOME or XDG_DATA_HOME to an absolute path")
+}
+
+// Beside the database SQLite keeps its log and the index of that.
+var companions = []string{"-wal", "-shm"}
+
+// prepare makes the folder and an empty file, both for their owner only, and
+// returns the file's absolute path and size. SQLite gives the files beside it
+// the same mode. The file is never opened here once it exists: closing it would
+// drop the locks that other connections of this process hold on it.
+func prepare(path string) (string, int64, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", 0, err
+	}
+	if err := folder(filepath.Dir(path)); err != nil {
+		return "", 0, fmt.Errorf("%w: see to the folder, or set XDG_DATA_HOME to another", err)
+	}
+	if err := blank(path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", 0, fmt.Errorf("%w: see to the folder, or set XDG_DATA_HOME to another", err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return "", 0, fmt.Errorf("%s is no file: move it away, or set XDG_DATA_HOME to another folder", path)
+	}
+	private(path, info)
+	for _, c := range companions {
+		if info, err := os.Lstat(path + c); err == nil && info.Mode().IsRegular() {
+			private(path+c, info)
+		}
+	}
+	return path, info.Size(), nil
+}
+
+// folder makes dir and what is missing above it. Made by root for another user,
+// it belongs to that user.
+func folder(dir string) error {
+	var missing []string
+	for at := dir; ; at = filepath.Dir(at) {
+		_, err := os.Stat(at)
+		if err == nil || at == filepath.Dir(at) {
+			break
+		}
+		missing = append(missing, at)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for i := len(missing) - 1; i >= 0; i-- {
+		inherit(missing[i])
+	}
+	return nil
+}
+
+// blank makes an empty file for its owner only. One that exists is an error.
+func blank(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	inherit(path)
+	return f.Close()
+}
+
+// private takes from everybody but the owner what an older program or a restored
+// backup left them. Where that is not allowed, the file is not ours to protect.
+func private(path string, info fs.FileInfo) {
+	if info.Mode().Perm()&0o077 != 0 {
+		_ = os.Chmod(path, info.Mode().Perm()&^0o077)
+	}
+}
+
+// uri names a file to SQLite. Every byte that could mean something in a URI, or
+// is no UTF-8, is escaped.
+func uri(path, query string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-~"
+	slashed := filepath.ToSlash(path)
+	var b strings.Builder
+	b.WriteString("file://")
+	if !strings.HasPrefix(slashed, "/") { // C:/…
+		b.WriteByte('/')
+	}
+	for _, c := range []byte(slashed) {
+		if strings.IndexByte(plain, c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String() + "?" + query
+}

@@ -1,0 +1,312 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// A job is what one transaction writes of a Log, and what came of it.
+type job struct {
+	db      *DB
+	lease   lease
+	session Session
+	disk    Session
+	nodes   []entry
+	all     bool // nodes are all there are
+	born    bool
+	touched int64
+	num     int64 // of the session on disk
+	plain   bool  // leave the search index alone: it is damaged
+	lost    *LostError
+}
+
+// errAll asks for the job again with all nodes: the session has to be written
+// anew.
+var errAll = errors.New("the session has to be written anew")
+
+// flush writes what changed since the last time.
+func (l *Log) flush() error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	j, ok := l.job(false)
+	if !ok {
+		return nil
+	}
+	err := l.db.write(j.run)
+	if errors.Is(err, errAll) {
+		j, _ = l.job(true)
+		err = l.db.write(j.run)
+	}
+	if corrupt(err) && !j.plain {
+		j, _ = l.job(j.all)
+		j.plain = true
+		if l.db.write(j.run) == nil {
+			err = nil
+		}
+	}
+	return l.settle(j, err)
+}
+
+// job gathers what is not on disk, or everything; false if there is nothing.
+func (l *Log) job(all bool) (*job, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.db.now()
+	j := &job{
+		db: l.db, lease: lease{l.owner, l.db.me, l.beat}, session: l.session, disk: l.disk,
+		all: all || !l.born, born: l.born, touched: l.touched,
+	}
+	if now.Sub(l.beat).Abs() > beatEvery/2 {
+		j.lease.beat = now
+	}
+	for _, e := range l.nodes {
+		if j.all || e.saved != e.gen {
+			j.nodes = append(j.nodes, e)
+		}
+	}
+	return j, l.said && (all || len(j.nodes) > 0 || !l.born || l.session != l.disk)
+}
+
+// settle keeps what came of a job, and tells.
+func (l *Log) settle(j *job, err error) error {
+	l.mu.Lock()
+	was := l.err
+	l.err = err
+	if err == nil {
+		l.kept(j)
+	}
+	notify := l.notify
+	l.mu.Unlock()
+	if err != nil {
+		select {
+		case l.wake <- struct{}{}:
+		default:
+		}
+	}
+	if notify != nil && (err == nil) != (was == nil) {
+		notify(err)
+	}
+	if err == nil && j.lost != nil {
+		if notify != nil {
+			notify(j.lost)
+		}
+		return j.lost
+	}
+	return err
+}
+
+// kept takes over what a job has written.
+func (l *Log) kept(j *job) {
+	for _, e := range j.nodes {
+		i, _ := slices.BinarySearchFunc(l.nodes, e.Seq, func(e entry, seq int) int { return e.Seq - seq })
+		l.nodes[i].saved = e.gen
+		l.nodes[i].copied = e.copied
+	}
+	// Another process may have renamed or pinned it; what was changed here since
+	// the job was made is newer.
+	if l.session.Title == j.disk.Title && l.session.Named == j.disk.Named {
+		l.session.Title, l.session.Named = j.session.Title, j.session.Named
+	}
+	if l.session.Pinned == j.disk.Pinned {
+		l.session.Pinned = j.session.Pinned
+	}
+	l.session.ID, l.session.Origin, l.session.Deleted = j.session.ID, j.session.Origin, time.Time{}
+	l.disk, l.touched, l.beat, l.born = j.session, j.touched, j.lease.beat, true
+}
+
+// run writes the job.
+func (j *job) run(w *writer) error {
+	var clock int64
+	if err := w.one(`UPDATE meta SET clock = clock + 1 RETURNING clock`).Scan(&clock); err != nil {
+		return err
+	}
+	exists, err := j.claim(w)
+	if err != nil {
+		return err
+	}
+	if !exists {
+		j.touched = clock
+		if j.num, err = insertSession(w, j.session, clock); err != nil {
+			return err
+		}
+		err = j.title(w)
+	} else {
+		if len(j.nodes) > 0 {
+			j.touched = clock
+		}
+		err = j.update(w)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range j.nodes {
+		if err := j.node(w, &j.nodes[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// claim sees to it that the session is ours, and reports whether it is on disk.
+func (j *job) claim(w *writer) (exists bool, err error) {
+	var touched int64
+	err = w.one(`SELECT num, touched FROM sessions WHERE id = ?`, j.session.ID).Scan(&j.num, &touched)
+	exists = err == nil
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return false, err
+	}
+	held, leased, err := holder(w, j.session.ID)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case exists && j.born && leased && held.owner == j.lease.owner:
+		if held.beat.Equal(j.lease.beat) {
+			return true, nil
+		}
+		return true, w.take(j.session.ID, j.lease)
+	case exists && j.born && touched == j.touched && (!leased || held.stale(j.db.me, j.db.now())):
+		return true, w.take(j.session.ID, j.lease) // given up by somebody who wrote nothing
+	case !exists && !j.born:
+		return false, w.take(j.session.ID, j.lease)
+	case !j.all:
+		return false, errAll
+	case exists:
+		old := j.session.ID
+		j.session.ID, j.session.Origin, j.session.Pinned = mint(j.db.now()), "fork "+old, false
+		j.lost = &LostError{Session: old, Fork: j.session.ID}
+	}
+	for i := range j.nodes {
+		// What was spent stands under the old session.
+		j.nodes[i].copied = j.nodes[i].copied || j.nodes[i].saved == j.nodes[i].gen
+		j.nodes[i].saved = 0
+	}
+	return false, w.take(j.session.ID, j.lease)
+}
+
+const insertSessionSQL = `INSERT INTO sessions (id, title, named, folder, model, effort, history, pinned, origin, created, updated,
+	head, messages, usage, preview, touched) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING num`
+
+func insertSession(w *writer, s Session, touched int64) (num int64, err error) {
+	usage, err := encode(s.Usage)
+	if err != nil {
+		return 0, err
+	}
+	err = w.one(insertSessionSQL, s.ID, s.Title, s.Named, s.Folder, s.Model, string(s.Effort), string(s.History), s.Pinned, s.Origin,
+		nanos(s.Created), nanos(s.Updated), s.Head, s.Messages, string(usage), s.Preview, touched).Scan(&num)
+	return num, err
+}
+
+// update writes what changed here and reads back what others changed.
+func (j *job) update(w *writer) error {
+	s := &j.session
+	usage, err := encode(s.Usage)
+	if err != nil {
+		return err
+	}
+	var title, named, pinned any
+	if s.Title != j.disk.Title || s.Named != j.disk.Named {
+		title, named = s.Title, s.Named
+	}
+	if s.Pinned != j.disk.Pinned {
+		pinned = s.Pinned
+	}
+	err = w.one(`UPDATE sessions SET title = coalesce(?, title), named = coalesce(?, named), pinned = coalesce(?, pinned),
+		folder = ?, model = ?, effort = ?, history = ?, updated = ?, head = ?, messages = ?, usage = ?, preview = ?,
+		touched = ?, deleted = iif(?, NULL, deleted) WHERE num = ? RETURNING title, named, pinned`,
+		title, named, pinned, s.Folder, s.Model, string(s.Effort), string(s.History), nanos(s.Updated), s.Head, s.Messages, string(usage),
+		s.Preview, j.touched, len(j.nodes) > 0, j.num).Scan(&s.Title, &s.Named, &s.Pinned)
+	if err != nil || title == nil {
+		return err
+	}
+	return j.title(w)
+}
+
+func (j *job) title(w *writer) error {
+	if j.plain {
+		return nil
+	}
+	return indexTitle(w, j.num, j.session.Title)
+}
+
+// indexTitle makes a title findable.
+func indexTitle(w *writer, num int64, title string) error {
+	return w.exec(`INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)`, -num, spaced(title))
+}
+
+const nodeSQL = `INSERT INTO nodes (session, seq, parent, at, role, origin, model, indexed, rest, parts)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	ON CONFLICT (session, seq) DO UPDATE SET parent = excluded.parent, at = excluded.at, role = excluded.role,
+	origin = excluded.origin, model = excluded.model, indexed = excluded.indexed, rest = excluded.rest, parts = excluded.parts
+	RETURNING num`
+
+// node writes one node with its blobs, words and cost. What is still arriving is
+// indexed when it is complete, or by the next search.
+func (j *job) node(w *writer, e *entry) error {
+	blobs := map[string][]byte{}
+	parts, err := encodeParts(e.Parts, blobs)
+	if err != nil {
+		return err
+	}
+	rest, err := encode(restOf(e.Node))
+	if err != nil {
+		return err
+	}
+	index := !e.Open && !j.plain
+	var num int64
+	err = w.one(nodeSQL, j.num, e.Seq, e.Parent, nanos(e.At), string(e.Role), e.Origin, e.Model, index, string(rest), string(parts)).
+		Scan(&num)
+	if err != nil {
+		return err
+	}
+	if err := w.refer(num, blobs, e.saved > 0); err != nil {
+		return err
+	}
+	if e.Role == llm.RoleAssistant && !e.copied {
+		if err := account(w, j.session.ID, e.Node); err != nil {
+			return err
+		}
+	}
+	if !index {
+		return nil
+	}
+	return indexNode(w, num, e.Node)
+}
+
+// refer keeps blobs once each and notes which node holds them.
+func (w *writer) refer(node int64, blobs map[string][]byte, replaced bool) error {
+	if replaced {
+		if err := w.exec(`DELETE FROM refs WHERE node = ?`, node); err != nil {
+			return err
+		}
+	}
+	for sha, data := range blobs {
+		var num int64
+		err := w.one(`SELECT num FROM blobs WHERE sha = ?`, sha).Scan(&num)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = w.one(`INSERT INTO blobs (sha, data) VALUES (?, ?) RETURNING num`, sha, data).Scan(&num)
+		}
+		if err != nil {
+			return err
+		}
+		if err := w.exec(`INSERT OR IGNORE INTO refs (node, blob) VALUES (?, ?)`, node, num); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// account keeps what an answer cost, on the day it was asked for.
+func account(w *writer, session string, n Node) error {
+	var u llm.Usage
+	if n.Usage != nil {
+		u = *n.Usage
+	}
+	return w.exec(`INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		session, n.Seq, n.At.Local().Format(time.DateOnly), nanos(n.At), n.Model,
+		u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Thinking, u.Cost, u.Priced)
+}

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// A lease says which process may write a session. It is stale when that process
+// is gone, its id belongs to another one by now, or the machine was started
+// anew. Where that cannot be told, on another machine, in another container, or
+// on a system without /proc, it is stale once its beat stopped.
+type lease struct {
+	owner string // of one Log
+	process
+	beat time.Time
+}
+
+// A process is who holds a lease, as another process can find out about it.
+type process struct {
+	pid   int
+	start string // tells it from another process of the same id; "" if unknown
+	boot  string // start of the machine; "" if unknown
+	host  string // with what process ids count in
+}
+
+const (
+	beatEvery = 20 * time.Second
+	beatStale = 60 * time.Second
+)
+
+// self is this process.
+func self() process {
+	host, _ := os.Hostname()
+	start, _ := began(os.Getpid())
+	return process{pid: os.Getpid(), start: start, boot: boot(), host: host + " " + space()}
+}
+
+// stale reports whether the holder of l is no more.
+func (l lease) stale(me process, now time.Time) bool {
+	if l.host == me.host && l.boot == me.boot {
+		start, gone := began(l.pid)
+		switch {
+		case gone:
+			return true
+		case start != "" && l.start != "":
+			return start != l.start
+		}
+	} else if l.host == me.host && l.boot != "" && me.boot != "" {
+		return true
+	}
+	// A beat of the future is as old: the clock was set back since.
+	return now.Sub(l.beat).Abs() > beatStale
+}
+
+// who is the holder of l in words for a person.
+func (l lease) who(me process) string {
+	switch {
+	case l.process == me:
+		return "this parley"
+	case l.host == me.host:
+		return fmt.Sprintf("another parley (process %d)", l.pid)
+	}
+	var host string
+	_, _ = fmt.Sscan(l.host, &host)
+	return fmt.Sprintf("a parley on %s (process %d)", host, l.pid)
+}
+
+// holder returns the lease of a session, if there is one.
+func holder(q querier, id string) (lease, bool, error) {
+	var l lease
+	var beat sql.NullInt64
+	err := q.one(`SELECT owner, pid, start, boot, host, beat FROM leases WHERE session = ?`, id).
+		Scan(&l.owner, &l.pid, &l.start, &l.boot, &l.host, &beat)
+	if errors.Is(err, sql.ErrNoRows) {
+		return l, false, nil
+	}
+	l.beat = moment(beat)
+	return l, err == nil, err
+}
+
+// take writes a lease of the session, whoever had it before.
+func (w *writer) take(id string, l lease) error {
+	return w.exec(`INSERT OR REPLACE INTO leases (session, owner, pid, start, boot, host, beat) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		id, l.owner, l.pid, l.start, l.boot, l.host, nanos(l.beat))
+}
+
+// mint makes the ID of a session: seven letters and digits of its second, six by
+// chance. IDs sort by time, and a few letters of one are enough to name it.
+func mint(now time.Time) string {
+	const digits = "0123456789abcdefghjkmnpqrstvwxyz" // Crockford's base 32
+	var random [6]byte
+	_, _ = rand.Read(random[:])
+	id := make([]byte, 0, 13)
+	seconds := max(now.Unix(), 0)
+	for shift := 30; shift >= 0; shift -= 5 {
+		id = append(id, digits[seconds>>shift&31])
+	}
+	for _, b := range random {
+		id = append(id, digits[b&31])
+	}
+	return string(id)
+}

@@ -1,0 +1,337 @@
+package store
+
+import (
+	"cmp"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// corrupt reports whether err says that the file is damaged.
+func corrupt(err error) bool {
+	var damaged *DamagedError
+	c := code(err)
+	return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB || errors.As(err, &damaged)
+}
+
+const sessionColumns = `s.num, s.id, s.title, s.named, s.folder, s.model, s.effort, s.history, s.pinned, s.origin, s.created, s.updated,
+	s.head, s.messages, s.usage, s.preview, s.deleted, s.touched,
+	l.owner, l.pid, l.start, l.boot, l.host, l.beat FROM sessions s LEFT JOIN leases l ON l.session = s.id `
+
+// A sessionRow is a session with its places in the file and in lists.
+type sessionRow struct {
+	Session
+	num, touched int64
+}
+
+// scan reads the columns of sessionColumns, and more behind them.
+func (db *DB) scan(row interface{ Scan(...any) error }, more ...any) (sessionRow, error) {
+	var r sessionRow
+	var created, updated, deleted, beat, pid sql.NullInt64
+	var usage string
+	var owner, start, boot, host sql.NullString
+	err := row.Scan(append([]any{&r.num, &r.ID, &r.Title, &r.Named, &r.Folder, &r.Model, &r.Effort, &r.History, &r.Pinned, &r.Origin,
+		&created, &updated, &r.Head, &r.Messages, &usage, &r.Preview, &deleted, &r.touched,
+		&owner, &pid, &start, &boot, &host, &beat}, more...)...)
+	if err != nil {
+		return r, err
+	}
+	r.Created, r.Updated, r.Deleted = moment(created), moment(updated), moment(deleted)
+	if owner.Valid {
+		held := lease{owner.String, process{int(pid.Int64), start.String, boot.String, host.String}, moment(beat)}
+		if held.process != db.me && !held.stale(db.me, db.now()) {
+			r.Held = held.who(db.me)
+		}
+	}
+	return r, json.Unmarshal([]byte(usage), &r.Usage)
+}
+
+// A tally counts what could not be read.
+type tally struct {
+	rows int
+	err  error
+}
+
+func (t *tally) miss(err error) {
+	t.rows++
+	t.err = cmp.Or(t.err, err)
+}
+
+// damage is what t counted, with the error that ended the reading.
+func (t *tally) damage(db *DB, err error) error {
+	if err != nil && !corrupt(err) || err == nil && t.err == nil {
+		return err
+	}
+	return &DamagedError{db.path, t.rows, cmp.Or(err, t.err)}
+}
+
+// sessions reads all that a query chooses. Rows that cannot be decoded are left
+// out; if the file is damaged in between, those behind are read from the end.
+func (db *DB) sessions(q querier, where string, args ...any) ([]sessionRow, error) {
+	var found []sessionRow
+	var missed tally
+	seen := map[int64]bool{}
+	pass := func(order string) error {
+		rows, err := q.all(`SELECT `+sessionColumns+where+order, args...)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			row, err := db.scan(rows)
+			if err != nil {
+				missed.miss(err)
+			} else if !seen[row.num] {
+				seen[row.num] = true
+				found = append(found, row)
+			}
+		}
+		return rows.Err()
+	}
+	err := pass(` ORDER BY s.num`)
+	if err != nil && corrupt(err) {
+		_ = pass(` ORDER BY s.num DESC`)
+	}
+	slices.SortFunc(found, func(a, b sessionRow) int {
+		if a.Pinned != b.Pinned {
+			if a.Pinned {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(b.touched, a.touched), cmp.Compare(b.num, a.num))
+	})
+	return found, missed.damage(db, err)
+}
+
+func plain(rows []sessionRow, limit int) []Session {
+	var list []Session
+	for _, r := range rows[:min(len(rows), limit)] {
+		list = append(list, r.Session)
+	}
+	return list
+}
+
+// filter is the condition of q on s, without its words.
+func (q Query) filter() (where string, args []any) {
+	where = `s.deleted IS NULL`
+	if q.Deleted {
+		where = `s.deleted IS NOT NULL`
+	}
+	if folder := strings.TrimRight(q.Folder, `/\`); q.Folder != "" {
+		where += ` AND (s.folder IN (?, ?) OR substr(s.folder, 1, length(?) + 1) IN (? || '/', ? || '\'))`
+		args = append(args, q.Folder, folder, folder, folder, folder)
+	}
+	if !q.Since.IsZero() {
+		where, args = where+` AND s.updated >= ?`, append(args, nanos(q.Since))
+	}
+	if !q.Until.IsZero() {
+		where, args = where+` AND s.updated < ?`, append(args, nanos(q.Until))
+	}
+	return where, args
+}
+
+// limit is how many are wanted.
+func (q Query) limit() int {
+	if q.Limit <= 0 {
+		return 1000
+	}
+	return q.Limit
+}
+
+// List returns sessions, pinned ones first, then those last touched. With a
+// *DamagedError come those that could be read.
+func (db *DB) List(q Query) ([]Session, error) {
+	where, args := q.filter()
+	where = `WHERE ` + where
+	if q.Model != "" {
+		where, args = where+` AND instr(lower(s.model), lower(?))`, append(args, q.Model)
+	}
+	if match := parseQuery(q.Words).match(); match != "" {
+		db.catchUp()
+		where += ` AND (-s.num IN (SELECT rowid FROM words WHERE words MATCH ? AND rowid < 0)
+			OR s.num IN (SELECT n.session FROM words w CROSS JOIN nodes n ON n.num = w.rowid WHERE words MATCH ?))`
+		args = append(args, match, match)
+	} else if strings.TrimSpace(q.Words) != "" {
+		return nil, nil // nothing but punctuation, which is nowhere
+	}
+	var rows []sessionRow
+	err := db.read(func(r querier) (err error) {
+		rows, err = db.sessions(r, where, args...)
+		return err
+	})
+	return plain(rows, q.limit()), err
+}
+
+// Find returns the session with this ID, else the one whose ID begins with word,
+// else those whose title holds all its words, else all whose ID begins with it;
+// the last touched first.
+func (db *DB) Find(word string) ([]Session, error) {
+	var rows []sessionRow
+	err := db.read(func(q querier) (err error) {
+		rows, err = db.sessions(q, `WHERE s.deleted IS NULL OR s.id = ?`, word)
+		return err
+	})
+	if word == "" {
+		return nil, err
+	}
+	slices.SortStableFunc(rows, func(a, b sessionRow) int { return cmp.Compare(b.touched, a.touched) })
+	pick := func(is func(Session) bool) (some []Session) {
+		for _, r := range rows {
+			if is(r.Session) {
+				some = append(some, r.Session)
+			}
+		}
+		return some
+	}
+	if same := pick(func(s Session) bool { return s.ID == word }); len(same) > 0 {
+		return same, err
+	}
+	begun := pick(func(s Session) bool { return strings.HasPrefix(s.ID, strings.ToLower(word)) })
+	if len(begun) == 1 {
+		return begun, err
+	}
+	words := strings.Fields(folded(word))
+	titled := pick(func(s Session) bool {
+		title := folded(s.Title)
+		return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(title, w) })
+	})
+	if len(titled) > 0 {
+		return titled, err
+	}
+	return begun, err
+}
+
+// Read returns a session without opening it. With a *DamagedError comes what
+// could be read: of a message that cannot be decoded there is a node without
+// parts.
+func (db *DB) Read(id string) (Session, []Node, error) {
+	s, nodes, _, err := db.load(id)
+	return s, nodes, err
+}
+
+// load reads a session and its place in lists.
+func (db *DB) load(id string) (s Session, nodes []Node, touched int64, err error) {
+	err = db.read(func(q querier) error {
+		row, err := db.scan(q.one(`SELECT `+sessionColumns+`WHERE s.id = ?`, id))
+		if errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("%w: %s", ErrNotFound, id)
+		}
+		var missed tally
+		if err != nil {
+			if row.ID == "" {
+				return err
+			}
+			missed.miss(err) // the rest of it was read
+		}
+		s, touched = row.Session, row.touched
+		nodes, err = db.nodes(q, row.num, &missed)
+		return missed.damage(db, err)
+	})
+	return s, nodes, touched, err
+}
+
+// nodes reads the messages of a session in their order.
+func (db *DB) nodes(q querier, session int64, missed *tally) ([]Node, error) {
+	var nodes []Node
+	want := map[string][]*llm.Part{}
+	missing := map[int]map[string][]int{}
+	rows, err := q.all(`SELECT seq, parent, at, role, origin, model, rest, parts FROM nodes WHERE session = ? ORDER BY seq`, session)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var n Node
+		var at sql.NullInt64
+		var rest, parts sql.RawBytes
+		if err := rows.Scan(&n.Seq, &n.Parent, &at, &n.Role, &n.Origin, &n.Model, &rest, &parts); err != nil {
+			missed.miss(err)
+			continue
+		}
+		n.At = moment(at)
+		blobs, err := decodeNode(&n, rest, parts)
+		if err != nil {
+			missed.miss(fmt.Errorf("message %d: %w", n.Seq, err))
+		}
+		if n.Seq < 1 || len(nodes) > 0 && n.Seq <= nodes[len(nodes)-1].Seq {
+			missed.miss(fmt.Errorf("message %d is out of order", n.Seq))
+			continue
+		}
+		if len(blobs) > 0 {
+			missing[len(nodes)] = blobs
+		}
+		nodes = append(nodes, n)
+	}
+	err = rows.Err()
+	rejoin(nodes)
+	for i, blobs := range missing {
+		for sha, parts := range blobs {
+			for _, p := range parts {
+				want[sha] = append(want[sha], &nodes[i].Parts[p])
+			}
+		}
+	}
+	return nodes, errors.Join(err, fill(q, session, want, missed))
+}
+
+// decodeNode reads what of a node is JSON. After an error it holds what could be
+// read.
+func decodeNode(n *Node, restText, partsText []byte) (blobs map[string][]int, err error) {
+	var r rest
+	err = json.Unmarshal(restText, &r)
+	r.into(n)
+	parts, blobs, errParts := decodeParts(partsText)
+	n.Parts = parts
+	return blobs, cmp.Or(errParts, err)
+}
+
+// rejoin makes nodes whose parent could not be read follow the one before, and
+// leaves no circles.
+func rejoin(nodes []Node) {
+	known := map[int]bool{0: true}
+	last := 0
+	for i := range nodes {
+		if n := &nodes[i]; !known[n.Parent] {
+			n.Parent = last
+		}
+		last = nodes[i].Seq
+		known[last] = true
+	}
+}
+
+// fill reads the blobs of a session into the parts that want them.
+func fill(q querier, session int64, want map[string][]*llm.Part, missed *tally) error {
+	if len(want) == 0 {
+		return nil
+	}
+	rows, err := q.all(`SELECT sha, data FROM blobs WHERE num IN
+		(SELECT r.blob FROM nodes n JOIN refs r ON r.node = n.num WHERE n.session = ?)`, session)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var sha string
+		var data []byte
+		if err := rows.Scan(&sha, &data); err != nil {
+			missed.miss(err)
+			continue
+		}
+		for _, p := range want[sha] {
+			p.Data = data
+		}
+		delete(want, sha)
+	}
+	for sha := range want {
+		missed.miss(fmt.Errorf("data %.12s is missing", sha))
+	}
+	return rows.Err()
+}

@@ -1,0 +1,374 @@
+package store
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"parley/providers/llm"
+)
+
+// A Log is one conversation open for writing. It is safe for concurrent use.
+//
+// What cannot be written, because the disk is full, the file read-only or locked,
+// is kept in memory in its order and tried again every two seconds and with each
+// Put. If the lease was lost, which happens to a process that stood still for
+// long, everything is written anew as a fork, under another ID: Put returns a
+// *LostError once, and Session tells the ID. A session that was deleted
+// meanwhile is written anew under its own ID.
+type Log struct {
+	db    *DB
+	owner string
+
+	writing sync.Mutex // held while something is written; taken before mu
+
+	mu      sync.Mutex // guards what follows
+	session Session
+	disk    Session // as it was last seen on disk
+	nodes   []entry // in the order of Seq
+	said    bool    // there was a Put, or the session is on disk: write what changes
+	born    bool    // the session is on disk
+	touched int64   // its place in lists, as this Log left it
+	beat    time.Time
+	err     error // of the last attempt to write
+	notify  func(error)
+	closed  bool
+
+	wake chan struct{} // something failed: try again soon
+	stop chan struct{}
+	done chan struct{}
+}
+
+// An entry is a node and what of it is on disk.
+type entry struct {
+	Node
+	gen, saved uint64 // counts the versions of the node; the one on disk, 0 if none
+	copied     bool   // another session has accounted for it
+}
+
+// retryEvery is how often a failing write is tried again.
+const retryEvery = 2 * time.Second
+
+// begin makes a Log and starts what keeps it alive.
+func (db *DB) log(s Session, nodes []entry) *Log {
+	l := &Log{
+		db: db, owner: rand.Text(), session: s, disk: s, nodes: nodes,
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	db.open.Lock()
+	db.logs[l] = true
+	db.open.Unlock()
+	go l.live()
+	return l
+}
+
+// Create begins a conversation. Nothing is on disk before its first Put.
+func (db *DB) Create(s Session) *Log {
+	if s.ID == "" {
+		s.ID = mint(db.now())
+	}
+	if s.Created.IsZero() {
+		s.Created = db.now()
+	}
+	s.Head, s.Messages, s.Usage, s.Preview, s.Held, s.Deleted = 0, 0, llm.Usage{}, "", "", time.Time{}
+	return db.log(s, nil)
+}
+
+// Resume opens a session for writing; a *HeldError says that another living
+// process has it. With a *DamagedError there is a Log of what could be read.
+func (db *DB) Resume(id string) (*Log, error) {
+	owner := lease{owner: rand.Text(), process: db.me, beat: db.now()}
+	err := db.write(func(w *writer) error {
+		if err := db.free(w, id); err != nil {
+			return err
+		}
+		return w.take(id, owner)
+	})
+	var held *HeldError
+	if errors.As(err, &held) || errors.Is(err, ErrNotFound) {
+		return nil, err
+	}
+	// What cannot be written now may be later; the first write takes the lease.
+	s, nodes, touched, err := db.load(id)
+	var damaged *DamagedError
+	if err != nil && !errors.As(err, &damaged) {
+		return nil, err
+	}
+	s.Held = ""
+	entries := make([]entry, len(nodes))
+	for i, n := range nodes {
+		entries[i] = entry{Node: n, gen: 1, saved: 1}
+	}
+	l := db.log(s, entries)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.owner, l.beat, l.touched, l.said, l.born = owner.owner, owner.beat, touched, true, true
+	return l, err
+}
+
+// free reports whether the session exists and nobody alive has it open.
+func (db *DB) free(q querier, id string) error {
+	var n int
+	if err := q.one(`SELECT count(*) FROM sessions WHERE id = ?`, id).Scan(&n); err != nil {
+		return err
+	}
+	if n == 0 {
+		return fmt.Errorf("%w: %s", ErrNotFound, id)
+	}
+	held, ok, err := holder(q, id)
+	if err == nil && ok && !held.stale(db.me, db.now()) {
+		return &HeldError{id, held.who(db.me)}
+	}
+	return err
+}
+
+// Fork begins a conversation with a copy of the branch that ends in head; 0 is
+// the session's own head. It is on disk with its first Put.
+func (db *DB) Fork(id string, head int) (*Log, error) {
+	s, nodes, _, err := db.load(id)
+	var damaged *DamagedError
+	if err != nil && !errors.As(err, &damaged) {
+		return nil, err
+	}
+	if head == 0 {
+		head = s.Head
+	}
+	at := map[int]Node{}
+	for _, n := range nodes {
+		at[n.Seq] = n
+	}
+	if _, ok := at[head]; !ok && head != 0 {
+		return nil, fmt.Errorf("session %s has no message %d", id, head)
+	}
+	var branch []entry
+	for n, ok := at[head]; ok; n, ok = at[n.Parent] {
+		branch = append(branch, entry{Node: n, gen: 1, copied: true})
+	}
+	slices.Reverse(branch)
+	for i := range branch {
+		branch[i].Seq, branch[i].Parent = i+1, i
+	}
+	s.ID, s.Origin, s.Created = mint(db.now()), "fork "+id, db.now()
+	s.Head, s.Pinned, s.Held, s.Deleted = len(branch), false, "", time.Time{}
+	l := db.log(s, branch)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.count()
+	return l, err
+}
+
+// Session returns what is known of the conversation.
+func (l *Log) Session() Session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.session
+}
+
+// Nodes returns its messages in the order of their Seq. What they hold is shared
+// and never changed.
+func (l *Log) Nodes() []Node {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	nodes := make([]Node, len(l.nodes))
+	for i := range l.nodes {
+		nodes[i] = l.nodes[i].Node
+	}
+	return nodes
+}
+
+// Put inserts n, which becomes the head, or replaces the node of the same Seq.
+// n must not be changed afterwards. It is on disk when Put returns nil; after an
+// error it is kept in memory and written later, except that an impossible n is
+// refused. A *LostError comes after n was written.
+func (l *Log) Put(n Node) error {
+	if n.Seq < 1 || n.Parent < 0 || n.Parent >= n.Seq {
+		return fmt.Errorf("message %d cannot follow message %d", n.Seq, n.Parent)
+	}
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return errClosed
+	}
+	l.said = true
+	l.add(n)
+	l.mu.Unlock()
+	return l.flush()
+}
+
+var errClosed = errors.New("the conversation is closed")
+
+// add puts n among the nodes and keeps the session in step.
+func (l *Log) add(n Node) {
+	if n.At.IsZero() {
+		n.At = l.db.now()
+	}
+	i, found := slices.BinarySearchFunc(l.nodes, n.Seq, func(e entry, seq int) int { return e.Seq - seq })
+	if found {
+		e := &l.nodes[i]
+		// The rest of an answer was not accounted for with its beginning.
+		e.copied = e.copied && !e.Open
+		e.Node = n
+		e.gen++
+		l.count()
+	} else {
+		l.nodes = slices.Insert(l.nodes, i, entry{Node: n, gen: 1})
+		l.session.Messages++
+		if n.Usage != nil {
+			l.session.Usage = l.session.Usage.Add(*n.Usage)
+		}
+		l.session.Head = n.Seq
+	}
+	l.session.Updated = n.At
+	if n.Role != llm.RoleUser || n.Seq < l.session.Head {
+		return
+	}
+	if line := oneLine(n.Text()); line != "" {
+		l.session.Preview = line
+		if l.session.Title == "" {
+			l.session.Title = line
+		}
+	}
+}
+
+// count sums up the nodes.
+func (l *Log) count() {
+	l.session.Messages, l.session.Usage = len(l.nodes), llm.Usage{}
+	for i := range l.nodes {
+		if u := l.nodes[i].Usage; u != nil {
+			l.session.Usage = l.session.Usage.Add(*u)
+		}
+	}
+}
+
+// oneLine is the beginning of text as one line of at most 200 bytes.
+func oneLine(text string) string {
+	const limit = 200
+	if len(text) > 4*limit {
+		text = text[:4*limit]
+	}
+	line := strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
+	if len(line) <= limit {
+		return line
+	}
+	cut := limit
+	for !utf8.RuneStart(line[cut]) {
+		cut--
+	}
+	return line[:cut] + "…"
+}
+
+// Head switches to the branch that ends in seq; 0 is an empty one.
+func (l *Log) Head(seq int) error {
+	l.mu.Lock()
+	_, found := slices.BinarySearchFunc(l.nodes, seq, func(e entry, seq int) int { return e.Seq - seq })
+	if !found && seq != 0 {
+		l.mu.Unlock()
+		return fmt.Errorf("there is no message %d to go on from", seq)
+	}
+	l.session.Head = seq
+	l.mu.Unlock()
+	return l.flush()
+}
+
+// Update changes title, named, folder, model, effort, history and pinned; what
+// else change sets is left alone. Of a conversation without a Put it is kept in
+// memory.
+func (l *Log) Update(change func(*Session)) error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return errClosed
+	}
+	s := l.session
+	change(&s)
+	l.session.Title, l.session.Named, l.session.Folder, l.session.Pinned = s.Title, s.Named, s.Folder, s.Pinned
+	l.session.Model, l.session.Effort, l.session.History = s.Model, s.Effort, s.History
+	l.mu.Unlock()
+	return l.flush()
+}
+
+// Pending returns how many messages are not on disk yet, and why. With 0 and an
+// error it is the title or the like.
+func (l *Log) Pending() (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.said {
+		return 0, nil
+	}
+	n := 0
+	for i := range l.nodes {
+		if l.nodes[i].saved != l.nodes[i].gen {
+			n++
+		}
+	}
+	return n, l.err
+}
+
+// Notify calls f, from any goroutine, when writing starts to fail, with nil once
+// everything is on disk again, and with a *LostError. f must not call the Log.
+func (l *Log) Notify(f func(error)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.notify = f
+}
+
+// Close tries a last time to write what is pending, gives up the lease, and
+// returns the error with which something stays unwritten.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closed = true
+	l.mu.Unlock()
+	close(l.stop)
+	<-l.done
+	err := l.flush()
+	l.db.open.Lock()
+	delete(l.db.logs, l)
+	l.db.open.Unlock()
+	if l.born && l.db.ReadOnly() == nil { // nobody else writes these any more
+		_ = l.db.write(func(w *writer) error { // a lease that stays is stale once the process is gone
+			return w.exec(`DELETE FROM leases WHERE session = ? AND owner = ?`, l.session.ID, l.owner)
+		})
+	}
+	return err
+}
+
+// live tries again what failed, and shows other machines that the Log is alive.
+func (l *Log) live() {
+	defer close(l.done)
+	timer := time.NewTimer(beatEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-l.stop:
+			return
+		case <-l.wake:
+			timer.Reset(retryEvery)
+			continue
+		case <-timer.C:
+		}
+		wait := beatEvery
+		l.mu.Lock()
+		failing, id, born := l.err != nil, l.session.ID, l.born
+		l.mu.Unlock()
+		switch {
+		case failing:
+			if l.flush() != nil {
+				wait = retryEvery
+			}
+		case born:
+			_ = l.db.write(func(w *writer) error { // what fails here fails with the next Put
+				return w.exec(`UPDATE leases SET beat = ? WHERE session = ? AND owner = ?`, nanos(l.db.now()), id, l.owner)
+			})
+		}
+		timer.Reset(wait)
+	}
+}

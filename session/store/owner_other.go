@@ -1,0 +1,6 @@
+//go:build !unix
+
+package store
+
+// inherit does nothing where files have no owner that root could leave out.
+func inherit(string) {}

@@ -1,0 +1,24 @@
+//go:build unix
+
+package store
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// inherit gives what root made in another user's folder to that user, who could
+// not use it otherwise. SQLite does the same with the files beside the database.
+func inherit(path string) {
+	if os.Geteuid() != 0 {
+		return
+	}
+	info, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Uid != 0 && info.Mode()&os.ModeSticky == 0 {
+		_ = os.Lchown(path, int(s.Uid), int(s.Gid))
+	}
+}

@@ -1,0 +1,19 @@
+//go:build unix && !linux
+
+package store
+
+import (
+	"errors"
+	"syscall"
+)
+
+// boot is not known here.
+func boot() string { return "" }
+
+// space is not known here.
+func space() string { return "" }
+
+// began cannot tell when a process started here, only whether there is one.
+func began(pid int) (start string, gone bool) {
+	return "", errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+}

@@ -1,0 +1,163 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+	"unicode/utf8"
+
+	"parley/providers/llm"
+)
+
+// A part is how an llm.Part is kept. encoding/json compacts a RawMessage,
+// refuses one that is no JSON, and replaces what is no UTF-8, so State is kept as
+// a string, and a part that holds other bytes as base64 as a whole.
+type part struct {
+	Kind   llm.Kind `json:"kind"`
+	Text   string   `json:"text,omitempty"`
+	ID     string   `json:"id,omitempty"`
+	Name   string   `json:"name,omitempty"`
+	Input  string   `json:"input,omitempty"`
+	Failed bool     `json:"failed,omitempty"`
+	Remote bool     `json:"remote,omitempty"`
+	MIME   string   `json:"mime,omitempty"`
+	Blob   string   `json:"blob,omitempty"` // sha256 of Data, which is kept once
+	Data   []byte   `json:"data,omitempty"` // where there are no blobs
+	URL    string   `json:"url,omitempty"`
+	State  *string  `json:"state,omitempty"`
+	Base64 bool     `json:"base64,omitempty"` // so are the texts of this part
+}
+
+// texts are the fields that may hold any bytes.
+func (p *part) texts() []*string {
+	all := []*string{(*string)(&p.Kind), &p.Text, &p.ID, &p.Name, &p.Input, &p.MIME, &p.URL}
+	if p.State != nil {
+		all = append(all, p.State)
+	}
+	return all
+}
+
+// encodeParts returns parts as JSON. Data goes to blobs, by its sha256; with nil
+// it stays in the JSON.
+func encodeParts(parts []llm.Part, blobs map[string][]byte) ([]byte, error) {
+	rows := make([]part, len(parts))
+	for i, p := range parts {
+		row := part{
+			Kind: p.Kind, Text: p.Text, ID: p.ID, Name: p.Name, Input: p.Input, Failed: p.Failed, Remote: p.Remote,
+			MIME: p.MIME, Data: p.Data, URL: p.URL,
+		}
+		if p.State != nil {
+			state := string(p.State)
+			row.State = &state
+		}
+		if blobs != nil && len(p.Data) > 0 {
+			sum := sha256.Sum256(p.Data)
+			row.Blob, row.Data = hex.EncodeToString(sum[:]), nil
+			blobs[row.Blob] = p.Data
+		}
+		for _, text := range row.texts() {
+			row.Base64 = row.Base64 || !utf8.ValidString(*text)
+		}
+		if row.Base64 {
+			for _, text := range row.texts() {
+				*text = base64.StdEncoding.EncodeToString([]byte(*text))
+			}
+		}
+		rows[i] = row
+	}
+	return encode(rows)
+}
+
+// decodeParts is the opposite of encodeParts. Parts without their Data are in
+// missing, by its sha256.
+func decodeParts(text []byte) (parts []llm.Part, missing map[string][]int, err error) {
+	var rows []part
+	if err := json.Unmarshal(text, &rows); err != nil {
+		return nil, nil, err
+	}
+	for i, row := range rows {
+		if row.Base64 {
+			for _, text := range row.texts() {
+				b, err := base64.StdEncoding.DecodeString(*text)
+				if err != nil {
+					return nil, nil, fmt.Errorf("part %d: %w", i+1, err)
+				}
+				*text = string(b)
+			}
+		}
+		p := llm.Part{
+			Kind: row.Kind, Text: row.Text, ID: row.ID, Name: row.Name, Input: row.Input, Failed: row.Failed, Remote: row.Remote,
+			MIME: row.MIME, Data: row.Data, URL: row.URL,
+		}
+		if row.State != nil {
+			p.State = json.RawMessage(*row.State)
+		}
+		if row.Blob != "" {
+			if missing == nil {
+				missing = map[string][]int{}
+			}
+			missing[row.Blob] = append(missing[row.Blob], i)
+		}
+		parts = append(parts, p)
+	}
+	return parts, missing, nil
+}
+
+// rest is what a node holds beside its columns.
+type rest struct {
+	Open    bool               `json:"open,omitempty"`
+	Summary bool               `json:"summary,omitempty"`
+	Cut     bool               `json:"cut,omitempty"`
+	Usage   *llm.Usage         `json:"usage,omitempty"`
+	Reason  llm.Reason         `json:"reason,omitempty"`
+	First   time.Duration      `json:"first,omitempty"`
+	Took    time.Duration      `json:"took,omitempty"`
+	Results map[string]Outcome `json:"results,omitempty"`
+}
+
+func restOf(n Node) rest {
+	return rest{n.Open, n.Summary, n.Cut, n.Usage, n.Reason, n.First, n.Took, n.Results}
+}
+
+func (r rest) into(n *Node) {
+	n.Open, n.Summary, n.Cut, n.Usage = r.Open, r.Summary, r.Cut, r.Usage
+	n.Reason, n.First, n.Took, n.Results = r.Reason, r.First, r.Took, r.Results
+}
+
+// encode is json.Marshal without the escapes that HTML needs.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// nanos is t as it is kept: nanoseconds since 1970, NULL for the zero time.
+func nanos(t time.Time) any {
+	switch {
+	case t.IsZero():
+		return nil
+	case t.Year() < 1678:
+		return int64(math.MinInt64)
+	case t.Year() > 2261:
+		return int64(math.MaxInt64)
+	}
+	return t.UnixNano()
+}
+
+// moment is the opposite of nanos.
+func moment(n sql.NullInt64) time.Time {
+	if !n.Valid {
+		return time.Time{}
+	}
+	return time.Unix(0, n.Int64)
+}

@@ -1,0 +1,192 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// application marks the file as ours (PRAGMA application_id): "prly".
+const application = 0x70726c79
+
+// schema holds what makes each version out of the one before; the version of a
+// file is in its PRAGMA user_version. A released entry is never changed.
+//
+// Texts are bytes as they came. Times are nanoseconds since 1970, NULL if
+// unknown. What grows with the program is JSON, what is chosen or ordered by is
+// a column. words holds no text itself: its rowid is the num of a node, or the
+// negative num of a session for its title. meta.clock counts all writes; as it
+// is written with each, every write-ahead log shows in meta.identity which file
+// it belongs to.
+var schema = []string{`
+CREATE TABLE meta (one INTEGER PRIMARY KEY CHECK (one = 1), identity TEXT NOT NULL, clock INTEGER NOT NULL);
+CREATE TABLE sessions (
+	num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL, named INTEGER NOT NULL, folder TEXT NOT NULL,
+	model TEXT NOT NULL, effort TEXT NOT NULL, history TEXT NOT NULL, pinned INTEGER NOT NULL, origin TEXT NOT NULL,
+	created INTEGER, updated INTEGER, head INTEGER NOT NULL, messages INTEGER NOT NULL, usage TEXT NOT NULL,
+	preview TEXT NOT NULL, deleted INTEGER, touched INTEGER NOT NULL);
+CREATE INDEX sessions_deleted ON sessions (deleted) WHERE deleted IS NOT NULL;
+CREATE TABLE nodes (
+	num INTEGER PRIMARY KEY, session INTEGER NOT NULL, seq INTEGER NOT NULL, parent INTEGER NOT NULL, at INTEGER,
+	role TEXT NOT NULL, origin TEXT NOT NULL, model TEXT NOT NULL, indexed INTEGER NOT NULL, rest TEXT NOT NULL, parts TEXT NOT NULL,
+	UNIQUE (session, seq));
+CREATE INDEX nodes_unindexed ON nodes (num) WHERE indexed = 0;
+CREATE TABLE blobs (num INTEGER PRIMARY KEY, sha TEXT NOT NULL UNIQUE, data BLOB NOT NULL);
+CREATE TABLE refs (node INTEGER NOT NULL, blob INTEGER NOT NULL, PRIMARY KEY (node, blob)) WITHOUT ROWID;
+CREATE INDEX refs_blob ON refs (blob);
+CREATE TABLE usage (
+	session TEXT NOT NULL, seq INTEGER NOT NULL, day TEXT NOT NULL, at INTEGER, model TEXT NOT NULL, input INTEGER NOT NULL,
+	cache_read INTEGER NOT NULL, cache_write INTEGER NOT NULL, output INTEGER NOT NULL, thinking INTEGER NOT NULL,
+	cost REAL NOT NULL, priced INTEGER NOT NULL, PRIMARY KEY (session, seq)) WITHOUT ROWID;
+CREATE INDEX usage_at ON usage (at);
+CREATE TABLE leases (
+	session TEXT PRIMARY KEY, owner TEXT NOT NULL, pid INTEGER NOT NULL, start TEXT NOT NULL, boot TEXT NOT NULL,
+	host TEXT NOT NULL, beat INTEGER) WITHOUT ROWID;
+CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE drafts (key TEXT PRIMARY KEY, text TEXT NOT NULL, cursor INTEGER NOT NULL, parts TEXT NOT NULL, at INTEGER);
+CREATE TABLE prompts (num INTEGER PRIMARY KEY, text TEXT NOT NULL, folder TEXT NOT NULL, at INTEGER);
+` + wordsTable}
+
+const wordsTable = `CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2");`
+
+// A versionError says that the file was made by a newer parley.
+type versionError struct {
+	path      string
+	has, know int
+}
+
+func (e *versionError) Error() string {
+	return fmt.Sprintf("%s: a newer parley made this file (schema %d, this one knows up to %d): nothing is written, "+
+		"what can be read is shown; install a newer parley", e.path, e.has, e.know)
+}
+
+// A foreignError says that the file is a database of another program's.
+type foreignError struct{ path string }
+
+func (e *foreignError) Error() string {
+	return e.path + ": this is a database of another program: it is left as it is; " +
+		"move it away, or set XDG_DATA_HOME to another folder"
+}
+
+// identify returns the schema version of a file; 0 if it is empty.
+func identify(q querier, path string) (version int, err error) {
+	var id, objects int
+	if err := q.one("PRAGMA application_id").Scan(&id); err != nil {
+		return 0, err
+	}
+	if err := q.one("PRAGMA user_version").Scan(&version); err != nil {
+		return 0, err
+	}
+	if id == application {
+		return version, nil
+	}
+	if err := q.one("SELECT count(*) FROM sqlite_schema").Scan(&objects); err != nil {
+		return 0, err
+	}
+	if id != 0 || version != 0 || objects != 0 {
+		return 0, &foreignError{path}
+	}
+	return 0, nil
+}
+
+// migrate brings the file from its version to the last one, in one transaction.
+// Of a file that holds something a copy is made first.
+func (db *DB) migrate(version int) error {
+	if version == len(db.schema) {
+		return nil
+	}
+	if version > 0 {
+		if err := db.backup(version); err != nil {
+			return fmt.Errorf("%s: copy before the upgrade to schema %d: %w: free some space and start again",
+				db.path, len(db.schema), db.explain(err))
+		}
+	}
+	err := db.w.transact(func(w *writer) error {
+		now, err := identify(w, db.path) // another process may have been faster
+		if err != nil || now >= len(db.schema) {
+			return err
+		}
+		for _, step := range db.schema[now:] {
+			if err := w.script(step); err != nil {
+				return err
+			}
+		}
+		if now == 0 {
+			if err := w.exec(`INSERT INTO meta VALUES (1, ?, 0)`, rand.Text()); err != nil {
+				return err
+			}
+		}
+		return w.script(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", application, len(db.schema)))
+	})
+	if err != nil {
+		return err
+	}
+	// The identity belongs into the file itself, to be compared with its log.
+	return db.w.script("PRAGMA wal_checkpoint(PASSIVE)")
+}
+
+// backup copies the file as it is to path.v<version>.bak and reads the copy
+// through. A copy that exists is of the same version and stays if it is whole.
+func (db *DB) backup(version int) error {
+	final := fmt.Sprintf("%s.v%d.bak", db.path, version)
+	if whole(final) == nil {
+		return nil
+	}
+	partial := fmt.Sprintf("%s.%s.tmp", final, rand.Text())
+	if err := blank(partial); err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(partial) }()
+	if err := db.w.exec("VACUUM INTO ?", uri(partial, "")); err != nil {
+		return err
+	}
+	if err := whole(partial); err != nil {
+		return err
+	}
+	if err := settle(partial); err != nil {
+		return err
+	}
+	return os.Rename(partial, final)
+}
+
+func settle(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	return f.Sync()
+}
+
+// whole reports what is wrong with the database at path.
+func whole(path string) error {
+	if _, err := os.Stat(path); err != nil {
+		return err
+	}
+	pool, err := sql.Open("sqlite", uri(path, "mode=ro&immutable=1"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = pool.Close() }()
+	tx, err := pool.BeginTx(context.Background(), nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	return check(reader{tx})
+}
+
+// check reads every page.
+func check(q querier) error {
+	var word string
+	if err := q.one("PRAGMA quick_check(1)").Scan(&word); err != nil {
+		return err
+	}
+	if word != "ok" {
+		return errors.New(word)
+	}
+	return nil
+}

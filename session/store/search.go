@@ -1,0 +1,352 @@
+package store
+
+import (
+	"cmp"
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"parley/providers/llm"
+)
+
+// maxIndexed is how much of a message is findable, in bytes. More comes from
+// machines, and would keep the file locked for seconds.
+const maxIndexed = 1 << 20
+
+// indexNode makes a message findable.
+func indexNode(w *writer, num int64, n Node) error {
+	var b strings.Builder
+	for piece := range pieces(n.Parts) {
+		if b.Len()+len(piece) > maxIndexed {
+			piece = piece[:max(maxIndexed-b.Len(), 0)]
+		}
+		b.WriteString(piece)
+		b.WriteByte('\n')
+	}
+	return w.exec(`INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)`, num, spaced(b.String()))
+}
+
+// pieces are the texts of a message that can be found.
+func pieces(parts []llm.Part) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, p := range parts {
+			for _, text := range []string{p.Text, p.Name, arguments(p.Input), p.URL} {
+				if text != "" && !yield(text) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// arguments are the values in a call's arguments, without the escapes of JSON,
+// which would stick to words.
+func arguments(input string) string {
+	if len(input) > maxIndexed || !strings.Contains(input, `\`) {
+		return input
+	}
+	var b strings.Builder
+	d := json.NewDecoder(strings.NewReader(input))
+	d.UseNumber()
+	for {
+		t, err := d.Token()
+		if err != nil {
+			break
+		}
+		switch t := t.(type) {
+		case string:
+			b.WriteString(t + " ")
+		case json.Number:
+			b.WriteString(t.String() + " ")
+		}
+	}
+	if d.InputOffset() < int64(len(strings.TrimSpace(input))) {
+		return input // no JSON
+	}
+	return b.String()
+}
+
+// catchUp indexes what was not yet: answers that were still arriving, and
+// everything after the index was made anew. What fails is found next time.
+func (db *DB) catchUp() {
+	for {
+		var behind int
+		err := db.read(func(q querier) error {
+			return q.one(`SELECT count(*) FROM (SELECT 1 FROM nodes WHERE indexed = 0 LIMIT 1)`).Scan(&behind)
+		})
+		if err != nil || behind == 0 || db.write(catchUpSome) != nil {
+			return
+		}
+	}
+}
+
+// catchUpSome indexes some messages, few enough for others to get their turn.
+func catchUpSome(w *writer) error {
+	rows, err := w.all(`SELECT num, parts FROM nodes WHERE indexed = 0 ORDER BY num LIMIT 100`)
+	if err != nil {
+		return err
+	}
+	nodes := map[int64]Node{}
+	for rows.Next() {
+		var num int64
+		var parts []byte
+		if err := rows.Scan(&num, &parts); err != nil {
+			continue
+		}
+		var n Node
+		n.Parts, _, _ = decodeParts(parts) // what cannot be decoded holds no words
+		nodes[num] = n
+	}
+	if err := rows.Close(); err != nil {
+		return err
+	}
+	for num, n := range nodes {
+		if err := indexNode(w, num, n); err != nil {
+			return err
+		}
+		if err := w.exec(`UPDATE nodes SET indexed = 1 WHERE num = ?`, num); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reindex makes the index anew. The messages themselves are indexed by catchUp.
+func (db *DB) reindex() error {
+	return db.write(func(w *writer) error {
+		if err := w.script(`DROP TABLE words;` + wordsTable + `UPDATE nodes SET indexed = 0;`); err != nil {
+			return err
+		}
+		rows, err := w.all(`SELECT num, title FROM sessions`)
+		if err != nil {
+			return err
+		}
+		titles := map[int64]string{}
+		for rows.Next() {
+			var num int64
+			var title string
+			if err := rows.Scan(&num, &title); err == nil {
+				titles[num] = title
+			}
+		}
+		if err := rows.Close(); err != nil {
+			return err
+		}
+		for num, title := range titles {
+			if err := indexTitle(w, num, title); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// deepest is how many messages are ranked; of words that are in more, the last
+// ones.
+const deepest = 2000
+
+// Search returns messages in which all words of q occur, best first: rare and
+// dense words count (bm25), and so does being recent. A Hit with Seq 0 is a
+// title. An index that is damaged is made anew.
+func (db *DB) Search(q Query) ([]Hit, error) {
+	words := parseQuery(q.Words)
+	if len(words) == 0 {
+		return nil, nil
+	}
+	db.catchUp()
+	hits, err := db.search(q, words)
+	if corrupt(err) && db.reindex() == nil {
+		db.catchUp()
+		hits, err = db.search(q, words)
+	}
+	return hits, err
+}
+
+// A candidate is a hit before it is shown.
+type candidate struct {
+	row   sessionRow
+	num   int64
+	score float64 // lower is better
+}
+
+func (db *DB) search(q Query, words terms) (hits []Hit, err error) {
+	err = db.read(func(r querier) error {
+		found, err := db.candidates(r, q, words)
+		if err != nil {
+			return err
+		}
+		for _, c := range found[:min(len(found), q.limit())] {
+			hit, err := db.hit(r, c, words)
+			if err != nil {
+				return err
+			}
+			hits = append(hits, hit)
+		}
+		return nil
+	})
+	return hits, err
+}
+
+// candidates ranks messages and titles.
+func (db *DB) candidates(r querier, q Query, words terms) ([]candidate, error) {
+	where, more := q.filter()
+	var found []candidate
+	for _, source := range []struct{ join, model, bound string }{
+		{`CROSS JOIN nodes n ON n.num = words.rowid CROSS JOIN sessions s ON s.num = n.session`, `iif(n.model = '', s.model, n.model)`, `> 0`},
+		{`CROSS JOIN sessions s ON s.num = -words.rowid`, `s.model`, `< 0`},
+	} {
+		query := strings.Replace(sessionColumns, `FROM sessions s LEFT JOIN`,
+			`, words.rowid, bm25(words) FROM words `+source.join+` LEFT JOIN`, 1)
+		args := append([]any{words.match()}, more...)
+		query = `SELECT ` + query + `WHERE words MATCH ? AND words.rowid ` + source.bound + ` AND ` + where
+		if q.Model != "" {
+			query, args = query+` AND instr(lower(`+source.model+`), lower(?))`, append(args, q.Model)
+		}
+		rows, err := r.all(query+` ORDER BY words.rowid DESC LIMIT ?`, append(args, deepest)...)
+		if err != nil {
+			return nil, err
+		}
+		for rows.Next() {
+			var c candidate
+			var bm25 sql.NullFloat64
+			c.row, err = db.scan(rows, &c.num, &bm25)
+			c.score = bm25.Float64
+			if err == nil {
+				found = append(found, c)
+			}
+		}
+		if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
+			return nil, err
+		}
+	}
+	rank(found)
+	return found, nil
+}
+
+// rank sorts the best to the front. The last message counts half as much again
+// as the first.
+func rank(found []candidate) {
+	var last int64 = 1
+	for _, c := range found {
+		last = max(last, c.num)
+	}
+	for i := range found {
+		found[i].score *= 1 + 0.5*float64(max(found[i].num, 0))/float64(last)
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(b.num, a.num))
+	})
+}
+
+// hit is what is shown of a candidate.
+func (db *DB) hit(r querier, c candidate, words terms) (Hit, error) {
+	h := Hit{Session: c.row.Session, At: c.row.Updated}
+	if c.num < 0 {
+		h.Snippet, h.Marks = snippet([]string{c.row.Title}, words)
+		return h, nil
+	}
+	var at sql.NullInt64
+	var text []byte
+	err := r.one(`SELECT seq, role, model, at, parts FROM nodes WHERE num = ?`, c.num).Scan(&h.Seq, &h.Role, &h.Model, &at, &text)
+	if err != nil {
+		return h, err
+	}
+	h.At = moment(at)
+	if parts, _, err := decodeParts(text); err == nil {
+		h.Snippet, h.Marks = snippet(slices.Collect(pieces(parts)), words)
+	}
+	return h, nil
+}
+
+// What is shown around what was found, in bytes.
+const (
+	before      = 60
+	snippetSize = 240
+)
+
+// snippet is one line around the first word that was found, and the ranges of
+// all words in it.
+func snippet(texts []string, words terms) (string, [][2]int) {
+	for _, text := range texts {
+		if at := find(text, words); at >= 0 {
+			return mark(window(text, at), words)
+		}
+	}
+	if len(texts) == 0 {
+		return "", nil
+	}
+	return mark(window(texts[0], 0), words)
+}
+
+// find is where the first of words stands in text; -1 if nowhere.
+func find(text string, words terms) int {
+	longest := 0
+	for _, t := range words {
+		longest = max(longest, len(t.words))
+	}
+	var ring []token
+	look := func() int {
+		for _, t := range words {
+			if _, ok := t.at(ring); ok {
+				return ring[0].start
+			}
+		}
+		return -1
+	}
+	for tok := range tokens(text) {
+		if ring = append(ring, tok); len(ring) < longest {
+			continue
+		}
+		if at := look(); at >= 0 {
+			return at
+		}
+		ring = ring[1:]
+	}
+	for ; len(ring) > 0; ring = ring[1:] {
+		if at := look(); at >= 0 {
+			return at
+		}
+	}
+	return -1
+}
+
+// window is the part of text around at, as one line.
+func window(text string, at int) string {
+	start := max(at-before, 0)
+	for start > 0 && start < at && !utf8.RuneStart(text[start]) {
+		start++
+	}
+	end := min(start+snippetSize, len(text))
+	for end < len(text) && end > start && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	line := strings.Join(strings.Fields(text[start:end]), " ")
+	if start > 0 {
+		line = "…" + line
+	}
+	if end < len(text) {
+		line += "…"
+	}
+	return line
+}
+
+// mark finds all words in a line.
+func mark(line string, words terms) (string, [][2]int) {
+	all := slices.Collect(tokens(line))
+	var marks [][2]int
+	for i := 0; i < len(all); i++ {
+		taken := 0
+		for _, t := range words {
+			if n, ok := t.at(all[i:]); ok {
+				taken = max(taken, n)
+			}
+		}
+		if taken > 0 {
+			marks = append(marks, [2]int{all[i].start, all[i+taken-1].end})
+			i += taken - 1
+		}
+	}
+	return line, marks
+}

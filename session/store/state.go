@@ -1,0 +1,153 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// Spend sums up what was used from since to until (zero: without bound), by day,
+// model and, if asked for, session. Sessions that were removed count.
+func (db *DB) Spend(since, until time.Time, bySession bool) ([]Spend, error) {
+	where, args := `WHERE 1`, []any{bySession}
+	if !since.IsZero() {
+		where, args = where+` AND at >= ?`, append(args, nanos(since))
+	}
+	if !until.IsZero() {
+		where, args = where+` AND at < ?`, append(args, nanos(until))
+	}
+	var spent []Spend
+	err := db.read(func(q querier) error {
+		rows, err := q.all(`SELECT day, model, iif(?1, session, '') AS one, count(*), sum(NOT priced), sum(input), sum(cache_read),
+			sum(cache_write), sum(output), sum(thinking), sum(iif(priced, cost, 0.0)) FROM usage `+where+`
+			GROUP BY day, model, one ORDER BY day, model, one`, args...)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var s Spend
+			u := &s.Usage
+			if err := rows.Scan(&s.Day, &s.Model, &s.Session, &s.Answers, &s.Unpriced, &u.Input, &u.CacheRead,
+				&u.CacheWrite, &u.Output, &u.Thinking, &u.Cost); err != nil {
+				return err
+			}
+			u.Priced = s.Unpriced == 0
+			spent = append(spent, s)
+		}
+		return rows.Err()
+	})
+	return spent, err
+}
+
+// Get returns what Set kept under key; "" if nothing.
+func (db *DB) Get(key string) (value string, err error) {
+	err = db.read(func(q querier) error {
+		return q.one(`SELECT value FROM state WHERE key = ?`, key).Scan(&value)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return value, err
+}
+
+// Set keeps value under key.
+func (db *DB) Set(key, value string) error {
+	return db.write(func(w *writer) error {
+		return w.exec(`INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)`, key, value)
+	})
+}
+
+// prompts is how many prompts the history holds.
+const prompts = 5000
+
+// Remember adds to the prompt history, unless p.Text is its last entry.
+func (db *DB) Remember(p Prompt) error {
+	if p.At.IsZero() {
+		p.At = db.now()
+	}
+	return db.write(func(w *writer) error {
+		var last sql.NullString
+		err := w.one(`SELECT text FROM prompts ORDER BY num DESC LIMIT 1`).Scan(&last)
+		if err == nil && last.String == p.Text {
+			return nil
+		}
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if err := w.exec(`INSERT INTO prompts (text, folder, at) VALUES (?, ?, ?)`, p.Text, p.Folder, nanos(p.At)); err != nil {
+			return err
+		}
+		return w.exec(`DELETE FROM prompts WHERE num <= (SELECT max(num) FROM prompts) - ?`, prompts)
+	})
+}
+
+// Prompts returns the last prompts, newest last; with 0 all that are kept.
+func (db *DB) Prompts(limit int) ([]Prompt, error) {
+	if limit <= 0 {
+		limit = prompts
+	}
+	var found []Prompt
+	err := db.read(func(q querier) error {
+		rows, err := q.all(`SELECT text, folder, at FROM prompts ORDER BY num DESC LIMIT ?`, limit)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var p Prompt
+			var at sql.NullInt64
+			if err := rows.Scan(&p.Text, &p.Folder, &at); err != nil {
+				return err
+			}
+			p.At = moment(at)
+			found = append(found, p)
+		}
+		return rows.Err()
+	})
+	slices.Reverse(found)
+	return found, err
+}
+
+// KeepDraft keeps what stands in a composer; an empty draft deletes it.
+func (db *DB) KeepDraft(key string, d Draft) error {
+	parts, err := encodeParts(d.Parts, nil)
+	if err != nil {
+		return err
+	}
+	if d.At.IsZero() {
+		d.At = db.now()
+	}
+	return db.write(func(w *writer) error {
+		if d.Text == "" && len(d.Parts) == 0 {
+			return w.exec(`DELETE FROM drafts WHERE key = ?`, key)
+		}
+		return w.exec(`INSERT OR REPLACE INTO drafts (key, text, cursor, parts, at) VALUES (?, ?, ?, ?, ?)`,
+			key, d.Text, d.Cursor, string(parts), nanos(d.At))
+	})
+}
+
+// Draft returns what KeepDraft kept, and whether there is anything.
+func (db *DB) Draft(key string) (d Draft, ok bool, err error) {
+	var at sql.NullInt64
+	var parts []byte
+	err = db.read(func(q querier) error {
+		return q.one(`SELECT text, cursor, parts, at FROM drafts WHERE key = ?`, key).Scan(&d.Text, &d.Cursor, &parts, &at)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return Draft{}, false, nil
+	}
+	if err != nil {
+		return Draft{}, false, err
+	}
+	d.At = moment(at)
+	var attached []llm.Part
+	if attached, _, err = decodeParts(parts); err != nil {
+		return d, true, &DamagedError{db.path, 1, err} // the text is whole
+	}
+	d.Parts = attached
+	return d, true, nil
+}

@@ -1,0 +1,203 @@
+package store
+
+import (
+	"iter"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What is found and what is shown as found are made of the same tokens: runs of
+// letters and digits, without case and accents, as SQLite's unicode61 cuts them.
+// Scripts that put no spaces between words have a token per letter, and a word
+// of theirs is a phrase.
+
+// dense reports scripts without spaces between words.
+func dense(r rune) bool {
+	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai,
+		unicode.Lao, unicode.Khmer, unicode.Myanmar) && !unicode.IsMark(r)
+}
+
+// inside reports whether r is part of a token.
+func inside(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r)
+}
+
+// spaced is text with the letters of dense scripts set apart, for SQLite's
+// tokenizer.
+func spaced(text string) string {
+	at := strings.IndexFunc(text, dense)
+	if at < 0 {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text) + len(text)/2)
+	b.WriteString(text[:at])
+	after := false
+	for _, r := range text[at:] {
+		if d := dense(r); d || after && !unicode.IsMark(r) {
+			b.WriteByte(' ')
+			after = d
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// fold is r without case and accents; 0 for an accent alone.
+func fold(r rune) rune {
+	switch {
+	case r < utf8.RuneSelf:
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	case unicode.IsMark(r):
+		return 0
+	}
+	if to, ok := accents()[r]; ok {
+		return to
+	}
+	return unicode.ToLower(r)
+}
+
+// folded is text as tokens compare.
+func folded(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r = fold(r); r == 0 {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// A token is a word of a text, and where it stands.
+type token struct {
+	word       string // folded
+	start, end int    // in bytes
+}
+
+// tokens cuts text into its words.
+func tokens(text string) iter.Seq[token] {
+	return func(yield func(token) bool) {
+		var word []byte
+		start := -1
+		for i, r := range text {
+			mark := start >= 0 && unicode.IsMark(r)
+			if start >= 0 && !mark && (!inside(r) || dense(r) || dense(first(text[start:]))) {
+				if !yield(token{string(word), start, i}) {
+					return
+				}
+				word, start = word[:0], -1
+			}
+			if start < 0 && inside(r) {
+				start = i
+			}
+			if f := fold(r); start >= 0 && f != 0 {
+				word = utf8.AppendRune(word, f)
+			}
+		}
+		if start >= 0 {
+			yield(token{string(word), start, len(text)})
+		}
+	}
+}
+
+func first(text string) rune {
+	r, _ := utf8.DecodeRuneInString(text)
+	return r
+}
+
+// A term is words that stand side by side.
+type term struct {
+	text   string   // as it was written
+	words  []string // folded
+	prefix bool     // the last word only begins so
+}
+
+type terms []term
+
+// Limits on what is asked for, far above what a person types.
+const (
+	maxQuery = 4096 // bytes
+	maxTerms = 64
+)
+
+// parseQuery cuts what a person typed: words, "quoted words" that stand side by
+// side, and beginnings with a star. Nothing in it is an error. What holds no
+// letter or digit is nowhere in the index and does not count.
+func parseQuery(text string) terms {
+	if len(text) > maxQuery {
+		text = text[:maxQuery]
+	}
+	text = strings.Map(func(r rune) rune {
+		if r == 0 { // ends an expression for SQLite
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, " "))
+	var found terms
+	add := func(text string, prefix bool) {
+		t := term{text: text, prefix: prefix}
+		for token := range tokens(text) {
+			t.words = append(t.words, token.word)
+		}
+		if len(t.words) > 0 && len(found) < maxTerms {
+			found = append(found, t)
+		}
+	}
+	for text != "" {
+		if quoted, ok := strings.CutPrefix(text, `"`); ok {
+			inner, after, _ := strings.Cut(quoted, `"`)
+			after, star := strings.CutPrefix(after, "*")
+			add(inner, star)
+			text = after
+			continue
+		}
+		end := strings.IndexFunc(text, func(r rune) bool { return r == '"' || unicode.IsSpace(r) })
+		switch end {
+		case -1:
+			end = len(text)
+		case 0:
+			text = text[len(string(first(text))):]
+			continue
+		}
+		word := text[:end]
+		add(word, strings.HasSuffix(word, "*"))
+		text = text[end:]
+	}
+	return found
+}
+
+// match is the terms as an FTS5 expression; "" if there are none. Everything in
+// it is quoted.
+func (t terms) match() string {
+	var b strings.Builder
+	for i, term := range t {
+		if i > 0 {
+			b.WriteString(" AND ")
+		}
+		b.WriteByte('"')
+		b.WriteString(strings.ReplaceAll(spaced(term.text), `"`, `""`))
+		b.WriteByte('"')
+		if term.prefix {
+			b.WriteString(" *")
+		}
+	}
+	return b.String()
+}
+
+// at reports whether t begins at the front of window, and how many tokens it
+// takes.
+func (t term) at(window []token) (int, bool) {
+	if len(window) < len(t.words) {
+		return 0, false
+	}
+	for i, word := range t.words {
+		have := window[i].word
+		if have != word && (!t.prefix || i < len(t.words)-1 || !strings.HasPrefix(have, word)) {
+			return 0, false
+		}
+	}
+	return len(t.words), true
+}
