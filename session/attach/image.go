@@ -242,20 +242,35 @@ func scale(img image.Image, to image.Point) *image.RGBA {
 	if to.X == from.Dx() {
 		draw.Draw(wide, wide.Rect, img, from.Min, draw.Src)
 	} else {
-		for y := 0; y < from.Dy(); y += band {
-			part := image.Rect(0, y, from.Dx(), min(y+band, from.Dy()))
-			scaling.CatmullRom.Scale(wide, image.Rect(0, part.Min.Y, to.X, part.Max.Y), img, part.Add(from.Min), draw.Src, nil)
-		}
+		bands(from.Dy(), func(n int) scaling.Scaler {
+			return scaling.CatmullRom.NewScaler(to.X, n, from.Dx(), n)
+		}, func(s scaling.Scaler, y, end int) {
+			s.Scale(wide, image.Rect(0, y, to.X, end), img, image.Rect(0, y, from.Dx(), end).Add(from.Min), draw.Src, nil)
+		})
 	}
 	if to.Y == from.Dy() {
 		return wide
 	}
-	out := image.NewRGBA(image.Rect(0, 0, to.X, to.Y))
-	for x := 0; x < to.X; x += band {
-		end := min(x+band, to.X)
-		scaling.CatmullRom.Scale(out, image.Rect(x, 0, end, to.Y), wide, image.Rect(x, 0, end, from.Dy()), draw.Src, nil)
-	}
+	out := image.NewRGBA(image.Rectangle{Max: to})
+	bands(to.X, func(n int) scaling.Scaler {
+		return scaling.CatmullRom.NewScaler(n, to.Y, n, from.Dy())
+	}, func(s scaling.Scaler, x, end int) {
+		s.Scale(out, image.Rect(x, 0, end, to.Y), wide, image.Rect(x, 0, end, from.Dy()), draw.Src, nil)
+	})
 	return out
+}
+
+// bands calls do for each band of a side, with a scaler for as many rows or
+// columns as it has; they share one as long as they have as many.
+func bands(side int, scaler func(n int) scaling.Scaler, do func(s scaling.Scaler, from, to int)) {
+	s := scaler(min(band, side))
+	for from := 0; from < side; from += band {
+		to := min(from+band, side)
+		if from > 0 && to-from < band {
+			s = scaler(to - from)
+		}
+		do(s, from, to)
+	}
 }
 
 // upright turns img by its orientation.
