@@ -3,10 +3,12 @@ package transcript
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"parley/ui/markdown"
 	"parley/ui/safe"
 	"parley/ui/theme"
 )
@@ -117,8 +119,7 @@ type summary struct {
 func (b *summary) lay(p page) (sign string, lines []string) {
 	lines = []string{p.ink.write(dim, clip(b.title(), p.width))}
 	if p.open {
-		rows, _ := flow(b.text, p.prose(), 0)
-		lines = append(lines, p.ink.all(dim, rows)...)
+		lines = slices.AppendSeq(lines, strings.SplitSeq(markdown.Render(b.text, min(p.width, answerWidth), p.theme), "\n"))
 	}
 	return p.ink.write(dim, "≡"), lines
 }

@@ -112,9 +112,9 @@ func (m *Model) Hint() string {
 		return ""
 	case m.Typing():
 		return "search: enter keeps it · up down between places · esc leaves"
-	case m.details != nil:
+	case m.details != nil && !m.details.search.on:
 		return "details: j k scroll · / search · y copy · esc back"
-	case m.search.on:
+	case m.search.on || m.details != nil:
 		return "search: n N next and previous · / anew · esc leaves"
 	case m.anchor >= 0:
 		return "select: j k extend · y copy · esc leaves"

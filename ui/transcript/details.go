@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -64,7 +65,7 @@ func whole(b block) []*sheet {
 }
 
 func (b *call) whole() []*sheet {
-	all := sheets(strings.TrimSpace(b.tool.Name+"  "+statuses[b.tool.Status].word), b.tool.Title, "call")
+	all := sheets(strings.TrimSpace(b.tool.Name+"  "+b.state(time.Time{})), b.tool.Title, "call")
 	all = append(all, arguments(b.raw.Input)...)
 	if b.tool.Diff != "" {
 		all = append(all, &sheet{title: "diff", text: b.tool.Diff, what: "diff", diff: true})

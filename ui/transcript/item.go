@@ -65,6 +65,12 @@ func (it *item) forget() {
 	}
 }
 
+// markup tells whether the block is shown as Markdown.
+func (it *item) markup() bool {
+	_, summed := it.block.(*summary)
+	return summed || it.kind == anAnswer
+}
+
 // settled tells whether nothing more is to come.
 func (it *item) settled() bool {
 	switch b := it.block.(type) {

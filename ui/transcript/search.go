@@ -54,12 +54,13 @@ func (m *Model) Cursor() (x, y int, ok bool) {
 func (m *Model) beginSearch() {
 	m.peek(nil)
 	m.endSearch()
+	s := &m.search
+	s.on, s.typing = true, true
 	m.freeze()
 	if !m.browsing {
 		m.cursor = m.top.item
 	}
-	s := &m.search
-	s.on, s.typing, s.from, s.top = true, true, m.cursor, m.top
+	s.from, s.top = m.cursor, m.top
 	m.seek(word{})
 	m.rewindow()
 }
@@ -125,11 +126,17 @@ func (m *Model) typeWord(msg tea.Msg) {
 	if s.typed == was {
 		return
 	}
-	m.dirty = true
 	m.seek(newWord(s.typed))
-	if i := m.nearest(s.from); i >= 0 {
-		m.show(i, m.ahead(i))
+	i := m.nearest(s.from)
+	if i < 0 { // back to where the search began
+		last := max(len(m.items)-1, 0)
+		m.peek(nil)
+		m.point(min(s.from, last))
+		m.jump(pos{min(s.top.item, last), s.top.line})
+		m.dirty = true
+		return
 	}
+	m.show(i, m.ahead(i))
 }
 
 // erase takes the last character off.
@@ -159,7 +166,7 @@ func (m *Model) countIn(it *item) (n int) {
 		return 0
 	}
 	over := ""
-	if it.kind == anAnswer {
+	if it.markup() {
 		over = marks
 	}
 	s.texts = it.texts(s.texts[:0])
@@ -196,6 +203,9 @@ func (m *Model) lose(it *item, i int) {
 	}
 	if i < s.from {
 		s.from--
+	}
+	if i < s.top.item {
+		s.top.item--
 	}
 }
 

@@ -117,6 +117,73 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+// What a person brings up: each on its own screen.
+func TestStates(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		keys string
+	}{
+		{"search", "/ 'timer"},
+		{"not found", "/ 'nowhere"},
+		{"found in what is folded", "/ 'another enter"},
+		{"selection", "v k k"},
+		{"details of a call", "g ] j j j j enter"},
+		{"details of thinking", "g j j j enter"},
+		{"details of a diff", "/ 'run(ctx enter esc enter"},
+		{"search in details", "g j j j enter / 'clock enter n"},
+		{"summary", "g"},
+		{"summary unfolded", "g space"},
+		{"attachments", "g ]"},
+		{"interrupted", "G"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var b strings.Builder
+			for _, size := range [][2]int{{80, 24}, {50, 15}, {20, 8}} {
+				m := New(theme.Plain())
+				m.SetSize(size[0], size[1])
+				m.Summary("s", "We looked at the *session* package.\n\nThe first test was mended.", 12)
+				m.User("What does this show?", "image photo.png 1568x1176 412 KB", "file notes with a long name.txt 3 KB")
+				conversation(m)
+				m.Think("5", "There is another way.")
+				m.ThoughtFor("5", 2*time.Second)
+				m.Answer("6", "The timer of the ti")
+				m.AnswerDone("6")
+				m.Marker(Interrupted, "interrupted")
+				m.Browse(true)
+				press(m, strings.Fields(c.keys)...)
+				check(t, m, c.keys)
+				fmt.Fprintf(&b, "-- %d×%d %s\n%s\n", size[0], size[1], m.Hint(), emphasised(m.View()))
+			}
+			golden(t, strings.ReplaceAll(c.name, " ", "-"), b.String(), false)
+		})
+	}
+}
+
+// emphasised puts what was found between brackets, and the place that was gone
+// to between two of them.
+func emphasised(view string) string {
+	var b strings.Builder
+	end := ""
+	for i, part := range strings.Split(view, "\x1b[") {
+		codes, text, _ := strings.Cut(part, "m")
+		if i == 0 {
+			codes, text = "", part
+		}
+		b.WriteString(end)
+		end = ""
+		switch "\x1b[" + codes + "m" {
+		case found:
+			b.WriteString("[")
+			end = "]"
+		case here:
+			b.WriteString("[[")
+			end = "]]"
+		}
+		b.WriteString(text)
+	}
+	return b.String() + end
+}
+
 func golden(t *testing.T, name, got string, colour bool) {
 	t.Helper()
 	if !colour {
