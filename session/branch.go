@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"slices"
 
 	"parley/providers/llm"
 )
@@ -13,6 +14,20 @@ func (s *Session) Path() []Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tree.Path()
+}
+
+// Nodes returns every message on every branch.
+func (s *Session) Nodes() []Node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.tree.nodes)
+}
+
+// Head is the Seq of the last message of the current branch; 0 if there is none.
+func (s *Session) Head() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tree.head
 }
 
 // Branches lists the ways the conversation went; see Tree.Branches.

@@ -107,7 +107,7 @@ func TestWindow(t *testing.T) {
 			fake := llmtest.New(llmtest.Say("a1 "+long), llmtest.Say("a2"), llmtest.Say("a3"))
 			model := endpoint("m/m", fake)
 			model.Context = tt.window
-			s := New(Options{Model: model, History: tt.mode, Estimate: count})
+			s := New(Options{Model: model, Config: Config{History: string(tt.mode)}, Estimate: count})
 			play(t.Context(), s, nil, say("first "+long))
 			play(t.Context(), s, nil, say("second "+long))
 			events := play(t.Context(), s, nil, say("third"))
@@ -192,7 +192,7 @@ func TestCompactByItself(t *testing.T) {
 			fake := llmtest.New(append([]llmtest.Turn{llmtest.Say("1"), second}, tt.turns...)...)
 			model := endpoint("m/m", fake)
 			model.Context = 1000
-			s := New(Options{Model: model, Compact: tt.share})
+			s := New(Options{Model: model, Config: Config{Compact: tt.share}})
 			play(t.Context(), s, nil, say("one"))
 			play(t.Context(), s, nil, say("two"))
 			done := doneOf(t, play(t.Context(), s, nil, say("three")))

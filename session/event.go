@@ -36,6 +36,7 @@ type Prompt struct {
 type Step struct {
 	Model string // provider/model
 	N     int    // counts the requests of this turn from 1
+	Seq   int    // that the answer will have in the conversation, if it is kept
 }
 
 // Answer says that a response ended and entered the conversation. After an

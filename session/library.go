@@ -1,19 +1,29 @@
 package session
 
-import "parley/session/store"
+import (
+	"fmt"
+	"slices"
+
+	"parley/session/store"
+)
 
 // The store's vocabulary, under the session's name: front ends know the session
 // only, and it has nothing to add to these.
 type (
 	Library = store.DB      // everything that is kept
+	Log     = store.Log     // a conversation open for writing
 	Summary = store.Session // a conversation without its messages
 	Node    = store.Node
 	Query   = store.Query
 	Hit     = store.Hit
 	Spend   = store.Spend
 	Draft   = store.Draft
-	Past    = store.Prompt // something a person sent before
-	History = store.History
+	Outcome = store.Outcome
+
+	HeldError = store.HeldError
+	LostError = store.LostError
+	Past      = store.Prompt // something a person sent before
+	History   = store.History
 )
 
 // What of a conversation a request holds.
@@ -22,3 +32,54 @@ const (
 	HistoryDynamic   = store.HistoryDynamic
 	HistoryStateless = store.HistoryStateless
 )
+
+// OpenLibrary opens what is kept on this machine. The error says why nothing
+// can be; the library with it is then one in memory.
+func OpenLibrary(getenv func(string) string) (*Library, error) {
+	path, err := store.Path(getenv)
+	if err == nil {
+		var lib *Library
+		if lib, err = store.Open(path); err == nil {
+			return lib, nil
+		}
+	}
+	return Ephemeral(), fmt.Errorf("conversations are not kept: %w", err)
+}
+
+// Ephemeral is a library of which nothing stays.
+func Ephemeral() *Library {
+	lib, err := store.Memory()
+	if err != nil {
+		panic(err) // there is nothing in it that could fail
+	}
+	return lib
+}
+
+// Config is the [session] section of the configuration.
+type Config struct {
+	History string  `toml:"history"` // "full", "dynamic" or "stateless"
+	Compact float64 `toml:"compact"` // share of the model's window at which the conversation is summarized by itself, 0 to 1; 0: never
+	Title   string  `toml:"title"`   // model that names conversations; "": the first words do
+}
+
+// Default is what holds where the configuration says nothing.
+func Default() Config { return Config{History: "full"} }
+
+// Validate names a value that cannot be meant.
+func (c Config) Validate() error {
+	if !slices.Contains([]string{"full", "dynamic", "stateless"}, c.History) {
+		return fmt.Errorf("session.history = %q: there are full, dynamic, stateless", c.History)
+	}
+	if !(c.Compact >= 0 && c.Compact < 1) {
+		return fmt.Errorf("session.compact = %v: a share of the window such as 0.8, or 0 for never", c.Compact)
+	}
+	return nil
+}
+
+// mode is History as sessions know it.
+func (c Config) mode() History {
+	if c.History == "full" {
+		return HistoryFull
+	}
+	return History(c.History)
+}

@@ -45,8 +45,7 @@ type Options struct {
 	Answer   *llm.Schema           // what the answer of a turn has to look like; nil: free text
 	Log      *store.Log            // keeps the conversation, and may hold what was said before; nil: nothing is kept
 	Estimate func(text string) int // about how many tokens text has; nil: bytes by four
-	Compact  float64               // share of the model's window at which the conversation is summarized by itself; 0: never
-	History  History               // what requests hold of a new conversation
+	Config
 }
 
 // Errors that end a turn early, beside those of the model and the context.
@@ -70,6 +69,8 @@ type Session struct {
 	log      *store.Log
 	estimate func(string) int
 	compact  float64
+	naming   string // model that names the conversation
+	named    bool   // it was asked to
 
 	turn  sync.Mutex // held while a turn runs
 	mu    sync.Mutex // guards what follows
@@ -83,6 +84,7 @@ type Session struct {
 	mode  History
 	began int         // Seq of the message the running turn began with; 0: none runs
 	sizes map[int]int // estimated tokens of messages, by Seq
+	extra [2]int      // and of what goes with them, without and with tools; 0: not known yet
 
 	unpriced, warned bool // an answer's price is unknown; the person was told
 }
@@ -101,7 +103,7 @@ func New(o Options) *Session {
 	s := &Session{
 		id: rand.Text(), open: o.Open, tools: o.Tools, policy: o.Policy, system: o.System, settings: o.Settings,
 		maxSteps: o.MaxSteps, maxCost: o.MaxCost, fallback: slices.Clone(o.Fallback), model: o.Model, eff: o.Effort, want: o.Answer,
-		log: o.Log, estimate: o.Estimate, compact: o.Compact, mode: o.History, sizes: map[int]int{},
+		log: o.Log, estimate: o.Estimate, compact: o.Compact, mode: o.Config.mode(), naming: o.Title, sizes: map[int]int{},
 	}
 	s.load()
 	return s

@@ -132,12 +132,12 @@ func (t *turn) budget() error {
 // answer asks the model once and keeps what it says.
 func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 	model, req := t.request()
-	t.emit(Step{Model: model.Name, N: step})
+	keep := t.arrive(llm.Message{Role: llm.RoleAssistant, Origin: model.Origin, Model: model.Name})
+	t.emit(Step{Model: model.Name, N: step, Seq: keep.node.Seq})
 	var (
 		a     Answer
 		fail  error
 		began = time.Now()
-		keep  = t.arrive(llm.Message{Role: llm.RoleAssistant, Origin: model.Origin, Model: model.Name})
 	)
 	for e, err := range model.Stream(t.ctx, req) {
 		if err != nil {

@@ -77,10 +77,7 @@ func (s *Session) compile(parts []llm.Part) (req llm.Request, left int) {
 	if len(parts) > 0 {
 		path = append(path, store.Node{Message: llm.Message{Role: llm.RoleUser, Parts: parts}})
 	}
-	req = llm.Request{System: s.system, Effort: s.eff, Session: s.id, Settings: s.settings, Answer: s.want}
-	if s.tools != nil && s.model.Strategy != "none" {
-		req.Tools = s.tools.Tools()
-	}
+	req = s.blank()
 	switch s.mode {
 	case HistoryStateless:
 		path = path[s.current(path):]
@@ -116,13 +113,22 @@ func (s *Session) room(req llm.Request) int {
 	return max(s.model.Context*9/10-answer-s.overhead(req), 1)
 }
 
-// overhead is about what a request takes beside its messages.
+// overhead is about what a request takes beside its messages. It is the same
+// throughout a session, but for a model that gets no tools.
 func (s *Session) overhead(req llm.Request) int {
-	n := s.estimate(req.System)
-	for _, t := range req.Tools {
-		n += s.estimate(t.Description) + s.estimate(string(t.Schema)) + perMessage
+	if s.extra[0] == 0 {
+		s.extra[0] = s.estimate(req.System) + 1
 	}
-	return n
+	if len(req.Tools) == 0 {
+		return s.extra[0]
+	}
+	if s.extra[1] == 0 {
+		s.extra[1] = s.extra[0]
+		for _, t := range req.Tools {
+			s.extra[1] += s.estimate(t.Description) + s.estimate(string(t.Schema)) + perMessage
+		}
+	}
+	return s.extra[1]
 }
 
 // newest leaves out the oldest whole turns of path until the rest takes no more
@@ -198,11 +204,16 @@ func (s *Session) fill() int {
 	if size == 0 {
 		return 0
 	}
-	req := llm.Request{System: s.system}
+	return size + s.overhead(s.blank())
+}
+
+// blank is a request without messages.
+func (s *Session) blank() llm.Request {
+	req := llm.Request{System: s.system, Effort: s.eff, Session: s.id, Settings: s.settings, Answer: s.want}
 	if s.tools != nil && s.model.Strategy != "none" {
 		req.Tools = s.tools.Tools()
 	}
-	return size + s.overhead(req)
+	return req
 }
 
 // Mode is what of the conversation requests hold.

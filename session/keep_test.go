@@ -1,0 +1,272 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	. "parley/session"
+	"parley/session/store"
+)
+
+// shelf is a library in a folder of its own.
+func shelf(t *testing.T) (*Library, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "parley", "parley.db")
+	lib, err := store.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { lib.Close() })
+	return lib, path
+}
+
+// reopen closes a session and goes on with what was kept of it.
+func reopen(t *testing.T, lib *Library, s *Session, o Options) *Session {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log, err := lib.Resume(s.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Log = log
+	return New(o)
+}
+
+func TestResume(t *testing.T) {
+	set, _ := workspace(t)
+	lib, _ := shelf(t)
+	state := []byte(`{"signature":"b\u00e9",  "n":1.0}`)
+	fake := llmtest.New(
+		llmtest.Script(
+			llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm", State: state}},
+			llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Call, ID: "1", Name: "read", Input: `{"path":"a.txt"}`}},
+			llm.Usage{Input: 10, Output: 5, Cost: 0.25, Priced: true}, llm.Finish{Reason: llm.Calls}),
+		llmtest.Say("done"), llmtest.Say("more"))
+	o := Options{Model: endpoint("a/a", fake), Tools: set, Effort: llm.EffortHigh, Log: lib.Create(Summary{Folder: "/work"})}
+	s := New(o)
+	play(t.Context(), s, nil, llm.Part{Kind: llm.Media, Name: "p.png", MIME: "image/png", Data: []byte{1, 2, 3}}, say("read a.txt, please"))
+	before, total := s.History(), func() llm.Usage { u, _ := s.Total(); return u }
+	used := total()
+
+	s = reopen(t, lib, s, o)
+	if got := s.History(); !reflect.DeepEqual(got, before) {
+		t.Errorf("reopened with\n%+v\nwant\n%+v", got, before)
+	}
+	if got := total(); got != used {
+		t.Errorf("used %+v, want %+v", got, used)
+	}
+	play(t.Context(), s, nil, say("go on"))
+	requests := fake.Requests()
+	last := requests[len(requests)-1].Messages
+	if got := last[1].Parts[0].State; string(got) != string(state) {
+		t.Errorf("the model gets back %s, want %s", got, state)
+	}
+	if len(last) != 5 {
+		t.Errorf("the next request holds %d messages, want 5", len(last))
+	}
+	rows, err := lib.List(Query{})
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("listed %+v, %v", rows, err)
+	}
+	if r := rows[0]; r.Title != "read a.txt, please" || r.Model != "a/a" || r.Effort != llm.EffortHigh || r.Usage.Cost != 0.25 {
+		t.Errorf("listed as %+v", r)
+	}
+}
+
+func TestBranchesAreKept(t *testing.T) {
+	lib, _ := shelf(t)
+	fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"), llmtest.Say("3"))
+	o := Options{Model: endpoint("a/a", fake), Log: lib.Create(Summary{})}
+	s := New(o)
+	play(t.Context(), s, nil, say("one"))
+	if _, err := s.Edit(1); err != nil {
+		t.Fatal(err)
+	}
+	play(t.Context(), s, nil, say("other"))
+	tree := branches(s)
+	s = reopen(t, lib, s, o)
+	if got := branches(s); !slices.Equal(got, tree) {
+		t.Errorf("reopened with %q, want %q", got, tree)
+	}
+	if err := s.Switch(1); err != nil {
+		t.Fatal(err)
+	}
+	s = reopen(t, lib, s, o)
+	if got := texts(s); !slices.Equal(got, []string{"one", "1"}) {
+		t.Errorf("the branch is %q: switching is kept too", got)
+	}
+}
+
+// TestInterrupted reads the store as the next start would after a kill at that
+// moment.
+func TestInterrupted(t *testing.T) {
+	set, _ := workspace(t)
+	tests := []struct {
+		name string
+		turn llmtest.Turn
+		when func(Event) bool // the moment
+		wait time.Duration    // after it
+		want []string         // what is there after a restart
+	}{
+		{"before anything came: the prompt is there", llmtest.Hang(), func(e Event) bool { _, ok := e.(Step); return ok }, 0, []string{"user: hi"}},
+		{"in mid-answer: what came is there a second later", llmtest.Hang("half an ", "answer"), func(e Event) bool {
+			d, ok := e.(llm.Delta)
+			return ok && d.Text == "answer"
+		}, 1100 * time.Millisecond, []string{"user: hi", "assistant: half an answer (cut)"}},
+		{"before a call ran: the call has an answer", llmtest.Call(call("1", "shell", `{"command":"true"}`)), func(e Event) bool { _, ok := e.(Ask); return ok }, 0,
+			[]string{"user: hi", "assistant: [shell]"}},
+		{"between two calls: the first one's result is there",
+			llmtest.Call(call("1", "list", `{}`), call("2", "shell", `{"command":"true"}`)), func(e Event) bool { a, ok := e.(Ask); return ok && a.Call.ID == "2" }, 0,
+			[]string{"user: hi", "assistant: [list][shell]", "tool: a.txt|The program ended before this was finished. What it did until then is not known."}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			lib, path := shelf(t)
+			log := lib.Create(Summary{})
+			s := New(Options{Model: endpoint("a/a", llmtest.New(tt.turn)), Tools: set, Log: log})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			for e := range s.Turn(ctx, say("hi")) {
+				if !tt.when(e) {
+					continue
+				}
+				time.Sleep(tt.wait) // real: what is tested is a clock of the program's own
+				again := copied(t, path)
+				id := s.ID()
+				kept, err := again.Fork(id, 0) // the process that has the lease is alive
+				if err != nil {
+					t.Fatal(err)
+				}
+				fake := llmtest.New(llmtest.Say("ok"))
+				next := New(Options{Model: endpoint("a/a", fake), Tools: set, Log: kept})
+				if got := said(next.History()); !slices.Equal(got, tt.want) {
+					t.Errorf("there is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
+				}
+				play(t.Context(), next, nil, say("go on"))
+				if err := valid(fake.Requests()[0].Messages); err != nil {
+					t.Errorf("the next request %v", err)
+				}
+				cancel()
+			}
+		})
+	}
+}
+
+// copied opens a copy of the files as they lie on disk now.
+func copied(t *testing.T, path string) *Library {
+	t.Helper()
+	dir := t.TempDir()
+	for _, suffix := range []string{"", "-wal"} {
+		b, err := os.ReadFile(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "parley.db"+suffix), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lib, err := store.Open(filepath.Join(dir, "parley.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { lib.Close() })
+	return lib
+}
+
+func said(history []llm.Message) []string {
+	var out []string
+	for _, m := range history {
+		line := string(m.Role) + ": " + m.Text()
+		for i, p := range m.Parts {
+			switch p.Kind {
+			case llm.Call:
+				line += "[" + p.Name + "]"
+			case llm.Result:
+				text, _, _ := strings.Cut(p.Text, "\n")
+				if i > 0 {
+					line += "|"
+				}
+				line += strings.Fields(text + " ?")[0]
+				if p.Failed {
+					line = strings.TrimSuffix(line, strings.Fields(text + " ?")[0]) + text
+				}
+			}
+		}
+		if m.Cut {
+			line += " (cut)"
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func TestOneWriter(t *testing.T) {
+	lib, path := shelf(t)
+	o := Options{Model: endpoint("a/a", llmtest.New(llmtest.Say("1"))), Log: lib.Create(Summary{})}
+	s := New(o)
+	play(t.Context(), s, nil, say("one"))
+	other, err := store.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	var held *HeldError
+	if _, err := other.Resume(s.ID()); !errors.As(err, &held) {
+		t.Errorf("a second opener got %v, want that it is held", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log, err := other.Resume(s.ID())
+	if err != nil {
+		t.Fatalf("after it was closed: %v", err)
+	}
+	log.Close()
+}
+
+func TestNothingKept(t *testing.T) {
+	lib, _ := shelf(t)
+	s := New(Options{Model: endpoint("a/a", llmtest.New()), Log: lib.Create(Summary{})})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := lib.List(Query{}); err != nil || len(rows) != 0 {
+		t.Errorf("a conversation in which nothing was said is listed: %+v, %v", rows, err)
+	}
+}
+
+func TestName(t *testing.T) {
+	lib, _ := shelf(t)
+	small := llmtest.New(llmtest.Say("\"A short", " title.\""))
+	o := Options{
+		Model: endpoint("a/a", llmtest.New(llmtest.Say("1"))), Log: lib.Create(Summary{}), Config: Config{Title: "b/small"},
+		Open: func(string) (llm.Endpoint, error) { return endpoint("b/small", small), nil },
+	}
+	s := New(o)
+	play(t.Context(), s, nil, say("what is one and one"))
+	for range 2 { // asked once
+		if err := s.Name(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := lib.List(Query{})
+	if err != nil || len(rows) != 1 || rows[0].Title != "A short title" {
+		t.Errorf("listed %+v, %v", rows, err)
+	}
+	if n := len(small.Requests()); n != 1 {
+		t.Errorf("asked %d times, want once", n)
+	}
+}
+
