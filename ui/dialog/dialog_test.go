@@ -82,7 +82,11 @@ func models() []dialog.Item {
 		}
 	}
 	items[5].Current = true
-	items[0].Key = "f2"
+	items[0].Key, items[1].Right = "f2", "$1.25 · $10"
+	for i := 12; i < 16; i++ {
+		items[i].Why = "set ZAI_API_KEY"
+	}
+	items[15].Pinned = true
 	items[19].Detail = "free of charge"
 	return items
 }
@@ -94,15 +98,18 @@ func TestPick(t *testing.T) {
 	}{
 		"the current one is selected": {[]string{"enter"}, picked("gemini/gemini-mini")},
 		"down and up":                 {[]string{"down", "ctrl+n", "up", "enter"}, picked("gemini/gemini-pro")},
-		"not above the first":         {[]string{"home", "up", "ctrl+p", "enter"}, picked("openai/gpt-nano")},
+		"not above the first":         {[]string{"home", "up", "ctrl+p", "enter"}, picked("zai/glm-max")},
 		"not below the last":          {[]string{"end", "down", "pgdown", "enter"}, picked("qwen/qwen-max")},
-		"pages":                       {[]string{"home", "pgdown", "enter"}, picked("anthropic/claude-nano")},
+		"pages":                       {[]string{"home", "pgdown", "enter"}, picked("gemini/gemini-max")},
+		"favourites stand first":      {[]string{"home", "up", "enter"}, picked("zai/glm-max")},
+		"but not before what matches": {[]string{"gpt", "enter"}, picked("openai/gpt-pro")},
+		"why one is not ready":        {[]string{"zai_api", "down", "enter"}, picked("zai/glm-nano")},
 		"typing filters":              {[]string{"clmax", "enter"}, picked("anthropic/claude-max")},
 		"words apart":                 {[]string{"qwen", "space", "pro", "enter"}, picked("qwen/qwen-pro")},
 		"case does not matter":        {[]string{"GLMP", "enter"}, picked("zai/glm-pro")},
 		"details too":                 {[]string{"free", "space", "of", "enter"}, picked("qwen/qwen-max")},
 		"erasing widens again":        {[]string{"qwenprox", "backspace", "enter"}, picked("qwen/qwen-pro")},
-		"clearing too":                {[]string{"xyz", "ctrl+u", "enter"}, picked("openai/gpt-nano")},
+		"clearing too":                {[]string{"xyz", "ctrl+u", "enter"}, picked("zai/glm-max")},
 		"no match, no choice":         {[]string{"xyz w", "enter"}, dialog.ClosedMsg{Typed: "xyz w", Accepted: true}},
 		"what was typed is not lost":  {[]string{"gpt ", "esc"}, dialog.ClosedMsg{Typed: "gpt "}},
 		"two quick esc":               {[]string{"alt+esc"}, dialog.ClosedMsg{}},
@@ -186,9 +193,13 @@ func TestWheel(t *testing.T) {
 		dialog      dialog.Dialog
 		down, again string // what a turn down brings, and what the way back does
 	}{
-		"approve": {long, "seven", "zero"},
-		"help":    {guide(), "ctrl+f", "Writing"},
-		"pick":    {dialog.Pick("model", "Model", models(), theme.Plain()), "anthropic/claude-max", "openai/gpt-nano"},
+		"approve":  {long, "seven", "zero"},
+		"help":     {guide(), "ctrl+f", "Writing"},
+		"pick":     {dialog.Pick("model", "Model", models(), theme.Plain()), "anthropic/claude-max", "openai/gpt-nano"},
+		"sessions": {dialog.Sessions(many(20), theme.Plain()), "Conversation 6", "Conversation 0"},
+		"usage":    {dialog.Usage(spending(), theme.Plain()), "2026-11-30", "this turn"},
+		"confirm":  {dialog.Confirm("k", strings.Repeat("line\n", 9)+"last", "y", "n", theme.Plain()), "last", "line"},
+		"tree":     {dialog.Tree(append(branches(), dialog.Branch{Text: "newest"}), theme.Plain()), "newest", "Fix the race"},
 	} {
 		turn := func(button tea.MouseButton) string {
 			for range 2 {
@@ -209,6 +220,19 @@ func TestWheel(t *testing.T) {
 	}
 }
 
+// finds answers a filter with messages, as the root does.
+type finds struct{ *dialog.SessionList }
+
+func (f finds) Update(msg tea.Msg) tea.Cmd {
+	cmd := f.SessionList.Update(msg)
+	f.Found("the", []dialog.FoundRow{
+		{ID: "1", Seq: 3, Title: "Fix the race in the pump", Snippet: "because the lock is taken after the read", Marks: [][2]int{{8, 11}, {32, 35}}},
+		{ID: "2", Seq: 2, Title: "Why is the sky blue", Snippet: strings.Repeat("air scatters short waves more, ", 3) + "which is why the sky is blue", Marks: [][2]int{{106, 109}}},
+		{ID: "8", Seq: 9, Title: "", Snippet: "\x1b[31mthe\nend", Marks: [][2]int{{5, 8}}},
+	})
+	return cmd
+}
+
 func TestScreens(t *testing.T) {
 	th := theme.Dark()
 	approval := func(a *tools.Action) (*dialog.Approval, *clock) { return asked(a, th) }
@@ -221,7 +245,31 @@ func TestScreens(t *testing.T) {
 		"pick/no match": func() (dialog.Dialog, []string) {
 			return dialog.Pick("model", "Model", models(), th), []string{"日本"}
 		},
-		"pick/empty":        func() (dialog.Dialog, []string) { return dialog.Pick("session", "Sessions", nil, th), nil },
+		"pick/empty": func() (dialog.Dialog, []string) { return dialog.Pick("session", "Sessions", nil, th), nil },
+		"sessions": func() (dialog.Dialog, []string) {
+			l := dialog.Sessions(conversations(), th)
+			l.SetPreview("1", []string{"you: Fix the race in the pump", "gpt-5.2: The pump wakes the screen before it has put the event, so that", "you: and does it hold under -race?"})
+			return l, nil
+		},
+		"sessions/empty": func() (dialog.Dialog, []string) { return dialog.Sessions(nil, th), nil },
+		"sessions/rename": func() (dialog.Dialog, []string) {
+			return dialog.Sessions(conversations(), th), []string{"down", "ctrl+e", "?"}
+		},
+		"sessions/trashed": func() (dialog.Dialog, []string) {
+			return dialog.Sessions(conversations(), th), []string{"down", "delete"}
+		},
+		"sessions/long": func() (dialog.Dialog, []string) { return dialog.Sessions(many(200), th), []string{"pgdown", "pgdown"} },
+		"sessions/found": func() (dialog.Dialog, []string) {
+			return finds{dialog.Sessions(conversations(), th)}, []string{"the", "end"}
+		},
+		"tree":         func() (dialog.Dialog, []string) { return dialog.Tree(branches(), th), nil },
+		"tree/empty":   func() (dialog.Dialog, []string) { return dialog.Tree(nil, th), nil },
+		"usage":        func() (dialog.Dialog, []string) { return dialog.Usage(spending(), th), []string{"pgdown"} },
+		"usage/models": func() (dialog.Dialog, []string) { return dialog.Usage(spending(), th), []string{"tab"} },
+		"usage/empty":  func() (dialog.Dialog, []string) { return dialog.Usage(dialog.Spending{Title: "Usage"}, th), nil },
+		"confirm": func() (dialog.Dialog, []string) {
+			return dialog.Confirm("import", "Import 12 conversations that another program left in ~/.local/share? They stay where they are.", "import", "not now", th), nil
+		},
 		"help":              func() (dialog.Dialog, []string) { return guide(), []string{"pgdown"} },
 		"approve/command":   func() (dialog.Dialog, []string) { d, _ := approval(shell("go test ./...")); return d, nil },
 		"approve/hostile":   func() (dialog.Dialog, []string) { d, _ := approval(hostile); return d, nil },

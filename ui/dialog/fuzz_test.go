@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools"
@@ -98,7 +99,8 @@ func squeeze(s string) string {
 func FuzzDialogs(f *testing.F) {
 	f.Add("title", []byte("\x00\x10\x20abc"), uint8(80), uint8(24))
 	f.Add("日本\x1b[31m\n👨‍👩‍👧", []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, uint8(7), uint8(2))
-	names := []string{"up", "down", "pgup", "pgdown", "home", "end", "backspace", "ctrl+w", "ctrl+u", "ctrl+o", "n", "e", "a", "日", "space", "x"}
+	names := []string{"up", "down", "pgup", "pgdown", "home", "end", "backspace", "ctrl+w", "ctrl+u", "ctrl+o", "n", "e", "a", "日", "space", "x",
+		"tab", "left", "ctrl+e", "enter", "ctrl+t", "delete", "ctrl+_"}
 	f.Fuzz(func(t *testing.T, text string, keys []byte, width, height uint8) {
 		th := theme.Dark()
 		items := []dialog.Item{{Title: text, Detail: text, Key: text}, {Title: "x" + text}, {Title: "日本", Current: true, Dim: true}}
@@ -106,6 +108,10 @@ func FuzzDialogs(f *testing.F) {
 		approval, clock := asked(action, th)
 		for _, d := range []dialog.Dialog{
 			dialog.Pick("k", text, items, th), approval,
+			listed(text, th),
+			dialog.Tree([]dialog.Branch{{Text: text, Label: text, Age: text}, {Depth: len(text), Text: text, Current: true}, {Depth: 1, Model: text, Length: len(text)}}, th),
+			dialog.Usage(dialog.Spending{Title: text, Lines: []string{text}, Note: text, Days: []dialog.SpendRow{{text, text, text, text, float64(width)}, {Amount: 1}}, Models: []dialog.SpendRow{{Label: text}}}, th),
+			dialog.Confirm("k", text, text, text, th),
 			dialog.Help([]dialog.Section{{Title: text, Rows: [][2]string{{text, text}, {"x", text}}}, {Title: text}}, th),
 		} {
 			for i, k := range keys[:min(len(keys), 64)] {
@@ -121,11 +127,46 @@ func FuzzDialogs(f *testing.F) {
 	})
 }
 
-func BenchmarkPickFilter(b *testing.B) {
+// listed are conversations and messages that are called text, which is typed.
+func listed(text string, th *theme.Theme) *dialog.SessionList {
+	row := dialog.SessionRow{ID: "1", Title: text, Model: text, Age: text, Cost: text, Folder: text, Preview: text, Held: text}
+	l := dialog.Sessions([]dialog.SessionRow{row, {ID: "2", Current: true}, {ID: "3", Title: "x" + text, Pinned: true}}, th)
+	l.SetPreview("2", []string{text, "", text})
+	l.Update(tea.PasteMsg{Content: text})
+	l.Found(strings.TrimSpace(strings.Join(strings.Fields(text), " ")), []dialog.FoundRow{{ID: text, Title: text, Snippet: text, Marks: [][2]int{{1, len(text)}, {len(text) / 2, 3}, {-1, 1 << 40}}}})
+	return l
+}
+
+func catalog(n int) []dialog.Item {
 	var items []dialog.Item
-	for i := range 2000 {
+	for i := range n {
 		items = append(items, dialog.Item{Title: fmt.Sprintf("provider-%d/some-model-%d-instruct", i%40, i), Detail: "128k context · tools · vision"})
 	}
+	return items
+}
+
+// A key costs what it must: to draw the rows in sight, and to keep where the
+// title of each model matches.
+func TestPickFiltersWithinAFrame(t *testing.T) {
+	typed := func(n int) float64 {
+		p := dialog.Pick("model", "Model", catalog(n), theme.Dark())
+		p.SetSize(120, 30)
+		keys := []tea.KeyPressMsg{{Code: 'm', Text: "m"}, {Code: 'u', Mod: tea.ModCtrl}}
+		turn := 0
+		return testing.AllocsPerRun(20, func() {
+			p.Update(keys[turn%2])
+			p.View()
+			turn++
+		})
+	}
+	few, lots := typed(30), typed(2000)
+	if each := (lots - few) / (2000 - 30); each > 0.6 { // half of the keys clear what was typed
+		t.Errorf("a key takes %v allocations for each item more: %v for 30, %v for 2000", each, few, lots)
+	}
+}
+
+func BenchmarkPickFilter(b *testing.B) {
+	items := catalog(2000)
 	p := dialog.Pick("model", "Model", items, theme.Dark())
 	p.SetSize(120, 30)
 	b.ReportAllocs()

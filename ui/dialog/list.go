@@ -1,7 +1,9 @@
 package dialog
 
 import (
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -106,12 +108,39 @@ func (b *base) shortened(title string) string {
 	return ansi.Truncate(safe.Line(title), max(b.width/2, 1), "…")
 }
 
+const signWidth = 2 // of what stands before a row
+
+// sign stands before a row.
+func (b *base) sign(selected bool) string {
+	if selected {
+		return b.theme.Accent.Render("› ")
+	}
+	return "  "
+}
+
 // cells is the width of s, which is one printable line.
 func cells(s string) int {
 	if plain(s) {
 		return len(s)
 	}
 	return ansi.StringWidth(s)
+}
+
+// longest is how many bytes of a text are worth keeping of which a row is shown.
+const longest = 1000
+
+// short is the beginning of s, printable on one line.
+func short(s string) string { return safe.Line(clipped(s, longest)) }
+
+// clipped is the beginning of s, n bytes at most, and a sign if there is more.
+func clipped(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
 }
 
 // padded is line with spaces up to width.
@@ -126,6 +155,7 @@ type column struct{ wide, rank int }
 // columns drops those that do not fit in room cells beside at least least
 // others, the highest ranks first, and tells how many cells the others have.
 func columns(room, least int, all ...column) (kept []column, rest int) {
+	all = slices.Clone(all)
 	for rank := range all {
 		for i, c := range all {
 			if c.rank != rank || c.wide == 0 {

@@ -196,10 +196,9 @@ func (p *Picker) Cursor() (x, y int, ok bool) {
 func (p *Picker) row(h hit, selected bool) string {
 	item := p.items[h.item]
 	look := p.theme.Text
-	sign := "  "
 	switch {
 	case selected:
-		look, sign = p.theme.Strong, p.theme.Accent.Render("› ")
+		look = p.theme.Strong
 	case item.Dim:
 		look = p.theme.Faint
 	}
@@ -208,7 +207,7 @@ func (p *Picker) row(h hit, selected bool) string {
 		detail = strings.TrimPrefix(detail+" · current", " · ")
 	}
 	pin := pinSign(item.Pinned)
-	line := sign + p.theme.Accent.Render(pin) + mark(item.Title, h.marks, look, p.theme)
+	line := p.sign(selected) + p.theme.Accent.Render(pin) + mark(item.Title, h.marks, look, p.theme)
 	if detail != "" {
 		pad := max(min(p.wide, p.width/2)-cells(pin)-cells(item.Title), 0) + 2
 		line += strings.Repeat(" ", pad) + p.theme.Dim.Render(detail)

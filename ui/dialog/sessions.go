@@ -118,8 +118,8 @@ func (l *SessionList) SetRows(rows []SessionRow) {
 	l.rows = slices.Clone(rows)
 	for i := range l.rows {
 		r := &l.rows[i]
-		r.Title, r.Folder = safe.Line(r.Title), safe.Line(r.Folder)
-		r.Model, r.Cost, r.Age = safe.Line(r.Model), safe.Line(r.Cost), safe.Line(r.Age)
+		r.Title, r.Folder = short(r.Title), short(r.Folder)
+		r.Model, r.Cost, r.Age = short(r.Model), short(r.Cost), short(r.Age)
 	}
 	l.arrange(id)
 }
@@ -365,9 +365,9 @@ func (l *SessionList) trash() tea.Cmd {
 	l.trashed = append(l.trashed, gone)
 	l.rows = slices.Delete(l.rows, gone.at, gone.at+1)
 	l.arrange("")
-	l.note = "deleted “" + titleOf(gone.row) + "”"
+	l.note = "deleted: “" + titleOf(gone.row) + "”"
 	if undo := first(l.Keys.Undo); undo != "" {
-		l.note += " · " + undo + " brings it back"
+		l.note = "deleted: " + undo + " brings back “" + titleOf(gone.row) + "”"
 	}
 	return func() tea.Msg { return SessionTrash{gone.row.ID} }
 }

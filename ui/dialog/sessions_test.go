@@ -143,7 +143,7 @@ func TestSessionsShowWhatWasDone(t *testing.T) {
 	expect(t, l, 80, 20, "* Release notes", "pump · current", "· open elsewhere", "untitled", "and does it hold")
 
 	told(t, l, "end", "delete")
-	expect(t, l, 70, 20, "deleted “untitled” · ctrl+_ brings it back", "not:   untitled")
+	expect(t, l, 70, 20, "deleted: ctrl+_ brings back “untitled”", "not:   untitled")
 	told(t, l, "up")
 	expect(t, l, 70, 20, "not: deleted", "ctrl+_ undo")
 	told(t, l, "ctrl+_")

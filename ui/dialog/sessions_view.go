@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -11,11 +12,12 @@ import (
 )
 
 const (
-	beside      = 100 // width from which the preview stands beside the list
-	leastTitle  = 30  // cells that the columns leave to the titles
-	widestModel = 24
-	fewestRows  = 14 // of content, so that a preview and messages have room below few rows
-	sessionsAre = "Conversations"
+	beside        = 100 // width from which the preview stands beside the list
+	leastTitle    = 30  // cells that the columns leave to the titles
+	widestModel   = 24
+	ruleWidth     = 3  // between the list and its preview
+	fewestRows    = 14 // of content, so that a preview and messages have room below few rows
+	sessionsTitle = "Conversations"
 )
 
 // A shape is how the list and the preview share the content.
@@ -67,7 +69,7 @@ func (l *SessionList) View() string {
 	if len(l.hits) < len(l.rows) {
 		count = fmt.Sprintf("%d of %d", len(l.hits), len(l.rows))
 	}
-	l.view = frame(l.Height(), l.queried(sessionsAre, count, &l.query), content, l.foot())
+	l.view = frame(l.Height(), l.queried(sessionsTitle, count, &l.query), content, l.foot())
 	return l.view
 }
 
@@ -135,19 +137,6 @@ func (l *SessionList) nothing() string {
 		return "nothing found"
 	}
 	return "no title, folder or model matches"
-}
-
-const (
-	signWidth = 2 // of what stands before a selected row
-	ruleWidth = 3 // between the list and its preview
-)
-
-// sign stands before a row.
-func (b *base) sign(selected bool) string {
-	if selected {
-		return b.theme.Accent.Render("› ")
-	}
-	return "  "
 }
 
 // conversation draws a row: sign, title, state, and the columns there is room for.
@@ -223,9 +212,12 @@ func (l *SessionList) snippet(f FoundRow, room int) string {
 // is from, as a rule above it if it stands below the list, then the content.
 func (l *SessionList) peek(width, height int, ruled bool) []string {
 	id, seq := l.selected()
+	if id == "" {
+		return nil
+	}
 	at := slices.IndexFunc(l.rows, func(r SessionRow) bool { return r.ID == id })
 	var r SessionRow
-	if at >= 0 && id != "" {
+	if at >= 0 {
 		r = l.rows[at]
 	}
 	facts := []string{r.Folder, r.Model, r.Cost}
@@ -244,8 +236,9 @@ func (l *SessionList) peek(width, height int, ruled bool) []string {
 	if l.preview.lines != nil && l.preview.id == id && l.preview.seq == seq {
 		lines = l.preview.lines
 	}
+	most := width * height * utf8.UTFMax // a line of a megabyte is not worth wrapping
 	for _, line := range lines {
-		for row := range strings.SplitSeq(ansi.Wrap(safe.Line(line), max(width, 1), ""), "\n") {
+		for row := range strings.SplitSeq(ansi.Wrap(safe.Line(clipped(line, most)), max(width, 1), ""), "\n") {
 			if len(rows) >= height {
 				return rows
 			}
@@ -280,7 +273,7 @@ func (l *SessionList) foot() string {
 func (l *SessionList) Cursor() (x, y int, ok bool) {
 	height := l.Height()
 	if l.naming == "" {
-		return l.behind(sessionsAre, &l.query), 0, height > 2
+		return l.behind(sessionsTitle, &l.query), 0, height > 2
 	}
 	s := l.shape()
 	at, total := l.place()

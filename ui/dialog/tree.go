@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"parley/ui/safe"
 	"parley/ui/theme"
 )
 
@@ -50,7 +49,7 @@ func Tree(branches []Branch, th *theme.Theme) *BranchList {
 		b := &l.branches[i]
 		b.Depth = max(min(b.Depth, deepest), 0)
 		deepest = b.Depth + 1
-		b.Label, b.Text, b.Model, b.Age = safe.Line(b.Label), safe.Line(b.Text), safe.Line(b.Model), safe.Line(b.Age)
+		b.Label, b.Text, b.Model, b.Age = short(b.Label), short(b.Text), short(b.Model), short(b.Age)
 		for j, text := range b.columns() {
 			l.wide[j] = max(l.wide[j], cells(text))
 		}
@@ -150,7 +149,7 @@ func (l *BranchList) View() string {
 	for i := l.top; i < min(l.top+visible, len(l.branches)); i++ {
 		rows = append(rows, l.row(i, cols))
 	}
-	pairs := []string{first(l.Keys.Accept), "go there", first(l.Keys.Close), "close", first(l.Keys.Fork), "copy up to here", "•", "current path"}
+	pairs := []string{first(l.Keys.Accept), "go there", first(l.Keys.Close), "close", first(l.Keys.Fork), "copy", "•", "current path"}
 	if len(l.branches) == 0 {
 		rows, pairs = []string{l.theme.Dim.Render(ansi.Truncate("  no branches yet", l.width, "…"))}, pairs[2:4]
 	}
