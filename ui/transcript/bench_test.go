@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/theme"
 )
@@ -104,18 +107,84 @@ func BenchmarkViewUnchanged(b *testing.B) {
 	}
 }
 
-// Opening ten thousand turns: what it costs to take them in and show the last.
+// stored is a conversation of n turns as it comes from a store.
+func stored(n int) *Model {
+	m := New(theme.Dark())
+	m.SetSize(120, 40)
+	for i := range n {
+		id := fmt.Sprint(i)
+		m.Tag(2*i + 1)
+		m.User("and what does the test say?")
+		m.Tag(2*i + 2)
+		m.Think(id, "It might be the clock. I look at the test first, and then at the timer.")
+		m.ThoughtFor(id, 3*time.Second)
+		m.Tool(id, Tool{Name: "edit", Input: `{"path":"main.go","old":"a","new":"b"}`, Status: Done, Output: "edited", Diff: diff, Took: time.Second})
+		m.Answer(id, document)
+		m.AnswerDone(id)
+	}
+	return m
+}
+
+// Opening a conversation of ten thousand turns: taking it in, showing the end,
+// the beginning, and what is asked for in the middle.
 func BenchmarkOpen(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		m := New(theme.Dark())
-		m.SetSize(120, 40)
-		for range 10_000 {
-			m.User("and?")
-			m.Answer("a", document)
-			m.AnswerDone("a")
+	for _, turns := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprintf("take/%d", turns), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				stored(turns).View()
+			}
+		})
+		m := stored(turns)
+		for name, move := range map[string]func(){
+			"bottom": m.Bottom, "top": m.Top, "jump": func() { m.Reveal(turns) },
+		} {
+			b.Run(fmt.Sprintf("%s/%d", name, turns), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					m.restyle() // nothing is laid out
+					move()
+					m.View()
+				}
+			})
 		}
-		m.View()
+	}
+}
+
+// A letter more in the search line of a conversation of n tokens, and the screen
+// that shows it.
+func BenchmarkSearch(b *testing.B) {
+	for _, tokens := range []int{1_000, 100_000, 1_000_000} {
+		for _, word := range []string{"e", "world", "hello", "not there"} {
+			b.Run(fmt.Sprintf("%s/%d", strings.ReplaceAll(word, " ", "-"), tokens), func(b *testing.B) {
+				m := filled(tokens)
+				m.Browse(true)
+				press(m, "/", "'"+word)
+				b.ReportAllocs()
+				for b.Loop() {
+					m.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})
+					m.Update(tea.KeyPressMsg{Code: rune(word[len(word)-1]), Text: word[len(word)-1:]})
+					m.View()
+				}
+			})
+		}
+	}
+}
+
+// A token that comes while something is searched for.
+func BenchmarkTokenWhileSearching(b *testing.B) {
+	for _, size := range []int{1_000, 100_000} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			m := filled(size)
+			m.User("and now?")
+			m.Browse(true)
+			press(m, "/", "'heading", "enter")
+			b.ReportAllocs()
+			for n := 0; b.Loop(); n++ {
+				m.Answer(fmt.Sprint(n/1000), "and ")
+				m.View()
+			}
+		})
 	}
 }
 

@@ -124,7 +124,15 @@ func diffLines(changes []change, p page) []string {
 func (c change) lay(lines []string, digits int, p page) []string {
 	body := untab(c.text, codeTab)
 	if c.sign == 0 {
-		return append(lines, p.ink.write(faint, clip(strings.Repeat(" ", digits)+" "+body, p.width)))
+		margin := strings.Repeat(" ", digits+1)
+		parts := []string{clip(body, max(p.width-len(margin), 1))}
+		if p.open {
+			parts = wrap(nil, body, max(p.width-len(margin), 1))
+		}
+		for _, part := range parts {
+			lines = append(lines, p.ink.write(faint, clip(margin+part, p.width)))
+		}
+		return lines
 	}
 	t := map[byte]tone{'+': good, '-': bad, ' ': dim}[c.sign]
 	number := ""

@@ -364,6 +364,33 @@ func TestUnseenIsNotLaidOut(t *testing.T) {
 	}
 }
 
+// Opening a stored conversation costs the same for each turn, however many there
+// are, and what is shown then costs the same whatever is out of sight.
+func TestOpeningIsLinear(t *testing.T) {
+	const few, many = 500, 5000
+	take := func(turns int) float64 {
+		return testing.AllocsPerRun(1, func() { stored(turns) }) / float64(turns)
+	}
+	show := func(turns int) float64 {
+		m := stored(turns)
+		return testing.AllocsPerRun(3, func() {
+			m.restyle() // nothing is laid out
+			for _, move := range []func(){m.Bottom, m.Top, func() { m.Reveal(turns) }, m.PrevUser, m.NextUser} {
+				move()
+				m.View()
+			}
+		})
+	}
+	for name, cost := range map[string]func(int) float64{"taking a turn in": take, "showing": show} {
+		if a, b := cost(few), cost(many); b > 1.3*a {
+			t.Errorf("%s: %.1f allocations with %d turns, %.1f with %d", name, a, few, b, many)
+		}
+	}
+	if m := stored(10); !m.Reveal(11) || topRow(m) != "› and what does the test say?" || m.Reveal(99) || m.Reveal(0) {
+		t.Errorf("the message asked for is not at the top:\n%s", m.View())
+	}
+}
+
 func TestViewCostsNothingUnchanged(t *testing.T) {
 	m := New(theme.Dark())
 	m.SetSize(80, 24)

@@ -209,12 +209,13 @@ func (m *Model) lose(it *item, i int) {
 	}
 }
 
-// chosen is which place of an item was gone to; -1 for none.
+// chosen is which place of an item was gone to; -1 for none. The rows may have
+// fewer than the source has: the address behind a name, for one.
 func (m *Model) chosen(i int) int {
-	if i == m.cursor {
-		return m.search.hit
+	if i != m.cursor {
+		return -1
 	}
-	return -1
+	return min(m.search.hit, m.shown(m.items[i])-1)
 }
 
 // nearest is the first item from i on that has the word, or else the last one
@@ -294,9 +295,9 @@ func (m *Model) show(i, hit int) {
 	if m.shown(it) < it.found && !m.open(it) {
 		m.peek(it)
 	}
-	line := 0
-	for _, s := range m.spans(it) {
-		if s.hit <= hit { // the rows may have fewer than the source, and more
+	line, chosen := 0, m.chosen(i)
+	for _, s := range slices.Backward(m.spans(it)) {
+		if s.hit == chosen {
 			line = s.line
 		}
 	}

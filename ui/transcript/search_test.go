@@ -1,11 +1,15 @@
 package transcript
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"parley/ui/theme"
 )
 
 // lit are the parts of the view that are highlighted; the one that was gone to
@@ -141,5 +145,40 @@ func TestSearch(t *testing.T) {
 			}
 			check(t, m, c.keys)
 		})
+	}
+}
+
+// Whatever is searched for in whatever conversation, at whatever width: n leads
+// through as many places as are counted, in order, and each is seen.
+func TestEveryPlaceIsSeen(t *testing.T) {
+	for _, width := range []int{20, 50, 110} {
+		for _, word := range []string{"timer", "the", "e", "line", "run", "It could be", "0123456789 abc", "wait()", "shell", "s", "日本", "tail -f log", "thought"} {
+			m := New(theme.Plain())
+			m.SetSize(width, 12)
+			conversation(m)
+			m.Answer("x", "# The *timer*\n\n- **the** timer,\n  which runs\n- 日本語のテキストは文字の間で改行できます、日本。\n\n> It could\n> be\n\n| the | line |\n|---|---|\n| run | `wait()` |\n")
+			m.AnswerDone("x")
+			m.Browse(true)
+			press(m, "g", "/")
+			m.Update(tea.PasteMsg{Content: word})
+			press(m, "enter")
+			total := m.search.total
+			if total == 0 {
+				t.Errorf("%q is not found at width %d", word, width)
+			}
+			first := m.cursor
+			for i := range total + 1 {
+				if want := fmt.Sprintf("%d/%d", i%total+1, total); i > 0 && m.tally() != want {
+					t.Fatalf("%q at width %d: %s, want %s", word, width, m.tally(), want)
+				} else if i == 0 && m.tally() != want {
+					t.Fatalf("%q at width %d begins with %s in block %d", word, width, m.tally(), first)
+				}
+				if !strings.Contains(m.View(), here) {
+					t.Fatalf("%q at width %d: place %d of %d is not in sight\n%s", word, width, i+1, total, m.View())
+				}
+				press(m, "n")
+			}
+			check(t, m, word)
+		}
 	}
 }

@@ -22,6 +22,19 @@ func (m *Model) TagBack(seq int) {
 	m.tag = seq
 }
 
+// Reveal puts the first block of a message at the top, and the cursor on it; it
+// tells whether there is one.
+func (m *Model) Reveal(seq int) bool {
+	i := slices.IndexFunc(m.items, func(it *item) bool { return seq != 0 && it.tag == seq })
+	if i < 0 {
+		return false
+	}
+	m.details = nil
+	m.point(i)
+	m.jump(pos{i, 0})
+	return true
+}
+
 // A Target is what a key was pressed on while browsing.
 type Target struct {
 	Seq     int // tag of the block under the cursor; 0 for none

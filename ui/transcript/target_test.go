@@ -1,0 +1,123 @@
+package transcript
+
+import (
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/theme"
+)
+
+// tagged is a conversation of two turns: messages 1 and 2, then 5 and an answer
+// that is numbered 6 when it is whole.
+func tagged() *Model {
+	m := New(theme.Plain())
+	m.SetSize(60, 30)
+	m.Tag(1)
+	m.User("first")
+	m.Tag(2)
+	m.Answer("a", "one")
+	m.AnswerDone("a")
+	m.Tag(5)
+	m.User("second")
+	m.Tag(0)
+	m.Think("t", "hm")
+	m.Answer("b", "two")
+	m.Tool("c", Tool{Name: "shell", Title: "make", Status: Running})
+	m.TagBack(6)
+	m.Footer("costs nothing")
+	return m
+}
+
+func TestTargets(t *testing.T) {
+	for _, c := range []struct {
+		keys string
+		want tea.Msg
+	}{
+		{"g r", RegenerateMsg{Target{Seq: 1, User: 1, Message: 0}}},
+		{"g j r", RegenerateMsg{Target{Seq: 2, User: 1, Message: 0}}},
+		{"g e", EditMsg{Target{Seq: 1, User: 1, Message: 0}}},
+		{"g j j f", ForkMsg{Target{Seq: 5, User: 5, Message: 1}}},
+		{"g j j j w", WireMsg{Target{Seq: 6, User: 5, Message: 1}}},
+		{"g j j j j j w", WireMsg{Target{Seq: 6, User: 5, Message: 1}}},
+		{"G w", WireMsg{Target{Seq: 6, User: 5, Message: 1}}},
+	} {
+		m := tagged()
+		m.Browse(true)
+		if got := press(m, strings.Fields(c.keys)...); got != c.want {
+			t.Errorf("%s: %#v, want %#v", c.keys, got, c.want)
+		}
+	}
+	m := New(theme.Plain())
+	m.SetSize(20, 5)
+	m.Note("before any message")
+	m.Browse(true)
+	if got, want := press(m, "r"), (RegenerateMsg{Target{Message: -1}}); got != want {
+		t.Errorf("%#v, want %#v", got, want)
+	}
+}
+
+func TestSelection(t *testing.T) {
+	for _, c := range []struct {
+		name, keys string
+		want       CopyMsg
+	}{
+		{"begun and not extended", "g v y", CopyMsg{"first", "message"}},
+		{"downwards", "g v j y", CopyMsg{"first\n\none", "2 blocks"}},
+		{"upwards", "g j j v k k y", CopyMsg{"first\n\none\n\nsecond", "3 blocks"}},
+		{"by messages", "g v ] y", CopyMsg{"first\n\none\n\nsecond", "3 blocks"}},
+		{"back over the anchor", "g j v j k k y", CopyMsg{"first\n\none", "2 blocks"}},
+		{"ended by v", "g v j v y", CopyMsg{"one", "answer"}},
+		{"ended by esc, which goes on browsing", "g v j esc y", CopyMsg{"one", "answer"}},
+		{"ended by copying", "g v j y y", CopyMsg{"one", "answer"}},
+		{"after a block went", "g j j j j v G k", CopyMsg{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := tagged()
+			m.Browse(true)
+			if got, _ := press(m, strings.Fields(c.keys)...).(CopyMsg); got != c.want {
+				t.Errorf("copied %q, want %q", got, c.want)
+			}
+			check(t, m, c.keys)
+		})
+	}
+	m := tagged()
+	m.Browse(true)
+	press(m, "g", "j", "v", "j", "j", "j")
+	m.Drop("b") // the answer under the cursor
+	if got, want := press(m, "y"), (CopyMsg{"one\n\nsecond\n\nhm\n\nmake", "4 blocks"}); got != want {
+		t.Errorf("copied %q, want %q", got, want)
+	}
+}
+
+func TestFoldAll(t *testing.T) {
+	m := chat()
+	m.Think("t", "what I think")
+	m.ThoughtFor("t", 0)
+	m.SetSize(60, 100)
+	m.Browse(true)
+	for range 2 {
+		if press(m, "z"); !strings.Contains(m.View(), "end 0") || !strings.Contains(m.View(), "what I think") {
+			t.Errorf("not all is unfolded:\n%s", m.View())
+		}
+		if press(m, "z"); strings.Contains(m.View(), "end 0") || strings.Contains(m.View(), "what I think") {
+			t.Errorf("not all is folded:\n%s", m.View())
+		}
+	}
+}
+
+func TestAttachments(t *testing.T) {
+	m := New(theme.Plain())
+	m.SetSize(60, 10)
+	m.User("look", "image a.png\n\x1b[2J 3 KB", "b.txt")
+	m.User("", "image c.png 1 KB")
+	m.Browse(true)
+	if got, want := press(m, "y"), (CopyMsg{"[image c.png 1 KB]", "message"}); got != want {
+		t.Errorf("copied %q, want %q", got, want)
+	}
+	if got, want := press(m, "k", "y"), (CopyMsg{"look\n[image a.png␊␛[2J 3 KB]\n[b.txt]", "message"}); got != want {
+		t.Errorf("copied %q, want %q", got, want)
+	}
+	check(t, m, "attachments")
+}
