@@ -50,7 +50,7 @@ CREATE TABLE drafts (key TEXT PRIMARY KEY, text TEXT NOT NULL, cursor INTEGER NO
 CREATE TABLE prompts (num INTEGER PRIMARY KEY, text TEXT NOT NULL, folder TEXT NOT NULL, at INTEGER);
 ` + wordsTable}
 
-const wordsTable = `CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2");`
+const wordsTable = `CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2", prefix='2 3');`
 
 // A versionError says that the file was made by a newer parley.
 type versionError struct {

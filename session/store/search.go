@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"database/sql"
 	"encoding/json"
+	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -29,7 +31,7 @@ func indexNode(w *writer, num int64, n Node) error {
 }
 
 // pieces are the texts of a message that can be found.
-func pieces(parts []llm.Part) func(yield func(string) bool) {
+func pieces(parts []llm.Part) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, p := range parts {
 			for _, text := range []string{p.Text, p.Name, arguments(p.Input), p.URL} {
@@ -166,19 +168,28 @@ func (db *DB) Search(q Query) ([]Hit, error) {
 
 // A candidate is a hit before it is shown.
 type candidate struct {
-	row   sessionRow
-	num   int64
-	score float64 // lower is better
+	session, num int64
+	score        float64 // lower is better
 }
 
 func (db *DB) search(q Query, words terms) (hits []Hit, err error) {
 	err = db.read(func(r querier) error {
-		found, err := db.candidates(r, q, words)
+		found, err := candidates(r, q, words)
 		if err != nil {
 			return err
 		}
+		sessions := map[int64]Session{}
 		for _, c := range found[:min(len(found), q.limit())] {
-			hit, err := db.hit(r, c, words)
+			s, ok := sessions[c.session]
+			if !ok {
+				row, err := db.scan(r.one(`SELECT `+sessionColumns+`WHERE s.num = ?`, c.session))
+				if err != nil && row.ID == "" {
+					return err
+				}
+				s = row.Session
+				sessions[c.session] = s
+			}
+			hit, err := hitOf(r, c.num, s, words)
 			if err != nil {
 				return err
 			}
@@ -190,17 +201,16 @@ func (db *DB) search(q Query, words terms) (hits []Hit, err error) {
 }
 
 // candidates ranks messages and titles.
-func (db *DB) candidates(r querier, q Query, words terms) ([]candidate, error) {
+func candidates(r querier, q Query, words terms) ([]candidate, error) {
 	where, more := q.filter()
 	var found []candidate
-	for _, source := range []struct{ join, model, bound string }{
-		{`CROSS JOIN nodes n ON n.num = words.rowid CROSS JOIN sessions s ON s.num = n.session`, `iif(n.model = '', s.model, n.model)`, `> 0`},
-		{`CROSS JOIN sessions s ON s.num = -words.rowid`, `s.model`, `< 0`},
+	for _, source := range []struct{ join, model string }{
+		{`CROSS JOIN nodes n ON n.num = words.rowid CROSS JOIN sessions s ON s.num = n.session
+			WHERE words MATCH ? AND words.rowid > 0 AND `, `iif(n.model = '', s.model, n.model)`},
+		{`CROSS JOIN sessions s ON s.num = -words.rowid WHERE words MATCH ? AND words.rowid < 0 AND `, `s.model`},
 	} {
-		query := strings.Replace(sessionColumns, `FROM sessions s LEFT JOIN`,
-			`, words.rowid, bm25(words) FROM words `+source.join+` LEFT JOIN`, 1)
+		query := `SELECT s.num, words.rowid, bm25(words) FROM words ` + source.join + where
 		args := append([]any{words.match()}, more...)
-		query = `SELECT ` + query + `WHERE words MATCH ? AND words.rowid ` + source.bound + ` AND ` + where
 		if q.Model != "" {
 			query, args = query+` AND instr(lower(`+source.model+`), lower(?))`, append(args, q.Model)
 		}
@@ -210,14 +220,11 @@ func (db *DB) candidates(r querier, q Query, words terms) ([]candidate, error) {
 		}
 		for rows.Next() {
 			var c candidate
-			var bm25 sql.NullFloat64
-			c.row, err = db.scan(rows, &c.num, &bm25)
-			c.score = bm25.Float64
-			if err == nil {
+			if err := rows.Scan(&c.session, &c.num, &c.score); err == nil {
 				found = append(found, c)
 			}
 		}
-		if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 			return nil, err
 		}
 	}
@@ -240,16 +247,16 @@ func rank(found []candidate) {
 	})
 }
 
-// hit is what is shown of a candidate.
-func (db *DB) hit(r querier, c candidate, words terms) (Hit, error) {
-	h := Hit{Session: c.row.Session, At: c.row.Updated}
-	if c.num < 0 {
-		h.Snippet, h.Marks = snippet([]string{c.row.Title}, words)
+// hitOf is what is shown of a message, or of a title.
+func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
+	h := Hit{Session: s, At: s.Updated}
+	if num < 0 {
+		h.Snippet, h.Marks = snippet([]string{s.Title}, words)
 		return h, nil
 	}
 	var at sql.NullInt64
 	var text []byte
-	err := r.one(`SELECT seq, role, model, at, parts FROM nodes WHERE num = ?`, c.num).Scan(&h.Seq, &h.Role, &h.Model, &at, &text)
+	err := r.one(`SELECT seq, role, model, at, parts FROM nodes WHERE num = ?`, num).Scan(&h.Seq, &h.Role, &h.Model, &at, &text)
 	if err != nil {
 		return h, err
 	}
