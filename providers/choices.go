@@ -1,59 +1,113 @@
 package providers
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"slices"
+	"sync"
+	"time"
 
 	"parley/providers/catalog"
 )
 
 // Choices lists what a person can pick: every model that is known of every
 // provider, those that are ready first, each with what is missing otherwise.
-// The models of local servers are known only to the servers: see List.
+// The models of local servers are known only to the servers: see Live.
 func Choices(c Config, getenv func(string) string) []Choice {
-	var ready, not []Choice
-	for _, name := range c.names() {
-		s, ok := c.service(name, getenv)
-		if !ok {
-			continue
-		}
-		choices := s.choices(s.ready(c, getenv), s.models())
-		if s.ready(c, getenv) == "" {
-			ready = append(ready, choices...)
-			continue
-		}
-		not = append(not, choices...)
-	}
-	return append(ready, not...)
+	return c.choices(getenv, nil, nil)
 }
 
+// Live is Choices with what servers say now: those whose models only they know,
+// such as local ones, are asked, or, with all, every one that is ready. They are
+// asked at once, for three seconds at most, or, with all, ten. What they offer
+// stands behind what was known of them, and what they tell of a model counts; a
+// Memory in o keeps it for models opened later. The list is complete but for the
+// servers that the error, made by errors.Join, tells of.
+func Live(ctx context.Context, c Config, o OpenOptions, all bool) ([]Choice, error) {
+	o = o.complete()
+	limit, ask := liveTime, Unlisted(c, o.Getenv)
+	if all {
+		limit, ask = listTime, c.servers(o.Getenv)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	offers, errs := make([][]offer, len(ask)), make([]error, len(ask))
+	var wait sync.WaitGroup
+	for i, name := range ask {
+		wait.Go(func() {
+			var s service
+			if s, offers[i], errs[i] = c.offers(ctx, name, o); errs[i] == nil {
+				o.Memory.note(s, offers[i])
+			}
+		})
+	}
+	wait.Wait()
+	found := map[string][]offer{}
+	for i, name := range ask {
+		found[name] = offers[i]
+	}
+	return c.choices(o.Getenv, o.Memory, found), errors.Join(errs...)
+}
+
+// liveTime is how long somebody who looks at a picker waits for its last lines.
+const liveTime = 3 * time.Second
+
 // Unlisted names the providers that are ready, but whose models only they know:
-// Offers asks them.
+// Live asks them.
 func Unlisted(c Config, getenv func(string) string) []string {
+	return slices.DeleteFunc(c.servers(getenv), func(name string) bool {
+		s, _ := c.service(name, getenv)
+		return len(catalog.IDs(s.head.ID)) > 0
+	})
+}
+
+// servers names the providers that are ready and have a list to be asked for.
+func (c Config) servers(getenv func(string) string) []string {
 	var names []string
 	for _, name := range c.names() {
 		s, ok := c.service(name, getenv)
-		if ok && s.ready(c, getenv) == "" && len(catalog.IDs(s.head.ID)) == 0 {
+		if ok && s.kind != kindDemo && !s.program() && s.ready(c, getenv) == "" {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-func (s service) choices(why string, ids []string) []Choice {
-	choices := make([]Choice, 0, len(ids))
-	for _, id := range ids {
-		choices = append(choices, s.choice(why, id, nil))
+// choices lists the models of all providers, with those that servers offered.
+func (c Config) choices(getenv func(string) string, memory *Memory, offered map[string][]offer) []Choice {
+	var ready, not []Choice
+	for _, name := range c.names() {
+		s, ok := c.service(name, getenv)
+		if !ok {
+			continue
+		}
+		why := s.ready(c, getenv)
+		to := &ready
+		if why != "" {
+			to = &not
+		}
+		ids := s.models()
+		for _, id := range ids {
+			*to = append(*to, s.choice(why, offer{id: id}, memory))
+		}
+		for _, o := range offered[name] {
+			if !slices.Contains(ids, o.id) {
+				*to = append(*to, s.choice(why, o, memory))
+			}
+		}
 	}
-	return choices
+	return append(ready, not...)
 }
 
 // choice is the line of one model. Why says what is missing before it can be
 // asked.
-func (s service) choice(why, id string, memory *Memory) Choice {
+func (s service) choice(why string, o offer, memory *Memory) Choice {
+	id := o.id
 	m, known := s.facts(id, memory)
 	title := m.Name
 	if !known || m.Provider != s.head.ID {
-		title = id
+		title = cmp.Or(o.title, id)
 	}
 	tools := m.Tools || !known && memory.recall(s.place(id)).told.tools == nil
 	return Choice{

@@ -1,10 +1,15 @@
 package providers
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"parley/providers/catalog"
 )
@@ -105,5 +110,63 @@ func TestUnlisted(t *testing.T) {
 	}
 	if s, _ := c.service("ollama", env()); !strings.Contains(s.ready(c, env()), "OLLAMA_HOST") {
 		t.Errorf("not ready: %q", s.ready(c, env()))
+	}
+}
+
+// Servers whose models only they know are asked, all at once; one that fails
+// costs nothing but its own lines. With all, the others are asked as well.
+func TestLive(t *testing.T) {
+	var asked atomic.Int32
+	local := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for asked.Add(1); asked.Load() < 2 && r.Context().Err() == nil; { // the other one is asked meanwhile
+			time.Sleep(time.Millisecond)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"data":[{"id":"`+strings.Split(r.URL.Path, "/")[1]+`-new","max_model_len":4096},{"id":"own","max_model_len":2048}]}`)
+	}))
+	defer local.Close()
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	hosted := pages(t, map[string]string{"/v1/models": `{"data":[{"id":"deepseek-v9"},{"id":"deepseek-v4-pro"}]}`})
+	c := Config{map[string]Provider{
+		"a":        {Kind: "vllm", BaseURL: local.URL + "/a", Models: []string{"own"}},
+		"b":        {Kind: "vllm", BaseURL: local.URL + "/b"},
+		"gone":     {Kind: "vllm", BaseURL: gone.URL, Models: []string{"kept"}},
+		"deepseek": {BaseURL: hosted.URL + "/v1", APIKey: "k"},
+	}}
+	o := OpenOptions{Getenv: env(), Memory: &Memory{}}
+	names := func(choices []Choice) (ready []string) {
+		for _, choice := range choices {
+			if choice.Ready && choice.Provider != "demo" && choice.Provider != "deepseek" || choice.Model == "deepseek-v9" {
+				ready = append(ready, choice.Name)
+			}
+		}
+		return ready
+	}
+	got, err := Live(t.Context(), c, o, false)
+	if want := []string{"a/own", "a/a-new", "b/b-new", "b/own", "gone/kept"}; !slices.Equal(names(got), want) {
+		t.Errorf("%q, want %q", names(got), want)
+	}
+	if err == nil || strings.Count(err.Error(), "\n") > 0 || !strings.Contains(err.Error(), "gone: network") {
+		t.Errorf("error %v, want that of the server that is gone", err)
+	}
+	if i := slices.IndexFunc(got, func(c Choice) bool { return c.Name == "a/own" }); got[i].Context != 2048 {
+		t.Errorf("what the server tells of a configured model: %+v", got[i])
+	}
+	if e, err := Open(c, "a/a-new", o); err != nil || e.Context != 4096 {
+		t.Errorf("opens as %+v, %v", e, err)
+	}
+	if last := got[len(got)-1]; last.Ready {
+		t.Errorf("%s is ready, and stands behind those that are not", last.Name)
+	}
+	got, _ = Live(t.Context(), c, o, true)
+	if !slices.Contains(names(got), "deepseek/deepseek-v9") {
+		t.Errorf("with all: %q", names(got))
+	}
+	ctx, cancel := contextUntil(t, func() {})
+	defer cancel()
+	<-ctx.Done()
+	if got, err := Live(ctx, c, o, false); err == nil || !slices.Contains(names(got), "gone/kept") {
+		t.Errorf("canceled: %q, %v", names(got), err)
 	}
 }

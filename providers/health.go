@@ -85,9 +85,7 @@ func (s service) check(ctx context.Context, o OpenOptions) Health {
 	default:
 		h.fail(err)
 	}
-	for _, offer := range offers {
-		o.Memory.learn(s.place(offer.id), func(l *lesson) { l.told = offer.told })
-	}
+	o.Memory.note(s, offers)
 	h.Models = len(offers)
 	h.describe(s, offers, o)
 	if h.Err == nil && h.Models > 0 && h.Model != "" && !h.Found {

@@ -1,7 +1,6 @@
 package providers
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,13 +52,9 @@ func Offers(ctx context.Context, c Config, name string, o OpenOptions) ([]Choice
 		return nil, err
 	}
 	choices := make([]Choice, 0, len(offers))
+	o.Memory.note(s, offers)
 	for _, offer := range offers {
-		o.Memory.learn(s.place(offer.id), func(l *lesson) { l.told = offer.told })
-		choice := s.choice(s.ready(c, o.Getenv), offer.id, o.Memory)
-		if choice.Title == offer.id {
-			choice.Title = cmp.Or(offer.title, choice.Title)
-		}
-		choices = append(choices, choice)
+		choices = append(choices, s.choice(s.ready(c, o.Getenv), offer, o.Memory))
 	}
 	return choices, nil
 }

@@ -60,6 +60,13 @@ func (m *Memory) learn(at place, change func(*lesson)) {
 	m.facts[at] = l
 }
 
+// note keeps what a server told of its models.
+func (m *Memory) note(s service, offers []offer) {
+	for _, o := range offers {
+		m.learn(s.place(o.id), func(l *lesson) { l.told = o.told })
+	}
+}
+
 // place is where s serves a model. Programs have no address, but a name.
 func (s service) place(model string) place { return place{cmp.Or(s.url, s.name), s.id(model)} }
 
