@@ -16,9 +16,9 @@ type Confirmed struct {
 	Yes  bool
 }
 
-// A Question has two answers. No is selected at the start, and is what leaving
-// means, so that no key pressed too early does harm.
-type Question struct {
+// A Confirmation is a question with two answers. No is selected at the start,
+// and is what leaving means, so that no key pressed too early does harm.
+type Confirmation struct {
 	base
 	scroll
 	kind, text string
@@ -29,78 +29,78 @@ type Question struct {
 
 // Confirm asks text, which may have several lines; yes and no say what the
 // answers do.
-func Confirm(kind, text, yes, no string, th *theme.Theme) *Question {
-	q := &Question{base: newBase(th), kind: kind, text: safe.Text(text), answers: [2]string{safe.Line(yes), safe.Line(no)}, no: true}
-	q.arrange()
-	return q
+func Confirm(kind, text, yes, no string, th *theme.Theme) *Confirmation {
+	c := &Confirmation{base: newBase(th), kind: kind, text: safe.Text(text), answers: [2]string{safe.Line(yes), safe.Line(no)}, no: true}
+	c.arrange()
+	return c
 }
 
-func (q *Question) arrange() {
-	q.rows = strings.Split(ansi.Wrap(strings.ReplaceAll(q.text, "\t", "    "), max(q.width, 1), ""), "\n")
+func (c *Confirmation) arrange() {
+	c.rows = strings.Split(ansi.Wrap(strings.ReplaceAll(c.text, "\t", "    "), max(c.width, 1), ""), "\n")
 }
 
 // SetSize gives the width and the most rows.
-func (q *Question) SetSize(width, height int) {
-	if q.resize(width, height) {
-		q.arrange()
+func (c *Confirmation) SetSize(width, height int) {
+	if c.resize(width, height) {
+		c.arrange()
 	}
 }
 
 // Height is that of the text, the answers, a row between them, and the keys.
-func (q *Question) Height() int { return min(len(q.rows)+3, q.height) }
+func (c *Confirmation) Height() int { return min(len(c.rows)+3, c.height) }
 
 // visible is how many rows of the text are in sight.
-func (q *Question) visible() int { return max(q.Height()-3, min(q.height, 1)) }
+func (c *Confirmation) visible() int { return max(c.Height()-3, min(c.height, 1)) }
 
 // Update scrolls, selects and answers.
-func (q *Question) Update(msg tea.Msg) tea.Cmd {
-	if q.over {
+func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
+	if c.over {
 		return nil
 	}
-	q.view = ""
+	c.view = ""
 	key, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case q.key(msg, q.Keys, len(q.rows), q.visible()):
+	case c.key(msg, c.Keys, len(c.rows), c.visible()):
 	case !ok:
-	case is(key, q.Keys.Yes):
-		return q.answer(Confirmed{q.kind, true})
-	case is(key, q.Keys.No), is(key, q.Keys.Close):
-		return q.answer(Confirmed{q.kind, false})
-	case is(key, q.Keys.Accept):
-		return q.answer(Confirmed{q.kind, !q.no})
-	case is(key, q.Keys.Next), is(key, q.Keys.Previous):
-		q.no = !q.no
+	case is(key, c.Keys.Yes):
+		return c.answer(Confirmed{c.kind, true})
+	case is(key, c.Keys.No), is(key, c.Keys.Close):
+		return c.answer(Confirmed{c.kind, false})
+	case is(key, c.Keys.Accept):
+		return c.answer(Confirmed{c.kind, !c.no})
+	case is(key, c.Keys.Next), is(key, c.Keys.Previous):
+		c.no = !c.no
 	}
 	return nil
 }
 
 // View is the question above its answers.
-func (q *Question) View() string {
-	if q.view != "" {
-		return q.view
+func (c *Confirmation) View() string {
+	if c.view != "" {
+		return c.view
 	}
-	visible := q.visible()
-	q.fit(len(q.rows), visible)
+	visible := c.visible()
+	c.fit(len(c.rows), visible)
 	var rows []string
-	for _, row := range q.rows[q.top:min(q.top+visible, len(q.rows))] {
-		rows = append(rows, q.theme.Text.Render(ansi.Truncate(row, q.width, "…")))
+	for _, row := range c.rows[c.top:min(c.top+visible, len(c.rows))] {
+		rows = append(rows, c.theme.Text.Render(ansi.Truncate(row, c.width, "…")))
 	}
-	if q.height > visible+2 {
+	if c.height > visible+2 {
 		rows = append(rows, "")
 	}
 	line := ""
-	for i, answer := range q.answers {
-		look, selected := q.theme.Text, q.no == (i == 1)
+	for i, answer := range c.answers {
+		look, selected := c.theme.Text, c.no == (i == 1)
 		if selected {
-			look = q.theme.Strong
+			look = c.theme.Strong
 		}
-		line += q.sign(selected) + look.Render(answer) + "  "
+		line += c.sign(selected) + look.Render(answer) + "  "
 	}
-	rows = append(rows, ansi.Truncate(line, q.width, "…"))
-	pairs := []string{first(q.Keys.Yes), q.answers[0], first(q.Keys.No), q.answers[1]}
-	if len(q.rows) > visible {
-		pairs = append(pairs, first(q.Keys.Up)+"/"+first(q.Keys.Down), "scroll")
+	rows = append(rows, ansi.Truncate(line, c.width, "…"))
+	pairs := []string{first(c.Keys.Yes), c.answers[0], first(c.Keys.No), c.answers[1]}
+	if len(c.rows) > visible {
+		pairs = append(pairs, first(c.Keys.Up)+"/"+first(c.Keys.Down), "scroll")
 	}
-	q.view = frame(q.Height(), "", rows, q.hint(q.theme.Dim, pairs...))
-	return q.view
+	c.view = frame(c.Height(), "", rows, c.hint(c.theme.Dim, pairs...))
+	return c.view
 }

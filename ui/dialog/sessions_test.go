@@ -16,7 +16,7 @@ var (
 	_ dialog.Dialog = (*dialog.SessionList)(nil)
 	_ dialog.Dialog = (*dialog.BranchList)(nil)
 	_ dialog.Dialog = (*dialog.UsagePanel)(nil)
-	_ dialog.Dialog = (*dialog.Question)(nil)
+	_ dialog.Dialog = (*dialog.Confirmation)(nil)
 )
 
 func conversations() []dialog.SessionRow {
@@ -284,6 +284,21 @@ func many(n int) []dialog.SessionRow {
 		})
 	}
 	return rows
+}
+
+// The window is as high as what there is to choose from, if that has room.
+func TestSessionsHeight(t *testing.T) {
+	for _, c := range []struct{ rows, width, height, want int }{
+		{0, 80, 40, 16}, {5, 80, 40, 16}, {20, 80, 40, 26}, {20, 120, 40, 22}, {5, 120, 40, 16}, {200, 80, 40, 40}, {200, 80, 5, 5}, {5, 80, 0, 0},
+	} {
+		l := dialog.Sessions(many(c.rows), theme.Plain())
+		l.SetSize(c.width, c.height)
+		before := l.Height()
+		told(t, l, "zzz")
+		if before != c.want || l.Height() != before {
+			t.Errorf("%d conversations in %d by %d take %d rows, and %d while one types; want %d", c.rows, c.width, c.height, before, l.Height(), c.want)
+		}
+	}
 }
 
 // What a frame costs depends on the rows in sight, and not on those there are.

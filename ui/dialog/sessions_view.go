@@ -16,6 +16,7 @@ const (
 	leastTitle    = 30  // cells that the columns leave to the titles
 	widestModel   = 24
 	ruleWidth     = 3  // between the list and its preview
+	previewRows   = 4  // of a preview below the list, its rule included
 	fewestRows    = 14 // of content, so that a preview and messages have room below few rows
 	sessionsTitle = "Conversations"
 )
@@ -32,10 +33,10 @@ func (l *SessionList) shape() shape {
 	case l.width >= beside:
 		side := l.width * 2 / 5
 		return shape{width: l.width - side - ruleWidth, visible: content, side: side}
-	case content >= 12:
-		return shape{width: l.width, visible: content - 4, below: 4}
-	case content >= 7:
-		return shape{width: l.width, visible: content - 3, below: 3}
+	case content >= 3*previewRows:
+		return shape{width: l.width, visible: content - previewRows, below: previewRows}
+	case content >= 2*previewRows-1:
+		return shape{width: l.width, visible: content - previewRows + 1, below: previewRows - 1}
 	}
 	return shape{width: l.width, visible: content}
 }
@@ -46,7 +47,11 @@ func (l *SessionList) SetSize(width, height int) { l.resize(width, height) }
 // Height depends on the conversations and not on what matches, so that the
 // screen does not jump while one types.
 func (l *SessionList) Height() int {
-	return min(max(len(l.rows), fewestRows)+2, l.height)
+	rows := len(l.rows)
+	if l.width < beside {
+		rows += previewRows
+	}
+	return min(max(rows, fewestRows)+2, l.height)
 }
 
 // View draws the rows around the selected one, and its preview.
