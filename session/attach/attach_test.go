@@ -52,6 +52,7 @@ func TestSniff(t *testing.T) {
 		{"a log with colours", "\x1b[31merror\x1b[0m\n", "text"},
 		{"a character cut at the end of the head", strings.Repeat("a", headSize-1) + "€uro", "text"},
 		{"utf-16, longer than the head", "\xff\xfe" + strings.Repeat("\xe9\x00", headSize), "text"},
+		{"utf-16, cut", "\xff\xfeh\x00i", "binary data (it begins ff fe 68 00 69)"},
 		{"koi8-r", "\xf0\xd2\xc9\xd7\xc5\xd4 \xcd\xc9\xd2", "text in an unknown encoding, or binary data"},
 	}
 	for _, tt := range tests {

@@ -25,19 +25,19 @@ func imageItem(path string, f *format, data []byte, l Limits) (Item, error) {
 		return Item{}, err
 	}
 	was := p.size()
-	it := Item{Width: was.X, Height: was.Y}
 	out := encoded{data: p.bare, mime: f.mime, size: was}
 	if !f.keep || p.bare == nil || p.turn != 1 || p.cmyk || max(was.X, was.Y) > l.Edge || len(p.bare) > l.ImageBytes {
 		if out, err = p.fit(l.Edge, l.ImageBytes); err != nil {
 			return Item{}, fmt.Errorf("%s is a %dx%d %s image: %w", shown(path), was.X, was.Y, f.name, err)
 		}
 	}
-	name := filepath.Base(path)
-	it.Part = llm.Part{Kind: llm.Media, Name: name, MIME: out.mime, Data: out.data}
-	it.Width, it.Height = out.size.X, out.size.Y
-	it.Note = p.note(f, out)
-	it.Label = fmt.Sprintf("%s, %dx%d, %s", shown(name), it.Width, it.Height, bytesText(int64(len(out.data))))
-	return it, nil
+	name, w, h := filepath.Base(path), out.size.X, out.size.Y
+	return Item{
+		Part:  llm.Part{Kind: llm.Media, Name: name, MIME: out.mime, Data: out.data},
+		Note:  p.note(f, out),
+		Label: fmt.Sprintf("%s, %dx%d, %s", shown(name), w, h, bytesText(int64(len(out.data)))),
+		Width: w, Height: h,
+	}, nil
 }
 
 // Preview is the image of a media part as a PNG with no side longer than edge

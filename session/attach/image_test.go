@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"image"
 	"image/color"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,7 +74,7 @@ func TestImageLabel(t *testing.T) {
 
 // A picture that is downscaled keeps its corners and its colours, in every format.
 func TestDownscaleKeepsPicture(t *testing.T) {
-	big := quarters(400, 240)
+	big := quarters(200, 120)
 	for name, data := range map[string][]byte{
 		"png": asPNG(t, big), "jpeg": asJPEG(t, big), "gif": asGIF(t, big, 1), "bmp": asBMP(t, big), "tiff": asTIFF(t, big),
 	} {
@@ -235,6 +236,44 @@ func TestMetadataRemoved(t *testing.T) {
 		if err != nil || bytes.Contains(got.Part.Data, []byte("GPS")) || !strings.HasSuffix(got.Note, ", metadata removed") {
 			t.Errorf("%s: note %q, %v", name, got.Note, err)
 		}
+	}
+}
+
+// The walk through a JPEG file copies what decoding takes, wherever it stands, and
+// gives up on what it does not understand: then the picture is written anew.
+func TestMetaJPEG(t *testing.T) {
+	const soi, eoi = "\xff\xd8", "\xff\xd9"
+	const scan = "\xff\xda\x00\x04\x01\x00" + "ab\xff\x00c\xff\xd0d"
+	const table, jfif, adobe = "\xff\xdb\x00\x03\x01", "\xff\xe0\x00\x08JFIF\x00x", "\xff\xee\x00\x08Adobe\x00"
+	tests := []struct {
+		name, file, want string // "" cannot be told apart
+		found            bool
+	}{
+		{"tables and a scan", soi + table + scan + eoi, soi + table + scan + eoi, false},
+		{"several scans", soi + scan + table + scan + eoi, soi + scan + table + scan + eoi, false},
+		{"colours", soi + jfif + adobe + scan + eoi, soi + jfif + adobe + scan + eoi, false},
+		{"a thumbnail", soi + jfif + "\xff\xe0\x00\x07JFXX\x00" + scan + eoi, soi + jfif + scan + eoi, true},
+		{"between scans", soi + scan + "\xff\xfe\x00\x05GPS" + scan + eoi, soi + scan + scan + eoi, true},
+		{"padding", soi + "\xff\xff" + table[1:] + scan + "\xff" + eoi, soi + table + scan + "\xff" + eoi, false},
+		{"markers without length", soi + "\xff\x01\xff\xd3" + scan + eoi, soi + "\xff\x01\xff\xd3" + scan + eoi, false},
+		{"behind the end", soi + scan + eoi + "\xff\xe1GPS", soi + scan + eoi, true},
+		{"no end", soi + table + scan, "", false},
+		{"a length beyond the file", soi + "\xff\xe1\xff\xff", "", false},
+		{"a length of less than itself", soi + "\xff\xe1\x00\x01" + eoi, "", false},
+		{"a length cut off", soi + "\xff\xe1\x00", "", false},
+		{"something between segments", soi + "x" + table + scan + eoi, "", false},
+	}
+	for _, tt := range tests {
+		got := metaJPEG([]byte(tt.file))
+		if string(got.bare) != tt.want || tt.want != "" && got.found != tt.found {
+			t.Errorf("%s:\n got %q, %v\nwant %q, %v", tt.name, got.bare, got.found, tt.want, tt.found)
+		}
+	}
+	odd := asJPEG(t, quarters(60, 40))
+	first := 4 + int(binary.BigEndian.Uint16(odd[4:]))
+	odd = slices.Insert(odd, first, []byte("GPS")...)
+	if it, err := Bytes("a", odd, Limits{}); err != nil || bytes.Contains(it.Part.Data, []byte("GPS")) {
+		t.Errorf("%q, %v", it.Note, err)
 	}
 }
 

@@ -30,7 +30,7 @@ type field struct {
 type directory struct {
 	order  binary.ByteOrder
 	fields map[uint16]field
-	values int // of all tags together
+	values int64 // of all tags together
 }
 
 func readDirectory(b []byte) (directory, bool) {
@@ -66,7 +66,7 @@ func (d *directory) read(b []byte, i int) {
 	e := b[i : i+12]
 	size := map[uint16]int{1: 1, 3: 2, 4: 4}[d.order.Uint16(e[2:])]
 	count := int64(d.order.Uint32(e[4:]))
-	d.values += int(count)
+	d.values += count
 	at := int64(i) + 8
 	if int64(size)*count > 4 {
 		at = int64(d.order.Uint32(e[8:]))
