@@ -78,7 +78,7 @@ func spending(name string, rows []SpendRow) spendPage {
 	}
 	for i := range p.rows {
 		r := &p.rows[i]
-		*r = SpendRow{safe.Line(r.Label), safe.Line(r.Tokens), safe.Line(r.Cached), safe.Line(r.Cost), r.Amount}
+		*r = SpendRow{short(r.Label), short(r.Tokens), short(r.Cached), short(r.Cost), r.Amount}
 		if !(r.Amount > 0) || math.IsInf(r.Amount, 0) { // NaN too
 			r.Amount = 0
 		}
