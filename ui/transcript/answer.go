@@ -75,3 +75,8 @@ func (b *answer) source() (text, what string) {
 	}
 	return b.text.String(), "answer"
 }
+
+func (b *answer) texts(to []string) []string {
+	text, _ := b.source()
+	return append(to, text)
+}

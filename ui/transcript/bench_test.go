@@ -137,7 +137,7 @@ func BenchmarkOpen(b *testing.B) {
 		})
 		m := stored(turns)
 		for name, move := range map[string]func(){
-			"bottom": m.Bottom, "top": m.Top, "jump": func() { m.Reveal(turns) },
+			"bottom": m.Bottom, "top": m.Top, "jump": func() { m.Show(turns) },
 		} {
 			b.Run(fmt.Sprintf("%s/%d", name, turns), func(b *testing.B) {
 				b.ReportAllocs()
@@ -151,13 +151,13 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// A letter more in the search line of a conversation of n tokens, and the screen
-// that shows it.
+// A letter less and a letter more in the search line of a conversation of about
+// n tokens, with the screens that show it.
 func BenchmarkSearch(b *testing.B) {
 	for _, tokens := range []int{1_000, 100_000, 1_000_000} {
 		for _, word := range []string{"e", "world", "hello", "not there"} {
 			b.Run(fmt.Sprintf("%s/%d", strings.ReplaceAll(word, " ", "-"), tokens), func(b *testing.B) {
-				m := filled(tokens)
+				m := stored(1 + tokens*4/(len(document)+len(diff)))
 				m.Browse(true)
 				press(m, "/", "'"+word)
 				b.ReportAllocs()

@@ -110,6 +110,10 @@ func (b *words) source() (text, what string) {
 	return strings.Join(parts, "\n"), b.what
 }
 
+func (b *words) texts(to []string) []string {
+	return append(append(append(to, b.text), b.labels...), b.hint)
+}
+
 // summary stands for messages that the model does not get any more.
 type summary struct {
 	text   string
@@ -129,6 +133,8 @@ func (b *summary) title() string {
 }
 
 func (b *summary) source() (text, what string) { return b.text, "summary" }
+
+func (b *summary) texts(to []string) []string { return append(to, b.title(), b.text) }
 
 // left says how many lines a fold hides.
 func (p page) left(n int, which string) string {
@@ -212,6 +218,8 @@ func (b *thinking) release() { b.lines, b.ink = nil, nil }
 func (b *thinking) source() (text, what string) {
 	return strings.TrimRight(b.text.String(), " \t\n"), "thinking"
 }
+
+func (b *thinking) texts(to []string) []string { return append(to, b.title(), b.text.String()) }
 
 // tailAt is how much of the end of a text its last lines are looked for in. It
 // is cut at multiples of that, so that a paragraph longer than it does not

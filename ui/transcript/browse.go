@@ -160,7 +160,7 @@ func (m *Model) solid(i, direction int) int {
 // user's.
 func (m *Model) step(direction int, user bool) {
 	for i := m.cursor + direction; i >= 0 && i < len(m.items); i += direction {
-		if len(m.lay(m.items[i])) == 0 || user && m.items[i].kind != aUser {
+		if user && m.items[i].kind != aUser || len(m.lay(m.items[i])) == 0 {
 			continue
 		}
 		m.point(i)

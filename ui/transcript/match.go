@@ -36,19 +36,38 @@ func (w word) next(text string, from int, over string) (start, end int) {
 	if len(w.runes) == 0 {
 		return -1, -1
 	}
-	for i := from; i < len(text); {
-		r, size := rune(text[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(text[i:])
+	for i := w.begin(text, from); i < len(text); {
+		if n := w.reach(text[i:], over); n > 0 {
+			return i, i + n
 		}
-		if w.is(w.runes[0], r) {
-			if n := w.reach(text[i:], over); n > 0 {
-				return i, i + n
-			}
+		_, size := utf8.DecodeRuneInString(text[i:])
+		i = w.begin(text, i+size)
+	}
+	return -1, -1
+}
+
+// begin is where, from byte i on, the first letter of the word stands; the length
+// of text if it does not. All that is searched passes through here.
+func (w word) begin(text string, i int) int {
+	first := w.runes[0]
+	if first < utf8.RuneSelf {
+		lower, upper := byte(first), byte(first)
+		if w.fold && first >= 'a' && first <= 'z' {
+			upper -= 'a' - 'A'
+		}
+		for i < len(text) && text[i] != lower && text[i] != upper {
+			i++
+		}
+		return i
+	}
+	for i < len(text) {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if w.is(first, r) {
+			return i
 		}
 		i += size
 	}
-	return -1, -1
+	return i
 }
 
 // count counts the word in text, which next would find one after the other.

@@ -375,7 +375,7 @@ func TestOpeningIsLinear(t *testing.T) {
 		m := stored(turns)
 		return testing.AllocsPerRun(3, func() {
 			m.restyle() // nothing is laid out
-			for _, move := range []func(){m.Bottom, m.Top, func() { m.Reveal(turns) }, m.PrevUser, m.NextUser} {
+			for _, move := range []func(){m.Bottom, m.Top, func() { m.Show(turns) }, m.PrevUser, m.NextUser} {
 				move()
 				m.View()
 			}
@@ -386,7 +386,7 @@ func TestOpeningIsLinear(t *testing.T) {
 			t.Errorf("%s: %.1f allocations with %d turns, %.1f with %d", name, a, few, b, many)
 		}
 	}
-	if m := stored(10); !m.Reveal(11) || topRow(m) != "› and what does the test say?" || m.Reveal(99) || m.Reveal(0) {
+	if m := stored(10); !m.Show(11) || topRow(m) != "› and what does the test say?" || m.Show(99) || m.Show(0) {
 		t.Errorf("the message asked for is not at the top:\n%s", m.View())
 	}
 }

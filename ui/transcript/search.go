@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -370,34 +369,4 @@ func (m *Model) searchRow() {
 		m.buf = append(m.buf, strings.Repeat(" ", room-cells(tally))...)
 		m.buf = append(m.buf, m.ink.write(dim, tally)...)
 	}
-}
-
-// The texts in which a block is searched, in the order in which they are shown.
-
-func (b *words) texts(to []string) []string {
-	return append(append(append(to, b.text), b.labels...), b.hint)
-}
-
-func (b *summary) texts(to []string) []string { return append(to, b.title(), b.text) }
-
-func (b *thinking) texts(to []string) []string { return append(to, b.title(), b.text.String()) }
-
-func (b *answer) texts(to []string) []string {
-	text, _ := b.source()
-	return append(to, text)
-}
-
-func (b *call) texts(to []string) []string {
-	to = append(to, b.tool.Name, b.tool.Title, b.state(time.Time{}))
-	switch changes := b.parsed(); {
-	case len(changes) > 0 && b.tool.Status != Failed:
-		for _, c := range changes {
-			to = append(to, c.text)
-		}
-	case b.tool.Output != "":
-		to = append(to, b.tool.Output)
-	case len(b.live) > 0:
-		to = append(to, string(b.live))
-	}
-	return to
 }

@@ -129,8 +129,8 @@ func mark(s match, hit int) string {
 	return found
 }
 
-// on gives those of the spans that are on a line.
-func on(spans []match, line int) []match {
+// onLine gives those of the spans that are on a line.
+func onLine(spans []match, line int) []match {
 	from, _ := slices.BinarySearchFunc(spans, line, func(s match, line int) int { return s.line - line })
 	to := from
 	for to < len(spans) && spans[to].line == line {

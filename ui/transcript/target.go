@@ -22,9 +22,9 @@ func (m *Model) TagBack(seq int) {
 	m.tag = seq
 }
 
-// Reveal puts the first block of a message at the top, and the cursor on it; it
+// Show puts the first block of a message at the top, and the cursor on it; it
 // tells whether there is one.
-func (m *Model) Reveal(seq int) bool {
+func (m *Model) Show(seq int) bool {
 	i := slices.IndexFunc(m.items, func(it *item) bool { return seq != 0 && it.tag == seq })
 	if i < 0 {
 		return false

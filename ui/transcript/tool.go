@@ -213,3 +213,18 @@ func (b *call) source() (text, what string) {
 	}
 	return b.tool.Title, "call"
 }
+
+func (b *call) texts(to []string) []string {
+	to = append(to, b.tool.Name, b.tool.Title, b.state(time.Time{}))
+	switch changes := b.parsed(); {
+	case len(changes) > 0 && b.tool.Status != Failed:
+		for _, c := range changes {
+			to = append(to, c.text)
+		}
+	case b.tool.Output != "":
+		to = append(to, b.tool.Output)
+	case len(b.live) > 0:
+		to = append(to, string(b.live))
+	}
+	return to
+}

@@ -7,8 +7,9 @@
 // Only blocks that changed and the rows in sight cost anything per frame;
 // blocks far from sight keep their source alone. A position is a block and a
 // line in it, so that nothing above or below moves what is being read; only a
-// reader at the bottom follows what arrives. All text given to the model comes
-// from outside and is made printable here.
+// reader at the bottom follows what arrives. While somebody browses, a cursor
+// stands on a block, which can be searched in, copied, and shown whole. All text
+// given to the model comes from outside and is made printable here.
 package transcript
 
 import (

@@ -123,7 +123,7 @@ func (m *Model) row(at pos, lines []string) {
 		m.buf = append(m.buf, bar...)
 	}
 	if m.search.on {
-		m.highlight(line, on(m.spans(it), at.line), m.chosen(at.item))
+		m.highlight(line, onLine(m.spans(it), at.line), m.chosen(at.item))
 		return
 	}
 	m.buf = append(m.buf, line...)
