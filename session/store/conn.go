@@ -81,6 +81,24 @@ func (w *writer) close() error {
 	return w.conn.Close()
 }
 
+// errReadOnly is SQLite's error for a file that cannot be written.
+var errReadOnly = errors.New("attempt to write a readonly database")
+
+// writable reports whether the file was opened for writing: without the right
+// to, SQLite opens it for reading.
+func (w *writer) writable() error {
+	return w.conn.Raw(func(c any) error {
+		file, ok := c.(interface{ IsReadOnly(string) (bool, error) })
+		if !ok {
+			return nil
+		}
+		if only, err := file.IsReadOnly("main"); err != nil || !only {
+			return err
+		}
+		return errReadOnly
+	})
+}
+
 // transact runs f in a transaction that holds the write lock from its start.
 func (w *writer) transact(f func(*writer) error) error {
 	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
@@ -116,8 +134,7 @@ func (db *DB) write(f func(*writer) error) error {
 			return err
 		}
 		if version > len(db.schema) {
-			db.why = &versionError{db.path, version, len(db.schema)}
-			return db.why
+			return &versionError{db.path, version, len(db.schema)} // updated while this one runs
 		}
 		return f(w)
 	})
@@ -134,16 +151,18 @@ func (db *DB) writable() error {
 	if db.closed {
 		return errors.New("the store is closed")
 	}
-	if db.why != nil {
+	if db.pool == nil {
 		return db.why
 	}
 	if db.w == nil {
 		w, err := newWriter(db.pool)
 		if err != nil {
-			return db.explain(err)
+			db.why = db.explain(err)
+			return db.why
 		}
 		db.w = w
 	}
+	db.why = nil
 	return nil
 }
 
@@ -225,6 +244,9 @@ func (db *DB) explain(err error) error {
 		return err
 	}
 	c := code(err)
+	if errors.Is(err, errReadOnly) {
+		c = sqlite3.SQLITE_READONLY
+	}
 	if c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB {
 		return &DamagedError{Path: db.path, Err: err}
 	}

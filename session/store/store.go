@@ -35,7 +35,7 @@ type DB struct {
 
 	mu     sync.Mutex // guards what follows, and is held while something is written
 	w      *writer
-	why    error // nothing can be written
+	why    error // nothing can be written; without a pool for good
 	closed bool
 	hasty  bool // another process kept the file locked: do not wait for it again
 
@@ -144,7 +144,7 @@ func (db *DB) connect(size int64) error {
 	}
 	err = db.begin(uri(db.path, settings+"&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=secure_delete(fast)"), version)
 	if err != nil && version == len(db.schema) && !corrupt(err) {
-		db.why = db.explain(err)
+		db.why = db.explain(err) // and each write tries again
 		return nil
 	}
 	return err
@@ -211,10 +211,17 @@ func (db *DB) begin(dsn string, version int) error {
 	if db.w, err = newWriter(pool); err != nil {
 		return err
 	}
+	if err := db.w.writable(); err != nil {
+		_ = db.w.close()
+		_ = pool.Close()
+		db.w, db.pool = nil, nil
+		return err
+	}
 	if err := db.migrate(version); err != nil {
 		return err
 	}
-	return db.purge()
+	_ = db.purge() // what it leaves, the next one takes
+	return nil
 }
 
 // ReadOnly says why nothing can be written; nil if it can.

@@ -1,0 +1,124 @@
+package store
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// A process that is killed at any moment loses nothing that Put acknowledged.
+func TestKilled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "parley.db")
+	for round := range either(30, 300) {
+		id := fmt.Sprintf("round%03d", round)
+		cmd, out := child(t, "write", path, id)
+		line(t, out)
+		time.AfterFunc(time.Duration(rand.IntN(30))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+		acked := 1
+		for out.Scan() {
+			seq, err := strconv.Atoi(out.Text())
+			if err != nil {
+				t.Fatal(out.Text())
+			}
+			acked = seq
+		}
+		_ = cmd.Wait()
+
+		db, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Check(); err != nil {
+			t.Fatal(err)
+		}
+		l, err := db.Resume(id) // its lease died with it
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes := l.Nodes()
+		if len(nodes) < acked || l.Session().Messages != len(nodes) || l.Session().Head != len(nodes) {
+			t.Fatalf("round %d: %d were acknowledged, %d are there: %+v", round, acked, len(nodes), l.Session())
+		}
+		for i, n := range nodes {
+			if n.Seq != i+1 || n.Text() != text(n.Seq) {
+				t.Fatalf("round %d: message %d says %.40q", round, i+1, n.Text())
+			}
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := reopen(t, path).List(Query{})
+	if err != nil || len(list) != either(30, 300) || list[0].ID != fmt.Sprintf("round%03d", len(list)-1) {
+		t.Errorf("%d sessions, %v", len(list), err)
+	}
+}
+
+// Many processes write one file without getting in each other's way.
+func TestProcesses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "parley.db")
+	processes, turns := 8, either(25, 200)
+	var waits []func() error
+	for range processes {
+		cmd, out := child(t, "turns", path, strconv.Itoa(turns))
+		waits = append(waits, func() error {
+			for out.Scan() {
+				t.Error(out.Text())
+			}
+			return cmd.Wait()
+		})
+	}
+	for _, wait := range waits {
+		if err := wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	db := reopen(t, path)
+	list, err := db.List(Query{})
+	if err != nil || len(list) != processes {
+		t.Fatalf("%d sessions, %v", len(list), err)
+	}
+	for _, s := range list {
+		_, nodes, err := db.Read(s.ID)
+		if err != nil || len(nodes) != turns {
+			t.Errorf("%s: %d messages, %v", s.ID, len(nodes), err)
+		}
+	}
+	if err := db.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What was still arriving is read back as far as it was saved, and can be found.
+func TestCutOff(t *testing.T) {
+	db := fresh(t)
+	l := db.Create(Session{})
+	talk(t, l, "question")
+	n := says(2, "assistant", "an answer about zebras that")
+	n.Open = true
+	if err := l.Put(n); err != nil {
+		t.Fatal(err)
+	}
+	_, nodes, err := db.Read(l.Session().ID)
+	if err != nil || len(nodes) != 2 || !nodes[1].Open || nodes[1].Text() != n.Text() {
+		t.Fatalf("got %+v, %v", nodes, err)
+	}
+	if hits, err := db.Search(Query{Words: "zebras"}); err != nil || len(hits) != 1 {
+		t.Errorf("got %+v, %v", hits, err)
+	}
+	whole := says(2, "assistant", "an answer about giraffes")
+	if err := l.Put(whole); err != nil {
+		t.Fatal(err)
+	}
+	for word, want := range map[string]int{"zebras": 0, "giraffes": 1} {
+		if hits, err := db.Search(Query{Words: word}); err != nil || len(hits) != want {
+			t.Errorf("%s: got %+v, %v", word, hits, err)
+		}
+	}
+	if spent, err := db.Spend(time.Time{}, time.Time{}, false); err != nil || len(spent) != 1 || spent[0].Answers != 1 {
+		t.Errorf("got %+v, %v", spent, err)
+	}
+}

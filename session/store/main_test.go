@@ -1,0 +1,126 @@
+package store
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"parley/providers/llm"
+)
+
+var long = flag.Bool("store.long", false, "run the long forms of kill loops and damage")
+
+// either is a number for the short form of a test, or for the long one.
+func either(short, long_ int) int {
+	if *long {
+		return long_
+	}
+	return short
+}
+
+// TestMain runs what a child process of a test does, or the tests.
+func TestMain(m *testing.M) {
+	if f, ok := children[os.Getenv("PARLEY_STORE_CHILD")]; ok {
+		if err := f(os.Getenv("PARLEY_STORE_PATH"), os.Getenv("PARLEY_STORE_ID")); err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// children are what other processes do to a store.
+var children = map[string]func(path, id string) error{
+	"write":    childWrite,
+	"turns":    childTurns,
+	"hold":     childHold,
+	"readonly": childReadOnly,
+}
+
+// child starts a process that does one of children, and a reader of what it
+// prints.
+func child(t testing.TB, what, path, id string) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "PARLEY_STORE_CHILD="+what, "PARLEY_STORE_PATH="+path, "PARLEY_STORE_ID="+id)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd, bufio.NewScanner(out)
+}
+
+// childWrite puts until it is killed, and says what was acknowledged.
+func childWrite(path, id string) error {
+	db, err := Open(path)
+	if err != nil {
+		return err
+	}
+	l := db.Create(Session{ID: id})
+	for seq := 1; ; seq++ {
+		if err := l.Put(says(seq, llm.RoleUser, text(seq))); err != nil {
+			return err
+		}
+		fmt.Println(seq)
+	}
+}
+
+// text is what message seq says: short, long, and in several pages.
+func text(seq int) string { return fmt.Sprintf("message %d %s", seq, strings.Repeat("word ", seq*37%3000)) }
+
+// childTurns holds a conversation of PARLEY_STORE_ID messages.
+func childTurns(path, id string) error {
+	n, err := strconv.Atoi(id)
+	if err != nil {
+		return err
+	}
+	db, err := Open(path)
+	if err != nil {
+		return err
+	}
+	l := db.Create(Session{})
+	for seq := 1; seq <= n; seq++ {
+		if err := l.Put(says(seq, llm.RoleUser, text(seq))); err != nil {
+			return err
+		}
+	}
+	return errors.Join(l.Close(), db.Close())
+}
+
+// childHold opens a session and waits to be killed.
+func childHold(path, id string) error {
+	db, err := Open(path)
+	if err != nil {
+		return err
+	}
+	if _, err := db.Resume(id); err != nil {
+		return err
+	}
+	fmt.Println("held")
+	time.Sleep(time.Minute)
+	return nil
+}
+
+// line is the next line that a child printed.
+func line(t testing.TB, out *bufio.Scanner) string {
+	t.Helper()
+	if !out.Scan() {
+		t.Fatal("the child said nothing", out.Err())
+	}
+	return out.Text()
+}
