@@ -3,7 +3,6 @@ package providers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"parley/providers/catalog"
@@ -11,12 +10,13 @@ import (
 )
 
 // informed adds to a model what the catalog knows of it: the cost of an answer
-// whose provider did not report one, and nearby names when the provider does not
-// know it.
+// whose provider did not report one, nearby names when the provider does not
+// know it, and other addresses of the service where its key may be good.
 type informed struct {
 	llm.Model
-	price catalog.Price
-	near  func() []string
+	price   catalog.Price
+	service service
+	id      string
 }
 
 func (m *informed) Stream(ctx context.Context, req llm.Request) llm.Stream {
@@ -26,24 +26,28 @@ func (m *informed) Stream(ctx context.Context, req llm.Request) llm.Stream {
 				usage.Cost, usage.Priced = m.price.Cost(usage)
 				event = usage
 			}
-			if !yield(event, m.suggest(err)) {
+			if !yield(event, m.explain(err)) {
 				return
 			}
 		}
 	}
 }
 
-// suggest names models that exist, where the provider said this one does not.
-func (m *informed) suggest(err error) error {
+// explain adds to an error what may help.
+func (m *informed) explain(err error) error {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Fault != llm.ModelNotFound {
-		return err
+		return m.service.elsewhere(err)
 	}
-	near := m.near()
-	if len(near) == 0 {
-		return err
+	hint := "fetch it with: ollama pull " + m.id
+	if m.service.kind != "ollama" {
+		near := catalog.Near(m.id, m.service.models(), 3)
+		if len(near) == 0 {
+			return err
+		}
+		hint = "did you mean " + strings.Join(near, ", ") + "?"
 	}
 	told := *e
-	told.Message = fmt.Sprintf("%s; did you mean %s?", strings.TrimRight(told.Message, ".!?; "), strings.Join(near, ", "))
+	told.Message = strings.TrimRight(told.Message, ".!?; ") + "; " + hint
 	return &told
 }

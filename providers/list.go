@@ -242,7 +242,7 @@ func (l lister) sign(req *http.Request) {
 // connection's or the server's.
 func (s service) fault(err error) error {
 	if found := (*llm.Error)(nil); errors.As(err, &found) {
-		return found
+		return s.elsewhere(found)
 	}
 	if errors.Is(err, context.Canceled) {
 		return err

@@ -40,8 +40,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	}
 	tools.Model = &informed{
 		Model: &lazy{build: s.build(model, o, tools.Strategy)},
-		price: facts.Price,
-		near:  func() []string { return catalog.Near(model, s.models(), 3) },
+		price: facts.Price, service: s, id: model,
 	}
 	tuned := &tuned{Model: tools, settings: s.settings(typed), id: model, facts: facts, known: known && !s.like().Local && s.kind != kindGemini}
 	retries := defaultRetries
