@@ -175,16 +175,14 @@ func (d *chatgpt) add(c *gptConversation) {
 	g.session.ID = cmp.Or(c.Other, c.ID)
 	g.session.Title = c.Title
 	g.session.Created, g.session.Updated = c.Created.Time, c.Updated.Time
-	g.session.Model = model("openai", c.Model)
+	if c.Model != "auto" {
+		g.session.Model = model("openai", c.Model)
+	}
 	g.walk()
 	if g.last() == 0 {
 		return
 	}
-	head, ok := g.keys[c.Current]
-	if !ok {
-		head = g.last()
-	}
-	d.found = append(d.found, g.end(head))
+	d.found = append(d.found, g.end(cmp.Or(g.keys[c.Current], g.last())))
 }
 
 // A growth is a conversation on its way into a tree.
@@ -319,7 +317,7 @@ func (g *growth) message(m *gptMessage, parent int, alone bool) int {
 	}
 	a := g.node(seq)
 	if name := model("openai", m.About.Model); name != "" {
-		a.Model, g.session.Model = name, name
+		a.Model = name
 	}
 	a.Cut = m.Status == "in_progress" || m.About.Finish.Type == "interrupted"
 	if m.About.Finish.Type == "max_tokens" {

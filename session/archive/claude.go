@@ -207,7 +207,7 @@ func (t *thread) take(l *claudeLine) {
 		at = t.assistant(l, parent)
 	}
 	t.keys[l.UUID] = at
-	if l.Type == "user" || l.Type == "assistant" {
+	if at > 0 && (l.Type == "user" || l.Type == "assistant") {
 		t.head = at
 	}
 }
@@ -342,14 +342,10 @@ func (t *thread) assistant(l *claudeLine, parent int) int {
 	m := &l.Message
 	seq := parent
 	if n := t.node(parent); n == nil || m.ID == "" || t.answers[parent] != m.ID {
-		name := model("anthropic", m.Model)
 		seq = t.add("", store.Node{Parent: parent, At: l.Time.Time, Message: llm.Message{
-			Role: llm.RoleAssistant, Model: name, Origin: claudeOrigin(m.Model),
+			Role: llm.RoleAssistant, Model: model("anthropic", m.Model), Origin: claudeOrigin(m.Model),
 		}})
 		t.answers[seq] = m.ID
-		if name != "" {
-			t.session.Model = name
-		}
 	}
 	for _, raw := range m.Content {
 		t.block(seq, raw)

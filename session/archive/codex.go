@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"path/filepath"
-	"regexp"
 	"strings"
 
 	"parley/providers/llm"
@@ -290,8 +288,18 @@ var wrappers = []string{
 	"<collaboration_mode>", "<subagent_notification>", "# AGENTS.md instructions",
 }
 
-// cwd is where Codex says the working folder, if the first line does not.
-var cwd = regexp.MustCompile(`<cwd>([^<]{1,4096})</cwd>|Current working directory: ([^\n<]{1,4096})`)
+// cwd is the working folder, which the first line of a rollout did not say until
+// September 2025.
+func cwd(environment string) string {
+	_, path, ok := strings.Cut(environment, "<cwd>")
+	if !ok {
+		_, path, _ = strings.Cut(environment, "Current working directory: ")
+	}
+	if end := strings.IndexAny(path, "<\n"); end >= 0 {
+		path = path[:end]
+	}
+	return folder(strings.TrimSpace(path))
+}
 
 func (d *codex) message(l *codexLine, it *codexItem) {
 	parts := d.pieces(it.Content)
@@ -313,8 +321,8 @@ func (d *codex) message(l *codexLine, it *codexItem) {
 	}
 	if wrapped {
 		d.notes.add(injected, 1)
-		if m := cwd.FindStringSubmatch(said); m != nil && d.items.session.Folder == "" {
-			d.items.session.Folder = folder(filepath.Clean(strings.TrimSpace(m[1] + m[2])))
+		if s := &d.items.session; s.Folder == "" {
+			s.Folder = cwd(said)
 		}
 		return
 	}

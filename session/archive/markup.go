@@ -5,78 +5,97 @@ import (
 	"bytes"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
+	gm "github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 )
 
 // markup reads Markdown and writes HTML in which nothing is the text's own but
-// its words. Nothing in it changes once it is made.
-var markup = goldmark.New(
-	goldmark.WithExtensions(
-		extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), // styles are forbidden
-		extension.Strikethrough,
-		extension.TaskList,
-	),
-	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(inert{}, 1))),
-)
+// its words.
+var markup = sync.OnceValue(func() goldmark.Markdown {
+	return goldmark.New(
+		goldmark.WithExtensions(
+			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), // styles are forbidden
+			extension.Strikethrough,
+			extension.TaskList,
+		),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(inert{}, 1))),
+	)
+})
+
+// blocks reads only what blocks a text consists of.
+var blocks = sync.OnceValue(func() parser.Parser {
+	return parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...))
+})
 
 // Limits on what is taken for markup. They lie far beyond what anybody writes;
 // without them crafted text costs time that grows with its square.
 const (
 	longestText    = 2 << 20  // bytes
-	longestBlock   = 32 << 10 // of lines without an empty one between, in bytes
+	longestBlock   = 32 << 10 // that is searched for inline markup, in bytes
+	mostLines      = 1000     // of such a block: each may define a link
+	mostBrackets   = 500      // of such a block: each may begin a link
 	deepestMarkers = 60       // of quotes and lists that one line opens
+	deepestIndent  = 120      // of a line that opens a list, in columns
 )
 
-// tame reports whether text may be read as markup. Blocks of code may be longer
-// than others.
+// tame reports whether text may be read as markup.
 func tame(text string) bool {
 	if len(text) > longestText {
 		return false
 	}
-	block, code := 0, ""
 	for line := range strings.Lines(text) {
-		trimmed := strings.TrimSpace(line)
-		switch {
-		case code != "":
-			if strings.HasPrefix(trimmed, code) && strings.Trim(trimmed, code[:1]) == "" {
-				code = ""
-			}
-			block = 0
-			if len(line) > longestBlock {
-				return false
-			}
-			continue
-		case strings.HasPrefix(trimmed, "```"), strings.HasPrefix(trimmed, "~~~"):
-			code, block = trimmed[:3], 0
-		case trimmed == "":
-			block = 0
-		}
-		if block += len(line); block > longestBlock || markers(line) > deepestMarkers {
+		if markers(line) > deepestMarkers {
 			return false
 		}
 	}
-	return true
+	src := []byte(text)
+	fits := true
+	ast.Walk(blocks().Parse(gm.NewReader(src)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if n.Type() != ast.TypeBlock || n.Kind() == ast.KindFencedCodeBlock || n.Kind() == ast.KindCodeBlock || !entering {
+			return ast.WalkContinue, nil
+		}
+		lines := n.Lines()
+		if lines.Len() == 0 {
+			return ast.WalkContinue, nil
+		}
+		block := src[lines.At(0).Start:lines.At(lines.Len()-1).Stop]
+		if len(block) > longestBlock || lines.Len() > mostLines || bytes.Count(block, []byte("[")) > mostBrackets {
+			fits = false
+			return ast.WalkStop, nil
+		}
+		return ast.WalkContinue, nil
+	})
+	return fits
 }
 
 // markers is how many quotes and lists a line may open: those of its marks that
-// stand before its first word.
+// stand before its first word. One that is indented may stand as deep as its
+// indent says.
 func markers(line string) int {
-	n := 0
+	n, indent := 0, 0
 	for i := 0; i < len(line); i++ {
 		switch c := line[i]; {
 		case c == '>', c == '-', c == '*', c == '+', c == ')', c == '.':
-			n++
-		case c == ' ', c == '\t', c >= '0' && c <= '9':
+			if n++; indent > deepestIndent {
+				return deepestMarkers + 1
+			}
+		case c == ' ':
+			indent++
+		case c == '\t':
+			indent += 4
+		case c >= '0' && c <= '9':
 		default:
 			return n
 		}
 	}
-	if !strings.ContainsAny(line, "> \t") { // a rule
+	if !strings.ContainsAny(strings.TrimSpace(line), "> \t") { // a rule
 		return 0
 	}
 	return n
@@ -86,7 +105,7 @@ func markers(line string) int {
 func markupTo(b *bufio.Writer, text string) {
 	text = visible(text)
 	var out bytes.Buffer
-	if !tame(text) || markup.Convert([]byte(text), &out) != nil {
+	if !tame(text) || markup().Convert([]byte(text), &out) != nil {
 		b.WriteString("<pre>" + escape(text) + "</pre>\n")
 		return
 	}
@@ -160,7 +179,11 @@ func autoLink(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.W
 // image is never loaded: that would tell somebody who reads the page, and when.
 func image(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	url := string(node.(*ast.Image).Destination)
-	switch safe := safeURL(url); {
+	inside := false // a link, which may hold no other
+	for n := node.Parent(); n != nil && !inside; n = n.Parent() {
+		inside = n.Kind() == ast.KindLink || n.Kind() == ast.KindImage
+	}
+	switch safe := !inside && safeURL(url); {
 	case safe && entering:
 		w.WriteString(`<a href="` + href(url) + `" rel="noreferrer">picture: `)
 	case safe:

@@ -181,6 +181,8 @@ func span(d time.Duration) string {
 	switch {
 	case d <= 0:
 		return ""
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
 	case d < 10*time.Second:
 		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
 	}

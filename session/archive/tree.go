@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -86,7 +87,7 @@ func (t *tree) call(seq int, p llm.Part) {
 	said := p.ID
 	p.Kind = llm.Call
 	if p.ID == "" {
-		p.ID = "call_" + strconv.Itoa(len(t.ids)+1)
+		p.ID = "imported_" + strconv.Itoa(len(t.ids)+1)
 	}
 	for base, k := p.ID, 2; t.ids[p.ID]; k++ {
 		p.ID = base + "_" + strconv.Itoa(max(k, len(t.ids)))
@@ -209,8 +210,11 @@ func sane(t time.Time) time.Time {
 func (c *Conversation) describe() {
 	s := &c.Session
 	s.Messages, s.Usage = len(c.Nodes), total(c.Nodes)
-	said := "" // the first thing a person said
+	said, answered := "", "" // the first thing a person said, and who answered last
 	for _, n := range c.branch() {
+		if n.Model != "" {
+			answered = n.Model
+		}
 		if n.Role != llm.RoleUser || n.Summary {
 			continue
 		}
@@ -221,9 +225,8 @@ func (c *Conversation) describe() {
 			}
 		}
 	}
-	if s.Title = line(s.Title); s.Title == "" {
-		s.Title = said
-	}
+	s.Title = cmp.Or(line(s.Title), said)
+	s.Model = cmp.Or(s.Model, answered)
 	if !named(s.ID) {
 		h := sha256.New()
 		fmt.Fprintln(h, s.ID, s.Title, s.Created.UnixNano(), len(c.Nodes))

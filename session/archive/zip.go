@@ -8,14 +8,16 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
 
-// conversations are the files of an export that hold them; larger exports number
-// them.
-var conversations = regexp.MustCompile(`^conversations(-\d+)?\.json$`)
+// listing reports whether a file of an export holds conversations. Larger exports
+// have several, with numbers: conversations-000.json.
+func listing(name string) bool {
+	number, ok := strings.CutPrefix(strings.TrimSuffix(name, ".json"), "conversations")
+	return ok && strings.HasSuffix(name, ".json") && strings.Trim(number, "-0123456789") == ""
+}
 
 // errBomb says that a zip holds more than is read of one.
 var errBomb = errors.New("the zip holds too much")
@@ -37,7 +39,7 @@ func (l limits) zip(r io.Reader, b *bufio.Reader, n notes) ([]Conversation, erro
 	for _, f := range z.File {
 		base := path.Base(f.Name)
 		switch {
-		case conversations.MatchString(base):
+		case listing(base):
 			lists = append(lists, f)
 		case strings.HasPrefix(base, "file"):
 			shelf.files = append(shelf.files, shelved{base, f})

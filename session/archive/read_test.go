@@ -1,0 +1,401 @@
+package archive
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"parley/providers/anthropic"
+	"parley/providers/llm"
+	"parley/providers/openai"
+)
+
+// outline is a conversation in a few words per message:
+//
+//	Seq<Parent role [marks] (model, origin) parts
+func outline(c Conversation) string {
+	var b strings.Builder
+	s := c.Session
+	fmt.Fprintf(&b, "%s %q %s in %q, %s to %s, %s %s, head %d, %d messages\n", s.ID, s.Title, s.Origin, s.Folder,
+		s.Created.Format(time.TimeOnly), s.Updated.Format(time.TimeOnly), s.Model, s.Effort, s.Head, s.Messages)
+	for _, n := range c.Nodes {
+		fmt.Fprintf(&b, "%d<%d %s %s", n.Seq, n.Parent, n.At.Format(time.TimeOnly), n.Role)
+		for _, mark := range []struct {
+			text string
+			on   bool
+		}{{" cut", n.Cut}, {" summary", n.Summary}, {" " + n.Model, n.Model != ""}, {" " + n.Origin, n.Origin != ""}, {" " + string(n.Reason), n.Reason != ""}} {
+			if mark.on {
+				b.WriteString(mark.text)
+			}
+		}
+		if n.Usage != nil {
+			fmt.Fprintf(&b, " %d+%d+%d/%d/%d", n.Usage.Input, n.Usage.CacheRead, n.Usage.CacheWrite, n.Usage.Output, n.Usage.Thinking)
+		}
+		for _, p := range n.Parts {
+			fmt.Fprintf(&b, "\n  %s", p.Kind)
+			if p.Remote {
+				b.WriteString(" remote")
+			}
+			if p.Failed {
+				b.WriteString(" failed")
+			}
+			for _, text := range []string{p.ID, p.Name, p.Input, p.MIME, p.URL} {
+				if text != "" {
+					b.WriteString(" " + text)
+				}
+			}
+			if p.Text != "" {
+				fmt.Fprintf(&b, " %q", p.Text)
+			}
+			if p.Data != nil {
+				fmt.Fprintf(&b, " %d bytes", len(p.Data))
+			}
+			if p.State != nil {
+				fmt.Fprintf(&b, " state %s", p.State)
+			}
+			if d := n.Results[p.ID].Diff; d != "" && p.Kind == llm.Result {
+				fmt.Fprintf(&b, " diff %q", d)
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func TestRead(t *testing.T) {
+	for _, name := range []string{"claude.jsonl", "codex.jsonl", "codex-bare.jsonl", "chatgpt.json"} {
+		t.Run(name, func(t *testing.T) {
+			f, err := os.Open("testdata/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			list, notices, err := Read(f, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b strings.Builder
+			for _, c := range list {
+				if err := valid(c); err != nil {
+					t.Error(err)
+				}
+				b.WriteString(outline(c))
+			}
+			for _, n := range notices {
+				b.WriteString("- " + n + "\n")
+			}
+			golden(t, name+".golden", b.String())
+		})
+	}
+}
+
+// valid holds a conversation to what every imported one is.
+func valid(c Conversation) error {
+	ids := map[string]bool{}
+	for i, n := range c.Nodes {
+		switch {
+		case n.Seq != i+1:
+			return fmt.Errorf("message %d has Seq %d", i+1, n.Seq)
+		case n.Parent < 0 || n.Parent >= n.Seq:
+			return fmt.Errorf("message %d follows %d", n.Seq, n.Parent)
+		case !n.At.IsZero() && (n.At.Year() < 2000 || n.At.Year() > 2199):
+			return fmt.Errorf("message %d is of %v", n.Seq, n.At)
+		}
+		for _, p := range n.Parts {
+			if p.Kind == llm.Call && (p.ID == "" || ids[p.ID]) {
+				return fmt.Errorf("message %d: the id %q of a call is not its own", n.Seq, p.ID)
+			}
+			if p.Kind == llm.Call {
+				ids[p.ID] = true
+			}
+			if p.State != nil && n.Origin == "" {
+				return fmt.Errorf("message %d has state of nobody", n.Seq)
+			}
+		}
+		if len(n.Calls()) > 0 {
+			next := c.Nodes[i+1]
+			if next.Parent != n.Seq || next.Role != llm.RoleTool {
+				return fmt.Errorf("message %d: nothing answers its calls", n.Seq)
+			}
+		}
+	}
+	if c.Session.ID == "" || c.Session.Head < 0 || c.Session.Head > len(c.Nodes) {
+		return fmt.Errorf("session %q has head %d of %d", c.Session.ID, c.Session.Head, len(c.Nodes))
+	}
+	// Every branch can be sent as it is, but for turns of the person's in a row.
+	for _, n := range c.Nodes {
+		var history []llm.Message
+		for seq := n.Seq; seq > 0; seq = c.Nodes[seq-1].Parent {
+			history = append([]llm.Message{c.Nodes[seq-1].Message}, history...)
+		}
+		if len(history) > 50 { // enough, and not the square of what a fuzzer finds
+			continue
+		}
+		if len(n.Calls()) > 0 {
+			continue
+		}
+		if _, changes := llm.Portable(history, "elsewhere"); strings.Contains(fmt.Sprint(changes), "unanswered") {
+			return fmt.Errorf("up to message %d: %v", n.Seq, changes)
+		}
+	}
+	return nil
+}
+
+// TestOrigins: what is kept for a provider carries the name its adapter looks
+// for, however a model's id is written.
+func TestOrigins(t *testing.T) {
+	for _, id := range []string{
+		"claude-opus-4-5-20251101", "claude-sonnet-4-5", "claude-3-5-sonnet-20241022", "claude-3-opus-20240229",
+		"claude-haiku-4-5-20251001", "claude-sonnet-4-20250514", "claude-opus-4-1-20250805", "Claude-Opus-5",
+	} {
+		if got, want := claudeOrigin(id), anthropic.Origin(id); got != want {
+			t.Errorf("%s: %q, want %q", id, got, want)
+		}
+	}
+	for _, id := range []string{"", "<synthetic>", "gpt-5", "claude", "claude-opus", "claude-opus-latest", "claude-4-5", "claude--1", "glm-5"} {
+		if got := claudeOrigin(id); got != "" {
+			t.Errorf("%q: %q, want none", id, got)
+		}
+	}
+	list, _, err := Read(strings.NewReader(`{"type":"turn_context","payload":{"model":"gpt-5.2-codex"}}
+{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}}`), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := openai.NewResponses(openai.Options{Model: "gpt-5.2-codex"}).Origin()
+	if got := list[0].Nodes[0].Origin; got != want {
+		t.Errorf("codex: %q, want %q", got, want)
+	}
+}
+
+// zipped is a zip with these files, of name and content in turn.
+func zipped(t testing.TB, files ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for i := 0; i < len(files); i += 2 {
+		w, err := z.Create(files[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Write([]byte(files[i+1]))
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+const png = "\x89PNG\r\n\x1a\nrest"
+
+func TestZip(t *testing.T) {
+	list, err := os.ReadFile("testdata/chatgpt.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := zipped(t, "export/conversations-001.json", `[{"id":"second","mapping":{"a":{"message":{"author":{"role":"user"},"content":{"content_type":"text","parts":["2"]}}}}}]`,
+		"export/conversations-000.json", string(list), "export/file_00a1-cup.png", png, "export/file_00a12.png", "other", "user.json", "{}")
+	for _, tt := range []struct {
+		name   string
+		seeker bool
+	}{{"a file", true}, {"a pipe", false}} {
+		var err error
+		var found []Conversation
+		if tt.seeker {
+			found, _, err = Read(bytes.NewReader(data), "x.zip")
+		} else {
+			found, _, err = Read(iotest.OneByteReader(bytes.NewBuffer(data)), "x.zip")
+		}
+		if err != nil || len(found) != 3 {
+			t.Fatalf("%s: %d conversations, %v", tt.name, len(found), err)
+		}
+		got := found[0].Nodes[0].Parts[0]
+		if got.Kind != llm.Media || string(got.Data) != png || got.Name != "cup.png" || got.MIME != "image/png" {
+			t.Errorf("%s: picture %+v", tt.name, got)
+		}
+	}
+}
+
+// TestHostile: what is wrong is skipped and counted, or an error; the rest comes.
+func TestHostile(t *testing.T) {
+	user := func(id, parent, text string) string {
+		return `{"type":"user","uuid":"` + id + `","parentUuid":"` + parent + `","sessionId":"s","message":{"content":"` + text + `"}}`
+	}
+	small := limits{line: 400, lead: 10, zipped: 1 << 20, unzip: 4000, picture: 100}
+	deep := strings.Repeat("[", 150) + strings.Repeat("]", 150)
+	tests := []struct {
+		name, in string
+		messages int
+		notice   string // one of them
+		err      string
+	}{
+		{"nothing", "", 0, "", "expected parley's JSONL, a session of Claude Code"},
+		{"white space", " \n\x00\n", 0, "", "holds no conversation"},
+		{"text", "hello\nworld\n", 0, "", "holds no conversation"},
+		{"other JSON", `{"a":1}`, 0, "", "holds no conversation"},
+		{"an empty list", `[]`, 0, "", "holds no conversation"},
+		{"many lines of nothing", strings.Repeat("{}\n", 100) + user("a", "", "hi"), 0, "", "holds no conversation"},
+		{"a byte order mark", "\ufeff" + user("a", "", "hi"), 1, "", ""},
+		{"a bad line first", "{\"type\":\n" + user("a", "", "hi"), 1, "lines skipped that are not what they should be (1)", ""},
+		{"a long line", user("a", "", "hi") + "\n" + user("b", "a", strings.Repeat("x", 500)) + "\n" + user("c", "a", "there"), 2, "too long (1)", ""},
+		{"a long line last", user("a", "", "hi") + "\n" + user("b", "a", strings.Repeat("x", 500)), 1, "too long (1)", ""},
+		{"NULs and bytes that are no UTF-8", user("a", "", "hi") + "\n\x00\x00\x00\n" + user("b", "a", "\xff\xfe") + "\x00\n", 2, "", ""},
+		{"NUL in a text", user("a", "", "hi") + "\n" + user("b", "a", "h\x00i"), 1, "not what they should be (1)", ""},
+		{"a message that follows itself", user("a", "a", "hi") + "\n" + user("b", "c", "x") + "\n" + user("c", "b", "y"), 3, "missing (2)", ""},
+		{"the same message twice", user("a", "", "hi") + "\n" + user("a", "", "hi"), 1, "", ""},
+		{"deep JSON", user("a", "", "hi") + "\n" + `{"type":"user","uuid":"b","message":{"content":` + deep + `}}`, 1, "", ""},
+		{"fields of other types", user("a", "", "hi") + "\n" + `{"type":"user","uuid":"b","cwd":7,"timestamp":{},"message":{"content":[{"type":"text","text":"x"},7]}}`, 2, "", ""},
+		{"a list that breaks off", `[{"id":"a","mapping":{"r":{"message":{"author":{"role":"user"},"content":{"content_type":"text","parts":["x"]}}}}},{"id":"b","map`, 1, "(1)", ""},
+		{"a long conversation in a list", `[{"x":"` + strings.Repeat("y", 500) + `"},{"id":"a","mapping":{"r":{"message":{"author":{"role":"user"},"content":{"content_type":"text","parts":["x"]}}}}}]`, 1, "too long (1)", ""},
+		{"a conversation over many lines", "{\n\"id\":\"a\",\n\"mapping\":{\"r\":{\"message\":{\"author\":{\"role\":\"user\"},\"content\":{\"content_type\":\"text\",\"parts\":[\"x\"]}}}}\n}\n", 1, "", ""},
+		{"half a zip", string(zipped(t, "conversations.json", "[]"))[:30], 0, "", "not a whole zip"},
+		{"a zip of other things", string(zipped(t, "readme.txt", "hi")), 0, "", "holds no conversation"},
+		{"a zip whose list is none", string(zipped(t, "conversations.json", "{}")), 0, "", "conversations.json: not a list"},
+		{"a zip bomb", string(zipped(t, "conversations.json", "["+strings.Repeat(" ", 1<<20)+"]")), 0, "", "holds too much"},
+		{"a newer parley", `{"type":"session","format":"parley","version":2,"id":"x"}`, 0, "", "written by a newer parley"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			list, notices, err := small.read(strings.NewReader(tt.in), "")
+			messages := 0
+			for _, c := range list {
+				messages += len(c.Nodes)
+				if err := valid(c); err != nil {
+					t.Error(err)
+				}
+			}
+			if messages != tt.messages || !strings.Contains(strings.Join(notices, "\n"), tt.notice) {
+				t.Errorf("%d messages and notices %q, want %d and %q", messages, notices, tt.messages, tt.notice)
+			}
+			if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
+				t.Errorf("error %v, want %q", err, tt.err)
+			}
+		})
+	}
+}
+
+// TestLimits: files may be far longer than their lines.
+func TestLimits(t *testing.T) {
+	var b bytes.Buffer
+	const lines = 20_000
+	for i := range lines {
+		fmt.Fprintf(&b, `{"type":"user","uuid":"u%d","parentUuid":"u%d","message":{"content":"x"}}`+"\n", i, i-1)
+	}
+	list, _, err := Read(&b, "long.jsonl")
+	if err != nil || len(list) != 1 || len(list[0].Nodes) != lines || len(list[0].branch()) != lines {
+		t.Fatalf("%d conversations, %v", len(list), err)
+	}
+}
+
+// TestFailingReader: what was read before a fault is not lost.
+func TestFailingReader(t *testing.T) {
+	broken := errors.New("the disk is gone")
+	data, err := os.ReadFile("testdata/codex.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, _, err := Read(&failing{bytes.NewReader(data), broken}, "codex.jsonl")
+	if !errors.Is(err, broken) || len(list) != 1 || !strings.HasPrefix(err.Error(), "codex.jsonl: ") {
+		t.Errorf("%d conversations, %v", len(list), err)
+	}
+}
+
+type failing struct {
+	r   *bytes.Reader
+	err error
+}
+
+func (f *failing) Read(p []byte) (int, error) {
+	n, err := f.r.Read(p)
+	if err != nil {
+		err = f.err
+	}
+	return n, err
+}
+
+// TestMend: files that only look like ours come out as trees.
+func TestMend(t *testing.T) {
+	list, notices, err := Read(strings.NewReader(`{"type":"session","format":"parley","version":1,"id":"x","head":99}
+{"type":"message","seq":2,"parent":1,"role":"assistant","parts":[]}
+{"type":"message","seq":1,"parent":2,"role":"user","parts":[{"kind":"text","text":"hi"}]}
+{"type":"message","seq":1,"parent":0,"role":"user","parts":[]}
+{"type":"message","seq":-1,"parent":0,"role":"user","parts":[]}
+{"type":"message","seq":4,"parent":3,"role":"god","parts":[]}
+{"type":"message","seq":5,"parent":5,"role":"user","parts":null}
+{"type":"later"}
+{"type":"session","format":"parley","version":1,"id":"x","title":"other","head":0}
+`), "")
+	if err != nil || len(list) != 2 {
+		t.Fatal(len(list), err)
+	}
+	var got []string
+	for _, n := range list[0].Nodes {
+		got = append(got, fmt.Sprintf("%d<%d", n.Seq, n.Parent))
+	}
+	if want := "[1<0 2<1 5<2]"; fmt.Sprint(got) != want || list[0].Session.Head != 5 {
+		t.Errorf("%v, head %d; want %v, head 5", got, list[0].Session.Head, want)
+	}
+	if list[1].Session.ID != "x-2" {
+		t.Errorf("the second session is %q", list[1].Session.ID)
+	}
+	if len(notices) != 3 {
+		t.Errorf("notices %q", notices)
+	}
+}
+
+// FuzzRead: whatever a file holds, what comes out of it is valid, can be written
+// in every format, and comes back from JSONL as it was.
+func FuzzRead(f *testing.F) {
+	for _, name := range []string{"claude.jsonl", "codex.jsonl", "codex-bare.jsonl", "chatgpt.json"} {
+		data, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add(zipped(f, "conversations.json", `[{"id":"a","mapping":{"r":{"message":{"author":{"role":"user"},"content":{"content_type":"text","parts":["x"]}}}}}]`))
+	var own bytes.Buffer
+	if err := JSONL(&own, everything()); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(own.Bytes())
+	small := limits{line: 1 << 20, lead: 100, zipped: 1 << 20, unzip: 1 << 20, picture: 1 << 10}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		list, _, err := small.read(bytes.NewReader(data), "fuzz")
+		if err == nil && len(list) == 0 {
+			t.Fatal("nothing, and no error")
+		}
+		for _, c := range list {
+			if c.Session.Origin != "" && !bytes.Contains(data, []byte(`"parley"`)) {
+				if err := valid(c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, format := range Formats {
+				var b bytes.Buffer
+				if err := format.Write(&b, c); err != nil {
+					t.Fatalf("%s: %v", format.Name, err)
+				}
+				if format.Name == "html" {
+					harmless(t, b.Bytes())
+				}
+				if format.Name != "jsonl" {
+					continue
+				}
+				back, _, err := Read(&b, "")
+				if len(c.Nodes) > 0 && (err != nil || len(back) != 1) {
+					t.Fatalf("%d conversations came back, %v", len(back), err)
+				}
+				if len(back) == 1 {
+					same(t, back[0], c)
+				}
+			}
+		}
+	})
+}
