@@ -33,6 +33,7 @@ import (
 	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/session"
+	"parley/session/attach"
 	"parley/tools"
 	"parley/ui"
 	"parley/ui/print"
@@ -67,20 +68,19 @@ func version() string {
 }
 
 // usage marks an error as one of what was typed.
-type usage struct{ error }
-
-func (u usage) Unwrap() error { return u.error }
+func usage(err error) error { return print.Mistake{Err: err} }
 
 // Config is config.toml. Each field belongs to the package that acts on it.
 type Config struct {
-	Model    string     `toml:"model"`
-	Fallback []string   `toml:"fallback"`
-	Effort   llm.Effort `toml:"effort"`
-	System   string     `toml:"system"`
-	Mode     tools.Mode `toml:"mode"`
-	MaxTurns int        `toml:"max_turns"`
-	MaxCost  float64    `toml:"max_cost"`
-	UI       ui.Config  `toml:"ui"`
+	Model    string         `toml:"model"`
+	Fallback []string       `toml:"fallback"`
+	Effort   llm.Effort     `toml:"effort"`
+	System   string         `toml:"system"`
+	Mode     tools.Mode     `toml:"mode"`
+	MaxTurns int            `toml:"max_turns"`
+	MaxCost  float64        `toml:"max_cost"`
+	UI       ui.Config      `toml:"ui"`
+	Session  session.Config `toml:"session"`
 	providers.Config
 }
 
@@ -95,7 +95,7 @@ func (c *Config) Validate() error {
 	if c.MaxTurns < 0 || !(c.MaxCost >= 0) || math.IsInf(c.MaxCost, 0) {
 		return errors.New("max_turns and max_cost cannot be negative; 0 is no limit of one's own")
 	}
-	if err := c.UI.Validate(); err != nil {
+	if err := errors.Join(c.UI.Validate(), c.Session.Validate()); err != nil {
 		return err
 	}
 	return c.Config.Validate()
@@ -106,7 +106,8 @@ type app struct {
 	config, model, effort, system, output, tools, schema, debug string
 	fallback, files, allow                                      []string
 	print, interactive, quiet, yolo, code, raw                  bool
-	render, dryRun, ephemeral                                   bool
+	render, dryRun, ephemeral, again, fork                      bool
+	resume                                                      string
 	maxTurns                                                    int
 	maxCost                                                     float64
 	timeout                                                     time.Duration
@@ -115,7 +116,8 @@ type app struct {
 	cfg    Config
 	want   *llm.Schema // what --schema holds
 	memory providers.Memory
-	log    *slog.Logger // of --debug; nil: none
+	log    *slog.Logger     // of --debug; nil: none
+	lib    *session.Library // nil until it is needed
 }
 
 func (a *app) command() *cobra.Command {
@@ -156,13 +158,18 @@ standard output that is no terminal, it prints the answer and exits.`,
 	f.Float64Var(&a.maxCost, "max-cost", 0, "US dollars to spend at most")
 	f.DurationVar(&a.timeout, "timeout", 0, "time for the whole answer, such as 90s; prints it")
 	f.BoolVar(&a.dryRun, "dry-run", false, "print the request that would be sent, and send nothing")
+	f.BoolVarP(&a.again, "continue", "c", false, "go on with the last conversation of this folder")
+	f.StringVarP(&a.resume, "resume", "r", "", "go on with a conversation: its ID, the beginning of it, or words of its title")
+	f.BoolVar(&a.fork, "fork", false, "with -c or -r, go on in a copy")
 	f.BoolVar(&a.ephemeral, "ephemeral", false, "keep nothing of this conversation")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "nothing but errors on standard error")
 	root.PersistentFlags().StringVar(&a.debug, "debug", "", "write a line about each request to this file, without keys and texts")
 	root.PersistentFlags().StringVar(&a.config, "config", "", "configuration file in place of the usual one")
-	root.AddCommand(a.modelsCommand(), a.doctorCommand(), manCommand())
+	shelf := a.shelf()
+	root.AddCommand(a.modelsCommand(), a.doctorCommand(), a.kept(shelf.Sessions()), a.kept(shelf.Usage()), manCommand())
 	root.MarkFlagFilename("schema", "json")
 	root.RegisterFlagCompletionFunc("model", a.completeModel)
+	root.RegisterFlagCompletionFunc("resume", a.completeSession)
 	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(print.Formats, cobra.ShellCompDirectiveNoFileComp))
 	root.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(words(llm.Efforts), cobra.ShellCompDirectiveNoFileComp))
 	return root
@@ -223,6 +230,12 @@ func (a *app) check(cmd *cobra.Command, words []string) error {
 		return fmt.Errorf("-o %s: there are %s", a.output, strings.Join(print.Formats, ", "))
 	case a.effort != "" && !slices.Contains(llm.Efforts, llm.Effort(a.effort)):
 		return fmt.Errorf("--effort %s: there are %v", a.effort, llm.Efforts)
+	case a.again && a.resume != "":
+		return errors.New("-c and -r name two conversations: give one of them")
+	case a.fork && !a.again && a.resume == "":
+		return errors.New("--fork copies a conversation: name it with -c or -r")
+	case a.ephemeral && (a.again || a.resume != "") && !a.fork:
+		return errors.New("--ephemeral keeps nothing, so that it cannot go on with a kept conversation: add --fork to go on in a copy")
 	case a.maxTurns < 0, a.timeout < 0, !(a.maxCost >= 0) || math.IsInf(a.maxCost, 0):
 		return errors.New("--max-turns, --max-cost and --timeout take a number above 0")
 	}
@@ -251,7 +264,7 @@ func (a *app) check(cmd *cobra.Command, words []string) error {
 
 // fail keeps the status to exit with.
 func (a *app) fail(status int, err error) error {
-	var typed usage
+	var typed print.Mistake
 	switch {
 	case errors.As(err, &typed):
 		status = print.Usage
@@ -272,17 +285,40 @@ func (a *app) note(text string) {
 // show opens the screen. Parts are sent at once if something was asked, and
 // with the first prompt otherwise.
 func (a *app) show(parts []llm.Part, asked bool) error {
+	defer a.close()
 	s, notice, err := a.session(true)
 	if err != nil {
 		return a.fail(print.Config, err)
 	}
+	folder, _ := os.Getwd()
+	if kept, err := a.lib.Get("theme"); err == nil && kept != "" && a.cfg.UI.Theme == ui.Default().Theme {
+		if c := (ui.Config{Theme: kept}); c.Validate() == nil {
+			a.cfg.UI.Theme = kept
+		}
+	}
+	models, _ := a.lib.Get("models")
 	o := ui.Options{
-		Session: s, Config: a.cfg.UI, Notice: notice, Workspace: workspace(), Attached: parts,
+		Session: s, Config: a.cfg.UI, Notice: notice, Workspace: short(folder), Folder: folder, Short: short, Attached: parts,
+		Library: a.lib, Estimate: catalog.Estimate, Price: price, Recent: strings.Fields(models),
 		Open:    func(name string) (llm.Endpoint, error) { return a.open(name, false) },
 		Choices: a.choices,
 		New: func() (*session.Session, error) {
-			s, _, err := a.session(true)
+			s, _, err := a.build(true, a.lib.Create(session.Summary{Folder: folder}))
 			return s, err
+		},
+		Resume: func(id string) (*session.Session, string, error) {
+			log, err := a.lib.Resume(id)
+			if log == nil {
+				return nil, "", err
+			}
+			return a.build(true, log)
+		},
+		Fork: func(id string, head int) (*session.Session, string, error) {
+			log, err := a.lib.Fork(id, head)
+			if log == nil {
+				return nil, "", err
+			}
+			return a.build(true, log)
 		},
 	}
 	if asked {
@@ -292,15 +328,24 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 	return nil
 }
 
+// price is what a million tokens of a prompt cost, and of one from the cache.
+func price(model string) (input, cached float64) {
+	provider, id, _ := strings.Cut(model, "/")
+	m, _ := catalog.Find(provider, id)
+	return m.Price.Input, m.Price.CacheRead
+}
+
 // answer prints the answer to parts.
 func (a *app) answer(parts []llm.Part, outTerminal bool) error {
 	if print.Closed(os.Stdout) {
 		return a.fail(print.Failed, errors.New("standard output is closed: there is nowhere to write the answer"))
 	}
 	s, notice, err := a.session(false)
+	defer a.close()
 	if err != nil {
 		return a.fail(print.Config, err)
 	}
+	defer s.Close()
 	if a.dryRun {
 		return a.preview(s, parts)
 	}
@@ -349,19 +394,102 @@ func (a *app) preview(s *session.Session, parts []llm.Part) error {
 func (a *app) attach() ([]llm.Part, error) {
 	var parts []llm.Part
 	for _, path := range a.files {
-		part, err := print.File(path)
+		item, err := attach.File(path, attach.Limits{Text: 32 << 20})
 		if err != nil {
 			return nil, fmt.Errorf("-f %s: %w", path, err)
 		}
-		parts = append(parts, part)
+		if item.Note != "" {
+			a.note(path + ": " + item.Note)
+		}
+		parts = append(parts, item.Part)
 	}
 	return parts, nil
 }
 
-// session wires models, tools and policy together. Notice is something the
-// person should know at the start.
+// session opens the conversation that the flags name, or a new one. Notice is
+// something the person should know at the start.
 func (a *app) session(screen bool) (s *session.Session, notice string, err error) {
-	name := first(a.model, a.cfg.Model)
+	var trouble error
+	a.lib, trouble = a.library()
+	folder, err := os.Getwd()
+	if err != nil {
+		return nil, "", fmt.Errorf("the working folder: %w", err)
+	}
+	log := a.lib.Create(session.Summary{Folder: folder})
+	if a.again || a.resume != "" {
+		if trouble != nil {
+			return nil, "", trouble
+		}
+		if log, err = a.kin(folder); log == nil {
+			return nil, "", err
+		}
+		trouble = err // what of it could not be read
+	}
+	s, notice, err = a.build(screen, log)
+	if trouble != nil && (screen || a.resume != "" || a.again) {
+		notice = strings.TrimPrefix(notice+" · "+trouble.Error(), " · ")
+	}
+	return s, notice, err
+}
+
+// kin opens the conversation of -c or -r.
+func (a *app) kin(folder string) (*session.Log, error) {
+	about, err := a.named(folder)
+	if err != nil {
+		return nil, err
+	}
+	if a.fork {
+		return a.lib.Fork(about.ID, 0)
+	}
+	log, err := a.lib.Resume(about.ID)
+	var held *session.HeldError
+	if errors.As(err, &held) {
+		return nil, usage(fmt.Errorf("%q is open in %s: add --fork to go on in a copy", print.Titled(about), held.By))
+	}
+	return log, err
+}
+
+// named finds what -c or -r means.
+func (a *app) named(folder string) (session.Summary, error) {
+	if a.resume != "" {
+		return print.Find(a.lib, a.resume)
+	}
+	for _, q := range []session.Query{{Folder: folder}, {}} {
+		found, err := a.lib.List(q)
+		if len(found) > 0 {
+			return slices.MaxFunc(found, func(x, y session.Summary) int { return x.Updated.Compare(y.Updated) }), nil
+		}
+		if err != nil {
+			return session.Summary{}, err
+		}
+	}
+	return session.Summary{}, usage(errors.New("-c: no conversation is kept yet"))
+}
+
+// library opens what is kept. The error says why nothing can be; what is said
+// then stays in memory.
+func (a *app) library() (*session.Library, error) {
+	if a.ephemeral && !a.fork || a.dryRun && !a.again && a.resume == "" {
+		return session.Ephemeral(), nil
+	}
+	return session.OpenLibrary(os.Getenv)
+}
+
+// close ends the library.
+func (a *app) close() {
+	if a.lib == nil {
+		return
+	}
+	if err := a.lib.Close(); err != nil {
+		a.note("what was said could not be kept: " + err.Error())
+	}
+}
+
+// build wires models, tools and policy together around a conversation. Notice
+// says what is not as it was, or not as one might expect.
+func (a *app) build(screen bool, log *session.Log) (s *session.Session, notice string, err error) {
+	kept := log.Session()
+	name := first(a.model, kept.Model, a.cfg.Model)
 	if name == "" {
 		name = providers.DefaultModel(a.cfg.Config, os.Getenv)
 		if strings.HasPrefix(name, "demo/") {
@@ -370,8 +498,13 @@ func (a *app) session(screen bool) (s *session.Session, notice string, err error
 	}
 	open := func(name string) (llm.Endpoint, error) { return a.open(name, !screen) }
 	model, err := open(name)
+	if err != nil && a.model == "" && kept.Model != "" { // an old conversation is to be read all the same
+		other := first(a.cfg.Model, providers.DefaultModel(a.cfg.Config, os.Getenv))
+		notice = fmt.Sprintf("%s cannot be asked now: %v. %s answers", kept.Model, err, other)
+		model, err = open(other)
+	}
 	if err != nil {
-		return nil, "", err
+		return nil, "", errors.Join(err, log.Close())
 	}
 	root, err := os.Getwd()
 	if err != nil {
@@ -386,10 +519,57 @@ func (a *app) session(screen bool) (s *session.Session, notice string, err error
 		return nil, "", err
 	}
 	return session.New(session.Options{
-		Model: model, Effort: llm.Effort(first(a.effort, string(a.cfg.Effort))), System: first(a.system, a.cfg.System, session.Instructions),
+		Model: model, Effort: llm.Effort(first(a.effort, string(kept.Effort), string(a.cfg.Effort))), System: first(a.system, a.cfg.System, session.Instructions),
 		Tools: set, Policy: policy, MaxSteps: first(a.maxTurns, a.cfg.MaxTurns), MaxCost: first(a.maxCost, a.cfg.MaxCost),
 		Fallback: append(slices.Clone(a.fallback), a.cfg.Fallback...), Open: open, Answer: a.want,
+		Log: log, Estimate: catalog.Estimate, Config: a.cfg.Session,
 	}), notice, nil
+}
+
+// shelf is what the commands about stored conversations work with.
+func (a *app) shelf() print.Shelf {
+	width, _, _ := term.GetSize(os.Stdout.Fd())
+	return print.Shelf{
+		Open: func() (*session.Library, error) {
+			lib, err := session.OpenLibrary(os.Getenv)
+			if err != nil {
+				return nil, err
+			}
+			return lib, nil
+		},
+		Out: os.Stdout, Note: a.note, Render: term.IsTerminal(os.Stdout.Fd()), Width: width, Now: time.Now,
+	}
+}
+
+// kept gives the errors of a command and of those below it their status.
+func (a *app) kept(cmd *cobra.Command) *cobra.Command {
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if err := run(cmd, args); err != nil {
+				return a.fail(print.Failed, err)
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		a.kept(sub)
+	}
+	return cmd
+}
+
+// completeSession offers the IDs of the latest conversations.
+func (a *app) completeSession(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	lib, err := session.OpenLibrary(os.Getenv)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer lib.Close()
+	found, _ := lib.List(session.Query{Limit: 50})
+	var ids []string
+	for _, f := range found {
+		ids = append(ids, f.ID+"\t"+safe.Line(print.Titled(f)))
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
 // demoNotice says why nothing but the demo answers.
@@ -467,7 +647,7 @@ func offered(root, names string) (*tools.Set, error) {
 	}
 	only, err := set.Only(strings.Split(names, ",")...)
 	if err != nil {
-		return nil, usage{fmt.Errorf("--tools %s: %w", names, err)}
+		return nil, usage(fmt.Errorf("--tools %s: %w", names, err))
 	}
 	return only, nil
 }
@@ -480,18 +660,14 @@ func (a *app) policy() (*tools.Policy, error) {
 	policy := tools.NewPolicy(mode)
 	for _, rule := range a.allow {
 		if err := policy.Grant(rule); err != nil {
-			return nil, usage{fmt.Errorf("--allow %s: %w", rule, err)}
+			return nil, usage(fmt.Errorf("--allow %s: %w", rule, err))
 		}
 	}
 	return policy, nil
 }
 
-// workspace is the working folder as a person calls it.
-func workspace() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
+// short is a path as a person calls it.
+func short(dir string) string {
 	if home, err := os.UserHomeDir(); err == nil {
 		if rest, ok := strings.CutPrefix(dir, home+string(filepath.Separator)); ok {
 			return filepath.Join("~", rest)
@@ -589,11 +765,11 @@ func (a *app) load() error {
 	if a.debug != "" && a.log == nil {
 		f, err := os.OpenFile(a.debug, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {
-			return usage{fmt.Errorf("--debug: %w", err)}
+			return usage(fmt.Errorf("--debug: %w", err))
 		}
 		a.log = slog.New(slog.NewJSONHandler(f, nil))
 	}
-	a.cfg = Config{Config: providers.Default(), UI: ui.Default()}
+	a.cfg = Config{Config: providers.Default(), UI: ui.Default(), Session: session.Default()}
 	path := a.config
 	if path == "" {
 		dir, err := os.UserConfigDir()

@@ -237,9 +237,9 @@ func TestImports(t *testing.T) {
 		md      = "ui/markdown"
 	)
 	adapter := []string{llm, "providers/filter", "providers/schema", "providers/wire"}
-	screen := []string{"ui/*", "session", "tools", llm, catalog}
+	screen := []string{"ui/*", "session", "session/archive", "session/attach", "tools", llm, catalog}
 	may := map[string][]string{
-		"":                    {"ui", "ui/print", theme, safe, "session", "tools", "providers", llm, catalog},
+		"":                    {"ui", "ui/print", theme, safe, "session", "session/attach", "tools", "providers", llm, catalog},
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage
 		"providers/demo":      {},
@@ -256,6 +256,9 @@ func TestImports(t *testing.T) {
 		"providers":           {"providers/*"},
 		"tools":               {llm},
 		"session":             {"session/store", "tools", llm, "providers/schema"},
+		"session/store":       {llm},
+		"session/archive":     {"session/store", llm},
+		"session/attach":      {llm},
 		"ui":                  screen,
 		"ui/print":            screen,
 		"ui/transcript":       {md, theme, safe},
@@ -263,6 +266,7 @@ func TestImports(t *testing.T) {
 		"ui/composer":         {theme, safe},
 		"ui/dialog":           {theme, safe, "tools"},
 		"ui/status":           {theme, safe},
+		"ui/picture":          {},
 		"ui/uitest":           {},
 		theme:                 {},
 		safe:                  {},

@@ -269,4 +269,3 @@ func TestName(t *testing.T) {
 		t.Errorf("asked %d times, want once", n)
 	}
 }
-

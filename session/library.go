@@ -67,7 +67,7 @@ func Default() Config { return Config{History: "full"} }
 
 // Validate names a value that cannot be meant.
 func (c Config) Validate() error {
-	if !slices.Contains([]string{"full", "dynamic", "stateless"}, c.History) {
+	if !slices.Contains([]string{"", "full", "dynamic", "stateless"}, c.History) {
 		return fmt.Errorf("session.history = %q: there are full, dynamic, stateless", c.History)
 	}
 	if !(c.Compact >= 0 && c.Compact < 1) {
@@ -79,7 +79,7 @@ func (c Config) Validate() error {
 // mode is History as sessions know it.
 func (c Config) mode() History {
 	if c.History == "full" {
-		return HistoryFull
+		return HistoryFull // as ""
 	}
 	return History(c.History)
 }

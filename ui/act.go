@@ -13,10 +13,11 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/session/attach"
 	"parley/tools"
+	"parley/ui/composer"
 	"parley/ui/dialog"
 	"parley/ui/theme"
-	"parley/ui/transcript"
 )
 
 const (
@@ -57,7 +58,8 @@ func (m *Model) say(text string) tea.Cmd {
 
 // submit sends what was typed, runs it if it is a command, or queues it while
 // the model is busy.
-func (m *Model) submit(text string) tea.Cmd {
+func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
+	text := msg.Text
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
@@ -65,14 +67,24 @@ func (m *Model) submit(text string) tea.Cmd {
 	if cmd, ok := m.command(text); ok {
 		return cmd
 	}
-	parts := append(m.attached, llm.Part{Kind: llm.Text, Text: text})
+	if len(attach.Mentions(msg.Typed, isFile)) > 0 {
+		return m.expand(msg)
+	}
+	return m.dispatch(text, nil)
+}
+
+// dispatch sends a prompt, or queues it while the model is busy.
+func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
+	parts := append(append(m.attached, mentioned...), llm.Part{Kind: llm.Text, Text: text})
 	m.attached = nil
+	sent := m.sent(text)
+	m.layout()
 	m.transcript.Bottom()
 	if m.turn != nil {
 		m.session.Queue(parts...)
-		return m.say("queued: sent when the model is done, up takes it back")
+		return tea.Batch(sent, m.say("queued: sent when the model is done, up takes it back"))
 	}
-	return m.run(parts...)
+	return tea.Batch(sent, m.run(parts...))
 }
 
 // unqueue puts what waits to be sent back into the composer.
@@ -86,12 +98,9 @@ func (m *Model) unqueue(string) tea.Cmd {
 
 // takeBack makes a message of the person's a draft again, attachments included.
 func (m *Model) takeBack(msg llm.Message) {
-	for _, p := range msg.Parts {
-		if p.Kind != llm.Text {
-			m.attached = append(m.attached, p)
-		}
-	}
-	m.draft(msg.Text())
+	text, attached := own(msg)
+	m.attached = append(m.attached, attached...)
+	m.draft(text)
 }
 
 func (m *Model) stop(string) tea.Cmd {
@@ -128,18 +137,16 @@ func (m *Model) fresh(string) tea.Cmd {
 	if m.turn != nil {
 		return m.say("stop the running turn first")
 	}
-	old := m.session
+	old, kept := m.session, m.keepDraft()
 	created, err := m.o.New()
 	if err != nil {
 		return m.say(err.Error())
 	}
-	m.session = created
-	m.session.Use(old.Model())
-	m.session.SetEffort(old.Effort())
-	m.session.Policy().SetMode(old.Policy().Mode())
-	m.transcript.Clear()
-	m.shown, m.failed, m.attached = false, false, nil
-	return nil
+	created.Use(old.Model())
+	created.SetEffort(old.Effort())
+	created.Policy().SetMode(old.Policy().Mode())
+	m.replace(created)
+	return kept
 }
 
 // rewind lists the person's messages; the picked one goes back to the composer.
@@ -249,7 +256,34 @@ func (m *Model) use(name string) tea.Cmd {
 	}
 	m.switched(m.session.Use(model))
 	m.recent = append([]string{model.Name}, slices.DeleteFunc(m.recent, func(n string) bool { return n == model.Name })...)
-	return nil
+	return m.keepState("models", strings.Join(m.recent[:min(len(m.recent), 10)], "\n"))
+}
+
+// keepState keeps what the screen changed for the next start.
+func (m *Model) keepState(key, value string) tea.Cmd {
+	lib := m.o.Library
+	return func() tea.Msg {
+		if err := lib.Set(key, value); err != nil && lib.ReadOnly() == nil {
+			return didMsg{err: err}
+		}
+		return nil
+	}
+}
+
+// confirmed acts on a yes or no.
+func (m *Model) confirmed(msg dialog.Confirmed) tea.Cmd {
+	m.dialog = nil
+	m.layout()
+	var cmd tea.Cmd
+	switch {
+	case !msg.Yes:
+	case msg.Kind == "fork":
+		cmd = m.enterFork(m.forking, 0)
+	case msg.Kind == "compact":
+		m.compacting = true
+		cmd = m.compact("")
+	}
+	return tea.Batch(cmd, m.askNext())
 }
 
 // nextModel and previousModel go round the recent models without changing
@@ -342,7 +376,7 @@ func (m *Model) pickTheme(arg string) tea.Cmd {
 	}
 	m.o.Config.Theme = arg // no longer follows the terminal
 	m.setTheme(named())
-	return nil
+	return m.keepState("theme", arg)
 }
 
 func (m *Model) toggleMouse(string) tea.Cmd {
@@ -374,55 +408,17 @@ func (m *Model) pick(p dialog.PickedMsg) tea.Cmd {
 	case "theme":
 		return m.pickTheme(p.Value)
 	case "rewind":
-		return m.rewindTo(p.Value)
-	}
-	return nil
-}
-
-func (m *Model) rewindTo(value string) tea.Cmd {
-	seq, err := strconv.Atoi(value)
-	if err != nil {
-		return m.say(err.Error())
-	}
-	msg, err := m.session.Edit(seq)
-	if err != nil {
-		return m.say(err.Error())
-	}
-	m.transcript.Clear()
-	m.replay(m.session.History())
-	m.takeBack(msg)
-	return nil
-}
-
-// replay shows a conversation that was held before.
-func (m *Model) replay(history []llm.Message) {
-	m.shown = len(history) > 0
-	shown := map[string]transcript.Tool{}
-	for i, msg := range history {
-		for j, p := range msg.Parts {
-			id := fmt.Sprintf("replay/%d/%d", i, j)
-			switch {
-			case p.Kind == llm.Text && msg.Role == llm.RoleUser:
-				m.transcript.User(p.Text)
-			case p.Kind == llm.Text:
-				m.transcript.Answer(id, p.Text)
-				m.transcript.AnswerDone(id)
-			case p.Kind == llm.Thinking && p.Text != "":
-				m.transcript.Think(id, p.Text)
-				m.transcript.ThoughtFor(id, 0)
-			case p.Kind == llm.Call:
-				shown[p.ID] = transcript.Tool{Name: p.Name, Input: p.Input, Status: transcript.Done}
-				m.transcript.Tool("replay/"+p.ID, shown[p.ID])
-			case p.Kind == llm.Result:
-				tool := shown[p.ID]
-				tool.Output = p.Text
-				if p.Failed {
-					tool.Status = transcript.Failed
-				}
-				m.transcript.Tool("replay/"+p.ID, tool)
-			}
+		seq, err := strconv.Atoi(p.Value)
+		if err != nil {
+			return m.say(err.Error())
 		}
+		return m.edit(seq)
+	case "export":
+		return m.export(p.Value)
+	case "history":
+		return m.history(p.Value)
 	}
+	return nil
 }
 
 // closed takes a dialog away that was left without a choice.

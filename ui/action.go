@@ -25,6 +25,7 @@ type section string
 // The sections, in the order of the help.
 const (
 	talking   section = "Talking"
+	kept      section = "Conversations"
 	models    section = "Models"
 	reading   section = "Reading"
 	workplace section = "Program"
@@ -37,6 +38,7 @@ func actions() []action {
 	empty := func(m *Model) bool { return m.composer.Empty() && !m.transcript.Browsing() }
 	unwritten := func(m *Model) bool { return m.composer.Empty() }
 	queued := func(m *Model) bool { return empty(m) && m.session.Waiting() > 0 }
+	holding := func(m *Model) bool { return empty(m) && len(m.attached) > 0 }
 	busy := func(m *Model) bool { return m.turn != nil }
 	call := func(f func(*Model)) func(*Model, string) tea.Cmd {
 		return func(m *Model, _ string) tea.Cmd { f(m); return nil }
@@ -48,7 +50,18 @@ func actions() []action {
 		{name: "unqueue", keys: []string{"up"}, help: "take queued messages back, on an empty line", when: queued, run: (*Model).unqueue, rank: talking},
 		{name: "retry", keys: []string{"ctrl+x r"}, help: "try the failed turn again", run: (*Model).retry, rank: talking},
 		{name: "editor", keys: []string{"ctrl+g", "ctrl+x ctrl+e"}, help: "write in $VISUAL or $EDITOR", run: (*Model).editor, rank: talking},
-		{name: "new", keys: []string{"ctrl+x n"}, help: "start a new conversation", run: (*Model).fresh, rank: talking},
+		{name: "sessions", keys: []string{"ctrl+x l"}, help: "find a conversation: open, rename, pin, delete", run: (*Model).sessions, rank: kept},
+		{name: "fork", keys: []string{"ctrl+x f"}, help: "go on from here in a copy", run: (*Model).fork, rank: kept},
+		{name: "tree", keys: []string{"ctrl+x t"}, help: "the branches of this conversation", run: (*Model).tree, rank: kept},
+		{name: "rename", help: "give this conversation a title", run: (*Model).entitle, rank: kept},
+		{name: "export", keys: []string{"ctrl+x e"}, help: "write this conversation to a file", run: (*Model).export, rank: kept},
+		{name: "compact", keys: []string{"ctrl+x k"}, help: "summarize what was said, to save room", run: (*Model).compact, rank: kept},
+		{name: "history", help: "what requests hold: full, dynamic, stateless", run: (*Model).history, rank: kept},
+		{name: "usage", keys: []string{"ctrl+x u"}, help: "tokens and cost", run: (*Model).usage, rank: kept},
+		{name: "attach", help: "attach a file, or the picture on the clipboard", run: (*Model).attach, rank: talking},
+		{name: "paste-picture", keys: []string{"ctrl+v"}, help: "attach the picture on the clipboard", run: (*Model).attachClipboard, rank: talking},
+		{name: "detach", keys: []string{"backspace"}, help: "take the last attachment off, on an empty line", when: holding, run: (*Model).detach, rank: talking},
+		{name: "new", keys: []string{"ctrl+x n"}, help: "start a new conversation", run: (*Model).fresh, rank: kept},
 		{name: "mode", keys: []string{"shift+tab"}, help: "approval mode: ask, auto, read-only", run: (*Model).mode, rank: talking},
 
 		{name: "model", keys: []string{"ctrl+x m", "alt+p"}, help: "pick a model", run: (*Model).pickModel, rank: models},
@@ -194,7 +207,7 @@ func (m *Model) help(string) tea.Cmd {
 			{"space", "fold or unfold"}, {"y Y", "copy the source, the code"}, {"esc, i", "back to writing"},
 		}},
 	}
-	for _, rank := range []section{talking, models, reading, workplace} {
+	for _, rank := range []section{talking, kept, models, reading, workplace} {
 		s := dialog.Section{Title: string(rank)}
 		for _, a := range m.actions {
 			if a.rank == rank && len(a.keys) > 0 {

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/session/attach"
 	"parley/ui/composer"
 	"parley/ui/dialog"
 	"parley/ui/status"
@@ -43,15 +45,22 @@ type Model struct {
 	toast         string
 	toastTill     time.Time
 
-	turn     *turn // nil: idle
-	pump     *pump
-	asks     []session.Ask
-	shown    bool       // something is in the transcript
-	failed   bool       // the last turn can be tried again
-	attached []llm.Part // goes with the next prompt
-	recent   []string   // models, the latest first
-	effort   llm.Effort // before alt+t turned thinking off
-	switches int        // counts model switches, to name their notes
+	turn       *turn // nil: idle
+	pump       *pump
+	asks       []session.Ask
+	shown      bool       // something is in the transcript
+	failed     bool       // the last turn can be tried again
+	attached   []llm.Part // goes with the next prompt
+	recent     []string   // models, the latest first
+	effort     llm.Effort // before alt+t turned thinking off
+	switches   int        // counts model switches, to name their notes
+	lost       error      // what could not be kept in the end
+	unsaved    error      // why what is said is not on disk; nil if it is
+	compacting bool       // the failed turn is tried again once the conversation is summarized
+	forking    string     // session that a copy is offered of
+	drafted    bool       // the draft changed since it was kept
+	draftAt    string     // where it was kept; "" if it was not
+	unsent     int        // about how many tokens it has
 
 	frames frames
 }
@@ -68,7 +77,8 @@ func newModel(o Options) *Model {
 		o: o, session: o.Session, now: o.Now, theme: th, mouse: o.Config.Mouse,
 		transcript: transcript.New(th), composer: composer.New(th),
 		send: func(tea.Msg) {}, crash: func(any, []byte) {},
-		recent: []string{o.Session.Model().Name}, attached: o.Attached,
+		recent:   append([]string{o.Session.Model().Name}, slices.DeleteFunc(slices.Clone(o.Recent), func(n string) bool { return n == o.Session.Model().Name })...),
+		attached: o.Attached,
 	}
 	if m.now == nil {
 		m.now = time.Now
@@ -81,6 +91,9 @@ func newModel(o Options) *Model {
 	m.composer.SetPlaceholder("Ask anything")
 	m.composer.Focus(true)
 	m.composer.Now = m.now
+	m.session.OnSave(func(err error) { m.send(savedMsg{err}) })
+	m.replay(m.session.Path())
+	m.recall()
 	return m
 }
 
@@ -90,6 +103,7 @@ func (m *Model) Init() tea.Cmd {
 	if m.o.Config.Theme == "auto" && !m.theme.Plain {
 		cmds = append(cmds, tea.RequestBackgroundColor)
 	}
+	cmds = append(cmds, m.prompts())
 	if len(m.o.Prompt) > 0 {
 		cmds = append(cmds, m.run(m.o.Prompt...))
 	}
@@ -132,13 +146,51 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case dialog.AnsweredMsg:
 		return m.answered(msg)
 	case composer.SubmitMsg:
-		return m.submit(msg.Text)
+		return m.submit(msg)
 	case editedMsg:
 		return m.edited(msg)
+	case listedMsg:
+		return m.listed(msg)
+	case foundMsg:
+		return m.found(msg)
+	case previewMsg:
+		if list, ok := m.dialog.(*dialog.SessionList); ok {
+			list.SetPreview(msg.id, msg.lines)
+			m.layout()
+		}
+		return nil
+	case enteredMsg:
+		return m.entered(msg)
+	case savedMsg:
+		return m.saved(msg.err)
+	case didMsg:
+		return m.did(msg)
+	case spentMsg:
+		return m.spent(msg)
+	case pastMsg:
+		return m.past(msg)
+	case keepMsg:
+		return m.keepDraft()
+	case attachedMsg:
+		return m.took(msg)
+	case expandedMsg:
+		return m.expanded(msg)
+	case dialog.Confirmed:
+		return m.confirmed(msg)
+	case transcript.RegenerateMsg:
+		return m.regenerate(msg.Seq)
+	case transcript.EditMsg:
+		return m.edit(msg.User)
+	case transcript.ForkMsg:
+		m.transcript.Browse(false)
+		return m.enterFork(m.session.ID(), msg.Seq)
 	case transcript.CopyMsg:
 		return m.copy(msg.Text, msg.What)
 	case paintedMsg:
 		return m.painted()
+	}
+	if cmd, ok := m.chosen(msg); ok {
+		return cmd
 	}
 	return m.input(msg)
 }
@@ -169,9 +221,14 @@ func (m *Model) input(msg tea.Msg) tea.Cmd {
 	if m.transcript.Browsing() {
 		return m.transcript.Update(msg)
 	}
+	if paste, ok := msg.(tea.PasteMsg); ok {
+		if paths := attach.Paths(paste.Content); paths != nil { // dragged into the terminal
+			return m.attachFiles(paths)
+		}
+	}
 	cmd := m.composer.Update(msg)
 	m.layout()
-	return cmd
+	return tea.Batch(cmd, m.written())
 }
 
 // layout gives every pane its size: a dialog, else the composer, takes the rows
@@ -187,7 +244,7 @@ func (m *Model) layout() {
 		bottom = m.dialog.Height()
 	} else {
 		m.composer.SetSize(max(m.width-signWidth, 0), max(room/2, 1))
-		bottom = m.composer.Height()
+		bottom = m.composer.Height() + len(m.chips())
 	}
 	bottom = min(bottom, room)
 	gap := 0
@@ -201,7 +258,8 @@ func (m *Model) layout() {
 // nearly all, for they have to be read; lists leave the conversation in sight.
 func (m *Model) allowed(room int) int {
 	most := max(room-min(3, room/4), 0)
-	if _, list := m.dialog.(*dialog.Picker); list {
+	switch m.dialog.(type) {
+	case *dialog.Picker, *dialog.BranchList:
 		return min(most, max(room/2, 10))
 	}
 	return most
@@ -239,6 +297,9 @@ func (m *Model) shutdown() {
 	if m.pump != nil {
 		m.pump.close()
 	}
+	if m.drafted {
+		_ = m.draftSaver()() // the screen has gone: there is nobody to tell
+	}
 	ended := make(chan struct{})
 	go func() {
 		m.running.Wait()
@@ -248,6 +309,7 @@ func (m *Model) shutdown() {
 	case <-ended:
 	case <-time.After(3 * time.Second):
 	}
+	m.lost = m.session.Close()
 }
 
 func (m *Model) cancel() {

@@ -113,11 +113,16 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	m.shown = true
 	switch e := e.(type) {
 	case session.Prompt:
-		m.transcript.User(e.Message.Text())
+		m.transcript.Tag(e.Seq)
+		text, attached := own(e.Message)
+		m.transcript.User(text, labels(attached)...)
 	case session.Step:
 		t.step++ // queued prompts count anew; the names of blocks must not
 		t.draft, t.blocks, t.waiting, t.model = llm.Draft{}, map[string]*block{}, m.now(), e.Model
 		t.do("waiting", m.now())
+		m.transcript.Tag(e.Seq)
+	case session.Compacted:
+		m.compacted(e)
 	case llm.Delta:
 		m.delta(t, e)
 	case llm.Notice:
@@ -371,20 +376,32 @@ func (m *Model) done(t *turn, d session.Done) tea.Cmd {
 		m.transcript.Fail(d.Err.Error(), strings.TrimPrefix(print.Hint(d.Err)+" · ctrl+x r tries again", " · "))
 	}
 	if d.Steps > 0 && (t.chars > 0 || d.Usage != (llm.Usage{})) {
-		m.transcript.Footer(m.footer(t, d))
+		m.transcript.Footer(footer(t, d.Usage, m.now().Sub(t.began)))
 	}
-	if d.Err == nil && (d.Reason == llm.Length || d.Reason == llm.Refused) {
-		why := map[llm.Reason]string{llm.Length: "the answer reached its length limit", llm.Refused: "the provider's filter ended the answer"}
-		m.transcript.Replace(t.id("end"), transcript.Warn, why[d.Reason])
+	if why := ended[d.Reason]; why != "" && d.Err == nil {
+		m.transcript.Marker(transcript.Warn, why)
 	}
 	if d.Err != nil { // what waited goes back to where it can be changed
 		m.unqueue("")
 	}
 	m.layout()
+	again := m.compacting
+	m.compacting = false
+	switch {
+	case again && d.Err == nil:
+		return m.run()
+	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow && m.dialog == nil:
+		return m.open(dialog.Confirm("compact", "The conversation does not fit the model's window any more. Summarize what was said and try again? The conversation itself stays whole.", "summarize", "leave it", m.theme))
+	}
 	if m.session.Waiting() > 0 { // queued after the turn's last look
 		return m.next()
 	}
 	return nil
+}
+
+// ended says why an answer is not what it might have been.
+var ended = map[llm.Reason]string{
+	llm.Length: "the answer reached its length limit", llm.Refused: "the provider's filter ended the answer",
 }
 
 // next sends the first of the messages that wait.
@@ -397,8 +414,7 @@ func (m *Model) next() tea.Cmd {
 }
 
 // footer sums a turn up: model, tokens, cost and times.
-func (m *Model) footer(t *turn, d session.Done) string {
-	u := d.Usage
+func footer(t *turn, u llm.Usage, took time.Duration) string {
 	parts := []string{t.model}
 	if u != (llm.Usage{}) {
 		in := count(u.Input) + " in"
@@ -418,7 +434,17 @@ func (m *Model) footer(t *turn, d session.Done) string {
 			parts = append(parts, fmt.Sprintf("%.0f tok/s", rate))
 		}
 	}
-	return strings.Join(append(parts, seconds(m.now().Sub(t.began))), " · ")
+	if took > 0 {
+		parts = append(parts, seconds(took))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// compacted shows that a summary stands for what was said so far.
+func (m *Model) compacted(e session.Compacted) {
+	m.transcript.Tag(e.Seq)
+	m.transcript.Summary(fmt.Sprint("summary", e.Seq), e.Text, e.Messages)
+	m.note(fmt.Sprintf("the next request has about %s tokens in place of %s", count(e.After), count(e.Before)))
 }
 
 // note shows a line of parley's own or of a provider.
@@ -441,17 +467,7 @@ func (m *Model) switched(s session.Switched) {
 // words is a fault as a person says it.
 func words(f llm.Fault) string { return strings.ReplaceAll(string(f), "_", " ") }
 
-func count(n int) string {
-	switch {
-	case n >= 1_000_000:
-		return fmt.Sprintf("%.1fM", float64(n)/1e6)
-	case n >= 10_000:
-		return fmt.Sprintf("%.0fk", float64(n)/1e3)
-	case n >= 1_000:
-		return fmt.Sprintf("%.1fk", float64(n)/1e3)
-	}
-	return fmt.Sprint(n)
-}
+func count(n int) string { return print.Count(n) }
 
 func seconds(d time.Duration) string {
 	if d < 10*time.Second {

@@ -13,6 +13,7 @@ package ui
 import (
 	"context"
 	"fmt"
+	"iter"
 	"os"
 	"slices"
 	"time"
@@ -52,10 +53,18 @@ type Options struct {
 	Attached  []llm.Part // goes with the first prompt
 	Notice    string     // shown at the start
 	Workspace string     // the folder that tools work in, as a person calls it
+	Folder    string     // the same, absolute
+	Library   *session.Library
 	Open      func(name string) (llm.Endpoint, error)
 	Choices   func() []Choice                  // models for the picker
 	New       func() (*session.Session, error) // an empty conversation with the same settings
-	Now       func() time.Time                 // nil: the clock; for tests
+	Resume    func(id string) (s *session.Session, note string, err error)
+	Fork      func(id string, head int) (s *session.Session, note string, err error)
+	Short     func(path string) string                   // a path as a person calls it
+	Estimate  func(text string) int                      // about how many tokens text has
+	Price     func(model string) (input, cached float64) // US dollars for a million tokens; 0 if unknown
+	Recent    []string                                   // models used before, the latest first
+	Now       func() time.Time                           // nil: the clock; for tests
 }
 
 // A Choice is one model of the picker.
@@ -101,17 +110,23 @@ func themeFor(name string, env func(string) string) *theme.Theme {
 	return theme.Dark()
 }
 
-// run starts a turn in a goroutine of its own.
+// run sends parts.
 func (m *Model) run(parts ...llm.Part) tea.Cmd {
+	s := m.session
+	return m.play(func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx, parts...) })
+}
+
+// play shows the events of a turn as they come.
+func (m *Model) play(events func(context.Context) iter.Seq[session.Event]) tea.Cmd {
 	ctx, cancel := context.WithCancel(context.Background())
 	m.turn = &turn{cancel: cancel, began: m.now(), waiting: m.now(), blocks: map[string]*block{}, tools: map[string]string{}}
-	s, pump := m.session, newPump(m.send, m.frame())
+	pump := newPump(m.send, m.frame())
 	m.pump = pump
 	m.running.Add(1)
 	go m.guard(func() {
 		defer m.running.Done()
 		defer cancel()
-		for e := range s.Turn(ctx, parts...) {
+		for e := range events(ctx) {
 			pump.put(e)
 		}
 	})

@@ -65,11 +65,24 @@ func setUp(t *testing.T, w, h int, turns ...llmtest.Turn) *stage {
 			Efforts: []llm.Effort{llm.EffortOff, llm.EffortLow, llm.EffortHigh},
 		}
 	}
-	build := func() *session.Session {
-		return session.New(session.Options{Model: endpoint("fake/one", s.fake), Tools: set})
+	lib := session.Ephemeral()
+	t.Cleanup(func() { lib.Close() })
+	build := func(log *session.Log) *session.Session {
+		return session.New(session.Options{Model: endpoint("fake/one", s.fake), Tools: set, Log: log})
 	}
+	opened := func(log *session.Log, err error) (*session.Session, string, error) {
+		if log == nil {
+			return nil, "", err
+		}
+		return build(log), "", nil
+	}
+	create := func() *session.Session { return build(lib.Create(session.Summary{Folder: s.dir})) }
 	s.m = newModel(Options{
-		Session: build(), New: func() (*session.Session, error) { return build(), nil }, Config: Default(), Now: s.clock.Now, Workspace: "~/work",
+		Session: create(), New: func() (*session.Session, error) { return create(), nil },
+		Resume:  func(id string) (*session.Session, string, error) { return opened(lib.Resume(id)) },
+		Fork:    func(id string, head int) (*session.Session, string, error) { return opened(lib.Fork(id, head)) },
+		Library: lib, Folder: s.dir, Short: func(p string) string { return p }, Estimate: func(text string) int { return len(text) / 4 },
+		Price: func(string) (float64, float64) { return 0, 0 }, Config: Default(), Now: s.clock.Now, Workspace: "~/work",
 		Open: func(name string) (llm.Endpoint, error) {
 			if name != "fake/two" && name != "fake/one" {
 				return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Provider: "openai", Message: "no key", Key: "OPENAI_API_KEY", URL: "https://api.openai.com/v1"}

@@ -51,8 +51,10 @@ func (m *Model) cursor() *tea.Cursor {
 		x, y, ok = m.dialog.Cursor()
 	case m.transcript.Browsing():
 	default:
-		left, height = signWidth, m.composer.Height()
+		above := len(m.chips())
+		left, height = signWidth, m.composer.Height()+above
 		x, y, ok = m.composer.Cursor()
+		y += above
 	}
 	row := m.height - 1 - min(height, max(m.height-1, 0)) + y
 	if !ok || row < 0 || row >= m.height-1 {
@@ -89,6 +91,9 @@ func (m *Model) compose(top, bottom, line string) string {
 			below[i] = sign + below[i]
 		}
 	}
+	if m.dialog == nil {
+		below = append(m.chips(), below...)
+	}
 	room := max(m.height-1, 0)
 	if len(below) > room {
 		below = below[:room]
@@ -110,6 +115,18 @@ func (m *Model) compose(top, bottom, line string) string {
 		}
 	}
 	return strings.Join(rows[:min(len(rows), m.height)], "\n")
+}
+
+// chips is the line above the composer that names what goes with the prompt.
+func (m *Model) chips() []string {
+	if len(m.attached) == 0 {
+		return nil
+	}
+	var names []string
+	for _, p := range m.attached {
+		names = append(names, "["+safe.Line(label(p))+"]")
+	}
+	return []string{strings.Repeat(" ", signWidth) + m.theme.Dim.Render(ansi.Truncate(strings.Join(names, " "), max(m.width-signWidth, 1), "…"))}
 }
 
 // welcome is the empty screen: what answers, and the few keys worth knowing.
@@ -150,17 +167,24 @@ func strategyOf(m llm.Endpoint) string {
 // line is the status line.
 func (m *Model) line() string {
 	model := m.session.Model()
-	total, last := m.session.Total()
+	total, _ := m.session.Total()
+	fill := m.session.Fill()
+	if fill > 0 || m.unsent > 200 {
+		fill += m.unsent
+	}
 	i := status.Info{
 		Model: model.Name, Effort: string(m.session.Effort()), Mode: string(m.session.Policy().Mode()),
-		Context: -1, Tokens: last.Input + last.Output, Cost: total.Cost, Priced: total.Priced,
+		Context: -1, Tokens: fill, Cost: total.Cost, Priced: total.Priced,
 		Queue: m.session.Waiting(),
 	}
-	if strategyOf(model) == "prompt" {
+	switch {
+	case m.unsaved != nil:
+		i.Badge = "not saved"
+	case strategyOf(model) == "prompt":
 		i.Badge = "tools by prompt"
 	}
 	if model.Context > 0 {
-		i.Context = float64(last.Input+last.Output) / float64(model.Context)
+		i.Context = float64(fill) / float64(model.Context)
 	}
 	if m.leader != "" {
 		i.Hint = m.leader + " …"

@@ -25,7 +25,10 @@ import (
 
 // SubmitMsg says that the prompt was sent. The composer is empty again, and the
 // prompt in its history.
-type SubmitMsg struct{ Text string }
+type SubmitMsg struct {
+	Text  string
+	Typed string // the same without what large pastes hold
+}
 
 // Model is the composer. It starts empty, focused, and one row high.
 type Model struct {
@@ -86,6 +89,17 @@ func value(units []unit) string {
 			continue
 		}
 		b.WriteString(clean(u.text))
+	}
+	return b.String()
+}
+
+// typed is value without chips.
+func typed(units []unit) string {
+	var b strings.Builder
+	for _, u := range units {
+		if u.kind != chip {
+			b.WriteString(clean(u.text))
+		}
 	}
 	return b.String()
 }
@@ -223,9 +237,10 @@ func (m *Model) submit() tea.Cmd {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
+	typed := typed(m.units)
 	m.settle()
 	m.Reset()
-	return func() tea.Msg { return SubmitMsg{Text: text} }
+	return func() tea.Msg { return SubmitMsg{Text: text, Typed: typed} }
 }
 
 // changed drops the view that was kept.

@@ -1,7 +1,6 @@
 package print
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -32,11 +31,7 @@ type Checkup struct {
 func Doctor(w io.Writer, rows []Checkup, asJSON bool) error {
 	if asJSON {
 		for _, r := range rows {
-			line, err := json.Marshal(r.JSON)
-			if err != nil {
-				return err
-			}
-			if _, err := w.Write(append(escapeC1(line), '\n')); err != nil {
+			if err := writeJSON(w, r.JSON); err != nil {
 				return err
 			}
 		}

@@ -44,29 +44,6 @@ func isText(b []byte) bool {
 	return utf8.Valid(b) && !bytes.ContainsRune(b, 0)
 }
 
-// File reads an attachment: text files as text between tags that name them,
-// everything else as it is.
-func File(path string) (llm.Part, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return llm.Part{}, err
-	}
-	if !info.Mode().IsRegular() {
-		return llm.Part{}, fmt.Errorf("%s is not a regular file", path)
-	}
-	if info.Size() > maxInput {
-		return llm.Part{}, fmt.Errorf("%s has %d MB; at most %d MB can be attached", path, info.Size()>>20, maxInput>>20)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return llm.Part{}, err
-	}
-	if isText(b) {
-		return llm.Part{Kind: llm.Text, Text: fmt.Sprintf("<file path=%q>\n%s\n</file>", path, strings.TrimSuffix(string(b), "\n"))}, nil
-	}
-	return llm.Part{Kind: llm.Media, Name: info.Name(), MIME: http.DetectContentType(b), Data: b}, nil
-}
-
 // ReadStdin reads standard input to its end. With bounded set (there are words
 // on the command line already) an input that nobody seems to write to is given
 // up after a while: programs that start others often leave it open. Notice is

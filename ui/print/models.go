@@ -1,7 +1,6 @@
 package print
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -79,11 +78,7 @@ func Models(w io.Writer, models []Model, words []string, all, asJSON bool, note 
 			fmt.Fprintf(table, "%s\t%s\n", safe.Line(m.Name), safe.Line(m.Detail()))
 			continue
 		}
-		line, err := json.Marshal(m)
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(append(escapeC1(line), '\n')); err != nil {
+		if err := writeJSON(w, m); err != nil {
 			return err
 		}
 	}

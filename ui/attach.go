@@ -1,0 +1,195 @@
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/session/attach"
+	"parley/ui/composer"
+)
+
+// What became of something that was to be attached.
+type (
+	attachedMsg struct {
+		items []attach.Item
+		err   error
+	}
+	expandedMsg struct { // a prompt with the files it mentions
+		text  string
+		parts []llm.Part
+		notes []string
+		err   error
+	}
+)
+
+// attach reads the files that arg names, or the picture on the clipboard.
+func (m *Model) attach(arg string) tea.Cmd {
+	if arg == "" {
+		return m.attachClipboard("")
+	}
+	paths := attach.Paths(arg)
+	if paths == nil {
+		paths = []string{file(arg)}
+	}
+	return m.attachFiles(paths)
+}
+
+// file is where a file lies that a person calls path. Relative ones stay as they
+// are: the model is to know the file by the same name.
+func file(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	return path
+}
+
+func (m *Model) attachFiles(paths []string) tea.Cmd {
+	return func() tea.Msg {
+		var msg attachedMsg
+		for _, p := range paths {
+			item, err := attach.File(p, attach.Default())
+			if err != nil {
+				msg.err = errors.Join(msg.err, plainError(err))
+				continue
+			}
+			msg.items = append(msg.items, item)
+		}
+		return msg
+	}
+}
+
+// plainError says what the system said without the name of its call.
+func plainError(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return fmt.Errorf("%s: %w", p.Path, p.Err)
+	}
+	return err
+}
+
+// attachClipboard takes the picture on the clipboard.
+func (m *Model) attachClipboard(string) tea.Cmd {
+	return func() tea.Msg {
+		data, err := clipboardImage(os.Getenv)
+		if err != nil {
+			return attachedMsg{err: err}
+		}
+		item, err := attach.Bytes("pasted.png", data, attach.Default())
+		if err != nil {
+			return attachedMsg{err: err}
+		}
+		return attachedMsg{items: []attach.Item{item}}
+	}
+}
+
+// took adds attachments to the prompt that is being written.
+func (m *Model) took(msg attachedMsg) tea.Cmd {
+	for _, item := range msg.items {
+		m.attached = append(m.attached, item.Part)
+		if item.Note != "" {
+			m.note(item.Part.Name + ": " + item.Note)
+		}
+	}
+	if len(msg.items) > 0 {
+		m.blindTo(msg.items[0].Part)
+	}
+	m.layout()
+	cmd := m.written()
+	if msg.err != nil {
+		return tea.Batch(cmd, m.say(msg.err.Error()))
+	}
+	return cmd
+}
+
+// blindTo tells, before anything is sent, that the model takes no pictures.
+func (m *Model) blindTo(p llm.Part) {
+	model := m.session.Model()
+	if model.Known && !model.Vision && strings.HasPrefix(p.MIME, "image/") {
+		m.note(model.Name + " takes no images: it will only be told that there was one. ctrl+x m picks a model with vision")
+	}
+}
+
+// detach takes the last attachment off, with backspace on an empty line.
+func (m *Model) detach(string) tea.Cmd {
+	last := m.attached[len(m.attached)-1]
+	m.attached = m.attached[:len(m.attached)-1]
+	m.layout()
+	return tea.Batch(m.written(), m.say("took off "+label(last)))
+}
+
+// isFile reports whether path names a file that a prompt may bring along by
+// mentioning it. Hidden ones outside the workspace, where keys lie, have to be
+// attached by name.
+func isFile(path string) bool {
+	path = file(path)
+	if outside := filepath.IsAbs(path) || !filepath.IsLocal(path); outside && strings.Contains(filepath.ToSlash(path), "/.") {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// expand reads the files that a prompt mentions.
+func (m *Model) expand(typed composer.SubmitMsg) tea.Cmd {
+	return func() tea.Msg {
+		msg := expandedMsg{text: typed.Text}
+		msg.parts, msg.notes, msg.err = attach.Expand(typed.Typed, func(path string) (attach.Item, error) {
+			if !isFile(path) {
+				return attach.Item{}, fs.ErrNotExist
+			}
+			return attach.File(file(path), attach.Default())
+		})
+		return msg
+	}
+}
+
+// expanded sends a prompt with the files it mentions.
+func (m *Model) expanded(msg expandedMsg) tea.Cmd {
+	if msg.err != nil {
+		m.draft(msg.text)
+		return m.say(plainError(msg.err).Error())
+	}
+	for _, n := range msg.notes {
+		m.note(n)
+	}
+	files := msg.parts[:len(msg.parts)-1] // the last one is the text
+	if len(files) > 0 {
+		m.blindTo(files[0])
+	}
+	return m.dispatch(msg.text, files)
+}
+
+// label names an attachment in a few words.
+func label(p llm.Part) string {
+	size := len(p.Data) + len(p.Text)
+	name := p.Name
+	if name == "" {
+		name = p.MIME
+	}
+	switch {
+	case size == 0:
+		return strings.TrimSpace(name + " " + p.URL)
+	case size < 1<<10:
+		return fmt.Sprintf("%s, %d bytes", name, size)
+	case size < 1<<20:
+		return fmt.Sprintf("%s, %d KB", name, (size+1<<9)>>10)
+	}
+	return fmt.Sprintf("%s, %.1f MB", name, float64(size)/(1<<20))
+}
+
+func labels(parts []llm.Part) []string {
+	var out []string
+	for _, p := range parts {
+		out = append(out, label(p))
+	}
+	return out
+}

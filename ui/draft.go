@@ -1,0 +1,136 @@
+package ui
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/session"
+)
+
+// keepAfter is how long after a key the draft is written: what is typed in
+// between is all that a crash can cost.
+const keepAfter = 400 * time.Millisecond
+
+// historyShown is how many prompts of the past the composer knows.
+const historyShown = 1000
+
+type (
+	keepMsg struct{}
+	pastMsg struct{ prompts []session.Past }
+)
+
+// draftKey names the draft: that of a conversation, or of the folder in which
+// none has begun.
+func (m *Model) draftKey() string {
+	if len(m.session.Path()) > 0 {
+		return "session:" + m.session.ID()
+	}
+	return "folder:" + m.o.Folder
+}
+
+// written notes that the draft changed, and has it kept soon.
+func (m *Model) written() tea.Cmd {
+	if m.drafted {
+		return nil
+	}
+	m.drafted = true
+	return m.later(keepAfter, keepMsg{})
+}
+
+// keepDraft writes the draft.
+func (m *Model) keepDraft() tea.Cmd {
+	if !m.drafted {
+		return nil
+	}
+	save := m.draftSaver()
+	return func() tea.Msg {
+		if err := save(); err != nil {
+			return didMsg{err: err}
+		}
+		return nil
+	}
+}
+
+// draftSaver takes the draft as it is now, to be written by the call.
+func (m *Model) draftSaver() func() error {
+	m.drafted = false
+	text := m.composer.Value()
+	m.unsent = m.o.Estimate(text)
+	d := session.Draft{Text: text, Cursor: len(text), Parts: m.attached, At: m.now()}
+	lib, key := m.o.Library, m.draftKey()
+	m.draftAt = key
+	return func() error { return lib.KeepDraft(key, d) }
+}
+
+// sent forgets the draft that was just sent, and remembers the prompt.
+func (m *Model) sent(text string) tea.Cmd {
+	m.drafted, m.unsent = false, 0
+	lib, key, past := m.o.Library, m.draftAt, session.Past{Text: text, Folder: m.o.Folder, At: m.now()}
+	if key == "" {
+		key = m.draftKey()
+	}
+	m.draftAt = ""
+	return func() tea.Msg {
+		if err := lib.Remember(past); err != nil {
+			return nil // the conversation holds it, and has its own way to say that the disk is full
+		}
+		_ = lib.KeepDraft(key, session.Draft{})
+		return nil
+	}
+}
+
+// recall brings back the draft of the conversation on the screen.
+func (m *Model) recall() {
+	key := m.draftKey()
+	d, ok, err := m.o.Library.Draft(key)
+	m.drafted = false
+	if err != nil || !ok {
+		if m.draftAt != "" {
+			m.composer.Reset()
+		}
+		m.draftAt = ""
+		return
+	}
+	m.draftAt = key
+	m.attached = append(m.attached, d.Parts...)
+	if strings.TrimSpace(d.Text) != "" {
+		m.composer.SetValue(d.Text)
+	}
+}
+
+// prompts fetches what was sent in the past.
+func (m *Model) prompts() tea.Cmd {
+	lib := m.o.Library
+	return func() tea.Msg {
+		past, err := lib.Prompts(historyShown)
+		if err != nil {
+			return nil
+		}
+		return pastMsg{past}
+	}
+}
+
+func (m *Model) past(msg pastMsg) tea.Cmd {
+	for _, p := range msg.prompts {
+		m.composer.Remember(p.Text)
+	}
+	return nil
+}
+
+// own is what a message of the person's says, and what goes with it.
+func own(msg llm.Message) (text string, attached []llm.Part) {
+	for _, p := range msg.Parts {
+		if p.Kind != llm.Text || p.Name != "" {
+			attached = append(attached, p)
+			continue
+		}
+		if text != "" {
+			text += "\n\n"
+		}
+		text += p.Text
+	}
+	return text, attached
+}

@@ -1,0 +1,503 @@
+package print
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/archive"
+	"parley/ui/markdown"
+	"parley/ui/safe"
+	"parley/ui/theme"
+)
+
+// A Shelf is what the commands about stored conversations work with.
+type Shelf struct {
+	Open   func() (*session.Library, error)
+	Out    io.Writer
+	Note   func(string) // for standard error
+	Render bool         // Out is a terminal, Width cells wide
+	Width  int
+	Now    func() time.Time
+}
+
+// Sessions is the command that lists, shows, searches, exports, imports and
+// removes conversations.
+func (s Shelf) Sessions() *cobra.Command {
+	root := &cobra.Command{Use: "sessions", Short: "List, show, search, export, import and remove conversations", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	root.AddCommand(s.list(), s.show(), s.search(), s.export(), s.bring(), s.remove())
+	return root
+}
+
+// query adds the flags that choose conversations.
+func query(cmd *cobra.Command, q *session.Query, since *string) {
+	f := cmd.Flags()
+	f.StringVarP(&q.Model, "model", "m", "", "only those with this model, or a part of its name")
+	f.StringVar(&q.Folder, "folder", "", "only those that began in this folder or below it")
+	f.StringVar(since, "since", "", "only those touched since then: 2026-11-20, 12h or 30d ago")
+	f.IntVarP(&q.Limit, "limit", "n", 0, "at most so many")
+}
+
+// finish fills in what flags say in words.
+func (s Shelf) finish(q *session.Query, since string) error {
+	if q.Folder != "" {
+		folder, err := filepath.Abs(q.Folder)
+		if err != nil {
+			return fmt.Errorf("--folder %s: %w", q.Folder, err)
+		}
+		q.Folder = folder
+	}
+	var err error
+	q.Since, err = moment(since, s.Now())
+	if err != nil {
+		return fmt.Errorf("--since: %w", err)
+	}
+	return nil
+}
+
+// moment reads a date, or how long ago something was.
+func moment(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if t, err := time.ParseInLocation(time.DateOnly, text, now.Location()); err == nil {
+		return t, nil
+	}
+	var days int
+	if n, err := fmt.Sscanf(text, "%dd", &days); err == nil && n == 1 && days >= 0 && fmt.Sprintf("%dd", days) == text {
+		y, m, d := now.Date()
+		return time.Date(y, m, d-days, 0, 0, 0, 0, now.Location()), nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, fmt.Errorf("%q is neither a date such as %s nor a time such as 12h or 30d", text, now.Format(time.DateOnly))
+}
+
+func (s Shelf) list() *cobra.Command {
+	var q session.Query
+	var since string
+	var asJSON bool
+	cmd := &cobra.Command{Use: "list [WORD...]", Short: "List conversations, the latest first", RunE: func(_ *cobra.Command, words []string) error {
+		if err := s.finish(&q, since); err != nil {
+			return Mistake{err}
+		}
+		q.Words = strings.Join(words, " ")
+		return s.with(func(lib *session.Library) error {
+			found, err := lib.List(q)
+			if fatal(err, len(found)) != nil {
+				return err
+			}
+			if len(found) == 0 && err == nil {
+				s.Note("no conversation is kept" + map[bool]string{true: " that fits"}[q != (session.Query{})])
+			}
+			return errors.Join(s.rows(found, asJSON), err)
+		})
+	}}
+	query(cmd, &q, &since)
+	cmd.Flags().BoolVar(&q.Deleted, "deleted", false, "those that were deleted in the last 30 days")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	return cmd
+}
+
+// fatal is err unless it came with something to show.
+func fatal(err error, n int) error {
+	if n > 0 {
+		return nil
+	}
+	return err
+}
+
+func (s Shelf) rows(found []session.Summary, asJSON bool) error {
+	if asJSON {
+		for _, f := range found {
+			if err := writeJSON(s.Out, f); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var table bytes.Buffer
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	for _, f := range found {
+		pin := ""
+		if f.Pinned {
+			pin = "pinned: "
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", safe.Line(f.ID), Age(s.Now().Sub(f.Updated)), safe.Line(f.Model), Money(f.Usage), pin+safe.Line(Titled(f)))
+	}
+	w.Flush()
+	return s.lines(table.String())
+}
+
+// lines writes text, cut to the width of a terminal.
+func (s Shelf) lines(text string) error {
+	for line := range strings.Lines(text) {
+		if s.Render && s.Width > 0 {
+			line = ansi.Truncate(strings.TrimRight(line, " \n"), s.Width, "…") + "\n"
+		}
+		if _, err := io.WriteString(s.Out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s Shelf) show() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{Use: "show SESSION", Short: "Show a conversation", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, words []string) error {
+		return s.one(words, func(lib *session.Library, c archive.Conversation) error {
+			if asJSON {
+				return archive.JSONL(s.Out, c)
+			}
+			var text bytes.Buffer
+			if err := archive.Markdown(&text, c); err != nil {
+				return err
+			}
+			if !s.Render {
+				_, err := io.WriteString(s.Out, safe.Text(text.String()))
+				return err
+			}
+			doc := markdown.New(theme.Terminal())
+			doc.Append(safe.Text(text.String()))
+			doc.Finish()
+			_, err := io.WriteString(s.Out, strings.Join(doc.Lines(max(s.Width, 20)), "\n")+"\n")
+			return err
+		})
+	}}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON lines, every branch and part")
+	return cmd
+}
+
+// one finds the conversation that words name.
+func (s Shelf) one(words []string, do func(*session.Library, archive.Conversation) error) error {
+	return s.with(func(lib *session.Library) error {
+		found, err := Find(lib, strings.Join(words, " "))
+		if err != nil {
+			return err
+		}
+		about, nodes, err := lib.Read(found.ID)
+		if fatal(err, len(nodes)) != nil {
+			return err
+		}
+		if err != nil {
+			s.Note(err.Error())
+		}
+		return do(lib, archive.Conversation{Session: about, Nodes: nodes})
+	})
+}
+
+// Find is the one conversation that a person means by an ID, the beginning of
+// one, or words of its title. The error lists those it may be.
+func Find(lib *session.Library, word string) (session.Summary, error) {
+	found, err := lib.Find(word)
+	if fatal(err, len(found)) != nil {
+		return session.Summary{}, err
+	}
+	switch len(found) {
+	case 0:
+		return session.Summary{}, Mistake{fmt.Errorf("no conversation is called %q: parley sessions list shows them", word)}
+	case 1:
+		return found[0], nil
+	}
+	var names []string
+	for _, f := range found[:min(len(found), 5)] {
+		names = append(names, f.ID+" "+Titled(f))
+	}
+	if rest := len(found) - len(names); rest > 0 {
+		names = append(names, fmt.Sprintf("and %d more", rest))
+	}
+	return session.Summary{}, Mistake{fmt.Errorf("%d conversations fit %q:\n  %s", len(found), word, strings.Join(names, "\n  "))}
+}
+
+func (s Shelf) search() *cobra.Command {
+	var q session.Query
+	var since string
+	var asJSON bool
+	cmd := &cobra.Command{Use: "search WORD...", Short: "Search what was said in all conversations", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, words []string) error {
+		if err := s.finish(&q, since); err != nil {
+			return Mistake{err}
+		}
+		q.Words = strings.Join(words, " ")
+		return s.with(func(lib *session.Library) error {
+			hits, err := lib.Search(q)
+			if fatal(err, len(hits)) != nil {
+				return err
+			}
+			if len(hits) == 0 {
+				s.Note("nothing was said about " + q.Words)
+			}
+			var text strings.Builder
+			for _, h := range hits {
+				if asJSON {
+					if err := writeJSON(s.Out, h); err != nil {
+						return err
+					}
+					continue
+				}
+				who := map[llm.Role]string{llm.RoleUser: "you: ", "": "title: "}[h.Role]
+				if who == "" {
+					who = string(h.Role) + ": "
+				}
+				fmt.Fprintf(&text, "%s  %s  %s%s\n", safe.Line(h.Session.ID), safe.Line(Titled(h.Session)), who, safe.Line(h.Snippet))
+			}
+			return errors.Join(s.lines(text.String()), err)
+		})
+	}}
+	query(cmd, &q, &since)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	return cmd
+}
+
+// format is the export format of this name.
+func format(name string) (archive.Format, error) {
+	var names []string
+	for _, f := range archive.Formats {
+		if f.Name == name {
+			return f, nil
+		}
+		names = append(names, f.Name)
+	}
+	return archive.Format{}, Mistake{fmt.Errorf("there is no format %q: %s", name, strings.Join(names, ", "))}
+}
+
+// Export writes a conversation to a new file in folder, mode 0600, and returns
+// its path. An empty path makes a name of the title.
+func Export(c archive.Conversation, as, path, folder string) (string, error) {
+	form, err := format(as)
+	if err != nil {
+		return "", err
+	}
+	if path == "" {
+		path = fileName(c.Session) + "." + form.Name
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(folder, path)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return "", fmt.Errorf("%s is there already: give another name", path)
+	}
+	if err != nil {
+		return "", err
+	}
+	err = errors.Join(form.Write(f, c), f.Close())
+	if err != nil {
+		os.Remove(path)
+	}
+	return path, err
+}
+
+// fileName is a conversation's title as the name of a file.
+func fileName(about session.Summary) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, about.Title)
+	name = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '-' }), "-")
+	name = strings.Trim(name[:min(len(name), 40)], "-")
+	if name == "" {
+		return about.ID
+	}
+	return name
+}
+
+func (s Shelf) export() *cobra.Command {
+	var as, to string
+	cmd := &cobra.Command{Use: "export SESSION", Short: "Write a conversation to a file, or to standard output", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, words []string) error {
+		if to != "" && as == "" {
+			as = strings.TrimPrefix(filepath.Ext(to), ".")
+		}
+		if as == "" {
+			as = "md"
+		}
+		form, err := format(as)
+		if err != nil {
+			return err
+		}
+		return s.one(words, func(_ *session.Library, c archive.Conversation) error {
+			if to == "" || to == "-" {
+				out := s.Out
+				if s.Render && form.Name == "md" { // a terminal obeys what a file only holds
+					var text bytes.Buffer
+					if err := archive.Markdown(&text, c); err != nil {
+						return err
+					}
+					_, err := io.WriteString(out, safe.Text(text.String()))
+					return err
+				}
+				return form.Write(out, c)
+			}
+			folder, err := os.Getwd()
+			if err != nil {
+				return err
+			}
+			path, err := Export(c, as, to, folder)
+			if err == nil {
+				s.Note("wrote " + path)
+			}
+			return err
+		})
+	}}
+	cmd.Flags().StringVarP(&as, "output", "o", "", "md, html or jsonl (lossless)")
+	cmd.Flags().StringVar(&to, "to", "", "file to write, which must not be there yet")
+	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"md", "html", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (s Shelf) bring() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{Use: "import FILE...", Short: "Bring in conversations of parley, Claude Code, Codex and ChatGPT", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, files []string) error {
+		return s.with(func(lib *session.Library) error {
+			var failed []error
+			for _, file := range files {
+				if err := s.bringFile(lib, file, asJSON); err != nil {
+					failed = append(failed, fmt.Errorf("%s: %w", file, err))
+				}
+			}
+			return errors.Join(failed...)
+		})
+	}}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	return cmd
+}
+
+func (s Shelf) bringFile(lib *session.Library, file string, asJSON bool) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return errors.Unwrap(err) // the path is told by the caller
+	}
+	defer f.Close()
+	found, notices, err := archive.Read(f, filepath.Base(file))
+	for _, n := range notices {
+		s.Note(file + ": " + n)
+	}
+	if err != nil {
+		return err
+	}
+	var rows []session.Summary
+	for _, c := range found {
+		id, err := lib.Import(c.Session, c.Nodes)
+		if err != nil {
+			return errors.Join(fmt.Errorf("%d of %d conversations were imported: %w", len(rows), len(found), err), s.rows(rows, asJSON))
+		}
+		about, _, err := lib.Read(id)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, about)
+	}
+	return s.rows(rows, asJSON)
+}
+
+func (s Shelf) remove() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{Use: "rm SESSION...", Short: "Remove conversations for good, by ID or its beginning", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, ids []string) error {
+		return s.with(func(lib *session.Library) error {
+			var rows []session.Summary
+			for _, id := range ids { // all are found before one is removed
+				found, err := Find(lib, id)
+				if err != nil {
+					return err
+				}
+				if !strings.HasPrefix(found.ID, strings.ToLower(id)) {
+					return Mistake{fmt.Errorf("to remove %q for good, give its ID: %s", Titled(found), found.ID)}
+				}
+				rows = append(rows, found)
+			}
+			for _, r := range rows {
+				if err := lib.Remove(r.ID); err != nil {
+					return err
+				}
+				if asJSON {
+					if err := writeJSON(s.Out, r); err != nil {
+						return err
+					}
+					continue
+				}
+				s.Note("removed " + r.ID + " " + Titled(r))
+			}
+			return nil
+		})
+	}}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	return cmd
+}
+
+// with opens the library for one command.
+func (s Shelf) with(do func(*session.Library) error) error {
+	lib, err := s.Open()
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(lib), lib.Close())
+}
+
+// Mistake marks an error as one of what was typed.
+type Mistake struct{ Err error }
+
+func (m Mistake) Error() string { return m.Err.Error() }
+func (m Mistake) Unwrap() error { return m.Err }
+
+// Titled is what a conversation is called.
+func Titled(about session.Summary) string {
+	if about.Title != "" {
+		return about.Title
+	}
+	return "untitled"
+}
+
+// Age is how long ago something was, in a word.
+func Age(d time.Duration) string {
+	units := []struct {
+		least time.Duration
+		unit  time.Duration
+		word  string
+	}{{365 * 24 * time.Hour, 365 * 24 * time.Hour, "y"}, {60 * 24 * time.Hour, 30 * 24 * time.Hour, "mo"},
+		{24 * time.Hour, 24 * time.Hour, "d"}, {time.Hour, time.Hour, "h"}, {time.Minute, time.Minute, "min"}}
+	for _, u := range units {
+		if d >= u.least {
+			return fmt.Sprintf("%d %s", d/u.unit, u.word)
+		}
+	}
+	return "now"
+}
+
+// Money is what usage cost; "" if that is unknown or nothing.
+func Money(u llm.Usage) string {
+	switch {
+	case u.Cost == 0:
+		return ""
+	case u.Cost < 0.01:
+		return fmt.Sprintf("$%.4f", u.Cost)
+	}
+	return fmt.Sprintf("$%.2f", u.Cost)
+}
+
+// writeJSON writes v on a line of its own.
+func writeJSON(w io.Writer, v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(escapeC1(line), '\n'))
+	return err
+}

@@ -1,0 +1,160 @@
+package print
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/safe"
+)
+
+// Usage is the command that sums up tokens and cost.
+func (s Shelf) Usage() *cobra.Command {
+	var since, until, by string
+	var asJSON bool
+	cmd := &cobra.Command{Use: "usage", Short: "Sum up tokens and cost by day, model or session", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		group := groups[by]
+		if group == nil {
+			return Mistake{fmt.Errorf("--by %s: there are day, model, session", by)}
+		}
+		from, err := moment(since, s.Now())
+		if err != nil {
+			return Mistake{fmt.Errorf("--since: %w", err)}
+		}
+		to, err := moment(until, s.Now())
+		if err != nil {
+			return Mistake{fmt.Errorf("--until: %w", err)}
+		}
+		return s.with(func(lib *session.Library) error {
+			spent, err := lib.Spend(from, to, by == "session")
+			if fatal(err, len(spent)) != nil {
+				return err
+			}
+			if asJSON {
+				for _, row := range spent {
+					if err := writeJSON(s.Out, row); err != nil {
+						return err
+					}
+				}
+				return err
+			}
+			if len(spent) == 0 {
+				s.Note("nothing was used in this time")
+				return nil
+			}
+			return s.lines(spending(spent, group))
+		})
+	}}
+	f := cmd.Flags()
+	f.StringVar(&since, "since", "30d", "from this day on: 2026-11-20, or 30d ago")
+	f.StringVar(&until, "until", "", "before this day")
+	f.StringVar(&by, "by", "day", "day, model or session")
+	f.BoolVar(&asJSON, "json", false, "one JSON object a line, for each day and model")
+	cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"day", "model", "session"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// groups say what a row is summed up under.
+var groups = map[string]func(session.Spend) string{
+	"day":     func(s session.Spend) string { return s.Day },
+	"model":   func(s session.Spend) string { return s.Model },
+	"session": func(s session.Spend) string { return s.Session },
+}
+
+// Sum adds rows up under the name that group gives them, in the order in which
+// the names come first.
+func Sum(spent []session.Spend, group func(session.Spend) string) (names []string, sums map[string]session.Spend) {
+	sums = map[string]session.Spend{}
+	for _, row := range spent {
+		name := group(row)
+		sum, known := sums[name]
+		if !known {
+			names = append(names, name)
+			sum = session.Spend{Day: row.Day, Model: row.Model, Session: row.Session}
+		}
+		sum.Answers += row.Answers
+		sum.Unpriced += row.Unpriced
+		sum.Usage = sum.Usage.Add(row.Usage)
+		sums[name] = sum
+	}
+	return names, sums
+}
+
+// spending is a table of rows with their total.
+func spending(spent []session.Spend, group func(session.Spend) string) string {
+	names, sums := Sum(spent, group)
+	if strings.Contains(names[0], "/") { // models: the dearest first
+		slices.SortStableFunc(names, func(a, b string) int {
+			switch x, y := sums[a].Usage.Cost, sums[b].Usage.Cost; {
+			case x > y:
+				return -1
+			case x < y:
+				return 1
+			}
+			return 0
+		})
+	}
+	var out bytes.Buffer
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	row := func(name string, s session.Spend) {
+		answers := "answers"
+		if s.Answers == 1 {
+			answers = "answer"
+		}
+		fmt.Fprintf(w, "%s\t%d %s\t%s in\t%s\t%s out\t%s\n", safe.Line(name), s.Answers, answers,
+			Count(s.Usage.Input), Cached(s.Usage), Count(s.Usage.Output), priced(s))
+	}
+	var total session.Spend
+	for _, name := range names {
+		s := sums[name]
+		row(name, s)
+		total.Answers += s.Answers
+		total.Unpriced += s.Unpriced
+		total.Usage = total.Usage.Add(s.Usage)
+	}
+	row("total", total)
+	w.Flush()
+	return out.String()
+}
+
+// priced is what a row cost, and how sure that is.
+func priced(s session.Spend) string {
+	switch cost := Money(s.Usage); {
+	case s.Unpriced == 0 && cost == "":
+		return "$0"
+	case s.Unpriced == 0:
+		return cost
+	case s.Unpriced == s.Answers:
+		return "price unknown"
+	default:
+		return fmt.Sprintf("%s, and %d answers of unknown price", cost, s.Unpriced)
+	}
+}
+
+// Cached is the share of a prompt that came from a provider's cache; "" if that
+// is nothing.
+func Cached(u llm.Usage) string {
+	if u.Input == 0 || u.CacheRead == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d %% cached", 100*u.CacheRead/u.Input)
+}
+
+// Count is a number of tokens in few characters: 812, 1.2k, 18k, 1.1M.
+func Count(n int) string {
+	switch {
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	case n >= 10_000:
+		return fmt.Sprintf("%.0fk", float64(n)/1e3)
+	case n >= 1_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	}
+	return fmt.Sprint(n)
+}

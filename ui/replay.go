@@ -1,0 +1,144 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/transcript"
+)
+
+// replay shows a conversation that was held before as it looked when it was.
+func (m *Model) replay(path []session.Node) {
+	m.shown = len(path) > 0
+	var r replayed
+	for i, n := range path {
+		m.transcript.Tag(n.Seq)
+		switch {
+		case n.Summary:
+			r.end(m)
+			m.transcript.Summary(fmt.Sprint("summary", n.Seq), summaryText(n), i)
+		case n.Role == llm.RoleUser:
+			r.end(m)
+			text, attached := own(n.Message)
+			m.transcript.User(text, labels(attached)...)
+			r.began = n.At
+		case n.Role == llm.RoleAssistant:
+			r.answer(m, n)
+		default:
+			r.results(m, n)
+		}
+	}
+	r.end(m)
+	m.transcript.Tag(0)
+}
+
+// summaryText is a summary without the words that introduce it to the model.
+func summaryText(n session.Node) string {
+	_, text, ok := strings.Cut(n.Text(), "\n\n")
+	if !ok {
+		return n.Text()
+	}
+	return text
+}
+
+// replayed is what is known of the turn that is being shown.
+type replayed struct {
+	model  string // that wrote the last answer of all
+	began  time.Time
+	ended  time.Time
+	turn   turn      // as far as its footer needs it
+	usage  llm.Usage // of the turn
+	some   bool      // an answer of the turn was shown
+	calls  map[string]shownCall
+	reason llm.Reason
+}
+
+// A shownCall is a call that waits for its result.
+type shownCall struct {
+	id   string
+	tool transcript.Tool
+}
+
+func (r *replayed) answer(m *Model, n session.Node) {
+	if r.model != "" && n.Model != r.model {
+		m.switches++
+		m.transcript.Replace(fmt.Sprint("switch", m.switches), transcript.Switch, fmt.Sprintf("model: %s → %s", r.model, n.Model))
+	}
+	r.calls = map[string]shownCall{}
+	for i, p := range n.Parts {
+		id := fmt.Sprintf("%d/%d", n.Seq, i)
+		switch p.Kind {
+		case llm.Text:
+			m.transcript.Answer(id, p.Text)
+			m.transcript.AnswerDone(id)
+		case llm.Thinking:
+			if p.Text != "" {
+				m.transcript.Think(id, p.Text)
+				m.transcript.ThoughtFor(id, 0)
+			}
+		case llm.Call:
+			c := shownCall{id, transcript.Tool{Name: p.Name, Input: p.Input, Status: transcript.Canceled}}
+			if p.Remote {
+				c.tool.Status = transcript.Done
+			}
+			r.calls[p.ID] = c
+			m.transcript.Tool(id, c.tool)
+		case llm.Result: // of a tool that the provider ran
+			r.result(m, p, session.Outcome{})
+		case llm.Source:
+			m.transcript.Replace(id, transcript.Info, strings.TrimSpace("source: "+p.Text+" "+p.URL))
+		case llm.Media:
+			m.transcript.Replace(id, transcript.Info, fmt.Sprintf("%s, %d bytes", p.MIME, len(p.Data)))
+		}
+	}
+	if n.Cut {
+		m.transcript.Marker(transcript.Interrupted, "the answer broke off here")
+	}
+	if r.turn.ttft == 0 {
+		r.turn.ttft = n.First
+	}
+	if n.Took > n.First {
+		r.turn.stream += n.Took - n.First
+	}
+	if n.Usage != nil {
+		r.usage = r.usage.Add(*n.Usage)
+	}
+	r.model, r.turn.model, r.reason, r.some = n.Model, n.Model, n.Reason, true
+	r.ended = n.At.Add(n.Took)
+}
+
+func (r *replayed) results(m *Model, n session.Node) {
+	for _, p := range n.Parts {
+		r.result(m, p, n.Results[p.ID])
+	}
+}
+
+func (r *replayed) result(m *Model, p llm.Part, o session.Outcome) {
+	c, ok := r.calls[p.ID]
+	if !ok {
+		return
+	}
+	c.tool.Output, c.tool.Diff, c.tool.Took, c.tool.Status = p.Text, o.Diff, o.Took, transcript.Done
+	if p.Failed {
+		c.tool.Status = transcript.Failed
+	}
+	m.transcript.Tool(c.id, c.tool)
+}
+
+// end closes a turn with its footer.
+func (r *replayed) end(m *Model) {
+	if r.some {
+		took := max(r.ended.Sub(r.began), 0)
+		if r.began.IsZero() || r.ended.IsZero() {
+			took = 0
+		}
+		m.transcript.Footer(footer(&r.turn, r.usage, took))
+		if why := ended[r.reason]; why != "" {
+			m.transcript.Marker(transcript.Warn, why)
+		}
+	}
+	*r = replayed{model: r.model}
+}
