@@ -139,6 +139,12 @@ func (db *DB) write(f func(*writer) error) error {
 		return f(w)
 	})
 	db.patience(err)
+	if newer := new(versionError); errors.As(err, &newer) {
+		db.why = newer
+		_ = db.w.close()
+		_ = db.pool.Close()
+		db.w, db.pool = nil, nil
+	}
 	if errors.Is(err, driver.ErrBadConn) {
 		_ = db.w.close()
 		db.w = nil

@@ -81,7 +81,9 @@ func childWrite(path, id string) error {
 }
 
 // text is what message seq says: short, long, and in several pages.
-func text(seq int) string { return fmt.Sprintf("message %d %s", seq, strings.Repeat("word ", seq*37%3000)) }
+func text(seq int) string {
+	return fmt.Sprintf("message %d %s", seq, strings.Repeat("word ", seq*37%3000))
+}
 
 // childTurns holds a conversation of PARLEY_STORE_ID messages.
 func childTurns(path, id string) error {
