@@ -3,6 +3,7 @@ package openai
 import (
 	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"parley/providers/schema"
@@ -83,19 +84,24 @@ type Effort struct {
 type Switch struct{ Field, On, Off string }
 
 // Kinds lists the services DialectFor knows.
-var Kinds = []string{
-	"openai", "grok", "glm", "qwen", "deepseek", "minimax", "openrouter", "moonshot", "mistral", "groq",
-	"ollama", "llamacpp", "vllm", "lmstudio",
+var Kinds = kinds()
+
+func kinds() (list []string) {
+	for _, s := range services {
+		list = append(list, s.kind)
+	}
+	return list
 }
 
 // DialectFor returns what is special about a model at a service. The service is
 // a kind of the configuration; rules that follow the model are found by its id,
 // whatever a gateway puts before it.
 func DialectFor(kind, model string) (Dialect, bool) {
-	s, ok := services[kind]
-	if !ok {
+	row := slices.IndexFunc(services, func(s service) bool { return s.kind == kind })
+	if row < 0 {
 		return Dialect{}, false
 	}
+	s := services[row]
 	d := s.Dialect
 	d.Name = kind
 	d.Fields, d.Tooled = maps.Clone(d.Fields), maps.Clone(d.Tooled)

@@ -6,8 +6,9 @@ import (
 	"parley/providers/schema"
 )
 
-// A service is a row of the table below.
+// A service is a row of the table below, under its name in the configuration.
 type service struct {
+	kind string
 	Dialect
 	echoes  bool       // its own rule of echo holds for every model
 	efforts []spelling // it spells effort itself; nil leaves that to the model's family
@@ -53,37 +54,40 @@ var grammar = func() schema.Target {
 	return t
 }()
 
-// services says what each service does differently, whatever the model.
-var services = map[string]service{
-	"openai": {Dialect: Dialect{PerModel: true, Files: true, Strict: true}},
+// services says what each service does differently, whatever the model. A new
+// one is a row here.
+var services = []service{
+	{kind: "openai", Dialect: Dialect{PerModel: true, Files: true, Strict: true}},
 
 	// The stream may repeat its thinking (github.com/vercel/ai, packages/xai).
-	"grok": {Dialect: Dialect{Limit: "max_completion_tokens", Repeats: true, Schema: schema.XAI}},
+	{kind: "grok", Dialect: Dialect{Limit: "max_completion_tokens", Repeats: true, Schema: schema.XAI}},
 
 	// Without tool_stream nothing comes until the arguments are complete, for
 	// minutes with a large file. Messages need a content.
-	"glm": {Dialect: Dialect{Blank: true, Warm: true, Loose: true, Tooled: map[string]any{"tool_stream": true}}},
+	{kind: "glm", Dialect: Dialect{Blank: true, Warm: true, Loose: true, Tooled: map[string]any{"tool_stream": true}}},
 
 	// Parallel calls are off by default.
-	"qwen": {Dialect: Dialect{Tooled: map[string]any{"parallel_tool_calls": true}}},
+	{kind: "qwen", Dialect: Dialect{Tooled: map[string]any{"parallel_tool_calls": true}}},
 
-	"deepseek": {Dialect: Dialect{Loose: true}},
+	{kind: "deepseek", Dialect: Dialect{Loose: true}},
 
 	// reasoning_split moves thinking out of the content into
 	// reasoning_details; some versions send all of it again in each chunk.
-	"minimax": {Dialect: Dialect{Limit: "max_completion_tokens", Warm: true, Grows: true,
+	{kind: "minimax", Dialect: Dialect{Limit: "max_completion_tokens", Warm: true, Grows: true,
 		Fields: map[string]any{"reasoning_split": true}}},
 
 	// Thinking goes back as reasoning_details, never as text alone.
-	"openrouter": {
+	{
+		kind:    "openrouter",
 		Dialect: Dialect{PerModel: true, Files: true, Strict: true},
 		echoes:  true,
 		efforts: []spelling{{"*", Effort{Field: "reasoning.effort", Words: words("none minimal low medium high max")}}},
 	},
 
-	"moonshot": {Dialect: Dialect{Schema: schema.Kimi}},
+	{kind: "moonshot", Dialect: Dialect{Schema: schema.Kimi}},
 
-	"mistral": {
+	{
+		kind: "mistral",
 		Dialect: Dialect{
 			NoUsage: true, Bridge: true, IDs: IDsNine,
 			Renames: map[string]string{"seed": "random_seed"},
@@ -92,7 +96,8 @@ var services = map[string]service{
 		echoes: true,
 	},
 
-	"groq": {
+	{
+		kind:    "groq",
 		Dialect: Dialect{Thinks: "reasoning"},
 		efforts: []spelling{
 			{"gpt-oss*", Effort{Words: words("low low low medium high high")}},
@@ -101,14 +106,15 @@ var services = map[string]service{
 		},
 	},
 
-	"ollama": {
+	{
+		kind:    "ollama",
 		Dialect: Dialect{Thinks: "reasoning", Schema: grammar},
 		efforts: []spelling{
 			{"gpt-oss*", Effort{Words: words("low low low medium high high")}},
 			{"*", Effort{Words: words("none low low medium high max")}},
 		},
 	},
-	"llamacpp": {Dialect: Dialect{Schema: grammar}, efforts: template},
-	"vllm":     {Dialect: Dialect{Thinks: "reasoning"}, efforts: template},
-	"lmstudio": {Dialect: Dialect{Schema: grammar}, efforts: template[:1]},
+	{kind: "llamacpp", Dialect: Dialect{Schema: grammar}, efforts: template},
+	{kind: "vllm", Dialect: Dialect{Thinks: "reasoning"}, efforts: template},
+	{kind: "lmstudio", Dialect: Dialect{Schema: grammar}, efforts: template[:1]},
 }
