@@ -199,7 +199,7 @@ func (db *DB) taken(q querier, id string, nodes []Node) (bool, error) {
 		return false, err
 	}
 	var missed tally
-	have, err := db.nodes(q, num, &missed)
+	have, err := db.nodes(q, num, &missed, `nodes`)
 	if err != nil || missed.err != nil || len(have) != len(nodes) {
 		return false, err
 	}

@@ -232,18 +232,30 @@ func (db *DB) load(id string) (s Session, nodes []Node, touched int64, err error
 			missed.miss(err) // the rest of it was read
 		}
 		s, touched = row.Session, row.touched
-		nodes, err = db.nodes(q, row.num, &missed)
+		var lack int
+		if nodes, err = db.nodes(q, row.num, &missed, `nodes`); err == nil || corrupt(err) {
+			lack = s.Messages - len(nodes)
+		}
+		if lack > 0 { // the way to them is damaged: look at all messages there are
+			var again tally
+			if more, err := db.nodes(q, row.num, &again, `nodes NOT INDEXED`); len(more) > len(nodes) {
+				nodes, missed = more, again
+				missed.miss(cmp.Or(err, errors.New("the order of messages is damaged")))
+			} else {
+				missed.miss(fmt.Errorf("%d messages are missing", lack))
+			}
+		}
 		return missed.damage(db, err)
 	})
 	return s, nodes, touched, err
 }
 
-// nodes reads the messages of a session in their order.
-func (db *DB) nodes(q querier, session int64, missed *tally) ([]Node, error) {
+// nodes reads the messages of a session from a table in their order.
+func (db *DB) nodes(q querier, session int64, missed *tally, table string) ([]Node, error) {
 	var nodes []Node
 	want := map[string][]*llm.Part{}
 	missing := map[int]map[string][]int{}
-	rows, err := q.all(`SELECT seq, parent, at, role, origin, model, rest, parts FROM nodes WHERE session = ? ORDER BY seq`, session)
+	rows, err := q.all(`SELECT seq, parent, at, role, origin, model, rest, parts FROM `+table+` WHERE session = ? ORDER BY seq`, session)
 	if err != nil {
 		return nil, err
 	}
