@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/providers/anthropic"
+	"parley/providers/catalog"
 	"parley/providers/command"
 	"parley/providers/demo"
 	"parley/providers/gemini"
@@ -99,9 +100,19 @@ func openAnthropic(t target) llm.Model {
 func openDemo(t target) llm.Model {
 	t.url = "http://demo.invalid/v1"
 	if t.base == nil {
-		t.base = demo.Transport(demo.Options{Instant: t.instant})
+		t.base = demo.Transport(demo.Options{Instant: t.instant, Keys: demoKeys()})
 	}
 	return openChat(t)
+}
+
+// demoKeys lists the providers that a key is all that is needed for.
+func demoKeys() (keys []demo.Key) {
+	for _, p := range catalog.Heads() {
+		if !p.Local && !slices.Contains(command.Kinds, p.Kind) {
+			keys = append(keys, demo.Key{Provider: p.Name, Env: p.KeyEnv})
+		}
+	}
+	return keys
 }
 
 func chatOrigin(kind, model string) string {

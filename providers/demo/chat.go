@@ -28,6 +28,7 @@ type chat struct {
 	earlier  []string   // what the person said before, oldest first
 	rounds   [][]result // tools that ran since, by request
 	declared bool       // an earlier answer said that this is the demo
+	keys     []Key
 }
 
 // result is a tool call and what it returned.

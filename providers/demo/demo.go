@@ -26,6 +26,13 @@ import (
 type Options struct {
 	Instant bool             // answer at once
 	Now     func() time.Time // time.Now if nil
+	Keys    []Key            // what the answer on adding a provider lists
+}
+
+// A Key is a provider and the environment variables that may hold its key.
+type Key struct {
+	Provider string // for people
+	Env      []string
 }
 
 // Model is the id under which the demo lists itself.
@@ -35,7 +42,7 @@ const Model = "parley"
 // POST …/chat/completions, streamed or whole, and GET …/models, on any host.
 // Canceling the request's context ends an answer at once.
 func Transport(o Options) http.RoundTripper {
-	s := &server{now: o.Now, pace: human}
+	s := &server{now: o.Now, pace: human, keys: o.Keys}
 	if o.Instant {
 		s.pace = pace{}
 	}
@@ -49,6 +56,7 @@ func Transport(o Options) http.RoundTripper {
 type server struct {
 	now  func() time.Time
 	pace pace
+	keys []Key
 }
 
 // maxRequest bounds what is read of a request, in bytes.
@@ -86,6 +94,7 @@ func (s *server) complete(r *http.Request, body []byte) (*http.Response, error) 
 	if err != nil {
 		return refuse(r, http.StatusBadRequest, err.Error())
 	}
+	c.keys = s.keys
 	a := newAnswer(c, c.reply())
 	if !req.Stream {
 		if err := s.pace.wait(r.Context(), s.pace.first); err != nil {

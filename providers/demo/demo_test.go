@@ -95,7 +95,9 @@ func (k *talk) step() (answer, finish string) {
 	for name, value := range k.extra {
 		fields[name] = value
 	}
-	res := post(k.t, context.Background(), Options{Instant: true, Now: clock}, fields)
+	res := post(k.t, context.Background(), Options{Instant: true, Now: clock, Keys: []Key{
+		{"xAI Grok", []string{"XAI_API_KEY"}}, {"DeepSeek", []string{"DEEPSEEK_API_KEY", "OTHER_KEY"}},
+	}}, fields)
 	defer res.Body.Close()
 	var c completion
 	if err := json.NewDecoder(res.Body).Decode(&c); err != nil || len(c.Choices) != 1 {
@@ -251,7 +253,7 @@ func TestAnswers(t *testing.T) {
 		{"hi there", "Hello!"},
 		{"Who are you?", "offline demo"},
 		{"why is the sky blue?", "Rayleigh"},
-		{"how do I add an API key?", "XAI_API_KEY"},
+		{"how do I add an API key?", "| xAI Grok | `XAI_API_KEY` |\n| DeepSeek | `DEEPSEEK_API_KEY` or `OTHER_KEY` |\n"},
 		{"which providers can I use?", "DEEPSEEK_API_KEY"},
 		{"how can I use claude or gpt", "## Adding a provider"},
 		{"how do I use a local model with ollama?", "[providers.ollama]"},

@@ -69,11 +69,20 @@ func (c *chat) topic() (reply, bool) {
 		if t.words().MatchString(c.ask) {
 			return reply{
 				thinking: fmt.Sprintf("This is about %s. I know that part of parley.", t.about),
-				text:     answerText(t.name),
+				text:     strings.ReplaceAll(answerText(t.name), "{keys}", c.keyRows()),
 			}, true
 		}
 	}
 	return reply{}, false
+}
+
+// keyRows are the rows of a table of keys.
+func (c *chat) keyRows() string {
+	var rows []string
+	for _, k := range c.keys {
+		rows = append(rows, fmt.Sprintf("| %s | `%s` |", k.Provider, strings.Join(k.Env, "` or `")))
+	}
+	return strings.Join(rows, "\n")
 }
 
 // memory answers what only the conversation itself can: it is all in the
