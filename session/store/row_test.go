@@ -1,0 +1,183 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// What a provider wants back is kept byte for byte, JSON or not.
+func TestStateByteForByte(t *testing.T) {
+	db := fresh(t)
+	l := db.Create(Session{})
+	states := []string{
+		`{"b": 1,  "a":2.0e0}`, "{\n\t\"z\":\"\\u00e9\\/\"}", `"<&>"`, "{\"a\":", "", "null", " ", "\x00\x01", "\xff\xfe{}", `{"a":1,"a":2}`,
+		"\u2028", strings.Repeat("[", 20000), `12345678901234567890.00`,
+	}
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 50 {
+		b := make([]byte, r.IntN(200))
+		for i := range b {
+			b[i] = byte(r.Uint32())
+		}
+		states = append(states, string(b))
+	}
+	for i, state := range states {
+		n := says(i+1, llm.RoleAssistant, "text \xff of "+state)
+		n.Parts[0].State = json.RawMessage(state)
+		if err := l.Put(n); err != nil {
+			t.Fatalf("%q: %v", state, err)
+		}
+	}
+	_, nodes, err := db.Read(l.Session().ID)
+	if err != nil || len(nodes) != len(states) {
+		t.Fatal(len(nodes), err)
+	}
+	for i, n := range nodes {
+		if got := n.Parts[0].State; got == nil || !bytes.Equal(got, []byte(states[i])) {
+			t.Errorf("got %q, want %q", got, states[i])
+		}
+		if got := n.Parts[0].Text; got != "text \xff of "+states[i] {
+			t.Errorf("got %q, want it with %q", got, states[i])
+		}
+	}
+}
+
+// Everything a node holds comes back.
+func TestWholeNode(t *testing.T) {
+	db := fresh(t)
+	l := db.Create(Session{})
+	want := Node{
+		Seq: 1, At: time.Unix(1_800_000_000, 123), Open: true, Summary: true,
+		Message: llm.Message{Role: llm.RoleAssistant, Origin: "gemini", Model: "gemini/x", Cut: true, Parts: []llm.Part{{
+			Kind: llm.Result, Text: "a\r\n<b>", ID: "i", Name: "n", Input: `{"x": 1}`, Failed: true, Remote: true, MIME: "m/m",
+			Data: []byte{0, 1, 255}, URL: "https://x", State: json.RawMessage(`{ }`),
+		}, {Kind: llm.Opaque}}},
+		Usage:  &llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4, Thinking: 5, Cost: 0.125, Priced: true},
+		Reason: llm.Calls, First: 1, Took: 2,
+		Results: map[string]Outcome{"i": {Diff: "-a\n+b", Took: 3}},
+	}
+	if err := l.Put(want); err != nil {
+		t.Fatal(err)
+	}
+	_, nodes, err := db.Read(l.Session().ID)
+	if err != nil || len(nodes) != 1 || !reflect.DeepEqual(nodes[0], want) {
+		t.Errorf("got %+v, %v\nwant %+v", nodes, err, want)
+	}
+	if s := l.Session(); s.Usage != *want.Usage || !s.Updated.Equal(want.At) {
+		t.Errorf("got %+v", s)
+	}
+}
+
+// A field that llm grows must be kept as well.
+func TestKeepsEveryField(t *testing.T) {
+	for _, tt := range []struct {
+		of    any
+		known int
+	}{{llm.Part{}, 11}, {llm.Message{}, 5}, {Node{}, 11}, {Outcome{}, 2}, {llm.Usage{}, 7}, {Session{}, 17}, {Draft{}, 4}, {Prompt{}, 3}} {
+		if n := reflect.TypeOf(tt.of).NumField(); n != tt.known {
+			t.Errorf("%T has %d fields: see that the store keeps them, then count %d here", tt.of, n, n)
+		}
+	}
+}
+
+// The same attachment is kept once, and only as long as somebody holds it.
+func TestBlobs(t *testing.T) {
+	db := fresh(t)
+	data := bytes.Repeat([]byte{1, 2, 3}, 100_000)
+	var ids []string
+	for range 3 {
+		l := db.Create(Session{})
+		n := says(1, llm.RoleUser, "see")
+		n.Parts = append(n.Parts, llm.Part{Kind: llm.Media, MIME: "image/png", Data: data}, llm.Part{Kind: llm.Media, Data: data})
+		if err := l.Put(n); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, l.Session().ID)
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for left := 3; left > 0; left-- {
+		var blobs, size int
+		if err := db.read(func(q querier) error {
+			return q.one(`SELECT count(*), sum(length(data)) FROM blobs`).Scan(&blobs, &size)
+		}); err != nil || blobs != 1 || size != len(data) {
+			t.Fatalf("%d blobs of %d bytes, %v", blobs, size, err)
+		}
+		_, nodes, err := db.Read(ids[left-1])
+		if err != nil || !bytes.Equal(nodes[0].Parts[1].Data, data) || !bytes.Equal(nodes[0].Parts[2].Data, data) {
+			t.Errorf("got other data, %v", err)
+		}
+		if err := db.Remove(ids[left-1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, table := range []string{"blobs", "refs", "nodes", "sessions", "leases", "words_docsize"} {
+		var n int
+		if err := db.read(func(q querier) error { return q.one(`SELECT count(*) FROM ` + table).Scan(&n) }); err != nil || n != 0 {
+			t.Errorf("%d rows of %s are left, %v", n, table, err)
+		}
+	}
+}
+
+func TestMint(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	seen := map[string]bool{}
+	last := ""
+	for i := range 100 {
+		id := mint(now.Add(time.Duration(i) * time.Hour))
+		if len(id) != 13 || id != strings.ToLower(id) || id <= last || seen[id] {
+			t.Errorf("got %q after %q", id, last)
+		}
+		seen[id], last = true, id
+	}
+	if a, b := mint(now), mint(now); a == b || a[:7] != b[:7] {
+		t.Errorf("got %q and %q in the same second", a, b)
+	}
+	for _, odd := range []time.Time{{}, time.Unix(-1, 0), time.Unix(1<<40, 0)} {
+		if id := mint(odd); len(id) != 13 {
+			t.Errorf("got %q", id)
+		}
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                       "",
+		"  a\n\tb  ":             "a b",
+		"a\xffb":                 "ab",
+		strings.Repeat("ü", 200): strings.Repeat("ü", 100) + "…",
+		strings.Repeat("a", 200): strings.Repeat("a", 200),
+	} {
+		if got := oneLine(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestTimes(t *testing.T) {
+	db := fresh(t)
+	l := db.Create(Session{})
+	for i, at := range []time.Time{time.Unix(0, 0), time.Unix(0, 1), time.Unix(-1, 0), time.Date(2200, 1, 1, 0, 0, 0, 7, time.UTC)} {
+		n := says(i+1, llm.RoleUser, "x")
+		n.At = at
+		if err := l.Put(n); err != nil {
+			t.Fatal(err)
+		}
+		_, nodes, err := db.Read(l.Session().ID)
+		if err != nil || !nodes[i].At.Equal(at) {
+			t.Errorf("got %v, %v, want %v", nodes[i].At, err, at)
+		}
+	}
+	if got := fmt.Sprint(nanos(time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)), nanos(time.Time{})); got != "9223372036854775807 <nil>" {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,0 +1,319 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+)
+
+func TestPath(t *testing.T) {
+	for _, tt := range []struct{ xdg, home, want string }{
+		{"/data", "/home/me", "/data/parley/parley.db"},
+		{"", "/home/me", "/home/me/.local/share/parley/parley.db"},
+		{"relative", "/home/me", "/home/me/.local/share/parley/parley.db"},
+		{"", "", ""},
+		{"", "relative", ""},
+	} {
+		got, err := Path(func(name string) string { return map[string]string{"XDG_DATA_HOME": tt.xdg, "HOME": tt.home}[name] })
+		if filepath.ToSlash(got) != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("%+v: got %q, %v", tt, got, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "set HOME or XDG_DATA_HOME") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// No name of a folder means anything to SQLite.
+func TestNames(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("most of these cannot be names here")
+	}
+	for _, name := range []string{"with space", "a\nb", "what?mode=memory", "#1", "100%", "%41", "\xff\xfe", "a'b\"c", "&_pragma=x", "ünï", ":memory:", "a;b\\c"} {
+		path := filepath.Join(t.TempDir(), name, name+".db")
+		db, err := Open(path)
+		if err != nil {
+			if runtime.GOOS != "linux" && strings.Contains(name, "\xff") {
+				continue // names are UTF-8 there
+			}
+			t.Errorf("%q: %v", name, err)
+			continue
+		}
+		talk(t, db.Create(Session{}), "hello")
+		_ = db.Close()
+		db = reopen(t, path)
+		if list, err := db.List(Query{}); err != nil || len(list) != 1 {
+			t.Errorf("%q: got %+v, %v", name, list, err)
+		}
+		if names, err := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(path)), "*")); err == nil && len(names) != 1 {
+			t.Errorf("%q: made %q", name, names)
+		}
+	}
+}
+
+// Without a file everything works.
+func TestMemory(t *testing.T) {
+	db, err := Memory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	l := db.Create(Session{})
+	talk(t, l, "hello", "hi")
+	if hits, err := db.Search(Query{Words: "hello"}); err != nil || len(hits) != 2 { // and the title
+		t.Errorf("got %+v, %v", hits, err)
+	}
+	if err := errors.Join(db.ReadOnly(), db.Set("a", "b"), db.Check(), l.Close()); err != nil {
+		t.Error(err)
+	}
+	again, err := db.Resume(l.Session().ID)
+	if err != nil || len(again.Nodes()) != 2 {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Lists have pinned sessions first, then those last touched.
+func TestList(t *testing.T) {
+	db := fresh(t)
+	logs := map[string]*Log{}
+	for _, id := range []string{"a1", "a2", "b1"} {
+		logs[id] = db.Create(Session{ID: id, Title: "about " + id})
+		talk(t, logs[id], "hello")
+	}
+	talk(t, logs["a1"], "again")
+	order := func(q Query) string {
+		t.Helper()
+		list, err := db.List(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := []string{}
+		for _, s := range list {
+			ids = append(ids, s.ID)
+		}
+		return fmt.Sprint(ids)
+	}
+	if got := order(Query{}); got != "[a1 b1 a2]" {
+		t.Errorf("got %s", got)
+	}
+	if err := errors.Join(db.Pin("a2", true), db.Trash("b1")); err != nil {
+		t.Fatal(err)
+	}
+	if got := order(Query{}); got != "[a2 a1]" {
+		t.Errorf("got %s", got)
+	}
+	if got := order(Query{Limit: 1}) + order(Query{Deleted: true}); got != "[a2][b1]" {
+		t.Errorf("got %s", got)
+	}
+	if err := errors.Join(db.Pin("a2", false), db.Restore("b1"), db.Rename("b1", "Über Größe")); err != nil {
+		t.Fatal(err)
+	}
+	if got := order(Query{}) + order(Query{Words: "größe"}); got != "[a1 b1 a2][b1]" {
+		t.Errorf("got %s", got)
+	}
+	for word, want := range map[string]string{
+		"a1": "[a1]", "b": "[b1]", "B1": "[b1]", "a": "[a1 a2]", "about": "[a1 a2]", "A2 about": "[a2]", "uber": "[b1]", "zzz": "[]", "": "[]",
+	} {
+		found, err := db.Find(word)
+		ids := []string{}
+		for _, s := range found {
+			ids = append(ids, s.ID)
+		}
+		if got := fmt.Sprint(ids); err != nil || got != want {
+			t.Errorf("Find(%q): got %s, %v, want %s", word, got, err, want)
+		}
+	}
+	for name, err := range map[string]error{
+		"rename": db.Rename("x", "y"), "pin": db.Pin("x", true), "trash": db.Trash("x"), "remove": db.Remove("x"), "restore": db.Restore("x"),
+	} {
+		if !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	_, errResume := db.Resume("x")
+	_, _, errRead := db.Read("x")
+	_, errFork := db.Fork("x", 0)
+	for _, err := range []error{errResume, errRead, errFork} {
+		if !errors.Is(err, ErrNotFound) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// What was deleted is kept for 30 days.
+func TestPurge(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "parley.db")
+	start := time.Unix(1_800_000_000, 0)
+	for _, tt := range []struct {
+		after time.Duration
+		want  int
+	}{{0, 1}, {29 * 24 * time.Hour, 1}, {31 * 24 * time.Hour, 0}} {
+		db, err := open(path, schema, func() time.Time { return start.Add(tt.after) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.after == 0 {
+			l := db.Create(Session{ID: "old"})
+			talk(t, l, "hello", "hi")
+			if err := errors.Join(l.Close(), db.Trash("old")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if list, err := db.List(Query{Deleted: true}); err != nil || len(list) != tt.want {
+			t.Errorf("after %v: got %+v, %v", tt.after, list, err)
+		}
+		if spent, err := db.Spend(time.Time{}, time.Time{}, true); err != nil || len(spent) != 1 || spent[0].Session != "old" {
+			t.Errorf("after %v: spent %+v, %v", tt.after, spent, err)
+		}
+		_ = db.Close()
+	}
+}
+
+func TestSpend(t *testing.T) {
+	db := fresh(t)
+	day := time.Date(2026, 11, 20, 23, 30, 0, 0, time.Local)
+	answer := func(l *Log, seq int, model string, at time.Time, u *llm.Usage) {
+		n := says(seq, llm.RoleAssistant, "x")
+		n.Model, n.At, n.Usage = model, at, u
+		if err := l.Put(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, two := db.Create(Session{ID: "one"}), db.Create(Session{ID: "two"})
+	answer(one, 1, "a/x", day, &llm.Usage{Input: 10, Output: 1, Cost: 0.5, Priced: true})
+	answer(one, 2, "a/x", day, &llm.Usage{Input: 20, Output: 2, Cost: 0.25, Priced: true})
+	answer(one, 2, "a/x", day, &llm.Usage{Input: 30, Output: 2, Cost: 0.25, Priced: true}) // the last report holds
+	answer(two, 1, "a/x", day, &llm.Usage{Input: 5, Cost: 9})
+	answer(two, 2, "b/y", day.Add(time.Hour), nil)
+	if err := db.Remove("one"); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name         string
+		since, until time.Time
+		by           bool
+		want         string
+	}{
+		{"all", time.Time{}, time.Time{}, false, "2026-11-20 a/x  3 1 45 0.75 false, 2026-11-21 b/y  1 1 0 0 false"},
+		{"by session", time.Time{}, day.Add(time.Minute), true, "2026-11-20 a/x one 2 0 40 0.75 true, 2026-11-20 a/x two 1 1 5 0 false"},
+		{"later", day.Add(time.Minute), time.Time{}, false, "2026-11-21 b/y  1 1 0 0 false"},
+		{"before", time.Time{}, day, false, ""},
+	} {
+		spent, err := db.Spend(tt.since, tt.until, tt.by)
+		var got []string
+		for _, s := range spent {
+			got = append(got, fmt.Sprint(s.Day, " ", s.Model, " ", s.Session, " ", s.Answers, s.Unpriced, s.Usage.Input, s.Usage.Cost, s.Usage.Priced))
+		}
+		if err != nil || strings.Join(got, ", ") != tt.want {
+			t.Errorf("%s: got %s, %v, want %s", tt.name, strings.Join(got, ", "), err, tt.want)
+		}
+	}
+}
+
+func TestState(t *testing.T) {
+	db := fresh(t)
+	if v, err := db.Get("theme"); v != "" || err != nil {
+		t.Errorf("got %q, %v", v, err)
+	}
+	for _, v := range []string{"dark", "", "l\x00\xffight"} {
+		if err := db.Set("theme", v); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := db.Get("theme"); got != v || err != nil {
+			t.Errorf("got %q, %v, want %q", got, err, v)
+		}
+	}
+}
+
+func TestPrompts(t *testing.T) {
+	db := fresh(t)
+	for _, text := range []string{"a", "b", "b", "a\n\xff", "c", "c"} {
+		if err := db.Remember(Prompt{Text: text, Folder: "/w"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for limit, want := range map[int]string{0: `["a" "b" "a\n\xff" "c"]`, 2: `["a\n\xff" "c"]`, 99: `["a" "b" "a\n\xff" "c"]`} {
+		found, err := db.Prompts(limit)
+		var texts []string
+		for _, p := range found {
+			texts = append(texts, p.Text)
+		}
+		if got := fmt.Sprintf("%q", texts); err != nil || got != want {
+			t.Errorf("%d: got %s, %v, want %s", limit, got, err, want)
+		}
+	}
+	if err := db.write(func(w *writer) error {
+		return w.exec(`INSERT INTO prompts (num, text, folder) VALUES (9000, 'old', '')`)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Remember(Prompt{Text: "new"}); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := db.Prompts(0); err != nil || len(found) != 2 {
+		t.Errorf("the cap leaves %+v, %v", found, err)
+	}
+}
+
+func TestDraft(t *testing.T) {
+	db := fresh(t)
+	want := Draft{Text: "half a thou\xffght\n", Cursor: 5, Parts: []llm.Part{{Kind: llm.Media, Name: "p", Data: []byte{1, 0xff}}}}
+	if err := db.KeepDraft("k", want); err != nil {
+		t.Fatal(err)
+	}
+	got, ok, err := db.Draft("k")
+	if err != nil || !ok || got.Text != want.Text || got.Cursor != 5 || len(got.Parts) != 1 || !bytes.Equal(got.Parts[0].Data, want.Parts[0].Data) || got.At.IsZero() {
+		t.Errorf("got %+v, %v, %v", got, ok, err)
+	}
+	if err := db.KeepDraft("k", Draft{Cursor: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok, err := db.Draft("k"); ok || err != nil {
+		t.Errorf("an empty draft is kept: %+v, %v", got, err)
+	}
+}
+
+func TestImport(t *testing.T) {
+	db := fresh(t)
+	nodes := []Node{says(2, llm.RoleAssistant, "hi"), says(1, llm.RoleUser, "hello")}
+	id, err := db.Import(Session{ID: "x", Origin: "chatgpt"}, nodes)
+	if err != nil || id != "x" {
+		t.Fatal(id, err)
+	}
+	s, got, err := db.Read(id)
+	if err != nil || s.Title != "hello" || s.Head != 2 || s.Messages != 2 || s.Origin != "chatgpt" || len(got) != 2 || got[0].Text() != "hello" {
+		t.Errorf("got %+v, %+v, %v", s, got, err)
+	}
+	if id, err := db.Import(Session{ID: "x"}, nodes); err != nil || id != "x" {
+		t.Errorf("the same again: %q, %v", id, err)
+	}
+	other, err := db.Import(Session{ID: "x"}, []Node{says(1, llm.RoleUser, "other")})
+	if err != nil || other == "x" || other == "" {
+		t.Errorf("another one: %q, %v", other, err)
+	}
+	for name, bad := range map[string][]Node{
+		"twice":     {says(1, llm.RoleUser, "a"), says(1, llm.RoleUser, "b")},
+		"no parent": {says(2, llm.RoleUser, "a")},
+		"zero":      {{}},
+	} {
+		if id, err := db.Import(Session{}, bad); err == nil {
+			t.Errorf("%s: imported as %q", name, id)
+		}
+	}
+	if list, err := db.List(Query{}); err != nil || len(list) != 2 {
+		t.Errorf("got %+v, %v", list, err)
+	}
+	if spent, err := db.Spend(time.Time{}, time.Time{}, false); err != nil || len(spent) != 0 {
+		t.Errorf("spent %+v, %v", spent, err)
+	}
+	if hits, err := db.Search(Query{Words: "hi"}); err != nil || len(hits) != 1 {
+		t.Errorf("got %+v, %v", hits, err)
+	}
+}

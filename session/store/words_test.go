@@ -1,0 +1,241 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"parley/providers/llm"
+)
+
+func TestSearch(t *testing.T) {
+	db := fresh(t)
+	l := db.Create(Session{Title: "Kubernetes upgrade", Folder: "/work/infra", Model: "openai/gpt"})
+	nodes := []Node{
+		says(1, llm.RoleUser, "How do I drain a node? Fix read_file in pkg/store/log.go"),
+		{Seq: 2, Parent: 1, Message: llm.Message{Role: llm.RoleAssistant, Model: "gemini/pro", Parts: []llm.Part{
+			{Kind: llm.Thinking, Text: "the person wants a cordon"},
+			{Kind: llm.Call, ID: "1", Name: "shell", Input: `{"command":"kubectl get\nevictions"}`},
+		}}},
+		{Seq: 3, Parent: 2, Message: llm.Message{Role: llm.RoleTool, Parts: []llm.Part{{Kind: llm.Result, ID: "1", Text: "NAME zürich-7"}}}},
+		says(4, llm.RoleAssistant, "数据库迁移失败了。東京タワー and 서울특별시 ภาษาไทย"),
+		{Seq: 5, Parent: 4, Message: llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Media, Name: "diagram.png", Data: []byte{1}}}}},
+	}
+	for _, n := range nodes {
+		if err := l.Put(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for words, want := range map[string]string{
+		"drain":                    "[1]",
+		"DRAIN Node":               "[1]",
+		"node drain":               "[1]",
+		`"drain a node"`:           "[1]",
+		`"node drain"`:             "[]",
+		"dra":                      "[]",
+		"dra*":                     "[1]",
+		"d*":                       "[1 5]",
+		"pkg/store/log.go":         "[1]",
+		"read_file":                "[1]",
+		"cordon":                   "[2]",
+		"shell":                    "[2]",
+		"evictions":                "[2]",
+		"zurich":                   "[3]",
+		"Zürich":                   "[3]",
+		"迁移":                       "[4]",
+		"数据库 失败":                   "[4]",
+		"移迁":                       "[]",
+		"東京":                       "[4]",
+		"서울":                       "[4]",
+		"ไทย":                      "[4]",
+		"diagram.png":              "[5]",
+		"kubernetes":               "[0]",
+		"":                         "[]",
+		`"`:                        "[]",
+		`""`:                       "[]",
+		"*":                        "[]",
+		"c++ -- ? (":               "[]",
+		"drain AND nothing":        "[]",
+		"drain OR nothing":         "[]",
+		"NOT drain":                "[]",
+		"NEAR(drain node)":         "[]",
+		"text:drain":               "[]",
+		"drain\x00node":            "[1]",
+		`drain"node`:               "[1]",
+		"^drain":                   "[1]",
+		"drain {node} + ^":         "[1]",
+		"' OR 1=1 --":              "[]",
+		"dr\xffain":                "[]",
+		"drain 'node' \"how":       "[1]",
+		strings.Repeat("a ", 9999): "[1 2]",
+	} {
+		hits, err := db.Search(Query{Words: words})
+		seqs := []int{}
+		for _, h := range hits {
+			seqs = append(seqs, h.Seq)
+		}
+		if got := fmt.Sprint(seqs); err != nil || got != want && got != reversed(want) {
+			t.Errorf("%.40q: got %s, %v, want %s", words, got, err, want)
+		}
+		for _, h := range hits {
+			checkMarks(t, words, h.Snippet, h.Marks)
+			if len(h.Marks) == 0 {
+				t.Errorf("%.40q: nothing is marked in %q", words, h.Snippet)
+			}
+		}
+	}
+	for name, tt := range map[string]struct {
+		query Query
+		want  int
+	}{
+		"in a folder above":   {Query{Folder: "/work"}, 1},
+		"in the folder":       {Query{Folder: "/work/infra/"}, 1},
+		"in a folder beside":  {Query{Folder: "/work/in"}, 0},
+		"of the model":        {Query{Model: "OpenAI"}, 1},
+		"of another model":    {Query{Model: "gemini"}, 0},
+		"since then":          {Query{Since: time.Now().Add(-time.Hour)}, 1},
+		"since tomorrow":      {Query{Since: time.Now().Add(time.Hour)}, 0},
+		"until then":          {Query{Until: time.Now().Add(-time.Hour)}, 0},
+		"deleted":             {Query{Deleted: true}, 0},
+		"with words":          {Query{Words: "cordon"}, 1},
+		"with title":          {Query{Words: "upgrade"}, 1},
+		"with words missing":  {Query{Words: "cordons"}, 0},
+		"with only a bracket": {Query{Words: "("}, 0},
+	} {
+		if list, err := db.List(tt.query); err != nil || len(list) != tt.want {
+			t.Errorf("%s: got %+v, %v, want %d", name, list, err, tt.want)
+		}
+	}
+	if hits, err := db.Search(Query{Words: "cordon", Model: "gemini"}); err != nil || len(hits) != 1 {
+		t.Errorf("by the model that wrote: %+v, %v", hits, err)
+	}
+}
+
+// reversed is a list of two the other way round: rank is not asked for here.
+func reversed(list string) string {
+	f := strings.Fields(strings.Trim(list, "[]"))
+	if len(f) == 2 {
+		f[0], f[1] = f[1], f[0]
+	}
+	return "[" + strings.Join(f, " ") + "]"
+}
+
+// checkMarks reports ranges that are no words of the snippet.
+func checkMarks(t *testing.T, words, line string, marks [][2]int) {
+	t.Helper()
+	last := 0
+	for _, m := range marks {
+		if m[0] < last || m[1] <= m[0] || m[1] > len(line) || !utf8.ValidString(line[m[0]:m[1]]) {
+			t.Fatalf("%.40q: marks %v in %q", words, marks, line)
+		}
+		last = m[1]
+	}
+	if strings.ContainsAny(line, "\n\r") {
+		t.Errorf("%.40q: %q is more than a line", words, line)
+	}
+}
+
+func TestSnippet(t *testing.T) {
+	far := strings.Repeat("filler ", 100)
+	for _, tt := range []struct{ name, text, words, want string }{
+		{"short", "one two three", "two", "one [two] three"},
+		{"all words", "one two three two", "two one", "[one] [two] three [two]"},
+		{"far in", far + "needle " + far, "needle", "…ler filler filler filler filler filler filler filler filler [needle] " +
+			strings.Repeat("filler ", 24) + "fille…"},
+		{"lines", "a\n\n  b\tneedle", "needle", "a b [needle]"},
+		{"phrase", "log of store log", `"store log"`, "log of [store log]"},
+		{"beginning", "unbelievable", "unbe*", "[unbelievable]"},
+		{"accents", "Crème brûlée", "creme", "[Crème] brûlée"},
+		{"combined accents", "cafe\u0301 noir", "café", "[cafe\u0301] noir"},
+		{"no spaces", "数据库迁移失败", "迁移", "数据库[迁移]失败"},
+		{"nothing", "one", "two", "one"},
+	} {
+		line, marks := snippet([]string{tt.text}, parseQuery(tt.words))
+		for i := len(marks) - 1; i >= 0; i-- {
+			m := marks[i]
+			line = line[:m[0]] + "[" + line[m[0]:m[1]] + "]" + line[m[1]:]
+		}
+		if line != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, line, tt.want)
+		}
+	}
+}
+
+// What is new goes before what is old, what is dense before what is long.
+func TestRank(t *testing.T) {
+	db := fresh(t)
+	l := db.Create(Session{Title: "x"})
+	filler := strings.Repeat(" filler", 300)
+	talk(t, l, "apples", "apples"+filler, "pears", "apples")
+	hits, err := db.Search(Query{Words: "apples"})
+	var got []int
+	for _, h := range hits {
+		got = append(got, h.Seq)
+	}
+	if err != nil || fmt.Sprint(got) != "[4 1 2]" {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if hits, err := db.Search(Query{Words: "apples", Limit: 1}); err != nil || len(hits) != 1 {
+		t.Errorf("got %d, %v", len(hits), err)
+	}
+}
+
+// Nothing a person types is an error of SQLite's, and what is found is marked
+// where it stands.
+func FuzzQuery(f *testing.F) {
+	for _, s := range []string{`a`, `"a b"*`, `a* OR b`, "迁移", "e\u0301", `NEAR(a,b)`, "\x00", `""""`, "ก็", "\u00ad", "a\u200db", "ⅷ ² ½"} {
+		f.Add(s, "text with a and b, "+s)
+	}
+	db, err := Memory()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = db.Close() })
+	l := db.Create(Session{Title: "fuzz"})
+	f.Fuzz(func(t *testing.T, words, text string) {
+		n := says(1, llm.RoleUser, text)
+		if err := l.Put(n); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Search(Query{Words: words, Limit: 1}); err != nil {
+			t.Errorf("%q: %v", words, err)
+		}
+		line, marks := snippet([]string{text}, parseQuery(words))
+		checkMarks(t, words, line, marks)
+	})
+}
+
+// Whatever stands in a row is read or refused.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"open":true,"usage":{"input":1}}`), []byte(`[{"kind":"text","text":"a","state":"x"}]`))
+	f.Add([]byte(`{}`), []byte(`[{"kind":"dGV4dA==","text":"/w==","base64":true}]`))
+	f.Add([]byte(`null`), []byte(`[{"kind":"media","blob":"00"},null,{}]`))
+	f.Fuzz(func(t *testing.T, rest, parts []byte) {
+		var n Node
+		blobs, err := decodeNode(&n, rest, parts)
+		if err != nil {
+			return
+		}
+		for _, at := range blobs {
+			for _, i := range at {
+				if i >= len(n.Parts) {
+					t.Fatalf("part %d of %d", i, len(n.Parts))
+				}
+			}
+		}
+		for range pieces(n.Parts) {
+		}
+		if _, err := json.Marshal(n); len(blobs) == 0 && err == nil {
+			again, err := encodeParts(n.Parts, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if back, _, err := decodeParts(again); err != nil || len(back) != len(n.Parts) {
+				t.Fatalf("%d parts became %d, %v", len(n.Parts), len(back), err)
+			}
+		}
+	})
+}
