@@ -299,7 +299,9 @@ func (c *calls) start(shape *shape, s string) string {
 // feed hands s to the parser and returns what it left.
 func (c *calls) feed(s string) string {
 	k := c.capture
-	k.buf = append(k.buf, s...)
+	if !k.add(s) {
+		return ""
+	}
 	if _, paused := k.next(); paused {
 		return ""
 	}

@@ -123,7 +123,9 @@ func (p *parser) content(kind byte, depth int) (ok bool) {
 		_, ok = p.json()
 		return ok || p.literal("null")
 	case kind == 'a':
-		_, ok = p.quoted(0)
+		if ok = p.string(); ok {
+			p.pos++
+		}
 		return ok
 	case kind == 's' && c != '"':
 		_, ok = p.token()
@@ -138,13 +140,13 @@ func (p *parser) content(kind byte, depth int) (ok bool) {
 	return ok
 }
 
-// quoted reads a JSON string of at most limit bytes; 0 is no limit.
+// quoted reads a JSON string of at most limit bytes.
 func (p *parser) quoted(limit int) (string, bool) {
 	start := p.pos
 	if !p.take('"') {
 		return "", false
 	}
-	for p.need(1) && (limit == 0 || p.pos-start <= limit) {
+	for p.need(1) && p.pos-start <= limit {
 		switch c := p.buf[p.pos]; {
 		case c == '\\':
 			if !p.need(2) {
@@ -178,7 +180,7 @@ func (p *parser) objects(raw string, depth int) ([]call, bool) {
 	}
 	if strings.HasPrefix(raw, "[") {
 		var list []json.RawMessage
-		if json.Unmarshal([]byte(mend(raw)), &list) != nil {
+		if !decode(raw, &list) {
 			return nil, false
 		}
 		var calls []call
@@ -192,7 +194,7 @@ func (p *parser) objects(raw string, depth int) ([]call, bool) {
 		return calls, len(calls) > 0
 	}
 	var m map[string]json.RawMessage
-	if !strings.HasPrefix(raw, "{") || json.Unmarshal([]byte(mend(raw)), &m) != nil {
+	if !strings.HasPrefix(raw, "{") || !decode(raw, &m) {
 		return nil, false
 	}
 	if list, ok := m["tool_calls"]; ok {
@@ -203,6 +205,11 @@ func (p *parser) objects(raw string, depth int) ([]call, bool) {
 		calls[0].id = written(m)
 	}
 	return calls, ok
+}
+
+// decode reads JSON into v, mended if it has to be.
+func decode(raw string, v any) bool {
+	return json.Unmarshal([]byte(raw), v) == nil || json.Unmarshal([]byte(mend(raw)), v) == nil
 }
 
 // written is the id that a model gave its call.
@@ -241,11 +248,13 @@ func (p *parser) one(m map[string]json.RawMessage, depth int) ([]call, bool) {
 // call makes a call of a name and of arguments as JSON: an object, or a string
 // that holds one.
 func (p *parser) call(name, raw string) (call, bool) {
-	var inner string
-	if json.Unmarshal([]byte(raw), &inner) == nil {
+	if inner := ""; strings.HasPrefix(raw, `"`) && json.Unmarshal([]byte(raw), &inner) == nil {
 		raw = inner
 	}
-	input, ok := llm.Arguments(mend(raw))
+	input, ok := llm.Arguments(raw)
+	if !ok {
+		input, ok = llm.Arguments(mend(raw))
+	}
 	if !ok || name == "" {
 		return call{}, false
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // A source is the text behind a mark as a parser sees it: whole. Where the text
@@ -13,9 +14,10 @@ import (
 type source struct {
 	buf   []byte
 	pos   int
-	ended bool // there is no more
-	well  bool // the answer ended as the model wanted
-	dry   bool // the parser asked for more than there was
+	ended bool   // there is no more
+	well  bool   // the answer ended as the model wanted
+	dry   bool   // the parser asked for more than there was
+	await string // while it pauses, only text with one of these bytes matters; "" is any
 	pause func(struct{}) bool
 }
 
@@ -26,8 +28,31 @@ func (s *source) need(n int) bool {
 			s.ended, s.dry = true, true
 			return false
 		}
+		s.await = ""
 	}
 	return true
+}
+
+// add takes more text, and reports whether it may matter to the parser now.
+func (s *source) add(text string) bool {
+	s.buf = append(s.buf, text...)
+	return s.await == "" || strings.ContainsAny(text, s.await)
+}
+
+// seek goes on to the next of these bytes, which are ASCII; false if the text
+// ends before.
+func (s *source) seek(bytes string) bool {
+	for {
+		for s.pos < len(s.buf) {
+			if strings.IndexByte(bytes, s.buf[s.pos]) >= 0 {
+				return true
+			}
+			s.pos++
+		}
+		if s.await = bytes; !s.need(1) {
+			return false
+		}
+	}
 }
 
 // next is the next byte, which is not consumed; 0 at the end.
@@ -96,6 +121,9 @@ func (s *source) until(lit string, limit int) (string, bool) {
 			return text, true
 		}
 		from = max(from, len(s.buf)-len(lit)+1)
+		if last := len(lit) - 1; limit == 0 && lit[last] < utf8.RuneSelf {
+			s.await = lit[last:]
+		}
 		if limit > 0 && from-s.pos > limit || !s.need(len(s.buf)-s.pos+1) {
 			return "", false
 		}
@@ -125,18 +153,14 @@ func (s *source) json() (string, bool) {
 	if c := s.next(); c != '{' && c != '[' {
 		return "", false
 	}
-	start, quoted := s.pos, false
+	start := s.pos
 	var open []byte // the brackets to come, the next one last
 	for ; s.need(1); s.pos++ {
 		switch c := s.buf[s.pos]; {
-		case quoted && c == '\\':
-			if !s.need(2) {
+		case c == '"':
+			if !s.string() {
 				return "", false
 			}
-			s.pos++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
 		case c == '{' || c == '[':
 			open = append(open, c+2) // in ASCII, closing brackets come two behind
 		case c == '}' || c == ']':
@@ -149,9 +173,23 @@ func (s *source) json() (string, bool) {
 			}
 		}
 	}
-	if quoted || !s.well {
+	if !s.well {
 		return "", false
 	}
 	slices.Reverse(open)
 	return string(s.buf[start:]) + string(open), true
+}
+
+// string goes on to the quote that ends the string which begins here.
+func (s *source) string() bool {
+	for s.pos++; s.seek(`"\`); s.pos++ {
+		if s.buf[s.pos] == '"' {
+			return true
+		}
+		if !s.need(2) {
+			return false
+		}
+		s.pos++
+	}
+	return false
 }

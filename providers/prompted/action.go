@@ -20,13 +20,13 @@ import (
 //     behind a call is what the model imagines of its result, and left out.
 func actions(s llm.Stream, tools []llm.Tool) llm.Stream {
 	return func(yield func(llm.Event, error) bool) {
-		out := sink{llm.NewOut(yield)}
+		out := &sink{Out: llm.NewOut(yield)}
 		rewrite(s, out, &actionReader{sink: out, tools: tools})
 	}
 }
 
 type actionReader struct {
-	sink
+	*sink
 	tools []llm.Tool
 
 	block   string
@@ -188,15 +188,15 @@ func (a *actionReader) inside(s string) string {
 
 // take takes a whole object.
 func (a *actionReader) take(object []byte) {
-	got := interpret(object, a.tools)
+	got, l := interpret(object, a.tools), a.lexer
 	a.lexer = nil
 	a.edge = true
 	if got.nothing() {
 		a.reject(object)
 		return
 	}
-	a.rest(thought, 0, got.thought)
-	a.rest(answer, 1, got.answer)
+	a.rest(l, thought, 0, got.thought)
+	a.rest(l, answer, 1, got.answer)
 	for _, c := range got.calls {
 		a.calls++
 		a.call(a.next("call"), c)
@@ -209,9 +209,12 @@ func (a *actionReader) take(object []byte) {
 	a.alias = a.next("text")
 }
 
-// rest passes on what did not go out while the object arrived.
-func (a *actionReader) rest(field role, i int, whole string) {
-	if rest, ok := strings.CutPrefix(whole, a.sent[i].String()); ok && rest != "" {
+// rest passes on what of a member did not go out while l read the object.
+func (a *actionReader) rest(l *lexer, field role, i int, member json.RawMessage) {
+	if l.told[field] && !l.broken {
+		return
+	}
+	if rest, ok := strings.CutPrefix(spoken(member), a.sent[i].String()); ok && rest != "" {
 		a.pass(field, rest)
 	}
 }
@@ -243,8 +246,8 @@ func (a *actionReader) end(well bool) {
 	a.lexer = nil
 	if fixed, ok := schema.Repair(a.object); ok && l.broken {
 		got := interpret(fixed, a.tools)
-		a.rest(thought, 0, got.thought)
-		a.rest(answer, 1, got.answer)
+		a.rest(l, thought, 0, got.thought)
+		a.rest(l, answer, 1, got.answer)
 		l.tool = l.tool || len(got.calls) > 0
 	}
 	if l.tool {

@@ -21,14 +21,14 @@ const (
 // text, and an imagined result ends the reply.
 func embedded(s llm.Stream, tools []llm.Tool) llm.Stream {
 	return func(yield func(llm.Event, error) bool) {
-		out := sink{llm.NewOut(yield)}
+		out := &sink{Out: llm.NewOut(yield)}
 		f := &freeReader{sink: out, tools: tools}
 		rewrite(f.checked(s), out, f)
 	}
 }
 
 type freeReader struct {
-	sink
+	*sink
 	tools []llm.Tool
 
 	block, alias string

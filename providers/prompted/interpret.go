@@ -47,13 +47,13 @@ type call struct {
 
 // A reading is what an object says as an action.
 type reading struct {
-	thought, answer string
+	thought, answer json.RawMessage // nil: nothing is said
 	calls           []call
 	unknown         string // a tool that is not offered
 }
 
 func (r reading) nothing() bool {
-	return r.thought == "" && r.answer == "" && r.calls == nil && r.unknown == ""
+	return r.thought == nil && r.answer == nil && r.calls == nil && r.unknown == ""
 }
 
 // interpret reads a JSON object as an action.
@@ -84,12 +84,8 @@ func (r *reading) object(object []byte, tools []llm.Tool, depth int) {
 		}
 		by[role] = value
 	}
-	if r.thought == "" {
-		r.thought = spoken(by[thought])
-	}
-	if r.answer == "" {
-		r.answer = spoken(by[answer])
-	}
+	r.say(&r.thought, by[thought])
+	r.say(&r.answer, by[answer])
 	tool, isName := "", false
 	if v := by[inner]; v != nil {
 		if tool, isName = word(v); !isName {
@@ -110,11 +106,16 @@ func (r *reading) object(object []byte, tools []llm.Tool, depth int) {
 		}
 		r.calls = append(r.calls, call{tool, asObject(input)})
 	case strings.EqualFold(strings.ReplaceAll(tool, " ", "_"), "final_answer"), strings.EqualFold(tool, "answer"):
-		if r.answer == "" {
-			r.answer = spoken(input)
-		}
+		r.say(&r.answer, input)
 	default:
 		r.unknown = tool
+	}
+}
+
+// say notes the first value that says something.
+func (r *reading) say(to *json.RawMessage, v json.RawMessage) {
+	if *to == nil && string(v) != `""` {
+		*to = v
 	}
 }
 
@@ -134,7 +135,7 @@ func null(v json.RawMessage) bool { return string(bytes.TrimSpace(v)) == "null" 
 // word is v if it is a string.
 func word(v json.RawMessage) (string, bool) {
 	var s string
-	if v == nil || json.Unmarshal(v, &s) != nil {
+	if len(v) == 0 || v[0] != '"' || json.Unmarshal(v, &s) != nil {
 		return "", false
 	}
 	return s, true

@@ -18,11 +18,12 @@ type lexer struct {
 	quoted bool   // in a string
 	raw    bool   // a string held control characters, which only Repair takes
 	broken bool
-	key    []byte // of the member that is being read
-	field  role   // what it is
-	value  []byte // a number or word that is the answer
-	deep   bool   // the answer is an object or list, and passed on as JSON
-	tool   bool   // there was a member of a call
+	key    []byte          // of the member that is being read
+	field  role            // what it is
+	value  []byte          // a number or word that is the answer
+	deep   bool            // the answer is an object or list, and passed on as JSON
+	tool   bool            // there was a member of a call
+	told   [inner + 1]bool // a member that says this was passed on whole
 
 	decoder decoder
 	text    []byte // to emit
@@ -36,6 +37,11 @@ func newLexer(emit func(role, string)) *lexer {
 func (l *lexer) feed(s string) (n int, done bool) {
 	for n < len(s) && !l.broken && !done {
 		if run := l.run(s[n:]); run > 0 {
+			if passes := l.passes(); passes && len(l.text) == 0 && n+run == len(s) {
+				l.emit(l.field, s[n:])
+			} else if passes {
+				l.text = append(l.text, s[n:n+run]...)
+			}
 			n += run
 			continue
 		}
@@ -59,10 +65,12 @@ func (l *lexer) run(s string) int {
 	for n < len(s) && s[n] != '"' && s[n] != '\\' && s[n] >= 0x20 {
 		n++
 	}
-	if l.deep || len(l.open) == 1 && (l.field == thought || l.field == answer) {
-		l.text = append(l.text, s[:n]...)
-	}
 	return n
+}
+
+// passes reports whether what is being read is passed on.
+func (l *lexer) passes() bool {
+	return l.deep || len(l.open) == 1 && (l.field == thought || l.field == answer)
 }
 
 func (l *lexer) flush() {
@@ -142,6 +150,7 @@ func (l *lexer) inString(c byte, top bool) {
 			l.text = append(l.text, l.decoder.lone()...)
 			l.want = ','
 			l.flush()
+			l.told[l.field] = true
 		}
 	case top && l.want == 'k':
 		l.key = append(l.key, c)
@@ -191,6 +200,7 @@ func (l *lexer) closes(c byte) (done bool) {
 	case 0:
 		l.word()
 	case 1:
+		l.told[l.field] = l.told[l.field] || l.deep
 		l.deep = false
 		l.flush()
 	}

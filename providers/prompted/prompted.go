@@ -64,10 +64,15 @@ type model struct {
 func (m *model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	tools := offered(req)
 	s := m.Model.Stream(ctx, m.request(req, tools))
-	switch {
-	case len(tools) == 0:
+	if len(tools) == 0 {
 		return s
-	case m.Form == Action:
+	}
+	return read(m.Form, s, tools)
+}
+
+// read reads calls out of the text of s.
+func read(form Form, s llm.Stream, tools []llm.Tool) llm.Stream {
+	if form == Action {
 		return actions(s, tools)
 	}
 	return embedded(filter.Calls(tools)(s), tools)

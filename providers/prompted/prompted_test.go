@@ -99,6 +99,9 @@ var actionReplies = []reply{
 	{"null members", `{"thought":null,"tool_name":null,"tool_args":null,"answer":"x"}`, llm.Stop, `text x | stop`},
 	{"answer null", `{"tool_name":"read","tool_args":{},"answer":null}`, llm.Stop, `call read {} | calls`},
 	{"answer as JSON", `{"thought":"x","answer":{"a":[1,"}"]}}`, llm.Stop, `thinking x | text {"a":[1,"}"]} | stop`},
+	{"thought as JSON", `{"answer":"y","thought":{"why":["x"]}}`, llm.Stop, `text y | thinking {"why":["x"]} | stop`},
+	{"answer and reply", `{"answer":"","reply":"y"}`, llm.Stop, `text y | stop`},
+	{"answer inside an action", `{"thought":"x","action":{"answer":"y","thought":"z"}}`, llm.Stop, `thinking x | text y | stop`},
 	{"answer as a number", `{"answer":42}`, llm.Stop, `text 42 | stop`},
 	{"arguments in a string", `{"tool_name":"read","tool_args":"{\"path\":\"a\"}"}`, llm.Stop, `call read {"path":"a"} | calls`},
 	{"arguments beside the name", `{"tool_name":"read","path":"a"}`, llm.Stop, `call read {"path":"a"} | calls`},
@@ -469,6 +472,43 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
+// TestAllocations: plain text passes as it came; of thought and answer each
+// delta costs the one that goes out; a call costs what it is, however many
+// deltas it arrives in.
+func TestAllocations(t *testing.T) {
+	const deltas, apart = 1000, 150
+	words := strings.Repeat("word ", deltas)
+	for _, tt := range []struct {
+		name, text string
+		form       Form
+		most       float64
+	}{
+		{"text", words, Action, apart},
+		{"free text", words, Free, apart},
+		{"answer", `{"thought":"x","answer":"` + words + `"}`, Action, deltas + apart},
+		{"call", `{"tool_name":"write","tool_args":{"path":"a","content":"` + words + `"}}`, Action, apart},
+		{"free call", "<tool_call>\n{\"name\":\"write\",\"arguments\":{\"path\":\"a\",\"content\":\"" + words + "\"}}\n</tool_call>", Free, apart},
+	} {
+		s := fixed(tokens(tt.text)).Stream(context.Background(), llm.Request{})
+		got := testing.AllocsPerRun(10, func() {
+			for range read(tt.form, s, tools) {
+			}
+		})
+		if got > tt.most {
+			t.Errorf("%s: %.0f allocations, want at most %.0f", tt.name, got, tt.most)
+		}
+	}
+}
+
+// tokens is an answer that arrives in pieces of five bytes.
+func tokens(text string) []llm.Event {
+	var events []llm.Event
+	for piece := range slices.Chunk([]byte(text), 5) {
+		events = append(events, llm.Delta{Block: "0", Part: llm.Part{Kind: llm.Text, Text: string(piece)}})
+	}
+	return append(events, llm.Finish{Reason: llm.Stop})
+}
+
 // BenchmarkReply reads 10 KB that arrive in tokens.
 func BenchmarkReply(b *testing.B) {
 	content, _ := json.Marshal(strings.Repeat("func main() { fmt.Println(\"x\") }\n", 300))
@@ -481,20 +521,17 @@ func BenchmarkReply(b *testing.B) {
 		"answer": {Action, `{"thought":"x","answer":` + string(content) + `}`},
 		"broken": {Action, broken},
 		"text":   {Action, strings.Repeat("some {text} with [brackets] and `code`\n", 270)},
+		"quotes": {Action, `{"thought":"x","answer":"` + strings.Repeat(`\"a\" \u00e9\n`, 680) + `"}`},
+		"prose":  {Free, strings.Repeat("some {text} with [brackets] and `code`\n", 270)},
 		"free":   {Free, "Look:\n<tool_call>\n{\"name\":\"write\",\"arguments\":{\"path\":\"a\",\"content\":" + string(content) + "}}\n</tool_call>"},
 	}
 	for name, r := range replies {
-		var events []llm.Event
-		for piece := range slices.Chunk([]byte(r.text), 5) {
-			events = append(events, llm.Delta{Block: "0", Part: llm.Part{Kind: llm.Text, Text: string(piece)}})
-		}
-		events = append(events, llm.Finish{Reason: llm.Stop})
-		m := Wrap(fixed(events), Options{Form: r.form})
+		s := fixed(tokens(r.text)).Stream(context.Background(), llm.Request{})
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(r.text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				for range m.Stream(context.Background(), llm.Request{Tools: tools}) {
+				for range read(r.form, s, tools) {
 				}
 			}
 		})

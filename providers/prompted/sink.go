@@ -8,10 +8,19 @@ import (
 )
 
 // A sink is where a rewriter writes.
-type sink struct{ *llm.Out }
+type sink struct {
+	*llm.Out
 
-func (s sink) put(block string, kind llm.Kind, text string) {
+	event       llm.Event // that is being read, if it is nothing but text
+	block, text string    // of event
+}
+
+func (s *sink) put(block string, kind llm.Kind, text string) {
 	if text == "" {
+		return
+	}
+	if s.event != nil && kind == llm.Text && block == s.block && text == s.text {
+		s.Send(s.event) // it comes out as it went in, as most of a plain answer does
 		return
 	}
 	p := llm.Part{Kind: kind, Text: text}
@@ -21,7 +30,7 @@ func (s sink) put(block string, kind llm.Kind, text string) {
 	s.Send(llm.Delta{Block: block, Part: p})
 }
 
-func (s sink) call(block string, c call) {
+func (s *sink) call(block string, c call) {
 	s.Send(llm.Delta{Block: block, Part: llm.Part{Kind: llm.Call, ID: newID(), Name: c.name, Input: string(c.args)}})
 }
 
@@ -41,7 +50,7 @@ type reader interface {
 }
 
 // rewrite passes s on, with the text of its blocks through r.
-func rewrite(s llm.Stream, out sink, r reader) {
+func rewrite(s llm.Stream, out *sink, r reader) {
 	block, open := "", false
 	for e, err := range s {
 		if err != nil {
@@ -66,8 +75,11 @@ func rewrite(s llm.Stream, out sink, r reader) {
 			text := d.Text
 			if d.Text = ""; rich(d.Part) {
 				out.Send(d)
+			} else if d.Kind == llm.Text {
+				out.event, out.block, out.text = e, block, text
 			}
 			r.text(text)
+			out.event = nil
 		case llm.Finish:
 			if open {
 				r.end(d.Reason == llm.Stop || d.Reason == llm.Calls)
