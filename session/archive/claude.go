@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"parley/providers/llm"
 	"parley/session/store"
@@ -386,7 +387,7 @@ func (t *thread) block(seq int, raw json.RawMessage) {
 		return
 	case strings.HasSuffix(b.Type, "_tool_use"):
 		p = llm.Part{ID: b.ID, Name: b.Name, Input: compact(b.Input), Remote: true}
-		if n.Origin != "" {
+		if n.Origin != "" && utf8.Valid(raw) {
 			p.State = raw
 		}
 		t.call(seq, p)
@@ -396,7 +397,7 @@ func (t *thread) block(seq int, raw json.RawMessage) {
 		if c := t.calls[b.For]; c != nil {
 			p.ID, p.Name = c.id, c.name
 		}
-		if n.Origin != "" {
+		if n.Origin != "" && utf8.Valid(raw) {
 			p.State = raw
 		}
 	default:

@@ -297,15 +297,15 @@ func text(said string) llm.Part { return llm.Part{Kind: llm.Text, Text: said} }
 // compact is JSON without white space, {} if it is no object.
 func compact(raw json.RawMessage) string {
 	if object, ok := llm.Arguments(string(raw)); ok {
-		return string(object)
+		return strings.ToValidUTF8(string(object), "\ufffd")
 	}
 	return "{}"
 }
 
-// only reports whether an object has no fields but these.
+// only reports whether an object has no fields but these, and can be sent.
 func only(raw json.RawMessage, fields ...string) bool {
 	var object map[string]json.RawMessage
-	if json.Unmarshal(raw, &object) != nil {
+	if !utf8.Valid(raw) || json.Unmarshal(raw, &object) != nil {
 		return false
 	}
 	for name := range object {
