@@ -73,23 +73,32 @@ func arguments(input string) string {
 // catchUp indexes what was not yet: answers that were still arriving, and
 // everything after the index was made anew. What fails is found next time.
 func (db *DB) catchUp() {
-	for {
-		var behind int
-		err := db.read(func(q querier) error {
-			return q.one(`SELECT count(*) FROM (SELECT 1 FROM nodes WHERE indexed = 0 LIMIT 1)`).Scan(&behind)
+	var behind int
+	err := db.read(func(q querier) error {
+		return q.one(`SELECT count(*) FROM (SELECT 1 FROM nodes WHERE indexed = 0 LIMIT 1)`).Scan(&behind)
+	})
+	for last := int64(0); err == nil && behind > 0; {
+		behind = 0
+		err = db.write(func(w *writer) error {
+			nodes, err := unindexed(w, last)
+			for num, n := range nodes {
+				err = cmp.Or(err, indexNode(w, num, n), w.exec(`UPDATE nodes SET indexed = 1 WHERE num = ?`, num))
+				last = max(last, num)
+			}
+			behind = len(nodes)
+			return err
 		})
-		if err != nil || behind == 0 || db.write(catchUpSome) != nil {
-			return
-		}
 	}
 }
 
-// catchUpSome indexes some messages, few enough for others to get their turn.
-func catchUpSome(w *writer) error {
-	rows, err := w.all(`SELECT num, parts FROM nodes WHERE indexed = 0 ORDER BY num LIMIT 100`)
+// unindexed reads some messages behind the last, few enough for other writers to
+// get their turn.
+func unindexed(w *writer, last int64) (map[int64]Node, error) {
+	rows, err := w.all(`SELECT num, parts FROM nodes WHERE indexed = 0 AND num > ? ORDER BY num LIMIT 100`, last)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	defer func() { _ = rows.Close() }()
 	nodes := map[int64]Node{}
 	for rows.Next() {
 		var num int64
@@ -101,18 +110,7 @@ func catchUpSome(w *writer) error {
 		n.Parts, _, _ = decodeParts(parts) // what cannot be decoded holds no words
 		nodes[num] = n
 	}
-	if err := rows.Close(); err != nil {
-		return err
-	}
-	for num, n := range nodes {
-		if err := indexNode(w, num, n); err != nil {
-			return err
-		}
-		if err := w.exec(`UPDATE nodes SET indexed = 1 WHERE num = ?`, num); err != nil {
-			return err
-		}
-	}
-	return nil
+	return nodes, rows.Err()
 }
 
 // reindex makes the index anew. The messages themselves are indexed by catchUp.
