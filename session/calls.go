@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"parley/providers/llm"
 	"parley/session/store"
@@ -81,7 +80,7 @@ func (t *turn) opened() results {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := t.tree.Next(llm.Message{Role: llm.RoleTool})
-	n.At, n.Open = time.Now(), true
+	n.At, n.Open = t.now(), true
 	return results{n}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"time"
 
 	"parley/providers/llm"
 	"parley/session/store"
@@ -104,7 +103,7 @@ func (t *turn) summarize() error {
 	}
 	var summary string
 	var usage llm.Usage
-	began := time.Now()
+	began := t.now()
 	for i, piece := range t.pieces(path, room) {
 		t.done.Steps++
 		t.emit(Step{Model: model.Name, N: i + 1})
@@ -120,7 +119,7 @@ func (t *turn) summarize() error {
 		t.tree.head = path[len(path)-1].Seq
 	}
 	n := t.tree.Next(llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: summarized + summary}}})
-	n.At, n.Took, n.Summary, n.Usage = time.Now(), time.Since(began), true, &usage
+	n.At, n.Took, n.Summary, n.Usage = t.now(), t.now().Sub(began), true, &usage
 	n.Model = model.Name
 	t.tree.Put(n)
 	t.count(usage)

@@ -82,7 +82,7 @@ func (t *Tree) lastUsage() llm.Usage {
 func (s *Session) add(m llm.Message) store.Node {
 	s.mu.Lock()
 	n := s.tree.Next(m)
-	n.At = time.Now()
+	n.At = s.now()
 	s.tree.Put(n)
 	s.mu.Unlock()
 	s.write(n)
@@ -245,7 +245,7 @@ func (s *Session) arrive(m llm.Message) *arriving {
 	defer s.mu.Unlock()
 	m.Cut = true // until it is known to be whole
 	a := &arriving{Session: s, node: s.tree.Next(m), stop: make(chan struct{})}
-	a.node.At, a.node.Open = time.Now(), true
+	a.node.At, a.node.Open = s.now(), true
 	if s.log != nil {
 		a.done.Go(a.run)
 	}

@@ -44,6 +44,7 @@ type Options struct {
 	Open     func(name string) (llm.Endpoint, error)
 	Answer   *llm.Schema           // what the answer of a turn has to look like; nil: free text
 	Log      *store.Log            // keeps the conversation, and may hold what was said before; nil: nothing is kept
+	Now      func() time.Time      // nil: the clock
 	Estimate func(text string) int // about how many tokens text has; nil: bytes by four
 	Config
 }
@@ -67,6 +68,7 @@ type Session struct {
 	maxCost  float64
 	fallback []string
 	log      *store.Log
+	now      func() time.Time
 	estimate func(string) int
 	compact  float64
 	naming   string // model that names the conversation
@@ -97,13 +99,16 @@ func New(o Options) *Session {
 	if o.MaxSteps <= 0 {
 		o.MaxSteps = DefaultSteps
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if o.Estimate == nil {
 		o.Estimate = func(text string) int { return len(text) / 4 }
 	}
 	s := &Session{
 		id: rand.Text(), open: o.Open, tools: o.Tools, policy: o.Policy, system: o.System, settings: o.Settings,
 		maxSteps: o.MaxSteps, maxCost: o.MaxCost, fallback: slices.Clone(o.Fallback), model: o.Model, eff: o.Effort, want: o.Answer,
-		log: o.Log, estimate: o.Estimate, compact: o.Compact, mode: o.Config.mode(), naming: o.Title, sizes: map[int]int{},
+		log: o.Log, now: o.Now, estimate: o.Estimate, compact: o.Compact, mode: o.Config.mode(), naming: o.Title, sizes: map[int]int{},
 	}
 	s.load()
 	return s
@@ -203,7 +208,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 	return func(yield func(Event) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		t := &turn{Session: s, ctx: ctx, start: time.Now(), emit: latch(yield, cancel)}
+		t := &turn{Session: s, ctx: ctx, start: s.now(), emit: latch(yield, cancel)}
 		if !s.turn.TryLock() {
 			t.emit(Done{Err: errors.New("a turn is running already")})
 			return
@@ -216,7 +221,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			t.began = 0
 			t.mu.Unlock()
 		}()
-		t.done.Took = time.Since(t.start)
+		t.done.Took = s.now().Sub(t.start)
 		if t.done.Err != nil {
 			t.done.Reason = ""
 		}

@@ -137,7 +137,7 @@ func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 	var (
 		a     Answer
 		fail  error
-		began = time.Now()
+		began = t.now()
 	)
 	for e, err := range model.Stream(t.ctx, req) {
 		if err != nil {
@@ -147,7 +147,7 @@ func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 		switch d := e.(type) {
 		case llm.Delta:
 			if a.First == 0 {
-				a.First = time.Since(began)
+				a.First = t.now().Sub(began)
 			}
 			d.Kind = keep.Add(d) // a front end need not remember it
 			e = d
@@ -167,7 +167,7 @@ func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 	if fail == nil && a.Finish.Reason == "" {
 		fail = &llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}
 	}
-	a.Took = time.Since(began)
+	a.Took = t.now().Sub(began)
 	a.Message = keep.node.Message
 	if a.Message.Cut = fail != nil; fail != nil {
 		a.Message.Parts = keep.draft.Close()

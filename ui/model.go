@@ -72,6 +72,7 @@ type frames struct {
 }
 
 func newModel(o Options) *Model {
+	o = o.filled()
 	th := themeFor(o.Config.Theme, os.Getenv)
 	m := &Model{
 		o: o, session: o.Session, now: o.Now, theme: th, mouse: o.Config.Mouse,
@@ -213,7 +214,7 @@ func (m *Model) input(msg tea.Msg) tea.Cmd {
 		m.layout()
 		return tea.Batch(cmd, m.paintSoon())
 	}
-	if isKey && !m.composer.Searching() {
+	if isKey && !m.composer.Searching() && !m.transcript.Typing() {
 		if cmd, done := m.press(key.String()); done {
 			return cmd
 		}

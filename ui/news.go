@@ -165,9 +165,6 @@ func (m *Model) delta(t *turn, d llm.Delta) {
 	if t.first.IsZero() {
 		t.first = now
 		t.again = time.Time{}
-		if t.step == 1 && t.ttft == 0 {
-			t.ttft = now.Sub(t.began)
-		}
 	}
 	t.waiting = time.Time{}
 	t.chars += len(d.Text) + len(d.Input)
@@ -256,10 +253,11 @@ func (m *Model) close(t *turn) {
 
 func (m *Model) answer(t *turn, a session.Answer) {
 	m.close(t)
-	if !t.first.IsZero() {
-		t.stream += m.now().Sub(t.first)
-		t.first = time.Time{}
+	t.first = time.Time{}
+	if t.ttft == 0 {
+		t.ttft = a.First
 	}
+	t.stream += max(a.Took-a.First, 0)
 	t.again = time.Time{}
 	m.transcript.Drop("retry")
 	for name, b := range t.blocks {

@@ -33,6 +33,10 @@ func (m *Model) replay(path []session.Node) {
 	}
 	r.end(m)
 	m.transcript.Tag(0)
+	if n := len(path); n > 0 { // what has no whole answer can be answered
+		last := path[n-1]
+		m.failed = last.Cut || last.Role != llm.RoleAssistant && !last.Summary
+	}
 }
 
 // summaryText is a summary without the words that introduce it to the model.
@@ -54,6 +58,7 @@ type replayed struct {
 	some   bool      // an answer of the turn was shown
 	calls  map[string]shownCall
 	reason llm.Reason
+	broken bool // the last answer is not whole
 }
 
 // A shownCall is a call that waits for its result.
@@ -106,7 +111,7 @@ func (r *replayed) answer(m *Model, n session.Node) {
 	if n.Usage != nil {
 		r.usage = r.usage.Add(*n.Usage)
 	}
-	r.model, r.turn.model, r.reason, r.some = n.Model, n.Model, n.Reason, true
+	r.model, r.turn.model, r.reason, r.some, r.broken = n.Model, n.Model, n.Reason, true, n.Cut
 	r.ended = n.At.Add(n.Took)
 }
 
@@ -130,7 +135,7 @@ func (r *replayed) result(m *Model, p llm.Part, o session.Outcome) {
 
 // end closes a turn with its footer.
 func (r *replayed) end(m *Model) {
-	if r.some {
+	if r.some && !r.broken {
 		took := max(r.ended.Sub(r.began), 0)
 		if r.began.IsZero() || r.ended.IsZero() {
 			took = 0

@@ -49,12 +49,12 @@ func (c Config) Validate() error {
 type Options struct {
 	Session   *session.Session
 	Config    Config
-	Prompt    []llm.Part // sent at once; nil: none
-	Attached  []llm.Part // goes with the first prompt
-	Notice    string     // shown at the start
-	Workspace string     // the folder that tools work in, as a person calls it
-	Folder    string     // the same, absolute
-	Library   *session.Library
+	Prompt    []llm.Part       // sent at once; nil: none
+	Attached  []llm.Part       // goes with the first prompt
+	Notice    string           // shown at the start
+	Workspace string           // the folder that tools work in, as a person calls it
+	Folder    string           // the same, absolute
+	Library   *session.Library // nil: nothing is kept
 	Open      func(name string) (llm.Endpoint, error)
 	Choices   func() []Choice                  // models for the picker
 	New       func() (*session.Session, error) // an empty conversation with the same settings
@@ -65,6 +65,23 @@ type Options struct {
 	Price     func(model string) (input, cached float64) // US dollars for a million tokens; 0 if unknown
 	Recent    []string                                   // models used before, the latest first
 	Now       func() time.Time                           // nil: the clock; for tests
+}
+
+// filled is o with what it must have.
+func (o Options) filled() Options {
+	if o.Library == nil {
+		o.Library = session.Ephemeral()
+	}
+	if o.Short == nil {
+		o.Short = func(path string) string { return path }
+	}
+	if o.Estimate == nil {
+		o.Estimate = func(text string) int { return len(text) / 4 }
+	}
+	if o.Price == nil {
+		o.Price = func(string) (input, cached float64) { return 0, 0 }
+	}
+	return o
 }
 
 // A Choice is one model of the picker.

@@ -61,14 +61,14 @@ func setUp(t *testing.T, w, h int, turns ...llmtest.Turn) *stage {
 	t.Cleanup(func() { set.Close() })
 	endpoint := func(name string, m llm.Model) llm.Endpoint {
 		return llm.Endpoint{
-			Model: m, Name: name, Origin: name, Strategy: "native", Known: true, Context: 1000,
+			Model: m, Name: name, Origin: name, Strategy: "native", Known: true, Context: 100_000,
 			Efforts: []llm.Effort{llm.EffortOff, llm.EffortLow, llm.EffortHigh},
 		}
 	}
 	lib := session.Ephemeral()
 	t.Cleanup(func() { lib.Close() })
 	build := func(log *session.Log) *session.Session {
-		return session.New(session.Options{Model: endpoint("fake/one", s.fake), Tools: set, Log: log})
+		return session.New(session.Options{Model: endpoint("fake/one", s.fake), Tools: set, Log: log, Now: s.clock.Now})
 	}
 	opened := func(log *session.Log, err error) (*session.Session, string, error) {
 		if log == nil {

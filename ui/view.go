@@ -50,6 +50,9 @@ func (m *Model) cursor() *tea.Cursor {
 		height = m.dialog.Height()
 		x, y, ok = m.dialog.Cursor()
 	case m.transcript.Browsing():
+		if x, y, ok := m.transcript.Cursor(); ok && x < m.width && y < m.height {
+			return tea.NewCursor(x, y)
+		}
 	default:
 		above := len(m.chips())
 		left, height = signWidth, m.composer.Height()+above
@@ -191,7 +194,7 @@ func (m *Model) line() string {
 	} else if m.now().Before(m.toastTill) {
 		i.Hint = m.toast
 	} else if m.transcript.Browsing() {
-		i.Hint = "browse: j k move · space fold · y copy · esc back"
+		i.Hint = m.transcript.Hint()
 	}
 	if len(m.asks) > 0 {
 		i.State = "waiting for you"
