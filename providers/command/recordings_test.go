@@ -1,110 +1,35 @@
 package command
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
-	"unicode"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
-
-// recordings is a folder of recorded answers beside the repository; it is not
-// part of it.
-const recordings = "../../../shared/wire"
-
-type recorded struct {
-	Text      string `json:"text"`
-	Match     string `json:"text_match"`
-	Thinking  string `json:"thinking"`
-	Finish    string `json:"finish_reason"`
-	ToolCalls []struct {
-		ID   string `json:"id"`
-		Name string `json:"name"`
-	} `json:"tool_calls"`
-	Usage *struct {
-		Input  int      `json:"input"`
-		Cached int      `json:"cached_input"`
-		Output int      `json:"output"`
-		Cost   *float64 `json:"cost_usd"`
-	} `json:"usage"`
-	Error *struct {
-		Category string   `json:"category"`
-		Also     []string `json:"category_also"`
-	} `json:"error"`
-}
 
 // TestRecordings lets the fake program print what the real ones did, and
 // compares what a neutral reader made of it.
 func TestRecordings(t *testing.T) {
-	for _, kind := range Kinds {
-		dirs, _ := filepath.Glob(filepath.Join(recordings, kind, "*"))
-		if len(dirs) == 0 {
-			t.Skip("no recordings at " + recordings)
+	llmtest.Recordings(t, "*-cli", func(t *testing.T, rec llmtest.Recording) {
+		for i, want := range rec.Outcomes {
+			x := rec.Exchanges[i]
+			s := script(t, []step{{Out: string(rec.Answer(t, i)), Err: x.Stderr, Exit: x.Exit}})
+			compare(t, take(t, s.model(rec.Kind).Stream(t.Context(), asking(rec.Prompt))), want)
 		}
-		for _, dir := range dirs {
-			t.Run(filepath.Base(dir), func(t *testing.T) { replay(t, kind, dir) })
-		}
-	}
+	})
 }
 
-func replay(t *testing.T, kind, dir string) {
-	var meta struct {
-		Prompt    string
-		Exchanges []struct {
-			Response string `json:"response"`
-			Exit     int    `json:"exit_code"`
-			Stderr   string `json:"stderr"`
-		}
-	}
-	var expected struct{ Responses []recorded }
-	load(t, filepath.Join(dir, "meta.json"), &meta)
-	load(t, filepath.Join(dir, "expected.json"), &expected)
-	for i, want := range expected.Responses {
-		x := meta.Exchanges[i]
-		lines, err := os.ReadFile(filepath.Join(dir, x.Response))
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := script(t, []step{{Out: string(lines), Err: x.Stderr, Exit: x.Exit}})
-		compare(t, take(t, s.model(kind).Stream(t.Context(), asking(meta.Prompt))), want)
-	}
-}
-
-func load(t *testing.T, file string, v any) {
+func compare(t *testing.T, got outcome, want llmtest.Outcome) {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, v); err != nil {
-		t.Fatal(file, err)
-	}
-}
-
-func compare(t *testing.T, got outcome, want recorded) {
-	t.Helper()
-	if want.Match != "optional" && tight(got.text()) != tight(want.Text) {
-		t.Errorf("text %q, want %q", got.text(), want.Text)
-	}
-	var thought string
-	var ran []string
+	want.Reads(t, got.parts)
+	var ran, tools []string
 	for _, p := range got.parts {
-		switch p.Kind {
-		case llm.Thinking:
-			thought += p.Text
-		case llm.Call:
+		if p.Kind == llm.Call {
 			ran = append(ran, p.ID+" "+p.Name)
 		}
 	}
-	if tight(thought) != tight(want.Thinking) {
-		t.Errorf("thinking %q, want %q", thought, want.Thinking)
-	}
-	var tools []string
-	for _, c := range want.ToolCalls {
+	for _, c := range want.Calls {
 		tools = append(tools, c.ID+" "+c.Name)
 	}
 	if !slices.Equal(ran, tools) {
@@ -133,14 +58,4 @@ func compare(t *testing.T, got outcome, want recorded) {
 	if got.err != nil || string(got.finish.Reason) != want.Finish {
 		t.Errorf("finish %q, %v; want %q", got.finish.Reason, got.err, want.Finish)
 	}
-}
-
-// tight is s without white space.
-func tight(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return -1
-		}
-		return r
-	}, s)
 }

@@ -14,4 +14,7 @@
 //
 //	Answer ──► Wire.Encode ──► server ──► adapter ──► Draft ──► the same parts
 //	request of the adapter ──► Wire.Read ──► the same history
+//
+// A Replay holds an adapter to what services really sent, where recordings of
+// that lie beside the repository. Start holds packages to a quick start.
 package llmtest

@@ -1,0 +1,333 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"parley/providers/llm"
+)
+
+// recordings holds folders of recorded exchanges, by kind. They lie beside the
+// repository, and are no part of it.
+const recordings = "../../../shared/wire"
+
+// A Recording is a conversation with a service as it went, and what a neutral
+// reader made of each answer.
+type Recording struct {
+	Kind      string `json:"parley_kind"`
+	Model     string
+	Mode      string // "json" if the answers were not streamed
+	Prompt    string
+	Tags      []string
+	Exchanges []Exchange
+
+	Outcomes []Outcome `json:"-"` // of the exchanges
+	dir      string
+}
+
+// An Exchange is one answer as it came.
+type Exchange struct {
+	Response    string // name of the file that holds it
+	Status      int
+	ContentType string `json:"content_type"`
+	Headers     map[string]string
+	Cut         bool // the connection broke
+
+	Exit   int `json:"exit_code"` // of a program, and what it said beside its answer
+	Stderr string
+}
+
+// An Outcome is what an answer says.
+type Outcome struct {
+	Text, Thinking string
+	TextMatch      string   `json:"text_match"`     // "", "nospace", "prefix" or "optional"
+	ThinkingMatch  string   `json:"thinking_match"` // "" or "any"
+	Calls          []called `json:"tool_calls"`
+	Finish         string   `json:"finish_reason"`
+	FinishAlso     []string `json:"finish_also"`
+	Usage          *struct {
+		Input  int
+		Cached int `json:"cached_input"`
+		Output int
+		Think  int      `json:"reasoning"`
+		Cost   *float64 `json:"cost_usd"`
+	}
+	Error *struct {
+		Category string
+		Also     []string `json:"category_also"`
+		Wait     int      `json:"retry_after_ms"`
+	}
+}
+
+type called struct {
+	ID        string
+	Name      string
+	Arguments map[string]any
+}
+
+// A Replay replays recordings through an adapter: each answer in pieces that
+// respect neither lines nor runes, to a request with the history of those before
+// it.
+type Replay struct {
+	Kinds string // of the recordings; a pattern of filepath.Match
+
+	// Open returns the adapter, asking the server at base.
+	Open func(t *testing.T, base string, r Recording) Adapter
+
+	// Coarse are faults that the recordings do not tell from others.
+	Coarse map[llm.Fault]llm.Fault
+
+	// Signed finds what of an answer has to be in the next request, in its
+	// group; nil if there is no such thing.
+	Signed *regexp.Regexp
+}
+
+// An Adapter is what an adapter's model can do besides.
+type Adapter interface {
+	llm.Model
+	Origin() string
+	Body(llm.Request) ([]byte, error)
+}
+
+// Run replays every recording, and skips the test where there are none.
+func (r Replay) Run(t *testing.T) { Recordings(t, r.Kinds, r.play) }
+
+// Recordings hands every recording of these kinds, which are a pattern of
+// filepath.Match, to a test of its own. It skips the test where there are none.
+func Recordings(t *testing.T, kinds string, test func(t *testing.T, rec Recording)) {
+	dirs, err := filepath.Glob(filepath.Join(recordings, kinds, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(dirs) == 0 {
+		t.Skip("no recordings of " + kinds + " in ../shared/wire beside the repository")
+	}
+	for _, dir := range dirs {
+		t.Run(filepath.Base(dir), func(t *testing.T) { test(t, open(t, dir)) })
+	}
+}
+
+func open(t *testing.T, dir string) Recording {
+	rec := Recording{dir: dir}
+	expected := struct{ Responses *[]Outcome }{&rec.Outcomes}
+	for name, v := range map[string]any{"meta.json": &rec, "expected.json": &expected} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err == nil {
+			err = json.Unmarshal(data, v)
+		}
+		if err != nil {
+			t.Fatal(name, err)
+		}
+	}
+	if len(rec.Outcomes) == 0 || len(rec.Outcomes) > len(rec.Exchanges) {
+		t.Fatalf("%d answers and %d expected ones", len(rec.Exchanges), len(rec.Outcomes))
+	}
+	return rec
+}
+
+// Answer returns the nth answer as it came.
+func (rec Recording) Answer(t *testing.T, n int) []byte {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join(rec.dir, rec.Exchanges[n].Response))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+func (r Replay) play(t *testing.T, rec Recording) {
+	n := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		rec.Exchanges[n].write(w, rec.Answer(t, n))
+	}))
+	t.Cleanup(server.Close)
+	model := r.Open(t, server.URL, rec)
+	req := llm.Request{Messages: []llm.Message{llm.UserText(rec.Prompt)}}
+	for _, o := range rec.Outcomes {
+		for _, c := range o.Calls {
+			req.Tools = append(req.Tools, llm.Tool{Name: c.Name, Schema: json.RawMessage(`{"type":"object"}`)})
+		}
+	}
+	for n = range rec.Outcomes {
+		want := rec.Outcomes[n]
+		if slices.ContainsFunc(rec.Tags, func(tag string) bool { return strings.HasPrefix(tag, "inline-") }) {
+			for i := range want.Calls {
+				want.Calls[i].ID = "" // calls found in text get ids of their own
+			}
+		}
+		got := take(t, model.Stream(t.Context(), req))
+		r.compare(t, want, got)
+		if t.Failed() {
+			return
+		}
+		if got.err != nil {
+			continue // the same is asked again
+		}
+		written := llm.Message{Role: llm.RoleAssistant, Origin: model.Origin(), Parts: got.parts}
+		req.Messages, _ = llm.Portable(append(req.Messages, written, results(written)), model.Origin())
+		r.signed(t, model, req, rec.Answer(t, n))
+	}
+}
+
+// write answers in pieces.
+func (x Exchange) write(w http.ResponseWriter, body []byte) {
+	for name, value := range x.Headers {
+		w.Header().Set(name, value)
+	}
+	w.Header().Set("Content-Type", x.ContentType)
+	w.WriteHeader(x.Status)
+	random := rand.New(rand.NewPCG(1, uint64(len(body))))
+	for len(body) > 0 {
+		n := min(len(body), 1+random.IntN(900))
+		write(w, string(body[:n]))
+		body = body[n:]
+	}
+	if x.Cut {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// signed checks that what was signed in an answer is in the request behind it.
+func (r Replay) signed(t *testing.T, model Adapter, req llm.Request, answer []byte) {
+	t.Helper()
+	if r.Signed == nil {
+		return
+	}
+	body, err := model.Body(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, match := range r.Signed.FindAllSubmatch(answer, -1) {
+		if !strings.Contains(string(body), string(match[1])) {
+			t.Errorf("%.60s… does not go back", match[1])
+		}
+	}
+}
+
+var finishes = map[llm.Reason]string{
+	llm.Stop: "stop", llm.Length: "length", llm.Calls: "tool_calls", llm.Refused: "content_filter",
+}
+
+func (r Replay) compare(t *testing.T, want Outcome, got answer) {
+	t.Helper()
+	want.Reads(t, got.parts)
+	calls := asked(t, got.parts)
+	if want.Error != nil {
+		r.compareErrors(t, want, got.err)
+		return
+	}
+	if got.err != nil {
+		t.Fatal(got.err)
+	}
+	for i := range calls {
+		if calls[i].ID == "" {
+			t.Errorf("call %d has no id", i)
+		}
+		if i < len(want.Calls) && want.Calls[i].ID == "" {
+			calls[i].ID = "" // made up
+		}
+	}
+	if len(want.Calls)+len(calls) > 0 && !reflect.DeepEqual(calls, want.Calls) {
+		t.Errorf("calls %v, want %v", calls, want.Calls)
+	}
+	if finish := finishes[got.finish.Reason]; want.Finish != "" && !slices.Contains(append(want.FinishAlso, want.Finish), finish) {
+		t.Errorf("finish %q (%q), want %q", finish, got.finish.Raw, want.Finish)
+	}
+	u := want.Usage
+	if u == nil {
+		return
+	}
+	if got.usage.Input != u.Input || got.usage.CacheRead != u.Cached || got.usage.Output != u.Output || got.usage.Thinking != u.Think {
+		t.Errorf("usage %+v, want %+v", got.usage, *u)
+	}
+	if u.Cost != nil && math.Abs(got.usage.Cost-*u.Cost) > 1e-9 {
+		t.Errorf("cost %g, want %g", got.usage.Cost, *u.Cost)
+	}
+}
+
+func (r Replay) compareErrors(t *testing.T, want Outcome, err error) {
+	t.Helper()
+	fault := llm.FaultOf(err)
+	if coarse, ok := r.Coarse[fault]; ok {
+		fault = coarse
+	}
+	if err == nil || !slices.Contains(append(want.Error.Also, want.Error.Category), string(fault)) {
+		t.Errorf("error %v (%s), want %s", err, fault, want.Error.Category)
+	}
+	if e, ok := err.(*llm.Error); ok && want.Error.Wait > 0 && e.Wait != time.Duration(want.Error.Wait)*time.Millisecond {
+		t.Errorf("wait %s, want %d ms", e.Wait, want.Error.Wait)
+	}
+}
+
+// Reads checks text and thinking.
+func (o Outcome) Reads(t *testing.T, parts []llm.Part) {
+	t.Helper()
+	var text, thinking string
+	for _, p := range parts {
+		switch {
+		case p.Remote: // not told by a neutral reader
+		case p.Kind == llm.Text:
+			text += p.Text
+		case p.Kind == llm.Thinking:
+			thinking += p.Text
+		}
+	}
+	if !o.says(text) {
+		t.Errorf("text %q, want %q", text, o.Text)
+	}
+	if o.ThinkingMatch != "any" && squeeze(thinking) != squeeze(o.Thinking) {
+		t.Errorf("thinking %q, want %q", thinking, o.Thinking)
+	}
+}
+
+// asked lists the calls that are parley's to run.
+func asked(t *testing.T, parts []llm.Part) (calls []called) {
+	t.Helper()
+	for _, p := range parts {
+		if p.Kind != llm.Call || p.Remote {
+			continue
+		}
+		c := called{ID: p.ID, Name: p.Name}
+		if err := json.Unmarshal([]byte(p.Input), &c.Arguments); err != nil {
+			t.Errorf("arguments %q: %v", p.Input, err)
+		}
+		calls = append(calls, c)
+	}
+	return calls
+}
+
+// says reports whether text is the one of the outcome.
+func (o Outcome) says(text string) bool {
+	got, want := strings.TrimSpace(text), strings.TrimSpace(o.Text)
+	switch o.TextMatch {
+	case "optional":
+		return true
+	case "nospace":
+		return squeeze(got) == squeeze(want)
+	case "prefix":
+		return strings.HasPrefix(want, got)
+	}
+	return got == want
+}
+
+// squeeze drops white space.
+func squeeze(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
