@@ -71,7 +71,7 @@ func survey(t *testing.T, name string, file []byte, ids []string) (listed int, e
 }
 
 func TestFlippedBytes(t *testing.T) {
-	file, ids := sample(t, 20)
+	file, ids := sample(t, 8)
 	r := rand.New(rand.NewPCG(5, uint64(len(file))))
 	for range either(50, 2000) {
 		at, bit := r.IntN(len(file)), byte(1)<<r.IntN(8)
@@ -85,7 +85,7 @@ func TestFlippedBytes(t *testing.T) {
 }
 
 func TestTruncated(t *testing.T) {
-	file, ids := sample(t, 20)
+	file, ids := sample(t, 8)
 	cuts := either(20, 200)
 	for i := range cuts {
 		size := (i + 1) * len(file) / (cuts + 1)

@@ -28,26 +28,26 @@ func Path(getenv func(string) string) (string, error) {
 var companions = []string{"-wal", "-shm"}
 
 // prepare makes the folder and an empty file, both for their owner only, and
-// returns the file's absolute path and size. SQLite gives the files beside it
+// returns the file's absolute path. SQLite gives the files beside it
 // the same mode. The file is never opened here once it exists: closing it would
 // drop the locks that other connections of this process hold on it.
-func prepare(path string) (string, int64, error) {
+func prepare(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return "", 0, err
+		return "", err
 	}
 	if err := folder(filepath.Dir(path)); err != nil {
-		return "", 0, fmt.Errorf("%w: see to the folder, or set XDG_DATA_HOME to another", err)
+		return "", fmt.Errorf("%w: see to the folder, or set XDG_DATA_HOME to another", err)
 	}
 	if err := blank(path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", 0, fmt.Errorf("%w: see to the folder, or set XDG_DATA_HOME to another", err)
+		return "", fmt.Errorf("%w: see to the folder, or set XDG_DATA_HOME to another", err)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", 0, err
+		return "", err
 	}
 	if !info.Mode().IsRegular() {
-		return "", 0, fmt.Errorf("%s is no file: move it away, or set XDG_DATA_HOME to another folder", path)
+		return "", fmt.Errorf("%s is no file: move it away, or set XDG_DATA_HOME to another folder", path)
 	}
 	private(path, info)
 	for _, c := range companions {
@@ -55,7 +55,7 @@ func prepare(path string) (string, int64, error) {
 			private(path+c, info)
 		}
 	}
-	return path, info.Size(), nil
+	return path, nil
 }
 
 // folder makes dir and what is missing above it. Made by root for another user,

@@ -54,7 +54,7 @@ type entry struct {
 // retryEvery is how often a failing write is tried again.
 const retryEvery = 2 * time.Second
 
-// begin makes a Log and starts what keeps it alive.
+// log makes a Log and starts what keeps it alive.
 func (db *DB) log(s Session, nodes []entry) *Log {
 	l := &Log{
 		db: db, owner: rand.Text(), session: s, disk: s, nodes: nodes,

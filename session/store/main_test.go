@@ -41,10 +41,9 @@ func TestMain(m *testing.M) {
 
 // children are what other processes do to a store.
 var children = map[string]func(path, id string) error{
-	"write":    childWrite,
-	"turns":    childTurns,
-	"hold":     childHold,
-	"readonly": childReadOnly,
+	"write": childWrite,
+	"turns": childTurns,
+	"hold":  childHold,
 }
 
 // child starts a process that does one of children, and a reader of what it

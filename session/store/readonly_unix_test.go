@@ -13,6 +13,8 @@ import (
 	"parley/providers/llm"
 )
 
+func init() { children["readonly"] = childReadOnly }
+
 // childReadOnly lists and talks where nothing can be written, as nobody: root
 // may write everywhere.
 func childReadOnly(path, id string) error {

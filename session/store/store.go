@@ -20,6 +20,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"modernc.org/sqlite"
 )
 
 // A DB is the file of conversations, or a store without any file. It is safe for
@@ -95,12 +97,16 @@ const settings = "_pragma=temp_store(memory)&_pragma=busy_timeout(5000)"
 func Open(path string) (*DB, error) { return open(path, schema, time.Now) }
 
 func open(path string, schema []string, now func() time.Time) (*DB, error) {
-	path, size, err := prepare(path)
+	// POSIX locks are dropped whenever any descriptor of the file is closed, also
+	// by a tool that searches the folder. Where this is not available, and once a
+	// file is open, it changes nothing.
+	_, _ = sqlite.OFDLocking(true)
+	path, err := prepare(path)
 	if err != nil {
 		return nil, fmt.Errorf("open the store of conversations: %w", err)
 	}
 	db := &DB{path: path, schema: schema, now: now, me: self(), logs: map[*Log]bool{}}
-	if err := db.connect(size); err != nil {
+	if err := db.connect(); err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("open the store of conversations: %w", db.explain(err))
 	}
@@ -120,7 +126,8 @@ func Memory() (*DB, error) {
 
 // connect opens the file for reading, looks at what it is, and opens it for
 // writing only if that will not harm it.
-func (db *DB) connect(size int64) error {
+func (db *DB) connect() error {
+	own := db.identity()
 	version, err := db.look("mode=ro")
 	if code(err) != 0 && !corrupt(err) {
 		// Without write access there may be no index of the log: read the file alone.
@@ -137,10 +144,8 @@ func (db *DB) connect(size int64) error {
 		db.why = &versionError{db.path, version, len(db.schema)}
 		return nil
 	}
-	if size > 0 && version > 0 {
-		if err := db.stray(); err != nil {
-			return err
-		}
+	if err := db.stray(own); err != nil {
+		return err
 	}
 	err = db.begin(uri(db.path, settings+"&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=secure_delete(fast)"), version)
 	if err != nil && version == len(db.schema) && !corrupt(err) {
@@ -178,26 +183,29 @@ func (db *DB) alone(err error) error {
 }
 
 // stray reports a log that belongs to another file, as is left by copying files
-// one by one: reading it would mix the two, writing would destroy this one.
-func (db *DB) stray() error {
-	if info, err := os.Stat(db.path + "-wal"); err != nil || info.Size() == 0 {
+// one by one: reading it would mix the two, writing would destroy this one. own
+// is the identity that the file has without its log.
+func (db *DB) stray(own string) error {
+	var mixed string
+	err := db.read(func(q querier) error { return q.one("SELECT identity FROM meta").Scan(&mixed) })
+	if own == "" || err == nil && mixed == own {
 		return nil
 	}
-	var with, without string
-	query := func(id *string) func(querier) error {
-		return func(q querier) error { return q.one("SELECT identity FROM meta").Scan(id) }
+	return fmt.Errorf("%s-wal belongs to another database: move it away (with %s-shm) and start again", db.path, db.path)
+}
+
+// identity reads the file without its log; "" if there is none, or the file is
+// too young to say.
+func (db *DB) identity() (own string) {
+	if info, err := os.Stat(db.path + "-wal"); err != nil || info.Size() == 0 {
+		return ""
 	}
-	mixed := db.read(query(&with))
 	file := &DB{path: db.path, schema: db.schema}
-	_, err := file.look("mode=ro&immutable=1")
-	if err == nil {
-		err = file.read(query(&without))
+	if _, err := file.look("mode=ro&immutable=1"); err == nil {
+		_ = file.read(func(q querier) error { return q.one("SELECT identity FROM meta").Scan(&own) })
 	}
 	_ = file.readers.Close()
-	if err != nil || mixed == nil && with == without {
-		return nil // nothing to compare with, or the same
-	}
-	return fmt.Errorf("%s-wal belongs to another database: move it away (with %s-shm) and start again", db.path, db.path)
+	return own
 }
 
 // begin opens the connection that writes and sees to the schema.
