@@ -426,7 +426,7 @@ func (a *app) session(screen bool) (s *session.Session, notice string, err error
 		trouble = err // what of it could not be read
 	}
 	s, notice, err = a.build(screen, log)
-	if trouble != nil && (screen || a.resume != "" || a.again) {
+	if trouble != nil {
 		notice = strings.TrimPrefix(notice+" · "+trouble.Error(), " · ")
 	}
 	return s, notice, err
