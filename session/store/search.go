@@ -327,7 +327,7 @@ func window(text string, at int) string {
 	for end < len(text) && end > start && !utf8.RuneStart(text[end]) {
 		end--
 	}
-	line := strings.Join(strings.Fields(text[start:end]), " ")
+	line := strings.Join(strings.Fields(strings.ToValidUTF8(text[start:end], "\uFFFD")), " ")
 	if start > 0 {
 		line = "…" + line
 	}

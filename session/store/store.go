@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // A DB is the file of conversations, or a store without any file. It is safe for
@@ -106,7 +107,14 @@ func open(path string, schema []string, now func() time.Time) (*DB, error) {
 		return nil, fmt.Errorf("open the store of conversations: %w", err)
 	}
 	db := &DB{path: path, schema: schema, now: now, me: self(), logs: map[*Log]bool{}}
-	if err := db.connect(); err != nil {
+	err = db.connect()
+	// Where several processes create the file at once, SQLite does not wait.
+	for end := time.Now().Add(patient * time.Millisecond); code(err) == sqlite3.SQLITE_BUSY && time.Now().Before(end); {
+		_ = db.disconnect()
+		time.Sleep(10 * time.Millisecond)
+		err = db.connect()
+	}
+	if err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("open the store of conversations: %w", db.explain(err))
 	}
@@ -148,7 +156,7 @@ func (db *DB) connect() error {
 		return err
 	}
 	err = db.begin(uri(db.path, settings+"&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=secure_delete(fast)"), version)
-	if err != nil && version == len(db.schema) && !corrupt(err) {
+	if err != nil && version == len(db.schema) && !corrupt(err) && code(err) != sqlite3.SQLITE_BUSY {
 		db.why = db.explain(err) // and each write tries again
 		return nil
 	}
@@ -257,6 +265,12 @@ func (db *DB) Close() error {
 		return nil
 	}
 	db.closed = true
+	return errors.Join(append(errs, db.disconnect())...)
+}
+
+// disconnect closes the connections.
+func (db *DB) disconnect() error {
+	var errs []error
 	if db.readers != nil {
 		errs = append(errs, db.readers.Close())
 	}

@@ -151,6 +151,7 @@ func TestSnippet(t *testing.T) {
 		{"accents", "Crème brûlée", "creme", "[Crème] brûlée"},
 		{"combined accents", "cafe\u0301 noir", "café", "[cafe\u0301] noir"},
 		{"no spaces", "数据库迁移失败", "迁移", "数据库[迁移]失败"},
+		{"no UTF-8", "a\x8db", `"a b"`, "[a\uFFFDb]"},
 		{"nothing", "one", "two", "one"},
 	} {
 		line, marks := snippet([]string{tt.text}, parseQuery(tt.words))
