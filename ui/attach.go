@@ -123,7 +123,7 @@ func (m *Model) detach(string) tea.Cmd {
 	last := m.attached[len(m.attached)-1]
 	m.attached = m.attached[:len(m.attached)-1]
 	m.layout()
-	return tea.Batch(m.written(), m.say("took off "+label(last)))
+	return tea.Batch(m.written(), m.say("took off "+attach.Label(last)))
 }
 
 // isFile reports whether path names a file that a prompt may bring along by
@@ -168,28 +168,11 @@ func (m *Model) expanded(msg expandedMsg) tea.Cmd {
 	return m.dispatch(msg.text, files)
 }
 
-// label names an attachment in a few words.
-func label(p llm.Part) string {
-	size := len(p.Data) + len(p.Text)
-	name := p.Name
-	if name == "" {
-		name = p.MIME
-	}
-	switch {
-	case size == 0:
-		return strings.TrimSpace(name + " " + p.URL)
-	case size < 1<<10:
-		return fmt.Sprintf("%s, %d bytes", name, size)
-	case size < 1<<20:
-		return fmt.Sprintf("%s, %d KB", name, (size+1<<9)>>10)
-	}
-	return fmt.Sprintf("%s, %.1f MB", name, float64(size)/(1<<20))
-}
-
+// labels names attachments.
 func labels(parts []llm.Part) []string {
 	var out []string
 	for _, p := range parts {
-		out = append(out, label(p))
+		out = append(out, attach.Label(p))
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/providers/llm"
+	"parley/session/attach"
 	"parley/ui/safe"
 	"parley/ui/status"
 )
@@ -78,25 +79,19 @@ func (m *Model) bottom() string {
 	if m.dialog != nil {
 		return m.dialog.View()
 	}
-	return m.composer.View()
+	sign := m.theme.Accent.Render(prompt)
+	rows := m.chips()
+	for row := range strings.SplitSeq(m.composer.View(), "\n") {
+		rows = append(rows, sign+row)
+		sign = strings.Repeat(" ", signWidth)
+	}
+	return strings.Join(rows, "\n")
 }
 
 // compose stacks the panes into exactly height rows.
 func (m *Model) compose(top, bottom, line string) string {
 	rows := make([]string, 0, m.height)
 	below := strings.Split(bottom, "\n")
-	if m.dialog == nil {
-		sign := m.theme.Accent.Render(prompt)
-		for i := range below {
-			if i > 0 {
-				sign = strings.Repeat(" ", signWidth)
-			}
-			below[i] = sign + below[i]
-		}
-	}
-	if m.dialog == nil {
-		below = append(m.chips(), below...)
-	}
 	room := max(m.height-1, 0)
 	if len(below) > room {
 		below = below[:room]
@@ -127,7 +122,7 @@ func (m *Model) chips() []string {
 	}
 	var names []string
 	for _, p := range m.attached {
-		names = append(names, "["+safe.Line(label(p))+"]")
+		names = append(names, "["+safe.Line(attach.Label(p))+"]")
 	}
 	return []string{strings.Repeat(" ", signWidth) + m.theme.Dim.Render(ansi.Truncate(strings.Join(names, " "), max(m.width-signWidth, 1), "…"))}
 }

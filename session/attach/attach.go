@@ -18,6 +18,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"image"
 	"io"
 	"os"
 	"path/filepath"
@@ -66,6 +67,33 @@ type Item struct {
 	Note          string // what was changed, in one line for the person; "" if nothing was
 	Label         string // "photo.png, 1568x1176, 412 KB"
 	Width, Height int    // of an image as it is sent, in pixels
+}
+
+// Label names an attachment that was kept, as Item.Label does a new one. A text
+// that is one has a name, which what a person typed has not.
+func Label(p llm.Part) string {
+	name, size, what := cmp.Or(p.Name, p.MIME, p.URL), len(p.Data), ""
+	switch {
+	case p.Kind == llm.Text:
+		_, body, _ := strings.Cut(p.Text, "\n")
+		body = strings.TrimSuffix(body, "\n</file>")
+		size, what = len(body), fmt.Sprintf("%d lines", strings.Count(body, "\n")+1)
+		if !strings.Contains(body, "\n") {
+			what = "1 line"
+		}
+	case strings.HasPrefix(p.MIME, "image/"):
+		if c, _, err := image.DecodeConfig(bytes.NewReader(p.Data)); err == nil {
+			what = fmt.Sprintf("%dx%d", c.Width, c.Height)
+		}
+	}
+	label := shown(name)
+	if what != "" {
+		label += ", " + what
+	}
+	if size > 0 {
+		label += ", " + bytesText(int64(size))
+	}
+	return label
 }
 
 // ErrNotFile is in the errors about what is no regular file: a directory, a

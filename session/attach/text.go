@@ -34,7 +34,7 @@ func textItem(path string, data []byte) (Item, error) {
 		lines = "1 line"
 	}
 	it := Item{
-		Part:  llm.Part{Kind: llm.Text, Text: fmt.Sprintf("<file path=%q>\n%s\n</file>", path, body)},
+		Part:  llm.Part{Kind: llm.Text, Name: filepath.Base(path), Text: fmt.Sprintf("<file path=%q>\n%s\n</file>", path, body)},
 		Label: fmt.Sprintf("%s, %s, %s", shown(filepath.Base(path)), lines, bytesText(int64(len(data)))),
 	}
 	if from != "" {
