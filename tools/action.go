@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"parley/providers/llm"
 )
 
 // An Action is one tool call that was understood and checked, and not yet run.
@@ -16,6 +18,8 @@ type Action struct {
 	Title   string          // one line, such as "edit main.go" or the shell command; untrusted text
 	Path    string          // file it reads or changes, relative to the workspace, slashes; "" if none
 	Command string          // the whole shell command; "" if it runs none
+	Host    string          // host it fetches from, lower case, with its port unless that is the scheme's; "" if it fetches nothing
+	URL     string          // the whole address it fetches; "" if it fetches nothing
 	Diff    string          // unified diff of what a write would change; "" if none
 	run     func(ctx context.Context, progress func(text string)) Outcome
 }
@@ -25,16 +29,18 @@ type Access string
 
 // The kinds of access.
 const (
-	Reads  Access = "reads"  // inside the workspace
-	Writes Access = "writes" // inside the workspace
-	Runs   Access = "runs"   // a program, which can do anything
+	Reads   Access = "reads"   // inside the workspace
+	Writes  Access = "writes"  // inside the workspace
+	Runs    Access = "runs"    // a program, which can do anything
+	Fetches Access = "fetches" // from Host, which learns the whole URL
 )
 
 // An Outcome is what a tool answers.
 type Outcome struct {
-	Text   string // for the model: capped, and says so where it was cut
-	Failed bool   // Text says what went wrong
-	Diff   string // unified diff of what was changed, for the screen
+	Text   string     // for the model: capped, and says so where it was cut
+	Failed bool       // Text says what went wrong
+	Diff   string     // unified diff of what was changed, for the screen
+	Media  []llm.Part // images for the model, each of Kind llm.Media with its MIME and Data; Text tells of them too
 	Took   time.Duration
 }
 

@@ -1,10 +1,10 @@
 package tools
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -14,9 +14,9 @@ import (
 )
 
 // arguments returns a call's input as compact JSON that is valid by the schema,
-// without duplicate keys. What models commonly get wrong and only means one
-// thing is put right: see coerce. The error names the failing path and what was
-// expected there.
+// without duplicate keys; nil takes any object. What models commonly get wrong
+// and only means one thing is put right: see coerce. The error names the failing
+// path and what was expected there.
 func arguments(schema *jsonschema.Resolved, input string) (json.RawMessage, error) {
 	if strings.TrimSpace(input) == "" {
 		input = "{}"
@@ -28,24 +28,24 @@ func arguments(schema *jsonschema.Resolved, input string) (json.RawMessage, erro
 	if value == nil {
 		value = map[string]any{}
 	}
-	value = coerce(schema.Schema(), value)
+	if schema != nil {
+		value = coerce(schema.Schema(), value)
+	}
 	if _, ok := value.(map[string]any); !ok {
 		return nil, errors.New("they must be one JSON object")
 	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false) // people read it
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
+	out, err := compact(value)
+	if err != nil || schema == nil {
+		return out, err
 	}
 	var plain any // the validator takes json.Number for a string
-	if err := json.Unmarshal(out.Bytes(), &plain); err != nil {
+	if err := json.Unmarshal(out, &plain); err != nil {
 		return nil, malformed(err)
 	}
 	if err := schema.Validate(plain); err != nil {
 		return nil, errors.New(located(err.Error()))
 	}
-	return bytes.TrimSpace(out.Bytes()), nil
+	return out, nil
 }
 
 // decode reads one JSON value, with numbers as they were written.
@@ -157,10 +157,18 @@ func located(text string) string {
 	return where + ": " + text
 }
 
-// signature says in one line what a tool takes.
-func signature(name string, schema *jsonschema.Schema) string {
+// signature is a line that says what a tool takes.
+func signature(name string, resolved *jsonschema.Resolved) string {
+	if resolved == nil {
+		return ""
+	}
+	schema := resolved.Schema()
+	order := schema.PropertyOrder
+	if order == nil {
+		order = slices.Sorted(maps.Keys(schema.Properties))
+	}
 	var fields []string
-	for _, field := range schema.PropertyOrder {
+	for _, field := range order {
 		p := schema.Properties[field]
 		kind := p.Type
 		if p.Minimum != nil && p.Maximum != nil {
@@ -171,7 +179,7 @@ func signature(name string, schema *jsonschema.Schema) string {
 		}
 		fields = append(fields, fmt.Sprintf("%s (%s)", field, kind))
 	}
-	return name + " takes " + strings.Join(fields, ", ")
+	return "\n" + name + " takes " + strings.Join(fields, ", ")
 }
 
 // nearest returns the one of names that name was probably meant to be, or "".

@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -88,12 +89,15 @@ func define[A any](name string, plan func(context.Context, *workspace, A) (*Acti
 // A Set is the tools of one workspace. It is safe for concurrent use.
 type Set struct {
 	*workspace
-	tools []*entry
+	tools    []*entry
+	external atomic.Pointer[[]*entry] // what the pointer leads to is never changed
+	offering sync.Mutex               // held to change the pointer
 }
 
 // An entry is a tool with its schema, which is made when first needed.
 type entry struct {
 	tool
+	text     string // its description
 	once     sync.Once
 	raw      json.RawMessage
 	resolved *jsonschema.Resolved
@@ -102,11 +106,17 @@ type entry struct {
 
 func (e *entry) load() error {
 	e.once.Do(func() {
+		text, err := descriptions.ReadFile(e.name + ".md")
+		if err != nil {
+			e.err = err
+			return
+		}
 		schema, err := e.schema()
 		if err != nil {
 			e.err = err
 			return
 		}
+		e.text = strings.TrimSpace(string(text))
 		if e.raw, e.err = json.Marshal(schema); e.err == nil {
 			e.resolved, e.err = schema.Resolve(nil)
 		}
@@ -159,7 +169,7 @@ func (s *Set) Only(names ...string) (*Set, error) {
 			return nil, unknown(name, s.names())
 		}
 	}
-	for _, e := range s.tools {
+	for _, e := range s.all() {
 		if slices.Contains(names, e.name) {
 			view.tools = append(view.tools, e)
 		}
@@ -169,7 +179,7 @@ func (s *Set) Only(names ...string) (*Set, error) {
 
 func (s *Set) names() []string {
 	var names []string
-	for _, e := range s.tools {
+	for _, e := range s.all() {
 		names = append(names, e.name)
 	}
 	return names
@@ -178,15 +188,11 @@ func (s *Set) names() []string {
 // Tools is what the model is told, always in the same order.
 func (s *Set) Tools() []llm.Tool {
 	var out []llm.Tool
-	for _, e := range s.tools {
-		text, err := descriptions.ReadFile(e.name + ".md")
-		if err == nil {
-			err = e.load()
-		}
-		if err != nil {
+	for _, e := range s.all() {
+		if err := e.load(); err != nil {
 			panic(fmt.Sprintf("tool %s: %v", e.name, err)) // a fault of the program: every tool is loaded by the tests
 		}
-		out = append(out, llm.Tool{Name: e.name, Description: strings.TrimSpace(string(text)), Schema: e.raw})
+		out = append(out, llm.Tool{Name: e.name, Description: e.text, Schema: e.raw})
 	}
 	return out
 }
@@ -202,17 +208,18 @@ func (s *Set) Plan(ctx context.Context, name, input string) (action *Action, err
 			action, err = nil, refuse("%s: internal error: %v", name, r)
 		}
 	}()
-	i := slices.IndexFunc(s.tools, func(e *entry) bool { return e.name == name })
+	all := s.all()
+	i := slices.IndexFunc(all, func(e *entry) bool { return e.name == name })
 	if i < 0 {
 		return nil, s.missing(name)
 	}
-	e := s.tools[i]
+	e := all[i]
 	if err := e.load(); err != nil {
 		return nil, refuse("%s: internal error: %v", name, err)
 	}
 	args, err := arguments(e.resolved, input)
 	if err != nil {
-		return nil, refuse("bad arguments for %s: %v\n%s", name, err, signature(e.name, e.resolved.Schema()))
+		return nil, refuse("bad arguments for %s: %v%s", name, err, signature(e.name, e.resolved))
 	}
 	action, err = e.plan(ctx, s.workspace, args)
 	var refusal *Refusal
@@ -227,7 +234,7 @@ func (s *Set) Plan(ctx context.Context, name, input string) (action *Action, err
 }
 
 func (s *Set) missing(name string) *Refusal {
-	if len(s.tools) == 0 {
+	if len(s.all()) == 0 {
 		return refuse("there is no tool %s: no tools are available", quote(name))
 	}
 	return refuse("there is no tool %s; the tools are %s", quote(name), strings.Join(s.names(), ", "))
