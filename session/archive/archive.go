@@ -132,13 +132,14 @@ func (s *step) fold(parts []llm.Part, outcomes map[string]store.Outcome) (rest [
 	if s == nil {
 		return parts
 	}
+	called := map[string]bool{}
+	for _, p := range s.Parts {
+		called[p.ID] = called[p.ID] || p.Kind == llm.Call
+	}
 	var last *answer // whose media follow
 	for _, p := range parts {
-		called := p.Kind == llm.Result && s.answers[p.ID] == nil && slices.ContainsFunc(s.Parts, func(q llm.Part) bool {
-			return q.Kind == llm.Call && q.ID == p.ID
-		})
 		switch {
-		case called:
+		case p.Kind == llm.Result && called[p.ID] && s.answers[p.ID] == nil:
 			last = &answer{result: p, outcome: outcomes[p.ID]}
 			s.answers[p.ID] = last
 		case last != nil && p.Kind == llm.Media && !last.result.Remote:

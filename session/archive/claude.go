@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -409,11 +408,7 @@ func (t *thread) block(seq int, raw json.RawMessage) {
 	if p.Kind == llm.Opaque && p.State == nil || p.Kind == llm.Thinking && p.Text == "" && p.State == nil {
 		return
 	}
-	if !slices.ContainsFunc(n.Parts, func(q llm.Part) bool { // written again by a program that went on with a session
-		return p.State != nil && string(p.State) == string(q.State)
-	}) {
-		n.Parts = append(n.Parts, p)
-	}
+	n.Parts = append(n.Parts, p)
 }
 
 // found is what a tool of the provider's answered, as far as it is text.

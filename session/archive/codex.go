@@ -208,14 +208,11 @@ func (t *thread) back(turns int) {
 	}
 }
 
-// used notes what the last answer used. The program says it again whenever its
-// limits change.
+// used notes what the answer at the end used. The program says it again whenever
+// its limits change.
 func (t *thread) used(u llm.Usage) {
-	for seq := t.head; seq > 0; seq = t.node(seq).Parent {
-		if n := t.node(seq); n.Role == llm.RoleAssistant {
-			n.Usage = &u
-			return
-		}
+	if n := t.node(t.head); n != nil && n.Role == llm.RoleAssistant {
+		n.Usage = &u
 	}
 }
 

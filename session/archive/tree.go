@@ -29,6 +29,7 @@ type tree struct {
 	calls   map[string]*call // by the id the program uses, the last of that id
 	made    []*call
 	ids     map[string]bool // those in use
+	renamed int             // numbers given to ids that were taken
 }
 
 // A call is waiting for its result.
@@ -89,8 +90,9 @@ func (t *tree) call(seq int, p llm.Part) {
 	if p.ID == "" {
 		p.ID = "imported_" + strconv.Itoa(len(t.ids)+1)
 	}
-	for base, k := p.ID, 2; t.ids[p.ID]; k++ {
-		p.ID = base + "_" + strconv.Itoa(max(k, len(t.ids)))
+	for base := p.ID; t.ids[p.ID]; {
+		t.renamed++
+		p.ID = base + "_" + strconv.Itoa(t.renamed+1)
 	}
 	t.ids[p.ID] = true
 	n := t.node(seq)
