@@ -11,6 +11,7 @@ import (
 
 // A process that is killed at any moment loses nothing that Put acknowledged.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "parley.db")
 	for round := range either(30, 300) {
 		id := fmt.Sprintf("round%03d", round)
@@ -59,6 +60,7 @@ func TestKilled(t *testing.T) {
 
 // Many processes write one file without getting in each other's way.
 func TestProcesses(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "parley.db")
 	processes, turns := 8, either(25, 200)
 	var waits []func() error

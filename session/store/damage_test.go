@@ -71,6 +71,7 @@ func survey(t *testing.T, name string, file []byte, ids []string) (listed int, e
 }
 
 func TestFlippedBytes(t *testing.T) {
+	t.Parallel()
 	file, ids := sample(t, 8)
 	r := rand.New(rand.NewPCG(5, uint64(len(file))))
 	for range either(50, 2000) {
@@ -85,6 +86,7 @@ func TestFlippedBytes(t *testing.T) {
 }
 
 func TestTruncated(t *testing.T) {
+	t.Parallel()
 	file, ids := sample(t, 8)
 	cuts := either(20, 200)
 	for i := range cuts {
@@ -196,6 +198,7 @@ func TestNewerSchema(t *testing.T) {
 
 // An older file is copied, then brought up to date.
 func TestMigrate(t *testing.T) {
+	t.Parallel()
 	db := fresh(t)
 	talk(t, db.Create(Session{}), "hello")
 	_ = db.Close()
@@ -257,6 +260,7 @@ func crashed(t *testing.T, text string) (path, id string) {
 
 // The files beside the database may be missing, garbage, or another one's.
 func TestCompanions(t *testing.T) {
+	t.Parallel()
 	t.Run("whole", func(t *testing.T) {
 		path, id := crashed(t, "hello")
 		if _, nodes, err := reopen(t, path).Read(id); err != nil || len(nodes) != 2 {

@@ -297,9 +297,11 @@ func (db *DB) nodes(q querier, session int64, missed *tally, table string) ([]No
 // decodeNode reads what of a node is JSON. After an error it holds what could be
 // read.
 func decodeNode(n *Node, restText, partsText []byte) (blobs map[string][]int, err error) {
-	var r rest
-	err = json.Unmarshal(restText, &r)
-	r.into(n)
+	if string(restText) != "{}" {
+		var r rest
+		err = json.Unmarshal(restText, &r)
+		r.into(n)
+	}
 	parts, blobs, errParts := decodeParts(partsText)
 	n.Parts = parts
 	return blobs, cmp.Or(errParts, err)

@@ -28,6 +28,7 @@ func full(t *testing.T, db *DB, on bool) {
 // A full disk stops nothing: what could not be written is written later, in its
 // order.
 func TestFull(t *testing.T) {
+	t.Parallel()
 	db := fresh(t)
 	l := db.Create(Session{})
 	talk(t, l, "hello", "hi")
@@ -63,6 +64,7 @@ func TestFull(t *testing.T) {
 
 // Without a Put, what failed is tried again by itself.
 func TestTriesAgain(t *testing.T) {
+	t.Parallel()
 	db := fresh(t)
 	l := db.Create(Session{})
 	talk(t, l, "hello", "hi")

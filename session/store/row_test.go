@@ -15,6 +15,7 @@ import (
 
 // What a provider wants back is kept byte for byte, JSON or not.
 func TestStateByteForByte(t *testing.T) {
+	t.Parallel()
 	db := fresh(t)
 	l := db.Create(Session{})
 	states := []string{

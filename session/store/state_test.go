@@ -33,6 +33,7 @@ func TestPath(t *testing.T) {
 
 // No name of a folder means anything to SQLite.
 func TestNames(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("most of these cannot be names here")
 	}

@@ -283,11 +283,16 @@ func (db *DB) disconnect() error {
 	return errors.Join(errs...)
 }
 
-// Check reads every page of the file and says what is wrong with it. It takes
-// about a second per GB.
+// Check reads every page of the file and says what is wrong with it.
 func (db *DB) Check() error {
 	return db.read(func(q querier) error {
-		if err := check(q); err != nil {
+		var page int64
+		err := errors.Join(q.one("PRAGMA page_size").Scan(&page), check(q))
+		// SQLite reads the rest of a page that was cut off as zeros.
+		if info, e := os.Stat(db.path); err == nil && db.readers != nil && e == nil && info.Size()%page != 0 {
+			err = fmt.Errorf("the file was cut off in its last page, at %d bytes", info.Size())
+		}
+		if err != nil {
 			return &DamagedError{Path: db.path, Err: err}
 		}
 		return nil
