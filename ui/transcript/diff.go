@@ -40,7 +40,7 @@ func parseDiff(diff string) []change {
 			continue
 		}
 		sign, rest := byte(' '), line
-		if line != "" {
+		if line != "" && strings.IndexByte("+- \\", line[0]) >= 0 { // else it is no diff, and its first byte may be a part of a rune
 			sign, rest = line[0], line[1:]
 		}
 		switch sign {

@@ -19,6 +19,7 @@ func TestParseDiff(t *testing.T) {
 		{"no newline at the end", "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n",
 			"-1 a|# \\ No newline at end of file|+1 b|# \\ No newline at end of file"},
 		{"an empty context line without its space", "@@ -1,2 +1,2 @@\n\n a\n", " 1 | 2 a"},
+		{"not what it says it is", "@@ -1,2 +1,2 @@\n\u241bx\n a\n", " 1 \u241bx| 2 a"},
 		{"not a diff", "hello\nworld", ""},
 		{"a broken header", "@@ -x,1 +1,1 @@\n+a\n@@ -1,-4 +1,1 @@\n+b", ""},
 	} {
