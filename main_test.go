@@ -2,14 +2,18 @@ package main
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +22,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"parley/providers/llm"
+	"parley/session"
 	"parley/ui"
 )
 
@@ -397,5 +403,118 @@ func TestStdinLeftOpen(t *testing.T) {
 	out, err := cmd.Output()
 	if err != nil || len(out) == 0 {
 		t.Errorf("got %q, %v", out, err)
+	}
+}
+
+var rounds = flag.Int("kill.rounds", 30, "how often TestKill kills the program")
+
+// TestKill kills the program at any moment of a turn, again and again in the
+// same conversation. What the server was asked is kept, what it said is kept as
+// far as it goes, and the next turn goes on from there.
+func TestKill(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no SIGKILL")
+	}
+	t.Parallel()
+	var mu sync.Mutex
+	var asked []string // the prompts that reached the server
+	var faults []error
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body struct {
+			Messages []struct{ Role, Content string }
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			faults = append(faults, err)
+			return
+		}
+		mu.Lock()
+		last := body.Messages[len(body.Messages)-1]
+		asked = append(asked, last.Content)
+		for i, m := range body.Messages[2:] {
+			if before := body.Messages[i+1]; m.Role == before.Role {
+				faults = append(faults, fmt.Errorf("two messages of %s in a row: %q, %q", m.Role, before.Content, m.Content))
+			}
+		}
+		mu.Unlock()
+		for n := range 200 {
+			fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%d \"}}]}\n\n", n)
+			w.(http.Flusher).Flush()
+			select {
+			case <-r.Context().Done():
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}))
+	defer server.Close()
+	home := t.TempDir()
+	config := fmt.Sprintf("model = \"mock/m\"\n[providers.mock]\nbase_url = %q\n", server.URL)
+	if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"HOME=" + home, "XDG_DATA_HOME=" + home, "NO_PROXY=127.0.0.1", "GORACE=atexit_sleep_ms=0", "PATH=" + os.Getenv("PATH")}
+	for round := range *rounds {
+		prompt := fmt.Sprintf("prompt %d", round)
+		args := []string{"parley", "--config", filepath.Join(home, "config.toml"), "-q", "-p", prompt}
+		if len(asked) > 0 {
+			args = append(args, "-c")
+		}
+		cmd := &exec.Cmd{Path: exe, Args: args, Env: env, Dir: home}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30*time.Millisecond + rand.N(470*time.Millisecond))
+		cmd.Process.Kill()
+		cmd.Wait()
+	}
+
+	lib, err := session.OpenLibrary(func(name string) string { return map[string]string{"HOME": home, "XDG_DATA_HOME": home}[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lib.Close()
+	if err := lib.Check(); err != nil {
+		t.Errorf("the file: %v", err)
+	}
+	found, err := lib.List(session.Query{})
+	if err != nil || len(found) == 0 {
+		t.Fatalf("kept %+v, %v", found, err)
+	}
+	kept := map[string]bool{}
+	for _, about := range found {
+		_, nodes, err := lib.Read(about.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range nodes {
+			kept[n.Text()] = true
+			if n.Role != llm.RoleAssistant {
+				continue
+			}
+			for i, word := range strings.Fields(n.Text()) {
+				if word != fmt.Sprint(i) {
+					t.Errorf("message %d is not the beginning of what was said: %q", n.Seq, n.Text())
+					break
+				}
+			}
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, err := range faults {
+		t.Error(err)
+	}
+	for _, a := range asked {
+		last := a[strings.LastIndex(a, "prompt "):] // those without an answer stand together
+		if !kept[last] {
+			t.Errorf("the server was asked %q, which is lost", last)
+		}
+	}
+	if len(asked) < *rounds/3 {
+		t.Errorf("only %d of %d runs came as far as to ask: the machine is too slow for this test to mean much", len(asked), *rounds)
 	}
 }

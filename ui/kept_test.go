@@ -74,7 +74,7 @@ func TestAttachments(t *testing.T) {
 	path := filepath.Join(s.dir, "a.txt")
 	s.Paste("'" + path + "'").WaitForText("[a.txt, 2 lines") // as a terminal does with a dragged file
 	s.ask("what is this", "seen")
-	s.WaitFor(contains("what is this", "["+path))
+	s.WaitFor(contains("what is this", "[a.txt"))
 	parts := s.fake.Requests()[0].Messages[0].Parts
 	if len(parts) != 2 || !strings.Contains(parts[0].Text, "alpha\nbeta") || parts[1].Text != "what is this" {
 		t.Errorf("the request holds %+v", parts)
@@ -89,20 +89,24 @@ func TestAttachments(t *testing.T) {
 	}
 	t.Run("backspace takes one off", func(t *testing.T) {
 		s := setUp(t, 80, 24)
-		s.Paste("/attach " + path).Press("enter").WaitForText("[a.txt")
-		s.Press("backspace").WaitForText("took off").WaitFor(lacks("[a.txt"))
+		s.Paste("/attach " + path)
+		s.clock.Add(time.Second)
+		s.Press("enter").WaitForText("[a.txt")
+		s.Press("backspace").WaitFor(lacks("[a.txt"))
 	})
 	t.Run("what is not there is told", func(t *testing.T) {
 		s := setUp(t, 80, 24)
-		s.Paste("/attach nothing.png").Press("enter").WaitForText("nothing.png: no such file")
+		s.Paste("/attach nothing.png")
+		s.clock.Add(time.Second)
+		s.Press("enter").WaitForText("nothing.png: no such file")
 	})
 	t.Run("hidden files elsewhere are not brought along by a mention", func(t *testing.T) {
-		s := setUp(t, 80, 24, llmtest.Say("ok"))
+		s := setUp(t, 80, 24, llmtest.Say("fine"))
 		secret := filepath.Join(t.TempDir(), ".ssh", "id")
 		if err := errors.Join(os.MkdirAll(filepath.Dir(secret), 0o700), os.WriteFile(secret, []byte("key"), 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		s.ask("look at @"+secret, "ok")
+		s.ask("look at @"+secret, "fine")
 		if parts := s.fake.Requests()[0].Messages[0].Parts; len(parts) != 1 {
 			t.Errorf("the request holds %+v", parts)
 		}
