@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"parley/providers/catalog"
 	"parley/providers/command"
+	"parley/providers/openai"
 )
 
 // Config is the part of config.toml that providers own.
@@ -37,6 +39,7 @@ type Provider struct {
 	Models        []string          `toml:"models"`          // offered in the picker; the first is the default
 	IdleTimeout   time.Duration     `toml:"idle_timeout"`    // longest silence of a stream, such as "5m"
 	Model         map[string]Model  `toml:"model"`           // by id; those are offered in the picker as well
+	Dialect       openai.Quirks     `toml:"dialect"`         // how the service differs from plain chat completions, over what its kind says
 	Settings                        // of every request
 }
 
@@ -77,6 +80,7 @@ func (p Provider) validate(name string) (errs []error) {
 	}
 	errs = append(errs, p.Settings.validate()...)
 	errs = append(errs, p.validateModels()...)
+	errs = append(errs, p.validateDialects(name)...)
 	add(p.validateURL(name))
 	add(p.validateKey())
 	add(p.validateCommand(name))
@@ -138,6 +142,27 @@ func (p Provider) validateCommand(name string) error {
 		return nil
 	}
 	return fmt.Errorf("command: only the kinds %s run a program", strings.Join(command.Kinds, ", "))
+}
+
+// validateDialects refuses dialects for services that speak no chat completions.
+func (p Provider) validateDialects(name string) (errs []error) {
+	head, _ := catalog.Head(name)
+	kind := cmp.Or(p.Kind, head.Kind, kindChat)
+	check := func(key string, q openai.Quirks) {
+		if reflect.ValueOf(q).IsZero() {
+			return
+		}
+		if err := q.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("%s.%w", key, err))
+		} else if !slices.Contains(openai.Kinds, kind) {
+			errs = append(errs, fmt.Errorf("%s: only services that speak chat completions have one, and the kind of this is %s", key, kind))
+		}
+	}
+	check("dialect", p.Dialect)
+	for _, id := range slices.Sorted(maps.Keys(p.Model)) {
+		check(fmt.Sprintf("model.%q.dialect", id), p.Model[id].Dialect)
+	}
+	return errs
 }
 
 // oneOf says which words a key takes, and which of them was probably meant.

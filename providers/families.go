@@ -34,9 +34,11 @@ type target struct {
 	keyName  string // where the key comes from, for errors
 	headers  map[string]string
 	body     map[string]any // merged into each request
-	command  string         // program to run, for those that are one
-	whole    bool           // do not stream
-	idle     time.Duration  // longest silence; 0 is the client's own limit
+	dialect  openai.Dialect // of chat completions
+	lessons  *openai.Lessons
+	command  string        // program to run, for those that are one
+	whole    bool          // do not stream
+	idle     time.Duration // longest silence; 0 is the client's own limit
 	base     http.RoundTripper
 	instant  bool
 	log      wire.Log
@@ -63,7 +65,8 @@ var families = []family{
 func openChat(t target) llm.Model {
 	return openai.New(openai.Options{
 		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
-		Headers: t.headers, HTTP: t.client(t.base), Dialect: dialect(t.kind, t.model), NoStream: t.whole, Body: t.body,
+		Headers: t.headers, HTTP: t.client(t.base), Dialect: t.dialect, NoStream: t.whole, Body: t.body,
+		Lessons: t.lessons,
 	})
 }
 
@@ -79,7 +82,7 @@ func openGemini(t target) llm.Model {
 func openResponses(t target) llm.Model {
 	return openai.NewResponses(openai.Options{
 		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
-		Headers: t.headers, HTTP: t.client(t.base), NoStream: t.whole, Body: t.body,
+		Headers: t.headers, HTTP: t.client(t.base), NoStream: t.whole, Body: t.body, Lessons: t.lessons,
 	})
 }
 

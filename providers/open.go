@@ -3,10 +3,13 @@ package providers
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 
 	"parley/providers/catalog"
+	"parley/providers/gemini"
 	"parley/providers/llm"
+	"parley/providers/openai"
 	"parley/providers/retry"
 	"parley/providers/wire"
 )
@@ -35,11 +38,11 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	model := s.id(typed)
 	calls := facts.Tools || !known && o.Memory.recall(s.place(model)).told.tools == nil
 	tools := &tooled{
-		name: model, strategy: s.strategy(typed, calls), kind: s.kind, program: s.program(),
-		memory: o.Memory, at: s.place(model),
+		name: model, strategy: s.strategy(typed, calls), program: s.program(),
+		memory: o.Memory, at: s.place(model), constrains: s.constrains(typed),
 	}
 	tools.Model = &informed{
-		Model: &lazy{build: s.build(model, o, tools.Strategy)},
+		Model: &lazy{build: s.build(typed, o, tools.Strategy)},
 		price: facts.Price, service: s, id: model,
 	}
 	tuned := &tuned{Model: tools, settings: s.settings(typed), id: model, facts: facts, known: known && !s.like().Local && s.kind != kindGemini}
@@ -145,14 +148,29 @@ func (l *lazy) get(ctx context.Context) (llm.Model, error) {
 	return m, nil
 }
 
-// build makes the adapter, once the key is at hand.
-func (s service) build(model string, o OpenOptions, strategy func() string) func(ctx context.Context) (llm.Model, error) {
+// constrains reports whether the service can hold an answer of a model to a
+// schema.
+func (s service) constrains(model string) bool {
+	switch {
+	case slices.Contains(openai.Kinds, s.kind):
+		return s.dialect(model).Constrains()
+	case s.kind == openai.KindResponses, s.kind == gemini.Kind:
+		return true
+	}
+	return false
+}
+
+// build makes the adapter, once the key is at hand, of the model that the user
+// named so.
+func (s service) build(typed string, o OpenOptions, strategy func() string) func(ctx context.Context) (llm.Model, error) {
+	model := s.id(typed)
 	return func(ctx context.Context) (llm.Model, error) {
 		t, err := s.target(ctx)
 		if err != nil {
 			return nil, err
 		}
-		t.model, t.base, t.instant, t.body = model, o.Base, o.Instant, s.options(model)
+		t.model, t.base, t.instant, t.body = model, o.Base, o.Instant, s.options(typed)
+		t.dialect, t.lessons = s.dialect(typed), o.Memory.lessons(s.place(model), s.kind)
 		t.log = wire.Log{To: o.Debug, Kind: s.kind, Model: model, Strategy: strategy}
 		f, _ := familyOf(s.kind)
 		return f.open(t), nil

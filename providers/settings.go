@@ -11,6 +11,7 @@ import (
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/openai"
 )
 
 // Settings are what a table says of requests. What a request asks for itself
@@ -38,6 +39,7 @@ type Model struct {
 	Context  int            `toml:"context"` // window in tokens
 	Price    *catalog.Price `toml:"price"`   // as a whole, in place of the catalog's
 	Options  map[string]any `toml:"options"` // merged into the body, over those of the provider
+	Dialect  openai.Quirks  `toml:"dialect"` // over that of the provider
 	Settings
 }
 
@@ -171,6 +173,11 @@ func (s service) settings(model string) Settings {
 
 // id is what the service calls a model that a person may name otherwise.
 func (s service) id(model string) string { return cmp.Or(s.head.Aliases[model], model) }
+
+// dialect is how the service speaks chat completions with a model.
+func (s service) dialect(model string) openai.Dialect {
+	return s.table(model).Dialect.Over(s.conf.Dialect.Over(dialect(s.kind, s.id(model))))
+}
 
 // options are the request fields that the configuration adds for a model.
 func (s service) options(model string) map[string]any {

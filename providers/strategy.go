@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"parley/providers/llm"
+	"parley/providers/openai"
 	"parley/providers/prompted"
 )
 
@@ -27,6 +28,28 @@ const (
 type Memory struct {
 	mu    sync.Mutex
 	facts map[place]lesson
+	cures map[cured]*openai.Lessons
+}
+
+// cured is what lessons about request fields are about: a place, and how it is
+// spoken to.
+type cured struct {
+	place
+	kind string
+}
+
+// lessons keeps what a server taught of request fields.
+func (m *Memory) lessons(at place, kind string) *openai.Lessons {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	of := cured{at, kind}
+	if m.cures == nil {
+		m.cures = map[cured]*openai.Lessons{}
+	}
+	if m.cures[of] == nil {
+		m.cures[of] = &openai.Lessons{}
+	}
+	return m.cures[of]
 }
 
 // A place is where a model is served.
@@ -75,10 +98,11 @@ type tooled struct {
 	llm.Model        // as the adapter has it
 	name      string // of the model, for notices
 	strategy  string // native, prompt, none; or auto: native, until the server refuses
-	kind      string
-	program   bool // it is a program, which has tools of its own
+	program   bool   // it is a program, which has tools of its own
 	memory    *Memory
 	at        place
+
+	constrains bool // the server can hold an answer to a schema
 }
 
 // Strategy says how the model gets tools now: "native", "prompt" or "none".
@@ -141,7 +165,10 @@ func (m *tooled) byPrompt(ctx context.Context, req llm.Request) llm.Stream {
 	o := prompted.Options{Style: prompted.TypeScript, Form: prompted.Free}
 	strict := m.memory.recall(m.at).strict
 	if strict {
-		o = prompted.Options{Style: prompted.JSONSchema, Form: prompted.Action, Constrained: constrained[m.kind]}
+		o = prompted.Options{Style: prompted.JSONSchema, Form: prompted.Action}
+		if m.constrains {
+			o.Constrained = "response_format" // or whatever the adapter writes it into
+		}
 	}
 	s := prompted.Wrap(m.Model, o).Stream(ctx, req)
 	if strict || len(req.Tools) == 0 {
@@ -166,16 +193,6 @@ func (m *tooled) byPrompt(ctx context.Context, req llm.Request) llm.Stream {
 		}
 	}
 }
-
-// constrained is how a kind of server is asked for a reply that fits a schema.
-// Those that are not here promise JSON at most.
-var constrained = map[string]string{
-	"openai": responseFormat, "openrouter": responseFormat, "groq": responseFormat, "mistral": responseFormat,
-	"grok": responseFormat, "ollama": responseFormat, "llamacpp": responseFormat, "vllm": responseFormat,
-	"lmstudio": responseFormat, "openai-responses": responseFormat, "gemini": responseFormat,
-}
-
-const responseFormat = "response_format"
 
 // misspelled looks for calls that were left in the text, because they cannot be
 // read: a line that begins with the mark of a call, outside of code fences.

@@ -24,7 +24,10 @@ type answer struct {
 	last    string // delta of thinking
 	details details
 	calls   []*call
-	said    bool // text was sent
+	said    bool   // text was sent that is no refusal
+	denied  bool   // a refusal was sent
+	caught  string // what a filter found
+	native  string // the upstream's own word for finish
 
 	reused chunk // the last one: its memory is used again
 	looked int   // chunks that were searched for the label
@@ -58,7 +61,10 @@ func (a *answer) take(c *chunk) {
 		}
 		a.delta(d)
 		if choice.Finish != "" {
-			a.finish = choice.Finish
+			a.finish, a.native = choice.Finish, choice.Native
+		}
+		if found := filtered(choice.Filtered); found != "" {
+			a.caught = found
 		}
 	}
 	a.count(c.Usage)
@@ -81,7 +87,8 @@ func (a *answer) delta(d *delta) {
 		}
 	}
 	a.say(d.Content.text)
-	a.say(d.Refusal)
+	a.denied = a.denied || d.Refusal != ""
+	a.send(llm.Text, d.Refusal)
 	for i := range d.Calls {
 		a.fragment(&d.Calls[i], i)
 	}

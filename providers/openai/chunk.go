@@ -30,6 +30,11 @@ type choice struct {
 	Message *delta `json:"message"`
 	Finish  string `json:"finish_reason"`
 	Usage   *usage `json:"usage"` // Kimi
+
+	// Why the answer was refused: Azure's filter, and the upstream's own word for
+	// finish_reason behind OpenRouter.
+	Filtered json.RawMessage `json:"content_filter_results"`
+	Native   string          `json:"native_finish_reason"`
 }
 
 type delta struct {

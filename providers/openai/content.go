@@ -12,13 +12,15 @@ import (
 
 // shapes are what the parts of a message's content look like.
 type shapes struct {
-	text  string // type of text
-	image func(url string) map[string]any
-	pdf   func(name, url string) map[string]any // nil if PDFs are not taken
+	text   string // type of text
+	image  func(url string) map[string]any
+	pdf    func(name, url string) map[string]any // nil if PDFs are not taken
+	inline bool                                  // images are taken as they are, but not by their address
+	left   []string                              // files that were left out, in words
 }
 
 // content writes text, images and files as parts.
-func (s shapes) content(parts []llm.Part) []any {
+func (s *shapes) content(parts []llm.Part) []any {
 	var list []any
 	for _, p := range parts {
 		switch p.Kind {
@@ -33,12 +35,12 @@ func (s shapes) content(parts []llm.Part) []any {
 	return list
 }
 
-func (s shapes) say(text string) map[string]any {
+func (s *shapes) say(text string) map[string]any {
 	return map[string]any{"type": s.text, "text": text}
 }
 
 // media writes an image, or a file as far as the service reads files.
-func (s shapes) media(p llm.Part) map[string]any {
+func (s *shapes) media(p llm.Part) map[string]any {
 	kind, _, err := mime.ParseMediaType(p.MIME)
 	if err != nil {
 		kind = strings.ToLower(p.MIME)
@@ -52,12 +54,17 @@ func (s shapes) media(p llm.Part) map[string]any {
 		name = "file"
 	}
 	switch {
-	case strings.HasPrefix(kind, "image/") && url != "":
+	case strings.HasPrefix(kind, "image/") && url != "" && (len(p.Data) > 0 || !s.inline):
 		return s.image(url)
 	case kind == "application/pdf" && s.pdf != nil && len(p.Data) > 0:
 		return s.pdf(name, url)
 	case len(p.Data) > 0 && textual(kind, p.Data):
 		return s.say(fmt.Sprintf("<file name=%q>\n%s\n</file>", name, p.Data))
+	}
+	if len(p.Data) == 0 && p.URL != "" {
+		s.left = append(s.left, fmt.Sprintf("%s by its address (%s)", name, kind))
+	} else {
+		s.left = append(s.left, fmt.Sprintf("%s (%s, %d bytes)", name, kind, len(p.Data)))
 	}
 	return s.say(fmt.Sprintf("[file left out: %s, %s, %d bytes]", name, kind, len(p.Data)))
 }

@@ -16,16 +16,23 @@ type Dialect struct {
 	PerModel bool              // what a model sends back is good for that model only, so Origin names it
 	Limit    string            // request field of the output limit; "" is "max_tokens"
 	Thinks   string            // message field in which thinking goes back; "" is "reasoning_content"
+	Kept     string            // in a base URL, says that thinking is kept over turns and all of it goes back
 	Blank    bool              // content of a message that only calls is "", not null
 	Bridge   bool              // after results of tools only the assistant may speak
+	Joins    bool              // what the user says behind results of tools goes into the last of them
 	IDs      IDs               // what a call's id must look like
 	Fields   map[string]any    // go with every request
 	Tooled   map[string]any    // go with every request that offers tools
+	Answered map[string]any    // go with every request for an answer that fits a schema
 	Renames  map[string]string // request fields under another name
 	NoUsage  bool              // counts tokens unasked and refuses stream_options
+	Whole    bool              // cannot stream while tools are on offer
 	Warm     bool              // temperature must be above 0 and at most 1
 	Files    bool              // takes PDFs
-	Loose    bool              // promises JSON, but not by a schema
+	Inline   bool              // takes images themselves, but not their addresses
+	Caches   bool              // keeps of a prompt what cache_control marks
+	Choice   Choice            // what of tool_choice it takes
+	Formats  []Format          // how it is told the schema of an answer, the best first; nil is FormatSchema
 	Strict   bool              // knows strict schemas
 	Schema   schema.Target     // what schemas must look like; the zero value is schema.OpenAI
 	Repeats  bool              // thinking may come twice; drop exact repeats
@@ -69,12 +76,25 @@ const (
 	IDsNine  IDs = "nine" // exactly nine letters and digits
 )
 
+// Choice says which words of tool_choice a service takes. The others are left
+// out, or put in another way.
+type Choice string
+
+// The kinds of choice.
+const (
+	ChoiceAll   Choice = ""      // auto, none, required, and the name of a tool
+	ChoiceWords Choice = "words" // auto, none and required
+	ChoiceMild  Choice = "mild"  // auto and none
+	ChoiceNone  Choice = "none"  // not even the field
+)
+
 // An Effort spells llm.Effort. Words and Budgets stand in the order of
 // llm.Efforts: off, minimal, low, medium, high, max.
 type Effort struct {
 	Field    string    // where the word goes; "" is "reasoning_effort"; a dot goes into an object
 	Words    [6]string // "" sends none
-	Budgets  [6]int    // for thinking_budget, in tokens; 0 sends none
+	Budgets  [6]int    // of thinking, in tokens; 0 sends none
+	Tokens   string    // where a budget goes; "" is "thinking_budget", if there are Budgets, and else nowhere
 	Switch   Switch    // for off, and for on where there is no word
 	Always   bool      // the model thinks whatever it is told
 	WithTool string    // the only word with which the service also accepts tools
@@ -104,16 +124,21 @@ func DialectFor(kind, model string) (Dialect, bool) {
 	s := services[row]
 	d := s.Dialect
 	d.Name = kind
-	d.Fields, d.Tooled = maps.Clone(d.Fields), maps.Clone(d.Tooled)
+	d.Fields, d.Tooled, d.Answered = maps.Clone(d.Fields), maps.Clone(d.Tooled), maps.Clone(d.Answered)
 	own := d.Family
 	if f, ok := familyOf(model); ok {
 		d.Family = f
+		d.Refuses = slices.Concat(own.Refuses, f.Refuses)
 	}
 	if s.echoes {
 		d.Echo, d.Fill = own.Echo, own.Fill
 	}
 	if s.efforts != nil {
 		d.Effort = effortOf(s.efforts, model)
+	}
+	d.Caches = matches(s.caches, strings.ToLower(model))
+	if i := slices.IndexFunc(s.fields, func(f extra) bool { return matches(f.globs, bare(model)) }); i >= 0 {
+		d.Fields = maps.Clone(s.fields[i].fields)
 	}
 	if kind != "openai" {
 		d.System, d.Effort.WithTool = "", "" // rules of OpenAI's own servers

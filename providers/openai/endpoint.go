@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"sync"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -19,14 +18,12 @@ import (
 // An endpoint is what both wire formats share: the way to the server, and what
 // it has taught so far.
 type endpoint struct {
-	format format
-	path   string // behind the base URL
-	o      Options
-	client sdk.Client
-	told   llm.Notices // those the user has seen
-
-	mu    sync.Mutex
-	cures map[string]string // request fields this server refused; see heal
+	format  format
+	path    string // behind the base URL
+	o       Options
+	client  sdk.Client
+	told    llm.Notices // those the user has seen
+	lessons *Lessons    // request fields this server refused; see heal
 }
 
 // A format is what sets them apart.
@@ -38,8 +35,12 @@ type format interface {
 	cure(fault *llm.Error, body map[string]any) (remedy, bool)
 	// explain makes plainer what an error says about body.
 	explain(fault *llm.Error, body map[string]any)
-	// read turns the body of a response to req into events.
-	read(req llm.Request, body io.Reader, out *llm.Out) error
+	// read turns the body of a response to req into events, and reports whether
+	// there were any that show something.
+	read(req llm.Request, body io.Reader, out *llm.Out) (shown bool, err error)
+	// salvage finds in an error what the model wrote, where the server could make
+	// nothing of it.
+	salvage(fault *llm.Error, req llm.Request, out *llm.Out) bool
 }
 
 // dial returns the endpoint at path behind the base URL. Nothing is sent.
@@ -70,13 +71,11 @@ func dial(o Options, path string, f format) *endpoint {
 	for name, value := range o.Headers {
 		opts = append(opts, option.WithHeader(name, value))
 	}
-	return &endpoint{
-		format: f,
-		path:   path,
-		o:      o,
-		client: sdk.Client{Options: opts},
-		cures:  map[string]string{},
+	lessons := o.Lessons
+	if lessons == nil {
+		lessons = &Lessons{}
 	}
+	return &endpoint{format: f, path: path, o: o, client: sdk.Client{Options: opts}, lessons: lessons}
 }
 
 // official reports whether a base URL is OpenAI's own.
@@ -116,17 +115,23 @@ func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error
 	for attempt := 1; !out.Stopped(); attempt++ {
 		body, notices := e.format.compile(req)
 		e.told.Tell(out, notices...)
-		res, err := e.post(ctx, body)
-		if err == nil {
-			defer res.Body.Close()
-			return e.format.read(req, res.Body, out)
-		}
-		if ctx.Err() != nil {
+		shown, err := e.once(ctx, req, body, out)
+		if err == nil || shown || ctx.Err() != nil {
 			return err
 		}
 		fault := e.named(err)
-		if fault.Code == "tool_use_failed" && attempt == 1 {
-			continue // Groq: the model misspelled a call, which it mostly does once
+		if misspelled[fault.Code] {
+			if e.format.salvage(fault, req, out) {
+				return nil
+			}
+			if attempt == 1 { // mostly it does so once, and less at a lower temperature
+				cool := coolest
+				if t := req.Temperature; t != nil {
+					cool = min(*t, cool)
+				}
+				req.Temperature = &cool
+				continue
+			}
 		}
 		notice, ok := e.heal(fault, body)
 		if !ok || attempt == attempts {
@@ -136,6 +141,24 @@ func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error
 		e.told.Tell(out, notice)
 	}
 	return nil
+}
+
+// misspelled are Groq's codes for a call, or an answer by a schema, that it could
+// not read.
+var misspelled = map[string]bool{"tool_use_failed": true, "json_validate_failed": true}
+
+// coolest is the temperature for another attempt at what was misspelled.
+const coolest = 0.2
+
+// once sends body and reads the answer. Shown reports whether the user has seen
+// any of it.
+func (e *endpoint) once(ctx context.Context, req llm.Request, body map[string]any, out *llm.Out) (shown bool, err error) {
+	res, err := e.post(ctx, body)
+	if err != nil {
+		return false, err
+	}
+	defer res.Body.Close()
+	return e.format.read(req, res.Body, out)
 }
 
 // post sends body. The caller closes the response's.

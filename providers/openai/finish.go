@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 
 	"parley/providers/llm"
@@ -68,10 +70,36 @@ func (a *answer) end(done bool) error {
 	if len(a.calls) == 0 && reason == llm.Calls {
 		reason = llm.Stop
 	}
+	if reason == llm.Stop && a.denied && !a.said {
+		reason = llm.Refused
+	}
 	a.settle()
 	a.report()
+	if reason == llm.Refused {
+		a.explain(a.caught, a.native, a.finish)
+	}
 	a.out.Send(llm.Finish{Reason: reason, Raw: a.finish, ID: a.label.ID, Model: a.label.Model})
 	return nil
+}
+
+// explain tells why an answer was refused, as far as the service says more than
+// that: what its filter found, or the word of the service behind it.
+func (t *tally) explain(caught, native, finish string) {
+	switch {
+	case caught != "":
+		t.out.Send(llm.Notice{Text: "refused: the provider's filter found " + caught})
+	case native != "" && !strings.EqualFold(native, finish):
+		t.out.Send(llm.Notice{Text: "refused: the model's provider says " + wire.Excerpt(native)})
+	}
+}
+
+// filtered names what Azure's filter found, if there is anything to read: its
+// results come with every chunk.
+func filtered(raw json.RawMessage) string {
+	if !bytes.Contains(raw, []byte("true")) {
+		return ""
+	}
+	return wire.Caught(raw)
 }
 
 // settle sends what is known only at the end: ids for calls that have none, and

@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 
 	"parley/providers/llm"
 	"parley/providers/schema"
@@ -27,6 +28,30 @@ func toolChoice(req llm.Request, named func(name string) any) any {
 		return req.ToolChoice
 	}
 	return named(wireName(req.ToolChoice))
+}
+
+// choose puts a choice of tools that the service has no word for in another way:
+// what may not be called is not offered, and a tool by its name is the only one
+// that is.
+func (d Dialect) choose(req llm.Request, model string) (llm.Request, []string) {
+	choice, weak := req.ToolChoice, d.Choice == ChoiceMild || d.Choice == ChoiceNone
+	switch {
+	case d.Choice == ChoiceAll, choice == "", choice == "auto", len(req.Tools) == 0:
+		return req, nil
+	case choice == "none":
+		if d.Choice == ChoiceNone {
+			req.Tools, req.ToolChoice, req.Parallel = nil, "", nil
+		}
+		return req, nil
+	case choice != "required":
+		req.Tools = slices.DeleteFunc(slices.Clone(req.Tools), func(t llm.Tool) bool { return t.Name != choice })
+		req.ToolChoice = "required"
+	}
+	if weak {
+		req.ToolChoice = ""
+		return req, []string{leftOut(model, "tool_choice "+choice)}
+	}
+	return req, nil
 }
 
 // answerFormat describes the answer that is wanted.

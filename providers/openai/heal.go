@@ -16,7 +16,7 @@ import (
 // before those they contain.
 var optional = []string{
 	"parallel_tool_calls", "chat_template_kwargs", "safety_identifier", "frequency_penalty", "prompt_cache_key",
-	"presence_penalty", "thinking_budget", "response_format", "enable_thinking", "reasoning_effort",
+	"presence_penalty", "thinking_budget", "reasoning_format", "enable_thinking", "reasoning_effort",
 	"reasoning_split", "stream_options", "random_seed", "tool_choice", "tool_stream", "temperature", "verbosity",
 	"top_p", "reasoning", "thinking", "seed", "stop", "user",
 }
@@ -28,10 +28,13 @@ var limits = map[string]string{
 	"max_completion_tokens": "max_tokens",
 }
 
-// Cures beside those of a field: echoed thinking, and the developer role.
+// Cures beside those of a field.
 const (
-	cureEcho = "messages: thinking"
-	cureRole = "messages: developer"
+	cureEcho   = "messages: thinking"      // thinking that goes back
+	cureRole   = "messages: developer"     // the developer role
+	cureCache  = "messages: cache_control" // marks for the cache
+	cureStream = "stream: always"          // streaming
+	cureTools  = "stream: tools"           // streaming while tools are on offer
 )
 
 // echoed are the fields in which thinking goes back.
@@ -52,6 +55,10 @@ var (
 		`|function tools with reasoning_effort are not supported`)
 	noThinking = pattern(`(?i)does not support (thinking|reasoning)|(thinking|reasoning) is not supported`)
 	wantsEcho  = pattern(`(?i)reasoning_content.{0,40}(must be passed back|is missing)`)
+	unthought  = pattern(`(?i)enable_thinking must be set to false`) // Qwen, where the answer is not streamed
+	streamed   = pattern(`(?i)(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+).{0,80}\bstream(ed|ing)?\b|\bstream(ed|ing)?\b.{0,80}(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+)`)
+	negated    = pattern(`(?i)\bcannot\b|\bcan't\b|unsupported|incompatible|\bmust be (false|disabled|off)\b` +
+		`|\b(not|n't) (yet )?(be )?(supports?|supported|allow|allowed|available|compatible|implemented|possible|permitted|use|used)\b|n't support`)
 )
 
 // A remedy is what to change in a request that the server refused.
@@ -69,15 +76,9 @@ func (e *endpoint) heal(fault *llm.Error, body map[string]any) (notice string, o
 	if _, fixed := lookup(e.o.Body, field); fixed || !ok {
 		return "", false // the user's own fields stay
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if known, again := e.cures[r.field]; again && known == r.becomes {
-		return "", false // it did not help
+	if r, ok = e.lessons.learn(r); !ok {
+		return "", false
 	}
-	if other := limits[r.field]; other != "" && e.cures[other] == r.field {
-		r.becomes, e.cures[other] = "", "" // it takes neither name
-	}
-	e.cures[r.field] = r.becomes
 	switch {
 	case r.notice != "":
 		return e.o.Model + " " + r.notice, true
@@ -85,13 +86,6 @@ func (e *endpoint) heal(fault *llm.Error, body map[string]any) (notice string, o
 		return fmt.Sprintf("%s does not take %s; sent again with %s", e.o.Model, r.field, strings.TrimPrefix(r.becomes, "=")), true
 	}
 	return fmt.Sprintf("%s does not take %s; sent again without it", e.o.Model, r.field), true
-}
-
-// learned is what the server has taught so far.
-func (e *endpoint) learned() map[string]string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return maps.Clone(e.cures)
 }
 
 // refused reports whether fault may be about a field of the request.
@@ -103,6 +97,12 @@ func refused(fault *llm.Error) bool {
 }
 
 func (c *Chat) cure(fault *llm.Error, body map[string]any) (remedy, bool) {
+	if r, ok := c.unstreamed(fault, body); ok {
+		return r, true
+	}
+	if r, ok := c.unformed(fault, body); ok {
+		return r, true
+	}
 	if !refused(fault) {
 		return remedy{}, false
 	}
@@ -112,6 +112,10 @@ func (c *Chat) cure(fault *llm.Error, body map[string]any) (remedy, bool) {
 		return remedy{cureEcho, string(EchoCalls), "wants its thinking back; sent again with it"}, true
 	case strings.Contains(strings.ToLower(text), "function tools with reasoning_effort"):
 		return remedy{field: "reasoning_effort", becomes: "=none"}, body["reasoning_effort"] != "none"
+	case strings.Contains(text, "cache_control") && c.caches(c.lessons.all()):
+		return remedy{cureCache, "", "does not take cache_control; sent again without it"}, true
+	case unthought().MatchString(text):
+		return remedy{"enable_thinking", "=false", "thinks only while it streams; thinking is off"}, true
 	case strings.HasPrefix(fault.Param, "messages") || strings.Contains(text, "messages"):
 		if strings.Contains(text, "developer") && says(body, "developer") {
 			return remedy{cureRole, "", "does not take the developer role; sent again with system"}, true
@@ -132,6 +136,21 @@ func (c *Chat) cure(fault *llm.Error, body map[string]any) (remedy, bool) {
 	}
 	name, ok := unthinking(fault, body, "reasoning_effort", "reasoning", "thinking", "enable_thinking")
 	return remedy{field: name}, ok
+}
+
+// unstreamed looks whether the server cannot stream: at all, or while tools are
+// on offer, as llama.cpp once said with status 500: "Cannot use tools with
+// stream".
+func (c *Chat) unstreamed(fault *llm.Error, body map[string]any) (remedy, bool) {
+	_, tools := body["tools"]
+	switch {
+	case body["stream"] != true || fault.Status < 400:
+	case tools && streamed().MatchString(fault.Message) && negated().MatchString(fault.Message):
+		return remedy{field: cureTools, notice: "does not stream while tools are on offer; its answers come whole"}, true
+	case fault.Param == "stream" && refused(fault):
+		return remedy{field: cureStream, notice: "does not stream; its answers come whole"}, true
+	}
+	return remedy{}, false
 }
 
 func (c *Chat) explain(fault *llm.Error, body map[string]any) { tooled(fault, body) }
@@ -225,7 +244,9 @@ func apply(body map[string]any, cures map[string]string) {
 		}
 		switch word, isWord := strings.CutPrefix(becomes, "="); {
 		case isWord:
-			if _, tools := body["tools"]; tools {
+			if word == "false" {
+				set(body, field, false)
+			} else if _, tools := body["tools"]; tools {
 				set(body, field, word)
 			}
 		case !sent:

@@ -1,15 +1,17 @@
 package openai
 
 import (
+	"slices"
 	"strings"
 
 	"parley/providers/llm"
 )
 
 // messages writes the system prompt and the history. Messages that this origin
-// wrote keep their ids and get their thinking back.
-func (d Dialect) messages(req llm.Request, origin string) []any {
-	h := history{Dialect: d, origin: origin, sent: map[string]bool{}}
+// wrote keep their ids and get their thinking back. Left are the files that had
+// to be left out.
+func (d Dialect) messages(req llm.Request, origin string) (list []any, left []string) {
+	h := history{Dialect: d, shapes: chatShapes(d), origin: origin, sent: map[string]bool{}}
 	if req.System != "" {
 		role := d.System
 		if role == "" {
@@ -27,12 +29,16 @@ func (d Dialect) messages(req llm.Request, origin string) []any {
 			h.results(m.Parts)
 		}
 	}
-	return h.list
+	if d.Caches {
+		h.mark()
+	}
+	return h.list, h.left
 }
 
 // history is a list of messages being written.
 type history struct {
 	Dialect
+	shapes
 	origin string
 	list   []any
 	own    bool            // the last assistant message is of this origin
@@ -53,9 +59,15 @@ func (h *history) after(role string) (map[string]any, bool) {
 // user adds a message of the user's: a string, or a list if there are images. It
 // joins the one before, for many chat templates refuse two in a row.
 func (h *history) user(parts []llm.Part) {
-	list := chatShapes(h.Files).content(parts)
+	list := h.content(parts)
 	if len(list) == 0 {
 		return
+	}
+	if last, ok := h.after("tool"); ok && h.Joins {
+		if text, all := plain(list).(string); all {
+			last["content"] = last["content"].(string) + "\n\n" + text
+			return
+		}
 	}
 	if _, ok := h.after("tool"); ok && h.Bridge {
 		h.add(map[string]any{"role": "assistant", "content": "Noted."})
@@ -168,12 +180,54 @@ func (h *history) thinking(msg map[string]any, parts []llm.Part, calls bool) {
 	msg[field] = text.String()
 }
 
+// mark tells the cache how much of the prompt to keep: the system prompt, for
+// other conversations, and everything up to the last two messages that are not
+// the model's, with the older of which the request before ended. Anthropic takes
+// four marks. Results of tools carry theirs beside the text, as
+// github.com/OpenRouterTeam/ai-sdk-provider sends it; the model's own messages
+// stay plain text, for models mirror lists of parts.
+func (h *history) mark() {
+	left := 2
+	for i := len(h.list) - 1; i >= 0; i-- {
+		m, _ := h.list[i].(map[string]any)
+		last := i+1 == len(h.list) || h.list[i+1].(map[string]any)["role"] != "tool"
+		switch role := m["role"]; {
+		case role == "system":
+			marked(m)
+		case left == 0:
+		case role == "tool" && last:
+			m["cache_control"] = ephemeral()
+			left--
+		case role == "user" && marked(m):
+			left--
+		}
+	}
+}
+
+func ephemeral() map[string]any { return map[string]any{"type": "ephemeral"} }
+
+// marked marks the last text of a message, if it has any.
+func marked(m map[string]any) bool {
+	list, _ := m["content"].([]any)
+	if text, ok := m["content"].(string); ok && text != "" {
+		list = []any{textPart(text)}
+	}
+	for _, part := range slices.Backward(list) {
+		if p, _ := part.(map[string]any); p["type"] == "text" {
+			p["cache_control"] = ephemeral()
+			m["content"] = list
+			return true
+		}
+	}
+	return false
+}
+
 // chatShapes are those of chat completions. Few services take PDFs.
-func chatShapes(files bool) shapes {
-	s := shapes{text: "text", image: func(url string) map[string]any {
+func chatShapes(d Dialect) shapes {
+	s := shapes{text: "text", inline: d.Inline, image: func(url string) map[string]any {
 		return map[string]any{"type": "image_url", "image_url": map[string]any{"url": url}}
 	}}
-	if files {
+	if d.Files {
 		s.pdf = func(name, url string) map[string]any {
 			return map[string]any{"type": "file", "file": map[string]any{"filename": name, "file_data": url}}
 		}

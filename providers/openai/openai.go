@@ -15,10 +15,14 @@ package openai
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"strings"
 
+	"parley/providers/filter"
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // Options say whom a model talks to.
@@ -32,7 +36,8 @@ type Options struct {
 	HTTP     *http.Client      // its transport turns what is not an answer into *llm.Error
 	Dialect  Dialect           // of chat completions
 	NoStream bool              // ask for whole answers
-	Body     map[string]any    // extra request fields, as they are; they win
+	Body     map[string]any    // extra request fields: objects are merged into those of the request, lists added to them, the rest wins
+	Lessons  *Lessons          // what the server taught so far; nil is the model's own
 }
 
 // A Chat is a model behind a chat completions endpoint.
@@ -40,12 +45,20 @@ type Chat struct{ *endpoint }
 
 // New returns the model that o describes. Nothing is sent before Stream.
 func New(o Options) *Chat {
-	if o.Body["preserve_thinking"] == true { // Qwen then wants all of it back
+	if keeps(o) {
 		o.Dialect.Echo = EchoAlways
 	}
 	c := &Chat{}
 	c.endpoint = dial(o, "chat/completions", c)
 	return c
+}
+
+// keeps reports whether the service keeps thinking over turns, so that it wants
+// all of it back: Qwen if it is told so, GLM as well, or at some of its addresses.
+func keeps(o Options) bool {
+	clears, _ := lookup(o.Body, "thinking.clear_thinking")
+	return o.Body["preserve_thinking"] == true || clears == false ||
+		o.Dialect.Kept != "" && o.Dialect.Echo == EchoCalls && strings.Contains(o.BaseURL, o.Dialect.Kept)
 }
 
 // Origin names the wire format, the dialect, and the model where what it sends
@@ -63,7 +76,50 @@ func (c *Chat) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return c.stream(ctx, req, c.o.Dialect.Clean)
 }
 
-func (c *Chat) read(req llm.Request, body io.Reader, out *llm.Out) error {
+func (c *Chat) read(req llm.Request, body io.Reader, out *llm.Out) (bool, error) {
 	a := answer{tally: tally{out: out}, dialect: c.o.Dialect, names: back(req.Tools), before: lastText(req.Messages)}
-	return read(body, out, &a)
+	err := read(body, out, &a)
+	return a.opened > 0, err
+}
+
+// salvage takes failed_generation, which Groq sends with the error: a call that
+// stands in it in another form, which is read as one that leaked into the text,
+// or an answer that is not quite JSON.
+func (c *Chat) salvage(fault *llm.Error, req llm.Request, out *llm.Out) bool {
+	text := generation(fault)
+	call := len(req.Tools) > 0 && calls(text, req.Tools)
+	if text == "" || c.o.Dialect.Clean || !call && (req.Answer == nil || len(req.Tools) > 0) {
+		return false
+	}
+	out.Send(llm.Delta{Block: "b1", Part: llm.Part{Kind: llm.Text, Text: text}})
+	out.Send(llm.Finish{Reason: llm.Stop, Raw: fault.Code, ID: fault.ID})
+	return true
+}
+
+// generation is what the model wrote that the server made nothing of.
+func generation(fault *llm.Error) string {
+	var sent *wire.Answer
+	if !errors.As(fault, &sent) {
+		return ""
+	}
+	var body struct {
+		Error struct {
+			Text string `json:"failed_generation"`
+		} `json:"error"`
+	}
+	lenient(sent.Body, &body)
+	return body.Error.Text
+}
+
+// calls reports whether text holds a call of one of the tools.
+func calls(text string, tools []llm.Tool) bool {
+	found := false
+	s := func(yield func(llm.Event, error) bool) {
+		_ = yield(llm.Delta{Block: "b", Part: llm.Part{Kind: llm.Text, Text: text}}, nil) && yield(llm.Finish{Reason: llm.Stop}, nil)
+	}
+	for e := range filter.Calls(tools)(s) {
+		d, ok := e.(llm.Delta)
+		found = found || ok && d.Kind == llm.Call
+	}
+	return found
 }

@@ -7,40 +7,67 @@ import (
 )
 
 func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) {
-	d := c.o.Dialect
+	d, cures := c.o.Dialect, c.lessons.all()
+	req, notices = d.choose(req, c.o.Model)
+	streams, told := c.streams(req, cures)
 	body = map[string]any{
 		"model":  c.o.Model,
-		"stream": !c.o.NoStream,
+		"stream": streams,
 	}
 	maps.Copy(body, d.Fields)
-	if !c.o.NoStream && !d.NoUsage {
+	if streams && !d.NoUsage {
 		body["stream_options"] = map[string]any{"include_usage": true}
 	}
 	if len(req.Tools) > 0 {
 		body["tools"] = d.tools(req.Tools)
 		maps.Copy(body, d.Tooled)
-		if c.o.NoStream {
+		if !streams {
 			delete(body, "tool_stream")
 		}
 	}
 	if official(c.o.BaseURL) && req.Session != "" {
 		body["prompt_cache_key"] = hash(req.Session)[:32]
 	}
-	notices = d.Effort.write(body, req, c.o.Model)
+	notices = append(notices, told...)
+	notices = append(notices, d.Effort.write(body, req, c.o.Model, cures)...)
 	notices = append(notices, c.settings(body, req)...)
 
-	cures := c.learned()
-	req.System = c.answer(body, req, cures)
+	req.System = d.answer(body, req, cures)
 	if echo, ok := cures[cureEcho]; ok {
 		d.Echo, d.Fill = Echo(echo), Echo(echo) != EchoNever
 	}
 	if _, ok := cures[cureRole]; ok {
 		d.System = ""
 	}
-	body["messages"] = d.messages(req, c.Origin())
+	d.Caches = c.caches(cures)
+	list, left := d.messages(req, c.Origin())
+	body["messages"] = append([]any{}, list...) // not null
+	for _, file := range left {
+		notices = append(notices, leftOut(c.o.Model, file))
+	}
 	apply(body, cures)
-	maps.Copy(body, c.o.Body)
+	merge(body, c.o.Body)
 	return body, notices
+}
+
+// streams reports whether the answer to req is to be streamed, and what the user
+// should know of it.
+func (c *Chat) streams(req llm.Request, cures map[string]string) (yes bool, notices []string) {
+	_, never := cures[cureStream]
+	_, not := cures[cureTools]
+	switch {
+	case c.o.NoStream, never, not && len(req.Tools) > 0: // which was asked for, or told
+		return false, nil
+	case c.o.Dialect.Whole && len(req.Tools) > 0:
+		return false, []string{c.o.Model + " does not stream while tools are on offer; its answers come whole"}
+	}
+	return true, nil
+}
+
+// caches reports whether the server takes marks for its cache.
+func (c *Chat) caches(cures map[string]string) bool {
+	_, refused := cures[cureCache]
+	return c.o.Dialect.Caches && !refused
 }
 
 func (d Dialect) tools(offered []llm.Tool) []any {
@@ -78,28 +105,11 @@ func (c *Chat) settings(body map[string]any, req llm.Request) (notices []string)
 		}
 		body[s.field] = s.value
 	}
-	if choice := toolChoice(req, func(name string) any {
+	choice := toolChoice(req, func(name string) any {
 		return map[string]any{"type": "function", "function": map[string]any{"name": name}}
-	}); choice != nil {
+	})
+	if choice != nil && !(d.Choice == ChoiceNone && choice == "auto") {
 		body["tool_choice"] = choice
 	}
 	return notices
-}
-
-// answer asks for an answer that fits a schema, and returns the system prompt.
-// Services that promise no more than JSON are told the schema in words.
-func (c *Chat) answer(body map[string]any, req llm.Request, cures map[string]string) string {
-	d := c.o.Dialect
-	if req.Answer == nil {
-		return req.System
-	}
-	if _, refused := cures["response_format"]; refused {
-		return inWords(req)
-	}
-	if d.Loose {
-		body["response_format"] = map[string]any{"type": "json_object"}
-		return inWords(req)
-	}
-	body["response_format"] = map[string]any{"type": "json_schema", "json_schema": answerFormat(req.Answer, d.target(), d.Strict)}
-	return req.System
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 
 	"parley/providers/llm"
 )
@@ -20,8 +21,9 @@ const KindResponses = "openai-responses"
 type Responses struct {
 	*endpoint
 	model  Family
-	known  bool            // model is more than a guess
-	refuse map[string]bool // items the server did not take back, by hash; guarded by mu
+	known  bool // model is more than a guess
+	mu     sync.Mutex
+	refuse map[string]bool // items the server did not take back, by hash
 }
 
 // NewResponses returns the model that o describes. Nothing is sent before
@@ -42,9 +44,13 @@ func (r *Responses) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return r.stream(ctx, req, r.model.Clean)
 }
 
-func (r *Responses) read(req llm.Request, body io.Reader, out *llm.Out) error {
-	return read(body, out, &output{tally: tally{out: out}, names: back(req.Tools)})
+func (r *Responses) read(req llm.Request, body io.Reader, out *llm.Out) (bool, error) {
+	o := output{tally: tally{out: out}, names: back(req.Tools)}
+	err := read(body, out, &o)
+	return o.opened > 0, err
 }
+
+func (r *Responses) salvage(*llm.Error, llm.Request, *llm.Out) bool { return false }
 
 // xai reports whether the model is xAI's, whose Responses differ a little.
 func (r *Responses) xai() bool { return strings.HasPrefix(bare(r.o.Model), "grok") }
@@ -125,7 +131,7 @@ func (r *Responses) strip(body map[string]any) bool {
 			r.refuse[hash(string(own))] = true
 		}
 	}
-	delete(r.cures, cureInput) // there may be new items to refuse
+	r.lessons.forget(cureInput) // there may be new items to refuse
 	return len(r.refuse) > before
 }
 

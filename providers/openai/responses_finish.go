@@ -18,6 +18,9 @@ type response struct {
 	Incomplete struct {
 		Reason string `json:"reason"`
 	} `json:"incomplete_details"`
+	Filters []struct { // Azure
+		Found json.RawMessage `json:"content_filter_results"`
+	} `json:"content_filters"`
 	Output []json.RawMessage `json:"output"`
 	Usage  *tokens           `json:"usage"`
 }
@@ -76,6 +79,13 @@ func (o *output) final(status string, raw json.RawMessage, data []byte) error {
 	finish := llm.Finish{Reason: o.reason(&r, calls), Raw: r.Status, ID: o.label.ID, Model: o.label.Model}
 	if r.Incomplete.Reason != "" {
 		finish.Raw = r.Incomplete.Reason
+	}
+	if finish.Reason == llm.Refused {
+		caught := ""
+		for _, f := range r.Filters {
+			caught = cmp.Or(filtered(f.Found), caught)
+		}
+		o.explain(caught, "", "")
 	}
 	o.out.Send(finish)
 	return nil

@@ -14,7 +14,7 @@ import (
 const least = 16
 
 func (r *Responses) compile(req llm.Request) (body map[string]any, notices []string) {
-	cures := r.learned()
+	cures := r.lessons.all()
 	body = map[string]any{
 		"model":  r.o.Model,
 		"stream": !r.o.NoStream,
@@ -29,7 +29,9 @@ func (r *Responses) compile(req llm.Request) (body map[string]any, notices []str
 	}
 	notices = append(notices, r.settings(body, req)...)
 	req.System = r.answer(body, req, cures)
-	r.input(body, req, cures)
+	for _, file := range r.input(body, req, cures) {
+		notices = append(notices, leftOut(r.o.Model, file))
+	}
 	apply(body, cures)
 	merge(body, r.o.Body)
 	return body, notices
@@ -39,7 +41,7 @@ func (r *Responses) compile(req llm.Request) (body map[string]any, notices []str
 func (r *Responses) thinking(body map[string]any, req llm.Request) []string {
 	e := r.model.Effort
 	if r.model.Plain {
-		return e.write(body, req, r.o.Model)
+		return e.write(body, req, r.o.Model, nil)
 	}
 	body["include"] = []any{"reasoning.encrypted_content"}
 	if !r.known || e.Switch.Field != "" || e.Budgets != [6]int{} { // whose own words are those of chat completions
@@ -49,7 +51,7 @@ func (r *Responses) thinking(body map[string]any, req llm.Request) []string {
 	if r.model.Summary {
 		set(body, "reasoning.summary", "auto")
 	}
-	return e.write(body, req, r.o.Model)
+	return e.write(body, req, r.o.Model, nil)
 }
 
 // caches reports whether the service finds its cache by a key.
@@ -132,9 +134,9 @@ func (r *Responses) answer(body map[string]any, req llm.Request, cures map[strin
 	return req.System
 }
 
-// input writes the history and the system prompt. xAI takes no instructions for
-// some models.
-func (r *Responses) input(body map[string]any, req llm.Request, cures map[string]string) {
+// input writes the history and the system prompt, and returns the files that had
+// to be left out. xAI takes no instructions for some models.
+func (r *Responses) input(body map[string]any, req llm.Request, cures map[string]string) (left []string) {
 	in := input{shapes: responsesShapes(!r.xai()), origin: r.Origin()}
 	r.mu.Lock()
 	in.refuse = maps.Clone(r.refuse)
@@ -149,4 +151,5 @@ func (r *Responses) input(body map[string]any, req llm.Request, cures map[string
 	if in.list == nil {
 		body["input"] = []any{}
 	}
+	return in.left
 }

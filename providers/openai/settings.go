@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -8,11 +9,15 @@ import (
 	"parley/providers/llm"
 )
 
-// write says how much to think, in words or tokens.
-func (e Effort) write(body map[string]any, req llm.Request, model string) (notices []string) {
+// write says how much to think, in words or tokens. A model whose server refused
+// the switch thinks as little as there is a word for.
+func (e Effort) write(body map[string]any, req llm.Request, model string, cures map[string]string) (notices []string) {
 	level := slices.Index(llm.Efforts, req.Effort)
 	if req.Budget > 0 {
 		level = slices.Index(llm.Efforts, effortFor(req.Budget))
+	}
+	if _, refused := cures[e.Switch.Field]; refused && e.Switch.Field != "" {
+		e.Switch, e.Words[0] = Switch{}, e.Words[1]
 	}
 	word, budget := "", 0
 	if level >= 0 {
@@ -20,6 +25,8 @@ func (e Effort) write(body map[string]any, req llm.Request, model string) (notic
 	}
 	switch {
 	case req.Budget == 0:
+	case e.Tokens != "":
+		word, budget = "", req.Budget
 	case e.Budgets != [6]int{}:
 		budget = req.Budget
 	case word != "":
@@ -45,7 +52,7 @@ func (e Effort) write(body map[string]any, req llm.Request, model string) (notic
 		}
 		notices = append(notices, notice)
 	case e.Switch.Field != "" && word == "":
-		set(body, e.Switch.Field, json.RawMessage(e.Switch.state(!off)))
+		set(body, e.Switch.Field, e.Switch.state(!off))
 	}
 	if word != "" {
 		field := e.Field
@@ -55,16 +62,20 @@ func (e Effort) write(body map[string]any, req llm.Request, model string) (notic
 		set(body, field, word)
 	}
 	if budget > 0 {
-		body["thinking_budget"] = budget
+		set(body, cmp.Or(e.Tokens, "thinking_budget"), budget)
 	}
 	return notices
 }
 
-func (s Switch) state(on bool) string {
+func (s Switch) state(on bool) (state any) {
+	text := s.Off
 	if on {
-		return s.On
+		text = s.On
 	}
-	return s.Off
+	if json.Unmarshal([]byte(text), &state) != nil {
+		return text
+	}
+	return state
 }
 
 // effortFor is the effort that comes nearest to a budget of tokens.

@@ -1,0 +1,155 @@
+package providers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+
+	"parley/providers/llm"
+	"parley/providers/openai"
+)
+
+// A configuration says how a service speaks: over what its kind says, and for
+// one model over what it says for all of them.
+func TestDialects(t *testing.T) {
+	const text = `
+[providers.box]
+kind = "deepseek"
+base_url = "http://box/v1"
+[providers.box.dialect]
+limit = "max_completion_tokens"
+answers = ["guided_json"]
+effort_words = ["none", "low", "low", "low", "high", "high"]
+[providers.box.model."org/m".dialect]
+answers = ["structured_outputs", "json_object"]
+thinks = "reasoning"
+streams = false
+`
+	var c Config
+	meta, err := toml.Decode(text, &c)
+	if err != nil || len(meta.Undecoded()) > 0 || c.Validate() != nil {
+		t.Fatal(err, meta.Undecoded(), c.Validate())
+	}
+	s, _ := c.service("box", env())
+	row, _ := openai.DialectFor("deepseek", "other")
+	other := s.dialect("other")
+	if other.Limit != "max_completion_tokens" || !slices.Equal(other.Formats, []openai.Format{openai.FormatGuided}) || other.Thinks != "" || other.Whole ||
+		other.Echo != row.Echo || other.Effort.Words[5] != "high" {
+		t.Errorf("%+v", other)
+	}
+	own := s.dialect("org/m")
+	if own.Limit != "max_completion_tokens" || len(own.Formats) != 2 || own.Formats[0] != openai.FormatStructured || own.Thinks != "reasoning" || !own.Whole {
+		t.Errorf("%+v", own)
+	}
+}
+
+func TestDialectsThatCannotBe(t *testing.T) {
+	yes := true
+	for _, tt := range []struct {
+		conf Provider
+		want string
+	}{
+		{Provider{Dialect: openai.Quirks{Echo: "some"}}, `providers.box.dialect.echo: unknown "some"`},
+		{Provider{Kind: "gemini", Dialect: openai.Quirks{Warm: &yes}}, "providers.box.dialect: only services that speak chat completions have one, and the kind of this is gemini"},
+		{Provider{Kind: "openai-responses", Model: map[string]Model{"m": {Dialect: openai.Quirks{Limit: "x"}}}}, `providers.box.model."m".dialect: only services`},
+		{Provider{Kind: "vllm", Dialect: openai.Quirks{Warm: &yes}}, ""},
+	} {
+		c := Config{Providers: map[string]Provider{"box": tt.conf}}
+		got := ""
+		if err := c.Validate(); err != nil {
+			got = err.Error()
+		}
+		if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
+	}
+}
+
+// What a server refused once is not sent again by a model that is opened anew,
+// as long as the program runs; another model, or another way to speak, does not
+// know of it.
+func TestRefusalsAreRemembered(t *testing.T) {
+	server := scripted(t, func(body map[string]any) (int, string) {
+		if body["seed"] != nil {
+			return 400, `{"error":{"message":"no","param":"seed"}}`
+		}
+		return 200, "fine"
+	})
+	c := Config{Providers: map[string]Provider{"box": {Kind: "vllm", BaseURL: server.URL}, "other": {Kind: "openai", BaseURL: server.URL}}}
+	o, seed := OpenOptions{Memory: &Memory{}}, int64(7)
+	req := llm.Request{Settings: llm.Settings{Seed: &seed}}
+	for _, tt := range []struct {
+		name  string
+		asked int
+	}{{"box/m", 2}, {"box/m", 1}, {"box/n", 2}, {"other/m", 2}} {
+		before := server.count()
+		got := hold(t, opens(t, c, tt.name, o), req)
+		if n := server.count() - before; got.err != nil || n != tt.asked || len(got.notices) != tt.asked-1 {
+			t.Errorf("%s: asked %d times, want %d; %q, %v", tt.name, n, tt.asked, got.notices, got.err)
+		}
+	}
+}
+
+// Replies by a form, where the server has no tools, are held to it in the way in
+// which the server can: by its kind, by the configuration, and as it says itself.
+func TestFormsAreHeldInTheWayOfTheServer(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		conf    Provider
+		refuses string // a field that the server does not take
+		want    string // the field in which the schema goes; "" for none
+	}{
+		{"vLLM", Provider{Kind: "vllm"}, "", "response_format"},
+		{"a vLLM that knows only its own", Provider{Kind: "vllm"}, "response_format", "structured_outputs"},
+		{"told by the configuration", Provider{Dialect: openai.Quirks{Answers: []openai.Format{openai.FormatGuided}}}, "", "guided_json"},
+		{"for one model", Provider{Model: map[string]Model{"m": {Dialect: openai.Quirks{Answers: []openai.Format{openai.FormatField}}}}}, "", "json_schema"},
+		{"told that there is none", Provider{Kind: "vllm", Dialect: openai.Quirks{Answers: []openai.Format{openai.FormatNone}}}, "", ""},
+		{"GLM", Provider{Kind: "glm"}, "", ""},
+	} {
+		server := scripted(t, func(body map[string]any) (int, string) {
+			if tt.refuses != "" && body[tt.refuses] != nil {
+				return 400, fmt.Sprintf(`{"error":{"message":"unknown field %s"}}`, tt.refuses)
+			}
+			if strings.Contains(fmt.Sprint(body["messages"]), "exactly one JSON object") {
+				return 200, `{"thought": "I look.", "tool_name": "read", "tool_args": {"path": "a.txt"}}`
+			}
+			return 200, "<tool_call>\nread the file a.txt please\n</tool_call>\n"
+		})
+		tt.conf.BaseURL, tt.conf.Strategy = server.URL, "prompt"
+		e := opens(t, Config{Providers: map[string]Provider{"box": tt.conf}}, "box/m", OpenOptions{})
+		hold(t, e, llm.Request{Tools: offered}) // misspelled
+		got := hold(t, e, llm.Request{Tools: offered})
+		if got.err != nil || len(got.Calls()) != 1 {
+			t.Errorf("%s: %+v", tt.name, got)
+		}
+		for _, field := range []string{"response_format", "structured_outputs", "guided_json", "json_schema"} {
+			schema := fmt.Sprint(server.last()[field])
+			if held := strings.Contains(schema, "tool_name") && strings.Contains(schema, "answer"); held != (field == tt.want) {
+				t.Errorf("%s: %s is %s", tt.name, field, schema)
+			}
+		}
+	}
+}
+
+// A server that cannot stream while tools are on offer is asked without, for all
+// that see it: the notice comes first, the events as from any other.
+func TestToolsWithoutStreaming(t *testing.T) {
+	server := scripted(t, func(body map[string]any) (int, string) {
+		if body["tools"] != nil && body["stream"] == true {
+			return 500, `{"error":{"code":500,"message":"Cannot use tools with stream","type":"server_error"}}`
+		}
+		return 200, "fine"
+	})
+	c := Config{Providers: map[string]Provider{"box": {Kind: "llamacpp", BaseURL: server.URL}}}
+	e := opens(t, c, "box/m", OpenOptions{})
+	got := hold(t, e, llm.Request{Tools: offered})
+	if want := []string{"m does not stream while tools are on offer; its answers come whole"}; got.err != nil || got.Text() != "fine" || !slices.Equal(got.notices, want) {
+		t.Errorf("%+v", got)
+	}
+	if server.count() != 2 || server.last()["stream"] != false || e.Model.(interface{ Strategy() string }).Strategy() != "native" {
+		t.Errorf("asked %d times, at last with %v", server.count(), server.last())
+	}
+}

@@ -1,0 +1,131 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/providers/schema"
+)
+
+// A Format is a way to tell a server the schema that an answer has to fit.
+type Format string
+
+// The formats.
+const (
+	FormatSchema       Format = "response_format"    // of type json_schema: OpenAI's own, which most servers know
+	FormatObject       Format = "json_object"        // response_format of type json_object: any JSON; the schema goes along in words
+	FormatObjectSchema Format = "json_object_schema" // the same with the schema in it: older versions of llama.cpp
+	FormatStructured   Format = "structured_outputs" // vLLM from 0.11 on
+	FormatGuided       Format = "guided_json"        // vLLM before 0.12
+	FormatField        Format = "json_schema"        // the schema as a field of its own: llama.cpp
+	FormatPlain        Format = "format"             // the same under Ollama's name
+	FormatNone         Format = "none"               // not at all; the schema goes along in words
+)
+
+// A form is how a format is written.
+type form struct {
+	field string // of the request
+	write func(s json.RawMessage) any
+	words bool // it promises JSON alone
+}
+
+var forms = map[Format]form{
+	FormatSchema: {field: "response_format"},
+	FormatObject: {field: "response_format", words: true, write: func(json.RawMessage) any {
+		return map[string]any{"type": "json_object"}
+	}},
+	FormatObjectSchema: {field: "response_format", write: func(s json.RawMessage) any {
+		return map[string]any{"type": "json_object", "schema": s}
+	}},
+	FormatStructured: {field: "structured_outputs", write: func(s json.RawMessage) any {
+		return map[string]any{"json": s}
+	}},
+	FormatGuided: {field: "guided_json", write: alone},
+	FormatField:  {field: "json_schema", write: alone},
+	FormatPlain:  {field: "format", write: alone},
+}
+
+func alone(s json.RawMessage) any { return s }
+
+// formats lists how the service can be told a schema, the best first.
+func (d Dialect) formats() []Format {
+	if d.Formats == nil {
+		return []Format{FormatSchema}
+	}
+	return d.Formats
+}
+
+// Constrains reports whether the service holds answers to a schema.
+func (d Dialect) Constrains() bool {
+	f, ok := forms[d.formats()[0]]
+	return ok && !f.words
+}
+
+// cureFormat begins the cures for formats that a server does not take.
+const cureFormat = "answer: "
+
+// format is the best of those that the server has not refused, FormatNone if
+// there is none left.
+func (d Dialect) format(cures map[string]string) Format {
+	for _, f := range d.formats() {
+		if _, refused := cures[cureFormat+string(f)]; !refused {
+			return f
+		}
+	}
+	return FormatNone
+}
+
+// answer asks for an answer that fits a schema, and returns the system prompt.
+// Servers that promise no more than JSON are told the schema in words.
+func (d Dialect) answer(body map[string]any, req llm.Request, cures map[string]string) string {
+	if req.Answer == nil {
+		return req.System
+	}
+	kind := d.format(cures)
+	f, ok := forms[kind]
+	if !ok {
+		return inWords(req)
+	}
+	merge(body, d.Answered)
+	if kind == FormatSchema {
+		body[f.field] = map[string]any{"type": "json_schema", "json_schema": answerFormat(req.Answer, d.target(), d.Strict)}
+	} else {
+		body[f.field] = f.write(schema.For(req.Answer.JSON, d.target()))
+	}
+	if f.words {
+		return inWords(req)
+	}
+	return req.System
+}
+
+// misfit finds what servers say of a format that they, or their model, do not
+// take.
+var misfit = pattern(`(?i)response[ _]format|json[ _](schema|object)|structured[ _]outputs?|guided[ _](json|decoding)` +
+	`|no endpoints found that can handle the requested parameters`)
+
+// unformed looks whether the server refused the way in which it was told the
+// schema of the answer. Old versions of llama.cpp do so with status 500.
+func (c *Chat) unformed(fault *llm.Error, body map[string]any) (remedy, bool) {
+	kind := c.o.Dialect.format(c.lessons.all())
+	f := forms[kind]
+	_, sent := body[f.field]
+	_, own := c.o.Body[f.field]
+	switch {
+	case !sent, own, fault.Fault == llm.ContextOverflow,
+		!slices.Contains([]int{0, 400, 404, 422, 500, 501}, fault.Status),
+		fault.Param != f.field && !strings.HasPrefix(fault.Param, f.field+".") && !misfit().MatchString(fault.Message):
+		return remedy{}, false
+	}
+	r := remedy{field: cureFormat + string(kind), notice: fmt.Sprintf("does not take %s; sent again ", kind)}
+	cures := c.lessons.all()
+	cures[r.field] = ""
+	if next := c.o.Dialect.format(cures); next == FormatNone {
+		r.notice += "without it"
+	} else {
+		r.notice += "with " + string(next)
+	}
+	return r, true
+}

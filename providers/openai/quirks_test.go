@@ -1,0 +1,383 @@
+package openai_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/openai"
+)
+
+// TestChoice holds what becomes of a choice of tools for which a service has no
+// word.
+func TestChoice(t *testing.T) {
+	for _, test := range []struct{ kind, choice, want, notice string }{
+		{"openai", "none", `"tool_choice":"none" a b`, ""},
+		{"openai", "b", `"tool_choice":{"function":{"name":"b"},"type":"function"} a b`, ""},
+		{"llamacpp", "required", `"tool_choice":"required" a b`, ""},
+		{"llamacpp", "b", `"tool_choice":"required" b`, ""}, // it takes a name for "auto"
+		{"moonshot", "none", `"tool_choice":"none" a b`, ""},
+		{"moonshot", "required", `a b`, "m does not take tool_choice required; left out"},
+		{"moonshot", "b", `b`, "m does not take tool_choice b; left out"},
+		{"glm", "auto", `a b`, ""},
+		{"glm", "none", ``, ""},
+		{"glm", "required", `a b`, "m does not take tool_choice required; left out"},
+		{"minimax", "b", `b`, "m does not take tool_choice b; left out"},
+		{"ollama", "none", ``, ""},
+	} {
+		r := &record{answers: []canned{{200, "text/event-stream", lines("stop", `{"content":"x"}`)}}}
+		req := llm.Request{Tools: []llm.Tool{{Name: "a"}, {Name: "b"}}, Settings: llm.Settings{ToolChoice: test.choice}}
+		got := hear(t, against(t, test.kind, "m", r, nil).Stream(t.Context(), req))
+		body := sent{Fields: r.bodies[0]}
+		words := strings.Fields(strings.Trim(body.only("tool_choice"), "{}"))
+		if choice := body.only("tool_choice"); choice != "{}" {
+			words = []string{choice[1 : len(choice)-1]}
+		}
+		tools, _ := body.Fields["tools"].([]any)
+		for _, tool := range tools {
+			words = append(words, tool.(map[string]any)["function"].(map[string]any)["name"].(string))
+		}
+		if said := strings.Join(words, " "); said != test.want || strings.Join(got.notices, "; ") != test.notice {
+			t.Errorf("%s, %s: %s, notices %q; want %s, %q", test.kind, test.choice, said, got.notices, test.want, test.notice)
+		}
+		if len(req.Tools) != 2 {
+			t.Fatalf("%s, %s: the request itself was changed", test.kind, test.choice)
+		}
+	}
+}
+
+// TestFilesLeftOut tells of each file that a service does not read, once.
+func TestFilesLeftOut(t *testing.T) {
+	zip := llm.Part{Kind: llm.Media, MIME: "application/zip", Name: "a.zip", Data: []byte{'P', 'K', 0, 1}}
+	pdf := llm.Part{Kind: llm.Media, MIME: "application/pdf", Name: "b.pdf", Data: []byte{'%', 'P', 0, 0xff}}
+	far := llm.Part{Kind: llm.Media, MIME: "image/png", Name: "c.png", URL: "https://pictures.invalid/c.png"}
+	note := llm.Part{Kind: llm.Media, MIME: "text/plain", Name: "d.txt", Data: []byte("d")}
+	for _, test := range []struct {
+		kind string
+		want []string
+	}{
+		{"openai", []string{"m does not take a.zip (application/zip, 4 bytes); left out"}},
+		{"grok", []string{"m does not take a.zip (application/zip, 4 bytes); left out", "m does not take b.pdf (application/pdf, 4 bytes); left out"}},
+		{"ollama", []string{"m does not take a.zip (application/zip, 4 bytes); left out", "m does not take b.pdf (application/pdf, 4 bytes); left out",
+			"m does not take c.png by its address (image/png); left out"}},
+	} {
+		r := &record{answers: []canned{{200, "text/event-stream", lines("stop", `{"content":"x"}`)}}}
+		c := against(t, test.kind, "m", r, nil)
+		req := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{zip, pdf, far, note, zip}}}}
+		if got := hear(t, c.Stream(t.Context(), req)); !slices.Equal(got.notices, test.want) {
+			t.Errorf("%s: %q, want %q", test.kind, got.notices, test.want)
+		}
+		if got := hear(t, c.Stream(t.Context(), req)); len(got.notices) > 0 {
+			t.Errorf("%s: told again: %q", test.kind, got.notices)
+		}
+	}
+	r, asked := respond("m", steps(completed()))
+	got := hear(t, r.Stream(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{zip}}}}))
+	if want := []string{"m does not take a.zip (application/zip, 4 bytes); left out"}; !slices.Equal(got.notices, want) || !strings.Contains(asked.last(t), "[file left out: a.zip") {
+		t.Errorf("responses: %q, asked with %s", got.notices, asked.last(t))
+	}
+}
+
+// TestRefusalsExplained passes on what a service says of why it refused.
+func TestRefusalsExplained(t *testing.T) {
+	azure := func(finish, results string) string {
+		return `data: {"choices":[{"index":0,"delta":{"content":"I "},"finish_reason":null,"content_filter_results":{}}]}` + "\n\n" +
+			`data: {"choices":[{"index":0,"delta":{},"finish_reason":"` + finish + `","content_filter_results":` + results + `}]}` + "\n\ndata: [DONE]\n\n"
+	}
+	const caught = `{"violence":{"filtered":true,"severity":"high"},"hate":{"filtered":false,"severity":"safe"}}`
+	for _, test := range []struct {
+		name, body string
+		reason     llm.Reason
+		want       string
+	}{
+		{"Azure", azure("content_filter", caught), llm.Refused, "refused: the provider's filter found violence (high)"},
+		{"Azure, nothing", azure("stop", `{"hate":{"filtered":false,"severity":"safe"}}`), llm.Stop, ""},
+		{"an upstream", `data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"content_filter","native_finish_reason":"PROHIBITED_CONTENT"}]}` + "\n\n", llm.Refused,
+			"refused: the model's provider says PROHIBITED_CONTENT"},
+		{"an upstream with the same word", `data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"content_filter","native_finish_reason":"content_filter"}]}` + "\n\n", llm.Refused, ""},
+		{"GLM", lines("sensitive", `{"content":"x"}`), llm.Refused, ""},
+		{"the model's own words", lines("stop", `{"refusal":"I will not."}`), llm.Refused, ""},
+		{"words before them", lines("stop", `{"content":"Well. "}`, `{"refusal":"I will not."}`), llm.Stop, ""},
+	} {
+		got := hear(t, chat(t, "openai", "gpt-4o", test.body).Stream(t.Context(), llm.Request{}))
+		if got.err != nil || got.finish.Reason != test.reason || strings.Join(got.notices, "; ") != test.want {
+			t.Errorf("%s: %+v, %q, %v; want %s, %q", test.name, got.finish, got.notices, got.err, test.reason, test.want)
+		}
+	}
+	done := steps(`{"type":"response.incomplete","response":{"id":"r","status":"incomplete","incomplete_details":{"reason":"content_filter"},"content_filters":` +
+		`[{"blocked":false,"content_filter_results":{"hate":{"filtered":false}}},{"blocked":true,"content_filter_results":` + caught + `}]}}`)
+	r, _ := respond("gpt-5", done)
+	got := hear(t, r.Stream(t.Context(), llm.Request{}))
+	if want := []string{"refused: the provider's filter found violence (high)"}; got.finish.Reason != llm.Refused || !slices.Equal(got.notices, want) {
+		t.Errorf("responses: %+v, %q, %v", got.finish, got.notices, got.err)
+	}
+}
+
+// TestMisspelled saves what Groq could make nothing of: a call in another form,
+// an answer that is not quite JSON; or asks once more, a little cooler.
+func TestMisspelled(t *testing.T) {
+	failed := func(code, generation string) string {
+		return `{"error":{"message":"Failed.","type":"invalid_request_error","code":"` + code + `","failed_generation":` + quote(generation) + `}}`
+	}
+	warm, cold := 1.0, 0.1
+	tools := []llm.Tool{{Name: "read", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}}
+	for _, test := range []struct {
+		name   string
+		req    llm.Request
+		answer string
+		want   string
+		reason llm.Reason
+		asked  int
+		heat   any // of the last request
+	}{
+		{"a call in tags", llm.Request{Tools: tools}, failed("tool_use_failed", `<tool_call>{"name":"read","arguments":{"path":"a"}}</tool_call>`), `made:read{"path":"a"}`, llm.Calls, 1, nil},
+		{"a call of nothing we have", llm.Request{Tools: tools}, failed("tool_use_failed", `<tool_call>{"name":"rm","arguments":{}}</tool_call>`), "made:rm{}", llm.Calls, 1, nil}, // the session tells the model so
+		{"no call", llm.Request{Tools: tools, Settings: llm.Settings{Temperature: &warm}}, failed("tool_use_failed", "I cannot"), "fine", llm.Stop, 2, 0.2},
+		{"no call, and cold already", llm.Request{Tools: tools, Settings: llm.Settings{Temperature: &cold}}, failed("tool_use_failed", "I cannot"), "fine", llm.Stop, 2, 0.1},
+		{"almost JSON", llm.Request{Answer: city}, failed("json_validate_failed", `{"name":"Brno",}`), `{"name":"Brno",}`, llm.Stop, 1, nil},
+		{"nothing", llm.Request{Answer: city}, failed("json_validate_failed", ""), "fine", llm.Stop, 2, 0.2},
+	} {
+		r := &record{answers: []canned{{400, "application/json", test.answer}, {200, "text/event-stream", lines("stop", `{"content":"fine"}`)}}}
+		got := hear(t, against(t, "groq", "openai/gpt-oss-120b", r, nil).Stream(t.Context(), test.req))
+		parts := show(got.parts)
+		if id, rest, ok := strings.Cut(parts, ":"); ok && strings.HasPrefix(id, "call_") {
+			parts = "made:" + rest
+		}
+		if got.err != nil || parts != test.want || got.finish.Reason != test.reason || len(r.raw) != test.asked {
+			t.Errorf("%s: %s, %+v, asked %d times, %v", test.name, parts, got.finish, len(r.raw), got.err)
+		}
+		if heat := r.bodies[len(r.bodies)-1]["temperature"]; heat != test.heat {
+			t.Errorf("%s: temperature %v, want %v", test.name, heat, test.heat)
+		}
+	}
+}
+
+// TestMisspelledLate asks again where the error comes in the stream, before
+// anything was shown.
+func TestMisspelledLate(t *testing.T) {
+	r := &record{answers: []canned{
+		{200, "text/event-stream", `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}` + "\n\n" +
+			`data: {"error":{"message":"Failed.","code":"tool_use_failed"}}` + "\n\n"},
+		{200, "text/event-stream", lines("stop", `{"content":"fine"}`)},
+	}}
+	got := hear(t, against(t, "groq", "m", r, nil).Stream(t.Context(), llm.Request{Tools: []llm.Tool{{Name: "f"}}}))
+	if got.err != nil || show(got.parts) != "fine" || len(r.raw) != 2 {
+		t.Errorf("%s, asked %d times, %v", show(got.parts), len(r.raw), got.err)
+	}
+	r = &record{answers: []canned{{200, "text/event-stream", event(`{"content":"half"}`, "") + `data: {"error":{"message":"Failed.","code":"tool_use_failed"}}` + "\n\n"}}}
+	if got := hear(t, against(t, "groq", "m", r, nil).Stream(t.Context(), llm.Request{})); got.err == nil || len(r.raw) != 1 {
+		t.Errorf("behind words: asked %d times, %v", len(r.raw), got.err)
+	}
+}
+
+// TestQuirks puts what a configuration says over what the row of a service says.
+func TestQuirks(t *testing.T) {
+	yes, no := true, false
+	row, _ := openai.DialectFor("glm", "glm-4.7")
+	if got := (openai.Quirks{}).Over(row); !reflect.DeepEqual(got, row) {
+		t.Errorf("nothing said, and yet %+v", got)
+	}
+	q := openai.Quirks{
+		Limit: "max_completion_tokens", Thinks: "reasoning", Echo: "always", Fill: &yes, Blank: &no, Bridge: &yes, Joins: &no, IDs: "nine",
+		Renames: map[string]string{"seed": "random_seed"}, Refuses: []string{"top_p"}, Usage: &no, Streams: &no, Warm: &no, Files: &yes, Inline: &yes,
+		Caches: &yes, Choice: "words", Answers: []openai.Format{openai.FormatGuided}, Strict: &yes, Repeats: &yes, Grows: &yes, Clean: &yes, System: "developer",
+		EffortField: "think.level", EffortWords: []string{"no", "", "some", "some", "more", "most"}, BudgetField: "think.tokens",
+		ThinkingField: "think.on", ThinkingOn: true, ThinkingOff: false,
+	}
+	if err := q.Validate(); err != nil {
+		t.Error(err)
+	}
+	d := q.Over(row)
+	want := openai.Dialect{
+		Name: "glm", Limit: "max_completion_tokens", Thinks: "reasoning", Kept: "/coding/", Bridge: true, IDs: openai.IDsNine, Tooled: row.Tooled,
+		Renames: q.Renames, NoUsage: true, Whole: true, Files: true, Inline: true, Caches: true, Choice: openai.ChoiceWords, Formats: q.Answers,
+		Strict: true, Repeats: true, Grows: true,
+		Family: openai.Family{Echo: openai.EchoAlways, Fill: true, Refuses: q.Refuses, System: "developer", Clean: true, Effort: openai.Effort{
+			Field: "think.level", Words: [6]string{"no", "", "some", "some", "more", "most"}, Tokens: "think.tokens", Switch: openai.Switch{Field: "think.on", On: "true", Off: "false"},
+		}},
+	}
+	if !reflect.DeepEqual(d, want) {
+		t.Errorf("got  %+v\nwant %+v", d, want)
+	}
+	for name, q := range map[string]openai.Quirks{
+		`echo: unknown "some"`: {Echo: "some"}, `ids: unknown "ten"`: {IDs: "ten"}, `choice: unknown "auto"`: {Choice: "auto"},
+		`system_role: unknown "user"`: {System: "user"}, `answers: unknown "xml"`: {Answers: []openai.Format{"xml"}},
+		"effort_words: 2 words": {EffortWords: []string{"a", "b"}}, "thinking_field: missing": {ThinkingOn: true}, "thinking_off": {ThinkingField: "x", ThinkingOn: true},
+	} {
+		if err := q.Validate(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%+v: %v, want %s", q, err, name)
+		}
+	}
+}
+
+// TestEffortByQuirks writes effort as a configuration spells it.
+func TestEffortByQuirks(t *testing.T) {
+	q := openai.Quirks{EffortField: "think.level", EffortWords: []string{"", "", "low", "low", "high", "high"}, BudgetField: "think.tokens",
+		ThinkingField: "think.mode", ThinkingOn: map[string]any{"type": "on"}, ThinkingOff: "off"}
+	c := openai.New(openai.Options{Model: "m", BaseURL: "http://mock.invalid/v1", Dialect: q.Over(openai.Dialect{})})
+	for _, test := range []struct {
+		req  llm.Request
+		want string
+	}{
+		{llm.Request{}, `{}`},
+		{llm.Request{Effort: llm.EffortOff}, `{"think":{"mode":"off"}}`},
+		{llm.Request{Effort: llm.EffortMinimal}, `{"think":{"mode":{"type":"on"}}}`},
+		{llm.Request{Effort: llm.EffortMax}, `{"think":{"level":"high"}}`},
+		{llm.Request{Settings: llm.Settings{Budget: 5000}}, `{"think":{"mode":{"type":"on"},"tokens":5000}}`},
+	} {
+		if got := send(t, c, test.req).only("think"); got != test.want {
+			t.Errorf("%s, %d: %s, want %s", test.req.Effort, test.req.Budget, got, test.want)
+		}
+	}
+}
+
+// TestMarks holds where the prompts of models behind OpenRouter are marked for
+// the cache: behind the system prompt, and behind the last two messages that are
+// not the model's.
+func TestMarks(t *testing.T) {
+	const marked = `"cache_control":{"type":"ephemeral"}`
+	call := func(id string) llm.Message {
+		return llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Text, Text: "I look."}, {Kind: llm.Call, ID: id, Name: "f"}, {Kind: llm.Call, ID: id + "b", Name: "f"}}}
+	}
+	result := func(id string) llm.Message {
+		return llm.Message{Role: llm.RoleTool, Parts: []llm.Part{{Kind: llm.Result, ID: id, Text: "r"}, {Kind: llm.Result, ID: id + "b", Text: "r"}}}
+	}
+	picture := llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "look"}, {Kind: llm.Media, MIME: "image/png", Data: []byte("x")}}}
+	for _, test := range []struct {
+		name, kind, model string
+		in                []llm.Message
+		want              string // + for each message that is marked
+	}{
+		{"the first turn", "openrouter", "anthropic/claude-opus-5.5", []llm.Message{llm.UserText("hi")}, "++"},
+		{"a long conversation", "openrouter", "anthropic/claude-opus-5.5", []llm.Message{llm.UserText("a"), {Role: llm.RoleAssistant, Parts: llm.UserText("b").Parts}, llm.UserText("c"),
+			{Role: llm.RoleAssistant, Parts: llm.UserText("d").Parts}, llm.UserText("e")}, "+--+-+"},
+		{"tools", "openrouter", "anthropic/claude-opus-5.5", []llm.Message{llm.UserText("a"), call("1"), result("1"), call("2"), result("2")}, "+---+--+"},
+		{"a picture", "openrouter", "google/gemini-4-argon", []llm.Message{picture}, "++"},
+		{"Qwen", "openrouter", "qwen/qwen3.8-max", []llm.Message{llm.UserText("hi")}, "++"},
+		{"one that keeps prompts by itself", "openrouter", "openai/gpt-6-sol", []llm.Message{llm.UserText("hi")}, "--"},
+		{"another service", "openai", "anthropic/claude-opus-5.5", []llm.Message{llm.UserText("hi")}, "--"},
+	} {
+		got := ""
+		for _, m := range send(t, build(t, test.kind, test.model), llm.Request{System: "S", Messages: test.in}).Messages {
+			switch body := text(m); {
+			case strings.Count(body, marked) > 1:
+				got += "?"
+			case strings.Contains(body, marked) && m["role"] != "assistant":
+				got += "+"
+			default:
+				got += "-"
+			}
+			if m["role"] == "assistant" && reflect.TypeOf(m["content"]).Kind() != reflect.String {
+				t.Errorf("%s: the model's own words as a list: %v", test.name, m["content"])
+			}
+		}
+		if want := strings.ReplaceAll(test.want, " ", ""); got != want {
+			t.Errorf("%s: %s, want %s", test.name, got, want)
+		}
+	}
+	r := &record{answers: []canned{{200, "text/event-stream", lines("stop", `{"content":"x"}`)}}}
+	r.refuse = func(body string) (int, string) {
+		if strings.Contains(body, "cache_control") {
+			return 400, refusal("", "messages.0.content.0.cache_control: Extra inputs are not permitted")
+		}
+		return 0, ""
+	}
+	c := against(t, "openrouter", "anthropic/claude-opus-5.5", r, nil)
+	for round := range 2 {
+		got := hear(t, c.Stream(t.Context(), llm.Request{Messages: []llm.Message{llm.UserText("hi")}}))
+		if got.err != nil || len(r.raw) != round+2 || (len(got.notices) == 1) != (round == 0) {
+			t.Errorf("refused: asked %d times, %q, %v", len(r.raw), got.notices, got.err)
+		}
+	}
+}
+
+// TestRows holds what of a conversation is particular to one service.
+func TestRows(t *testing.T) {
+	at := func(kind, model, base string, body map[string]any) *openai.Chat {
+		d, _ := openai.DialectFor(kind, model)
+		return openai.New(openai.Options{Model: model, BaseURL: base, Dialect: d, Body: body})
+	}
+	thought := func(c *openai.Chat) []llm.Message {
+		return []llm.Message{llm.UserText("a"),
+			{Role: llm.RoleAssistant, Origin: c.Origin(), Parts: []llm.Part{{Kind: llm.Thinking, Text: "hm"}, {Kind: llm.Text, Text: "b"}}}, llm.UserText("c")}
+	}
+	for name, test := range map[string]struct {
+		c    *openai.Chat
+		want bool
+	}{
+		"GLM":                          {at("glm", "glm-5.3", "https://api.z.ai/api/paas/v4", nil), false},
+		"GLM, coding plan":             {at("glm", "glm-5.3", "https://api.z.ai/api/coding/paas/v4", nil), true},
+		"GLM, told so":                 {at("glm", "glm-5.3", "https://api.z.ai/api/paas/v4", map[string]any{"thinking": map[string]any{"clear_thinking": false}}), true},
+		"GLM without thinking":         {at("glm", "glm-4-plus", "https://api.z.ai/api/coding/paas/v4", nil), false},
+		"Qwen, told so":                {at("qwen", "qwen3.7-plus", "https://x.invalid", map[string]any{"preserve_thinking": true}), true},
+		"another with such an address": {at("qwen", "qwen3.7-plus", "https://x.invalid/coding/v1", nil), false},
+	} {
+		if got := strings.Contains(text(send(t, test.c, llm.Request{Messages: thought(test.c)}).Messages), `"reasoning_content":"hm"`); got != test.want {
+			t.Errorf("%s: thinking of an earlier turn goes back: %v, want %v", name, got, test.want)
+		}
+	}
+	results := []llm.Message{llm.UserText("a"), {Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Call, ID: "1", Name: "f"}}},
+		{Role: llm.RoleTool, Parts: []llm.Part{{Kind: llm.Result, ID: "1", Text: "r"}}}, llm.UserText("hurry")}
+	for kind, want := range map[string]string{"glm": "r\n\nhurry", "deepseek": "hurry"} {
+		list := send(t, build(t, kind, "m"), llm.Request{Messages: results}).Messages
+		if last := list[len(list)-1]; last["content"] != want {
+			t.Errorf("%s: in the end %v", kind, last)
+		}
+	}
+	if got := send(t, build(t, "glm", "m"), llm.Request{Messages: append(results[:3:3], llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Media, MIME: "image/png", Data: []byte("x")}}})}).Messages; got[len(got)-1]["role"] != "user" {
+		t.Errorf("glm: a picture went into a result: %v", got)
+	}
+	for model, want := range map[string]string{"qwen/qwen3-32b": `{"reasoning_format":"parsed"}`, "openai/gpt-oss-120b": `{}`, "llama-3.3-70b-versatile": `{}`} {
+		if got := send(t, build(t, "groq", model), llm.Request{}).only("reasoning_format", "include_reasoning"); got != want {
+			t.Errorf("groq, %s: %s, want %s", model, got, want)
+		}
+	}
+	if got := send(t, build(t, "openrouter", "anthropic/claude-opus-5.5"), llm.Request{Effort: llm.EffortHigh, Settings: llm.Settings{Budget: 9000}}).only("reasoning", "thinking_budget"); got != `{"reasoning":{"max_tokens":9000}}` {
+		t.Errorf("openrouter: a budget is %s", got)
+	}
+	own := map[string]any{"reasoning": map[string]any{"exclude": true}, "provider": map[string]any{"order": []any{"a"}}, "temperature": 0.3}
+	if got := send(t, at("openrouter", "m", "http://mock.invalid", own), llm.Request{Effort: llm.EffortHigh, Answer: city}).only("reasoning", "provider", "temperature"); got !=
+		`{"provider":{"order":["a"],"require_parameters":true},"reasoning":{"effort":"high","exclude":true},"temperature":0.3}` {
+		t.Errorf("openrouter: the user's own fields come to %s", got)
+	}
+	penalty := 0.5
+	if got := send(t, build(t, "qwen", "qwen3.8-max"), llm.Request{Settings: llm.Settings{FrequencyPenalty: &penalty, PresencePenalty: &penalty}}).only("frequency_penalty", "presence_penalty"); got != `{"presence_penalty":0.5}` {
+		t.Errorf("qwen: penalties %s", got)
+	}
+}
+
+// TestThinkingRefused finds another way where a switch of thinking is refused.
+func TestThinkingRefused(t *testing.T) {
+	for _, test := range []struct {
+		name, model   string
+		whole         bool
+		effort        llm.Effort
+		answer        string
+		refused, want string
+		notice        string
+	}{
+		{"cannot be switched off", "qwen3.8-max", false, llm.EffortOff, refusal("enable_thinking", "this model always thinks"), `"enable_thinking":false`, `"reasoning_effort":"low"`,
+			"does not take enable_thinking"},
+		{"only while it streams", "qwen3-32b", true, llm.EffortHigh, `{"error":{"message":"parameter.enable_thinking must be set to false for non-streaming calls"}}`, `"enable_thinking":true`, `"enable_thinking":false`,
+			"thinks only while it streams"},
+		{"only while it streams, and by default", "qwen3-32b", true, "", `{"error":{"message":"parameter.enable_thinking must be set to false for non-streaming calls"}}`, `{"messages":[]`, `"enable_thinking":false`,
+			"thinks only while it streams"},
+	} {
+		r := &record{answers: []canned{{200, "text/event-stream", lines("stop", `{"content":"x"}`)}}}
+		r.refuse = func(body string) (int, string) {
+			if strings.Contains(body, test.refused) {
+				return 400, test.answer
+			}
+			return 0, ""
+		}
+		c := against(t, "qwen", test.model, r, func(o *openai.Options) { o.NoStream = test.whole })
+		req := llm.Request{Effort: test.effort, Messages: []llm.Message{}}
+		got := hear(t, c.Stream(t.Context(), req))
+		if got.err != nil || !strings.Contains(r.last(t), test.want) || len(r.raw) != 2 || !strings.Contains(strings.Join(got.notices, "; "), test.notice) {
+			t.Errorf("%s: asked %d times, at last %s; %q, %v", test.name, len(r.raw), r.last(t), got.notices, got.err)
+		}
+	}
+}

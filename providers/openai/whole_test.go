@@ -1,0 +1,112 @@
+package openai_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/openai"
+)
+
+const wholeCall = `{"id":"x","choices":[{"index":0,"message":{"role":"assistant","content":"I look.","reasoning_content":"hm",` +
+	`"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":5,"completion_tokens":3}}`
+
+// server streams, unless it is asked not to.
+func server(refuse func(body string) (int, string)) *record {
+	r := &record{answers: []canned{{200, "text/event-stream", lines("stop", `{"content":"fine"}`)}}}
+	r.refuse = func(body string) (int, string) {
+		if status, answer := refuse(body); status != 0 {
+			return status, answer
+		}
+		if strings.Contains(body, `"stream":false`) {
+			return 200, wholeCall
+		}
+		return 0, ""
+	}
+	return r
+}
+
+// TestWholeWithTools asks a server that cannot stream while tools are on offer
+// for whole answers then, and then only: because its row says so, or because it
+// said so itself, in whatever words.
+func TestWholeWithTools(t *testing.T) {
+	const notice = "m does not stream while tools are on offer; its answers come whole"
+	said := func(status int, message string) func(string) (int, string) {
+		return func(body string) (int, string) {
+			if strings.Contains(body, `"stream":true`) && strings.Contains(body, `"tools"`) {
+				return status, `{"error":{"code":` + text(status) + `,"message":` + quote(message) + `,"type":"server_error"}}`
+			}
+			return 0, ""
+		}
+	}
+	for _, test := range []struct {
+		name   string
+		row    bool
+		refuse func(string) (int, string)
+		asked  int // of two turns with tools, and one without
+	}{
+		{"its row", true, said(400, "never asked"), 3},
+		{"llama.cpp of 2025", false, said(500, "Cannot use tools with stream"), 4},
+		{"llama-cpp-python", false, said(500, "Automatic streaming tool choice is not supported"), 4},
+		{"Bedrock", false, said(400, "This model doesn't support tool use in streaming mode."), 4},
+		{"a gateway", false, said(422, "`stream` must be false when tools are given"), 4},
+		{"another", false, said(400, "Streaming with function calling is not yet supported"), 4},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := server(test.refuse)
+			c := against(t, "glm", "m", r, func(o *openai.Options) { o.Dialect.Whole = test.row })
+			for round := range 2 {
+				got := hear(t, c.Stream(t.Context(), llm.Request{Tools: []llm.Tool{{Name: "f"}}}))
+				if got.err != nil || show(got.parts) != "(hm) | I look. | c1:f{\"a\":1}" || got.finish.Reason != llm.Calls {
+					t.Fatalf("%s, %+v, %v", show(got.parts), got.finish, got.err)
+				}
+				if want := map[int][]string{0: {notice}}[round]; !slices.Equal(got.notices, want) {
+					t.Errorf("turn %d: notices %q, want %q", round+1, got.notices, want)
+				}
+				for _, field := range []string{"stream_options", "tool_stream"} {
+					if strings.Contains(r.last(t), field) {
+						t.Errorf("%s goes with a request that is not streamed", field)
+					}
+				}
+			}
+			if got := hear(t, c.Stream(t.Context(), llm.Request{})); got.err != nil || !strings.Contains(r.last(t), `"stream":true`) {
+				t.Errorf("without tools: %s, %v", r.last(t), got.err)
+			}
+			if len(r.raw) != test.asked {
+				t.Errorf("asked %d times, want %d", len(r.raw), test.asked)
+			}
+		})
+	}
+}
+
+// TestWholeAlways asks for whole answers where the server does not stream at all.
+func TestWholeAlways(t *testing.T) {
+	r := server(func(body string) (int, string) {
+		if strings.Contains(body, `"stream":true`) {
+			return 400, refusal("stream", "Your organization must be verified to stream this model.")
+		}
+		return 0, ""
+	})
+	c := against(t, "openai", "m", r, nil)
+	got := hear(t, c.Stream(t.Context(), llm.Request{}))
+	if want := []string{"m does not stream; its answers come whole"}; got.err != nil || !slices.Equal(got.notices, want) {
+		t.Errorf("notices %q, want %q; %v", got.notices, want, got.err)
+	}
+	if got := hear(t, c.Stream(t.Context(), llm.Request{})); got.err != nil || len(got.notices) > 0 || len(r.raw) != 3 {
+		t.Errorf("asked %d times: %q, %v", len(r.raw), got.notices, got.err)
+	}
+}
+
+// TestNotAboutStreams leaves alone what only sounds like it.
+func TestNotAboutStreams(t *testing.T) {
+	for _, message := range []string{
+		"registry.ollama.ai/library/x does not support tools", "upstream tools are not supported", "the stream of tool results ended",
+	} {
+		r := server(func(string) (int, string) { return 400, `{"error":{"message":` + quote(message) + `}}` })
+		got := hear(t, against(t, "openai", "m", r, nil).Stream(t.Context(), llm.Request{Tools: []llm.Tool{{Name: "f"}}}))
+		if got.err == nil || len(r.raw) != 1 {
+			t.Errorf("%q: asked %d times, %v", message, len(r.raw), got.err)
+		}
+	}
+}
