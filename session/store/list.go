@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"parley/providers/llm"
-
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
@@ -248,104 +246,4 @@ func (db *DB) load(id string) (s Session, nodes []Node, touched int64, err error
 		return missed.damage(db, err)
 	})
 	return s, nodes, touched, err
-}
-
-// nodes reads the messages of a session from a table in their order.
-func (db *DB) nodes(q querier, session int64, missed *tally, table string) ([]Node, error) {
-	var nodes []Node
-	want := map[string][]*llm.Part{}
-	missing := map[int]map[string][]int{}
-	rows, err := q.all(`SELECT seq, parent, at, role, origin, model, rest, parts FROM `+table+` WHERE session = ? ORDER BY seq`, session)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var n Node
-		var at sql.NullInt64
-		var rest, parts sql.RawBytes
-		if err := rows.Scan(&n.Seq, &n.Parent, &at, &n.Role, &n.Origin, &n.Model, &rest, &parts); err != nil {
-			missed.miss(err)
-			continue
-		}
-		n.At = moment(at)
-		blobs, err := decodeNode(&n, rest, parts)
-		if err != nil {
-			missed.miss(fmt.Errorf("message %d: %w", n.Seq, err))
-		}
-		if n.Seq < 1 || len(nodes) > 0 && n.Seq <= nodes[len(nodes)-1].Seq {
-			missed.miss(fmt.Errorf("message %d is out of order", n.Seq))
-			continue
-		}
-		if len(blobs) > 0 {
-			missing[len(nodes)] = blobs
-		}
-		nodes = append(nodes, n)
-	}
-	err = rows.Err()
-	rejoin(nodes)
-	for i, blobs := range missing {
-		for sha, parts := range blobs {
-			for _, p := range parts {
-				want[sha] = append(want[sha], &nodes[i].Parts[p])
-			}
-		}
-	}
-	return nodes, errors.Join(err, fill(q, session, want, missed))
-}
-
-// decodeNode reads what of a node is JSON. After an error it holds what could be
-// read.
-func decodeNode(n *Node, restText, partsText []byte) (blobs map[string][]int, err error) {
-	if string(restText) != "{}" {
-		var r rest
-		err = json.Unmarshal(restText, &r)
-		r.into(n)
-	}
-	parts, blobs, errParts := decodeParts(partsText)
-	n.Parts = parts
-	return blobs, cmp.Or(errParts, err)
-}
-
-// rejoin makes nodes whose parent could not be read follow the one before, and
-// leaves no circles.
-func rejoin(nodes []Node) {
-	known := map[int]bool{0: true}
-	last := 0
-	for i := range nodes {
-		if n := &nodes[i]; !known[n.Parent] {
-			n.Parent = last
-		}
-		last = nodes[i].Seq
-		known[last] = true
-	}
-}
-
-// fill reads the blobs of a session into the parts that want them.
-func fill(q querier, session int64, want map[string][]*llm.Part, missed *tally) error {
-	if len(want) == 0 {
-		return nil
-	}
-	rows, err := q.all(`SELECT sha, data FROM blobs WHERE num IN
-		(SELECT r.blob FROM nodes n JOIN refs r ON r.node = n.num WHERE n.session = ?)`, session)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var sha string
-		var data []byte
-		if err := rows.Scan(&sha, &data); err != nil {
-			missed.miss(err)
-			continue
-		}
-		for _, p := range want[sha] {
-			p.Data = data
-		}
-		delete(want, sha)
-	}
-	for sha := range want {
-		missed.miss(fmt.Errorf("data %.12s is missing", sha))
-	}
-	return rows.Err()
 }
