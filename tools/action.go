@@ -21,7 +21,12 @@ type Action struct {
 	Host    string          // host it fetches from, lower case, with its port unless that is the scheme's; "" if it fetches nothing
 	URL     string          // the whole address it fetches; "" if it fetches nothing
 	Diff    string          // unified diff of what a write would change; "" if none
-	run     func(ctx context.Context, progress func(text string)) Outcome
+
+	Sandboxed bool // the command runs in the sandbox: it can change the workspace only, see [Set.Sandbox]
+	Network   bool // the sandbox lets it reach the network, see [Action.WithNetwork]
+
+	run    func(ctx context.Context, progress func(text string)) Outcome
+	online func(ctx context.Context, progress func(text string)) Outcome // run, with the network; nil if not sandboxed
 }
 
 // Access is what an action needs, from the harmless to the dangerous.
@@ -63,6 +68,17 @@ func (a *Action) Run(ctx context.Context, progress func(text string)) (out Outco
 		progress = func(string) {}
 	}
 	return a.run(ctx, progress)
+}
+
+// WithNetwork is the same action, allowed to reach the network from inside the
+// sandbox. One that is not sandboxed, and so could anyway, is returned as it is.
+func (a *Action) WithNetwork() *Action {
+	if !a.Sandboxed {
+		return a
+	}
+	open := *a
+	open.Network, open.run = true, a.online
+	return &open
 }
 
 // failed is an Outcome that says what went wrong.

@@ -23,6 +23,7 @@ type workspace struct {
 	root *os.Root
 	path string // absolute, as it was given
 	real string // the same with symbolic links resolved
+	box  box    // how commands are held
 
 	mu   sync.Mutex
 	seen map[string]hash        // content that the model last read or wrote, by path

@@ -1,0 +1,20 @@
+//go:build !linux && !darwin
+
+package sandbox
+
+import (
+	"errors"
+	"os/exec"
+	"runtime"
+)
+
+// Child does nothing here: there is no helper.
+func Child() {}
+
+// Probe reports that there is no backend.
+func Probe() Backend { return Backend{Why: "there is no sandbox for " + runtime.GOOS} }
+
+// Command reports that there is no backend.
+func Command(Policy, ...string) (*exec.Cmd, func(), error) {
+	return nil, nil, errors.New(Probe().Why)
+}

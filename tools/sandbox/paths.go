@@ -1,0 +1,106 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// inHome are the files and folders below the home folder that builds need:
+// toolchains and what they have downloaded. Nothing in them is a secret; so git's
+// config is here and its credentials are not.
+var inHome = []string{
+	".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes",
+	"bin", ".local/bin", ".local/lib",
+	"go", "sdk", // Go
+	".cargo/bin", ".cargo/env", ".cargo/registry", ".cargo/git", ".rustup",
+	".nvm", ".volta", ".bun/bin", ".deno/bin", ".local/share/pnpm", // JavaScript
+	".pyenv", ".local/share/uv", ".local/share/virtualenvs", ".virtualenvs", "miniconda3", "anaconda3",
+	".rbenv", ".rvm", ".gem", ".asdf", ".local/share/mise", ".sdkman",
+	".m2/repository", ".gradle/wrapper", ".gradle/caches", ".dotnet", ".nuget/packages", ".ghcup", ".elan",
+}
+
+// inEnv are the variables that name the folder of a toolchain.
+var inEnv = []string{"GOROOT", "GOPATH", "GOMODCACHE", "RUSTUP_HOME", "JAVA_HOME", "VIRTUAL_ENV", "NVM_DIR", "PNPM_HOME"}
+
+// Readable is what a command usually needs to read beside the system and the
+// workspace: toolchains in the home folder and on the PATH of environ. Secrets,
+// which lie in other places of the home folder, are not in it.
+func Readable(environ []string) []string {
+	var named []string
+	home := ""
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		switch {
+		case name == "HOME":
+			home = value
+		case name == "PATH", slices.Contains(inEnv, name):
+			named = append(named, filepath.SplitList(value)...)
+		}
+	}
+	if filepath.IsAbs(home) {
+		for _, path := range inHome {
+			named = append(named, filepath.Join(home, path))
+		}
+	}
+	var out []string
+	for _, path := range named {
+		path = filepath.Clean(path)
+		if filepath.IsAbs(path) && !private(path, home) && exists(path) && !slices.Contains(out, path) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// secrets are the folders below the home folder that are never in [Readable],
+// whatever a variable says.
+var secrets = []string{
+	".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".password-store", ".netrc", ".config", ".local/share", ".local/state",
+}
+
+// private reports whether reading path would give away secrets of home: by
+// being it, by holding it, or by being or holding one of the known places.
+func private(path, home string) bool {
+	if home == "" {
+		return path == "/"
+	}
+	if within(home, path) {
+		return true
+	}
+	return slices.ContainsFunc(secrets, func(s string) bool {
+		s = filepath.Join(home, s)
+		return within(s, path) || path == s
+	})
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// check refuses a policy that would hold nothing back.
+func check(p Policy) error {
+	if !filepath.IsAbs(p.Workspace) {
+		return fmt.Errorf("workspace %q is not absolute", p.Workspace)
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil // then there is none to hold back
+	}
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
+	if within(home, filepath.Clean(p.Workspace)) {
+		return errors.New("the workspace holds the home folder, with its secrets: start in a project's folder")
+	}
+	for _, path := range p.Protected {
+		if !filepath.IsLocal(path) {
+			return fmt.Errorf("protected path %q leads out of the workspace", path)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package sandbox
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Profile is p in the language of macOS's sandbox-exec (Seatbelt). Later rules
+// win, so what is protected comes last.
+func Profile(p Policy) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("(version 1)")
+	line("(deny default)")
+	line("(allow process-fork)")
+	line("(allow process-exec)")
+	line("(allow signal (target same-sandbox))")
+	line("(allow process-info* (target same-sandbox))")
+	line("(allow sysctl-read)")
+	line("(allow file-read-metadata)")
+	line(`(allow file-read* (literal "/"))`)
+	for _, path := range []string{"/usr", "/bin", "/sbin", "/System", "/Library", "/opt", "/Applications", "/private/etc", "/private/var/db", "/dev"} {
+		line("(allow file-read* (subpath %s))", quoted(path))
+	}
+	for _, path := range p.Read {
+		line("(allow file-read* (subpath %s))", quoted(path))
+	}
+	line(`(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty"))`)
+	for _, path := range append([]string{p.Workspace, p.Temp}, p.Write...) {
+		if path != "" {
+			line("(allow file-read* file-write* (subpath %s))", quoted(path))
+		}
+	}
+	for _, path := range p.Protected {
+		full := filepath.Join(p.Workspace, path)
+		line("(deny file-write* (subpath %s))", quoted(full))
+		for dir := filepath.Dir(full); within(dir, p.Workspace) && dir != p.Workspace; dir = filepath.Dir(dir) {
+			line("(deny file-write-unlink (literal %s))", quoted(dir)) // it could be moved away, and another put in its place
+		}
+	}
+	if p.Network {
+		line("(allow network-outbound (remote ip))")
+		line("(allow network-inbound (local ip))")
+		line("(allow network-bind (local ip))")
+		line("(allow system-socket)")
+		line(`(allow mach-lookup (global-name "com.apple.dnssd.service") (global-name "com.apple.SystemConfiguration.configd"))`)
+		line(`(allow network-outbound (literal "/private/var/run/mDNSResponder"))`)
+	}
+	return b.String()
+}
+
+// quoted is a path as a string of the profile's language.
+func quoted(path string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(filepath.Clean(path)) + `"`
+}

@@ -1,0 +1,76 @@
+// Package sandbox runs a command so that it can read the system, change the
+// workspace and a private temp folder, and do nothing else: no home, no network,
+// no sockets, no other process.
+//
+//	Command ──► the same program again, as the helper (Child) ──► the command
+//	            namespaces · mounts · snapshot                    Landlock · seccomp
+//	            ends everything, restores what is protected ◄──── exits
+//
+// The helper, not the caller, outlives the command: when the caller dies, however
+// that happens, the helper ends every process and restores the protected paths.
+// Landlock and seccomp bind the command alone, so that the helper can.
+//
+// What stays possible, and where: the names, sizes and times of files elsewhere
+// can be read (stat is not restricted by Landlock); a file made in memory or in
+// the workspace can be executed, under the same restrictions. Where namespaces
+// are forbidden, as in most containers, also: mode, owner and times of files of
+// the same user can be changed anywhere, the command lines of other processes
+// can be read, a protected path is changed until the command has ended, and
+// before Linux 6.12 other processes of the same user can be sent signals.
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Policy is what a command may do. Paths are absolute unless said; what does
+// not exist is skipped. The zero value but for Workspace is the strict one.
+type Policy struct {
+	Workspace string   // read and written; must neither be nor hold the home folder
+	Temp      string   // private temp folder, and the command's /tmp; "": made, and removed by cleanup
+	Read      []string // further files and folders to read; see [Readable]
+	Write     []string // further files and folders to read and write
+	Protected []string // files and folders that keep their content, relative to Workspace; absent ones stay absent
+	Network   bool     // may open IP sockets, to anywhere; Unix sockets stay closed
+	Env       []string // the whole environment; nothing of the caller's own is added but TMPDIR
+}
+
+// Protected is what configures or runs programs for parley, git and the shell
+// from inside a workspace.
+func Protected() []string {
+	return []string{".git/hooks", ".git/config", ".git/config.worktree", ".parley", ".mcp.json", ".envrc"}
+}
+
+// A Backend is what the system offers to hold commands with.
+type Backend struct {
+	Name    string   // "landlock+seccomp+pidns", "landlock+seccomp", "seatbelt"; "" if there is none
+	ABI     int      // of Landlock; 0 if there is none
+	Details []string // what else a person may want to know, one fact each
+	Why     string   // what is missing, where Name is ""
+}
+
+// OK reports whether commands can be held at all.
+func (b Backend) OK() bool { return b.Name != "" }
+
+// within reports whether path is dir or below it; both are clean.
+func within(path, dir string) bool {
+	return path == dir || dir == "/" || strings.HasPrefix(path, dir+string(filepath.Separator))
+}
+
+// tempDir makes a private temp folder, unless the policy names one.
+func tempDir(p *Policy) (remove func(), err error) {
+	if p.Temp != "" {
+		return func() {}, nil
+	}
+	dir, err := os.MkdirTemp("", "parley-sandbox-")
+	if err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, err
+	}
+	p.Temp = dir
+	return func() { _ = os.RemoveAll(dir) }, nil
+}
