@@ -1,0 +1,237 @@
+// Package trust knows what a folder would add to parley, and whether the person
+// agreed to it. A repository is a stranger's until its owner's words are let in.
+//
+//	Look(folder) ──► Offer: AGENTS.md up the tree, .parley/config.toml, .mcp.json
+//	                   │ Digest of path and content
+//	                   ├──► Decided ──► nothing known: show it, and ask; the default is no
+//	                   └──► Context (for the system prompt), Config, Servers, once trusted
+//
+// Nothing that Look finds is acted on before a person said yes to exactly these
+// bytes at exactly this path: a changed file, a moved folder, another folder
+// behind a link are asked about anew. Even then a folder's configuration cannot
+// say where requests go, with which key, or what may run unasked.
+package trust
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/tools"
+)
+
+// What is read of a file, and of all files for the model together, in bytes.
+const (
+	most    = 32 << 10
+	mostAll = 64 << 10
+)
+
+// A Kind says what a file does.
+type Kind string
+
+// The kinds.
+const (
+	Instructions  Kind = "instructions"  // told to the model
+	Configuration Kind = "configuration" // settings of parley, as TOML
+	Servers       Kind = "servers"       // programs that parley would start, as JSON
+)
+
+// The names of the files, as they are looked for.
+const (
+	agents = "AGENTS.md"
+	config = ".parley/config.toml"
+	mcp    = ".mcp.json"
+)
+
+// A File is something a folder would add.
+type File struct {
+	Kind Kind
+	Path string // absolute
+	Name string // relative to the folder, with slashes
+	Text string // clean for a model where it is for one, otherwise as it is
+	Note string // what was left out of it; "" if nothing was
+}
+
+// An Offer is everything a folder would add.
+type Offer struct {
+	Folder string // absolute, without links
+	Files  []File // instructions from the outermost folder to the innermost, then the rest
+	Digest string // of Folder and of the files' bytes
+}
+
+// Empty reports whether there is nothing to ask about.
+func (o Offer) Empty() bool { return len(o.Files) == 0 }
+
+// Look reads what folder would add. Instructions are looked for up to the root
+// of the repository that the folder is in; without one, in the folder alone.
+// What cannot be read, or is no regular file, is an error that names it.
+func Look(folder string) (Offer, error) {
+	real, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return Offer{}, fmt.Errorf("what %s adds: %w", folder, err)
+	}
+	if real, err = filepath.Abs(real); err != nil {
+		return Offer{}, err
+	}
+	o := Offer{Folder: real}
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%d %s\n", len(real), real)
+	var wrong error
+	take := func(kind Kind, path string) {
+		data, cut, err := read(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return
+		case err != nil:
+			wrong = errors.Join(wrong, err)
+			return
+		}
+		name, err := filepath.Rel(real, path)
+		if err != nil {
+			name = path
+		}
+		f := File{Kind: kind, Path: path, Name: filepath.ToSlash(name), Text: string(data)}
+		if kind == Instructions {
+			var notes []string
+			f.Text, notes = tools.Clean(f.Text)
+			f.Note = strings.Join(notes, " ")
+		}
+		if cut {
+			f.Note = strings.TrimSpace(fmt.Sprintf("%s [only its first %d KB count]", f.Note, most>>10))
+		}
+		fmt.Fprintf(sum, "%s %d %s %d\n", kind, len(path), path, len(data))
+		sum.Write(data)
+		o.Files = append(o.Files, f)
+	}
+	for _, dir := range above(real) {
+		take(Instructions, filepath.Join(dir, agents))
+	}
+	take(Configuration, filepath.Join(real, filepath.FromSlash(config)))
+	take(Servers, filepath.Join(real, mcp))
+	o.Digest = hex.EncodeToString(sum.Sum(nil))
+	return o, wrong
+}
+
+// above is the folders from the root of the repository down to folder.
+func above(folder string) []string {
+	dirs := []string{folder}
+	for dir := folder; ; {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			slices.Reverse(dirs)
+			return dirs
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return []string{folder}
+		}
+		dir = parent
+		dirs = append(dirs, dir)
+	}
+}
+
+// read returns the beginning of a regular file, and whether there is more.
+func read(path string) (data []byte, cut bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, false, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, false, fmt.Errorf("%s is not a regular file", path)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() { // it may have been exchanged
+		return nil, false, errors.Join(err, fmt.Errorf("%s is not a regular file", path))
+	}
+	data, err = io.ReadAll(io.LimitReader(f, most+1))
+	if len(data) > most {
+		return data[:most], true, err
+	}
+	return data, false, err
+}
+
+// A Memory keeps decisions; session.Library is one.
+type Memory interface {
+	Get(key string) (string, error)
+	Set(key, value string) error
+}
+
+func key(o Offer) string { return "trust:" + o.Folder }
+
+// Decided says what the person decided about exactly this offer; not known if
+// they were not asked yet, or if anything of it has changed since.
+func Decided(m Memory, o Offer) (yes, known bool) {
+	kept, err := m.Get(key(o))
+	if err != nil {
+		return false, false
+	}
+	digest, word, _ := strings.Cut(kept, " ")
+	return word == "yes", digest == o.Digest
+}
+
+// Decide keeps the person's word on o.
+func Decide(m Memory, o Offer, yes bool) error {
+	word := "no"
+	if yes {
+		word = "yes"
+	}
+	return m.Set(key(o), o.Digest+" "+word)
+}
+
+// Of is the files of a kind.
+func (o Offer) Of(kind Kind) []File {
+	var files []File
+	for _, f := range o.Files {
+		if f.Kind == kind {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// Context is what the model is told of a trusted folder, to stand behind the
+// system prompt; "" if that is nothing. The innermost instructions come last,
+// for they count most, and are the last to be left out.
+func (o Offer) Context() string {
+	files := o.Of(Instructions)
+	room := mostAll
+	kept := len(files)
+	for kept > 0 && len(files[kept-1].Text) <= room {
+		room -= len(files[kept-1].Text)
+		kept--
+	}
+	var b strings.Builder
+	for _, f := range files[kept:] {
+		if b.Len() == 0 {
+			b.WriteString("The person trusts this folder. Its instructions follow; where they disagree, the later ones count, and what the person says counts most.\n")
+		}
+		fmt.Fprintf(&b, "\n<instructions file=%q>\n%s\n</instructions>\n", f.Name, strings.TrimSpace(f.Text))
+	}
+	return b.String()
+}
+
+// Question is what a person is asked, with everything they agree to: no is the
+// safe answer.
+func (o Offer) Question() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Do you trust %s?\n\nIt would add the following. Without your trust none of it is used; the chat works all the same.\n", o.Folder)
+	does := map[Kind]string{Instructions: "told to the model", Configuration: "settings for this folder", Servers: "programs to start as tools"}
+	for _, f := range o.Files {
+		fmt.Fprintf(&b, "\n── %s: %s", f.Name, does[f.Kind])
+		if f.Note != "" {
+			fmt.Fprintf(&b, " %s", f.Note)
+		}
+		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(f.Text))
+	}
+	return b.String()
+}
