@@ -3,34 +3,98 @@ package providers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
-// informed adds to a model what the catalog knows of it: the cost of an answer
-// whose provider did not report one, nearby names when the provider does not
-// know it, and other addresses of the service where its key may be good.
+// informed adds to a model what is known of it: the cost of an answer whose
+// provider did not report one, that its window was full where the server does not
+// say so, nearby names when the provider does not know it, and other addresses
+// of the service where its key may be good.
 type informed struct {
 	llm.Model
 	price   catalog.Price
+	window  int // in tokens; 0 if it is not known for sure
 	service service
 	id      string
+	told    llm.Notices
 }
 
 func (m *informed) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return func(yield func(llm.Event, error) bool) {
+		out, shown := llm.NewOut(yield), false
+		var usage llm.Usage
 		for event, err := range m.Model.Stream(ctx, req) {
-			if usage, ok := event.(llm.Usage); ok && !usage.Priced {
-				usage.Cost, usage.Priced = m.price.Cost(usage)
-				event = usage
+			switch e := event.(type) {
+			case llm.Delta:
+				shown = true
+			case llm.Usage:
+				if !e.Priced {
+					e.Cost, e.Priced = m.price.Cost(e)
+				}
+				usage, event = e, e
+			case llm.Finish:
+				if full := m.full(e, usage, shown); full != nil {
+					yield(nil, full)
+					return
+				}
+				if m.told.Tell(out, m.cut(req, usage)...); out.Stopped() {
+					return
+				}
 			}
 			if !yield(event, m.explain(err)) {
 				return
 			}
 		}
 	}
+}
+
+// full is the error that an answer without a word is, which ended where the
+// window does.
+func (m *informed) full(f llm.Finish, u llm.Usage, shown bool) error {
+	if f.Reason != llm.Length || shown || m.window == 0 || u.Input < m.window-m.window/100 {
+		return nil
+	}
+	return &llm.Error{
+		Fault: llm.ContextOverflow, Provider: m.service.name, URL: wire.Public(m.service.url), Key: m.service.key.name, ID: f.ID,
+		Message: fmt.Sprintf("the prompt of %d tokens leaves no room for an answer in the window of %d", u.Input, m.window),
+	}
+}
+
+// cut tells that a server left out the beginning of a prompt without a word, as
+// Ollama does, and GLM may: it counted far fewer tokens than there were, or more
+// than fit.
+func (m *informed) cut(req llm.Request, u llm.Usage) []string {
+	switch {
+	case u.Input == 0:
+	case m.window > 0 && u.Input > m.window:
+		return []string{m.id + " was sent more than its window holds, and may have seen the end of it only"}
+	case m.service.kind == "ollama":
+		if sent := estimate(req); u.Input < sent*6/10 && sent-u.Input > 1000 { // the estimate is a rough one
+			return []string{m.id + " was sent more than Ollama lets it see, which cut off the beginning; a larger OLLAMA_CONTEXT_LENGTH helps"}
+		}
+	}
+	return nil
+}
+
+// estimate is about how many tokens the texts of a request have.
+func estimate(req llm.Request) int {
+	n := catalog.Estimate(req.System)
+	for _, t := range req.Tools {
+		n += catalog.Estimate(t.Description) + catalog.Estimate(string(t.Schema))
+	}
+	for _, m := range req.Messages {
+		for _, p := range m.Parts {
+			if p.Kind != llm.Thinking { // which mostly does not go back
+				n += catalog.Estimate(p.Text) + catalog.Estimate(p.Input)
+			}
+		}
+	}
+	return n
 }
 
 // explain adds to an error what may help.

@@ -41,9 +41,13 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 		name: model, strategy: s.strategy(typed, calls), program: s.program(),
 		memory: o.Memory, at: s.place(model), constrains: s.constrains(typed),
 	}
+	window := facts.Context
+	if !known && o.Memory.recall(s.place(model)).told.context == 0 {
+		window = s.table(typed).Context // what else there is, is guessed
+	}
 	tools.Model = &informed{
 		Model: &lazy{build: s.build(typed, o, tools.Strategy)},
-		price: facts.Price, service: s, id: model,
+		price: facts.Price, window: window, service: s, id: model,
 	}
 	tuned := &tuned{Model: tools, settings: s.settings(typed), id: model, facts: facts, known: known && !s.like().Local && s.kind != kindGemini}
 	retries := defaultRetries

@@ -1,0 +1,60 @@
+package providers
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+)
+
+// A window that is full is told where the server does not tell it: an answer of
+// nothing is an error that compacting helps against, a prompt that was cut a
+// notice.
+func TestFullWindows(t *testing.T) {
+	long := strings.Repeat("The quick brown fox jumps over the lazy dog. ", 400) // about 4000 tokens
+	for _, tt := range []struct {
+		name, kind   string
+		window       int // of the configuration
+		prompt       string
+		input        int
+		said, finish string
+		fault        llm.Fault
+		notice       string
+	}{
+		{"nothing was said", "vllm", 8192, "hi", 8150, "", "length", llm.ContextOverflow, ""},
+		{"something was", "vllm", 8192, "hi", 8150, "x", "length", "", ""},
+		{"a limit of the answer", "vllm", 8192, "hi", 100, "", "length", "", ""},
+		{"nobody knows the window", "vllm", 0, "hi", 8150, "", "length", "", ""},
+		{"more than fits", "glm", 8192, "hi", 9000, "x", "stop", "", "m was sent more than its window holds"},
+		{"Ollama cut it", "ollama", 0, long, 2040, "x", "stop", "", "cut off the beginning"},
+		{"Ollama did not", "ollama", 0, long, 3900, "x", "stop", "", ""},
+		{"a short one", "ollama", 0, "hi", 3, "x", "stop", "", ""},
+		{"another server counts otherwise", "llamacpp", 0, long, 2040, "x", "stop", "", ""},
+		{"a server that counts nothing", "ollama", 0, long, 0, "x", "stop", "", ""},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"finish_reason\":%q}],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":0}}\n\n", tt.said, tt.finish, tt.input)
+			io.WriteString(w, "data: [DONE]\n\n")
+		}))
+		defer server.Close()
+		c := Config{Providers: map[string]Provider{"box": {Kind: tt.kind, BaseURL: server.URL, Model: map[string]Model{"m": {Context: tt.window}}}}}
+		e := opens(t, c, "box/m", OpenOptions{})
+		req := llm.Request{Messages: []llm.Message{llm.UserText(tt.prompt)}}
+		for round := range 2 {
+			got := hold(t, e, req)
+			want := tt.notice
+			if round == 1 {
+				want = ""
+			}
+			if said := strings.Join(got.notices, "; "); (tt.fault == "") != (got.err == nil) || tt.fault != "" && llm.FaultOf(got.err) != tt.fault ||
+				!strings.Contains(said, want) || want == "" && said != "" {
+				t.Errorf("%s, turn %d: %v, notices %q; want %s, %q", tt.name, round+1, got.err, said, tt.fault, want)
+			}
+		}
+	}
+}
