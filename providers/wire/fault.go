@@ -25,7 +25,7 @@ var codes = expand(map[llm.Fault]string{
 	llm.Authentication: `invalid_api_key incorrect_api_key api_key_invalid api_key_expired authentication_error
 		invalid_authentication_error authentication_failed unauthenticated unauthorized
 		1000 1001 1002 1003 1004 1110 1111 1112 minimax1004 minimax2049`,
-	llm.Permission: `permission_denied permission_error access_denied model.access_denied forbidden failed_precondition
+	llm.Permission: `permission_denied permission_error access_denied model.access_denied failed_precondition
 		unsupported_country_region_territory 1220 1309 1311`,
 	llm.ModelNotFound: `model_not_found model_not_exist invalid_model deployment_not_found 1211`,
 	llm.ContextOverflow: `context_length_exceeded context_window_exceeded exceed_context_size_error request_too_large
@@ -44,6 +44,7 @@ var codes = expand(map[llm.Fault]string{
 // often than not. They decide only where there is nothing else.
 var vague = expand(map[llm.Fault]string{
 	llm.InvalidRequest: `invalid_request_error invalid_argument bad_request invalid_parameter minimax2013`,
+	llm.Permission:     `forbidden`,
 	llm.ModelNotFound:  `not_found_error not_found`,
 	llm.Server:         `server_error api_error internal_error internal_server_error internal timeout_error`,
 })

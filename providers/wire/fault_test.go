@@ -43,6 +43,7 @@ func TestFault(t *testing.T) {
 			"content_filter||The response was filtered: self harm, violence (high)"},
 		{"xai, text", 400, `{"code":"Client specified an invalid argument","error":"Incorrect API key provided: xx"}`, llm.Authentication, "Client specified an invalid argument||Incorrect API key provided: xx"},
 		{"xai, guidelines", 403, `{"code":"forbidden by policy","error":"Content violates usage guidelines."}`, llm.ContentFilter, ""},
+		{"xai, guidelines under a plain code", 403, `{"code":"Forbidden","error":"Content violates usage guidelines. Failed check: X"}`, llm.ContentFilter, ""},
 		{"xai, credits", 403, `{"code":"The caller does not have permission","error":"Your team has either used all available credits or reached its monthly spending limit."}`, llm.Quota, ""},
 		{"xai, context", 400, `{"error":"This model's maximum prompt length is 131072 but the request contains 140000 tokens."}`, llm.ContextOverflow, ""},
 		{"anthropic, key", 401, `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"},"request_id":"req_1"}`, llm.Authentication, "authentication_error||invalid x-api-key"},
