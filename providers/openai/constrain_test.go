@@ -15,6 +15,7 @@ type heard struct {
 	parts   []llm.Part
 	notices []string
 	finish  llm.Finish
+	usage   llm.Usage
 	err     error
 }
 
@@ -27,6 +28,8 @@ func hear(t *testing.T, s llm.Stream) (got heard) {
 			draft.Add(e)
 		case llm.Notice:
 			got.notices = append(got.notices, e.Text)
+		case llm.Usage:
+			got.usage = e
 		case llm.Finish:
 			got.finish = e
 		}
