@@ -34,6 +34,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
+	"parley/session/trust"
 	"parley/tools"
 	"parley/ui"
 	"parley/ui/print"
@@ -84,6 +85,23 @@ type Config struct {
 	providers.Config
 }
 
+// Project is .parley/config.toml in a folder that is trusted: what a stranger may
+// say once the person agreed. Where requests go, with which keys, and what may
+// run unasked is not among it.
+type Project struct {
+	Model    string         `toml:"model"`
+	Fallback []string       `toml:"fallback"`
+	Effort   llm.Effort     `toml:"effort"`
+	System   string         `toml:"system"`
+	Session  session.Config `toml:"session"`
+}
+
+// Validate names the first value that cannot be meant.
+func (p *Project) Validate() error {
+	c := Config{Effort: p.Effort, Session: p.Session, UI: ui.Default(), Config: providers.Default()}
+	return c.Validate()
+}
+
 // Validate names the first value that cannot be meant.
 func (c *Config) Validate() error {
 	if c.Effort != "" && !slices.Contains(llm.Efforts, c.Effort) {
@@ -116,6 +134,10 @@ type app struct {
 	cfg    Config
 	want   *llm.Schema // what --schema holds
 	memory providers.Memory
+	folder string      // the working folder
+	offer  trust.Offer // what it would add
+	agreed bool        // the person trusts it
+	set    *tools.Set
 	log    *slog.Logger     // of --debug; nil: none
 	lib    *session.Library // nil until it is needed
 }
@@ -254,7 +276,9 @@ func (a *app) check(cmd *cobra.Command, words []string) error {
 	}
 	var names []string
 	for _, c := range cmd.Root().Commands() {
-		names = append(names, c.Name())
+		if c.Name() != "help" { // hello looks like it
+			names = append(names, c.Name())
+		}
 	}
 	if near := catalog.Near(words[0], names, 1); len(near) > 0 && !strings.Contains(words[0], " ") {
 		return fmt.Errorf("there is no command %q: did you mean parley %s? To ask a model that, use -p", words[0], near[0])
@@ -290,7 +314,7 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 	if err != nil {
 		return a.fail(print.Config, err)
 	}
-	folder, _ := os.Getwd()
+	folder := a.folder
 	if kept, err := a.lib.Get("theme"); err == nil && kept != "" && a.cfg.UI.Theme == ui.Default().Theme {
 		if c := (ui.Config{Theme: kept}); c.Validate() == nil {
 			a.cfg.UI.Theme = kept
@@ -299,6 +323,14 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 	models, _ := a.lib.Get("models")
 	o := ui.Options{
 		Session: s, Config: a.cfg.UI, Notice: notice, Workspace: short(folder), Folder: folder, Short: short, Attached: parts,
+		Decide: func(yes bool) (string, error) {
+			err := trust.Decide(a.lib, a.offer, yes)
+			if yes {
+				err = errors.Join(err, a.adopt())
+			}
+			return a.prompt(), err
+		},
+		Context: func() []ui.Fact { return a.facts(a.set) },
 		Library: a.lib, Estimate: catalog.Estimate, Price: price, Recent: strings.Fields(models),
 		Open:    func(name string) (llm.Endpoint, error) { return a.open(name, false) },
 		Choices: a.choices,
@@ -307,25 +339,33 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 			return s, err
 		},
 		Resume: func(id string) (*session.Session, string, error) {
-			log, err := a.lib.Resume(id)
-			if log == nil {
-				return nil, "", err
-			}
-			return a.build(true, log)
+			return a.reopen(a.lib.Resume(id))
 		},
 		Fork: func(id string, head int) (*session.Session, string, error) {
-			log, err := a.lib.Fork(id, head)
-			if log == nil {
-				return nil, "", err
-			}
-			return a.build(true, log)
+			return a.reopen(a.lib.Fork(id, head))
 		},
+	}
+	if !a.offer.Empty() && !a.agreed {
+		o.Question = a.offer.Question()
 	}
 	if asked {
 		o.Prompt, o.Attached = parts, nil
 	}
 	a.status = ui.Run(o)
 	return nil
+}
+
+// reopen goes on with a log. An error that comes with one says what of it could
+// not be read.
+func (a *app) reopen(log *session.Log, damage error) (*session.Session, string, error) {
+	if log == nil {
+		return nil, "", damage
+	}
+	s, notice, err := a.build(true, log)
+	if damage != nil {
+		notice = damage.Error()
+	}
+	return s, notice, err
 }
 
 // price is what a million tokens of a prompt cost, and of one from the cache.
@@ -411,10 +451,11 @@ func (a *app) attach() ([]llm.Part, error) {
 func (a *app) session(screen bool) (s *session.Session, notice string, err error) {
 	var trouble error
 	a.lib, trouble = a.library()
-	folder, err := os.Getwd()
-	if err != nil {
+	if a.folder, err = os.Getwd(); err != nil {
 		return nil, "", fmt.Errorf("the working folder: %w", err)
 	}
+	folder := a.folder
+	doubt := a.look(screen)
 	log := a.lib.Create(session.Summary{Folder: folder})
 	if a.again || a.resume != "" {
 		if trouble != nil {
@@ -426,10 +467,85 @@ func (a *app) session(screen bool) (s *session.Session, notice string, err error
 		trouble = err // what of it could not be read
 	}
 	s, notice, err = a.build(screen, log)
-	if trouble != nil {
-		notice = strings.TrimPrefix(notice+" · "+trouble.Error(), " · ")
+	for _, more := range []error{trouble, doubt} {
+		if more != nil {
+			notice = strings.TrimPrefix(notice+" · "+more.Error(), " · ")
+		}
 	}
 	return s, notice, err
+}
+
+// look reads what the working folder would add, and adds it if the person trusts
+// it. The error is one to be told and lived with.
+func (a *app) look(screen bool) error {
+	var err error
+	if a.offer, err = trust.Look(a.folder); err != nil {
+		return err
+	}
+	lib := a.lib
+	if a.ephemeral { // forgets what is said, not what was decided
+		if real, err := session.OpenLibrary(os.Getenv); err == nil {
+			defer real.Close()
+			lib = real
+		}
+	}
+	yes, known := trust.Decided(lib, a.offer)
+	switch {
+	case yes && known:
+		return a.adopt()
+	case !known && !a.offer.Empty() && !screen:
+		return fmt.Errorf("%s is not used: open parley here once to say whether you trust this folder", a.offer.Files[0].Name)
+	}
+	if known {
+		a.offer = trust.Offer{} // the person said no
+	}
+	return nil
+}
+
+// adopt takes over the settings of a folder that is trusted. Flags and the
+// person's own configuration come first.
+func (a *app) adopt() error {
+	for _, f := range a.offer.Of(trust.Configuration) {
+		p := Project{Session: a.cfg.Session}
+		if err := decode(f.Text, &p); err != nil {
+			return fmt.Errorf("%s:%w", f.Name, err)
+		}
+		a.cfg.Model, a.cfg.Effort, a.cfg.System = first(p.Model, a.cfg.Model), first(p.Effort, a.cfg.Effort), first(p.System, a.cfg.System)
+		if a.cfg.Session = p.Session; len(p.Fallback) > 0 {
+			a.cfg.Fallback = p.Fallback
+		}
+	}
+	a.agreed = true
+	return nil
+}
+
+// prompt is the system prompt: parley's own or the person's, and what a trusted
+// folder adds to it.
+func (a *app) prompt() string {
+	text := first(a.system, a.cfg.System, session.Instructions)
+	if a.agreed {
+		if more := a.offer.Context(); more != "" {
+			text += "\n\n" + more
+		}
+	}
+	return text
+}
+
+// facts is what every request holds, for the person to look at.
+func (a *app) facts(set *tools.Set) []ui.Fact {
+	own := first(a.system, a.cfg.System, session.Instructions)
+	facts := []ui.Fact{{Name: "system prompt", Tokens: catalog.Estimate(own)}}
+	if a.agreed {
+		for _, f := range a.offer.Of(trust.Instructions) {
+			facts = append(facts, ui.Fact{Name: f.Name, Tokens: catalog.Estimate(f.Text), Note: f.Note})
+		}
+	}
+	if set != nil {
+		for _, t := range set.Tools() {
+			facts = append(facts, ui.Fact{Name: "tool " + t.Name, Tokens: catalog.Estimate(t.Description) + catalog.Estimate(string(t.Schema))})
+		}
+	}
+	return facts
 }
 
 // kin opens the conversation of -c or -r.
@@ -469,7 +585,7 @@ func (a *app) named(folder string) (session.Summary, error) {
 // library opens what is kept. The error says why nothing can be; what is said
 // then stays in memory.
 func (a *app) library() (*session.Library, error) {
-	if a.ephemeral && !a.fork || a.dryRun && !a.again && a.resume == "" {
+	if a.ephemeral && !a.fork {
 		return session.Ephemeral(), nil
 	}
 	return session.OpenLibrary(os.Getenv)
@@ -506,21 +622,18 @@ func (a *app) build(screen bool, log *session.Log) (s *session.Session, notice s
 	if err != nil {
 		return nil, "", errors.Join(err, log.Close())
 	}
-	root, err := os.Getwd()
-	if err != nil {
-		return nil, "", fmt.Errorf("the working folder: %w", err)
-	}
-	set, err := offered(root, a.tools)
-	if err != nil {
-		return nil, "", err
+	if a.set == nil {
+		if a.set, err = offered(a.folder, a.tools); err != nil {
+			return nil, "", err
+		}
 	}
 	policy, err := a.policy()
 	if err != nil {
 		return nil, "", err
 	}
 	return session.New(session.Options{
-		Model: model, Effort: llm.Effort(first(a.effort, string(kept.Effort), string(a.cfg.Effort))), System: first(a.system, a.cfg.System, session.Instructions),
-		Tools: set, Policy: policy, MaxSteps: first(a.maxTurns, a.cfg.MaxTurns), MaxCost: first(a.maxCost, a.cfg.MaxCost),
+		Model: model, Effort: llm.Effort(first(a.effort, string(kept.Effort), string(a.cfg.Effort))), System: a.prompt(),
+		Tools: a.set, Policy: policy, MaxSteps: first(a.maxTurns, a.cfg.MaxTurns), MaxCost: first(a.maxCost, a.cfg.MaxCost),
 		Fallback: append(slices.Clone(a.fallback), a.cfg.Fallback...), Open: open, Answer: a.want,
 		Log: log, Estimate: catalog.Estimate, Config: a.cfg.Session,
 	}), notice, nil
@@ -803,7 +916,7 @@ func (a *app) load() error {
 
 // decode reads TOML strictly. Errors begin with the line, and unknown keys come
 // with the nearest known one.
-func decode(text string, cfg *Config) error {
+func decode(text string, cfg interface{ Validate() error }) error {
 	text = strings.TrimPrefix(text, "\ufeff")
 	meta, err := toml.Decode(text, cfg)
 	var parse toml.ParseError
@@ -814,7 +927,7 @@ func decode(text string, cfg *Config) error {
 		return fmt.Errorf(" %s", strings.TrimPrefix(err.Error(), "toml: "))
 	}
 	for _, key := range meta.Undecoded() {
-		known := keysAt(reflect.TypeOf(*cfg), key[:len(key)-1])
+		known := keysAt(reflect.TypeOf(cfg), key[:len(key)-1])
 		if known == nil {
 			continue // inside a table that is itself unknown
 		}

@@ -245,7 +245,7 @@ func TestImports(t *testing.T) {
 	adapter := []string{llm, "providers/filter", "providers/schema", "providers/wire"}
 	screen := []string{"ui/*", "session", "session/archive", "session/attach", "tools", llm, catalog}
 	may := map[string][]string{
-		"":                    {"ui", "ui/print", theme, safe, "session", "session/attach", "tools", "providers", llm, catalog},
+		"":                    {"ui", "ui/print", theme, safe, "session", "session/attach", "session/trust", "tools", "providers", llm, catalog},
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage
 		"providers/demo":      {},
@@ -260,11 +260,15 @@ func TestImports(t *testing.T) {
 		"providers/schema":    {},
 		"providers/prompted":  {llm, "providers/filter", "providers/schema"},
 		"providers":           {"providers/*"},
-		"tools":               {llm},
+		"tools":               {llm, "tools/sandbox", "tools/rules"},
+		"tools/sandbox":       {},
+		"tools/rules":         {},
+		"tools/mcp":           {"tools", llm},
 		"session":             {"session/store", "tools", llm, "providers/schema"},
 		"session/store":       {llm},
 		"session/archive":     {"session/store", llm},
 		"session/attach":      {llm},
+		"session/trust":       {"tools"},
 		"ui":                  screen,
 		"ui/print":            screen,
 		"ui/transcript":       {md, theme, safe},

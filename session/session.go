@@ -62,7 +62,6 @@ type Session struct {
 	open     func(string) (llm.Endpoint, error)
 	tools    *tools.Set
 	policy   *tools.Policy
-	system   string
 	settings llm.Settings
 	maxSteps int
 	maxCost  float64
@@ -74,19 +73,20 @@ type Session struct {
 	naming   string // model that names the conversation
 	named    bool   // it was asked to
 
-	turn  sync.Mutex // held while a turn runs
-	mu    sync.Mutex // guards what follows
-	tree  Tree
-	model llm.Endpoint
-	eff   llm.Effort
-	queue []llm.Message
-	total llm.Usage
-	last  llm.Usage
-	want  *llm.Schema
-	mode  History
-	began int         // Seq of the message the running turn began with; 0: none runs
-	sizes map[int]int // estimated tokens of messages, by Seq
-	extra [2]int      // and of what goes with them, without and with tools; 0: not known yet
+	turn   sync.Mutex // held while a turn runs
+	mu     sync.Mutex // guards what follows
+	system string
+	tree   Tree
+	model  llm.Endpoint
+	eff    llm.Effort
+	queue  []llm.Message
+	total  llm.Usage
+	last   llm.Usage
+	want   *llm.Schema
+	mode   History
+	began  int         // Seq of the message the running turn began with; 0: none runs
+	sizes  map[int]int // estimated tokens of messages, by Seq
+	extra  [2]int      // and of what goes with them, without and with tools; 0: not known yet
 
 	unpriced, warned bool // an answer's price is unknown; the person was told
 }
@@ -115,7 +115,12 @@ func New(o Options) *Session {
 }
 
 // ID names the conversation.
-func (s *Session) ID() string { return s.id }
+func (s *Session) ID() string {
+	if s.log != nil {
+		return s.log.Session().ID // it changes if another process took the conversation over
+	}
+	return s.id
+}
 
 // Policy decides about this session's tools.
 func (s *Session) Policy() *tools.Policy { return s.policy }
@@ -151,6 +156,20 @@ func (s *Session) SetEffort(e llm.Effort) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.eff = e
+}
+
+// System is the system prompt of the next request.
+func (s *Session) System() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.system
+}
+
+// SetSystem changes it. What a provider has in its cache is then of no use.
+func (s *Session) SetSystem(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.system, s.extra = text, [2]int{}
 }
 
 // Queue keeps a message of the user's until the running turn has nothing more

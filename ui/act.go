@@ -270,12 +270,49 @@ func (m *Model) keepState(key, value string) tea.Cmd {
 	}
 }
 
+// trusted keeps what the person thinks of the folder, and goes on.
+func (m *Model) trusted(yes bool) tea.Cmd {
+	system, err := m.o.Decide(yes)
+	if err != nil {
+		return tea.Batch(m.first(), m.say(err.Error()))
+	}
+	m.session.SetSystem(system)
+	m.o.Question = ""
+	if yes {
+		return tea.Batch(m.first(), m.say("trusted: /context shows what every request holds"))
+	}
+	return m.first()
+}
+
+// context lists what a request holds.
+func (m *Model) context(string) tea.Cmd {
+	var items []dialog.Item
+	row := func(name string, tokens int, note string) {
+		items = append(items, dialog.Item{Title: name, Detail: strings.TrimPrefix(fmt.Sprintf("about %s tokens · %s", count(tokens), note), " · ")})
+	}
+	for _, f := range m.o.Context() {
+		row(f.Name, f.Tokens, f.Note)
+	}
+	fill := m.session.Fill()
+	note := "window unknown"
+	if window := m.session.Model().Context; window > 0 {
+		note = fmt.Sprintf("%d %% of the window of %s", 100*fill/window, count(window))
+	}
+	row("next request", fill, note)
+	for i := range items {
+		items[i].Detail = strings.TrimSuffix(items[i].Detail, " · ")
+	}
+	return m.open(dialog.Pick("context", "What every request holds", items, m.theme))
+}
+
 // confirmed acts on a yes or no.
 func (m *Model) confirmed(msg dialog.Confirmed) tea.Cmd {
 	m.dialog = nil
 	m.layout()
 	var cmd tea.Cmd
 	switch {
+	case msg.Kind == "trust":
+		cmd = m.trusted(msg.Yes)
 	case !msg.Yes:
 	case msg.Kind == "fork":
 		cmd = m.enterFork(m.forking, 0)

@@ -57,6 +57,7 @@ func actions() []action {
 		{name: "export", keys: []string{"ctrl+x e"}, help: "write this conversation to a file", run: (*Model).export, rank: kept},
 		{name: "compact", keys: []string{"ctrl+x k"}, help: "summarize what was said, to save room", run: (*Model).compact, rank: kept},
 		{name: "history", help: "what requests hold: full, dynamic, stateless", run: (*Model).history, rank: kept},
+		{name: "context", help: "what every request holds", run: (*Model).context, rank: kept},
 		{name: "usage", keys: []string{"ctrl+x u"}, help: "tokens and cost", run: (*Model).usage, rank: kept},
 		{name: "attach", help: "attach a file, or the picture on the clipboard", run: (*Model).attach, rank: talking},
 		{name: "paste-picture", keys: []string{"ctrl+v"}, help: "attach the picture on the clipboard", run: (*Model).attachClipboard, rank: talking},

@@ -1,12 +1,16 @@
 package ui
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -23,6 +27,7 @@ const statusPanic = 2
 // way that is.
 type exit struct {
 	terminal *terminal
+	guard    *guard // for the ways out that cannot be caught
 	kill     func() // ends the program's loop without its consent
 
 	mu      sync.Mutex
@@ -66,19 +71,21 @@ type signalMsg struct{}
 
 // signals ends the screen on a signal, with status 128+n. If the loop does not
 // react, because it is stuck or the terminal is gone, the terminal comes back
-// and the program ends all the same.
+// and the program ends all the same. What cannot be caught is left to the guard
+// from here on.
 func (e *exit) signals(send func(tea.Msg)) (stop func()) {
 	const (
 		forLoop = 400 * time.Millisecond
 		forAll  = 2500 * time.Millisecond
 	)
+	e.guard = watch(e.terminal)
 	ch, over := make(chan os.Signal, 4), make(chan struct{})
 	for _, s := range endings {
 		if !signal.Ignored(s) { // as nohup does
 			signal.Notify(ch, s)
 		}
 	}
-	go func() {
+	go e.safely(func() {
 		var s os.Signal
 		select {
 		case s = <-ch:
@@ -90,7 +97,7 @@ func (e *exit) signals(send func(tea.Msg)) (stop func()) {
 			e.status = 128 + int(n)
 		}
 		e.mu.Unlock()
-		go send(signalMsg{})
+		go e.safely(func() { send(signalMsg{}) })
 		for _, wait := range []time.Duration{forLoop, forAll} {
 			select {
 			case <-over:
@@ -101,11 +108,22 @@ func (e *exit) signals(send func(tea.Msg)) (stop func()) {
 			e.terminal.restore(true)
 		}
 		os.Exit(e.finish())
-	}()
+	})
 	return func() {
 		signal.Stop(ch)
 		close(over)
 	}
+}
+
+// safely runs f, and ends the program in order if that panics. It is guard for
+// what runs beside the screen.
+func (e *exit) safely(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.crashed(p, debug.Stack())
+		}
+	}()
+	f()
 }
 
 // crashed keeps the first panic and ends the program.
@@ -152,13 +170,15 @@ func (e *exit) finish() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.terminal.restore(!e.orderly)
+	e.guard.dismiss()
+	e.guard = nil
 	switch {
 	case e.panic != nil:
 		path, err := writeCrash(e.panic, e.stack)
 		if err != nil {
 			path = err.Error()
 		}
-		fmt.Fprintf(os.Stderr, "parley: crashed: %s\n  the report is in %s\n", safe.Line(fmt.Sprint(e.panic)), path)
+		fmt.Fprintf(os.Stderr, "parley: crashed: %s\n  the report is in %s\n", safe.Line(masked(fmt.Sprint(e.panic))), safe.Line(path))
 		return statusPanic
 	case e.status != 0:
 		return e.status
@@ -169,10 +189,10 @@ func (e *exit) finish() int {
 	return 0
 }
 
-// writeCrash keeps a panic in a file only its owner may read.
-func writeCrash(p any, stack []byte) (string, error) {
+// crashDir is the folder of crash reports, for its owner only.
+func crashDir() (string, error) {
 	dir := os.Getenv("XDG_STATE_HOME")
-	if dir == "" {
+	if !filepath.IsAbs(dir) { // a relative one is to be ignored (XDG Base Directory)
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return "", err
@@ -180,13 +200,48 @@ func writeCrash(p any, stack []byte) (string, error) {
 		dir = filepath.Join(home, ".local", "state")
 	}
 	dir = filepath.Join(dir, "parley")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
-	f, err := os.CreateTemp(dir, "crash-"+time.Now().UTC().Format("20060102-150405")+"-*.txt") // mode 0600
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// crashName is a name for a report that nobody can guess.
+func crashName() string {
+	return "crash-" + time.Now().UTC().Format("20060102-150405") + "-" + rand.Text()[:10] + ".txt"
+}
+
+// writeCrash keeps a panic in a file only its owner may read.
+func writeCrash(p any, stack []byte) (string, error) {
+	dir, err := crashDir()
 	if err != nil {
 		return "", err
 	}
-	_, err = fmt.Fprintf(f, "panic: %v\n\n%s", p, stack)
-	return f.Name(), errors.Join(err, f.Close())
+	path := filepath.Join(dir, crashName())
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = io.WriteString(f, masked(fmt.Sprintf("panic: %v\n\n%s", p, stack)))
+	return path, errors.Join(err, f.Close())
+}
+
+// keyShapes is what keys and tokens of well-known services look like, for
+// regexp and for sed -E.
+const keyShapes = `(sk-|sk_|pk-|rk_|xai-|gsk_|hf_|r8_|nvapi-|tvly-|gh[opsu]_|github_pat_|glpat-|AIza|AKIA|ya29[.]|xox[a-z]-|eyJ)[A-Za-z0-9_.+=~-]{8,}|([Bb]earer|[Bb]asic) +[A-Za-z0-9_.+=~-]{8,}`
+
+var keyLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(keyShapes) })
+
+// secretName is what variables that hold a secret are called.
+var secretName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)key|token|secret|passw|credential|auth`)
+})
+
+// masked is text without keys: those in the environment, and what looks like
+// one. A panic may have anything in its words.
+func masked(text string) string {
+	for _, entry := range os.Environ() {
+		name, value, _ := strings.Cut(entry, "=")
+		if len(value) >= 8 && secretName().MatchString(name) {
+			text = strings.ReplaceAll(text, value, "[redacted]")
+		}
+	}
+	return keyLike().ReplaceAllString(text, "[redacted]")
 }

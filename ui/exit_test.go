@@ -9,6 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,10 +25,12 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
+	"parley/tools"
+	"parley/ui/uitest"
 )
 
-// TestMain runs the screen instead of the tests in the processes that
-// TestTerminalComesBack starts.
+// TestMain runs the screen instead of the tests in the processes that launch
+// starts.
 func TestMain(m *testing.M) {
 	if where := os.Getenv("PARLEY_UI_CHILD"); where != "" {
 		os.Exit(child(where))
@@ -35,13 +40,38 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child shows a screen whose model streams for ever and that panics, at the
-// key "!", where it is told to.
+// child shows a screen whose model streams for ever and that ends, at the key
+// "!", in the way it is told to.
 func child(where string) int {
-	s := session.New(session.Options{Model: llm.Endpoint{
-		Model: llmtest.New(llmtest.Hang("streaming")), Name: "fake/m", Origin: "fake", Strategy: "native",
-	}})
-	m := newModel(Options{Session: s, Config: Default(), Prompt: []llm.Part{{Kind: llm.Text, Text: "hi"}}})
+	turn := llmtest.Hang("streaming")
+	o := session.Options{}
+	switch where {
+	case "hostile":
+		dir, err := os.MkdirTemp("", "hostile")
+		if err != nil {
+			return 9
+		}
+		defer os.RemoveAll(dir)
+		o, _, err := hostile(dir, hostiles())
+		if err != nil {
+			return 9
+		}
+		return Run(o)
+	case "shell":
+		turn = llmtest.Call(llm.Part{Name: "shell", Input: `{"command":"echo $$ > pid; echo streaming; exec sleep 1000"}`})
+		set, err := tools.Open(os.Getenv("PARLEY_UI_FOLDER"))
+		if err != nil {
+			return 9
+		}
+		lib, err := session.OpenLibrary(os.Getenv)
+		if err != nil {
+			return 9
+		}
+		defer lib.Close()
+		o.Tools, o.Policy, o.Log = set, tools.NewPolicy(tools.ModeYolo), lib.Create(session.Summary{})
+	}
+	o.Model = llm.Endpoint{Model: llmtest.New(turn), Name: "fake/m", Origin: "fake", Strategy: "native"}
+	m := newModel(Options{Session: session.New(o), Config: Default(), Prompt: []llm.Part{{Kind: llm.Text, Text: "hi"}}})
 	return present(m, &fragile{Model: m, where: where})
 }
 
@@ -62,12 +92,24 @@ func (f *fragile) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		case "command":
 			return f, f.guarded(tea.Batch(func() tea.Msg { panic("in a command") }, f.say("x")))
 		case "goroutine":
-			go f.guard(func() { panic("in a goroutine") })
+			go f.guard(func() { panic("in a goroutine, with " + os.Getenv("TEST_API_KEY") + " and " + shaped) })
+		case "library": // nobody recovers
+			go func() { panic("in somebody else's goroutine, with " + shaped) }()
+		case "fatal": // nobody could
+			debug.SetMaxStack(1 << 16)
+			deeper(1)
+		case "exit":
+			os.Exit(0)
 		}
 	}
 	_, cmd := f.Model.Update(msg)
 	return f, cmd
 }
+
+// shaped looks like a key.
+const shaped = "sk-canary-0123456789abcdef"
+
+func deeper(n int) int { return deeper(n+1) + n }
 
 func (f *fragile) View() tea.View {
 	if f.armed {
@@ -76,80 +118,248 @@ func (f *fragile) View() tea.View {
 	return f.Model.View()
 }
 
+// A stand is a process with a screen, on a terminal of its own.
+type stand struct {
+	*exec.Cmd
+	t      *testing.T
+	tty    *os.File // the other side of its terminal
+	out    *screen
+	home   string
+	before unix.Termios
+}
+
+// launch starts child(where) and waits until its screen shows text.
+func launch(t *testing.T, where, text string, argv ...string) *stand {
+	t.Helper()
+	argv = append(argv, os.Args[0])
+	s := &stand{t: t, Cmd: exec.Command(argv[0], argv[1:]...), out: &screen{}, home: t.TempDir()}
+	s.Env = append(os.Environ(), "PARLEY_UI_CHILD="+where, "PARLEY_UI_FOLDER="+s.home, "TERM=xterm-256color", "HOME="+s.home,
+		"XDG_STATE_HOME="+s.home, "XDG_DATA_HOME="+s.home, "TEST_API_KEY=canary/8f3a+Q7")
+	tty, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tty.Close(); slave.Close() })
+	if err := pty.Setsize(tty, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
+		t.Fatal(err)
+	}
+	s.tty, s.before = tty, termios(t, tty)
+	s.Stdin, s.Stdout, s.Stderr = slave, slave, slave
+	s.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(s.out, tty)
+	s.out.waitFor(t, text)
+	if raw := termios(t, tty); raw.Lflag&unix.ICANON != 0 {
+		t.Fatal("the screen did not take the terminal: this test would pass for nothing")
+	}
+	return s
+}
+
+// restored fails unless the terminal is as it was, or becomes so at once.
+func (s *stand) restored() {
+	s.t.Helper()
+	s.out.waitFor(s.t, "\x1b[?1049l")
+	after := termios(s.t, s.tty)
+	for deadline := time.Now().Add(10 * time.Second); after != s.before && time.Now().Before(deadline); after = termios(s.t, s.tty) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if after != s.before {
+		s.t.Errorf("termios:\n got %+v\nwant %+v", after, s.before)
+	}
+	if open := s.out.open(); len(open) > 0 {
+		s.t.Errorf("modes left on: %q", open)
+	}
+}
+
+// crashes waits for n reports and checks that they are private and hold no key.
+func (s *stand) crashes(n int) {
+	s.t.Helper()
+	var paths []string
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		paths, _ = filepath.Glob(filepath.Join(s.home, "parley", "crash-*"))
+		if len(paths) >= n || time.Now().After(deadline) {
+			break
+		}
+	}
+	if len(paths) != n {
+		s.t.Errorf("crash reports: %q, want %d", paths, n)
+	}
+	for _, path := range paths {
+		if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
+			s.t.Errorf("%s has mode %s", path, info.Mode())
+		}
+		if s.out.waitFor(s.t, filepath.Base(path)); strings.Contains(s.where(), "library") {
+			continue // the runtime printed it before anybody was asked
+		}
+		report, _ := os.ReadFile(path)
+		for _, text := range []string{string(report), s.out.String()} {
+			if strings.Contains(text, "canary") {
+				s.t.Errorf("a key is in %q", text)
+			}
+		}
+	}
+}
+
+func (s *stand) where() string {
+	return s.Env[slices.IndexFunc(s.Env, func(e string) bool { return strings.HasPrefix(e, "PARLEY_UI_CHILD=") })]
+}
+
 // TestTerminalComesBack: whichever way the screen ends, the terminal is as it
 // was, and the exit status says why.
 func TestTerminalComesBack(t *testing.T) {
-	send := func(keys string) func(*os.Process, *os.File) {
-		return func(_ *os.Process, tty *os.File) { io.WriteString(tty, keys) }
-	}
-	kill := func(s syscall.Signal) func(*os.Process, *os.File) {
-		return func(p *os.Process, _ *os.File) { p.Signal(s) }
-	}
+	keys := func(keys string) func(*stand) { return func(s *stand) { io.WriteString(s.tty, keys) } }
+	kill := func(n syscall.Signal) func(*stand) { return func(s *stand) { s.Process.Signal(n) } }
 	tests := []struct {
 		name, where string
-		end         func(*os.Process, *os.File)
+		end         func(*stand)
 		status      int
+		crashes     int
 	}{
-		{"quit", "-", send("\x03\x04"), 0}, // ctrl+c stops the answer, ctrl+d leaves
-		{"ctrl+c", "-", send("\x03\x03\x03"), 0},
-		{"SIGINT", "-", kill(syscall.SIGINT), 130},
-		{"SIGTERM", "-", kill(syscall.SIGTERM), 143},
-		{"SIGHUP", "-", kill(syscall.SIGHUP), 129},
-		{"SIGQUIT", "-", kill(syscall.SIGQUIT), 131},
-		{"panic in Update", "update", send("!"), 2},
-		{"panic in View", "view", send("!"), 2},
-		{"panic in a command", "command", send("!"), 2},
-		{"panic in a goroutine", "goroutine", send("!"), 2},
+		{"quit", "-", keys("\x03\x04"), 0, 0}, // ctrl+c stops the answer, ctrl+d leaves
+		{"ctrl+c", "-", keys("\x03\x03\x03"), 0, 0},
+		{"SIGINT", "-", kill(syscall.SIGINT), 130, 0},
+		{"SIGTERM", "-", kill(syscall.SIGTERM), 143, 0},
+		{"SIGHUP", "-", kill(syscall.SIGHUP), 129, 0},
+		{"SIGQUIT", "-", kill(syscall.SIGQUIT), 131, 0},
+		{"panic in Update", "update", keys("!"), 2, 1},
+		{"panic in View", "view", keys("!"), 2, 1},
+		{"panic in a command", "command", keys("!"), 2, 1},
+		{"panic in a goroutine", "goroutine", keys("!"), 2, 1},
+		{"panic in a library's goroutine", "library", keys("!"), 2, 1},
+		{"fatal error of the runtime", "fatal", keys("!"), 2, 1},
+		{"os.Exit", "exit", keys("!"), 0, 0},
+		{"SIGKILL", "-", kill(syscall.SIGKILL), -1, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			home := t.TempDir()
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), "PARLEY_UI_CHILD="+tt.where, "TERM=xterm-256color", "XDG_STATE_HOME="+home)
-			tty, slave, err := pty.Open()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer tty.Close()
-			defer slave.Close()
-			if err := pty.Setsize(tty, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
-				t.Fatal(err)
-			}
-			before := termios(t, tty)
-			cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			out := &screen{}
-			go io.Copy(out, tty)
-			out.waitFor(t, "streaming")
-			if raw := termios(t, tty); raw.Lflag&unix.ICANON != 0 {
-				t.Fatal("the screen did not take the terminal: this test would pass for nothing")
-			}
-			tt.end(cmd.Process, tty)
-			status := wait(t, cmd)
-			if status != tt.status {
+			s := launch(t, tt.where, "streaming")
+			tt.end(s)
+			if status := wait(t, s.Cmd); status != tt.status {
 				t.Errorf("exit status %d, want %d", status, tt.status)
 			}
-			if after := termios(t, tty); after != before {
-				t.Errorf("termios:\n got %+v\nwant %+v", after, before)
-			}
-			out.waitFor(t, "\x1b[?1049l")
-			if open := out.open(); len(open) > 0 {
-				t.Errorf("modes left on: %q", open)
-			}
-			crashes, _ := filepath.Glob(filepath.Join(home, "parley", "crash-*"))
-			if (tt.status == 2) != (len(crashes) == 1) {
-				t.Errorf("crash reports: %q", crashes)
-			}
-			for _, path := range crashes {
-				if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
-					t.Errorf("%s has mode %s", path, info.Mode())
-				}
-			}
+			s.restored()
+			s.crashes(tt.crashes)
 		})
+	}
+}
+
+// A signal that meets a panic on its way still ends the program in order.
+func TestPanicInTheSignalHandler(t *testing.T) {
+	ended := make(chan struct{})
+	e := &exit{terminal: &terminal{in: os.Stdin, out: os.Stdout}, kill: func() { close(ended) }}
+	stop := e.signals(func(tea.Msg) { panic("in the handler") })
+	defer stop()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the loop was not ended")
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.panic != "in the handler" || e.status != 129 {
+		t.Errorf("panic %v, status %d", e.panic, e.status)
+	}
+}
+
+// When the connection drops, what was said is kept and what runs is ended.
+func TestHangUp(t *testing.T) {
+	s := launch(t, "shell", "streaming")
+	pid := strings.TrimSpace(read(t, filepath.Join(s.home, "pid")))
+	began := time.Now()
+	s.tty.Close()
+	if status := wait(t, s.Cmd); status != 129 {
+		t.Errorf("exit status %d, want 129", status)
+	}
+	if took := time.Since(began); took > 10*time.Second { // 2 s on a machine that does nothing else
+		t.Errorf("it took %s", took)
+	}
+	if _, err := os.Stat("/proc/" + pid); err == nil {
+		t.Errorf("the command still runs: %s", pid)
+	}
+	lib, err := session.OpenLibrary(func(name string) string { return map[string]string{"XDG_DATA_HOME": s.home}[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lib.Close()
+	found, err := lib.List(session.Query{})
+	if err != nil || len(found) != 1 || found[0].Messages < 3 {
+		t.Errorf("kept: %+v, %v", found, err)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestSuspend: ctrl+z gives the terminal to the shell as it was, and fg draws
+// the screen anew.
+func TestSuspend(t *testing.T) {
+	const shell = `set -m; "$0"; printf 'stop%s\n' ped; stty -a; read line; fg >/dev/null; exit $?`
+	s := launch(t, "-", "streaming", "/bin/sh", "-c", shell)
+	io.WriteString(s.tty, "\x1a")
+	s.out.waitFor(t, "stopped")
+	s.out.waitFor(t, "echoctl")
+	s.restored()
+	at := len(s.out.String())
+	io.WriteString(s.tty, "\n")
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(s.out.String()[at:], "streaming"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it did not come back: %q", s.out.String()[at:])
+		}
+	}
+	if raw := termios(t, s.tty); raw.Lflag&unix.ICANON != 0 {
+		t.Error("the screen did not take the terminal back")
+	}
+	io.WriteString(s.tty, "\x03\x04")
+	if status := wait(t, s.Cmd); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+	s.restored()
+}
+
+// TestHostileWire: nothing of what is hostile on the screen is on the wire.
+func TestHostileWire(t *testing.T) {
+	s := launch(t, "hostile", "Ask anything")
+	send := func(keys string) {
+		io.WriteString(s.tty, keys)
+		time.Sleep(10 * time.Millisecond) // keys that come at once are taken for one
+	}
+	for _, keys := range []string{"?", "\x1b", "\x10", "\x1b", "\x18m", "\x1b[6~", "\x1b", "\x18l", "\x1b[B", "\r", "\x1b", "\x18u", "\x1b", "\x0f", "\x14"} {
+		send(keys)
+	}
+	for range hostiles() / 10 {
+		send("\x1b[5~")
+	}
+	send("\x1b[1;5F")
+	send("go\r")
+	for range 3 {
+		s.out.waitFor(t, "Allow")
+		send("\x0f")
+		send("\x1b")
+	}
+	send("\x03")
+	send("\x03")
+	send("\x04")
+	if status := wait(t, s.Cmd); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+	s.restored()
+	if found := uitest.Foreign(s.out.String()); len(found) > 0 {
+		t.Errorf("%d violations, such as %q", len(found), found[:min(len(found), 10)])
+	}
+	if n := len(s.out.String()); n < 20*hostiles() {
+		t.Errorf("only %d bytes came", n)
 	}
 }
 
@@ -206,13 +416,19 @@ func (s *screen) waitFor(t *testing.T, text string) {
 func (s *screen) open() []string {
 	out := s.String()
 	var open []string
-	for _, mode := range []string{"1000", "1002", "1003", "1004", "1006", "1049", "2004", "2026"} {
+	for _, mode := range []string{"1", "1000", "1002", "1003", "1004", "1006", "1049", "2004", "2026", "2027", "2031"} {
 		if strings.LastIndex(out, "\x1b[?"+mode+"h") > strings.LastIndex(out, "\x1b[?"+mode+"l") {
 			open = append(open, mode)
 		}
 	}
 	if strings.LastIndex(out, "\x1b[?25l") > strings.LastIndex(out, "\x1b[?25h") {
 		open = append(open, "cursor hidden")
+	}
+	if strings.Count(out, "\x1b[>1u")+strings.Count(out, "\x1b[=1;1u") > 0 && !strings.Contains(out, "\x1b[<") {
+		open = append(open, "keyboard protocol")
+	}
+	if regexp.MustCompile(`\x1b\[22[;0-9]*t`).MatchString(out) != regexp.MustCompile(`\x1b\[23[;0-9]*t`).MatchString(out) {
+		open = append(open, "title stack")
 	}
 	return open
 }

@@ -14,6 +14,7 @@ import (
 	"parley/session/attach"
 	"parley/ui/composer"
 	"parley/ui/dialog"
+	"parley/ui/picture"
 	"parley/ui/status"
 	"parley/ui/theme"
 	"parley/ui/transcript"
@@ -55,6 +56,9 @@ type Model struct {
 	effort     llm.Effort // before alt+t turned thinking off
 	switches   int        // counts model switches, to name their notes
 	lost       error      // what could not be kept in the end
+	draws      bool       // the terminal draws pictures
+	drawn      []uint32   // those it has
+	loading    []tea.Cmd  // what a replay left to be fetched
 	unsaved    error      // why what is said is not on disk; nil if it is
 	compacting bool       // the failed turn is tried again once the conversation is summarized
 	forking    string     // session that a copy is offered of
@@ -79,7 +83,7 @@ func newModel(o Options) *Model {
 		transcript: transcript.New(th), composer: composer.New(th),
 		send: func(tea.Msg) {}, crash: func(any, []byte) {},
 		recent:   append([]string{o.Session.Model().Name}, slices.DeleteFunc(slices.Clone(o.Recent), func(n string) bool { return n == o.Session.Model().Name })...),
-		attached: o.Attached,
+		attached: o.Attached, draws: picture.Supported(os.Getenv),
 	}
 	if m.now == nil {
 		m.now = time.Now
@@ -105,16 +109,31 @@ func (m *Model) Init() tea.Cmd {
 		cmds = append(cmds, tea.RequestBackgroundColor)
 	}
 	cmds = append(cmds, m.prompts())
-	if len(m.o.Prompt) > 0 {
-		cmds = append(cmds, m.run(m.o.Prompt...))
+	if m.o.Question != "" {
+		m.dialog = dialog.Confirm("trust", m.o.Question, "trust it", "use none of it", m.theme)
+	} else {
+		cmds = append(cmds, m.first())
 	}
 	return m.guarded(tea.Batch(cmds...))
+}
+
+// first sends what the command line asked.
+func (m *Model) first() tea.Cmd {
+	if len(m.o.Prompt) == 0 {
+		return nil
+	}
+	return m.run(m.o.Prompt...)
 }
 
 // Update routes one message: size and end of the program, news of the session,
 // the open dialog, keys with an action, and what is left to the focused child.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	return m, m.guarded(m.update(msg))
+	cmd := m.update(msg)
+	if len(m.loading) > 0 {
+		cmd = tea.Batch(append(m.loading, cmd)...)
+		m.loading = nil
+	}
+	return m, m.guarded(cmd)
 }
 
 func (m *Model) update(msg tea.Msg) tea.Cmd {
@@ -170,6 +189,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.spent(msg)
 	case pastMsg:
 		return m.past(msg)
+	case picturedMsg:
+		return m.pictured(msg)
 	case keepMsg:
 		return m.keepDraft()
 	case attachedMsg:
@@ -288,7 +309,7 @@ func (m *Model) open(d dialog.Dialog) tea.Cmd {
 // quit ends the turn and the program.
 func (m *Model) quit() tea.Cmd {
 	m.cancel()
-	return tea.Quit
+	return tea.Sequence(m.forget(), tea.Quit)
 }
 
 // shutdown waits, shortly, for the turn to end, so that tools are stopped and

@@ -116,6 +116,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		m.transcript.Tag(e.Seq)
 		text, attached := own(e.Message)
 		m.transcript.User(text, labels(attached)...)
+		return m.picture(attached)
 	case session.Step:
 		t.step++ // queued prompts count anew; the names of blocks must not
 		t.draft, t.blocks, t.waiting, t.model = llm.Draft{}, map[string]*block{}, m.now(), e.Model

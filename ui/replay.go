@@ -24,6 +24,9 @@ func (m *Model) replay(path []session.Node) {
 			r.end(m)
 			text, attached := own(n.Message)
 			m.transcript.User(text, labels(attached)...)
+			if cmd := m.picture(attached); cmd != nil {
+				m.loading = append(m.loading, cmd)
+			}
 			r.began = n.At
 		case n.Role == llm.RoleAssistant:
 			r.answer(m, n)

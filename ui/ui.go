@@ -49,12 +49,15 @@ func (c Config) Validate() error {
 type Options struct {
 	Session   *session.Session
 	Config    Config
-	Prompt    []llm.Part       // sent at once; nil: none
-	Attached  []llm.Part       // goes with the first prompt
-	Notice    string           // shown at the start
-	Workspace string           // the folder that tools work in, as a person calls it
-	Folder    string           // the same, absolute
-	Library   *session.Library // nil: nothing is kept
+	Prompt    []llm.Part                                // sent at once; nil: none
+	Attached  []llm.Part                                // goes with the first prompt
+	Notice    string                                    // shown at the start
+	Workspace string                                    // the folder that tools work in, as a person calls it
+	Folder    string                                    // the same, absolute
+	Library   *session.Library                          // nil: nothing is kept
+	Question  string                                    // about the folder, asked at the start with no preselected; "" if there is nothing to ask
+	Decide    func(yes bool) (system string, err error) // the answer, and the system prompt that follows from it
+	Context   func() []Fact                             // what every request tells the model
 	Open      func(name string) (llm.Endpoint, error)
 	Choices   func() []Choice                  // models for the picker
 	New       func() (*session.Session, error) // an empty conversation with the same settings
@@ -67,6 +70,13 @@ type Options struct {
 	Now       func() time.Time                           // nil: the clock; for tests
 }
 
+// A Fact is something that every request tells the model, beside what was said.
+type Fact struct {
+	Name   string
+	Tokens int // about
+	Note   string
+}
+
 // filled is o with what it must have.
 func (o Options) filled() Options {
 	if o.Library == nil {
@@ -77,6 +87,9 @@ func (o Options) filled() Options {
 	}
 	if o.Estimate == nil {
 		o.Estimate = func(text string) int { return len(text) / 4 }
+	}
+	if o.Context == nil {
+		o.Context = func() []Fact { return nil }
 	}
 	if o.Price == nil {
 		o.Price = func(string) (input, cached float64) { return 0, 0 }
