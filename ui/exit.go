@@ -189,8 +189,8 @@ func (e *exit) finish() int {
 	return 0
 }
 
-// crashDir is the folder of crash reports, for its owner only.
-func crashDir() (string, error) {
+// crashPath is a file for a crash report, with a name that nobody can guess.
+func crashPath() (string, error) {
 	dir := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) { // a relative one is to be ignored (XDG Base Directory)
 		home, err := os.UserHomeDir()
@@ -199,22 +199,18 @@ func crashDir() (string, error) {
 		}
 		dir = filepath.Join(home, ".local", "state")
 	}
-	dir = filepath.Join(dir, "parley")
-	return dir, os.MkdirAll(dir, 0o700)
-}
-
-// crashName is a name for a report that nobody can guess.
-func crashName() string {
-	return "crash-" + time.Now().UTC().Format("20060102-150405") + "-" + rand.Text()[:10] + ".txt"
+	return filepath.Join(dir, "parley", "crash-"+time.Now().UTC().Format("20060102-150405")+"-"+rand.Text()[:10]+".txt"), nil
 }
 
 // writeCrash keeps a panic in a file only its owner may read.
 func writeCrash(p any, stack []byte) (string, error) {
-	dir, err := crashDir()
+	path, err := crashPath()
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, crashName())
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", err
+	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err

@@ -5,7 +5,6 @@ package ui
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -38,6 +37,7 @@ stty "$1" <&1 2>/dev/null || stty sane <&1
 [ $ended = 0 ] || exit
 umask 077
 set -C
+mkdir -p "${2%/*}"
 { printf '%s\n' "$first"; cat; } | sed -E 's/` + keyShapes + `/[redacted]/g' >"$2" &&
 printf 'parley: crashed\n  the report is in %s\n' "$2"
 `
@@ -45,9 +45,8 @@ printf 'parley: crashed\n  the report is in %s\n' "$2"
 // watch starts the guard of a terminal; nil if there is nothing to guard, or
 // nothing to guard it with.
 func watch(t *terminal) *guard {
-	modes := t.modes()
-	dir, err := crashDir()
-	if t.state == nil || modes == "" || err != nil {
+	report, err := crashPath()
+	if t.state == nil || t.modes() == "" || err != nil {
 		return nil
 	}
 	r, w, err := os.Pipe()
@@ -55,7 +54,7 @@ func watch(t *terminal) *guard {
 		return nil
 	}
 	defer r.Close()
-	cmd := exec.Command("/bin/sh", "-c", guardian, "parley-guard", modes, filepath.Join(dir, crashName()))
+	cmd := exec.Command("/bin/sh", "-c", guardian, "parley-guard", t.modes(), report)
 	cmd.Stdin, cmd.Stdout = r, t.out
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}      // no key is to be found in it
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what ends us does not end it

@@ -50,6 +50,7 @@ type Driver struct {
 	msgs    []tea.Msg
 	clip    []string
 	quit    bool
+	over    bool   // Close waits for what runs
 	unfit   string // the first view that did not fit, and why
 }
 
@@ -220,6 +221,9 @@ func (d *Driver) Close() {
 	}
 	close(d.done)
 	<-d.ended
+	d.mu.Lock()
+	d.over = true
+	d.mu.Unlock()
 	over := make(chan struct{})
 	go func() {
 		d.cmds.Wait()
@@ -240,7 +244,15 @@ func (d *Driver) Close() {
 // await waits for all that followed from a message, or for the grace to pass.
 func (d *Driver) await(pending *sync.WaitGroup) {
 	settled := make(chan struct{})
-	d.cmds.Add(1)
+	d.mu.Lock()
+	over := d.over // a timer of the model's may still send
+	if !over {
+		d.cmds.Add(1)
+	}
+	d.mu.Unlock()
+	if over {
+		return
+	}
 	go func() {
 		defer d.cmds.Done()
 		pending.Wait()

@@ -22,7 +22,7 @@ var own = regexp.MustCompile(`^\x1b(?:` + strings.Join([]string{
 	`\[\?(?:2026|2027)\$p`,                                 // which modes are there
 	`\[[<>=][0-9]{0,2}(?:;[0-9])?u|\[\?u|\[>4(?:;[0-2])?m`, // keyboard protocols
 	`\[\?5W|\[[0-3]?g`,                                     // tab stops
-	`[78=>]`,
+	`[78=>M]`,
 	`\]11;\?(?:\x07|\x1b\\)`,         // background colour, asked
 	`\]2;(?:parley)?(?:\x07|\x1b\\)`, // title
 	`\]8;[^;]*;(?:(?:https?://|mailto:)[!-~]*)?(?:\x07|\x1b\\)`,
