@@ -58,7 +58,7 @@ func child(where string) int {
 		}
 		return Run(o)
 	case "shell":
-		turn = llmtest.Call(llm.Part{Name: "shell", Input: `{"command":"echo $$ > pid; echo streaming; exec sleep 1000"}`})
+		turn = llmtest.Call(llm.Part{Name: "shell", Input: `{"command":"echo $$ > pid; echo stream''ing; exec sleep 1000"}`})
 		set, err := tools.Open(os.Getenv("PARLEY_UI_FOLDER"))
 		if err != nil {
 			return 9
