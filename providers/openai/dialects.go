@@ -137,6 +137,21 @@ var services = []service{
 		fields: []extra{{"qwen3*", map[string]any{"reasoning_format": "parsed"}}},
 	},
 
+	// Thinking comes as reasoning, and does not go back: the field is refused
+	// (github.com/Alishahryar1/free-claude-code issue 1136).
+	{
+		kind: "cerebras",
+		Dialect: Dialect{
+			Limit: "max_completion_tokens", Inline: true, Formats: []Format{FormatSchema, FormatObject},
+			Family: Family{Refuses: penalties},
+		},
+		echoes: true,
+		efforts: []spelling{
+			{"gpt-oss*", Effort{Words: words("low low low medium high high")}},
+			{"qwen*", Effort{Words: words("none low low medium high high")}},
+		},
+	},
+
 	{
 		kind:    "ollama",
 		Dialect: Dialect{Thinks: "reasoning", Schema: grammar, Inline: true, Choice: ChoiceNone, Formats: []Format{FormatSchema, FormatObject}},
