@@ -17,6 +17,8 @@ var refusals = []struct{ text, what string }{
 	{"dial tcp", network},
 	{"dial udp", network},
 	{"unable to connect", network},
+	{"couldn't connect", network},
+	{"could not connect", network},
 	{"socket: operation not permitted", network},
 	{"socket: permission denied", network},
 	{"read-only file system", files},

@@ -1,0 +1,104 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A job is what the helper is told.
+type job struct {
+	Policy
+	path   string   // of the program
+	argv   []string // with the name it was called by
+	abi    int      // of Landlock
+	spaces bool     // the helper is alone in its namespaces
+	uid    int      // of the caller, in its own namespace
+	gid    int
+}
+
+// lists are the job's texts. Paths and variables need not be UTF-8 and hold no
+// NUL, so that neither JSON nor any other escaping fits better than this.
+func (j *job) lists() []*[]string {
+	return []*[]string{&j.Read, &j.Write, &j.Protected, &j.Env, &j.argv}
+}
+
+func (j *job) words() []*string { return []*string{&j.Workspace, &j.Temp, &j.path} }
+
+func (j *job) numbers() []*int { return []*int{&j.abi, &j.uid, &j.gid} }
+
+func (j *job) encode() (string, error) {
+	out := []string{strconv.FormatBool(j.Network), strconv.FormatBool(j.spaces)}
+	for _, n := range j.numbers() {
+		out = append(out, strconv.Itoa(*n))
+	}
+	for _, w := range j.words() {
+		out = append(out, *w)
+	}
+	for _, l := range j.lists() {
+		out = append(out, strconv.Itoa(len(*l)))
+		out = append(out, *l...)
+	}
+	if slices.ContainsFunc(out, func(s string) bool { return strings.Contains(s, "\x00") }) {
+		return "", errors.New("a NUL byte in a path, a variable or an argument")
+	}
+	return strings.Join(out, "\x00"), nil
+}
+
+func decode(text string) (job, error) {
+	var j job
+	rest := strings.Split(text, "\x00")
+	next := func() (s string) {
+		if len(rest) > 0 {
+			s, rest = rest[0], rest[1:]
+		}
+		return s
+	}
+	var errs [5]error
+	j.Network, errs[0] = strconv.ParseBool(next())
+	j.spaces, errs[1] = strconv.ParseBool(next())
+	for i, n := range j.numbers() {
+		*n, errs[2+i] = strconv.Atoi(next())
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		return job{}, err
+	}
+	for _, w := range j.words() {
+		*w = next()
+	}
+	for _, l := range j.lists() {
+		n, err := strconv.Atoi(next())
+		if err != nil || n < 0 || n > len(rest) {
+			return job{}, errors.New("cut short")
+		}
+		*l, rest = rest[:n:n], rest[n:]
+	}
+	if j.Workspace == "" || j.path == "" || len(j.argv) == 0 || len(rest) > 0 {
+		return job{}, errors.New("incomplete")
+	}
+	return j, nil
+}
+
+// file is the job in memory that has no name, for it holds the environment.
+func (j *job) file() (*os.File, error) {
+	text, err := j.encode()
+	if err != nil {
+		return nil, err
+	}
+	fd, err := unix.MemfdCreate(marker, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("memfd: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), marker)
+	if _, err := f.WriteString(text); err != nil {
+		f.Close()
+		return nil, err
+	}
+	_, err = f.Seek(0, 0)
+	return f, err
+}

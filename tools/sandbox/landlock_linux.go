@@ -1,0 +1,180 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The system calls are made here and not through go-landlock, which binds all
+// threads of a process: the helper has to stay free.
+
+// What Landlock lets do below a path.
+const (
+	onFiles  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	reading  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	changing = reading | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_REFER |
+		unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
+		unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO // no sockets, no devices
+	using = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE // of a device
+)
+
+// handled are the rights that the kernel knows to withhold, by its ABI.
+func handled(abi int) unix.LandlockRulesetAttr {
+	var attr unix.LandlockRulesetAttr
+	for _, step := range []struct {
+		abi         int
+		fs, net, sc uint64
+	}{
+		{abi: 1, fs: unix.LANDLOCK_ACCESS_FS_REFER - 1},
+		{abi: 2, fs: unix.LANDLOCK_ACCESS_FS_REFER},
+		{abi: 3, fs: unix.LANDLOCK_ACCESS_FS_TRUNCATE},
+		{abi: 4, net: unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP},
+		{abi: 5, fs: unix.LANDLOCK_ACCESS_FS_IOCTL_DEV},
+		{abi: 6, sc: unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL},
+		{abi: 9, fs: unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX},
+		{abi: 10, net: unix.LANDLOCK_ACCESS_NET_BIND_UDP | unix.LANDLOCK_ACCESS_NET_CONNECT_SEND_UDP},
+	} {
+		if abi >= step.abi {
+			attr.Handled_access_fs |= step.fs
+			attr.Handled_access_net |= step.net
+			attr.Scoped |= step.sc
+		}
+	}
+	return attr
+}
+
+// A grant lets a command do something below a path.
+type grant struct {
+	path   string
+	access uint64
+}
+
+// system is what every command may read, and the devices it may use. Nothing
+// is said of /home, /root, /var, /run, /tmp and all else.
+var system = []grant{
+	{"/usr", reading}, {"/bin", reading}, {"/sbin", reading}, {"/opt", reading}, {"/nix", reading}, {"/gnu", reading}, {"/snap", reading},
+	{"/lib", reading}, {"/lib32", reading}, {"/lib64", reading}, {"/libx32", reading}, {"/home/linuxbrew/.linuxbrew", reading},
+	{"/proc", reading}, {"/sys/devices/system", reading}, {"/sys/fs/cgroup", reading}, {"/sys/kernel/mm", reading},
+	{"/run/systemd/resolve", reading}, {"/run/resolvconf", reading}, {"/run/current-system", reading}, // names of hosts; NixOS
+	{"/var/lib/dpkg", reading}, {"/var/cache/fontconfig", reading},
+	{"/dev/null", using}, {"/dev/zero", using}, {"/dev/full", using}, {"/dev/random", using}, {"/dev/urandom", using},
+}
+
+// secretEtc are the entries of /etc, and of /etc/ssl, that hold keys and
+// passwords. Root is held as well, so that their modes are not enough.
+var secretEtc = []string{
+	"shadow", "gshadow", "sudoers", "sudoers.d", "ssh", "krb5.keytab", "wireguard", "openvpn", "NetworkManager", "netplan",
+	"wpa_supplicant", "ppp", "docker", "kubernetes", "rancher", "letsencrypt", "ipsec.secrets", "ipsec.d", "private", "security",
+}
+
+// etc is all of a folder but its secrets, for rules can only add.
+func etc(dir string) []grant {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	out := []grant{{dir, unix.LANDLOCK_ACCESS_FS_READ_DIR}}
+	for _, e := range entries {
+		name := strings.TrimSuffix(e.Name(), "-") // the copy of the last state
+		if slices.Contains(secretEtc, name) {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		info, err := e.Info()
+		switch {
+		case err != nil:
+		case e.Name() == "ssl" && e.IsDir():
+			out = append(out, etc(path)...)
+		case info.Mode()&fs.ModeSymlink != 0, info.Mode()&0o004 != 0: // what links lead to has rules of its own
+			out = append(out, grant{path, reading})
+		}
+	}
+	return out
+}
+
+// grants is all that p allows.
+func grants(p Policy) []grant {
+	all := slices.Concat(system, etc("/etc"))
+	for _, path := range p.Read {
+		all = append(all, grant{path, reading})
+	}
+	for _, path := range append([]string{p.Workspace, p.Temp}, p.Write...) {
+		all = append(all, grant{path, changing})
+	}
+	return all
+}
+
+// ruleset is what the calling thread will be held by.
+func ruleset(abi int, p Policy) (fd int, err error) {
+	attr := handled(abi)
+	if p.Network {
+		attr.Handled_access_net = 0
+	}
+	r, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if errno != 0 {
+		return -1, fmt.Errorf("landlock: %w", errno)
+	}
+	fd = int(r)
+	for _, g := range grants(p) {
+		if err := permit(fd, g, attr.Handled_access_fs); err != nil {
+			unix.Close(fd)
+			return -1, fmt.Errorf("landlock: %s: %w", g.path, err)
+		}
+	}
+	return fd, nil
+}
+
+// permit adds g to a ruleset. What is not there, or out of reach, cannot be
+// used anyway.
+func permit(ruleset int, g grant, known uint64) error {
+	fd, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || err == unix.ENOTDIR || err == unix.ELOOP {
+			return nil
+		}
+		return err
+	}
+	defer unix.Close(fd)
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
+		return err
+	}
+	access := g.access & known
+	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
+		access &= onFiles
+	}
+	if access == 0 {
+		return nil
+	}
+	attr := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// enforce holds the calling thread, and what it starts, by a ruleset.
+func enforce(ruleset int) error {
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0, 0); errno != 0 {
+		return fmt.Errorf("landlock: %w", errno)
+	}
+	return nil
+}
+
+// landlock is the ABI of the kernel's Landlock, at least 1.
+func landlock() (abi int, err error) {
+	r, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0, fmt.Errorf("landlock: %w", errno)
+	}
+	return int(r), nil
+}

@@ -1,0 +1,111 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// A tree is a mount that was taken out, to be put back writable.
+type tree struct {
+	path string
+	fd   int
+}
+
+// isolate gives the helper, alone in its namespaces, a view of the file system
+// that can only be read but for what p lets change, with its own /proc, /tmp and
+// /dev/shm. It enters into p what that changes.
+func isolate(p *Policy) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("own mounts: %w", err)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	writable := append([]string{p.Workspace, p.Temp}, p.Write...)
+	slices.Sort(writable) // what is above comes first
+	var trees []tree
+	for _, path := range slices.Compact(writable) {
+		if t, err := takeOut(path); err == nil { // what is not there cannot be changed
+			trees = append(trees, t)
+		}
+	}
+	temp, err := takeOut(p.Temp)
+	if err != nil {
+		return err
+	}
+	readOnly := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &readOnly); err != nil {
+		return fmt.Errorf("read-only mounts: %w", err)
+	}
+	if ownTmp(*p, dir) && temp.putBack("/tmp") == nil {
+		trees = slices.DeleteFunc(trees, func(t tree) bool { return t.path == p.Temp })
+		p.Temp = "/tmp"
+	}
+	if unix.Mount("tmpfs", "/dev/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777") == nil {
+		p.Write = append(p.Write, "/dev/shm")
+	}
+	// A container may forbid it. The old one then shows other processes, which
+	// Landlock keeps from being looked into.
+	_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	for _, t := range trees {
+		if err := t.putBack(t.path); err != nil {
+			return fmt.Errorf("mount %s: %w", t.path, err)
+		}
+	}
+	held := map[string]bool{}
+	for _, path := range p.Protected {
+		if err := guard(p.Workspace, path, held); err != nil {
+			return fmt.Errorf("protect %s: %w", path, err)
+		}
+	}
+	return os.Chdir(dir) // the same folder, where it can be written
+}
+
+// ownTmp reports whether the private temp folder can take the place of /tmp:
+// nothing that the command needs may be hidden below it.
+func ownTmp(p Policy, dir string) bool {
+	return !slices.ContainsFunc(slices.Concat([]string{dir, p.Workspace}, p.Read, p.Write), func(path string) bool {
+		return within(path, "/tmp")
+	})
+}
+
+func takeOut(path string) (tree, error) {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	return tree{path, fd}, err
+}
+
+func (t tree) putBack(path string) error {
+	defer unix.Close(t.fd)
+	return unix.MoveMount(t.fd, "", unix.AT_FDCWD, path, unix.MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+// guard makes a path of the workspace, if it is there, read-only, and every
+// folder on the way to it a mount (held has those that are one), for what is
+// mounted on cannot be moved away. Links are left to the comparison afterwards.
+func guard(workspace, path string, held map[string]bool) error {
+	for _, part := range append(above(path), path) {
+		full := filepath.Join(workspace, part)
+		info, err := os.Lstat(full)
+		if err != nil || info.Mode()&os.ModeSymlink != 0 || part != path && !info.IsDir() {
+			return nil
+		}
+		if held[part] {
+			continue
+		}
+		held[part] = true
+		t, err := takeOut(full)
+		if err != nil {
+			return err
+		}
+		if err := t.putBack(full); err != nil {
+			return err
+		}
+	}
+	readOnly := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+	return unix.MountSetattr(unix.AT_FDCWD, filepath.Join(workspace, path), unix.AT_RECURSIVE, &readOnly)
+}

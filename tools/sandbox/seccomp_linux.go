@@ -1,0 +1,168 @@
+package sandbox
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// architectures are those whose system calls have the numbers and the argument
+// order that the filter relies on.
+var architectures = map[string]uint32{
+	"amd64":   unix.AUDIT_ARCH_X86_64,
+	"arm64":   unix.AUDIT_ARCH_AARCH64,
+	"riscv64": unix.AUDIT_ARCH_RISCV64,
+	"loong64": unix.AUDIT_ARCH_LOONGARCH64,
+}
+
+// x32 is set in the numbers of amd64's second table of system calls.
+const x32 = 0x40000000
+
+// closed are the system calls that nothing in a workspace needs, and that reach
+// around Landlock or deep into the kernel. Landlock denies some of them as well.
+var closed = []uintptr{
+	// Rings carry out socket, connect and openat past this filter.
+	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+	// What is mounted, and where.
+	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_SETNS, unix.SYS_OPEN_TREE,
+	unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
+	unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_QUOTACTL, unix.SYS_ACCT,
+	// Keyrings hold secrets of the whole login.
+	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
+	// The kernel itself, and other processes.
+	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_KEXEC_LOAD, unix.SYS_INIT_MODULE,
+	unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_REBOOT, unix.SYS_SYSLOG, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
+	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
+}
+
+// spaces are the flags of clone and unshare that make namespaces. A new user
+// namespace would give back all capabilities.
+const spaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
+	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+
+// A rule restricts one system call by the lower half of one argument, after
+// masking it.
+type rule struct {
+	call   uintptr
+	arg    uint32
+	mask   uint32
+	only   []uint32 // values that pass; nil: all but never
+	never  []uint32
+	answer unix.Errno
+}
+
+// rulesFor are the system calls that depend on their arguments. Untouchable are
+// the ids that must not be sent signals.
+func rulesFor(online bool, untouchable []int) []rule {
+	const whole = 0xFFFFFFFF
+	var families []uint32
+	if online { // never Unix sockets: behind them is whoever serves, such as Docker as root
+		families = []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
+	}
+	all := []rule{
+		// Landlock's rules of TCP miss MPTCP, and UDP before its ABI 10.
+		{call: unix.SYS_SOCKET, mask: whole, only: append([]uint32{}, families...), answer: unix.EPERM},
+		// A datagram socket of a pair can be turned to any Unix socket by sendmsg.
+		{call: unix.SYS_SOCKETPAIR, arg: 0, mask: whole, only: []uint32{unix.AF_UNIX}, answer: unix.EPERM},
+		{call: unix.SYS_SOCKETPAIR, arg: 1, mask: 0xF, only: []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}, answer: unix.EPERM},
+		{call: unix.SYS_UNSHARE, mask: spaces, only: []uint32{0}, answer: unix.EPERM},
+		{call: unix.SYS_CLONE, mask: spaces, only: []uint32{0}, answer: unix.EPERM},
+		// Its flags are behind a pointer. Who hears that there is no such call takes clone.
+		{call: unix.SYS_CLONE3, mask: whole, only: []uint32{}, answer: unix.ENOSYS},
+		// Typing into the terminal that parley runs in.
+		{call: unix.SYS_IOCTL, arg: 1, mask: whole, never: []uint32{unix.TIOCSTI, unix.TIOCLINUX}, answer: unix.EPERM},
+	}
+	if len(untouchable) > 0 {
+		var ids []uint32
+		for _, id := range untouchable {
+			ids = append(ids, uint32(int32(id)))
+		}
+		for _, call := range []uintptr{
+			unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_OPEN,
+		} {
+			all = append(all, rule{call: call, mask: whole, never: ids, answer: unix.EPERM})
+		}
+	}
+	return all
+}
+
+// Offsets in struct seccomp_data.
+const (
+	offsetCall = 0
+	offsetArch = 4
+	offsetArgs = 16
+)
+
+// filter is the program that the kernel runs before each system call. A call by
+// another convention (32 bits, x32) has other numbers and is denied.
+func filter(arch uint32, rules []rule) []unix.SockFilter {
+	load := func(offset uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
+	}
+	equal := func(k uint32, yes, no int) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: uint8(yes), Jf: uint8(no), K: k}
+	}
+	answer := func(errno unix.Errno) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(errno)}
+	}
+	prog := []unix.SockFilter{
+		load(offsetArch),
+		equal(arch, 1, 0),
+		answer(unix.EPERM),
+		load(offsetCall),
+	}
+	if arch == unix.AUDIT_ARCH_X86_64 {
+		prog = append(prog,
+			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, Jf: 1, K: x32},
+			answer(unix.EPERM))
+	}
+	for _, call := range closed {
+		prog = append(prog, equal(uint32(call), 0, 1), answer(unix.EPERM))
+	}
+	for _, r := range rules {
+		body := []unix.SockFilter{
+			load(offsetArgs + 8*r.arg), // little endian: the lower half comes first
+			{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: r.mask},
+		}
+		if r.only != nil {
+			for i, v := range r.only {
+				body = append(body, equal(v, len(r.only)-i, 0)) // over the others and the answer
+			}
+			body = append(body, answer(r.answer))
+		} else {
+			for _, v := range r.never {
+				body = append(body, equal(v, 0, 1), answer(r.answer))
+			}
+		}
+		body = append(body, load(offsetCall))
+		prog = append(prog, equal(uint32(r.call), 0, len(body)))
+		prog = append(prog, body...)
+	}
+	return append(prog, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
+}
+
+// confine puts the calling thread, and what it starts, behind the filter.
+func confine(prog []unix.SockFilter) error {
+	p := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&p)))
+	runtime.KeepAlive(prog)
+	if errno != 0 {
+		return fmt.Errorf("seccomp: %w", errno)
+	}
+	return nil
+}
+
+// filters reports whether the kernel has what confine needs.
+func filters() error {
+	if _, ok := architectures[runtime.GOARCH]; !ok {
+		return fmt.Errorf("the system calls of %s are not known to the seccomp filter", runtime.GOARCH)
+	}
+	action := uint32(unix.SECCOMP_RET_ERRNO)
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
+	if errno != 0 {
+		return fmt.Errorf("seccomp: %w", errno)
+	}
+	return nil
+}
