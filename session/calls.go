@@ -157,7 +157,7 @@ func (t *turn) decide(j *job) bool {
 			return true
 		case tools.Deny:
 			t.emit(Decided{ID: j.call.ID, Verdict: tools.Deny, By: "policy"})
-			t.finish(j, tools.Outcome{Text: fmt.Sprintf("This was not run: the approval mode is %s.", t.policy.Mode()), Failed: true})
+			t.finish(j, tools.Outcome{Text: "This was not run: " + t.policy.Why(j.action), Failed: true})
 			return false
 		}
 		answer, ok := t.ask(j)
@@ -178,11 +178,24 @@ func (t *turn) decide(j *job) bool {
 			}
 			continue
 		}
-		if answer.Session {
-			t.policy.Remember(j.action)
-		}
+		t.accept(j, answer)
 		t.emit(Decided{ID: j.call.ID, Verdict: tools.Allow, By: "person"})
 		return true
+	}
+}
+
+// accept remembers an answer that is for more than one time. With the network it
+// is for this time only: no rule says that a command may reach it.
+func (t *turn) accept(j *job, answer tools.Answer) {
+	switch {
+	case answer.Network:
+		j.action = j.action.WithNetwork()
+	case answer.Always:
+		if _, err := t.policy.Always(j.action, answer.Prefix); err != nil {
+			t.emit(llm.Notice{Text: "not remembered: " + err.Error()})
+		}
+	case answer.Session:
+		t.policy.Remember(j.action)
 	}
 }
 

@@ -1,24 +1,26 @@
 package tools
 
 import (
+	"errors"
 	"fmt"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+
+	"parley/tools/rules"
 )
 
 // Mode is how much a person lets tools do without being asked. It is cycled
 // with shift+tab and always shown.
 type Mode string
 
-// The modes.
+// The modes. In each of them a rule that denies holds, and what it cannot see
+// through is asked about; see package rules.
 const (
 	ModeAsk      Mode = "ask"       // reading inside the workspace runs; everything else asks
-	ModeAuto     Mode = "auto"      // edits inside the workspace run too; a command asks unless it is sandboxed
+	ModeAuto     Mode = "auto"      // edits inside the workspace run too, and commands in the sandbox without a network
 	ModeReadOnly Mode = "read-only" // what is not reading is denied without asking
-	ModeYolo     Mode = "yolo"      // everything runs
+	ModeYolo     Mode = "yolo"      // everything runs that no rule denies
 )
 
 // Modes lists the modes in the order in which shift+tab goes through them.
@@ -39,6 +41,9 @@ const (
 type Answer struct {
 	Verdict Verdict // Allow or Deny
 	Session bool    // with Allow: the same action need not be asked again in this session
+	Always  bool    // with Allow: nor later in this workspace
+	Prefix  int     // with Always: nor what begins with so many words of the command; 0 is the whole of it
+	Network bool    // with Allow: this time it may reach the network from the sandbox
 	Note    string  // with Deny: what the person says to the model
 	Reason  string  // with Deny: why, where no person decided
 	Input   string  // with Allow: the arguments as the person edited them; "" as they were
@@ -47,14 +52,13 @@ type Answer struct {
 // A Policy decides whether a tool may run. It is the only place that does, and
 // safe for concurrent use. The zero value asks.
 type Policy struct {
-	mu      sync.Mutex
-	mode    Mode
-	allowed map[rule]bool
+	changing sync.Mutex // held while state rules change and are told to changed
+	mu       sync.Mutex
+	mode     Mode
+	folder   string
+	rules    rules.Rules
+	changed  func([]rules.Rule)
 }
-
-// A rule allows a tool for exactly one command or file; with an empty target,
-// for all of them.
-type rule struct{ tool, target string }
 
 // NewPolicy returns a policy in the given mode.
 func NewPolicy(mode Mode) *Policy { return &Policy{mode: mode} }
@@ -63,6 +67,10 @@ func NewPolicy(mode Mode) *Policy { return &Policy{mode: mode} }
 func (p *Policy) Mode() Mode {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.present()
+}
+
+func (p *Policy) present() Mode {
 	if p.mode == "" {
 		return ModeAsk
 	}
@@ -80,81 +88,200 @@ func (p *Policy) SetMode(mode Mode) {
 func (p *Policy) Next() Mode {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	mode := p.mode
-	if mode == "" {
-		mode = ModeAsk
-	}
-	p.mode = Modes[(slices.Index(Modes, mode)+1)%len(Modes)] // what is not listed goes to the first
+	p.mode = Modes[(slices.Index(Modes, p.present())+1)%len(Modes)] // what is not listed goes to the first
 	return p.mode
 }
 
-// Decide says whether a may run now. Reading inside the workspace always may;
-// read-only denies the rest, whatever was granted before.
-func (p *Policy) Decide(a *Action) Verdict {
+// SetFolder names the workspace, by its absolute path without symbolic links:
+// rules of a folder hold in that one only, and absolute paths below it are
+// inside.
+func (p *Policy) SetFolder(folder string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.folder = folder
+}
+
+// Decide says whether a may run now. Deny rules come first, whatever the mode;
+// then read-only and yolo; then rules that ask, rules that allow, and the mode.
+// A guarded file asks unless a rule allows that very file.
+func (p *Policy) Decide(a *Action) Verdict {
+	verdict, _ := p.judge(a)
+	return verdict
+}
+
+// Why says, in words for the model, why a may not run.
+func (p *Policy) Why(a *Action) string {
+	_, by := p.judge(a)
+	if by.Effect == rules.Deny {
+		return fmt.Sprintf("the rule %q denies it.", by)
+	}
+	return fmt.Sprintf("the approval mode is %s.", p.Mode())
+}
+
+func (p *Policy) judge(a *Action) (Verdict, rules.Rule) {
+	p.mu.Lock()
+	mode, folder, rs := p.present(), p.folder, p.rules // rules are never changed in place
+	p.mu.Unlock()
+	effect, by, ruled := rs.Decide(rules.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Folder: folder})
+	is := func(e rules.Effect) bool { return ruled && effect == e }
 	switch {
+	case is(rules.Deny):
+		return Deny, by
+	case mode == ModeReadOnly && a.Access != Reads:
+		return Deny, rules.Rule{}
+	case mode == ModeYolo:
+		return Allow, by
+	case is(rules.Ask):
+		return Ask, by
 	case a.Access == Reads:
-		return Allow
-	case p.mode == ModeReadOnly:
-		return Deny
-	case p.mode == ModeYolo, p.allowed[ruleOf(a)]:
-		return Allow
-	case a.Access == Writes && guarded(a.Path):
-		return Ask
-	case p.allowed[rule{tool: a.Tool}]:
-		return Allow
-	case p.mode == ModeAuto && a.Access == Writes:
-		return Allow
+		return Allow, by
+	case a.Access == Writes && guarded(a.Path) && !(is(rules.Allow) && by.Literal()):
+		return Ask, by
+	case is(rules.Allow):
+		return Allow, by
+	case mode == ModeAuto && (a.Access == Writes || a.Access == Runs && a.Sandboxed && !a.Network):
+		return Allow, by
 	}
-	return Ask
+	return Ask, by
 }
 
-// Remember allows, from now on, exactly this command, or further actions of the
-// same tool on exactly this file.
+// Load adds rules.
+func (p *Policy) Load(rs []rules.Rule) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range rs {
+		if !slices.Contains(p.rules, r) {
+			p.rules = append(slices.Clip(p.rules), r)
+		}
+	}
+}
+
+// Rules are all rules, in the order in which they came.
+func (p *Policy) Rules() []rules.Rule {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.rules)
+}
+
+// OnChange has f called with all rules From rules.State whenever Always or
+// Remove has changed them, one call after the other, in the order of changes. f
+// must not change rules itself.
+func (p *Policy) OnChange(f func([]rules.Rule)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.changed = f
+}
+
+// Remove takes a rule away that an answer made, and reports whether there was
+// one. Rules of the configuration and of the command line stay.
+func (p *Policy) Remove(r rules.Rule) bool {
+	if r.From != rules.State && r.From != rules.Session {
+		return false
+	}
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	p.mu.Lock()
+	i := slices.Index(p.rules, r)
+	if i >= 0 {
+		p.rules = slices.Delete(slices.Clone(p.rules), i, i+1)
+	}
+	p.mu.Unlock()
+	if i >= 0 && r.From == rules.State {
+		p.tell()
+	}
+	return i >= 0
+}
+
+// tell hands the rules to keep to whoever keeps them.
+func (p *Policy) tell() {
+	p.mu.Lock()
+	changed, kept := p.changed, slices.DeleteFunc(slices.Clone(p.rules), func(r rules.Rule) bool { return r.From != rules.State })
+	p.mu.Unlock()
+	if changed != nil {
+		changed(kept)
+	}
+}
+
+// Remember allows, until parley ends and in this workspace, exactly this
+// command, further actions of the same tool on exactly this file, fetching from
+// this host, or else the tool.
 func (p *Policy) Remember(a *Action) {
-	if r := ruleOf(a); r.target != "" {
-		p.allow(r)
-	}
+	r := exact(a)
+	p.mu.Lock()
+	r.From, r.Folder = rules.Session, p.folder
+	p.mu.Unlock()
+	p.Load([]rules.Rule{r})
 }
 
-// Grant allows what a rule of the command line says: a tool ("shell"), or a
-// tool with exactly one command ("shell:git status") or file ("edit:go.mod",
-// relative to the workspace).
+// Always allows for good, in this workspace, what RuleFor says, and returns that
+// rule.
+func (p *Policy) Always(a *Action, prefix int) (rules.Rule, error) {
+	r, err := RuleFor(a, prefix)
+	if err != nil {
+		return rules.Rule{}, err
+	}
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	p.mu.Lock()
+	r.From, r.Folder = rules.State, p.folder
+	p.mu.Unlock()
+	if r.Folder == "" {
+		return rules.Rule{}, errors.New("there is no workspace to remember a rule for")
+	}
+	p.Load([]rules.Rule{r})
+	p.tell()
+	return r, nil
+}
+
+// RuleFor is the rule that allows exactly what a does, or with a prefix every
+// command that begins with so many of its words. The error says why there is no
+// such rule.
+func RuleFor(a *Action, prefix int) (rules.Rule, error) {
+	if prefix == 0 {
+		return exact(a), nil
+	}
+	if a.Tool != "shell" {
+		return rules.Rule{}, fmt.Errorf("%s runs no command that a prefix could stand for", a.Tool)
+	}
+	return rules.Prefix(a.Command, prefix)
+}
+
+// exact is the narrowest rule that allows a.
+func exact(a *Action) rules.Rule {
+	for _, target := range []string{a.Command, a.Path, a.Host} {
+		if target != "" {
+			return rules.Exact(a.Tool, target)
+		}
+	}
+	return rules.Rule{Effect: rules.Allow, Tool: a.Tool}
+}
+
+// Grant allows what a rule of the command line says, such as "shell:git status"
+// or "edit:src/**"; see rules.ParseRule.
 func (p *Policy) Grant(text string) error {
-	name, target, narrow := strings.Cut(text, ":")
-	if !slices.ContainsFunc(list, func(t tool) bool { return t.name == name }) {
+	r, err := ParseRule(text)
+	if err == nil {
+		err = r.Err()
+	}
+	if err != nil {
+		return err
+	}
+	r.Effect, r.From = rules.Allow, rules.Flag
+	p.Load([]rules.Rule{r})
+	return nil
+}
+
+// ParseRule is rules.ParseRule for the tools that there are.
+func ParseRule(text string) (rules.Rule, error) {
+	name, _, _ := strings.Cut(text, ":")
+	if !strings.HasPrefix(name, "mcp__") && !slices.ContainsFunc(list, func(t tool) bool { return t.name == name }) {
 		var names []string
 		for _, t := range list {
 			names = append(names, t.name)
 		}
-		return unknown(name, names)
+		return rules.Rule{}, unknown(name, names)
 	}
-	if narrow && strings.TrimSpace(target) == "" {
-		return fmt.Errorf("rule %q: nothing follows the colon", text)
-	}
-	if narrow && name != "shell" {
-		target = path.Clean(filepath.ToSlash(target))
-	}
-	p.allow(rule{name, target})
-	return nil
-}
-
-func (p *Policy) allow(r rule) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.allowed == nil {
-		p.allowed = map[rule]bool{}
-	}
-	p.allowed[r] = true
-}
-
-// ruleOf is the narrowest rule that allows a.
-func ruleOf(a *Action) rule {
-	if a.Access == Runs {
-		return rule{a.Tool, a.Command}
-	}
-	return rule{a.Tool, a.Path}
+	return rules.ParseRule(text)
 }
 
 // guards are the names of files and folders that configure or run programs for

@@ -141,6 +141,9 @@ func (rs Rules) allow(c Call, line *reading) (Rule, bool) {
 		}
 		return rs[i], true
 	}
+	if r, ok := find(func(r Rule) bool { return r.Literal() && r.same(c) }); ok {
+		return r, true
+	}
 	if r, ok := find(func(r Rule) bool { return r.Match != "" && r.same(c) }); ok {
 		return r, true
 	}
