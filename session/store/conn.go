@@ -158,7 +158,7 @@ func (db *DB) writable() error {
 		return errors.New("the store is closed")
 	}
 	if db.pool == nil {
-		return db.why
+		return db.revive()
 	}
 	if db.w == nil {
 		w, err := newWriter(db.pool)
@@ -169,6 +169,29 @@ func (db *DB) writable() error {
 		db.w = w
 	}
 	db.why = nil
+	return nil
+}
+
+// revive connects anew to a file that could only be read when it was opened: the
+// disk may have been full then, or the folder read-only. A newer schema stays
+// what it is.
+func (db *DB) revive() error {
+	if newer := new(versionError); errors.As(db.why, &newer) {
+		return db.why
+	}
+	fresh := &DB{path: db.path, schema: db.schema, now: db.now, me: db.me}
+	err := fresh.connect()
+	if err != nil || fresh.pool == nil {
+		_ = fresh.disconnect()
+		if db.why = fresh.why; db.why == nil {
+			db.why = db.explain(err)
+		}
+		return db.why
+	}
+	if old := db.readers.Swap(fresh.readers.Load()); old != nil {
+		_ = old.Close()
+	}
+	db.pool, db.w, db.why, db.hasty = fresh.pool, fresh.w, nil, false
 	return nil
 }
 
@@ -196,7 +219,8 @@ func (db *DB) patience(err error) {
 // read runs f in a transaction that sees one state of the file. What f read
 // before an error about damage stays; the error is a *DamagedError.
 func (db *DB) read(f func(querier) error) error {
-	if db.readers == nil {
+	readers := db.readers.Load()
+	if readers == nil {
 		db.mu.Lock()
 		defer db.mu.Unlock()
 		if err := db.writable(); err != nil {
@@ -204,7 +228,7 @@ func (db *DB) read(f func(querier) error) error {
 		}
 		return f(db.w)
 	}
-	tx, err := db.readers.BeginTx(context.Background(), nil)
+	tx, err := readers.BeginTx(context.Background(), nil)
 	if err != nil {
 		return db.explain(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"modernc.org/sqlite"
@@ -33,12 +34,12 @@ type DB struct {
 	now    func() time.Time
 	me     process
 
-	readers *sql.DB // nil: the writer reads as well
-	pool    *sql.DB // of the one connection that writes; nil if nothing can be written
+	readers atomic.Pointer[sql.DB] // nil: the writer reads as well
 
 	mu     sync.Mutex // guards what follows, and is held while something is written
+	pool   *sql.DB    // of the one connection that writes; nil if nothing can be written
 	w      *writer
-	why    error // nothing can be written; without a pool for good
+	why    error // nothing can be written
 	closed bool
 	hasty  bool // another process kept the file locked: do not wait for it again
 
@@ -165,15 +166,15 @@ func (db *DB) connect() error {
 
 // look opens the file for reading and returns its schema version.
 func (db *DB) look(mode string) (int, error) {
-	if db.readers != nil {
-		_ = db.readers.Close()
+	if old := db.readers.Swap(nil); old != nil {
+		_ = old.Close()
 	}
 	readers, err := sql.Open("sqlite", uri(db.path, mode+"&"+settings))
 	if err != nil {
 		return 0, err
 	}
 	readers.SetMaxOpenConns(4)
-	db.readers = readers
+	db.readers.Store(readers)
 	var version int
 	err = db.read(func(q querier) (err error) {
 		version, err = identify(q, db.path)
@@ -212,7 +213,7 @@ func (db *DB) identity() (own string) {
 	if _, err := file.look("mode=ro&immutable=1"); err == nil {
 		_ = file.read(func(q querier) error { return q.one("SELECT identity FROM meta").Scan(&own) })
 	}
-	_ = file.readers.Close()
+	_ = file.disconnect()
 	return own
 }
 
@@ -271,8 +272,8 @@ func (db *DB) Close() error {
 // disconnect closes the connections.
 func (db *DB) disconnect() error {
 	var errs []error
-	if db.readers != nil {
-		errs = append(errs, db.readers.Close())
+	if r := db.readers.Load(); r != nil {
+		errs = append(errs, r.Close())
 	}
 	if db.w != nil {
 		errs = append(errs, db.w.close()) // the last one merges the log into the file
@@ -289,7 +290,7 @@ func (db *DB) Check() error {
 		var page int64
 		err := errors.Join(q.one("PRAGMA page_size").Scan(&page), check(q))
 		// SQLite reads the rest of a page that was cut off as zeros.
-		if info, e := os.Stat(db.path); err == nil && db.readers != nil && e == nil && info.Size()%page != 0 {
+		if info, e := os.Stat(db.path); err == nil && db.readers.Load() != nil && e == nil && info.Size()%page != 0 {
 			err = fmt.Errorf("the file was cut off in its last page, at %d bytes", info.Size())
 		}
 		if err != nil {
