@@ -385,7 +385,7 @@ func (a *app) answer(parts []llm.Part, outTerminal bool) error {
 	if err != nil {
 		return a.fail(print.Config, err)
 	}
-	defer s.Close()
+	defer a.leave(s)
 	if a.dryRun {
 		return a.preview(s, parts)
 	}
@@ -589,6 +589,13 @@ func (a *app) library() (*session.Library, error) {
 		return session.Ephemeral(), nil
 	}
 	return session.OpenLibrary(os.Getenv)
+}
+
+// leave ends a session, and says what of it could not be kept.
+func (a *app) leave(s *session.Session) {
+	if err := s.Close(); err != nil {
+		a.note("this conversation could not be saved: " + err.Error())
+	}
 }
 
 // close ends the library.

@@ -22,6 +22,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/safe"
 	"parley/ui/theme"
 )
 
@@ -125,7 +126,11 @@ func present(m *Model, root tea.Model) int {
 	}()
 	out.restore()
 	m.shutdown()
-	return out.finish()
+	status := out.finish()
+	if m.lost != nil {
+		fmt.Fprintln(os.Stderr, "parley: the end of this conversation could not be saved: "+safe.Line(m.lost.Error()))
+	}
+	return status
 }
 
 // themeFor picks the theme at the start; "auto" follows the terminal once it
