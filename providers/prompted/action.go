@@ -174,21 +174,21 @@ func (a *actionReader) inside(s string) string {
 		return s[n:]
 	}
 	whole := a.object
-	if !json.Valid(whole) {
-		fixed, ok := schema.RepairWhole(whole)
-		if !ok || !a.lexer.raw {
+	got, ok := interpret(whole, a.tools)
+	if !ok {
+		if whole, ok = schema.RepairWhole(whole); !ok || !a.lexer.raw {
 			a.lexer.broken = true // quotes that nobody escaped: the end is somewhere else
 			return s[n:]
 		}
-		whole = fixed
+		got, _ = interpret(whole, a.tools)
 	}
-	a.take(whole)
+	a.take(whole, got)
 	return s[n:]
 }
 
-// take takes a whole object.
-func (a *actionReader) take(object []byte) {
-	got, l := interpret(object, a.tools), a.lexer
+// take takes a whole object, which says got.
+func (a *actionReader) take(object []byte, got reading) {
+	l := a.lexer
 	a.lexer = nil
 	a.edge = true
 	if got.nothing() {
@@ -239,13 +239,14 @@ func (a *actionReader) end(well bool) {
 	fixed, whole := schema.RepairWhole(a.object)
 	if well && whole {
 		a.Send(llm.Notice{Text: "mended a broken reply"})
-		a.take(fixed)
+		got, _ := interpret(fixed, a.tools)
+		a.take(fixed, got)
 		return
 	}
 	l := a.lexer
 	a.lexer = nil
 	if fixed, ok := schema.Repair(a.object); ok && l.broken {
-		got := interpret(fixed, a.tools)
+		got, _ := interpret(fixed, a.tools)
 		a.rest(l, thought, 0, got.thought)
 		a.rest(l, answer, 1, got.answer)
 		l.tool = l.tool || len(got.calls) > 0

@@ -56,17 +56,17 @@ func (r reading) nothing() bool {
 	return r.thought == nil && r.answer == nil && r.calls == nil && r.unknown == ""
 }
 
-// interpret reads a JSON object as an action.
-func interpret(object []byte, tools []llm.Tool) reading {
-	var r reading
-	r.object(object, tools, 0)
-	return r
+// interpret reads a JSON object as an action; false if it is none.
+func interpret(object []byte, tools []llm.Tool) (r reading, ok bool) {
+	ok = r.object(object, tools, 0)
+	return r, ok
 }
 
-func (r *reading) object(object []byte, tools []llm.Tool, depth int) {
+// object reports whether it was given a JSON object.
+func (r *reading) object(object []byte, tools []llm.Tool, depth int) bool {
 	var members map[string]json.RawMessage
 	if depth > 4 || json.Unmarshal(object, &members) != nil {
-		return
+		return false
 	}
 	by := map[role]json.RawMessage{}
 	loose := map[string]json.RawMessage{}                   // arguments that were not put into an object
@@ -90,7 +90,7 @@ func (r *reading) object(object []byte, tools []llm.Tool, depth int) {
 	if v := by[inner]; v != nil {
 		if tool, isName = word(v); !isName {
 			r.inner(v, tools, depth)
-			return
+			return true
 		}
 	}
 	if v, ok := word(by[name]); ok {
@@ -99,7 +99,6 @@ func (r *reading) object(object []byte, tools []llm.Tool, depth int) {
 	input := by[args]
 	switch {
 	case tool == "" || strings.EqualFold(tool, "none"):
-		return
 	case find(tools, tool) != nil:
 		if input == nil && len(loose) > 0 {
 			input = encode(loose)
@@ -110,6 +109,7 @@ func (r *reading) object(object []byte, tools []llm.Tool, depth int) {
 	default:
 		r.unknown = tool
 	}
+	return true
 }
 
 // say notes the first value that says something.

@@ -147,17 +147,17 @@ func (l *lexer) inString(c byte, top bool) {
 	case ends:
 		l.quoted = false
 		if top {
-			l.text = append(l.text, l.decoder.lone()...)
+			l.text = l.decoder.lone(l.text)
 			l.want = ','
 			l.flush()
 			l.told[l.field] = true
 		}
 	case top && l.want == 'k':
 		l.key = append(l.key, c)
-		l.decoder.step(c)
+		l.decoder.skip(c)
 		l.broken = len(l.key) > 200
 	case top && (l.field == thought || l.field == answer):
-		l.text = append(l.text, l.decoder.step(c)...)
+		l.text = l.decoder.step(l.text, c)
 	default:
 		l.decoder.skip(c)
 	}
@@ -228,28 +228,26 @@ func (d *decoder) skip(c byte) {
 	}
 }
 
-// step reads a byte and returns what it completes.
-func (d *decoder) step(c byte) string {
+// step reads a byte and adds to text what it completes.
+func (d *decoder) step(text []byte, c byte) []byte {
 	if len(d.escape) == 0 {
 		if c == '\\' {
 			d.escape = append(d.escape, c)
-			return ""
-		}
-		return d.lone() + string([]byte{c})
-	}
-	d.escape = append(d.escape, c)
-	if d.escape[1] == 'u' && len(d.escape) < 6 {
-		if len(d.escape) > 2 && !isHex(c) { // no escape after all
-			text := d.lone() + string(d.escape)
-			d.escape = d.escape[:0]
 			return text
 		}
-		return ""
+		return append(d.lone(text), c)
 	}
+	d.escape = append(d.escape, c)
 	escape := d.escape
+	if escape[1] == 'u' && len(escape) < 6 && (len(escape) == 2 || isHex(c)) {
+		return text
+	}
 	d.escape = d.escape[:0]
-	if escape[1] != 'u' {
-		return d.lone() + short(escape)
+	switch {
+	case escape[1] != 'u':
+		return short(d.lone(text), escape)
+	case !isHex(c): // no escape after all
+		return append(d.lone(text), escape...)
 	}
 	n, _ := strconv.ParseUint(string(escape[2:]), 16, 32)
 	r := rune(n)
@@ -257,41 +255,41 @@ func (d *decoder) step(c byte) string {
 	case d.high != 0 && r >= 0xDC00 && r < 0xE000:
 		r = utf16.DecodeRune(d.high, r)
 		d.high = 0
-		return string(r)
+		return utf8.AppendRune(text, r)
 	case r >= 0xD800 && r < 0xDC00:
-		text := d.lone()
+		text = d.lone(text)
 		d.high = r
 		return text
 	}
-	return d.lone() + string(r)
+	return utf8.AppendRune(d.lone(text), r)
 }
 
-// lone is the first half of a pair that never came.
-func (d *decoder) lone() string {
+// lone adds the first half of a pair that never came.
+func (d *decoder) lone(text []byte) []byte {
 	if d.high == 0 {
-		return ""
+		return text
 	}
 	d.high = 0
-	return string(utf8.RuneError)
+	return utf8.AppendRune(text, utf8.RuneError)
 }
 
-// short is an escape of two bytes. Unknown ones are what they look like.
-func short(escape []byte) string {
-	switch escape[1] {
+// short adds an escape of two bytes. Unknown ones are what they look like.
+func short(text, escape []byte) []byte {
+	switch c := escape[1]; c {
 	case 'n':
-		return "\n"
+		return append(text, '\n')
 	case 't':
-		return "\t"
+		return append(text, '\t')
 	case 'r':
-		return "\r"
+		return append(text, '\r')
 	case 'b':
-		return "\b"
+		return append(text, '\b')
 	case 'f':
-		return "\f"
+		return append(text, '\f')
 	case '"', '\\', '/', '\'', '`':
-		return string(escape[1:])
+		return append(text, c)
 	}
-	return string(escape)
+	return append(text, escape...)
 }
 
 func isHex(c byte) bool {

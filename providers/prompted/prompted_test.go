@@ -86,6 +86,7 @@ var actionReplies = []reply{
 	{"call", `{"thought":"I look.","tool_name":"read","tool_args":{"path":"a\"}b"}}`, llm.Stop, `thinking I look. | call read {"path":"a\"}b"} | calls`},
 	{"answer", `{"thought":"Easy.","answer":"**4**\nDone"}`, llm.Stop, "thinking Easy. | text **4**\nDone | stop"},
 	{"escapes", `{"answer":"\ud83d\ude00 \u00e9 \ud83d! \\n \/ \q \u12x"}`, llm.Stop, `text 😀 é �! \n / \q \u12x | ` + mendedReply + ` | stop`},
+	{"no escape at its last byte", `{"answer":"\u123g"}`, llm.Stop, `text \u123g | ` + mendedReply + ` | stop`},
 	{"white space", "\n {\n \"thought\" : \"x\" ,\n \"answer\" : \"y\"\n}\n ", llm.Stop, `thinking x | text y | stop`},
 	{"fence", "```json\n{\"thought\":\"x\",\"answer\":\"y\"}\n```\n", llm.Stop, `thinking x | text y | stop`},
 	{"text, then a fence", "Sure:\n```\n{\"tool_name\":\"read\",\"tool_args\":{\"path\":\"a\"}}\n```", llm.Stop, "text Sure:\n | call read {\"path\":\"a\"} | calls"},
