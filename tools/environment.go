@@ -25,11 +25,15 @@ var fixed = []string{
 	"TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true",
 }
 
-// environment is what a command gets of environ.
-func environment(environ []string) []string {
+// secretWords are in the names of variables that hold keys and passwords. A
+// variable with one of them passes only if its name is given whole.
+var secretWords = []string{"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH"}
+
+// environment is what a command gets of environ: what is passed, and extra.
+func environment(environ, extra []string) []string {
 	var out []string
 	for _, entry := range environ {
-		if name, _, ok := strings.Cut(entry, "="); ok && passes(name) {
+		if name, _, ok := strings.Cut(entry, "="); ok && (passes(name) || slices.Contains(extra, name)) {
 			out = append(out, entry)
 		}
 	}
@@ -41,6 +45,11 @@ func passes(name string) bool {
 		name = strings.ToUpper(name) // there they are the same
 	}
 	return slices.ContainsFunc(passed, func(p string) bool {
-		return name == p || strings.HasSuffix(p, "_") && strings.HasPrefix(name, p)
+		return name == p || strings.HasSuffix(p, "_") && strings.HasPrefix(name, p) && !secret(name)
 	})
+}
+
+func secret(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
 }

@@ -1,6 +1,16 @@
 package tools
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
 	"parley/tools/sandbox"
 )
 
@@ -9,11 +19,54 @@ import (
 // it cannot.
 type SandboxConfig struct {
 	Off      bool     `toml:"off"`      // commands are not held, and so ask each time
-	Required bool     `toml:"required"` // without a sandbox no command runs at all
+	Required bool     `toml:"required"` // no command runs that is not held
 	Read     []string `toml:"read"`     // further files and folders commands may read; ~/ is the home folder
 	Write    []string `toml:"write"`    // further ones they may change
 	Env      []string `toml:"env"`      // further variables they get, by their exact names
 }
+
+// Validate reports what no configuration may say.
+func (c SandboxConfig) Validate() error {
+	if c.Off && c.Required {
+		return errors.New("sandbox.required and sandbox.off exclude each other")
+	}
+	for _, list := range []struct {
+		key   string
+		paths []string
+	}{{"read", c.Read}, {"write", c.Write}} {
+		for _, path := range list.paths {
+			if !filepath.IsAbs(path) && !strings.HasPrefix(path, "~/") {
+				return fmt.Errorf("sandbox.%s: %q begins neither with / nor with ~/", list.key, path)
+			}
+		}
+	}
+	for _, name := range c.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return fmt.Errorf("sandbox.env: %q is no name of a variable", name)
+		}
+	}
+	return nil
+}
+
+// Sandbox holds all commands from now on, also those of the views of s. It
+// returns what there is to hold them with; where that is nothing, Why says the
+// reason. The program has to call [sandbox.Child] first thing in main. Without a
+// call of Sandbox commands are not held.
+func (s *Set) Sandbox(cfg SandboxConfig) sandbox.Backend {
+	s.box = box{SandboxConfig: cfg}
+	if cfg.Off {
+		s.box.backend.Why = "it is turned off (sandbox.off)"
+		return s.box.backend
+	}
+	s.box.backend = sandbox.Probe()
+	if err := s.SandboxPolicy(false).Check(); err != nil {
+		s.box.backend = sandbox.Backend{Why: err.Error()}
+	}
+	return s.box.backend
+}
+
+// SandboxPolicy is what commands of s may do.
+func (s *Set) SandboxPolicy(network bool) sandbox.Policy { return s.held(network) }
 
 // A box is how the commands of a workspace are held.
 type box struct {
@@ -21,11 +74,72 @@ type box struct {
 	backend sandbox.Backend
 }
 
-// Sandbox holds all commands from now on, also those of the views of s. It
-// returns what there is to hold them with. The program has to call
-// [sandbox.Child] first thing in main. Without a call of Sandbox commands are
-// not held.
-func (s *Set) Sandbox(cfg SandboxConfig) sandbox.Backend {
-	s.box = box{SandboxConfig: cfg, backend: sandbox.Probe()}
-	return s.box.backend
+// holds reports whether commands are held.
+func (b *box) holds() bool { return b.backend.OK() }
+
+// held is the policy of the workspace's commands.
+func (w *workspace) held(network bool) sandbox.Policy {
+	environ := environment(os.Environ(), w.box.Env)
+	p := sandbox.Policy{
+		Workspace: w.real,
+		Read:      append(sandbox.Readable(environ), expand(w.box.Read)...),
+		Write:     expand(w.box.Write),
+		Protected: sandbox.Protected(),
+		Network:   network,
+		Env:       environ,
+	}
+	if dir, err := w.cache(); err == nil {
+		p.Write = append(p.Write, dir)
+		p.Env = append(p.Env, "XDG_CACHE_HOME="+dir, "GOCACHE="+filepath.Join(dir, "go-build"), "npm_config_cache="+filepath.Join(dir, "npm"))
+	}
+	return p
+}
+
+// cache is where held commands keep what they have built and fetched. The
+// person's own caches are not for them: what a command leaves there, programs
+// outside of the sandbox would run. Each workspace has its own.
+func (w *workspace) cache() (string, error) {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(w.real))
+	dir := filepath.Join(base, "parley", "sandbox", hex.EncodeToString(sum[:8]))
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// expand replaces ~/ in front of paths; see Validate for what else there is.
+func expand(paths []string) []string {
+	var out []string
+	for _, path := range paths {
+		if rest, ok := strings.CutPrefix(path, "~/"); ok {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				continue
+			}
+			path = filepath.Join(home, rest)
+		}
+		if filepath.IsAbs(path) {
+			out = append(out, filepath.Clean(path))
+		}
+	}
+	return out
+}
+
+// command is argv in the workspace, not yet started, and what lets go of it: in
+// the sandbox, or else in a session of its own. Mark is a variable that tells its
+// processes.
+func (w *workspace) command(held *sandbox.Policy, argv []string, mark string) (*exec.Cmd, func(), error) {
+	if held == nil {
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir, cmd.Env = w.real, append(environment(os.Environ(), w.box.Env), mark)
+		prepare(cmd)
+		return cmd, func() {}, nil
+	}
+	held.Env = append(slices.Clip(held.Env), mark)
+	cmd, letGo, err := sandbox.Command(*held, argv...)
+	if err == nil {
+		cmd.Env = append(cmd.Env, mark)
+	}
+	return cmd, letGo, err
 }

@@ -9,15 +9,18 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"parley/tools/sandbox"
 )
 
 // The clocks of a command.
 const (
 	defaultTimeout = 120 * time.Second
 	maxTimeout     = 600 * time.Second
-	coalesce       = 50 * time.Millisecond  // between two pieces of live output
-	drain          = 300 * time.Millisecond // how long output may still come once the shell has ended
-	grace          = time.Second            // between the polite signal and the other one
+	coalesce       = 50 * time.Millisecond   // between two pieces of live output
+	drain          = 300 * time.Millisecond  // how long output may still come once the shell has ended
+	grace          = time.Second             // between the polite signal and the other one
+	patience       = 1500 * time.Millisecond // how long the sandbox may take to end what it holds
 )
 
 // maxLive is how much output, in bytes, waits to be shown live.
@@ -40,14 +43,20 @@ func planShell(_ context.Context, w *workspace, args shellArgs) (*Action, error)
 	if args.Timeout > 0 {
 		timeout = time.Duration(args.Timeout) * time.Second
 	}
-	return &Action{
-		Access:  Runs,
-		Title:   headline(args.Command),
-		Command: args.Command,
-		run: func(ctx context.Context, progress func(string)) Outcome {
-			return w.shell(ctx, args.Command, timeout, progress)
-		},
-	}, nil
+	run := func(held *sandbox.Policy) func(context.Context, func(string)) Outcome {
+		return func(ctx context.Context, progress func(string)) Outcome {
+			return w.shell(ctx, held, args.Command, timeout, progress)
+		}
+	}
+	a := &Action{Access: Runs, Title: headline(args.Command), Command: args.Command, run: run(nil)}
+	switch {
+	case w.box.holds():
+		offline, online := w.held(false), w.held(true)
+		a.Sandboxed, a.run, a.online = true, run(&offline), run(&online)
+	case w.box.Required:
+		return nil, refuse("no command can run: the configuration requires a sandbox, and there is none: %s", w.box.backend.Why)
+	}
+	return a, nil
 }
 
 // headline is the first line of a command, and how many more there are.
@@ -76,9 +85,9 @@ func interpreter() ([]string, error) {
 	return nil, errors.New("there is no shell on PATH")
 }
 
-// shell runs a command in the workspace, to its end or its deadline. Nothing
-// that it started lives on.
-func (w *workspace) shell(ctx context.Context, command string, timeout time.Duration, progress func(string)) Outcome {
+// shell runs a command in the workspace, to its end or its deadline, and held if
+// there is a policy. Nothing that it started lives on.
+func (w *workspace) shell(ctx context.Context, held *sandbox.Policy, command string, timeout time.Duration, progress func(string)) Outcome {
 	shell, err := interpreter()
 	if err != nil {
 		return failed("%v", err)
@@ -86,8 +95,8 @@ func (w *workspace) shell(ctx context.Context, command string, timeout time.Dura
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	start := time.Now()
-	r := &running{out: clipped{limit: maxText - 500}, progress: progress} // the rest is for notes
-	if err := r.start(w.real, append(shell, command)); err != nil {
+	r := &running{held: held, out: clipped{limit: maxText - 1000}, progress: progress} // the rest is for notes
+	if err := r.start(w, append(shell, command)); err != nil {
 		return failed("the command did not start: %v", err)
 	}
 	defer r.release()
@@ -98,6 +107,8 @@ func (w *workspace) shell(ctx context.Context, command string, timeout time.Dura
 // A running command. One goroutine, that of follow, does everything but to wait
 // for output and for the end of the shell.
 type running struct {
+	held     *sandbox.Policy // nil: it can do whatever parley can
+	letGo    func()          // ends what is held
 	tree     *tree
 	output   *os.File
 	pieces   chan []byte   // output; closed at its end
@@ -117,19 +128,21 @@ type running struct {
 
 // start starts the command, with stdout and stderr in one pipe and nothing to
 // read.
-func (r *running) start(dir string, argv []string) error {
+func (r *running) start(w *workspace, argv []string) error {
 	in, out, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer out.Close()
 	r.tree = newTree(in)
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
-	cmd.Env = append(environment(os.Environ()), r.tree.mark)
-	prepare(cmd)
+	cmd, letGo, err := w.command(r.held, argv, r.tree.mark)
+	if err != nil {
+		in.Close()
+		return err
+	}
+	cmd.Stdout, cmd.Stderr = out, out
 
-	r.output = in
+	r.output, r.letGo = in, letGo
 	r.pieces, r.exited, r.gone = make(chan []byte), make(chan struct{}), make(chan struct{})
 	started := make(chan error)
 	go func() {
@@ -147,6 +160,7 @@ func (r *running) start(dir string, argv []string) error {
 	}()
 	if err := <-started; err != nil {
 		in.Close()
+		letGo()
 		return err
 	}
 	r.tree.process = cmd.Process
@@ -187,7 +201,7 @@ func (r *running) follow(ctx context.Context) {
 	kill := func() {
 		drained, canceled = nil, nil
 		killed = make(chan int, 1)
-		go func(killed chan<- int) { killed <- r.tree.end() }(killed)
+		go func(killed chan<- int) { killed <- r.end() }(killed)
 	}
 	for pieces != nil || exited != nil || killed != nil {
 		select {
@@ -226,8 +240,21 @@ func (r *running) follow(ctx context.Context) {
 	}
 	r.take(r.clean.close())
 	r.show()
-	r.ended += r.tree.end()
+	r.ended += r.end()
 	r.over = true
+}
+
+// end ends everything, and returns how many processes that were. What is held is
+// left to the sandbox first, which also puts back what no command may change.
+func (r *running) end() int {
+	r.letGo()
+	if r.held != nil {
+		select {
+		case <-r.exited:
+		case <-time.After(patience):
+		}
+	}
+	return r.tree.end()
 }
 
 func (r *running) take(text string) {
@@ -248,11 +275,20 @@ func (r *running) show() {
 func (r *running) release() {
 	close(r.gone)
 	if !r.over {
-		r.tree.end()
+		r.end()
 	}
+	r.letGo() // again: its temp folder can be emptied now
 	r.output.Close()
 	for range r.pieces {
 	}
+}
+
+// way is what can be done about a denied access.
+func (r *running) way() string {
+	if r.held.Network {
+		return "if that is so, ask the person to run it outside"
+	}
+	return "if that is so, ask the person to allow the network, or to run it outside"
 }
 
 func (r *running) outcome(took time.Duration) Outcome {
@@ -279,6 +315,9 @@ func (r *running) outcome(took time.Duration) Outcome {
 	default:
 		success = r.state.Success()
 		notes = append(notes, note("%s", r.state))
+		if what, denied := sandbox.Denied(text); denied && !success && r.held != nil {
+			notes = append(notes, note("the sandbox may have denied it %s; %s", what, r.way()))
+		}
 	}
 	return Outcome{Text: strings.TrimSuffix(text, "\n") + "\n" + strings.Join(notes, "\n"), Failed: !success}
 }

@@ -26,7 +26,7 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	if len(argv) == 0 {
 		return nil, nil, errors.New("no command")
 	}
-	if err := check(p); err != nil {
+	if err := p.Check(); err != nil {
 		return nil, nil, err
 	}
 	cleanup, err = tempDir(&p)

@@ -82,8 +82,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// check refuses a policy that would hold nothing back.
-func check(p Policy) error {
+// Check reports why p cannot be enforced: it would hold nothing back.
+func (p Policy) Check() error {
 	if !filepath.IsAbs(p.Workspace) {
 		return fmt.Errorf("workspace %q is not absolute", p.Workspace)
 	}
