@@ -55,7 +55,12 @@ func (t Target) fit(s *object, root bool) *object {
 }
 
 func (t Target) drops(key string) bool {
-	return slices.Contains(strings.Fields(t.Drop), key)
+	for word := range strings.FieldsSeq(t.Drop) {
+		if word == key {
+			return true
+		}
+	}
+	return false
 }
 
 // lookAround is what matchers with linear time leave out: look-around and back
