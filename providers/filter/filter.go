@@ -1,8 +1,8 @@
 // Package filter rewrites the running text of an answer: thinking that a server
 // left in the text becomes thinking blocks (Think), tool calls that it left
-// there become calls (Calls).
+// there become calls (Calls), and tokens that end a turn go (Ends).
 //
-//	model ──► Think ──► Calls ──► session
+//	model ──► Ends ──► Think ──► Calls ──► session
 //
 // Filters are functions from Stream to Stream without goroutines. They hold text
 // back only while it may still be the beginning of a mark, and what comes out

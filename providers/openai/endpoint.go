@@ -90,8 +90,8 @@ func (e *endpoint) Body(req llm.Request) ([]byte, error) {
 	return marshal(body)
 }
 
-// stream answers req. Models that are not known to be clean may leave thinking
-// and calls in their text.
+// stream answers req. Models that are not known to be clean may leave thinking,
+// calls and tokens of their template in their text.
 func (e *endpoint) stream(ctx context.Context, req llm.Request, clean bool) llm.Stream {
 	s := llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
 		err := e.ask(ctx, req, out)
@@ -103,7 +103,7 @@ func (e *endpoint) stream(ctx context.Context, req llm.Request, clean bool) llm.
 	if clean {
 		return s
 	}
-	return filter.Calls(req.Tools)(filter.Think(filter.ThinkOptions{})(s))
+	return filter.Calls(req.Tools)(filter.Think(filter.ThinkOptions{})(filter.Ends(s)))
 }
 
 // attempts bounds how often a request is sent that the server keeps refusing,

@@ -1,0 +1,125 @@
+package filter
+
+import (
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// ends are the tokens with which chat templates end a turn. Servers with the
+// wrong template, or none, leave them in the text.
+var ends = []string{"<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>"}
+
+// Ends takes tokens that end a turn from the end of an answer, with the white
+// space behind them. Anywhere else, and in code, they are text like any other:
+// somebody writes about them.
+func Ends(s llm.Stream) llm.Stream {
+	return func(yield func(llm.Event, error) bool) {
+		e := &ender{Out: llm.NewOut(yield)}
+		for event, err := range s {
+			if err != nil {
+				e.release()
+				e.Fail(err)
+			} else {
+				e.event(event)
+			}
+			if e.Stopped() {
+				return
+			}
+		}
+		e.release()
+	}
+}
+
+type ender struct {
+	*llm.Out
+	block string // the text block that is being read
+	held  string // its end, which may be the end of the answer
+	code  bool   // it stands in code: there were an odd number of ` before it
+}
+
+func (e *ender) event(event llm.Event) {
+	switch v := event.(type) {
+	case llm.Delta:
+		if v.Kind == llm.Text && !more(v) {
+			e.text(v, event)
+			return
+		}
+		e.release()
+	case llm.Finish:
+		if n := tokens(e.held); n == len(e.held) && !e.code {
+			e.held = ""
+		}
+		e.release()
+	}
+	e.Send(event)
+}
+
+// text passes on what of d, which is event, cannot be such an end.
+func (e *ender) text(d llm.Delta, event llm.Event) {
+	if d.Block != e.block {
+		e.release()
+		e.block, e.code = d.Block, false
+	}
+	if e.held == "" && strings.IndexByte(d.Text, '<') < 0 { // nearly every delta of an answer
+		e.read(d.Text)
+		e.Send(event)
+		return
+	}
+	whole := e.held + d.Text
+	at := len(whole)
+	for i := 0; i < len(whole); i++ {
+		next := strings.IndexByte(whole[i:], '<')
+		if next < 0 {
+			break
+		}
+		if i += next; begins(whole[i+tokens(whole[i:]):]) {
+			at = i
+			break
+		}
+	}
+	e.held = whole[at:]
+	e.pass(whole[:at])
+}
+
+// read notes whether what follows text stands in code.
+func (e *ender) read(text string) { e.code = e.code != (strings.Count(text, "`")%2 == 1) }
+
+func (e *ender) pass(text string) {
+	if text != "" {
+		e.read(text)
+		e.Send(llm.Delta{Block: e.block, Part: llm.Part{Kind: llm.Text, Text: text}})
+	}
+}
+
+// release passes on what is held.
+func (e *ender) release() {
+	e.pass(e.held)
+	e.held = ""
+}
+
+// tokens is how many bytes of s, from its beginning, are such tokens with white
+// space between and behind them.
+func tokens(s string) int {
+	n := 0
+	for found := true; found; {
+		found = false
+		for _, token := range ends {
+			if rest, ok := strings.CutPrefix(s[n:], token); ok {
+				found = true
+				n = len(s) - len(strings.TrimLeft(rest, space))
+			}
+		}
+	}
+	return n
+}
+
+// begins reports whether more text could make s such a token. Nothing could.
+func begins(s string) bool {
+	for _, token := range ends {
+		if strings.HasPrefix(token, s) {
+			return true
+		}
+	}
+	return false
+}
