@@ -86,7 +86,7 @@ var services = []service{
 		Family: Family{Refuses: []string{"frequency_penalty"}},
 	}},
 
-	{kind: "deepseek", Dialect: Dialect{Formats: []Format{FormatObject}}},
+	{kind: "deepseek", Dialect: Dialect{Inline: true, Formats: []Format{FormatObject}}},
 
 	// reasoning_split moves thinking out of the content into
 	// reasoning_details; some versions send all of it again in each chunk.
@@ -169,7 +169,7 @@ var services = []service{
 			Schema: grammar, Choice: ChoiceWords,
 			Formats: []Format{FormatSchema, FormatObjectSchema, FormatField},
 		},
-		efforts: template,
+		efforts: append([]spelling{{"gpt-oss*", Effort{Field: "chat_template_kwargs.reasoning_effort", Words: words("low low low medium high high")}}}, template...),
 	},
 
 	// guided_json went with 0.12, structured_outputs came with 0.11.

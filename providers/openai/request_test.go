@@ -125,6 +125,7 @@ func TestEffort(t *testing.T) {
 			`{"effort":"low"}`, `{"effort":"medium"}`, `{"effort":"high"}`, `{"effort":"max"}`}},
 		{"openrouter", "deepseek/deepseek-v4-pro", effort, same("", "")},
 		{"ollama", "qwen3:8b", effort, []string{"none", "low", "low", "medium", "high", "max"}},
+		{"llamacpp", "gpt-oss-20b-MXFP4.gguf", kwargs, []string{`{"reasoning_effort":"low"}`, `{"reasoning_effort":"low"}`, `{"reasoning_effort":"low"}`, `{"reasoning_effort":"medium"}`, `{"reasoning_effort":"high"}`, `{"reasoning_effort":"high"}`}},
 		{"llamacpp", "GLM-4.6-Q4", kwargs, same(`{"enable_thinking":false}`, `{"enable_thinking":true}`)},
 		{"vllm", "deepseek-ai/DeepSeek-V3.2", kwargs, same(`{"thinking":false}`, `{"thinking":true}`)},
 		{"vllm", "openai/gpt-oss-20b", effort, []string{"low", "low", "low", "medium", "high", "high"}},
