@@ -126,13 +126,20 @@ const namePrompt = "Give the conversation that follows a title of three to seven
 // exchange is over. It does nothing for a conversation that a person named, or
 // that has its title already.
 func (s *Session) Name(ctx context.Context) error {
-	if s.log == nil || s.naming == "" || s.open == nil || s.named || s.log.Session().Named {
+	if s.log == nil || s.naming == "" || s.open == nil || s.log.Session().Named {
 		return nil
 	}
+	history, prompts := s.History(), 0
+	for _, m := range history {
+		if m.Role == llm.RoleUser {
+			prompts++
+		}
+	}
+	s.mu.Lock()
+	asked := s.named
 	s.named = true
-	history := s.History()
-	if len(history) < 2 {
-		s.named = false
+	s.mu.Unlock()
+	if asked || prompts != 1 || len(history) < 2 {
 		return nil
 	}
 	model, err := s.open(s.naming)

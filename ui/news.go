@@ -395,7 +395,23 @@ func (m *Model) done(t *turn, d session.Done) tea.Cmd {
 	if m.session.Waiting() > 0 { // queued after the turn's last look
 		return m.next()
 	}
+	if d.Err == nil {
+		return m.name()
+	}
 	return nil
+}
+
+// name has the conversation named, where a model for that is configured.
+func (m *Model) name() tea.Cmd {
+	s := m.session
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := s.Name(ctx); err != nil {
+			return didMsg{err: err}
+		}
+		return nil
+	}
 }
 
 // ended says why an answer is not what it might have been.
