@@ -1,5 +1,5 @@
 // Package tools is what a model may do on a person's machine: read, list, glob,
-// grep, write, edit and shell.
+// grep, write, edit, shell and fetch.
 //
 //	call ──► Set.Plan ──► *Action ──► Policy.Decide ──► Action.Run ──► Outcome
 //	             │                       (the session asks, if it must)
@@ -39,6 +39,7 @@ var list = []tool{
 	define("write", planWrite),
 	define("edit", planEdit),
 	define("shell", planShell, limit{"timeout", 1, maxTimeout.Seconds()}),
+	define("fetch", fetcher{}.plan, limit{"offset", 0, 0}),
 }
 
 //go:embed *.md

@@ -12,9 +12,14 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"parley/tools/sandbox"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	sandbox.Child()
+	goleak.VerifyTestMain(m)
+}
 
 // A folder is a workspace to test in.
 type folder struct {
@@ -138,7 +143,7 @@ func TestToolsAreToldInOrder(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"read", "list", "glob", "grep", "write", "edit", "shell"}; !slices.Equal(names, want) {
+	if want := []string{"read", "list", "glob", "grep", "write", "edit", "shell", "fetch"}; !slices.Equal(names, want) {
 		t.Errorf("got %v, want %v", names, want)
 	}
 }
@@ -157,7 +162,7 @@ func TestOnly(t *testing.T) {
 		{names: nil},
 		{names: []string{"raed"}, err: `unknown tool "raed": did you mean "read"?`},
 		{names: []string{"READ"}, err: `unknown tool "READ": did you mean "read"?`},
-		{names: []string{"teleport"}, err: `unknown tool "teleport": the tools are read, list, glob, grep, write, edit, shell`},
+		{names: []string{"teleport"}, err: `unknown tool "teleport": the tools are read, list, glob, grep, write, edit, shell, fetch`},
 		{names: []string{"read", "none"}, err: `unknown tool "none"`},
 	}
 	for _, test := range tests {
@@ -231,6 +236,9 @@ func TestActionsShowWhatTheyDo(t *testing.T) {
 			Diff: "--- /dev/null\n+++ b/new/file\n@@ -0,0 +1 @@\n+x\n",
 		}},
 		{"shell", args("command", "cd src\nls"), Action{Access: Runs, Title: "cd src (and 1 more line)", Command: "cd src\nls"}},
+		{"fetch", args("url", "HTTPS://Example.COM:443/a?q=ž#top"), Action{
+			Access: Fetches, Title: "fetch https://example.com/a?q=%C5%BE", Host: "example.com", URL: "https://example.com/a?q=%C5%BE",
+		}},
 	}
 	for _, test := range tests {
 		got, err := f.Plan(t.Context(), test.name, test.input)
@@ -242,7 +250,7 @@ func TestActionsShowWhatTheyDo(t *testing.T) {
 			t.Errorf("%s: tool %q, input %s", test.name, got.Tool, got.Input)
 		}
 		show := func(a Action) string {
-			return strings.Join([]string{string(a.Access), a.Title, a.Path, a.Command, a.Diff}, "|")
+			return strings.Join([]string{string(a.Access), a.Title, a.Path, a.Command, a.Host, a.URL, a.Diff}, "|")
 		}
 		if show(*got) != show(test.want) {
 			t.Errorf("%s:\ngot  %s\nwant %s", test.name, show(*got), show(test.want))

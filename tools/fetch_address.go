@@ -1,0 +1,221 @@
+package tools
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// maxURL is how long an address may be, in bytes: long enough for the web, and
+// too short to carry a file away in.
+const maxURL = 2000
+
+// address reads an address that a model or a server gave, and returns it as it
+// is sent and shown: ASCII only, without a fragment. Parsers disagree about odd
+// addresses; what comes back is read the same way by all of them.
+func address(raw string) (*url.URL, error) {
+	raw = strings.TrimSpace(raw)
+	switch {
+	case raw == "":
+		return nil, refuse("the URL is empty")
+	case len(raw) > maxURL:
+		return nil, refuse("the URL is longer than %d bytes", maxURL)
+	case strings.ContainsFunc(raw, func(r rune) bool { return r < '!' || r == '\\' || r == 0x7F || r == 0xFFFD || invisible(r) }):
+		return nil, refuse("the URL %s holds a space, a backslash or a character that cannot be seen; encode it as %%20 and the like", quote(raw))
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, refuse("%s is not a valid URL", quote(raw))
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, refuse("%s: only http and https are fetched", quote(raw))
+	case u.User != nil:
+		return nil, refuse("%s: a user name or password in a URL is not sent", quote(raw))
+	case u.Opaque != "" || u.Hostname() == "":
+		return nil, refuse("%s names no host", quote(raw))
+	}
+	host, err := hostname(u.Hostname())
+	if err != nil {
+		return nil, refuse("%s: %v", quote(raw), err)
+	}
+	if u.Host, err = withPort(host, u); err != nil {
+		return nil, refuse("%s: %v", quote(raw), err)
+	}
+	u.Fragment, u.RawFragment = "", ""
+	u.RawQuery = asciiOnly(u.RawQuery)
+	if u.RawPath = u.EscapedPath(); u.RawPath == "" {
+		u.Path, u.RawPath = "/", "/"
+	}
+	return u, nil
+}
+
+// hostname is a name or a public address in its one spelling.
+func hostname(host string) (string, error) {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if why := private(addr); why != "" {
+			return "", &blockedError{addr.String(), why}
+		}
+		return addr.String(), nil
+	}
+	ascii, err := idna.Lookup.ToASCII(strings.TrimSuffix(host, "."))
+	if err != nil || ascii == "" || len(ascii) > 253 {
+		return "", fmt.Errorf("%s is not a valid host name", quote(host))
+	}
+	ascii = strings.ToLower(ascii)
+	for _, label := range strings.Split(ascii, ".") {
+		if label == "" || len(label) > 63 {
+			return "", fmt.Errorf("%s is not a valid host name", quote(host))
+		}
+	}
+	last := ascii[strings.LastIndexByte(ascii, '.')+1:]
+	switch {
+	case last == "localhost":
+		return "", &blockedError{ascii, "this computer"}
+	case numeric(last):
+		// 127.1, 0x7f000001 and 2130706433 are addresses to some resolvers.
+		return "", fmt.Errorf("%s is neither a name nor an address in the usual form", quote(host))
+	}
+	return ascii, nil
+}
+
+// numeric reports whether a host that ends with this label is an address, by
+// the rules of browsers.
+func numeric(label string) bool {
+	digits, hex := strings.CutPrefix(label, "0x")
+	if !hex {
+		return strings.Trim(label, "0123456789") == ""
+	}
+	return strings.Trim(digits, "0123456789abcdef") == ""
+}
+
+// withPort is host with the port of u, unless that is the usual one.
+func withPort(host string, u *url.URL) (string, error) {
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	port := u.Port()
+	if port == "" {
+		return host, nil
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 {
+		return "", fmt.Errorf("the port %s is not one", quote(port))
+	}
+	if u.Scheme == "http" && n == 80 || u.Scheme == "https" && n == 443 {
+		return host, nil
+	}
+	return host + ":" + strconv.FormatUint(n, 10), nil
+}
+
+// asciiOnly is a query with every byte escaped that is not ASCII or would not
+// be seen for what it is.
+func asciiOnly(query string) string {
+	var out strings.Builder
+	for i := range len(query) {
+		if b := query[i]; b > ' ' && b < 0x7F && b != '"' && b != '<' && b != '>' {
+			out.WriteByte(b)
+			continue
+		}
+		fmt.Fprintf(&out, "%%%02X", query[i])
+	}
+	return out.String()
+}
+
+// A blockedError says that an address must not be reached by fetch.
+type blockedError struct{ host, why string }
+
+func (e *blockedError) Error() string {
+	return fmt.Sprintf("%s is blocked: it is %s, and fetch reaches only public addresses", e.host, e.why)
+}
+
+// A block is a range of addresses that are not public.
+type block struct {
+	prefix netip.Prefix
+	why    string
+}
+
+// blocks are the ranges that the IANA registries of special-purpose addresses
+// do not list as globally reachable, and those in which an IPv4 address can
+// hide. Of IPv6, everything outside 2000::/3 is blocked as well.
+var blocks = []block{
+	{netip.MustParsePrefix("0.0.0.0/8"), "an address of this network"},
+	{netip.MustParsePrefix("10.0.0.0/8"), "a private address"},
+	{netip.MustParsePrefix("100.64.0.0/10"), "an address shared by a provider's customers"},
+	{netip.MustParsePrefix("127.0.0.0/8"), "this computer"},
+	{netip.MustParsePrefix("168.63.129.16/32"), "a cloud's metadata service"}, // Azure's, outside the reserved ranges
+	{netip.MustParsePrefix("169.254.0.0/16"), "a link-local address, where clouds keep metadata and keys"},
+	{netip.MustParsePrefix("172.16.0.0/12"), "a private address"},
+	{netip.MustParsePrefix("192.0.0.0/24"), "a reserved address"},
+	{netip.MustParsePrefix("192.0.2.0/24"), "an address for documentation"},
+	{netip.MustParsePrefix("192.88.99.0/24"), "a 6to4 relay"},
+	{netip.MustParsePrefix("192.168.0.0/16"), "a private address"},
+	{netip.MustParsePrefix("198.18.0.0/15"), "an address for benchmarks"},
+	{netip.MustParsePrefix("198.51.100.0/24"), "an address for documentation"},
+	{netip.MustParsePrefix("203.0.113.0/24"), "an address for documentation"},
+	{netip.MustParsePrefix("224.0.0.0/4"), "a multicast address"},
+	{netip.MustParsePrefix("240.0.0.0/4"), "a reserved address"},
+
+	{netip.MustParsePrefix("::/128"), "an unspecified address"},
+	{netip.MustParsePrefix("::1/128"), "this computer"},
+	{netip.MustParsePrefix("::ffff:0:0/96"), "an IPv4 address in IPv6 form"},
+	{netip.MustParsePrefix("64:ff9b::/96"), "a NAT64 address"},
+	{netip.MustParsePrefix("64:ff9b:1::/48"), "a NAT64 address"},
+	{netip.MustParsePrefix("2001::/32"), "a Teredo address"},
+	{netip.MustParsePrefix("2001::/23"), "a reserved address"},
+	{netip.MustParsePrefix("2001:db8::/32"), "an address for documentation"},
+	{netip.MustParsePrefix("2002::/16"), "a 6to4 address"},
+	{netip.MustParsePrefix("3fff::/20"), "an address for documentation"},
+	{netip.MustParsePrefix("fc00::/7"), "a private address"},
+	{netip.MustParsePrefix("fe80::/10"), "a link-local address"},
+	{netip.MustParsePrefix("fec0::/10"), "a private address"},
+	{netip.MustParsePrefix("ff00::/8"), "a multicast address"},
+}
+
+var global6 = netip.MustParsePrefix("2000::/3")
+
+// private says why an address is not a public one; "" if it is.
+func private(addr netip.Addr) string {
+	if !addr.IsValid() {
+		return "no address"
+	}
+	if addr.Zone() != "" {
+		return "an address of one network interface"
+	}
+	for _, b := range blocks {
+		if b.prefix.Contains(addr) {
+			return b.why
+		}
+	}
+	if addr.Is4() {
+		return ""
+	}
+	if !global6.Contains(addr) {
+		return "a reserved address"
+	}
+	// ISATAP (RFC 5214): an IPv4 address behind 0000:5efe or 0200:5efe.
+	if b := addr.As16(); b[8]&^0x02 == 0 && b[9] == 0 && b[10] == 0x5E && b[11] == 0xFE {
+		return "an IPv4 address in IPv6 form"
+	}
+	return ""
+}
+
+// dialed checks an address that is about to be connected to, "ip:port".
+func dialed(at string, allow func(netip.AddrPort) bool) error {
+	ap, err := netip.ParseAddrPort(at)
+	if err != nil {
+		return &blockedError{at, "no address"}
+	}
+	if allow != nil && allow(ap) {
+		return nil
+	}
+	if why := private(ap.Addr()); why != "" {
+		return &blockedError{net.JoinHostPort(ap.Addr().String(), strconv.Itoa(int(ap.Port()))), why}
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package tools
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+)
+
+// The bounds of a body.
+const (
+	maxWire  = 5 << 20  // bytes that come over the wire
+	maxBody  = 10 << 20 // bytes after decompression
+	maxRatio = 100      // of the two, once a body is larger than unrated
+	unrated  = 1 << 20  // bytes
+	sniffed  = 512      // bytes that tell what a body is
+)
+
+// A body is what a server sent, as far as it was read.
+type body struct {
+	data  []byte
+	kind  string // media type, such as "text/html"
+	head  string // the whole Content-Type; "" if the server gave none
+	size  int64  // bytes that the server announces; -1 if it does not
+	cut   bool   // data is only the beginning
+	notes []string
+}
+
+// content is a body as it is shown.
+type content struct {
+	text, title, what string // what is "text/html, 12 KB"
+	notes             []string
+}
+
+// readBody reads as much of the body as is allowed, or, of what is no text,
+// enough to tell what it is.
+func readBody(res *http.Response) (body, error) {
+	b := body{head: res.Header.Get("Content-Type"), size: res.ContentLength}
+	b.kind, _, _ = mime.ParseMediaType(b.head)
+	wire := &counted{r: io.LimitReader(res.Body, maxWire)}
+	var in io.Reader = wire
+	switch encoding := strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding"))); encoding {
+	case "", "identity":
+	case "gzip", "x-gzip":
+		b.size = -1
+		zip, err := gzip.NewReader(wire)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return b, fmt.Errorf("its compression is broken: %w", err)
+		}
+		in = zip
+	default:
+		return b, fmt.Errorf("it is compressed with %s, which was not asked for", quote(encoding))
+	}
+	bounded := &inflated{in: in, wire: wire}
+	var err error
+	b.data, err = io.ReadAll(io.LimitReader(bounded, sniffed))
+	if b.kind == "" {
+		b.kind, _, _ = mime.ParseMediaType(http.DetectContentType(b.data))
+	}
+	if err == nil && len(b.data) == sniffed && textual(b.kind, b.data) {
+		var rest []byte
+		rest, err = io.ReadAll(bounded)
+		b.data = append(b.data, rest...)
+	}
+	return b, b.end(err, wire)
+}
+
+// end deals with how reading ended. What is too large, or broke off, is shown in
+// part.
+func (b *body) end(err error, wire *counted) error {
+	b.cut = true
+	switch {
+	case errors.Is(err, errLarge):
+		b.notes = append(b.notes, note("only the first %d MiB were read", maxBody>>20))
+	case wire.n >= maxWire && (err == nil || errors.Is(err, io.ErrUnexpectedEOF)):
+		b.notes = append(b.notes, note("only the first %d MiB were read", maxWire>>20))
+	case errors.Is(err, io.ErrUnexpectedEOF) && len(b.data) > 0:
+		b.notes = append(b.notes, note("the connection broke off: this is only a part"))
+	default:
+		b.cut = false
+		return err
+	}
+	return nil
+}
+
+// counted counts what is read.
+type counted struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+var (
+	errLarge = errors.New("it is too large")
+	errBomb  = fmt.Errorf("it grows to more than %d times its size when decompressed", maxRatio)
+)
+
+// inflated reads a body up to the limits of its size.
+type inflated struct {
+	in   io.Reader
+	wire *counted
+	n    int64
+}
+
+func (b *inflated) Read(p []byte) (int, error) {
+	if b.n >= maxBody {
+		return 0, errLarge
+	}
+	n, err := b.in.Read(p[:min(int64(len(p)), maxBody-b.n)])
+	b.n += int64(n)
+	if b.n > unrated && b.n/maxRatio > b.wire.n {
+		return n, errBomb
+	}
+	return n, err
+}
+
+// plainKinds are media types of text that do not begin with "text/".
+var plainKinds = map[string]bool{
+	"application/json": true, "application/ld+json": true, "application/x-ndjson": true, "application/xml": true,
+	"application/xhtml+xml": true, "application/javascript": true, "application/ecmascript": true,
+	"application/x-javascript": true, "application/yaml": true, "application/x-yaml": true, "application/toml": true,
+	"application/sql": true, "application/x-sh": true, "application/graphql": true, "application/x-www-form-urlencoded": true,
+}
+
+// textual reports whether a body can be shown as text. Of what has no telling
+// type its beginning decides.
+func textual(kind string, start []byte) bool {
+	switch {
+	case strings.HasPrefix(kind, "text/"), plainKinds[kind], strings.HasSuffix(kind, "+json"), strings.HasSuffix(kind, "+xml") && kind != "image/svg+xml":
+		return true
+	case kind == "application/octet-stream" || kind == "binary/octet-stream":
+		return strings.HasPrefix(http.DetectContentType(start), "text/")
+	}
+	return false
+}
+
+// content shows the body, of the page at an address, in a format.
+func (b body) content(at *url.URL, format string) (content, error) {
+	size := "of unknown size"
+	switch {
+	case len(b.data) == 0:
+		return content{what: "and nothing in it"}, nil
+	case textual(b.kind, b.data):
+		size = bytesize(int64(len(b.data)))
+	case b.size >= 0:
+		size = bytesize(b.size)
+	}
+	c := content{what: clip(b.kind, 100) + ", " + size, notes: b.notes}
+	if !textual(b.kind, b.data) {
+		c.notes = []string{note("this is no text and is not shown")}
+		return c, nil
+	}
+	text, named := b.decoded()
+	if !named {
+		c.notes = append(c.notes, note("it does not say how its characters are encoded"))
+	}
+	if format == "raw" || b.kind != "text/html" && b.kind != "application/xhtml+xml" {
+		c.text = text
+		return c, nil
+	}
+	page, err := readHTML(text, at)
+	if err != nil {
+		return content{}, err
+	}
+	c.title, c.notes = page.title, append(c.notes, page.notes...)
+	if format == "text" {
+		c.text = page.text()
+		return c, nil
+	}
+	c.text, err = page.markdown()
+	return c, err
+}
+
+// decoded is the text in UTF-8. What is UTF-8 already is taken for it, whatever
+// a server says; otherwise the header decides, then what an HTML page says of
+// itself. False if neither says it and it had to be guessed.
+func (b body) decoded() (string, bool) {
+	data := b.data
+	if b.cut {
+		data = trimPartial(data)
+	}
+	if utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 {
+		return strings.TrimPrefix(string(data), "\uFEFF"), true
+	}
+	encoding, name, certain := charset.DetermineEncoding(data, b.head)
+	plain, err := encoding.NewDecoder().Bytes(data)
+	if err != nil {
+		return string(data), false
+	}
+	return string(plain), certain || name != "windows-1252" // which is the guess
+}
+
+// trimPartial is data without a character that its end cut in two.
+func trimPartial(data []byte) []byte {
+	for i := 1; i <= utf8.UTFMax && i <= len(data); i++ {
+		if utf8.RuneStart(data[len(data)-i]) {
+			if !utf8.FullRune(data[len(data)-i:]) {
+				return data[:len(data)-i]
+			}
+			break
+		}
+	}
+	return data
+}
+
+// bytesize is a size for people.
+func bytesize(n int64) string {
+	switch {
+	case n < 1<<10:
+		return count(int(n), "byte")
+	case n < 1<<20:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}
