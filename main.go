@@ -7,6 +7,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,6 +83,7 @@ type Config struct {
 	MaxCost  float64        `toml:"max_cost"`
 	UI       ui.Config      `toml:"ui"`
 	Session  session.Config `toml:"session"`
+	Keys     ui.Keys        `toml:"keys"`
 	providers.Config
 }
 
@@ -113,7 +115,7 @@ func (c *Config) Validate() error {
 	if c.MaxTurns < 0 || !(c.MaxCost >= 0) || math.IsInf(c.MaxCost, 0) {
 		return errors.New("max_turns and max_cost cannot be negative; 0 is no limit of one's own")
 	}
-	if err := errors.Join(c.UI.Validate(), c.Session.Validate()); err != nil {
+	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate()); err != nil {
 		return err
 	}
 	return c.Config.Validate()
@@ -322,7 +324,7 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 	}
 	models, _ := a.lib.Get("models")
 	o := ui.Options{
-		Session: s, Config: a.cfg.UI, Notice: notice, Workspace: short(folder), Folder: folder, Short: short, Attached: parts,
+		Session: s, Config: a.cfg.UI, Keys: a.cfg.Keys, Notice: notice, Workspace: short(folder), Folder: folder, Short: short, Attached: parts,
 		Decide: func(yes bool) (string, error) {
 			err := trust.Decide(a.lib, a.offer, yes)
 			if yes {
@@ -945,7 +947,13 @@ func decode(text string, cfg interface{ Validate() error }) error {
 		}
 		return fmt.Errorf("%s: there are %s", problem, strings.Join(known, ", "))
 	}
-	if err := cfg.Validate(); err != nil {
+	var clash *ui.Conflict
+	switch err := cfg.Validate(); {
+	case errors.As(err, &clash) && !clash.Default:
+		return fmt.Errorf("%d: %w, in line %d", lineOf(text, toml.Key{"keys", clash.Second}), err, lineOf(text, toml.Key{"keys", clash.First}))
+	case errors.As(err, &clash):
+		return fmt.Errorf("%d: %w", lineOf(text, toml.Key{"keys", clash.Second}), err)
+	case err != nil:
 		return fmt.Errorf(" %w", err)
 	}
 	return nil

@@ -31,9 +31,6 @@ const (
 	workplace section = "Program"
 )
 
-// leader begins the sequences for everything that is not hot.
-const leader = "ctrl+x"
-
 func actions() []action {
 	empty := func(m *Model) bool { return m.composer.Empty() && !m.transcript.Browsing() }
 	unwritten := func(m *Model) bool { return m.composer.Empty() }
@@ -100,15 +97,19 @@ func actions() []action {
 	}
 }
 
-// bind maps keys to actions.
-func bind(actions []action) map[string]*action {
-	keys := map[string]*action{}
+// bind maps keys to actions, and says which begin a sequence. Escapes are
+// counted by themselves.
+func bind(actions []action) (keys map[string]*action, leaders map[string]bool) {
+	keys, leaders = map[string]*action{}, map[string]bool{}
 	for i := range actions {
 		for _, k := range actions[i].keys {
 			keys[k] = &actions[i]
+			if first, _, two := strings.Cut(k, " "); two && first != "esc" {
+				leaders[first] = true
+			}
 		}
 	}
-	return keys
+	return keys, leaders
 }
 
 // press runs the action of a key, and reports whether the key was used up.
@@ -120,7 +121,7 @@ func (m *Model) press(key string) (tea.Cmd, bool) {
 		}
 		return m.say(key + " does nothing"), true
 	}
-	if key == leader {
+	if m.leaders[key] {
 		m.leader = key
 		return nil, true
 	}

@@ -40,7 +40,8 @@ type Model struct {
 	slash         bool          // it is the palette, opened by typing a slash
 	actions       []action
 	keys          map[string]*action
-	leader        string // keys of an unfinished sequence, such as "ctrl+x"
+	leaders       map[string]bool // keys that begin a sequence
+	leader        string          // one that was pressed
 	lastEsc       time.Time
 	quitAsked     time.Time
 	toast         string
@@ -92,7 +93,10 @@ func newModel(o Options) *Model {
 		return tea.Tick(d, func(time.Time) tea.Msg { return msg })
 	}
 	m.actions = actions()
-	m.keys = bind(m.actions)
+	if own, err := o.Keys.apply(actions()); err == nil { // the configuration was validated
+		m.actions = own
+	}
+	m.keys, m.leaders = bind(m.actions)
 	m.composer.SetPlaceholder("Ask anything")
 	m.composer.Focus(true)
 	m.composer.Now = m.now

@@ -50,6 +50,7 @@ func (c Config) Validate() error {
 type Options struct {
 	Session   *session.Session
 	Config    Config
+	Keys      Keys
 	Prompt    []llm.Part                                // sent at once; nil: none
 	Attached  []llm.Part                                // goes with the first prompt
 	Notice    string                                    // shown at the start

@@ -49,6 +49,11 @@ func (c *clock) Add(d time.Duration) {
 
 func setUp(t *testing.T, w, h int, turns ...llmtest.Turn) *stage {
 	t.Helper()
+	return setUpWith(t, w, h, func(*Options) {}, turns...)
+}
+
+func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.Turn) *stage {
+	t.Helper()
 	t.Parallel()
 	s := &stage{fake: llmtest.New(turns...), dir: t.TempDir(), clock: &clock{now: time.Unix(1e9, 0)}}
 	if err := os.WriteFile(filepath.Join(s.dir, "a.txt"), []byte("alpha\nbeta\n"), 0o644); err != nil {
@@ -77,7 +82,7 @@ func setUp(t *testing.T, w, h int, turns ...llmtest.Turn) *stage {
 		return build(log), "", nil
 	}
 	create := func() *session.Session { return build(lib.Create(session.Summary{Folder: s.dir})) }
-	s.m = newModel(Options{
+	o := Options{
 		Session: create(), New: func() (*session.Session, error) { return create(), nil },
 		Resume:  func(id string) (*session.Session, string, error) { return opened(lib.Resume(id)) },
 		Fork:    func(id string, head int) (*session.Session, string, error) { return opened(lib.Fork(id, head)) },
@@ -92,7 +97,9 @@ func setUp(t *testing.T, w, h int, turns ...llmtest.Turn) *stage {
 		Choices: func() []Choice {
 			return []Choice{{Name: "fake/one", Ready: true}, {Name: "fake/two", Detail: "128K", Ready: true}, {Name: "openai/gpt-x", Detail: "set OPENAI_API_KEY"}}
 		},
-	})
+	}
+	change(&o)
+	s.m = newModel(o)
 	s.m.later = func(time.Duration, tea.Msg) tea.Cmd { return nil } // tests do not wait
 	s.Driver = uitest.New(t, s.m, w, h)
 	s.m.send = func(msg tea.Msg) { s.Driver.Send(msg) }
