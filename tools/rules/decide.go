@@ -230,8 +230,11 @@ func Prefix(command string, n int) (Rule, error) {
 		return Rule{}, errors.New(why)
 	}
 	var out []string
-	for _, word := range words[:n] {
+	for i, word := range words[:n] {
 		if !plain.MatchString(word) {
+			if i == 0 {
+				return Rule{}, fmt.Errorf("the name of the program, %q, needs quotes", word)
+			}
 			if word, err = syntax.Quote(word, syntax.LangPOSIX); err != nil {
 				return Rule{}, err
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -21,6 +22,7 @@ const (
 	maxLine     = 64 << 10  // bytes
 	maxParsed   = 256 << 10 // bytes, with the lines inside of a line
 	maxLooked   = 512 << 10 // bytes of lines inside of a line, parsed or not
+	maxRough    = 256 << 10 // bytes that are split into words; Linux passes no longer line to a shell
 	maxOpeners  = 256       // ( { [ and `
 	maxKeywords = 1024
 	maxInside   = 5 // lines in a line in a line
@@ -96,11 +98,17 @@ func (r *reading) line(line string, depth int) {
 	}
 	s := sight{reading: r, source: line}
 	if depth == 0 {
+		if len(file.Stmts) == 0 {
+			r.not("is empty")
+		}
 		for _, stmt := range file.Stmts {
 			s.statement(stmt)
 		}
 	}
 	syntax.Walk(file, s.visit)
+	for _, text := range s.run {
+		s.text(text, depth)
+	}
 	if s.wraps {
 		s.inside(depth)
 	}
@@ -141,12 +149,23 @@ func parse(line string) (file *syntax.File, err error) {
 // with those behind it.
 func (r *reading) rough(text string) {
 	r.hidden = true
-	text = strings.NewReplacer(`\`+"\n", "", `"`, "", `'`, "", `\`, "").Replace(text)
-	r.suffixes(strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t\r\n;&|()`${}<>!=", c) }))
+	text = unquote.Replace(text[:min(len(text), maxRough)])
+	r.suffixes(strings.FieldsFunc(text, func(c rune) bool { return c < 0x80 && separates[c] }))
 }
+
+var (
+	unquote   = strings.NewReplacer("\\\n", "", `"`, "", `'`, "", `\`, "")
+	separates = func() (set [0x80]bool) {
+		for _, c := range " \t\r\n;&|()`${}<>!=" {
+			set[c] = true
+		}
+		return set
+	}()
+)
 
 // suffixes adds words, and them without the first, and so on.
 func (r *reading) suffixes(words []string) {
+	r.cmds = slices.Grow(r.cmds, len(words))
 	for i := range words {
 		r.cmds = append(r.cmds, Command{words[i:]})
 	}
@@ -158,6 +177,7 @@ type sight struct {
 	source string
 	own    []Command // that stand in this line
 	texts  []string  // quoted texts and values that could be lines
+	run    []string  // texts that are lines to whoever gets them
 	wraps  bool      // something here runs what it is given, as text or as words
 }
 
@@ -220,14 +240,19 @@ func (s *sight) call(cmd *syntax.CallExpr) {
 func (s *sight) visit(node syntax.Node) bool {
 	switch node := node.(type) {
 	case *syntax.CallExpr:
+		before := len(s.texts)
 		for _, assign := range node.Assigns {
 			s.value(assign.Value)
+		}
+		if len(node.Args) > 0 { // the values are the command's own, as in GIT_PAGER='sh x' git log
+			s.run = append(s.run, s.texts[before:]...)
 		}
 		s.found(s.words(node.Args))
 	case *syntax.DeclClause:
 		words := []string{node.Variant.Value}
 		for _, assign := range node.Args {
 			s.value(assign.Value)
+			s.run = append(s.run, s.texts[max(len(s.texts)-1, 0):]...) // an index in it is evaluated
 			words = append(words, s.written(assign))
 		}
 		s.found(words)
@@ -271,6 +296,12 @@ func (s *sight) found(words []string) {
 		s.hidden, s.wraps = true, true
 	case wrapper(words):
 		s.wraps = true
+	case reason(program(words[0])) == alters:
+		for _, word := range words[1:] {
+			if strings.Contains(word, "$(") || strings.Contains(word, "`") { // test -v 'a[$(x)]' runs x
+				s.run = append(s.run, word)
+			}
+		}
 	}
 }
 

@@ -110,7 +110,10 @@ func ParseRule(text string) (Rule, error) {
 	case fetch:
 		r.Match, err = host(match)
 	default:
-		if r.Match = path.Clean(match); !doublestar.ValidatePattern(r.Match) {
+		if r.Match = path.Clean(match); strings.ContainsAny(r.Match[:1], blanks) { // of "./ x"
+			r.Match = `\` + r.Match
+		}
+		if !doublestar.ValidatePattern(r.Match) {
 			err = errors.New("this is no glob of paths")
 		}
 	}

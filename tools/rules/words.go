@@ -15,7 +15,7 @@ type value struct {
 	text  string // without quotes
 	known bool   // text is all of it
 	bare  string // what stands outside of quotes, without what a backslash protects
-	tame  bool   // it is written so that one sees its text: no $'…'
+	tame  bool   // it is written so that one sees its text: no $'…', no backslash
 	whole bool   // it is written without any quotes
 }
 
@@ -33,7 +33,9 @@ func valued(word *syntax.Word) value {
 			all, outside := unescape(part.Value)
 			text.WriteString(all)
 			bare.WriteString(outside)
-			v.whole = v.whole && all == outside
+			if all != part.Value { // another shell than this one may take a backslash for itself
+				v.whole, v.tame = false, false
+			}
 		case *syntax.SglQuoted:
 			v.whole = false
 			if !part.Dollar {
