@@ -132,16 +132,21 @@ func dialect(kind, model string) openai.Dialect {
 	return d
 }
 
-// client is what carries the requests to t. Headers may hold keys as well, so
-// their values are masked like the key.
+// client is what carries the requests to t.
 func (t target) client(base http.RoundTripper) *http.Client {
+	return wire.Client(wire.Options{
+		Provider: t.provider, URL: t.url, Key: t.keyName, Secrets: t.secrets(), Base: base, Idle: t.idle, Log: t.log,
+	})
+}
+
+// secrets is what no error may hold: the key, and the values of headers, which
+// may be keys as well. Addresses have none.
+func (t target) secrets() []string {
 	secrets := slices.Collect(maps.Values(t.headers))
 	if t.key != "" {
 		secrets = append(secrets, t.key)
 	}
-	return wire.Client(wire.Options{
-		Provider: t.provider, URL: t.url, Key: t.keyName, Secrets: secrets, Base: base, Idle: t.idle, Log: t.log,
-	})
+	return secrets
 }
 
 // Kinds lists what the kind of a provider can be.

@@ -177,7 +177,7 @@ func (s service) build(typed string, o OpenOptions, strategy func() string) func
 		t.dialect, t.lessons = s.dialect(typed), o.Memory.lessons(s.place(model), s.kind)
 		t.log = wire.Log{To: o.Debug, Kind: s.kind, Model: model, Strategy: strategy}
 		f, _ := familyOf(s.kind)
-		return f.open(t), nil
+		return wire.Masked(f.open(t), t.secrets()), nil
 	}
 }
 

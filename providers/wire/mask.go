@@ -3,14 +3,18 @@ package wire
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"parley/providers/llm"
 )
 
 const (
@@ -128,4 +132,44 @@ func clip(s string, limit int) string {
 		}
 	}
 	return s
+}
+
+// Masked is m with errors that hold none of secrets. Those inside of an answer
+// do not pass a Client, which masks the others.
+func Masked(m llm.Model, secrets []string) llm.Model {
+	return masked{m, newMask(secrets)}
+}
+
+type masked struct {
+	llm.Model
+	mask mask
+}
+
+func (m masked) Stream(ctx context.Context, req llm.Request) llm.Stream {
+	return func(yield func(llm.Event, error) bool) {
+		for event, err := range m.Model.Stream(ctx, req) {
+			if !yield(event, m.mask.err(err)) {
+				return
+			}
+		}
+	}
+}
+
+// err is err, or what is told of it without secrets.
+func (m mask) err(err error) error {
+	var e *llm.Error
+	if m.replacer == nil || !errors.As(err, &e) {
+		return err
+	}
+	told := *e
+	for _, field := range []*string{&told.Message, &told.Code, &told.Param, &told.ID} {
+		*field = m.text(*field)
+	}
+	if told.Message == e.Message && told.Code == e.Code && told.Param == e.Param && told.ID == e.ID {
+		return err
+	}
+	if told.Err != nil && m.text(told.Err.Error()) != told.Err.Error() {
+		told.Err = nil
+	}
+	return &told
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -21,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 	"parley/providers/wire"
 )
 
@@ -486,3 +488,29 @@ func BenchmarkRead(b *testing.B) {
 type again struct{ chunk []byte }
 
 func (a *again) Read(p []byte) (int, error) { return copy(p, a.chunk), nil }
+
+// What goes wrong inside of an answer is told without secrets as well.
+func TestMasked(t *testing.T) {
+	const secret = "sk-secret/0123456789"
+	inner := &llm.Error{Fault: llm.Server, Message: "the key sk-secret%2F0123456789 was revoked", Code: secret, ID: "req-" + secret}
+	for _, test := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"in its words", inner, "the key [redacted] was revoked"},
+		{"wrapped", fmt.Errorf("stream of %s: %w", secret, inner), "the key [redacted] was revoked"},
+		{"nothing to hide", wire.ErrCut, "broke off"},
+		{"none of ours", context.Canceled, "canceled"},
+	} {
+		model := wire.Masked(llmtest.New(llmtest.Fail(test.err)), []string{secret})
+		for _, err := range model.Stream(t.Context(), llm.Request{}) {
+			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(fmt.Sprintf("%+v", err), "secret") {
+				t.Errorf("%s: %v, want %s", test.name, err, test.want)
+			}
+		}
+	}
+	if inner.Code != secret {
+		t.Error("the error itself was changed")
+	}
+}
