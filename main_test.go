@@ -1,13 +1,17 @@
 package main
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"html"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"parley/providers/llm"
@@ -34,7 +39,8 @@ func TestMain(m *testing.M) {
 // TestScript runs the program as people do: flags, pipes, exit statuses. In the
 // scripts "server NAME" starts one of the servers below and writes config.toml
 // for it, "requests N" checks how many requests it got, and "status N COMMAND"
-// runs a command that has to exit with N.
+// runs a command that has to exit with N. For "leaky", "screen" and "traceless"
+// see there.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -46,10 +52,12 @@ func TestScript(t *testing.T) {
 			e.Setenv("NO_PROXY", "127.0.0.1")
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			e.Values["requests"] = &counter{}
+			e.Values["echo"] = &echo{}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"server": serve, "requests": requests, "status": status,
+			"leaky": leaky, "screen": screen, "traceless": traceless,
 		},
 	})
 }
@@ -230,6 +238,189 @@ func fail(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	fmt.Fprint(w, body)
+}
+
+// canary is a key that no encoding leaves as it is.
+const canary = `sk-Canary/8f3a+Q7="&<'%41z`
+
+// An echo is what a leaky server saw.
+type echo struct {
+	sync.Mutex
+	keyed int      // requests that had the key
+	seen  []string // bodies of requests, and command lines of all processes at their time
+}
+
+// leaky runs "leaky ANSWER SOURCE": it starts a server that gives back the key
+// it was sent in the way of ANSWER, one of leaks, and configures it with a key
+// that comes from SOURCE: env, config, command, header or url.
+func leaky(ts *testscript.TestScript, _ bool, args []string) {
+	answer, e := leaks[args[0]], ts.Value("echo").(*echo)
+	if answer == nil {
+		ts.Fatalf("there is no leak %q", args[0])
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		e.Lock()
+		defer e.Unlock()
+		e.seen = append(e.seen, string(body))
+		for _, path := range lines {
+			line, _ := os.ReadFile(path)
+			e.seen = append(e.seen, string(line))
+		}
+		if key == canary || r.Header.Get("X-Key") == canary {
+			e.keyed++
+		}
+		answer(w, canary, bytes.Contains(body, []byte(`"role":"tool"`)))
+	}))
+	ts.Defer(srv.Close)
+	base, source := srv.URL+"/v1", "api_key_env = \"MOCK_KEY\""
+	ts.Setenv("MOCK_KEY", "")
+	switch args[1] {
+	case "env":
+		ts.Setenv("MOCK_KEY", canary)
+	case "config":
+		source = fmt.Sprintf("api_key = %q", canary)
+	case "command":
+		source = fmt.Sprintf("api_key_command = %q", "cat "+ts.MkAbs("key"))
+		ts.Check(os.WriteFile(ts.MkAbs("key"), []byte(canary+"\n"), 0o600))
+	case "header":
+		source = fmt.Sprintf("headers = { X-Key = %q }", canary)
+	case "url":
+		base += "?key=" + url.QueryEscape(canary)
+	default:
+		ts.Fatalf("there is no source %q", args[1])
+	}
+	config := fmt.Sprintf("model = \"mock/m\"\n[providers.mock]\nkind = \"openai\"\nbase_url = %q\n%s\n", base, source)
+	ts.Check(os.WriteFile(ts.MkAbs("config.toml"), []byte(config), 0o600))
+}
+
+// leaks are the ways in which a server gives a key back. Again says that a tool
+// was run for the conversation.
+var leaks = map[string]func(w http.ResponseWriter, key string, again bool){
+	"401": func(w http.ResponseWriter, key string, _ bool) {
+		w.Header().Set("X-Request-Id", "req-"+key)
+		w.Header().Set("Www-Authenticate", "Bearer error="+key)
+		b, _ := json.Marshal(map[string]any{"error": map[string]any{
+			"message": "Incorrect API key provided: " + key + ", that is " + base64.StdEncoding.EncodeToString([]byte("user:"+key)) + " or " + url.QueryEscape(key),
+			"code":    key, "param": key, "type": "invalid_request_error",
+		}})
+		fail(w, 401, string(b))
+	},
+	"text": func(w http.ResponseWriter, key string, _ bool) { http.Error(w, "bad key "+key, 403) },
+	"page": func(w http.ResponseWriter, key string, _ bool) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<html><title>No entry for %s</title></html>", html.EscapeString(key))
+	},
+	"redirect": func(w http.ResponseWriter, key string, _ bool) {
+		w.Header().Set("Location", "http://127.0.0.1:1/"+url.PathEscape(key)+"?key="+url.QueryEscape(key))
+		w.WriteHeader(307)
+	},
+	"error in 200": func(w http.ResponseWriter, key string, _ bool) {
+		b, _ := json.Marshal(map[string]any{"error": "no key " + key})
+		fail(w, 200, string(b))
+	},
+	"error in the stream": func(w http.ResponseWriter, key string, _ bool) {
+		b, _ := json.Marshal(map[string]any{"error": map[string]any{"message": "key " + key + " was revoked", "code": key}})
+		stream(w, delta(`{"content":"half an answer"}`), string(b))
+	},
+	"asks for the environment": func(w http.ResponseWriter, _ string, again bool) {
+		if again {
+			stream(w, delta(`{"content":"thank you"}`), finish("stop"))
+			return
+		}
+		stream(w, call("shell", `{"command":"env; set; cat /proc/self/environ; cat /proc/$PPID/cmdline; cat /proc/[0-9]*/environ; cat $HOME/.local/share/parley/*"}`), finish("tool_calls"))
+	},
+}
+
+// screen runs "screen TEXT ARGUMENT...": parley on a terminal until TEXT is on
+// its screen. What the terminal got goes to the file screen.
+func screen(ts *testscript.TestScript, _ bool, args []string) {
+	exe, err := exec.LookPath("parley")
+	ts.Check(err)
+	cmd := exec.Command(exe, args[1:]...)
+	cmd.Dir = ts.Getenv("WORK")
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PATH", "MOCK_KEY", "NO_PROXY", "GORACE"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
+	ts.Check(err)
+	defer tty.Close()
+	stuck := time.AfterFunc(60*time.Second, func() { cmd.Process.Kill() })
+	defer stuck.Stop()
+	var out bytes.Buffer
+	found := false
+	for piece := make([]byte, 4096); ; {
+		n, err := tty.Read(piece)
+		out.Write(piece[:n])
+		if !found && strings.Contains(out.String(), args[0]) {
+			found = true
+			cmd.Process.Signal(os.Interrupt)
+		}
+		if err != nil {
+			break
+		}
+	}
+	cmd.Wait()
+	ts.Check(os.WriteFile(ts.MkAbs("screen"), out.Bytes(), 0o600))
+	if !found {
+		ts.Fatalf("%q did not come to the screen:\n%q", args[0], out.String())
+	}
+}
+
+// traceless checks that the canary, which a leaky server must have got, is
+// nowhere else: in what the last command printed, in any file but those named,
+// in what servers were sent, in any command line. No part of it, in no encoding,
+// with or without line breaks in it.
+func traceless(ts *testscript.TestScript, _ bool, except []string) {
+	e := ts.Value("echo").(*echo)
+	e.Lock()
+	defer e.Unlock()
+	if e.keyed == 0 {
+		ts.Fatalf("no server got the key, so nothing was shown")
+	}
+	places := map[string]string{"standard output": ts.ReadFile("stdout"), "standard error": ts.ReadFile("stderr")}
+	for i, seen := range e.seen {
+		places[fmt.Sprint("request or process ", i)] = seen
+	}
+	work := ts.Getenv("WORK")
+	ts.Check(filepath.WalkDir(work, func(path string, d os.DirEntry, err error) error {
+		name, _ := filepath.Rel(work, path)
+		if err != nil || !d.Type().IsRegular() || slices.Contains(except, name) {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		places[name] = string(b)
+		return err
+	}))
+	for place, text := range places {
+		text += strings.NewReplacer("\n", "", "\r", "", "\t", "", " ", "").Replace(text)
+		for _, form := range formsOf(canary) {
+			if at := strings.Index(text, form); at >= 0 {
+				ts.Fatalf("%q is in %s: %.200q", form, place, text[max(0, at-100):])
+			}
+		}
+	}
+	e.keyed, e.seen = 0, nil
+}
+
+// formsOf lists the halves of key as they are, reversed, and in the encodings of
+// URLs, JSON, HTML and base64.
+func formsOf(key string) (forms []string) {
+	backwards := []byte(key)
+	slices.Reverse(backwards)
+	for _, half := range []string{key[:len(key)/2], key[len(key)/2:], string(backwards[:len(key)/2])} {
+		quoted, _ := json.Marshal(half)
+		forms = append(forms, half, url.QueryEscape(half), url.PathEscape(half), html.EscapeString(half), strings.Trim(string(quoted), `"`))
+		for shift := range 3 {
+			b := base64.RawStdEncoding.EncodeToString([]byte("\x00\x00"[:shift] + half))
+			b = b[(shift*8+5)/6 : len(b)-2]
+			forms = append(forms, b, strings.NewReplacer("+", "-", "/", "_").Replace(b))
+		}
+	}
+	return forms
 }
 
 // TestImports holds who may import whom. A package that is not in the table
