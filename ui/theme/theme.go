@@ -1,6 +1,9 @@
 // Package theme holds how parley looks: one accent colour, shades of grey, and
 // a few colours that mean something. Every state that has a colour also has a
 // sign or a word, so that NO_COLOR and colour-blind readers lose nothing.
+//
+// Colours are written as they are meant; the program that owns the terminal
+// brings them down to what it can show (256, 16 or no colours).
 package theme
 
 import (
@@ -25,16 +28,47 @@ type Theme struct {
 	Good   lipgloss.Style // done, added lines
 	Warn   lipgloss.Style // asks, modes that deserve attention
 	Bad    lipgloss.Style // errors, removed lines
+
+	// What lies behind the lines of a diff: a background, or nothing. With one,
+	// the lines have the colours of their language; without, those of Good and Bad.
+	Added, Removed lipgloss.Style
 }
 
 // Dark is for terminals with a dark background.
 func Dark() *Theme {
-	return palette("dark", true, "#E4E4E4", "#9A9A9A", "#6C6C6C", "#D7AF87", "#87AF87", "#D7AF5F", "#D78787")
+	return palette{
+		name: "dark", dark: true,
+		text: "#E4E4E4", dim: "#9A9A9A", faint: "#7C7C7C", accent: "#D7AF87",
+		good: "#8FBF9F", warn: "#D7AF5F", bad: "#E07878", added: "#1C2A1C", removed: "#331F1F",
+	}.theme()
 }
 
 // Light is for terminals with a light background.
 func Light() *Theme {
-	return palette("light", false, "#1C1C1C", "#626262", "#949494", "#875F00", "#2F6F2F", "#8A5A00", "#AF0000")
+	return palette{
+		name: "light",
+		text: "#1C1C1C", dim: "#585858", faint: "#6E6E6E", accent: "#875F00",
+		good: "#2F6F2F", warn: "#8A5A00", bad: "#AF0000", added: "#F0FAF0", removed: "#FFEEEE",
+	}.theme()
+}
+
+// HighContrast is for dark backgrounds and eyes that need more: every colour
+// stands out from black by 7 to 1.
+func HighContrast() *Theme {
+	return palette{
+		name: "high-contrast", dark: true,
+		text: "#FFFFFF", dim: "#D0D0D0", faint: "#B8B8B8", accent: "#FFD75F",
+		good: "#5FFF87", warn: "#FFAF00", bad: "#FF9C9C", added: "#002B00", removed: "#2B0000",
+	}.theme()
+}
+
+// HighContrastLight is HighContrast for light backgrounds.
+func HighContrastLight() *Theme {
+	return palette{
+		name: "high-contrast-light",
+		text: "#000000", dim: "#3A3A3A", faint: "#464646", accent: "#003C8F",
+		good: "#004D00", warn: "#5F3A00", bad: "#8B0000", added: "#F0FFF0", removed: "#FFF0F0",
+	}.theme()
 }
 
 // Terminal takes the colours that the terminal's own palette has for things, and
@@ -46,6 +80,7 @@ func Terminal() *Theme {
 		Name: "terminal", Dark: true,
 		Text: s(), Dim: s().Faint(true), Faint: s().Faint(true), Accent: fg(lipgloss.Cyan), Strong: s().Bold(true),
 		Code: fg(lipgloss.Cyan), Good: fg(lipgloss.Green), Warn: fg(lipgloss.Yellow), Bad: fg(lipgloss.Red),
+		Added: s(), Removed: s(),
 	}
 }
 
@@ -56,16 +91,50 @@ func Plain() *Theme {
 		Name: "plain", Dark: true, Plain: true,
 		Text: s(), Dim: s().Faint(true), Faint: s().Faint(true), Accent: s().Bold(true), Strong: s().Bold(true),
 		Code: s(), Good: s(), Warn: s().Bold(true), Bad: s().Bold(true),
+		Added: s(), Removed: s(),
 	}
 }
 
-func palette(name string, dark bool, text, dim, faint, accent, good, warn, bad string) *Theme {
+// A palette is what a theme with colours of its own is made of, as "#RRGGBB".
+type palette struct {
+	name string
+	dark bool
+
+	text, dim, faint, accent, good, warn, bad string
+	added, removed                            string // backgrounds
+}
+
+func (p palette) theme() *Theme {
 	fg := func(hex string) lipgloss.Style { return lipgloss.NewStyle().Foreground(lipgloss.Color(hex)) }
+	bg := func(hex string) lipgloss.Style { return lipgloss.NewStyle().Background(lipgloss.Color(hex)) }
 	return &Theme{
-		Name: name, Dark: dark,
-		Text: fg(text), Dim: fg(dim), Faint: fg(faint), Accent: fg(accent), Strong: fg(text).Bold(true),
-		Code: fg(accent), Good: fg(good), Warn: fg(warn), Bad: fg(bad),
+		Name: p.name, Dark: p.dark,
+		Text: fg(p.text), Dim: fg(p.dim), Faint: fg(p.faint), Accent: fg(p.accent), Strong: fg(p.text).Bold(true),
+		Code: fg(p.accent), Good: fg(p.good), Warn: fg(p.warn), Bad: fg(p.bad),
+		Added: bg(p.added), Removed: bg(p.removed),
 	}
+}
+
+// themes are those that come with parley, in the order they are offered.
+var themes = []func() *Theme{Dark, Light, HighContrast, HighContrastLight, Terminal, Plain}
+
+// Names are what ByName knows.
+func Names() []string {
+	names := make([]string, len(themes))
+	for i, th := range themes {
+		names[i] = th().Name
+	}
+	return names
+}
+
+// ByName gives the theme that is called so, and false if there is none.
+func ByName(name string) (*Theme, bool) {
+	for _, th := range themes {
+		if th := th(); th.Name == name {
+			return th, true
+		}
+	}
+	return nil, false
 }
 
 // For picks the theme for a terminal background; nil means unknown, which is

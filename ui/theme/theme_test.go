@@ -2,62 +2,28 @@ package theme
 
 import (
 	"image/color"
-	"math"
 	"strings"
 	"testing"
 
 	"charm.land/lipgloss/v2"
 )
 
-// Contrast is what WCAG 2.2 asks for: 4.5 to 1 for what is read, 3 to 1 for
-// rules and other drawing.
-func TestContrast(t *testing.T) {
-	for _, tt := range []struct {
-		theme      *Theme
-		background color.Color
-	}{{Dark(), color.Black}, {Light(), color.White}} {
-		th := tt.theme
-		for _, st := range []struct {
-			name  string
-			style lipgloss.Style
-			want  float64
-		}{
-			{"Text", th.Text, 4.5}, {"Dim", th.Dim, 4.5}, {"Accent", th.Accent, 4.5}, {"Strong", th.Strong, 4.5}, {"Code", th.Code, 4.5},
-			{"Good", th.Good, 4.5}, {"Warn", th.Warn, 4.5}, {"Bad", th.Bad, 4.5}, {"Faint", th.Faint, 3},
-		} {
-			if got := contrast(st.style.GetForeground(), tt.background); got < st.want {
-				t.Errorf("%s %s: contrast %.2f, want at least %.1f", th.Name, st.name, got, st.want)
-			}
-		}
-	}
-}
-
-// contrast is the ratio of relative luminances as WCAG defines it.
-func contrast(a, b color.Color) float64 {
-	la, lb := luminance(a), luminance(b)
-	return (max(la, lb) + 0.05) / (min(la, lb) + 0.05)
-}
-
-func luminance(c color.Color) float64 {
-	r, g, b, _ := c.RGBA()
-	linear := func(v uint32) float64 {
-		f := float64(v) / 0xffff
-		if f <= 0.04045 {
-			return f / 12.92
-		}
-		return math.Pow((f+0.055)/1.055, 2.4)
-	}
-	return 0.2126*linear(r) + 0.7152*linear(g) + 0.0722*linear(b)
-}
-
 func TestPlainHasNoColours(t *testing.T) {
 	th := Plain()
-	for name, st := range map[string]lipgloss.Style{
-		"Text": th.Text, "Dim": th.Dim, "Faint": th.Faint, "Accent": th.Accent, "Strong": th.Strong,
-		"Code": th.Code, "Good": th.Good, "Warn": th.Warn, "Bad": th.Bad,
-	} {
-		if got := st.Render("x"); strings.Contains(got, "38;") || strings.Contains(got, "48;") {
-			t.Errorf("%s renders %q, want no colour", name, got)
+	for _, r := range roles {
+		if got := r.style(th).Render("x"); strings.Contains(got, "38;") || strings.Contains(got, "48;") {
+			t.Errorf("%s renders %q, want no colour", r.name, got)
+		}
+	}
+}
+
+// The terminal's own colours are asked for by their numbers, which the person
+// may have set to anything.
+func TestTerminalHasThePaletteOfTheTerminal(t *testing.T) {
+	th := Terminal()
+	for _, r := range roles {
+		if got := r.style(th).Render("x"); strings.Contains(got, "38;") || strings.Contains(got, "48;") {
+			t.Errorf("%s renders %q, want one of the sixteen colours or none", r.name, got)
 		}
 	}
 }
@@ -77,5 +43,86 @@ func TestFor(t *testing.T) {
 		if got := For(tt.background).Name; got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
+	}
+}
+
+func TestByName(t *testing.T) {
+	for _, name := range Names() {
+		th, ok := ByName(name)
+		if !ok || th.Name != name {
+			t.Fatalf("%s: %v, %v", name, th, ok)
+		}
+		for _, r := range roles { // a style that was forgotten is the zero value
+			if style := r.style(th); name != "plain" && name != "terminal" && style.Render("x") == "x" {
+				t.Errorf("%s has no style for %s", name, r.name)
+			}
+		}
+	}
+	if th, ok := ByName("neon"); ok {
+		t.Errorf("there is a theme called neon: %v", th)
+	}
+}
+
+func TestCustom(t *testing.T) {
+	for _, c := range []struct {
+		name, base, role, value string
+		want                    string // what "x" becomes, or the error
+	}{
+		{"a colour", "", "accent", "#5fafff", "\x1b[38;2;95;175;255mx\x1b[m"},
+		{"a short one", "", "accent", "#5af", "\x1b[38;2;85;170;255mx\x1b[m"},
+		{"of the sixteen", "", "accent", "12", "\x1b[94mx\x1b[m"},
+		{"of 256", "", "accent", "244", "\x1b[38;5;244mx\x1b[m"},
+		{"attributes", "", "accent", "bold underline", "\x1b[1;4;4mx\x1b[m"},
+		{"all of it", "", "accent", "italic 2 on 0", "\x1b[3;32;40mx\x1b[m"},
+		{"behind alone", "", "added", "on #102010", "\x1b[48;2;16;32;16mx\x1b[m"},
+		{"the terminal's way", "", "text", "default", "x"},
+		{"the base's way", "terminal", "text", "bold", "\x1b[1mx\x1b[m"},
+		{"an unknown base", "neon", "text", "1", `base = "neon": there are dark, light, high-contrast, high-contrast-light, terminal, plain`},
+		{"an unknown role", "", "link", "1", `colors has no role "link": there are text, dim, faint, accent, strong, code, good, warn, bad, added, removed`},
+		{"no colour", "", "bad", "crimson", `colors.bad = "crimson": "crimson" is neither a colour (#rrggbb, #rgb, 0 to 255) nor bold, faint, italic, underline, reverse, strike, default, or on with a colour`},
+		{"too large a number", "", "bad", "256", `colors.bad = "256": "256" is neither a colour (#rrggbb, #rgb, 0 to 255) nor bold, faint, italic, underline, reverse, strike, default, or on with a colour`},
+		{"half a colour", "", "bad", "bold #12345", `colors.bad = "bold #12345": "#12345" is neither a colour (#rrggbb, #rgb, 0 to 255) nor bold, faint, italic, underline, reverse, strike, default, or on with a colour`},
+		{"on nothing", "", "bad", "bold on", `colors.bad = "bold on": "on" is neither a colour (#rrggbb, #rgb, 0 to 255) nor bold, faint, italic, underline, reverse, strike, default, or on with a colour`},
+		{"nothing", "", "bad", " ", `colors.bad = " ": it is empty; "default" leaves the choice to the terminal`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			custom := Custom{Name: "mine", Base: c.base, Colors: map[string]string{c.role: c.value}}
+			th, err := Make(custom)
+			if valid := custom.Validate(); (valid == nil) != (err == nil) {
+				t.Errorf("Validate says %v, Make says %v", valid, err)
+			}
+			if err != nil {
+				if err.Error() != c.want {
+					t.Errorf("got  %v\nwant %s", err, c.want)
+				}
+				return
+			}
+			for _, r := range roles {
+				if got := r.style(th).Render("x"); r.name == c.role && got != c.want {
+					t.Errorf("%s renders %q, want %q", c.value, got, c.want)
+				}
+			}
+			if th.Name != "mine" || th.Plain {
+				t.Errorf("the theme is called %q, plain %v", th.Name, th.Plain)
+			}
+		})
+	}
+}
+
+// What Custom does not name is as in the base, which does not change.
+func TestCustomKeepsItsBase(t *testing.T) {
+	th, err := Make(Custom{Base: "light", Colors: map[string]string{"bad": "1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	light := Light()
+	for _, r := range roles {
+		got, want := r.style(th).Render("x"), r.style(light).Render("x")
+		if (got == want) == (r.name == "bad") {
+			t.Errorf("%s renders %q, in the base %q", r.name, got, want)
+		}
+	}
+	if th.Name != "custom" || th.Dark {
+		t.Errorf("the theme is called %q, dark %v", th.Name, th.Dark)
 	}
 }

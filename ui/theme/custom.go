@@ -1,0 +1,143 @@
+package theme
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+)
+
+// A Custom is a theme of the person's own: one that comes with parley, with
+// other styles for some roles.
+//
+//	[ui.themes.mine]
+//	base = "dark"
+//	colors = { accent = "#5fafff bold", faint = "244", added = "on #102010" }
+type Custom struct {
+	Name string `toml:"-"`    // what it is called
+	Base string `toml:"base"` // one of Names; "" is "dark"
+
+	// Colors says how a role looks in place of the base's way, in words: a colour
+	// for the text, "on" and a colour for what lies behind it, and attributes. A
+	// colour is "#rrggbb", "#rgb" or a number of the terminal's palette from 0 to
+	// 255; attributes are bold, faint, italic, underline, reverse and strike;
+	// "default" is what the terminal does by itself.
+	Colors map[string]string `toml:"colors"`
+}
+
+// roles are what Colors may name.
+var roles = []struct {
+	name  string
+	style func(*Theme) *lipgloss.Style
+}{
+	{"text", func(t *Theme) *lipgloss.Style { return &t.Text }},
+	{"dim", func(t *Theme) *lipgloss.Style { return &t.Dim }},
+	{"faint", func(t *Theme) *lipgloss.Style { return &t.Faint }},
+	{"accent", func(t *Theme) *lipgloss.Style { return &t.Accent }},
+	{"strong", func(t *Theme) *lipgloss.Style { return &t.Strong }},
+	{"code", func(t *Theme) *lipgloss.Style { return &t.Code }},
+	{"good", func(t *Theme) *lipgloss.Style { return &t.Good }},
+	{"warn", func(t *Theme) *lipgloss.Style { return &t.Warn }},
+	{"bad", func(t *Theme) *lipgloss.Style { return &t.Bad }},
+	{"added", func(t *Theme) *lipgloss.Style { return &t.Added }},
+	{"removed", func(t *Theme) *lipgloss.Style { return &t.Removed }},
+}
+
+// Roles are the names that Custom.Colors may have.
+func Roles() []string {
+	names := make([]string, len(roles))
+	for i, r := range roles {
+		names[i] = r.name
+	}
+	return names
+}
+
+// attributes are the words of a style that are no colours.
+var attributes = map[string]func(lipgloss.Style) lipgloss.Style{
+	"bold":      func(s lipgloss.Style) lipgloss.Style { return s.Bold(true) },
+	"faint":     func(s lipgloss.Style) lipgloss.Style { return s.Faint(true) },
+	"italic":    func(s lipgloss.Style) lipgloss.Style { return s.Italic(true) },
+	"underline": func(s lipgloss.Style) lipgloss.Style { return s.Underline(true) },
+	"reverse":   func(s lipgloss.Style) lipgloss.Style { return s.Reverse(true) },
+	"strike":    func(s lipgloss.Style) lipgloss.Style { return s.Strikethrough(true) },
+	"default":   func(s lipgloss.Style) lipgloss.Style { return s },
+}
+
+// Validate names the first thing that is wrong, and what would be right.
+func (c Custom) Validate() error {
+	_, err := Make(c)
+	return err
+}
+
+// Make makes the theme.
+func Make(c Custom) (*Theme, error) {
+	base := c.Base
+	if base == "" {
+		base = "dark"
+	}
+	th, ok := ByName(base)
+	if !ok {
+		return nil, fmt.Errorf("base = %q: there are %s", base, strings.Join(Names(), ", "))
+	}
+	for name := range c.Colors {
+		if !slices.Contains(Roles(), name) {
+			return nil, fmt.Errorf("colors has no role %q: there are %s", name, strings.Join(Roles(), ", "))
+		}
+	}
+	for _, r := range roles {
+		value, ok := c.Colors[r.name]
+		if !ok {
+			continue
+		}
+		style, err := parse(value)
+		if err != nil {
+			return nil, fmt.Errorf("colors.%s = %q: %w", r.name, value, err)
+		}
+		*r.style(th) = style
+	}
+	if th.Name = c.Name; th.Name == "" {
+		th.Name = "custom"
+	}
+	th.Plain = th.Plain && len(c.Colors) == 0
+	return th, nil
+}
+
+// parse reads a style as Custom.Colors has it.
+func parse(value string) (lipgloss.Style, error) {
+	style := lipgloss.NewStyle()
+	words := strings.Fields(value)
+	if len(words) == 0 {
+		return style, fmt.Errorf(`it is empty; "default" leaves the choice to the terminal`)
+	}
+	behind := false
+	for i, word := range words {
+		if set := attributes[word]; set != nil && !behind {
+			style = set(style)
+			continue
+		}
+		if word == "on" && !behind && i < len(words)-1 {
+			behind = true
+			continue
+		}
+		if !isColor(word) {
+			return style, fmt.Errorf("%q is neither a colour (#rrggbb, #rgb, 0 to 255) nor bold, faint, italic, underline, reverse, strike, default, or on with a colour", word)
+		}
+		if behind {
+			style, behind = style.Background(lipgloss.Color(word)), false
+			continue
+		}
+		style = style.Foreground(lipgloss.Color(word))
+	}
+	return style, nil
+}
+
+func isColor(s string) bool {
+	if hex, ok := strings.CutPrefix(s, "#"); ok {
+		_, err := strconv.ParseUint(hex, 16, 32)
+		return err == nil && (len(hex) == 3 || len(hex) == 6)
+	}
+	_, err := strconv.ParseUint(s, 10, 8)
+	return err == nil
+}
