@@ -179,6 +179,18 @@ func (s *Session) Name(ctx context.Context) error {
 	})
 }
 
+// Title is what the conversation is called; "" before anything was said.
+func (s *Session) Title() string {
+	if s.log != nil {
+		if title := s.log.Session().Title; title != "" {
+			return title
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tree.title()
+}
+
 // title is the first words the person said.
 func (t *Tree) title() string {
 	const most = 60

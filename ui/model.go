@@ -57,6 +57,7 @@ type Model struct {
 	effort     llm.Effort // before alt+t turned thinking off
 	switches   int        // counts model switches, to name their notes
 	lost       error      // what could not be kept in the end
+	away       bool       // the terminal says that another window has the focus
 	draws      bool       // the terminal draws pictures
 	drawn      []uint32   // those it has
 	loading    []tea.Cmd  // what a replay left to be fetched
@@ -185,6 +186,12 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return nil
 	case enteredMsg:
 		return m.entered(msg)
+	case tea.BlurMsg:
+		m.away = true
+		return nil
+	case tea.FocusMsg:
+		m.away = false
+		return nil
 	case savedMsg:
 		return m.saved(msg.err)
 	case didMsg:

@@ -141,7 +141,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 			tool.Title = strings.TrimPrefix(e.Action.Title, tool.Name+" ")
 		})
 		m.asks = append(m.asks, e)
-		return m.askNext()
+		return tea.Batch(m.askNext(), m.notify("may it run? "+e.Action.Title))
 	case session.Decided:
 		m.decided(t, e)
 	case session.Progress:
@@ -396,9 +396,9 @@ func (m *Model) done(t *turn, d session.Done) tea.Cmd {
 		return m.next()
 	}
 	if d.Err == nil {
-		return m.name()
+		return tea.Batch(m.name(), m.notify("answered: "+m.session.Title()))
 	}
-	return nil
+	return m.notify("stopped: " + d.Err.Error())
 }
 
 // name has the conversation named, where a model for that is configured.

@@ -28,12 +28,13 @@ import (
 
 // Config is the [ui] section of the configuration.
 type Config struct {
-	Theme string `toml:"theme"` // "auto", "dark", "light" or "plain"
-	Mouse bool   `toml:"mouse"` // take the wheel; off leaves the mouse to the terminal
+	Theme  string `toml:"theme"`  // "auto", "dark", "light" or "plain"
+	Mouse  bool   `toml:"mouse"`  // take the wheel; off leaves the mouse to the terminal
+	Notify string `toml:"notify"` // one of Notices: how to call a person back who is in another window
 }
 
 // Default is what holds where the configuration says nothing.
-func Default() Config { return Config{Theme: "auto", Mouse: true} }
+func Default() Config { return Config{Theme: "auto", Mouse: true, Notify: "auto"} }
 
 // Themes lists the values of Config.Theme.
 var Themes = []string{"auto", "dark", "light", "plain"}
@@ -42,6 +43,9 @@ var Themes = []string{"auto", "dark", "light", "plain"}
 func (c Config) Validate() error {
 	if !slices.Contains(Themes, c.Theme) {
 		return fmt.Errorf("ui.theme = %q: there are %v", c.Theme, Themes)
+	}
+	if !slices.Contains(Notices, c.Notify) {
+		return fmt.Errorf("ui.notify = %q: there are %v", c.Notify, Notices)
 	}
 	return nil
 }
@@ -69,6 +73,7 @@ type Options struct {
 	Estimate  func(text string) int                      // about how many tokens text has
 	Price     func(model string) (input, cached float64) // US dollars for a million tokens; 0 if unknown
 	Recent    []string                                   // models used before, the latest first
+	Getenv    func(string) string                        // nil: os.Getenv
 	Now       func() time.Time                           // nil: the clock; for tests
 }
 
@@ -89,6 +94,9 @@ func (o Options) filled() Options {
 	}
 	if o.Estimate == nil {
 		o.Estimate = func(text string) int { return len(text) / 4 }
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
 	}
 	if o.Context == nil {
 		o.Context = func() []Fact { return nil }

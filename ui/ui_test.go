@@ -64,6 +64,9 @@ func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.T
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { set.Close() })
+	if set, err = set.Only("read", "list", "glob", "grep", "write", "edit", "shell"); err != nil {
+		t.Fatal(err)
+	}
 	endpoint := func(name string, m llm.Model) llm.Endpoint {
 		return llm.Endpoint{
 			Model: m, Name: name, Origin: name, Strategy: "native", Known: true, Context: 100_000,
@@ -73,7 +76,8 @@ func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.T
 	lib := session.Ephemeral()
 	t.Cleanup(func() { lib.Close() })
 	build := func(log *session.Log) *session.Session {
-		return session.New(session.Options{Model: endpoint("fake/one", s.fake), Tools: set, Log: log, Now: s.clock.Now})
+		return session.New(session.Options{Model: endpoint("fake/one", s.fake), Tools: set, Log: log, Now: s.clock.Now,
+			Estimate: func(string) int { return 0 }}) // what the tools' texts are long is not for these tests
 	}
 	opened := func(log *session.Log, err error) (*session.Session, string, error) {
 		if log == nil {

@@ -23,7 +23,7 @@ type paintedMsg struct{}
 // View draws the screen. Panes cache their strings, so that a frame in which
 // nothing changed costs a few comparisons.
 func (m *Model) View() tea.View {
-	v := tea.View{AltScreen: true, WindowTitle: "parley"}
+	v := tea.View{AltScreen: true, WindowTitle: m.title(), ProgressBar: m.progress(), ReportFocus: true}
 	if m.mouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}

@@ -23,8 +23,9 @@ var own = regexp.MustCompile(`^\x1b(?:` + strings.Join([]string{
 	`\[[<>=][0-9]{0,2}(?:;[0-9])?u|\[\?u|\[>4(?:;[0-2])?m`, // keyboard protocols
 	`\[\?5W|\[[0-3]?g`,                                     // tab stops
 	`[78=>M]`,
-	`\]11;\?(?:\x07|\x1b\\)`,         // background colour, asked
-	`\]2;(?:parley)?(?:\x07|\x1b\\)`, // title
+	`\]11;\?(?:\x07|\x1b\\)`,                          // background colour, asked
+	`\]2;(?:[^\x00-\x1f\x7f]*parley)?(?:\x07|\x1b\\)`, // title
+	`\]9;4;[0-4](?:;[0-9]{1,3})?(?:\x07|\x1b\\)`,      // progress
 	`\]8;[^;]*;(?:(?:https?://|mailto:)[!-~]*)?(?:\x07|\x1b\\)`,
 }, "|") + `)$`)
 
