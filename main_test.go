@@ -556,6 +556,16 @@ func TestDecode(t *testing.T) {
 		{"two actions with one key", "[keys]\nmodel = \"f5\"\n\nnew = \"f5\"\n", `2: keys.model = "f5": keys.new has the same key, in line 4`},
 		{"no such action", "[keys]\nmodle = \"f5\"\n", `keys.modle: there is no action of this name`},
 		{"unknown table", "[network]\nproxy = \"x\"\n", `1: unknown key "network"`},
+		{"unknown table around another", "\n[provders.x]\nkind = \"openai\"\n", `2: unknown key "provders": did you mean "providers"?`},
+		{"unknown table by a dot", "model = \"a/b\"\nui2.theme = \"dark\"\n", `2: unknown key "ui2": did you mean "ui"?`},
+		{"no table", "providers = 3\n", `1: providers has to be a table`},
+		{"no table of headers", "[providers.x]\nkind = \"openai\"\nbase_url = \"http://h/v1\"\nheaders = [\"k\"]\n", `4: providers.x.headers has to be a table`},
+		{"deep tables", "\na = " + strings.Repeat("{b = ", 20_000), `2: tables in one another`},
+		{"deep keys", "a" + strings.Repeat(".a", 100_000) + " = 1", `1: tables in one another`},
+		{"deep lists", "a = " + strings.Repeat("[", 100_000), `1:`},
+		{"large", strings.Repeat("# comment\n", 200_000), `more than 1 MiB`},
+		{"a date that is none", "max_turns = 2026-99-99T99:99:99Z\n", `1:13: invalid datetime`},
+		{"a key twice", "[providers.x]\napi_key = \"k\"\napi_key = \"k\"\n", `3:`},
 		{"syntax", "model = \n", "1:"},
 		{"wrong type", "max_turns = \"many\"\n", "max_turns"},
 		{"bad value", "effort = \"huge\"\n", `effort = "huge": there are`},
@@ -622,11 +632,13 @@ func TestKill(t *testing.T) {
 		var body struct {
 			Messages []struct{ Role, Content string }
 		}
-		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		err := json.NewDecoder(r.Body).Decode(&body)
+		mu.Lock()
+		if err != nil {
 			faults = append(faults, err)
+			mu.Unlock()
 			return
 		}
-		mu.Lock()
 		last := body.Messages[len(body.Messages)-1]
 		asked = append(asked, last.Content)
 		for i, m := range body.Messages[2:] {
@@ -659,9 +671,11 @@ func TestKill(t *testing.T) {
 	for round := range *rounds {
 		prompt := fmt.Sprintf("prompt %d", round)
 		args := []string{"parley", "--config", filepath.Join(home, "config.toml"), "-q", "-p", prompt}
+		mu.Lock()
 		if len(asked) > 0 {
 			args = append(args, "-c")
 		}
+		mu.Unlock()
 		cmd := &exec.Cmd{Path: exe, Args: args, Env: env, Dir: home}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
