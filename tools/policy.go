@@ -246,6 +246,26 @@ func RuleFor(a *Action, prefix int) (rules.Rule, error) {
 	return rules.Prefix(a.Command, prefix)
 }
 
+// Prefixes are the numbers of words for which RuleFor has a rule, from the
+// narrowest to the widest, and why there is none wider.
+func Prefixes(a *Action) (words []int, why string) {
+	if a.Tool != "shell" {
+		return nil, ""
+	}
+	most, err := rules.Words(a.Command)
+	if err != nil {
+		return nil, fmt.Sprintf("the command %v", err)
+	}
+	for n := most; n > 0; n-- {
+		if _, err := rules.Prefix(a.Command, n); err != nil {
+			why = err.Error()
+			continue
+		}
+		words, why = append(words, n), ""
+	}
+	return words, why
+}
+
 // exact is the narrowest rule that allows a.
 func exact(a *Action) rules.Rule {
 	for _, target := range []string{a.Command, a.Path, a.Host} {

@@ -49,7 +49,8 @@ const (
 // An Approval shows a tool call whole and waits for consent. The keys that
 // allow are inert until every row was painted and settle has passed (see
 // Painted), and while somebody types: what is typed comes back as StrayMsg.
-// Scrolling is not typing.
+// Scrolling is not typing. What is to be allowed for good is shown as the rule
+// that it makes, on a page of its own; see always.go.
 type Approval struct {
 	base
 	scroll
@@ -74,9 +75,11 @@ type Approval struct {
 	typed  time.Time // when the last key came that did not scroll; the question may have come upon a typist
 	waking bool      // a settledMsg is on its way
 
-	note   field
-	edited string // the argument that Editor holds; "" for all of them
-	fault  string // what is wrong with the edited arguments
+	always  choice
+	network bool // the person lets the command reach the network this time
+	note    field
+	edited  string // the argument that Editor holds; "" for all of them
+	fault   string // what is wrong with the edited arguments
 }
 
 type state uint8
@@ -85,6 +88,7 @@ const (
 	reviewing state = iota
 	editing
 	noting
+	choosing
 )
 
 // settledMsg says that keys of the approval may have come to life.
@@ -101,9 +105,17 @@ func Approve(id string, a *tools.Action, now time.Time, th *theme.Theme) *Approv
 // arrange lays the text out anew; none of it counts as seen then.
 func (a *Approval) arrange() {
 	lines := describe(a.action, a.details)
-	a.headless = ansi.StringWidth(a.title()) > a.width
+	cells := ansi.StringWidth(a.title())
+	if shield := ansi.StringWidth(a.shield()); shield > 0 {
+		cells += titleGap + shield
+	}
+	a.headless = cells > a.width
 	if a.headless {
-		lines = append([]line{{"", a.title(), strong, true}}, lines...)
+		head := []line{{"", a.title(), strong, true}}
+		if a.action.Command != "" {
+			head = append(head, line{"", a.shield(), a.shieldLook(), false})
+		}
+		lines = append(head, lines...)
 	}
 	a.rows = wrap(lines, a.width)
 	a.seen, a.unseen = make([]bool, len(a.rows)), len(a.rows)
@@ -124,10 +136,16 @@ func (a *Approval) SetSize(width, height int) {
 	whole := a.whole
 	a.arrange()
 	if !whole.IsZero() {
-		a.unseen, a.whole = 0, whole
-		for i := range a.seen {
-			a.seen[i] = true
-		}
+		a.whole = whole
+		a.haveSeen()
+	}
+}
+
+// haveSeen marks every row as painted before.
+func (a *Approval) haveSeen() {
+	a.unseen = 0
+	for i := range a.seen {
+		a.seen[i] = true
 	}
 }
 
@@ -147,6 +165,8 @@ func (a *Approval) Height() int {
 		return min(a.Editor.Height()+2, a.height)
 	case noting:
 		return min(3, a.height)
+	case choosing:
+		return min(len(a.always.rows(a))+2, a.height)
 	}
 	return min(len(a.rows)+a.around(), a.height)
 }
@@ -169,6 +189,9 @@ func (a *Approval) visible() int {
 // Painted tells that the last View has reached the terminal. The command it
 // returns paints again when the keys come to life.
 func (a *Approval) Painted(now time.Time) tea.Cmd {
+	if a.state == choosing {
+		return a.paintedChoice(now)
+	}
 	if a.state != reviewing || a.shown[0] >= a.shown[1] || now.Before(a.opened) {
 		return nil
 	}
@@ -190,10 +213,14 @@ func (a *Approval) Painted(now time.Time) tea.Cmd {
 
 // wake sends a settledMsg for when the keys that allow come to life.
 func (a *Approval) wake(now time.Time) tea.Cmd {
-	if a.waking || a.whole.IsZero() {
+	seen, pause := a.whole, quiet-now.Sub(a.typed)
+	if a.state == choosing {
+		seen, pause = a.always.painted, 0
+	}
+	if a.waking || seen.IsZero() {
 		return nil
 	}
-	left := max(settle-now.Sub(a.whole), quiet-now.Sub(a.typed))
+	left := max(settle-now.Sub(seen), pause)
 	if left <= 0 {
 		return nil
 	}
@@ -231,6 +258,8 @@ func (a *Approval) Update(msg tea.Msg) tea.Cmd {
 		return a.edit(msg)
 	case noting:
 		return a.denyWithNote(msg)
+	case choosing:
+		return a.choose(msg)
 	}
 	return a.review(msg)
 }
@@ -251,9 +280,18 @@ func (a *Approval) review(msg tea.Msg) tea.Cmd {
 		return nil
 	case !a.armed():
 	case is(key, a.Keys.Once):
-		return a.reply(tools.Answer{Verdict: tools.Allow})
+		return a.reply(tools.Answer{Verdict: tools.Allow, Network: a.network})
+	case is(key, a.Keys.Network) && a.action.Sandboxed && !a.action.Network:
+		a.network = !a.network
+		a.arrange()
+		a.haveSeen() // the same text; only what it may do has to be painted anew
+		return nil
+	case a.network: // no rule says that a command may reach the network
 	case is(key, a.Keys.Session):
 		return a.reply(tools.Answer{Verdict: tools.Allow, Session: true})
+	case is(key, a.Keys.Always):
+		a.startChoice()
+		return nil
 	case is(key, a.Keys.Edit) && a.Editor != nil:
 		a.startEdit()
 		return nil

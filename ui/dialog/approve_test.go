@@ -28,6 +28,18 @@ func change() *tools.Action {
 	}
 }
 
+// boxed is a command in the sandbox.
+func boxed(command string) *tools.Action {
+	a := shell(command)
+	a.Sandboxed = true
+	return a
+}
+
+func page() *tools.Action {
+	const url = "https://docs.example.com/a?b=c"
+	return &tools.Action{Tool: "fetch", Access: tools.Fetches, Title: url, Host: "docs.example.com", URL: url, Input: json.RawMessage(`{"url":"` + url + `"}`)}
+}
+
 // clock is a time that tests move.
 type clock struct{ time.Time }
 
@@ -60,6 +72,20 @@ func TestApprovalAnswers(t *testing.T) {
 	}{
 		"once":                            {shell("ls"), []string{"y"}, allow(tools.Answer{})},
 		"this session":                    {shell("ls"), []string{"a"}, allow(tools.Answer{Session: true})},
+		"always":                          {shell("git log -3"), []string{"p", "enter"}, allow(tools.Answer{Always: true})},
+		"always, wider":                   {shell("git log -3"), []string{"p", "left", "left", "enter"}, allow(tools.Answer{Always: true, Prefix: 2})},
+		"no wider than that":              {shell("git log -3"), []string{"p", "-", "-", "-", "-", "enter"}, allow(tools.Answer{Always: true, Prefix: 2})},
+		"and narrower":                    {shell("git log -3"), []string{"p", "-", "-", "+", "enter"}, allow(tools.Answer{Always: true, Prefix: 3})},
+		"exactly again":                   {shell("git log -3"), []string{"p", "left", "right", "right", "enter"}, allow(tools.Answer{Always: true})},
+		"what has no prefix":              {shell("git log | sh"), []string{"p", "left", "enter"}, allow(tools.Answer{Always: true})},
+		"a wrapper":                       {shell("env ls"), []string{"p", "left", "left", "left", "enter"}, allow(tools.Answer{Always: true, Prefix: 0})},
+		"a file":                          {change(), []string{"p", "left", "enter"}, allow(tools.Answer{Always: true})},
+		"back from always":                {shell("ls"), []string{"p", "esc", "y"}, allow(tools.Answer{})},
+		"y is no answer there":            {shell("ls"), []string{"p", "y", "a", "w"}, nil},
+		"with network":                    {boxed("ls"), []string{"w", "y"}, allow(tools.Answer{Network: true})},
+		"network for this time only":      {boxed("ls"), []string{"w", "p", "a"}, dialog.StrayMsg{Msg: tea.KeyPressMsg{Code: 'a', Text: "a"}}},
+		"without network after all":       {boxed("ls"), []string{"w", "w", "a"}, allow(tools.Answer{Session: true})},
+		"no sandbox, no network to allow": {shell("ls"), []string{"w", "y"}, allow(tools.Answer{})},
 		"esc denies at once":              {shell("ls"), []string{"esc"}, deny("")},
 		"n denies":                        {shell("ls"), []string{"n", "enter"}, deny("")},
 		"n and a note":                    {shell("ls"), []string{"n", "use fd, please", "enter"}, deny("use fd, please")},
@@ -80,7 +106,16 @@ func TestApprovalAnswers(t *testing.T) {
 			rows(t, d, 100, 20)
 			d.Painted(clock.now())
 			clock.pass(400)
-			if got := press(t, d, c.keys...); got != c.want {
+			var got tea.Msg
+			for _, key := range c.keys {
+				if msg := press(t, d, key); msg != nil {
+					got = msg
+				}
+				d.View()
+				d.Painted(clock.now()) // what a key has changed is seen before the next one
+				clock.pass(400)
+			}
+			if got != c.want {
 				t.Errorf("got %#v, want %#v", got, c.want)
 			}
 			rows(t, d, 100, 20)
@@ -289,13 +324,16 @@ func TestSessionKeyNamesItsScope(t *testing.T) {
 		width  int
 		want   string
 	}{
-		{shell("ls"), 80, "y once · n deny · a this command again · e edit · ctrl+o details"},
-		{change(), 80, "y once · n deny · a every change of cmd/main.go · e edit · ctrl+o details"},
+		{shell("ls"), 80, "y once · n deny · a this command again · p always · e edit · ctrl+o details"},
+		{change(), 80, "y once · n deny · a every change of cmd/main.go · p always · e edit"},
 		{change(), 50, "y once · n deny · a every change of cmd/main.go"},
-		{deep, 80, "y once · n deny · a every change of a/very/long/way/down/to/the/file.go · e edit"},
-		{deep, 60, "y once · n deny · a every change of …to/the/file.go · e edit"},
+		{deep, 80, "y once · n deny · a every change of …way/down/to/the/file.go · p always · e edit"},
+		{deep, 120, "y once · n deny · a every change of a/very/long/way/down/to/the/file.go · p always · e edit · ctrl+o details"},
+		{deep, 60, "y once · n deny · a every change of …/the/file.go · p always"},
 		{deep, 50, "y once · n deny · a every change of …o/the/file.go"},
-		{mcp, 80, "y once · n deny · a this session · e edit · ctrl+o details"},
+		{mcp, 80, "y once · n deny · a this tool, with anything · p always · e edit"},
+		{page(), 80, "y once · n deny · a all of docs.example.com · p always · e edit · ctrl+o details"},
+		{boxed("ls"), 100, "y once · n deny · a this command again · p always · e edit · w network · ctrl+o details"},
 		{deep, 20, "y once · n deny"},
 		{shell("ls"), 16, "y once · n deny"},
 	} {
@@ -311,13 +349,13 @@ func TestSessionKeyNamesItsScope(t *testing.T) {
 
 func TestSmallWindow(t *testing.T) {
 	d, _ := asked(shell("one\ntwo\nthree\nfour\nfive\nsix"), theme.Plain())
-	if got, want := strings.Join(rows(t, d, 20, 6), "\n"), "Allow shell to run a\n command?\n$ one\n> two\n> three\npgdn 0 % · n deny"; got != want {
+	if got, want := strings.Join(rows(t, d, 20, 6), "\n"), "Allow shell to run a\n command?\nnot sandboxed\n$ one\n> two\npgdn 0 % · n deny"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	for _, c := range []struct {
 		width int
 		want  string
-	}{{60, "pgdn 40 % — scroll to the end to allow · n deny"}, {20, "pgdn 41 % · n deny"}, {17, "pgdn · n deny"}, {15, "n deny"}} {
+	}{{60, "pgdn 40 % — scroll to the end to allow · n deny"}, {20, "pgdn 38 % · n deny"}, {17, "pgdn · n deny"}, {15, "n deny"}} {
 		d, clock := asked(shell("one\ntwo\nthree\nfour\nfive\nsix"), theme.Plain())
 		rows(t, d, c.width, 6)
 		d.Painted(clock.now())
@@ -367,4 +405,101 @@ func awake(d *dialog.Approval, c *clock) dialog.Dialog {
 	d.Painted(c.now())
 	c.pass(400)
 	return d
+}
+
+// chosen is an approval at the page on which one allows always.
+func chosen(d *dialog.Approval, c *clock) dialog.Dialog {
+	awake(d, c)
+	d.Update(tea.KeyPressMsg{Code: 'p', Text: "p"})
+	d.View()
+	d.Painted(c.now())
+	c.pass(300)
+	return d
+}
+
+// Each rule that would be remembered has to be seen before enter means it.
+func TestAlwaysSleepsUntilTheRuleWasSeen(t *testing.T) {
+	d, clock := asked(shell("git log -3"), theme.Plain())
+	d.View()
+	settled := d.Painted(clock.now())
+	clock.pass(400)
+	d.Update(settled())
+	if got := press(t, d, "p", "enter"); got != nil {
+		t.Errorf("at once: %#v", got)
+	}
+	d.View()
+	if d.Painted(clock.now()) == nil {
+		t.Error("nothing will paint the keys when they wake up")
+	}
+	clock.pass(299)
+	if got := press(t, d, "enter"); got != nil {
+		t.Errorf("after 299 ms: %#v", got)
+	}
+	clock.pass(1)
+	press(t, d, "left")
+	clock.pass(10_000)
+	if got := press(t, d, "enter"); got != nil {
+		t.Errorf("a rule that was never painted: %#v", got)
+	}
+	d.View()
+	d.Painted(clock.now())
+	clock.pass(300)
+	if got := press(t, d, "enter"); got != allow(tools.Answer{Always: true, Prefix: 3}) {
+		t.Errorf("300 ms after it was: %#v", got)
+	}
+}
+
+// What the network changes has to be seen before it is allowed.
+func TestNetworkIsSeenFirst(t *testing.T) {
+	d, clock := asked(boxed("ls"), theme.Plain())
+	awake(d, clock)
+	if press(t, d, "w", "y") == allow(tools.Answer{Network: true}) {
+		t.Error("allowed at once")
+	}
+	if view := strings.Join(rows(t, d, 60, 12), "\n"); !strings.Contains(view, "online") {
+		t.Errorf("the network is on in\n%s", view)
+	}
+}
+
+func permissions() []dialog.PermissionRow {
+	return []dialog.PermissionRow{
+		{Rule: "shell:curl *", Effect: "deny", From: "config", File: "~/.config/parley/config.toml"},
+		{Rule: "shell:git log *", Effect: "allow", From: "state", Folder: "~/src/parley"},
+		{Rule: "edit:src/**", Effect: "allow", From: "flag"},
+		{Rule: "shell:echo good\r\x1b[2K\u00a0x\nrm -rf ~ && " + strings.Repeat("make test && ", 12) + "done", Effect: "allow", From: "state", Folder: "~/src/parley"},
+		{Rule: "mcp__github__*", Effect: "ask", From: "session", Folder: "~/src/parley"},
+	}
+}
+
+func TestPermissions(t *testing.T) {
+	removed := func(i int) tea.Msg { return dialog.PermissionRemoved{PermissionRow: permissions()[i]} }
+	for name, c := range map[string]struct {
+		keys []string
+		want tea.Msg
+	}{
+		"one that an answer made":   {[]string{"down", "delete"}, removed(1)},
+		"of this session":           {[]string{"end", "alt+d"}, removed(4)},
+		"of the configuration":      {[]string{"delete"}, nil},
+		"of the command line":       {[]string{"down", "down", "delete"}, nil},
+		"what moved up":             {[]string{"end", "up", "delete", "delete"}, removed(4)},
+		"typing removes nothing":    {[]string{"end", "d", "x", "enter"}, nil},
+		"none is left to remove":    {[]string{"end", "delete", "delete", "delete"}, nil},
+		"closing":                   {[]string{"esc"}, dialog.ClosedMsg{}},
+		"closed it removes no more": {[]string{"end", "esc", "delete"}, dialog.ClosedMsg{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := dialog.Permissions(permissions(), theme.Plain())
+			rows(t, l, 60, 12)
+			var got tea.Msg
+			for _, key := range c.keys {
+				if msg := press(t, l, key); msg != nil || c.want != (dialog.ClosedMsg{}) {
+					got = msg
+				}
+				rows(t, l, 60, 12)
+			}
+			if got != c.want {
+				t.Errorf("got %#v, want %#v", got, c.want)
+			}
+		})
+	}
 }

@@ -6,6 +6,7 @@
 //	Sessions  stored conversations             SessionChosen, and what is done to them
 //	Tree      branches of a conversation       BranchChosen, ForkChosen
 //	Approve   may this tool call run?          AnsweredMsg
+//	Permissions  rules, to be taken away       PermissionRemoved
 //	Confirm   yes or no?                       Confirmed
 //	Usage     what was spent                   –
 //	Help      the keys                         –
@@ -55,6 +56,7 @@ type Keys struct {
 	Accept, Close                           []string
 	Erase, EraseWord, Clear                 []string // in what is being typed
 	Once, Session, Edit, Deny, Details      []string // of an approval
+	Always, Wider, Narrower, Network        []string // of an approval
 	Next, Previous                          []string // page, or answer
 	Yes, No                                 []string
 	Fork, Rename, Pin, Trash, Undo          []string // of conversations; no key writes or erases in a field
@@ -70,6 +72,7 @@ func DefaultKeys() Keys {
 		Accept: []string{"enter"}, Close: []string{"esc"},
 		Erase: []string{"backspace", "ctrl+h"}, EraseWord: []string{"ctrl+w", "alt+backspace"}, Clear: []string{"ctrl+u"},
 		Once: []string{"y"}, Session: []string{"a"}, Edit: []string{"e"}, Deny: []string{"n"}, Details: []string{"ctrl+o"},
+		Always: []string{"p"}, Wider: []string{"left", "-"}, Narrower: []string{"right", "+"}, Network: []string{"w"},
 		Next: []string{"tab", "right"}, Previous: []string{"shift+tab", "left"},
 		Yes: []string{"y"}, No: []string{"n"},
 		Fork: []string{"ctrl+f"}, Rename: []string{"ctrl+e"}, Pin: []string{"ctrl+t"}, Trash: []string{"delete", "alt+d"},

@@ -199,6 +199,7 @@ func TestWheel(t *testing.T) {
 		"sessions": {dialog.Sessions(many(20), theme.Plain()), "Conversation 6", "Conversation 0"},
 		"usage":    {dialog.Usage(spending(), theme.Plain()), "2026-11-30", "this turn"},
 		"confirm":  {dialog.Confirm("k", strings.Repeat("line\n", 9)+"last", "y", "n", theme.Plain()), "last", "line"},
+		"rules":    {dialog.Permissions(append(permissions(), permissions()...), theme.Plain()), "session", "deny"},
 		"tree":     {dialog.Tree(append(branches(), dialog.Branch{Text: "newest"}), theme.Plain()), "newest", "Fix the race"},
 	} {
 		turn := func(button tea.MouseButton) string {
@@ -281,7 +282,31 @@ func TestScreens(t *testing.T) {
 			return awake(approval(shell("go test ./..."))), []string{"e", " -race"}
 		},
 		"approve/fault": func() (dialog.Dialog, []string) { return awake(approval(mcp)), []string{"e", "!", "enter"} },
-		"approve/note":  func() (dialog.Dialog, []string) { return awake(approval(long)), []string{"n", "not like this"} },
+		"approve/always": func() (dialog.Dialog, []string) {
+			return chosen(approval(shell("git log --oneline -5"))), nil
+		},
+		"approve/wider": func() (dialog.Dialog, []string) {
+			return chosen(approval(shell("git log --oneline -5"))), []string{"left", "-", "left", "right"}
+		},
+		"approve/widest": func() (dialog.Dialog, []string) {
+			return chosen(approval(shell("git log --oneline -5"))), []string{"left", "left", "left", "left"}
+		},
+		"approve/no wider": func() (dialog.Dialog, []string) { return chosen(approval(hostile)), nil },
+		"approve/file":     func() (dialog.Dialog, []string) { return chosen(approval(change())), nil },
+		"approve/tool":     func() (dialog.Dialog, []string) { return chosen(approval(mcp)), nil },
+		"approve/fetch":    func() (dialog.Dialog, []string) { d, _ := approval(page()); return d, nil },
+		"approve/sandboxed": func() (dialog.Dialog, []string) {
+			d, _ := approval(boxed("npm install"))
+			return d, nil
+		},
+		"approve/network": func() (dialog.Dialog, []string) { return awake(approval(boxed("npm install"))), []string{"w"} },
+		"permissions":     func() (dialog.Dialog, []string) { return dialog.Permissions(permissions(), th), []string{"down"} },
+		"permissions/removed": func() (dialog.Dialog, []string) {
+			return dialog.Permissions(permissions(), th), []string{"down", "delete", "delete"}
+		},
+		"permissions/fixed": func() (dialog.Dialog, []string) { return dialog.Permissions(permissions(), th), []string{"delete"} },
+		"permissions/empty": func() (dialog.Dialog, []string) { return dialog.Permissions(nil, th), nil },
+		"approve/note":      func() (dialog.Dialog, []string) { return awake(approval(long)), []string{"n", "not like this"} },
 	}
 	for _, size := range []struct {
 		name string

@@ -41,7 +41,7 @@ func FuzzApprovalShowsAll(f *testing.F) {
 					t.Fatalf("a control character is on the screen: %q", page)
 				}
 			}
-			headless := w < len("Allow shell to run a command?")
+			headless := w < len("Allow shell to run a command?")+2+len("not sandboxed")
 			for i, row := range page {
 				if i == 0 && h > 2 && !headless || i == len(page)-1 && h > 1 { // head and foot
 					continue
@@ -100,14 +100,17 @@ func FuzzDialogs(f *testing.F) {
 	f.Add("title", []byte("\x00\x10\x20abc"), uint8(80), uint8(24))
 	f.Add("日本\x1b[31m\n👨‍👩‍👧", []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, uint8(7), uint8(2))
 	names := []string{"up", "down", "pgup", "pgdown", "home", "end", "backspace", "ctrl+w", "ctrl+u", "ctrl+o", "n", "e", "a", "日", "space", "x",
-		"tab", "left", "ctrl+e", "enter", "ctrl+t", "delete", "ctrl+_"}
+		"tab", "left", "ctrl+e", "enter", "ctrl+t", "delete", "ctrl+_", "p", "w", "right", "-", "+", "y"}
 	f.Fuzz(func(t *testing.T, text string, keys []byte, width, height uint8) {
 		th := theme.Dark()
 		items := []dialog.Item{{Title: text, Detail: text, Key: text}, {Title: "x" + text}, {Title: "日本", Current: true, Dim: true}}
 		action := &tools.Action{Tool: text, Path: text, Diff: "@@ -1 +1 @@\n-" + text + "\n+" + text, Input: json.RawMessage(text)}
 		approval, clock := asked(action, th)
+		command, moment := asked(&tools.Action{Tool: "shell", Command: text, Access: tools.Runs, Sandboxed: len(keys)%2 == 0, Input: json.RawMessage(text)}, th)
+		row := dialog.PermissionRow{Rule: text, Effect: text, From: text, Folder: text, File: text}
 		for _, d := range []dialog.Dialog{
-			dialog.Pick("k", text, items, th), approval,
+			dialog.Pick("k", text, items, th), approval, command,
+			dialog.Permissions([]dialog.PermissionRow{row, {Rule: "shell:" + text, From: "state", Effect: "deny"}, row}, th),
 			listed(text, th),
 			dialog.Tree([]dialog.Branch{{Text: text, Label: text, Age: text}, {Depth: len(text), Text: text, Current: true}, {Depth: 1, Model: text, Length: len(text)}}, th),
 			dialog.Usage(dialog.Spending{Title: text, Lines: []string{text}, Note: text, Days: []dialog.SpendRow{{text, text, text, text, float64(width)}, {Amount: 1}}, Models: []dialog.SpendRow{{Label: text}}}, th),
@@ -116,9 +119,13 @@ func FuzzDialogs(f *testing.F) {
 		} {
 			for i, k := range keys[:min(len(keys), 64)] {
 				rows(t, d, (int(width)+i)%130, (int(height)+i)%50)
-				if d == approval {
+				switch d {
+				case approval:
 					approval.Painted(clock.now())
 					clock.pass(100)
+				case command:
+					command.Painted(moment.now())
+					moment.pass(500)
 				}
 				press(t, d, names[int(k)%len(names)])
 			}

@@ -12,7 +12,7 @@ import (
 )
 
 // wants says what a tool asks for, by its access.
-var wants = map[tools.Access]string{tools.Reads: " to read", tools.Writes: " to change files", tools.Runs: " to run"}
+var wants = map[tools.Access]string{tools.Reads: " to read", tools.Writes: " to change files", tools.Runs: " to run", tools.Fetches: " to reach the network"}
 
 func (a *Approval) title() string {
 	what := wants[a.action.Access]
@@ -20,6 +20,44 @@ func (a *Approval) title() string {
 		what = " to run a command"
 	}
 	return "Allow " + safe.Line(reveal(a.action.Tool)) + what + "?"
+}
+
+const titleGap = 2 // cells between the title and what stands at its right
+
+// shield says what protects a person from a command; "" for what is none.
+func (a *Approval) shield() string {
+	switch {
+	case a.action.Command == "":
+		return ""
+	case !a.action.Sandboxed:
+		return "not sandboxed"
+	case a.network || a.action.Network:
+		return "sandboxed, online"
+	}
+	return "sandboxed, offline"
+}
+
+func (a *Approval) shieldLook() look {
+	if a.action.Sandboxed && !a.network && !a.action.Network {
+		return dim
+	}
+	return warning
+}
+
+// heading is the title line: what protects, and if there is room the workspace.
+func (a *Approval) heading() string {
+	shield := a.shield()
+	if shield == "" {
+		return a.head(a.title(), a.Workspace)
+	}
+	left := a.theme.Strong.Render(a.title())
+	right := a.shieldLook().style(a.theme).Render(shield)
+	room := a.width - ansi.StringWidth(a.title()) - ansi.StringWidth(shield)
+	if place := safe.Line(a.Workspace); place != "" && room >= titleGap+len(" · ")+ansi.StringWidth(place) {
+		right += a.theme.Faint.Render(" · " + place)
+	}
+	gap := a.width - ansi.StringWidth(left) - ansi.StringWidth(right)
+	return left + strings.Repeat(" ", max(gap, 0)) + right
 }
 
 // View is the question.
@@ -34,6 +72,8 @@ func (a *Approval) View() string {
 		line := a.theme.Text.Render(a.note.shown(a.width))
 		foot := a.hint(a.theme.Dim, first(a.Keys.Accept), "deny, and tell the model this", first(a.Keys.Close), "just deny")
 		return frame(a.Height(), a.head("Deny. Tell the model why?", ""), []string{line}, foot)
+	case choosing:
+		return a.viewChoice()
 	}
 	armed := a.armed() // as time alone may change that
 	if a.view != "" && armed == a.bright {
@@ -49,7 +89,7 @@ func (a *Approval) View() string {
 	}
 	head := ""
 	if !a.headless {
-		head = a.head(a.title(), a.Workspace)
+		head = a.heading()
 	}
 	a.view = frame(a.Height(), head, rows, a.foot())
 	return a.view
@@ -64,23 +104,35 @@ func (a *Approval) foot() string {
 	if line := a.unread(deny); line != "" {
 		return a.theme.Warn.Render(line)
 	}
-	pairs := append([]string{first(a.Keys.Once), "once"}, deny...)
-	var edit []string
+	if !a.bright {
+		return a.hint(a.theme.Faint, a.offers(deny)...)
+	}
+	return a.hint(a.theme.Text, a.offers(deny)...)
+}
+
+// offers are the keys that answer, the most important ones first.
+func (a *Approval) offers(deny []string) []string {
+	var edit, network []string
 	if a.Editor != nil {
 		edit = []string{first(a.Keys.Edit), "edit"}
 	}
+	if a.action.Sandboxed && !a.action.Network {
+		network = []string{first(a.Keys.Network), "network"}
+	}
+	details := []string{first(a.Keys.Details), "details"}
+	if a.network {
+		return slices.Concat([]string{first(a.Keys.Once), "once, with network"}, deny, []string{first(a.Keys.Network), "no network"}, edit, details)
+	}
+	pairs := append([]string{first(a.Keys.Once), "once"}, deny...)
+	always := []string{first(a.Keys.Always), "always"}
 	scope := ""
-	for _, beside := range [][]string{edit, nil} { // the scope goes before edit where not both have room
+	for _, beside := range [][]string{slices.Concat(always, edit), always, nil} { // the scope goes before those where not all have room
 		room := a.width - ansi.StringWidth(join(slices.Concat(pairs, beside, []string{first(a.Keys.Session), ""})))
 		if scope = a.scope(room); ansi.StringWidth(scope) <= room {
 			break
 		}
 	}
-	pairs = slices.Concat(pairs, []string{first(a.Keys.Session), scope}, edit, []string{first(a.Keys.Details), "details"})
-	if !a.bright {
-		return a.hint(a.theme.Faint, pairs...)
-	}
-	return a.hint(a.theme.Text, pairs...)
+	return slices.Concat(pairs, []string{first(a.Keys.Session), scope}, always, edit, network, details)
 }
 
 // scope says what else is allowed with this action if it is for the session, in
@@ -96,6 +148,16 @@ func (a *Approval) scope(width int) string {
 			path = ansi.TruncateLeft(path, over+1, "…")
 		}
 		return change + path
+	}
+	switch {
+	case a.action.Host != "":
+		host := safe.Line(reveal(a.action.Host))
+		if room := max(width-len("all of "), 8); ansi.StringWidth(host) > room {
+			host = ansi.TruncateLeft(host, ansi.StringWidth(host)-room+1, "…")
+		}
+		return "all of " + host
+	case a.action.Access == tools.Runs:
+		return "this tool, with anything"
 	}
 	return "this session"
 }

@@ -1,0 +1,172 @@
+package dialog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/ui/theme"
+)
+
+// A PermissionRow is a rule about what tools may do.
+type PermissionRow struct {
+	Rule   string // as a person writes it, such as "shell:git log *"
+	Effect string // "allow", "ask" or "deny"
+	From   string // where it comes from: "config", "flag", "state" or "session"
+	Folder string // workspace it holds for; "" is all of them
+	File   string // with From "config": where it stands, to be changed there
+}
+
+// PermissionRemoved takes a rule away. The dialog stays, without it.
+type PermissionRemoved struct{ PermissionRow }
+
+// origins says where a rule comes from, by its From.
+var origins = map[string]string{"config": "config", "flag": "command line", "state": "always", "session": "this session"}
+
+// removable reports whether an answer made the rule, and a key may unmake it.
+func (r PermissionRow) removable() bool { return r.From == "state" || r.From == "session" }
+
+// A PermissionList is the rules about tools. What a person's answers made can be
+// taken away here.
+type PermissionList struct {
+	base
+	list
+	rules []PermissionRow
+	note  string // why nothing happened
+}
+
+// Permissions lists rules.
+func Permissions(rules []PermissionRow, th *theme.Theme) *PermissionList {
+	return &PermissionList{base: newBase(th), rules: slices.Clone(rules)}
+}
+
+// SetSize gives the width and the most rows.
+func (l *PermissionList) SetSize(width, height int) { l.resize(width, height) }
+
+// Height is that of the rules, the whole of the selected one, the title and the
+// keys.
+func (l *PermissionList) Height() int {
+	return min(max(len(l.rules), 1)+len(l.detail())+2, l.height)
+}
+
+// visible is how many rules are in sight. The selected one is shown whole if half
+// of the room is left for the others.
+func (l *PermissionList) visible() (visible, detail int) {
+	room := contentRows(l.Height())
+	detail = min(len(l.detail()), room/2)
+	return room - detail, detail
+}
+
+// detail is the selected rule whole, and where it comes from.
+func (l *PermissionList) detail() []row {
+	if len(l.rules) == 0 {
+		return nil
+	}
+	r := l.rules[l.at]
+	lines := []line{{}}
+	for part := range strings.SplitSeq(clipped(r.Rule, longest), "\n") {
+		lines = append(lines, line{"  ", reveal(part), text, true})
+	}
+	where, how := l.where(r), dim
+	if l.note != "" {
+		where, how = l.note, warning
+	}
+	return wrap(append(lines, line{"  ", where, how, false}), l.width)
+}
+
+func (l *PermissionList) where(r PermissionRow) string {
+	where := "from " + short(r.File)
+	if r.File == "" {
+		where = short(r.From)
+		if origin := origins[r.From]; origin != "" {
+			where = origin
+		}
+	}
+	if r.Folder == "" {
+		return where + ", in every folder"
+	}
+	return where + ", in " + short(r.Folder)
+}
+
+// Update moves and removes.
+func (l *PermissionList) Update(msg tea.Msg) tea.Cmd {
+	if l.over {
+		return nil
+	}
+	l.view = ""
+	visible, _ := l.visible()
+	if l.move(msg, l.Keys.reading(), len(l.rules), visible) {
+		l.note = ""
+		return nil
+	}
+	key, ok := msg.(tea.KeyPressMsg)
+	switch {
+	case !ok:
+	case is(key, l.Keys.Close):
+		return l.answer(ClosedMsg{})
+	case is(key, l.Keys.Trash) && len(l.rules) > 0:
+		return l.remove()
+	}
+	return nil
+}
+
+func (l *PermissionList) remove() tea.Cmd {
+	r := l.rules[l.at]
+	if !r.removable() {
+		l.note = "set by the " + origins[r.From] + ": change it there"
+		if r.File != "" {
+			l.note = "stands in " + short(r.File) + ": change it there"
+		}
+		return nil
+	}
+	l.rules = slices.Delete(l.rules, l.at, l.at+1)
+	l.at = max(min(l.at, len(l.rules)-1), 0)
+	l.note = ""
+	return func() tea.Msg { return PermissionRemoved{r} }
+}
+
+// View draws the rules around the selected one.
+func (l *PermissionList) View() string {
+	if l.view != "" {
+		return l.view
+	}
+	visible, detail := l.visible()
+	l.follow(l.at, len(l.rules), visible)
+	var rows []string
+	for i := l.top; i < min(l.top+visible, len(l.rules)); i++ {
+		rows = append(rows, l.row(i))
+	}
+	for _, r := range l.detail()[:detail] {
+		rows = append(rows, r.draw(l.width, l.theme))
+	}
+	pairs := []string{first(l.Keys.Close), "close"}
+	switch {
+	case len(l.rules) == 0:
+		rows = []string{l.theme.Dim.Render(ansi.Truncate("  no rules: what the mode does not allow asks", l.width, "…"))}
+	case l.rules[l.at].removable():
+		pairs = append(pairs, first(l.Keys.Trash), "remove")
+	}
+	l.view = frame(l.Height(), l.head("Permissions", fmt.Sprint(len(l.rules))), rows, l.hint(l.theme.Dim, pairs...))
+	return l.view
+}
+
+// row draws a rule: sign, effect, the rule, and where it comes from.
+func (l *PermissionList) row(i int) string {
+	r := l.rules[i]
+	origin := origins[r.From]
+	if ansi.StringWidth(origin) > l.width/3 {
+		origin = ""
+	}
+	effect := map[string]look{"allow": added, "ask": warning, "deny": removed}[r.Effect].style(l.theme)
+	rule := l.theme.Text
+	if i == l.at {
+		rule = rule.Bold(true)
+	}
+	start := l.sign(i == l.at) + effect.Render(padded(ansi.Truncate(short(r.Effect), 5, ""), 5)) + "  "
+	room := max(l.width-ansi.StringWidth(start)-cells(origin)-columnGap, 0)
+	line := start + rule.Render(ansi.Truncate(reveal(strings.ReplaceAll(clipped(r.Rule, longest), "\n", "␊")), room, "…"))
+	return ansi.Truncate(padded(line, l.width-cells(origin))+l.theme.Faint.Render(origin), l.width, "…")
+}
