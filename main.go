@@ -336,7 +336,11 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 		Context: func() []ui.Fact { return a.facts(a.set) },
 		Library: a.lib, Estimate: catalog.Estimate, Price: price, Recent: strings.Fields(models),
 		Open:    func(name string) (llm.Endpoint, error) { return a.open(name, false) },
-		Choices: a.choices,
+		Choices: func() []ui.Choice { return choices(providers.Choices(a.cfg.Config, os.Getenv)) },
+		Live: func() []ui.Choice {
+			found, _ := providers.Live(context.Background(), a.cfg.Config, a.options(), false) // servers that do not answer are not ready
+			return choices(found)
+		},
 		New: func() (*session.Session, error) {
 			s, _, err := a.build(true, a.lib.Create(session.Summary{Folder: folder}))
 			return s, err
@@ -800,14 +804,14 @@ func short(dir string) string {
 }
 
 // choices lists the models for the picker.
-func (a *app) choices() []ui.Choice {
-	var choices []ui.Choice
-	for _, c := range providers.Choices(a.cfg.Config, os.Getenv) {
+func choices(found []providers.Choice) []ui.Choice {
+	var out []ui.Choice
+	for _, c := range found {
 		if !c.Deprecated {
-			choices = append(choices, ui.Choice{Name: c.Name, Detail: row(c).Detail(), Ready: c.Ready})
+			out = append(out, ui.Choice{Name: c.Name, Detail: row(c).Detail(), Ready: c.Ready})
 		}
 	}
-	return choices
+	return out
 }
 
 func row(c providers.Choice) print.Model {
@@ -858,7 +862,7 @@ func (a *app) listed(ctx context.Context, refresh bool) []providers.Choice {
 func (a *app) completeModel(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	if a.load() == nil {
-		for _, c := range a.choices() {
+		for _, c := range choices(providers.Choices(a.cfg.Config, os.Getenv)) {
 			if c.Ready {
 				names = append(names, c.Name)
 			}

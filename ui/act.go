@@ -235,12 +235,34 @@ func (m *Model) pickModel(arg string) tea.Cmd {
 	if arg != "" {
 		return m.use(arg)
 	}
+	m.models = dialog.Pick("model", "Model", m.modelItems(m.o.Choices()), m.theme)
+	live := m.o.Live
+	return tea.Batch(m.open(m.models), func() tea.Msg { return choicesMsg(live()) })
+}
+
+// choicesMsg is what servers say they have.
+type choicesMsg []Choice
+
+// offered shows the models that servers have, if they are still asked for.
+func (m *Model) offered(choices []Choice) tea.Cmd {
+	if m.models != nil && m.dialog == m.models {
+		m.models.SetItems(m.modelItems(choices))
+		m.layout()
+	}
+	return nil
+}
+
+func (m *Model) modelItems(choices []Choice) []dialog.Item {
 	var items []dialog.Item
 	current := m.session.Model().Name
-	for _, c := range m.o.Choices() {
-		items = append(items, dialog.Item{Title: c.Name, Detail: c.Detail, Value: c.Name, Dim: !c.Ready, Current: c.Name == current})
+	for _, c := range choices {
+		item := dialog.Item{Title: c.Name, Detail: c.Detail, Value: c.Name, Dim: !c.Ready, Current: c.Name == current}
+		if !c.Ready {
+			item.Why, item.Detail = c.Detail, ""
+		}
+		items = append(items, item)
 	}
-	return m.open(dialog.Pick("model", "Model", items, m.theme))
+	return items
 }
 
 // use switches to another model in mid-conversation.

@@ -36,8 +36,9 @@ type Model struct {
 	mouse         bool
 	transcript    *transcript.Model
 	composer      *composer.Model
-	dialog        dialog.Dialog // nil: none
-	slash         bool          // it is the palette, opened by typing a slash
+	dialog        dialog.Dialog  // nil: none
+	models        *dialog.Picker // the list of models that was opened last
+	slash         bool           // it is the palette, opened by typing a slash
 	actions       []action
 	keys          map[string]*action
 	leaders       map[string]bool // keys that begin a sequence
@@ -192,6 +193,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case tea.FocusMsg:
 		m.away = false
 		return nil
+	case choicesMsg:
+		return m.offered(msg)
 	case savedMsg:
 		return m.saved(msg.err)
 	case didMsg:

@@ -66,6 +66,7 @@ type Options struct {
 	Context   func() []Fact                             // what every request tells the model
 	Open      func(name string) (llm.Endpoint, error)
 	Choices   func() []Choice                  // models for the picker
+	Live      func() []Choice                  // the same with what servers say they have; may take seconds
 	New       func() (*session.Session, error) // an empty conversation with the same settings
 	Resume    func(id string) (s *session.Session, note string, err error)
 	Fork      func(id string, head int) (s *session.Session, note string, err error)
@@ -97,6 +98,9 @@ func (o Options) filled() Options {
 	}
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
+	}
+	if o.Live == nil {
+		o.Live = o.Choices
 	}
 	if o.Context == nil {
 		o.Context = func() []Fact { return nil }

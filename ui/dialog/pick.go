@@ -48,7 +48,30 @@ type lowered struct{ title, detail string }
 
 // Pick asks to choose one of items.
 func Pick(kind, title string, items []Item, th *theme.Theme) *Picker {
-	p := &Picker{base: newBase(th), kind: kind, title: title, items: slices.Clone(items), lower: make([]lowered, len(items))}
+	p := &Picker{base: newBase(th), kind: kind, title: title}
+	p.take(items)
+	p.at = max(slices.IndexFunc(p.items, func(i Item) bool { return i.Current }), 0)
+	return p
+}
+
+// SetItems puts other items in the place of those there are, as they become
+// known. What is typed stays, and the selected one selected.
+func (p *Picker) SetItems(items []Item) {
+	if p.over {
+		return
+	}
+	selected := ""
+	if p.at < len(p.hits) {
+		selected = p.items[p.hits[p.at].item].Value
+	}
+	p.view = ""
+	p.take(items)
+	p.at = max(slices.IndexFunc(p.hits, func(h hit) bool { return p.items[h.item].Value == selected }), 0)
+}
+
+// take makes items ready to be shown.
+func (p *Picker) take(items []Item) {
+	p.items, p.lower, p.wide = slices.Clone(items), make([]lowered, len(items)), 0
 	slices.SortStableFunc(p.items, func(a, b Item) int { return pinnedFirst(a.Pinned, b.Pinned) })
 	for i := range p.items {
 		item := &p.items[i]
@@ -61,8 +84,6 @@ func Pick(kind, title string, items []Item, th *theme.Theme) *Picker {
 		p.wide = max(p.wide, cells(item.Title)+len(pinSign(item.Pinned)))
 	}
 	p.filter()
-	p.at = max(slices.IndexFunc(p.items, func(i Item) bool { return i.Current }), 0)
-	return p
 }
 
 // pinnedFirst compares for sorting.
