@@ -1,8 +1,12 @@
 package tools
 
 import (
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"parley/tools/rules"
 )
 
 func TestDecide(t *testing.T) {
@@ -14,6 +18,13 @@ func TestDecide(t *testing.T) {
 		hook    = &Action{Tool: "edit", Access: Writes, Path: "sub/.GIT/hooks/pre-commit"}
 		status  = &Action{Tool: "shell", Access: Runs, Command: "git status"}
 		chained = &Action{Tool: "shell", Access: Runs, Command: "git status; rm -rf ~"}
+		boxed   = &Action{Tool: "shell", Access: Runs, Command: "make", Sandboxed: true}
+		online  = &Action{Tool: "shell", Access: Runs, Command: "make", Sandboxed: true, Network: true}
+		unseen  = &Action{Tool: "shell", Access: Runs, Command: "$x y", Sandboxed: true}
+		page    = &Action{Tool: "fetch", Access: Fetches, Host: "example.com", URL: "https://example.com/a"}
+		beside  = &Action{Tool: "fetch", Access: Fetches, Host: "example.com.evil.com", URL: "https://example.com.evil.com/"}
+		issue   = &Action{Tool: "mcp__github__create_issue", Access: Runs}
+		comment = &Action{Tool: "mcp__github__comment", Access: Runs}
 	)
 	remember := func(a *Action) func(*Policy) { return func(p *Policy) { p.Remember(a) } }
 	grant := func(rule string) func(*Policy) {
@@ -22,6 +33,19 @@ func TestDecide(t *testing.T) {
 				t.Errorf("%s: %v", rule, err)
 			}
 		}
+	}
+	load := func(effect rules.Effect, text string) func(*Policy) {
+		return func(p *Policy) {
+			r, err := ParseRule(text)
+			if err != nil {
+				t.Errorf("%s: %v", text, err)
+			}
+			r.Effect, r.From = effect, rules.Config
+			p.Load([]rules.Rule{r})
+		}
+	}
+	both := func(first, second func(*Policy)) func(*Policy) {
+		return func(p *Policy) { first(p); second(p) }
 	}
 	tests := []struct {
 		name    string
@@ -64,6 +88,38 @@ func TestDecide(t *testing.T) {
 		{"a granted file", ModeAsk, grant("edit:./x/../a.go"), edit, Allow},
 		{"a granted file is not another", ModeAsk, grant("edit:a.go"), other, Ask},
 		{"read-only beats what was granted", ModeReadOnly, grant("shell"), status, Deny},
+		{"a granted prefix", ModeAsk, grant("shell:git status *"), status, Allow},
+		{"a granted prefix ends with its command", ModeAsk, grant("shell:git status *"), chained, Ask},
+		{"granted files", ModeAsk, grant("edit:*.go"), other, Allow},
+		{"granted files on what others run", ModeAuto, grant("edit:**"), hook, Ask},
+		{"both", ModeAsk, both(grant("edit:**"), remember(hook)), hook, Allow},
+
+		{"auto runs in the sandbox", ModeAuto, nil, boxed, Allow},
+		{"auto with a network", ModeAuto, nil, online, Ask},
+		{"auto fetches", ModeAuto, nil, page, Ask},
+		{"auto and tools from outside", ModeAuto, nil, issue, Ask},
+		{"ask in the sandbox", ModeAsk, nil, boxed, Ask},
+		{"read-only in the sandbox", ModeReadOnly, nil, boxed, Deny},
+		{"read-only fetches", ModeReadOnly, grant("fetch"), page, Deny},
+		{"yolo fetches", ModeYolo, nil, page, Allow},
+
+		{"a host that was allowed", ModeAsk, remember(page), page, Allow},
+		{"a host with its name in front", ModeAsk, remember(page), beside, Ask},
+		{"a tool from outside that was allowed", ModeAsk, remember(issue), issue, Allow},
+		{"its neighbour", ModeAsk, remember(issue), comment, Ask},
+		{"its server", ModeAsk, grant("mcp__github__*"), comment, Allow},
+
+		{"deny beats what was remembered", ModeAsk, both(remember(status), load(rules.Deny, "shell:git *")), status, Deny},
+		{"deny beats auto", ModeAuto, load(rules.Deny, "shell:make"), boxed, Deny},
+		{"deny beats yolo", ModeYolo, load(rules.Deny, "shell:rm *"), chained, Deny},
+		{"deny beats reading", ModeAsk, load(rules.Deny, "read:a.go"), read, Deny},
+		{"ask beats what was remembered", ModeAsk, both(remember(status), load(rules.Ask, "shell:git *")), status, Ask},
+		{"ask beats auto", ModeAuto, load(rules.Ask, "shell:make"), boxed, Ask},
+		{"ask beats reading", ModeAsk, load(rules.Ask, "read:*.go"), read, Ask},
+		{"not yolo", ModeYolo, load(rules.Ask, "shell"), chained, Allow},
+		{"what a deny rule cannot see through", ModeAuto, load(rules.Deny, "shell:curl *"), unseen, Ask},
+		{"without one", ModeAuto, nil, unseen, Allow},
+		{"in yolo", ModeYolo, load(rules.Deny, "shell:curl *"), unseen, Allow},
 	}
 	for _, test := range tests {
 		p := NewPolicy(test.mode)
@@ -84,6 +140,9 @@ func TestGrantWhatIsNoRule(t *testing.T) {
 		{"", `the tools are read,`},
 		{"shell:", `nothing follows the colon`},
 		{"edit: ", `nothing follows the colon`},
+		{"shell:env *", `env runs what it is given`},
+		{"shell:git *", `git does many things`},
+		{"shell:ls | sh *", `is a pipeline`},
 	}
 	for _, test := range tests {
 		if err := new(Policy).Grant(test.rule); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -105,5 +164,124 @@ func TestModesGoAround(t *testing.T) {
 	p.SetMode(ModeYolo)
 	if got := p.Next(); got != ModeAsk {
 		t.Errorf("from yolo to %s", got)
+	}
+}
+
+func TestAlways(t *testing.T) {
+	p := NewPolicy(ModeAsk)
+	log := &Action{Tool: "shell", Access: Runs, Command: "git log --oneline -5"}
+	if _, err := p.Always(log, 0); err == nil || p.Decide(log) != Ask {
+		t.Errorf("remembered for no workspace: %v", err)
+	}
+	p.SetFolder("/w")
+	var kept []rules.Rule
+	p.OnChange(func(rs []rules.Rule) { kept = rs })
+	p.Remember(&Action{Tool: "shell", Access: Runs, Command: "ls"})
+	if kept != nil {
+		t.Errorf("kept for good: %v", kept)
+	}
+	wide, err := p.Always(log, 2)
+	if want := (rules.Rule{Effect: rules.Allow, Tool: "shell", Match: "git log", Prefix: true, Folder: "/w", From: rules.State}); wide != want || err != nil {
+		t.Errorf("got %+v, %v, want %+v", wide, err, want)
+	}
+	if _, err := p.Always(log, 1); err == nil {
+		t.Error("git alone is a prefix")
+	}
+	if exact, err := p.Always(log, 0); err != nil || exact.String() != "shell:git log --oneline -5" {
+		t.Errorf("exactly: %q, %v", exact, err)
+	}
+	if len(kept) != 2 {
+		t.Errorf("kept are %v", kept)
+	}
+
+	// A later parley in the same folder, and one in another.
+	text, err := rules.Marshal(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := rules.Unmarshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder, want := range map[string]Verdict{"/w": Allow, "/x": Ask} {
+		later := NewPolicy(ModeAsk)
+		later.SetFolder(folder)
+		later.Load(again)
+		if got := later.Decide(&Action{Tool: "shell", Access: Runs, Command: "git log main.go"}); got != want {
+			t.Errorf("in %s: %s, want %s", folder, got, want)
+		}
+	}
+
+	if !p.Remove(wide) || p.Remove(wide) || len(kept) != 1 {
+		t.Errorf("after it was removed, kept are %v", kept)
+	}
+	if p.Decide(&Action{Tool: "shell", Access: Runs, Command: "git log main.go"}) != Ask {
+		t.Error("a removed rule allows")
+	}
+	fixed := rules.Rule{Effect: rules.Deny, Tool: "shell", From: rules.Config}
+	p.Load([]rules.Rule{fixed, fixed})
+	if p.Remove(fixed) || len(p.Rules()) != 3 {
+		t.Errorf("rules are %v", p.Rules())
+	}
+}
+
+func TestWhy(t *testing.T) {
+	p := NewPolicy(ModeReadOnly)
+	rm := &Action{Tool: "shell", Access: Runs, Command: "rm x"}
+	if got, want := p.Why(rm), "the approval mode is read-only."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	p.Load([]rules.Rule{{Effect: rules.Deny, Tool: "shell", Match: "rm", Prefix: true}})
+	if got, want := p.Why(rm), `the rule "shell:rm *" denies it.`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestPrefixes(t *testing.T) {
+	tests := []struct {
+		command string
+		words   []int
+		why     string
+	}{
+		{"git log --oneline -5", []int{4, 3, 2}, "git does many things: name which"},
+		{"go test -exec sh ./x", []int{5, 4, 2}, "go does many things: name which"},
+		{"ls -l", []int{2, 1}, ""},
+		{"env ls", nil, "env runs what it is given"},
+		{"ls | wc", nil, "the command is a pipeline"},
+		{"echo $x", nil, "the command is dynamic: $x"},
+	}
+	for _, test := range tests {
+		words, why := Prefixes(&Action{Tool: "shell", Command: test.command})
+		if !slices.Equal(words, test.words) || why != test.why {
+			t.Errorf("%s: got %v, %q, want %v, %q", test.command, words, why, test.words, test.why)
+		}
+	}
+	if words, why := Prefixes(&Action{Tool: "edit", Path: "x"}); words != nil || why != "" {
+		t.Errorf("edit: %v, %q", words, why)
+	}
+}
+
+// Changes are told one after the other, and the last one tells all.
+func TestChangesAreToldInOrder(t *testing.T) {
+	p := NewPolicy(ModeAsk)
+	p.SetFolder("/w")
+	var last, calls int
+	p.OnChange(func(rs []rules.Rule) { // unguarded: the race detector sees two at once
+		last = len(rs)
+		calls++
+		p.Rules() // may be asked meanwhile
+	})
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			r, err := p.Always(&Action{Tool: "edit", Access: Writes, Path: strings.Repeat("a", i+1)}, 0)
+			if err != nil || i%2 == 0 && !p.Remove(r) {
+				t.Errorf("%d: %v", i, err)
+			}
+		})
+	}
+	all.Wait()
+	if last != 10 || calls != 30 {
+		t.Errorf("%d calls, the last with %d rules", calls, last)
 	}
 }

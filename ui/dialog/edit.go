@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools"
 	"parley/ui/safe"
@@ -119,5 +120,9 @@ func (a *Approval) viewEdit() string {
 	if a.edited != "" {
 		title = "Edit the " + safe.Line(a.edited)
 	}
-	return frame(a.Height(), a.head(title, a.Workspace), strings.Split(a.Editor.View(), "\n"), foot)
+	rows := strings.Split(a.Editor.View(), "\n")
+	for i, row := range rows {
+		rows[i] = ansi.Truncate(row, a.width, "") // an editor may need a cell more than there is
+	}
+	return frame(a.Height(), a.head(title, a.Workspace), rows, foot)
 }

@@ -99,6 +99,7 @@ func squeeze(s string) string {
 func FuzzDialogs(f *testing.F) {
 	f.Add("title", []byte("\x00\x10\x20abc"), uint8(80), uint8(24))
 	f.Add("日本\x1b[31m\n👨‍👩‍👧", []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, uint8(7), uint8(2))
+	f.Add("0", []byte("00000000000b0"), uint8('v'), uint8(22)) // an editor in no cells at all
 	names := []string{"up", "down", "pgup", "pgdown", "home", "end", "backspace", "ctrl+w", "ctrl+u", "ctrl+o", "n", "e", "a", "日", "space", "x",
 		"tab", "left", "ctrl+e", "enter", "ctrl+t", "delete", "ctrl+_", "p", "w", "right", "-", "+", "y"}
 	f.Fuzz(func(t *testing.T, text string, keys []byte, width, height uint8) {
