@@ -1,0 +1,83 @@
+package session_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	. "parley/session"
+	"parley/tools"
+)
+
+// What was answered to one call decides about the next ones, as far as the
+// answer goes.
+func TestAnswersAreRemembered(t *testing.T) {
+	first, second, third := `{"command":"echo one"}`, `{"command":"echo two"}`, `{"command":"echo one"}`
+	tests := []struct {
+		name   string
+		folder string
+		answer tools.Answer
+		asked  []string
+		notice string
+	}{
+		{"once", "/w", tools.Answer{}, []string{"echo one", "echo two", "echo one"}, ""},
+		{"this session", "/w", tools.Answer{Session: true}, []string{"echo one", "echo two"}, ""},
+		{"always", "/w", tools.Answer{Always: true}, []string{"echo one", "echo two"}, ""},
+		{"always what begins so", "/w", tools.Answer{Always: true, Prefix: 1}, []string{"echo one"}, ""},
+		{"always, in no workspace", "", tools.Answer{Always: true}, []string{"echo one", "echo two", "echo one"}, "not remembered: there is no workspace"},
+		{"more words than there are", "/w", tools.Answer{Always: true, Prefix: 9}, []string{"echo one", "echo two", "echo one"}, "not remembered: the command has no 9 words"},
+		{"with the network it is for one time", "/w", tools.Answer{Session: true, Always: true, Network: true}, []string{"echo one", "echo two", "echo one"}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			set, _ := workspace(t)
+			fake := llmtest.New(llmtest.Call(call("1", "shell", first)), llmtest.Call(call("2", "shell", second)), llmtest.Call(call("3", "shell", third)), llmtest.Say("ok"))
+			policy := tools.NewPolicy(tools.ModeAsk)
+			policy.SetFolder(tt.folder)
+			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: policy})
+			var asked []string
+			notice := ""
+			for _, e := range play(t.Context(), s, func(a Ask) tools.Answer {
+				asked = append(asked, a.Action.Command)
+				answer := tt.answer
+				answer.Verdict = tools.Allow
+				return answer
+			}, say("hi")) {
+				switch e := e.(type) {
+				case llm.Notice:
+					notice = e.Text
+				case Result:
+					if e.Part.Failed {
+						t.Errorf("%s did not run: %s", e.Part.ID, e.Part.Text)
+					}
+				}
+			}
+			if !slices.Equal(asked, tt.asked) {
+				t.Errorf("asked %q, want %q", asked, tt.asked)
+			}
+			if !strings.HasPrefix(notice, tt.notice) || tt.notice == "" && notice != "" {
+				t.Errorf("notice %q, want %q", notice, tt.notice)
+			}
+		})
+	}
+}
+
+// The model is told which rule stands in the way, in every mode.
+func TestDeniedByRule(t *testing.T) {
+	set, _ := workspace(t)
+	fake := llmtest.New(llmtest.Call(call("1", "shell", `{"command":"true; env rm -rf x"}`)), llmtest.Say("ok"))
+	policy := tools.NewPolicy(tools.ModeYolo)
+	rule, err := tools.ParseRule("shell:rm *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rule.Effect = "deny"
+	policy.Load(append(policy.Rules(), rule))
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: policy})
+	got := results(play(t.Context(), s, allow, say("hi")))
+	if want := `!1: This was not run: the rule "shell:rm *" denies it.`; len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
