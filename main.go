@@ -191,7 +191,7 @@ standard output that is no terminal, it prints the answer and exits.`,
 	root.PersistentFlags().StringVar(&a.debug, "debug", "", "write a line about each request to this file, without keys and texts")
 	root.PersistentFlags().StringVar(&a.config, "config", "", "configuration file in place of the usual one")
 	shelf := a.shelf()
-	root.AddCommand(a.modelsCommand(), a.doctorCommand(), a.kept(shelf.Sessions()), a.kept(shelf.Usage()), manCommand())
+	root.AddCommand(a.modelsCommand(), a.doctorCommand(), a.kept(shelf.Sessions()), a.kept(shelf.Usage()), a.keysCommand(), manCommand())
 	root.MarkFlagFilename("schema", "json")
 	root.RegisterFlagCompletionFunc("model", a.completeModel)
 	root.RegisterFlagCompletionFunc("resume", a.completeSession)
@@ -869,6 +869,35 @@ func (a *app) completeModel(*cobra.Command, []string, string) ([]string, cobra.S
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// keysCommand shows what the terminal sends.
+func (a *app) keysCommand() *cobra.Command {
+	var list bool
+	cmd := &cobra.Command{
+		Use: "keys", Short: "Show what the terminal sends for each key, and what it does", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if err := a.load(); err != nil {
+				return a.fail(print.Config, err)
+			}
+			if !list {
+				if err := ui.ShowKeys(os.Stdin, os.Stdout, a.cfg.Keys, os.Getenv); err != nil {
+					return a.fail(print.Usage, err)
+				}
+				return nil
+			}
+			rows, err := ui.Bound(a.cfg.Keys)
+			if err != nil {
+				return a.fail(print.Config, err)
+			}
+			for _, r := range rows {
+				fmt.Printf("%-18s %s\n", r[0], r[1])
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&list, "list", false, "the actions and their keys, for [keys] in the configuration")
+	return cmd
 }
 
 // manCommand prints the manual page.
