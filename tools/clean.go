@@ -83,7 +83,7 @@ func (c *cleaner) special(p []byte, last bool) (int, string) {
 	case 0x80 <= r && r <= 0x9F:
 		c.escapes++
 		return size, ""
-	case r == flag:
+	case r == blackFlag:
 		return flagAt(p, last)
 	case invisible(r):
 		c.invisible++

@@ -1,6 +1,8 @@
 package tools
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -50,6 +52,7 @@ func TestReplace(t *testing.T) {
 		{name: "other white space in one line", text: "x\n\ta =  b\n", old: "a = b", new: "x", err: "on line 2; there it is\n\ta =  b"},
 		{name: "hidden characters", text: "a\u200Bb\n", old: "ab", new: "x", err: "on line 1"},
 		{name: "line numbers", text: "a\nb\n", old: "     1\ta\n     2\tb\n", new: "x", err: "leave out the line numbers"},
+		{name: "nothing but a line number", text: "a\n", old: "     1\t", new: "x", err: "not in the file"},
 		{name: "only white space", text: "a\n", old: "  ", new: "x", err: "only white space"},
 	}
 	for _, test := range tests {
@@ -79,6 +82,45 @@ func TestEditSaysHowManyPlaces(t *testing.T) {
 	}
 }
 
+// Undoing an edit gives the text back, byte for byte, wherever it was made: with
+// either line ends, a byte order mark, no newline at the end. Only where both are
+// mixed a new line may get the ends of its neighbours.
+func TestEditUndone(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	ends, undone := []string{"\n", "\r\n"}, 0
+	for range 2000 {
+		var text strings.Builder
+		if random.IntN(4) == 0 {
+			text.WriteString("\uFEFF")
+		}
+		end, lines := ends[random.IntN(2)], 1+random.IntN(8)
+		for i := range lines {
+			fmt.Fprintf(&text, "%sline %d", strings.Repeat("\t", random.IntN(3)), i)
+			if i < lines-1 || random.IntN(2) == 0 {
+				text.WriteString(end)
+			}
+		}
+		before := text.String()
+		plain := strings.TrimPrefix(toLF(before), "\uFEFF")
+		from := random.IntN(len(plain))
+		old := plain[from : from+1+random.IntN(len(plain)-from)]
+		const new = "«new»"
+		after, _, err := replace(before, old, new, false)
+		if err != nil {
+			continue // it occurs twice
+		}
+		undone++
+		at := strings.Index(after, new)
+		back, _, err := replace(after, new, before[at:len(before)-(len(after)-at-len(new))], false)
+		if err != nil || back != before {
+			t.Fatalf("%q to %q in %q and back gives %q, %v", old, new, before, back, err)
+		}
+	}
+	if undone < 1000 {
+		t.Errorf("only %d edits were undone", undone)
+	}
+}
+
 // An edit that is undone gives the text back, byte for byte, unless its new
 // text stood there before; and it leaves what is before and behind it alone.
 func FuzzReplace(f *testing.F) {
@@ -86,6 +128,7 @@ func FuzzReplace(f *testing.F) {
 	f.Add("\uFEFFaaa\r\n\n", "a", "b", true)
 	f.Add("a\nb", "b\n", "c\n", false)
 	f.Add("\r\r\n", "\n", "\r", true)
+	f.Add("", "0\t", "0", false) // nothing is left of it without its line number
 	f.Fuzz(func(t *testing.T, text, old, new string, all bool) {
 		got, n, err := replace(text, old, new, all)
 		if err != nil {

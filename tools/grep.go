@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -106,7 +107,8 @@ func (g *search) run(ctx context.Context) Outcome {
 		if err := regular(g.at, info); err != nil {
 			return failed("%v", err)
 		}
-		if err := g.file(ctx, g.at); err != nil && err != errEnough {
+		f, info, err := g.open(g.at)
+		if err := g.file(ctx, g.at, f, info, err); err != nil && err != errEnough {
 			return failed("%v", err)
 		}
 		return g.result(nil)
@@ -116,7 +118,8 @@ func (g *search) run(ctx context.Context) Outcome {
 		if !e.Type().IsRegular() || !g.wants(file) {
 			return nil
 		}
-		return g.file(ctx, file)
+		f, info, err := openIn(k.at, e.Name(), file)
+		return g.file(ctx, file, f, info, err)
 	})
 	if err != nil {
 		return failed("%v", err)
@@ -131,9 +134,9 @@ func (g *search) wants(file string) bool {
 		!strings.Contains(g.glob, "/") && doublestar.MatchUnvalidated(g.glob, path.Base(file))
 }
 
-// file searches one file. What cannot be read is counted and left out.
-func (g *search) file(ctx context.Context, file string) error {
-	f, info, err := g.open(file)
+// file searches one file, opened as f, unless that failed with err. What cannot
+// be read is counted and left out.
+func (g *search) file(ctx context.Context, file string, f *os.File, info fs.FileInfo, err error) error {
 	if err != nil || info.Size() > maxGrep {
 		g.skipped++
 		if f != nil {

@@ -2,13 +2,15 @@ package tools
 
 import (
 	"io"
+	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// ignores are the rules of .gitignore files, from the top folder down; the last
+// ignores are the rules of .gitignore and .ignore files, from the top folder down; the last
 // one that matches decides. See gitignore(5). The files of a folder that is
 // ignored are never asked about, so that no rule can bring them back.
 type ignores []ignoreRule
@@ -94,16 +96,53 @@ func (rules ignores) match(file string, dir bool) bool {
 	return false
 }
 
-// ignores returns the rules that hold in dir: those of above and its own.
-func (w *workspace) ignores(above ignores, dir string) ignores {
-	f, _, err := w.open(path.Join(dir, ".gitignore"))
+// ignoreFiles hold rules; those of the later one weigh more. Of .ignore, which is
+// for searches alone, ripgrep, ag and fd know as well.
+var ignoreFiles = []string{".gitignore", ".ignore"}
+
+// above returns the rules that hold in dir because of what is above it.
+func (w *workspace) above(dir string) ignores {
+	var rules ignores
+	for i, at := 0, "."; ; i++ {
+		if entries, err := w.entries(at); err == nil {
+			rules = w.ignores(rules, at, entries)
+		}
+		if i = i + strings.IndexByte(dir[i:]+"/", '/'); i >= len(dir) {
+			return rules
+		}
+		at = dir[:i]
+	}
+}
+
+// ignores returns the rules that hold in dir: those of above and its own. In the
+// workspace itself these are also those of .git/info/exclude, which weigh least.
+func (w *workspace) ignores(above ignores, dir string, entries []fs.DirEntry) ignores {
+	rules := above[:len(above):len(above)]
+	has := func(name string) bool {
+		_, ok := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
+		return ok
+	}
+	if dir == "." && has(".git") {
+		rules = append(rules, w.rules(dir, ".git/info/exclude")...)
+	}
+	for _, name := range ignoreFiles {
+		if has(name) {
+			rules = append(rules, w.rules(dir, path.Join(dir, name))...)
+		}
+	}
+	return rules
+}
+
+// rules reads the rules in file for the folder base; none if it cannot be read.
+func (w *workspace) rules(base, file string) ignores {
+	f, _, err := w.open(file)
 	if err != nil {
-		return above
+		return nil
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxIgnore))
 	if err != nil {
-		return above
+		return nil
 	}
-	return append(above[:len(above):len(above)], parseIgnores(dir, string(text))...)
+	return parseIgnores(base, string(text))
 }

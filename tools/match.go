@@ -55,9 +55,9 @@ const maxSpans = 100_000
 
 func occurrences(text, old string, all bool) []span {
 	var places []span
-	for from := 0; ; {
+	for from := 0; from <= len(text); {
 		i := strings.Index(text[from:], old)
-		if i < 0 {
+		if i < 0 || old == "" {
 			return places
 		}
 		if len(places) == maxSpans {
@@ -70,6 +70,7 @@ func occurrences(text, old string, all bool) []span {
 			from = start + len(old)
 		}
 	}
+	return places
 }
 
 // offsets maps ascending offsets in a text with LF line ends to the text as it

@@ -225,8 +225,12 @@ func TestSwappedFolder(t *testing.T) {
 			os.Rename(f.at("dir"), f.at("bad"))
 		}
 	})
+	rounds, wanted := 20_000, 100
+	if *long {
+		rounds, wanted = 1_000_000, 5_000
+	}
 	good, old, new := 0, "a", "b"
-	for i := 0; i < 20_000 && good < 100; i++ {
+	for i := 0; i < rounds && good < wanted; i++ {
 		for range 5 {
 			if text, err := f.do("read", "path", "dir/f"); err == "" && strings.Contains(text, "outside") {
 				t.Fatal("read outside")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +72,28 @@ func TestOddNames(t *testing.T) {
 	}
 	if got := strings.Count(f.must("glob", "pattern", "*"), "\n") + 1; got != len(names) {
 		t.Errorf("glob: %d lines", got)
+	}
+}
+
+// Rules also come from .ignore, which weighs more than .gitignore, and from git's
+// own exclude file, which weighs least; and they hold where a search begins
+// further down.
+func TestIgnoreFiles(t *testing.T) {
+	f := open(t, map[string]string{
+		".git/info/exclude": "*.bak\n*.tmp\n", ".gitignore": "!keep.tmp\n*.log\n", ".ignore": "!keep.log\nsecret\n",
+		"a/.ignore": "*.txt\n", "a/b/x.txt": "", "a/b/x.go": "", "a/b/y.log": "", "a/b/keep.log": "",
+		"one.bak": "", "one.tmp": "", "keep.tmp": "", "one.log": "", "keep.log": "", "secret": "", "one.txt": "",
+	})
+	tests := []struct{ path, want string }{
+		{".", ".gitignore .ignore a/.ignore a/b/keep.log a/b/x.go keep.log keep.tmp one.txt"},
+		{"a/b", "a/b/keep.log a/b/x.go"},
+	}
+	for _, test := range tests {
+		found := strings.Split(f.must("glob", "pattern", "**", "path", test.path), "\n")
+		slices.Sort(found)
+		if got := strings.Join(found, " "); got != test.want {
+			t.Errorf("%s: got %s, want %s", test.path, got, test.want)
+		}
 	}
 }
 

@@ -126,7 +126,7 @@ func visible(text string) (string, int) {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
-		case r == flag:
+		case r == blackFlag:
 			size = flagged(text[i:])
 			out.WriteString(text[i : i+size])
 		case !invisible(r), selector(r) && unicode.Is(unicode.Han, last):
@@ -152,13 +152,13 @@ func invisible(r rune) bool {
 
 func selector(r rune) bool { return 0xE0100 <= r && r <= 0xE01EF }
 
-// flag begins the flags of regions, such as Scotland's: the flag, up to six
+// blackFlag begins the flags of regions, such as Scotland's: the flag, up to six
 // letters and digits as tags, and a closing tag.
-const flag = 0x1F3F4
+const blackFlag = 0x1F3F4
 
 // flagged is the length of the flag that text begins with.
 func flagged(text string) int {
-	end := utf8.RuneLen(flag)
+	end := utf8.RuneLen(blackFlag)
 	for i, tags := end, 0; i < len(text) && tags <= 6; tags++ {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		i += size

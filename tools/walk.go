@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -12,7 +13,7 @@ import (
 const maxWalk = 200_000
 
 // A walk goes through a folder and those below it, sorted by name. It does not
-// follow symbolic links, and leaves out .git and what .gitignore files say.
+// follow symbolic links, and leaves out .git and what files such as .gitignore say.
 type walk struct {
 	*workspace
 	all     bool // leave nothing out
@@ -20,6 +21,8 @@ type walk struct {
 	looked  int  // entries seen
 	ignored int  // entries left out
 	full    bool // ended at maxWalk
+
+	at *os.Root // of the folder with the file that is visited
 }
 
 // errEnough ends a walk early.
@@ -29,29 +32,36 @@ var errEnough = errors.New("enough")
 func (k *walk) from(ctx context.Context, dir string, visit func(file string, e fs.DirEntry) error) error {
 	var rules ignores
 	if !k.all && dir != "." { // what holds above dir holds in it
-		rules = k.ignores(nil, ".")
-		for i := range dir {
-			if dir[i] == '/' {
-				rules = k.ignores(rules, dir[:i])
-			}
-		}
+		rules = k.above(dir)
 	}
 	entries, err := k.entries(dir)
 	if err != nil {
 		return k.absent(dir, err)
 	}
-	err = k.visit(ctx, dir, entries, rules, 1, visit)
+	at, err := k.root.OpenRoot(filepath.FromSlash(dir))
+	if err != nil {
+		return k.absent(dir, err)
+	}
+	defer at.Close()
+	err = k.visit(ctx, place{dir, at, entries}, rules, 1, visit)
 	if errors.Is(err, errEnough) {
 		return nil
 	}
 	return err
 }
 
-func (k *walk) visit(ctx context.Context, dir string, entries []fs.DirEntry, rules ignores, depth int, visit func(string, fs.DirEntry) error) error {
+// A place is a folder that a walk has come to.
+type place struct {
+	dir     string
+	at      *os.Root // of dir: files in it are opened in one step
+	entries []fs.DirEntry
+}
+
+func (k *walk) visit(ctx context.Context, p place, rules ignores, depth int, visit func(string, fs.DirEntry) error) error {
 	if !k.all {
-		rules = k.ignores(rules, dir)
+		rules = k.ignores(rules, p.dir, p.entries)
 	}
-	for _, e := range entries {
+	for _, e := range p.entries {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -59,26 +69,41 @@ func (k *walk) visit(ctx context.Context, dir string, entries []fs.DirEntry, rul
 			k.full = true
 			return errEnough
 		}
-		file := path.Join(dir, e.Name())
+		file := e.Name()
+		if p.dir != "." {
+			file = p.dir + "/" + file
+		}
 		if !k.all && (e.Name() == ".git" || rules.match(file, e.IsDir())) {
 			k.ignored++
 			continue
 		}
+		k.at = p.at
 		if err := visit(file, e); err != nil {
 			return err
 		}
 		if !e.IsDir() || k.depth > 0 && depth >= k.depth {
 			continue
 		}
-		below, err := k.entries(file)
-		if err != nil {
-			continue // gone, or not for us to see
-		}
-		if err := k.visit(ctx, file, below, rules, depth+1, visit); err != nil {
+		if err := k.down(ctx, p, e.Name(), file, rules, depth, visit); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// down visits the folder name in p. One that is gone, or not for us to see, is
+// left out.
+func (k *walk) down(ctx context.Context, p place, name, file string, rules ignores, depth int, visit func(string, fs.DirEntry) error) error {
+	at, err := p.at.OpenRoot(name)
+	if err != nil {
+		return nil
+	}
+	defer at.Close()
+	entries, err := fs.ReadDir(at.FS(), ".")
+	if err != nil {
+		return nil
+	}
+	return k.visit(ctx, place{file, at, entries}, rules, depth+1, visit)
 }
 
 // below is file as seen from dir.

@@ -216,11 +216,22 @@ func (w *workspace) open(file string) (*os.File, fs.FileInfo, error) {
 	if err := regular(file, info); err != nil {
 		return nil, nil, err
 	}
-	f, err := w.root.OpenFile(native, os.O_RDONLY|nonblock, 0)
-	if err != nil {
-		return nil, nil, w.absent(file, err)
+	f, info, err := openIn(w.root, native, file)
+	if refused := (*Refusal)(nil); err != nil && !errors.As(err, &refused) {
+		err = w.absent(file, err)
 	}
-	if info, err = f.Stat(); err == nil { // it may have been swapped since
+	return f, info, err
+}
+
+// openIn opens name in dir if that is a regular file, which errors call file. It
+// never waits.
+func openIn(dir *os.Root, name, file string) (*os.File, fs.FileInfo, error) {
+	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
 		err = regular(file, info)
 	}
 	if err != nil {

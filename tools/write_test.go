@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -174,6 +175,56 @@ func TestWritesAreWhole(t *testing.T) {
 	reading.Wait()
 	if entries, _ := os.ReadDir(f.Root()); len(entries) != 1 {
 		t.Errorf("left: %v", entries)
+	}
+}
+
+// A process that is killed in the middle of writes leaves the old content or the
+// new one, and at most one temporary file.
+func TestKilledWhileWriting(t *testing.T) {
+	contents := [2]string{strings.Repeat("a", 300_000) + "\n", strings.Repeat("b", 200_000) + "\n"}
+	if dir := os.Getenv("PARLEY_TEST_WRITES"); dir != "" { // the process to be killed
+		set, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := folder{Set: set, t: t}
+		f.must("read", "path", "f")
+		for i := 0; ; i++ {
+			f.do("write", "path", "f", "content", contents[i%2])
+		}
+	}
+	rounds, seen := 12, map[string]int{}
+	if *long {
+		rounds = 300
+	}
+	for i := range rounds {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "f"), "old\n")
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWhileWriting$")
+		cmd.Env = append(os.Environ(), "PARLEY_TEST_WRITES="+dir)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for at := time.Now(); time.Since(at) < 30*time.Second; time.Sleep(time.Millisecond) { // it writes
+			if info, err := os.Stat(filepath.Join(dir, "f")); err == nil && info.Size() > 10 {
+				break
+			}
+		}
+		time.Sleep(time.Duration(i%10) * time.Millisecond)
+		cmd.Process.Kill()
+		cmd.Wait()
+		b, err := os.ReadFile(filepath.Join(dir, "f"))
+		if err != nil || string(b) != contents[0] && string(b) != contents[1] {
+			t.Errorf("%d bytes, %v", len(b), err)
+		}
+		entries, _ := os.ReadDir(dir)
+		if len(entries) > 2 {
+			t.Errorf("left: %v", entries)
+		}
+		seen[string(b)]++
+	}
+	if len(seen) == 0 {
+		t.Error("nothing was written")
 	}
 }
 
