@@ -1,0 +1,195 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Config is one server, the section [mcp.NAME] of the configuration: either a
+// program or a service. In Env and Headers ${NAME} stands for a variable of
+// parley's environment, so that secrets need not be in the file.
+type Config struct {
+	Command string            `toml:"command"` // the program
+	Args    []string          `toml:"args"`    // its arguments
+	Env     map[string]string `toml:"env"`     // further variables of its environment
+	URL     string            `toml:"url"`     // of the service, which speaks streamable HTTP
+	Headers map[string]string `toml:"headers"` // sent to the service with each request
+
+	Disabled bool   `toml:"disabled"`
+	Timeout  string `toml:"timeout"` // of a call, such as "90s"; "60s" unless given, at most "600s"
+	Trusted  bool   `toml:"trusted"` // its tools are offered unseen, also when they change; calls ask all the same
+
+	// How the sandbox holds the program.
+	Network bool     `toml:"network"` // it may reach the network
+	Read    []string `toml:"read"`    // further files and folders it may read
+	Write   []string `toml:"write"`   // further ones it may change
+	Free    bool     `toml:"free"`    // it is not held at all
+}
+
+// String shows c without what may be secret.
+func (c Config) String() string {
+	return fmt.Sprintf("{%s disabled=%v timeout=%q trusted=%v}", c.where(), c.Disabled, c.Timeout, c.Trusted)
+}
+
+// GoString is String: %#v shows no secrets either.
+func (c Config) GoString() string { return c.String() }
+
+// where is the command line, or the address without what may be a key in it.
+func (c Config) where() string {
+	if c.URL == "" {
+		return strings.Join(append([]string{c.Command}, c.Args...), " ")
+	}
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return "a URL that is not valid"
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}
+
+// serverName keeps the parts of mcp__NAME__TOOL apart.
+var serverName = regexp.MustCompile(`^[a-zA-Z0-9-]+(_[a-zA-Z0-9-]+)*$`)
+
+// Validate checks the servers of a configuration, by their names. Errors name
+// the key, and no value that may be secret.
+func Validate(configs map[string]Config) error {
+	var errs []error
+	for name, c := range configs {
+		if !serverName.MatchString(name) || len(name) > 32 {
+			errs = append(errs, fmt.Errorf("mcp.%q: a name is up to 32 letters, digits, - and single _ between them", name))
+			continue
+		}
+		if err := c.validate(); err != nil {
+			errs = append(errs, fmt.Errorf("mcp.%s.%w", name, err))
+		}
+	}
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(errs...)
+}
+
+func (c Config) validate() error {
+	switch {
+	case (c.Command == "") == (c.URL == ""):
+		return errors.New("command: a server has either a command or a url")
+	case c.URL != "" && (len(c.Args) > 0 || len(c.Env) > 0 || c.Network || c.Free || len(c.Read) > 0 || len(c.Write) > 0):
+		return errors.New("url: args, env, network, read, write and free are for servers with a command")
+	case c.Command != "" && len(c.Headers) > 0:
+		return errors.New("headers: they are for servers with a url")
+	}
+	for name := range c.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return fmt.Errorf("env: %q is no name of a variable", name)
+		}
+	}
+	if _, err := c.timeout(); err != nil {
+		return err
+	}
+	if c.URL == "" {
+		return nil
+	}
+	return c.validateURL()
+}
+
+var headerName = regexp.MustCompile(`^[a-zA-Z0-9-]+$`)
+
+// reserved are headers that belong to the protocol.
+var reserved = []string{"host", "content-type", "content-length", "accept", "connection", "transfer-encoding", "mcp-session-id", "mcp-protocol-version", "last-event-id"}
+
+func (c Config) validateURL() error {
+	u, err := url.Parse(c.URL)
+	switch {
+	case err != nil: // the error would quote it
+		return errors.New("url: it is not valid")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return errors.New("url: it must begin with https:// or http:// and name a host")
+	case u.User != nil:
+		return errors.New("url: it must not hold a password; use headers")
+	case u.Scheme == "http" && len(c.Headers) > 0 && !loopback(u.Hostname()):
+		return errors.New("url: headers go to this computer or over https only")
+	}
+	for name := range c.Headers {
+		if !headerName.MatchString(name) || slices.Contains(reserved, strings.ToLower(name)) {
+			return fmt.Errorf("headers: %q cannot be set", name)
+		}
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+func (c Config) timeout() (time.Duration, error) {
+	if c.Timeout == "" {
+		return callTime, nil
+	}
+	d, err := time.ParseDuration(c.Timeout)
+	if err != nil || d <= 0 || d > maxCall {
+		return 0, fmt.Errorf("timeout = %q: a time such as 90s, at most %s", c.Timeout, maxCall)
+	}
+	return d, nil
+}
+
+var variable = regexp.MustCompile(`\$\{([a-zA-Z_][a-zA-Z0-9_]*)\}`)
+
+// expanded replaces ${NAME} in values, and tells which name has no value.
+func expanded(key string, values map[string]string) (map[string]string, error) {
+	out := map[string]string{}
+	var missing error
+	for name, value := range values {
+		out[name] = variable.ReplaceAllStringFunc(value, func(ref string) string {
+			v, ok := os.LookupEnv(ref[2 : len(ref)-1])
+			if !ok {
+				missing = fmt.Errorf("%s.%s: the variable %s is not set", key, name, ref)
+			}
+			return v
+		})
+		if strings.ContainsAny(out[name], "\r\n\x00") {
+			return nil, fmt.Errorf("%s.%s: it holds a line break or NUL", key, name)
+		}
+	}
+	return out, missing
+}
+
+// A mask takes secrets out of text.
+type mask []string
+
+// shortest is how long a secret is at least; shorter values are words that
+// stand in any text.
+const shortest = 6
+
+func newMask(c Config, values ...map[string]string) mask {
+	var m mask
+	for _, list := range values {
+		for _, v := range list {
+			m = append(m, v)
+			if _, token, ok := strings.Cut(v, " "); ok { // "Bearer …"
+				m = append(m, token)
+			}
+		}
+	}
+	if u, err := url.Parse(c.URL); err == nil && u.RawQuery != "" {
+		m = append(m, u.RawQuery)
+		for _, list := range u.Query() {
+			m = append(m, list...)
+		}
+	}
+	m = slices.DeleteFunc(m, func(v string) bool { return len(v) < shortest })
+	slices.SortFunc(m, func(a, b string) int { return len(b) - len(a) }) // what holds another one first
+	return m
+}
+
+func (m mask) clean(text string) string {
+	for _, secret := range m {
+		text = strings.ReplaceAll(text, secret, "[redacted]")
+	}
+	return text
+}

@@ -1,0 +1,123 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A service carries messages to and from a server behind a URL. Its headers go
+// to that host alone, and nothing it sends is larger than a message may be.
+type service struct {
+	url     *url.URL
+	headers map[string]string
+	base    *http.Transport
+	life    context.Context // ends every request
+	end     context.CancelFunc
+}
+
+func newService(address string, headers map[string]string) (*service, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("its url is not valid")
+	}
+	life, end := context.WithCancel(context.Background())
+	dialer := &net.Dialer{Timeout: startTime}
+	return &service{url: u, headers: headers, life: life, end: end, base: &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		TLSHandshakeTimeout:    startTime,
+		MaxResponseHeaderBytes: 64 << 10,
+		MaxConnsPerHost:        16,
+		IdleConnTimeout:        time.Minute,
+		ForceAttemptHTTP2:      true,
+	}}, nil
+}
+
+// transport is the SDK's, over s.
+func (s *service) transport() sdk.Transport {
+	return &sdk.StreamableClientTransport{
+		Endpoint:     s.url.String(),
+		HTTPClient:   &http.Client{Transport: s, CheckRedirect: s.redirected},
+		MaxEventSize: maxMessage,
+	}
+}
+
+// redirected lets a service move its own pages, and nobody send us elsewhere.
+func (s *service) redirected(req *http.Request, via []*http.Request) error {
+	if !s.own(req.URL) {
+		return fmt.Errorf("it redirects to another place, %s://%s", req.URL.Scheme, req.URL.Host)
+	}
+	if len(via) > 5 {
+		return errors.New("it redirects without end")
+	}
+	return nil
+}
+
+func (s *service) own(u *url.URL) bool { return u.Scheme == s.url.Scheme && u.Host == s.url.Host }
+
+// RoundTrip sends a request with the headers of the configuration.
+func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !s.own(req.URL) {
+		return nil, fmt.Errorf("it leads to another place, %s://%s", req.URL.Scheme, req.URL.Host)
+	}
+	ctx, cancel := context.WithCancel(req.Context())
+	stop := context.AfterFunc(s.life, cancel)
+	done := func() { stop(); cancel() }
+	req = req.Clone(ctx)
+	for name, value := range s.headers {
+		req.Header.Set(name, value)
+	}
+	req.Header.Set("User-Agent", "parley")
+	res, err := s.base.RoundTrip(req)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	b := &boundedBody{ReadCloser: res.Body, done: done, left: -1}
+	if kind := res.Header.Get("Content-Type"); !strings.HasPrefix(strings.ToLower(kind), "text/event-stream") {
+		b.left = maxMessage // an event has its own bound
+	}
+	res.Body = b
+	return res, nil
+}
+
+// close ends every request.
+func (s *service) close() {
+	s.end()
+	s.base.CloseIdleConnections()
+}
+
+// A boundedBody is a body of limited size.
+type boundedBody struct {
+	io.ReadCloser
+	left int64 // bytes; less than 0: any number
+	done func()
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		return 0, errLong
+	}
+	if b.left > 0 {
+		p = p[:min(int64(len(p)), b.left)]
+	}
+	n, err := b.ReadCloser.Read(p)
+	if b.left > 0 {
+		b.left -= int64(n)
+	}
+	return n, err
+}
+
+func (b *boundedBody) Close() error {
+	defer b.done()
+	return b.ReadCloser.Close()
+}

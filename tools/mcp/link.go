@@ -1,0 +1,154 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os/exec"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/tools"
+)
+
+// A link is a connection to a server, from its start to its end.
+type link struct {
+	session *sdk.ClientSession
+	program *tools.Program // nil: it is a service
+	service *service       // nil: it is a program
+	drained chan struct{}  // closed when nothing more comes from stderr
+}
+
+// connect starts the server and greets it.
+func (s *server) connect(ctx context.Context) (*link, error) {
+	env, err := expanded("env", s.config.Env)
+	if err != nil {
+		return nil, err
+	}
+	headers, err := expanded("headers", s.config.Headers)
+	if err != nil {
+		return nil, err
+	}
+	s.hide(newMask(s.config, env, headers))
+	l := &link{}
+	transport, err := s.open(l, env, headers)
+	if err != nil {
+		return nil, err
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "parley", Version: s.o.Version}, s.clientOptions())
+	type result struct {
+		session *sdk.ClientSession
+		err     error
+	}
+	connected := make(chan result, 1)
+	go func() {
+		session, err := client.Connect(ctx, transport, nil)
+		connected <- result{session, err}
+	}()
+	select {
+	case r := <-connected:
+		if l.session, err = r.session, r.err; err == nil {
+			return l, nil
+		}
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+		l.end() // so that the other one stops waiting
+		r := <-connected
+		l.session = r.session
+	}
+	err = l.explain(err)
+	l.end()
+	return nil, err
+}
+
+// open starts the program, or makes ready to reach the service.
+func (s *server) open(l *link, env, headers map[string]string) (sdk.Transport, error) {
+	var err error
+	if s.config.URL != "" {
+		if l.service, err = newService(s.config.URL, headers); err != nil {
+			return nil, err
+		}
+		return l.service.transport(), nil
+	}
+	var environ []string
+	for name, value := range env {
+		environ = append(environ, name+"="+value)
+	}
+	var confine tools.Confine
+	if s.o.Confine != nil {
+		confine = func(argv, env []string) (*exec.Cmd, func(), error) { return s.o.Confine(s.config, argv, env) }
+	}
+	argv := append([]string{s.config.Command}, s.config.Args...)
+	if l.program, err = tools.StartProgram(s.o.Dir, argv, environ, confine); err != nil {
+		return nil, err
+	}
+	l.drained = make(chan struct{})
+	go func() {
+		defer close(l.drained)
+		_, _ = io.Copy(&s.stderr, l.program.Stderr)
+	}()
+	return newPipe(l.program, &s.noise), nil
+}
+
+// clientOptions offer a server nothing: no files, no model, no questions to the
+// person.
+func (s *server) clientOptions() *sdk.ClientOptions {
+	return &sdk.ClientOptions{
+		Capabilities:                &sdk.ClientCapabilities{},
+		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true},
+		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { s.look() },
+		PromptListChangedHandler:    func(context.Context, *sdk.PromptListChangedRequest) { s.look() },
+		ResourceListChangedHandler:  func(context.Context, *sdk.ResourceListChangedRequest) { s.look() },
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.progressed(r.Params) },
+	}
+}
+
+// exited is closed when the server's program has ended; nil if it has none.
+func (l *link) exited() <-chan struct{} {
+	if l.program == nil {
+		return nil
+	}
+	return l.program.Exited()
+}
+
+// goodbye is how long a service may take to be told that we leave.
+const goodbye = 500 * time.Millisecond
+
+// end ends the server, within two seconds. It may be called again.
+func (l *link) end() {
+	closed := make(chan struct{})
+	session := l.session
+	closeSession := func() {
+		defer close(closed)
+		if session != nil {
+			_ = session.Close() // what it says of a connection that ends is of no use
+		}
+	}
+	if l.program != nil {
+		l.program.End() // it must not matter whether it answers
+		<-l.drained
+		closeSession()
+		return
+	}
+	go closeSession()
+	select {
+	case <-closed:
+	case <-time.After(goodbye):
+	}
+	l.service.close()
+	<-closed
+}
+
+// explain tells why a connection ended: how its program did, if it has.
+func (l *link) explain(err error) error {
+	if l.program == nil || errors.Is(err, errLong) {
+		return err
+	}
+	select {
+	case <-l.program.Exited():
+	case <-time.After(100 * time.Millisecond): // its output may end a moment before
+		return err
+	}
+	return errors.New("its program has ended: " + l.program.State())
+}

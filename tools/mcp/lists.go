@@ -1,0 +1,158 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A Prompt is a text that a server has ready, for an entry of the command menu.
+type Prompt struct {
+	Server      string
+	Name        string // the server's name for it; for GetPrompt
+	Title       string // for people; the name unless the server says otherwise
+	Description string
+	Arguments   []Argument
+}
+
+// An Argument is a text that goes into a Prompt.
+type Argument struct {
+	Name        string
+	Description string
+	Required    bool
+}
+
+// A Resource is something that a server can be asked for, for an entry among
+// the files behind @.
+type Resource struct {
+	Server      string
+	URI         string // for ReadResource
+	Name        string
+	Description string
+	MIME        string // "" if the server does not say
+	Size        int64  // bytes; 0 if the server does not say
+}
+
+// lists is everything that a server lists.
+type lists struct {
+	tools     listing
+	prompts   []Prompt
+	resources []Resource
+}
+
+// readLists asks the server for what it says it has.
+func readLists(ctx context.Context, server string, session *sdk.ClientSession) (lists, error) {
+	has := &sdk.ServerCapabilities{}
+	if r := session.InitializeResult(); r != nil && r.Capabilities != nil {
+		has = r.Capabilities
+	}
+	var out lists
+	var all []*sdk.Tool
+	if has.Tools != nil {
+		left, err := pages(func(cursor string) (int, string, error) {
+			r, err := session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+			if err != nil {
+				return 0, "", err
+			}
+			all = append(all, r.Tools...)
+			return len(r.Tools), r.NextCursor, nil
+		})
+		if err != nil {
+			return out, fmt.Errorf("its tools: %w", err)
+		}
+		out.tools.left = left
+	}
+	beyond := out.tools.left
+	out.tools = list(server, all)
+	out.tools.left += beyond
+	if has.Prompts != nil {
+		if _, err := pages(func(cursor string) (int, string, error) {
+			r, err := session.ListPrompts(ctx, &sdk.ListPromptsParams{Cursor: cursor})
+			if err != nil {
+				return 0, "", err
+			}
+			out.prompts = append(out.prompts, prompts(server, r.Prompts)...)
+			return len(r.Prompts), r.NextCursor, nil
+		}); err != nil {
+			return out, fmt.Errorf("its prompts: %w", err)
+		}
+	}
+	if has.Resources != nil {
+		if _, err := pages(func(cursor string) (int, string, error) {
+			r, err := session.ListResources(ctx, &sdk.ListResourcesParams{Cursor: cursor})
+			if err != nil {
+				return 0, "", err
+			}
+			out.resources = append(out.resources, resources(server, r.Resources)...)
+			return len(r.Resources), r.NextCursor, nil
+		}); err != nil {
+			return out, fmt.Errorf("its resources: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// pages goes through a list, page by page, as far as is reasonable. It returns
+// 1 if there was more.
+func pages(next func(cursor string) (n int, more string, err error)) (left int, err error) {
+	total, cursor := 0, ""
+	for range maxPages {
+		n, more, err := next(cursor)
+		if err != nil {
+			return 0, err
+		}
+		if total += n; more == "" || more == cursor {
+			return 0, nil
+		}
+		if total >= maxListed {
+			break
+		}
+		cursor = more
+	}
+	return 1, nil
+}
+
+// prompts are those that can be shown and asked for by the name that is shown.
+func prompts(server string, all []*sdk.Prompt) []Prompt {
+	var out []Prompt
+	for _, p := range all {
+		if p == nil || !shownAsItIs(p.Name) {
+			continue
+		}
+		prompt := Prompt{Server: server, Name: p.Name, Title: plain(p.Title, 200), Description: plain(p.Description, 1000)}
+		if prompt.Title == "" {
+			prompt.Title = p.Name
+		}
+		for _, a := range p.Arguments {
+			if a != nil && shownAsItIs(a.Name) {
+				prompt.Arguments = append(prompt.Arguments, Argument{a.Name, plain(a.Description, 500), a.Required})
+			}
+		}
+		out = append(out, prompt)
+	}
+	return out
+}
+
+func resources(server string, all []*sdk.Resource) []Resource {
+	var out []Resource
+	for _, r := range all {
+		if r == nil || !shownAsItIs(r.URI) {
+			continue
+		}
+		resource := Resource{
+			Server: server, URI: r.URI, Name: plain(r.Name, 200), Description: plain(r.Description, 1000),
+			MIME: plain(r.MIMEType, 100), Size: max(r.Size, 0),
+		}
+		if resource.Name == "" {
+			resource.Name = r.URI
+		}
+		out = append(out, resource)
+	}
+	return out
+}
+
+// shownAsItIs reports whether a name can stand on the screen byte for byte.
+func shownAsItIs(name string) bool {
+	return name != "" && len(name) <= 1000 && plain(name, len(name)) == name
+}

@@ -1,0 +1,205 @@
+// Package mcp offers the tools, prompts and resources of MCP servers. The
+// servers are programs that parley starts, or services reached over streamable
+// HTTP; the protocol is the official SDK's.
+//
+//	Config ──► Open ──► one goroutine for each server: start · list · watch
+//	                         │ State (for /mcp)      ▲ Approve, Restart
+//	                         └ Tools ──► tools.Set ──► Action ──► the server
+//
+// A server is not trusted. Its tools are offered once a person has seen them,
+// and again after every change of what it says of them; each call asks, whatever
+// the server calls it. Everything it sends is bounded in size and time, and
+// cleaned before a person or a model reads it. It gets no environment but what
+// its configuration names, and dies with parley.
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"slices"
+	"sync"
+	"time"
+
+	"parley/tools"
+)
+
+// Options are what Open needs to know beside the configuration. The zero value
+// runs servers without a sandbox, and has every list of tools approved anew.
+type Options struct {
+	Dir     string // in which programs are started: the workspace
+	Version string // of parley, which servers are told
+
+	// Confine makes the command of a server's program, held by the sandbox; a
+	// nil command, or a nil Confine, is a program that is not held. Env is its
+	// whole environment.
+	Confine func(c Config, argv, env []string) (cmd *exec.Cmd, letGo func(), err error)
+
+	// Agreed is what Agree was last given for a server; "" if nothing yet.
+	Agreed func(server string) string
+	// Agree keeps what a person has agreed to, for later sessions.
+	Agree func(server, seal string) error
+
+	// Changed is told whenever the state of a server has changed, and with it
+	// perhaps its tools. It is called from several goroutines, and must neither
+	// wait nor call Close.
+	Changed func(server string)
+}
+
+// Servers are the servers of a configuration. They are safe for concurrent use.
+type Servers struct {
+	servers map[string]*server
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
+// Open starts the servers of a configuration, by their names, and does not wait
+// for them: see State and Wait. Close ends them. The configuration must be valid.
+func Open(ctx context.Context, configs map[string]Config, o Options) *Servers {
+	ctx, cancel := context.WithCancel(ctx)
+	all := &Servers{servers: map[string]*server{}, cancel: cancel}
+	for name, c := range configs {
+		s := newServer(name, c, o)
+		all.servers[name] = s
+		all.running.Go(func() { s.run(ctx) })
+	}
+	return all
+}
+
+// Close ends the servers and everything they started, within two seconds.
+func (all *Servers) Close() {
+	all.cancel()
+	all.running.Wait()
+}
+
+// Wait waits until no server is starting any more, or ctx has ended.
+func (all *Servers) Wait(ctx context.Context) {
+	for _, s := range all.sorted() {
+		select {
+		case <-s.settled():
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// State tells of every server, sorted by name.
+func (all *Servers) State() []State {
+	var states []State
+	for _, s := range all.sorted() {
+		states = append(states, s.state())
+	}
+	return states
+}
+
+// Tools are those that may be offered to a model: of servers that are ready.
+func (all *Servers) Tools() []tools.External {
+	var out []tools.External
+	for _, s := range all.sorted() {
+		out = append(out, s.offered()...)
+	}
+	return out
+}
+
+// Prefix begins the names of the tools of a server, and of no other tool.
+func Prefix(server string) string { return "mcp__" + server + "__" }
+
+// Approve says that a person has seen the tools of a server as State showed
+// them, with this Seal, and agrees. It is an error if they have changed since.
+func (all *Servers) Approve(name, seal string) error {
+	s, err := all.server(name)
+	if err != nil {
+		return err
+	}
+	return s.approve(seal)
+}
+
+// Restart ends a server and starts it again.
+func (all *Servers) Restart(name string) error {
+	s, err := all.server(name)
+	if err != nil {
+		return err
+	}
+	select {
+	case s.restart <- struct{}{}:
+	default: // it is about to
+	}
+	return nil
+}
+
+func (all *Servers) server(name string) (*server, error) {
+	if s := all.servers[name]; s != nil {
+		return s, nil
+	}
+	return nil, fmt.Errorf("there is no MCP server %q", name)
+}
+
+func (all *Servers) sorted() []*server {
+	var out []*server
+	for _, name := range slices.Sorted(maps.Keys(all.servers)) {
+		out = append(out, all.servers[name])
+	}
+	return out
+}
+
+// Status is how a server is.
+type Status string
+
+// What a server can be.
+const (
+	Disabled Status = "disabled" // by the configuration
+	Starting Status = "starting"
+	Ready    Status = "ready"
+	New      Status = "new"     // its tools were never seen by a person, and are not offered
+	Changed  Status = "changed" // its tools are not those that were agreed to, and are not offered
+	Failed   Status = "failed"  // see Why
+)
+
+// A State tells of one server. All text in it that comes from the server is
+// untrusted, though without control characters; secrets are left out.
+type State struct {
+	Name    string
+	Status  Status
+	Why     string // it failed
+	Where   string // its command line or address
+	Server  string // what it calls itself, with its version
+	Tools   []Tool
+	Removed []string // tools that were agreed to and are gone
+	Left    int      // tools beyond those that can be offered
+	Seal    string   // stands for Tools, for Approve
+
+	Prompts   int
+	Resources int
+	PID       int    // of its program; 0 if none runs
+	Stderr    string // the end of what its program wrote there
+	Noise     int    // lines on its stdout that were no messages
+	Since     time.Time
+}
+
+// A Tool is one of a server's, as a person sees it.
+type Tool struct {
+	Name        string // as the model calls it
+	Title       string // the server's own name for it
+	Description string
+	Change      string // "new" or "changed" against what was agreed to, or ""
+}
+
+// The bounds of a server. Times are from the first to the last byte.
+const (
+	startTime = 10 * time.Second
+	callTime  = 60 * time.Second
+	maxCall   = 600 * time.Second
+	listPause = time.Second // between two looks at a list that keeps changing
+
+	maxMessage = 16 << 20 // bytes
+	maxNoise   = 1000     // lines that are no messages
+	maxStderr  = 64 << 10 // bytes that are kept
+	maxTools   = 200      // that are offered
+	maxListed  = 10_000   // entries of a list that are looked at
+	maxPages   = 100      // of a list
+	maxText    = 30_000   // characters of an answer
+)
+
+var errClosed = errors.New("the server is not running")

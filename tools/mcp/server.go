@@ -1,0 +1,293 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/tools"
+)
+
+// A server is one of the configuration. Its goroutine, that of run, starts it,
+// reads its lists and ends it.
+type server struct {
+	name    string
+	config  Config
+	o       Options
+	restart chan struct{} // holds one: it is to be started again
+	changed chan struct{} // holds one: its lists are to be read again
+	stderr  ring
+	noise   atomic.Int64
+
+	mu        sync.Mutex
+	status    Status
+	why       string
+	since     time.Time
+	waiting   chan struct{} // closed once it does not start any more
+	mask      mask
+	pid       int
+	server    string
+	session   *sdk.ClientSession // nil: it is not connected
+	life      context.Context    // of the session
+	list      listing
+	agreed    seal // nil: to nothing
+	prompts   []Prompt
+	resources []Resource
+	calls     map[string]func(string) // who wants to know of progress, by token
+}
+
+func newServer(name string, c Config, o Options) *server {
+	s := &server{
+		name: name, config: c, o: o, since: time.Now(),
+		restart: make(chan struct{}, 1), changed: make(chan struct{}, 1),
+		status: Starting, waiting: make(chan struct{}), calls: map[string]func(string){},
+	}
+	if o.Agreed != nil {
+		s.agreed = parseSeal(o.Agreed(name))
+	}
+	if c.Disabled {
+		s.status = Disabled
+		close(s.waiting)
+	}
+	return s
+}
+
+// run keeps the server until ctx ends. One that failed waits to be restarted.
+func (s *server) run(ctx context.Context) {
+	if s.config.Disabled {
+		return
+	}
+	for {
+		again, err := s.serve(ctx)
+		if ctx.Err() != nil {
+			s.leave(Failed, errClosed)
+			return
+		}
+		if !again {
+			s.leave(Failed, err)
+			select {
+			case <-ctx.Done():
+				return
+			case <-s.restart:
+			}
+		}
+		s.enter()
+	}
+}
+
+// serve starts the server, and returns when it has ended or is to be started
+// again.
+func (s *server) serve(ctx context.Context) (again bool, err error) {
+	life, cancel := context.WithCancel(ctx)
+	defer cancel()
+	starting, stop := context.WithTimeoutCause(life, startTime, fmt.Errorf("it was not ready within %s", startTime))
+	defer stop()
+	l, err := s.connect(starting)
+	if err != nil {
+		return false, err
+	}
+	defer l.end()
+	defer s.detach()
+	s.attach(life, l)
+	if err := s.read(starting, l.session); err != nil {
+		if starting.Err() != nil {
+			err = context.Cause(starting)
+		}
+		return false, l.explain(err)
+	}
+	return s.watch(life, l)
+}
+
+// watch reads the lists again when they change.
+func (s *server) watch(ctx context.Context, l *link) (again bool, err error) {
+	ended := make(chan error, 1)
+	go func() { ended <- l.session.Wait() }()
+	for {
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-s.restart:
+			return true, nil
+		case <-l.exited():
+			return false, l.explain(errClosed)
+		case err := <-ended:
+			if err == nil {
+				err = errors.New("it closed the connection")
+			}
+			return false, l.explain(err)
+		case <-s.changed:
+			looking, stop := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("its lists did not come within %s", startTime))
+			err := s.read(looking, l.session)
+			if looking.Err() != nil && ctx.Err() == nil {
+				err = context.Cause(looking)
+			}
+			stop()
+			if err != nil {
+				return false, l.explain(err)
+			}
+			select { // one that changes without end is looked at now and then
+			case <-time.After(listPause):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// look has the lists read again.
+func (s *server) look() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// enter is for a new start.
+func (s *server) enter() {
+	s.noise.Store(0)
+	s.mu.Lock()
+	s.status, s.why, s.since = Starting, "", time.Now()
+	s.waiting = make(chan struct{})
+	s.mu.Unlock()
+	s.tell()
+}
+
+// leave is for an end.
+func (s *server) leave(status Status, err error) {
+	s.mu.Lock()
+	s.status, s.since = status, time.Now()
+	s.why = plain(s.mask.clean(err.Error()), 500)
+	s.settle()
+	s.mu.Unlock()
+	s.tell()
+}
+
+// settle says that the server does not start any more. The lock is held.
+func (s *server) settle() {
+	select {
+	case <-s.waiting:
+	default:
+		close(s.waiting)
+	}
+}
+
+func (s *server) settled() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting
+}
+
+func (s *server) hide(m mask) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mask = m
+}
+
+func (s *server) tell() {
+	if s.o.Changed != nil {
+		s.o.Changed(s.name)
+	}
+}
+
+func (s *server) attach(life context.Context, l *link) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.session, s.life = l.session, life
+	if l.program != nil {
+		s.pid = l.program.PID()
+	}
+	if r := l.session.InitializeResult(); r != nil && r.ServerInfo != nil {
+		s.server = plain(r.ServerInfo.Name+" "+r.ServerInfo.Version, 100)
+	}
+}
+
+func (s *server) detach() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.session, s.pid, s.prompts, s.resources = nil, 0, nil, nil
+}
+
+// read reads the lists, and decides whether the tools can be offered.
+func (s *server) read(ctx context.Context, session *sdk.ClientSession) error {
+	lists, err := readLists(ctx, s.name, session)
+	if err != nil {
+		return err
+	}
+	lists.tools.seal.add(startedBy, s.config.Command, strings.Join(s.config.Args, "\x00"), s.config.URL)
+	s.mu.Lock()
+	s.list, s.prompts, s.resources = lists.tools, lists.prompts, lists.resources
+	s.judge()
+	s.settle()
+	s.mu.Unlock()
+	s.tell()
+	return nil
+}
+
+// judge sets the status by what was agreed to. That tools are gone needs nobody's
+// consent. The lock is held.
+func (s *server) judge() {
+	now := Ready
+	switch {
+	case s.config.Trusted || len(s.list.tools) == 0:
+	case s.agreed == nil:
+		now = New
+	case !s.agreed.covers(s.list.seal):
+		now = Changed
+	}
+	if s.status != now {
+		s.status, s.since = now, time.Now()
+	}
+}
+
+// approve is Servers.Approve.
+func (s *server) approve(given string) error {
+	s.mu.Lock()
+	if s.session == nil || given != s.list.seal.String() {
+		s.mu.Unlock()
+		return fmt.Errorf("%s: its tools have changed since they were shown", s.name)
+	}
+	s.agreed = s.list.seal
+	s.judge()
+	s.mu.Unlock()
+	s.tell()
+	if s.o.Agree == nil {
+		return nil
+	}
+	return s.o.Agree(s.name, given)
+}
+
+// state is what Servers.State tells.
+func (s *server) state() State {
+	written := plain(s.stderr.String(), maxStderr)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := State{
+		Name: s.name, Status: s.status, Why: s.why, Since: s.since, Where: plain(s.mask.clean(s.config.where()), 1000), Server: s.server,
+		Left: s.list.left, Seal: s.list.seal.String(), Prompts: len(s.prompts), Resources: len(s.resources),
+		PID: s.pid, Stderr: s.mask.clean(written), Noise: int(s.noise.Load()),
+	}
+	for _, t := range s.list.tools {
+		out.Tools = append(out.Tools, t.Tool)
+	}
+	out.Removed = s.agreed.compare(out.Tools, s.list.seal)
+	return out
+}
+
+// offered are the tools that a model may be told of.
+func (s *server) offered() []tools.External {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.status != Ready {
+		return nil
+	}
+	var out []tools.External
+	for _, t := range s.list.tools {
+		out = append(out, s.external(t, s.list.seal[t.Name]))
+	}
+	return out
+}

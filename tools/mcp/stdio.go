@@ -1,0 +1,197 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/tools"
+)
+
+// A pipe carries messages to and from a program, one to a line. It is the
+// transport of the SDK for a program that may misbehave: lines that are no
+// messages are counted and passed over, for many programs greet on stdout; a
+// line without end, and a program that reads nothing, end the connection.
+type pipe struct {
+	program *tools.Program
+	lines   *bufio.Reader
+	noise   *atomic.Int64
+	pace    pace
+
+	writing sync.Mutex
+	closed  sync.Once
+	gone    chan struct{}
+}
+
+func newPipe(p *tools.Program, noise *atomic.Int64) *pipe {
+	return &pipe{program: p, lines: bufio.NewReaderSize(p.Stdout, 64<<10), noise: noise, gone: make(chan struct{})}
+}
+
+// Connect is the SDK's door: a pipe is its own connection.
+func (p *pipe) Connect(context.Context) (sdk.Connection, error) { return p, nil }
+
+// SessionID is that of HTTP; pipes have none.
+func (p *pipe) SessionID() string { return "" }
+
+// Close lets go of the program's output, so that Read returns. Who started the
+// program ends it.
+func (p *pipe) Close() error {
+	p.closed.Do(func() {
+		close(p.gone)
+		p.program.Stdout.SetReadDeadline(time.Now())
+		p.program.Stdin.Close()
+	})
+	return nil
+}
+
+// Read returns the next message.
+func (p *pipe) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		line, err := readLine(p.lines, maxMessage)
+		if err != nil {
+			return nil, err
+		}
+		m, ok := message(line)
+		if !ok {
+			if len(line) > 0 && p.noise.Add(1) > maxNoise {
+				return nil, fmt.Errorf("it wrote more than %d lines to stdout that are no messages", maxNoise)
+			}
+			continue
+		}
+		if _, answer := m.(*jsonrpc.Response); !answer {
+			if err := p.pace.wait(ctx, p.gone); err != nil {
+				return nil, err
+			}
+		}
+		return m, nil
+	}
+}
+
+// message reads one line; false if it is no message.
+func message(line []byte) (jsonrpc.Message, bool) {
+	if len(line) == 0 || line[0] != '{' {
+		return nil, false
+	}
+	m, err := jsonrpc.DecodeMessage(line)
+	return m, err == nil && m != nil
+}
+
+var errLong = fmt.Errorf("it sent a message of more than %d MiB", maxMessage>>20)
+
+// readLine returns the next line without the white space around it. What is
+// behind the last line break is no line. More than limit bytes are an error, and
+// are not kept.
+func readLine(r *bufio.Reader, limit int) ([]byte, error) {
+	var long []byte
+	for {
+		piece, err := r.ReadSlice('\n')
+		if len(long)+len(piece) > limit {
+			return nil, errLong
+		}
+		switch {
+		case err == nil && long == nil:
+			return bytes.TrimSpace(piece), nil
+		case err == nil:
+			return bytes.TrimSpace(append(long, piece...)), nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		}
+		long = append(long, piece...)
+	}
+}
+
+// writeTime is how long a program may leave a message unread.
+const writeTime = 10 * time.Second
+
+// Write sends a message.
+func (p *pipe) Write(ctx context.Context, m jsonrpc.Message) error {
+	data, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := p.program.Stdin.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+		return err
+	}
+	if _, err := p.program.Stdin.Write(append(data, '\n')); err != nil {
+		p.Close() // half a message was sent, perhaps
+		return fmt.Errorf("it does not read: %w", err)
+	}
+	return nil
+}
+
+// A pace holds back a peer that asks and notifies without end: burst messages
+// are free, and so many more each second.
+type pace struct {
+	left float64
+	last time.Time
+}
+
+const (
+	burst = 2000
+	rate  = 500 // messages a second
+)
+
+// wait waits until another message may come.
+func (p *pace) wait(ctx context.Context, gone <-chan struct{}) error {
+	now := time.Now()
+	if p.last.IsZero() {
+		p.left = burst
+	} else {
+		p.left = min(burst, p.left+now.Sub(p.last).Seconds()*rate)
+	}
+	p.last = now
+	p.left--
+	if p.left >= 0 {
+		return nil
+	}
+	timer := time.NewTimer(time.Duration(-p.left / rate * float64(time.Second)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-gone:
+		return io.EOF
+	}
+}
+
+// A ring keeps the end of what is written to it.
+type ring struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+func (r *ring) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(p)
+	if n > maxStderr {
+		p = p[n-maxStderr:]
+	}
+	if over := len(r.data) + len(p) - maxStderr; over > 0 {
+		r.data = r.data[:copy(r.data, r.data[over:])]
+	}
+	r.data = append(r.data, p...)
+	return n, nil
+}
+
+func (r *ring) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return string(r.data)
+}

@@ -1,0 +1,222 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+func TestValidate(t *testing.T) {
+	tests := []struct {
+		name, server string
+		in           Config
+		want         string
+	}{
+		{"program", "files", Config{Command: "npx", Args: []string{"x"}, Env: map[string]string{"A": "b"}, Timeout: "90s"}, ""},
+		{"service", "git-hub_2", Config{URL: "https://example.com/mcp", Headers: map[string]string{"Authorization": "Bearer x"}}, ""},
+		{"service here", "a", Config{URL: "http://127.0.0.1:8080/", Headers: map[string]string{"X-Key": "x"}}, ""},
+		{"nothing", "a", Config{}, "mcp.a.command: a server has either a command or a url"},
+		{"both", "a", Config{Command: "x", URL: "https://h"}, "either a command or a url"},
+		{"name with two underscores", "a__b", Config{Command: "x"}, `mcp."a__b": a name is`},
+		{"name with an underscore at the end", "a_", Config{Command: "x"}, "a name is"},
+		{"empty name", "", Config{Command: "x"}, "a name is"},
+		{"long name", strings.Repeat("a", 33), Config{Command: "x"}, "a name is"},
+		{"name with an escape", "a\x1b[2J", Config{Command: "x"}, `"a\x1b[2J"`},
+		{"args of a service", "a", Config{URL: "https://h", Args: []string{"x"}}, "mcp.a.url: args"},
+		{"headers of a program", "a", Config{Command: "x", Headers: map[string]string{"A": "b"}}, "mcp.a.headers"},
+		{"no variable", "a", Config{Command: "x", Env: map[string]string{"A=B": "c"}}, "mcp.a.env"},
+		{"timeout", "a", Config{Command: "x", Timeout: "soon"}, `mcp.a.timeout = "soon"`},
+		{"endless timeout", "a", Config{Command: "x", Timeout: "1h"}, "at most 10m0s"},
+		{"other scheme", "a", Config{URL: "file:///etc/passwd"}, "mcp.a.url: it must begin"},
+		{"password", "a", Config{URL: "https://u:sk-canary@h/"}, "mcp.a.url: it must not hold a password"},
+		{"not valid", "a", Config{URL: "https://h/%zz?sk-canary"}, "mcp.a.url: it is not valid"},
+		{"key in the clear", "a", Config{URL: "http://example.com/", Headers: map[string]string{"X-Key": "sk-canary"}}, "over https only"},
+		{"reserved header", "a", Config{URL: "https://h", Headers: map[string]string{"MCP-Session-Id": "x"}}, "cannot be set"},
+		{"no header", "a", Config{URL: "https://h", Headers: map[string]string{"X\r\nY": "x"}}, "cannot be set"},
+	}
+	for _, test := range tests {
+		err := Validate(map[string]Config{test.server: test.in})
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if (test.want == "") != (err == nil) || !strings.Contains(got, test.want) || strings.Contains(got, "canary") {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func TestToolName(t *testing.T) {
+	fit := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	seen := map[string]string{}
+	server := strings.Repeat("s", 32)
+	for _, tool := range []string{"", "a", "a.b", "a/b", "a b", "a_b", "A_B", "ž", "\x1b[2J", "x\x00", strings.Repeat("a", 22), strings.Repeat("a", 23), strings.Repeat("a", 24), strings.Repeat("a", 500), strings.Repeat("ž", 500), "../../shell", "mcp__s__x"} {
+		name := toolName(server, tool)
+		if !fit.MatchString(name) || !strings.HasPrefix(name, Prefix(server)) {
+			t.Errorf("%q: got %q", tool, name)
+		}
+		if other, twice := seen[name]; twice {
+			t.Errorf("%q and %q are both %s", tool, other, name)
+		}
+		seen[name] = tool
+	}
+	if got := toolName("s", "read_file"); got != "mcp__s__read_file" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestSeal(t *testing.T) {
+	base := sdk.Tool{Name: "a", Description: "b", InputSchema: map[string]any{"type": "object"}}
+	first := list("s", []*sdk.Tool{&base}).seal
+	if kept := parseSeal(first.String()); !kept.covers(first) || !first.covers(kept) {
+		t.Errorf("got %v from %v", kept, first)
+	}
+	changed := []sdk.Tool{base, base, base}
+	changed[0].Name = "c"
+	changed[1].Description = "b\u200b" // nobody would see it
+	changed[2].InputSchema = map[string]any{"type": "object", "title": "x"}
+	for _, tool := range changed {
+		if first.covers(list("s", []*sdk.Tool{&tool}).seal) {
+			t.Errorf("%+v passes for %+v", tool, base)
+		}
+	}
+	if !first.covers(list("s", nil).seal) {
+		t.Error("that a tool is gone needs consent")
+	}
+	for _, text := range []string{"", "2\nmcp__s__a x", "garbage"} {
+		if s := parseSeal(text); s != nil {
+			t.Errorf("%q: got %v", text, s)
+		}
+	}
+	shown := []Tool{{Name: "mcp__s__a"}, {Name: "mcp__s__b"}}
+	before := seal{"mcp__s__a": "1", "mcp__s__z": "3"}
+	if gone := before.compare(shown, seal{"mcp__s__a": "2", "mcp__s__b": "2"}); fmt.Sprint(gone) != "[mcp__s__z]" || shown[0].Change != "changed" || shown[1].Change != "new" {
+		t.Errorf("got %v, %v", gone, shown)
+	}
+}
+
+func TestMask(t *testing.T) {
+	m := newMask(Config{URL: "https://h/?key=q-secret-1"}, map[string]string{"a": "Bearer b-secret-2", "b": "yes"}, map[string]string{"c": "b-secret-2-and-more"})
+	in := "x Bearer b-secret-2 b-secret-2 b-secret-2-and-more key=q-secret-1 q-secret-1 yes"
+	if got, want := m.clean(in), "x [redacted] [redacted] [redacted] [redacted] [redacted] yes"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestReadLine(t *testing.T) {
+	tests := []struct {
+		in   string
+		want []string
+		err  error
+	}{
+		{"", nil, io.EOF},
+		{"a\nb\r\n\n  c \n", []string{"a", "b", "", "c"}, io.EOF},
+		{"a\nhalf", []string{"a"}, io.EOF},
+		{strings.Repeat("x", 99) + "\ny\n", []string{strings.Repeat("x", 99), "y"}, io.EOF},
+		{"a\n" + strings.Repeat("x", 100) + "\ny\n", []string{"a"}, errLong},
+		{strings.Repeat("x", 1000), nil, errLong},
+	}
+	for _, test := range tests {
+		for _, cut := range []func(io.Reader) io.Reader{func(r io.Reader) io.Reader { return r }, iotest.OneByteReader, iotest.HalfReader} {
+			r := bufio.NewReaderSize(cut(strings.NewReader(test.in)), 16)
+			var got []string
+			var err error
+			for {
+				var line []byte
+				if line, err = readLine(r, 100); err != nil {
+					break
+				}
+				got = append(got, string(line))
+			}
+			if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", test.want) || !errors.Is(err, test.err) {
+				t.Errorf("%.20q: got %.100q, %v, want %.100q, %v", test.in, got, err, test.want, test.err)
+			}
+		}
+	}
+}
+
+func TestRing(t *testing.T) {
+	var r ring
+	var all bytes.Buffer
+	for i := range 5000 {
+		piece := []byte(fmt.Sprintf("%d ", i))
+		if i == 2500 {
+			piece = bytes.Repeat([]byte("y"), 3*maxStderr+7)
+		}
+		all.Write(piece)
+		if n, err := r.Write(piece); n != len(piece) || err != nil {
+			t.Fatalf("got %d, %v", n, err)
+		}
+		if want := all.Bytes()[max(0, all.Len()-maxStderr):]; i%500 == 0 && r.String() != string(want) {
+			t.Fatalf("after %d pieces: got %d bytes, want %d", i, len(r.String()), len(want))
+		}
+	}
+}
+
+// Who asks without end waits, and can still be ended.
+func TestPace(t *testing.T) {
+	var p pace
+	for i := range burst {
+		if err := p.wait(t.Context(), nil); err != nil {
+			t.Fatalf("message %d: %v", i, err)
+		}
+	}
+	p.left = -1000 * rate // far behind
+	p.last = time.Now()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.wait(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	gone := make(chan struct{})
+	close(gone)
+	if err := p.wait(t.Context(), gone); !errors.Is(err, io.EOF) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzFraming(f *testing.F) {
+	for _, in := range []string{
+		`{"jsonrpc":"2.0","id":1,"result":{}}` + "\n", `{"jsonrpc":"2.0","method":"x"}` + "\r\n", "garbage\n\n{}\n[]\n",
+		`{"jsonrpc":"2.0","id":"a","error":{"code":1,"message":"\ud800"}}` + "\n", strings.Repeat(`{"a":`, 2000) + "\n", `{"jsonrpc":"2.0","id":1e999}` + "\n",
+	} {
+		f.Add([]byte(in), 7)
+	}
+	f.Fuzz(func(t *testing.T, in []byte, limit int) {
+		limit = 1 + max(limit, -limit)&0xFFFF
+		read := func(r io.Reader) (lines []string, messages int, err error) {
+			b := bufio.NewReaderSize(r, 16)
+			for {
+				line, err := readLine(b, limit)
+				if err != nil {
+					return lines, messages, err
+				}
+				if len(line) > limit {
+					t.Fatalf("a line of %d bytes passes a limit of %d", len(line), limit)
+				}
+				if _, ok := message(line); ok {
+					messages++
+				}
+				lines = append(lines, string(line))
+			}
+		}
+		lines, n, err := read(bytes.NewReader(in))
+		again, m, err2 := read(iotest.OneByteReader(bytes.NewReader(in)))
+		if strings.Join(lines, "\n") != strings.Join(again, "\n") || n != m || !errors.Is(err2, err) {
+			t.Fatalf("cut otherwise: %q, %d, %v, and %q, %d, %v", lines, n, err, again, m, err2)
+		}
+		if n > bytes.Count(in, []byte("\n")) {
+			t.Fatalf("%d messages", n)
+		}
+	})
+}
