@@ -291,6 +291,44 @@ func (p *Policy) Grant(text string) error {
 	return nil
 }
 
+// Permissions are rules as the configuration has them.
+type Permissions struct {
+	Allow []string `toml:"allow"` // need not be asked
+	Ask   []string `toml:"ask"`   // always asks, also where the mode or another rule allows
+	Deny  []string `toml:"deny"`  // never runs, in no mode
+}
+
+// Rules reads the rules. The error names each that is none, and each that could
+// never allow anything.
+func (c Permissions) Rules() ([]rules.Rule, error) {
+	var rs []rules.Rule
+	var faults []error
+	for _, part := range []struct {
+		effect rules.Effect
+		texts  []string
+	}{{rules.Allow, c.Allow}, {rules.Ask, c.Ask}, {rules.Deny, c.Deny}} {
+		for _, text := range part.texts {
+			r, err := ParseRule(text)
+			if err == nil && part.effect == rules.Allow {
+				err = r.Err()
+			}
+			if err != nil {
+				faults = append(faults, fmt.Errorf("permissions.%s: %w", part.effect, err))
+				continue
+			}
+			r.Effect, r.From = part.effect, rules.Config
+			rs = append(rs, r)
+		}
+	}
+	return rs, errors.Join(faults...)
+}
+
+// Validate says which rules are none.
+func (c Permissions) Validate() error {
+	_, err := c.Rules()
+	return err
+}
+
 // ParseRule is rules.ParseRule for the tools that there are.
 func ParseRule(text string) (rules.Rule, error) {
 	name, _, _ := strings.Cut(text, ":")

@@ -285,3 +285,29 @@ func TestChangesAreToldInOrder(t *testing.T) {
 		t.Errorf("%d calls, the last with %d rules", calls, last)
 	}
 }
+
+func TestPermissions(t *testing.T) {
+	good := Permissions{Allow: []string{"shell:go test *", "edit:src/**"}, Ask: []string{"shell:git push"}, Deny: []string{"shell:sudo *"}}
+	rs, err := good.Rules()
+	var got []string
+	for _, r := range rs {
+		got = append(got, string(r.Effect)+" "+r.String()+" "+r.From)
+	}
+	want := []string{"allow shell:go test * config", "allow edit:src/** config", "ask shell:git push config", "deny shell:sudo * config"}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	bad := Permissions{Allow: []string{"shell:sudo *", "shell:ls *"}, Deny: []string{"shall", "edit:["}}
+	rs, err = bad.Rules()
+	if len(rs) != 1 || err == nil || bad.Validate() == nil {
+		t.Fatalf("got %v, %v", rs, err)
+	}
+	for _, want := range []string{
+		`permissions.allow: rule "shell:sudo *": only exact commands can be allowed, for sudo runs what it is given`,
+		`permissions.deny: unknown tool "shall": did you mean "shell"?`, `permissions.deny: rule "edit:[": this is no glob`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\ndoes not say %s", err, want)
+		}
+	}
+}

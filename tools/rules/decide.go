@@ -201,10 +201,10 @@ func (r Rule) Err() error {
 	}
 	words, err := single(r.Match)
 	if err != nil {
-		return fmt.Errorf("what stands before the asterisk %w", err)
+		return fmt.Errorf("rule %q: what stands before the asterisk %w", r, err)
 	}
 	if why := refusal(words); why != "" {
-		return errors.New("only exact commands can be allowed: " + why)
+		return fmt.Errorf("rule %q: only exact commands can be allowed, for %s", r, why)
 	}
 	return nil
 }

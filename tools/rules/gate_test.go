@@ -1,6 +1,10 @@
 package rules
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,7 +22,7 @@ func widened(t testing.TB) Rules {
 		"go test", "go build", "go vet", "go list", "go doc", "go mod", "go fmt", "gofmt", "cargo test", "cargo build", "cargo check", "cargo clippy",
 		"npm test", "npm run build", "npm run lint", "npm ls", "pytest", "make", "make test", "./gradlew test", "mvn", "rake", "ctest", "cmake",
 		"docker ps", "docker images", "docker logs", "kubectl get", "kubectl describe", "gh pr list", "gh pr view", "terraform plan",
-		"eslint", "prettier", "ruff", "mypy", "tsc", "black", "golangci-lint run", "yq", "column", "nl", "tac", "md5sum", "ldd",
+		"eslint", "prettier", "ruff", "mypy", "tsc", "black", "golangci-lint run", "yq", "column", "nl", "tac", "md5sum",
 	} {
 		r, err := ParseRule("shell:" + text + " *")
 		if err == nil {
@@ -66,7 +70,7 @@ var bypasses = map[string][]string{
 		"tail +x", "git log @args", "mkdir /etc/cron.d/x", "touch /home/me/src/../x", "cat /home/me/srcs/x", "cat '/etc/passwd'", "cat x /etc/passwd", `cat C:\Users\me\x`, `cat 'C:\Users\me\x'`, `cat C:/Users/x`, "jq . //etc/x",
 	},
 	"wrappers": {
-		"env rm x", "env ls", "timeout 5 rm x", "timeout 5 ls", "nice ls", "nohup ls", "time ls", "time -p rm x", "command rm x", "command ls", "builtin eval ls", "busybox rm x", "busybox ls",
+		"env rm x", "env ls", "ldd x", "timeout 5 rm x", "timeout 5 ls", "nice ls", "nohup ls", "time ls", "time -p rm x", "command rm x", "command ls", "builtin eval ls", "busybox rm x", "busybox ls",
 		"sh -c ls", "bash -lc 'ls; rm x'", "xargs rm", "xargs ls", "sudo ls", "doas ls", "exec ls", "stdbuf -o0 ls", "setsid ls", "find . -exec id ;", `find . -exec id \;`, "find . -delete",
 		"find . -fprintf f x", "find . -name x", "sed -i s/a/b/ f", "sed -n '1e id' f", "sed 'w f' g", "awk 'BEGIN{system(\"id\")}'", "perl -e 'print 1'", "python3 -c 'print(1)'",
 		"python3.12 -m http.server", "node -e 1", "vim -c ':!id' x", "less x", "npx cowsay", "watch ls", "parallel ls", "/usr/bin/env ls", "/bin/sh -c ls", "ssh host ls", "strace ls",
@@ -190,5 +194,41 @@ func TestDenySeesAll(t *testing.T) {
 				t.Errorf("%s is in the way of %.100q: %s", r, line, effect)
 			}
 		}
+	}
+}
+
+// Bash makes the same words of a simple command, in a folder where it would find
+// something for every glob and every variable is set.
+func TestBashAgrees(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash here")
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"a", "b", "x", "a.go", "main.go", "-rf", "--output=x"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	odd := []string{`x 'a"b' "c'd" e\f`, `x a"b"'c'd`, `x ''`, `x "" -`, `x "a\"b\\c\$d\x"`, "x 'a\nb' \\\n c", "x HEAD^{tree} @{1} a=b", "x a{b} a}b", "x a#b #c", "x a!b 'a!b' \"a!b\"", "x ^a =b %c @d ,e", "x a:b a..b //c", "x \"a\\\nb\""}
+	checked := 0
+	for _, lines := range append([][]string{everyday, odd}, bypasses["options that run"], bypasses["options that write"], bypasses["operands that do"], bypasses["hidden"]) {
+		for _, line := range lines {
+			cmds, simple, _ := Parse(line)
+			if !simple || len(cmds) != 1 {
+				continue
+			}
+			cmd := exec.Command(bash, "-c", `printf '%s\0' `+line)
+			cmd.Dir, cmd.Env = dir, []string{"HOME=/root", "x=1", "a=2"}
+			out, err := cmd.Output()
+			got := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+			if err != nil || !slices.Equal(got, cmds[0].Words) {
+				t.Errorf("%q: bash makes %q of it, %v; we %q", line, got, err, cmds[0].Words)
+			}
+			checked++
+		}
+	}
+	if checked < 150 {
+		t.Errorf("only %d lines were simple", checked)
 	}
 }

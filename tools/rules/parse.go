@@ -79,31 +79,19 @@ func (r *reading) line(line string, depth int) {
 		return
 	}
 	r.done[line] = true
-	if strings.Trim(line, blanks) == "" {
-		r.not("is empty")
-		return
-	}
-	if why := r.tooMuch(line, depth); why != "" {
-		r.not(why)
-		r.rough(line)
-		return
-	}
-	r.parsed += len(line)
-	file, err := parse(line)
-	if err != nil {
-		// A shell runs what stands before an error.
-		r.not("is not understood: " + err.Error())
-		r.rough(line)
-		return
-	}
+	file, why := r.parse(line, depth)
 	s := sight{reading: r, source: line}
-	if depth == 0 {
-		if len(file.Stmts) == 0 {
-			r.not("is empty")
+	if depth == 0 { // what stands inside of a line does not change what the line is
+		if why != "" {
+			r.not(why)
 		}
 		for _, stmt := range file.Stmts {
 			s.statement(stmt)
 		}
+	}
+	if why != "" {
+		r.rough(line) // a shell runs what stands before an error
+		return
 	}
 	syntax.Walk(file, s.visit)
 	for _, text := range s.run {
@@ -136,13 +124,25 @@ func (r *reading) tooMuch(line string, depth int) string {
 	return ""
 }
 
-func parse(line string) (file *syntax.File, err error) {
+// parse is the tree of a line, or why there is none.
+func (r *reading) parse(line string, depth int) (file *syntax.File, why string) {
+	if why := r.tooMuch(line, depth); why != "" {
+		return &syntax.File{}, why
+	}
+	r.parsed += len(line)
 	defer func() {
 		if fault := recover(); fault != nil {
-			file, err = nil, fmt.Errorf("%v", fault)
+			file, why = &syntax.File{}, fmt.Sprintf("is not understood: %v", fault)
 		}
 	}()
-	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	switch {
+	case err != nil:
+		return &syntax.File{}, "is not understood: " + err.Error()
+	case len(file.Stmts) == 0:
+		return file, "is empty"
+	}
+	return file, ""
 }
 
 // rough adds whatever could be a command in text that was not parsed: every word

@@ -20,6 +20,7 @@ func TestParseRule(t *testing.T) {
 		{"shell:ls *.go", Rule{Tool: "shell", Match: "ls *.go"}},
 		{"shell:ls a*", Rule{Tool: "shell", Match: "ls a*"}},
 		{"shell:a && b | c > d", Rule{Tool: "shell", Match: "a && b | c > d"}},
+		{"shell:sh -c 'x(' *", Rule{Tool: "shell", Match: "sh -c 'x('", Prefix: true}},
 		{"shell:env *", Rule{Tool: "shell", Match: "env", Prefix: true}},
 		{"edit:./src//x/../**", Rule{Tool: "edit", Match: "src/**"}},
 		{"read:.env", Rule{Tool: "read", Match: ".env"}},
