@@ -323,7 +323,7 @@ const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER |
 // disarm takes away all other capabilities of the calling thread, also from the
 // programs it will run.
 func disarm() error {
-	for c := uintptr(0); c <= 63; c++ {
+	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
 		if kept>>c&1 == 0 {
 			_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) // who may not has nothing to gain: see no_new_privs
 		}

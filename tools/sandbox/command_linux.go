@@ -73,7 +73,7 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	}
 	cmd = &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{marker}, Dir: p.Workspace,
-		Env:         []string{}, // what is not there cannot be read in /proc
+		Env:         []string{"GOMAXPROCS=1", "GOGC=off"}, // quicker to start; and what is not here cannot be read in /proc
 		ExtraFiles:  []*os.File{instructions, life},
 		SysProcAttr: attributes(j.spaces),
 	}
@@ -123,41 +123,56 @@ func identity(file string) []syscall.SysProcIDMap {
 	return out
 }
 
-// Probe reports what the system offers. The answer is kept. For tests of what
-// happens elsewhere there are two environment variables: with
+// Probe reports what the system offers. What was found out is kept. For tests of
+// what happens elsewhere there are two environment variables: with
 // PARLEY_TEST_NO_LANDLOCK=1 nothing is offered, with PARLEY_TEST_NO_NAMESPACES=1
 // no namespaces are.
 func Probe() Backend {
 	if os.Getenv("PARLEY_TEST_NO_LANDLOCK") == "1" {
 		return Backend{Why: "PARLEY_TEST_NO_LANDLOCK is set"}
 	}
-	return probed()
+	found := find()
+	if os.Getenv("PARLEY_TEST_NO_NAMESPACES") == "1" {
+		found.apart = errors.New("PARLEY_TEST_NO_NAMESPACES is set")
+	}
+	return found.backend()
 }
 
-var probed = sync.OnceValue(probe)
+// findings are what the kernel said.
+type findings struct {
+	abi   int   // of Landlock
+	err   error // why nothing can be held
+	apart error // why the helper cannot have its own namespaces
+}
 
-func probe() Backend {
+var find = sync.OnceValue(func() findings {
 	abi, err := landlock()
+	if err == nil {
+		err = filters()
+	}
 	if err != nil {
-		return Backend{Why: err.Error()}
+		return findings{err: err}
 	}
-	if err := filters(); err != nil {
-		return Backend{Why: err.Error()}
+	return findings{abi: abi, apart: tryApart()}
+})
+
+func (f findings) backend() Backend {
+	if f.err != nil {
+		return Backend{Why: f.err.Error()}
 	}
-	b := Backend{ABI: abi, Details: []string{fmt.Sprintf("Landlock ABI %d", abi)}}
-	apart := tryApart()
-	switch {
-	case apart == nil:
+	b := Backend{ABI: f.abi, Details: []string{fmt.Sprintf("Landlock ABI %d", f.abi)}}
+	if f.apart == nil {
 		b.Name = "landlock+seccomp+pidns"
 		b.Details = append(b.Details, "own user, mount, process and IPC namespaces")
-	case abi < 3:
-		b.Why = fmt.Sprintf("Landlock ABI %d does not restrict truncation, and namespaces are forbidden: %v", abi, apart)
-	default:
-		b.Name = "landlock+seccomp"
-		b.Details = append(b.Details, fmt.Sprintf("no namespaces: %v; protected paths are restored after each command", apart))
+		return b
 	}
-	if abi < 6 && apart != nil {
-		b.Details = append(b.Details, "signals to other processes of the same user are not restricted before ABI 6")
+	if f.abi < 3 {
+		return Backend{ABI: f.abi, Why: fmt.Sprintf("Landlock ABI %d cannot keep files from being cut short, and there are no namespaces: %v", f.abi, f.apart)}
+	}
+	b.Name = "landlock+seccomp"
+	b.Details = append(b.Details, fmt.Sprintf("no namespaces: %v", f.apart), "protected paths are put back after each command")
+	if f.abi < 6 {
+		b.Details = append(b.Details, "signals to other processes of the same user are not held back before Landlock ABI 6")
 	}
 	return b
 }
@@ -166,9 +181,6 @@ func probe() Backend {
 // nothing: what fails last is that there is no such program. Chroot asks for a
 // capability, which some systems deny in a namespace that they let be made.
 func tryApart() error {
-	if os.Getenv("PARLEY_TEST_NO_NAMESPACES") == "1" {
-		return errors.New("PARLEY_TEST_NO_NAMESPACES is set")
-	}
 	attr := attributes(true)
 	attr.Chroot = "/"
 	const nowhere = "/proc/self/no-such-program"

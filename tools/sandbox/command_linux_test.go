@@ -1,0 +1,307 @@
+package sandbox_test
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"parley/tools/sandbox"
+)
+
+// What a command needs works.
+func TestWorks(t *testing.T) {
+	tests := []struct {
+		name, command, want string
+		status              int
+	}{
+		{"workspace", "pwd; echo x > f && mkdir d && mv f d/g && ln d/g d/h && ln -s g d/i && cat d/i", "/workspace\nx\n", 0},
+		{"executable", "printf '#!/bin/sh\necho ran\n' > s && chmod 755 s && ./s", "ran\n", 0},
+		{"temp folder", "f=$(mktemp) && echo x > $f && cat $f && rm $f", "x\n", 0},
+		{"pipes", "yes | head -1", "y\n", 0},
+		{"here document", "cat <<E\nhello\nE", "hello\n", 0},
+		{"named pipe", "mkfifo p && (echo through > p &) && cat p", "through\n", 0},
+		{"null device", "echo x > /dev/null && head -c 1 /dev/zero | wc -c", "1\n", 0},
+		{"processes", "sleep 0 & wait $! && kill -0 $$ && echo fine", "fine\n", 0},
+		{"proc", "cat /proc/self/comm && test -r /proc/cpuinfo && echo fine", "cat\nfine\n", 0},
+		{"names of users", "id -u > /dev/null && test -r /etc/passwd && echo fine", "fine\n", 0},
+		{"environment", "echo $HOME $TMPDIR | wc -w; env | grep -c sk-canary || true", "2\n0\n", 0},
+		{"descriptors of the caller", "ls /proc/self/fd | wc -l", "4\n", 0}, // three, and that of ls
+		{"git's settings", "cat ~/.config/git/config", "[user]\n", 0},
+		{"status", "exit 7", "", 7},
+		{"signal", "kill -TERM $$", "", 143},
+	}
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			p := newPlace(t, s)
+			for _, test := range tests {
+				out, status := p.run(test.command)
+				if !strings.HasSuffix(out, test.want) || status != test.status {
+					t.Errorf("%s: got %q, %d, want %q, %d", test.name, out, status, test.want, test.status)
+				}
+			}
+		})
+	}
+}
+
+// However a command goes about it, the protected paths are afterwards what they
+// were, and it is told.
+func TestProtected(t *testing.T) {
+	tests := []struct{ name, command string }{
+		{"write what is there", "echo evil > .git/config; echo evil > .git/hooks/old"},
+		{"create what is not", "echo evil > .envrc; echo evil > .mcp.json; mkdir .parley; echo evil > .parley/config.toml; echo evil > .git/hooks/pre-commit"},
+		{"move the folder away", "mv .git .git2; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit; echo evil > .git/config"},
+		{"move the file over", "echo evil > x; mv x .git/config; mkdir h; echo evil > h/pre-commit; mv -T h .git/hooks"},
+		{"remove", "rm -rf .git; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit"},
+		{"link the folder", "mkdir -p evil/hooks; echo evil > evil/hooks/pre-commit; echo evil > evil/config; mv .git old; ln -s evil .git"},
+		{"link out", "mv .git old; ln -s ../outside .git; ln -s ../outside/file .envrc"},
+		{"a file that points elsewhere", "mv .git old; echo 'gitdir: evil' > .git"},
+		{"hard link", "echo evil > x; ln -f x .git/config; ln -f x .envrc"},
+		{"modes", "echo evil > .git/hooks/pre-commit; chmod 755 .git/hooks/old; chmod 0 .git/hooks/pre-commit; chmod 0 .git/hooks .git"},
+		{"from the background", "(setsid sh -c 'trap \"\" TERM; while :; do echo evil > .envrc; done' &)"},
+		{"by the last words", "trap 'echo evil > .envrc' EXIT"},
+		{"a device's name", "mkfifo .envrc; mkdir .mcp.json"},
+	}
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			for _, test := range tests {
+				t.Run(test.name, func(t *testing.T) {
+					t.Parallel() // most of the time something is waited for
+					p := newPlace(t, s)
+					out, _ := p.run(test.command + "; true")
+					p.untouched()
+					if p.read("outside/file") != "canary" {
+						t.Error("outside was changed")
+					}
+					if info, err := os.Stat(p.at("workspace/.git/hooks/old")); err != nil || info.Mode().Perm() != 0o600 {
+						t.Errorf("%v, %v", info, err)
+					}
+					if !strings.Contains(out, "[the sandbox undid changes of ") && !strings.Contains(out, "Read-only file system") && !strings.Contains(out, "busy") {
+						t.Errorf("nothing is told: %q", out)
+					}
+				})
+			}
+		})
+	}
+}
+
+// What is not there and stays away is not spoken of.
+func TestNothingToTell(t *testing.T) {
+	for _, s := range settings() {
+		p := newPlace(t, s)
+		if out, status := p.run("echo fine; mkdir .git/objects; echo x > .git/HEAD"); out != "fine\n" || status != 0 {
+			t.Errorf("%s: got %q, %d", s.name, out, status)
+		}
+	}
+}
+
+// stubborn starts processes that try to stay.
+const stubborn = `
+sleep 1000 &
+trap '' TERM HUP
+setsid sleep 1000 &
+nohup sleep 1000 >/dev/null 2>&1 &
+(setsid sh -c 'trap "" TERM; exec sleep 1000' >/dev/null 2>&1 </dev/null &)
+setsid sh -c '(sh -c "trap \"\" TERM HUP; while :; do sleep 1; done" &) >/dev/null 2>&1'
+(env -i /bin/sh -c 'exec sleep 1000' &)
+`
+
+// Everything ends with the command, with its cancellation, and with the death of
+// who called it, within two seconds; and what is protected is put back.
+func TestEnd(t *testing.T) {
+	ways := []struct {
+		name, command string
+		end           func(caller *exec.Cmd)
+	}{
+		{"the command ends", stubborn + "echo evil > .envrc; echo 1 > started", func(*exec.Cmd) {}},
+		{"the caller is killed", stubborn + "echo evil > .envrc; echo 1 > started; sleep 1000", func(c *exec.Cmd) { c.Process.Kill() }},
+		{"the helper is told to", stubborn + "echo evil > .envrc; echo 1 > started; sleep 1000", func(c *exec.Cmd) {
+			for _, pid := range children(c.Process.Pid) {
+				syscall.Kill(pid, syscall.SIGTERM)
+			}
+		}},
+	}
+	for _, s := range settings() {
+		for _, way := range ways {
+			t.Run(s.name+", "+way.name, func(t *testing.T) {
+				t.Parallel()
+				p := newPlace(t, s)
+				mark := "PARLEY_TEST_PLACE=" + p.base
+				p.policy.Env = append(p.policy.Env, mark)
+				cmd := p.caller("/bin/sh", "-c", way.command)
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				for range 1000 {
+					if p.read("workspace/started") == "1\n" {
+						break
+					}
+					time.Sleep(5 * time.Millisecond)
+				}
+				if p.read("workspace/started") == "" {
+					t.Fatal("it did not start")
+				}
+				way.end(cmd)
+				cmd.Wait()
+				// The two seconds are counted by the helper's own clocks. Here is
+				// only made sure that it comes to its end.
+				for range 1000 {
+					if len(inside(p.base)) == 0 {
+						break
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+				if left := inside(p.base); len(left) > 0 {
+					t.Errorf("still there: %v", left)
+				}
+				p.untouched()
+			})
+		}
+	}
+}
+
+// inside are the processes whose working folder is below dir, and so all that
+// the sandbox started there, the helper too.
+func inside(dir string) []int {
+	var out []int
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if at, err := os.Readlink("/proc/" + e.Name() + "/cwd"); err == nil && strings.HasPrefix(at, dir) {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+func children(of int) []int {
+	var out []int
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
+		if err != nil {
+			continue
+		}
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if pid, err := strconv.Atoi(e.Name()); err == nil && fields[1] == strconv.Itoa(of) {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+func TestNetwork(t *testing.T) {
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			p := newPlace(t, s)
+			l := p.listen()
+			p.policy.Network = true
+			p.policy.Env = append(p.policy.Env, targetVariable+`={"TCP":"`+l.TCP+`","Outside":"`+p.at("outside")+`","Workspace":"`+p.at("workspace")+`"}`)
+			out, err := p.caller(p.at("bin/program"), probe).CombinedOutput()
+			heard := l.stop()
+			if !strings.Contains(string(out), "escaped: TCP\n") || heard == 0 {
+				t.Errorf("no TCP: %d, %v, %s", heard, err, out)
+			}
+			for _, closed := range []string{"Unix", "raw", "io_uring", "create", "read", "vsock"} {
+				if strings.Contains(string(out), "escaped: "+closed) {
+					t.Errorf("%s: %s", closed, out)
+				}
+			}
+		})
+	}
+}
+
+func TestCommandRefuses(t *testing.T) {
+	dir := t.TempDir()
+	tests := []struct {
+		name   string
+		policy sandbox.Policy
+		argv   []string
+		want   string
+	}{
+		{"no command", sandbox.Policy{Workspace: dir}, nil, "no command"},
+		{"no such program", sandbox.Policy{Workspace: dir}, []string{"no-such-program"}, "not found"},
+		{"no such workspace", sandbox.Policy{Workspace: dir + "/none"}, []string{"true"}, "no such file"},
+		{"the home folder", sandbox.Policy{Workspace: "/"}, []string{"true"}, "home folder"},
+		{"protected outside", sandbox.Policy{Workspace: dir, Protected: []string{"../x"}}, []string{"true"}, "leads out"},
+		{"NUL", sandbox.Policy{Workspace: dir, Env: []string{"A=\x00"}}, []string{"true"}, "NUL"},
+	}
+	if b := sandbox.Probe(); !b.OK() {
+		t.Skipf("nothing can be held here: %s", b.Why)
+	}
+	for _, test := range tests {
+		if _, _, err := sandbox.Command(test.policy, test.argv...); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
+		}
+	}
+	t.Setenv("PARLEY_TEST_NO_LANDLOCK", "1")
+	if _, _, err := sandbox.Command(sandbox.Policy{Workspace: dir}, "true"); err == nil {
+		t.Error("a command without a backend")
+	}
+}
+
+// The private temp folder goes with the command.
+func TestTempIsRemoved(t *testing.T) {
+	if b := sandbox.Probe(); !b.OK() {
+		t.Skipf("nothing can be held here: %s", b.Why)
+	}
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	cmd, cleanup, err := sandbox.Command(sandbox.Policy{Workspace: t.TempDir()}, "/bin/sh", "-c", "echo x > $TMPDIR/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	cleanup()
+	cleanup()
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// BenchmarkCommand shows what a sandbox costs beyond the start of this program;
+// compare "held" with "started" and both with "plain".
+func BenchmarkCommand(b *testing.B) {
+	if found := sandbox.Probe(); !found.OK() {
+		b.Skip(found.Why)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	policy := sandbox.Policy{Workspace: b.TempDir(), Protected: sandbox.Protected(), Env: os.Environ()}
+	b.Run("plain", func(b *testing.B) {
+		for b.Loop() {
+			if err := exec.Command("/bin/sh", "-c", "true").Run(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("started", func(b *testing.B) {
+		for b.Loop() {
+			if err := exec.Command(exe, "-test.run=^$").Run(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("held", func(b *testing.B) {
+		for b.Loop() {
+			cmd, cleanup, err := sandbox.Command(policy, "/bin/sh", "-c", "true")
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := cmd.Run(); err != nil {
+				b.Fatal(err)
+			}
+			cleanup()
+		}
+	})
+}

@@ -1,0 +1,321 @@
+package sandbox_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"parley/tools/sandbox"
+)
+
+// A setting is who calls Command, and whether namespaces are there.
+type setting struct {
+	name   string
+	uid    int
+	spaces bool
+}
+
+// settings are all that can be had here.
+func settings() []setting {
+	uids := []int{os.Getuid()}
+	if os.Getuid() == 0 {
+		uids = append(uids, 65534)
+	}
+	var out []setting
+	for _, uid := range uids {
+		for _, spaces := range []bool{true, false} {
+			name := fmt.Sprintf("uid %d, no namespaces", uid)
+			if spaces {
+				name = fmt.Sprintf("uid %d", uid)
+			}
+			out = append(out, setting{name, uid, spaces})
+		}
+	}
+	return out
+}
+
+// A place is a workspace with what is around it.
+type place struct {
+	t    *testing.T
+	base string
+	setting
+	policy sandbox.Policy
+	env    []string // of the caller
+}
+
+// newPlace is not in /tmp, so that the command's /tmp can be its own.
+func newPlace(t *testing.T, s setting) *place {
+	t.Helper()
+	if b := sandbox.Probe(); !b.OK() {
+		t.Skipf("nothing can be held here: %s", b.Why)
+	} else if s.spaces && !strings.Contains(b.Name, "pidns") {
+		t.Skipf("there are no namespaces here: %v", b.Details)
+	}
+	base, err := os.MkdirTemp("/var/tmp", "parley-sandbox-test-")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(base) })
+	p := &place{t: t, base: base, setting: s}
+	p.write("outside/file", "canary")
+	p.write("home/.ssh/id_ed25519", "canary")
+	p.write("home/.bash_history", "canary")
+	p.write("home/.config/parley/config.toml", "canary")
+	p.write("home/.config/git/credentials", "canary")
+	p.write("home/.config/git/config", "[user]\n")
+	p.write("workspace/.git/config", "[core]\n")
+	p.write("workspace/.git/hooks/old", "#!/bin/sh\n")
+	if err := filepath.Walk(base, func(path string, _ os.FileInfo, _ error) error { return os.Lchown(path, s.uid, s.uid) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(base, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.program()
+	env := []string{"HOME=" + p.at("home"), "PATH=" + os.Getenv("PATH")}
+	p.policy = sandbox.Policy{
+		Workspace: p.at("workspace"), Protected: sandbox.Protected(), Env: env,
+		Read: append(sandbox.Readable(env), p.at("bin")),
+	}
+	p.env = append(slices.Clone(env), "OPENAI_API_KEY=sk-canary")
+	if !s.spaces {
+		p.env = append(p.env, "PARLEY_TEST_NO_NAMESPACES=1")
+	}
+	return p
+}
+
+func (p *place) at(name string) string { return filepath.Join(p.base, name) }
+
+func (p *place) write(name, content string) {
+	p.t.Helper()
+	file := p.at(name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// program puts the test program where everybody can execute it.
+func (p *place) program() {
+	p.t.Helper()
+	exe, err := os.Executable()
+	if err == nil {
+		err = os.Mkdir(p.at("bin"), 0o755)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if os.Link(exe, p.at("bin/program")) == nil {
+		return
+	}
+	content, err := os.ReadFile(exe)
+	if err == nil {
+		err = os.WriteFile(p.at("bin/program"), content, 0o755)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// read is a file's content; "" if there is none, and what it is if no file.
+func (p *place) read(name string) string {
+	if info, err := os.Stat(p.at(name)); err == nil && !info.Mode().IsRegular() {
+		return info.Mode().String()
+	}
+	b, _ := os.ReadFile(p.at(name))
+	return string(b)
+}
+
+// caller is somebody who runs argv in the sandbox.
+func (p *place) caller(argv ...string) *exec.Cmd {
+	p.t.Helper()
+	text, err := json.Marshal(p.policy)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	cmd := exec.Command(p.at("bin/program"), append([]string{role}, argv...)...)
+	cmd.Env = append(slices.Clone(p.env), policy+"="+string(text))
+	cmd.Dir = p.at("home")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.credential()}
+	return cmd
+}
+
+func (p *place) credential() *syscall.Credential {
+	if p.uid == os.Getuid() {
+		return nil
+	}
+	return &syscall.Credential{Uid: uint32(p.uid), Gid: uint32(p.uid)}
+}
+
+// run runs a shell command in the sandbox.
+func (p *place) run(command string) (output string, status int) {
+	p.t.Helper()
+	cmd := p.caller("/bin/sh", "-c", command)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		p.t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// No escape works, whoever calls; without namespaces those that the package says.
+func TestEscapes(t *testing.T) {
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			p := newPlace(t, s)
+			heard := p.listen()
+			victim := exec.Command("sleep", "1000")
+			victim.SysProcAttr = &syscall.SysProcAttr{Credential: p.credential()}
+			if err := victim.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer victim.Wait()
+			defer victim.Process.Kill()
+			tt := heard.target
+			tt.Victim, tt.Caller = victim.Process.Pid, os.Getpid()
+			text, err := json.Marshal(tt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.policy.Env = append(p.policy.Env, targetVariable+"="+string(text))
+			before, err := os.Stat(p.at("outside/file"))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			out, err := p.caller(p.at("bin/program"), probe).CombinedOutput()
+			if want := fmt.Sprintf("tried: %d\n", len(escapes())); err != nil || !strings.Contains(string(out), want) {
+				t.Fatalf("got %v, %s", err, out)
+			}
+			passed := map[string]bool{}
+			for line := range strings.Lines(string(out)) {
+				if name, ok := strings.CutPrefix(strings.TrimSpace(line), "escaped: "); ok {
+					passed[name] = true
+				}
+			}
+			for _, e := range escapes() {
+				if passed[e.name] && (s.spaces || !e.limit) {
+					t.Errorf("%s: escaped", e.name)
+				}
+			}
+
+			after, err := os.Stat(p.at("outside/file"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.spaces && (after.Mode() != before.Mode() || !after.ModTime().Equal(before.ModTime())) {
+				t.Errorf("outside/file: %v %v, was %v %v", after.Mode(), after.ModTime(), before.Mode(), before.ModTime())
+			}
+			if entries, err := os.ReadDir(p.at("outside")); err != nil || len(entries) != 3 || p.read("outside/file") != "canary" {
+				t.Errorf("outside: %v, %v, %q", entries, err, p.read("outside/file"))
+			}
+			if _, err := os.Stat(filepath.Join("/tmp", filepath.Base(p.base))); err == nil {
+				t.Error("a file was written to everybody's /tmp")
+			}
+			if err := victim.Process.Signal(syscall.Signal(0)); err != nil {
+				t.Errorf("the victim: %v", err)
+			}
+			if n := heard.stop(); n > 0 {
+				t.Errorf("%d connections came in", n)
+			}
+			p.untouched()
+		})
+	}
+}
+
+// untouched fails if a protected path is not what newPlace made.
+func (p *place) untouched() {
+	p.t.Helper()
+	for name, want := range map[string]string{
+		".git/config": "[core]\n", ".git/hooks/old": "#!/bin/sh\n", ".git/hooks/pre-commit": "",
+		".git/config.worktree": "", ".envrc": "", ".mcp.json": "", ".parley/config.toml": "",
+	} {
+		if got := p.read("workspace/" + name); got != want {
+			p.t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A listener hears what comes out of a sandbox.
+type listener struct {
+	target
+	stop func() (connections int)
+}
+
+func (p *place) listen() listener {
+	p.t.Helper()
+	l := listener{target: target{Workspace: p.at("workspace"), Outside: p.at("outside"), Home: p.at("home")}}
+	heard := make(chan int)
+	var closers []io.Closer
+	streams := map[string]string{p.at("outside/socket"): "unix", p.at("workspace/socket"): "unix", "@" + filepath.Base(p.base): "unix", "127.0.0.1:0": "tcp"}
+	for address, network := range streams {
+		in, err := net.Listen(network, address)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if network == "tcp" {
+			l.TCP = in.Addr().String()
+		}
+		closers = append(closers, in)
+		go func() {
+			n := 0
+			for {
+				c, err := in.Accept()
+				if err != nil {
+					heard <- n
+					return
+				}
+				c.Close()
+				n++
+			}
+		}()
+	}
+	l.Abstract = "@" + filepath.Base(p.base)
+	for address, network := range map[string]string{p.at("outside/datagrams"): "unixgram", "127.0.0.1:0": "udp"} {
+		in, err := net.ListenPacket(network, address)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if network == "udp" {
+			l.UDP = in.LocalAddr().String()
+		}
+		closers = append(closers, in)
+		go func() {
+			n := 0
+			for {
+				if _, _, err := in.ReadFrom(make([]byte, 64)); err != nil {
+					heard <- n
+					return
+				}
+				n++
+			}
+		}()
+	}
+	for _, name := range []string{"outside/socket", "outside/datagrams", "workspace/socket"} {
+		if err := os.Chmod(p.at(name), 0o777); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	l.stop = func() (total int) {
+		time.Sleep(20 * time.Millisecond) // what was sent has arrived
+		for _, c := range closers {
+			c.Close()
+		}
+		for range closers {
+			total += <-heard
+		}
+		return total
+	}
+	return l
+}
