@@ -1,0 +1,232 @@
+package tools
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// openHeld is a workspace outside of /tmp, whose commands are held.
+func openHeld(t *testing.T, cfg SandboxConfig, files map[string]string) folder {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	f := open(t, files)
+	if b := f.Sandbox(cfg); !b.OK() {
+		t.Skipf("nothing can be held here: %s", b.Why)
+	}
+	return f
+}
+
+func TestHeldShell(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside")
+	f := openHeld(t, SandboxConfig{}, map[string]string{"sub/f": "text\n", ".git/config": "[core]\n"})
+	tests := []struct {
+		name    string
+		command string
+		want    []string
+		failed  bool
+	}{
+		{name: "output", command: "echo hello; echo there >&2", want: []string{"hello\nthere\n[exit status 0]"}},
+		{name: "status", command: "exit 3", want: []string{"[exit status 3]"}, failed: true},
+		{name: "signal", command: "kill -9 $$", want: []string{"[exit status 137]"}, failed: true},
+		{name: "workspace", command: "cat sub/f; echo new > sub/g && cat sub/g", want: []string{"text\nnew\n"}},
+		{name: "temp folder", command: "cd $TMPDIR && echo x > y && mktemp >/dev/null && cat y", want: []string{"x\n"}},
+		{name: "cache", command: "mkdir -p $XDG_CACHE_HOME/x && echo fine", want: []string{"fine\n"}},
+		{name: "no terminal, no input", command: "read x; (: </dev/tty) 2>/dev/null || echo none", want: []string{"none\n"}},
+		{name: "outside", command: "echo x > " + outside, failed: true,
+			want: []string{"the sandbox may have denied it a file outside of the workspace", "ask the person to"}},
+		{name: "network", command: "exec 3<>/dev/tcp/127.0.0.1/9", failed: true,
+			want: []string{"the sandbox may have denied it the network", "ask the person to allow the network"}},
+		{name: "a failure of its own", command: "cat sub/none", failed: true, want: []string{"No such file"}},
+		{name: "protected, present", command: "echo '[alias]' > .git/config", failed: true, want: []string{"denied it a file outside of the workspace, or a protected one"}},
+		{name: "protected, absent", command: "echo evil > .envrc", want: []string{"the sandbox undid changes of .envrc"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			a, err := f.Plan(t.Context(), "shell", args("command", test.command))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !a.Sandboxed || a.Network {
+				t.Errorf("sandboxed %v, network %v", a.Sandboxed, a.Network)
+			}
+			out := a.Run(t.Context(), nil)
+			for _, want := range test.want {
+				if !strings.Contains(out.Text, want) {
+					t.Errorf("got %q, want %q", out.Text, want)
+				}
+			}
+			if out.Failed != test.failed {
+				t.Errorf("failed: %v: %q", out.Failed, out.Text)
+			}
+		})
+	}
+	if _, err := os.Stat(outside); err == nil {
+		t.Error("a file was written outside")
+	}
+	if got := f.content(".git/config"); got != "[core]\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// The network comes with the person's word and not with the model's.
+func TestWithNetwork(t *testing.T) {
+	f := openHeld(t, SandboxConfig{}, nil)
+	if _, err := f.Plan(t.Context(), "shell", args("command", "true", "network", true)); err == nil {
+		t.Error("the model may ask for the network")
+	}
+	a, err := f.Plan(t.Context(), "shell", args("command", "exec 3<>/dev/tcp/127.0.0.1/1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	online := a.WithNetwork()
+	if a.Network || !online.Network || !online.Sandboxed || online.Command != a.Command {
+		t.Errorf("got %+v", online)
+	}
+	if out := online.Run(t.Context(), nil); !strings.Contains(out.Text, "Connection refused") {
+		t.Errorf("with the network: %q", out.Text)
+	}
+	if out := a.Run(t.Context(), nil); strings.Contains(out.Text, "Connection refused") {
+		t.Errorf("without: %q", out.Text)
+	}
+}
+
+// Where nothing can be held, that is said, and a command runs only if it is not
+// required to be.
+func TestWithoutSandbox(t *testing.T) {
+	tests := []struct {
+		name    string
+		without string
+		cfg     SandboxConfig
+		why     string
+		refused bool
+	}{
+		{name: "none", without: "1", why: "PARLEY_TEST_NO_LANDLOCK is set"},
+		{name: "none, required", without: "1", cfg: SandboxConfig{Required: true}, why: "PARLEY_TEST_NO_LANDLOCK is set", refused: true},
+		{name: "off", cfg: SandboxConfig{Off: true}, why: "sandbox.off"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Setenv("PARLEY_TEST_NO_LANDLOCK", test.without)
+			t.Setenv("XDG_CACHE_HOME", t.TempDir())
+			f := open(t, nil)
+			if b := f.Sandbox(test.cfg); b.OK() || !strings.Contains(b.Why, test.why) {
+				t.Errorf("got %+v", b)
+			}
+			a, err := f.Plan(t.Context(), "shell", args("command", "echo ran"))
+			if (err != nil) != test.refused {
+				t.Fatalf("got %v", err)
+			}
+			if err != nil {
+				if !strings.Contains(err.Error(), test.why) {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			if a.Sandboxed || a.WithNetwork() != a {
+				t.Errorf("got %+v", a)
+			}
+			if v := NewPolicy(ModeAuto).Decide(a); v != Ask {
+				t.Errorf("auto mode: %s", v)
+			}
+		})
+	}
+}
+
+// A workspace that holds the home folder holds its secrets.
+func TestHomeIsNoWorkspaceToHold(t *testing.T) {
+	f := open(t, nil)
+	t.Setenv("HOME", f.Root())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	if b := f.Sandbox(SandboxConfig{}); b.OK() || !strings.Contains(b.Why, "home folder") {
+		t.Errorf("got %+v", b)
+	}
+}
+
+func TestHeldCancelEndsEverything(t *testing.T) {
+	for _, spaces := range []string{"", "1"} {
+		t.Run("PARLEY_TEST_NO_NAMESPACES="+spaces, func(t *testing.T) {
+			t.Setenv("PARLEY_TEST_NO_NAMESPACES", spaces)
+			f := openHeld(t, SandboxConfig{}, nil)
+			text, n := script()
+			a, err := f.Plan(t.Context(), "shell", args("command", text+"echo evil > .envrc; echo started; sleep 1000"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var out Outcome
+			var running sync.WaitGroup
+			running.Go(func() { out = a.Run(ctx, nil) })
+			f.wait("pids", n)
+			f.wait(".envrc", 1)
+			start := time.Now()
+			cancel()
+			running.Wait()
+			if took := time.Since(start); took > 3*time.Second {
+				t.Errorf("it took %s", took)
+			}
+			if left := living(t, os.Getpid()); len(left) > 0 {
+				t.Errorf("still there: %v", left)
+			}
+			if !out.Failed || !strings.Contains(out.Text, "[canceled after") || !strings.Contains(out.Text, "undid changes of .envrc") {
+				t.Errorf("got %+v", out)
+			}
+		})
+	}
+}
+
+// living are the living processes that descend from pid.
+func living(t *testing.T, pid int) []int {
+	t.Helper()
+	all, err := processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []int
+	for id, p := range all {
+		if id != pid && !p.zombie && descends(all, id, pid) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+func TestSandboxConfig(t *testing.T) {
+	tests := []struct {
+		name string
+		cfg  SandboxConfig
+		want string
+	}{
+		{name: "nothing"},
+		{name: "all", cfg: SandboxConfig{Required: true, Read: []string{"~/x", "/y"}, Write: []string{"/z"}, Env: []string{"MY_TOKEN"}}},
+		{name: "both", cfg: SandboxConfig{Required: true, Off: true}, want: "exclude each other"},
+		{name: "relative", cfg: SandboxConfig{Read: []string{"x"}}, want: `sandbox.read: "x"`},
+		{name: "another's home", cfg: SandboxConfig{Write: []string{"~bob/x"}}, want: `sandbox.write: "~bob/x"`},
+		{name: "a value", cfg: SandboxConfig{Env: []string{"A=b"}}, want: `sandbox.env: "A=b"`},
+	}
+	for _, test := range tests {
+		err := test.cfg.Validate()
+		if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+// The configuration lets variables through by their exact names, and only those.
+func TestHeldEnvironment(t *testing.T) {
+	const canary = "canary-8f3a"
+	for _, name := range []string{"OPENAI_API_KEY", "XDG_SECRET_TOKEN", "LC_PASSWORD", "MY_TOKEN2"} {
+		t.Setenv(name, canary)
+	}
+	t.Setenv("MY_TOKEN", "wanted")
+	f := openHeld(t, SandboxConfig{Env: []string{"MY_TOKEN"}}, nil)
+	got := f.must("shell", "command", "env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'")
+	if strings.Contains(got, canary) || !strings.Contains(got, "MY_TOKEN=wanted\n") {
+		t.Errorf("got %s", got)
+	}
+}
