@@ -161,7 +161,7 @@ func (s Shelf) show() *cobra.Command {
 	cmd := &cobra.Command{Use: "show SESSION", Short: "Show a conversation", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, words []string) error {
 		return s.one(words, func(lib *session.Library, c archive.Conversation) error {
 			if asJSON {
-				return archive.JSONL(s.Out, c)
+				return s.write(c, archive.JSONL, escaped)
 			}
 			var text bytes.Buffer
 			if err := archive.Markdown(&text, c); err != nil {
@@ -335,16 +335,11 @@ func (s Shelf) export() *cobra.Command {
 		}
 		return s.one(words, func(_ *session.Library, c archive.Conversation) error {
 			if to == "" || to == "-" {
-				out := s.Out
-				if s.Render && form.Name == "md" { // a terminal obeys what a file only holds
-					var text bytes.Buffer
-					if err := archive.Markdown(&text, c); err != nil {
-						return err
-					}
-					_, err := io.WriteString(out, safe.Text(text.String()))
-					return err
+				clean := safe.Text
+				if form.Name == "jsonl" {
+					clean = escaped
 				}
-				return form.Write(out, c)
+				return s.write(c, form.Write, clean)
 			}
 			folder, err := os.Getwd()
 			if err != nil {
@@ -362,6 +357,22 @@ func (s Shelf) export() *cobra.Command {
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"md", "html", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
+
+// write writes c as a file has it, cleaned for a terminal, which obeys what a
+// file only holds.
+func (s Shelf) write(c archive.Conversation, form func(io.Writer, archive.Conversation) error, clean func(string) string) error {
+	if !s.Render {
+		return form(s.Out, c)
+	}
+	var text bytes.Buffer
+	if err := form(&text, c); err != nil {
+		return err
+	}
+	_, err := io.WriteString(s.Out, clean(text.String()))
+	return err
+}
+
+func escaped(json string) string { return string(escapeC1([]byte(json))) }
 
 func (s Shelf) bring() *cobra.Command {
 	var asJSON bool
