@@ -38,6 +38,7 @@ import (
 	"parley/session/attach"
 	"parley/session/trust"
 	"parley/tools"
+	"parley/tools/rules"
 	"parley/ui"
 	"parley/ui/print"
 	"parley/ui/safe"
@@ -75,16 +76,17 @@ func usage(err error) error { return print.Mistake{Err: err} }
 
 // Config is config.toml. Each field belongs to the package that acts on it.
 type Config struct {
-	Model    string         `toml:"model"`
-	Fallback []string       `toml:"fallback"`
-	Effort   llm.Effort     `toml:"effort"`
-	System   string         `toml:"system"`
-	Mode     tools.Mode     `toml:"mode"`
-	MaxTurns int            `toml:"max_turns"`
-	MaxCost  float64        `toml:"max_cost"`
-	UI       ui.Config      `toml:"ui"`
-	Session  session.Config `toml:"session"`
-	Keys     ui.Keys        `toml:"keys"`
+	Model       string            `toml:"model"`
+	Fallback    []string          `toml:"fallback"`
+	Effort      llm.Effort        `toml:"effort"`
+	System      string            `toml:"system"`
+	Mode        tools.Mode        `toml:"mode"`
+	MaxTurns    int               `toml:"max_turns"`
+	MaxCost     float64           `toml:"max_cost"`
+	UI          ui.Config         `toml:"ui"`
+	Session     session.Config    `toml:"session"`
+	Keys        ui.Keys           `toml:"keys"`
+	Permissions tools.Permissions `toml:"permissions"`
 	providers.Config
 }
 
@@ -116,7 +118,7 @@ func (c *Config) Validate() error {
 	if c.MaxTurns < 0 || !(c.MaxCost >= 0) || math.IsInf(c.MaxCost, 0) {
 		return errors.New("max_turns and max_cost cannot be negative; 0 is no limit of one's own")
 	}
-	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate()); err != nil {
+	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(), c.Permissions.Validate()); err != nil {
 		return err
 	}
 	return c.Config.Validate()
@@ -133,16 +135,16 @@ type app struct {
 	maxCost                                                     float64
 	timeout                                                     time.Duration
 
-	status int
-	cfg    Config
-	want   *llm.Schema // what --schema holds
-	memory providers.Memory
-	folder string      // the working folder
-	offer  trust.Offer // what it would add
-	agreed bool        // the person trusts it
-	set    *tools.Set
-	log    *slog.Logger     // of --debug; nil: none
-	lib    *session.Library // nil until it is needed
+	status       int
+	cfg          Config
+	want         *llm.Schema // what --schema holds
+	memory       providers.Memory
+	file, folder string      // the configuration's path, the working folder
+	offer        trust.Offer // what it would add
+	agreed       bool        // the person trusts it
+	set          *tools.Set
+	log          *slog.Logger     // of --debug; nil: none
+	lib          *session.Library // nil until it is needed
 }
 
 func (a *app) command() *cobra.Command {
@@ -325,7 +327,7 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 	}
 	models, _ := a.lib.Get("models")
 	o := ui.Options{
-		Session: s, Config: a.cfg.UI, Keys: a.cfg.Keys, Notice: notice, Workspace: short(folder), Folder: folder, Short: short, Attached: parts,
+		Session: s, Config: a.cfg.UI, Keys: a.cfg.Keys, ConfigFile: a.file, Notice: notice, Workspace: short(folder), Folder: folder, Short: short, Attached: parts,
 		Decide: func(yes bool) (string, error) {
 			err := trust.Decide(a.lib, a.offer, yes)
 			if yes {
@@ -785,12 +787,56 @@ func (a *app) policy() (*tools.Policy, error) {
 		mode = tools.ModeYolo
 	}
 	policy := tools.NewPolicy(mode)
+	folder, err := filepath.EvalSymlinks(a.folder)
+	if err != nil {
+		return nil, fmt.Errorf("the working folder: %w", err)
+	}
+	policy.SetFolder(folder)
+	own, err := a.cfg.Permissions.Rules()
+	if err != nil {
+		return nil, err
+	}
+	kept := a.keptRules()
+	policy.Load(append(own, kept...))
+	policy.OnChange(func(now []rules.Rule) { kept = a.keepRules(kept, now) })
 	for _, rule := range a.allow {
 		if err := policy.Grant(rule); err != nil {
 			return nil, usage(fmt.Errorf("--allow %s: %w", rule, err))
 		}
 	}
 	return policy, nil
+}
+
+// keptRules are the answers "always" that were given before.
+func (a *app) keptRules() []rules.Rule {
+	text, err := a.lib.Get("rules")
+	if err != nil {
+		return nil // nothing is allowed that could not be read
+	}
+	kept, err := rules.Unmarshal(text)
+	if err != nil {
+		a.note("the rules that were remembered cannot be read, all that they allowed asks again: " + err.Error())
+	}
+	return kept
+}
+
+// keepRules writes what changed from before to now into what is kept, which
+// another parley may have changed too.
+func (a *app) keepRules(before, now []rules.Rule) []rules.Rule {
+	kept := slices.DeleteFunc(a.keptRules(), func(r rules.Rule) bool { return slices.Contains(before, r) && !slices.Contains(now, r) })
+	for _, r := range now {
+		if !slices.Contains(kept, r) && !slices.Contains(before, r) {
+			kept = append(kept, r)
+		}
+	}
+	text, err := rules.Marshal(kept)
+	if err == nil {
+		err = a.lib.Set("rules", text)
+	}
+	if err != nil {
+		return before // it is tried again with the next change
+	}
+	return slices.Clone(now)
 }
 
 // short is a path as a person calls it.
@@ -940,6 +986,7 @@ func (a *app) load() error {
 			return nil
 		}
 	}
+	a.file = path
 	info, err := os.Stat(path)
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)

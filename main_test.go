@@ -436,7 +436,7 @@ func TestImports(t *testing.T) {
 	adapter := []string{llm, "providers/filter", "providers/schema", "providers/wire"}
 	screen := []string{"ui/*", "session", "session/archive", "session/attach", "tools", llm, catalog}
 	may := map[string][]string{
-		"":                    {"ui", "ui/print", theme, safe, "session", "session/attach", "session/trust", "tools", "providers", llm, catalog},
+		"":                    {"ui", "ui/print", theme, safe, "session", "session/attach", "session/trust", "tools", "tools/rules", "providers", llm, catalog},
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage
 		"providers/demo":      {},
@@ -468,6 +468,7 @@ func TestImports(t *testing.T) {
 		"ui/dialog":           {theme, safe, "tools"},
 		"ui/status":           {theme, safe},
 		"ui/picture":          {},
+		"ui/files":            {},
 		"ui/uitest":           {},
 		theme:                 {},
 		safe:                  {},

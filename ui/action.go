@@ -60,6 +60,7 @@ func actions() []action {
 		{name: "paste-picture", keys: []string{"ctrl+v"}, help: "attach the picture on the clipboard", run: (*Model).attachClipboard, rank: talking},
 		{name: "detach", keys: []string{"backspace"}, help: "take the last attachment off, on an empty line", when: holding, run: (*Model).detach, rank: talking},
 		{name: "new", keys: []string{"ctrl+x n"}, help: "start a new conversation", run: (*Model).fresh, rank: kept},
+		{name: "permissions", help: "rules about tools: what may run unasked, and what never", run: (*Model).permissions, rank: talking},
 		{name: "mode", keys: []string{"shift+tab"}, help: "approval mode: ask, auto, read-only", run: (*Model).mode, rank: talking},
 
 		{name: "model", keys: []string{"ctrl+x m", "alt+p"}, help: "pick a model", run: (*Model).pickModel, rank: models},
@@ -201,7 +202,7 @@ func (m *Model) help(string) tea.Cmd {
 			{"ctrl+_", "bring back what was cleared"},
 		}},
 		{Title: "Allowing a tool", Rows: [][2]string{
-			{"y", "once"}, {"a", "the same again in this session"}, {"e", "change the arguments first"},
+			{"y", "once"}, {"a", "the same again in this session"}, {"p", "always, by a rule"}, {"e", "change the arguments first"}, {"w", "with network"},
 			{"n, esc", "deny, n with a note to the model"}, {"ctrl+o", "details"},
 		}},
 		{Title: "Browsing", Rows: [][2]string{

@@ -522,3 +522,34 @@ func (m *Model) missed() string {
 	}
 	return text
 }
+
+// permissions lists the rules about tools, to be looked at and taken away.
+func (m *Model) permissions(string) tea.Cmd {
+	var rows []dialog.PermissionRow
+	for _, r := range m.session.Policy().Rules() {
+		row := dialog.PermissionRow{Rule: r.String(), Effect: string(r.Effect), From: string(r.From), Folder: m.o.Short(r.Folder)}
+		if r.Folder == "" {
+			row.Folder = ""
+		}
+		if row.From == "config" {
+			row.File = m.o.Short(m.o.ConfigFile)
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == 0 {
+		return m.say("there are no rules yet: p in a question makes one")
+	}
+	return m.open(dialog.Permissions(rows, m.theme))
+}
+
+// revoke takes a rule away.
+func (m *Model) revoke(row dialog.PermissionRow) tea.Cmd {
+	policy := m.session.Policy()
+	for _, r := range policy.Rules() {
+		if r.String() == row.Rule && string(r.Effect) == row.Effect && string(r.From) == row.From && (r.Folder == "" && row.Folder == "" || m.o.Short(r.Folder) == row.Folder) {
+			policy.Remove(r)
+			return m.say("it asks again")
+		}
+	}
+	return nil
+}

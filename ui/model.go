@@ -211,6 +211,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.took(msg)
 	case expandedMsg:
 		return m.expanded(msg)
+	case dialog.PermissionRemoved:
+		return m.revoke(msg.PermissionRow)
 	case dialog.Confirmed:
 		return m.confirmed(msg)
 	case transcript.RegenerateMsg:

@@ -52,30 +52,31 @@ func (c Config) Validate() error {
 
 // Options is what the screen is made of.
 type Options struct {
-	Session   *session.Session
-	Config    Config
-	Keys      Keys
-	Prompt    []llm.Part                                // sent at once; nil: none
-	Attached  []llm.Part                                // goes with the first prompt
-	Notice    string                                    // shown at the start
-	Workspace string                                    // the folder that tools work in, as a person calls it
-	Folder    string                                    // the same, absolute
-	Library   *session.Library                          // nil: nothing is kept
-	Question  string                                    // about the folder, asked at the start with no preselected; "" if there is nothing to ask
-	Decide    func(yes bool) (system string, err error) // the answer, and the system prompt that follows from it
-	Context   func() []Fact                             // what every request tells the model
-	Open      func(name string) (llm.Endpoint, error)
-	Choices   func() []Choice                  // models for the picker
-	Live      func() []Choice                  // the same with what servers say they have; may take seconds
-	New       func() (*session.Session, error) // an empty conversation with the same settings
-	Resume    func(id string) (s *session.Session, note string, err error)
-	Fork      func(id string, head int) (s *session.Session, note string, err error)
-	Short     func(path string) string                   // a path as a person calls it
-	Estimate  func(text string) int                      // about how many tokens text has
-	Price     func(model string) (input, cached float64) // US dollars for a million tokens; 0 if unknown
-	Recent    []string                                   // models used before, the latest first
-	Getenv    func(string) string                        // nil: os.Getenv
-	Now       func() time.Time                           // nil: the clock; for tests
+	Session    *session.Session
+	Config     Config
+	Keys       Keys
+	Prompt     []llm.Part                                // sent at once; nil: none
+	Attached   []llm.Part                                // goes with the first prompt
+	Notice     string                                    // shown at the start
+	Workspace  string                                    // the folder that tools work in, as a person calls it
+	Folder     string                                    // the same, absolute
+	ConfigFile string                                    // where the configuration is
+	Library    *session.Library                          // nil: nothing is kept
+	Question   string                                    // about the folder, asked at the start with no preselected; "" if there is nothing to ask
+	Decide     func(yes bool) (system string, err error) // the answer, and the system prompt that follows from it
+	Context    func() []Fact                             // what every request tells the model
+	Open       func(name string) (llm.Endpoint, error)
+	Choices    func() []Choice                  // models for the picker
+	Live       func() []Choice                  // the same with what servers say they have; may take seconds
+	New        func() (*session.Session, error) // an empty conversation with the same settings
+	Resume     func(id string) (s *session.Session, note string, err error)
+	Fork       func(id string, head int) (s *session.Session, note string, err error)
+	Short      func(path string) string                   // a path as a person calls it
+	Estimate   func(text string) int                      // about how many tokens text has
+	Price      func(model string) (input, cached float64) // US dollars for a million tokens; 0 if unknown
+	Recent     []string                                   // models used before, the latest first
+	Getenv     func(string) string                        // nil: os.Getenv
+	Now        func() time.Time                           // nil: the clock; for tests
 }
 
 // A Fact is something that every request tells the model, beside what was said.
