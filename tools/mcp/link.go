@@ -51,13 +51,13 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 		if l.session, err = r.session, r.err; err == nil {
 			return l, nil
 		}
+		err = l.explain(err)
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 		l.end() // so that the other one stops waiting
 		r := <-connected
 		l.session = r.session
 	}
-	err = l.explain(err)
 	l.end()
 	return nil, err
 }

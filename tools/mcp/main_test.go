@@ -16,10 +16,13 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
+
+	"parley/tools/sandbox"
 )
 
 // TestMain is also the servers: the test starts itself.
 func TestMain(m *testing.M) {
+	sandbox.Child()
 	if name := os.Getenv("PARLEY_TEST_SERVER"); name != "" {
 		serveAs(name)
 		os.Exit(0)
@@ -100,6 +103,10 @@ func realServer() *sdk.Server {
 	sdk.AddTool(s, &sdk.Tool{Name: "env", Description: "Shows its environment."}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		return text("%s", strings.Join(os.Environ(), "\n")), nil, nil
 	})
+	sdk.AddTool(s, &sdk.Tool{Name: "open", Description: "Opens a file."}, func(_ context.Context, _ *sdk.CallToolRequest, in said) (*sdk.CallToolResult, any, error) {
+		_, err := os.ReadFile(in.Text)
+		return nil, nil, err
+	})
 	sdk.AddTool(s, &sdk.Tool{Name: "grow", Description: "Gets another tool."}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		s.AddTool(&sdk.Tool{Name: "grown", Description: "New.", InputSchema: map[string]any{"type": "object"}},
 			func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("fresh"), nil })
@@ -137,7 +144,6 @@ type fake struct {
 	out   *bufio.Writer
 	tools string // the list, as JSON
 	call  func(f *fake, id json.RawMessage)
-	other func(method string)
 }
 
 func (f *fake) write(text string) {
@@ -169,9 +175,6 @@ func (f *fake) serve() {
 		case "tools/call":
 			f.call(f, m.ID)
 		default:
-			if f.other != nil {
-				f.other(m.Method)
-			}
 			if m.ID != nil {
 				f.write(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"error":{"code":-32601,"message":"no such method"}}`)
 			}
@@ -190,8 +193,11 @@ func saying(text string) func(*fake, json.RawMessage) {
 // fakes are servers that do what D39 of the threat list says, and worse.
 var fakes = map[string]func(*fake){
 	"exits":  func(*fake) { fmt.Fprintln(os.Stderr, "cannot find \x1b[31mthe key sk-canary-42"); os.Exit(3) },
-	"silent": func(*fake) { select {} },
-	"deaf":   func(*fake) { time.Sleep(time.Hour) },
+	"silent": func(*fake) { time.Sleep(time.Hour) },
+	"answers nothing and stays": func(*fake) {
+		signal.Ignore(syscall.SIGTERM)
+		time.Sleep(time.Hour)
+	},
 	"garbage": func(f *fake) {
 		f.write(strings.Repeat("\x1b]0;title\a garbage { [\n\n", 500))
 		f.tools, f.call = oneTool, saying("fine")
@@ -273,11 +279,6 @@ var fakes = map[string]func(*fake){
 	"dies in a call": func(f *fake) { f.tools, f.call = oneTool, func(*fake, json.RawMessage) { os.Exit(9) }; f.serve() },
 	"stops reading": func(f *fake) {
 		f.tools, f.call = oneTool, saying("fine")
-		f.other = func(method string) {
-			if method == "notifications/initialized" {
-				return
-			}
-		}
 		f.call = func(f *fake, id json.RawMessage) { saying("fine")(f, id); select {} }
 		f.serve()
 	},

@@ -46,6 +46,8 @@ type Options struct {
 	// perhaps its tools. It is called from several goroutines, and must neither
 	// wait nor call Close.
 	Changed func(server string)
+
+	starting time.Duration // until a server is ready; 0: startTime
 }
 
 // Servers are the servers of a configuration. They are safe for concurrent use.

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -19,6 +21,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/tools"
+	"parley/tools/sandbox"
 )
 
 // A bench is one server, with the tools it offers.
@@ -245,6 +248,8 @@ func TestServerEnvironment(t *testing.T) {
 // What cannot start says why, soon, and harms nobody.
 func TestStartFails(t *testing.T) {
 	tests := []struct{ server, why, stderr string }{
+		{"silent", "it was not ready within 500ms", ""},
+		{"answers nothing and stays", "it was not ready within 500ms", ""},
 		{"exits", "its program has ended: exit status 3", "cannot find the key [redacted]"},
 		{"flood of garbage", "more than 1000 lines to stdout that are no messages", ""},
 	}
@@ -252,7 +257,11 @@ func TestStartFails(t *testing.T) {
 		t.Run(test.server, func(t *testing.T) {
 			c := self(t, test.server)
 			c.Env["KEY"] = "sk-canary-42"
-			b := start(t, c, Options{})
+			o := Options{starting: time.Minute} // for machines that are busy
+			if strings.Contains(test.why, "500ms") {
+				o.starting = 500 * time.Millisecond
+			}
+			b := start(t, c, o)
 			s := b.state()
 			if s.Status != Failed || !strings.Contains(s.Why, test.why) || s.Stderr != test.stderr || s.PID != 0 {
 				t.Errorf("got %+v", s)
@@ -316,8 +325,23 @@ func TestOddServers(t *testing.T) {
 	}
 }
 
+// A program that does not read cannot keep a call waiting.
+func TestServerThatStopsReading(t *testing.T) {
+	c := self(t, "stops reading")
+	c.Timeout = "300ms"
+	b := start(t, c, Options{})
+	b.call("one", "")
+	out := b.call("one", `{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
+	if want := "s: it did not answer within 300ms"; !out.Failed || out.Text != want {
+		t.Errorf("got %+v, want %s", out, want)
+	}
+	b.until("failed", func(s State) bool { return s.Status == Failed })
+}
+
 func TestStrangeResults(t *testing.T) {
-	b := start(t, self(t, "strange results"), Options{})
+	c := self(t, "strange results")
+	c.Timeout = "300ms" // some are so broken that they are no answer
+	b := start(t, c, Options{})
 	for range 11 {
 		if out := b.call("one", ""); out.Text == "" {
 			t.Error("nothing was said")
@@ -508,6 +532,43 @@ func TestCloseEndsEverything(t *testing.T) {
 	}
 	if out := b.call("echo", `{"text":"x"}`); !out.Failed {
 		t.Errorf("got %+v", out)
+	}
+}
+
+// Confine decides how the program runs, and is told when it ends.
+func TestConfine(t *testing.T) {
+	backend := sandbox.Probe()
+	if !backend.OK() {
+		t.Skipf("there is no sandbox: %s", backend.Why)
+	}
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("canary"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	workspace := t.TempDir()
+	var given []string
+	c := self(t, "real")
+	b := start(t, c, Options{Confine: func(c Config, argv, env []string) (*exec.Cmd, func(), error) {
+		given = env
+		p := sandbox.Policy{Workspace: workspace, Env: env, Read: append(sandbox.Readable(env), argv[0]), Network: c.Network}
+		return sandbox.Command(p, argv...)
+	}})
+	if s := b.state(); s.Status != Ready {
+		t.Fatalf("got %+v", s)
+	}
+	if !slices.Contains(given, "PARLEY_TEST_SERVER=real") {
+		t.Errorf("got %q", given)
+	}
+	if out := b.call("open", `{"text":`+strconv.Quote(secret)+`}`); !out.Failed || !strings.Contains(out.Text, "denied") {
+		t.Errorf("got %+v", out)
+	}
+	if out := b.call("open", `{"text":"/etc/hostname"}`); out.Failed {
+		t.Errorf("got %+v", out)
+	}
+	server := b.state().PID
+	b.Close()
+	if err := syscall.Kill(server, 0); err == nil {
+		t.Errorf("%d lives", server)
 	}
 }
 

@@ -86,7 +86,11 @@ func (s *server) run(ctx context.Context) {
 func (s *server) serve(ctx context.Context) (again bool, err error) {
 	life, cancel := context.WithCancel(ctx)
 	defer cancel()
-	starting, stop := context.WithTimeoutCause(life, startTime, fmt.Errorf("it was not ready within %s", startTime))
+	limit := s.o.starting
+	if limit == 0 {
+		limit = startTime
+	}
+	starting, stop := context.WithTimeoutCause(life, limit, fmt.Errorf("it was not ready within %s", limit))
 	defer stop()
 	l, err := s.connect(starting)
 	if err != nil {

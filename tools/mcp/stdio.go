@@ -123,14 +123,27 @@ func (p *pipe) Write(ctx context.Context, m jsonrpc.Message) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := p.program.Stdin.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+	in := p.program.Stdin
+	if err := in.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 		return err
 	}
-	if _, err := p.program.Stdin.Write(append(data, '\n')); err != nil {
-		p.Close() // half a message was sent, perhaps
+	given := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(given)
+		_ = in.SetWriteDeadline(time.Now()) // give up waiting
+	})
+	n, err := in.Write(append(data, '\n'))
+	if !stop() {
+		<-given // or it would end the next one
+	}
+	if err == nil {
+		return nil
+	}
+	if n > 0 || ctx.Err() == nil {
+		p.Close() // half a message is as good as none from here on
 		return fmt.Errorf("it does not read: %w", err)
 	}
-	return nil
+	return ctx.Err()
 }
 
 // A pace holds back a peer that asks and notifies without end: burst messages
@@ -141,8 +154,8 @@ type pace struct {
 }
 
 const (
-	burst = 2000
-	rate  = 500 // messages a second
+	burst = 10_000
+	rate  = 5000 // messages a second
 )
 
 // wait waits until another message may come.
