@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"parley/tools/sandbox"
 )
 
 // A tree is a command and everything it started, however it tried to get away.
@@ -52,6 +54,19 @@ func newTree(pipe *os.File) *tree {
 // with parley.
 func prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// unheld is argv, not yet started, with nothing held back. With a helper, which
+// the program has to provide for, nothing outlives parley's own death; without,
+// the shell does not.
+func unheld(dir string, env, argv []string, helper bool) (cmd *exec.Cmd, letGo func(), err error) {
+	if helper {
+		return sandbox.Supervise(dir, env, argv...)
+	}
+	cmd = exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = dir, env
+	prepare(cmd)
+	return cmd, nil, nil
 }
 
 // end ends every process of the tree, within two seconds: politely, after a

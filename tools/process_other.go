@@ -17,6 +17,14 @@ func newTree(*os.File) *tree { return &tree{mark: "PARLEY_CALL=1"} }
 
 func prepare(*exec.Cmd) {}
 
+// unheld is argv, not yet started, with nothing held back.
+func unheld(dir string, env, argv []string, _ bool) (cmd *exec.Cmd, letGo func(), err error) {
+	cmd = exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = dir, env
+	prepare(cmd)
+	return cmd, nil, nil
+}
+
 // end ends the command.
 func (t *tree) end() int {
 	if t.process.Kill() != nil {

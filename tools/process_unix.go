@@ -22,6 +22,14 @@ func newTree(*os.File) *tree { return &tree{mark: "PARLEY_CALL=" + rand.Text()} 
 // prepare gives cmd a session of its own, without a terminal.
 func prepare(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
+// unheld is argv, not yet started, with nothing held back.
+func unheld(dir string, env, argv []string, _ bool) (cmd *exec.Cmd, letGo func(), err error) {
+	cmd = exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = dir, env
+	prepare(cmd)
+	return cmd, nil, nil
+}
+
 // end ends the process group: politely, after a second without asking.
 func (t *tree) end() int {
 	if !t.signal(syscall.SIGTERM) {

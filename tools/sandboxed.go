@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"parley/tools/sandbox"
@@ -53,13 +52,13 @@ func (c SandboxConfig) Validate() error {
 // reason. The program has to call [sandbox.Child] first thing in main. Without a
 // call of Sandbox commands are not held.
 func (s *Set) Sandbox(cfg SandboxConfig) sandbox.Backend {
-	s.box = box{SandboxConfig: cfg}
+	s.box = box{SandboxConfig: cfg, helper: true}
 	if cfg.Off {
 		s.box.backend.Why = "it is turned off (sandbox.off)"
 		return s.box.backend
 	}
 	s.box.backend = sandbox.Probe()
-	if err := s.SandboxPolicy(false).Check(); err != nil {
+	if err := (sandbox.Policy{Workspace: s.real}).Check(); err != nil {
 		s.box.backend = sandbox.Backend{Why: err.Error()}
 	}
 	return s.box.backend
@@ -72,6 +71,7 @@ func (s *Set) SandboxPolicy(network bool) sandbox.Policy { return s.held(network
 type box struct {
 	SandboxConfig
 	backend sandbox.Backend
+	helper  bool // the program calls sandbox.Child
 }
 
 // holds reports whether commands are held.
@@ -126,20 +126,18 @@ func expand(paths []string) []string {
 	return out
 }
 
-// command is argv in the workspace, not yet started, and what lets go of it: in
-// the sandbox, or else in a session of its own. Mark is a variable that tells its
-// processes.
-func (w *workspace) command(held *sandbox.Policy, argv []string, mark string) (*exec.Cmd, func(), error) {
-	if held == nil {
-		cmd := exec.Command(argv[0], argv[1:]...)
-		cmd.Dir, cmd.Env = w.real, append(environment(os.Environ(), w.box.Env), mark)
-		prepare(cmd)
-		return cmd, func() {}, nil
+// command is argv in the workspace, not yet started: in the sandbox, or else in a
+// session of its own. LetGo, nil where there is no helper, ends what the helper
+// keeps. Mark is a variable that tells the command's processes.
+func (w *workspace) command(held *sandbox.Policy, argv []string, mark string) (cmd *exec.Cmd, letGo func(), err error) {
+	if held != nil {
+		held.Env = append(held.Env, mark)
+		cmd, letGo, err = sandbox.Command(*held, argv...)
+	} else {
+		cmd, letGo, err = unheld(w.real, append(environment(os.Environ(), w.box.Env), mark), argv, w.box.helper)
 	}
-	held.Env = append(slices.Clip(held.Env), mark)
-	cmd, letGo, err := sandbox.Command(*held, argv...)
-	if err == nil {
-		cmd.Env = append(cmd.Env, mark)
+	if err == nil && letGo != nil {
+		cmd.Env = append(cmd.Env, mark) // the helper's own
 	}
 	return cmd, letGo, err
 }

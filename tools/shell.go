@@ -20,7 +20,7 @@ const (
 	coalesce       = 50 * time.Millisecond   // between two pieces of live output
 	drain          = 300 * time.Millisecond  // how long output may still come once the shell has ended
 	grace          = time.Second             // between the polite signal and the other one
-	patience       = 1500 * time.Millisecond // how long the sandbox may take to end what it holds
+	patience       = 1500 * time.Millisecond // how long the helper may take to end what it keeps
 )
 
 // maxLive is how much output, in bytes, waits to be shown live.
@@ -43,16 +43,19 @@ func planShell(_ context.Context, w *workspace, args shellArgs) (*Action, error)
 	if args.Timeout > 0 {
 		timeout = time.Duration(args.Timeout) * time.Second
 	}
-	run := func(held *sandbox.Policy) func(context.Context, func(string)) Outcome {
+	a := &Action{Access: Runs, Title: headline(args.Command), Command: args.Command}
+	a.run = func(ctx context.Context, progress func(string)) Outcome {
+		return w.shell(ctx, nil, args.Command, timeout, progress)
+	}
+	held := func(network bool) func(context.Context, func(string)) Outcome {
 		return func(ctx context.Context, progress func(string)) Outcome {
-			return w.shell(ctx, held, args.Command, timeout, progress)
+			p := w.held(network)
+			return w.shell(ctx, &p, args.Command, timeout, progress)
 		}
 	}
-	a := &Action{Access: Runs, Title: headline(args.Command), Command: args.Command, run: run(nil)}
 	switch {
 	case w.box.holds():
-		offline, online := w.held(false), w.held(true)
-		a.Sandboxed, a.run, a.online = true, run(&offline), run(&online)
+		a.Sandboxed, a.run, a.online = true, held(false), held(true)
 	case w.box.Required:
 		return nil, refuse("no command can run: the configuration requires a sandbox, and there is none: %s", w.box.backend.Why)
 	}
@@ -108,7 +111,7 @@ func (w *workspace) shell(ctx context.Context, held *sandbox.Policy, command str
 // for output and for the end of the shell.
 type running struct {
 	held     *sandbox.Policy // nil: it can do whatever parley can
-	letGo    func()          // ends what is held
+	letGo    func()          // tells the helper to end it; nil if there is none
 	tree     *tree
 	output   *os.File
 	pieces   chan []byte   // output; closed at its end
@@ -160,7 +163,9 @@ func (r *running) start(w *workspace, argv []string) error {
 	}()
 	if err := <-started; err != nil {
 		in.Close()
-		letGo()
+		if letGo != nil {
+			letGo()
+		}
 		return err
 	}
 	r.tree.process = cmd.Process
@@ -244,11 +249,13 @@ func (r *running) follow(ctx context.Context) {
 	r.over = true
 }
 
-// end ends everything, and returns how many processes that were. What is held is
-// left to the sandbox first, which also puts back what no command may change.
+// end ends everything, and returns how many processes that were. Linux's helper
+// is left to it first, for it also puts back what no command may change.
 func (r *running) end() int {
-	r.letGo()
-	if r.held != nil {
+	if r.letGo != nil {
+		r.letGo()
+	}
+	if r.letGo != nil && runtime.GOOS == "linux" {
 		select {
 		case <-r.exited:
 		case <-time.After(patience):
@@ -277,7 +284,9 @@ func (r *running) release() {
 	if !r.over {
 		r.end()
 	}
-	r.letGo() // again: its temp folder can be emptied now
+	if r.letGo != nil {
+		r.letGo() // again: its temp folder can be emptied now
+	}
 	r.output.Close()
 	for range r.pieces {
 	}

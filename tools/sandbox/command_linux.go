@@ -42,11 +42,8 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	if len(argv) == 0 {
 		return nil, nil, errors.New("no command")
 	}
-	path, err := exec.LookPath(argv[0])
+	path, err := program(argv[0])
 	if err != nil {
-		return nil, nil, err
-	}
-	if path, err = filepath.Abs(path); err != nil {
 		return nil, nil, err
 	}
 	if p.Workspace, err = filepath.EvalSymlinks(p.Workspace); err != nil {
@@ -60,19 +57,50 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 		return nil, nil, err
 	}
 	j := job{Policy: p, path: path, argv: argv, abi: b.ABI, spaces: strings.HasSuffix(b.Name, "pidns"), uid: os.Geteuid(), gid: os.Getegid()}
-	instructions, err := j.file()
+	cmd, letGo, err := j.command()
 	if err != nil {
 		removeTemp()
+		return nil, nil, err
+	}
+	return cmd, func() { letGo(); removeTemp() }, nil
+}
+
+// Supervise returns argv, not yet started, in dir and with the environment env,
+// held back by nothing: the helper only sees to it that all its processes end
+// with it, with cleanup, or with the caller, as for [Command].
+func Supervise(dir string, env []string, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {
+	if len(argv) == 0 {
+		return nil, nil, errors.New("no command")
+	}
+	path, err := program(argv[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	j := job{Policy: Policy{Workspace: dir, Env: env}, path: path, argv: argv, free: true}
+	return j.command()
+}
+
+func program(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
+}
+
+// command is the helper with this job.
+func (j *job) command() (cmd *exec.Cmd, letGo func(), err error) {
+	instructions, err := j.file()
+	if err != nil {
 		return nil, nil, err
 	}
 	life, hold, err := os.Pipe()
 	if err != nil {
 		instructions.Close()
-		removeTemp()
 		return nil, nil, err
 	}
 	cmd = &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{marker}, Dir: p.Workspace,
+		Path: "/proc/self/exe", Args: []string{marker}, Dir: j.Workspace,
 		Env:         []string{"GOMAXPROCS=1", "GOGC=off"}, // quicker to start; and what is not here cannot be read in /proc
 		ExtraFiles:  []*os.File{instructions, life},
 		SysProcAttr: attributes(j.spaces),
@@ -81,7 +109,6 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 		instructions.Close()
 		life.Close()
 		hold.Close()
-		removeTemp()
 	}, nil
 }
 

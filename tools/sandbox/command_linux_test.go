@@ -129,38 +129,43 @@ func TestEnd(t *testing.T) {
 			t.Run(s.name+", "+way.name, func(t *testing.T) {
 				t.Parallel()
 				p := newPlace(t, s)
-				mark := "PARLEY_TEST_PLACE=" + p.base
-				p.policy.Env = append(p.policy.Env, mark)
 				cmd := p.caller("/bin/sh", "-c", way.command)
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
-				for range 1000 {
-					if p.read("workspace/started") == "1\n" {
-						break
-					}
-					time.Sleep(5 * time.Millisecond)
-				}
-				if p.read("workspace/started") == "" {
-					t.Fatal("it did not start")
-				}
+				p.started()
 				way.end(cmd)
 				cmd.Wait()
-				// The two seconds are counted by the helper's own clocks. Here is
-				// only made sure that it comes to its end.
-				for range 1000 {
-					if len(inside(p.base)) == 0 {
-						break
-					}
-					time.Sleep(10 * time.Millisecond)
-				}
-				if left := inside(p.base); len(left) > 0 {
-					t.Errorf("still there: %v", left)
-				}
+				p.ended()
 				p.untouched()
 			})
 		}
 	}
+}
+
+// started waits for the command to say that it has started.
+func (p *place) started() {
+	p.t.Helper()
+	for range 1000 {
+		if p.read("workspace/started") == "1\n" {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	p.t.Fatal("it did not start")
+}
+
+// ended fails if something stays. The two seconds are counted by the helper's
+// own clocks; here is only made sure that it comes to its end.
+func (p *place) ended() {
+	p.t.Helper()
+	for range 1000 {
+		if len(inside(p.base)) == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	p.t.Errorf("still there: %v", inside(p.base))
 }
 
 // inside are the processes whose working folder is below dir, and so all that
@@ -194,6 +199,34 @@ func children(of int) []int {
 		}
 	}
 	return out
+}
+
+// Without a sandbox, too, nothing outlives its command or who called it.
+func TestSupervise(t *testing.T) {
+	ways := []struct {
+		name, command string
+		kill          bool
+	}{
+		{"the command ends", stubborn + "echo 1 > started", false},
+		{"the caller is killed", stubborn + "echo 1 > started; sleep 1000", true},
+	}
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, setting{uid: os.Getuid()})
+			p.env = append(p.env, free+"=1")
+			cmd := p.caller("/bin/sh", "-c", way.command)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			p.started()
+			if way.kill {
+				cmd.Process.Kill()
+			}
+			cmd.Wait()
+			p.ended()
+		})
+	}
 }
 
 func TestNetwork(t *testing.T) {

@@ -17,6 +17,7 @@ type job struct {
 	path   string   // of the program
 	argv   []string // with the name it was called by
 	abi    int      // of Landlock
+	free   bool     // nothing is held back: the helper only sees to the end
 	spaces bool     // the helper is alone in its namespaces
 	uid    int      // of the caller, in its own namespace
 	gid    int
@@ -30,10 +31,15 @@ func (j *job) lists() []*[]string {
 
 func (j *job) words() []*string { return []*string{&j.Workspace, &j.Temp, &j.path} }
 
+func (j *job) flags() []*bool { return []*bool{&j.Network, &j.free, &j.spaces} }
+
 func (j *job) numbers() []*int { return []*int{&j.abi, &j.uid, &j.gid} }
 
 func (j *job) encode() (string, error) {
-	out := []string{strconv.FormatBool(j.Network), strconv.FormatBool(j.spaces)}
+	var out []string
+	for _, b := range j.flags() {
+		out = append(out, strconv.FormatBool(*b))
+	}
 	for _, n := range j.numbers() {
 		out = append(out, strconv.Itoa(*n))
 	}
@@ -59,14 +65,19 @@ func decode(text string) (job, error) {
 		}
 		return s
 	}
-	var errs [5]error
-	j.Network, errs[0] = strconv.ParseBool(next())
-	j.spaces, errs[1] = strconv.ParseBool(next())
-	for i, n := range j.numbers() {
-		*n, errs[2+i] = strconv.Atoi(next())
+	for _, b := range j.flags() {
+		v, err := strconv.ParseBool(next())
+		if err != nil {
+			return job{}, err
+		}
+		*b = v
 	}
-	if err := errors.Join(errs[:]...); err != nil {
-		return job{}, err
+	for _, n := range j.numbers() {
+		v, err := strconv.Atoi(next())
+		if err != nil {
+			return job{}, err
+		}
+		*n = v
 	}
 	for _, w := range j.words() {
 		*w = next()

@@ -18,6 +18,8 @@ func Profile(p Policy) string {
 	line("(allow signal (target same-sandbox))")
 	line("(allow process-info* (target same-sandbox))")
 	line("(allow sysctl-read)")
+	line("(allow ipc-posix-sem)")
+	line(`(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))`) // names of users
 	line("(allow file-read-metadata)")
 	line(`(allow file-read* (literal "/"))`)
 	for _, path := range []string{"/usr", "/bin", "/sbin", "/System", "/Library", "/opt", "/Applications", "/private/etc", "/private/var/db", "/dev"} {
@@ -26,7 +28,7 @@ func Profile(p Policy) string {
 	for _, path := range p.Read {
 		line("(allow file-read* (subpath %s))", quoted(path))
 	}
-	line(`(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty"))`)
+	line(`(allow file-write* (literal "/dev/null") (literal "/dev/zero"))`)
 	for _, path := range append([]string{p.Workspace, p.Temp}, p.Write...) {
 		if path != "" {
 			line("(allow file-read* file-write* (subpath %s))", quoted(path))

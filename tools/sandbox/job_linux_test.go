@@ -1,0 +1,80 @@
+package sandbox
+
+import (
+	"reflect"
+	"testing"
+)
+
+// jobs are as odd as paths and variables can be.
+var jobs = []job{
+	{Policy: Policy{Workspace: "/w"}, path: "/bin/sh", argv: []string{"sh"}},
+	{
+		Policy: Policy{
+			Workspace: "/w \n\xff", Temp: "/t", Read: []string{"/a", ""}, Write: []string{"/é"},
+			Protected: []string{".git/hooks"}, Network: true, Env: []string{"A=1", "B=", "C=\xff\n"},
+		},
+		path: "/bin/sh", argv: []string{"sh", "-c", ""}, abi: 7, spaces: true, uid: 65534, gid: 1,
+	},
+	{Policy: Policy{Workspace: "/w"}, path: "/x", argv: []string{""}, free: true},
+}
+
+func TestJob(t *testing.T) {
+	for _, want := range jobs {
+		text, err := want.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := decode(text)
+		for _, j := range []*job{&got, &want} {
+			for _, l := range j.lists() {
+				*l = append([]string{}, *l...) // no list is an empty one
+			}
+		}
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, %v, want %+v", got, err, want)
+		}
+	}
+}
+
+// FuzzJob: what the helper is told is understood as it was meant, or not at all.
+func FuzzJob(f *testing.F) {
+	for _, j := range jobs {
+		text, err := j.encode()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+		f.Add(text[:len(text)/2])
+	}
+	f.Add("true\x00false\x00false\x007\x000\x000\x00w\x00\x00p\x00999999999999")
+	f.Fuzz(func(t *testing.T, text string) {
+		j, err := decode(text)
+		if err != nil {
+			return
+		}
+		again, err := j.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		same, err := decode(again)
+		if err != nil || !reflect.DeepEqual(same, j) {
+			t.Errorf("got %+v, %v, want %+v", same, err, j)
+		}
+	})
+}
+
+func TestSentence(t *testing.T) {
+	tests := []struct {
+		restored, lost []string
+		want           string
+	}{
+		{},
+		{[]string{".envrc", ".parley"}, nil, "[the sandbox undid changes of .envrc, .parley: no command may change them]\n"},
+		{nil, []string{".parley"}, "[CAUTION: .parley was changed and could not be restored]\n"},
+	}
+	for _, test := range tests {
+		if got := sentence(test.restored, test.lost); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestProfile(t *testing.T) {
+	p := Policy{
+		Workspace: "/Users/me/src/it's \"mine\"", Temp: "/private/tmp/parley-1",
+		Read: []string{"/Users/me/go"}, Write: []string{"/Users/me/Library/Caches/parley"},
+		Protected: []string{".git/hooks", ".envrc"},
+	}
+	for _, test := range []struct {
+		network bool
+		golden  string
+	}{{false, "testdata/offline.sb"}, {true, "testdata/online.sb"}} {
+		p.Network = test.network
+		got := Profile(p)
+		if os.Getenv("UPDATE") != "" {
+			if err := os.WriteFile(test.golden, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(test.golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != string(want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", test.golden, got, want)
+		}
+	}
+}
+
+func TestDenied(t *testing.T) {
+	tests := []struct{ output, want string }{
+		{"touch: cannot touch '/etc/x': Read-only file system\n", `a file outside of the workspace, or a protected one ("touch: cannot touch '/etc/x': Read-only file system")`},
+		{"one\ncat: /root/.ssh/id: Permission denied\nthree\n", `a file outside of the workspace, or a protected one ("cat: /root/.ssh/id: Permission denied")`},
+		{"curl: (6) Could not resolve host: example.com", `the network ("curl: (6) Could not resolve host: example.com")`},
+		{"dial tcp: lookup proxy.golang.org: operation not permitted", `the network ("dial tcp: lookup proxy.golang.org: operation not permitted")`},
+		{"PermissionError: [Errno 1] Operation not permitted", `the network, a file outside of the workspace, or something only the system may do ("PermissionError: [Errno 1] Operation not permitted")`},
+		{"permission denied: " + strings.Repeat("é", 300), `a file outside of the workspace, or a protected one ("permission denied: ` + strings.Repeat("é", 181) + `…")`},
+		{"FAIL: 3 tests", ""},
+		{"", ""},
+	}
+	for _, test := range tests {
+		got, ok := Denied(test.output)
+		if got != test.want || ok != (test.want != "") {
+			t.Errorf("%.60q: got %q, %v, want %q", test.output, got, ok, test.want)
+		}
+	}
+}
+
+func TestReadable(t *testing.T) {
+	home := t.TempDir()
+	for _, dir := range []string{
+		"go", ".cargo/bin", ".cargo/registry", ".ssh", ".aws", ".config/git", ".config/parley", ".local/bin", ".local/share/parley", "tools/bin", ".nvm",
+	} {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{".gitconfig", ".config/git/config", ".config/git/credentials", ".netrc", ".bash_history", ".cargo/credentials.toml"} {
+		if err := os.WriteFile(filepath.Join(home, file), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := func(names ...string) (out []string) {
+		for _, name := range names {
+			out = append(out, filepath.Join(home, name))
+		}
+		return out
+	}
+	usual := in(".gitconfig", ".config/git/config", ".local/bin", "go", ".cargo/bin", ".cargo/registry", ".nvm")
+	tests := []struct {
+		name    string
+		environ []string
+		want    []string
+	}{
+		{"nothing", nil, nil},
+		{"home", []string{"HOME=" + home}, usual},
+		{"path", []string{"PATH=" + filepath.Join(home, "tools/bin") + ":.::" + filepath.Join(home, "none"), "HOME=" + home}, append(in("tools/bin"), usual...)},
+		{"secrets on the path", []string{"PATH=" + home + ":/:" + filepath.Join(home, ".ssh") + ":" + filepath.Join(home, ".config") + ":" + filepath.Dir(home), "HOME=" + home}, usual},
+		{"a toolchain at home", []string{"GOPATH=" + home, "HOME=" + home}, usual},
+		{"a relative home", []string{"HOME=x"}, nil},
+	}
+	for _, test := range tests {
+		got := Readable(test.environ)
+		slices.Sort(got)
+		slices.Sort(test.want)
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(home, link); err != nil {
+		t.Skip(err)
+	}
+	tests := []struct {
+		name   string
+		policy Policy
+		want   string
+	}{
+		{"a project", Policy{Workspace: filepath.Join(home, "src"), Protected: Protected()}, ""},
+		{"a neighbour", Policy{Workspace: home + "2"}, ""},
+		{"relative", Policy{Workspace: "src"}, "not absolute"},
+		{"the home folder", Policy{Workspace: home}, "home folder"},
+		{"above it", Policy{Workspace: filepath.Dir(home)}, "home folder"},
+		{"everything", Policy{Workspace: "/"}, "home folder"},
+		{"protected, outside", Policy{Workspace: filepath.Join(home, "src"), Protected: []string{"a/../../x"}}, "leads out"},
+	}
+	for _, test := range tests {
+		err := test.policy.Check()
+		if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
+		}
+	}
+	t.Setenv("HOME", link)
+	t.Setenv("USERPROFILE", link)
+	real, err := filepath.EvalSymlinks(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (Policy{Workspace: real}).Check(); err == nil {
+		t.Error("a home folder behind a link")
+	}
+}
