@@ -45,11 +45,15 @@ func NewAction(a Action, run func(ctx context.Context, progress func(text string
 // without escape sequences, control characters and what is invisible, at most
 // limit characters of it, its head and its tail. Notes say what was left out.
 func Plain(text string, limit int) (plain string, notes []string) {
+	plain, notes = cleaned(text)
+	return clip(plain, limit), notes
+}
+
+// cleaned is Plain without a limit.
+func cleaned(text string) (plain string, notes []string) {
 	var c cleaner
-	kept := clipped{limit: limit}
-	kept.write(c.write([]byte(text)))
-	kept.write(c.close())
-	return kept.String(), c.notes()
+	plain = c.write([]byte(text))
+	return plain + c.close(), c.notes()
 }
 
 // Add offers more tools, behind those that there are. One whose name was added

@@ -203,8 +203,8 @@ func response(res *http.Response, at *url.URL, r request) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	text, cleaned := Plain(c.text, len(c.text))
-	notes := slices.Concat(c.notes, cleaned)
+	text, dropped := cleaned(c.text)
+	notes := slices.Concat(c.notes, dropped)
 	if res.StatusCode > 299 {
 		text = clip(strings.TrimSpace(text), maxNews)
 	} else {
