@@ -183,7 +183,7 @@ func (e *exit) finish() int {
 	case e.status != 0:
 		return e.status
 	case e.err != nil:
-		fmt.Fprintf(os.Stderr, "parley: the screen: %v\n", e.err)
+		fmt.Fprintf(os.Stderr, "parley: the screen: %s\n", safe.Text(e.err.Error()))
 		return 1
 	}
 	return 0

@@ -358,9 +358,6 @@ func TestHostileWire(t *testing.T) {
 	if found := uitest.Foreign(s.out.String()); len(found) > 0 {
 		t.Errorf("%d violations, such as %q", len(found), found[:min(len(found), 10)])
 	}
-	if n := len(s.out.String()); n < 20*hostiles() {
-		t.Errorf("only %d bytes came", n)
-	}
 }
 
 func termios(t *testing.T, tty *os.File) unix.Termios {

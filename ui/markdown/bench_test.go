@@ -40,7 +40,7 @@ func BenchmarkStream(b *testing.B) {
 			for b.Loop() {
 				d := New(theme.Dark())
 				for i := range bm.tokens {
-					d.Append(page[i%len(page)])
+					d.append(page[i%len(page)])
 					if i%bm.every == 0 {
 						d.Lines(80)
 					}
@@ -63,7 +63,7 @@ func BenchmarkLongest(b *testing.B) {
 		d := New(theme.Dark())
 		for i, tok := range ts {
 			start := time.Now()
-			d.Append(tok)
+			d.append(tok)
 			d.Lines(80)
 			if took := time.Since(start); best[i] == 0 || took < best[i] {
 				best[i] = took
@@ -97,7 +97,7 @@ func BenchmarkDeep(b *testing.B) {
 			for b.Loop() {
 				d := New(theme.Dark())
 				for piece := range slices.Chunk([]byte(text), 512) {
-					d.Append(string(piece))
+					d.append(string(piece))
 					d.Lines(80)
 				}
 				d.Finish()

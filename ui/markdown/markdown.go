@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/ui/safe"
 	"parley/ui/theme"
 )
 
@@ -59,13 +60,23 @@ func New(th *theme.Theme) *Doc {
 // result has no final newline.
 func Render(source string, width int, th *theme.Theme) string {
 	d := New(th)
-	d.Append(source)
+	d.Append(safe.Cleaned(source))
 	d.Finish()
 	return strings.Join(d.Lines(width), "\n")
 }
 
-// Append adds text, which must have passed ui/safe.
-func (d *Doc) Append(text string) {
+// Fenced returns the code blocks of source as they stand in it, printable or not.
+func Fenced(source string) []Code {
+	d := New(theme.Plain())
+	d.append(source)
+	d.Finish()
+	return d.Code()
+}
+
+// Append adds text.
+func (d *Doc) Append(text safe.Clean) { d.append(text.String()) }
+
+func (d *Doc) append(text string) {
 	if text == "" || d.done {
 		return
 	}

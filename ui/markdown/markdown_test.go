@@ -111,7 +111,7 @@ func checkStream(t *testing.T, text string, width, step int) {
 	t.Helper()
 	th := theme.Dark()
 	whole := New(th)
-	whole.Append(text)
+	whole.append(text)
 	whole.Finish()
 	want := slices.Clone(whole.Lines(width))
 	d := New(th)
@@ -119,7 +119,7 @@ func checkStream(t *testing.T, text string, width, step int) {
 		n := min(step, len(rest))
 		renewed := len(d.wants) + looseable(d)
 		before := slices.Clone(d.lines[:d.settled])
-		d.Append(rest[:n])
+		d.append(rest[:n])
 		rest = rest[n:]
 		lines := d.Lines(width)
 		checkLines(t, lines, width)
@@ -209,7 +209,7 @@ func TestWhileItStreams(t *testing.T) {
 	} {
 		d := New(theme.Plain())
 		for _, r := range tt.in {
-			d.Append(string(r))
+			d.append(string(r))
 			d.Lines(40)
 		}
 		if got := sgr(strings.Join(d.Lines(40), "\n")); got != tt.want {
@@ -239,7 +239,7 @@ func TestLinksHideNothing(t *testing.T) {
 
 func TestCode(t *testing.T) {
 	d := New(theme.Dark())
-	d.Append("intro\n\n```go title=x\na\n\n```\n\n- item\n  ~~~\n  b\n  ~~~\n\n> ```py\n> c\n> ```\n\n```sh\nd\ne")
+	d.append("intro\n\n```go title=x\na\n\n```\n\n- item\n  ~~~\n  b\n  ~~~\n\n> ```py\n> c\n> ```\n\n```sh\nd\ne")
 	want := []Code{{"go", "a\n\n", 2}, {"", "b\n", 6}, {"py", "c\n", 8}, {"sh", "d\ne", 11}}
 	if got := d.Code(); !slices.Equal(got, want) {
 		t.Errorf("before Lines: %+v, want %+v", got, want)
@@ -252,11 +252,11 @@ func TestCode(t *testing.T) {
 
 func TestSetTheme(t *testing.T) {
 	d := New(theme.Dark())
-	d.Append("# a\n\ntext\n\n```go\nfunc")
+	d.append("# a\n\ntext\n\n```go\nfunc")
 	d.Lines(40)
 	d.SetTheme(theme.Light())
 	want := New(theme.Light())
-	want.Append(d.Source())
+	want.append(d.Source())
 	if got := d.Lines(40); !slices.Equal(got, want.Lines(40)) {
 		t.Errorf("got %q, want %q", got, want.Lines(40))
 	}
@@ -264,7 +264,7 @@ func TestSetTheme(t *testing.T) {
 
 func TestNothingChangedCostsNothing(t *testing.T) {
 	d := New(theme.Dark())
-	d.Append(showcase(t))
+	d.append(showcase(t))
 	d.Lines(80)
 	if n := testing.AllocsPerRun(10, func() { d.Lines(80) }); n != 0 {
 		t.Errorf("Lines allocates %v times, want 0", n)

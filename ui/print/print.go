@@ -171,6 +171,6 @@ func pipeStatus(err error, stderr io.Writer) int {
 	if broken(err) || errors.Is(err, os.ErrClosed) {
 		return 128 + 13 // as if SIGPIPE had ended us
 	}
-	fmt.Fprintf(stderr, "parley: writing the answer: %v\n", err)
+	fmt.Fprintf(stderr, "parley: writing the answer: %s\n", safe.Text(err.Error()))
 	return Failed
 }

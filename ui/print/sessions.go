@@ -172,7 +172,7 @@ func (s Shelf) show() *cobra.Command {
 				return err
 			}
 			doc := markdown.New(theme.Terminal())
-			doc.Append(safe.Text(text.String()))
+			doc.Append(safe.Cleaned(text.String()))
 			doc.Finish()
 			_, err := io.WriteString(s.Out, strings.Join(doc.Lines(max(s.Width, 20)), "\n")+"\n")
 			return err

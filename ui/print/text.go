@@ -11,7 +11,6 @@ import (
 	"parley/session"
 	"parley/ui/markdown"
 	"parley/ui/safe"
-	"parley/ui/theme"
 )
 
 // text writes the answer as it comes, and everything else to Err.
@@ -62,17 +61,16 @@ func (t *text) delta(d llm.Delta) error {
 		return nil
 	}
 	t.side.close()
-	piece := d.Text
-	if !t.o.Raw {
-		piece = t.clean.Add(piece)
+	if t.o.Raw {
+		return t.write(d.Text)
 	}
-	return t.write(piece)
+	return t.print(t.clean.Add(d.Text))
 }
 
 // flush writes what the cleaner still holds when an answer is over.
 func (t *text) flush() error {
 	if !t.o.Raw {
-		if err := t.write(t.clean.End()); err != nil {
+		if err := t.print(t.clean.End()); err != nil {
 			return err
 		}
 	}
@@ -90,13 +88,18 @@ func (t *text) flush() error {
 	return err
 }
 
+// print writes a piece, rendered if that is wanted.
+func (t *text) print(piece safe.Clean) error {
+	if !t.o.Render || piece.String() == "" {
+		return t.write(piece.String())
+	}
+	t.last = '\n' // lines are written whole
+	return t.render(piece)
+}
+
 func (t *text) write(piece string) error {
 	if piece == "" {
 		return nil
-	}
-	if t.o.Render {
-		t.last = '\n' // lines are written whole
-		return t.render(piece)
 	}
 	if t.gap {
 		t.gap = false
@@ -112,7 +115,7 @@ func (t *text) write(piece string) error {
 }
 
 // render writes the lines of an answer that will not change any more.
-func (t *text) render(piece string) error {
+func (t *text) render(piece safe.Clean) error {
 	if t.doc == nil {
 		t.doc = markdown.New(t.o.Theme)
 		if t.lines > 0 { // an answer before this one
@@ -158,10 +161,7 @@ func (t *text) end() error {
 // firstCode returns the first fenced code block of source, or source itself
 // where there is none: an answer that is only code often comes without a fence.
 func firstCode(source string) (code string, found bool) {
-	doc := markdown.New(theme.Plain())
-	doc.Append(source)
-	doc.Finish()
-	if code := doc.Code(); len(code) > 0 {
+	if code := markdown.Fenced(source); len(code) > 0 {
 		return code[0].Text, true
 	}
 	return source, false
@@ -178,7 +178,7 @@ type side struct {
 func (s *side) close() {
 	if s.open {
 		s.open = false
-		fmt.Fprintln(s.o.Err, s.o.Theme.Dim.Render(s.thinking.End()))
+		fmt.Fprintln(s.o.Err, s.o.Theme.Dim.Render(s.thinking.End().String()))
 	}
 }
 
@@ -226,7 +226,7 @@ func (s *side) event(e session.Event) {
 // think writes thinking line by line as it comes. Styles span lines, so each
 // line is rendered on its own.
 func (s *side) think(piece string) {
-	for i, part := range strings.Split(s.thinking.Add(piece), "\n") {
+	for i, part := range strings.Split(s.thinking.Add(piece).String(), "\n") {
 		if i > 0 {
 			fmt.Fprintln(s.o.Err)
 		}

@@ -24,6 +24,17 @@ import (
 // pile up over the lines around it.
 const Marks = 8
 
+// Clean is printable text. Only this package makes one, so that what takes a
+// Clean cannot be given anything that came from outside and did not pass here.
+// The zero value is no text.
+type Clean struct{ text string }
+
+// String returns the text.
+func (c Clean) String() string { return c.text }
+
+// Cleaned is Text, as proof.
+func Cleaned(s string) Clean { return Clean{Text(s)} }
+
 // Text makes s printable and keeps newlines and tabs. Text that is printable
 // already is returned as it is, without a copy.
 func Text(s string) string {
@@ -65,19 +76,19 @@ type Stream struct {
 }
 
 // Add returns the printable form of piece, as far as it is certain.
-func (s *Stream) Add(piece string) string {
+func (s *Stream) Add(piece string) Clean {
 	if piece == "" {
-		return ""
+		return Clean{}
 	}
 	if len(s.held) == 0 && plain(piece) == len(piece) {
 		s.c.saw(rune(piece[len(piece)-1]))
-		return piece
+		return Clean{piece}
 	}
 	return s.pass(string(s.held)+piece, false)
 }
 
 // End returns what was held back and makes the Stream ready for another text.
-func (s *Stream) End() string {
+func (s *Stream) End() Clean {
 	out := s.pass(string(s.held), true)
 	*s = Stream{}
 	return out
@@ -86,10 +97,10 @@ func (s *Stream) End() string {
 // Dropped tells how many invisible runes were dropped since the last End.
 func (s *Stream) Dropped() int { return s.c.dropped }
 
-func (s *Stream) pass(text string, final bool) string {
+func (s *Stream) pass(text string, final bool) Clean {
 	out, rest := s.c.clean(make([]byte, 0, len(text)+len(text)/8+16), text, final)
 	s.held = append(s.held[:0], rest...)
-	return string(out)
+	return Clean{string(out)}
 }
 
 // plain is the length of the prefix of s that needs no work: printable ASCII,

@@ -105,17 +105,17 @@ func check(t *testing.T, in string) {
 	var single Stream
 	var b strings.Builder
 	for i := range len(in) {
-		b.WriteString(single.Add(in[i : i+1]))
+		b.WriteString(single.Add(in[i : i+1]).String())
 		if len(single.held) > 3 {
 			t.Fatalf("%q: %d bytes held after %d", in, len(single.held), i+1)
 		}
 	}
-	if b.WriteString(single.End()); b.String() != whole {
+	if b.WriteString(single.End().String()); b.String() != whole {
 		t.Errorf("byte by byte %q\n got %q\nwant %q", in, b.String(), whole)
 	}
 	for i := 0; i <= len(in); i += 1 + len(in)/64 {
 		var s Stream
-		if got := s.Add(in[:i]) + s.Add(in[i:]) + s.End(); got != whole {
+		if got := s.Add(in[:i]).String() + s.Add(in[i:]).String() + s.End().String(); got != whole {
 			t.Errorf("cut at %d of %q\n got %q\nwant %q", i, in, got, whole)
 		}
 	}

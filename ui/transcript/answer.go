@@ -21,13 +21,12 @@ type answer struct {
 	done   bool
 }
 
-// add takes printable text.
-func (b *answer) add(text string) {
+func (b *answer) add(text safe.Clean) {
 	if b.doc != nil {
 		b.doc.Append(text)
 		return
 	}
-	b.text.WriteString(text)
+	b.text.WriteString(text.String())
 }
 
 func (b *answer) finish() {
@@ -52,7 +51,7 @@ func (b *answer) release() {
 func (b *answer) markdown(th *theme.Theme) *markdown.Doc {
 	if b.doc == nil {
 		b.doc, b.theme = markdown.New(th), th
-		b.doc.Append(b.text.String())
+		b.doc.Append(safe.Cleaned(b.text.String())) // it was clean: this looks again, and changes nothing
 		b.text.Reset()
 		if b.done {
 			b.doc.Finish()

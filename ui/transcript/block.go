@@ -163,7 +163,8 @@ type thinking struct {
 	width int
 }
 
-func (b *thinking) add(text string) {
+func (b *thinking) add(clean safe.Clean) {
+	text := clean.String()
 	if b.text.Len() == 0 {
 		text = strings.TrimLeft(text, " \t\n")
 	}

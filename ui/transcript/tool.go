@@ -75,7 +75,7 @@ func valid(s string, n int) string {
 
 // add takes live output.
 func (b *call) add(text string) {
-	text = b.stream.Add(text)
+	text = b.stream.Add(text).String()
 	b.breaks += strings.Count(text, "\n")
 	b.live = append(b.live, text...)
 	if len(b.live) > 2*keepLive {
