@@ -49,23 +49,22 @@ func readLists(ctx context.Context, server string, session *sdk.ClientSession) (
 	}
 	var out lists
 	var all []*sdk.Tool
+	left := 0
 	if has.Tools != nil {
-		left, err := pages(func(cursor string) (int, string, error) {
+		var err error
+		if left, err = pages(func(cursor string) (int, string, error) {
 			r, err := session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 			if err != nil {
 				return 0, "", err
 			}
 			all = append(all, r.Tools...)
 			return len(r.Tools), r.NextCursor, nil
-		})
-		if err != nil {
+		}); err != nil {
 			return out, fmt.Errorf("its tools: %w", err)
 		}
-		out.tools.left = left
 	}
-	beyond := out.tools.left
 	out.tools = list(server, all)
-	out.tools.left += beyond
+	out.tools.left += left
 	if has.Prompts != nil {
 		if _, err := pages(func(cursor string) (int, string, error) {
 			r, err := session.ListPrompts(ctx, &sdk.ListPromptsParams{Cursor: cursor})

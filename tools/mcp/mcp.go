@@ -110,6 +110,7 @@ func Prefix(server string) string { return "mcp__" + server + "__" }
 
 // Approve says that a person has seen the tools of a server as State showed
 // them, with this Seal, and agrees. It is an error if they have changed since.
+// An error of Options.Agree leaves them offered until Close.
 func (all *Servers) Approve(name, seal string) error {
 	s, err := all.server(name)
 	if err != nil {
