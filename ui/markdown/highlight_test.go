@@ -81,3 +81,30 @@ func TestEveryLanguageHasOneGrammar(t *testing.T) {
 		}
 	}
 }
+
+func TestScanner(t *testing.T) {
+	for _, tt := range []struct{ file, in, want string }{
+		{"main.go", "func f() // x", "k[func] f() c[// x]"},
+		{"a/b/Main.GO", "return 1", "k[return] n[1]"},
+		{"deploy/Dockerfile", "FROM x", "k[FROM] x"},
+		{".env", "# x", "c[# x]"},
+		{"script.unheard-of", `func "a" // 1`, `func "a" // 1`},
+		{"fix.diff", "+a", "+a"},
+		{"", "func", "func"},
+		{"dir.go/file", "func", "func"},
+		{"main.go", "", ""},
+	} {
+		var b strings.Builder
+		for _, token := range NewScanner(tt.file).Line(tt.in) {
+			sign := [...]string{"", "c", "k", "s", "n"}[token.Class]
+			if sign == "" {
+				b.WriteString(token.Text)
+				continue
+			}
+			b.WriteString(sign + "[" + token.Text + "]")
+		}
+		if b.String() != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.file, b.String(), tt.want)
+		}
+	}
+}

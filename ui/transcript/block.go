@@ -32,6 +32,14 @@ type page struct {
 	width int  // cells between the margins
 	open  bool // unfolded
 	now   time.Time
+
+	compact bool // one of several calls that only look
+}
+
+// shut is the page for what does not unfold.
+func (p page) shut() page {
+	p.open = false
+	return p
 }
 
 // measure is how wide text that is read may be; longer lines tire the eye.

@@ -251,6 +251,11 @@ func (m *Model) toggle() {
 	}
 	it.fold = now
 	it.forget()
+	if g := it.group(); g != nil {
+		for _, member := range g.members {
+			member.forget()
+		}
+	}
 	m.dirty = true
 	m.reveal()
 }
@@ -284,6 +289,9 @@ func (m *Model) selected() (low, high int) {
 // copyBlock copies the block under the cursor, or all that is selected.
 func (m *Model) copyBlock() tea.Cmd {
 	low, high := m.selected()
+	for high < len(m.items)-1 && m.hidden(m.items[high+1]) {
+		high++ // what a group stands for
+	}
 	m.selectFrom(-1)
 	if low == high {
 		text, what := m.items[low].source()

@@ -101,7 +101,7 @@ func (m *Model) AnswerDone(id string) {
 // Tool adds a tool call, or says all that is now known about the one with this
 // id.
 func (m *Model) Tool(id string, t Tool) {
-	b := m.call(id)
+	b := m.call(id, t.Name)
 	if b.raw == t {
 		return
 	}
@@ -109,23 +109,27 @@ func (m *Model) Tool(id string, t Tool) {
 	if t.Status == Running && !slices.Contains(m.running, it) {
 		m.running = append(m.running, it)
 	}
+	was := b.tool.Status
 	b.set(t)
 	m.touch(it)
+	m.regroup(it, was)
 }
 
 // ToolOutput adds live output to a call. What Tool says about the output in the
 // end takes its place.
 func (m *Model) ToolOutput(id, text string) {
-	m.call(id).add(text)
+	m.call(id, "").add(text)
 	m.touch(m.byID[key{aCall, id}])
 }
 
-func (m *Model) call(id string) *call {
+func (m *Model) call(id, name string) *call {
 	if b, ok := m.find(aCall, id).(*call); ok {
 		return b
 	}
 	b := &call{}
+	of := m.groupOf(name)
 	m.add(aCall, id, b)
+	m.join(m.byID[key{aCall, id}], of)
 	return b
 }
 
@@ -146,6 +150,7 @@ func (m *Model) Drop(id string) {
 // remove takes an item out.
 func (m *Model) remove(i int) {
 	it := m.items[i]
+	m.leave(it)
 	m.items = slices.Delete(m.items, i, i+1)
 	m.running = slices.DeleteFunc(m.running, func(r *item) bool { return r == it })
 	m.grown = slices.DeleteFunc(m.grown, func(g *item) bool { return g == it })
@@ -175,7 +180,9 @@ func (m *Model) remove(i int) {
 func (m *Model) Tick(now time.Time) {
 	m.now = now
 	m.running = slices.DeleteFunc(m.running, func(it *item) bool {
-		m.touch(it)
+		if !m.still {
+			m.touch(it)
+		}
 		return it.block.(*call).tool.Status != Running
 	})
 }

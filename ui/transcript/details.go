@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ type sheet struct {
 	title string
 	text  string
 	diff  bool
+	file  string // that a diff begins with
 	what  string // in words, to be copied
 }
 
@@ -24,7 +26,9 @@ func (b *sheet) lay(p page) (sign string, lines []string) {
 		lines = append(lines, p.ink.write(strong, clip(b.title, p.width)))
 	}
 	if b.diff {
-		return "", append(lines, diffLines(parseDiff(b.text), p)...)
+		d := readDiff(b.text)
+		d.file = b.file
+		return "", append(lines, d.lay(p)...)
 	}
 	rows, _ := flow(b.text, p.width, 0)
 	return "", append(lines, p.ink.all(text, rows)...)
@@ -55,10 +59,49 @@ func sheets(title, body, what string) (all []*sheet) {
 	}
 }
 
+// diffSheets cuts a diff at line ends. What is inside of a hunk there goes on
+// with a header of its own, which has the numbers that are left.
+func diffSheets(diff string) (all []*sheet) {
+	whole := readDiff(diff)
+	file, title := whole.file, "diff"
+	var was, is, oldLeft, newLeft, from, at int
+	header := ""
+	for line := range strings.Lines(diff) {
+		bare := strings.TrimSuffix(line, "\n")
+		if oldLeft <= 0 && newLeft <= 0 {
+			if a, b, ok := hunk(bare); ok {
+				was, oldLeft, is, newLeft = a[0], a[1], b[0], b[1]
+			} else if name, ok := strings.CutPrefix(bare, "+++ "); ok {
+				file = fileName(name, "b/")
+			}
+			at += len(line)
+			continue
+		}
+		if at-from > sheetAt {
+			all = append(all, &sheet{title: title, text: header + diff[from:at], diff: true, file: whole.file, what: "diff"})
+			title, whole.file, from = "", file, at
+			header = fmt.Sprintf("@@ -%d,%d +%d,%d @@\n", was, oldLeft, is, newLeft)
+		}
+		switch c := inHunk(bare, was, is); c.sign {
+		case '+':
+			is, newLeft = is+1, newLeft-1
+		case '-':
+			was, oldLeft = was+1, oldLeft-1
+		case ' ':
+			was, is, oldLeft, newLeft = was+1, is+1, oldLeft-1, newLeft-1
+		}
+		at += len(line)
+	}
+	return append(all, &sheet{title: title, text: header + diff[from:], diff: true, file: whole.file, what: "diff"})
+}
+
 // whole is all that is known of a block.
 func whole(b block) []*sheet {
-	if c, ok := b.(*call); ok {
-		return c.whole()
+	switch b := b.(type) {
+	case *call:
+		return b.whole()
+	case *group:
+		return b.whole()
 	}
 	text, what := b.source()
 	return sheets(what, strings.TrimRight(text, "\n"), what)
@@ -68,7 +111,7 @@ func (b *call) whole() []*sheet {
 	all := sheets(strings.TrimSpace(b.tool.Name+"  "+b.state(time.Time{})), b.tool.Title, "call")
 	all = append(all, arguments(b.raw.Input)...)
 	if b.tool.Diff != "" {
-		all = append(all, &sheet{title: "diff", text: b.tool.Diff, what: "diff", diff: true})
+		all = append(all, diffSheets(b.tool.Diff)...)
 	}
 	if output := b.tool.Output; output != "" {
 		return append(all, sheets("output", output, "output")...)

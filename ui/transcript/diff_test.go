@@ -25,7 +25,7 @@ func TestParseDiff(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var rows []string
-			for _, ch := range parseDiff(c.in) {
+			for _, ch := range readDiff(c.in).changes {
 				if ch.sign == 0 {
 					rows = append(rows, "# "+ch.text)
 					continue

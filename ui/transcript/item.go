@@ -25,9 +25,10 @@ type item struct {
 	tag     int // number of the message it belongs to
 	fold    fold
 	state   state
-	held    bool // shows older lines than it has: see Model.lay
-	awaited bool // is in Model.grown
-	joined  bool // goes on with the one before, without a blank row between
+	held    bool  // shows older lines than it has: see Model.lay
+	awaited bool  // is in Model.grown
+	of      *item // the group of a call that is one of several
+	joined  bool  // goes on with the one before, without a blank row between
 	sign    string
 	lines   []string
 	peak    int // most lines it had, to tell how many are new

@@ -15,7 +15,11 @@ func (m *Model) lay(it *item) []string {
 	if it.state == laid {
 		return it.lines
 	}
-	sign, lines := it.block.lay(m.page(it))
+	var sign string
+	var lines []string
+	if !m.hidden(it) {
+		sign, lines = it.block.lay(m.page(it))
+	}
 	if it.state == changed && m.holds(it, lines) {
 		it.state, it.held = laid, true
 		return it.lines
@@ -39,6 +43,9 @@ func (m *Model) lay(it *item) []string {
 // the reader moves. Answers only grow, and the first line is a title.
 func (m *Model) holds(it *item, lines []string) bool {
 	at := m.top.line
+	if m.vanishes(it, lines) {
+		return true
+	}
 	if m.follow || at <= 0 || m.items[m.top.item] != it || it.kind == anAnswer || at >= len(it.lines) {
 		return false
 	}
@@ -47,7 +54,7 @@ func (m *Model) holds(it *item, lines []string) bool {
 
 // first is the first row of item i; an item without lines has none.
 func (m *Model) first(i int) pos {
-	if i > 0 && !m.items[i].joined && len(m.lay(m.items[i])) > 0 {
+	if i > 0 && len(m.lay(m.items[i])) > 0 && !m.joins(i) {
 		return pos{i, -1}
 	}
 	return pos{i, 0}

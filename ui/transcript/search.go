@@ -291,7 +291,7 @@ func (m *Model) show(i, hit int) {
 	if !m.freeze() {
 		return
 	}
-	if m.shown(it) < it.found && !m.open(it) {
+	if m.shown(it) < it.found && (!m.open(it) || m.hidden(it)) {
 		m.peek(it)
 	}
 	line, chosen := 0, m.chosen(i)

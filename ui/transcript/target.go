@@ -30,6 +30,7 @@ func (m *Model) Show(seq int) bool {
 		return false
 	}
 	m.details = nil
+	i = m.solid(i, 1)
 	m.point(i)
 	m.jump(pos{i, 0})
 	return true

@@ -33,13 +33,13 @@ const titleAt = 4 << 10
 
 // call is a tool call.
 type call struct {
-	raw     Tool     // as it came, to see what changed
-	tool    Tool     // the same, printable
-	changes []change // of the diff, once it is looked at
-	read    bool     // changes are those of the diff
-	stream  safe.Stream
-	live    []byte // the end of the live output, printable
-	breaks  int    // newlines of all the live output
+	raw    Tool   // as it came, to see what changed
+	tool   Tool   // the same, printable
+	draft  *draft // of the arguments, until it ends
+	patch  *patch // the diff, once it is looked at
+	stream safe.Stream
+	live   []byte // the end of the live output, printable
+	breaks int    // newlines of all the live output
 }
 
 // set takes what is known now. Only what changed is made printable again.
@@ -49,20 +49,36 @@ func (b *call) set(t Tool) {
 	case t.Title != "":
 		title = safe.Line(valid(t.Title, titleAt))
 	case t.Input != b.raw.Input:
-		title = safe.Line(peek(t.Input))
+		title = safe.Line(b.peek(t))
 	}
 	if t.Output != b.raw.Output {
 		output = strings.TrimRight(safe.Text(t.Output), "\n")
 	}
 	if t.Diff != b.raw.Diff {
 		diff = safe.Text(t.Diff)
-		b.release()
+		b.patch = nil
 	}
 	b.raw, b.tool = t, t
-	b.tool.Name, b.tool.Title, b.tool.Output, b.tool.Diff = safe.Line(t.Name), title, output, diff
+	b.tool.Name, b.tool.Title, b.tool.Output, b.tool.Diff, b.tool.Hint = safe.Line(t.Name), title, output, diff, safe.Line(t.Hint)
 	if output != "" {
 		b.live = nil
 	}
+	if t.Status > Running {
+		b.draft = nil
+	}
+}
+
+// peek is what the arguments say in one line about the call. Those of a call
+// that has not ended are read as they arrive.
+func (b *call) peek(t Tool) string {
+	if t.Status > Running {
+		return peek(t.Input)
+	}
+	if b.draft == nil || b.draft.tool != t.Name {
+		b.draft = newDraft(t.Name)
+	}
+	b.draft.read(t.Input)
+	return b.draft.title()
 }
 
 // valid cuts s to at most n bytes and not inside a character.
@@ -89,22 +105,39 @@ func (b *call) add(text string) {
 
 func (b *call) lay(p page) (sign string, lines []string) {
 	look := statuses[b.tool.Status]
+	sign = p.ink.write(look.tone, look.sign)
+	if b.drafting() {
+		return sign, b.draft.lay(b.title(p.shut())[0], p)
+	}
 	lines = b.title(p)
 	switch {
-	case b.tool.Status != Failed && len(b.parsed()) > 0:
-		lines = append(lines, diffLines(b.changes, p)...)
+	case p.compact && !p.open && b.tool.Status == Done:
+	case b.tool.Status != Failed && len(b.read().changes) > 0:
+		lines = append(lines, b.patch.lay(p)...)
 	case b.tool.Output != "":
 		lines = append(lines, b.output(p)...)
 	case len(b.live) > 0:
 		lines = append(lines, b.ending(p)...)
 	}
-	return p.ink.write(look.tone, look.sign), lines
+	return sign, lines
 }
+
+// drafting tells whether the arguments are what there is to see of the call.
+func (b *call) drafting() bool {
+	t := &b.tool
+	return b.draft.shown(t.Status) && t.Diff == "" && t.Output == "" && len(b.live) == 0
+}
+
+// hintAt is how wide a page has to be for the hint to stand beside the title.
+const hintAt = 36
 
 // title is the first line: name, title, state. Unfolded it may take more lines,
 // so that nothing of a command stays hidden.
 func (b *call) title(p page) []string {
 	name, state := clip(b.tool.Name, p.width), b.state(p.now)
+	if b.tool.Status == Running && b.tool.Hint != "" && p.width >= hintAt {
+		state += " · " + b.tool.Hint
+	}
 	room := p.width - cells(name)
 	if room < 2 {
 		return []string{p.ink.write(strong, name)}
@@ -143,21 +176,25 @@ func (b *call) state(now time.Time) string {
 	case t.Status > Running && t.Took > 0:
 		parts = append(parts, elapsed(t.Took))
 	}
-	if added, removed := stat(b.parsed()); added+removed > 0 {
-		parts = append(parts, fmt.Sprintf("+%d -%d", added, removed))
+	if d := b.read(); d.added+d.removed > 0 {
+		parts = append(parts, fmt.Sprintf("+%d -%d", d.added, d.removed))
 	}
 	return strings.Join(parts, " ")
 }
 
-// parsed is the diff, read when it is first needed.
-func (b *call) parsed() []change {
-	if !b.read && b.tool.Diff != "" {
-		b.changes, b.read = parseDiff(b.tool.Diff), true
+// read is the diff, read when it is first needed.
+func (b *call) read() *patch {
+	if b.patch == nil {
+		d := readDiff(b.tool.Diff)
+		b.patch = &d
 	}
-	return b.changes
+	return b.patch
 }
 
-func (b *call) release() { b.changes, b.read = nil, false }
+func (b *call) release() {
+	b.patch = nil
+	b.draft.release()
+}
 
 // output is the final output: its first lines, or its last ones if it tells
 // why the call failed, which programs do at the end.
@@ -216,11 +253,13 @@ func (b *call) source() (text, what string) {
 
 func (b *call) texts(to []string) []string {
 	to = append(to, b.tool.Name, b.tool.Title, b.state(time.Time{}))
-	switch changes := b.parsed(); {
-	case len(changes) > 0 && b.tool.Status != Failed:
-		for _, c := range changes {
+	switch d := b.read(); {
+	case len(d.changes) > 0 && b.tool.Status != Failed:
+		for _, c := range d.changes {
 			to = append(to, c.text)
 		}
+	case b.drafting():
+		to = b.draft.texts(to)
 	case b.tool.Output != "":
 		to = append(to, b.tool.Output)
 	case len(b.live) > 0:

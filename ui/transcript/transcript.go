@@ -36,6 +36,7 @@ type Model struct {
 	laid    int     // how many items hold lines, about
 
 	openThinking, openOutput bool
+	still                    bool // nothing moves by itself
 
 	// Where the reader is. At the bottom (follow), top is found anew for each
 	// frame; elsewhere it stands.
@@ -68,6 +69,7 @@ type Tool struct {
 	Diff    string        // unified diff of what it changed
 	Started time.Time     // when it began to run; zero before
 	Took    time.Duration // how long it ran; 0 until it ended
+	Hint    string        // how to stop it, such as "esc stops", shown while it runs
 }
 
 // Status is how far a tool call is.
@@ -154,6 +156,18 @@ func (m *Model) restyle() {
 		it.forget()
 	}
 	m.laid, m.dirty = 0, true
+}
+
+// SetMotion says whether things may move by themselves, such as the time that a
+// running call takes. They do unless told.
+func (m *Model) SetMotion(on bool) {
+	if m.still == !on {
+		return
+	}
+	m.still = !on
+	for _, it := range m.running {
+		m.touch(it)
+	}
 }
 
 // ToggleThinking unfolds all thinking, also what is to come, or folds it.

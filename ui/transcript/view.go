@@ -28,11 +28,15 @@ func (m *Model) edge() int {
 }
 
 func (m *Model) page(it *item) page {
-	return page{
+	p := page{
 		theme: m.theme, ink: m.ink,
 		width: max(1, m.width-m.gutter()-m.edge()),
-		open:  m.open(it), now: m.now,
+		open:  m.open(it), compact: it.of != nil && it.of.group().compact(),
 	}
+	if !m.still {
+		p.now = m.now
+	}
+	return p
 }
 
 // View is what is in sight: as many lines as the height, none wider than the

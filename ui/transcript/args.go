@@ -1,0 +1,248 @@
+package transcript
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf16"
+)
+
+// A field is a string among the arguments of a call.
+type field struct {
+	name  string
+	text  strings.Builder // as far as it arrived and is wanted
+	whole bool            // nothing more is to come
+}
+
+// Args read the strings of a JSON object that arrives in pieces. Every byte
+// is looked at once, however many pieces there are; what cannot be a JSON object
+// has no fields.
+type args struct {
+	want   func(name string) int // how many bytes of a field are kept
+	fields []*field              // in the order in which they came
+
+	seen  string // what was read
+	state func(*args, string) int
+	depth int              // of the value that is passed over
+	name  strings.Builder  // of the next field
+	into  *strings.Builder // where the string goes that is read; nil for nowhere
+	most  int
+	next  func(*args, string) int // after that string
+	code  string                  // an escape, as far as it came
+	high  rune                    // the first half of a pair of \u escapes
+}
+
+// read reads what it is given, which begins with what it was given
+// before.
+func (a *args) read(input string) {
+	if a.state == nil || !strings.HasPrefix(input, a.seen) { // the same bytes as before are not compared
+		*a = args{want: a.want, state: (*args).begin}
+	}
+	rest := input[len(a.seen):]
+	a.seen = input
+	for rest != "" && a.state != nil {
+		rest = rest[a.state(a, rest):]
+	}
+}
+
+// The states take some bytes and say how many.
+
+// begin expects the object.
+func (a *args) begin(s string) int {
+	switch s[0] {
+	case ' ', '\t', '\n', '\r':
+	case '{':
+		a.state = (*args).between
+	default:
+		a.state = (*args).end
+	}
+	return 1
+}
+
+// end takes what comes after the object.
+func (a *args) end(s string) int { return len(s) }
+
+// between expects the name of a field.
+func (a *args) between(s string) int {
+	switch s[0] {
+	case '"':
+		a.name.Reset()
+		a.text(&a.name, maxName, (*args).named)
+	case '}':
+		a.state = (*args).end
+	}
+	return 1
+}
+
+// Limits on what is kept: bytes of a name, and fields of an object.
+const (
+	maxName   = 256
+	maxFields = 64
+)
+
+// named expects the value of the field.
+func (a *args) named(s string) int {
+	switch s[0] {
+	case ':', ' ', '\t', '\n', '\r':
+	case '"':
+		most := a.want(a.name.String())
+		if most == 0 || len(a.fields) == maxFields {
+			a.text(nil, 0, (*args).between)
+			break
+		}
+		f := &field{name: a.name.String()}
+		a.fields = append(a.fields, f)
+		a.text(&f.text, most, (*args).between)
+	default:
+		a.depth = 0
+		a.state = (*args).other
+		return 0
+	}
+	return 1
+}
+
+// other passes over a value that is no string.
+func (a *args) other(s string) int {
+	for i := range len(s) {
+		switch s[i] {
+		case '"':
+			a.text(nil, 0, (*args).other)
+			return i + 1
+		case '{', '[':
+			a.depth++
+		case ',', '}', ']':
+			if a.depth == 0 {
+				a.state = (*args).between
+				return i
+			}
+			if s[i] != ',' {
+				a.depth--
+			}
+		}
+	}
+	return len(s)
+}
+
+// text begins a string, after its opening quote.
+func (a *args) text(into *strings.Builder, most int, next func(*args, string) int) {
+	a.into, a.most, a.next, a.state = into, most, next, (*args).inText
+}
+
+// inText is inside of a string.
+func (a *args) inText(s string) int {
+	i := 0
+	for i < len(s) && s[i] != '"' && s[i] != '\\' {
+		i++
+	}
+	if i > 0 {
+		a.put(s[:i])
+		return i
+	}
+	if s[0] == '\\' {
+		a.state = (*args).inEscape
+		return 1
+	}
+	a.put("")
+	if n := len(a.fields); n > 0 && a.into == &a.fields[n-1].text {
+		a.fields[n-1].whole = true
+	}
+	a.state = a.next
+	return 1
+}
+
+// escapes are those of one character.
+var escapes = map[byte]string{'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t"}
+
+// inEscape is after a backslash.
+func (a *args) inEscape(s string) int {
+	a.code += s[:1]
+	if a.code[0] == 'u' && len(a.code) < len("u1234") {
+		return 1
+	}
+	code := a.code
+	a.code, a.state = "", (*args).inText
+	if code[0] != 'u' {
+		if known, ok := escapes[code[0]]; ok {
+			code = known
+		}
+		a.put(code)
+		return 1
+	}
+	unit, err := strconv.ParseUint(code[1:], 16, 16)
+	if err != nil {
+		a.put(`\` + code)
+		return 1
+	}
+	a.unit(rune(unit))
+	return 1
+}
+
+// unit takes what a \u escape stands for: a character, or half of one.
+func (a *args) unit(r rune) {
+	if whole := utf16.DecodeRune(a.high, r); a.high != 0 && whole != '\uFFFD' {
+		a.high = 0
+		a.put(string(whole))
+		return
+	}
+	a.put("") // the half before has no other
+	if r >= 0xd800 && r < 0xdc00 {
+		a.high = r
+		return
+	}
+	a.put(string(r))
+}
+
+// put adds to the string.
+func (a *args) put(s string) {
+	if a.high != 0 {
+		a.high = 0
+		s = "\uFFFD" + s
+	}
+	if a.into == nil {
+		return
+	}
+	if room := a.most - a.into.Len(); len(s) > room {
+		s = s[:max(room, 0)]
+	}
+	a.into.WriteString(s)
+}
+
+// telling are the arguments that say in one line what a call is about, the
+// most telling first.
+var telling = []string{"command", "cmd", "pattern", "query", "url", "path", "file_path", "filename", "file", "directory", "name"}
+
+// rankOf is how telling an argument is: the lower the more.
+func rankOf(name string) int {
+	for i, t := range telling {
+		if t == name {
+			return i
+		}
+	}
+	return len(telling)
+}
+
+// title is the most telling string so far; "" if there is none yet.
+func (a *args) title() string {
+	best, rank := "", len(telling)
+	for _, f := range a.fields {
+		if r := rankOf(f.name); r < rank {
+			best, rank = f.text.String(), r
+		}
+	}
+	return strings.ToValidUTF8(best[:min(len(best), titleAt)], "\uFFFD")
+}
+
+// peekAt is how much of the arguments of a call is looked at for its title, once
+// they are whole: the telling ones come early.
+const peekAt = 4 << 10
+
+// peek finds the most telling string among the fields of a JSON object.
+func peek(input string) string {
+	a := args{want: func(name string) int {
+		if rankOf(name) < len(telling) {
+			return titleAt
+		}
+		return 0
+	}}
+	a.read(input[:min(len(input), peekAt)])
+	return a.title()
+}

@@ -1,0 +1,142 @@
+package transcript
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// A reach is a part of a line, in bytes.
+type reach struct{ from, to int }
+
+// Limits on looking for the words that changed: longer lines are whole, and one
+// diff gets no more than some work.
+const (
+	maxWords  = 128
+	wordsWork = 1 << 20 // pairs of words that are compared
+)
+
+// changedWords finds the words in which one line differs from another; false if
+// the two have too little in common to be the same line, or there are too many
+// words. Work is what may still be done, and is counted down.
+func changedWords(a, b string, work *int) (inA, inB []reach, ok bool) {
+	if len(a) > longLine || len(b) > longLine {
+		return nil, nil, false
+	}
+	x, y := wordsOf(a), wordsOf(b)
+	if len(x) > maxWords || len(y) > maxWords || len(x)*len(y) > *work {
+		return nil, nil, false
+	}
+	*work -= len(x) * len(y)
+	keptX, keptY := common(x, y)
+	same, lengthA, lengthB := 0, 0, 0
+	for i, w := range x {
+		n := weight(w)
+		lengthA += n
+		if keptX[i] {
+			same += n
+		}
+	}
+	for _, w := range y {
+		lengthB += weight(w)
+	}
+	if 2*same < min(lengthA, lengthB) || 4*same < max(lengthA, lengthB) || same == 0 {
+		return nil, nil, false
+	}
+	return reaches(x, keptX), reaches(y, keptY), true
+}
+
+// weight is how much a word counts: space does not.
+func weight(w string) int {
+	if w[0] == ' ' {
+		return 0
+	}
+	return len(w)
+}
+
+// wordsOf cuts a line into words, runs of spaces, and single signs. Characters
+// that are not ASCII belong to words, so that no mark is torn from its letter.
+func wordsOf(s string) []string {
+	var words []string
+	for start := 0; start < len(s); {
+		end := start
+		class := classOf(s[start:])
+		for end < len(s) && (end == start || class != sign && classOf(s[end:]) == class) {
+			_, size := utf8.DecodeRuneInString(s[end:])
+			end += size
+		}
+		for end < len(s) && s[end] >= utf8.RuneSelf && class != letter { // a mark on it
+			_, size := utf8.DecodeRuneInString(s[end:])
+			end += size
+		}
+		words = append(words, s[start:end])
+		start = end
+	}
+	return words
+}
+
+type class int
+
+const (
+	sign class = iota
+	letter
+	space
+)
+
+func classOf(s string) class {
+	r, _ := utf8.DecodeRuneInString(s)
+	switch {
+	case r == ' ':
+		return space
+	case r >= utf8.RuneSelf, r == '_', unicode.IsLetter(r), unicode.IsDigit(r):
+		return letter
+	}
+	return sign
+}
+
+// common tells which words of each are part of their longest common subsequence.
+func common(x, y []string) (inX, inY []bool) {
+	n, m := len(x), len(y)
+	inX, inY = make([]bool, n), make([]bool, m)
+	// length[i*(m+1)+j] is how many words x[i:] and y[j:] have in common.
+	length := make([]uint8, (n+1)*(m+1))
+	for i := n - 1; i >= 0; i-- {
+		for j := m - 1; j >= 0; j-- {
+			down, right := length[(i+1)*(m+1)+j], length[i*(m+1)+j+1]
+			best := max(down, right)
+			if x[i] == y[j] {
+				best = length[(i+1)*(m+1)+j+1] + 1
+			}
+			length[i*(m+1)+j] = best
+		}
+	}
+	for i, j := 0, 0; i < n && j < m; {
+		switch {
+		case x[i] == y[j]:
+			inX[i], inY[j] = true, true
+			i, j = i+1, j+1
+		case length[(i+1)*(m+1)+j] >= length[i*(m+1)+j+1]:
+			i++
+		default:
+			j++
+		}
+	}
+	return inX, inY
+}
+
+// reaches are where the words are that are not kept. A space between two of them
+// goes with them.
+func reaches(words []string, kept []bool) (all []reach) {
+	at := 0
+	for i, w := range words {
+		loud := !kept[i] || w[0] == ' ' && i > 0 && i < len(words)-1 && !kept[i-1] && !kept[i+1]
+		if end := at + len(w); loud {
+			if last := len(all) - 1; last >= 0 && all[last].to == at {
+				all[last].to = end
+			} else {
+				all = append(all, reach{at, end})
+			}
+		}
+		at += len(w)
+	}
+	return all
+}
