@@ -5,15 +5,20 @@ import (
 	"strings"
 )
 
-// A buffer is text under a cursor, with undo and a kill ring of one. Every
-// change goes through replace.
+// A buffer is text under a cursor, with undo, redo and a kill ring. Every change
+// goes through splice.
 type buffer struct {
 	units  []unit
 	cur    int // index of the unit behind the cursor; len(units) at the end
 	undos  []edit
-	weight int // of all undos
-	kill   []unit
+	redos  []edit // what undo took back, until something else changes
+	weight int    // of all undos
+	tie    int    // changes of one tie are taken back together; 0 is each by itself
+	ties   int    // given so far
+	kills  [][]unit
+	yanked int // how many kills ago what was yanked last was cut
 	touch  int // the first unit that changed since the rows were last laid out
+	still  int // units at the end that did not
 }
 
 // An edit is a change and its way back.
@@ -22,12 +27,15 @@ type edit struct {
 	removed, added []unit
 	cur            int  // cursor before
 	typing         bool // further typing joins it
+	tie            int
 }
 
-// The past is bounded in changes, and in units that all of them hold.
+// The past is bounded in changes, and in units that all of them hold; so is what
+// was cut.
 const (
 	maxUndo      = 500
 	maxUndoUnits = 500_000
+	maxKills     = 20
 )
 
 func (e edit) weight() int { return len(e.removed) + len(e.added) }
@@ -54,13 +62,18 @@ func (b *buffer) replace(i, j int, units []unit) {
 		behind += len(u.text)
 	}
 	removed := slices.Clone(b.units[at:end])
-	b.units = slices.Replace(b.units, at, end, added...)
-	b.touch = min(b.touch, at)
+	b.splice(at, end, added)
 	b.cur = at
 	for ; behind > 0; b.cur++ {
 		behind -= len(b.units[b.cur].text)
 	}
 	b.record(edit{at: at, removed: removed, added: added, cur: before})
+}
+
+// splice changes the units, and nothing else.
+func (b *buffer) splice(i, j int, units []unit) {
+	b.touch, b.still = min(b.touch, i), min(b.still, len(b.units)-j)
+	b.units = slices.Replace(b.units, i, j, units...)
 }
 
 // heal widens a replacement until nothing joins at its seams any more.
@@ -87,10 +100,12 @@ func head(units []unit) []unit { return units[:min(1, len(units))] }
 
 // record remembers a change. Typing within a word is one change.
 func (b *buffer) record(e edit) {
+	b.redos = nil
+	e.tie = b.tie
 	e.typing = len(e.removed) == 0 && len(e.added) == 1 && e.added[0].kind == char && !isSpace(e.added[0])
 	if n := len(b.undos); n > 0 && e.typing {
 		last := &b.undos[n-1]
-		if last.typing && last.at+len(last.added) == e.at {
+		if last.typing && last.tie == e.tie && last.at+len(last.added) == e.at {
 			last.added = append(last.added, e.added...)
 			b.weight++
 			return
@@ -106,48 +121,128 @@ func (b *buffer) record(e edit) {
 	b.undos = slices.Delete(b.undos, 0, drop)
 }
 
-// forget drops the undos.
-func (b *buffer) forget() { b.undos, b.weight = nil, 0 }
+// bind ties the changes from here on together, until release.
+func (b *buffer) bind() {
+	b.ties++
+	b.tie = b.ties
+}
 
-// undo takes the last change back.
-func (b *buffer) undo() {
-	if len(b.undos) == 0 {
-		return
+func (b *buffer) release() { b.tie = 0 }
+
+// part keeps what changes next from being taken back with what changed before.
+func (b *buffer) part() {
+	if b.tie != 0 {
+		b.bind()
 	}
-	e := b.undos[len(b.undos)-1]
-	b.undos = b.undos[:len(b.undos)-1]
-	b.weight -= e.weight()
-	b.units = slices.Replace(b.units, e.at, e.at+len(e.added), e.removed...)
-	b.touch = min(b.touch, e.at)
-	b.cur = e.cur
+}
+
+// forget drops the undos.
+func (b *buffer) forget() { b.undos, b.redos, b.weight = nil, nil, 0 }
+
+// undo takes the last change back, with those it is tied to.
+func (b *buffer) undo() {
+	for tie := -1; len(b.undos) > 0; {
+		e := b.undos[len(b.undos)-1]
+		if tie >= 0 && (tie == 0 || e.tie != tie) {
+			return
+		}
+		tie = e.tie
+		b.undos = b.undos[:len(b.undos)-1]
+		b.redos = append(b.redos, e)
+		b.weight -= e.weight()
+		b.splice(e.at, e.at+len(e.added), e.removed)
+		b.cur = e.cur
+	}
+}
+
+// redo does what undo took back.
+func (b *buffer) redo() {
+	for tie := -1; len(b.redos) > 0; {
+		e := b.redos[len(b.redos)-1]
+		if tie >= 0 && (tie == 0 || e.tie != tie) {
+			return
+		}
+		tie = e.tie
+		b.redos = b.redos[:len(b.redos)-1]
+		b.undos = append(b.undos, e)
+		b.weight += e.weight()
+		b.splice(e.at, e.at+len(e.removed), e.added)
+		b.cur = e.at + len(e.added)
+	}
 }
 
 // insert writes text at the cursor.
 func (b *buffer) insert(text string) { b.replace(b.cur, b.cur, split(text)) }
 
 // set replaces everything.
-func (b *buffer) set(units []unit) { b.replace(0, len(b.units), units) }
+func (b *buffer) set(units []unit) {
+	b.part()
+	b.replace(0, len(b.units), units)
+	b.part()
+}
 
 // load replaces everything and leaves no trace in the undos.
 func (b *buffer) load(units []unit, cur int) {
-	b.units, b.cur, b.touch = slices.Clone(units), cur, 0
+	b.units, b.cur, b.touch, b.still = slices.Clone(units), cur, 0, 0
 }
 
 // cut removes the units from i to j and keeps them for yank. Cuts in a row
 // (join) add up on the side they come from.
 func (b *buffer) cut(i, j int, join bool) {
 	killed := slices.Clone(b.units[i:j])
+	n := len(b.kills)
 	switch {
-	case !join:
-		b.kill = killed
+	case !join || n == 0:
+		b.keep(killed)
 	case i < b.cur:
-		b.kill = append(killed, b.kill...)
+		b.kills[n-1] = append(killed, b.kills[n-1]...)
 	default:
-		b.kill = append(b.kill, killed...)
+		b.kills[n-1] = append(b.kills[n-1], killed...)
 	}
 	if i < j {
 		b.replace(i, j, nil)
 	}
+}
+
+// keep adds to the kill ring. What is cut last is kept however long it is.
+func (b *buffer) keep(killed []unit) {
+	b.kills = append(b.kills, killed)
+	held, from := 0, len(b.kills)
+	for from > max(len(b.kills)-maxKills, 0) {
+		held += len(b.kills[from-1])
+		if held > maxUndoUnits && from < len(b.kills) {
+			break
+		}
+		from--
+	}
+	b.kills = slices.Delete(b.kills, 0, from)
+}
+
+// yank writes what was cut last.
+func (b *buffer) yank() {
+	b.yanked = 0
+	b.putKill()
+}
+
+// yankPop, right behind a yank, puts what was cut before that in its place.
+func (b *buffer) yankPop() {
+	if len(b.kills) == 0 {
+		return
+	}
+	b.undo()
+	b.yanked = (b.yanked + 1) % len(b.kills)
+	b.putKill()
+}
+
+func (b *buffer) putKill() {
+	if len(b.kills) == 0 {
+		return
+	}
+	tie := b.tie
+	b.bind() // a change of its own, even if it looks like typing
+	b.replace(b.cur, b.cur, b.kills[len(b.kills)-1-b.yanked])
+	b.tie = tie
+	b.part()
 }
 
 // The places a cursor can go to, as indices.
@@ -155,16 +250,15 @@ func (b *buffer) cut(i, j int, join bool) {
 func (b *buffer) left() int  { return max(b.cur-1, 0) }
 func (b *buffer) right() int { return min(b.cur+1, len(b.units)) }
 
-func (b *buffer) lineStart() int {
-	i := b.cur
+// lineStart and lineEnd are the ends of the line in which i stands.
+func (b *buffer) lineStart(i int) int {
 	for i > 0 && b.units[i-1].kind != newline {
 		i--
 	}
 	return i
 }
 
-func (b *buffer) lineEnd() int {
-	i := b.cur
+func (b *buffer) lineEnd(i int) int {
 	for i < len(b.units) && b.units[i].kind != newline {
 		i++
 	}

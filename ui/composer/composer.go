@@ -1,14 +1,15 @@
 // Package composer is the input in which a prompt is written: many lines,
-// readline's keys, history and reverse search.
+// readline's keys or vim's, history and reverse search, completion, a queue.
 //
 //	keys, pastes ──► buffer of units ──► layout in rows ──► View
-//	                      │
-//	                      └──► SubmitMsg with the text
+//	                   │        ▲
+//	       SubmitMsg ◄─┘        └── Completer, by way of CompletedMsg
 //
 // The unit is the grapheme cluster, so that an emoji of five runes is one step
-// of the cursor. Pastes never submit, nor does what comes on their heels; large ones become a chip such as
-// [pasted 42 lines], a single unit that Value expands. A key costs what it
-// changes, not what the prompt is long. A prompt sign is the parent's to draw.
+// of the cursor. Pastes never submit, nor does what comes on their heels; large
+// ones become a chip such as [pasted 42 lines], a single unit that Value expands
+// and tab opens. A key costs what it changes, not what the prompt is long. The
+// prompt sign is the parent's to draw, next to SignRow.
 package composer
 
 import (
@@ -16,8 +17,6 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"parley/ui/safe"
 	"parley/ui/theme"
@@ -28,6 +27,7 @@ import (
 type SubmitMsg struct {
 	Text  string
 	Typed string // the same without what large pastes hold
+	Shell bool   // it is a line for the shell: it was written behind a !, which is left out
 }
 
 // Model is the composer. It starts empty, focused, and one row high.
@@ -38,23 +38,30 @@ type Model struct {
 	layout
 	keys   map[string]action
 	past   history
+	stash  []draft   // set aside, the latest last
 	search *search   // nil unless ctrl+r is on
+	offer  *offer    // what the word may become; nil if nobody asked
+	vim    *vim      // nil unless it is on
 	last   action    // of the key before this one; kills in a row add up
 	goal   int       // column that up and down try to keep; -1 for none
 	pasted time.Time // when the last paste ended, with the keys on its heels
 
-	theme          *theme.Theme
-	plain, special pen
-	width, height  int // outer width; the most rows
-	top            int // first visible row of text
-	placeholder    string
-	focused        bool
-	view           string // of the last View; "" if something changed
+	completer Completer
+	queue     []string // prompts that wait to be sent
+	picked    int      // the one that is chosen; -1 for none
+
+	theme                  *theme.Theme
+	plain, special, marked pen
+	width, height          int // outer width; the most rows
+	top                    int // first visible row of text
+	placeholder            string
+	focused                bool
+	view                   string // of the last View; "" if something changed
 }
 
 // New makes an empty composer with the default keys.
 func New(th *theme.Theme) *Model {
-	m := &Model{Now: time.Now, width: 80, height: 1, focused: true, goal: -1}
+	m := &Model{Now: time.Now, width: 80, height: 1, focused: true, goal: -1, picked: -1}
 	m.SetTheme(th)
 	m.SetKeys(DefaultKeys())
 	return m
@@ -69,7 +76,7 @@ func (m *Model) SetSize(width, maxHeight int) {
 // SetTheme changes the looks.
 func (m *Model) SetTheme(th *theme.Theme) {
 	m.theme, m.view = th, ""
-	m.plain, m.special = newPen(th.Text), newPen(th.Accent)
+	m.plain, m.special, m.marked = newPen(th.Text), newPen(th.Accent), newPen(th.Text.Reverse(true))
 }
 
 // SetPlaceholder sets what an empty composer shows.
@@ -110,6 +117,27 @@ func (m *Model) Empty() bool { return len(m.units) == 0 }
 // Searching reports whether a reverse search is on, which esc ends.
 func (m *Model) Searching() bool { return m.search != nil }
 
+// Escapes reports whether esc means something to the composer at the moment: it
+// leaves a search, a list, or one of vim's modes.
+func (m *Model) Escapes() bool {
+	return m.search != nil || m.offered() || m.picked >= 0 || m.vim != nil && m.vim.escapes()
+}
+
+// Shell reports whether what is written is a line for the shell. A space in
+// front of the ! makes it a prompt.
+func (m *Model) Shell() bool {
+	return len(m.units) > 0 && m.units[0].kind == char && m.units[0].text == "!"
+}
+
+// Sign is what belongs in front of the text, one cell: "!" if it is for the
+// shell, else "›".
+func (m *Model) Sign() string {
+	if m.Shell() {
+		return "!"
+	}
+	return "›"
+}
+
 // inline is how much text SetValue puts in as such: an editor or the history
 // may bring back more than a paste shows, but no key shall become slow.
 const inline = 64 << 10
@@ -119,7 +147,7 @@ const inline = 64 << 10
 func (m *Model) SetValue(s string) {
 	m.stopSearch(false)
 	m.set(written(s))
-	m.changed()
+	m.start()
 }
 
 func written(s string) []unit {
@@ -134,7 +162,7 @@ func written(s string) []unit {
 func (m *Model) Insert(s string) {
 	m.stopSearch(true)
 	m.insert(normal(s))
-	m.changed()
+	m.start()
 }
 
 // Reset empties the composer and forgets its undos.
@@ -143,7 +171,10 @@ func (m *Model) Reset() {
 	m.load(nil, 0)
 	m.forget()
 	m.past.leave()
-	m.changed()
+	m.start()
+	if m.vim != nil {
+		m.vim.enter(m)
+	}
 }
 
 // Clear empties the composer. The draft goes to the history, and undo brings
@@ -154,11 +185,21 @@ func (m *Model) Clear() {
 	if !m.Empty() {
 		m.set(nil)
 	}
+	m.start()
+}
+
+// start forgets what keys and lists were about, as the text is another one.
+func (m *Model) start() {
+	m.last, m.goal, m.picked, m.offer = none, -1, -1, nil
 	m.changed()
 }
 
-// Update takes keys and pastes, if the composer has the focus.
+// Update takes keys and pastes, if the composer has the focus, and answers of
+// the Completer.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	if msg, ok := msg.(CompletedMsg); ok {
+		return m.completed(msg)
+	}
 	if !m.focused {
 		return nil
 	}
@@ -173,27 +214,55 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 
 func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	do := m.bound(msg.String())
-	if m.hurried() && do == submit {
+	hurried := m.hurried()
+	if hurried && do == submit {
 		do = newLine
 	}
 	if m.search != nil && !m.searchKey(do, msg) {
 		m.last = none
 		return nil
 	}
-	if do == none {
-		if msg.Text == "" {
+	if do != up && do != down && (m.vim == nil || !m.vim.steps(msg.Text)) {
+		m.goal = -1
+	}
+	cmd, done := m.modal(do, msg)
+	if !done {
+		if do == none && msg.Text == "" {
 			return nil
 		}
-		m.insert(normal(msg.Text))
-	}
-	cmd := m.act(do)
-	if do != up && do != down {
-		m.goal = -1
+		if do == none {
+			m.insert(normal(msg.Text))
+		}
+		cmd = m.act(do)
+		switch {
+		case do == none && m.offer == nil && !hurried:
+			m.noticed(msg.Text)
+		case !offers[do]:
+			m.offer = nil
+		}
 	}
 	m.last = do
 	m.changed()
-	return cmd
+	return tea.Batch(cmd, m.follow())
 }
+
+// modal lets the lists and vim have a key first, and reports whether it was
+// theirs.
+func (m *Model) modal(do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
+	if m.offer != nil {
+		cmd, done = m.offerKey(do)
+	}
+	if !done && m.picked >= 0 {
+		cmd, done = m.queueKey(do)
+	}
+	if !done && m.vim != nil {
+		cmd, done = m.vim.key(m, do, msg)
+	}
+	return cmd, done
+}
+
+// offers are the actions that leave the list of completions open.
+var offers = map[action]bool{none: true, deleteLeft: true, killWordLeft: true, killField: true, complete: true}
 
 // heels is how soon behind a paste a key cannot come from a person: a paste that
 // holds the sequence which ends pastes would send itself.
@@ -217,13 +286,14 @@ func (m *Model) paste(content string) {
 	}
 	m.stopSearch(true)
 	content = normal(content)
+	m.part()
 	if isLarge(content) {
 		m.replace(m.cur, m.cur, []unit{newChip(content)})
 	} else {
 		m.insert(content)
 	}
-	m.last, m.goal = none, -1
-	m.changed()
+	m.part()
+	m.start()
 }
 
 // submit sends the prompt; a backslash before the cursor makes it a new line
@@ -234,107 +304,17 @@ func (m *Model) submit() tea.Cmd {
 		return nil
 	}
 	text := m.Value()
-	if strings.TrimSpace(text) == "" {
+	msg := SubmitMsg{Text: text, Typed: typed(m.units), Shell: m.Shell()}
+	if msg.Shell {
+		msg.Text, msg.Typed = text[1:], msg.Typed[1:]
+	}
+	if strings.TrimSpace(msg.Text) == "" {
 		return nil
 	}
-	typed := typed(m.units)
 	m.settle()
 	m.Reset()
-	return func() tea.Msg { return SubmitMsg{Text: text, Typed: typed} }
+	return func() tea.Msg { return msg }
 }
 
 // changed drops the view that was kept.
 func (m *Model) changed() { m.view = "" }
-
-// arrange lays the text out and returns how many rows of it are visible. One
-// cell at the right is left for a cursor at the end of a full row.
-func (m *Model) arrange() int {
-	m.flow(&m.buffer, max(m.width-1, 1))
-	visible := min(len(m.rows), max(m.height-m.searchRows(), 1))
-	r := m.at(m.cur)
-	m.top = max(min(m.top, r, len(m.rows)-visible), r-visible+1, 0)
-	return visible
-}
-
-// Height is how many rows View has, from 1 to the most that SetSize allows.
-func (m *Model) Height() int { return min(m.arrange()+m.searchRows(), m.height) }
-
-// View is the composer: Height rows, none wider than its width.
-func (m *Model) View() string {
-	if m.view != "" {
-		return m.view
-	}
-	visible := m.arrange()
-	lines := make([]string, 0, visible+1)
-	if m.search != nil {
-		lines = append(lines, m.searchLine())
-	}
-	for r := m.top; r < m.top+visible && len(lines) < m.height; r++ {
-		lines = append(lines, m.line(m.rows[r])+m.more(r, visible))
-	}
-	m.view = strings.Join(lines, "\n")
-	return m.view
-}
-
-// more is an arrow at the right edge where the text goes on out of sight.
-func (m *Model) more(r, visible int) string {
-	arrow := ""
-	switch {
-	case r == m.top && r > 0:
-		arrow = "↑"
-	case r == m.top+visible-1 && r < len(m.rows)-1:
-		arrow = "↓"
-	}
-	if arrow == "" || m.width < 2 {
-		return ""
-	}
-	return strings.Repeat(" ", m.width-1-m.used(m.units, m.rows[r].start, m.rows[r].end)) + m.theme.Faint.Render(arrow)
-}
-
-// line draws a row. Chips and unseen characters stand out from the text.
-func (m *Model) line(r row) string {
-	if m.Empty() && m.search == nil {
-		return m.theme.Faint.Render(ansi.Truncate(m.placeholder, m.layout.width, "…"))
-	}
-	var out strings.Builder
-	used, pen := 0, &m.plain
-	out.WriteString(pen.on)
-	for _, u := range m.units[r.start:r.end] {
-		if used += u.cells(m.layout.width); used > m.layout.width {
-			break // spaces that hang
-		}
-		want := &m.plain
-		if u.kind == chip || u.odd && !isSpace(u) {
-			want = &m.special
-		}
-		if want != pen {
-			out.WriteString(pen.off + want.on)
-			pen = want
-		}
-		out.WriteString(u.draw(m.layout.width))
-	}
-	out.WriteString(pen.off)
-	return out.String()
-}
-
-// A pen is what a style writes before and behind a text. Applied to a word at a
-// time, lipgloss would be most of what a key costs.
-type pen struct{ on, off string }
-
-func newPen(s lipgloss.Style) pen {
-	on, off, _ := strings.Cut(s.Render("x"), "x")
-	return pen{on, off}
-}
-
-// Cursor is where in the view the terminal's cursor belongs; not ok without
-// focus.
-func (m *Model) Cursor() (x, y int, ok bool) {
-	if !m.focused {
-		return 0, 0, false
-	}
-	m.arrange()
-	if m.search != nil {
-		return m.searchCursor(), 0, true
-	}
-	return min(m.column(m.units, m.cur), m.width-1), m.at(m.cur) - m.top, true
-}

@@ -138,8 +138,9 @@ func check(t *testing.T, m *Model) {
 	if x, y, ok := m.Cursor(); !ok || x < 0 || x >= m.width || y < 0 || y >= len(lines) {
 		t.Fatalf("cursor at %d, %d, %v in a view of %d by %d", x, y, ok, m.width, len(lines))
 	}
-	if whole := fill(nil, m.units, 0, m.layout.width); !slices.Equal(whole, m.rows) {
-		t.Fatalf("rows are %v, want %v", m.rows, whole)
+	var whole layout
+	if whole.flow(&buffer{units: m.units}, m.layout.width); !slices.Equal(whole.rows, m.rows) {
+		t.Fatalf("rows are %v, want %v", m.rows, whole.rows)
 	}
 	if v := m.Value(); hasControl(v) {
 		t.Fatalf("the value has control characters: %q", v)

@@ -2,6 +2,9 @@ package composer
 
 import (
 	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -15,7 +18,10 @@ type Keys struct {
 	DeleteLeft, DeleteRight                    []string
 	KillStart, KillEnd, KillWord, KillWordLeft []string // KillWord to the right; KillWordLeft stops at punctuation, KillField at spaces
 	KillField, Yank, Undo                      []string
-	Search, Cancel                             []string // reverse search, and leaving it
+	Search, Cancel                             []string // reverse search, and leaving it or a list
+	Redo, YankPop                              []string
+	Upper, Lower, Capital                      []string // of the word to the right
+	Complete                                   []string // takes a completion, else opens the chip at the cursor, else asks for completions
 }
 
 // DefaultKeys are readline's, as far as the rest of parley leaves them alone.
@@ -33,6 +39,9 @@ func DefaultKeys() Keys {
 		KillField: []string{"ctrl+w"}, Yank: []string{"ctrl+y"},
 		Undo:   []string{"ctrl+_", "ctrl+/", "ctrl+shift+-", "ctrl+-"},
 		Search: []string{"ctrl+r"}, Cancel: []string{"esc", "ctrl+g"},
+		Redo: []string{"alt+/"}, YankPop: []string{"alt+y"},
+		Upper: []string{"alt+u"}, Lower: []string{"alt+l"}, Capital: []string{"alt+c"},
+		Complete: []string{"tab"},
 	}
 }
 
@@ -64,6 +73,12 @@ const (
 	undo
 	searchBack
 	cancel
+	redo
+	yankPop
+	upper
+	lower
+	capital
+	complete
 )
 
 // bound is what a key does. Two quick presses of esc arrive as alt+esc, since
@@ -98,11 +113,19 @@ func (m *Model) act(do action) tea.Cmd {
 	case down:
 		m.vertical(1)
 	case yank:
-		if len(m.kill) > 0 {
-			m.replace(m.cur, m.cur, m.kill)
+		m.yank()
+	case yankPop:
+		if m.last == yank || m.last == yankPop {
+			m.yankPop()
 		}
 	case undo:
 		m.undo()
+	case redo:
+		m.redo()
+	case upper, lower, capital:
+		m.recase(do)
+	case complete:
+		return m.complete()
 	case searchBack:
 		m.startSearch()
 	case deleteLeft, deleteRight:
@@ -118,6 +141,30 @@ func (m *Model) act(do action) tea.Cmd {
 	return nil
 }
 
+// cases are the ways to write a word.
+var cases = map[action]func(string) string{
+	upper: strings.ToUpper,
+	lower: strings.ToLower,
+	capital: func(word string) string {
+		_, n := utf8.DecodeRuneInString(word)
+		return strings.ToUpper(word[:n]) + strings.ToLower(word[n:])
+	},
+}
+
+// recase writes the word to the right another way.
+func (m *Model) recase(do action) {
+	end := m.wordRight(isWord)
+	start := m.cur
+	for start < end && (!isWord(m.units[start]) || m.units[start].kind == chip) {
+		start++
+	}
+	if slices.ContainsFunc(m.units[start:end], func(u unit) bool { return u.kind == chip }) || start == end {
+		m.cur = end
+		return
+	}
+	m.replace(start, end, split(cases[do](text(m.units[start:end]))))
+}
+
 // target is where a movement leads.
 func (m *Model) target(do action) int {
 	switch do {
@@ -130,9 +177,9 @@ func (m *Model) target(do action) int {
 	case wordRight, killWord:
 		return m.wordRight(isWord)
 	case home, killStart:
-		return m.lineStart()
+		return m.lineStart(m.cur)
 	case end, killEnd:
-		return m.lineEnd()
+		return m.lineEnd(m.cur)
 	case killField:
 		return m.wordLeft(isField)
 	case start:
@@ -155,6 +202,10 @@ func (m *Model) span(do action) (i, j int) {
 
 // vertical moves by rows of the screen, and at the edge through the history.
 func (m *Model) vertical(by int) {
+	if by < 0 && m.Empty() && len(m.queue) > 0 && m.past.back == 0 {
+		m.picked = len(m.queue) - 1
+		return
+	}
 	m.arrange()
 	r := m.at(m.cur) + by
 	if r < 0 || r >= len(m.rows) {

@@ -1,65 +1,91 @@
 package composer
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // A row is a line of the screen: the units from start up to end.
 type row struct{ start, end int }
 
 // A layout is text laid out in rows of at most width cells. Laying out again
-// starts one row above the first change: a break depends on nothing that stands
-// further than one row behind it.
+// starts one row above the first change, as a break depends on nothing that
+// stands further than one row behind it, and ends where a row begins with what
+// has begun a row before.
 type layout struct {
-	rows  []row
-	width int
+	rows   []row
+	width  int
+	length int   // of the text that is laid out
+	fresh  []row // to work in
 }
 
 // flow brings the rows up to date.
 func (l *layout) flow(b *buffer, width int) {
-	keep := 0
+	keep, still := 0, 0
 	if width == l.width && len(l.rows) > 0 {
 		if b.touch > len(b.units) {
 			return
 		}
-		keep = max(l.at(b.touch)-1, 0)
+		keep, still = max(l.at(b.touch)-1, 0), b.still
 	}
-	l.width = width
-	start := 0
+	next := 0
 	if keep > 0 {
-		start = l.rows[keep].start
+		next = l.rows[keep].start
 	}
-	l.rows = fill(l.rows[:keep], b.units, start, width)
-	b.touch = len(b.units) + 1
+	moved := len(b.units) - l.length
+	l.fresh = l.fresh[:0]
+	old := keep // the first of the old rows that stay behind the fresh ones
+	for more := true; more; {
+		if next >= len(b.units)-still {
+			for old < len(l.rows) && l.rows[old].start+moved < next {
+				old++
+			}
+			if old < len(l.rows) && l.rows[old].start+moved == next {
+				break
+			}
+		}
+		r := row{start: next}
+		r.end, next, more = fill(b.units, next, width)
+		l.fresh = append(l.fresh, r)
+		if !more {
+			old = len(l.rows)
+		}
+	}
+	l.rows = slices.Replace(l.rows, keep, old, l.fresh...)
+	if moved != 0 {
+		for i := keep + len(l.fresh); i < len(l.rows); i++ {
+			l.rows[i].start += moved
+			l.rows[i].end += moved
+		}
+	}
+	l.width, l.length = width, len(b.units)
+	b.touch, b.still = len(b.units)+1, len(b.units)
 }
 
-// fill appends the rows of the units from start on. Rows break behind spaces
-// and around wide characters and chips, and within a word only if it is longer
-// than a row. Spaces that would open a row hang, unseen, at the end of the last.
-func fill(rows []row, units []unit, start, width int) []row {
+// fill is where the row that begins at start ends, and where the next one
+// begins, if there is more. Rows break behind spaces and around wide characters
+// and chips, and within a word only if it is longer than a row. Spaces that
+// would open a row hang, unseen, at the end of the last.
+func fill(units []unit, start, width int) (end, next int, more bool) {
 	used, brk := 0, start
 	for k := start; k < len(units); k++ {
 		u := units[k]
 		if u.kind == newline {
-			rows = append(rows, row{start, k})
-			start, used, brk = k+1, 0, k+1
-			continue
+			return k, k + 1, true
 		}
 		if k > start && canBreak(units[k-1], u) {
 			brk = k
 		}
 		need := u.cells(width)
-		for used+need > width && k > start && !isSpace(u) {
+		if used+need > width && k > start && !isSpace(u) {
 			if brk <= start {
 				brk = k
 			}
-			rows = append(rows, row{start, brk})
-			start, used = brk, 0
-			for _, v := range units[start:k] {
-				used += v.cells(width)
-			}
+			return brk, brk, true
 		}
 		used = min(used+need, width)
 	}
-	return append(rows, row{start, len(units)})
+	return len(units), 0, false
 }
 
 func canBreak(before, after unit) bool {

@@ -1,0 +1,329 @@
+package composer
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// SetVim says whether the composer has vim's modes. It begins, and begins again
+// with each prompt, with inserting.
+func (m *Model) SetVim(on bool) {
+	switch {
+	case !on:
+		m.vim = nil
+		m.release()
+	case m.vim == nil:
+		m.vim = &vim{}
+		m.vim.enter(m)
+	}
+	m.changed()
+}
+
+// Mode is vim's mode, "insert", "normal" or "visual", with the keys of an
+// unfinished command; "" if it is off.
+func (m *Model) Mode() string {
+	if m.vim == nil {
+		return ""
+	}
+	return strings.TrimSpace(m.vim.mode.String() + " " + m.vim.typed)
+}
+
+type mode uint8
+
+const (
+	inserting mode = iota
+	normally
+	visually
+)
+
+func (m mode) String() string { return [...]string{"insert", "normal", "visual"}[m] }
+
+// Vim is the state of vim's modes. A command is [count] [operator [count]] and
+// a motion, or a key of its own.
+type vim struct {
+	mode     mode
+	typed    string // keys of the unfinished command
+	count    int    // 0 if none was typed
+	before   int    // the count in front of the operator
+	operator string // "d", "c", "y", or ""
+	waits    string // the key that wants a character: f F t T g r
+	found    find   // the last of f F t T
+	register []unit // what was deleted or copied last
+	lines    bool   // it is whole lines
+	anchor   int    // where visual mode began
+}
+
+// maxCount bounds how often something is repeated.
+const maxCount = 999
+
+func (v *vim) escapes() bool { return v.mode != normally || v.typed != "" }
+
+// enter begins inserting. What is written until esc is undone at once.
+func (v *vim) enter(m *Model) {
+	v.drop()
+	v.mode = inserting
+	m.bind()
+}
+
+// leave goes back to normal mode.
+func (v *vim) leave(m *Model) {
+	v.drop()
+	if v.mode == inserting {
+		m.cur = max(m.cur-1, m.lineStart(m.cur))
+	}
+	v.mode = normally
+	m.release()
+	v.clamp(m)
+}
+
+// drop forgets an unfinished command.
+func (v *vim) drop() { v.typed, v.count, v.before, v.operator, v.waits = "", 0, 0, "", "" }
+
+// clamp keeps the cursor on a character, outside of insert mode.
+func (v *vim) clamp(m *Model) {
+	m.cur = min(m.cur, len(m.units))
+	v.anchor = min(v.anchor, len(m.units))
+	if v.mode == inserting {
+		return
+	}
+	if end := m.lineEnd(m.cur); m.cur == end && end > m.lineStart(m.cur) {
+		m.cur--
+	}
+}
+
+// key deals with a key, and reports whether that is all it does. Keys that do
+// not print do what they always do, in every mode.
+func (v *vim) key(m *Model, do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
+	switch key := msg.String(); {
+	case do == cancel:
+		v.leave(m)
+		return nil, true
+	case v.mode == inserting:
+		return nil, false
+	case key == "ctrl+r":
+		v.repeat(m.redo)
+	case do == deleteLeft:
+		v.press(m, "h")
+	case do == none && msg.Text != "":
+		for _, u := range split(normal(msg.Text)) {
+			v.press(m, u.text)
+		}
+	case do == none:
+		return nil, false
+	default: // an arrow, enter, a key of readline's
+		visual := v.mode == visually
+		v.drop()
+		cmd = m.act(do)
+		if v.mode != inserting && (!visual || do < left || do > fin) {
+			v.mode = normally
+		}
+	}
+	if v.mode != inserting {
+		v.clamp(m)
+	}
+	return cmd, true
+}
+
+// steps reports whether a key goes up or down, which keeps the column.
+func (v *vim) steps(key string) bool {
+	return v.mode != inserting && v.waits == "" && (key == "j" || key == "k")
+}
+
+// times is the count of the command, or 1.
+func (v *vim) times() int { return min(max(v.count, 1)*max(v.before, 1), maxCount) }
+
+func (v *vim) repeat(do func()) {
+	n := v.times()
+	v.drop()
+	for range n {
+		do()
+	}
+}
+
+// press deals with a character outside of insert mode.
+func (v *vim) press(m *Model, key string) {
+	if v.mode == inserting { // of several characters at once, one began it
+		m.insert(key)
+		return
+	}
+	if v.waits != "" {
+		v.waited(m, key)
+		return
+	}
+	v.typed += key
+	digit := len(key) == 1 && '0' <= key[0] && key[0] <= '9'
+	switch {
+	case digit && (key != "0" || v.count > 0):
+		v.count = min(v.count*10+int(key[0]-'0'), maxCount)
+		return
+	case key == "g", strings.Contains("fFtT", key):
+		v.waits = key
+		return
+	case key == "r" && v.mode == normally && v.operator == "":
+		v.waits = key
+		return
+	}
+	if to, ok := motions[key]; ok {
+		v.move(m, key, to)
+		return
+	}
+	if v.mode == visually {
+		v.visual(m, key)
+		return
+	}
+	v.command(m, key)
+}
+
+// waited deals with the character that f, F, t, T, g or r want.
+func (v *vim) waited(m *Model, key string) {
+	waits := v.waits
+	v.waits = ""
+	v.typed += key
+	switch waits {
+	case "g":
+		if to, ok := motions["g"+key]; ok {
+			v.move(m, "g"+key, to)
+			return
+		}
+		v.drop()
+	case "r":
+		v.overwrite(m, key)
+	default:
+		v.found = find{waits, key}
+		v.move(m, waits, func(m *Model, v *vim) target { return m.seek(v.found, v.times(), false) })
+	}
+}
+
+// move goes where a motion leads, or lets the operator act on what lies between.
+func (v *vim) move(m *Model, key string, to motion) {
+	if v.operator == "" {
+		if (key == "j" || key == "k") && v.mode == normally {
+			v.vertical(m, key)
+			return
+		}
+		t := to(m, v)
+		v.drop()
+		if t.ok {
+			m.cur = t.at
+		}
+		return
+	}
+	if v.operator == "c" && (key == "w" || key == "W") && m.cur < len(m.units) && !isBlank(m.units[m.cur]) {
+		key = map[string]string{"w": "e", "W": "E"}[key] // the space behind a word stays
+		to = motions[key]
+	}
+	t := to(m, v)
+	operator := v.operator
+	v.drop()
+	if !t.ok {
+		return
+	}
+	i, j := min(m.cur, t.at), max(m.cur, t.at)
+	switch {
+	case t.lines:
+		v.linewise(m, operator, i, j)
+		return
+	case t.through:
+		j = min(j+1, len(m.units))
+	case key == "w" || key == "W":
+		j = m.withinLine(i, j)
+	}
+	v.operate(m, operator, i, j)
+}
+
+// vertical moves by rows of the screen, as the arrows do: what is written here is
+// prose, whose lines are long. A single step leads on into the history.
+func (v *vim) vertical(m *Model, key string) {
+	by, n := 1, v.times()
+	if key == "k" {
+		by = -1
+	}
+	v.drop()
+	if n == 1 {
+		m.vertical(by)
+		return
+	}
+	for range n {
+		m.arrange()
+		if r := m.at(m.cur) + by; r < 0 || r >= len(m.rows) {
+			return
+		}
+		m.vertical(by)
+	}
+}
+
+// operate carries an operator out on the units from i to j.
+func (v *vim) operate(m *Model, operator string, i, j int) {
+	if i < j {
+		v.register, v.lines = append([]unit(nil), m.units[i:j]...), false
+	}
+	switch operator {
+	case "y":
+		m.cur = i
+		return
+	case "c":
+		v.enter(m) // undone with what is written then
+	}
+	if i < j {
+		m.replace(i, j, nil)
+	}
+}
+
+// linewise carries an operator out on the lines from that of i to that of j. The
+// line that c empties stays.
+func (v *vim) linewise(m *Model, operator string, i, j int) {
+	i, j = m.lineStart(i), m.lineEnd(j)
+	v.register, v.lines = append([]unit(nil), m.units[i:j]...), true
+	switch operator {
+	case "y":
+		if m.cur < i || m.cur > j || m.lineStart(m.cur) != i {
+			m.cur = i
+		}
+		return
+	case "c":
+		v.enter(m)
+		m.cur = i
+		if i < j {
+			m.replace(i, j, nil)
+		}
+		return
+	}
+	switch {
+	case j < len(m.units):
+		j++
+	case i > 0:
+		i--
+	}
+	if i < j {
+		m.replace(i, j, nil)
+	}
+	m.cur = m.firstInLine(m.cur)
+}
+
+// visual deals with a character in visual mode that is no motion.
+func (v *vim) visual(m *Model, key string) {
+	v.drop()
+	i, j := m.selection()
+	operator := map[string]string{"d": "d", "x": "d", "c": "c", "s": "c", "y": "y"}[key]
+	switch {
+	case operator != "":
+		v.mode = normally
+		m.cur = i
+		v.operate(m, operator, i, j)
+	case key == "v":
+		v.mode = normally
+	case key == "o":
+		m.cur, v.anchor = v.anchor, m.cur
+	}
+}
+
+// selection is what visual mode has selected, the character under the cursor
+// included.
+func (m *Model) selection() (i, j int) {
+	if m.vim == nil || m.vim.mode != visually {
+		return 0, 0
+	}
+	i, j = min(m.cur, m.vim.anchor), max(m.cur, m.vim.anchor)
+	return min(i, len(m.units)), min(j+1, len(m.units))
+}

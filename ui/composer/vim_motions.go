@@ -1,0 +1,156 @@
+package composer
+
+import "strings"
+
+// Where vim's motions lead. Indices may be len(units), behind the last one.
+
+// A find is what f, F, t and T look for.
+type find struct{ key, char string }
+
+// back is f the other way round.
+func (f find) back() find {
+	return find{map[string]string{"f": "F", "F": "f", "t": "T", "T": "t"}[f.key], f.char}
+}
+
+// seek is where the nth occurrence of a character in the line is, or the place
+// next to it. A repetition of t does not stay where it is already.
+func (m *Model) seek(f find, n int, again bool) target {
+	start, end := m.lineStart(m.cur), m.lineEnd(m.cur)
+	by, i := 1, m.cur
+	if f.key == "F" || f.key == "T" {
+		by = -1
+	}
+	short := f.key == "t" || f.key == "T"
+	if short && again {
+		i += by
+	}
+	for range n {
+		for i += by; i >= start && i < end && m.units[i].text != f.char; i += by {
+		}
+		if i < start || i >= end || f.key == "" {
+			return target{}
+		}
+	}
+	if short {
+		i -= by
+	}
+	return target{at: i, through: by > 0, ok: true}
+}
+
+// firstInLine is the first character of a line that is no space.
+func (m *Model) firstInLine(i int) int {
+	end := m.lineEnd(min(i, len(m.units)))
+	for i = m.lineStart(end); i < end && isSpace(m.units[i]); i++ {
+	}
+	return i
+}
+
+// lineBelow is a place in the line that is n below that of i, or in the last.
+func (b *buffer) lineBelow(i, n int) int {
+	for ; n > 0; n-- {
+		end := b.lineEnd(i)
+		if end == len(b.units) {
+			break
+		}
+		i = end + 1
+	}
+	return i
+}
+
+// lineAway is the same column of the line n below, or above if n is negative; no
+// target if there is no line at all.
+func (m *Model) lineAway(n int) target {
+	start := m.lineStart(m.cur)
+	column, line := m.cur-start, start
+	for ; n < 0 && line > 0; n++ {
+		line = m.lineStart(line - 1)
+	}
+	if n > 0 {
+		line = m.lineStart(m.lineBelow(m.cur, n))
+	}
+	return target{at: min(line+column, m.lineEnd(line)), lines: true, ok: line != start}
+}
+
+// A class is what words are made of: neighbours of one class are one word. That
+// of spaces and line ends is 0.
+type class func(unit) int
+
+func inWord(u unit) int {
+	switch {
+	case isBlank(u):
+		return 0
+	case u.kind == chip:
+		return 3
+	case isWord(u):
+		return 1
+	}
+	return 2
+}
+
+func inField(u unit) int {
+	if isBlank(u) {
+		return 0
+	}
+	return 1
+}
+
+func isBlank(u unit) bool { return u.kind == newline || isSpace(u) }
+
+// hop goes as many words as the command counts.
+func (m *Model) hop(v *vim, next func(int, class) int, in class) int {
+	i := m.cur
+	for range v.times() {
+		i = next(i, in)
+	}
+	return i
+}
+
+// nextWord is the start of the next word. An empty line is a word.
+func (b *buffer) nextWord(i int, in class) int {
+	start := i
+	for i < len(b.units) && in(b.units[i]) != 0 && in(b.units[i]) == in(b.units[start]) {
+		i++
+	}
+	for i < len(b.units) && in(b.units[i]) == 0 && (i == start || !b.emptyLine(i)) {
+		i++
+	}
+	return i
+}
+
+// wordStart is the start of the word before i.
+func (b *buffer) wordStart(i int, in class) int {
+	for i--; i > 0 && in(b.units[i]) == 0 && !b.emptyLine(i); i-- {
+	}
+	for i > 0 && in(b.units[i-1]) != 0 && in(b.units[i-1]) == in(b.units[i]) {
+		i--
+	}
+	return max(i, 0)
+}
+
+// wordEnd is the last character of the word at i, or of the next.
+func (b *buffer) wordEnd(i int, in class) int {
+	for i++; i < len(b.units) && in(b.units[i]) == 0; i++ {
+	}
+	for i+1 < len(b.units) && in(b.units[i+1]) == in(b.units[i]) {
+		i++
+	}
+	return max(min(i, len(b.units)-1), 0)
+}
+
+// emptyLine reports whether the line end at i is all of its line.
+func (b *buffer) emptyLine(i int) bool {
+	return b.units[i].kind == newline && (i == 0 || b.units[i-1].kind == newline)
+}
+
+// withinLine keeps what an operator takes up to the next word, at j, from
+// reaching into a line where nothing is taken.
+func (b *buffer) withinLine(i, j int) int {
+	end := j
+	for end > i && isBlank(b.units[end-1]) {
+		end--
+	}
+	if n := strings.IndexByte(text(b.units[end:j]), '\n'); n >= 0 {
+		return end + n // what is blank is of one byte each
+	}
+	return j
+}
