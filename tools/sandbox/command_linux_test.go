@@ -36,6 +36,7 @@ func TestWorks(t *testing.T) {
 	}
 	for _, s := range settings() {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			p := newPlace(t, s)
 			for _, test := range tests {
 				out, status := p.run(test.command)
@@ -67,6 +68,7 @@ func TestProtected(t *testing.T) {
 	}
 	for _, s := range settings() {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			for _, test := range tests {
 				t.Run(test.name, func(t *testing.T) {
 					t.Parallel() // most of the time something is waited for

@@ -81,7 +81,7 @@ func newPlace(t *testing.T, s setting) *place {
 		t.Fatal(err)
 	}
 	p.program()
-	env := []string{"HOME=" + p.at("home"), "PATH=" + os.Getenv("PATH")}
+	env := []string{"HOME=" + p.at("home"), "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0"}
 	p.policy = sandbox.Policy{
 		Workspace: p.at("workspace"), Protected: sandbox.Protected(), Env: env,
 		Read: append(sandbox.Readable(env), p.at("bin")),
