@@ -14,14 +14,17 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"maps"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/BurntSushi/toml"
@@ -38,14 +41,19 @@ import (
 	"parley/session/attach"
 	"parley/session/trust"
 	"parley/tools"
+	"parley/tools/mcp"
 	"parley/tools/rules"
+	"parley/tools/sandbox"
 	"parley/ui"
 	"parley/ui/print"
 	"parley/ui/safe"
 	"parley/ui/theme"
 )
 
-func main() { os.Exit(run()) }
+func main() {
+	sandbox.Child() // what holds a command is this program too
+	os.Exit(run())
+}
 
 // run is main with an exit status.
 func run() int {
@@ -76,17 +84,19 @@ func usage(err error) error { return print.Mistake{Err: err} }
 
 // Config is config.toml. Each field belongs to the package that acts on it.
 type Config struct {
-	Model       string            `toml:"model"`
-	Fallback    []string          `toml:"fallback"`
-	Effort      llm.Effort        `toml:"effort"`
-	System      string            `toml:"system"`
-	Mode        tools.Mode        `toml:"mode"`
-	MaxTurns    int               `toml:"max_turns"`
-	MaxCost     float64           `toml:"max_cost"`
-	UI          ui.Config         `toml:"ui"`
-	Session     session.Config    `toml:"session"`
-	Keys        ui.Keys           `toml:"keys"`
-	Permissions tools.Permissions `toml:"permissions"`
+	Model       string                `toml:"model"`
+	Fallback    []string              `toml:"fallback"`
+	Effort      llm.Effort            `toml:"effort"`
+	System      string                `toml:"system"`
+	Mode        tools.Mode            `toml:"mode"`
+	MaxTurns    int                   `toml:"max_turns"`
+	MaxCost     float64               `toml:"max_cost"`
+	UI          ui.Config             `toml:"ui"`
+	Session     session.Config        `toml:"session"`
+	Keys        ui.Keys               `toml:"keys"`
+	Permissions tools.Permissions     `toml:"permissions"`
+	Sandbox     tools.SandboxConfig   `toml:"sandbox"`
+	MCP         map[string]mcp.Config `toml:"mcp"`
 	providers.Config
 }
 
@@ -118,7 +128,7 @@ func (c *Config) Validate() error {
 	if c.MaxTurns < 0 || !(c.MaxCost >= 0) || math.IsInf(c.MaxCost, 0) {
 		return errors.New("max_turns and max_cost cannot be negative; 0 is no limit of one's own")
 	}
-	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(), c.Permissions.Validate()); err != nil {
+	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(), c.Permissions.Validate(), c.Sandbox.Validate(), mcp.Validate(c.MCP)); err != nil {
 		return err
 	}
 	return c.Config.Validate()
@@ -143,8 +153,11 @@ type app struct {
 	offer        trust.Offer // what it would add
 	agreed       bool        // the person trusts it
 	set          *tools.Set
-	log          *slog.Logger     // of --debug; nil: none
-	lib          *session.Library // nil until it is needed
+	held         sandbox.Backend              // what holds commands
+	servers      *mcp.Servers                 // nil: none is configured, or none may run yet
+	watch        atomic.Pointer[func(string)] // who hears of changes of servers
+	log          *slog.Logger                 // of --debug; nil: none
+	lib          *session.Library             // nil until it is needed
 }
 
 func (a *app) command() *cobra.Command {
@@ -193,7 +206,7 @@ standard output that is no terminal, it prints the answer and exits.`,
 	root.PersistentFlags().StringVar(&a.debug, "debug", "", "write a line about each request to this file, without keys and texts")
 	root.PersistentFlags().StringVar(&a.config, "config", "", "configuration file in place of the usual one")
 	shelf := a.shelf()
-	root.AddCommand(a.modelsCommand(), a.doctorCommand(), a.kept(shelf.Sessions()), a.kept(shelf.Usage()), a.keysCommand(), manCommand())
+	root.AddCommand(a.modelsCommand(), a.doctorCommand(), a.kept(shelf.Sessions()), a.kept(shelf.Usage()), a.keysCommand(), a.sandboxCommand(), manCommand())
 	root.MarkFlagFilename("schema", "json")
 	root.RegisterFlagCompletionFunc("model", a.completeModel)
 	root.RegisterFlagCompletionFunc("resume", a.completeSession)
@@ -333,8 +346,11 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 			if yes {
 				err = errors.Join(err, a.adopt())
 			}
-			return a.prompt(), err
+			return a.prompt(), errors.Join(err, a.serve())
 		},
+		Servers: func() *mcp.Servers { return a.servers },
+		Watch:   func(f func(string)) { a.watch.Store(&f) },
+		Held:    a.held.Why,
 		Context: func() []ui.Fact { return a.facts(a.set) },
 		Library: a.lib, Estimate: catalog.Estimate, Price: price, Recent: strings.Fields(models),
 		Open:    func(name string) (llm.Endpoint, error) { return a.open(name, false) },
@@ -356,7 +372,10 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 	}
 	if !a.offer.Empty() && !a.agreed {
 		o.Question = a.offer.Question()
+	} else if err := a.serve(); err != nil {
+		o.Notice = strings.TrimPrefix(o.Notice+" · "+err.Error(), " · ")
 	}
+	defer a.unserve()
 	if asked {
 		o.Prompt, o.Attached = parts, nil
 	}
@@ -401,6 +420,11 @@ func (a *app) answer(parts []llm.Part, outTerminal bool) error {
 	if notice != "" {
 		a.note(notice)
 	}
+	if err := a.serve(); err != nil {
+		return a.fail(print.Config, err)
+	}
+	defer a.unserve()
+	a.await()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	go print.Watch(cancel)
@@ -540,6 +564,93 @@ func (a *app) prompt() string {
 	return text
 }
 
+// serve starts the MCP servers of the configuration and of a trusted folder, once,
+// and does not wait for them.
+func (a *app) serve() error {
+	configs := maps.Clone(a.cfg.MCP)
+	if configs == nil {
+		configs = map[string]mcp.Config{}
+	}
+	if a.agreed {
+		for _, f := range a.offer.Of(trust.Servers) {
+			found, err := mcp.Project([]byte(f.Text))
+			if err != nil {
+				return fmt.Errorf("%s: %w", f.Name, err)
+			}
+			for name, c := range found {
+				if _, own := configs[name]; !own { // the person's own comes first
+					configs[name] = c
+				}
+			}
+		}
+	}
+	if len(configs) == 0 || a.set == nil || a.tools != "" || a.servers != nil {
+		return nil // --tools names what there is
+	}
+	a.servers = mcp.Open(context.Background(), configs, mcp.Options{
+		Dir: a.set.Root(), Version: version(), Confine: a.confine,
+		Agreed: func(server string) string {
+			seal, _ := a.lib.Get("mcp:" + server)
+			return seal
+		},
+		Agree: func(server, seal string) error { return a.lib.Set("mcp:"+server, seal) },
+		Changed: func(server string) {
+			a.take()
+			if f := a.watch.Load(); f != nil {
+				(*f)(server)
+			}
+		},
+	})
+	return nil
+}
+
+// take offers the tools of the servers to the next turn. Names that do not fit
+// are the servers' state to tell.
+func (a *app) take() {
+	if a.servers != nil {
+		_ = a.set.Replace("mcp__", a.servers.Tools())
+	}
+}
+
+// confine makes a server's command, held by the sandbox.
+func (a *app) confine(c mcp.Config, argv, env []string) (*exec.Cmd, func(), error) {
+	switch {
+	case c.Free:
+		return nil, nil, nil
+	case !a.held.OK() && a.cfg.Sandbox.Required:
+		return nil, nil, fmt.Errorf("sandbox.required is set, and there is no sandbox: %s", a.held.Why)
+	case !a.held.OK():
+		return nil, nil, nil
+	}
+	p := a.set.SandboxPolicy(c.Network)
+	p.Env, p.Read, p.Write = env, append(p.Read, c.Read...), append(p.Write, c.Write...)
+	return sandbox.Command(p, argv...)
+}
+
+// await waits for the servers where nobody can see them start.
+func (a *app) await() {
+	if a.servers == nil {
+		return
+	}
+	a.servers.Wait(context.Background())
+	a.take()
+	for _, s := range a.servers.State() {
+		switch s.Status {
+		case mcp.New, mcp.Changed:
+			a.note(fmt.Sprintf("the tools of MCP server %s are %s: open parley here once to look at them, or set trusted = true for it", s.Name, s.Status))
+		case mcp.Failed:
+			a.note(fmt.Sprintf("MCP server %s: %s", s.Name, s.Why))
+		}
+	}
+}
+
+// unserve ends the servers and everything they started.
+func (a *app) unserve() {
+	if a.servers != nil {
+		a.servers.Close()
+	}
+}
+
 // facts is what every request holds, for the person to look at.
 func (a *app) facts(set *tools.Set) []ui.Fact {
 	own := first(a.system, a.cfg.System, session.Instructions)
@@ -642,6 +753,9 @@ func (a *app) build(screen bool, log *session.Log) (s *session.Session, notice s
 		if a.set, err = offered(a.folder, a.tools); err != nil {
 			return nil, "", err
 		}
+		if a.set != nil {
+			a.held = a.set.Sandbox(a.cfg.Sandbox)
+		}
 	}
 	policy, err := a.policy()
 	if err != nil {
@@ -722,6 +836,18 @@ func (a *app) options() providers.OpenOptions {
 	return providers.OpenOptions{Memory: &a.memory, Debug: a.log}
 }
 
+// backendLine says what holds commands here.
+func backendLine(c tools.SandboxConfig) string {
+	if c.Off {
+		return "off, by the configuration"
+	}
+	b := sandbox.Probe()
+	if !b.OK() {
+		return "none: " + b.Why
+	}
+	return strings.Join(append([]string{b.Name}, b.Details...), "; ")
+}
+
 // doctorCommand checks every provider.
 func (a *app) doctorCommand() *cobra.Command {
 	var asJSON bool
@@ -743,6 +869,9 @@ func (a *app) doctorCommand() *cobra.Command {
 			}
 			if err := print.Doctor(os.Stdout, rows, asJSON); err != nil {
 				return a.fail(print.Failed, err)
+			}
+			if !asJSON {
+				fmt.Println("sandbox: " + safe.Line(backendLine(a.cfg.Sandbox)))
 			}
 			if len(rows) == 0 {
 				a.note("no provider has a key or is configured: only the built-in demo can answer")
@@ -915,6 +1044,49 @@ func (a *app) completeModel(*cobra.Command, []string, string) ([]string, cobra.S
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// sandboxCommand runs a command as the shell tool would.
+func (a *app) sandboxCommand() *cobra.Command {
+	var network bool
+	cmd := &cobra.Command{
+		Use: "sandbox -- COMMAND [ARG...]", Short: "Run a command as the shell tool does: held by the sandbox", Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, argv []string) error {
+			if err := a.load(); err != nil {
+				return a.fail(print.Config, err)
+			}
+			folder, err := os.Getwd()
+			if err != nil {
+				return a.fail(print.Failed, err)
+			}
+			set, err := tools.Open(folder)
+			if err != nil {
+				return a.fail(print.Failed, err)
+			}
+			defer set.Close()
+			if backend := set.Sandbox(a.cfg.Sandbox); !backend.OK() {
+				return a.fail(print.Failed, fmt.Errorf("there is no sandbox: %s", backend.Why))
+			}
+			held, cleanup, err := sandbox.Command(set.SandboxPolicy(network), argv...)
+			if err != nil {
+				return a.fail(print.Failed, err)
+			}
+			defer cleanup()
+			held.Stdin, held.Stdout, held.Stderr = os.Stdin, os.Stdout, os.Stderr
+			err = held.Run()
+			var exit *exec.ExitError
+			if errors.As(err, &exit) {
+				a.status = exit.ExitCode()
+				return nil
+			}
+			if err != nil {
+				return a.fail(print.Failed, err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&network, "network", false, "let it reach the network")
+	return cmd
 }
 
 // keysCommand shows what the terminal sends.

@@ -29,10 +29,12 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools/sandbox"
 	"parley/ui"
 )
 
 func TestMain(m *testing.M) {
+	sandbox.Child()
 	testscript.Main(m, map[string]func(){"parley": main})
 }
 
@@ -434,9 +436,9 @@ func TestImports(t *testing.T) {
 		md      = "ui/markdown"
 	)
 	adapter := []string{llm, "providers/filter", "providers/schema", "providers/wire"}
-	screen := []string{"ui/*", "session", "session/archive", "session/attach", "tools", llm, catalog}
+	screen := []string{"ui/*", "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
-		"":                    {"ui", "ui/print", theme, safe, "session", "session/attach", "session/trust", "tools", "tools/rules", "providers", llm, catalog},
+		"":                    {"ui", "ui/print", theme, safe, "session", "session/attach", "session/trust", "tools", "tools/*", "providers", llm, catalog},
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage
 		"providers/demo":      {},

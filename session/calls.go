@@ -32,6 +32,7 @@ type job struct {
 	final  bool          // err stands, whatever the tools say
 	note   string        // told to the model in front of the output
 	result *Result
+	media  []llm.Part // that goes with it
 }
 
 // runCalls deals with every call of an answer and adds one result for each, in
@@ -91,6 +92,7 @@ func (r results) with(jobs []*job) store.Node {
 	for _, j := range jobs {
 		if j.result != nil {
 			n.Parts = append(n.Parts, j.result.Part)
+			n.Parts = append(n.Parts, j.media...)
 			n.Results[j.call.ID] = store.Outcome{Diff: j.result.Diff, Took: j.result.Took}
 		}
 	}
@@ -119,14 +121,14 @@ func (t *turn) plan(j *job, input string) bool {
 		return false
 	}
 	j.action, j.err = nil, nil
-	if t.tools == nil {
+	if t.set == nil {
 		j.err = fmt.Errorf("there is no tool %q: no tools are available here", j.call.Name)
 		return false
 	}
 	if args, ok := llm.Arguments(input); ok {
 		input = string(args)
 	}
-	j.action, j.err = t.tools.Plan(t.ctx, j.call.Name, input)
+	j.action, j.err = t.set.Plan(t.ctx, j.call.Name, input)
 	return j.err == nil
 }
 
@@ -261,6 +263,10 @@ func (t *turn) finish(j *job, out tools.Outcome) {
 		Part: llm.Part{Kind: llm.Result, ID: j.call.ID, Name: j.call.Name, Text: j.note + out.Text, Failed: out.Failed},
 		Diff: out.Diff,
 		Took: out.Took,
+	}
+	for _, p := range out.Media {
+		p.Kind, p.ID, p.Name = llm.Media, j.call.ID, j.call.Name
+		j.media = append(j.media, p)
 	}
 	t.emit(*j.result)
 }

@@ -84,6 +84,8 @@ type Session struct {
 	last   llm.Usage
 	want   *llm.Schema
 	mode   History
+	fixed  *tools.Set  // the tools as the running turn knows them; nil: none runs
+	known  int         // how many tools extra counts
 	began  int         // Seq of the message the running turn began with; 0: none runs
 	sizes  map[int]int // estimated tokens of messages, by Seq
 	extra  [2]int      // and of what goes with them, without and with tools; 0: not known yet
@@ -234,10 +236,16 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 		}
 		func() {
 			defer s.turn.Unlock()
+			if s.tools != nil {
+				t.set = s.tools.Snapshot()
+			}
+			s.mu.Lock()
+			s.fixed = t.set
+			s.mu.Unlock()
 			t.done.Err = f(t)
 			t.sum()
 			t.mu.Lock()
-			t.began = 0
+			t.began, t.fixed = 0, nil
 			t.mu.Unlock()
 		}()
 		t.done.Took = s.now().Sub(t.start)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/tools"
 )
 
 // A turn is one run of the loop.
@@ -18,6 +19,7 @@ type turn struct {
 	start time.Time
 	done  Done
 	tried map[string]bool // models that failed in this turn
+	set   *tools.Set      // the tools as they were when it began; nil: none
 	left  int             // turns the last request left out
 	small bool            // the conversation was summarized because it did not fit
 

@@ -122,8 +122,8 @@ func (s *Session) overhead(req llm.Request) int {
 	if len(req.Tools) == 0 {
 		return s.extra[0]
 	}
-	if s.extra[1] == 0 {
-		s.extra[1] = s.extra[0]
+	if s.extra[1] == 0 || s.known != len(req.Tools) {
+		s.extra[1], s.known = s.extra[0], len(req.Tools)
 		for _, t := range req.Tools {
 			s.extra[1] += s.estimate(t.Description) + s.estimate(string(t.Schema)) + perMessage
 		}
@@ -210,8 +210,12 @@ func (s *Session) fill() int {
 // blank is a request without messages.
 func (s *Session) blank() llm.Request {
 	req := llm.Request{System: s.system, Effort: s.eff, Session: s.id, Settings: s.settings, Answer: s.want}
-	if s.tools != nil && s.model.Strategy != "none" {
-		req.Tools = s.tools.Tools()
+	set := s.fixed
+	if set == nil {
+		set = s.tools
+	}
+	if set != nil && s.model.Strategy != "none" {
+		req.Tools = set.Tools()
 	}
 	return req
 }

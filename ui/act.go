@@ -333,6 +333,8 @@ func (m *Model) confirmed(msg dialog.Confirmed) tea.Cmd {
 	m.layout()
 	var cmd tea.Cmd
 	switch {
+	case msg.Kind == "mcp" && msg.Yes:
+		cmd = m.serverDecided()
 	case msg.Kind == "trust":
 		cmd = m.trusted(msg.Yes)
 	case !msg.Yes:
@@ -472,6 +474,12 @@ func (m *Model) pick(p dialog.PickedMsg) tea.Cmd {
 			return m.say(err.Error())
 		}
 		return m.edit(seq)
+	case "mcp":
+		return m.server(p.Value)
+	case "prompt":
+		return m.prompt(strings.TrimSpace(p.Value + " " + p.Arg))
+	case "resource":
+		return m.resource(p.Value)
 	case "export":
 		return m.export(p.Value)
 	case "history":

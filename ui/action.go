@@ -60,6 +60,9 @@ func actions() []action {
 		{name: "paste-picture", keys: []string{"ctrl+v"}, help: "attach the picture on the clipboard", run: (*Model).attachClipboard, rank: talking},
 		{name: "detach", keys: []string{"backspace"}, help: "take the last attachment off, on an empty line", when: holding, run: (*Model).detach, rank: talking},
 		{name: "new", keys: []string{"ctrl+x n"}, help: "start a new conversation", run: (*Model).fresh, rank: kept},
+		{name: "mcp", help: "MCP servers: their state and their tools", run: (*Model).mcp, rank: workplace},
+		{name: "prompt", help: "a prompt of an MCP server", run: (*Model).prompted, rank: talking},
+		{name: "resource", help: "attach a resource of an MCP server", run: (*Model).resources, rank: talking},
 		{name: "permissions", help: "rules about tools: what may run unasked, and what never", run: (*Model).permissions, rank: talking},
 		{name: "mode", keys: []string{"shift+tab"}, help: "approval mode: ask, auto, read-only", run: (*Model).mode, rank: talking},
 

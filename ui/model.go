@@ -12,6 +12,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
+	"parley/tools/mcp"
 	"parley/ui/composer"
 	"parley/ui/dialog"
 	"parley/ui/picture"
@@ -36,9 +37,11 @@ type Model struct {
 	mouse         bool
 	transcript    *transcript.Model
 	composer      *composer.Model
-	dialog        dialog.Dialog  // nil: none
-	models        *dialog.Picker // the list of models that was opened last
-	slash         bool           // it is the palette, opened by typing a slash
+	dialog        dialog.Dialog         // nil: none
+	servers       map[string]mcp.Status // what was told of them
+	asked         mcp.State             // the one that is shown
+	models        *dialog.Picker        // the list of models that was opened last
+	slash         bool                  // it is the palette, opened by typing a slash
 	actions       []action
 	keys          map[string]*action
 	leaders       map[string]bool // keys that begin a sequence
@@ -103,6 +106,7 @@ func newModel(o Options) *Model {
 	m.composer.Focus(true)
 	m.composer.Now = m.now
 	m.session.OnSave(func(err error) { m.send(savedMsg{err}) })
+	o.Watch(func(name string) { m.send(serverMsg{name}) })
 	m.replay(m.session.Path())
 	m.recall()
 	return m
@@ -195,6 +199,21 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return nil
 	case choicesMsg:
 		return m.offered(msg)
+	case serverMsg:
+		return m.serverNews(msg)
+	case promptMsg:
+		if msg.err != nil {
+			return m.say(msg.err.Error())
+		}
+		m.draft(msg.text)
+		return m.written()
+	case resourceMsg:
+		if msg.err != nil {
+			return m.say(msg.err.Error())
+		}
+		m.attached = append(m.attached, msg.parts...)
+		m.layout()
+		return m.written()
 	case savedMsg:
 		return m.saved(msg.err)
 	case didMsg:

@@ -22,6 +22,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools/mcp"
 	"parley/ui/safe"
 	"parley/ui/theme"
 )
@@ -65,6 +66,9 @@ type Options struct {
 	Question   string                                    // about the folder, asked at the start with no preselected; "" if there is nothing to ask
 	Decide     func(yes bool) (system string, err error) // the answer, and the system prompt that follows from it
 	Context    func() []Fact                             // what every request tells the model
+	Servers    func() *mcp.Servers                       // nil: none is configured, or none may run yet
+	Watch      func(func(server string))                 // registers who hears of changes of servers, on any goroutine
+	Held       string                                    // why commands are not held by a sandbox; "" if they are
 	Open       func(name string) (llm.Endpoint, error)
 	Choices    func() []Choice                  // models for the picker
 	Live       func() []Choice                  // the same with what servers say they have; may take seconds
@@ -102,6 +106,12 @@ func (o Options) filled() Options {
 	}
 	if o.Live == nil {
 		o.Live = o.Choices
+	}
+	if o.Servers == nil {
+		o.Servers = func() *mcp.Servers { return nil }
+	}
+	if o.Watch == nil {
+		o.Watch = func(func(string)) {}
 	}
 	if o.Context == nil {
 		o.Context = func() []Fact { return nil }

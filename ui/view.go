@@ -8,6 +8,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/attach"
+	"parley/tools"
 	"parley/ui/safe"
 	"parley/ui/status"
 )
@@ -176,6 +177,8 @@ func (m *Model) line() string {
 		Queue: m.session.Waiting(),
 	}
 	switch {
+	case m.o.Held != "" && m.session.Policy().Mode() == tools.ModeAuto:
+		i.Badge = "no sandbox"
 	case m.unsaved != nil:
 		i.Badge = "not saved"
 	case strategyOf(model) == "prompt":

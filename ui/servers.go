@@ -1,0 +1,222 @@
+package ui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/tools/mcp"
+	"parley/ui/dialog"
+)
+
+// What came of MCP servers.
+type (
+	serverMsg struct{ name string } // one of them changed
+	promptMsg struct {
+		text string
+		err  error
+	}
+	resourceMsg struct {
+		parts []llm.Part
+		err   error
+	}
+)
+
+// serverNews tells what a person has to know or do about a server, once.
+func (m *Model) serverNews(msg serverMsg) tea.Cmd {
+	servers := m.o.Servers()
+	if servers == nil {
+		return nil
+	}
+	for _, s := range servers.State() {
+		if s.Name != msg.name || m.servers[s.Name] == s.Status {
+			continue
+		}
+		if m.servers == nil {
+			m.servers = map[string]mcp.Status{}
+		}
+		m.servers[s.Name] = s.Status
+		switch s.Status {
+		case mcp.New:
+			m.note(fmt.Sprintf("MCP server %s offers %d tools: /mcp shows them, and asks whether the model may have them", s.Name, len(s.Tools)))
+		case mcp.Changed:
+			m.note(fmt.Sprintf("MCP server %s changed its tools: they are withdrawn until you have seen them in /mcp", s.Name))
+		case mcp.Failed:
+			m.note(fmt.Sprintf("MCP server %s: %s", s.Name, s.Why))
+		}
+	}
+	return nil
+}
+
+// mcp lists the servers.
+func (m *Model) mcp(arg string) tea.Cmd {
+	servers := m.o.Servers()
+	if servers == nil {
+		return m.say("no MCP server is configured: [mcp.NAME] in the configuration adds one")
+	}
+	var items []dialog.Item
+	for _, s := range servers.State() {
+		detail := fmt.Sprintf("%s · %d tools · %d prompts · %d resources · %s", s.Status, len(s.Tools), s.Prompts, s.Resources, s.Where)
+		if s.Why != "" {
+			detail = fmt.Sprintf("%s · %s · %s", s.Status, s.Why, s.Where)
+		}
+		items = append(items, dialog.Item{Title: s.Name, Detail: detail, Value: s.Name, Dim: s.Status == mcp.Disabled})
+	}
+	return m.open(dialog.Pick("mcp", "MCP servers", items, m.theme))
+}
+
+// server shows one, with everything the model would be told of its tools, and
+// asks what to do with it.
+func (m *Model) server(name string) tea.Cmd {
+	servers := m.o.Servers()
+	if servers == nil {
+		return nil
+	}
+	for _, s := range servers.State() {
+		if s.Name != name {
+			continue
+		}
+		m.asked = s
+		var b strings.Builder
+		fmt.Fprintf(&b, "MCP server %s: %s\n%s\n", s.Name, s.Status, s.Where)
+		if s.Server != "" {
+			fmt.Fprintf(&b, "calls itself %s\n", s.Server)
+		}
+		if s.Why != "" {
+			fmt.Fprintf(&b, "\n%s\n", s.Why)
+		}
+		for _, t := range s.Tools {
+			fmt.Fprintf(&b, "\n── %s %s\n%s\n", t.Name, t.Change, strings.TrimSpace(t.Description))
+		}
+		if len(s.Removed) > 0 {
+			fmt.Fprintf(&b, "\nno longer there: %s\n", strings.Join(s.Removed, ", "))
+		}
+		if s.Left > 0 {
+			fmt.Fprintf(&b, "\n%d more tools are too many to be offered\n", s.Left)
+		}
+		if s.Stderr != "" {
+			fmt.Fprintf(&b, "\n── standard error\n%s\n", s.Stderr)
+		}
+		yes, no := "start it anew", "close"
+		if s.Status == mcp.New || s.Status == mcp.Changed {
+			yes, no = "the model may have these tools", "not now"
+			b.WriteString("\nEach call still asks. May the model have these tools?")
+		}
+		return m.open(dialog.Confirm("mcp", b.String(), yes, no, m.theme))
+	}
+	return nil
+}
+
+// serverDecided does what the person said about the server that was shown.
+func (m *Model) serverDecided() tea.Cmd {
+	servers, s := m.o.Servers(), m.asked
+	if servers == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		if s.Status == mcp.New || s.Status == mcp.Changed {
+			if err := servers.Approve(s.Name, s.Seal); err != nil {
+				return didMsg{err: err}
+			}
+			return didMsg{text: s.Name + ": offered to the model"}
+		}
+		if err := servers.Restart(s.Name); err != nil {
+			return didMsg{err: err}
+		}
+		return didMsg{text: s.Name + ": started anew"}
+	}
+}
+
+// prompts lists what servers have written for people to send.
+func (m *Model) prompted(arg string) tea.Cmd {
+	servers := m.o.Servers()
+	if servers == nil {
+		return m.say("prompts come from MCP servers, and none is configured")
+	}
+	var items []dialog.Item
+	for _, p := range servers.Prompts() {
+		var args []string
+		for _, a := range p.Arguments {
+			args = append(args, a.Name)
+		}
+		items = append(items, dialog.Item{Title: p.Server + ":" + p.Name, Detail: strings.TrimSpace(p.Description + " " + strings.Join(args, " ")), Value: p.Server + ":" + p.Name})
+	}
+	if len(items) == 0 {
+		return m.say("no MCP server has prompts")
+	}
+	if arg != "" {
+		return m.prompt(arg)
+	}
+	list := dialog.Pick("prompt", "Prompts", items, m.theme)
+	list.Words = true
+	return m.open(list)
+}
+
+// prompt fetches a server's prompt into the composer, where it can be read
+// before it is sent. Arguments are name=value, or in their order.
+func (m *Model) prompt(line string) tea.Cmd {
+	name, rest, _ := strings.Cut(line, " ")
+	server, prompt, _ := strings.Cut(name, ":")
+	servers := m.o.Servers()
+	args := map[string]string{}
+	for _, p := range servers.Prompts() {
+		if p.Server != server || p.Name != prompt {
+			continue
+		}
+		words := strings.Fields(rest)
+		for i, a := range p.Arguments {
+			if i == len(p.Arguments)-1 && len(words) > i { // the last one takes the rest
+				args[a.Name] = strings.Join(words[i:], " ")
+			} else if i < len(words) {
+				args[a.Name] = words[i]
+			}
+		}
+	}
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		messages, err := servers.GetPrompt(ctx, server, prompt, args)
+		var texts []string
+		for _, msg := range messages {
+			texts = append(texts, msg.Text())
+		}
+		return promptMsg{strings.Join(texts, "\n\n"), err}
+	}
+}
+
+// resources lists what servers have to attach.
+func (m *Model) resources(string) tea.Cmd {
+	servers := m.o.Servers()
+	if servers == nil {
+		return m.say("resources come from MCP servers, and none is configured")
+	}
+	var items []dialog.Item
+	for _, r := range servers.Resources() {
+		items = append(items, dialog.Item{Title: r.Server + ":" + r.Name, Detail: strings.TrimSpace(r.URI + " " + r.Description), Value: r.Server + " " + r.URI})
+	}
+	if len(items) == 0 {
+		return m.say("no MCP server has resources")
+	}
+	return m.open(dialog.Pick("resource", "Attach", items, m.theme))
+}
+
+// resource attaches one.
+func (m *Model) resource(value string) tea.Cmd {
+	server, uri, _ := strings.Cut(value, " ")
+	servers := m.o.Servers()
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		parts, err := servers.ReadResource(ctx, server, uri)
+		for i := range parts {
+			if parts[i].Name == "" {
+				parts[i].Name = uri
+			}
+		}
+		return resourceMsg{parts, err}
+	}
+}
