@@ -24,7 +24,7 @@ import (
 	"parley/ui/uitest"
 )
 
-var long = flag.Bool("long", false, "try many more hostile texts")
+var long = flag.Bool("ui.long", false, "try many more hostile texts")
 
 // hostiles is how many hostile texts the screen has to bear.
 func hostiles() int {
