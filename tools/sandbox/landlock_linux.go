@@ -55,17 +55,20 @@ func handled(abi int) unix.LandlockRulesetAttr {
 type grant struct {
 	path   string
 	access uint64
+	public bool // only if everybody may read it
 }
 
 // system is what every command may read, and the devices it may use. Nothing
 // is said of /home, /root, /var, /run, /tmp and all else.
-var system = []grant{
-	{"/usr", reading}, {"/bin", reading}, {"/sbin", reading}, {"/opt", reading}, {"/nix", reading}, {"/gnu", reading}, {"/snap", reading},
-	{"/lib", reading}, {"/lib32", reading}, {"/lib64", reading}, {"/libx32", reading}, {"/home/linuxbrew/.linuxbrew", reading},
-	{"/proc", reading}, {"/sys/devices/system", reading}, {"/sys/fs/cgroup", reading}, {"/sys/kernel/mm", reading},
-	{"/run/systemd/resolve", reading}, {"/run/resolvconf", reading}, {"/run/current-system", reading}, // names of hosts; NixOS
-	{"/var/lib/dpkg", reading}, {"/var/cache/fontconfig", reading},
-	{"/dev/null", using}, {"/dev/zero", using}, {"/dev/full", using}, {"/dev/random", using}, {"/dev/urandom", using},
+var system = map[uint64][]string{
+	reading: {
+		"/usr", "/bin", "/sbin", "/opt", "/nix", "/gnu", "/snap", "/lib", "/lib32", "/lib64", "/libx32", "/home/linuxbrew/.linuxbrew",
+		"/proc", "/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm",
+		"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/mnt/wsl/resolv.conf", // names of hosts
+		"/run/current-system", // NixOS
+		"/var/lib/dpkg", "/var/cache/fontconfig",
+	},
+	using: {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"},
 }
 
 // secretEtc are the entries of /etc, and of /etc/ssl, that hold keys and
@@ -75,26 +78,23 @@ var secretEtc = []string{
 	"wpa_supplicant", "ppp", "docker", "kubernetes", "rancher", "letsencrypt", "ipsec.secrets", "ipsec.d", "private", "security",
 }
 
-// etc is all of a folder but its secrets, for rules can only add.
+// etc is all of a folder but its secrets, for rules can only add. What its links
+// lead to has rules of its own, or none.
 func etc(dir string) []grant {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
 	}
-	out := []grant{{dir, unix.LANDLOCK_ACCESS_FS_READ_DIR}}
+	out := []grant{{path: dir, access: unix.LANDLOCK_ACCESS_FS_READ_DIR}}
 	for _, e := range entries {
 		name := strings.TrimSuffix(e.Name(), "-") // the copy of the last state
-		if slices.Contains(secretEtc, name) {
-			continue
-		}
 		path := filepath.Join(dir, e.Name())
-		info, err := e.Info()
 		switch {
-		case err != nil:
-		case e.Name() == "ssl" && e.IsDir():
+		case slices.Contains(secretEtc, name), e.Type()&fs.ModeSymlink != 0:
+		case name == "ssl" && e.IsDir():
 			out = append(out, etc(path)...)
-		case info.Mode()&fs.ModeSymlink != 0, info.Mode()&0o004 != 0: // what links lead to has rules of its own
-			out = append(out, grant{path, reading})
+		default:
+			out = append(out, grant{path: path, access: reading, public: true})
 		}
 	}
 	return out
@@ -102,12 +102,17 @@ func etc(dir string) []grant {
 
 // grants is all that p allows.
 func grants(p Policy) []grant {
-	all := slices.Concat(system, etc("/etc"))
+	all := etc("/etc")
+	for access, paths := range system {
+		for _, path := range paths {
+			all = append(all, grant{path: path, access: access})
+		}
+	}
 	for _, path := range p.Read {
-		all = append(all, grant{path, reading})
+		all = append(all, grant{path: path, access: reading})
 	}
 	for _, path := range append([]string{p.Workspace, p.Temp}, p.Write...) {
-		all = append(all, grant{path, changing})
+		all = append(all, grant{path: path, access: changing})
 	}
 	return all
 }
@@ -146,6 +151,9 @@ func permit(ruleset int, g grant, known uint64) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return err
+	}
+	if g.public && stat.Mode&0o004 == 0 {
+		return nil
 	}
 	access := g.access & known
 	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A tree is a mount that was taken out, to be put back writable.
+// A tree is a mount that was taken out, to be put writable where path is.
 type tree struct {
 	path string
 	fd   int
@@ -34,17 +34,12 @@ func isolate(p *Policy) error {
 			trees = append(trees, t)
 		}
 	}
-	temp, err := takeOut(p.Temp)
-	if err != nil {
-		return err
-	}
 	readOnly := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &readOnly); err != nil {
 		return fmt.Errorf("read-only mounts: %w", err)
 	}
-	if ownTmp(*p, dir) && temp.putBack("/tmp") == nil {
-		trees = slices.DeleteFunc(trees, func(t tree) bool { return t.path == p.Temp })
-		p.Temp = "/tmp"
+	if i := slices.IndexFunc(trees, func(t tree) bool { return t.path == p.Temp }); i >= 0 && ownTmp(*p, dir) {
+		trees[i].path, p.Temp = "/tmp", "/tmp"
 	}
 	if unix.Mount("tmpfs", "/dev/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777") == nil {
 		p.Write = append(p.Write, "/dev/shm")
@@ -53,7 +48,7 @@ func isolate(p *Policy) error {
 	// Landlock keeps from being looked into.
 	_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	for _, t := range trees {
-		if err := t.putBack(t.path); err != nil {
+		if err := t.put(); err != nil {
 			return fmt.Errorf("mount %s: %w", t.path, err)
 		}
 	}
@@ -79,9 +74,9 @@ func takeOut(path string) (tree, error) {
 	return tree{path, fd}, err
 }
 
-func (t tree) putBack(path string) error {
+func (t tree) put() error {
 	defer unix.Close(t.fd)
-	return unix.MoveMount(t.fd, "", unix.AT_FDCWD, path, unix.MOVE_MOUNT_F_EMPTY_PATH)
+	return unix.MoveMount(t.fd, "", unix.AT_FDCWD, t.path, unix.MOVE_MOUNT_F_EMPTY_PATH)
 }
 
 // guard makes a path of the workspace, if it is there, read-only, and every
@@ -102,7 +97,7 @@ func guard(workspace, path string, held map[string]bool) error {
 		if err != nil {
 			return err
 		}
-		if err := t.putBack(full); err != nil {
+		if err := t.put(); err != nil {
 			return err
 		}
 	}
