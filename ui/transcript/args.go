@@ -31,17 +31,19 @@ type args struct {
 	high  rune                    // the first half of a pair of \u escapes
 }
 
-// read reads what it is given, which begins with what it was given
-// before.
-func (a *args) read(input string) {
-	if a.state == nil || !strings.HasPrefix(input, a.seen) { // the same bytes as before are not compared
+// read reads what it is given, which begins with what it was given before. If it
+// does not, all is forgotten, and read says so.
+func (a *args) read(input string) (anew bool) {
+	if a.state == nil || !strings.HasPrefix(input, a.seen) { // bytes in the same place are not compared
 		*a = args{want: a.want, state: (*args).begin}
+		anew = true
 	}
 	rest := input[len(a.seen):]
 	a.seen = input
-	for rest != "" && a.state != nil {
+	for rest != "" {
 		rest = rest[a.state(a, rest):]
 	}
+	return anew
 }
 
 // The states take some bytes and say how many.

@@ -200,3 +200,28 @@ func BenchmarkScroll(b *testing.B) {
 		}
 	}
 }
+
+// Arguments that arrive in pieces of twenty bytes, with the frame after each.
+func BenchmarkArriving(b *testing.B) {
+	for _, size := range []int{64 << 10, 1 << 20} {
+		for _, open := range []bool{false, true} {
+			for _, tool := range []string{"write", "edit", "other"} {
+				b.Run(fmt.Sprintf("%s/open=%v/%d", tool, open, size), func(b *testing.B) {
+					input := inputOf(b, "path", "main.go", map[string]string{"write": "content", "edit": "new", "other": "body"}[tool], strings.Repeat(goFile, size/len(goFile)))
+					pieces := 0
+					b.ReportAllocs()
+					for b.Loop() {
+						m := New(theme.Dark())
+						m.SetSize(120, 40)
+						if open {
+							m.ToggleOutput()
+						}
+						pieces = 0
+						arrives(m, "1", tool, input, func() int { pieces++; return 20 })
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(pieces), "ns/piece")
+				})
+			}
+		}
+	}
+}

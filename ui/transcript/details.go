@@ -27,7 +27,9 @@ func (b *sheet) lay(p page) (sign string, lines []string) {
 	}
 	if b.diff {
 		d := readDiff(b.text)
-		d.file = b.file
+		if d.file == "" {
+			d.file = b.file
+		}
 		return "", append(lines, d.lay(p)...)
 	}
 	rows, _ := flow(b.text, p.width, 0)

@@ -62,6 +62,12 @@ func newDraft(tool string) *draft {
 	return d
 }
 
+func (d *draft) read(input string) {
+	if d.args.read(input) {
+		d.release()
+	}
+}
+
 // shown tells whether there is something to see.
 func (d *draft) shown(s Status) bool {
 	return d != nil && s <= drafts[d.tool].until && len(d.written()) > 0

@@ -70,7 +70,11 @@ func (m *Model) join(it, of *item) {
 		return
 	}
 	it.of = of
-	of.group().members = append(of.group().members, it)
+	g := of.group()
+	before := g.closed()
+	if g.members = append(g.members, it); before {
+		m.rejoin(of)
+	}
 }
 
 // leave takes a call out of its group.

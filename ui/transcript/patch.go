@@ -47,7 +47,7 @@ func (b *patch) lay(p page) []string {
 	}
 	var lines []string
 	if p.width >= splitAt && b.removed > 0 {
-		lines = split{p, digits, (p.width - 1) / 2}.lay(rows)
+		lines = split{p, digits, (p.width - 2) / 2}.lay(rows)
 	} else {
 		for i := range rows {
 			lines = rows[i].lay(lines, digits, p)
@@ -269,7 +269,7 @@ func (v split) join(lines []string, left, right *row) []string {
 		}
 		line += v.page.ink.write(faint, "│")
 		if i < len(r) {
-			line += r[i]
+			line += " " + r[i]
 		}
 		lines = append(lines, line)
 	}

@@ -81,6 +81,28 @@ var ops = []op{
 	{"result", true, func(m *Model, n int, s string) {
 		m.Tool(fmt.Sprint(n%4), Tool{Name: "edit", Title: "x", Status: Done, Output: s, Diff: s})
 	}},
+	{"look", true, func(m *Model, n int, s string) {
+		m.Tool(fmt.Sprint("look", n%6), Tool{Name: []string{"read", "grep", "list"}[n%3], Title: s, Status: []Status{Arriving, Running, Done, Done, Failed}[n%5], Output: s})
+	}},
+	{"looked", true, func(m *Model, n int, s string) {
+		for i := range 2 + n%4 {
+			m.Tool(fmt.Sprint("look", i), Tool{Name: "read", Title: s, Status: Done, Output: s + "\n" + s})
+		}
+	}},
+	{"draft", true, func(m *Model, n int, s string) {
+		id := fmt.Sprint("draft", n%3)
+		input := ""
+		if b, ok := m.find(aCall, id).(*call); ok && b.tool.Status == Arriving {
+			input = b.raw.Input
+		}
+		if input == "" {
+			input = []string{`{"path":"a.go","old":"`, `{"content":"`, `{"path":"x","new":"a\nb","old":"`}[n%3]
+		}
+		m.Tool(id, Tool{Name: []string{"edit", "write", "shell"}[n%3], Input: input + s + `\n`, Status: Status(n % 9 / 7)})
+	}},
+	{"drafted", true, func(m *Model, n int, s string) {
+		m.Tool(fmt.Sprint("draft", n%3), Tool{Name: "edit", Title: s, Status: Status(n % 7), Diff: diff, Hint: s})
+	}},
 	{"output", true, func(m *Model, n int, s string) { m.ToolOutput(fmt.Sprint(n%4), s+"\n") }},
 	{"footer", true, func(m *Model, n int, s string) { m.Footer(s) }},
 	{"note", true, func(m *Model, n int, s string) { m.Note(s) }},
@@ -122,6 +144,8 @@ var ops = []op{
 			m.openDetails()
 		}
 	}},
+	{"motion", false, func(m *Model, n int, s string) { m.SetMotion(n%2 == 0) }},
+	{"wide", false, func(m *Model, n int, s string) { m.SetSize(123+n%30, 3+n%40) }},
 	{"wheel", false, func(m *Model, n int, s string) {
 		m.Update(tea.MouseWheelMsg{Button: []tea.MouseButton{tea.MouseWheelUp, tea.MouseWheelDown}[n%2]})
 	}},
@@ -163,7 +187,7 @@ func apply(t *testing.T, m *Model, o op, n int, s string) {
 // Whatever happens, at whatever size: the view keeps its shape, nothing from
 // outside reaches the terminal raw, and what arrives moves no reader.
 func TestAnything(t *testing.T) {
-	for seed := range uint64(16) {
+	for seed := range uint64(24) {
 		rnd := rand.New(rand.NewPCG(seed, 7))
 		m := New(theme.Plain())
 		m.SetSize(30+rnd.IntN(90), 3+rnd.IntN(30))

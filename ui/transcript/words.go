@@ -64,8 +64,7 @@ func wordsOf(s string) []string {
 			_, size := utf8.DecodeRuneInString(s[end:])
 			end += size
 		}
-		for end < len(s) && s[end] >= utf8.RuneSelf && class != letter { // a mark on it
-			_, size := utf8.DecodeRuneInString(s[end:])
+		for r, size := utf8.DecodeRuneInString(s[end:]); unicode.IsMark(r); r, size = utf8.DecodeRuneInString(s[end:]) {
 			end += size
 		}
 		words = append(words, s[start:end])

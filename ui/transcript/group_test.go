@@ -1,0 +1,162 @@
+package transcript
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"parley/ui/theme"
+)
+
+// looked is a call that only looks.
+func looked(m *Model, id, tool, title string, s Status) {
+	output := ""
+	if s > Running {
+		output = "what is in " + title
+	}
+	m.Tool(id, Tool{Name: tool, Title: title, Status: s, Output: output})
+}
+
+func TestGroups(t *testing.T) {
+	const three = "1 read a Done, 2 read b Done, 3 read c Done"
+	for _, c := range []struct{ name, calls, want string }{
+		{"two are none", "1 read a Done, 2 read b Done", "✓ read a|what is in a|✓ read b|what is in b"},
+		{"three are one line", three, "✓ read 3 files: a, b, c"},
+		{"of several kinds", "1 read a Done, 2 list b Done, 3 grep c Done, 4 read d Done, 5 glob e Done", "✓ read 2 files, listed 1 folder, searched for 1 pattern, looked for 1 pattern: a, b, c, d, e"},
+		{"while they run, each is one", "1 read a Done, 2 read b Running, 3 read c Arriving", "✓ read a|● read b  running|○ read c"},
+		{"until the last one ended", "1 read a Running, 2 read b Running, 3 read c Running, 3 read c Done, 1 read a Done", "✓ read a|● read b  running|✓ read c"},
+		{"in any order", "1 read a Running, 2 read b Running, 3 read c Running, 3 read c Done, 1 read a Done, 2 read b Done", "✓ read 3 files: a, b, c"},
+		{"failures stay in sight", three + ", 4 read d Failed", "✓ read 3 files: a, b, c|✗ read d  failed|what is in d"},
+		{"wherever they are", "1 read a Failed, 2 read b Done, 3 read c Done, 4 read d Done", "✓ read 3 files: b, c, d|✗ read a  failed|what is in a"},
+		{"denied and canceled ones too", three + ", 4 read d Denied, 5 read e Canceled", "✓ read 3 files: a, b, c|⊘ read d  denied|what is in d|⊘ read e  canceled|what is in e"},
+		{"two that are done are none", "1 read a Done, 2 read b Failed, 3 read c Done", "✓ read a|✗ read b  failed|what is in b|✓ read c"},
+		{"the same file twice", "1 read a Done, 2 read a Done, 3 read b Done", "✓ read 3 files: a, b"},
+		{"another tool ends it", "1 read a Done, 2 read b Done, 3 shell c Done, 4 read d Done", "✓ read a|what is in a|✓ read b|what is in b|✓ shell c|what is in c|✓ read d|what is in d"},
+		{"one more opens it", three + ", 4 read d Running", "✓ read a|✓ read b|✓ read c|● read d  running"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := New(theme.Plain())
+			m.SetSize(120, 30)
+			m.Tag(7)
+			for call := range strings.SplitSeq(c.calls, ", ") {
+				f := strings.Fields(call)
+				looked(m, f[0], f[1], f[2], map[string]Status{"Arriving": Arriving, "Running": Running, "Done": Done, "Failed": Failed, "Denied": Denied, "Canceled": Canceled}[f[3]])
+				check(t, m, call)
+			}
+			if got := visible(m); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// Calls of two answers are two groups, and so are those with words between.
+func TestGroupsOfAnswers(t *testing.T) {
+	m := New(theme.Plain())
+	m.SetSize(60, 20)
+	for i := range 9 {
+		m.Tag(1 + i/3)
+		looked(m, fmt.Sprint(i), "read", fmt.Sprint("f", i), Done)
+	}
+	m.Answer("a", "And now:")
+	m.AnswerDone("a")
+	looked(m, "x", "read", "x", Done)
+	if got, want := visible(m), "✓ read 3 files: f0, f1, f2|✓ read 3 files: f3, f4, f5|✓ read 3 files: f6, f7, f8|And now:|✓ read x|what is in x"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// While browsing a group is one block, which unfolds.
+func TestBrowseGroup(t *testing.T) {
+	group := func() *Model {
+		m := New(theme.Plain())
+		m.SetSize(60, 30)
+		m.User("look")
+		for i, name := range []string{"a", "b", "c"} {
+			looked(m, fmt.Sprint(i), "read", name, Done)
+		}
+		m.Note("end")
+		m.Browse(true)
+		return m
+	}
+	for _, c := range []struct{ name, keys, under, all string }{
+		{"it is passed as one", "g j", "✓read 3 files: a, b, c", "› look|✓▎read 3 files: a, b, c|· end"},
+		{"and left", "g j j", "·end", "› look|✓ read 3 files: a, b, c|·▎end"},
+		{"unfolded it shows each", "g j space", "✓read 3 files", "› look|✓▎read 3 files|✓ read a|✓ read b|✓ read c|· end"},
+		{"folds again", "g j space space", "✓read 3 files: a, b, c", "› look|✓▎read 3 files: a, b, c|· end"},
+		{"each is a block then", "g j space j j", "✓read b", "› look|✓ read 3 files|✓ read a|✓▎read b|✓ read c|· end"},
+		{"that unfolds", "g j space j j space", "✓read b", "› look|✓ read 3 files|✓ read a|✓▎read b|▎what is in b|✓ read c|· end"},
+		{"and stays when the rest folds", "g j space j j space k k space", "✓read 3 files: a, b, c", "› look|✓▎read 3 files: a, b, c|✓ read b|what is in b|· end"},
+		{"all is unfolded", "g j z", "✓read 3 files", "› look|✓▎read 3 files|✓ read a|what is in a|✓ read b|what is in b|✓ read c|what is in c|· end"},
+		{"and folded", "g j z z", "✓read 3 files: a, b, c", "› look|✓▎read 3 files: a, b, c|· end"},
+		{"the search finds what is in it", "g / 'in_b enter", "✓read b", "› look|✓ read 3 files: a, b, c|✓▎read b|▎what is in b|· end|/in b                                                   1/1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := group()
+			press(m, strings.Fields(c.keys)...)
+			check(t, m, c.keys)
+			if got := under(m); got != c.under {
+				t.Errorf("the cursor is on %q, want %q", got, c.under)
+			}
+			if got := visible(m); got != c.all {
+				t.Errorf("got  %s\nwant %s", got, c.all)
+			}
+		})
+	}
+	m := group()
+	if got, want := press(m, "g", "j", "y"), (CopyMsg{"read a\nread b\nread c\n\nwhat is in a\n\nwhat is in b\n\nwhat is in c", "4 blocks"}); got != want {
+		t.Errorf("copied %q, want %q", got, want)
+	}
+	press(m, "enter")
+	if got, want := strings.ReplaceAll(visible(m), "┃", ""), "read|a|output|what is in a|read|b|output|what is in b|read|c|output|what is in c"; got != want {
+		t.Errorf("details: %q, want %q", got, want)
+	}
+	press(m, "esc", "space")
+	m.Drop("1")
+	if got, want := visible(m), "› look|✓ read a|what is in a|✓ read c|what is in c|· end"; strings.ReplaceAll(got, "▎", " ") != want {
+		t.Errorf("after one went: %q, want %q", got, want)
+	}
+}
+
+// The cursor does not stay on a call that goes into a group.
+func TestCursorGoesToTheGroup(t *testing.T) {
+	m := New(theme.Plain())
+	m.SetSize(60, 30)
+	for i, name := range []string{"a", "b", "c"} {
+		looked(m, fmt.Sprint(i), "read", name, Running)
+	}
+	m.Browse(true)
+	press(m, "k")
+	for i, name := range []string{"a", "b", "c"} {
+		looked(m, fmt.Sprint(i), "read", name, Done)
+	}
+	if got, want := under(m), "✓read 3 files: a, b, c"; got != want {
+		t.Errorf("the cursor is on %q, want %q", got, want)
+	}
+}
+
+// A call under the eyes of a reader stays until the reader moves.
+func TestGroupHoldsWhatIsRead(t *testing.T) {
+	m := New(theme.Plain())
+	m.SetSize(60, 4)
+	m.User("look")
+	for i, name := range []string{"a", "b", "c"} {
+		looked(m, fmt.Sprint(i), "read", name, Running)
+	}
+	m.Note(strings.Repeat("x\n", 10))
+	m.Top()
+	m.Scroll(3)
+	if got, want := topRow(m), "● read b  running"; got != want {
+		t.Fatalf("the top row is %q, want %q", got, want)
+	}
+	for i, name := range []string{"a", "b", "c"} {
+		looked(m, fmt.Sprint(i), "read", name, Done)
+	}
+	if got, want := topRow(m), "● read b  running"; got != want {
+		t.Errorf("the top row became %q, want %q", got, want)
+	}
+	m.Top()
+	if got, want := visible(m), "› look┃|✓ read 3 files: a, b, c"; !strings.HasPrefix(strings.ReplaceAll(got, "┃", ""), strings.ReplaceAll(want, "┃", "")) {
+		t.Errorf("after moving: %q, want %q", got, want)
+	}
+}
