@@ -42,7 +42,7 @@ func (m *Model) serverNews(msg serverMsg) tea.Cmd {
 		m.servers[s.Name] = s.Status
 		switch s.Status {
 		case mcp.New:
-			m.note(fmt.Sprintf("MCP server %s offers %d tools: /mcp shows them, and asks whether the model may have them", s.Name, len(s.Tools)))
+			m.note(fmt.Sprintf("MCP server %s offers %s: /mcp shows what, and asks whether the model may have it", s.Name, several(len(s.Tools), "tool")))
 		case mcp.Changed:
 			m.note(fmt.Sprintf("MCP server %s changed its tools: they are withdrawn until you have seen them in /mcp", s.Name))
 		case mcp.Failed:
@@ -60,13 +60,21 @@ func (m *Model) mcp(arg string) tea.Cmd {
 	}
 	var items []dialog.Item
 	for _, s := range servers.State() {
-		detail := fmt.Sprintf("%s · %d tools · %d prompts · %d resources · %s", s.Status, len(s.Tools), s.Prompts, s.Resources, s.Where)
+		detail := fmt.Sprintf("%s · %s · %s · %s · %s", s.Status, several(len(s.Tools), "tool"), several(s.Prompts, "prompt"), several(s.Resources, "resource"), s.Where)
 		if s.Why != "" {
 			detail = fmt.Sprintf("%s · %s · %s", s.Status, s.Why, s.Where)
 		}
 		items = append(items, dialog.Item{Title: s.Name, Detail: detail, Value: s.Name, Dim: s.Status == mcp.Disabled})
 	}
 	return m.open(dialog.Pick("mcp", "MCP servers", items, m.theme))
+}
+
+// several is a number of things.
+func several(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // server shows one, with everything the model would be told of its tools, and
