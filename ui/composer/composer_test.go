@@ -1,6 +1,7 @@
 package composer_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -18,16 +19,12 @@ import (
 // two of them.
 func play(t testing.TB, m *composer.Model, keys ...string) (sent []string) {
 	t.Helper()
-	now := time.Unix(1e9, 0)
+	now := m.Now()
 	m.Now = func() time.Time {
 		now = now.Add(time.Second)
 		return now
 	}
-	deliver := func(msg tea.Msg) {
-		if cmd := m.Update(msg); cmd != nil {
-			sent = append(sent, cmd().(composer.SubmitMsg).Text)
-		}
-	}
+	deliver := func(msg tea.Msg) { sent = append(sent, results(t, m, m.Update(msg))...) }
 	for _, key := range keys {
 		if key == "clear" {
 			m.Clear()
@@ -46,6 +43,32 @@ func play(t testing.TB, m *composer.Model, keys ...string) (sent []string) {
 		}
 	}
 	return sent
+}
+
+// results carries a command out and what follows from it, and returns what the
+// parent hears of it.
+func results(t testing.TB, m *composer.Model, cmd tea.Cmd) (heard []string) {
+	if cmd == nil {
+		return nil
+	}
+	switch msg := cmd().(type) {
+	case tea.BatchMsg:
+		for _, cmd := range msg {
+			heard = append(heard, results(t, m, cmd)...)
+		}
+	case composer.CompletedMsg:
+		return results(t, m, m.Update(msg))
+	case composer.SubmitMsg:
+		if msg.Shell {
+			return []string{"shell: " + msg.Text}
+		}
+		return []string{msg.Text}
+	case composer.UnqueueMsg:
+		return []string{fmt.Sprintf("unqueue %d %s, edit %v", msg.Index, msg.Text, msg.Edit)}
+	default:
+		t.Fatalf("unexpected %#v", msg)
+	}
+	return heard
 }
 
 // screen is the view with the cursor as a bar.
@@ -83,6 +106,13 @@ func TestKeys(t *testing.T) {
 		"kill word right":               {[]string{"one, two", "home", "alt+d", "alt+d", "ctrl+y"}, "one, two|"},
 		"kill word left stops at signs": {[]string{"ls /usr/bin", "alt+backspace"}, "ls /usr/|"},
 		"kill field does not":           {[]string{"ls /usr/bin", "ctrl+w"}, "ls |"},
+		"yank-pop":                      {[]string{"one two three", "ctrl+w", "left", "ctrl+w", "ctrl+y", "alt+y"}, "one three| "},
+		"yank-pop goes round":           {[]string{"a b", "ctrl+w", "left", "ctrl+w", "ctrl+y", "alt+y", "alt+y"}, "a| "},
+		"yank-pop needs a yank":         {[]string{"a b", "ctrl+w", "left", "right", "alt+y"}, "a |"},
+		"upper, lower, capital":         {[]string{"ab cd ef", "ctrl+j", "GH", "alt+<", "alt+u", "alt+c", "alt+l", "alt+l"}, "AB Cd ef\ngh|"},
+		"upper without a word":          {[]string{"a ,", "left", "alt+u"}, "a ,|"},
+		"redo":                          {[]string{"one two", "ctrl+_", "ctrl+_", "alt+/", "alt+/"}, "one two|"},
+		"nothing to redo after typing":  {[]string{"one", "ctrl+_", "x", "alt+/"}, "x|"},
 		"undo takes words back":         {[]string{"one two", "ctrl+_", "ctrl+_"}, "one|"},
 		"undo of a kill":                {[]string{"one two", "ctrl+u", "ctrl+_"}, "one two|"},
 		"undo on nothing":               {[]string{"ctrl+_"}, "|"},
@@ -129,6 +159,14 @@ func TestSubmit(t *testing.T) {
 		"a chip can be yanked":        {[]string{"paste:" + large, "ctrl+u", "x", "ctrl+y", "enter"}, []string{"x" + large}, ""},
 		"an empty paste":              {[]string{"paste:"}, nil, ""},
 		"backslash needs to be last":  {[]string{`a\ b`, "enter"}, []string{`a\ b`}, ""},
+		"a line for the shell":        {[]string{"!ls -l", "enter"}, []string{"shell: ls -l"}, ""},
+		"a space makes it a prompt":   {[]string{" !ls", "enter"}, []string{" !ls"}, ""},
+		"nothing for the shell":       {[]string{"! ", "enter"}, nil, "! "},
+		"a paste in a chip is none":   {[]string{"paste:!" + large, "enter"}, []string{"!" + large}, ""},
+		"tab opens a chip":            {[]string{"see ", "paste:" + large, "tab", "backspace", "enter"}, []string{"see " + large[:len(large)-1]}, ""},
+		"and undo folds it":           {[]string{"see ", "paste:" + large, "tab", "ctrl+_", "backspace"}, nil, "see "},
+		"tab opens it from before":    {[]string{"paste:" + large, "home", "tab", "backspace"}, nil, large[:len(large)-1]},
+		"but nothing without end":     {[]string{"paste:" + strings.Repeat("x", 65<<10), "tab", "backspace"}, nil, ""},
 		"backslash before the cursor": {[]string{`a\b`, "left", "enter"}, nil, "a\nb"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -369,6 +407,18 @@ func TestScreens(t *testing.T) {
 		"chip": func(d *uitest.Driver, m *composer.Model) {
 			d.Type("look at ").Paste(strings.Repeat("line\n", 42)).Type(" please")
 		},
+		"files":    func(d *uitest.Driver, m *composer.Model) { d.Type("compare @main.go with @ui/") },
+		"narrowed": func(d *uitest.Driver, m *composer.Model) { d.Type("@main") },
+		"commands": func(d *uitest.Driver, m *composer.Model) { d.Type("/mo").Press("down") },
+		"queued": func(d *uitest.Driver, m *composer.Model) {
+			m.SetQueue([]string{"then run the tests", "and if they pass\ncommit", "write a summary of what was done, for those who were not there", "stop"})
+			d.Type("also this")
+		},
+		"queue": func(d *uitest.Driver, m *composer.Model) {
+			m.SetQueue([]string{"then run the tests", "and if they pass\ncommit"})
+			d.Press("up", "up")
+		},
+		"shell":     func(d *uitest.Driver, m *composer.Model) { d.Type("!git status --short") },
 		"search":    func(d *uitest.Driver, m *composer.Model) { d.Press("ctrl+r").Type("fox") },
 		"unfocused": func(d *uitest.Driver, m *composer.Model) { d.Type("draft"); m.Focus(false); d.Resize(50, 15) },
 	}
@@ -381,6 +431,7 @@ func TestScreens(t *testing.T) {
 				m := composer.New(theme.Dark())
 				m.SetPlaceholder("Ask anything · / for commands · @ for files")
 				m.Remember("what does the fox say?")
+				m.SetCompleter(prefix)
 				d := uitest.New(t, uitest.Alone(component{m}), size.w, size.h/2)
 				act(d, m)
 				d.Golden(size.name + "/" + name)

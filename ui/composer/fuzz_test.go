@@ -64,15 +64,18 @@ func FuzzComposer(f *testing.F) {
 	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c"), uint8(20))
 	f.Add([]byte{10, 11, 10, 100, 10, 101, 102, 10, 103, 10, 100}, uint8(3))
 	f.Add([]byte{7, 8, 7, 100, 100, 8, 102, 7, 6, 6, 105, 106, 107, 120, 121}, uint8(1))
+	f.Add([]byte{244, 246, 247, 100, 200, 241, 241, 239, 240, 244, 0, 221, 249, 245, 251, 252}, uint8(12))
+	f.Add([]byte{236, 230, 231, 232, 233, 234, 235, 236, 237, 238, 0, 5, 221, 230, 233, 234, 236, 231}, uint8(9))
 	f.Fuzz(func(t *testing.T, keys []byte, width uint8) {
-		m := New(theme.Plain())
+		m := &rig{Model: New(theme.Plain())}
+		m.SetCompleter(hostile)
 		m.SetSize(int(width), 4)
 		m.Remember("one two\nthree")
 		p := &plain{}
 		modeled := true // the simple model does not know every key
 		for _, k := range keys {
 			modeled = step(m, p, k) && modeled
-			check(t, m)
+			check(t, m.Model)
 			if got := text(m.units); modeled && (got != p.text || text(m.units[:m.cur]) != p.text[:p.cur]) {
 				t.Fatalf("holds %q with the cursor behind %q, want %q, %q", got, text(m.units[:m.cur]), p.text, p.text[:p.cur])
 			}
@@ -80,16 +83,85 @@ func FuzzComposer(f *testing.F) {
 	})
 }
 
+// hostile completes whatever it is asked with names that are hard to show, or
+// with nothing.
+func hostile(kind rune, word string) ([]Candidate, bool) {
+	var found []Candidate
+	for i := range len(word) * 5 % 17 {
+		found = append(found, Candidate{
+			Text: strings.Repeat(pieces[i%len(pieces)], i*3), Detail: pieces[(i+len(word))%len(pieces)],
+			Folder: i%3 == 0, Send: i%2 == 0,
+		})
+	}
+	return found, false
+}
+
+// A rig is a composer with the commands that were not carried out yet.
+type rig struct {
+	*Model
+	cmds []tea.Cmd
+}
+
+func (m *rig) send(msg tea.Msg) { m.do(m.Update(msg)) }
+
+func (m *rig) do(cmd tea.Cmd) {
+	if cmd != nil {
+		m.cmds = append(m.cmds, cmd)
+	}
+}
+
+// answer carries out what was asked so far.
+func (m *rig) answer() {
+	cmds := m.cmds
+	m.cmds = nil
+	for _, cmd := range cmds {
+		msg := cmd()
+		if batch, ok := msg.(tea.BatchMsg); ok {
+			m.cmds = append(m.cmds, batch...)
+			continue
+		}
+		m.send(msg)
+	}
+}
+
+// others are what a composer can be told otherwise than by keys.
+var others = []func(m *rig){
+	(*rig).answer,
+	(*rig).answer,
+	func(m *rig) { m.SetVim(true) },
+	func(m *rig) { m.SetVim(false) },
+	func(m *rig) { m.send(tea.KeyPressMsg{Code: '@', Text: "@"}) },
+	func(m *rig) { m.send(tea.KeyPressMsg{Code: '/', Text: "/"}) },
+	func(m *rig) {
+		m.SetQueue([]string{"first", "\x1b[2J\nsecond", strings.Repeat("日本", 50), "", "last"})
+	},
+	func(m *rig) { m.SetQueue(nil) },
+	func(m *rig) { m.Stash() },
+	func(m *rig) { m.Unstash() },
+	func(m *rig) { m.SetValue("@a !\n日本語 /x") },
+	func(m *rig) { m.Insert(" @ ") },
+	func(m *rig) { m.Clear() },
+	func(m *rig) { m.Reset() },
+	func(m *rig) {
+		for y := -1; y <= m.Height(); y++ {
+			m.do(m.Click(m.width/2+y, y))
+		}
+	},
+}
+
+// vimKeys are commands of vim's, if it is on.
+var vimKeys = []string{"dwcwyw", "d2jp", "P3xu", "vewy", "ggdG", "fa;t ,", "oO", "ddyyp", "r日A", "5G$", "c$v0bd", "2dw^ReEB"}
+
 // step gives both the key that k stands for, and reports whether the simple
 // model knows it.
-func step(m *Model, p *plain, k byte) bool {
-	press := func(code rune, mod tea.KeyMod) { m.Update(tea.KeyPressMsg{Code: code, Mod: mod}) }
+func step(m *rig, p *plain, k byte) bool {
+	press := func(code rune, mod tea.KeyMod) { m.send(tea.KeyPressMsg{Code: code, Mod: mod}) }
 	switch piece := pieces[int(k)%len(pieces)]; {
 	case k < 60:
-		m.Update(tea.KeyPressMsg{Code: tea.KeyExtended, Text: piece})
+		m.send(tea.KeyPressMsg{Code: tea.KeyExtended, Text: piece})
 		p.insert(normal(piece))
 	case k < 100:
-		m.Update(tea.PasteMsg{Content: piece})
+		m.send(tea.PasteMsg{Content: piece})
 		p.insert(normal(piece))
 	case k < 110:
 		press(tea.KeyBackspace, 0)
@@ -104,7 +176,7 @@ func step(m *Model, p *plain, k byte) bool {
 		press(tea.KeyRight, 0)
 		p.cur = p.after()
 	case k < 150:
-		m.SetSize(int(k)%25, int(k)%5)
+		m.SetSize(int(k)%25, int(k)%9)
 	case k < 175:
 		press('a'+rune(k-150), tea.ModCtrl)
 		return false
@@ -115,10 +187,18 @@ func step(m *Model, p *plain, k byte) bool {
 		press('_', tea.ModCtrl)
 		return false
 	case k < 220:
-		m.Update(tea.PasteMsg{Content: strings.Repeat(piece, 3000)})
+		m.send(tea.PasteMsg{Content: strings.Repeat(piece, 3000)})
+		return false
+	case k < 230:
+		press([]rune{tea.KeyUp, tea.KeyDown, tea.KeyEnter, tea.KeyHome, tea.KeyEnd, tea.KeyEscape, tea.KeyTab}[k%7], 0)
+		return false
+	case k < 240:
+		for _, key := range vimKeys[int(k)%len(vimKeys)] {
+			m.send(tea.KeyPressMsg{Code: key, Text: string(key)})
+		}
 		return false
 	default:
-		press([]rune{tea.KeyUp, tea.KeyDown, tea.KeyEnter, tea.KeyHome, tea.KeyEnd, tea.KeyEscape}[k%6], 0)
+		others[int(k)%len(others)](m)
 		return false
 	}
 	return true
@@ -141,6 +221,12 @@ func check(t *testing.T, m *Model) {
 	var whole layout
 	if whole.flow(&buffer{units: m.units}, m.layout.width); !slices.Equal(whole.rows, m.rows) {
 		t.Fatalf("rows are %v, want %v", m.rows, whole.rows)
+	}
+	if row := m.SignRow(); row < 0 || row >= len(lines) {
+		t.Fatalf("the sign is in row %d of %d", row, len(lines))
+	}
+	if i, j := m.selection(); i < 0 || i > j || j > len(m.units) || m.cur > len(m.units) {
+		t.Fatalf("selected %d to %d, the cursor at %d of %d", i, j, m.cur, len(m.units))
 	}
 	if v := m.Value(); hasControl(v) {
 		t.Fatalf("the value has control characters: %q", v)
