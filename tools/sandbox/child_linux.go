@@ -20,7 +20,7 @@ import (
 const (
 	drain  = 300 * time.Millisecond // how long what it left in the background may still run
 	grace  = 700 * time.Millisecond // between the polite signal and the other one
-	hollow = time.Second            // how long a killed process is waited for
+	dying  = time.Second            // how long killed processes are waited for
 )
 
 // The exit statuses that are not the command's, as in env(1) and timeout(1).
@@ -133,7 +133,7 @@ func (h *helper) end() {
 		again  time.Duration
 	}{
 		{unix.SIGTERM, grace, grace},
-		{unix.SIGKILL, hollow, 20 * time.Millisecond},
+		{unix.SIGKILL, dying, 20 * time.Millisecond},
 	} {
 		for deadline := time.Now().Add(step.within); time.Now().Before(deadline); {
 			select {

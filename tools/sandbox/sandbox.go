@@ -10,6 +10,9 @@
 // that happens, the helper ends every process and restores the protected paths.
 // Landlock and seccomp bind the command alone, so that the helper can.
 //
+// What others change in a protected path while a command runs is undone with it,
+// for who did it cannot be told; that it was, is said.
+//
 // What stays possible, and where: the names, sizes and times of files elsewhere
 // can be read (stat is not restricted by Landlock); a file made in memory or in
 // the workspace can be executed, under the same restrictions. Where namespaces
