@@ -256,7 +256,9 @@ func (m *Model) modal(do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
 		cmd, done = m.queueKey(do)
 	}
 	if !done && m.vim != nil {
-		cmd, done = m.vim.key(m, do, msg)
+		if cmd, done = m.vim.key(m, do, msg); done && do != complete {
+			m.offer = nil
+		}
 	}
 	return cmd, done
 }

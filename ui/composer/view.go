@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Panes are how many rows everything has, from top to bottom. What stands above
+// panes are how many rows everything has, from top to bottom. What stands above
 // the text gives it a third of the height, if it wants that much.
 type panes struct{ queue, offer, search, text int }
 
