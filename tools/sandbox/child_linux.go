@@ -18,9 +18,9 @@ import (
 
 // The clocks of the end of a command.
 const (
-	drain  = 300 * time.Millisecond // how long what it left in the background may still run
-	grace  = 700 * time.Millisecond // between the polite signal and the other one
-	dying  = time.Second            // how long killed processes are waited for
+	drain = 300 * time.Millisecond // how long what it left in the background may still run
+	grace = 700 * time.Millisecond // between the polite signal and the other one
+	dying = time.Second            // how long killed processes are waited for
 )
 
 // The exit statuses that are not the command's, as in env(1) and timeout(1).
@@ -122,7 +122,19 @@ func (h *helper) finish() string {
 	default:
 		text = "[some processes could not be ended]\n"
 	}
+	if h.made {
+		empty(h.Temp) // who called may not be there any more to do it
+	}
 	return text + sentence(h.before.restore())
+}
+
+// empty removes all that is in dir, and dir if nothing is mounted there.
+func empty(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+	}
+	_ = os.Remove(dir)
 }
 
 // end ends what the command left, within two seconds.

@@ -52,11 +52,15 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	if err := p.Check(); err != nil {
 		return nil, nil, err
 	}
+	made := p.Temp == ""
 	removeTemp, err := tempDir(&p)
 	if err != nil {
 		return nil, nil, err
 	}
-	j := job{Policy: p, path: path, argv: argv, abi: b.ABI, spaces: strings.HasSuffix(b.Name, "pidns"), uid: os.Geteuid(), gid: os.Getegid()}
+	j := job{
+		Policy: p, path: path, argv: argv, made: made, abi: b.ABI,
+		spaces: strings.HasSuffix(b.Name, "pidns"), uid: os.Geteuid(), gid: os.Getegid(),
+	}
 	cmd, letGo, err := j.command()
 	if err != nil {
 		removeTemp()

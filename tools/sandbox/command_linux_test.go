@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -131,7 +132,8 @@ func TestEnd(t *testing.T) {
 			t.Run(s.name+", "+way.name, func(t *testing.T) {
 				t.Parallel()
 				p := newPlace(t, s)
-				cmd := p.caller("/bin/sh", "-c", way.command)
+				p.temp()
+				cmd := p.caller("/bin/sh", "-c", "mkdir $TMPDIR/d; echo x > $TMPDIR/d/f; "+way.command)
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
@@ -140,9 +142,24 @@ func TestEnd(t *testing.T) {
 				cmd.Wait()
 				p.ended()
 				p.untouched()
+				if left, _ := filepath.Glob(p.at("temp/*/*")); len(left) > 0 {
+					t.Errorf("left in the temp folder: %v", left)
+				}
 			})
 		}
 	}
+}
+
+// temp is where the caller makes the private temp folder.
+func (p *place) temp() {
+	p.t.Helper()
+	if err := os.Mkdir(p.at("temp"), 0o777); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.Chmod(p.at("temp"), 0o777); err != nil {
+		p.t.Fatal(err)
+	}
+	p.env = append(p.env, "TMPDIR="+p.at("temp"))
 }
 
 // started waits for the command to say that it has started.

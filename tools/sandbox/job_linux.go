@@ -17,6 +17,7 @@ type job struct {
 	path   string   // of the program
 	argv   []string // with the name it was called by
 	abi    int      // of Landlock
+	made   bool     // Temp is for this command alone, and goes with it
 	free   bool     // nothing is held back: the helper only sees to the end
 	spaces bool     // the helper is alone in its namespaces
 	uid    int      // of the caller, in its own namespace
@@ -31,7 +32,7 @@ func (j *job) lists() []*[]string {
 
 func (j *job) words() []*string { return []*string{&j.Workspace, &j.Temp, &j.path} }
 
-func (j *job) flags() []*bool { return []*bool{&j.Network, &j.free, &j.spaces} }
+func (j *job) flags() []*bool { return []*bool{&j.Network, &j.made, &j.free, &j.spaces} }
 
 func (j *job) numbers() []*int { return []*int{&j.abi, &j.uid, &j.gid} }
 

@@ -46,7 +46,7 @@ func FuzzJob(f *testing.F) {
 		f.Add(text)
 		f.Add(text[:len(text)/2])
 	}
-	f.Add("true\x00false\x00false\x007\x000\x000\x00w\x00\x00p\x00999999999999")
+	f.Add("true\x00false\x00false\x00false\x007\x000\x000\x00w\x00\x00p\x00999999999999")
 	f.Fuzz(func(t *testing.T, text string) {
 		j, err := decode(text)
 		if err != nil {

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"flag"
 	"os"
 	"testing"
 
@@ -16,6 +17,10 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 1 && os.Args[1] == probe {
 		os.Exit(tryEscapes())
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "16"); err != nil { // they mostly wait
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }
