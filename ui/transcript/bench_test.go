@@ -225,3 +225,27 @@ func BenchmarkArriving(b *testing.B) {
 		}
 	}
 }
+
+// Laying a diff out, folded and unfolded, above each other and side by side.
+func BenchmarkDiff(b *testing.B) {
+	var long strings.Builder
+	fmt.Fprintf(&long, "+++ b/x.go\n@@ -1,%d +1,%d @@\n", 1000, 1000)
+	for i := range 1000 {
+		fmt.Fprintf(&long, "-\tif x := f(%d); x > 0 { return \"text\" } // old\n+\tif x := g(%d); x > 0 { return \"text\" } // new\n", i, i)
+	}
+	for name, diff := range map[string]string{"short": mixedDiff, "long": long.String()} {
+		d := readDiff(diff)
+		for _, open := range []bool{false, true} {
+			for _, width := range []int{100, 140} {
+				b.Run(fmt.Sprintf("%s/open=%v/%d", name, open, width), func(b *testing.B) {
+					th := theme.Dark()
+					p := page{theme: th, ink: newInk(th), width: width, open: open}
+					b.ReportAllocs()
+					for b.Loop() {
+						d.lay(p)
+					}
+				})
+			}
+		}
+	}
+}

@@ -64,37 +64,39 @@ func sheets(title, body, what string) (all []*sheet) {
 // diffSheets cuts a diff at line ends. What is inside of a hunk there goes on
 // with a header of its own, which has the numbers that are left.
 func diffSheets(diff string) (all []*sheet) {
-	whole := readDiff(diff)
-	file, title := whole.file, "diff"
-	var was, is, oldLeft, newLeft, from, at int
-	header := ""
+	title, header, file, next := "diff", "", "", ""
+	from, at, lines := 0, 0, 0 // of the sheet: where it begins, and ends so far
+	var was, is, oldLeft, newLeft int
+	end := func() {
+		all = append(all, &sheet{title: title, text: header + diff[from:at], diff: true, file: file, what: "diff"})
+		title, header, file = "", fmt.Sprintf("@@ -%d,%d +%d,%d @@\n", was, oldLeft, is, newLeft), next
+		from, lines = at, 0
+	}
 	for line := range strings.Lines(diff) {
 		bare := strings.TrimSuffix(line, "\n")
 		if oldLeft <= 0 && newLeft <= 0 {
 			if a, b, ok := hunk(bare); ok {
 				was, oldLeft, is, newLeft = a[0], a[1], b[0], b[1]
 			} else if name, ok := strings.CutPrefix(bare, "+++ "); ok {
-				file = fileName(name, "b/")
+				next = fileName(name, "b/")
 			}
-			at += len(line)
+			at, lines = at+len(line), lines+1
 			continue
 		}
-		if at-from > sheetAt {
-			all = append(all, &sheet{title: title, text: header + diff[from:at], diff: true, file: whole.file, what: "diff"})
-			title, whole.file, from = "", file, at
-			header = fmt.Sprintf("@@ -%d,%d +%d,%d @@\n", was, oldLeft, is, newLeft)
+		if at-from > sheetAt || lines > keepChanges/2 {
+			end()
 		}
-		switch c := inHunk(bare, was, is); c.sign {
-		case '+':
-			is, newLeft = is+1, newLeft-1
-		case '-':
+		c := inHunk(bare, was, is)
+		if c.sign == '-' || c.sign == ' ' {
 			was, oldLeft = was+1, oldLeft-1
-		case ' ':
-			was, is, oldLeft, newLeft = was+1, is+1, oldLeft-1, newLeft-1
 		}
-		at += len(line)
+		if c.sign == '+' || c.sign == ' ' {
+			is, newLeft = is+1, newLeft-1
+		}
+		at, lines = at+len(line), lines+1
 	}
-	return append(all, &sheet{title: title, text: header + diff[from:], diff: true, file: whole.file, what: "diff"})
+	end()
+	return all
 }
 
 // whole is all that is known of a block.

@@ -24,7 +24,7 @@ type patch struct {
 
 // keepChanges is how many changes of one diff are laid out at most. The details
 // of a call have them all.
-const keepChanges = 2000
+const keepChanges = 500
 
 // gap stands between two places of one file.
 const gap = "⋮"

@@ -44,7 +44,7 @@ var calls = map[string]func(t testing.TB) (name, input string){
 	"write":       func(t testing.TB) (string, string) { return "write", inputOf(t, "path", "main.go", "content", goFile) },
 	"write, late": func(t testing.TB) (string, string) { return "write", inputOf(t, "content", goFile, "path", "main.go") },
 	"write, long": func(t testing.TB) (string, string) {
-		return "write", inputOf(t, "path", "a.txt", "content", strings.Repeat("a line\n", 1200))
+		return "write", inputOf(t, "path", "a.txt", "content", strings.Repeat("a line\n", 1020))
 	},
 	"edit": func(t testing.TB) (string, string) {
 		return "edit", inputOf(t, "path", "main.go", "old", "\tx := 1\n\ty := 2", "new", "\tx := 2\n\tif x > 1 {\n\t\treturn\n\t}")
@@ -57,7 +57,7 @@ var calls = map[string]func(t testing.TB) (name, input string){
 	},
 	"shell, short": func(t testing.TB) (string, string) { return "shell", inputOf(t, "command", "go test ./...") },
 	"one long line": func(t testing.TB) (string, string) {
-		return "write", inputOf(t, "path", "a.json", "content", strings.Repeat(`{"key":[1,2,3]},`, 900)+"\nend")
+		return "write", inputOf(t, "path", "a.json", "content", strings.Repeat(`{"key":[1,2,3]},`, 560)+"\nend")
 	},
 	"awkward text": func(t testing.TB) (string, string) {
 		return "write", inputOf(t, "path", "a.md", "content", "日本語のテキスト 👨‍👩‍👧‍👦 e\u0301\r\n\x1b[2J\x00\u2028\n\ttab\n")
@@ -86,7 +86,7 @@ func TestArrivingLooksLikeArrived(t *testing.T) {
 						return pages(m)
 					}
 					want := show(func() int { return len(input) })
-					most := max(4, len(input)/200)
+					most := max(4, len(input)/60)
 					if got := show(func() int { return 1 + rnd.IntN(most) }); got != want {
 						t.Errorf("in pieces:\n%s\nwant\n%s", got, want)
 					}
@@ -152,8 +152,8 @@ func TestArrivingIsLinear(t *testing.T) {
 		return float64(after.TotalAlloc-before.TotalAlloc) / float64(len(input))
 	}
 	for _, open := range []bool{false, true} {
-		if small, large := cost(16<<10, open), cost(160<<10, open); large > 1.5*small {
-			t.Errorf("unfolded %v: %.0f bytes of memory for each byte of 16 KB, %.0f of 160 KB", open, small, large)
+		if small, large := cost(8<<10, open), cost(64<<10, open); large > 1.5*small {
+			t.Errorf("unfolded %v: %.0f bytes of memory for each byte of 8 KB, %.0f of 64 KB", open, small, large)
 		}
 	}
 }

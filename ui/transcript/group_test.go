@@ -160,3 +160,28 @@ func TestGroupHoldsWhatIsRead(t *testing.T) {
 		t.Errorf("after moving: %q, want %q", got, want)
 	}
 }
+
+// Calls that streamed in, ran and ended look as those of a stored conversation.
+func TestLiveGroupLooksLikeStored(t *testing.T) {
+	names := []string{"a", "b", "c", "d", "e"}
+	show := func(statuses ...Status) string {
+		m := New(theme.Plain())
+		m.SetSize(60, 20)
+		m.User("look")
+		for _, s := range statuses {
+			for i, name := range names {
+				if s == Done && name == "d" {
+					looked(m, fmt.Sprint(i), "read", name, Failed)
+					continue
+				}
+				looked(m, fmt.Sprint(i), "read", name, s)
+				m.View()
+			}
+		}
+		m.Footer("end")
+		return pages(m)
+	}
+	if live, stored := show(Arriving, Asking, Running, Done), show(Canceled, Done); live != stored {
+		t.Errorf("live:\n%s\nstored:\n%s", live, stored)
+	}
+}

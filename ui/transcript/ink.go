@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"math"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -127,6 +128,7 @@ func (k *ink) pieces(s side, tokens []markdown.Token) []piece {
 // line writes pieces on a side, with as few sequences as they need.
 func (k *ink) line(s side, pieces ...piece) string {
 	var b strings.Builder
+	b.Grow(256)
 	var now stroke
 	for _, p := range pieces {
 		if p.text == "" {
@@ -147,9 +149,8 @@ func (k *ink) line(s side, pieces ...piece) string {
 	return b.String()
 }
 
-// cut gives the pieces of the bytes from one place to another.
-func cut(pieces []piece, from, to int) []piece {
-	var some []piece
+// cut appends to some the pieces of the bytes from one place to another.
+func cut(some, pieces []piece, from, to int) []piece {
 	at := 0
 	for _, p := range pieces {
 		low, high := max(from-at, 0), min(to-at, len(p.text))
@@ -164,15 +165,16 @@ func cut(pieces []piece, from, to int) []piece {
 // emphasise gives the pieces with some of their bytes loud, which are in
 // ascending order.
 func emphasise(pieces []piece, loud []reach) []piece {
-	var all []piece
+	all := make([]piece, 0, len(pieces)+2*len(loud))
 	at := 0
 	for _, r := range loud {
-		all = append(all, cut(pieces, at, r.from)...)
-		for _, p := range cut(pieces, r.from, r.to) {
-			p.loud = true
-			all = append(all, p)
+		all = cut(all, pieces, at, r.from)
+		quiet := len(all)
+		all = cut(all, pieces, r.from, r.to)
+		for i := range all[quiet:] {
+			all[quiet+i].loud = true
 		}
 		at = r.to
 	}
-	return append(all, cut(pieces, at, 1<<30)...)
+	return cut(all, pieces, at, math.MaxInt)
 }

@@ -41,10 +41,11 @@ func (b *patch) lay(p page) []string {
 		shown = shown[:foldDiff]
 	}
 	rows := b.rows(shown, p)
-	digits := 1
+	last := 0
 	for _, c := range shown {
-		digits = max(digits, len(strconv.Itoa(max(c.line, c.was))))
+		last = max(last, c.line, c.was)
 	}
+	digits := len(strconv.Itoa(last))
 	var lines []string
 	if p.width >= splitAt && b.removed > 0 {
 		lines = split{p, digits, (p.width - 2) / 2}.lay(rows)
@@ -201,13 +202,15 @@ func (r *row) parts(room int, p page) []string {
 	for i, t := range texts {
 		kept, end := t, ""
 		if !strings.HasPrefix(r.body[at:], t) {
-			if cut, ok := strings.CutSuffix(t, more); ok && !p.open {
-				kept, end = cut, more
+			if begin, ok := strings.CutSuffix(t, more); ok && !p.open {
+				kept, end = begin, more
 			} else { // spaces vanished where the line was broken
 				at += len(r.body[at:]) - len(strings.TrimLeft(r.body[at:], " "))
 			}
 		}
-		line := append([]piece{{text: sign + " ", tone: signTone[s]}}, cut(r.code, at, at+len(kept))...)
+		line := make([]piece, 1, len(r.code)+3)
+		line[0] = piece{text: sign + " ", tone: signTone[s]}
+		line = cut(line, r.code, at, at+len(kept))
 		line = append(line, piece{text: end, tone: signTone[s]})
 		if p.ink.tinted[s] {
 			line = append(line, piece{text: strings.Repeat(" ", max(0, room-cells(t))), tone: signTone[s]})

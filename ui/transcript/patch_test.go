@@ -195,30 +195,42 @@ func TestHugeDiff(t *testing.T) {
 func TestDiffSheets(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	var b strings.Builder
+	var want, got []string
 	for file := range 3 {
 		fmt.Fprintf(&b, "--- a/f%d.go\n+++ b/f%d.go\n", file, file)
 		for hunk := range 4 {
-			const n = 70
-			fmt.Fprintf(&b, "@@ -%d,%d +%d,%d @@\n", hunk*5000+1, n, hunk*5000+1, n)
+			const n = 300
+			was, is := hunk*5000+1, hunk*5000+7
+			fmt.Fprintf(&b, "@@ -%d,%d +%d,%d @@\n", was, n, is, n)
 			for minus, plus := n, n; minus+plus > 0; {
-				switch sign := rnd.IntN(3); {
-				case sign == 0 && minus > 0:
-					b.WriteString("-" + strings.Repeat("gone ", 12) + "\n")
-					minus--
-				case sign == 1 && plus > 0:
-					b.WriteString("+--- " + strings.Repeat("come ", 12) + "\n")
-					plus--
-				case minus > 0 && plus > 0:
-					b.WriteString(" " + strings.Repeat("same ", 12) + "\n")
-					minus, plus = minus-1, plus-1
+				sign := "-+ "[rnd.IntN(3)]
+				if sign != '+' && minus == 0 || sign != '-' && plus == 0 {
+					continue
+				}
+				text := fmt.Sprint("-- ", rnd.IntN(10), strings.Repeat(" and so on", 5*(file%2)))
+				b.WriteString(string(sign) + text + "\n")
+				line := is
+				if sign == '-' {
+					line = was
+				}
+				want = append(want, fmt.Sprintf("f%d.go %c%d %s", file, sign, line, text))
+				if sign != '+' {
+					minus, was = minus-1, was+1
+				}
+				if sign != '-' {
+					plus, is = plus-1, is+1
 				}
 			}
 		}
 	}
-	var want, got []string
+	sheets := diffSheets(b.String())
 	file := ""
-	collect := func(to *[]string, d patch) {
-		if d.file != "" {
+	for _, s := range sheets {
+		d := readDiff(s.text)
+		if len(s.text) > sheetAt+200 || d.left > 0 {
+			t.Errorf("a sheet has %d bytes, %d lines too many", len(s.text), d.left)
+		}
+		if file = s.file; d.file != "" {
 			file = d.file
 		}
 		for _, c := range d.changes {
@@ -226,22 +238,9 @@ func TestDiffSheets(t *testing.T) {
 				file = c.file
 			}
 			if c.sign != 0 {
-				*to = append(*to, fmt.Sprintf("%s %c%d/%d %s", file, c.sign, c.line, c.was, c.text))
+				got = append(got, fmt.Sprintf("%s %c%d %s", file, c.sign, c.line, c.text))
 			}
 		}
-	}
-	collect(&want, readDiff(b.String()))
-	file = ""
-	sheets := diffSheets(b.String())
-	for _, s := range sheets {
-		if len(s.text) > sheetAt+200 {
-			t.Errorf("a sheet has %d bytes", len(s.text))
-		}
-		d := readDiff(s.text)
-		if file == "" {
-			file = s.file
-		}
-		collect(&got, d)
 	}
 	if len(sheets) < 5 || len(got) != len(want) {
 		t.Fatalf("%d sheets with %d lines, want %d", len(sheets), len(got), len(want))

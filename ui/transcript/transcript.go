@@ -10,6 +10,11 @@
 // reader at the bottom follows what arrives. While somebody browses, a cursor
 // stands on a block, which can be searched in, copied, and shown whole. All text
 // given to the model comes from outside and is made printable here.
+//
+// A tool call shows what is known of it: the text it will write while that
+// arrives, the end of its output while it runs, then the result or the diff.
+// Calls of one answer that only look, such as reads, are one line once they are
+// done.
 package transcript
 
 import (

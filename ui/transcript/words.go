@@ -56,7 +56,7 @@ func weight(w string) int {
 // wordsOf cuts a line into words, runs of spaces, and single signs. Characters
 // that are not ASCII belong to words, so that no mark is torn from its letter.
 func wordsOf(s string) []string {
-	var words []string
+	words := make([]string, 0, len(s)/3+1)
 	for start := 0; start < len(s); {
 		end := start
 		class := classOf(s[start:])
@@ -94,8 +94,21 @@ func classOf(s string) class {
 
 // common tells which words of each are part of their longest common subsequence.
 func common(x, y []string) (inX, inY []bool) {
+	inX, inY = make([]bool, len(x)), make([]bool, len(y))
+	head, tail := 0, 0 // what is the same at both ends is not compared further
+	for head < min(len(x), len(y)) && x[head] == y[head] {
+		inX[head], inY[head] = true, true
+		head++
+	}
+	for tail < min(len(x), len(y))-head && x[len(x)-1-tail] == y[len(y)-1-tail] {
+		inX[len(x)-1-tail], inY[len(y)-1-tail] = true, true
+		tail++
+	}
+	x, y = x[head:len(x)-tail], y[head:len(y)-tail]
 	n, m := len(x), len(y)
-	inX, inY = make([]bool, n), make([]bool, m)
+	if n == 0 || m == 0 {
+		return inX, inY
+	}
 	// length[i*(m+1)+j] is how many words x[i:] and y[j:] have in common.
 	length := make([]uint8, (n+1)*(m+1))
 	for i := n - 1; i >= 0; i-- {
@@ -111,7 +124,7 @@ func common(x, y []string) (inX, inY []bool) {
 	for i, j := 0, 0; i < n && j < m; {
 		switch {
 		case x[i] == y[j]:
-			inX[i], inY[j] = true, true
+			inX[head+i], inY[head+j] = true, true
 			i, j = i+1, j+1
 		case length[(i+1)*(m+1)+j] >= length[i*(m+1)+j+1]:
 			i++
