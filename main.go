@@ -9,6 +9,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -348,6 +349,7 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 			}
 			return a.prompt(), errors.Join(err, a.serve())
 		},
+		Shell:   a.shell,
 		Servers: func() *mcp.Servers { return a.servers },
 		Watch:   func(f func(string)) { a.watch.Store(&f) },
 		Held:    a.held.Why,
@@ -562,6 +564,26 @@ func (a *app) prompt() string {
 		}
 	}
 	return text
+}
+
+// shell runs a command that the person typed: with all of their rights, and
+// neither asked about nor held.
+func (a *app) shell(ctx context.Context, command string, progress func(string)) tools.Outcome {
+	fail := func(err error) tools.Outcome { return tools.Outcome{Text: err.Error(), Failed: true} }
+	set, err := tools.Open(a.folder)
+	if err != nil {
+		return fail(err)
+	}
+	defer set.Close()
+	input, err := json.Marshal(map[string]any{"command": command, "timeout": 600})
+	if err != nil {
+		return fail(err)
+	}
+	action, err := set.Plan(ctx, "shell", string(input))
+	if err != nil {
+		return fail(err)
+	}
+	return action.Run(ctx, progress)
 }
 
 // serve starts the MCP servers of the configuration and of a trusted folder, once,

@@ -189,6 +189,25 @@ func (s *Session) Waiting() int {
 	return len(s.queue)
 }
 
+// Queued returns the messages that wait, the next one first.
+func (s *Session) Queued() []llm.Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.queue)
+}
+
+// UnqueueAt takes the nth message that waits back, if it still says text.
+func (s *Session) UnqueueAt(n int, text string) (llm.Message, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n < 0 || n >= len(s.queue) || s.queue[n].Text() != text {
+		return llm.Message{}, false
+	}
+	m := s.queue[n]
+	s.queue = slices.Delete(s.queue, n, n+1)
+	return m, true
+}
+
 // Unqueue takes every waiting message back.
 func (s *Session) Unqueue() []llm.Message {
 	s.mu.Lock()

@@ -64,6 +64,9 @@ func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
 		return nil
 	}
 	m.layout()
+	if msg.Shell {
+		return m.shell(text)
+	}
 	if cmd, ok := m.command(text); ok {
 		return cmd
 	}
@@ -82,6 +85,8 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 	m.transcript.Bottom()
 	if m.turn != nil {
 		m.session.Queue(parts...)
+		m.composer.SetQueue(m.queuedTexts())
+		m.layout()
 		return tea.Batch(sent, m.say("queued: sent when the model is done, up takes it back"))
 	}
 	return tea.Batch(sent, m.run(parts...))
@@ -93,7 +98,48 @@ func (m *Model) unqueue(string) tea.Cmd {
 	for i := range waiting {
 		m.takeBack(waiting[len(waiting)-1-i])
 	}
+	m.composer.SetQueue(nil)
+	m.layout()
 	return nil
+}
+
+// unqueueAt takes one queued prompt back, to be edited or to be dropped.
+func (m *Model) unqueueAt(msg composer.UnqueueMsg) tea.Cmd {
+	for i, waiting := range m.session.Queued() {
+		text, _ := own(waiting)
+		if i != msg.Index || text != msg.Text {
+			continue
+		}
+		if taken, ok := m.session.UnqueueAt(i, waiting.Text()); ok && msg.Edit {
+			m.takeBack(taken)
+		}
+	}
+	m.composer.SetQueue(m.queuedTexts())
+	m.layout()
+	return nil
+}
+
+// queuedTexts is what waits to be sent.
+func (m *Model) queuedTexts() []string {
+	var texts []string
+	for _, waiting := range m.session.Queued() {
+		text, _ := own(waiting)
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// stash puts the draft aside, or brings back what was.
+func (m *Model) stash(string) tea.Cmd {
+	defer m.layout()
+	if m.composer.Empty() {
+		if !m.composer.Unstash() {
+			return m.say("nothing was put aside")
+		}
+		return m.written()
+	}
+	m.composer.Stash()
+	return tea.Batch(m.written(), m.say("put aside: ctrl+x s on an empty line brings it back"))
 }
 
 // takeBack makes a message of the person's a draft again, attachments included.

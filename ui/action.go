@@ -34,7 +34,7 @@ const (
 func actions() []action {
 	empty := func(m *Model) bool { return m.composer.Empty() && !m.transcript.Browsing() }
 	unwritten := func(m *Model) bool { return m.composer.Empty() }
-	queued := func(m *Model) bool { return empty(m) && m.session.Waiting() > 0 }
+	queued := func(m *Model) bool { return m.session.Waiting() > 0 }
 	holding := func(m *Model) bool { return empty(m) && len(m.attached) > 0 }
 	busy := func(m *Model) bool { return m.turn != nil }
 	call := func(f func(*Model)) func(*Model, string) tea.Cmd {
@@ -44,7 +44,8 @@ func actions() []action {
 		{name: "stop", keys: []string{"esc"}, help: "stop the reply or the running tool", when: busy, run: (*Model).stop, rank: talking},
 		{name: "rewind", keys: []string{"esc esc"}, help: "edit an earlier message of yours as a branch", when: empty, run: (*Model).rewind, rank: talking},
 		{name: "interrupt", keys: []string{"ctrl+c"}, help: "stop, else clear the draft, else quit (twice)", run: (*Model).interrupt, rank: talking},
-		{name: "unqueue", keys: []string{"up"}, help: "take queued messages back, on an empty line", when: queued, run: (*Model).unqueue, rank: talking},
+		{name: "unqueue", help: "take all queued messages back", when: queued, run: (*Model).unqueue, rank: talking},
+		{name: "stash", keys: []string{"ctrl+x s"}, help: "put the draft aside; on an empty line, bring it back", run: (*Model).stash, rank: talking},
 		{name: "retry", keys: []string{"ctrl+x r"}, help: "try the failed turn again", run: (*Model).retry, rank: talking},
 		{name: "editor", keys: []string{"ctrl+g", "ctrl+x ctrl+e"}, help: "write in $VISUAL or $EDITOR", run: (*Model).editor, rank: talking},
 		{name: "sessions", keys: []string{"ctrl+x l"}, help: "find a conversation: open, rename, pin, delete", run: (*Model).sessions, rank: kept},
@@ -130,6 +131,9 @@ func (m *Model) press(key string) (tea.Cmd, bool) {
 		return nil, true
 	}
 	if key == "esc" && m.turn == nil {
+		if m.stopShells() {
+			return nil, true
+		}
 		return m.escape()
 	}
 	a := m.keys[key]
@@ -203,6 +207,9 @@ func (m *Model) help(string) tea.Cmd {
 			{"up, down", "history, at the edge"},
 			{"ctrl+r", "search the history"},
 			{"ctrl+_", "bring back what was cleared"},
+			{"@", "bring a file along; tab or enter completes"},
+			{"! at the beginning", "run a command of your own; its output goes along with the next prompt"},
+			{"up, on an empty line", "queued messages: enter edits, delete drops"},
 		}},
 		{Title: "Allowing a tool", Rows: [][2]string{
 			{"y", "once"}, {"a", "the same again in this session"}, {"p", "always, by a rule"}, {"e", "change the arguments first"}, {"w", "with network"},

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"parley/tools/mcp"
 	"parley/ui/composer"
 	"parley/ui/dialog"
+	"parley/ui/files"
 	"parley/ui/picture"
 	"parley/ui/status"
 	"parley/ui/theme"
@@ -37,11 +39,14 @@ type Model struct {
 	mouse         bool
 	transcript    *transcript.Model
 	composer      *composer.Model
-	dialog        dialog.Dialog         // nil: none
-	servers       map[string]mcp.Status // what was told of them
-	asked         mcp.State             // the one that is shown
-	models        *dialog.Picker        // the list of models that was opened last
-	slash         bool                  // it is the palette, opened by typing a slash
+	dialog        dialog.Dialog                 // nil: none
+	servers       map[string]mcp.Status         // what was told of them
+	asked         mcp.State                     // the one that is shown
+	shells        int                           // commands of the person's own, to name them
+	shellsRun     map[string]context.CancelFunc // those that run
+	files         *files.Index                  // of the workspace
+	models        *dialog.Picker                // the list of models that was opened last
+	slash         bool                          // it is the palette, opened by typing a slash
 	actions       []action
 	keys          map[string]*action
 	leaders       map[string]bool // keys that begin a sequence
@@ -105,6 +110,10 @@ func newModel(o Options) *Model {
 	m.composer.SetPlaceholder("Ask anything")
 	m.composer.Focus(true)
 	m.composer.Now = m.now
+	m.composer.SetVim(o.Config.Vim)
+	m.files = files.New(o.Folder)
+	m.files.Go = func(f func()) { go m.guard(f) }
+	m.composer.SetCompleter(m.complete)
 	m.session.OnSave(func(err error) { m.send(savedMsg{err}) })
 	o.Watch(func(name string) { m.send(serverMsg{name}) })
 	m.replay(m.session.Path())
@@ -175,6 +184,14 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.picked(msg)
 	case dialog.AnsweredMsg:
 		return m.answered(msg)
+	case composer.CompletedMsg:
+		cmd := m.composer.Update(msg)
+		m.layout()
+		return cmd
+	case composer.UnqueueMsg:
+		return m.unqueueAt(msg)
+	case shellMsg:
+		return m.shellSays(msg)
 	case composer.SubmitMsg:
 		return m.submit(msg)
 	case editedMsg:
@@ -255,6 +272,16 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 // input handles keys, pastes and the mouse.
 func (m *Model) input(msg tea.Msg) tea.Cmd {
 	if mouse, ok := msg.(tea.MouseMsg); ok && m.dialog == nil {
+		at := mouse.Mouse()
+		if y := at.Y - (m.height - 1 - m.composer.Height()); y >= 0 && at.Y < m.height-1 {
+			if _, click := msg.(tea.MouseClickMsg); !click || at.Button != tea.MouseLeft {
+				return nil
+			}
+			m.transcript.Browse(false)
+			cmd := m.composer.Click(at.X-signWidth, y)
+			m.layout()
+			return cmd
+		}
 		return m.transcript.Update(mouse)
 	}
 	key, isKey := msg.(tea.KeyPressMsg)
@@ -270,7 +297,8 @@ func (m *Model) input(msg tea.Msg) tea.Cmd {
 		m.layout()
 		return tea.Batch(cmd, m.paintSoon())
 	}
-	if isKey && !m.composer.Searching() && !m.transcript.Typing() {
+	own := m.composer.Searching() || key.String() == "esc" && m.composer.Escapes() && !m.transcript.Browsing() || m.transcript.Typing()
+	if isKey && !own {
 		if cmd, done := m.press(key.String()); done {
 			return cmd
 		}
@@ -283,6 +311,7 @@ func (m *Model) input(msg tea.Msg) tea.Cmd {
 			return m.attachFiles(paths)
 		}
 	}
+	m.composer.SetQueue(m.queuedTexts())
 	cmd := m.composer.Update(msg)
 	m.layout()
 	return tea.Batch(cmd, m.written())
@@ -366,10 +395,12 @@ func (m *Model) shutdown() {
 	case <-ended:
 	case <-time.After(3 * time.Second):
 	}
+	m.files.Close()
 	m.lost = m.session.Close()
 }
 
 func (m *Model) cancel() {
+	m.stopShells()
 	if m.turn != nil {
 		m.turn.cancel()
 	}

@@ -113,6 +113,8 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	m.shown = true
 	switch e := e.(type) {
 	case session.Prompt:
+		m.composer.SetQueue(m.queuedTexts())
+		m.layout()
 		m.transcript.Tag(e.Seq)
 		text, attached := own(e.Message)
 		m.transcript.User(text, labels(attached)...)
@@ -384,6 +386,7 @@ func (m *Model) done(t *turn, d session.Done) tea.Cmd {
 		m.unqueue("")
 	}
 	m.layout()
+	m.composer.SetQueue(m.queuedTexts())
 	again := m.compacting
 	m.compacting = false
 	switch {

@@ -22,6 +22,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools"
 	"parley/tools/mcp"
 	"parley/ui/safe"
 	"parley/ui/theme"
@@ -31,6 +32,7 @@ import (
 type Config struct {
 	Theme  string `toml:"theme"`  // "auto", "dark", "light" or "plain"
 	Mouse  bool   `toml:"mouse"`  // take the wheel; off leaves the mouse to the terminal
+	Vim    bool   `toml:"vim"`    // keys of vi in the composer
 	Notify string `toml:"notify"` // one of Notices: how to call a person back who is in another window
 }
 
@@ -56,19 +58,20 @@ type Options struct {
 	Session    *session.Session
 	Config     Config
 	Keys       Keys
-	Prompt     []llm.Part                                // sent at once; nil: none
-	Attached   []llm.Part                                // goes with the first prompt
-	Notice     string                                    // shown at the start
-	Workspace  string                                    // the folder that tools work in, as a person calls it
-	Folder     string                                    // the same, absolute
-	ConfigFile string                                    // where the configuration is
-	Library    *session.Library                          // nil: nothing is kept
-	Question   string                                    // about the folder, asked at the start with no preselected; "" if there is nothing to ask
-	Decide     func(yes bool) (system string, err error) // the answer, and the system prompt that follows from it
-	Context    func() []Fact                             // what every request tells the model
-	Servers    func() *mcp.Servers                       // nil: none is configured, or none may run yet
-	Watch      func(func(server string))                 // registers who hears of changes of servers, on any goroutine
-	Held       string                                    // why commands are not held by a sandbox; "" if they are
+	Prompt     []llm.Part                                                                     // sent at once; nil: none
+	Attached   []llm.Part                                                                     // goes with the first prompt
+	Notice     string                                                                         // shown at the start
+	Workspace  string                                                                         // the folder that tools work in, as a person calls it
+	Folder     string                                                                         // the same, absolute
+	ConfigFile string                                                                         // where the configuration is
+	Library    *session.Library                                                               // nil: nothing is kept
+	Question   string                                                                         // about the folder, asked at the start with no preselected; "" if there is nothing to ask
+	Decide     func(yes bool) (system string, err error)                                      // the answer, and the system prompt that follows from it
+	Context    func() []Fact                                                                  // what every request tells the model
+	Shell      func(ctx context.Context, command string, progress func(string)) tools.Outcome // runs a command of the person's own
+	Servers    func() *mcp.Servers                                                            // nil: none is configured, or none may run yet
+	Watch      func(func(server string))                                                      // registers who hears of changes of servers, on any goroutine
+	Held       string                                                                         // why commands are not held by a sandbox; "" if they are
 	Open       func(name string) (llm.Endpoint, error)
 	Choices    func() []Choice                  // models for the picker
 	Live       func() []Choice                  // the same with what servers say they have; may take seconds

@@ -13,9 +13,6 @@ import (
 	"parley/ui/status"
 )
 
-// prompt is the sign in front of the composer.
-const prompt = "› "
-
 const signWidth = 2 // of prompt, in cells
 
 // paintedMsg says that the frame before it was handed to the terminal.
@@ -80,11 +77,13 @@ func (m *Model) bottom() string {
 	if m.dialog != nil {
 		return m.dialog.View()
 	}
-	sign := m.theme.Accent.Render(prompt)
-	rows := m.chips()
-	for row := range strings.SplitSeq(m.composer.View(), "\n") {
+	rows, at := m.chips(), m.composer.SignRow()
+	for i, row := range strings.Split(m.composer.View(), "\n") {
+		sign := strings.Repeat(" ", signWidth)
+		if i == at {
+			sign = m.theme.Accent.Render(m.composer.Sign()) + " "
+		}
 		rows = append(rows, sign+row)
-		sign = strings.Repeat(" ", signWidth)
 	}
 	return strings.Join(rows, "\n")
 }
@@ -186,6 +185,9 @@ func (m *Model) line() string {
 	}
 	if model.Context > 0 {
 		i.Context = float64(fill) / float64(model.Context)
+	}
+	if mode := m.composer.Mode(); mode != "" && mode != "insert" {
+		i.Hint = mode
 	}
 	if m.leader != "" {
 		i.Hint = m.leader + " …"
