@@ -12,12 +12,12 @@ import (
 // the most telling one: the texts that they write, with the signs of a diff.
 var drafts = map[string]struct {
 	signs map[string]byte
-	until Status // up to which they are shown
+	runs  bool   // they are shown while it runs, too
 	file  string // that the texts are of, if no argument says so
 }{
-	"edit":  {map[string]byte{"old": '-', "new": '+'}, Running, ""},
-	"write": {map[string]byte{"content": '+'}, Running, ""},
-	"shell": {map[string]byte{"command": ' '}, Asking, "command.sh"},
+	"edit":  {map[string]byte{"old": '-', "new": '+'}, true, ""},
+	"write": {map[string]byte{"content": '+'}, true, ""},
+	"shell": {map[string]byte{"command": ' '}, false, "command.sh"},
 }
 
 // maxDraft is how much of a text is kept while it arrives.
@@ -68,9 +68,10 @@ func (d *draft) read(input string) {
 	}
 }
 
-// shown tells whether there is something to see.
+// shown tells whether there is something to see. What asks a person about the
+// call shows all of it.
 func (d *draft) shown(s Status) bool {
-	return d != nil && s <= drafts[d.tool].until && len(d.written()) > 0
+	return d != nil && (s == Arriving || s == Running && drafts[d.tool].runs) && len(d.written()) > 0
 }
 
 // written are the fields that are shown.
