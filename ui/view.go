@@ -15,6 +15,9 @@ import (
 
 const signWidth = 2 // of prompt, in cells
 
+// prompt is the sign in front of the composer.
+const prompt = "› "
+
 // paintedMsg says that the frame before it was handed to the terminal.
 type paintedMsg struct{}
 
@@ -81,7 +84,7 @@ func (m *Model) bottom() string {
 	for i, row := range strings.Split(m.composer.View(), "\n") {
 		sign := strings.Repeat(" ", signWidth)
 		if i == at {
-			sign = m.theme.Accent.Render(m.composer.Sign()) + " "
+			sign = m.theme.Accent.Render(prompt)
 		}
 		rows = append(rows, sign+row)
 	}
@@ -188,6 +191,9 @@ func (m *Model) line() string {
 	}
 	if mode := m.composer.Mode(); mode != "" && mode != "insert" {
 		i.Hint = mode
+	}
+	if m.composer.Shell() {
+		i.Hint = "enter runs this in your shell"
 	}
 	if m.leader != "" {
 		i.Hint = m.leader + " …"
