@@ -335,8 +335,9 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 	}
 	folder := a.folder
 	if kept, err := a.lib.Get("theme"); err == nil && kept != "" && a.cfg.UI.Theme == ui.Default().Theme {
-		if c := (ui.Config{Theme: kept}); c.Validate() == nil {
-			a.cfg.UI.Theme = kept
+		c := a.cfg.UI
+		if c.Theme = kept; c.Validate() == nil { // it may have been one that is gone
+			a.cfg.UI = c
 		}
 	}
 	models, _ := a.lib.Get("models")

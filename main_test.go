@@ -531,7 +531,7 @@ func TestExampleConfig(t *testing.T) {
 		}
 		for _, f := range reflect.VisibleFields(typ) {
 			tag := f.Tag.Get("toml")
-			if tag == "" {
+			if tag == "" || tag == "-" {
 				continue
 			}
 			key := regexp.MustCompile(`(?m)^#? ?(\[.*\.?` + tag + `(\..*)?\]|` + tag + ` = )`)

@@ -17,7 +17,6 @@ import (
 	"parley/tools"
 	"parley/ui/composer"
 	"parley/ui/dialog"
-	"parley/ui/theme"
 )
 
 const (
@@ -470,19 +469,20 @@ func (m *Model) toggleEffort(string) tea.Cmd {
 }
 
 func (m *Model) pickTheme(arg string) tea.Cmd {
+	names := m.o.Config.names()[1:]
 	if arg == "" {
 		var items []dialog.Item
-		for _, name := range Themes[1:] {
+		for _, name := range names {
 			items = append(items, dialog.Item{Title: name, Value: name, Current: name == m.theme.Name})
 		}
 		return m.open(dialog.Pick("theme", "Theme", items, m.theme))
 	}
-	named := map[string]func() *theme.Theme{"dark": theme.Dark, "light": theme.Light, "plain": theme.Plain}[arg]
-	if named == nil {
-		return m.say(fmt.Sprintf("there is no theme %q: %v", arg, Themes[1:]))
+	th := m.o.Config.theme(arg)
+	if th == nil {
+		return m.say(fmt.Sprintf("there is no theme %q: %v", arg, names))
 	}
 	m.o.Config.Theme = arg // no longer follows the terminal
-	m.setTheme(named())
+	m.setTheme(th)
 	return m.keepState("theme", arg)
 }
 

@@ -88,7 +88,7 @@ type frames struct {
 
 func newModel(o Options) *Model {
 	o = o.filled()
-	th := themeFor(o.Config.Theme, os.Getenv)
+	th := themeFor(o.Config, os.Getenv)
 	m := &Model{
 		o: o, session: o.Session, now: o.Now, theme: th, mouse: o.Config.Mouse,
 		transcript: transcript.New(th), composer: composer.New(th),
@@ -111,6 +111,7 @@ func newModel(o Options) *Model {
 	m.composer.Focus(true)
 	m.composer.Now = m.now
 	m.composer.SetVim(o.Config.Vim)
+	m.transcript.SetMotion(o.Config.Motion != "off")
 	m.files = files.New(o.Folder)
 	m.files.Go = func(f func()) { go m.guard(f) }
 	m.composer.SetCompleter(m.complete)
@@ -352,7 +353,7 @@ func (m *Model) allowed(room int) int {
 }
 
 func (m *Model) setTheme(th *theme.Theme) {
-	if th.Name == m.theme.Name {
+	if th == nil || th.Name == m.theme.Name {
 		return
 	}
 	m.theme = th

@@ -305,6 +305,7 @@ func (m *Model) call(t *turn, p llm.Part) {
 	t.do("running "+p.Name, m.now())
 	m.toolOf(t, p.ID, func(tool *transcript.Tool) {
 		tool.Name, tool.Input, tool.Status, tool.Started = p.Name, p.Input, transcript.Running, m.now()
+		tool.Hint = "esc stops"
 	})
 }
 

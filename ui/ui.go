@@ -14,6 +14,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -30,25 +31,54 @@ import (
 
 // Config is the [ui] section of the configuration.
 type Config struct {
-	Theme  string `toml:"theme"`  // "auto", "dark", "light" or "plain"
-	Mouse  bool   `toml:"mouse"`  // take the wheel; off leaves the mouse to the terminal
-	Vim    bool   `toml:"vim"`    // keys of vi in the composer
-	Notify string `toml:"notify"` // one of Notices: how to call a person back who is in another window
+	Theme  string                  `toml:"theme"`  // "auto", one of theme.Names, or one of Themes
+	Mouse  bool                    `toml:"mouse"`  // take the wheel; off leaves the mouse to the terminal
+	Vim    bool                    `toml:"vim"`    // keys of vi in the composer
+	Notify string                  `toml:"notify"` // one of Notices: how to call a person back who is in another window
+	Motion string                  `toml:"motion"` // "on", or "off": nothing moves but what is said
+	Themes map[string]theme.Custom `toml:"themes"` // of one's own, by their names
 }
 
 // Default is what holds where the configuration says nothing.
-func Default() Config { return Config{Theme: "auto", Mouse: true, Notify: "auto"} }
+func Default() Config { return Config{Theme: "auto", Mouse: true, Notify: "auto", Motion: "on"} }
 
-// Themes lists the values of Config.Theme.
-var Themes = []string{"auto", "dark", "light", "plain"}
+// names lists the values of Theme.
+func (c Config) names() []string {
+	return slices.Concat([]string{"auto"}, theme.Names(), slices.Sorted(maps.Keys(c.Themes)))
+}
+
+// theme makes the one of this name; nil if there is none. The configuration was
+// validated.
+func (c Config) theme(name string) *theme.Theme {
+	if own, ok := c.Themes[name]; ok {
+		own.Name = name
+		if th, err := theme.Make(own); err == nil {
+			return th
+		}
+	}
+	if th, ok := theme.ByName(name); ok {
+		return th
+	}
+	return nil
+}
 
 // Validate names a value that cannot be meant.
 func (c Config) Validate() error {
-	if !slices.Contains(Themes, c.Theme) {
-		return fmt.Errorf("ui.theme = %q: there are %v", c.Theme, Themes)
+	for name, own := range c.Themes {
+		if _, taken := theme.ByName(name); taken || name == "auto" {
+			return fmt.Errorf("ui.themes.%s: parley has a theme of this name", name)
+		}
+		if err := own.Validate(); err != nil {
+			return fmt.Errorf("ui.themes.%s: %w", name, err)
+		}
 	}
-	if !slices.Contains(Notices, c.Notify) {
-		return fmt.Errorf("ui.notify = %q: there are %v", c.Notify, Notices)
+	for _, value := range []struct {
+		key, is string
+		may     []string
+	}{{"theme", c.Theme, c.names()}, {"notify", c.Notify, Notices}, {"motion", c.Motion, []string{"on", "off"}}} {
+		if !slices.Contains(value.may, value.is) {
+			return fmt.Errorf("ui.%s = %q: there are %v", value.key, value.is, value.may)
+		}
 	}
 	return nil
 }
@@ -162,12 +192,12 @@ func present(m *Model, root tea.Model) int {
 
 // themeFor picks the theme at the start; "auto" follows the terminal once it
 // answers.
-func themeFor(name string, env func(string) string) *theme.Theme {
-	switch {
-	case name == "plain", env("NO_COLOR") != "", env("TERM") == "dumb":
+func themeFor(c Config, env func(string) string) *theme.Theme {
+	if env("NO_COLOR") != "" || env("TERM") == "dumb" {
 		return theme.Plain()
-	case name == "light":
-		return theme.Light()
+	}
+	if th := c.theme(c.Theme); th != nil {
+		return th
 	}
 	return theme.Dark()
 }
