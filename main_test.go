@@ -310,7 +310,7 @@ var leaks = map[string]func(w http.ResponseWriter, key string, again bool){
 		}})
 		fail(w, 401, string(b))
 	},
-	"text": func(w http.ResponseWriter, key string, _ bool) { http.Error(w, "bad key "+key, 403) },
+	"text": func(w http.ResponseWriter, key string, _ bool) { http.Error(w, "bad key "+key, http.StatusForbidden) },
 	"page": func(w http.ResponseWriter, key string, _ bool) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, "<html><title>No entry for %s</title></html>", html.EscapeString(key))

@@ -97,7 +97,7 @@ func (f *fragile) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			go func() { panic("in somebody else's goroutine, with " + shaped) }()
 		case "fatal": // nobody could
 			debug.SetMaxStack(1 << 16)
-			deeper(1)
+			sunk = deeper(1)
 		case "exit":
 			os.Exit(0)
 		}
@@ -109,7 +109,15 @@ func (f *fragile) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // shaped looks like a key.
 const shaped = "sk-canary-0123456789abcdef"
 
-func deeper(n int) int { return deeper(n+1) + n }
+// deeper never comes back, which is what it is for.
+func deeper(n int) int {
+	if n < 0 {
+		return n
+	}
+	return deeper(n+1) + n
+}
+
+var sunk int
 
 func (f *fragile) View() tea.View {
 	if f.armed {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -97,13 +98,14 @@ func (m *Model) signAt(i int) rune {
 // opens reports whether a mention may follow u. Some scripts put no spaces
 // between words.
 func opens(u unit) bool {
-	for _, r := range u.text {
-		if u.kind == char && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai) {
-			return true
-		}
-		return u.kind != char || !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune(`@/\_.-`, r)
+	r, size := utf8.DecodeRuneInString(u.text)
+	switch {
+	case size == 0 || u.kind != char:
+		return true
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai):
+		return true
 	}
-	return true
+	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune(`@/\_.-`, r)
 }
 
 // word is what stands between the sign at start and the cursor, if it is one
