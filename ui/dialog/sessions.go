@@ -104,14 +104,14 @@ type trashed struct {
 func Sessions(rows []SessionRow, th *theme.Theme) *SessionList {
 	l := &SessionList{base: newBase(th)}
 	l.SetRows(rows)
-	l.at = max(slices.IndexFunc(l.rows, func(r SessionRow) bool { return r.Current }), 0)
 	return l
 }
 
 // SetRows replaces the rows. What is typed stays, and so does the selection where
-// its conversation is still there.
+// its conversation is still there. Where there was none, it is the current
+// conversation, or what stands first.
 func (l *SessionList) SetRows(rows []SessionRow) {
-	id := ""
+	id, none := "", l.total() == 0
 	if r := l.row(); r != nil {
 		id = r.ID
 	}
@@ -122,6 +122,9 @@ func (l *SessionList) SetRows(rows []SessionRow) {
 		r.Model, r.Cost, r.Age = short(r.Model), short(r.Cost), short(r.Age)
 	}
 	l.arrange(id)
+	if none {
+		l.top, l.at = 0, max(slices.IndexFunc(l.hits, func(h hit) bool { return l.words == "" && l.rows[h.item].Current }), 0)
+	}
 }
 
 // arrange follows a change of rows: it sorts, filters and selects id anew; what

@@ -261,6 +261,35 @@ func TestSessionsTakeNewRows(t *testing.T) {
 	}
 }
 
+// The rows may come when the list is open already.
+func TestSessionsSelectAmongLateRows(t *testing.T) {
+	others := conversations()[1:]
+	for name, c := range map[string]struct {
+		typed string
+		rows  []dialog.SessionRow
+		want  string
+	}{
+		"the current one":                {"", conversations(), "1"},
+		"none is current":                {"", others, "3"},
+		"a current one far down":         {"", append(many(200), dialog.SessionRow{ID: "here", Current: true}), "here"},
+		"many, none current":             {"", many(200), "0"},
+		"what was typed goes before":     {"paste:sky", conversations(), "2"},
+		"the first of those that match":  {"paste:~", others, "3"},
+		"the current one does not match": {"paste:gemini", conversations(), "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := dialog.Sessions(nil, theme.Plain())
+			told(t, l, c.typed)
+			rows(t, l, 60, 12)
+			l.SetRows(c.rows)
+			if got := spoken(l.Want()); !reflect.DeepEqual(got, []tea.Msg{wanted(c.want)}) {
+				t.Errorf("got %#v, want %s selected", got, c.want)
+			}
+			expect(t, l, 60, 12, "› ")
+		})
+	}
+}
+
 func TestSessionsPreview(t *testing.T) {
 	l := sessions()
 	l.SetPreview("2", []string{"of another one"})
