@@ -370,7 +370,7 @@ func (a *Approval) Cursor() (x, y int, ok bool) {
 		x, y, ok = a.Editor.Cursor()
 		return x, y + below, ok
 	case noting:
-		return min(ansi.StringWidth(a.note.shown(a.width)), max(a.width-1, 0)), below, true
+		return min(signWidth+ansi.StringWidth(a.note.shown(a.width-signWidth)), max(a.width-1, 0)), below, true
 	}
 	return 0, 0, false
 }

@@ -417,6 +417,26 @@ func chosen(d *dialog.Approval, c *clock) dialog.Dialog {
 	return d
 }
 
+// An empty note can be told from no place to write.
+func TestTheNoteIsSeenAsAField(t *testing.T) {
+	for _, c := range []struct {
+		width       int
+		typed, want string
+		x           int
+	}{
+		{60, "", "› ", 2}, {60, "use fd", "› use fd", 8}, {10, "abcdefghijklm", "› ghijklm", 9},
+	} {
+		d := awake(asked(shell("ls"), theme.Plain()))
+		press(t, d, "n", c.typed)
+		if got := rows(t, d, c.width, 12)[1]; got != c.want {
+			t.Errorf("%q in %d cells: the field is %q, want %q", c.typed, c.width, got, c.want)
+		}
+		if x, y, ok := d.Cursor(); x != c.x || y != 1 || !ok {
+			t.Errorf("%q in %d cells: the cursor is at %d, %d, %v", c.typed, c.width, x, y, ok)
+		}
+	}
+}
+
 // Each rule that would be remembered has to be seen before enter means it.
 func TestAlwaysSleepsUntilTheRuleWasSeen(t *testing.T) {
 	d, clock := asked(shell("git log -3"), theme.Plain())

@@ -69,7 +69,7 @@ func (a *Approval) View() string {
 	case editing:
 		return a.viewEdit()
 	case noting:
-		line := a.theme.Text.Render(a.note.shown(a.width))
+		line := ansi.Truncate(a.sign(true)+a.theme.Text.Render(a.note.shown(a.width-signWidth)), a.width, "")
 		foot := a.hint(a.theme.Dim, first(a.Keys.Accept), "deny, and tell the model this", first(a.Keys.Close), "just deny")
 		return frame(a.Height(), a.head("Deny. Tell the model why?", ""), []string{line}, foot)
 	case choosing:
