@@ -105,16 +105,19 @@ type Config struct {
 // say once the person agreed. Where requests go, with which keys, and what may
 // run unasked is not among it.
 type Project struct {
-	Model    string         `toml:"model"`
-	Fallback []string       `toml:"fallback"`
-	Effort   llm.Effort     `toml:"effort"`
-	System   string         `toml:"system"`
-	Session  session.Config `toml:"session"`
+	Model   string     `toml:"model"`
+	Effort  llm.Effort `toml:"effort"`
+	System  string     `toml:"system"` // behind parley's own or the person's
+	Session struct {
+		History string  `toml:"history"`
+		Compact float64 `toml:"compact"`
+	} `toml:"session"`
 }
 
 // Validate names the first value that cannot be meant.
 func (p *Project) Validate() error {
-	c := Config{Effort: p.Effort, Session: p.Session, UI: ui.Default(), Config: providers.Default()}
+	c := Config{Effort: p.Effort, UI: ui.Default(), Config: providers.Default()}
+	c.Session.History, c.Session.Compact = p.Session.History, p.Session.Compact
 	return c.Validate()
 }
 
@@ -146,19 +149,20 @@ type app struct {
 	maxCost                                                     float64
 	timeout                                                     time.Duration
 
-	status       int
-	cfg          Config
-	want         *llm.Schema // what --schema holds
-	memory       providers.Memory
-	file, folder string      // the configuration's path, the working folder
-	offer        trust.Offer // what it would add
-	agreed       bool        // the person trusts it
-	set          *tools.Set
-	held         sandbox.Backend              // what holds commands
-	servers      *mcp.Servers                 // nil: none is configured, or none may run yet
-	watch        atomic.Pointer[func(string)] // who hears of changes of servers
-	log          *slog.Logger                 // of --debug; nil: none
-	lib          *session.Library             // nil until it is needed
+	status                    int
+	cfg                       Config
+	want                      *llm.Schema // what --schema holds
+	memory                    providers.Memory
+	file, folder              string      // the configuration's path, the working folder
+	offer                     trust.Offer // what it would add
+	folderModel, folderSystem string      // what its settings say
+	agreed                    bool        // the person trusts it
+	set                       *tools.Set
+	held                      sandbox.Backend              // what holds commands
+	servers                   atomic.Pointer[mcp.Servers]  // nil: none is configured, or none may run yet
+	watch                     atomic.Pointer[func(string)] // who hears of changes of servers
+	log                       *slog.Logger                 // of --debug; nil: none
+	lib                       *session.Library             // nil until it is needed
 }
 
 func (a *app) command() *cobra.Command {
@@ -350,12 +354,13 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 			}
 			return a.prompt(), errors.Join(err, a.serve())
 		},
-		Shell:   a.shell,
-		Servers: func() *mcp.Servers { return a.servers },
-		Watch:   func(f func(string)) { a.watch.Store(&f) },
-		Held:    a.held.Why,
-		Context: func() []ui.Fact { return a.facts(a.set) },
-		Library: a.lib, Estimate: catalog.Estimate, Price: price, Recent: strings.Fields(models),
+		Shell:     a.shell,
+		Servers:   a.servers.Load,
+		Watch:     func(f func(string)) { a.watch.Store(&f) },
+		Ephemeral: a.ephemeral,
+		Held:      a.held.Why,
+		Context:   func() []ui.Fact { return a.facts(a.set) },
+		Library:   a.lib, Estimate: catalog.Estimate, Price: price, Recent: strings.Fields(models),
 		Open:    func(name string) (llm.Endpoint, error) { return a.open(name, false) },
 		Choices: func() []ui.Choice { return choices(providers.Choices(a.cfg.Config, os.Getenv)) },
 		Live: func() []ui.Choice {
@@ -530,7 +535,11 @@ func (a *app) look(screen bool) error {
 	case yes && known:
 		return a.adopt()
 	case !known && !a.offer.Empty() && !screen:
-		return fmt.Errorf("%s is not used: open parley here once to say whether you trust this folder", a.offer.Files[0].Name)
+		var names []string
+		for _, f := range a.offer.Files {
+			names = append(names, f.Name)
+		}
+		return fmt.Errorf("not used: %s; open parley here once to say whether you trust this folder", strings.Join(names, ", "))
 	}
 	if known {
 		a.offer = trust.Offer{} // the person said no
@@ -538,21 +547,36 @@ func (a *app) look(screen bool) error {
 	return nil
 }
 
-// adopt takes over the settings of a folder that is trusted. Flags and the
-// person's own configuration come first.
+// adopt takes over what a trusted folder says, where the person's own
+// configuration and flags say nothing. What is wrong with its settings is told,
+// and the rest of it counts all the same.
 func (a *app) adopt() error {
-	for _, f := range a.offer.Of(trust.Configuration) {
-		p := Project{Session: a.cfg.Session}
-		if err := decode(f.Text, &p); err != nil {
-			return fmt.Errorf("%s:%w", f.Name, err)
-		}
-		a.cfg.Model, a.cfg.Effort, a.cfg.System = first(p.Model, a.cfg.Model), first(p.Effort, a.cfg.Effort), first(p.System, a.cfg.System)
-		if a.cfg.Session = p.Session; len(p.Fallback) > 0 {
-			a.cfg.Fallback = p.Fallback
-		}
-	}
 	a.agreed = true
+	for _, f := range a.offer.Of(trust.Configuration) {
+		var p Project
+		if err := decode(f.Text, &p); err != nil {
+			return fmt.Errorf("%s:%w; a folder may set model, effort and system, and [session] history and compact", f.Name, err)
+		}
+		if p.Model != "" && !a.reachable(p.Model) {
+			return fmt.Errorf("%s: model = %q: a folder may choose among the providers that you have set up", f.Name, p.Model)
+		}
+		a.folderModel = p.Model
+		a.cfg.Effort = first(a.cfg.Effort, p.Effort)
+		a.folderSystem = p.System
+		if h := p.Session.History; h != "" && a.cfg.Session.History == session.Default().History {
+			a.cfg.Session.History = h
+		}
+		a.cfg.Session.Compact = first(a.cfg.Session.Compact, p.Session.Compact)
+	}
 	return nil
+}
+
+// reachable reports whether the person has set up the provider of a model.
+func (a *app) reachable(model string) bool {
+	return slices.ContainsFunc(providers.Choices(a.cfg.Config, os.Getenv), func(c providers.Choice) bool {
+		provider, _, _ := strings.Cut(model, "/")
+		return c.Ready && c.Provider == provider
+	})
 }
 
 // prompt is the system prompt: parley's own or the person's, and what a trusted
@@ -560,8 +584,10 @@ func (a *app) adopt() error {
 func (a *app) prompt() string {
 	text := first(a.system, a.cfg.System, session.Instructions)
 	if a.agreed {
-		if more := a.offer.Context(); more != "" {
-			text += "\n\n" + more
+		for _, more := range []string{a.folderSystem, a.offer.Context()} {
+			if more != "" {
+				text += "\n\n" + more
+			}
 		}
 	}
 	return text
@@ -594,6 +620,7 @@ func (a *app) serve() error {
 	if configs == nil {
 		configs = map[string]mcp.Config{}
 	}
+	project := map[string]bool{}
 	if a.agreed {
 		for _, f := range a.offer.Of(trust.Servers) {
 			found, err := mcp.Project([]byte(f.Text))
@@ -602,21 +629,28 @@ func (a *app) serve() error {
 			}
 			for name, c := range found {
 				if _, own := configs[name]; !own { // the person's own comes first
-					configs[name] = c
+					c.Cwd = a.set.Root()
+					configs[name], project[name] = c, true
 				}
 			}
 		}
 	}
-	if len(configs) == 0 || a.set == nil || a.tools != "" || a.servers != nil {
+	if len(configs) == 0 || a.set == nil || a.tools != "" || a.servers.Load() != nil {
 		return nil // --tools names what there is
 	}
-	a.servers = mcp.Open(context.Background(), configs, mcp.Options{
-		Dir: a.set.Root(), Version: version(), Confine: a.confine,
+	agreement := func(server string) string {
+		if project[server] {
+			return "mcp:" + a.offer.Folder + ":" + server // the same name elsewhere is another server
+		}
+		return "mcp:" + server
+	}
+	servers := mcp.Open(context.Background(), configs, mcp.Options{
+		Dir: string(filepath.Separator), Version: version(), Confine: a.confine,
 		Agreed: func(server string) string {
-			seal, _ := a.lib.Get("mcp:" + server)
+			seal, _ := a.lib.Get(agreement(server))
 			return seal
 		},
-		Agree: func(server, seal string) error { return a.lib.Set("mcp:"+server, seal) },
+		Agree: func(server, seal string) error { return a.lib.Set(agreement(server), seal) },
 		Changed: func(server string) {
 			a.take()
 			if f := a.watch.Load(); f != nil {
@@ -624,14 +658,16 @@ func (a *app) serve() error {
 			}
 		},
 	})
+	a.servers.Store(servers)
+	a.take() // what was ready before it could be found
 	return nil
 }
 
 // take offers the tools of the servers to the next turn. Names that do not fit
 // are the servers' state to tell.
 func (a *app) take() {
-	if a.servers != nil {
-		_ = a.set.Replace("mcp__", a.servers.Tools())
+	if servers := a.servers.Load(); servers != nil {
+		_ = a.set.Replace("mcp__", servers.Tools())
 	}
 }
 
@@ -652,12 +688,13 @@ func (a *app) confine(c mcp.Config, argv, env []string) (*exec.Cmd, func(), erro
 
 // await waits for the servers where nobody can see them start.
 func (a *app) await() {
-	if a.servers == nil {
+	servers := a.servers.Load()
+	if servers == nil {
 		return
 	}
-	a.servers.Wait(context.Background())
+	servers.Wait(context.Background())
 	a.take()
-	for _, s := range a.servers.State() {
+	for _, s := range servers.State() {
 		switch s.Status {
 		case mcp.New, mcp.Changed:
 			a.note(fmt.Sprintf("the tools of MCP server %s are %s: open parley here once to look at them, or set trusted = true for it", s.Name, s.Status))
@@ -669,8 +706,8 @@ func (a *app) await() {
 
 // unserve ends the servers and everything they started.
 func (a *app) unserve() {
-	if a.servers != nil {
-		a.servers.Close()
+	if servers := a.servers.Load(); servers != nil {
+		servers.Close()
 	}
 }
 
@@ -713,16 +750,20 @@ func (a *app) named(folder string) (session.Summary, error) {
 	if a.resume != "" {
 		return print.Find(a.lib, a.resume)
 	}
-	for _, q := range []session.Query{{Folder: folder}, {}} {
-		found, err := a.lib.List(q)
-		if len(found) > 0 {
-			return slices.MaxFunc(found, func(x, y session.Summary) int { return x.Updated.Compare(y.Updated) }), nil
-		}
-		if err != nil {
-			return session.Summary{}, err
+	found, err := a.lib.List(session.Query{Folder: folder})
+	if err != nil && len(found) == 0 {
+		return session.Summary{}, err
+	}
+	var own []session.Summary
+	for _, f := range found { // those that were brought in say themselves where and when they were held
+		if f.Folder == folder && (f.Origin == "" || strings.HasPrefix(f.Origin, "fork ")) {
+			own = append(own, f)
 		}
 	}
-	return session.Summary{}, usage(errors.New("-c: no conversation is kept yet"))
+	if len(own) > 0 {
+		return slices.MaxFunc(own, func(x, y session.Summary) int { return x.Updated.Compare(y.Updated) }), nil
+	}
+	return session.Summary{}, usage(errors.New("-c: no conversation was held in this folder: -r goes on with another one, parley sessions list shows them"))
 }
 
 // library opens what is kept. The error says why nothing can be; what is said
@@ -755,7 +796,7 @@ func (a *app) close() {
 // says what is not as it was, or not as one might expect.
 func (a *app) build(screen bool, log *session.Log) (s *session.Session, notice string, err error) {
 	kept := log.Session()
-	name := first(a.model, kept.Model, a.cfg.Model)
+	name := first(a.model, kept.Model, a.cfg.Model, a.folderModel)
 	if name == "" {
 		name = providers.DefaultModel(a.cfg.Config, os.Getenv)
 		if strings.HasPrefix(name, "demo/") {
@@ -948,7 +989,7 @@ func (a *app) policy() (*tools.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept := a.keptRules()
+	kept, _ := a.keptRules() // nothing is allowed by what cannot be read
 	policy.Load(append(own, kept...))
 	policy.OnChange(func(now []rules.Rule) { kept = a.keepRules(kept, now) })
 	for _, rule := range a.allow {
@@ -960,22 +1001,22 @@ func (a *app) policy() (*tools.Policy, error) {
 }
 
 // keptRules are the answers "always" that were given before.
-func (a *app) keptRules() []rules.Rule {
+func (a *app) keptRules() ([]rules.Rule, error) {
 	text, err := a.lib.Get("rules")
 	if err != nil {
-		return nil // nothing is allowed that could not be read
+		return nil, err
 	}
-	kept, err := rules.Unmarshal(text)
-	if err != nil {
-		a.note("the rules that were remembered cannot be read, all that they allowed asks again: " + err.Error())
-	}
-	return kept
+	return rules.Unmarshal(text)
 }
 
 // keepRules writes what changed from before to now into what is kept, which
 // another parley may have changed too.
 func (a *app) keepRules(before, now []rules.Rule) []rules.Rule {
-	kept := slices.DeleteFunc(a.keptRules(), func(r rules.Rule) bool { return slices.Contains(before, r) && !slices.Contains(now, r) })
+	kept, err := a.keptRules()
+	if err != nil {
+		return before // what is there is not to be written over
+	}
+	kept = slices.DeleteFunc(kept, func(r rules.Rule) bool { return slices.Contains(before, r) && !slices.Contains(now, r) })
 	for _, r := range now {
 		if !slices.Contains(kept, r) && !slices.Contains(before, r) {
 			kept = append(kept, r)
@@ -1160,7 +1201,13 @@ func manCommand() *cobra.Command {
 // or the one that --config names, which must be.
 func (a *app) load() error {
 	if a.debug != "" && a.log == nil {
+		if info, err := os.Stat(a.debug); err == nil && !info.Mode().IsRegular() {
+			return usage(fmt.Errorf("--debug: %s is not a regular file", a.debug))
+		}
 		f, err := os.OpenFile(a.debug, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err == nil {
+			err = f.Chmod(0o600) // it may be of before
+		}
 		if err != nil {
 			return usage(fmt.Errorf("--debug: %w", err))
 		}

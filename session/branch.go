@@ -23,6 +23,13 @@ func (s *Session) Nodes() []Node {
 	return slices.Clone(s.tree.nodes)
 }
 
+// At returns the message seq.
+func (s *Session) At(seq int) (Node, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tree.At(seq)
+}
+
 // Head is the Seq of the last message of the current branch; 0 if there is none.
 func (s *Session) Head() int {
 	s.mu.Lock()

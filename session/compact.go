@@ -83,7 +83,6 @@ func (t *turn) overflowed(err error) bool {
 func (t *turn) summarize() error {
 	t.mu.Lock()
 	path, model := t.tree.Path(), t.model
-	before := t.fill()
 	t.mu.Unlock()
 	var waits []llm.Part
 	if n := len(path); n > 0 && path[n-1].Role == llm.RoleUser && !path[n-1].Summary {
@@ -97,6 +96,12 @@ func (t *turn) summarize() error {
 	if len(path) < 2 {
 		return errors.New("there is nothing to summarize yet")
 	}
+	t.mu.Lock()
+	before := 0
+	for _, n := range path {
+		before += t.size(n)
+	}
+	t.mu.Unlock()
 	room := unknownRoom
 	if model.Context > 0 {
 		room = model.Context / 2
@@ -113,6 +118,13 @@ func (t *turn) summarize() error {
 			return err
 		}
 		summary = text
+	}
+	after := t.estimate(summarized+summary) + perMessage
+	if after >= before {
+		t.mu.Lock()
+		t.count(usage)
+		t.mu.Unlock()
+		return fmt.Errorf("its summary has about %d tokens and it has %d itself: it stays as it is", after, before)
 	}
 	t.mu.Lock()
 	if len(waits) > 0 {
@@ -131,7 +143,7 @@ func (t *turn) summarize() error {
 		t.began = p.Seq
 		t.mu.Unlock()
 	}
-	t.emit(Compacted{Seq: n.Seq, Text: summary, Messages: len(path), Before: before, After: t.Fill()})
+	t.emit(Compacted{Seq: n.Seq, Text: summary, Messages: len(path), Before: before, After: after})
 	return nil
 }
 

@@ -101,7 +101,7 @@ type Compacted struct {
 	Seq           int    // of the summary in the conversation
 	Text          string // of the summary
 	Messages      int    // that it stands for
-	Before, After int    // about how many tokens a request had, and has now
+	Before, After int    // about how many tokens that took in requests, and takes now
 }
 
 // Done ends a turn, always.

@@ -191,6 +191,17 @@ func (s *Session) Title() string {
 	return s.tree.title()
 }
 
+// typed is what a person wrote in m, without what goes along with it.
+func typed(m llm.Message) string {
+	own := llm.Message{}
+	for _, p := range m.Parts {
+		if p.Name == "" {
+			own.Parts = append(own.Parts, p)
+		}
+	}
+	return own.Text()
+}
+
 // title is the first words the person said.
 func (t *Tree) title() string {
 	const most = 60
@@ -198,7 +209,7 @@ func (t *Tree) title() string {
 		if n.Role != llm.RoleUser || n.Summary {
 			continue
 		}
-		text := strings.Join(strings.Fields(n.Text()), " ")
+		text := strings.Join(strings.Fields(typed(n.Message)), " ")
 		for _, p := range n.Parts {
 			if text == "" {
 				text = p.Name

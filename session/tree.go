@@ -97,6 +97,7 @@ type Branch struct {
 	Node   store.Node // the first message that differs
 	Depth  int        // how many branches it is away from the beginning
 	Length int        // messages from Node to the end of the branch, without those of branches off it
+	Below  int        // messages behind Node, on all branches
 	Tip    int        // Seq of its last message
 	Active bool       // the current branch goes through it
 }
@@ -113,18 +114,20 @@ func (t *Tree) Branches() []Branch {
 		active[n.Seq] = true
 	}
 	var out []Branch
-	var walk func(seq, depth int)
-	walk = func(seq, depth int) {
+	var walk func(seq, depth int) int
+	walk = func(seq, depth int) int {
 		b := Branch{Node: t.nodes[seq-1], Depth: depth, Active: active[seq]}
 		end := seq
 		for b.Length = 1; len(children[end]) == 1; b.Length++ {
 			end = children[end][0]
 		}
-		b.Tip = end
+		b.Tip, b.Below = end, b.Length-1
+		at := len(out)
 		out = append(out, b)
 		for _, child := range children[end] {
-			walk(child, depth+1)
+			out[at].Below += walk(child, depth+1)
 		}
+		return out[at].Below + 1
 	}
 	for _, root := range children[0] {
 		walk(root, 0)

@@ -137,6 +137,8 @@ func (p *Policy) judge(a *Action) (Verdict, rules.Rule) {
 		return Allow, by
 	case a.Access == Writes && guarded(a.Path) && !(is(rules.Allow) && by.Literal()):
 		return Ask, by
+	case is(rules.Allow) && by.Held && !a.Sandboxed:
+		return Ask, by // it was allowed to run in the sandbox, and there is none now
 	case is(rules.Allow):
 		return Allow, by
 	case mode == ModeAuto && (a.Access == Writes || a.Access == Runs && a.Sandboxed && !a.Network):
@@ -208,7 +210,7 @@ func (p *Policy) tell() {
 func (p *Policy) Remember(a *Action) {
 	r := exact(a)
 	p.mu.Lock()
-	r.From, r.Folder = rules.Session, p.folder
+	r.From, r.Folder, r.Held = rules.Session, p.folder, a.Sandboxed
 	p.mu.Unlock()
 	p.Load([]rules.Rule{r})
 }
@@ -223,7 +225,7 @@ func (p *Policy) Always(a *Action, prefix int) (rules.Rule, error) {
 	p.changing.Lock()
 	defer p.changing.Unlock()
 	p.mu.Lock()
-	r.From, r.Folder = rules.State, p.folder
+	r.From, r.Folder, r.Held = rules.State, p.folder, a.Sandboxed
 	p.mu.Unlock()
 	if r.Folder == "" {
 		return rules.Rule{}, errors.New("there is no workspace to remember a rule for")

@@ -77,6 +77,10 @@ func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
 
 // dispatch sends a prompt, or queues it while the model is busy.
 func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
+	if err := m.branch(); err != nil {
+		m.draft(text)
+		return m.say(err.Error())
+	}
 	parts := append(append(m.attached, mentioned...), llm.Part{Kind: llm.Text, Text: text})
 	m.attached = nil
 	sent := m.sent(text)
@@ -159,10 +163,12 @@ func (m *Model) interrupt(string) tea.Cmd {
 	switch {
 	case m.turn != nil && !m.turn.stopped:
 		return m.stop("")
+	case m.editing > 0:
+		return m.leaveEdit()
 	case !m.composer.Empty():
 		m.composer.Clear()
 		m.layout()
-		return m.say("cleared, ctrl+_ brings it back")
+		return tea.Batch(m.written(), m.say("cleared, ctrl+_ brings it back"))
 	case m.now().Sub(m.quitAsked) < quitWithin:
 		return m.quit()
 	}
@@ -189,7 +195,6 @@ func (m *Model) fresh(string) tea.Cmd {
 	}
 	created.Use(old.Model())
 	created.SetEffort(old.Effort())
-	created.Policy().SetMode(old.Policy().Mode())
 	m.replace(created)
 	return kept
 }
@@ -339,13 +344,26 @@ func (m *Model) keepState(key, value string) tea.Cmd {
 
 // trusted keeps what the person thinks of the folder, and goes on.
 func (m *Model) trusted(yes bool) tea.Cmd {
-	system, err := m.o.Decide(yes)
-	if err != nil {
-		return tea.Batch(m.first(), m.say(err.Error()))
-	}
-	m.session.SetSystem(system)
 	m.o.Question = ""
-	if yes {
+	decide := m.o.Decide
+	return func() tea.Msg {
+		system, err := decide(yes)
+		return trustedMsg{yes, system, err}
+	}
+}
+
+// trustedMsg says what follows from what the person thinks of the folder.
+type trustedMsg struct {
+	yes    bool
+	system string
+	err    error
+}
+
+func (m *Model) adopted(msg trustedMsg) tea.Cmd {
+	m.session.SetSystem(msg.system)
+	if msg.err != nil {
+		m.note(msg.err.Error())
+	} else if msg.yes {
 		return tea.Batch(m.first(), m.say("trusted: /context shows what every request holds"))
 	}
 	return m.first()
@@ -357,15 +375,15 @@ func (m *Model) context(string) tea.Cmd {
 	row := func(name string, tokens int, note string) {
 		items = append(items, dialog.Item{Title: name, Detail: strings.TrimPrefix(fmt.Sprintf("about %s tokens · %s", count(tokens), note), " · ")})
 	}
-	for _, f := range m.o.Context() {
-		row(f.Name, f.Tokens, f.Note)
-	}
 	fill := m.session.Fill()
 	note := "window unknown"
 	if window := m.session.Model().Context; window > 0 {
 		note = fmt.Sprintf("%d %% of the window of %s", 100*fill/window, count(window))
 	}
 	row("next request", fill, note)
+	for _, f := range m.o.Context() {
+		row(f.Name, f.Tokens, f.Note)
+	}
 	for i := range items {
 		items[i].Detail = strings.TrimSuffix(items[i].Detail, " · ")
 	}

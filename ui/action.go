@@ -130,6 +130,9 @@ func (m *Model) press(key string) (tea.Cmd, bool) {
 		m.leader = key
 		return nil, true
 	}
+	if key == "esc" && m.editing > 0 && !m.transcript.Browsing() {
+		return m.leaveEdit(), true
+	}
 	if key == "esc" && m.turn == nil {
 		if m.stopShells() {
 			return nil, true
@@ -217,7 +220,8 @@ func (m *Model) help(string) tea.Cmd {
 		}},
 		{Title: "Browsing", Rows: [][2]string{
 			{"j k, u d, g G", "move: lines, half pages, ends"}, {"[ ], { }", "your messages, code blocks"},
-			{"space", "fold or unfold"}, {"y Y", "copy the source, the code"}, {"esc, i", "back to writing"},
+			{"space, z", "fold or unfold one, all"}, {"enter", "all of it"}, {"/, n N", "search"}, {"v, y Y", "select, copy the source, the code"},
+			{"r e f", "answer anew, edit, fork"}, {"esc, i", "back to writing"},
 		}},
 	}
 	for _, rank := range []section{talking, kept, models, reading, workplace} {

@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -62,7 +64,20 @@ func (m *Model) draftSaver() func() error {
 	d := session.Draft{Text: text, Cursor: len(text), Parts: m.attached, At: m.now()}
 	lib, key := m.o.Library, m.draftKey()
 	m.draftAt = key
-	return func() error { return lib.KeepDraft(key, d) }
+	return func() error {
+		_ = lib.Set(writer(key), strconv.Itoa(os.Getpid()))
+		return lib.KeepDraft(key, d)
+	}
+}
+
+// writer is under which key stands who wrote a draft last.
+func writer(key string) string { return "draft of " + key }
+
+// elsewhere reports whether a draft stands in another window at the moment.
+func (m *Model) elsewhere(key string) bool {
+	kept, err := m.o.Library.Get(writer(key))
+	pid, bad := strconv.Atoi(kept)
+	return err == nil && bad == nil && pid != os.Getpid() && alive(pid)
 }
 
 // sent forgets the draft that was just sent, and remembers the prompt.
@@ -87,7 +102,7 @@ func (m *Model) recall() {
 	key := m.draftKey()
 	d, ok, err := m.o.Library.Draft(key)
 	m.drafted = false
-	if err != nil || !ok {
+	if err != nil || !ok || m.elsewhere(key) {
 		if m.draftAt != "" {
 			m.composer.Reset()
 		}

@@ -251,7 +251,8 @@ func (m *Model) entered(msg enteredMsg) tea.Cmd {
 func (m *Model) replace(s *session.Session) {
 	old := m.session
 	m.running.Go(func() { old.Close() })
-	m.session = s
+	s.Policy().SetMode(old.Policy().Mode())
+	m.session, m.editing = s, 0
 	s.OnSave(func(err error) { m.send(savedMsg{err}) })
 	m.unsaved = nil
 	m.transcript.Clear()
@@ -283,7 +284,8 @@ func (m *Model) entitle(arg string) tea.Cmd {
 	if arg == "" {
 		return m.say("/rename and a title")
 	}
-	return m.about("called "+arg, func() error { return m.o.Library.Rename(m.session.ID(), arg) })
+	lib, id := m.o.Library, m.session.ID()
+	return m.about("called "+arg, func() error { return lib.Rename(id, arg) })
 }
 
 // about changes something of the stored conversation.
@@ -342,7 +344,7 @@ func (m *Model) tree(string) tea.Cmd {
 	rows := make([]dialog.Branch, len(branches))
 	for i, b := range branches {
 		rows[i] = dialog.Branch{
-			Seq: b.Node.Seq, Depth: b.Depth, Label: "you", Text: firstLine(b.Node.Text()), Length: b.Length,
+			Seq: b.Node.Seq, Depth: b.Depth, Label: "you", Text: firstLine(b.Node.Text()), Length: b.Below,
 			Model: b.Node.Model, Current: b.Active, Head: b.Active && b.Tip == m.session.Head(),
 		}
 		if !b.Node.At.IsZero() {
@@ -373,16 +375,51 @@ func (m *Model) redraw() {
 	m.layout()
 }
 
-// edit takes a message of the person's back into the composer; what follows it
-// stays as a branch.
+// edit takes a message of the person's into the composer, to be sent anew as a
+// branch. Nothing changes before that.
 func (m *Model) edit(seq int) tea.Cmd {
-	msg, err := m.session.Edit(seq)
-	if err != nil {
-		return m.say(err.Error())
+	if m.turn != nil {
+		return m.say("stop the running turn first")
+	}
+	n, err := m.session.At(seq)
+	if err != nil || n.Role != llm.RoleUser || n.Summary {
+		return m.say("only messages of your own can be edited")
 	}
 	m.transcript.Browse(false)
+	if !m.composer.Empty() {
+		m.composer.Stash()
+	}
+	text, attached := own(n.Message)
+	m.editing, m.attached = seq, attached
+	m.composer.SetValue(text)
+	m.transcript.Show(seq)
+	m.layout()
+	return nil
+}
+
+// leaveEdit goes back to how things were before edit.
+func (m *Model) leaveEdit() tea.Cmd {
+	m.editing, m.attached = 0, nil
+	m.composer.Reset()
+	if m.composer.Stashed() > 0 {
+		m.composer.Unstash()
+	}
+	m.transcript.Bottom()
+	m.layout()
+	return m.written()
+}
+
+// branch makes what is sent next an edit of the message that was chosen.
+func (m *Model) branch() error {
+	if m.editing == 0 {
+		return nil
+	}
+	seq := m.editing
+	m.editing = 0
+	if _, err := m.session.Edit(seq); err != nil {
+		return err
+	}
 	m.redraw()
-	m.takeBack(msg)
 	return nil
 }
 

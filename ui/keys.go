@@ -56,6 +56,12 @@ var chord = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:(?:ctrl|alt|shift|super|meta)\+)*(?:[^\s[:cntrl:]]|enter|esc|tab|space|backspace|delete|insert|up|down|left|right|home|end|pgup|pgdown|f[1-9][0-9]?)$`)
 })
 
+// alike are keys that arrive as another one does, or that the composer lives on.
+var alike = map[string]string{
+	"ctrl+m": "enter", "enter": "enter", "ctrl+i": "tab", "ctrl+h": "backspace", "ctrl+[": "esc", "ctrl+j": "a new line",
+	"space": "a space", "backspace": "backspace", "delete": "delete", "left": "left", "right": "right",
+}
+
 // Validate names the first key that cannot be meant.
 func (k Keys) Validate() error {
 	_, err := k.apply(actions())
@@ -79,6 +85,9 @@ func (k Keys) apply(list []action) ([]action, error) {
 			if len(parts) > 2 || slices.ContainsFunc(parts, func(p string) bool { return !chord().MatchString(p) }) {
 				return nil, fmt.Errorf("keys.%s = %q: a key is written like \"f2\" or \"ctrl+alt+k\", and two in a row like \"ctrl+x m\"", name, key)
 			}
+			if same := alike[parts[0]]; same != "" && list[i].when == nil {
+				return nil, fmt.Errorf("keys.%s = %q: terminals send the same for %s, which writing needs", name, key, same)
+			}
 			if len(parts[0]) == 1 && len(parts) == 1 && list[i].when == nil {
 				return nil, fmt.Errorf("keys.%s = %q: this would be missing when one writes: add ctrl+ or alt+, or use two keys such as \"ctrl+x %s\"", name, key, key)
 			}
@@ -101,8 +110,7 @@ func (k Keys) apply(list []action) ([]action, error) {
 					first, clash = taken(lead) // the second key would never be waited for
 				}
 				if clash {
-					_, both := k[first]
-					return nil, &Conflict{Key: key, First: first, Second: a.name, Default: !both}
+					return nil, k.conflict(key, first, a.name)
 				}
 				owner[key] = a.name
 			}
@@ -111,9 +119,18 @@ func (k Keys) apply(list []action) ([]action, error) {
 	for key, name := range owner {
 		lead, _, two := strings.Cut(key, " ")
 		if other, clash := owner[lead]; two && clash && lead != "esc" {
-			_, both := k[other]
-			return nil, &Conflict{Key: key, First: other, Second: name, Default: !both}
+			return nil, k.conflict(key, other, name)
 		}
 	}
 	return list, nil
+}
+
+// conflict names what the configuration says second.
+func (k Keys) conflict(key, a, b string) *Conflict {
+	_, first := k[a]
+	_, second := k[b]
+	if !second {
+		a, b = b, a
+	}
+	return &Conflict{Key: key, First: a, Second: b, Default: !first || !second}
 }

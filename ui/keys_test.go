@@ -25,6 +25,7 @@ func TestKeys(t *testing.T) {
 		{"the usual key of another", Keys{"model": {"f2"}}, `this key runs "next-model"`},
 		{"it was freed", Keys{"model": {"f2"}, "next-model": {"f3"}}, ""},
 		{"twice the same", Keys{"model": {"f5"}, "new": {"f5"}}, "has the same key"},
+		{"what enter sends too", Keys{"model": {"ctrl+m"}}, "terminals send the same for enter"},
 		{"the leader itself", Keys{"model": {"ctrl+x"}}, `"ctrl+x`},
 		{"a leader of one's own", Keys{"model": {"ctrl+o m"}, "fold-output": {"alt+o"}}, ""},
 		{"a leader that does something", Keys{"model": {"ctrl+o m"}}, `this key runs "fold-output"`},

@@ -72,6 +72,7 @@ type Model struct {
 	loading    []tea.Cmd  // what a replay left to be fetched
 	unsaved    error      // why what is said is not on disk; nil if it is
 	compacting bool       // the failed turn is tried again once the conversation is summarized
+	editing    int        // message that is being edited; 0: none
 	forking    string     // session that a copy is offered of
 	drafted    bool       // the draft changed since it was kept
 	draftAt    string     // where it was kept; "" if it was not
@@ -217,6 +218,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return nil
 	case choicesMsg:
 		return m.offered(msg)
+	case trustedMsg:
+		return m.adopted(msg)
 	case serverMsg:
 		return m.serverNews(msg)
 	case promptMsg:

@@ -348,7 +348,7 @@ func (m *Model) askNext() tea.Cmd {
 // paintSoon tells an approval, once the frame with it has reached the terminal,
 // that it was seen: what is typed before does not allow anything.
 func (m *Model) paintSoon() tea.Cmd {
-	if _, ok := m.dialog.(*dialog.Approval); !ok {
+	if _, ok := m.dialog.(painter); !ok {
 		return nil
 	}
 	const twoFrames = 20 * time.Millisecond
@@ -356,10 +356,15 @@ func (m *Model) paintSoon() tea.Cmd {
 }
 
 func (m *Model) painted() tea.Cmd {
-	if a, ok := m.dialog.(*dialog.Approval); ok {
+	if a, ok := m.dialog.(painter); ok {
 		return a.Painted(m.now())
 	}
 	return nil
+}
+
+// A painter is a dialog that counts only what was seen.
+type painter interface {
+	Painted(now time.Time) tea.Cmd
 }
 
 // done ends the turn on the screen.
@@ -463,7 +468,7 @@ func footer(t *turn, u llm.Usage, took time.Duration) string {
 func (m *Model) compacted(e session.Compacted) {
 	m.transcript.Tag(e.Seq)
 	m.transcript.Summary(fmt.Sprint("summary", e.Seq), e.Text, e.Messages)
-	m.note(fmt.Sprintf("the next request has about %s tokens in place of %s", count(e.After), count(e.Before)))
+	m.note(fmt.Sprintf("what was said takes about %s tokens of a request now, in place of %s", count(e.After), count(e.Before)))
 }
 
 // note shows a line of parley's own or of a provider.

@@ -98,7 +98,7 @@ func (m *Model) server(name string) tea.Cmd {
 			fmt.Fprintf(&b, "\n%s\n", s.Why)
 		}
 		for _, t := range s.Tools {
-			fmt.Fprintf(&b, "\n── %s %s\n%s\n", t.Name, t.Change, strings.TrimSpace(t.Description))
+			fmt.Fprintf(&b, "\n── %s %s\n%s\n%s\n", t.Name, t.Change, strings.TrimSpace(t.Description), t.Schema)
 		}
 		if len(s.Removed) > 0 {
 			fmt.Fprintf(&b, "\nno longer there: %s\n", strings.Join(s.Removed, ", "))
@@ -112,7 +112,7 @@ func (m *Model) server(name string) tea.Cmd {
 		yes, no := "start it anew", "close"
 		if s.Status == mcp.New || s.Status == mcp.Changed {
 			yes, no = "the model may have these tools", "not now"
-			b.WriteString("\nEach call still asks. May the model have these tools?")
+			b.WriteString("\nEach call asks, unless the mode or a rule of yours lets it run. May the model have these tools?")
 		}
 		return m.open(dialog.Confirm("mcp", b.String(), yes, no, m.theme))
 	}
@@ -124,6 +124,13 @@ func (m *Model) serverDecided() tea.Cmd {
 	servers, s := m.o.Servers(), m.asked
 	if servers == nil {
 		return nil
+	}
+	if s.Status == mcp.Changed { // what was allowed was allowed of other tools
+		for _, r := range m.session.Policy().Rules() {
+			if strings.HasPrefix(r.Tool, mcp.Prefix(s.Name)) {
+				m.session.Policy().Remove(r)
+			}
+		}
 	}
 	return func() tea.Msg {
 		if s.Status == mcp.New || s.Status == mcp.Changed {

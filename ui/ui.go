@@ -101,6 +101,7 @@ type Options struct {
 	Shell      func(ctx context.Context, command string, progress func(string)) tools.Outcome // runs a command of the person's own
 	Servers    func() *mcp.Servers                                                            // nil: none is configured, or none may run yet
 	Watch      func(func(server string))                                                      // registers who hears of changes of servers, on any goroutine
+	Ephemeral  bool                                                                           // nothing of this is kept
 	Held       string                                                                         // why commands are not held by a sandbox; "" if they are
 	Open       func(name string) (llm.Endpoint, error)
 	Choices    func() []Choice                  // models for the picker

@@ -386,11 +386,14 @@ func TestRewind(t *testing.T) {
 	s.ask("second", "answer two")
 	s.idle()
 	s.Press("esc", "esc").WaitForText("Edit which message")
-	s.Press("enter")
-	s.WaitFor(func(screen string) bool {
-		return !strings.Contains(screen, "answer two") && strings.Contains(screen, "› second")
+	s.Press("enter").WaitForText("editing an earlier message")
+	s.Press("esc").WaitFor(func(screen string) bool { // nothing has changed
+		return strings.Contains(screen, "answer two") && strings.Contains(screen, "› Ask anything")
 	})
+	s.Press("esc", "esc").WaitForText("Edit which message")
+	s.Press("enter").WaitForText("editing an earlier message")
 	s.Type(" try").Press("enter").WaitForText("another")
+	s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "answer two") })
 	if got := s.fake.Requests()[2].Messages; len(got) != 3 || got[2].Text() != "second try" {
 		t.Errorf("the branch holds %+v", got)
 	}

@@ -181,6 +181,8 @@ func (m *Model) line() string {
 	switch {
 	case m.o.Held != "" && m.session.Policy().Mode() == tools.ModeAuto:
 		i.Badge = "no sandbox"
+	case m.o.Ephemeral:
+		i.Badge = "not kept"
 	case m.unsaved != nil:
 		i.Badge = "not saved"
 	case strategyOf(model) == "prompt":
@@ -194,6 +196,9 @@ func (m *Model) line() string {
 	}
 	if m.composer.Shell() {
 		i.Hint = "enter runs this in your shell"
+	}
+	if m.editing > 0 {
+		i.Hint = "editing an earlier message: enter sends it as a branch, esc leaves it"
 	}
 	if m.leader != "" {
 		i.Hint = m.leader + " …"

@@ -227,7 +227,13 @@ func (l *Log) add(n Node) {
 	if n.Role != llm.RoleUser || n.Seq < l.session.Head {
 		return
 	}
-	if line := oneLine(n.Text()); line != "" {
+	said := llm.Message{}
+	for _, p := range n.Parts {
+		if p.Name == "" { // what has a name is a file that goes along
+			said.Parts = append(said.Parts, p)
+		}
+	}
+	if line := oneLine(said.Text()); line != "" && !n.Summary {
 		l.session.Preview = line
 		if l.session.Title == "" {
 			l.session.Title = line

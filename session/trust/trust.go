@@ -98,10 +98,13 @@ func Look(folder string) (Offer, error) {
 			name = path
 		}
 		f := File{Kind: kind, Path: path, Name: filepath.ToSlash(name), Text: string(data)}
-		if kind == Instructions {
-			var notes []string
-			f.Text, notes = tools.Clean(f.Text)
-			f.Note = strings.Join(notes, " ")
+		clean, notes := tools.Clean(f.Text)
+		switch {
+		case kind == Instructions:
+			f.Text, f.Note = clean, strings.Join(notes, " ")
+		case len(notes) > 0:
+			wrong = errors.Join(wrong, fmt.Errorf("%s is not used: it holds what cannot be seen: %s", f.Name, strings.Join(notes, " ")))
+			return
 		}
 		if cut {
 			f.Note = strings.TrimSpace(fmt.Sprintf("%s [only its first %d KB count]", f.Note, most>>10))
@@ -138,7 +141,7 @@ func above(folder string) []string {
 
 // read returns the beginning of a regular file, and whether there is more.
 func read(path string) (data []byte, cut bool, err error) {
-	info, err := os.Stat(path)
+	info, err := os.Lstat(path) // a link may lead to what a stranger should not have a model told
 	if err != nil {
 		return nil, false, err
 	}
@@ -150,8 +153,9 @@ func read(path string) (data []byte, cut bool, err error) {
 		return nil, false, err
 	}
 	defer f.Close()
-	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() { // it may have been exchanged
-		return nil, false, errors.Join(err, fmt.Errorf("%s is not a regular file", path))
+	now, err := f.Stat()
+	if err != nil || !os.SameFile(info, now) { // it was exchanged in between
+		return nil, false, errors.Join(err, fmt.Errorf("%s changed while it was read", path))
 	}
 	data, err = io.ReadAll(io.LimitReader(f, most+1))
 	if len(data) > most {
@@ -225,7 +229,7 @@ func (o Offer) Context() string {
 func (o Offer) Question() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Do you trust %s?\n\nIt would add the following. Without your trust none of it is used; the chat works all the same.\n", o.Folder)
-	does := map[Kind]string{Instructions: "told to the model", Configuration: "settings for this folder", Servers: "programs to start as tools"}
+	does := map[Kind]string{Instructions: "told to the model", Configuration: "settings for this folder", Servers: "programs to start as tools, at once"}
 	for _, f := range o.Files {
 		fmt.Fprintf(&b, "\n── %s: %s", f.Name, does[f.Kind])
 		if f.Note != "" {

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ type Config struct {
 	Command string            `toml:"command"` // the program
 	Args    []string          `toml:"args"`    // its arguments
 	Env     map[string]string `toml:"env"`     // further variables of its environment
+	Cwd     string            `toml:"cwd"`     // folder it starts in, absolute; "" is not the workspace, whose files are a stranger's
 	URL     string            `toml:"url"`     // of the service, which speaks streamable HTTP
 	Headers map[string]string `toml:"headers"` // sent to the service with each request
 
@@ -82,6 +84,9 @@ func (c Config) validate() error {
 		return errors.New("url: args, env, network, read, write and free are for servers with a command")
 	case c.Command != "" && len(c.Headers) > 0:
 		return errors.New("headers: they are for servers with a url")
+	}
+	if c.Cwd != "" && !filepath.IsAbs(c.Cwd) {
+		return fmt.Errorf("cwd = %q: it must be absolute", c.Cwd)
 	}
 	for name := range c.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -80,7 +81,7 @@ func (s *server) open(l *link, env, headers map[string]string) (sdk.Transport, e
 		confine = func(argv, env []string) (*exec.Cmd, func(), error) { return s.o.Confine(s.config, argv, env) }
 	}
 	argv := append([]string{s.config.Command}, s.config.Args...)
-	if l.program, err = tools.StartProgram(s.o.Dir, argv, environ, confine); err != nil {
+	if l.program, err = tools.StartProgram(cmp.Or(s.config.Cwd, s.o.Dir), argv, environ, confine); err != nil {
 		return nil, err
 	}
 	l.drained = make(chan struct{})

@@ -29,7 +29,7 @@ import (
 // Options are what Open needs to know beside the configuration. The zero value
 // runs servers without a sandbox, and has every list of tools approved anew.
 type Options struct {
-	Dir     string // in which programs are started: the workspace
+	Dir     string // in which programs are started that have no folder of their own
 	Version string // of parley, which servers are told
 
 	// Confine makes the command of a server's program, held by the sandbox; a
@@ -186,6 +186,7 @@ type Tool struct {
 	Name        string // as the model calls it
 	Title       string // the server's own name for it
 	Description string
+	Schema      string // of the arguments, as JSON; the model is told all of it
 	Change      string // "new" or "changed" against what was agreed to, or ""
 }
 

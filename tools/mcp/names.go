@@ -66,7 +66,7 @@ func list(server string, all []*sdk.Tool) listing {
 		}
 		out.seal.add(name, t.Name, t.Description, string(schema))
 		out.tools = append(out.tools, listed{
-			Tool:   Tool{Name: name, Title: plain(t.Name, 200), Description: plain(t.Description, 4000)},
+			Tool:   Tool{Name: name, Title: plain(t.Name, 200), Description: plain(t.Description, 4000), Schema: plain(string(schema), 20_000)},
 			own:    t.Name,
 			schema: schema,
 		})

@@ -51,6 +51,7 @@ type Rule struct {
 	Prefix bool   // Match is the first words of a command
 	Folder string // workspace it holds for; "" is all of them
 	From   string // Config, Flag, State or Session
+	Held   bool   // it was made for a command that a sandbox holds; for the caller to heed
 }
 
 // Rules are any number of rules in no order that matters.

@@ -11,13 +11,14 @@ type stored struct {
 	Effect Effect `json:"effect"`
 	Rule   string `json:"rule"`
 	Folder string `json:"folder,omitempty"`
+	Held   bool   `json:"held,omitempty"`
 }
 
 // Marshal writes rules as JSON text, to be kept; From is not part of it.
 func Marshal(rs []Rule) (string, error) {
 	list := make([]stored, 0, len(rs))
 	for _, r := range rs {
-		list = append(list, stored{r.Effect, r.String(), r.Folder})
+		list = append(list, stored{r.Effect, r.String(), r.Folder, r.Held})
 	}
 	out, err := json.Marshal(list)
 	return string(out), err
@@ -44,7 +45,7 @@ func Unmarshal(text string) ([]Rule, error) {
 			faults = append(faults, fmt.Errorf("remembered %w", err))
 			continue
 		}
-		r.Effect, r.Folder, r.From = s.Effect, s.Folder, State
+		r.Effect, r.Folder, r.From, r.Held = s.Effect, s.Folder, State, s.Held
 		rs = append(rs, r)
 	}
 	return rs, errors.Join(faults...)

@@ -158,7 +158,7 @@ func (s Shelf) lines(text string) error {
 
 func (s Shelf) show() *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{Use: "show SESSION", Short: "Show a conversation", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, words []string) error {
+	cmd := &cobra.Command{Use: "show SESSION", Short: "Show a conversation", Args: named, RunE: func(_ *cobra.Command, words []string) error {
 		return s.one(words, func(lib *session.Library, c archive.Conversation) error {
 			if asJSON {
 				return s.write(c, archive.JSONL, escaped)
@@ -180,6 +180,14 @@ func (s Shelf) show() *cobra.Command {
 	}}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON lines, every branch and part")
 	return cmd
+}
+
+// named wants a conversation.
+func named(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return errors.New("which conversation? Give its ID, the beginning of it, or words of its title: parley sessions list shows them")
+	}
+	return nil
 }
 
 // one finds the conversation that words name.
@@ -314,15 +322,23 @@ func fileName(about session.Summary) string {
 	}, about.Title)
 	name = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '-' }), "-")
 	name = strings.Trim(name[:min(len(name), 40)], "-")
+	if name == "" { // an ID that was brought in may hold anything
+		name = strings.Map(func(r rune) rune {
+			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
+				return r
+			}
+			return -1
+		}, about.ID)
+	}
 	if name == "" {
-		return about.ID
+		return "conversation"
 	}
 	return name
 }
 
 func (s Shelf) export() *cobra.Command {
 	var as, to string
-	cmd := &cobra.Command{Use: "export SESSION", Short: "Write a conversation to a file, or to standard output", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, words []string) error {
+	cmd := &cobra.Command{Use: "export SESSION", Short: "Write a conversation to a file, or to standard output", Args: named, RunE: func(_ *cobra.Command, words []string) error {
 		if to != "" && as == "" {
 			as = strings.TrimPrefix(filepath.Ext(to), ".")
 		}
@@ -392,9 +408,16 @@ func (s Shelf) bring() *cobra.Command {
 }
 
 func (s Shelf) bringFile(lib *session.Library, file string, asJSON bool) error {
-	f, err := os.Open(file)
+	info, err := os.Stat(file)
 	if err != nil {
 		return errors.Unwrap(err) // the path is told by the caller
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("not a regular file")
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return errors.Unwrap(err)
 	}
 	defer f.Close()
 	found, notices, err := archive.Read(f, filepath.Base(file))
@@ -406,6 +429,9 @@ func (s Shelf) bringFile(lib *session.Library, file string, asJSON bool) error {
 	}
 	var rows []session.Summary
 	for _, c := range found {
+		if now := s.Now(); c.Session.Updated.After(now) { // nobody has talked in the future
+			c.Session.Updated = now
+		}
 		id, err := lib.Import(c.Session, c.Nodes)
 		if err != nil {
 			return errors.Join(fmt.Errorf("%d of %d conversations were imported: %w", len(rows), len(found), err), s.rows(rows, asJSON))
@@ -421,7 +447,7 @@ func (s Shelf) bringFile(lib *session.Library, file string, asJSON bool) error {
 
 func (s Shelf) remove() *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{Use: "rm SESSION...", Short: "Remove conversations for good, by ID or its beginning", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, ids []string) error {
+	cmd := &cobra.Command{Use: "rm SESSION...", Short: "Remove conversations for good, by ID or its beginning", Args: named, RunE: func(_ *cobra.Command, ids []string) error {
 		return s.with(func(lib *session.Library) error {
 			var rows []session.Summary
 			for _, id := range ids { // all are found before one is removed

@@ -48,6 +48,19 @@ func (s Shelf) Usage() *cobra.Command {
 				s.Note("nothing was used in this time")
 				return nil
 			}
+			if by == "session" {
+				titles := map[string]string{}
+				found, _ := lib.List(session.Query{})
+				for _, f := range found {
+					titles[f.ID] = f.ID + "  " + Titled(f)
+				}
+				group = func(row session.Spend) string {
+					if title := titles[row.Session]; title != "" {
+						return title
+					}
+					return row.Session
+				}
+			}
 			return s.lines(spending(spent, group))
 		})
 	}}
@@ -132,6 +145,8 @@ func priced(s session.Spend) string {
 		return cost
 	case s.Unpriced == s.Answers:
 		return "price unknown"
+	case cost == "":
+		return fmt.Sprintf("$0, and %d of unknown price", s.Unpriced)
 	default:
 		return fmt.Sprintf("%s, and %d answers of unknown price", cost, s.Unpriced)
 	}
