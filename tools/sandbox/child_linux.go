@@ -125,7 +125,10 @@ func (h *helper) finish() string {
 	if h.made {
 		empty(h.Temp) // who called may not be there any more to do it
 	}
-	return text + sentence(h.before.restore())
+	if h.Lasting {
+		return text + h.before.made()
+	}
+	return text + sentence(h.before.restore(), h.before.shelf.kept)
 }
 
 // empty removes all that is in dir, and dir if nothing is mounted there.
@@ -216,6 +219,12 @@ func (h *helper) prepare() error {
 		if err := h.mapSelf(); err != nil {
 			return err
 		}
+	}
+	kept, err := h.shelf()
+	if err != nil {
+		return err
+	}
+	if h.spaces {
 		if err := isolate(&h.Policy); err != nil {
 			return err
 		}
@@ -227,8 +236,31 @@ func (h *helper) prepare() error {
 	if err != nil {
 		return err
 	}
-	h.before = take(root, h.Protected)
+	h.before = take(root, h.Protected, h.spaces || h.Lasting)
+	h.before.shelf = kept
 	return nil
+}
+
+// shelf opens the folder Undone, before all is read-only: as a mount that is not
+// in any folder, so that nobody else gets to it.
+func (h *helper) shelf() (shelf, error) {
+	if h.Undone == "" {
+		return shelf{}, nil
+	}
+	at := h.Undone
+	if h.spaces {
+		t, err := takeOut(at)
+		if err != nil {
+			return shelf{}, fmt.Errorf("%s: %w", at, err)
+		}
+		defer unix.Close(t.fd)
+		at = fmt.Sprintf("/proc/self/fd/%d", t.fd)
+	}
+	root, err := os.OpenRoot(at)
+	if err != nil {
+		return shelf{}, fmt.Errorf("%s: %w", h.Undone, err)
+	}
+	return shelf{root: root, path: h.Undone}, nil
 }
 
 // mapSelf gives the helper, which nobody has mapped, its own id in its user
@@ -306,7 +338,11 @@ func (h *helper) bind() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
-	rules, err := ruleset(h.abi, h.Policy)
+	p := h.Policy
+	if h.Lasting && !h.spaces {
+		p = p.split()
+	}
+	rules, err := ruleset(h.abi, p)
 	if err != nil {
 		return err
 	}

@@ -57,16 +57,22 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	if err != nil {
 		return nil, nil, err
 	}
+	removeUndone, err := undone(&p)
+	if err != nil {
+		removeTemp()
+		return nil, nil, err
+	}
+	remove := func() { removeTemp(); removeUndone() }
 	j := job{
 		Policy: p, path: path, argv: argv, made: made, abi: b.ABI,
 		spaces: strings.HasSuffix(b.Name, "pidns"), uid: os.Geteuid(), gid: os.Getegid(),
 	}
 	cmd, letGo, err := j.command()
 	if err != nil {
-		removeTemp()
+		remove()
 		return nil, nil, err
 	}
-	return cmd, func() { letGo(); removeTemp() }, nil
+	return cmd, func() { letGo(); remove() }, nil
 }
 
 // Supervise returns argv, not yet started, in dir and with the environment env,

@@ -165,8 +165,13 @@ func (p *place) temp() {
 // started waits for the command to say that it has started.
 func (p *place) started() {
 	p.t.Helper()
+	p.waitFor("workspace/started")
+}
+
+func (p *place) waitFor(name string) {
+	p.t.Helper()
 	for range 1000 {
-		if p.read("workspace/started") == "1\n" {
+		if p.read(name) == "1\n" {
 			return
 		}
 		time.Sleep(5 * time.Millisecond)

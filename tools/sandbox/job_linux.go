@@ -30,9 +30,9 @@ func (j *job) lists() []*[]string {
 	return []*[]string{&j.Read, &j.Write, &j.Protected, &j.Env, &j.argv}
 }
 
-func (j *job) words() []*string { return []*string{&j.Workspace, &j.Temp, &j.path} }
+func (j *job) words() []*string { return []*string{&j.Workspace, &j.Temp, &j.Undone, &j.path} }
 
-func (j *job) flags() []*bool { return []*bool{&j.Network, &j.made, &j.free, &j.spaces} }
+func (j *job) flags() []*bool { return []*bool{&j.Network, &j.Lasting, &j.made, &j.free, &j.spaces} }
 
 func (j *job) numbers() []*int { return []*int{&j.abi, &j.uid, &j.gid} }
 

@@ -12,6 +12,7 @@ var jobs = []job{
 		Policy: Policy{
 			Workspace: "/w \n\xff", Temp: "/t", Read: []string{"/a", ""}, Write: []string{"/é"},
 			Protected: []string{".git/hooks"}, Network: true, Env: []string{"A=1", "B=", "C=\xff\n"},
+			Lasting: true, Undone: "/u\xff",
 		},
 		path: "/bin/sh", argv: []string{"sh", "-c", ""}, abi: 7, spaces: true, uid: 65534, gid: 1,
 	},
@@ -65,15 +66,17 @@ func FuzzJob(f *testing.F) {
 
 func TestSentence(t *testing.T) {
 	tests := []struct {
-		restored, lost []string
-		want           string
+		restored, lost, kept []string
+		want                 string
 	}{
 		{},
-		{[]string{".envrc", ".parley"}, nil, "[the sandbox undid changes of .envrc, .parley: no command may change them]\n"},
-		{nil, []string{".parley"}, "[CAUTION: .parley was changed and could not be restored]\n"},
+		{[]string{".envrc", ".parley"}, nil, nil, "[the sandbox undid changes of .envrc, .parley: no command may change them]\n"},
+		{[]string{".envrc"}, nil, []string{"/c/1"}, "[the sandbox undid changes of .envrc: no command may change them; what was there is kept in /c/1]\n"},
+		{nil, []string{".parley"}, nil, "[CAUTION: .parley was changed and could not be restored]\n"},
+		{nil, []string{".parley"}, []string{"/c/1"}, "[CAUTION: .parley was changed and could not be restored; what was there is kept in /c/1]\n"},
 	}
 	for _, test := range tests {
-		if got := sentence(test.restored, test.lost); got != test.want {
+		if got := sentence(changes{test.restored, test.lost}, test.kept); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}

@@ -117,6 +117,21 @@ func grants(p Policy) []grant {
 	return all
 }
 
+// split lets be changed each entry of the workspace that nothing protected is in,
+// and not the workspace folder itself: rules can only add.
+func (p Policy) split() Policy {
+	entries, _ := os.ReadDir(p.Workspace)
+	p.Read, p.Write = append(slices.Clone(p.Read), p.Workspace), slices.Clone(p.Write)
+	for _, e := range entries {
+		holds := slices.ContainsFunc(p.Protected, func(path string) bool { return within(filepath.Clean(path), e.Name()) })
+		if !holds && e.Type()&fs.ModeSymlink == 0 {
+			p.Write = append(p.Write, filepath.Join(p.Workspace, e.Name()))
+		}
+	}
+	p.Workspace = ""
+	return p
+}
+
 // ruleset is what the calling thread will be held by.
 func ruleset(abi int, p Policy) (fd int, err error) {
 	attr := handled(abi)

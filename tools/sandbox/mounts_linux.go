@@ -52,8 +52,14 @@ func isolate(p *Policy) error {
 			return fmt.Errorf("mount %s: %w", t.path, err)
 		}
 	}
+	protected := p.Protected
+	if p.Lasting { // what is not there cannot be mounted on, but is in a folder that can
+		for _, path := range p.Protected {
+			protected = append(above(path), protected...)
+		}
+	}
 	held := map[string]bool{}
-	for _, path := range p.Protected {
+	for _, path := range protected {
 		if err := guard(p.Workspace, path, held); err != nil {
 			return fmt.Errorf("protect %s: %w", path, err)
 		}

@@ -10,16 +10,22 @@
 // that happens, the helper ends every process and restores the protected paths.
 // Landlock and seccomp bind the command alone, so that the helper can.
 //
-// What others change in a protected path while a command runs is undone with it,
-// for who did it cannot be told; that it was, is said.
+// Protected paths that are there are mounted read-only; those that are not cannot
+// be, and go when the command has ended. Who made one meanwhile cannot be told, so
+// nothing is deleted: it is moved to the folder Undone, and that is said. For a
+// program that lasts as long as a person works nothing is put back: git's folder
+// is read-only for it as a whole, and what it makes at the top of the workspace
+// (.envrc, .mcp.json, .parley, where they are absent) stays, and is said. Where
+// namespaces are forbidden it can make nothing at the top of the workspace.
 //
 // What stays possible, and where: the names, sizes and times of files elsewhere
 // can be read (stat is not restricted by Landlock); a file made in memory or in
 // the workspace can be executed, under the same restrictions. Where namespaces
 // are forbidden, as in most containers, also: mode, owner and times of files of
 // the same user can be changed anywhere, the command lines of other processes
-// can be read, a protected path is changed until the command has ended, and
-// before Linux 6.12 other processes of the same user can be sent signals.
+// can be read, a protected path is changed until the command has ended and then
+// put back, whoever changed it, and before Linux 6.12 other processes of the same
+// user can be sent signals.
 package sandbox
 
 import (
@@ -38,6 +44,8 @@ type Policy struct {
 	Protected []string // files and folders that keep their content, relative to Workspace; absent ones stay absent
 	Network   bool     // may open IP sockets, to anywhere; Unix sockets stay closed
 	Env       []string // the whole environment; nothing of the caller's own is added but TMPDIR
+	Lasting   bool     // runs beside a person's own work, as a server does: nothing is put back, more is read-only
+	Undone    string   // folder that keeps what was in the place of a protected path; "": one of the workspace's own in the cache folder
 }
 
 // Protected is what configures or runs programs for parley, git and the shell

@@ -1,0 +1,129 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// kept are the contents of what was moved away from name.
+func (p *place) kept(name string) (all []string) {
+	p.t.Helper()
+	files, _ := filepath.Glob(p.at("home/.cache/parley/undone/*/*/" + name))
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			p.t.Error(err)
+		}
+		all = append(all, string(b))
+		for dir := filepath.Dir(file); dir != p.at("home/.cache/parley"); dir = filepath.Dir(dir) {
+			if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+				p.t.Errorf("%s: %v, %v", dir, info.Mode(), err)
+			}
+		}
+	}
+	return all
+}
+
+// own writes a file as the caller would.
+func (p *place) own(name, content string) {
+	p.t.Helper()
+	p.write(name, content)
+	for _, at := range []string{name, filepath.Dir(name)} {
+		if err := os.Lchown(p.at(at), p.uid, p.uid); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// beside runs command, and lets a person work once it has started; the command
+// goes on when that is done.
+func (p *place) beside(command string, work func()) (output string) {
+	p.t.Helper()
+	p.own("workspace/d/x", "")
+	cmd := p.caller("/bin/sh", "-c", command+"; echo 1 > d/started; until test -e d/go; do sleep 0.01; done")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.waitFor("workspace/d/started")
+	work()
+	p.own("workspace/d/go", "")
+	cmd.Wait()
+	return out.String()
+}
+
+// What a person does to a protected path while a command runs is not lost: it
+// stays, or it is kept and the place is named.
+func TestOwnWork(t *testing.T) {
+	for _, s := range settings() {
+		for _, lasting := range []bool{false, true} {
+			name := s.name + ", a command"
+			if lasting {
+				name = s.name + ", a server"
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p := newPlace(t, s)
+				p.policy.Lasting = lasting
+				out := p.beside("true", func() {
+					p.own("workspace/.git/config", "[remote \"mine\"]\n")
+					p.own("workspace/.git/hooks/mine", "mine\n")
+					p.own("workspace/.envrc", "mine\n")
+				})
+				if s.spaces || lasting {
+					if got := p.read("workspace/.git/config") + p.read("workspace/.git/hooks/mine"); got != "[remote \"mine\"]\nmine\n" {
+						t.Errorf("own work was undone: %q, %s", got, out)
+					}
+				} else if got := append(p.kept(".git/config"), p.kept(".git/hooks/mine")...); strings.Join(got, "") != "[remote \"mine\"]\nmine\n" {
+					t.Errorf("own work is lost: %q, %s", got, out)
+				}
+				if lasting {
+					if got := p.read("workspace/.envrc"); got != "mine\n" || !strings.Contains(out, "[CAUTION: .envrc was made") {
+						t.Errorf("got %q, %s", got, out)
+					}
+				} else if got := p.kept(".envrc"); len(got) != 1 || got[0] != "mine\n" || !strings.Contains(out, "kept in "+p.at("home/.cache/parley/undone/")) {
+					t.Errorf(".envrc is lost: %q, %s", got, out)
+				}
+				if left, _ := filepath.Glob(p.at("workspace/*.undone-*")); len(left) > 0 {
+					t.Errorf("left in the workspace: %v", left)
+				}
+			})
+		}
+	}
+}
+
+// A server cannot change what git runs, also where nothing is put back.
+func TestLasting(t *testing.T) {
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, s)
+			p.policy.Lasting = true
+			p.beside("for f in config commondir config.worktree hooks/old hooks/pre-commit; do echo evil > .git/$f; done; mv .git .git2; rm -r .git; echo fine > d/x", func() {})
+			p.untouched()
+			if got := p.read("workspace/.git/commondir") + p.read("workspace/d/x"); got != "fine\n" {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+// What is in the way and too large for the shelf stays by another name.
+func TestTooLarge(t *testing.T) {
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, s)
+			out, _ := p.run("truncate -s 65M .envrc")
+			left, _ := filepath.Glob(p.at("workspace/.envrc.undone-*"))
+			if len(left) != 1 || !strings.Contains(out, "kept in "+left[0]) {
+				t.Errorf("got %v, %s", left, out)
+			}
+			p.untouched()
+		})
+	}
+}

@@ -1,0 +1,195 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// How much is copied to the shelf after one command. More stays in the
+// workspace, by another name.
+const (
+	maxShelved        = 64 << 20
+	maxShelvedEntries = 4096
+)
+
+// A shelf is where goes what was made in the place of a protected path. It may be
+// the work of a person, who was not held by the sandbox.
+type shelf struct {
+	root    *os.Root // nil: there is none, and all stays in the workspace
+	path    string   // of root, outside of the sandbox
+	at      string   // the folder of this command, in root; "" before it is needed
+	kept    []string // where things are, to be told
+	bytes   int64
+	entries int
+}
+
+// undone makes the folder for what will be undone, unless the policy names one.
+// Without a folder for caches it is a temporary one, which remove removes only
+// if nothing is in it.
+func undone(p *Policy) (remove func(), err error) {
+	if p.Undone != "" || p.Lasting || len(p.Protected) == 0 {
+		if p.Undone != "" {
+			err = os.MkdirAll(p.Undone, 0o700)
+		}
+		return func() {}, err
+	}
+	if base, err := os.UserCacheDir(); err == nil {
+		// Beside the folders that commands may write.
+		sum := sha256.Sum256([]byte(p.Workspace))
+		dir := filepath.Join(base, "parley", "undone", hex.EncodeToString(sum[:8]))
+		if os.MkdirAll(dir, 0o700) == nil {
+			p.Undone = dir
+			return func() {}, nil
+		}
+	}
+	if p.Undone, err = os.MkdirTemp("", "parley-undone-"); err != nil {
+		return nil, err
+	}
+	dir := p.Undone
+	return func() { _ = os.Remove(dir) }, nil
+}
+
+// stamp is the time, so exact that no two are the same.
+func stamp() string { return time.Now().UTC().Format("20060102-150405.000000000") }
+
+// aside moves name, in one step, to where it means nothing.
+func (h *shelf) aside(from *os.Root, name string) (string, error) {
+	to := name + ".undone-" + stamp()
+	return to, from.Rename(name, to)
+}
+
+// put moves to the shelf what was set aside and had been called name. Where that
+// cannot be, it stays aside.
+func (h *shelf) put(from *os.Root, aside, name string) {
+	if h.copy(from, aside, name) != nil || removeAll(from, aside) != nil {
+		h.keep(filepath.Join(from.Name(), aside))
+	}
+}
+
+func (h *shelf) keep(where string) {
+	if !slices.Contains(h.kept, where) {
+		h.kept = append(h.kept, where)
+	}
+}
+
+// copy copies what is at source to the shelf, as name.
+func (h *shelf) copy(from *os.Root, source, name string) error {
+	if h.root == nil {
+		return errors.New("there is no shelf")
+	}
+	if h.at == "" {
+		at := stamp()
+		if err := h.root.Mkdir(at, 0o700); err != nil {
+			return err
+		}
+		h.at = at
+	}
+	to := path.Join(h.at, name)
+	if err := h.root.MkdirAll(path.Dir(to), 0o700); err != nil {
+		return err
+	}
+	if _, err := h.root.Lstat(to); err == nil {
+		to += "." + stamp()
+	}
+	if err := h.tree(from, source, to); err != nil {
+		return err
+	}
+	h.keep(filepath.Join(h.path, h.at))
+	return nil
+}
+
+func (h *shelf) tree(from *os.Root, source, to string) error {
+	info, err := from.Lstat(source)
+	if err != nil {
+		return err
+	}
+	if h.entries++; h.entries > maxShelvedEntries {
+		return errors.New("too many files")
+	}
+	switch {
+	case info.Mode().IsRegular():
+		if h.bytes += info.Size(); h.bytes > maxShelved {
+			return errors.New("too large")
+		}
+		return h.file(from, source, to, info)
+	case info.Mode()&fs.ModeSymlink != 0:
+		link, err := from.Readlink(source)
+		if err != nil {
+			return err
+		}
+		return h.root.Symlink(link, to)
+	case !info.IsDir():
+		return nil // a pipe holds nothing
+	}
+	if err := from.Chmod(source, 0o700); err != nil {
+		return err
+	}
+	if err := h.root.Mkdir(to, 0o700); err != nil {
+		return err
+	}
+	names, err := names(from, source)
+	for _, child := range names {
+		err = errors.Join(err, h.tree(from, source+"/"+child, to+"/"+child))
+	}
+	return err
+}
+
+func (h *shelf) file(from *os.Root, source, to string, info fs.FileInfo) error {
+	if info.Mode().Perm()&0o400 == 0 {
+		if err := from.Chmod(source, 0o600); err != nil {
+			return err
+		}
+	}
+	in, err := from.Open(source)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := h.root.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(out, io.LimitReader(in, info.Size()+1))
+	if err == nil && n != info.Size() {
+		err = errors.New("changed meanwhile")
+	}
+	return errors.Join(err, out.Close())
+}
+
+func names(root *os.Root, dir string) ([]string, error) {
+	f, err := root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Readdirnames(-1)
+}
+
+// removeAll removes name with all that is in it, also from folders that nobody
+// may change.
+func removeAll(root *os.Root, name string) error {
+	if err := root.RemoveAll(name); err == nil {
+		return nil
+	}
+	unlock(root, name)
+	return root.RemoveAll(name)
+}
+
+func unlock(root *os.Root, name string) {
+	info, err := root.Lstat(name)
+	if err != nil || !info.IsDir() || root.Chmod(name, 0o700) != nil {
+		return
+	}
+	all, _ := names(root, name)
+	for _, child := range all {
+		unlock(root, name+"/"+child)
+	}
+}
