@@ -223,7 +223,11 @@ func (w *writer) code(lang, body string) {
 			w.emit(w.pens.cut([]run{{lang, pen{role: faint}}}, w.room())[:1]...)
 		}
 		s := newScanner(lang)
-		for line := range strings.Lines(strings.TrimRight(body, " \t\r\n")) {
+		end := len(strings.TrimRight(body, " \t\r\n")) // blank lines go, blanks behind the last line stay
+		if i := strings.IndexAny(body[end:], "\r\n"); i >= 0 {
+			body = body[:end+i]
+		}
+		for line := range strings.Lines(body) {
 			w.emit(w.pens.cut(s.line(line), w.room())...)
 		}
 	})
