@@ -116,6 +116,13 @@ func signals(pid func(target) int) func(target) error {
 	return func(t target) error { return unix.Kill(pid(t), 0) }
 }
 
+// limits makes the files that another process can write very small.
+func limits(pid func(target) int) func(target) error {
+	return func(t target) error {
+		return unix.Prlimit(pid(t), unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 1 << 40, Max: 1 << 40}, nil)
+	}
+}
+
 // environ reads what should hold the keys.
 func environ(path string) error {
 	b, err := os.ReadFile(path)
@@ -230,6 +237,18 @@ func escapes() []escape {
 		}},
 		{name: "signal everybody", try: signals(func(target) int { return -1 })},
 		{name: "signal the parent's group", try: signals(func(target) int { return -os.Getppid() })},
+		{name: "limit the victim's files", try: limits(func(t target) int { return t.Victim })},
+		{name: "limit the parent's files", try: limits(parent)},
+		{name: "limit the caller's files", try: limits(caller)},
+		{name: "move the victim to a processor", try: func(t target) error {
+			set := unix.CPUSet{0: 1}
+			return denied(unix.SchedSetaffinity(t.Victim, &set))
+		}},
+		{name: "make the parent run only when nobody else does", try: func(target) error {
+			return unix.SchedSetAttr(os.Getppid(), &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
+		}},
+		{name: "make the parent nice", try: func(target) error { return unix.Setpriority(unix.PRIO_PROCESS, os.Getppid(), 19) }},
+		{name: "page the parent out", try: denies(call(unix.SYS_PROCESS_MADVISE, ^uintptr(0), at, 1, unix.MADV_PAGEOUT, 0))},
 		// The system.
 		{name: "mount", try: func(t target) error { return unix.Mount("tmpfs", t.Workspace, "tmpfs", 0, "") }},
 		{name: "make the system writable", try: func(target) error { return unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND, "") }},

@@ -34,6 +34,7 @@ var closed = []uintptr{
 	// The kernel itself, and other processes.
 	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_KEXEC_LOAD, unix.SYS_INIT_MODULE,
 	unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_REBOOT, unix.SYS_SYSLOG, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
+	unix.SYS_PROCESS_MADVISE,
 	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
 }
 
@@ -71,6 +72,8 @@ func rulesFor(online bool, untouchable []int) []rule {
 		{call: unix.SYS_CLONE, mask: spaces, only: []uint32{0}, answer: unix.EPERM},
 		// Its flags are behind a pointer. Who hears that there is no such call takes clone.
 		{call: unix.SYS_CLONE3, mask: whole, only: []uint32{}, answer: unix.ENOSYS},
+		// The limits of others: with them parley, or the helper, could not write what it has to put back.
+		{call: unix.SYS_PRLIMIT64, mask: whole, only: []uint32{0}, answer: unix.EPERM},
 		// Typing into the terminal that parley runs in.
 		{call: unix.SYS_IOCTL, arg: 1, mask: whole, never: []uint32{unix.TIOCSTI, unix.TIOCLINUX}, answer: unix.EPERM},
 	}
@@ -83,6 +86,17 @@ func rulesFor(online bool, untouchable []int) []rule {
 			unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_OPEN,
 		} {
 			all = append(all, rule{call: call, mask: whole, never: ids, answer: unix.EPERM})
+		}
+		// When and where others run. In namespaces there is only the helper, whose
+		// capabilities keep it from that.
+		for _, r := range []struct {
+			call uintptr
+			arg  uint32
+		}{
+			{unix.SYS_SCHED_SETAFFINITY, 0}, {unix.SYS_SCHED_SETATTR, 0}, {unix.SYS_SCHED_SETSCHEDULER, 0},
+			{unix.SYS_SCHED_SETPARAM, 0}, {unix.SYS_SETPRIORITY, 1}, {unix.SYS_IOPRIO_SET, 1},
+		} {
+			all = append(all, rule{call: r.call, arg: r.arg, mask: whole, only: []uint32{0}, answer: unix.EPERM})
 		}
 	}
 	return all
