@@ -34,18 +34,6 @@ type Editor interface {
 	Value() string
 }
 
-const (
-	// settle is how long the whole text must have been on the screen before a
-	// key can allow it: a key on its way when it appeared meant something else.
-	settle = 300 * time.Millisecond
-	// quiet is how long no key must have come before one can answer: who is in
-	// the middle of a sentence is not answering.
-	quiet = 400 * time.Millisecond
-	// narrowest is the width below which nothing can be allowed: a command in
-	// pieces of a few cells cannot be read.
-	narrowest = 16
-)
-
 // An Approval shows a tool call whole and waits for consent. The keys that
 // allow are inert until every row was painted and settle has passed (see
 // Painted), and while somebody types: what is typed comes back as StrayMsg.
@@ -54,26 +42,17 @@ const (
 type Approval struct {
 	base
 	scroll
-	Now       func() time.Time
+	guard
 	Workspace string // shown in the title
 	Editor    Editor // nil: arguments cannot be edited
 
 	id       string
 	action   *tools.Action
-	opened   time.Time
 	state    state
 	details  bool
 	rows     []row
 	headless bool // the title is too wide for a row of its own, and the first of the rows
 	bright   bool // the last View showed keys that work
-
-	shown  [2]int // rows of the last View: from, up to
-	seen   []bool // rows that were painted
-	unseen int
-	first  time.Time // when the first row was painted; zero: not yet
-	whole  time.Time // when the last row was painted; zero: not yet
-	typed  time.Time // when the last key came that did not scroll; the question may have come upon a typist
-	waking bool      // a settledMsg is on its way
 
 	always  choice
 	network bool // the person lets the command reach the network this time
@@ -91,13 +70,10 @@ const (
 	choosing
 )
 
-// settledMsg says that keys of the approval may have come to life.
-type settledMsg struct{ id string }
-
 // Approve asks whether a may run. Now is the time, which the field Now tells from
 // then on: time.Now, unless it is set.
 func Approve(id string, a *tools.Action, now time.Time, th *theme.Theme) *Approval {
-	d := &Approval{base: newBase(th), Now: time.Now, id: id, action: a, opened: now, typed: now}
+	d := &Approval{base: newBase(th), guard: guard{Now: time.Now, opened: now, typed: now}, id: id, action: a}
 	d.arrange()
 	return d
 }
@@ -118,8 +94,8 @@ func (a *Approval) arrange() {
 		lines = append(head, lines...)
 	}
 	a.rows = wrap(lines, a.width)
-	a.seen, a.unseen = make([]bool, len(a.rows)), len(a.rows)
-	a.shown, a.whole, a.view = [2]int{}, time.Time{}, ""
+	a.begin(len(a.rows))
+	a.view = ""
 	a.fit(len(a.rows), a.visible())
 }
 
@@ -138,14 +114,6 @@ func (a *Approval) SetSize(width, height int) {
 	if !whole.IsZero() {
 		a.whole = whole
 		a.haveSeen()
-	}
-}
-
-// haveSeen marks every row as painted before.
-func (a *Approval) haveSeen() {
-	a.unseen = 0
-	for i := range a.seen {
-		a.seen[i] = true
 	}
 }
 
@@ -192,52 +160,26 @@ func (a *Approval) Painted(now time.Time) tea.Cmd {
 	if a.state == choosing {
 		return a.paintedChoice(now)
 	}
-	if a.state != reviewing || a.shown[0] >= a.shown[1] || now.Before(a.opened) {
+	if a.state != reviewing {
 		return nil
 	}
-	if a.first.IsZero() {
-		a.first = now
-	}
-	for i := a.shown[0]; i < min(a.shown[1], len(a.seen)); i++ {
-		if !a.seen[i] {
-			a.seen[i] = true
-			a.unseen--
-			a.view = ""
-		}
-	}
-	if a.unseen == 0 && a.whole.IsZero() {
-		a.whole = now
+	if a.painted(now) {
+		a.view = ""
 	}
 	return a.wake(now)
 }
 
 // wake sends a settledMsg for when the keys that allow come to life.
 func (a *Approval) wake(now time.Time) tea.Cmd {
-	seen, pause := a.whole, quiet-now.Sub(a.typed)
 	if a.state == choosing {
-		seen, pause = a.always.painted, 0
+		return a.wakeAt(now, a.always.painted, 0)
 	}
-	if a.waking || seen.IsZero() {
-		return nil
-	}
-	left := max(settle-now.Sub(seen), pause)
-	if left <= 0 {
-		return nil
-	}
-	a.waking = true
-	return tea.Tick(left, func(time.Time) tea.Msg { return settledMsg{a.id} })
-}
-
-// calm reports whether a key was pressed in sight of the question, and not in
-// the course of typing.
-func (a *Approval) calm() bool {
-	now := a.Now()
-	return !a.first.IsZero() && now.Sub(a.first) >= settle && now.Sub(a.typed) >= quiet
+	return a.guard.wake(now)
 }
 
 // armed reports whether the keys that allow work.
 func (a *Approval) armed() bool {
-	return a.width >= narrowest && a.unseen == 0 && !a.whole.IsZero() && a.Now().Sub(a.whole) >= settle && a.calm()
+	return a.width >= narrowest && a.guard.armed()
 }
 
 // Update scrolls, edits and answers.
@@ -247,7 +189,7 @@ func (a *Approval) Update(msg tea.Msg) tea.Cmd {
 	}
 	a.view = ""
 	if settled, ok := msg.(settledMsg); ok {
-		if settled.id != a.id {
+		if settled.of != &a.guard {
 			return nil
 		}
 		a.waking = false

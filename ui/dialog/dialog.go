@@ -12,8 +12,9 @@
 //	Help      the keys                         –
 //
 // Every dialog can be left with esc, which sends ClosedMsg; leaving a question
-// is an answer, so that Approve and Confirm send theirs. A dialog answers once
-// and is deaf afterwards. All text it shows is taken for hostile.
+// is an answer, so that Approve and Confirm send theirs. Those two wait for
+// Painted before they take consent. A dialog answers once and is deaf
+// afterwards. All text it shows is taken for hostile.
 package dialog
 
 import (

@@ -108,6 +108,7 @@ func FuzzDialogs(f *testing.F) {
 		action := &tools.Action{Tool: text, Path: text, Diff: "@@ -1 +1 @@\n-" + text + "\n+" + text, Input: json.RawMessage(text)}
 		approval, clock := asked(action, th)
 		command, moment := asked(&tools.Action{Tool: "shell", Command: text, Access: tools.Runs, Sandboxed: len(keys)%2 == 0, Input: json.RawMessage(text)}, th)
+		question, instant := confirm(text)
 		row := dialog.PermissionRow{Rule: text, Effect: text, From: text, Folder: text, File: text}
 		for _, d := range []dialog.Dialog{
 			dialog.Pick("k", text, items, th), approval, command,
@@ -115,7 +116,7 @@ func FuzzDialogs(f *testing.F) {
 			listed(text, th),
 			dialog.Tree([]dialog.Branch{{Text: text, Label: text, Age: text}, {Depth: len(text), Text: text, Current: true}, {Depth: 1, Model: text, Length: len(text)}}, th),
 			dialog.Usage(dialog.Spending{Title: text, Lines: []string{text}, Note: text, Days: []dialog.SpendRow{{text, text, text, text, float64(width)}, {Amount: 1}}, Models: []dialog.SpendRow{{Label: text}}}, th),
-			dialog.Confirm("k", text, text, text, th),
+			dialog.Confirm("k", text, text, text, th), question,
 			dialog.Help([]dialog.Section{{Title: text, Rows: [][2]string{{text, text}, {"x", text}}}, {Title: text}}, th),
 		} {
 			for i, k := range keys[:min(len(keys), 64)] {
@@ -127,6 +128,9 @@ func FuzzDialogs(f *testing.F) {
 				case command:
 					command.Painted(moment.now())
 					moment.pass(500)
+				case question:
+					question.Painted(instant.now())
+					instant.pass(100)
 				}
 				press(t, d, names[int(k)%len(names)])
 			}

@@ -101,7 +101,7 @@ func (a *Approval) foot() string {
 	if a.width < narrowest {
 		return a.hint(a.theme.Warn, deny...)
 	}
-	if line := a.unread(deny); line != "" {
+	if line := a.unread(a.Keys, a.width, "scroll to the end to allow", deny); line != "" {
 		return a.theme.Warn.Render(line)
 	}
 	if !a.bright {
@@ -160,32 +160,6 @@ func (a *Approval) scope(width int) string {
 		return "this tool, with anything"
 	}
 	return "this session"
-}
-
-// unread is the key that leads to what was not shown yet, or "". In a narrow
-// window it says less.
-func (a *Approval) unread(deny []string) string {
-	above, below := a.seen[:min(a.shown[0], len(a.seen))], a.seen[min(a.shown[1], len(a.seen)):]
-	key, todo := "", ""
-	switch {
-	case a.unseen == 0:
-		return ""
-	case slices.Contains(below, false):
-		key, todo = first(a.Keys.PageDown), " — scroll to the end to allow"
-	case slices.Contains(above, false):
-		key, todo = first(a.Keys.PageUp), " — scroll back, not all was shown"
-	default:
-		return ""
-	}
-	key = strings.Replace(key, "pgdown", "pgdn", 1)
-	part := " " + percent(len(a.rows)-a.unseen, len(a.rows))
-	for _, said := range []string{part + todo, part, ""} {
-		line := key + said + " · " + strings.Join(deny, " ")
-		if ansi.StringWidth(line) <= a.width {
-			return line
-		}
-	}
-	return ansi.Truncate(strings.Join(deny, " "), a.width, "")
 }
 
 // percent is how much of total is done, 100 only when all of it is.

@@ -108,34 +108,3 @@ func TestUsageBars(t *testing.T) {
 		})
 	}
 }
-
-func TestConfirm(t *testing.T) {
-	yes, no := dialog.Confirmed{Kind: "wipe", Yes: true}, dialog.Confirmed{Kind: "wipe"}
-	for name, c := range map[string]struct {
-		keys []string
-		want any
-	}{
-		"y":                       {[]string{"y"}, yes},
-		"n":                       {[]string{"n"}, no},
-		"esc":                     {[]string{"esc"}, no},
-		"two quick esc":           {[]string{"alt+esc"}, no},
-		"no is selected":          {[]string{"enter"}, no},
-		"yes, by selecting it":    {[]string{"left", "enter"}, yes},
-		"and back":                {[]string{"tab", "shift+tab", "enter"}, no},
-		"other keys mean nothing": {[]string{"x", "ctrl+y", "space", "down"}, nil},
-		"once only":               {[]string{"n", "y"}, no},
-	} {
-		t.Run(name, func(t *testing.T) {
-			q := dialog.Confirm("wipe", "Delete all?", "delete", "keep", theme.Plain())
-			if got := press(t, q, c.keys...); got != c.want {
-				t.Errorf("got %#v, want %#v", got, c.want)
-			}
-		})
-	}
-	q := dialog.Confirm("wipe", "Delete\tall?\n\x1b[2J"+strings.Repeat("long ", 40), "delete", "keep", theme.Plain())
-	expect(t, q, 40, 24, "Delete    all?", "␛[2Jlong", "delete  › keep", "y delete · n keep", "not: scroll")
-	told(t, q, "tab")
-	expect(t, q, 40, 6, "› delete    keep", "up/down scroll")
-	told(t, q, "end")
-	expect(t, q, 40, 6, "long long", "not: all?")
-}
