@@ -682,6 +682,7 @@ func (a *app) confine(c mcp.Config, argv, env []string) (*exec.Cmd, func(), erro
 		return nil, nil, nil
 	}
 	p := a.set.SandboxPolicy(c.Network)
+	p.Lasting = true // what the person does meanwhile is theirs
 	p.Env, p.Read, p.Write = env, append(p.Read, c.Read...), append(p.Write, c.Write...)
 	return sandbox.Command(p, argv...)
 }
@@ -1114,7 +1115,13 @@ func (a *app) completeModel(*cobra.Command, []string, string) ([]string, cobra.S
 func (a *app) sandboxCommand() *cobra.Command {
 	var network bool
 	cmd := &cobra.Command{
-		Use: "sandbox -- COMMAND [ARG...]", Short: "Run a command as the shell tool does: held by the sandbox", Args: cobra.MinimumNArgs(1),
+		Use: "sandbox -- COMMAND [ARG...]", Short: "Run a command as the shell tool does: held by the sandbox",
+		Args: func(_ *cobra.Command, argv []string) error {
+			if len(argv) == 0 {
+				return errors.New("which command? As in parley sandbox -- ls -la")
+			}
+			return nil
+		},
 		RunE: func(_ *cobra.Command, argv []string) error {
 			if err := a.load(); err != nil {
 				return a.fail(print.Config, err)
@@ -1132,6 +1139,9 @@ func (a *app) sandboxCommand() *cobra.Command {
 				return a.fail(print.Failed, fmt.Errorf("there is no sandbox: %s", backend.Why))
 			}
 			held, cleanup, err := sandbox.Command(set.SandboxPolicy(network), argv...)
+			if errors.Is(err, exec.ErrNotFound) {
+				return a.fail(127, fmt.Errorf("%s is not on PATH", argv[0])) // as shells say it
+			}
 			if err != nil {
 				return a.fail(print.Failed, err)
 			}
