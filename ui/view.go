@@ -179,7 +179,7 @@ func (m *Model) line() string {
 		Queue: m.session.Waiting(),
 	}
 	switch {
-	case m.o.Held != "" && m.session.Policy().Mode() == tools.ModeAuto:
+	case m.o.Held != "" && m.session.Policy().Mode() != tools.ModeReadOnly:
 		i.Badge = "no sandbox"
 	case m.o.Ephemeral:
 		i.Badge = "not kept"
