@@ -49,9 +49,10 @@ type Policy struct {
 }
 
 // Protected is what configures or runs programs for parley, git and the shell
-// from inside a workspace.
+// from inside a workspace. With .git/config in a policy, the same is protected of
+// all repositories that are in the workspace when the command starts.
 func Protected() []string {
-	return []string{".git/hooks", ".git/config", ".git/config.worktree", ".parley", ".mcp.json", ".envrc"}
+	return append([]string{".parley", ".mcp.json", ".envrc"}, configures(".git")...)
 }
 
 // A Backend is what the system offers to hold commands with.

@@ -1,0 +1,116 @@
+package sandbox_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// git runs git outside of the sandbox.
+func (p *place) git(dir string, args ...string) {
+	p.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = p.at(dir)
+	cmd.Env = append(p.env, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("git %v: %v, %s", args, err, out)
+	}
+}
+
+// hand gives all of the workspace to the caller.
+func (p *place) hand() {
+	p.t.Helper()
+	err := filepath.Walk(p.at("workspace"), func(path string, _ os.FileInfo, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, p.uid, p.uid)
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Whatever a command writes where git looks for its configuration is not there
+// afterwards, in every repository that was there.
+func TestRepositories(t *testing.T) {
+	dirs := map[string]string{
+		"the workspace's":   ".git",
+		"a nested one":      "sub/.git",
+		"deeper":            "a/b/c/.git",
+		"behind a file":     "data/git",
+		"its common folder": "data/common",
+		"behind a link":     "data/linked",
+	}
+	commands := []string{
+		"mkdir -p evil/hooks; echo evil > evil/config; echo ../evil > $d/commondir",
+		"echo evil > $d/config; echo evil >> $d/config.worktree",
+		"mkdir -p $d/hooks; echo evil > $d/hooks/pre-commit",
+		"mkdir -p $d/modules/m $d/worktrees/w; echo evil > $d/modules/m/config; echo evil > $d/worktrees/w/commondir",
+		"mv $d $d.old; mkdir -p $d/hooks; echo evil > $d/config; echo evil > $d/hooks/pre-commit",
+		"for f in file/.git link/.git; do rm $f; mkdir -p $f/hooks; echo evil > $f/config; done",
+	}
+	for _, s := range settings() {
+		for name, dir := range dirs {
+			t.Run(s.name+", "+name, func(t *testing.T) {
+				t.Parallel()
+				p := newPlace(t, s)
+				for _, d := range dirs {
+					p.write("workspace/"+d+"/config", "[core]\n")
+					p.write("workspace/"+d+"/HEAD", "ref: refs/heads/main\n")
+				}
+				p.write("workspace/data/git/commondir", "../common\n")
+				p.write("workspace/file/.git", "gitdir: ../data/git\n")
+				p.write("workspace/link/x", "")
+				if err := os.Symlink("../data/linked", p.at("workspace/link/.git")); err != nil {
+					t.Fatal(err)
+				}
+				p.hand()
+				for _, command := range commands {
+					p.run("d=" + dir + "; " + command)
+					at := "workspace/" + dir
+					common := p.read(at + "/commondir")
+					rest := p.read(at+"/config.worktree") + p.read(at+"/hooks/pre-commit") + p.read(at+"/modules/m/config") + p.read(at+"/worktrees/w/commondir")
+					link, _ := os.Readlink(p.at("workspace/link/.git"))
+					if p.read(at+"/config") != "[core]\n" || rest != "" || common != "" && common != "../common\n" ||
+						p.read("workspace/file/.git") != "gitdir: ../data/git\n" || link != "../data/linked" {
+						t.Errorf("%s: config %q, commondir %q, file %q, link %q, others %q", command, p.read(at+"/config"), common, p.read("workspace/file/.git"), link, rest)
+					}
+				}
+			})
+		}
+	}
+}
+
+// What one does with git every day works, and nothing is to be told about it.
+func TestGit(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	const script = `set -e
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+echo 1 > f; git add f; git commit -qm one
+git branch b; git checkout -q b; echo 2 > f; git commit -qam two
+git checkout -q -; echo 3 > g; git add g; git stash -q; git stash pop -q; git commit -qm three
+git merge -q --no-edit b; git tag v1; git rebase -q HEAD~1; git reset -q --hard HEAD; git gc -q; git status --short
+git log --oneline | wc -l`
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, s)
+			if err := os.RemoveAll(p.at("workspace/.git")); err != nil {
+				t.Fatal(err)
+			}
+			p.git("workspace", "init", "-q")
+			p.hand()
+			out, status := p.run(script)
+			if status != 0 || strings.Contains(out, "[") {
+				t.Errorf("got %d, %s", status, out)
+			}
+		})
+	}
+}
