@@ -36,8 +36,9 @@ type Editor interface {
 
 // An Approval shows a tool call whole and waits for consent. The keys that
 // allow are inert until every row was painted and settle has passed (see
-// Painted), and while somebody types: what is typed comes back as StrayMsg.
-// Scrolling is not typing. What is to be allowed for good is shown as the rule
+// Painted), and while somebody types: what is typed before they work comes back
+// as StrayMsg, and what is later, unless it is a key of the question, is
+// dropped: its place would be out of sight. Scrolling is not typing. What is to be allowed for good is shown as the rule
 // that it makes, on a page of its own; see always.go.
 type Approval struct {
 	base
@@ -51,8 +52,10 @@ type Approval struct {
 	state    state
 	details  bool
 	rows     []row
-	headless bool // the title is too wide for a row of its own, and the first of the rows
-	bright   bool // the last View showed keys that work
+	headless bool   // the title is too wide for a row of its own, and the first of the rows
+	bright   bool   // the last View showed keys that work
+	woke     bool   // the keys that allow have worked
+	hinted   string // what the last key did not do
 
 	always  choice
 	network bool // the person lets the command reach the network this time
@@ -195,6 +198,9 @@ func (a *Approval) Update(msg tea.Msg) tea.Cmd {
 		a.waking = false
 		return a.wake(a.Now())
 	}
+	if _, ok := msg.(tea.KeyPressMsg); ok {
+		a.hinted = ""
+	}
 	switch a.state {
 	case editing:
 		return a.edit(msg)
@@ -213,6 +219,8 @@ func (a *Approval) review(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	key, ok := msg.(tea.KeyPressMsg)
+	armed := a.armed()
+	a.woke = a.woke || armed
 	switch {
 	case !ok:
 	case is(key, a.Keys.Close) && !a.first.IsZero():
@@ -220,7 +228,7 @@ func (a *Approval) review(msg tea.Msg) tea.Cmd {
 	case is(key, a.Keys.Deny) && a.calm():
 		a.state = noting
 		return nil
-	case !a.armed():
+	case !armed:
 	case is(key, a.Keys.Once):
 		return a.reply(tools.Answer{Verdict: tools.Allow, Network: a.network})
 	case is(key, a.Keys.Network) && a.action.Sandboxed && !a.action.Network:
@@ -266,15 +274,19 @@ func prints(msg tea.Msg) bool {
 	return false
 }
 
-// stray notes that somebody types, and hands back what.
+// stray notes that somebody types, and hands back what: before the question
+// could be answered that was meant for the composer.
 func (a *Approval) stray(msg tea.Msg) tea.Cmd {
-	_, key := msg.(tea.KeyPressMsg)
-	if !key && !prints(msg) {
+	key, pressed := msg.(tea.KeyPressMsg)
+	if !pressed && !prints(msg) {
 		return nil
 	}
-	a.typed = a.Now()
-	wake := a.wake(a.typed)
+	wake := a.stir()
 	if !prints(msg) {
+		return wake
+	}
+	if pressed && a.woke {
+		a.hinted = a.answers(key)
 		return wake
 	}
 	return tea.Batch(func() tea.Msg { return StrayMsg{msg} }, wake)

@@ -83,7 +83,7 @@ func TestApprovalAnswers(t *testing.T) {
 		"back from always":                {shell("ls"), []string{"p", "esc", "y"}, allow(tools.Answer{})},
 		"y is no answer there":            {shell("ls"), []string{"p", "y", "a", "w"}, nil},
 		"with network":                    {boxed("ls"), []string{"w", "y"}, allow(tools.Answer{Network: true})},
-		"network for this time only":      {boxed("ls"), []string{"w", "p", "a"}, dialog.StrayMsg{Msg: tea.KeyPressMsg{Code: 'a', Text: "a"}}},
+		"network for this time only":      {boxed("ls"), []string{"w", "p", "a"}, nil},
 		"without network after all":       {boxed("ls"), []string{"w", "w", "a"}, allow(tools.Answer{Session: true})},
 		"no sandbox, no network to allow": {shell("ls"), []string{"w", "y"}, allow(tools.Answer{})},
 		"esc denies at once":              {shell("ls"), []string{"esc"}, deny("")},
@@ -206,9 +206,10 @@ func TestTypingGoesOnElsewhere(t *testing.T) {
 		t.Errorf("backspace writes nothing: %#v", got)
 	}
 	clock.pass(400)
-	for _, r := range "what?" { // a sentence that begins later, with no key of ours
-		if _, ok := press(t, d, string(r)).(dialog.StrayMsg); !ok {
-			t.Errorf("%q is swallowed", r)
+	for _, r := range "what, any?" { // a sentence that begins when the keys work, with none of ours: its place is out of sight
+		switch got := press(t, d, string(r)).(type) {
+		case dialog.StrayMsg, dialog.AnsweredMsg:
+			t.Errorf("%q is %#v", r, got)
 		}
 	}
 	clock.pass(399)
@@ -237,8 +238,14 @@ func TestKeysWakeUp(t *testing.T) {
 	if d.Update(again()) != nil || d.View() == asleep {
 		t.Error("the keys do not wake up")
 	}
-	if _, both := d.Update(tea.KeyPressMsg{Code: 'x', Text: "x"})().(tea.BatchMsg); !both || d.View() != asleep {
-		t.Error("typing puts them to sleep for good, or not at all")
+	again = d.Update(tea.KeyPressMsg{Code: 'x', Text: "x"})
+	press(t, d, "up") // takes the hint away
+	if again == nil || d.View() != asleep {
+		t.Fatal("typing puts them to sleep for good, or not at all")
+	}
+	clock.pass(400)
+	if d.Update(again()) != nil || d.View() == asleep {
+		t.Error("the keys do not wake up again")
 	}
 }
 
@@ -434,6 +441,39 @@ func TestTheNoteIsSeenAsAField(t *testing.T) {
 		if x, y, ok := d.Cursor(); x != c.x || y != 1 || !ok {
 			t.Errorf("%q in %d cells: the cursor is at %d, %d, %v", c.typed, c.width, x, y, ok)
 		}
+	}
+}
+
+// Who presses a key that does nothing is told which do, until the next one.
+func TestDeadKeysSayWhatWorks(t *testing.T) {
+	for name, c := range map[string]struct {
+		action *tools.Action
+		keys   []string
+		want   string
+	}{
+		"a letter":                     {shell("ls"), []string{"x"}, "y, a, p, n or esc"},
+		"network without a sandbox":    {shell("ls"), []string{"w"}, "y, a, p, n or esc"},
+		"until the next key":           {shell("ls"), []string{"x", "up"}, "y once · n deny · a this command again"},
+		"for the session, and network": {boxed("ls"), []string{"w", "a"}, "the network is for this once: y, n or esc"},
+		"always, and network":          {boxed("ls"), []string{"w", "p"}, "the network is for this once: y, n or esc"},
+		"a letter, and network":        {boxed("ls"), []string{"w", "x"}, "y, n or esc"},
+		"network off again":            {boxed("ls"), []string{"w", "p", "w", "x"}, "y, a, p, n or esc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, clock := asked(c.action, theme.Plain())
+			awake(d, clock)
+			for _, key := range c.keys {
+				if got := press(t, d, key); got != nil {
+					t.Errorf("%s says %#v", key, got)
+				}
+				lines := rows(t, d, 60, 12)
+				if last := lines[len(lines)-1]; key == c.keys[len(c.keys)-1] && !strings.HasPrefix(last, c.want) {
+					t.Errorf("the foot is %q, want %q", last, c.want)
+				}
+				d.Painted(clock.now())
+				clock.pass(400)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools"
@@ -104,10 +105,27 @@ func (a *Approval) foot() string {
 	if line := a.unread(a.Keys, a.width, "scroll to the end to allow", deny); line != "" {
 		return a.theme.Warn.Render(line)
 	}
+	if a.hinted != "" {
+		return a.theme.Warn.Render(ansi.Truncate(a.hinted, a.width, "…"))
+	}
 	if !a.bright {
 		return a.hint(a.theme.Faint, a.offers(deny)...)
 	}
 	return a.hint(a.theme.Text, a.offers(deny)...)
+}
+
+// answers says which keys do something, and why key, which others are for, does
+// not.
+func (a *Approval) answers(key tea.KeyPressMsg) string {
+	keys := []string{first(a.Keys.Once), first(a.Keys.Session), first(a.Keys.Always), first(a.Keys.Deny)}
+	why := ""
+	if a.network {
+		keys = []string{first(a.Keys.Once), first(a.Keys.Deny)}
+		if is(key, a.Keys.Session) || is(key, a.Keys.Always) {
+			why = "the network is for this once: "
+		}
+	}
+	return why + strings.Join(keys, ", ") + " or " + first(a.Keys.Close)
 }
 
 // offers are the keys that answer, the most important ones first.
