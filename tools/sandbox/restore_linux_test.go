@@ -127,3 +127,46 @@ func TestTooLarge(t *testing.T) {
 		})
 	}
 }
+
+// A folder that was moved away comes back with all that is in it, from wherever
+// it is; of one that is gone that is said.
+func TestMovedAway(t *testing.T) {
+	tests := []struct {
+		name, command string
+		gone          bool // without namespaces
+	}{
+		{"renamed", "mv .git .git2", false},
+		{"deep down", "mkdir -p x/y && mv .git x/y/z", false},
+		{"with another in its place", "mv .git .git2; mkdir -p .git/hooks; echo evil > .git/config; echo other > .git/other", false},
+		{"into its own place", "mkdir x; mv .git x/git; mv x .git", false},
+		{"removed", "rm -rf .git", true},
+		{"removed, with another in its place", "rm -rf .git; mkdir -p x/hooks; echo evil > x/config; mv x .git", true},
+	}
+	for _, s := range settings() {
+		for _, test := range tests {
+			t.Run(s.name+", "+test.name, func(t *testing.T) {
+				t.Parallel()
+				p := newPlace(t, s)
+				p.own("workspace/.git/objects/aa/bb", "object")
+				p.hand()
+				out, _ := p.run(test.command)
+				p.untouched()
+				if s.spaces {
+					return // it was mounted
+				}
+				if got := p.read("workspace/.git/objects/aa/bb"); (got == "object") == test.gone {
+					t.Errorf("got %q, %s", got, out)
+				}
+				if strings.Contains(out, "[CAUTION: .git was changed") != test.gone || !strings.Contains(out, ".git") {
+					t.Errorf("it says %q", out)
+				}
+				if left, _ := filepath.Glob(p.at("workspace/.git?*")); len(left) > 0 {
+					t.Errorf("left: %v", left)
+				}
+				if got := p.kept(".git/other"); strings.Contains(test.command, "other") && (len(got) != 1 || got[0] != "other\n") {
+					t.Errorf("what was in its place is lost: %q", got)
+				}
+			})
+		}
+	}
+}
