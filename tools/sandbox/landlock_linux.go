@@ -78,9 +78,13 @@ var secretEtc = []string{
 	"wpa_supplicant", "ppp", "docker", "kubernetes", "rancher", "letsencrypt", "ipsec.secrets", "ipsec.d", "private", "security",
 }
 
+// maxEtc is how many entries of /etc are looked at; what is beyond cannot be read.
+const maxEtc = 20000
+
 // etc is all of a folder but its secrets, for rules can only add. What its links
-// lead to has rules of its own, or none.
-func etc(dir string) []grant {
+// lead to has rules of its own, or none. Of the entries left goes what was looked
+// at.
+func etc(dir string, left *int) []grant {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
@@ -90,19 +94,59 @@ func etc(dir string) []grant {
 		name := strings.TrimSuffix(e.Name(), "-") // the copy of the last state
 		path := filepath.Join(dir, e.Name())
 		switch {
-		case slices.Contains(secretEtc, name), e.Type()&fs.ModeSymlink != 0:
+		case slices.Contains(secretEtc, name):
 		case name == "ssl" && e.IsDir():
-			out = append(out, etc(path)...)
+			out = append(out, etc(path, left)...)
 		default:
-			out = append(out, grant{path: path, access: reading, public: true})
+			some, _ := public(path, left)
+			out = append(out, some...)
 		}
 	}
 	return out
 }
 
+// public is what everybody may read of path: one grant, and whole, if that is all
+// of it. Modes alone do not hold root.
+func public(path string, left *int) (some []grant, whole bool) {
+	info, err := os.Lstat(path)
+	if *left--; err != nil || *left < 0 {
+		return nil, false
+	}
+	perm := info.Mode().Perm()
+	one := []grant{{path: path, access: reading, public: true}}
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return nil, true
+	case !info.IsDir():
+		if perm&0o004 == 0 {
+			return nil, false
+		}
+		return one, true
+	case perm&0o005 != 0o005:
+		return nil, false
+	case os.Geteuid() != 0:
+		return one, true
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, false
+	}
+	whole = true
+	some = []grant{{path: path, access: unix.LANDLOCK_ACCESS_FS_READ_DIR}}
+	for _, e := range entries {
+		below, all := public(filepath.Join(path, e.Name()), left)
+		some, whole = append(some, below...), whole && all
+	}
+	if whole {
+		return one, true
+	}
+	return some, false
+}
+
 // grants is all that p allows.
 func grants(p Policy) []grant {
-	all := etc("/etc")
+	left := maxEtc
+	all := etc("/etc", &left)
 	for access, paths := range system {
 		for _, path := range paths {
 			all = append(all, grant{path: path, access: access})
