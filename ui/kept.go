@@ -230,7 +230,7 @@ func (m *Model) entered(msg enteredMsg) tea.Cmd {
 	var held *session.HeldError
 	if errors.As(msg.err, &held) {
 		m.forking = msg.id
-		return m.open(dialog.Confirm("fork", "This conversation is open in "+held.By+". Go on with a copy of it?", "go on with a copy", "leave it", m.theme))
+		return m.confirm(true, dialog.Confirm("fork", "This conversation is open in "+held.By+". Go on with a copy of it?", "go on with a copy", "leave it", m.theme))
 	}
 	if msg.err != nil {
 		m.shown = true

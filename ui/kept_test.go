@@ -180,3 +180,35 @@ func TestUsagePanel(t *testing.T) {
 	s.Press("ctrl+x", "u").WaitFor(contains("last answer: 1.2k in · 34 out · $0.50", "by day"))
 	s.Press("esc").WaitFor(lacks("by day"))
 }
+
+// A folder is trusted by a key that was pressed in sight of everything it would
+// add, and by nothing that was typed before.
+func TestTrust(t *testing.T) {
+	var asked []bool
+	long := "Do you trust this?\n" + strings.Repeat("one more line\n", 60) + "the end"
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		o.Question = long
+		o.Decide = func(yes bool) (string, error) { asked = append(asked, yes); return "with its words", nil }
+	}, llmtest.Say("ok"))
+	s.WaitForText("Do you trust this?")
+	s.Type("yyy")
+	s.Send(paintedMsg{})
+	s.clock.Add(time.Second)
+	s.Type("y")
+	if len(asked) > 0 {
+		t.Fatalf("trusted unread: %v", asked)
+	}
+	for range 10 {
+		s.Press("pgdown")
+		s.Send(paintedMsg{})
+	}
+	s.clock.Add(time.Second)
+	s.Type("y").WaitForText("trusted")
+	if len(asked) != 1 || !asked[0] {
+		t.Errorf("decided %v", asked)
+	}
+	s.ask("hi", "ok")
+	if got := s.fake.Requests()[0].System; got != "with its words" {
+		t.Errorf("the system prompt is %q", got)
+	}
+}

@@ -131,7 +131,7 @@ func (m *Model) Init() tea.Cmd {
 	}
 	cmds = append(cmds, m.prompts())
 	if m.o.Question != "" {
-		m.dialog = dialog.Confirm("trust", m.o.Question, "trust it", "use none of it", m.theme)
+		cmds = append(cmds, m.confirm(false, dialog.Confirm("trust", m.o.Question, "trust it", "use none of it", m.theme)))
 	} else {
 		cmds = append(cmds, m.first())
 	}
@@ -162,7 +162,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 		m.layout()
-		return nil
+		return m.paintSoon()
 	case tea.BackgroundColorMsg:
 		if m.o.Config.Theme == "auto" && !m.theme.Plain {
 			m.setTheme(theme.For(msg.Color))
@@ -372,6 +372,12 @@ func (m *Model) open(d dialog.Dialog) tea.Cmd {
 	m.dialog = d
 	m.layout()
 	return m.paintSoon()
+}
+
+// confirm asks a question. One that is harmless can be answered unread.
+func (m *Model) confirm(harmless bool, c *dialog.Confirmation) tea.Cmd {
+	c.Now, c.Harmless = m.now, harmless
+	return m.open(c)
 }
 
 // quit ends the turn and the program.

@@ -399,7 +399,7 @@ func (m *Model) done(t *turn, d session.Done) tea.Cmd {
 	case again && d.Err == nil:
 		return m.run()
 	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow && m.dialog == nil:
-		return m.open(dialog.Confirm("compact", "The conversation does not fit the model's window any more. Summarize what was said and try again? The conversation itself stays whole.", "summarize", "leave it", m.theme))
+		return m.confirm(true, dialog.Confirm("compact", "The conversation does not fit the model's window any more. Summarize what was said and try again? The conversation itself stays whole.", "summarize", "leave it", m.theme))
 	}
 	if m.session.Waiting() > 0 { // queued after the turn's last look
 		return m.next()

@@ -114,7 +114,7 @@ func (m *Model) server(name string) tea.Cmd {
 			yes, no = "the model may have these tools", "not now"
 			b.WriteString("\nEach call asks, unless the mode or a rule of yours lets it run. May the model have these tools?")
 		}
-		return m.open(dialog.Confirm("mcp", b.String(), yes, no, m.theme))
+		return m.confirm(s.Status != mcp.New && s.Status != mcp.Changed, dialog.Confirm("mcp", b.String(), yes, no, m.theme))
 	}
 	return nil
 }
