@@ -73,6 +73,11 @@ func TestRepositories(t *testing.T) {
 					p.run("d=" + dir + "; " + command)
 					at := "workspace/" + dir
 					common := p.read(at + "/commondir")
+					for _, name := range []string{"config.worktree", "hooks", "modules", "worktrees"} {
+						if _, err := os.Lstat(p.at(at + "/" + name)); err == nil && !(dir == ".git" && name == "hooks") {
+							t.Errorf("%s: %s is there", command, name)
+						}
+					}
 					rest := p.read(at+"/config.worktree") + p.read(at+"/hooks/pre-commit") + p.read(at+"/modules/m/config") + p.read(at+"/worktrees/w/commondir")
 					link, _ := os.Readlink(p.at("workspace/link/.git"))
 					if p.read(at+"/config") != "[core]\n" || rest != "" || common != "" && common != "../common\n" ||

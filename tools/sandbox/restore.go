@@ -158,7 +158,7 @@ func (s *snapshot) mend(was node, name string) error {
 		return errors.New("too large to be remembered")
 	case there && now.IsDir() && was.children != nil:
 		return s.mendFolder(was, name)
-	case there && now.Mode().IsRegular() && was.mode.IsRegular():
+	case there && now.Mode().IsRegular() && was.mode.IsRegular() && !was.absent:
 		if err := s.shelf.copy(s.root, name, name); err == nil {
 			return s.write(was, name)
 		}

@@ -244,6 +244,9 @@ func (p *place) untouched() {
 		if got := p.read("workspace/" + name); got != want {
 			p.t.Errorf("%s: got %q, want %q", name, got, want)
 		}
+		if _, err := os.Lstat(p.at("workspace/" + name)); err == nil && want == "" {
+			p.t.Errorf("%s is there, if empty", name)
+		}
 	}
 }
 
