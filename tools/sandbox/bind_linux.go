@@ -1,0 +1,78 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// bind takes from the calling thread, and what it starts, all that the policy
+// does not allow.
+func (h *helper) bind() error {
+	if h.free {
+		return nil
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("no_new_privs: %w", err)
+	}
+	p := h.Policy
+	if h.Lasting && !h.spaces {
+		p = p.split()
+	}
+	rules, err := ruleset(h.abi, p)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(rules)
+	if err := disarm(); err != nil {
+		return err
+	}
+	if err := enforce(rules); err != nil {
+		return err
+	}
+	return confine(filter(architectures[runtime.GOARCH], rulesFor(h.Network, h.untouchable())))
+}
+
+// untouchable are the ids that no signal of the command may go to, where it can
+// see them: the helper, this thread of it, parley, and everybody.
+func (h *helper) untouchable() []int {
+	if h.spaces {
+		return nil
+	}
+	ids := []int{-1, os.Getpid(), -os.Getpid(), unix.Gettid(), os.Getppid()}
+	if group, err := unix.Getpgid(os.Getppid()); err == nil {
+		ids = append(ids, -group)
+	}
+	return ids
+}
+
+// kept are the capabilities that root needs to work with files of others inside
+// the workspace. With CAP_SYS_PTRACE or CAP_PERFMON it could read the keys in
+// the environment of parley.
+const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
+
+// disarm takes away all other capabilities of the calling thread, also from the
+// programs it will run.
+func disarm() error {
+	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
+		if kept>>c&1 == 0 {
+			_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) // who may not has nothing to gain: see no_new_privs
+		}
+	}
+	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var sets [2]unix.CapUserData
+	if err := unix.Capget(&header, &sets[0]); err != nil {
+		return fmt.Errorf("capabilities: %w", err)
+	}
+	for i := range sets {
+		left := sets[i].Permitted & uint32(uint64(kept)>>(32*i))
+		sets[i] = unix.CapUserData{Effective: left, Permitted: left}
+	}
+	if err := unix.Capset(&header, &sets[0]); err != nil {
+		return fmt.Errorf("capabilities: %w", err)
+	}
+	return nil
+}
