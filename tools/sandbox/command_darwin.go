@@ -29,7 +29,7 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	if err := p.Check(); err != nil {
 		return nil, nil, err
 	}
-	p.Protected = repositories(p.Workspace, p.Protected)
+	p.Protected = behind(p.Workspace, repositories(p.Workspace, p.Protected))
 	cleanup, err = tempDir(&p)
 	if err != nil {
 		return nil, nil, err

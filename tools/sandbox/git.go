@@ -52,6 +52,22 @@ func repositories(workspace string, protected []string) []string {
 	return r.protected
 }
 
+// behind adds what protected links lead to, if that is in the workspace.
+func behind(workspace string, protected []string) []string {
+	all := slices.Clone(protected)
+	for _, name := range protected {
+		real, err := filepath.EvalSymlinks(filepath.Join(workspace, name))
+		if err != nil {
+			continue
+		}
+		inside, err := filepath.Rel(workspace, real)
+		if err == nil && filepath.IsLocal(inside) && inside != "." && !slices.Contains(all, filepath.ToSlash(inside)) {
+			all = append(all, filepath.ToSlash(inside))
+		}
+	}
+	return all
+}
+
 // repos is a search for repositories.
 type repos struct {
 	root      *os.Root

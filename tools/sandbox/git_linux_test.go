@@ -90,6 +90,31 @@ func TestRepositories(t *testing.T) {
 	}
 }
 
+// What a protected link leads to, in the workspace, is protected as well.
+func TestLinks(t *testing.T) {
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, s)
+			p.write("workspace/scripts/hooks/pre-commit", "mine\n")
+			p.write("workspace/scripts/envrc", "mine\n")
+			if err := os.RemoveAll(p.at("workspace/.git/hooks")); err != nil {
+				t.Fatal(err)
+			}
+			for link, to := range map[string]string{".git/hooks": "../scripts/hooks", ".envrc": "scripts/envrc"} {
+				if err := os.Symlink(to, p.at("workspace/"+link)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.hand()
+			p.run("echo evil > .git/hooks/pre-commit; echo evil > .git/hooks/post-commit; echo evil > scripts/envrc; mv scripts s; mkdir -p scripts/hooks; echo evil > scripts/hooks/post-commit")
+			if got := p.read("workspace/.git/hooks/pre-commit") + p.read("workspace/.git/hooks/post-commit") + p.read("workspace/.envrc"); got != "mine\nmine\n" {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
 // What one does with git every day works, and nothing is to be told about it.
 func TestGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
