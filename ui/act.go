@@ -69,7 +69,7 @@ func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
 	if cmd, ok := m.command(text); ok {
 		return cmd
 	}
-	if len(attach.Mentions(msg.Typed, isFile)) > 0 {
+	if len(attach.Mentions(msg.Typed, isFile)) > 0 || len(m.mentioned(msg.Typed)) > 0 {
 		return m.expand(msg)
 	}
 	return m.dispatch(text, nil)

@@ -189,6 +189,11 @@ func (m *Model) palette(string) tea.Cmd {
 		}
 		items = append(items, dialog.Item{Title: a.name, Detail: a.help, Key: strings.Join(a.keys, ", "), Value: a.name})
 	}
+	if servers := m.o.Servers(); servers != nil {
+		for _, p := range servers.Prompts() {
+			items = append(items, dialog.Item{Title: p.Server + ":" + p.Name, Detail: p.Description, Value: "prompt " + p.Server + ":" + p.Name})
+		}
+	}
 	list := dialog.Pick("command", "Commands", items, m.theme)
 	list.Words = true
 	return m.open(list)

@@ -1,12 +1,14 @@
 package ui
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -140,14 +142,42 @@ func isFile(path string) bool {
 
 // expand reads the files that a prompt mentions.
 func (m *Model) expand(typed composer.SubmitMsg) tea.Cmd {
+	resources, servers := m.mentioned(typed.Typed), m.o.Servers()
 	return func() tea.Msg {
 		msg := expandedMsg{text: typed.Text}
-		msg.parts, msg.notes, msg.err = attach.Expand(typed.Typed, func(path string) (attach.Item, error) {
+		text := typed.Typed
+		for _, r := range resources { // no file is meant by it
+			text = strings.ReplaceAll(text, "@"+r.Server+":"+r.URI, "")
+		}
+		msg.parts, msg.notes, msg.err = attach.Expand(text, func(path string) (attach.Item, error) {
 			if !isFile(path) {
 				return attach.Item{}, fs.ErrNotExist
 			}
 			return attach.File(file(path), attach.Default())
 		})
+		if msg.err != nil {
+			return msg
+		}
+		if n := len(msg.parts) - 1; n >= 0 && msg.parts[n].Kind == llm.Text && msg.parts[n].Name == "" {
+			msg.parts = msg.parts[:n] // the text itself
+		}
+		var fetched []llm.Part
+		for _, r := range resources {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			parts, err := servers.ReadResource(ctx, r.Server, r.URI)
+			cancel()
+			if err != nil {
+				msg.err = fmt.Errorf("@%s:%s: %w", r.Server, r.URI, err)
+				return msg
+			}
+			for _, p := range parts {
+				if p.Name == "" {
+					p.Name = r.URI
+				}
+				fetched = append(fetched, p)
+			}
+		}
+		msg.parts = append(fetched, msg.parts...)
 		return msg
 	}
 }
@@ -161,11 +191,10 @@ func (m *Model) expanded(msg expandedMsg) tea.Cmd {
 	for _, n := range msg.notes {
 		m.note(n)
 	}
-	files := msg.parts[:len(msg.parts)-1] // the last one is the text
-	if len(files) > 0 {
-		m.blindTo(files[0])
+	if len(msg.parts) > 0 {
+		m.blindTo(msg.parts[0])
 	}
-	return m.dispatch(msg.text, files)
+	return m.dispatch(msg.text, msg.parts)
 }
 
 // labels names attachments.

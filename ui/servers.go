@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -234,4 +235,33 @@ func (m *Model) resource(value string) tea.Cmd {
 		}
 		return resourceMsg{parts, err}
 	}
+}
+
+// resourcesNamed are the resources of servers whose name holds word.
+func (m *Model) resourcesNamed(word string) []mcp.Resource {
+	servers := m.o.Servers()
+	if servers == nil {
+		return nil
+	}
+	var out []mcp.Resource
+	for _, r := range servers.Resources() {
+		if strings.Contains(strings.ToLower(r.Server+":"+r.URI+" "+r.Name), strings.ToLower(word)) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// mentioned are the resources that a prompt mentions, as @server:uri.
+func (m *Model) mentioned(text string) []mcp.Resource {
+	if !strings.Contains(text, "@") {
+		return nil
+	}
+	words := strings.Fields(text)
+	return slices.DeleteFunc(m.resourcesNamed(""), func(r mcp.Resource) bool {
+		return !slices.ContainsFunc(words, func(w string) bool {
+			w = strings.Trim(strings.TrimPrefix(strings.TrimLeft(w, "(["), "@"), "\"")
+			return strings.TrimRight(w, ".,;:!?)]\"") == r.Server+":"+r.URI
+		})
+	})
 }
