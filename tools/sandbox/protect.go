@@ -25,6 +25,7 @@ type snapshot struct {
 	before  map[string]node // of these, and of the folders that they are in
 	mounted bool            // what was there at the start is read-only, for the command
 	shelf   shelf           // where goes what is in the way
+	held    []*os.File
 	bytes   int
 	entries int
 }
@@ -48,11 +49,28 @@ func take(root *os.Root, paths []string, mounted bool) *snapshot {
 		p = path.Clean(p)
 		s.paths = append(s.paths, p)
 		for _, dir := range above(p) {
+			if _, known := s.before[dir]; known {
+				continue
+			}
 			s.before[dir] = s.read(dir, false)
+			s.hold(dir)
 		}
 		s.before[p] = s.read(p, !mounted)
 	}
 	return s
+}
+
+// maxHeld is how many folders are kept open.
+const maxHeld = 200
+
+// hold keeps a folder open for as long as the snapshot is needed: the number of
+// one that was removed would be given to another, which then passed for it.
+func (s *snapshot) hold(dir string) {
+	if len(s.held) < maxHeld && s.before[dir].mode.IsDir() {
+		if f, err := s.root.Open(dir); err == nil {
+			s.held = append(s.held, f)
+		}
+	}
 }
 
 // above are the folders that p is in, the topmost first.
