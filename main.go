@@ -798,6 +798,9 @@ func (a *app) close() {
 func (a *app) build(screen bool, log *session.Log) (s *session.Session, notice string, err error) {
 	kept := log.Session()
 	name := first(a.model, kept.Model, a.cfg.Model, a.folderModel)
+	if name == "" && screen {
+		name = a.lastModel()
+	}
 	if name == "" {
 		name = providers.DefaultModel(a.cfg.Config, os.Getenv)
 		if strings.HasPrefix(name, "demo/") {
@@ -832,6 +835,19 @@ func (a *app) build(screen bool, log *session.Log) (s *session.Session, notice s
 		Fallback: append(slices.Clone(a.fallback), a.cfg.Fallback...), Open: open, Answer: a.want,
 		Log: log, Estimate: catalog.Estimate, Config: a.cfg.Session,
 	}), notice, nil
+}
+
+// lastModel is what was picked on the screen last, if it can be asked now.
+func (a *app) lastModel() string {
+	models, err := a.lib.Get("models")
+	if err != nil {
+		return ""
+	}
+	name, _, _ := strings.Cut(models, "\n")
+	if _, err := a.open(name, false); name == "" || err != nil {
+		return ""
+	}
+	return name
 }
 
 // shelf is what the commands about stored conversations work with.

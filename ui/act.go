@@ -166,9 +166,14 @@ func (m *Model) interrupt(string) tea.Cmd {
 	case m.editing > 0:
 		return m.leaveEdit()
 	case !m.composer.Empty():
+		lib, past := m.o.Library, session.Past{Text: m.composer.Value(), Folder: m.o.Folder, At: m.now()}
 		m.composer.Clear()
 		m.layout()
-		return tea.Batch(m.written(), m.say("cleared, ctrl+_ brings it back"))
+		remember := func() tea.Msg { // it can be found again, also after a restart
+			_ = lib.Remember(past)
+			return nil
+		}
+		return tea.Batch(remember, m.written(), m.say("cleared, ctrl+_ brings it back"))
 	case m.now().Sub(m.quitAsked) < quitWithin:
 		return m.quit()
 	}
