@@ -53,6 +53,7 @@ import (
 
 func main() {
 	sandbox.Child() // what holds a command is this program too
+	tools.HideEnvironment()
 	os.Exit(run())
 }
 

@@ -1,0 +1,57 @@
+package tools
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// HideEnvironment takes what no command gets of parley's environment out of the
+// memory that the kernel shows of it in /proc/PID/environ: a command that runs as
+// the same person, or as root, could read keys there. Parley itself has copies
+// since it started. It reports whether it could.
+func HideEnvironment() bool {
+	start, end, ok := environMemory()
+	if !ok {
+		return false
+	}
+	memory, err := os.OpenFile("/proc/self/mem", os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer memory.Close()
+	shown := make([]byte, end-start)
+	if _, err := memory.ReadAt(shown, start); err != nil {
+		return false
+	}
+	for at := 0; at < len(shown); {
+		entry := shown[at:]
+		if i := bytes.IndexByte(entry, 0); i >= 0 {
+			entry = entry[:i]
+		}
+		if name, value, ok := bytes.Cut(entry, []byte("=")); ok && !passes(string(name)) {
+			clear(value)
+		}
+		at += len(entry) + 1
+	}
+	_, err = memory.WriteAt(shown, start)
+	return err == nil
+}
+
+// environMemory is where the environment lies that the process began with; see
+// proc_pid_stat(5), fields 50 and 51.
+func environMemory() (start, end int64, ok bool) {
+	stat, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return 0, 0, false
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from the third on
+	const first, last = 50 - 3, 51 - 3
+	if len(fields) <= last {
+		return 0, 0, false
+	}
+	start, errStart := strconv.ParseInt(fields[first], 10, 64)
+	end, errEnd := strconv.ParseInt(fields[last], 10, 64)
+	return start, end, errStart == nil && errEnd == nil && start > 0 && end > start && end-start < 8<<20
+}
