@@ -235,14 +235,6 @@ func (s *Session) OnSave(f func(error)) {
 	}
 }
 
-// Unsaved is how many messages are not on disk, and why.
-func (s *Session) Unsaved() (int, error) {
-	if s.log == nil {
-		return 0, nil
-	}
-	return s.log.Pending()
-}
-
 // Close ends the session: others may go on with the conversation. The error
 // says what could not be kept.
 func (s *Session) Close() error {

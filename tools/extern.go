@@ -45,12 +45,13 @@ func NewAction(a Action, run func(ctx context.Context, progress func(text string
 // without escape sequences, control characters and what is invisible, at most
 // limit characters of it, its head and its tail. Notes say what was left out.
 func Plain(text string, limit int) (plain string, notes []string) {
-	plain, notes = cleaned(text)
+	plain, notes = Clean(text)
 	return clip(plain, limit), notes
 }
 
-// cleaned is Plain without a limit.
-func cleaned(text string) (plain string, notes []string) {
+// Clean is Plain without a limit: nothing is left with which a file or a server
+// could whisper to a model what a person does not see.
+func Clean(text string) (plain string, notes []string) {
 	var c cleaner
 	plain = c.write([]byte(text))
 	return plain + c.close(), c.notes()

@@ -203,7 +203,7 @@ func response(res *http.Response, at *url.URL, r request) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	text, dropped := cleaned(c.text)
+	text, dropped := Clean(c.text)
 	notes := slices.Concat(c.notes, dropped)
 	if res.StatusCode > 299 {
 		text = clip(strings.TrimSpace(text), maxNews)

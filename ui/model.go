@@ -259,6 +259,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.regenerate(msg.Seq)
 	case transcript.EditMsg:
 		return m.edit(msg.User)
+	case transcript.WireMsg:
+		return m.say("the wire is not shown here yet: --debug FILE logs requests, --dry-run prints one")
 	case transcript.ForkMsg:
 		m.transcript.Browse(false)
 		return m.enterFork(m.session.ID(), msg.Seq)

@@ -129,15 +129,6 @@ func (m *Model) Shell() bool {
 	return len(m.units) > 0 && m.units[0].kind == char && m.units[0].text == "!"
 }
 
-// Sign is what belongs in front of the text, one cell: "!" if it is for the
-// shell, else "›".
-func (m *Model) Sign() string {
-	if m.Shell() {
-		return "!"
-	}
-	return "›"
-}
-
 // inline is how much text SetValue puts in as such: an editor or the history
 // may bring back more than a paste shows, but no key shall become slow.
 const inline = 64 << 10

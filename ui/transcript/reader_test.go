@@ -69,7 +69,7 @@ var ops = []op{
 	{"user with files", true, func(m *Model, n int, s string) { m.User(s, s, "image a.png 12x12 4 KB") }},
 	{"summary", true, func(m *Model, n int, s string) { m.Summary("summary", s, n%3) }},
 	{"marker", true, func(m *Model, n int, s string) { m.Marker(NoteKind(n%5), s) }},
-	{"tag", true, func(m *Model, n int, s string) { m.Tag(n); m.TagBack(n + 1) }},
+	{"tag", true, func(m *Model, n int, s string) { m.Tag(n) }},
 	{"think", true, func(m *Model, n int, s string) { m.Think(fmt.Sprint(n%3), s) }},
 	{"thought", true, func(m *Model, n int, s string) { m.ThoughtFor(fmt.Sprint(n%3), time.Duration(n)*time.Second) }},
 	{"answer", true, func(m *Model, n int, s string) { m.Answer(fmt.Sprint(n%3), s) }},

@@ -8,19 +8,7 @@ import (
 
 // Tag says which message of the conversation the blocks belong to that are
 // added from now on, by its number in the store; 0 if it has none yet.
-func (m *Model) Tag(seq int) { m.tag, m.tagged = seq, m.seq }
-
-// TagBack is Tag for what was added since the last Tag as well: an answer gets
-// its number when it is whole.
-func (m *Model) TagBack(seq int) {
-	for _, it := range slices.Backward(m.items) {
-		if it.seq < m.tagged {
-			break
-		}
-		it.tag = seq
-	}
-	m.tag = seq
-}
+func (m *Model) Tag(seq int) { m.tag = seq }
 
 // Show puts the first block of a message at the top, and the cursor on it; it
 // tells whether there is one.

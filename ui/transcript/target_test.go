@@ -9,8 +9,8 @@ import (
 	"parley/ui/theme"
 )
 
-// tagged is a conversation of two turns: messages 1 and 2, then 5 and an answer
-// that is numbered 6 when it is whole.
+// tagged is a conversation of two turns: messages 1 and 2, then 5 and its
+// answer 6.
 func tagged() *Model {
 	m := New(theme.Plain())
 	m.SetSize(60, 30)
@@ -21,11 +21,10 @@ func tagged() *Model {
 	m.AnswerDone("a")
 	m.Tag(5)
 	m.User("second")
-	m.Tag(0)
+	m.Tag(6)
 	m.Think("t", "hm")
 	m.Answer("b", "two")
 	m.Tool("c", Tool{Name: "shell", Title: "make", Status: Running})
-	m.TagBack(6)
 	m.Footer("costs nothing")
 	return m
 }

@@ -37,7 +37,6 @@ type Model struct {
 	running []*item // tool calls whose time passes
 	seq     int     // of the next item
 	tag     int     // of the message that blocks belong to
-	tagged  int     // seq of the first item that belongs to it
 	laid    int     // how many items hold lines, about
 
 	openThinking, openOutput bool
