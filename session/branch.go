@@ -62,6 +62,31 @@ func (s *Session) Edit(seq int) (llm.Message, error) {
 	return message, err
 }
 
+// Rewrite grows a branch in which the answer seq says text. Answers that call
+// tools stay as they are: their results belong to what was called.
+func (s *Session) Rewrite(seq int, text string) error {
+	if !s.turn.TryLock() {
+		return errRunning
+	}
+	defer s.turn.Unlock()
+	s.mu.Lock()
+	n, err := s.tree.At(seq)
+	if err == nil && (n.Role != llm.RoleAssistant || len(n.Calls()) > 0) {
+		err = errors.New("only answers that call no tools can be rewritten")
+	}
+	if err != nil {
+		s.mu.Unlock()
+		return err
+	}
+	s.tree.head = n.Parent
+	own := s.tree.Next(llm.Message{Role: llm.RoleAssistant, Origin: n.Origin, Model: n.Model, Parts: []llm.Part{{Kind: llm.Text, Text: text}}})
+	own.At = s.now()
+	s.tree.Put(own)
+	s.mu.Unlock()
+	s.write(own)
+	return nil
+}
+
 // Again makes the conversation end with the prompt that the message seq answers,
 // so that Turn without parts gives another answer. What was answered stays as a
 // branch.

@@ -77,6 +77,9 @@ func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
 
 // dispatch sends a prompt, or queues it while the model is busy.
 func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
+	if m.rewrite(text) {
+		return m.say("rewritten as a branch; ctrl+x t shows both")
+	}
 	if err := m.branch(); err != nil {
 		m.draft(text)
 		return m.say(err.Error())

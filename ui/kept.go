@@ -382,8 +382,8 @@ func (m *Model) edit(seq int) tea.Cmd {
 		return m.say("stop the running turn first")
 	}
 	n, err := m.session.At(seq)
-	if err != nil || n.Role != llm.RoleUser || n.Summary {
-		return m.say("only messages of your own can be edited")
+	if err != nil || n.Summary || n.Role != llm.RoleUser && (n.Role != llm.RoleAssistant || len(n.Calls()) > 0) {
+		return m.say("your messages can be edited, and answers that call no tools")
 	}
 	m.transcript.Browse(false)
 	if !m.composer.Empty() {
@@ -407,6 +407,22 @@ func (m *Model) leaveEdit() tea.Cmd {
 	m.transcript.Bottom()
 	m.layout()
 	return m.written()
+}
+
+// rewrite puts text in the place of an answer that is being edited, and reports
+// whether one is. Nothing is sent.
+func (m *Model) rewrite(text string) bool {
+	n, err := m.session.At(m.editing)
+	if m.editing == 0 || err != nil || n.Role != llm.RoleAssistant {
+		return false
+	}
+	m.editing = 0
+	if err := m.session.Rewrite(n.Seq, text); err != nil {
+		m.note(err.Error())
+		return true
+	}
+	m.redraw()
+	return true
 }
 
 // branch makes what is sent next an edit of the message that was chosen.

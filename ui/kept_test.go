@@ -212,3 +212,19 @@ func TestTrust(t *testing.T) {
 		t.Errorf("the system prompt is %q", got)
 	}
 }
+
+func TestRewrite(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Say("the first answer"), llmtest.Say("fine"))
+	s.ask("one", "the first answer")
+	s.idle()
+	s.Press("tab").Press("e").WaitForText("editing an earlier message")
+	s.Type(", mended").Press("enter").WaitForText("rewritten as a branch")
+	s.WaitForText("the first answer, mended")
+	s.ask("two", "fine")
+	if got := s.fake.Requests()[1].Messages; len(got) != 3 || got[1].Text() != "the first answer, mended" {
+		t.Errorf("the request holds %+v", got)
+	}
+	if n := len(s.m.session.Branches()); n != 3 {
+		t.Errorf("%d branches: the old answer stays as one", n)
+	}
+}

@@ -258,6 +258,9 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case transcript.RegenerateMsg:
 		return m.regenerate(msg.Seq)
 	case transcript.EditMsg:
+		if n, err := m.session.At(msg.Seq); err == nil && n.Role == llm.RoleAssistant {
+			return m.edit(msg.Seq)
+		}
 		return m.edit(msg.User)
 	case transcript.WireMsg:
 		return m.say("the wire is not shown here yet: --debug FILE logs requests, --dry-run prints one")
