@@ -67,7 +67,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestUnsendable checks that what the SDK refuses to send is no fault of the
+// TestUnsendable checks that what cannot be asked for is no fault of the
 // connection.
 func TestUnsendable(t *testing.T) {
 	s := newServer(t, stream(text("Hi"), finish("STOP")))

@@ -1,11 +1,10 @@
 // Package gemini speaks the Gemini API in its own words.
 //
-//	llm.Request ──► body (contents, tools, generationConfig) ──► genai ──► models/ID:streamGenerateContent
+//	llm.Request ──► body (contents, tools, generationConfig) ──► models/ID:streamGenerateContent
 //	server-sent events, or one JSON body ──► chunk ──► answer ──► llm.Events
 //
-// The SDK makes the connection, the address and the headers; bodies and chunks
-// go past its types, see door. What models differ in, thinking above all, is a
-// table, read off the model's id. Thought signatures stay on the very part that
+// There is no SDK in it; send says why. What models differ in, thinking above
+// all, is a table, read off the model's id. Thought signatures stay on the very part that
 // brought them and go back as they came. A server that refuses an optional
 // field gets the request once more without it, and never again with it. Errors
 // are *llm.Error.
