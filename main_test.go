@@ -738,3 +738,44 @@ func TestKill(t *testing.T) {
 		t.Errorf("only %d of %d runs came as far as to ask: the machine is too slow for this test to mean much", len(asked), *rounds)
 	}
 }
+
+// BenchmarkSandbox shows what holding a command costs in the program itself,
+// whose packages all have to start before it can be the helper: the time of
+// /bin/true in the sandbox less its time without, at the median and the 95th
+// percentile.
+func BenchmarkSandbox(b *testing.B) {
+	if found := sandbox.Probe(); !found.OK() {
+		b.Skip(found.Why)
+	}
+	policy := sandbox.Policy{Workspace: b.TempDir(), Protected: sandbox.Protected(), Env: os.Environ()}
+	var plain, held []time.Duration
+	run := func(cmd *exec.Cmd, times *[]time.Duration) {
+		began := time.Now()
+		if err := cmd.Run(); err != nil {
+			b.Fatal(err)
+		}
+		*times = append(*times, time.Since(began))
+	}
+	for b.Loop() {
+		run(exec.Command("/bin/true"), &plain)
+		began := time.Now()
+		cmd, cleanup, err := sandbox.Command(policy, "/bin/true")
+		if err != nil {
+			b.Fatal(err)
+		}
+		made := time.Since(began)
+		run(cmd, &held)
+		held[len(held)-1] += made
+		cleanup()
+	}
+	slices.Sort(plain)
+	slices.Sort(held)
+	base := plain[len(plain)/2]
+	for _, q := range []struct {
+		share float64
+		unit  string
+	}{{0.5, "ms-p50"}, {0.95, "ms-p95"}} {
+		at := held[int(q.share*float64(len(held)-1))]
+		b.ReportMetric(float64((at-base).Microseconds())/1000, q.unit)
+	}
+}

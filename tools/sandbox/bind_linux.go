@@ -21,7 +21,7 @@ func (h *helper) bind() error {
 	if h.Lasting && !h.spaces {
 		p = p.split()
 	}
-	rules, err := ruleset(h.abi, p)
+	rules, err := h.ruleset(p)
 	if err != nil {
 		return err
 	}

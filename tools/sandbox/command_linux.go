@@ -18,7 +18,7 @@ const marker = "parley-sandbox"
 
 // What the helper inherits beside the standard streams.
 const (
-	jobFD  = 3 // the job, in memory
+	jobFD  = 3 // the job
 	lifeFD = 4 // ends when the caller does
 )
 
@@ -101,13 +101,14 @@ func program(name string) (string, error) {
 
 // command is the helper with this job.
 func (j *job) command() (cmd *exec.Cmd, letGo func(), err error) {
-	instructions, err := j.file()
+	instructions, wait, err := j.send()
 	if err != nil {
 		return nil, nil, err
 	}
 	life, hold, err := os.Pipe()
 	if err != nil {
 		instructions.Close()
+		wait()
 		return nil, nil, err
 	}
 	cmd = &exec.Cmd{
@@ -118,6 +119,7 @@ func (j *job) command() (cmd *exec.Cmd, letGo func(), err error) {
 	}
 	return cmd, func() {
 		instructions.Close()
+		wait()
 		life.Close()
 		hold.Close()
 	}, nil

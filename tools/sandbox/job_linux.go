@@ -2,13 +2,11 @@ package sandbox
 
 import (
 	"errors"
-	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // A job is what the helper is told.
@@ -22,12 +20,17 @@ type job struct {
 	spaces bool     // the helper is alone in its namespaces
 	uid    int      // of the caller, in its own namespace
 	gid    int
+	listed []string // folders of /etc that may be listed
+	public []string // what may be read there
 }
+
+// whole ends a job, so that one that was cut short is none.
+const whole = "whole"
 
 // lists are the job's texts. Paths and variables need not be UTF-8 and hold no
 // NUL, so that neither JSON nor any other escaping fits better than this.
 func (j *job) lists() []*[]string {
-	return []*[]string{&j.Read, &j.Write, &j.Protected, &j.Env, &j.argv}
+	return []*[]string{&j.Read, &j.Write, &j.Protected, &j.Env, &j.argv, &j.listed, &j.public}
 }
 
 func (j *job) words() []*string { return []*string{&j.Workspace, &j.Temp, &j.Undone, &j.path} }
@@ -51,6 +54,7 @@ func (j *job) encode() (string, error) {
 		out = append(out, strconv.Itoa(len(*l)))
 		out = append(out, *l...)
 	}
+	out = append(out, whole)
 	if slices.ContainsFunc(out, func(s string) bool { return strings.Contains(s, "\x00") }) {
 		return "", errors.New("a NUL byte in a path, a variable or an argument")
 	}
@@ -90,27 +94,34 @@ func decode(text string) (job, error) {
 		}
 		*l, rest = rest[:n:n], rest[n:]
 	}
-	if j.Workspace == "" || j.path == "" || len(j.argv) == 0 || len(rest) > 0 {
+	if j.Workspace == "" || j.path == "" || len(j.argv) == 0 || len(rest) != 1 || rest[0] != whole {
 		return job{}, errors.New("incomplete")
 	}
 	return j, nil
 }
 
-// file is the job in memory that has no name, for it holds the environment.
-func (j *job) file() (*os.File, error) {
-	text, err := j.encode()
+// send returns where the helper reads the job: not from a file, for it holds the
+// environment. To find out what of /etc may be read takes half as long as the
+// helper takes to start, and so is done meanwhile. Wait returns when all is
+// written, or r is closed.
+func (j *job) send() (r *os.File, wait func(), err error) {
+	if _, err := j.encode(); err != nil {
+		return nil, nil, err
+	}
+	r, w, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	fd, err := unix.MemfdCreate(marker, unix.MFD_CLOEXEC)
-	if err != nil {
-		return nil, fmt.Errorf("memfd: %w", err)
-	}
-	f := os.NewFile(uintptr(fd), marker)
-	if _, err := f.WriteString(text); err != nil {
-		f.Close()
-		return nil, err
-	}
-	_, err = f.Seek(0, 0)
-	return f, err
+	done, whole := make(chan struct{}), *j
+	go func() {
+		defer close(done)
+		defer w.Close()
+		if !whole.free {
+			whole.listed, whole.public = etc("/etc", maxEtc)
+		}
+		if text, err := whole.encode(); err == nil { // else the helper says that it is incomplete
+			_, _ = io.WriteString(w, text)
+		}
+	}()
+	return r, func() { <-done }, nil
 }

@@ -15,6 +15,7 @@ var jobs = []job{
 			Lasting: true, Undone: "/u\xff",
 		},
 		path: "/bin/sh", argv: []string{"sh", "-c", ""}, abi: 7, spaces: true, uid: 65534, gid: 1,
+		listed: []string{"/etc"}, public: []string{"/etc/a\n", "/etc/b"},
 	},
 	{Policy: Policy{Workspace: "/w"}, path: "/x", argv: []string{""}, free: true},
 }
@@ -37,6 +38,21 @@ func TestJob(t *testing.T) {
 	}
 }
 
+// TestJobCutShort: no part of a job is one.
+func TestJobCutShort(t *testing.T) {
+	for _, j := range jobs {
+		text, err := j.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range text {
+			if got, err := decode(text[:i]); err == nil {
+				t.Errorf("%q was taken for %+v", text[:i], got)
+			}
+		}
+	}
+}
+
 // FuzzJob: what the helper is told is understood as it was meant, or not at all.
 func FuzzJob(f *testing.F) {
 	for _, j := range jobs {
@@ -46,6 +62,7 @@ func FuzzJob(f *testing.F) {
 		}
 		f.Add(text)
 		f.Add(text[:len(text)/2])
+		f.Add(text[:len(text)-1])
 	}
 	f.Add("true\x00false\x00false\x00false\x007\x000\x000\x00w\x00\x00p\x00999999999999")
 	f.Fuzz(func(t *testing.T, text string) {

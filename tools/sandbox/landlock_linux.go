@@ -81,72 +81,82 @@ var secretEtc = []string{
 // maxEtc is how many entries of /etc are looked at; what is beyond cannot be read.
 const maxEtc = 20000
 
-// etc is all of a folder but its secrets, for rules can only add. What its links
-// lead to has rules of its own, or none. Of the entries left goes what was looked
-// at.
-func etc(dir string, left *int) []grant {
+// etc is all of a folder but its secrets, for rules can only add: what may be
+// listed and what may be read. What its links lead to has rules of its own, or
+// none. No more than most entries are looked at.
+func etc(dir string, most int) (listed, public []string) {
+	w := walk{left: most}
+	w.secretive(dir)
+	return w.listed, w.public
+}
+
+// A walk finds what everybody may read.
+type walk struct {
+	left           int // entries that may still be looked at
+	listed, public []string
+}
+
+// secretive takes a folder with entries that hold secrets.
+func (w *walk) secretive(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil
+		return
 	}
-	out := []grant{{path: dir, access: unix.LANDLOCK_ACCESS_FS_READ_DIR}}
+	w.listed = append(w.listed, dir)
 	for _, e := range entries {
 		name := strings.TrimSuffix(e.Name(), "-") // the copy of the last state
 		path := filepath.Join(dir, e.Name())
 		switch {
 		case slices.Contains(secretEtc, name):
 		case name == "ssl" && e.IsDir():
-			out = append(out, etc(path, left)...)
+			w.secretive(path)
 		default:
-			some, _ := public(path, left)
-			out = append(out, some...)
+			w.open(path)
 		}
 	}
-	return out
 }
 
-// public is what everybody may read of path: one grant, and whole, if that is all
-// of it. Modes alone do not hold root.
-func public(path string, left *int) (some []grant, whole bool) {
+// open takes what everybody may read of path: one entry if that is all of it, and
+// then it reports so. Modes alone do not hold root.
+func (w *walk) open(path string) (whole bool) {
 	info, err := os.Lstat(path)
-	if *left--; err != nil || *left < 0 {
-		return nil, false
+	if w.left--; err != nil || w.left < 0 {
+		return false
 	}
 	perm := info.Mode().Perm()
-	one := []grant{{path: path, access: reading, public: true}}
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
-		return nil, true
-	case !info.IsDir():
-		if perm&0o004 == 0 {
-			return nil, false
-		}
-		return one, true
-	case perm&0o005 != 0o005:
-		return nil, false
-	case os.Geteuid() != 0:
-		return one, true
+		return true
+	case !info.IsDir() && perm&0o004 == 0, info.IsDir() && perm&0o005 != 0o005:
+		return false
+	case !info.IsDir(), os.Geteuid() != 0:
+		w.public = append(w.public, path)
+		return true
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return nil, false
+		return false
 	}
+	listed, public := len(w.listed), len(w.public)
 	whole = true
-	some = []grant{{path: path, access: unix.LANDLOCK_ACCESS_FS_READ_DIR}}
+	w.listed = append(w.listed, path)
 	for _, e := range entries {
-		below, all := public(filepath.Join(path, e.Name()), left)
-		some, whole = append(some, below...), whole && all
+		whole = w.open(filepath.Join(path, e.Name())) && whole
 	}
 	if whole {
-		return one, true
+		w.listed, w.public = w.listed[:listed], append(w.public[:public], path)
 	}
-	return some, false
+	return whole
 }
 
-// grants is all that p allows.
-func grants(p Policy) []grant {
-	left := maxEtc
-	all := etc("/etc", &left)
+// grants is all that p allows, beside what j may do below /etc.
+func (j *job) grants(p Policy) (all []grant) {
+	for _, path := range j.listed {
+		all = append(all, grant{path: path, access: unix.LANDLOCK_ACCESS_FS_READ_DIR})
+	}
+	for _, path := range j.public {
+		all = append(all, grant{path: path, access: reading, public: true})
+	}
 	for access, paths := range system {
 		for _, path := range paths {
 			all = append(all, grant{path: path, access: access})
@@ -176,9 +186,9 @@ func (p Policy) split() Policy {
 	return p
 }
 
-// ruleset is what the calling thread will be held by.
-func ruleset(abi int, p Policy) (fd int, err error) {
-	attr := handled(abi)
+// ruleset is what the calling thread will be held by, where p is the policy of j.
+func (j *job) ruleset(p Policy) (fd int, err error) {
+	attr := handled(j.abi)
 	if p.Network {
 		attr.Handled_access_net = 0
 	}
@@ -187,7 +197,7 @@ func ruleset(abi int, p Policy) (fd int, err error) {
 		return -1, fmt.Errorf("landlock: %w", errno)
 	}
 	fd = int(r)
-	for _, g := range grants(p) {
+	for _, g := range j.grants(p) {
 		if err := permit(fd, g, attr.Handled_access_fs); err != nil {
 			unix.Close(fd)
 			return -1, fmt.Errorf("landlock: %s: %w", g.path, err)
