@@ -46,7 +46,7 @@ func (c *choice) rows(a *Approval) []row {
 		}
 		lines = append(lines, line{gutter, strings.ReplaceAll(reveal(part), "\t", "␉   "), strong, true})
 	}
-	meaning, how := a.meaning()
+	meaning, how := meaning(a.action, c.prefixes[c.at])
 	for _, part := range append([]string{meaning}, c.limits()...) {
 		for text := range strings.SplitSeq(ansi.Wrap(part, max(a.width, 1), ""), "\n") {
 			lines = append(lines, line{"", text, how, false})
@@ -56,17 +56,18 @@ func (c *choice) rows(a *Approval) []row {
 	return wrap(lines, a.width)
 }
 
-// meaning says what the rule lets run.
-func (a *Approval) meaning() (string, look) {
+// meaning says what the rule lets run that is made of so many words of a; 0 is
+// the whole of it.
+func meaning(a *tools.Action, prefix int) (string, look) {
 	const here = " will run unasked in this workspace"
 	switch {
-	case a.always.prefixes[a.always.at] > 0:
+	case prefix > 0:
 		return "Everything that begins so" + here + ", unless an option behind it could write, run or send something.", warning
-	case a.action.Command != "":
+	case a.Command != "":
 		return "Exactly this command" + here + ".", text
-	case a.action.Path != "":
-		return "Whatever " + safe.Line(reveal(a.action.Tool)) + " does to this file" + here + ".", text
-	case a.action.Host != "":
+	case a.Path != "":
+		return "Whatever " + safe.Line(reveal(a.Tool)) + " does to this file" + here + ".", text
+	case a.Host != "":
 		return "Every fetch from this host" + here + ".", warning
 	}
 	return "Every call of this tool" + here + ", with any arguments.", warning

@@ -67,7 +67,7 @@ func indented(input json.RawMessage) string {
 func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 	if key, ok := msg.(tea.KeyPressMsg); ok {
 		if is(key, a.Keys.Accept) {
-			input, err := a.input(a.Editor.Value())
+			input, err := Arguments(a.action, a.edited, a.Editor.Value())
 			if err != nil {
 				a.fault = safe.Line(err.Error())
 				return nil
@@ -83,9 +83,10 @@ func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 	return a.Editor.Update(msg)
 }
 
-// input is the arguments with what was written in them, as compact JSON.
-func (a *Approval) input(written string) (string, error) {
-	if a.edited == "" {
+// Arguments is the arguments of a as compact JSON, with what was written in the
+// place of the one called name, or of all of them if name is "".
+func Arguments(a *tools.Action, name, written string) (string, error) {
+	if name == "" {
 		args, err := object(json.RawMessage(written))
 		if err != nil {
 			return "", fmt.Errorf("the arguments are no JSON object: %w", err)
@@ -98,13 +99,13 @@ func (a *Approval) input(written string) (string, error) {
 		return out.String(), err
 	}
 	if strings.TrimSpace(written) == "" {
-		return "", fmt.Errorf("the argument %q is empty", a.edited)
+		return "", fmt.Errorf("the argument %q is empty", name)
 	}
-	args, err := object(a.action.Input)
+	args, err := object(a.Input)
 	if err != nil {
 		return "", err
 	}
-	if args[a.edited], err = json.Marshal(written); err != nil {
+	if args[name], err = json.Marshal(written); err != nil {
 		return "", err
 	}
 	out, err := json.Marshal(args)

@@ -16,23 +16,30 @@ import (
 var wants = map[tools.Access]string{tools.Reads: " to read", tools.Writes: " to change files", tools.Runs: " to run", tools.Fetches: " to reach the network"}
 
 func (a *Approval) title() string {
-	what := wants[a.action.Access]
-	if a.action.Command != "" {
-		what = " to run a command"
+	return "Allow " + safe.Line(reveal(a.action.Tool)) + want(a.action) + "?"
+}
+
+// want is what a tool asks for.
+func want(a *tools.Action) string {
+	if a.Command != "" {
+		return " to run a command"
 	}
-	return "Allow " + safe.Line(reveal(a.action.Tool)) + what + "?"
+	return wants[a.Access]
 }
 
 const titleGap = 2 // cells between the title and what stands at its right
 
-// shield says what protects a person from a command; "" for what is none.
-func (a *Approval) shield() string {
+func (a *Approval) shield() string { return shield(a.action, a.network) }
+
+// shield says what protects a person from a command, which may reach the network
+// if online; "" for what is none.
+func shield(a *tools.Action, online bool) string {
 	switch {
-	case a.action.Command == "":
+	case a.Command == "":
 		return ""
-	case !a.action.Sandboxed:
+	case !a.Sandboxed:
 		return "not sandboxed"
-	case a.network || a.action.Network:
+	case online || a.Network:
 		return "sandboxed, online"
 	}
 	return "sandboxed, offline"
