@@ -471,6 +471,7 @@ func TestImports(t *testing.T) {
 		"ui/dialog":           {theme, safe, "tools"},
 		"ui/status":           {theme, safe},
 		"ui/picture":          {},
+		"ui/clip":             {},
 		"ui/files":            {},
 		"ui/uitest":           {},
 		theme:                 {},

@@ -1,0 +1,289 @@
+// Package clip puts text on the clipboard, and says by which routes it went and
+// which of them were seen to arrive.
+//
+//	board := &clip.Board{Getenv: os.Getenv, Terminal: write, Folder: state}
+//	fmt.Println(board.Copy(text)(ctx)) // on a goroutine: it runs commands
+//
+//	the terminal (OSC 52): plainly, through tmux, through screen
+//	  ──► tmux's own buffer ──► the system's clipboard ──► a private file
+//
+// Routes are rows of tables, taken in their order until one that ends on the
+// person's clipboard was read back and holds the text. A terminal does not say
+// whether it took what it was sent, so that what comes behind it is tried as
+// well. The clipboard of a machine that is used over ssh is nobody's. No command
+// is run that lies in the workspace or in a relative folder of PATH, and none
+// sees a key of the environment.
+package clip
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// How long a command may take to accept text or to give it back, and a terminal
+// to take it or to answer.
+const (
+	putWithin = 2 * time.Second
+	getWithin = time.Second
+	askWithin = 500 * time.Millisecond
+)
+
+// A Board is where text is copied to. Its methods may be called from several
+// goroutines. Getenv is needed; without a Terminal nothing is sent there, without
+// a Folder nothing is put into a file.
+type Board struct {
+	Getenv    func(string) string
+	System    string           // as in runtime.GOOS, which "" means
+	Terminal  func(seq string) // writes to the terminal, between frames
+	Folder    string           // for what no route takes; made if it is not there
+	Workspace string           // from which no command is run; absolute, or "" for none
+
+	last    atomic.Int64 // copies asked for
+	busy    sync.Mutex   // one copy at a time
+	once    sync.Once
+	answers chan string
+}
+
+// A Result is what became of a copy.
+type Result struct {
+	Bytes  int
+	Went   []Step  // the routes it went
+	Lost   []error // why others did not take it
+	File   string  // where it is instead; "" unless it went nowhere
+	Err    error   // it is nowhere
+	Passed bool    // there was a later copy, which is to win
+}
+
+// A Step is a route that was taken.
+type Step struct {
+	Route   string // "terminal (OSC 52)", "tmux buffer", "wl-copy"
+	Checked bool   // it was read back
+}
+
+// String is the result in a few words; "" if a later copy passed this one.
+func (r Result) String() string {
+	size := Size(r.Bytes)
+	var checked, sent []string
+	for _, s := range r.Went {
+		if s.Checked {
+			checked = append(checked, s.Route)
+			continue
+		}
+		sent = append(sent, s.Route)
+	}
+	why := ""
+	if len(r.Lost) > 0 {
+		why = "; " + r.Lost[len(r.Lost)-1].Error()
+	}
+	switch {
+	case r.Passed:
+		return ""
+	case r.Err != nil:
+		return "not copied: " + r.Err.Error() + why
+	case r.File != "":
+		return "no clipboard took " + size + ": kept in " + r.File + why
+	case len(checked) == 0:
+		return "sent " + size + " to " + strings.Join(sent, " and ") + ", unconfirmed" + why
+	case len(sent) == 0:
+		return "copied " + size + ": " + strings.Join(checked, " and ") + ", checked"
+	}
+	return "copied " + size + ": " + strings.Join(checked, " and ") + ", checked; also " + strings.Join(sent, " and ")
+}
+
+// Size is a number of bytes as people write it.
+func Size(n int) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 999_950:
+		return fmt.Sprintf("%.1f KB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
+// Copy returns what copies text. It runs commands and waits for them, at most a
+// few seconds each. Of several copies the one that was asked for last wins.
+func (b *Board) Copy(text string) func(context.Context) Result {
+	turn := b.last.Add(1)
+	return func(ctx context.Context) Result {
+		b.busy.Lock()
+		defer b.busy.Unlock()
+		if turn != b.last.Load() {
+			return Result{Passed: true}
+		}
+		return b.copy(ctx, text)
+	}
+}
+
+func (b *Board) copy(ctx context.Context, text string) Result {
+	c := &copying{Board: b, place: b.place(ctx), text: text, Result: Result{Bytes: len(text)}}
+	c.toTerminal(ctx)
+	for i := range commands {
+		if row := &commands[i]; !c.done && row.here(&c.place) {
+			c.toCommand(ctx, row)
+		}
+	}
+	if len(c.Went) == 0 {
+		c.File, c.Err = b.keep(text)
+	}
+	return c.Result
+}
+
+// Copying is one copy on its way.
+type copying struct {
+	*Board
+	place place
+	text  string
+	done  bool // it is known to be on the person's clipboard
+	Result
+}
+
+// lose notes that a route did not take the text.
+func (c *copying) lose(route string, err error) {
+	c.Lost = append(c.Lost, fmt.Errorf("%s: %w", route, err))
+}
+
+// toTerminal sends the text by the ways through which the terminal may be
+// reached, and asks it whether it took the text if that disturbs nobody.
+func (c *copying) toTerminal(ctx context.Context) {
+	if c.Terminal == nil || !c.place.hears() {
+		return
+	}
+	for _, w := range wires {
+		if !w.here(&c.place) {
+			continue
+		}
+		seq := osc52(c.text)
+		if most := c.place.limit(); len(seq) > most {
+			c.Lost = append(c.Lost, fmt.Errorf("too long for the terminal, which may drop more than %s", Size(most*3/4)))
+			return
+		}
+		c.Terminal(w.wrap(c.place.trait().before) + w.wrap(seq))
+		step := Step{Route: w.name}
+		if c.place.answers() {
+			got, ok := c.ask(ctx, w.wrap(question))
+			step.Checked = ok && got == c.text
+			c.done = c.done || step.Checked
+		}
+		c.Went = append(c.Went, step)
+	}
+}
+
+// ask asks the terminal what is on its clipboard.
+func (c *copying) ask(ctx context.Context, seq string) (text string, ok bool) {
+	answers := c.heard()
+	select {
+	case <-answers: // of a question that was given up
+	default:
+	}
+	c.Terminal(seq)
+	late := time.NewTimer(askWithin)
+	defer late.Stop()
+	select {
+	case text = <-answers:
+		return text, true
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return "", false
+}
+
+func (b *Board) heard() chan string {
+	b.once.Do(func() { b.answers = make(chan string, 1) })
+	return b.answers
+}
+
+// Answered takes what the terminal says is on its clipboard.
+func (b *Board) Answered(text string) {
+	select {
+	case b.heard() <- text:
+	default: // nobody asked
+	}
+}
+
+// toCommand hands the text to a command, and reads it back.
+func (c *copying) toCommand(ctx context.Context, row *command) {
+	// What was sent plainly may be in tmux's buffer by now: twice would be once
+	// too often for those who page through the buffers.
+	if row.buffer && len(c.Went) > 0 && c.place.tmux.accepts() && c.holds(ctx, row, askWithin) {
+		c.Went = append(c.Went, Step{row.name, true})
+		return
+	}
+	outer := row.buffer && len(c.Went) == 0 && c.place.hears() && len(osc52(c.text)) <= c.place.limit()
+	if err := c.run(ctx, putWithin, row.put(outer), row.bytes(c.text), nil); err != nil {
+		if !errors.Is(err, errMissing) {
+			c.lose(row.name, err)
+		}
+		return
+	}
+	step := Step{Route: row.name}
+	if row.get != nil {
+		if !c.holds(ctx, row, getWithin) {
+			c.lose(row.name, errNotThere)
+			return
+		}
+		step.Checked = true
+	}
+	c.Went = append(c.Went, step)
+	if outer && c.place.tmux.knows {
+		c.Went = append(c.Went, Step{Route: wires[0].name})
+	}
+	c.done = !row.buffer && step.Checked
+}
+
+// holds reports whether what a command gives back is the text, within a while.
+func (c *copying) holds(ctx context.Context, row *command, within time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for {
+		got := &capped{most: 2*len(c.text) + 1024}
+		if err := c.run(ctx, within, row.get, nil, got); err == nil && same(string(got.text), c.text) {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(25 * time.Millisecond):
+		}
+	}
+}
+
+// same compares what came back. Windows ends lines its own way.
+func same(got, want string) bool {
+	return got == want || strings.ReplaceAll(got, "\r\n", "\n") == strings.ReplaceAll(want, "\r\n", "\n")
+}
+
+// keep writes text where only its owner can read it. Like a clipboard, the file
+// holds what was copied last.
+func (b *Board) keep(text string) (path string, err error) {
+	if b.Folder == "" {
+		return "", errors.New("there is no clipboard here")
+	}
+	if err := os.MkdirAll(b.Folder, 0o700); err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp(b.Folder, "copied-*.txt") // mode 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(text)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	path = filepath.Join(b.Folder, "copied.txt")
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return "", err
+	}
+	return path, nil
+}

@@ -1,0 +1,59 @@
+package clip
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Report tells which routes there are here, in the order in which they are
+// tried: a line for each.
+func Report(ctx context.Context, getenv func(string) string) []string {
+	b := &Board{Getenv: getenv}
+	p := b.place(ctx)
+	var lines []string
+	for _, w := range wires {
+		if p.hears() && w.here(&p) {
+			lines = append(lines, fmt.Sprintf("%s, up to %s: %s", w.name, Size(p.limit()*3/4), certainty(&p)))
+		}
+	}
+	if !p.hears() {
+		lines = append(lines, "the terminal ("+strings.TrimSpace(p.term+" "+p.program)+") has no clipboard for programs")
+	}
+	for i := range commands {
+		row := &commands[i]
+		if !row.here(&p) {
+			continue
+		}
+		path, err := b.look(row.put(false)[0])
+		switch {
+		case err != nil:
+			lines = append(lines, row.name+": not installed")
+		case row.buffer:
+			lines = append(lines, row.name+": checked"+p.tmux.advice())
+		case row.get == nil:
+			lines = append(lines, row.name+": "+path)
+		default:
+			lines = append(lines, row.name+": "+path+", checked")
+		}
+	}
+	return append(lines, "else a file in parley's state folder, readable by you only")
+}
+
+func certainty(p *place) string {
+	if p.answers() {
+		return "asked whether it took it"
+	}
+	return "it does not say whether it took it"
+}
+
+// advice is what would bring the text from tmux to the terminal.
+func (s *server) advice() string {
+	switch {
+	case s.knows:
+		return "; tmux hands it on to the terminal"
+	case s.passes, s.accepts():
+		return ""
+	}
+	return "; for the terminal behind it: set -as terminal-features ',*:clipboard'"
+}

@@ -1,0 +1,135 @@
+package clip
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+	"unicode/utf16"
+)
+
+var errNotThere = errors.New("gives back another text")
+
+// question asks the terminal for its clipboard.
+const question = "\x1b]52;c;?\x07"
+
+// osc52 is the sequence that sets the terminal's clipboard (xterm's control
+// sequences, "Manipulate Selection Data").
+func osc52(text string) string {
+	return "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(text)) + "\x07"
+}
+
+// A wire is a way to the terminal.
+type wire struct {
+	name string
+	here func(*place) bool
+	wrap func(seq string) string
+}
+
+// wires are tried in order; behind a multiplexer that cannot be asked, more than
+// one may be right.
+var wires = []wire{
+	{"the terminal (OSC 52)", func(p *place) bool {
+		switch {
+		case p.tmux != nil:
+			return p.tmux.accepts()
+		case p.screen:
+			return false // it drops what it does not know
+		}
+		return true
+	}, func(seq string) string { return seq }},
+	{"the terminal through tmux", func(p *place) bool {
+		if p.tmux != nil {
+			return p.tmux.passes && !p.tmux.accepts()
+		}
+		return strings.HasPrefix(p.term, "tmux") // on the other side of ssh
+	}, throughTmux},
+	{"the terminal through screen", func(p *place) bool { return p.tmux == nil && p.screen }, throughScreen},
+}
+
+// throughTmux wraps a sequence so that tmux hands it on (tmux's FAQ, "passthrough
+// escape sequence").
+func throughTmux(seq string) string {
+	if seq == "" {
+		return ""
+	}
+	return "\x1bPtmux;" + strings.ReplaceAll(seq, "\x1b", "\x1b\x1b") + "\x1b\\"
+}
+
+// screenChunk is well below the 256 bytes that old versions of screen take in one
+// string; newer ones take 768 and more.
+const screenChunk = 200
+
+// throughScreen wraps a sequence so that GNU screen hands it on, which it does
+// with short strings only.
+func throughScreen(seq string) string {
+	var b strings.Builder
+	for seq != "" {
+		n := min(screenChunk, len(seq))
+		b.WriteString("\x1bP" + seq[:n] + "\x1b\\")
+		seq = seq[n:]
+	}
+	return b.String()
+}
+
+// A command takes text on its standard input.
+type command struct {
+	name   string
+	here   func(*place) bool
+	put    func(outer bool) []string // outer: tmux hands the text on to the terminal
+	get    []string                  // writes what is on the clipboard; nil if there is nothing quick
+	encode func(string) []byte       // nil: UTF-8
+	buffer bool                      // it is tmux's own buffer, not the person's clipboard
+}
+
+func (c *command) bytes(text string) []byte {
+	if c.encode != nil {
+		return c.encode(text)
+	}
+	return []byte(text)
+}
+
+func argv(words ...string) func(bool) []string { return func(bool) []string { return words } }
+
+// commands are tried in order, until one was read back.
+var commands = []command{
+	{name: "tmux buffer", buffer: true, here: func(p *place) bool { return p.tmux != nil },
+		put: func(outer bool) []string {
+			if outer {
+				return []string{"tmux", "load-buffer", "-w", "-"}
+			}
+			return []string{"tmux", "load-buffer", "-"}
+		}, get: []string{"tmux", "show-buffer"}},
+	// With the type given, wl-copy runs nothing to find it out.
+	{name: "wl-copy", here: local("linux", "WAYLAND_DISPLAY"),
+		put: argv("wl-copy", "--type", "text/plain"), get: []string{"wl-paste", "--no-newline", "--type", "text/plain"}},
+	{name: "xclip", here: local("linux", "DISPLAY"),
+		put: argv("xclip", "-selection", "clipboard", "-in"), get: []string{"xclip", "-selection", "clipboard", "-out"}},
+	{name: "xsel", here: local("linux", "DISPLAY"),
+		put: argv("xsel", "--clipboard", "--input"), get: []string{"xsel", "--clipboard", "--output"}},
+	{name: "pbcopy", here: local("darwin", ""), put: argv("pbcopy"), get: []string{"pbpaste"}},
+	{name: "termux-clipboard-set", here: func(p *place) bool { return !p.ssh && p.getenv("TERMUX_VERSION") != "" }, put: argv("termux-clipboard-set"), get: []string{"termux-clipboard-get"}},
+	// Reading it back takes PowerShell a second or more, so nobody does.
+	{name: "clip.exe", here: func(p *place) bool { return !p.ssh && (p.wsl || p.system == "windows") }, put: argv("clip.exe"), encode: wide},
+}
+
+// local says that a command belongs to a system, and that its variable is set.
+// Over ssh it would reach a screen that nobody looks at.
+func local(system, variable string) func(*place) bool {
+	return func(p *place) bool {
+		return !p.ssh && p.system == system && (variable == "" || p.getenv(variable) != "")
+	}
+}
+
+// wide is text as clip.exe wants it: it takes bytes beyond ASCII for the code
+// page of the console, unless they look like UTF-16.
+func wide(text string) []byte {
+	if strings.IndexFunc(text, func(r rune) bool { return r >= 0x80 }) < 0 {
+		return []byte(text)
+	}
+	units := utf16.Encode([]rune(text))
+	out := make([]byte, 0, 2*len(units))
+	for _, u := range units {
+		out = append(out, byte(u), byte(u>>8))
+	}
+	return out
+}

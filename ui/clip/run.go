@@ -1,0 +1,117 @@
+package clip
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// passed are the variables that the commands need. Everything else, keys among
+// it, is none of their business.
+var passed = []string{
+	"HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY",
+	"XDG_RUNTIME_DIR", "TMUX", "TMUX_PANE", "TMUX_TMPDIR", "WSL_DISTRO_NAME", "WSL_INTEROP", "PREFIX", "SystemRoot",
+}
+
+// folders are those of PATH from which a command may be run: what lies in the
+// workspace may be anybody's.
+func (b *Board) folders() []string {
+	return slices.DeleteFunc(filepath.SplitList(b.Getenv("PATH")), func(dir string) bool {
+		return !filepath.IsAbs(dir) || b.inWorkspace(dir)
+	})
+}
+
+// inWorkspace reports whether path leads into the workspace. One that is all of
+// the disk is not meant.
+func (b *Board) inWorkspace(path string) bool {
+	if b.Workspace == "" || filepath.Dir(b.Workspace) == b.Workspace {
+		return false
+	}
+	rel, err := filepath.Rel(real(b.Workspace), real(path))
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// real is path without links, if it is there.
+func real(path string) string {
+	if plain, err := filepath.EvalSymlinks(path); err == nil {
+		return plain
+	}
+	return filepath.Clean(path)
+}
+
+var errMissing = errors.New("not installed")
+
+// look finds a command. A link in a good folder may lead into the workspace.
+func (b *Board) look(name string) (string, error) {
+	for _, dir := range b.folders() {
+		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil && !b.inWorkspace(path) {
+			return path, nil
+		}
+	}
+	return "", errMissing
+}
+
+func (b *Board) environ() []string {
+	env := []string{"PATH=" + strings.Join(b.folders(), string(os.PathListSeparator))}
+	for _, name := range passed {
+		if value := b.Getenv(name); value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// run runs a command to its end, or kills it. A clipboard that has no other
+// keeper lives on in a child of the command, which holds on to what it inherits:
+// no pipe is left to it.
+func (b *Board) run(ctx context.Context, limit time.Duration, argv []string, stdin []byte, stdout io.Writer) error {
+	path, err := b.look(argv[0])
+	if err != nil {
+		return err
+	}
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := exec.CommandContext(within, path, argv[1:]...)
+	cmd.Env, cmd.Dir = b.environ(), string(filepath.Separator)
+	cmd.WaitDelay = 100 * time.Millisecond
+	apart(cmd)
+	if stdin != nil {
+		cmd.Stdin = bytes.NewReader(stdin)
+	}
+	if stdout != nil {
+		cmd.Stdout = stdout
+	}
+	err = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case within.Err() != nil:
+		return fmt.Errorf("no answer in %v", limit)
+	case errors.As(err, &exit):
+		return fmt.Errorf("exit status %d", exit.ExitCode())
+	}
+	return err
+}
+
+// capped keeps the beginning of what is written, and refuses the rest.
+type capped struct {
+	text []byte
+	most int
+}
+
+func (c *capped) Write(p []byte) (int, error) {
+	if len(c.text)+len(p) > c.most {
+		return 0, io.ErrShortBuffer
+	}
+	c.text = append(c.text, p...)
+	return len(p), nil
+}
