@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -69,7 +71,7 @@ func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
 	if cmd, ok := m.command(text); ok {
 		return cmd
 	}
-	if len(attach.Mentions(msg.Typed, isFile)) > 0 || len(m.mentioned(msg.Typed)) > 0 {
+	if m.o.Mentions(msg.Typed) {
 		return m.expand(msg)
 	}
 	return m.dispatch(text, nil)
@@ -112,7 +114,7 @@ func (m *Model) unqueue(string) tea.Cmd {
 // unqueueAt takes one queued prompt back, to be edited or to be dropped.
 func (m *Model) unqueueAt(msg composer.UnqueueMsg) tea.Cmd {
 	for i, waiting := range m.session.Queued() {
-		text, _ := own(waiting)
+		text, _ := attach.Own(waiting)
 		if i != msg.Index || text != msg.Text {
 			continue
 		}
@@ -129,7 +131,7 @@ func (m *Model) unqueueAt(msg composer.UnqueueMsg) tea.Cmd {
 func (m *Model) queuedTexts() []string {
 	var texts []string
 	for _, waiting := range m.session.Queued() {
-		text, _ := own(waiting)
+		text, _ := attach.Own(waiting)
 		texts = append(texts, text)
 	}
 	return texts
@@ -150,7 +152,7 @@ func (m *Model) stash(string) tea.Cmd {
 
 // takeBack makes a message of the person's a draft again, attachments included.
 func (m *Model) takeBack(msg llm.Message) {
-	text, attached := own(msg)
+	text, attached := attach.Own(msg)
 	m.attached = append(m.attached, attached...)
 	m.draft(text)
 }
@@ -248,36 +250,43 @@ func (m *Model) mode(arg string) tea.Cmd {
 
 // editor hands the draft to the person's own editor.
 func (m *Model) editor(string) tea.Cmd {
-	name := os.Getenv("VISUAL")
-	if name == "" {
-		name = os.Getenv("EDITOR")
+	cmd, written, err := Editor(m.o.Getenv, m.composer.Value())
+	if err != nil {
+		return m.say(err.Error())
 	}
+	return tea.ExecProcess(cmd, func(err error) tea.Msg {
+		text, err := written(err)
+		return editedMsg{text: text, err: err}
+	})
+}
+
+// Editor makes the command of the person's own editor on a file that holds text.
+// Written, which has to be called with the error of the command, returns what
+// the file holds then, and removes it.
+func Editor(getenv func(string) string, text string) (cmd *exec.Cmd, written func(error) (string, error), err error) {
+	name := cmp.Or(getenv("VISUAL"), getenv("EDITOR"))
 	if name == "" {
-		return m.say("set $VISUAL or $EDITOR to use an editor")
+		return nil, nil, errors.New("set $VISUAL or $EDITOR to use an editor")
 	}
 	f, err := os.CreateTemp("", "parley-*.md") // mode 0600
 	if err != nil {
-		return m.say(err.Error())
+		return nil, nil, err
 	}
 	path := f.Name()
-	_, err = f.WriteString(m.composer.Value())
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		os.Remove(path)
-		return m.say(err.Error())
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, nil, errors.Join(err, os.Remove(path))
 	}
 	// The variable may hold arguments, as in "code --wait".
-	cmd := exec.Command("sh", "-c", name+` "$1"`, "sh", path)
-	return tea.ExecProcess(cmd, func(err error) tea.Msg {
+	cmd = exec.Command("sh", "-c", name+` "$1"`, "sh", path)
+	return cmd, func(err error) (string, error) {
 		defer os.Remove(path)
 		if err != nil {
-			return editedMsg{err: fmt.Errorf("%s: %w", name, err)}
+			return "", fmt.Errorf("%s: %w", name, err)
 		}
 		b, err := os.ReadFile(path)
-		return editedMsg{text: strings.TrimRight(string(b), "\n"), err: err}
-	})
+		return strings.TrimRight(string(b), "\n"), err
+	}, nil
 }
 
 func (m *Model) edited(msg editedMsg) tea.Cmd {

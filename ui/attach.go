@@ -36,11 +36,10 @@ func (m *Model) attach(arg string) tea.Cmd {
 	if arg == "" {
 		return m.attachClipboard("")
 	}
-	paths := attach.Paths(arg)
-	if paths == nil {
-		paths = []string{file(arg)}
+	return func() tea.Msg {
+		items, err := Attach(arg)
+		return attachedMsg{items, err}
 	}
-	return m.attachFiles(paths)
 }
 
 // file is where a file lies that a person calls path. Relative ones stay as they
@@ -56,17 +55,30 @@ func file(path string) string {
 
 func (m *Model) attachFiles(paths []string) tea.Cmd {
 	return func() tea.Msg {
-		var msg attachedMsg
-		for _, p := range paths {
-			item, err := attach.File(p, attach.Default())
-			if err != nil {
-				msg.err = errors.Join(msg.err, plainError(err))
-				continue
-			}
-			msg.items = append(msg.items, item)
-		}
-		return msg
+		items, err := attachAll(paths)
+		return attachedMsg{items, err}
 	}
+}
+
+// Attach reads the files that arg names: paths as a shell takes them, or the name
+// of one file as it is. With an error come those that could be read.
+func Attach(arg string) ([]attach.Item, error) {
+	if paths := attach.Paths(arg); paths != nil {
+		return attachAll(paths)
+	}
+	return attachAll([]string{file(arg)})
+}
+
+func attachAll(paths []string) (items []attach.Item, err error) {
+	for _, p := range paths {
+		item, failed := attach.File(p, attach.Default())
+		if failed != nil {
+			err = errors.Join(err, plainError(failed))
+			continue
+		}
+		items = append(items, item)
+	}
+	return items, err
 }
 
 // plainError says what the system said without the name of its call.
@@ -112,10 +124,14 @@ func (m *Model) took(msg attachedMsg) tea.Cmd {
 	return cmd
 }
 
+// Blind reports whether model is known not to see the picture that p is.
+func Blind(model llm.Endpoint, p llm.Part) bool {
+	return model.Known && !model.Vision && strings.HasPrefix(p.MIME, "image/")
+}
+
 // blindTo tells, before anything is sent, that the model takes no pictures.
 func (m *Model) blindTo(p llm.Part) {
-	model := m.session.Model()
-	if model.Known && !model.Vision && strings.HasPrefix(p.MIME, "image/") {
+	if model := m.session.Model(); Blind(model, p) {
 		m.note(model.Name + " takes no images: it will only be told that there was one. ctrl+x m picks a model with vision")
 	}
 }
@@ -142,51 +158,61 @@ func isFile(path string) bool {
 
 // expand reads the files that a prompt mentions.
 func (m *Model) expand(typed composer.SubmitMsg) tea.Cmd {
-	resources, servers := m.mentioned(typed.Typed), m.o.Servers()
+	o := m.o
 	return func() tea.Msg {
 		msg := expandedMsg{text: typed.Text}
-		text := typed.Typed
-		for _, r := range resources { // no file is meant by it
-			text = strings.ReplaceAll(text, "@"+r.Server+":"+r.URI, "")
-		}
-		msg.parts, msg.notes, msg.err = attach.Expand(text, func(path string) (attach.Item, error) {
-			if !isFile(path) {
-				return attach.Item{}, fs.ErrNotExist
-			}
-			return attach.File(file(path), attach.Default())
-		})
-		if msg.err != nil {
-			return msg
-		}
-		if n := len(msg.parts) - 1; n >= 0 && msg.parts[n].Kind == llm.Text && msg.parts[n].Name == "" {
-			msg.parts = msg.parts[:n] // the text itself
-		}
-		var fetched []llm.Part
-		for _, r := range resources {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			parts, err := servers.ReadResource(ctx, r.Server, r.URI)
-			cancel()
-			if err != nil {
-				msg.err = fmt.Errorf("@%s:%s: %w", r.Server, r.URI, err)
-				return msg
-			}
-			for _, p := range parts {
-				if p.Name == "" {
-					p.Name = r.URI
-				}
-				fetched = append(fetched, p)
-			}
-		}
-		msg.parts = append(fetched, msg.parts...)
+		msg.parts, msg.notes, msg.err = o.Expand(context.Background(), typed.Typed)
 		return msg
 	}
+}
+
+// Mentions reports whether Expand would find something in text.
+func (o Options) Mentions(text string) bool {
+	return len(attach.Mentions(text, isFile)) > 0 || len(o.mentioned(text)) > 0
+}
+
+// Expand reads the files and the resources of servers that text mentions, and
+// says what was changed of them. The text itself is not among the parts.
+func (o Options) Expand(ctx context.Context, text string) (parts []llm.Part, notes []string, err error) {
+	resources, servers := o.mentioned(text), o.Servers()
+	for _, r := range resources { // no file is meant by it
+		text = strings.ReplaceAll(text, "@"+r.Server+":"+r.URI, "")
+	}
+	parts, notes, err = attach.Expand(text, func(path string) (attach.Item, error) {
+		if !isFile(path) {
+			return attach.Item{}, fs.ErrNotExist
+		}
+		return attach.File(file(path), attach.Default())
+	})
+	if err != nil {
+		return nil, nil, plainError(err)
+	}
+	if n := len(parts) - 1; n >= 0 && parts[n].Kind == llm.Text && parts[n].Name == "" {
+		parts = parts[:n] // the text itself
+	}
+	var fetched []llm.Part
+	for _, r := range resources {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		found, err := servers.ReadResource(ctx, r.Server, r.URI)
+		cancel()
+		if err != nil {
+			return nil, nil, fmt.Errorf("@%s:%s: %w", r.Server, r.URI, err)
+		}
+		for _, p := range found {
+			if p.Name == "" {
+				p.Name = r.URI
+			}
+			fetched = append(fetched, p)
+		}
+	}
+	return append(fetched, parts...), notes, nil
 }
 
 // expanded sends a prompt with the files it mentions.
 func (m *Model) expanded(msg expandedMsg) tea.Cmd {
 	if msg.err != nil {
 		m.draft(msg.text)
-		return m.say(plainError(msg.err).Error())
+		return m.say(msg.err.Error())
 	}
 	for _, n := range msg.notes {
 		m.note(n)

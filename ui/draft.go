@@ -8,7 +8,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"parley/providers/llm"
 	"parley/session"
 )
 
@@ -133,19 +132,4 @@ func (m *Model) past(msg pastMsg) tea.Cmd {
 		m.composer.Remember(p.Text)
 	}
 	return nil
-}
-
-// own is what a message of the person's says, and what goes with it.
-func own(msg llm.Message) (text string, attached []llm.Part) {
-	for _, p := range msg.Parts {
-		if p.Kind != llm.Text || p.Name != "" {
-			attached = append(attached, p)
-			continue
-		}
-		if text != "" {
-			text += "\n\n"
-		}
-		text += p.Text
-	}
-	return text, attached
 }

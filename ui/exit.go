@@ -174,12 +174,7 @@ func (e *exit) finish() int {
 	e.guard = nil
 	switch {
 	case e.panic != nil:
-		path, err := writeCrash(e.panic, e.stack)
-		if err != nil {
-			path = err.Error()
-		}
-		fmt.Fprintf(os.Stderr, "parley: crashed: %s\n  the report is in %s\n", safe.Line(masked(fmt.Sprint(e.panic))), safe.Line(path))
-		return statusPanic
+		return Crash(e.panic, e.stack)
 	case e.status != 0:
 		return e.status
 	case e.err != nil:
@@ -187,6 +182,17 @@ func (e *exit) finish() int {
 		return 1
 	}
 	return 0
+}
+
+// Crash keeps a panic in a file only its owner may read, says on standard error
+// where, and returns the exit status. The terminal must be in order by then.
+func Crash(p any, stack []byte) int {
+	path, err := writeCrash(p, stack)
+	if err != nil {
+		path = err.Error()
+	}
+	fmt.Fprintf(os.Stderr, "parley: crashed: %s\n  the report is in %s\n", safe.Line(masked(fmt.Sprint(p))), safe.Line(path))
+	return statusPanic
 }
 
 // crashPath is a file for a crash report, with a name that nobody can guess.

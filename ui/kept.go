@@ -12,6 +12,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/archive"
+	"parley/session/attach"
 	"parley/ui/dialog"
 	"parley/ui/print"
 )
@@ -317,22 +318,25 @@ func (m *Model) export(arg string) tea.Cmd {
 		}
 		return m.open(dialog.Pick("export", "Export as", items, m.theme))
 	}
-	id, folder, short := m.session.ID(), m.o.Folder, m.o.Short
-	c := archive.Conversation{Session: session.Summary{ID: id, Model: m.session.Model().Name, Created: m.now()}, Nodes: m.session.Nodes()}
-	c.Session.Head = m.session.Head()
-	lib := m.o.Library
+	o, s := m.o, m.session
 	return m.about("", func() error {
-		if about, _, err := lib.Read(id); err == nil {
-			head := c.Session.Head
-			c.Session = about
-			c.Session.Head = head
-		}
-		path, err := print.Export(c, format, strings.TrimSpace(path), folder)
+		path, err := o.Export(s, format, strings.TrimSpace(path))
 		if err == nil {
-			m.send(didMsg{text: "wrote " + short(path)})
+			m.send(didMsg{text: "wrote " + o.Short(path)})
 		}
 		return err
 	})
+}
+
+// Export writes the conversation of s to a new file, and returns its path. See
+// print.Export.
+func (o Options) Export(s *session.Session, format, path string) (string, error) {
+	about, _, err := o.Library.Read(s.ID())
+	if err != nil { // it is not kept
+		about = session.Summary{ID: s.ID(), Model: s.Model().Name, Created: o.Now()}
+	}
+	about.Head = s.Head()
+	return print.Export(archive.Conversation{Session: about, Nodes: s.Nodes()}, format, path, o.Folder)
 }
 
 // tree shows the ways the conversation went.
@@ -389,7 +393,7 @@ func (m *Model) edit(seq int) tea.Cmd {
 	if !m.composer.Empty() {
 		m.composer.Stash()
 	}
-	text, attached := own(n.Message)
+	text, attached := attach.Own(n.Message)
 	m.editing, m.attached = seq, attached
 	m.composer.SetValue(text)
 	m.transcript.Show(seq)

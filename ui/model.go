@@ -88,7 +88,7 @@ type frames struct {
 }
 
 func newModel(o Options) *Model {
-	o = o.filled()
+	o = o.Filled()
 	th := themeFor(o.Config, os.Getenv)
 	m := &Model{
 		o: o, session: o.Session, now: o.Now, theme: th, mouse: o.Config.Mouse,
@@ -96,9 +96,6 @@ func newModel(o Options) *Model {
 		send: func(tea.Msg) {}, crash: func(any, []byte) {},
 		recent:   append([]string{o.Session.Model().Name}, slices.DeleteFunc(slices.Clone(o.Recent), func(n string) bool { return n == o.Session.Model().Name })...),
 		attached: o.Attached, draws: picture.Supported(os.Getenv),
-	}
-	if m.now == nil {
-		m.now = time.Now
 	}
 	m.later = func(d time.Duration, msg tea.Msg) tea.Cmd {
 		return tea.Tick(d, func(time.Time) tea.Msg { return msg })

@@ -10,6 +10,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/session/attach"
 	"parley/tools"
 	"parley/ui/composer"
 	"parley/ui/dialog"
@@ -116,7 +117,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		m.composer.SetQueue(m.queuedTexts())
 		m.layout()
 		m.transcript.Tag(e.Seq)
-		text, attached := own(e.Message)
+		text, attached := attach.Own(e.Message)
 		m.transcript.User(text, labels(attached)...)
 		return m.picture(attached)
 	case session.Step:

@@ -7,6 +7,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/session/attach"
 	"parley/ui/transcript"
 )
 
@@ -22,7 +23,7 @@ func (m *Model) replay(path []session.Node) {
 			m.transcript.Summary(fmt.Sprint("summary", n.Seq), summaryText(n), i)
 		case n.Role == llm.RoleUser:
 			r.end(m)
-			text, attached := own(n.Message)
+			text, attached := attach.Own(n.Message)
 			m.transcript.User(text, labels(attached)...)
 			if cmd := m.picture(attached); cmd != nil {
 				m.loading = append(m.loading, cmd)

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llm"
+	"parley/tools"
 	"parley/tools/mcp"
 	"parley/ui/dialog"
 )
@@ -41,16 +42,24 @@ func (m *Model) serverNews(msg serverMsg) tea.Cmd {
 			m.servers = map[string]mcp.Status{}
 		}
 		m.servers[s.Name] = s.Status
-		switch s.Status {
-		case mcp.New:
-			m.note(fmt.Sprintf("MCP server %s offers %s: /mcp shows what, and asks whether the model may have it", s.Name, several(len(s.Tools), "tool")))
-		case mcp.Changed:
-			m.note(fmt.Sprintf("MCP server %s changed its tools: they are withdrawn until you have seen them in /mcp", s.Name))
-		case mcp.Failed:
-			m.note(fmt.Sprintf("MCP server %s: %s", s.Name, s.Why))
+		if news := ServerNews(s); news != "" {
+			m.note(news)
 		}
 	}
 	return nil
+}
+
+// ServerNews is what a person has to know or do about a server; "" for nothing.
+func ServerNews(s mcp.State) string {
+	switch s.Status {
+	case mcp.New:
+		return fmt.Sprintf("MCP server %s offers %s: /mcp shows what, and asks whether the model may have it", s.Name, several(len(s.Tools), "tool"))
+	case mcp.Changed:
+		return fmt.Sprintf("MCP server %s changed its tools: they are withdrawn until you have seen them in /mcp", s.Name)
+	case mcp.Failed:
+		return fmt.Sprintf("MCP server %s: %s", s.Name, s.Why)
+	}
+	return ""
 }
 
 // mcp lists the servers.
@@ -90,34 +99,44 @@ func (m *Model) server(name string) tea.Cmd {
 			continue
 		}
 		m.asked = s
-		var b strings.Builder
-		fmt.Fprintf(&b, "MCP server %s: %s\n%s\n", s.Name, s.Status, s.Where)
-		if s.Server != "" {
-			fmt.Fprintf(&b, "calls itself %s\n", s.Server)
-		}
-		if s.Why != "" {
-			fmt.Fprintf(&b, "\n%s\n", s.Why)
-		}
-		for _, t := range s.Tools {
-			fmt.Fprintf(&b, "\n── %s %s\n%s\n%s\n", t.Name, t.Change, strings.TrimSpace(t.Description), t.Schema)
-		}
-		if len(s.Removed) > 0 {
-			fmt.Fprintf(&b, "\nno longer there: %s\n", strings.Join(s.Removed, ", "))
-		}
-		if s.Left > 0 {
-			fmt.Fprintf(&b, "\n%d more tools are too many to be offered\n", s.Left)
-		}
-		if s.Stderr != "" {
-			fmt.Fprintf(&b, "\n── standard error\n%s\n", s.Stderr)
-		}
+		text, unseen := AboutServer(s)
 		yes, no := "start it anew", "close"
-		if s.Status == mcp.New || s.Status == mcp.Changed {
+		if unseen {
 			yes, no = "the model may have these tools", "not now"
-			b.WriteString("\nEach call asks, unless the mode or a rule of yours lets it run. May the model have these tools?")
 		}
-		return m.confirm(s.Status != mcp.New && s.Status != mcp.Changed, dialog.Confirm("mcp", b.String(), yes, no, m.theme))
+		return m.confirm(!unseen, dialog.Confirm("mcp", text, yes, no, m.theme))
 	}
 	return nil
+}
+
+// AboutServer is all that there is to know of a server, with everything the
+// model would be told of its tools, and whether it waits for a word on them.
+func AboutServer(s mcp.State) (text string, unseen bool) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "MCP server %s: %s\n%s\n", s.Name, s.Status, s.Where)
+	if s.Server != "" {
+		fmt.Fprintf(&b, "calls itself %s\n", s.Server)
+	}
+	if s.Why != "" {
+		fmt.Fprintf(&b, "\n%s\n", s.Why)
+	}
+	for _, t := range s.Tools {
+		fmt.Fprintf(&b, "\n── %s %s\n%s\n%s\n", t.Name, t.Change, strings.TrimSpace(t.Description), t.Schema)
+	}
+	if len(s.Removed) > 0 {
+		fmt.Fprintf(&b, "\nno longer there: %s\n", strings.Join(s.Removed, ", "))
+	}
+	if s.Left > 0 {
+		fmt.Fprintf(&b, "\n%d more tools are too many to be offered\n", s.Left)
+	}
+	if s.Stderr != "" {
+		fmt.Fprintf(&b, "\n── standard error\n%s\n", s.Stderr)
+	}
+	unseen = s.Status == mcp.New || s.Status == mcp.Changed
+	if unseen {
+		b.WriteString("\nEach call asks, unless the mode or a rule of yours lets it run. May the model have these tools?")
+	}
+	return b.String(), unseen
 }
 
 // serverDecided does what the person said about the server that was shown.
@@ -126,25 +145,27 @@ func (m *Model) serverDecided() tea.Cmd {
 	if servers == nil {
 		return nil
 	}
-	if s.Status == mcp.Changed { // what was allowed was allowed of other tools
-		for _, r := range m.session.Policy().Rules() {
-			if strings.HasPrefix(r.Tool, mcp.Prefix(s.Name)) {
-				m.session.Policy().Remove(r)
-			}
-		}
-	}
+	policy := m.session.Policy()
 	return func() tea.Msg {
-		if s.Status == mcp.New || s.Status == mcp.Changed {
-			if err := servers.Approve(s.Name, s.Seal); err != nil {
-				return didMsg{err: err}
-			}
-			return didMsg{text: s.Name + ": offered to the model"}
-		}
-		if err := servers.Restart(s.Name); err != nil {
-			return didMsg{err: err}
-		}
-		return didMsg{text: s.Name + ": started anew"}
+		text, err := AgreeServer(servers, s, policy)
+		return didMsg{text, err}
 	}
+}
+
+// AgreeServer offers the tools of a server, as AboutServer showed them, to the
+// model, or starts one anew whose tools wait for nothing. It says what it did.
+func AgreeServer(servers *mcp.Servers, s mcp.State, policy *tools.Policy) (did string, err error) {
+	if s.Status != mcp.New && s.Status != mcp.Changed {
+		return s.Name + ": started anew", servers.Restart(s.Name)
+	}
+	if s.Status == mcp.Changed { // what was allowed was allowed of other tools
+		for _, r := range policy.Rules() {
+			if strings.HasPrefix(r.Tool, mcp.Prefix(s.Name)) {
+				policy.Remove(r)
+			}
+		}
+	}
+	return s.Name + ": offered to the model", servers.Approve(s.Name, s.Seal)
 }
 
 // prompts lists what servers have written for people to send.
@@ -238,8 +259,8 @@ func (m *Model) resource(value string) tea.Cmd {
 }
 
 // resourcesNamed are the resources of servers whose name holds word.
-func (m *Model) resourcesNamed(word string) []mcp.Resource {
-	servers := m.o.Servers()
+func (o Options) resourcesNamed(word string) []mcp.Resource {
+	servers := o.Servers()
 	if servers == nil {
 		return nil
 	}
@@ -253,12 +274,12 @@ func (m *Model) resourcesNamed(word string) []mcp.Resource {
 }
 
 // mentioned are the resources that a prompt mentions, as @server:uri.
-func (m *Model) mentioned(text string) []mcp.Resource {
+func (o Options) mentioned(text string) []mcp.Resource {
 	if !strings.Contains(text, "@") {
 		return nil
 	}
 	words := strings.Fields(text)
-	return slices.DeleteFunc(m.resourcesNamed(""), func(r mcp.Resource) bool {
+	return slices.DeleteFunc(o.resourcesNamed(""), func(r mcp.Resource) bool {
 		return !slices.ContainsFunc(words, func(w string) bool {
 			w = strings.Trim(strings.TrimPrefix(strings.TrimLeft(w, "(["), "@"), "\"")
 			return strings.TrimRight(w, ".,;:!?)]\"") == r.Server+":"+r.URI

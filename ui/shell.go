@@ -95,7 +95,7 @@ func (m *Model) complete(kind rune, word string) ([]composer.Candidate, bool) {
 	for i, f := range found {
 		out[i] = composer.Candidate{Text: f.Path, Folder: f.Folder}
 	}
-	for _, r := range m.resourcesNamed(word) {
+	for _, r := range m.o.resourcesNamed(word) {
 		out = append(out, composer.Candidate{Text: r.Server + ":" + r.URI, Detail: r.Name})
 	}
 	return out, more

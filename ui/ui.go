@@ -124,8 +124,8 @@ type Fact struct {
 	Note   string
 }
 
-// filled is o with what it must have.
-func (o Options) filled() Options {
+// Filled is o with what it must have.
+func (o Options) Filled() Options {
 	if o.Library == nil {
 		o.Library = session.Ephemeral()
 	}
@@ -137,6 +137,9 @@ func (o Options) filled() Options {
 	}
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Live == nil {
 		o.Live = o.Choices

@@ -146,3 +146,18 @@ func missing(err error) bool {
 	}
 	return false
 }
+
+// Own is what a message of the person's says, and what goes with it.
+func Own(msg llm.Message) (text string, attached []llm.Part) {
+	for _, p := range msg.Parts {
+		if p.Kind != llm.Text || p.Name != "" {
+			attached = append(attached, p)
+			continue
+		}
+		if text != "" {
+			text += "\n\n"
+		}
+		text += p.Text
+	}
+	return text, attached
+}
