@@ -382,12 +382,32 @@ func wrapper(words []string) bool {
 	switch {
 	case why == runs, why == interprets:
 		return true
-	case len(words) == 1:
-		return false
-	case name == "git" && (strings.HasPrefix(words[1], "-c") || strings.HasPrefix(words[1], "--config") || strings.HasPrefix(words[1], "--exec")):
+	case name == "git" && setsUp(words), carrier(words) != "":
 		return true
 	}
-	return refused()[name+" "+words[1]] == runs
+	for _, word := range words[1:] {
+		if why != parts && why != scripts {
+			break
+		}
+		name += " " + word
+		why = refused()[name]
+	}
+	return why == runs
+}
+
+// setsUp reports whether git is told, before its command, what to run.
+func setsUp(words []string) bool {
+	for i, word := range words[1:] {
+		if !strings.HasPrefix(word, "-") && !strings.HasPrefix(words[i], "-") { // nor is it the value of an option
+			return false
+		}
+		for _, start := range []string{"-c", "--config", "--exec"} {
+			if strings.HasPrefix(word, start) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // program is the name of the program that word calls: without its folder, the

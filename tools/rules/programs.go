@@ -3,6 +3,7 @@ package rules
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -13,14 +14,17 @@ const (
 	interprets = "is told in its own language what to do"
 	alters     = "changes the shell for what follows"
 	parts      = "does many things: name which"
+	scripts    = "does many things: name which of the project's own"
+	isKnown    = "is known" // no reason: it can be named
 )
 
 //go:embed programs.txt
 var programText string
 
-// refused are the programs of programs.txt, with the reason: in each of them
-// what comes behind a prefix decides what happens. A prefix may name more than an
-// entry whose reason is parts.
+// refused are the programs of programs.txt, and their commands and options, with
+// the reason: in each of them what comes behind a prefix decides what happens. A
+// prefix may name more than an entry whose reason is parts or scripts: one of
+// those that are known, or any.
 var refused = sync.OnceValue(func() map[string]string {
 	table, reason := map[string]string{}, ""
 	for line := range strings.Lines(programText) {
@@ -35,6 +39,17 @@ var refused = sync.OnceValue(func() map[string]string {
 					table[name] = reason
 				}
 			}
+		}
+	}
+	return table
+})
+
+// carriers are the options of programs.txt that run their value, by program.
+var carriers = sync.OnceValue(func() map[string][]string {
+	table := map[string][]string{}
+	for name := range refused() {
+		if program, option, ok := strings.Cut(name, " "); ok && strings.HasPrefix(option, "-") {
+			table[program] = append(table[program], option)
 		}
 	}
 	return table
@@ -55,21 +70,39 @@ func refusal(words []string) string {
 	words = bare(words)
 	name := program(words[0])
 	why := reason(name)
-	switch {
-	case why == parts && len(words) == 1, why != "" && why != parts:
-		return name + " " + why
-	case why == parts && strings.HasPrefix(words[1], "-"):
-		return fmt.Sprintf("%s %s, before any option", name, why)
-	}
-	if len(words) > 1 {
-		name += " " + strings.ToLower(words[1])
-		why = refused()[name]
-		if why == parts && len(words) == 2 || why != "" && why != parts {
+	for n := 1; why == parts || why == scripts; n++ {
+		switch {
+		case n == len(words):
 			return name + " " + why
+		case n == 1 && strings.HasPrefix(words[1], "-"):
+			return fmt.Sprintf("%s %s, before any option", name, why)
 		}
+		above := why
+		name += " " + strings.ToLower(words[n])
+		if why = refused()[name]; why == "" && above == parts && harmless()[name] == nil {
+			return name + " may be anything"
+		}
+	}
+	if why != "" && why != isKnown {
+		return name + " " + why
+	}
+	if option := carrier(words); option != "" {
+		return option + " " + runs
 	}
 	if last := words[len(words)-1]; open(words, last) {
 		return fmt.Sprintf("what follows could be the value of %s", last)
+	}
+	return ""
+}
+
+// carrier is the option among words that has the program run others, or "".
+func carrier(words []string) string {
+	all := carriers()[program(words[0])]
+	for _, word := range words[1:] {
+		option, _, _ := strings.Cut(word, "=")
+		if slices.Contains(all, option) {
+			return option
+		}
 	}
 	return ""
 }

@@ -270,27 +270,40 @@ func TestExactIsLiteral(t *testing.T) {
 
 func TestTables(t *testing.T) {
 	for name, why := range refused() {
-		if why == "" || strings.ToLower(name) != name || strings.Count(name, " ") > 1 {
+		if why == "" || strings.ToLower(name) != name || strings.Count(name, " ") > 2 {
 			t.Errorf("%q: %q", name, why)
 		}
-		if word, _, two := strings.Cut(name, " "); two && word != program(word) {
+		words := strings.Fields(name)
+		if len(words) > 1 && words[0] != program(words[0]) {
 			t.Errorf("%q is never looked up", name)
 		}
+		for n := 1; n < len(words) && !strings.HasPrefix(words[n], "-"); n++ {
+			if above := refused()[strings.Join(words[:n], " ")]; above != parts && above != scripts && above != interprets {
+				t.Errorf("%q is never looked up: the words before %s do not lead there, for they are %q", name, words[n], above)
+			}
+		}
 	}
-	for name, options := range harmless() {
-		if len(options) == 0 {
+	for name, a := range harmless() {
+		if len(a.options) == 0 {
 			t.Errorf("%q has no options", name)
 		}
-		for option := range options {
-			if !strings.HasPrefix(option, "-") {
+		for option := range a.options {
+			if !strings.HasPrefix(option, "-") || strings.Contains(option, "=") {
 				t.Errorf("%s: %q is no option", name, option)
 			}
 		}
-		if word, rest, _ := strings.Cut(name, " "); name != every && (program(word) != word || refused()[word] != "" && (refused()[word] != parts || rest == "")) {
+		words := strings.Fields(name)
+		if name == every {
+			continue
+		}
+		if program(words[0]) != words[0] || reason(words[0]) != "" && refusal(words) == words[0]+" "+reason(words[0]) {
 			t.Errorf("%q is never looked up", name)
 		}
+		if why := refusal(append(words, "x")); why != "" {
+			t.Errorf("what follows %q is never looked at: %s", name, why)
+		}
 	}
-	for _, why := range []string{runs, interprets, alters, parts} {
+	for _, why := range []string{runs, interprets, alters, parts, scripts, isKnown} {
 		if !strings.Contains(programText, "\n"+why+"\n") {
 			t.Errorf("%q is not in programs.txt", why)
 		}
