@@ -20,7 +20,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -28,7 +27,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/BurntSushi/toml"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
 	mango "github.com/muesli/mango-cobra"
@@ -40,6 +38,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
+	"parley/session/settings"
 	"parley/session/trust"
 	"parley/tools"
 	"parley/tools/mcp"
@@ -555,7 +554,7 @@ func (a *app) adopt() error {
 	a.agreed = true
 	for _, f := range a.offer.Of(trust.Configuration) {
 		var p Project
-		if err := decode(f.Text, &p); err != nil {
+		if err := settings.Decode(f.Text, &p); err != nil {
 			return fmt.Errorf("%s:%w; a folder may set model, effort and system, and [session] history and compact", f.Name, err)
 		}
 		if p.Model != "" && !a.reachable(p.Model) {
@@ -1267,7 +1266,7 @@ func (a *app) load() error {
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
-	if err := decode(string(text), &a.cfg); err != nil {
+	if err := settings.Decode(string(text), &a.cfg); err != nil {
 		return fmt.Errorf("%s:%w", path, err)
 	}
 	for _, p := range a.cfg.Providers {
@@ -1277,158 +1276,4 @@ func (a *app) load() error {
 		}
 	}
 	return nil
-}
-
-// What a configuration may be: the decoder takes time with the square of how
-// deep it goes.
-const (
-	maxConfig = 1 << 20 // bytes
-	maxDepth  = 500     // tables in one another
-)
-
-// bounded refuses text that only somebody who wants to keep the program busy
-// writes.
-func bounded(text string) error {
-	if len(text) > maxConfig {
-		return fmt.Errorf(" it has more than %d MiB", maxConfig>>20)
-	}
-	braces, dots, number := 0, 0, 1
-	for _, c := range text {
-		switch c {
-		case '{':
-			braces++
-		case '}':
-			braces--
-		case '.':
-			dots++
-		case '\n':
-			number++
-			dots = 0
-		case '=', ' ': // a key has ended, or it is no key
-			dots = 0
-		}
-		if max(braces, dots) > maxDepth {
-			return fmt.Errorf("%d: tables in one another, more than %d", number, maxDepth)
-		}
-	}
-	return nil
-}
-
-// decode reads TOML strictly. Errors begin with the line, and unknown keys come
-// with the nearest known one.
-func decode(text string, cfg interface{ Validate() error }) error {
-	text = strings.TrimPrefix(text, "\ufeff")
-	if err := bounded(text); err != nil {
-		return err
-	}
-	meta, err := toml.Decode(text, cfg)
-	var parse toml.ParseError
-	if errors.As(err, &parse) {
-		return fmt.Errorf("%d:%d: %s", parse.Position.Line, parse.Position.Col, parse.Message)
-	}
-	if err != nil {
-		return fmt.Errorf(" %s", strings.TrimPrefix(err.Error(), "toml: "))
-	}
-	for _, key := range meta.Keys() { // the decoder leaves out what is no table and should be one
-		if isMap(reflect.TypeOf(cfg), key) && meta.Type(key...) != "Hash" {
-			return fmt.Errorf("%d: %s has to be a table", lineOf(text, key), key)
-		}
-	}
-	for _, key := range meta.Undecoded() {
-		known := keysAt(reflect.TypeOf(cfg), key[:len(key)-1])
-		for known == nil && len(key) > 1 { // inside a table that is itself unknown
-			key = key[:len(key)-1]
-			known = keysAt(reflect.TypeOf(cfg), key[:len(key)-1])
-		}
-		name := key[len(key)-1]
-		if known == nil || slices.Contains(known, name) {
-			continue // what is in it is told
-		}
-		problem := fmt.Sprintf("%d: unknown key %q", lineOf(text, key), key.String())
-		if near := catalog.Near(name, known, 1); len(near) > 0 {
-			return fmt.Errorf("%s: did you mean %q?", problem, near[0])
-		}
-		return fmt.Errorf("%s: there are %s", problem, strings.Join(known, ", "))
-	}
-	var clash *ui.Conflict
-	switch err := cfg.Validate(); {
-	case errors.As(err, &clash) && !clash.Default:
-		return fmt.Errorf("%d: %w, in line %d", lineOf(text, toml.Key{"keys", clash.Second}), err, lineOf(text, toml.Key{"keys", clash.First}))
-	case errors.As(err, &clash):
-		return fmt.Errorf("%d: %w", lineOf(text, toml.Key{"keys", clash.Second}), err)
-	case err != nil:
-		return fmt.Errorf(" %w", err)
-	}
-	return nil
-}
-
-// isMap reports whether what stands at path is a table with names of the user's
-// own.
-func isMap(t reflect.Type, path []string) bool {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch {
-	case len(path) == 0:
-		return t.Kind() == reflect.Map
-	case t.Kind() == reflect.Map:
-		return isMap(t.Elem(), path[1:])
-	case t.Kind() != reflect.Struct:
-		return false
-	}
-	for _, f := range reflect.VisibleFields(t) {
-		if f.Tag.Get("toml") == path[0] {
-			return isMap(f.Type, path[1:])
-		}
-	}
-	return false
-}
-
-// keysAt lists the keys that the table at path may hold; nil if there is no
-// such table.
-func keysAt(t reflect.Type, path []string) []string {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if len(path) > 0 && t.Kind() == reflect.Map {
-		return keysAt(t.Elem(), path[1:])
-	}
-	if t.Kind() != reflect.Struct {
-		return nil
-	}
-	var keys []string
-	for _, f := range reflect.VisibleFields(t) {
-		tag := f.Tag.Get("toml")
-		if tag == "" || tag == "-" {
-			continue
-		}
-		if len(path) > 0 && tag == path[0] {
-			return keysAt(f.Type, path[1:])
-		}
-		keys = append(keys, tag)
-	}
-	if len(path) > 0 {
-		return nil
-	}
-	return keys
-}
-
-// lineOf finds the first line of key or of what is in it, which the decoder does not tell.
-func lineOf(text string, key toml.Key) int {
-	table := ""
-	for i, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			table = strings.Trim(line, "[] ")
-			if table == key.String() || strings.HasPrefix(table, key.String()+".") {
-				return i + 1
-			}
-			continue
-		}
-		name, _, ok := strings.Cut(line, "=")
-		if full := strings.Trim(table+"."+strings.TrimSpace(name), "."); ok && (full == key.String() || strings.HasPrefix(full, key.String()+".")) {
-			return i + 1
-		}
-	}
-	return 1
 }

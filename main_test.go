@@ -30,6 +30,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/session/settings"
 	"parley/tools/sandbox"
 	"parley/ui"
 )
@@ -439,7 +440,7 @@ func TestImports(t *testing.T) {
 	adapter := []string{llm, "providers/filter", "providers/schema", "providers/wire"}
 	screen := []string{"ui/*", "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
-		"":                    {"ui", "ui/print", theme, safe, "session", "session/attach", "session/trust", "tools", "tools/*", "providers", llm, catalog},
+		"":                    {"ui", "ui/print", theme, safe, "session", "session/attach", "session/settings", "session/trust", "tools", "tools/*", "providers", llm, catalog},
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage
 		"providers/demo":      {},
@@ -462,6 +463,7 @@ func TestImports(t *testing.T) {
 		"session/store":       {llm},
 		"session/archive":     {"session/store", llm},
 		"session/attach":      {llm},
+		"session/settings":    {catalog},
 		"session/trust":       {"tools"},
 		"ui":                  screen,
 		"ui/print":            screen,
@@ -519,7 +521,7 @@ func TestExampleConfig(t *testing.T) {
 	for _, other := range []string{"api_key = ", "api_key_command = "} { // a key comes from one place
 		text = strings.Replace(text, other, "# "+other, 1)
 	}
-	if err := decode(text, &cfg); err != nil {
+	if err := settings.Decode(text, &cfg); err != nil {
 		t.Fatalf("uncommented: %v\n%s", err, text)
 	}
 	var missing []string
@@ -573,13 +575,13 @@ func TestDecode(t *testing.T) {
 		{"a key twice", "[providers.x]\napi_key = \"k\"\napi_key = \"k\"\n", `3:`},
 		{"syntax", "model = \n", "1:"},
 		{"wrong type", "max_turns = \"many\"\n", "max_turns"},
-		{"bad value", "effort = \"huge\"\n", `effort = "huge": there are`},
-		{"bad theme", "[ui]\ntheme = \"pink\"\n", `ui.theme = "pink": there are`},
+		{"bad value", "\neffort = \"huge\"\n", `2: effort = "huge": there are`},
+		{"bad theme", "[ui]\nmouse = true\ntheme = \"pink\"\n", `3: ui.theme = "pink": there are`},
 		{"bad kind", "[providers.x]\nkind = \"opnai\"\nbase_url = \"http://h/v1\"\n", `opnai`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := decode(tt.text, &Config{UI: ui.Default()})
+			err := settings.Decode(tt.text, &Config{UI: ui.Default()})
 			got := ""
 			if err != nil {
 				got = err.Error()

@@ -51,6 +51,14 @@ func (c *Conflict) Error() string {
 	return fmt.Sprintf("keys.%s = %q: keys.%s has the same key", c.Second, c.Key, c.First)
 }
 
+// Keys are those of the configuration that the conflict is about.
+func (c *Conflict) Keys() (here, there string) {
+	if c.Default {
+		return "keys." + c.Second, ""
+	}
+	return "keys." + c.Second, "keys." + c.First
+}
+
 // chord is how keys are written.
 var chord = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:(?:ctrl|alt|shift|super|meta)\+)*(?:[^\s[:cntrl:]]|enter|esc|tab|space|backspace|delete|insert|up|down|left|right|home|end|pgup|pgdown|f[1-9][0-9]?)$`)
