@@ -82,7 +82,7 @@ func models() []dialog.Item {
 		}
 	}
 	items[5].Current = true
-	items[0].Key, items[1].Right = "f2", "$1.25 · $10"
+	items[0].Key, items[1].Key = "f2", "shift+f2"
 	for i := 12; i < 16; i++ {
 		items[i].Why = "set ZAI_API_KEY"
 	}
@@ -102,7 +102,7 @@ func TestPick(t *testing.T) {
 		"not below the last":          {[]string{"end", "down", "pgdown", "enter"}, picked("qwen/qwen-max")},
 		"pages":                       {[]string{"home", "pgdown", "enter"}, picked("gemini/gemini-max")},
 		"favourites stand first":      {[]string{"home", "up", "enter"}, picked("zai/glm-max")},
-		"but not before what matches": {[]string{"gpt", "enter"}, picked("openai/gpt-pro")},
+		"but not before what matches": {[]string{"gpt", "enter"}, picked("openai/gpt-nano")},
 		"why one is not ready":        {[]string{"zai_api", "down", "enter"}, picked("zai/glm-nano")},
 		"typing filters":              {[]string{"clmax", "enter"}, picked("anthropic/claude-max")},
 		"words apart":                 {[]string{"qwen", "space", "pro", "enter"}, picked("qwen/qwen-pro")},

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -8,62 +9,280 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/sahilm/fuzzy"
 
 	"parley/ui/theme"
 )
 
-// A hit is an item that matches; marks are the bytes of its title that do.
-type hit struct {
-	item  int
-	marks []int
+// What a match is worth. Each word of a query has to occur in a title, its
+// letters in their order, or in what else is said of the item as it is written;
+// the words in any order. Letters count more where words begin and side by side.
+// A dash, dot, slash, colon or underscore stands for each of them: people do not
+// remember which of them a model has in its name.
+//
+// github.com/sahilm/fuzzy takes the first letter that fits, knows no words, and
+// allocates for each item.
+const (
+	hitLetter  = 16 // a letter that was found
+	hitRun     = 8  // directly behind the one before it
+	hitPart    = 10 // at the beginning, or behind a slash
+	hitWord    = 8  // where a word begins
+	hitNumber  = 6  // where a number begins in a word, or ends
+	hitEnd     = 6  // the last letter ends the title
+	hitWordEnd = 3  // or a word
+	gapOpen    = 3  // something is passed over
+	gapMore    = 1  // for each letter of that but the first
+	hitAlso    = 18 // for each byte of a word that is not in the title but beside it
+	none       = -1 << 20
+)
+
+const (
+	farthest   = 256 // runes of a title that are looked at
+	widestWord = 64  // runes of a word that are looked for
+)
+
+// A hit is an item that matches. Hits without a query have no score.
+type hit struct{ item, score int }
+
+// A target is a title to be searched.
+type target struct {
+	runes   []rune  // in lower case, separators all alike
+	worth   []uint8 // of a letter that is found here
+	letters uint64  // a bit for each rune that occurs, by its remainder
+	also    string  // what else is said of it, in lower case
 }
 
-// subsequence reports whether the letters of query occur in s in their order.
-// It is what most items of a long list fail, at no cost.
-func subsequence(query, s string) bool {
-	for _, r := range query {
-		at := strings.IndexRune(s, r)
-		if at < 0 {
-			return false
+// An index is titles to be searched. It allocates when it is made, and when it
+// grows.
+type index struct {
+	targets []target
+	rows    [2][]int // of the search: scores that end at a rune
+	from    []int32  // of marks: where the letter before was found
+}
+
+// separator stands for the signs between words.
+const separator = ' '
+
+func fold(r rune) rune {
+	switch r {
+	case '-', '.', '_', '/', ':', '@':
+		return separator
+	}
+	if r < utf8.RuneSelf {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
 		}
-		s = s[at+utf8.RuneLen(r):]
+		return r
 	}
-	return true
+	return unicode.ToLower(r)
 }
 
-// ranked are those items whose titles match query by letters in their order, the
-// best first.
-func ranked(query string, items []int, title func(item int) string) []hit {
-	if query == "" || len(items) == 0 {
-		return nil
+// indexed makes titles ready, and what else is said of them.
+func indexed(n int, said func(item int) (title, also string)) index {
+	x := index{targets: make([]target, n)}
+	total := 0
+	for i := range n {
+		title, _ := said(i)
+		total += min(utf8.RuneCountInString(title), farthest)
 	}
-	matches := fuzzy.FindFromNoSort(query, titles{items, title})
-	slices.SortStableFunc(matches, func(a, b fuzzy.Match) int { return b.Score - a.Score })
-	hits := make([]hit, len(matches))
-	for i, m := range matches {
-		hits[i] = hit{items[m.Index], m.MatchedIndexes}
+	runes, worth := make([]rune, 0, total), make([]uint8, 0, total)
+	for i := range n {
+		title, also := said(i)
+		start, before := len(runes), rune('/')
+		t := target{also: strings.ToLower(also)}
+		for _, r := range title {
+			if len(runes)-start == farthest {
+				break
+			}
+			folded := fold(r)
+			runes, worth = append(runes, folded), append(worth, worthAt(before, r))
+			t.letters |= 1 << (folded & 63)
+			before = r
+		}
+		t.runes, t.worth = runes[start:len(runes):len(runes)], worth[start:len(worth):len(worth)]
+		x.targets[i] = t
+	}
+	return x
+}
+
+// worthAt is how good a place r is for a match to begin, behind before.
+func worthAt(before, r rune) uint8 {
+	switch {
+	case fold(r) == separator:
+		return 0
+	case before == '/':
+		return hitPart
+	case fold(before) == separator, !unicode.IsLetter(before) && !unicode.IsDigit(before):
+		return hitWord
+	case unicode.IsDigit(r) != unicode.IsDigit(before), unicode.IsUpper(r) && unicode.IsLower(before):
+		return hitNumber
+	}
+	return 0
+}
+
+// A sought word, folded as titles are.
+type sought struct {
+	plain   string // in lower case
+	runes   []rune
+	letters uint64
+}
+
+func wordsOf(query string) []sought {
+	var out []sought
+	for _, w := range strings.Fields(query) {
+		s := sought{plain: strings.ToLower(w)}
+		for _, r := range w {
+			r = fold(r)
+			s.runes = append(s.runes, r)
+			s.letters |= 1 << (r & 63)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// find gives the items for which want is true that have every word, the best
+// first, and else in their order. It appends to hits.
+func (x *index) find(hits []hit, words []sought, want func(item int) bool) []hit {
+	from := len(hits)
+	for i := range x.targets {
+		if !want(i) {
+			continue
+		}
+		sum := 0
+		for w := range words {
+			score := x.score(&words[w], &x.targets[i])
+			if score < 0 {
+				sum = none
+				break
+			}
+			sum += score
+		}
+		if sum >= 0 {
+			hits = append(hits, hit{i, sum})
+		}
+	}
+	if len(words) > 0 {
+		slices.SortFunc(hits[from:], func(a, b hit) int { return cmp.Or(b.score-a.score, a.item-b.item) })
 	}
 	return hits
 }
 
-// titles are some of the items, for the search.
-type titles struct {
-	items []int
-	title func(item int) string
+// score is what a word is worth in t; below 0 if it does not occur.
+func (x *index) score(w *sought, t *target) int {
+	best, _ := x.align(w, t, nil)
+	if t.also != "" && hitAlso*len(w.plain) > best && strings.Contains(t.also, w.plain) {
+		best = hitAlso * len(w.plain)
+	}
+	return best
 }
 
-func (t titles) String(i int) string { return t.title(t.items[i]) }
-func (t titles) Len() int            { return len(t.items) }
+// align finds the letters of a word in t where they are worth most, by dynamic
+// programming over (letter, place). If from is not nil, it keeps where the letter
+// before each was found; end is where the last one was.
+func (x *index) align(w *sought, t *target, from []int32) (best, end int) {
+	n := len(t.runes)
+	if w.letters&^t.letters != 0 || len(w.runes) > min(n, widestWord) {
+		return none, 0
+	}
+	for i := range x.rows {
+		x.rows[i] = slices.Grow(x.rows[i][:0], n)[:n]
+	}
+	before, now := x.rows[0], x.rows[1]
+	for i, c := range w.runes {
+		// gap is the best score of the letters before that ends left of j, with
+		// what lies between taken off.
+		gap, gapAt, any := none, 0, false
+		for j := range n {
+			if i > 0 && j > 1 {
+				gap -= gapMore
+				if open := before[j-2] - gapOpen; open > gap {
+					gap, gapAt = open, j-2
+				}
+			}
+			now[j] = none
+			if t.runes[j] != c {
+				continue
+			}
+			score, at := none, 0
+			switch {
+			case i == 0:
+				score = hitLetter + int(t.worth[j])
+			case j > 0 && before[j-1]+hitRun >= gap+int(t.worth[j]):
+				score, at = before[j-1]+hitLetter+hitRun, j-1
+			default:
+				score, at = gap+hitLetter+int(t.worth[j]), gapAt
+			}
+			if score < 0 {
+				continue
+			}
+			now[j], any = score, true
+			if from != nil {
+				from[i*n+j] = int32(at)
+			}
+		}
+		if !any {
+			return none, 0
+		}
+		before, now = now, before
+	}
+	best = none
+	for j, score := range before {
+		switch {
+		case score < 0:
+			continue
+		case j == n-1:
+			score += hitEnd
+		case t.runes[j+1] == separator:
+			score += hitWordEnd
+		}
+		if score > best {
+			best, end = score, j
+		}
+	}
+	return best, end
+}
 
-// mark underlines the characters of title that begin at the bytes in marks.
+// marks are the bytes of an item's title at which letters were found.
+func (x *index) marks(item int, title string, words []sought) []int {
+	t := &x.targets[item]
+	n := len(t.runes)
+	found := make([]bool, n)
+	for i := range words {
+		w := &words[i]
+		x.from = slices.Grow(x.from[:0], len(w.runes)*n)[:len(w.runes)*n]
+		best, at := x.align(w, t, x.from)
+		if best < 0 || strings.Contains(t.also, w.plain) && hitAlso*len(w.plain) > best {
+			continue
+		}
+		for letter := len(w.runes) - 1; letter >= 0; letter-- {
+			found[at] = true
+			at = int(x.from[letter*n+at])
+		}
+	}
+	var marks []int
+	at := 0
+	for i := range title {
+		if at < n && found[at] {
+			marks = append(marks, i)
+		}
+		at++
+	}
+	return marks
+}
+
+// mark makes the characters of title that begin at the bytes in marks stand out:
+// underlined and bold, which is seen without colours as well.
 func mark(title string, marks []int, look lipgloss.Style, th *theme.Theme) string {
+	if len(marks) == 0 {
+		return look.Render(title)
+	}
 	var out strings.Builder
 	plain := func(s string) {
 		if s != "" {
 			out.WriteString(look.Render(s))
 		}
 	}
+	found := func(s string) { out.WriteString(underlined(th.Accent.Bold(true), s)) }
 	from, to := 0, 0 // of the marked characters that were not written yet
 	for _, at := range marks {
 		if at < to {
@@ -71,7 +290,7 @@ func mark(title string, marks []int, look lipgloss.Style, th *theme.Theme) strin
 		}
 		if at > to {
 			if to > from {
-				out.WriteString(underlined(th.Accent, title[from:to]))
+				found(title[from:to])
 			}
 			plain(title[to:at])
 			from = at
@@ -80,7 +299,7 @@ func mark(title string, marks []int, look lipgloss.Style, th *theme.Theme) strin
 		to = at + len(char)
 	}
 	if to > from {
-		out.WriteString(underlined(th.Accent, title[from:to]))
+		found(title[from:to])
 	}
 	plain(title[to:])
 	return out.String()

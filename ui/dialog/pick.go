@@ -1,89 +1,194 @@
 package dialog
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 
-	"parley/ui/safe"
 	"parley/ui/theme"
 )
 
 // An Item is one row of a Picker.
 type Item struct {
-	Title   string
-	Detail  string // right of the titles
-	Right   string // such as a price; at the right edge
-	Key     string // binding, at the right edge
-	Value   string // what PickedMsg tells
-	Why     string // why it is Dim, such as "set OPENAI_API_KEY"; stands before Detail
-	Dim     bool   // cannot be used at the moment
-	Current bool   // in use; it is selected at the start
-	Pinned  bool   // stands before the others, while nothing is typed
+	Title  string
+	Detail string   // right of the titles, where there are no columns
+	Cells  []string // under the picker's Columns
+	Key    string   // binding, at the right edge
+	Value  string   // what PickedMsg tells
+	Why    string   // why it is Dim, such as "set OPENAI_API_KEY"; stands in the place of Cells and before Detail
+	Also   string   // what it is found by as well, and which is not shown
+	Group  string   // what it stands under while nothing is typed; a title that begins with it and a slash is shown without that
+
+	Dim     bool // cannot be used at the moment
+	Current bool // in use; it is selected at the start
+	Pinned  bool // stands before the others, with a sign
+	Hidden  bool // shown if asked for, or if nothing else matches
 }
 
-// PickedMsg says what was chosen. Kind is the picker's. Arg is what was written
-// behind the first word, if the picker splits Words.
-type PickedMsg struct{ Kind, Value, Arg string }
+// A Column is what Cells of this place are about. Where there is little room,
+// words give way to letters, which the foot explains: "tools thinking" is "T R"
+// with Letters tools T, vision V, thinking R.
+type Column struct {
+	Name    string
+	Left    bool        // aligned to the left
+	Letters [][2]string // words that cells consist of, and the letter for each
+}
+
+// What a Picker says. Only PickedMsg ends it.
+type (
+	// PickedMsg says what was chosen. Kind is the picker's. Arg is what was written
+	// behind the first word, if the picker splits Words.
+	PickedMsg struct{ Kind, Value, Arg string }
+	// PinMsg says that an item is to be a favourite, or no longer.
+	PinMsg struct {
+		Kind, Value string
+		On          bool
+	}
+	// HideMsg says that an item is not to be listed, or is again.
+	HideMsg struct {
+		Kind, Value string
+		On          bool
+	}
+	// MovedMsg says what is selected now.
+	MovedMsg struct{ Kind, Value string }
+)
 
 // A Picker is a list of items that shrinks to what matches as one types.
 type Picker struct {
 	base
 	list
-	Words bool // only the first word filters; what follows it is an argument
+	Columns []Column
+	Keeps   bool                        // items can be marked as favourites and hidden
+	Follows bool                        // MovedMsg tells of each selection
+	Words   bool                        // only the first word filters; what follows it is an argument
+	Args    func(command string) []Item // with Words: what may follow it, by its Value; nil: anything
 
 	kind, title string
 	items       []Item // as they are shown
-	lower       []lowered
-	hits        []hit
+	index       index
+	hits        []hit // of items, or behind their end of args
+	words       []sought
 	query       field
-	wide        int // cells of the widest title
-}
+	all         bool              // hidden ones are shown
+	hidden      int               // items that are
+	wide        int               // cells of the widest title
+	cellWide    []int             // cells of the widest cell of each column
+	why         map[string]string // by group: what all of it lack
 
-// lowered are the texts of an item in lower case.
-type lowered struct{ title, detail string }
+	args     []Item // what may follow the command of
+	argIndex index
+	of       string
+}
 
 // Pick asks to choose one of items.
 func Pick(kind, title string, items []Item, th *theme.Theme) *Picker {
 	p := &Picker{base: newBase(th), kind: kind, title: title}
 	p.take(items)
-	p.at = max(slices.IndexFunc(p.items, func(i Item) bool { return i.Current }), 0)
+	p.at = max(slices.IndexFunc(p.hits, func(h hit) bool { return p.item(h).Current }), 0)
 	return p
 }
 
+// Ask writes query, as if it had been typed.
+func (p *Picker) Ask(query string) {
+	p.query.text, p.view = query, ""
+	p.filter()
+}
+
+// Selected is the value of the item that enter would choose; "" for none.
+func (p *Picker) Selected() string {
+	if p.at >= len(p.hits) {
+		return ""
+	}
+	return p.item(p.hits[p.at]).Value
+}
+
 // SetItems puts other items in the place of those there are, as they become
-// known. What is typed stays, and the selected one selected.
+// known. What is typed stays, and the selected one selected, on its row of the
+// screen; where it is gone, what came after it is.
 func (p *Picker) SetItems(items []Item) {
 	if p.over {
 		return
 	}
-	selected := ""
-	if p.at < len(p.hits) {
-		selected = p.items[p.hits[p.at].item].Value
-	}
+	selected, at, row := p.Selected(), p.at, p.lineOf(p.at)-p.top
 	p.view = ""
 	p.take(items)
-	p.at = max(slices.IndexFunc(p.hits, func(h hit) bool { return p.items[h.item].Value == selected }), 0)
+	p.at = slices.IndexFunc(p.hits, func(h hit) bool { return p.item(h).Value == selected })
+	if p.at < 0 {
+		p.at = max(min(at, len(p.hits)-1), 0)
+	}
+	p.top = p.lineOf(p.at) - row
 }
 
 // take makes items ready to be shown.
 func (p *Picker) take(items []Item) {
-	p.items, p.lower, p.wide = slices.Clone(items), make([]lowered, len(items)), 0
+	p.items, p.wide, p.hidden, p.why = cleaned(items), 0, 0, map[string]string{}
 	slices.SortStableFunc(p.items, func(a, b Item) int { return pinnedFirst(a.Pinned, b.Pinned) })
+	clear(p.cellWide)
 	for i := range p.items {
 		item := &p.items[i]
-		item.Title, item.Key = safe.Line(item.Title), safe.Line(item.Key)
-		item.Detail, item.Right = safe.Line(item.Detail), safe.Line(item.Right)
-		if item.Dim && item.Why != "" {
-			item.Detail = strings.TrimSuffix(safe.Line(item.Why)+" · "+item.Detail, " · ")
-		}
-		p.lower[i] = lowered{strings.ToLower(item.Title), strings.ToLower(item.Detail)}
 		p.wide = max(p.wide, cells(item.Title)+len(pinSign(item.Pinned)))
+		for len(p.cellWide) < len(item.Cells) {
+			p.cellWide = append(p.cellWide, 0)
+		}
+		for j, cell := range item.Cells {
+			p.cellWide[j] = max(p.cellWide[j], cells(cell))
+		}
+		if item.Hidden {
+			p.hidden++
+		}
+		if why, met := p.why[item.Group]; met && why != item.Why {
+			p.why[item.Group] = ""
+		} else if !met {
+			p.why[item.Group] = item.Why
+		}
 	}
+	p.index, p.of = p.indexed(p.items), ""
 	p.filter()
+}
+
+// cleaned are items as they can be shown.
+func cleaned(items []Item) []Item {
+	items = slices.Clone(items)
+	for i := range items {
+		item := &items[i]
+		for _, s := range []*string{&item.Title, &item.Detail, &item.Key, &item.Why, &item.Group} {
+			if *s != "" {
+				*s = short(*s)
+			}
+		}
+		if item.Cells = slices.Clone(item.Cells); !item.Dim {
+			item.Why = ""
+		}
+		for j := range item.Cells {
+			item.Cells[j] = short(item.Cells[j])
+		}
+	}
+	return items
+}
+
+func (p *Picker) indexed(items []Item) index {
+	return indexed(len(items), func(i int) (title, also string) {
+		item := &items[i]
+		also = item.Detail
+		for _, more := range [...]string{item.Why, item.Also} {
+			if more != "" {
+				also += "\n" + more
+			}
+		}
+		for _, cell := range item.Cells {
+			also += "\n" + cell
+		}
+		return item.Title, also
+	})
+}
+
+// item is what a hit is of.
+func (p *Picker) item(h hit) *Item {
+	if h.item >= len(p.items) {
+		return &p.args[h.item-len(p.items)]
+	}
+	return &p.items[h.item]
 }
 
 // pinnedFirst compares for sorting.
@@ -105,32 +210,55 @@ func pinSign(pinned bool) string {
 	return ""
 }
 
-// filter finds what matches: titles by letters in their order, the best first,
-// then details that hold the query as it is.
+// filter finds what matches. What is hidden is found where nothing else is.
 func (p *Picker) filter() {
 	p.at, p.top, p.hits = 0, 0, p.hits[:0]
-	wanted, _ := p.words()
-	phrase := strings.ToLower(wanted)
-	query := strings.ReplaceAll(phrase, " ", "")
-	var titled, detailed []int
-	for i, lower := range p.lower {
-		switch {
-		case query == "":
-			p.hits = append(p.hits, hit{item: i})
-		case subsequence(query, lower.title):
-			titled = append(titled, i)
-		case strings.Contains(lower.detail, phrase):
-			detailed = append(detailed, i)
-		}
+	wanted, _ := p.split()
+	p.words = wordsOf(wanted)
+	p.complete()
+	shown := func(i int) bool { return p.all || !p.items[i].Hidden }
+	from := len(p.hits)
+	p.hits = p.index.find(p.hits, p.words, shown)
+	if len(p.hits) == 0 && len(p.words) > 0 {
+		p.hits = p.index.find(p.hits, p.words, func(i int) bool { return p.items[i].Hidden })
 	}
-	p.hits = append(p.hits, ranked(query, titled, func(i int) string { return p.items[i].Title })...)
-	for _, i := range detailed {
-		p.hits = append(p.hits, hit{item: i})
+	if p.Words { // of commands that fit as well, the one of which most is typed
+		slices.SortStableFunc(p.hits[from:], func(a, b hit) int {
+			if a.score != b.score {
+				return b.score - a.score
+			}
+			return len(p.index.targets[a.item].runes) - len(p.index.targets[b.item].runes)
+		})
 	}
 }
 
-// words are what filters and what is an argument.
-func (p *Picker) words() (filter, arg string) {
+// complete finds what may follow the command that is typed.
+func (p *Picker) complete() {
+	command, arg := p.split()
+	typed := strings.TrimLeft(p.query.text, " ")
+	if !p.Words || p.Args == nil || !strings.HasPrefix(typed, command+" ") {
+		return
+	}
+	at := slices.IndexFunc(p.items, func(i Item) bool { return strings.EqualFold(i.Title, command) })
+	if at < 0 {
+		return
+	}
+	if c := &p.items[at]; p.of != c.Value {
+		p.of, p.args = c.Value, cleaned(p.Args(c.Value))
+		for i := range p.args {
+			p.args[i].Title = c.Title + " " + p.args[i].Title
+		}
+		p.argIndex = p.indexed(p.args)
+	}
+	words := wordsOf(arg)
+	p.words = append(p.words, words...)
+	for _, h := range p.argIndex.find(nil, words, func(i int) bool { return !p.args[i].Hidden }) {
+		p.hits = append(p.hits, hit{h.item + len(p.items), h.score})
+	}
+}
+
+// split is what filters and what is an argument.
+func (p *Picker) split() (filter, arg string) {
 	filter = strings.TrimSpace(p.query.text)
 	if p.Words {
 		filter, arg, _ = strings.Cut(filter, " ")
@@ -138,32 +266,60 @@ func (p *Picker) words() (filter, arg string) {
 	return filter, strings.TrimSpace(arg)
 }
 
-// SetSize gives the width and the most rows.
-func (p *Picker) SetSize(width, height int) { p.resize(width, height) }
-
-// Height depends on the items and not on what matches, so that the screen does
-// not jump while one types.
-func (p *Picker) Height() int { return min(max(len(p.items), 1)+2, p.height) }
-
-func (p *Picker) visible() int { return contentRows(p.Height()) }
-
 // Update moves, types, and chooses.
 func (p *Picker) Update(msg tea.Msg) tea.Cmd {
 	if p.over {
 		return nil
 	}
 	p.view = ""
+	before := p.Selected()
+	cmd := p.update(msg)
+	if now := p.Selected(); p.Follows && !p.over && now != before {
+		moved := MovedMsg{p.kind, now}
+		return tea.Batch(cmd, func() tea.Msg { return moved })
+	}
+	return cmd
+}
+
+func (p *Picker) update(msg tea.Msg) tea.Cmd {
 	key, ok := msg.(tea.KeyPressMsg)
 	switch {
 	case ok && is(key, p.Keys.Close):
 		return p.answer(ClosedMsg{Typed: p.query.text})
 	case ok && is(key, p.Keys.Accept):
 		return p.accept()
+	case ok && p.Keeps && is(key, p.Keys.Pin):
+		return p.keep(func(i Item) tea.Msg { return PinMsg{p.kind, i.Value, !i.Pinned} })
+	case ok && p.Keeps && is(key, p.Keys.Trash):
+		return p.keep(func(i Item) tea.Msg { return HideMsg{p.kind, i.Value, !i.Hidden} })
+	case ok && p.Keeps && is(key, p.Keys.Details):
+		p.showAll()
+	case ok && p.Words && is(key, p.Keys.Next):
+		if p.at < len(p.hits) {
+			p.Ask(p.item(p.hits[p.at]).Title + " ")
+		}
 	case p.move(msg, p.Keys, len(p.hits), p.visible()):
 	case p.query.key(msg, p.Keys):
 		p.filter()
 	}
 	return nil
+}
+
+// keep says what is to become of the selected item, which SetItems then shows.
+func (p *Picker) keep(said func(Item) tea.Msg) tea.Cmd {
+	if p.at >= len(p.hits) {
+		return nil
+	}
+	msg := said(*p.item(p.hits[p.at]))
+	return func() tea.Msg { return msg }
+}
+
+// showAll shows what is hidden, or no longer.
+func (p *Picker) showAll() {
+	selected := p.Selected()
+	p.all = !p.all
+	p.filter()
+	p.at = max(slices.IndexFunc(p.hits, func(h hit) bool { return p.item(h).Value == selected }), 0)
 }
 
 // accept answers with the selected item. Where nothing matches, what was written
@@ -172,72 +328,10 @@ func (p *Picker) accept() tea.Cmd {
 	if p.at >= len(p.hits) {
 		return p.answer(ClosedMsg{Typed: p.query.text, Accepted: true})
 	}
-	_, arg := p.words()
-	return p.answer(PickedMsg{Kind: p.kind, Value: p.items[p.hits[p.at].item].Value, Arg: arg})
-}
-
-// View draws the items around the selected one.
-func (p *Picker) View() string {
-	if p.view != "" {
-		return p.view
+	h := p.hits[p.at]
+	if h.item >= len(p.items) {
+		return p.answer(PickedMsg{Kind: p.kind, Value: p.of, Arg: p.item(h).Value})
 	}
-	visible := p.visible()
-	p.follow(p.at, len(p.hits), visible)
-	var rows []string
-	for i := p.top; i < min(p.top+visible, len(p.hits)); i++ {
-		rows = append(rows, p.row(p.hits[i], i == p.at))
-	}
-	if len(rows) == 0 {
-		rows = append(rows, p.theme.Dim.Render(ansi.Truncate("  no match", p.width, "…")))
-	}
-	pairs := []string{first(p.Keys.Accept), "choose", first(p.Keys.Close), "close", "type", "to filter"}
-	if len(p.hits) == 0 {
-		pairs = pairs[2:]
-	}
-	foot := p.hint(p.theme.Dim, pairs...)
-	p.view = frame(p.Height(), p.titleLine(), rows, foot)
-	return p.view
-}
-
-func (p *Picker) titleLine() string {
-	count := fmt.Sprint(len(p.items))
-	if len(p.hits) < len(p.items) {
-		count = fmt.Sprintf("%d of %d", len(p.hits), len(p.items))
-	}
-	return p.queried(p.title, count, &p.query)
-}
-
-// Cursor stands behind the query.
-func (p *Picker) Cursor() (x, y int, ok bool) {
-	return p.behind(p.title, &p.query), 0, p.Height() > 2
-}
-
-// row draws an item: sign, title, detail, and what stands at the right if there
-// is room.
-func (p *Picker) row(h hit, selected bool) string {
-	item := p.items[h.item]
-	look := p.theme.Text
-	switch {
-	case selected:
-		look = p.theme.Strong
-	case item.Dim:
-		look = p.theme.Faint
-	}
-	detail := item.Detail
-	if item.Current {
-		detail = strings.TrimPrefix(detail+" · current", " · ")
-	}
-	pin := pinSign(item.Pinned)
-	line := p.sign(selected) + p.theme.Accent.Render(pin) + mark(item.Title, h.marks, look, p.theme)
-	if detail != "" {
-		pad := max(min(p.wide, p.width/2)-cells(pin)-cells(item.Title), 0) + 2
-		line += strings.Repeat(" ", pad) + p.theme.Dim.Render(detail)
-	}
-	right := strings.TrimSpace(item.Right + "  " + item.Key)
-	room := p.width - cells(right)
-	if right == "" || ansi.StringWidth(line) > room-2 && room < p.width/2 {
-		return ansi.Truncate(line, p.width, "…")
-	}
-	line = ansi.Truncate(line, max(room-2, 0), "…")
-	return ansi.Truncate(padded(line, room)+p.theme.Faint.Render(right), p.width, "")
+	_, arg := p.split()
+	return p.answer(PickedMsg{Kind: p.kind, Value: p.item(h).Value, Arg: arg})
 }

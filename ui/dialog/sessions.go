@@ -73,7 +73,8 @@ type SessionList struct {
 	rows   []SessionRow // pinned first
 	lower  []string     // title, folder and model of rows in lower case; nil: not needed yet
 	wide   [3]int       // cells of the widest model, cost and age
-	hits   []hit        // of rows; marks are nil where the words stand as they were typed
+	titles index        // made with lower
+	hits   []listed
 	query  field
 	words  string // by which hits were found
 	found  []FoundRow
@@ -84,6 +85,13 @@ type SessionList struct {
 	note    string    // what was just done, or why not
 	naming  string    // id of the conversation that is to be called name
 	name    field
+}
+
+// A listed row matches, by the bytes of its title in marks; those are nil where
+// the words stand as they were typed.
+type listed struct {
+	item  int
+	marks []int
 }
 
 // A preview is the content of a conversation, around a message.
@@ -123,7 +131,7 @@ func (l *SessionList) SetRows(rows []SessionRow) {
 	}
 	l.arrange(id)
 	if none {
-		l.top, l.at = 0, max(slices.IndexFunc(l.hits, func(h hit) bool { return l.words == "" && l.rows[h.item].Current }), 0)
+		l.top, l.at = 0, max(slices.IndexFunc(l.hits, func(h listed) bool { return l.words == "" && l.rows[h.item].Current }), 0)
 	}
 }
 
@@ -143,7 +151,7 @@ func (l *SessionList) arrange(id string) {
 	if message >= 0 {
 		l.at = len(l.hits) + message
 	}
-	if at := slices.IndexFunc(l.hits, func(h hit) bool { return l.rows[h.item].ID == id }); at >= 0 {
+	if at := slices.IndexFunc(l.hits, func(h listed) bool { return l.rows[h.item].ID == id }); at >= 0 {
 		l.at = at
 	}
 	l.at = max(min(l.at, l.total()-1), 0)
@@ -217,7 +225,7 @@ func (l *SessionList) filter() {
 	words := strings.Fields(strings.ToLower(l.words))
 	if len(words) == 0 {
 		for i := range l.rows {
-			l.hits = append(l.hits, hit{item: i})
+			l.hits = append(l.hits, listed{item: i})
 		}
 		return
 	}
@@ -226,21 +234,19 @@ func (l *SessionList) filter() {
 		for i, r := range l.rows {
 			l.lower[i] = strings.ToLower(r.Title + "\n" + r.Folder + "\n" + r.Model)
 		}
+		l.titles = indexed(len(l.rows), func(i int) (title, also string) { return l.rows[i].Title, "" })
 	}
-	letters := strings.Join(words, "")
-	var titled []int
+	letters := wordsOf(strings.Join(words, ""))
+	titled := l.titles.find(nil, letters, func(i int) bool { return !holds(l.lower[i], words) })
 	for i, text := range l.lower {
-		switch {
-		case holds(text, words):
-			l.hits = append(l.hits, hit{item: i})
-		case subsequence(letters, text[:strings.IndexByte(text, '\n')]):
-			titled = append(titled, i)
+		if holds(text, words) {
+			l.hits = append(l.hits, listed{item: i})
 		}
 	}
-	title := func(i int) string { return l.rows[i].Title }
-	for _, h := range ranked(letters, titled, title) {
-		if initials(title(h.item), h.marks) {
-			l.hits = append(l.hits, h)
+	for _, h := range titled {
+		title := l.rows[h.item].Title
+		if marks := l.titles.marks(h.item, title, letters); initials(title, marks) {
+			l.hits = append(l.hits, listed{h.item, marks})
 		}
 	}
 }

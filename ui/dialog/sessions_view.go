@@ -145,7 +145,7 @@ func (l *SessionList) nothing() string {
 }
 
 // conversation draws a row: sign, title, state, and the columns there is room for.
-func (l *SessionList) conversation(h hit, words []string, width int, cols []column, selected bool) string {
+func (l *SessionList) conversation(h listed, words []string, width int, cols []column, selected bool) string {
 	r := l.rows[h.item]
 	if l.naming == r.ID && selected {
 		return ansi.Truncate(l.sign(true)+l.theme.Text.Render(l.name.shown(width-signWidth)), width, "")
