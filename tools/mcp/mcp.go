@@ -165,7 +165,7 @@ const (
 type State struct {
 	Name    string
 	Status  Status
-	Why     string // it failed
+	Why     string // it failed, or cannot be started as it was agreed to
 	Where   string // its command line or address
 	Server  string // what it calls itself, with its version
 	Tools   []Tool

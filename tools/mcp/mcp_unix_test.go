@@ -4,6 +4,7 @@ package mcp
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -304,6 +305,19 @@ func TestApproval(t *testing.T) {
 	}
 	if s := start(t, c, o).state(); s.Status != Ready || s.Tools[0].Change != "" {
 		t.Errorf("got %+v", s)
+	}
+	for name, given := range map[string]string{"PARLEY_TEST_MORE": "x", "PARLEY_TEST_SERVER": "changes"} {
+		env := maps.Clone(c.Env)
+		env[name] = given
+		again := c
+		again.Env = env
+		want, why := Changed, "what it is started by"
+		if maps.Equal(env, c.Env) {
+			want, why = Ready, ""
+		}
+		if s := start(t, again, o).state(); s.Status != want || !strings.HasPrefix(s.Why, why) || (s.Why == "") != (why == "") {
+			t.Errorf("with %s: got %+v", name, s)
+		}
 	}
 	c.Args = []string{"-test.v"} // the same name, another command
 	if s := start(t, c, o).state(); s.Status != Changed {

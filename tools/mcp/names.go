@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -84,7 +85,34 @@ func plain(text string, limit int) string {
 // model is told of each, by its name, and one of what the server was started by.
 type seal map[string]string
 
-const startedBy = "server" // no tool is called so
+// Names that no tool has.
+const (
+	startedBy = "server"
+	salt      = "salt" // of the sum of what the server was started by, for that holds secrets
+)
+
+// salted is the salt of a seal, or a new one if it has none.
+func (s seal) salted() string {
+	if s[salt] == "" {
+		return rand.Text()
+	}
+	return s[salt]
+}
+
+// start adds what c starts: the program or service, what it is given and what
+// the sandbox lets it do. Variables count by their names: a token that is renewed
+// in the environment is what the person agreed to.
+func (s seal) start(c Config, by string) error {
+	c.Disabled, c.Timeout, c.Trusted = false, "", false // they change nothing of what it is
+	type plain Config                                   // whose JSON has the maps sorted
+	all, err := json.Marshal(plain(c))
+	if err != nil {
+		return err
+	}
+	s[salt] = by
+	s.add(startedBy, by, string(all))
+	return nil
+}
 
 func (s seal) add(name string, parts ...string) {
 	sum := sha256.New()
@@ -95,6 +123,10 @@ func (s seal) add(name string, parts ...string) {
 	s[name] = hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
+// form begins a seal, to tell it from what other versions have kept. The first
+// did not cover what a server is given.
+const form = "2"
+
 // String is the seal as it is kept.
 func (s seal) String() string {
 	var lines []string
@@ -102,13 +134,13 @@ func (s seal) String() string {
 		lines = append(lines, name+" "+sum)
 	}
 	slices.Sort(lines)
-	return "1\n" + strings.Join(lines, "\n") // a form to tell later ones from
+	return form + "\n" + strings.Join(lines, "\n")
 }
 
 // parseSeal reads what String wrote; nil if it is nothing of the kind.
 func parseSeal(text string) seal {
 	head, rest, _ := strings.Cut(text, "\n")
-	if head != "1" {
+	if head != form {
 		return nil
 	}
 	s := seal{}

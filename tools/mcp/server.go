@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,7 +35,8 @@ type server struct {
 	session   *sdk.ClientSession // nil: it is not connected
 	life      context.Context    // of the session
 	list      listing
-	agreed    seal // nil: to nothing
+	agreed    seal   // nil: to nothing
+	salt      string // of its seals
 	prompts   []Prompt
 	resources []Resource
 	calls     map[string]func(string) // who wants to know of progress, by token
@@ -51,6 +51,7 @@ func newServer(name string, c Config, o Options) *server {
 	if o.Agreed != nil {
 		s.agreed = parseSeal(o.Agreed(name))
 	}
+	s.salt = s.agreed.salted()
 	if c.Disabled {
 		s.status = Disabled
 		close(s.waiting)
@@ -222,13 +223,15 @@ func (s *server) read(ctx context.Context, session *sdk.ClientSession) error {
 	if err != nil {
 		return err
 	}
-	lists.tools.seal.add(startedBy, s.config.Command, strings.Join(s.config.Args, "\x00"), s.config.URL)
 	s.mu.Lock()
+	defer s.tell()
+	defer s.mu.Unlock()
+	if err := lists.tools.seal.start(s.config, s.salt); err != nil {
+		return err
+	}
 	s.list, s.prompts, s.resources = lists.tools, lists.prompts, lists.resources
 	s.judge()
 	s.settle()
-	s.mu.Unlock()
-	s.tell()
 	return nil
 }
 
@@ -236,12 +239,16 @@ func (s *server) read(ctx context.Context, session *sdk.ClientSession) error {
 // consent. The lock is held.
 func (s *server) judge() {
 	now := Ready
+	s.why = ""
 	switch {
 	case s.config.Trusted || len(s.list.tools) == 0:
 	case s.agreed == nil:
 		now = New
 	case !s.agreed.covers(s.list.seal):
 		now = Changed
+		if s.agreed[startedBy] != s.list.seal[startedBy] {
+			s.why = "what it is started by, given or allowed is not what it was: see its command, address, environment, headers and access"
+		}
 	}
 	if s.status != now {
 		s.status, s.since = now, time.Now()

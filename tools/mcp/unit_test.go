@@ -93,7 +93,7 @@ func TestSeal(t *testing.T) {
 	if !first.covers(list("s", nil).seal) {
 		t.Error("that a tool is gone needs consent")
 	}
-	for _, text := range []string{"", "2\nmcp__s__a x", "garbage"} {
+	for _, text := range []string{"", "1\nmcp__s__a x", "3\nmcp__s__a x", "garbage"} {
 		if s := parseSeal(text); s != nil {
 			t.Errorf("%q: got %v", text, s)
 		}
@@ -102,6 +102,62 @@ func TestSeal(t *testing.T) {
 	before := seal{"mcp__s__a": "1", "mcp__s__z": "3"}
 	if gone := before.compare(shown, seal{"mcp__s__a": "2", "mcp__s__b": "2"}); fmt.Sprint(gone) != "[mcp__s__z]" || shown[0].Change != "changed" || shown[1].Change != "new" {
 		t.Errorf("got %v, %v", gone, shown)
+	}
+}
+
+// What a server is given is sealed, and cannot be read from the seal.
+func TestSealOfTheStart(t *testing.T) {
+	sealed := func(c Config, by string) seal {
+		t.Helper()
+		s := seal{}
+		if err := s.start(c, by); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	base := func() Config {
+		return Config{
+			Command: "x", Args: []string{"a", "b"}, Cwd: "/w", URL: "https://h",
+			Env: map[string]string{"KEY": "${KEY}", "B": "b"}, Headers: map[string]string{"Authorization": "Bearer secret"},
+			Read: []string{"/r"}, Write: []string{"/w"}, Network: true,
+		}
+	}
+	before := sealed(base(), "salt")
+	same := base()
+	same.Disabled, same.Timeout, same.Trusted = true, "90s", true
+	if kept := parseSeal(before.String()); !kept.covers(sealed(same, kept.salted())) {
+		t.Error("the same start asks again")
+	}
+	for name, change := range map[string]func(*Config){
+		"command":         func(c *Config) { c.Command = "y" },
+		"arguments":       func(c *Config) { c.Args = []string{"a b"} },
+		"folder":          func(c *Config) { c.Cwd = "/x" },
+		"address":         func(c *Config) { c.URL = "https://i" },
+		"a variable":      func(c *Config) { c.Env["B"] = "c" },
+		"one more":        func(c *Config) { c.Env["LD_PRELOAD"] = "/x" },
+		"one less":        func(c *Config) { delete(c.Env, "B") },
+		"another name":    func(c *Config) { delete(c.Env, "B"); c.Env["C"] = "b" },
+		"a header":        func(c *Config) { c.Headers["Authorization"] = "Bearer other" },
+		"one more header": func(c *Config) { c.Headers["X"] = "" },
+		"no network":      func(c *Config) { c.Network = false },
+		"no sandbox":      func(c *Config) { c.Free = true },
+		"reading":         func(c *Config) { c.Read = append(c.Read, "/etc") },
+		"writing":         func(c *Config) { c.Write = nil },
+	} {
+		c := base()
+		change(&c)
+		if before.covers(sealed(c, "salt")) {
+			t.Errorf("%s: another start passes for the agreed one", name)
+		}
+	}
+	if text := before.String(); strings.Contains(text, "secret") {
+		t.Errorf("it can be read in %s", text)
+	}
+	if other := sealed(base(), seal(nil).salted()); other[startedBy] == before[startedBy] {
+		t.Error("two seals of the same secret are the same")
+	}
+	if gone := before.compare(nil, before); len(gone) > 0 {
+		t.Errorf("no tools of the seal's: %v", gone)
 	}
 }
 
