@@ -485,24 +485,3 @@ func (m *Model) dialogKey(key tea.KeyPressMsg) bool {
 	m.layout()
 	return true
 }
-
-func (m *Model) copyAnswer(string) tea.Cmd {
-	return m.copy(m.transcript.LastAnswer(), "answer")
-}
-
-func (m *Model) copyCode(string) tea.Cmd {
-	code, ok := m.transcript.LastCode()
-	if !ok {
-		return m.say("there is no code block to copy")
-	}
-	return m.copy(code, "code")
-}
-
-// copy puts source text on the clipboard by way of the terminal (OSC 52), which
-// works over ssh as well.
-func (m *Model) copy(text, what string) tea.Cmd {
-	if text == "" {
-		return m.say("there is nothing to copy")
-	}
-	return tea.Batch(tea.SetClipboard(text), m.say(fmt.Sprintf("copied the %s through the terminal (%s)", what, count(len(text))+" bytes")))
-}

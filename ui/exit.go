@@ -195,9 +195,9 @@ func Crash(p any, stack []byte) int {
 	return statusPanic
 }
 
-// crashPath is a file for a crash report, with a name that nobody can guess.
-func crashPath() (string, error) {
-	dir := os.Getenv("XDG_STATE_HOME")
+// stateFolder is where parley keeps what is neither configuration nor cache.
+func stateFolder(getenv func(string) string) (string, error) {
+	dir := getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) { // a relative one is to be ignored (XDG Base Directory)
 		home, err := os.UserHomeDir()
 		if err != nil {
@@ -205,7 +205,16 @@ func crashPath() (string, error) {
 		}
 		dir = filepath.Join(home, ".local", "state")
 	}
-	return filepath.Join(dir, "parley", "crash-"+time.Now().UTC().Format("20060102-150405")+"-"+rand.Text()[:10]+".txt"), nil
+	return filepath.Join(dir, "parley"), nil
+}
+
+// crashPath is a file for a crash report, with a name that nobody can guess.
+func crashPath() (string, error) {
+	dir, err := stateFolder(os.Getenv)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "crash-"+time.Now().UTC().Format("20060102-150405")+"-"+rand.Text()[:10]+".txt"), nil
 }
 
 // writeCrash keeps a panic in a file only its owner may read.

@@ -14,6 +14,7 @@ import (
 	"parley/session"
 	"parley/session/attach"
 	"parley/tools/mcp"
+	"parley/ui/clip"
 	"parley/ui/composer"
 	"parley/ui/dialog"
 	"parley/ui/files"
@@ -45,6 +46,7 @@ type Model struct {
 	shells        int                           // commands of the person's own, to name them
 	shellsRun     map[string]context.CancelFunc // those that run
 	files         *files.Index                  // of the workspace
+	clip          *clip.Board                   // where text is copied to
 	models        *dialog.Picker                // the list of models that was opened last
 	slash         bool                          // it is the palette, opened by typing a slash
 	actions       []action
@@ -110,6 +112,7 @@ func newModel(o Options) *Model {
 	m.composer.Now = m.now
 	m.composer.SetVim(o.Config.Vim)
 	m.transcript.SetMotion(o.Config.Motion != "off")
+	m.clip = newClip(m)
 	m.files = files.New(o.Folder)
 	m.files.Go = func(f func()) { go m.guard(f) }
 	m.composer.SetCompleter(m.complete)
@@ -266,6 +269,13 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.enterFork(m.session.ID(), msg.Seq)
 	case transcript.CopyMsg:
 		return m.copy(msg.Text, msg.What)
+	case copiedMsg:
+		return m.copied(msg)
+	case writeMsg:
+		return write(msg)
+	case tea.ClipboardMsg:
+		m.clip.Answered(msg.Content)
+		return nil
 	case paintedMsg:
 		return m.painted()
 	}

@@ -67,9 +67,15 @@ type Step struct {
 	Checked bool   // it was read back
 }
 
-// String is the result in a few words; "" if a later copy passed this one.
-func (r Result) String() string {
+func (r Result) String() string { return r.Say("") }
+
+// Say is the result in a few words; "" if a later copy passed this one. What
+// names the text, such as "answer"; "" leaves it at the size.
+func (r Result) Say(what string) string {
 	size := Size(r.Bytes)
+	if what != "" {
+		size = what + " (" + size + ")"
+	}
 	var checked, sent []string
 	for _, s := range r.Went {
 		if s.Checked {
