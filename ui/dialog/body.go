@@ -352,7 +352,7 @@ func (r row) draw(width int, th *theme.Theme) string {
 		if n < 0 {
 			n = len(rest)
 		}
-		out += underlined(th.Warn, rest[:n])
+		out += underlined(th.Warn).write(rest[:n])
 		rest = rest[n:]
 	}
 	return ansi.Truncate(out, width, "…")

@@ -175,12 +175,29 @@ func join(pairs []string) string {
 	return strings.Join(said, " · ")
 }
 
-// underlined is s in style, underlined. Lipgloss underlines rune by rune, which
-// tears emoji of several runes apart; here the style stands around the whole.
-func underlined(style lipgloss.Style, s string) string {
-	on, off, _ := strings.Cut(style.Underline(true).Render("x"), "x")
-	return on + s + off
+// A pen is a style as the sequences before and behind what is written: cheaper
+// than asking the style for each piece of a list.
+type pen struct{ on, off string }
+
+func penOf(style lipgloss.Style) pen {
+	on, off, _ := strings.Cut(style.Render("x"), "x")
+	return pen{on, off}
 }
+
+func (p pen) write(s string) string {
+	if s == "" {
+		return ""
+	}
+	return p.on + s + p.off
+}
+
+// underlined is a pen that underlines. Lipgloss underlines rune by rune, which
+// tears emoji of several runes apart; here the style stands around the whole.
+func underlined(style lipgloss.Style) pen { return penOf(style.Underline(true)) }
+
+// finding is how letters stand out that were looked for: underlined and bold,
+// which is seen without colours as well.
+func (b *base) finding() pen { return underlined(b.theme.Accent.Bold(true)) }
 
 // frame joins head, content and foot into exactly height rows. What gives way
 // in a small window is the head, then the foot. An empty head takes no row.

@@ -7,10 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
-
-	"parley/ui/theme"
 )
 
 // What a match is worth. Each word of a query has to occur in a title, its
@@ -32,6 +29,7 @@ const (
 	gapOpen    = 3  // something is passed over
 	gapMore    = 1  // for each letter of that but the first
 	hitAlso    = 18 // for each byte of a word that is not in the title but beside it
+	missUsable = 8  // taken off what cannot be used
 	none       = -1 << 20
 )
 
@@ -49,6 +47,7 @@ type target struct {
 	worth   []uint8 // of a letter that is found here
 	letters uint64  // a bit for each rune that occurs, by its remainder
 	also    string  // what else is said of it, in lower case
+	less    int     // is taken off what it is worth
 }
 
 // An index is titles to be searched. It allocates when it is made, and when it
@@ -148,16 +147,15 @@ func (x *index) find(hits []hit, words []sought, want func(item int) bool) []hit
 		if !want(i) {
 			continue
 		}
-		sum := 0
+		sum, all := -x.targets[i].less, true
 		for w := range words {
 			score := x.score(&words[w], &x.targets[i])
-			if score < 0 {
-				sum = none
+			if all = score >= 0; !all {
 				break
 			}
 			sum += score
 		}
-		if sum >= 0 {
+		if all {
 			hits = append(hits, hit{i, sum})
 		}
 	}
@@ -270,38 +268,28 @@ func (x *index) marks(item int, title string, words []sought) []int {
 	return marks
 }
 
-// mark makes the characters of title that begin at the bytes in marks stand out:
-// underlined and bold, which is seen without colours as well.
-func mark(title string, marks []int, look lipgloss.Style, th *theme.Theme) string {
+// mark writes title with look, and the characters that begin at the bytes in
+// marks with found.
+func mark(title string, marks []int, look, found pen) string {
 	if len(marks) == 0 {
-		return look.Render(title)
+		return look.write(title)
 	}
 	var out strings.Builder
-	plain := func(s string) {
-		if s != "" {
-			out.WriteString(look.Render(s))
-		}
-	}
-	found := func(s string) { out.WriteString(underlined(th.Accent.Bold(true), s)) }
 	from, to := 0, 0 // of the marked characters that were not written yet
 	for _, at := range marks {
 		if at < to {
 			continue // a second rune of the same character
 		}
 		if at > to {
-			if to > from {
-				found(title[from:to])
-			}
-			plain(title[to:at])
+			out.WriteString(found.write(title[from:to]))
+			out.WriteString(look.write(title[to:at]))
 			from = at
 		}
 		char, _ := ansi.FirstGraphemeCluster(title[at:], ansi.GraphemeWidth)
 		to = at + len(char)
 	}
-	if to > from {
-		found(title[from:to])
-	}
-	plain(title[to:])
+	out.WriteString(found.write(title[from:to]))
+	out.WriteString(look.write(title[to:]))
 	return out.String()
 }
 

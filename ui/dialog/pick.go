@@ -72,6 +72,7 @@ type Picker struct {
 	query       field
 	all         bool              // hidden ones are shown
 	hidden      int               // items that are
+	rows        int               // of all that is not, headings included
 	wide        int               // cells of the widest title
 	cellWide    []int             // cells of the widest cell of each column
 	why         map[string]string // by group: what all of it lack
@@ -144,7 +145,25 @@ func (p *Picker) take(items []Item) {
 		}
 	}
 	p.index, p.of = p.indexed(p.items), ""
+	p.count()
 	p.filter()
+}
+
+// count finds how many rows all that can be listed takes, headings included.
+func (p *Picker) count() {
+	group, some := "", false
+	p.rows = 0
+	for i := range p.items {
+		item := &p.items[i]
+		if item.Hidden && !p.all {
+			continue
+		}
+		if item.Group != group || !some && len(item.Cells) > 0 {
+			p.rows++
+		}
+		group, some = item.Group, true
+		p.rows++
+	}
 }
 
 // cleaned are items as they can be shown.
@@ -168,7 +187,7 @@ func cleaned(items []Item) []Item {
 }
 
 func (p *Picker) indexed(items []Item) index {
-	return indexed(len(items), func(i int) (title, also string) {
+	x := indexed(len(items), func(i int) (title, also string) {
 		item := &items[i]
 		also = item.Detail
 		for _, more := range [...]string{item.Why, item.Also} {
@@ -181,6 +200,12 @@ func (p *Picker) indexed(items []Item) index {
 		}
 		return item.Title, also
 	})
+	for i := range items {
+		if items[i].Dim {
+			x.targets[i].less = missUsable
+		}
+	}
+	return x
 }
 
 // item is what a hit is of.
@@ -318,6 +343,7 @@ func (p *Picker) keep(said func(Item) tea.Msg) tea.Cmd {
 func (p *Picker) showAll() {
 	selected := p.Selected()
 	p.all = !p.all
+	p.count()
 	p.filter()
 	p.at = max(slices.IndexFunc(p.hits, func(h hit) bool { return p.item(h).Value == selected }), 0)
 }

@@ -16,23 +16,7 @@ func (p *Picker) SetSize(width, height int) { p.resize(width, height) }
 
 // Height depends on the items and not on what matches, so that the screen does
 // not jump while one types.
-func (p *Picker) Height() int {
-	rows, group := 0, ""
-	for i := range p.items {
-		if p.items[i].Hidden && !p.all {
-			continue
-		}
-		rows++
-		if p.items[i].Group != group {
-			group = p.items[i].Group
-			rows++
-		}
-	}
-	if group == "" && len(p.Columns) > 0 {
-		rows++
-	}
-	return min(max(rows, 1)+2, p.height)
-}
+func (p *Picker) Height() int { return min(max(p.rows, 1)+2, p.height) }
 
 func (p *Picker) visible() int { return contentRows(p.Height()) }
 
@@ -52,8 +36,9 @@ func (p *Picker) headings() (at []int) {
 	if !p.headed() {
 		return nil
 	}
+	grouped := p.grouped()
 	for i, h := range p.hits {
-		if i == 0 || p.grouped() && p.item(h).Group != p.item(p.hits[i-1]).Group {
+		if i == 0 || grouped && p.item(h).Group != p.item(p.hits[i-1]).Group {
 			at = append(at, i)
 		}
 	}
@@ -127,6 +112,8 @@ type table struct {
 	wide    []int // cells of each column; 0: it is left out
 	letters bool  // columns show letters for words
 	title   int   // cells of the titles
+
+	text, strong, faint, dim, accent, found pen
 }
 
 // table makes room for the titles first; then columns are left out from the
@@ -154,6 +141,8 @@ func (p *Picker) table() table {
 			break
 		}
 	}
+	t.text, t.strong, t.faint = penOf(p.theme.Text), penOf(p.theme.Strong), penOf(p.theme.Faint)
+	t.dim, t.accent, t.found = penOf(p.theme.Dim), penOf(p.theme.Accent), p.finding()
 	return t
 }
 
@@ -200,7 +189,7 @@ func (p *Picker) heading(item *Item, t table, first bool) string {
 		if t.letters && len(c.Letters) > 0 {
 			head = strings.Repeat(" ", t.wide[i])
 		}
-		line += strings.Repeat(" ", columnGap) + p.theme.Faint.Render(head)
+		line += strings.Repeat(" ", columnGap) + t.faint.write(head)
 	}
 	return ansi.Truncate(line, p.width, "…")
 }
@@ -208,12 +197,12 @@ func (p *Picker) heading(item *Item, t table, first bool) string {
 // row draws an item: sign, title, and what is said of it as far as there is room.
 func (p *Picker) row(h hit, selected bool, t table) string {
 	item := p.item(h)
-	look := p.theme.Text
+	look, sign := t.text, "  "
 	switch {
 	case selected:
-		look = p.theme.Strong
+		look, sign = t.strong, t.accent.write("› ")
 	case item.Dim:
-		look = p.theme.Faint
+		look = t.faint
 	}
 	title, pin, state := p.label(item), pinSign(item.Pinned), ""
 	if item.Current {
@@ -222,21 +211,21 @@ func (p *Picker) row(h hit, selected bool, t table) string {
 	if item.Hidden {
 		state += " · hidden"
 	}
-	line := p.sign(selected) + p.theme.Accent.Render(pin) + mark(title, p.marks(h, title), look, p.theme)
+	line := sign + t.accent.write(pin) + mark(title, p.marks(h, title), look, t.found)
 	if len(p.Columns) > 0 {
-		return p.tabled(item, line+p.theme.Dim.Render(state), t)
+		return p.tabled(item, line+t.dim.write(state), t)
 	}
 	detail := strings.Trim(strings.Trim(item.Why+" · "+item.Detail, " ·")+state, " ·")
 	if detail != "" {
 		pad := max(min(p.wide, p.width/2)-len(pin)-cells(title), 0) + columnGap
-		line += strings.Repeat(" ", pad) + p.theme.Dim.Render(detail)
+		line += strings.Repeat(" ", pad) + t.dim.write(detail)
 	}
 	room := p.width - cells(item.Key)
 	if item.Key == "" || ansi.StringWidth(line) > room-columnGap && room < p.width/2 {
 		return ansi.Truncate(line, p.width, "…")
 	}
 	line = ansi.Truncate(line, max(room-columnGap, 0), "…")
-	return ansi.Truncate(padded(line, room)+p.theme.Faint.Render(item.Key), p.width, "")
+	return ansi.Truncate(padded(line, room)+t.faint.write(item.Key), p.width, "")
 }
 
 // tabled draws an item with its cells, or with what it lacks in their place. What
@@ -246,14 +235,14 @@ func (p *Picker) tabled(item *Item, start string, t table) string {
 		why := ansi.Truncate(item.Why, p.whyRoom(item), "…")
 		left := max(p.width-cells(why)-columnGap, 0)
 		start = padded(ansi.Truncate(start, left, "…"), left)
-		return ansi.Truncate(start+strings.Repeat(" ", columnGap)+p.theme.Dim.Render(why), p.width, "…")
+		return ansi.Truncate(start+strings.Repeat(" ", columnGap)+t.dim.write(why), p.width, "…")
 	}
 	var line strings.Builder
 	line.WriteString(padded(ansi.Truncate(start, t.title+signWidth, "…"), t.title+signWidth))
 	for i, c := range p.Columns {
 		if t.wide[i] > 0 && i < len(item.Cells) {
 			line.WriteString(strings.Repeat(" ", columnGap))
-			line.WriteString(p.theme.Dim.Render(t.cell(i, c, item.Cells[i])))
+			line.WriteString(t.dim.write(t.cell(i, c, item.Cells[i])))
 		}
 	}
 	return ansi.Truncate(strings.TrimRight(line.String(), " "), p.width, "…")

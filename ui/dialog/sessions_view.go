@@ -171,7 +171,7 @@ func (l *SessionList) conversation(h listed, words []string, width int, cols []c
 	if marks == nil {
 		marks = occurrences(title, words)
 	}
-	title = ansi.Truncate(mark(title, marks, look, l.theme), max(room-cells(state), 0), "…")
+	title = ansi.Truncate(mark(title, marks, penOf(look), l.finding()), max(room-cells(state), 0), "…")
 	line := l.sign(selected) + l.theme.Accent.Render(pin) + title + l.theme.Dim.Render(state)
 	return ansi.Truncate(padded(line, width-cells(right))+l.theme.Faint.Render(right), width, "")
 }
@@ -206,7 +206,7 @@ func (l *SessionList) snippet(f FoundRow, room int) string {
 			}
 		}
 		out.WriteString(l.theme.Text.Render(before))
-		out.WriteString(underlined(l.theme.Strong, found))
+		out.WriteString(underlined(l.theme.Strong).write(found))
 		from = end
 	}
 	out.WriteString(l.theme.Text.Render(safe.Line(f.Snippet[from:])))
