@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -410,15 +411,23 @@ func TestWorkspace(t *testing.T) {
 func TestHangs(t *testing.T) {
 	t.Run("killed", func(t *testing.T) {
 		d := sit(t, map[string]string{"DISPLAY": ":0"})
-		d.install("xclip", "echo $$ > $held/pid; sleep 60 & sleep 60")
+		d.install("xclip", "sleep 60 & echo $! > $held/pid; sleep 60")
 		got := d.copy("hi")
 		if len(got.Lost) != 1 || got.Lost[0].Error() != "xclip: no answer in 2s" {
 			t.Errorf("lost %v", got.Lost)
 		}
-		var pid int
-		b, _ := os.ReadFile(filepath.Join(d.held, "pid"))
-		if _, err := fmt.Sscan(string(b), &pid); err != nil || exec.Command("kill", "-0", fmt.Sprint(-pid)).Run() == nil {
-			t.Errorf("the group of %d lives on, %v", pid, err)
+		b, err := os.ReadFile(filepath.Join(d.held, "pid"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		state := func() string { // nobody may have taken note of its end yet
+			out, _ := exec.Command("ps", "-o", "stat=", "-p", strings.TrimSpace(string(b))).Output()
+			return strings.TrimPrefix(string(out), "Z")
+		}
+		for deadline := time.Now().Add(10 * time.Second); strings.ContainsAny(state(), "SRDT"); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("its child lives on")
+			}
 		}
 	})
 	t.Run("kept", func(t *testing.T) {
