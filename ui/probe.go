@@ -13,6 +13,7 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/term"
 
+	"parley/ui/clip"
 	"parley/ui/safe"
 )
 
@@ -69,7 +70,7 @@ func environment(getenv func(string) string) []string {
 	through := "none"
 	switch {
 	case getenv("TMUX") != "":
-		through = "tmux: shift+enter and other new keys need \"set -s extended-keys on\"; copying needs \"set -g set-clipboard on\""
+		through = "tmux: shift+enter and other new keys need \"set -s extended-keys on\""
 	case getenv("STY") != "":
 		through = "screen: passes the old keys only"
 	case getenv("ZELLIJ") != "":
@@ -77,16 +78,19 @@ func environment(getenv func(string) string) []string {
 	}
 	where := "this machine"
 	if getenv("SSH_TTY") != "" || getenv("SSH_CONNECTION") != "" {
-		where = "ssh: copying goes through the terminal (OSC 52), pictures cannot be pasted"
+		where = "ssh: pictures cannot be pasted"
 	}
-	return []string{
+	lines := []string{
 		"terminal:    " + strings.TrimSpace(getenv("TERM")+" "+getenv("TERM_PROGRAM")),
 		"multiplexer: " + through,
 		"shell on:    " + where,
 		"new line:    ctrl+j and \\ before enter work everywhere; press alt+enter and shift+enter to see whether they arrive",
-		"",
-		"Press keys; ctrl+d ends.",
+		"copying:     takes these ways in this order, until one was read back",
 	}
+	for i, route := range clip.Report(context.Background(), getenv) {
+		lines = append(lines, fmt.Sprintf("%13d. %s", i+1, route))
+	}
+	return append(lines, "", "Press keys; ctrl+d ends.")
 }
 
 // functions is what each key does in the screen.
@@ -182,7 +186,7 @@ func (k *keyTable) name(event uv.Event) string {
 	case uv.KeyPressEvent:
 		return e.String()
 	case uv.KeyboardEnhancementsEvent:
-		return "(the terminal has the kitty keyboard protocol)"
+		return "(the terminal has the kitty keyboard protocol: shift+enter is a new line)"
 	case uv.PrimaryDeviceAttributesEvent:
 		return "(the terminal answers queries)"
 	case uv.PasteStartEvent, uv.PasteEndEvent, uv.PasteEvent:
