@@ -57,6 +57,8 @@ func child(where string) int {
 			return 9
 		}
 		return Run(o)
+	case "copies":
+		turn = llmtest.Say(copiedWhole())
 	case "shell":
 		turn = llmtest.Call(llm.Part{Name: "shell", Input: `{"command":"echo $$ > pid; echo stream''ing; exec sleep 1000"}`})
 		set, err := tools.Open(os.Getenv("PARLEY_UI_FOLDER"))
