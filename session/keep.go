@@ -255,7 +255,7 @@ type arriving struct {
 	mu      sync.Mutex
 	draft   llm.Draft
 	changed bool
-	written bool // a part of it is on disk
+	written bool // a part of it is on disk, or its place
 
 	stop chan struct{}
 	done sync.WaitGroup
@@ -265,9 +265,18 @@ type arriving struct {
 func (s *Session) arrive(m llm.Message) *arriving {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.arriving(m, false)
+}
+
+// arriving is arrive where the session is locked. A firm answer has its place in
+// the conversation from now on, whatever comes of it.
+func (s *Session) arriving(m llm.Message, firm bool) *arriving {
 	m.Cut = true // until it is known to be whole
-	a := &arriving{Session: s, node: s.tree.Next(m), stop: make(chan struct{})}
+	a := &arriving{Session: s, node: s.tree.Next(m), written: firm, stop: make(chan struct{})}
 	a.node.At, a.node.Open = s.now(), true
+	if firm {
+		s.tree.Put(a.node)
+	}
 	if s.log != nil {
 		a.done.Go(a.run)
 	}

@@ -1,0 +1,258 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// notCompared is what a model is told that calls a tool all the same.
+const notCompared = "This was not run: several models were asked at once, and none of them could use tools. Call it again if it is still needed."
+
+// A Lane is something that happened to one of the models that are compared: the
+// nth. Its events are Step, what the model sent, and last an Answer.
+type Lane struct {
+	N     int
+	Event Event
+	Err   error // why the answer, which is the Event then, broke off
+}
+
+// Compare asks several models the same at once. Each answer is a branch of the
+// conversation, which goes on with the first of models that answered until
+// Switch says otherwise. Tools are offered as ever, for some providers want that
+// where there were calls before, but none may be called: models at work in one
+// folder would be in each other's way.
+//
+// Its events are Prompt, then Lanes, then Done, whose error is that of the
+// context, or what every model failed with. Without parts the last prompt is
+// asked again.
+func (s *Session) Compare(ctx context.Context, models []llm.Endpoint, parts ...llm.Part) iter.Seq[Event] {
+	return s.loop(ctx, func(t *turn) error { return t.compare(models, parts) })
+}
+
+// A lane is one of the models that are compared, while it answers.
+type lane struct {
+	model llm.Endpoint
+	req   llm.Request
+	keep  *arriving // nil until something arrives
+	a     Answer
+	fail  error
+	began time.Time
+}
+
+// heard is what a model sent, or that it is done.
+type heard struct {
+	lane  int
+	event llm.Event
+	err   error
+	over  bool
+}
+
+func (t *turn) compare(models []llm.Endpoint, parts []llm.Part) error {
+	if len(models) < 2 {
+		return fmt.Errorf("comparing takes two models or more, not %d", len(models))
+	}
+	if err := t.budget(); err != nil {
+		return err
+	}
+	if len(parts) > 0 {
+		t.prompt(llm.Message{Role: llm.RoleUser, Parts: parts})
+	} else if err := t.again(); err != nil {
+		return err
+	}
+	base := t.Head()
+	lanes := make([]*lane, len(models))
+	for i, model := range models {
+		lanes[i] = &lane{model: model, req: t.requestTo(model), began: t.now()}
+		lanes[i].a.Message = llm.Message{Role: llm.RoleAssistant, Origin: model.Origin, Model: model.Name}
+		t.emit(Lane{N: i, Event: Step{Model: model.Name, N: 1}})
+	}
+	t.done.Steps = len(models)
+	for h := range t.listen(lanes) {
+		l := lanes[h.lane]
+		if h.err != nil {
+			l.fail = h.err
+		}
+		switch {
+		case h.over:
+			t.answered(base, h.lane, l)
+		case h.err == nil:
+			t.hear(base, h.lane, l, h.event)
+		}
+	}
+	return t.settleOn(base, lanes)
+}
+
+// requestTo is the next request as it goes to model.
+func (t *turn) requestTo(model llm.Endpoint) llm.Request {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	own := t.model
+	t.model = model
+	req, _ := t.compile(nil)
+	t.model = own
+	req.ToolChoice = "none"
+	return req
+}
+
+// listen asks every model, and yields what they send as it comes, until all are
+// done.
+func (t *turn) listen(lanes []*lane) iter.Seq[heard] {
+	return func(yield func(heard) bool) {
+		ctx, cancel := context.WithCancel(t.ctx)
+		all := make(chan heard)
+		var asked sync.WaitGroup
+		defer func() { // whatever happens, nobody is left behind
+			cancel()
+			go func() {
+				asked.Wait()
+				close(all)
+			}()
+			for range all {
+			}
+		}()
+		for i, l := range lanes {
+			asked.Go(func() {
+				defer func() {
+					last := heard{lane: i, over: true}
+					if p := recover(); p != nil {
+						last.err = fmt.Errorf("this is a defect of parley: %v", p)
+					}
+					all <- last
+				}()
+				for e, err := range l.model.Stream(ctx, l.req) {
+					all <- heard{lane: i, event: e, err: err}
+				}
+			})
+		}
+		for running := len(lanes); running > 0; {
+			h := <-all
+			if h.over {
+				running--
+			}
+			if !yield(h) {
+				return
+			}
+		}
+	}
+}
+
+// hear takes one event of a model.
+func (t *turn) hear(base, n int, l *lane, e llm.Event) {
+	switch d := e.(type) {
+	case llm.Delta:
+		if l.keep == nil {
+			l.a.First = t.now().Sub(l.began)
+			l.keep = t.branch(base, l.a.Message)
+		}
+		d.Kind = l.keep.Add(d)
+		e = d
+	case llm.Usage:
+		l.a.Usage, l.a.Known = d, true
+	case llm.Finish:
+		l.a.Finish = d
+		return // told by Answer
+	}
+	t.emit(Lane{N: n, Event: e})
+}
+
+// branch begins to keep an answer behind the message base, next to others.
+func (t *turn) branch(base int, m llm.Message) *arriving {
+	t.mu.Lock()
+	t.tree.head = base
+	a := t.arriving(m, true) // another may take the next place before this one is complete
+	t.tree.head = base
+	t.mu.Unlock()
+	t.write(a.node) // what is kept has no gaps
+	return a
+}
+
+// answered ends a lane.
+func (t *turn) answered(base, n int, l *lane) {
+	if l.fail == nil && l.a.Finish.Reason == "" {
+		l.fail = &llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}
+		if t.ctx.Err() != nil {
+			l.fail = context.Cause(t.ctx)
+		}
+	}
+	l.a.Took = t.now().Sub(l.began)
+	l.a.Message.Cut = l.fail != nil
+	if l.keep == nil { // nothing is kept of an answer that did not come
+		if l.a.Known {
+			t.mu.Lock()
+			t.count(l.a.Usage)
+			t.mu.Unlock()
+		}
+		t.emit(Lane{N: n, Event: l.a, Err: l.fail})
+		return
+	}
+	l.keep.end()
+	if l.fail != nil {
+		l.a.Message.Parts = l.keep.draft.Close()
+	} else {
+		l.a.Message.Parts = unique(l.keep.draft.Done())
+	}
+	l.a.Seq = t.keep(l.a, l.keep)
+	t.refuse(base, l.a)
+	t.emit(Lane{N: n, Event: l.a, Err: l.fail})
+}
+
+// refuse answers the calls of a model that was not to call.
+func (t *turn) refuse(base int, a Answer) {
+	calls := a.Message.Calls()
+	if len(calls) == 0 {
+		return
+	}
+	m := llm.Message{Role: llm.RoleTool}
+	for _, c := range calls {
+		m.Parts = append(m.Parts, llm.Part{Kind: llm.Result, ID: c.ID, Name: c.Name, Text: notCompared, Failed: true})
+	}
+	t.mu.Lock()
+	t.tree.head = a.Seq
+	n := t.tree.Next(m)
+	n.At = t.now()
+	t.tree.Put(n)
+	t.tree.head = base
+	t.mu.Unlock()
+	t.write(n)
+}
+
+// settleOn makes the conversation go on with the first answer that is whole, or
+// with the first there is.
+func (t *turn) settleOn(base int, lanes []*lane) error {
+	head, failures := 0, []error(nil)
+	for _, whole := range []bool{true, false} {
+		for _, l := range lanes {
+			if head == 0 && l.a.Seq > 0 && (l.fail == nil || !whole) {
+				head = l.a.Seq
+				t.done.Reason = l.a.Finish.Reason
+			}
+			if whole && l.fail != nil {
+				failures = append(failures, fmt.Errorf("%s: %w", l.model.Name, l.fail))
+			}
+		}
+	}
+	t.mu.Lock()
+	t.tree.head = base
+	if head > 0 {
+		t.tree.head = t.tree.Tip(head)
+	}
+	head = t.tree.head
+	t.last = t.tree.lastUsage()
+	t.mu.Unlock()
+	if t.log != nil {
+		_ = t.log.Head(head)
+	}
+	if t.ctx.Err() != nil {
+		return context.Cause(t.ctx)
+	}
+	if len(failures) == len(lanes) {
+		return errors.Join(failures...)
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	. "parley/session"
+)
+
+// lanes are what each of n models said, as it ended: "text", "text!" if it broke
+// off.
+func lanes(events []Event, n int) []string {
+	out := make([]string, n)
+	for _, e := range events {
+		l, ok := e.(Lane)
+		if !ok {
+			continue
+		}
+		if a, ok := l.Event.(Answer); ok {
+			out[l.N] = a.Message.Text()
+			if l.Err != nil {
+				out[l.N] += "!"
+			}
+		}
+	}
+	return out
+}
+
+// TestCompare asks several models at once. Each answer is a branch, whatever
+// becomes of the others, and what follows is valid for every provider.
+func TestCompare(t *testing.T) {
+	down := &llm.Error{Fault: llm.Server, Message: "down"}
+	tests := []struct {
+		name     string
+		turns    []llmtest.Turn
+		lanes    []string
+		path     []string
+		branches []string
+		err      string
+	}{
+		{"all answer", []llmtest.Turn{llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c")},
+			[]string{"a", "b", "c"}, []string{"which?", "a"}, []string{"*which?", " *a", " b", " c"}, ""},
+		{"the first fails", []llmtest.Turn{llmtest.Fail(down), llmtest.Say("b")},
+			[]string{"!", "b"}, []string{"which?", "b"}, []string{"*which?"}, ""},
+		{"the first breaks off", []llmtest.Turn{llmtest.Cut("ha", "lf"), llmtest.Say("b")},
+			[]string{"half!", "b"}, []string{"which?", "b"}, []string{"*which?", " half", " *b"}, ""},
+		{"all break off", []llmtest.Turn{llmtest.Cut("half"), llmtest.Cut("less")},
+			[]string{"half!", "less!"}, []string{"which?", "half"}, []string{"*which?", " *half", " less"}, "m/0: "},
+		{"nobody answers", []llmtest.Turn{llmtest.Fail(down), llmtest.Fail(down)},
+			[]string{"!", "!"}, []string{"which?"}, []string{"*which?"}, "down"},
+		{"a call is answered at once", []llmtest.Turn{llmtest.Call(call("1", "read", "{}")), llmtest.Say("b")},
+			[]string{"", "b"}, []string{"which?", "", ""}, []string{"*which?", " *", " b"}, ""},
+	}
+	for _, test := range tests {
+		var models []llm.Endpoint
+		var fakes []*llmtest.Fake
+		for i, turn := range test.turns {
+			fake := llmtest.New(turn, llmtest.Say("after"))
+			fakes = append(fakes, fake)
+			models = append(models, endpoint(fmt.Sprintf("m/%d", i), fake))
+		}
+		s := New(Options{Model: endpoint("own/model", llmtest.New(llmtest.Say("after")))})
+		var events []Event
+		for e := range s.Compare(t.Context(), models, say("which?")) {
+			events = append(events, e)
+		}
+		if got := lanes(events, len(models)); !slices.Equal(got, test.lanes) {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.lanes)
+		}
+		if got := texts(s); !slices.Equal(got, test.path) {
+			t.Errorf("%s: the conversation is %q, want %q", test.name, got, test.path)
+		}
+		var tree []string
+		for _, b := range branches(s) {
+			label, _, _ := strings.Cut(b, "+")
+			tree = append(tree, label)
+		}
+		slices.Sort(tree[min(1, len(tree)):])
+		want := slices.Clone(test.branches)
+		slices.Sort(want[min(1, len(want)):])
+		if len(want) > 1 && !slices.Equal(tree, want) {
+			t.Errorf("%s: the branches are %q, want %q", test.name, tree, want)
+		}
+		got := ""
+		if err := doneOf(t, events).Err; err != nil {
+			got = err.Error()
+		}
+		if (got == "") != (test.err == "") || !strings.Contains(got, test.err) {
+			t.Errorf("%s: error %q, want %q", test.name, got, test.err)
+		}
+		for i, fake := range fakes {
+			for _, req := range fake.Requests() {
+				if req.ToolChoice != "none" {
+					t.Errorf("%s: model %d might call tools", test.name, i)
+				}
+			}
+		}
+		if s.Model().Name != "own/model" {
+			t.Errorf("%s: the conversation is with %s now", test.name, s.Model().Name)
+		}
+		if err := valid(s.History()); err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		for _, l := range s.Nodes() { // every branch can be gone on with
+			if err := s.Switch(l.Seq); err != nil {
+				t.Fatal(err)
+			}
+			if err := valid(s.History()); err != nil {
+				t.Errorf("%s: message %d: %v", test.name, l.Seq, err)
+			}
+		}
+	}
+}
+
+// A cancel ends every model, and what they said so far stays.
+func TestCompareCanceled(t *testing.T) {
+	models := []llm.Endpoint{endpoint("m/0", llmtest.New(llmtest.Hang("half"))), endpoint("m/1", llmtest.New(llmtest.Hang("less")))}
+	s := New(Options{Model: models[0]})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	said := 0
+	var events []Event
+	for e := range s.Compare(ctx, models, say("which?")) {
+		events = append(events, e)
+		if l, ok := e.(Lane); ok {
+			if _, ok := l.Event.(llm.Delta); ok {
+				if said++; said == 2 {
+					cancel()
+				}
+			}
+		}
+	}
+	if got := lanes(events, 2); !slices.Equal(got, []string{"half!", "less!"}) {
+		t.Errorf("got %q", got)
+	}
+	if err := doneOf(t, events).Err; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want the cancel", err)
+	}
+}
+
+// Who stops listening leaves nothing running.
+func TestCompareLeft(t *testing.T) {
+	models := []llm.Endpoint{endpoint("m/0", llmtest.New(llmtest.Hang("half"))), endpoint("m/1", llmtest.New(llmtest.Say("whole")))}
+	s := New(Options{Model: models[0]})
+	for range s.Compare(t.Context(), models, say("which?")) {
+		break
+	}
+	if _, err := s.Edit(1); err != nil {
+		t.Errorf("the turn still runs: %v", err)
+	}
+}
+
+func TestCompareTooFew(t *testing.T) {
+	s := New(Options{Model: endpoint("m/0", llmtest.New())})
+	for e := range s.Compare(t.Context(), []llm.Endpoint{s.Model()}, say("which?")) {
+		if d, ok := e.(Done); !ok || d.Err == nil {
+			t.Errorf("got %+v, want an error", e)
+		}
+	}
+	if len(s.Path()) != 0 {
+		t.Error("the prompt was kept")
+	}
+}
+
+// What was compared is there again, every branch of it, and so is which one the
+// conversation goes on with.
+func TestCompareKept(t *testing.T) {
+	lib, _ := shelf(t)
+	models := []llm.Endpoint{
+		endpoint("m/0", llmtest.New(llmtest.Fail(&llm.Error{Fault: llm.Server, Message: "down"}))),
+		endpoint("m/1", llmtest.New(llmtest.Call(call("1", "read", "{}")))),
+		endpoint("m/2", llmtest.New(llmtest.Say("whole"))),
+	}
+	o := Options{Model: endpoint("own/model", llmtest.New(llmtest.Say("before"))), Log: lib.Create(Summary{Folder: "/work"})}
+	s := New(o)
+	play(t.Context(), s, nil, say("one"))
+	for range s.Compare(t.Context(), models, say("which?")) {
+	}
+	if err := s.Switch(s.Nodes()[len(s.Nodes())-1].Seq); err != nil {
+		t.Fatal(err)
+	}
+	before, path := branches(s), texts(s)
+	s = reopen(t, lib, s, o)
+	if got := branches(s); !slices.Equal(got, before) {
+		t.Errorf("reopened with\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(before, "\n"))
+	}
+	if got := texts(s); !slices.Equal(got, path) {
+		t.Errorf("goes on with %q, want %q", got, path)
+	}
+}
