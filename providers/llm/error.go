@@ -25,6 +25,7 @@ const (
 	Network         Fault = "network"          // the connection, or a stream that was cut
 	Server          Fault = "server"           // the provider's own trouble
 	Unsupported     Fault = "unsupported"      // the model or server lacks the ability, such as tools
+	Mismatch        Fault = "replay_mismatch"  // a recording is replayed, and this request is not in it
 	Unknown         Fault = "unknown"          //
 )
 
@@ -133,6 +134,9 @@ var hints = map[Fault]func(*Error) string{
 		return fmt.Sprintf("%s has trouble of its own; try again, or pick another model", e.who())
 	},
 	Unsupported: func(e *Error) string { return "pick a model that can do this" },
+	Mismatch: func(e *Error) string {
+		return "ask the same as when it was recorded, with the same settings, tools and folder, or record it anew with --record"
+	},
 	Unknown: func(e *Error) string {
 		return fmt.Sprintf("try again; if it stays, the words above are all that %s said", e.who())
 	},

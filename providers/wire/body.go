@@ -29,7 +29,7 @@ type body struct {
 	events bool          // whether the body is a stream of events at all
 	lines  lines
 	muted  atomic.Bool // the clock that runs is the one for events
-	line   *line       // of the log; nil for none
+	line   *line       // of the log and the tap; nil for none
 }
 
 // silence is why a body ended itself.
@@ -42,7 +42,7 @@ func (b *body) Read(p []byte) (int, error) {
 	start := time.Now()
 	n, err := b.inner.Read(p)
 	b.timer.Stop()
-	b.line.read(n)
+	b.line.read(p[:n])
 	if b.events {
 		b.left -= time.Since(start)
 		if b.lines.event(p[:n]) {

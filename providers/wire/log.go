@@ -35,9 +35,11 @@ func (t *transport) marked(req *http.Request) *http.Request {
 	return req
 }
 
-// A line is what the log will say of one request. A nil line is of no log.
+// A line is what the log will say of one request, and the tap keeps of it. A nil
+// line is of neither.
 type line struct {
 	t       *transport
+	tapped  *exchange
 	ctx     context.Context
 	client  string // id of the request, ours
 	id      string // and the provider's
@@ -56,10 +58,10 @@ type line struct {
 
 // line begins the line of req.
 func (t *transport) line(req *http.Request) *line {
-	if t.Log.To == nil {
+	if t.Log.To == nil && t.Tap == nil {
 		return nil
 	}
-	return &line{t: t, ctx: context.WithoutCancel(req.Context()), client: req.Header.Get(clientID), path: req.URL.Path, start: time.Now()}
+	return &line{t: t, tapped: t.tapped(req), ctx: context.WithoutCancel(req.Context()), client: req.Header.Get(clientID), path: req.URL.Path, start: time.Now()}
 }
 
 // head notes the headers of the answer.
@@ -68,19 +70,21 @@ func (l *line) head(res *http.Response) {
 		return
 	}
 	l.headers, l.status, l.id = time.Now(), res.StatusCode, requestID(res.Header, "")
+	l.tapped.answered(res.StatusCode, res.Header)
 }
 
-// read notes n bytes of the answer.
-func (l *line) read(n int) {
-	if l == nil || n == 0 {
+// read notes a piece of the answer.
+func (l *line) read(p []byte) {
+	if l == nil || len(p) == 0 {
 		return
 	}
+	l.tapped.took(p)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.first.IsZero() {
 		l.first = time.Now()
 	}
-	l.bytes += int64(n)
+	l.bytes += int64(len(p))
 }
 
 // judge says whether the answer is one: err is what it means otherwise.
@@ -109,6 +113,14 @@ func (l *line) end(err error) {
 		return
 	}
 	l.ended = true
+	l.tapped.end(err)
+	if l.t.Log.To != nil {
+		l.write(err)
+	}
+}
+
+// write writes the line.
+func (l *line) write(err error) {
 	text := func(name, value string) slog.Attr { return slog.String(name, clip(l.t.mask.text(value), messageLimit)) }
 	attrs := []slog.Attr{
 		text("provider", l.t.Provider), text("kind", l.t.Log.Kind), text("model", l.t.Log.Model),
@@ -143,6 +155,12 @@ func (l *line) end(err error) {
 	l.t.Log.To.LogAttrs(l.ctx, slog.LevelInfo, "request", attrs...)
 }
 
+// Categories beside the faults.
+const (
+	canceled = "canceled"
+	deadline = "deadline"
+)
+
 // Category is the fault of err in a word, "" if there is no error.
 func Category(err error) string {
 	told := (*llm.Error)(nil)
@@ -152,7 +170,7 @@ func Category(err error) string {
 	case errors.As(err, &told):
 		return string(told.Fault)
 	case errors.Is(err, context.DeadlineExceeded):
-		return "deadline"
+		return deadline
 	}
-	return "canceled" // with whatever cause the context was given
+	return canceled // with whatever cause the context was given
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"html"
 	"net/http"
 	"net/url"
 	"slices"
@@ -25,7 +26,10 @@ const (
 
 // A mask takes secrets out of text, in every form in which servers and error
 // texts echo them.
-type mask struct{ replacer *strings.Replacer }
+type mask struct {
+	replacer *strings.Replacer
+	forms    []string // what it replaces, the longest first
+}
 
 func newMask(secrets []string) mask {
 	var all []string
@@ -39,26 +43,24 @@ func newMask(secrets []string) mask {
 	}
 	// Longest first: an encoded form may begin with the plain one.
 	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	all = slices.Compact(all)
 	var pairs []string
-	for _, form := range slices.Compact(all) {
+	for _, form := range all {
 		pairs = append(pairs, form, redacted)
 	}
-	return mask{strings.NewReplacer(pairs...)}
+	return mask{strings.NewReplacer(pairs...), all}
 }
 
-// forms lists secret as it is, as URL, JSON and base64 text.
+// forms lists secret as it is, as URL, JSON, HTML and base64 text.
 func forms(secret string) []string {
 	all := []string{secret}
 	for _, escaped := range []string{url.QueryEscape(secret), url.PathEscape(secret)} {
 		all = append(all, escaped, lowerHex(escaped))
 	}
-	for _, html := range []bool{true, false} {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(html)
-		if enc.Encode(secret) == nil {
-			all = append(all, strings.Trim(strings.TrimSpace(b.String()), `"`))
-		}
+	all = append(all, html.EscapeString(secret))
+	for _, escape := range []bool{true, false} {
+		once := quoted(secret, escape)
+		all = append(all, once, quoted(once, escape)) // twice in arguments of calls
 	}
 	if len(secret) < 8 {
 		return all // its base64 is short enough to occur by chance
@@ -72,6 +74,18 @@ func forms(secret string) []string {
 		all = append(all, s, strings.NewReplacer("+", "-", "/", "_").Replace(s))
 	}
 	return all
+}
+
+// quoted is s as it stands between the quotes of a JSON string.
+func quoted(s string, escapeHTML bool) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(escapeHTML)
+	if enc.Encode(s) != nil {
+		return s
+	}
+	text := strings.TrimSuffix(b.String(), "\n")
+	return text[1 : len(text)-1]
 }
 
 // lowerHex writes the escapes of a URL as %2f instead of %2F.

@@ -34,6 +34,7 @@ type Options struct {
 	Idle     time.Duration     // no bytes for this long end an answer; 0 is 300 s
 	Quiet    time.Duration     // nothing but SSE comments for this long ends a stream; 0 is 300 s
 	Log      Log               // of the requests
+	Tap      *Tap              // keeps them; nil for none
 }
 
 const (

@@ -1,0 +1,171 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// A Recorder writes exchanges to a file as they end, one JSON object a line:
+//
+//	{"version":1,"provider":"openai","kind":"openai-responses","model":"gpt-6.1-sol",
+//	 "start":"2026-11-20T16:00:00Z","method":"POST","url":"https://api.openai.com/v1/responses",
+//	 "request":{"headers":{"Content-Type":"application/json"},"json":{…}},
+//	 "status":200,"headers_ms":310.2,"first_ms":312.9,"total_ms":2204.1,
+//	 "response":{"headers":{"Content-Type":"text/event-stream"},"text":"data: {…}\n\n…"},
+//	 "chunks":[[412,312],[97,340]]}
+//
+// A body stands under json if it is a request's and JSON, under text if it is
+// UTF-8, and else under base64; text and base64 are byte for byte what was sent.
+// Chunks are the pieces in which an answer came, each with its bytes and the
+// milliseconds since start. Where no answer came, or it broke off, there is
+// "error":{"category":"network","message":"…"}. A run of a program has the method
+// RUN, the name of the program as url, "args", standard input as its request,
+// standard output as its answer, and the exit status. Secrets are [redacted], and
+// of headers only those are written that say what a body is, how long to wait and
+// which request it was. Readers ignore what they do not know. Replay reads it.
+type Recorder struct {
+	Trouble func(error) // hears once why a record could not be written; nil: nobody
+
+	mu     sync.Mutex
+	to     io.WriteCloser
+	failed bool
+}
+
+// recordBody is how much of a body a recording holds, in bytes.
+const recordBody = 2 * MaxEvent
+
+// Record appends to the file at path, which nobody else may read.
+func Record(path string) (*Recorder, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Chmod(0o600); err != nil { // it may be of before
+		f.Close()
+		return nil, err
+	}
+	return &Recorder{to: f}, nil
+}
+
+// Close ends the recording. What runs still is not in it.
+func (r *Recorder) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = true // what comes after it has nowhere to go
+	return r.to.Close()
+}
+
+const recordVersion = 1
+
+// A record is one line of a recording.
+type record struct {
+	Version  int        `json:"version"`
+	Provider string     `json:"provider"`
+	Kind     string     `json:"kind,omitempty"`
+	Model    string     `json:"model,omitempty"`
+	Start    time.Time  `json:"start"`
+	Method   string     `json:"method"`
+	URL      string     `json:"url"`
+	Args     []string   `json:"args,omitempty"`
+	Request  recorded   `json:"request"`
+	Status   int        `json:"status"`
+	Headers  float64    `json:"headers_ms,omitempty"`
+	First    float64    `json:"first_ms,omitempty"`
+	Total    float64    `json:"total_ms,omitempty"`
+	Response recorded   `json:"response"`
+	Chunks   [][2]int   `json:"chunks,omitempty"`
+	Error    *recordErr `json:"error,omitempty"`
+}
+
+// A recorded message has one kind of body.
+type recorded struct {
+	Headers map[string]string `json:"headers,omitempty"`
+	JSON    json.RawMessage   `json:"json,omitempty"`
+	Text    string            `json:"text,omitempty"`
+	Base64  []byte            `json:"base64,omitempty"`
+	Cut     int64             `json:"cut,omitempty"` // bytes that are missing
+}
+
+type recordErr struct {
+	Category string `json:"category"`
+	Message  string `json:"message,omitempty"`
+}
+
+// write appends an exchange that is over. It fails once, and is silent then.
+func (r *Recorder) write(e Exchange, marks []mark) {
+	line, err := encode(e, marks)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed {
+		return
+	}
+	if err == nil {
+		_, err = r.to.Write(line) // in one piece: others may append to the same file
+	}
+	if err != nil {
+		r.failed = true
+		if r.Trouble != nil {
+			r.Trouble(fmt.Errorf("the recording has ended: %w", err))
+		}
+	}
+}
+
+func encode(e Exchange, marks []mark) ([]byte, error) {
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	l := record{
+		Version: recordVersion, Provider: e.Provider, Kind: e.Kind, Model: e.Model, Start: e.Start.UTC(),
+		Method: e.Method, URL: e.URL, Args: e.Args, Status: e.Status,
+		Headers: ms(e.Headers), First: ms(e.First), Total: ms(e.Total),
+		Request: message(e.Request, true), Response: message(e.Response, false),
+	}
+	for _, m := range marks {
+		l.Chunks = append(l.Chunks, [2]int{m.bytes, int(m.at.Milliseconds())})
+	}
+	if e.Error != "" {
+		l.Error = &recordErr{e.Error, e.Reason}
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(l)
+	return out.Bytes(), err
+}
+
+func message(m Message, request bool) recorded {
+	r := recorded{Headers: telling(m.Header), Cut: m.Cut}
+	body := m.Body + m.Tail
+	switch {
+	case request && json.Valid([]byte(body)):
+		r.JSON = json.RawMessage(body)
+	case utf8.ValidString(body):
+		r.Text = body
+	default:
+		r.Base64 = []byte(body)
+	}
+	return r
+}
+
+// telling are the headers that matter to somebody who reads an answer again.
+func telling(h http.Header) map[string]string {
+	kept := map[string]string{}
+	for name, values := range h {
+		lower := strings.ToLower(name)
+		for _, part := range []string{"content-type", "retry", "ratelimit", "request-id", "location", "date", "stderr"} {
+			if strings.Contains(lower, part) && !holdsKey(name) && len(values) > 0 {
+				kept[name] = values[0]
+			}
+		}
+	}
+	return kept
+}

@@ -1,0 +1,292 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"parley/providers/llm"
+)
+
+// A Replay answers requests from a recording instead of the network. Requests to
+// one model, by one method and path, have to come in the order in which they
+// were recorded, and with the same bodies; those to different models may come as
+// they like, as they did when they ran side by side. It is safe for concurrent
+// use.
+type Replay struct {
+	mu      sync.Mutex
+	records []record
+	used    []bool
+	err     *llm.Error // the first request that is not in it
+}
+
+// PlaceholderKey goes in the place of a key to where no key is needed.
+const PlaceholderKey = "no-key-is-needed-for-a-replay"
+
+// recordLimit is how long a recording may be that is replayed, in bytes.
+const recordLimit = 1 << 30
+
+// OpenReplay reads the recording at path.
+func OpenReplay(path string) (*Replay, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > recordLimit {
+		return nil, fmt.Errorf("%s is not a regular file of at most 1 GiB", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := readReplay(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+func readReplay(from io.Reader) (*Replay, error) {
+	text, err := io.ReadAll(from)
+	if err != nil {
+		return nil, err
+	}
+	r := &Replay{}
+	number := 0
+	for line := range bytes.Lines(text) {
+		number++
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		var l record
+		if err := json.Unmarshal(line, &l); err != nil || l.Method == "" || l.URL == "" {
+			return nil, fmt.Errorf("line %d is no record of --record", number)
+		}
+		if l.Version != recordVersion {
+			return nil, fmt.Errorf("line %d is of version %d, and this parley reads %d", number, l.Version, recordVersion)
+		}
+		r.records = append(r.records, l)
+	}
+	if len(r.records) == 0 {
+		return nil, errors.New("it holds no exchange")
+	}
+	r.used = make([]bool, len(r.records))
+	return r, nil
+}
+
+// Model is whom the first request of the recording was for, as provider/model;
+// "" if none was for a model.
+func (r *Replay) Model() string {
+	for _, l := range r.records {
+		if l.Model != "" {
+			return l.Provider + "/" + l.Model
+		}
+	}
+	return ""
+}
+
+// Left is how many exchanges of models were not asked for yet.
+func (r *Replay) Left() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for i, l := range r.records {
+		if !r.used[i] && l.Model != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Err is about the first request to a model that is not in the recording; nil if
+// all were.
+func (r *Replay) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		return nil
+	}
+	return r.err
+}
+
+// As carries the requests to a model of a provider.
+func (r *Replay) As(provider, model string) http.RoundTripper {
+	return carrier{r, provider, model}
+}
+
+type carrier struct {
+	*Replay
+	provider, model string
+}
+
+// RoundTrip answers req from the recording.
+func (c carrier) RoundTrip(req *http.Request) (*http.Response, error) {
+	var body []byte
+	if req.Body != nil {
+		var err error
+		body, err = io.ReadAll(req.Body)
+		req.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	l, err := c.next(question{c.provider, c.model, req.Method, req.URL.Path, body})
+	if err != nil {
+		return nil, err
+	}
+	if l.Status == 0 {
+		return nil, l.fault()
+	}
+	h := http.Header{}
+	for name, value := range l.Response.Headers {
+		h.Set(name, value)
+	}
+	return &http.Response{
+		Status: fmt.Sprintf("%d %s", l.Status, http.StatusText(l.Status)), StatusCode: l.Status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: h, ContentLength: -1, Request: req, Body: io.NopCloser(l.pieces()),
+	}, nil
+}
+
+// Program answers in the place of a program that would be given stdin: with its
+// standard output, its exit status and its last words on standard error.
+func (r *Replay) Program(told Exchange, stdin []byte) (out []byte, status int, said string, err error) {
+	l, err := r.next(question{told.Provider, told.Model, Run, told.URL, stdin})
+	if err != nil {
+		return nil, 0, "", err
+	}
+	return l.Response.body(), l.Status, l.Response.Headers[stderrHeader], nil
+}
+
+// A question is what has to be in a recording.
+type question struct {
+	provider, model, method, path string
+	body                          []byte
+}
+
+// next takes the record that answers q.
+func (r *Replay) next(q question) (record, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fits := 0
+	for i, l := range r.records {
+		if l.Provider != q.provider || l.Model != q.model || l.Method != q.method || l.path() != q.path {
+			continue
+		}
+		fits++
+		if r.used[i] {
+			continue
+		}
+		if l.Request.Cut > 0 || l.Response.Cut > 0 {
+			return record{}, r.miss(q, "exchange %d was too long to be recorded whole", i+1)
+		}
+		if d := difference(l.Request.body(), q.body); d != "" {
+			return record{}, r.miss(q, "request %d is not the one that was recorded: %s", i+1, d)
+		}
+		r.used[i] = true
+		return l, nil
+	}
+	who := strings.Trim(q.provider+"/"+q.model, "/")
+	if fits > 0 {
+		return record{}, r.miss(q, "the recording ends before this: it holds %d of %s %s for %s", fits, q.method, q.path, who)
+	}
+	first := r.records[0]
+	return record{}, r.miss(q, "the recording holds no %s %s for %s: it begins with %s %s for %s", q.method, q.path, who,
+		first.Method, first.path(), strings.Trim(first.Provider+"/"+first.Model, "/"))
+}
+
+// miss is the error of a request that is not in the recording. The replay is
+// locked.
+func (r *Replay) miss(q question, format string, args ...any) error {
+	e := &llm.Error{Fault: llm.Mismatch, Message: fmt.Sprintf(format, args...)}
+	if r.err == nil && q.model != "" { // lists of models are asked for beside it
+		r.err = e
+	}
+	return e
+}
+
+// path is what is asked of whom the record is about.
+func (l record) path() string {
+	if u, err := url.Parse(l.URL); err == nil && l.Method != Run {
+		return u.Path
+	}
+	return l.URL
+}
+
+// fault is why no answer came.
+func (l record) fault() error {
+	if l.Error == nil || l.Error.Category == canceled || l.Error.Category == deadline {
+		return &llm.Error{Fault: llm.Network, Message: "the recording holds no answer: the request was canceled"}
+	}
+	return &llm.Error{Fault: llm.Fault(l.Error.Category), Message: l.Error.Message}
+}
+
+// body is the message as it was, or, if it was JSON, with the same meaning.
+func (m recorded) body() []byte {
+	switch {
+	case m.JSON != nil:
+		return m.JSON
+	case m.Base64 != nil:
+		return m.Base64
+	}
+	return []byte(m.Text)
+}
+
+// pieces is the answer as it came, in pieces of the same sizes. One that broke
+// off breaks off again.
+func (l record) pieces() io.Reader {
+	p := &pieces{rest: l.Response.body()}
+	sum := 0
+	for _, c := range l.Chunks {
+		if c[0] > 0 {
+			p.sizes = append(p.sizes, c[0])
+			sum += c[0]
+		}
+	}
+	if sum != len(p.rest) { // a secret was masked in it
+		p.sizes = nil
+	}
+	if l.Error != nil && slices.Contains(breaks, l.Error.Category) {
+		p.end = io.ErrUnexpectedEOF
+	}
+	return p
+}
+
+// breaks are the categories of answers that did not come to their end.
+var breaks = []string{string(llm.Network), canceled, deadline}
+
+type pieces struct {
+	rest  []byte
+	sizes []int
+	end   error
+}
+
+func (p *pieces) Read(b []byte) (int, error) {
+	if len(p.rest) == 0 {
+		if p.end != nil {
+			return 0, p.end
+		}
+		return 0, io.EOF
+	}
+	size := len(p.rest)
+	if len(p.sizes) > 0 {
+		size = p.sizes[0]
+	}
+	n := copy(b, p.rest[:size])
+	p.rest = p.rest[n:]
+	if len(p.sizes) > 0 {
+		if p.sizes[0] -= n; p.sizes[0] == 0 {
+			p.sizes = p.sizes[1:]
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,201 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// difference says where a body is not what was recorded; "" if both mean the
+// same. JSON is compared as JSON: order of keys, white space and the spelling of
+// numbers do not count. Nor do ids that parley made up, and what names the
+// conversation for a cache. What was masked in the recording may be anything.
+func difference(was, is []byte) string {
+	was, is = settled(was), settled(is)
+	a, errA := parsed(was)
+	b, errB := parsed(is)
+	if errA != nil || errB != nil {
+		return differ("the body", string(was), string(is))
+	}
+	for _, body := range []any{a, b} {
+		if object, ok := body.(map[string]any); ok {
+			for _, name := range passing {
+				delete(object, name)
+			}
+		}
+	}
+	return compare("", a, b)
+}
+
+// passing are fields that hold something else in each conversation.
+var passing = []string{"prompt_cache_key"}
+
+func parsed(body []byte) (v any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, fmt.Errorf("there is more than one value")
+	}
+	return v, nil
+}
+
+// minted is what ids look like that parley makes up for calls that came without.
+var minted = pattern(`\b(?:call|toolu|unnamed)_(?:[A-Z2-7]{26}|[A-Z2-7]{20}|[0-9a-f]{24})\b`)
+
+// settled is body with a name by the order of appearance for each made-up id.
+func settled(body []byte) []byte {
+	names := map[string]string{}
+	return minted().ReplaceAllFunc(body, func(id []byte) []byte {
+		name, ok := names[string(id)]
+		if !ok {
+			name = "made-up-id-" + strconv.Itoa(len(names)+1)
+			names[string(id)] = name
+		}
+		return []byte(name)
+	})
+}
+
+// compare says what is the first difference between two values at path.
+func compare(path string, was, is any) string {
+	switch a := was.(type) {
+	case map[string]any:
+		b, ok := is.(map[string]any)
+		if !ok {
+			return differ(path, written(was), written(is))
+		}
+		keys := slices.Collect(maps.Keys(a))
+		for name := range b {
+			if _, ok := a[name]; !ok {
+				keys = append(keys, name)
+			}
+		}
+		slices.Sort(keys)
+		for _, name := range keys {
+			at := strings.TrimPrefix(path+"."+name, ".")
+			x, before := a[name]
+			y, now := b[name]
+			switch {
+			case !now:
+				return at + " is missing, and was " + excerpt(written(x), 0)
+			case !before:
+				return at + " is " + excerpt(written(y), 0) + ", and was not there"
+			}
+			if d := compare(at, x, y); d != "" {
+				return d
+			}
+		}
+		return ""
+	case []any:
+		b, ok := is.([]any)
+		if !ok {
+			return differ(path, written(was), written(is))
+		}
+		for i := range min(len(a), len(b)) {
+			if d := compare(path+"["+strconv.Itoa(i)+"]", a[i], b[i]); d != "" {
+				return d
+			}
+		}
+		if len(a) != len(b) {
+			return fmt.Sprintf("%s has %d elements, and had %d", orBody(path), len(b), len(a))
+		}
+		return ""
+	case string:
+		if b, ok := is.(string); ok && alike(a, b) {
+			return ""
+		}
+	case json.Number:
+		if b, ok := is.(json.Number); ok && same(a, b) {
+			return ""
+		}
+	default: // true, false, null
+		if was == is {
+			return ""
+		}
+	}
+	return differ(path, written(was), written(is))
+}
+
+// same compares numbers, however they are spelled.
+func same(a, b json.Number) bool {
+	if a == b {
+		return true
+	}
+	x, errX := a.Float64()
+	y, errY := b.Float64()
+	return errX == nil && errY == nil && x == y
+}
+
+// alike compares texts, of which the recorded one may have masked pieces.
+func alike(was, is string) bool {
+	pieces := strings.Split(was, redacted)
+	if len(pieces) == 1 {
+		return was == is
+	}
+	first, last := pieces[0], pieces[len(pieces)-1]
+	if len(is) < len(first)+len(last) || !strings.HasPrefix(is, first) || !strings.HasSuffix(is, last) {
+		return false
+	}
+	is = is[len(first) : len(is)-len(last)]
+	for _, piece := range pieces[1 : len(pieces)-1] {
+		at := strings.Index(is, piece)
+		if at < 0 {
+			return false
+		}
+		is = is[at+len(piece):]
+	}
+	return true
+}
+
+// written is a value as JSON writes it, without the quotes of a string.
+func written(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+func orBody(path string) string {
+	if path == "" {
+		return "the body"
+	}
+	return path
+}
+
+// differ says how two texts differ, from a little before where they do.
+func differ(path, was, is string) string {
+	if alike(was, is) {
+		return ""
+	}
+	at := 0
+	for at < len(was) && at < len(is) && was[at] == is[at] {
+		at++
+	}
+	return orBody(path) + " is " + excerpt(is, at) + ", and was " + excerpt(was, at)
+}
+
+// excerpt quotes what stands around byte at.
+func excerpt(s string, at int) string {
+	const before, most = 20, 60
+	start := max(min(at, len(s))-before, 0)
+	for start > 0 && !utf8.RuneStart(s[start]) {
+		start--
+	}
+	shown := clip(s[start:], most)
+	if start > 0 {
+		shown = "…" + shown
+	}
+	return strconv.Quote(shown)
+}

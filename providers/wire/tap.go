@@ -1,0 +1,336 @@
+package wire
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// A Tap keeps what went over the wire last: each request with its answer as it
+// came, byte for byte. It is bounded, and what does not fit is counted. Secrets
+// are masked when it is read, and not before: one that came in two pieces is
+// found as well. A nil Tap keeps nothing. It is safe for concurrent use.
+type Tap struct {
+	Recorder *Recorder // gets each exchange when it is over; nil for none
+
+	mu    sync.Mutex
+	all   []*exchange // the oldest first
+	count int         // of those there ever were
+}
+
+// What a Tap keeps.
+const (
+	tapExchanges = 64
+	tapBody      = 2 << 20  // bytes of a body, half of them from its end
+	tapBytes     = 32 << 20 // of all bodies; those that run come on top
+)
+
+// Run is the method of an exchange with a program.
+const Run = "RUN"
+
+// An Exchange is one request and what came back. A retry is one of its own.
+type Exchange struct {
+	ID       int    // counts from 1
+	Provider string // as configured
+	Kind     string
+	Model    string   // as the provider calls it; "" for requests that ask none, such as for a list
+	Key      string   // where the key comes from, such as "OPENAI_API_KEY"; never the key
+	Method   string   // of HTTP, or Run
+	URL      string   // without what may be secret; for Run the name of the program
+	Args     []string // of a program
+	Status   int      // of HTTP, or with which the program ended; see Headers
+	Error    string   // category, such as "rate_limit"; "" if there is none
+	Reason   string   // the same in words
+
+	Start   time.Time
+	Headers time.Duration // from Start until the headers came; 0: they did not
+	First   time.Duration // until the first byte of the body; 0: there was none
+	Total   time.Duration // until the end, or until now
+	Over    bool
+	Sent    int64 // bytes of the body of the request
+	Got     int64 // and of the answer's
+
+	Request, Response Message // without bodies in a list
+}
+
+// A Message is one side of an exchange.
+type Message struct {
+	Header http.Header // secrets are [redacted]
+	Body   string      // as it came, secrets masked
+	Tail   string      // its end, where Cut bytes before it were not kept
+	Cut    int64
+}
+
+// List returns the exchanges that are kept, the newest first, without bodies.
+func (t *Tap) List() []Exchange {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	kept := slices.Clone(t.all)
+	t.mu.Unlock()
+	slices.Reverse(kept)
+	list := make([]Exchange, len(kept))
+	for i, x := range kept {
+		list[i] = x.read(false)
+	}
+	return list
+}
+
+// Exchange returns the exchange with this ID, if it is still kept.
+func (t *Tap) Exchange(id int) (Exchange, bool) {
+	if t == nil {
+		return Exchange{}, false
+	}
+	t.mu.Lock()
+	i := slices.IndexFunc(t.all, func(x *exchange) bool { return x.told.ID == id })
+	if i < 0 {
+		t.mu.Unlock()
+		return Exchange{}, false
+	}
+	x := t.all[i]
+	t.mu.Unlock()
+	return x.read(true), true
+}
+
+// begin keeps an exchange from now on.
+func (t *Tap) begin(told Exchange, m mask) *exchange {
+	if t == nil {
+		return nil
+	}
+	half := tapBody / 2
+	if t.Recorder != nil {
+		half = recordBody / 2 // a recording has all of it
+	}
+	told.Start = time.Now()
+	x := &exchange{tap: t, told: told, mask: m, request: kept{half: half}, response: kept{half: half}, marked: t.Recorder != nil}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.count++
+	x.told.ID = t.count
+	t.all = append(t.all, x)
+	t.evict()
+	return x
+}
+
+// evict lets go of the oldest exchanges that are over, until the rest is within
+// the bounds. The tap is locked.
+func (t *Tap) evict() {
+	sum, sizes := 0, make([]int, len(t.all))
+	for i, x := range t.all {
+		sizes[i] = x.size()
+		sum += sizes[i]
+	}
+	n := len(t.all)
+	var stay []*exchange
+	for i, x := range t.all {
+		if (n > tapExchanges || sum > tapBytes) && i < len(t.all)-1 && x.over() {
+			sum -= sizes[i]
+			n--
+			continue
+		}
+		stay = append(stay, x)
+	}
+	t.all = stay
+}
+
+// An exchange is one that is kept. A nil one is not.
+type exchange struct {
+	tap  *Tap
+	mask mask
+
+	mu                sync.Mutex
+	told              Exchange
+	request, response kept
+	marked            bool // the pieces of the answer are noted
+	marks             []mark
+}
+
+// A mark is the end of a piece of an answer.
+type mark struct {
+	bytes int
+	at    time.Duration
+}
+
+// Write takes a piece of the body of the request.
+func (x *exchange) Write(p []byte) (int, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.request.Write(p)
+}
+
+// answered notes the head of the answer.
+func (x *exchange) answered(status int, h http.Header) {
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.told.Status, x.told.Response.Header = status, h.Clone()
+	x.told.Headers = max(time.Since(x.told.Start), 1)
+}
+
+// took notes a piece of the answer.
+func (x *exchange) took(p []byte) {
+	if x == nil || len(p) == 0 {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.told.First == 0 {
+		x.told.First = max(time.Since(x.told.Start), 1)
+	}
+	x.response.Write(p)
+	if x.marked {
+		x.marks = append(x.marks, mark{len(p), time.Since(x.told.Start)})
+	}
+}
+
+// end closes the exchange, once. Err is why the answer did not come, or broke
+// off.
+func (x *exchange) end(err error) {
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	if x.told.Over {
+		x.mu.Unlock()
+		return
+	}
+	x.told.Over, x.told.Total = true, time.Since(x.told.Start)
+	if x.told.Error = Category(err); err != nil {
+		x.told.Reason = inWords(err)
+	}
+	marks := x.marks
+	x.marks = nil
+	x.mu.Unlock()
+	if x.tap.Recorder != nil {
+		x.tap.Recorder.write(x.read(true), marks)
+		x.mu.Lock()
+		x.request.shrink(tapBody / 2)
+		x.response.shrink(tapBody / 2)
+		x.mu.Unlock()
+	}
+	x.tap.mu.Lock()
+	x.tap.evict()
+	x.tap.mu.Unlock()
+}
+
+func (x *exchange) over() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.told.Over
+}
+
+// size is how many bytes are kept.
+func (x *exchange) size() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return cap(x.request.head) + cap(x.request.tail) + cap(x.response.head) + cap(x.response.tail)
+}
+
+// read is what there is to tell of the exchange, masked; with its bodies, if
+// they are wanted.
+func (x *exchange) read(bodies bool) Exchange {
+	x.mu.Lock()
+	e := x.told
+	e.Sent, e.Got = x.request.total, x.response.total
+	if !e.Over {
+		e.Total = time.Since(e.Start)
+	}
+	var parts [2]part
+	if bodies {
+		parts = [2]part{x.request.part(), x.response.part()}
+	}
+	x.mu.Unlock()
+	e.Args = slices.Clone(e.Args)
+	for i, arg := range e.Args {
+		e.Args[i] = x.mask.text(arg)
+	}
+	e.URL, e.Reason = x.mask.text(e.URL), x.mask.text(e.Reason)
+	for i, side := range []*Message{&e.Request, &e.Response} {
+		side.Header = x.mask.secretHeader(side.Header)
+		if bodies {
+			side.Body, side.Tail, side.Cut = x.mask.part(parts[i], i == 1 && (!e.Over || e.Error != ""))
+		}
+	}
+	return e
+}
+
+// inWords is what err says, on one line.
+func inWords(err error) string {
+	told := (*llm.Error)(nil)
+	if errors.As(err, &told) {
+		return oneLine(cmp.Or(told.Message, string(told.Fault)), messageLimit)
+	}
+	return oneLine(err.Error(), messageLimit)
+}
+
+// tapped begins to keep req, whose body it copies as it is sent.
+func (t *transport) tapped(req *http.Request) *exchange {
+	x := t.Tap.begin(Exchange{
+		Provider: t.Provider, Kind: t.Log.Kind, Model: t.Log.Model, Key: t.Key,
+		Method: req.Method, URL: address(req.URL), Request: Message{Header: req.Header.Clone()},
+	}, t.mask)
+	if x == nil || req.Body == nil || req.Body == http.NoBody {
+		return x
+	}
+	if req.GetBody != nil { // it may be sent more than once
+		if body, err := req.GetBody(); err == nil {
+			_, _ = io.Copy(x, body) // what cannot be read cannot be sent either
+			body.Close()
+			return x
+		}
+	}
+	req.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.TeeReader(req.Body, x), req.Body}
+	return x
+}
+
+// A Program is another agent's program on its way through one answer, for the
+// tap. A nil one is not kept.
+type Program struct{ x *exchange }
+
+// Program keeps the run of a program: told says what runs with which Args, which
+// reads stdin. Secrets are masked.
+func (t *Tap) Program(told Exchange, stdin []byte, secrets []string) *Program {
+	if t == nil {
+		return nil
+	}
+	told.Method = Run
+	x := t.begin(told, newMask(secrets))
+	_, _ = x.Write(stdin) // into memory
+	return &Program{x}
+}
+
+// Line takes a line of standard output, without its end.
+func (p *Program) Line(line []byte) {
+	if p != nil {
+		p.x.took(append(line[:len(line):len(line)], '\n'))
+	}
+}
+
+// End closes the exchange of a program that ended with status, and with these
+// last words on standard error. Err is why there is no answer.
+func (p *Program) End(status int, said string, err error) {
+	if p == nil {
+		return
+	}
+	var h http.Header
+	if said != "" {
+		h = http.Header{stderrHeader: {said}}
+	}
+	p.x.answered(status, h)
+	p.x.end(err)
+}
+
+// stderrHeader stands for standard error where a server has headers.
+const stderrHeader = "Stderr"
