@@ -42,6 +42,8 @@ type target struct {
 	base     http.RoundTripper
 	instant  bool
 	log      wire.Log
+	tap      *wire.Tap
+	replay   *wire.Replay // for programs; servers have base
 }
 
 // Kinds that are treated apart.
@@ -135,7 +137,7 @@ func dialect(kind, model string) openai.Dialect {
 // client is what carries the requests to t.
 func (t target) client(base http.RoundTripper) *http.Client {
 	return wire.Client(wire.Options{
-		Provider: t.provider, URL: t.url, Key: t.keyName, Secrets: t.secrets(), Base: base, Idle: t.idle, Log: t.log,
+		Provider: t.provider, URL: t.url, Key: t.keyName, Secrets: t.secrets(), Base: base, Idle: t.idle, Log: t.log, Tap: t.tap,
 	})
 }
 

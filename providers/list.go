@@ -97,8 +97,8 @@ func (s service) offers(ctx context.Context, o OpenOptions) (offers []offer, err
 	if err != nil {
 		return nil, err
 	}
-	t.log = wire.Log{To: o.Debug, Kind: s.kind}
-	l := lister{service: s, target: t, client: t.client(o.Base)}
+	t.log, t.tap = wire.Log{To: o.Debug, Kind: s.kind}, o.Tap
+	l := lister{service: s, target: t, client: t.client(o.carrier(s.name, ""))}
 	defer l.client.CloseIdleConnections()
 	if offers, err = l.all(ctx); err != nil {
 		return nil, s.fault(err)

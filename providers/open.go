@@ -28,6 +28,9 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	if err != nil {
 		return llm.Endpoint{}, err
 	}
+	if o.Replay != nil {
+		s.key = key{name: "--replay", value: wire.PlaceholderKey}
+	}
 	if s.key.missing != "" {
 		return llm.Endpoint{}, s.noKey()
 	}
@@ -173,9 +176,10 @@ func (s service) build(typed string, o OpenOptions, strategy func() string) func
 		if err != nil {
 			return nil, err
 		}
-		t.model, t.base, t.instant, t.body = model, o.Base, o.Instant, s.options(typed)
+		t.model, t.base, t.instant, t.body = model, o.carrier(s.name, model), o.Instant, s.options(typed)
 		t.dialect, t.lessons = s.dialect(typed), o.Memory.lessons(s.place(model), s.kind)
 		t.log = wire.Log{To: o.Debug, Kind: s.kind, Model: model, Strategy: strategy}
+		t.tap, t.replay = o.Tap, o.Replay
 		f, _ := familyOf(s.kind)
 		return wire.Masked(f.open(t), t.secrets()), nil
 	}

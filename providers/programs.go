@@ -26,6 +26,7 @@ func newCommand(t target) *command.Model {
 	return command.New(command.Options{
 		Provider: t.provider, Model: t.model, Kind: t.kind, Command: t.command,
 		Key: t.key, KeyName: t.keyName, Idle: t.idle,
+		Tap: t.tap, Replay: t.replay, Secrets: t.secrets(),
 	})
 }
 

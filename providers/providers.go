@@ -15,6 +15,7 @@ import (
 	"net/http"
 
 	"parley/providers/catalog"
+	"parley/providers/wire"
 )
 
 // OpenOptions are what the program, not the user's file, decides about a model.
@@ -23,7 +24,31 @@ type OpenOptions struct {
 	Base    http.RoundTripper   // carries the requests, for recording and replay; http.DefaultTransport if nil
 	Instant bool                // the demo model does not pace itself
 	Memory  *Memory             // what servers taught, shared among models; nil is one of the model's own
+	Tap     *Tap                // keeps what goes over the wire; nil for none
+	Replay  *Replay             // answers in the place of the network and of programs, and needs no key; nil for none
 	Debug   *slog.Logger        // gets a line for each request, without keys and bodies; nil for none
+}
+
+// What is known of the wire; see there.
+type (
+	Tap      = wire.Tap
+	Exchange = wire.Exchange
+	Recorder = wire.Recorder
+	Replay   = wire.Replay
+)
+
+// Record opens a recording to append to.
+func Record(path string) (*Recorder, error) { return wire.Record(path) }
+
+// OpenReplay reads a recording.
+func OpenReplay(path string) (*Replay, error) { return wire.OpenReplay(path) }
+
+// carrier is what carries the requests to a model.
+func (o OpenOptions) carrier(provider, model string) http.RoundTripper {
+	if o.Replay != nil {
+		return o.Replay.As(provider, model)
+	}
+	return o.Base
 }
 
 // A Choice is one line of the model picker.

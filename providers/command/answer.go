@@ -63,11 +63,24 @@ const noticeLimit = 400
 // run starts the program and hands on what it says, until the answer is
 // complete. When it returns, the program has ended.
 func (m *Model) run(ctx context.Context, program string, a *answer) error {
+	if m.o.Replay != nil {
+		return m.again(a)
+	}
 	p, err := start(program, a.run, m.flavor.polite, m.o.Grace)
 	if err != nil {
 		return &llm.Error{Fault: llm.Unknown, Message: fmt.Sprintf("cannot start %s: %v", program, err), Err: err}
 	}
-	err = m.follow(ctx, p, a)
+	p.tapped = m.tapped(a.run)
+	err = m.converse(ctx, p, a)
+	code, _ := p.status()
+	p.tapped.End(code, p.said.text(), err)
+	return err
+}
+
+// converse is run with a program that was started. When it returns, the program
+// has ended.
+func (m *Model) converse(ctx context.Context, p *process, a *answer) error {
+	err := m.follow(ctx, p, a)
 	if err != nil || a.out.Stopped() && !a.done {
 		p.end(0)
 		a.head = p.said.beginning()
@@ -75,14 +88,20 @@ func (m *Model) run(ctx context.Context, program string, a *answer) error {
 	}
 	ended := p.end(m.o.Grace)
 	a.head = p.said.beginning()
-	if a.done {
-		if a.fault == nil {
-			m.release(a.next)
-			return nil
-		}
+	code, signal := p.status()
+	return m.judge(a, end{code, signal, p.said.text(), ended})
+}
+
+// judge is what an answer has come to whose program ended so.
+func (m *Model) judge(a *answer, e end) error {
+	if !a.done {
+		return m.verdict(a, e)
+	}
+	if a.fault != nil {
 		return a.fault
 	}
-	return m.verdict(p, a, ended)
+	m.release(a.next)
+	return nil
 }
 
 // follow reads until the last line of the answer, or the end of the output. It
@@ -98,6 +117,7 @@ func (m *Model) follow(ctx context.Context, p *process, a *answer) error {
 			if !ok {
 				return nil
 			}
+			p.tapped.Line(line)
 			a.take(d, line)
 		case <-p.alive:
 		case <-silence.C:

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // Options say which program a Model runs.
@@ -41,6 +42,9 @@ type Options struct {
 	Grace    time.Duration // between the request to end and the end by force; 0 is 5 s
 	Env      []string      // NAME=value, on top of parley's own environment
 	Workdir  string        // where the program runs; "" is an empty folder of parley's
+	Tap      *wire.Tap     // keeps what is said; nil for none
+	Replay   *wire.Replay  // answers in the place of the program; nil for none
+	Secrets  []string      // masked in what is kept, beside those of the environment
 }
 
 const (
@@ -165,9 +169,13 @@ const attempts = 6
 
 // ask runs the program, again where it can be humoured.
 func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
-	program, err := Find(m.o.Kind, m.o.Command, os.Getenv("PATH"))
-	if err != nil {
-		return err
+	program := m.flavor.program
+	if m.o.Replay == nil {
+		found, err := Find(m.o.Kind, m.o.Command, os.Getenv("PATH"))
+		if err != nil {
+			return err
+		}
+		program = found
 	}
 	anew := false
 	for attempt := 1; ; attempt++ {

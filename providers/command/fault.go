@@ -67,13 +67,12 @@ const shownLimit = 1 << 10
 
 // verdict is why a program ended that did not say that its answer is complete.
 // A program that printed plain text, and no event, did not know how to say it.
-func (m *Model) verdict(p *process, a *answer, ended bool) error {
-	code, signal := p.status()
-	said := p.said.text()
+func (m *Model) verdict(a *answer, e end) error {
+	code, signal, said := e.code, e.signal, e.said
 	switch {
 	case a.fault != nil:
 		return a.fault
-	case !ended:
+	case !e.alone:
 		return &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("%s closed its output, did not end, and was ended", m.flavor.program)}
 	case code == 0 && !a.heard && len(strings.TrimSpace(string(a.plain))) > 0:
 		a.notice("this version prints plain text: usage and session are unknown")
@@ -83,25 +82,25 @@ func (m *Model) verdict(p *process, a *answer, ended bool) error {
 	case said == "":
 		said = oneLine(stripped(string(a.plain)), saidLimit)
 	}
-	e := m.flavor.failed("", 0, said)
+	fault := m.flavor.failed("", 0, said)
 	how := fmt.Sprintf("%s exited with status %d before the answer was complete", m.flavor.program, code)
 	if exit, ok := m.flavor.exits[code]; ok {
 		how = fmt.Sprintf("%s exited with status %d: %s", m.flavor.program, code, exit.words)
 		if exit.fault != llm.Unknown {
-			e.Fault = exit.fault
+			fault.Fault = exit.fault
 		}
 	}
 	if signal != "" {
 		how = fmt.Sprintf("%s was ended by a signal: %s", m.flavor.program, signal)
 	}
-	if e.Fault == llm.Unknown && (signal != "" || code == 0) {
-		e.Fault = llm.Network // the same as a connection that breaks
+	if fault.Fault == llm.Unknown && (signal != "" || code == 0) {
+		fault.Fault = llm.Network // the same as a connection that breaks
 	}
-	e.Message = how
+	fault.Message = how
 	if said != "" {
-		e.Message += ": " + oneLine(said, shownLimit)
+		fault.Message += ": " + oneLine(said, shownLimit)
 	}
-	return e
+	return fault
 }
 
 // secret is how variables are called that hold what nobody may see.

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"parley/providers/wire"
 )
 
 // A process is a program on its way through one run. One goroutine reads its
@@ -25,6 +27,15 @@ type process struct {
 	said   *tail         // stderr
 	polite syscall.Signal
 	grace  time.Duration
+	tapped *wire.Program // keeps what it says; nil for nobody
+}
+
+// An end is how a program ended.
+type end struct {
+	code   int
+	signal string // that ended it
+	said   string // the last on stderr
+	alone  bool   // it was not asked to
 }
 
 // drain is how long the output of a program is waited for that has ended: what

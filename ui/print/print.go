@@ -38,6 +38,7 @@ const (
 	Denied     = 6 // a needed permission was denied
 	Schema     = 7 // the answer does not fit the schema
 	Incomplete = 8 // length, filter
+	Mismatch   = 9 // a recording is replayed that does not hold what was asked
 )
 
 // ErrTimeout is the cause of a cancel by --timeout.
@@ -153,6 +154,8 @@ func statusOf(d session.Done, denied bool) int {
 		return Config
 	case llm.FaultOf(d.Err) == llm.ContentFilter:
 		return Incomplete
+	case llm.FaultOf(d.Err) == llm.Mismatch:
+		return Mismatch
 	default:
 		return Failed
 	}
