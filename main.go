@@ -1063,9 +1063,12 @@ func short(dir string) string {
 func choices(found []providers.Choice) []ui.Choice {
 	var out []ui.Choice
 	for _, c := range found {
-		if !c.Deprecated {
-			out = append(out, ui.Choice{Name: c.Name, Detail: row(c).Detail(), Ready: c.Ready})
-		}
+		r := row(c)
+		in, price := r.Prices()
+		out = append(out, ui.Choice{
+			Name: c.Name, Title: c.Title, Abilities: r.Abilities(), Window: r.Window(), Input: in, Output: price,
+			Ready: c.Ready, Why: c.Why, Retired: c.Deprecated,
+		})
 	}
 	return out
 }
@@ -1118,8 +1121,8 @@ func (a *app) listed(ctx context.Context, refresh bool) []providers.Choice {
 func (a *app) completeModel(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	if a.load() == nil {
-		for _, c := range choices(providers.Choices(a.cfg.Config, os.Getenv)) {
-			if c.Ready {
+		for _, c := range providers.Choices(a.cfg.Config, os.Getenv) {
+			if c.Ready && !c.Deprecated {
 				names = append(names, c.Name)
 			}
 		}

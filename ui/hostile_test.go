@@ -69,7 +69,7 @@ func hostile(dir string, n int) (Options, *llmtest.Fake, error) {
 	}
 	var choices []Choice
 	for i, text := range texts[:60] {
-		choices = append(choices, Choice{Name: text, Detail: text, Ready: i%2 == 0})
+		choices = append(choices, Choice{Name: text, Title: text, Abilities: text, Window: text, Input: text, Output: text, Why: text, Ready: i%2 == 0})
 	}
 	return Options{
 		Session: session.New(session.Options{Model: endpoint(texts[0]), Tools: set, Log: log}), Config: Default(),

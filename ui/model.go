@@ -48,6 +48,8 @@ type Model struct {
 	files         *files.Index                  // of the workspace
 	clip          *clip.Board                   // where text is copied to
 	models        *dialog.Picker                // the list of models that was opened last
+	choices       []Choice                      // what it lists
+	tastes        map[string]taste              // what keys said of models
 	slash         bool                          // it is the palette, opened by typing a slash
 	actions       []action
 	keys          map[string]*action
@@ -218,6 +220,10 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return nil
 	case choicesMsg:
 		return m.offered(msg)
+	case dialog.PinMsg:
+		return m.remember("favorites", msg.Value, msg.On)
+	case dialog.HideMsg:
+		return m.remember("hidden", msg.Value, msg.On)
 	case trustedMsg:
 		return m.adopted(msg)
 	case serverMsg:
@@ -362,7 +368,7 @@ func (m *Model) allowed(room int) int {
 	most := max(room-min(3, room/4), 0)
 	switch m.dialog.(type) {
 	case *dialog.Picker, *dialog.BranchList:
-		return min(most, max(room/2, 10))
+		return min(most, max(room*2/3, 10))
 	}
 	return most
 }

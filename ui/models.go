@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -11,38 +12,145 @@ import (
 	"parley/ui/dialog"
 )
 
+// A Choice is one model of the picker, as a person reads it.
+type Choice struct {
+	Name      string // provider/model
+	Title     string // the name that its maker gives it
+	Abilities string // words of abilities
+	Window    string // how much fits into a request, such as "1.05M"
+	Input     string // price of a million tokens, such as "$2"
+	Output    string
+	Ready     bool   // can be asked now
+	Why       string // if not: what is missing, such as "set OPENAI_API_KEY"
+	Retired   bool   // its maker takes it away; hidden unless it is in use
+}
+
+// abilities are what models can do, and the letter for each where there is
+// little room.
+var abilities = [][2]string{{"tools", "T"}, {"vision", "V"}, {"thinking", "R"}}
+
 // choicesMsg is what servers say they have.
 type choicesMsg []Choice
 
+// pickModel switches to a model that is named whole, or shows those that match.
 func (m *Model) pickModel(arg string) tea.Cmd {
-	if arg != "" {
+	choices := m.o.Choices()
+	named := slices.ContainsFunc(choices, func(c Choice) bool { return c.Name == arg })
+	if named || strings.Contains(arg, "/") && !strings.Contains(arg, " ") {
 		return m.use(arg)
 	}
-	m.models = dialog.Pick("model", "Model", m.modelItems(m.o.Choices()), m.theme)
+	m.choices, m.tastes = choices, map[string]taste{}
+	for _, key := range []string{"favorites", "hidden"} {
+		if kept, err := m.o.Library.Get(key); err == nil {
+			m.tastes[key] = strings.Fields(kept)
+		}
+	}
+	m.models = dialog.Pick("model", "Model", m.modelItems(), m.theme)
+	m.models.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "window"}, {Name: "$/M in"}, {Name: "$/M out"}}
+	m.models.Keeps = true
+	if arg != "" {
+		m.models.Ask(arg)
+	}
 	live := m.o.Live
 	return tea.Batch(m.open(m.models), func() tea.Msg { return choicesMsg(live()) })
 }
 
 // offered shows the models that servers have, if they are still asked for.
 func (m *Model) offered(choices []Choice) tea.Cmd {
-	if m.models != nil && m.dialog == m.models {
-		m.models.SetItems(m.modelItems(choices))
-		m.layout()
-	}
+	m.choices = choices
+	m.listModels()
 	return nil
 }
 
-func (m *Model) modelItems(choices []Choice) []dialog.Item {
-	var items []dialog.Item
-	current := m.session.Model().Name
-	for _, c := range choices {
-		item := dialog.Item{Title: c.Name, Detail: c.Detail, Value: c.Name, Dim: !c.Ready, Current: c.Name == current}
-		if !c.Ready {
-			item.Why, item.Detail = c.Detail, ""
+// listModels lists them anew, if they are shown.
+func (m *Model) listModels() {
+	if m.models != nil && m.dialog == m.models {
+		m.models.SetItems(m.modelItems())
+		m.layout()
+	}
+}
+
+// The headings above models that are not listed by their provider.
+const (
+	favourites = "Favourites"
+	recently   = "Recent"
+	fewRecent  = 5
+)
+
+// modelItems are the rows of the list: favourites, what was used before, then
+// each provider's, those that can be asked first.
+func (m *Model) modelItems() []dialog.Item {
+	current, recent := m.session.Model().Name, m.recent[:min(len(m.recent), fewRecent)]
+	favourite, hidden := m.tasteOf("favorites", m.o.Config.Favorites), m.tasteOf("hidden", m.o.Config.Hidden)
+	type placed struct {
+		at int // before those that stand as they come, at 0
+		dialog.Item
+	}
+	rows := make([]placed, len(m.choices))
+	for i, c := range m.choices {
+		provider, _, _ := strings.Cut(c.Name, "/")
+		row := placed{Item: dialog.Item{
+			Title: c.Name, Also: c.Title, Value: c.Name, Group: provider, Cells: []string{c.Abilities, c.Window, c.Input, c.Output},
+			Dim: !c.Ready, Why: c.Why, Current: c.Name == current,
+		}}
+		if at := slices.Index(recent, c.Name); at >= 0 {
+			row.Group, row.at = recently, at-len(recent)
 		}
-		items = append(items, item)
+		if yes, at := favourite.says(c.Name); yes {
+			row.Group, row.Pinned, row.at = favourites, true, at-len(favourite)-len(recent)
+		}
+		yes, at := hidden.says(c.Name)
+		row.Hidden = (yes || c.Retired && at < 0) && !row.Pinned && !row.Current
+		rows[i] = row
+	}
+	slices.SortStableFunc(rows, func(a, b placed) int { return a.at - b.at })
+	items := make([]dialog.Item, len(rows))
+	for i, row := range rows {
+		items[i] = row.Item
 	}
 	return items
+}
+
+// A taste is what a person likes, or will not see: patterns of the configuration,
+// and behind them what keys said of one model each, as "+" or "-" and its name.
+// The last word about a name counts.
+type taste []string
+
+// tasteOf is the one that is kept under a key.
+func (m *Model) tasteOf(key string, configured []string) taste {
+	return slices.Concat(configured, m.tastes[key])
+}
+
+// says is whether a name is meant, and by which word; -1 if there is none.
+func (t taste) says(name string) (yes bool, at int) {
+	for i, word := range slices.Backward(t) {
+		if word == "-"+name {
+			return false, i
+		}
+		if word == "+"+name || matches(word, name) {
+			return true, i
+		}
+	}
+	return false, -1
+}
+
+// matches reports whether a pattern stands for a name. A star stands for slashes
+// as well: gateways have them in the names of models.
+func matches(pattern, name string) bool {
+	if !strings.ContainsAny(pattern, `*?[\`) {
+		return pattern == name
+	}
+	flat := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
+	ok, err := path.Match(flat(pattern), flat(name))
+	return ok && err == nil
+}
+
+// remember keeps what a key said of a model, in the place of what was said before.
+func (m *Model) remember(key, name string, on bool) tea.Cmd {
+	words := slices.DeleteFunc(slices.Clone(m.tastes[key]), func(w string) bool { return w == "+"+name || w == "-"+name })
+	m.tastes[key] = append(words, map[bool]string{true: "+", false: "-"}[on]+name)
+	m.listModels()
+	return m.keepState(key, strings.Join(m.tastes[key], "\n"))
 }
 
 // use switches to another model in mid-conversation.

@@ -16,6 +16,7 @@ import (
 	"iter"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"time"
 
@@ -31,11 +32,17 @@ import (
 
 // Config is the [ui] section of the configuration.
 type Config struct {
-	Theme  string                  `toml:"theme"`  // "auto", one of theme.Names, or one of Themes
-	Mouse  bool                    `toml:"mouse"`  // take the wheel; off leaves the mouse to the terminal
-	Vim    bool                    `toml:"vim"`    // keys of vi in the composer
-	Notify string                  `toml:"notify"` // one of Notices: how to call a person back who is in another window
-	Motion string                  `toml:"motion"` // "on", or "off": nothing moves but what is said
+	Theme  string `toml:"theme"`  // "auto", one of theme.Names, or one of Themes
+	Mouse  bool   `toml:"mouse"`  // take the wheel; off leaves the mouse to the terminal
+	Vim    bool   `toml:"vim"`    // keys of vi in the composer
+	Notify string `toml:"notify"` // one of Notices: how to call a person back who is in another window
+	Motion string `toml:"motion"` // "on", or "off": nothing moves but what is said
+
+	// Names of models, or patterns such as "openai/*-audio*": those that stand first
+	// in the list, and those that are left out. What keys say of a model counts more.
+	Favorites []string `toml:"favorites"`
+	Hidden    []string `toml:"hidden"`
+
 	Themes map[string]theme.Custom `toml:"themes"` // of one's own, by their names
 }
 
@@ -70,6 +77,13 @@ func (c Config) Validate() error {
 		}
 		if err := own.Validate(); err != nil {
 			return fmt.Errorf("ui.themes.%s: %w", name, err)
+		}
+	}
+	for key, patterns := range map[string][]string{"favorites": c.Favorites, "hidden": c.Hidden} {
+		for _, pattern := range patterns {
+			if _, err := path.Match(pattern, ""); err != nil {
+				return fmt.Errorf("ui.%s: %q is no pattern: * stands for anything, ? for one letter, [ab] for one of these", key, pattern)
+			}
 		}
 	}
 	for _, value := range []struct {
@@ -157,13 +171,6 @@ func (o Options) Filled() Options {
 		o.Price = func(string) (input, cached float64) { return 0, 0 }
 	}
 	return o
-}
-
-// A Choice is one model of the picker.
-type Choice struct {
-	Name   string // provider/model
-	Detail string // window, price, abilities
-	Ready  bool   // can be asked now
 }
 
 // Run shows the screen until the person leaves, and returns the exit status.

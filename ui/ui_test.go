@@ -99,7 +99,7 @@ func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.T
 			return endpoint(name, s.fake), nil
 		},
 		Choices: func() []Choice {
-			return []Choice{{Name: "fake/one", Ready: true}, {Name: "fake/two", Detail: "128K", Ready: true}, {Name: "openai/gpt-x", Detail: "set OPENAI_API_KEY"}}
+			return []Choice{{Name: "fake/one", Ready: true}, {Name: "fake/two", Window: "128K", Ready: true}, {Name: "openai/gpt-x", Why: "set OPENAI_API_KEY"}}
 		},
 	}
 	change(&o)

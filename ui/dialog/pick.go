@@ -18,7 +18,7 @@ type Item struct {
 	Value  string   // what PickedMsg tells
 	Why    string   // why it is Dim, such as "set OPENAI_API_KEY"; stands in the place of Cells and before Detail
 	Also   string   // what it is found by as well, and which is not shown
-	Group  string   // what it stands under while nothing is typed; a title that begins with it and a slash is shown without that
+	Group  string   // what it stands under while nothing is typed
 
 	Dim     bool // cannot be used at the moment
 	Current bool // in use; it is selected at the start

@@ -11,6 +11,9 @@ import (
 // fewestLines is how many rows of content it takes for headings to have room.
 const fewestLines = 4
 
+// stateCurrent stands behind what is in use.
+const stateCurrent = " · current"
+
 // SetSize gives the width and the most rows.
 func (p *Picker) SetSize(width, height int) { p.resize(width, height) }
 
@@ -141,6 +144,9 @@ func (p *Picker) table() table {
 			break
 		}
 	}
+	if len(p.Columns) > 0 { // columns stand by the titles, not at the other side of a wide screen
+		t.title = min(t.title, max(p.wide, p.width/4)+len(stateCurrent))
+	}
 	t.text, t.strong, t.faint = penOf(p.theme.Text), penOf(p.theme.Strong), penOf(p.theme.Faint)
 	t.dim, t.accent, t.found = penOf(p.theme.Dim), penOf(p.theme.Accent), p.finding()
 	return t
@@ -204,9 +210,9 @@ func (p *Picker) row(h hit, selected bool, t table) string {
 	case item.Dim:
 		look = t.faint
 	}
-	title, pin, state := p.label(item), pinSign(item.Pinned), ""
+	title, pin, state := item.Title, pinSign(item.Pinned), ""
 	if item.Current {
-		state = " · current"
+		state = stateCurrent
 	}
 	if item.Hidden {
 		state += " · hidden"
@@ -233,7 +239,7 @@ func (p *Picker) row(h hit, selected bool, t table) string {
 func (p *Picker) tabled(item *Item, start string, t table) string {
 	if item.Why != "" && !(p.grouped() && p.why[item.Group] != "") {
 		why := ansi.Truncate(item.Why, p.whyRoom(item), "…")
-		left := max(p.width-cells(why)-columnGap, 0)
+		left := min(max(p.width-cells(why)-columnGap, 0), t.title+signWidth)
 		start = padded(ansi.Truncate(start, left, "…"), left)
 		return ansi.Truncate(start+strings.Repeat(" ", columnGap)+t.dim.write(why), p.width, "…")
 	}
@@ -248,11 +254,12 @@ func (p *Picker) tabled(item *Item, start string, t table) string {
 	return ansi.Truncate(strings.TrimRight(line.String(), " "), p.width, "…")
 }
 
-// whyRoom is how many cells of a row may say what its item lacks: half of it, or
-// what the title leaves.
+// whyRoom is how many cells of a row may say what its item lacks: what the title
+// leaves, but some in any case.
 func (p *Picker) whyRoom(item *Item) int {
+	const some = 12
 	taken := signWidth + len(pinSign(item.Pinned)) + cells(item.Title) + columnGap
-	return max(p.width-taken, p.width/2-columnGap)
+	return max(p.width-taken, min(some, p.width/2))
 }
 
 // marks are the bytes of a title that match what is typed.
@@ -266,14 +273,6 @@ func (p *Picker) marks(h hit, title string) []int {
 	return p.index.marks(h.item, title, p.words)
 }
 
-// label is the title of an item, without what its heading says.
-func (p *Picker) label(item *Item) string {
-	if rest, ok := strings.CutPrefix(item.Title, item.Group+"/"); ok && rest != "" && p.grouped() {
-		return rest
-	}
-	return item.Title
-}
-
 // foot says which keys work; where there is no room in its row, what the selected
 // item lacks.
 func (p *Picker) foot(t table) string {
@@ -281,9 +280,9 @@ func (p *Picker) foot(t table) string {
 	if why := p.unsaid(t); why != "" {
 		return p.theme.Warn.Render(ansi.Truncate(why, p.width, "…"))
 	}
-	pairs := []string{first(k.Accept), "choose", first(k.Close), "close"}
-	if len(p.hits) == 0 {
-		pairs = pairs[2:]
+	var pairs []string
+	if len(p.hits) > 0 {
+		pairs = append(pairs, first(k.Accept), "choose")
 	}
 	for i, c := range p.Columns {
 		if t.letters && t.wide[i] > 0 {
@@ -292,6 +291,7 @@ func (p *Picker) foot(t table) string {
 			}
 		}
 	}
+	pairs = append(pairs, first(k.Close), "close")
 	if p.Words {
 		pairs = append(pairs, first(k.Next), "fill in")
 	}

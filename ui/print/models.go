@@ -3,6 +3,7 @@ package print
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,30 +32,72 @@ func (m Model) Detail() string {
 	if !m.Ready {
 		return m.Why
 	}
-	var words []string
-	if m.Context > 0 {
-		words = append(words, tokens(m.Context))
-	}
+	words := []string{m.Window()}
 	if m.Price.Free {
 		words = append(words, "free")
 	} else if m.Price.Known() {
 		words = append(words, fmt.Sprintf("$%g/$%g", m.Price.Input, m.Price.Output))
 	}
+	if !m.Tools {
+		words = append(words, "no tools")
+	}
+	if m.Thinks {
+		words = append(words, "thinks")
+	}
+	if m.Vision {
+		words = append(words, "vision")
+	}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · ")
+}
+
+// Window is how many tokens a request may have; "" if that is not known.
+func (m Model) Window() string {
+	if m.Context <= 0 {
+		return ""
+	}
+	return tokens(m.Context)
+}
+
+// Prices are what a million tokens cost, of prompts and of answers: "free" and
+// nothing, or nothing at all where they are not known.
+func (m Model) Prices() (input, output string) {
+	switch {
+	case m.Price.Free:
+		return "free", ""
+	case m.Price.Known():
+		return dollars(m.Price.Input), dollars(m.Price.Output)
+	}
+	return "", ""
+}
+
+// dollars has cents, so that prices below each other compare, and what is less
+// than a cent.
+func dollars(price float64) string {
+	exact := strconv.FormatFloat(price, 'f', -1, 64)
+	if cents := fmt.Sprintf("%.2f", price); len(cents) > len(exact) {
+		return "$" + cents
+	}
+	return "$" + exact
+}
+
+// Abilities are words for what a model can do: tools, vision, thinking.
+func (m Model) Abilities() string {
+	var words []string
 	for _, w := range []struct {
 		word string
 		has  bool
-	}{{"no tools", !m.Tools}, {"thinks", m.Thinks}, {"vision", m.Vision}} {
+	}{{"tools", m.Tools}, {"vision", m.Vision}, {"thinking", m.Thinks}} {
 		if w.has {
 			words = append(words, w.word)
 		}
 	}
-	return strings.Join(words, " · ")
+	return strings.Join(words, " ")
 }
 
 // tokens writes a number of tokens as people do: 128K, 1.05M.
 func tokens(n int) string {
 	if n >= 1_000_000 {
-		return strconv.FormatFloat(float64(n)/1e6, 'f', -1, 32) + "M"
+		return strconv.FormatFloat(math.Round(float64(n)/1e4)/100, 'f', -1, 32) + "M"
 	}
 	return strconv.Itoa(n/1000) + "K"
 }
