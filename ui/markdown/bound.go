@@ -12,6 +12,9 @@ const (
 	// inlineLimit is the largest block, in bytes, that is searched for inline
 	// markup.
 	inlineLimit = 32 << 10
+	// maxOpenLinks is how many links may begin and not end in a block that is
+	// searched: for each of them goldmark looks through the rest of the line.
+	maxOpenLinks = 200
 	// maxNesting is how many containers may open on one line.
 	maxNesting = 100
 	// maxDefinitions is how many lines of a paragraph may be link reference

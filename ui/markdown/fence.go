@@ -87,12 +87,20 @@ func language(src string, n *ast.FencedCodeBlock) string {
 
 // content takes the opening fence's indentation off a line.
 func (f *fence) content(line string) string {
+	from, padding := f.inset(line)
+	return strings.Repeat(" ", padding) + line[from:]
+}
+
+// inset is where the content of a line begins, and how many spaces stand before
+// it that a tab left.
+func (f *fence) inset(line string) (from, padding int) {
 	if f.indent == 0 {
-		return line
+		return 0, 0
 	}
-	pos, padding := util.IndentPositionPadding([]byte(line), 0, 0, f.indent)
+	start := line[:min(len(line), f.indent)] // that far the indentation goes
+	pos, padding := util.IndentPositionPadding([]byte(start), 0, 0, f.indent)
 	if pos < 0 {
-		return strings.TrimLeft(line, " \t")
+		return len(start) - len(strings.TrimLeft(start, " \t")), 0
 	}
-	return strings.Repeat(" ", padding) + line[pos:]
+	return pos, padding
 }

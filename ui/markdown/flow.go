@@ -24,6 +24,7 @@ type flow struct {
 	pen   pen  // in effect at its end
 	open  bool // pen has a sequence to be reset
 	lines []string
+	taken []int // cells of lines
 
 	word  []run // not placed yet
 	wide  int   // cells of word
@@ -34,23 +35,36 @@ type flow struct {
 
 // wrap returns the lines of runs. There is at least one.
 func (ps *pens) wrap(runs []run, width int) []string {
-	f := flow{pens: ps, width: width}
+	lines, _ := ps.measure(runs, width)
+	return lines
+}
+
+// measure is wrap that tells how many cells each line takes, too.
+func (ps *pens) measure(runs []run, width int) (lines []string, cells []int) {
+	f := ps.flow(width)
 	for _, r := range runs {
 		f.add(r)
 	}
 	f.place()
 	f.end()
-	return f.lines
+	ps.line, ps.word = f.line, f.word
+	return f.lines, f.taken
 }
 
 // cut breaks runs of one line of code at the last cell, keeping every space.
 func (ps *pens) cut(runs []run, width int) []string {
-	f := flow{pens: ps, width: width}
+	f := ps.flow(width)
 	for _, r := range runs {
 		f.chop(r)
 	}
 	f.end()
+	ps.line = f.line
 	return f.lines
+}
+
+// flow returns an empty flow, which writes where the one before it did.
+func (ps *pens) flow(width int) flow {
+	return flow{pens: ps, width: width, line: ps.line[:0], word: ps.word[:0]}
 }
 
 func (f *flow) add(r run) {
@@ -197,7 +211,7 @@ func (f *flow) end() {
 	if f.open {
 		f.line = append(f.line, reset...)
 	}
-	f.lines = append(f.lines, string(f.line))
+	f.lines, f.taken = append(f.lines, string(f.line)), append(f.taken, f.cells)
 	f.line, f.cells, f.pen, f.open, f.gap = f.line[:0], 0, pen{}, false, run{}
 }
 

@@ -3,6 +3,8 @@ package markdown
 import (
 	"strings"
 	"unicode/utf8"
+
+	"parley/ui/safe"
 )
 
 // A grammar is what a scanner must know of a language: where comments and
@@ -65,8 +67,20 @@ func (s *scanner) clone() *scanner {
 	return &c
 }
 
+// longLine is how many bytes a line may have and still be coloured, with tabs to
+// their stops. Longer ones are data.
+const longLine = 2 << 10
+
+// uncoloured is a long line, or a part of one, as it is shown.
+func uncoloured(line string) string {
+	return strings.ReplaceAll(safe.Text(strings.TrimRight(line, "\r\n")), "\t", "    ")
+}
+
 // line returns the runs of the next line.
 func (s *scanner) line(line string) []run {
+	if len(line) > longLine+len("\r\n") {
+		return []run{{uncoloured(line), pen{}}}
+	}
 	line = printable(line)
 	switch {
 	case s.grammar == nil:

@@ -29,10 +29,17 @@ import (
 // safe for concurrent use.
 type Doc struct {
 	src    strings.Builder
+	line   int // where the last line of src begins
 	split  splitter
+	cutAt  int // how much of src was given to split
 	blocks []block
 	wants  map[string]int // reference not found when it was used → first block that did
 	done   bool
+
+	// What a split finds that does not follow the stream, but goes window by
+	// window: the same for all streams of a text.
+	whole splitter
+	cuts  []cut
 
 	pens  *pens
 	width int
@@ -81,22 +88,50 @@ func (d *Doc) append(text string) {
 		return
 	}
 	d.fresh = false
-	d.src.WriteString(text)
-	if strings.IndexByte(text, '\n') >= 0 {
-		d.freeze(d.split.advance(d.src.String(), false))
+	if n := strings.LastIndexByte(text, '\n'); n >= 0 {
+		d.line = d.src.Len() + n + 1
 	}
+	d.src.WriteString(text)
 }
 
-// Finish says that the text is complete. What a split of the whole text finds
-// then replaces the streamed blocks where the two differ.
+// advance freezes what is closed by now. It is put off until somebody looks.
+func (d *Doc) advance() {
+	src := d.src.String()
+	if d.done || d.line <= d.cutAt && len(src) < d.split.tail+2*window {
+		return
+	}
+	d.cutAt = len(src)
+	d.freeze(d.split.advance(src[:d.line], src, false))
+	d.take(d.whole.closed(src[:d.line], src))
+}
+
+// take notes what the split window by window finds.
+func (d *Doc) take(f frozen) {
+	if f.loosened {
+		loosen(len(d.cuts), func(i int) *cut { return &d.cuts[i] })
+	}
+	d.cuts = append(d.cuts, f.cuts...)
+}
+
+// Finish says that the text is complete. What was found window by window then
+// replaces the streamed blocks where the two differ. They do where goldmark's
+// verdict on a block hangs on what stood above it: an underline after a table,
+// for one.
 func (d *Doc) Finish() {
 	if d.done {
 		return
 	}
+	src := d.src.String()
+	d.take(d.whole.advance(src, src, true))
+	if d.cutAt > 0 {
+		d.freeze(d.split.advance(src, src, true))
+	}
 	d.done, d.fresh = true, false
-	d.freeze(d.split.advance(d.src.String(), true))
-	var whole splitter
-	d.replace(whole.advance(d.src.String(), true), whole.refs)
+	if !slices.EqualFunc(d.blocks, d.cuts, func(b block, c cut) bool { return b.same(c) }) {
+		d.split, d.blocks = d.whole, blocksOf(d.cuts)
+		d.forget()
+	}
+	d.whole, d.cuts = splitter{}, nil
 }
 
 // SetTheme changes the theme; the next call of Lines renders again.
@@ -120,6 +155,7 @@ func (d *Doc) Lines(width int) []string {
 	if d.fresh {
 		return d.lines
 	}
+	d.advance()
 	d.lines = d.lines[:d.settled]
 	d.settle()
 	d.showTail()
@@ -167,7 +203,9 @@ func (d *Doc) freeze(f frozen) {
 	if f.loosened {
 		d.loosen()
 	}
-	d.blocks = append(d.blocks, f.blocks...)
+	for _, c := range f.cuts {
+		d.blocks = append(d.blocks, block{cut: c})
+	}
 	from := len(d.blocks)
 	for label := range f.defined {
 		if first, ok := d.wants[label]; ok {
@@ -180,13 +218,10 @@ func (d *Doc) freeze(f frozen) {
 
 // loosen turns the list that the tail continues from tight to loose.
 func (d *Doc) loosen() {
+	loosen(len(d.blocks), func(i int) *cut { return &d.blocks[i].cut })
 	from := len(d.blocks)
-	for from > 0 && d.blocks[from-1].item != nil {
+	for from > 0 && d.blocks[from-1].item != nil && (from == len(d.blocks) || !d.blocks[from].item.first) {
 		from--
-		d.blocks[from].loose = true
-		if d.blocks[from].item.first {
-			break
-		}
 	}
 	d.renew(from, func(*block) bool { return true })
 }
@@ -216,15 +251,12 @@ func (d *Doc) unsettle(from int) {
 	d.fresh = false
 }
 
-// replace swaps the blocks for those of the whole text if they differ. They do
-// where goldmark's verdict on a block hangs on what stood above it: an underline
-// after a table, for one.
-func (d *Doc) replace(whole frozen, refs references) {
-	if slices.EqualFunc(d.blocks, whole.blocks, block.same) {
-		return
+func blocksOf(cuts []cut) []block {
+	blocks := make([]block, len(cuts))
+	for i, c := range cuts {
+		blocks[i].cut = c
 	}
-	d.blocks, d.split.refs = whole.blocks, refs
-	d.forget()
+	return blocks
 }
 
 // forget drops every rendering.

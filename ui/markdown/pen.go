@@ -45,6 +45,9 @@ const reset = "\x1b[m"
 type pens struct {
 	theme *theme.Theme
 	open  [roles][attrs]*string
+
+	line []byte // room for what is being written
+	word []run
 }
 
 func newPens(th *theme.Theme) *pens { return &pens{theme: th} }

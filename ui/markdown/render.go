@@ -14,20 +14,25 @@ type rendered struct {
 	lines []string // without trailing blank ones; never nil
 	codes []Code   // with lines counted from the first
 	wants []string // references that were not found
+
+	columns []int // cells that the columns of a table would like
 }
 
-// place tells a list where in the document it stands.
+// place tells a list, or a part of a table, where in the document it stands.
 type place struct {
-	number int  // of its first item; below zero, the one it says itself
-	loose  bool // it is known to be loose
+	number int    // of a list's first item; below zero, the one it says itself
+	loose  bool   // the list is known to be loose
+	header string // of the table that the source goes on with; "" for none
+	want   []int  // cells that the columns of the parts before would like
 }
 
 // render renders a piece of source that begins where a block begins.
 func (ps *pens) render(src string, width int, refs references, at place) rendered {
+	src = at.header + src
 	raw := bounded(src)
 	sc := &scope{Context: parser.NewContext(), refs: refs}
 	p := full
-	if len(src) > inlineLimit {
+	if len(src) > inlineLimit || strings.Count(src, "](")-strings.Count(src, ")") > maxOpenLinks {
 		p = structure
 	}
 	w := writer{pens: ps, src: src, raw: raw, width: width, at: at, lines: []string{}, inline: p == full}
@@ -35,7 +40,7 @@ func (ps *pens) render(src string, width int, refs references, at place) rendere
 	for len(w.lines) > 0 && w.lines[len(w.lines)-1] == "" {
 		w.lines = w.lines[:len(w.lines)-1]
 	}
-	return rendered{lines: w.lines, codes: w.codes, wants: sc.wants}
+	return rendered{lines: w.lines, codes: w.codes, wants: sc.wants, columns: w.columns}
 }
 
 // A writer walks the tree of a piece of source and writes lines.
@@ -47,6 +52,8 @@ type writer struct {
 	at     place // for the first block, if it is a list
 	inline bool  // the tree has inline nodes
 	table  bool  // inside a table
+
+	columns []int // of the last table
 
 	lines  []string
 	codes  []Code
@@ -182,7 +189,7 @@ func (w *writer) block(n ast.Node) {
 		w.html(n)
 	case *extast.Table:
 		w.flush()
-		w.tableBlock(n)
+		w.tableBlock(n, at)
 	}
 }
 

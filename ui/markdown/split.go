@@ -12,13 +12,20 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// A block is a closed piece of the source that renders by itself: what came from
-// one top-level block, or one item of a top-level list.
-type block struct {
-	start, end int   // in the source
-	item       *item // nil if it is no list item
-	loose      bool  // its list is loose
+// A cut is a closed piece of the source that renders by itself: what came from
+// one top-level block, or one item of a top-level list, or a part of a block that
+// is very long.
+type cut struct {
+	start, end int    // in the source
+	item       *item  // nil if it is no list item
+	loose      bool   // its list is loose
+	joined     bool   // goes on with what is in the one before
+	table      *table // nil if it is no part of a table
+}
 
+// A block is a cut with its rendering.
+type block struct {
+	cut
 	lines []string // nil until it is rendered
 	codes []Code   // with lines counted from the block's first
 	wants []string // references it used that were not defined
@@ -36,12 +43,13 @@ func (b *block) wantsAny(labels map[string]bool) bool {
 	return slices.ContainsFunc(b.wants, func(l string) bool { return labels[l] })
 }
 
-// same tells whether two blocks of one source render the same.
-func (b block) same(o block) bool {
-	if b.start != o.start || b.end != o.end || b.loose != o.loose || (b.item == nil) != (o.item == nil) {
+// same tells whether two cuts of one source render the same.
+func (c cut) same(o cut) bool {
+	if c.start != o.start || c.end != o.end || c.loose != o.loose || c.joined != o.joined ||
+		(c.item == nil) != (o.item == nil) || (c.table == nil) != (o.table == nil) {
 		return false
 	}
-	return b.item == nil || *b.item == *o.item
+	return (c.item == nil || *c.item == *o.item) && (c.table == nil || c.table.from == o.table.from)
 }
 
 // references are the link reference definitions of closed blocks, by label.
@@ -49,7 +57,7 @@ type references map[string]parser.Reference
 
 // frozen is what became certain.
 type frozen struct {
-	blocks   []block
+	cuts     []cut
 	defined  map[string]bool // labels of new references
 	loosened bool            // the list that was open before is loose
 }
@@ -61,6 +69,10 @@ type splitter struct {
 	list *list // the list whose next item the tail begins with, or nil
 	refs references
 	open *fence // the tail is a fenced code block that is still open
+
+	joined bool   // the tail goes on with the block before it
+	table  *table // that is of the table whose rows the tail begins with, or nil
+	double int    // how often the window was too short for the tail's block
 }
 
 type list struct {
@@ -72,38 +84,35 @@ type list struct {
 // whenever it changes. Longer ones must first grow by an eighth, and those too
 // long for inline markup by half, which keeps the work per byte constant however
 // long a single block becomes.
-const patience = 8 << 10
+const patience = 4 << 10
 
 func impatient(size, grown int) bool {
 	return size > patience && grown < size/8 || size > inlineLimit && grown < size/2
 }
 
-// advance cuts off what is closed in src, of which only the end is new.
-func (s *splitter) advance(src string, whole bool) (f frozen) {
-	end := len(src)
-	if !whole {
-		end = strings.LastIndexByte(src, '\n') + 1
-	}
-	if s.open != nil {
-		stop, closed := s.open.scan(src[s.tail:end])
-		if !closed && !whole {
-			return f
-		}
-		s.freeze(&f, block{start: s.tail, end: s.tail + stop}, nil)
-		s.open = nil
-	}
-	if s.tail >= end || !whole && impatient(end-s.tail, end-s.seen) {
+// advance cuts off what is closed in src, of which only the end is new. Lines are
+// its whole lines; if src is whole, all is cut off.
+func (s *splitter) advance(lines, src string, whole bool) (f frozen) {
+	end := len(lines)
+	if !s.windows(&f, lines, src, whole) || s.tail >= end || !whole && impatient(end-s.tail, end-s.seen) {
 		return f
 	}
-	s.seen = end
-	s.cut(&f, src[s.tail:end], whole)
+	tail := s.tail
+	s.cut(&f, src[tail:end], whole)
+	if s.seen = end; s.tail != tail {
+		s.double = 0
+	}
 	return f
 }
 
 // cut freezes every closed block of src, which begins at s.tail; all of them if
-// it is the whole rest.
-func (s *splitter) cut(f *frozen, src string, whole bool) {
+// it is the whole rest. It gives the block that stays open.
+func (s *splitter) cut(f *frozen, src string, whole bool) (last ast.Node) {
 	base := s.tail
+	if s.table != nil {
+		src = s.table.header + src
+		base -= len(s.table.header)
+	}
 	doc := parse(structure, bounded(src), &scope{Context: parser.NewContext()})
 	if _, ok := doc.FirstChild().(*ast.List); !ok {
 		s.list = nil
@@ -127,15 +136,16 @@ func (s *splitter) cut(f *frozen, src string, whole bool) {
 				end = len(strings.TrimRight(src[:end], " \t\r\n"))
 				end += strings.IndexByte(src[end:], '\n') + 1
 			}
-			s.freeze(f, block{start: s.tail, end: base + end}, siblings(n, next))
+			s.freeze(f, cut{start: s.tail, end: base + end}, siblings(n, next))
 		} else {
 			s.open = open
 		}
-		n = next
+		n, last = next, n
 	}
 	if whole {
 		s.tail = base + len(src)
 	}
+	return last
 }
 
 // items freezes the items of a list but the last, and that too if the list is
@@ -148,7 +158,7 @@ func (s *splitter) items(f *frozen, l *ast.List, src string, base, end int, clos
 	}
 	if !st.loose && loose(l, closed) {
 		st.loose = true
-		f.loosened = f.loosened || !first
+		f.loosened = f.loosened || !first && !loosen(len(f.cuts), func(i int) *cut { return &f.cuts[i] })
 	}
 	for it := l.FirstChild(); it != nil; it = it.NextSibling() {
 		stop := end
@@ -161,7 +171,7 @@ func (s *splitter) items(f *frozen, l *ast.List, src string, base, end int, clos
 			}
 			return
 		}
-		b := block{start: s.tail, end: base + stop, loose: st.loose, item: &item{first: first, number: st.next}}
+		b := cut{start: s.tail, end: base + stop, loose: st.loose, item: &item{first: first, number: st.next}}
 		s.freeze(f, b, []ast.Node{it})
 		st.next++
 		first = false
@@ -190,10 +200,26 @@ func loose(l *ast.List, closed bool) bool {
 	return false
 }
 
+// loosen makes the list loose that the last of n cuts belongs to. It tells
+// whether its first item is among them.
+func loosen(n int, at func(int) *cut) bool {
+	for n--; n >= 0 && at(n).item != nil; n-- {
+		at(n).loose = true
+		if at(n).item.first {
+			return true
+		}
+	}
+	return false
+}
+
 // freeze adds one closed block, made of the given nodes.
-func (s *splitter) freeze(f *frozen, b block, nodes []ast.Node) {
-	f.blocks = append(f.blocks, b)
-	s.tail = b.end
+func (s *splitter) freeze(f *frozen, c cut, nodes []ast.Node) {
+	c.joined, c.table = s.joined, s.table
+	s.joined, s.table = false, nil
+	if c.start < c.end {
+		f.cuts = append(f.cuts, c)
+		s.tail = c.end
+	}
 	for _, n := range nodes {
 		s.define(f, n)
 	}

@@ -3,7 +3,6 @@ package markdown
 import (
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
@@ -20,7 +19,7 @@ type grid struct {
 	rows  [][][]run // row, column, runs; the first row is the header
 }
 
-func (w *writer) tableBlock(n *extast.Table) {
+func (w *writer) tableBlock(n *extast.Table, at place) {
 	w.table = true
 	g := grid{align: n.Alignments}
 	for r := n.FirstChild(); r != nil; r = r.NextSibling() {
@@ -38,26 +37,34 @@ func (w *writer) tableBlock(n *extast.Table) {
 	if len(g.align) == 0 {
 		return
 	}
-	if widths := g.fit(w.room()); widths != nil {
-		w.columns(g, widths)
+	w.columns = g.want(at.want)
+	if widths := g.fit(w.room(), w.columns); widths != nil {
+		w.grid(g, widths, at.header != "")
 		return
 	}
-	w.records(g)
+	w.records(g, at.header != "")
+}
+
+// want is how many cells the columns would like, and at least as many as least
+// says.
+func (g grid) want(least []int) []int {
+	want := make([]int, len(g.align))
+	copy(want, least)
+	for _, row := range g.rows {
+		for i, cell := range row {
+			want[i] = max(want[i], width(cell))
+		}
+	}
+	return want
 }
 
 // fit returns the width of every column within the given total, or nil if there
 // is no room for all. Columns that want less than their share leave the rest to
 // the others.
-func (g grid) fit(total int) []int {
+func (g grid) fit(total int, want []int) []int {
 	total -= columnGap * (len(g.align) - 1)
 	if total < len(g.align) {
 		return nil
-	}
-	want := make([]int, len(g.align))
-	for _, row := range g.rows {
-		for i, cell := range row {
-			want[i] = max(want[i], width(cell))
-		}
 	}
 	widths := make([]int, len(want))
 	for left, open := total, len(want); open > 0; {
@@ -87,9 +94,13 @@ func (g grid) fit(total int) []int {
 	return widths
 }
 
-// columns writes a table whose columns fit.
-func (w *writer) columns(g grid, widths []int) {
+// grid writes a table whose columns fit, without its header if it goes on with
+// one.
+func (w *writer) grid(g grid, widths []int, goesOn bool) {
 	for i, row := range g.rows {
+		if i == 0 && goesOn {
+			continue
+		}
 		w.row(g, row, widths)
 		if i > 0 {
 			continue
@@ -106,10 +117,10 @@ func (w *writer) columns(g grid, widths []int) {
 }
 
 func (w *writer) row(g grid, row [][]run, widths []int) {
-	cells := make([][]string, len(row))
+	cells, taken := make([][]string, len(row)), make([][]int, len(row))
 	height := 1
 	for i, runs := range row {
-		cells[i] = w.pens.wrap(runs, widths[i])
+		cells[i], taken[i] = w.pens.measure(runs, widths[i])
 		height = max(height, len(cells[i]))
 	}
 	var b strings.Builder
@@ -124,7 +135,7 @@ func (w *writer) row(g grid, row [][]run, widths []int) {
 				pad += widths[i]
 				continue
 			}
-			free := widths[i] - ansi.StringWidth(lines[y])
+			free := widths[i] - taken[i][y]
 			left := 0
 			switch g.align[i] {
 			case extast.AlignRight:
@@ -142,14 +153,14 @@ func (w *writer) row(g grid, row [][]run, widths []int) {
 
 // records writes a table whose columns do not fit, one cell after the other,
 // each behind the name of its column.
-func (w *writer) records(g grid) {
-	if len(g.rows) == 1 {
+func (w *writer) records(g grid, goesOn bool) {
+	if len(g.rows) == 1 && !goesOn {
 		for _, name := range g.rows[0] {
 			w.flow(name)
 		}
 	}
 	for i, row := range g.rows[1:] {
-		if i > 0 {
+		if i > 0 || goesOn {
 			w.gap()
 		}
 		for c, runs := range row {

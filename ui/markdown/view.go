@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // settle adds the lines of closed blocks that are not shown yet.
@@ -16,10 +18,10 @@ func (d *Doc) settle() {
 	for ; d.shown < len(d.blocks); d.shown++ {
 		b := &d.blocks[d.shown]
 		if b.lines == nil {
-			d.render(b)
+			d.render(b, d.wide(d.shown))
 		}
 		b.from = len(d.lines)
-		d.separate(b.lines, b.item != nil && !b.item.first && !b.loose)
+		d.separate(b.lines, b.joined || b.item != nil && !b.item.first && !b.loose)
 		b.top = len(d.lines)
 		d.lines = append(d.lines, b.lines...)
 		d.settled = len(d.lines)
@@ -27,9 +29,12 @@ func (d *Doc) settle() {
 }
 
 // render renders a closed block, and notes which references it lacked.
-func (d *Doc) render(b *block) {
-	r := d.pens.render(d.src.String()[b.start:b.end], d.width, d.split.refs, b.place())
+func (d *Doc) render(b *block, want []int) {
+	r := d.pens.render(d.src.String()[b.start:b.end], d.width, d.split.refs, b.place(want))
 	b.lines, b.codes, b.wants = r.lines, r.codes, r.wants
+	if b.table != nil {
+		b.table.want = r.columns
+	}
 	for _, label := range r.wants {
 		if first, ok := d.wants[label]; !ok || d.shown < first {
 			if d.wants == nil {
@@ -40,11 +45,24 @@ func (d *Doc) render(b *block) {
 	}
 }
 
-func (b *block) place() place {
-	if b.item == nil {
-		return place{number: -1}
+// wide is how wide the columns of a table are by block i, if that goes on with
+// it.
+func (d *Doc) wide(i int) []int {
+	if i == 0 || d.blocks[i-1].table == nil {
+		return nil
 	}
-	return place{number: b.item.number, loose: b.loose}
+	return d.blocks[i-1].table.want
+}
+
+func (c *cut) place(want []int) place {
+	at := place{number: -1, want: want}
+	if c.item != nil {
+		at.number, at.loose = c.item.number, c.loose
+	}
+	if c.table != nil && !c.table.first {
+		at.header = c.table.header
+	}
+	return at
 }
 
 // separate writes the blank line above lines.
@@ -58,7 +76,8 @@ func (d *Doc) separate(lines []string, tight bool) {
 type tailView struct {
 	start, end int // the part of the source that lines show
 	rendered
-	top int // index of the first of lines in Doc.lines
+	top         int // index of the first of lines in Doc.lines
+	from, shown int // where it begins there, with the gap above, and ends, with rest
 
 	// What came since, where a tail is too long to be parsed again so soon, is
 	// shown as it is: rest are the lines of the source from end to seen.
@@ -76,23 +95,30 @@ func (d *Doc) showTail() {
 	}
 	end := len(src)
 	if !d.done {
-		end -= undecided(src[strings.LastIndexByte(src, '\n')+1:])
+		end -= undecided(src[d.line:])
 	}
 	start := d.split.tail
 	if end <= start {
 		return
 	}
-	t, at := &d.tail, place{number: -1}
+	t := &d.tail
+	open := cut{joined: d.split.joined, table: d.split.table}
 	if l := d.split.list; l != nil {
-		at = place{number: l.next, loose: l.loose}
+		open.item, open.loose = &item{number: l.next}, l.loose
 	}
+	at := open.place(d.wide(len(d.blocks)))
 	if t.lines == nil || t.start != start || !impatient(end-start, end-t.end) {
 		*t = tailView{start: start, end: end, seen: end}
 		t.rendered = d.pens.render(src[start:end], d.width, d.split.refs, at)
 	}
-	d.separate(t.lines, d.split.list != nil && !at.loose)
-	t.top = len(d.lines)
-	d.lines = append(d.lines, t.lines...)
+	if t.shown > 0 && t.from == len(d.lines) { // they stand there still
+		d.lines = d.lines[:t.shown]
+	} else {
+		t.from = len(d.lines)
+		d.separate(t.lines, open.joined || open.item != nil && !open.loose)
+		t.top = len(d.lines)
+		d.lines = append(append(d.lines, t.lines...), t.rest...)
+	}
 	d.showRest(src[:end])
 	for len(d.lines) > 0 && d.lines[len(d.lines)-1] == "" {
 		d.lines = d.lines[:len(d.lines)-1]
@@ -110,10 +136,11 @@ func (d *Doc) showRest(src string) {
 			for stop += piece; !utf8.RuneStart(src[stop]); stop-- {
 			}
 		}
-		t.rest = append(t.rest, d.literal(src[t.seen:stop])...)
+		rows := d.literal(src[t.seen:stop])
+		t.rest, d.lines = append(t.rest, rows...), append(d.lines, rows...)
 		t.seen = stop
 	}
-	d.lines = append(d.lines, t.rest...)
+	t.shown = len(d.lines)
 	d.lines = append(d.lines, d.literal(src[t.seen:])...)
 }
 
@@ -148,6 +175,10 @@ type fenceView struct {
 	fence   *fence
 	next    int // where in the block the first line not yet written begins
 	blanks  int // blank lines that wait for one that is not
+
+	// Of a long line without an end, sent bytes are written but for the last row.
+	sent int
+	row  string
 }
 
 // showFence adds the lines of an open fence.
@@ -165,15 +196,23 @@ func (d *Doc) showFence(src string) {
 		}
 	}
 	for {
-		n := strings.IndexByte(body[v.next:], '\n') + 1
+		n := strings.IndexByte(body[v.next+v.sent:], '\n') + 1
 		if n == 0 {
 			break
 		}
+		n += v.sent
 		d.codeLine(v, body[v.next:v.next+n])
 		v.next += n
 	}
+	rest := body[v.next:]
+	if v.sent > 0 || len(rest) > longLine+len("\r\n")+v.fence.indent && !blank(rest) && !v.fence.mayClose(rest) {
+		d.longLine(v, rest)
+		d.settled = len(d.lines)
+		d.addRow(v.row)
+		return
+	}
 	d.settled = len(d.lines)
-	if rest := body[v.next:]; rest != "" && (d.done || !v.fence.mayClose(rest)) {
+	if rest != "" && (d.done || !v.fence.mayClose(rest)) {
 		draft := *v
 		draft.scanner = v.scanner.clone()
 		d.codeLine(&draft, rest)
@@ -184,30 +223,71 @@ func (d *Doc) showFence(src string) {
 	}
 }
 
-// addCode adds lines of code as writer.code does.
-func (d *Doc) addCode(runs []run, most int) {
-	indent := codeIndent
+// codeRoom is what stands before a line of code, and the cells that are left.
+func (d *Doc) codeRoom() (indent string, width int) {
+	indent = codeIndent
 	if !fits(len(indent), d.width) {
 		indent = ""
 	}
-	lines := d.pens.cut(runs, d.width-len(indent))
+	return indent, d.width - len(indent)
+}
+
+// addCode adds lines of code as writer.code does.
+func (d *Doc) addCode(runs []run, most int) {
+	indent, width := d.codeRoom()
+	lines := d.pens.cut(runs, width)
 	for _, l := range lines[:min(most, len(lines))] {
-		d.lines = append(d.lines, indent+l)
+		d.lines = append(d.lines, strings.TrimRight(indent+l, " "))
+	}
+}
+
+// addRow adds a row of a long line.
+func (d *Doc) addRow(text string) { d.addCode([]run{{text, pen{}}}, 1) }
+
+// longLine adds the rows of a long line that are full. Each byte of it is looked
+// at once.
+func (d *Doc) longLine(v *fenceView, line string) {
+	if v.sent == 0 {
+		from, padding := v.fence.inset(line)
+		v.sent, v.row = from, strings.Repeat(" ", padding)
+		d.addBlanks(v)
+	}
+	part := line[v.sent:]
+	if !strings.HasSuffix(part, "\n") {
+		part = complete(part)
+	}
+	v.sent += len(part)
+	_, width := d.codeRoom()
+	rows := d.pens.cut([]run{{v.row + uncoloured(part), pen{}}}, width)
+	v.row = ansi.Strip(rows[len(rows)-1])
+	for _, row := range rows[:len(rows)-1] {
+		d.addRow(ansi.Strip(row))
 	}
 }
 
 // codeLine adds one line of code.
 func (d *Doc) codeLine(v *fenceView, line string) {
+	if v.sent > 0 {
+		d.longLine(v, line)
+		d.addRow(v.row)
+		v.sent, v.row = 0, ""
+		return
+	}
 	line = v.fence.content(line)
 	if blank(line) {
 		v.blanks++
 		v.scanner.line(line)
 		return
 	}
+	d.addBlanks(v)
+	d.addCode(v.scanner.line(line), math.MaxInt)
+}
+
+// addBlanks adds the blank lines that wait.
+func (d *Doc) addBlanks(v *fenceView) {
 	for ; v.blanks > 0; v.blanks-- {
 		d.lines = append(d.lines, "")
 	}
-	d.addCode(v.scanner.line(line), math.MaxInt)
 }
 
 // code is the block so far.

@@ -415,16 +415,6 @@ func TestOpeningIsLinear(t *testing.T) {
 	}
 }
 
-func TestViewCostsNothingUnchanged(t *testing.T) {
-	m := New(theme.Dark())
-	m.SetSize(80, 24)
-	conversation(m)
-	m.View()
-	if n := testing.AllocsPerRun(100, func() { m.View() }); n != 0 {
-		t.Errorf("%v allocations, want none", n)
-	}
-}
-
 // Thinking that streams, unfolded, is what the same text at once would be.
 func TestThinkingStreams(t *testing.T) {
 	const thought = "\n  First.\nSecond is a longer line, which has to be wrapped.\n\n\nThird\n\n日本語 and more\n"

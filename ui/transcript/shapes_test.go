@@ -1,0 +1,226 @@
+package transcript
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/ui/theme"
+)
+
+// shapes are answers without an end, each of one kind of Markdown: what piece n
+// of them is. Most are a single block, which never closes.
+var shapes = map[string]func(n int) string{
+	"mixed":      func(int) string { return document },
+	"list":       func(n int) string { return fmt.Sprintf("- item %d with `code` and some *words* to fill the line\n", n) },
+	"loose list": func(n int) string { return fmt.Sprintf("%d. item with `code`\n\n   and a second paragraph\n\n", n+1) },
+	"nested list": func(n int) string {
+		return strings.Repeat("  ", n%4) + fmt.Sprintf("- item %d with some words\n", n)
+	},
+	"one item": func(n int) string {
+		return []string{"- begins\n", "  and goes on with words, always more of them\n"}[min(n, 1)]
+	},
+	"fence":     func(n int) string { return []string{"```go\n", ""}[min(n, 1)] + goFile },
+	"paragraph": func(n int) string { return fmt.Sprintf("word%d and *some* more, ", n) },
+	"lines":     func(n int) string { return fmt.Sprintf("line %d of one paragraph with `code` in it\n", n) },
+	"table": func(n int) string {
+		return []string{"| name | value |\n|---|---|\n", ""}[min(n, 1)] + fmt.Sprintf("| row %d | `cell` and some *text* |\n", n)
+	},
+	"references": func(n int) string {
+		define := ""
+		if n%50 == 49 {
+			for i := n - 49; i <= n; i++ {
+				define += fmt.Sprintf("[r%d]: https://example.org/%d\n", i, i)
+			}
+			define += "\n"
+		}
+		return fmt.Sprintf("See [the note][r%d], which says more.\n\n%s", n, define)
+	},
+	"missing references": func(n int) string { return fmt.Sprintf("See [this] and [that %d], which say more.\n\n", n) },
+	"quote":              func(n int) string { return fmt.Sprintf("> line %d of one quote with *words*\n", n) },
+	"html":               func(n int) string { return []string{"<div>\n", ""}[min(n, 1)] + "<p>some text</p>\n" },
+	"headings":           func(n int) string { return fmt.Sprintf("# heading %d\n", n) },
+	"cjk":                func(int) string { return "日本語のテキスト、改行は文字の間に入る。" },
+	"one word":           func(int) string { return "abcdefghijklmnop" },
+	"code in one line":   func(n int) string { return []string{"```js\n", "f(x);g(\"text\");"}[min(n, 1)] },
+}
+
+// tokenSize is about how many bytes a token has.
+const tokenSize = 4
+
+// A feed gives a shape in tokens.
+type feed struct {
+	shape func(int) string
+	n     int
+	rest  string
+}
+
+// take gives the next n tokens, cut anywhere but inside of a character.
+func (f *feed) take(n int) string {
+	n *= tokenSize
+	for len(f.rest) < n+3 {
+		f.rest += f.shape(f.n)
+		f.n++
+	}
+	for f.rest[n]&0xc0 == 0x80 {
+		n++
+	}
+	text := f.rest[:n]
+	f.rest = f.rest[n:]
+	return text
+}
+
+// A cost is what some tokens cost, with a frame for each step of them.
+type cost struct {
+	tokens        int
+	allocs, bytes float64 // per token
+	micros        float64 // per token
+	p99, longest  float64 // of the steps, in microseconds
+}
+
+// streams sends tokens of a shape in steps, and gives what they cost.
+func streams(m *Model, f *feed, tokens, step int) cost {
+	took := make([]time.Duration, 0, tokens/step+1)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range tokens / step {
+		text := f.take(step)
+		begin := time.Now()
+		m.Answer("a", text)
+		m.View()
+		took = append(took, time.Since(begin))
+	}
+	runtime.ReadMemStats(&after)
+	var all time.Duration
+	for _, t := range took {
+		all += t
+	}
+	slices.Sort(took)
+	micros := func(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1000 }
+	per := func(n uint64) float64 { return float64(n) / float64(tokens) }
+	return cost{tokens, per(after.Mallocs - before.Mallocs), per(after.TotalAlloc - before.TotalAlloc),
+		micros(all) / float64(tokens), micros(took[int(math.Ceil(float64(len(took))*0.99))-1]), micros(took[len(took)-1])}
+}
+
+// Long asks for a million tokens, which take a minute.
+var long = flag.Bool("long", false, "take a million tokens where tests take less")
+
+// What a token costs must not depend on how many came before it, whatever they
+// are, in one block or in many. Time is for the benchmark; what is counted here
+// is what takes the time.
+func TestTokensCostTheSame(t *testing.T) {
+	few, many := 1_000, 10_000
+	if *long {
+		many = 1_000_000
+	}
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+		t.Run(name, func(t *testing.T) {
+			of := func(tokens int) cost {
+				m := New(theme.Dark())
+				m.SetSize(120, 40)
+				return streams(m, &feed{shape: shapes[name]}, tokens, 16)
+			}
+			of(few) // fills what is kept for all
+			small, large := of(few), of(many)
+			if large.allocs > 1.5*small.allocs || large.bytes > 1.5*small.bytes {
+				t.Errorf("of %d tokens each costs %.1f allocations and %.0f bytes, of %d %.1f and %.0f",
+					few, small.allocs, small.bytes, many, large.allocs, large.bytes)
+			}
+		})
+	}
+}
+
+// A frame in which nothing changed costs nothing, whatever is shown.
+func TestViewCostsNothingUnchanged(t *testing.T) {
+	for name, keys := range map[string]string{
+		"at the bottom": "", "away": "u u", "browsing": "k k", "searching": "/ 'clock enter", "selecting": "v k k", "details": "enter",
+	} {
+		m := New(theme.Dark())
+		m.SetSize(80, 24)
+		conversation(m)
+		if keys != "" {
+			m.Browse(true)
+			press(m, strings.Fields(keys)...)
+		}
+		m.View()
+		if n := testing.AllocsPerRun(100, func() { m.View() }); n != 0 {
+			t.Errorf("%s: %v allocations, want none", name, n)
+		}
+	}
+}
+
+// A million tokens in many turns, and in one answer that is still being written,
+// are little more than their text.
+func TestMemory(t *testing.T) {
+	if !*long {
+		t.Skip("takes -long")
+	}
+	const tokens, most = 1_000_000, 60 // MB
+	heap := func() float64 {
+		runtime.GC()
+		runtime.GC()
+		var s runtime.MemStats
+		runtime.ReadMemStats(&s)
+		return float64(s.HeapAlloc) / (1 << 20)
+	}
+	for name, fill := range map[string]func() *Model{
+		"many turns": func() *Model { return filled(tokens) },
+		"one answer": func() *Model {
+			m := New(theme.Dark())
+			m.SetSize(120, 40)
+			streams(m, &feed{shape: shapes["mixed"]}, tokens, 16)
+			return m
+		},
+		"scrolled through": func() *Model {
+			m := stored(tokens * tokenSize / (len(document) + len(diff)))
+			m.Top()
+			for !m.AtBottom() {
+				m.View()
+				m.Page(1)
+			}
+			return m
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			empty := heap()
+			m := fill()
+			m.View()
+			took := heap() - empty
+			runtime.KeepAlive(m)
+			t.Logf("%d tokens, %.1f MB", tokens, took)
+			if took > most {
+				t.Errorf("%d tokens take %.1f MB, want at most %d", tokens, took, most)
+			}
+		})
+	}
+}
+
+// BenchmarkShapes streams answers of every shape, with a frame for each token and
+// with one for sixteen, as at 500 tokens per second.
+func BenchmarkShapes(b *testing.B) {
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+		for _, step := range []int{1, 16} {
+			for _, tokens := range []int{1_000, 10_000, 100_000, 1_000_000} {
+				b.Run(fmt.Sprintf("%s/frame=%d/%d", strings.ReplaceAll(name, " ", "-"), step, tokens), func(b *testing.B) {
+					var c cost
+					for b.Loop() {
+						m := New(theme.Dark())
+						m.SetSize(120, 40)
+						c = streams(m, &feed{shape: shapes[name]}, tokens, step)
+					}
+					b.ReportMetric(c.micros, "µs/token")
+					b.ReportMetric(c.allocs, "allocs/token")
+					b.ReportMetric(c.bytes, "B/token")
+					b.ReportMetric(c.p99, "p99-µs")
+					b.ReportMetric(c.longest, "longest-µs")
+				})
+			}
+		}
+	}
+}
