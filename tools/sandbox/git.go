@@ -5,14 +5,18 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// How far repositories are looked for.
+// How far repositories are looked for: by levels, and no further than takes a
+// few milliseconds.
 const (
 	maxFolders = 2000
-	maxDepth   = 4
+	maxNames   = 20_000
+	maxDepth   = 8
+	maxInner   = 32 // git folders in one of a repository's own; with more it is read-only as a whole
 )
 
 // configures is what decides in a git folder which programs git runs. Commondir
@@ -37,18 +41,12 @@ func repositories(workspace string, protected []string) []string {
 		return protected // there is nothing to start a command in either
 	}
 	defer root.Close()
-	r := repos{root: root, workspace: workspace, protected: slices.Clone(protected)}
-	level := []string{"."}
-	for folders, depth := 0, 0; depth <= maxDepth && len(level) > 0; depth++ {
-		var below []string
-		for _, dir := range level {
-			if folders++; folders > maxFolders {
-				return r.protected
-			}
-			below = append(below, r.look(dir)...)
-		}
-		level = below
+	r := repos{root: root, workspace: workspace}
+	for _, name := range protected {
+		r.inner(name)
 	}
+	r.search()
+	r.hooksElsewhere()
 	return r.protected
 }
 
@@ -73,17 +71,31 @@ type repos struct {
 	root      *os.Root
 	workspace string
 	protected []string // relative to the workspace, with slashes
+	git       []string // git folders that were found
+	trees     []string // folders whose git folder is in them
+}
+
+// search looks into the folders of the workspace, level by level.
+func (r *repos) search() {
+	level, folders, names := []string{"."}, 0, 0
+	for depth := 0; depth <= maxDepth && len(level) > 0; depth++ {
+		var below []string
+		for _, dir := range level {
+			if folders++; folders > maxFolders || names > maxNames {
+				return
+			}
+			inner, n := r.look(dir)
+			below, names = append(below, inner...), names+n
+		}
+		level = below
+	}
 }
 
 // look protects the repository that is in dir, if one is. It returns the folders
-// in dir.
-func (r *repos) look(dir string) (folders []string) {
-	f, err := r.root.Open(dir)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	entries, _ := f.ReadDir(-1)
+// in dir, and how many names there are.
+func (r *repos) look(dir string) (folders []string, names int) {
+	// Not through root, which is slower by far: what can be learned is names.
+	entries, _ := os.ReadDir(filepath.Join(r.workspace, dir))
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
 		switch {
@@ -91,6 +103,7 @@ func (r *repos) look(dir string) (folders []string) {
 			if e.IsDir() {
 				folders = append(folders, name)
 			}
+			continue
 		case e.IsDir():
 			r.protectGit(name)
 		case e.Type().IsRegular():
@@ -102,8 +115,9 @@ func (r *repos) look(dir string) (folders []string) {
 			r.protect(name)
 			r.follow(dir, e.Name())
 		}
+		r.trees = append(r.trees, dir)
 	}
-	return folders
+	return folders, len(entries)
 }
 
 // follow protects the git folder that is at path, seen from dir, if it is in the
@@ -122,13 +136,64 @@ func (r *repos) follow(dir, path string) {
 }
 
 func (r *repos) protectGit(gitFolder string) {
-	known := slices.Contains(r.protected, path.Join(gitFolder, "hooks")) && gitFolder != ".git"
-	for _, name := range configures(gitFolder) {
-		r.protect(name)
+	if slices.Contains(r.git, gitFolder) {
+		return
 	}
-	if common := r.line(path.Join(gitFolder, "commondir")); common != "" && !known {
+	r.git = append(r.git, gitFolder)
+	for _, name := range configures(gitFolder) {
+		r.inner(name)
+	}
+	if common := r.line(path.Join(gitFolder, "commondir")); common != "" {
 		r.follow(gitFolder, common)
 	}
+}
+
+// inner protects what is in a git folder. Of the git folders in that, which a
+// commit of theirs writes to, only what configures them, if they are few.
+func (r *repos) inner(name string) {
+	var all []string
+	few := false
+	switch path.Base(name) {
+	case "worktrees":
+		all, few = r.gitFolders(name, 1)
+	case "modules": // their names may have slashes
+		all, few = r.gitFolders(name, 3)
+	}
+	if !few || len(all) == 0 {
+		r.protect(name)
+		return
+	}
+	for _, gitFolder := range all {
+		r.protectGit(gitFolder)
+	}
+}
+
+// gitFolders are those in dir, at most so deep. Few reports whether these are all
+// that is there.
+func (r *repos) gitFolders(dir string, depth int) (all []string, few bool) {
+	entries, err := os.ReadDir(filepath.Join(r.workspace, dir))
+	if err != nil || len(entries) > maxInner {
+		return nil, false
+	}
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		if !e.IsDir() {
+			return nil, false
+		}
+		if info, err := r.root.Lstat(path.Join(name, "HEAD")); err == nil && info.Mode().IsRegular() {
+			all = append(all, name)
+			continue
+		}
+		if depth == 1 {
+			return nil, false
+		}
+		below, few := r.gitFolders(name, depth-1)
+		if !few {
+			return nil, false
+		}
+		all = append(all, below...)
+	}
+	return all, len(all) <= maxInner
 }
 
 // protect adds what is not protected already, in a folder of its own or by name.
@@ -136,6 +201,77 @@ func (r *repos) protect(name string) {
 	if !slices.ContainsFunc(r.protected, func(p string) bool { return p == name || strings.HasPrefix(name, p+"/") }) {
 		r.protected = append(r.protected, name)
 	}
+}
+
+// hookSetting is a setting that says where git's hooks are, or another file of
+// settings. It may stand behind the name of its section.
+var hookSetting = regexp.MustCompile(`(?im)^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(hookspath|path)[ \t]*=[ \t]*"?([^"\r\n;#]*)`)
+
+// hooksElsewhere protects the hooks that repositories have by core.hooksPath, if
+// they are in the workspace: in the settings of a repository, of the person, and
+// of the files that these include.
+func (r *repos) hooksElsewhere() {
+	home, _ := os.UserHomeDir()
+	files := []string{"/etc/gitconfig", filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config/git/config")}
+	for _, gitFolder := range r.git {
+		for _, name := range []string{"config", "config.worktree"} {
+			files = append(files, filepath.Join(r.workspace, gitFolder, name))
+		}
+	}
+	const most = 100 // files of settings
+	for i := 0; i < len(files) && i < most; i++ {
+		for _, found := range hookSetting.FindAllStringSubmatch(settings(files[i]), -1) {
+			to := strings.TrimSpace(found[2])
+			if rest, ok := strings.CutPrefix(to, "~/"); ok {
+				to = filepath.Join(home, rest)
+			}
+			switch {
+			case to == "":
+			case strings.EqualFold(found[1], "path"): // of include and includeIf; another one does no harm
+				if !filepath.IsAbs(to) {
+					to = filepath.Join(filepath.Dir(files[i]), to)
+				}
+				if !slices.Contains(files, to) {
+					files = append(files, to)
+					r.protectFile(to)
+				}
+			case filepath.IsAbs(to):
+				r.protectFile(to)
+			default: // seen from where the files of a repository are
+				for _, tree := range r.trees {
+					r.protectFile(filepath.Join(r.workspace, tree, to))
+				}
+			}
+		}
+	}
+}
+
+// protectFile protects what is at an absolute path, if it is in the workspace. Of
+// husky's hooks in its folder _ each runs the one above that has its name.
+func (r *repos) protectFile(name string) {
+	if filepath.Base(name) == "_" {
+		name = filepath.Dir(name)
+	}
+	if inside, err := filepath.Rel(r.workspace, name); err == nil && filepath.IsLocal(inside) && inside != "." {
+		r.protect(filepath.ToSlash(inside))
+	}
+}
+
+// maxSettings is how much is read of a file of settings.
+const maxSettings = 64 << 10
+
+// settings is the text of a file of settings; "" if there is none.
+func settings(file string) string {
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+		return "" // nor is a pipe waited for
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, _ := io.ReadAll(io.LimitReader(f, maxSettings))
+	return string(text)
 }
 
 // line is the only line of a file; "" if there is none.

@@ -5,15 +5,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
-// git runs git outside of the sandbox.
+// git runs git outside of the sandbox, as the caller.
 func (p *place) git(dir string, args ...string) {
 	p.t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = p.at(dir)
 	cmd.Env = append(p.env, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.credential()}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		p.t.Fatalf("git %v: %v, %s", args, err, out)

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"syscall"
+	"time"
 )
 
 // How much of the protected paths is remembered. Git's hooks and config are a
@@ -22,6 +23,8 @@ const (
 type snapshot struct {
 	root    *os.Root
 	paths   []string        // protected, relative, with slashes
+	git     []string        // git folders that have appeared
+	since   time.Time       // when it was taken
 	before  map[string]node // of these, and of the folders that they are in
 	mounted bool            // what was there at the start is read-only, for the command
 	shelf   shelf           // where goes what is in the way
@@ -44,7 +47,7 @@ type node struct {
 // take remembers paths in root. Mounted says that what is there is read-only for
 // the command: then its content need not be remembered.
 func take(root *os.Root, paths []string, mounted bool) *snapshot {
-	s := &snapshot{root: root, mounted: mounted, before: map[string]node{}}
+	s := &snapshot{root: root, mounted: mounted, before: map[string]node{}, since: present()}
 	for _, p := range paths {
 		p = path.Clean(p)
 		s.paths = append(s.paths, p)

@@ -34,12 +34,39 @@ func (s *snapshot) restore() (c changes) {
 			continue
 		}
 		was := s.before[p]
-		if s.mounted && !was.absent && was.mode&fs.ModeSymlink == 0 || s.same(was, p) {
+		if s.mounted && !was.absent && was.mode&fs.ModeSymlink == 0 || s.same(was, p) || was.absent && s.inert(p) {
 			continue
 		}
 		c.note(p, s.mend(was, p))
 	}
+	if slices.Contains(s.paths, ".git/config") {
+		s.appeared(&c)
+	}
 	return c
+}
+
+// appeared does for repositories that have appeared what restore does for those
+// that were there: what configures them does not stay, unless it is inert. A
+// repository that was further away than is looked, and so only seems to be new,
+// is told by its folders, none of which has changed since.
+func (s *snapshot) appeared(c *changes) {
+	r := repos{root: s.root, workspace: s.root.Name(), protected: slices.Clone(s.paths)}
+	r.search()
+	s.git = append(s.git, r.git...)
+	for _, p := range r.protected[len(s.paths):] {
+		if s.there(p) && s.fresh(p) && !s.inert(p) {
+			c.note(p, s.mend(node{absent: true}, p))
+		}
+	}
+}
+
+// fresh reports whether p, or a folder that it is in, has changed since the
+// snapshot, by the time that nobody can set.
+func (s *snapshot) fresh(p string) bool {
+	return slices.ContainsFunc(append(above(p), p), func(name string) bool {
+		info, err := s.root.Lstat(name)
+		return err == nil && !changedAt(info).Before(s.since)
+	})
 }
 
 // ways puts back the folders on the way to p. It reports whether p can be reached.

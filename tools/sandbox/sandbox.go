@@ -18,6 +18,15 @@
 // (.envrc, .mcp.json, .parley, where they are absent) stays, and is said. Where
 // namespaces are forbidden it can make nothing at the top of the workspace.
 //
+// Of git that is: its hooks, wherever core.hooksPath says they are, its settings,
+// and what says where these are, in all repositories of the workspace. What git
+// itself makes in a new one (settings that run nothing, hooks that are samples)
+// stays; all else is undone, also in repositories that the command has made
+// anywhere in the workspace. Repositories are looked for in the first 2,000 folders
+// and eight levels: further away, and in bare repositories, which have no .git to
+// be told by, a command can leave a hook that runs once a person uses git in
+// there. The same is true of every program in the workspace.
+//
 // What stays possible, and where: the names, sizes and times of files elsewhere
 // can be read (stat is not restricted by Landlock); a file made in memory or in
 // the workspace can be executed, under the same restrictions. Where namespaces
@@ -50,7 +59,7 @@ type Policy struct {
 
 // Protected is what configures or runs programs for parley, git and the shell
 // from inside a workspace. With .git/config in a policy, the same is protected of
-// all repositories that are in the workspace when the command starts.
+// all repositories of the workspace, and their hooks wherever they are in it.
 func Protected() []string {
 	return append([]string{".parley", ".mcp.json", ".envrc"}, configures(".git")...)
 }

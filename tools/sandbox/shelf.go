@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -18,6 +19,14 @@ import (
 const (
 	maxShelved        = 64 << 20
 	maxShelvedEntries = 4096
+)
+
+// How long the shelf keeps things. One that has much goes back to the latest, but
+// not to less than a day, so that no command can have what is there thrown away.
+const (
+	keptFor   = 30 * 24 * time.Hour
+	keptLeast = 24 * time.Hour
+	keptMost  = 100
 )
 
 // A shelf is where goes what was made in the place of a protected path. It may be
@@ -57,8 +66,28 @@ func undone(p *Policy) (remove func(), err error) {
 	return func() { _ = os.Remove(dir) }, nil
 }
 
+// stamped is the form of a stamp, by which stamps sort.
+const stamped = "20060102-150405.000000000"
+
 // stamp is the time, so exact that no two are the same.
-func stamp() string { return time.Now().UTC().Format("20060102-150405.000000000") }
+func stamp() string { return time.Now().UTC().Format(stamped) }
+
+// prune removes what was kept long enough.
+func (h *shelf) prune(now time.Time) {
+	all, _ := names(h.root, ".")
+	slices.SortFunc(all, func(a, b string) int { return strings.Compare(b, a) }) // the latest first
+	kept := 0
+	for _, name := range all {
+		at, err := time.Parse(stamped, name)
+		if err != nil {
+			continue // it is not of the shelf
+		}
+		age := now.Sub(at)
+		if kept++; age > keptFor || kept > keptMost && age > keptLeast {
+			_ = removeAll(h.root, name)
+		}
+	}
+}
 
 // aside moves name, in one step, to where it means nothing.
 func (h *shelf) aside(from *os.Root, name string) (string, error) {
@@ -91,6 +120,7 @@ func (h *shelf) copy(from *os.Root, source, name string) error {
 			return err
 		}
 		h.at = at
+		h.prune(time.Now())
 	}
 	to := path.Join(h.at, name)
 	if err := h.root.MkdirAll(path.Dir(to), 0o700); err != nil {

@@ -1,0 +1,164 @@
+package sandbox
+
+import (
+	"io/fs"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// What git makes in a repository that is new runs nothing, and may stay: hooks
+// that are samples, settings that name no program, and what leads to them. All
+// else that appears where git is configured does not stay.
+
+// inert reports whether what has appeared at a protected path of a git folder
+// runs nothing.
+func (s *snapshot) inert(name string) bool {
+	dir := path.Dir(name)
+	switch path.Base(name) {
+	case ".git":
+		return s.leadsInside(name)
+	case "hooks":
+		return s.ofGit(dir) && s.each(name, func(hook string) bool {
+			return strings.HasSuffix(hook, ".sample") && s.mode(hook).IsRegular()
+		})
+	case "config", "config.worktree":
+		text, ok := s.text(name)
+		return ok && s.ofGit(dir) && harmless(text, func(to string) bool { return s.inside(dir, to) })
+	case "commondir":
+		text, ok := s.text(name)
+		return ok && path.Base(path.Dir(dir)) == "worktrees" && strings.TrimSpace(text) == "../.." && s.ofGit(path.Join(dir, "../.."))
+	case "worktrees":
+		return s.ofGit(dir) && s.each(name, s.inertGit)
+	case "modules":
+		return s.ofGit(dir) && s.each(name, func(module string) bool {
+			return s.inertGit(module) || !s.there(path.Join(module, "HEAD")) && s.each(module, s.inertGit)
+		})
+	}
+	return false
+}
+
+// inertGit reports whether nothing in a git folder inside of another, which is
+// new, is set to run anything.
+func (s *snapshot) inertGit(gitFolder string) bool {
+	if !s.mode(gitFolder).IsDir() || !s.mode(path.Join(gitFolder, "HEAD")).IsRegular() {
+		return false
+	}
+	s.git = append(s.git, gitFolder)
+	for _, name := range configures(gitFolder) {
+		if s.there(name) && !s.inert(name) {
+			return false
+		}
+	}
+	return true
+}
+
+// ofGit reports whether dir is a git folder that was looked at.
+func (s *snapshot) ofGit(dir string) bool {
+	return slices.Contains(s.git, dir) || slices.Contains(s.paths, path.Join(dir, "config"))
+}
+
+// leadsInside reports whether a .git that is a file leads to a git folder in the
+// workspace.
+func (s *snapshot) leadsInside(name string) bool {
+	text, ok := s.text(name)
+	to, isLink := strings.CutPrefix(strings.TrimSpace(text), "gitdir:")
+	return ok && isLink && s.inside(path.Dir(name), strings.TrimSpace(to))
+}
+
+// inside reports whether a path, seen from dir, leads through no link to where
+// it says, and that is in the workspace.
+func (s *snapshot) inside(dir, to string) bool {
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(s.root.Name(), dir, to)
+	}
+	real, err := filepath.EvalSymlinks(to)
+	if err != nil || real != filepath.Clean(to) {
+		return false
+	}
+	inside, err := filepath.Rel(s.root.Name(), real)
+	return err == nil && filepath.IsLocal(inside)
+}
+
+func (s *snapshot) mode(name string) fs.FileMode {
+	info, err := s.root.Lstat(name)
+	if err != nil {
+		return fs.ModeIrregular
+	}
+	return info.Mode()
+}
+
+func (s *snapshot) there(name string) bool {
+	_, err := s.root.Lstat(name)
+	return err == nil
+}
+
+// each reports whether a folder is one, and small, and good says yes to all that
+// is in it.
+func (s *snapshot) each(dir string, good func(name string) bool) bool {
+	const most = 100
+	if !s.mode(dir).IsDir() {
+		return false
+	}
+	names, err := s.list(dir, most+1)
+	return err == nil && len(names) <= most && !slices.ContainsFunc(names, func(name string) bool { return !good(path.Join(dir, name)) })
+}
+
+// text is the content of a small regular file.
+func (s *snapshot) text(name string) (string, bool) {
+	info, err := s.root.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
+		return "", false
+	}
+	data, err := s.root.ReadFile(name)
+	return string(data), err == nil
+}
+
+// The form that git gives to settings it writes. In others, which a person
+// could have written as well, something could hide.
+var (
+	section = regexp.MustCompile(`^\[([A-Za-z0-9-]+)(?: "([^"\\]*)")?\]$`)
+	setting = regexp.MustCompile(`^[ \t]+([A-Za-z][A-Za-z0-9-]*) = ([^"\\;#]*)$`)
+)
+
+// settled are the settings that run nothing, whatever their value; * is any name
+// in quotes.
+var settled = []string{
+	"core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates", "core.ignorecase",
+	"core.precomposeunicode", "core.symlinks", "core.autocrlf", "core.eol",
+	"extensions.objectformat", "extensions.refstorage", "user.name", "user.email", "init.defaultbranch",
+	"remote.*.url", "remote.*.fetch", "branch.*.remote", "branch.*.merge", "branch.*.rebase",
+	"submodule.*.url", "submodule.*.active", "submodule.active",
+}
+
+// harmless reports whether git's settings in text run nothing. Inside says
+// whether a folder that they name is in the workspace.
+func harmless(text string, inside func(folder string) bool) bool {
+	where := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if m := section.FindStringSubmatch(line); m != nil {
+			where = strings.ToLower(m[1])
+			if strings.Contains(line, `"`) {
+				where += ".*"
+			}
+			continue
+		}
+		m := setting.FindStringSubmatch(line)
+		if m == nil || strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' }) {
+			return false
+		}
+		key, value := where+"."+strings.ToLower(m[1]), strings.TrimSpace(m[2])
+		switch {
+		case key == "core.worktree":
+			if !inside(value) {
+				return false
+			}
+		case !slices.Contains(settled, key), strings.HasSuffix(key, ".url") && (strings.Contains(value, "::") || strings.HasPrefix(value, "-")):
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,209 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// gitSetup makes git in the sandbox independent of who runs the tests.
+const gitSetup = `set -e
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=init.defaultBranch GIT_CONFIG_VALUE_0=main
+export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+`
+
+// What one does in repositories of every kind works, and leaves nothing to tell.
+func TestNewRepositories(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	const script = `git init -q .; git config user.name me; git config user.email a@b; echo 1 > f; git add f; git commit -qm one
+git worktree add -q w; cd w; echo 2 > f; git commit -qam two; cd ..
+mkdir -p a/b; cd a/b; git init -q .; echo 1 > f; git add f; git commit -qm one; cd ../..
+git clone -q a/b two; cd two; git log --oneline | grep -q one`
+	const again = `for d in . w a/b two; do cd $d; echo 3 >> f; git commit -qam three; git log --oneline | grep -q three; git status --short f; cd "$OLDPWD"; done
+git -C two fetch -q; test "$(git config user.name)" = me`
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, s)
+			if err := os.RemoveAll(p.at("workspace/.git")); err != nil {
+				t.Fatal(err)
+			}
+			for _, commands := range []string{script, again} {
+				if out, status := p.run(gitSetup + commands); status != 0 || out != "" {
+					t.Errorf("got %d, %s", status, out)
+				}
+			}
+		})
+	}
+}
+
+// One can commit in a submodule and in another tree of a repository in the
+// workspace, and still not change what configures them.
+func TestInnerGitFolders(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, s)
+			if err := os.RemoveAll(p.at("workspace/.git")); err != nil {
+				t.Fatal(err)
+			}
+			p.write("workspace/lib/f", "1\n")
+			p.env = append(p.env, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+			p.hand()
+			p.git("workspace/lib", "init", "-q")
+			p.git("workspace/lib", "add", "f")
+			p.git("workspace/lib", "commit", "-qm", "one")
+			p.git("workspace", "init", "-q")
+			p.git("workspace", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./lib", "sub")
+			p.git("workspace", "commit", "-qm", "one")
+			p.git("workspace", "worktree", "add", "-q", "tree")
+			for _, dir := range []string{"sub", "tree"} {
+				out, status := p.run(gitSetup + "cd " + dir + "; echo 2 > g; git add g; git commit -qm two; git log --oneline")
+				if status != 0 || strings.Contains(out, "[") || !strings.Contains(out, "two") {
+					t.Errorf("%s: got %d, %s", dir, status, out)
+				}
+			}
+			before := p.read("workspace/.git/modules/sub/config")
+			p.run(`m=.git/modules/sub; w=.git/worktrees/tree
+echo evil >> $m/config; echo evil > $m/hooks/pre-commit; echo evil > $m/commondir; mv $m $m.old; mkdir -p $m/hooks; echo evil > $m/hooks/post-commit
+echo evil > $w/commondir; echo evil > $w/config.worktree; mv $w $w.old; mkdir -p $w; echo evil > $w/commondir
+mkdir -p .git/worktrees/new .git/modules/new; echo ref: x > .git/modules/new/HEAD; echo evil > .git/modules/new/config
+echo ref: x > .git/worktrees/new/HEAD; echo ../../../evil > .git/worktrees/new/commondir`)
+			at := "workspace/.git/"
+			if got := p.read(at+"modules/sub/config") + p.read(at+"worktrees/tree/commondir"); got != before+"../..\n" {
+				t.Errorf("got %s", got)
+			}
+			for _, name := range []string{"modules/sub/commondir", "modules/sub/hooks/pre-commit", "modules/sub/hooks/post-commit", "worktrees/tree/config.worktree", "modules/new/config", "worktrees/new/commondir"} {
+				if got := p.read(at + name); got != "" {
+					t.Errorf("%s is there: %s", name, got)
+				}
+			}
+		})
+	}
+}
+
+// A repository that a command makes anywhere near runs nothing later.
+func TestNestedRepositories(t *testing.T) {
+	commands := map[string]string{
+		"settings":             "mkdir -p sub/.git; printf '[core]\\n\\tfsmonitor = ./evil\\n' > sub/.git/config",
+		"an alias":             "mkdir -p sub/.git; printf '[alias]\\n\\tst = !evil\\n' > sub/.git/config",
+		"behind a section":     "mkdir -p sub/.git; printf '[core] fsmonitor = evil\\n' > sub/.git/config",
+		"behind a comment":     "mkdir -p sub/.git; printf '[user]\\n\\tname = a \\\\\\n[core]\\n\\tfsmonitor = evil\\n' > sub/.git/config",
+		"a carriage return":    "mkdir -p sub/.git; printf '[user]\\n\\tname = a\\r\\tfsmonitor = evil\\n' > sub/.git/config",
+		"other settings":       "mkdir -p sub/.git; printf '[include]\\n\\tpath = ../evil\\n' > sub/.git/config",
+		"a transport":          "mkdir -p sub/.git; printf '[remote \"o\"]\\n\\turl = ext::sh -c evil\\n' > sub/.git/config",
+		"another tree":         "mkdir -p sub/.git; printf '[core]\\n\\tworktree = /\\n#evil' > sub/.git/config",
+		"a hook":               "mkdir -p sub/.git/hooks; echo evil > sub/.git/hooks/post-checkout; chmod +x sub/.git/hooks/*",
+		"linked hooks":         "mkdir -p sub/.git bad; echo evil > bad/pre-commit; ln -s ../../bad sub/.git/hooks",
+		"deep":                 "d=a/b/c/d/e; mkdir -p $d/.git; printf '[core]\\n\\tpager = evil\\n' > $d/.git/config",
+		"another folder":       "mkdir -p sub bad/hooks; echo evil > bad/config; echo 'gitdir: ../bad' > sub/.git; echo evil > bad/hooks/pre-commit",
+		"a folder outside":     "mkdir -p sub; echo 'gitdir: /tmp/evil' > sub/.git",
+		"a link":               "mkdir -p sub bad; echo evil > bad/config; ln -s ../bad sub/.git",
+		"a common folder":      "mkdir -p sub/.git bad; echo evil > bad/config; echo ../../bad > sub/.git/commondir",
+		"settings of its tree": "mkdir -p sub/.git; echo evil > sub/.git/config.worktree",
+		"a large file":         "mkdir -p sub/.git; (echo evil; head -c 100000 /dev/zero) > sub/.git/config",
+		"a pipe":               "mkdir -p sub/.git; mkfifo sub/.git/config",
+		"locked":               "mkdir -p sub/.git/hooks; echo evil > sub/.git/hooks/x; chmod 0 sub/.git/hooks",
+	}
+	// These may stay: nothing that was made leads there any more, or nothing is left
+	// of what it leads to.
+	leads := map[string]bool{"another folder/sub/.git": true, "a link/bad/config": true, "a common folder/bad/config": true}
+	files := []string{
+		"sub/.git", "sub/.git/config", "sub/.git/config.worktree", "sub/.git/commondir", "sub/.git/hooks/post-checkout", "sub/.git/hooks/pre-commit",
+		"sub/.git/hooks/x", "a/b/c/d/e/.git/config", "bad/config", "bad/hooks/pre-commit",
+	}
+	script := "umask 022\n"
+	for name, command := range commands {
+		script += fmt.Sprintf("(mkdir '%s'; cd '%[1]s'; %s)\n", name, command)
+	}
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, s)
+			out, _ := p.run(script)
+			for name := range commands {
+				if !strings.Contains(out, name+"/") {
+					t.Errorf("%s: it is not told: %s", name, out)
+				}
+				for _, file := range files {
+					file = name + "/" + file
+					if info, err := os.Lstat(p.at("workspace/" + file)); err == nil && !info.IsDir() && !leads[file] {
+						t.Errorf("%s is there: %v", file, info.Mode())
+					}
+				}
+			}
+			if !strings.Contains(out, "the sandbox undid changes of ") || !strings.Contains(out, "is kept in ") || strings.Contains(out, "CAUTION") {
+				t.Errorf("got %s", out)
+			}
+			if got := p.kept("a hook/sub/.git/hooks/post-checkout"); len(got) != 1 || got[0] != "evil\n" {
+				t.Errorf("kept %q", got)
+			}
+		})
+	}
+}
+
+// What was there is not taken for new, and what comes from further away is.
+func TestFarRepositories(t *testing.T) {
+	const far = "workspace/1/2/3/4/5/6/7/8/9/mine"
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, s)
+			p.write(far+"/.git/config", "[alias]\n\tx = !mine\n")
+			p.hand()
+			if out, _ := p.run("touch f 1/f; rm -r .git/x 2>&-"); strings.Contains(out, "[") {
+				t.Errorf("got %s", out)
+			}
+			p.run("d=1/2/3/4/5/6/7/8/9/evil; mkdir -p $d/.git; echo evil > $d/.git/config")
+			p.run("mv 1/2/3/4/5/6/7/8/9/evil near")
+			if got := p.read("workspace/near/.git/config"); got != "" {
+				t.Errorf("got %s", got)
+			}
+			if got := p.read(far + "/.git/config"); got == "" {
+				t.Error("what was there is gone")
+			}
+		})
+	}
+}
+
+// Hooks are protected wherever they are.
+func TestHooksPath(t *testing.T) {
+	tests := []struct{ name, config, more, hooks string }{
+		{"plain", "[core]\n\thooksPath = .githooks\n", "", ".githooks"},
+		{"line", "[core] HooksPath=\"scripts/hooks\" ; x\n", "", "scripts/hooks"},
+		{"included", "[include]\n\tpath = ../.gitconfig\n", "[core]\n\thookspath = ./tools/hooks\n", "tools/hooks"},
+		{"husky", "[core]\n\thooksPath = .husky/_\n", "", ".husky"},
+	}
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, s)
+			script := ""
+			for _, test := range tests {
+				at := "workspace/" + test.name + "/"
+				p.write(at+".git/config", test.config)
+				p.write(at+".gitconfig", test.more)
+				p.write(at+test.hooks+"/pre-commit", "mine\n")
+				script += fmt.Sprintf("(cd %s; h=%s; echo evil > $h/pre-commit; echo evil > $h/post-commit; mv $h old; mkdir -p $h; echo evil > $h/post-commit; echo evil > .gitconfig)\n", test.name, test.hooks)
+			}
+			p.hand()
+			p.run(script)
+			for _, test := range tests {
+				at := "workspace/" + test.name + "/"
+				if got := p.read(at+test.hooks+"/pre-commit") + p.read(at+test.hooks+"/post-commit"); got != "mine\n" {
+					t.Errorf("%s: got %q", test.name, got)
+				}
+				if got := p.read(at + ".gitconfig"); test.more != "" && got != test.more {
+					t.Errorf("%s: got %q", test.name, got)
+				}
+			}
+		})
+	}
+}

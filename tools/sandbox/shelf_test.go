@@ -1,0 +1,40 @@
+package sandbox
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+func TestShelfIsPruned(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	age := func(d time.Duration) string { return now.Add(-d).Format(stamped) }
+	for _, name := range []string{"mine", age(0), age(29 * 24 * time.Hour), age(31 * 24 * time.Hour)} {
+		if err := root.MkdirAll(name+"/.git", 0o500); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there := func(name string) bool { _, err := root.Lstat(name); return err == nil }
+	h := shelf{root: root}
+	h.prune(now)
+	if !there("mine") || !there(age(0)) || !there(age(29*24*time.Hour)) || there(age(31*24*time.Hour)) {
+		t.Error("what is old goes, and nothing else")
+	}
+	for i := range keptMost + 10 {
+		if err := root.Mkdir(age(time.Duration(i+1)*time.Minute), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.prune(now)
+	if !there(age((keptMost + 10) * time.Minute)) {
+		t.Error("what is new went because there was much of it")
+	}
+	if there(age(29 * 24 * time.Hour)) {
+		t.Error("what is older than a day stayed though there was much that is newer")
+	}
+}

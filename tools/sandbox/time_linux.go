@@ -1,0 +1,28 @@
+package sandbox
+
+import (
+	"io/fs"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// present is the time by the clock that files are stamped with, which may be a
+// few milliseconds late.
+func present() time.Time {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &t) != nil {
+		return time.Time{}
+	}
+	return time.Unix(t.Unix())
+}
+
+// changedAt is when a file was last changed in any way, or renamed.
+func changedAt(info fs.FileInfo) time.Time {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return info.ModTime()
+	}
+	return time.Unix(s.Ctim.Unix())
+}
