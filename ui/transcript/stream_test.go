@@ -2,9 +2,13 @@ package transcript
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/ui/theme"
 )
@@ -35,17 +39,27 @@ var awkward = map[string]string{
 	"entities":         "&amp; &#27; &copy; \\* \\_ &nope;\n",
 	"indented code":    "text\n\n    code\n\n    more\n\ttab\n- a\n\n      in a\n",
 	"only marks":       "#\n\n-\n\n>\n\n```\n",
+	"odd numbers":      "7. seven\n9. nine\n1. one\n\n0) zero\n1) one\n\n999999999. many\n1000000000. too many\n\n-1. no number\n",
+	"tabs":             "\tcode\n\n-\titem\n\n\tmore of it\n\n\t\tcode in it\n\n1.\ta\tb\n>\tquoted\n\n```\na\tb\n\tc\n```\n",
+	"empty items":      "-\n- a\n-\n\n- b\n-   \n\n1.\n2. x\n3.\n\n*\n\n*\n",
+	"footnotes":        "text[^1] and[^note] more\n\n[^1]: the first\n    goes on\n\n[^note]: the second [^1]\n\nTerm\n: what it means\n",
+	"loose late":       "1. a\n   - b\n   - c\n\n   - d\n2. e\n3. f\n\n   g\n",
+	"fences in items":  "1. first\n\n   ```go\n   func a() {}\n\n   // b\n   ```\n\n2. second\n   ```\n   open\n3. third\n",
+	"broken emphasis":  "**bold over\ntwo lines** and *it\n\nends* not ~~here\n- ~~ **a\n- b**\n",
+	"long code line":   "```js\nlet s = \"" + strings.Repeat("日本\t", 700) + "\" // end\nnext()\n```\nafter\n",
+	"rules":            "a\n***\nb\n- - -\n_ _ _ _\n- * -\n+ ---\n",
 }
 
 // An answer that streamed, cut anywhere and drawn at every cut, looks in the end
-// as if it had come at once: on every screen from the first to the last.
+// as if it had come at once: on every screen from the first to the last. So it
+// does where the terminal changed its size in the middle.
 func TestStreamedLooksLikeLoaded(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(11, 12))
 	for name, text := range awkward {
-		for _, width := range []int{80, 50, 20} {
+		for _, width := range []int{120, 80, 50, 20} {
 			t.Run(fmt.Sprintf("%s/%d", name, width), func(t *testing.T) {
 				want := loaded(text, width)
-				for _, most := range []int{3, 30} {
+				for _, most := range []int{1, 3, 30} {
 					if len(text) > 2000 {
 						most *= 40
 					}
@@ -59,7 +73,12 @@ func TestStreamedLooksLikeLoaded(t *testing.T) {
 						m.View()
 						rest = rest[n:]
 						cuts = append(cuts, n)
+						if most > 1 && rnd.IntN(10) == 0 {
+							m.SetSize(1+rnd.IntN(130), 1+rnd.IntN(30))
+							m.View()
+						}
 					}
+					m.SetSize(width, 12)
 					m.AnswerDone("a")
 					m.Footer("end")
 					if got := pages(m); got != want {
@@ -67,6 +86,99 @@ func TestStreamedLooksLikeLoaded(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// A turn that streamed, with thinking, calls and answers among each other, looks
+// in the end like the same turn from a store.
+func TestStreamedTurnLooksLikeLoaded(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(13, 14))
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(awkward)) {
+		if text := awkward[name]; len(text) < 600 && trim(text) != "" {
+			texts = append(texts, text)
+		}
+	}
+	pick := func() string { return texts[rnd.IntN(len(texts))] }
+	for _, width := range []int{120, 80, 50, 20} {
+		for range 12 {
+			live, stored := New(theme.Dark()), New(theme.Dark())
+			for _, m := range []*Model{live, stored} {
+				m.SetSize(width, 12)
+			}
+			stream := func(text string, add func(string)) {
+				for rest := text; rest != ""; {
+					n := min(1+rnd.IntN(40), len(rest))
+					add(rest[:n])
+					live.View()
+					rest = rest[n:]
+				}
+			}
+			for i := range 4 {
+				id, thought, said, output := fmt.Sprint(i), pick(), pick(), trim(pick())
+				live.User(said)
+				stored.User(said)
+				stream(thought, func(s string) { live.Think(id, s) })
+				live.ThoughtFor(id, 2*time.Second)
+				stored.Think(id, thought)
+				stored.ThoughtFor(id, 2*time.Second)
+				stream(said, func(s string) { live.Answer(id, s) })
+				live.AnswerDone(id)
+				stored.Answer(id, said)
+				stored.AnswerDone(id)
+				done := turnCalls(i, output)
+				for call, tool := range done {
+					arriving := Tool{Name: tool.Name}
+					stream(tool.Input, func(s string) {
+						arriving.Input += s
+						live.Tool(call, arriving)
+					})
+				}
+				for call, tool := range done {
+					live.Tool(call, Tool{Name: tool.Name, Input: tool.Input, Status: Running, Started: began, Hint: "esc stops"})
+					stream(tool.Output, func(s string) { live.ToolOutput(call, s) })
+					live.Tool(call, tool)
+					stored.Tool(call, Tool{Name: tool.Name, Input: tool.Input, Status: Canceled})
+					stored.Tool(call, tool)
+				}
+				live.Footer("model · 12 in · 3 out")
+				stored.Footer("model · 12 in · 3 out")
+			}
+			for _, open := range []bool{false, true} {
+				if open {
+					live.ToggleOutput()
+					stored.ToggleOutput()
+					live.ToggleThinking()
+					stored.ToggleThinking()
+				}
+				if got, want := pages(live), pages(stored); got != want {
+					t.Fatalf("at width %d:\n%s\nwant\n%s", width, got, want)
+				}
+			}
+		}
+	}
+}
+
+// turnCalls are the calls of a turn, as they are when they have ended.
+func turnCalls(n int, output string) iter.Seq2[string, Tool] {
+	calls := []Tool{
+		{Name: "read", Input: `{"path":"a.go"}`, Output: output},
+		{Name: "grep", Input: `{"pattern":"日本","path":"src"}`, Output: "a.go:1: 日本"},
+		{Name: "list", Input: `{"path":"."}`, Output: "a.go\nb.go"},
+		{Name: "edit", Input: `{"path":"main.go","old":"a\nb","new":"a\nc\nd"}`, Diff: diff, Output: "edited"},
+		{Name: "shell", Input: `{"command":"make\nmake test"}`, Output: output},
+		{Name: "write", Input: `{"path":"x.py","content":"def f():\n    return 1\n"}`, Diff: mixedDiff},
+	}
+	return func(yield func(string, Tool) bool) {
+		for i, tool := range calls[:2+n%5] {
+			tool.Status, tool.Took = Done, time.Duration(i+1)*time.Second
+			if i == 4 && n%2 == 0 {
+				tool.Status = Failed
+			}
+			if !yield(fmt.Sprint(n, "/", i), tool) {
+				return
+			}
 		}
 	}
 }
