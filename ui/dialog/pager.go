@@ -1,0 +1,254 @@
+package dialog
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/theme"
+)
+
+// A PageLine is one line of a Pager.
+type PageLine struct {
+	Text string // without a line break
+	Full string // what it is short for, of any number of lines; "" if it is all there is
+}
+
+// A PagePart is a group of lines under a heading.
+type PagePart struct {
+	Title  string
+	Note   string // behind the title
+	Source string // what copying the part gives
+	Lines  []PageLine
+}
+
+// A PageKey is something that the owner of a Pager does with what is shown. The
+// key is none of the pager's own.
+type PageKey struct{ Key, Does string }
+
+// What a Pager says. ClosedMsg alone ends it.
+type (
+	// PageCopy puts text on the clipboard, which is so called.
+	PageCopy struct{ Text, What string }
+	// PageAct says that one of the pager's PageKeys was pressed, and on which part.
+	PageAct struct {
+		Key  string
+		Part int
+	}
+)
+
+// A Pager shows text of any length in parts: to scroll, to search, to unfold what
+// is folded, to copy from.
+type Pager struct {
+	base
+	list
+	Acts []PageKey
+
+	title, note string
+	parts       []PagePart
+	open        map[[2]int]bool // lines that are unfolded, by part and line
+	lines       []paged
+	rows        []pageRow // of lines, at the width
+	laid        int       // width they are laid out for; -1: not yet
+
+	query  field
+	typing bool   // the query
+	sought string // the last one
+	said   string // what came of the last key
+}
+
+// Pages shows parts.
+func Pages(title string, parts []PagePart, th *theme.Theme) *Pager {
+	p := &Pager{base: newBase(th), title: title, open: map[[2]int]bool{}, laid: -1}
+	p.parts = parts
+	return p
+}
+
+// SetParts shows others in the place of those there are, as they become known.
+// The cursor stays where it is; at the end, it stays at the end.
+func (p *Pager) SetParts(note string, parts []PagePart) {
+	p.lay()
+	end := len(p.rows) > 0 && p.at == len(p.rows)-1
+	part, line, row := p.place()
+	p.note, p.parts, p.laid, p.view = note, parts, -1, ""
+	p.lay()
+	if end {
+		p.at = max(len(p.rows)-1, 0)
+		return
+	}
+	p.goTo(part, line, row)
+}
+
+// SetSize gives the width and the most rows.
+func (p *Pager) SetSize(width, height int) {
+	if !p.resize(width, height) {
+		return
+	}
+	part, line, _ := p.place()
+	p.lay()
+	p.goTo(part, line, 0)
+}
+
+// Height is all there is: reading wants room.
+func (p *Pager) Height() int { return p.height }
+
+// Cursor is behind the query.
+func (p *Pager) Cursor() (x, y int, ok bool) {
+	if !p.typing || p.height == 0 || p.width == 0 {
+		return 0, 0, false
+	}
+	return min(1+cells(p.query.shown(p.width-1)), p.width-1), p.height - 1, true
+}
+
+// Update scrolls, searches, unfolds, copies and closes.
+func (p *Pager) Update(msg tea.Msg) tea.Cmd {
+	if p.over {
+		return nil
+	}
+	p.lay()
+	p.view = ""
+	if p.typing {
+		p.write(msg)
+		return nil
+	}
+	key, isKey := msg.(tea.KeyPressMsg)
+	if isKey {
+		p.said = ""
+	}
+	if p.scrolled(msg) || !isKey {
+		return nil
+	}
+	part := 0
+	if len(p.rows) > 0 {
+		part = p.lines[p.rows[p.at].line].part
+	}
+	for _, act := range p.Acts {
+		if key.String() == act.Key {
+			return func() tea.Msg { return PageAct{act.Key, part} }
+		}
+	}
+	switch name := key.String(); {
+	case is(key, p.Keys.Close), name == "q":
+		return p.answer(ClosedMsg{})
+	case is(key, p.Keys.Accept):
+		p.toggle()
+	case is(key, p.Keys.Next), name == "]":
+		p.jump(1)
+	case is(key, p.Keys.Previous), name == "[":
+		p.jump(-1)
+	case name == "/":
+		p.typing, p.query.text = true, ""
+	case name == "n":
+		p.find(1)
+	case name == "N":
+		p.find(-1)
+	case name == "y" && len(p.parts) > 0:
+		return p.copied(p.parts[part].Source, p.parts[part].Title)
+	case name == "Y" && len(p.rows) > 0:
+		return p.copied(p.whole(p.rows[p.at].line), "line")
+	}
+	return nil
+}
+
+func (p *Pager) copied(text, what string) tea.Cmd {
+	return func() tea.Msg { return PageCopy{text, strings.ToLower(what)} }
+}
+
+// pagerKeys are those of less and vi, beside those of every dialog.
+var pagerKeys = map[string]rune{"j": tea.KeyDown, "k": tea.KeyUp, "d": tea.KeyPgDown, "u": tea.KeyPgUp, "g": tea.KeyHome}
+
+// scrolled moves the cursor, and reports whether msg says where to.
+func (p *Pager) scrolled(msg tea.Msg) bool {
+	visible := max(p.visible(), 1)
+	if _, wheel := msg.(tea.MouseWheelMsg); wheel {
+		p.scroll.key(msg, p.Keys, len(p.rows), visible)
+		p.at = max(min(p.at, p.top+visible-1), p.top)
+		return true
+	}
+	if key, ok := msg.(tea.KeyPressMsg); ok && pagerKeys[key.String()] != 0 {
+		msg = tea.KeyPressMsg{Code: pagerKeys[key.String()]}
+	}
+	return p.move(msg, p.Keys.reading(), len(p.rows), visible)
+}
+
+// write types the query.
+func (p *Pager) write(msg tea.Msg) {
+	key, ok := msg.(tea.KeyPressMsg)
+	switch {
+	case ok && is(key, p.Keys.Close):
+		p.typing = false
+	case ok && is(key, p.Keys.Accept):
+		p.typing = false
+		if p.query.text != "" {
+			p.sought = p.query.text
+		}
+		p.find(1)
+	default:
+		p.query.key(msg, p.Keys)
+	}
+}
+
+// jump goes to the heading of the next part, or of this or the one before.
+func (p *Pager) jump(by int) {
+	for at := p.at + by; at >= 0 && at < len(p.rows); at += by {
+		if p.lines[p.rows[at].line].heading() {
+			p.at, p.top = at, at
+			p.fit(len(p.rows), p.visible())
+			return
+		}
+	}
+}
+
+// toggle unfolds the line of the cursor, or folds it.
+func (p *Pager) toggle() {
+	if len(p.rows) == 0 {
+		return
+	}
+	l := p.lines[p.rows[p.at].line]
+	if l.heading() || p.parts[l.part].Lines[l.line].Full == "" {
+		p.said = "this line is shown whole"
+		return
+	}
+	p.unfold(l.part, l.line, !p.open[[2]int{l.part, l.line}])
+}
+
+func (p *Pager) unfold(part, line int, open bool) {
+	p.open[[2]int{part, line}] = open
+	p.laid = -1
+	p.lay()
+	p.goTo(part, line, 0)
+}
+
+// find goes to the next line that holds what is sought, from the cursor on.
+func (p *Pager) find(by int) {
+	if p.sought == "" {
+		p.said = "/ searches"
+		return
+	}
+	if len(p.rows) == 0 {
+		return
+	}
+	n, from := len(p.lines), p.rows[p.at].line
+	for i := 1; i <= n; i++ {
+		at := ((from+by*i)%n + n) % n
+		l := p.lines[at]
+		if offset := found(l.text, p.sought); offset >= 0 {
+			p.show(at, offset)
+			return
+		}
+		if l.heading() || p.open[[2]int{l.part, l.line}] {
+			continue
+		}
+		if found(p.parts[l.part].Lines[l.line].Full, p.sought) >= 0 { // in what is folded
+			p.unfold(l.part, l.line, true)
+			for at := p.rows[p.at].line; at < len(p.lines) && p.lines[at].line == l.line && p.lines[at].part == l.part; at++ {
+				if offset := found(p.lines[at].text, p.sought); offset >= 0 {
+					p.show(at, offset)
+					return
+				}
+			}
+			return
+		}
+	}
+	p.said = "not found: " + p.sought
+}
