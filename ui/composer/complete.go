@@ -135,7 +135,10 @@ func (m *Model) word(start int) (string, bool) {
 // complete takes what is offered; without an offer it opens the chip at the
 // cursor, or asks what the word before the cursor may become.
 func (m *Model) complete() tea.Cmd {
-	if m.open() || m.completer == nil {
+	if i := m.chipAt(); i >= 0 {
+		return m.open(i)
+	}
+	if m.completer == nil {
 		return nil
 	}
 	for i := m.cur - 1; i >= max(m.cur-maxWord, 0) && m.units[i].kind != newline; i-- {
@@ -368,19 +371,28 @@ func (m *Model) offerName(c Candidate, room int) string {
 // clipped is the beginning of s, n bytes at most.
 func clipped(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }
 
-// open writes out the chip at or before the cursor, if it is not so long that
-// each key would become slow. Undo folds it again.
-func (m *Model) open() bool {
+// chipAt is the index of the chip at or before the cursor; -1 if there is none.
+func (m *Model) chipAt() int {
 	for _, i := range []int{m.cur, m.cur - 1} {
-		if i < 0 || i >= len(m.units) || m.units[i].kind != chip {
-			continue
+		if i >= 0 && i < len(m.units) && m.units[i].kind == chip {
+			return i
 		}
-		if len(m.units[i].text) <= inline {
-			m.part()
-			m.replace(i, i+1, split(m.units[i].text))
-			m.part()
-		}
-		return true
 	}
-	return false
+	return -1
+}
+
+// TooLongMsg says that a chip was to be opened that is so long that each key
+// would become slow. An editor can take it.
+type TooLongMsg struct{ Bytes int }
+
+// open writes out the chip of this index. Undo folds it again.
+func (m *Model) open(i int) tea.Cmd {
+	held := m.units[i].text
+	if len(held) > inline {
+		return func() tea.Msg { return TooLongMsg{len(held)} }
+	}
+	m.part()
+	m.replace(i, i+1, split(held))
+	m.part()
+	return nil
 }

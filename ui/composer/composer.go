@@ -28,6 +28,7 @@ type SubmitMsg struct {
 	Text  string
 	Typed string // the same without what large pastes hold
 	Shell bool   // it is a line for the shell: it was written behind a !, which is left out
+	Plain bool   // it begins with a large paste, which is never a command
 }
 
 // Model is the composer. It starts empty, focused, and one row high.
@@ -85,32 +86,6 @@ func (m *Model) SetPlaceholder(s string) { m.placeholder, m.view = safe.Line(s),
 // Focus says whether the composer takes keys and shows a cursor.
 func (m *Model) Focus(on bool) { m.focused, m.view = on, "" }
 
-// Value is the prompt: chips expanded, control characters left out.
-func (m *Model) Value() string { return value(m.units) }
-
-func value(units []unit) string {
-	var b strings.Builder
-	for _, u := range units {
-		if u.kind == chip {
-			b.WriteString(u.text) // clean since it was pasted
-			continue
-		}
-		b.WriteString(clean(u.text))
-	}
-	return b.String()
-}
-
-// typed is value without chips.
-func typed(units []unit) string {
-	var b strings.Builder
-	for _, u := range units {
-		if u.kind != chip {
-			b.WriteString(clean(u.text))
-		}
-	}
-	return b.String()
-}
-
 // Empty reports whether nothing is written.
 func (m *Model) Empty() bool { return len(m.units) == 0 }
 
@@ -127,26 +102,6 @@ func (m *Model) Escapes() bool {
 // front of the ! makes it a prompt.
 func (m *Model) Shell() bool {
 	return len(m.units) > 0 && m.units[0].kind == char && m.units[0].text == "!"
-}
-
-// inline is how much text SetValue puts in as such: an editor or the history
-// may bring back more than a paste shows, but no key shall become slow.
-const inline = 64 << 10
-
-// SetValue replaces the text; undo brings the old one back. Very long text
-// becomes a chip.
-func (m *Model) SetValue(s string) {
-	m.stopSearch(false)
-	m.set(written(s))
-	m.start()
-}
-
-func written(s string) []unit {
-	s = normal(s)
-	if len(s) > inline {
-		return []unit{newChip(s)}
-	}
-	return split(s)
 }
 
 // Insert writes s at the cursor, as if it had been typed.
@@ -296,10 +251,9 @@ func (m *Model) submit() tea.Cmd {
 		m.replace(m.cur-1, m.cur, split("\n"))
 		return nil
 	}
-	text := m.Value()
-	msg := SubmitMsg{Text: text, Typed: typed(m.units), Shell: m.Shell()}
+	msg := SubmitMsg{Text: whole(m.units), Typed: typed(m.units), Shell: m.Shell(), Plain: begun(m.units)}
 	if msg.Shell {
-		msg.Text, msg.Typed = text[1:], msg.Typed[1:]
+		msg.Text, msg.Typed = msg.Text[1:], msg.Typed[1:]
 	}
 	if strings.TrimSpace(msg.Text) == "" {
 		return nil

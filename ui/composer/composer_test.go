@@ -65,6 +65,8 @@ func results(t testing.TB, m *composer.Model, cmd tea.Cmd) (heard []string) {
 		return []string{msg.Text}
 	case composer.UnqueueMsg:
 		return []string{fmt.Sprintf("unqueue %d %s, edit %v", msg.Index, msg.Text, msg.Edit)}
+	case composer.TooLongMsg:
+		return []string{fmt.Sprintf("too long: %d", msg.Bytes)}
 	default:
 		t.Fatalf("unexpected %#v", msg)
 	}
@@ -166,7 +168,7 @@ func TestSubmit(t *testing.T) {
 		"tab opens a chip":            {[]string{"see ", "paste:" + large, "tab", "backspace", "enter"}, []string{"see " + large[:len(large)-1]}, ""},
 		"and undo folds it":           {[]string{"see ", "paste:" + large, "tab", "ctrl+_", "backspace"}, nil, "see "},
 		"tab opens it from before":    {[]string{"paste:" + large, "home", "tab", "backspace"}, nil, large[:len(large)-1]},
-		"but nothing without end":     {[]string{"paste:" + strings.Repeat("x", 65<<10), "tab", "backspace"}, nil, ""},
+		"but nothing without end":     {[]string{"paste:" + strings.Repeat("x", 65<<10), "tab", "backspace"}, []string{"too long: 66560"}, ""},
 		"backslash before the cursor": {[]string{`a\b`, "left", "enter"}, nil, "a\nb"},
 	} {
 		t.Run(name, func(t *testing.T) {

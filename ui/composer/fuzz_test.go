@@ -253,6 +253,7 @@ func BenchmarkKey(b *testing.B) {
 		{"10k/one word", strings.Repeat("x", 10_000)},
 		{"10k/CJK", strings.Repeat("日本語", 3_334)},
 		{"60k/prose", strings.Repeat("the quick brown fox jumps ", 2400)[:60_000]},
+		{"10M/chip", strings.Repeat("the quick brown fox jumps\n", 400_000)},
 	} {
 		for at, key := range map[string]rune{"end": tea.KeyEnd, "middle": 0, "start": tea.KeyHome} {
 			b.Run(c.name+"/"+at, func(b *testing.B) {

@@ -11,14 +11,19 @@ import (
 	"parley/ui/safe"
 )
 
-// maxPast bounds the history.
-const maxPast = 1000
+// The bounds of the history, in prompts and in bytes. The last prompt is kept
+// however long it is.
+const (
+	maxPast      = 1000
+	maxPastBytes = 16 << 20
+)
 
 // A history is the prompts of the past, oldest first, and the place in it that
 // is being looked at. What was written there stays until the prompt is sent,
 // the draft first of all.
 type history struct {
 	prompts []string
+	bytes   int           // of all prompts
 	back    int           // steps back from the draft
 	written map[int]draft // by steps back
 }
@@ -39,9 +44,12 @@ func (m *Model) Remember(prompt string) {
 		return
 	}
 	h.prompts = append(h.prompts, prompt)
-	if len(h.prompts) > maxPast {
-		h.prompts = slices.Delete(h.prompts, 0, len(h.prompts)-maxPast)
+	h.bytes += len(prompt)
+	drop := 0
+	for ; drop < n && (n+1-drop > maxPast || h.bytes > maxPastBytes); drop++ {
+		h.bytes -= len(h.prompts[drop])
 	}
+	h.prompts = slices.Delete(h.prompts, 0, drop)
 }
 
 // settle ends a walk through the history. What is written becomes its latest

@@ -14,9 +14,9 @@ import (
 // grapheme cluster, a line end, or a chip.
 type unit struct {
 	text  string // what it stands for in the prompt
-	width int    // cells it takes where there is room
+	look  string // what it looks like, if not like its text
+	width int32  // cells it takes where there is room
 	kind  kind
-	odd   bool // a character that does not look like its text
 }
 
 type kind uint8
@@ -50,8 +50,12 @@ func first(text string) unit {
 		return unit{text: text[:1], width: 1}
 	}
 	cluster, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
-	look := shown(cluster)
-	return unit{text: cluster, width: ansi.StringWidth(look), odd: look != cluster}
+	u := unit{text: cluster, look: shown(cluster)}
+	u.width = int32(ansi.StringWidth(u.look))
+	if u.look == cluster {
+		u.look = ""
+	}
+	return u
 }
 
 func printable(c byte) bool { return c >= ' ' && c < 0x7f }
@@ -90,18 +94,15 @@ func joins(a, b unit) bool {
 func isSpace(u unit) bool { return u.text == " " || u.text == "\t" }
 
 // cells is how many cells u takes in rows of width cells.
-func (u unit) cells(width int) int { return min(u.width, width) }
+func (u unit) cells(width int) int { return min(int(u.width), width) }
 
 // draw is u in at most width cells.
 func (u unit) draw(width int) string {
 	s := u.text
-	switch {
-	case u.kind == chip:
-		s = label(s)
-	case u.odd:
-		s = shown(s)
+	if u.look != "" {
+		s = u.look
 	}
-	if u.width > width {
+	if int(u.width) > width {
 		s = ansi.Truncate(s, width, "…")
 	}
 	return s
@@ -156,7 +157,8 @@ func isLarge(text string) bool {
 
 func newChip(text string) unit {
 	text = clean(text)
-	return unit{text: text, width: ansi.StringWidth(label(text)), kind: chip}
+	look := label(text)
+	return unit{text: text, look: look, width: int32(ansi.StringWidth(look)), kind: chip}
 }
 
 // label is what a chip shows instead of its text.

@@ -95,7 +95,7 @@ func (m *Model) line(r row) string {
 		switch {
 		case from <= i && i < to:
 			want = &m.marked
-		case u.kind == chip, u.odd && !isSpace(u), shell && i == 0:
+		case u.look != "" && !isSpace(u), shell && i == 0:
 			want = &m.special
 		}
 		if want != pen {
@@ -154,13 +154,14 @@ func (m *Model) Click(x, y int) tea.Cmd {
 	m.stopSearch(true)
 	m.start()
 	m.cur = min(at, len(m.units))
+	var cmd tea.Cmd
 	if again {
-		m.open()
+		cmd = m.open(at)
 	}
 	if m.vim != nil {
 		m.vim.clamp(m)
 	}
-	return nil
+	return cmd
 }
 
 // clickOffer takes what stands in a row of the list.
