@@ -45,6 +45,7 @@ import (
 	"parley/tools/rules"
 	"parley/tools/sandbox"
 	"parley/ui"
+	"parley/ui/plain"
 	"parley/ui/print"
 	"parley/ui/safe"
 	"parley/ui/theme"
@@ -142,7 +143,7 @@ func (c *Config) Validate() error {
 type app struct {
 	config, model, effort, system, output, tools, schema, debug string
 	fallback, files, allow                                      []string
-	print, interactive, quiet, yolo, code, raw                  bool
+	print, interactive, reader, quiet, yolo, code, raw          bool
 	render, dryRun, ephemeral, again, fork                      bool
 	resume                                                      string
 	maxTurns                                                    int
@@ -191,6 +192,7 @@ standard output that is no terminal, it prints the answer and exits.`,
 	f.StringArrayVarP(&a.files, "file", "f", nil, "attach a file")
 	f.BoolVarP(&a.print, "print", "p", false, "print the answer and exit")
 	f.BoolVarP(&a.interactive, "interactive", "i", false, "open the screen although standard input is a pipe")
+	f.BoolVar(&a.reader, "screen-reader", false, "talk in plain lines in order, for a screen reader, in place of the screen")
 	f.StringVarP(&a.output, "output", "o", "text", "what to print: text, json, jsonl")
 	f.StringVar(&a.schema, "schema", "", "JSON Schema the answer has to fit, or a file that holds one; prints the JSON alone")
 	f.BoolVarP(&a.code, "code", "x", false, "print the first code block of the answer only")
@@ -251,20 +253,13 @@ func (a *app) chat(cmd *cobra.Command, words []string) error {
 	} else {
 		parts = append(parts, print.Prompt(words, nil)...)
 	}
-	if screen && os.Getenv("TERM") != "dumb" {
+	if screen {
 		return a.show(parts, len(words) > 0 || !inTerminal && len(parts) > 0)
 	}
 	if len(parts) == 0 {
-		return a.fail(print.Usage, noPrompt(screen))
+		return a.fail(print.Usage, errors.New("there is no prompt: give one as an argument or on standard input"))
 	}
 	return a.answer(parts, outTerminal)
-}
-
-func noPrompt(screen bool) error {
-	if screen {
-		return errors.New("a terminal with TERM=dumb cannot show the screen: give a prompt, as in parley -p \"hello\", or set TERM")
-	}
-	return errors.New("there is no prompt: give one as an argument or on standard input")
 }
 
 // check refuses flags that cannot be meant, and a word that was meant for a
@@ -329,8 +324,9 @@ func (a *app) note(text string) {
 	}
 }
 
-// show opens the screen. Parts are sent at once if something was asked, and
-// with the first prompt otherwise.
+// show opens the screen, or what stands in its place for screen readers and for
+// terminals that can only print. Parts are sent at once if something was asked,
+// and with the first prompt otherwise.
 func (a *app) show(parts []llm.Part, asked bool) error {
 	defer a.close()
 	s, notice, err := a.session(true)
@@ -386,6 +382,10 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 	defer a.unserve()
 	if asked {
 		o.Prompt, o.Attached = parts, nil
+	}
+	if a.reader || a.cfg.UI.ScreenReader || os.Getenv("TERM") == "dumb" {
+		a.status = plain.Run(o)
+		return nil
 	}
 	a.status = ui.Run(o)
 	return nil

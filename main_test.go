@@ -440,7 +440,7 @@ func TestImports(t *testing.T) {
 	adapter := []string{llm, "providers/filter", "providers/schema", "providers/wire"}
 	screen := []string{"ui/*", "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
-		"":                    {"ui", "ui/print", theme, safe, "session", "session/attach", "session/settings", "session/trust", "tools", "tools/*", "providers", llm, catalog},
+		"":                    {"ui", "ui/plain", "ui/print", theme, safe, "session", "session/attach", "session/settings", "session/trust", "tools", "tools/*", "providers", llm, catalog},
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage
 		"providers/demo":      {},
@@ -467,6 +467,7 @@ func TestImports(t *testing.T) {
 		"session/trust":       {"tools"},
 		"ui":                  screen,
 		"ui/print":            screen,
+		"ui/plain":            {"ui", "ui/dialog", "ui/print", safe, "session", "session/attach", "tools", "tools/mcp", llm, catalog},
 		"ui/transcript":       {md, theme, safe},
 		md:                    {theme, safe},
 		"ui/composer":         {theme, safe},

@@ -1,0 +1,345 @@
+package plain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/providers/catalog"
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/attach"
+	"parley/tools"
+	"parley/ui"
+)
+
+// A command is what a line that begins with a slash can do. A new one is a row
+// of the table below.
+type command struct {
+	name string // without the slash
+	args string // what may stand behind it
+	help string
+	run  func(p *front, arg string)
+}
+
+func commands() []command {
+	return []command{
+		{"help", "", "read this list", (*front).help},
+		{"model", "NAME", "switch to another model; without a name, a list", (*front).model},
+		{"effort", "LEVEL", "how much the model thinks", (*front).effort},
+		{"mode", "NAME", "approval mode: ask, auto, read-only", (*front).mode},
+		{"retry", "", "try the failed or stopped turn again", (*front).retry},
+		{"read", "NUMBER", "read the last answer again, or the last so many, or all", (*front).readBack},
+		{"output", "", "read all that the last tool answered", (*front).allOutput},
+		{"edit", "", "write in $VISUAL or $EDITOR; what you save is sent", (*front).write},
+		{"draft", "", "read the draft, which was not sent", (*front).showDraft},
+		{"send", "", "send the draft", (*front).sendDraft},
+		{"unqueue", "", "make a draft of the messages that wait", (*front).takeBack},
+		{"attach", "PATH", "attach a file; @path in a message does that too", (*front).attach},
+		{"detach", "", "take the last attachment off", (*front).detach},
+		{"sessions", "", "the conversations that are kept: open one by its number", (*front).sessions},
+		{"new", "", "start a new conversation", (*front).fresh},
+		{"fork", "", "go on from here in a copy", (*front).fork},
+		{"rename", "TITLE", "give this conversation a title", (*front).rename},
+		{"export", "FORMAT PATH", "write this conversation to a file: md, html or jsonl", (*front).export},
+		{"compact", "", "summarize what was said, to save room", (*front).compact},
+		{"history", "MODE", "what requests hold: full, dynamic, stateless", (*front).history},
+		{"context", "", "what every request holds", (*front).context},
+		{"usage", "", "tokens and cost", (*front).usage},
+		{"permissions", "", "rules about tools: hear them, take one away", (*front).permissions},
+		{"mcp", "NAME", "MCP servers: their state and their tools", (*front).mcp},
+		{"quit", "", "leave parley", func(p *front, _ string) { p.quit() }},
+	}
+}
+
+// command carries out "/name argument", and reports whether text is one. What
+// only looks like one, such as a path, is a message.
+func (p *front) command(text string) bool {
+	rest, ok := strings.CutPrefix(text, "/")
+	name, arg, _ := strings.Cut(rest, " ")
+	if !ok || strings.Contains(text, "\n") || name == "" || strings.ContainsAny(name, "/.") {
+		return false
+	}
+	var names []string
+	for _, c := range commands() {
+		if c.name == name {
+			c.run(p, strings.TrimSpace(arg))
+			return true
+		}
+		names = append(names, c.name)
+	}
+	hint := ""
+	if near := catalog.Near(name, names, 1); len(near) > 0 {
+		hint = " Did you mean /" + near[0] + "?"
+	}
+	p.say("There is no command /%s.%s /help lists them; a space in front sends it as a message.", name, hint)
+	return true
+}
+
+func (p *front) help(string) {
+	p.say("A line you enter is sent to the model. A backslash at its end goes on with the message in the next line; lines that are pasted together are one message.")
+	p.say("@ and a path bring a file along. ! and a command run it in your shell; its output goes along with your next message.")
+	p.say("Ctrl+c stops the reply, or quits when pressed twice. Ctrl+d quits.")
+	p.say("What you enter while a reply is running waits for its end.")
+	for _, c := range commands() {
+		p.say("%s: %s.", strings.TrimSpace("/"+c.name+" "+c.args), c.help)
+	}
+}
+
+// send sends a message with the files it mentions.
+func (p *front) send(text string) {
+	if !p.o.Mentions(text) {
+		p.dispatch(text, nil)
+		return
+	}
+	o, ctx := p.o, p.ctx
+	p.running.Go(func() {
+		p.guard(func() {
+			parts, notes, err := o.Expand(ctx, text)
+			p.post(func() { p.expanded(text, parts, notes, err) })
+		})
+	})
+}
+
+func (p *front) expanded(text string, parts []llm.Part, notes []string, err error) {
+	if err != nil {
+		p.addDraft(text)
+		p.say("Not sent: %s It is your draft now.", sentence(oneLine(err.Error())))
+		return
+	}
+	for _, n := range notes {
+		p.say("Note: %s", sentence(n))
+	}
+	p.blindTo(parts)
+	p.dispatch(text, parts)
+}
+
+// dispatch sends a message, or queues it while a reply is running.
+func (p *front) dispatch(text string, mentioned []llm.Part) {
+	parts := append(append(p.attached, mentioned...), llm.Part{Kind: llm.Text, Text: text})
+	p.attached = nil
+	p.remember(text)
+	if p.turn != nil {
+		p.session.Queue(parts...)
+		p.say("Queued, it is sent when the reply is finished. /unqueue takes it back.")
+		return
+	}
+	p.runTurn(true, parts...)
+}
+
+// remember keeps what was typed, to be found again by the screen as well.
+func (p *front) remember(text string) {
+	lib, past := p.o.Library, session.Past{Text: text, Folder: p.o.Folder, At: p.now()}
+	key, draft := p.draftKey(), session.Draft{Text: p.draft, Cursor: len(p.draft), At: p.now()}
+	p.running.Go(func() {
+		if lib.Remember(past) == nil { // the conversation has its own way to say that the disk is full
+			_ = lib.KeepDraft(key, draft)
+		}
+	})
+}
+
+func (p *front) takeBack(string) {
+	if p.session.Waiting() == 0 {
+		p.say("Nothing waits.")
+		return
+	}
+	p.unqueue()
+}
+
+func (p *front) retry(string) {
+	if p.turn != nil || !p.failed {
+		p.say("There is nothing to try again.")
+		return
+	}
+	p.runTurn(true)
+}
+
+func (p *front) attach(arg string) {
+	if arg == "" {
+		p.say("/attach and a path.")
+		return
+	}
+	items, err := ui.Attach(arg)
+	var parts []llm.Part
+	for _, item := range items {
+		parts = append(parts, item.Part)
+		if item.Note != "" {
+			p.say("Note: %s: %s", item.Part.Name, sentence(item.Note))
+		}
+	}
+	p.attached = append(p.attached, parts...)
+	p.tellAttached(parts)
+	p.blindTo(parts)
+	if err != nil {
+		p.say("%s", sentence(capital(oneLine(err.Error()))))
+	}
+}
+
+// blindTo tells, before anything is sent, that the model takes no pictures.
+func (p *front) blindTo(parts []llm.Part) {
+	model := p.session.Model()
+	if slices.ContainsFunc(parts, func(part llm.Part) bool { return ui.Blind(model, part) }) {
+		p.say("%s takes no images: it will only be told that there was one. /model switches to one that does.", model.Name)
+	}
+}
+
+func (p *front) detach(string) {
+	n := len(p.attached)
+	if n == 0 {
+		p.say("Nothing is attached.")
+		return
+	}
+	p.say("Took off %s.", attach.Label(p.attached[n-1]))
+	p.attached = p.attached[:n-1]
+}
+
+// allOutput reads what the last tool answered.
+func (p *front) allOutput(string) {
+	if p.output == nil {
+		p.say("No tool has answered yet.")
+		return
+	}
+	p.say("Output of %s, %s:", p.output.name, several(lines(p.output.text), "line"))
+	p.block(p.output.text)
+	p.say("End of output.")
+}
+
+// model switches to the model that arg names, or reads the list.
+func (p *front) model(arg string) {
+	if arg == "" {
+		p.say("The model is %s.", p.session.Model().Name)
+		live := p.o.Live
+		p.running.Go(func() {
+			p.guard(func() {
+				found := live() // seconds, at the most
+				p.post(func() { p.choose("Models", modelRows(found), p.use) })
+			})
+		})
+		return
+	}
+	found := match(modelRows(p.o.Choices()), arg)
+	switch {
+	case len(found) == 1 && !found[0].off:
+		p.use(found[0].value)
+	case len(found) > 1:
+		p.choose("Models", found, p.use)
+	default:
+		p.use(arg)
+	}
+}
+
+// modelRows are the models, those that can be asked first.
+func modelRows(found []ui.Choice) []choice {
+	var ready, rest []choice
+	for _, c := range found {
+		if !c.Ready {
+			rest = append(rest, choice{name: c.Name, detail: c.Why, off: true, value: c.Name})
+			continue
+		}
+		words := []string{c.Abilities}
+		for _, fact := range [][2]string{{"window ", c.Window}, {"input ", c.Input}, {"output ", c.Output}} {
+			if fact[1] != "" {
+				words = append(words, fact[0]+fact[1])
+			}
+		}
+		if !c.Retired {
+			ready = append(ready, choice{name: c.Name, detail: strings.Trim(strings.Join(words, ", "), ", "), value: c.Name})
+		}
+	}
+	return append(ready, rest...)
+}
+
+// use switches to another model in mid-conversation.
+func (p *front) use(name string) {
+	if name == p.session.Model().Name {
+		p.say("It is %s already.", name)
+		return
+	}
+	model, err := p.o.Open(name)
+	if err != nil {
+		p.say("%s", strings.TrimSpace("Error: "+sentence(oneLine(err.Error()))+" "+sentence(capital(llm.Hint(err)))))
+		return
+	}
+	p.switched(p.session.Use(model))
+	p.recent = append([]string{model.Name}, slices.DeleteFunc(p.recent, func(n string) bool { return n == model.Name })...)
+	lib, models := p.o.Library, strings.Join(p.recent[:min(len(p.recent), 10)], "\n")
+	p.running.Go(func() { _ = lib.Set("models", models) })
+}
+
+// pick takes one of names, that is what arg names or what is chosen from a list.
+func (p *front) pick(title, arg string, rows []choice, chosen func(string)) {
+	if arg == "" {
+		p.choose(title, rows, chosen)
+		return
+	}
+	for _, r := range rows {
+		if r.name == arg {
+			chosen(r.value)
+			return
+		}
+	}
+	var names []string
+	for _, r := range rows {
+		names = append(names, r.name)
+	}
+	p.say("There is no %s: %s.", arg, strings.Join(names, ", "))
+}
+
+func (p *front) effort(arg string) {
+	efforts := p.session.Model().Efforts
+	if len(efforts) == 0 {
+		p.say("This model has no effort to set.")
+		return
+	}
+	rows := []choice{{name: "default", detail: "what the provider does by itself"}}
+	for _, e := range efforts {
+		rows = append(rows, choice{name: string(e), value: string(e)})
+	}
+	for i := range rows {
+		if rows[i].value == string(p.session.Effort()) {
+			rows[i].detail = strings.TrimPrefix(rows[i].detail+", now", ", ")
+		}
+	}
+	p.pick("Effort", arg, rows, func(value string) {
+		p.session.SetEffort(llm.Effort(value))
+		if value == "" {
+			value = "as the provider likes"
+		}
+		p.say("Effort: %s.", value)
+	})
+}
+
+func (p *front) mode(arg string) {
+	policy := p.session.Policy()
+	about := map[tools.Mode]string{
+		tools.ModeAsk: "reading runs, everything else asks", tools.ModeAuto: "edits in the workspace and commands in the sandbox run too",
+		tools.ModeReadOnly: "what is not reading is denied", tools.ModeYolo: "everything runs that no rule denies",
+	}
+	var rows []choice
+	for _, m := range tools.Modes {
+		rows = append(rows, choice{name: string(m), detail: about[m], value: string(m)})
+	}
+	if arg == string(tools.ModeYolo) { // it has to be named
+		rows = append(rows, choice{name: arg, value: arg})
+	}
+	if arg == "" {
+		p.say("The approval mode is %s.", policy.Mode())
+	}
+	p.pick("Modes", arg, rows, func(value string) {
+		policy.SetMode(tools.Mode(value))
+		p.say("Approval mode: %s, %s.", value, about[tools.Mode(value)])
+	})
+}
+
+// context says what a request holds.
+func (p *front) context(string) {
+	fill, window := p.session.Fill(), p.session.Model().Context
+	if window > 0 {
+		p.say("The next request takes about %d tokens, %d percent of the window of %d.", fill, 100*fill/window, window)
+	} else {
+		p.say("The next request takes about %d tokens; the window of the model is not known.", fill)
+	}
+	for _, f := range p.o.Context() {
+		p.say("%s: %s", f.Name, strings.TrimSuffix(fmt.Sprintf("about %d tokens, %s", f.Tokens, f.Note), ", "))
+	}
+}

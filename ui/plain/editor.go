@@ -1,0 +1,123 @@
+package plain
+
+import (
+	"os"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/attach"
+	"parley/ui"
+)
+
+// edited has text changed in the person's own editor. Nothing is written
+// meanwhile, and ctrl+c is the editor's.
+func (p *front) edited(text string) (string, error) {
+	cmd, written, err := ui.Editor(p.o.Getenv, text)
+	if err != nil {
+		return "", err
+	}
+	p.hush()
+	p.out.end()
+	if p.keys != nil {
+		defer p.keys.pause()()
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = p.keys.in, os.Stdout, os.Stderr
+	}
+	p.away.Store(true)
+	defer p.away.Store(false)
+	return written(cmd.Run())
+}
+
+// write opens the draft in the editor. What is saved there is sent, as it is with
+// a commit's message: nothing saved, nothing sent.
+func (p *front) write(string) {
+	if p.turn != nil {
+		p.say("Stop the running reply first, with ctrl+c.")
+		return
+	}
+	text, err := p.edited(p.draft)
+	switch {
+	case err != nil:
+		p.say("%s", sentence(capital(oneLine(err.Error()))))
+	case strings.TrimSpace(text) == "":
+		p.draft = ""
+		p.say("Nothing was written, nothing is sent.")
+	default:
+		p.draft = ""
+		p.say("Sending %s.", several(lines(text), "line"))
+		p.send(text)
+	}
+}
+
+// showDraft reads the draft.
+func (p *front) showDraft(string) {
+	if p.draft == "" {
+		p.say("There is no draft.")
+		return
+	}
+	p.block(p.draft)
+	p.say("/send sends it, /edit opens it in your editor.")
+}
+
+// sendDraft sends the draft as it is.
+func (p *front) sendDraft(string) {
+	text := p.draft
+	if strings.TrimSpace(text) == "" {
+		p.say("There is no draft.")
+		return
+	}
+	p.draft = ""
+	p.send(text)
+}
+
+// addDraft puts text behind the draft.
+func (p *front) addDraft(text string) {
+	p.draft = strings.TrimPrefix(p.draft+"\n\n"+text, "\n\n")
+}
+
+// unqueue makes a draft of what waits to be sent.
+func (p *front) unqueue() {
+	waiting := p.session.Unqueue()
+	for _, m := range waiting {
+		text, attached := attach.Own(m)
+		p.attached = append(p.attached, attached...)
+		p.addDraft(text)
+	}
+	if n := len(waiting); n > 0 {
+		p.say("%s that waited became your draft: /send sends it, /edit opens it.", capital(several(n, "message")))
+	}
+}
+
+// draftKey names the draft: that of the conversation, or of the folder in which
+// none has begun.
+func (p *front) draftKey() string {
+	if len(p.session.Path()) > 0 {
+		return "session:" + p.session.ID()
+	}
+	return "folder:" + p.o.Folder
+}
+
+// keepDraft keeps the draft for the next time.
+func (p *front) keepDraft() error {
+	return p.o.Library.KeepDraft(p.draftKey(), session.Draft{Text: p.draft, Cursor: len(p.draft), Parts: p.attached, At: p.now()})
+}
+
+// recall brings the draft of the conversation back.
+func (p *front) recall() {
+	d, ok, err := p.o.Library.Draft(p.draftKey())
+	if err != nil || !ok {
+		return
+	}
+	p.attached = append(p.attached, d.Parts...)
+	p.tellAttached(d.Parts)
+	if strings.TrimSpace(d.Text) != "" {
+		p.draft = d.Text
+		p.say("There is a draft of %s, which begins: %s. /draft reads it, /send sends it, /edit opens it.", several(lines(d.Text), "line"), glance(d.Text, 60))
+	}
+}
+
+func (p *front) tellAttached(parts []llm.Part) {
+	for _, part := range parts {
+		p.say("Attached, for your next message: %s.", attach.Label(part))
+	}
+}

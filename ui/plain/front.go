@@ -1,0 +1,356 @@
+package plain
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools/mcp"
+	"parley/ui"
+)
+
+const (
+	// together is how soon behind one another lines come that are one message: as
+	// fast as that they are pasted.
+	together = 60 * time.Millisecond
+	// quitWithin is how soon behind the first ctrl+c the second one has to come.
+	quitWithin = 2 * time.Second
+)
+
+// A front is the conversation of a person with a session. One goroutine, that of
+// run, owns it; what others have to say they post.
+type front struct {
+	o       ui.Options
+	session *session.Session
+	out     *speaker
+	keys    *keyboard // nil in tests
+	now     func() time.Time
+
+	ctx     context.Context // canceled at the end
+	cancel  context.CancelCauseFunc
+	gone    chan struct{} // closed at the end: nobody listens any more
+	typed   chan typed
+	events  chan func() // of the turn, which waits for the terminal
+	news    chan struct{}
+	running sync.WaitGroup
+
+	mu     sync.Mutex // guards what follows
+	posted []func()
+	panic  any
+	stack  []byte
+
+	over      bool
+	status    int
+	prompted  bool      // the prompt stands on the last line
+	quitAsked time.Time // by a first ctrl+c
+	held      []typed   // lines that may not be the last of their message
+	written   []string  // lines that ended in a backslash
+
+	turn      *turn // nil: idle
+	questions []*question
+	asked     bool // the first of the questions was asked
+	failed    bool // the last turn can be tried again
+	attached  []llm.Part
+	draft     string // was not sent
+	recent    []string
+	servers   map[string]mcp.Status // what was told of them
+	shells    map[int]context.CancelFunc
+	shell     int         // counts those
+	unsaved   error       // why what is said is not on disk
+	output    *result     // of the last tool
+	again     bool        // the failed turn is tried again once the conversation is summarized
+	away      atomic.Bool // an editor has the terminal
+}
+
+func newFront(o ui.Options, out io.Writer) *front {
+	o = o.Filled()
+	p := &front{
+		o: o, session: o.Session, out: &speaker{w: out}, now: o.Now,
+		gone: make(chan struct{}), typed: make(chan typed), events: make(chan func()), news: make(chan struct{}, 1),
+		attached: o.Attached, servers: map[string]mcp.Status{}, shells: map[int]context.CancelFunc{},
+	}
+	p.ctx, p.cancel = context.WithCancelCause(context.Background())
+	name := o.Session.Model().Name
+	p.recent = append([]string{name}, slices.DeleteFunc(slices.Clone(o.Recent), func(n string) bool { return n == name })...)
+	return p
+}
+
+// post has f run by the goroutine that owns the front. It never waits.
+func (p *front) post(f func()) {
+	p.mu.Lock()
+	p.posted = append(p.posted, f)
+	p.mu.Unlock()
+	select {
+	case p.news <- struct{}{}:
+	default:
+	}
+}
+
+// run is the front's own goroutine.
+func (p *front) run() {
+	p.start()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for !p.over {
+		p.settle()
+		timer.Reset(p.pause())
+		select {
+		case t := <-p.typed:
+			p.line(t)
+		case f := <-p.events:
+			f()
+		case <-p.news:
+			p.mu.Lock()
+			posted := p.posted
+			p.posted = nil
+			p.mu.Unlock()
+			for _, f := range posted {
+				f()
+			}
+		case <-timer.C:
+			p.tick()
+		}
+	}
+}
+
+// pause is how long there is nothing to do by itself.
+func (p *front) pause() time.Duration {
+	next := p.now().Add(time.Hour)
+	for _, due := range p.dues() {
+		if !due.IsZero() && due.Before(next) {
+			next = due
+		}
+	}
+	return max(next.Sub(p.now()), time.Millisecond)
+}
+
+func (p *front) dues() []time.Time {
+	var dues []time.Time
+	if n := len(p.held); n > 0 {
+		dues = append(dues, p.held[n-1].at.Add(together))
+	}
+	if p.turn != nil {
+		dues = append(dues, p.turn.due())
+	}
+	if q := p.question(); q != nil && p.asked && !q.settled {
+		dues = append(dues, q.opened.Add(settle))
+	}
+	return dues
+}
+
+// tick does what is due by now.
+func (p *front) tick() {
+	now := p.now()
+	if n := len(p.held); n > 0 && !now.Before(p.held[n-1].at.Add(together)) {
+		held := p.held
+		p.held = nil
+		p.message(held)
+	}
+	if q := p.question(); q != nil && p.asked && !q.settled && !now.Before(q.opened.Add(settle)) {
+		q.settled = true
+		p.forget() // a line that was begun before the question could be heard
+	}
+	if p.turn != nil {
+		p.tickTurn(now)
+	}
+}
+
+// settle asks what is to be asked, or shows the prompt when nothing goes on.
+func (p *front) settle() {
+	switch q := p.question(); {
+	case p.over, len(p.held) > 0:
+	case q != nil && !p.asked:
+		p.ask(q)
+	case q != nil && !p.prompted:
+		p.out.ask(q.prompt + " ")
+		p.prompted = true
+	case q == nil && p.turn == nil && !p.prompted:
+		prompt := "You: "
+		if len(p.written) > 0 {
+			prompt = "More: "
+		}
+		p.out.ask(prompt)
+		p.prompted = true
+	}
+}
+
+// say writes a line of parley's own.
+func (p *front) say(format string, args ...any) {
+	p.hush()
+	p.out.say(format, args...)
+}
+
+// block writes lines.
+func (p *front) block(text string) {
+	p.hush()
+	p.out.block(text)
+}
+
+// hush notes that something else than the prompt is on the last line.
+func (p *front) hush() { p.prompted = false }
+
+// line takes a line of the terminal's.
+func (p *front) line(t typed) {
+	p.out.entered()
+	p.prompted = false
+	p.quitAsked = time.Time{}
+	if !t.eof {
+		p.held = append(p.held, t)
+		return
+	}
+	if held := p.held; len(held) > 0 {
+		p.held = nil
+		p.message(held)
+	}
+	p.out.open = true // no enter has ended the line
+	p.endOfInput()
+}
+
+// message takes what was typed or pasted at once.
+func (p *front) message(lines []typed) {
+	if p.over {
+		return
+	}
+	var texts []string
+	cut := false
+	for _, l := range lines {
+		texts = append(texts, l.text)
+		cut = cut || l.cut
+	}
+	text := strings.Join(texts, "\n")
+	if q := p.question(); q != nil && p.asked && p.answer(q, lines, text) {
+		return
+	}
+	if cut {
+		p.addDraft(strings.Join(append(p.written, text), "\n"))
+		p.written = nil
+		p.say("Not sent: a line of %d bytes is all that the terminal takes, and its end may be lost. /edit opens what there is in your editor.", longestLine)
+		return
+	}
+	if begun, more := strings.CutSuffix(text, `\`); more {
+		p.written = append(p.written, begun)
+		return
+	}
+	text = strings.Join(append(p.written, text), "\n")
+	p.written = nil
+	if len(lines) > 1 {
+		p.say("Taken as one message of %s.", several(strings.Count(text, "\n")+1, "line"))
+	}
+	p.enter(text)
+}
+
+// enter carries out a command, or sends a message.
+func (p *front) enter(text string) {
+	command, isShell := strings.CutPrefix(text, "!")
+	switch {
+	case strings.TrimSpace(text) == "":
+	case isShell:
+		p.runShell(strings.TrimSpace(command))
+	case p.command(text):
+	default:
+		p.send(text)
+	}
+}
+
+// endOfInput is ctrl+d on an empty line, or that the terminal is gone.
+func (p *front) endOfInput() {
+	if p.keys != nil && !isTerminal(p.keys.in) {
+		p.status = 128 + int(syscall.SIGHUP)
+		p.cancel(errHangup)
+	}
+	p.quit()
+}
+
+func (p *front) quit() {
+	if len(p.written) > 0 {
+		p.addDraft(strings.Join(p.written, "\n"))
+	}
+	p.over = true
+	if p.turn != nil {
+		p.say("Stopping.")
+	} else {
+		p.say("Goodbye.")
+	}
+}
+
+// interrupt is ctrl+c: it leaves a question, else stops the reply, else what runs
+// beside, else asks whether to quit. The terminal has thrown away what was typed.
+func (p *front) interrupt() {
+	p.hush()
+	p.held, p.written = nil, nil
+	switch q := p.question(); {
+	case q != nil && q.call == "" && q.leave != nil:
+		p.close()
+		q.leave()
+		return
+	case p.turn != nil && !p.turn.stopped:
+		p.stop()
+		return
+	case len(p.shells) > 0:
+		for _, cancel := range p.shells {
+			cancel()
+		}
+		p.say("Stopping the command.")
+		return
+	case p.now().Sub(p.quitAsked) < quitWithin:
+		p.status = 128 + int(syscall.SIGINT)
+		p.quit()
+		return
+	}
+	p.quitAsked = p.now()
+	p.say("Press ctrl+c again to quit.")
+}
+
+// watch hears signals until stop. One that ends programs calls everything off at
+// once; if the front does not end by itself then, because its terminal takes
+// nothing more, the program ends all the same.
+func (p *front) watch() (stop func()) {
+	const patience = 2500 * time.Millisecond
+	ch, over := make(chan os.Signal, 4), make(chan struct{})
+	signal.Notify(ch, os.Interrupt)
+	for _, s := range endings {
+		if !signal.Ignored(s) { // as nohup does
+			signal.Notify(ch, s)
+		}
+	}
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		var end <-chan time.Time
+		status := 0
+		for {
+			select {
+			case <-over:
+				return
+			case <-end:
+				os.Exit(status)
+			case s := <-ch:
+				if s == os.Interrupt {
+					if !p.away.Load() {
+						p.post(p.interrupt)
+					}
+					continue
+				}
+				if n, ok := s.(syscall.Signal); ok {
+					status = 128 + int(n)
+				}
+				p.cancel(context.Canceled)
+				p.post(func() { p.status, p.over = status, true })
+				end = time.After(patience)
+			}
+		}
+	})
+	return func() {
+		signal.Stop(ch)
+		close(over)
+		watching.Wait()
+	}
+}

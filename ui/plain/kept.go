@@ -1,0 +1,477 @@
+package plain
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/attach"
+	"parley/tools/mcp"
+	"parley/ui"
+	"parley/ui/print"
+)
+
+// start says where one is, asks whether the folder is trusted, and sends what the
+// command line asked.
+func (p *front) start() {
+	p.say("parley, model %s, folder %s.", p.session.Model().Name, p.o.Workspace)
+	if p.o.Notice != "" {
+		p.say("Note: %s", sentence(oneLine(p.o.Notice)))
+	}
+	if p.o.Held != "" {
+		p.say("Commands are not held by a sandbox: %s", sentence(oneLine(p.o.Held)))
+	}
+	if p.o.Ephemeral {
+		p.say("Nothing of this conversation is kept.")
+	}
+	p.say("Type /help for help, ctrl+d quits.")
+	p.hear()
+	p.o.Watch(func(name string) { p.post(func() { p.serverNews(name) }) })
+	p.tellAttached(p.attached)
+	p.resumed()
+	if p.o.Question == "" {
+		p.first()
+		return
+	}
+	decide := p.o.Decide
+	q := p.confirm(p.o.Question, "trust it", "use none of it", true, func(yes bool) {
+		p.running.Go(func() {
+			p.guard(func() {
+				system, err := decide(yes)
+				p.post(func() { p.decidedTrust(yes, system, err) })
+			})
+		})
+	})
+	q.leave = p.first // it is asked again the next time
+	p.later(q)
+}
+
+func (p *front) decidedTrust(yes bool, system string, err error) {
+	p.session.SetSystem(system)
+	switch {
+	case err != nil:
+		p.say("Note: %s", sentence(oneLine(err.Error())))
+	case yes:
+		p.say("Trusted. /context says what every request holds.")
+	default:
+		p.say("None of it is used.")
+	}
+	p.first()
+}
+
+// first sends what the command line asked.
+func (p *front) first() {
+	if len(p.o.Prompt) > 0 {
+		p.runTurn(false, p.o.Prompt...)
+	}
+}
+
+// hear listens to the session's news of the disk.
+func (p *front) hear() {
+	s := p.session
+	s.OnSave(func(err error) {
+		p.post(func() {
+			if p.session == s {
+				p.saved(err)
+			}
+		})
+	})
+}
+
+// saved tells that what is said cannot be kept, for as long as that is so.
+func (p *front) saved(err error) {
+	was := p.unsaved
+	p.unsaved = err
+	var lost *session.LostError
+	switch {
+	case errors.As(err, &lost):
+		p.unsaved = nil
+		p.say("Another parley took this conversation over while this one was stopped: going on in a copy, %s.", lost.Fork)
+	case err != nil && was == nil:
+		p.say("Not saved: %s The chat goes on; what is said is kept in memory and saved as soon as that works again.", sentence(oneLine(err.Error())))
+	case err == nil && was != nil:
+		p.say("Saved: everything is on disk again.")
+	}
+}
+
+// resumed tells of a conversation that was held before, and reads its end.
+func (p *front) resumed() {
+	path := p.session.Path()
+	if n := len(path); n > 0 {
+		last := path[n-1]
+		p.failed = last.Cut || last.Role != llm.RoleAssistant && !last.Summary
+		p.say("Conversation: %s, %s. Its end:", p.session.Title(), several(n, "message"))
+		p.readBack("")
+		if p.failed {
+			p.say("The answer broke off here: /retry goes on.")
+		}
+	}
+	p.recall()
+}
+
+// readBack reads the last prompt and its answer, or the last so many of them.
+func (p *front) readBack(arg string) {
+	most, err := strconv.Atoi(arg)
+	path := p.session.Path()
+	switch {
+	case len(path) == 0:
+		p.say("Nothing was said yet.")
+		return
+	case arg == "all":
+		most = len(path)
+	case arg == "":
+		most = 1
+	case err != nil || most < 1:
+		p.say("/read and a number, or all.")
+		return
+	}
+	from := len(path)
+	for i := len(path) - 1; i >= 0 && most > 0; i-- {
+		if from = i; path[i].Role == llm.RoleUser {
+			most--
+		}
+	}
+	for _, n := range path[from:] {
+		p.readMessage(n)
+	}
+}
+
+func (p *front) readMessage(n session.Node) {
+	switch {
+	case n.Summary:
+		p.say("Summary of what was said before:")
+	case n.Role == llm.RoleUser:
+		text, attached := attach.Own(n.Message)
+		p.block("You: " + text)
+		for _, part := range attached {
+			p.say("With it: %s.", attach.Label(part))
+		}
+		return
+	case n.Role == llm.RoleTool:
+		for _, part := range n.Parts {
+			if part.Kind == llm.Result {
+				p.output = &result{part.Name, part.Text}
+				p.say("%s answered %s.", part.Name, several(lines(part.Text), "line"))
+			}
+		}
+		return
+	}
+	for _, part := range n.Parts {
+		switch part.Kind {
+		case llm.Text:
+			var text prose
+			p.read(text.add(part.Text, p.now()) + text.end(p.now()))
+			p.out.end()
+		case llm.Call:
+			p.say("Tool %s.", callText(part))
+		}
+	}
+}
+
+// idle reports whether no reply is running, and says so if one is.
+func (p *front) idle() bool {
+	if p.turn != nil {
+		p.say("Stop the running reply first, with ctrl+c.")
+	}
+	return p.turn == nil
+}
+
+// sessions reads the list of the conversations.
+func (p *front) sessions(string) {
+	if !p.idle() {
+		return
+	}
+	lib := p.o.Library
+	p.running.Go(func() {
+		p.guard(func() {
+			found, err := lib.List(session.Query{})
+			p.post(func() { p.listed(found, err) })
+		})
+	})
+}
+
+func (p *front) listed(found []session.Summary, err error) {
+	if err != nil {
+		p.say("Error: %s", sentence(oneLine(err.Error())))
+	}
+	var rows []choice
+	for _, s := range found {
+		detail := []string{s.Model, print.Age(p.now().Sub(s.Updated)), p.o.Short(s.Folder)}
+		if s.Held != "" && s.ID != p.session.ID() {
+			detail = append(detail, "open in "+s.Held)
+		}
+		if s.ID == p.session.ID() {
+			detail = append(detail, "this one")
+		}
+		rows = append(rows, choice{name: print.Titled(s), detail: strings.Join(detail, ", "), value: s.ID})
+	}
+	if len(rows) == 0 {
+		p.say("No conversation is kept yet.")
+		return
+	}
+	p.choose("Conversations", rows, p.open)
+}
+
+// open goes on with a stored conversation.
+func (p *front) open(id string) {
+	if id == p.session.ID() {
+		p.say("It is this one.")
+		return
+	}
+	p.enterBy(id, func() (*session.Session, string, error) { return p.o.Resume(id) })
+}
+
+// fork goes on in a copy of this conversation.
+func (p *front) fork(string) {
+	if len(p.session.History()) == 0 {
+		p.say("There is nothing to copy yet.")
+		return
+	}
+	p.copyOf(p.session.ID())
+}
+
+func (p *front) copyOf(id string) {
+	p.enterBy(id, func() (*session.Session, string, error) {
+		s, note, err := p.o.Fork(id, 0)
+		if note == "" {
+			note = "This is a copy: the other conversation stays as it is."
+		}
+		return s, note, err
+	})
+}
+
+// enterBy opens a conversation in the place of this one.
+func (p *front) enterBy(id string, open func() (*session.Session, string, error)) {
+	if !p.idle() {
+		return
+	}
+	s, note, err := open()
+	var held *session.HeldError
+	switch {
+	case errors.As(err, &held):
+		p.later(p.confirm("This conversation is open in "+held.By+". Go on with a copy of it?", "go on with a copy", "leave it", false, func(yes bool) {
+			if yes {
+				p.copyOf(id)
+			}
+		}))
+	case err != nil:
+		p.say("Error: %s", sentence(oneLine(err.Error())))
+	default:
+		p.replace(s)
+		if note != "" {
+			p.say("Note: %s", sentence(oneLine(note)))
+		}
+	}
+}
+
+// fresh starts a new conversation with the model and settings of this one.
+func (p *front) fresh(string) {
+	if !p.idle() {
+		return
+	}
+	s, err := p.o.New()
+	if err != nil {
+		p.say("Error: %s", sentence(oneLine(err.Error())))
+		return
+	}
+	s.Use(p.session.Model())
+	s.SetEffort(p.session.Effort())
+	p.replace(s)
+	p.say("A new conversation.")
+}
+
+// replace goes on with another conversation.
+func (p *front) replace(s *session.Session) {
+	old := p.session
+	_ = p.keepDraft()
+	p.running.Go(func() { old.Close() })
+	s.Policy().SetMode(old.Policy().Mode())
+	p.session, p.unsaved, p.failed, p.attached, p.draft = s, nil, false, nil, ""
+	p.hear()
+	p.resumed()
+}
+
+func (p *front) rename(arg string) {
+	if arg == "" || len(p.session.History()) == 0 {
+		p.say("/rename and a title, once something was said.")
+		return
+	}
+	if err := p.o.Library.Rename(p.session.ID(), arg); err != nil {
+		p.say("Error: %s", sentence(oneLine(err.Error())))
+		return
+	}
+	p.say("Called %s.", arg)
+}
+
+// export writes the conversation to a file.
+func (p *front) export(arg string) {
+	if len(p.session.History()) == 0 {
+		p.say("There is nothing to write yet.")
+		return
+	}
+	format, path, _ := strings.Cut(arg, " ")
+	rows := []choice{
+		{name: "md", detail: "Markdown, the current branch", value: "md"},
+		{name: "html", detail: "one file for any browser", value: "html"},
+		{name: "jsonl", detail: "everything, every branch; parley sessions import takes it", value: "jsonl"},
+	}
+	p.pick("Formats", format, rows, func(format string) {
+		path, err := p.o.Export(p.session, format, strings.TrimSpace(path))
+		if err != nil {
+			p.say("Error: %s", sentence(oneLine(err.Error())))
+			return
+		}
+		p.say("Wrote %s", p.o.Short(path))
+	})
+}
+
+func (p *front) compact(string) {
+	if p.idle() {
+		p.play(true, p.session.Compact)
+	}
+}
+
+// history sets what of the conversation requests hold.
+func (p *front) history(arg string) {
+	rows := []choice{
+		{name: "full", detail: "everything that was said", value: string(session.HistoryFull)},
+		{name: "dynamic", detail: "the newest turns that fit the window of the model", value: string(session.HistoryDynamic)},
+		{name: "stateless", detail: "each prompt alone", value: string(session.HistoryStateless)},
+	}
+	p.pick("What requests hold", arg, rows, func(value string) {
+		p.session.SetMode(session.History(value))
+		for _, r := range rows {
+			if r.value == value {
+				p.say("Requests hold %s.", r.detail)
+			}
+		}
+	})
+}
+
+// usage says what was spent.
+func (p *front) usage(string) {
+	say := func(name string, u llm.Usage) {
+		if u == (llm.Usage{}) {
+			return
+		}
+		parts := []string{several(u.Input, "token") + " in", several(u.Output, "token") + " out"}
+		if cost := money(u); cost != "" {
+			parts = append(parts, cost)
+		}
+		p.say("%s: %s.", name, strings.Join(parts, ", "))
+	}
+	total, last := p.session.Total()
+	say("Last answer", last)
+	say("This conversation", total)
+	spent, err := p.o.Library.Spend(p.now().AddDate(0, 0, -30), time.Time{}, false)
+	if err != nil {
+		p.say("Error: %s", sentence(oneLine(err.Error())))
+	}
+	var today, month llm.Usage
+	for _, r := range spent {
+		month = month.Add(r.Usage)
+		if r.Day == p.now().Format(time.DateOnly) {
+			today = today.Add(r.Usage)
+		}
+	}
+	say("Today", today)
+	say("The last 30 days", month)
+	if total == (llm.Usage{}) && month == (llm.Usage{}) {
+		p.say("Nothing was used yet.")
+	}
+}
+
+// permissions reads the rules, and takes away the one that is chosen.
+func (p *front) permissions(string) {
+	policy := p.session.Policy()
+	var rows []choice
+	kept := policy.Rules()
+	for i, r := range kept {
+		rows = append(rows, choice{name: string(r.Effect) + " " + r.String(), detail: "by " + string(r.From), value: strconv.Itoa(i)})
+	}
+	if len(rows) == 0 {
+		p.say("There are no rules yet: p in a question makes one.")
+		return
+	}
+	p.choose("Rules; a number takes one away that an answer of yours made", rows, func(value string) {
+		i, _ := strconv.Atoi(value)
+		if policy.Remove(kept[i]) {
+			p.say("It asks again.")
+			return
+		}
+		p.say("Rules of the configuration and of the command line stay.")
+	})
+}
+
+// serverNews tells what a person has to know or do about a server, once.
+func (p *front) serverNews(name string) {
+	servers := p.o.Servers()
+	if servers == nil {
+		return
+	}
+	for _, s := range servers.State() {
+		if s.Name != name || p.servers[name] == s.Status {
+			continue
+		}
+		p.servers[name] = s.Status
+		if news := ui.ServerNews(s); news != "" {
+			p.say("%s", sentence(news))
+		}
+	}
+}
+
+// mcp reads the list of servers, or all there is to know of one.
+func (p *front) mcp(arg string) {
+	servers := p.o.Servers()
+	if servers == nil {
+		p.say("No MCP server is configured: [mcp.NAME] in the configuration adds one.")
+		return
+	}
+	var rows []choice
+	for _, s := range servers.State() {
+		detail := string(s.Status) + ", " + several(len(s.Tools), "tool")
+		if s.Why != "" {
+			detail = string(s.Status) + ", " + oneLine(s.Why)
+		}
+		rows = append(rows, choice{name: s.Name, detail: detail, value: s.Name})
+	}
+	p.pick("MCP servers", arg, rows, p.server)
+}
+
+// server says all that there is to know of a server, and asks what to do with it.
+func (p *front) server(name string) {
+	servers := p.o.Servers()
+	for _, s := range servers.State() {
+		if s.Name != name {
+			continue
+		}
+		text, unseen := ui.AboutServer(s)
+		yes, no := "start it anew", "leave it"
+		if unseen {
+			yes, no = "let the model have these tools", "leave them for now"
+		}
+		p.later(p.confirm(text, yes, no, unseen, func(yes bool) {
+			if yes {
+				p.agree(servers, s)
+			}
+		}))
+	}
+}
+
+func (p *front) agree(servers *mcp.Servers, s mcp.State) {
+	policy := p.session.Policy()
+	p.running.Go(func() {
+		p.guard(func() {
+			did, err := ui.AgreeServer(servers, s, policy)
+			p.post(func() {
+				if err != nil {
+					did = "Error: " + oneLine(err.Error())
+				}
+				p.say("%s", sentence(did))
+			})
+		})
+	})
+}

@@ -1,0 +1,114 @@
+package plain
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+)
+
+// A typed is what one read of the terminal gave: a line, as the terminal's own
+// line editing made it, or that there will be no more.
+type typed struct {
+	text string // without the newline
+	at   time.Time
+	cut  bool // the terminal dropped the end of the line
+	eof  bool // ctrl+d on an empty line, or the terminal is gone
+}
+
+// A keyboard reads lines from a terminal whose modes it leaves alone. Reading
+// can be called off, so that an editor has the terminal for itself.
+type keyboard struct {
+	in      *os.File
+	r, w    *os.File   // a byte in this pipe calls reading off
+	reading sync.Mutex // held while the terminal is read
+	over    atomic.Bool
+	ended   chan struct{} // closed once run has ended
+}
+
+func listen(in *os.File) (*keyboard, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	return &keyboard{in: in, r: r, w: w, ended: make(chan struct{})}, nil
+}
+
+// run sends lines until the terminal has no more, the keyboard is closed, or
+// nobody listens.
+func (k *keyboard) run(lines chan<- typed, gone <-chan struct{}) {
+	defer close(k.ended)
+	send := func(t typed) bool {
+		select {
+		case lines <- t:
+			return true
+		case <-gone:
+			return false
+		}
+	}
+	var held []byte // of a line that is not finished: ctrl+d hands it over without an end
+	var began time.Time
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := k.read(buf)
+		switch {
+		case k.over.Load():
+			return
+		case n == 0 && err == nil: // called off
+			continue
+		case n > 0:
+			if len(held) == 0 {
+				began = time.Now()
+			}
+			held = append(held, buf[:n]...)
+		case len(held) > 0: // ctrl+d behind text is enter
+			held = append(held, '\n')
+		default:
+			send(typed{eof: true, at: time.Now()})
+			return
+		}
+		for {
+			line, rest, whole := bytes.Cut(held, []byte("\n"))
+			if !whole {
+				break
+			}
+			if !send(typed{text: legible(line), at: began, cut: len(line) >= longestLine}) {
+				return
+			}
+			held = rest
+		}
+	}
+}
+
+// read reads once; 0 without an error says that it was called off.
+func (k *keyboard) read(buf []byte) (int, error) {
+	k.reading.Lock()
+	defer k.reading.Unlock()
+	if ready, err := k.wait(); !ready || err != nil {
+		return 0, err
+	}
+	return k.in.Read(buf)
+}
+
+// isTerminal reports whether the terminal is still there.
+func isTerminal(f *os.File) bool { return term.IsTerminal(f.Fd()) }
+
+// sequences are what arrow keys and the like leave in a line that the terminal
+// edits.
+var sequences = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|O.)")
+
+// legible is what was typed, without what is no text.
+func legible(line []byte) string {
+	text := sequences.ReplaceAllString(strings.ToValidUTF8(string(line), "\uFFFD"), "")
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, text)
+}

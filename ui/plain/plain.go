@@ -1,0 +1,121 @@
+// Package plain is the front end for screen readers, braille lines and serial
+// consoles: what happens in a session as lines of words, in order, each written
+// once. There is no alternate screen, no colour, no cursor movement and not one
+// escape sequence, and the terminal keeps its own line editing and its echo.
+//
+//	session.Turn ──► front ──► speaker ──► lines
+//	terminal ──► keyboard ──► lines ──► front ──► answer to a question, /command,
+//	                                             !shell line, or prompt
+//
+// One goroutine owns the front; all others post to it. Answers come by whole
+// sentences. What was typed before a question was asked never answers it.
+// Nothing from outside is written that did not pass ui/safe.
+package plain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+
+	"parley/ui"
+	"parley/ui/safe"
+)
+
+// Run talks with the person at the terminal until they leave, and returns the
+// exit status: 0, or 128+n if a signal ended it.
+func Run(o ui.Options) int {
+	in, err := terminal()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "parley: "+safe.Line(err.Error()))
+		return 1
+	}
+	if in != os.Stdin {
+		defer in.Close()
+	}
+	return serve(o, in, os.Stdout)
+}
+
+// terminal is where a person types: standard input, or the terminal itself if
+// that is a pipe.
+func terminal() (*os.File, error) {
+	if term.IsTerminal(os.Stdin.Fd()) {
+		return os.Stdin, nil
+	}
+	return os.OpenFile(console, os.O_RDWR, 0)
+}
+
+// serve is Run on files.
+func serve(o ui.Options, in *os.File, out io.Writer) (status int) {
+	p := newFront(o, out)
+	keys, err := listen(in)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "parley: the terminal: "+safe.Line(err.Error()))
+		return 1
+	}
+	p.keys = keys
+	go p.guard(func() { keys.run(p.typed, p.gone) })
+	stop := p.watch()
+	p.guard(p.run)
+	p.leave()
+	keys.close()
+	stop()
+	p.await()
+	if err := p.session.Close(); err != nil {
+		p.out.say("The end of this conversation could not be saved: %s", oneLine(err.Error()))
+	}
+	p.out.end()
+	if p.panic != nil {
+		return ui.Crash(p.panic, p.stack)
+	}
+	return p.status
+}
+
+// leave calls off everything that runs.
+func (p *front) leave() {
+	p.cancel(context.Canceled)
+	close(p.gone)
+	if err := p.keepDraft(); err != nil && p.o.Library.ReadOnly() == nil {
+		p.out.say("The draft could not be kept: %s", oneLine(err.Error()))
+	}
+}
+
+// await waits, not for long, until what runs has stopped its children.
+func (p *front) await() {
+	ended := make(chan struct{})
+	go func() {
+		p.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(3 * time.Second):
+	}
+}
+
+// guard runs f and turns a panic into an orderly end with a report in a file: a
+// trace on the terminal could hold anything.
+func (p *front) guard(f func()) {
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		stack := debug.Stack()
+		p.mu.Lock()
+		if p.panic == nil {
+			p.panic, p.stack = r, stack
+		}
+		p.mu.Unlock()
+		p.post(func() { p.over = true })
+	}()
+	f()
+}
+
+// errHangup is the cause of a cancel because the terminal is gone.
+var errHangup = errors.Join(errors.New("the terminal is gone"), context.Canceled)

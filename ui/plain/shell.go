@@ -1,0 +1,74 @@
+package plain
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools"
+	"parley/ui/safe"
+)
+
+// runShell runs a command of the person's own. Its output is read out line by
+// line, and goes along with the next message.
+func (p *front) runShell(command string) {
+	if p.o.Shell == nil || command == "" {
+		p.say("! and a command run it in your shell.")
+		return
+	}
+	p.shell++
+	id := p.shell
+	ctx, cancel := context.WithCancel(p.ctx)
+	p.shells[id] = cancel
+	lib, past := p.o.Library, session.Past{Text: "!" + command, Folder: p.o.Folder, At: p.now()}
+	run := p.o.Shell
+	p.running.Go(func() {
+		defer cancel()
+		p.guard(func() {
+			_ = lib.Remember(past)
+			var live follower
+			out := run(ctx, command, func(text string) {
+				if whole := live.add(text); whole != "" {
+					p.post(func() { p.block(whole) })
+				}
+			})
+			p.post(func() { p.ranShell(id, command, live.line, out) })
+		})
+	})
+}
+
+// ranShell says how a command ended.
+func (p *front) ranShell(id int, command, rest string, out tools.Outcome) {
+	delete(p.shells, id)
+	if rest != "" {
+		p.block(rest)
+	}
+	p.output = &result{command, out.Text}
+	end := "Done in "
+	if out.Failed {
+		end = "Failed after "
+	}
+	notes := strings.Split(strings.TrimRight(out.Text, "\n"), "\n")
+	p.say("%s: %s.", end+length(out.Took), strings.Trim(notes[len(notes)-1], "[]()."))
+	p.attached = append(p.attached, llm.Part{
+		Kind: llm.Text, Name: "output of " + glance(command, 60),
+		Text: fmt.Sprintf("<output command=%q>\n%s\n</output>", command, out.Text),
+	})
+	p.say("The output goes along with your next message. /detach takes it off.")
+}
+
+// A follower takes output as it comes and hands on whole lines.
+type follower struct {
+	clean safe.Stream
+	line  string
+}
+
+func (f *follower) add(text string) (whole string) {
+	f.line += f.clean.Add(text).String()
+	if i := strings.LastIndexByte(f.line, '\n') + 1; i > 0 {
+		whole, f.line = f.line[:i], f.line[i:]
+	}
+	return whole
+}

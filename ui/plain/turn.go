@@ -1,0 +1,506 @@
+package plain
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/attach"
+	"parley/tools"
+	"parley/ui/dialog"
+	"parley/ui/print"
+)
+
+// A turn is what is known of the running turn.
+type turn struct {
+	cancel  context.CancelFunc
+	began   time.Time
+	heard   bool // the person typed the first prompt, and heard it then
+	stopped bool // ctrl+c was pressed
+	some    bool // something was answered
+
+	draft   llm.Draft         // of the running answer
+	blocks  map[string]*block // of the running answer, by the name of the delta's block
+	open    *block            // that grows
+	thought time.Time         // since when it thinks; zero if it does not
+
+	calls   map[string]*call // by id
+	running int              // of those
+
+	doing string    // that takes time: "waiting", "thinking", "running shell"; "" for nothing
+	since time.Time // when it began
+	told  int       // how often that was said
+}
+
+// A block is one part of an answer.
+type block struct {
+	kind  llm.Kind
+	text  prose
+	named bool // a call whose tool was told
+}
+
+// A call is one call of a tool.
+type call struct {
+	part    llm.Part
+	asked   bool // a person was, and heard all of it
+	denied  bool
+	running bool
+	live    bool // it had output before it ended
+}
+
+// A result is what a tool answered.
+type result struct{ name, text string }
+
+// do notes what takes time from now on.
+func (t *turn) do(what string, now time.Time) {
+	if t.doing != what {
+		t.doing, t.since, t.told = what, now, 0
+	}
+}
+
+// still is when to say again that something goes on: after 10 and 30 seconds, and
+// then every minute.
+func (t *turn) still() time.Duration {
+	return []time.Duration{10 * time.Second, 30 * time.Second, time.Minute}[min(t.told, 2)] + time.Duration(max(t.told-2, 0))*time.Minute
+}
+
+func (t *turn) due() time.Time {
+	var due time.Time
+	if t.doing != "" {
+		due = t.since.Add(t.still())
+	}
+	if t.open != nil && t.open.kind == llm.Text {
+		if late := t.open.text.due(); !late.IsZero() && (due.IsZero() || late.Before(due)) {
+			due = late
+		}
+	}
+	return due
+}
+
+// tickTurn says what is due.
+func (p *front) tickTurn(now time.Time) {
+	t := p.turn
+	if t.open != nil && t.open.kind == llm.Text {
+		p.read(t.open.text.late(now))
+	}
+	if t.doing == "" || p.question() != nil && p.asked {
+		return
+	}
+	if after := t.still(); !now.Before(t.since.Add(after)) {
+		t.told++
+		p.say("Still %s, %s.", t.doing, length(now.Sub(t.since)))
+	}
+}
+
+// play says the events of a turn as they come.
+func (p *front) play(heard bool, events func(context.Context) iter.Seq[session.Event]) {
+	ctx, cancel := context.WithCancel(p.ctx)
+	t := &turn{cancel: cancel, began: p.now(), heard: heard, blocks: map[string]*block{}, calls: map[string]*call{}}
+	p.turn, p.failed = t, false
+	p.running.Go(func() {
+		defer cancel()
+		p.guard(func() {
+			for e := range events(ctx) {
+				select {
+				case p.events <- func() { p.event(t, e) }:
+				case <-p.gone:
+				}
+			}
+		})
+	})
+}
+
+// run sends parts, or goes on from where the conversation stands.
+func (p *front) runTurn(heard bool, parts ...llm.Part) {
+	s := p.session
+	p.play(heard, func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx, parts...) })
+}
+
+// stop ends the turn.
+func (p *front) stop() {
+	p.turn.stopped = true
+	p.turn.cancel()
+	p.say("Stopping.")
+}
+
+func (p *front) event(t *turn, e session.Event) {
+	if p.turn != t {
+		return
+	}
+	now := p.now()
+	switch e := e.(type) {
+	case session.Prompt:
+		p.prompt(t, e)
+	case session.Step:
+		t.draft, t.blocks, t.open = llm.Draft{}, map[string]*block{}, nil
+		t.do("waiting for "+e.Model, now)
+	case llm.Delta:
+		p.delta(t, e)
+	case llm.Notice:
+		p.say("Note: %s", sentence(oneLine(e.Text)))
+	case llm.Retry:
+		p.say("%s. Trying again in %s, attempt %d.", capital(fault(e.Fault)), length(e.Wait), e.Attempt)
+	case session.Answer:
+		p.finish(t)
+		t.doing = ""
+		for name, b := range t.blocks {
+			if part, _ := t.draft.Part(name); b.kind == llm.Call && part.Remote {
+				p.say("The provider ran %s.", callText(part))
+			}
+		}
+	case session.Call:
+		t.calls[e.Part.ID] = &call{part: e.Part}
+	case session.Ask:
+		t.doing = ""
+		if c := t.calls[e.Call.ID]; c != nil {
+			c.asked = true
+		}
+		p.later(p.approval(e))
+	case session.Decided:
+		p.decided(t, e)
+	case session.Progress:
+		if c := t.calls[e.ID]; c != nil {
+			c.live = true
+		}
+	case session.Result:
+		p.result(t, e)
+	case session.Fallback:
+		p.say("%s: %s. Going on with %s.", e.From, fault(e.Fault), e.To)
+	case session.Switched:
+		p.switched(e)
+	case session.Compacted:
+		p.say("Summarized: %s stand as a summary of %d tokens, in place of %d. The conversation itself stays whole.", several(e.Messages, "message"), e.After, e.Before)
+	case session.Done:
+		p.done(t, e)
+	}
+}
+
+// prompt says what was sent, unless the person just typed it.
+func (p *front) prompt(t *turn, e session.Prompt) {
+	text, attached := attach.Own(e.Message)
+	if !t.heard {
+		p.block("You: " + text)
+	}
+	t.heard = false
+	for _, part := range attached {
+		p.say("With it: %s.", attach.Label(part))
+	}
+}
+
+func (p *front) delta(t *turn, d llm.Delta) {
+	now := p.now()
+	t.some = true
+	b := t.blocks[d.Block]
+	if b == nil {
+		b = &block{kind: d.Kind}
+		t.blocks[d.Block] = b
+	}
+	if b != t.open {
+		p.finishText(t)
+		t.open = b
+	}
+	t.draft.Add(d)
+	if d.Kind != "" && d.Kind != b.kind { // some servers say only at the end that it was thinking
+		if b.kind == llm.Text {
+			p.read(b.text.end(now))
+			p.say("That was thinking.")
+		}
+		b.kind = d.Kind
+		return
+	}
+	if b.kind != llm.Thinking {
+		p.endThought(t)
+	}
+	part, _ := t.draft.Part(d.Block)
+	switch b.kind {
+	case llm.Thinking:
+		if d.Text != "" && t.thought.IsZero() {
+			t.thought = now
+			t.do("thinking", now)
+			p.say("Thinking…")
+		}
+	case llm.Text:
+		t.doing = ""
+		p.read(b.text.add(d.Text, now))
+	case llm.Call:
+		if part.Name != "" {
+			t.do("writing a call of "+part.Name, now)
+		}
+	case llm.Source:
+		if !b.named && (part.URL != "" || part.Text != "") {
+			b.named = true
+			p.say("Source: %s", strings.TrimSpace(part.Text+" "+part.URL))
+		}
+	case llm.Media:
+		if !b.named && len(part.Data) > 0 {
+			b.named = true
+			p.say("%s, %d bytes.", part.MIME, len(part.Data))
+		}
+	}
+}
+
+// read goes on with the answer.
+func (p *front) read(text string) {
+	if text != "" {
+		if p.prompted {
+			p.out.end()
+		}
+		p.hush()
+		p.out.text(text)
+	}
+}
+
+// finish ends what grows.
+func (p *front) finish(t *turn) {
+	p.finishText(t)
+	p.endThought(t)
+}
+
+func (p *front) finishText(t *turn) {
+	if t.open != nil && t.open.kind == llm.Text {
+		p.read(t.open.text.end(p.now()))
+		p.out.end()
+	}
+	t.open = nil
+}
+
+func (p *front) endThought(t *turn) {
+	if !t.thought.IsZero() {
+		p.say("Thought for %s.", length(p.now().Sub(t.thought)))
+		t.thought, t.doing = time.Time{}, ""
+	}
+}
+
+func (p *front) decided(t *turn, d session.Decided) {
+	c := t.calls[d.ID]
+	if c == nil {
+		return
+	}
+	switch {
+	case d.Verdict == tools.Deny && c.asked:
+		c.denied = true
+		p.say("Not run.")
+		return
+	case d.Verdict == tools.Deny:
+		c.denied = true
+		p.say("Not allowed to run %s.", callText(c.part))
+		return
+	case c.asked:
+		p.say("Running…")
+	default:
+		p.say("Running %s.", callText(c.part))
+	}
+	c.running = true
+	t.running++
+	t.do("running "+c.part.Name, p.now())
+}
+
+func (p *front) result(t *turn, r session.Result) {
+	p.output = &result{r.Part.Name, r.Part.Text}
+	c := t.calls[r.Part.ID]
+	if c == nil || c.denied {
+		return
+	}
+	if c.running {
+		t.running--
+	}
+	if t.running == 0 {
+		t.doing = ""
+	}
+	done, several := "Done in "+length(r.Took), several(lines(r.Part.Text), "line")+" of output"
+	switch {
+	case t.stopped && r.Part.Failed:
+		done = "Stopped after " + length(r.Took)
+	case r.Part.Failed && !c.running: // it was no call that could run
+		p.say("A call of %s failed: %s", c.part.Name, glance(r.Part.Text, 300))
+		return
+	case r.Part.Failed:
+		done = "Failed after " + length(r.Took)
+	}
+	if t.running > 0 || len(t.calls) > 1 && !c.asked {
+		done = c.part.Name + ": " + strings.ToLower(done[:1]) + done[1:]
+	}
+	switch {
+	case r.Diff != "" && !r.Part.Failed:
+		p.change(done, r.Diff, c.asked)
+	case c.asked || c.live || r.Part.Failed:
+		p.say("%s: %s.", done, several)
+		p.beginning(r.Part.Text)
+	default:
+		p.say("%s: %s.", done, several)
+	}
+}
+
+// change says how a file changed: line by line, unless the person heard it with
+// the question.
+func (p *front) change(done, diff string, heard bool) {
+	var added, removed int
+	told := dialog.TellDiff(diff)
+	for _, line := range told {
+		if strings.HasPrefix(line, "added line") {
+			added++
+		} else if strings.HasPrefix(line, "removed line") {
+			removed++
+		}
+	}
+	p.say("%s: %s added, %d removed.", done, several(added, "line"), removed)
+	if !heard {
+		p.block(strings.Join(told, "\n"))
+	}
+}
+
+// beginning reads the first lines of an output.
+func (p *front) beginning(text string) {
+	const most, wide = 5, 400
+	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for _, line := range all[:min(len(all), most)] {
+		if r := []rune(line); len(r) > wide {
+			line = string(r[:wide]) + "…"
+		}
+		p.say("  %s", line)
+	}
+	if more := len(all) - most; more > 0 {
+		p.say("And %s more: /output reads all of it.", several(more, "line"))
+	}
+}
+
+// callText is a call in a line.
+func callText(part llm.Part) string {
+	const most = 200
+	var args map[string]any
+	if json.Unmarshal([]byte(part.Input), &args) != nil {
+		return strings.TrimSpace(part.Name + " " + glance(part.Input, most))
+	}
+	for _, name := range []string{"command", "path", "url", "pattern", "query"} {
+		if text, ok := args[name].(string); ok && text != "" {
+			return part.Name + ": " + glance(text, most)
+		}
+	}
+	if len(args) == 0 {
+		return part.Name
+	}
+	return part.Name + ": " + glance(part.Input, most)
+}
+
+// capital is text with a capital at its beginning.
+func capital(text string) string {
+	if text == "" {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// switched tells of another model, and of what it cannot be told.
+func (p *front) switched(s session.Switched) {
+	text := fmt.Sprintf("The model is %s now, in place of %s", s.To, s.From)
+	for i, c := range s.Changes {
+		text += []string{": ", ", "}[min(i, 1)] + c.String()
+	}
+	p.say("%s.", text)
+}
+
+// ended says why an answer is not what it might have been.
+var ended = map[llm.Reason]string{
+	llm.Length: "The answer reached its length limit.", llm.Refused: "The provider's filter ended the answer.",
+}
+
+func (p *front) done(t *turn, d session.Done) {
+	p.finish(t)
+	p.turn, p.failed = nil, d.Err != nil
+	p.dropAsked()
+	switch {
+	case d.Err == nil:
+		p.footer(t, d)
+		if why := ended[d.Reason]; why != "" {
+			p.say("%s", why)
+		}
+	case llm.Canceled(d.Err):
+		p.say("Stopped. /retry goes on.")
+	default:
+		text := sentence("Error: " + oneLine(d.Err.Error()))
+		if hint := print.Hint(d.Err); hint != "" {
+			text += " " + sentence(capital(oneLine(hint)))
+		}
+		p.say("%s Type /retry to try again.", text)
+	}
+	if d.Err != nil {
+		p.unqueue()
+	}
+	again := p.again
+	p.again = false
+	switch {
+	case p.over:
+	case again && d.Err == nil:
+		p.runTurn(true)
+	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow:
+		p.offerSummary()
+	case p.session.Waiting() > 0: // queued after the turn's last look
+		waiting := p.session.Unqueue()
+		for _, later := range waiting[1:] {
+			p.session.Queue(later.Parts...)
+		}
+		p.runTurn(false, waiting[0].Parts...)
+	case d.Err == nil:
+		p.name()
+	}
+}
+
+// footer sums a turn up.
+func (p *front) footer(t *turn, d session.Done) {
+	if d.Steps == 0 || !t.some && d.Usage == (llm.Usage{}) {
+		return
+	}
+	var parts []string
+	if d.Usage.Output > 0 {
+		parts = append(parts, several(d.Usage.Output, "token"))
+	}
+	if cost := money(d.Usage); cost != "" {
+		parts = append(parts, cost)
+	}
+	p.say("Answer finished: %s.", strings.Join(append(parts, length(p.now().Sub(t.began))), ", "))
+}
+
+// dropAsked takes questions about calls away that are over.
+func (p *front) dropAsked() {
+	if q := p.question(); q != nil && q.call != "" {
+		p.asked = false
+		p.hush()
+	}
+	var left []*question
+	for _, q := range p.questions {
+		if q.call == "" {
+			left = append(left, q)
+		}
+	}
+	p.questions = left
+}
+
+// offerSummary asks whether to go on with a summary of what was said.
+func (p *front) offerSummary() {
+	p.later(p.confirm("The conversation does not fit the model's window any more. Summarize what was said and try again? The conversation itself stays whole.",
+		"summarize", "leave it", false, func(yes bool) {
+			if yes {
+				p.again = true
+				p.compact("")
+			}
+		}))
+}
+
+// name has the conversation named, where a model for that is configured.
+func (p *front) name() {
+	s := p.session
+	p.running.Go(func() {
+		ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
+		defer cancel()
+		p.guard(func() {
+			if err := s.Name(ctx); err != nil && ctx.Err() == nil {
+				p.post(func() { p.say("Note: %s", sentence(oneLine(err.Error()))) })
+			}
+		})
+	})
+}

@@ -1,0 +1,83 @@
+package plain
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// several is a number of things.
+func several(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// length is how long something took, as one says it.
+func length(d time.Duration) string {
+	d = d.Round(time.Second)
+	switch hours, minutes, seconds := int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60; {
+	case d < time.Second:
+		return "less than a second"
+	case hours > 0:
+		return several(hours, "hour") + " " + several(minutes, "minute")
+	case minutes > 0 && seconds > 0:
+		return several(minutes, "minute") + " " + several(seconds, "second")
+	case minutes > 0:
+		return several(minutes, "minute")
+	default:
+		return several(seconds, "second")
+	}
+}
+
+// money is what usage cost, as one says it; "" if that is unknown or nothing.
+func money(u llm.Usage) string {
+	switch cents := u.Cost * 100; {
+	case !u.Priced || u.Cost <= 0:
+		return ""
+	case cents >= 100:
+		return fmt.Sprintf("%.2f dollars", u.Cost)
+	case cents >= 1:
+		return fmt.Sprintf("%.1f cents", cents)
+	case cents < 0.01:
+		return "less than 0.01 cents"
+	default:
+		return strings.TrimRight(fmt.Sprintf("%.2f", cents), "0") + " cents"
+	}
+}
+
+// fault is what went wrong, as a person says it.
+func fault(f llm.Fault) string { return strings.ReplaceAll(string(f), "_", " ") }
+
+// oneLine is text without line breaks.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// glance is the beginning of text, for one line.
+func glance(text string, most int) string {
+	text = oneLine(text)
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
+
+// sentence is text with a full stop, unless it ends in a sign of its own.
+func sentence(text string) string {
+	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?:") {
+		return text
+	}
+	return text + "."
+}
+
+// lines is how many there are in text.
+func lines(text string) int {
+	text = strings.TrimRight(text, "\n")
+	if text == "" {
+		return 0
+	}
+	return strings.Count(text, "\n") + 1
+}
