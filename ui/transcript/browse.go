@@ -12,35 +12,64 @@ import (
 // wheelStep is how many lines a notch of the wheel moves.
 const wheelStep = 3
 
-// commands are the keys of browsing.
-var commands = map[string]func(*Model) tea.Cmd{
-	"j":     func(m *Model) tea.Cmd { m.step(1, false); return nil },
-	"k":     func(m *Model) tea.Cmd { m.step(-1, false); return nil },
-	"down":  func(m *Model) tea.Cmd { m.step(1, false); return nil },
-	"up":    func(m *Model) tea.Cmd { m.step(-1, false); return nil },
-	"]":     func(m *Model) tea.Cmd { m.step(1, true); return nil },
-	"[":     func(m *Model) tea.Cmd { m.step(-1, true); return nil },
-	"d":     func(m *Model) tea.Cmd { m.turn(0.5); return nil },
-	"u":     func(m *Model) tea.Cmd { m.turn(-0.5); return nil },
-	"g":     func(m *Model) tea.Cmd { m.ends(0); return nil },
-	"G":     func(m *Model) tea.Cmd { m.ends(len(m.items) - 1); return nil },
-	"}":     func(m *Model) tea.Cmd { m.stepCode(1); return nil },
-	"{":     func(m *Model) tea.Cmd { m.stepCode(-1); return nil },
-	"space": func(m *Model) tea.Cmd { m.toggle(); return nil },
-	"z":     func(m *Model) tea.Cmd { m.toggleAll(); return nil },
-	"enter": func(m *Model) tea.Cmd { m.openDetails(); return nil },
-	"/":     func(m *Model) tea.Cmd { m.beginSearch(); return nil },
-	"n":     func(m *Model) tea.Cmd { m.again(1); return nil },
-	"N":     func(m *Model) tea.Cmd { m.again(-1); return nil },
-	"v":     func(m *Model) tea.Cmd { m.selectFrom(m.cursor); return nil },
-	"r":     ask(func(t Target) tea.Msg { return RegenerateMsg{t} }),
-	"e":     ask(func(t Target) tea.Msg { return EditMsg{t} }),
-	"f":     ask(func(t Target) tea.Msg { return ForkMsg{t} }),
-	"w":     ask(func(t Target) tea.Msg { return WireMsg{t} }),
-	"y":     (*Model).copyBlock,
-	"Y":     (*Model).copyCode,
-	"esc":   func(m *Model) tea.Cmd { m.back(); return nil },
-	"i":     func(m *Model) tea.Cmd { m.Browse(false); return nil },
+// A binding is keys of browsing, and what they do.
+type binding struct {
+	keys []string
+	does string
+	run  func(*Model) tea.Cmd
+}
+
+// always is a command that asks for nothing.
+func always(do func(*Model)) func(*Model) tea.Cmd {
+	return func(m *Model) tea.Cmd { do(m); return nil }
+}
+
+var bindings = []binding{
+	{[]string{"j", "down"}, "to the next block", always(func(m *Model) { m.step(1, false) })},
+	{[]string{"k", "up"}, "to the previous block", always(func(m *Model) { m.step(-1, false) })},
+	{[]string{"d"}, "half a page down", always(func(m *Model) { m.turn(0.5) })},
+	{[]string{"u"}, "half a page up", always(func(m *Model) { m.turn(-0.5) })},
+	{[]string{"g"}, "to the beginning", always(func(m *Model) { m.ends(0) })},
+	{[]string{"G"}, "to the end", always(func(m *Model) { m.ends(len(m.items) - 1) })},
+	{[]string{"]"}, "to your next message", always(func(m *Model) { m.step(1, true) })},
+	{[]string{"["}, "to your previous message", always(func(m *Model) { m.step(-1, true) })},
+	{[]string{"}"}, "to the next code block", always(func(m *Model) { m.stepCode(1) })},
+	{[]string{"{"}, "to the previous code block", always(func(m *Model) { m.stepCode(-1) })},
+	{[]string{"space"}, "fold or unfold", always((*Model).toggle)},
+	{[]string{"z"}, "fold or unfold all", always((*Model).toggleAll)},
+	{[]string{"enter"}, "all of it, in a pager", always((*Model).openDetails)},
+	{[]string{"/"}, "search", always((*Model).beginSearch)},
+	{[]string{"n"}, "next place that was found", always(func(m *Model) { m.again(1) })},
+	{[]string{"N"}, "previous place", always(func(m *Model) { m.again(-1) })},
+	{[]string{"v"}, "select lines", always(func(m *Model) { m.selectFrom(m.cursor) })},
+	{[]string{"y"}, "copy the source", (*Model).copyBlock},
+	{[]string{"Y"}, "copy the code", (*Model).copyCode},
+	{[]string{"r"}, "answer anew, as a branch", ask(func(t Target) tea.Msg { return RegenerateMsg{t} })},
+	{[]string{"e"}, "edit, as a branch", ask(func(t Target) tea.Msg { return EditMsg{t} })},
+	{[]string{"f"}, "go on from here in a copy", ask(func(t Target) tea.Msg { return ForkMsg{t} })},
+	{[]string{"w"}, "what went over the wire", ask(func(t Target) tea.Msg { return WireMsg{t} })},
+	{[]string{"esc"}, "leave the search, the selection, browsing", always((*Model).back)},
+	{[]string{"i"}, "back to writing", always(func(m *Model) { m.Browse(false) })},
+}
+
+// commands are the bindings by their keys.
+var commands = func() map[string]func(*Model) tea.Cmd {
+	by := map[string]func(*Model) tea.Cmd{}
+	for _, b := range bindings {
+		for _, key := range b.keys {
+			by[key] = b.run
+		}
+	}
+	return by
+}()
+
+// Bindings lists the keys of browsing, and what they do.
+func Bindings() [][2]string {
+	var rows [][2]string
+	for _, b := range bindings {
+		rows = append(rows, [2]string{strings.Join(b.keys, ", "), b.does})
+	}
+	return rows
 }
 
 // Update handles the wheel and, while browsing, keys. Copying gives a CopyMsg.
