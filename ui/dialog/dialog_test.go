@@ -3,6 +3,7 @@ package dialog_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -180,9 +181,40 @@ func TestHelpCanBeReadWhole(t *testing.T) {
 			}
 		}
 	}
-	for _, key := range []string{"esc", "alt+esc", "enter", "q"} {
+	for _, key := range []string{"esc", "alt+esc", "enter"} {
 		if got := press(t, guide(), key); got != (dialog.ClosedMsg{}) {
 			t.Errorf("%s sends %#v", key, got)
+		}
+	}
+}
+
+// Typing finds a key by what it does, by its name, and by where it belongs.
+func TestHelpIsSearched(t *testing.T) {
+	for typed, want := range map[string]string{
+		"recent": "f2", "CTRL+L": "number 11", "models pick": "ctrl+x m", "qqq": "no key does that",
+	} {
+		g := guide()
+		press(t, g, "paste:"+typed)
+		view := strings.Join(rows(t, g, 80, 24), "\n")
+		if !strings.Contains(view, want) || strings.Contains(view, "browse") {
+			t.Errorf("%q does not find %q alone:\n%s", typed, want, view)
+		}
+		if press(t, g, "ctrl+u"); !strings.Contains(strings.Join(rows(t, g, 80, 24), "\n"), "Writing") {
+			t.Errorf("an emptied search does not show all")
+		}
+	}
+}
+
+// Every key that a dialog knows is in the guide.
+func TestGuideTellsEveryKey(t *testing.T) {
+	keys := dialog.DefaultKeys()
+	told := fmt.Sprint(keys.Guide())
+	fields := reflect.ValueOf(keys)
+	for i := range fields.NumField() {
+		for _, key := range fields.Field(i).Interface().([]string) {
+			if !strings.Contains(told, key) {
+				t.Errorf("%s of %s is not told", key, fields.Type().Field(i).Name)
+			}
 		}
 	}
 }

@@ -16,13 +16,55 @@ type Section struct {
 	Rows  [][2]string
 }
 
-// A Guide shows bindings in as many columns as fit.
+// Guide tells the keys of dialogs, from what binds them.
+func (k Keys) Guide() []Section {
+	row := func(does string, keys ...[]string) [2]string {
+		var all []string
+		for _, some := range keys {
+			all = append(all, some...)
+		}
+		return [2]string{strings.Join(all, ", "), does}
+	}
+	return []Section{
+		{"Lists", [][2]string{
+			row("choose", k.Accept), row("close", k.Close),
+			row("up", k.Up), row("down", k.Down), row("a page up", k.PageUp), row("a page down", k.PageDown),
+			row("to the first", k.Top), row("to the last", k.Bottom),
+			row("erase what is typed: a letter", k.Erase), row("a word", k.EraseWord), row("all", k.Clear),
+			row("of commands: fill the selected one in", k.Next),
+		}},
+		{"Models", [][2]string{
+			row("favourite, or no longer", k.Pin), row("hide, or show again", k.Trash), row("show hidden ones, or not", k.Details),
+		}},
+		{"Conversations, rules and branches", [][2]string{
+			row("open a copy", k.Fork), row("rename", k.Rename), row("keep at the top, or no longer", k.Pin),
+			row("delete", k.Trash), row("bring back what was deleted", k.Undo),
+		}},
+		{"Allowing a tool", [][2]string{
+			row("once", k.Once), row("the same again in this session", k.Session), row("always, by a rule", k.Always),
+			row("wider rule", k.Wider), row("narrower rule", k.Narrower),
+			row("change the arguments first", k.Edit), row("with network", k.Network),
+			row("deny, with a note to the model", k.Deny), row("deny", k.Close), row("details", k.Details),
+		}},
+		{"Questions and pages", [][2]string{
+			row("yes", k.Yes), row("no", k.No), row("next answer or page", k.Next), row("previous", k.Previous),
+			row("a page down", k.More), row("to the end", k.Last),
+		}},
+	}
+}
+
+// A Guide shows bindings in as many columns as fit. Typing leaves those that hold
+// every word.
 type Guide struct {
 	base
 	scroll
 	sections []Section
-	rows     []string // laid out for the width and the theme
+	query    field
+	rows     []string // laid out for what is typed, the width and the theme
+	all      int      // rows while nothing is typed
 }
+
+const guideTitle = "Keys"
 
 // Help shows the keys.
 func Help(sections []Section, th *theme.Theme) *Guide {
@@ -45,6 +87,28 @@ func (g *Guide) SetSize(width, height int) {
 	}
 }
 
+// found are the bindings that match: those of a section whose title does, and
+// otherwise those that hold the words.
+func (g *Guide) found() []Section {
+	words := strings.Fields(strings.ToLower(g.query.text))
+	if len(words) == 0 {
+		return g.sections
+	}
+	var out []Section
+	for _, s := range g.sections {
+		match := Section{Title: s.Title}
+		for _, r := range s.Rows {
+			if holds(strings.ToLower(s.Title+" "+r[0]+" "+r[1]), words) {
+				match.Rows = append(match.Rows, r)
+			}
+		}
+		if len(match.Rows) > 0 {
+			out = append(out, match)
+		}
+	}
+	return out
+}
+
 // SetTheme changes the looks.
 func (g *Guide) SetTheme(th *theme.Theme) {
 	g.base.SetTheme(th)
@@ -60,10 +124,11 @@ const (
 
 // arrange puts each section into the column that is the shortest so far.
 func (g *Guide) arrange() {
-	n := max(min(g.width/narrowColumn, len(g.sections)), 1)
+	sections := g.found()
+	n := max(min(g.width/narrowColumn, len(sections)), 1)
 	width := max((g.width-(n-1)*columnGap)/n, 0)
 	columns := make([][]string, n)
-	for _, s := range g.sections {
+	for _, s := range sections {
 		short := 0
 		for i := range columns {
 			if len(columns[i]) < len(columns[short]) {
@@ -92,6 +157,9 @@ func (g *Guide) arrange() {
 			break
 		}
 		g.rows = append(g.rows, strings.TrimRight(line, " "))
+	}
+	if g.query.text == "" {
+		g.all = len(g.rows)
 	}
 	g.fit(len(g.rows), g.visible())
 }
@@ -124,22 +192,24 @@ func (g *Guide) section(s Section, width int) []string {
 	return rows
 }
 
-// Height is that of the bindings, their title and the keys.
-func (g *Guide) Height() int { return min(len(g.rows)+2, g.height) }
+// Height is that of all bindings, their title and the keys, so that the screen
+// does not jump while one types.
+func (g *Guide) Height() int { return min(max(g.all, len(g.rows))+2, g.height) }
 
 func (g *Guide) visible() int { return contentRows(g.Height()) }
 
-// Update scrolls and closes.
+// Update scrolls, searches and closes.
 func (g *Guide) Update(msg tea.Msg) tea.Cmd {
 	if g.over {
 		return nil
 	}
-	if g.key(msg, g.Keys.reading(), len(g.rows), g.visible()) {
-		g.view = ""
-		return nil
-	}
-	if key, ok := msg.(tea.KeyPressMsg); ok && (is(key, g.Keys.Close) || is(key, g.Keys.Accept) || key.String() == "q") {
+	g.view = ""
+	if key, ok := msg.(tea.KeyPressMsg); ok && (is(key, g.Keys.Close) || is(key, g.Keys.Accept)) {
 		return g.answer(ClosedMsg{})
+	}
+	if !g.key(msg, g.Keys, len(g.rows), g.visible()) && g.query.key(msg, g.Keys) {
+		g.top = 0
+		g.arrange()
 	}
 	return nil
 }
@@ -155,7 +225,16 @@ func (g *Guide) View() string {
 	if len(g.rows) > visible {
 		place = percent(g.top+visible, len(g.rows))
 	}
-	foot := g.hint(g.theme.Dim, first(g.Keys.Close), "close", first(g.Keys.Up)+"/"+first(g.Keys.Down), "scroll")
-	g.view = frame(g.Height(), g.head("Keys", place), g.rows[g.top:min(g.top+visible, len(g.rows))], foot)
+	rows := g.rows[g.top:min(g.top+visible, len(g.rows))]
+	if len(rows) == 0 {
+		rows = []string{g.theme.Dim.Render(ansi.Truncate("  no key does that", g.width, "…"))}
+	}
+	foot := g.hint(g.theme.Dim, first(g.Keys.Close), "close", first(g.Keys.Up)+"/"+first(g.Keys.Down), "scroll", "type", "to search")
+	g.view = frame(g.Height(), g.queried(guideTitle, place, &g.query), rows, foot)
 	return g.view
+}
+
+// Cursor stands behind what is typed.
+func (g *Guide) Cursor() (x, y int, ok bool) {
+	return g.behind(guideTitle, &g.query), 0, g.Height() > 2
 }
