@@ -30,6 +30,7 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 		return nil, nil, err
 	}
 	p.Protected = behind(p.Workspace, repositories(p.Workspace, p.Protected))
+	p.joinWorktree(false)
 	cleanup, err = tempDir(&p)
 	if err != nil {
 		return nil, nil, err

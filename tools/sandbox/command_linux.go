@@ -53,6 +53,7 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 		return nil, nil, err
 	}
 	p.Protected = behind(p.Workspace, repositories(p.Workspace, p.Protected))
+	p.joinWorktree(strings.HasSuffix(b.Name, "pidns"))
 	made := p.Temp == ""
 	removeTemp, err := tempDir(&p)
 	if err != nil {

@@ -21,6 +21,8 @@ var refusals = []struct{ text, what string }{
 	{"could not connect", network},
 	{"socket: operation not permitted", network},
 	{"socket: permission denied", network},
+	{"fatal: not a git repository: ", elsewhere},
+	{"could not lock config file", gitSettings},
 	{"read-only file system", files},
 	{"permission denied", files},
 	{"device or resource busy", files},
@@ -32,9 +34,11 @@ var refusals = []struct{ text, what string }{
 }
 
 const (
-	network = "the network"
-	files   = "a file outside of the workspace, or a protected one"
-	either  = "the network, a file outside of the workspace, or something only the system may do"
+	network     = "the network"
+	files       = "a file outside of the workspace, or a protected one"
+	elsewhere   = "the repository that this is a worktree of, which is outside of the workspace"
+	gitSettings = "git's settings, which no command may change"
+	either      = "the network, a file outside of the workspace, or something only the system may do"
 )
 
 // Denied tells from the output of a command that failed in a sandbox what the

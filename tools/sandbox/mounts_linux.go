@@ -52,6 +52,11 @@ func isolate(p *Policy) error {
 			return fmt.Errorf("mount %s: %w", t.path, err)
 		}
 	}
+	for _, path := range p.still {
+		if err := guard(filepath.Dir(path), filepath.Base(path), map[string]bool{}); err != nil {
+			return fmt.Errorf("protect %s: %w", path, err)
+		}
+	}
 	protected := p.Protected
 	if p.Lasting { // what is not there cannot be mounted on, but is in a folder that can
 		for _, path := range p.Protected {

@@ -207,3 +207,81 @@ func TestHooksPath(t *testing.T) {
 		})
 	}
 }
+
+// In a worktree of a repository that is elsewhere one can commit, where what
+// configures the repository can be kept; one can look at it everywhere.
+func TestWorktree(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, s)
+			p.env = append(p.env, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+			p.git("outside", "init", "-q")
+			p.git("outside", "add", "file")
+			p.git("outside", "commit", "-qm", "one")
+			if err := os.RemoveAll(p.at("workspace")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(p.at("."), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			p.git("outside", "worktree", "add", "-q", "../workspace")
+			if out, status := p.run(gitSetup + "git log --oneline; git status --short"); status != 0 || !strings.Contains(out, "one") {
+				t.Errorf("got %d, %s", status, out)
+			}
+			if out, status := p.run(gitSetup + "echo 2 > f; git add f; git commit -qm two; git log --oneline"); s.spaces && (status != 0 || !strings.Contains(out, "two") || strings.Contains(out, "[")) {
+				t.Errorf("got %d, %s", status, out)
+			}
+			git := p.at("outside/.git")
+			before := p.read("outside/.git/config") + p.read("outside/.git/worktrees/workspace/commondir") + p.read("outside/.git/worktrees/workspace/gitdir")
+			p.run("g=" + git + "; w=$g/worktrees/workspace; echo evil > $g/hooks/pre-commit; echo evil >> $g/config; echo evil > $w/commondir; echo evil > $w/gitdir; mv $w $w.old; mkdir -p $w; echo evil > $w/commondir; mv $g $g.old; echo evil > ../outside/file; mkdir $g/worktrees/x")
+			after := p.read("outside/.git/config") + p.read("outside/.git/worktrees/workspace/commondir") + p.read("outside/.git/worktrees/workspace/gitdir")
+			if after != before || p.read("outside/.git/hooks/pre-commit") != "" || p.read("outside/file") != "canary" || p.read("outside/.git/worktrees/x") != "" {
+				t.Errorf("got %s", after)
+			}
+		})
+	}
+}
+
+// What a workspace says that it is a worktree of is not believed.
+func TestForgedWorktree(t *testing.T) {
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, s)
+			own := "outside/.git/worktrees/w"
+			for _, name := range []string{"outside/.git/objects/x", "outside/.git/config", own + "/HEAD"} {
+				p.write(name, "canary")
+			}
+			if err := os.RemoveAll(p.at("workspace/.git")); err != nil {
+				t.Fatal(err)
+			}
+			p.write("workspace/.git", "gitdir: "+p.at(own)+"\n")
+			for name, files := range map[string][2]string{
+				"nothing":         {"", ""},
+				"another":         {p.at("other/.git"), "../.."},
+				"another folder":  {p.at("workspace/.git"), "../../.."},
+				"settings of own": {p.at("workspace/.git"), "../.."},
+			} {
+				p.write(own+"/gitdir", files[0]+"\n")
+				p.write(own+"/commondir", files[1]+"\n")
+				if name == "settings of own" {
+					p.write("outside/.git/config", "canary\n[extensions]\n\tworktreeConfig = true\n")
+				}
+				if err := os.Chmod(p.at("outside/.git/config"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				if err := exec.Command("chown", "-R", fmt.Sprint(p.uid), p.base).Run(); err != nil {
+					t.Fatal(err)
+				}
+				out, _ := p.run("cat ../outside/.git/config; echo evil > ../" + own + "/HEAD; echo evil > ../outside/.git/objects/y")
+				if strings.Contains(out, "canary") != (name == "settings of own") || p.read(own+"/HEAD") != "canary" || p.read("outside/.git/objects/y") != "" {
+					t.Errorf("%s: got %s", name, out)
+				}
+			}
+		})
+	}
+}

@@ -43,6 +43,9 @@ func TestDenied(t *testing.T) {
 		{"dial tcp: lookup proxy.golang.org: operation not permitted", `the network ("dial tcp: lookup proxy.golang.org: operation not permitted")`},
 		{"PermissionError: [Errno 1] Operation not permitted", `the network, a file outside of the workspace, or something only the system may do ("PermissionError: [Errno 1] Operation not permitted")`},
 		{"permission denied: " + strings.Repeat("é", 300), `a file outside of the workspace, or a protected one ("permission denied: ` + strings.Repeat("é", 181) + `…")`},
+		{"error: could not lock config file .git/config: Device or resource busy", `git's settings, which no command may change ("error: could not lock config file .git/config: Device or resource busy")`},
+		{"fatal: not a git repository: /a/.git/worktrees/b", `the repository that this is a worktree of, which is outside of the workspace ("fatal: not a git repository: /a/.git/worktrees/b")`},
+		{"fatal: not a git repository (or any of the parent directories): .git", ""},
 		{"FAIL: 3 tests", ""},
 		{"", ""},
 	}

@@ -25,7 +25,9 @@
 // anywhere in the workspace. Repositories are looked for in the first 2,000 folders
 // and eight levels: further away, and in bare repositories, which have no .git to
 // be told by, a command can leave a hook that runs once a person uses git in
-// there. The same is true of every program in the workspace.
+// there. The same is true of every program in the workspace. In a workspace that is
+// a worktree, the repository elsewhere can be read, and with namespaces be committed
+// to: its objects and branches can be changed, what configures it cannot.
 //
 // What stays possible, and where: the names, sizes and times of files elsewhere
 // can be read (stat is not restricted by Landlock); a file made in memory or in
@@ -55,6 +57,8 @@ type Policy struct {
 	Env       []string // the whole environment; nothing of the caller's own is added but TMPDIR
 	Lasting   bool     // runs beside a person's own work, as a server does: nothing is put back, more is read-only
 	Undone    string   // folder that keeps what was in the place of a protected path; "": one of the workspace's own in the cache folder
+
+	still []string // files in Write that are read-only, if there are namespaces
 }
 
 // Protected is what configures or runs programs for parley, git and the shell
