@@ -25,6 +25,8 @@ type Action struct {
 	Sandboxed bool // the command runs in the sandbox: it can change the workspace only, see [Set.Sandbox]
 	Network   bool // the sandbox lets it reach the network, see [Action.WithNetwork]
 
+	guarded bool // Path is run by git, or sets it up, though its name does not say so
+
 	run    func(ctx context.Context, progress func(text string)) Outcome
 	online func(ctx context.Context, progress func(text string)) Outcome // run, with the network; nil if not sandboxed
 }

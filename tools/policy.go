@@ -135,7 +135,7 @@ func (p *Policy) judge(a *Action) (Verdict, rules.Rule) {
 		return Ask, by
 	case a.Access == Reads:
 		return Allow, by
-	case a.Access == Writes && guarded(a.Path) && !(is(rules.Allow) && by.Literal()):
+	case a.Access == Writes && (a.guarded || guarded(a.Path)) && !(is(rules.Allow) && by.Literal()):
 		return Ask, by
 	case is(rules.Allow) && by.Held && !a.Sandboxed:
 		return Ask, by // it was allowed to run in the sandbox, and there is none now
@@ -347,7 +347,8 @@ func ParseRule(text string) (rules.Rule, error) {
 // guards are the names of files and folders that configure or run programs for
 // parley and git (.envrc: for the shell that they are started from), so that a
 // change there can be as good as a command. It is these four and no more: a
-// Makefile, a test or a script runs things as well and is not guarded.
+// Makefile, a test or a script runs things as well and is not guarded, but for
+// the hooks that git has elsewhere, by core.hooksPath.
 var guards = []string{".git", ".parley", ".mcp.json", ".envrc"}
 
 // guarded reports whether file is under a guard. Letter case does not count:

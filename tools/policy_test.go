@@ -311,3 +311,24 @@ func TestPermissions(t *testing.T) {
 		}
 	}
 }
+
+// What git runs by core.hooksPath asks, as what is in .git does.
+func TestHooksElsewhereAreGuarded(t *testing.T) {
+	f := open(t, map[string]string{
+		".git/config":     "[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../shared.config\n",
+		"sub/.git/config": "[core]\n\thookspath = hooks\n",
+	})
+	auto := NewPolicy(ModeAuto)
+	for file, want := range map[string]Verdict{
+		".githooks/pre-commit": Ask, ".GITHOOKS/x": Ask, "shared.config": Ask, "sub/hooks/pre-push": Ask,
+		"hooks/x": Allow, ".githooks2/x": Allow, "sub/.githook": Allow, "a.go": Allow,
+	} {
+		a, err := f.Plan(t.Context(), "write", args("path", file, "content", "x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := auto.Decide(a); got != want {
+			t.Errorf("%s: got %s, want %s", file, got, want)
+		}
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"parley/tools/ignore"
 )
 
 // maxWalk is how many entries of folders one call looks at.
@@ -30,7 +32,7 @@ var errEnough = errors.New("enough")
 
 // from visits everything below dir. The path is relative to the workspace.
 func (k *walk) from(ctx context.Context, dir string, visit func(file string, e fs.DirEntry) error) error {
-	var rules ignores
+	var rules ignore.Rules
 	if !k.all && dir != "." { // what holds above dir holds in it
 		rules = k.above(dir)
 	}
@@ -57,7 +59,7 @@ type place struct {
 	entries []fs.DirEntry
 }
 
-func (k *walk) visit(ctx context.Context, p place, rules ignores, depth int, visit func(string, fs.DirEntry) error) error {
+func (k *walk) visit(ctx context.Context, p place, rules ignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
 	if !k.all {
 		rules = k.ignores(rules, p.dir, p.entries)
 	}
@@ -73,7 +75,7 @@ func (k *walk) visit(ctx context.Context, p place, rules ignores, depth int, vis
 		if p.dir != "." {
 			file = p.dir + "/" + file
 		}
-		if !k.all && (e.Name() == ".git" || rules.match(file, e.IsDir())) {
+		if !k.all && (e.Name() == ".git" || rules.Match(file, e.IsDir())) {
 			k.ignored++
 			continue
 		}
@@ -93,7 +95,7 @@ func (k *walk) visit(ctx context.Context, p place, rules ignores, depth int, vis
 
 // down visits the folder name in p. One that is gone, or not for us to see, is
 // left out.
-func (k *walk) down(ctx context.Context, p place, name, file string, rules ignores, depth int, visit func(string, fs.DirEntry) error) error {
+func (k *walk) down(ctx context.Context, p place, name, file string, rules ignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
 	at, err := p.at.OpenRoot(name)
 	if err != nil {
 		return nil

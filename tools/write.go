@@ -8,6 +8,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"parley/tools/sandbox"
 )
 
 type writeArgs struct {
@@ -107,6 +109,8 @@ func (w *workspace) writing(c change, before []byte, title, kept string) *Action
 		Title:  title,
 		Path:   c.file,
 		Diff:   diff,
+
+		guarded: sandbox.Runs(w.real, c.file),
 		run: func(ctx context.Context, _ func(string)) Outcome {
 			if err := w.apply(ctx, c); err != nil {
 				return failed("%v", err)

@@ -50,6 +50,27 @@ func repositories(workspace string, protected []string) []string {
 	return r.protected
 }
 
+// Runs reports whether git in the workspace runs, or is set up by, a file that
+// core.hooksPath or an include of its settings leads to. The file is relative to
+// the workspace, with slashes. Letter case does not count: on some file systems
+// it does not.
+func Runs(workspace, file string) bool {
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	r := repos{root: root, workspace: workspace}
+	for _, dir := range append([]string{"."}, above(file)...) {
+		r.look(dir)
+	}
+	inGit := len(r.protected)
+	r.hooksElsewhere()
+	return slices.ContainsFunc(r.protected[inGit:], func(p string) bool {
+		return len(file) >= len(p) && strings.EqualFold(file[:len(p)], p) && (len(file) == len(p) || file[len(p)] == '/')
+	})
+}
+
 // behind adds what protected links lead to, if that is in the workspace.
 func behind(workspace string, protected []string) []string {
 	all := slices.Clone(protected)

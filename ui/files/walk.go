@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"parley/tools/ignore"
 )
 
 // A walk reads a folder and those below it, level by level.
@@ -20,7 +22,7 @@ type walk struct {
 // A folder is one that has to be read, and the rules that hold above it.
 type folder struct {
 	path  string // "." is the first
-	rules ignores
+	rules ignore.Rules
 }
 
 // read returns what is in dir. Publish gets what was found so far, after each
@@ -59,7 +61,7 @@ func (w *walk) folder(ctx context.Context, f folder) (below []folder) {
 		if f.path != "." {
 			path = f.path + "/" + path
 		}
-		if e.Name() == ".git" || !speakable(e.Name()) || len(path) > maxPath || !isFile(e) || f.rules.match(path, e.IsDir()) {
+		if e.Name() == ".git" || !speakable(e.Name()) || len(path) > maxPath || !isFile(e) || f.rules.Match(path, e.IsDir()) {
 			continue
 		}
 		kept := newEntry(path, e.IsDir())
@@ -78,13 +80,10 @@ func isFile(e fs.DirEntry) bool {
 	return e.IsDir() || e.Type().IsRegular() || e.Type() == fs.ModeSymlink
 }
 
-// ignoreFiles are where rules stand; those of the last decide.
-var ignoreFiles = [...]string{".gitignore", ".ignore"}
-
 // rules are those that hold in f, which has these entries, sorted by name.
-func (w *walk) rules(f folder, entries []fs.DirEntry) ignores {
+func (w *walk) rules(f folder, entries []fs.DirEntry) ignore.Rules {
 	rules := f.rules
-	for _, name := range ignoreFiles {
+	for _, name := range ignore.Files {
 		i, found := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int { return cmp.Compare(e.Name(), name) })
 		if !found || !entries[i].Type().IsRegular() {
 			continue
@@ -93,7 +92,7 @@ func (w *walk) rules(f folder, entries []fs.DirEntry) ignores {
 		if err != nil {
 			continue
 		}
-		rules = rules.and(parseIgnores(f.path, text))
+		rules = rules.And(ignore.Parse(f.path, text))
 	}
 	return rules
 }
@@ -108,6 +107,6 @@ func (w *walk) text(path string) (string, error) {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return "", fs.ErrInvalid
 	}
-	b, err := io.ReadAll(io.LimitReader(f, maxIgnore))
+	b, err := io.ReadAll(io.LimitReader(f, ignore.MaxSize))
 	return string(b), err
 }

@@ -1,12 +1,12 @@
-package tools
+package ignore
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestIgnores(t *testing.T) {
-	tests := []struct {
+func TestMatch(t *testing.T) {
+	for _, test := range []struct {
 		rules string
 		path  string // a folder if it ends with "/"
 		want  bool
@@ -52,18 +52,23 @@ func TestIgnores(t *testing.T) {
 		{"{a,b}*", "ac", false},
 		{"/", "a", false},
 		{"!", "a", false},
-	}
-	for _, test := range tests {
+		{"*.log/", "a.log", false},
+		{"*.log/", "a.log/", true},
+		{"/*.log", "sub/a.log", false},
+		{"*.l?g", "a.lag", true},
+		{"*~", "a~", true},
+		{strings.Repeat("*a", 9), strings.Repeat("a", 9), false},
+	} {
 		path, dir := strings.CutSuffix(test.path, "/")
-		if got := parseIgnores(".", test.rules).match(path, dir); got != test.want {
+		if got := Parse(".", test.rules).Match(path, dir); got != test.want {
 			t.Errorf("%q on %q: got %v, want %v", test.rules, test.path, got, test.want)
 		}
 	}
 }
 
 // The files of folders further down come later, and hold only there.
-func TestNestedIgnores(t *testing.T) {
-	rules := append(parseIgnores(".", "*.tmp\n/only"), parseIgnores("sub", "!keep.tmp\n/only\nx/y")...)
+func TestBelow(t *testing.T) {
+	rules := Parse(".", "*.tmp\n/only").And(Parse("sub", "!keep.tmp\n/only\nx/y"))
 	tests := []struct {
 		path string
 		want bool
@@ -78,26 +83,45 @@ func TestNestedIgnores(t *testing.T) {
 		{"sub/x/y", true},
 		{"x/y", false},
 		{"subway/keep.tmp", true},
+		{"sub", false},
 	}
 	for _, test := range tests {
-		if got := rules.match(test.path, false); got != test.want {
+		if got := rules.Match(test.path, false); got != test.want {
 			t.Errorf("%s: got %v, want %v", test.path, got, test.want)
 		}
 	}
 }
 
-func FuzzIgnores(f *testing.F) {
-	f.Add("*.log\n!a\n/b/\nc/**", "a/b.log")
+// Rules of one folder do not get into those of its neighbour.
+func TestAndKeepsBoth(t *testing.T) {
+	above := Parse(".", "a\nb\nc")
+	left, right := above.And(Parse("l", "x")), above.And(Parse("r", "y"))
+	if !left.Match("l/x", false) || left.Match("r/y", false) || !right.Match("r/y", false) || len(above) != 3 {
+		t.Errorf("got %v and %v", left, right)
+	}
+}
+
+func TestRulesAreBounded(t *testing.T) {
+	rules := Rules{}.And(make(Rules, maxRules+5)).And(make(Rules, 5))
+	if len(rules) != maxRules {
+		t.Errorf("%d rules", len(rules))
+	}
+}
+
+func FuzzMatch(f *testing.F) {
+	f.Add("*.log\n!keep.log\n/out/\na/**\n[a-c]?\n{a,b}", "a/keep.log")
+	f.Add(`**/**/*a*a*a*b`, strings.Repeat("a/", 50))
 	f.Add("[a\n\\\n{", "x")
 	f.Add("**/**/**/a", "a/a/a")
-	f.Fuzz(func(t *testing.T, rules, path string) {
-		ignored := parseIgnores(".", rules)
+	f.Fuzz(func(t *testing.T, text, path string) {
+		rules := Parse(".", text)
 		for _, dir := range []bool{true, false} {
+			rules.Match(path, dir)
+			rules.And(Parse("sub", text)).Match("sub/"+path, dir)
 			// One more rule that brings everything back always does.
-			if append(ignored[:len(ignored):len(ignored)], parseIgnores(".", "!**")...).match("x", dir) {
-				t.Errorf("%q: x stays ignored", rules)
+			if len(rules) < maxRules && rules.And(Parse(".", "!**")).Match("x", dir) {
+				t.Errorf("%q: x stays ignored", text)
 			}
-			ignored.match(path, dir)
 		}
 	})
 }

@@ -1,4 +1,13 @@
-package files
+// Package ignore reads .gitignore files, and others of that form, and says which
+// files they leave out.
+//
+//	text ──► Parse ──► Rules, and those of the folders below ──► Match
+//
+// Of gitignore(5) it knows everything but what only git's own index can tell. The
+// files of a folder that is ignored are not to be asked about, so that no rule
+// brings them back. Ignore files come with a stranger's code: what they cost is
+// bounded.
+package ignore
 
 import (
 	"path"
@@ -7,12 +16,14 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// ignores are the rules of ignore files, from the top folder down; the last one
-// that matches decides. See gitignore(5). The files of a folder that is ignored
-// are never asked about, so that no rule can bring them back.
-type ignores []ignore
+// Files are the names of the files that hold rules; those of the later one weigh
+// more. Of .ignore, which is for searches alone, ripgrep, ag and fd know as well.
+var Files = []string{".gitignore", ".ignore"}
 
-type ignore struct {
+// Rules are from the top folder down; the last one that matches decides.
+type Rules []rule
+
+type rule struct {
 	base    string // folder of the ignore file, "." for the top
 	pattern string // for doublestar
 	ending  string // "*.go" is told by its ending alone
@@ -22,25 +33,27 @@ type ignore struct {
 	dir     bool   // only folders match
 }
 
-// Whose ignore files are longer, or whose patterns have more stars, means no
-// good: each rule is asked about each file, and stars can make that take forever.
+// MaxSize is how much of an ignore file is to be read, in bytes. Whose files are
+// longer, or whose patterns have more stars, means no good: each rule is asked
+// about each file, and stars can make that take forever.
 const (
-	maxIgnore = 256 << 10
-	maxRules  = 4096
-	maxStars  = 8
+	MaxSize  = 256 << 10
+	maxRules = 4096
+	maxStars = 8
 )
 
-// and is the rules and those of a folder below.
-func (rules ignores) and(below ignores) ignores {
+// And is the rules and those of a folder below. Neither is changed.
+func (rules Rules) And(below Rules) Rules {
 	below = below[:min(len(below), max(maxRules-len(rules), 0))]
 	return append(rules[:len(rules):len(rules)], below...)
 }
 
-// parseIgnores reads the text of an ignore file in the folder base.
-func parseIgnores(base, text string) ignores {
-	var rules ignores
+// Parse reads the text of an ignore file in the folder base, relative to the top,
+// which is ".", with slashes.
+func Parse(base, text string) Rules {
+	var rules Rules
 	for line := range strings.Lines(strings.TrimPrefix(text, "\uFEFF")) {
-		if r, ok := parseIgnore(strings.TrimRight(line, "\r\n")); ok {
+		if r, ok := parse(strings.TrimRight(line, "\r\n")); ok {
 			r.base = base
 			rules = append(rules, r)
 		}
@@ -48,7 +61,7 @@ func parseIgnores(base, text string) ignores {
 	return rules
 }
 
-func parseIgnore(line string) (r ignore, ok bool) {
+func parse(line string) (r rule, ok bool) {
 	for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
 		line = line[:len(line)-1]
 	}
@@ -79,7 +92,7 @@ func parseIgnore(line string) (r ignore, ok bool) {
 	return r, line != "" && (r.plain || doublestar.ValidatePattern(line))
 }
 
-func (r *ignore) match(file string, dir bool) bool {
+func (r *rule) match(file string, dir bool) bool {
 	if r.dir && !dir {
 		return false
 	}
@@ -102,8 +115,8 @@ func (r *ignore) match(file string, dir bool) bool {
 	return doublestar.MatchUnvalidated(r.pattern, file)
 }
 
-// match reports whether file, a path relative to the top, is ignored.
-func (rules ignores) match(file string, dir bool) bool {
+// Match reports whether file, a path relative to the top, is ignored.
+func (rules Rules) Match(file string, dir bool) bool {
 	for i := len(rules) - 1; i >= 0; i-- {
 		if rules[i].match(file, dir) {
 			return !rules[i].keep
