@@ -114,17 +114,8 @@ func (w *workspace) glob(ctx context.Context, dir, pattern string, all bool) Out
 
 // notes tells of what a search did not look at.
 func (k *walk) notes() []string {
-	var notes []string
 	if k.full {
-		notes = append(notes, note("only the first %d entries were looked at; search in a folder of it", maxWalk))
+		return []string{note("only the first %d entries were looked at; search in a folder of it", maxWalk)}
 	}
-	return append(notes, k.kept()...)
-}
-
-// kept tells of what a rule of the person's keeps from being found.
-func (k *walk) kept() []string {
-	if k.hidden == 0 {
-		return nil
-	}
-	return []string{note("%s left out: a rule of the person's is about reading them", count(k.hidden, "entry"))}
+	return nil
 }

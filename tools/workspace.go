@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 )
 
@@ -25,8 +24,6 @@ type workspace struct {
 	path string // absolute, as it was given
 	real string // the same with symbolic links resolved
 	box  box    // how commands are held
-
-	policy atomic.Pointer[Policy] // what may be read; nil: everything
 
 	mu   sync.Mutex
 	seen map[string]hash        // content that the model last read or wrote, by path

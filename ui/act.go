@@ -19,6 +19,7 @@ import (
 	"parley/tools"
 	"parley/ui/composer"
 	"parley/ui/dialog"
+	"parley/ui/paint"
 )
 
 const (
@@ -254,7 +255,7 @@ func (m *Model) editor(string) tea.Cmd {
 	if err != nil {
 		return m.say(err.Error())
 	}
-	return tea.ExecProcess(cmd, func(err error) tea.Msg {
+	return paint.Exec(cmd, func(err error) tea.Msg {
 		text, err := written(err)
 		return editedMsg{text: text, err: err}
 	})
@@ -431,9 +432,6 @@ func (m *Model) pick(p dialog.PickedMsg) tea.Cmd {
 		return m.edit(seq)
 	case "mcp":
 		return m.server(p.Value)
-	case "wire":
-		id, _ := strconv.Atoi(p.Value) // there is no exchange 0
-		return m.showWire(id, true)
 	case "prompt":
 		return m.prompt(strings.TrimSpace(p.Value + " " + p.Arg))
 	case "resource":
@@ -449,9 +447,6 @@ func (m *Model) pick(p dialog.PickedMsg) tea.Cmd {
 // closed takes a dialog away that was left without a choice.
 // What was typed to find a command is not lost: it may have been a message.
 func (m *Model) closed(msg dialog.ClosedMsg) tea.Cmd {
-	if cmd, ok := m.leaveWire(); ok {
-		return cmd
-	}
 	m.dialog = nil
 	slash := m.slash
 	m.slash = false

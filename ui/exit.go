@@ -17,6 +17,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"parley/ui/paint"
 	"parley/ui/safe"
 )
 
@@ -27,11 +28,12 @@ const statusPanic = 2
 // way that is.
 type exit struct {
 	terminal *terminal
-	guard    *guard // for the ways out that cannot be caught
-	kill     func() // ends the program's loop without its consent
+	leave    func(time.Duration) bool // ends painting, and undoes its modes if there is time
+	guard    *guard                   // for the ways out that cannot be caught
+	kill     func()                   // ends the program's loop without its consent
 
 	mu      sync.Mutex
-	orderly bool // the loop ended by itself and undid its modes
+	orderly bool // the loop ended by itself
 	status  int
 	err     error
 	panic   any
@@ -75,8 +77,9 @@ type signalMsg struct{}
 // from here on.
 func (e *exit) signals(send func(tea.Msg)) (stop func()) {
 	const (
-		forLoop = 400 * time.Millisecond
-		forAll  = 2500 * time.Millisecond
+		forLoop   = 300 * time.Millisecond
+		forScreen = 100 * time.Millisecond
+		forAll    = 2500 * time.Millisecond
 	)
 	e.guard = watch(e.terminal)
 	ch, over := make(chan os.Signal, 4), make(chan struct{})
@@ -105,7 +108,7 @@ func (e *exit) signals(send func(tea.Msg)) (stop func()) {
 			case <-ch: // a second signal
 			case <-time.After(wait):
 			}
-			e.terminal.restore(true)
+			e.terminal.restore(!e.left(forScreen))
 		}
 		os.Exit(e.finish())
 	})
@@ -157,19 +160,32 @@ func (e *exit) ended(err error) {
 	}
 }
 
-// restore brings the terminal back as soon as the loop is over.
-func (e *exit) restore() {
+// left ends the screen, and reports whether its modes are undone. Where Bubble
+// Tea paints, it undid them if it could.
+func (e *exit) left(patience time.Duration) bool {
+	if done := e.leave(patience); paint.Here {
+		return done
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.terminal.restore(!e.orderly)
+	return e.orderly
 }
 
-// finish restores the terminal, reports what went wrong on the normal screen,
-// and returns the exit status.
+// restore brings the terminal back as soon as the loop is over. A slow one may
+// have a frame before it.
+func (e *exit) restore() {
+	const forFrame = 2 * time.Second
+	undone := e.left(forFrame)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.terminal.restore(!undone)
+}
+
+// finish reports what went wrong on the normal screen, and returns the exit
+// status.
 func (e *exit) finish() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.terminal.restore(!e.orderly)
 	e.guard.dismiss()
 	e.guard = nil
 	switch {
@@ -184,17 +200,6 @@ func (e *exit) finish() int {
 	return 0
 }
 
-// Crash keeps a panic in a file only its owner may read, says on standard error
-// where, and returns the exit status. The terminal must be in order by then.
-func Crash(p any, stack []byte) int {
-	path, err := writeCrash(p, stack)
-	if err != nil {
-		path = err.Error()
-	}
-	fmt.Fprintf(os.Stderr, "parley: crashed: %s\n  the report is in %s\n", safe.Line(masked(fmt.Sprint(p))), safe.Line(path))
-	return statusPanic
-}
-
 // stateFolder is where parley keeps what is neither configuration nor cache.
 func stateFolder(getenv func(string) string) (string, error) {
 	dir := getenv("XDG_STATE_HOME")
@@ -206,6 +211,17 @@ func stateFolder(getenv func(string) string) (string, error) {
 		dir = filepath.Join(home, ".local", "state")
 	}
 	return filepath.Join(dir, "parley"), nil
+}
+
+// Crash keeps a panic in a file only its owner may read, says on standard error
+// where, and returns the exit status. The terminal must be in order by then.
+func Crash(p any, stack []byte) int {
+	path, err := writeCrash(p, stack)
+	if err != nil {
+		path = err.Error()
+	}
+	fmt.Fprintf(os.Stderr, "parley: crashed: %s\n  the report is in %s\n", safe.Line(masked(fmt.Sprint(p))), safe.Line(path))
+	return statusPanic
 }
 
 // crashPath is a file for a crash report, with a name that nobody can guess.

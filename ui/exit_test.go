@@ -259,7 +259,7 @@ func TestTerminalComesBack(t *testing.T) {
 // A signal that meets a panic on its way still ends the program in order.
 func TestPanicInTheSignalHandler(t *testing.T) {
 	ended := make(chan struct{})
-	e := &exit{terminal: &terminal{in: os.Stdin, out: os.Stdout}, kill: func() { close(ended) }}
+	e := &exit{terminal: &terminal{in: os.Stdin, out: os.Stdout}, kill: func() { close(ended) }, leave: func(time.Duration) bool { return true }}
 	stop := e.signals(func(tea.Msg) { panic("in the handler") })
 	defer stop()
 	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {

@@ -28,11 +28,14 @@ type pump struct {
 	text   strings.Builder // its Text or Input
 	every  time.Duration   // between wakes
 	last   time.Time       // when the screen took events last
+	due    time.Time       // of the next wake, while one is scheduled
 	awake  bool            // a wake is outstanding or scheduled
 	urgent bool            // and goes out at once
 	size   int             // bytes in events and text
 	room   sync.Cond       // signaled when the screen took some
 	closed bool
+	deltas [2]int    // since the screen took events last, and in the frame before
+	came   time.Time // when put returned last; of the goroutine that puts
 }
 
 // most is how many bytes the screen takes at once; the rest comes with the next
@@ -66,8 +69,18 @@ func frameTime(env func(string) string) time.Duration {
 
 func (m *Model) frame() time.Duration { return frameTime(os.Getenv) }
 
-// put adds an event. It waits while much is waiting for the screen already.
+// put adds an event. It waits while much is waiting for the screen already, and
+// until shortly before the screen takes events again if this one was waited for:
+// to be woken for every token costs more than to read it, and what gathers in
+// the meantime is read at once.
 func (p *pump) put(e session.Event) {
+	nap := p.add(e)
+	time.Sleep(nap)
+	p.came = time.Now()
+}
+
+// add is put without the wait, which it returns.
+func (p *pump) add(e session.Event) (nap time.Duration) {
 	p.mu.Lock()
 	for p.size > full && !p.closed {
 		p.room.Wait()
@@ -80,29 +93,51 @@ func (p *pump) put(e session.Event) {
 		p.end()
 		p.events = append(p.events, e)
 	}
-	wake, wait := p.schedule(!isDelta)
+	now := time.Now()
+	wake, wait := p.schedule(!isDelta, now)
+	if isDelta {
+		p.deltas[0]++
+		nap = p.nap(now)
+	}
 	p.mu.Unlock()
-	if !wake {
-		return
-	}
-	if wait <= 0 {
+	switch {
+	case !wake:
+	case wait <= 0:
 		p.send(newsMsg{p})
-		return
+	default:
+		time.AfterFunc(wait, func() { p.send(newsMsg{p}) })
 	}
-	time.AfterFunc(wait, func() { p.send(newsMsg{p}) })
+	return nap
+}
+
+// nap is how long nothing needs to be read: not at all while there is something
+// to read already, while so much comes that it would not all be kept for us, or
+// when the screen takes it at once.
+func (p *pump) nap(now time.Time) time.Duration {
+	const (
+		waited = 300 * time.Microsecond
+		many   = 150                  // 5,000 tokens a second
+		before = 2 * time.Millisecond // to read what has gathered
+		most   = 50 * time.Millisecond
+	)
+	much := max(p.deltas[0], p.deltas[1]) > many || p.deltas[1] == 0 // or not known
+	if p.urgent || p.closed || much || now.Sub(p.came) < waited {
+		return 0
+	}
+	return min(p.due.Sub(now)-before, most)
 }
 
 // schedule decides whether this event has to wake the screen, and after which
 // time.
-func (p *pump) schedule(urgent bool) (wake bool, wait time.Duration) {
+func (p *pump) schedule(urgent bool, now time.Time) (wake bool, wait time.Duration) {
 	if p.awake && (p.urgent || !urgent) {
 		return false, 0
 	}
-	wait = p.every - time.Since(p.last)
+	wait = p.every - now.Sub(p.last)
 	if urgent {
 		wait = 0
 	}
-	p.awake, p.urgent = true, wait <= 0
+	p.awake, p.urgent, p.due = true, wait <= 0, now.Add(wait)
 	return true, wait
 }
 
@@ -163,9 +198,10 @@ func (p *pump) take() []session.Event {
 	p.size -= size
 	p.room.Broadcast()
 	p.last = time.Now()
+	p.deltas = [2]int{0, p.deltas[0]}
 	p.awake, p.urgent = false, false
 	if len(p.events) > 0 {
-		p.awake = true
+		p.awake, p.due = true, p.last.Add(p.every)
 		time.AfterFunc(p.every, func() { p.send(newsMsg{p}) })
 	}
 	return events

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/charmbracelet/x/term"
+
+	"parley/ui/paint"
 )
 
 // A terminal remembers how the console was before the screen.
@@ -20,6 +22,9 @@ func saveTerminal(in, out *os.File) *terminal {
 	state, _ := term.GetState(in.Fd())
 	return &terminal{in: in, out: out, state: state}
 }
+
+// screen is nothing: Bubble Tea takes the console by itself.
+func (t *terminal) screen([]string) paint.Terminal { return paint.Terminal{} }
 
 // restore brings the console back, once; modes only if the renderer could not.
 func (t *terminal) restore(abrupt bool) {

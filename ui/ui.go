@@ -26,6 +26,7 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/tools/mcp"
+	"parley/ui/paint"
 	"parley/ui/safe"
 	"parley/ui/theme"
 )
@@ -116,7 +117,6 @@ type Options struct {
 	Shell      func(ctx context.Context, command string, progress func(string)) tools.Outcome // runs a command of the person's own
 	Servers    func() *mcp.Servers                                                            // nil: none is configured, or none may run yet
 	Watch      func(func(server string))                                                      // registers who hears of changes of servers, on any goroutine
-	Wire       Wire                                                                           // what went to models and came back
 	Ephemeral  bool                                                                           // nothing of this is kept
 	Held       string                                                                         // why commands are not held by a sandbox; "" if they are
 	Open       func(name string) (llm.Endpoint, error)
@@ -183,14 +183,22 @@ func Run(o Options) int {
 
 // present runs root, which is m or holds it, on the terminal.
 func present(m *Model, root tea.Model) int {
-	out := &exit{terminal: saveTerminal(os.Stdin, os.Stdout)}
-	program := tea.NewProgram(root, tea.WithFPS(120), tea.WithoutSignalHandler(), tea.WithoutCatchPanics())
+	terminal := saveTerminal(os.Stdin, os.Stdout)
+	screen := paint.New(terminal.screen(os.Environ()))
+	out := &exit{terminal: terminal, leave: screen.Close}
+	program := screen.Program(root, tea.WithoutSignalHandler(), tea.WithoutCatchPanics())
 	out.kill = program.Kill
 	m.send, m.crash = program.Send, out.crashed
 	stop := out.signals(program.Send)
 	defer stop()
 	func() {
 		defer out.recover()
+		if err := screen.Enter(); err != nil {
+			out.ended(err)
+			return
+		}
+		go m.guard(screen.Run)
+		go m.guard(func() { screen.Sizes(program.Send) })
 		_, err := program.Run()
 		out.ended(err)
 	}()

@@ -15,7 +15,7 @@ var sequence = regexp.MustCompile(`^\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:
 var own = regexp.MustCompile(`^\x1b(?:` + strings.Join([]string{
 	`\[(?:[0-9]{1,3}(?:[;:][0-9]{0,3})*)?m`,        // colours, bold and so on
 	`\[[0-9]{0,3}[ABCDEFGdaXPLM@STIZb` + "`" + `]`, // move, erase, insert and delete, scroll, tabs, repeat
-	`\[(?:[0-9]{1,3};[0-9]{1,3})?[Hfr]`,            // move, scrolling region
+	`\[(?:[0-9]{1,3}(?:;[0-9]{1,3})?)?[Hfr]`,       // move, scrolling region
 	`\[[0-3]?[JK]`,                                 // erase
 	`\[[0-9]? q`,                                   // shape of the cursor
 	`\[\?(?:1|7|25|1000|1002|1003|1004|1006|1049|2004|2026|2027|2031)[hl]`,
@@ -25,6 +25,7 @@ var own = regexp.MustCompile(`^\x1b(?:` + strings.Join([]string{
 	`[78=>M]`,
 	`\]11;\?(?:\x07|\x1b\\)`,                          // background colour, asked
 	`\]2;(?:[^\x00-\x1f\x7f]*parley)?(?:\x07|\x1b\\)`, // title
+	`\[2[23];2t`,                                      // keep the title, and bring it back
 	`\]9;4;[0-4](?:;[0-9]{1,3})?(?:\x07|\x1b\\)`,      // progress
 	`\]8;[^;]*;(?:(?:https?://|mailto:)[!-~]*)?(?:\x07|\x1b\\)`,
 }, "|") + `)$`)

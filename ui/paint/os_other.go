@@ -1,0 +1,13 @@
+//go:build !unix
+
+package paint
+
+import tea "charm.land/bubbletea/v2"
+
+// Here says whether Screens paint on this system: consoles are left to Bubble Tea.
+const Here = false
+
+// Sizes does nothing: Bubble Tea measures.
+func (s *Screen) Sizes(func(tea.Msg)) {}
+
+func stopped() error { return nil }
