@@ -114,8 +114,17 @@ func (w *workspace) glob(ctx context.Context, dir, pattern string, all bool) Out
 
 // notes tells of what a search did not look at.
 func (k *walk) notes() []string {
+	var notes []string
 	if k.full {
-		return []string{note("only the first %d entries were looked at; search in a folder of it", maxWalk)}
+		notes = append(notes, note("only the first %d entries were looked at; search in a folder of it", maxWalk))
 	}
-	return nil
+	return append(notes, k.kept()...)
+}
+
+// kept tells of what a rule of the person's keeps from being found.
+func (k *walk) kept() []string {
+	if k.hidden == 0 {
+		return nil
+	}
+	return []string{note("%s left out: a rule of the person's is about reading them", count(k.hidden, "entry"))}
 }

@@ -26,7 +26,7 @@ const (
 
 type grepArgs struct {
 	Pattern    string `json:"pattern" jsonschema:"regular expression (RE2), matched line by line"`
-	Path       string `json:"path,omitempty" jsonschema:"folder or file to search, relative to the workspace; the workspace itself unless given"`
+	Path       string `json:"path,omitempty" jsonschema:"folder or file to search, relative to the workspace; or what a shell result calls its whole output; the workspace itself unless given"`
 	Glob       string `json:"glob,omitempty" jsonschema:"only files whose path or name matches this, such as *.go or src/**/*.ts"`
 	Literal    bool   `json:"literal,omitempty" jsonschema:"pattern is plain text, not a regular expression"`
 	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema:"upper and lower case are the same"`
@@ -36,11 +36,17 @@ type grepArgs struct {
 }
 
 func planGrep(_ context.Context, w *workspace, args grepArgs) (*Action, error) {
-	at, err := w.folder(args.Path)
+	output, err := w.spilled(args.Path)
 	if err != nil {
 		return nil, err
 	}
-	g := search{workspace: w, args: args, at: at, answer: answer{limit: maxMatches * (2 + 2*args.Context)}}
+	at := args.Path
+	if output == nil {
+		if at, err = w.folder(args.Path); err != nil {
+			return nil, err
+		}
+	}
+	g := search{workspace: w, args: args, at: at, output: output, answer: answer{limit: maxMatches * (2 + 2*args.Context)}}
 	if g.expr, err = expression(args); err != nil {
 		return nil, err
 	}
@@ -49,7 +55,7 @@ func planGrep(_ context.Context, w *workspace, args grepArgs) (*Action, error) {
 			return nil, err
 		}
 	}
-	return &Action{
+	a := &Action{
 		Access: Reads,
 		Title:  "grep " + shown(clip(args.Pattern, 200)),
 		Path:   at,
@@ -57,7 +63,11 @@ func planGrep(_ context.Context, w *workspace, args grepArgs) (*Action, error) {
 			fresh := g
 			return fresh.run(ctx)
 		},
-	}, nil
+	}
+	if output != nil {
+		a.Path = ""
+	}
+	return a, nil
 }
 
 // expression compiles what is searched for. RE2 takes linear time; the size of
@@ -91,10 +101,11 @@ func expression(args grepArgs) (*regexp.Regexp, error) {
 // A search is one run of grep.
 type search struct {
 	*workspace
-	args grepArgs
-	at   string
-	glob string
-	expr *regexp.Regexp
+	args   grepArgs
+	at     string
+	output *spill // what is searched in place of files; nil: files
+	glob   string
+	expr   *regexp.Regexp
 
 	answer
 	files, matches int
@@ -103,6 +114,16 @@ type search struct {
 }
 
 func (g *search) run(ctx context.Context) Outcome {
+	if g.output != nil {
+		text, err := io.ReadAll(g.output.all())
+		if err == nil {
+			err = g.content(ctx, g.at, text)
+		}
+		if err != nil && err != errEnough {
+			return failed("%v", err)
+		}
+		return g.result(nil)
+	}
 	if info, err := g.root.Lstat(filepath.FromSlash(g.at)); err == nil && !info.IsDir() {
 		if err := regular(g.at, info); err != nil {
 			return failed("%v", err)

@@ -61,7 +61,7 @@ func (w *workspace) list(ctx context.Context, dir string, depth int, all bool) O
 	if k.ignored > 0 {
 		notes = append(notes, note("%s left out: .git, or by .gitignore; set all to see them", count(k.ignored, "entry")))
 	}
-	return a.outcome(notes...)
+	return a.outcome(append(notes, k.kept()...)...)
 }
 
 // entry is one line of a listing.

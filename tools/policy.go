@@ -123,6 +123,12 @@ func (p *Policy) judge(a *Action) (Verdict, rules.Rule) {
 	mode, folder, rs := p.present(), p.folder, p.rules // rules are never changed in place
 	p.mu.Unlock()
 	effect, by, ruled := rs.Decide(rules.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Folder: folder})
+	if slices.Contains(searches, a.Tool) && effect != rules.Deny {
+		e, r, ok := rs.Decide(rules.Call{Tool: reader, Path: a.Path, Folder: folder})
+		if ok && (e == rules.Deny || e == rules.Ask) {
+			effect, by, ruled = e, r, ok
+		}
+	}
 	is := func(e rules.Effect) bool { return ruled && effect == e }
 	switch {
 	case is(rules.Deny):
@@ -145,6 +151,33 @@ func (p *Policy) judge(a *Action) (Verdict, rules.Rule) {
 		return Allow, by
 	}
 	return Ask, by
+}
+
+// What is said of reading a file holds for tools that show its name or content
+// while they look for something.
+const reader = "read"
+
+var searches = []string{"list", "glob", "grep"}
+
+// reading is what the rules that deny or ask say about reading a file; nil if
+// there are none.
+func (p *Policy) reading() func(file string) rules.Effect {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var strict rules.Rules
+	for _, r := range p.rules {
+		if r.Tool == reader && (r.Effect == rules.Deny || r.Effect == rules.Ask && p.mode != ModeYolo) {
+			strict = append(strict, r)
+		}
+	}
+	if len(strict) == 0 {
+		return nil
+	}
+	folder := p.folder
+	return func(file string) rules.Effect {
+		effect, _, _ := strict.Decide(rules.Call{Tool: reader, Path: file, Folder: folder})
+		return effect
+	}
 }
 
 // Load adds rules.

@@ -22,21 +22,27 @@ const (
 )
 
 type readArgs struct {
-	Path   string `json:"path" jsonschema:"the file, relative to the workspace"`
+	Path   string `json:"path" jsonschema:"the file, relative to the workspace; or what a shell result calls its whole output"`
 	Offset int    `json:"offset,omitempty" jsonschema:"first line to show, counted from 1"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"how many lines to show; 2000 unless given"`
 }
 
 func planRead(_ context.Context, w *workspace, args readArgs) (*Action, error) {
-	file, err := w.locate(args.Path)
+	output, err := w.spilled(args.Path)
 	if err != nil {
 		return nil, err
+	}
+	file := args.Path
+	if output == nil {
+		if file, err = w.locate(args.Path); err != nil {
+			return nil, err
+		}
 	}
 	p := page{file: file, first: max(args.Offset, 1), limit: maxLines}
 	if args.Limit > 0 {
 		p.limit = args.Limit
 	}
-	return &Action{
+	a := &Action{
 		Access: Reads,
 		Title:  "read " + shown(file),
 		Path:   file,
@@ -47,13 +53,25 @@ func planRead(_ context.Context, w *workspace, args readArgs) (*Action, error) {
 			}
 			return p.outcome()
 		},
-	}, nil
+	}
+	if output != nil {
+		a.Path = ""
+		a.run = func(ctx context.Context, _ func(string)) Outcome {
+			p := p
+			if err := p.fill(ctx, output.all()); err != nil {
+				return failed("%v", err)
+			}
+			return p.outcome()
+		}
+	}
+	return a, nil
 }
 
 // A page is the part of a file that one read shows.
 type page struct {
 	file         string
 	first, limit int // lines
+	size         int64
 
 	text      strings.Builder
 	shown     int // lines in text
@@ -73,14 +91,29 @@ func (w *workspace) read(ctx context.Context, p *page) error {
 		return err
 	}
 	defer f.Close()
+	p.size = info.Size()
 	sum := sha256.New()
-	in := bufio.NewReaderSize(io.TeeReader(io.LimitReader(f, maxScan), sum), 64<<10)
+	if err := p.fill(ctx, io.TeeReader(io.LimitReader(f, maxScan), sum)); err != nil {
+		return err
+	}
+	var past [1]byte
+	if n, _ := f.Read(past[:]); n > 0 {
+		p.partial = true
+		return nil
+	}
+	w.see(p.file, hash(sum.Sum(nil)))
+	return nil
+}
+
+// fill reads text to its end.
+func (p *page) fill(ctx context.Context, text io.Reader) error {
+	in := bufio.NewReaderSize(text, 64<<10)
 	head, err := in.Peek(8 << 10)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return explain(p.file, err)
 	}
 	if kind := binary(head); kind != "" {
-		return refuse("%s is not text: %s, %d bytes", shown(p.file), kind, info.Size())
+		return refuse("%s is not text: %s, %d bytes", shown(p.file), kind, p.size)
 	}
 	if bytes.HasPrefix(head, bom) {
 		p.bom = true
@@ -95,16 +128,9 @@ func (w *workspace) read(ctx context.Context, p *page) error {
 			return explain(p.file, err)
 		}
 		if !more {
-			break
+			return nil
 		}
 	}
-	var past [1]byte
-	if n, _ := f.Read(past[:]); n > 0 {
-		p.partial = true
-		return nil
-	}
-	w.see(p.file, hash(sum.Sum(nil)))
-	return nil
 }
 
 // line takes one line from in. It reports false at the end.

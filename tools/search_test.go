@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"parley/tools/rules"
 )
 
 // tree is a small workspace with something to ignore.
@@ -233,5 +235,66 @@ func TestSearchesStopWhenCanceled(t *testing.T) {
 		if out := a.run(ctx, nil); !out.Failed || !strings.Contains(out.Text, "cancel") {
 			t.Errorf("%s: got %+v", name, out)
 		}
+	}
+}
+
+// What a rule denies to read, or asks about, no search tells of.
+func TestSearchesObeyRulesOnReading(t *testing.T) {
+	files := map[string]string{"a.txt": "word", "secret/b.txt": "word", "secret/deep/c.txt": "word", "keys/d.pem": "word", "keys/e.txt": "word", "private/f.txt": "word"}
+	const left = "left out: a rule of the person's is about reading them]"
+	tests := []struct {
+		tool  string
+		pairs []any
+		want  string // "" if it may not run
+	}{
+		{"grep", []any{"pattern", "word", "files_only", true, "all", true}, "a.txt\nkeys/e.txt\n[3 entries " + left},
+		{"grep", []any{"pattern", "word", "path", "keys", "files_only", true}, "keys/e.txt\n[1 entry " + left},
+		{"grep", []any{"pattern", "word", "path", "secret"}, ""},
+		{"grep", []any{"pattern", "word", "path", "secret/deep"}, ""},
+		{"grep", []any{"pattern", "word", "path", "keys/d.pem"}, ""},
+		{"grep", []any{"pattern", "word", "path", "private", "files_only", true}, "private/f.txt"}, // it was asked
+		{"glob", []any{"pattern", "**/{a,b,c,d}.*"}, "a.txt\n[3 entries " + left},
+		{"list", []any{"depth", 3}, "a.txt\t4\nkeys/\nkeys/e.txt\t4\n[3 entries " + left},
+		{"list", []any{"path", "secret"}, ""},
+	}
+	f := open(t, files)
+	p := NewPolicy(ModeAuto)
+	for _, text := range []string{"read:secret/**", "read:**/*.PEM"} {
+		r, err := ParseRule(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Effect = rules.Deny
+		p.Load([]rules.Rule{r})
+	}
+	f.Obey(p)
+	p.Load([]rules.Rule{{Effect: rules.Ask, Tool: "read", Match: "private/**"}})
+	for _, test := range tests {
+		a, err := f.Plan(t.Context(), test.tool, args(test.pairs...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		verdict := p.Decide(a)
+		if (verdict == Deny) != (test.want == "") {
+			t.Errorf("%s %v: %s", test.tool, test.pairs, verdict)
+			continue
+		}
+		if path := a.Path; (verdict == Ask) != (path == "private") {
+			t.Errorf("%s %v: %s", test.tool, test.pairs, verdict)
+		}
+		if verdict == Deny {
+			continue
+		}
+		if got := a.Run(t.Context(), nil).Text; got != test.want {
+			t.Errorf("%s %v: got %q, want %q", test.tool, test.pairs, got, test.want)
+		}
+	}
+	p.SetMode(ModeYolo) // asks about nothing
+	a, err := f.Plan(t.Context(), "glob", args("pattern", "private/*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := a.Run(t.Context(), nil).Text; !strings.HasPrefix(got, "private/f.txt") || strings.Contains(got, "secret") {
+		t.Errorf("got %q", got)
 	}
 }

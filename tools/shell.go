@@ -104,6 +104,9 @@ func (w *workspace) shell(ctx context.Context, held *sandbox.Policy, command str
 	}
 	defer r.release()
 	r.follow(ctx)
+	if r.whole != nil {
+		w.keep(r.whole)
+	}
 	return r.outcome(time.Since(start))
 }
 
@@ -127,6 +130,7 @@ type running struct {
 	clean cleaner
 	out   clipped
 	live  clipped
+	whole *spill // what out has not all of; nil if it has, or nothing could be opened
 }
 
 // start starts the command, with stdout and stderr in one pipe and nothing to
@@ -265,9 +269,22 @@ func (r *running) end() int {
 }
 
 func (r *running) take(text string) {
+	r.spill(text)
 	r.out.write(text)
 	r.live.limit = maxLive
 	r.live.write(text)
+}
+
+// spill keeps what will be left out, and what was said before.
+func (r *running) spill(text string) {
+	if r.out.overflows(text) {
+		if r.whole = newSpill(); r.whole != nil {
+			r.whole.write(r.out.String())
+		}
+	}
+	if r.whole != nil {
+		r.whole.write(text)
+	}
 }
 
 // show hands the latest output to whoever watches.
@@ -301,6 +318,9 @@ func (r *running) way() string {
 }
 
 func (r *running) outcome(took time.Duration) Outcome {
+	if r.whole != nil {
+		r.out.cut = r.whole.note() + "\n"
+	}
 	text := r.out.String()
 	if text == "" {
 		text = note("no output")

@@ -29,8 +29,9 @@ type clipped struct {
 	limit int // characters
 	head  []byte
 	tail  []byte
-	heads int // characters in head
-	total int // characters written
+	heads int    // characters in head
+	total int    // characters written
+	cut   string // a line to stand below that which names the gap
 }
 
 func (c *clipped) write(text string) {
@@ -52,6 +53,11 @@ func (c *clipped) write(text string) {
 	}
 }
 
+// overflows reports whether text is the first that will not fit.
+func (c *clipped) overflows(text string) bool {
+	return c.total <= c.limit && c.total+utf8.RuneCountInString(text) > c.limit
+}
+
 // String is what is kept, with the gap named. It is valid UTF-8 if everything
 // written was.
 func (c *clipped) String() string {
@@ -67,7 +73,7 @@ func (c *clipped) String() string {
 		tail = tail[1:]
 	}
 	missing := c.total - c.heads - utf8.RuneCount(tail)
-	return fmt.Sprintf("%s\n[… %d characters left out …]\n%s", c.head, missing, tail)
+	return fmt.Sprintf("%s\n[… %d characters left out …]\n%s%s", c.head, missing, c.cut, tail)
 }
 
 // shown is a file name or path as it appears in answers: as it is if it can be

@@ -148,10 +148,17 @@ func Open(root string) (*Set, error) {
 }
 
 // Close releases the workspace, also for the views of it.
-func (s *Set) Close() error { return s.root.Close() }
+func (s *Set) Close() error {
+	s.forget()
+	return s.root.Close()
+}
 
 // Root is the absolute path of the workspace.
 func (s *Set) Root() string { return s.path }
+
+// Obey has searches leave out what a policy denies to read, or asks about, also
+// for the views of s.
+func (s *Set) Obey(p *Policy) { s.policy.Store(p) }
 
 // Only is a view of s with the tools of these names, in the order of s. Spaces
 // around a name do not count. The one name "none", or no name, is a view without

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"parley/tools/ignore"
+	"parley/tools/rules"
 )
 
 // maxWalk is how many entries of folders one call looks at.
@@ -23,6 +24,10 @@ type walk struct {
 	looked  int  // entries seen
 	ignored int  // entries left out
 	full    bool // ended at maxWalk
+	hidden  int  // entries left out because of a rule
+
+	says  func(file string) rules.Effect // about reading a file; nil: nothing
+	asked bool                           // about the folder where the walk began: whoever lets it be walked was asked
 
 	at *os.Root // of the folder with the file that is visited
 }
@@ -32,9 +37,13 @@ var errEnough = errors.New("enough")
 
 // from visits everything below dir. The path is relative to the workspace.
 func (k *walk) from(ctx context.Context, dir string, visit func(file string, e fs.DirEntry) error) error {
-	var rules ignore.Rules
+	if p := k.policy.Load(); p != nil {
+		k.says = p.reading()
+	}
+	k.asked = k.says != nil && k.says(dir) == rules.Ask
+	var left ignore.Rules
 	if !k.all && dir != "." { // what holds above dir holds in it
-		rules = k.above(dir)
+		left = k.above(dir)
 	}
 	entries, err := k.entries(dir)
 	if err != nil {
@@ -45,7 +54,7 @@ func (k *walk) from(ctx context.Context, dir string, visit func(file string, e f
 		return k.absent(dir, err)
 	}
 	defer at.Close()
-	err = k.visit(ctx, place{dir, at, entries}, rules, 1, visit)
+	err = k.visit(ctx, place{dir, at, entries}, left, 1, visit)
 	if errors.Is(err, errEnough) {
 		return nil
 	}
@@ -59,9 +68,9 @@ type place struct {
 	entries []fs.DirEntry
 }
 
-func (k *walk) visit(ctx context.Context, p place, rules ignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
+func (k *walk) visit(ctx context.Context, p place, left ignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
 	if !k.all {
-		rules = k.ignores(rules, p.dir, p.entries)
+		left = k.ignores(left, p.dir, p.entries)
 	}
 	for _, e := range p.entries {
 		if err := ctx.Err(); err != nil {
@@ -75,8 +84,12 @@ func (k *walk) visit(ctx context.Context, p place, rules ignore.Rules, depth int
 		if p.dir != "." {
 			file = p.dir + "/" + file
 		}
-		if !k.all && (e.Name() == ".git" || rules.Match(file, e.IsDir())) {
+		if !k.all && (e.Name() == ".git" || left.Match(file, e.IsDir())) {
 			k.ignored++
+			continue
+		}
+		if k.hides(file) {
+			k.hidden++
 			continue
 		}
 		k.at = p.at
@@ -86,16 +99,25 @@ func (k *walk) visit(ctx context.Context, p place, rules ignore.Rules, depth int
 		if !e.IsDir() || k.depth > 0 && depth >= k.depth {
 			continue
 		}
-		if err := k.down(ctx, p, e.Name(), file, rules, depth, visit); err != nil {
+		if err := k.down(ctx, p, e.Name(), file, left, depth, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// hides reports whether a rule keeps file from being found.
+func (k *walk) hides(file string) bool {
+	if k.says == nil {
+		return false
+	}
+	effect := k.says(file)
+	return effect == rules.Deny || effect == rules.Ask && !k.asked
+}
+
 // down visits the folder name in p. One that is gone, or not for us to see, is
 // left out.
-func (k *walk) down(ctx context.Context, p place, name, file string, rules ignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
+func (k *walk) down(ctx context.Context, p place, name, file string, left ignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
 	at, err := p.at.OpenRoot(name)
 	if err != nil {
 		return nil
@@ -105,7 +127,7 @@ func (k *walk) down(ctx context.Context, p place, name, file string, rules ignor
 	if err != nil {
 		return nil
 	}
-	return k.visit(ctx, place{file, at, entries}, rules, depth+1, visit)
+	return k.visit(ctx, place{file, at, entries}, left, depth+1, visit)
 }
 
 // below is file as seen from dir.

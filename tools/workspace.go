@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -25,9 +26,13 @@ type workspace struct {
 	real string // the same with symbolic links resolved
 	box  box    // how commands are held
 
+	policy atomic.Pointer[Policy] // what may be read; nil: everything
+
 	mu   sync.Mutex
 	seen map[string]hash        // content that the model last read or wrote, by path
 	busy map[string]*sync.Mutex // held while a file is written, by path
+
+	spills []*spill // outputs that can be read, the oldest first; guarded by mu
 }
 
 type hash = [sha256.Size]byte
