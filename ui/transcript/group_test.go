@@ -28,7 +28,7 @@ func TestGroups(t *testing.T) {
 		{"in any order", "1 read a Running, 2 read b Running, 3 read c Running, 3 read c Done, 1 read a Done, 2 read b Done", "✓ read 3 files: a, b, c"},
 		{"failures stay in sight", three + ", 4 read d Failed", "✓ read 3 files: a, b, c|✗ read d  failed|what is in d"},
 		{"wherever they are", "1 read a Failed, 2 read b Done, 3 read c Done, 4 read d Done", "✓ read 3 files: b, c, d|✗ read a  failed|what is in a"},
-		{"denied and canceled ones too", three + ", 4 read d Denied, 5 read e Canceled", "✓ read 3 files: a, b, c|⊘ read d  denied|what is in d|⊘ read e  canceled|what is in e"},
+		{"denied and canceled ones too", three + ", 4 read d Denied, 5 read e Canceled", "✓ read 3 files: a, b, c|⊘ read d  denied|what is in d|⊘ read e  stopped|what is in e"},
 		{"two that are done are none", "1 read a Done, 2 read b Failed, 3 read c Done", "✓ read a|✗ read b  failed|what is in b|✓ read c"},
 		{"the same file twice", "1 read a Done, 2 read a Done, 3 read b Done", "✓ read 3 files: a, b"},
 		{"another tool ends it", "1 read a Done, 2 read b Done, 3 shell c Done, 4 read d Done", "✓ read a|what is in a|✓ read b|what is in b|✓ shell c|what is in c|✓ read d|what is in d"},

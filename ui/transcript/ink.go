@@ -49,10 +49,7 @@ type stroke struct{ open, close string }
 func newInk(th *theme.Theme) *ink {
 	var k ink
 	backgrounds := [sides]lipgloss.Style{added: th.Added, removed: th.Removed}
-	for t, style := range [tones]lipgloss.Style{
-		text: th.Text, dim: th.Dim, faint: th.Faint, accent: th.Accent,
-		strong: th.Strong, good: th.Good, warn: th.Warn, bad: th.Bad,
-	} {
+	for t, style := range styles(th) {
 		k.plain[t] = strokeOf(style)
 		for s, behind := range backgrounds {
 			on := style
@@ -64,6 +61,14 @@ func newInk(th *theme.Theme) *ink {
 		}
 	}
 	return &k
+}
+
+// styles are what a theme has for the tones.
+func styles(th *theme.Theme) [tones]lipgloss.Style {
+	return [...]lipgloss.Style{
+		text: th.Text, dim: th.Dim, faint: th.Faint, accent: th.Accent,
+		strong: th.Strong, good: th.Good, warn: th.Warn, bad: th.Bad,
+	}
 }
 
 func strokeOf(style lipgloss.Style) (s stroke) {

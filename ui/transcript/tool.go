@@ -21,7 +21,7 @@ var statuses = [...]struct {
 	Done:     {"✓", "", good},
 	Failed:   {"✗", "failed", bad},
 	Denied:   {"⊘", "denied", warn},
-	Canceled: {"⊘", "canceled", dim},
+	Canceled: {"⊘", "stopped", dim},
 }
 
 // keepLive is how much live output is kept, at least; when there is twice as
@@ -107,7 +107,9 @@ func (b *call) lay(p page) (sign string, lines []string) {
 	look := statuses[b.tool.Status]
 	sign = p.ink.write(look.tone, look.sign)
 	if b.drafting() {
-		return sign, b.draft.lay(b.title(p.shut())[0], p)
+		first := *b // the script is shown below
+		first.tool.Title, _, _ = strings.Cut(b.tool.Title, lineBreak)
+		return sign, b.draft.lay(first.title(p.shut())[0], p)
 	}
 	lines = b.title(p)
 	switch {
@@ -128,22 +130,26 @@ func (b *call) drafting() bool {
 	return b.draft.shown(t.Status) && t.Diff == "" && t.Output == "" && len(b.live) == 0
 }
 
-// hintAt is how wide a page has to be for the hint to stand beside the title.
-const hintAt = 36
+// lineBreak stands in a title where its text has one.
+const lineBreak = "␊"
+
+// leastTitle is how much of a title is shown before a hint is.
+const leastTitle = 20
 
 // title is the first line: name, title, state. Unfolded it may take more lines,
 // so that nothing of a command stays hidden.
 func (b *call) title(p page) []string {
 	name, state := clip(b.tool.Name, p.width), b.state(p.now)
-	if b.tool.Status == Running && b.tool.Hint != "" && p.width >= hintAt {
-		state += " · " + b.tool.Hint
-	}
 	room := p.width - cells(name)
+	if hinted := state + " · " + b.tool.Hint; b.tool.Status == Running && b.tool.Hint != "" &&
+		room-cells(hinted)-3 >= min(cells(b.tool.Title), leastTitle) {
+		state = hinted
+	}
 	if room < 2 {
 		return []string{p.ink.write(strong, name)}
 	}
-	if p.open && cells(b.tool.Title)+cells(state)+3 > room {
-		lines, _ := flow(b.tool.Title, p.width-2, 0)
+	if script := strings.Contains(b.tool.Title, lineBreak); p.open && (script || cells(b.tool.Title)+cells(state)+3 > room) {
+		lines, _ := flow(strings.ReplaceAll(b.tool.Title, lineBreak, "\n"), p.width-2, 0)
 		for i, line := range lines {
 			lines[i] = "  " + p.ink.write(text, line)
 		}
@@ -173,7 +179,7 @@ func (b *call) state(now time.Time) string {
 		parts = append(parts, fmt.Sprintf("%d KB", len(t.Input)>>10))
 	case t.Status == Running && !t.Started.IsZero() && now.After(t.Started):
 		parts = append(parts, elapsed(now.Sub(t.Started).Truncate(time.Second)))
-	case t.Status > Running && t.Took > 0:
+	case t.Status > Running && t.Took >= time.Millisecond:
 		parts = append(parts, elapsed(t.Took))
 	}
 	if d := b.read(); d.added+d.removed > 0 {

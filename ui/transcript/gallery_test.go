@@ -1,0 +1,230 @@
+package transcript
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/ui/theme"
+)
+
+// everything has each element of Markdown once.
+const everything = "# Heading\n\nText with *emphasis*, **strong**, ~~struck~~ and `code`, a [link](https://example.org/), " +
+	"https://bare.example.org/ and ![a picture](p.png).  \nA hard break, and 日本語 with 👩‍⚕️.\n\n" +
+	"Setext\n------\n\n- one\n  - nested\n- [x] done\n- [ ] open\n\n3. three\n4. four\n\n   more of four\n\n" +
+	"> quoted\n> > twice\n\n```go\n// comment\nfunc f(s string) int { return len(\"x\") + 42 }\n```\n\n```diff\n-old\n+new\n```\n\n" +
+	"    indented\n\n| left | centre | right |\n|---|:-:|--:|\n| `a` | **b** | 1 |\n| c | d | 20 |\n\n---\n\n<div>html</div>\n\n" +
+	"[ref] and &amp;\n\n[ref]: https://late.example.org/\n"
+
+const editInput = `{"path":"main.go","old":"run(ctx)","new":"if err := run(ctx, i); err != nil {\n\treturn // give up`
+
+// gallery are the blocks, each in each of its states.
+var gallery = []struct {
+	name  string
+	width int // 0 is that of the screen
+	fill  func(m *Model)
+}{
+	{"user", 0, func(m *Model) {
+		m.User("Why does the second test fail?\n\n\tgo test ./session", "image photo.png 1568x1176 412 KB")
+	}},
+	{"thinking, live", 0, func(m *Model) { m.Think("1", "First I look at the clock.\nThen at the timer.\n") }},
+	{"thinking, folded", 0, func(m *Model) { thinks(m) }},
+	{"thinking, unfolded", 0, func(m *Model) { thinks(m); m.ToggleThinking() }},
+	{"tool, arguments arriving", 0, func(m *Model) { m.Tool("1", Tool{Name: "fetch"}) }},
+	{"tool, the path is known", 0, func(m *Model) { m.Tool("1", Tool{Name: "read", Input: `{"path":"ui/ui.go","offs`}) }},
+	{"tool, asking", 0, func(m *Model) { m.Tool("1", Tool{Name: "shell", Title: "make install", Status: Asking}) }},
+	{"tool, running", 0, func(m *Model) {
+		m.Tool("1", Tool{Name: "fetch", Title: "https://example.org/", Status: Running, Started: began, Hint: "esc stops this tool"})
+		m.Tick(began.Add(3 * time.Second))
+	}},
+	{"tool, done", 0, func(m *Model) { ends(m, Done) }},
+	{"tool, done, unfolded", 0, func(m *Model) { ends(m, Done); m.ToggleOutput() }},
+	{"tool, failed", 0, func(m *Model) { ends(m, Failed) }},
+	{"tool, denied", 0, func(m *Model) { m.Tool("1", Tool{Name: "shell", Title: "make install", Status: Denied}) }},
+	{"tool, stopped", 0, func(m *Model) {
+		m.Tool("1", Tool{Name: "shell", Title: "make install", Status: Canceled, Took: 2 * time.Second})
+	}},
+	{"shell, a script arriving", 0, func(m *Model) {
+		m.Tool("1", Tool{Name: "shell", Input: `{"command":"# look\nfor f in *.go; do\n  echo \"$f\"`})
+	}},
+	{"shell, a script running, unfolded", 0, func(m *Model) {
+		m.Tool("1", Tool{Name: "shell", Input: `{"command":"# look\nfor f in *.go; do\n  echo \"$f\"\ndone"}`, Status: Running})
+		m.ToggleOutput()
+	}},
+	{"shell, live tail", 0, func(m *Model) {
+		m.Tool("1", Tool{Name: "shell", Title: "make test", Status: Running, Started: began, Hint: "esc stops this tool"})
+		for i := range 9 {
+			m.ToolOutput("1", fmt.Sprintf("ok  package%d\n", i))
+		}
+		m.Tick(began.Add(75 * time.Second))
+	}},
+	{"edit, arriving", 0, func(m *Model) { m.Tool("1", Tool{Name: "edit", Input: editInput}) }},
+	{"write, arriving", 0, func(m *Model) {
+		m.Tool("1", Tool{Name: "write", Input: `{"path":"f.py","content":"def f():\n    \"\"\"doc\"\"\"\n    return 1\n`})
+	}},
+	{"edit, done", 0, edits},
+	{"edit, done, unfolded", 0, func(m *Model) { edits(m); m.ToggleOutput() }},
+	{"edit, side by side", 140, edits},
+	{"group, running", 0, func(m *Model) { lookAround(m, Running) }},
+	{"group, done", 0, func(m *Model) { lookAround(m, Done) }},
+	{"group, unfolded", 0, func(m *Model) { lookAround(m, Done); m.ToggleOutput() }},
+	{"answer", 0, func(m *Model) {
+		m.Answer("1", everything)
+		m.AnswerDone("1")
+	}},
+	{"error", 0, func(m *Model) {
+		m.Fail("openai: 429 quota exceeded", "check the plan and billing · ctrl+x r tries again")
+	}},
+	{"switch", 0, func(m *Model) { m.Marker(Switch, "model: openai/a → gemini/b · thinking of other models left out") }},
+	{"retry", 0, func(m *Model) { m.Replace("retry", Retry, "retry 2 in 12 s: rate limit") }},
+	{"note", 0, func(m *Model) { m.Note("the temperature is not sent: the model does not take one") }},
+	{"warning", 0, func(m *Model) { m.Marker(Warn, "the answer reached its length limit") }},
+	{"interrupted", 0, func(m *Model) { m.Marker(Interrupted, "the answer broke off here") }},
+	{"compaction", 0, summarised},
+	{"compaction, unfolded", 0, func(m *Model) { summarised(m); m.ToggleOutput() }},
+	{"footer", 0, func(m *Model) {
+		m.Footer("openai/gpt-6.1-sol · 12k in (80 % cached) · 678 out · $0.0412 · first token 0.8 s · 61 tok/s · 12 s")
+	}},
+}
+
+func thinks(m *Model) {
+	m.Think("1", "First I look at the clock.\nThen at the timer.")
+	m.ThoughtFor("1", 12*time.Second)
+}
+
+func ends(m *Model, s Status) {
+	m.Tool("1", Tool{Name: "shell", Title: "make all", Status: s, Took: 65 * time.Second,
+		Output: "one\ntwo\nthree\nfour\nfive\nsix\nseven"})
+}
+
+func edits(m *Model) {
+	m.Tool("1", Tool{Name: "edit", Title: "main.go", Status: Done, Took: 40 * time.Millisecond, Diff: diff})
+}
+
+func lookAround(m *Model, last Status) {
+	m.Tool("1", Tool{Name: "read", Title: "a.go", Status: Done, Output: "package a"})
+	m.Tool("2", Tool{Name: "read", Title: "b.go", Status: Done, Output: "package b"})
+	m.Tool("3", Tool{Name: "list", Title: ".", Status: Done, Output: "a.go\nb.go"})
+	m.Tool("4", Tool{Name: "grep", Title: "deadline", Status: last})
+}
+
+func summarised(m *Model) { m.Summary("s", "We looked at the *session* package.", 12) }
+
+// screens are what a person brings up, over a short conversation.
+var screens = []struct{ name, keys string }{
+	{"new lines below", ""},
+	{"browsing", "tab k"},
+	{"selection", "tab v k k"},
+	{"search", "tab / 'timer"},
+	{"search, gone to the next", "tab / 'the enter n"},
+	{"details", "tab k k enter"},
+}
+
+func brief(m *Model) {
+	m.User("What about the timer?")
+	thinks(m)
+	ends(m, Done)
+	edits(m)
+	m.Answer("1", "It is the *timer*, and not the clock:\n\n"+strings.Repeat("- the `timer` fires\n", 6))
+	m.AnswerDone("1")
+	m.Footer("a/b · 12 in · 3 out")
+}
+
+// Every block in every state and every theme. Styles are written as tags: what a
+// theme calls them, so that the pages differ only where the themes do.
+func TestGallery(t *testing.T) {
+	for _, name := range theme.Names() {
+		for _, size := range [][2]int{{80, 24}, {50, 15}} {
+			file := fmt.Sprintf("gallery-%s-%dx%d", name, size[0], size[1])
+			t.Run(file, func(t *testing.T) {
+				th, _ := theme.ByName(name)
+				var b strings.Builder
+				for _, c := range gallery {
+					m := New(th)
+					m.SetSize(max(size[0], c.width), 200)
+					c.fill(m)
+					check(t, m, c.name)
+					fmt.Fprintf(&b, "== %s\n%s\n", c.name, strings.TrimRight(styled(th, m.View()), "\n"))
+				}
+				for _, c := range screens {
+					m := New(th)
+					m.SetSize(size[0], size[1])
+					brief(m)
+					if c.keys == "" {
+						m.Scroll(-3)
+						m.Answer("2", "more")
+					}
+					for _, key := range strings.Fields(c.keys) {
+						if key == "tab" {
+							m.Browse(true)
+							continue
+						}
+						press(m, key)
+					}
+					check(t, m, c.name)
+					fmt.Fprintf(&b, "== %s\n%s\n", c.name, strings.TrimRight(styled(th, m.View()), "\n"))
+				}
+				golden(t, file, b.String(), true)
+			})
+		}
+	}
+}
+
+// styled writes styles as tags: {dim …}, or what a sequence says where a theme has
+// no word for it.
+func styled(th *theme.Theme, view string) string {
+	names := map[string]string{strokeOf(th.Code).open: "code"}
+	k := newInk(th)
+	for i, on := range [sides]string{"", " on added", " on removed"} {
+		for t, name := range toneNames {
+			name += on
+			for open, name := range map[string]string{k.code[i][t].quiet.open: name, k.code[i][t].loud.open: name + "!"} {
+				if names[open] == "" || names[open] == "code" {
+					names[open] = name
+				}
+			}
+		}
+	}
+	names[found], names[here] = "found", "here"
+	for _, base := range []tone{text, strong, dim} {
+		for bits := 1; bits < 8; bits++ {
+			s, words := styles(th)[base], toneNames[base]
+			if bits&1 != 0 {
+				s, words = s.Bold(true), words+" bold"
+			}
+			if bits&2 != 0 {
+				s, words = s.Italic(true), words+" italic"
+			}
+			if bits&4 != 0 {
+				s, words = s.Strikethrough(true), words+" struck"
+			}
+			if open := strokeOf(s).open; names[open] == "" {
+				names[open] = words
+			}
+		}
+	}
+	var b strings.Builder
+	end := ""
+	for i, part := range strings.Split(view, "\x1b[") {
+		codes, rest, _ := strings.Cut(part, "m")
+		if i == 0 {
+			b.WriteString(part)
+			continue
+		}
+		b.WriteString(end)
+		end = ""
+		if codes != "" && codes != "0" {
+			name := names["\x1b["+codes+"m"]
+			if name == "" {
+				name = codes
+			}
+			b.WriteString("{" + name + " ")
+			end = "}"
+		}
+		b.WriteString(rest)
+	}
+	return b.String() + end
+}
+
+var toneNames = [tones]string{"text", "dim", "faint", "accent", "strong", "good", "warn", "bad"}
