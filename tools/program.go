@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -16,11 +15,7 @@ type Program struct {
 	Stdout *os.File // to be read, until its end or that of the program
 	Stderr *os.File
 
-	tree   *tree
-	letGo  func()
-	held   bool
-	exited chan struct{}
-	state  *os.ProcessState
+	child  child
 	ending sync.Once
 }
 
@@ -29,7 +24,9 @@ type Program struct {
 type Confine func(argv, env []string) (cmd *exec.Cmd, letGo func(), err error)
 
 // StartProgram starts argv in a folder, in a session of its own. Of parley's own
-// environment it gets what commands get, and env besides. Confine may be nil.
+// environment it gets what commands get, and env besides. Confine may be nil. The
+// program that calls it has to call [parley/tools/sandbox.Child] first thing in
+// main: a helper sees to it that nothing outlives it.
 func StartProgram(dir string, argv, env []string, confine Confine) (*Program, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return nil, errors.New("there is no command")
@@ -49,18 +46,14 @@ func StartProgram(dir string, argv, env []string, confine Confine) (*Program, er
 			return nil, err
 		}
 	}
-	p := &Program{
-		Stdin: pipes[1], Stdout: pipes[2], Stderr: pipes[4],
-		tree: newTree(pipes[2]), letGo: func() {}, exited: make(chan struct{}),
-	}
-	cmd, err := p.command(dir, argv, append(environment(os.Environ(), nil), env...), confine)
+	p := &Program{Stdin: pipes[1], Stdout: pipes[2], Stderr: pipes[4], child: newChild(pipes[2])}
+	cmd, letGo, err := p.command(dir, argv, append(environment(os.Environ(), nil), env...), confine)
 	if err != nil {
 		closeAll()
 		return nil, err
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0], pipes[3], pipes[5]
-	if err := p.start(cmd); err != nil {
-		p.letGo()
+	if err := p.child.start(cmd, letGo); err != nil {
 		closeAll()
 		return nil, err
 	}
@@ -71,58 +64,31 @@ func StartProgram(dir string, argv, env []string, confine Confine) (*Program, er
 }
 
 // command is the program's command, not yet started.
-func (p *Program) command(dir string, argv, env []string, confine Confine) (*exec.Cmd, error) {
-	env = append(slices.Clip(env), p.tree.mark)
+func (p *Program) command(dir string, argv, env []string, confine Confine) (cmd *exec.Cmd, letGo func(), err error) {
+	env = append(slices.Clip(env), p.child.tree.mark)
 	if confine != nil {
-		cmd, letGo, err := confine(argv, env)
-		if err != nil {
-			return nil, err
-		}
-		if cmd != nil {
-			p.letGo, p.held = letGo, true
-			cmd.Env = append(cmd.Env, p.tree.mark)
-			return cmd, nil
-		}
+		cmd, letGo, err = confine(argv, env)
 	}
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = dir, env
-	prepare(cmd)
-	return cmd, nil
+	if err == nil && cmd == nil {
+		cmd, letGo, err = unheld(dir, env, argv, true)
+	}
+	if err == nil && letGo != nil {
+		cmd.Env = append(cmd.Env, p.child.tree.mark) // the helper's own
+	}
+	return cmd, letGo, err
 }
 
-func (p *Program) start(cmd *exec.Cmd) error {
-	started := make(chan error)
-	go func() {
-		defer close(p.exited)
-		// The signal that a child gets at the death of its parent is sent at
-		// the death of the thread that started it.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait() // its state says it all
-			p.state = cmd.ProcessState
-		}
-	}()
-	if err := <-started; err != nil {
-		return err
-	}
-	p.tree.process = cmd.Process
-	return nil
-}
-
-// PID is the number of the program's first process.
-func (p *Program) PID() int { return p.tree.process.Pid }
+// PID is the number of the first process: the program's, or its helper's.
+func (p *Program) PID() int { return p.child.tree.process.Pid }
 
 // Exited is closed once the program's first process has ended.
-func (p *Program) Exited() <-chan struct{} { return p.exited }
+func (p *Program) Exited() <-chan struct{} { return p.child.exited }
 
 // State says how the program ended, such as "exit status 1"; "" while it runs.
 func (p *Program) State() string {
 	select {
-	case <-p.exited:
-		return p.state.String()
+	case <-p.child.exited:
+		return p.child.state.String()
 	default:
 		return ""
 	}
@@ -138,18 +104,11 @@ func (p *Program) End() {
 	p.ending.Do(func() {
 		p.Stdin.Close()
 		select {
-		case <-p.exited:
+		case <-p.child.exited:
 		case <-time.After(leave):
 		}
-		p.letGo()
-		if p.held {
-			select {
-			case <-p.exited:
-			case <-time.After(patience):
-			}
-		}
-		p.tree.end()
-		p.letGo() // again: its temp folder can be emptied now
+		p.child.end()
+		p.child.release()
 		p.Stdout.Close()
 		p.Stderr.Close()
 	})

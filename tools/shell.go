@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"time"
 
@@ -102,7 +101,7 @@ func (w *workspace) shell(ctx context.Context, held *sandbox.Policy, command str
 	if err := r.start(w, append(shell, command)); err != nil {
 		return failed("the command did not start: %v", err)
 	}
-	defer r.release()
+	defer r.finish()
 	r.follow(ctx)
 	if r.whole != nil {
 		w.keep(r.whole)
@@ -113,14 +112,11 @@ func (w *workspace) shell(ctx context.Context, held *sandbox.Policy, command str
 // A running command. One goroutine, that of follow, does everything but to wait
 // for output and for the end of the shell.
 type running struct {
+	child
 	held     *sandbox.Policy // nil: it can do whatever parley can
-	letGo    func()          // tells the helper to end it; nil if there is none
-	tree     *tree
 	output   *os.File
 	pieces   chan []byte   // output; closed at its end
-	exited   chan struct{} // closed once the shell has ended
 	gone     chan struct{} // closed once nobody takes pieces any more
-	state    *os.ProcessState
 	progress func(string)
 
 	stopped error // why it was ended before it had, the context's error
@@ -141,7 +137,7 @@ func (r *running) start(w *workspace, argv []string) error {
 		return err
 	}
 	defer out.Close()
-	r.tree = newTree(in)
+	r.child = newChild(in)
 	cmd, letGo, err := w.command(r.held, argv, r.tree.mark)
 	if err != nil {
 		in.Close()
@@ -149,30 +145,11 @@ func (r *running) start(w *workspace, argv []string) error {
 	}
 	cmd.Stdout, cmd.Stderr = out, out
 
-	r.output, r.letGo = in, letGo
-	r.pieces, r.exited, r.gone = make(chan []byte), make(chan struct{}), make(chan struct{})
-	started := make(chan error)
-	go func() {
-		defer close(r.exited)
-		// The signal that a child gets at the death of its parent is sent at
-		// the death of the thread that started it.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait() // its state says it all
-			r.state = cmd.ProcessState
-		}
-	}()
-	if err := <-started; err != nil {
+	r.output, r.pieces, r.gone = in, make(chan []byte), make(chan struct{})
+	if err := r.child.start(cmd, letGo); err != nil {
 		in.Close()
-		if letGo != nil {
-			letGo()
-		}
 		return err
 	}
-	r.tree.process = cmd.Process
 	go r.read()
 	return nil
 }
@@ -253,21 +230,6 @@ func (r *running) follow(ctx context.Context) {
 	r.over = true
 }
 
-// end ends everything, and returns how many processes that were. Linux's helper
-// is left to it first, for it also puts back what no command may change.
-func (r *running) end() int {
-	if r.letGo != nil {
-		r.letGo()
-	}
-	if r.letGo != nil && runtime.GOOS == "linux" {
-		select {
-		case <-r.exited:
-		case <-time.After(patience):
-		}
-	}
-	return r.tree.end()
-}
-
 func (r *running) take(text string) {
 	r.spill(text)
 	r.out.write(text)
@@ -295,15 +257,13 @@ func (r *running) show() {
 	}
 }
 
-// release ends what is left, also after a panic, and waits for the reader.
-func (r *running) release() {
+// finish ends what is left, also after a panic, and waits for the reader.
+func (r *running) finish() {
 	close(r.gone)
 	if !r.over {
 		r.end()
 	}
-	if r.letGo != nil {
-		r.letGo() // again: its temp folder can be emptied now
-	}
+	r.release()
 	r.output.Close()
 	for range r.pieces {
 	}

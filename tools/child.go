@@ -1,0 +1,70 @@
+package tools
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"time"
+)
+
+// A child is a program that parley started, with everything that this started in
+// turn: none of it outlives its end, nor parley where the system can see to that.
+type child struct {
+	tree   *tree
+	letGo  func()        // tells the helper to end it; nil if there is none
+	exited chan struct{} // closed once its first process has ended
+	state  *os.ProcessState
+}
+
+// newChild is a child that will write to the other end of pipe.
+func newChild(pipe *os.File) child {
+	return child{tree: newTree(pipe), exited: make(chan struct{})}
+}
+
+// start starts cmd, which letGo ends if it has a helper.
+func (c *child) start(cmd *exec.Cmd, letGo func()) error {
+	c.letGo = letGo
+	started := make(chan error)
+	go func() {
+		defer close(c.exited)
+		// The signal that a child gets at the death of its parent is sent at
+		// the death of the thread that started it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // its state says it all
+			c.state = cmd.ProcessState
+		}
+	}()
+	if err := <-started; err != nil {
+		c.release()
+		return err
+	}
+	c.tree.process = cmd.Process
+	return nil
+}
+
+// end ends everything, and returns how many processes that were. Linux's helper
+// is left to it first, for it also puts back what no command may change.
+func (c *child) end() int {
+	if c.letGo != nil {
+		c.letGo()
+	}
+	if c.letGo != nil && runtime.GOOS == "linux" {
+		select {
+		case <-c.exited:
+		case <-time.After(patience):
+		}
+	}
+	return c.tree.end()
+}
+
+// release lets go of the helper, once more after the end: its temp folder can be
+// emptied then.
+func (c *child) release() {
+	if c.letGo != nil {
+		c.letGo()
+	}
+}

@@ -1,0 +1,125 @@
+package tools
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// family is a program of four processes that do not want to end, each of which
+// says its number.
+const family = `trap '' TERM HUP
+setsid sh -c 'trap "" TERM HUP; echo $$; while :; do sleep 1; done' &
+(setsid sh -c 'trap "" TERM HUP; echo $$; while :; do sleep 1; done' &)
+nohup sh -c 'echo $$; while :; do sleep 1; done' 2>&- &
+echo $$; while :; do sleep 1; done`
+
+// asParley starts it, says what it says, and waits to be killed.
+func asParley() {
+	p, err := StartProgram("/", []string{"/bin/sh", "-c", family}, nil, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	out := bufio.NewReader(p.Stdout)
+	for {
+		line, err := out.ReadString('\n')
+		if err != nil {
+			return
+		}
+		fmt.Print(line)
+	}
+}
+
+// Whether parley ends a program, or is killed itself, nothing of it is left after
+// two seconds.
+func TestProgramsLeaveNothing(t *testing.T) {
+	four := func(read func() (string, error)) (pids []int) {
+		for range 4 {
+			line, err := read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			pid, err := strconv.Atoi(strings.TrimSpace(line))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pids = append(pids, pid)
+		}
+		return pids
+	}
+	dead := func(pids []int) {
+		t.Helper()
+		for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			var left []int
+			for _, pid := range pids {
+				if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
+					if p, err := parseStat(string(stat)); err == nil && !p.zombie {
+						left = append(left, pid)
+					}
+				}
+			}
+			if len(left) == 0 {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Errorf("alive: %d", left)
+				return
+			}
+		}
+	}
+	t.Run("killed", func(t *testing.T) {
+		exe, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(exe)
+		cmd.Env = append(os.Environ(), asRole+"=parley")
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids := four(func() (string, error) { return readLine(out) })
+		_ = cmd.Process.Signal(syscall.SIGKILL)
+		dead(pids)
+		_ = cmd.Wait()
+	})
+	t.Run("ended", func(t *testing.T) {
+		p, err := StartProgram("/", []string{"/bin/sh", "-c", family}, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids := four(func() (string, error) { return readLine(p.Stdout) })
+		start := time.Now()
+		p.End()
+		if took := time.Since(start); took > 3*time.Second {
+			t.Errorf("took %s", took)
+		}
+		dead(pids)
+	})
+}
+
+// readLine reads no byte beyond the line.
+func readLine(r interface{ Read([]byte) (int, error) }) (string, error) {
+	var line []byte
+	for b := make([]byte, 1); ; {
+		if _, err := r.Read(b); err != nil {
+			return string(line), err
+		}
+		if b[0] == '\n' {
+			return string(line), nil
+		}
+		line = append(line, b[0])
+	}
+}
+
+func init() { roles["parley"] = asParley }
