@@ -145,7 +145,7 @@ type app struct {
 	fallback, files, allow                                      []string
 	print, interactive, reader, quiet, yolo, code, raw          bool
 	render, dryRun, ephemeral, again, fork                      bool
-	resume                                                      string
+	resume, record, replay                                      string
 	maxTurns                                                    int
 	maxCost                                                     float64
 	timeout                                                     time.Duration
@@ -162,6 +162,9 @@ type app struct {
 	held                      sandbox.Backend              // what holds commands
 	servers                   atomic.Pointer[mcp.Servers]  // nil: none is configured, or none may run yet
 	watch                     atomic.Pointer[func(string)] // who hears of changes of servers
+	tap                       *providers.Tap               // what goes over the wire; nil: nobody looks
+	played                    *providers.Replay            // of --replay; nil: none
+	hears                     atomic.Pointer[func(string)] // the screen's; nil: there is none
 	log                       *slog.Logger                 // of --debug; nil: none
 	lib                       *session.Library             // nil until it is needed
 }
@@ -204,6 +207,8 @@ standard output that is no terminal, it prints the answer and exits.`,
 	f.IntVar(&a.maxTurns, "max-turns", 0, "requests the model may make for one prompt")
 	f.Float64Var(&a.maxCost, "max-cost", 0, "US dollars to spend at most")
 	f.DurationVar(&a.timeout, "timeout", 0, "time for the whole answer, such as 90s; prints it")
+	f.StringVar(&a.record, "record", "", "append each request and its answer to this file, keys masked")
+	f.StringVar(&a.replay, "replay", "", "answer from a recording instead of the network, without a key")
 	f.BoolVar(&a.dryRun, "dry-run", false, "print the request that would be sent, and send nothing")
 	f.BoolVarP(&a.again, "continue", "c", false, "go on with the last conversation of this folder")
 	f.StringVarP(&a.resume, "resume", "r", "", "go on with a conversation: its ID, the beginning of it, or words of its title")
@@ -237,6 +242,10 @@ func (a *app) chat(cmd *cobra.Command, words []string) error {
 	if err := a.load(); err != nil {
 		return a.fail(print.Config, err)
 	}
+	if err := a.wire(); err != nil {
+		return a.fail(print.Usage, err)
+	}
+	defer a.unwire()
 	parts, err := a.attach()
 	if err != nil {
 		return a.fail(print.Usage, err)
@@ -274,6 +283,8 @@ func (a *app) check(cmd *cobra.Command, words []string) error {
 		return errors.New("-c and -r name two conversations: give one of them")
 	case a.fork && !a.again && a.resume == "":
 		return errors.New("--fork copies a conversation: name it with -c or -r")
+	case a.record != "" && a.replay != "":
+		return errors.New("--replay sends nothing that --record could keep: give one of them")
 	case a.ephemeral && (a.again || a.resume != "") && !a.fork:
 		return errors.New("--ephemeral keeps nothing, so that it cannot go on with a kept conversation: add --fork to go on in a copy")
 	case a.maxTurns < 0, a.timeout < 0, !(a.maxCost >= 0) || math.IsInf(a.maxCost, 0):
@@ -329,6 +340,9 @@ func (a *app) note(text string) {
 // and with the first prompt otherwise.
 func (a *app) show(parts []llm.Part, asked bool) error {
 	defer a.close()
+	if a.tap == nil {
+		a.tap = &providers.Tap{}
+	}
 	s, notice, err := a.session(true)
 	if err != nil {
 		return a.fail(print.Config, err)
@@ -353,6 +367,7 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 		Shell:     a.shell,
 		Servers:   a.servers.Load,
 		Watch:     func(f func(string)) { a.watch.Store(&f) },
+		Wire:      a.inspected(),
 		Ephemeral: a.ephemeral,
 		Held:      a.held.Why,
 		Context:   func() []ui.Fact { return a.facts(a.set) },
@@ -388,7 +403,89 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 		return nil
 	}
 	a.status = ui.Run(o)
+	if a.status == print.OK && a.played != nil && a.played.Err() != nil {
+		a.status = print.Mismatch
+	}
 	return nil
+}
+
+// wire opens the recording that is to be written, or to be replayed.
+func (a *app) wire() error {
+	if a.replay != "" {
+		played, err := providers.OpenReplay(a.replay)
+		if err != nil {
+			return fmt.Errorf("--replay: %w", err)
+		}
+		a.played = played
+	}
+	if a.record == "" {
+		return nil
+	}
+	recorder, err := providers.Record(a.record)
+	if err != nil {
+		return fmt.Errorf("--record: %w", err)
+	}
+	recorder.Trouble = func(err error) {
+		if hears := a.hears.Load(); hears != nil {
+			(*hears)(err.Error())
+			return
+		}
+		a.note(err.Error())
+	}
+	a.tap = &providers.Tap{Recorder: recorder}
+	return nil
+}
+
+// unwire ends a recording, and says what of a replay nobody asked for.
+func (a *app) unwire() {
+	if a.tap != nil && a.tap.Recorder != nil {
+		if err := a.tap.Recorder.Close(); err != nil {
+			a.note("the recording: " + err.Error())
+		}
+	}
+	if a.played != nil && a.status == print.OK {
+		if n := a.played.Left(); n > 0 {
+			a.note(fmt.Sprintf("%d of the recorded requests were not asked for", n))
+		}
+	}
+}
+
+// inspected is the wire as the screen shows it.
+func (a *app) inspected() ui.Wire {
+	return ui.Wire{
+		List: func() []ui.Exchange {
+			var all []ui.Exchange
+			for _, e := range a.tap.List() {
+				all = append(all, exchange(e))
+			}
+			return all
+		},
+		Get: func(id int) (ui.Exchange, bool) {
+			e, ok := a.tap.Exchange(id)
+			shown := exchange(e)
+			shown.Curl = e.Curl()
+			return shown, ok
+		},
+		Hear: func(f func(string)) { a.hears.Store(&f) },
+	}
+}
+
+// exchange is one for the screen.
+func exchange(e providers.Exchange) ui.Exchange {
+	side := func(m providers.Traffic) ui.Traffic {
+		t := ui.Traffic{Body: m.Body, Tail: m.Tail, Cut: m.Cut}
+		for _, name := range slices.Sorted(maps.Keys(m.Header)) {
+			for _, value := range m.Header[name] {
+				t.Headers = append(t.Headers, [2]string{name, value})
+			}
+		}
+		return t
+	}
+	return ui.Exchange{
+		ID: e.ID, Name: strings.Trim(e.Provider+"/"+e.Model, "/"), Method: e.Method, URL: e.URL, Args: e.Args,
+		Status: e.Status, Error: e.Error, Reason: e.Reason, Start: e.Start, Headers: e.Headers, First: e.First, Total: e.Total,
+		Over: e.Over, Sent: e.Sent, Got: e.Got, Request: side(e.Request), Response: side(e.Response),
+	}
 }
 
 // reopen goes on with a log. An error that comes with one says what of it could
@@ -797,7 +894,11 @@ func (a *app) close() {
 // says what is not as it was, or not as one might expect.
 func (a *app) build(screen bool, log *session.Log) (s *session.Session, notice string, err error) {
 	kept := log.Session()
-	name := first(a.model, kept.Model, a.cfg.Model, a.folderModel)
+	recorded := ""
+	if a.played != nil {
+		recorded = a.played.Model()
+	}
+	name := first(a.model, recorded, kept.Model, a.cfg.Model, a.folderModel)
 	if name == "" && screen {
 		name = a.lastModel()
 	}
@@ -914,7 +1015,7 @@ func (a *app) open(name string, instant bool) (llm.Endpoint, error) {
 }
 
 func (a *app) options() providers.OpenOptions {
-	return providers.OpenOptions{Memory: &a.memory, Debug: a.log}
+	return providers.OpenOptions{Memory: &a.memory, Debug: a.log, Tap: a.tap, Replay: a.played}
 }
 
 // backendLine says what holds commands here.

@@ -35,6 +35,7 @@ type (
 	Exchange = wire.Exchange
 	Recorder = wire.Recorder
 	Replay   = wire.Replay
+	Traffic  = wire.Message
 )
 
 // Record opens a recording to append to.

@@ -432,6 +432,9 @@ func (m *Model) pick(p dialog.PickedMsg) tea.Cmd {
 		return m.edit(seq)
 	case "mcp":
 		return m.server(p.Value)
+	case "wire":
+		id, _ := strconv.Atoi(p.Value) // there is no exchange 0
+		return m.showWire(id, true)
 	case "prompt":
 		return m.prompt(strings.TrimSpace(p.Value + " " + p.Arg))
 	case "resource":
@@ -447,6 +450,9 @@ func (m *Model) pick(p dialog.PickedMsg) tea.Cmd {
 // closed takes a dialog away that was left without a choice.
 // What was typed to find a command is not lost: it may have been a message.
 func (m *Model) closed(msg dialog.ClosedMsg) tea.Cmd {
+	if cmd, ok := m.leaveWire(); ok {
+		return cmd
+	}
 	m.dialog = nil
 	slash := m.slash
 	m.slash = false

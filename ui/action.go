@@ -87,6 +87,8 @@ func actions() []action {
 		{name: "copy", keys: []string{"ctrl+x y"}, help: "copy the last answer", run: (*Model).copyAnswer, rank: reading},
 		{name: "copy-code", keys: []string{"ctrl+x c"}, help: "copy the last code block", run: (*Model).copyCode, rank: reading},
 
+		{name: "wire", keys: []string{"ctrl+x w", "f12"}, help: "what went over the wire: requests and answers as they were", run: (*Model).wires, rank: reading},
+
 		{name: "palette", keys: []string{"ctrl+p", "ctrl+x p"}, help: "all commands", run: (*Model).palette, rank: workplace},
 		{name: "commands", keys: []string{"/"}, help: "all commands, on an empty line", when: empty, run: (*Model).slashed, rank: workplace},
 		{name: "help", keys: []string{"f1", "ctrl+x ?"}, help: "keys", run: (*Model).help, rank: workplace},

@@ -50,6 +50,7 @@ type Model struct {
 	models        *dialog.Picker                // the list of models that was opened last
 	choices       []Choice                      // what it lists
 	tastes        map[string]taste              // what keys said of models
+	wire          wireView                      // what is shown of the wire
 	slash         bool                          // it is the palette, opened by typing a slash
 	actions       []action
 	keys          map[string]*action
@@ -120,6 +121,9 @@ func newModel(o Options) *Model {
 	m.composer.SetCompleter(m.complete)
 	m.session.OnSave(func(err error) { m.send(savedMsg{err}) })
 	o.Watch(func(name string) { m.send(serverMsg{name}) })
+	if o.Wire.Hear != nil {
+		o.Wire.Hear(func(trouble string) { m.send(didMsg{text: trouble}) })
+	}
 	m.replay(m.session.Path())
 	m.recall()
 	return m
@@ -268,8 +272,6 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 			return m.edit(msg.Seq)
 		}
 		return m.edit(msg.User)
-	case transcript.WireMsg:
-		return m.say("the wire is not shown here yet: --debug FILE logs requests, --dry-run prints one")
 	case transcript.ForkMsg:
 		m.transcript.Browse(false)
 		return m.enterFork(m.session.ID(), msg.Seq)
@@ -284,6 +286,9 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return nil
 	case paintedMsg:
 		return m.painted()
+	}
+	if cmd, ok := m.wired(msg); ok {
+		return cmd
 	}
 	if cmd, ok := m.chosen(msg); ok {
 		return cmd
@@ -367,6 +372,8 @@ func (m *Model) layout() {
 func (m *Model) allowed(room int) int {
 	most := max(room-min(3, room/4), 0)
 	switch m.dialog.(type) {
+	case *dialog.Pager:
+		return room
 	case *dialog.Picker, *dialog.BranchList:
 		return min(most, max(room*2/3, 10))
 	}

@@ -117,6 +117,7 @@ type Options struct {
 	Shell      func(ctx context.Context, command string, progress func(string)) tools.Outcome // runs a command of the person's own
 	Servers    func() *mcp.Servers                                                            // nil: none is configured, or none may run yet
 	Watch      func(func(server string))                                                      // registers who hears of changes of servers, on any goroutine
+	Wire       Wire                                                                           // what went to models and came back
 	Ephemeral  bool                                                                           // nothing of this is kept
 	Held       string                                                                         // why commands are not held by a sandbox; "" if they are
 	Open       func(name string) (llm.Endpoint, error)
