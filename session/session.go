@@ -95,8 +95,11 @@ type Session struct {
 
 // New starts a conversation, or goes on with the one that o.Log holds.
 func New(o Options) *Session {
-	if o.Policy == nil {
+	switch {
+	case o.Policy == nil:
 		o.Policy = tools.NewPolicy(tools.ModeAsk)
+	case o.Tools != nil:
+		o.Tools.Obey(o.Policy)
 	}
 	if o.MaxSteps <= 0 {
 		o.MaxSteps = DefaultSteps

@@ -33,12 +33,11 @@ type turn struct {
 	since   time.Time // since when it is done
 	retry   llm.Retry // the last one
 	again   time.Time // when it goes out; zero: none is waited for
-	model   string    // that wrote the last answer
-	chars   int       // streamed in this turn
+	tally   tally     // of the answers since the last prompt
+	asked   time.Time // when that was; zero for the one that began the turn
+	chars   int       // of the running answer, but for its beginning
 	first   time.Time // when the running answer began to come
-	stream  time.Duration
-	ttft    time.Duration
-	stopped bool // esc was pressed
+	stopped bool      // esc was pressed
 }
 
 // A block is one part of an answer on the screen.
@@ -79,14 +78,15 @@ func (m *Model) countDown(t *turn) {
 	m.transcript.Replace("retry", transcript.Retry, text)
 }
 
-// rate is tokens per second of what streamed so far, by four bytes a token; the
-// footer has the provider's numbers.
+// burst is for how long what comes first is left out of the pace: it may have
+// waited somewhere.
+const burst = 100 * time.Millisecond
+
+// rate is tokens per second of the running answer, by four bytes a token; the
+// footer has the provider's numbers. It is 0 if it cannot be told.
 func (t *turn) rate(now time.Time) float64 {
-	took := t.stream
-	if !t.first.IsZero() {
-		took += now.Sub(t.first)
-	}
-	if took < time.Second {
+	took := now.Sub(t.first) - burst
+	if t.first.IsZero() || took < time.Second || !paced(t.chars/4, 0, took) {
 		return 0
 	}
 	return float64(int(float64(t.chars) / 4 / took.Seconds()))
@@ -116,13 +116,14 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	case session.Prompt:
 		m.composer.SetQueue(m.queuedTexts())
 		m.layout()
+		m.sumUp(t, false) // of what came before a message that waited
 		m.transcript.Tag(e.Seq)
 		text, attached := attach.Own(e.Message)
 		m.transcript.User(text, labels(attached)...)
 		return m.picture(attached)
 	case session.Step:
 		t.step++ // queued prompts count anew; the names of blocks must not
-		t.draft, t.blocks, t.waiting, t.model = llm.Draft{}, map[string]*block{}, m.now(), e.Model
+		t.draft, t.blocks, t.waiting = llm.Draft{}, map[string]*block{}, m.now()
 		t.do("waiting", m.now())
 		m.transcript.Tag(e.Seq)
 	case session.Compacted:
@@ -171,7 +172,9 @@ func (m *Model) delta(t *turn, d llm.Delta) {
 		t.again = time.Time{}
 	}
 	t.waiting = time.Time{}
-	t.chars += len(d.Text) + len(d.Input)
+	if now.Sub(t.first) >= burst {
+		t.chars += len(d.Text) + len(d.Input)
+	}
 	b := t.blocks[d.Block]
 	if b == nil {
 		m.close(t)
@@ -257,11 +260,8 @@ func (m *Model) close(t *turn) {
 
 func (m *Model) answer(t *turn, a session.Answer) {
 	m.close(t)
-	t.first = time.Time{}
-	if t.ttft == 0 {
-		t.ttft = a.First
-	}
-	t.stream += max(a.Took-a.First, 0)
+	t.first, t.chars = time.Time{}, 0
+	t.tally.add(a.Message, a.Usage, a.Finish.Reason, a.First, a.Took)
 	t.again = time.Time{}
 	m.transcript.Drop("retry")
 	for name, b := range t.blocks {
@@ -383,12 +383,7 @@ func (m *Model) done(t *turn, d session.Done) tea.Cmd {
 	default:
 		m.transcript.Fail(d.Err.Error(), strings.TrimPrefix(print.Hint(d.Err)+" · ctrl+x r tries again", " · "))
 	}
-	if d.Steps > 0 && (t.chars > 0 || d.Usage != (llm.Usage{})) {
-		m.transcript.Footer(footer(t, d.Usage, m.now().Sub(t.began)))
-	}
-	if why := ended[d.Reason]; why != "" && d.Err == nil {
-		m.transcript.Marker(transcript.Warn, why)
-	}
+	m.sumUp(t, d.Err != nil)
 	if d.Err != nil { // what waited goes back to where it can be changed
 		m.unqueue("")
 	}
@@ -424,11 +419,6 @@ func (m *Model) name() tea.Cmd {
 	}
 }
 
-// ended says why an answer is not what it might have been.
-var ended = map[llm.Reason]string{
-	llm.Length: "the answer reached its length limit", llm.Refused: "the provider's filter ended the answer",
-}
-
 // next sends the first of the messages that wait.
 func (m *Model) next() tea.Cmd {
 	waiting := m.session.Unqueue()
@@ -438,31 +428,14 @@ func (m *Model) next() tea.Cmd {
 	return m.run(waiting[0].Parts...)
 }
 
-// footer sums a turn up: model, tokens, cost and times.
-func footer(t *turn, u llm.Usage, took time.Duration) string {
-	parts := []string{t.model}
-	if u != (llm.Usage{}) {
-		in := count(u.Input) + " in"
-		if u.CacheRead > 0 && u.Input > 0 {
-			in += fmt.Sprintf(" (%d %% cached)", 100*u.CacheRead/u.Input)
-		}
-		parts = append(parts, in, count(u.Output)+" out")
+// sumUp closes the answers to one prompt with their footer.
+func (m *Model) sumUp(t *turn, cut bool) {
+	asked := t.asked
+	if asked.IsZero() {
+		asked = t.began
 	}
-	if u.Priced && u.Cost > 0 {
-		parts = append(parts, fmt.Sprintf("$%.4f", u.Cost))
-	}
-	if t.ttft > 0 {
-		parts = append(parts, fmt.Sprintf("first token %s", seconds(t.ttft)))
-	}
-	if t.stream > 0 && u.Output > 0 {
-		if rate := float64(u.Output) / t.stream.Seconds(); t.stream > 500*time.Millisecond {
-			parts = append(parts, fmt.Sprintf("%.0f tok/s", rate))
-		}
-	}
-	if took > 0 {
-		parts = append(parts, seconds(took))
-	}
-	return strings.Join(parts, " · ")
+	t.tally.show(m, m.now().Sub(asked), cut)
+	t.tally, t.asked = tally{}, m.now()
 }
 
 // compacted shows that a summary stands for what was said so far.

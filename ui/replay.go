@@ -57,11 +57,8 @@ type replayed struct {
 	model  string // that wrote the last answer of all
 	began  time.Time
 	ended  time.Time
-	turn   turn      // as far as its footer needs it
-	usage  llm.Usage // of the turn
-	some   bool      // an answer of the turn was shown
+	tally  tally
 	calls  map[string]shownCall
-	reason llm.Reason
 	broken bool // the last answer is not whole
 }
 
@@ -106,16 +103,12 @@ func (r *replayed) answer(m *Model, n session.Node) {
 	if n.Cut {
 		m.transcript.Marker(transcript.Interrupted, "the answer broke off here")
 	}
-	if r.turn.ttft == 0 {
-		r.turn.ttft = n.First
-	}
-	if n.Took > n.First {
-		r.turn.stream += n.Took - n.First
-	}
+	var usage llm.Usage
 	if n.Usage != nil {
-		r.usage = r.usage.Add(*n.Usage)
+		usage = *n.Usage
 	}
-	r.model, r.turn.model, r.reason, r.some, r.broken = n.Model, n.Model, n.Reason, true, n.Cut
+	r.tally.add(n.Message, usage, n.Reason, n.First, n.Took)
+	r.model, r.broken = n.Model, n.Cut
 	r.ended = n.At.Add(n.Took)
 }
 
@@ -139,15 +132,10 @@ func (r *replayed) result(m *Model, p llm.Part, o session.Outcome) {
 
 // end closes a turn with its footer.
 func (r *replayed) end(m *Model) {
-	if r.some && !r.broken {
-		took := max(r.ended.Sub(r.began), 0)
-		if r.began.IsZero() || r.ended.IsZero() {
-			took = 0
-		}
-		m.transcript.Footer(footer(&r.turn, r.usage, took))
-		if why := ended[r.reason]; why != "" {
-			m.transcript.Marker(transcript.Warn, why)
-		}
+	took := max(r.ended.Sub(r.began), 0)
+	if r.began.IsZero() || r.ended.IsZero() {
+		took = 0
 	}
+	r.tally.show(m, took, r.broken)
 	*r = replayed{model: r.model}
 }

@@ -74,6 +74,12 @@ func (l *SessionList) View() string {
 	if len(l.hits) < len(l.rows) {
 		count = fmt.Sprintf("%d of %d", len(l.hits), len(l.rows))
 	}
+	switch n := len(l.found); {
+	case n > 0 && len(l.hits) == 0:
+		count = fmt.Sprintf("%d in messages", n)
+	case n > 0:
+		count += fmt.Sprintf(", %d in messages", n)
+	}
 	l.view = frame(l.Height(), l.queried(sessionsTitle, count, &l.query), content, l.foot())
 	return l.view
 }
