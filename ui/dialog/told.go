@@ -27,8 +27,13 @@ func TellTitle(a *tools.Action, online bool) string {
 // details come the arguments as the model sent them.
 func Tell(a *tools.Action, details bool) []string { return told(describe(a, details)) }
 
-// TellDiff tells of each line of a unified diff.
-func TellDiff(d string) []string { return told(diff(d)) }
+// TellDiff tells of each line of a unified diff of one file.
+func TellDiff(d string) []string {
+	if from, rest, _ := strings.Cut(d, "\n"); strings.HasPrefix(from, "--- ") {
+		_, d, _ = strings.Cut(rest, "\n")
+	}
+	return told(diff(d))
+}
 
 // TellRule is the rule that allows a for good, made of so many words of its
 // command, 0 for the whole of it, and what it lets run.

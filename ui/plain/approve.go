@@ -117,7 +117,7 @@ func (p *front) edit(ask session.Ask) {
 		input, err := dialog.Arguments(a, name, written)
 		switch {
 		case err != nil:
-			p.say("%s", sentence(capital(oneLine(err.Error()))))
+			p.fail(err)
 		case input == string(a.Input) || written == text:
 			p.say("Nothing was changed.")
 		default:

@@ -68,11 +68,11 @@ func (p *front) command(text string) bool {
 		}
 		names = append(names, c.name)
 	}
-	hint := ""
+	maybe := ""
 	if near := catalog.Near(name, names, 1); len(near) > 0 {
-		hint = " Did you mean /" + near[0] + "?"
+		maybe = " Did you mean /" + near[0] + "?"
 	}
-	p.say("There is no command /%s.%s /help lists them; a space in front sends it as a message.", name, hint)
+	p.say("There is no command /%s.%s /help lists them; a space in front sends it as a message.", name, maybe)
 	return true
 }
 
@@ -93,11 +93,9 @@ func (p *front) send(text string) {
 		return
 	}
 	o, ctx := p.o, p.ctx
-	p.running.Go(func() {
-		p.guard(func() {
-			parts, notes, err := o.Expand(ctx, text)
-			p.post(func() { p.expanded(text, parts, notes, err) })
-		})
+	p.soon(func() func() {
+		parts, notes, err := o.Expand(ctx, text)
+		return func() { p.expanded(text, parts, notes, err) }
 	})
 }
 
@@ -171,7 +169,7 @@ func (p *front) attach(arg string) {
 	p.tellAttached(parts)
 	p.blindTo(parts)
 	if err != nil {
-		p.say("%s", sentence(capital(oneLine(err.Error()))))
+		p.fail(err)
 	}
 }
 
@@ -209,11 +207,9 @@ func (p *front) model(arg string) {
 	if arg == "" {
 		p.say("The model is %s.", p.session.Model().Name)
 		live := p.o.Live
-		p.running.Go(func() {
-			p.guard(func() {
-				found := live() // seconds, at the most
-				p.post(func() { p.choose("Models", modelRows(found), p.use) })
-			})
+		p.soon(func() func() {
+			found := live() // seconds, at the most
+			return func() { p.choose("model", modelRows(found), p.use) }
 		})
 		return
 	}
@@ -222,7 +218,7 @@ func (p *front) model(arg string) {
 	case len(found) == 1 && !found[0].off:
 		p.use(found[0].value)
 	case len(found) > 1:
-		p.choose("Models", found, p.use)
+		p.choose("model", found, p.use)
 	default:
 		p.use(arg)
 	}
@@ -257,7 +253,7 @@ func (p *front) use(name string) {
 	}
 	model, err := p.o.Open(name)
 	if err != nil {
-		p.say("%s", strings.TrimSpace("Error: "+sentence(oneLine(err.Error()))+" "+sentence(capital(llm.Hint(err)))))
+		p.say("%s", strings.TrimSpace("Error: "+sentence(oneLine(err.Error()))+" "+hint(llm.Hint(err))))
 		return
 	}
 	p.switched(p.session.Use(model))
@@ -267,9 +263,9 @@ func (p *front) use(name string) {
 }
 
 // pick takes one of names, that is what arg names or what is chosen from a list.
-func (p *front) pick(title, arg string, rows []choice, chosen func(string)) {
+func (p *front) pick(thing, arg string, rows []choice, chosen func(string)) {
 	if arg == "" {
-		p.choose(title, rows, chosen)
+		p.choose(thing, rows, chosen)
 		return
 	}
 	for _, r := range rows {
@@ -300,7 +296,7 @@ func (p *front) effort(arg string) {
 			rows[i].detail = strings.TrimPrefix(rows[i].detail+", now", ", ")
 		}
 	}
-	p.pick("Effort", arg, rows, func(value string) {
+	p.pick("effort", arg, rows, func(value string) {
 		p.session.SetEffort(llm.Effort(value))
 		if value == "" {
 			value = "as the provider likes"
@@ -325,7 +321,7 @@ func (p *front) mode(arg string) {
 	if arg == "" {
 		p.say("The approval mode is %s.", policy.Mode())
 	}
-	p.pick("Modes", arg, rows, func(value string) {
+	p.pick("mode", arg, rows, func(value string) {
 		policy.SetMode(tools.Mode(value))
 		p.say("Approval mode: %s, %s.", value, about[tools.Mode(value)])
 	})

@@ -38,7 +38,7 @@ func (p *front) write(string) {
 	text, err := p.edited(p.draft)
 	switch {
 	case err != nil:
-		p.say("%s", sentence(capital(oneLine(err.Error()))))
+		p.fail(err)
 	case strings.TrimSpace(text) == "":
 		p.draft = ""
 		p.say("Nothing was written, nothing is sent.")

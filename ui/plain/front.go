@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/charmbracelet/x/term"
+
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/mcp"
@@ -51,6 +53,7 @@ type front struct {
 	over      bool
 	status    int
 	prompted  bool      // the prompt stands on the last line
+	pending   int       // what will be said soon: there is no prompt before
 	quitAsked time.Time // by a first ctrl+c
 	held      []typed   // lines that may not be the last of their message
 	written   []string  // lines that ended in a backslash
@@ -74,7 +77,7 @@ type front struct {
 func newFront(o ui.Options, out io.Writer) *front {
 	o = o.Filled()
 	p := &front{
-		o: o, session: o.Session, out: &speaker{w: out}, now: o.Now,
+		o: o, session: o.Session, out: &speaker{w: out, width: widthOf(out)}, now: o.Now,
 		gone: make(chan struct{}), typed: make(chan typed), events: make(chan func()), news: make(chan struct{}, 1),
 		attached: o.Attached, servers: map[string]mcp.Status{}, shells: map[int]context.CancelFunc{},
 	}
@@ -82,6 +85,18 @@ func newFront(o ui.Options, out io.Writer) *front {
 	name := o.Session.Model().Name
 	p.recent = append([]string{name}, slices.DeleteFunc(slices.Clone(o.Recent), func(n string) bool { return n == name })...)
 	return p
+}
+
+// widthOf tells how wide the terminal is that out is; 0 if it is none.
+func widthOf(out io.Writer) func() int {
+	return func() int {
+		f, ok := out.(*os.File)
+		if !ok {
+			return 0
+		}
+		width, _, _ := term.GetSize(f.Fd())
+		return width
+	}
 }
 
 // post has f run by the goroutine that owns the front. It never waits.
@@ -173,7 +188,7 @@ func (p *front) settle() {
 	case q != nil && !p.prompted:
 		p.out.ask(q.prompt + " ")
 		p.prompted = true
-	case q == nil && p.turn == nil && !p.prompted:
+	case q == nil && p.turn == nil && p.pending == 0 && !p.prompted:
 		prompt := "You: "
 		if len(p.written) > 0 {
 			prompt = "More: "
@@ -189,10 +204,29 @@ func (p *front) say(format string, args ...any) {
 	p.out.say(format, args...)
 }
 
+// fail says what went wrong.
+func (p *front) fail(err error) { p.say("Error: %s", sentence(oneLine(err.Error()))) }
+
 // block writes lines.
 func (p *front) block(text string) {
 	p.hush()
 	p.out.block(text)
+}
+
+// soon has f work beside the front, and done by the front once it has. There is no
+// prompt before.
+func (p *front) soon(f func() (done func())) {
+	p.pending++
+	p.running.Go(func() {
+		done := func() {}
+		defer func() {
+			p.post(func() {
+				p.pending--
+				done()
+			})
+		}()
+		p.guard(func() { done = f() })
+	})
 }
 
 // hush notes that something else than the prompt is on the last line.
@@ -286,6 +320,7 @@ func (p *front) quit() {
 // beside, else asks whether to quit. The terminal has thrown away what was typed.
 func (p *front) interrupt() {
 	p.hush()
+	p.out.open = true // the terminal's echo of it stands there
 	p.held, p.written = nil, nil
 	switch q := p.question(); {
 	case q != nil && q.call == "" && q.leave != nil:

@@ -9,6 +9,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
+	"parley/tools"
 	"parley/tools/mcp"
 	"parley/ui"
 	"parley/ui/print"
@@ -18,6 +19,9 @@ import (
 // command line asked.
 func (p *front) start() {
 	p.say("parley, model %s, folder %s.", p.session.Model().Name, p.o.Workspace)
+	if mode := p.session.Policy().Mode(); mode != tools.ModeAsk {
+		p.say("Approval mode %s.", mode)
+	}
 	if p.o.Notice != "" {
 		p.say("Note: %s", sentence(oneLine(p.o.Notice)))
 	}
@@ -38,11 +42,9 @@ func (p *front) start() {
 	}
 	decide := p.o.Decide
 	q := p.confirm(p.o.Question, "trust it", "use none of it", true, func(yes bool) {
-		p.running.Go(func() {
-			p.guard(func() {
-				system, err := decide(yes)
-				p.post(func() { p.decidedTrust(yes, system, err) })
-			})
+		p.soon(func() func() {
+			system, err := decide(yes)
+			return func() { p.decidedTrust(yes, system, err) }
 		})
 	})
 	q.leave = p.first // it is asked again the next time
@@ -185,17 +187,15 @@ func (p *front) sessions(string) {
 		return
 	}
 	lib := p.o.Library
-	p.running.Go(func() {
-		p.guard(func() {
-			found, err := lib.List(session.Query{})
-			p.post(func() { p.listed(found, err) })
-		})
+	p.soon(func() func() {
+		found, err := lib.List(session.Query{})
+		return func() { p.listed(found, err) }
 	})
 }
 
 func (p *front) listed(found []session.Summary, err error) {
 	if err != nil {
-		p.say("Error: %s", sentence(oneLine(err.Error())))
+		p.fail(err)
 	}
 	var rows []choice
 	for _, s := range found {
@@ -212,7 +212,7 @@ func (p *front) listed(found []session.Summary, err error) {
 		p.say("No conversation is kept yet.")
 		return
 	}
-	p.choose("Conversations", rows, p.open)
+	p.choose("conversation", rows, p.open)
 }
 
 // open goes on with a stored conversation.
@@ -258,7 +258,7 @@ func (p *front) enterBy(id string, open func() (*session.Session, string, error)
 			}
 		}))
 	case err != nil:
-		p.say("Error: %s", sentence(oneLine(err.Error())))
+		p.fail(err)
 	default:
 		p.replace(s)
 		if note != "" {
@@ -274,7 +274,7 @@ func (p *front) fresh(string) {
 	}
 	s, err := p.o.New()
 	if err != nil {
-		p.say("Error: %s", sentence(oneLine(err.Error())))
+		p.fail(err)
 		return
 	}
 	s.Use(p.session.Model())
@@ -300,7 +300,7 @@ func (p *front) rename(arg string) {
 		return
 	}
 	if err := p.o.Library.Rename(p.session.ID(), arg); err != nil {
-		p.say("Error: %s", sentence(oneLine(err.Error())))
+		p.fail(err)
 		return
 	}
 	p.say("Called %s.", arg)
@@ -318,10 +318,10 @@ func (p *front) export(arg string) {
 		{name: "html", detail: "one file for any browser", value: "html"},
 		{name: "jsonl", detail: "everything, every branch; parley sessions import takes it", value: "jsonl"},
 	}
-	p.pick("Formats", format, rows, func(format string) {
+	p.pick("format", format, rows, func(format string) {
 		path, err := p.o.Export(p.session, format, strings.TrimSpace(path))
 		if err != nil {
-			p.say("Error: %s", sentence(oneLine(err.Error())))
+			p.fail(err)
 			return
 		}
 		p.say("Wrote %s", p.o.Short(path))
@@ -341,7 +341,7 @@ func (p *front) history(arg string) {
 		{name: "dynamic", detail: "the newest turns that fit the window of the model", value: string(session.HistoryDynamic)},
 		{name: "stateless", detail: "each prompt alone", value: string(session.HistoryStateless)},
 	}
-	p.pick("What requests hold", arg, rows, func(value string) {
+	p.pick("way", arg, rows, func(value string) {
 		p.session.SetMode(session.History(value))
 		for _, r := range rows {
 			if r.value == value {
@@ -368,7 +368,7 @@ func (p *front) usage(string) {
 	say("This conversation", total)
 	spent, err := p.o.Library.Spend(p.now().AddDate(0, 0, -30), time.Time{}, false)
 	if err != nil {
-		p.say("Error: %s", sentence(oneLine(err.Error())))
+		p.fail(err)
 	}
 	var today, month llm.Usage
 	for _, r := range spent {
@@ -396,7 +396,8 @@ func (p *front) permissions(string) {
 		p.say("There are no rules yet: p in a question makes one.")
 		return
 	}
-	p.choose("Rules; a number takes one away that an answer of yours made", rows, func(value string) {
+	p.say("A number takes a rule away that an answer of yours made.")
+	p.choose("rule", rows, func(value string) {
 		i, _ := strconv.Atoi(value)
 		if policy.Remove(kept[i]) {
 			p.say("It asks again.")
@@ -438,7 +439,7 @@ func (p *front) mcp(arg string) {
 		}
 		rows = append(rows, choice{name: s.Name, detail: detail, value: s.Name})
 	}
-	p.pick("MCP servers", arg, rows, p.server)
+	p.pick("MCP server", arg, rows, p.server)
 }
 
 // server says all that there is to know of a server, and asks what to do with it.
@@ -463,15 +464,11 @@ func (p *front) server(name string) {
 
 func (p *front) agree(servers *mcp.Servers, s mcp.State) {
 	policy := p.session.Policy()
-	p.running.Go(func() {
-		p.guard(func() {
-			did, err := ui.AgreeServer(servers, s, policy)
-			p.post(func() {
-				if err != nil {
-					did = "Error: " + oneLine(err.Error())
-				}
-				p.say("%s", sentence(did))
-			})
-		})
+	p.soon(func() func() {
+		did, err := ui.AgreeServer(servers, s, policy)
+		if err != nil {
+			did = "Error: " + oneLine(err.Error())
+		}
+		return func() { p.say("%s", sentence(did)) }
 	})
 }

@@ -51,7 +51,7 @@ var (
 	marker    = regexp.MustCompile(`^\s*(?:(?:>|[-*+]|#{1,6}|[0-9]+[.)])\s+)*`)
 	ending    = regexp.MustCompile(`[.!?…]["'”’)\]*_]*\s|[。！？]`)
 	link      = regexp.MustCompile(`(!?)\[([^\[\]]*)\]\(<?([^()<>\s]*(?:\([^()\s]*\)[^()<>\s]*)*)>?(?:\s+"[^"]*")?\)`)
-	bold      = regexp.MustCompile(`\*\*(\S(?:.*?\S)?)\*\*|\b__(\S(?:.*?\S)?)__\b`)
+	bold      = regexp.MustCompile(`(^|[^0-9A-Za-z_*])(?:\*\*(\S(?:.*?\S)?)\*\*|__(\S(?:.*?\S)?)__\b)`)
 )
 
 // add takes a piece and returns what can be read out now.
@@ -279,7 +279,7 @@ func (p *prose) codeLine(line string) string {
 	line = line[min(len(line)-len(rest), c.indent):]
 	c.lines++
 	if c.told {
-		return line + "\n"
+		return exactly + line + "\n"
 	}
 	c.held = append(c.held, line)
 	return ""
@@ -302,7 +302,7 @@ func (c *code) announce(length string) string {
 	}
 	out += length + ":\n"
 	for _, line := range c.held {
-		out += line + "\n"
+		out += exactly + line + "\n"
 	}
 	c.told, c.held = true, nil
 	return out
@@ -330,7 +330,7 @@ func spoken(line string) string {
 				}
 				return text + " (" + url + ")"
 			})
-			piece = bold.ReplaceAllString(piece, "$1$2")
+			piece = bold.ReplaceAllString(piece, "$1$2$3")
 		}
 		out.WriteString(piece)
 	}

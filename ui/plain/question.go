@@ -136,7 +136,7 @@ const few = 30
 
 // choose reads a numbered list out and takes a number or a part of a name. An
 // empty line leaves it.
-func (p *front) choose(title string, rows []choice, chosen func(value string)) {
+func (p *front) choose(thing string, rows []choice, chosen func(value string)) {
 	read := func(which func(choice) bool) {
 		told, left := 0, 0
 		for i, r := range rows {
@@ -155,7 +155,7 @@ func (p *front) choose(title string, rows []choice, chosen func(value string)) {
 	}
 	p.next(&question{
 		tell: func() {
-			p.say("%s, %s:", title, several(len(rows), "entry"))
+			p.say("%s:", several(len(rows), thing))
 			read(func(r choice) bool { return !r.off || len(rows) <= few })
 		},
 		prompt: "Number or name, or nothing to leave:",
@@ -170,7 +170,7 @@ func (p *front) choose(title string, rows []choice, chosen func(value string)) {
 				p.say("There is no %s in the list.", line)
 				return false
 			case len(found) > 1:
-				p.say("%s:", several(len(found), "entry"))
+				p.say("%d match:", len(found))
 				read(func(r choice) bool { return slices.Contains(found, r) })
 				return false
 			case found[0].off:

@@ -24,18 +24,16 @@ func (p *front) runShell(command string) {
 	p.shells[id] = cancel
 	lib, past := p.o.Library, session.Past{Text: "!" + command, Folder: p.o.Folder, At: p.now()}
 	run := p.o.Shell
-	p.running.Go(func() {
+	p.soon(func() func() {
 		defer cancel()
-		p.guard(func() {
-			_ = lib.Remember(past)
-			var live follower
-			out := run(ctx, command, func(text string) {
-				if whole := live.add(text); whole != "" {
-					p.post(func() { p.block(whole) })
-				}
-			})
-			p.post(func() { p.ranShell(id, command, live.line, out) })
+		_ = lib.Remember(past)
+		var live follower
+		out := run(ctx, command, func(text string) {
+			if whole := live.add(text); whole != "" {
+				p.post(func() { p.block(whole) })
+			}
 		})
+		return func() { p.ranShell(id, command, live.line, out) }
 	})
 }
 

@@ -51,6 +51,7 @@ type call struct {
 	denied  bool
 	running bool
 	live    bool // it had output before it ended
+	beside  bool // others ran at the same time
 }
 
 // A result is what a tool answered.
@@ -125,6 +126,7 @@ func (p *front) runTurn(heard bool, parts ...llm.Part) {
 func (p *front) stop() {
 	p.turn.stopped = true
 	p.turn.cancel()
+	p.dropAsked()
 	p.say("Stopping.")
 }
 
@@ -160,7 +162,9 @@ func (p *front) event(t *turn, e session.Event) {
 		if c := t.calls[e.Call.ID]; c != nil {
 			c.asked = true
 		}
-		p.later(p.approval(e))
+		if !t.stopped {
+			p.later(p.approval(e))
+		}
 	case session.Decided:
 		p.decided(t, e)
 	case session.Progress:
@@ -208,6 +212,7 @@ func (p *front) delta(t *turn, d llm.Delta) {
 	if d.Kind != "" && d.Kind != b.kind { // some servers say only at the end that it was thinking
 		if b.kind == llm.Text {
 			p.read(b.text.end(now))
+			p.out.end()
 			p.say("That was thinking.")
 		}
 		b.kind = d.Kind
@@ -271,7 +276,9 @@ func (p *front) finishText(t *turn) {
 
 func (p *front) endThought(t *turn) {
 	if !t.thought.IsZero() {
-		p.say("Thought for %s.", length(p.now().Sub(t.thought)))
+		if took := p.now().Sub(t.thought); took >= time.Second {
+			p.say("Thought for %s.", length(took))
+		}
 		t.thought, t.doing = time.Time{}, ""
 	}
 }
@@ -296,7 +303,11 @@ func (p *front) decided(t *turn, d session.Decided) {
 		p.say("Running %s.", callText(c.part))
 	}
 	c.running = true
-	t.running++
+	if t.running++; t.running > 1 {
+		for _, other := range t.calls {
+			other.beside = other.beside || other.running
+		}
+	}
 	t.do("running "+c.part.Name, p.now())
 }
 
@@ -306,7 +317,8 @@ func (p *front) result(t *turn, r session.Result) {
 	if c == nil || c.denied {
 		return
 	}
-	if c.running {
+	ran := c.running
+	if c.running = false; ran {
 		t.running--
 	}
 	if t.running == 0 {
@@ -314,15 +326,17 @@ func (p *front) result(t *turn, r session.Result) {
 	}
 	done, several := "Done in "+length(r.Took), several(lines(r.Part.Text), "line")+" of output"
 	switch {
+	case t.stopped && r.Part.Failed && !ran:
+		return
 	case t.stopped && r.Part.Failed:
 		done = "Stopped after " + length(r.Took)
-	case r.Part.Failed && !c.running: // it was no call that could run
+	case r.Part.Failed && !ran: // it was no call that could run
 		p.say("A call of %s failed: %s", c.part.Name, glance(r.Part.Text, 300))
 		return
 	case r.Part.Failed:
 		done = "Failed after " + length(r.Took)
 	}
-	if t.running > 0 || len(t.calls) > 1 && !c.asked {
+	if c.beside {
 		done = c.part.Name + ": " + strings.ToLower(done[:1]) + done[1:]
 	}
 	switch {
@@ -377,11 +391,11 @@ func callText(part llm.Part) string {
 		return strings.TrimSpace(part.Name + " " + glance(part.Input, most))
 	}
 	for _, name := range []string{"command", "path", "url", "pattern", "query"} {
-		if text, ok := args[name].(string); ok && text != "" {
+		if text, ok := args[name].(string); ok && text != "" && text != "." {
 			return part.Name + ": " + glance(text, most)
 		}
 	}
-	if len(args) == 0 {
+	if len(args) == 0 || len(args) == 1 && args["path"] == "." {
 		return part.Name
 	}
 	return part.Name + ": " + glance(part.Input, most)
@@ -409,6 +423,11 @@ var ended = map[llm.Reason]string{
 	llm.Length: "The answer reached its length limit.", llm.Refused: "The provider's filter ended the answer.",
 }
 
+// hint is advice without the keys of the screen.
+func hint(text string) string {
+	return sentence(capital(strings.ReplaceAll(oneLine(text), "-m or ctrl+x m", "/model")))
+}
+
 func (p *front) done(t *turn, d session.Done) {
 	p.finish(t)
 	p.turn, p.failed = nil, d.Err != nil
@@ -423,10 +442,7 @@ func (p *front) done(t *turn, d session.Done) {
 		p.say("Stopped. /retry goes on.")
 	default:
 		text := sentence("Error: " + oneLine(d.Err.Error()))
-		if hint := print.Hint(d.Err); hint != "" {
-			text += " " + sentence(capital(oneLine(hint)))
-		}
-		p.say("%s Type /retry to try again.", text)
+		p.say("%s Type /retry to try again.", strings.TrimSpace(text+" "+hint(print.Hint(d.Err))))
 	}
 	if d.Err != nil {
 		p.unqueue()

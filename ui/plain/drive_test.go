@@ -1,0 +1,231 @@
+package plain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+	"parley/tools"
+	"parley/ui"
+	_ "parley/ui/uitest" // has the flag -update
+)
+
+// A drive is a front on a clock of its own, which only the test moves, and on a
+// terminal that echoes what is typed.
+type drive struct {
+	*front
+	t    *testing.T
+	fake *llmtest.Fake
+	heap bytes.Buffer
+	time atomic.Int64
+	dir  string
+}
+
+// talk makes a front whose model answers with turns, in a folder with one file.
+func talk(t *testing.T, change func(*ui.Options, *session.Options), turns ...llmtest.Turn) *drive {
+	t.Helper()
+	d := &drive{t: t, fake: llmtest.New(turns...), dir: t.TempDir()}
+	d.time.Store(time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC).UnixNano())
+	if err := os.WriteFile(filepath.Join(d.dir, "a.txt"), []byte("alpha\nbeta\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	set, err := tools.Open(d.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { set.Close() })
+	now := d.clock
+	so := session.Options{Model: endpoint("fake/m", d.fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Now: now}
+	so.Policy.SetFolder(d.dir)
+	o := ui.Options{
+		Config: ui.Default(), Workspace: "~/src", Folder: d.dir, Now: now, Getenv: func(string) string { return "" },
+		Choices: func() []ui.Choice {
+			return []ui.Choice{
+				{Name: "fake/m", Abilities: "tools", Window: "32K", Ready: true}, {Name: "fake/other", Title: "Other", Window: "8K", Input: "$2", Output: "$8", Ready: true},
+				{Name: "far/away", Why: "set FAR_API_KEY"},
+			}
+		},
+		Open:  func(name string) (llm.Endpoint, error) { return endpoint(name, d.fake), nil },
+		Short: func(path string) string { return strings.ReplaceAll(path, d.dir, "~/src") },
+		Shell: func(_ context.Context, command string, progress func(string)) tools.Outcome {
+			progress("one\ntw")
+			progress("o\n")
+			return tools.Outcome{Text: "one\ntwo\n[exit status 0]", Took: 2 * time.Second}
+		},
+	}
+	lib := session.Ephemeral()
+	t.Cleanup(func() { lib.Close() })
+	o.Library, so.Log = lib, lib.Create(session.Summary{Folder: d.dir})
+	if change != nil {
+		change(&o, &so)
+	}
+	if o.Session == nil {
+		o.Session = session.New(so)
+	}
+	o.New = func() (*session.Session, error) {
+		fresh := so
+		fresh.Log = lib.Create(session.Summary{Folder: d.dir})
+		return session.New(fresh), nil
+	}
+	o.Resume = func(id string) (*session.Session, string, error) {
+		log, err := lib.Resume(id)
+		if err != nil {
+			return nil, "", err
+		}
+		old := so
+		old.Log = log
+		return session.New(old), "", nil
+	}
+	o.Fork = func(id string, head int) (*session.Session, string, error) {
+		log, err := lib.Fork(id, head)
+		if err != nil {
+			return nil, "", err
+		}
+		copied := so
+		copied.Log = log
+		return session.New(copied), "", nil
+	}
+	d.front = newFront(o, &d.heap)
+	d.out.width = func() int { return 80 }
+	t.Cleanup(func() {
+		d.leave()
+		d.running.Wait()
+		d.session.Close()
+	})
+	d.start()
+	d.settle()
+	return d
+}
+
+func endpoint(name string, m llm.Model) llm.Endpoint {
+	return llm.Endpoint{Model: m, Name: name, Origin: name, Strategy: "native", Efforts: []llm.Effort{llm.EffortLow, llm.EffortHigh}}
+}
+
+func (d *drive) clock() time.Time { return time.Unix(0, d.time.Load()).UTC() }
+
+// enter types lines, each alone, and lets the front react.
+func (d *drive) enter(lines ...string) *drive {
+	d.t.Helper()
+	for _, line := range lines {
+		d.paste(line)
+		d.idle()
+	}
+	return d
+}
+
+// paste types lines at once.
+func (d *drive) paste(lines ...string) {
+	for _, line := range lines {
+		d.heap.WriteString(line + "\n") // the terminal's echo
+		d.line(typed{text: line, at: d.clock()})
+	}
+	d.pass(together)
+}
+
+// pass moves the clock.
+func (d *drive) pass(span time.Duration) *drive {
+	for d.time.Add(int64(span)); ; {
+		due := false
+		for _, at := range d.dues() {
+			due = due || !at.IsZero() && !d.clock().Before(at)
+		}
+		if !due {
+			break
+		}
+		d.tick()
+		d.settle()
+	}
+	d.settle()
+	return d
+}
+
+// until lets the front work until it is so.
+func (d *drive) until(so func() bool) *drive {
+	d.t.Helper()
+	stuck := time.After(20 * time.Second)
+	for !so() {
+		select {
+		case f := <-d.events:
+			f()
+		case <-d.news:
+			d.mu.Lock()
+			posted := d.posted
+			d.posted = nil
+			d.mu.Unlock()
+			for _, f := range posted {
+				f()
+			}
+		case <-stuck:
+			d.t.Fatalf("nothing comes any more:\n%s", d.said())
+		}
+		d.settle()
+	}
+	return d
+}
+
+// idle lets the front work until it waits for the person.
+func (d *drive) idle() *drive {
+	d.t.Helper()
+	d.until(func() bool { return d.over || d.pending == 0 && (d.turn == nil || d.question() != nil && d.asked) })
+	if q := d.question(); q != nil && !q.settled {
+		d.pass(settle)
+	}
+	return d
+}
+
+// heard lets the front work until it has said text.
+func (d *drive) heard(text string) *drive {
+	d.t.Helper()
+	return d.until(func() bool { return strings.Contains(d.said(), text) })
+}
+
+func (d *drive) said() string { return d.heap.String() }
+
+// golden holds what was said and typed to a file.
+func (d *drive) golden(name string) {
+	d.t.Helper()
+	got := strings.ReplaceAll(d.said(), d.dir, "DIR")
+	file := filepath.Join("testdata", name+".txt")
+	if flag.Lookup("update").Value.String() == "true" { // of uitest
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			d.t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		d.t.Fatalf("%v; make it with -update. The dialogue is\n%s", err, got)
+	}
+	if got != string(want) {
+		d.t.Errorf("the dialogue is not %s (-update accepts it). got\n%s\nwant\n%s", file, got, want)
+	}
+	if strings.ContainsRune(got, '\x1b') {
+		d.t.Errorf("there is an escape in %q", got)
+	}
+}
+
+// valid holds the conversation to what every provider insists on.
+func (d *drive) valid() {
+	d.t.Helper()
+	history := d.session.History()
+	got, _ := json.Marshal(llm.Repair(history))
+	if want, _ := json.Marshal(history); !bytes.Equal(got, want) {
+		d.t.Errorf("the conversation needs repair:\n got %s\nwant %s", want, got)
+	}
+}
+
+// asks answers with a call of the shell.
+func asks(command string) llmtest.Turn {
+	input, _ := json.Marshal(map[string]string{"command": command})
+	return llmtest.Call(llm.Part{ID: "c1", Name: "shell", Input: string(input)})
+}

@@ -1,0 +1,332 @@
+package plain
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+	"parley/tools"
+	"parley/ui"
+)
+
+// TestDialogues holds whole conversations to what a person hears and types.
+func TestDialogues(t *testing.T) {
+	priced := llmtest.Script(
+		llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: "Whales are mammals. They breathe air."}},
+		llm.Usage{Input: 100, Output: 512, Cost: 0.003, Priced: true}, llm.Finish{Reason: llm.Stop})
+	tests := []struct {
+		name   string
+		change func(*ui.Options, *session.Options)
+		turns  []llmtest.Turn
+		do     func(d *drive)
+	}{
+		{name: "answer", turns: []llmtest.Turn{priced, llmtest.Say("## Fish\n\n", "See [the list](https://fish.example/list).\n\n| name | legs |\n|---|---|\n| cod | 0 |\n| **crab** | 10 |\n\n```go\n", "func main() {\n\tswim()\n}\n```\nDone.")},
+			do: func(d *drive) { d.enter("what are whales?", "and fish?", "/usage") }},
+		{name: "message of several lines", turns: []llmtest.Turn{llmtest.Say("One."), llmtest.Say("Two.")}, do: func(d *drive) {
+			d.enter(`first line\`, "second line")
+			d.paste("pasted one", `pasted two \`, "pasted three")
+			d.idle()
+		}},
+		{name: "thinking", turns: []llmtest.Turn{llmtest.Think("hm", "Well.")}, do: func(d *drive) { d.enter("think") }},
+		{name: "approval", turns: []llmtest.Turn{asks("echo one\necho two"), llmtest.Say("I ran it.")}, do: func(d *drive) { d.enter("run it", "", "yes", "y", "/output") }},
+		{name: "approval with details and a note", turns: []llmtest.Turn{asks("rm -rf /"), llmtest.Say("Sorry.")}, do: func(d *drive) { d.enter("run it", "?", "d", "never do that") }},
+		{name: "approval edited", turns: []llmtest.Turn{asks("rm -rf /"), llmtest.Say("Fine.")}, do: func(d *drive) { d.enter("run it", "e", "", "e", "echo hello", "y") }},
+		{name: "approval for good", turns: []llmtest.Turn{asks("echo one two"), llmtest.Say("Fine."), asks("echo one two"), llmtest.Say("Again.")},
+			do: func(d *drive) {
+				d.enter("run it", "p", "", "p", "9", "1", "again", "/permissions", "1", "/permissions")
+			}},
+		{name: "a change", turns: []llmtest.Turn{llmtest.Call(llm.Part{ID: "1", Name: "edit", Input: `{"path":"a.txt","old":"beta","new":"gamma\ndelta"}`}), llmtest.Say("Changed.")},
+			do: func(d *drive) { d.enter("change it", "y") }},
+		{name: "unasked tools", change: func(_ *ui.Options, so *session.Options) { so.Policy.SetMode(tools.ModeYolo) },
+			turns: []llmtest.Turn{
+				llmtest.Call(llm.Part{ID: "1", Name: "read", Input: `{"path":"a.txt"}`}), llmtest.Call(llm.Part{ID: "2", Name: "list", Input: `{}`}),
+				llmtest.Call(llm.Part{ID: "3", Name: "edit", Input: `{"path":"a.txt","old":"beta","new":"gamma"}`}), llmtest.Call(llm.Part{ID: "4", Name: "nothing", Input: `{}`}), llmtest.Say("Done."),
+			}, do: func(d *drive) { d.enter("go") }},
+		{name: "read only", change: func(_ *ui.Options, so *session.Options) { so.Policy.SetMode(tools.ModeReadOnly) },
+			turns: []llmtest.Turn{asks("ls"), llmtest.Say("I may not.")}, do: func(d *drive) { d.enter("go") }},
+		{name: "error and retry", turns: []llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "you have no money left"}), llmtest.Say("Now it works.")},
+			do: func(d *drive) { d.enter("hello", "/retry", "/retry") }},
+		{name: "fallback", change: func(o *ui.Options, so *session.Options) {
+			so.Fallback, so.Open = []string{"fake/other"}, func(name string) (llm.Endpoint, error) {
+				return endpoint(name, llmtest.New(llmtest.Say("Here I am."))), nil
+			}
+		}, turns: []llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money"})}, do: func(d *drive) { d.enter("hello") }},
+		{name: "retries", turns: []llmtest.Turn{llmtest.Script(llm.Retry{Attempt: 2, Wait: 5 * time.Second, Fault: llm.RateLimit}, llm.Notice{Text: "temperature was left out"},
+			llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: "Ok."}}, llm.Finish{Reason: llm.Length})}, do: func(d *drive) { d.enter("hello") }},
+		{name: "models", turns: []llmtest.Turn{llmtest.Say("One."), llmtest.Say("Two.")}, do: func(d *drive) {
+			d.enter("hello", "/model", "", "/model", "4", "away", "a", "other", "/model fake/m", "/effort", "high", "/mode auto", "/mode nonsense", "hello again", "/context")
+		}},
+		{name: "conversations", turns: []llmtest.Turn{llmtest.Say("About whales."), llmtest.Say("About ships.")}, do: func(d *drive) {
+			d.enter("whales", "/new", "ships", "/sessions", "whales", "/read all", "/rename Of whales", "/export md whales.md", "/fork")
+		}},
+		{name: "commands", turns: []llmtest.Turn{llmtest.Say("It is a folder.")}, do: func(d *drive) {
+			d.enter("/help", "/modle", "/etc/passwd is what?", "/output", "/retry", "/draft", "/unqueue", "/mcp", "/permissions", "/edit", "/attach", "/attach "+filepath.Join(d.dir, "a.txt"), "/detach", "/detach", "/attach nothing.txt", "/quit")
+		}},
+		{name: "shell line", turns: []llmtest.Turn{llmtest.Say("Two lines.")}, do: func(d *drive) { d.enter("!count", "what did it say?") }},
+		{name: "trust", change: func(o *ui.Options, _ *session.Options) {
+			o.Question, o.Decide = "This folder brings along:\n  AGENTS.md, 3 lines\nDo you trust it?", func(yes bool) (string, error) { return "system", nil }
+			o.Prompt = []llm.Part{{Kind: llm.Text, Text: "from the command line"}}
+			o.Notice, o.Held, o.Ephemeral = "no key is set", "this kernel is old", true
+		}, turns: []llmtest.Turn{llmtest.Say("Trusted.")}, do: func(d *drive) { d.idle().enter("", "maybe", "y") }},
+		{name: "long line", do: func(d *drive) {
+			d.heap.WriteString("…\n")
+			d.line(typed{text: "a long line", at: d.clock(), cut: true})
+			d.pass(together)
+			d.enter("/draft")
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d := talk(t, tt.change, tt.turns...)
+			tt.do(d)
+			d.golden(strings.ReplaceAll(tt.name, " ", "-"))
+			d.valid()
+		})
+	}
+}
+
+// TestTypedAhead: what was typed, or begun, before a question could be heard does
+// not answer it, nor does what is pasted, and nothing but the word itself is yes.
+func TestTypedAhead(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(d *drive)
+		ran  bool
+	}{
+		{"before the question", func(d *drive) {
+			d.line(typed{text: "y", at: d.question().opened.Add(-time.Millisecond)})
+			d.pass(together)
+		}, false},
+		{"begun before it, and entered later", func(d *drive) {
+			at := d.question().opened.Add(-time.Second)
+			d.pass(time.Minute)
+			d.line(typed{text: "y", at: at})
+			d.pass(together)
+		}, false},
+		{"too early", func(d *drive) { d.enterSoon("y", settle-time.Millisecond) }, false},
+		{"too early, twice", func(d *drive) { d.enterSoon("y", settle/2); d.enterSoon("y", settle/2) }, false},
+		{"pasted", func(d *drive) { d.pass(settle); d.paste("y", "y") }, false},
+		{"an empty line", func(d *drive) { d.pass(settle); d.paste("") }, false},
+		{"a sentence", func(d *drive) { d.pass(settle); d.paste("y, but why?") }, false},
+		{"yes", func(d *drive) { d.pass(settle); d.paste("yes") }, false},
+		{"y too early, and y when it counts", func(d *drive) { d.enterSoon("y", settle/2); d.pass(settle); d.paste("y") }, true},
+		{"y", func(d *drive) { d.pass(settle); d.paste("y") }, true},
+		{"Y with spaces", func(d *drive) { d.pass(settle); d.paste(" Y ") }, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d := talk(t, nil, asks("touch ran"), llmtest.Say("Done."))
+			d.paste("run it")
+			d.until(func() bool { return d.question() != nil && d.asked })
+			tt.do(d)
+			if !tt.ran {
+				if d.question() == nil {
+					t.Fatalf("it was answered:\n%s", d.said())
+				}
+				d.pass(settle)
+				d.paste("n")
+			}
+			d.until(func() bool { return d.turn == nil && d.session.Waiting() == 0 })
+			if _, err := os.Stat(filepath.Join(d.dir, "ran")); (err == nil) != tt.ran {
+				t.Errorf("ran: %v, want %v:\n%s", err == nil, tt.ran, d.said())
+			}
+		})
+	}
+}
+
+// enterSoon types a line so long after the question was asked.
+func (d *drive) enterSoon(text string, after time.Duration) {
+	d.heap.WriteString(text + "\n")
+	d.line(typed{text: text, at: d.question().opened.Add(after)})
+	for d.time.Add(int64(together)); len(d.held) > 0; d.time.Add(int64(together)) {
+		d.tick()
+	}
+	d.settle()
+}
+
+// TestStop: ctrl+c in the middle of a reply stops that, what waits becomes the
+// draft, and the next prompt is answered.
+func TestStop(t *testing.T) {
+	d := talk(t, nil, llmtest.Hang("It begins. And"), llmtest.Say("Both."))
+	d.paste("hello")
+	d.heard("It begins.")
+	d.paste("and another")
+	d.paste("and a third")
+	d.interrupt()
+	d.idle()
+	d.enter("/draft", "/send")
+	d.golden("stop")
+	d.valid()
+	last := d.fake.Requests()[1].Messages
+	if got := last[len(last)-1].Text(); got != "and another\n\nand a third" {
+		t.Errorf("sent %q", got)
+	}
+}
+
+// TestQueue: what is typed while a reply is running is sent behind it.
+func TestQueue(t *testing.T) {
+	gate := make(chan struct{})
+	first := func(ctx context.Context, req llm.Request, out *llm.Out) error {
+		<-gate
+		return llmtest.Say("One.")(ctx, req, out)
+	}
+	d := talk(t, nil, first, llmtest.Say("Two."))
+	d.paste("first")
+	d.paste("second")
+	close(gate)
+	d.idle()
+	d.golden("queue")
+	d.valid()
+}
+
+// TestWaiting: what takes long says so, now and then.
+func TestWaiting(t *testing.T) {
+	gate := make(chan struct{})
+	slow := func(ctx context.Context, req llm.Request, out *llm.Out) error {
+		<-gate
+		out.Send(llm.Delta{Block: "h", Part: llm.Part{Kind: llm.Thinking, Text: "hm"}})
+		<-gate
+		out.Send(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: "A sentence that is not over"}})
+		<-gate
+		out.Send(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: " yet. Now it is."}})
+		out.Send(llm.Finish{Reason: llm.Stop})
+		return nil
+	}
+	d := talk(t, nil, slow)
+	d.paste("hello")
+	d.until(func() bool { return d.turn.doing != "" })
+	for range 130 {
+		d.pass(time.Second)
+	}
+	gate <- struct{}{}
+	d.heard("Thinking…")
+	for range 12 {
+		d.pass(time.Second)
+	}
+	gate <- struct{}{}
+	d.heard("Thought for")
+	d.until(func() bool { return d.turn.open != nil && d.turn.open.kind == llm.Text })
+	d.pass(sentenceWait)
+	gate <- struct{}{}
+	d.idle()
+	d.golden("waiting")
+}
+
+// TestQuit: ctrl+c twice quits, once does not, and ctrl+d does at once.
+func TestQuit(t *testing.T) {
+	d := talk(t, nil, llmtest.Say("One."))
+	d.interrupt()
+	d.settle()
+	d.enter("hello")
+	d.interrupt()
+	d.pass(quitWithin)
+	d.interrupt()
+	d.settle()
+	if d.over {
+		t.Errorf("ctrl+c quits although something was typed, or long after:\n%s", d.said())
+	}
+	d.interrupt()
+	if !d.over || d.status != 130 {
+		t.Errorf("over %v, status %d after ctrl+c twice", d.over, d.status)
+	}
+	d.golden("quit")
+
+	d = talk(t, nil)
+	d.paste(`a line that goes on\`)
+	d.line(typed{eof: true, at: d.clock()})
+	if !d.over || d.status != 0 || d.draft != "a line that goes on" {
+		t.Errorf("over %v, status %d, draft %q after ctrl+d", d.over, d.status, d.draft)
+	}
+}
+
+// TestInterruptOfAQuestion: ctrl+c stops the turn that asks, and leaves a list.
+func TestInterruptOfAQuestion(t *testing.T) {
+	d := talk(t, nil, asks("touch ran"))
+	d.enter("run it")
+	d.interrupt()
+	d.idle()
+	d.enter("/effort")
+	d.interrupt()
+	d.settle()
+	d.golden("interrupt")
+	d.valid()
+	if d.question() != nil || d.over {
+		t.Errorf("questions %v, over %v", d.questions, d.over)
+	}
+}
+
+// TestMention: files that a message mentions go along with it.
+func TestMention(t *testing.T) {
+	d := talk(t, nil, llmtest.Say("Seen."))
+	t.Chdir(d.dir)
+	d.enter("look at @a.txt")
+	sent := d.fake.Requests()[0].Messages
+	if got := sent[len(sent)-1].Text(); !strings.Contains(got, "alpha") || !strings.HasSuffix(got, "look at @a.txt") {
+		t.Errorf("sent %q", got)
+	}
+	if !strings.Contains(d.said(), "With it: a.txt") {
+		t.Errorf("said\n%s", d.said())
+	}
+}
+
+// TestEditor: what is saved in the editor is sent, and nothing if nothing is.
+func TestEditor(t *testing.T) {
+	for _, tt := range []struct{ name, editor, sent string }{
+		{"written", `printf 'one\ntwo\n' >`, "one\ntwo"}, {"nothing", `: >`, ""}, {"failed", "false", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := talk(t, func(o *ui.Options, _ *session.Options) {
+				o.Getenv = func(name string) string { return map[string]string{"EDITOR": tt.editor}[name] }
+			}, llmtest.Say("Read."))
+			d.enter("/edit")
+			got := ""
+			if asked := d.fake.Requests(); len(asked) > 0 {
+				got = asked[0].Messages[0].Text()
+			}
+			if got != tt.sent {
+				t.Errorf("sent %q, want %q:\n%s", got, tt.sent, d.said())
+			}
+		})
+	}
+}
+
+// TestDraftIsKept: what was not sent is there the next time.
+func TestDraftIsKept(t *testing.T) {
+	d := talk(t, nil, llmtest.Hang("Well"))
+	d.paste("hello")
+	d.until(func() bool { return d.turn.some })
+	d.paste("later")
+	d.interrupt()
+	d.idle()
+	if err := d.keepDraft(); err != nil {
+		t.Fatal(err)
+	}
+	again := talk(t, func(o *ui.Options, so *session.Options) { o.Library, o.Session = d.o.Library, d.session })
+	if again.draft != "later" || !strings.Contains(again.said(), "There is a draft of 1 line, which begins: later.") {
+		t.Errorf("draft %q:\n%s", again.draft, again.said())
+	}
+	past, err := d.o.Library.Prompts(0)
+	if err != nil || len(past) != 2 || past[1].Text != "later" {
+		t.Errorf("remembered %v, %v", past, err)
+	}
+}
+
+// TestUnsaved: a disk that takes nothing is told once, and so is that it does
+// again.
+func TestUnsaved(t *testing.T) {
+	d := talk(t, nil)
+	d.saved(errors.New("disk full"))
+	d.saved(errors.New("disk full"))
+	d.saved(nil)
+	d.saved(nil)
+	if got := d.said(); strings.Count(got, "Not saved: disk full.") != 1 || strings.Count(got, "Saved:") != 1 {
+		t.Errorf("said\n%s", got)
+	}
+}

@@ -1,0 +1,177 @@
+package plain
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/ui/safe"
+)
+
+// heard is what is read out of pieces, which arrive at once, without the signs of
+// lines that are not broken.
+func heard(pieces ...string) string {
+	var p prose
+	var out strings.Builder
+	for _, piece := range pieces {
+		out.WriteString(p.add(piece, time.Time{}))
+	}
+	return strings.ReplaceAll(out.String()+p.end(time.Time{}), exactly, "")
+}
+
+func TestProse(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"text", "One. Two.", "One. Two.\n"},
+		{"paragraphs", "one\n\n\n\ntwo\n", "one\n\ntwo\n"},
+		{"headings and lists stay", "# Title\n\n1. one\n2. two\n   - three\n> four", "# Title\n\n1. one\n2. two\n   - three\n> four\n"},
+		{"links", "See [the docs](https://a.example/b_(c)), <https://d.example> and [https://e.example](https://e.example).", "See the docs (https://a.example/b_(c)), <https://d.example> and https://e.example.\n"},
+		{"a link says where it leads", "[https://bank.example](https://evil.example)", "https://bank.example (https://evil.example)\n"},
+		{"pictures", `![a cat](cat.png "Tom") ![](x.png)`, "picture: a cat (cat.png) picture (x.png)\n"},
+		{"bold", "**One.** And __two__, 2**3**4, snake__case__name.", "One. And two, 2**3**4, snake__case__name.\n"},
+		{"code in text stays", "call `f(**args)` and `[a](b)`", "call `f(**args)` and `[a](b)`\n"},
+		{"rulers", "one\n\n---\n\n* * *\n\ntwo", "one\n\ntwo\n"},
+		{"code", "Look:\n```go\na := 1. // x\n\n\tb\n```\nDone", "Look:\nCode, go, 3 lines:\na := 1. // x\n\n\tb\nEnd of code.\nDone\n"},
+		{"code without a language, in a list", "- like this:\n  ~~~\n  one\n    two\n  ~~~", "- like this:\nCode, 2 lines:\none\n  two\nEnd of code.\n"},
+		{"empty code", "```\n```", "Code, 0 lines:\nEnd of code.\n"},
+		{"code that is not closed", "```sh\nls\n", "Code, sh, 1 line:\nls\nEnd of code.\n"},
+		{"fences in fences", "````md\n```go\nx\n```\n````\n", "Code, md, 3 lines:\n```go\nx\n```\nEnd of code.\n"},
+		{"a table", "| name | legs |\n|:-----|-----:|\n| cod | 0 |\n| a\\|b | `1` |\n\nEnd", "Table, 2 columns: name, legs.\nname: cod; legs: 0\nname: a|b; legs: `1`\nEnd of table.\n\nEnd\n"},
+		{"a table without edges", "a | b\n--|--\n1 | 2\nend", "Table, 2 columns: a, b.\na: 1; b: 2\nEnd of table.\nend\n"},
+		{"cells too many and too few", "|a|b|\n|-|-|\n|1|\n|1|2|3|", "Table, 2 columns: a, b.\na: 1\na: 1; b: 2; 3\nEnd of table.\n"},
+		{"a bar is no table", "a | b\nc | d\n", "a | b\nc | d\n"},
+		{"control characters", "a\x1b[31mb\u202ec\r\n", "a␛[31mb<U+202E>c\n"},
+		{"a sign of ours from outside", "\x01x", "␁x\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := heard(tt.in); got != tt.want {
+				t.Errorf("got\n%q\nwant\n%q", got, tt.want)
+			}
+			if got := heard(strings.SplitAfter(tt.in, "")...); got != tt.want {
+				t.Errorf("rune by rune: got\n%q\nwant\n%q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestSentences: text is read out by whole sentences, and what keeps them open by
+// its time.
+func TestSentences(t *testing.T) {
+	start := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	tests := []struct {
+		name   string
+		pieces []string
+		now    string // read out at once
+		late   string // after a while
+	}{
+		{"half a sentence", []string{"The sky is", " blue"}, "", "The sky is "},
+		{"a sentence", []string{"The sky is blue. It"}, "The sky is blue. ", ""},
+		{"a full stop may be a point", []string{"It costs 3."}, "", "It costs "},
+		{"in quotes", []string{"“Stop!” he said. And"}, "“Stop!” he said. ", ""},
+		{"no spaces", []string{"天是蓝的。海"}, "天是蓝的。", ""},
+		{"a number is no sentence", []string{"1. First"}, "", "1. "},
+		{"a link is whole", []string{"See [a. b](http"}, "", "See [a. "},
+		{"code is whole", []string{"Run `a. b"}, "", "Run `a. "},
+		{"bold is whole", []string{"**One. Two"}, "", "**One. "},
+		{"a line", []string{"- item\n- next"}, "- item\n", "- "},
+		{"a row waits for its end", []string{"| a. b "}, "", ""},
+		{"a fence waits for its end", []string{"```go. "}, "", ""},
+		{"code waits for its end", []string{"```go\nx\ny"}, "", "Code, go:\nx\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var p prose
+			now := ""
+			for _, piece := range tt.pieces {
+				now += p.add(piece, start)
+			}
+			if now != tt.now {
+				t.Errorf("at once %q, want %q", now, tt.now)
+			}
+			if got := p.late(start.Add(sentenceWait - 1)); got != "" {
+				t.Errorf("too early: %q", got)
+			}
+			if got := strings.ReplaceAll(p.late(start.Add(codeWait)), exactly, ""); got != tt.late && tt.late != "" {
+				t.Errorf("late %q, want %q", got, tt.late)
+			}
+		})
+	}
+}
+
+// TestCodeThatTakesLong is announced without its length, which is told at its end.
+func TestCodeThatTakesLong(t *testing.T) {
+	start := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	var p prose
+	got := p.add("```go\none\n", start) + p.late(start.Add(codeWait)) + p.add("two\n", start.Add(codeWait)) + p.add("```\n", start.Add(codeWait))
+	if want := "Code, go:\none\ntwo\nEnd of code, 2 lines.\n"; strings.ReplaceAll(got, exactly, "") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestLongLine: text without any end is read out all the same, in time that grows
+// with its length.
+func TestLongLine(t *testing.T) {
+	word := strings.Repeat("x", 10)
+	var pieces []string
+	for range 20_000 {
+		pieces = append(pieces, word)
+	}
+	if got := heard(pieces...); strings.Trim(got, "\n") != strings.Join(pieces, "") {
+		t.Errorf("%d bytes of %d", len(got), 20_000*len(word))
+	}
+}
+
+// FuzzProse: however it is cut, what is read out is the same, printable, and holds
+// every letter and digit.
+func FuzzProse(f *testing.F) {
+	for _, seed := range []string{"One. Two\n\n**b** `c` [d](e)\n", "|a|b|\n|-|-|\n|1|2|\n", "```go\nx\n```\n", "- ~~~\n  x\n  ~~~", "a\x1b]0;b\x07\r\nc\u009b"} {
+		f.Add(seed, uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, text string, at uint8) {
+		whole := heard(text)
+		cut := min(int(at), len(text))
+		if got := heard(text[:cut], text[cut:]); got != whole {
+			t.Errorf("cut at %d: %q, whole %q", cut, got, whole)
+		}
+		if safe.Text(whole) != whole {
+			t.Errorf("not printable: %q", whole)
+		}
+	})
+}
+
+func TestSpeakerKeepsWords(t *testing.T) {
+	tests := []struct {
+		name  string
+		width int
+		speak func(s *speaker)
+		want  string
+	}{
+		{"a line", 20, func(s *speaker) { s.say("one two three four five six") }, "one two three four\nfive six\n"},
+		{"in pieces", 20, func(s *speaker) { s.text("one two "); s.text("three four "); s.text("five\n") }, "one two three four\nfive\n"},
+		{"a word in pieces", 20, func(s *speaker) { s.text("on"); s.text("e\ntwo") }, "one\ntwo"},
+		{"code is not broken", 20, func(s *speaker) { s.text(exactly + "one two three four five six\nseven\n") }, "one two three four five six\nseven\n"},
+		{"spaces", 20, func(s *speaker) { s.text("  one  two \n\n") }, "  one  two\n\n"},
+		{"wide characters", 20, func(s *speaker) { s.say("海海海海海 海海海海海") }, "海海海海海\n海海海海海\n"},
+		{"a long word", 20, func(s *speaker) { s.say("a %s b", strings.Repeat("x", 30)) }, "a\n" + strings.Repeat("x", 30) + "\nb\n"},
+		{"unknown width", 0, func(s *speaker) { s.say("one two three four five six") }, "one two three four five six\n"},
+		{"a question, and its answer", 20, func(s *speaker) { s.ask("one two three four five: "); s.entered(); s.say("six") }, "one two three four\nfive: six\n"},
+		{"an open line is ended", 20, func(s *speaker) { s.text("one"); s.say("two") }, "one\ntwo\n"},
+		{"what is not printable", 80, func(s *speaker) {
+			s.say("a\x1bb\nc")
+			s.text("\x1b\n")
+			s.text(exactly + "\x1b\n")
+			s.block("d\x9be")
+			s.ask("\x07")
+		}, "a␛b␊c\n␛\n␛\nd<U+009B>e\n␇"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			tt.speak(&speaker{w: &out, width: func() int { return tt.width }})
+			if got := out.String(); got != tt.want {
+				t.Errorf("got\n%q\nwant\n%q", got, tt.want)
+			}
+		})
+	}
+}
