@@ -69,8 +69,10 @@ func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
 	if msg.Shell {
 		return m.shell(text)
 	}
-	if cmd, ok := m.command(text); ok {
-		return cmd
+	if !msg.Plain {
+		if cmd, ok := m.command(text); ok {
+			return cmd
+		}
 	}
 	if m.o.Mentions(msg.Typed) {
 		return m.expand(msg)
@@ -147,8 +149,19 @@ func (m *Model) stash(string) tea.Cmd {
 		}
 		return m.written()
 	}
+	remember := m.rememberDraft()
 	m.composer.Stash()
-	return tea.Batch(m.written(), m.say("put aside: ctrl+x s on an empty line brings it back"))
+	return tea.Batch(remember, m.written(), m.say("put aside: ctrl+x s on an empty line brings it back"))
+}
+
+// rememberDraft puts the draft into the history, where it can be found again, also
+// after a restart.
+func (m *Model) rememberDraft() tea.Cmd {
+	lib, past := m.o.Library, session.Past{Text: m.composer.Value(), Folder: m.o.Folder, At: m.now()}
+	return func() tea.Msg {
+		_ = lib.Remember(past)
+		return nil
+	}
 }
 
 // takeBack makes a message of the person's a draft again, attachments included.
@@ -172,13 +185,9 @@ func (m *Model) interrupt(string) tea.Cmd {
 	case m.editing > 0:
 		return m.leaveEdit()
 	case !m.composer.Empty():
-		lib, past := m.o.Library, session.Past{Text: m.composer.Value(), Folder: m.o.Folder, At: m.now()}
+		remember := m.rememberDraft()
 		m.composer.Clear()
 		m.layout()
-		remember := func() tea.Msg { // it can be found again, also after a restart
-			_ = lib.Remember(past)
-			return nil
-		}
 		return tea.Batch(remember, m.written(), m.say("cleared, ctrl+_ brings it back"))
 	case m.now().Sub(m.quitAsked) < quitWithin:
 		return m.quit()
@@ -488,7 +497,7 @@ func (m *Model) dialogKey(key tea.KeyPressMsg) bool {
 	if _, asks := m.dialog.(*dialog.Approval); asks && m.turn != nil {
 		m.stop("")
 	}
-	m.dialog = nil
+	m.dialog, m.slash = nil, false
 	m.layout()
 	return true
 }

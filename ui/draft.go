@@ -9,10 +9,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/session"
+	"parley/ui/composer"
 )
 
 // keepAfter is how long after a key the draft is written: what is typed in
-// between is all that a crash can cost.
+// between is all that a crash can cost. For each megabyte it is as long again.
 const keepAfter = 400 * time.Millisecond
 
 // historyShown is how many prompts of the past the composer knows.
@@ -38,7 +39,8 @@ func (m *Model) written() tea.Cmd {
 		return nil
 	}
 	m.drafted = true
-	return m.later(keepAfter, keepMsg{})
+	long := time.Duration(m.composer.Len() >> 20)
+	return m.later(keepAfter*(1+long), keepMsg{})
 }
 
 // keepDraft writes the draft.
@@ -46,20 +48,31 @@ func (m *Model) keepDraft() tea.Cmd {
 	if !m.drafted {
 		return nil
 	}
-	save := m.draftSaver()
-	return func() tea.Msg {
+	text := m.composer.Value()
+	save, of, estimate := m.draftSaver(text), m.weighed, m.o.Estimate
+	return tea.Batch(func() tea.Msg { return weighedMsg{of, estimate(text)} }, func() tea.Msg {
 		if err := save(); err != nil {
 			return didMsg{err: err}
 		}
 		return nil
+	})
+}
+
+// weighedMsg says about how many tokens a draft has, which takes a while for a
+// long one.
+type weighedMsg struct{ of, tokens int }
+
+func (m *Model) weigh(msg weighedMsg) tea.Cmd {
+	if msg.of == m.weighed { // it was not sent meanwhile
+		m.unsent = msg.tokens
 	}
+	return nil
 }
 
 // draftSaver takes the draft as it is now, to be written by the call.
-func (m *Model) draftSaver() func() error {
+func (m *Model) draftSaver(text string) func() error {
 	m.drafted = false
-	text := m.composer.Value()
-	m.unsent = m.o.Estimate(text)
+	m.weighed++
 	d := session.Draft{Text: text, Cursor: len(text), Parts: m.attached, At: m.now()}
 	lib, key := m.o.Library, m.draftKey()
 	m.draftAt = key
@@ -79,10 +92,12 @@ func (m *Model) elsewhere(key string) bool {
 	return err == nil && bad == nil && pid != os.Getpid() && alive(pid)
 }
 
-// sent forgets the draft that was just sent, and remembers the prompt.
+// sent forgets the draft that was just sent, and remembers the prompt as one: what
+// it begins with does not run when it comes back.
 func (m *Model) sent(text string) tea.Cmd {
 	m.drafted, m.unsent = false, 0
-	lib, key, past := m.o.Library, m.draftAt, session.Past{Text: text, Folder: m.o.Folder, At: m.now()}
+	m.weighed++
+	lib, key, past := m.o.Library, m.draftAt, session.Past{Text: composer.Plain(text), Folder: m.o.Folder, At: m.now()}
 	if key == "" {
 		key = m.draftKey()
 	}

@@ -13,6 +13,7 @@ import (
 	"parley/session"
 	"parley/session/archive"
 	"parley/session/attach"
+	"parley/ui/composer"
 	"parley/ui/dialog"
 	"parley/ui/print"
 )
@@ -395,7 +396,7 @@ func (m *Model) edit(seq int) tea.Cmd {
 	}
 	text, attached := attach.Own(n.Message)
 	m.editing, m.attached = seq, attached
-	m.composer.SetValue(text)
+	m.composer.SetPlain(text) // a model's words, perhaps
 	m.transcript.Show(seq)
 	m.layout()
 	return nil
@@ -421,6 +422,9 @@ func (m *Model) rewrite(text string) bool {
 		return false
 	}
 	m.editing = 0
+	if was := n.Text(); composer.Plain(was) != was {
+		text = strings.TrimPrefix(text, " ") // which kept it from running
+	}
 	if err := m.session.Rewrite(n.Seq, text); err != nil {
 		m.note(err.Error())
 		return true

@@ -82,6 +82,7 @@ type Model struct {
 	drafted    bool       // the draft changed since it was kept
 	draftAt    string     // where it was kept; "" if it was not
 	unsent     int        // about how many tokens it has
+	weighed    int        // drafts that were to be counted, or were sent
 
 	frames frames
 }
@@ -196,6 +197,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		cmd := m.composer.Update(msg)
 		m.layout()
 		return cmd
+	case composer.TooLongMsg:
+		return m.say(clip.Size(msg.Bytes) + " are too much to be written out here: ctrl+g opens them in your editor")
 	case composer.UnqueueMsg:
 		return m.unqueueAt(msg)
 	case shellMsg:
@@ -257,6 +260,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.pictured(msg)
 	case keepMsg:
 		return m.keepDraft()
+	case weighedMsg:
+		return m.weigh(msg)
 	case attachedMsg:
 		return m.took(msg)
 	case expandedMsg:
@@ -300,7 +305,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 func (m *Model) input(msg tea.Msg) tea.Cmd {
 	if mouse, ok := msg.(tea.MouseMsg); ok && m.dialog == nil {
 		at := mouse.Mouse()
-		if y := at.Y - (m.height - 1 - m.composer.Height()); y >= 0 && at.Y < m.height-1 {
+		_, wheel := msg.(tea.MouseWheelMsg)
+		if y := at.Y - (m.height - 1 - m.composer.Height()); !wheel && y >= 0 && at.Y < m.height-1 {
 			if _, click := msg.(tea.MouseClickMsg); !click || at.Button != tea.MouseLeft {
 				return nil
 			}
@@ -419,7 +425,7 @@ func (m *Model) shutdown() {
 		m.pump.close()
 	}
 	if m.drafted {
-		_ = m.draftSaver()() // the screen has gone: there is nobody to tell
+		_ = m.draftSaver(m.composer.Value())() // the screen has gone: there is nobody to tell
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -441,11 +447,12 @@ func (m *Model) cancel() {
 	}
 }
 
-// draft puts text into the composer, in front of what is there.
+// draft puts a prompt into the composer, in front of what is there. It may be a
+// server's: nothing of it runs when it is sent unread.
 func (m *Model) draft(text string) {
 	if rest := m.composer.Value(); strings.TrimSpace(rest) != "" {
 		text += "\n\n" + rest
 	}
-	m.composer.SetValue(text)
+	m.composer.SetPlain(text)
 	m.layout()
 }

@@ -116,3 +116,12 @@ func written(s string) []unit {
 	}
 	return split(s)
 }
+
+// Len is how many bytes the prompt has.
+func (m *Model) Len() int {
+	n := 0
+	for _, u := range m.units {
+		n += len(u.text)
+	}
+	return n
+}
