@@ -93,7 +93,11 @@ func bodyPart(title string, t Traffic, total int64) dialog.PagePart {
 	}
 	if text, ok := indented(t.Body); ok && t.Cut == 0 {
 		for line := range strings.SplitSeq(text, "\n") {
-			p.Lines = append(p.Lines, foldable(line))
+			l := foldable(line)
+			if whole, ok := spelledOut(line); ok && l.Full == "" {
+				l.Full = whole
+			}
+			p.Lines = append(p.Lines, l)
 		}
 		return p
 	}
@@ -119,6 +123,20 @@ func bodyPart(title string, t Traffic, total int64) dialog.PagePart {
 		p.Note += " · " + several(events, "event")
 	}
 	return p
+}
+
+// spelledOut is a line of indented JSON whose text has lines of its own, with
+// these below it.
+func spelledOut(line string) (string, bool) {
+	name, value := line[:len(line)-len(strings.TrimLeft(line, " "))], strings.TrimSpace(line)
+	if at := strings.Index(line, `": "`); at >= 0 && strings.Contains(line, `\n`) {
+		name, value = line[:at+2], line[at+3:]
+	}
+	var text string
+	if !strings.Contains(value, `\n`) || json.Unmarshal([]byte(strings.TrimSuffix(value, ",")), &text) != nil {
+		return "", false
+	}
+	return name + "\n" + text, true
 }
 
 // indented is JSON for reading.

@@ -205,7 +205,7 @@ func (p *Pager) toggle() {
 		return
 	}
 	l := p.lines[p.rows[p.at].line]
-	if l.heading() || p.parts[l.part].Lines[l.line].Full == "" {
+	if p.full(l) == "" {
 		p.said = "this line is shown whole"
 		return
 	}
@@ -236,10 +236,7 @@ func (p *Pager) find(by int) {
 			p.show(at, offset)
 			return
 		}
-		if l.heading() || p.open[[2]int{l.part, l.line}] {
-			continue
-		}
-		if found(p.parts[l.part].Lines[l.line].Full, p.sought) >= 0 { // in what is folded
+		if !p.open[[2]int{l.part, l.line}] && found(p.full(l), p.sought) >= 0 { // in what is folded
 			p.unfold(l.part, l.line, true)
 			for at := p.rows[p.at].line; at < len(p.lines) && p.lines[at].line == l.line && p.lines[at].part == l.part; at++ {
 				if offset := found(p.lines[at].text, p.sought); offset >= 0 {

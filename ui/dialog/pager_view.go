@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,11 +15,24 @@ import (
 // which a line was unfolded.
 type paged struct {
 	text       string // printable
-	part, line int    // whose; line is -1 for a heading
+	part, line int    // whose; line is titleLine for a heading, and blankLine above one
 	fold       byte   // '+' can be unfolded, '-' begins what was, ' ' neither
 }
 
-func (l paged) heading() bool { return l.line < 0 }
+const (
+	titleLine = -1
+	blankLine = -2
+)
+
+func (l paged) heading() bool { return l.line == titleLine }
+
+// full is what a line is short for; "" for nothing.
+func (p *Pager) full(l paged) string {
+	if l.line < 0 {
+		return ""
+	}
+	return p.parts[l.part].Lines[l.line].Full
+}
 
 // A pageRow is a piece of a line as wide as the pager.
 type pageRow struct{ line, from, to int }
@@ -49,7 +63,10 @@ func (p *Pager) lay() {
 func (p *Pager) gather() {
 	p.lines = p.lines[:0]
 	for i, part := range p.parts {
-		p.lines = append(p.lines, paged{safe.Line(part.Title), i, -1, ' '})
+		if i > 0 {
+			p.lines = append(p.lines, paged{"", i - 1, blankLine, ' '})
+		}
+		p.lines = append(p.lines, paged{safe.Line(part.Title), i, titleLine, ' '})
 		for j, l := range part.Lines {
 			switch {
 			case l.Full == "":
@@ -87,7 +104,7 @@ func rowEnd(text string, from, width int) int {
 // place is what the cursor is on, and how many rows behind its beginning.
 func (p *Pager) place() (part, line, row int) {
 	if len(p.rows) == 0 {
-		return 0, -1, 0
+		return 0, titleLine, 0
 	}
 	at := p.rows[min(p.at, len(p.rows)-1)].line
 	l := p.lines[at]
@@ -117,13 +134,10 @@ func (p *Pager) show(line, offset int) {
 // whole is the text that a line stands for.
 func (p *Pager) whole(at int) string {
 	l := p.lines[at]
-	if l.heading() {
+	if l.line < 0 {
 		return p.parts[l.part].Source
 	}
-	if line := p.parts[l.part].Lines[l.line]; line.Full != "" {
-		return line.Full
-	}
-	return p.parts[l.part].Lines[l.line].Text
+	return cmp.Or(p.full(l), p.parts[l.part].Lines[l.line].Text)
 }
 
 // found is where what is sought begins in text, -1 if nowhere. Capital letters
@@ -174,7 +188,7 @@ func (p *Pager) foot() string {
 	}
 	pairs := []string{first(p.Keys.Close), "close"}
 	if len(p.rows) > 0 {
-		if l := p.lines[p.rows[p.at].line]; !l.heading() && p.parts[l.part].Lines[l.line].Full != "" {
+		if l := p.lines[p.rows[p.at].line]; p.full(l) != "" {
 			does := "unfold"
 			if p.open[[2]int{l.part, l.line}] {
 				does = "fold"
