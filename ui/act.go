@@ -197,17 +197,11 @@ func (m *Model) interrupt(string) tea.Cmd {
 }
 
 func (m *Model) retry(string) tea.Cmd {
-	if m.turn != nil || !m.failed {
-		return m.say("there is nothing to try again")
-	}
 	return m.run()
 }
 
 // fresh starts a new conversation with the model and settings of this one.
 func (m *Model) fresh(string) tea.Cmd {
-	if m.turn != nil {
-		return m.say("stop the running turn first")
-	}
 	old, kept := m.session, m.keepDraft()
 	created, err := m.o.New()
 	if err != nil {
@@ -221,17 +215,11 @@ func (m *Model) fresh(string) tea.Cmd {
 
 // rewind lists the person's messages; the picked one goes back to the composer.
 func (m *Model) rewind(string) tea.Cmd {
-	if m.turn != nil {
-		return nil
-	}
 	var items []dialog.Item
 	for _, n := range m.session.Path() {
 		if n.Role == llm.RoleUser && !n.Summary {
 			items = append(items, dialog.Item{Title: firstLine(n.Text()), Value: fmt.Sprint(n.Seq)})
 		}
-	}
-	if len(items) == 0 {
-		return m.say("there is no message of yours yet")
 	}
 	slices.Reverse(items)
 	return m.open(dialog.Pick("rewind", "Edit which message? What follows it stays as a branch", items, m.theme))
@@ -387,24 +375,6 @@ func (m *Model) confirmed(msg dialog.Confirmed) tea.Cmd {
 	return tea.Batch(cmd, m.askNext())
 }
 
-func (m *Model) pickTheme(arg string) tea.Cmd {
-	names := m.o.Config.names()[1:]
-	if arg == "" {
-		var items []dialog.Item
-		for _, name := range names {
-			items = append(items, dialog.Item{Title: name, Value: name, Current: name == m.theme.Name})
-		}
-		return m.open(dialog.Pick("theme", "Theme", items, m.theme))
-	}
-	th := m.o.Config.theme(arg)
-	if th == nil {
-		return m.say(fmt.Sprintf("there is no theme %q: %v", arg, names))
-	}
-	m.o.Config.Theme = arg // no longer follows the terminal
-	m.setTheme(th)
-	return m.keepState("theme", arg)
-}
-
 func (m *Model) toggleMouse(string) tea.Cmd {
 	m.mouse = !m.mouse
 	if m.mouse {
@@ -432,6 +402,7 @@ func (m *Model) pick(p dialog.PickedMsg) tea.Cmd {
 	case "effort":
 		return m.setEffort(llm.Effort(p.Value))
 	case "theme":
+		m.before = nil
 		return m.pickTheme(p.Value)
 	case "rewind":
 		seq, err := strconv.Atoi(p.Value)
@@ -465,6 +436,7 @@ func (m *Model) closed(msg dialog.ClosedMsg) tea.Cmd {
 	m.dialog = nil
 	slash := m.slash
 	m.slash = false
+	m.unlook()
 	defer m.layout()
 	if slash && msg.Typed != "" {
 		if cmd, ok := m.command("/" + msg.Typed); ok && msg.Accepted {
@@ -498,6 +470,7 @@ func (m *Model) dialogKey(key tea.KeyPressMsg) bool {
 		m.stop("")
 	}
 	m.dialog, m.slash = nil, false
+	m.unlook()
 	m.layout()
 	return true
 }

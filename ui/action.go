@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/dialog"
 )
 
 // An action is one thing a person can do: by key, from the palette, and as a
@@ -13,7 +15,9 @@ type action struct {
 	keys []string // "ctrl+x m" is a sequence
 	help string
 	run  func(m *Model, arg string) tea.Cmd
-	when func(m *Model) bool // nil: always; otherwise the key goes on to the focused child
+	when func(m *Model) bool          // nil: always; otherwise the key goes on to the focused child
+	lack func(m *Model) string        // why it cannot run now, "" if it can; nil: it always can
+	args func(m *Model) []dialog.Item // what may follow the /command; nil: anything, or nothing
 	rank section
 }
 
@@ -39,41 +43,41 @@ func actions() []action {
 		return func(m *Model, _ string) tea.Cmd { f(m); return nil }
 	}
 	return []action{
-		{name: "stop", keys: []string{"esc"}, help: "stop the reply or the running tool", when: busy, run: (*Model).stop, rank: talking},
-		{name: "rewind", keys: []string{"esc esc"}, help: "edit an earlier message of yours as a branch", when: empty, run: (*Model).rewind, rank: talking},
+		{name: "stop", keys: []string{"esc"}, help: "stop the reply or the running tool", when: busy, run: (*Model).stop, lack: (*Model).lacksTurn, rank: talking},
+		{name: "rewind", keys: []string{"esc esc"}, help: "edit an earlier message of yours as a branch", when: empty, run: (*Model).rewind, lack: (*Model).lacksOwn, rank: talking},
 		{name: "interrupt", keys: []string{"ctrl+c"}, help: "stop, else clear the draft, else quit (twice)", run: (*Model).interrupt, rank: talking},
-		{name: "unqueue", help: "take all queued messages back", when: queued, run: (*Model).unqueue, rank: talking},
+		{name: "unqueue", help: "take all queued messages back", when: queued, run: (*Model).unqueue, lack: (*Model).lacksQueue, rank: talking},
 		{name: "stash", keys: []string{"ctrl+x s"}, help: "put the draft aside; on an empty line, bring it back", run: (*Model).stash, rank: talking},
-		{name: "retry", keys: []string{"ctrl+x r"}, help: "try the failed turn again", run: (*Model).retry, rank: talking},
-		{name: "editor", keys: []string{"ctrl+g", "ctrl+x ctrl+e"}, help: "write in $VISUAL or $EDITOR", run: (*Model).editor, rank: talking},
+		{name: "retry", keys: []string{"ctrl+x r"}, help: "try the failed turn again", run: (*Model).retry, lack: (*Model).lacksFault, rank: talking},
+		{name: "editor", keys: []string{"ctrl+g", "ctrl+x ctrl+e"}, help: "write in $VISUAL or $EDITOR", run: (*Model).editor, lack: (*Model).lacksEditor, rank: talking},
 		{name: "sessions", keys: []string{"ctrl+x l"}, help: "find a conversation: open, rename, pin, delete", run: (*Model).sessions, rank: kept},
-		{name: "fork", keys: []string{"ctrl+x f"}, help: "go on from here in a copy", run: (*Model).fork, rank: kept},
-		{name: "tree", keys: []string{"ctrl+x t"}, help: "the branches of this conversation", run: (*Model).tree, rank: kept},
-		{name: "rename", help: "give this conversation a title", run: (*Model).entitle, rank: kept},
-		{name: "export", keys: []string{"ctrl+x e"}, help: "write this conversation to a file", run: (*Model).export, rank: kept},
-		{name: "compact", keys: []string{"ctrl+x k"}, help: "summarize what was said, to save room", run: (*Model).compact, rank: kept},
-		{name: "history", help: "what requests hold: full, dynamic, stateless", run: (*Model).history, rank: kept},
+		{name: "fork", keys: []string{"ctrl+x f"}, help: "go on from here in a copy", run: (*Model).fork, lack: (*Model).lacksTalkOrRest, rank: kept},
+		{name: "tree", keys: []string{"ctrl+x t"}, help: "the branches of this conversation", run: (*Model).tree, lack: (*Model).lacksBranches, rank: kept},
+		{name: "rename", help: "give this conversation a title", run: (*Model).entitle, lack: (*Model).lacksTalk, rank: kept},
+		{name: "export", keys: []string{"ctrl+x e"}, help: "write this conversation to a file", run: (*Model).export, lack: (*Model).lacksTalk, args: func(*Model) []dialog.Item { return exports() }, rank: kept},
+		{name: "compact", keys: []string{"ctrl+x k"}, help: "summarize what was said, to save room", run: (*Model).compact, lack: (*Model).lacksTalkOrRest, rank: kept},
+		{name: "history", help: "what requests hold: full, dynamic, stateless", run: (*Model).history, args: (*Model).histories, rank: kept},
 		{name: "context", help: "what every request holds", run: (*Model).context, rank: kept},
 		{name: "usage", keys: []string{"ctrl+x u"}, help: "tokens and cost", run: (*Model).usage, rank: kept},
 		{name: "attach", help: "attach a file, or the picture on the clipboard", run: (*Model).attach, rank: talking},
 		{name: "paste-picture", keys: []string{"ctrl+v"}, help: "attach the picture on the clipboard", run: (*Model).attachClipboard, rank: talking},
-		{name: "detach", keys: []string{"backspace"}, help: "take the last attachment off, on an empty line", when: holding, run: (*Model).detach, rank: talking},
-		{name: "new", keys: []string{"ctrl+x n"}, help: "start a new conversation", run: (*Model).fresh, rank: kept},
-		{name: "mcp", help: "MCP servers: their state and their tools", run: (*Model).mcp, rank: workplace},
-		{name: "prompt", help: "a prompt of an MCP server", run: (*Model).prompted, rank: talking},
-		{name: "resource", help: "attach a resource of an MCP server", run: (*Model).resources, rank: talking},
-		{name: "permissions", help: "rules about tools: what may run unasked, and what never", run: (*Model).permissions, rank: talking},
-		{name: "mode", keys: []string{"shift+tab"}, help: "approval mode: ask, auto, read-only", run: (*Model).mode, rank: talking},
+		{name: "detach", keys: []string{"backspace"}, help: "take the last attachment off, on an empty line", when: holding, run: (*Model).detach, lack: (*Model).lacksAttached, rank: talking},
+		{name: "new", keys: []string{"ctrl+x n"}, help: "start a new conversation", run: (*Model).fresh, lack: (*Model).lacksRest, rank: kept},
+		{name: "mcp", help: "MCP servers: their state and their tools", run: (*Model).mcp, lack: (*Model).lacksServers, rank: workplace},
+		{name: "prompt", help: "a prompt of an MCP server", run: (*Model).prompted, lack: (*Model).lacksPrompts, args: (*Model).promptItems, rank: talking},
+		{name: "resource", help: "attach a resource of an MCP server", run: (*Model).resources, lack: (*Model).lacksResources, rank: talking},
+		{name: "permissions", help: "rules about tools: what may run unasked, and what never", run: (*Model).permissions, lack: (*Model).lacksRules, rank: talking},
+		{name: "mode", keys: []string{"shift+tab"}, help: "approval mode: ask, auto, read-only", run: (*Model).mode, args: (*Model).modes, rank: talking},
 
-		{name: "model", keys: []string{"ctrl+x m", "alt+p"}, help: "pick a model", run: (*Model).pickModel, rank: models},
-		{name: "next-model", keys: []string{"f2", "ctrl+x ."}, help: "next recent model", run: (*Model).nextModel, rank: models},
-		{name: "previous-model", keys: []string{"shift+f2"}, help: "previous recent model", run: (*Model).previousModel, rank: models},
-		{name: "effort", help: "pick how much the model thinks", run: (*Model).pickEffort, rank: models},
-		{name: "less-effort", keys: []string{"alt+,"}, help: "think less", run: (*Model).lessEffort, rank: models},
-		{name: "more-effort", keys: []string{"alt+."}, help: "think more", run: (*Model).moreEffort, rank: models},
-		{name: "thinking", keys: []string{"alt+t"}, help: "thinking off or on", run: (*Model).toggleEffort, rank: models},
+		{name: "model", keys: []string{"ctrl+x m", "alt+p"}, help: "pick a model", run: (*Model).pickModel, args: (*Model).modelArgs, rank: models},
+		{name: "next-model", keys: []string{"f2", "ctrl+x ."}, help: "next recent model", run: (*Model).nextModel, lack: (*Model).lacksOthers, rank: models},
+		{name: "previous-model", keys: []string{"shift+f2"}, help: "previous recent model", run: (*Model).previousModel, lack: (*Model).lacksOthers, rank: models},
+		{name: "effort", help: "pick how much the model thinks", run: (*Model).pickEffort, lack: (*Model).lacksEfforts, args: (*Model).efforts, rank: models},
+		{name: "less-effort", keys: []string{"alt+,"}, help: "think less", run: (*Model).lessEffort, lack: (*Model).lacksEfforts, rank: models},
+		{name: "more-effort", keys: []string{"alt+."}, help: "think more", run: (*Model).moreEffort, lack: (*Model).lacksEfforts, rank: models},
+		{name: "thinking", keys: []string{"alt+t"}, help: "thinking off or on", run: (*Model).toggleEffort, lack: (*Model).lacksOff, rank: models},
 
-		{name: "browse", keys: []string{"tab"}, help: "browse the conversation", when: empty, run: call(func(m *Model) { m.transcript.Browse(true) }), rank: reading},
+		{name: "browse", keys: []string{"tab"}, help: "browse the conversation", when: empty, run: call(func(m *Model) { m.transcript.Browse(true) }), lack: (*Model).lacksShown, rank: reading},
 		{name: "fold-thinking", keys: []string{"ctrl+t"}, help: "fold or unfold thinking", run: call(func(m *Model) { m.transcript.ToggleThinking() }), rank: reading},
 		{name: "fold-output", keys: []string{"ctrl+o"}, help: "fold or unfold tool output", run: call(func(m *Model) { m.transcript.ToggleOutput() }), rank: reading},
 		{name: "page-up", keys: []string{"pgup"}, help: "scroll up", run: call(func(m *Model) { m.transcript.Page(-0.9) }), rank: reading},
@@ -84,8 +88,8 @@ func actions() []action {
 		{name: "bottom", keys: []string{"ctrl+end"}, help: "to the end", run: call(func(m *Model) { m.transcript.Bottom() }), rank: reading},
 		{name: "previous-message", keys: []string{"alt+up"}, help: "to your previous message", run: call(func(m *Model) { m.transcript.PrevUser() }), rank: reading},
 		{name: "next-message", keys: []string{"alt+down"}, help: "to your next message", run: call(func(m *Model) { m.transcript.NextUser() }), rank: reading},
-		{name: "copy", keys: []string{"ctrl+x y"}, help: "copy the last answer", run: (*Model).copyAnswer, rank: reading},
-		{name: "copy-code", keys: []string{"ctrl+x c"}, help: "copy the last code block", run: (*Model).copyCode, rank: reading},
+		{name: "copy", keys: []string{"ctrl+x y"}, help: "copy the last answer", run: (*Model).copyAnswer, lack: (*Model).lacksAnswer, rank: reading},
+		{name: "copy-code", keys: []string{"ctrl+x c"}, help: "copy the last code block", run: (*Model).copyCode, lack: (*Model).lacksCode, rank: reading},
 
 		{name: "wire", keys: []string{"ctrl+x w", "f12"}, help: "what went over the wire: requests and answers as they were", run: (*Model).wires, rank: reading},
 
@@ -93,7 +97,7 @@ func actions() []action {
 		{name: "commands", keys: []string{"/"}, help: "all commands, on an empty line", when: empty, run: (*Model).slashed, rank: workplace},
 		{name: "help", keys: []string{"f1", "ctrl+x ?"}, help: "keys", run: (*Model).help, rank: workplace},
 		{name: "keys", keys: []string{"?"}, help: "keys, on an empty line", when: unwritten, run: (*Model).help, rank: workplace},
-		{name: "theme", help: "pick the theme", run: (*Model).pickTheme, rank: workplace},
+		{name: "theme", help: "pick the theme", run: (*Model).pickTheme, args: (*Model).themes, rank: workplace},
 		{name: "mouse", keys: []string{"ctrl+x o"}, help: "mouse capture on or off", run: (*Model).toggleMouse, rank: workplace},
 		{name: "redraw", keys: []string{"ctrl+l"}, help: "draw the screen anew", run: func(*Model, string) tea.Cmd { return tea.ClearScreen }, rank: workplace},
 		{name: "suspend", keys: []string{"ctrl+z"}, help: "to the shell; fg comes back", run: func(*Model, string) tea.Cmd { return tea.Suspend }, rank: workplace},
@@ -122,7 +126,7 @@ func (m *Model) press(key string) (tea.Cmd, bool) {
 	if m.leader != "" {
 		key, m.leader = m.leader+" "+key, ""
 		if a := m.keys[key]; a != nil {
-			return a.run(m, ""), true
+			return m.do(a, ""), true
 		}
 		return m.say(key + " does nothing"), true
 	}
@@ -143,7 +147,17 @@ func (m *Model) press(key string) (tea.Cmd, bool) {
 	if a == nil || a.when != nil && !a.when(m) {
 		return nil, false
 	}
-	return a.run(m, ""), true
+	return m.do(a, ""), true
+}
+
+// do runs an action, or says why it cannot run.
+func (m *Model) do(a *action, arg string) tea.Cmd {
+	if a.lack != nil {
+		if why := a.lack(m); why != "" {
+			return m.say(why)
+		}
+	}
+	return a.run(m, arg)
 }
 
 // escape counts: twice on an empty line is an action of its own.
@@ -154,7 +168,7 @@ func (m *Model) escape() (tea.Cmd, bool) {
 	}
 	if m.now().Sub(m.lastEsc) < escWithin {
 		m.lastEsc = m.now().Add(-escWithin)
-		return twice.run(m, ""), true
+		return m.do(twice, ""), true
 	}
 	m.lastEsc = m.now()
 	return nil, true
@@ -169,12 +183,8 @@ func (m *Model) command(text string) (tea.Cmd, bool) {
 	name, arg, _ := strings.Cut(rest, " ")
 	for i := range m.actions {
 		a := &m.actions[i]
-		switch {
-		case a.name != name:
-		case a.when != nil && !a.when(m):
-			return m.say("/" + name + ": not now"), true
-		default:
-			return a.run(m, strings.TrimSpace(arg)), true
+		if a.name == name {
+			return m.do(a, strings.TrimSpace(arg)), true
 		}
 	}
 	return nil, false

@@ -221,9 +221,6 @@ func (m *Model) enterFork(id string, head int) tea.Cmd {
 
 // fork goes on from here in a conversation of its own.
 func (m *Model) fork(string) tea.Cmd {
-	if len(m.session.History()) == 0 {
-		return m.say("there is nothing to fork yet")
-	}
 	return m.enterFork(m.session.ID(), 0)
 }
 
@@ -308,16 +305,20 @@ func (m *Model) did(msg didMsg) tea.Cmd {
 	return nil
 }
 
+// exports are the formats of export.
+func exports() []dialog.Item {
+	return []dialog.Item{
+		{Title: "Markdown", Detail: "the current branch, to read or to paste", Value: "md"},
+		{Title: "HTML", Detail: "one file for any browser", Value: "html"},
+		{Title: "JSONL", Detail: "everything, every branch; parley sessions import takes it", Value: "jsonl"},
+	}
+}
+
 // export writes the conversation to a file in the working folder.
 func (m *Model) export(arg string) tea.Cmd {
 	format, path, _ := strings.Cut(arg, " ")
 	if format == "" {
-		items := []dialog.Item{
-			{Title: "Markdown", Detail: "the current branch, to read or to paste", Value: "md"},
-			{Title: "HTML", Detail: "one file for any browser", Value: "html"},
-			{Title: "JSONL", Detail: "everything, every branch; parley sessions import takes it", Value: "jsonl"},
-		}
-		return m.open(dialog.Pick("export", "Export as", items, m.theme))
+		return m.open(dialog.Pick("export", "Export as", exports(), m.theme))
 	}
 	o, s := m.o, m.session
 	return m.about("", func() error {
@@ -343,9 +344,6 @@ func (o Options) Export(s *session.Session, format, path string) (string, error)
 // tree shows the ways the conversation went.
 func (m *Model) tree(string) tea.Cmd {
 	branches := m.session.Branches()
-	if len(branches) < 2 {
-		return m.say("there is one way only yet: esc esc edits a message, r in browse mode answers anew")
-	}
 	rows := make([]dialog.Branch, len(branches))
 	for i, b := range branches {
 		rows[i] = dialog.Branch{
@@ -465,15 +463,19 @@ func (m *Model) compact(string) tea.Cmd {
 	return m.play(m.session.Compact)
 }
 
-// history sets what of the conversation requests hold.
-func (m *Model) history(arg string) tea.Cmd {
-	modes := []dialog.Item{
+// histories are what requests can hold.
+func (m *Model) histories() []dialog.Item {
+	return []dialog.Item{
 		{Title: "full", Detail: "everything that was said", Value: "full", Current: m.session.Mode() == session.HistoryFull},
 		{Title: "dynamic", Detail: "the newest turns that fit the model's window", Value: "dynamic", Current: m.session.Mode() == session.HistoryDynamic},
 		{Title: "stateless", Detail: "each prompt alone", Value: "stateless", Current: m.session.Mode() == session.HistoryStateless},
 	}
+}
+
+// history sets what of the conversation requests hold.
+func (m *Model) history(arg string) tea.Cmd {
 	if arg == "" {
-		return m.open(dialog.Pick("history", "What requests hold of this conversation", modes, m.theme))
+		return m.open(dialog.Pick("history", "What requests hold of this conversation", m.histories(), m.theme))
 	}
 	if arg == "full" {
 		arg = string(session.HistoryFull)
@@ -596,9 +598,6 @@ func (m *Model) permissions(string) tea.Cmd {
 			row.File = m.o.Short(m.o.ConfigFile)
 		}
 		rows = append(rows, row)
-	}
-	if len(rows) == 0 {
-		return m.say("there are no rules yet: p in a question makes one")
 	}
 	return m.open(dialog.Permissions(rows, m.theme))
 }

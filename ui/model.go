@@ -36,6 +36,7 @@ type Model struct {
 	running sync.WaitGroup
 
 	theme         *theme.Theme
+	before        *theme.Theme // others are looked at, and this one comes back; nil: none are
 	width, height int
 	mouse         bool
 	transcript    *transcript.Model
@@ -229,6 +230,9 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.offered(msg)
 	case dialog.PinMsg:
 		return m.remember("favorites", msg.Value, msg.On)
+	case dialog.MovedMsg:
+		m.look(msg.Value)
+		return nil
 	case dialog.HideMsg:
 		return m.remember("hidden", msg.Value, msg.On)
 	case trustedMsg:

@@ -39,12 +39,8 @@ func (m *Model) pickModel(arg string) tea.Cmd {
 	if named || strings.Contains(arg, "/") && !strings.Contains(arg, " ") {
 		return m.use(arg)
 	}
-	m.choices, m.tastes = choices, map[string]taste{}
-	for _, key := range []string{"favorites", "hidden"} {
-		if kept, err := m.o.Library.Get(key); err == nil {
-			m.tastes[key] = strings.Fields(kept)
-		}
-	}
+	m.choices = choices
+	m.readTastes()
 	m.models = dialog.Pick("model", "Model", m.modelItems(), m.theme)
 	m.models.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "window"}, {Name: "$/M in"}, {Name: "$/M out"}}
 	m.models.Keeps = true
@@ -116,6 +112,16 @@ func (m *Model) modelItems() []dialog.Item {
 // The last word about a name counts.
 type taste []string
 
+// readTastes reads what keys said, here and in other windows.
+func (m *Model) readTastes() {
+	m.tastes = map[string]taste{}
+	for _, key := range []string{"favorites", "hidden"} {
+		if kept, err := m.o.Library.Get(key); err == nil {
+			m.tastes[key] = strings.Fields(kept)
+		}
+	}
+}
+
 // tasteOf is the one that is kept under a key.
 func (m *Model) tasteOf(key string, configured []string) taste {
 	return slices.Concat(configured, m.tastes[key])
@@ -175,9 +181,6 @@ func (m *Model) nextModel(string) tea.Cmd     { return m.cycle(1) }
 func (m *Model) previousModel(string) tea.Cmd { return m.cycle(-1) }
 
 func (m *Model) cycle(by int) tea.Cmd {
-	if len(m.recent) < 2 {
-		return m.say("no other recent model: ctrl+x m picks one")
-	}
 	at := slices.Index(m.recent, m.session.Model().Name)
 	name := m.recent[(at+by+len(m.recent))%len(m.recent)]
 	order := slices.Clone(m.recent)
@@ -190,23 +193,27 @@ func (m *Model) pickEffort(arg string) tea.Cmd {
 	if arg != "" {
 		return m.setEffort(llm.Effort(arg))
 	}
-	efforts := m.session.Model().Efforts
-	if len(efforts) == 0 {
-		return m.say("this model has no effort to set")
-	}
-	items := []dialog.Item{{Title: "default", Detail: "what the provider does by itself", Current: m.session.Effort() == ""}}
-	for _, e := range efforts {
+	return m.open(dialog.Pick("effort", "Effort", m.efforts(), m.theme))
+}
+
+// byItself is the effort of the provider's own choice, as a person writes it.
+const byItself = "default"
+
+// efforts are how much the model can be made to think.
+func (m *Model) efforts() []dialog.Item {
+	items := []dialog.Item{{Title: byItself, Detail: "what the provider does by itself", Value: byItself, Current: m.session.Effort() == ""}}
+	for _, e := range m.session.Model().Efforts {
 		items = append(items, dialog.Item{Title: string(e), Value: string(e), Current: e == m.session.Effort()})
 	}
-	return m.open(dialog.Pick("effort", "Effort", items, m.theme))
+	return items
 }
 
 func (m *Model) setEffort(e llm.Effort) tea.Cmd {
 	efforts := m.session.Model().Efforts
+	if e == byItself {
+		e = ""
+	}
 	if e != "" && !slices.Contains(efforts, e) {
-		if len(efforts) == 0 {
-			return m.say("this model has no effort to set")
-		}
 		return m.say(fmt.Sprintf("there is no effort %q here: %v", e, efforts))
 	}
 	m.session.SetEffort(e)
@@ -221,9 +228,6 @@ func (m *Model) moreEffort(string) tea.Cmd { return m.turnEffort(1) }
 
 func (m *Model) turnEffort(by int) tea.Cmd {
 	efforts := m.session.Model().Efforts
-	if len(efforts) == 0 {
-		return m.say("this model has no effort to set")
-	}
 	at := slices.Index(efforts, m.session.Effort())
 	if at < 0 { // the provider's default stands in the middle
 		at = len(efforts) / 2
@@ -234,10 +238,6 @@ func (m *Model) turnEffort(by int) tea.Cmd {
 }
 
 func (m *Model) toggleEffort(string) tea.Cmd {
-	efforts := m.session.Model().Efforts
-	if !slices.Contains(efforts, llm.EffortOff) {
-		return m.say("this model cannot switch thinking off and on")
-	}
 	if now := m.session.Effort(); now != llm.EffortOff {
 		m.effort = now
 		return m.setEffort(llm.EffortOff)

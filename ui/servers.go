@@ -64,12 +64,8 @@ func ServerNews(s mcp.State) string {
 
 // mcp lists the servers.
 func (m *Model) mcp(arg string) tea.Cmd {
-	servers := m.o.Servers()
-	if servers == nil {
-		return m.say("no MCP server is configured: [mcp.NAME] in the configuration adds one")
-	}
 	var items []dialog.Item
-	for _, s := range servers.State() {
+	for _, s := range m.o.Servers().State() {
 		detail := fmt.Sprintf("%s · %s · %s · %s · %s", s.Status, several(len(s.Tools), "tool"), several(s.Prompts, "prompt"), several(s.Resources, "resource"), s.Where)
 		if s.Why != "" {
 			detail = fmt.Sprintf("%s · %s · %s", s.Status, s.Why, s.Where)
@@ -168,13 +164,13 @@ func AgreeServer(servers *mcp.Servers, s mcp.State, policy *tools.Policy) (did s
 	return s.Name + ": offered to the model", servers.Approve(s.Name, s.Seal)
 }
 
-// prompts lists what servers have written for people to send.
-func (m *Model) prompted(arg string) tea.Cmd {
+// promptItems are what servers have written for people to send.
+func (m *Model) promptItems() []dialog.Item {
+	var items []dialog.Item
 	servers := m.o.Servers()
 	if servers == nil {
-		return m.say("prompts come from MCP servers, and none is configured")
+		return nil
 	}
-	var items []dialog.Item
 	for _, p := range servers.Prompts() {
 		var args []string
 		for _, a := range p.Arguments {
@@ -182,13 +178,15 @@ func (m *Model) prompted(arg string) tea.Cmd {
 		}
 		items = append(items, dialog.Item{Title: p.Server + ":" + p.Name, Detail: strings.TrimSpace(p.Description + " " + strings.Join(args, " ")), Value: p.Server + ":" + p.Name})
 	}
-	if len(items) == 0 {
-		return m.say("no MCP server has prompts")
-	}
+	return items
+}
+
+// prompted lists prompts, or fetches the one that is named.
+func (m *Model) prompted(arg string) tea.Cmd {
 	if arg != "" {
 		return m.prompt(arg)
 	}
-	list := dialog.Pick("prompt", "Prompts", items, m.theme)
+	list := dialog.Pick("prompt", "Prompts", m.promptItems(), m.theme)
 	list.Words = true
 	return m.open(list)
 }
@@ -227,16 +225,9 @@ func (m *Model) prompt(line string) tea.Cmd {
 
 // resources lists what servers have to attach.
 func (m *Model) resources(string) tea.Cmd {
-	servers := m.o.Servers()
-	if servers == nil {
-		return m.say("resources come from MCP servers, and none is configured")
-	}
 	var items []dialog.Item
-	for _, r := range servers.Resources() {
+	for _, r := range m.o.Servers().Resources() {
 		items = append(items, dialog.Item{Title: r.Server + ":" + r.Name, Detail: strings.TrimSpace(r.URI + " " + r.Description), Value: r.Server + " " + r.URI})
-	}
-	if len(items) == 0 {
-		return m.say("no MCP server has resources")
 	}
 	return m.open(dialog.Pick("resource", "Attach", items, m.theme))
 }

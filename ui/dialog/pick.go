@@ -79,6 +79,7 @@ type Picker struct {
 
 	args     []Item // what may follow the command of
 	argIndex index
+	argWide  int
 	of       string
 }
 
@@ -270,8 +271,10 @@ func (p *Picker) complete() {
 	}
 	if c := &p.items[at]; p.of != c.Value {
 		p.of, p.args = c.Value, cleaned(p.Args(c.Value))
+		p.argWide = 0
 		for i := range p.args {
 			p.args[i].Title = c.Title + " " + p.args[i].Title
+			p.argWide = max(p.argWide, cells(p.args[i].Title))
 		}
 		p.argIndex = p.indexed(p.args)
 	}

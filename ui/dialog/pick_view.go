@@ -99,7 +99,10 @@ func (p *Picker) titleLine() string {
 		listed -= p.hidden
 	}
 	count := fmt.Sprint(listed)
-	if len(p.hits) < listed {
+	switch {
+	case p.completes():
+		count = fmt.Sprint(len(p.hits))
+	case len(p.hits) < listed:
 		count = fmt.Sprintf("%d of %d", len(p.hits), listed)
 	}
 	return p.queried(p.title, count, &p.query)
@@ -223,15 +226,28 @@ func (p *Picker) row(h hit, selected bool, t table) string {
 	}
 	detail := strings.Trim(strings.Trim(item.Why+" · "+item.Detail, " ·")+state, " ·")
 	if detail != "" {
-		pad := max(min(p.wide, p.width/2)-len(pin)-cells(title), 0) + columnGap
+		wide := p.wide
+		if p.completes() {
+			wide = max(wide, p.argWide)
+		}
+		pad := max(min(wide, p.width/2)-len(pin)-cells(title), 0) + columnGap
 		line += strings.Repeat(" ", pad) + t.dim.write(detail)
 	}
-	room := p.width - cells(item.Key)
-	if item.Key == "" || ansi.StringWidth(line) > room-columnGap && room < p.width/2 {
+	key := p.key(item)
+	room := p.width - cells(key)
+	if key == "" || ansi.StringWidth(line) > room-columnGap && room < p.width/2 {
 		return ansi.Truncate(line, p.width, "…")
 	}
 	line = ansi.Truncate(line, max(room-columnGap, 0), "…")
-	return ansi.Truncate(padded(line, room)+t.faint.write(item.Key), p.width, "")
+	return ansi.Truncate(padded(line, room)+t.faint.write(key), p.width, "")
+}
+
+// key is the binding of an item; of several the first, where room is short.
+func (p *Picker) key(item *Item) string {
+	if one, _, several := strings.Cut(item.Key, ", "); several && cells(item.Key) > p.width/4 {
+		return one
+	}
+	return item.Key
 }
 
 // tabled draws an item with its cells, or with what it lacks in their place. What
@@ -308,13 +324,26 @@ func (p *Picker) foot(t table) string {
 	return p.hint(p.theme.Dim, append(pairs, "type", "to filter")...)
 }
 
+// completes reports whether arguments of a command are listed.
+func (p *Picker) completes() bool { return len(p.hits) > 0 && p.hits[0].item >= len(p.items) }
+
 // unsaid is what the selected item lacks, where its row or its heading has no room
 // for that.
 func (p *Picker) unsaid(t table) string {
-	if p.at >= len(p.hits) || len(p.Columns) == 0 {
+	if p.at >= len(p.hits) {
 		return ""
 	}
 	item := p.item(p.hits[p.at])
+	if len(p.Columns) == 0 {
+		room := p.width - signWidth - max(min(p.wide, p.width/2), cells(item.Title)) - columnGap
+		if key := p.key(item); key != "" {
+			room -= cells(key) + columnGap
+		}
+		if cells(item.Why) <= room {
+			return ""
+		}
+		return item.Why
+	}
 	room, said := p.whyRoom(item), item.Why
 	if common := p.why[item.Group]; p.grouped() && common != "" {
 		room, said = t.title+signWidth, item.Group+" · "+common
