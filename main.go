@@ -699,6 +699,7 @@ func (a *app) shell(ctx context.Context, command string, progress func(string)) 
 		return fail(err)
 	}
 	defer set.Close()
+	set.Sandbox(tools.SandboxConfig{Off: true}) // a helper still sees to it that nothing outlives parley
 	input, err := json.Marshal(map[string]any{"command": command, "timeout": 600})
 	if err != nil {
 		return fail(err)
