@@ -2,3 +2,9 @@ package wire
 
 // Network lets tests put a proxy before the transport that Client makes.
 var Network = network
+
+// Exchange is what a program's run is kept in.
+func (p *Program) Exchange() *exchange { return p.x }
+
+// Took is took, for tests of what it costs.
+func (x *exchange) Took(p []byte) { x.took(p) }

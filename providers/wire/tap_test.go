@@ -1,0 +1,348 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"parley/providers/wire"
+)
+
+// canaryKey is a key that no encoding leaves as it is.
+const canaryKey = `sk-Canary/8f3a+Q7="&<'%41z`
+
+// send sends body to server through a client with this tap, and reads the answer.
+func send(t testing.TB, tap *wire.Tap, server, body string) (string, error) {
+	t.Helper()
+	client := wire.Client(wire.Options{
+		Provider: "mock", URL: server, Key: "MOCK_KEY", Secrets: []string{canaryKey}, Tap: tap,
+		Log: wire.Log{Kind: "openai", Model: "m"},
+	})
+	defer client.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server+"/v1/chat/completions?alt=sse&key="+url.QueryEscape(canaryKey), strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+canaryKey)
+	req.Header.Set("X-Api-Key", canaryKey)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	got, err := io.ReadAll(res.Body)
+	return string(got), err
+}
+
+// only is the one exchange that a tap has.
+func only(t *testing.T, tap *wire.Tap) wire.Exchange {
+	t.Helper()
+	list := tap.List()
+	if len(list) != 1 {
+		t.Fatalf("%d exchanges, want 1", len(list))
+	}
+	e, ok := tap.Exchange(list[0].ID)
+	if !ok {
+		t.Fatal("it is listed and not there")
+	}
+	return e
+}
+
+// reply answers with pieces, each in a write of its own.
+func reply(t testing.TB, status int, header map[string]string, pieces ...string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		for name, value := range header {
+			w.Header().Set(name, value)
+		}
+		w.WriteHeader(status)
+		for _, p := range pieces {
+			io.WriteString(w, p)
+			w.(http.Flusher).Flush()
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestTapKeepsWhatWent(t *testing.T) {
+	tap := &wire.Tap{}
+	events := []string{"data: {\"a\":1}\n\n", ": comment\r\n", "data: [DONE]\n\n"}
+	server := reply(t, 200, map[string]string{"Content-Type": "text/event-stream", "Set-Cookie": "id=1", "X-Ratelimit-Remaining-Tokens": "7"}, events...)
+	got, err := send(t, tap, server, `{"model":"m"}`)
+	if err != nil || got != strings.Join(events, "") {
+		t.Fatalf("got %q, %v", got, err)
+	}
+	e := only(t, tap)
+	if e.Request.Body != `{"model":"m"}` || e.Response.Body != got {
+		t.Errorf("kept %q and %q", e.Request.Body, e.Response.Body)
+	}
+	for _, tt := range []struct {
+		name      string
+		got, want any
+	}{
+		{"url", e.URL, server + "/v1/chat/completions?alt=sse"},
+		{"method", e.Method, "POST"},
+		{"status", e.Status, 200},
+		{"provider", e.Provider + " " + e.Kind + " " + e.Model, "mock openai m"},
+		{"sent", e.Sent, int64(13)},
+		{"got", e.Got, int64(len(got))},
+		{"over", e.Over, true},
+		{"error", e.Error, ""},
+		{"authorization", e.Request.Header.Get("Authorization"), "Bearer [redacted]"},
+		{"api key", e.Request.Header.Get("X-Api-Key"), "[redacted]"},
+		{"cookie", e.Response.Header.Get("Set-Cookie"), "[redacted]"},
+		{"limit", e.Response.Header.Get("X-Ratelimit-Remaining-Tokens"), "7"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s: got %v, want %v", tt.name, tt.got, tt.want)
+		}
+	}
+	if !(0 < e.Headers && e.Headers <= e.First && e.First <= e.Total) {
+		t.Errorf("times: headers %v, first %v, total %v", e.Headers, e.First, e.Total)
+	}
+}
+
+func TestTapNamesWhatFailed(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		server     func(t *testing.T) string
+	}{
+		{"rate limit", "rate_limit", func(t *testing.T) string {
+			return reply(t, 429, map[string]string{"Content-Type": "application/json"}, `{"error":{"message":"slow down"}}`)
+		}},
+		{"error in 200", "server", func(t *testing.T) string {
+			return reply(t, 200, map[string]string{"Content-Type": "application/json"}, `{"error":{"message":"boom","type":"server_error"}}`)
+		}},
+		{"cut", "network", func(t *testing.T) string {
+			return reply(t, 200, map[string]string{"Content-Type": "text/event-stream", "Content-Length": "99"}, "data: 1\n\n")
+		}},
+		{"nobody there", "network", func(t *testing.T) string {
+			server := httptest.NewServer(nil)
+			server.Close()
+			return server.URL
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tap := &wire.Tap{}
+			_, err := send(t, tap, tt.server(t), "{}")
+			e := only(t, tap)
+			if err == nil || !e.Over || e.Error != tt.want || e.Reason == "" {
+				t.Errorf("error %v, kept %q %q, over %v; want %q", err, e.Error, e.Reason, e.Over, tt.want)
+			}
+		})
+	}
+}
+
+// TestTapHoldsNoSecret echoes a key in every way, torn at every place: nothing
+// that is read from the tap has a part of it, also while an answer still comes,
+// and where its middle was not kept.
+func TestTapHoldsNoSecret(t *testing.T) {
+	quoted, _ := json.Marshal(canaryKey)
+	twice, _ := json.Marshal(string(quoted))
+	ways := map[string]string{
+		"as it is": canaryKey, "query": url.QueryEscape(canaryKey), "path": url.PathEscape(canaryKey), "html": html.EscapeString(canaryKey),
+		"json": string(quoted), "json in json": string(twice), "base64": base64.StdEncoding.EncodeToString([]byte("user:" + canaryKey)),
+	}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			for cut := range len(way) {
+				for _, broken := range []bool{false, true} {
+					tap := &wire.Tap{}
+					p := tap.Program(wire.Exchange{URL: "x", Args: []string{"--key=" + way}}, []byte(way), []string{canaryKey})
+					p.Exchange().Took([]byte("before " + way[:cut]))
+					if !broken {
+						tap = &wire.Tap{}
+						x := tap.Program(wire.Exchange{URL: "x"}, nil, []string{canaryKey})
+						x.Exchange().Took([]byte("before " + way[:cut]))
+						x.Exchange().Took([]byte(way[cut:]))
+						x.End(0, "said "+way, errors.New("why "+way))
+					}
+					traceless(t, fmt.Sprintf("%s cut at %d", name, cut), told(t, tap))
+				}
+			}
+		})
+	}
+}
+
+// told is everything that a tap tells.
+func told(t *testing.T, tap *wire.Tap) string {
+	t.Helper()
+	var all strings.Builder
+	for _, e := range tap.List() {
+		whole, _ := tap.Exchange(e.ID)
+		fmt.Fprintf(&all, "%+v\n%+v\n%s\n", e, whole, whole.Curl())
+	}
+	return all.String()
+}
+
+// traceless checks that neither half of the canary is in text, in no encoding.
+func traceless(t *testing.T, where, text string) {
+	t.Helper()
+	for _, half := range []string{canaryKey[:13], canaryKey[13:]} {
+		quoted, _ := json.Marshal(half)
+		forms := []string{half, url.QueryEscape(half), url.PathEscape(half), html.EscapeString(half), strings.Trim(string(quoted), `"`)}
+		for shift := range 3 {
+			b := base64.RawStdEncoding.EncodeToString([]byte("\x00\x00"[:shift] + half))
+			forms = append(forms, b[(shift*8+5)/6:len(b)-2])
+		}
+		for _, form := range forms {
+			if at := strings.Index(text, form); at >= 0 {
+				t.Fatalf("%s: %q is in %q", where, form, text[max(0, at-60):min(len(text), at+60)])
+			}
+		}
+	}
+}
+
+// TestTapIsBounded: the newest stay, and of a long body its two ends.
+func TestTapIsBounded(t *testing.T) {
+	tap := &wire.Tap{}
+	for i := range 100 {
+		p := tap.Program(wire.Exchange{URL: fmt.Sprint("p", i)}, nil, nil)
+		p.End(0, "", nil)
+	}
+	if list := tap.List(); len(list) != 64 || list[0].URL != "p99" || list[63].URL != "p36" {
+		t.Errorf("%d are kept, from %s to %s", len(list), list[0].URL, list[len(list)-1].URL)
+	}
+	if _, ok := tap.Exchange(1); ok {
+		t.Error("the first is still there")
+	}
+
+	line := bytes.Repeat([]byte("0123456789abcde"), 1000)
+	for i := range 20 {
+		p := tap.Program(wire.Exchange{URL: fmt.Sprint("long", i)}, []byte("begin"), nil)
+		p.Line([]byte("begin"))
+		for range 200 { // 3 MB
+			p.Line(line)
+		}
+		p.Line([]byte("end"))
+		p.End(0, "", nil)
+	}
+	list, sum := tap.List(), int64(0)
+	for _, e := range list {
+		whole, _ := tap.Exchange(e.ID)
+		r := whole.Response
+		if !strings.HasPrefix(r.Body, "begin\n") || !strings.HasSuffix(r.Tail, "end\n") || int64(len(r.Body)+len(r.Tail))+r.Cut != e.Got {
+			t.Fatalf("%s: %d bytes, %d kept at the beginning, %d at the end, %d cut", e.URL, e.Got, len(r.Body), len(r.Tail), r.Cut)
+		}
+		sum += int64(len(r.Body) + len(r.Tail))
+	}
+	if sum > 32<<20 || len(list) < 8 {
+		t.Errorf("%d exchanges with %d bytes are kept", len(list), sum)
+	}
+}
+
+// TestTapCutsNoSecretInHalf: what stands at the edge of what is kept goes as well.
+func TestTapCutsNoSecretInHalf(t *testing.T) {
+	for shift := 0; shift < len(canaryKey); shift += 5 {
+		tap := &wire.Tap{}
+		p := tap.Program(wire.Exchange{URL: "x"}, nil, []string{canaryKey})
+		p.Line([]byte(strings.Repeat("x", 1<<20-shift) + canaryKey + strings.Repeat("y", 1<<20) + canaryKey + strings.Repeat("z", 1<<20-shift)))
+		p.End(0, "", nil)
+		traceless(t, fmt.Sprint("shift ", shift), told(t, tap))
+	}
+}
+
+func TestTapIsSafeForMany(t *testing.T) {
+	tap := &wire.Tap{}
+	server := reply(t, 200, map[string]string{"Content-Type": "text/event-stream"}, "data: 1\n\n", "data: 2\n\n")
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			if _, err := send(t, tap, server, "{}"); err != nil {
+				t.Error(err)
+			}
+		})
+		wait.Go(func() {
+			for _, e := range tap.List() {
+				tap.Exchange(e.ID)
+			}
+		})
+	}
+	wait.Wait()
+	if n := len(tap.List()); n != 8 {
+		t.Errorf("%d exchanges, want 8", n)
+	}
+}
+
+func TestCurl(t *testing.T) {
+	tap := &wire.Tap{}
+	server := reply(t, 200, map[string]string{"Content-Type": "application/json"}, "{}")
+	if _, err := send(t, tap, server, `{"text":"it's"}`); err != nil {
+		t.Fatal(err)
+	}
+	want := "curl '" + server + "/v1/chat/completions?alt=sse' \\\n  -H \"Authorization: Bearer $MOCK_KEY\" \\\n" +
+		"  -H 'Content-Type: application/json' \\\n  -H \"X-Api-Key: $MOCK_KEY\" \\\n  --data-raw '{\"text\":\"it'\\''s\"}'\n"
+	if got := only(t, tap).Curl(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for _, tt := range []struct {
+		name string
+		e    wire.Exchange
+		want string
+	}{
+		{"key of the configuration", wire.Exchange{Method: "GET", URL: "http://h/", Provider: "my-own", Key: "providers.my-own.api_key", Request: wire.Message{Header: http.Header{"X-Api-Key": {"[redacted]"}}}}, "curl 'http://h/' \\\n  -H \"X-Api-Key: $MY_OWN_API_KEY\"\n"},
+		{"a shell's characters", wire.Exchange{Method: "GET", URL: "http://h/", Request: wire.Message{Header: http.Header{"X-Odd": {"$(id)`\"\\[redacted]"}}}}, "curl 'http://h/' \\\n  -H \"X-Odd: \\$(id)\\`\\\"\\\\$X_ODD\"\n"},
+		{"a program", wire.Exchange{Method: wire.Run, URL: "claude", Args: []string{"-p", "--model=x y"}, Request: wire.Message{Body: "hi"}}, "printf '%s' 'hi' | 'claude' '-p' '--model=x y'\n"},
+		{"too long", wire.Exchange{Method: "POST", URL: "http://h/", Request: wire.Message{Cut: 1}}, ""},
+	} {
+		if got := tt.e.Curl(); got != tt.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestTapCost: a piece of a stream costs a copy into memory that is there.
+func TestTapCost(t *testing.T) {
+	tap := &wire.Tap{}
+	p := tap.Program(wire.Exchange{URL: "x"}, nil, nil)
+	x := p.Exchange()
+	chunk := bytes.Repeat([]byte("x"), 512)
+	for range 5000 { // until both ends are full
+		x.Took(chunk)
+	}
+	if n := testing.AllocsPerRun(1000, func() { x.Took(chunk) }); n != 0 {
+		t.Errorf("%v allocations for a piece, want 0", n)
+	}
+	var none *wire.Tap
+	if none.Program(wire.Exchange{}, nil, nil) != nil || none.List() != nil {
+		t.Error("a tap that is not there keeps something")
+	}
+}
+
+func BenchmarkTap(b *testing.B) {
+	chunk := []byte("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word \"}}]}\n\n")
+	b.SetBytes(int64(len(chunk)))
+	b.ReportAllocs()
+	x := (&wire.Tap{}).Program(wire.Exchange{URL: "x"}, nil, nil).Exchange()
+	for b.Loop() {
+		x.Took(chunk)
+	}
+}
+
+// BenchmarkTapRead reads an exchange of the most that is kept, as the inspector
+// does once a second while an answer comes.
+func BenchmarkTapRead(b *testing.B) {
+	tap := &wire.Tap{}
+	x := tap.Program(wire.Exchange{URL: "x"}, nil, []string{canaryKey}).Exchange()
+	for range 1 << 15 {
+		x.Took([]byte("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word \"}}]}\n\n"))
+	}
+	b.SetBytes(2 << 20)
+	for b.Loop() {
+		tap.Exchange(1)
+	}
+}
+
