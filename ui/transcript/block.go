@@ -32,8 +32,6 @@ type page struct {
 	width int  // cells between the margins
 	open  bool // unfolded
 	now   time.Time
-
-	compact bool // one of several calls that only look
 }
 
 // shut is the page for what does not unfold.

@@ -32,9 +32,6 @@ func (it *item) group() *group {
 	return g
 }
 
-// compact tells whether there are enough calls to save space.
-func (g *group) compact() bool { return len(g.members) >= least }
-
 // closed tells whether one line can stand for the calls.
 func (g *group) closed() bool { return g.done >= least && g.ended == len(g.members) }
 
@@ -101,7 +98,7 @@ func (m *Model) regroup(it *item, was Status) {
 		m.details.stale = true
 	}
 	switch {
-	case g.closed() != before, len(g.members) == least:
+	case g.closed() != before:
 		m.rejoin(it.of)
 	case before:
 		m.touch(it.of)
@@ -138,7 +135,7 @@ func (m *Model) vanishes(it *item, lines []string) bool {
 // top stays.
 func (m *Model) joins(i int) bool {
 	it := m.items[i]
-	if it.of == nil || !it.of.group().compact() || m.open(it) || !m.follow && m.top == (pos{i, -1}) {
+	if it.of == nil || m.open(it) || !m.follow && m.top == (pos{i, -1}) {
 		return it.joined
 	}
 	for i--; i > 0 && m.items[i].of == it.of && m.hidden(m.items[i]); i-- {

@@ -20,19 +20,19 @@ func looked(m *Model, id, tool, title string, s Status) {
 func TestGroups(t *testing.T) {
 	const three = "1 read a Done, 2 read b Done, 3 read c Done"
 	for _, c := range []struct{ name, calls, want string }{
-		{"two are none", "1 read a Done, 2 read b Done", "✓ read a|what is in a|✓ read b|what is in b"},
+		{"two are a line each", "1 read a Done, 2 read b Done", "✓ read a  1 line|✓ read b  1 line"},
 		{"three are one line", three, "✓ read 3 files: a, b, c"},
 		{"of several kinds", "1 read a Done, 2 list b Done, 3 grep c Done, 4 read d Done, 5 glob e Done", "✓ read 2 files, listed 1 folder, searched for 1 pattern, looked for 1 pattern: a, b, c, d, e"},
-		{"while they run, each is one", "1 read a Done, 2 read b Running, 3 read c Arriving", "✓ read a|● read b  running|○ read c"},
-		{"until the last one ended", "1 read a Running, 2 read b Running, 3 read c Running, 3 read c Done, 1 read a Done", "✓ read a|● read b  running|✓ read c"},
+		{"while they run, each is one", "1 read a Done, 2 read b Running, 3 read c Arriving", "✓ read a  1 line|● read b  running|○ read c"},
+		{"until the last one ended", "1 read a Running, 2 read b Running, 3 read c Running, 3 read c Done, 1 read a Done", "✓ read a  1 line|● read b  running|✓ read c  1 line"},
 		{"in any order", "1 read a Running, 2 read b Running, 3 read c Running, 3 read c Done, 1 read a Done, 2 read b Done", "✓ read 3 files: a, b, c"},
 		{"failures stay in sight", three + ", 4 read d Failed", "✓ read 3 files: a, b, c|✗ read d  failed|what is in d"},
 		{"wherever they are", "1 read a Failed, 2 read b Done, 3 read c Done, 4 read d Done", "✓ read 3 files: b, c, d|✗ read a  failed|what is in a"},
 		{"denied and canceled ones too", three + ", 4 read d Denied, 5 read e Canceled", "✓ read 3 files: a, b, c|⊘ read d  denied|what is in d|⊘ read e  stopped|what is in e"},
-		{"two that are done are none", "1 read a Done, 2 read b Failed, 3 read c Done", "✓ read a|✗ read b  failed|what is in b|✓ read c"},
+		{"two that are done are none", "1 read a Done, 2 read b Failed, 3 read c Done", "✓ read a  1 line|✗ read b  failed|what is in b|✓ read c  1 line"},
 		{"the same file twice", "1 read a Done, 2 read a Done, 3 read b Done", "✓ read 3 files: a, b"},
-		{"another tool ends it", "1 read a Done, 2 read b Done, 3 shell c Done, 4 read d Done", "✓ read a|what is in a|✓ read b|what is in b|✓ shell c|what is in c|✓ read d|what is in d"},
-		{"one more opens it", three + ", 4 read d Running", "✓ read a|✓ read b|✓ read c|● read d  running"},
+		{"another tool ends it", "1 read a Done, 2 read b Done, 3 shell c Done, 4 read d Done", "✓ read a  1 line|✓ read b  1 line|✓ shell c|what is in c|✓ read d  1 line"},
+		{"one more opens it", three + ", 4 read d Running", "✓ read a  1 line|✓ read b  1 line|✓ read c  1 line|● read d  running"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := New(theme.Plain())
@@ -61,7 +61,7 @@ func TestGroupsOfAnswers(t *testing.T) {
 	m.Answer("a", "And now:")
 	m.AnswerDone("a")
 	looked(m, "x", "read", "x", Done)
-	if got, want := visible(m), "✓ read 3 files: f0, f1, f2|✓ read 3 files: f3, f4, f5|✓ read 3 files: f6, f7, f8|And now:|✓ read x|what is in x"; got != want {
+	if got, want := visible(m), "✓ read 3 files: f0, f1, f2|✓ read 3 files: f3, f4, f5|✓ read 3 files: f6, f7, f8|And now:|✓ read x  1 line"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -82,14 +82,14 @@ func TestBrowseGroup(t *testing.T) {
 	for _, c := range []struct{ name, keys, under, all string }{
 		{"it is passed as one", "g j", "✓read 3 files: a, b, c", "› look|✓▎read 3 files: a, b, c|· end"},
 		{"and left", "g j j", "·end", "› look|✓ read 3 files: a, b, c|·▎end"},
-		{"unfolded it shows each", "g j space", "✓read 3 files", "› look|✓▎read 3 files|✓ read a|✓ read b|✓ read c|· end"},
+		{"unfolded it shows each", "g j space", "✓read 3 files", "› look|✓▎read 3 files|✓ read a  1 line|✓ read b  1 line|✓ read c  1 line|· end"},
 		{"folds again", "g j space space", "✓read 3 files: a, b, c", "› look|✓▎read 3 files: a, b, c|· end"},
-		{"each is a block then", "g j space j j", "✓read b", "› look|✓ read 3 files|✓ read a|✓▎read b|✓ read c|· end"},
-		{"that unfolds", "g j space j j space", "✓read b", "› look|✓ read 3 files|✓ read a|✓▎read b|▎what is in b|✓ read c|· end"},
-		{"and stays when the rest folds", "g j space j j space k k space", "✓read 3 files: a, b, c", "› look|✓▎read 3 files: a, b, c|✓ read b|what is in b|· end"},
-		{"all is unfolded", "g j z", "✓read 3 files", "› look|✓▎read 3 files|✓ read a|what is in a|✓ read b|what is in b|✓ read c|what is in c|· end"},
+		{"each is a block then", "g j space j j", "✓read b  1 line", "› look|✓ read 3 files|✓ read a  1 line|✓▎read b  1 line|✓ read c  1 line|· end"},
+		{"that unfolds", "g j space j j space", "✓read b  1 line", "› look|✓ read 3 files|✓ read a  1 line|✓▎read b  1 line|▎what is in b|✓ read c  1 line|· end"},
+		{"and stays when the rest folds", "g j space j j space k k space", "✓read 3 files: a, b, c", "› look|✓▎read 3 files: a, b, c|✓ read b  1 line|what is in b|· end"},
+		{"all is unfolded", "g j z", "✓read 3 files", "› look|✓▎read 3 files|✓ read a  1 line|what is in a|✓ read b  1 line|what is in b|✓ read c  1 line|what is in c|· end"},
 		{"and folded", "g j z z", "✓read 3 files: a, b, c", "› look|✓▎read 3 files: a, b, c|· end"},
-		{"the search finds what is in it", "g / 'in_b enter", "✓read b", "› look|✓ read 3 files: a, b, c|✓▎read b|▎what is in b|· end|/in b                                                   1/1"},
+		{"the search finds what is in it", "g / 'in_b enter", "✓read b  1 line", "› look|✓ read 3 files: a, b, c|✓▎read b  1 line|▎what is in b|· end|/in b                                                   1/1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := group()
@@ -108,12 +108,12 @@ func TestBrowseGroup(t *testing.T) {
 		t.Errorf("copied %q, want %q", got, want)
 	}
 	press(m, "enter")
-	if got, want := strings.ReplaceAll(visible(m), "┃", ""), "read|a|output|what is in a|read|b|output|what is in b|read|c|output|what is in c"; got != want {
+	if got, want := strings.ReplaceAll(visible(m), "┃", ""), "read  1 line|a|output|what is in a|read  1 line|b|output|what is in b|read  1 line|c|output|what is in c"; got != want {
 		t.Errorf("details: %q, want %q", got, want)
 	}
 	press(m, "esc", "space")
 	m.Drop("1")
-	if got, want := visible(m), "› look|✓ read a|what is in a|✓ read c|what is in c|· end"; strings.ReplaceAll(got, "▎", " ") != want {
+	if got, want := visible(m), "› look|✓ read a  1 line|✓ read c  1 line|· end"; strings.ReplaceAll(got, "▎", " ") != want {
 		t.Errorf("after one went: %q, want %q", got, want)
 	}
 }

@@ -113,7 +113,7 @@ func (b *call) lay(p page) (sign string, lines []string) {
 	}
 	lines = b.title(p)
 	switch {
-	case p.compact && !p.open && b.tool.Status == Done:
+	case b.looked() && !p.open:
 	case b.tool.Status != Failed && len(b.read().changes) > 0:
 		lines = append(lines, b.patch.lay(p)...)
 	case b.tool.Output != "":
@@ -122,6 +122,12 @@ func (b *call) lay(p page) (sign string, lines []string) {
 		lines = append(lines, b.ending(p)...)
 	}
 	return sign, lines
+}
+
+// looked tells whether the call only looked, and found what it looked for: the
+// model has read it, and who wants to can unfold it.
+func (b *call) looked() bool {
+	return b.tool.Status == Done && looks[b.tool.Name].did != ""
 }
 
 // drafting tells whether the arguments are what there is to see of the call.
@@ -181,6 +187,10 @@ func (b *call) state(now time.Time) string {
 		parts = append(parts, elapsed(now.Sub(t.Started).Truncate(time.Second)))
 	case t.Status > Running && t.Took >= time.Millisecond:
 		parts = append(parts, elapsed(t.Took))
+	}
+	if b.looked() && t.Output != "" {
+		n := count(t.Output, true)
+		parts = append(parts, fmt.Sprintf("%d line%s", n, plural(n)))
 	}
 	if d := b.read(); d.added+d.removed > 0 {
 		parts = append(parts, fmt.Sprintf("+%d -%d", d.added, d.removed))

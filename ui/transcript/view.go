@@ -31,7 +31,7 @@ func (m *Model) page(it *item) page {
 	p := page{
 		theme: m.theme, ink: m.ink,
 		width: max(1, m.width-m.gutter()-m.edge()),
-		open:  m.open(it), compact: it.of != nil && it.of.group().compact(),
+		open:  m.open(it),
 	}
 	if !m.still {
 		p.now = m.now
