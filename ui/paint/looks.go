@@ -188,9 +188,9 @@ func (l *looks) read(r *row, text string, from uint16) {
 		case c < ' ' || c == 0x7f:
 			i++
 		default:
-			cluster, width := ansi.FirstGraphemeCluster(text[i:], ansi.GraphemeWidth)
-			i += len(cluster)
+			cluster, n, width := character(text[i:])
 			x = l.putCluster(r, x, cluster, pen, width)
+			i += n
 		}
 	}
 	r.to = pen
@@ -199,11 +199,8 @@ func (l *looks) read(r *row, text string, from uint16) {
 
 func (l *looks) putCluster(r *row, x int, cluster string, pen uint16, width int) int {
 	first, n := utf8.DecodeRuneInString(cluster)
-	switch {
-	case first == utf8.RuneError && n <= 1:
-		return l.put(r, x, utf8.RuneError, pen, 1)
-	case width <= 0:
-		if unicode.In(first, unicode.M) && x > 0 && x <= len(r.cells) { // behind an escape sequence
+	if width <= 0 {
+		if unicode.In(first, unicode.M) && x > 0 { // behind an escape sequence
 			l.combine(r, x-1, cluster)
 		}
 		return x
@@ -242,15 +239,32 @@ func (r *row) blank(x int) {
 	}
 }
 
-// combine adds a mark to the character before it.
+// combine adds a mark to the character before it, if that keeps its width.
 func (l *looks) combine(r *row, x int, mark string) {
-	if r.cells[x].kind == tail {
+	width := 1
+	if r.cells[x].kind&tail != 0 {
 		x--
+		width = 2
 	}
 	c := &r.cells[x]
-	c.kind |= shaky
-	c.text = l.text(string(l.appendText(nil, c.text)) + mark)
+	cluster := string(l.appendText(nil, c.text)) + mark
+	if _, n, w := character(cluster); n != len(cluster) || w != width {
+		return
+	}
+	c.text, c.kind = l.text(cluster), c.kind|shaky
 	r.end = max(r.end, x+1)
+}
+
+// character is the first of text, with the bytes and the columns it takes. A byte
+// that is none shows as one.
+func character(text string) (cluster string, n, width int) {
+	cluster, width = ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
+	if utf8.ValidString(cluster) {
+		return cluster, len(cluster), width
+	}
+	_, n = utf8.DecodeRuneInString(cluster)
+	cluster = strings.ToValidUTF8(cluster[:n], "\ufffd")
+	return cluster, n, ansi.StringWidth(cluster)
 }
 
 // escape is the length of the escape sequence that s begins with.

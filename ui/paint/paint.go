@@ -149,21 +149,23 @@ func poke(ch chan struct{}) {
 
 // Run paints until Close.
 func (s *Screen) Run() {
+	var next time.Time // not sooner
 	for {
 		select {
 		case <-s.over:
 			return
 		case <-s.wake:
 		}
-		began := time.Now()
-		took, painted := s.paint()
-		if !painted {
-			continue
+		if wait := time.Until(next); wait > 0 {
+			select {
+			case <-s.over:
+				return
+			case <-time.After(wait):
+			}
 		}
-		select {
-		case <-s.over:
-			return
-		case <-time.After(max(frameTime-time.Since(began), backoff(took))):
+		began := time.Now()
+		if took, painted := s.paint(); painted {
+			next = began.Add(max(frameTime, took+backoff(took)))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package paint
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,21 +15,20 @@ import (
 // A vt is a terminal: what a Screen writes to it, it shows. It knows no sequence
 // but those that a Screen may write, and notes every other.
 type vt struct {
-	t            testing.TB
-	clusters     bool // it draws a grapheme cluster as one; otherwise rune by rune
-	w, h, x, y   int
-	cells        [][]vcell
-	pen          vcell
-	top, bottom  int
-	modes        map[string]bool
-	title        string
-	titles       []string
-	keys         []string // kitty's stack
-	progress     string
-	copied       string
-	rest         string
-	written      int
-	together, up int // synchronised updates, and bytes outside them
+	t           testing.TB
+	clusters    bool // it draws a grapheme cluster as one; otherwise rune by rune
+	w, h, x, y  int
+	cells       [][]vcell
+	pen         vcell
+	top, bottom int
+	modes       map[string]bool
+	title       string
+	titles      []string
+	keys        []string // kitty's stack
+	progress    string
+	copied      string
+	written     int
+	history     string // all text that was printed
 }
 
 type vcell struct {
@@ -63,8 +63,7 @@ var (
 
 func (v *vt) Write(b []byte) (int, error) {
 	v.written += len(b)
-	s := v.rest + string(b)
-	for s != "" {
+	for s := string(b); s != ""; {
 		n := v.step(s)
 		if n == 0 {
 			v.t.Fatalf("cannot read %.60q", s)
@@ -113,6 +112,7 @@ func (v *vt) step(s string) int {
 }
 
 func (v *vt) print(text string, width int) {
+	v.history += text
 	if width == 0 {
 		if v.clusters {
 			v.t.Errorf("%q has no width", text)
@@ -312,6 +312,22 @@ func (v *vt) shows(content string) {
 	if v.top != 0 || v.bottom != v.h-1 {
 		v.t.Fatalf("a region is left from %d to %d", v.top, v.bottom)
 	}
+}
+
+// switched lists the modes that are on, but for 7, lines that run over, which a
+// shell has on and a screen off.
+func switched(v *vt) string {
+	var on []string
+	for mode, is := range v.modes {
+		if is && mode != "7" {
+			on = append(on, mode)
+		}
+	}
+	slices.Sort(on)
+	if v.modes["7"] == v.modes["1049"] {
+		on = append(on, "7?")
+	}
+	return strings.Join(on, " ")
 }
 
 // seen is what a person sees of a cell.
