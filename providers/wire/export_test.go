@@ -1,5 +1,10 @@
 package wire
 
+import (
+	"bytes"
+	"io"
+)
+
 // Network lets tests put a proxy before the transport that Client makes.
 var Network = network
 
@@ -8,3 +13,11 @@ func (p *Program) Exchange() *exchange { return p.x }
 
 // Took is took, for tests of what it costs.
 func (x *exchange) Took(p []byte) { x.took(p) }
+
+// RecordTo records to a writer.
+func RecordTo(to io.WriteCloser, trouble func(error)) *Recorder {
+	return &Recorder{to: to, Trouble: trouble}
+}
+
+// ReadReplay reads a recording from memory.
+func ReadReplay(text []byte) (*Replay, error) { return readReplay(bytes.NewReader(text)) }

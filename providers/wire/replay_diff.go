@@ -21,6 +21,9 @@ func difference(was, is []byte) string {
 	a, errA := parsed(was)
 	b, errB := parsed(is)
 	if errA != nil || errB != nil {
+		if alike(string(was), string(is)) {
+			return ""
+		}
 		return differ("the body", string(was), string(is))
 	}
 	for _, body := range []any{a, b} {
@@ -70,7 +73,7 @@ func compare(path string, was, is any) string {
 	case map[string]any:
 		b, ok := is.(map[string]any)
 		if !ok {
-			return differ(path, written(was), written(is))
+			return differ(path, was, is)
 		}
 		keys := slices.Collect(maps.Keys(a))
 		for name := range b {
@@ -85,9 +88,9 @@ func compare(path string, was, is any) string {
 			y, now := b[name]
 			switch {
 			case !now:
-				return at + " is missing, and was " + excerpt(written(x), 0)
+				return at + " is missing, and was " + shown(x, 0)
 			case !before:
-				return at + " is " + excerpt(written(y), 0) + ", and was not there"
+				return at + " is " + shown(y, 0) + ", and was not there"
 			}
 			if d := compare(at, x, y); d != "" {
 				return d
@@ -97,7 +100,7 @@ func compare(path string, was, is any) string {
 	case []any:
 		b, ok := is.([]any)
 		if !ok {
-			return differ(path, written(was), written(is))
+			return differ(path, was, is)
 		}
 		for i := range min(len(a), len(b)) {
 			if d := compare(path+"["+strconv.Itoa(i)+"]", a[i], b[i]); d != "" {
@@ -121,7 +124,7 @@ func compare(path string, was, is any) string {
 			return ""
 		}
 	}
-	return differ(path, written(was), written(is))
+	return differ(path, was, is)
 }
 
 // same compares numbers, however they are spelled.
@@ -155,16 +158,16 @@ func alike(was, is string) bool {
 	return true
 }
 
-// written is a value as JSON writes it, without the quotes of a string.
-func written(v any) string {
+// shown is a value as JSON writes it; of a text, what stands around byte at.
+func shown(v any, at int) string {
 	if s, ok := v.(string); ok {
-		return s
+		return excerpt(s, at)
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err.Error()
 	}
-	return string(b)
+	return clip(string(b), 60)
 }
 
 func orBody(path string) string {
@@ -174,16 +177,13 @@ func orBody(path string) string {
 	return path
 }
 
-// differ says how two texts differ, from a little before where they do.
-func differ(path, was, is string) string {
-	if alike(was, is) {
-		return ""
-	}
-	at := 0
-	for at < len(was) && at < len(is) && was[at] == is[at] {
+// differ says how two values differ: of texts, from a little before where.
+func differ(path string, was, is any) string {
+	a, b, at := fmt.Sprint(was), fmt.Sprint(is), 0
+	for at < len(a) && at < len(b) && a[at] == b[at] {
 		at++
 	}
-	return orBody(path) + " is " + excerpt(is, at) + ", and was " + excerpt(was, at)
+	return orBody(path) + " is " + shown(is, at) + ", and was " + shown(was, at)
 }
 
 // excerpt quotes what stands around byte at.

@@ -1,0 +1,299 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// record runs f with a tap that records, and returns where.
+func record(t testing.TB, f func(tap *wire.Tap)) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "rec.jsonl")
+	rec, err := wire.Record(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Trouble = func(err error) { t.Error(err) }
+	f(&wire.Tap{Recorder: rec})
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func replay(t testing.TB, path string) *wire.Replay {
+	t.Helper()
+	r, err := wire.OpenReplay(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// resend sends body to a replay in the place of a server.
+func resend(t testing.TB, r *wire.Replay, model, body string) (string, error) {
+	t.Helper()
+	client := wire.Client(wire.Options{Provider: "mock", URL: "http://h", Base: r.As("mock", model)})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://h/v1/chat/completions", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	got, err := io.ReadAll(res.Body)
+	return string(got), err
+}
+
+// TestRecordThenReplay: an answer comes from the recording as it came from the
+// server, errors too.
+func TestRecordThenReplay(t *testing.T) {
+	jsonType := map[string]string{"Content-Type": "application/json", "Retry-After": "7", "X-Request-Id": "req-1"}
+	events := map[string]string{"Content-Type": "text/event-stream"}
+	for _, tt := range []struct {
+		name   string
+		status int
+		header map[string]string
+		pieces []string
+	}{
+		{"events", 200, events, []string{"data: {\"a\":\"é", "\"}\r\n\r\n", ": \u2028 comment\n", "data: [DONE]\n\n"}},
+		{"one piece", 200, jsonType, []string{`{"a":1}`}},
+		{"nothing", 200, events, nil},
+		{"no text", 200, events, []string{"data: \xff\xfe\x00\n\n"}},
+		{"refused", 429, jsonType, []string{`{"error":{"message":"slow down"}}`}},
+		{"error in 200", 200, jsonType, []string{`{"error":{"message":"boom","type":"server_error"}}`}},
+		{"a page", 200, map[string]string{"Content-Type": "text/html"}, []string{"<title>Sign in</title>"}},
+		{"cut", 200, map[string]string{"Content-Type": "text/event-stream", "Content-Length": "99"}, []string{"data: 1\n\n"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var want string
+			var failed error
+			path := record(t, func(tap *wire.Tap) { want, failed = send(t, tap, reply(t, tt.status, tt.header, tt.pieces...), `{"q":1}`) })
+			r := replay(t, path)
+			got, err := resend(t, r, "m", `{"q":1}`)
+			if got != want || llm.FaultOf(err) != llm.FaultOf(failed) || (err == nil) != (failed == nil) {
+				t.Errorf("got %q, %v\nwant %q, %v", got, err, want, failed)
+			}
+			var was, is *llm.Error
+			if errors.As(failed, &was) && errors.As(err, &is) && (was.Wait != is.Wait || was.ID != is.ID || was.Status != is.Status) {
+				t.Errorf("got %+v, want %+v", is, was)
+			}
+			if r.Left() != 0 || r.Err() != nil || r.Model() != "mock/m" {
+				t.Errorf("left %d, %v, of %s", r.Left(), r.Err(), r.Model())
+			}
+			b, _ := os.ReadFile(path)
+			traceless(t, "the recording", string(b))
+		})
+	}
+}
+
+// TestReplayOfNoAnswer: what did not answer then does not answer now.
+func TestReplayOfNoAnswer(t *testing.T) {
+	path := record(t, func(tap *wire.Tap) {
+		gone := httptest.NewServer(nil)
+		gone.Close()
+		if _, err := send(t, tap, gone.URL, "{}"); err == nil {
+			t.Fatal("a server that is gone answered")
+		}
+	})
+	if _, err := resend(t, replay(t, path), "m", "{}"); llm.FaultOf(err) != llm.Network || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestMismatch says what is the first thing that is not as it was recorded.
+func TestMismatch(t *testing.T) {
+	const was = `{"model":"m","n":1,"messages":[{"role":"user","content":"hello world, how are you this morning"}],"tools":[{"name":"a"},{"name":"b"}],"id":"call_ABCDEFGHIJKLMNOPQRSTUVWXYZ"}`
+	path := record(t, func(tap *wire.Tap) {
+		send(t, tap, reply(t, 200, map[string]string{"Content-Type": "application/json"}, "{}"), was)
+	})
+	change := func(a, b string) string { return strings.Replace(was, a, b, 1) }
+	for _, tt := range []struct{ name, body, want string }{
+		{"the same", was, ""},
+		{"order, space and spelling", `{ "n":1.0, "model":"m", "tools":[{"name":"a"},{"name":"b"}], "id":"call_22222222222222222222222222", "messages":[{"content":"hello world, how are you this morning","role":"user"}]}`, ""},
+		{"a name for the cache", change(`"n":1`, `"n":1,"prompt_cache_key":"x"`), ""},
+		{"a text", change("you this", "you that"), `messages[0].content is "…orld, how are you that morning", and was "…orld, how are you this morning"`},
+		{"a number", change(`"n":1`, `"n":2`), `n is 2, and was 1`},
+		{"another type", change(`"n":1`, `"n":"1"`), `n is "1", and was 1`},
+		{"one more", change(`"n":1`, `"n":1,"seed":7`), `seed is 7, and was not there`},
+		{"one less", change(`"n":1,`, ``), `n is missing, and was 1`},
+		{"fewer elements", change(`,{"name":"b"}`, ``), `tools has 1 elements, and had 2`},
+		{"no JSON", "hello", `the body is "hello", and was `},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := replay(t, path)
+			_, err := resend(t, r, "m", tt.body)
+			switch {
+			case tt.want == "" && err == nil:
+			case tt.want == "" || llm.FaultOf(err) != llm.Mismatch || !strings.Contains(err.Error(), tt.want):
+				t.Errorf("got %v, want %s", err, tt.want)
+			case r.Err() == nil || llm.Hint(err) == "":
+				t.Error("it is not told")
+			}
+		})
+	}
+	for _, tt := range []struct {
+		name, model, want string
+		before            int // requests
+	}{
+		{"more than there are", "m", "the recording ends before this: it holds 1 of POST /v1/chat/completions for mock/m", 1},
+		{"another model", "other", "the recording holds no POST /v1/chat/completions for mock/other: it begins with POST /v1/chat/completions for mock/m", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := replay(t, path)
+			for range tt.before {
+				resend(t, r, "m", was)
+			}
+			if _, err := resend(t, r, tt.model, was); llm.FaultOf(err) != llm.Mismatch || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestReplayOfMasked: what was masked in a recording may be anything.
+func TestReplayOfMasked(t *testing.T) {
+	quoted, _ := json.Marshal("my key is " + canaryKey + ", is it good?")
+	body := `{"content":` + string(quoted) + `}`
+	path := record(t, func(tap *wire.Tap) {
+		send(t, tap, reply(t, 200, map[string]string{"Content-Type": "application/json"}, "{}"), body)
+	})
+	if _, err := resend(t, replay(t, path), "m", body); err != nil {
+		t.Error(err)
+	}
+	if _, err := resend(t, replay(t, path), "m", strings.Replace(body, "good", "bad", 1)); llm.FaultOf(err) != llm.Mismatch {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestReplaySideBySide: models that were asked at the same time get their own
+// answers, in whatever order they ask now.
+func TestReplaySideBySide(t *testing.T) {
+	lines := ""
+	for _, model := range []string{"a", "b", "c", "d"} {
+		lines += `{"version":1,"provider":"mock","model":"` + model + `","method":"POST","url":"http://h/v1/chat/completions","request":{"json":{}},"status":200,"response":{"text":"` + model + `1"}}` + "\n" +
+			`{"version":1,"provider":"mock","model":"` + model + `","method":"POST","url":"http://h/v1/chat/completions","request":{"json":{}},"status":200,"response":{"text":"` + model + `2"}}` + "\n"
+	}
+	path := filepath.Join(t.TempDir(), "r")
+	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := replay(t, path)
+	var wait sync.WaitGroup
+	for _, model := range []string{"d", "b", "a", "c"} {
+		wait.Go(func() {
+			for _, n := range []string{"1", "2"} {
+				if got, err := resend(t, r, model, "{}"); got != model+n || err != nil {
+					t.Errorf("%s: got %q, %v", model, got, err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// TestOpenReplay refuses what is no recording.
+func TestOpenReplay(t *testing.T) {
+	const good = `{"version":1,"method":"GET","url":"http://h/"}`
+	for _, tt := range []struct{ name, text, want string }{
+		{"empty", "", "holds no exchange"},
+		{"no JSON", "hello\n", "line 1 is no record"},
+		{"other JSON", good + "\n{}\n", "line 2 is no record"},
+		{"of a later version", `{"version":2,"method":"GET","url":"/"}`, "line 1 is of version 2"},
+		{"good", good + "\n\n" + good, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "r")
+			if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := wire.OpenReplay(path)
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+	if _, err := wire.OpenReplay(t.TempDir()); err == nil {
+		t.Error("a folder is taken for a recording")
+	}
+}
+
+// TestRecordFile: nobody else reads it, what is there stays, and what is no file
+// is refused.
+func TestRecordFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rec.jsonl")
+	if err := os.WriteFile(path, []byte("before\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := wire.Record(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tap := &wire.Tap{Recorder: rec}
+	tap.Program(wire.Exchange{URL: "x"}, nil, nil).End(0, "", nil)
+	rec.Close()
+	tap.Program(wire.Exchange{URL: "late"}, nil, nil).End(0, "", nil)
+	b, err := os.ReadFile(path)
+	if err != nil || !strings.HasPrefix(string(b), "before\n{") || strings.Count(string(b), "\n") != 2 {
+		t.Errorf("got %q, %v", b, err)
+	}
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if _, err := wire.Record(t.TempDir()); err == nil {
+		t.Error("a folder is taken for a file")
+	}
+}
+
+// TestRecordFails: a disk that is full is told of once, and ends no turn.
+func TestRecordFails(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("there is no /dev/full")
+	}
+	var told []error
+	rec := wire.RecordTo(func() io.WriteCloser {
+		f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}(), func(err error) { told = append(told, err) })
+	defer rec.Close()
+	tap := &wire.Tap{Recorder: rec}
+	server := reply(t, 200, map[string]string{"Content-Type": "text/event-stream"}, "data: 1\n\n")
+	for range 3 {
+		if got, err := send(t, tap, server, "{}"); got == "" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+	}
+	if len(told) != 1 || !strings.Contains(told[0].Error(), "no space left") {
+		t.Errorf("told %v", told)
+	}
+}
+
+// FuzzReplay reads recordings that others wrote, and answers from them.
+func FuzzReplay(f *testing.F) {
+	f.Add([]byte(`{"version":1,"provider":"mock","model":"m","method":"POST","url":"http://h/v1/chat/completions","request":{"json":{}},"status":200,"response":{"text":"hello"},"chunks":[[2,1],[-1,1],[3,1]]}`), []byte(`{}`))
+	f.Add([]byte(`{"version":1,"provider":"mock","model":"m","method":"POST","url":"http://h/v1/chat/completions","status":-7,"response":{"base64":"AA=="},"error":{"category":"network"}}`), []byte(``))
+	f.Fuzz(func(t *testing.T, text, body []byte) {
+		r, err := wire.ReadReplay(text)
+		if err != nil {
+			return
+		}
+		resend(t, r, "m", string(body))
+	})
+}
