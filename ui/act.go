@@ -26,6 +26,7 @@ const (
 	escWithin  = 600 * time.Millisecond
 	quitWithin = 2 * time.Second
 	toastFor   = 3 * time.Second
+	toastMore  = 50 * time.Millisecond // for each letter of a long one
 )
 
 type (
@@ -52,10 +53,12 @@ func (m *Model) ticked(msg tickMsg) tea.Cmd {
 	return m.tick()
 }
 
-// say shows a few words in the status line for a moment.
+// say shows a few words above the composer, for as long as it takes to read
+// them.
 func (m *Model) say(text string) tea.Cmd {
-	m.toast, m.toastTill = text, m.now().Add(toastFor)
-	return m.later(toastFor, toastOverMsg{})
+	long := toastFor + time.Duration(max(len(text)-60, 0))*toastMore
+	m.toast, m.toastTill = text, m.now().Add(long)
+	return m.later(long, toastOverMsg{})
 }
 
 // submit sends what was typed, runs it if it is a command, or queues it while

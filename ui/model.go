@@ -90,8 +90,8 @@ type Model struct {
 
 // frames is the last frame with its panes.
 type frames struct {
-	top, bottom, line, all string
-	status                 status.Line
+	top, bottom, line, said, all string
+	status                       status.Line
 }
 
 func newModel(o Options) *Model {

@@ -67,7 +67,8 @@ func TestFootersOfQueuedPrompts(t *testing.T) {
 	close(release)
 	s.WaitForText("last answer")
 	s.idle()
-	live := conversation(s.Screen())
+	s.clock.Add(time.Minute) // what was said above the composer goes
+	live := conversation(s.Send(toastOverMsg{}).Screen())
 	if n := strings.Count(live, "fake/one · "); n != 3 {
 		t.Errorf("%d footers, want 3:\n%s", n, live)
 	}

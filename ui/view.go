@@ -31,11 +31,11 @@ func (m *Model) View() tea.View {
 	if m.width <= 0 || m.height <= 0 {
 		return v
 	}
-	top, bottom, line := m.top(), m.bottom(), m.line()
+	top, bottom, line, said := m.top(), m.bottom(), m.line(), m.said()
 	f := &m.frames
-	if top != f.top || bottom != f.bottom || line != f.line || f.all == "" {
-		f.top, f.bottom, f.line = top, bottom, line
-		f.all = m.compose(top, bottom, line)
+	if top != f.top || bottom != f.bottom || line != f.line || said != f.said || f.all == "" {
+		f.top, f.bottom, f.line, f.said = top, bottom, line, said
+		f.all = m.compose(top, bottom, line, m.tell(said))
 	}
 	v.Content = f.all
 	v.Cursor = m.cursor()
@@ -91,8 +91,39 @@ func (m *Model) bottom() string {
 	return strings.Join(rows, "\n")
 }
 
-// compose stacks the panes into exactly height rows.
-func (m *Model) compose(top, bottom, line string) string {
+// said is what a key just did, or what a key would do now: words that have to be
+// read.
+func (m *Model) said() string {
+	switch {
+	case m.leader == "" && m.now().Before(m.toastTill):
+		return m.toast
+	case m.editing > 0:
+		return "editing an earlier message: enter sends it as a branch, esc leaves it"
+	}
+	return ""
+}
+
+// tell lays words out for the row above the composer, which is empty otherwise.
+// What does not fit in a row goes over the end of the transcript: nothing moves
+// for it, and nothing of it is cut.
+func (m *Model) tell(said string) []string {
+	if said == "" {
+		return nil
+	}
+	rows := strings.Split(ansi.Wrap(safe.Line(said), max(m.width-signWidth, 1), ""), "\n")
+	for i, row := range rows {
+		sign := strings.Repeat(" ", signWidth)
+		if i == 0 {
+			sign = m.theme.Accent.Render("• ")
+		}
+		rows[i] = sign + m.theme.Text.Render(row)
+	}
+	return rows
+}
+
+// compose stacks the panes into exactly height rows, with what is said on the
+// last ones above the bottom.
+func (m *Model) compose(top, bottom, line string, said []string) string {
 	rows := make([]string, 0, m.height)
 	below := strings.Split(bottom, "\n")
 	room := max(m.height-1, 0)
@@ -108,6 +139,7 @@ func (m *Model) compose(top, bottom, line string) string {
 	for len(rows) < room-len(below) {
 		rows = append(rows, "")
 	}
+	copy(rows[max(len(rows)-len(said), 0):], said[max(len(said)-len(rows), 0):])
 	rows = append(rows, below...)
 	rows = append(rows, line)
 	for i, row := range rows {
@@ -197,13 +229,8 @@ func (m *Model) line() string {
 	if m.composer.Shell() {
 		i.Hint = "enter runs this in your shell"
 	}
-	if m.editing > 0 {
-		i.Hint = "editing an earlier message: enter sends it as a branch, esc leaves it"
-	}
 	if m.leader != "" {
 		i.Hint = m.leader + " …"
-	} else if m.now().Before(m.toastTill) {
-		i.Hint = m.toast
 	} else if m.transcript.Browsing() {
 		i.Hint = m.transcript.Hint()
 	}
