@@ -92,8 +92,9 @@ func plainError(err error) error {
 
 // attachClipboard takes the picture on the clipboard.
 func (m *Model) attachClipboard(string) tea.Cmd {
+	board := m.clip
 	return func() tea.Msg {
-		data, err := clipboardImage(os.Getenv)
+		data, err := board.Picture(context.Background())
 		if err != nil {
 			return attachedMsg{err: err}
 		}
