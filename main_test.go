@@ -478,6 +478,7 @@ func TestImports(t *testing.T) {
 		"ui/clip":             {},
 		"ui/files":            {"tools/ignore"},
 		"ui/paint":            {},
+		"ui/paint/vt":         {},
 		"ui/uitest":           {},
 		theme:                 {},
 		safe:                  {},

@@ -105,8 +105,8 @@ func TestFrames(t *testing.T) {
 			t.Run(fmt.Sprintf("clusters=%v/%d", clusters, seed), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 1))
 				w, h := 1+r.IntN(60), 1+r.IntN(20)
-				v := newVT(t, w, h)
-				v.clusters = clusters
+				v := newTerminal(t, w, h)
+				v.Clusters = clusters
 				s := on(v, w, h)
 				s.learn(func(k *settings) { k.clusters, k.together = clusters, r.IntN(2) == 0 })
 				rows := make([]string, h)
@@ -130,8 +130,8 @@ func TestFrames(t *testing.T) {
 					content, x, y := strings.Join(rows, "\n"), r.IntN(w), r.IntN(h)
 					s.show(content, x, y)
 					v.shows(content)
-					if v.x != x || v.y != y || !v.modes["25"] {
-						t.Fatalf("the cursor is at %d,%d, want %d,%d; it is seen: %v", v.x, v.y, x, y, v.modes["25"])
+					if v.X != x || v.Y != y || !v.On("25") {
+						t.Fatalf("the cursor is at %d,%d, want %d,%d; it is seen: %v", v.X, v.Y, x, y, v.On("25"))
 					}
 				}
 				s.leave()

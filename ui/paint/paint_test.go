@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"image/color"
 	"io"
-	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // A frame that equals the last costs no allocation and no byte, whether it is
 // compared or painted.
 func TestEqualFrameIsFree(t *testing.T) {
-	v := newVT(t, 80, 24)
+	v := newTerminal(t, 80, 24)
 	s := on(v, 80, 24)
 	rows := strings.Repeat("\x1b[1mwords\x1b[m and 汉字\n", 23)
 	views := [2]tea.View{}
@@ -32,14 +31,14 @@ func TestEqualFrameIsFree(t *testing.T) {
 	}
 	s.Show(views[0])
 	s.paint()
-	before := v.written
+	before := v.Bytes
 	if n := testing.AllocsPerRun(100, func() { s.Show(views[0]); s.Show(views[1]); s.paint() }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 	s.fresh = true // as after something that came to nothing
 	s.paint()
-	if v.written != before {
-		t.Errorf("%d bytes", v.written-before)
+	if v.Bytes != before {
+		t.Errorf("%d bytes", v.Bytes-before)
 	}
 }
 
@@ -75,16 +74,16 @@ func TestBytes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			v := newVT(t, w, h)
+			v := newTerminal(t, w, h)
 			s := on(v, w, h)
 			s.show(strings.Join(page(0), "\n"), 2, 22)
 			s.learn(func(k *settings) { k.together = true })
-			before := v.written
+			before := v.Bytes
 			content := strings.Join(tt.rows, "\n")
 			s.show(content, 2, 22)
 			v.shows(content)
 			const update, cursor = len("\x1b[?2026h\x1b[?2026l"), len("\x1b[23;3H")
-			if n := v.written - before - update - cursor; n > tt.most {
+			if n := v.Bytes - before - update - cursor; n > tt.most {
 				t.Errorf("%d bytes, want at most %d", n, tt.most)
 			}
 		})
@@ -112,20 +111,17 @@ func TestNothingElseGetsThrough(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			v := newVT(t, 10, 2)
+			v := newTerminal(t, 10, 2)
 			s := on(v, 10, 2)
 			s.learn(func(k *settings) { k.clusters = true })
 			s.show(tt.content, 0, 0)
-			got := ""
-			for _, c := range v.cells[0] {
-				got += c.text
-			}
-			if got = strings.TrimRight(got, " "); got != tt.want {
+			if got := v.Rows()[0]; got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 			s.leave()
-			if on := v.modes["1049"]; on || v.title != "shell" || v.copied != "" {
-				t.Errorf("the terminal is not as it was: %q, %q", v.title, v.copied)
+			v.right()
+			if v.On("1049") || v.Title != "shell" || v.Copied != "" {
+				t.Errorf("the terminal is not as it was: %q, %q", v.Title, v.Copied)
 			}
 		})
 	}
@@ -134,8 +130,8 @@ func TestNothingElseGetsThrough(t *testing.T) {
 // TestModes: the terminal is in the modes that the view asks for, and in none
 // when it is left.
 func TestModes(t *testing.T) {
-	v := newVT(t, 40, 10)
-	found := maps.Clone(v.modes)
+	v := newTerminal(t, 40, 10)
+	found := v.Modes()
 	s := on(v, 40, 10)
 	s.learn(func(k *settings) { k.clusters = true })
 	full := tea.View{
@@ -160,45 +156,39 @@ func TestModes(t *testing.T) {
 	for _, tt := range tests {
 		s.Show(tt.view)
 		s.paint()
-		if got := switched(v); got != tt.on {
+		if got := v.Modes(); got != tt.on {
 			t.Errorf("%s: on is %s, want %s", tt.name, got, tt.on)
 		}
-		if strings.Join(v.keys, " ") != tt.keys {
-			t.Errorf("%s: the keyboard's stack is %q, want %q", tt.name, v.keys, tt.keys)
+		if strings.Join(v.Keys, " ") != tt.keys {
+			t.Errorf("%s: the keyboard's stack is %q, want %q", tt.name, v.Keys, tt.keys)
 		}
-		if v.title != tt.view.WindowTitle && v.title != "shell" {
-			t.Errorf("%s: the title is %q", tt.name, v.title)
+		if v.Title != tt.view.WindowTitle && v.Title != "shell" {
+			t.Errorf("%s: the title is %q", tt.name, v.Title)
 		}
 	}
-	if v.progress != "4;1;50" {
-		t.Errorf("progress %q", v.progress)
+	if v.Progress != "4;1;50" {
+		t.Errorf("progress %q", v.Progress)
 	}
 	for range 2 { // twice is no harm
 		s.leave()
 	}
-	if v.modes["2004"] || !maps.Equal(trueOnes(v.modes), trueOnes(found)) || len(v.keys) > 0 || v.title != "shell" || v.progress != "4;0" {
-		t.Errorf("left as %v, keys %q, title %q, progress %q", switched(v), v.keys, v.title, v.progress)
+	if v.Modes() != found || len(v.Keys) > 0 || v.Title != "shell" || v.Progress != "4;0" {
+		t.Errorf("left as %v, keys %q, title %q, progress %q", v.Modes(), v.Keys, v.Title, v.Progress)
 	}
 	if err := s.Enter(); err != nil {
 		t.Fatal(err)
 	}
 	s.paint()
-	if got := switched(v); got != tests[6].on {
+	if got := v.Modes(); got != tests[6].on {
 		t.Errorf("after coming back, on is %s", got)
 	}
 	v.shows("text")
 }
 
-func trueOnes(modes map[string]bool) map[string]bool {
-	modes = maps.Clone(modes)
-	maps.DeleteFunc(modes, func(_ string, on bool) bool { return !on })
-	return modes
-}
-
 // Messages that Bubble Tea hands its renderer reach the screen, and what they
 // write is written at once.
 func TestFilter(t *testing.T) {
-	v := newVT(t, 40, 10)
+	v := newTerminal(t, 40, 10)
 	s := on(v, 40, 10)
 	s.show("text", 0, 0)
 	for _, msg := range []tea.Msg{
@@ -212,8 +202,8 @@ func TestFilter(t *testing.T) {
 	}
 	v.resize(30, 5)
 	s.show("\x1b[38;2;255;0;0mtext", 0, 0)
-	if v.copied != "c;Y29waWVk" || v.title != "raw" || !v.modes["2027"] {
-		t.Errorf("clipboard %q, title %q, modes %s", v.copied, v.title, switched(v))
+	if v.Copied != "c;Y29waWVk" || v.Title != "raw" || !v.On("2027") {
+		t.Errorf("clipboard %q, title %q, modes %s", v.Copied, v.Title, v.Modes())
 	}
 	v.shows("\x1b[91mtext")
 	v.resize(30, 5)
@@ -229,14 +219,14 @@ func TestFilter(t *testing.T) {
 
 // A program that runs on the terminal finds it as it was.
 func TestLent(t *testing.T) {
-	v := newVT(t, 40, 10)
+	v := newTerminal(t, 40, 10)
 	s := on(v, 40, 10)
 	var order []string
 	s.t.Cooked = func() error { order = append(order, "cooked"); return nil }
 	s.t.Raw = func() error { order = append(order, "raw"); return nil }
 	s.show("text", 0, 0)
 	run := &lent{s: s, run: func() error {
-		order = append(order, "run "+switched(v))
+		order = append(order, "run "+v.Modes())
 		s.Show(tea.View{Content: "meanwhile"})
 		if _, painted := s.paint(); painted {
 			t.Error("painted while the terminal was lent")
@@ -296,17 +286,18 @@ func TestSlowTerminal(t *testing.T) {
 		t.Error("the terminal is not left")
 	}
 	<-ended
-	v := newVT(t, 40, 10)
+	v := newTerminal(t, 40, 10)
 	io.Copy(v, &out.all)
-	if v.modes["1049"] {
+	if v.On("1049") {
 		t.Error("the screen was not left")
 	}
-	if n := v.written; n > 2000 {
+	if n := v.Bytes; n > 2000 {
 		t.Errorf("%d bytes for two frames", n)
 	}
-	if !strings.Contains(v.history, "9999") {
-		t.Errorf("the last frame was not painted: %q", v.history)
+	if got := v.Rows()[0]; got != "frame 9999" {
+		t.Errorf("the terminal shows %q, not the last frame", got)
 	}
+	v.right()
 }
 
 // A terminal that takes long is left in peace for longer.
@@ -323,7 +314,7 @@ func TestBackoff(t *testing.T) {
 
 // A terminal of which a part of a frame was lost shows all of the next.
 func TestWriteFails(t *testing.T) {
-	v := newVT(t, 40, 10)
+	v := newTerminal(t, 40, 10)
 	var fail bool
 	s := on(writer(func(b []byte) (int, error) {
 		if fail {
@@ -345,7 +336,7 @@ func (w writer) Write(b []byte) (int, error) { return w(b) }
 
 // Looks that never end, as those of a rainbow, are forgotten in time.
 func TestManyLooks(t *testing.T) {
-	v := newVT(t, 10, 2)
+	v := newTerminal(t, 10, 2)
 	s := on(v, 10, 2)
 	for i := range 3 * most {
 		content := fmt.Sprintf("\x1b[38;2;%d;%d;%dm%c\u0301", i>>16, i>>8&255, i&255, 'a'+i%26)
@@ -370,17 +361,18 @@ func FuzzContent(f *testing.F) {
 	f.Add("\x1b]8;;x\x1b[2J\x1b\\\u009b2J\x1b", uint8(3))
 	f.Fuzz(func(t *testing.T, content string, width uint8) {
 		w, h := int(width)%80+1, 4
-		v := newVT(t, w, h)
+		v := newTerminal(t, w, h)
 		s := on(v, w, h)
 		s.learn(func(k *settings) { k.clusters = true })
 		s.show("something\nelse", 0, 0)
 		s.show(content, 0, 3)
-		if v.x != 0 || v.y != 3 || v.copied != "" {
-			t.Errorf("cursor at %d,%d, clipboard %q", v.x, v.y, v.copied)
+		if v.X != 0 || v.Y != 3 || v.Copied != "" {
+			t.Errorf("cursor at %d,%d, clipboard %q", v.X, v.Y, v.Copied)
 		}
 		s.leave()
-		if got := switched(v); got != "25" || v.title != "shell" || len(v.keys) > 0 {
-			t.Errorf("left on: %s, title %q, keys %q", got, v.title, v.keys)
+		v.right()
+		if got := v.Modes(); got != "25" || v.Title != "shell" || len(v.Keys) > 0 {
+			t.Errorf("left on: %s, title %q, keys %q", got, v.Title, v.Keys)
 		}
 	})
 }
