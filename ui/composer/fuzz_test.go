@@ -299,3 +299,28 @@ func BenchmarkViewIdle(b *testing.B) {
 		m.View()
 	}
 }
+
+// FuzzSetValue holds that what an editor brings back is what the prompt is then,
+// whatever stays a chip; but for line ends behind the last one, which editors
+// lose.
+func FuzzSetValue(f *testing.F) {
+	large := strings.Repeat("one\n", 40)
+	f.Add("see ", large, " and", "see "+large+" or")
+	f.Add("", large, "", strings.TrimSpace(large))
+	f.Add("e", large, "\u0301", "\u0301"+large+"\u0301")
+	f.Add("e", large, "x", "e\u0301"+large[4:]+"two\nx")
+	f.Add("!", large, "", "/"+large)
+	f.Fuzz(func(t *testing.T, before, held, behind, s string) {
+		m := New(theme.Plain())
+		m.SetSize(20, 5)
+		m.SetValue(before)
+		m.replace(m.cur, m.cur, []unit{newChip(normal(held))})
+		m.insert(normal(behind))
+		m.SetValue(s)
+		check(t, m)
+		got, want := whole(m.units), clean(normal(s))
+		if got != want && (strings.TrimRight(got, "\n") != strings.TrimRight(want, "\n") || len(got) < len(want)) {
+			t.Errorf("%q with %q and %q became %q of %q", before, held, behind, got, want)
+		}
+	})
+}
