@@ -1,9 +1,11 @@
 package sandbox_test
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -55,40 +57,41 @@ func TestRepositories(t *testing.T) {
 		"mv $d $d.old; mkdir -p $d/hooks; echo evil > $d/config; echo evil > $d/hooks/pre-commit",
 		"for f in file/.git link/.git; do rm $f; mkdir -p $f/hooks; echo evil > $f/config; done",
 	}
+	all := strings.Join(slices.Sorted(maps.Values(dirs)), " ")
 	for _, s := range settings() {
-		for name, dir := range dirs {
-			t.Run(s.name+", "+name, func(t *testing.T) {
-				t.Parallel()
-				p := newPlace(t, s)
-				for _, d := range dirs {
-					p.write("workspace/"+d+"/config", "[core]\n")
-					p.write("workspace/"+d+"/HEAD", "ref: refs/heads/main\n")
-				}
-				p.write("workspace/data/git/commondir", "../common\n")
-				p.write("workspace/file/.git", "gitdir: ../data/git\n")
-				p.write("workspace/link/x", "")
-				if err := os.Symlink("../data/linked", p.at("workspace/link/.git")); err != nil {
-					t.Fatal(err)
-				}
-				p.hand()
-				for _, command := range commands {
-					p.run("d=" + dir + "; " + command)
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, s)
+			for _, d := range dirs {
+				p.write("workspace/"+d+"/config", "[core]\n")
+				p.write("workspace/"+d+"/HEAD", "ref: refs/heads/main\n")
+			}
+			p.write("workspace/data/git/commondir", "../common\n")
+			p.write("workspace/file/.git", "gitdir: ../data/git\n")
+			p.write("workspace/link/x", "")
+			if err := os.Symlink("../data/linked", p.at("workspace/link/.git")); err != nil {
+				t.Fatal(err)
+			}
+			p.hand()
+			for _, command := range commands {
+				p.run("for d in " + all + "; do " + command + "; done")
+				for where, dir := range dirs {
 					at := "workspace/" + dir
 					common := p.read(at + "/commondir")
 					for _, name := range []string{"config.worktree", "hooks", "modules", "worktrees"} {
 						if _, err := os.Lstat(p.at(at + "/" + name)); err == nil && !(dir == ".git" && name == "hooks") {
-							t.Errorf("%s: %s is there", command, name)
+							t.Errorf("%s, %s: %s is there", where, command, name)
 						}
 					}
 					rest := p.read(at+"/config.worktree") + p.read(at+"/hooks/pre-commit") + p.read(at+"/modules/m/config") + p.read(at+"/worktrees/w/commondir")
 					link, _ := os.Readlink(p.at("workspace/link/.git"))
 					if p.read(at+"/config") != "[core]\n" || rest != "" || common != "" && common != "../common\n" ||
 						p.read("workspace/file/.git") != "gitdir: ../data/git\n" || link != "../data/linked" {
-						t.Errorf("%s: config %q, commondir %q, file %q, link %q, others %q", command, p.read(at+"/config"), common, p.read("workspace/file/.git"), link, rest)
+						t.Errorf("%s, %s: config %q, commondir %q, file %q, link %q, others %q", where, command, p.read(at+"/config"), common, p.read("workspace/file/.git"), link, rest)
 					}
 				}
-			})
-		}
+			}
+		})
 	}
 }
 

@@ -137,3 +137,68 @@ func TestCheck(t *testing.T) {
 		t.Error("a home folder behind a link")
 	}
 }
+
+// What a workspace says that it is a worktree of is not believed, unless that
+// says so as well.
+func TestJoinWorktree(t *testing.T) {
+	tests := []struct {
+		name            string
+		gitdir, common  string // what the repository says; %W is the workspace
+		config          string
+		without         bool // namespaces
+		lasting, linked bool
+		read, write     bool
+	}{
+		{name: "one", gitdir: "%W/.git", common: "../..", read: true, write: true},
+		{name: "nothing", common: "../.."},
+		{name: "of another", gitdir: "/other/.git", common: "../.."},
+		{name: "with settings elsewhere", gitdir: "%W/.git", common: "../../.."},
+		{name: "with settings of its own", gitdir: "%W/.git", common: "../..", config: "[extensions]\n\tworktreeConfig = true\n", read: true},
+		{name: "without namespaces", gitdir: "%W/.git", common: "../..", without: true, read: true},
+		{name: "for a server", gitdir: "%W/.git", common: "../..", lasting: true, read: true},
+		{name: "with objects elsewhere", gitdir: "%W/.git", common: "../..", linked: true},
+	}
+	for _, test := range tests {
+		base, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		workspace, git := filepath.Join(base, "workspace"), filepath.Join(base, "repository/.git")
+		own := filepath.Join(git, "worktrees/w")
+		write := func(path, text string) {
+			t.Helper()
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(filepath.Join(workspace, ".git"), "gitdir: "+own+"\n")
+		write(filepath.Join(own, "gitdir"), strings.ReplaceAll(test.gitdir, "%W", workspace)+"\n")
+		write(filepath.Join(own, "commondir"), test.common+"\n")
+		write(filepath.Join(git, "config"), test.config)
+		write(filepath.Join(git, "refs/heads/x"), "")
+		write(filepath.Join(base, "home/.ssh/id"), "")
+		if test.linked {
+			err = os.Symlink(filepath.Join(base, "home/.ssh"), filepath.Join(git, "objects"))
+		} else {
+			err = os.Mkdir(filepath.Join(git, "objects"), 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := Policy{Workspace: workspace, Lasting: test.lasting}
+		p.joinWorktree(!test.without)
+		var read, written []string
+		if test.read {
+			read = []string{git}
+		}
+		if test.write {
+			written = []string{own, filepath.Join(git, "objects"), filepath.Join(git, "refs")}
+		}
+		if !slices.Equal(p.Read, read) || !slices.Equal(p.Write, written) || test.write != slices.Contains(p.still, filepath.Join(own, "commondir")) {
+			t.Errorf("%s: reads %q, writes %q, keeps %q", test.name, p.Read, p.Write, p.still)
+		}
+	}
+}
