@@ -115,7 +115,8 @@ func (db *DB) purge() error {
 
 // Import keeps a whole conversation, or nothing of it, and returns its ID: a new
 // one if another conversation has it. One that is there already is left alone.
-// What it cost was paid elsewhere and does not count as spending.
+// What it cost was paid elsewhere and does not count as spending. In lists it
+// stands where its last message belongs: what is new here is not new.
 func (db *DB) Import(s Session, nodes []Node) (id string, err error) {
 	nodes = slices.Clone(nodes)
 	slices.SortFunc(nodes, func(a, b Node) int { return a.Seq - b.Seq })
@@ -136,8 +137,8 @@ func (db *DB) Import(s Session, nodes []Node) (id string, err error) {
 		if err != nil || same {
 			return err
 		}
-		var clock int64
-		if err := w.one(`UPDATE meta SET clock = clock + 1 RETURNING clock`).Scan(&clock); err != nil {
+		var place int64
+		if err := w.one(`SELECT coalesce(max(touched), 0) FROM sessions WHERE updated <= ?`, nanos(s.Updated)).Scan(&place); err != nil {
 			return err
 		}
 		var n int
@@ -147,7 +148,7 @@ func (db *DB) Import(s Session, nodes []Node) (id string, err error) {
 		if n > 0 {
 			s.ID = mint(db.now())
 		}
-		num, err := insertSession(w, s, clock)
+		num, err := insertSession(w, s, place)
 		if err != nil {
 			return err
 		}

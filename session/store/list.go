@@ -104,7 +104,7 @@ func (db *DB) sessions(q querier, where string, args ...any) ([]sessionRow, erro
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(b.touched, a.touched), cmp.Compare(b.num, a.num))
+		return cmp.Or(cmp.Compare(b.touched, a.touched), b.Updated.Compare(a.Updated), cmp.Compare(b.num, a.num)) // what was imported may share a place
 	})
 	return found, missed.damage(db, err)
 }
@@ -180,7 +180,9 @@ func (db *DB) Find(word string) ([]Session, error) {
 	if word == "" {
 		return nil, err
 	}
-	slices.SortStableFunc(rows, func(a, b sessionRow) int { return cmp.Compare(b.touched, a.touched) })
+	slices.SortStableFunc(rows, func(a, b sessionRow) int {
+		return cmp.Or(cmp.Compare(b.touched, a.touched), b.Updated.Compare(a.Updated))
+	})
 	pick := func(is func(Session) bool) (some []Session) {
 		for _, r := range rows {
 			if is(r.Session) {

@@ -281,6 +281,49 @@ func TestDraft(t *testing.T) {
 	}
 }
 
+// What is imported stands where its last message belongs, until it is gone on with.
+func TestImportedStandsByItsAge(t *testing.T) {
+	db := fresh(t)
+	take := func(id string, at time.Time) {
+		n := says(1, llm.RoleUser, id)
+		n.At = at
+		if _, err := db.Import(Session{ID: id}, []Node{n}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	order := func() (ids string) {
+		found, err := db.List(Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range found {
+			ids += " " + s.ID
+		}
+		return ids
+	}
+	now := db.now()
+	take("last-year", now.AddDate(-1, 0, 0))
+	take("today", now)
+	take("last-month", now.AddDate(0, -1, 0))
+	take("last-week", now.AddDate(0, 0, -7))
+	if got := order(); got != " today last-week last-month last-year" {
+		t.Errorf("imported:%s", got)
+	}
+	log, err := db.Resume("last-year")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := says(2, llm.RoleUser, "go on")
+	n.Parent = 1
+	if err := errors.Join(log.Put(n), log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	take("yesterday", now.AddDate(0, 0, -1))
+	if got := order(); got != " last-year today yesterday last-week last-month" {
+		t.Errorf("gone on with:%s", got)
+	}
+}
+
 func TestImport(t *testing.T) {
 	db := fresh(t)
 	nodes := []Node{says(2, llm.RoleAssistant, "hi"), says(1, llm.RoleUser, "hello")}

@@ -2,11 +2,13 @@ package print
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"parley/providers/llm"
@@ -61,7 +63,7 @@ func (s Shelf) Usage() *cobra.Command {
 					return row.Session
 				}
 			}
-			return s.lines(spending(spent, group))
+			return s.lines(spending(spent, group, by == "model"))
 		})
 	}}
 	f := cmd.Flags()
@@ -99,40 +101,46 @@ func Sum(spent []session.Spend, group func(session.Spend) string) (names []strin
 	return names, sums
 }
 
-// spending is a table of rows with their total.
-func spending(spent []session.Spend, group func(session.Spend) string) string {
+// widestName is how many cells of a name a table shows: titles may be long.
+const widestName = 56
+
+// spending is a table of rows with their total; the dearest first if there is
+// no other order in them.
+func spending(spent []session.Spend, group func(session.Spend) string, dearest bool) string {
 	names, sums := Sum(spent, group)
-	if strings.Contains(names[0], "/") { // models: the dearest first
-		slices.SortStableFunc(names, func(a, b string) int {
-			switch x, y := sums[a].Usage.Cost, sums[b].Usage.Cost; {
-			case x > y:
-				return -1
-			case x < y:
-				return 1
-			}
-			return 0
-		})
+	if dearest {
+		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(sums[b].Usage.Cost, sums[a].Usage.Cost) })
 	}
-	var out bytes.Buffer
-	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	row := func(name string, s session.Spend) {
+	var figures bytes.Buffer
+	w := tabwriter.NewWriter(&figures, 0, 0, 2, ' ', 0)
+	row := func(s session.Spend) {
 		answers := "answers"
 		if s.Answers == 1 {
 			answers = "answer"
 		}
-		fmt.Fprintf(w, "%s\t%d %s\t%s in\t%s\t%s out\t%s\n", safe.Line(name), s.Answers, answers,
+		fmt.Fprintf(w, "%d %s\t%s in\t%s\t%s out\t%s\n", s.Answers, answers,
 			Count(s.Usage.Input), Cached(s.Usage), Count(s.Usage.Output), priced(s))
 	}
 	var total session.Spend
-	for _, name := range names {
+	wide := 0
+	for i, name := range names {
 		s := sums[name]
-		row(name, s)
+		row(s)
 		total.Answers += s.Answers
 		total.Unpriced += s.Unpriced
 		total.Usage = total.Usage.Add(s.Usage)
+		names[i] = ansi.Truncate(safe.Line(name), widestName, "…")
+		wide = max(wide, ansi.StringWidth(names[i]))
 	}
-	row("total", total)
+	row(total)
 	w.Flush()
+	names = append(names, "total")
+	wide = max(wide, len("total"))
+	var out strings.Builder
+	for line := range strings.Lines(figures.String()) { // names are padded by their cells, of which a letter may take two
+		out.WriteString(names[0] + strings.Repeat(" ", wide-ansi.StringWidth(names[0])+2) + line)
+		names = names[1:]
+	}
 	return out.String()
 }
 
