@@ -15,7 +15,7 @@ import (
 func wireParts(e Exchange) []dialog.PagePart {
 	names := [4]string{"Request headers", "Request body", "Response headers", "Response body"}
 	if e.Method == "RUN" {
-		names = [4]string{"", "Standard input", "Standard error", "Standard output"}
+		names = [4]string{"In a file", "Standard input", "Standard error", "Standard output"}
 	}
 	parts := []dialog.PagePart{plainPart("Exchange", aboutWire(e))}
 	for i, side := range []Traffic{e.Request, e.Response} {

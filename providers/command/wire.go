@@ -3,7 +3,9 @@ package command
 import (
 	"bytes"
 	"cmp"
+	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,9 +18,12 @@ func (m *Model) exchange(r *run) (wire.Exchange, []byte) {
 	e := wire.Exchange{
 		Provider: m.o.Provider, Kind: m.o.Kind, Model: m.o.Model, Key: cmp.Or(m.o.KeyName, m.flavor.key), URL: m.flavor.program,
 	}
+	if r.file != "" {
+		e.Request.Header = http.Header{wire.SystemHeader: {r.system}}
+	}
 	var names []string
 	for _, path := range r.temps {
-		names = append(names, path, "TEMP")
+		names = append(names, path, "TEMP", filepath.Base(path), "TEMP") // what lies in the folder it runs in has a relative one
 	}
 	plain := strings.NewReplacer(names...)
 	for _, arg := range r.args {

@@ -161,7 +161,7 @@ func telling(h http.Header) map[string]string {
 	kept := map[string]string{}
 	for name, values := range h {
 		lower := strings.ToLower(name)
-		for _, part := range []string{"content-type", "retry-after", "should-retry", "ratelimit", "request-id", "location", "date", "stderr"} {
+		for _, part := range []string{"content-type", "retry-after", "should-retry", "ratelimit", "request-id", "location", "date", "stderr", "system-prompt"} {
 			if strings.Contains(lower, part) && !holdsKey(name) && len(values) > 0 {
 				kept[name] = values[0]
 			}

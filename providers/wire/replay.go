@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -139,7 +140,7 @@ func (c carrier) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	l, err := c.next(question{c.provider, c.model, req.Method, req.URL.Path, body})
+	l, err := c.next(question{c.provider, c.model, req.Method, req.URL.Path, nil, body})
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func (c carrier) RoundTrip(req *http.Request) (*http.Response, error) {
 // Program answers in the place of a program that would be given stdin: with its
 // standard output, its exit status and its last words on standard error.
 func (r *Replay) Program(told Exchange, stdin []byte) (out []byte, status int, said string, err error) {
-	l, err := r.next(question{told.Provider, told.Model, Run, told.URL, stdin})
+	l, err := r.next(question{told.Provider, told.Model, Run, told.URL, append(slices.Clone(told.Args), told.Request.Header.Get(SystemHeader)), stdin})
 	if err != nil {
 		return nil, 0, "", err
 	}
@@ -170,6 +171,7 @@ func (r *Replay) Program(told Exchange, stdin []byte) (out []byte, status int, s
 // A question is what has to be in a recording.
 type question struct {
 	provider, model, method, path string
+	args                          []string
 	body                          []byte
 }
 
@@ -189,7 +191,7 @@ func (r *Replay) next(q question) (record, error) {
 		if l.Request.Cut > 0 || l.Response.Cut > 0 {
 			return record{}, r.miss(q, "exchange %d was too long to be recorded whole", i+1)
 		}
-		if d := difference(l.Request.body(), q.body); d != "" {
+		if d := cmp.Or(compare("the arguments", texts(l.args()), texts(q.args)), difference(l.Request.body(), q.body)); d != "" {
 			return record{}, r.miss(q, "request %d is not the one that was recorded: %s", i+1, d)
 		}
 		r.used[i] = true
@@ -220,6 +222,14 @@ func (l record) path() string {
 		return u.Path
 	}
 	return l.URL
+}
+
+// args are the arguments of a program, and the system prompt it gets in a file.
+func (l record) args() []string {
+	if l.Method != Run {
+		return nil
+	}
+	return append(slices.Clone(l.Args), l.Request.Headers[SystemHeader])
 }
 
 // fault is why no answer came.

@@ -170,6 +170,15 @@ func shown(v any, at int) string {
 	return clip(string(b), 60)
 }
 
+// texts are values of JSON.
+func texts(list []string) any {
+	values := make([]any, len(list))
+	for i, s := range list {
+		values[i] = s
+	}
+	return values
+}
+
 func orBody(path string) string {
 	if path == "" {
 		return "the body"

@@ -82,7 +82,9 @@ func TestRecordThenReplay(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var want string
 			var failed error
-			path := record(t, func(tap *wire.Tap) { want, failed = send(t, tap, reply(t, tt.status, tt.header, tt.pieces...), `{"q":1}`) })
+			path := record(t, func(tap *wire.Tap) {
+				want, failed = send(t, tap, reply(t, tt.status, tt.header, tt.pieces...), `{"q":1}`)
+			})
 			r := replay(t, path)
 			got, err := resend(t, r, "m", `{"q":1}`)
 			if got != want || llm.FaultOf(err) != llm.FaultOf(failed) || (err == nil) != (failed == nil) {

@@ -332,5 +332,8 @@ func (p *Program) End(status int, said string, err error) {
 	p.x.end(err)
 }
 
-// stderrHeader stands for standard error where a server has headers.
-const stderrHeader = "Stderr"
+// What stands in the place of headers where a program is asked.
+const (
+	SystemHeader = "System-Prompt" // of the request: it is in a file of its own
+	stderrHeader = "Stderr"        // of the answer: the last words on standard error
+)

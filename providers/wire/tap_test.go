@@ -345,4 +345,3 @@ func BenchmarkTapRead(b *testing.B) {
 		tap.Exchange(1)
 	}
 }
-
