@@ -16,6 +16,9 @@ const (
 	codeWait     = 5 * time.Second
 )
 
+// longestEnding is more bytes than the end of a sentence has, with its quotes.
+const longestEnding = 16
+
 // longest is how many bytes of a line wait for the end of a sentence.
 const longest = 4 << 10
 
@@ -27,6 +30,7 @@ type prose struct {
 	clean safe.Stream
 	line  string    // of the source, as far as it was not read out
 	begun bool      // its beginning was
+	seen  int       // bytes of line that were searched for the end of a sentence
 	since time.Time // when the first of what waits came
 	blank bool      // the last line was empty
 	head  string    // a line that may be the head of a table; "" if none waits
@@ -73,7 +77,7 @@ func (p *prose) take(text string, now time.Time) string {
 		if !whole {
 			break
 		}
-		p.line = rest
+		p.line, p.seen = rest, 0
 		out.WriteString(p.whole(line))
 		p.since = now
 	}
@@ -148,7 +152,7 @@ func (p *prose) part(n int) string {
 		return ""
 	}
 	text := spoken(p.line[:n])
-	p.line, p.begun, p.blank = p.line[n:], true, false
+	p.line, p.seen, p.begun, p.blank = p.line[n:], 0, true, false
 	return text
 }
 
@@ -167,6 +171,8 @@ func (p *prose) sentences() string {
 	if len(p.line) > longest {
 		return p.part(max(strings.LastIndexAny(p.line, " \t")+1, len(p.line)-longest))
 	}
+	from = max(from, min(p.seen, len(p.line))-longestEnding)
+	p.seen = len(p.line)
 	ends := ending.FindAllStringIndex(p.line[from:], -1)
 	for i := len(ends) - 1; i >= 0; i-- {
 		if n := from + ends[i][1]; balanced(p.line[:n]) {

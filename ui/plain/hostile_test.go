@@ -1,0 +1,68 @@
+package plain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+	"parley/tools"
+	"parley/ui"
+	"parley/ui/uitest"
+)
+
+// TestHostileTexts: whatever a model, a tool, a server, a folder or a file name
+// says, the terminal gets printable text and not one escape of any kind.
+func TestHostileTexts(t *testing.T) {
+	texts := uitest.Hostile(120)
+	said := func(_ context.Context, _ llm.Request, out *llm.Out) error {
+		for i, text := range texts {
+			block := fmt.Sprint(i / 10)
+			out.Send(llm.Delta{Block: "t" + block, Part: llm.Part{Kind: llm.Thinking, Text: text}})
+			out.Send(llm.Delta{Block: "a" + block, Part: llm.Part{Kind: llm.Text, Text: text[:len(text)/2]}})
+			out.Send(llm.Delta{Block: "a" + block, Part: llm.Part{Kind: llm.Text, Text: text[len(text)/2:] + "\n\n```" + text + "\n" + text + "\n```\n|" + text + "|\n|-|\n|" + text + "|\n"}})
+			out.Send(llm.Delta{Block: "s" + block, Part: llm.Part{Kind: llm.Source, Text: text, URL: text}})
+			out.Send(llm.Notice{Text: text})
+		}
+		out.Send(llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Call, ID: texts[1], Name: texts[2], Input: `{"a":"` + "\u009b4242m\u202e" + `"}`}})
+		out.Send(llm.Finish{Reason: llm.Calls, Raw: texts[3], Model: texts[4]})
+		return nil
+	}
+	turns := []llmtest.Turn{said}
+	for _, text := range texts[:20] {
+		turns = append(turns, asks("printf %s '"+strings.ReplaceAll(text, "'", "")+"'"))
+	}
+	turns = append(turns, llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: texts[5], Message: strings.Join(texts, " "), URL: texts[6], Key: texts[7], Code: texts[8]}))
+	d := talk(t, func(o *ui.Options, so *session.Options) {
+		so.Fallback, so.Open = []string{texts[9]}, func(string) (llm.Endpoint, error) { return llm.Endpoint{}, errors.New(texts[10]) }
+		o.Notice, o.Held, o.Workspace, o.Question = texts[11], texts[12], texts[13], strings.Join(texts, "\n")
+		o.Decide = func(bool) (string, error) { return "", errors.New(texts[14]) }
+		o.Choices = func() []ui.Choice {
+			return []ui.Choice{{Name: texts[15], Abilities: texts[16], Ready: true}, {Name: "z", Why: texts[17]}}
+		}
+		o.Open = func(string) (llm.Endpoint, error) { return llm.Endpoint{}, errors.New(texts[18]) }
+		o.Context = func() []ui.Fact { return []ui.Fact{{Name: texts[19], Note: texts[20]}} }
+		o.Shell = func(_ context.Context, _ string, progress func(string)) tools.Outcome {
+			for _, text := range texts {
+				progress(text + "\n")
+			}
+			return tools.Outcome{Text: strings.Join(texts, "\n"), Failed: true, Took: time.Second}
+		}
+	}, turns...)
+	d.idle().enter("n", "hello")
+	for range 20 {
+		d.enter("?", "p", "", "y")
+	}
+	d.enter("/model", "1", "/model nothing", "/context", "!cat", "/output", "/read all", "/permissions", "", "/sessions", "", "/nothing")
+	if found := uitest.Foreign(d.said()); len(found) > 0 {
+		t.Errorf("%d are in what was said: %.20q", len(found), found)
+	}
+	if got := d.said(); strings.Count(got, "Allow? ") < 20 || !strings.Contains(got, "Error: ") {
+		t.Errorf("too little was said:\n%s", got)
+	}
+}

@@ -1,0 +1,328 @@
+//go:build linux
+
+package plain
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+	"parley/tools"
+	"parley/ui"
+)
+
+// TestMain talks instead of testing in the processes that launch starts.
+func TestMain(m *testing.M) {
+	if what := os.Getenv("PARLEY_PLAIN_CHILD"); what != "" {
+		os.Exit(child(what))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// child talks with a model that does what it is told.
+func child(what string) int {
+	turns := map[string][]llmtest.Turn{
+		"hang": {llmtest.Hang("It begins. "), llmtest.Say("It goes on.")},
+		"ask":  {asks("echo $$ > ran; exec sleep 1000"), llmtest.Say("Done.")},
+		"say":  {llmtest.Say("One."), llmtest.Say("Two."), llmtest.Say("Three.")},
+		"panic": {func(context.Context, llm.Request, *llm.Out) error {
+			panic("in a turn, with sk-canary-0123456789abcdef")
+		}},
+	}
+	set, err := tools.Open(os.Getenv("HOME"))
+	if err != nil {
+		return 9
+	}
+	defer set.Close()
+	lib, err := session.OpenLibrary(os.Getenv)
+	if err != nil {
+		return 9
+	}
+	defer lib.Close()
+	s := session.New(session.Options{Model: endpoint("fake/m", llmtest.New(turns[what]...)), Tools: set, Log: lib.Create(session.Summary{})})
+	return Run(ui.Options{Session: s, Config: ui.Default(), Library: lib, Choices: func() []ui.Choice { return nil }, Folder: os.Getenv("HOME"), Workspace: "~"})
+}
+
+// A stand is a process that talks on a terminal of its own.
+type stand struct {
+	*exec.Cmd
+	t      *testing.T
+	tty    *os.File // the other side of its terminal
+	home   string
+	before unix.Termios
+
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+func (s *stand) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out.Write(b)
+}
+
+func (s *stand) said() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out.String()
+}
+
+func launch(t *testing.T, what string) *stand {
+	t.Helper()
+	s := &stand{t: t, Cmd: exec.Command(os.Args[0]), home: t.TempDir()}
+	s.Env = append(os.Environ(), "PARLEY_PLAIN_CHILD="+what, "TERM=dumb", "HOME="+s.home, "XDG_STATE_HOME="+s.home, "XDG_DATA_HOME="+s.home, "EDITOR=")
+	blocking, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocking.Close()
+	unix.SetNonblock(fd, true)
+	tty := os.NewFile(uintptr(fd), "terminal") // reading it can be called off
+	control(t, tty, func(fd int) error { return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}) })
+	s.tty, s.before = tty, termios(t, tty)
+	s.Stdin, s.Stdout, s.Stderr = slave, slave, slave
+	s.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	slave.Close()
+	copied := make(chan struct{})
+	go func() {
+		io.Copy(s, tty)
+		close(copied)
+	}()
+	stuck := time.AfterFunc(60*time.Second, func() { s.Process.Kill() })
+	t.Cleanup(func() {
+		stuck.Stop()
+		tty.Close()
+		s.Process.Kill()
+		s.Wait()
+		<-copied
+	})
+	s.hears("You: ")
+	return s
+}
+
+// control does not use Fd, after which reading f could not be called off.
+func control(t *testing.T, f *os.File, do func(fd int) error) {
+	t.Helper()
+	raw, err := f.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = do(int(fd)) }); err != nil || failed != nil {
+		t.Fatal(err, failed)
+	}
+}
+
+func termios(t *testing.T, f *os.File) (state unix.Termios) {
+	t.Helper()
+	control(t, f, func(fd int) error {
+		found, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+		if err == nil {
+			state = *found
+		}
+		return err
+	})
+	return state
+}
+
+// hears waits until text was said behind what was heard before, if anything.
+func (s *stand) hears(text string) *stand {
+	s.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(s.said(), text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("%q is not in\n%s", text, s.said())
+		}
+	}
+	return s
+}
+
+func (s *stand) types(text string) *stand {
+	s.t.Helper()
+	if _, err := io.WriteString(s.tty, text); err != nil {
+		s.t.Fatal(err)
+	}
+	return s
+}
+
+// ends waits for the end, and holds the whole of what was said to what a screen
+// reader can take.
+func (s *stand) ends(status int) {
+	s.t.Helper()
+	s.Wait()
+	if got := s.ProcessState.ExitCode(); got != status {
+		s.t.Errorf("exit status %d, want %d:\n%s", got, status, s.said())
+	}
+	if got := s.said(); strings.ContainsAny(got, "\x1b\x9b\x07\b") {
+		s.t.Errorf("there is a control character in\n%q", got)
+	}
+}
+
+const (
+	ctrlC = "\x03"
+	ctrlD = "\x04"
+)
+
+func TestTerminal(t *testing.T) {
+	t.Run("ctrl+d quits, and the modes were never changed", func(t *testing.T) {
+		t.Parallel()
+		s := launch(t, "say")
+		if now := termios(t, s.tty); now != s.before {
+			t.Errorf("termios\n got %+v\nwant %+v", now, s.before)
+		}
+		s.types("hello\n").hears("One.").hears("Answer finished").types(ctrlD)
+		s.hears("Goodbye.").ends(0)
+	})
+	t.Run("ctrl+c stops a reply, and the next prompt is answered", func(t *testing.T) {
+		t.Parallel()
+		s := launch(t, "hang")
+		s.types("hello\n").hears("It begins.").types(ctrlC).hears("Stopped.").types("go on\n").hears("It goes on.").hears("Answer finished")
+		s.types("/quit\n").ends(0)
+	})
+	t.Run("ctrl+c twice quits", func(t *testing.T) {
+		t.Parallel()
+		s := launch(t, "say")
+		s.types(ctrlC).hears("again to quit.").types(ctrlC).ends(130)
+	})
+	t.Run("a line is edited by the terminal", func(t *testing.T) {
+		t.Parallel()
+		s := launch(t, "say")
+		s.types("abc\x15/model\x7fx\x1b[A\n").hears("There is no command /modex.").types(ctrlD).ends0(t)
+	})
+	t.Run("pasted lines are one message", func(t *testing.T) {
+		t.Parallel()
+		s := launch(t, "say")
+		s.types("one\ntwo\nthree\n").hears("Taken as one message of 3 lines.").hears("One.").types("/quit\n").ends(0)
+	})
+	t.Run("a line that is too long is not sent", func(t *testing.T) {
+		t.Parallel()
+		s := launch(t, "say")
+		s.types(strings.Repeat("x", 5000) + "\n").hears("Not sent: a line of 4095 bytes").types("/quit\n").ends(0)
+	})
+	t.Run("what was typed ahead answers nothing", func(t *testing.T) {
+		t.Parallel()
+		s := launch(t, "ask")
+		s.types("go\ny").hears("Allow? ") // begun before the question
+		time.Sleep(settle + 100*time.Millisecond)
+		s.types("\n").hears("That was no answer.")
+		if _, err := os.Stat(filepath.Join(s.home, "ran")); err == nil {
+			t.Errorf("it ran:\n%s", s.said())
+		}
+		s.types(ctrlD).ends(0)
+	})
+}
+
+// ends0 is ends, of a line that the terminal has echoed an escape of.
+func (s *stand) ends0(t *testing.T) {
+	t.Helper()
+	s.Wait()
+	if got := strings.ReplaceAll(s.said(), "^[", ""); s.ProcessState.ExitCode() != 0 || strings.ContainsRune(got, '\x1b') {
+		t.Errorf("status %d\n%q", s.ProcessState.ExitCode(), got)
+	}
+}
+
+// TestSignals: a signal that ends programs saves, ends what runs, and leaves the
+// terminal as it is.
+func TestSignals(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			s := launch(t, "ask")
+			s.types("go\n").hears("Allow? ")
+			time.Sleep(settle + 100*time.Millisecond)
+			s.types("y\n").hears("Running…")
+			pid := s.pid()
+			s.Process.Signal(sig)
+			s.ends(128 + int(sig))
+			if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
+				t.Errorf("what ran is left: %v", err)
+			}
+			if now := termios(t, s.tty); now != s.before {
+				t.Errorf("termios\n got %+v\nwant %+v", now, s.before)
+			}
+			s.kept("go")
+		})
+	}
+	t.Run("the terminal is gone", func(t *testing.T) {
+		t.Parallel()
+		s := launch(t, "hang")
+		s.types("hello\n").hears("It begins.")
+		s.tty.Close()
+		s.Wait()
+		if got := s.ProcessState.ExitCode(); got != 129 {
+			t.Errorf("exit status %d, want 129", got)
+		}
+		s.kept("hello")
+	})
+}
+
+// pid waits for the process of the tool.
+func (s *stand) pid() int {
+	s.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		b, _ := os.ReadFile(filepath.Join(s.home, "ran"))
+		if pid := number(string(b)); pid > 0 {
+			return pid
+		}
+	}
+	s.t.Fatal("the tool does not run")
+	return 0
+}
+
+// number reads one; 0 if it is not whole yet.
+func number(line string) int {
+	digits, whole := strings.CutSuffix(line, "\n")
+	n, err := strconv.Atoi(digits)
+	if !whole || err != nil {
+		return 0
+	}
+	return n
+}
+
+// kept checks that what was said is on disk.
+func (s *stand) kept(prompt string) {
+	s.t.Helper()
+	lib, err := session.OpenLibrary(func(name string) string { return map[string]string{"HOME": s.home, "XDG_DATA_HOME": s.home}[name] })
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer lib.Close()
+	found, err := lib.List(session.Query{})
+	if err != nil || len(found) != 1 || found[0].Preview != prompt {
+		s.t.Errorf("kept %+v, %v", found, err)
+	}
+}
+
+// TestCrash: a panic ends the program in order, and what it said is in a file.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	s := launch(t, "panic")
+	s.types("hello\n").hears("the report is in")
+	s.ends(2)
+	reports, _ := filepath.Glob(filepath.Join(s.home, "parley", "crash-*"))
+	if len(reports) != 1 || strings.Contains(s.said(), "goroutine") || strings.Contains(s.said(), "sk-canary") {
+		t.Errorf("reports %v:\n%s", reports, s.said())
+	}
+}
