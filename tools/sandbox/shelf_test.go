@@ -12,10 +12,15 @@ func TestShelfIsPruned(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
+	defer unlock(root, ".") // what stays can be cleared away
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	age := func(d time.Duration) string { return now.Add(-d).Format(stamped) }
 	for _, name := range []string{"mine", age(0), age(29 * 24 * time.Hour), age(31 * 24 * time.Hour)} {
-		if err := root.MkdirAll(name+"/.git", 0o500); err != nil {
+		err := root.MkdirAll(name+"/.git/hooks", 0o700)
+		if err == nil {
+			err = root.Chmod(name+"/.git", 0o500)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
