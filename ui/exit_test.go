@@ -5,6 +5,7 @@ package ui
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -59,6 +60,8 @@ func child(where string) int {
 		return Run(o)
 	case "copies":
 		turn = llmtest.Say(copiedWhole())
+	case "flood":
+		turn = llmtest.Hang(flood()...)
 	case "shell":
 		turn = llmtest.Call(llm.Part{Name: "shell", Input: `{"command":"echo $$ > pid; echo stream''ing; exec sleep 1000"}`})
 		set, err := tools.Open(os.Getenv("PARLEY_UI_FOLDER"))
@@ -141,8 +144,21 @@ type stand struct {
 // launch starts child(where) and waits until its screen shows text.
 func launch(t *testing.T, where, text string, argv ...string) *stand {
 	t.Helper()
+	out := &screen{}
+	s := launchOn(t, out, where, argv...)
+	s.out = out
+	s.out.waitFor(t, text)
+	if raw := termios(t, s.tty); raw.Lflag&unix.ICANON != 0 {
+		t.Fatal("the screen did not take the terminal: this test would pass for nothing")
+	}
+	return s
+}
+
+// launchOn starts child(where) on a terminal that hands on what it gets.
+func launchOn(t *testing.T, out io.Writer, where string, argv ...string) *stand {
+	t.Helper()
 	argv = append(argv, os.Args[0])
-	s := &stand{t: t, Cmd: exec.Command(argv[0], argv[1:]...), out: &screen{}, home: t.TempDir()}
+	s := &stand{t: t, Cmd: exec.Command(argv[0], argv[1:]...), home: t.TempDir()}
 	s.Env = append(os.Environ(), "PARLEY_UI_CHILD="+where, "PARLEY_UI_FOLDER="+s.home, "TERM=xterm-256color", "HOME="+s.home,
 		"XDG_STATE_HOME="+s.home, "XDG_DATA_HOME="+s.home, "TEST_API_KEY=canary/8f3a+Q7")
 	tty, slave, err := pty.Open()
@@ -159,27 +175,26 @@ func launch(t *testing.T, where, text string, argv ...string) *stand {
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go io.Copy(s.out, tty)
-	s.out.waitFor(t, text)
-	if raw := termios(t, tty); raw.Lflag&unix.ICANON != 0 {
-		t.Fatal("the screen did not take the terminal: this test would pass for nothing")
-	}
+	go io.Copy(out, tty)
 	return s
 }
 
 // restored fails unless the terminal is as it was, or becomes so at once.
 func (s *stand) restored() {
 	s.t.Helper()
-	s.out.waitFor(s.t, "\x1b[?1049l")
-	after := termios(s.t, s.tty)
-	for deadline := time.Now().Add(10 * time.Second); after != s.before && time.Now().Before(deadline); after = termios(s.t, s.tty) {
+	after, open := termios(s.t, s.tty), s.out.open()
+	for deadline := time.Now().Add(10 * time.Second); (after != s.before || len(open) > 0) && time.Now().Before(deadline); {
 		time.Sleep(5 * time.Millisecond)
+		after, open = termios(s.t, s.tty), s.out.open()
 	}
 	if after != s.before {
 		s.t.Errorf("termios:\n got %+v\nwant %+v", after, s.before)
 	}
-	if open := s.out.open(); len(open) > 0 {
+	if len(open) > 0 {
 		s.t.Errorf("modes left on: %q", open)
+	}
+	if !strings.Contains(s.out.String(), "\x1b[?1049l") {
+		s.t.Error("there was no screen: this test would pass for nothing")
 	}
 }
 
@@ -432,8 +447,17 @@ func (s *screen) open() []string {
 	if strings.Count(out, "\x1b[>1u")+strings.Count(out, "\x1b[=1;1u") > 0 && !strings.Contains(out, "\x1b[<") {
 		open = append(open, "keyboard protocol")
 	}
-	if regexp.MustCompile(`\x1b\[22[;0-9]*t`).MatchString(out) != regexp.MustCompile(`\x1b\[23[;0-9]*t`).MatchString(out) {
-		open = append(open, "title stack")
+	if strings.LastIndex(out, "\x1b[?7l") > strings.LastIndex(out, "\x1b[?7h") {
+		open = append(open, "lines that do not run over")
+	}
+	// To leave once too often takes away what is not ours.
+	for _, stack := range []struct{ name, push, pop string }{
+		{"title", `\x1b\[22;2t`, `\x1b\[23;2t`}, {"keyboard", `\x1b\[>\d*u`, `\x1b\[<\d*u`}, {"screen", `\x1b\[\?1049h`, `\x1b\[\?1049l`},
+	} {
+		pushed, popped := len(regexp.MustCompile(stack.push).FindAllString(out, -1)), len(regexp.MustCompile(stack.pop).FindAllString(out, -1))
+		if pushed != popped {
+			open = append(open, fmt.Sprintf("%s: entered %d times, left %d times", stack.name, pushed, popped))
+		}
 	}
 	return open
 }

@@ -215,7 +215,7 @@ func (g *grid) to(x, y int) {
 		g.out = append(g.out, "\r\n"...)
 	default:
 		g.out = append(g.out, "\x1b["...)
-		if y > 0 {
+		if x > 0 || y > 0 {
 			g.out = strconv.AppendInt(g.out, int64(y+1), 10)
 		}
 		if x > 0 {
