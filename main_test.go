@@ -115,7 +115,7 @@ func requests(ts *testscript.TestScript, neg bool, args []string) {
 	c.n, c.bodies = 0, nil
 }
 
-// serve starts the server "NAME" and configures it as provider mock.
+// serve starts the server "NAME [KIND]" and configures it as provider mock.
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	handler := servers[args[0]]
 	if handler == nil {
@@ -132,7 +132,11 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 	ts.Defer(func() { close(stop); srv.Close() })
 	ts.Setenv("URL", srv.URL)
-	config := fmt.Sprintf("model = \"mock/m\"\n[providers.mock]\nkind = \"openai\"\nbase_url = %q\napi_key_env = \"MOCK_KEY\"\n", srv.URL+"/v1")
+	kind := "openai"
+	if len(args) > 1 {
+		kind = args[1]
+	}
+	config := fmt.Sprintf("model = \"mock/m\"\n[providers.mock]\nkind = %q\nbase_url = %q\napi_key_env = \"MOCK_KEY\"\n", kind, srv.URL+"/v1")
 	if err := os.WriteFile(ts.MkAbs("config.toml"), []byte(config), 0o600); err != nil {
 		ts.Fatalf("%v", err)
 	}
@@ -200,6 +204,33 @@ var servers = map[string]func(w http.ResponseWriter, n int, stop chan struct{}){
 			return
 		}
 		stream(w, delta(`{"content":"done"}`), finish("stop"))
+	},
+	"calls write, in Responses": func(w http.ResponseWriter, n int, _ chan struct{}) {
+		if n == 1 {
+			item := `{"type":"function_call","id":"fc_1","call_id":"call_1","name":"write","arguments":"{\"path\":\"out.txt\",\"content\":\"written\\n\"}","status":"completed"}`
+			stream(w, `{"type":"response.output_item.added","output_index":0,"item":`+item+`}`, `{"type":"response.output_item.done","output_index":0,"item":`+item+`}`,
+				`{"type":"response.completed","response":{"id":"r1","status":"completed","model":"m","output":[`+item+`],"usage":{"input_tokens":7,"output_tokens":3}}}`)
+			return
+		}
+		stream(w, `{"type":"response.output_text.delta","item_id":"m1","output_index":0,"content_index":0,"delta":"done"}`,
+			`{"type":"response.completed","response":{"id":"r2","status":"completed","model":"m","output":[],"usage":{"input_tokens":7,"output_tokens":3}}}`)
+	},
+	"calls write, by Anthropic": func(w http.ResponseWriter, n int, _ chan struct{}) {
+		block, delta, reason := `{"type":"text","text":""}`, `{"type":"text_delta","text":"done"}`, "end_turn"
+		if n == 1 {
+			block, reason = `{"type":"tool_use","id":"toolu_1","name":"write","input":{}}`, "tool_use"
+			delta = `{"type":"input_json_delta","partial_json":"{\"path\":\"out.txt\",\"content\":\"written\\n\"}"}`
+		}
+		stream(w, `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":7,"output_tokens":1}}}`,
+			`{"type":"content_block_start","index":0,"content_block":`+block+`}`, `{"type":"content_block_delta","index":0,"delta":`+delta+`}`, `{"type":"content_block_stop","index":0}`,
+			`{"type":"message_delta","delta":{"stop_reason":"`+reason+`"},"usage":{"output_tokens":3}}`, `{"type":"message_stop"}`)
+	},
+	"calls write, by Gemini": func(w http.ResponseWriter, n int, _ chan struct{}) {
+		part := `{"text":"done"}`
+		if n == 1 { // without an id, so that parley makes one up
+			part = `{"functionCall":{"name":"write","args":{"path":"out.txt","content":"written\n"}}}`
+		}
+		stream(w, `{"candidates":[{"content":{"role":"model","parts":[`+part+`]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":7,"candidatesTokenCount":3}}`)
 	},
 	"calls nothing known": func(w http.ResponseWriter, n int, _ chan struct{}) {
 		if n == 1 {
