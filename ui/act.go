@@ -442,8 +442,10 @@ func (m *Model) closed(msg dialog.ClosedMsg) tea.Cmd {
 	m.unlook()
 	defer m.layout()
 	if slash && msg.Typed != "" {
-		if cmd, ok := m.command("/" + msg.Typed); ok && msg.Accepted {
-			return tea.Batch(cmd, m.askNext())
+		if msg.Accepted {
+			if cmd, ok := m.command("/" + msg.Typed); ok {
+				return tea.Batch(cmd, m.askNext())
+			}
 		}
 		m.composer.SetValue("/" + msg.Typed)
 	}

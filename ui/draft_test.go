@@ -10,6 +10,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/tools"
+	"parley/ui/uitest"
 )
 
 // What a server or a model wrote is a prompt when it is sent unread, whatever it
@@ -118,4 +119,33 @@ func TestWheelOverTheComposer(t *testing.T) {
 	s.idle()
 	s.Send(tea.MouseWheelMsg{X: 5, Y: 8, Button: tea.MouseWheelUp})
 	s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "the end") })
+}
+
+// What is typed behind a slash is a command only if it is chosen: leaving the
+// palette runs nothing, and loses nothing. A path is a message.
+func TestSlashRunsNothingUnchosen(t *testing.T) {
+	for name, c := range map[string]struct {
+		keys []string
+		want string
+	}{
+		"left":              {[]string{"/", "mode yolo", "esc"}, "/mode yolo"},
+		"a path, left":      {[]string{"/", "usr/bin/env", "esc"}, "/usr/bin/env"},
+		"a path, by enter":  {[]string{"/", "usr/bin/env is where?", "enter"}, "/usr/bin/env is where?"},
+		"closed by ctrl+c":  {[]string{"/", "mode yolo", "ctrl+c"}, ""},
+		"and a dialog then": {[]string{"/", "mode yolo", "ctrl+c", "ctrl+p", "mode yolo", "esc"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t, 80, 24)
+			for _, key := range c.keys {
+				if _, err := uitest.Key(key); err == nil {
+					s.Press(key)
+					continue
+				}
+				s.Type(key)
+			}
+			if got, mode := s.m.composer.Value(), s.m.session.Policy().Mode(); got != c.want || mode != tools.ModeAsk {
+				t.Errorf("the composer holds %q, want %q; the mode is %s", got, c.want, mode)
+			}
+		})
+	}
 }
