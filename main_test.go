@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -379,7 +381,7 @@ func screen(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PATH", "MOCK_KEY", "NO_PROXY", "GORACE"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
-	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
+	cmd.Env = append(cmd.Env, "TERM="+cmp.Or(ts.Getenv("TERM"), "xterm-256color"))
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
 	ts.Check(err)
 	defer tty.Close()
@@ -392,7 +394,7 @@ func screen(ts *testscript.TestScript, _ bool, args []string) {
 		out.Write(piece[:n])
 		if !found && strings.Contains(out.String(), args[0]) {
 			found = true
-			cmd.Process.Signal(os.Interrupt)
+			cmd.Process.Signal(syscall.SIGTERM)
 		}
 		if err != nil {
 			break
