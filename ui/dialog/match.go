@@ -30,6 +30,7 @@ const (
 	gapMore    = 1  // for each letter of that but the first
 	hitAlso    = 18 // for each byte of a word that is not in the title but beside it
 	missUsable = 8  // taken off what cannot be used
+	leastMore  = 2  // a letter but the first has to be worth this much more than itself
 	none       = -1 << 20
 )
 
@@ -125,6 +126,10 @@ type sought struct {
 	letters uint64
 }
 
+// least is what a match of w has to be worth: letters from anywhere mean nothing,
+// most titles hold any four of them.
+func (w *sought) least() int { return len(w.runes)*(hitLetter+leastMore) - leastMore }
+
 func wordsOf(query string) []sought {
 	var out []sought
 	for _, w := range strings.Fields(query) {
@@ -168,6 +173,9 @@ func (x *index) find(hits []hit, words []sought, want func(item int) bool) []hit
 // score is what a word is worth in t; below 0 if it does not occur.
 func (x *index) score(w *sought, t *target) int {
 	best, _ := x.align(w, t, nil)
+	if best < w.least() {
+		best = none
+	}
 	if t.also != "" && hitAlso*len(w.plain) > best && strings.Contains(t.also, w.plain) {
 		best = hitAlso * len(w.plain)
 	}
@@ -249,7 +257,7 @@ func (x *index) marks(item int, title string, words []sought) []int {
 		w := &words[i]
 		x.from = slices.Grow(x.from[:0], len(w.runes)*n)[:len(w.runes)*n]
 		best, at := x.align(w, t, x.from)
-		if best < 0 || strings.Contains(t.also, w.plain) && hitAlso*len(w.plain) > best {
+		if best < w.least() || strings.Contains(t.also, w.plain) && hitAlso*len(w.plain) > best {
 			continue
 		}
 		for letter := len(w.runes) - 1; letter >= 0; letter-- {

@@ -240,13 +240,13 @@ func pinSign(pinned bool) string {
 func (p *Picker) filter() {
 	p.at, p.top, p.hits = 0, 0, p.hits[:0]
 	wanted, _ := p.split()
-	p.words = wordsOf(wanted)
+	words := wordsOf(wanted)
+	p.words = words
 	p.complete()
-	shown := func(i int) bool { return p.all || !p.items[i].Hidden }
 	from := len(p.hits)
-	p.hits = p.index.find(p.hits, p.words, shown)
-	if len(p.hits) == 0 && len(p.words) > 0 {
-		p.hits = p.index.find(p.hits, p.words, func(i int) bool { return p.items[i].Hidden })
+	p.hits = p.index.find(p.hits, words, func(i int) bool { return p.all || !p.items[i].Hidden })
+	if len(p.hits) == 0 && len(words) > 0 {
+		p.hits = p.index.find(p.hits, words, func(i int) bool { return p.items[i].Hidden })
 	}
 	if p.Words { // of commands that fit as well, the one of which most is typed
 		slices.SortStableFunc(p.hits[from:], func(a, b hit) int {
@@ -279,7 +279,7 @@ func (p *Picker) complete() {
 		p.argIndex = p.indexed(p.args)
 	}
 	words := wordsOf(arg)
-	p.words = append(p.words, words...)
+	p.words = slices.Concat(p.words, words) // both are marked
 	for _, h := range p.argIndex.find(nil, words, func(i int) bool { return !p.args[i].Hidden }) {
 		p.hits = append(p.hits, hit{h.item + len(p.items), h.score})
 	}

@@ -1,0 +1,122 @@
+package dialog_test
+
+import (
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/ui/theme"
+)
+
+// roles are the styles of a theme by their names.
+func roles(th *theme.Theme) map[string]string {
+	on := func(s lipgloss.Style) string { before, _, _ := strings.Cut(s.Render("x"), "x"); return before }
+	names := map[string]string{}
+	for _, r := range []struct {
+		name  string
+		style lipgloss.Style
+	}{
+		{"bad", th.Bad}, {"warn", th.Warn}, {"good", th.Good}, {"strong", th.Strong}, {"accent", th.Accent},
+		{"faint", th.Faint}, {"dim", th.Dim}, {"", th.Text},
+	} {
+		names[on(r.style)] = r.name
+		names[on(r.style.Bold(true))] = strings.TrimPrefix(r.name+" bold", " ")
+		names[on(r.style.Underline(true))] = strings.TrimPrefix(r.name+" underlined", " ")
+		names[on(r.style.Bold(true).Underline(true))] = strings.TrimPrefix(r.name+" bold underlined", " ")
+		names[on(r.style)] = r.name
+	}
+	return names
+}
+
+// spelled is a view with the names of styles in the place of their sequences.
+func spelled(t *testing.T, view string, names map[string]string) string {
+	t.Helper()
+	var out strings.Builder
+	state := byte(0)
+	for rest := view; rest != ""; {
+		seq, width, n, next := ansi.DecodeSequence(rest, state, nil)
+		rest, state = rest[n:], next
+		name, known := names[seq]
+		switch {
+		case width > 0 || seq == "\n":
+			out.WriteString(seq)
+		case seq == ansi.ResetStyle || seq == "\x1b[0m":
+			out.WriteString("›")
+		case known && name == "":
+			out.WriteString("‹")
+		case known:
+			out.WriteString("‹" + name + ":")
+		default:
+			t.Errorf("%q is no style of the theme", seq)
+		}
+	}
+	var lines []string
+	for line := range strings.SplitSeq(out.String(), "\n") {
+		line = strings.TrimRight(line, " ")
+		if line != "" || len(lines) > 0 && lines[len(lines)-1] != "" { // one empty line says as much as ten
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Every dialog says the same in each theme; which style says what is held by
+// role, so that themes differ in nothing but the looks of roles.
+func TestLooks(t *testing.T) {
+	for _, size := range sizes {
+		for _, group := range [][]*theme.Theme{{theme.Dark(), theme.Light()}, {theme.Plain()}} {
+			t.Run(size.name+"/"+group[0].Name, func(t *testing.T) {
+				var first string
+				for i, th := range group {
+					all := states(th)
+					var out strings.Builder
+					for _, name := range slices.Sorted(maps.Keys(all)) {
+						view := shown(t, all[name], size.w, size.h).Styled()
+						out.WriteString("── " + name + "\n" + spelled(t, view, roles(th)) + "\n")
+					}
+					if i == 0 {
+						first = out.String()
+						golden(t, filepath.Join("testdata", size.name, "looks-"+th.Name+".golden"), first)
+					} else if out.String() != first {
+						t.Errorf("%s has other roles than %s: %s", th.Name, group[0].Name, difference(out.String(), first))
+					}
+				}
+			})
+		}
+	}
+}
+
+// difference is the first line in which two texts differ.
+func difference(got, want string) string {
+	w := strings.Split(want, "\n")
+	for i, line := range strings.Split(got, "\n") {
+		if i >= len(w) || line != w[i] {
+			return "got\n" + line + "\nwant\n" + strings.Join(w[min(i, len(w)):min(i+1, len(w))], "")
+		}
+	}
+	return "it ends early"
+}
+
+// golden compares text with a file, or writes it with the flag -update.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if f := flag.Lookup("update"); f != nil && f.Value.String() == "true" {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v: make it with -update", err)
+	}
+	if got != string(want) {
+		t.Errorf("the looks are not %s (-update accepts them): %s", file, difference(got, string(want)))
+	}
+}
