@@ -79,14 +79,11 @@ func fold(r rune) rune {
 // indexed makes titles ready, and what else is said of them.
 func indexed(n int, said func(item int) (title, also string)) index {
 	x := index{targets: make([]target, n)}
-	total := 0
-	for i := range n {
-		title, _ := said(i)
-		total += min(utf8.RuneCountInString(title), farthest)
-	}
-	runes, worth := make([]rune, 0, total), make([]uint8, 0, total)
+	var runes []rune
+	var worth []uint8
 	for i := range n {
 		title, also := said(i)
+		runes, worth = room(runes, title), room(worth, title)
 		start, before := len(runes), rune('/')
 		t := target{also: strings.ToLower(also)}
 		for _, r := range title {
@@ -102,6 +99,15 @@ func indexed(n int, said func(item int) (title, also string)) index {
 		x.targets[i] = t
 	}
 	return x
+}
+
+// room is a slice that a title can be added to without moving what others have of
+// it.
+func room[T any](to []T, title string) []T {
+	if cap(to)-len(to) < min(len(title), farthest) {
+		return make([]T, 0, 16*farthest)
+	}
+	return to
 }
 
 // worthAt is how good a place r is for a match to begin, behind before.

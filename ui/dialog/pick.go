@@ -145,7 +145,7 @@ func (p *Picker) take(items []Item) {
 			p.why[item.Group] = item.Why
 		}
 	}
-	p.index, p.of = p.indexed(p.items), ""
+	p.index, p.of = index{}, ""
 	p.count()
 	p.filter()
 }
@@ -190,16 +190,7 @@ func cleaned(items []Item) []Item {
 func (p *Picker) indexed(items []Item) index {
 	x := indexed(len(items), func(i int) (title, also string) {
 		item := &items[i]
-		also = item.Detail
-		for _, more := range [...]string{item.Why, item.Also} {
-			if more != "" {
-				also += "\n" + more
-			}
-		}
-		for _, cell := range item.Cells {
-			also += "\n" + cell
-		}
-		return item.Title, also
+		return item.Title, strings.Join(append(slices.Clip(item.Cells), item.Detail, item.Why, item.Also), "\n")
 	})
 	for i := range items {
 		if items[i].Dim {
@@ -243,9 +234,21 @@ func (p *Picker) filter() {
 	words := wordsOf(wanted)
 	p.words = words
 	p.complete()
+	shown := func(i int) bool { return p.all || !p.items[i].Hidden }
+	if len(p.words) == 0 {
+		for i := range p.items {
+			if shown(i) {
+				p.hits = append(p.hits, hit{item: i})
+			}
+		}
+		return
+	}
+	if p.index.targets == nil { // to look at a list takes no search
+		p.index = p.indexed(p.items)
+	}
 	from := len(p.hits)
-	p.hits = p.index.find(p.hits, words, func(i int) bool { return p.all || !p.items[i].Hidden })
-	if len(p.hits) == 0 && len(words) > 0 {
+	p.hits = p.index.find(p.hits, words, shown)
+	if len(p.hits) == 0 {
 		p.hits = p.index.find(p.hits, words, func(i int) bool { return p.items[i].Hidden })
 	}
 	if p.Words { // of commands that fit as well, the one of which most is typed
