@@ -501,7 +501,7 @@ func TestImports(t *testing.T) {
 		"session/trust":       {"tools"},
 		"ui":                  screen,
 		"ui/print":            screen,
-		"ui/plain":            {"ui", "ui/dialog", "ui/print", safe, "session", "session/attach", "tools", "tools/mcp", llm, catalog},
+		"ui/plain":            {"ui", "ui/dialog", "ui/print", md, safe, "session", "session/attach", "tools", "tools/mcp", llm, catalog},
 		"ui/transcript":       {md, theme, safe},
 		md:                    {theme, safe},
 		"ui/composer":         {theme, safe},

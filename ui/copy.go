@@ -16,13 +16,11 @@ type (
 	}
 )
 
-// newClip is where text is copied to.
-func newClip(m *Model) *clip.Board {
-	folder, _ := stateFolder(m.o.Getenv) // without one there is a route less
-	return &clip.Board{
-		Getenv: m.o.Getenv, Folder: folder, Workspace: m.o.Folder,
-		Terminal: func(seq string) { m.send(writeMsg(seq)) },
-	}
+// Board is where text is copied to. Terminal writes a sequence between frames; if
+// it is nil, text does not go that way.
+func (o Options) Board(terminal func(seq string)) *clip.Board {
+	folder, _ := stateFolder(o.Getenv) // without one there is a route less
+	return &clip.Board{Getenv: o.Getenv, Folder: folder, Workspace: o.Folder, Terminal: terminal}
 }
 
 // write sends a sequence to the terminal as it is.

@@ -117,7 +117,7 @@ func newModel(o Options) *Model {
 	m.composer.Now = m.now
 	m.composer.SetVim(o.Config.Vim)
 	m.transcript.SetMotion(o.Config.Motion != "off")
-	m.clip = newClip(m)
+	m.clip = o.Board(func(seq string) { m.send(writeMsg(seq)) })
 	m.files = files.New(o.Folder)
 	m.files.Go = func(f func()) { go m.guard(f) }
 	m.composer.SetCompleter(m.complete)

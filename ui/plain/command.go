@@ -11,6 +11,7 @@ import (
 	"parley/session/attach"
 	"parley/tools"
 	"parley/ui"
+	"parley/ui/markdown"
 )
 
 // A command is what a line that begins with a slash can do. A new one is a row
@@ -31,6 +32,7 @@ func commands() []command {
 		{"retry", "", "try the failed or stopped turn again", (*front).retry},
 		{"read", "NUMBER", "read the last answer again, or the last so many, or all", (*front).readBack},
 		{"output", "", "read all that the last tool answered", (*front).allOutput},
+		{"copy", "code", "copy the last answer, or its last code block, to the clipboard", (*front).copy},
 		{"edit", "", "write in $VISUAL or $EDITOR; what you save is sent", (*front).write},
 		{"draft", "", "read the draft, which was not sent", (*front).showDraft},
 		{"send", "", "send the draft", (*front).sendDraft},
@@ -200,6 +202,37 @@ func (p *front) allOutput(string) {
 	p.say("Output of %s, %s:", p.output.name, several(lines(p.output.text), "line"))
 	p.block(p.output.text)
 	p.say("End of output.")
+}
+
+// copy puts the last answer, or the last code block, on the clipboard of this
+// machine, and says how. The terminal is not asked to: that takes an escape.
+func (p *front) copy(arg string) {
+	text, what := "", "answer"
+	for _, n := range slices.Backward(p.session.Path()) {
+		if n.Role != llm.RoleAssistant || n.Summary {
+			continue
+		}
+		text = n.Text()
+		if arg == "code" {
+			blocks := markdown.Fenced(text)
+			if text, what = "", "code"; len(blocks) > 0 {
+				text = blocks[len(blocks)-1].Text
+			}
+		}
+		if strings.TrimSpace(text) != "" {
+			break
+		}
+	}
+	if strings.TrimSpace(text) == "" {
+		p.say("There is no %s to copy.", what)
+		return
+	}
+	put, ctx := p.o.Board(nil).Copy(text), p.ctx
+	p.soon(func() func() {
+		result := put(ctx)
+		result.File = p.o.Short(result.File)
+		return func() { p.say("%s", sentence(capital(result.Say(what)))) }
+	})
 }
 
 // model switches to the model that arg names, or reads the list.

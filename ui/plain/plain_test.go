@@ -276,6 +276,26 @@ func TestMention(t *testing.T) {
 	}
 }
 
+// TestCopy: what is copied is the source of the answer, or of its code, and it is
+// said where it went.
+func TestCopy(t *testing.T) {
+	state := t.TempDir()
+	d := talk(t, func(o *ui.Options, _ *session.Options) {
+		o.Getenv = func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }
+	}, llmtest.Say("Look, **bold**:\n```go\nx := 1\n```\n"), llmtest.Say("No code."))
+	d.enter("/copy", "hello", "and now?", "/copy", "/copy code")
+	if got := d.said(); !strings.Contains(got, "There is no answer to copy.") || strings.Count(got, "parley") < 3 {
+		t.Errorf("said\n%s", got)
+	}
+	files, _ := filepath.Glob(filepath.Join(state, "parley", "*"))
+	if len(files) != 1 {
+		t.Fatalf("files %v:\n%s", files, d.said())
+	}
+	if b, _ := os.ReadFile(files[0]); strings.TrimSpace(string(b)) != "x := 1" {
+		t.Errorf("copied %q", b)
+	}
+}
+
 // TestEditor: what is saved in the editor is sent, and nothing if nothing is.
 func TestEditor(t *testing.T) {
 	for _, tt := range []struct{ name, editor, sent string }{
