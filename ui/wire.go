@@ -115,7 +115,7 @@ func (m *Model) turnTime(t transcript.Target) (from, to time.Time) {
 // listWire opens the list, with one exchange selected.
 func (m *Model) listWire(selected int) tea.Cmd {
 	m.wire.list = dialog.Pick("wire", "Wire", m.wireItems(selected), m.theme)
-	m.wire.list.Columns = []dialog.Column{{Name: "status", Left: true}, {Name: "sent"}, {Name: "got"}, {Name: "took"}}
+	m.wire.list.Columns = []dialog.Column{{Name: "status", Left: true}, {Name: "got"}, {Name: "took"}, {Name: "sent"}}
 	return tea.Batch(m.open(m.wire.list), m.wireTick())
 }
 
@@ -127,7 +127,7 @@ func (m *Model) wireItems(selected int) []dialog.Item {
 		}
 		items = append(items, dialog.Item{
 			Title: e.Start.Local().Format("15:04:05") + "  " + e.Name,
-			Cells: []string{wireStatus(e), byteCount(e.Sent), byteCount(e.Got), took(e.Total)},
+			Cells: []string{wireStatus(e), byteCount(e.Got), took(e.Total), byteCount(e.Sent)},
 			Value: strconv.Itoa(e.ID), Current: e.ID == selected,
 		})
 	}

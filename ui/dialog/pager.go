@@ -217,6 +217,15 @@ func (p *Pager) unfold(part, line int, open bool) {
 	p.laid = -1
 	p.lay()
 	p.goTo(part, line, 0)
+	n := 0
+	for _, r := range p.rows[p.at:] {
+		if l := p.lines[r.line]; l.part != part || l.line != line {
+			break
+		}
+		n++
+	}
+	visible := p.visible()
+	p.top = max(p.top, p.at+min(n, visible)-visible) // what was unfolded is to be seen
 }
 
 // find goes to the next line that holds what is sought, from the cursor on.
