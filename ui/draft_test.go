@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +84,10 @@ func TestDraftIsCounted(t *testing.T) {
 		d, ok, err := s.m.o.Library.Draft(s.m.draftKey())
 		return err == nil && ok && len(d.Text) == 100
 	})
+	s.WaitFor(func(string) bool {
+		return slices.ContainsFunc(s.Messages(), func(msg tea.Msg) bool { _, ok := msg.(weighedMsg); return ok })
+	})
+	s.Send(keepMsg{}) // is dealt with behind it
 	if s.m.unsent != 25 {
 		t.Errorf("counted %d tokens, want 25", s.m.unsent)
 	}
