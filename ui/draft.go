@@ -74,20 +74,33 @@ func (m *Model) draftSaver(text string) func() error {
 	m.drafted = false
 	m.weighed++
 	d := session.Draft{Text: text, Cursor: len(text), Parts: m.attached, At: m.now()}
-	lib, key := m.o.Library, m.draftKey()
+	o, key := m.o, m.draftKey()
 	m.draftAt = key
-	return func() error {
-		_ = lib.Set(writer(key), strconv.Itoa(os.Getpid()))
-		return lib.KeepDraft(key, d)
+	return func() error { return o.KeepDraft(key, d) }
+}
+
+// KeepDraft keeps a draft under key, and that this process wrote it.
+func (o Options) KeepDraft(key string, d session.Draft) error {
+	_ = o.Library.Set(writer(key), strconv.Itoa(os.Getpid()))
+	return o.Library.KeepDraft(key, d)
+}
+
+// Draft is what was kept under key, unless it stands in another window at the
+// moment.
+func (o Options) Draft(key string) (d session.Draft, ok bool) {
+	d, ok, err := o.Library.Draft(key)
+	if err != nil || !ok || o.elsewhere(key) {
+		return session.Draft{}, false
 	}
+	return d, true
 }
 
 // writer is under which key stands who wrote a draft last.
 func writer(key string) string { return "draft of " + key }
 
 // elsewhere reports whether a draft stands in another window at the moment.
-func (m *Model) elsewhere(key string) bool {
-	kept, err := m.o.Library.Get(writer(key))
+func (o Options) elsewhere(key string) bool {
+	kept, err := o.Library.Get(writer(key))
 	pid, bad := strconv.Atoi(kept)
 	return err == nil && bad == nil && pid != os.Getpid() && alive(pid)
 }
@@ -114,9 +127,9 @@ func (m *Model) sent(text string) tea.Cmd {
 // recall brings back the draft of the conversation on the screen.
 func (m *Model) recall() {
 	key := m.draftKey()
-	d, ok, err := m.o.Library.Draft(key)
+	d, ok := m.o.Draft(key)
 	m.drafted = false
-	if err != nil || !ok || m.elsewhere(key) {
+	if !ok {
 		if m.draftAt != "" {
 			m.composer.Reset()
 		}

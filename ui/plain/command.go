@@ -130,12 +130,8 @@ func (p *front) dispatch(text string, mentioned []llm.Part) {
 // remember keeps what was typed, to be found again by the screen as well.
 func (p *front) remember(text string) {
 	lib, past := p.o.Library, session.Past{Text: text, Folder: p.o.Folder, At: p.now()}
-	key, draft := p.draftKey(), session.Draft{Text: p.draft, Cursor: len(p.draft), At: p.now()}
-	p.running.Go(func() {
-		if lib.Remember(past) == nil { // the conversation has its own way to say that the disk is full
-			_ = lib.KeepDraft(key, draft)
-		}
-	})
+	p.running.Go(func() { _ = lib.Remember(past) }) // the conversation has its own way to say that the disk is full
+	_ = p.keepDraft()
 }
 
 func (p *front) takeBack(string) {

@@ -97,17 +97,30 @@ func (p *front) draftKey() string {
 	return "folder:" + p.o.Folder
 }
 
-// keepDraft keeps the draft for the next time.
+// keepDraft keeps the draft for the next time. Where there never was one, none is
+// taken away: it may be another window's.
 func (p *front) keepDraft() error {
-	return p.o.Library.KeepDraft(p.draftKey(), session.Draft{Text: p.draft, Cursor: len(p.draft), Parts: p.attached, At: p.now()})
+	if p.draft == "" && len(p.attached) == 0 && p.draftAt == "" {
+		return nil
+	}
+	if p.draftAt == "" {
+		p.draftAt = p.draftKey()
+	}
+	key := p.draftAt
+	if p.draft == "" && len(p.attached) == 0 {
+		p.draftAt = ""
+	}
+	return p.o.KeepDraft(key, session.Draft{Text: p.draft, Cursor: len(p.draft), Parts: p.attached, At: p.now()})
 }
 
 // recall brings the draft of the conversation back.
 func (p *front) recall() {
-	d, ok, err := p.o.Library.Draft(p.draftKey())
-	if err != nil || !ok {
+	p.draftAt = ""
+	d, ok := p.o.Draft(p.draftKey())
+	if !ok {
 		return
 	}
+	p.draftAt = p.draftKey()
 	p.attached = append(p.attached, d.Parts...)
 	p.tellAttached(d.Parts)
 	if strings.TrimSpace(d.Text) != "" {

@@ -64,6 +64,7 @@ type front struct {
 	failed    bool // the last turn can be tried again
 	attached  []llm.Part
 	draft     string // was not sent
+	draftAt   string // where it was kept; "" if it was not
 	recent    []string
 	servers   map[string]mcp.Status // what was told of them
 	shells    map[int]context.CancelFunc

@@ -9,67 +9,8 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
-	"parley/tools"
-	"parley/tools/mcp"
-	"parley/ui"
 	"parley/ui/print"
 )
-
-// start says where one is, asks whether the folder is trusted, and sends what the
-// command line asked.
-func (p *front) start() {
-	p.say("parley, model %s, folder %s.", p.session.Model().Name, p.o.Workspace)
-	if mode := p.session.Policy().Mode(); mode != tools.ModeAsk {
-		p.say("Approval mode %s.", mode)
-	}
-	if p.o.Notice != "" {
-		p.say("Note: %s", sentence(oneLine(p.o.Notice)))
-	}
-	if p.o.Held != "" {
-		p.say("Commands are not held by a sandbox: %s", sentence(oneLine(p.o.Held)))
-	}
-	if p.o.Ephemeral {
-		p.say("Nothing of this conversation is kept.")
-	}
-	p.say("Type /help for help, ctrl+d quits.")
-	p.hear()
-	p.o.Watch(func(name string) { p.post(func() { p.serverNews(name) }) })
-	p.tellAttached(p.attached)
-	p.resumed()
-	if p.o.Question == "" {
-		p.first()
-		return
-	}
-	decide := p.o.Decide
-	q := p.confirm(p.o.Question, "trust it", "use none of it", true, func(yes bool) {
-		p.soon(func() func() {
-			system, err := decide(yes)
-			return func() { p.decidedTrust(yes, system, err) }
-		})
-	})
-	q.leave = p.first // it is asked again the next time
-	p.later(q)
-}
-
-func (p *front) decidedTrust(yes bool, system string, err error) {
-	p.session.SetSystem(system)
-	switch {
-	case err != nil:
-		p.say("Note: %s", sentence(oneLine(err.Error())))
-	case yes:
-		p.say("Trusted. /context says what every request holds.")
-	default:
-		p.say("None of it is used.")
-	}
-	p.first()
-}
-
-// first sends what the command line asked.
-func (p *front) first() {
-	if len(p.o.Prompt) > 0 {
-		p.runTurn(false, p.o.Prompt...)
-	}
-}
 
 // hear listens to the session's news of the disk.
 func (p *front) hear() {
@@ -404,71 +345,5 @@ func (p *front) permissions(string) {
 			return
 		}
 		p.say("Rules of the configuration and of the command line stay.")
-	})
-}
-
-// serverNews tells what a person has to know or do about a server, once.
-func (p *front) serverNews(name string) {
-	servers := p.o.Servers()
-	if servers == nil {
-		return
-	}
-	for _, s := range servers.State() {
-		if s.Name != name || p.servers[name] == s.Status {
-			continue
-		}
-		p.servers[name] = s.Status
-		if news := ui.ServerNews(s); news != "" {
-			p.say("%s", sentence(news))
-		}
-	}
-}
-
-// mcp reads the list of servers, or all there is to know of one.
-func (p *front) mcp(arg string) {
-	servers := p.o.Servers()
-	if servers == nil {
-		p.say("No MCP server is configured: [mcp.NAME] in the configuration adds one.")
-		return
-	}
-	var rows []choice
-	for _, s := range servers.State() {
-		detail := string(s.Status) + ", " + several(len(s.Tools), "tool")
-		if s.Why != "" {
-			detail = string(s.Status) + ", " + oneLine(s.Why)
-		}
-		rows = append(rows, choice{name: s.Name, detail: detail, value: s.Name})
-	}
-	p.pick("MCP server", arg, rows, p.server)
-}
-
-// server says all that there is to know of a server, and asks what to do with it.
-func (p *front) server(name string) {
-	servers := p.o.Servers()
-	for _, s := range servers.State() {
-		if s.Name != name {
-			continue
-		}
-		text, unseen := ui.AboutServer(s)
-		yes, no := "start it anew", "leave it"
-		if unseen {
-			yes, no = "let the model have these tools", "leave them for now"
-		}
-		p.later(p.confirm(text, yes, no, unseen, func(yes bool) {
-			if yes {
-				p.agree(servers, s)
-			}
-		}))
-	}
-}
-
-func (p *front) agree(servers *mcp.Servers, s mcp.State) {
-	policy := p.session.Policy()
-	p.soon(func() func() {
-		did, err := ui.AgreeServer(servers, s, policy)
-		if err != nil {
-			did = "Error: " + oneLine(err.Error())
-		}
-		return func() { p.say("%s", sentence(did)) }
 	})
 }

@@ -175,7 +175,7 @@ func (s *stand) ends(status int) {
 	if got := s.ProcessState.ExitCode(); got != status {
 		s.t.Errorf("exit status %d, want %d:\n%s", got, status, s.said())
 	}
-	if got := s.said(); strings.ContainsAny(got, "\x1b\x9b\x07\b") {
+	if got := s.said(); strings.ContainsAny(got, "\x1b\u009b\x07\b") {
 		s.t.Errorf("there is a control character in\n%q", got)
 	}
 }

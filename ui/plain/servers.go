@@ -1,0 +1,72 @@
+package plain
+
+import (
+	"parley/tools/mcp"
+	"parley/ui"
+)
+
+// serverNews tells what a person has to know or do about a server, once.
+func (p *front) serverNews(name string) {
+	servers := p.o.Servers()
+	if servers == nil {
+		return
+	}
+	for _, s := range servers.State() {
+		if s.Name != name || p.servers[name] == s.Status {
+			continue
+		}
+		p.servers[name] = s.Status
+		if news := ui.ServerNews(s); news != "" {
+			p.say("%s", sentence(news))
+		}
+	}
+}
+
+// mcp reads the list of servers, or all there is to know of one.
+func (p *front) mcp(arg string) {
+	servers := p.o.Servers()
+	if servers == nil {
+		p.say("No MCP server is configured: [mcp.NAME] in the configuration adds one.")
+		return
+	}
+	var rows []choice
+	for _, s := range servers.State() {
+		detail := string(s.Status) + ", " + several(len(s.Tools), "tool")
+		if s.Why != "" {
+			detail = string(s.Status) + ", " + oneLine(s.Why)
+		}
+		rows = append(rows, choice{name: s.Name, detail: detail, value: s.Name})
+	}
+	p.pick("MCP server", arg, rows, p.server)
+}
+
+// server says all that there is to know of a server, and asks what to do with it.
+func (p *front) server(name string) {
+	servers := p.o.Servers()
+	for _, s := range servers.State() {
+		if s.Name != name {
+			continue
+		}
+		text, unseen := ui.AboutServer(s)
+		yes, no := "start it anew", "leave it"
+		if unseen {
+			yes, no = "let the model have these tools", "leave them for now"
+		}
+		p.later(p.confirm(text, yes, no, unseen, func(yes bool) {
+			if yes {
+				p.agree(servers, s)
+			}
+		}))
+	}
+}
+
+func (p *front) agree(servers *mcp.Servers, s mcp.State) {
+	policy := p.session.Policy()
+	p.soon(func() func() {
+		did, err := ui.AgreeServer(servers, s, policy)
+		if err != nil {
+			did = "Error: " + oneLine(err.Error())
+		}
+		return func() { p.say("%s", sentence(did)) }
+	})
+}
