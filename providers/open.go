@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	"parley/providers/catalog"
@@ -29,7 +30,8 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 		return llm.Endpoint{}, err
 	}
 	if o.Replay != nil {
-		s.key = key{name: "--replay", value: wire.PlaceholderKey}
+		name := cmp.Or(s.key.name, strings.TrimPrefix(s.key.missing, "set ")) // errors name it as they did
+		s.key = key{name: name, value: wire.PlaceholderKey}
 	}
 	if s.key.missing != "" {
 		return llm.Endpoint{}, s.noKey()
