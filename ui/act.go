@@ -86,7 +86,7 @@ func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
 // dispatch sends a prompt, or queues it while the model is busy.
 func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 	if m.rewrite(text) {
-		return m.say("rewritten as a branch; ctrl+x t shows both")
+		return m.say("rewritten as a branch; " + m.keyOf("tree") + " shows both")
 	}
 	if err := m.branch(); err != nil {
 		m.draft(text)
@@ -154,7 +154,7 @@ func (m *Model) stash(string) tea.Cmd {
 	}
 	remember := m.rememberDraft()
 	m.composer.Stash()
-	return tea.Batch(remember, m.written(), m.say("put aside: ctrl+x s on an empty line brings it back"))
+	return tea.Batch(remember, m.written(), m.say("put aside: "+m.keyOf("stash")+" on an empty line brings it back"))
 }
 
 // rememberDraft puts the draft into the history, where it can be found again, also

@@ -133,7 +133,7 @@ func Blind(model llm.Endpoint, p llm.Part) bool {
 // blindTo tells, before anything is sent, that the model takes no pictures.
 func (m *Model) blindTo(p llm.Part) {
 	if model := m.session.Model(); Blind(model, p) {
-		m.note(model.Name + " takes no images: it will only be told that there was one. ctrl+x m picks a model with vision")
+		m.note(model.Name + " takes no images: it will only be told that there was one. " + m.keyOf("model") + " picks a model with vision")
 	}
 }
 

@@ -87,7 +87,7 @@ var writing = []struct {
 	does string
 }{
 	{func(k composer.Keys) [][]string { return [][]string{k.Submit} }, "send; queue while the model is busy"},
-	{func(k composer.Keys) [][]string { return [][]string{k.Newline, {"\\ enter"}} }, "new line"},
+	{func(k composer.Keys) [][]string { return [][]string{append(slices.Clip(k.Newline), "\\ enter")} }, "new line"},
 	{func(k composer.Keys) [][]string { return [][]string{k.Up, k.Down} }, "a line up and down; at the edge, what was sent before"},
 	{func(k composer.Keys) [][]string { return [][]string{k.Search} }, "search what was sent before"},
 	{func(k composer.Keys) [][]string { return [][]string{k.Complete} }, "complete a file or a command, open a paste"},
@@ -104,6 +104,15 @@ var writing = []struct {
 	{func(k composer.Keys) [][]string { return [][]string{k.Upper, k.Lower, k.Capital} }, "upper case, lower case, capital"},
 }
 
+// written are keys, those for each thing with commas between them.
+func written(keys [][]string) string {
+	var out []string
+	for _, each := range keys {
+		out = append(out, strings.Join(each, ", "))
+	}
+	return strings.Join(out, " / ")
+}
+
 // typed is what does something when it is written.
 var typed = [][2]string{
 	{"@", "bring a file or a resource along"},
@@ -115,7 +124,7 @@ var typed = [][2]string{
 func (m *Model) bindings() []dialog.Section {
 	write := dialog.Section{Title: "Writing"}
 	for _, w := range writing {
-		write.Rows = append(write.Rows, [2]string{strings.Join(slices.Concat(w.keys(composer.DefaultKeys())...), ", "), w.does})
+		write.Rows = append(write.Rows, [2]string{written(w.keys(composer.DefaultKeys())), w.does})
 	}
 	write.Rows = append(write.Rows, typed...)
 	var out []dialog.Section

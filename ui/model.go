@@ -199,7 +199,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		m.layout()
 		return cmd
 	case composer.TooLongMsg:
-		return m.say(clip.Size(msg.Bytes) + " are too much to be written out here: ctrl+g opens them in your editor")
+		return m.say(clip.Size(msg.Bytes) + " are too much to be written out here: " + m.keyOf("editor") + " opens them in your editor")
 	case composer.UnqueueMsg:
 		return m.unqueueAt(msg)
 	case shellMsg:

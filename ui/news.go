@@ -381,7 +381,7 @@ func (m *Model) done(t *turn, d session.Done) tea.Cmd {
 	case llm.Canceled(d.Err):
 		m.transcript.Replace(t.id("end"), transcript.Info, "stopped")
 	default:
-		m.transcript.Fail(d.Err.Error(), strings.TrimPrefix(print.Hint(d.Err)+" · ctrl+x r tries again", " · "))
+		m.transcript.Fail(d.Err.Error(), strings.TrimPrefix(print.Hint(d.Err)+" · "+m.keyOf("retry")+" tries again", " · "))
 	}
 	m.sumUp(t, d.Err != nil)
 	if d.Err != nil { // what waited goes back to where it can be changed

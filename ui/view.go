@@ -171,7 +171,7 @@ func (m *Model) welcome() string {
 		"",
 	}
 	for _, hint := range [][2]string{
-		{"enter", "send"}, {"ctrl+j", "new line"}, {"ctrl+x m", "pick a model"}, {"/", "commands"}, {"?", "help"}, {"ctrl+d", "quit"},
+		{"enter", "send"}, {"ctrl+j", "new line"}, {m.keyOf("model"), "pick a model"}, {m.keyOf("commands"), "commands"}, {m.keyOf("keys"), "help"}, {m.keyOf("end"), "quit"},
 	} {
 		lines = append(lines, "  "+m.theme.Dim.Render(pad(hint[0], 10))+m.theme.Faint.Render(hint[1]))
 	}

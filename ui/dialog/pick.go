@@ -139,7 +139,7 @@ func (p *Picker) take(items []Item) {
 		if item.Hidden {
 			p.hidden++
 		}
-		if why, met := p.why[item.Group]; met && why != item.Why {
+		if why, met := p.why[item.Group]; met && why != item.Why || item.Pinned { // favourites have nothing else in common
 			p.why[item.Group] = ""
 		} else if !met {
 			p.why[item.Group] = item.Why

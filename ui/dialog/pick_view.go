@@ -317,7 +317,7 @@ func (p *Picker) foot(t table) string {
 	if p.Keeps && p.hidden > 0 {
 		show := fmt.Sprintf("show %d hidden", p.hidden)
 		if p.all {
-			show = "without hidden"
+			show = fmt.Sprintf("leave out %d", p.hidden)
 		}
 		pairs = append(pairs, first(k.Details), show)
 	}

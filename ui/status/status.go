@@ -4,8 +4,8 @@
 //	gpt-6.1-sol · high                      streaming 12 s · 84 tok/s · 42 % · 18.2k · $0.31 · auto
 //
 // The line is never wider than the terminal. When room gets short, figures go
-// first. What a key just did, the state, and the mode that lets tools run
-// unasked go last.
+// first. What keys do now, the state, and the mode that lets tools run unasked go
+// last.
 package status
 
 import (
@@ -36,7 +36,7 @@ type Info struct {
 	Elapsed time.Duration // in this state
 	Rate    float64       // output tokens per second
 	Queue   int           // prompts that wait to be sent
-	Hint    string        // what a key just did, or would do now
+	Hint    string        // what keys do now
 }
 
 // A segment is one piece of the line.

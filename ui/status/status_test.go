@@ -114,6 +114,22 @@ func TestModesStandOut(t *testing.T) {
 	}
 }
 
+// What goes first at the widths that people have.
+func TestWidths(t *testing.T) {
+	for width, want := range map[int]string{
+		20:  "esc stops · streami…",
+		50:  "gpt-6.1-sol   esc stops · streaming 12 s · auto",
+		80:  "openai/gpt-6.1-sol · high   esc stops · streaming 12 s · 1 queued · auto",
+		120: "openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42 % · $0.31 · auto",
+		240: "openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42 % · 18.2k · $0.31 · auto",
+	} {
+		got := ansi.Strip(View(busy, width, theme.Plain()))
+		if ansi.StringWidth(got) > width || spaced(got) != want {
+			t.Errorf("at %d\n%s\nwant\n%s", width, spaced(got), want)
+		}
+	}
+}
+
 // No width and no content make the line wider than the terminal, or two lines.
 func TestNeverWider(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
