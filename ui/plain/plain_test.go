@@ -61,7 +61,7 @@ func TestDialogues(t *testing.T) {
 		{name: "retries", turns: []llmtest.Turn{llmtest.Script(llm.Retry{Attempt: 2, Wait: 5 * time.Second, Fault: llm.RateLimit}, llm.Notice{Text: "temperature was left out"},
 			llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: "Ok."}}, llm.Finish{Reason: llm.Length})}, do: func(d *drive) { d.enter("hello") }},
 		{name: "models", turns: []llmtest.Turn{llmtest.Say("One."), llmtest.Say("Two.")}, do: func(d *drive) {
-			d.enter("hello", "/model", "", "/model", "4", "away", "a", "other", "/model fake/m", "/effort", "high", "/mode auto", "/mode nonsense", "hello again", "/context")
+			d.enter("hello", "/model", "", "/model", "4", "away", "a", "other", "/model fake/m", "/effort", "/effort", "high", "/mode auto", "/mode nonsense", "hello again", "/context")
 		}},
 		{name: "conversations", turns: []llmtest.Turn{llmtest.Say("About whales."), llmtest.Say("About ships.")}, do: func(d *drive) {
 			d.enter("whales", "/new", "ships", "/sessions", "whales", "/read all", "/rename Of whales", "/export md whales.md", "/fork")

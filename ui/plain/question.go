@@ -135,7 +135,7 @@ type choice struct {
 const few = 30
 
 // choose reads a numbered list out and takes a number or a part of a name. An
-// empty line leaves it.
+// empty line leaves it, and so does a command.
 func (p *front) choose(thing string, rows []choice, chosen func(value string)) {
 	read := func(which func(choice) bool) {
 		told, left := 0, 0
@@ -162,6 +162,9 @@ func (p *front) choose(thing string, rows []choice, chosen func(value string)) {
 		answer: func(line string) bool {
 			if line == "" {
 				p.say("Left.")
+				return true
+			}
+			if strings.HasPrefix(line, "/") && p.command(line) {
 				return true
 			}
 			found := match(rows, line)
