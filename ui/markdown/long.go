@@ -15,6 +15,9 @@ import (
 // alone: a text in pieces gets the parts that it has as a whole.
 const window = 16 << 10
 
+// maxHeader is how long the header of a table may be, in bytes, that is cut.
+const maxHeader = window / 16
+
 // A table is what its parts have in common, and the part before hands on.
 type table struct {
 	from   int    // where it begins in the source
@@ -59,7 +62,7 @@ func (s *splitter) windows(f *frozen, lines, src string, whole bool) bool {
 // stop is where the window ends that begins at the tail: at the end of a line,
 // unless that is as long again; 0 if that is not known yet.
 func (s *splitter) stop(src string) int {
-	size := window << s.double
+	size := s.window << s.double
 	if len(src)-s.tail <= size {
 		return 0
 	}
@@ -92,7 +95,7 @@ func (s *splitter) part(f *frozen, src string, n ast.Node) bool {
 	if n == nil || n.PreviousSibling() != nil || n.NextSibling() != nil {
 		return false
 	}
-	text := src[s.tail:min(len(src), s.tail+window)]
+	text := src[s.tail:min(len(src), s.tail+s.window)]
 	switch n.(type) {
 	case *ast.Paragraph:
 		s.freeze(f, cut{start: s.tail, end: s.tail + breakIn(text)}, nil)
@@ -100,7 +103,7 @@ func (s *splitter) part(f *frozen, src string, n ast.Node) bool {
 		return true
 	case *ast.Blockquote:
 		end := strings.LastIndex(text, "\n>") + 1
-		if end <= window/2 {
+		if end <= s.window/2 {
 			return false
 		}
 		s.freeze(f, cut{start: s.tail, end: s.tail + end}, nil)
@@ -130,7 +133,7 @@ func headerOf(src string, at int) *table {
 	}
 	n := strings.IndexByte(src[at:], '\n') + 1
 	n += strings.IndexByte(src[at+n:], '\n') + 1
-	if n > window/16 {
+	if n > maxHeader {
 		return nil
 	}
 	return &table{from: at, header: src[at : at+n], first: true}

@@ -60,7 +60,7 @@ type Code struct {
 
 // New returns an empty Doc.
 func New(th *theme.Theme) *Doc {
-	return &Doc{pens: newPens(th)}
+	return &Doc{pens: newPens(th), split: splitter{window: window}, whole: splitter{window: window}}
 }
 
 // Render renders a complete text, none of its lines wider than width cells. The
@@ -97,7 +97,7 @@ func (d *Doc) append(text string) {
 // advance freezes what is closed by now. It is put off until somebody looks.
 func (d *Doc) advance() {
 	src := d.src.String()
-	if d.done || d.line <= d.cutAt && len(src) < d.split.tail+2*window {
+	if d.done || d.line <= d.cutAt && len(src) < d.split.tail+2*d.split.window {
 		return
 	}
 	d.cutAt = len(src)

@@ -91,6 +91,24 @@ func TestDeepTextsStreamLikeWhole(t *testing.T) {
 	}
 }
 
+// TestPartsStreamLikeWhole cuts blocks that are no longer than a few lines.
+func TestPartsStreamLikeWhole(t *testing.T) {
+	texts := map[string]string{"showcase": showcase(t)}
+	for name, text := range awkward {
+		texts[name] = text
+	}
+	for name, text := range deep(1 << 10) {
+		texts["deep "+name] = text
+	}
+	for name, text := range texts {
+		t.Run(name, func(t *testing.T) {
+			for _, at := range []struct{ window, width, step int }{{32, 24, 3}, {32, 60, 41}, {100, 40, 7}, {100, 40, 130}, {300, 24, 1000}} {
+				checkParts(t, text, at.width, at.step+len(text)/400, at.window)
+			}
+		})
+	}
+}
+
 // TestMixedLinesStreamLikeWhole shuffles the lines of all awkward texts.
 func TestMixedLinesStreamLikeWhole(t *testing.T) {
 	var lines []string
@@ -109,6 +127,7 @@ func TestMixedLinesStreamLikeWhole(t *testing.T) {
 			b.WriteString("\n\n"[random.IntN(2):])
 		}
 		checkStream(t, b.String(), 1+random.IntN(60), 1+random.IntN(20))
+		checkParts(t, b.String(), 1+random.IntN(60), 1+random.IntN(20), 16+random.IntN(60))
 	}
 }
 
@@ -116,7 +135,18 @@ func TestMixedLinesStreamLikeWhole(t *testing.T) {
 // of the whole, while holding what is settled to its promise.
 func checkStream(t *testing.T, text string, width, step int) {
 	t.Helper()
+	checkParts(t, text, width, step, window)
+}
+
+// checkParts is checkStream with long blocks cut after so many bytes.
+func checkParts(t *testing.T, text string, width, step, window int) {
+	t.Helper()
 	th := theme.Dark()
+	New := func(th *theme.Theme) *Doc {
+		d := New(th)
+		d.split.window, d.whole.window = window, window
+		return d
+	}
 	whole := New(th)
 	whole.append(text)
 	whole.Finish()
@@ -287,5 +317,6 @@ func FuzzStream(f *testing.F) {
 			t.Skip("long texts have their own test")
 		}
 		checkStream(t, safe.Text(text), int(width%500)+1, int(step)+1)
+		checkParts(t, safe.Text(text), int(width%500)+1, int(step)+1, 16+int(width%200))
 	})
 }

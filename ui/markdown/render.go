@@ -235,7 +235,11 @@ func (w *writer) code(lang, body string) {
 			body = body[:end+i]
 		}
 		for line := range strings.Lines(body) {
-			w.emit(w.pens.cut(s.line(line), w.room())...)
+			runs := s.line(line)
+			if blank(line) {
+				runs = nil
+			}
+			w.emit(w.pens.cut(runs, w.room())...)
 		}
 	})
 }

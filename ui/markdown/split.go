@@ -64,6 +64,8 @@ type frozen struct {
 
 // A splitter cuts a growing source into closed blocks.
 type splitter struct {
+	window int
+
 	tail int   // where the open part of the source begins
 	seen int   // how much of the source the last cut saw
 	list *list // the list whose next item the tail begins with, or nil
