@@ -375,8 +375,8 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 		Open:    func(name string) (llm.Endpoint, error) { return a.open(name, false) },
 		Choices: func() []ui.Choice { return choices(providers.Choices(a.cfg.Config, os.Getenv)) },
 		Live: func() []ui.Choice {
-			found, _ := providers.Live(context.Background(), a.cfg.Config, a.options(), false) // servers that do not answer are not ready
-			return choices(found)
+			found, err := providers.Live(context.Background(), a.cfg.Config, a.options(), false)
+			return append(choices(found), silent(err)...)
 		},
 		New: func() (*session.Session, error) {
 			s, _, err := a.build(true, a.lib.Create(session.Summary{Folder: folder}))
@@ -1173,6 +1173,22 @@ func choices(found []providers.Choice) []ui.Choice {
 		})
 	}
 	return out
+}
+
+// silent are servers that did not say which models they have, as rows that say so.
+func silent(err error) []ui.Choice {
+	var rows []ui.Choice
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range several.Unwrap() {
+			rows = append(rows, silent(err)...)
+		}
+		return rows
+	}
+	if e := (*llm.Error)(nil); errors.As(err, &e) && e.Provider != "" {
+		why := map[llm.Fault]string{llm.Network: "server does not answer", llm.Authentication: "key refused"}[e.Fault]
+		rows = append(rows, ui.Choice{Name: e.Provider + "/", Why: first(why, e.Error())})
+	}
+	return rows
 }
 
 func row(c providers.Choice) print.Model {

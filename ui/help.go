@@ -37,7 +37,7 @@ func (m *Model) palette(string) tea.Cmd {
 	}
 	list := dialog.Pick("command", "Commands", items, m.theme)
 	list.Words, list.Args = true, m.argsOf
-	return m.open(list)
+	return tea.Batch(m.open(list), m.known())
 }
 
 // argsOf is what may follow a command.
@@ -51,7 +51,9 @@ func (m *Model) argsOf(command string) []dialog.Item {
 
 // modelArgs are the models, as what may follow a command.
 func (m *Model) modelArgs() []dialog.Item {
-	m.choices = m.o.Choices()
+	if m.choices == nil {
+		m.choices = m.o.Choices()
+	}
 	m.readTastes()
 	items := m.modelItems()
 	for i := range items {

@@ -29,29 +29,41 @@ type Choice struct {
 // little room.
 var abilities = [][2]string{{"tools", "T"}, {"vision", "V"}, {"thinking", "R"}}
 
-// choicesMsg is what servers say they have.
+// choicesMsg is the models that the catalog knows, or those that servers say they
+// have.
 type choicesMsg []Choice
 
-// pickModel switches to a model that is named whole, or shows those that match.
+// pickModel switches to a model that is named whole, or shows those that match:
+// what is known of the last time, at once.
 func (m *Model) pickModel(arg string) tea.Cmd {
-	choices := m.o.Choices()
-	named := slices.ContainsFunc(choices, func(c Choice) bool { return c.Name == arg })
-	if named || strings.Contains(arg, "/") && !strings.Contains(arg, " ") {
+	if strings.Contains(arg, "/") && !strings.Contains(arg, " ") {
 		return m.use(arg)
 	}
-	m.choices = choices
+	return m.offerModels("model", "Model", arg)
+}
+
+// offerModels lists the models for whoever asks, and those that servers have as
+// they become known.
+func (m *Model) offerModels(kind, title, arg string) tea.Cmd {
 	m.readTastes()
-	m.models = dialog.Pick("model", "Model", m.modelItems(), m.theme)
+	m.models = dialog.Pick(kind, title, m.modelItems(), m.theme)
 	m.models.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "window"}, {Name: "$/M in"}, {Name: "$/M out"}}
 	m.models.Keeps = true
 	if arg != "" {
 		m.models.Ask(arg)
 	}
 	live := m.o.Live
-	return tea.Batch(m.open(m.models), func() tea.Msg { return choicesMsg(live()) })
+	return tea.Batch(m.open(m.models), tea.Sequence(m.known(), func() tea.Msg { return choicesMsg(live()) }))
 }
 
-// offered shows the models that servers have, if they are still asked for.
+// known reads the catalog, beside the loop: that takes longer than a frame the
+// first time.
+func (m *Model) known() tea.Cmd {
+	choices := m.o.Choices
+	return func() tea.Msg { return choicesMsg(choices()) }
+}
+
+// offered shows models, if they are still asked for.
 func (m *Model) offered(choices []Choice) tea.Cmd {
 	m.choices = choices
 	m.listModels()

@@ -87,8 +87,13 @@ type Picker struct {
 func Pick(kind, title string, items []Item, th *theme.Theme) *Picker {
 	p := &Picker{base: newBase(th), kind: kind, title: title}
 	p.take(items)
-	p.at = max(slices.IndexFunc(p.hits, func(h hit) bool { return p.item(h).Current }), 0)
+	p.toCurrent()
 	return p
+}
+
+// toCurrent selects what is in use.
+func (p *Picker) toCurrent() {
+	p.at = max(slices.IndexFunc(p.hits, func(h hit) bool { return p.item(h).Current }), 0)
 }
 
 // Ask writes query, as if it had been typed.
@@ -114,7 +119,12 @@ func (p *Picker) SetItems(items []Item) {
 	}
 	selected, at, row := p.Selected(), p.at, p.lineOf(p.at)-p.top
 	p.view = ""
+	first := len(p.items) == 0
 	p.take(items)
+	if first && len(p.words) == 0 {
+		p.toCurrent()
+		return
+	}
 	p.at = slices.IndexFunc(p.hits, func(h hit) bool { return p.item(h).Value == selected })
 	if p.at < 0 {
 		p.at = max(min(at, len(p.hits)-1), 0)
