@@ -189,7 +189,7 @@ func present(m *Model, root tea.Model) int {
 	out := &exit{terminal: terminal, leave: screen.Close}
 	program := screen.Program(root, tea.WithoutSignalHandler(), tea.WithoutCatchPanics())
 	out.kill = program.Kill
-	m.send, m.crash = program.Send, out.crashed
+	m.send, m.crash, m.later = program.Send, out.crashed, afterSeen(m.later, screen.Seen)
 	stop := out.signals(program.Send)
 	defer stop()
 	func() {
@@ -210,6 +210,22 @@ func present(m *Model, root tea.Model) int {
 		fmt.Fprintln(os.Stderr, "parley: the end of this conversation could not be saved: "+safe.Line(m.lost.Error()))
 	}
 	return status
+}
+
+// afterSeen is later, but a frame is painted when the terminal has it: a slow one
+// may take its time.
+func afterSeen(later func(time.Duration, tea.Msg) tea.Cmd, seen func()) func(time.Duration, tea.Msg) tea.Cmd {
+	return func(d time.Duration, msg tea.Msg) tea.Cmd {
+		cmd := later(d, msg)
+		if _, painted := msg.(paintedMsg); !painted {
+			return cmd
+		}
+		return func() tea.Msg {
+			msg := cmd()
+			seen()
+			return msg
+		}
+	}
 }
 
 // themeFor picks the theme at the start; "auto" follows the terminal once it

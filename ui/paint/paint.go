@@ -16,6 +16,7 @@ package paint
 import (
 	"fmt"
 	"io"
+	"math"
 	"sync"
 	"time"
 
@@ -53,6 +54,9 @@ type Screen struct {
 	next  frame
 	queue []byte // sequences that go out as they are
 	fresh bool   // next or queue has not been painted
+	shown int    // frames so far
+	ready int    // of which the terminal has this one, or a later one
+	seen  sync.Cond
 	anew  bool   // what the terminal shows is not known
 	set   settings
 
@@ -82,10 +86,12 @@ type settings struct {
 
 // New makes a screen of a terminal, which Enter takes.
 func New(t Terminal) *Screen {
-	return &Screen{
+	s := &Screen{
 		t: t, away: true, set: settings{profile: t.Profile},
 		wake: make(chan struct{}, 1), move: make(chan struct{}, 1), over: make(chan struct{}),
 	}
+	s.seen.L = &s.mu
+	return s
 }
 
 // Show has v painted, unless something else is shown before its turn comes. A
@@ -98,8 +104,26 @@ func (s *Screen) Show(v tea.View) {
 		return
 	}
 	s.next, s.fresh = f, true
+	s.shown++
 	s.mu.Unlock()
 	poke(s.wake)
+}
+
+// Seen waits until the terminal has what was shown last, or the screen is closed.
+func (s *Screen) Seen() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n := s.shown; s.ready < n; {
+		s.seen.Wait()
+	}
+}
+
+// reached notes that the terminal has a frame.
+func (s *Screen) reached(frame int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ready = max(s.ready, frame)
+	s.seen.Broadcast()
 }
 
 // Write has a sequence written as it is, in front of the next frame, such as one
@@ -191,7 +215,8 @@ func (s *Screen) paint() (took time.Duration, painted bool) {
 		s.mu.Unlock()
 		return 0, false
 	}
-	f, set := s.next, s.set
+	f, set, shown := s.next, s.set, s.shown
+	defer func() { s.reached(shown) }()
 	if s.anew || s.grid.w != f.w || s.grid.h != f.h {
 		s.grid.forget(f.w, f.h)
 	}
@@ -305,7 +330,10 @@ func (s *Screen) Close(patience time.Duration) bool {
 	if !Here {
 		return false
 	}
-	s.once.Do(func() { close(s.over) })
+	s.once.Do(func() {
+		close(s.over)
+		s.reached(math.MaxInt)
+	})
 	left := make(chan struct{})
 	go func() {
 		defer close(left)

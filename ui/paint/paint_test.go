@@ -269,12 +269,24 @@ func TestSlowTerminal(t *testing.T) {
 		defer close(ended)
 		s.Run()
 	}()
+	s.Seen() // nothing is shown
 	s.Show(tea.View{Content: "first"})
+	seen := make(chan struct{})
+	go func() {
+		defer close(seen)
+		s.Seen()
+	}()
 	<-out.began
+	select {
+	case <-seen:
+		t.Error("the terminal does not have it yet")
+	default:
+	}
 	for i := range 10000 {
 		s.Show(tea.View{Content: fmt.Sprint("frame ", i)})
 	}
 	out.ready <- struct{}{}
+	<-seen
 	<-out.began
 	out.ready <- struct{}{}
 	if closed := s.Close(time.Nanosecond); closed {
