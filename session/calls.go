@@ -33,6 +33,8 @@ type job struct {
 	note   string        // told to the model in front of the output
 	result *Result
 	media  []llm.Part // that goes with it
+
+	denied, stopped bool // why there is no better result
 }
 
 // runCalls deals with every call of an answer and adds one result for each, in
@@ -93,7 +95,7 @@ func (r results) with(jobs []*job) store.Node {
 		if j.result != nil {
 			n.Parts = append(n.Parts, j.result.Part)
 			n.Parts = append(n.Parts, j.media...)
-			n.Results[j.call.ID] = store.Outcome{Diff: j.result.Diff, Took: j.result.Took}
+			n.Results[j.call.ID] = store.Outcome{Diff: j.result.Diff, Took: j.result.Took, Denied: j.denied, Stopped: j.stopped}
 		}
 	}
 	return n
@@ -159,6 +161,7 @@ func (t *turn) decide(j *job) bool {
 			return true
 		case tools.Deny:
 			t.emit(Decided{ID: j.call.ID, Verdict: tools.Deny, By: "policy"})
+			j.denied = true
 			t.finish(j, tools.Outcome{Text: "This was not run: " + t.policy.Why(j.action), Failed: true})
 			return false
 		}
@@ -211,6 +214,7 @@ func (t *turn) deny(j *job, answer tools.Answer) {
 		text += " They said: " + answer.Note
 	}
 	t.emit(Decided{ID: j.call.ID, Verdict: tools.Deny, By: by})
+	j.denied = true
 	t.finish(j, tools.Outcome{Text: text, Failed: true})
 }
 
@@ -259,6 +263,7 @@ func (t *turn) execute(jobs []*job) {
 
 // finish gives a call its result.
 func (t *turn) finish(j *job, out tools.Outcome) {
+	j.stopped = out.Failed && t.ctx.Err() != nil && !j.denied
 	j.result = &Result{
 		Part: llm.Part{Kind: llm.Result, ID: j.call.ID, Name: j.call.Name, Text: j.note + out.Text, Failed: out.Failed},
 		Diff: out.Diff,

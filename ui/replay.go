@@ -124,7 +124,12 @@ func (r *replayed) result(m *Model, p llm.Part, o session.Outcome) {
 		return
 	}
 	c.tool.Output, c.tool.Diff, c.tool.Took, c.tool.Status = p.Text, o.Diff, o.Took, transcript.Done
-	if p.Failed {
+	switch {
+	case o.Denied:
+		c.tool.Status = transcript.Denied
+	case o.Stopped:
+		c.tool.Status = transcript.Canceled
+	case p.Failed:
 		c.tool.Status = transcript.Failed
 	}
 	m.transcript.Tool(c.id, c.tool)

@@ -61,11 +61,14 @@ func TestFootersOfQueuedPrompts(t *testing.T) {
 	}
 	s := setUp(t, 80, 50, slow,
 		llmtest.Call(llm.Part{ID: "1", Name: "read", Input: `{"path":"a.txt"}`}, llm.Part{ID: "2", Name: "list", Input: `{}`}),
-		llmtest.Think("hm", "It holds *two* lines."), llmtest.Say("last answer"))
+		llmtest.Think("hm", "It holds *two* lines."),
+		llmtest.Call(llm.Part{ID: "3", Name: "shell", Input: `{"command":"touch b"}`}), llmtest.Say("last answer"))
 	s.ask("one", "first answer")
 	s.Type("two").Press("enter").Type("three").Press("enter").WaitForText("queued")
 	close(release)
-	s.WaitForText("last answer")
+	s.WaitForText("Allow shell")
+	s.Send(paintedMsg{})
+	s.Press("esc").WaitForText("last answer") // which says no
 	s.idle()
 	s.clock.Add(time.Minute) // what was said above the composer goes
 	live := conversation(s.Send(toastOverMsg{}).Screen())

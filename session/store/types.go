@@ -61,6 +61,9 @@ type Node struct {
 type Outcome struct {
 	Diff string        `json:"diff,omitempty"` // unified diff of what was changed
 	Took time.Duration `json:"took,omitempty"` // in ns
+
+	Denied  bool `json:"denied,omitempty"`  // a person or a rule did not let it run
+	Stopped bool `json:"stopped,omitempty"` // a person ended it
 }
 
 // A Query chooses sessions. The zero value chooses all that are not deleted.
