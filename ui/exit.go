@@ -108,13 +108,30 @@ func (e *exit) signals(send func(tea.Msg)) (stop func()) {
 			case <-ch: // a second signal
 			case <-time.After(wait):
 			}
-			e.terminal.restore(!e.left(forScreen))
+			if !e.restored(forScreen) {
+				os.Exit(e.status) // the terminal takes nothing: the guard can wait for it
+			}
 		}
 		os.Exit(e.finish())
 	})
 	return func() {
 		signal.Stop(ch)
 		close(over)
+	}
+}
+
+// restored brings the terminal back, and reports whether it took that in time.
+func (e *exit) restored(patience time.Duration) bool {
+	done := make(chan struct{})
+	go e.safely(func() {
+		defer close(done)
+		e.terminal.restore(!e.left(patience))
+	})
+	select {
+	case <-done:
+		return true
+	case <-time.After(2 * patience):
+		return false
 	}
 }
 

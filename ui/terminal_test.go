@@ -174,6 +174,39 @@ func TestFloodOnSlowTerminal(t *testing.T) {
 	}
 }
 
+// A stuck terminal takes a little, and then nothing.
+type stuck struct{ left chan []byte }
+
+func (s stuck) Write(b []byte) (int, error) {
+	s.left <- b
+	return len(b), nil
+}
+
+// A signal ends the program even if the terminal takes nothing any more, and
+// nothing at all of what brings it back.
+func TestSignalOnStuckTerminal(t *testing.T) {
+	t.Parallel()
+	out := stuck{make(chan []byte)}
+	s := launchOn(t, out, "flood")
+	t.Cleanup(func() {
+		go func() {
+			for range out.left {
+			}
+		}()
+	})
+	<-out.left
+	for n := range 40 { // each is painted whole
+		if err := pty.Setsize(s.tty, &pty.Winsize{Rows: uint16(160 + n), Cols: 500}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	s.Process.Signal(syscall.SIGTERM)
+	if status := wait(t, s.Cmd); status != 143 {
+		t.Errorf("exit status %d", status)
+	}
+}
+
 // peakMemory is the most a process had, in KB.
 func peakMemory(t *testing.T, pid int) int {
 	t.Helper()

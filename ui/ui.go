@@ -105,6 +105,7 @@ type Options struct {
 	Config     Config
 	Keys       Keys
 	Prompt     []llm.Part                                                                     // sent at once; nil: none
+	Compare    []string                                                                       // models that the first prompt goes to; none: the session's
 	Attached   []llm.Part                                                                     // goes with the first prompt
 	Notice     string                                                                         // shown at the start
 	Workspace  string                                                                         // the folder that tools work in, as a person calls it
@@ -199,7 +200,7 @@ func present(m *Model, root tea.Model) int {
 			return
 		}
 		go m.guard(screen.Run)
-		go m.guard(func() { screen.Sizes(program.Send) })
+		go m.guard(func() { screen.Follow(program.Send) })
 		_, err := program.Run()
 		out.ended(err)
 	}()

@@ -7,7 +7,7 @@ import tea "charm.land/bubbletea/v2"
 // Here says whether Screens paint on this system: consoles are left to Bubble Tea.
 const Here = false
 
-// Sizes does nothing: Bubble Tea measures.
-func (s *Screen) Sizes(func(tea.Msg)) {}
+// Follow does nothing: Bubble Tea does.
+func (s *Screen) Follow(func(tea.Msg)) {}
 
 func stopped() error { return nil }

@@ -13,16 +13,21 @@ import (
 // Here says whether Screens paint on this system.
 const Here = true
 
-// Sizes sends the size of the terminal, whenever it changed, until Close.
-func (s *Screen) Sizes(send func(tea.Msg)) {
-	changed := make(chan os.Signal, 1)
+// Follow sends the size of the terminal whenever it changed, and takes the
+// terminal back when a shell let go of it, until Close.
+func (s *Screen) Follow(send func(tea.Msg)) {
+	changed, goOn := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)
+	signal.Notify(goOn, syscall.SIGCONT)
 	defer signal.Stop(changed)
+	defer signal.Stop(goOn)
 	last := s.sent
 	for {
 		select {
 		case <-s.over:
 			return
+		case <-goOn: // after a stop that nobody announced
+			s.retake()
 		case <-changed: // and maybe back, which leaves its marks
 			last = size{}
 		case <-s.move:

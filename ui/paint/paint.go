@@ -304,6 +304,15 @@ func (s *Screen) Enter() error {
 	return nil
 }
 
+// retake makes the terminal ours again, if it was, whatever a shell did to it.
+func (s *Screen) retake() {
+	s.hand.Lock()
+	defer s.hand.Unlock()
+	if !s.away && s.t.Raw() == nil {
+		s.Redraw()
+	}
+}
+
 // leave gives the terminal back as it was found.
 func (s *Screen) leave() {
 	s.hand.Lock()
