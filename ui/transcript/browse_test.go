@@ -56,7 +56,7 @@ func chat() *Model {
 		m.User(fmt.Sprintf("question %d", i))
 		m.Answer("a", fmt.Sprintf("answer %d\n\n```go\ncode %d\n```\n\n```sh\nmore %d\n```\n", i, i, i))
 		m.AnswerDone("a")
-		m.Tool(fmt.Sprint(i), Tool{Name: "shell", Title: "make", Status: Done, Output: strings.Repeat("out\n", 9) + fmt.Sprintf("end %d\n", i)})
+		m.Tool(fmt.Sprint(i), Tool{Name: "build", Title: "make", Status: Done, Output: strings.Repeat("out\n", 9) + fmt.Sprintf("end %d\n", i)})
 	}
 	return m
 }
@@ -68,20 +68,20 @@ func TestBrowse(t *testing.T) {
 		want  string // the block under the cursor
 		asked CopyMsg
 	}{
-		{"begins at the last block", "", "✓shell make", CopyMsg{}},
+		{"begins at the last block", "", "✓build make", CopyMsg{}},
 		{"one up", "k", " answer 3", CopyMsg{}},
 		{"up and down", "k k j", " answer 3", CopyMsg{}},
-		{"down at the end", "j", "✓shell make", CopyMsg{}},
+		{"down at the end", "j", "✓build make", CopyMsg{}},
 		{"the message before", "[", "›question 3", CopyMsg{}},
 		{"two before and one after", "[ [ ]", "›question 3", CopyMsg{}},
 		{"the first block", "g", "›question 0", CopyMsg{}},
-		{"and the last", "g G", "✓shell make", CopyMsg{}},
-		{"far up", "k k k k k k", "✓shell make", CopyMsg{}},
-		{"copy the output", "y", "✓shell make", CopyMsg{strings.Repeat("out\n", 9) + "end 3", "output"}},
+		{"and the last", "g G", "✓build make", CopyMsg{}},
+		{"far up", "k k k k k k", "✓build make", CopyMsg{}},
+		{"copy the output", "y", "✓build make", CopyMsg{strings.Repeat("out\n", 9) + "end 3", "output"}},
 		{"copy a message", "[ y", "›question 3", CopyMsg{"question 3", "message"}},
 		{"copy an answer", "k y", " answer 3", CopyMsg{"answer 3\n\n```go\ncode 3\n```\n\n```sh\nmore 3\n```\n", "answer"}},
 		{"copy its last code", "k Y", " answer 3", CopyMsg{"more 3\n", "code"}},
-		{"no code to copy", "Y", "✓shell make", CopyMsg{}},
+		{"no code to copy", "Y", "✓build make", CopyMsg{}},
 		{"the code before", "{ Y", " answer 3", CopyMsg{"more 3\n", "code"}},
 		{"and one more", "{ { Y", " answer 3", CopyMsg{"code 3\n", "code"}},
 		{"of the answer before", "{ { { Y", " answer 2", CopyMsg{"more 2\n", "code"}},

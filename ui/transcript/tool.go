@@ -212,14 +212,18 @@ func (b *call) release() {
 	b.draft.release()
 }
 
-// output is the final output: its first lines, or its last ones if it tells
-// why the call failed, which programs do at the end.
+// programs are the tools that run one, whose output ends with what matters and
+// whose end is in sight while they run.
+var programs = map[string]bool{"shell": true}
+
+// output is the final output: its first lines, or its last ones if a program
+// wrote it or it tells why the call failed.
 func (b *call) output(p page) []string {
 	switch {
 	case p.open:
 		lines, _ := flow(b.tool.Output, p.width, 0)
 		return p.ink.all(dim, lines)
-	case b.tool.Status == Failed:
+	case b.tool.Status == Failed || programs[b.tool.Name]:
 		return p.last(tail(b.tool.Output, p.width, foldOutput))
 	}
 	lines, left := head(b.tool.Output, p.width, foldOutput)
