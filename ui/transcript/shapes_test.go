@@ -106,7 +106,7 @@ var long = flag.Bool("long", false, "take a million tokens where tests take less
 // are, in one block or in many. Time is for the benchmark; what is counted here
 // is what takes the time.
 func TestTokensCostTheSame(t *testing.T) {
-	few, many := 1_000, 10_000
+	few, many := 1_000, 6_000
 	if *long {
 		many = 1_000_000
 	}
