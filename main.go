@@ -146,6 +146,7 @@ type app struct {
 	print, interactive, reader, quiet, yolo, code, raw          bool
 	render, dryRun, ephemeral, again, fork                      bool
 	resume, record, replay                                      string
+	models                                                      []string // of -m; model is the first
 	maxTurns                                                    int
 	maxCost                                                     float64
 	timeout                                                     time.Duration
@@ -188,7 +189,7 @@ standard output that is no terminal, it prints the answer and exits.`,
 		RunE:          func(cmd *cobra.Command, words []string) error { return a.chat(cmd, words) },
 	}
 	f := root.Flags()
-	f.StringVarP(&a.model, "model", "m", "", "model to ask, as provider/model")
+	f.StringArrayVarP(&a.models, "model", "m", nil, "model to ask, as provider/model; several are compared")
 	f.StringSliceVar(&a.fallback, "fallback", nil, "models to go on with when one is out of order")
 	f.StringVar(&a.effort, "effort", "", "how much to think: off, minimal, low, medium, high, max")
 	f.StringVarP(&a.system, "system", "s", "", "system prompt in place of parley's own")
@@ -289,6 +290,12 @@ func (a *app) check(cmd *cobra.Command, words []string) error {
 		return errors.New("--ephemeral keeps nothing, so that it cannot go on with a kept conversation: add --fork to go on in a copy")
 	case a.maxTurns < 0, a.timeout < 0, !(a.maxCost >= 0) || math.IsInf(a.maxCost, 0):
 		return errors.New("--max-turns, --max-cost and --timeout take a number above 0")
+	}
+	if len(a.models) > 0 {
+		a.model = a.models[0]
+	}
+	if len(a.models) > 1 && (cmd.Flags().Changed("schema") || a.dryRun) {
+		return errors.New("-m twice compares answers: --schema and --dry-run are about one model")
 	}
 	if cmd.Flags().Changed("schema") {
 		if a.code || a.render {
@@ -395,6 +402,9 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 		o.Notice = strings.TrimPrefix(o.Notice+" · "+err.Error(), " · ")
 	}
 	defer a.unserve()
+	if len(a.models) > 1 {
+		o.Compare = a.models
+	}
 	if asked {
 		o.Prompt, o.Attached = parts, nil
 	}
@@ -544,11 +554,24 @@ func (a *app) answer(parts []llm.Part, outTerminal bool) error {
 	if render {
 		out = colorprofile.NewWriter(os.Stdout, os.Environ())
 	}
-	a.status = print.Run(s, s.Turn(ctx, parts...), cancel, print.Options{
+	o := print.Options{
 		Format: a.output, Out: out, Quiet: a.quiet, Code: a.code, Raw: a.raw, Schema: a.want != nil,
 		Err:    colorprofile.NewWriter(os.Stderr, os.Environ()), // takes styles out where they do not belong
 		Render: render, Width: width, Theme: theme.Terminal(),
-	})
+	}
+	if len(a.models) < 2 {
+		a.status = print.Run(s, s.Turn(ctx, parts...), cancel, o)
+		return nil
+	}
+	var models []llm.Endpoint
+	for _, name := range a.models {
+		model, err := a.open(name, true)
+		if err != nil {
+			return a.fail(print.Config, err)
+		}
+		models = append(models, model)
+	}
+	a.status = print.Compare(s, a.models, s.Compare(ctx, models, parts...), cancel, o)
 	return nil
 }
 

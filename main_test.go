@@ -500,6 +500,7 @@ func TestImports(t *testing.T) {
 		"session/settings":    {catalog},
 		"session/trust":       {"tools"},
 		"ui":                  screen,
+		"docs/pictures":       {},
 		"ui/print":            screen,
 		"ui/plain":            {"ui", "ui/dialog", "ui/print", md, safe, "session", "session/attach", "tools", "tools/mcp", llm, catalog},
 		"ui/transcript":       {md, theme, safe},

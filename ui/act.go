@@ -97,6 +97,9 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 	sent := m.sent(text)
 	m.layout()
 	m.transcript.Bottom()
+	if m.turn == nil && len(m.comparing) > 0 {
+		return tea.Batch(sent, m.askAll(parts))
+	}
 	if m.turn != nil {
 		m.session.Queue(parts...)
 		m.composer.SetQueue(m.queuedTexts())
@@ -402,6 +405,8 @@ func (m *Model) pick(p dialog.PickedMsg) tea.Cmd {
 		}
 	case "model":
 		return m.use(p.Value)
+	case "compare":
+		return m.compare(p.Value)
 	case "effort":
 		return m.setEffort(llm.Effort(p.Value))
 	case "theme":
@@ -473,6 +478,10 @@ func (m *Model) dialogKey(key tea.KeyPressMsg) bool {
 	}
 	if _, asks := m.dialog.(*dialog.Approval); asks && m.turn != nil {
 		m.stop("")
+	}
+	if _, compares := m.dialog.(*comparison); compares && m.turn != nil {
+		m.stop("")
+		return true // what was answered so far can be chosen
 	}
 	m.dialog, m.slash = nil, false
 	m.unlook()

@@ -77,6 +77,7 @@ type Model struct {
 	drawn      []uint32   // those it has
 	loading    []tea.Cmd  // what a replay left to be fetched
 	unsaved    error      // why what is said is not on disk; nil if it is
+	comparing  []string   // models that the next prompt goes to; none: the session's alone
 	compacting bool       // the failed turn is tried again once the conversation is summarized
 	editing    int        // message that is being edited; 0: none
 	forking    string     // session that a copy is offered of
@@ -102,7 +103,7 @@ func newModel(o Options) *Model {
 		transcript: transcript.New(th), composer: composer.New(th),
 		send: func(tea.Msg) {}, crash: func(any, []byte) {},
 		recent:   append([]string{o.Session.Model().Name}, slices.DeleteFunc(slices.Clone(o.Recent), func(n string) bool { return n == o.Session.Model().Name })...),
-		attached: o.Attached, draws: picture.Supported(os.Getenv),
+		attached: o.Attached, comparing: o.Compare, draws: picture.Supported(os.Getenv),
 	}
 	m.later = func(d time.Duration, msg tea.Msg) tea.Cmd {
 		return tea.Tick(d, func(time.Time) tea.Msg { return msg })
@@ -150,6 +151,9 @@ func (m *Model) Init() tea.Cmd {
 func (m *Model) first() tea.Cmd {
 	if len(m.o.Prompt) == 0 {
 		return nil
+	}
+	if len(m.comparing) > 0 {
+		return m.askAll(m.o.Prompt)
 	}
 	return m.run(m.o.Prompt...)
 }
@@ -292,6 +296,13 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return write(msg)
 	case tea.ClipboardMsg:
 		m.clip.Answered(msg.Content)
+		return nil
+	case comparedMsg:
+		return m.compared(msg)
+	case haltMsg:
+		if m.turn != nil {
+			return m.stop("")
+		}
 		return nil
 	case paintedMsg:
 		return m.painted()

@@ -156,6 +156,8 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		m.transcript.Replace(t.id("fallback"), transcript.Switch, fmt.Sprintf("%s: %s, going on with %s", e.From, words(e.Fault), e.To))
 	case session.Switched:
 		m.switched(e)
+	case session.Lane:
+		m.lane(t, e)
 	case session.Done:
 		return m.done(t, e)
 	}
@@ -369,13 +371,19 @@ type painter interface {
 }
 
 // done ends the turn on the screen.
-func (m *Model) done(t *turn, d session.Done) tea.Cmd {
+func (m *Model) done(t *turn, d session.Done) (cmd tea.Cmd) {
 	m.close(t)
 	m.turn, m.asks = nil, nil
 	if _, ok := m.dialog.(*dialog.Approval); ok {
 		m.dialog = nil
 	}
 	m.failed = d.Err != nil
+	if c, ok := m.dialog.(*comparison); ok {
+		c.end()
+		if c.wanted >= 0 {
+			defer func() { cmd = tea.Batch(cmd, m.compared(comparedMsg{c.wanted})) }()
+		}
+	}
 	switch {
 	case d.Err == nil:
 	case llm.Canceled(d.Err):

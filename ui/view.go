@@ -143,21 +143,43 @@ func (m *Model) compose(top, bottom, line string, said []string) string {
 	rows = append(rows, below...)
 	rows = append(rows, line)
 	for i, row := range rows {
-		if ansi.StringWidth(row) > m.width {
+		if !fits(row, m.width) && ansi.StringWidth(row) > m.width {
 			rows[i] = ansi.Truncate(row, m.width, "")
 		}
 	}
 	return strings.Join(rows[:min(len(rows), m.height)], "\n")
 }
 
+// fits reports whether row takes at most width cells, where a glance tells: to
+// measure every row of every frame would be most of its cost.
+func fits(row string, width int) bool {
+	for i := 0; i < len(row); i++ {
+		switch c := row[i]; {
+		case c == '\x1b' && strings.HasPrefix(row[i:], "\x1b["):
+			for i += 2; i < len(row) && (row[i] < '@' || row[i] > '~'); i++ {
+			}
+		case c == '\x1b':
+			return false
+		case c >= 0xc0: // of one or two cells
+			width -= 2
+		case c < 0x80:
+			width--
+		}
+	}
+	return width >= 0
+}
+
 // chips is the line above the composer that names what goes with the prompt.
 func (m *Model) chips() []string {
-	if len(m.attached) == 0 {
-		return nil
-	}
 	var names []string
+	if len(m.comparing) > 0 {
+		names = append(names, "[to compare: "+safe.Line(strings.Join(m.comparing, ", "))+"]")
+	}
 	for _, p := range m.attached {
 		names = append(names, "["+safe.Line(attach.Label(p))+"]")
+	}
+	if len(names) == 0 {
+		return nil
 	}
 	return []string{strings.Repeat(" ", signWidth) + m.theme.Dim.Render(ansi.Truncate(strings.Join(names, " "), max(m.width-signWidth, 1), "…"))}
 }

@@ -146,6 +146,7 @@ func TestTasksBecomeCalls(t *testing.T) {
 		{"find all go files", `glob{"pattern":"**/*.go"}`},
 		{"find files named config.toml", `glob{"pattern":"**/config.toml"}`},
 		{"run go version", `shell{"command":"go version"}`},
+		{"run go vet ./...", `shell{"command":"go vet ./..."}`},
 		{"please run `ls -la | head` for me", `shell{"command":"ls -la | head"}`},
 		{"$ echo hi", `shell{"command":"echo hi"}`},
 		{"create notes.txt with hello", `write{"content":"hello\n","path":"notes.txt"}`},

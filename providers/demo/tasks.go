@@ -44,9 +44,18 @@ var tasks = []struct {
 // or one of the names that have neither.
 const file = "[`'\"]?((?:[\\w.-]*/)*[\\w-]*\\.?[\\w-]+\\.[a-z]\\w*|(?:[\\w.-]*/)+[\\w.-]+|\\.\\w[\\w.-]+|Makefile|Dockerfile|LICENSE|README)[`'\"]?"
 
+// bare is text without what ends a sentence. What ends a path, as in ./..., stays.
+func bare(text string) string {
+	text = strings.TrimRight(text, " \n")
+	if bare := strings.TrimRight(text, ".?!"); !strings.HasSuffix(bare, "/") && !strings.HasSuffix(bare, " ") {
+		return bare
+	}
+	return text
+}
+
 // task recognizes what is to be done, and takes its next step.
 func (c *chat) task() (reply, bool) {
-	ask := strings.TrimRight(c.ask, " .?!\n")
+	ask := bare(c.ask)
 	for _, row := range tasks {
 		m := row.pattern().FindStringSubmatch(ask)
 		if m == nil {

@@ -2,6 +2,7 @@ package print
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,7 +27,7 @@ type field struct {
 }
 
 func (l *lines) start(s *session.Session) {
-	l.err = l.put(object{{"type", "start"}, {"session", s.ID()}, {"model", s.Model().Name}})
+	l.err = l.put(object{{"type", "start"}, {"session", s.ID()}, {"model", cmp.Or(l.o.Model, s.Model().Name)}})
 }
 
 func (l *lines) event(e session.Event, status int) error {
@@ -170,7 +171,7 @@ func (w *whole) event(e session.Event, status int) error {
 
 func (w *whole) done(d session.Done, status int) error {
 	o := object{
-		{"session", w.s.ID()}, {"model", w.s.Model().Name},
+		{"session", w.s.ID()}, {"model", cmp.Or(w.o.Model, w.s.Model().Name)},
 		{"text", string(bytes.TrimRight(w.text.Bytes(), "\n"))}, {"thinking", w.think.String()},
 	}
 	if w.value != nil {

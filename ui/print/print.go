@@ -58,6 +58,7 @@ func (i Interrupted) Is(err error) bool { return err == context.Canceled }
 // Options say where the answer goes and how it looks.
 type Options struct {
 	Format string // "text", "json" or "jsonl"
+	Model  string // that answers; "" is the session's
 	Out    io.Writer
 	Err    io.Writer
 	Quiet  bool // nothing but errors on Err

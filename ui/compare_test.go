@@ -1,0 +1,92 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+)
+
+// comparing sets a screen up on which two models say one thing each.
+func comparing(t *testing.T, w, h int, one, two llmtest.Turn) *stage {
+	t.Helper()
+	models := map[string]*llmtest.Fake{"fake/one": llmtest.New(one), "fake/two": llmtest.New(two, llmtest.Say("and more of the second"))}
+	return setUpWith(t, w, h, func(o *Options) {
+		o.Open = func(name string) (llm.Endpoint, error) {
+			fake, ok := models[name]
+			if !ok {
+				return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Provider: "openai", Message: "no key"}
+			}
+			return llm.Endpoint{Model: fake, Name: name, Origin: name, Strategy: "native", Known: true, Context: 100_000}, nil
+		}
+	})
+}
+
+// TestCompare asks two models the same, and goes on with one of them.
+func TestCompare(t *testing.T) {
+	for _, size := range []struct{ w, h int }{{120, 24}, {80, 24}, {50, 15}} {
+		t.Run(fmt.Sprint(size.w), func(t *testing.T) {
+			s := comparing(t, size.w, size.h, llmtest.Think("hm", "the **first**"), llmtest.Say("the second"))
+			s.Type("/compare fake/two").Press("enter").WaitForText("to compare: fake/one, fake/two")
+			s.Type("which?").Press("enter").WaitForText("esc leave it")
+			if size.w >= 80 {
+				s.WaitForText("the first").WaitForText("the second")
+			}
+			s.Golden(fmt.Sprintf("compare-%dx%d", size.w, size.h))
+			s.Press("right").WaitForText("the second").Press("enter").WaitForText("going on with fake/two")
+			if got := s.m.session.Model().Name; got != "fake/two" {
+				t.Errorf("the conversation goes on with %s", got)
+			}
+			if got := s.m.session.History(); len(got) != 2 || got[1].Text() != "the second" {
+				t.Errorf("the conversation is %+v", got)
+			}
+			if strings.Contains(s.Screen(), "to compare") {
+				t.Error("the next prompt would be compared again")
+			}
+			s.ask("go on", "and more of the second")
+		})
+	}
+}
+
+// TestCompareStops: what came before a stop can be chosen, and who is chosen
+// while others still answer stops them.
+func TestCompareStops(t *testing.T) {
+	tests := []struct {
+		name string
+		keys []string
+		want string
+	}{
+		{"stopped, then the other", []string{"esc", "wait", "right", "enter"}, "less"},
+		{"stopped, then left", []string{"esc", "wait", "esc"}, "half"},
+		{"chosen at once", []string{"2", "enter"}, "less"},
+		{"by ctrl+c", []string{"ctrl+c", "wait", "enter"}, "half"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := comparing(t, 80, 24, llmtest.Hang("half"), llmtest.Hang("less"))
+			s.Type("/compare fake/two").Press("enter").Type("which?").Press("enter").WaitForText("half").WaitForText("less")
+			for _, key := range test.keys {
+				if key == "wait" {
+					s.WaitForText("esc leave it")
+					continue
+				}
+				s.Press(key)
+			}
+			s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "Which answer?") })
+			path := s.m.session.Path()
+			if len(path) != 2 || path[1].Text() != test.want || !path[1].Cut {
+				t.Errorf("the conversation is %+v, want %q", path, test.want)
+			}
+		})
+	}
+}
+
+func TestCompareNobody(t *testing.T) {
+	s := comparing(t, 80, 24, llmtest.Say("x"), llmtest.Say("y"))
+	s.Type("/compare nobody/else").Press("enter").WaitForText("no key")
+	s.Type("/compare fake/one").Press("enter").WaitForText("takes two models")
+	s.Type("/compare fake/two").Press("enter").WaitForText("to compare")
+	s.Type("/compare").Press("enter").WaitForText("one model answers again")
+}

@@ -1,0 +1,125 @@
+package print
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"sync"
+
+	"parley/session"
+	"parley/ui/safe"
+)
+
+// Compare plays the answers of several models to the writers of o, one behind the
+// other in the order of names, each as Run plays a turn: the first while it
+// comes, the others as far as they have come meanwhile. As text, each has the
+// model's name for a heading. The exit status is that of the first answer that
+// has one.
+func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], cancel context.CancelCauseFunc, o Options) int {
+	queues := make([]*queue, len(names))
+	for i := range queues {
+		queues[i] = newQueue()
+	}
+	var told sync.WaitGroup
+	told.Go(func() { deal(turn, queues) })
+	defer told.Wait()
+	status := OK
+	for i, name := range names {
+		if o.Format == "text" && !o.Code && !o.Schema {
+			heading := "## " + safe.Line(name) + "\n\n"
+			if i > 0 {
+				heading = "\n" + heading
+			}
+			if _, err := io.WriteString(o.Out, heading); err != nil {
+				cancel(fmt.Errorf("%w: %w", ErrPipe, err))
+				return pipeStatus(err, o.Err)
+			}
+		}
+		o.Model = name
+		got := Run(s, queues[i].all(), cancel, o)
+		if status == OK {
+			status = got
+		}
+	}
+	return status
+}
+
+// deal gives every model what happened to it, as the events of a turn of its own.
+func deal(turn iter.Seq[session.Event], queues []*queue) {
+	ended := make([]bool, len(queues))
+	for e := range turn {
+		switch e := e.(type) {
+		case session.Lane:
+			queues[e.N].put(e.Event)
+			if a, ok := e.Event.(session.Answer); ok {
+				ended[e.N] = true
+				queues[e.N].put(session.Done{Reason: a.Finish.Reason, Err: e.Err, Usage: a.Usage, Steps: 1, Took: a.Took})
+				queues[e.N].close()
+			}
+		default:
+			for i, q := range queues {
+				if !ended[i] {
+					q.put(e)
+				}
+			}
+		}
+	}
+	for _, q := range queues {
+		q.close()
+	}
+}
+
+// A queue holds events until they are wanted. It has no bound: an answer is not
+// held up because another is printed first.
+type queue struct {
+	mu     sync.Mutex
+	news   *sync.Cond
+	events []session.Event
+	closed bool
+}
+
+func newQueue() *queue {
+	q := &queue{}
+	q.news = sync.NewCond(&q.mu)
+	return q
+}
+
+func (q *queue) put(e session.Event) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.closed {
+		q.events = append(q.events, e)
+		q.news.Signal()
+	}
+}
+
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.news.Signal()
+}
+
+// all yields the events until the queue is closed and empty.
+func (q *queue) all() iter.Seq[session.Event] {
+	return func(yield func(session.Event) bool) {
+		for {
+			q.mu.Lock()
+			for len(q.events) == 0 && !q.closed {
+				q.news.Wait()
+			}
+			events := q.events
+			q.events = nil
+			q.mu.Unlock()
+			if len(events) == 0 {
+				return
+			}
+			for _, e := range events {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package print_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"syscall"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+	. "parley/ui/print"
+)
+
+// TestCompare prints the answers of several models, in the order in which they
+// were named whichever comes first.
+func TestCompare(t *testing.T) {
+	down := &llm.Error{Fault: llm.Server, Message: "down", Provider: "m"}
+	tests := []struct {
+		name   string
+		o      Options
+		turns  []llmtest.Turn
+		want   string
+		status int
+	}{
+		{"text", Options{Format: "text"}, []llmtest.Turn{llmtest.Say("one"), llmtest.Say("two")}, "## m/0\n\none\n\n## m/1\n\ntwo\n", 0},
+		{"one fails", Options{Format: "text"}, []llmtest.Turn{llmtest.Fail(down), llmtest.Say("two")}, "## m/0\n\n\n## m/1\n\ntwo\n", Failed},
+		{"the last is cut", Options{Format: "text"}, []llmtest.Turn{llmtest.Say("one"), llmtest.Cut("tw")}, "## m/0\n\none\n\n## m/1\n\ntw\n", Failed},
+		{"code alone", Options{Format: "text", Code: true}, []llmtest.Turn{llmtest.Say("```\na\n```\n"), llmtest.Say("```\nb\n```\n")}, "a\nb\n", 0},
+	}
+	for _, test := range tests {
+		var models []llm.Endpoint
+		var names []string
+		for i, turn := range test.turns {
+			name := fmt.Sprintf("m/%d", i)
+			names = append(names, name)
+			models = append(models, llm.Endpoint{Model: llmtest.New(turn), Name: name, Origin: name, Strategy: "native"})
+		}
+		s := session.New(session.Options{Model: models[0]})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		var out, err bytes.Buffer
+		test.o.Out, test.o.Err = &out, &err
+		status := Compare(s, names, s.Compare(ctx, models, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, test.o)
+		if out.String() != test.want || status != test.status {
+			t.Errorf("%s: got %q and %d, want %q and %d; said %s", test.name, out.String(), status, test.want, test.status, err.String())
+		}
+	}
+}
+
+// A reader who leaves ends every model.
+func TestCompareClosed(t *testing.T) {
+	models := []llm.Endpoint{
+		{Model: llmtest.New(llmtest.Hang("half")), Name: "m/0", Origin: "m/0", Strategy: "native"},
+		{Model: llmtest.New(llmtest.Hang("less")), Name: "m/1", Origin: "m/1", Strategy: "native"},
+	}
+	s := session.New(session.Options{Model: models[0]})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	var err bytes.Buffer
+	status := Compare(s, []string{"m/0", "m/1"}, s.Compare(ctx, models, llm.Part{Kind: llm.Text, Text: "hi"}), cancel,
+		Options{Format: "jsonl", Out: &broken{room: 40, err: syscall.EPIPE}, Err: &err})
+	if status != 128+13 {
+		t.Errorf("status %d, want that of SIGPIPE", status)
+	}
+}
