@@ -14,9 +14,7 @@
 package paint
 
 import (
-	"fmt"
 	"io"
-	"math"
 	"sync"
 	"time"
 
@@ -57,7 +55,7 @@ type Screen struct {
 	shown int    // frames so far
 	ready int    // of which the terminal has this one, or a later one
 	seen  sync.Cond
-	anew  bool   // what the terminal shows is not known
+	anew  bool // what the terminal shows is not known
 	set   settings
 
 	hand   sync.Mutex // held while the terminal is written to
@@ -189,9 +187,22 @@ func (s *Screen) Run() {
 		}
 		began := time.Now()
 		if took, painted := s.paint(); painted {
-			next = began.Add(max(frameTime, took+backoff(took)))
+			next = pace(next, began, took)
 		}
 	}
+}
+
+// pace is when to paint next, after a paint that could have begun at could, began
+// at began, and that the terminal took so long to take. The first two after a
+// pause may follow each other at once: the second may be that of a key.
+func pace(could, began time.Time, took time.Duration) time.Time {
+	if slow := backoff(took); slow > 0 {
+		return began.Add(took + slow)
+	}
+	if paused := began.Add(-frameTime); could.Before(paused) {
+		could = paused
+	}
+	return could.Add(frameTime)
 }
 
 // backoff is how long a terminal is left in peace that took so long to take a
@@ -283,77 +294,6 @@ func recycled(b []byte) []byte {
 		return nil
 	}
 	return b[:0]
-}
-
-// Enter takes the terminal: at the start, and whenever somebody else had it.
-func (s *Screen) Enter() error {
-	if !Here {
-		return nil
-	}
-	if err := s.t.Raw(); err != nil {
-		return fmt.Errorf("the terminal: %w", err)
-	}
-	s.hand.Lock()
-	defer s.hand.Unlock()
-	if !s.away {
-		return nil
-	}
-	s.away = false
-	s.Redraw()
-	poke(s.move)
-	return nil
-}
-
-// retake makes the terminal ours again, if it was, whatever a shell did to it.
-func (s *Screen) retake() {
-	s.hand.Lock()
-	defer s.hand.Unlock()
-	if !s.away && s.t.Raw() == nil {
-		s.Redraw()
-	}
-}
-
-// leave gives the terminal back as it was found.
-func (s *Screen) leave() {
-	s.hand.Lock()
-	defer s.hand.Unlock()
-	if s.away {
-		return
-	}
-	s.away = true
-	s.mu.Lock()
-	s.buf = append(s.buf[:0], s.queue...)
-	s.queue = recycled(s.queue)
-	s.mu.Unlock()
-	if s.taken {
-		s.buf = s.modes.change(s.buf, &modes{})
-		s.buf = append(s.buf, fmt.Sprintf(leave, max(s.grid.h, 1))...)
-	}
-	s.modes, s.cursor, s.taken = modes{}, false, false
-	s.flush()
-}
-
-// Close ends Run and gives the terminal back. It reports whether the terminal
-// took that in time: one that is stuck does not.
-func (s *Screen) Close(patience time.Duration) bool {
-	if !Here {
-		return false
-	}
-	s.once.Do(func() {
-		close(s.over)
-		s.reached(math.MaxInt)
-	})
-	left := make(chan struct{})
-	go func() {
-		defer close(left)
-		s.leave()
-	}()
-	select {
-	case <-left:
-		return true
-	case <-time.After(patience):
-		return false
-	}
 }
 
 // equal reports whether nothing of f is seen to differ from g.

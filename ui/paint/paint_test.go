@@ -241,6 +241,12 @@ func TestLent(t *testing.T) {
 	}
 	s.paint()
 	v.shows("meanwhile")
+
+	run.run = func() error { s.Close(time.Minute); return nil }
+	order = nil
+	if err := run.Run(); err != nil || strings.Join(order, ", ") != "cooked" {
+		t.Errorf("after the end: %v, %v", order, err)
+	}
 }
 
 // slow is a terminal that takes what it gets when it is told to.
@@ -312,14 +318,25 @@ func TestSlowTerminal(t *testing.T) {
 	v.right()
 }
 
-// A terminal that takes long is left in peace for longer.
-func TestBackoff(t *testing.T) {
-	for _, tt := range []struct{ took, want time.Duration }{
-		{0, 0}, {time.Millisecond, 0}, {10 * time.Millisecond, 20 * time.Millisecond},
-		{100 * time.Millisecond, 200 * time.Millisecond}, {time.Minute, 400 * time.Millisecond},
+// What changes is painted at once; what goes on changing, so often a second; and
+// a terminal that takes long is left in peace for longer.
+func TestPace(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tt := range []struct {
+		name              string
+		could, took, want time.Duration // after the paint began
+	}{
+		{"after a pause", -time.Second, 0, 0},
+		{"the second after a pause", 0, 0, frameTime},
+		{"one after another", -2 * ms, 0, frameTime - 2*ms},
+		{"a terminal that is quick", 0, 3 * ms, frameTime},
+		{"one that is slow", 0, 10 * ms, 30 * ms},
+		{"one that is slow, after a pause", -time.Second, 100 * ms, 300 * ms},
+		{"one that was stuck", 0, time.Minute, time.Minute + 400*ms},
 	} {
-		if got := backoff(tt.took); got != tt.want {
-			t.Errorf("after %s: %s, want %s", tt.took, got, tt.want)
+		began := time.Now()
+		if got := pace(began.Add(tt.could), began, tt.took).Sub(began); got != tt.want {
+			t.Errorf("%s: paints after %s, want %s", tt.name, got, tt.want)
 		}
 	}
 }
