@@ -4,6 +4,7 @@
 //
 //	session.Turn ──► pump ──► news ──► transcript
 //	keys ──► dialog, else action, else composer or transcript
+//	View ──► paint ──► terminal
 //
 // Down by call, up by messages of the child's own package. Nothing from outside
 // is drawn that did not pass ui/safe, and the terminal comes back on every way
