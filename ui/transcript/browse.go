@@ -323,22 +323,36 @@ func (m *Model) copyBlock() tea.Cmd {
 	}
 	m.selectFrom(-1)
 	if low == high {
-		text, what := m.items[low].source()
+		text, what := m.items[m.meant()].source()
 		return copied(text, what)
 	}
 	var parts []string
 	for _, it := range m.items[low : high+1] {
-		if text, _ := it.source(); text != "" {
+		if text, _ := it.source(); text != "" && !it.footer() {
 			parts = append(parts, strings.Trim(text, "\n"))
 		}
 	}
 	return copied(strings.Join(parts, "\n\n"), fmt.Sprintf("%d block%s", len(parts), plural(len(parts))))
 }
 
+// meant is what the block under the cursor stands for: the answer above, or else
+// the message, if it is the footer of a turn, which nobody wants to have.
+func (m *Model) meant() int {
+	if !m.items[m.cursor].footer() {
+		return m.cursor
+	}
+	for i := m.cursor - 1; i >= 0 && !m.items[i].footer(); i-- {
+		if k := m.items[i].kind; k == anAnswer || k == aUser {
+			return i
+		}
+	}
+	return m.cursor
+}
+
 // copyCode copies the chosen code block, or the last one of the block under the
 // cursor.
 func (m *Model) copyCode() tea.Cmd {
-	codes := m.codes(m.items[m.cursor])
+	codes := m.codes(m.items[m.meant()])
 	if len(codes) == 0 {
 		return nil
 	}

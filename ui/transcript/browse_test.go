@@ -179,6 +179,29 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// Browsing begins at the end of a turn, which is its footer.
+func TestCopyAtTheFooter(t *testing.T) {
+	for _, c := range []struct {
+		name, keys string
+		end        func(*Model)
+		want       any
+	}{
+		{"the answer", "y", func(m *Model) {}, CopyMsg{"answer 3\n\n```go\ncode 3\n```\n\n```sh\nmore 3\n```\n", "answer"}},
+		{"its code", "Y", func(m *Model) {}, CopyMsg{"more 3\n", "code"}},
+		{"nothing was answered", "y", func(m *Model) { m.User("and?"); m.Note("stopped") }, CopyMsg{"and?", "message"}},
+		{"of several blocks", "k k v j y", func(m *Model) { m.User("and?"); m.Note("stopped") }, CopyMsg{"and?\n\nstopped", "2 blocks"}},
+		{"with the footer", "k v j y", func(m *Model) { m.User("and?"); m.Note("stopped") }, CopyMsg{"stopped", "1 block"}},
+	} {
+		m := chat()
+		c.end(m)
+		m.Footer("model · 3k tokens")
+		m.Browse(true)
+		if got := press(m, strings.Fields(c.keys)...); got != c.want {
+			t.Errorf("%s: asked to copy %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 func TestElapsed(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		40 * time.Millisecond:    "40 ms",

@@ -72,6 +72,12 @@ func (it *item) markup() bool {
 	return summed || it.kind == anAnswer
 }
 
+// footer tells whether the block closes a turn.
+func (it *item) footer() bool {
+	b, ok := it.block.(*words)
+	return ok && b.manner == footed
+}
+
 // settled tells whether nothing more is to come.
 func (it *item) settled() bool {
 	switch b := it.block.(type) {
