@@ -16,7 +16,11 @@ const (
 	canceledCall = "The user stopped this before it was finished."
 	lostCall     = "The program ended before this was finished. What it did until then is not known."
 	deniedCall   = "The user did not allow this call."
+	stoppedCall  = "The user stopped this call, and only this call, before it was finished. Until then:\n\n"
 )
+
+// errStopped is why the context of a call ended that a person stopped.
+var errStopped = errors.New("stopped by the user")
 
 // Bounds for an answer that asks for very much at once.
 const (
@@ -237,14 +241,18 @@ func (t *turn) execute(jobs []*job) {
 		text string
 		end  *tools.Outcome
 	}
+	stoppable := t.begin(jobs)
 	events := make(chan news)
 	slots := make(chan struct{}, sideways)
 	var running sync.WaitGroup
-	for _, j := range jobs {
+	for i, j := range jobs {
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			out := j.action.Run(t.ctx, func(text string) { events <- news{job: j, text: text} })
+			out := j.action.Run(stoppable[i], func(text string) { events <- news{job: j, text: text} })
+			if stopped := t.end(j, stoppable[i]); stopped && out.Failed {
+				j.stopped, out.Text = true, stoppedCall+out.Text
+			}
 			events <- news{job: j, end: &out}
 		})
 	}
@@ -261,13 +269,52 @@ func (t *turn) execute(jobs []*job) {
 	}
 }
 
+// begin gives each job a context of its own, which StopCalls ends.
+func (t *turn) begin(jobs []*job) []context.Context {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calls = map[*job]context.CancelCauseFunc{}
+	contexts := make([]context.Context, len(jobs))
+	for i, j := range jobs {
+		contexts[i], t.calls[j] = context.WithCancelCause(t.ctx)
+	}
+	return contexts
+}
+
+// end says that a job does not run any more. It reports whether it was stopped.
+func (t *turn) end(j *job, ctx context.Context) (stopped bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if cancel, runs := t.calls[j]; runs {
+		cancel(nil)
+		delete(t.calls, j)
+	}
+	return errors.Is(context.Cause(ctx), errStopped)
+}
+
+// StopCalls ends the tool calls that run at the moment, and says how many that
+// are. The turn goes on: the model is told that a person stopped them, and what
+// they had to say until then.
+func (s *Session) StopCalls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.calls)
+	for _, cancel := range s.calls {
+		cancel(errStopped)
+	}
+	clear(s.calls)
+	return n
+}
+
 // finish gives a call its result.
 func (t *turn) finish(j *job, out tools.Outcome) {
-	j.stopped = out.Failed && t.ctx.Err() != nil && !j.denied
+	j.stopped = out.Failed && !j.denied && (j.stopped || t.ctx.Err() != nil)
 	j.result = &Result{
 		Part: llm.Part{Kind: llm.Result, ID: j.call.ID, Name: j.call.Name, Text: j.note + out.Text, Failed: out.Failed},
 		Diff: out.Diff,
 		Took: out.Took,
+
+		Stopped: j.stopped,
 	}
 	for _, p := range out.Media {
 		p.Kind, p.ID, p.Name = llm.Media, j.call.ID, j.call.Name

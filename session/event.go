@@ -77,9 +77,10 @@ type Progress struct {
 
 // Result is a call's answer, as the model will see it.
 type Result struct {
-	Part llm.Part // Kind llm.Result
-	Diff string   // unified diff of what was changed
-	Took time.Duration
+	Part    llm.Part // Kind llm.Result
+	Diff    string   // unified diff of what was changed
+	Took    time.Duration
+	Stopped bool // a person ended it before it was finished, or the turn
 }
 
 // Fallback says that the turn goes on with another model after a fault.

@@ -84,11 +84,12 @@ type Session struct {
 	last   llm.Usage
 	want   *llm.Schema
 	mode   History
-	fixed  *tools.Set  // the tools as the running turn knows them; nil: none runs
-	known  int         // how many tools extra counts
-	began  int         // Seq of the message the running turn began with; 0: none runs
-	sizes  map[int]int // estimated tokens of messages, by Seq
-	extra  [2]int      // and of what goes with them, without and with tools; 0: not known yet
+	fixed  *tools.Set                       // the tools as the running turn knows them; nil: none runs
+	known  int                              // how many tools extra counts
+	calls  map[*job]context.CancelCauseFunc // those that run
+	began  int                              // Seq of the message the running turn began with; 0: none runs
+	sizes  map[int]int                      // estimated tokens of messages, by Seq
+	extra  [2]int                           // and of what goes with them, without and with tools; 0: not known yet
 
 	unpriced, warned bool // an answer's price is unknown; the person was told
 }

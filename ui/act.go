@@ -177,6 +177,26 @@ func (m *Model) takeBack(msg llm.Message) {
 	m.draft(text)
 }
 
+// halt stops the calls that run, or else the turn. A second time shortly after it
+// is the turn in any case: another call may have begun.
+func (m *Model) halt(string) tea.Cmd {
+	t := m.turn
+	if m.now().Sub(t.halted) < escWithin {
+		return m.stop("")
+	}
+	n := m.session.StopCalls()
+	if n == 0 {
+		return m.stop("")
+	}
+	t.halted = m.now()
+	what := "the tool"
+	if n > 1 {
+		what = fmt.Sprintf("%d tools", n)
+	}
+	return m.say("stopped " + what + ", the model goes on; " + m.keyOf("stop") + " again stops it too")
+}
+
+// stop ends the turn.
 func (m *Model) stop(string) tea.Cmd {
 	m.turn.stopped = true
 	m.turn.cancel()
@@ -384,7 +404,7 @@ func (m *Model) confirmed(msg dialog.Confirmed) tea.Cmd {
 func (m *Model) toggleMouse(string) tea.Cmd {
 	m.mouse = !m.mouse
 	if m.mouse {
-		return m.say("mouse: parley scrolls with the wheel")
+		return m.say("mouse: the wheel scrolls, and what is selected is copied")
 	}
 	return m.say("mouse: left to the terminal")
 }

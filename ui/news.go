@@ -38,6 +38,7 @@ type turn struct {
 	chars   int       // of the running answer, but for its beginning
 	first   time.Time // when the running answer began to come
 	stopped bool      // esc was pressed
+	halted  time.Time // when calls were stopped
 }
 
 // A block is one part of an answer on the screen.
@@ -308,7 +309,7 @@ func (m *Model) call(t *turn, p llm.Part) {
 	t.do("running "+p.Name, m.now())
 	m.toolOf(t, p.ID, func(tool *transcript.Tool) {
 		tool.Name, tool.Input, tool.Status, tool.Started = p.Name, p.Input, transcript.Running, m.now()
-		tool.Hint = "esc stops"
+		tool.Hint = m.keyOf("stop") + " stops this tool"
 	})
 }
 
@@ -327,7 +328,7 @@ func (m *Model) result(t *turn, r session.Result) {
 		tool.Output, tool.Took, tool.Diff = r.Part.Text, r.Took, r.Diff
 		switch {
 		case tool.Status == transcript.Denied:
-		case t.stopped && r.Part.Failed:
+		case r.Stopped:
 			tool.Status = transcript.Canceled
 		case r.Part.Failed:
 			tool.Status = transcript.Failed
