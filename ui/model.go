@@ -118,6 +118,7 @@ func newModel(o Options) *Model {
 	m.composer.Now = m.now
 	m.composer.SetVim(o.Config.Vim)
 	m.transcript.SetMotion(o.Config.Motion != "off")
+	m.transcript.Now = m.now
 	m.clip = o.Board(func(seq string) { m.send(writeMsg(seq)) })
 	m.files = files.New(o.Folder)
 	m.files.Go = func(f func()) { go m.guard(f) }
@@ -318,13 +319,20 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 
 // input handles keys, pastes and the mouse.
 func (m *Model) input(msg tea.Msg) tea.Cmd {
-	if mouse, ok := msg.(tea.MouseMsg); ok && m.dialog == nil {
+	if edge, ok := msg.(transcript.EdgeMsg); ok {
+		return m.transcript.Update(edge)
+	}
+	if mouse, ok := msg.(tea.MouseMsg); ok && (m.dialog == nil || m.transcript.Dragging()) {
+		if m.transcript.Dragging() { // wherever it goes
+			return m.transcript.Update(mouse)
+		}
 		at := mouse.Mouse()
 		_, wheel := msg.(tea.MouseWheelMsg)
 		if y := at.Y - (m.height - 1 - m.composer.Height()); !wheel && y >= 0 && at.Y < m.height-1 {
 			if _, click := msg.(tea.MouseClickMsg); !click || at.Button != tea.MouseLeft {
 				return nil
 			}
+			m.transcript.Deselect()
 			m.transcript.Browse(false)
 			cmd := m.composer.Click(at.X-signWidth, y)
 			m.layout()
@@ -333,6 +341,9 @@ func (m *Model) input(msg tea.Msg) tea.Cmd {
 		return m.transcript.Update(mouse)
 	}
 	key, isKey := msg.(tea.KeyPressMsg)
+	if isKey {
+		m.transcript.Deselect()
+	}
 	if isKey && key.String() == "alt+esc" { // two quick escapes arrive as one key
 		key = tea.KeyPressMsg{Code: tea.KeyEscape}
 		msg = key

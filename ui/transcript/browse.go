@@ -72,10 +72,14 @@ func Bindings() [][2]string {
 	return rows
 }
 
-// Update handles the wheel and, while browsing, keys. Copying gives a CopyMsg.
+// Update handles the mouse and, while browsing, keys. Copying gives a CopyMsg.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if m.details != nil {
 		return m.pressInDetails(msg)
+	}
+	switch msg.(type) {
+	case tea.MouseClickMsg, tea.MouseMotionMsg, tea.MouseReleaseMsg, EdgeMsg:
+		return m.moused(msg)
 	}
 	if _, wheel := msg.(tea.MouseWheelMsg); m.search.typing && !wheel {
 		m.typeWord(msg)
@@ -164,9 +168,10 @@ func (m *Model) Message() (n int, ok bool) {
 	return max(n, 0), n >= 0
 }
 
-// pinned tells whether the cursor keeps the reader from following what comes.
+// pinned tells whether the cursor, or the mouse, keeps the reader from following
+// what comes.
 func (m *Model) pinned() bool {
-	return m.browsing && m.cursor < m.solid(len(m.items)-1, -1)
+	return m.mouse.held || m.browsing && m.cursor < m.solid(len(m.items)-1, -1)
 }
 
 // solid is the next item that has lines, from i on in a direction; if there is

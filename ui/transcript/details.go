@@ -185,7 +185,7 @@ var pager = map[string]func(*Model) tea.Cmd{
 // openDetails shows all of the block under the cursor, in place of the rest.
 func (m *Model) openDetails() {
 	d := &details{of: m.items[m.cursor], stale: true}
-	d.theme, d.ink, d.width, d.height, d.openOutput = m.theme, m.ink, m.width, m.height, true
+	d.Now, d.theme, d.ink, d.width, d.height, d.openOutput = m.Now, m.theme, m.ink, m.width, m.height, true
 	d.Clear()
 	m.details = d
 	d.refresh()

@@ -57,6 +57,8 @@ type Model struct {
 	anchor   int // the other end of what is selected; -1 for nothing
 	search   search
 	details  *details // shown instead of the rest
+	mouse    mouse
+	Now      func() time.Time // tells one click from two; time.Now if it is not set
 
 	dirty bool // view is no longer true
 	view  string
@@ -110,7 +112,7 @@ type CopyMsg struct {
 
 // New makes an empty transcript.
 func New(th *theme.Theme) *Model {
-	m := &Model{}
+	m := &Model{Now: time.Now}
 	m.theme, m.ink = th, newInk(th)
 	m.Clear()
 	return m
@@ -120,7 +122,7 @@ func New(th *theme.Theme) *Model {
 func (m *Model) Clear() {
 	m.items, m.byID, m.running, m.grown = nil, map[key]*item{}, nil, nil
 	m.laid, m.cursor, m.code, m.anchor = 0, 0, -1, -1
-	m.details, m.search = nil, search{last: m.search.last, hit: -1}
+	m.details, m.search, m.mouse = nil, search{last: m.search.last, hit: -1}, mouse{}
 	m.Tag(0)
 	m.Bottom()
 }
@@ -156,6 +158,7 @@ func (m *Model) SetTheme(th *theme.Theme) {
 
 // restyle forgets all lines. Nothing is laid out before it comes in sight.
 func (m *Model) restyle() {
+	m.mouse = mouse{}
 	for _, it := range m.items {
 		it.forget()
 	}

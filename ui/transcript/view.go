@@ -126,6 +126,10 @@ func (m *Model) row(at pos, lines []string) {
 		m.buf = append(m.buf, sign...)
 		m.buf = append(m.buf, bar...)
 	}
+	if from, to := m.marked(it, at.line, lines[at.line]); from < to {
+		m.highlight(line, []match{{at.line, from, to, 0}}, -1)
+		return
+	}
 	if m.search.on {
 		m.highlight(line, onLine(m.spans(it), at.line), m.chosen(at.item))
 		return
