@@ -45,10 +45,11 @@ type Board struct {
 	Folder    string           // for what no route takes; made if it is not there
 	Workspace string           // from which no command is run; absolute, or "" for none
 
-	last    atomic.Int64 // copies asked for
-	busy    sync.Mutex   // one copy at a time
-	once    sync.Once
-	answers chan string
+	last     atomic.Int64 // copies asked for
+	busy     sync.Mutex   // one copy at a time
+	once     sync.Once
+	answers  chan string
+	patience time.Duration // what commands may take longer, for tests on busy machines
 }
 
 // A Result is what became of a copy.
@@ -218,12 +219,12 @@ func (b *Board) Answered(text string) {
 func (c *copying) toCommand(ctx context.Context, row *command) {
 	// What was sent plainly may be in tmux's buffer by now: twice would be once
 	// too often for those who page through the buffers.
-	if row.buffer && len(c.Went) > 0 && c.place.tmux.accepts() && c.holds(ctx, row, askWithin) {
+	if row.buffer && len(c.Went) > 0 && c.place.tmux.accepts() && c.holds(ctx, row, askWithin+c.patience) {
 		c.Went = append(c.Went, Step{row.name, true})
 		return
 	}
 	outer := row.buffer && len(c.Went) == 0 && c.place.hears() && len(osc52(c.text)) <= c.place.limit()
-	if err := c.run(ctx, putWithin, row.put(outer), row.bytes(c.text), nil); err != nil {
+	if err := c.run(ctx, putWithin+c.patience, row.put(outer), row.bytes(c.text), nil); err != nil {
 		if !errors.Is(err, errMissing) {
 			c.lose(row.name, err)
 		}
@@ -231,7 +232,7 @@ func (c *copying) toCommand(ctx context.Context, row *command) {
 	}
 	step := Step{Route: row.name}
 	if row.get != nil {
-		if !c.holds(ctx, row, getWithin) {
+		if !c.holds(ctx, row, getWithin+c.patience) {
 			c.lose(row.name, errNotThere)
 			return
 		}

@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -42,7 +43,8 @@ func sit(t *testing.T, env map[string]string) *desk {
 	d.env["PATH"] = d.bin
 	d.Board = &Board{
 		System: "linux", Folder: filepath.Join(t.TempDir(), "state", "parley"),
-		Getenv: func(name string) string { return d.env[name] },
+		Getenv:   func(name string) string { return d.env[name] },
+		patience: time.Minute,
 		Terminal: func(seq string) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -66,8 +68,13 @@ func (d *desk) install(name, script string) {
 	d.write(filepath.Join(d.bin, name), "#!/bin/sh\nheld="+d.held+"\n"+script+"\n")
 }
 
+// write keeps other tests from starting commands meanwhile: a child would hold
+// the file open for writing until it is what it is to be, and the system runs no
+// file that somebody may write to ("text file busy").
 func (d *desk) write(path, script string) {
 	d.t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
 		d.t.Fatal(err)
 	}
@@ -182,7 +189,11 @@ func TestRoutes(t *testing.T) {
 		{"wayland whose wl-copy fails, with X", wayland, func(d *desk) { d.install("wl-copy", "exit 3"); d.install("xclip", xclip) },
 			"copied 59 bytes: xclip, checked; also the terminal (OSC 52)", "plain", "clipboard"},
 		{"a clipboard that gives back something else", wayland,
-			func(d *desk) { d.install("wl-copy", "cat > $held/clipboard"); d.install("wl-paste", "echo other") },
+			func(d *desk) {
+				d.patience = 2 * time.Second // which it waits out
+				d.install("wl-copy", "cat > $held/clipboard")
+				d.install("wl-paste", "echo other")
+			},
 			"sent 59 bytes to the terminal (OSC 52), unconfirmed; wl-copy: gives back another text", "plain", "clipboard"},
 		{"the console of linux", map[string]string{"TERM": "linux"}, nil, "no clipboard took 59 bytes: kept in FILE", "", ""},
 		{"macOS", map[string]string{"TERM": "xterm-256color", "TERM_PROGRAM": "Apple_Terminal"},
@@ -411,6 +422,7 @@ func TestWorkspace(t *testing.T) {
 func TestHangs(t *testing.T) {
 	t.Run("killed", func(t *testing.T) {
 		d := sit(t, map[string]string{"DISPLAY": ":0"})
+		d.patience = 0
 		d.install("xclip", "sleep 60 & echo $! > $held/pid; sleep 60")
 		got := d.copy("hi")
 		if len(got.Lost) != 1 || got.Lost[0].Error() != "xclip: no answer in 2s" {

@@ -57,7 +57,7 @@ func (b *Board) Picture(ctx context.Context) ([]byte, error) {
 			continue
 		}
 		out := &capped{most: mostPicture}
-		err := b.run(ctx, pictureWithin, r.get, nil, out)
+		err := b.run(ctx, pictureWithin+b.patience, r.get, nil, out)
 		picture := out.text
 		if err == nil && r.decode != nil {
 			picture, err = r.decode(picture)
