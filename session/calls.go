@@ -16,7 +16,7 @@ const (
 	canceledCall = "The user stopped this before it was finished."
 	lostCall     = "The program ended before this was finished. What it did until then is not known."
 	deniedCall   = "The user did not allow this call."
-	stoppedCall  = "The user stopped this call, and only this call, before it was finished. Until then:\n\n"
+	stoppedCall  = "The user stopped this call before it was finished. Until then:\n\n"
 )
 
 // errStopped is why the context of a call ended that a person stopped.

@@ -35,7 +35,7 @@ import (
 // Config is the [ui] section of the configuration.
 type Config struct {
 	Theme        string `toml:"theme"`         // "auto", one of theme.Names, or one of Themes
-	Mouse        bool   `toml:"mouse"`         // take the wheel; off leaves the mouse to the terminal
+	Mouse        bool   `toml:"mouse"`         // take the wheel and selecting; off leaves the mouse to the terminal
 	Vim          bool   `toml:"vim"`           // keys of vi in the composer
 	Notify       string `toml:"notify"`        // one of Notices: how to call a person back who is in another window
 	Motion       string `toml:"motion"`        // "on", or "off": nothing moves but what is said

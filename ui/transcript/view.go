@@ -164,7 +164,7 @@ func (m *Model) arrived() string {
 // markRow is the row of the scroll mark; -1 for none. It goes by items, so that
 // nothing has to be laid out to find it.
 func (m *Model) markRow() int {
-	if m.follow || m.edge() == 0 {
+	if m.follow || m.mouse.held && m.mouse.followed || m.edge() == 0 {
 		return -1
 	}
 	it := m.items[m.top.item]
