@@ -74,7 +74,7 @@ func TestFlippedBytes(t *testing.T) {
 	t.Parallel()
 	file, ids := sample(t, 8)
 	r := rand.New(rand.NewPCG(5, uint64(len(file))))
-	for range either(50, 2000) {
+	for range either(30, 2000) {
 		at, bit := r.IntN(len(file)), byte(1)<<r.IntN(8)
 		damaged := bytes.Clone(file)
 		damaged[at] ^= bit
@@ -88,7 +88,7 @@ func TestFlippedBytes(t *testing.T) {
 func TestTruncated(t *testing.T) {
 	t.Parallel()
 	file, ids := sample(t, 8)
-	cuts := either(20, 200)
+	cuts := either(12, 200)
 	for i := range cuts {
 		size := (i + 1) * len(file) / (cuts + 1)
 		if i%2 == 0 {
