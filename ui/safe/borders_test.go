@@ -2,6 +2,7 @@ package safe_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"go/ast"
 	"go/importer"
 	"go/parser"
@@ -11,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -72,7 +75,12 @@ type checked struct {
 
 // load type-checks the packages of the front ends, and main.
 func load(t *testing.T, root string) []checked {
-	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export", ".", "./ui/...")
+	// What was built for this test is not built again in another way.
+	race := false
+	if info, ok := debug.ReadBuildInfo(); ok {
+		race = slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+	}
+	cmd := exec.Command("go", "list", fmt.Sprintf("-race=%v", race), "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export", ".", "./ui/...")
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {
