@@ -56,7 +56,7 @@ func hostile(dir string, n int) (Options, *llmtest.Fake, error) {
 	if err != nil {
 		return Options{}, nil, err
 	}
-	if _, err := lib.Import(session.Summary{Title: texts[4], Preview: texts[5], Folder: dir, Head: len(nodes)}, nodes[:len(nodes):len(nodes)]); err != nil {
+	if _, err := lib.Import(session.Summary{Title: texts[4], Preview: texts[5], Folder: dir, Head: 40}, nodes[:40]); err != nil {
 		return Options{}, nil, err
 	}
 	log, err := lib.Resume(id)
