@@ -222,6 +222,7 @@ func TestNoRedirectToPlainHTTP(t *testing.T) {
 
 // What never ends, or is larger than it looks, ends all the same.
 func TestFetchIsBounded(t *testing.T) {
+	t.Parallel()
 	// Members of a gzip stream, one after the other, are one stream.
 	bomb := bytes.Repeat(zipped(t, make([]byte, 1<<20)), 64)
 	var lines bytes.Buffer

@@ -10,6 +10,7 @@ import (
 // TestHideEnvironment looks at a process of its own, as the environment cannot be
 // hidden twice.
 func TestHideEnvironment(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("PARLEY_TEST_HIDE") == "1" {
 		HideEnvironment()
 		shown, err := os.ReadFile("/proc/self/environ")

@@ -181,6 +181,7 @@ func TestWritesAreWhole(t *testing.T) {
 // A process that is killed in the middle of writes leaves the old content or the
 // new one, and at most one temporary file.
 func TestKilledWhileWriting(t *testing.T) {
+	t.Parallel()
 	contents := [2]string{strings.Repeat("a", 300_000) + "\n", strings.Repeat("b", 200_000) + "\n"}
 	if dir := os.Getenv("PARLEY_TEST_WRITES"); dir != "" { // the process to be killed
 		set, err := Open(dir)
