@@ -175,13 +175,12 @@ func (m *Model) soon() tea.Cmd {
 
 // scrollOn scrolls a line towards the edge, and again soon, if it could.
 func (m *Model) scrollOn() tea.Cmd {
-	was, direction := m.top, m.beyond()
-	m.Scroll(direction)
+	was := m.top
+	m.Scroll(m.beyond())
 	m.extend()
 	if m.top == was {
 		return nil
 	}
-	m.mouse.followed = m.mouse.followed && direction > 0
 	return m.soon()
 }
 
@@ -205,7 +204,8 @@ func (m *Model) release() tea.Cmd {
 
 // letGo has the reader follow again who did.
 func (m *Model) letGo() {
-	if m.mouse.held = false; m.mouse.followed && !m.pinned() {
+	held := m.mouse.held
+	if m.mouse.held = false; held && m.mouse.followed && !m.pinned() {
 		m.Bottom()
 	}
 }
@@ -331,6 +331,9 @@ func (m *Model) index(seq int) int {
 func (m *Model) marked(it *item, line int, text string) (from, to int) {
 	c := &m.mouse.chosen
 	here := spot{it.seq, line, 0}
+	if _, picture := it.block.(*drawn); picture {
+		return 0, 0
+	}
 	if c.empty() || here.seq < c.from.seq || here.seq > c.to.seq {
 		return 0, 0
 	}

@@ -116,6 +116,10 @@ func TestSelectByMouse(t *testing.T) {
 		{"a long word", func(m *Model) { m.User(strings.Repeat("0123456789", 9) + "end") }, "0123", "end", strings.Repeat("0123456789", 9) + "end"},
 		{"the output of a call, not what is folded", shell, "make", "seven", "make test\nthree\nfour\nfive\nsix\nseven"},
 		{"over its fold", shell, "…", "four", "three\nfour"},
+		{"far down", func(m *Model) {
+			m.Answer("a", strings.Repeat(talk+"\n\n", 50)+"At *last* done.")
+			m.AnswerDone("a")
+		}, "last", "done", "last* done"},
 		{"two blocks", func(m *Model) { m.User("question"); answer(m) }, "question", "Plan", "question\n\n## Plan"},
 		{"a diff has no numbers and no signs", func(m *Model) {
 			m.Tool("e", Tool{Name: "edit", Title: "a.go", Status: Done, Diff: "--- a/a.go\n+++ b/a.go\n@@ -1,3 +1,3 @@\n func main() {\n-\told()\n+\tnew()\n }\n"})
@@ -145,6 +149,18 @@ func TestSelectByMouse(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Side by side, a line that did not change is copied once.
+func TestSelectInSplitDiff(t *testing.T) {
+	m := New(theme.Dark())
+	m.SetSize(140, 30)
+	m.Tool("e", Tool{Name: "edit", Title: "a.go", Status: Done, Diff: "--- a/a.go\n+++ b/a.go\n@@ -8,7 +8,7 @@\n" +
+		" \treturn nil\n }\n \n-\told(1)\n+\tnew(1)\n \treturn nil\n // end\n"})
+	want := "\treturn nil\n}\n\n\told(1)\n\tnew(1)\n\treturn nil\n// end"
+	if got := handOn(m).drag(t, "8", "end"); got.Text != want {
+		t.Errorf("copied %q, want %q", got.Text, want)
 	}
 }
 
@@ -249,6 +265,30 @@ func TestPressHolds(t *testing.T) {
 	}
 	if !m.AtBottom() || !strings.Contains(m.View(), "newer") {
 		t.Errorf("the end is not followed again:\n%s", m.View())
+	}
+}
+
+// What the mouse did before does not move a reader who has scrolled up since.
+func TestDeselectLeavesTheReader(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   func(*hand)
+	}{
+		{"scrolled after it", func(h *hand) { h.drag(t, "answer 3", "answer 3"); h.Scroll(-5) }},
+		{"scrolled with the button down", func(h *hand) {
+			h.down(4, 4)
+			h.Update(tea.MouseWheelMsg{Button: tea.MouseWheelUp})
+			h.up()
+		}},
+	} {
+		m := chat()
+		c.do(handOn(m))
+		was := topRow(m)
+		m.Deselect()
+		m.Note("new")
+		if got := topRow(m); got != was || m.AtBottom() {
+			t.Errorf("%s: top row %q, want %q", c.name, got, was)
+		}
 	}
 }
 

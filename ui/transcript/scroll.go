@@ -185,6 +185,7 @@ func (m *Model) Scroll(lines int) {
 		return
 	}
 	if lines < 0 {
+		m.mouse.followed = false
 		m.top = m.up(m.top, -lines)
 	} else if p, ok := m.down(m.top, lines); ok {
 		m.top = p

@@ -158,6 +158,7 @@ func (m *Model) SetTheme(th *theme.Theme) {
 
 // restyle forgets all lines. Nothing is laid out before it comes in sight.
 func (m *Model) restyle() {
+	m.letGo()
 	m.mouse = mouse{}
 	for _, it := range m.items {
 		it.forget()
