@@ -40,6 +40,7 @@ var pieces = []string{
 	"\x1b[1m", "\x1b[2m", "\x1b[3;4m", "\x1b[31m", "\x1b[38;5;9m", "\x1b[38;2;1;2;3m", "\x1b[38;2;128;0;0m", "\x1b[44m", "\x1b[48;2;9;9;9m", "\x1b[7m", "\x1b[9m",
 	"\x1b[22m", "\x1b[24m", "\x1b[27m", "\x1b[39m", "\x1b[49m", "\x1b[4:3m", "\x1b[m", "\x1b[m", "\x1b[0m", "\x1b[0m",
 	"\x1b]8;;https://example.com\x1b\\", "\x1b]8;id=1;https://example.org/a\a", "\x1b]8;;\x1b\\", "\x1b]8;;\a", "x\x1b[31m\u0301",
+	"\x1b]8;;https://a\x00b\a", "\x1b]8;;https://\u009d0x\a", "\x1b]8;id=\x7f;https://c\x1b\\", "\x1b]8;;https://\xff\a",
 }
 
 // line is a random row of at most w cells.

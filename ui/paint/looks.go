@@ -1,6 +1,7 @@
 package paint
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -110,11 +111,20 @@ func (l *looks) after(from uint16, seq string) uint16 {
 	case ansi.HasCsiPrefix(seq) && p.Command() == 'm':
 		uv.ReadStyle(p.Params(), &k.Style)
 	case ansi.HasOscPrefix(seq) && p.Command() == 8:
-		uv.ReadLink(p.Data(), &k.Link)
+		k.Link = uv.Link{} // of one that is no link, the one before it does not take over what follows
+		if printable(p.Data()) {
+			uv.ReadLink(p.Data(), &k.Link)
+		}
 	}
 	n := l.number(k)
 	l.steps[step{from, strings.Clone(seq)}] = n
 	return n
+}
+
+// printable reports whether text holds nothing that a terminal could take for a
+// control character, in UTF-8 or in bytes.
+func printable(text []byte) bool {
+	return utf8.Valid(text) && !bytes.ContainsFunc(text, unicode.IsControl)
 }
 
 // turn is the sequence that changes the pen.

@@ -100,6 +100,7 @@ func TestNothingElseGetsThrough(t *testing.T) {
 		{"invalid bytes behind others", "é\x80汉\xe6\xb1x", "é\ufffd汉\ufffd\ufffdx"},
 		{"bidi and invisible", "a\u202eb\u200bc\u2066d\ufeff\u2028", "abcd"},
 		{"titles and clipboards", "a\x1b]0;x\ab\x1b]52;c;eA==\x1b\\c\x1b]9;x\ad", "abcd"},
+		{"links that hold more", "a\x1b]8;;x\x00y\ab\x1b]8;;\u009b2J\ac\x1b]8;id=\x7f;x\x1b\\d\x1b]8;;\x9d0;x\ae\x1b]8;;x\xff\af", "abcdef"},
 		{"moves and queries", "a\x1b[2Jb\x1b[Hc\x1b[6nd\x1b[?1049le\x1bcf\x1b7g\x1bMh", "abcdefgh"},
 		{"strings", "a\x1bPq\x1b\\b\x1b_Gx\x1b\\c\x1bXd\x1b\\e", "abce"},
 		{"not ended", "abc\x1b[3", "abc"},
@@ -386,6 +387,7 @@ func FuzzContent(f *testing.F) {
 		f.Add(p+"\nx"+p, uint8(20))
 	}
 	f.Add("\u094d\xe0", uint8(7))
+	f.Add("\x1b]8;;a\x00\u009d0;b\ac\x1b]8;d=\x85;e\x1b\\f", uint8(9))
 	f.Add("0\xa4\ufe0f", uint8(80))
 	f.Add("\x1b]8;;x\x1b[2J\x1b\\\u009b2J\x1b", uint8(3))
 	f.Fuzz(func(t *testing.T, content string, width uint8) {

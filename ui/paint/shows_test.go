@@ -3,6 +3,7 @@ package paint
 import (
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	uv "github.com/charmbracelet/ultraviolet"
@@ -36,6 +37,9 @@ func (v *terminal) shows(content string) {
 	for y := range v.h {
 		for x := 0; x < v.w; x++ {
 			c := want.CellAt(x, y)
+			if link := c.Link.Params + c.Link.URL; !utf8.ValidString(link) || strings.ContainsFunc(link, unicode.IsControl) {
+				c.Link = uv.Link{} // is none here
+			}
 			if !v.Clusters && utf8.RuneCountInString(c.Content) > 1 {
 				for to := x + max(c.Width, 1); x < to; x++ {
 					if got := v.Cell(x, y).Text; got != " " && !strings.Contains(c.Content, got) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	uv "github.com/charmbracelet/ultraviolet"
@@ -284,6 +285,9 @@ func (v *Terminal) shift(n int, up bool) {
 }
 
 func (v *Terminal) osc(number, text string) {
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+		v.wrong("a control character in %q of %s", text, number)
+	}
 	switch number {
 	case "2":
 		v.Title = text
