@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -51,18 +52,22 @@ type heard struct {
 	event llm.Event
 	err   error
 	over  bool
+	crash string // a panic, and where it was
 }
 
 func (t *turn) compare(models []llm.Endpoint, parts []llm.Part) error {
 	if len(models) < 2 {
 		return fmt.Errorf("comparing takes two models or more, not %d", len(models))
 	}
-	if err := t.budget(); err != nil {
-		return err
-	}
 	if len(parts) > 0 {
 		t.prompt(llm.Message{Role: llm.RoleUser, Parts: parts})
 	} else if err := t.again(); err != nil {
+		return err
+	}
+	if err := t.budget(); err != nil {
+		return err
+	}
+	if err := t.shrink(); err != nil {
 		return err
 	}
 	base := t.Head()
@@ -73,19 +78,32 @@ func (t *turn) compare(models []llm.Endpoint, parts []llm.Part) error {
 		t.emit(Lane{N: i, Event: Step{Model: model.Name, N: 1}})
 	}
 	t.done.Steps = len(models)
-	for h := range t.listen(lanes) {
+	ctx, stop := context.WithCancelCause(t.ctx)
+	defer stop(nil)
+	running := len(lanes)
+	for h := range t.listen(ctx, lanes) {
 		l := lanes[h.lane]
+		if h.crash != "" {
+			panic(h.crash) // as it would be if this model answered alone
+		}
 		if h.err != nil {
 			l.fail = h.err
 		}
 		switch {
 		case h.over:
 			t.answered(base, h.lane, l)
+			running--
+			if err := t.budget(); err != nil && running > 0 { // not one of them more
+				stop(err)
+			}
 		case h.err == nil:
 			t.hear(base, h.lane, l, h.event)
 		}
 	}
-	return t.settleOn(base, lanes)
+	if err := t.settleOn(base, lanes); err != nil || ctx.Err() == nil {
+		return err
+	}
+	return context.Cause(ctx)
 }
 
 // requestTo is the next request as it goes to model.
@@ -102,9 +120,9 @@ func (t *turn) requestTo(model llm.Endpoint) llm.Request {
 
 // listen asks every model, and yields what they send as it comes, until all are
 // done.
-func (t *turn) listen(lanes []*lane) iter.Seq[heard] {
+func (t *turn) listen(ctx context.Context, lanes []*lane) iter.Seq[heard] {
 	return func(yield func(heard) bool) {
-		ctx, cancel := context.WithCancel(t.ctx)
+		ctx, cancel := context.WithCancel(ctx)
 		all := make(chan heard)
 		var asked sync.WaitGroup
 		defer func() { // whatever happens, nobody is left behind
@@ -121,7 +139,7 @@ func (t *turn) listen(lanes []*lane) iter.Seq[heard] {
 				defer func() {
 					last := heard{lane: i, over: true}
 					if p := recover(); p != nil {
-						last.err = fmt.Errorf("this is a defect of parley: %v", p)
+						last.crash = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
 					}
 					all <- last
 				}()
@@ -169,7 +187,24 @@ func (t *turn) branch(base int, m llm.Message) *arriving {
 	t.tree.head = base
 	t.mu.Unlock()
 	t.write(a.node) // what is kept has no gaps
+	t.stand(base)   // what was answered so far is not to be hidden by it
 	return a
+}
+
+// stand keeps where the conversation goes on if parley ends now: with the first
+// whole answer, or else where base is.
+func (t *turn) stand(base int) {
+	t.mu.Lock()
+	at := base
+	for _, n := range t.tree.nodes[base:] {
+		if n.Parent == base && !n.Cut && at == base {
+			at = t.tree.Tip(n.Seq)
+		}
+	}
+	t.mu.Unlock()
+	if t.log != nil {
+		_ = t.log.Head(at)
+	}
 }
 
 // answered ends a lane.
@@ -182,12 +217,10 @@ func (t *turn) answered(base, n int, l *lane) {
 	}
 	l.a.Took = t.now().Sub(l.began)
 	l.a.Message.Cut = l.fail != nil
+	if l.keep == nil && l.a.Known { // it was paid for
+		l.keep = t.branch(base, l.a.Message)
+	}
 	if l.keep == nil { // nothing is kept of an answer that did not come
-		if l.a.Known {
-			t.mu.Lock()
-			t.count(l.a.Usage)
-			t.mu.Unlock()
-		}
 		t.emit(Lane{N: n, Event: l.a, Err: l.fail})
 		return
 	}
@@ -199,6 +232,7 @@ func (t *turn) answered(base, n int, l *lane) {
 	}
 	l.a.Seq = t.keep(l.a, l.keep)
 	t.refuse(base, l.a)
+	t.stand(base)
 	t.emit(Lane{N: n, Event: l.a, Err: l.fail})
 }
 

@@ -194,3 +194,88 @@ func TestCompareKept(t *testing.T) {
 		t.Errorf("goes on with %q, want %q", got, path)
 	}
 }
+
+// A limit on what is spent counts for all of them together: who still answers
+// when it is reached is stopped, and the prompt stays.
+func TestCompareBudget(t *testing.T) {
+	dear := llmtest.Script(
+		llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "dear"}},
+		llm.Usage{Input: 1, Output: 1, Cost: 2, Priced: true}, llm.Finish{Reason: llm.Stop})
+	models := []llm.Endpoint{endpoint("m/0", llmtest.New(dear)), endpoint("m/1", llmtest.New(llmtest.Hang("half")))}
+	s := New(Options{Model: models[0], MaxCost: 1})
+	var events []Event
+	for e := range s.Compare(t.Context(), models, say("which?")) {
+		events = append(events, e)
+	}
+	if err := doneOf(t, events).Err; !errors.Is(err, ErrBudget) {
+		t.Errorf("error %v, want the limit", err)
+	}
+	if got := texts(s); !slices.Equal(got, []string{"which?", "dear"}) {
+		t.Errorf("the conversation is %q", got)
+	}
+	events = nil
+	for e := range s.Compare(t.Context(), models, say("and now?")) {
+		events = append(events, e)
+	}
+	if err := doneOf(t, events).Err; !errors.Is(err, ErrBudget) {
+		t.Errorf("error %v, want the limit", err)
+	}
+	if got := texts(s); len(got) != 3 || got[2] != "and now?" {
+		t.Errorf("the conversation is %q, and the prompt is lost", got)
+	}
+}
+
+// A panic in one of the models is one of the turn, as it is when a model answers
+// alone, and leaves no other running.
+func TestComparePanics(t *testing.T) {
+	models := []llm.Endpoint{endpoint("m/0", llmtest.New(llmtest.Hang("half"))), endpoint("m/1", broken{})}
+	s := New(Options{Model: models[0]})
+	defer func() {
+		if p := fmt.Sprint(recover()); !strings.Contains(p, "boom") || !strings.Contains(p, "compare_test.go") {
+			t.Errorf("got panic %q, want boom and where it was", p)
+		}
+		if _, err := s.Edit(1); err != nil {
+			t.Errorf("the turn still runs: %v", err)
+		}
+	}()
+	for range s.Compare(t.Context(), models, say("which?")) {
+	}
+}
+
+type broken struct{}
+
+func (broken) Stream(context.Context, llm.Request) llm.Stream {
+	return func(func(llm.Event, error) bool) { panic("boom") }
+}
+
+// Whatever moment parley ends at, what is kept has no gaps, and the conversation
+// goes on with an answer that is whole if there is one.
+func TestCompareInterrupted(t *testing.T) {
+	lib, path := shelf(t)
+	models := []llm.Endpoint{endpoint("m/0", llmtest.New(llmtest.Say("whole"))), endpoint("m/1", llmtest.New(llmtest.Hang("half")))}
+	s := New(Options{Model: models[0], Log: lib.Create(Summary{Folder: "/work"})})
+	ctx, cancel := context.WithCancel(t.Context())
+	whole, half := false, false
+	for e := range s.Compare(ctx, models, say("which?")) {
+		l, ok := e.(Lane)
+		if !ok {
+			continue
+		}
+		_, answered := l.Event.(Answer)
+		_, said := l.Event.(llm.Delta)
+		whole, half = whole || l.N == 0 && answered, half || l.N == 1 && said
+		if !whole || !half || ctx.Err() != nil {
+			continue
+		}
+		other := copied(t, path) // as a crash would leave it
+		log, err := other.Fork(s.ID(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := texts(New(Options{Model: models[0], Log: log})); !slices.Equal(got, []string{"which?", "whole"}) {
+			t.Errorf("goes on with %q", got)
+		}
+		cancel()
+	}
+	cancel()
+}

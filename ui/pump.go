@@ -2,6 +2,7 @@ package ui
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,15 +25,14 @@ type pump struct {
 
 	mu     sync.Mutex
 	events []session.Event
-	delta  llm.Delta       // the last event, if text is open
-	text   strings.Builder // its Text or Input
-	every  time.Duration   // between wakes
-	last   time.Time       // when the screen took events last
-	due    time.Time       // of the next wake, while one is scheduled
-	awake  bool            // a wake is outstanding or scheduled
-	urgent bool            // and goes out at once
-	size   int             // bytes in events and text
-	room   sync.Cond       // signaled when the screen took some
+	open   []*growing    // texts that may go on, at most one for each model that answers
+	every  time.Duration // between wakes
+	last   time.Time     // when the screen took events last
+	due    time.Time     // of the next wake, while one is scheduled
+	awake  bool          // a wake is outstanding or scheduled
+	urgent bool          // and goes out at once
+	size   int           // bytes in events and text
+	room   sync.Cond     // signaled when the screen took some
 	closed bool
 	deltas [2]int    // since the screen took events last, and in the frame before
 	came   time.Time // when put returned last; of the goroutine that puts
@@ -85,12 +85,12 @@ func (p *pump) add(e session.Event) (nap time.Duration) {
 	for p.size > full && !p.closed {
 		p.room.Wait()
 	}
-	d, isDelta := e.(llm.Delta)
+	lane, d, isDelta := deltaOf(e)
 	if isDelta {
 		p.size += len(d.Text) + len(d.Input)
-		p.join(d)
+		p.join(lane, d)
 	} else {
-		p.end()
+		p.end(laneOf(e))
 		p.events = append(p.events, e)
 	}
 	now := time.Now()
@@ -141,21 +141,66 @@ func (p *pump) schedule(urgent bool, now time.Time) (wake bool, wait time.Durati
 	return true, wait
 }
 
-// join appends a delta to the open text if it goes on with it.
-func (p *pump) join(d llm.Delta) {
+// alone is the lane of a model that answers by itself.
+const alone = -1
+
+// A growing text is a delta to which what follows is joined.
+type growing struct {
+	lane  int
+	delta llm.Delta
+	text  strings.Builder // its Text or Input
+}
+
+// laneOf is which of the models that are compared an event is about.
+func laneOf(e session.Event) int {
+	if l, ok := e.(session.Lane); ok {
+		return l.N
+	}
+	return alone
+}
+
+// deltaOf is the delta that e is, or holds.
+func deltaOf(e session.Event) (lane int, d llm.Delta, ok bool) {
+	if l, is := e.(session.Lane); is {
+		d, ok = l.Event.(llm.Delta)
+		return l.N, d, ok
+	}
+	d, ok = e.(llm.Delta)
+	return alone, d, ok
+}
+
+// event is d as it came.
+func event(lane int, d llm.Delta) session.Event {
+	if lane == alone {
+		return d
+	}
+	return session.Lane{N: lane, Event: d}
+}
+
+// join appends a delta to the open text of its lane if it goes on with it.
+func (p *pump) join(lane int, d llm.Delta) {
 	if !plain(d) {
-		p.end()
-		p.events = append(p.events, d)
+		p.end(lane)
+		p.events = append(p.events, event(lane, d))
 		return
 	}
-	goesOn := p.delta.Block == d.Block && (p.delta.Input != "") == (d.Input != "") &&
-		(d.Kind == "" || d.Kind == p.delta.Kind) && p.text.Len() < most
-	if !goesOn {
-		p.end()
-		p.delta = d
+	i := slices.IndexFunc(p.open, func(g *growing) bool { return g.lane == lane })
+	if i >= 0 && !p.open[i].goesOn(d) {
+		p.end(lane)
+		i = -1
 	}
-	p.text.WriteString(d.Text)
-	p.text.WriteString(d.Input)
+	if i < 0 {
+		p.open = append(p.open, &growing{lane: lane, delta: d})
+		i = len(p.open) - 1
+	}
+	p.open[i].text.WriteString(d.Text)
+	p.open[i].text.WriteString(d.Input)
+}
+
+// goesOn reports whether d continues g.
+func (g *growing) goesOn(d llm.Delta) bool {
+	return g.delta.Block == d.Block && (g.delta.Input != "") == (d.Input != "") &&
+		(d.Kind == "" || d.Kind == g.delta.Kind) && g.text.Len() < most
 }
 
 // plain reports whether d only appends, and to one field.
@@ -164,20 +209,22 @@ func plain(d llm.Delta) bool {
 		d.ID == "" && d.Name == "" && !d.Failed && !d.Remote && d.MIME == "" && d.URL == "" && d.Data == nil && d.State == nil
 }
 
-// end puts the open text among the events.
-func (p *pump) end() {
-	if p.delta.Block == "" {
-		return
-	}
-	d := p.delta
-	if d.Input != "" {
-		d.Input = p.text.String()
-	} else {
-		d.Text = p.text.String()
-	}
-	p.events = append(p.events, d)
-	p.delta = llm.Delta{}
-	p.text.Reset()
+// end puts the open text of a lane among the events; that of all if what comes
+// is about none.
+func (p *pump) end(lane int) {
+	p.open = slices.DeleteFunc(p.open, func(g *growing) bool {
+		if lane != alone && g.lane != lane {
+			return false
+		}
+		d := g.delta
+		if d.Input != "" {
+			d.Input = g.text.String()
+		} else {
+			d.Text = g.text.String()
+		}
+		p.events = append(p.events, event(g.lane, d))
+		return true
+	})
 }
 
 // take returns what the screen should show now. Events beyond most bytes stay
@@ -185,10 +232,10 @@ func (p *pump) end() {
 func (p *pump) take() []session.Event {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.end()
+	p.end(alone)
 	n, size := 0, 0
 	for n < len(p.events) && size < most {
-		if d, ok := p.events[n].(llm.Delta); ok {
+		if _, d, ok := deltaOf(p.events[n]); ok {
 			size += len(d.Text) + len(d.Input)
 		}
 		n++
