@@ -65,12 +65,17 @@ func TestModelOrder(t *testing.T) {
 // What keys say of models is there in the next program.
 func TestTastesAreKept(t *testing.T) {
 	s := setUpWith(t, 80, 30, func(o *Options) { o.Choices = catalogued })
-	s.Press("ctrl+x", "m").WaitForText("Model").Press("end", "ctrl+t", "end", "delete")
+	s.Press("ctrl+x", "m").WaitForText("gpt-x").Press("end", "ctrl+t")
+	s.WaitFor(func(string) bool { return strings.HasPrefix(s.order(), "openai/gpt-x") })
+	s.Press("end", "delete").WaitFor(func(string) bool {
+		kept, _ := s.m.o.Library.Get("hidden")
+		return kept != "" && !strings.Contains(s.order(), "chat-1")
+	})
 	want := s.order()
 	again := newModel(s.m.o)
 	again.later = s.m.later
 	next := &stage{Driver: uitest.New(t, again, 80, 30)}
-	next.Press("ctrl+x", "m").WaitForText("Model")
+	next.Press("ctrl+x", "m").WaitForText("gpt-x")
 	if got := next.order(); got != want || !strings.HasPrefix(got, "openai/gpt-x") || strings.Contains(got, "chat-1") {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -31,7 +31,7 @@ const (
 	grace = 50 * time.Millisecond
 	// patience is how long a condition or a golden may take to come true, and
 	// Close waits for commands.
-	patience = 10 * time.Second
+	patience = 40 * time.Second
 )
 
 // A Driver is a running model. Its methods may be called from one goroutine.
