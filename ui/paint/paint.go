@@ -5,9 +5,10 @@
 //	root.View ──► Screen.Show ──► painter ──► terminal
 //
 // Show keeps the frame and wakes the painter, a goroutine of its own: the first
-// change is painted at once, further ones up to 120 times a second, and less
-// often where the terminal is slow to take them. What is overtaken meanwhile is
-// never painted. A screen on which nothing changes costs nothing.
+// change is painted at once, and so may be a second right behind it, as that of a
+// key; further ones up to 120 times a second, and less often where the terminal
+// is slow to take them. What is overtaken meanwhile is never painted. A screen on
+// which nothing changes costs nothing.
 //
 // Of a frame only the rows that differ are read, and of those only the cells
 // that differ are written; rows that moved are moved by the terminal.
@@ -186,7 +187,12 @@ func (s *Screen) Run() {
 			}
 		}
 		began := time.Now()
-		if took, painted := s.paint(); painted {
+		took, painted, err := s.paint()
+		switch {
+		case err != nil:
+			next = began.Add(took + mostPeace)
+			poke(s.wake)
+		case painted:
 			next = pace(next, began, took)
 		}
 	}
@@ -205,44 +211,60 @@ func pace(could, began time.Time, took time.Duration) time.Time {
 	return could.Add(frameTime)
 }
 
+// mostPeace is how long a terminal is left in peace at most.
+const mostPeace = 400 * time.Millisecond
+
 // backoff is how long a terminal is left in peace that took so long to take a
 // frame: it has more to read than it can, and a frame that comes later holds
 // what two would have.
 func backoff(took time.Duration) time.Duration {
-	const quick, most = 4 * time.Millisecond, 400 * time.Millisecond
+	const quick = 4 * time.Millisecond
 	if took < quick {
 		return 0
 	}
-	return min(2*took, most)
+	return min(2*took, mostPeace)
 }
 
 // paint writes what is to be painted, if there is anything, and returns how long
-// the terminal took to take it.
-func (s *Screen) paint() (took time.Duration, painted bool) {
+// the terminal took to take it. Of a frame that it did not take, everything is
+// to be painted anew.
+func (s *Screen) paint() (took time.Duration, painted bool, err error) {
 	s.hand.Lock()
 	defer s.hand.Unlock()
 	s.mu.Lock()
 	if s.away || !s.fresh || s.next.h == 0 {
 		s.mu.Unlock()
-		return 0, false
+		return 0, false, nil
 	}
 	f, set, shown := s.next, s.set, s.shown
-	defer func() { s.reached(shown) }()
 	if s.anew || s.grid.w != f.w || s.grid.h != f.h {
 		s.grid.forget(f.w, f.h)
 	}
 	s.buf = append(s.buf[:0], s.queue...)
 	s.queue, s.fresh, s.anew = recycled(s.queue), false, false
 	s.mu.Unlock()
+	modes, cursor, taken := s.modes, s.cursor, s.taken
 	if !s.taken {
 		s.buf, s.taken = append(s.buf, enter...), true
 	}
 
 	s.frame(&f, set)
-	if len(s.buf) == 0 {
-		return 0, false
+	if len(s.buf) > 0 {
+		began := time.Now()
+		n, err := s.flush()
+		took, painted = time.Since(began), true
+		if n == 0 {
+			s.modes, s.cursor, s.taken = modes, cursor, taken
+		}
+		if err != nil { // a part may have arrived
+			s.mu.Lock()
+			s.anew, s.fresh = true, true
+			s.mu.Unlock()
+			return took, painted, err
+		}
 	}
-	return s.flush(), true
+	s.reached(shown)
+	return took, painted, nil
 }
 
 // frame appends what turns the screen into f.
@@ -276,15 +298,11 @@ func (s *Screen) frame(f *frame, set settings) {
 	}
 }
 
-// flush hands buf to the terminal.
-func (s *Screen) flush() time.Duration {
-	began := time.Now()
-	_, err := s.t.Out.Write(s.buf)
-	if err != nil { // a part may have arrived; the next change shows all
-		s.grid.forget(s.grid.w, s.grid.h)
-	}
+// flush hands buf to the terminal, and returns how much of it that took.
+func (s *Screen) flush() (n int, err error) {
+	n, err = s.t.Out.Write(s.buf)
 	s.buf = recycled(s.buf)
-	return time.Since(began)
+	return n, err
 }
 
 // recycled is b to be filled again, unless a picture made it large.

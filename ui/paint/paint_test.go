@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -229,7 +230,7 @@ func TestLent(t *testing.T) {
 	run := &lent{s: s, run: func() error {
 		order = append(order, "run "+v.Modes())
 		s.Show(tea.View{Content: "meanwhile"})
-		if _, painted := s.paint(); painted {
+		if _, painted, _ := s.paint(); painted {
 			t.Error("painted while the terminal was lent")
 		}
 		return errors.New("it failed")
@@ -269,6 +270,10 @@ func (s *slow) Write(b []byte) (int, error) {
 // While the terminal takes a frame, Show does not wait, and of what it is shown
 // meanwhile the terminal gets the last.
 func TestSlowTerminal(t *testing.T) {
+	synctest.Test(t, slowTerminal)
+}
+
+func slowTerminal(t *testing.T) {
 	out := &slow{ready: make(chan struct{}), began: make(chan struct{})}
 	s := on(out, 40, 10)
 	ended := make(chan struct{})
@@ -284,6 +289,7 @@ func TestSlowTerminal(t *testing.T) {
 		s.Seen()
 	}()
 	<-out.began
+	synctest.Wait() // until Seen waits for the first frame
 	select {
 	case <-seen:
 		t.Error("the terminal does not have it yet")
@@ -296,6 +302,7 @@ func TestSlowTerminal(t *testing.T) {
 	<-seen
 	<-out.began
 	out.ready <- struct{}{}
+	synctest.Wait() // until the second is taken
 	if closed := s.Close(time.Nanosecond); closed {
 		t.Error("the terminal is stuck, but is said to be left")
 	}
@@ -342,7 +349,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// A terminal of which a part of a frame was lost shows all of the next.
+// A terminal of which a part of a frame was lost shows all of the next, or of the
+// same later. It does not have the frame before.
 func TestWriteFails(t *testing.T) {
 	v := newTerminal(t, 40, 10)
 	var fail bool
@@ -358,6 +366,42 @@ func TestWriteFails(t *testing.T) {
 	fail = false
 	s.show("one\ntwo\nthree\nfour", 0, 0)
 	v.shows("one\ntwo\nthree\nfour")
+
+	fail = true
+	s.show("five", 0, 0)
+	if s.ready == s.shown {
+		t.Error("a frame that was lost counts as seen")
+	}
+	fail = false
+	s.paint()
+	v.shows("five")
+	if s.Seen(); s.ready != s.shown {
+		t.Errorf("the terminal has frame %d of %d", s.ready, s.shown)
+	}
+}
+
+// A frame that the terminal did not take is painted again, though nothing else
+// changes.
+func TestWriteFailsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newTerminal(t, 40, 10)
+		failed := false
+		s := on(writer(func(b []byte) (int, error) {
+			if !failed {
+				failed = true
+				return 0, io.ErrShortWrite
+			}
+			return v.Write(b)
+		}), 40, 10)
+		go s.Run()
+		s.Show(tea.View{Content: "text"})
+		s.Seen()
+		s.Close(time.Minute)
+		v.right()
+		if got := v.Rows()[0]; got != "text" || !failed {
+			t.Errorf("the terminal shows %q", got)
+		}
+	})
 }
 
 type writer func([]byte) (int, error)

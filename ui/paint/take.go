@@ -60,7 +60,7 @@ func (s *Screen) leave() {
 		s.buf = append(s.buf, fmt.Sprintf(leave, max(s.grid.h, 1))...)
 	}
 	s.modes, s.cursor, s.taken = modes{}, false, false
-	s.flush()
+	_, _ = s.flush() // whoever has the terminal next finds out
 }
 
 // Close ends Run and gives the terminal back. It reports whether the terminal
