@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -51,7 +52,8 @@ func newMask(secrets []string) mask {
 	return mask{strings.NewReplacer(pairs...), all}
 }
 
-// forms lists secret as it is, as URL, JSON, HTML and base64 text.
+// forms lists secret as it is, and as URL, JSON, HTML, hexadecimal and base64
+// text.
 func forms(secret string) []string {
 	all := []string{secret}
 	for _, escaped := range []string{url.QueryEscape(secret), url.PathEscape(secret)} {
@@ -63,15 +65,44 @@ func forms(secret string) []string {
 		all = append(all, once, quoted(once, escape)) // twice in arguments of calls
 	}
 	if len(secret) < 8 {
-		return all // its base64 is short enough to occur by chance
+		return all // what follows is short enough to occur by chance
 	}
-	for shift := range 3 { // "user:secret" moves the secret against the groups of three bytes
-		s := base64.RawStdEncoding.EncodeToString([]byte("\x00\x00"[:shift] + secret))
-		s = s[(shift*8+5)/6:]
-		if (shift+len(secret))%3 != 0 {
-			s = s[:len(s)-1] // shares bits with what follows
+	for _, format := range []string{"%02x", "%02X", "%%%02x", "%%%02X", "\\x%02x", "\\x%02X"} {
+		all = append(all, each([]byte(secret), format))
+	}
+	for _, format := range []string{"&#%d;", "&#x%x;", "&#x%X;", "\\u%04x", "\\u%04X"} {
+		all = append(all, each([]rune(secret), format))
+	}
+	for _, once := range encoded(secret) {
+		all = append(append(all, once), encoded(once)...)
+	}
+	return all
+}
+
+// each writes every byte or rune of a secret in a format.
+func each[T byte | rune](secret []T, format string) string {
+	var b strings.Builder
+	for _, c := range secret {
+		fmt.Fprintf(&b, format, c)
+	}
+	return b.String()
+}
+
+// encoded lists s as it can stand in base64, of either alphabet, as far as that
+// does not depend on what is around it: "user:secret" moves the secret against the
+// groups of three bytes.
+func encoded(s string) []string {
+	var all []string
+	for shift := range 3 {
+		e := base64.RawStdEncoding.EncodeToString([]byte("\x00\x00"[:shift] + s))
+		e = e[(shift*8+5)/6:]
+		if (shift+len(s))%3 != 0 {
+			e = e[:len(e)-1] // shares bits with what follows
 		}
-		all = append(all, s, strings.NewReplacer("+", "-", "/", "_").Replace(s))
+		all = append(all, e)
+		if other := strings.NewReplacer("+", "-", "/", "_").Replace(e); other != e {
+			all = append(all, other)
+		}
 	}
 	return all
 }

@@ -42,21 +42,40 @@ type Recorder struct {
 // recordBody is how much of a body a recording holds, in bytes.
 const recordBody = 2 * MaxEvent
 
-// Record appends to the file at path, which nobody else may read.
+// Record appends to the file at path, which nobody else may read. It follows no
+// link there: who may write to the folder could have put one.
 func Record(path string) (*Recorder, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, irregular(path)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|asItIs, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.Chmod(0o600); err != nil { // it may be of before
+	if err := private(f); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return &Recorder{to: f}, nil
 }
+
+// private takes from others what they may do with a file, which may be of before.
+func private(f *os.File) error {
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return irregular(f.Name())
+	case ours(info):
+		return f.Chmod(0o600)
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("%s belongs to somebody else, and others can read it", f.Name())
+	}
+	return nil
+}
+
+func irregular(path string) error { return fmt.Errorf("%s is not a regular file", path) }
 
 // Close ends the recording. What runs still is not in it.
 func (r *Recorder) Close() error {

@@ -261,6 +261,33 @@ func TestRecordFile(t *testing.T) {
 	}
 }
 
+// TestRecordFollowsNoLink: what a link leads to gets neither a record nor another
+// mode, and nothing is made where it leads to nothing.
+func TestRecordFollowsNoLink(t *testing.T) {
+	dir := t.TempDir()
+	target := filepath.Join(dir, "target")
+	if err := os.WriteFile(target, []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"link": target, "dangling": filepath.Join(dir, "nothing")} {
+		link := filepath.Join(dir, name)
+		if err := os.Symlink(to, link); err != nil {
+			t.Skip("no links here: ", err)
+		}
+		if _, err := wire.Record(link); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	b, err := os.ReadFile(target)
+	info, _ := os.Stat(target)
+	if err != nil || string(b) != "mine" || runtime.GOOS != "windows" && info.Mode().Perm() != 0o644 {
+		t.Errorf("%q, %v, %v", b, info.Mode(), err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "nothing")); err == nil {
+		t.Error("a file was made behind a link")
+	}
+}
+
 // TestRecordFails: a disk that is full is told of once, and ends no turn.
 func TestRecordFails(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {

@@ -3,6 +3,7 @@ package wire_test
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -155,10 +156,18 @@ func TestTapHoldsNoSecret(t *testing.T) {
 	ways := map[string]string{
 		"as it is": canaryKey, "query": url.QueryEscape(canaryKey), "path": url.PathEscape(canaryKey), "html": html.EscapeString(canaryKey),
 		"json": string(quoted), "json in json": string(twice), "base64": base64.StdEncoding.EncodeToString([]byte("user:" + canaryKey)),
+		"hex": hex.EncodeToString([]byte(canaryKey)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(canaryKey))),
+		"base64 of base64":     base64.URLEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte("user:" + canaryKey)))),
+		"every byte escaped":   written(canaryKey, "%%%02X"),
+		"and in lower case":    written(canaryKey, "%%%02x"),
+		"decimal entities":     written(canaryKey, "&#%d;"),
+		"hexadecimal entities": written(canaryKey, "&#x%x;"),
+		"JSON escapes":         written(canaryKey, `\u%04x`),
+		"escapes of a program": written(canaryKey, `\x%02x`),
 	}
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
-			for cut := range len(way) {
+			for cut := 0; cut < len(way); cut += 1 + len(way)/50 {
 				for _, broken := range []bool{false, true} {
 					tap := &wire.Tap{}
 					p := tap.Program(wire.Exchange{URL: "x", Args: []string{"--key=" + way}}, []byte(way), []string{canaryKey})
@@ -170,11 +179,24 @@ func TestTapHoldsNoSecret(t *testing.T) {
 						x.Exchange().Took([]byte(way[cut:]))
 						x.End(0, "said "+way, errors.New("why "+way))
 					}
-					traceless(t, fmt.Sprintf("%s cut at %d", name, cut), told(t, tap))
+					all := told(t, tap)
+					traceless(t, fmt.Sprintf("%s cut at %d", name, cut), all)
+					if middle := way[len(way)/3 : len(way)*2/3]; strings.Contains(all, middle) {
+						t.Fatalf("%s cut at %d: %q is told", name, cut, middle)
+					}
 				}
 			}
 		})
 	}
+}
+
+// written is s with each of its characters in a format.
+func written(s, format string) string {
+	var b strings.Builder
+	for _, r := range s {
+		fmt.Fprintf(&b, format, r)
+	}
+	return b.String()
 }
 
 // told is everything that a tap tells.
