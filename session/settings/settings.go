@@ -80,7 +80,11 @@ func Decode(text string, cfg Settings) error {
 	meta, err := toml.Decode(text, cfg)
 	var parse toml.ParseError
 	if errors.As(err, &parse) {
-		return fmt.Errorf("%d:%d: %s", parse.Position.Line, parse.Position.Col, parse.Message)
+		message := parse.Message
+		if _, err := toml.Decode(text, &map[string]any{}); err != nil { // it is no TOML at all
+			message = valueless(message)
+		}
+		return fmt.Errorf("%d:%d: %s", parse.Position.Line, parse.Position.Col, message)
 	}
 	if err != nil {
 		return fmt.Errorf(" %s", strings.TrimPrefix(err.Error(), "toml: "))
@@ -107,6 +111,30 @@ func Decode(text string, cfg Settings) error {
 		return fmt.Errorf("%s: there are %s", problem, strings.Join(known, ", "))
 	}
 	return placed(text, cfg.Validate())
+}
+
+// quotes are what the decoder quotes of a text.
+var quotes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)(Key )?("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|^\S+ is out of)`)
+})
+
+// valueless is what the decoder has to say about a text that is no TOML, without
+// what it quotes of it: a key whose own quotes were forgotten is no secret any more
+// once it stands in an error. Names, characters and escapes stay.
+func valueless(message string) string {
+	if strings.HasPrefix(message, "expected value but found ") {
+		return "expected a value; text stands in quotes"
+	}
+	return quotes().ReplaceAllStringFunc(message, func(quoted string) string {
+		const character = len("'\\x'")
+		switch {
+		case strings.HasPrefix(quoted, "Key "), len(quoted) <= character:
+			return quoted
+		case strings.HasSuffix(quoted, " is out of"):
+			return "a number is out of"
+		}
+		return "…"
+	})
 }
 
 // placed is err with the line of the key that it begins with.

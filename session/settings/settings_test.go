@@ -57,6 +57,36 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// A value that is no TOML is not repeated: its quotes were forgotten, and it may be
+// a key.
+func TestNoValueIsTold(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"name = tCanarySecretKey", "1:8: expected a value; text stands in quotes"},
+		{"name = fCanarySecretKey", "1:8: expected a value; text stands in quotes"},
+		{"name = sk-canary", "1:8: expected a value; text stands in quotes"},
+		{"name = [tCanarySecretKey]", "1:9: expected a value; text stands in quotes"},
+		{"name = nCanarySecretKey\n", "1:8: expected a value; text stands in quotes"},
+		{"name = iCanary", "1:8: expected a value; text stands in quotes"},
+		{"name = 4711canary", "1:12: expected a top-level item to end with a newline, comment, or EOF, but got 'c' instead"},
+		{"name = 47_11_canary", "1:8: Invalid integer …: underscores must be surrounded by digits"},
+		{"name = 0047114711", "1:8: Invalid integer …: cannot have leading zeroes"},
+		{"name = 47114711471147114711471147", "1:8: a number is out of range for int64"},
+		{"name = 4711.4711e", "1:8: Invalid float value: …"},
+		{"name = 4711-47-11", "1:8: invalid datetime: …"},
+		{`name = "canary\xZZ"`, "1:9: expected two hexadecimal digits after '\\x', but got … instead"},
+		{`name = "canary\uZZ"`, "1:9: expected four hexadecimal digits after '\\u', but got … instead"},
+		{`name = "can\ary"`, "1:9: invalid escape in string '\\a'"},
+		{"name = 'a'\nname = 'b'", "2:12: Key 'name' has already been defined."},
+		{"name = 'canary", "1:14: unexpected EOF; expected \"'\""},
+	}
+	for _, test := range tests {
+		err := Decode(test.text, &sample{})
+		if err == nil || err.Error() != test.want {
+			t.Errorf("%s: got %v, want %s", test.text, err, test.want)
+		}
+	}
+}
+
 // FuzzDecode: no text keeps the program busy, panics it, or is repeated in the
 // error where it is a value.
 func FuzzDecode(f *testing.F) {
