@@ -18,6 +18,7 @@ import (
 	"parley/ui/composer"
 	"parley/ui/dialog"
 	"parley/ui/files"
+	"parley/ui/paint"
 	"parley/ui/picture"
 	"parley/ui/status"
 	"parley/ui/theme"
@@ -183,6 +184,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return nil
 	case signalMsg:
 		return m.quit()
+	case paint.StayedMsg:
+		return m.say("there is no shell to go back to")
 	case newsMsg:
 		return m.news(msg)
 	case tickMsg:

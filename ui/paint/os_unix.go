@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -32,15 +33,16 @@ func (s *Screen) Follow(send func(tea.Msg)) {
 			last = size{}
 		case <-s.move:
 		}
-		if w, h, err := s.t.Size(); err == nil && last != (size{w, h}) {
-			last = size{w, h}
-			send(tea.WindowSizeMsg{Width: w, Height: h})
+		if now := s.t.size(); now != last {
+			last = now
+			send(tea.WindowSizeMsg{Width: now.w, Height: now.h})
 		}
 	}
 }
 
 // stopped stops this process, and what it runs in the foreground, until it is
-// told to go on.
+// told to go on. Where there is no job control, as in a process group that no
+// shell looks after, the system drops the signal: the process is still there.
 func stopped() error {
 	goOn := make(chan os.Signal, 1)
 	signal.Notify(goOn, syscall.SIGCONT)
@@ -48,6 +50,12 @@ func stopped() error {
 	if err := syscall.Kill(0, syscall.SIGTSTP); err != nil {
 		return err
 	}
-	<-goOn
-	return nil
+	for range 30 { // of which one at most passes while the process is stopped
+		select {
+		case <-goOn:
+			return nil
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return errStayed
 }

@@ -76,6 +76,16 @@ type frame struct {
 
 type size struct{ w, h int } // in cells
 
+// size is that of the terminal, or a usual one where it does not say, as serial
+// lines and some terminals of containers, or says nothing that could be seen.
+func (t *Terminal) size() size {
+	w, h, err := t.Size()
+	if err != nil || w <= 0 || h <= 0 {
+		return size{80, 24}
+	}
+	return size{w, h}
+}
+
 // settings is what is known of the terminal.
 type settings struct {
 	profile  colorprofile.Profile

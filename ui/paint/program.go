@@ -1,6 +1,7 @@
 package paint
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -17,16 +18,12 @@ func (s *Screen) Program(root tea.Model, options ...tea.ProgramOption) *tea.Prog
 	if !Here {
 		return tea.NewProgram(root, append(options, tea.WithFPS(120))...)
 	}
-	w, h, err := s.t.Size()
-	if err != nil {
-		w, h = 80, 24
-	}
-	s.sent = size{w, h}
+	s.sent = s.t.size()
 	options = append(options,
 		tea.WithoutRenderer(),
 		tea.WithOutput(io.Discard), // of sequences, which reach it a tick late: see filter
 		tea.WithFPS(1),             // of ticks, at which nothing is done
-		tea.WithWindowSize(w, h),
+		tea.WithWindowSize(s.sent.w, s.sent.h),
 		tea.WithColorProfile(s.t.Profile),
 		tea.WithFilter(s.filter))
 	if s.asks() {
@@ -84,13 +81,27 @@ func (s *Screen) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	case tea.RawMsg:
 		s.Write(fmt.Sprint(msg.Msg))
 	case tea.SuspendMsg:
-		return tea.Exec(&lent{s: s, run: stopped}, func(error) tea.Msg { return tea.ResumeMsg{} })()
+		return tea.Exec(&lent{s: s, run: stopped}, resumed)()
 	case execMsg:
 		return tea.Exec(&lent{s: s, run: msg.Run, cmd: msg.Cmd}, msg.done)()
 	default:
 		s.nameless(msg)
 	}
 	return msg
+}
+
+// A StayedMsg is what asking for a stop comes to where nobody could tell the
+// process to go on: no shell waits for it.
+type StayedMsg struct{}
+
+var errStayed = errors.New("the process was not stopped")
+
+// resumed tells the program that it has the terminal again.
+func resumed(err error) tea.Msg {
+	if errors.Is(err, errStayed) {
+		return StayedMsg{}
+	}
+	return tea.ResumeMsg{}
 }
 
 // reported learns of the mode that was asked for.
@@ -104,7 +115,8 @@ func (s *Screen) reported(msg tea.ModeReportMsg) {
 }
 
 // queries are messages of Bubble Tea's that have no public name, and what they
-// write.
+// write. Those of ReadPrimaryClipboard, SetPrimaryClipboard, RequestCapability,
+// Println and Printf are not known here and do nothing: the root does without.
 var queries = []struct {
 	msg tea.Msg
 	seq string
