@@ -52,7 +52,8 @@ func (m *Model) guard(f func()) {
 }
 
 // guarded wraps a command likewise, for Bubble Tea runs it in a goroutine.
-// Batches are taken apart; sequences are not used here.
+// Batches are taken apart. Sequences cannot be, for their message is private:
+// they are made by inOrder.
 func (m *Model) guarded(cmd tea.Cmd) tea.Cmd {
 	if cmd == nil {
 		return nil
@@ -66,6 +67,14 @@ func (m *Model) guarded(cmd tea.Cmd) tea.Cmd {
 		}
 		return msg
 	}
+}
+
+// inOrder is tea.Sequence of guarded commands.
+func (m *Model) inOrder(cmds ...tea.Cmd) tea.Cmd {
+	for i, cmd := range cmds {
+		cmds[i] = m.guarded(cmd)
+	}
+	return tea.Sequence(cmds...)
 }
 
 // signalMsg asks the screen to end because of a signal.
@@ -112,7 +121,7 @@ func (e *exit) signals(send func(tea.Msg)) (stop func()) {
 				os.Exit(e.status) // the terminal takes nothing: the guard can wait for it
 			}
 		}
-		os.Exit(e.finish())
+		os.Exit(e.finish(true))
 	})
 	return func() {
 		signal.Stop(ch)
@@ -122,15 +131,22 @@ func (e *exit) signals(send func(tea.Msg)) (stop func()) {
 
 // restored brings the terminal back, and reports whether it took that in time.
 func (e *exit) restored(patience time.Duration) bool {
-	done := make(chan struct{})
-	go e.safely(func() {
-		defer close(done)
-		e.terminal.restore(!e.left(patience))
+	return within(2*patience, func() {
+		e.safely(func() { e.terminal.restore(!e.left(patience)) })
 	})
+}
+
+// within waits for f, which does not panic, and reports whether it ended in time.
+func within(patience time.Duration, f func()) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
 	select {
 	case <-done:
 		return true
-	case <-time.After(2 * patience):
+	case <-time.After(patience):
 		return false
 	}
 }
@@ -188,30 +204,28 @@ func (e *exit) left(patience time.Duration) bool {
 	return e.orderly
 }
 
-// restore brings the terminal back as soon as the loop is over. A slow one may
-// have a frame before it.
-func (e *exit) restore() {
-	const forFrame = 2 * time.Second
-	undone := e.left(forFrame)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.terminal.restore(!undone)
-}
-
 // finish reports what went wrong on the normal screen, and returns the exit
-// status.
-func (e *exit) finish() int {
+// status. A terminal that is not back is told nothing, for it takes nothing: the
+// guard waits for it when the process has ended.
+func (e *exit) finish(back bool) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.guard.dismiss()
-	e.guard = nil
+	if back {
+		e.guard.dismiss()
+		e.guard = nil
+	}
 	switch {
-	case e.panic != nil:
+	case e.panic != nil && back:
 		return Crash(e.panic, e.stack)
+	case e.panic != nil:
+		_, _ = writeCrash(e.panic, e.stack)
+		return statusPanic
 	case e.status != 0:
 		return e.status
 	case e.err != nil:
-		fmt.Fprintf(os.Stderr, "parley: the screen: %s\n", safe.Text(e.err.Error()))
+		if back {
+			fmt.Fprintf(os.Stderr, "parley: the screen: %s\n", safe.Text(e.err.Error()))
+		}
 		return 1
 	}
 	return 0

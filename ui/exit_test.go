@@ -96,6 +96,8 @@ func (f *fragile) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			f.armed = true
 		case "command":
 			return f, f.guarded(tea.Batch(func() tea.Msg { panic("in a command") }, f.say("x")))
+		case "sequence":
+			return f, f.guarded(f.inOrder(nil, func() tea.Msg { return nil }, func() tea.Msg { panic("in a command behind others") }))
 		case "goroutine":
 			go f.guard(func() { panic("in a goroutine, with " + os.Getenv("TEST_API_KEY") + " and " + shaped) })
 		case "library": // nobody recovers
@@ -251,6 +253,7 @@ func TestTerminalComesBack(t *testing.T) {
 		{"panic in Update", "update", keys("!"), 2, 1},
 		{"panic in View", "view", keys("!"), 2, 1},
 		{"panic in a command", "command", keys("!"), 2, 1},
+		{"panic in a sequence", "sequence", keys("!"), 2, 1},
 		{"panic in a goroutine", "goroutine", keys("!"), 2, 1},
 		{"panic in a library's goroutine", "library", keys("!"), 2, 1},
 		{"fatal error of the runtime", "fatal", keys("!"), 2, 1},
@@ -296,13 +299,9 @@ func TestPanicInTheSignalHandler(t *testing.T) {
 func TestHangUp(t *testing.T) {
 	s := launch(t, "shell", "streaming")
 	pid := strings.TrimSpace(read(t, filepath.Join(s.home, "pid")))
-	began := time.Now()
 	s.tty.Close()
 	if status := wait(t, s.Cmd); status != 129 {
 		t.Errorf("exit status %d, want 129", status)
-	}
-	if took := time.Since(began); took > 10*time.Second { // 2 s on a machine that does nothing else
-		t.Errorf("it took %s", took)
 	}
 	if stat, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil && !bytes.Contains(stat, []byte(") Z ")) {
 		t.Errorf("the command still runs: %s", stat)
@@ -343,6 +342,21 @@ func TestSuspend(t *testing.T) {
 			t.Fatalf("it did not come back: %q", s.out.String()[at:])
 		}
 	}
+	if raw := termios(t, s.tty); raw.Lflag&unix.ICANON != 0 {
+		t.Error("the screen did not take the terminal back")
+	}
+	io.WriteString(s.tty, "\x03\x04")
+	if status := wait(t, s.Cmd); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+	s.restored()
+}
+
+// Where no shell waits, ctrl+z says so, and the screen goes on.
+func TestSuspendWithoutShell(t *testing.T) {
+	s := launch(t, "-", "streaming") // leads its session
+	io.WriteString(s.tty, "\x1a")
+	s.out.waitFor(t, "there is no shell to go back to")
 	if raw := termios(t, s.tty); raw.Lflag&unix.ICANON != 0 {
 		t.Error("the screen did not take the terminal back")
 	}

@@ -443,7 +443,7 @@ func (m *Model) confirm(harmless bool, c *dialog.Confirmation) tea.Cmd {
 // quit ends the turn and the program.
 func (m *Model) quit() tea.Cmd {
 	m.cancel()
-	return tea.Sequence(m.forget(), tea.Quit)
+	return m.inOrder(m.forget(), tea.Quit)
 }
 
 // shutdown waits, shortly, for the turn to end, so that tools are stopped and

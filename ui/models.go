@@ -53,7 +53,7 @@ func (m *Model) offerModels(kind, title, arg string) tea.Cmd {
 		m.models.Ask(arg)
 	}
 	live := m.o.Live
-	return tea.Batch(m.open(m.models), tea.Sequence(m.known(), func() tea.Msg { return choicesMsg(live()) }))
+	return tea.Batch(m.open(m.models), m.inOrder(m.known(), func() tea.Msg { return choicesMsg(live()) }))
 }
 
 // known reads the catalog, beside the loop: that takes longer than a frame the

@@ -49,13 +49,14 @@ func TestEditor(t *testing.T) {
 	io.WriteString(s.tty, "\x07")
 	s.out.waitFor(t, "editor ends")
 	_, within, _ := strings.Cut(s.out.String(), "editor begins")
-	within, after, _ := strings.Cut(within, "editor ends")
+	within, _, _ = strings.Cut(within, "editor ends")
 	if !strings.Contains(within, " icanon") || strings.Contains(within, "-icanon") || strings.Contains(within, "\x1b[?1049h") {
 		t.Errorf("the editor had the terminal as %q", within)
 	}
 	s.out.waitFor(t, "written elsewhere")
-	if !strings.Contains(after+s.out.String(), "\x1b[?1049h") {
-		t.Error("the screen is not back")
+	_, after, _ := strings.Cut(s.out.String(), "editor ends")
+	if !strings.Contains(after, "\x1b[?1049h") {
+		t.Errorf("the screen is not back: %q", after)
 	}
 	io.WriteString(s.tty, "\x03\x03\x04")
 	if status := wait(t, s.Cmd); status != 0 {
@@ -186,6 +187,26 @@ func (s stuck) Write(b []byte) (int, error) {
 // nothing at all of what brings it back.
 func TestSignalOnStuckTerminal(t *testing.T) {
 	t.Parallel()
+	s := launchStuck(t)
+	s.Process.Signal(syscall.SIGTERM)
+	if status := wait(t, s.Cmd); status != 143 {
+		t.Errorf("exit status %d", status)
+	}
+}
+
+// So do the keys that end it.
+func TestQuitOnStuckTerminal(t *testing.T) {
+	t.Parallel()
+	s := launchStuck(t)
+	io.WriteString(s.tty, "\x03\x03\x04")
+	if status := wait(t, s.Cmd); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+}
+
+// launchStuck starts a screen on a terminal that then takes nothing any more.
+func launchStuck(t *testing.T) *stand {
+	t.Helper()
 	out := stuck{make(chan []byte)}
 	s := launchOn(t, out, "flood")
 	t.Cleanup(func() {
@@ -201,10 +222,7 @@ func TestSignalOnStuckTerminal(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	s.Process.Signal(syscall.SIGTERM)
-	if status := wait(t, s.Cmd); status != 143 {
-		t.Errorf("exit status %d", status)
-	}
+	return s
 }
 
 // peakMemory is the most a process had, in KB.

@@ -19,6 +19,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -186,6 +187,7 @@ func Run(o Options) int {
 
 // present runs root, which is m or holds it, on the terminal.
 func present(m *Model, root tea.Model) int {
+	const forFrame = 2 * time.Second // a slow terminal may have one before it comes back
 	terminal := saveTerminal(os.Stdin, os.Stdout)
 	screen := paint.New(terminal.screen(os.Environ()))
 	out := &exit{terminal: terminal, leave: screen.Close}
@@ -194,21 +196,22 @@ func present(m *Model, root tea.Model) int {
 	m.send, m.crash, m.later = program.Send, out.crashed, afterSeen(m.later, screen.Seen)
 	stop := out.signals(program.Send)
 	defer stop()
+	var painting sync.WaitGroup
 	func() {
 		defer out.recover()
 		if err := screen.Enter(); err != nil {
 			out.ended(err)
 			return
 		}
-		go m.guard(screen.Run)
-		go m.guard(func() { screen.Follow(program.Send) })
+		painting.Go(func() { m.guard(screen.Run) })
+		painting.Go(func() { m.guard(func() { screen.Follow(program.Send) }) })
 		_, err := program.Run()
 		out.ended(err)
 	}()
-	out.restore()
+	back := out.restored(forFrame) && within(forFrame, painting.Wait)
 	m.shutdown()
-	status := out.finish()
-	if m.lost != nil {
+	status := out.finish(back)
+	if m.lost != nil && back {
 		fmt.Fprintln(os.Stderr, "parley: the end of this conversation could not be saved: "+safe.Line(m.lost.Error()))
 	}
 	return status
