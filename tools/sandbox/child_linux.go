@@ -82,6 +82,7 @@ func help() (int, error) {
 	if text := h.finish(); text != "" {
 		_, _ = io.WriteString(os.Stderr, text)
 	}
+	h.tidy()
 	return code, nil
 }
 
@@ -122,13 +123,24 @@ func (h *helper) finish() string {
 	default:
 		text = "[some processes could not be ended]\n"
 	}
-	if h.made {
-		empty(h.Temp) // who called may not be there any more to do it
-	}
 	if h.Lasting {
 		return text + h.before.made()
 	}
-	return text + sentence(h.before.restore(), h.before.shelf.kept)
+	// The order matters: who waits for the helper does not do so for ever, and a
+	// command can leave things that take long to copy or to remove.
+	c := h.before.restore()
+	h.before.shelf.clear()
+	return text + sentence(c, h.before.shelf.kept)
+}
+
+// tidy removes what nobody needs any more.
+func (h *helper) tidy() {
+	if h.made {
+		empty(h.Temp) // who called may not be there any more to do it
+	}
+	if h.before.shelf.at != "" {
+		h.before.shelf.prune(time.Now())
+	}
 }
 
 // empty removes all that is in dir, and dir if nothing is mounted there.
@@ -237,7 +249,10 @@ func (h *helper) prepare() error {
 		return err
 	}
 	h.before = take(root, h.Protected, h.spaces || h.Lasting)
-	h.before.shelf = kept
+	h.before.shelf, h.before.looked, h.before.searched = kept, h.looked, h.searched
+	if h.since > 0 {
+		h.before.since = time.Unix(0, int64(h.since)) // nothing is between the search and the snapshot
+	}
 	return nil
 }
 

@@ -29,7 +29,8 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	if err := p.Check(); err != nil {
 		return nil, nil, err
 	}
-	p.Protected = behind(p.Workspace, repositories(p.Workspace, p.Protected))
+	p.findRepositories()
+	p.Protected = behind(p.Workspace, p.Protected)
 	p.joinWorktree(false)
 	cleanup, err = tempDir(&p)
 	if err != nil {

@@ -10,14 +10,9 @@ import (
 	"strings"
 )
 
-// How far repositories are looked for: by levels, and no further than takes a
-// few milliseconds.
-const (
-	maxFolders = 2000
-	maxNames   = 20_000
-	maxDepth   = 8
-	maxInner   = 32 // git folders in one of a repository's own; with more it is read-only as a whole
-)
+// maxInner is how many git folders may be in one of a repository's own; with more
+// it is read-only as a whole.
+const maxInner = 32
 
 // configures is what decides in a git folder which programs git runs. Commondir
 // says where the other files really are; below modules and worktrees are git
@@ -30,24 +25,29 @@ func configures(gitFolder string) (all []string) {
 	return all
 }
 
-// repositories adds to the protected paths those of all repositories that are
-// there, the topmost first, if git is protected at all.
-func repositories(workspace string, protected []string) []string {
-	if !slices.Contains(protected, ".git/config") {
-		return protected
+// findRepositories adds to the protected paths those of all repositories that are
+// there, the topmost first, if git is protected at all, and remembers where it has
+// looked.
+func (p *Policy) findRepositories() {
+	if !slices.Contains(p.Protected, ".git/config") {
+		return
 	}
-	root, err := os.OpenRoot(workspace)
+	p.since = int(present().UnixNano())
+	root, err := os.OpenRoot(p.Workspace)
 	if err != nil {
-		return protected // there is nothing to start a command in either
+		return // there is nothing to start a command in either
 	}
 	defer root.Close()
-	r := repos{root: root, workspace: workspace}
-	for _, name := range protected {
+	r := repos{root: root, workspace: p.Workspace}
+	for _, name := range p.Protected {
 		r.inner(name)
 	}
-	r.search()
+	s := search{repos: &r, folders: maxFolders, names: maxNames}
+	s.begin(nil)
+	p.searched = len(s.run()) == 0
+	p.looked = s.looked
 	r.hooksElsewhere()
-	return r.protected
+	p.Protected = r.protected
 }
 
 // Runs reports whether git in the workspace runs, or is set up by, a file that
@@ -87,58 +87,61 @@ func behind(workspace string, protected []string) []string {
 	return all
 }
 
-// repos is a search for repositories.
+// repos are the repositories that were found.
 type repos struct {
 	root      *os.Root
 	workspace string
 	protected []string // relative to the workspace, with slashes
-	git       []string // git folders that were found
-	trees     []string // folders whose git folder is in them
+	covered   map[string]bool
+	aside     map[string]bool // what is on its way to the shelf, and does not count
+	git       []string        // git folders
+	known     map[string]bool
+	bare      map[string]bool // those of them that lie open, as the workspace of a bare repository
+	trees     []string        // folders whose git folder is in them
 }
 
-// search looks into the folders of the workspace, level by level.
-func (r *repos) search() {
-	level, folders, names := []string{"."}, 0, 0
-	for depth := 0; depth <= maxDepth && len(level) > 0; depth++ {
-		var below []string
-		for _, dir := range level {
-			if folders++; folders > maxFolders || names > maxNames {
-				return
-			}
-			inner, n := r.look(dir)
-			below, names = append(below, inner...), names+n
-		}
-		level = below
-	}
-}
-
-// look protects the repository that is in dir, if one is. It returns the folders
-// in dir, and how many names there are.
-func (r *repos) look(dir string) (folders []string, names int) {
+// look protects the repository that dir is or has, if it does.
+func (r *repos) look(dir string) {
 	// Not through root, which is slower by far: what can be learned is names.
-	entries, _ := os.ReadDir(filepath.Join(r.workspace, dir))
-	for _, e := range entries {
-		name := path.Join(dir, e.Name())
-		switch {
-		case e.Name() != ".git":
-			if e.IsDir() {
-				folders = append(folders, name)
-			}
-			continue
-		case e.IsDir():
-			r.protectGit(name)
-		case e.Type().IsRegular():
-			r.protect(name)
-			if to, ok := strings.CutPrefix(r.line(name), "gitdir:"); ok {
-				r.follow(dir, strings.TrimSpace(to))
-			}
-		case e.Type()&os.ModeSymlink != 0:
-			r.protect(name)
-			r.follow(dir, e.Name())
+	at := filepath.Join(r.workspace, dir)
+	if r.lies(at) && !r.known[dir] {
+		r.protectGit(dir)
+		if r.bare == nil {
+			r.bare = map[string]bool{}
 		}
-		r.trees = append(r.trees, dir)
+		r.bare[dir] = true
 	}
-	return folders, len(entries)
+	name := path.Join(dir, ".git")
+	info, err := os.Lstat(at + "/.git")
+	if err != nil {
+		return
+	}
+	switch {
+	case info.IsDir():
+		r.protectGit(name)
+	case info.Mode().IsRegular():
+		r.protect(name)
+		if to, ok := strings.CutPrefix(r.line(name), "gitdir:"); ok {
+			r.follow(dir, strings.TrimSpace(to))
+		}
+	case info.Mode()&os.ModeSymlink != 0:
+		r.protect(name)
+		r.follow(dir, ".git")
+	default:
+		return
+	}
+	r.trees = append(r.trees, dir)
+}
+
+// layout is what git takes a folder for a git folder by: HEAD, and the two others
+// in it or in the common folder. None of them need be what it seems to be: git goes
+// through links.
+var layout = []string{"HEAD", "objects", "refs", "commondir"}
+
+// lies reports whether the folder at is laid out as a git folder.
+func (r *repos) lies(at string) bool {
+	has := func(name string) bool { _, err := os.Lstat(at + "/" + name); return err == nil }
+	return has("HEAD") && (has("objects") && has("refs") || has("commondir"))
 }
 
 // follow protects the git folder that is at path, seen from dir, if it is in the
@@ -157,9 +160,13 @@ func (r *repos) follow(dir, path string) {
 }
 
 func (r *repos) protectGit(gitFolder string) {
-	if slices.Contains(r.git, gitFolder) {
+	if r.known[gitFolder] {
 		return
 	}
+	if r.known == nil {
+		r.known = map[string]bool{}
+	}
+	r.known[gitFolder] = true
 	r.git = append(r.git, gitFolder)
 	for _, name := range configures(gitFolder) {
 		r.inner(name)
@@ -198,6 +205,9 @@ func (r *repos) gitFolders(dir string, depth int) (all []string, few bool) {
 	}
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
+		if r.aside[name] {
+			continue
+		}
 		if !e.IsDir() {
 			return nil, false
 		}
@@ -219,10 +229,21 @@ func (r *repos) gitFolders(dir string, depth int) (all []string, few bool) {
 
 // protect adds what is not protected already, in a folder of its own or by name.
 func (r *repos) protect(name string) {
-	if !slices.ContainsFunc(r.protected, func(p string) bool { return p == name || strings.HasPrefix(name, p+"/") }) {
-		r.protected = append(r.protected, name)
+	if r.covered == nil {
+		r.covered = map[string]bool{}
+		for _, p := range r.protected {
+			r.covered[p] = true
+		}
 	}
+	if r.covered[name] || slices.ContainsFunc(above(name), func(dir string) bool { return r.covered[dir] }) {
+		return
+	}
+	r.covered[name] = true
+	r.protected = append(r.protected, name)
 }
+
+// maxHookSettings is how many of these one file may have.
+const maxHookSettings = 200
 
 // hookSetting is a setting that says where git's hooks are, or another file of
 // settings. It may stand behind the name of its section.
@@ -241,7 +262,7 @@ func (r *repos) hooksElsewhere() {
 	}
 	const most = 100 // files of settings
 	for i := 0; i < len(files) && i < most; i++ {
-		for _, found := range hookSetting.FindAllStringSubmatch(settings(files[i]), -1) {
+		for _, found := range hookSetting.FindAllStringSubmatch(settings(files[i]), maxHookSettings) {
 			to := strings.TrimSpace(found[2])
 			if rest, ok := strings.CutPrefix(to, "~/"); ok {
 				to = filepath.Join(home, rest)

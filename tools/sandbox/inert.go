@@ -13,6 +13,10 @@ import (
 // that are samples, settings that name no program, and what leads to them. All
 // else that appears where git is configured does not stay.
 
+// maxChecked is how much that is new is looked at, before the rest is no longer
+// taken for what git has made.
+const maxChecked = 20_000
+
 // inert reports whether what has appeared at a protected path of a git folder
 // runs nothing.
 func (s *snapshot) inert(name string) bool {
@@ -46,7 +50,7 @@ func (s *snapshot) inertGit(gitFolder string) bool {
 	if !s.mode(gitFolder).IsDir() || !s.mode(path.Join(gitFolder, "HEAD")).IsRegular() {
 		return false
 	}
-	s.git = append(s.git, gitFolder)
+	s.git[gitFolder] = true
 	for _, name := range configures(gitFolder) {
 		if s.there(name) && !s.inert(name) {
 			return false
@@ -57,7 +61,7 @@ func (s *snapshot) inertGit(gitFolder string) bool {
 
 // ofGit reports whether dir is a git folder that was looked at.
 func (s *snapshot) ofGit(dir string) bool {
-	return slices.Contains(s.git, dir) || slices.Contains(s.paths, path.Join(dir, "config"))
+	return s.git[dir] || slices.Contains(s.paths, path.Join(dir, "config"))
 }
 
 // leadsInside reports whether a .git that is a file leads to a git folder in the
@@ -103,6 +107,9 @@ func (s *snapshot) each(dir string, good func(name string) bool) bool {
 		return false
 	}
 	names, err := s.list(dir, most+1)
+	if s.checked += len(names); s.checked > maxChecked || strings.Count(dir, "/") > maxLevels {
+		return false
+	}
 	return err == nil && len(names) <= most && !slices.ContainsFunc(names, func(name string) bool { return !good(path.Join(dir, name)) })
 }
 

@@ -30,14 +30,16 @@ const whole = "whole"
 // lists are the job's texts. Paths and variables need not be UTF-8 and hold no
 // NUL, so that neither JSON nor any other escaping fits better than this.
 func (j *job) lists() []*[]string {
-	return []*[]string{&j.Read, &j.Write, &j.Protected, &j.still, &j.Env, &j.argv, &j.listed, &j.public}
+	return []*[]string{&j.Read, &j.Write, &j.Protected, &j.still, &j.looked, &j.Env, &j.argv, &j.listed, &j.public}
 }
 
 func (j *job) words() []*string { return []*string{&j.Workspace, &j.Temp, &j.Undone, &j.path} }
 
-func (j *job) flags() []*bool { return []*bool{&j.Network, &j.Lasting, &j.made, &j.free, &j.spaces} }
+func (j *job) flags() []*bool {
+	return []*bool{&j.Network, &j.Lasting, &j.searched, &j.made, &j.free, &j.spaces}
+}
 
-func (j *job) numbers() []*int { return []*int{&j.abi, &j.uid, &j.gid} }
+func (j *job) numbers() []*int { return []*int{&j.since, &j.abi, &j.uid, &j.gid} }
 
 func (j *job) encode() (string, error) {
 	var out []string

@@ -93,7 +93,7 @@ func TestSentence(t *testing.T) {
 		{nil, []string{".parley"}, []string{"/c/1"}, "[CAUTION: .parley was changed and could not be restored; what was there is kept in /c/1]\n"},
 	}
 	for _, test := range tests {
-		if got := sentence(changes{test.restored, test.lost}, test.kept); got != test.want {
+		if got := sentence(changes{restored: test.restored, lost: test.lost}, test.kept); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -21,16 +22,20 @@ const (
 // A snapshot is what the protected paths of a workspace hold before a command.
 // All access is through root: a link that the command leaves leads nowhere.
 type snapshot struct {
-	root    *os.Root
-	paths   []string        // protected, relative, with slashes
-	git     []string        // git folders that have appeared
-	since   time.Time       // when it was taken
-	before  map[string]node // of these, and of the folders that they are in
-	mounted bool            // what was there at the start is read-only, for the command
-	shelf   shelf           // where goes what is in the way
-	held    []*os.File
-	bytes   int
-	entries int
+	root     *os.Root
+	paths    []string        // protected, relative, with slashes
+	git      map[string]bool // git folders that have appeared
+	looked   []string        // folders that were there, and looked into
+	searched bool            // they are all there were
+	since    time.Time       // when it was taken
+	until    time.Time       // when no more is looked for what was moved away
+	before   map[string]node // of these, and of the folders that they are in
+	mounted  bool            // what was there at the start is read-only, for the command
+	shelf    shelf           // where goes what is in the way
+	held     []*os.File
+	bytes    int
+	entries  int
+	checked  int // names that were, whether they run anything
 }
 
 // A node is a file, a folder or nothing.
@@ -47,7 +52,7 @@ type node struct {
 // take remembers paths in root. Mounted says that what is there is read-only for
 // the command: then its content need not be remembered.
 func take(root *os.Root, paths []string, mounted bool) *snapshot {
-	s := &snapshot{root: root, mounted: mounted, before: map[string]node{}, since: present()}
+	s := &snapshot{root: root, mounted: mounted, before: map[string]node{}, git: map[string]bool{}, since: present()}
 	for _, p := range paths {
 		p = path.Clean(p)
 		s.paths = append(s.paths, p)
@@ -95,7 +100,7 @@ func (s *snapshot) read(name string, deep bool) node {
 	n := node{mode: info.Mode(), info: info, size: info.Size()}
 	s.entries++
 	switch {
-	case s.entries > maxEntries:
+	case s.entries > maxEntries, strings.Count(name, "/") > maxLevels:
 		n.unknown = true
 	case n.mode.IsRegular() && s.mounted:
 	case n.mode.IsRegular():
@@ -125,20 +130,12 @@ func (s *snapshot) target(name string) ([]byte, error) {
 	return []byte(link), err
 }
 
-// list returns the names in a folder, no more than most of them if that is
-// positive.
+// list returns the names in a folder, in order, no more than most of them if that
+// is positive.
 func (s *snapshot) list(name string, most int) ([]string, error) {
-	f, err := s.root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	names, err := f.Readdirnames(most)
-	if most > 0 && len(names) == 0 {
-		err = nil // it says io.EOF
-	}
-	slices.Sort(names)
-	return names, err
+	all, err := names(s.root, name, most)
+	slices.Sort(all)
+	return all, err
 }
 
 // same reports whether name is still what it was. It reads no more than that.

@@ -2,18 +2,27 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
+	"time"
 )
 
-// maxSearched is how many folders are looked into for one that was moved away.
-const maxSearched = 20000
+// maxFinding is how long folders that were moved away are looked for.
+const maxFinding = time.Second
+
+// maxStrangers is how many new names in a protected folder are moved out of it one
+// by one. With more the folder is.
+const maxStrangers = 256
 
 // changes are the protected paths that were not what they had been.
-type changes struct{ restored, lost []string }
+type changes struct {
+	restored, lost []string
+	unseen         []string // folders that were not looked into, where a new repository may be
+}
 
 func (c *changes) note(name string, err error) {
 	list := &c.restored
@@ -27,8 +36,10 @@ func (c *changes) note(name string, err error) {
 
 // restore undoes what has changed since. What was mounted read-only cannot have
 // been changed by the command: if it is different now, a person did that, and it
-// stays. Nothing is removed that does not go to the shelf.
+// stays. Nothing is removed: it waits for the shelf, so that what a command has left
+// takes no longer than to rename it.
 func (s *snapshot) restore() (c changes) {
+	s.until = time.Now().Add(maxFinding)
 	for _, p := range s.paths {
 		if !s.ways(p, &c) {
 			continue
@@ -51,13 +62,41 @@ func (s *snapshot) restore() (c changes) {
 // is told by its folders, none of which has changed since.
 func (s *snapshot) appeared(c *changes) {
 	r := repos{root: s.root, workspace: s.root.Name(), protected: slices.Clone(s.paths)}
-	r.search()
-	s.git = append(s.git, r.git...)
-	for _, p := range r.protected[len(s.paths):] {
-		if s.there(p) && s.fresh(p) && !s.inert(p) {
-			c.note(p, s.mend(node{absent: true}, p))
+	r.aside = map[string]bool{}
+	for _, m := range s.shelf.waiting {
+		r.aside[m.aside] = true
+	}
+	w := search{repos: &r, since: s.since, until: time.Now().Add(maxSearching)}
+	w.begin(s.looked)
+	for _, v := range w.run() {
+		if s.searched || v.new {
+			c.unseen = append(c.unseen, v.dir)
 		}
 	}
+	for _, gitFolder := range r.git {
+		s.git[gitFolder] = true
+	}
+	for _, p := range r.protected[len(s.paths):] {
+		if !s.there(p) || !s.fresh(p) || s.inert(p) {
+			continue
+		}
+		if r.bare[path.Dir(p)] {
+			p = s.newest(path.Dir(p), p)
+		}
+		c.note(p, s.mend(node{absent: true}, p))
+	}
+}
+
+// newest is what of a folder laid out as a git folder is new: without it the folder
+// is none, and what is of another use in it can stay. Else it is what.
+func (s *snapshot) newest(dir, what string) string {
+	for _, name := range layout {
+		name = path.Join(dir, name)
+		if info, err := s.root.Lstat(name); err == nil && !changedAt(info).Before(s.since) {
+			return name
+		}
+	}
+	return what
 }
 
 // fresh reports whether p, or a folder that it is in, has changed since the
@@ -152,24 +191,32 @@ func (s *snapshot) bring(was node, dir string) error {
 	return errRemoved
 }
 
-// find looks for a folder everywhere in the workspace.
+// find looks for a folder everywhere in the workspace, until it takes too long.
 func (s *snapshot) find(folder fs.FileInfo) (name string, ok bool) {
 	queue := []string{"."}
-	for searched := 0; len(queue) > 0 && searched < maxSearched; searched++ {
+	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
-		names, _ := s.list(at, -1)
-		for _, child := range names {
-			child = path.Join(at, child)
-			info, err := s.root.Lstat(child)
-			if err != nil || !info.IsDir() {
-				continue
-			}
-			if os.SameFile(folder, info) {
-				return child, true
-			}
-			queue = append(queue, child)
+		dir, err := s.root.Open(at)
+		if err != nil {
+			continue
 		}
+		for err == nil && time.Now().Before(s.until) {
+			var entries []fs.DirEntry
+			entries, err = dir.ReadDir(part)
+			for _, e := range entries {
+				if !e.IsDir() {
+					continue
+				}
+				child := path.Join(at, e.Name())
+				if info, err := s.root.Lstat(child); err == nil && os.SameFile(folder, info) {
+					dir.Close()
+					return child, true
+				}
+				queue = append(queue, child)
+			}
+		}
+		dir.Close()
 	}
 	return "", false
 }
@@ -185,10 +232,6 @@ func (s *snapshot) mend(was node, name string) error {
 		return errors.New("too large to be remembered")
 	case there && now.IsDir() && was.children != nil:
 		return s.mendFolder(was, name)
-	case there && now.Mode().IsRegular() && was.mode.IsRegular() && !was.absent:
-		if err := s.shelf.copy(s.root, name, name); err == nil {
-			return s.write(was, name)
-		}
 	}
 	if there {
 		aside, err := s.shelf.aside(s.root, name)
@@ -217,7 +260,10 @@ func (s *snapshot) mendFolder(was node, name string) error {
 	if err := s.root.Chmod(name, 0o700); err != nil {
 		return err
 	}
-	names, err := s.list(name, -1)
+	names, err := s.list(name, len(was.children)+maxStrangers+1)
+	if len(names) > len(was.children)+maxStrangers {
+		names, err = s.anew(was, name)
+	}
 	for _, child := range names {
 		n, ok := was.children[child]
 		if !ok {
@@ -231,6 +277,25 @@ func (s *snapshot) mendFolder(was node, name string) error {
 		}
 	}
 	return errors.Join(err, s.root.Chmod(name, was.mode.Perm()))
+}
+
+// anew makes a folder in place of one with too many names in it, which is set
+// aside, and takes back what was in it before. It returns the names of that.
+func (s *snapshot) anew(was node, name string) (names []string, err error) {
+	aside, err := s.shelf.aside(s.root, name)
+	if err != nil {
+		return nil, err
+	}
+	s.shelf.put(s.root, aside, name)
+	if err := s.root.Mkdir(name, 0o700); err != nil {
+		return nil, err
+	}
+	for child, n := range was.children {
+		if !n.absent && s.root.Rename(aside+"/"+child, name+"/"+child) == nil {
+			names = append(names, child)
+		}
+	}
+	return names, nil
 }
 
 // write writes a file by its side first: name is never half of it.
@@ -255,18 +320,30 @@ func (s *snapshot) write(was node, name string) error {
 func sentence(c changes, kept []string) string {
 	var b strings.Builder
 	if len(c.restored) > 0 {
-		b.WriteString("[the sandbox undid changes of " + strings.Join(c.restored, ", ") + ": no command may change them")
+		b.WriteString("[the sandbox undid changes of " + several(c.restored) + ": no command may change them")
 		if len(kept) > 0 {
-			b.WriteString("; what was there is kept in " + strings.Join(kept, ", "))
+			b.WriteString("; what was there is kept in " + several(kept))
 		}
 		b.WriteString("]\n")
 	}
 	if len(c.lost) > 0 {
-		b.WriteString("[CAUTION: " + strings.Join(c.lost, ", ") + " was changed and could not be restored")
+		b.WriteString("[CAUTION: " + several(c.lost) + " was changed and could not be restored")
 		if len(kept) > 0 && len(c.restored) == 0 {
-			b.WriteString("; what was there is kept in " + strings.Join(kept, ", "))
+			b.WriteString("; what was there is kept in " + several(kept))
 		}
 		b.WriteString("]\n")
 	}
+	if len(c.unseen) > 0 {
+		b.WriteString("[CAUTION: the sandbox could not look at all that is new, for repositories that run programs; it left out " + several(c.unseen) + "]\n")
+	}
 	return b.String()
+}
+
+// several are names, of very many the first.
+func several(names []string) string {
+	const most = 100
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }

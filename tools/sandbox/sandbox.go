@@ -58,7 +58,10 @@ type Policy struct {
 	Lasting   bool     // runs beside a person's own work, as a server does: nothing is put back, more is read-only
 	Undone    string   // folder that keeps what was in the place of a protected path; "": one of the workspace's own in the cache folder
 
-	still []string // files in Write that are read-only, if there are namespaces
+	still    []string // files in Write that are read-only, if there are namespaces
+	looked   []string // folders that repositories were looked for in
+	searched bool     // these are all there are
+	since    int      // when that was, in nanoseconds since 1970
 }
 
 // Protected is what configures or runs programs for parley, git and the shell

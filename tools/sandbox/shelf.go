@@ -19,14 +19,17 @@ import (
 const (
 	maxShelved        = 64 << 20
 	maxShelvedEntries = 4096
+	maxLevels         = 64 // of folders in folders
+	maxShelving       = 500 * time.Millisecond
 )
 
 // How long the shelf keeps things. One that has much goes back to the latest, but
 // not to less than a day, so that no command can have what is there thrown away.
 const (
-	keptFor   = 30 * 24 * time.Hour
-	keptLeast = 24 * time.Hour
-	keptMost  = 100
+	keptFor    = 30 * 24 * time.Hour
+	keptLeast  = 24 * time.Hour
+	keptMost   = 100
+	maxPruning = 200 * time.Millisecond // the next one goes on
 )
 
 // A shelf is where goes what was made in the place of a protected path. It may be
@@ -36,8 +39,16 @@ type shelf struct {
 	path    string   // of root, outside of the sandbox
 	at      string   // the folder of this command, in root; "" before it is needed
 	kept    []string // where things are, to be told
+	waiting []moved
+	until   time.Time // when copying ends
 	bytes   int64
 	entries int
+}
+
+// What was moved out of its place, and is to go to the shelf.
+type moved struct {
+	from        *os.Root
+	aside, name string // relative to from; name is what it had been called
 }
 
 // undone makes the folder for what will be undone, unless the policy names one.
@@ -74,10 +85,13 @@ func stamp() string { return time.Now().UTC().Format(stamped) }
 
 // prune removes what was kept long enough.
 func (h *shelf) prune(now time.Time) {
-	all, _ := names(h.root, ".")
+	all, _ := names(h.root, ".", -1)
 	slices.SortFunc(all, func(a, b string) int { return strings.Compare(b, a) }) // the latest first
-	kept := 0
+	kept, until := 0, time.Now().Add(maxPruning)
 	for _, name := range all {
+		if time.Now().After(until) {
+			return
+		}
 		at, err := time.Parse(stamped, name)
 		if err != nil {
 			continue // it is not of the shelf
@@ -95,12 +109,23 @@ func (h *shelf) aside(from *os.Root, name string) (string, error) {
 	return to, from.Rename(name, to)
 }
 
-// put moves to the shelf what was set aside and had been called name. Where that
-// cannot be, it stays aside.
+// put moves to the shelf, when all is put back, what was set aside and had been
+// called name.
 func (h *shelf) put(from *os.Root, aside, name string) {
-	if h.copy(from, aside, name) != nil || removeAll(from, aside) != nil {
-		h.keep(filepath.Join(from.Name(), aside))
+	h.waiting = append(h.waiting, moved{from, aside, name})
+}
+
+// clear moves to the shelf what waits for it. What is too large for that, or would
+// take too long, stays aside: a command could leave so much that the helper was
+// ended before it had done the rest.
+func (h *shelf) clear() {
+	h.until = time.Now().Add(maxShelving)
+	for _, m := range h.waiting {
+		if h.copy(m) != nil || removeAll(m.from, m.aside) != nil {
+			h.keep(filepath.Join(m.from.Name(), m.aside))
+		}
 	}
+	h.waiting = nil
 }
 
 func (h *shelf) keep(where string) {
@@ -109,8 +134,8 @@ func (h *shelf) keep(where string) {
 	}
 }
 
-// copy copies what is at source to the shelf, as name.
-func (h *shelf) copy(from *os.Root, source, name string) error {
+// copy copies to the shelf what was moved.
+func (h *shelf) copy(m moved) error {
 	if h.root == nil {
 		return errors.New("there is no shelf")
 	}
@@ -120,28 +145,34 @@ func (h *shelf) copy(from *os.Root, source, name string) error {
 			return err
 		}
 		h.at = at
-		h.prune(time.Now())
 	}
-	to := path.Join(h.at, name)
+	to := path.Join(h.at, m.name)
 	if err := h.root.MkdirAll(path.Dir(to), 0o700); err != nil {
 		return err
 	}
 	if _, err := h.root.Lstat(to); err == nil {
 		to += "." + stamp()
 	}
-	if err := h.tree(from, source, to); err != nil {
+	if err := h.tree(place{m.from, m.aside}, place{h.root, to}, 0); err != nil {
 		return err
 	}
 	h.keep(filepath.Join(h.path, h.at))
 	return nil
 }
 
-func (h *shelf) tree(from *os.Root, source, to string) error {
-	info, err := from.Lstat(source)
+// A place is a name in a folder.
+type place struct {
+	*os.Root
+	name string
+}
+
+// tree copies what is at from, so many levels below what was moved.
+func (h *shelf) tree(from, to place, level int) error {
+	info, err := from.Lstat(from.name)
 	if err != nil {
 		return err
 	}
-	if h.entries++; h.entries > maxShelvedEntries {
+	if h.entries++; h.entries > maxShelvedEntries || level > maxLevels || time.Now().After(h.until) {
 		return errors.New("too many files")
 	}
 	switch {
@@ -149,41 +180,57 @@ func (h *shelf) tree(from *os.Root, source, to string) error {
 		if h.bytes += info.Size(); h.bytes > maxShelved {
 			return errors.New("too large")
 		}
-		return h.file(from, source, to, info)
+		return h.file(from, to, info)
 	case info.Mode()&fs.ModeSymlink != 0:
-		link, err := from.Readlink(source)
+		link, err := from.Readlink(from.name)
 		if err != nil {
 			return err
 		}
-		return h.root.Symlink(link, to)
+		return to.Symlink(link, to.name)
 	case !info.IsDir():
 		return nil // a pipe holds nothing
 	}
-	if err := from.Chmod(source, 0o700); err != nil {
+	return h.folder(from, to, level)
+}
+
+// folder copies a folder. It goes from folder to folder: each step of a long path
+// costs as much as the path is deep.
+func (h *shelf) folder(from, to place, level int) error {
+	if err := errors.Join(from.Chmod(from.name, 0o700), to.Mkdir(to.name, 0o700)); err != nil {
 		return err
 	}
-	if err := h.root.Mkdir(to, 0o700); err != nil {
+	source, err := from.OpenRoot(from.name)
+	if err != nil {
 		return err
 	}
-	names, err := names(from, source)
-	for _, child := range names {
-		err = errors.Join(err, h.tree(from, source+"/"+child, to+"/"+child))
+	defer source.Close()
+	copied, err := to.OpenRoot(to.name)
+	if err != nil {
+		return err
+	}
+	defer copied.Close()
+	all, err := names(source, ".", maxShelvedEntries+1)
+	for _, child := range all {
+		if err != nil {
+			break
+		}
+		err = h.tree(place{source, child}, place{copied, child}, level+1)
 	}
 	return err
 }
 
-func (h *shelf) file(from *os.Root, source, to string, info fs.FileInfo) error {
+func (h *shelf) file(from, to place, info fs.FileInfo) error {
 	if info.Mode().Perm()&0o400 == 0 {
-		if err := from.Chmod(source, 0o600); err != nil {
+		if err := from.Chmod(from.name, 0o600); err != nil {
 			return err
 		}
 	}
-	in, err := from.Open(source)
+	in, err := from.Open(from.name)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := h.root.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	out, err := to.OpenFile(to.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -194,13 +241,19 @@ func (h *shelf) file(from *os.Root, source, to string, info fs.FileInfo) error {
 	return errors.Join(err, out.Close())
 }
 
-func names(root *os.Root, dir string) ([]string, error) {
+// names returns the names in a folder, no more than most of them if that is
+// positive.
+func names(root *os.Root, dir string, most int) ([]string, error) {
 	f, err := root.Open(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return f.Readdirnames(-1)
+	all, err := f.Readdirnames(most)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return all, err
 }
 
 // removeAll removes name with all that is in it, also from folders that nobody
@@ -218,7 +271,7 @@ func unlock(root *os.Root, name string) {
 	if err != nil || !info.IsDir() || root.Chmod(name, 0o700) != nil {
 		return
 	}
-	all, _ := names(root, name)
+	all, _ := names(root, name, -1)
 	for _, child := range all {
 		unlock(root, name+"/"+child)
 	}
