@@ -92,13 +92,21 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 		m.draft(text)
 		return m.say(err.Error())
 	}
+	var models []llm.Endpoint
+	if m.turn == nil && len(m.comparing) > 0 {
+		var err error
+		if models, err = m.rivals(); err != nil {
+			m.draft(text)
+			return m.say(err.Error())
+		}
+	}
 	parts := append(append(m.attached, mentioned...), llm.Part{Kind: llm.Text, Text: text})
 	m.attached = nil
 	sent := m.sent(text)
 	m.layout()
 	m.transcript.Bottom()
-	if m.turn == nil && len(m.comparing) > 0 {
-		return tea.Batch(sent, m.askAll(parts))
+	if len(models) > 0 {
+		return tea.Batch(sent, m.askAll(models, parts))
 	}
 	if m.turn != nil {
 		m.session.Queue(parts...)

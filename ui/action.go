@@ -91,7 +91,7 @@ func actions() []action {
 		{name: "copy", keys: []string{"ctrl+x y"}, help: "copy the last answer", run: (*Model).copyAnswer, lack: (*Model).lacksAnswer, rank: reading},
 		{name: "copy-code", keys: []string{"ctrl+x c"}, help: "copy the last code block", run: (*Model).copyCode, lack: (*Model).lacksCode, rank: reading},
 
-		{name: "compare", keys: []string{"ctrl+x v"}, help: "ask several models the same; again, one answers", run: (*Model).compare, args: (*Model).modelArgs, rank: models},
+		{name: "compare", keys: []string{"ctrl+x v"}, help: "ask several models the same; again, one answers", run: (*Model).compare, lack: (*Model).lacksRest, args: (*Model).modelArgs, rank: models},
 		{name: "wire", keys: []string{"ctrl+x w", "f12"}, help: "what went over the wire: requests and answers as they were", run: (*Model).wires, rank: reading},
 
 		{name: "palette", keys: []string{"ctrl+p", "ctrl+x p"}, help: "all commands", run: (*Model).palette, rank: workplace},

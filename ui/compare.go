@@ -26,6 +26,12 @@ const (
 	columnGap   = 3
 )
 
+// States of a column that was asked, and that was not.
+const (
+	unheard = "waiting"
+	unasked = "not asked"
+)
+
 // comparedMsg says which answer the conversation goes on with: the nth, or, below
 // zero, the one it stands at.
 type comparedMsg struct{ n int }
@@ -44,6 +50,8 @@ type comparison struct {
 	wanted        int  // that was chosen while others still answered; below zero: none
 	running       bool // somebody still answers
 	over          bool
+	view          string   // of the last View; "" if anything but a pane changed
+	shown         []string // the panes and states it is made of
 }
 
 // A column is one of the models.
@@ -63,7 +71,7 @@ func newComparison(names []string, th *theme.Theme, motion bool) *comparison {
 	for _, name := range names {
 		pane := transcript.New(th)
 		pane.SetMotion(motion)
-		c.columns = append(c.columns, &column{name: name, pane: pane, kinds: map[string]llm.Kind{}, began: map[string]time.Time{}, state: "waiting"})
+		c.columns = append(c.columns, &column{name: name, pane: pane, kinds: map[string]llm.Kind{}, began: map[string]time.Time{}, state: unheard})
 	}
 	return c
 }
@@ -141,12 +149,27 @@ func (c *column) answer(a session.Answer, err error, now time.Time) {
 	c.state = strings.Join(append(said, seconds(a.Took)), " · ")
 }
 
-// end says that nobody answers any more.
-func (c *comparison) end() { c.running = false }
+// end says that nobody answers any more. Who was not even asked says so.
+func (c *comparison) end() {
+	c.running, c.view = false, ""
+	for _, col := range c.columns {
+		if col.state == unheard {
+			col.state = unasked
+		}
+	}
+	if c.wanted >= 0 && c.columns[c.wanted].seq == 0 {
+		c.wanted = -1
+	}
+}
+
+// told reports whether everybody was asked, and so has an error of its own.
+func (c *comparison) told() bool {
+	return !slices.ContainsFunc(c.columns, func(col *column) bool { return col.state == unasked })
+}
 
 // SetSize gives the width and the most rows.
 func (c *comparison) SetSize(width, height int) {
-	c.width, c.height = max(width, 0), max(height, 0)
+	c.width, c.height, c.view = max(width, 0), max(height, 0), ""
 	wide, _ := c.share()
 	for _, col := range c.columns {
 		col.pane.SetSize(wide, max(c.height-4, 1))
@@ -161,7 +184,7 @@ func (c *comparison) share() (width, fit int) {
 
 // SetTheme changes the looks.
 func (c *comparison) SetTheme(th *theme.Theme) {
-	c.theme = th
+	c.theme, c.view = th, ""
 	for _, col := range c.columns {
 		col.pane.SetTheme(th)
 	}
@@ -178,6 +201,7 @@ func (c *comparison) Update(msg tea.Msg) tea.Cmd {
 	if c.over {
 		return nil
 	}
+	c.view = ""
 	col := c.columns[c.at]
 	key, ok := msg.(tea.KeyPressMsg)
 	if !ok {
@@ -228,6 +252,9 @@ func (c *comparison) Update(msg tea.Msg) tea.Cmd {
 // choose makes the conversation go on with the nth answer. Those that are not
 // complete then never will be.
 func (c *comparison) choose(n int) tea.Cmd {
+	if !c.running && c.columns[n].seq == 0 {
+		return nil // its state says why there is nothing to go on with
+	}
 	if !c.running {
 		return c.answer(n)
 	}
@@ -240,8 +267,25 @@ func (c *comparison) answer(n int) tea.Cmd {
 	return func() tea.Msg { return comparedMsg{n} }
 }
 
-// View is the columns that fit, the chosen one among them.
+// View is the columns that fit, the chosen one among them. What is made of the
+// same is not made again.
 func (c *comparison) View() string {
+	same := c.view != ""
+	if c.shown == nil {
+		c.shown = make([]string, 2*len(c.columns))
+	}
+	for i, col := range c.columns {
+		pane := col.pane.View()
+		same = same && c.shown[2*i] == pane && c.shown[2*i+1] == col.state
+		c.shown[2*i], c.shown[2*i+1] = pane, col.state
+	}
+	if !same {
+		c.view = c.draw()
+	}
+	return c.view
+}
+
+func (c *comparison) draw() string {
 	wide, fit := c.share()
 	from := max(min(c.at-fit/2, len(c.columns)-fit), 0)
 	title := "Which answer?"
@@ -282,7 +326,7 @@ func (c *comparison) View() string {
 func (c *comparison) hint() string {
 	leave := "esc stop"
 	if !c.running {
-		leave = "esc leave it"
+		leave = "esc take the first"
 	}
 	said := "enter take this one"
 	for _, more := range []string{leave, "←→ choose", "y copy", "↑↓ scroll", "ctrl+t thinking"} {
@@ -312,26 +356,29 @@ func (m *Model) compare(arg string) tea.Cmd {
 			return m.say(err.Error())
 		}
 	}
-	m.comparing = slices.Compact(names)
-	if len(m.comparing) < 2 {
-		m.comparing = nil
-		return m.say("comparing takes two models: /compare " + m.session.Model().Name + " provider/model")
-	}
+	m.comparing = names
 	m.layout()
-	return nil
+	return m.say("the next prompt goes to all of them; /compare a b c names more")
 }
 
-// askAll sends a prompt to every model that is compared.
-func (m *Model) askAll(parts []llm.Part) tea.Cmd {
+// rivals opens the models that the next prompt goes to. An error leaves the
+// one of the conversation.
+func (m *Model) rivals() ([]llm.Endpoint, error) {
 	var models []llm.Endpoint
 	for _, name := range m.comparing {
 		model, err := m.o.Open(name)
 		if err != nil {
 			m.comparing = nil
-			return m.say(err.Error())
+			m.layout()
+			return nil, err
 		}
 		models = append(models, model)
 	}
+	return models, nil
+}
+
+// askAll sends a prompt to every model that is compared.
+func (m *Model) askAll(models []llm.Endpoint, parts []llm.Part) tea.Cmd {
 	names := m.comparing
 	m.comparing = nil
 	s := m.session

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
+	"parley/session"
+	"parley/ui/theme"
 )
 
 // comparing sets a screen up on which two models say one thing each.
@@ -30,7 +33,7 @@ func TestCompare(t *testing.T) {
 		t.Run(fmt.Sprint(size.w), func(t *testing.T) {
 			s := comparing(t, size.w, size.h, llmtest.Think("hm", "the **first**"), llmtest.Say("the second"))
 			s.Type("/compare fake/two").Press("enter").WaitForText("to compare: fake/one, fake/two")
-			s.Type("which?").Press("enter").WaitForText("esc leave it")
+			s.Type("which?").Press("enter").WaitForText("esc take the first")
 			if size.w >= 80 {
 				s.WaitForText("the first").WaitForText("the second")
 			}
@@ -69,7 +72,7 @@ func TestCompareStops(t *testing.T) {
 			s.Type("/compare fake/two").Press("enter").Type("which?").Press("enter").WaitForText("half").WaitForText("less")
 			for _, key := range test.keys {
 				if key == "wait" {
-					s.WaitForText("esc leave it")
+					s.WaitForText("esc take the first")
 					continue
 				}
 				s.Press(key)
@@ -86,7 +89,51 @@ func TestCompareStops(t *testing.T) {
 func TestCompareNobody(t *testing.T) {
 	s := comparing(t, 80, 24, llmtest.Say("x"), llmtest.Say("y"))
 	s.Type("/compare nobody/else").Press("enter").WaitForText("no key")
-	s.Type("/compare fake/one").Press("enter").WaitForText("takes two models")
 	s.Type("/compare fake/two").Press("enter").WaitForText("to compare")
 	s.Type("/compare").Press("enter").WaitForText("one model answers again")
+}
+
+// TestCompareFails: an answer that did not come cannot be chosen, says why in its
+// own column, and leaves the others to be chosen.
+func TestCompareFails(t *testing.T) {
+	s := comparing(t, 120, 24, llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money left"}), llmtest.Say("the second"))
+	s.Type("/compare fake/two").Press("enter").Type("which?").Press("enter").WaitForText("esc take the first").WaitForText("no money left")
+	s.Press("enter").WaitForText("no answer")
+	s.Press("right", "enter").WaitForText("going on with fake/two")
+	if got := s.m.session.History(); len(got) != 2 || got[1].Text() != "the second" {
+		t.Errorf("the conversation is %+v", got)
+	}
+}
+
+// A prompt is not lost when a model is out of reach by the time it is sent.
+func TestCompareOutOfReach(t *testing.T) {
+	gone := false
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		open := o.Open
+		o.Open = func(name string) (llm.Endpoint, error) {
+			if gone {
+				name = "nobody/else"
+			}
+			return open(name)
+		}
+	})
+	s.Type("/compare fake/two").Press("enter").WaitForText("to compare")
+	gone = true
+	s.Type("which one?").Press("enter").WaitForText("no key")
+	if got := s.m.composer.Value(); got != "which one?" {
+		t.Errorf("the draft is %q", got)
+	}
+}
+
+// A frame in which nothing changed costs nothing.
+func TestCompareCached(t *testing.T) {
+	c := newComparison([]string{"a/a", "b/b", "c/c"}, theme.Dark(), true)
+	c.SetSize(130, 40)
+	for n := range 3 {
+		c.take(session.Lane{N: n, Event: llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: strings.Repeat("some words\n\n", 50)}}}, time.Unix(0, 0))
+	}
+	c.View()
+	if n := testing.AllocsPerRun(10, func() { c.View() }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
 }

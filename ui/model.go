@@ -155,7 +155,12 @@ func (m *Model) first() tea.Cmd {
 		return nil
 	}
 	if len(m.comparing) > 0 {
-		return m.askAll(m.o.Prompt)
+		models, err := m.rivals()
+		if err != nil {
+			m.takeBack(llm.Message{Role: llm.RoleUser, Parts: m.o.Prompt})
+			return m.say(err.Error())
+		}
+		return m.askAll(models, m.o.Prompt)
 	}
 	return m.run(m.o.Prompt...)
 }

@@ -379,14 +379,15 @@ func (m *Model) done(t *turn, d session.Done) (cmd tea.Cmd) {
 		m.dialog = nil
 	}
 	m.failed = d.Err != nil
-	if c, ok := m.dialog.(*comparison); ok {
+	c, compares := m.dialog.(*comparison)
+	if compares {
 		c.end()
 		if c.wanted >= 0 {
 			defer func() { cmd = tea.Batch(cmd, m.compared(comparedMsg{c.wanted})) }()
 		}
 	}
 	switch {
-	case d.Err == nil:
+	case d.Err == nil, compares && c.told(): // each in its column
 	case llm.Canceled(d.Err):
 		m.transcript.Replace(t.id("end"), transcript.Info, "stopped")
 	default:
