@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/clip"
+	"parley/ui/safe"
 )
 
 type (
@@ -38,12 +39,24 @@ func (m *Model) copyCode(string) tea.Cmd {
 	return m.copy(code, "code")
 }
 
+// Copy returns what copies text as it was to be seen: who pastes it elsewhere
+// pastes nothing that was hidden in it, and ends no paste.
+func Copy(board *clip.Board, text string) func(context.Context) clip.Result {
+	text, hidden := safe.Source(text)
+	put := board.Copy(text)
+	return func(ctx context.Context) clip.Result {
+		result := put(ctx)
+		result.Hidden = hidden
+		return result
+	}
+}
+
 // copy puts source text on the clipboard. All that copies ends here.
 func (m *Model) copy(text, what string) tea.Cmd {
 	if text == "" {
 		return m.say("there is nothing to copy")
 	}
-	put := m.clip.Copy(text)
+	put := Copy(m.clip, text)
 	return func() tea.Msg { return copiedMsg{what, put(context.Background())} }
 }
 

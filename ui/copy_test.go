@@ -70,6 +70,22 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// TestCopiesWhatIsSeen: nothing is on the clipboard that a screen does not show, such
+// as the end of a paste in front of another command.
+func TestCopiesWhatIsSeen(t *testing.T) {
+	var sent string
+	o := Options{Getenv: bare(t.TempDir())}
+	board := o.Board(func(seq string) { sent += seq })
+	result := Copy(board, "ls \x1b[201~\u202e\u200b👩‍👩‍👧\nrm x\n")(t.Context())
+	body := strings.TrimSuffix(strings.TrimPrefix(sent, "\x1b]52;c;"), "\x07")
+	if text, err := base64.StdEncoding.DecodeString(body); err != nil || string(text) != "ls [201~👩‍👩‍👧\nrm x\n" {
+		t.Errorf("the terminal got %q, %v", text, err)
+	}
+	if got, want := result.Say("answer"), "3 hidden characters were left out"; !strings.HasSuffix(got, want) {
+		t.Errorf("said %q, want %q at the end", got, want)
+	}
+}
+
 // A terminal that answers a question nobody asked changes nothing.
 func TestUnaskedClipboard(t *testing.T) {
 	s := setUp(t, 80, 24)

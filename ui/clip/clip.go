@@ -55,6 +55,7 @@ type Board struct {
 // A Result is what became of a copy.
 type Result struct {
 	Bytes  int
+	Hidden int     // characters that whoever copied left out, for they were not to be seen
 	Went   []Step  // the routes it went
 	Lost   []error // why others did not take it
 	File   string  // where it is instead; "" unless it went nowhere
@@ -73,6 +74,18 @@ func (r Result) String() string { return r.Say("") }
 // Say is the result in a few words; "" if a later copy passed this one. What
 // names the text, such as "answer"; "" leaves it at the size.
 func (r Result) Say(what string) string {
+	said := r.route(what)
+	switch {
+	case r.Passed, r.Err != nil, r.Hidden == 0:
+		return said
+	case r.Hidden == 1:
+		return said + "; 1 hidden character was left out"
+	}
+	return fmt.Sprintf("%s; %d hidden characters were left out", said, r.Hidden)
+}
+
+// route says which way the text went.
+func (r Result) route(what string) string {
 	size := Size(r.Bytes)
 	if what != "" {
 		size = what + " (" + size + ")"

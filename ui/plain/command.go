@@ -223,7 +223,7 @@ func (p *front) copy(arg string) {
 		p.say("There is no %s to copy.", what)
 		return
 	}
-	put, ctx := p.o.Board(nil).Copy(text), p.ctx
+	put, ctx := ui.Copy(p.o.Board(nil), text), p.ctx
 	p.soon(func() func() {
 		result := put(ctx)
 		result.File = p.o.Short(result.File)

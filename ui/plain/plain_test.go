@@ -282,7 +282,7 @@ func TestCopy(t *testing.T) {
 	state := t.TempDir()
 	d := talk(t, func(o *ui.Options, _ *session.Options) {
 		o.Getenv = func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }
-	}, llmtest.Say("Look, **bold**:\n```go\nx := 1\n```\n"), llmtest.Say("No code."))
+	}, llmtest.Say("Look, **bold**:\n```go\nx :=\u200b 1\x1b[201~\u202e\n```\n"), llmtest.Say("No code."))
 	d.enter("/copy", "hello", "and now?", "/copy", "/copy code")
 	if got := d.said(); !strings.Contains(got, "There is no answer to copy.") || strings.Count(got, "parley") < 3 {
 		t.Errorf("said\n%s", got)
@@ -291,7 +291,7 @@ func TestCopy(t *testing.T) {
 	if len(files) != 1 {
 		t.Fatalf("files %v:\n%s", files, d.said())
 	}
-	if b, _ := os.ReadFile(files[0]); strings.TrimSpace(string(b)) != "x := 1" {
+	if b, _ := os.ReadFile(files[0]); strings.TrimSpace(string(b)) != "x := 1[201~" || !strings.Contains(strings.Join(strings.Fields(d.said()), " "), "3 hidden characters were left out") {
 		t.Errorf("copied %q", b)
 	}
 }

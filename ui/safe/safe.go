@@ -52,6 +52,18 @@ func Counted(s string) (text string, dropped int) {
 	return string(out), c.dropped
 }
 
+// Source is s to be handed on, as to a clipboard, with nothing in it that Text
+// does not show as it is: control characters, bidi and invisible runes are left
+// out instead of named, for a name is no part of the source. It tells how many.
+func Source(s string) (text string, dropped int) {
+	if plain(s) == len(s) {
+		return s, 0
+	}
+	c := cleaner{source: true}
+	out, _ := c.clean(make([]byte, 0, len(s)), s, true)
+	return string(out), c.dropped
+}
+
 // Line makes s printable on one line, for titles, names and errors: a newline
 // becomes ␊ and a tab a space.
 func Line(s string) string {
@@ -134,6 +146,7 @@ var asciiKind = func() (kinds [256]byte) {
 // trace in its state, which is what makes cleaning twice the same as once.
 type cleaner struct {
 	line    bool
+	source  bool   // what has a name or a picture is dropped instead
 	prev    rune   // last rune written, 0 at the beginning
 	marks   int    // combining marks since the last base
 	tags    string // tag letters written since a black flag, with NUL before them
@@ -213,13 +226,17 @@ func (c *cleaner) invalid(out []byte, s string) []byte {
 
 // token appends the name of r in place of r.
 func (c *cleaner) token(out []byte, r rune) []byte {
+	if c.source {
+		c.dropped++
+		return out
+	}
 	c.saw('>')
 	return fmt.Appendf(out, "<U+%04X>", r)
 }
 
 func (c *cleaner) rune(out []byte, r rune) []byte {
 	switch {
-	case r < ' ':
+	case r < ' ' && !c.source:
 		c.saw(r)
 		return utf8.AppendRune(out, '␀'+r)
 	case r < 0xa0, unicode.Is(turning, r):

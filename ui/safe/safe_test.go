@@ -80,6 +80,31 @@ func TestCounted(t *testing.T) {
 	}
 }
 
+// TestSource: what is handed on is what was seen, and what was seen instead of
+// something else is left out.
+func TestSource(t *testing.T) {
+	tests := []struct {
+		name, in, want string
+		dropped        int
+	}{
+		{"plain", "ls -l\n\tx\n", "ls -l\n\tx\n", 0},
+		{"the end of a paste", "ls\x1b[201~\nrm -rf ~", "ls[201~\nrm -rf ~", 1},
+		{"the end of a paste in one byte", "ls\x9b201~ \u009b201~", "ls201~ 201~", 2},
+		{"a pressed enter", "ls\rrm x\r\ny", "lsrm x\ny", 1},
+		{"controls", "a\x00\x08\x7f\x03\x04b", "ab", 5},
+		{"bidi", "\u202ea\u2066b\u2069\u200f", "ab", 4},
+		{"zero width and tags", "a\u200bb\U000e0041\ufeffc\u00ad", "abc", 4},
+		{"emoji stay", "👩‍👩‍👧‍👦 ❤️ 🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f", "👩‍👩‍👧‍👦 ❤️ 🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f", 0},
+		{"scripts stay", "e\u0301 क्षि ไม้ 日本語", "e\u0301 क्षि ไม้ 日本語", 0},
+		{"no text", "a\xff", "a\ufffd", 0},
+	}
+	for _, tt := range tests {
+		if got, dropped := Source(tt.in); got != tt.want || dropped != tt.dropped {
+			t.Errorf("%s: Source(%q) = %q, %d, want %q, %d", tt.name, tt.in, got, dropped, tt.want, tt.dropped)
+		}
+	}
+}
+
 func TestPrintableTextIsNotCopied(t *testing.T) {
 	s := strings.Repeat("plain text, no more.\n", 100)
 	if n := testing.AllocsPerRun(10, func() { Text(s) }); n != 0 {
@@ -102,6 +127,10 @@ func check(t *testing.T, in string) {
 		t.Errorf("Line(%q) = %q is not one settled line", in, line)
 	}
 	forbid(t, whole)
+	source, _ := Source(in)
+	if forbid(t, source); Text(source) != source {
+		t.Errorf("Source(%q) = %q, which is shown as %q", in, source, Text(source))
+	}
 	var single Stream
 	var b strings.Builder
 	for i := range len(in) {
