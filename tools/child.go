@@ -47,18 +47,46 @@ func (c *child) start(cmd *exec.Cmd, letGo func()) error {
 }
 
 // end ends everything, and returns how many processes that were. Linux's helper
-// is left to it first, for it also puts back what no command may change.
-func (c *child) end() int {
+// is left to it first, and is ended last, for it also puts back what no command may
+// change, and a command can give it much to do.
+func (c *child) end() (ended int) {
 	if c.letGo != nil {
 		c.letGo()
 	}
-	if c.letGo != nil && runtime.GOOS == "linux" {
-		select {
-		case <-c.exited:
-		case <-time.After(patience):
-		}
+	if c.helped() && !c.exits(patience) {
+		ended = c.tree.end(true)
+		c.exits(restoring)
 	}
-	return c.tree.end()
+	return ended + c.tree.end(false)
+}
+
+// helped reports whether the first process is a helper.
+func (c *child) helped() bool { return c.letGo != nil && runtime.GOOS == "linux" }
+
+// exits reports whether the first process ends in time.
+func (c *child) exits(within time.Duration) bool {
+	select {
+	case <-c.exited:
+		return true
+	case <-time.After(within):
+		return c.ended()
+	}
+}
+
+// ended reports whether the first process has ended.
+func (c *child) ended() bool {
+	select {
+	case <-c.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// unchecked reports whether the helper did not come to its own end, and so did not
+// look at what is protected.
+func (c *child) unchecked() bool {
+	return c.helped() && (!c.ended() || c.state.ExitCode() < 0)
 }
 
 // release lets go of the helper, once more after the end: its temp folder can be

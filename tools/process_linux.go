@@ -69,18 +69,25 @@ func unheld(dir string, env, argv []string, helper bool) (cmd *exec.Cmd, letGo f
 	return cmd, nil, nil
 }
 
-// end ends every process of the tree, within two seconds: politely, after a
-// second without asking. It returns how many there were.
-func (t *tree) end() int {
-	first := t.alive()
+// end ends every process of the tree, but for the first if that is spared, within
+// two seconds: politely, after a second without asking. It returns how many there
+// were.
+func (t *tree) end(spare bool) int {
+	alive := t.alive
+	if spare {
+		alive = func() []int {
+			return slices.DeleteFunc(t.alive(), func(pid int) bool { return pid == t.process.Pid })
+		}
+	}
+	first := alive()
 	for _, p := range first {
 		_ = unix.Kill(p, unix.SIGTERM)
 	}
 	left := first
-	for deadline := time.Now().Add(grace); len(left) > 0 && time.Now().Before(deadline); left = t.alive() {
+	for deadline := time.Now().Add(grace); len(left) > 0 && time.Now().Before(deadline); left = alive() {
 		time.Sleep(10 * time.Millisecond)
 	}
-	for deadline := time.Now().Add(grace); len(left) > 0 && time.Now().Before(deadline); left = t.alive() {
+	for deadline := time.Now().Add(grace); len(left) > 0 && time.Now().Before(deadline); left = alive() {
 		for _, p := range left {
 			_ = unix.Kill(p, unix.SIGKILL)
 		}

@@ -25,8 +25,8 @@ func unheld(dir string, env, argv []string, _ bool) (cmd *exec.Cmd, letGo func()
 	return cmd, nil, nil
 }
 
-// end ends the command.
-func (t *tree) end() int {
+// end ends the command. There is nothing to spare.
+func (t *tree) end(bool) int {
 	if t.process.Kill() != nil {
 		return 0
 	}

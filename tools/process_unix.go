@@ -30,8 +30,9 @@ func unheld(dir string, env, argv []string, _ bool) (cmd *exec.Cmd, letGo func()
 	return cmd, nil, nil
 }
 
-// end ends the process group: politely, after a second without asking.
-func (t *tree) end() int {
+// end ends the process group: politely, after a second without asking. There is
+// nothing to spare.
+func (t *tree) end(bool) int {
 	if !t.signal(syscall.SIGTERM) {
 		return 0
 	}

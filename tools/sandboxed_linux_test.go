@@ -3,11 +3,14 @@ package tools
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // openHeld is a workspace outside of /tmp, whose commands are held.
@@ -177,6 +180,68 @@ func TestHeldCancelEndsEverything(t *testing.T) {
 				t.Errorf("got %+v", out)
 			}
 		})
+	}
+}
+
+// A command cannot have the helper ended before it has put back what is protected,
+// however much it leaves for that.
+func TestHeldRestoresInTime(t *testing.T) {
+	if _, err := exec.LookPath("perl"); err != nil {
+		t.Skip(err)
+	}
+	const command = `mkdir -p src/.git/objects src/.git/refs
+echo 'ref: refs/heads/main' > src/.git/HEAD
+printf '[core]\n\tfsmonitor = "evil; false"\n' > src/.git/config
+echo evil > .envrc
+mkdir .parley
+perl -e 'chdir ".parley"; for (1..1500) { mkdir "d"; chdir "d" }'
+trap '' TERM
+sleep 100`
+	for _, spaces := range []string{"", "1"} {
+		t.Run("PARLEY_TEST_NO_NAMESPACES="+spaces, func(t *testing.T) {
+			t.Setenv("PARLEY_TEST_NO_NAMESPACES", spaces)
+			f := openHeld(t, SandboxConfig{}, map[string]string{".git/config": "[core]\n", "src/x": ""})
+			a, err := f.Plan(t.Context(), "shell", args("command", command, "timeout", 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := a.Run(t.Context(), nil)
+			for _, name := range []string{".parley", ".envrc", "src/.git/config"} {
+				if _, err := os.Lstat(filepath.Join(f.Root(), name)); err == nil || !strings.Contains(out.Text, name) {
+					t.Errorf("%s is there (%v), or not told of: %s", name, err == nil, out.Text)
+				}
+			}
+			left, _ := filepath.Glob(filepath.Join(f.Root(), ".parley.undone-*"))
+			if len(left) != 1 || !strings.Contains(out.Text, "kept in ") || !strings.Contains(out.Text, left[0]) {
+				t.Errorf("%v: it is not told where it is: %s", left, out.Text)
+			}
+		})
+	}
+}
+
+// A helper that was killed could not look, and that is said.
+func TestHeldHelperKilled(t *testing.T) {
+	f := openHeld(t, SandboxConfig{}, nil)
+	a, err := f.Plan(t.Context(), "shell", args("command", "echo x > started; sleep 100"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out Outcome
+	var running sync.WaitGroup
+	running.Go(func() { out = a.Run(t.Context(), nil) })
+	f.wait("started", 1)
+	all, err := processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pid, p := range all {
+		if p.parent == os.Getpid() {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+	running.Wait()
+	if !out.Failed || !strings.Contains(out.Text, "[CAUTION: the sandbox could not look at what is protected]") {
+		t.Errorf("got %+v", out)
 	}
 }
 

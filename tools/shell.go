@@ -20,6 +20,7 @@ const (
 	drain          = 300 * time.Millisecond  // how long output may still come once the shell has ended
 	grace          = time.Second             // between the polite signal and the other one
 	patience       = 1500 * time.Millisecond // how long the helper may take to end what it keeps
+	restoring      = 20 * time.Second        // how long it may then take to put back what is protected
 )
 
 // maxLive is how much output, in bytes, waits to be shown live.
@@ -289,10 +290,11 @@ func (r *running) outcome(took time.Duration) Outcome {
 	if r.ended > 0 && r.stopped == nil {
 		notes = append(notes, note("ended %s still running in the background: nothing outlives its call", count(r.ended, "process")))
 	}
-	select {
-	case <-r.exited:
-	default:
+	if !r.child.ended() {
 		notes = append(notes, note("it could not be ended"))
+	}
+	if r.held != nil && r.unchecked() {
+		notes = append(notes, note("CAUTION: the sandbox could not look at what is protected"))
 	}
 	took = took.Round(100 * time.Millisecond)
 	success := false
