@@ -14,8 +14,8 @@ import (
 // Compare plays the answers of several models to the writers of o, one behind the
 // other in the order of names, each as Run plays a turn: the first while it
 // comes, the others as far as they have come meanwhile. As text, each has the
-// model's name for a heading. The exit status is that of the first answer that
-// has one.
+// model's name for a heading; as lines of JSON, each begins with its start and
+// ends with its done. The exit status is the first that is not 0.
 func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], cancel context.CancelCauseFunc, o Options) int {
 	queues := make([]*queue, len(names))
 	for i := range queues {
@@ -24,20 +24,25 @@ func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], c
 	var told sync.WaitGroup
 	told.Go(func() { deal(turn, queues) })
 	defer told.Wait()
-	status := OK
+	status, headed := OK, false
 	for i, name := range names {
-		if o.Format == "text" && !o.Code && !o.Schema {
+		events, ok := queues[i].begun()
+		if !ok && i > 0 {
+			continue // what ended the turn before anybody was asked was told
+		}
+		if ok && o.Format == "text" && !o.Code {
 			heading := "## " + safe.Line(name) + "\n\n"
-			if i > 0 {
+			if headed {
 				heading = "\n" + heading
 			}
+			headed = true
 			if _, err := io.WriteString(o.Out, heading); err != nil {
 				cancel(fmt.Errorf("%w: %w", ErrPipe, err))
 				return pipeStatus(err, o.Err)
 			}
 		}
 		o.Model = name
-		got := Run(s, queues[i].all(), cancel, o)
+		got := Run(s, events, cancel, o)
 		if status == OK {
 			status = got
 		}
@@ -51,6 +56,7 @@ func deal(turn iter.Seq[session.Event], queues []*queue) {
 	for e := range turn {
 		switch e := e.(type) {
 		case session.Lane:
+			queues[e.N].ask()
 			queues[e.N].put(e.Event)
 			if a, ok := e.Event.(session.Answer); ok {
 				ended[e.N] = true
@@ -76,6 +82,7 @@ type queue struct {
 	mu     sync.Mutex
 	news   *sync.Cond
 	events []session.Event
+	asked  bool // it is about a model that was asked
 	closed bool
 }
 
@@ -94,11 +101,29 @@ func (q *queue) put(e session.Event) {
 	}
 }
 
+func (q *queue) ask() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.asked = true
+	q.news.Signal()
+}
+
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
 	q.news.Signal()
+}
+
+// begun waits until something is known of the model, and reports whether it was
+// asked at all.
+func (q *queue) begun() (events iter.Seq[session.Event], asked bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for !q.asked && !q.closed {
+		q.news.Wait()
+	}
+	return q.all(), q.asked
 }
 
 // all yields the events until the queue is closed and empty.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -46,6 +47,23 @@ func TestCompare(t *testing.T) {
 		if out.String() != test.want || status != test.status {
 			t.Errorf("%s: got %q and %d, want %q and %d; said %s", test.name, out.String(), status, test.want, test.status, err.String())
 		}
+	}
+}
+
+// What ends a turn before anybody was asked is told once.
+func TestCompareNotAsked(t *testing.T) {
+	dear := llmtest.Script(llm.Usage{Cost: 2, Priced: true}, llm.Finish{Reason: llm.Stop})
+	model := llm.Endpoint{Model: llmtest.New(dear), Name: "m/0", Origin: "m/0", Strategy: "native"}
+	s := session.New(session.Options{Model: model, MaxCost: 1})
+	for range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "spend"}) {
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	var out, err bytes.Buffer
+	status := Compare(s, []string{"m/0", "m/1"}, s.Compare(ctx, []llm.Endpoint{model, model}, llm.Part{Kind: llm.Text, Text: "hi"}), cancel,
+		Options{Format: "text", Out: &out, Err: &err})
+	if strings.TrimSpace(out.String()) != "" || strings.Count(err.String(), "spending limit") != 1 || status != Limit {
+		t.Errorf("printed %q and %q, status %d", out.String(), err.String(), status)
 	}
 }
 
