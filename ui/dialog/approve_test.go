@@ -332,15 +332,16 @@ func TestSessionKeyNamesItsScope(t *testing.T) {
 		want   string
 	}{
 		{shell("ls"), 80, "y once · n deny · a this command again · p always · e edit · ctrl+o details"},
-		{change(), 80, "y once · n deny · a every change of cmd/main.go · p always · e edit"},
-		{change(), 50, "y once · n deny · a every change of cmd/main.go"},
-		{deep, 80, "y once · n deny · a every change of …way/down/to/the/file.go · p always · e edit"},
-		{deep, 120, "y once · n deny · a every change of a/very/long/way/down/to/the/file.go · p always · e edit · ctrl+o details"},
-		{deep, 60, "y once · n deny · a every change of …/the/file.go · p always"},
-		{deep, 50, "y once · n deny · a every change of …o/the/file.go"},
-		{mcp, 80, "y once · n deny · a this tool, with anything · p always · e edit"},
+		{change(), 80, "y once · n deny · a changes of cmd/main.go · p always · e edit · ctrl+o details"},
+		{change(), 50, "y once · n deny · a changes of …main.go · p always"},
+		{deep, 80, "y once · n deny · a changes of …the/file.go · p always · e edit · ctrl+o details"},
+		{deep, 120, "y once · n deny · a changes of a/very/long/way/down/to/the/file.go · p always · e edit · ctrl+o details"},
+		{deep, 60, "y once · n deny · a changes of …/file.go · p always · e edit"},
+		{deep, 50, "y once · n deny · a changes of …file.go · p always"},
+		{mcp, 80, "y once · n deny · a any call of this tool · p always · e edit · ctrl+o details"},
 		{page(), 80, "y once · n deny · a all of docs.example.com · p always · e edit · ctrl+o details"},
 		{boxed("ls"), 100, "y once · n deny · a this command again · p always · e edit · w network · ctrl+o details"},
+		{boxed("ls"), 80, "y once · n deny · a same again · p always · e edit · w network · ctrl+o details"},
 		{deep, 20, "y once · n deny"},
 		{shell("ls"), 16, "y once · n deny"},
 	} {
@@ -451,13 +452,13 @@ func TestDeadKeysSayWhatWorks(t *testing.T) {
 		keys   []string
 		want   string
 	}{
-		"a letter":                     {shell("ls"), []string{"x"}, "y, a, p, n or esc"},
-		"network without a sandbox":    {shell("ls"), []string{"w"}, "y, a, p, n or esc"},
+		"a letter":                     {shell("ls"), []string{"x"}, "y, n, a, p, e, ctrl+o or esc"},
+		"network without a sandbox":    {shell("ls"), []string{"w"}, "y, n, a, p, e, ctrl+o or esc"},
 		"until the next key":           {shell("ls"), []string{"x", "up"}, "y once · n deny · a this command again"},
-		"for the session, and network": {boxed("ls"), []string{"w", "a"}, "the network is for this once: y, n or esc"},
-		"always, and network":          {boxed("ls"), []string{"w", "p"}, "the network is for this once: y, n or esc"},
-		"a letter, and network":        {boxed("ls"), []string{"w", "x"}, "y, n or esc"},
-		"network off again":            {boxed("ls"), []string{"w", "p", "w", "x"}, "y, a, p, n or esc"},
+		"for the session, and network": {boxed("ls"), []string{"w", "a"}, "the network is for this once: y, n, w, ctrl+o or esc"},
+		"always, and network":          {boxed("ls"), []string{"w", "p"}, "the network is for this once: y, n, w, ctrl+o or esc"},
+		"a letter, and network":        {boxed("ls"), []string{"w", "x"}, "y, n, w, ctrl+o or esc"},
+		"network off again":            {boxed("ls"), []string{"w", "p", "w", "x"}, "y, n, a, p, e, w, ctrl+o or esc"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, clock := asked(c.action, theme.Plain())

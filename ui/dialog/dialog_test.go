@@ -190,6 +190,19 @@ func TestModelsAreKept(t *testing.T) {
 	}
 }
 
+// A title has the whole row until something is typed behind it.
+func TestTitleHasTheRow(t *testing.T) {
+	const title = "Edit which message? What follows it stays as a branch"
+	p := dialog.Pick("rewind", title, []dialog.Item{{Title: "one"}}, theme.Plain())
+	if row := rows(t, p, 80, 10)[0]; !strings.HasPrefix(row, title) {
+		t.Errorf("the title is %q", row)
+	}
+	press(t, p, strings.Repeat("o", 50))
+	if row := rows(t, p, 80, 10)[0]; !strings.HasPrefix(row, "Edit which message? What follows it sta…  ooo") {
+		t.Errorf("beside what is typed the title is %q", row)
+	}
+}
+
 // As servers answer, rows come in; what is selected stays, on its row.
 func TestRowsComeIn(t *testing.T) {
 	items := gateway(40)

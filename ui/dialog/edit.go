@@ -105,11 +105,20 @@ func Arguments(a *tools.Action, name, written string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if args[name], err = json.Marshal(written); err != nil {
+	if args[name], err = asWritten(written); err != nil {
 		return "", err
 	}
-	out, err := json.Marshal(args)
+	out, err := asWritten(args)
 	return string(out), err
+}
+
+// asWritten is v as JSON in which && stays &&: a model reads it.
+func asWritten(v any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
 func (a *Approval) viewEdit() string {

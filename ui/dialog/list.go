@@ -83,7 +83,7 @@ const queryGap = 2
 // queried is a title line with what is typed behind the title, and a count at
 // the right if there is room.
 func (b *base) queried(title, count string, query *field) string {
-	title = b.shortened(title)
+	title = b.shortened(title, query)
 	typed := query.shown(b.width - ansi.StringWidth(title) - queryGap)
 	line := b.theme.Strong.Render(title)
 	if typed != "" {
@@ -98,14 +98,15 @@ func (b *base) queried(title, count string, query *field) string {
 
 // behind is the column of the cursor in the line that queried draws.
 func (b *base) behind(title string, query *field) int {
-	x := ansi.StringWidth(b.shortened(title)) + queryGap
+	x := ansi.StringWidth(b.shortened(title, query)) + queryGap
 	x += ansi.StringWidth(query.shown(b.width - x))
 	return min(x, max(b.width-1, 0))
 }
 
-// shortened leaves room for a query behind title.
-func (b *base) shortened(title string) string {
-	return ansi.Truncate(safe.Line(title), max(b.width/2, 1), "…")
+// shortened leaves room behind title for what is typed, up to half of the row.
+func (b *base) shortened(title string, query *field) string {
+	typed := queryGap + ansi.StringWidth(safe.Line(query.text)) + 1 // the cursor
+	return ansi.Truncate(safe.Line(title), max(b.width-typed, b.width/2, 1), "…")
 }
 
 const signWidth = 2 // of what stands before a row

@@ -124,15 +124,21 @@ func (a *Approval) foot() string {
 // answers says which keys do something, and why key, which others are for, does
 // not.
 func (a *Approval) answers(key tea.KeyPressMsg) string {
-	keys := []string{first(a.Keys.Once), first(a.Keys.Session), first(a.Keys.Always), first(a.Keys.Deny)}
+	keys := []string{first(a.Keys.Once), first(a.Keys.Deny)}
 	why := ""
-	if a.network {
-		keys = []string{first(a.Keys.Once), first(a.Keys.Deny)}
-		if is(key, a.Keys.Session) || is(key, a.Keys.Always) {
-			why = "the network is for this once: "
+	switch {
+	case !a.network:
+		keys = append(keys, first(a.Keys.Session), first(a.Keys.Always))
+		if a.Editor != nil {
+			keys = append(keys, first(a.Keys.Edit))
 		}
+	case is(key, a.Keys.Session), is(key, a.Keys.Always), is(key, a.Keys.Edit):
+		why = "the network is for this once: "
 	}
-	return why + strings.Join(keys, ", ") + " or " + first(a.Keys.Close)
+	if a.action.Sandboxed && !a.action.Network {
+		keys = append(keys, first(a.Keys.Network))
+	}
+	return why + strings.Join(append(keys, first(a.Keys.Details)), ", ") + " or " + first(a.Keys.Close)
 }
 
 // offers are the keys that answer, the most important ones first.
@@ -146,12 +152,12 @@ func (a *Approval) offers(deny []string) []string {
 	}
 	details := []string{first(a.Keys.Details), "details"}
 	if a.network {
-		return slices.Concat([]string{first(a.Keys.Once), "once, with network"}, deny, []string{first(a.Keys.Network), "no network"}, edit, details)
+		return slices.Concat([]string{first(a.Keys.Once), "once, with network"}, deny, []string{first(a.Keys.Network), "no network"}, details)
 	}
 	pairs := append([]string{first(a.Keys.Once), "once"}, deny...)
 	always := []string{first(a.Keys.Always), "always"}
 	scope := ""
-	for _, beside := range [][]string{slices.Concat(always, edit), always, nil} { // the scope goes before those where not all have room
+	for _, beside := range [][]string{slices.Concat(always, edit, network, details), slices.Concat(always, edit), always, nil} { // the scope goes before those where not all have room
 		room := a.width - ansi.StringWidth(join(slices.Concat(pairs, beside, []string{first(a.Keys.Session), ""})))
 		if scope = a.scope(room); ansi.StringWidth(scope) <= room {
 			break
@@ -165,9 +171,12 @@ func (a *Approval) offers(deny []string) []string {
 func (a *Approval) scope(width int) string {
 	switch {
 	case a.action.Command != "":
+		if width < len("this command again") {
+			return "same again"
+		}
 		return "this command again"
 	case a.action.Access == tools.Writes && a.action.Path != "":
-		const change, shortest = "every change of ", 8
+		const change, shortest = "changes of ", 8
 		path := safe.Line(reveal(a.action.Path))
 		if over := ansi.StringWidth(path) - max(width-len(change), shortest); over > 0 {
 			path = ansi.TruncateLeft(path, over+1, "…")
@@ -182,7 +191,7 @@ func (a *Approval) scope(width int) string {
 		}
 		return "all of " + host
 	case a.action.Access == tools.Runs:
-		return "this tool, with anything"
+		return "any call of this tool"
 	}
 	return "this session"
 }
