@@ -149,6 +149,73 @@ func TestNestedRepositories(t *testing.T) {
 	}
 }
 
+// What lies in a folder as a git folder does is one: git looks no further.
+func TestBareLayout(t *testing.T) {
+	const head = "echo 'ref: refs/heads/main' > HEAD; "
+	tests := []struct{ name, command, gone string }{
+		{"plain", head + "mkdir objects refs; printf '[core]\\n\\tbare = false\\n\\tworktree = ..\\n\\tfsmonitor = evil\\n' > config", "HEAD"},
+		{"linked", "ln -s refs/heads/main HEAD; mkdir x; ln -s x objects; ln -s x refs; printf '[core]\\n\\tfsmonitor = evil\\n' > config", "HEAD"},
+		{"hooks", head + "mkdir objects refs hooks; echo evil > hooks/post-checkout", "HEAD"},
+		{"a common folder", head + "mkdir -p x/objects x/refs; echo x > commondir; printf '[core]\\n\\tfsmonitor = evil\\n' > x/config", "HEAD"},
+		{"around what was there", "mkdir refs; printf '[core]\\n\\tfsmonitor = evil\\n' > config", "refs"},
+	}
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, s)
+			script := ""
+			for _, test := range tests {
+				p.write("workspace/"+test.name+"/src/old", "")
+				script += fmt.Sprintf("(cd '%s/src'; %s)\n", test.name, test.command)
+			}
+			for name, content := range map[string]string{"HEAD": "ref: refs/heads/main\n", "objects/x": "", "config": "mine\n"} {
+				p.write("workspace/around what was there/src/"+name, content)
+			}
+			p.write("workspace/mine.git/HEAD", "ref: refs/heads/main\n")
+			p.write("workspace/mine.git/objects/x", "")
+			p.write("workspace/mine.git/refs/x", "")
+			p.write("workspace/mine.git/config", "mine\n")
+			p.hand()
+			out, _ := p.run(script + "cd mine.git; echo evil > config; mkdir hooks; echo evil > hooks/update")
+			for _, test := range tests {
+				at := test.name + "/src/"
+				if _, err := os.Lstat(p.at("workspace/" + at + test.gone)); err == nil || !strings.Contains(out, at+test.gone) {
+					t.Errorf("%s: %s is there (%v), or not told of: %s", test.name, test.gone, err == nil, out)
+				}
+				if _, err := os.Lstat(p.at("workspace/" + at + "old")); err != nil {
+					t.Errorf("%s: %v", test.name, err)
+				}
+			}
+			if got := p.read("workspace/mine.git/config") + p.read("workspace/mine.git/hooks"); got != "mine\n" {
+				t.Errorf("the one that was there: %q", got)
+			}
+		})
+	}
+}
+
+// A command cannot keep the search from where one works: not by names, not by
+// folders, and not by their modes.
+func TestSearchIsNotDrowned(t *testing.T) {
+	const command = `mkdir -p src/.git new/x/.git aaa bbb
+printf '[core]\n\tfsmonitor = evil\n' | tee src/.git/config > new/x/.git/config
+(cd aaa; seq 21000 | xargs touch); (cd bbb; seq 2100 | xargs mkdir); (cd src; seq 2000 | xargs touch)
+chmod 111 new src`
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, s)
+			p.write("workspace/src/x", "")
+			p.hand()
+			out, _ := p.run(command)
+			for _, name := range []string{"src/.git/config", "new/x/.git/config"} {
+				if got := p.read("workspace/" + name); got != "" || !strings.Contains(out, name) {
+					t.Errorf("%s is there (%v), or not told of: %s", name, got != "", out)
+				}
+			}
+		})
+	}
+}
+
 // What was there is not taken for new, and what comes from further away is.
 func TestFarRepositories(t *testing.T) {
 	const far = "workspace/1/2/3/4/5/6/7/8/9/mine"

@@ -68,15 +68,14 @@ func (s *snapshot) appeared(c *changes) {
 	}
 	w := search{repos: &r, since: s.since, until: time.Now().Add(maxSearching)}
 	w.begin(s.looked)
-	for _, v := range w.run() {
-		if s.searched || v.new {
-			c.unseen = append(c.unseen, v.dir)
-		}
-	}
+	c.unseen = unseen(w.run(), s.searched)
 	for _, gitFolder := range r.git {
 		s.git[gitFolder] = true
 	}
 	for _, p := range r.protected[len(s.paths):] {
+		if _, err := s.root.Lstat(p); errors.Is(err, fs.ErrPermission) {
+			unseal(s.root, path.Dir(p))
+		}
 		if !s.there(p) || !s.fresh(p) || s.inert(p) {
 			continue
 		}
@@ -85,6 +84,17 @@ func (s *snapshot) appeared(c *changes) {
 		}
 		c.note(p, s.mend(node{absent: true}, p))
 	}
+}
+
+// unseen are the folders, of those that a search left out, where something new may
+// be that would not have been left out before.
+func unseen(left []visit, searched bool) (dirs []string) {
+	for _, v := range left {
+		if searched || v.new {
+			dirs = append(dirs, v.dir)
+		}
+	}
+	return dirs
 }
 
 // newest is what of a folder laid out as a git folder is new: without it the folder

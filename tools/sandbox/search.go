@@ -94,10 +94,21 @@ func (s *search) leave(v visit) {
 func (s *search) open(v visit) (*os.File, error) {
 	at := filepath.Join(s.workspace, v.dir)
 	f, err := os.Open(at)
-	if v.new && errors.Is(err, fs.ErrPermission) && s.root.Chmod(v.dir, 0o700) == nil {
+	if (v.new || s.was[v.dir]) && errors.Is(err, fs.ErrPermission) {
+		unseal(s.root, v.dir)
 		return os.Open(at)
 	}
 	return f, err
+}
+
+// unseal lets the folder dir be read, and all on the way to it.
+func unseal(root *os.Root, dir string) {
+	for _, name := range append(above(dir), dir) {
+		info, err := root.Lstat(name)
+		if err == nil && info.IsDir() && info.Mode().Perm()&0o500 != 0o500 {
+			_ = root.Chmod(name, info.Mode().Perm()|0o700)
+		}
+	}
 }
 
 // visit reads names of a folder, and looks at the folders in it. It reports whether

@@ -1,0 +1,74 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A search that has to end before it is through says where it was not.
+func TestSearchLeavesOut(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"old/deep", "new/deep"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	later := time.Now().Add(time.Hour)
+	tests := []struct {
+		name     string
+		searched bool      // all was, before
+		since    time.Time // what is from then on is new
+		until    time.Time
+		want     []string
+	}{
+		{name: "in time", searched: true, since: time.Unix(1, 0), until: later},
+		{name: "too late", searched: true, since: time.Unix(1, 0), until: time.Unix(1, 0), want: []string{".", "old"}},
+		{name: "as before", since: time.Unix(1, 0), until: time.Unix(1, 0)},
+	}
+	for _, test := range tests {
+		s := search{repos: &repos{root: root, workspace: dir}, since: test.since, until: test.until}
+		s.begin([]string{".", "old"})
+		if got := unseen(s.run(), test.searched); !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+// Folders that are new go before those that are far away, and what was there before
+// goes first.
+func TestSearchOrder(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for _, name := range []string{"a/b", "old/x", "was"} {
+		if err := root.MkdirAll(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	since := time.Now().Add(50 * time.Millisecond)
+	for info, err := root.Stat("a"); err == nil && changedAt(info).Before(since); info, err = root.Stat("a") {
+		if err := root.Chmod("a", 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := search{repos: &repos{root: root, workspace: dir}, since: since, until: time.Now().Add(time.Hour)}
+	s.begin([]string{".", "was"})
+	if left := s.run(); len(left) > 0 {
+		t.Errorf("left out %v", left)
+	}
+	if got := strings.Join(s.looked, " "); got != ". was a a/b old old/x" {
+		t.Errorf("got %s", got)
+	}
+}
