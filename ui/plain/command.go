@@ -54,19 +54,23 @@ func commands() []command {
 	}
 }
 
-// command carries out "/name argument", and reports whether text is one. What
-// only looks like one, such as a path, is a message.
-func (p *front) command(text string) bool {
+// commanding reports whether text is a line for parley, as "!command" and "/name
+// argument" are. What only looks like one, such as a path, is a message.
+func commanding(text string) bool {
 	rest, ok := strings.CutPrefix(text, "/")
-	name, arg, _ := strings.Cut(rest, " ")
-	if !ok || strings.Contains(text, "\n") || name == "" || strings.ContainsAny(name, "/.") {
-		return false
-	}
+	name, _, _ := strings.Cut(rest, " ")
+	command := strings.HasPrefix(text, "!") || ok && name != "" && !strings.ContainsAny(name, "/.")
+	return command && !strings.Contains(text, "\n")
+}
+
+// command carries out "/name argument".
+func (p *front) command(line string) {
+	name, arg, _ := strings.Cut(strings.TrimPrefix(line, "/"), " ")
 	var names []string
 	for _, c := range commands() {
 		if c.name == name {
 			c.run(p, strings.TrimSpace(arg))
-			return true
+			return
 		}
 		names = append(names, c.name)
 	}
@@ -75,11 +79,10 @@ func (p *front) command(text string) bool {
 		maybe = " Did you mean /" + near[0] + "?"
 	}
 	p.say("There is no command /%s.%s /help lists them; a space in front sends it as a message.", name, maybe)
-	return true
 }
 
 func (p *front) help(string) {
-	p.say("A line you enter is sent to the model. A backslash at its end goes on with the message in the next line; lines that are pasted together are one message.")
+	p.say("A line you enter is sent to the model. A backslash at its end goes on with the message in the next line; lines that are pasted together are one message, and no command.")
 	p.say("@ and a path bring a file along. ! and a command run it in your shell; its output goes along with your next message.")
 	p.say("Ctrl+c stops the reply, or quits when pressed twice. Ctrl+d quits.")
 	p.say("What you enter while a reply is running waits for its end.")
@@ -351,8 +354,23 @@ func (p *front) mode(arg string) {
 		p.say("The approval mode is %s.", policy.Mode())
 	}
 	p.pick("mode", arg, rows, func(value string) {
-		policy.SetMode(tools.Mode(value))
-		p.say("Approval mode: %s, %s.", value, about[tools.Mode(value)])
+		mode := tools.Mode(value)
+		use := func() {
+			policy.SetMode(mode)
+			p.say("Approval mode: %s, %s.", mode, about[mode])
+		}
+		bold := mode == tools.ModeYolo || mode == tools.ModeAuto && p.o.Held != "" // nothing holds what runs then
+		if !bold || mode == policy.Mode() {
+			use()
+			return
+		}
+		p.later(p.confirm("In the mode "+value+", "+about[mode]+". Switch to it?", "switch", "leave it", true, func(yes bool) {
+			if yes {
+				use()
+				return
+			}
+			p.say("The approval mode stays %s.", policy.Mode())
+		}))
 	})
 }
 

@@ -113,10 +113,11 @@ func endpoint(name string, m llm.Model) llm.Endpoint {
 
 func (d *drive) clock() time.Time { return time.Unix(0, d.time.Load()).UTC() }
 
-// enter types lines, each alone, and lets the front react.
+// enter types lines, each after a pause, and lets the front react.
 func (d *drive) enter(lines ...string) *drive {
 	d.t.Helper()
 	for _, line := range lines {
+		d.came = time.Time{}
 		d.paste(line)
 		d.idle()
 	}

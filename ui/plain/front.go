@@ -24,6 +24,9 @@ const (
 	// together is how soon behind one another lines come that are one message: as
 	// fast as that they are pasted.
 	together = 60 * time.Millisecond
+	// alone is how long nothing may have come before a line that is a command: what is
+	// pasted in pieces commands nothing.
+	alone = time.Second
 	// quitWithin is how soon behind the first ctrl+c the second one has to come.
 	quitWithin = 2 * time.Second
 )
@@ -56,6 +59,8 @@ type front struct {
 	pending   int       // what will be said soon: there is no prompt before
 	quitAsked time.Time // by a first ctrl+c
 	held      []typed   // lines that may not be the last of their message
+	came      time.Time // when the last line did; zero if none has
+	hasty     bool      // the message at hand came too soon behind that to command anything
 	written   []string  // lines that ended in a backslash
 
 	turn      *turn // nil: idle
@@ -262,6 +267,8 @@ func (p *front) message(lines []typed) {
 		cut = cut || l.cut
 	}
 	text := strings.Join(texts, "\n")
+	p.hasty = !p.came.IsZero() && lines[0].at.Sub(p.came) < alone
+	p.came = lines[len(lines)-1].at
 	if q := p.question(); q != nil && p.asked && p.answer(q, lines, text) {
 		return
 	}
@@ -283,17 +290,27 @@ func (p *front) message(lines []typed) {
 	p.enter(text)
 }
 
-// enter carries out a command, or sends a message.
+// enter carries out a command, or sends a message. One of several lines is never a
+// command, and what came hastily is none: somebody else may have written it, and
+// the person pasted it.
 func (p *front) enter(text string) {
-	command, isShell := strings.CutPrefix(text, "!")
-	switch {
-	case strings.TrimSpace(text) == "":
-	case isShell:
-		p.runShell(strings.TrimSpace(command))
-	case p.command(text):
-	default:
-		p.send(text)
+	if strings.TrimSpace(text) == "" {
+		return
 	}
+	if !commanding(text) {
+		p.send(text)
+		return
+	}
+	if p.hasty {
+		p.say("Taken as a message: as soon as that behind another line, no line is a command.")
+		p.send(text)
+		return
+	}
+	if command, isShell := strings.CutPrefix(text, "!"); isShell {
+		p.runShell(strings.TrimSpace(command))
+		return
+	}
+	p.command(text)
 }
 
 // endOfInput is ctrl+d on an empty line, or that the terminal is gone.

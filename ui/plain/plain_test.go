@@ -141,6 +141,61 @@ func TestTypedAhead(t *testing.T) {
 	}
 }
 
+// TestPastedCommands: what is pasted commands nothing, at once or in pieces, and a
+// person who pauses does.
+func TestPastedCommands(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(d *drive)
+		ran  bool // what stands behind the !
+		mode tools.Mode
+	}{
+		{"alone", func(d *drive) { d.paste("!touch ran") }, true, tools.ModeAsk},
+		{"several lines", func(d *drive) { d.paste("!touch ran", "please") }, false, tools.ModeAsk},
+		{"the last of several", func(d *drive) { d.paste("look:", "!touch ran") }, false, tools.ModeAsk},
+		{"written over several", func(d *drive) { d.enter(`!touch \`, "ran") }, false, tools.ModeAsk},
+		{"in two pieces", func(d *drive) { d.paste("look at", "this"); d.paste("!touch ran") }, false, tools.ModeAsk},
+		{"in many pieces", func(d *drive) {
+			for range 30 { // more than a second in all
+				d.paste("look")
+			}
+			d.paste("!touch ran")
+		}, false, tools.ModeAsk},
+		{"behind one line", func(d *drive) { d.paste("look"); d.pass(alone - together - 1); d.paste("!touch ran") }, false, tools.ModeAsk},
+		{"after a pause", func(d *drive) { d.paste("look", "there"); d.pass(alone); d.paste("!touch ran") }, true, tools.ModeAsk},
+		{"a mode in two pieces", func(d *drive) { d.paste("look"); d.pass(90 * time.Millisecond); d.paste("/mode yolo") }, false, tools.ModeAsk},
+		{"a mode and its answer", func(d *drive) { d.paste("/mode yolo", "y") }, false, tools.ModeAsk},
+		{"a mode and its answer in pieces", func(d *drive) { d.paste("/mode yolo"); d.pass(90 * time.Millisecond); d.paste("y") }, false, tools.ModeAsk},
+		{"a mode that is not confirmed", func(d *drive) { d.paste("/mode yolo"); d.pass(settle); d.paste("n") }, false, tools.ModeAsk},
+		{"a mode that is", func(d *drive) { d.paste("/mode yolo"); d.pass(settle); d.paste("y") }, false, tools.ModeYolo},
+		{"auto in a sandbox", func(d *drive) { d.paste("/mode auto") }, false, tools.ModeAuto},
+		{"auto without one", func(d *drive) { d.o.Held = "this kernel is old"; d.paste("/mode auto") }, false, tools.ModeAsk},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			ran := false
+			d := talk(t, func(o *ui.Options, _ *session.Options) {
+				o.Shell = func(_ context.Context, command string, _ func(string)) tools.Outcome {
+					ran = true
+					return tools.Outcome{}
+				}
+			}, llmtest.Say("One."), llmtest.Say("Two."))
+			tt.do(d)
+			if got := d.session.Policy().Mode(); got != tt.mode {
+				t.Errorf("mode %s, want %s:\n%s", got, tt.mode, d.said())
+			}
+			if q := d.question(); q != nil {
+				q.leave()
+				d.close()
+			}
+			d.until(func() bool { return d.turn == nil && d.pending == 0 && len(d.shells) == 0 && d.session.Waiting() == 0 })
+			if ran != tt.ran {
+				t.Errorf("ran: %v, want %v:\n%s", ran, tt.ran, d.said())
+			}
+		})
+	}
+}
+
 // enterSoon types a line so long after the question was asked.
 func (d *drive) enterSoon(text string, after time.Duration) {
 	d.heap.WriteString(text + "\n")

@@ -164,7 +164,8 @@ func (p *front) choose(thing string, rows []choice, chosen func(value string)) {
 				p.say("Left.")
 				return true
 			}
-			if strings.HasPrefix(line, "/") && p.command(line) {
+			if strings.HasPrefix(line, "/") && commanding(line) && !p.hasty {
+				p.command(line)
 				return true
 			}
 			found := match(rows, line)

@@ -167,6 +167,12 @@ func (s *stand) types(text string) *stand {
 	return s
 }
 
+// pauses waits until a line can be a command.
+func (s *stand) pauses() *stand {
+	time.Sleep(alone + 100*time.Millisecond)
+	return s
+}
+
 // ends waits for the end, and holds the whole of what was said to what a screen
 // reader can take.
 func (s *stand) ends(status int) {
@@ -199,7 +205,7 @@ func TestTerminal(t *testing.T) {
 		t.Parallel()
 		s := launch(t, "hang")
 		s.types("hello\n").hears("It begins.").types(ctrlC).hears("Stopped.").types("go on\n").hears("It goes on.").hears("Answer finished")
-		s.types("/quit\n").ends(0)
+		s.pauses().types("/quit\n").ends(0)
 	})
 	t.Run("ctrl+c twice quits", func(t *testing.T) {
 		t.Parallel()
@@ -214,12 +220,12 @@ func TestTerminal(t *testing.T) {
 	t.Run("pasted lines are one message", func(t *testing.T) {
 		t.Parallel()
 		s := launch(t, "say")
-		s.types("one\ntwo\nthree\n").hears("Taken as one message of 3 lines.").hears("One.").types("/quit\n").ends(0)
+		s.types("one\ntwo\nthree\n").hears("Taken as one message of 3 lines.").hears("One.").pauses().types("/quit\n").ends(0)
 	})
 	t.Run("a line that is too long is not sent", func(t *testing.T) {
 		t.Parallel()
 		s := launch(t, "say")
-		s.types(strings.Repeat("x", 5000) + "\n").hears("Not sent: a line of 4095 bytes").types("/quit\n").ends(0)
+		s.types(strings.Repeat("x", 5000) + "\n").hears("Not sent: a line of 4095 bytes").pauses().types("/quit\n").ends(0)
 	})
 	t.Run("what was typed ahead answers nothing", func(t *testing.T) {
 		t.Parallel()
