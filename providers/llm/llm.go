@@ -14,6 +14,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"strings"
 	"time"
 )
 
@@ -120,6 +121,17 @@ func (m Message) Calls() []Part {
 		}
 	}
 	return calls
+}
+
+// Empty reports whether m says nothing and asks for nothing: it holds thinking at
+// most, and blank text.
+func (m Message) Empty() bool {
+	for _, p := range m.Parts {
+		if p.Kind != Thinking && (p.Kind != Text || strings.TrimSpace(p.Text) != "") {
+			return false
+		}
+	}
+	return true
 }
 
 // Kind says what a Part is.

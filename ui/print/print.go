@@ -37,7 +37,7 @@ const (
 	Limit      = 5 // budget or time limit
 	Denied     = 6 // a needed permission was denied
 	Schema     = 7 // the answer does not fit the schema
-	Incomplete = 8 // length, filter
+	Incomplete = 8 // length, filter, or nothing of what was asked for
 	Mismatch   = 9 // a recording is replayed that does not hold what was asked
 )
 
@@ -90,7 +90,7 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 		p = newText(o, out)
 	}
 	p.start(s)
-	denied, status := false, OK
+	denied, nothing, status := false, false, OK
 	var rules []string // that would have let run what was denied
 	for e := range turn {
 		switch e := e.(type) {
@@ -99,8 +99,13 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 			e.Reply(tools.Answer{Verdict: tools.Deny, Reason: "nobody can be asked, parley runs without a screen"})
 		case session.Decided:
 			denied = denied || e.Verdict == tools.Deny
+		case session.Answer:
+			nothing = e.Message.Empty()
 		case session.Done:
 			status = statusOf(e, denied)
+			if status == OK && nothing {
+				status = Incomplete
+			}
 		}
 		if p.event(e, status) != nil {
 			break // Close has the reason
@@ -108,6 +113,9 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	}
 	if err := out.Close(); err != nil {
 		return pipeStatus(err, o.Err)
+	}
+	if t, ok := p.(*text); ok && t.codeless && status == OK {
+		status = Incomplete
 	}
 	if status == Denied && len(rules) > 0 {
 		fmt.Fprintf(o.Err, "parley: not allowed without a screen: %s\n", safe.Text(strings.Join(rules, ", ")))

@@ -46,21 +46,23 @@ func TestText(t *testing.T) {
 		llmtest.Say("It is ", "**empty**."),
 	}
 	tests := []struct {
-		name  string
-		o     Options
-		turns []llmtest.Turn
-		want  string
+		name   string
+		o      Options
+		turns  []llmtest.Turn
+		want   string
+		status int
 	}{
-		{"as it comes, with one newline", Options{}, []llmtest.Turn{llmtest.Say("one ", "two")}, "one two\n"},
-		{"not a second newline", Options{}, []llmtest.Turn{llmtest.Say("one\n")}, "one\n"},
-		{"nothing is nothing", Options{}, []llmtest.Turn{llmtest.Say()}, ""},
-		{"answers around tools are kept apart", Options{}, steps, "# Let me look\n\nIt is **empty**.\n"},
-		{"made printable, split or not", Options{}, []llmtest.Turn{llmtest.Say("a\x1b", "[2J\xc2", "\x9bz")}, "a␛[2J<U+009B>z\n"},
-		{"raw", Options{Raw: true}, []llmtest.Turn{llmtest.Say("a\x1b[2J")}, "a\x1b[2J\n"},
-		{"the first code block", Options{Code: true}, []llmtest.Turn{llmtest.Say("x\n\n```sh\nls\n```\n\n```\nno\n```\n")}, "ls\n"},
-		{"an answer that is only code has no fence", Options{Code: true}, []llmtest.Turn{llmtest.Say("ls -la")}, "ls -la\n"},
-		{"rendered, lines as they settle", Options{Render: true, Width: 40}, []llmtest.Turn{llmtest.Say("# One\n\ntwo\n", "\n- three\n- four")}, "One\n\ntwo\n\n• three\n• four\n"},
-		{"rendered, answers around tools", Options{Render: true, Width: 40}, steps, "Let me look\n\nIt is empty.\n"},
+		{"as it comes, with one newline", Options{}, []llmtest.Turn{llmtest.Say("one ", "two")}, "one two\n", OK},
+		{"not a second newline", Options{}, []llmtest.Turn{llmtest.Say("one\n")}, "one\n", OK},
+		{"nothing is nothing", Options{}, []llmtest.Turn{llmtest.Say()}, "", Incomplete},
+		{"nor are blanks an answer", Options{}, []llmtest.Turn{llmtest.Think("hm", " \n")}, " \n", Incomplete},
+		{"answers around tools are kept apart", Options{}, steps, "# Let me look\n\nIt is **empty**.\n", OK},
+		{"made printable, split or not", Options{}, []llmtest.Turn{llmtest.Say("a\x1b", "[2J\xc2", "\x9bz")}, "a␛[2J<U+009B>z\n", OK},
+		{"raw", Options{Raw: true}, []llmtest.Turn{llmtest.Say("a\x1b[2J")}, "a\x1b[2J\n", OK},
+		{"the first code block", Options{Code: true}, []llmtest.Turn{llmtest.Say("x\n\n```sh\nls\n```\n\n```\nno\n```\n")}, "ls\n", OK},
+		{"no code block, no code", Options{Code: true}, []llmtest.Turn{llmtest.Say("It depends.")}, "", Incomplete},
+		{"rendered, lines as they settle", Options{Render: true, Width: 40}, []llmtest.Turn{llmtest.Say("# One\n\ntwo\n", "\n- three\n- four")}, "One\n\ntwo\n\n• three\n• four\n", OK},
+		{"rendered, answers around tools", Options{Render: true, Width: 40}, steps, "Let me look\n\nIt is empty.\n", OK},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -68,8 +70,8 @@ func TestText(t *testing.T) {
 			if tt.o.Render {
 				got = ansi.Strip(got) // styles are the theme's business
 			}
-			if got != tt.want || status != OK {
-				t.Errorf("got %q, status %d; want %q", got, status, tt.want)
+			if got != tt.want || status != tt.status {
+				t.Errorf("got %q, status %d; want %q, status %d", got, status, tt.want, tt.status)
 			}
 		})
 	}

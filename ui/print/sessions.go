@@ -38,8 +38,24 @@ type Shelf struct {
 func (s Shelf) Sessions() *cobra.Command {
 	root := &cobra.Command{Use: "sessions", Short: "List, show, search, export, import and remove conversations", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	root.AddCommand(s.list(), s.show(), s.search(), s.export(), s.bring(), s.remove())
+	one := []*cobra.Command{s.show(), s.export(), s.remove()}
+	for _, cmd := range one {
+		cmd.ValidArgsFunction = s.Complete
+	}
+	root.AddCommand(append(one, s.list(), s.search(), s.bring())...)
 	return root
+}
+
+// Complete offers a shell the IDs of the latest conversations.
+func (s Shelf) Complete(*cobra.Command, []string, string) (ids []string, how cobra.ShellCompDirective) {
+	_ = s.with(func(lib *session.Library) error { // a shell shows no errors
+		found, err := lib.List(session.Query{Limit: 50})
+		for _, f := range found {
+			ids = append(ids, f.ID+"\t"+safe.Line(Titled(f)))
+		}
+		return err
+	})
+	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
 // query adds the flags that choose conversations.
@@ -228,7 +244,7 @@ func Find(lib *session.Library, word string) (session.Summary, error) {
 	if rest := len(found) - len(names); rest > 0 {
 		names = append(names, fmt.Sprintf("and %d more", rest))
 	}
-	return session.Summary{}, Mistake{fmt.Errorf("%d conversations fit %q:\n  %s", len(found), word, strings.Join(names, "\n  "))}
+	return session.Summary{}, Mistake{fmt.Errorf("%d conversations fit %q, name one by its ID:\n  %s", len(found), word, strings.Join(names, "\n  "))}
 }
 
 func (s Shelf) search() *cobra.Command {

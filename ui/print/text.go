@@ -24,6 +24,8 @@ type text struct {
 	last   byte            // last byte written to Out; 0: nothing yet
 	gap    bool            // a later answer of the turn begins: keep it apart
 	side   side
+
+	codeless bool // -x asked for code, and there was none
 }
 
 func newText(o Options, out *eager) *text {
@@ -41,7 +43,7 @@ func (t *text) event(e session.Event, _ int) error {
 			return err
 		}
 		t.gap = t.last != 0
-		if len(e.Message.Parts) == 0 && !e.Message.Cut {
+		if e.Message.Empty() && !e.Message.Cut {
 			t.side.event(llm.Notice{Text: "the model answered nothing"})
 		}
 	case session.Done:
@@ -150,21 +152,14 @@ func (t *text) end() error {
 	if !t.o.Code || t.last == 0 {
 		return nil
 	}
-	code, found := firstCode(t.answer.String())
-	if !found {
-		t.side.event(llm.Notice{Text: "the answer holds no code block: this is all of it"})
+	code := markdown.Fenced(t.answer.String())
+	if len(code) == 0 { // prose is nothing to run, or to write over a file
+		t.codeless = true
+		t.side.event(llm.Notice{Text: "the answer holds no code block: without -x it is printed"})
+		return nil
 	}
-	_, err := io.WriteString(t.o.Out, strings.TrimSuffix(code, "\n")+"\n")
+	_, err := io.WriteString(t.o.Out, strings.TrimSuffix(code[0].Text, "\n")+"\n")
 	return err
-}
-
-// firstCode returns the first fenced code block of source, or source itself
-// where there is none: an answer that is only code often comes without a fence.
-func firstCode(source string) (code string, found bool) {
-	if code := markdown.Fenced(source); len(code) > 0 {
-		return code[0].Text, true
-	}
-	return source, false
 }
 
 // side writes what is not the answer to Err.
@@ -208,7 +203,7 @@ func (s *side) event(e session.Event) {
 	case session.Fallback:
 		s.line(th.Warn, "fallback: %s after %s of %s", e.To, e.Fault, e.From)
 	case session.Switched:
-		s.line(th.Dim, "switched from %s to %s: %v", e.From, e.To, e.Changes)
+		s.line(th.Dim, "switched from %s to %s: %s", e.From, e.To, adapted(e.Changes))
 	case session.Call:
 		s.line(th.Dim, "%s %s", e.Part.Name, short(e.Part.Input))
 	case session.Result:
@@ -221,6 +216,15 @@ func (s *side) event(e session.Event) {
 			s.line(th.Faint, "%s", usageLine(e))
 		}
 	}
+}
+
+// adapted says what of a conversation another model cannot be told as it is.
+func adapted(changes []llm.Change) string {
+	var words []string
+	for _, c := range changes {
+		words = append(words, c.String())
+	}
+	return strings.Join(words, ", ")
 }
 
 // think writes thinking line by line as it comes. Styles span lines, so each
