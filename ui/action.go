@@ -67,7 +67,7 @@ func actions() []action {
 		{name: "prompt", help: "a prompt of an MCP server", run: (*Model).prompted, lack: (*Model).lacksPrompts, args: (*Model).promptItems, rank: talking},
 		{name: "resource", help: "attach a resource of an MCP server", run: (*Model).resources, lack: (*Model).lacksResources, rank: talking},
 		{name: "permissions", help: "rules about tools: what may run unasked, and what never", run: (*Model).permissions, lack: (*Model).lacksRules, rank: talking},
-		{name: "mode", keys: []string{"shift+tab"}, help: "approval mode: ask, auto, read-only", run: (*Model).mode, args: (*Model).modes, rank: talking},
+		{name: "mode", keys: []string{"shift+tab"}, help: "approval mode: ask, auto, read-only; yolo by name", run: (*Model).mode, args: (*Model).modes, rank: talking},
 
 		{name: "model", keys: []string{"ctrl+x m", "alt+p"}, help: "pick a model", run: (*Model).pickModel, args: (*Model).modelArgs, rank: models},
 		{name: "next-model", keys: []string{"f2", "ctrl+x ."}, help: "next recent model", run: (*Model).nextModel, lack: (*Model).lacksOthers, rank: models},

@@ -65,12 +65,18 @@ func (m *Model) modelArgs() []dialog.Item {
 	return items
 }
 
+// modesMean is what each way to approve tools does.
+var modesMean = map[tools.Mode]string{
+	tools.ModeAsk: "reading runs; all else is asked about", tools.ModeAuto: "edits run too, and commands in the sandbox",
+	tools.ModeReadOnly: "what is not reading is denied", tools.ModeYolo: "nothing is asked; only rules deny",
+}
+
 // modes are the ways to approve tools.
 func (m *Model) modes() []dialog.Item {
 	var items []dialog.Item
 	for _, mode := range append(slices.Clone(tools.Modes), tools.ModeYolo) {
 		if !slices.ContainsFunc(items, func(i dialog.Item) bool { return i.Value == string(mode) }) {
-			items = append(items, dialog.Item{Title: string(mode), Value: string(mode), Current: mode == m.session.Policy().Mode()})
+			items = append(items, dialog.Item{Title: string(mode), Detail: modesMean[mode], Value: string(mode), Current: mode == m.session.Policy().Mode()})
 		}
 	}
 	return items

@@ -547,13 +547,25 @@ func spendRows(spent []session.Spend, group func(session.Spend) string) []dialog
 	for _, name := range names {
 		u := sums[name].Usage
 		rows = append(rows, dialog.SpendRow{
-			Label: name, Tokens: print.Count(u.Input + u.Output), Cached: print.Cached(u), Cost: print.Money(u), Amount: u.Cost,
+			Label: name, Tokens: print.Count(u.Input + u.Output), Cached: print.Cached(u), Cost: costOf(sums[name]), Amount: u.Cost,
 		})
 		if u.Cost == 0 {
 			rows[len(rows)-1].Amount = 0
 		}
 	}
 	return rows
+}
+
+// costOf is what a row of the usage cost: answers of unknown price are not in it.
+func costOf(s session.Spend) string {
+	switch cost := print.Money(s.Usage); {
+	case s.Unpriced == 0 && cost == "":
+		return "free"
+	case cost == "":
+		return "unknown"
+	default:
+		return cost
+	}
 }
 
 // missed says what the prompt cache did not do for this conversation: an answer
