@@ -2,7 +2,8 @@ package ui
 
 import "golang.org/x/sys/unix"
 
-// flushInput throws away what the terminal sent and nobody read.
-func flushInput(fd uintptr) {
-	unix.IoctlSetInt(int(fd), unix.TCFLSH, unix.TCIFLUSH)
+// FlushInput throws away what a terminal sent and nobody read, the line that is
+// being typed included.
+func FlushInput(fd uintptr) {
+	_ = unix.IoctlSetInt(int(fd), unix.TCFLSH, unix.TCIFLUSH) // it is no terminal: nothing was sent
 }

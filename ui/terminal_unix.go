@@ -77,7 +77,7 @@ func (t *terminal) restore(abrupt bool) {
 		}
 		if t.state != nil {
 			term.Restore(t.in.Fd(), t.state)
-			flushInput(t.in.Fd())
+			FlushInput(t.in.Fd())
 		}
 	})
 }

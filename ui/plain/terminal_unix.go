@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"parley/ui"
 )
 
 // console is the terminal of this process.
@@ -42,6 +44,10 @@ func (k *keyboard) pause() (resume func()) {
 	k.r.Read(make([]byte, 1))
 	return k.reading.Unlock
 }
+
+// forget throws away what was typed and not read, the line that is being typed
+// included.
+func (k *keyboard) forget() { ui.FlushInput(k.in.Fd()) }
 
 // close ends run, and frees what the keyboard holds.
 func (k *keyboard) close() {
