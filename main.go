@@ -125,10 +125,10 @@ func (p *Project) Validate() error {
 // Validate names the first value that cannot be meant.
 func (c *Config) Validate() error {
 	if c.Effort != "" && !slices.Contains(llm.Efforts, c.Effort) {
-		return fmt.Errorf("effort = %q: there are %v", c.Effort, llm.Efforts)
+		return fmt.Errorf("effort = %q: there are %s", c.Effort, list(llm.Efforts))
 	}
 	if modes := append(slices.Clone(tools.Modes), tools.ModeYolo); c.Mode != "" && !slices.Contains(modes, c.Mode) {
-		return fmt.Errorf("mode = %q: there are %v", c.Mode, modes)
+		return fmt.Errorf("mode = %q: there are %s", c.Mode, list(modes))
 	}
 	if c.MaxTurns < 0 || !(c.MaxCost >= 0) || math.IsInf(c.MaxCost, 0) {
 		return errors.New("max_turns and max_cost cannot be negative; 0 is no limit of one's own")
@@ -219,14 +219,27 @@ standard output that is no terminal, it prints the answer and exits.`,
 	root.PersistentFlags().StringVar(&a.debug, "debug", "", "write a line about each request to this file, without keys and texts")
 	root.PersistentFlags().StringVar(&a.config, "config", "", "configuration file in place of the usual one")
 	shelf := a.shelf()
-	root.AddCommand(a.modelsCommand(), a.doctorCommand(), a.kept(shelf.Sessions()), a.kept(shelf.Usage()), a.keysCommand(), a.sandboxCommand(), manCommand())
+	root.AddCommand(a.modelsCommand(), a.doctorCommand(), a.kept(shelf.Sessions()), a.kept(shelf.Usage()), a.keysCommand(), a.sandboxCommand(), manCommand(), versionCommand())
 	root.MarkFlagFilename("schema", "json")
 	root.RegisterFlagCompletionFunc("model", a.completeModel)
-	root.RegisterFlagCompletionFunc("resume", a.completeSession)
+	root.RegisterFlagCompletionFunc("resume", shelf.Complete)
+	root.SetFlagErrorFunc(lacking)
 	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(print.Formats, cobra.ShellCompDirectiveNoFileComp))
 	root.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(words(llm.Efforts), cobra.ShellCompDirectiveNoFileComp))
 	return root
 }
+
+// lacking says which conversation -r may mean, to whom left that out.
+func lacking(_ *cobra.Command, err error) error {
+	switch rest, ok := strings.CutPrefix(err.Error(), "flag needs an argument: "); {
+	case ok && (rest == "--resume" || strings.HasPrefix(rest, "'r' in ")):
+		return errors.New("-r: which conversation? Give its ID, the beginning of it, or words of its title: parley sessions list shows them. -c goes on with the last one of this folder")
+	}
+	return err
+}
+
+// list is values as a person reads them.
+func list[T ~string](values []T) string { return strings.Join(words(values), ", ") }
 
 func words[T ~string](values []T) (out []string) {
 	for _, v := range values {
@@ -279,7 +292,7 @@ func (a *app) check(cmd *cobra.Command, words []string) error {
 	case !slices.Contains(print.Formats, a.output):
 		return fmt.Errorf("-o %s: there are %s", a.output, strings.Join(print.Formats, ", "))
 	case a.effort != "" && !slices.Contains(llm.Efforts, llm.Effort(a.effort)):
-		return fmt.Errorf("--effort %s: there are %v", a.effort, llm.Efforts)
+		return fmt.Errorf("--effort %s: there are %s", a.effort, list(llm.Efforts))
 	case a.again && a.resume != "":
 		return errors.New("-c and -r name two conversations: give one of them")
 	case a.fork && !a.again && a.resume == "":
@@ -340,6 +353,11 @@ func (a *app) note(text string) {
 	if !a.quiet {
 		fmt.Fprintln(os.Stderr, "parley: "+safe.Text(text))
 	}
+}
+
+// inLines reports whether a person is talked to in lines, and not on a screen.
+func (a *app) inLines() bool {
+	return a.reader || a.cfg.UI.ScreenReader || os.Getenv("TERM") == "dumb"
 }
 
 // show opens the screen, or what stands in its place for screen readers and for
@@ -408,11 +426,11 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 	if asked {
 		o.Prompt, o.Attached = parts, nil
 	}
-	if a.reader || a.cfg.UI.ScreenReader || os.Getenv("TERM") == "dumb" {
-		a.status = plain.Run(o)
-		return nil
+	run := ui.Run
+	if a.inLines() {
+		run = plain.Run
 	}
-	a.status = ui.Run(o)
+	a.status = run(o)
 	if a.status == print.OK && a.played != nil && a.played.Err() != nil {
 		a.status = print.Mismatch
 	}
@@ -1006,21 +1024,6 @@ func (a *app) kept(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// completeSession offers the IDs of the latest conversations.
-func (a *app) completeSession(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	lib, err := session.OpenLibrary(os.Getenv)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer lib.Close()
-	found, _ := lib.List(session.Query{Limit: 50})
-	var ids []string
-	for _, f := range found {
-		ids = append(ids, f.ID+"\t"+safe.Line(print.Titled(f)))
-	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
-}
-
 // demoNotice says why nothing but the demo answers.
 func (a *app) demoNotice() string {
 	for _, c := range providers.Choices(a.cfg.Config, os.Getenv) {
@@ -1350,6 +1353,17 @@ func (a *app) keysCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "the actions and their keys, for [keys] in the configuration")
 	return cmd
+}
+
+// versionCommand does what --version does.
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs, Hidden: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(os.Stdout, "%s version %s\n", cmd.Root().Name(), cmd.Root().Version)
+			return err
+		},
+	}
 }
 
 // manCommand prints the manual page.
