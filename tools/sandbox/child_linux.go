@@ -123,12 +123,15 @@ func (h *helper) finish() string {
 	default:
 		text = "[some processes could not be ended]\n"
 	}
-	if h.Lasting {
-		return text + h.before.made()
-	}
 	// The order matters: who waits for the helper does not do so for ever, and a
 	// command can leave things that take long to copy or to remove.
-	c := h.before.restore()
+	var c changes
+	if h.Lasting {
+		text += h.before.made()
+		h.before.appeared(&c)
+	} else {
+		c = h.before.restore()
+	}
 	h.before.shelf.clear()
 	return text + sentence(c, h.before.shelf.kept)
 }
@@ -248,11 +251,8 @@ func (h *helper) prepare() error {
 	if err != nil {
 		return err
 	}
-	h.before = take(root, h.Protected, h.spaces || h.Lasting)
-	h.before.shelf, h.before.looked, h.before.searched = kept, h.looked, h.searched
-	if h.since > 0 {
-		h.before.since = time.Unix(0, int64(h.since)) // nothing is between the search and the snapshot
-	}
+	h.before = h.take(root, h.spaces || h.Lasting)
+	h.before.shelf = kept
 	return nil
 }
 

@@ -49,13 +49,27 @@ type node struct {
 	unknown  bool            // too large to be remembered
 }
 
-// take remembers paths in root. Mounted says that what is there is read-only for
+// snapshot is one of root in which nothing is remembered yet.
+func (p Policy) snapshot(root *os.Root) *snapshot {
+	s := &snapshot{
+		root: root, before: map[string]node{}, git: map[string]bool{}, since: present(),
+		looked: p.looked, searched: p.searched,
+	}
+	if p.since > 0 {
+		s.since = time.Unix(0, int64(p.since)) // of the search, before which nothing is new
+	}
+	for _, name := range p.Protected {
+		s.paths = append(s.paths, path.Clean(name))
+	}
+	return s
+}
+
+// take remembers what is protected in root. Mounted says that what is there is read-only for
 // the command: then its content need not be remembered.
-func take(root *os.Root, paths []string, mounted bool) *snapshot {
-	s := &snapshot{root: root, mounted: mounted, before: map[string]node{}, git: map[string]bool{}, since: present()}
-	for _, p := range paths {
-		p = path.Clean(p)
-		s.paths = append(s.paths, p)
+func (p Policy) take(root *os.Root, mounted bool) *snapshot {
+	s := p.snapshot(root)
+	s.mounted = mounted
+	for _, p := range s.paths {
 		for _, dir := range above(p) {
 			if _, known := s.before[dir]; known {
 				continue

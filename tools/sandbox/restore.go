@@ -21,6 +21,7 @@ const maxStrangers = 256
 // changes are the protected paths that were not what they had been.
 type changes struct {
 	restored, lost []string
+	armed          []string // files that name programs for git to run
 	unseen         []string // folders that were not looked into, where a new repository may be
 }
 
@@ -50,9 +51,7 @@ func (s *snapshot) restore() (c changes) {
 		}
 		c.note(p, s.mend(was, p))
 	}
-	if slices.Contains(s.paths, ".git/config") {
-		s.appeared(&c)
-	}
+	s.appeared(&c)
 	return c
 }
 
@@ -61,6 +60,9 @@ func (s *snapshot) restore() (c changes) {
 // repository that was further away than is looked, and so only seems to be new,
 // is told by its folders, none of which has changed since.
 func (s *snapshot) appeared(c *changes) {
+	if !slices.Contains(s.paths, ".git/config") {
+		return
+	}
 	r := repos{root: s.root, workspace: s.root.Name(), protected: slices.Clone(s.paths)}
 	r.aside = map[string]bool{}
 	for _, m := range s.shelf.waiting {
@@ -84,6 +86,7 @@ func (s *snapshot) appeared(c *changes) {
 		}
 		c.note(p, s.mend(node{absent: true}, p))
 	}
+	c.armed = s.armed(r.git)
 }
 
 // unseen are the folders, of those that a search left out, where something new may
@@ -101,8 +104,7 @@ func unseen(left []visit, searched bool) (dirs []string) {
 // is none, and what is of another use in it can stay. Else it is what.
 func (s *snapshot) newest(dir, what string) string {
 	for _, name := range layout {
-		name = path.Join(dir, name)
-		if info, err := s.root.Lstat(name); err == nil && !changedAt(info).Before(s.since) {
+		if name = path.Join(dir, name); s.changed(name) {
 			return name
 		}
 	}
@@ -112,10 +114,13 @@ func (s *snapshot) newest(dir, what string) string {
 // fresh reports whether p, or a folder that it is in, has changed since the
 // snapshot, by the time that nobody can set.
 func (s *snapshot) fresh(p string) bool {
-	return slices.ContainsFunc(append(above(p), p), func(name string) bool {
-		info, err := s.root.Lstat(name)
-		return err == nil && !changedAt(info).Before(s.since)
-	})
+	return slices.ContainsFunc(append(above(p), p), s.changed)
+}
+
+// changed reports whether name itself has.
+func (s *snapshot) changed(name string) bool {
+	info, err := s.root.Lstat(name)
+	return err == nil && !changedAt(info).Before(s.since)
 }
 
 // ways puts back the folders on the way to p. It reports whether p can be reached.
@@ -342,6 +347,9 @@ func sentence(c changes, kept []string) string {
 			b.WriteString("; what was there is kept in " + several(kept))
 		}
 		b.WriteString("]\n")
+	}
+	if len(c.armed) > 0 {
+		b.WriteString("[CAUTION: " + several(c.armed) + " is new and names programs for git to run; look at it before you use git there]\n")
 	}
 	if len(c.unseen) > 0 {
 		b.WriteString("[CAUTION: the sandbox could not look at all that is new, for repositories that run programs; it left out " + several(c.unseen) + "]\n")

@@ -112,6 +112,29 @@ func TestLasting(t *testing.T) {
 	}
 }
 
+// A server leaves no repository that runs anything: when it has ended, what sets
+// one up is aside.
+func TestLastingRepositories(t *testing.T) {
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, s)
+			p.policy.Lasting = true
+			p.write("workspace/mine/.git/config", "[alias]\n\tx = !mine\n")
+			p.own("workspace/src/x", "")
+			p.hand()
+			out, _ := p.run("mkdir -p src/.git src/fine/.git; printf '[core]\\n\\tfsmonitor = evil\\n' > src/.git/config; printf '[core]\\n\\tbare = false\\n' > src/fine/.git/config; echo x > mine/x")
+			left, _ := filepath.Glob(p.at("workspace/src/.git/config.undone-*"))
+			if got := p.read("workspace/src/.git/config"); got != "" || len(left) != 1 || !strings.Contains(out, "undid changes of src/.git/config") || !strings.Contains(out, left[0]) {
+				t.Errorf("got %q, %v, %s", got, left, out)
+			}
+			if p.read("workspace/src/fine/.git/config") == "" || p.read("workspace/mine/.git/config") == "" {
+				t.Error("what runs nothing, or was there, is gone")
+			}
+		})
+	}
+}
+
 // What is in the way and too large for the shelf stays by another name.
 func TestTooLarge(t *testing.T) {
 	for _, s := range settings() {
