@@ -82,9 +82,18 @@ func (l *looks) downsample(p colorprofile.Profile) {
 	}
 }
 
+// crowd is how many looks there are numbers for, beside those of bare attributes
+// (8, that are on or off, and 6 underlines).
+const crowd = 1<<16 - 1<<8*6
+
+// number numbers a look. Of a frame of so many that numbers run out, further ones
+// lose their colours and links.
 func (l *looks) number(k look) uint16 {
 	if n, ok := l.numbers[k]; ok {
 		return n
+	}
+	if plain := (look{Style: uv.Style{Attrs: k.Attrs, Underline: k.Underline}}); len(l.all) >= crowd && k != plain {
+		return l.number(plain)
 	}
 	n := uint16(len(l.all))
 	l.numbers[k] = n

@@ -14,6 +14,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 	"go.uber.org/goleak"
 )
@@ -40,6 +41,51 @@ func TestEqualFrameIsFree(t *testing.T) {
 	s.paint()
 	if v.Bytes != before {
 		t.Errorf("%d bytes", v.Bytes-before)
+	}
+}
+
+// A frame of an answer that streams costs a few allocations, whatever the size of
+// the screen and of what it shows.
+func TestStreamingAllocatesLittle(t *testing.T) {
+	const w, h = 120, 40
+	lorem := func(n int) string {
+		return fmt.Sprintf("\x1b[1mline %d\x1b[m %s 汉字", n, strings.Repeat("words ", 15))
+	}
+	page := func(first int, last string) string {
+		var rows []string
+		for y := range h - 3 {
+			rows = append(rows, lorem(first+y))
+		}
+		return strings.Join(append(rows, last, "› ", "status"), "\n")
+	}
+	const most = 2 // what the keyboard is asked for, in words
+	tests := []struct {
+		name  string
+		frame func(i int) string
+	}{
+		{"the last row grows", func(i int) string { return page(0, strings.Repeat("word ", i%20)) }},
+		{"it scrolls by a row", func(i int) string { return page(i, "\x1b[2mword\x1b[m") }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var frames []tea.View
+			for i := range 300 {
+				frames = append(frames, tea.View{Content: tt.frame(i), Cursor: tea.NewCursor(2, 38)})
+			}
+			s := on(io.Discard, w, h)
+			i := 0
+			next := func() {
+				s.Show(frames[i%len(frames)])
+				s.paint()
+				i++
+			}
+			for range 50 { // until each look was met and each buffer is as large as it gets
+				next()
+			}
+			if n := testing.AllocsPerRun(200, next); n > most {
+				t.Errorf("%v allocations in a frame, want at most %d", n, most)
+			}
+		})
 	}
 }
 
@@ -421,6 +467,35 @@ func TestManyLooks(t *testing.T) {
 	}
 	if n := len(s.grid.looks.all) + len(s.grid.looks.clusters); n > 3*most {
 		t.Errorf("%d are kept", n)
+	}
+}
+
+// Of more looks than there are numbers, each is what it was, or has lost its
+// colour and its link, but keeps what is bold.
+func TestMoreLooksThanNumbers(t *testing.T) {
+	var l looks
+	l.forget()
+	pale := 0
+	const n = 1<<16 + 1000
+	for i := range n {
+		k := look{
+			Style: uv.Style{Attrs: uint8(i), Underline: uv.Underline(i % 6), Fg: color.RGBA{uint8(i >> 16), uint8(i >> 8), uint8(i), 255}},
+			Link:  uv.Link{URL: "https://example.com"},
+		}
+		plain := look{Style: uv.Style{Attrs: k.Attrs, Underline: k.Underline}}
+		switch got := l.all[l.number(k)]; got {
+		case k:
+		case plain:
+			pale++
+		default:
+			t.Fatalf("number %d is %+v, want %+v", i, got, k)
+		}
+	}
+	if pale == 0 || pale > n-crowd+1 { // the first number is of the terminal's own look
+		t.Errorf("%d of %d are pale", pale, n)
+	}
+	if !l.full() || len(l.all) > 1<<16 || len(l.bare) != len(l.all) {
+		t.Errorf("%d are kept", len(l.all))
 	}
 }
 
