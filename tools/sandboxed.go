@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"parley/tools/sandbox"
 )
@@ -52,7 +53,7 @@ func (c SandboxConfig) Validate() error {
 // reason. The program has to call [sandbox.Child] first thing in main. Without a
 // call of Sandbox commands are not held.
 func (s *Set) Sandbox(cfg SandboxConfig) sandbox.Backend {
-	s.box = box{SandboxConfig: cfg, helper: true}
+	s.box = box{SandboxConfig: cfg, helper: true, watch: new(atomic.Pointer[sandbox.Watch])}
 	if cfg.Off {
 		s.box.backend.Why = "it is turned off (sandbox.off)"
 		return s.box.backend
@@ -64,14 +65,37 @@ func (s *Set) Sandbox(cfg SandboxConfig) sandbox.Backend {
 	return s.box.backend
 }
 
-// SandboxPolicy is what commands of s may do.
-func (s *Set) SandboxPolicy(network bool) sandbox.Policy { return s.held(network) }
+// SandboxPolicy is what commands of s may do, for programs that others start. They
+// may run beside commands of s: from then on each of these looks for repositories
+// that have appeared in between.
+func (s *Set) SandboxPolicy(network bool) sandbox.Policy {
+	if s.box.holds() && s.box.watch.Load() == nil {
+		s.box.watch.CompareAndSwap(nil, sandbox.NewWatch(s.real))
+	}
+	return s.held(network)
+}
+
+// look sets aside what a program beside has made for git to run, and tells it.
+func (b *box) look() string {
+	if b.watch == nil || b.watch.Load() == nil {
+		return ""
+	}
+	return strings.TrimSpace(b.watch.Load().Look())
+}
+
+// accept takes what a command has made that was not held: a person has let it.
+func (b *box) accept() {
+	if b.watch != nil && b.watch.Load() != nil {
+		b.watch.Load().Accept()
+	}
+}
 
 // A box is how the commands of a workspace are held.
 type box struct {
 	SandboxConfig
 	backend sandbox.Backend
-	helper  bool // the program calls sandbox.Child
+	helper  bool                           // the program calls sandbox.Child
+	watch   *atomic.Pointer[sandbox.Watch] // to nil: no program runs beside; nil: none can
 }
 
 // holds reports whether commands are held.

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -242,6 +243,56 @@ func TestHeldHelperKilled(t *testing.T) {
 	running.Wait()
 	if !out.Failed || !strings.Contains(out.Text, "[CAUTION: the sandbox could not look at what is protected]") {
 		t.Errorf("got %+v", out)
+	}
+}
+
+// What a program beside has made for git to run does not outlast the next command,
+// held or not.
+func TestProgramBeside(t *testing.T) {
+	const settings = "[core]\n\tfsmonitor = evil\n"
+	f := openHeld(t, SandboxConfig{}, map[string]string{"mine/.git/config": settings})
+	write := func(name string) {
+		t.Helper()
+		file := filepath.Join(f.Root(), name, ".git", "config")
+		err := os.MkdirAll(filepath.Dir(file), 0o700)
+		if err == nil {
+			err = os.WriteFile(file, []byte(settings), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(without bool) string {
+		t.Helper()
+		a, err := f.Plan(t.Context(), "shell", args("command", "true"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if without {
+			return f.shell(t.Context(), nil, "mkdir -p outside/.git; cp mine/.git/config outside/.git", time.Minute, func(string) {}).Text
+		}
+		return a.Run(t.Context(), nil).Text
+	}
+	write("before")
+	run(false)
+	f.SandboxPolicy(false)
+	for _, without := range []bool{false, true} {
+		name := fmt.Sprintf("beside, %v", without)
+		write(name)
+		if got := run(without); !strings.Contains(got, "undid changes of "+name+"/.git/config") {
+			t.Errorf("%s: it is not told: %s", name, got)
+		}
+		if _, err := os.Lstat(filepath.Join(f.Root(), name, ".git/config")); err == nil {
+			t.Errorf("%s: it is there", name)
+		}
+		if got := run(false); strings.Contains(got, "undid") {
+			t.Errorf("%s: it is told again: %s", name, got)
+		}
+	}
+	for _, name := range []string{"mine", "before", "outside"} {
+		if got := f.content(name + "/.git/config"); got != settings {
+			t.Errorf("%s: got %q", name, got)
+		}
 	}
 }
 

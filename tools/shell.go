@@ -97,6 +97,7 @@ func (w *workspace) shell(ctx context.Context, held *sandbox.Policy, command str
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	seen := w.box.look()
 	start := time.Now()
 	r := &running{held: held, out: clipped{limit: maxText - 1000}, progress: progress} // the rest is for notes
 	if err := r.start(w, append(shell, command)); err != nil {
@@ -107,7 +108,14 @@ func (w *workspace) shell(ctx context.Context, held *sandbox.Policy, command str
 	if r.whole != nil {
 		w.keep(r.whole)
 	}
-	return r.outcome(time.Since(start))
+	out := r.outcome(time.Since(start))
+	if held == nil {
+		w.box.accept()
+	}
+	if seen != "" {
+		out.Text += "\n" + seen
+	}
+	return out
 }
 
 // A running command. One goroutine, that of follow, does everything but to wait
