@@ -85,6 +85,10 @@ func (s *step) html(b *bufio.Writer) {
 func (s *step) part(b *bufio.Writer, p llm.Part) {
 	switch p.Kind {
 	case llm.Text:
+		if name, body, ok := attached(p); ok {
+			fmt.Fprintf(b, "<p><code>%s</code></p>\n<pre><code>%s</code></pre>\n", escape(oneLine(name)), escape(body))
+			return
+		}
 		b.WriteString("<div class=\"text\">\n")
 		markupTo(b, p.Text)
 		b.WriteString("</div>\n")

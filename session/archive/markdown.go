@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/yuin/goldmark/ast"
 	gm "github.com/yuin/goldmark/text"
@@ -26,14 +28,14 @@ func Markdown(w io.Writer, c Conversation) error {
 	}
 	fmt.Fprintf(b, "---\n\n# %s\n", literal(c.title()))
 	model := ""
-	for _, s := range c.steps() {
+	for i, s := range c.steps() {
 		if s.Role == llm.RoleAssistant && s.Model != "" && s.Model != model {
 			if model != "" {
 				fmt.Fprintf(b, "\n*Model changed from %s to %s*\n", literal(oneLine(model)), literal(oneLine(s.Model)))
 			}
 			model = s.Model
 		}
-		s.markdown(b)
+		s.markdown(b, i+1)
 	}
 	return b.Flush()
 }
@@ -59,8 +61,9 @@ func literal(text string) string {
 	return b.String()
 }
 
-func (s *step) markdown(b *bufio.Writer) {
-	fmt.Fprintf(b, "\n## %d. %s\n", s.Seq, literal(s.speaker()))
+// markdown writes the nth message of the branch.
+func (s *step) markdown(b *bufio.Writer, n int) {
+	fmt.Fprintf(b, "\n## %d. %s\n", n, literal(s.speaker()))
 	if t := clock(s.At); t != "" {
 		fmt.Fprintf(b, "\n<sub>%s</sub>\n", t)
 	}
@@ -78,6 +81,9 @@ func (s *step) markdown(b *bufio.Writer) {
 func (s *step) block(p llm.Part) string {
 	switch p.Kind {
 	case llm.Text:
+		if name, body, ok := attached(p); ok {
+			return "**" + literal(oneLine(name)) + "**\n\n" + fenced(visible(body), language(name))
+		}
 		return contained(visible(p.Text))
 	case llm.Thinking:
 		if strings.TrimSpace(p.Text) == "" {
@@ -94,6 +100,15 @@ func (s *step) block(p llm.Part) string {
 		return "- Source: " + linked(p)
 	}
 	return ""
+}
+
+// language is what the name of a file says about its text.
+func language(name string) string {
+	ext := strings.TrimPrefix(path.Ext(oneLine(name)), ".")
+	if ext == "" || strings.ContainsFunc(ext, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		return "text"
+	}
+	return ext
 }
 
 // folded is a body that opens on a click. Body is a block of code, in which

@@ -100,6 +100,23 @@ func imageType(data []byte) string {
 	return ""
 }
 
+// attached is a file of text that went along with a message: what it is called,
+// and what it holds without the tags that say so to the model.
+func attached(p llm.Part) (name, body string, ok bool) {
+	if p.Kind != llm.Text || p.Name == "" {
+		return "", "", false
+	}
+	tag, body, _ := strings.Cut(p.Text, "\n")
+	body, whole := strings.CutSuffix(body, "\n</file>")
+	if !whole || !strings.HasPrefix(tag, "<file path=") {
+		return p.Name, p.Text, true
+	}
+	if _, err := fmt.Sscanf(tag, "<file path=%q>", &name); err != nil {
+		name = p.Name
+	}
+	return name, body, true
+}
+
 // described says what a file is that is not shown.
 func described(p llm.Part) string {
 	words := []string{"file"}

@@ -56,6 +56,7 @@ func everything() Conversation {
 	}
 	nodes := []store.Node{
 		node(1, 0, llm.RoleUser, say("Fix `a.go`, please.\n\n- [x] read it\n- [ ] mend it"),
+			llm.Part{Kind: llm.Text, Name: "a.go", Text: "<file path=\"cmd/a.go\">\npackage a // </file> <b> ```\n</file>"},
 			llm.Part{Kind: llm.Media, Name: "shot \"1\".png", MIME: "image/svg+xml", Data: []byte(png)},
 			llm.Part{Kind: llm.Media, Name: "evil.svg", MIME: "image/svg+xml", Data: []byte("<svg onload=alert(1)>")}),
 		node(2, 1, llm.RoleAssistant,
@@ -119,7 +120,7 @@ func TestMarkdown(t *testing.T) {
 				t.Errorf("a message begins inside a fold")
 			}
 			if steps := everything().steps(); n.Level == 2 && headings < len(steps) &&
-				strings.HasPrefix(string(n.Lines().Value(src)), fmt.Sprintf("%d. ", steps[headings].Seq)) {
+				strings.HasPrefix(string(n.Lines().Value(src)), fmt.Sprintf("%d. %s", headings+1, literal(steps[headings].speaker()))) {
 				headings++
 			}
 		case *ast.HTMLBlock:
