@@ -20,7 +20,7 @@ func widened(t testing.TB) Rules {
 		"git log", "git diff", "git show", "git status", "git branch", "git blame", "git grep", "git ls-files", "git rev-parse",
 		"git add", "git commit", "git stash list", "git stash show", "git tag -l", "git shortlog", "git --no-pager log",
 		"go test", "go build", "go vet", "go list", "go doc", "go mod", "go fmt", "gofmt", "cargo test", "cargo build", "cargo check", "cargo clippy",
-		"npm test", "npm run build", "npm run lint", "npm ls", "pytest", "make", "make test", "./gradlew test", "mvn", "rake", "ctest", "cmake",
+		"npm test", "npm run build", "npm run lint", "npm ls", "pytest", "make", "make test", "./gradlew test", "mvn test", "rake test", "ctest", "cmake",
 		"docker ps", "docker images", "docker logs", "kubectl get", "kubectl describe", "gh pr list", "gh pr view", "terraform plan",
 		"eslint", "prettier", "ruff", "mypy", "tsc", "black", "golangci-lint run", "yq", "column", "nl", "tac", "md5sum",
 	} {

@@ -18,13 +18,18 @@ const (
 	isKnown    = "is known" // no reason: it can be named
 )
 
+// strange is the reason of programs of which neither table has anything: alone,
+// one can stand for all that it does, which may be more than whoever allowed it saw
+// it do.
+const strange = "is not known: name what it is to do"
+
 //go:embed programs.txt
 var programText string
 
 // refused are the programs of programs.txt, and their commands and options, with
 // the reason: in each of them what comes behind a prefix decides what happens. A
 // prefix may name more than an entry whose reason is parts or scripts: one of
-// those that are known, or any.
+// those that are known, or any, as it has to of a program that is no entry.
 var refused = sync.OnceValue(func() map[string]string {
 	table, reason := map[string]string{}, ""
 	for line := range strings.Lines(programText) {
@@ -62,7 +67,11 @@ func reason(name string) string {
 			return refused()[family+"*"]
 		}
 	}
-	return refused()[name]
+	why := refused()[name]
+	if why == "" && harmless()[name] == nil {
+		return strange
+	}
+	return why
 }
 
 // refusal says why words can be the prefix of no rule that allows, or "".
@@ -70,7 +79,7 @@ func refusal(words []string) string {
 	words = bare(words)
 	name := program(words[0])
 	why := reason(name)
-	for n := 1; why == parts || why == scripts; n++ {
+	for n := 1; why == parts || why == scripts || why == strange; n++ {
 		switch {
 		case n == len(words):
 			return name + " " + why
