@@ -152,6 +152,20 @@ func (a *Approval) around() int {
 	return 2
 }
 
+// Scrolls reports whether there is more to be read than is in sight, or text to
+// move in: keys that scroll belong to the question then.
+func (a *Approval) Scrolls() bool {
+	switch a.state {
+	case editing:
+		return true
+	case noting:
+		return false
+	case choosing:
+		return len(a.always.rows(a)) > contentRows(a.Height())
+	}
+	return len(a.rows) > a.visible()
+}
+
 func (a *Approval) sizeEditor() { a.Editor.SetSize(a.width, contentRows(a.height)) }
 
 func (a *Approval) visible() int {

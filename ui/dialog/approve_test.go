@@ -564,3 +564,34 @@ func TestPermissions(t *testing.T) {
 		})
 	}
 }
+
+// Keys that scroll belong to a question that is longer than its window, or in
+// which something is written.
+func TestQuestionsScroll(t *testing.T) {
+	long := shell(strings.Repeat("ls\n", 40))
+	for name, c := range map[string]struct {
+		action *tools.Action
+		keys   []string
+		want   bool
+	}{
+		"short":        {shell("ls"), nil, false},
+		"long":         {long, nil, true},
+		"noting":       {shell("ls"), []string{"n"}, false},
+		"writing":      {shell("ls"), []string{"e"}, true},
+		"a short rule": {shell("ls"), []string{"p"}, false},
+	} {
+		d, clock := asked(c.action, theme.Plain())
+		awake(d, clock)
+		press(t, d, c.keys...)
+		rows(t, d, 60, 12)
+		if d.Scrolls() != c.want {
+			t.Errorf("%s: %v, want %v", name, d.Scrolls(), c.want)
+		}
+	}
+	for text, want := range map[string]bool{"Really?": false, strings.Repeat("more\n", 40): true} {
+		c := dialog.Confirm("x", text, "yes", "no", theme.Plain())
+		if rows(t, c, 60, 12); c.Scrolls() != want {
+			t.Errorf("%.10q: %v, want %v", text, c.Scrolls(), want)
+		}
+	}
+}

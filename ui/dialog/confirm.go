@@ -84,6 +84,9 @@ func (c *Confirmation) Height() int { return min(len(c.rows)+3, c.height) }
 // visible is how many rows of the text are in sight.
 func (c *Confirmation) visible() int { return max(c.Height()-3, min(c.height, 1)) }
 
+// Scrolls reports whether there is more to be read than is in sight.
+func (c *Confirmation) Scrolls() bool { return len(c.rows) > c.visible() }
+
 // Update scrolls, selects and answers.
 func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 	if c.over {

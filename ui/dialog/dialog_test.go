@@ -268,21 +268,25 @@ func picked(value string) tea.Msg { return dialog.PickedMsg{Kind: "model", Value
 
 // A palette takes a command's argument along.
 func TestPickWords(t *testing.T) {
-	items := []dialog.Item{{Title: "models", Value: "models"}, {Title: "model", Value: "model"}, {Title: "new", Detail: "begin anew", Value: "new"}}
+	items := []dialog.Item{{Title: "models", Value: "models"}, {Title: "model", Value: "model"}, {Title: "new", Detail: "begin anew", Value: "new"},
+		{Title: "compare", Detail: "ask several models", Value: "compare"}, {Title: "a-quick", Detail: "not quick", Value: "a-quick"}, {Title: "fast", Also: "quick speedy", Value: "fast"}}
 	command := func(value, arg string) tea.Msg { return dialog.PickedMsg{Kind: "command", Value: value, Arg: arg} }
 	for name, c := range map[string]struct {
 		keys []string
 		want tea.Msg
 	}{
-		"the whole name first": {[]string{"model", "enter"}, command("model", "")},
-		"an argument":          {[]string{"model gpt  5.2 ", "enter"}, command("model", "gpt  5.2")},
-		"it does not filter":   {[]string{"new model", "enter"}, command("new", "model")},
-		"a space at the start": {[]string{" new a", "enter"}, command("new", "a")},
-		"details":              {[]string{"anew x", "enter"}, command("new", "x")},
-		"the argument stays":   {[]string{"mod gpt", "down", "enter"}, command("models", "gpt")},
-		"no command at all":    {[]string{"etc/hosts is empty", "enter"}, dialog.ClosedMsg{Typed: "etc/hosts is empty", Accepted: true}},
-		"left":                 {[]string{"model gpt", "esc"}, dialog.ClosedMsg{Typed: "model gpt"}},
-		"pasted":               {[]string{"paste:model gpt\nx", "enter"}, command("model", "gpt x")},
+		"the whole name first":    {[]string{"model", "enter"}, command("model", "")},
+		"an argument":             {[]string{"model gpt  5.2 ", "enter"}, command("model", "gpt  5.2")},
+		"it does not filter":      {[]string{"new model", "enter"}, command("new", "model")},
+		"a space at the start":    {[]string{" new a", "enter"}, command("new", "a")},
+		"details":                 {[]string{"anew x", "enter"}, command("new", "x")},
+		"the argument stays":      {[]string{"mod gpt", "down", "enter"}, command("models", "gpt")},
+		"named, before described": {[]string{"models", "enter"}, command("models", "")},
+		"by another name":         {[]string{"quick", "enter"}, command("fast", "")},
+		"with its slash":          {[]string{"/model gpt", "enter"}, command("model", "gpt")},
+		"no command at all":       {[]string{"etc/hosts is empty", "enter"}, dialog.ClosedMsg{Typed: "etc/hosts is empty", Accepted: true}},
+		"left":                    {[]string{"model gpt", "esc"}, dialog.ClosedMsg{Typed: "model gpt"}},
+		"pasted":                  {[]string{"paste:model gpt\nx", "enter"}, command("model", "gpt x")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := dialog.Pick("command", "Commands", items, theme.Plain())

@@ -28,6 +28,28 @@ func pager(keys ...dialog.PageKey) *dialog.Pager {
 	return p
 }
 
+// Rows end between words where those are not longer than half of a row.
+func TestPagerBreaksBetweenWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"one two three four five":  "one two|three four|five",
+		"a word-that-is-too-long":  "a word-that|-is-too-lon|g",
+		"exactly ten and on":       "exactly ten|and on",
+		"one ww ほうとう ほ":            "one ww|ほうとう ほ",
+		"no-spaces-at-all-in-here": "no-spaces-a|t-all-in-he|re",
+	} {
+		p := dialog.Pages("An exchange", []dialog.PagePart{{Title: "Body", Lines: []dialog.PageLine{{Text: text}}}}, theme.Plain())
+		var got []string
+		for _, row := range rows(t, p, 13, 12)[2:11] {
+			if row = strings.Trim(row, " ›"); row != "" {
+				got = append(got, row)
+			}
+		}
+		if strings.Join(got, "|") != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestPager(t *testing.T) {
 	for _, tt := range []struct {
 		name string

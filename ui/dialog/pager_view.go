@@ -84,8 +84,24 @@ func (p *Pager) gather() {
 	}
 }
 
-// rowEnd is where a row ends that begins at from and is at most width cells wide.
+// rowEnd is where a row ends that begins at from and is at most width cells wide:
+// behind a space in its second half, else in the middle of a word.
 func rowEnd(text string, from, width int) int {
+	end := filled(text, from, width)
+	if end == len(text) {
+		return end
+	}
+	if text[end] == ' ' {
+		return end + 1 // the space is not to be seen, at the end of a row
+	}
+	if at := from + strings.LastIndexByte(text[from:end], ' ') + 1; at > from+(end-from)/2 {
+		return at
+	}
+	return end
+}
+
+// filled is where the last character ends that fits into a row.
+func filled(text string, from, width int) int {
 	end := min(from+width, len(text))
 	if plain(text[from:end]) && (end == len(text) || text[end] < 0x80) {
 		return end

@@ -16,8 +16,8 @@ type Item struct {
 	Cells  []string // under the picker's Columns
 	Key    string   // binding, at the right edge
 	Value  string   // what PickedMsg tells
-	Why    string   // why it is Dim, such as "set OPENAI_API_KEY"; stands in the place of Cells and before Detail
-	Also   string   // what it is found by as well, and which is not shown
+	Why    string   // why it is Dim, such as "set OPENAI_API_KEY"; stands in the place of Cells and Detail
+	Also   string   // what it is found by as well, and which is not shown; other names of a command
 	Group  string   // what it stands under while nothing is typed
 
 	Dim     bool // cannot be used at the moment
@@ -263,6 +263,9 @@ func (p *Picker) filter() {
 	}
 	if p.Words { // of commands that fit as well, the one of which most is typed
 		slices.SortStableFunc(p.hits[from:], func(a, b hit) int {
+			if named := named(p.item(b), wanted) - named(p.item(a), wanted); named != 0 {
+				return named
+			}
 			if a.score != b.score {
 				return b.score - a.score
 			}
@@ -271,10 +274,20 @@ func (p *Picker) filter() {
 	}
 }
 
+// named is 1 for a command that what is typed is a name of, or begins the title of,
+// else 0: what else is said of it does not count before that.
+func named(item *Item, typed string) int {
+	typed = strings.ToLower(typed)
+	if strings.HasPrefix(strings.ToLower(item.Title), typed) || slices.Contains(strings.Fields(item.Also), typed) {
+		return 1
+	}
+	return 0
+}
+
 // complete finds what may follow the command that is typed.
 func (p *Picker) complete() {
 	command, arg := p.split()
-	typed := strings.TrimLeft(p.query.text, " ")
+	typed := strings.TrimPrefix(strings.TrimLeft(p.query.text, " "), "/")
 	if !p.Words || p.Args == nil || !strings.HasPrefix(typed, command+" ") {
 		return
 	}
@@ -302,7 +315,7 @@ func (p *Picker) complete() {
 func (p *Picker) split() (filter, arg string) {
 	filter = strings.TrimSpace(p.query.text)
 	if p.Words {
-		filter, arg, _ = strings.Cut(filter, " ")
+		filter, arg, _ = strings.Cut(strings.TrimPrefix(filter, "/"), " ")
 	}
 	return filter, strings.TrimSpace(arg)
 }

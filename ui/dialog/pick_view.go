@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,7 +106,25 @@ func (p *Picker) titleLine() string {
 	case len(p.hits) < listed:
 		count = fmt.Sprintf("%d of %d", len(p.hits), listed)
 	}
+	taken := cells(p.title) + 2*queryGap + cells(p.query.shown(p.width)) + cells(" · "+count)
+	if legend := p.legend(); legend != "" && taken+cells(legend) < p.width {
+		count = legend + " · " + count
+	}
 	return p.queried(p.title, count, &p.query)
+}
+
+// legend says what letters in the columns stand for, if there are any.
+func (p *Picker) legend() string {
+	var pairs []string
+	t := p.table()
+	for i, c := range p.Columns {
+		if t.letters && t.wide[i] > 0 {
+			for _, l := range c.Letters {
+				pairs = append(pairs, l[1], l[0])
+			}
+		}
+	}
+	return join(pairs)
 }
 
 // Cursor stands behind the query.
@@ -224,7 +243,7 @@ func (p *Picker) row(h hit, selected bool, t table) string {
 	if len(p.Columns) > 0 {
 		return p.tabled(item, line+t.dim.write(state), t)
 	}
-	detail := strings.Trim(strings.Trim(item.Why+" · "+item.Detail, " ·")+state, " ·")
+	detail := strings.Trim(cmp.Or(item.Why, item.Detail)+state, " ·")
 	if detail != "" {
 		wide := p.wide
 		if p.completes() {
@@ -289,27 +308,20 @@ func (p *Picker) marks(h hit, title string) []int {
 	return p.index.marks(h.item, title, p.words)
 }
 
-// foot says which keys work; where there is no room in its row, what the selected
-// item lacks.
+// foot says which keys work; where there is no room in its row, what is said of
+// the selected item.
 func (p *Picker) foot(t table) string {
 	k := p.Keys
-	if why := p.unsaid(t); why != "" {
-		return p.theme.Warn.Render(ansi.Truncate(why, p.width, "…"))
+	if unsaid := p.unsaid(t); unsaid != "" {
+		look := p.theme.Dim
+		if unsaid == p.item(p.hits[p.at]).Why {
+			look = p.theme.Warn
+		}
+		return look.Render(ansi.Truncate(unsaid, p.width, "…"))
 	}
 	var pairs []string
 	if len(p.hits) > 0 {
 		pairs = append(pairs, first(k.Accept), "choose")
-	}
-	for i, c := range p.Columns {
-		if t.letters && t.wide[i] > 0 {
-			for _, l := range c.Letters {
-				pairs = append(pairs, l[1], l[0])
-			}
-		}
-	}
-	pairs = append(pairs, first(k.Close), "close")
-	if p.Words {
-		pairs = append(pairs, first(k.Next), "fill in")
 	}
 	if p.Keeps && len(p.hits) > 0 {
 		pairs = append(pairs, first(k.Pin), "favourite", first(k.Trash), "hide")
@@ -321,14 +333,18 @@ func (p *Picker) foot(t table) string {
 		}
 		pairs = append(pairs, first(k.Details), show)
 	}
+	pairs = append(pairs, first(k.Close), "close")
+	if p.Words {
+		pairs = append(pairs, first(k.Next), "fill in")
+	}
 	return p.hint(p.theme.Dim, append(pairs, "type", "to filter")...)
 }
 
 // completes reports whether arguments of a command are listed.
 func (p *Picker) completes() bool { return len(p.hits) > 0 && p.hits[0].item >= len(p.items) }
 
-// unsaid is what the selected item lacks, where its row or its heading has no room
-// for that.
+// unsaid is what the selected item lacks or, without columns, what else is said of
+// it, where its row or its heading has no room for that.
 func (p *Picker) unsaid(t table) string {
 	if p.at >= len(p.hits) {
 		return ""
@@ -339,10 +355,13 @@ func (p *Picker) unsaid(t table) string {
 		if key := p.key(item); key != "" {
 			room -= cells(key) + columnGap
 		}
-		if cells(item.Why) <= room {
-			return ""
+		if said := cmp.Or(item.Why, item.Detail); cells(said) > room {
+			return said
 		}
-		return item.Why
+		if item.Why != "" {
+			return item.Detail
+		}
+		return ""
 	}
 	room, said := p.whyRoom(item), item.Why
 	if common := p.why[item.Group]; p.grouped() && common != "" {
