@@ -394,6 +394,7 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 		Watch:     func(f func(string)) { a.watch.Store(&f) },
 		Wire:      a.inspected(),
 		Ephemeral: a.ephemeral,
+		Left:      a.left,
 		Held:      a.held.Why,
 		Context:   func() []ui.Fact { return a.facts(a.set) },
 		Library:   a.lib, Estimate: catalog.Estimate, Price: price, Recent: strings.Fields(models),
@@ -435,6 +436,25 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 		a.status = print.Mismatch
 	}
 	return nil
+}
+
+// left says how to come back to a conversation.
+func (a *app) left(id string) {
+	if a.ephemeral || a.lib.ReadOnly() != nil {
+		return
+	}
+	found, err := a.lib.List(session.Query{})
+	if err != nil || !slices.ContainsFunc(found, func(s session.Summary) bool { return s.ID == id }) {
+		return
+	}
+	const least = 8 // to be told from words of a title
+	n := min(least, len(id))
+	for _, s := range found {
+		for s.ID != id && n < len(id) && strings.HasPrefix(s.ID, strings.ToLower(id[:n])) {
+			n++
+		}
+	}
+	a.note("to go on with this conversation: parley -r " + id[:n])
 }
 
 // wire opens the recording that is to be written, or to be replayed.

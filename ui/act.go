@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -77,10 +78,17 @@ func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
 			return cmd
 		}
 	}
+	var cmd tea.Cmd
+	rewrites := m.rewrites()
 	if m.o.Mentions(msg.Typed) {
-		return m.expand(msg)
+		cmd = m.expand(msg)
+	} else {
+		cmd = m.dispatch(text, nil)
 	}
-	return m.dispatch(text, nil)
+	if none := m.o.unfound(msg.Typed); none != "" && !rewrites {
+		return tea.Batch(cmd, m.say("no file "+none+": sent as text"))
+	}
+	return cmd
 }
 
 // dispatch sends a prompt, or queues it while the model is busy.
@@ -100,7 +108,7 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 			return m.say(err.Error())
 		}
 	}
-	parts := append(append(m.attached, mentioned...), llm.Part{Kind: llm.Text, Text: text})
+	parts := append(append(without(m.attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text})
 	m.attached = nil
 	sent := m.sent(text)
 	m.layout()
@@ -115,6 +123,21 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 		return tea.Batch(sent, m.say("queued: sent when the model is done, up takes it back"))
 	}
 	return tea.Batch(sent, m.run(parts...))
+}
+
+// without is attached but for what mentioned brings anew: a message that is edited
+// has both the file and the words that name it.
+func without(attached, mentioned []llm.Part) []llm.Part {
+	return slices.DeleteFunc(slices.Clone(attached), func(a llm.Part) bool {
+		return slices.ContainsFunc(mentioned, func(p llm.Part) bool {
+			if a.Kind != p.Kind || a.Name != p.Name || a.MIME != p.MIME {
+				return false
+			}
+			was, _, _ := strings.Cut(a.Text, "\n") // which names the path; the rest may have changed
+			is, _, _ := strings.Cut(p.Text, "\n")
+			return was == is && bytes.Equal(a.Data, p.Data)
+		})
+	})
 }
 
 // unqueue puts what waits to be sent back into the composer.
@@ -230,7 +253,12 @@ func (m *Model) interrupt(string) tea.Cmd {
 	return m.say("ctrl+c again quits")
 }
 
+// retry asks again. What came of an answer of nothing stays as a branch.
 func (m *Model) retry(string) tea.Cmd {
+	path := m.session.Path()
+	if n := len(path); n > 0 && path[n-1].Role == llm.RoleAssistant && !path[n-1].Cut && path[n-1].Message.Empty() {
+		return m.regenerate(path[n-1].Seq)
+	}
 	return m.run()
 }
 
@@ -252,11 +280,20 @@ func (m *Model) rewind(string) tea.Cmd {
 	var items []dialog.Item
 	for _, n := range m.session.Path() {
 		if n.Role == llm.RoleUser && !n.Summary {
-			items = append(items, dialog.Item{Title: firstLine(n.Text()), Value: fmt.Sprint(n.Seq)})
+			items = append(items, dialog.Item{Title: spoken(n.Message), Value: fmt.Sprint(n.Seq)})
 		}
 	}
 	slices.Reverse(items)
 	return m.open(dialog.Pick("rewind", "Edit which message? What follows it stays as a branch", items, m.theme))
+}
+
+// spoken is the first line of what a message says, or what it brings along.
+func spoken(msg llm.Message) string {
+	text, attached := attach.Own(msg)
+	if strings.TrimSpace(text) == "" && msg.Role == llm.RoleUser {
+		text = strings.Join(labels(attached), ", ")
+	}
+	return firstLine(text)
 }
 
 func firstLine(s string) string {
@@ -275,9 +312,18 @@ func (m *Model) mode(arg string) tea.Cmd {
 	case slices.Contains(tools.Modes, tools.Mode(arg)), arg == string(tools.ModeYolo):
 		p.SetMode(tools.Mode(arg))
 	default:
-		return m.say(fmt.Sprintf("there is no mode %q: %v, yolo", arg, tools.Modes))
+		return m.say(fmt.Sprintf("there is no mode %q: %s, yolo", arg, list(tools.Modes)))
 	}
 	return m.say("approval mode: " + string(p.Mode()))
+}
+
+// list is values as a person reads them.
+func list[T ~string](values []T) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = string(v)
+	}
+	return strings.Join(words, ", ")
 }
 
 // editor hands the draft to the person's own editor.

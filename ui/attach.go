@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -170,6 +171,32 @@ func (m *Model) expand(typed composer.SubmitMsg) tea.Cmd {
 // Mentions reports whether Expand would find something in text.
 func (o Options) Mentions(text string) bool {
 	return len(attach.Mentions(text, isFile)) > 0 || len(o.mentioned(text)) > 0
+}
+
+// unfound is the first thing that text seems to mention and that is no file; ""
+// if there is none.
+func (o Options) unfound(text string) string {
+	for _, r := range o.mentioned(text) {
+		text = strings.ReplaceAll(text, "@"+r.Server+":"+r.URI, "")
+	}
+	found := map[int]bool{}
+	for _, is := range attach.Mentions(text, isFile) {
+		found[is.Start] = true
+	}
+	for _, may := range attach.Mentions(text, func(string) bool { return true }) {
+		name := strings.TrimRightFunc(may.Path, unicode.IsPunct)
+		if !found[may.Start] && strings.ContainsFunc(name, unicode.IsLetter) && !exists(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// exists reports whether there is something at path, though it may be no file that
+// can be brought along.
+func exists(path string) bool {
+	_, err := os.Stat(file(path))
+	return err == nil
 }
 
 // Expand reads the files and the resources of servers that text mentions, and

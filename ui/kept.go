@@ -127,7 +127,8 @@ func (m *Model) preview(id string, seq int) tea.Cmd {
 		}
 		var lines []string
 		for _, n := range glance(about, nodes, seq) {
-			if text := strings.TrimSpace(n.Text()); text != "" {
+			text, _ := attach.Own(n.Message)
+			if text = strings.TrimSpace(text); text != "" {
 				who := map[llm.Role]string{llm.RoleUser: "you: "}[n.Role]
 				lines = append(lines, who+text, "")
 			}
@@ -210,8 +211,14 @@ func (m *Model) enterFork(id string, head int) tea.Cmd {
 	if m.turn != nil {
 		return m.say("stop the running turn first")
 	}
+	own := m.session
 	return tea.Batch(m.keepDraft(), func() tea.Msg {
 		s, note, err := m.o.Fork(id, head)
+		if err == nil && id == own.ID() { // it goes on as this one would
+			s.Use(own.Model())
+			s.SetEffort(own.Effort())
+			s.SetMode(own.Mode())
+		}
 		if note == "" {
 			note = "a copy: the other conversation stays as it is"
 		}
@@ -347,7 +354,7 @@ func (m *Model) tree(string) tea.Cmd {
 	rows := make([]dialog.Branch, len(branches))
 	for i, b := range branches {
 		rows[i] = dialog.Branch{
-			Seq: b.Node.Seq, Depth: b.Depth, Label: "you", Text: firstLine(b.Node.Text()), Length: b.Below,
+			Seq: b.Node.Seq, Depth: b.Depth, Label: "you", Text: spoken(b.Node.Message), Length: b.Below,
 			Model: b.Node.Model, Current: b.Active, Head: b.Active && b.Tip == m.session.Head(),
 		}
 		if !b.Node.At.IsZero() {
@@ -412,13 +419,19 @@ func (m *Model) leaveEdit() tea.Cmd {
 	return m.written()
 }
 
+// rewrites reports whether what is written stands in the place of an answer.
+func (m *Model) rewrites() bool {
+	n, err := m.session.At(m.editing)
+	return m.editing > 0 && err == nil && n.Role == llm.RoleAssistant
+}
+
 // rewrite puts text in the place of an answer that is being edited, and reports
 // whether one is. Nothing is sent.
 func (m *Model) rewrite(text string) bool {
-	n, err := m.session.At(m.editing)
-	if m.editing == 0 || err != nil || n.Role != llm.RoleAssistant {
+	if !m.rewrites() {
 		return false
 	}
+	n, _ := m.session.At(m.editing)
 	m.editing = 0
 	if was := n.Text(); composer.Plain(was) != was {
 		text = strings.TrimPrefix(text, " ") // which kept it from running

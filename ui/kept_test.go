@@ -228,3 +228,61 @@ func TestRewrite(t *testing.T) {
 		t.Errorf("%d branches: the old answer stays as one", n)
 	}
 }
+
+// A file that a message mentions goes along once, however often that is edited.
+func TestEditedMention(t *testing.T) {
+	s := setUp(t, 100, 24, llmtest.Say("answer one"), llmtest.Say("answer two"))
+	s.ask("read @"+filepath.Join(s.dir, "a.txt"), "answer one")
+	s.idle()
+	s.Press("esc", "esc").WaitForText("Edit which message")
+	s.WaitFor(contains("read @", "a.txt")).WaitFor(lacks("<file"))
+	s.Press("enter").WaitForText("editing an earlier message")
+	s.Press("enter").WaitForText("answer two")
+	if got := s.fake.Requests()[1].Messages; len(got) != 1 || len(got[0].Parts) != 2 {
+		t.Errorf("the edited message is %+v", got)
+	}
+	s.idle()
+	s.Press("ctrl+x", "t").WaitFor(contains("Branches", "read @")).WaitFor(lacks("<file"))
+}
+
+// What is no file is told, for the model gets its name alone.
+func TestMentionOfNothing(t *testing.T) {
+	for prompt, want := range map[string]string{
+		"see @nofile, please": "no file nofile: sent as text",
+		"mail me@nofile":      "",
+		"in @/":               "",
+	} {
+		t.Run(prompt, func(t *testing.T) {
+			s := setUp(t, 80, 24, llmtest.Say("fine"))
+			s.ask(prompt, "fine")
+			if got := strings.Contains(s.Screen(), "sent as text"); got != (want != "") || !strings.Contains(s.Screen(), want) {
+				t.Errorf("want %q on the screen\n%s", want, s.Screen())
+			}
+		})
+	}
+}
+
+// A copy goes on as the conversation would have.
+func TestForkKeeps(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Say("answer one"), llmtest.Say("answer two"))
+	s.ask("one", "answer one")
+	s.idle()
+	s.Press("alt+.").Press("alt+.").WaitForText("high")
+	s.Press("ctrl+x", "f").WaitForText("a copy")
+	s.ask("more", "answer two")
+	if got := s.fake.Requests()[1].Effort; got != llm.EffortHigh {
+		t.Errorf("the copy goes on with effort %q, want high", got)
+	}
+}
+
+// An answer of nothing does not leave an empty screen, and can be asked for again.
+func TestEmptyAnswer(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Think("hm"), llmtest.Say("answer two"))
+	s.ask("one", "the model answered nothing: ctrl+x r tries again")
+	s.idle()
+	s.Press("ctrl+x", "r").WaitForText("answer two")
+	s.WaitFor(lacks("answered nothing"))
+	if got := s.fake.Requests()[1].Messages; len(got) != 1 {
+		t.Errorf("the second request holds %+v", got)
+	}
+}

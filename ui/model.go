@@ -447,13 +447,23 @@ func (m *Model) confirm(harmless bool, c *dialog.Confirmation) tea.Cmd {
 
 // quit ends the turn and the program.
 func (m *Model) quit() tea.Cmd {
+	m.salvage()
 	m.cancel()
 	return m.inOrder(m.forget(), tea.Quit)
+}
+
+// salvage makes a draft of what waits to be sent: it is kept for the next time.
+func (m *Model) salvage() {
+	if m.session.Waiting() > 0 {
+		m.unqueue("")
+		m.drafted = true
+	}
 }
 
 // shutdown waits, shortly, for the turn to end, so that tools are stopped and
 // nothing is left behind.
 func (m *Model) shutdown() {
+	m.salvage()
 	m.cancel()
 	if m.pump != nil {
 		m.pump.close()

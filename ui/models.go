@@ -226,7 +226,7 @@ func (m *Model) setEffort(e llm.Effort) tea.Cmd {
 		e = ""
 	}
 	if e != "" && !slices.Contains(efforts, e) {
-		return m.say(fmt.Sprintf("there is no effort %q here: %v", e, efforts))
+		return m.say(fmt.Sprintf("there is no effort %q here: %s", e, list(efforts)))
 	}
 	m.session.SetEffort(e)
 	if e == "" {

@@ -378,7 +378,7 @@ func (m *Model) done(t *turn, d session.Done) (cmd tea.Cmd) {
 	if _, ok := m.dialog.(*dialog.Approval); ok {
 		m.dialog = nil
 	}
-	m.failed = d.Err != nil
+	m.failed = d.Err != nil || t.tally.empty
 	c, compares := m.dialog.(*comparison)
 	if compares {
 		c.end()

@@ -39,7 +39,7 @@ func (m *Model) replay(path []session.Node) {
 	m.transcript.Tag(0)
 	if n := len(path); n > 0 { // what has no whole answer can be answered
 		last := path[n-1]
-		m.failed = last.Cut || last.Role != llm.RoleAssistant && !last.Summary
+		m.failed = last.Cut || last.Role != llm.RoleAssistant && !last.Summary || last.Role == llm.RoleAssistant && last.Message.Empty()
 	}
 }
 

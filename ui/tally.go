@@ -15,6 +15,7 @@ type tally struct {
 	model  string // that wrote the last answer
 	reason llm.Reason
 	some   bool // an answer came
+	empty  bool // the last one says nothing
 	usage  llm.Usage
 	first  time.Duration // to the first token
 
@@ -25,6 +26,7 @@ type tally struct {
 
 // add counts an answer: how long its first token took, and all of it.
 func (t *tally) add(m llm.Message, u llm.Usage, reason llm.Reason, first, took time.Duration) {
+	t.empty = m.Empty() && reason == llm.Stop
 	if len(m.Parts) == 0 && u == (llm.Usage{}) {
 		return // nothing came of the request
 	}
@@ -76,7 +78,11 @@ func (t *tally) show(m *Model, took time.Duration, cut bool) {
 	if t.some {
 		m.transcript.Footer(t.footer(took))
 	}
-	if why := ended[t.reason]; why != "" && !cut {
+	switch why := ended[t.reason]; {
+	case cut:
+	case t.empty:
+		m.transcript.Marker(transcript.Warn, "the model answered nothing: "+m.keyOf("retry")+" tries again")
+	case why != "":
 		m.transcript.Marker(transcript.Warn, why)
 	}
 }

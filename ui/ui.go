@@ -95,7 +95,7 @@ func (c Config) Validate() error {
 		may     []string
 	}{{"theme", c.Theme, c.names()}, {"notify", c.Notify, Notices}, {"motion", c.Motion, []string{"on", "off"}}} {
 		if !slices.Contains(value.may, value.is) {
-			return fmt.Errorf("ui.%s = %q: there are %v", value.key, value.is, value.may)
+			return fmt.Errorf("ui.%s = %q: there are %s", value.key, value.is, list(value.may))
 		}
 	}
 	return nil
@@ -122,6 +122,7 @@ type Options struct {
 	Watch      func(func(server string))                                                      // registers who hears of changes of servers, on any goroutine
 	Wire       Wire                                                                           // what went to models and came back
 	Ephemeral  bool                                                                           // nothing of this is kept
+	Left       func(id string)                                                                // what is said of a kept conversation once the screen is gone; nil: nothing
 	Held       string                                                                         // why commands are not held by a sandbox; "" if they are
 	Open       func(name string) (llm.Endpoint, error)
 	Choices    func() []Choice                  // models for the picker
@@ -211,8 +212,12 @@ func present(m *Model, root tea.Model) int {
 	back := out.restored(forFrame) && within(forFrame, painting.Wait)
 	m.shutdown()
 	status := out.finish(back)
-	if m.lost != nil && back {
+	switch {
+	case !back:
+	case m.lost != nil:
 		fmt.Fprintln(os.Stderr, "parley: the end of this conversation could not be saved: "+safe.Line(m.lost.Error()))
+	case status == 0 && m.unsaved == nil && m.o.Left != nil && len(m.session.History()) > 0:
+		m.o.Left(m.session.ID())
 	}
 	return status
 }

@@ -345,6 +345,19 @@ func TestQueueWhileBusy(t *testing.T) {
 	}
 }
 
+// What waits when the screen is left is a draft for the next time.
+func TestQuitWithQueue(t *testing.T) {
+	slow := func(ctx context.Context, _ llm.Request, out *llm.Out) error {
+		out.Send(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "first answer"}})
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	s := setUp(t, 80, 24, slow)
+	s.ask("one", "first answer")
+	s.Type("two").Press("enter").WaitForText("queued")
+	s.Send(signalMsg{}).WaitFor(func(screen string) bool { return s.Quit() && strings.Contains(screen, "› two") })
+}
+
 func TestRetryAfterFailure(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Fail(&llm.Error{Fault: llm.Server, Message: "boom"}), llmtest.Say("recovered"))
 	s.ask("hi", "boom")
