@@ -1,8 +1,10 @@
 package sandbox_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -22,16 +24,31 @@ func TestArmed(t *testing.T) {
 	for _, s := range settings() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
+			p := newPlace(t, s)
+			script := ""
 			for _, test := range tests {
-				p := newPlace(t, s)
-				if test.told == "" && test.name == "what was there" {
-					p.write("workspace/.git/info/attributes", "* filter=mine\n")
+				p.write("workspace/"+test.name+"/.git/config", "")
+				script += fmt.Sprintf("(cd '%s'; %s)\n", test.name, test.command)
+			}
+			p.write("workspace/what was there/.git/info/attributes", "* filter=mine\n")
+			p.hand()
+			out, _ := p.run(script)
+			list, ok := strings.CutPrefix(out, "[CAUTION: ")
+			list, ok2 := strings.CutSuffix(list, " is new and names programs for git to run; look at it before you use git there]\n")
+			if !ok || !ok2 {
+				t.Errorf("got %s", out)
+			}
+			var want []string
+			for _, test := range tests {
+				if test.told != "" {
+					want = append(want, test.name+"/"+test.told)
 				}
-				p.hand()
-				out, _ := p.run(test.command)
-				if got := strings.Contains(out, "[CAUTION: "+test.told+" is new and names programs"); got != (test.told != "") || test.told == "" && out != "" {
-					t.Errorf("%s: got %q", test.name, out)
-				}
+			}
+			got := strings.Split(list, ", ")
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
 			}
 		})
 	}

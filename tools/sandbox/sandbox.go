@@ -16,16 +16,25 @@
 // program that lasts as long as a person works nothing is put back: git's folder
 // is read-only for it as a whole, and what it makes at the top of the workspace
 // (.envrc, .mcp.json, .parley, where they are absent) stays, and is said. Where
-// namespaces are forbidden it can make nothing at the top of the workspace.
+// namespaces are forbidden it can make nothing at the top of the workspace. Only
+// what sets up a repository that has appeared is set aside at its end, or by a
+// [Watch] before that.
+//
+// All is put back by renaming, before anything is copied to Undone: a command that
+// leaves much cannot make the helper late. What is too much to copy stays by its
+// other name.
 //
 // Of git that is: its hooks, wherever core.hooksPath says they are, its settings,
 // and what says where these are, in all repositories of the workspace. What git
 // itself makes in a new one (settings that run nothing, hooks that are samples)
 // stays; all else is undone, also in repositories that the command has made
-// anywhere in the workspace. Repositories are looked for in the first 2,000 folders
-// and eight levels: further away, and in bare repositories, which have no .git to
-// be told by, a command can leave a hook that runs once a person uses git in
-// there. The same is true of every program in the workspace. In a workspace that is
+// anywhere in the workspace, bare or not. What git goes on with (a rebase with
+// commands in it, attributes that name drivers) stays, and is said. Repositories
+// are looked for eight levels deep, before a command in the first 2,000 folders, and
+// after it first in those, then in what is new, for a second; if that is not enough,
+// it is said where nobody looked. Further away a command can leave a hook that runs
+// once a person uses git in there. The same is true of every program in the
+// workspace. In a workspace that is
 // a worktree, the repository elsewhere can be read, and with namespaces be committed
 // to: its objects and branches can be changed, what configures it cannot.
 //
@@ -55,7 +64,7 @@ type Policy struct {
 	Protected []string // files and folders that keep their content, relative to Workspace; absent ones stay absent
 	Network   bool     // may open IP sockets, to anywhere; Unix sockets stay closed
 	Env       []string // the whole environment; nothing of the caller's own is added but TMPDIR
-	Lasting   bool     // runs beside a person's own work, as a server does: nothing is put back, more is read-only
+	Lasting   bool     // runs beside a person's own work, as a server does: nothing is put back but what sets up new repositories, more is read-only
 	Undone    string   // folder that keeps what was in the place of a protected path; "": one of the workspace's own in the cache folder
 
 	still    []string // files in Write that are read-only, if there are namespaces
