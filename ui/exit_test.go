@@ -97,7 +97,7 @@ func (f *fragile) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		case "command":
 			return f, f.guarded(tea.Batch(func() tea.Msg { panic("in a command") }, f.say("x")))
 		case "sequence":
-			return f, f.guarded(f.inOrder(nil, func() tea.Msg { return nil }, func() tea.Msg { panic("in a command behind others") }))
+			return f, f.guarded(f.inOrder(nil, func() tea.Msg { return nil }, func() tea.Msg { panic("in a command behind others, with " + shaped) }))
 		case "goroutine":
 			go f.guard(func() { panic("in a goroutine, with " + os.Getenv("TEST_API_KEY") + " and " + shaped) })
 		case "library": // nobody recovers
