@@ -91,7 +91,9 @@ func (b *words) lay(p page) (sign string, lines []string) {
 	}
 	left := 0
 	if b.text != "" || len(b.labels) == 0 {
-		lines, left = flow(b.text, p.prose(), limit)
+		if lines = rows(b.text, p.prose()); b.manner != footed || lines == nil {
+			lines, left = flow(b.text, p.prose(), limit)
+		}
 	}
 	lines = p.ink.all(b.tone, lines)
 	if left > 0 {
@@ -106,6 +108,28 @@ func (b *words) lay(p page) (sign string, lines []string) {
 		lines = append(lines, p.ink.all(dim, hints)...)
 	}
 	return p.ink.write(b.sets, b.sign), lines
+}
+
+// rows breaks a text of parts between dots behind dots only, so that no number is
+// torn from its unit; nil if it has lines of its own, or a part is too wide.
+func rows(text string, width int) (out []string) {
+	if strings.Contains(text, "\n") {
+		return nil
+	}
+	parts := strings.SplitAfter(text, " · ")
+	for _, part := range parts {
+		part = strings.TrimRight(part, " ")
+		last := len(out) - 1
+		switch {
+		case cells(part) > width:
+			return nil
+		case last >= 0 && cells(out[last]+" "+part) <= width:
+			out[last] += " " + part
+		default:
+			out = append(out, part)
+		}
+	}
+	return out
 }
 
 func (b *words) source() (text, what string) {

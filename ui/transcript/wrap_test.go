@@ -126,3 +126,22 @@ func TestCellsOfOurSequences(t *testing.T) {
 		}
 	}
 }
+
+// A footer breaks behind its dots, and tears no number from its unit.
+func TestRows(t *testing.T) {
+	const footer = "demo/parley · 499 in · 17 out · 32 tok/s"
+	tests := []struct {
+		width int
+		want  []string
+	}{
+		{80, []string{footer}},
+		{25, []string{"demo/parley · 499 in ·", "17 out · 32 tok/s"}},
+		{13, []string{"demo/parley ·", "499 in ·", "17 out ·", "32 tok/s"}},
+		{8, nil},
+	}
+	for _, test := range tests {
+		if got := rows(footer, test.width); !slices.Equal(got, test.want) {
+			t.Errorf("%d cells: got %q, want %q", test.width, got, test.want)
+		}
+	}
+}
