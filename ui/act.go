@@ -77,6 +77,11 @@ func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
 		if cmd, ok := m.command(text); ok {
 			return cmd
 		}
+		if why := m.mistyped(text); why != "" {
+			m.composer.SetValue(text)
+			m.layout()
+			return m.say(why)
+		}
 	}
 	var cmd tea.Cmd
 	rewrites := m.rewrites()
@@ -520,15 +525,31 @@ func (m *Model) closed(msg dialog.ClosedMsg) tea.Cmd {
 	m.slash = false
 	m.unlook()
 	defer m.layout()
-	if slash && msg.Typed != "" {
-		if msg.Accepted {
-			if cmd, ok := m.command("/" + msg.Typed); ok {
-				return tea.Batch(cmd, m.askNext())
-			}
+	if !slash || msg.Typed == "" {
+		return m.askNext()
+	}
+	typed := "/" + msg.Typed
+	if msg.Accepted {
+		if cmd, ok := m.command(typed); ok {
+			return tea.Batch(cmd, m.askNext())
 		}
-		m.composer.SetValue("/" + msg.Typed)
+	} else if m.names(msg.Typed) {
+		return m.askNext()
+	}
+	m.composer.SetValue(typed)
+	if why := m.mistyped(typed); msg.Accepted && why != "" {
+		return tea.Batch(m.say(why), m.askNext())
 	}
 	return m.askNext()
+}
+
+// names reports whether a person wrote the name of a command, and nothing behind
+// it.
+func (m *Model) names(typed string) bool {
+	typed = strings.TrimSpace(typed)
+	return slices.ContainsFunc(m.actions, func(a action) bool {
+		return a.name == typed || slices.Contains(strings.Fields(a.also), typed)
+	})
 }
 
 // answered passes on what a person said to a call, and asks about the next one.
@@ -544,21 +565,61 @@ func (m *Model) answered(msg dialog.AnsweredMsg) tea.Cmd {
 	return m.askNext()
 }
 
+// A question is a dialog that one may want to read the conversation for.
+type question interface {
+	Scrolls() bool // by itself, with the keys and the wheel
+}
+
+// pages are actions whose keys a question leaves to the conversation, unless it
+// needs them for itself.
+var pages = []string{"page-up", "page-down", "top", "bottom"}
+
+// above gives the action that a key runs although a dialog is open, nil if it is
+// for the dialog.
+func (m *Model) above(key string) *action {
+	a := m.keys[key]
+	if a == nil || a.above && a.rank != reading {
+		return a
+	}
+	q, asks := m.dialog.(question)
+	free := asks && !q.Scrolls() && slices.Contains(pages, a.name)
+	if m.clear() > 0 && (a.above || free) {
+		return a
+	}
+	return nil
+}
+
+// clear is how many rows of the conversation a dialog leaves in sight.
+func (m *Model) clear() int { return max(m.height-1-m.dialog.Height(), 0) }
+
+// wheels reports whether the wheel turns the conversation: where it is in sight,
+// and below a question that has nothing to scroll.
+func (m *Model) wheels(msg tea.MouseMsg) bool {
+	if _, wheel := msg.(tea.MouseWheelMsg); !wheel || m.dialog == nil {
+		return false
+	}
+	q, asks := m.dialog.(question)
+	return msg.Mouse().Y < m.clear() || asks && !q.Scrolls() && m.clear() > 0
+}
+
 // dialogKey handles keys that work above every dialog: ctrl+c closes it; when it
 // asks about a tool, the turn is what is stopped.
-func (m *Model) dialogKey(key tea.KeyPressMsg) bool {
+func (m *Model) dialogKey(key tea.KeyPressMsg) (tea.Cmd, bool) {
+	if a := m.above(key.String()); a != nil {
+		return m.do(a, ""), true
+	}
 	if key.String() != "ctrl+c" {
-		return false
+		return nil, false
 	}
 	if _, asks := m.dialog.(*dialog.Approval); asks && m.turn != nil {
 		m.stop("")
 	}
 	if _, compares := m.dialog.(*comparison); compares && m.turn != nil {
 		m.stop("")
-		return true // what was answered so far can be chosen
+		return nil, true // what was answered so far can be chosen
 	}
 	m.dialog, m.slash = nil, false
 	m.unlook()
 	m.layout()
-	return true
+	return nil, true
 }

@@ -1,10 +1,12 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
+	"parley/providers/catalog"
 	"parley/ui/dialog"
 )
 
@@ -12,6 +14,7 @@ import (
 // /command of the same name. A new one is a row of the table below.
 type action struct {
 	name string   // the /command, without the slash
+	also string   // other names that people know it by, with spaces between them
 	keys []string // "ctrl+x m" is a sequence
 	help string
 	run  func(m *Model, arg string) tea.Cmd
@@ -19,6 +22,8 @@ type action struct {
 	lack func(m *Model) string        // why it cannot run now, "" if it can; nil: it always can
 	args func(m *Model) []dialog.Item // what may follow the /command; nil: anything, or nothing
 	rank section
+
+	above bool // its keys work above a dialog as well
 }
 
 // A section groups actions in the help.
@@ -50,7 +55,7 @@ func actions() []action {
 		{name: "stash", keys: []string{"ctrl+x s"}, help: "put the draft aside; on an empty line, bring it back", run: (*Model).stash, rank: talking},
 		{name: "retry", keys: []string{"ctrl+x r"}, help: "try the failed turn again", run: (*Model).retry, lack: (*Model).lacksFault, rank: talking},
 		{name: "editor", keys: []string{"ctrl+g", "ctrl+x ctrl+e"}, help: "write in $VISUAL or $EDITOR", run: (*Model).editor, lack: (*Model).lacksEditor, rank: talking},
-		{name: "sessions", keys: []string{"ctrl+x l"}, help: "find a conversation: open, rename, pin, delete", run: (*Model).sessions, rank: kept},
+		{name: "sessions", also: "resume continue", keys: []string{"ctrl+x l"}, help: "find a conversation: open, rename, pin, delete", run: (*Model).sessions, rank: kept},
 		{name: "fork", keys: []string{"ctrl+x f"}, help: "go on from here in a copy", run: (*Model).fork, lack: (*Model).lacksTalkOrRest, rank: kept},
 		{name: "tree", keys: []string{"ctrl+x t"}, help: "the branches of this conversation", run: (*Model).tree, lack: (*Model).lacksBranches, rank: kept},
 		{name: "rename", help: "give this conversation a title", run: (*Model).entitle, lack: (*Model).lacksTalk, rank: kept},
@@ -62,14 +67,14 @@ func actions() []action {
 		{name: "attach", help: "attach a file, or the picture on the clipboard", run: (*Model).attach, rank: talking},
 		{name: "paste-picture", keys: []string{"ctrl+v"}, help: "attach the picture on the clipboard", run: (*Model).attachClipboard, rank: talking},
 		{name: "detach", keys: []string{"backspace"}, help: "take the last attachment off, on an empty line", when: holding, run: (*Model).detach, lack: (*Model).lacksAttached, rank: talking},
-		{name: "new", keys: []string{"ctrl+x n"}, help: "start a new conversation", run: (*Model).fresh, lack: (*Model).lacksRest, rank: kept},
+		{name: "new", also: "clear", keys: []string{"ctrl+x n"}, help: "start a new conversation", run: (*Model).fresh, lack: (*Model).lacksRest, rank: kept},
 		{name: "mcp", help: "MCP servers: their state and their tools", run: (*Model).mcp, lack: (*Model).lacksServers, rank: workplace},
 		{name: "prompt", help: "a prompt of an MCP server", run: (*Model).prompted, lack: (*Model).lacksPrompts, args: (*Model).promptItems, rank: talking},
 		{name: "resource", help: "attach a resource of an MCP server", run: (*Model).resources, lack: (*Model).lacksResources, rank: talking},
 		{name: "permissions", help: "rules about tools: what may run unasked, and what never", run: (*Model).permissions, lack: (*Model).lacksRules, rank: talking},
 		{name: "mode", keys: []string{"shift+tab"}, help: "approval mode: ask, auto, read-only; yolo by name", run: (*Model).mode, args: (*Model).modes, rank: talking},
 
-		{name: "model", keys: []string{"ctrl+x m", "alt+p"}, help: "pick a model", run: (*Model).pickModel, args: (*Model).modelArgs, rank: models},
+		{name: "model", also: "models", keys: []string{"ctrl+x m", "alt+p"}, help: "pick a model", run: (*Model).pickModel, args: (*Model).modelArgs, rank: models},
 		{name: "next-model", keys: []string{"f2", "ctrl+x ."}, help: "next recent model", run: (*Model).nextModel, lack: (*Model).lacksOthers, rank: models},
 		{name: "previous-model", keys: []string{"shift+f2"}, help: "previous recent model", run: (*Model).previousModel, lack: (*Model).lacksOthers, rank: models},
 		{name: "effort", help: "pick how much the model thinks", run: (*Model).pickEffort, lack: (*Model).lacksEfforts, args: (*Model).efforts, rank: models},
@@ -82,8 +87,8 @@ func actions() []action {
 		{name: "fold-output", keys: []string{"ctrl+o"}, help: "fold or unfold tool output", run: call(func(m *Model) { m.transcript.ToggleOutput() }), rank: reading},
 		{name: "page-up", keys: []string{"pgup"}, help: "scroll up", run: call(func(m *Model) { m.transcript.Page(-0.9) }), rank: reading},
 		{name: "page-down", keys: []string{"pgdown"}, help: "scroll down", run: call(func(m *Model) { m.transcript.Page(0.9) }), rank: reading},
-		{name: "line-up", keys: []string{"shift+up"}, help: "scroll up a line", run: call(func(m *Model) { m.transcript.Scroll(-1) }), rank: reading},
-		{name: "line-down", keys: []string{"shift+down"}, help: "scroll down a line", run: call(func(m *Model) { m.transcript.Scroll(1) }), rank: reading},
+		{name: "line-up", keys: []string{"shift+up"}, help: "scroll up a line", run: call(func(m *Model) { m.transcript.Scroll(-1) }), rank: reading, above: true},
+		{name: "line-down", keys: []string{"shift+down"}, help: "scroll down a line", run: call(func(m *Model) { m.transcript.Scroll(1) }), rank: reading, above: true},
 		{name: "top", keys: []string{"ctrl+home"}, help: "to the beginning", run: call(func(m *Model) { m.transcript.Top() }), rank: reading},
 		{name: "bottom", keys: []string{"ctrl+end"}, help: "to the end", run: call(func(m *Model) { m.transcript.Bottom() }), rank: reading},
 		{name: "previous-message", keys: []string{"alt+up"}, help: "to your previous message", run: call(func(m *Model) { m.transcript.PrevUser() }), rank: reading},
@@ -100,10 +105,10 @@ func actions() []action {
 		{name: "keys", keys: []string{"?"}, help: "keys, on an empty line", when: unwritten, run: (*Model).help, rank: workplace},
 		{name: "theme", help: "pick the theme", run: (*Model).pickTheme, args: (*Model).themes, rank: workplace},
 		{name: "mouse", keys: []string{"ctrl+x o"}, help: "mouse capture on or off", run: (*Model).toggleMouse, rank: workplace},
-		{name: "redraw", keys: []string{"ctrl+l"}, help: "draw the screen anew", run: func(*Model, string) tea.Cmd { return tea.ClearScreen }, rank: workplace},
-		{name: "suspend", keys: []string{"ctrl+z"}, help: "to the shell; fg comes back", run: func(*Model, string) tea.Cmd { return tea.Suspend }, rank: workplace},
+		{name: "redraw", keys: []string{"ctrl+l"}, help: "draw the screen anew", run: func(*Model, string) tea.Cmd { return tea.ClearScreen }, rank: workplace, above: true},
+		{name: "suspend", keys: []string{"ctrl+z"}, help: "to the shell; fg comes back", run: func(*Model, string) tea.Cmd { return tea.Suspend }, rank: workplace, above: true},
 		{name: "end", keys: []string{"ctrl+d"}, help: "quit, on an empty line", when: empty, run: func(m *Model, _ string) tea.Cmd { return m.quit() }, rank: workplace},
-		{name: "quit", help: "leave parley", run: func(m *Model, _ string) tea.Cmd { return m.quit() }, rank: workplace},
+		{name: "quit", also: "exit", help: "leave parley", run: func(m *Model, _ string) tea.Cmd { return m.quit() }, rank: workplace},
 	}
 }
 
@@ -184,9 +189,32 @@ func (m *Model) command(text string) (tea.Cmd, bool) {
 	name, arg, _ := strings.Cut(rest, " ")
 	for i := range m.actions {
 		a := &m.actions[i]
-		if a.name == name {
+		if a.name == name || slices.Contains(strings.Fields(a.also), name) {
 			return m.do(a, strings.TrimSpace(arg)), true
 		}
 	}
 	return nil, false
+}
+
+// mistyped says that there is no command like text, if it can hardly be anything
+// else: one word, or the name of a command with a slip in it. Any other text that
+// begins with a slash is a message.
+func (m *Model) mistyped(text string) string {
+	name, arg, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
+	if !strings.HasPrefix(text, "/") || name == "" || strings.ContainsAny(name, "/\n\t") {
+		return ""
+	}
+	var names []string
+	for _, a := range m.actions {
+		names = append(append(names, a.name), strings.Fields(a.also)...)
+	}
+	const shortest = 4 // letters of a name in front of more words that is taken for a slip: "/etc is" is none
+	near, alone := catalog.Near(name, names, 2), strings.TrimSpace(arg) == ""
+	switch {
+	case len(near) > 0 && (alone || len(name) >= shortest):
+		return "there is no command /" + name + ": did you mean /" + strings.Join(near, " or /") + "? A space before it sends it"
+	case alone:
+		return "there is no command /" + name + ": " + m.keyOf("palette") + " lists them. A space before it sends it"
+	}
+	return ""
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,21 +16,26 @@ import (
 // sections is the order of the help and the palette.
 var sections = []section{talking, kept, models, reading, workplace}
 
+// unusable orders what cannot run now behind what can.
+var unusable = map[bool]int{true: 1}
+
 // palette lists every action with its keys, and what it lacks to run now.
 func (m *Model) palette(string) tea.Cmd {
 	var items []dialog.Item
 	for _, rank := range sections {
+		from := len(items)
 		for _, a := range m.actions {
 			if a.rank != rank || a.name == "commands" || a.name == "keys" || a.name == "end" {
 				continue // second routes to what is listed already
 			}
-			item := dialog.Item{Title: a.name, Detail: a.help, Key: strings.Join(a.keys, ", "), Value: a.name, Group: string(rank)}
+			item := dialog.Item{Title: a.name, Detail: a.help, Also: a.also, Key: strings.Join(a.keys, ", "), Value: a.name, Group: string(rank)}
 			if a.lack != nil {
 				item.Why = a.lack(m)
 				item.Dim = item.Why != ""
 			}
 			items = append(items, item)
 		}
+		slices.SortStableFunc(items[from:], func(a, b dialog.Item) int { return cmp.Compare(unusable[a.Dim], unusable[b.Dim]) })
 	}
 	for _, p := range m.promptItems() {
 		p.Value, p.Group = "prompt "+p.Value, "Prompts of servers"

@@ -51,6 +51,7 @@ type Model struct {
 	clip          *clip.Board                   // where text is copied to
 	models        *dialog.Picker                // the list of models that was opened last
 	choices       []Choice                      // what it lists
+	served        serving                       // what servers said of that
 	tastes        map[string]taste              // what keys said of models
 	wire          wireView                      // what is shown of the wire
 	slash         bool                          // it is the palette, opened by typing a slash
@@ -241,13 +242,15 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return nil
 	case choicesMsg:
 		return m.offered(msg)
+	case servedMsg:
+		return m.serves(msg)
 	case dialog.PinMsg:
 		return m.remember("favorites", msg.Value, msg.On)
 	case dialog.MovedMsg:
 		m.look(msg.Value)
 		return nil
 	case dialog.HideMsg:
-		return m.remember("hidden", msg.Value, msg.On)
+		return m.hide(msg.Value, msg.On)
 	case trustedMsg:
 		return m.adopted(msg)
 	case serverMsg:
@@ -348,6 +351,9 @@ func (m *Model) input(msg tea.Msg) tea.Cmd {
 		}
 		return m.transcript.Update(mouse)
 	}
+	if mouse, ok := msg.(tea.MouseMsg); ok && m.wheels(mouse) {
+		return m.transcript.Update(msg)
+	}
 	key, isKey := msg.(tea.KeyPressMsg)
 	if isKey {
 		m.transcript.Deselect()
@@ -357,8 +363,10 @@ func (m *Model) input(msg tea.Msg) tea.Cmd {
 		msg = key
 	}
 	if m.dialog != nil {
-		if isKey && m.dialogKey(key) {
-			return nil
+		if isKey {
+			if cmd, done := m.dialogKey(key); done {
+				return tea.Batch(cmd, m.paintSoon())
+			}
 		}
 		cmd := m.dialog.Update(msg)
 		m.layout()

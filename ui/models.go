@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -29,9 +30,12 @@ type Choice struct {
 // little room.
 var abilities = [][2]string{{"tools", "T"}, {"vision", "V"}, {"thinking", "R"}}
 
-// choicesMsg is the models that the catalog knows, or those that servers say they
-// have.
-type choicesMsg []Choice
+// What models there are: those that the catalog knows, and those that servers say
+// they have as well.
+type (
+	choicesMsg []Choice
+	servedMsg  []Choice
+)
 
 // pickModel switches to a model that is named whole, or shows those that match:
 // what is known of the last time, at once.
@@ -46,19 +50,47 @@ func (m *Model) pickModel(arg string) tea.Cmd {
 // they become known.
 func (m *Model) offerModels(kind, title, arg string) tea.Cmd {
 	m.readTastes()
+	known := m.known()
 	m.models = dialog.Pick(kind, title, m.modelItems(), m.theme)
 	m.models.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "window"}, {Name: "$/M in"}, {Name: "$/M out"}}
 	m.models.Keeps = true
 	if arg != "" {
 		m.models.Ask(arg)
 	}
+	if known == nil {
+		return m.open(m.models)
+	}
 	live := m.o.Live
-	return tea.Batch(m.open(m.models), m.inOrder(m.known(), func() tea.Msg { return choicesMsg(live()) }))
+	return tea.Batch(m.open(m.models), m.inOrder(known, func() tea.Msg { return servedMsg(live()) }))
+}
+
+// servedFor is how long what servers said of their models is taken for what they
+// would say.
+const servedFor = 5 * time.Minute
+
+// serving is the models as servers said them.
+type serving struct {
+	choices []Choice
+	till    time.Time // when they are to be asked again
+}
+
+// serves takes what servers said. They are not asked again for a while, unless one
+// of them had no answer.
+func (m *Model) serves(choices []Choice) tea.Cmd {
+	silent := func(c Choice) bool { return strings.HasSuffix(c.Name, "/") }
+	if !slices.ContainsFunc(choices, silent) {
+		m.served = serving{choices, m.now().Add(servedFor)}
+	}
+	return m.offered(choices)
 }
 
 // known reads the catalog, beside the loop: that takes longer than a frame the
-// first time.
+// first time. It is nil if servers said more than that not long ago.
 func (m *Model) known() tea.Cmd {
+	if m.now().Before(m.served.till) {
+		m.choices = m.served.choices
+		return nil
+	}
 	choices := m.o.Choices
 	return func() tea.Msg { return choicesMsg(choices()) }
 }
@@ -169,6 +201,15 @@ func (m *Model) remember(key, name string, on bool) tea.Cmd {
 	m.tastes[key] = append(words, map[bool]string{true: "+", false: "-"}[on]+name)
 	m.listModels()
 	return m.keepState(key, strings.Join(m.tastes[key], "\n"))
+}
+
+// hide takes a model off the list, or puts it back.
+func (m *Model) hide(name string, on bool) tea.Cmd {
+	kept := m.remember("hidden", name, on)
+	if !on {
+		return kept
+	}
+	return tea.Batch(kept, m.say("hidden: "+strings.Join(m.models.Keys.Details, ", ")+" shows it"))
 }
 
 // use switches to another model in mid-conversation.

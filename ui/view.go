@@ -9,6 +9,7 @@ import (
 	"parley/providers/llm"
 	"parley/session/attach"
 	"parley/tools"
+	"parley/ui/dialog"
 	"parley/ui/safe"
 	"parley/ui/status"
 )
@@ -139,7 +140,11 @@ func (m *Model) compose(top, bottom, line string, said []string) string {
 	for len(rows) < room-len(below) {
 		rows = append(rows, "")
 	}
-	copy(rows[max(len(rows)-len(said), 0):], said[max(len(said)-len(rows), 0):])
+	over := rows
+	if _, full := m.dialog.(*dialog.Pager); full { // no row is left above it
+		over = below
+	}
+	copy(over[max(len(over)-len(said), 0):], said[max(len(said)-len(over), 0):])
 	rows = append(rows, below...)
 	rows = append(rows, line)
 	for i, row := range rows {

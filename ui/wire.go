@@ -126,12 +126,20 @@ func (m *Model) wireItems(selected int) []dialog.Item {
 			continue
 		}
 		items = append(items, dialog.Item{
-			Title: e.Start.Local().Format("15:04:05") + "  " + e.Name,
+			Title: e.Start.Local().Format("15:04:05") + "  " + wireName(e),
 			Cells: []string{wireStatus(e), byteCount(e.Got), took(e.Total), byteCount(e.Sent)},
 			Value: strconv.Itoa(e.ID), Current: e.ID == selected,
 		})
 	}
 	return items
+}
+
+// wireName is who was asked; what is no request to a model says so.
+func wireName(e Exchange) string {
+	if e.Method == "GET" && !strings.Contains(e.Name, "/") {
+		return e.Name + ", its models"
+	}
+	return e.Name
 }
 
 // wireStatus says how an exchange stands.
