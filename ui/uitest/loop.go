@@ -26,6 +26,9 @@ func (d *Driver) loop(model tea.Model) {
 				d.start(cmd, p.pending)
 			}
 			p.pending.Done()
+			if p.shown != nil {
+				close(p.shown)
+			}
 			if d.Quit() {
 				return
 			}

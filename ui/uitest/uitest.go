@@ -60,6 +60,7 @@ type post struct {
 	msg     tea.Msg
 	by      bool // a command returned it
 	pending *sync.WaitGroup
+	shown   chan struct{} // closed when the view is that of the model that got it; nil if nobody waits
 }
 
 // New runs the model in a window of w by h cells: Init, then the size. The
@@ -119,11 +120,17 @@ func (d *Driver) Resize(w, h int) *Driver {
 	return d.Send(tea.WindowSizeMsg{Width: w, Height: h})
 }
 
-// Send gives the model a message. Messages after a quit are dropped.
+// Send gives the model a message, and returns when the screen shows what it made
+// of it. Messages after a quit are dropped.
 func (d *Driver) Send(msg tea.Msg) *Driver {
 	var pending sync.WaitGroup
 	pending.Add(1)
-	d.post(post{msg: msg, pending: &pending})
+	shown := make(chan struct{})
+	d.post(post{msg: msg, pending: &pending, shown: shown})
+	select {
+	case <-shown:
+	case <-d.ended:
+	}
 	d.await(&pending)
 	return d
 }
