@@ -637,6 +637,7 @@ func TestDecode(t *testing.T) {
 // TestStdinLeftOpen: a pipe on standard input that nobody writes to, as editors
 // and cron leave it, does not keep a prompt on the command line waiting.
 func TestStdinLeftOpen(t *testing.T) {
+	t.Parallel()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

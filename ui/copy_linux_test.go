@@ -18,6 +18,7 @@ func copiedWhole() string {
 // TestCopiesOnTheWire holds that what a terminal reads, byte for byte, decodes to
 // the source of the answer.
 func TestCopiesOnTheWire(t *testing.T) {
+	t.Parallel()
 	s := launch(t, "copies", "next line", "/usr/bin/env", "-i", "PARLEY_UI_CHILD=copies", "TERM=xterm-ghostty", "HOME="+t.TempDir(), "LANG=C.UTF-8")
 	s.out.waitFor(t, " out") // of the footer: the answer has ended
 	io.WriteString(s.tty, "\x18y")

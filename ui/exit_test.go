@@ -297,6 +297,7 @@ func TestPanicInTheSignalHandler(t *testing.T) {
 
 // When the connection drops, what was said is kept and what runs is ended.
 func TestHangUp(t *testing.T) {
+	t.Parallel()
 	s := launch(t, "shell", "streaming")
 	pid := strings.TrimSpace(read(t, filepath.Join(s.home, "pid")))
 	s.tty.Close()
@@ -329,6 +330,7 @@ func read(t *testing.T, path string) string {
 // TestSuspend: ctrl+z gives the terminal to the shell as it was, and fg draws
 // the screen anew.
 func TestSuspend(t *testing.T) {
+	t.Parallel()
 	const shell = `set -m; "$0"; printf 'stop%s\n' ped; stty -a; read line; fg >/dev/null; exit $?`
 	s := launch(t, "-", "streaming", "/bin/sh", "-c", shell)
 	io.WriteString(s.tty, "\x1a")
@@ -354,6 +356,7 @@ func TestSuspend(t *testing.T) {
 
 // Where no shell waits, ctrl+z says so, and the screen goes on.
 func TestSuspendWithoutShell(t *testing.T) {
+	t.Parallel()
 	s := launch(t, "-", "streaming") // leads its session
 	io.WriteString(s.tty, "\x1a")
 	s.out.waitFor(t, "there is no shell to go back to")
@@ -369,6 +372,7 @@ func TestSuspendWithoutShell(t *testing.T) {
 
 // TestHostileWire: nothing of what is hostile on the screen is on the wire.
 func TestHostileWire(t *testing.T) {
+	t.Parallel()
 	s := launch(t, "hostile", "Ask anything")
 	send := func(keys string) {
 		io.WriteString(s.tty, keys)

@@ -16,6 +16,7 @@ func TestFullDisk(t *testing.T) {
 	for _, size := range []string{"2m", "4m", "8m"} {
 		for _, full := range []string{"before", "between"} {
 			t.Run(size+" "+full, func(t *testing.T) {
+				t.Parallel()
 				dir := t.TempDir()
 				if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
 					t.Skipf("a small disk cannot be mounted here: %v", err)

@@ -102,6 +102,7 @@ func TestStartFails(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.server, func(t *testing.T) {
+			t.Parallel()
 			c := self(t, test.server)
 			c.Env["KEY"] = "sk-canary-42"
 			o := Options{starting: time.Minute} // for machines that are busy
@@ -148,6 +149,7 @@ func TestOddServers(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.server, func(t *testing.T) {
+			t.Parallel()
 			c := self(t, test.server)
 			c.Timeout = test.timeout
 			b := start(t, c, Options{})
