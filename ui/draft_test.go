@@ -11,6 +11,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/tools"
+	"parley/ui/composer"
 	"parley/ui/uitest"
 )
 
@@ -28,7 +29,8 @@ func TestOthersWordsDoNotRun(t *testing.T) {
 		for how, bring := range map[string]func(*stage){
 			"a server's prompt": func(s *stage) { s.Send(promptMsg{text: text}) },
 			"taken back from the queue": func(s *stage) {
-				s.m.takeBack(llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: text}}})
+				s.m.session.Queue(llm.Part{Kind: llm.Text, Text: text})
+				s.Send(composer.UnqueueMsg{Text: text, Edit: true})
 			},
 		} {
 			t.Run(name+", "+how, func(t *testing.T) {
