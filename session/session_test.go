@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -291,18 +290,14 @@ func TestCancel(t *testing.T) {
 	})
 	t.Run("while a tool runs", func(t *testing.T) {
 		set, _ := workspace(t)
-		fake := llmtest.New(llmtest.Call(call("1", "shell", `{"command":"echo begun; sleep 30"}`), call("2", "list", `{}`)))
+		fake := llmtest.New(llmtest.Call(call("1", "shell", `{"command":"echo begun; sleep 1000"}`), call("2", "list", `{}`)))
 		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo)})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		began := time.Now()
 		for e := range s.Turn(ctx, say("hi")) {
 			if p, ok := e.(Progress); ok && strings.Contains(p.Text, "begun") {
 				cancel()
 			}
-		}
-		if took := time.Since(began); took > 20*time.Second {
-			t.Errorf("the command was not stopped: %s", took)
 		}
 		if err := valid(s.History()); err != nil {
 			t.Error(err)

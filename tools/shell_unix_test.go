@@ -194,12 +194,8 @@ func TestCancelEndsEverything(t *testing.T) {
 	var running sync.WaitGroup
 	running.Go(func() { out = a.Run(ctx, nil) })
 	pids := f.wait("pids", n)
-	start := time.Now()
 	cancel()
-	running.Wait()
-	if took := time.Since(start); took > 3*time.Second {
-		t.Errorf("it took %s", took)
-	}
+	running.Wait() // the command would take a thousand seconds
 	gone(t, pids...)
 	if !out.Failed || !strings.Contains(out.Text, "[canceled after") {
 		t.Errorf("got %+v", out)

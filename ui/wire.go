@@ -13,6 +13,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llm"
+	"parley/ui/clip"
 	"parley/ui/dialog"
 	"parley/ui/transcript"
 )
@@ -127,7 +128,7 @@ func (m *Model) wireItems(selected int) []dialog.Item {
 		}
 		items = append(items, dialog.Item{
 			Title: e.Start.Local().Format("15:04:05") + "  " + wireName(e),
-			Cells: []string{wireStatus(e), byteCount(e.Got), took(e.Total), byteCount(e.Sent)},
+			Cells: []string{wireStatus(e), clip.Size(int(e.Got)), took(e.Total), clip.Size(int(e.Sent))},
 			Value: strconv.Itoa(e.ID), Current: e.ID == selected,
 		})
 	}

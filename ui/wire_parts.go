@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/ui/clip"
 	"parley/ui/dialog"
 )
 
@@ -87,9 +88,9 @@ func headerText(headers [][2]string) string {
 // bodyPart is a body of so many bytes: indented, if it is JSON, and else line by
 // line as it came. Events unfold to their data, indented.
 func bodyPart(title string, t Traffic, total int64) dialog.PagePart {
-	p := dialog.PagePart{Title: title, Note: byteCount(total), Source: t.Body + t.Tail}
+	p := dialog.PagePart{Title: title, Note: clip.Size(int(total)), Source: t.Body + t.Tail}
 	if t.Cut > 0 {
-		p.Source = t.Body + fmt.Sprintf("\n… %s were not kept …\n", byteCount(t.Cut)) + t.Tail
+		p.Source = t.Body + fmt.Sprintf("\n… %s were not kept …\n", clip.Size(int(t.Cut))) + t.Tail
 	}
 	if text, ok := indented(t.Body); ok && t.Cut == 0 {
 		for line := range strings.SplitSeq(text, "\n") {
@@ -165,7 +166,7 @@ func foldable(line string) dialog.PageLine {
 		}
 		if end-at >= base64Least {
 			short.WriteString(line[kept:at] + line[at:at+12])
-			fmt.Fprintf(&short, "… %s of base64 …", byteCount(int64(end-at)))
+			fmt.Fprintf(&short, "… %s of base64 …", clip.Size(end-at))
 			kept = end
 		}
 		at = max(at, end)
@@ -178,17 +179,6 @@ func foldable(line string) dialog.PageLine {
 
 func isBase64(c byte) bool {
 	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '-' || c == '_' || c == '='
-}
-
-// byteCount is a number of bytes for people.
-func byteCount(n int64) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprintf("%d B", n)
-	case n < 1e6:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
 // took is a duration for people.

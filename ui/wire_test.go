@@ -61,7 +61,7 @@ func TestWire(t *testing.T) {
 			s.Golden(fmt.Sprintf("wire-%dx%d", size[0], size[1]))
 			s.Press("down", "down", "enter").WaitForText("POST https://api.openai.com")
 			s.Golden(fmt.Sprintf("exchange-%dx%d", size[0], size[1]))
-			s.Press("tab", "tab").WaitForText("24.0 kB of base64")
+			s.Press("tab", "tab").WaitForText("24.0 KB of base64")
 			s.Type("/DONE").Press("enter").WaitForText("data: [DONE]")
 			s.Type("/\"lo\"").Press("enter").WaitForText(`"lo"`)
 			s.Press("enter").WaitForText(`"content": "lo"`)

@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"parley/ui/safe"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -73,20 +74,7 @@ func (s *splitter) stop(src string) int {
 	if len(rest) < size {
 		return 0
 	}
-	return s.tail + size + len(rest) - len(rest[len(complete(rest)):])
-}
-
-// complete is s without the beginning of a character at its end.
-func complete(s string) string {
-	for i := len(s) - 1; i >= max(0, len(s)-utf8.UTFMax); i-- {
-		if utf8.RuneStart(s[i]) {
-			if !utf8.FullRuneInString(s[i:]) {
-				return s[:i]
-			}
-			break
-		}
-	}
-	return s
+	return s.tail + size + len(rest) - len(rest[len(safe.Complete(rest)):])
 }
 
 // part freezes a part of the one block that fills src from the tail on, if it is

@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"math"
+	"parley/ui/safe"
 	"strings"
 	"unicode/utf8"
 
@@ -254,7 +255,7 @@ func (d *Doc) longLine(v *fenceView, line string) {
 	}
 	part := line[v.sent:]
 	if !strings.HasSuffix(part, "\n") {
-		part = complete(part)
+		part = safe.Complete(part)
 	}
 	v.sent += len(part)
 	_, width := d.codeRoom()

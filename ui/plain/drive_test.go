@@ -159,13 +159,7 @@ func (d *drive) until(so func() bool) *drive {
 		case f := <-d.events:
 			f()
 		case <-d.news:
-			d.mu.Lock()
-			posted := d.posted
-			d.posted = nil
-			d.mu.Unlock()
-			for _, f := range posted {
-				f()
-			}
+			d.deliver()
 		case <-stuck:
 			d.t.Fatalf("nothing comes any more:\n%s", d.said())
 		}

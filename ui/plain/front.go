@@ -116,6 +116,17 @@ func (p *front) post(f func()) {
 	}
 }
 
+// deliver runs what was posted.
+func (p *front) deliver() {
+	p.mu.Lock()
+	posted := p.posted
+	p.posted = nil
+	p.mu.Unlock()
+	for _, f := range posted {
+		f()
+	}
+}
+
 // run is the front's own goroutine.
 func (p *front) run() {
 	p.start()
@@ -130,13 +141,7 @@ func (p *front) run() {
 		case f := <-p.events:
 			f()
 		case <-p.news:
-			p.mu.Lock()
-			posted := p.posted
-			p.posted = nil
-			p.mu.Unlock()
-			for _, f := range posted {
-				f()
-			}
+			p.deliver()
 		case <-timer.C:
 			p.tick()
 		}

@@ -30,7 +30,11 @@ func (p *front) runShell(command string) {
 		var live follower
 		out := run(ctx, command, func(text string) {
 			if whole := live.add(text); whole != "" {
-				p.post(func() { p.block(whole) })
+				select { // a command that says more than the terminal takes waits
+				case p.events <- func() { p.block(whole) }:
+				case <-ctx.Done():
+				case <-p.gone:
+				}
 			}
 		})
 		return func() { p.ranShell(id, command, live.line, out) }

@@ -203,6 +203,19 @@ func (c *cleaner) printable(out []byte, s string) []byte {
 	return out
 }
 
+// Complete is s without the beginning of a character at its end.
+func Complete(s string) string {
+	for i := len(s) - 1; i >= max(0, len(s)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(s[i]) {
+			if !utf8.FullRuneInString(s[i:]) {
+				return s[:i]
+			}
+			break
+		}
+	}
+	return s
+}
+
 // broken is the length of the truncated UTF-8 sequence at the start of s, which
 // is shown as one replacement character, as the Unicode standard recommends.
 func broken(s string) int {

@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"parley/ui/markdown"
 	"parley/ui/safe"
@@ -193,7 +192,7 @@ func (d *draft) advance(fields []*field) (rest []string) {
 		fork := *scanner
 		d.scanner = &fork
 	}
-	rest = d.row(nil, f, complete(text[:min(len(text), clipAt)]))
+	rest = d.row(nil, f, safe.Complete(text[:min(len(text), clipAt)]))
 	d.scanner = scanner
 	return rest
 }
@@ -226,17 +225,4 @@ func tenTo(n int) int {
 		p *= 10
 	}
 	return p
-}
-
-// complete is s without the beginning of a character at its end.
-func complete(s string) string {
-	for i := len(s) - 1; i >= max(0, len(s)-utf8.UTFMax); i-- {
-		if utf8.RuneStart(s[i]) {
-			if !utf8.FullRuneInString(s[i:]) {
-				return s[:i]
-			}
-			break
-		}
-	}
-	return s
 }
