@@ -153,7 +153,7 @@ func checkContents(c *check) {
 	}
 }
 
-var skip = encoded("skip_thought_signature_validator")
+const skip = "skip_thought_signature_validator"
 
 func (c *check) contentPart(p contentPart, three bool) {
 	kinds := 0

@@ -189,12 +189,6 @@ func (a *answer) next() {
 	a.finish, a.words, a.token = "", "", ""
 }
 
-// restart makes ready for asking again. What was held back is forgotten.
-func (a *answer) restart() {
-	a.next()
-	a.tail, a.run, a.stub = nil, "", nil
-}
-
 // mistakes are finish reasons that say the model did something wrong. It mostly
 // does so once.
 var mistakes = map[string]string{
@@ -205,7 +199,8 @@ var mistakes = map[string]string{
 	"MISSING_THOUGHT_SIGNATURE": "the model's answer lacks a thought signature",
 }
 
-// flaw is what makes an answer that arrived whole no answer; nil if nothing.
+// flaw is what makes an answer that arrived whole no answer; nil if nothing. It
+// is a mistake, worth another try, unless something but thinking was sent.
 func (a *answer) flaw() error {
 	message, wrong := mistakes[a.finish]
 	switch {
@@ -217,7 +212,7 @@ func (a *answer) flaw() error {
 	default:
 		return nil
 	}
-	return &llm.Error{Fault: llm.Server, Message: message, Code: a.finish}
+	return &llm.Error{Fault: llm.Server, Message: message, Code: a.finish, Mistake: !a.said}
 }
 
 // report sends the numbers, if there are any.

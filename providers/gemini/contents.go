@@ -19,9 +19,15 @@ const (
 	roleModel = "model"
 )
 
-// standIn is the documented signature for calls that this model did not write:
-// "skip_thought_signature_validator", in base64 like every signature.
-var standIn = json.RawMessage(`"` + base64.StdEncoding.EncodeToString([]byte("skip_thought_signature_validator")) + `"`)
+// The documented signature for calls that this model did not write. Clients do
+// not agree on its form: gemini-cli sends the word itself, LiteLLM its base64
+// form. The word goes first.
+const skipValidator = "skip_thought_signature_validator"
+
+var (
+	standIn   = json.RawMessage(`"` + skipValidator + `"`)
+	standIn64 = json.RawMessage(`"` + base64.StdEncoding.EncodeToString([]byte(skipValidator)) + `"`)
+)
 
 // A content is one turn.
 type content struct {
@@ -38,6 +44,7 @@ type history struct {
 	closed bool              // the last turn takes no more parts
 	own    bool              // the last assistant message is of this origin
 	names  map[string]string // its calls by id
+	spoken map[string]bool   // ids of those that are told as text
 	now    bool              // the current turn is being written, whose signatures are checked
 }
 
@@ -99,8 +106,8 @@ func parts(list []llm.Part) []any {
 
 // assistant adds what a model said, each part with the signature it came with.
 func (h *history) assistant(m llm.Message) {
-	h.own, h.names = m.Origin == h.origin, map[string]string{}
-	signed := false // a call of this step has a signature, or needs none
+	h.own, h.names, h.spoken = m.Origin == h.origin, map[string]string{}, map[string]bool{}
+	signed := !h.now || !h.three() // a call of this step has a signature, or needs none
 	var list []any
 	for _, p := range m.Parts {
 		state := h.state(p)
@@ -113,10 +120,14 @@ func (h *history) assistant(m llm.Message) {
 		case p.Kind == llm.Media:
 			part = media(p)
 		case p.Kind == llm.Call && !p.Remote:
-			part = h.call(p)
-			if state == nil && !signed && h.now && h.three() {
-				state = standIn
+			if state == nil && !signed {
+				state = h.standIn()
 			}
+			if state == nil && !signed {
+				list = append(list, h.tell(p))
+				continue
+			}
+			part = h.call(p)
 			signed = true
 		case p.Kind == llm.Opaque && state != nil:
 			list = append(list, state)
@@ -141,6 +152,23 @@ func (h *history) state(p llm.Part) json.RawMessage {
 		return nil
 	}
 	return p.State
+}
+
+// standIn is the form of the stand-in that the service takes, nil if none.
+func (h *history) standIn() json.RawMessage {
+	switch {
+	case !h.cures[cureStandIn]:
+		return standIn
+	case !h.cures[cureStandIn64]:
+		return standIn64
+	}
+	return nil
+}
+
+// tell writes a call, and later its result, as text.
+func (h *history) tell(p llm.Part) map[string]any {
+	h.names[p.ID], h.spoken[p.ID] = p.Name, true
+	return textPart(fmt.Sprintf("[used the tool %s: %s]", p.Name, p.Input))
 }
 
 // call writes a call. The API leaves empty arguments out, and so do we.
@@ -188,6 +216,14 @@ func (h *history) results(list []llm.Part) {
 	for _, p := range list {
 		switch p.Kind {
 		case llm.Result:
+			if h.spoken[p.ID] {
+				outcome := "Returned by"
+				if p.Failed {
+					outcome = "Error of"
+				}
+				behind = append(behind, textPart(fmt.Sprintf("%s the tool %s:\n%s", outcome, h.name(p), p.Text)))
+				continue
+			}
 			response := h.response(p)
 			functions[p.ID] = response
 			turn = append(turn, map[string]any{"functionResponse": response})

@@ -82,15 +82,14 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 }
 
 const (
-	attempts = 4  // how often a request is sent that the server keeps refusing, each time without something else
+	attempts = 5  // how often a request is sent that the server keeps refusing, each time without something else
 	legs     = 32 // how many requests one long answer may take
 )
 
-// ask sends req and reads the answer, in as many requests as it takes. An
-// answer that went wrong before it said anything is asked for once more.
+// ask sends req and reads the answer, in as many requests as it takes.
 func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 	a := answer{out: out, names: back(req.Tools)}
-	token, retried := "", false
+	token := ""
 	for leg := 1; !out.Stopped(); leg++ {
 		res, err := m.post(ctx, req, token, out)
 		if err == nil {
@@ -107,12 +106,9 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 			a.next()
 		case flaw == nil:
 			return a.end()
-		case a.said || retried:
+		default:
 			a.report()
 			return flaw
-		default:
-			retried = true
-			a.restart()
 		}
 	}
 	return nil

@@ -16,10 +16,15 @@ import (
 const (
 	cureJSON      = "an answer schema"
 	cureSystem    = "a system prompt"
+	cureStandIn   = "the stand-in for thought signatures"
+	cureStandIn64 = "the stand-in for thought signatures in base64"
 	cureSignature = "these thought signatures"
 	cureIDs       = "ids of calls"
 	cureShown     = "pictures in results"
 )
+
+// substitutes are what goes in the place of what was refused.
+var substitutes = map[string]string{cureStandIn: "its base64 form", cureStandIn64: "the calls as text"}
 
 // A complaint is how the server says that it refuses something an answer can do
 // without.
@@ -45,6 +50,8 @@ var complaints = sync.OnceValue(func() []complaint {
 		{"maxOutputTokens", regexp.MustCompile(`(?i)\bmax_?output_?tokens\b`), ""},
 		{cureJSON, regexp.MustCompile(`(?i)response_?(mime_?type|json_?schema|schema)|response mime type|json mode`), "responseMimeType"},
 		{cureSystem, regexp.MustCompile(`(?i)(developer|system)[_ ]?instruction`), "systemInstruction"},
+		{cureStandIn, regexp.MustCompile(`(?i)thought[_ ]?signature|base64 decod|` + skipValidator), `"thoughtSignature":` + string(standIn)},
+		{cureStandIn64, regexp.MustCompile(`(?i)thought[_ ]?signature`), `"thoughtSignature":` + string(standIn64)},
 		{cureSignature, regexp.MustCompile(`(?i)thought[_ ]?signature`), "thoughtSignature"},
 		{cureShown, regexp.MustCompile(`(?i)"parts" at '[^']*function_response|multimodal function response`), "functionResponse"},
 		{cureIDs, regexp.MustCompile(`(?i)"id" at '[^']*function_`), `"id"`},
@@ -73,7 +80,10 @@ func (m *Model) heal(fault *llm.Error, body map[string]any) (notice string, ok b
 		m.cures[c.cure] = true
 		m.mu.Unlock()
 		if known {
-			return "", false // it did not help
+			continue // it did not help
+		}
+		if other := substitutes[c.cure]; other != "" {
+			return fmt.Sprintf("%s does not take %s; sent again with %s", m.o.Model, c.cure, other), true
 		}
 		return fmt.Sprintf("%s does not take %s; sent again without", m.o.Model, c.cure), true
 	}

@@ -38,7 +38,7 @@ func TestHeal(t *testing.T) {
 		{"gemini-2.0-flash", llm.Request{Settings: warm}, "Penalty is not enabled for models/gemini-2.0-flash", "frequencyPenalty", `"frequencyPenalty"`, ""},
 		{"gemini-3.5-flash", llm.Request{Answer: object}, "JSON mode is not enabled for models/x", "an answer schema", `"responseJsonSchema"`, "Answer with nothing but JSON"},
 		{"learnlm-2", llm.Request{System: "Be brief."}, "Developer instruction is not enabled for models/learnlm-2", "a system prompt", `"systemInstruction"`, `{"role":"user","parts":[{"text":"Be brief."},{"text":"Hi"}]}`},
-		{"gemini-3.5-flash", llm.Request{Messages: shown}, "Thought signature is not valid.", "these thought signatures", `"c2ln"`, `"c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="`},
+		{"gemini-3.5-flash", llm.Request{Messages: shown}, "Thought signature is not valid.", "these thought signatures", `"c2ln"`, `"skip_thought_signature_validator"`},
 		{"gemini-3.5-flash", llm.Request{Messages: shown}, `Unknown name "id" at 'contents[1].parts[0].function_call': Cannot find field.`, "ids of calls", `"id"`, ""},
 		{"gemini-3.5-flash", llm.Request{Messages: shown}, `Unknown name "parts" at 'contents[2].parts[0].function_response': Cannot find field.`, "pictures in results", "", "Returned by the tool weather:"},
 	} {
@@ -66,6 +66,57 @@ func TestHeal(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestStandIn checks the ways in which a call is sent that the model did not sign,
+// each only when the one before was refused, and each told once.
+func TestStandIn(t *testing.T) {
+	const literal, coded = `"thoughtSignature":"skip_thought_signature_validator"`, `"thoughtSignature":"c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="`
+	refused := refusal(400, "Function call is missing a thought_signature in functionCall parts.")
+	foreign := wrote("gemini-3.5-flash", call("x1", `{"city":"Brno"}`, ""), call("x2", "{}", ""))
+	foreign.Origin = "chat/openai"
+	history := []llm.Message{llm.UserText("Hi"), foreign, results(result("x1", "sunny"), llm.Part{Kind: llm.Result, ID: "x2", Name: "weather", Text: "no city", Failed: true})}
+	s := newServer(t, refusal(400, `Base64 decoding failed for "skip_thought_signature_validator"`), refused, stream(text("Hi"), finish("STOP")))
+	m := s.model(gemini.Options{Model: "gemini-3.5-flash"})
+	got, again := take(t, m.Stream(t.Context(), llm.Request{Messages: history})), take(t, m.Stream(t.Context(), llm.Request{Messages: history}))
+	if got.err != nil || again.err != nil || len(s.bodies) != 4 {
+		t.Fatalf("asked %d times: %v, %v", len(s.bodies), got.err, again.err)
+	}
+	want := []string{
+		"gemini-3.5-flash does not take the stand-in for thought signatures; sent again with its base64 form",
+		"gemini-3.5-flash does not take the stand-in for thought signatures in base64; sent again with the calls as text",
+	}
+	if !slices.Equal(got.notices, want) || len(again.notices) > 0 {
+		t.Errorf("notices %q, want %q; then %q, want none", got.notices, want, again.notices)
+	}
+	for i, sent := range []string{literal, coded, `"[used the tool weather: {\"city\":\"Brno\"}]"`, `"[used the tool weather: {\"city\":\"Brno\"}]"`} {
+		if n := strings.Count(s.bodies[i], sent); n != 1 {
+			t.Errorf("request %d has %q %d times: %s", i, sent, n, s.bodies[i])
+		}
+	}
+	for _, gone := range []string{"functionCall", "functionResponse", "thoughtSignature"} {
+		if strings.Contains(s.bodies[2], gone) {
+			t.Errorf("as text, with %s: %s", gone, s.bodies[2])
+		}
+	}
+	if last := `{"role":"user","parts":[{"text":"Returned by the tool weather:\nsunny"},{"text":"Error of the tool weather:\nno city"}]}`; !strings.Contains(s.bodies[2], last) {
+		t.Errorf("as text %s, want %s", s.bodies[2], last)
+	}
+}
+
+// TestStandInEnds checks that four refusals are the end, the requests all
+// different.
+func TestStandInEnds(t *testing.T) {
+	signed := []llm.Message{llm.UserText("Hi"), wrote("gemini-3.5-flash", call("g1", "{}", `"c2ln"`)), results(result("g1", "x"))}
+	s := newServer(t, refusal(400, "Thought signature is not valid."))
+	got := take(t, s.model(gemini.Options{Model: "gemini-3.5-flash"}).Stream(t.Context(), llm.Request{Messages: signed}))
+	different := map[string]bool{}
+	for _, body := range s.bodies {
+		different[body] = true
+	}
+	if llm.FaultOf(got.err) != llm.InvalidRequest || len(s.bodies) != 4 || len(different) != 4 {
+		t.Errorf("%d requests, %d of them different: %v", len(s.bodies), len(different), got.err)
 	}
 }
 

@@ -96,6 +96,7 @@ type taken struct {
 	finish  llm.Finish
 	usage   llm.Usage
 	notices []string
+	retries int
 	err     error
 }
 
@@ -115,6 +116,8 @@ func take(t *testing.T, s llm.Stream) taken {
 			a.usage = e
 		case llm.Notice:
 			a.notices = append(a.notices, e.Text)
+		case llm.Retry:
+			a.retries++
 		case llm.Finish:
 			a.finish = e
 		}

@@ -10,6 +10,7 @@ import (
 
 	"parley/providers/gemini"
 	"parley/providers/llm"
+	"parley/providers/retry"
 )
 
 // TestStream checks what each kind of stream becomes. A call whose id is "" came
@@ -117,8 +118,8 @@ func chunkWith(first, second string) string {
 	return string(data)
 }
 
-// TestAgain checks what is asked for once more, and that the tokens of all
-// requests count.
+// TestAgain checks what is asked for once more, as a retry that is told, and that
+// the tokens of all requests count.
 func TestAgain(t *testing.T) {
 	fine := stream(text("Fine."), finish("STOP"))
 	signed := chunk(`{"text":"","thoughtSignature":"bG9zdA=="}`)
@@ -140,9 +141,9 @@ func TestAgain(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newServer(t, test.replies...)
-			got := take(t, s.model(gemini.Options{}).Stream(t.Context(), hello))
-			if len(s.bodies) != test.asked {
-				t.Errorf("asked %d times, want %d", len(s.bodies), test.asked)
+			got := take(t, retry.Wrap(s.model(gemini.Options{}), retry.Options{Max: 3}).Stream(t.Context(), hello))
+			if len(s.bodies) != test.asked || got.retries != test.asked-1 {
+				t.Errorf("asked %d times and told of %d retries, want %d", len(s.bodies), got.retries, test.asked)
 			}
 			if !reflect.DeepEqual(got.parts, test.parts) {
 				t.Errorf("parts\n got %+v\nwant %+v", got.parts, test.parts)

@@ -42,6 +42,11 @@ type Error struct {
 	URL      string        // base URL that was asked
 	Key      string        // where the key comes from, such as "OPENAI_API_KEY"; never the key
 	Err      error
+
+	// Mistake says that the model went wrong, not the way to it: it wrote a call
+	// that cannot be read, or nothing but thinking. It is worth one retry, which
+	// loses nothing although thinking was shown.
+	Mistake bool
 }
 
 // Error says what happened, with the provider and its words.

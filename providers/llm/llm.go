@@ -38,6 +38,7 @@ type Request struct {
 	Effort   Effort
 	Session  string  // stable for a conversation; helps a provider's prompt cache
 	Answer   *Schema // what the answer must look like; nil: free text
+	Misread  bool    // it is asked again, for the answer before was a mistake of the model; see Error.Mistake
 	Settings
 }
 

@@ -112,6 +112,13 @@ const attempts = 4
 
 // ask sends req, again where the server can be humoured, and reads the answer.
 func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
+	if req.Misread {
+		cool := coolest
+		if t := req.Temperature; t != nil {
+			cool = min(*t, cool)
+		}
+		req.Temperature = &cool
+	}
 	for attempt := 1; !out.Stopped(); attempt++ {
 		body, notices := e.format.compile(req)
 		e.told.Tell(out, notices...)
@@ -124,14 +131,8 @@ func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error
 			if e.format.salvage(fault, req, out) {
 				return nil
 			}
-			if attempt == 1 { // mostly it does so once, and less at a lower temperature
-				cool := coolest
-				if t := req.Temperature; t != nil {
-					cool = min(*t, cool)
-				}
-				req.Temperature = &cool
-				continue
-			}
+			fault.Mistake = true
+			return fault
 		}
 		notice, ok := e.heal(fault, body)
 		if !ok || attempt == attempts {
@@ -147,7 +148,8 @@ func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error
 // not read.
 var misspelled = map[string]bool{"tool_use_failed": true, "json_validate_failed": true}
 
-// coolest is the temperature for another attempt at what was misspelled.
+// coolest is the temperature for another attempt at what was misspelled: models
+// spell better at a lower one.
 const coolest = 0.2
 
 // once sends body and reads the answer. Shown reports whether the user has seen

@@ -147,7 +147,7 @@ func TestNoHealing(t *testing.T) {
 		{"another status", 500, `{"error":{"message":"temperature overflow","param":"temperature"}}`, llm.Request{Settings: llm.Settings{Temperature: &warm}}, llm.Server, 1},
 		{"the same again", 400, refusal("temperature", "no"), llm.Request{Settings: llm.Settings{Temperature: &warm}}, llm.InvalidRequest, 2},
 		{"both limits", 400, `{"error":"neither max_tokens nor max_completion_tokens"}`, llm.Request{Settings: llm.Settings{MaxTokens: 5}}, llm.InvalidRequest, 3},
-		{"Groq misspelled a call", 400, `{"error":{"message":"Failed to call a function.","code":"tool_use_failed"}}`, llm.Request{Tools: tools}, llm.InvalidRequest, 2},
+		{"Groq misspelled a call", 400, `{"error":{"message":"Failed to call a function.","code":"tool_use_failed"}}`, llm.Request{Tools: tools}, llm.InvalidRequest, 1},
 		{"Ollama has no tools", 400, `{"error":{"message":"registry.ollama.ai/library/x does not support tools"}}`, llm.Request{Tools: tools}, llm.Unsupported, 1},
 		{"OpenRouter has no tools", 404, `{"error":{"message":"No endpoints found that support tool use","code":404}}`, llm.Request{Tools: tools}, llm.Unsupported, 1},
 		{"vLLM has no tools", 400, `{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"}`, llm.Request{Tools: tools}, llm.Unsupported, 1},

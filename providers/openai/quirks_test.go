@@ -9,6 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/openai"
+	"parley/providers/retry"
 )
 
 // TestChoice holds what becomes of a choice of tools for which a service has no
@@ -117,7 +118,8 @@ func TestRefusalsExplained(t *testing.T) {
 }
 
 // TestMisspelled saves what Groq could make nothing of: a call in another form,
-// an answer that is not quite JSON; or asks once more, a little cooler.
+// an answer that is not quite JSON. What is beyond that is a mistake, and asked again a
+// little cooler.
 func TestMisspelled(t *testing.T) {
 	failed := func(code, generation string) string {
 		return `{"error":{"message":"Failed.","type":"invalid_request_error","code":"` + code + `","failed_generation":` + quote(generation) + `}}`
@@ -141,7 +143,7 @@ func TestMisspelled(t *testing.T) {
 		{"nothing", llm.Request{Answer: city}, failed("json_validate_failed", ""), "fine", llm.Stop, 2, 0.2},
 	} {
 		r := &record{answers: []canned{{400, "application/json", test.answer}, {200, "text/event-stream", lines("stop", `{"content":"fine"}`)}}}
-		got := hear(t, against(t, "groq", "openai/gpt-oss-120b", r, nil).Stream(t.Context(), test.req))
+		got := hear(t, retry.Wrap(against(t, "groq", "openai/gpt-oss-120b", r, nil), retry.Options{Max: 3}).Stream(t.Context(), test.req))
 		parts := show(got.parts)
 		if id, rest, ok := strings.Cut(parts, ":"); ok && strings.HasPrefix(id, "call_") {
 			parts = "made:" + rest
@@ -163,7 +165,7 @@ func TestMisspelledLate(t *testing.T) {
 			`data: {"error":{"message":"Failed.","code":"tool_use_failed"}}` + "\n\n"},
 		{200, "text/event-stream", lines("stop", `{"content":"fine"}`)},
 	}}
-	got := hear(t, against(t, "groq", "m", r, nil).Stream(t.Context(), llm.Request{Tools: []llm.Tool{{Name: "f"}}}))
+	got := hear(t, retry.Wrap(against(t, "groq", "m", r, nil), retry.Options{Max: 3}).Stream(t.Context(), llm.Request{Tools: []llm.Tool{{Name: "f"}}}))
 	if got.err != nil || show(got.parts) != "fine" || len(r.raw) != 2 {
 		t.Errorf("%s, asked %d times, %v", show(got.parts), len(r.raw), got.err)
 	}

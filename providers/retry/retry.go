@@ -4,8 +4,10 @@
 //
 // It acts on the Fault of an error: rate limits, the provider's own trouble and
 // broken connections may pass, everything else is handed on at once. A server
-// that says itself whether asking again helps is believed. After the first Delta nothing is ever asked again, for the
-// person has already seen a part of the answer. A server that names a delay is
+// that says itself whether asking again helps is believed. After the first Delta
+// nothing is ever asked again, for the user has already seen a part of the
+// answer. A mistake of the model itself is asked again once, at once, and even
+// when its thinking was shown. A server that names a delay is
 // waited for at least that long; otherwise the waits are drawn at random from a
 // window that doubles (full jitter), so that many clients do not come back
 // together.
@@ -61,12 +63,17 @@ type model struct {
 func (m model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return func(yield func(llm.Event, error) bool) {
 		var waited time.Duration
+		var a answer
 		for n := 0; ; n++ {
-			err, again := attempt(m.inner.Stream(ctx, req), yield)
+			err, again := a.attempt(m.inner.Stream(ctx, req), yield)
 			if !again {
 				return
 			}
 			wait, ok := m.wait(err, n)
+			if mistaken(err) {
+				wait, ok = 0, n < m.Max && !req.Misread
+				req.Misread = true
+			}
 			if !ok || ctx.Err() != nil || waited+wait > m.Total {
 				yield(nil, err)
 				return
@@ -83,16 +90,36 @@ func (m model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
+// answer is what the attempts at one answer have in common.
+type answer struct {
+	mistaken bool      // an attempt ended in a mistake, and its thinking may have been shown
+	spent    llm.Usage // by that attempt, which was paid for
+}
+
 // attempt hands on one answer. It returns the error, not handed on, if the
-// answer failed before its first Delta; otherwise the stream has ended.
-func attempt(s llm.Stream, yield func(llm.Event, error) bool) (err error, failed bool) {
-	shown := false
+// answer failed before its first Delta, or made a mistake; otherwise the stream
+// has ended.
+func (a *answer) attempt(s llm.Stream, yield func(llm.Event, error) bool) (err error, failed bool) {
+	shown, prefix, used := false, "", a.spent
+	if a.mistaken { // the blocks of this attempt are others
+		prefix = "retry."
+	}
 	for event, err := range s {
+		if mistaken(err) {
+			a.mistaken, a.spent = true, used
+			return err, true
+		}
 		if err != nil && !shown {
 			return err, true
 		}
-		if _, ok := event.(llm.Delta); ok {
+		switch e := event.(type) {
+		case llm.Delta:
 			shown = true
+			e.Block = prefix + e.Block
+			event = e
+		case llm.Usage:
+			used = a.spent.Add(e)
+			event = used
 		}
 		if !yield(event, err) || err != nil {
 			return nil, false
@@ -117,6 +144,12 @@ func (m model) wait(err error, n int) (time.Duration, bool) {
 		window = firstWindow << n
 	}
 	return time.Duration(m.Rand() * float64(window)), true
+}
+
+// mistaken reports whether err is a mistake of the model.
+func mistaken(err error) bool {
+	var e *llm.Error
+	return errors.As(err, &e) && e.Mistake
 }
 
 // passes reports whether err may not come again: as the server says, which

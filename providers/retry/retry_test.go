@@ -68,13 +68,16 @@ func tell(s llm.Stream) string {
 	for e, err := range s {
 		switch e := e.(type) {
 		case llm.Delta:
+			if e.Kind == llm.Thinking {
+				e.Text = e.Block + ":" + e.Text
+			}
 			said = append(said, e.Text)
 		case llm.Retry:
 			said = append(said, fmt.Sprintf("retry %d after %s (%s)", e.Attempt, e.Wait, e.Fault))
 		case llm.Notice:
 			said = append(said, "notice")
 		case llm.Usage:
-			said = append(said, "usage")
+			said = append(said, strings.TrimSuffix(fmt.Sprintf("usage %d", e.Output), " 0"))
 		case llm.Finish:
 			said = append(said, string(e.Reason))
 		}
@@ -87,6 +90,8 @@ func tell(s llm.Stream) string {
 
 func TestStream(t *testing.T) {
 	const s = time.Second
+	mistake, spent := &llm.Error{Fault: llm.Server, Mistake: true}, llm.Usage{Input: 2, Output: 3}
+	thought := llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm"}}
 	server, limit := fault(llm.Server, 0), fault(llm.RateLimit, 2*s)
 	for _, tt := range []struct {
 		name     string
@@ -116,6 +121,12 @@ func TestStream(t *testing.T) {
 			"retry 1 after 52.5s (rate_limit), retry 2 after 52.5s (rate_limit), error: rate limit", 3},
 		{"an own total", [][]any{{limit}}, retry.Options{Max: 9, Total: 5 * s},
 			"retry 1 after 2.1s (rate_limit), retry 2 after 2.1s (rate_limit), error: rate limit", 3},
+		{"a mistake of the model, once and at once", [][]any{{mistake}}, retry.Options{Max: 3}, "retry 1 after 0s (server), error: server", 2},
+		{"a mistake, none allowed", [][]any{{mistake}, fine}, retry.Options{}, "error: server", 1},
+		{"a mistake behind thinking", [][]any{{thought, spent, mistake}, {thought, spent, done}}, retry.Options{Max: 3},
+			"t:hm, usage 3, retry 1 after 0s (server), retry.t:hm, usage 6, stop", 2},
+		{"a mistake, and then other trouble", [][]any{{mistake}, {server}, {mistake}}, retry.Options{Max: 3},
+			"retry 1 after 0s (server), retry 2 after 500ms (server), error: server", 3},
 		{"after the first delta", [][]any{{word, server}, fine}, retry.Options{Max: 3}, "hi, error: server", 1},
 		{"after other events", [][]any{{llm.Notice{}, llm.Usage{}, server}, fine}, retry.Options{Max: 3},
 			"notice, usage, retry 1 after 250ms (server), hi, stop", 2},
