@@ -348,12 +348,15 @@ func (a *app) fail(status int, err error) error {
 	return err
 }
 
-// note tells something on standard error.
+// note prints text on standard error, unless -q was given.
 func (a *app) note(text string) {
 	if !a.quiet {
-		fmt.Fprintln(os.Stderr, "parley: "+safe.Text(text))
+		warn(text)
 	}
 }
+
+// warn prints text on standard error.
+func warn(text string) { fmt.Fprintln(os.Stderr, "parley: "+safe.Text(text)) }
 
 // inLines reports whether a person is talked to in lines, and not on a screen.
 func (a *app) inLines() bool {
@@ -558,9 +561,9 @@ func price(model string) (input, cached float64) {
 
 // answer prints the answer to parts.
 func (a *app) answer(parts []llm.Part, outTerminal bool) error {
-	if print.Closed(os.Stdout) {
-		return a.fail(print.Failed, errors.New("standard output is closed: there is nowhere to write the answer"))
-	}
+	// A standard output that was closed cannot be told from the null device opened
+	// for reading and writing, which supervisors give: the runtime puts one in its
+	// place before main. Both work; the answer is in the stored conversation.
 	s, notice, err := a.session(false)
 	defer a.close()
 	if err != nil {
@@ -570,7 +573,9 @@ func (a *app) answer(parts []llm.Part, outTerminal bool) error {
 	if a.dryRun {
 		return a.preview(s, parts)
 	}
-	if notice != "" {
+	if notice != "" && providers.IsDemo(a.cfg.Config, s.Model().Name) {
+		warn(notice) // with -q as well: a script must not take the demo for a model
+	} else if notice != "" {
 		a.note(notice)
 	}
 	if err := a.serve(); err != nil {
@@ -596,6 +601,7 @@ func (a *app) answer(parts []llm.Part, outTerminal bool) error {
 		Format: a.output, Out: out, Quiet: a.quiet, Code: a.code, Raw: a.raw, Schema: a.want != nil,
 		Err:    colorprofile.NewWriter(os.Stderr, os.Environ()), // takes styles out where they do not belong
 		Render: render, Width: width, Theme: theme.Terminal(),
+		Demo: func(model string) bool { return providers.IsDemo(a.cfg.Config, model) },
 	}
 	if len(a.models) < 2 {
 		a.status = print.Run(s, s.Turn(ctx, parts...), cancel, o)
@@ -966,8 +972,14 @@ func (a *app) build(screen bool, log *session.Log) (s *session.Session, notice s
 	}
 	if name == "" {
 		name = providers.DefaultModel(a.cfg.Config, os.Getenv)
-		if strings.HasPrefix(name, "demo/") {
-			notice = a.demoNotice()
+		if providers.IsDemo(a.cfg.Config, name) {
+			why := providers.Unusable(a.cfg.Config, os.Getenv)
+			if why != "" && !screen {
+				return nil, "", errors.Join(&llm.Error{Fault: llm.Authentication, Message: why + ". The built-in demo answers with -m " + name}, log.Close())
+			}
+			if notice = demoNotice; why != "" {
+				notice = why + ". The built-in demo model answers, offline."
+			}
 		}
 	}
 	open := func(name string) (llm.Endpoint, error) { return a.open(name, !screen) }
@@ -1044,15 +1056,8 @@ func (a *app) kept(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// demoNotice says why nothing but the demo answers.
-func (a *app) demoNotice() string {
-	for _, c := range providers.Choices(a.cfg.Config, os.Getenv) {
-		if _, configured := a.cfg.Providers[c.Provider]; configured && !c.Ready {
-			return fmt.Sprintf("provider %s is configured but not ready: %s. The built-in demo model answers, offline.", c.Provider, c.Why)
-		}
-	}
-	return "no key is set: the built-in demo model answers, offline. Ask it how to add a provider."
-}
+// demoNotice is shown where the demo answers because nothing else was set up.
+const demoNotice = "No API key found – the built-in offline demo answers. Ask it: how do I add a key?"
 
 // open opens a model. Instant takes the pauses out of the demo's speech.
 func (a *app) open(name string, instant bool) (llm.Endpoint, error) {

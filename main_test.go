@@ -151,7 +151,7 @@ var servers = map[string]func(w http.ResponseWriter, n int, stop chan struct{}){
 		stream(w, delta(`{"content":"hello "}`), delta(`{"content":"world"}`), finish("stop"))
 	},
 	"escapes": func(w http.ResponseWriter, _ int, _ chan struct{}) {
-		stream(w, delta(`{"content":"A\u001b]52;c;ZXZpbA==\u0007B \u009b31m"}`), finish("stop"))
+		stream(w, delta(`{"content":"A\u001b]52;c;ZXZpbA==\u0007B \u009b31m \u202e \udb40\udc41"}`), finish("stop"))
 	},
 	"code": func(w http.ResponseWriter, _ int, _ chan struct{}) {
 		stream(w, delta(`{"content":"Here:\n\n`+"```go\\nfmt.Println(1)\\n```"+`\n\nand\n\n`+"```sh\\nls\\n```"+`\n"}`), finish("stop"))

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +18,38 @@ import (
 // The models of local servers are known only to the servers: see Live.
 func Choices(c Config, getenv func(string) string) []Choice {
 	return c.choices(getenv, nil, nil)
+}
+
+// IsDemo reports whether name, as the user writes it, is a model of the built-in
+// demo.
+func IsDemo(c Config, name string) bool {
+	s, _, err := c.find(name, func(string) string { return "" })
+	return err == nil && s.kind == kindDemo
+}
+
+// Unusable explains why DefaultModel finds nothing although the user set up a
+// provider: a table in c or a variable of a key. It is "" if there is neither.
+func Unusable(c Config, getenv func(string) string) string {
+	for _, name := range c.names() {
+		s, ok := c.service(name, getenv)
+		if !ok || s.kind == kindDemo {
+			continue
+		}
+		_, configured := c.Providers[s.name]
+		blank := slices.IndexFunc(s.like().KeyEnv, func(v string) bool {
+			return getenv(v) != "" && strings.TrimSpace(getenv(v)) == ""
+		})
+		why := s.ready(c, getenv)
+		switch {
+		case configured && why != "":
+			return fmt.Sprintf("Provider %s cannot be used yet: %s", s.name, why)
+		case (configured || s.key.name != "") && why == "" && s.standard() == "":
+			return fmt.Sprintf("Provider %[1]s has no default model: choose one with -m %[1]s/MODEL, or set model in config.toml", s.name)
+		case blank >= 0 && why != "":
+			return fmt.Sprintf("Provider %s cannot be used yet: %s is set but empty", s.name, s.like().KeyEnv[blank])
+		}
+	}
+	return ""
 }
 
 // Live is Choices with what servers say now: those whose models only they know,

@@ -47,6 +47,29 @@ func TestDefaultModel(t *testing.T) {
 	}
 }
 
+// TestUnusable: what the user set up is named, so that no script gets the demo's
+// answers in its place.
+func TestUnusable(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		c    Config
+		env  []string
+		want string
+	}{
+		{"nothing", Config{}, nil, ""},
+		{"the demo itself", Config{map[string]Provider{"demo": {}}}, nil, ""},
+		{"no key", Config{map[string]Provider{"openai": {Strategy: "native"}}}, nil, "Provider openai cannot be used yet: set OPENAI_API_KEY"},
+		{"an alias", Config{map[string]Provider{"xai": {}}}, nil, "Provider xai cannot be used yet: set XAI_API_KEY"},
+		{"a variable of one's own", Config{map[string]Provider{"box": {BaseURL: "http://h/v1", APIKeyEnv: "BOX"}}}, nil, "Provider box cannot be used yet: set BOX"},
+		{"an empty key", Config{}, []string{"ANTHROPIC_API_KEY", " "}, "Provider anthropic cannot be used yet: ANTHROPIC_API_KEY is set but empty"},
+		{"no model", Config{map[string]Provider{"ollama": {}}}, nil, "Provider ollama has no default model: choose one with -m ollama/MODEL, or set model in config.toml"},
+	} {
+		if got := Unusable(tt.c, env(tt.env...)); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
 func TestChoices(t *testing.T) {
 	c := Config{map[string]Provider{"box": {BaseURL: "http://127.0.0.1:8000/v1", Models: []string{"never-heard-of"}}}}
 	choices := Choices(c, env("DEEPSEEK_API_KEY", "k"))

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
 // pages is a server that has these pages, by path and query.
@@ -41,9 +41,7 @@ func TestCheck(t *testing.T) {
 	gone.Close()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"claude": "#!/bin/sh\necho 2.1.328 '(Claude Code)'\n", "gemini": "#!/bin/sh\nexit 3\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		llmtest.Executable(t, filepath.Join(dir, name), text)
 	}
 	c := Config{Providers: map[string]Provider{
 		"good":    {BaseURL: good.URL + "/v1", APIKeyEnv: "GOOD_KEY", Models: []string{"m"}},

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
 // installed is a folder that holds these programs, and an environment whose PATH
@@ -19,9 +19,7 @@ func installed(t *testing.T, names ...string) (dir string, getenv func(string) s
 	t.Helper()
 	dir = t.TempDir()
 	for _, name := range names {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		llmtest.Executable(t, filepath.Join(dir, name), "#!/bin/sh\n")
 	}
 	return dir, env("PATH", dir)
 }
@@ -108,9 +106,7 @@ func TestValidateCommand(t *testing.T) {
 func TestProgramsAreLogged(t *testing.T) {
 	dir := t.TempDir()
 	answer := `{"type":"result","subtype":"success","is_error":false,"result":"a secret answer","session_id":"s"}`
-	if err := os.WriteFile(filepath.Join(dir, "claude"), []byte("#!/bin/sh\ncat >/dev/null\necho '"+answer+"'\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	llmtest.Executable(t, filepath.Join(dir, "claude"), "#!/bin/sh\ncat >/dev/null\necho '"+answer+"'\n")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	var out bytes.Buffer
 	c := Config{map[string]Provider{"claude-cli": {Command: filepath.Join(dir, "claude"), APIKey: canary}}}

@@ -5,7 +5,6 @@ package ui
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"parley/providers/llmtest"
 	"parley/ui/paint/vt"
 )
 
@@ -42,9 +42,7 @@ func flood() []string {
 func TestEditor(t *testing.T) {
 	editor := filepath.Join(t.TempDir(), "editor")
 	const script = "#!/bin/sh\necho editor begins\nstty -a\nprintf 'written elsewhere' >>\"$1\"\necho editor ends\n"
-	if err := os.WriteFile(editor, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	llmtest.Executable(t, editor, script)
 	t.Setenv("VISUAL", editor)
 	s := launch(t, "-", "streaming")
 	io.WriteString(s.tty, "\x07")

@@ -13,9 +13,10 @@ import (
 	"reflect"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
+
+	"parley/providers/llmtest"
 
 	"go.uber.org/goleak"
 )
@@ -68,16 +69,10 @@ func (d *desk) install(name, script string) {
 	d.write(filepath.Join(d.bin, name), "#!/bin/sh\nheld="+d.held+"\n"+script+"\n")
 }
 
-// write keeps other tests from starting commands meanwhile: a child would hold
-// the file open for writing until it is what it is to be, and the system runs no
-// file that somebody may write to ("text file busy").
+// write writes an executable, or what a fake keeps.
 func (d *desk) write(path, script string) {
 	d.t.Helper()
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
-		d.t.Fatal(err)
-	}
+	llmtest.Executable(d.t, path, script)
 }
 
 // tmux installs one that has these settings.

@@ -81,13 +81,14 @@ func (b *Board) run(ctx context.Context, limit time.Duration, argv []string, std
 	defer cancel()
 	cmd := exec.CommandContext(within, path, argv[1:]...)
 	cmd.Env, cmd.Dir = b.environ(), string(filepath.Separator)
-	cmd.WaitDelay = 100 * time.Millisecond
+	cmd.WaitDelay = 100 * time.Millisecond // a keeper may hold on to its input
 	apart(cmd)
 	if stdin != nil {
 		cmd.Stdin = bytes.NewReader(stdin)
 	}
 	if stdout != nil {
 		cmd.Stdout = stdout
+		cmd.WaitDelay = limit // what was written is still to be read when the command has ended
 	}
 	err = cmd.Run()
 	var exit *exec.ExitError

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"time"
+	"unicode/utf16"
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/safe"
 )
 
 // lines writes one JSON object per event.
@@ -27,7 +29,17 @@ type field struct {
 }
 
 func (l *lines) start(s *session.Session) {
-	l.err = l.put(object{{"type", "start"}, {"session", s.ID()}, {"model", cmp.Or(l.o.Model, s.Model().Name)}})
+	l.err = l.put(append(object{{"type", "start"}}, l.o.about(s)...))
+}
+
+// about names the session and the model that is asked.
+func (o Options) about(s *session.Session) object {
+	model := cmp.Or(o.Model, s.Model().Name)
+	about := object{{"session", s.ID()}, {"model", model}}
+	if o.Demo != nil && o.Demo(model) {
+		about = append(about, field{"demo", true})
+	}
+	return about
 }
 
 func (l *lines) event(e session.Event, status int) error {
@@ -146,7 +158,9 @@ func (w *whole) start(s *session.Session) { w.s = s }
 func (w *whole) event(e session.Event, status int) error {
 	switch e := e.(type) {
 	case session.Step:
-		if w.text.Len() > 0 {
+		if w.o.Schema { // each try stands for itself: two values in a row are none
+			w.text.Reset()
+		} else if w.text.Len() > 0 {
 			w.text.WriteString("\n\n")
 		}
 	case llm.Delta:
@@ -170,10 +184,8 @@ func (w *whole) event(e session.Event, status int) error {
 }
 
 func (w *whole) done(d session.Done, status int) error {
-	o := object{
-		{"session", w.s.ID()}, {"model", cmp.Or(w.o.Model, w.s.Model().Name)},
-		{"text", string(bytes.TrimRight(w.text.Bytes(), "\n"))}, {"thinking", w.think.String()},
-	}
+	o := append(w.o.about(w.s),
+		field{"text", string(bytes.TrimRight(w.text.Bytes(), "\n"))}, field{"thinking", w.think.String()})
 	if w.value != nil {
 		o = append(o, field{"structured", w.value})
 	}
@@ -194,9 +206,7 @@ func write(w io.Writer, o object) error {
 	return err
 }
 
-// encode writes o as JSON with its fields in order, and with every control
-// character escaped: JSON itself leaves DEL and U+0080 to U+009F as they are,
-// and terminals obey some of them.
+// encode writes o as JSON with its fields in order, escaped by escapeUnseen.
 func encode(o object) []byte {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -214,21 +224,29 @@ func encode(o object) []byte {
 		b.Truncate(b.Len() - 1) // the encoder's newline
 	}
 	b.WriteByte('}')
-	return escapeC1(b.Bytes())
+	return escapeUnseen(b.Bytes())
 }
 
-func escapeC1(b []byte) []byte {
-	control := func(r rune) bool { return r >= 0x7f && r <= 0x9f }
-	if bytes.IndexFunc(b, control) < 0 {
+// escapeUnseen escapes what terminals obey or do not show in JSON text: the
+// control characters DEL to U+009F, which JSON itself leaves as they are, and
+// bidirectional and invisible characters. Nothing is lost: the value is the same.
+func escapeUnseen(b []byte) []byte {
+	if bytes.IndexFunc(b, unseen) < 0 {
 		return b
 	}
 	var out bytes.Buffer
 	for _, r := range string(b) {
-		if control(r) {
+		switch {
+		case !unseen(r):
+			out.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
+		default:
 			fmt.Fprintf(&out, `\u%04x`, r)
-			continue
 		}
-		out.WriteRune(r)
 	}
 	return out.Bytes()
 }
+
+func unseen(r rune) bool { return r >= 0x7f && (r <= 0x9f || safe.Unseen(r)) }

@@ -20,9 +20,3 @@ func left(*os.File) <-chan struct{} { return make(chan struct{}) }
 
 // endings are the signals that end the program.
 var endings = []os.Signal{os.Interrupt, syscall.SIGTERM}
-
-// Closed reports whether f cannot be written to.
-func Closed(f *os.File) bool {
-	_, err := f.Stat()
-	return err != nil
-}

@@ -40,19 +40,3 @@ func left(f *os.File) <-chan struct{} {
 
 // endings are the signals that end the program.
 var endings = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
-
-// Closed reports whether f was closed when the program started. The runtime
-// puts the null device in its place then, open for reading as well, which a
-// shell's >/dev/null is not.
-func Closed(f *os.File) bool {
-	info, err := f.Stat()
-	if err != nil {
-		return true
-	}
-	null, err := os.Stat(os.DevNull)
-	if err != nil || !os.SameFile(info, null) {
-		return false
-	}
-	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
-	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR
-}

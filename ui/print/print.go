@@ -67,7 +67,8 @@ type Options struct {
 	Schema bool // the answer has to fit a schema: only what does goes to Out
 	Render bool // Markdown for a terminal Width cells wide
 	Width  int
-	Theme  *theme.Theme // of what goes to Err, and of rendered Markdown
+	Demo   func(model string) bool // whether the built-in demo answers as model; nil: it never does
+	Theme  *theme.Theme            // of what goes to Err, and of rendered Markdown
 }
 
 // Run plays a turn of s to the writers of o and returns the exit status. The

@@ -404,7 +404,7 @@ func (s Shelf) write(c archive.Conversation, form func(io.Writer, archive.Conver
 	return err
 }
 
-func escaped(json string) string { return string(escapeC1([]byte(json))) }
+func escaped(json string) string { return string(escapeUnseen([]byte(json))) }
 
 func (s Shelf) bring() *cobra.Command {
 	var asJSON bool
@@ -551,6 +551,6 @@ func writeJSON(w io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(append(escapeC1(line), '\n'))
+	_, err = w.Write(append(escapeUnseen(line), '\n'))
 	return err
 }
