@@ -498,7 +498,7 @@ func (m *Model) names(typed string) bool {
 func (m *Model) answered(msg dialog.AnsweredMsg) tea.Cmd {
 	m.dialog = nil
 	m.layout()
-	if len(m.asks) == 0 || m.asks[0].Call.ID != msg.ID {
+	if len(m.asks) == 0 || m.asking != msg.ID {
 		return nil // of a turn that is over
 	}
 	var ask session.Ask

@@ -58,9 +58,9 @@ type comparison struct {
 type column struct {
 	name   string
 	pane   *transcript.Model
-	kinds  map[string]llm.Kind // of blocks
-	began  map[string]time.Time
-	open   string // block that grows
+	draft  llm.Draft
+	blocks map[string]*block // by the name of the delta's block
+	open   *block            // that grows; nil: none
 	state  string
 	seq    int // of the answer; 0 while there is none
 	failed bool
@@ -71,7 +71,7 @@ func newComparison(names []string, th *theme.Theme, motion bool) *comparison {
 	for _, name := range names {
 		pane := transcript.New(th)
 		pane.SetMotion(motion)
-		c.columns = append(c.columns, &column{name: name, pane: pane, kinds: map[string]llm.Kind{}, began: map[string]time.Time{}, state: unheard})
+		c.columns = append(c.columns, &column{name: name, pane: pane, blocks: map[string]*block{}, state: unheard})
 	}
 	return c
 }
@@ -95,34 +95,44 @@ func (c *comparison) take(l session.Lane, now time.Time) {
 }
 
 func (c *column) delta(d llm.Delta, now time.Time) {
-	kind, known := c.kinds[d.Block]
-	if !known || d.Kind != "" && d.Kind != kind {
+	c.draft.Add(d)
+	b, text := c.blocks[d.Block], d.Text
+	switch {
+	case b == nil:
 		c.close(now)
-		c.pane.Drop(d.Block)
-		kind = d.Kind
-		c.kinds[d.Block], c.began[d.Block], c.open = kind, now, d.Block
+		b = &block{id: c.pane.NewID(), kind: d.Kind, began: now}
+		c.blocks[d.Block], c.open = b, b
+	case d.Kind != "" && d.Kind != b.kind: // some servers say only at the end that it was thinking
+		c.close(now)
+		c.pane.Drop(b.id)
+		b.id, b.kind, c.open = c.pane.NewID(), d.Kind, b
+		part, _ := c.draft.Part(d.Block)
+		text = part.Text
 	}
 	switch {
-	case kind == llm.Thinking && d.Text != "":
+	case b.kind == llm.Thinking && text != "":
 		c.state = "thinking"
-		c.pane.Think(d.Block, d.Text)
-	case kind == llm.Text && d.Text != "":
+		c.pane.Think(b.id, text)
+	case b.kind == llm.Text && text != "":
 		c.state = "answering"
-		c.pane.Answer(d.Block, d.Text)
-	case kind == llm.Call && d.Name != "":
-		c.pane.Replace(d.Block, transcript.Info, "wanted to call "+d.Name+": none is called while models are compared")
+		c.pane.Answer(b.id, text)
+	case b.kind == llm.Call && d.Name != "":
+		c.pane.Replace(b.id, transcript.Info, "wanted to call "+d.Name+": none is called while models are compared")
 	}
 }
 
 // close ends the block that grew last.
 func (c *column) close(now time.Time) {
-	switch c.kinds[c.open] {
-	case llm.Thinking:
-		c.pane.ThoughtFor(c.open, now.Sub(c.began[c.open]))
-	case llm.Text:
-		c.pane.AnswerDone(c.open)
+	if c.open == nil {
+		return
 	}
-	c.open = ""
+	switch b := c.open; b.kind {
+	case llm.Thinking:
+		c.pane.ThoughtFor(b.id, now.Sub(b.began))
+	case llm.Text:
+		c.pane.AnswerDone(b.id)
+	}
+	c.open = nil
 }
 
 func (c *column) answer(a session.Answer, err error, now time.Time) {

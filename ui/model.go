@@ -45,7 +45,6 @@ type Model struct {
 	dialog        dialog.Dialog                 // nil: none
 	servers       map[string]mcp.Status         // what was told of them
 	asked         mcp.State                     // the one that is shown
-	shells        int                           // commands of the person's own, to name them
 	shellsRun     map[string]context.CancelFunc // those that run
 	files         *files.Index                  // of the workspace
 	clip          *clip.Board                   // where text is copied to
@@ -67,12 +66,12 @@ type Model struct {
 	turn       *turn // nil: idle
 	pump       *pump
 	asks       []session.Ask
+	asking     string     // id of the question about the first of them; "" before it was shown
 	shown      bool       // something is in the transcript
 	failed     bool       // the last turn can be tried again
 	attached   []llm.Part // goes with the next prompt
 	recent     []string   // models, the latest first
 	effort     llm.Effort // before alt+t turned thinking off
-	switches   int        // counts model switches, to name their notes
 	lost       error      // what could not be kept in the end
 	away       bool       // the terminal says that another window has the focus
 	draws      bool       // the terminal draws pictures

@@ -22,16 +22,17 @@ import (
 type turn struct {
 	cancel  context.CancelFunc
 	began   time.Time
-	step    int
 	draft   llm.Draft         // of the running answer
 	blocks  map[string]*block // of the running answer, by the name of the delta's block
-	open    string            // block that grows
-	tools   map[string]string // call id to id in the transcript
+	order   []*block          // the same as they began
+	open    *block            // that grows; nil: none
+	tools   map[string]string // call id to id in the transcript, of the running answer
 	shown   map[string]transcript.Tool
 	waiting time.Time // since when nothing came; zero while something does
 	doing   string    // "thinking", "answering", "running shell", …
 	since   time.Time // since when it is done
 	retry   llm.Retry // the last one
+	retryID string    // of its line in the transcript; "" before the first
 	again   time.Time // when it goes out; zero: none is waited for
 	tally   tally     // of the answers since the last prompt
 	asked   time.Time // when that was; zero for the one that began the turn
@@ -43,8 +44,11 @@ type turn struct {
 
 // A block is one part of an answer on the screen.
 type block struct {
+	id    string // in the transcript
 	kind  llm.Kind
 	began time.Time
+
+	remote bool // a call that the provider runs
 }
 
 // state says what goes on, in a word or two.
@@ -76,7 +80,10 @@ func (m *Model) countDown(t *turn) {
 	if left := t.again.Sub(m.now()); left > 0 {
 		text = fmt.Sprintf("retry %d in %s: %s", t.retry.Attempt, seconds(left), words(t.retry.Fault))
 	}
-	m.transcript.Replace("retry", transcript.Retry, text)
+	if t.retryID == "" {
+		t.retryID = m.transcript.NewID()
+	}
+	m.transcript.Replace(t.retryID, transcript.Retry, text)
 }
 
 // burst is for how long what comes first is left out of the pace: it may have
@@ -123,8 +130,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		m.transcript.User(text, labels(attached)...)
 		return m.picture(attached)
 	case session.Step:
-		t.step++ // queued prompts count anew; the names of blocks must not
-		t.draft, t.blocks, t.waiting = llm.Draft{}, map[string]*block{}, m.now()
+		t.draft, t.blocks, t.order, t.tools, t.waiting = llm.Draft{}, map[string]*block{}, nil, map[string]string{}, m.now()
 		t.do("waiting", m.now())
 		m.transcript.Tag(e.Seq)
 	case session.Compacted:
@@ -154,7 +160,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	case session.Result:
 		m.result(t, e)
 	case session.Fallback:
-		m.transcript.Replace(t.id("fallback"), transcript.Switch, fmt.Sprintf("%s: %s, going on with %s", e.From, words(e.Fault), e.To))
+		m.transcript.Marker(transcript.Switch, fmt.Sprintf("%s: %s, going on with %s", e.From, words(e.Fault), e.To))
 	case session.Switched:
 		m.switched(e)
 	case session.Lane:
@@ -164,9 +170,6 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	}
 	return nil
 }
-
-// id names a block of the running answer in the transcript.
-func (t *turn) id(block string) string { return fmt.Sprintf("%p/%d/%s", t, t.step, block) }
 
 func (m *Model) delta(t *turn, d llm.Delta) {
 	now := m.now()
@@ -181,9 +184,9 @@ func (m *Model) delta(t *turn, d llm.Delta) {
 	b := t.blocks[d.Block]
 	if b == nil {
 		m.close(t)
-		b = &block{kind: d.Kind, began: now}
-		t.blocks[d.Block] = b
-		t.open = d.Block
+		b = &block{id: m.transcript.NewID(), kind: d.Kind, began: now}
+		t.blocks[d.Block], t.order = b, append(t.order, b)
+		t.open = b
 	}
 	t.draft.Add(d)
 	if d.Kind != "" && d.Kind != b.kind {
@@ -194,22 +197,22 @@ func (m *Model) delta(t *turn, d llm.Delta) {
 	case llm.Thinking:
 		t.do("thinking", now)
 		if d.Text != "" {
-			m.transcript.Think(t.id(d.Block), d.Text)
+			m.transcript.Think(b.id, d.Text)
 		}
 	case llm.Text:
 		t.do("answering", now)
 		if d.Text != "" {
-			m.transcript.Answer(t.id(d.Block), d.Text)
+			m.transcript.Answer(b.id, d.Text)
 		}
 	case llm.Call:
 		part, _ := t.draft.Part(d.Block)
 		t.do("calling "+part.Name, now)
 		if part.ID != "" {
-			t.tools[part.ID] = t.id(d.Block)
+			t.tools[part.ID] = b.id
 		}
-		m.tool(t, t.id(d.Block), func(tool *transcript.Tool) {
+		m.tool(t, b.id, func(tool *transcript.Tool) {
 			tool.Name, tool.Input, tool.Status = part.Name, part.Input, transcript.Arriving
-			if part.Remote { // the provider runs it
+			if b.remote = part.Remote; b.remote { // the provider runs it
 				tool.Status, tool.Started = transcript.Running, b.began
 			}
 		})
@@ -223,10 +226,10 @@ func (m *Model) delta(t *turn, d llm.Delta) {
 		})
 	case llm.Source:
 		part, _ := t.draft.Part(d.Block)
-		m.transcript.Replace(t.id(d.Block), transcript.Info, strings.TrimSpace("source: "+part.Text+" "+part.URL))
+		m.transcript.Replace(b.id, transcript.Info, strings.TrimSpace("source: "+part.Text+" "+part.URL))
 	case llm.Media:
 		part, _ := t.draft.Part(d.Block)
-		m.transcript.Replace(t.id(d.Block), transcript.Info, fmt.Sprintf("%s, %d bytes", part.MIME, len(part.Data)))
+		m.transcript.Replace(b.id, transcript.Info, fmt.Sprintf("%s, %d bytes", part.MIME, len(part.Data)))
 	}
 }
 
@@ -234,31 +237,30 @@ func (m *Model) delta(t *turn, d llm.Delta) {
 // their thinking that it was thinking.
 func (m *Model) rename(t *turn, name string, b *block, kind llm.Kind) {
 	m.close(t)
-	b.kind, t.open = kind, name
+	m.transcript.Drop(b.id)
+	b.id, b.kind, t.open = m.transcript.NewID(), kind, b
 	part, _ := t.draft.Part(name)
-	id := t.id(name)
-	m.transcript.Drop(id)
 	switch kind {
 	case llm.Thinking:
-		m.transcript.Think(id, part.Text)
+		m.transcript.Think(b.id, part.Text)
 	case llm.Text:
-		m.transcript.Answer(id, part.Text)
+		m.transcript.Answer(b.id, part.Text)
 	}
 }
 
 // close ends the block that grew last.
 func (m *Model) close(t *turn) {
-	b := t.blocks[t.open]
+	b := t.open
 	if b == nil {
 		return
 	}
 	switch b.kind {
 	case llm.Thinking:
-		m.transcript.ThoughtFor(t.id(t.open), m.now().Sub(b.began))
+		m.transcript.ThoughtFor(b.id, m.now().Sub(b.began))
 	case llm.Text:
-		m.transcript.AnswerDone(t.id(t.open))
+		m.transcript.AnswerDone(b.id)
 	}
-	t.open = ""
+	t.open = nil
 }
 
 func (m *Model) answer(t *turn, a session.Answer) {
@@ -266,13 +268,15 @@ func (m *Model) answer(t *turn, a session.Answer) {
 	t.first, t.chars = time.Time{}, 0
 	t.tally.add(a.Message, a.Usage, a.Finish.Reason, a.First, a.Took)
 	t.again = time.Time{}
-	m.transcript.Drop("retry")
+	m.transcript.Drop(t.retryID)
+	t.retryID = ""
+	m.nameCalls(t, a.Message.Calls())
 	for name, b := range t.blocks {
 		if b.kind != llm.Call {
 			continue
 		}
 		part, _ := t.draft.Part(name)
-		m.tool(t, t.id(name), func(tool *transcript.Tool) {
+		m.tool(t, b.id, func(tool *transcript.Tool) {
 			switch {
 			case a.Message.Cut && tool.Status != transcript.Done: // it never runs
 				tool.Status = transcript.Canceled
@@ -280,6 +284,24 @@ func (m *Model) answer(t *turn, a session.Answer) {
 				tool.Status = transcript.Done
 			}
 		})
+	}
+}
+
+// nameCalls notes under which ids the calls of a whole answer go on: the session
+// gives an id to those that came without one, and another to those that share
+// one.
+func (m *Model) nameCalls(t *turn, calls []llm.Part) {
+	var blocks []*block
+	for _, b := range t.order {
+		if b.kind == llm.Call && !b.remote {
+			blocks = append(blocks, b)
+		}
+	}
+	if len(calls) != len(blocks) {
+		return // some were dropped: the others have ids of their own
+	}
+	for i, call := range calls {
+		t.tools[call.ID] = blocks[i].id
 	}
 }
 
@@ -298,7 +320,7 @@ func (m *Model) tool(t *turn, id string, change func(*transcript.Tool)) {
 func (m *Model) toolOf(t *turn, call string, change func(*transcript.Tool)) {
 	id, ok := t.tools[call]
 	if !ok {
-		id = t.id(call)
+		id = m.transcript.NewID()
 		t.tools[call] = id
 	}
 	m.tool(t, id, change)
@@ -344,7 +366,8 @@ func (m *Model) askNext() tea.Cmd {
 		return nil // what is open first is answered first
 	}
 	ask := m.asks[0]
-	approval := dialog.Approve(ask.Call.ID, ask.Action, m.now(), m.theme)
+	m.asking = m.transcript.NewID() // of the question: calls may share an id
+	approval := dialog.Approve(m.asking, ask.Action, m.now(), m.theme)
 	approval.Now, approval.Workspace, approval.Editor = m.now, m.o.Workspace, composer.New(m.theme)
 	return m.open(approval)
 }
@@ -374,6 +397,7 @@ type painter interface {
 // done ends the turn on the screen.
 func (m *Model) done(t *turn, d session.Done) (cmd tea.Cmd) {
 	m.close(t)
+	m.transcript.Drop(t.retryID) // a summary has no answer that ends it
 	m.turn, m.asks = nil, nil
 	if _, ok := m.dialog.(*dialog.Approval); ok {
 		m.dialog = nil
@@ -389,7 +413,7 @@ func (m *Model) done(t *turn, d session.Done) (cmd tea.Cmd) {
 	switch {
 	case d.Err == nil, compares && c.told(): // each in its column
 	case llm.Canceled(d.Err):
-		m.transcript.Replace(t.id("end"), transcript.Info, "stopped")
+		m.transcript.Marker(transcript.Info, "stopped")
 	default:
 		m.transcript.Fail(d.Err.Error(), strings.TrimPrefix(print.Hint(d.Err)+" · "+m.keyOf("retry")+" tries again", " · "))
 	}
@@ -451,7 +475,7 @@ func (m *Model) sumUp(t *turn, cut bool) {
 // compacted shows that a summary stands for what was said so far.
 func (m *Model) compacted(e session.Compacted) {
 	m.transcript.Tag(e.Seq)
-	m.transcript.Summary(fmt.Sprint("summary", e.Seq), e.Text, e.Messages)
+	m.transcript.Summary(m.transcript.NewID(), e.Text, e.Messages)
 	m.note(fmt.Sprintf("what was said takes about %s tokens of a request now, in place of %s", count(e.After), count(e.Before)))
 }
 
@@ -468,8 +492,7 @@ func (m *Model) switched(s session.Switched) {
 		text += []string{" · ", ", "}[min(i, 1)] + c.String()
 	}
 	m.shown = true
-	m.switches++
-	m.transcript.Replace(fmt.Sprint("switch", m.switches), transcript.Switch, text)
+	m.transcript.Marker(transcript.Switch, text)
 }
 
 // words is a fault as a person says it.

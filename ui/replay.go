@@ -20,7 +20,7 @@ func (m *Model) replay(path []session.Node) {
 		switch {
 		case n.Summary:
 			r.end(m)
-			m.transcript.Summary(fmt.Sprint("summary", n.Seq), summaryText(n), i)
+			m.transcript.Summary(m.transcript.NewID(), summaryText(n), i)
 		case n.Role == llm.RoleUser:
 			r.end(m)
 			text, attached := attach.Own(n.Message)
@@ -70,12 +70,11 @@ type shownCall struct {
 
 func (r *replayed) answer(m *Model, n session.Node) {
 	if r.model != "" && n.Model != r.model {
-		m.switches++
-		m.transcript.Replace(fmt.Sprint("switch", m.switches), transcript.Switch, fmt.Sprintf("model: %s → %s", r.model, n.Model))
+		m.transcript.Marker(transcript.Switch, fmt.Sprintf("model: %s → %s", r.model, n.Model))
 	}
 	r.calls = map[string]shownCall{}
-	for i, p := range n.Parts {
-		id := fmt.Sprintf("%d/%d", n.Seq, i)
+	for _, p := range n.Parts {
+		id := m.transcript.NewID()
 		switch p.Kind {
 		case llm.Text:
 			m.transcript.Answer(id, p.Text)

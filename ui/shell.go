@@ -31,8 +31,7 @@ func (m *Model) shell(command string) tea.Cmd {
 	if m.o.Shell == nil {
 		return m.say("there is no shell here")
 	}
-	m.shells++
-	id := fmt.Sprint("shell", m.shells)
+	id := m.transcript.NewID()
 	m.shown = true
 	m.transcript.Bottom()
 	m.transcript.Tool(id, transcript.Tool{Name: "!", Title: command, Status: transcript.Running, Started: m.now()})

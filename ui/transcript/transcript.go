@@ -19,6 +19,7 @@ package transcript
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,6 +37,7 @@ type Model struct {
 	byID    map[key]*item
 	running []*item // tool calls whose time passes
 	seq     int     // of the next item
+	minted  int     // ids that NewID gave; Clear keeps it
 	tag     int     // of the message that blocks belong to
 	laid    int     // how many items hold lines, about
 
@@ -116,6 +118,14 @@ func New(th *theme.Theme) *Model {
 	m.theme, m.ink = th, newInk(th)
 	m.Clear()
 	return m
+}
+
+// NewID returns an id for a block that no other block has had or will have, also
+// after Clear. Callers use no other ids: addresses, indexes and ids of providers
+// come again.
+func (m *Model) NewID() string {
+	m.minted++
+	return strconv.Itoa(m.minted)
 }
 
 // Clear forgets the conversation, not the size or what is folded.
