@@ -136,8 +136,9 @@ func (m model) wait(err error, n int) (time.Duration, bool) {
 	}
 	var e *llm.Error
 	if errors.As(err, &e) && e.Wait > 0 {
-		// Up to a tenth more than the server asked for, never less.
-		return e.Wait + time.Duration(m.Rand()*float64(e.Wait)/10), e.Wait <= m.Limit
+		// Never less than the server asked for, and up to half as much again: the
+		// clients that it turned away together are not to come back together.
+		return e.Wait + time.Duration(m.Rand()*float64(e.Wait)/2), e.Wait <= m.Limit
 	}
 	window := lastWindow
 	if n < 4 { // 500 ms · 2⁴ is lastWindow

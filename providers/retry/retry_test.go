@@ -112,15 +112,15 @@ func TestStream(t *testing.T) {
 			"retry 1 after 250ms (server), error: network", 2},
 		{"none allowed", [][]any{{server}, fine}, retry.Options{}, "error: server", 1},
 		{"what the server asked, and a little more", [][]any{{limit}, fine}, retry.Options{Max: 3},
-			"retry 1 after 2.1s (rate_limit), hi, stop", 2},
+			"retry 1 after 2.5s (rate_limit), hi, stop", 2},
 		{"more than it may ask", [][]any{{fault(llm.RateLimit, 61*s)}, fine}, retry.Options{Max: 3}, "error: rate limit", 1},
 		{"as much as it may ask", [][]any{{fault(llm.RateLimit, 60*s)}, fine}, retry.Options{Max: 3},
-			"retry 1 after 1m3s (rate_limit), hi, stop", 2},
+			"retry 1 after 1m15s (rate_limit), hi, stop", 2},
 		{"an own limit", [][]any{{limit}, fine}, retry.Options{Max: 3, Limit: s}, "error: rate limit", 1},
-		{"more than all waits may take", [][]any{{fault(llm.RateLimit, 50*s)}}, retry.Options{Max: 9},
-			"retry 1 after 52.5s (rate_limit), retry 2 after 52.5s (rate_limit), error: rate limit", 3},
+		{"more than all waits may take", [][]any{{fault(llm.RateLimit, 48*s)}}, retry.Options{Max: 9},
+			"retry 1 after 1m0s (rate_limit), retry 2 after 1m0s (rate_limit), error: rate limit", 3},
 		{"an own total", [][]any{{limit}}, retry.Options{Max: 9, Total: 5 * s},
-			"retry 1 after 2.1s (rate_limit), retry 2 after 2.1s (rate_limit), error: rate limit", 3},
+			"retry 1 after 2.5s (rate_limit), retry 2 after 2.5s (rate_limit), error: rate limit", 3},
 		{"a mistake of the model, once and at once", [][]any{{mistake}}, retry.Options{Max: 3}, "retry 1 after 0s (server), error: server", 2},
 		{"a mistake, none allowed", [][]any{{mistake}, fine}, retry.Options{}, "error: server", 1},
 		{"a mistake behind thinking", [][]any{{thought, spent, mistake}, {thought, spent, done}}, retry.Options{Max: 3},
@@ -225,7 +225,7 @@ func TestWaits(t *testing.T) {
 		n := 0
 		m := &script{attempts: [][]any{{fault(llm.RateLimit, asked)}}}
 		o := retry.Options{Max: 4, Rand: random.Float64, Sleep: func(_ context.Context, d time.Duration) error {
-			low, high := asked, asked+asked/10
+			low, high := asked, asked+asked/2
 			if asked == 0 {
 				low, high = 0, min(500*time.Millisecond<<n, 8*time.Second)
 			}
@@ -244,6 +244,30 @@ func TestWaits(t *testing.T) {
 	}
 	if len(distinct) < 500 {
 		t.Errorf("only %d distinct waits", len(distinct))
+	}
+}
+
+// TestSpread shows that eight clients which were turned away together, and told
+// the same wait, come back over a time of at least a fifth of it.
+func TestSpread(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	const trials = 1000
+	narrow := 0
+	for range trials {
+		var waits []time.Duration
+		for range 8 {
+			m := &script{attempts: [][]any{{fault(llm.RateLimit, 10*time.Second)}, fine}}
+			tell(retry.Wrap(m, retry.Options{Max: 3, Rand: random.Float64, Sleep: func(_ context.Context, d time.Duration) error {
+				waits = append(waits, d)
+				return nil
+			}}).Stream(t.Context(), llm.Request{}))
+		}
+		if slices.Max(waits)-slices.Min(waits) < 2*time.Second {
+			narrow++
+		}
+	}
+	if narrow > trials/50 {
+		t.Errorf("%d of %d times eight clients came back within a fifth of the wait", narrow, trials)
 	}
 }
 

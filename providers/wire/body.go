@@ -136,5 +136,8 @@ func broken(err error, host string) *llm.Error {
 	if errors.As(err, &silent) {
 		return &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("%s fell silent: %s", host, silent)}
 	}
+	if calming(err) {
+		return &llm.Error{Fault: llm.RateLimit, Message: unreached(err, host)}
+	}
 	return &llm.Error{Fault: llm.Network, Message: "the connection to " + host + " broke off in the middle of the answer: " + reason(err)}
 }

@@ -47,11 +47,49 @@ func unreachable(err error, host string) *llm.Error {
 		return told
 	}
 	e := &llm.Error{Fault: llm.Network, Message: unreached(err, host)}
-	if strings.Contains(err.Error(), "unsupported protocol scheme") || strings.Contains(err.Error(), "no Host in request URL") {
+	switch {
+	case strings.Contains(err.Error(), "unsupported protocol scheme"), strings.Contains(err.Error(), "no Host in request URL"):
 		e.Fault, e.Message = llm.InvalidRequest, "the base URL is not an http or https address"
+	case errors.Is(err, errRefused):
+		e.Fault = llm.Server
+	case calming(err):
+		e.Fault = llm.RateLimit
+	case lasting(err):
+		e.Err = permanent{}
 	}
 	return e
 }
+
+// errRefused stands for a stream that an HTTP/2 server gave back unread, with
+// REFUSED_STREAM or GOAWAY, or that is not to be sent again unseen; see replayed.
+var errRefused = errors.New("refused the request before reading it")
+
+// calming reports whether an HTTP/2 server closed a stream or a connection with
+// the code ENHANCE_YOUR_CALM (RFC 9113, section 7): too many requests. The error
+// types of net/http are not exported; their texts name the code.
+func calming(err error) bool { return strings.Contains(err.Error(), "ENHANCE_YOUR_CALM") }
+
+// lasting reports whether a connection failed for a reason that another attempt
+// meets again: a certificate that is not trusted, another protocol than TLS, or
+// an alert of the TLS handshake.
+func lasting(err error) bool {
+	var (
+		cert  *tls.CertificateVerificationError
+		plain tls.RecordHeaderError
+		alert tls.AlertError
+		op    *net.OpError
+	)
+	return errors.As(err, &cert) || errors.As(err, &plain) || errors.As(err, &alert) ||
+		errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error")
+}
+
+// permanent marks an error that another attempt meets again.
+type permanent struct{}
+
+func (permanent) Error() string { return "another attempt would fail as well" }
+
+// ShouldRetry implements what package retry asks of errors.
+func (permanent) ShouldRetry() (again, said bool) { return false, true }
 
 func unreached(err error, host string) string {
 	var (
@@ -68,6 +106,10 @@ func unreached(err error, host string) string {
 		}
 	}
 	switch {
+	case errors.Is(err, errRefused):
+		return host + " " + errRefused.Error()
+	case calming(err):
+		return host + " closed the connection: too many requests (ENHANCE_YOUR_CALM)"
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "no such host: " + oneLine(dns.Name, 100)
 	case errors.As(err, &dns) && dns.IsTimeout:

@@ -3,13 +3,16 @@ package wire
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"html"
 	"io"
 	"mime"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"parley/providers/llm"
@@ -35,7 +38,7 @@ func (t *transport) CloseIdleConnections() {
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	asked := req
-	req = t.marked(req.WithContext(ctx))
+	req = t.marked(countable(req.WithContext(ctx)))
 	l := t.line(req)
 	res, err := t.Base.RoundTrip(req)
 	if err != nil {
@@ -60,6 +63,33 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	return res, nil
+}
+
+// countable returns req so that net/http does not send it again by itself once
+// an HTTP/2 server has seen it: on REFUSED_STREAM and GOAWAY it would do so up to
+// six times, which nobody counts or sees. What was sent over a connection that
+// turned out to be dead before anything was written is still sent over another.
+func countable(req *http.Request) *http.Request {
+	again := req.GetBody
+	if again == nil {
+		return req
+	}
+	var streams, written atomic.Bool
+	req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) {
+			conn, ok := info.Conn.(interface{ ConnectionState() tls.ConnectionState })
+			streams.Store(ok && conn.ConnectionState().NegotiatedProtocol == "h2")
+			written.Store(false)
+		},
+		WroteHeaders: func() { written.Store(true) },
+	}))
+	req.GetBody = func() (io.ReadCloser, error) {
+		if streams.Load() && written.Load() {
+			return nil, errRefused
+		}
+		return again()
+	}
+	return req
 }
 
 // unanswered is what a request that got no answer comes to.
@@ -100,6 +130,9 @@ func (t *transport) refused(res *http.Response, b *body) error {
 		return err // the context ended
 	}
 	e := Fault(res.StatusCode, res.Header, head, time.Now())
+	if t.Blank != "" && res.StatusCode == http.StatusBadRequest && len(bytes.TrimSpace(head)) == 0 {
+		e.Fault = t.Blank
+	}
 	e.Err = &Answer{Status: res.StatusCode, Header: t.mask.header(res.Header), Body: []byte(t.mask.text(string(head)))}
 	return t.fill(e)
 }

@@ -201,19 +201,20 @@ func must[T any](v T, err error) T {
 	return v
 }
 
+var silent = log.New(io.Discard, "", 0)
+
 func TestUnreachable(t *testing.T) {
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	closed := listener.Addr().String()
 	listener.Close()
 
-	quiet := log.New(io.Discard, "", 0)
 	secure := httptest.NewUnstartedServer(nil)
-	secure.Config.ErrorLog = quiet
+	secure.Config.ErrorLog = silent
 	secure.StartTLS()
 	defer secure.Close()
 	old := httptest.NewUnstartedServer(nil)
 	old.TLS = &tls.Config{MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}
-	old.Config.ErrorLog = quiet
+	old.Config.ErrorLog = silent
 	old.StartTLS()
 	defer old.Close()
 	plain := httptest.NewServer(http.NotFoundHandler())
