@@ -3,7 +3,9 @@ package providers
 import (
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/providers/anthropic"
@@ -138,7 +140,18 @@ func dialect(kind, model string) openai.Dialect {
 func (t target) client(base http.RoundTripper) *http.Client {
 	return wire.Client(wire.Options{
 		Provider: t.provider, URL: t.url, Key: t.keyName, Secrets: t.secrets(), Base: base, Idle: t.idle, Log: t.log, Tap: t.tap,
+		Blank: t.blank(),
 	})
+}
+
+// blank returns what an answer of status 400 without a word means: Cerebras says
+// so that the prompt is too long.
+func (t target) blank() llm.Fault {
+	u, err := url.Parse(t.url)
+	if t.kind == "cerebras" || err == nil && strings.HasSuffix(u.Hostname(), ".cerebras.ai") {
+		return llm.ContextOverflow
+	}
+	return ""
 }
 
 // secrets is what no error may hold: the key, and the values of headers, which

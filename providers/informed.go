@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
@@ -21,6 +22,7 @@ type informed struct {
 	window  int // in tokens; 0 if it is not known for sure
 	service service
 	id      string
+	loaded  func(ctx context.Context, id string) int // see service.loaded; nil if there is nobody to ask
 	told    llm.Notices
 }
 
@@ -42,7 +44,7 @@ func (m *informed) Stream(ctx context.Context, req llm.Request) llm.Stream {
 					yield(nil, full)
 					return
 				}
-				if m.told.Tell(out, m.cut(req, usage)...); out.Stopped() {
+				if m.told.Tell(out, m.cut(ctx, req, usage)...); out.Stopped() {
 					return
 				}
 			}
@@ -66,19 +68,38 @@ func (m *informed) full(f llm.Finish, u llm.Usage, shown bool) error {
 }
 
 // cut tells that a server left out the beginning of a prompt without a word, as
-// Ollama does, and GLM may: it counted far fewer tokens than there were, or more
-// than fit.
-func (m *informed) cut(req llm.Request, u llm.Usage) []string {
+// Ollama does, and GLM may. A count of more tokens than fit shows it. A count
+// that is too small shows nothing by itself: many versions of Ollama count only
+// what was not cached. Then the window counts that the model is loaded with.
+func (m *informed) cut(ctx context.Context, req llm.Request, u llm.Usage) []string {
 	switch {
 	case u.Input == 0:
 	case m.window > 0 && u.Input > m.window:
 		return []string{m.id + " was sent more than its window holds, and may have seen the end of it only"}
 	case m.service.kind == "ollama":
-		if sent := estimate(req); u.Input < sent*6/10 && sent-u.Input > 1000 { // the estimate is a rough one
+		sent := estimate(req) // a rough one
+		if u.Input >= sent*6/10 || sent-u.Input <= 1000 {
+			return nil
+		}
+		if window := m.running(ctx); window > 0 && sent*9/10 > window {
 			return []string{m.id + " was sent more than Ollama lets it see, which cut off the beginning; a larger OLLAMA_CONTEXT_LENGTH helps"}
 		}
 	}
 	return nil
+}
+
+// runningTime is how long an answer that has ended waits for what running asks.
+const runningTime = time.Second
+
+// running returns the window in tokens that Ollama has loaded the model with; 0
+// if it does not say.
+func (m *informed) running(ctx context.Context) int {
+	if m.loaded == nil {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, runningTime)
+	defer cancel()
+	return m.loaded(ctx, m.id)
 }
 
 // estimate is about how many tokens the texts of a request have.

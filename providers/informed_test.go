@@ -21,22 +21,29 @@ func TestFullWindows(t *testing.T) {
 		window       int // of the configuration
 		prompt       string
 		input        int
+		loaded       int // window that the server says the model runs with; 0 if it does not say
 		said, finish string
 		fault        llm.Fault
 		notice       string
 	}{
-		{"nothing was said", "vllm", 8192, "hi", 8150, "", "length", llm.ContextOverflow, ""},
-		{"something was", "vllm", 8192, "hi", 8150, "x", "length", "", ""},
-		{"a limit of the answer", "vllm", 8192, "hi", 100, "", "length", "", ""},
-		{"nobody knows the window", "vllm", 0, "hi", 8150, "", "length", "", ""},
-		{"more than fits", "glm", 8192, "hi", 9000, "x", "stop", "", "m was sent more than its window holds"},
-		{"Ollama cut it", "ollama", 0, long, 2040, "x", "stop", "", "cut off the beginning"},
-		{"Ollama did not", "ollama", 0, long, 3900, "x", "stop", "", ""},
-		{"a short one", "ollama", 0, "hi", 3, "x", "stop", "", ""},
-		{"another server counts otherwise", "llamacpp", 0, long, 2040, "x", "stop", "", ""},
-		{"a server that counts nothing", "ollama", 0, long, 0, "x", "stop", "", ""},
+		{"nothing was said", "vllm", 8192, "hi", 8150, 0, "", "length", llm.ContextOverflow, ""},
+		{"something was", "vllm", 8192, "hi", 8150, 0, "x", "length", "", ""},
+		{"a limit of the answer", "vllm", 8192, "hi", 100, 0, "", "length", "", ""},
+		{"nobody knows the window", "vllm", 0, "hi", 8150, 0, "", "length", "", ""},
+		{"more than fits", "glm", 8192, "hi", 9000, 0, "x", "stop", "", "m was sent more than its window holds"},
+		{"Ollama cut it", "ollama", 0, long, 2040, 2048, "x", "stop", "", "cut off the beginning"},
+		{"Ollama did not", "ollama", 0, long, 3900, 8192, "x", "stop", "", ""},
+		{"Ollama did not count what it had cached", "ollama", 0, long, 40, 8192, "x", "stop", "", ""},
+		{"Ollama does not say what it has loaded", "ollama", 0, long, 40, 0, "x", "stop", "", ""},
+		{"a short one", "ollama", 0, "hi", 3, 0, "x", "stop", "", ""},
+		{"another server counts otherwise", "llamacpp", 0, long, 2040, 0, "x", "stop", "", ""},
+		{"a server that counts nothing", "ollama", 0, long, 0, 0, "x", "stop", "", ""},
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/api/ps" {
+				fmt.Fprintf(w, `{"models":[{"name":"m:latest","model":"m:latest","context_length":%d}]}`, tt.loaded)
+				return
+			}
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"finish_reason\":%q}],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":0}}\n\n", tt.said, tt.finish, tt.input)
 			io.WriteString(w, "data: [DONE]\n\n")
@@ -55,6 +62,20 @@ func TestFullWindows(t *testing.T) {
 				!strings.Contains(said, want) || want == "" && said != "" {
 				t.Errorf("%s, turn %d: %v, notices %q; want %s, %q", tt.name, round+1, got.err, said, tt.fault, want)
 			}
+		}
+	}
+}
+
+// Cerebras says nothing at all of a prompt that is too long: an empty answer of
+// status 400, which anywhere else is a bad request.
+func TestEmptyBadRequest(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }))
+	defer server.Close()
+	for kind, want := range map[string]llm.Fault{"cerebras": llm.ContextOverflow, "openai": llm.InvalidRequest} {
+		c := Config{Providers: map[string]Provider{"box": {Kind: kind, BaseURL: server.URL, APIKey: "sk-0123456789"}}}
+		got := hold(t, opens(t, c, "box/m", OpenOptions{}), llm.Request{Messages: []llm.Message{llm.UserText("hi")}})
+		if fault := llm.FaultOf(got.err); fault != want {
+			t.Errorf("%s: got %s (%v), want %s", kind, fault, got.err, want)
 		}
 	}
 }

@@ -131,6 +131,31 @@ type lister struct {
 	client *http.Client
 }
 
+// loaded returns a function that asks the server which window, in tokens, a model
+// is loaded with, which says 0 if the server does not tell; nil if this kind of
+// server has no such list, or there is no server.
+func (s service) loaded(o OpenOptions) func(ctx context.Context, id string) int {
+	at := doors[s.kind]
+	if at.limit == "" || o.Replay != nil {
+		return nil
+	}
+	return func(ctx context.Context, id string) int {
+		t, err := s.target(ctx)
+		if err != nil {
+			return 0
+		}
+		l := lister{service: s, target: t, client: t.client(o.carrier(s.name, ""))}
+		defer l.client.CloseIdleConnections()
+		page, err := l.get(ctx, at.limit)
+		if err != nil {
+			return 0
+		}
+		offers := []offer{{id: id}, {id: id + ":latest"}} // how Ollama lists a name without a tag
+		loaded(offers, page)
+		return max(offers[0].context, offers[1].context)
+	}
+}
+
 func (l lister) all(ctx context.Context) (offers []offer, err error) {
 	at, ok := doors[l.service.kind]
 	if !ok {

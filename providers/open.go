@@ -52,7 +52,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	}
 	tools.Model = &informed{
 		Model: &lazy{build: s.build(typed, o, tools.Strategy)},
-		price: facts.Price, window: window, service: s, id: model,
+		price: facts.Price, window: window, service: s, id: model, loaded: s.loaded(o),
 	}
 	tuned := &tuned{Model: tools, settings: s.settings(typed), id: model, facts: facts, known: known && !s.like().Local && s.kind != kindGemini}
 	retries := defaultRetries

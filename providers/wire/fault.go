@@ -97,7 +97,7 @@ var phrases = []struct {
 		`|exceeds the limit of \d|exceeds the available context size|exceed_context_size|greater than the context length` +
 		`|keep the first \d+ tokens when context|context window exceeds limit|exceeded model token limit` +
 		`|too large for model with \d+ maximum context length|model_context_window_exceeded|range of input length should be` +
-		`|exceeded context length|input length exceeds the context length|too many tokens|token limit exceeded`),
+		`|exceeded context length|input length exceeds the context length|longer than the maximum model length|too many tokens|token limit exceeded`),
 		pattern(`rate limit|too many requests|tokens per min|\btpm\b`)},
 	{llm.ContentFilter, "", pattern(`usage guidelines|content management policy|content exists risk|input was flagged|inappropriate content`), nil},
 	{llm.Quota, "", pattern(`insufficient (credits?|balance|quota|funds)|credit balance|limit: 0\b|used all available credits|spending limit|can only afford|out of credits`), nil},

@@ -104,6 +104,7 @@ func TestFault(t *testing.T) {
 		{"vllm, tools", 400, `{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","code":400}`, llm.Unsupported, ""},
 		{"vllm, model", 404, `{"error":{"message":"The model ` + "`x`" + ` does not exist.","type":"NotFoundError","code":404}}`, llm.ModelNotFound, ""},
 		{"vllm, context", 400, `{"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError","code":400}`, llm.ContextOverflow, ""},
+		{"vllm, decoder prompt", 400, `{"error":{"message":"The decoder prompt (length 40013) is longer than the maximum model length of 32768. Make sure that ` + "`max_model_len`" + ` is no smaller than the number of text tokens.","type":"BadRequestError","param":null,"code":400}}`, llm.ContextOverflow, ""},
 		{"lm studio, context", 400, `{"error":"Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens"}`, llm.ContextOverflow, ""},
 		{"cloudflare", 401, `{"success":false,"errors":[{"code":10000,"message":"Authentication error"}],"result":null}`, llm.Authentication, "10000||Authentication error"},
 		{"a gateway's JSON in text", 400, `{"error":{"message":"litellm.BadRequestError: {\"error\":{\"message\":\"prompt is too long\",\"type\":\"x\"}}"}}`, llm.ContextOverflow, "x||litellm.BadRequestError: prompt is too long"},

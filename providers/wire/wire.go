@@ -37,6 +37,7 @@ type Options struct {
 	Base     http.RoundTripper // nil is a transport of its own: connects within 10 s, proxy from the environment, HTTP/2
 	Idle     time.Duration     // no bytes for this long end an answer; 0 is 300 s
 	Quiet    time.Duration     // nothing but SSE comments for this long ends a stream; 0 is 300 s
+	Blank    llm.Fault         // what an answer of status 400 without a word means; "" is llm.InvalidRequest
 	Log      Log               // of the requests
 	Tap      *Tap              // keeps them; nil for none
 }
