@@ -147,12 +147,8 @@ func without(attached, mentioned []llm.Part) []llm.Part {
 
 // rememberDraft puts the draft into the history, where it can be found again, also
 // after a restart.
-func (m *Model) rememberDraft() tea.Cmd {
-	lib, past := m.o.Library, session.Past{Text: m.composer.Value(), Folder: m.o.Folder, At: m.now()}
-	return func() tea.Msg {
-		_ = lib.Remember(past)
-		return nil
-	}
+func (m *Model) rememberDraft() {
+	m.o.Library.RememberLater(session.Past{Text: m.composer.Value(), Folder: m.o.Folder, At: m.now()})
 }
 
 // halt stops the calls that run, or else the turn. A second time shortly after it
@@ -189,10 +185,10 @@ func (m *Model) interrupt(string) tea.Cmd {
 	case m.editing > 0:
 		return m.leaveEdit()
 	case !m.composer.Empty():
-		remember := m.rememberDraft()
+		m.rememberDraft()
 		m.composer.Clear()
 		m.layout()
-		return tea.Batch(remember, m.written(), m.say("cleared, ctrl+_ brings it back"))
+		return tea.Batch(m.written(), m.say("cleared, ctrl+_ brings it back"))
 	case m.now().Sub(m.quitAsked) < quitWithin:
 		return m.quit()
 	}

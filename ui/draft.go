@@ -115,8 +115,9 @@ func (m *Model) sent(text string) tea.Cmd {
 		key = m.draftKey()
 	}
 	m.draftAt = ""
+	stored := lib.RememberLater(past)
 	return func() tea.Msg {
-		if err := lib.Remember(past); err != nil {
+		if err := stored(); err != nil {
 			return nil // the conversation holds it, and has its own way to say that the disk is full
 		}
 		_ = lib.KeepDraft(key, session.Draft{})

@@ -56,9 +56,9 @@ func (m *Model) stash(string) tea.Cmd {
 		}
 		return m.written()
 	}
-	remember := m.rememberDraft()
+	m.rememberDraft()
 	m.composer.Stash()
-	return tea.Batch(remember, m.written(), m.say("put aside: "+m.keyOf("stash")+" on an empty line brings it back"))
+	return tea.Batch(m.written(), m.say("put aside: "+m.keyOf("stash")+" on an empty line brings it back"))
 }
 
 // takeBack makes a message of the person's a draft again, attachments included.

@@ -48,12 +48,8 @@ func (m *Model) shell(command string) tea.Cmd {
 		out := run(ctx, command, func(text string) { send(shellMsg{id: id, text: text}) })
 		send(shellMsg{id: id, end: &out, command: command})
 	})
-	past := session.Past{Text: "!" + command, Folder: m.o.Folder, At: m.now()}
-	lib := m.o.Library
-	return func() tea.Msg {
-		_ = lib.Remember(past)
-		return nil
-	}
+	m.o.Library.RememberLater(session.Past{Text: "!" + command, Folder: m.o.Folder, At: m.now()})
+	return nil
 }
 
 func (m *Model) shellSays(msg shellMsg) tea.Cmd {

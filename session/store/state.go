@@ -85,8 +85,38 @@ func (db *DB) Remember(p Prompt) error {
 	})
 }
 
+// A pendingPrompt is a prompt on its way into the history.
+type pendingPrompt struct {
+	done chan struct{} // closed once err counts
+	err  error
+}
+
+// wait returns the error of Remember. A nil pendingPrompt has none.
+func (p *pendingPrompt) wait() error {
+	if p == nil {
+		return nil
+	}
+	<-p.done
+	return p.err
+}
+
+// RememberLater is Remember without waiting for the disk: p stands behind all
+// prompts of earlier calls, however the goroutines run. Wait returns the error;
+// it need not be called. Prompts and Close wait for what was given before.
+func (db *DB) RememberLater(p Prompt) (wait func() error) {
+	next := &pendingPrompt{done: make(chan struct{})}
+	before := db.recent.Swap(next)
+	go func() {
+		defer close(next.done)
+		_ = before.wait()
+		next.err = db.Remember(p)
+	}()
+	return next.wait
+}
+
 // Prompts returns the last prompts, newest last; with 0 all that are kept.
 func (db *DB) Prompts(limit int) ([]Prompt, error) {
+	_ = db.recent.Load().wait()
 	if limit <= 0 {
 		limit = prompts
 	}

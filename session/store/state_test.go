@@ -233,6 +233,31 @@ func TestState(t *testing.T) {
 	}
 }
 
+// TestPromptsInOrder: prompts given one after the other stand in this order, and
+// are there for whoever asks next.
+func TestPromptsInOrder(t *testing.T) {
+	db := fresh(t)
+	for n := range 200 {
+		db.RememberLater(Prompt{Text: fmt.Sprint(n)})
+	}
+	found, err := db.Prompts(0)
+	if err != nil || len(found) != 200 {
+		t.Fatalf("got %d prompts, %v", len(found), err)
+	}
+	for n, p := range found {
+		if p.Text != fmt.Sprint(n) {
+			t.Fatalf("prompt %d is %q", n, p.Text)
+		}
+	}
+	stored := db.RememberLater(Prompt{Text: "last"})
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := stored(); err != nil {
+		t.Errorf("Close did not wait: %v", err)
+	}
+}
+
 func TestPrompts(t *testing.T) {
 	db := fresh(t)
 	for _, text := range []string{"a", "b", "b", "a\n\xff", "c", "c"} {

@@ -45,6 +45,8 @@ type DB struct {
 
 	open sync.Mutex // guards logs
 	logs map[*Log]bool
+
+	recent atomic.Pointer[pendingPrompt] // the last one RememberLater was given; nil: none
 }
 
 // A HeldError says that another living process has the session open.
@@ -250,6 +252,7 @@ func (db *DB) ReadOnly() error {
 
 // Close closes every Log that is still open, and the file.
 func (db *DB) Close() error {
+	db.recent.Load().wait()
 	db.open.Lock()
 	var logs []*Log
 	for l := range db.logs {

@@ -132,8 +132,7 @@ func (p *front) dispatch(text string, mentioned []llm.Part) {
 
 // remember keeps what was typed, to be found again by the screen as well.
 func (p *front) remember(text string) {
-	lib, past := p.o.Library, session.Past{Text: text, Folder: p.o.Folder, At: p.now()}
-	p.running.Go(func() { _ = lib.Remember(past) }) // the conversation has its own way to say that the disk is full
+	p.o.Library.RememberLater(session.Past{Text: text, Folder: p.o.Folder, At: p.now()}) // the conversation has its own way to say that the disk is full
 	_ = p.keepDraft()
 }
 

@@ -22,11 +22,10 @@ func (p *front) runShell(command string) {
 	id := p.shell
 	ctx, cancel := context.WithCancel(p.ctx)
 	p.shells[id] = cancel
-	lib, past := p.o.Library, session.Past{Text: "!" + command, Folder: p.o.Folder, At: p.now()}
+	p.o.Library.RememberLater(session.Past{Text: "!" + command, Folder: p.o.Folder, At: p.now()})
 	run := p.o.Shell
 	p.soon(func() func() {
 		defer cancel()
-		_ = lib.Remember(past)
 		var live follower
 		out := run(ctx, command, func(text string) {
 			if whole := live.add(text); whole != "" {
