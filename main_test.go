@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"html"
 	"io"
@@ -661,7 +660,13 @@ func TestStdinLeftOpen(t *testing.T) {
 	}
 }
 
-var rounds = flag.Int("kill.rounds", 30, "how often TestKill kills the program")
+// rounds is how often TestKill kills the program: ten times as often with PARLEY_LONG=1.
+func rounds() int {
+	if os.Getenv("PARLEY_LONG") == "1" {
+		return 300
+	}
+	return 30
+}
 
 // TestKill kills the program at any moment of a turn, again and again in the
 // same conversation. What the server was asked is kept, what it said is kept as
@@ -717,7 +722,7 @@ func TestKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"HOME=" + home, "XDG_DATA_HOME=" + home, "NO_PROXY=127.0.0.1", "GORACE=atexit_sleep_ms=0", "PATH=" + os.Getenv("PATH")}
-	for round := range *rounds {
+	for round := range rounds() {
 		prompt := fmt.Sprintf("prompt %d", round)
 		args := []string{"parley", "--config", filepath.Join(home, "config.toml"), "-q", "-p", prompt}
 		mu.Lock()
@@ -776,8 +781,8 @@ func TestKill(t *testing.T) {
 			t.Errorf("the server was asked %q, which is lost", last)
 		}
 	}
-	if len(asked) < *rounds/3 {
-		t.Errorf("only %d of %d runs came as far as to ask: the machine is too slow for this test to mean much", len(asked), *rounds)
+	if len(asked) < rounds()/3 {
+		t.Errorf("only %d of %d runs came as far as to ask: the machine is too slow for this test to mean much", len(asked), rounds())
 	}
 }
 

@@ -1,14 +1,14 @@
 package tools
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 )
 
-var long = flag.Bool("tools.long", false, "run races, kill loops and large trees at full length")
+// long runs races, kill loops and large trees at full length.
+var long = os.Getenv("PARLEY_LONG") == "1"
 
 // forest is a workspace with n source files, a tenth of them ignored, a hundred
 // to a folder.
@@ -33,9 +33,9 @@ func forest(t testing.TB, n int) folder {
 	return f
 }
 
-// size is how many files the trees of the benchmarks have; 100 000 with -long.
+// size is how many files the trees of the benchmarks have; 100 000 with PARLEY_LONG=1.
 func size() int {
-	if *long {
+	if long {
 		return 100_000
 	}
 	return 5_000

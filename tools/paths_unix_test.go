@@ -202,7 +202,7 @@ func TestSwappedAfterTheCheck(t *testing.T) {
 }
 
 // While a folder is swapped for a link that leads out, no read and no write may
-// follow it: for five seconds, or a minute with -tools.long.
+// follow it: for five seconds, or a minute with PARLEY_LONG=1.
 func TestSwappedFolder(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
@@ -228,7 +228,7 @@ func TestSwappedFolder(t *testing.T) {
 		}
 	})
 	span, wanted := 5*time.Second, 10
-	if *long {
+	if long {
 		span, wanted = time.Minute, 500
 	}
 	good, old, new := 0, "a", "b"

@@ -195,7 +195,7 @@ func TestKilledWhileWriting(t *testing.T) {
 		}
 	}
 	rounds, seen := 12, map[string]int{}
-	if *long {
+	if long {
 		rounds = 300
 	}
 	for i := range rounds {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,11 +23,12 @@ import (
 	"parley/ui/uitest"
 )
 
-var long = flag.Bool("ui.long", false, "try many more hostile texts")
+// long tries many more hostile texts.
+var long = os.Getenv("PARLEY_LONG") == "1"
 
 // hostiles is how many hostile texts the screen has to bear.
 func hostiles() int {
-	if *long {
+	if long {
 		return 5000
 	}
 	return 200

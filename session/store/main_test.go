@@ -3,7 +3,6 @@ package store
 import (
 	"bufio"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,11 +16,12 @@ import (
 	"parley/providers/llm"
 )
 
-var long = flag.Bool("store.long", false, "run the long forms of kill loops and damage")
+// long runs the long forms of kill loops and damage.
+var long = os.Getenv("PARLEY_LONG") == "1"
 
 // either is a number for the short form of a test, or for the long one.
 func either(short, long_ int) int {
-	if *long {
+	if long {
 		return long_
 	}
 	return short

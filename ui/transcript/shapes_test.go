@@ -1,9 +1,9 @@
 package transcript
 
 import (
-	"flag"
 	"fmt"
 	"maps"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -100,14 +100,15 @@ func streams(m *Model, f *feed, tokens, step int) (c cost) {
 }
 
 // Long asks for a million tokens, which take a minute.
-var long = flag.Bool("long", false, "take a million tokens where tests take less")
+// long takes a million tokens where tests take less.
+var long = os.Getenv("PARLEY_LONG") == "1"
 
 // What a token costs must not depend on how many came before it, whatever they
 // are, in one block or in many. Time is for the benchmark; what is counted here
 // is what takes the time.
 func TestTokensCostTheSame(t *testing.T) {
 	few, many := 1_000, 6_000
-	if *long {
+	if long {
 		many = 1_000_000
 	}
 	for _, name := range slices.Sorted(maps.Keys(shapes)) {
@@ -149,8 +150,8 @@ func TestViewCostsNothingUnchanged(t *testing.T) {
 // A million tokens in many turns, and in one answer that is still being written,
 // are little more than their text.
 func TestMemory(t *testing.T) {
-	if !*long {
-		t.Skip("takes -long")
+	if !long {
+		t.Skip("takes PARLEY_LONG=1")
 	}
 	const tokens, most = 1_000_000, 60 // MB
 	heap := func() float64 {
