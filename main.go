@@ -143,7 +143,7 @@ func (c *Config) Validate() error {
 type app struct {
 	config, model, effort, system, output, tools, schema, debug string
 	fallback, files, allow                                      []string
-	print, interactive, reader, quiet, yolo, code, raw          bool
+	print, interactive, reader, quiet, yolo, code, raw, exact   bool
 	render, dryRun, ephemeral, again, fork                      bool
 	resume, record, replay                                      string
 	models                                                      []string // of -m; model is the first
@@ -190,6 +190,7 @@ standard output that is no terminal, it prints the answer and exits.`,
 	}
 	f := root.Flags()
 	f.StringArrayVarP(&a.models, "model", "m", nil, "model to ask, as provider/model; several are compared")
+	f.BoolVar(&a.exact, "exact", false, "ask for models exactly as they are named: map no retired name, and no name of a family, to a current one")
 	f.StringSliceVar(&a.fallback, "fallback", nil, "models to go on with when one is out of order")
 	f.StringVar(&a.effort, "effort", "", "how much to think: off, minimal, low, medium, high, max")
 	f.StringVarP(&a.system, "system", "s", "", "system prompt in place of parley's own")
@@ -352,6 +353,13 @@ func (a *app) fail(status int, err error) error {
 func (a *app) note(text string) {
 	if !a.quiet {
 		warn(text)
+	}
+}
+
+// tell prints a notice on standard error, an urgent one in any case.
+func (a *app) tell(n llm.Notice) {
+	if n.Urgent || !a.quiet {
+		warn(n.Text)
 	}
 }
 
@@ -621,11 +629,14 @@ func (a *app) answer(parts []llm.Part, outTerminal bool) error {
 
 // preview prints the request that would be sent.
 func (a *app) preview(s *session.Session, parts []llm.Part) error {
-	text, err := providers.Preview(a.cfg.Config, s.Model().Name, providers.OpenOptions{}, func(m llm.Endpoint) llm.Request {
+	text, notices, err := providers.Preview(a.cfg.Config, first(a.model, s.Model().Name), providers.OpenOptions{Exact: a.exact}, func(m llm.Endpoint) llm.Request {
 		s.Use(m)
 		_, req := s.Request(parts...)
 		return req
 	})
+	for _, n := range notices {
+		a.tell(n)
+	}
 	if err != nil {
 		return a.fail(print.Failed, err)
 	}
@@ -1067,7 +1078,7 @@ func (a *app) open(name string, instant bool) (llm.Endpoint, error) {
 }
 
 func (a *app) options() providers.OpenOptions {
-	return providers.OpenOptions{Memory: &a.memory, Debug: a.log, Tap: a.tap, Replay: a.played}
+	return providers.OpenOptions{Memory: &a.memory, Debug: a.log, Tap: a.tap, Replay: a.played, Exact: a.exact}
 }
 
 // backendLine says what holds commands here.

@@ -13,6 +13,7 @@ import (
 // it has: where another is asked, it gets the nearest, and says so once.
 type tuned struct {
 	llm.Model
+	renamed  string // tells that the user named it otherwise; "" if not
 	settings Settings
 	id       string // as the service calls it
 	facts    catalog.Model
@@ -28,11 +29,12 @@ func (m *tuned) Stream(ctx context.Context, req llm.Request) llm.Stream {
 		req.Effort, notice = clamp(m.id, m.facts, req.Effort)
 	}
 	s := m.Model.Stream(ctx, req)
-	if notice == "" {
+	if m.renamed == "" && notice == "" {
 		return s
 	}
 	return func(yield func(llm.Event, error) bool) {
 		out := llm.NewOut(yield)
+		m.told.Urge(out, m.renamed)
 		if m.told.Tell(out, notice); !out.Stopped() {
 			s(yield)
 		}

@@ -124,6 +124,11 @@ func (m *informed) explain(err error) error {
 	if !errors.As(err, &e) || e.Fault != llm.ModelNotFound {
 		return m.service.elsewhere(err)
 	}
+	told := *e
+	if row, ok := catalog.Row(m.service.head.ID, m.id); ok && row.ReplacedBy != "" {
+		told.Successor = m.service.name + "/" + row.ReplacedBy
+		return &told
+	}
 	hint := "fetch it with: ollama pull " + m.id
 	if m.service.kind != "ollama" {
 		near := catalog.Near(m.id, m.service.models(), 3)
@@ -132,7 +137,6 @@ func (m *informed) explain(err error) error {
 		}
 		hint = "did you mean " + strings.Join(near, ", ") + "?"
 	}
-	told := *e
 	told.Message = strings.TrimRight(told.Message, ".!?; ") + "; " + hint
 	return &told
 }

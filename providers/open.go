@@ -29,6 +29,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	if err != nil {
 		return llm.Endpoint{}, err
 	}
+	s.exact = o.Exact
 	if o.Replay != nil {
 		name := cmp.Or(s.key.name, strings.TrimPrefix(s.key.missing, "set ")) // errors name it as they did
 		s.key = key{name: name, value: wire.PlaceholderKey}
@@ -54,7 +55,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 		Model: &lazy{build: s.build(typed, o, tools.Strategy)},
 		price: facts.Price, window: window, service: s, id: model, loaded: s.loaded(o),
 	}
-	tuned := &tuned{Model: tools, settings: s.settings(typed), id: model, facts: facts, known: known && !s.like().Local && s.kind != kindGemini}
+	tuned := &tuned{Model: tools, renamed: s.renamed(typed), settings: s.settings(typed), id: model, facts: facts, known: known && !s.like().Local && s.kind != kindGemini}
 	retries := defaultRetries
 	if s.conf.MaxRetries != nil {
 		retries = *s.conf.MaxRetries
@@ -87,7 +88,7 @@ func (m opened) Strategy() string { return m.tools.Strategy() }
 // gateway or a local server leaves out what those decide: the price, and on a
 // local server the window.
 func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
-	m, known := catalog.Find(s.head.ID, model)
+	m, known := catalog.Row(s.head.ID, s.id(model))
 	if !known {
 		m, known = catalog.Guess(model)
 		if m.Provider != s.head.ID {

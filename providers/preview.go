@@ -17,25 +17,33 @@ import (
 // Preview opens the model called name and returns the HTTP request it would
 // send for what req makes of it, as text: request line, headers, body. Nothing
 // is sent, and headers that may hold a key are masked. For a program it is the
-// command that would be run, with what it would read.
-func Preview(c Config, name string, o OpenOptions, req func(llm.Endpoint) llm.Request) (string, error) {
+// command that would be run, with what it would read. The notices are those that
+// the user would be given before the answer.
+func Preview(c Config, name string, o OpenOptions, req func(llm.Endpoint) llm.Request) (text string, notices []llm.Notice, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	taken := &capture{cancel: cancel}
 	o.Base = taken
 	model, err := Open(c, name, o)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	if p, set, ok := c.programOf(name, o); ok {
-		return p.Preview(set.fill(req(model)))
+	if p, set, renamed, ok := c.programOf(name, o); ok {
+		if renamed != "" {
+			notices = append(notices, llm.Notice{Text: renamed, Urgent: true})
+		}
+		text, err = p.Preview(set.fill(req(model)))
+		return text, notices, err
 	}
-	for _, err := range model.Stream(ctx, req(model)) {
+	for event, err := range model.Stream(ctx, req(model)) {
 		if err != nil && taken.request == nil {
-			return "", err
+			return "", notices, err
+		}
+		if notice, ok := event.(llm.Notice); ok {
+			notices = append(notices, notice)
 		}
 	}
-	return taken.String(), nil
+	return taken.String(), notices, nil
 }
 
 // A capture keeps the first request instead of sending it.

@@ -43,16 +43,17 @@ func (s service) installed(getenv func(string) string) string {
 	return ""
 }
 
-// programOf returns the program behind a name, without its key, and what the
-// configuration asks of it.
-func (c Config) programOf(name string, o OpenOptions) (*command.Model, Settings, bool) {
+// programOf returns the program behind a name, without its key, what the
+// configuration asks of it, and what to tell if the name stands for another.
+func (c Config) programOf(name string, o OpenOptions) (*command.Model, Settings, string, bool) {
 	s, typed, err := c.find(name, o.complete().Getenv)
 	if err != nil || !s.program() {
-		return nil, Settings{}, false
+		return nil, Settings{}, "", false
 	}
+	s.exact = o.Exact
 	return newCommand(target{
 		provider: s.name, kind: s.kind, command: s.conf.Command, model: s.id(typed),
-	}), s.settings(typed), true
+	}), s.settings(typed), s.renamed(typed), true
 }
 
 // A logged is a program that leaves a line for each run, as the client of a

@@ -73,7 +73,7 @@ func TestPreviewProgram(t *testing.T) {
 	dir, getenv := installed(t, "claude")
 	c := Config{map[string]Provider{"claude-cli": {Command: filepath.Join(dir, "claude"), APIKey: canary}}}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	got, err := Preview(c, "claude-cli/opus", OpenOptions{Getenv: getenv}, func(llm.Endpoint) llm.Request {
+	got, notices, err := Preview(c, "claude-cli/opus", OpenOptions{Getenv: getenv}, func(llm.Endpoint) llm.Request {
 		return llm.Request{Messages: []llm.Message{llm.UserText("Hello there")}}
 	})
 	if err != nil {
@@ -81,6 +81,9 @@ func TestPreviewProgram(t *testing.T) {
 	}
 	if !strings.Contains(got, filepath.Join(dir, "claude")) || !strings.Contains(got, `"--model=claude-opus-5-5"`) || !strings.Contains(got, "Hello there") || leaks(got) != "" {
 		t.Errorf("preview:\n%s", got)
+	}
+	if len(notices) != 1 || !notices[0].Urgent || !strings.Contains(notices[0].Text, "claude-cli/opus stands for claude-opus-5-5") {
+		t.Errorf("told %+v", notices)
 	}
 }
 

@@ -26,6 +26,7 @@ type OpenOptions struct {
 	Memory  *Memory             // what servers taught, shared among models; nil is one of the model's own
 	Tap     *Tap                // keeps what goes over the wire; nil for none
 	Replay  *Replay             // answers in the place of the network and of programs, and needs no key; nil for none
+	Exact   bool                // models are asked as they are named: names that are gone, and those of families, stand for no other
 	Debug   *slog.Logger        // gets a line for each request, without keys and bodies; nil for none
 }
 

@@ -19,12 +19,13 @@ var aliases = map[string]string{"grok": "xai", "glm": "zai"}
 
 // service is a provider with the user's settings put over the catalog's.
 type service struct {
-	name string
-	kind string
-	url  string
-	conf Provider
-	head catalog.Provider // what is built in under this name, or zero
-	key  key
+	name  string
+	kind  string
+	url   string
+	conf  Provider
+	head  catalog.Provider // what is built in under this name, or zero
+	key   key
+	exact bool // models are asked as they are named
 }
 
 // service looks name up. It is false for what is neither built in nor

@@ -171,8 +171,27 @@ func (s service) settings(model string) Settings {
 	return s.table(model).Settings.over(s.conf.Settings).over(Settings{Effort: llm.Effort(named.Effort)})
 }
 
-// id is what the service calls a model that a person may name otherwise.
-func (s service) id(model string) string { return cmp.Or(s.head.Aliases[model], model) }
+// id is what the service calls a model that the user may name otherwise.
+func (s service) id(model string) string {
+	if s.exact {
+		return model
+	}
+	return cmp.Or(s.head.Aliases[model], model)
+}
+
+// renamed tells that another model is asked than the one that was named; "" if
+// it is the same.
+func (s service) renamed(typed string) string {
+	id := s.id(typed)
+	if id == typed {
+		return ""
+	}
+	why := "stands for"
+	if _, was := catalog.Row(s.head.ID, typed); was {
+		why = "is gone and replaced by"
+	}
+	return fmt.Sprintf("%s/%s %s %s, which is asked and paid; --exact asks the name as typed", s.name, typed, why, id)
+}
 
 // dialect is how the service speaks chat completions with a model.
 func (s service) dialect(model string) openai.Dialect {

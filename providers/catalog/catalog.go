@@ -37,7 +37,7 @@ type Provider struct {
 	Small      string            `toml:"small"`       // model for side jobs, such as titles
 	ModelsFrom string            `toml:"models_from"` // provider whose models it offers, in place of its own
 	Regions    map[string]string `toml:"regions"`     // further base URLs of the service, by region or plan
-	Aliases    map[string]string `toml:"aliases"`     // names people type, to current model ids
+	Aliases    map[string]string `toml:"aliases"`     // names of families and ids known to be gone, to current model ids; no others: an id that may still be served is asked as typed
 	Embeddings []Embedding       `toml:"embeddings"`
 	Models     []Model           `toml:"models"` // in the order in which a picker should list them
 }
@@ -64,7 +64,7 @@ type Model struct {
 	FixedSampling bool     `toml:"fixed_sampling"` // refuses or ignores temperature and its kin
 	Effort        string   `toml:"effort"`         // effort that the name itself stands for, as in deepseek-reasoner
 	Deprecated    bool     `toml:"deprecated"`
-	ReplacedBy    string   `toml:"replaced_by"` // successor to suggest
+	ReplacedBy    string   `toml:"replaced_by"` // successor to offer when the server says that the model is gone
 	Inferred      bool     `toml:"-"`           // nothing is known of it: these are its nearest relative's facts
 }
 

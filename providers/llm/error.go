@@ -47,6 +47,10 @@ type Error struct {
 	// that cannot be read, or nothing but thinking. It is worth one retry, which
 	// loses nothing although thinking was shown.
 	Mistake bool
+
+	// Successor is the model that replaces the one that was not found, as
+	// "provider/model"; "" if none is known.
+	Successor string
 }
 
 // Error says what happened, with the provider and its words.
@@ -124,7 +128,12 @@ var hints = map[Fault]func(*Error) string{
 	Permission: func(e *Error) string {
 		return fmt.Sprintf("the key is valid, but %s does not allow this: check the plan, region and model access of the account", e.who())
 	},
-	ModelNotFound: func(e *Error) string { return "run parley models to see what there is, and pick one with -m" },
+	ModelNotFound: func(e *Error) string {
+		if e.Successor != "" {
+			return "ask its successor: -m " + e.Successor
+		}
+		return "run parley models to see what there is, and pick one with -m"
+	},
 	InvalidRequest: func(e *Error) string {
 		return fmt.Sprintf("%s refused the request; another model or fewer settings may pass", e.who())
 	},

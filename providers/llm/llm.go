@@ -178,7 +178,10 @@ type Delta struct {
 
 // A Notice tells the user of something that was adapted: a dropped setting, a
 // repaired call.
-type Notice struct{ Text string }
+type Notice struct {
+	Text   string
+	Urgent bool // it is about which model is asked and paid: shown even where notices are not
+}
 
 // A Retry says that an attempt failed before anything was shown, and that
 // another follows after Wait.

@@ -10,16 +10,24 @@ type Notices struct {
 }
 
 // Tell sends, as a Notice, each text that was not sent before.
-func (n *Notices) Tell(out *Out, texts ...string) {
+func (n *Notices) Tell(out *Out, texts ...string) { n.send(out, false, texts) }
+
+// Urge sends texts as Tell does, as urgent notices.
+func (n *Notices) Urge(out *Out, texts ...string) { n.send(out, true, texts) }
+
+func (n *Notices) send(out *Out, urgent bool, texts []string) {
 	for _, text := range texts {
 		if n.add(text) {
-			out.Send(Notice{Text: text})
+			out.Send(Notice{Text: text, Urgent: urgent})
 		}
 	}
 }
 
-// add reports whether text is new.
+// add reports whether text is new, and not empty.
 func (n *Notices) add(text string) bool {
+	if text == "" {
+		return false
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.seen[text] {

@@ -27,7 +27,7 @@ var codes = expand(map[llm.Fault]string{
 		1000 1001 1002 1003 1004 1110 1111 1112 minimax1004 minimax2049`,
 	llm.Permission: `permission_denied permission_error access_denied model.access_denied failed_precondition
 		unsupported_country_region_territory 1220 1309 1311`,
-	llm.ModelNotFound: `model_not_found model_not_exist invalid_model deployment_not_found 1211`,
+	llm.ModelNotFound: `model_not_found model_not_exist invalid_model deployment_not_found model_decommissioned 1211`,
 	llm.ContextOverflow: `context_length_exceeded context_window_exceeded exceed_context_size_error request_too_large
 		model_context_window_exceeded 1261`,
 	llm.ContentFilter: `content_filter content_policy_violation data_inspection_failed responsible_ai_policy_violation
@@ -104,6 +104,7 @@ var phrases = []struct {
 	{llm.Authentication, "", pattern(`api key (is )?(not valid|invalid|expired)|(incorrect|invalid|wrong|missing) (api[ -]?key|x-api-key|bearer token)|provide an api key|no auth credentials`), nil},
 	{llm.Permission, "", pattern(`location is not supported|country, region|organization must be verified|consumer has been suspended`), nil},
 	{llm.ModelNotFound, "", pattern(`\bmodels?\b.{0,120}\b(not found|not exist|no such)|(unknown|invalid|no such) model\b|not a valid model|no endpoints found for`), nil},
+	{llm.ModelNotFound, "", pattern(`\bmodels?\b.{0,120}\b(has|have|is|are|was|been|and) (been |now )?(deprecated|retired|decommissioned|discontinued|sunset|shut ?down|no longer (available|supported|served))`), nil},
 	// llama.cpp reports what a chat template refuses as trouble of its own.
 	{llm.InvalidRequest, "", pattern(`jinja|roles must alternate|system message must be at the beginning`), nil},
 	{llm.Server, "", pattern(`(currently|temporarily) unavailable|overloaded|loading model|server is busy|at capacity`), nil},
@@ -118,6 +119,7 @@ var statuses = map[int]llm.Fault{
 	407: llm.Network, // of the proxy
 	408: llm.Server,
 	409: llm.Server,
+	410: llm.ModelNotFound, // gone
 	413: llm.ContextOverflow,
 	425: llm.Server,
 	429: llm.RateLimit,

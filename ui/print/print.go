@@ -94,6 +94,9 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	denied, nothing, status := false, false, OK
 	var rules []string // that would have let run what was denied
 	for e := range turn {
+		if words := urgent(e); words != "" && (o.Quiet || o.Format != "text") { // else the printer tells it in its place
+			fmt.Fprintln(o.Err, "parley: "+safe.Text(words))
+		}
 		switch e := e.(type) {
 		case session.Ask:
 			rules = append(rules, rule(e.Action))
@@ -123,6 +126,20 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 		fmt.Fprintf(o.Err, "  let it run with %s, or everything with --yolo\n", safe.Text("--allow "+quote(rules[0])))
 	}
 	return status
+}
+
+// urgent is what is told on Err whatever the format, and to those who want to
+// hear of errors alone: that another model is asked, and paid, than was named.
+func urgent(e session.Event) string {
+	switch e := e.(type) {
+	case llm.Notice:
+		if e.Urgent {
+			return e.Text
+		}
+	case session.Fallback:
+		return fallback(e)
+	}
+	return ""
 }
 
 // rule is what --allow takes to let a run.

@@ -201,7 +201,7 @@ func (s *side) event(e session.Event) {
 	case llm.Retry:
 		s.line(th.Dim, "retry %d in %s (%s)", e.Attempt, e.Wait.Round(time.Millisecond), e.Fault)
 	case session.Fallback:
-		s.line(th.Warn, "fallback: %s after %s of %s", e.To, e.Fault, e.From)
+		s.line(th.Warn, "%s", fallback(e))
 	case session.Switched:
 		s.line(th.Dim, "switched from %s to %s: %s", e.From, e.To, adapted(e.Changes))
 	case session.Call:
@@ -216,6 +216,10 @@ func (s *side) event(e session.Event) {
 			s.line(th.Faint, "%s", usageLine(e))
 		}
 	}
+}
+
+func fallback(f session.Fallback) string {
+	return fmt.Sprintf("fallback: %s after %s of %s", f.To, f.Fault, f.From)
 }
 
 // adapted says what of a conversation another model cannot be told as it is.
