@@ -45,7 +45,7 @@ func (p *Policy) findRepositories() {
 	s := search{repos: &r, folders: maxFolders, names: maxNames}
 	s.begin(nil)
 	p.searched = len(s.run()) == 0
-	p.looked = s.looked
+	p.looked, p.parts = s.looked, r.parts
 	r.hooksElsewhere()
 	p.Protected = r.protected
 }
@@ -97,6 +97,7 @@ type repos struct {
 	git       []string        // git folders
 	known     map[string]bool
 	bare      map[string]bool // those of them that lie open, as the workspace of a bare repository
+	parts     []string        // of the layout of a git folder, in folders that are none
 	trees     []string        // folders whose git folder is in them
 }
 
@@ -141,7 +142,18 @@ var layout = []string{"HEAD", "objects", "refs", "commondir"}
 // lies reports whether the folder at is laid out as a git folder.
 func (r *repos) lies(at string) bool {
 	has := func(name string) bool { _, err := os.Lstat(at + "/" + name); return err == nil }
-	return has("HEAD") && (has("objects") && has("refs") || has("commondir"))
+	if !has("HEAD") {
+		return false
+	}
+	if has("objects") && has("refs") || has("commondir") {
+		return true
+	}
+	for _, name := range layout {
+		if inside, err := filepath.Rel(r.workspace, at); err == nil && has(name) {
+			r.parts = append(r.parts, path.Join(filepath.ToSlash(inside), name))
+		}
+	}
+	return false
 }
 
 // follow protects the git folder that is at path, seen from dir, if it is in the

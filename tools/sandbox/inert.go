@@ -143,6 +143,17 @@ var settled = []string{
 // harmless reports whether git's settings in text run nothing. Inside says
 // whether a folder that they name is in the workspace.
 func harmless(text string, inside func(folder string) bool) bool {
+	return written(text, func(key, value string) bool {
+		if key == "core.worktree" {
+			return inside(value)
+		}
+		return slices.Contains(settled, key) && !(strings.HasSuffix(key, ".url") && (strings.Contains(value, "::") || strings.HasPrefix(value, "-")))
+	})
+}
+
+// written reports whether text is settings in the form that git writes, and good
+// says yes to each. Keys are in lower case, with * for a name in quotes.
+func written(text string, good func(key, value string) bool) bool {
 	where := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
@@ -157,13 +168,7 @@ func harmless(text string, inside func(folder string) bool) bool {
 		if m == nil || strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' }) {
 			return false
 		}
-		key, value := where+"."+strings.ToLower(m[1]), strings.TrimSpace(m[2])
-		switch {
-		case key == "core.worktree":
-			if !inside(value) {
-				return false
-			}
-		case !slices.Contains(settled, key), strings.HasSuffix(key, ".url") && (strings.Contains(value, "::") || strings.HasPrefix(value, "-")):
+		if !good(where+"."+strings.ToLower(m[1]), strings.TrimSpace(m[2])) {
 			return false
 		}
 	}

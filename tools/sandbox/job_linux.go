@@ -30,7 +30,7 @@ const whole = "whole"
 // lists are the job's texts. Paths and variables need not be UTF-8 and hold no
 // NUL, so that neither JSON nor any other escaping fits better than this.
 func (j *job) lists() []*[]string {
-	return []*[]string{&j.Read, &j.Write, &j.Protected, &j.still, &j.looked, &j.Env, &j.argv, &j.listed, &j.public}
+	return []*[]string{&j.Read, &j.Write, &j.Protected, &j.still, &j.far, &j.looked, &j.parts, &j.Env, &j.argv, &j.listed, &j.public}
 }
 
 func (j *job) words() []*string { return []*string{&j.Workspace, &j.Temp, &j.Undone, &j.path} }

@@ -219,9 +219,11 @@ chmod 111 new src`
 	}
 }
 
-// What was there is not taken for new, and what comes from further away is.
+// What was there is not taken for new; what comes from further away than is looked
+// is, and where that was made is told.
 func TestFarRepositories(t *testing.T) {
-	const far = "workspace/1/2/3/4/5/6/7/8/9/mine"
+	deep := strings.Repeat("d/", 66)
+	far := "workspace/" + deep + "mine"
 	for _, s := range settings() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -232,7 +234,14 @@ func TestFarRepositories(t *testing.T) {
 				t.Errorf("got %s", out)
 			}
 			p.run("d=1/2/3/4/5/6/7/8/9/evil; mkdir -p $d/.git; echo evil > $d/.git/config")
-			p.run("mv 1/2/3/4/5/6/7/8/9/evil near")
+			if got := p.read("workspace/1/2/3/4/5/6/7/8/9/evil/.git/config"); got != "" {
+				t.Errorf("got %s", got)
+			}
+			out, _ := p.run("mkdir -p " + deep + "evil/.git; echo evil > " + deep + "evil/.git/config; mkdir -p e/" + deep + "x")
+			if !strings.Contains(out, "it left out e/d/") {
+				t.Errorf("it is not told: %s", out)
+			}
+			p.run("mv " + deep + "evil near")
 			if got := p.read("workspace/near/.git/config"); got != "" {
 				t.Errorf("got %s", got)
 			}
@@ -304,6 +313,10 @@ func TestWorktree(t *testing.T) {
 			}
 			if out, status := p.run(gitSetup + "echo 2 > f; git add f; git commit -qm two; git log --oneline"); s.spaces && (status != 0 || !strings.Contains(out, "two") || strings.Contains(out, "[")) {
 				t.Errorf("got %d, %s", status, out)
+			}
+			out, _ := p.run("w=" + p.at("outside/.git/worktrees/workspace") + "; mkdir $w/rebase-merge $w/modules; echo 'exec evil' > $w/rebase-merge/git-rebase-todo")
+			if at := p.at("outside/.git/worktrees/workspace/"); s.spaces != strings.HasPrefix(out, "[CAUTION: "+at+"/rebase-merge/git-rebase-todo, "+at+"/modules is new and names") {
+				t.Errorf("what git goes on with: %s", out)
 			}
 			git := p.at("outside/.git")
 			before := p.read("outside/.git/config") + p.read("outside/.git/worktrees/workspace/commondir") + p.read("outside/.git/worktrees/workspace/gitdir")

@@ -22,20 +22,25 @@ const (
 // A snapshot is what the protected paths of a workspace hold before a command.
 // All access is through root: a link that the command leaves leads nowhere.
 type snapshot struct {
-	root     *os.Root
-	paths    []string        // protected, relative, with slashes
-	git      map[string]bool // git folders that have appeared
-	looked   []string        // folders that were there, and looked into
-	searched bool            // they are all there were
-	since    time.Time       // when it was taken
-	until    time.Time       // when no more is looked for what was moved away
-	before   map[string]node // of these, and of the folders that they are in
-	mounted  bool            // what was there at the start is read-only, for the command
-	shelf    shelf           // where goes what is in the way
-	held     []*os.File
-	bytes    int
-	entries  int
-	checked  int // names that were, whether they run anything
+	root      *os.Root
+	paths     []string                        // protected, relative, with slashes
+	git       map[string]bool                 // git folders that have appeared
+	states    map[string]map[string]fileState // of git folders that were there, by their names and the files'
+	far       []*snapshot                     // of the repository elsewhere that the workspace is a worktree of
+	elsewhere bool                            // it is one of these: all is told, and nothing undone
+	looked    []string                        // folders that were there, and looked into
+	parts     []string                        // files that make a git folder with others, which were not there
+	searched  bool                            // they are all there were
+	since     time.Time                       // when it was taken, by the clock of files
+	began     time.Time                       // when it was taken, by the clock that is never set
+	until     time.Time                       // when no more is looked for what was moved away
+	before    map[string]node                 // of these, and of the folders that they are in
+	mounted   bool                            // what was there at the start is read-only, for the command
+	shelf     shelf                           // where goes what is in the way
+	held      []*os.File
+	bytes     int
+	entries   int
+	checked   int // names that were, whether they run anything
 }
 
 // A node is a file, a folder or nothing.
@@ -52,8 +57,8 @@ type node struct {
 // snapshot is one of root in which nothing is remembered yet.
 func (p Policy) snapshot(root *os.Root) *snapshot {
 	s := &snapshot{
-		root: root, before: map[string]node{}, git: map[string]bool{}, since: present(),
-		looked: p.looked, searched: p.searched,
+		root: root, before: map[string]node{}, git: map[string]bool{}, since: present(), began: time.Now(),
+		looked: p.looked, parts: p.parts, searched: p.searched,
 	}
 	if p.since > 0 {
 		s.since = time.Unix(0, int64(p.since)) // of the search, before which nothing is new
@@ -79,7 +84,24 @@ func (p Policy) take(root *os.Root, mounted bool) *snapshot {
 		}
 		s.before[p] = s.read(p, !mounted)
 	}
+	s.rememberStates()
+	for _, dir := range p.far {
+		if root, err := os.OpenRoot(dir); err == nil {
+			far := &snapshot{root: root, elsewhere: true}
+			far.remember(".")
+			s.far = append(s.far, far)
+		}
+	}
 	return s
+}
+
+// rememberStates keeps what git goes on with in the repositories that are there.
+func (s *snapshot) rememberStates() {
+	for _, p := range s.paths {
+		if path.Base(p) == "config" {
+			s.remember(path.Dir(p))
+		}
+	}
 }
 
 // maxHeld is how many folders are kept open.

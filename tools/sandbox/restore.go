@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -63,12 +64,14 @@ func (s *snapshot) appeared(c *changes) {
 	if !slices.Contains(s.paths, ".git/config") {
 		return
 	}
+	now := time.Now()
+	s.settle(now.Sub(s.began), now.Round(0).Sub(s.began.Round(0)))
 	r := repos{root: s.root, workspace: s.root.Name(), protected: slices.Clone(s.paths)}
 	r.aside = map[string]bool{}
 	for _, m := range s.shelf.waiting {
 		r.aside[m.aside] = true
 	}
-	w := search{repos: &r, since: s.since, until: time.Now().Add(maxSearching)}
+	w := search{repos: &r, since: s.since, all: s.searched, until: time.Now().Add(maxSearching)}
 	w.begin(s.looked)
 	c.unseen = unseen(w.run(), s.searched)
 	for _, gitFolder := range r.git {
@@ -86,7 +89,10 @@ func (s *snapshot) appeared(c *changes) {
 		}
 		c.note(p, s.mend(node{absent: true}, p))
 	}
-	c.armed = s.armed(r.git)
+	s.compareStates(slices.DeleteFunc(r.git, func(dir string) bool { return r.bare[dir] && !r.lies(filepath.Join(r.workspace, dir)) }), c)
+	for _, far := range s.far {
+		far.compareStates([]string{"."}, c)
+	}
 }
 
 // unseen are the folders, of those that a search left out, where something new may
@@ -104,23 +110,32 @@ func unseen(left []visit, searched bool) (dirs []string) {
 // is none, and what is of another use in it can stay. Else it is what.
 func (s *snapshot) newest(dir, what string) string {
 	for _, name := range layout {
-		if name = path.Join(dir, name); s.changed(name) {
+		name = path.Join(dir, name)
+		if s.there(name) && !slices.Contains(s.parts, name) && (s.searched || s.changed(name)) {
 			return name
 		}
 	}
 	return what
 }
 
-// fresh reports whether p, or a folder that it is in, has changed since the
-// snapshot, by the time that nobody can set.
+// fresh reports whether p, which nobody had seen before, can have come since the
+// snapshot: in any case if all was looked at, else by the time that it, or a folder
+// that it is in, was changed at.
 func (s *snapshot) fresh(p string) bool {
-	return slices.ContainsFunc(append(above(p), p), s.changed)
+	return s.searched || slices.ContainsFunc(append(above(p), p), s.changed)
 }
 
-// changed reports whether name itself has.
+// changed reports whether name itself was changed since the snapshot, by the time
+// that no command can set.
 func (s *snapshot) changed(name string) bool {
 	info, err := s.root.Lstat(name)
 	return err == nil && !changedAt(info).Before(s.since)
+}
+
+// settle takes since back by as much as the clock was set back: the steady one has
+// gone further.
+func (s *snapshot) settle(steady, clock time.Duration) {
+	s.since = s.since.Add(min(0, clock-steady))
 }
 
 // ways puts back the folders on the way to p. It reports whether p can be reached.

@@ -28,15 +28,20 @@
 // and what says where these are, in all repositories of the workspace. What git
 // itself makes in a new one (settings that run nothing, hooks that are samples)
 // stays; all else is undone, also in repositories that the command has made
-// anywhere in the workspace, bare or not. What git goes on with (a rebase with
-// commands in it, attributes that name drivers) stays, and is said. Repositories
-// are looked for eight levels deep, before a command in the first 2,000 folders, and
+// anywhere in the workspace, bare or not. What git goes on with and starts programs
+// by (stateFiles) is undone where git does not write such things itself, as a
+// strategy that is a path; else it stays, and is said, as a rebase with commands in
+// it or attributes that name drivers. What is new is told by comparing: with the
+// repositories and the text of these files as they were. Repositories
+// are looked for 64 levels deep, before a command in the first 2,000 folders, and
 // after it first in those, then in what is new, for a second; if that is not enough,
-// it is said where nobody looked. Further away a command can leave a hook that runs
-// once a person uses git in there. The same is true of every program in the
+// it is said where nobody looked. Of folders beyond these 2,000 only the time of
+// their last change tells whether they are new. Further away a command can leave a
+// hook that runs once a person uses git in there. The same is true of every program in the
 // workspace. In a workspace that is
 // a worktree, the repository elsewhere can be read, and with namespaces be committed
-// to: its objects and branches can be changed, what configures it cannot.
+// to: its objects and branches can be changed, what configures it cannot, and what
+// git goes on with there is said.
 //
 // What stays possible, and where: the names, sizes and times of files elsewhere
 // can be read (stat is not restricted by Landlock); a file made in memory or in
@@ -68,7 +73,9 @@ type Policy struct {
 	Undone    string   // folder that keeps what was in the place of a protected path; "": one of the workspace's own in the cache folder
 
 	still    []string // files in Write that are read-only, if there are namespaces
+	far      []string // git folders in Write
 	looked   []string // folders that repositories were looked for in
+	parts    []string // files that make a git folder with others, which were not there
 	searched bool     // these are all there are
 	since    int      // when that was, in nanoseconds since 1970
 }

@@ -14,9 +14,10 @@ import (
 )
 
 // How far repositories are looked for: by levels, before a command no further than
-// takes a few milliseconds, and after it by the clock.
+// takes a few milliseconds, and after it by the clock. A folder below the last level
+// is left out, and told if it is new.
 const (
-	maxDepth     = 8
+	maxDepth     = maxLevels
 	maxFolders   = 2000
 	maxNames     = 20_000
 	maxSearching = time.Second
@@ -29,6 +30,7 @@ const (
 type search struct {
 	*repos
 	since   time.Time // what has changed before is not new; zero: nothing is
+	all     bool      // those where one worked before were all there were: others are new
 	until   time.Time // when it gives up, unless zero
 	folders int       // looked into at most, unless zero
 	names   int       // read at most of folders with many, unless zero
@@ -131,11 +133,15 @@ func (s *search) visit(v visit) (more bool) {
 	s.read += len(entries)
 	for _, e := range entries {
 		name := path.Join(v.dir, e.Name())
-		if !e.IsDir() || e.Name() == ".git" || s.was[name] || strings.Count(name, "/") >= maxDepth {
+		if !e.IsDir() || e.Name() == ".git" || s.was[name] {
+			continue
+		}
+		next := visit{dir: name, new: v.new || s.all || s.fresh(e)}
+		if strings.Count(name, "/") >= maxDepth {
+			s.leave(next)
 			continue
 		}
 		s.look(name)
-		next := visit{dir: name, new: v.new || s.fresh(e)}
 		rank := 0
 		switch {
 		case next.new:

@@ -72,3 +72,28 @@ func TestSearchOrder(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// A clock that is set back while a command runs hides no repository: what was there
+// is known. Where not all was looked at, what is new is told by the clock as it ran.
+func TestClockSetBack(t *testing.T) {
+	dir := t.TempDir()
+	w := NewWatch(dir)
+	w.at.since = int(time.Now().Add(time.Hour).UnixNano())
+	file := filepath.Join(dir, "src/.git/config")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("[core]\n\tfsmonitor = evil\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.Look(); !strings.Contains(got, "undid changes of src/.git/config") {
+		t.Errorf("it stays: %q", got)
+	}
+	s := snapshot{since: time.Unix(1000, 0)}
+	if s.settle(time.Minute, 3*time.Minute); s.since != time.Unix(1000, 0) {
+		t.Errorf("set forward: %v", s.since)
+	}
+	if s.settle(time.Minute, -time.Minute); s.since != time.Unix(880, 0) {
+		t.Errorf("set back: %v", s.since)
+	}
+}

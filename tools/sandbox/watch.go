@@ -3,13 +3,16 @@ package sandbox
 import (
 	"os"
 	"sync"
+	"time"
 )
 
 // A Watch keeps in mind which repositories a workspace has, while a program runs
 // that lasts. Its zero value is not of use.
 type Watch struct {
-	mu sync.Mutex
-	at Policy // with what is there
+	mu     sync.Mutex
+	at     Policy // with what is there
+	states map[string]map[string]fileState
+	began  time.Time
 }
 
 // NewWatch is a watch that takes what is there as it is.
@@ -29,6 +32,13 @@ func (w *Watch) Accept() {
 func (w *Watch) accept() {
 	w.at = Policy{Workspace: w.at.Workspace, Protected: Protected()}
 	w.at.findRepositories()
+	w.states, w.began = nil, time.Now()
+	if root, err := os.OpenRoot(w.at.Workspace); err == nil {
+		defer root.Close()
+		s := w.at.snapshot(root)
+		s.rememberStates()
+		w.states = s.states
+	}
 }
 
 // Look sets aside what configures repositories that have appeared, unless it runs
@@ -42,6 +52,7 @@ func (w *Watch) Look() string {
 	}
 	defer root.Close()
 	s := w.at.snapshot(root)
+	s.states, s.began = w.states, w.began
 	var c changes
 	s.appeared(&c)
 	s.shelf.clear()

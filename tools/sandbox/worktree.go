@@ -14,6 +14,10 @@ import (
 // extended is the setting with which git reads a worktree's own settings.
 var extended = regexp.MustCompile(`(?im)\bworktreeconfig\b`)
 
+// submodules are in a worktree's own git folder the git folders of its submodules,
+// with hooks and settings: they cannot be written, and new ones are told.
+const submodules = "modules"
+
 // joinWorktree lets commands use the repository that the workspace is a worktree
 // of. That it is one, the repository itself must say: what is in the workspace
 // may be a stranger's.
@@ -36,7 +40,8 @@ func (p *Policy) joinWorktree(mounts bool) {
 	if !mounts || p.Lasting || !exists(fixed) && extended.MatchString(settings(filepath.Join(common, "config"))) {
 		return
 	}
-	p.still = append(p.still, fixed, filepath.Join(own, "commondir"), filepath.Join(own, "gitdir"))
+	p.still = append(p.still, fixed, filepath.Join(own, "commondir"), filepath.Join(own, "gitdir"), filepath.Join(own, submodules))
+	p.far = append(p.far, own, common)
 	for _, path := range []string{own, filepath.Join(common, "objects"), filepath.Join(common, "refs"), filepath.Join(common, "logs")} {
 		if folder(path) {
 			p.Write = append(p.Write, path)
