@@ -11,6 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	sandbox.HaveTime()
 	sandbox.Child()
 	if len(os.Args) > 1 && os.Args[1] == role {
 		os.Exit(asCaller(os.Args[2:]))

@@ -12,8 +12,14 @@ import (
 	"time"
 )
 
-// maxFinding is how long folders that were moved away are looked for.
-const maxFinding = time.Second
+// How long is spent after a command: on finding folders that were moved away, on
+// looking for repositories, on copying to the shelf. Tests, on machines that do much
+// else, have time.
+var (
+	maxFinding   = time.Second
+	maxSearching = time.Second
+	maxShelving  = 500 * time.Millisecond
+)
 
 // maxStrangers is how many new names in a protected folder are moved out of it one
 // by one. With more the folder is.

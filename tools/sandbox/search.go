@@ -17,11 +17,10 @@ import (
 // takes a few milliseconds, and after it by the clock. A folder below the last level
 // is left out, and told if it is new.
 const (
-	maxDepth     = maxLevels
-	maxFolders   = 2000
-	maxNames     = 20_000
-	maxSearching = time.Second
-	part         = 512 // names of a folder that are read before it is the turn of others
+	maxDepth   = maxLevels
+	maxFolders = 2000
+	maxNames   = 20_000
+	part       = 512 // names of a folder that are read before it is the turn of others
 )
 
 // A search goes through the folders of a workspace: through those where one worked

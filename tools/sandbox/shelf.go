@@ -20,7 +20,6 @@ const (
 	maxShelved        = 64 << 20
 	maxShelvedEntries = 4096
 	maxLevels         = 64 // of folders in folders
-	maxShelving       = 500 * time.Millisecond
 )
 
 // How long the shelf keeps things. One that has much goes back to the latest, but
