@@ -14,7 +14,6 @@ import (
 // What the model is told of calls that did not run.
 const (
 	canceledCall = "The user stopped this before it was finished."
-	lostCall     = "The program ended before this was finished. What it did until then is not known."
 	deniedCall   = "The user did not allow this call."
 	stoppedCall  = "The user stopped this call before it was finished. Until then:\n\n"
 )
@@ -35,6 +34,7 @@ type job struct {
 	err    error         // why it cannot be understood, in words for the model
 	final  bool          // err stands, whatever the tools say
 	note   string        // told to the model in front of the output
+	began  bool          // it runs, or ran, and may have changed something
 	result *Result
 	media  []llm.Part // that goes with it
 
@@ -50,7 +50,7 @@ func (t *turn) runCalls(calls []llm.Part, reason llm.Reason) error {
 		jobs[i] = &job{call: call, err: unfit(i, reason)}
 		jobs[i].final = jobs[i].err != nil
 	}
-	results := t.opened()
+	t.results = t.opened(jobs)
 	for rest := jobs; len(rest) > 0 && t.ctx.Err() == nil; {
 		n := 0
 		for n < len(rest) && t.plan(rest[n], rest[n].call.Input) && rest[n].action.Access == tools.Reads {
@@ -60,7 +60,7 @@ func (t *turn) runCalls(calls []llm.Part, reason llm.Reason) error {
 		t.settle(rest[:n])
 		rest = rest[n:]
 		if len(rest) > 0 {
-			t.write(results.with(jobs)) // what ran, ran, even if parley ends now
+			t.record() // what ran, ran, even if parley ends now
 		}
 	}
 	for _, j := range jobs {
@@ -68,7 +68,7 @@ func (t *turn) runCalls(calls []llm.Part, reason llm.Reason) error {
 			t.finish(j, tools.Outcome{Text: canceledCall, Failed: true})
 		}
 	}
-	n := results.with(jobs)
+	n := t.results.node()
 	n.Open = false
 	t.mu.Lock()
 	t.tree.Put(n)
@@ -81,21 +81,32 @@ func (t *turn) runCalls(calls []llm.Part, reason llm.Reason) error {
 }
 
 // results is the message that answers an answer's calls, while they run.
-type results struct{ store.Node }
+type results struct {
+	store.Node // without parts
+	jobs       []*job
+}
 
-func (t *turn) opened() results {
+func (t *turn) opened(jobs []*job) results {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := t.tree.Next(llm.Message{Role: llm.RoleTool})
 	n.At, n.Open = t.now(), true
-	return results{n}
+	return results{n, jobs}
 }
 
-// with is the message with the result of each job that has one.
-func (r results) with(jobs []*job) store.Node {
+// record writes how far the calls of the answer are. It returns once that is on
+// disk, or once it is known that it cannot be for now.
+func (t *turn) record() { t.write(t.results.node()) }
+
+// node returns the message with the result of each job that has one. Of others
+// it says which began to run.
+func (r results) node() store.Node {
 	n := r.Node
 	n.Results = map[string]store.Outcome{}
-	for _, j := range jobs {
+	for _, j := range r.jobs {
+		if j.result == nil && j.began {
+			n.Results[j.call.ID] = store.Outcome{Started: true}
+		}
 		if j.result != nil {
 			n.Parts = append(n.Parts, j.result.Part)
 			n.Parts = append(n.Parts, j.media...)
@@ -223,6 +234,7 @@ func (t *turn) deny(j *job, answer tools.Answer) {
 }
 
 func (t *turn) ask(j *job) (tools.Answer, bool) {
+	t.record() // a person may take long, and nothing of it ran until then
 	reply := make(chan tools.Answer, 1)
 	t.emit(Ask{Call: j.call, Action: j.action, reply: reply})
 	select {
@@ -241,6 +253,7 @@ func (t *turn) execute(jobs []*job) {
 		text string
 		end  *tools.Outcome
 	}
+	t.recordStart(jobs)
 	stoppable := t.begin(jobs)
 	events := make(chan news)
 	slots := make(chan struct{}, sideways)
@@ -266,6 +279,19 @@ func (t *turn) execute(jobs []*job) {
 			continue
 		}
 		t.emit(Progress{ID: n.job.call.ID, Text: n.text})
+	}
+}
+
+// recordStart writes that jobs are about to run, before they do, unless they only
+// read: whatever ends parley from here on, nobody is told that they did not run.
+func (t *turn) recordStart(jobs []*job) {
+	changes := false
+	for _, j := range jobs {
+		j.began = j.action.Access != tools.Reads
+		changes = changes || j.began
+	}
+	if changes {
+		t.record()
 	}
 }
 

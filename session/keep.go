@@ -32,39 +32,10 @@ func (s *Session) load() {
 	s.last = s.tree.lastUsage()
 }
 
-// interrupted is n as it counts from now on: what was still arriving when
-// parley ended broke off, and calls that were running then were stopped.
+// interrupted is n as it counts from now on; see store.Interrupted.
 func (s *Session) interrupted(n store.Node) store.Node {
-	if !n.Open {
-		return n
-	}
-	n.Open = false
-	switch n.Role {
-	case llm.RoleAssistant:
-		n.Cut = true
-	case llm.RoleTool:
-		n.Parts = append(n.Parts[:len(n.Parts):len(n.Parts)], s.tree.unanswered(n)...)
-	}
-	return n
-}
-
-// unanswered is a result for each call in front of n that n has none for.
-func (t *Tree) unanswered(n store.Node) []llm.Part {
-	calls, err := t.At(n.Parent)
-	if err != nil {
-		return nil
-	}
-	has := map[string]bool{}
-	for _, p := range n.Parts {
-		has[p.ID] = true
-	}
-	var missing []llm.Part
-	for _, c := range calls.Calls() {
-		if !has[c.ID] {
-			missing = append(missing, llm.Part{Kind: llm.Result, ID: c.ID, Name: c.Name, Text: lostCall, Failed: true})
-		}
-	}
-	return missing
+	front, _ := s.tree.At(n.Parent) // the zero node has no calls
+	return store.Interrupted(n, front.Calls())
 }
 
 // lastUsage is what the last answer of the current branch used.

@@ -15,6 +15,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/session/store"
+	"parley/tools"
 )
 
 // shelf is a library in a folder of its own.
@@ -112,6 +113,7 @@ func TestBranchesAreKept(t *testing.T) {
 // moment.
 func TestInterrupted(t *testing.T) {
 	set, _ := workspace(t)
+	begun := func(e Event) bool { _, ok := e.(Progress); return ok }
 	tests := []struct {
 		name string
 		turn llmtest.Turn
@@ -125,10 +127,16 @@ func TestInterrupted(t *testing.T) {
 			return ok && d.Text == "answer"
 		}, 1100 * time.Millisecond, []string{"user: hi", "assistant: half an answer (cut)"}},
 		{"before a call ran: the call has an answer", llmtest.Call(call("1", "shell", `{"command":"true"}`)), func(e Event) bool { _, ok := e.(Ask); return ok }, 0,
-			[]string{"user: hi", "assistant: [shell]"}},
+			[]string{"user: hi", "assistant: [shell]", "tool: Interrupted: the program ended before this was finished. It changed nothing."}},
+		{"while the only call runs: it may have done anything", llmtest.Call(call("1", "shell", `{"command":"echo begun; sleep 60"}`)), begun, 0,
+			[]string{"user: hi", "assistant: [shell]", "tool: Interrupted: the program ended while this ran. What it did until then is not known."}},
+		{"while the first call of two runs: the second did nothing",
+			llmtest.Call(call("1", "shell", `{"command":"echo begun; sleep 60"}`), call("2", "shell", `{"command":"true"}`)), begun, 0,
+			[]string{"user: hi", "assistant: [shell][shell]", "tool: Interrupted: the program ended while this ran. What it did until then is not known." +
+				"|Interrupted: the program ended before this was finished. It changed nothing."}},
 		{"between two calls: the first one's result is there",
 			llmtest.Call(call("1", "list", `{}`), call("2", "shell", `{"command":"true"}`)), func(e Event) bool { a, ok := e.(Ask); return ok && a.Call.ID == "2" }, 0,
-			[]string{"user: hi", "assistant: [list][shell]", "tool: a.txt|The program ended before this was finished. What it did until then is not known."}},
+			[]string{"user: hi", "assistant: [list][shell]", "tool: a.txt|Interrupted: the program ended before this was finished. It changed nothing."}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -136,6 +144,9 @@ func TestInterrupted(t *testing.T) {
 			lib, path := shelf(t)
 			log := lib.Create(Summary{})
 			s := New(Options{Model: endpoint("a/a", llmtest.New(tt.turn)), Tools: set, Log: log})
+			if strings.HasPrefix(tt.name, "while") {
+				s.Policy().SetMode(tools.ModeYolo)
+			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			for e := range s.Turn(ctx, say("hi")) {

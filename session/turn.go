@@ -21,7 +21,9 @@ type turn struct {
 	tried map[string]bool // models that failed in this turn
 	set   *tools.Set      // the tools as they were when it began; nil: none
 	left  int             // turns the last request left out
-	small bool            // the conversation was summarized because it did not fit
+
+	results results // of the last answer's calls, while they run
+	small   bool    // the conversation was summarized because it did not fit
 
 	corrected int // how often the last answer was asked for again; see structure
 }

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,7 +77,26 @@ func (m *Model) draftSaver(text string) func() error {
 	d := session.Draft{Text: text, Cursor: len(text), Parts: m.attached, At: m.now()}
 	o, key := m.o, m.draftKey()
 	m.draftAt = key
-	return func() error { return o.KeepDraft(key, d) }
+	ended := m.takeEndedShells()
+	return func() error {
+		err := o.KeepDraft(key, d)
+		if err == nil {
+			ended()
+		}
+		return err
+	}
+}
+
+// takeEndedShells returns what takes back the records of typed commands whose
+// output is attached, to be called once that is kept.
+func (m *Model) takeEndedShells() func() {
+	ended := m.endedShells
+	m.endedShells = nil
+	return func() {
+		for _, end := range ended {
+			end()
+		}
+	}
 }
 
 // KeepDraft keeps a draft under key, and that this process wrote it.
@@ -86,13 +106,25 @@ func (o Options) KeepDraft(key string, d session.Draft) error {
 }
 
 // Draft is what was kept under key, unless it stands in another window at the
-// moment.
+// moment. Commands that the user typed there or in the folder, and that parley
+// left running, are attached to it.
 func (o Options) Draft(key string) (d session.Draft, ok bool) {
-	d, ok, err := o.Library.Draft(key)
-	if err != nil || !ok || o.elsewhere(key) {
+	if o.elsewhere(key) {
 		return session.Draft{}, false
 	}
-	return d, true
+	d, ok, err := o.Library.Draft(key)
+	if err != nil {
+		return session.Draft{}, false
+	}
+	for _, at := range slices.Compact([]string{key, "folder:" + o.Folder}) {
+		if parts, left := o.interruptedShells(at); len(parts) > 0 {
+			d.Parts, ok = append(d.Parts, parts...), true
+			if o.KeepDraft(key, d) == nil {
+				_ = o.setShells(at, left)
+			}
+		}
+	}
+	return d, ok
 }
 
 // writer is under which key stands who wrote a draft last.
@@ -115,8 +147,9 @@ func (m *Model) sent(text string) tea.Cmd {
 		key = m.draftKey()
 	}
 	m.draftAt = ""
-	stored := lib.RememberLater(past)
+	stored, ended := lib.RememberLater(past), m.takeEndedShells()
 	return func() tea.Msg {
+		ended()
 		if err := stored(); err != nil {
 			return nil // the conversation holds it, and has its own way to say that the disk is full
 		}

@@ -46,6 +46,7 @@ type Model struct {
 	servers       map[string]mcp.Status         // what was told of them
 	asked         mcp.State                     // the one that is shown
 	shellsRun     map[string]context.CancelFunc // those that run
+	endedShells   []func()                      // take back the records of those whose output is attached
 	files         *files.Index                  // of the workspace
 	clip          *clip.Board                   // where text is copied to
 	models        *dialog.Picker                // the list of models that was opened last

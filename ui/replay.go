@@ -85,9 +85,9 @@ func (r *replayed) answer(m *Model, n session.Node) {
 				m.transcript.ThoughtFor(id, 0)
 			}
 		case llm.Call:
-			c := shownCall{id, transcript.Tool{Name: p.Name, Input: p.Input, Status: transcript.Canceled}}
+			c := shownCall{id, transcript.Tool{Name: p.Name, Input: p.Input, Status: transcript.Lost, Output: llm.NoResult}}
 			if p.Remote {
-				c.tool.Status = transcript.Done
+				c.tool.Status, c.tool.Output = transcript.Done, ""
 			}
 			r.calls[p.ID] = c
 			m.transcript.Tool(id, c.tool)
@@ -128,6 +128,8 @@ func (r *replayed) result(m *Model, p llm.Part, o session.Outcome) {
 		c.tool.Status = transcript.Denied
 	case o.Stopped:
 		c.tool.Status = transcript.Canceled
+	case o.Started:
+		c.tool.Status = transcript.Lost
 	case p.Failed:
 		c.tool.Status = transcript.Failed
 	}

@@ -19,6 +19,7 @@ type shellMsg struct {
 	id, text string
 	end      *tools.Outcome
 	command  string
+	ended    func() // takes back the record that it runs, once its output is kept
 }
 
 // shell runs a line that began with "!". Its output goes along with the next
@@ -40,13 +41,14 @@ func (m *Model) shell(command string) tea.Cmd {
 		m.shellsRun = map[string]context.CancelFunc{}
 	}
 	m.shellsRun[id] = cancel
-	run, send := m.o.Shell, m.send
+	run, send, o, key := m.o.Shell, m.send, m.o, m.draftKey()
 	m.running.Add(1)
 	go m.guard(func() {
 		defer m.running.Done()
 		defer cancel()
+		ended := o.RecordShell(key, command)
 		out := run(ctx, command, func(text string) { send(shellMsg{id: id, text: text}) })
-		send(shellMsg{id: id, end: &out, command: command})
+		send(shellMsg{id: id, end: &out, command: command, ended: ended})
 	})
 	m.o.Library.RememberLater(session.Past{Text: "!" + command, Folder: m.o.Folder, At: m.now()})
 	return nil
@@ -58,6 +60,7 @@ func (m *Model) shellSays(msg shellMsg) tea.Cmd {
 		return nil
 	}
 	delete(m.shellsRun, msg.id)
+	m.endedShells = append(m.endedShells, msg.ended)
 	tool := transcript.Tool{Name: "!", Title: msg.command, Status: transcript.Done, Output: msg.end.Text, Took: msg.end.Took}
 	if msg.end.Failed {
 		tool.Status = transcript.Failed

@@ -79,8 +79,9 @@ func native(parts []Part, counts map[string]int) []Part {
 	return out
 }
 
-// NoResult is the output of a call that never got one.
-const NoResult = "The tool was not run: the turn was interrupted before it."
+// NoResult is the output of a call that never got one: nothing says whether it
+// ran.
+const NoResult = "There is no result: the turn was interrupted. Whether this ran, and what it did, is not known."
 
 // Repair returns history with the bookkeeping every provider insists on: each
 // call has exactly one result, directly behind its message and in the order of

@@ -108,6 +108,9 @@ type answer struct {
 func (c Conversation) steps() []step {
 	var out []step
 	for _, n := range c.branch() {
+		if c.Session.Held == "" { // nobody writes it any more
+			n = store.Interrupted(n, callsOf(out))
+		}
 		s := step{Node: n, answers: map[string]*answer{}}
 		switch n.Role {
 		case llm.RoleTool:
@@ -124,6 +127,14 @@ func (c Conversation) steps() []step {
 		out = append(out, s)
 	}
 	return out
+}
+
+// callsOf returns the calls of the last of steps.
+func callsOf(steps []step) []llm.Part {
+	if len(steps) == 0 {
+		return nil
+	}
+	return steps[len(steps)-1].Calls()
 }
 
 // fold takes the results of s's own calls out of parts, with what belongs to

@@ -220,7 +220,7 @@ const (
 	badMessages   = "messages skipped that are not valid"
 	orphans       = "messages put behind the one before, for what they follow is missing"
 	strays        = "results skipped that answer no call"
-	unanswered    = "calls without a result marked as not run"
+	unanswered    = "calls without a result, which may have run or not"
 	unknownBlocks = "pieces of unknown types left out"
 	noFiles       = "pictures and files left out that are not in the file"
 	subagents     = "messages of subagents left out"

@@ -82,7 +82,7 @@ func TestKeepsEveryField(t *testing.T) {
 	for _, tt := range []struct {
 		of    any
 		known int
-	}{{llm.Part{}, 11}, {llm.Message{}, 5}, {Node{}, 11}, {Outcome{}, 4}, {llm.Usage{}, 7}, {Session{}, 17}, {Draft{}, 4}, {Prompt{}, 3}} {
+	}{{llm.Part{}, 11}, {llm.Message{}, 5}, {Node{}, 11}, {Outcome{}, 5}, {llm.Usage{}, 7}, {Session{}, 17}, {Draft{}, 4}, {Prompt{}, 3}} {
 		if n := reflect.TypeOf(tt.of).NumField(); n != tt.known {
 			t.Errorf("%T has %d fields: see that the store keeps them, then count %d here", tt.of, n, n)
 		}

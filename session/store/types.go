@@ -62,6 +62,7 @@ type Outcome struct {
 	Diff string        `json:"diff,omitempty"` // unified diff of what was changed
 	Took time.Duration `json:"took,omitempty"` // in ns
 
+	Started bool `json:"started,omitempty"` // it began to run; without a result, what it did is not known
 	Denied  bool `json:"denied,omitempty"`  // a person or a rule did not let it run
 	Stopped bool `json:"stopped,omitempty"` // a person ended it
 }

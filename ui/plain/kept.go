@@ -97,6 +97,10 @@ func (p *front) readMessage(n session.Node) {
 		for _, part := range n.Parts {
 			if part.Kind == llm.Result {
 				p.output = &result{part.Name, part.Text}
+				if n.Results[part.ID].Started {
+					p.say("%s: %s", part.Name, part.Text)
+					continue
+				}
 				p.say("%s answered %s.", part.Name, several(lines(part.Text), "line"))
 			}
 		}

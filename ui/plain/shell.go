@@ -23,10 +23,11 @@ func (p *front) runShell(command string) {
 	ctx, cancel := context.WithCancel(p.ctx)
 	p.shells[id] = cancel
 	p.o.Library.RememberLater(session.Past{Text: "!" + command, Folder: p.o.Folder, At: p.now()})
-	run := p.o.Shell
+	run, key := p.o.Shell, p.draftKey()
 	p.soon(func() func() {
 		defer cancel()
 		var live follower
+		ended := p.o.RecordShell(key, command)
 		out := run(ctx, command, func(text string) {
 			if whole := live.add(text); whole != "" {
 				select { // a command that says more than the terminal takes waits
@@ -36,7 +37,12 @@ func (p *front) runShell(command string) {
 				}
 			}
 		})
-		return func() { p.ranShell(id, command, live.line, out) }
+		return func() {
+			p.ranShell(id, command, live.line, out)
+			if p.keepDraft() == nil {
+				ended()
+			}
+		}
 	})
 }
 

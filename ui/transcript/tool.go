@@ -22,6 +22,7 @@ var statuses = [...]struct {
 	Failed:   {"✗", "failed", bad},
 	Denied:   {"⊘", "denied", warn},
 	Canceled: {"⊘", "stopped", dim},
+	Lost:     {"⊘", "interrupted", warn},
 }
 
 // keepLive is how much live output is kept, at least; when there is twice as

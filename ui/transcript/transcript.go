@@ -92,6 +92,7 @@ const (
 	Failed
 	Denied
 	Canceled
+	Lost // parley ended while it ran: what it did is not known
 )
 
 // NoteKind says what a note is about, which decides its sign.

@@ -1,0 +1,81 @@
+package ui
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"parley/providers/llm"
+)
+
+// A shellRecord is a command that the user typed, from before it starts until
+// its output is attached. One whose process is gone was interrupted.
+type shellRecord struct {
+	PID     int    `json:"pid"`
+	N       int    `json:"n"` // counts the commands of the process
+	Command string `json:"command"`
+}
+
+// shellRecords guards the records of this process against itself.
+var shellRecords struct {
+	sync.Mutex
+	n int
+}
+
+// recordKey is where the records of the commands stand that were typed while the
+// draft had this key.
+func recordKey(draftKey string) string { return "commands of " + draftKey }
+
+// RecordShell writes that a command the user typed is about to run, and returns
+// once that is on disk or cannot be. The function it returns takes the record
+// back.
+func (o Options) RecordShell(draftKey, command string) (end func()) {
+	shellRecords.Lock()
+	defer shellRecords.Unlock()
+	shellRecords.n++
+	r := shellRecord{os.Getpid(), shellRecords.n, command}
+	_ = o.setShells(draftKey, append(o.shells(draftKey), r)) // it runs without a disk as well
+	return func() {
+		shellRecords.Lock()
+		defer shellRecords.Unlock()
+		_ = o.setShells(draftKey, slices.DeleteFunc(o.shells(draftKey), func(x shellRecord) bool { return x == r }))
+	}
+}
+
+func (o Options) shells(draftKey string) (records []shellRecord) {
+	text, err := o.Library.Get(recordKey(draftKey))
+	if err == nil && text != "" {
+		_ = json.Unmarshal([]byte(text), &records) // what cannot be read names no command
+	}
+	return records
+}
+
+func (o Options) setShells(draftKey string, records []shellRecord) error {
+	text := ""
+	if len(records) > 0 {
+		b, err := json.Marshal(records)
+		if err != nil {
+			return err
+		}
+		text = string(b)
+	}
+	return o.Library.Set(recordKey(draftKey), text)
+}
+
+// interruptedShells returns an attachment for each command that ran when its
+// process ended, and the records that are left.
+func (o Options) interruptedShells(draftKey string) (parts []llm.Part, left []shellRecord) {
+	for _, r := range o.shells(draftKey) {
+		if r.PID == os.Getpid() || alive(r.PID) {
+			left = append(left, r)
+			continue
+		}
+		parts = append(parts, llm.Part{
+			Kind: llm.Text, Name: "interrupted: " + firstLine(r.Command),
+			Text: fmt.Sprintf("<output command=%q>\nInterrupted: the program ended while this ran. What it did until then is not known.\n</output>", r.Command),
+		})
+	}
+	return parts, left
+}
