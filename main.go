@@ -156,6 +156,7 @@ type app struct {
 	want                      *llm.Schema // what --schema holds
 	memory                    providers.Memory
 	file, folder              string      // the configuration's path, the working folder
+	next                      string      // the folder to go on in once the screen has ended; "": none
 	offer                     trust.Offer // what it would add
 	folderModel, folderSystem string      // what its settings say
 	agreed                    bool        // the person trusts it
@@ -375,6 +376,34 @@ func (a *app) inLines() bool {
 // terminals that can only print. Parts are sent at once if something was asked,
 // and with the first prompt otherwise.
 func (a *app) show(parts []llm.Part, asked bool) error {
+	for {
+		if err := a.showHere(parts, asked); err != nil || a.next == "" {
+			return err
+		}
+		if err := os.Chdir(a.next); err != nil {
+			return a.fail(print.Failed, err)
+		}
+		if err := errors.Join(os.Setenv("PWD", a.next), a.elsewhere()); err != nil {
+			return a.fail(print.Config, err)
+		}
+		parts, asked = nil, false
+	}
+}
+
+// elsewhere forgets what belonged to a folder, after the user went to another one.
+func (a *app) elsewhere() error {
+	if a.set != nil {
+		a.set.Close()
+	}
+	a.servers.Store(nil)
+	a.watch.Store(nil)
+	a.next, a.set, a.held, a.offer, a.agreed, a.folderModel, a.folderSystem = "", nil, sandbox.Backend{}, trust.Offer{}, false, "", ""
+	a.again, a.resume, a.fork = false, "", false
+	return a.load() // the folder may have changed what was read
+}
+
+// showHere is show for one folder.
+func (a *app) showHere(parts []llm.Part, asked bool) error {
 	defer a.close()
 	if a.tap == nil {
 		a.tap = &providers.Tap{}
@@ -407,6 +436,7 @@ func (a *app) show(parts []llm.Part, asked bool) error {
 		Ephemeral: a.ephemeral,
 		Left:      a.left,
 		Held:      a.held.Why,
+		Enter:     func(dir string) { a.next = dir },
 		Context:   func() []ui.Fact { return a.facts(a.set) },
 		Library:   a.lib, Estimate: catalog.Estimate, Price: price, Recent: strings.Fields(models),
 		Open:    func(name string) (llm.Endpoint, error) { return a.open(name, false) },
@@ -683,12 +713,24 @@ func (a *app) session(screen bool) (s *session.Session, notice string, err error
 		trouble = err // what of it could not be read
 	}
 	s, notice, err = a.build(screen, log)
-	for _, more := range []error{trouble, doubt} {
+	for _, more := range []error{trouble, doubt, a.nowhere(s, screen)} {
 		if more != nil {
 			notice = strings.TrimPrefix(notice+" · "+more.Error(), " · ")
 		}
 	}
 	return s, notice, err
+}
+
+// nowhere says that the working folder is no workspace, and what that means; nil if
+// it is one, or if it makes no difference.
+func (a *app) nowhere(s *session.Session, screen bool) error {
+	switch {
+	case s == nil, a.set == nil, a.set.Nowhere() == "", s.Policy().Mode() == tools.ModeYolo:
+		return nil
+	case screen:
+		return fmt.Errorf("This folder %s: tools ask before they read a file here, and each time before they change one. /cd goes to a project's folder", a.set.Nowhere())
+	}
+	return fmt.Errorf("this folder %s: tools read and change no files here without a person to ask. Start parley in a project's folder, or name files with --allow", a.set.Nowhere())
 }
 
 // look reads what the working folder would add, and adds it if the person trusts
@@ -1008,6 +1050,9 @@ func (a *app) build(screen bool, log *session.Log) (s *session.Session, notice s
 			return nil, "", err
 		}
 		if a.set != nil {
+			if file, err := filepath.Abs(a.file); err == nil && a.file != "" {
+				a.set.Protect(file)
+			}
 			a.held = a.set.Sandbox(a.cfg.Sandbox)
 		}
 	}

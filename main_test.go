@@ -51,7 +51,12 @@ func TestScript(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("HOME", e.WorkDir)
+			home := e.WorkDir + "-home" // the working folder is a project beside it
+			if err := os.Mkdir(home, 0o755); err != nil {
+				return err
+			}
+			e.Setenv("HOME", home)
+			e.Setenv("XDG_DATA_HOME", e.WorkDir+"/.local/share")
 			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/.config")
 			e.Setenv("XDG_STATE_HOME", e.WorkDir+"/.state")
 			e.Setenv("NO_PROXY", "127.0.0.1")
@@ -202,6 +207,13 @@ var servers = map[string]func(w http.ResponseWriter, n int, stop chan struct{}){
 	"calls write": func(w http.ResponseWriter, n int, _ chan struct{}) {
 		if n == 1 {
 			stream(w, call("write", `{"path":"out.txt","content":"written\n"}`), finish("tool_calls"))
+			return
+		}
+		stream(w, delta(`{"content":"done"}`), finish("stop"))
+	},
+	"calls startup": func(w http.ResponseWriter, n int, _ chan struct{}) {
+		if n == 1 {
+			stream(w, call("write", `{"path":".bashrc","content":"x"}`), finish("tool_calls"))
 			return
 		}
 		stream(w, delta(`{"content":"done"}`), finish("stop"))
@@ -377,7 +389,7 @@ func screen(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	cmd := exec.Command(exe, args[1:]...)
 	cmd.Dir = ts.Getenv("WORK")
-	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PATH", "MOCK_KEY", "NO_PROXY", "GORACE"} {
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "PATH", "MOCK_KEY", "NO_PROXY", "GORACE"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	cmd.Env = append(cmd.Env, "TERM="+cmp.Or(ts.Getenv("TERM"), "xterm-256color"))
@@ -487,8 +499,9 @@ func TestImports(t *testing.T) {
 		"providers/schema":    {},
 		"providers/prompted":  {llm, "providers/filter", "providers/schema"},
 		"providers":           {"providers/*"},
-		"tools":               {llm, "tools/sandbox", "tools/rules", "tools/ignore"},
-		"tools/sandbox":       {},
+		"tools":               {llm, "tools/sandbox", "tools/rules", "tools/ignore", "tools/places"},
+		"tools/sandbox":       {"tools/places"},
+		"tools/places":        {},
 		"tools/rules":         {},
 		"tools/ignore":        {},
 		"tools/mcp":           {"tools", llm},

@@ -210,6 +210,7 @@ func (t *turn) accept(j *job, answer tools.Answer) {
 	switch {
 	case answer.Network:
 		j.action = j.action.WithNetwork()
+	case j.action.EachTime:
 	case answer.Always:
 		if _, err := t.policy.Always(j.action, answer.Prefix); err != nil {
 			t.emit(llm.Notice{Text: "not remembered: " + err.Error()})

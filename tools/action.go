@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/tools/places"
 )
 
 // An Action is one tool call that was understood and checked, and not yet run.
@@ -25,7 +26,13 @@ type Action struct {
 	Sandboxed bool // the command runs in the sandbox: it can change the workspace only, see [Set.Sandbox]
 	Network   bool // the sandbox lets it reach the network, see [Action.WithNetwork]
 
-	guarded bool // Path is run by git, or sets it up, though its name does not say so
+	Caution  string // why a person is asked whatever was allowed, in words for them; "" if nothing is special
+	EachTime bool   // a person is asked each time: no answer holds for later
+
+	class   places.Class // of Path in the table of places; "" if it is not in it
+	nowhere bool         // Path is in a folder that is no workspace
+	beside  bool         // the command can read credentials that are in the workspace
+	guarded bool         // Path is run by git, or sets it up, though its name does not say so
 
 	run    func(ctx context.Context, progress func(text string)) Outcome
 	online func(ctx context.Context, progress func(text string)) Outcome // run, with the network; nil if not sandboxed
@@ -82,6 +89,10 @@ func (a *Action) WithNetwork() *Action {
 	open.Network, open.run = true, a.online
 	return &open
 }
+
+// Sensitive reports whether a is about a file that holds credentials or starts
+// programs at login, which asks in every mode.
+func (a *Action) Sensitive() bool { return a.class != "" }
 
 // failed is an Outcome that says what went wrong.
 func failed(format string, args ...any) Outcome {

@@ -123,8 +123,12 @@ func (k *walk) notes() []string {
 
 // kept tells of what a rule of the person's keeps from being found.
 func (k *walk) kept() []string {
-	if k.hidden == 0 {
-		return nil
+	var notes []string
+	if k.hidden > 0 {
+		notes = append(notes, note("%s left out: a rule of the person's is about reading them", count(k.hidden, "entry")))
 	}
-	return []string{note("%s left out: a rule of the person's is about reading them", count(k.hidden, "entry"))}
+	if k.secret > 0 {
+		notes = append(notes, note("%s left out: credentials, or files that start programs at login; name one to ask for it", count(k.secret, "entry")))
+	}
+	return notes
 }

@@ -40,7 +40,7 @@ func (w *workspace) folder(name string) (string, error) {
 }
 
 func (w *workspace) list(ctx context.Context, dir string, depth int, all bool) Outcome {
-	k := walk{workspace: w, all: all, depth: depth}
+	k := walk{workspace: w, all: all, depth: depth, names: true}
 	a := answer{limit: maxEntries}
 	err := k.from(ctx, dir, func(file string, e fs.DirEntry) error {
 		if !a.add(w.entry(below(dir, file), file, e)) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"parley/tools/places"
 	"parley/tools/rules"
 )
 
@@ -20,7 +21,7 @@ const (
 	ModeAsk      Mode = "ask"       // reading inside the workspace runs; everything else asks
 	ModeAuto     Mode = "auto"      // edits inside the workspace run too, and commands in the sandbox without a network
 	ModeReadOnly Mode = "read-only" // what is not reading is denied without asking
-	ModeYolo     Mode = "yolo"      // everything runs that no rule denies
+	ModeYolo     Mode = "yolo"      // everything runs that no rule denies, but for files that hold credentials or start programs at login
 )
 
 // Modes lists the modes in the order in which shift+tab goes through them.
@@ -102,8 +103,11 @@ func (p *Policy) SetFolder(folder string) {
 }
 
 // Decide says whether a may run now. Deny rules come first, whatever the mode;
-// then read-only and yolo; then rules that ask, rules that allow, and the mode.
-// A guarded file asks unless a rule allows that very file.
+// then read-only; then places with credentials and start files, which ask in every
+// mode unless a rule allows that very file or that class; then yolo, rules that ask,
+// rules that allow, and the mode. A guarded file asks unless a rule allows that very
+// file. Where there is no workspace reading asks unless a rule allows that very file,
+// and writing does unless the user wrote that rule.
 func (p *Policy) Decide(a *Action) Verdict {
 	verdict, _ := p.judge(a)
 	return verdict
@@ -122,9 +126,12 @@ func (p *Policy) judge(a *Action) (Verdict, rules.Rule) {
 	p.mu.Lock()
 	mode, folder, rs := p.present(), p.folder, p.rules // rules are never changed in place
 	p.mu.Unlock()
-	effect, by, ruled := rs.Decide(rules.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Folder: folder})
+	if a.EachTime { // no answer counts
+		rs = slices.DeleteFunc(slices.Clone(rs), func(r rules.Rule) bool { return r.Effect == rules.Allow && !r.Written() })
+	}
+	effect, by, ruled := rs.Decide(rules.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Folder: folder, Class: string(a.class)})
 	if slices.Contains(searches, a.Tool) && effect != rules.Deny {
-		e, r, ok := rs.Decide(rules.Call{Tool: reader, Path: a.Path, Folder: folder})
+		e, r, ok := rs.Decide(rules.Call{Tool: reader, Path: a.Path, Folder: folder, Class: string(a.class)})
 		if ok && (e == rules.Deny || e == rules.Ask) {
 			effect, by, ruled = e, r, ok
 		}
@@ -135,9 +142,15 @@ func (p *Policy) judge(a *Action) (Verdict, rules.Rule) {
 		return Deny, by
 	case mode == ModeReadOnly && a.Access != Reads:
 		return Deny, rules.Rule{}
+	case a.class != "" && !(is(rules.Allow) && (by.Literal() || by.Tool == string(a.class))):
+		return Ask, by
 	case mode == ModeYolo:
 		return Allow, by
 	case is(rules.Ask):
+		return Ask, by
+	case a.nowhere && !(is(rules.Allow) && by.Literal()):
+		return Ask, by
+	case a.beside && !is(rules.Allow):
 		return Ask, by
 	case a.Access == Reads:
 		return Allow, by
@@ -178,6 +191,15 @@ func (p *Policy) reading() func(file string) rules.Effect {
 		effect, _, _ := strict.Decide(rules.Call{Tool: reader, Path: file, Folder: folder})
 		return effect
 	}
+}
+
+// shows reports whether searches may show what is in files of a class: a rule allows
+// all of them.
+func (p *Policy) shows(class places.Class) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	effect, by, ok := p.rules.Decide(rules.Call{Tool: reader, Folder: p.folder, Class: string(class)})
+	return ok && effect == rules.Allow && by.Tool == string(class)
 }
 
 // Load adds rules.
@@ -364,10 +386,13 @@ func (c Permissions) Validate() error {
 	return err
 }
 
-// ParseRule is rules.ParseRule for the tools that there are.
+// ParseRule is rules.ParseRule for the tools that there are, and for the classes of
+// sensitive files: "credentials" and "startup" are rules about whatever tools do to
+// these.
 func ParseRule(text string) (rules.Rule, error) {
 	name, _, _ := strings.Cut(text, ":")
-	if !strings.HasPrefix(name, "mcp__") && !slices.ContainsFunc(list, func(t tool) bool { return t.name == name }) {
+	class := slices.Contains(places.Classes, places.Class(text))
+	if !class && !strings.HasPrefix(name, "mcp__") && !slices.ContainsFunc(list, func(t tool) bool { return t.name == name }) {
 		var names []string
 		for _, t := range list {
 			names = append(names, t.name)

@@ -59,7 +59,7 @@ func (s *Set) Sandbox(cfg SandboxConfig) sandbox.Backend {
 		return s.box.backend
 	}
 	s.box.backend = sandbox.Probe()
-	if err := (sandbox.Policy{Workspace: s.real}).Check(); err != nil {
+	if err := (sandbox.Policy{Workspace: s.real, Write: expand(cfg.Write)}).Check(); err != nil {
 		s.box.backend = sandbox.Backend{Why: err.Error()}
 	}
 	return s.box.backend
@@ -108,7 +108,7 @@ func (w *workspace) held(network bool) sandbox.Policy {
 		Workspace: w.real,
 		Read:      append(sandbox.Readable(environ), expand(w.box.Read)...),
 		Write:     expand(w.box.Write),
-		Protected: sandbox.Protected(),
+		Protected: append(sandbox.Protected(), w.startup()...),
 		Network:   network,
 		Env:       environ,
 	}
@@ -117,6 +117,18 @@ func (w *workspace) held(network bool) sandbox.Policy {
 		p.Env = append(p.Env, "XDG_CACHE_HOME="+dir, "GOCACHE="+filepath.Join(dir, "go-build"), "npm_config_cache="+filepath.Join(dir, "npm"))
 	}
 	return p
+}
+
+// startup are the places in the workspace that keep their content whatever a command
+// does: what starts programs at login, and what holds credentials.
+func (w *workspace) startup() (paths []string) {
+	if w.nowhere != "" {
+		return nil // nothing is held there
+	}
+	for _, f := range w.places.Within(w.real) {
+		paths = append(paths, f.Path)
+	}
+	return paths
 }
 
 // cache is where held commands keep what they have built and fetched. The

@@ -28,6 +28,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"parley/providers/llm"
+	"parley/tools/places"
 )
 
 // list is every tool there is, in the order in which the model is told of them.
@@ -238,6 +239,7 @@ func (s *Set) Plan(ctx context.Context, name, input string) (action *Action, err
 		return nil, refuse("%s: %v", name, err)
 	}
 	action.Tool, action.Input = name, args
+	s.caution(action)
 	return action, nil
 }
 
@@ -273,5 +275,9 @@ func openWorkspace(path string) (*workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workspace: %w", err)
 	}
-	return &workspace{root: root, path: abs, real: real, seen: map[string]hash{}, busy: map[string]*sync.Mutex{}}, nil
+	table := places.New(os.Getenv)
+	return &workspace{
+		root: root, path: abs, real: real, places: table, nowhere: table.Directory(real),
+		seen: map[string]hash{}, busy: map[string]*sync.Mutex{},
+	}, nil
 }

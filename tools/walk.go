@@ -25,9 +25,12 @@ type walk struct {
 	ignored int  // entries left out
 	full    bool // ended at maxWalk
 	hidden  int  // entries left out because of a rule
+	names   bool // only names are shown: sensitive places count as well
+	secret  int  // entries left out because they are sensitive places
 
 	says  func(file string) rules.Effect // about reading a file; nil: nothing
 	asked bool                           // about the folder where the walk began: whoever lets it be walked was asked
+	inner bool                           // the walk began in a sensitive place, and so was asked about
 
 	at *os.Root // of the folder with the file that is visited
 }
@@ -41,6 +44,7 @@ func (k *walk) from(ctx context.Context, dir string, visit func(file string, e f
 		k.says = p.reading()
 	}
 	k.asked = k.says != nil && k.says(dir) == rules.Ask
+	k.inner = k.place(dir).Class != ""
 	var left ignore.Rules
 	if !k.all && dir != "." { // what holds above dir holds in it
 		left = k.above(dir)
@@ -92,6 +96,10 @@ func (k *walk) visit(ctx context.Context, p place, left ignore.Rules, depth int,
 			k.hidden++
 			continue
 		}
+		if k.keepsSecret(file) {
+			k.secret++
+			continue
+		}
 		k.at = p.at
 		if err := visit(file, e); err != nil {
 			return err
@@ -113,6 +121,20 @@ func (k *walk) hides(file string) bool {
 	}
 	effect := k.says(file)
 	return effect == rules.Deny || effect == rules.Ask && !k.asked
+}
+
+// keepsSecret reports whether file is in the table of places, and nobody was asked
+// about it.
+func (k *walk) keepsSecret(file string) bool {
+	if k.names || k.inner {
+		return false
+	}
+	class := k.place(file).Class
+	if class == "" {
+		return false
+	}
+	p := k.policy.Load()
+	return p == nil || !p.shows(class)
 }
 
 // down visits the folder name in p. One that is gone, or not for us to see, is

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"parley/tools/places"
 )
 
 // A workspace is the folder that file tools can reach, and what the model knows
@@ -25,6 +27,9 @@ type workspace struct {
 	path string // absolute, as it was given
 	real string // the same with symbolic links resolved
 	box  box    // how commands are held
+
+	places  *places.Table
+	nowhere string // why the directory is no workspace; "" if it is one
 
 	policy atomic.Pointer[Policy] // what may be read; nil: everything
 

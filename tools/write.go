@@ -53,6 +53,9 @@ func (w *workspace) changeable(file string) ([]byte, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if _, ok := w.known(file); !ok && w.asks(file) {
+		return nil, nil, refuse("%s exists and you have not read it; read it first", shown(file)) // an error could quote it, unasked
+	}
 	if info.Mode().Perm()&0o222 == 0 {
 		return nil, nil, refuse("%s is read-only (mode %04o)", shown(file), info.Mode().Perm())
 	}

@@ -106,6 +106,7 @@ func actions() []action {
 		{name: "theme", help: "pick the theme", run: (*Model).pickTheme, args: (*Model).themes, rank: workplace},
 		{name: "mouse", keys: []string{"ctrl+x o"}, help: "mouse capture on or off", run: (*Model).toggleMouse, rank: workplace},
 		{name: "redraw", keys: []string{"ctrl+l"}, help: "draw the screen anew", run: func(*Model, string) tea.Cmd { return tea.ClearScreen }, rank: workplace, above: true},
+		{name: "folder", also: "cd", help: "work in another folder, in a new conversation", run: (*Model).folder, lack: (*Model).lacksFolders, rank: workplace},
 		{name: "suspend", keys: []string{"ctrl+z"}, help: "to the shell; fg comes back", run: func(*Model, string) tea.Cmd { return tea.Suspend }, rank: workplace, above: true},
 		{name: "end", keys: []string{"ctrl+d"}, help: "quit, on an empty line", when: empty, run: func(m *Model, _ string) tea.Cmd { return m.quit() }, rank: workplace},
 		{name: "quit", also: "exit", help: "leave parley", run: func(m *Model, _ string) tea.Cmd { return m.quit() }, rank: workplace},

@@ -224,6 +224,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.edited(msg)
 	case listedMsg:
 		return m.listed(msg)
+	case foldersMsg:
+		return m.pickFolder(msg)
 	case foundMsg:
 		return m.found(msg)
 	case previewMsg:

@@ -122,6 +122,7 @@ type Options struct {
 	Watch      func(func(server string))                                                      // registers who hears of changes of servers, on any goroutine
 	Wire       Wire                                                                           // what went to models and came back
 	Ephemeral  bool                                                                           // nothing of this is kept
+	Enter      func(dir string)                                                               // has another screen begin in a directory once this one has ended; nil: it cannot
 	Left       func(id string)                                                                // what is said of a kept conversation once the screen is gone; nil: nothing
 	Held       string                                                                         // why commands are not held by a sandbox; "" if they are
 	Open       func(name string) (llm.Endpoint, error)

@@ -47,8 +47,11 @@ func (r Rule) about(c Call) bool {
 	if start, family := strings.CutSuffix(r.Tool, "*"); family {
 		return strings.HasPrefix(c.Tool, start)
 	}
-	return r.Tool == c.Tool
+	return r.Tool == c.Tool || r.ofClass(c)
 }
+
+// ofClass reports whether r names the class of the file that a call is about.
+func (r Rule) ofClass(c Call) bool { return c.Class != "" && r.Tool == c.Class && r.Match == "" }
 
 // hits reports whether a rule that asks or denies holds for a call.
 func (r Rule) hits(c Call, line *reading) bool {
@@ -142,6 +145,9 @@ func (rs Rules) allow(c Call, line *reading) (Rule, bool) {
 		return rs[i], true
 	}
 	if r, ok := find(func(r Rule) bool { return r.Literal() && r.same(c) }); ok {
+		return r, true
+	}
+	if r, ok := find(func(r Rule) bool { return r.ofClass(c) }); ok {
 		return r, true
 	}
 	if r, ok := find(func(r Rule) bool { return r.Match != "" && r.same(c) }); ok {

@@ -64,6 +64,7 @@ type Call struct {
 	Path    string // relative to the workspace, with slashes; "" if it is about no file
 	Host    string // lower case, with its port unless that is the usual one; "" if it reaches none
 	Folder  string // the workspace, as rules name it
+	Class   string // of the file, by which rules can name all of its kind; "" if it has none
 }
 
 var toolName = regexp.MustCompile(`^(mcp__[A-Za-z0-9_-]*\*|[A-Za-z0-9_-]{1,64})$`)
@@ -148,6 +149,9 @@ const (
 	external = "mcp__"   // how the names of tools from outside begin
 	blanks   = " \t\n\r" // say nothing before a rule or a command
 )
+
+// Written reports whether the user wrote r down, and not an answer.
+func (r Rule) Written() bool { return r.From == Config || r.From == Flag }
 
 // String is the rule as ParseRule reads it.
 func (r Rule) String() string {

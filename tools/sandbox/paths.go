@@ -1,12 +1,13 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"parley/tools/places"
 )
 
 // inHome are the files and folders below the home folder that builds need:
@@ -19,7 +20,7 @@ var inHome = []string{
 	".cargo/bin", ".cargo/env", ".cargo/registry", ".cargo/git", ".rustup",
 	".nvm", ".volta", ".bun/bin", ".deno/bin", ".local/share/pnpm", // JavaScript
 	".pyenv", ".local/share/uv", ".local/share/virtualenvs", ".virtualenvs", "miniconda3", "anaconda3",
-	".rbenv", ".rvm", ".gem", ".asdf", ".local/share/mise", ".sdkman",
+	".rbenv", ".rvm", ".gem/ruby", ".asdf", ".local/share/mise", ".sdkman",
 	".m2/repository", ".gradle/wrapper", ".gradle/caches", ".dotnet", ".nuget/packages", ".ghcup", ".elan",
 }
 
@@ -82,20 +83,26 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Check reports why p cannot be enforced: it would hold nothing back.
+// Check reports why p cannot be enforced: it would hold nothing back. What may be
+// changed as a whole follows the same rule as a workspace.
 func (p Policy) Check() error {
 	if !filepath.IsAbs(p.Workspace) {
 		return fmt.Errorf("workspace %q is not absolute", p.Workspace)
 	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return nil // then there is none to hold back
+	table := places.New(os.Getenv)
+	if why := table.Directory(filepath.Clean(p.Workspace)); why != "" {
+		return fmt.Errorf("the folder is no workspace: it %s. Start in a project's folder", why)
 	}
-	if real, err := filepath.EvalSymlinks(home); err == nil {
-		home = real
-	}
-	if within(home, filepath.Clean(p.Workspace)) {
-		return errors.New("the workspace holds the home folder, with its secrets: start in a project's folder")
+	for _, path := range p.Write {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			continue // one file, by its name
+		}
+		if why := table.Directory(filepath.Clean(path)); why != "" {
+			return fmt.Errorf("%s cannot be changed as a whole: it %s", path, why)
+		}
 	}
 	for _, path := range p.Protected {
 		if !filepath.IsLocal(path) {

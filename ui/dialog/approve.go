@@ -252,6 +252,7 @@ func (a *Approval) review(msg tea.Msg) tea.Cmd {
 		a.haveSeen() // the same text; only what it may do has to be painted anew
 		return nil
 	case a.network: // no rule says that a command may reach the network
+	case a.action.EachTime && (is(key, a.Keys.Session) || is(key, a.Keys.Always)):
 	case is(key, a.Keys.Session):
 		return a.reply(tools.Answer{Verdict: tools.Allow, Session: true})
 	case is(key, a.Keys.Always):

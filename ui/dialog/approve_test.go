@@ -28,6 +28,33 @@ func change() *tools.Action {
 	}
 }
 
+// eachTime is a change that no answer allows for later.
+func eachTime() *tools.Action {
+	a := change()
+	a.Caution, a.EachTime = "this folder is no workspace: it is your home folder", true
+	return a
+}
+
+// The reason why a call asks stands above it, and keys that would do nothing are
+// not offered.
+func TestCautionIsShown(t *testing.T) {
+	d, clock := asked(eachTime(), theme.Plain())
+	rows(t, d, 100, 20)
+	d.Painted(clock.now())
+	clock.pass(400)
+	view := d.View()
+	if !strings.Contains(view, "this folder is no workspace: it is your home folder") || strings.Contains(view, "always") || strings.Contains(view, "changes of") {
+		t.Errorf("got\n%s", view)
+	}
+	press(t, d, "a")
+	if view := d.View(); !strings.Contains(view, "here it asks each time") {
+		t.Errorf("after a key that cannot count, got\n%s", view)
+	}
+	if told := strings.Join(dialog.Tell(eachTime(), false), "\n"); !strings.Contains(told, "is no workspace") {
+		t.Errorf("in plain lines: %s", told)
+	}
+}
+
 // boxed is a command in the sandbox.
 func boxed(command string) *tools.Action {
 	a := shell(command)
@@ -99,6 +126,8 @@ func TestApprovalAnswers(t *testing.T) {
 		"broken JSON":                     {change(), []string{"e", "x", "enter"}, nil},
 		"JSON that is no object":          {change(), []string{"e", "alt+>", "alt+<", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "null", "enter"}, nil},
 		"back from editing":               {shell("ls"), []string{"e", "x", "esc", "y"}, allow(tools.Answer{})},
+		"what asks each time":             {eachTime(), []string{"a", "p", "enter"}, nil},
+		"what asks each time, once":       {eachTime(), []string{"a", "p", "y"}, allow(tools.Answer{})},
 		"hidden bytes are edited as such": {shell("ls\x1b"), []string{"e", "enter"}, allow(tools.Answer{Input: `{"command":"ls\u001b","timeout":120}`})},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -47,6 +47,9 @@ type line struct {
 // describe tells all that an action would do.
 func describe(a *tools.Action, details bool) []line {
 	var lines []line
+	if a.Caution != "" {
+		lines = append(lines, line{"", reveal(a.Caution), warning, false})
+	}
 	change := a.Diff
 	if a.Path != "" {
 		gutter, body := heading(a.Path, a.Diff)

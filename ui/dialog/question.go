@@ -128,7 +128,11 @@ func (a *Approval) answers(key tea.KeyPressMsg) string {
 	why := ""
 	switch {
 	case !a.network:
-		keys = append(keys, first(a.Keys.Session), first(a.Keys.Always))
+		if !a.action.EachTime {
+			keys = append(keys, first(a.Keys.Session), first(a.Keys.Always))
+		} else if is(key, a.Keys.Session) || is(key, a.Keys.Always) {
+			why = "here it asks each time: "
+		}
 		if a.Editor != nil {
 			keys = append(keys, first(a.Keys.Edit))
 		}
@@ -155,6 +159,9 @@ func (a *Approval) offers(deny []string) []string {
 		return slices.Concat([]string{first(a.Keys.Once), "once, with network"}, deny, []string{first(a.Keys.Network), "no network"}, details)
 	}
 	pairs := append([]string{first(a.Keys.Once), "once"}, deny...)
+	if a.action.EachTime {
+		return slices.Concat(pairs, edit, network, details)
+	}
 	always := []string{first(a.Keys.Always), "always"}
 	scope := ""
 	for _, beside := range [][]string{slices.Concat(always, edit, network, details), slices.Concat(always, edit), always, nil} { // the scope goes before those where not all have room

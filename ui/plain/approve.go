@@ -21,10 +21,14 @@ func (p *front) approval(ask session.Ask) *question {
 		p.say("%s:", dialog.TellTitle(a, online))
 		p.block(strings.Join(dialog.Tell(a, details), "\n"))
 	}
-	options := "y once, a this session, p always, e edit, n deny, d deny with a note, ? again with details"
+	once, further := "y once", ", a this session, p always"
 	if a.Sandboxed && !a.Network {
-		options = "y once, w once with network, a this session, p always, e edit, n deny, d deny with a note, ? again with details"
+		once += ", w once with network"
 	}
+	if a.EachTime {
+		further = ""
+	}
+	options := once + further + ", e edit, n deny, d deny with a note, ? again with details"
 	q := &question{call: ask.Call.ID, prompt: "Allow? " + options + ":", guarded: true, tell: func() { tell(false) }}
 	q.answer = func(line string) bool {
 		word, note, _ := strings.Cut(line, " ")
@@ -39,10 +43,14 @@ func (p *front) approval(ask session.Ask) *question {
 				return reply(tools.Answer{Verdict: tools.Allow, Network: true})
 			}
 		case "a":
-			return reply(tools.Answer{Verdict: tools.Allow, Session: true})
+			if !a.EachTime {
+				return reply(tools.Answer{Verdict: tools.Allow, Session: true})
+			}
 		case "p":
-			p.always(ask)
-			return true
+			if !a.EachTime {
+				p.always(ask)
+				return true
+			}
 		case "e":
 			p.edit(ask)
 			return true

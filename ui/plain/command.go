@@ -49,6 +49,7 @@ func commands() []command {
 		{"context", "", "what every request holds", (*front).context},
 		{"usage", "", "tokens and cost", (*front).usage},
 		{"permissions", "", "rules about tools: hear them, take one away", (*front).permissions},
+		{"cd", "PATH", "work in another folder, in a new conversation", (*front).folder},
 		{"mcp", "NAME", "MCP servers: their state and their tools", (*front).mcp},
 		{"quit", "", "leave parley", func(p *front, _ string) { p.quit() }},
 	}

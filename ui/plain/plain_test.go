@@ -69,6 +69,9 @@ func TestDialogues(t *testing.T) {
 		{name: "commands", turns: []llmtest.Turn{llmtest.Say("It is a folder.")}, do: func(d *drive) {
 			d.enter("/help", "/modle", "/etc/passwd is what?", "/output", "/retry", "/draft", "/unqueue", "/mcp", "/permissions", "/edit", "/attach", "/attach "+filepath.Join(d.dir, "a.txt"), "/detach", "/detach", "/attach nothing.txt", "/quit")
 		}},
+		{name: "folder", change: func(o *ui.Options, _ *session.Options) { o.Enter = func(string) {} }, do: func(d *drive) {
+			d.enter("/cd", "/cd nowhere", "/cd a.txt", "/cd "+d.dir)
+		}},
 		{name: "shell line", turns: []llmtest.Turn{llmtest.Say("Two lines.")}, do: func(d *drive) { d.enter("!count", "what did it say?") }},
 		{name: "trust", change: func(o *ui.Options, _ *session.Options) {
 			o.Question, o.Decide = "This folder brings along:\n  AGENTS.md, 3 lines\nDo you trust it?", func(yes bool) (string, error) { return "system", nil }

@@ -93,14 +93,15 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	p.start(s)
 	denied, nothing, status := false, false, OK
 	var rules []string // that would have let run what was denied
+	yolo := true       // so would have --yolo
 	for e := range turn {
 		if words := urgent(e); words != "" && (o.Quiet || o.Format != "text") { // else the printer tells it in its place
 			fmt.Fprintln(o.Err, "parley: "+safe.Text(words))
 		}
 		switch e := e.(type) {
 		case session.Ask:
-			rules = append(rules, rule(e.Action))
-			e.Reply(tools.Answer{Verdict: tools.Deny, Reason: "nobody can be asked, parley runs without a screen"})
+			rules, yolo = append(rules, rule(e.Action)), yolo && !e.Action.Sensitive()
+			e.Reply(tools.Answer{Verdict: tools.Deny, Reason: reason(e.Action)})
 		case session.Decided:
 			denied = denied || e.Verdict == tools.Deny
 		case session.Answer:
@@ -123,7 +124,11 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	}
 	if status == Denied && len(rules) > 0 {
 		fmt.Fprintf(o.Err, "parley: not allowed without a screen: %s\n", safe.Text(strings.Join(rules, ", ")))
-		fmt.Fprintf(o.Err, "  let it run with %s, or everything with --yolo\n", safe.Text("--allow "+quote(rules[0])))
+		hint := "  let it run with " + safe.Text("--allow "+quote(rules[0]))
+		if yolo {
+			hint += ", or everything with --yolo"
+		}
+		fmt.Fprintln(o.Err, hint)
 	}
 	return status
 }
@@ -151,6 +156,15 @@ func rule(a *tools.Action) string {
 		return a.Tool + ":" + a.Path
 	}
 	return a.Tool
+}
+
+// reason says to the model why a was not run.
+func reason(a *tools.Action) string {
+	const nobody = "nobody can be asked, parley runs without a screen"
+	if a.Caution == "" {
+		return nobody
+	}
+	return a.Caution + ", so that a person has to be asked; " + nobody
 }
 
 // quote makes one word of s for a shell.

@@ -1,0 +1,306 @@
+// Package places knows which files and directories of a machine are not part of
+// any project: those that hold credentials, those from which programs start at
+// login, and the directories that cannot be a workspace.
+//
+//	New ──► *Table ──► Of(file)         class and reason of one file
+//	                   Directory(dir)   why a directory is no workspace
+//	                   Within(dir)      what a workspace holds of the table
+//
+// A path is matched after its links were resolved, component by component and
+// without regard to letter case. Entries of a home directory that are links are
+// known by what they lead to as well, so that a repository of dotfiles is the home
+// directory by another name. Nothing is read, only looked at.
+package places
+
+import (
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Class is what makes a place sensitive. It is the name by which permission rules
+// call all files of that class.
+type Class string
+
+// The classes.
+const (
+	Credentials Class = "credentials" // keys, passwords, tokens, and what holds them
+	Startup     Class = "startup"     // starts programs at login or with a shell
+)
+
+// Classes are all classes there are.
+var Classes = []Class{Credentials, Startup}
+
+// A Place is a sensitive file or directory; the zero value is none.
+type Place struct {
+	Class Class
+	What  string // in words that end a sentence: "holds SSH keys"
+}
+
+// A Table is the places of this machine and user. It is never changed, and safe for
+// concurrent use.
+type Table struct {
+	homes     [][]string         // own home directories, folded components
+	own       string             // the home directory as it is named; "" if there is none
+	floating  map[string][]entry // by the first component: matched below any directory
+	anchored  map[string][]entry // by the first component: matched in a home directory
+	absolute  []absolute         // where links, variables and the caller lead to
+	relocated []string           // native paths of absolute, for Within
+}
+
+type absolute struct {
+	path []string // folded components
+	Place
+}
+
+// New returns the table for the environment of this process. More are further files
+// or directories that hold credentials, absolute; "" is none.
+func New(getenv func(string) string, more ...string) *Table {
+	t := &Table{floating: map[string][]entry{}, anchored: map[string][]entry{}}
+	for _, e := range entries {
+		e.parts = split(e.path)
+		where := t.floating
+		if e.home {
+			where = t.anchored
+		}
+		where[e.parts[0]] = append(where[e.parts[0]], e)
+	}
+	for _, e := range system {
+		t.add(filepath.FromSlash(e.path), e.Place)
+	}
+	for _, home := range homes(getenv) {
+		if t.own == "" {
+			t.own = home
+		}
+		t.homes = append(t.homes, split(home))
+		if real, err := filepath.EvalSymlinks(home); err == nil && real != home {
+			t.homes = append(t.homes, split(real))
+		}
+		for _, e := range entries {
+			t.resolve(filepath.Join(home, filepath.FromSlash(e.path)), e.Place)
+		}
+	}
+	t.variables(getenv)
+	for _, file := range more {
+		if filepath.IsAbs(file) {
+			t.add(filepath.Clean(file), Place{Credentials, "is parley's configuration"})
+			t.resolve(file, Place{Credentials, "is parley's configuration"})
+		}
+	}
+	return t
+}
+
+// homes are the user's home directories: the one of the environment, and the one
+// of the user database where that is another.
+func homes(getenv func(string) string) (all []string) {
+	variable := "HOME"
+	if runtime.GOOS == "windows" {
+		variable = "USERPROFILE"
+	}
+	named := []string{getenv(variable)}
+	if u, err := user.Current(); err == nil {
+		named = append(named, u.HomeDir)
+	}
+	for _, home := range named {
+		if filepath.IsAbs(home) && filepath.Clean(home) != string(filepath.Separator) && !slices.Contains(all, filepath.Clean(home)) {
+			all = append(all, filepath.Clean(home))
+		}
+	}
+	return all
+}
+
+// variables adds the places that variables of the environment move elsewhere.
+func (t *Table) variables(getenv func(string) string) {
+	for _, v := range moved {
+		if v.from == "" { // the variable names the place itself, or several
+			for _, file := range filepath.SplitList(getenv(v.name)) {
+				if filepath.IsAbs(file) {
+					t.add(filepath.Clean(file), v.Place)
+					t.resolve(file, v.Place)
+				}
+			}
+			continue
+		}
+		dir := getenv(v.name)
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		for _, e := range entries {
+			if rest, ok := strings.CutPrefix(e.path, v.from+"/"); ok {
+				file := filepath.Join(dir, filepath.FromSlash(rest))
+				t.add(file, e.Place)
+				t.resolve(file, e.Place)
+			}
+		}
+	}
+}
+
+// add makes an absolute path a place.
+func (t *Table) add(file string, p Place) {
+	t.absolute = append(t.absolute, absolute{split(file), p})
+	t.relocated = append(t.relocated, file)
+}
+
+// resolve adds what a path leads to, if that is another path.
+func (t *Table) resolve(file string, p Place) {
+	if real, err := filepath.EvalSymlinks(file); err == nil && real != file {
+		t.add(real, p)
+	}
+}
+
+// Of returns what an absolute path is, or what it is below; the zero value if it is
+// no such place. The path must be free of links.
+func (t *Table) Of(file string) Place {
+	parts := split(file)
+	for i, part := range parts {
+		for _, e := range t.floating[part] {
+			if begins(parts[i:], e.parts) {
+				return e.Place
+			}
+		}
+		if len(t.anchored[part]) == 0 || !t.isHome(parts[:i]) {
+			continue
+		}
+		for _, e := range t.anchored[part] {
+			if begins(parts[i:], e.parts) {
+				return e.Place
+			}
+		}
+	}
+	for _, a := range t.absolute {
+		if begins(parts, a.path) {
+			return a.Place
+		}
+	}
+	return Place{}
+}
+
+// isHome reports whether a directory is a home directory, of this user or, by its
+// path, of another.
+func (t *Table) isHome(dir []string) bool {
+	if slices.ContainsFunc(t.homes, func(home []string) bool { return slices.Equal(home, dir) }) {
+		return true
+	}
+	return slices.ContainsFunc(others, func(o []string) bool {
+		return len(dir) == len(o) && begins(dir[:len(dir)-1], o[:len(o)-1]) && (o[len(o)-1] == "*" || o[len(o)-1] == dir[len(dir)-1])
+	})
+}
+
+// others are the home directories of other users; * is any name.
+var others = [][]string{{"root"}, {"home", "*"}, {"users", "*"}, {"var", "root"}, {"private", "var", "root"}, {"export", "home", "*"}, {"c:", "users", "*"}}
+
+// Directory says why a directory is no workspace, in words that end a sentence; ""
+// if it can be one. The path is absolute and free of links.
+func (t *Table) Directory(dir string) (why string) {
+	parts := split(dir)
+	if len(parts) == 0 {
+		return "is the whole file system, with your home folder"
+	}
+	for _, home := range t.homes {
+		switch {
+		case slices.Equal(home, parts):
+			return "is your home folder"
+		case begins(home, parts):
+			return "holds your home folder"
+		}
+	}
+	if t.isHome(parts) {
+		return "is the home folder of a user"
+	}
+	for _, s := range systems {
+		if slices.Equal(parts, s.parts) || s.below && begins(parts, s.parts) {
+			return "belongs to the system"
+		}
+	}
+	if p := t.Of(dir); p.Class != "" {
+		return p.What
+	}
+	return ""
+}
+
+// A Found is a place inside a directory.
+type Found struct {
+	Path string // relative to the directory, with slashes
+	Here bool   // it exists
+	Place
+}
+
+// Within returns the places that dir holds where they are expected: at its top, and
+// where the table knows them by an absolute path. Of those that do not exist only
+// the latter are returned. The path is absolute and free of links.
+func (t *Table) Within(dir string) (all []Found) {
+	seen := map[string]bool{}
+	look := func(file string, p Place, absent bool) {
+		rel, err := filepath.Rel(dir, file)
+		if err != nil || !filepath.IsLocal(rel) || rel == "." || seen[rel] {
+			return
+		}
+		_, err = os.Lstat(file)
+		if err == nil || absent {
+			seen[rel] = true
+			all = append(all, Found{filepath.ToSlash(rel), err == nil, p})
+		}
+	}
+	for _, e := range entries {
+		file := filepath.FromSlash(e.path)
+		if !e.home {
+			look(filepath.Join(dir, file), e.Place, false)
+		}
+		if t.own != "" {
+			look(filepath.Join(t.own, file), e.Place, true)
+		}
+	}
+	for i, file := range t.relocated {
+		look(file, t.absolute[i].Place, true)
+	}
+	return all
+}
+
+// begins reports whether a path begins with the components of another.
+func begins(path, with []string) bool {
+	return len(path) >= len(with) && slices.Equal(path[:len(with)], with)
+}
+
+// split returns the folded components of a path.
+func split(path string) []string {
+	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == filepath.Separator })
+	for i, part := range parts {
+		parts[i] = fold(part)
+	}
+	return parts
+}
+
+// fold makes names equal that are one file on some file system: letter case does
+// not count, nor what HFS+ skips, nor dots and spaces at the end on Windows.
+func fold(name string) string {
+	if runtime.GOOS == "windows" {
+		name = strings.TrimRight(name, ". ")
+	}
+	plain := true
+	for i := range len(name) {
+		if c := name[i]; c >= 0x80 || 'A' <= c && c <= 'Z' {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return name
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == 0x200C, r == 0x200D, r == 0x200E, r == 0x200F, 0x202A <= r && r <= 0x202E, 0x206A <= r && r <= 0x206F, r == 0xFEFF:
+			return -1
+		case r < 0x80:
+			return unicode.ToLower(r)
+		}
+		least := r // of all that differ by case only: for ſ and the Kelvin sign that is a letter of ASCII
+		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		return unicode.ToLower(least)
+	}, name)
+}
