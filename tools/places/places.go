@@ -78,10 +78,21 @@ func New(getenv func(string) string, more ...string) *Table {
 		}
 		t.homes = append(t.homes, split(home))
 		if real, err := filepath.EvalSymlinks(home); err == nil && real != home {
+			home = real
 			t.homes = append(t.homes, split(real))
 		}
+		there := map[string]bool{} // by the first component: most are not, and need not be resolved
 		for _, e := range entries {
-			t.resolve(filepath.Join(home, filepath.FromSlash(e.path)), e.Place)
+			first, _, _ := strings.Cut(e.path, "/")
+			exists, known := there[first]
+			if !known {
+				_, err := os.Lstat(filepath.Join(home, first))
+				exists = err == nil
+				there[first] = exists
+			}
+			if exists {
+				t.resolve(filepath.Join(home, filepath.FromSlash(e.path)), e.Place)
+			}
 		}
 	}
 	t.variables(getenv)
@@ -267,9 +278,12 @@ func begins(path, with []string) bool {
 
 // split returns the folded components of a path.
 func split(path string) []string {
-	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == filepath.Separator })
-	for i, part := range parts {
-		parts[i] = fold(part)
+	parts := make([]string, 0, strings.Count(path, "/")+1)
+	for rest := filepath.ToSlash(path); rest != ""; {
+		var part string
+		if part, rest, _ = strings.Cut(rest, "/"); part != "" {
+			parts = append(parts, fold(part))
+		}
 	}
 	return parts
 }
