@@ -47,7 +47,7 @@ type job struct {
 func (t *turn) runCalls(calls []llm.Part, reason llm.Reason) error {
 	jobs := make([]*job, len(calls))
 	for i, call := range calls {
-		jobs[i] = &job{call: call, err: unfit(i, reason)}
+		jobs[i] = &job{call: call, err: unfit(i, call, reason)}
 		jobs[i].final = jobs[i].err != nil
 	}
 	t.results = t.opened(jobs)
@@ -118,12 +118,14 @@ func (r results) node() store.Node {
 
 // unfit says why the nth call of an answer must not run at all. An answer that
 // was refused or reached its limit may hold only a part of what was meant.
-func unfit(n int, reason llm.Reason) error {
+func unfit(n int, call llm.Part, reason llm.Reason) error {
 	switch {
 	case reason == llm.Refused:
 		return errors.New("this was not run: the answer was refused")
 	case reason == llm.Length:
 		return errors.New("this was not run: the answer reached its length limit before it was complete")
+	case call.Repeated:
+		return errors.New("this was not run: an earlier call of the same answer has its id; call it again if it was meant")
 	case n >= maxCalls:
 		return fmt.Errorf("this was not run: an answer may ask for %d tools at once", maxCalls)
 	}

@@ -1,9 +1,12 @@
 package session_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
@@ -58,5 +61,39 @@ func TestStopCalls(t *testing.T) {
 	}
 	if sent := fake.Requests()[1].Messages; sent[2].Parts[0].Text != first.Part.Text {
 		t.Errorf("the model was told %q, want %q", sent[2].Parts[0].Text, first.Part.Text)
+	}
+}
+
+// An id runs at most once: of calls that share it in one answer the first runs,
+// and the others get an error result, each under an id of its own.
+func TestRepeatedCalls(t *testing.T) {
+	repeated := call("again", "shell", `{"command":"echo x >>log"}`)
+	repeated.Repeated = true // as adapters mark it
+	for name, second := range map[string]llm.Part{
+		"told by the adapter": repeated,
+		"told by its id":      call("1", "shell", `{"command":"echo x >>log"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			set, dir := workspace(t)
+			first := call("1", "shell", `{"command":"echo x >>log"}`)
+			fake := llmtest.New(llmtest.Call(first, second, call("3", "shell", `{"command":"echo y >>log"}`)), llmtest.Say("I see"))
+			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo)})
+			var got []Result
+			for e := range s.Turn(t.Context(), say("hi")) {
+				if r, ok := e.(Result); ok {
+					got = append(got, r)
+				}
+			}
+			if log, err := os.ReadFile(filepath.Join(dir, "log")); err != nil || string(log) != "x\ny\n" {
+				t.Errorf("what ran wrote %q, %v", log, err)
+			}
+			if len(got) != 3 || got[0].Part.Failed || !got[1].Part.Failed || got[2].Part.Failed ||
+				!strings.Contains(got[1].Part.Text, "an earlier call of the same answer has its id") {
+				t.Errorf("results %+v", got)
+			}
+			if err := valid(s.History()); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -218,7 +218,8 @@ func (t *turn) count(u llm.Usage) {
 	t.done.Usage = t.done.Usage.Add(u)
 }
 
-// unique gives every call an id of its own: results are told apart by it.
+// unique gives every call an id of its own: results are told apart by it. One whose
+// id was taken must not run: an id runs at most once.
 func unique(parts []llm.Part) []llm.Part {
 	seen := map[string]bool{}
 	for i, p := range parts {
@@ -226,6 +227,7 @@ func unique(parts []llm.Part) []llm.Part {
 			continue
 		}
 		if p.ID == "" || seen[p.ID] {
+			parts[i].Repeated = p.Repeated || p.ID != ""
 			parts[i].ID = "call_" + rand.Text()[:20]
 		}
 		seen[parts[i].ID] = true

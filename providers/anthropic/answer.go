@@ -17,7 +17,9 @@ type answer struct {
 	names  map[string]string // tool names on the wire to ours
 	signed bool              // thinking is worth nothing without its signature
 
-	opened  int // blocks so far, of all rounds
+	opened  int  // blocks so far, of all rounds
+	started bool // this round said that it begins
+	blocks  int  // of this round
 	open    map[int]*block
 	order   []*block          // those still open, oldest first
 	content []json.RawMessage // blocks that are complete, of this round
@@ -47,6 +49,7 @@ type block struct {
 func (a *answer) take(e *event) {
 	switch e.Type {
 	case "message_start":
+		a.started = true
 		if e.Message != nil {
 			a.envelope(e.Message)
 		}
@@ -62,6 +65,16 @@ func (a *answer) take(e *event) {
 		a.stopped(e.Delta.Reason)
 		a.count(e.Usage)
 	}
+}
+
+// another reports whether e begins another answer in the middle of this one, as
+// proxies do that ask again when their connection breaks. The same beginning sent
+// twice, with nothing between, is none.
+func (a *answer) another(e *event) bool {
+	if e.Type != "message_start" {
+		return false
+	}
+	return a.blocks > 0 || a.started && (e.Message == nil || e.Message.ID != a.id)
 }
 
 // envelope reads what stands around the blocks.
@@ -108,6 +121,7 @@ func (a *answer) start(index int, raw json.RawMessage) *block {
 		decode(raw, &b.head)
 	}
 	a.opened++
+	a.blocks++
 	b.name = "b" + strconv.Itoa(a.opened)
 	if a.open == nil {
 		a.open = map[int]*block{}
@@ -122,11 +136,12 @@ func (a *answer) start(index int, raw json.RawMessage) *block {
 func (a *answer) begin(b *block) {
 	switch kind := b.kind(); kind {
 	case llm.Text:
-		a.show(b, llm.Part{Kind: kind, Text: b.Text.text()})
+		a.show(b, llm.Part{Kind: kind, Text: b.Text.Text()})
 	case llm.Thinking:
-		a.show(b, llm.Part{Kind: kind, Text: b.Thinking.text()})
+		a.show(b, llm.Part{Kind: kind, Text: b.Thinking.Text()})
 	case llm.Call:
-		if b.ID == "" || a.calls[b.ID] && b.Type == "tool_use" {
+		repeated := a.calls[b.ID] && b.Type == "tool_use"
+		if b.ID == "" || repeated {
 			b.ID = mint()
 		}
 		if a.calls == nil {
@@ -138,7 +153,7 @@ func (a *answer) begin(b *block) {
 		if ours, ok := a.names[name]; ok {
 			name = ours
 		}
-		a.show(b, llm.Part{Kind: kind, ID: b.ID, Name: name, Remote: b.Type != "tool_use"})
+		a.show(b, llm.Part{Kind: kind, ID: b.ID, Name: name, Remote: b.Type != "tool_use", Repeated: repeated})
 	}
 }
 
@@ -182,14 +197,14 @@ func (a *answer) grow(index int, d *delta) {
 	switch d.Type {
 	case "text_delta":
 		b.Text = append(b.Text, d.Text...)
-		a.show(b, llm.Part{Kind: llm.Text, Text: d.Text.text()})
+		a.show(b, llm.Part{Kind: llm.Text, Text: d.Text.Text()})
 	case "thinking_delta":
 		b.Thinking = append(b.Thinking, d.Thinking...)
-		a.show(b, llm.Part{Kind: llm.Thinking, Text: d.Thinking.text()})
+		a.show(b, llm.Part{Kind: llm.Thinking, Text: d.Thinking.Text()})
 	case "signature_delta":
 		b.Signature = append(b.Signature, d.Signature...)
 	case "input_json_delta":
-		text := d.Input.text()
+		text := d.Input.Text()
 		b.input = append(b.input, text...)
 		if text != "" && b.kind() == llm.Call {
 			a.show(b, llm.Part{Kind: llm.Call, Input: text})
@@ -254,9 +269,9 @@ func (b *block) whole() json.RawMessage {
 	}
 	switch b.kind() {
 	case llm.Text:
-		fields["text"] = b.Text.json()
+		fields["text"] = b.Text.JSON()
 	case llm.Thinking:
-		fields["thinking"], fields["signature"] = b.Thinking.json(), b.Signature.json()
+		fields["thinking"], fields["signature"] = b.Thinking.JSON(), b.Signature.JSON()
 	case llm.Call:
 		if input, ok := llm.Arguments(string(b.input)); ok && len(b.input) > 0 {
 			fields["input"] = input
@@ -285,6 +300,7 @@ func (a *answer) next() []json.RawMessage {
 	said := a.content
 	a.before, a.usage = a.total(), usage{}
 	a.content, a.end = nil, ""
+	a.started, a.blocks = false, 0
 	return said
 }
 

@@ -1,11 +1,11 @@
 package anthropic
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // An event is what comes in one event of a stream. Fields that nobody needs are
@@ -40,10 +40,10 @@ type envelope struct {
 // A delta adds to a block; in message_delta it ends the answer.
 type delta struct {
 	Type      string          `json:"type"`
-	Text      quoted          `json:"text"`
-	Thinking  quoted          `json:"thinking"`
-	Signature quoted          `json:"signature"`
-	Input     quoted          `json:"partial_json"`
+	Text      wire.Quoted     `json:"text"`
+	Thinking  wire.Quoted     `json:"thinking"`
+	Signature wire.Quoted     `json:"signature"`
+	Input     wire.Quoted     `json:"partial_json"`
 	Citation  json.RawMessage `json:"citation"`
 	Reason    string          `json:"stop_reason"`
 }
@@ -54,42 +54,13 @@ type head struct {
 	ID        string            `json:"id"`
 	Name      string            `json:"name"`
 	For       string            `json:"tool_use_id"`
-	Text      quoted            `json:"text"`
-	Thinking  quoted            `json:"thinking"`
-	Signature quoted            `json:"signature"`
+	Text      wire.Quoted       `json:"text"`
+	Thinking  wire.Quoted       `json:"thinking"`
+	Signature wire.Quoted       `json:"signature"`
 	Input     json.RawMessage   `json:"input"`
 	Content   json.RawMessage   `json:"content"`
 	Citations []json.RawMessage `json:"citations"`
 	Failed    bool              `json:"is_error"`
-}
-
-// quoted is the inside of a JSON string as it came, escapes and all. Joined, the
-// pieces of a string are the string, even if they were cut inside a character.
-type quoted []byte
-
-func (q *quoted) UnmarshalJSON(b []byte) error {
-	*q = (*q)[:0]
-	if len(b) >= 2 && b[0] == '"' {
-		*q = append(*q, b[1:len(b)-1]...)
-	}
-	return nil
-}
-
-// json is q as a JSON string.
-func (q quoted) json() json.RawMessage {
-	return append(append([]byte{'"'}, q...), '"')
-}
-
-// text is what q says.
-func (q quoted) text() string {
-	if bytes.IndexByte(q, '\\') < 0 {
-		return string(q)
-	}
-	var s string
-	if json.Unmarshal(q.json(), &s) != nil {
-		return ""
-	}
-	return s
 }
 
 // decode reads data into v. A field of another type than it should have is

@@ -75,6 +75,9 @@ func (a *answer) stream(events *wire.Events) error {
 		if e.Type == "" {
 			e.Type = events.Name
 		}
+		if a.another(&e) { // nothing of it belongs to what came
+			return a.close(false)
+		}
 		switch e.Type {
 		case "ping":
 		case "error":

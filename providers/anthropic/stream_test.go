@@ -109,7 +109,7 @@ func TestBlocks(t *testing.T) {
 			`{"kind":"text","text":"Aü"}`},
 		{"signed thinking, cut inside a character", "claude-sonnet-4-5", []string{block(0, `{"type":"thinking","thinking":"","signature":""}`,
 			`{"type":"thinking_delta","thinking":"a <b> \ud83d"}`, `{"type":"thinking_delta","thinking":"\ude00"}`, `{"type":"signature_delta","signature":"Ev+/"}`, `{"type":"signature_delta","signature":"AB=="}`)},
-			`{"kind":"thinking","text":"a <b> ` + "\ufffd\ufffd" + `","state":{"signature":"Ev+/AB==","thinking":"a <b> \ud83d\ude00","type":"thinking"}}`},
+			`{"kind":"thinking","text":"a <b> 😀","state":{"signature":"Ev+/AB==","thinking":"a <b> \ud83d\ude00","type":"thinking"}}`},
 		{"hidden thinking", "claude-opus-5-5", []string{block(0, `{"type":"thinking","thinking":"","signature":""}`, `{"type":"signature_delta","signature":"Ev=="}`), block(1, `{"type":"text","text":"A"}`)},
 			`{"kind":"thinking","state":{"signature":"Ev==","thinking":"","type":"thinking"}}` + "\n" + `{"kind":"text","text":"A"}`},
 		{"unsigned thinking of a Claude", "claude-sonnet-4-5", []string{block(0, `{"type":"thinking","thinking":""}`, `{"type":"thinking_delta","thinking":"hm"}`)},
@@ -144,7 +144,7 @@ func TestBlocks(t *testing.T) {
 			`{"kind":"opaque","state":{"type":"fallback","from":{"model":"a"}}}` + "\n" + `{"kind":"text","text":"A"}`},
 		{"deltas of a block that was never opened", "glm-5.3", []string{event("content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"A"}}`)},
 			`{"kind":"text","text":"A"}`},
-		{"a beginning that comes twice", "claude-sonnet-4-5", []string{opening(1), block(0, `{"type":"text","text":"A"}`), opening(1)},
+		{"a beginning that comes twice", "claude-sonnet-4-5", []string{opening(1), block(0, `{"type":"text","text":"A"}`)},
 			`{"kind":"text","text":"A"}`},
 		{"tags that leaked", "glm-5.3", []string{block(0, `{"type":"text","text":""}`, `{"type":"text_delta","text":"<think>hm</think>A"}`)},
 			`{"kind":"thinking","text":"hm"}` + "\n" + `{"kind":"text","text":"A"}`},
@@ -257,6 +257,46 @@ func TestEnds(t *testing.T) {
 			}
 			if got.finish.Reason != test.want || got.finish.Raw != test.raw {
 				t.Errorf("finish %+v, want %s (%s)", got.finish, test.want, test.raw)
+			}
+		})
+	}
+}
+
+// TestSecondBeginning: where another answer begins in the middle of one, that one
+// was cut. Of the other nothing is taken, and no call is made of a half.
+func TestSecondBeginning(t *testing.T) {
+	again := strings.ReplaceAll(opening(1), "msg_1", "msg_2")
+	text := block(0, `{"type":"text","text":"A"}`)
+	open := event("content_block_start", `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`)
+	other := block(0, `{"type":"text","text":"B"}`) + block(1, `{"type":"tool_use","id":"b","name":"g","input":{}}`)
+	stopped := event("message_delta", `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":3}}`)
+	for _, test := range []struct {
+		name, body, want string
+		fault            llm.Fault
+	}{
+		{"behind text", stream(opening(1), text, again, other, ending("tool_use", 9)), `{"kind":"text","text":"A"}`, llm.Network},
+		{"under the same id", stream(opening(1), text, opening(1), other, ending("tool_use", 9)), `{"kind":"text","text":"A"}`, llm.Network},
+		{"in a call", stream(opening(1), text, open, again, other, ending("tool_use", 9)), `{"kind":"text","text":"A"}`, llm.Network},
+		{"before anything", stream(opening(1), again, other, ending("tool_use", 9)), "", llm.Network},
+		{"behind a whole answer", stream(opening(1), text, stopped, again, other, ending("tool_use", 9)), `{"kind":"text","text":"A"}`, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			base, _ := server(t, reply{body: test.body})
+			var draft llm.Draft
+			var failed error
+			for e, err := range connect(t, base, "claude-sonnet-4-5").Stream(t.Context(), llm.Request{}) {
+				if d, ok := e.(llm.Delta); ok {
+					draft.Add(d)
+				}
+				failed = err
+			}
+			parts := draft.Done()
+			fault := llm.Fault("")
+			if failed != nil {
+				parts, fault = draft.Close(), llm.FaultOf(failed)
+			}
+			if got := show(parts); got != test.want || fault != test.fault {
+				t.Errorf("got %s, %v\nwant %s, %q", got, failed, test.want, test.fault)
 			}
 		})
 	}

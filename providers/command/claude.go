@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // claudeArgs are the arguments of Claude Code for one answer without an agent:
@@ -80,7 +81,7 @@ type claudeLine struct {
 	} `json:"rate_limit_info"`
 
 	Failed     bool                   `json:"is_error"` // result
-	Result     string                 `json:"result"`
+	Result     wire.Text              `json:"result"`
 	Errors     []string               `json:"errors"`
 	Stop       string                 `json:"stop_reason"`
 	Cost       *float64               `json:"total_cost_usd"`
@@ -105,18 +106,18 @@ type claudeEvent struct {
 	Message claudeMessage `json:"message"`
 	Block   claudeBlock   `json:"content_block"`
 	Delta   struct {
-		Type     string `json:"type"`
-		Text     string `json:"text"`
-		Thinking string `json:"thinking"`
-		JSON     string `json:"partial_json"`
-		Stop     string `json:"stop_reason"`
+		Type     string    `json:"type"`
+		Text     wire.Text `json:"text"`
+		Thinking wire.Text `json:"thinking"`
+		JSON     wire.Text `json:"partial_json"`
+		Stop     string    `json:"stop_reason"`
 	} `json:"delta"`
 }
 
 type claudeBlock struct {
 	Type     string          `json:"type"`
-	Text     string          `json:"text"`
-	Thinking string          `json:"thinking"`
+	Text     wire.Text       `json:"text"`
+	Thinking wire.Text       `json:"thinking"`
 	ID       string          `json:"id"`
 	Name     string          `json:"name"`
 	Input    json.RawMessage `json:"input"`
@@ -147,7 +148,7 @@ func (c claudeContent) text() string {
 	for _, b := range c {
 		switch b.Type {
 		case "text":
-			texts = append(texts, b.Text)
+			texts = append(texts, string(b.Text))
 		case "image":
 			texts = append(texts, "[image]")
 		}

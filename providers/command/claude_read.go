@@ -18,6 +18,7 @@ type claude struct {
 	n        int               // of the message in the stream
 	streamed map[string]bool   // ids of messages that came as events
 	open     strings.Builder   // text of a message in the stream that has no end yet
+	said     bool              // text came behind the last call
 	blocks   map[int]string    // index in the message to the id of its call
 	calls    map[string]string // names of the tools that were called, by id
 
@@ -86,12 +87,12 @@ func (c *claude) event(e *claudeEvent) {
 	case "content_block_delta":
 		switch e.Delta.Type {
 		case "text_delta":
-			c.say(c.block(e.Index), e.Delta.Text)
+			c.say(c.block(e.Index), string(e.Delta.Text))
 		case "thinking_delta":
-			c.think(c.block(e.Index), e.Delta.Thinking)
+			c.think(c.block(e.Index), string(e.Delta.Thinking))
 		case "input_json_delta":
 			if id := c.blocks[e.Index]; id != "" && e.Delta.JSON != "" {
-				c.delta(id, llm.Part{Input: e.Delta.JSON})
+				c.delta(id, llm.Part{Input: string(e.Delta.JSON)})
 			}
 		}
 	case "message_delta":
@@ -107,9 +108,9 @@ func (c *claude) block(index int) string { return fmt.Sprintf("%d.%d", c.n, inde
 func (c *claude) begin(index int, b *claudeBlock) {
 	switch {
 	case b.Type == "text":
-		c.say(c.block(index), b.Text)
+		c.say(c.block(index), string(b.Text))
 	case b.Type == "thinking":
-		c.think(c.block(index), b.Thinking)
+		c.think(c.block(index), string(b.Thinking))
 	case strings.HasSuffix(b.Type, "tool_use"): // also server_tool_use, mcp_tool_use
 		if c.call(b) {
 			c.blocks[index] = b.ID
@@ -123,6 +124,7 @@ func (c *claude) call(b *claudeBlock) bool {
 		return false
 	}
 	c.calls[b.ID] = b.Name
+	c.said = false
 	c.delta(b.ID, llm.Part{Kind: llm.Call, ID: b.ID, Name: b.Name, Remote: true})
 	return true
 }
@@ -131,6 +133,7 @@ func (c *claude) say(block, text string) {
 	if text == "" {
 		return
 	}
+	c.said = true
 	c.open.WriteString(text)
 	if c.run.schema != nil {
 		c.held.WriteString(text)
@@ -177,15 +180,19 @@ func (c *claude) assistant(l *claudeLine) {
 			continue
 		}
 		if c.streamed[l.Message.ID] {
+			if b.Type == "text" {
+				c.open.Reset() // it came to its end
+			}
 			continue
 		}
 		c.n++
 		switch b.Type {
 		case "text":
-			c.say(c.block(i), strings.TrimPrefix(b.Text, before))
+			c.say(c.block(i), strings.TrimPrefix(string(b.Text), before))
 			c.open.Reset()
+			before = ""
 		case "thinking":
-			c.think(c.block(i), b.Thinking)
+			c.think(c.block(i), string(b.Thinking))
 		}
 	}
 }
@@ -236,9 +243,9 @@ func (c *claude) result(l *claudeLine) {
 	case c.run.schema != nil && len(l.Structured) > 0 && string(l.Structured) != "null":
 		c.delta("answer", llm.Part{Kind: llm.Text, Text: string(l.Structured)})
 	case c.run.schema != nil:
-		c.delta("answer", llm.Part{Kind: llm.Text, Text: cmp.Or(c.held.String(), l.Result)})
-	case !c.shown && l.Result != "" && !overlong:
-		c.delta("answer", llm.Part{Kind: llm.Text, Text: l.Result})
+		c.delta("answer", llm.Part{Kind: llm.Text, Text: cmp.Or(c.held.String(), string(l.Result))})
+	case !c.said && l.Result != "" && !overlong:
+		c.delta("answer", llm.Part{Kind: llm.Text, Text: string(l.Result)})
 	}
 	reason, ok := stops[c.stop]
 	if !ok {
@@ -290,7 +297,7 @@ func (c *claude) report(l *claudeLine) {
 // refuse is a last line that reports an error. Its subtype may be success all
 // the same: then the error is that of the API, with its text as the result.
 func (c *claude) refuse(l *claudeLine) {
-	words := cmp.Or(l.Result, strings.Join(l.Errors, "; "), c.words, strings.ReplaceAll(l.Subtype, "_", " "))
+	words := cmp.Or(string(l.Result), strings.Join(l.Errors, "; "), c.words, strings.ReplaceAll(l.Subtype, "_", " "))
 	code := c.failed
 	if l.Subtype != "success" {
 		code = cmp.Or(code, l.Subtype)

@@ -91,7 +91,20 @@ func TestClaude(t *testing.T) {
 			`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"a"}]}}` + "\n" +
 			`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"of nobody","content":"b"}]}}` + "\n" +
 			`{"type":"user","message":{"role":"user","content":"the prompt, replayed"}}` + "\n" + claudeResult,
-			[]llm.Part{called("t1", "Bash", `{"command":"ls"}`), answered("t1", "Bash", "a", false)}, llm.Stop, ""},
+			[]llm.Part{called("t1", "Bash", `{"command":"ls"}`), answered("t1", "Bash", "a", false), text("Hello")}, llm.Stop, ""},
+		{"the answer only in the result, behind text and a tool", claudeInit + strings.ReplaceAll(claudeWhole, `"Hello"`, `"Let me look."`) +
+			`{"type":"assistant","message":{"id":"m2","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}` + "\n" +
+			`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"a"}]}}` + "\n" + claudeResult,
+			[]llm.Part{text("Let me look."), called("t1", "Bash", `{}`), answered("t1", "Bash", "a", false), text("Hello")}, llm.Stop, ""},
+		{"the answer only in the result, behind thinking", claudeInit + `{"type":"assistant","message":{"id":"m1","content":[{"type":"thinking","thinking":"Hm."}]}}` + "\n" + claudeResult,
+			[]llm.Part{thinking("Hm."), text("Hello")}, llm.Stop, ""},
+		{"an answer that begins like the one before", claudeInit + claudeStart + claudeHello + claudeWhole + strings.ReplaceAll(strings.ReplaceAll(claudeWhole, "m1", "m2"), "Hello", "Hello again") + claudeResult,
+			[]llm.Part{text("Hello"), text("Hello again")}, llm.Stop, ""},
+		{"a rune in halves", claudeInit + claudeStart +
+			`{"type":"stream_event","event":{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}}` + "\n" +
+			`{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\ud83d"}}}` + "\n" +
+			`{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"\ude00b\ud83d"}}}` + "\n" + claudeResult,
+			[]llm.Part{text("a😀b\uFFFD")}, llm.Stop, ""},
 		{"cut short", claudeInit + claudeWhole + strings.Replace(claudeResult, `"result":`, `"stop_reason":"max_tokens","result":`, 1), []llm.Part{text("Hello")}, llm.Length, ""},
 		{"cut short by the program", claudeInit + claudeWhole + `{"type":"assistant","error":"max_output_tokens","message":{"content":[{"type":"text","text":"API Error: too long"}]}}` + "\n" +
 			strings.Replace(claudeResult, `"is_error":false`, `"is_error":true`, 1), []llm.Part{text("Hello")}, llm.Length, ""},
@@ -231,6 +244,9 @@ func TestGemini(t *testing.T) {
 			`{"type":"tool_result","tool_id":"t1","status":"error","error":{"type":"x","message":"boom"}}` + "\n" +
 			`{"type":"tool_result","tool_id":"of nobody","status":"success","output":"?"}` + "\n" + geminiHello + geminiResult,
 			[]llm.Part{text("Hello"), called("t1", "ls", `{"path":"."}`), answered("t1", "ls", "boom", true), text("Hello")}, llm.Stop, ""},
+
+		{"runes in halves", geminiInit + `{"type":"message","role":"assistant","content":"a\ud83d","delta":true}` + "\n" +
+			`{"type":"message","role":"assistant","content":"\ude00b","delta":true}` + "\n" + geminiResult, []llm.Part{text("a😀b")}, llm.Stop, ""},
 
 		{"no result", geminiInit + geminiHello, []llm.Part{text("Hello")}, "", llm.Network},
 		{"no such model", geminiInit + `{"type":"result","status":"error","error":{"type":"unknown","message":"[API Error: Requested entity was not found.]"}}`, nil, "", llm.ModelNotFound},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // geminiArgs are the arguments of Gemini CLI. What asks for approval is denied
@@ -45,13 +46,13 @@ type geminiLine struct {
 	Session string `json:"session_id"` // init
 	Model   string `json:"model"`
 
-	Role    string `json:"role"` // message
-	Content string `json:"content"`
+	Role    string    `json:"role"` // message
+	Content wire.Text `json:"content"`
 
 	Tool   string          `json:"tool_name"` // tool_use, tool_result
 	ID     string          `json:"tool_id"`
 	Input  json.RawMessage `json:"parameters"`
-	Output string          `json:"output"`
+	Output wire.Text       `json:"output"`
 
 	Severity string `json:"severity"` // error
 	Message  string `json:"message"`
@@ -97,7 +98,7 @@ func (g *gemini) line(data []byte) {
 		}
 	case "message":
 		if l.Role == "assistant" && l.Content != "" { // that of the user is echoed
-			g.delta("text "+strconv.Itoa(g.n), llm.Part{Kind: llm.Text, Text: l.Content})
+			g.delta("text "+strconv.Itoa(g.n), llm.Part{Kind: llm.Text, Text: string(l.Content)})
 		}
 	case "tool_use":
 		g.call(&l)
@@ -126,7 +127,7 @@ func (g *gemini) answered(l *geminiLine) {
 		return
 	}
 	g.delta("result of "+l.ID, llm.Part{
-		Kind: llm.Result, ID: l.ID, Name: name, Text: cmp.Or(l.Output, l.Error.Message),
+		Kind: llm.Result, ID: l.ID, Name: name, Text: cmp.Or(string(l.Output), l.Error.Message),
 		Failed: l.Status == "error", Remote: true,
 	})
 }

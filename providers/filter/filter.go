@@ -13,10 +13,7 @@ package filter
 import "parley/providers/llm"
 
 // more reports whether d says anything besides text of a block.
-func more(d llm.Delta) bool {
-	return d.ID != "" || d.Name != "" || d.Input != "" || d.Failed || d.Remote || d.MIME != "" ||
-		d.Data != nil || d.URL != "" || d.State != nil
-}
+func more(d llm.Delta) bool { return !d.OnlyText() }
 
 // partial is the length of the longest end of s with which mark may begin.
 func partial(s, mark string) int {

@@ -75,7 +75,7 @@ func (a *answer) part(p *piece) bool {
 	case p.Blob != nil:
 		a.whole(llm.Part{Kind: llm.Media, MIME: p.Blob.MIME, Data: p.Blob.Data, State: p.state()})
 	case p.Text != "":
-		a.text(p.kind(), p.Text, p.state())
+		a.text(p.kind(), string(p.Text), p.state())
 	default:
 		return false
 	}
@@ -148,7 +148,8 @@ func (a *answer) call(f *fragment, state json.RawMessage) {
 		}
 		a.said = true
 		a.stub = &stub{block: a.open("c")}
-		a.out.Send(llm.Delta{Block: a.stub.block, Part: llm.Part{Kind: llm.Call, ID: a.unique(f.ID), Name: name, State: state}})
+		id, repeated := a.unique(f.ID)
+		a.out.Send(llm.Delta{Block: a.stub.block, Part: llm.Part{Kind: llm.Call, ID: id, Repeated: repeated, Name: name, State: state}})
 	} else if state != nil {
 		a.out.Send(llm.Delta{Block: a.stub.block, Part: llm.Part{Kind: llm.Call, State: state}})
 	}
@@ -169,15 +170,15 @@ func (a *answer) close() {
 
 // unique returns id, or one of our own making if there is none, or another call
 // of this answer has it.
-func (a *answer) unique(id string) string {
-	if id == "" || a.calls[id] {
+func (a *answer) unique(id string) (own string, repeated bool) {
+	if repeated = a.calls[id]; id == "" || repeated {
 		id = mintedID + rand.Text()
 	}
 	if a.calls == nil {
 		a.calls = map[string]bool{}
 	}
 	a.calls[id] = true
-	return id
+	return id, repeated
 }
 
 // continues is the finish reason of an answer that goes on in another request.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // A chunk is what comes in one event, or a whole answer. Fields that mean
@@ -41,7 +42,7 @@ type feedback struct {
 // A piece is a part of the content, or a part of a part: text and thinking come
 // in pieces, everything else whole.
 type piece struct {
-	Text      string          `json:"text"`
+	Text      wire.Text       `json:"text"`
 	Thought   bool            `json:"thought"`
 	Signature json.RawMessage `json:"thoughtSignature"`
 	Call      *fragment       `json:"functionCall"`

@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -176,28 +175,10 @@ func (h *history) call(p llm.Part) map[string]any {
 	h.names[p.ID] = p.Name
 	call := map[string]any{"name": wireName(p.Name)}
 	if args, ok := llm.Arguments(p.Input); ok && string(args) != "{}" {
-		call["args"] = whole(args)
+		call["args"] = args
 	}
 	h.identify(call, p.ID)
 	return map[string]any{"functionCall": call}
-}
-
-// whole is JSON without halves of surrogate pairs, which the API refuses.
-func whole(data json.RawMessage) json.RawMessage {
-	if !bytes.Contains(data, []byte(`\ud`)) && !bytes.Contains(data, []byte(`\uD`)) {
-		return data
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
-		return data
-	}
-	clean, err := json.Marshal(v)
-	if err != nil {
-		return data
-	}
-	return clean
 }
 
 // identify adds the id of a call, if this model minted it.

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // A partial is a piece of one argument, as Vertex streams them:
@@ -13,7 +16,7 @@ import (
 //	{"jsonPath":"$.recipe.steps[0]","stringValue":"heat"}
 type partial struct {
 	Path   string          `json:"jsonPath"`
-	String *string         `json:"stringValue"`
+	String *wire.Text      `json:"stringValue"`
 	Number json.RawMessage `json:"numberValue"`
 	Bool   *bool           `json:"boolValue"`
 	Null   json.RawMessage `json:"nullValue"`
@@ -43,8 +46,7 @@ func (s *stub) input() string {
 	if s.tree != nil {
 		data, _ = json.Marshal(s.tree)
 	}
-	var text string // some gateways send the text of the object
-	if len(data) > 0 && data[0] == '"' && json.Unmarshal(data, &text) == nil {
+	if text, err := wire.Unquote(data); err == nil { // some gateways send the text of the object
 		return text
 	}
 	var b bytes.Buffer
@@ -90,7 +92,7 @@ func put(tree any, path []any, p partial) any {
 type growing struct{ strings.Builder }
 
 // MarshalJSON implements json.Marshaler.
-func (g *growing) MarshalJSON() ([]byte, error) { return json.Marshal(g.String()) }
+func (g *growing) MarshalJSON() ([]byte, error) { return json.Marshal(llm.Clean(g.String())) }
 
 // value is what p says, behind what was there before.
 func (p partial) value(before any) any {
@@ -100,7 +102,7 @@ func (p partial) value(before any) any {
 		if !ok {
 			text = &growing{}
 		}
-		text.WriteString(*p.String)
+		text.WriteString(string(*p.String))
 		return text
 	case present(p.Number):
 		return p.Number

@@ -28,6 +28,12 @@ func call(id, input, state string) llm.Part {
 	return p
 }
 
+// repeated is a call whose id an earlier one has.
+func repeated(p llm.Part) llm.Part {
+	p.Repeated = true
+	return p
+}
+
 func said(text, state string) llm.Part {
 	p := llm.Part{Kind: llm.Text, Text: text}
 	if state != "" {
@@ -131,8 +137,8 @@ func TestRequest(t *testing.T) {
 // refuses, goes back without it, and every other one as it came.
 func TestSurrogates(t *testing.T) {
 	for in, want := range map[string]string{
-		`{"b":1.50,"a":"\ud83d\ude00"}`: `"args":{"a":"😀","b":1.50}`,
-		`{"b":1,"a":"\ud83d"}`:          "\"args\":{\"a\":\"\uFFFD\",\"b\":1}",
+		`{"b":1.50,"a":"\ud83d\ude00"}`: `"args":{"b":1.50,"a":"\ud83d\ude00"}`,
+		`{"b":1,"a":"\ud83d"}`:          "\"args\":{\"b\":1,\"a\":\"\uFFFD\"}",
 		`{"b":12345678901234567890}`:    `"args":{"b":12345678901234567890}`,
 		`{"b":1,"a":"\u00e9"}`:          `"args":{"b":1,"a":"\u00e9"}`,
 	} {

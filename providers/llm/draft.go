@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // A Draft is a message that is still arriving. It is the only code that folds
@@ -43,6 +42,7 @@ func (d *Draft) Add(delta Delta) {
 	set(&p.Name, delta.Name)
 	set(&p.Failed, delta.Failed)
 	set(&p.Remote, delta.Remote)
+	set(&p.Repeated, delta.Repeated)
 	set(&p.MIME, delta.MIME)
 	set(&p.URL, delta.URL)
 	if delta.State != nil {
@@ -127,12 +127,7 @@ func (d *Draft) Close() []Part {
 }
 
 func tidy(p Part) Part {
-	if !utf8.ValidString(p.Text) {
-		p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
-	}
-	if !utf8.ValidString(p.Input) {
-		p.Input = strings.ToValidUTF8(p.Input, "\uFFFD")
-	}
+	p.Text, p.Input = Clean(p.Text), Clean(p.Input)
 	return p
 }
 
@@ -159,13 +154,14 @@ func hollow(p Part) bool {
 }
 
 // Arguments reports whether a call's input is one complete JSON object, and
-// returns it compact.
+// returns it compact, in valid UTF-8 and without halves of surrogate pairs, which
+// some servers refuse.
 func Arguments(input string) (json.RawMessage, bool) {
 	if empty(input) {
 		return json.RawMessage("{}"), true
 	}
 	var b bytes.Buffer
-	if json.Compact(&b, []byte(input)) != nil || b.Bytes()[0] != '{' {
+	if json.Compact(&b, []byte(cleanJSON(input))) != nil || b.Bytes()[0] != '{' {
 		return nil, false
 	}
 	return b.Bytes(), true

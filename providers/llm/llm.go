@@ -152,17 +152,26 @@ const (
 // A Part is one piece of a message. It is flat, so that it needs no JSON code
 // of its own and streaming is nothing but adding parts to parts.
 type Part struct {
-	Kind   Kind            `json:"kind"`
-	Text   string          `json:"text,omitempty"`   // also a result's output
-	ID     string          `json:"id,omitempty"`     // joins a call to its result; ours, adapters map it to what the provider accepts
-	Name   string          `json:"name,omitempty"`   // of the tool or file
-	Input  string          `json:"input,omitempty"`  // a call's arguments, as JSON text
-	Failed bool            `json:"failed,omitempty"` // a result that reports an error
-	Remote bool            `json:"remote,omitempty"` // the provider ran this tool, not we
-	MIME   string          `json:"mime,omitempty"`
-	Data   []byte          `json:"data,omitempty"`
-	URL    string          `json:"url,omitempty"`
-	State  json.RawMessage `json:"state,omitempty"` // opaque: signature, encrypted item, raw block; stored, replayed, read by nobody but its origin
+	Kind   Kind   `json:"kind"`
+	Text   string `json:"text,omitempty"`   // also a result's output
+	ID     string `json:"id,omitempty"`     // joins a call to its result; ours, adapters map it to what the provider accepts
+	Name   string `json:"name,omitempty"`   // of the tool or file
+	Input  string `json:"input,omitempty"`  // a call's arguments, as JSON text
+	Failed bool   `json:"failed,omitempty"` // a result that reports an error
+	Remote bool   `json:"remote,omitempty"` // the provider ran this tool, not we
+	// Repeated says that the provider gave a call an id that an earlier call of the
+	// same answer has. ID is then made up, and the call must not run.
+	Repeated bool            `json:"repeated,omitempty"`
+	MIME     string          `json:"mime,omitempty"`
+	Data     []byte          `json:"data,omitempty"`
+	URL      string          `json:"url,omitempty"`
+	State    json.RawMessage `json:"state,omitempty"` // opaque: signature, encrypted item, raw block; stored, replayed, read by nobody but its origin
+}
+
+// OnlyText reports whether p says nothing besides its Kind and Text.
+func (p Part) OnlyText() bool {
+	return p.ID == "" && p.Name == "" && p.Input == "" && !p.Failed && !p.Remote && !p.Repeated && p.MIME == "" &&
+		p.Data == nil && p.URL == "" && p.State == nil
 }
 
 // An Event is one of Delta, Notice, Retry, Usage and Finish.

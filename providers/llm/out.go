@@ -10,6 +10,7 @@ import (
 // dropped.
 type Out struct {
 	yield    func(Event, error) bool
+	joiner   *joiner // of an adapter, whose server may cut text anywhere; nil for none
 	stopped  bool
 	finished bool
 }
@@ -19,6 +20,28 @@ func NewOut(yield func(Event, error) bool) *Out { return &Out{yield: yield} }
 
 // Send hands e to the consumer and reports whether the adapter should go on.
 func (o *Out) Send(e Event) bool {
+	if o.joiner == nil {
+		return o.send(e)
+	}
+	switch v := e.(type) {
+	case Delta:
+		if deltas, changed := o.joiner.add(v); changed {
+			return o.deltas(deltas)
+		}
+	case Finish:
+		o.deltas(o.joiner.release(true))
+	}
+	return o.send(e)
+}
+
+func (o *Out) deltas(list []Delta) bool {
+	for _, d := range list {
+		o.send(d)
+	}
+	return !o.stopped && !o.finished
+}
+
+func (o *Out) send(e Event) bool {
 	if o.stopped || o.finished {
 		return false
 	}
@@ -33,6 +56,9 @@ func (o *Out) Send(e Event) bool {
 
 // Fail ends the stream with err, unless it has ended.
 func (o *Out) Fail(err error) {
+	if o.joiner != nil {
+		o.deltas(o.joiner.release(true))
+	}
 	if !o.stopped && !o.finished {
 		o.stopped = true
 		o.yield(nil, err)
@@ -45,7 +71,9 @@ func (o *Out) Stopped() bool { return o.stopped }
 // Finished reports whether a Finish was sent.
 func (o *Out) Finished() bool { return o.finished }
 
-// Produce makes a Stream of what f writes. An error of f ends the stream,
+// Produce makes a Stream of what f writes. Text and input may be cut anywhere, in
+// a rune as well, with halves of surrogate pairs in the form of WTF-8; they come
+// out whole. An error of f ends the stream,
 // unless a Finish came before; if f returns nil without a Finish, the answer
 // was cut and the stream ends with a Network error, whatever the transport
 // thought of it. Once ctx is canceled, its cause is the error.
@@ -54,6 +82,7 @@ func Produce(ctx context.Context, f func(ctx context.Context, out *Out) error) S
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		out := NewOut(yield)
+		out.joiner = &joiner{}
 		err := f(ctx, out)
 		if out.stopped || out.finished {
 			return

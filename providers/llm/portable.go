@@ -87,14 +87,18 @@ const NoResult = "There is no result: the turn was interrupted. Whether this ran
 // call has exactly one result, directly behind its message and in the order of
 // the calls; results without a call are dropped; a message of the user's that
 // stood between them comes after; two messages of the user's in a row become one;
-// messages without anything to send are left out. Valid histories come back as
-// they are.
+// messages without anything to send are left out. Text and input are valid UTF-8
+// without halves of surrogate pairs. Valid histories come back as they are.
 func Repair(history []Message) []Message {
 	out, _ := repair(history)
 	return out
 }
 
 func repair(history []Message) (out []Message, closed int) {
+	history = slices.Clone(history)
+	for i := range history {
+		history[i].Parts = clean(history[i].Parts)
+	}
 	for i, m := range history {
 		if m.Role == RoleTool || !slices.ContainsFunc(m.Parts, func(p Part) bool { return !hollow(p) }) {
 			continue

@@ -36,6 +36,9 @@ func ask(prompt string) llm.Request {
 func Suite(t *testing.T, w Wire) {
 	t.Run("answers", w.answers)
 	t.Run("splits", w.splits)
+	t.Run("runes", w.runes)
+	t.Run("halves", w.halves)
+	t.Run("ids", w.ids)
 	t.Run("request", w.request)
 	t.Run("statuses", w.statuses)
 	t.Run("wait", w.wait)

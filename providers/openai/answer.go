@@ -2,8 +2,6 @@ package openai
 
 import (
 	"crypto/rand"
-	"encoding/json"
-	"strings"
 
 	"parley/providers/llm"
 )
@@ -14,14 +12,12 @@ type answer struct {
 	tally
 	dialect Dialect
 	names   map[string]string // tool names on the wire to ours
-	before  string            // text of the assistant message before this answer; see Dialect.Repeats
 
-	run     llm.Kind // what the open block holds; "" if none is open
-	block   string   // its name
-	source  source   // where thinking comes from
-	first   string   // block of the first thinking
-	thought strings.Builder
-	last    string // delta of thinking
+	run     llm.Kind   // what the open block holds; "" if none is open
+	block   string     // its name
+	source  source     // where thinking comes from
+	first   string     // block of the first thinking
+	grow    cumulative // of thinking that comes in no details
 	details details
 	calls   []*call
 	said    bool   // text was sent that is no refusal
@@ -83,12 +79,12 @@ func (a *answer) delta(d *delta) {
 		case "thinking":
 			a.think(piece.thinking())
 		case "text":
-			a.say(piece.Text)
+			a.say(string(piece.Text))
 		}
 	}
 	a.say(d.Content.text)
 	a.denied = a.denied || d.Refusal != ""
-	a.send(llm.Text, d.Refusal)
+	a.send(llm.Text, string(d.Refusal))
 	for i := range d.Calls {
 		a.fragment(&d.Calls[i], i)
 	}
@@ -100,34 +96,31 @@ func (a *answer) thinking(d *delta) string {
 	for _, raw := range d.Details {
 		details += a.details.add(raw, a.dialect.Grows)
 	}
-	texts := [...]string{fromContent: d.Thinking, fromReasoning: d.Reasoning, fromDetails: details}
+	texts := [...]string{fromContent: string(d.Thinking), fromReasoning: string(d.Reasoning), fromDetails: details}
 	if a.source == 0 {
 		for s := fromContent; s <= fromDetails && a.source == 0; s++ {
 			if texts[s] != "" {
 				a.source = s
 			}
 		}
+		if a.source == 0 && a.details.holds() {
+			a.source = fromDetails
+		}
 	}
 	text := texts[a.source]
-	switch {
-	case a.source == fromDetails:
-	case a.dialect.Grows:
-		text = fresh(a.thought.String(), text)
-		a.thought.WriteString(text)
-	case a.dialect.Repeats && text == a.last:
-		return ""
-	case a.dialect.Repeats && text != "":
-		a.last = text
+	if a.dialect.Grows && a.source != fromDetails {
+		text = a.grow.add(text)
 	}
 	return text
 }
 
-// fresh is what text adds to old, if text is all there is so far.
-func fresh(old, text string) string {
-	if rest, ok := strings.CutPrefix(text, old); ok {
-		return rest
+// release sends the thinking that is held back, before anything follows it.
+func (a *answer) release() {
+	held := a.grow.end()
+	if details := a.details.end(); a.source == fromDetails {
+		held = details
 	}
-	return text
+	a.think(held)
 }
 
 func (a *answer) think(text string) {
@@ -138,10 +131,6 @@ func (a *answer) think(text string) {
 }
 
 func (a *answer) say(text string) {
-	if a.dialect.Repeats && !a.said && text != "" && text == a.before {
-		a.before = ""
-		return
-	}
 	a.said = a.said || text != ""
 	a.send(llm.Text, text)
 }
@@ -149,6 +138,9 @@ func (a *answer) say(text string) {
 func (a *answer) send(kind llm.Kind, text string) {
 	if text == "" {
 		return
+	}
+	if kind == llm.Text && a.dialect.Grows {
+		a.release()
 	}
 	if a.run != kind {
 		a.run, a.block = kind, a.open("b")
@@ -161,8 +153,9 @@ type call struct {
 	block string
 	key   int // index, or the place in its chunk where servers send no index
 	id    string
+	given string // id that the server sent
 	name  string
-	args  strings.Builder
+	args  nesting
 }
 
 // fragment adds a piece of a call, the at-th of its chunk.
@@ -179,18 +172,20 @@ func (a *answer) fragment(f *fragment, at int) {
 	c := a.find(f, key)
 	opens := c == nil
 	if opens {
+		a.release()
 		c = &call{block: a.open("c"), key: key}
 		a.calls = append(a.calls, c)
 		a.run = "" // text behind a call is a block of its own
 	}
 	if c.id == "" && f.ID != "" {
-		c.id = a.unique(f.ID)
+		c.given = f.ID
+		c.id, part.Repeated = a.unique(f.ID)
 		part.ID = c.id
 	}
 	if name != "" && name != c.name {
 		c.name, part.Name = name, name
 	}
-	c.args.WriteString(part.Input)
+	c.args.read(part.Input)
 	if opens || part.ID != "" || part.Name != "" || part.Input != "" {
 		a.out.Send(llm.Delta{Block: c.block, Part: part})
 	}
@@ -203,7 +198,7 @@ func (a *answer) find(f *fragment, key int) *call {
 		c := a.calls[i]
 		same := c.key == key
 		if f.Index == nil && f.ID != "" {
-			same = c.id == f.ID
+			same = c.given == f.ID
 		}
 		switch {
 		case same && c.succeeded(f):
@@ -220,26 +215,51 @@ func (a *answer) find(f *fragment, key int) *call {
 
 // succeeded reports whether f, in the place of c, is another call: some servers
 // give every call the same index. The same name again is no sign of it, for
-// others repeat the name in each fragment.
+// others repeat the name in each fragment; but behind arguments that are complete
+// it is one, with the same id as well.
 func (c *call) succeeded(f *fragment) bool {
 	if f.Function.Name == "" {
 		return false
 	}
-	if f.ID != "" && c.id != "" {
-		return f.ID != c.id
+	if f.ID != "" && c.given != "" && f.ID != c.given {
+		return true
 	}
-	args := c.args.String()
-	return f.ID == "" && f.Function.Arguments != "" && strings.HasSuffix(args, "}") && json.Valid([]byte(args))
+	return c.args.closed && f.Function.Arguments != ""
+}
+
+// A nesting follows JSON as it arrives, to tell where an object ends.
+type nesting struct {
+	depth           int
+	quoted, escaped bool // in a string, behind its backslash
+	closed          bool // the object came to its end
+}
+
+func (n *nesting) read(text string) {
+	for _, c := range []byte(text) {
+		switch {
+		case n.escaped:
+			n.escaped = false
+		case n.quoted:
+			n.quoted, n.escaped = c != '"', c == '\\'
+		case c == '"':
+			n.quoted = true
+		case c == '{', c == '[':
+			n.depth++
+		case c == '}', c == ']':
+			n.depth--
+			n.closed = n.depth <= 0
+		}
+	}
 }
 
 // unique returns id, or another one if a call of this answer has it already.
-func (a *answer) unique(id string) string {
+func (a *answer) unique(id string) (own string, repeated bool) {
 	for _, c := range a.calls {
 		if c.id == id {
-			return mint()
+			return mint(), true
 		}
 	}
-	return id
+	return id, false
 }
 
 // mint makes an id for a call that came without.

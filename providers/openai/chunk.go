@@ -1,10 +1,11 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
+
+	"parley/providers/wire"
 )
 
 // A chunk is what comes in one event, or a whole answer: the same fields, with
@@ -39,9 +40,9 @@ type choice struct {
 
 type delta struct {
 	Content   content           `json:"content"`
-	Refusal   string            `json:"refusal"`
-	Thinking  string            `json:"reasoning_content"`
-	Reasoning string            `json:"reasoning"`
+	Refusal   wire.Text         `json:"refusal"`
+	Thinking  wire.Text         `json:"reasoning_content"`
+	Reasoning wire.Text         `json:"reasoning"`
 	Details   []json.RawMessage `json:"reasoning_details"`
 	Calls     []fragment        `json:"tool_calls"`
 }
@@ -76,7 +77,7 @@ type content struct {
 // A piece is an entry of a list of content. Thinking is itself a list of text.
 type piece struct {
 	Type     string          `json:"type"`
-	Text     string          `json:"text"`
+	Text     wire.Text       `json:"text"`
 	Thinking json.RawMessage `json:"thinking"`
 }
 
@@ -99,7 +100,7 @@ func (p piece) thinking() string {
 	}
 	var text strings.Builder
 	for _, part := range parts {
-		text.WriteString(part.Text)
+		text.WriteString(string(part.Text))
 	}
 	return text.String()
 }
@@ -116,16 +117,12 @@ func (a *arguments) UnmarshalJSON(b []byte) error {
 	return unquote(b, (*string)(a))
 }
 
-// unquote reads a JSON string. What is no string reads as "".
+// unquote reads a JSON string, as wire.Text does. What is no string reads as "".
 func unquote(b []byte, s *string) error {
-	if len(b) < 2 || b[0] != '"' {
-		return nil
+	if text, err := wire.Unquote(b); err == nil {
+		*s = text
 	}
-	if inner := b[1 : len(b)-1]; bytes.IndexByte(inner, '\\') < 0 {
-		*s = string(inner) // invalid UTF-8 is dealt with by llm.Draft
-		return nil
-	}
-	return json.Unmarshal(b, s)
+	return nil
 }
 
 // decode reads a chunk.

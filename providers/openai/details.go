@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // details collects reasoning_details (OpenRouter, MiniMax): entries of text,
@@ -17,7 +18,8 @@ type details []*detail
 type detail struct {
 	raw       json.RawMessage // as its first piece came
 	head      head
-	text      strings.Builder
+	text      wire.Quoted // of all pieces
+	grow      cumulative
 	joined    bool
 	signature json.RawMessage // from a later piece
 }
@@ -27,32 +29,37 @@ type head struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id"`
 	Index     int             `json:"index"`
-	Text      string          `json:"text"`
-	Summary   string          `json:"summary"`
+	Text      wire.Quoted     `json:"text"`
+	Summary   wire.Quoted     `json:"summary"`
 	Signature json.RawMessage `json:"signature"`
 }
 
-// add collects one piece and returns its text, of which with grows only what is
-// new.
+// add collects one piece and returns its text; with grows what is known to be
+// new, which may be text that was held back.
 func (d *details) add(raw json.RawMessage, grows bool) string {
 	var h head
 	if lenient(raw, &h) != nil {
 		return ""
 	}
-	text := h.Text + h.Summary
 	if n := len(*d); n > 0 && (*d)[n-1].goes(h) {
-		last := (*d)[n-1]
-		if grows {
-			text = fresh(last.text.String(), text)
-		}
-		last.join(h, text)
-		return text
+		return (*d)[n-1].join(h, grows)
 	}
+	held := d.end()
 	entry := &detail{raw: bytes.Clone(raw), head: h}
-	entry.text.WriteString(text)
 	*d = append(*d, entry)
-	return text
+	return held + entry.add(h, grows)
 }
+
+// end returns the text that is held back; see cumulative.
+func (d details) end() string {
+	if len(d) == 0 {
+		return ""
+	}
+	return d[len(d)-1].grow.end()
+}
+
+// holds reports whether text is held back.
+func (d details) holds() bool { return len(d) > 0 && d[len(d)-1].grow.held != "" }
 
 // goes reports whether h is the next piece of e.
 func (e *detail) goes(h head) bool {
@@ -62,12 +69,27 @@ func (e *detail) goes(h head) bool {
 		!present(e.signature) && !present(e.head.Signature)
 }
 
-func (e *detail) join(h head, text string) {
-	e.text.WriteString(text)
+func (e *detail) join(h head, grows bool) string {
 	e.joined = true
 	if present(h.Signature) {
 		e.signature = bytes.Clone(h.Signature)
 	}
+	return e.add(h, grows)
+}
+
+// add adds a piece to the text of e, and returns what is to be shown of it.
+func (e *detail) add(h head, grows bool) string {
+	piece := append(h.Text, h.Summary...)
+	text := piece.Text()
+	if grows {
+		text = e.grow.add(text)
+	}
+	if e.grow.grows && len(piece) > 0 {
+		e.text = piece
+	} else {
+		e.text = append(e.text, piece...)
+	}
+	return text
 }
 
 // state is everything collected as one JSON list; nil if there is nothing.
@@ -99,11 +121,7 @@ func (e *detail) whole() json.RawMessage {
 	if e.head.Type == "reasoning.summary" {
 		key = "summary"
 	}
-	text, err := marshal(e.text.String())
-	if err != nil {
-		return e.raw
-	}
-	fields[key] = text
+	fields[key] = e.text.JSON()
 	if e.signature != nil {
 		fields["signature"] = e.signature
 	}

@@ -35,8 +35,7 @@ type Dialect struct {
 	Formats  []Format          // how it is told the schema of an answer, the best first; nil is FormatSchema
 	Strict   bool              // knows strict schemas
 	Schema   schema.Target     // what schemas must look like; the zero value is schema.OpenAI
-	Repeats  bool              // thinking may come twice; drop exact repeats
-	Grows    bool              // thinking may come as all there is so far instead of what is new
+	Grows    bool              // thinking may come as all there is so far instead of what is new; see cumulative
 	Family
 }
 

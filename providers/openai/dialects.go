@@ -67,8 +67,7 @@ var grammar = func() schema.Target {
 var services = []service{
 	{kind: "openai", Dialect: Dialect{PerModel: true, Files: true, Strict: true}},
 
-	// The stream may repeat its thinking (github.com/vercel/ai, packages/xai).
-	{kind: "grok", Dialect: Dialect{Limit: "max_completion_tokens", Repeats: true, Schema: schema.XAI}},
+	{kind: "grok", Dialect: Dialect{Limit: "max_completion_tokens", Schema: schema.XAI}},
 
 	// Without tool_stream nothing comes until the arguments are complete, for
 	// minutes with a large file. Messages need a content. Words of the user's

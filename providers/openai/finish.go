@@ -51,6 +51,7 @@ func (a *answer) chunk(c *chunk, data []byte) error {
 
 // end finishes the answer. Some servers send no reason, only the end.
 func (a *answer) end(done bool) error {
+	a.release()
 	reason := reasons[a.finish]
 	if reason == "" {
 		reason = llm.Other
@@ -139,14 +140,4 @@ var failures = map[string]llm.Fault{
 	"network_error":                llm.Server, // GLM
 	"insufficient_system_resource": llm.Server, // DeepSeek
 	overflown:                      llm.ContextOverflow,
-}
-
-// lastText is the text of the last assistant message of a history.
-func lastText(messages []llm.Message) string {
-	for i := len(messages) - 1; i >= 0; i-- {
-		if messages[i].Role == llm.RoleAssistant {
-			return strings.TrimSpace(messages[i].Text())
-		}
-	}
-	return ""
 }

@@ -33,7 +33,6 @@ type Quirks struct {
 	Choice  string            `toml:"choice"`      // of tool_choice it takes "all", "words", "mild" or "none"
 	Answers []Format          `toml:"answers"`     // how it is told the schema of an answer, the best first
 	Strict  *bool             `toml:"strict"`      // knows strict schemas
-	Repeats *bool             `toml:"repeats"`     // thinking may come twice
 	Grows   *bool             `toml:"grows"`       // thinking may come as all there is so far
 	Clean   *bool             `toml:"clean"`       // never leaks thinking or calls into its text
 	System  string            `toml:"system_role"` // "system" or "developer"
@@ -66,7 +65,7 @@ func (q Quirks) Over(d Dialect) Dialect {
 	for _, flag := range []struct{ to, said *bool }{
 		{&d.Fill, q.Fill}, {&d.Blank, q.Blank}, {&d.Bridge, q.Bridge}, {&d.Joins, q.Joins}, {&d.Warm, q.Warm},
 		{&d.Files, q.Files}, {&d.Inline, q.Inline}, {&d.Caches, q.Caches}, {&d.Strict, q.Strict},
-		{&d.Repeats, q.Repeats}, {&d.Grows, q.Grows}, {&d.Clean, q.Clean},
+		{&d.Grows, q.Grows}, {&d.Clean, q.Clean},
 	} {
 		if flag.said != nil {
 			*flag.to = *flag.said

@@ -185,7 +185,7 @@ func TestQuirks(t *testing.T) {
 	q := openai.Quirks{
 		Limit: "max_completion_tokens", Thinks: "reasoning", Echo: "always", Fill: &yes, Blank: &no, Bridge: &yes, Joins: &no, IDs: "nine",
 		Renames: map[string]string{"seed": "random_seed"}, Refuses: []string{"top_p"}, Usage: &no, Streams: &no, Warm: &no, Files: &yes, Inline: &yes,
-		Caches: &yes, Choice: "words", Answers: []openai.Format{openai.FormatGuided}, Strict: &yes, Repeats: &yes, Grows: &yes, Clean: &yes, System: "developer",
+		Caches: &yes, Choice: "words", Answers: []openai.Format{openai.FormatGuided}, Strict: &yes, Grows: &yes, Clean: &yes, System: "developer",
 		EffortField: "think.level", EffortWords: []string{"no", "", "some", "some", "more", "most"}, BudgetField: "think.tokens",
 		ThinkingField: "think.on", ThinkingOn: true, ThinkingOff: false,
 	}
@@ -196,7 +196,7 @@ func TestQuirks(t *testing.T) {
 	want := openai.Dialect{
 		Name: "glm", Limit: "max_completion_tokens", Thinks: "reasoning", Kept: "/coding/", Bridge: true, IDs: openai.IDsNine, Tooled: row.Tooled,
 		Renames: q.Renames, NoUsage: true, Whole: true, Files: true, Inline: true, Caches: true, Choice: openai.ChoiceWords, Formats: q.Answers,
-		Strict: true, Repeats: true, Grows: true,
+		Strict: true, Grows: true,
 		Family: openai.Family{Echo: openai.EchoAlways, Fill: true, Refuses: q.Refuses, System: "developer", Clean: true, Effort: openai.Effort{
 			Field: "think.level", Words: [6]string{"no", "", "some", "some", "more", "most"}, Tokens: "think.tokens", Switch: openai.Switch{Field: "think.on", On: "true", Off: "false"},
 		}},

@@ -133,11 +133,16 @@ func (o *output) call(it *opened) {
 	if ours, ok := o.names[p.Name]; ok {
 		p.Name = ours
 	}
-	if owner := o.ids[it.CallID]; it.CallID != "" && (owner == nil || owner == it) {
+	switch owner := o.ids[it.CallID]; {
+	case it.CallID == "":
+	case owner == nil, owner == it:
 		if o.ids == nil {
 			o.ids = map[string]*opened{}
 		}
 		p.ID, it.id, o.ids[it.CallID] = it.CallID, it.CallID, it
+	case it.id == "":
+		it.id = mint()
+		p.ID, p.Repeated = it.id, true
 	}
 	o.send(it, "c", p)
 }
@@ -254,7 +259,7 @@ func (o *output) late(it *opened) {
 	}
 	for i, piece := range it.Content {
 		o.denied, o.said = o.denied || piece.Refusal != "", o.said || piece.Text != ""
-		o.say(it, llm.Text, piece.Text+piece.Refusal, i)
+		o.say(it, llm.Text, string(piece.Text+piece.Refusal), i)
 	}
 }
 

@@ -130,6 +130,8 @@ func (o *output) reason(r *response, calls int) llm.Reason {
 	switch {
 	case r.Incomplete.Reason == "content_filter":
 		return llm.Refused
+	case r.Status == "incomplete" && r.Incomplete.Reason == "": // servers that do not say why mean the limit
+		return llm.Length
 	case r.Incomplete.Reason == "max_output_tokens" || r.Incomplete.Reason == "max_tokens":
 		return llm.Length
 	case r.Status == "incomplete":

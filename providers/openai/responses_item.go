@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // An item is an entry of an answer: a message, reasoning, a call, or the use of
@@ -25,9 +26,9 @@ type item struct {
 
 	Action  json.RawMessage `json:"action"`  // web_search_call
 	Queries json.RawMessage `json:"queries"` // file_search_call
-	Code    string          `json:"code"`    // code_interpreter_call
+	Code    wire.Text       `json:"code"`    // code_interpreter_call
 	Outputs []struct {
-		Logs string `json:"logs"`
+		Logs wire.Text `json:"logs"`
 	} `json:"outputs"`
 	Output json.RawMessage `json:"output"`        // mcp_call
 	Image  string          `json:"result"`        // image_generation_call, base64
@@ -36,8 +37,8 @@ type item struct {
 
 // An entry is a piece of a message or of reasoning.
 type entry struct {
-	Text    string     `json:"text"`
-	Refusal string     `json:"refusal"`
+	Text    wire.Text  `json:"text"`
+	Refusal wire.Text  `json:"refusal"`
 	Cites   []citation `json:"annotations"`
 }
 
@@ -63,7 +64,7 @@ func (it *item) thinking() string {
 func join(list []entry) string {
 	texts := make([]string, 0, len(list))
 	for _, e := range list {
-		if said := e.Text + e.Refusal; said != "" {
+		if said := string(e.Text + e.Refusal); said != "" {
 			texts = append(texts, said)
 		}
 	}
@@ -77,7 +78,7 @@ func (it *item) says(p llm.Part) bool {
 		// Without either, the server would look for what it did not store.
 		return present(it.Encrypted) || len(it.Content) > 0
 	case "message":
-		return it.text() == p.Text // filters may have found calls or thinking in it
+		return llm.Clean(it.text()) == p.Text // filters may have found calls or thinking in it
 	case "function_call":
 		_, ok := llm.Arguments(string(it.Arguments))
 		return ok && it.CallID == p.ID
@@ -105,7 +106,7 @@ func (it *item) call() llm.Part {
 	case present(it.Queries):
 		p.Input = `{"queries":` + string(it.Queries) + `}`
 	case it.Code != "":
-		if code, err := marshal(map[string]string{"code": it.Code}); err == nil {
+		if code, err := marshal(map[string]string{"code": llm.Clean(string(it.Code))}); err == nil {
 			p.Input = string(code)
 		}
 	}
@@ -116,7 +117,7 @@ func (it *item) call() llm.Part {
 func (it *item) results() string {
 	var b strings.Builder
 	for _, o := range it.Outputs {
-		b.WriteString(o.Logs)
+		b.WriteString(string(o.Logs))
 	}
 	var output string
 	if unquote(bytes.TrimSpace(it.Output), &output) == nil {

@@ -87,7 +87,7 @@ func TestResponsesStream(t *testing.T) {
 			`{"type":"response.output_item.added","item":{"type":"message"}}`, `{"type":"response.output_text.delta","delta":"hello"}`,
 			`{"type":"response.output_item.added","item":{"type":"function_call","call_id":"call_1","name":"f"}}`, `{"type":"response.function_call_arguments.delta","delta":"{\"x\":1}"}`, completed())},
 		{"no types but of the events", "hello", llm.Stop, "event: response.output_text.delta\ndata: {\"delta\":\"hello\"}\n\n" + steps(completed())},
-		{"ids missing and taken", "made:f{} | call_1:g{} | made:h{}", llm.Calls, steps(
+		{"ids missing and taken", "made:f{} | call_1:g{} | again:h{}", llm.Calls, steps(
 			done("0", `{"type":"function_call","name":"f","arguments":""}`), done("1", `{"type":"function_call","call_id":"call_1","name":"g","arguments":{}}`),
 			done("2", `{"type":"function_call","call_id":"call_1","name":"h"}`), completed())},
 		{"pieces of a message", "one\n\ntwo", llm.Stop, steps(
@@ -101,7 +101,7 @@ func TestResponsesStream(t *testing.T) {
 		{"a call that was cut never runs", "hello", llm.Length, steps(done("0", itemText),
 			added("1", `{"type":"function_call","call_id":"call_1","name":"f"}`), delta(args, "1", `"delta":"{"`),
 			`{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}`)},
-		{"cut, as only the event says", "hello", llm.Other, steps(done("0", itemText), added("1", `{"type":"function_call","call_id":"call_1","name":"f"}`),
+		{"cut, as only the event says", "hello", llm.Length, steps(done("0", itemText), added("1", `{"type":"function_call","call_id":"call_1","name":"f"}`),
 			`{"type":"response.incomplete","response":{"id":"resp_1"}}`)},
 		{"what is unknown is skipped", "hello", llm.Stop, steps(`{"type":"keepalive"}`, `{"type":"response.new.thing","output_index":7,"delta":{"a":1}}`,
 			`{"type":"response.output_text.annotation.added","output_index":0,"annotation":{}}`, delta("output_text", "0", `"delta":"hello"`), `[1]`, completed())},

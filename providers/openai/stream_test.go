@@ -72,6 +72,9 @@ func show(parts []llm.Part) string {
 			if strings.HasPrefix(id, "call_") && len(id) > 20 {
 				id = "made"
 			}
+			if p.Repeated {
+				id = "again"
+			}
 			list = append(list, id+":"+p.Name+p.Input)
 		default:
 			list = append(list, string(p.Kind))
@@ -94,12 +97,25 @@ func TestThinking(t *testing.T) {
 		{"details alone", "openrouter", "m", "(ab) | c",
 			lines("stop", `{"reasoning_details":[{"type":"reasoning.summary","summary":"a"}]}`,
 				`{"reasoning_details":[{"type":"reasoning.text","text":"b"}]}`, `{"content":"c"}`)},
-		{"details that grow", "minimax", "MiniMax-M2", "(The user wants it.) | c",
+		{"details that grow", "minimax", "MiniMax-M2", "(The user wants to read a file.) | c",
 			lines("stop", `{"reasoning_details":[{"type":"reasoning.text","text":"The user"}]}`,
 				`{"reasoning_details":[{"type":"reasoning.text","text":"The user wants"}]}`,
-				`{"reasoning_details":[{"type":"reasoning.text","text":"The user wants it."}]}`, `{"content":"c"}`)},
-		{"text that grows", "minimax", "MiniMax-M3", "(The user wants.) | c",
-			lines("stop", `{"reasoning_content":"The user"}`, `{"reasoning_content":"The user wants."}`, `{"content":"c"}`)},
+				`{"reasoning_details":[{"type":"reasoning.text","text":"The user wants to read"}]}`,
+				`{"reasoning_details":[{"type":"reasoning.text","text":"The user wants to read a file."}]}`, `{"content":"c"}`)},
+		{"text that grows", "minimax", "MiniMax-M3", "(The user wants to read a file, and more.) | c",
+			lines("stop", `{"reasoning_content":"The user wants to read a file, and"}`,
+				`{"reasoning_content":"The user wants to read a file, and more."}`, `{"content":"c"}`,
+				`{"reasoning_content":"The user wants to read a file, and more."}`)},
+		{"a few characters that come again are plain", "minimax", "MiniMax-M3", "(1112\n\n) | c",
+			lines("stop", `{"reasoning_content":"1"}`, `{"reasoning_content":"1"}`, `{"reasoning_content":"12"}`,
+				`{"reasoning_content":"\n"}`, `{"reasoning_content":"\n"}`, `{"content":"c"}`)},
+		{"nor do they prove anything in details", "minimax", "MiniMax-M3", "(1112) | c",
+			lines("stop", `{"reasoning_details":[{"type":"reasoning.text","text":"1"}]}`,
+				`{"reasoning_details":[{"type":"reasoning.text","text":"1"}]}`,
+				`{"reasoning_details":[{"type":"reasoning.text","text":"12"}]}`, `{"content":"c"}`)},
+		{"a line that comes again later is plain", "minimax", "MiniMax-M3", "(Hm.The user wants to read this file.The user wants to read this file. Yes.) | c",
+			lines("stop", `{"reasoning_content":"Hm."}`, `{"reasoning_content":"The user wants to read this file."}`,
+				`{"reasoning_content":"The user wants to read this file. Yes."}`, `{"content":"c"}`)},
 		{"turns are blocks", "glm", "glm-5.2", "(a) | b | (c) | d",
 			lines("stop", `{"reasoning_content":"a"}`, `{"content":"b"}`, `{"reasoning_content":"c"}`, `{"content":"d"}`)},
 		{"empty pieces open nothing", "openai", "m", "(ab) | c",
@@ -110,10 +126,9 @@ func TestThinking(t *testing.T) {
 			lines("stop", `{"content":[{"type":"thinking","thinking":[{"type":"text","text":"a"}]}]}`,
 				`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"b"}],"closed":true},{"type":"text","text":"c"}]}`,
 				`{"content":[{"type":"reference","reference_ids":[1]}]}`, `{"content":"d"}`)},
-		{"xAI repeats a piece", "grok", "grok-4.7", "(a thought) | c",
-			lines("stop", `{"reasoning_content":"a thought"}`, `{"reasoning_content":"a thought"}`, `{"content":"c"}`)},
-		{"others mean what they repeat", "deepseek", "deepseek-flash", "(haha) | c",
-			lines("stop", `{"reasoning_content":"ha"}`, `{"reasoning_content":"ha"}`, `{"content":"c"}`)},
+		{"what comes again is meant", "grok", "grok-4.7", "(J.R.R.) | 100",
+			lines("stop", `{"reasoning_content":"J"}`, `{"reasoning_content":".R"}`, `{"reasoning_content":".R"}`, `{"reasoning_content":"."}`,
+				`{"content":"1"}`, `{"content":"0"}`, `{"content":"0"}`)},
 		{"refusal is text", "openai", "gpt-4o", "I will not.",
 			lines("stop", `{"content":null,"refusal":"I will"}`, `{"refusal":" not."}`)},
 	} {
@@ -156,7 +171,16 @@ func TestCalls(t *testing.T) {
 			`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{\"x\":2}"}}]}`)},
 		{"all in one chunk, no index, no ids", `made:f{} | made:g{}`, lines("tool_calls",
 			`{"tool_calls":[{"function":{"name":"f","arguments":"{}"}},{"function":{"name":"g"}}]}`)},
-		{"the same id twice", `a:f{} | made:g{}`, lines("tool_calls",
+		{"the same id twice, and in pieces", `a:f{"x":1} | again:f{"x":1}`, lines("tool_calls", one,
+			`{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}`, `{"tool_calls":[{"index":1,"id":"a","function":{"name":"f","arguments":"{\"x\""}}]}`,
+			`{"tool_calls":[{"index":1,"id":"a","function":{"name":"f","arguments":":1}"}}]}`)},
+		{"the same id twice, the same index", `a:f{"x":{}} | again:f{"x":{}}`, lines("tool_calls",
+			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":{}}"}}]}`,
+			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":{}}"}}]}`)},
+		{"the same id thrice, no index", `a:f{} | again:f{} | again:f{}`, lines("tool_calls",
+			`{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"a","function":{"name":"f","arguments":"{}"}}]}`,
+			`{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}`)},
+		{"the same id twice", `a:f{} | again:g{}`, lines("tool_calls",
 			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"a","function":{"name":"g","arguments":"{}"}}]}`)},
 		{"arguments as object", `a:f{"x":{"y":[1]}}`, lines("tool_calls",
 			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":{"y":[1]}}}}]}`)},
@@ -339,14 +363,26 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// TestRepeatedAnswer drops what xAI sends first at times: the answer before.
+// TestRepeatedAnswer: an answer may say what the one before did, or begin so.
 func TestRepeatedAnswer(t *testing.T) {
-	stream := lines("stop", `{"content":"Yes."}`, `{"content":"Yes."}`, `{"content":"No."}`)
-	req := llm.Request{Messages: []llm.Message{{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Text, Text: "Yes."}}}}}
-	for kind, want := range map[string]string{"grok": "Yes.No.", "openai": "Yes.Yes.No."} {
-		parts, _, _, err := collect(t, chat(t, kind, "m", stream).Stream(t.Context(), req))
-		if err != nil || show(parts) != want {
-			t.Errorf("%s: %q, %v, want %q", kind, show(parts), err, want)
+	for stream, want := range map[string]string{
+		lines("stop", `{"content":"1"}`, `{"content":"0"}`, `{"content":"0"}`): "100",
+		lines("stop", `{"content":"1"}`):                                       "1",
+	} {
+		req := llm.Request{Messages: []llm.Message{{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Text, Text: "1"}}}}}
+		for _, kind := range []string{"grok", "openai", "minimax"} {
+			parts, _, _, err := collect(t, chat(t, kind, "m", stream).Stream(t.Context(), req))
+			if err != nil || show(parts) != want {
+				t.Errorf("%s: %q, %v, want %q", kind, show(parts), err, want)
+			}
 		}
+	}
+}
+
+// TestCutThinking: what was held back of an answer that broke off is not lost.
+func TestCutThinking(t *testing.T) {
+	parts, _, _, err := collect(t, chat(t, "minimax", "m", event(`{"reasoning_content":"Hm"}`, "")).Stream(t.Context(), llm.Request{}))
+	if show(parts) != "(Hm)" || llm.FaultOf(err) != llm.Network {
+		t.Errorf("%q, %v", show(parts), err)
 	}
 }

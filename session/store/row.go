@@ -19,19 +19,20 @@ import (
 // refuses one that is no JSON, and replaces what is no UTF-8, so State is kept as
 // a string, and a part that holds other bytes as base64 as a whole.
 type part struct {
-	Kind   llm.Kind `json:"kind"`
-	Text   string   `json:"text,omitempty"`
-	ID     string   `json:"id,omitempty"`
-	Name   string   `json:"name,omitempty"`
-	Input  string   `json:"input,omitempty"`
-	Failed bool     `json:"failed,omitempty"`
-	Remote bool     `json:"remote,omitempty"`
-	MIME   string   `json:"mime,omitempty"`
-	Blob   string   `json:"blob,omitempty"` // sha256 of Data, which is kept once
-	Data   []byte   `json:"data,omitempty"` // where there are no blobs
-	URL    string   `json:"url,omitempty"`
-	State  *string  `json:"state,omitempty"`
-	Base64 bool     `json:"base64,omitempty"` // so are the texts of this part
+	Kind     llm.Kind `json:"kind"`
+	Text     string   `json:"text,omitempty"`
+	ID       string   `json:"id,omitempty"`
+	Name     string   `json:"name,omitempty"`
+	Input    string   `json:"input,omitempty"`
+	Failed   bool     `json:"failed,omitempty"`
+	Remote   bool     `json:"remote,omitempty"`
+	Repeated bool     `json:"repeated,omitempty"`
+	MIME     string   `json:"mime,omitempty"`
+	Blob     string   `json:"blob,omitempty"` // sha256 of Data, which is kept once
+	Data     []byte   `json:"data,omitempty"` // where there are no blobs
+	URL      string   `json:"url,omitempty"`
+	State    *string  `json:"state,omitempty"`
+	Base64   bool     `json:"base64,omitempty"` // so are the texts of this part
 }
 
 // texts are the fields that may hold any bytes.
@@ -49,7 +50,7 @@ func encodeParts(parts []llm.Part, blobs map[string][]byte) ([]byte, error) {
 	rows := make([]part, len(parts))
 	for i, p := range parts {
 		row := part{
-			Kind: p.Kind, Text: p.Text, ID: p.ID, Name: p.Name, Input: p.Input, Failed: p.Failed, Remote: p.Remote,
+			Kind: p.Kind, Text: p.Text, ID: p.ID, Name: p.Name, Input: p.Input, Failed: p.Failed, Remote: p.Remote, Repeated: p.Repeated,
 			MIME: p.MIME, Data: p.Data, URL: p.URL,
 		}
 		if p.State != nil {
@@ -92,7 +93,7 @@ func decodeParts(text []byte) (parts []llm.Part, missing map[string][]int, err e
 			}
 		}
 		p := llm.Part{
-			Kind: row.Kind, Text: row.Text, ID: row.ID, Name: row.Name, Input: row.Input, Failed: row.Failed, Remote: row.Remote,
+			Kind: row.Kind, Text: row.Text, ID: row.ID, Name: row.Name, Input: row.Input, Failed: row.Failed, Remote: row.Remote, Repeated: row.Repeated,
 			MIME: row.MIME, Data: row.Data, URL: row.URL,
 		}
 		if row.State != nil {

@@ -1,0 +1,63 @@
+package openai
+
+import "strings"
+
+const (
+	// proof is how many bytes have to come again for text to count as cumulative:
+	// more than plain deltas repeat from their very beginning.
+	proof = 32
+	// undecided bounds what is held back until that is known, in bytes.
+	undecided = 1 << 10
+)
+
+// A cumulative reads text of a service of which some versions send in each chunk
+// all there is so far, and others what is new (Dialect.Grows). Which of the two
+// it is, is decided once for a stream: chunks that from the first on begin with
+// the chunk before, until at least proof bytes have come again, are cumulative,
+// and any others plain. A few characters prove nothing: "1", "1", "12" are three
+// plain deltas. Until it is decided, text is held back.
+type cumulative struct {
+	plain, grows bool
+	last         string // chunk, unless plain
+	held         string // chunks so far, while undecided
+	again        int    // bytes that came again
+}
+
+// add returns what a chunk adds to the text, as far as that is decided.
+func (c *cumulative) add(chunk string) string {
+	rest, extends := strings.CutPrefix(chunk, c.last)
+	switch {
+	case c.plain || chunk == "":
+		return chunk
+	case !extends, len(c.held) > undecided:
+		return c.settle() + chunk
+	case c.grows:
+		c.last = chunk
+		return rest
+	case rest != "":
+		c.again += len(c.last)
+	}
+	c.last = chunk
+	if c.again < proof {
+		c.held += chunk
+		return ""
+	}
+	c.grows, c.held = true, ""
+	return chunk
+}
+
+// end returns what is held back where something else follows: plain deltas, if
+// that was undecided.
+func (c *cumulative) end() string {
+	if c.grows {
+		return ""
+	}
+	return c.settle()
+}
+
+// settle decides that what came is plain, and returns what is held back.
+func (c *cumulative) settle() string {
+	held := c.held
+	*c = cumulative{plain: true}
+	return held
+}
