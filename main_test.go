@@ -499,7 +499,7 @@ func TestImports(t *testing.T) {
 		"providers/schema":    {},
 		"providers/prompted":  {llm, "providers/filter", "providers/schema"},
 		"providers":           {"providers/*"},
-		"tools":               {llm, "tools/sandbox", "tools/rules", "tools/ignore", "tools/places"},
+		"tools":               {llm, "providers/schema", "tools/sandbox", "tools/rules", "tools/ignore", "tools/places"},
 		"tools/sandbox":       {"tools/places"},
 		"tools/places":        {},
 		"tools/rules":         {},

@@ -11,13 +11,15 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"parley/providers/schema"
 )
 
-// arguments returns a call's input as compact JSON that is valid by the schema,
+// arguments returns a call's input as compact JSON that is valid by rules,
 // without duplicate keys; nil takes any object. What models commonly get wrong
 // and only means one thing is put right: see coerce. The error names the failing
 // path and what was expected there.
-func arguments(schema *jsonschema.Resolved, input string) (json.RawMessage, error) {
+func arguments(rules *jsonschema.Resolved, input string) (json.RawMessage, error) {
 	if strings.TrimSpace(input) == "" {
 		input = "{}"
 	}
@@ -28,24 +30,36 @@ func arguments(schema *jsonschema.Resolved, input string) (json.RawMessage, erro
 	if value == nil {
 		value = map[string]any{}
 	}
-	if schema != nil {
-		value = coerce(schema.Schema(), value)
+	if rules != nil {
+		value = coerce(rules.Schema(), value)
 	}
 	if _, ok := value.(map[string]any); !ok {
 		return nil, errors.New("they must be one JSON object")
 	}
 	out, err := compact(value)
-	if err != nil || schema == nil {
+	if err != nil || rules == nil {
 		return out, err
 	}
 	var plain any // the validator takes json.Number for a string
 	if err := json.Unmarshal(out, &plain); err != nil {
 		return nil, malformed(err)
 	}
-	if err := schema.Validate(plain); err != nil {
-		return nil, errors.New(located(err.Error()))
+	if err := rules.Validate(plain); err != nil {
+		return nil, misfit(rules, out, err.Error())
 	}
 	return out, nil
+}
+
+// misfit says why args are not valid by rules, in the words of our own
+// validator: those of the library show values as Go prints them. Where it finds
+// nothing, the path and the keyword of what the library said are left.
+func misfit(rules *jsonschema.Resolved, args json.RawMessage, said string) error {
+	if raw, err := json.Marshal(rules.Schema()); err == nil {
+		if err := schema.Validate(raw, args); err != nil {
+			return errors.New(clip(err.Error(), 600)) // it quotes values of any number
+		}
+	}
+	return errors.New(located(said))
 }
 
 // decode reads one JSON value, with numbers as they were written.
@@ -133,8 +147,9 @@ func fromText(want, text string) any {
 	return value
 }
 
-// located turns the validator's "validating root: validating
-// /properties/limit: type: …" into "limit: type: …".
+// located turns the library's "validating root: validating
+// /properties/limit: maximum: 5 is greater than 2.000000" into "limit: does not
+// fit maximum".
 func located(text string) string {
 	where := ""
 	for {
@@ -150,7 +165,9 @@ func located(text string) string {
 	}
 	where = strings.TrimPrefix(where, "/properties/")
 	where = strings.ReplaceAll(where, "/properties/", ".")
-	text = clip(text, 300) // it quotes the value, whatever its size
+	where, _, _ = strings.Cut(where, "/") // the rest are keywords
+	keyword, _, _ := strings.Cut(text, ":")
+	text = "does not fit " + clip(keyword, 60)
 	if where == "" || where == "root" {
 		return text
 	}

@@ -64,23 +64,25 @@ func TestArguments(t *testing.T) {
 		{name: "markup is not escaped", input: `{"path":"<a>&"}`, want: `{"path":"<a>&"}`},
 		{name: "large numbers stay exact", input: `{"path":"a","count":9007199254740993}`, want: `{"count":9007199254740993,"path":"a"}`},
 
-		{name: "empty", input: ``, err: `missing properties: ["path"]`},
-		{name: "null", input: `null`, err: `missing properties: ["path"]`},
-		{name: "null for a required one", input: `{"path":null}`, err: `path: type: `},
+		{name: "empty", input: ``, err: `path: missing, expected string`},
+		{name: "null", input: `null`, err: `path: missing, expected string`},
+		{name: "null for a required one", input: `{"path":null}`, err: `path: expected string, got null`},
 		{name: "cut off", input: `{"path":"a`, err: `not valid JSON`},
 		{name: "more behind it", input: `{"path":"a"} and so on`, err: `not valid JSON: "and so on" follows the end`},
 		{name: "two objects", input: `{"path":"a"}{"path":"b"}`, err: `follows the end`},
 		{name: "a list", input: `["a"]`, err: `must be one JSON object`},
 		{name: "a text", input: `"a"`, err: `must be one JSON object`},
-		{name: "wrong type", input: `{"path":5}`, err: `path: type: 5 has type "integer", want "string"`},
-		{name: "wrong type further down", input: `{"path":"a","deep":{"limit":"x"}}`, err: `deep.limit: type: x has type "string", want "integer"`},
-		{name: "not a number", input: `{"path":"a","count":"five"}`, err: `count: type: five`},
-		{name: "half a number", input: `{"path":"a","count":5.5}`, err: `count: type: 5.5`},
+		{name: "wrong type", input: `{"path":5}`, err: `path: expected string, got number 5`},
+		{name: "wrong type further down", input: `{"path":"a","deep":{"limit":"x"}}`, err: `deep.limit: expected integer, got string "x"`},
+		{name: "not a number", input: `{"path":"a","count":"five"}`, err: `count: expected integer, got string "five"`},
+		{name: "half a number", input: `{"path":"a","count":5.5}`, err: `count: expected integer, got number 5.5`},
 		{name: "a number too large for JSON", input: `{"path":"a","ratio":1e999}`, err: `not valid JSON`},
-		{name: "unknown", input: `{"path":"a","paht":"b"}`, err: `unexpected additional properties ["paht"]`},
-		{name: "unknown but for its case", input: `{"PATH":"a"}`, err: `["PATH"]`},
+		{name: "an object for a text", input: `{"path":{"a":{"b":null}}}`, err: `path: expected string, got an object with 1 properties`},
+		{name: "a list for a number", input: `{"path":"a","count":[1,null]}`, err: `count: expected integer, got an array of 2 items`},
+		{name: "unknown", input: `{"path":"a","paht":"b"}`, err: `paht: unexpected property, there are path, count`},
+		{name: "unknown but for its case", input: `{"PATH":"a"}`, err: `PATH: unexpected property`},
 		{name: "deeper than the decoder goes", input: strings.Repeat("[", 20_000), err: `not valid JSON`},
-		{name: "long values are not repeated", input: `{"path":"a","count":"` + strings.Repeat("x", 10_000) + `"}`, err: `want "integer"`},
+		{name: "long values are not repeated", input: `{"path":"a","count":"` + strings.Repeat("x", 10_000) + `"}`, err: `count: expected integer, got string "xxx`},
 	}
 	schema := sampleSchema(t)
 	for _, test := range tests {
@@ -92,8 +94,32 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", test.name, got, test.want)
 		case test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)):
 			t.Errorf("%s: got %s, %v, want %q", test.name, got, err, test.err)
+		case err != nil && strings.ContainsAny(err.Error(), "<>%") || err != nil && strings.Contains(err.Error(), "map["):
+			t.Errorf("%s: the error shows values as Go does: %v", test.name, err)
 		case err != nil && len(err.Error()) > 1000:
 			t.Errorf("%s: the error has %d bytes", test.name, len(err.Error()))
+		}
+	}
+}
+
+// TestMisfit checks that no error of any keyword shows how the validator sees
+// values and schemas.
+func TestMisfit(t *testing.T) {
+	for _, tt := range []struct{ schema, args, want string }{
+		{`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"number"}]}},"required":["a"]}`, `{"a":null}`, "a: expected string or number, got null"},
+		{`{"properties":{"a":{"enum":["x","y"]}}}`, `{"a":{"b":1}}`, `a: expected one of "x", "y", got an object with 1 properties`},
+		{`{"properties":{"a":{"minimum":1.5}}}`, `{"a":1}`, "a: expected at least 1.5, got number 1"},
+		{`{"properties":{"a":{"not":{"type":"object"}}}}`, `{"a":{"b":null}}`, "a: must not be object"},
+		{`{"properties":{"a":{"uniqueItems":true}}}`, `{"a":[null,null]}`, "a: "},
+		{`{"properties":{"a":{"unevaluatedProperties":false}}}`, `{"a":{"b":1}}`, "a: does not fit "},
+	} {
+		_, resolved := foreign(json.RawMessage(tt.schema))
+		if resolved == nil {
+			t.Fatalf("%s is not checked", tt.schema)
+		}
+		_, err := arguments(resolved, tt.args)
+		if err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(err.Error(), "reflect") || strings.Contains(err.Error(), "map[") || strings.Contains(err.Error(), "schema") {
+			t.Errorf("%s for %s: %v, want %q", tt.args, tt.schema, err, tt.want)
 		}
 	}
 }
@@ -101,10 +127,10 @@ func TestArguments(t *testing.T) {
 func TestRefusedArgumentsSayWhatIsTaken(t *testing.T) {
 	f := open(t, nil)
 	f.fails("read", []any{"path", "a", "limit", 5000},
-		"bad arguments for read: limit: maximum: 5000",
+		"bad arguments for read: limit: expected at most 2000, got number 5000",
 		"read takes path (string, required), offset (integer), limit (integer 1 to 2000)")
 	f.fails("shell", []any{"command", "x", "timeout", 601}, "timeout", "1 to 600")
-	f.fails("grep", []any{"context", 3}, `missing properties: ["pattern"]`)
+	f.fails("grep", []any{"context", 3}, `pattern: missing, expected string`)
 }
 
 func FuzzArguments(f *testing.F) {

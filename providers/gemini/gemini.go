@@ -33,7 +33,7 @@ type Options struct {
 	Headers  map[string]string // go with every request
 	HTTP     *http.Client      // its transport turns what is not an answer into *llm.Error
 	NoStream bool              // ask for whole answers
-	Body     map[string]any    // extra request fields, merged into ours; they win
+	Body     map[string]any    // extra request fields: objects are merged into those of the request, lists added to them, the rest wins
 }
 
 // A Model is a model behind the Gemini API.

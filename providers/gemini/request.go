@@ -8,6 +8,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/schema"
+	"parley/providers/wire"
 )
 
 // compile writes req as the body of a request, and what of it had to be left
@@ -53,7 +54,7 @@ func (m *Model) compile(req llm.Request) (body map[string]any, notices []string)
 	if len(config) > 0 {
 		body["generationConfig"] = config
 	}
-	merge(body, m.o.Body)
+	wire.Merge(body, m.o.Body)
 	return body, notices
 }
 
@@ -145,17 +146,4 @@ func (m *Model) config(req llm.Request) (config map[string]any, notices []string
 		refuse("the id of a user")
 	}
 	return config, notices
-}
-
-// merge puts extra fields over those of body, object by object.
-func merge(body, extra map[string]any) {
-	for name, value := range extra {
-		inner, _ := body[name].(map[string]any)
-		over, _ := value.(map[string]any)
-		if inner != nil && over != nil {
-			merge(inner, over)
-			continue
-		}
-		body[name] = value
-	}
 }

@@ -133,6 +133,20 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// TestExtraTools checks that tools of the configuration stand beside ours.
+func TestExtraTools(t *testing.T) {
+	for name, extra := range map[string]any{
+		"tables of TOML": []map[string]any{{"google_search": map[string]any{}}},
+		"a list":         []any{map[string]any{"google_search": map[string]any{}}},
+	} {
+		got, err := gemini.New(gemini.Options{Model: "gemini-3.5-flash", Body: map[string]any{"tools": extra}}).Body(llm.Request{Messages: []llm.Message{llm.UserText("Hi")}, Tools: []llm.Tool{weather}})
+		var body struct{ Tools []map[string]json.RawMessage }
+		if err != nil || json.Unmarshal(got, &body) != nil || len(body.Tools) != 2 || body.Tools[0]["functionDeclarations"] == nil || body.Tools[1]["google_search"] == nil {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+}
+
 // TestSurrogates checks that a call with half of a surrogate pair, which the API
 // refuses, goes back without it, and every other one as it came.
 func TestSurrogates(t *testing.T) {

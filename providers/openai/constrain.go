@@ -8,6 +8,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/schema"
+	"parley/providers/wire"
 )
 
 // A Format is a way to tell a server the schema that an answer has to fit.
@@ -89,7 +90,7 @@ func (d Dialect) answer(body map[string]any, req llm.Request, cures map[string]s
 	if !ok {
 		return inWords(req)
 	}
-	merge(body, d.Answered)
+	wire.Merge(body, d.Answered)
 	if kind == FormatSchema {
 		body[f.field] = map[string]any{"type": "json_schema", "json_schema": answerFormat(req.Answer, d.target(), d.Strict)}
 	} else {

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) {
@@ -46,7 +47,7 @@ func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) 
 		notices = append(notices, leftOut(c.o.Model, file))
 	}
 	apply(body, cures)
-	merge(body, c.o.Body)
+	wire.Merge(body, c.o.Body)
 	return body, notices
 }
 

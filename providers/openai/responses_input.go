@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"maps"
 
 	"parley/providers/llm"
 )
@@ -137,28 +136,5 @@ func (in *input) results(parts []llm.Part) {
 		}
 		content := in.content(append([]llm.Part{{Kind: llm.Text, Text: text}}, shown...))
 		in.add(map[string]any{"type": "function_call_output", "call_id": in.id(p.ID), "output": plain(content)})
-	}
-}
-
-// merge puts what the user configured into the body of a request: objects are
-// merged, lists added to, and everything else replaced.
-func merge(body, more map[string]any) {
-	for field, value := range more {
-		old := body[field]
-		switch value := value.(type) {
-		case map[string]any:
-			if object, ok := old.(map[string]any); ok {
-				object = maps.Clone(object)
-				merge(object, value)
-				body[field] = object
-				continue
-			}
-		case []any:
-			if list, ok := old.([]any); ok && field != "input" {
-				body[field] = append(list[:len(list):len(list)], value...)
-				continue
-			}
-		}
-		body[field] = value
 	}
 }

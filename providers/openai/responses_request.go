@@ -8,6 +8,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/schema"
+	"parley/providers/wire"
 )
 
 // least is the smallest limit of the output that Responses takes.
@@ -33,7 +34,7 @@ func (r *Responses) compile(req llm.Request) (body map[string]any, notices []str
 		notices = append(notices, leftOut(r.o.Model, file))
 	}
 	apply(body, cures)
-	merge(body, r.o.Body)
+	wire.Merge(body, r.o.Body)
 	return body, notices
 }
 
