@@ -20,7 +20,7 @@ func (s *Session) Path() []Node {
 func (s *Session) Nodes() []Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.tree.nodes)
+	return slices.DeleteFunc(slices.Clone(s.tree.nodes), isLost)
 }
 
 // At returns the message seq.

@@ -175,6 +175,37 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// A conversation that lost messages is one that can be gone on with: they are on
+// no branch, and what is new is in nobody's place.
+func TestGaps(t *testing.T) {
+	lib, _ := shelf(t)
+	log := lib.Create(Summary{})
+	for _, n := range []Node{
+		{Seq: 2, Message: llm.UserText("two")},
+		{Seq: 5, Parent: 2, Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{say("five")}}},
+	} {
+		if err := log.Put(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fake := llmtest.New(llmtest.Say("seven"))
+	s := New(Options{Model: endpoint("a/a", fake), Log: log})
+	play(t.Context(), s, nil, say("six"))
+	s = reopen(t, lib, s, Options{Model: endpoint("a/a", fake)})
+	if got := texts(s); !slices.Equal(got, []string{"two", "five", "six", "seven"}) {
+		t.Errorf("the branch is %q", got)
+	}
+	if got := s.Branches(); len(got) != 1 || got[0].Tip != 7 {
+		t.Errorf("branches %+v", got)
+	}
+	if n, err := s.At(4); err == nil {
+		t.Errorf("there is a message %+v", n)
+	}
+	if got := s.Nodes(); len(got) != 4 {
+		t.Errorf("%d messages: %+v", len(got), got)
+	}
+}
+
 // copied opens a copy of the files as they lie on disk now.
 func copied(t *testing.T, path string) *Library {
 	t.Helper()

@@ -16,20 +16,25 @@ type Tree struct {
 	head  int          // Seq of the last message of the current branch; 0: none
 }
 
-// grow is a tree of nodes that were kept.
+// grow is a tree of nodes that were kept, by rising Seq and each behind its
+// parent, as the store gives them. In the place of one that is lost stands a node
+// without a role, which no other follows.
 func grow(nodes []store.Node, head int) Tree {
-	t := Tree{nodes: slices.Clone(nodes), head: head}
-	for i := range t.nodes {
-		n := &t.nodes[i]
-		if n.Parent < 0 || n.Parent >= n.Seq { // only a damaged store says so
-			n.Parent = n.Seq - 1
+	t := Tree{nodes: make([]store.Node, 0, len(nodes)), head: head}
+	for _, n := range nodes {
+		for len(t.nodes)+1 < n.Seq {
+			t.nodes = append(t.nodes, store.Node{Seq: len(t.nodes) + 1})
 		}
+		t.nodes = append(t.nodes, n)
 	}
-	if head < 0 || head > len(nodes) {
-		t.head = len(nodes)
+	if head < 0 || head > len(t.nodes) || head > 0 && isLost(t.nodes[head-1]) {
+		t.head = len(t.nodes)
 	}
 	return t
 }
+
+// isLost reports whether n stands in the place of a message that is lost.
+func isLost(n store.Node) bool { return n.Role == "" }
 
 // Next is a node for m that follows the current branch. It is not added yet.
 func (t *Tree) Next(m llm.Message) store.Node {
@@ -63,7 +68,7 @@ func (t *Tree) PathTo(seq int) []store.Node {
 
 // At returns the message seq.
 func (t *Tree) At(seq int) (store.Node, error) {
-	if seq < 1 || seq > len(t.nodes) {
+	if seq < 1 || seq > len(t.nodes) || isLost(t.nodes[seq-1]) {
 		return store.Node{}, fmt.Errorf("there is no message %d: the conversation has %d", seq, len(t.nodes))
 	}
 	return t.nodes[seq-1], nil
@@ -107,7 +112,9 @@ type Branch struct {
 func (t *Tree) Branches() []Branch {
 	children := make([][]int, len(t.nodes)+1)
 	for _, n := range t.nodes {
-		children[n.Parent] = append(children[n.Parent], n.Seq)
+		if !isLost(n) {
+			children[n.Parent] = append(children[n.Parent], n.Seq)
+		}
 	}
 	active := map[int]bool{}
 	for _, n := range t.Path() {

@@ -188,5 +188,23 @@ func (c *Conversation) mend(n notes) {
 	}
 	if c.Session.Head != 0 && !seen[c.Session.Head] {
 		c.Session.Head = last
+		n.add(badHeads, 1)
 	}
+	if last > 2*len(c.Nodes)+slack {
+		c.renumber()
+	}
+}
+
+// slack is how many numbers may be missing in a conversation.
+const slack = 1000
+
+// renumber counts messages from 1 without gaps. Each stands behind its parent.
+func (c *Conversation) renumber() {
+	now := map[int]int{0: 0}
+	for i := range c.Nodes {
+		node := &c.Nodes[i]
+		now[node.Seq] = i + 1
+		node.Seq, node.Parent = i+1, now[node.Parent]
+	}
+	c.Session.Head = now[c.Session.Head]
 }

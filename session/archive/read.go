@@ -219,6 +219,7 @@ const (
 	unknownLines  = "lines of unknown types skipped"
 	badMessages   = "messages skipped that are not valid"
 	orphans       = "messages put behind the one before, for what they follow is missing"
+	badHeads      = "conversations that go on from their last message, for the one they went on from is missing"
 	strays        = "results skipped that answer no call"
 	unanswered    = "calls without a result, which may have run or not"
 	unknownBlocks = "pieces of unknown types left out"

@@ -344,8 +344,23 @@ func TestMend(t *testing.T) {
 	if list[1].Session.ID != "x-2" {
 		t.Errorf("the second session is %q", list[1].Session.ID)
 	}
-	if len(notices) != 3 {
+	if len(notices) != 4 {
 		t.Errorf("notices %q", notices)
+	}
+}
+
+// A number of a message that no conversation reaches makes no conversation of
+// that length.
+func TestMendNumbers(t *testing.T) {
+	list, _, err := Read(strings.NewReader(`{"type":"session","format":"parley","version":1,"id":"x","head":9000000000000000000}
+{"type":"message","seq":7,"parent":0,"role":"user","parts":[{"kind":"text","text":"hi"}]}
+{"type":"message","seq":9000000000000000000,"parent":7,"role":"assistant","parts":[{"kind":"text","text":"hello"}]}
+`), "")
+	if err != nil || len(list) != 1 || len(list[0].Nodes) != 2 {
+		t.Fatal(list, err)
+	}
+	if n := list[0].Nodes; n[0].Seq != 1 || n[1].Seq != 2 || n[1].Parent != 1 || list[0].Session.Head != 2 {
+		t.Errorf("got %+v", list[0])
 	}
 }
 

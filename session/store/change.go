@@ -128,6 +128,9 @@ func (db *DB) Import(s Session, nodes []Node) (id string, err error) {
 		known[n.Seq] = true
 		nodes[i].Open = false
 	}
+	if n := len(nodes); n > 0 && nodes[n-1].Seq > 2*n+slack {
+		return "", fmt.Errorf("import of %q: there are %d messages, and none can be message %d", s.ID, n, nodes[n-1].Seq)
+	}
 	if s.Head != 0 && !known[s.Head] {
 		return "", fmt.Errorf("import of %q: there is no message %d to go on from", s.ID, s.Head)
 	}
@@ -201,7 +204,7 @@ func (db *DB) taken(q querier, id string, nodes []Node) (bool, error) {
 	}
 	var missed tally
 	have, err := db.nodes(q, num, &missed, `nodes`)
-	if err != nil || missed.err != nil || len(have) != len(nodes) {
+	if err != nil || missed.rows > 0 || len(have) != len(nodes) {
 		return false, err
 	}
 	return slices.EqualFunc(have, nodes, equal), nil

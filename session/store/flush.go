@@ -154,7 +154,8 @@ func (j *job) run(w *writer) error {
 // claim sees to it that the session is ours, and reports whether it is on disk.
 func (j *job) claim(w *writer) (exists bool, err error) {
 	var touched int64
-	err = w.one(`SELECT num, touched FROM sessions WHERE id = ?`, j.session.ID).Scan(&j.num, &touched)
+	var c columns // what is damaged is written anew
+	err = w.one(`SELECT num, touched FROM sessions WHERE id = ?`, j.session.ID).Scan(&j.num, numberOf(&c, "touched", &touched))
 	exists = err == nil
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return false, err
@@ -209,6 +210,7 @@ func (j *job) update(w *writer) error {
 		return err
 	}
 	var title, named, pinned any
+	var c columns
 	if s.Title != j.disk.Title || s.Named != j.disk.Named {
 		title, named = s.Title, s.Named
 	}
@@ -219,7 +221,8 @@ func (j *job) update(w *writer) error {
 		folder = ?, model = ?, effort = ?, history = ?, updated = ?, head = ?, messages = ?, usage = ?, preview = ?,
 		touched = ?, deleted = iif(?, NULL, deleted) WHERE num = ? RETURNING title, named, pinned`,
 		title, named, pinned, s.Folder, s.Model, string(s.Effort), string(s.History), nanos(s.Updated), s.Head, s.Messages, string(usage),
-		s.Preview, j.touched, len(j.nodes) > 0, j.num).Scan(&s.Title, &s.Named, &s.Pinned)
+		s.Preview, j.touched, len(j.nodes) > 0, j.num).
+		Scan(textOf(&c, "title", &s.Title), flagOf(&c, "named", &s.Named), flagOf(&c, "pinned", &s.Pinned))
 	if err != nil || title == nil {
 		return err
 	}

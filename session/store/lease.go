@@ -72,13 +72,13 @@ func (l lease) who(me process) string {
 // holder returns the lease of a session, if there is one.
 func holder(q querier, id string) (lease, bool, error) {
 	var l lease
-	var beat sql.NullInt64
+	var c columns // one that is damaged is nobody's, and stale
 	err := q.one(`SELECT owner, pid, start, boot, host, beat FROM leases WHERE session = ?`, id).
-		Scan(&l.owner, &l.pid, &l.start, &l.boot, &l.host, &beat)
+		Scan(textOf(&c, "owner", &l.owner), numberOf(&c, "pid", &l.pid), textOf(&c, "start", &l.start),
+			textOf(&c, "boot", &l.boot), textOf(&c, "host", &l.host), timeOf(&c, "beat", &l.beat))
 	if errors.Is(err, sql.ErrNoRows) {
 		return l, false, nil
 	}
-	l.beat = moment(beat)
 	return l, err == nil, err
 }
 

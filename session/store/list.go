@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"parley/providers/llm"
 )
 
 // corrupt reports whether err says that the file is damaged.
@@ -29,45 +31,92 @@ type sessionRow struct {
 	num, touched int64
 }
 
-// scan reads the columns of sessionColumns, and more behind them.
-func (db *DB) scan(row interface{ Scan(...any) error }, more ...any) (sessionRow, error) {
+// scan reads the columns of sessionColumns. With a *rowError comes the row, of
+// which some columns are damaged.
+func (db *DB) scan(row interface{ Scan(...any) error }) (sessionRow, error) {
 	var r sessionRow
-	var created, updated, deleted, beat, pid sql.NullInt64
-	var usage string
-	var owner, start, boot, host sql.NullString
-	err := row.Scan(append([]any{&r.num, &r.ID, &r.Title, &r.Named, &r.Folder, &r.Model, &r.Effort, &r.History, &r.Pinned, &r.Origin,
-		&created, &updated, &r.Head, &r.Messages, &usage, &r.Preview, &deleted, &r.touched,
-		&owner, &pid, &start, &boot, &host, &beat}, more...)...)
+	var c, leased columns // a damaged lease is one that is stale
+	var usage []byte
+	var held lease
+	err := row.Scan(&r.num, textOf(&c, "id", &r.ID), textOf(&c, "title", &r.Title), flagOf(&c, "named", &r.Named),
+		textOf(&c, "folder", &r.Folder), textOf(&c, "model", &r.Model), textOf(&c, "effort", &r.Effort), textOf(&c, "history", &r.History),
+		flagOf(&c, "pinned", &r.Pinned), textOf(&c, "origin", &r.Origin), timeOf(&c, "created", &r.Created), timeOf(&c, "updated", &r.Updated),
+		numberOf(&c, "head", &r.Head), numberOf(&c, "messages", &r.Messages), bytesOf(&c, "usage", &usage), textOf(&c, "preview", &r.Preview),
+		timeOf(&c, "deleted", &r.Deleted), numberOf(&c, "touched", &r.touched), textOf(&leased, "owner", &held.owner),
+		numberOf(&leased, "pid", &held.pid), textOf(&leased, "start", &held.start), textOf(&leased, "boot", &held.boot),
+		textOf(&leased, "host", &held.host), timeOf(&leased, "beat", &held.beat))
 	if err != nil {
 		return r, err
 	}
-	r.Created, r.Updated, r.Deleted = moment(created), moment(updated), moment(deleted)
-	if owner.Valid {
-		held := lease{owner.String, process{int(pid.Int64), start.String, boot.String, host.String}, moment(beat)}
-		if held.process != db.me && !held.stale(db.me, db.now()) {
-			r.Held = held.who(db.me)
-		}
+	if held.owner != "" && held.process != db.me && !held.stale(db.me, db.now()) {
+		r.Held = held.who(db.me)
 	}
-	return r, json.Unmarshal([]byte(usage), &r.Usage)
+	if err := json.Unmarshal(usage, &r.Usage); err != nil {
+		r.Usage = llm.Usage{}
+		c.miss("usage", usage)
+	}
+	if r.Effort != "" && !slices.Contains(llm.Efforts, r.Effort) {
+		c.miss("effort", string(r.Effort))
+		r.Effort = ""
+	}
+	if r.History != HistoryFull && r.History != HistoryDynamic && r.History != HistoryStateless {
+		c.miss("history", string(r.History))
+		r.History = HistoryFull
+	}
+	if err := c.err(); err != nil {
+		return r, &rowError{fmt.Errorf("session %s: %w", r.ID, err)}
+	}
+	return r, nil
+}
+
+// A rowError says what of a row is damaged; the rest of it was read.
+type rowError struct{ err error }
+
+func (e *rowError) Error() string { return e.err.Error() }
+func (e *rowError) Unwrap() error { return e.err }
+
+// partial reports whether err came with a row that can be used.
+func partial(err error) bool {
+	var row *rowError
+	return errors.As(err, &row)
 }
 
 // A tally counts what could not be read.
 type tally struct {
 	rows int
-	err  error
+	errs []error // the first ones
 }
 
+// maxTold is how much damage is told one by one.
+const maxTold = 5
+
 func (t *tally) miss(err error) {
-	t.rows++
-	t.err = cmp.Or(t.err, err)
+	if t.rows++; t.rows <= maxTold {
+		t.errs = append(t.errs, err)
+	}
 }
 
 // damage is what t counted, with the error that ended the reading.
 func (t *tally) damage(db *DB, err error) error {
-	if err != nil && !corrupt(err) || err == nil && t.err == nil {
+	if err != nil && !corrupt(err) || err == nil && t.rows == 0 {
 		return err
 	}
-	return &DamagedError{db.path, t.rows, cmp.Or(err, t.err)}
+	return &DamagedError{db.path, t.rows, cmp.Or(err, t.told())}
+}
+
+// told is what was counted as one error of one line; nil if nothing was.
+func (t *tally) told() error {
+	var words []string
+	for _, err := range t.errs {
+		words = append(words, err.Error())
+	}
+	if more := t.rows - len(t.errs); more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(words, "; "))
 }
 
 // sessions reads all that a query chooses. Rows that cannot be decoded are left
@@ -84,9 +133,14 @@ func (db *DB) sessions(q querier, where string, args ...any) ([]sessionRow, erro
 		defer func() { _ = rows.Close() }()
 		for rows.Next() {
 			row, err := db.scan(rows)
-			if err != nil {
+			if err != nil && !partial(err) {
 				missed.miss(err)
-			} else if !seen[row.num] {
+				continue
+			}
+			if !seen[row.num] {
+				if err != nil {
+					missed.miss(err)
+				}
 				seen[row.num] = true
 				found = append(found, row)
 			}
@@ -217,19 +271,34 @@ func (db *DB) Read(id string) (Session, []Node, error) {
 	return s, nodes, err
 }
 
+// row reads the session with this ID, which a damaged file may hold as bytes.
+func (db *DB) row(q querier, id string) (sessionRow, error) {
+	row, err := db.scan(q.one(`SELECT `+sessionColumns+`WHERE s.id = ?`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		row, err = db.scan(q.one(`SELECT `+sessionColumns+`WHERE CAST(s.id AS TEXT) = ?`, id))
+	}
+	return row, err
+}
+
+// has reports whether nodes, which are by rising Seq, hold seq.
+func has(nodes []Node, seq int) bool {
+	_, found := slices.BinarySearchFunc(nodes, seq, func(n Node, seq int) int { return cmp.Compare(n.Seq, seq) })
+	return found
+}
+
 // load reads a session and its place in lists.
 func (db *DB) load(id string) (s Session, nodes []Node, touched int64, err error) {
 	err = db.read(func(q querier) error {
-		row, err := db.scan(q.one(`SELECT `+sessionColumns+`WHERE s.id = ?`, id))
+		row, err := db.row(q, id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("%w: %s", ErrNotFound, id)
 		}
 		var missed tally
 		if err != nil {
-			if row.ID == "" {
+			if !partial(err) {
 				return err
 			}
-			missed.miss(err) // the rest of it was read
+			missed.miss(err)
 		}
 		s, touched = row.Session, row.touched
 		var lack int
@@ -244,6 +313,10 @@ func (db *DB) load(id string) (s Session, nodes []Node, touched int64, err error
 			} else {
 				missed.miss(fmt.Errorf("%d messages are missing", lack))
 			}
+		}
+		if n := len(nodes); s.Head != 0 && !has(nodes, s.Head) && n > 0 {
+			missed.miss(fmt.Errorf("there is no message %d to go on from: it goes on from the last one", s.Head))
+			s.Head = nodes[n-1].Seq
 		}
 		return missed.damage(db, err)
 	})

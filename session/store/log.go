@@ -2,6 +2,7 @@ package store
 
 import (
 	"crypto/rand"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -113,12 +114,12 @@ func (db *DB) Resume(id string) (*Log, error) {
 
 // free reports whether the session exists and nobody alive has it open.
 func (db *DB) free(q querier, id string) error {
-	var n int
-	if err := q.one(`SELECT count(*) FROM sessions WHERE id = ?`, id).Scan(&n); err != nil {
-		return err
-	}
-	if n == 0 {
+	_, err := db.row(q, id)
+	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("%w: %s", ErrNotFound, id)
+	}
+	if err != nil && !partial(err) {
+		return err
 	}
 	held, ok, err := holder(q, id)
 	if err == nil && ok && !held.stale(db.me, db.now()) {

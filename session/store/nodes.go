@@ -2,10 +2,10 @@ package store
 
 import (
 	"cmp"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"parley/providers/llm"
@@ -18,6 +18,7 @@ type batch struct {
 	rows  [][2][]byte // rest and parts
 	blobs []map[string][]int
 	errs  []error
+	bad   []error // of columns, nil where all are as they should be
 }
 
 const batchSize = 256
@@ -26,57 +27,68 @@ func (b *batch) decode() {
 	b.blobs, b.errs = make([]map[string][]int, len(b.nodes)), make([]error, len(b.nodes))
 	for i := range b.nodes {
 		b.blobs[i], b.errs[i] = decodeNode(&b.nodes[i], b.rows[i][0], b.rows[i][1])
+		b.errs[i] = cmp.Or(b.errs[i], b.bad[i])
 	}
 	b.rows = nil
 }
 
-// nodes reads the messages of a session from a table in their order.
+// nodes reads the messages of a session from a table in their order. Each follows
+// one before it, or none.
 func (db *DB) nodes(q querier, session int64, missed *tally, table string) ([]Node, error) {
 	batches, err := batches(q, session, missed, table)
 	var nodes []Node
-	want := map[string][]*llm.Part{}
 	for _, b := range batches {
-		for i, n := range b.nodes {
+		for i := range b.nodes {
+			n := b.nodes[i]
+			if role := roleOf(n); role != n.Role {
+				b.errs[i] = cmp.Or(b.errs[i], fmt.Errorf("role = %.40q: taken for %s", string(n.Role), role))
+				n.Role = role
+			}
+			nodes = append(nodes, n)
 			if b.errs[i] != nil {
 				missed.miss(fmt.Errorf("message %d: %w", n.Seq, b.errs[i]))
 			}
-			if n.Seq < 1 || len(nodes) > 0 && n.Seq <= nodes[len(nodes)-1].Seq {
-				missed.miss(fmt.Errorf("message %d is out of order", n.Seq))
-				continue
-			}
-			for sha, parts := range b.blobs[i] {
-				for _, p := range parts {
-					want[sha] = append(want[sha], &n.Parts[p])
-				}
-			}
-			nodes = append(nodes, n)
 		}
 	}
-	rejoin(nodes)
+	want := map[string][]*llm.Part{}
+	at := 0
+	for _, b := range batches {
+		for i := range b.nodes {
+			for sha, parts := range b.blobs[i] {
+				for _, p := range parts {
+					want[sha] = append(want[sha], &nodes[at].Parts[p])
+				}
+			}
+			at++
+		}
+	}
+	renumber(nodes, missed)
+	rejoin(nodes, missed)
 	return nodes, errors.Join(err, fill(q, session, want, missed))
 }
 
 // batches reads and decodes all rows of a session.
 func batches(q querier, session int64, missed *tally, table string) (all []*batch, err error) {
-	rows, err := q.all(`SELECT seq, parent, at, role, origin, model, rest, parts FROM `+table+` WHERE session = ? ORDER BY seq`, session)
+	rows, err := q.all(`SELECT seq, parent, at, role, origin, model, rest, parts FROM `+table+` WHERE session = ? ORDER BY seq, num`, session)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
 	var decoding sync.WaitGroup
 	defer decoding.Wait()
+	var c columns
+	var n Node
+	var rest, parts []byte
+	row := []any{numberOf(&c, "seq", &n.Seq), numberOf(&c, "parent", &n.Parent), timeOf(&c, "at", &n.At), textOf(&c, "role", &n.Role),
+		textOf(&c, "origin", &n.Origin), textOf(&c, "model", &n.Model), bytesOf(&c, "rest", &rest), bytesOf(&c, "parts", &parts)}
 	b := &batch{}
 	all = append(all, b)
 	for rows.Next() {
-		var n Node
-		var at sql.NullInt64
-		var rest, parts []byte
-		if err := rows.Scan(&n.Seq, &n.Parent, &at, &n.Role, &n.Origin, &n.Model, &rest, &parts); err != nil {
+		if err := rows.Scan(row...); err != nil {
 			missed.miss(err)
 			continue
 		}
-		n.At = moment(at)
-		b.nodes, b.rows = append(b.nodes, n), append(b.rows, [2][]byte{rest, parts})
+		b.nodes, b.rows, b.bad = append(b.nodes, n), append(b.rows, [2][]byte{rest, parts}), append(b.bad, c.err())
 		if len(b.nodes) == batchSize {
 			decoding.Go(b.decode)
 			b = &batch{}
@@ -100,17 +112,84 @@ func decodeNode(n *Node, restText, partsText []byte) (blobs map[string][]int, er
 	return blobs, cmp.Or(errParts, err)
 }
 
-// rejoin makes nodes whose parent could not be read follow the one before, and
-// leaves no circles.
-func rejoin(nodes []Node) {
-	known := map[int]bool{0: true}
-	last := 0
-	for i := range nodes {
-		if n := &nodes[i]; !known[n.Parent] {
-			n.Parent = last
+// roleOf returns whose message n is. A damaged one is told by what it holds: a
+// result stands with the tools, a call with the assistant.
+func roleOf(n Node) llm.Role {
+	var calls, results, other bool
+	for _, p := range n.Parts {
+		calls = calls || p.Kind == llm.Call || p.Kind == llm.Thinking || p.Kind == llm.Opaque || p.Remote
+		results = results || p.Kind == llm.Result && !p.Remote
+		other = other || p.Kind == llm.Text
+	}
+	switch {
+	case calls:
+		return llm.RoleAssistant
+	case n.Role == llm.RoleAssistant && (other || !results), n.Role == llm.RoleTool && !other:
+		return n.Role
+	case results:
+		return llm.RoleTool
+	case n.Role == llm.RoleUser, n.Role == llm.RoleTool:
+		return n.Role
+	case n.Model != "" || n.Origin != "" || n.Usage != nil || n.Reason != "":
+		return llm.RoleAssistant
+	}
+	return llm.RoleUser
+}
+
+// slack is how many numbers may be missing in a session: more, and a number is
+// taken for damage.
+const slack = 1000
+
+// renumber gives messages whose number is damaged the first one that is free,
+// and puts all of them in order: the place of a row that is read again is the
+// same each time, and none of those that are written later.
+func renumber(nodes []Node, missed *tally) {
+	taken := make(map[int]bool, len(nodes))
+	damaged := func(n Node) bool { return n.Seq < 1 || n.Seq > 2*len(nodes)+slack }
+	bad := 0
+	for _, n := range nodes {
+		if damaged(n) {
+			bad++
+			continue
 		}
-		last = nodes[i].Seq
-		known[last] = true
+		taken[n.Seq] = true
+	}
+	if bad == 0 {
+		return
+	}
+	free := 1
+	for i := range nodes {
+		if n := &nodes[i]; damaged(*n) {
+			for taken[free] {
+				free++
+			}
+			missed.miss(fmt.Errorf("message %d is out of order: taken for message %d", n.Seq, free))
+			n.Seq, taken[free] = free, true
+		}
+	}
+	slices.SortStableFunc(nodes, func(a, b Node) int { return cmp.Compare(a.Seq, b.Seq) })
+}
+
+// rejoin makes nodes that follow none before them follow the one in front of the
+// one that is missing, or the one before: where parents come first, there are no
+// circles.
+func rejoin(nodes []Node, missed *tally) {
+	for i := range nodes {
+		n, before := &nodes[i], nodes[:i]
+		if n.Parent == 0 || has(before, n.Parent) {
+			continue
+		}
+		to := i - 1
+		if n.Parent > 0 && n.Parent < n.Seq {
+			at, _ := slices.BinarySearchFunc(before, n.Parent, func(n Node, seq int) int { return cmp.Compare(n.Seq, seq) })
+			to = at - 1
+		}
+		parent := 0
+		if to >= 0 {
+			parent = before[to].Seq
+		}
+		missed.miss(fmt.Errorf("message %d follows message %d: taken to follow message %d", n.Seq, n.Parent, parent))
+		n.Parent = parent
 	}
 }
 

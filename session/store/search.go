@@ -2,9 +2,9 @@ package store
 
 import (
 	"cmp"
-	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -157,7 +157,7 @@ func (db *DB) Search(q Query) ([]Hit, error) {
 	}
 	db.catchUp()
 	hits, err := db.search(q, words)
-	if corrupt(err) && db.reindex() == nil {
+	if corrupt(err) && len(hits) == 0 && db.reindex() == nil {
 		db.catchUp()
 		hits, err = db.search(q, words)
 	}
@@ -171,6 +171,7 @@ type candidate struct {
 }
 
 func (db *DB) search(q Query, words terms) (hits []Hit, err error) {
+	var missed tally
 	err = db.read(func(r querier) error {
 		found, err := candidates(r, q, words)
 		if err != nil {
@@ -181,19 +182,25 @@ func (db *DB) search(q Query, words terms) (hits []Hit, err error) {
 			s, ok := sessions[c.session]
 			if !ok {
 				row, err := db.scan(r.one(`SELECT `+sessionColumns+`WHERE s.num = ?`, c.session))
-				if err != nil && row.ID == "" {
-					return err
+				if err != nil {
+					if !partial(err) {
+						return err
+					}
+					missed.miss(err)
 				}
 				s = row.Session
 				sessions[c.session] = s
 			}
 			hit, err := hitOf(r, c.num, s, words)
 			if err != nil {
-				return err
+				if !partial(err) {
+					return err
+				}
+				missed.miss(err)
 			}
 			hits = append(hits, hit)
 		}
-		return nil
+		return missed.damage(db, nil)
 	})
 	return hits, err
 }
@@ -252,15 +259,18 @@ func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
 		h.Snippet, h.Marks = snippet([]string{s.Title}, words)
 		return h, nil
 	}
-	var at sql.NullInt64
+	var c columns
 	var text []byte
-	err := r.one(`SELECT seq, role, model, at, parts FROM nodes WHERE num = ?`, num).Scan(&h.Seq, &h.Role, &h.Model, &at, &text)
+	err := r.one(`SELECT seq, role, model, at, parts FROM nodes WHERE num = ?`, num).Scan(numberOf(&c, "seq", &h.Seq),
+		textOf(&c, "role", &h.Role), textOf(&c, "model", &h.Model), timeOf(&c, "at", &h.At), bytesOf(&c, "parts", &text))
 	if err != nil {
 		return h, err
 	}
-	h.At = moment(at)
 	if parts, _, err := decodeParts(text); err == nil {
 		h.Snippet, h.Marks = snippet(slices.Collect(pieces(parts)), words)
+	}
+	if err := c.err(); err != nil {
+		return h, &rowError{fmt.Errorf("session %s, message %d: %w", s.ID, h.Seq, err)}
 	}
 	return h, nil
 }

@@ -21,8 +21,8 @@ func (db *DB) Spend(since, until time.Time, bySession bool) ([]Spend, error) {
 	}
 	var spent []Spend
 	err := db.read(func(q querier) error {
-		rows, err := q.all(`SELECT day, model, iif(?1, session, '') AS one, count(*), sum(NOT priced), sum(input), sum(cache_read),
-			sum(cache_write), sum(output), sum(thinking), sum(iif(priced, cost, 0.0)) FROM usage `+where+`
+		rows, err := q.all(`SELECT day, model, iif(?1, session, '') AS one, count(*), sum(NOT priced), total(input), total(cache_read),
+			total(cache_write), total(output), total(thinking), total(iif(priced, cost, 0.0)) FROM usage `+where+`
 			GROUP BY day, model, one ORDER BY day, model, one`, args...)
 		if err != nil {
 			return err
@@ -31,10 +31,11 @@ func (db *DB) Spend(since, until time.Time, bySession bool) ([]Spend, error) {
 		for rows.Next() {
 			var s Spend
 			u := &s.Usage
-			if err := rows.Scan(&s.Day, &s.Model, &s.Session, &s.Answers, &s.Unpriced, &u.Input, &u.CacheRead,
-				&u.CacheWrite, &u.Output, &u.Thinking, &u.Cost); err != nil {
+			var in, read, write, out, thinking float64 // whatever a damaged row holds, they add up
+			if err := rows.Scan(&s.Day, &s.Model, &s.Session, &s.Answers, &s.Unpriced, &in, &read, &write, &out, &thinking, &u.Cost); err != nil {
 				return err
 			}
+			u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Thinking = count(in), count(read), count(write), count(out), count(thinking)
 			u.Priced = s.Unpriced == 0
 			spent = append(spent, s)
 		}
@@ -42,6 +43,9 @@ func (db *DB) Spend(since, until time.Time, bySession bool) ([]Spend, error) {
 	})
 	return spent, err
 }
+
+// count is a sum of tokens, which in a damaged file may be anything.
+func count(sum float64) int { return int(min(max(sum, 0), 1<<53)) }
 
 // Get returns what Set kept under key; "" if nothing.
 func (db *DB) Get(key string) (value string, err error) {
@@ -129,11 +133,10 @@ func (db *DB) Prompts(limit int) ([]Prompt, error) {
 		defer func() { _ = rows.Close() }()
 		for rows.Next() {
 			var p Prompt
-			var at sql.NullInt64
-			if err := rows.Scan(&p.Text, &p.Folder, &at); err != nil {
+			var c columns // a damaged one is as good as it can be
+			if err := rows.Scan(textOf(&c, "text", &p.Text), textOf(&c, "folder", &p.Folder), timeOf(&c, "at", &p.At)); err != nil {
 				return err
 			}
-			p.At = moment(at)
 			found = append(found, p)
 		}
 		return rows.Err()
@@ -162,10 +165,11 @@ func (db *DB) KeepDraft(key string, d Draft) error {
 
 // Draft returns what KeepDraft kept, and whether there is anything.
 func (db *DB) Draft(key string) (d Draft, ok bool, err error) {
-	var at sql.NullInt64
+	var c columns
 	var parts []byte
 	err = db.read(func(q querier) error {
-		return q.one(`SELECT text, cursor, parts, at FROM drafts WHERE key = ?`, key).Scan(&d.Text, &d.Cursor, &parts, &at)
+		return q.one(`SELECT text, cursor, parts, at FROM drafts WHERE key = ?`, key).Scan(textOf(&c, "text", &d.Text),
+			numberOf(&c, "cursor", &d.Cursor), bytesOf(&c, "parts", &parts), timeOf(&c, "at", &d.At))
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return Draft{}, false, nil
@@ -173,7 +177,7 @@ func (db *DB) Draft(key string) (d Draft, ok bool, err error) {
 	if err != nil {
 		return Draft{}, false, err
 	}
-	d.At = moment(at)
+	d.Cursor = min(max(d.Cursor, 0), len(d.Text))
 	var attached []llm.Part
 	if attached, _, err = decodeParts(parts); err != nil {
 		return d, true, &DamagedError{db.path, 1, err} // the text is whole

@@ -75,13 +75,13 @@ func (e *LostError) Error() string {
 // could.
 type DamagedError struct {
 	Path string
-	Rows int // messages or sessions that were left out; 0 if that is not known
+	Rows int // messages or sessions of which something was left out; 0 if that is not known
 	Err  error
 }
 
 func (e *DamagedError) Error() string {
 	if e.Rows > 0 {
-		return fmt.Sprintf("%s: damaged: %d entries cannot be read: %v; nothing of it is deleted, keep a copy", e.Path, e.Rows, e.Err)
+		return fmt.Sprintf("%s: damaged: %d entries cannot be read whole: %v; nothing of it is deleted, keep a copy", e.Path, e.Rows, e.Err)
 	}
 	return fmt.Sprintf("%s: damaged: %v; nothing of it is deleted: keep a copy, then move it away or restore a backup", e.Path, e.Err)
 }

@@ -1,0 +1,113 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Columns scans a row whatever its columns hold: SQLite lets a damaged file, or
+// another program, put any type into any column. What does not fit is left zero
+// and counted, so that one bad value costs itself and not the row. NULL is the
+// zero value. The zero Columns is ready; err starts the next row.
+type columns struct{ bad []string }
+
+// A scanner takes the value of one column.
+type scanner func(v any)
+
+// Scan implements sql.Scanner.
+func (s scanner) Scan(v any) error {
+	s(v)
+	return nil
+}
+
+var _ sql.Scanner = scanner(nil)
+
+// miss counts a column that holds what does not fit.
+func (c *columns) miss(name string, v any) {
+	text := fmt.Sprint(v)
+	if b, ok := v.([]byte); ok {
+		text = string(b)
+	}
+	c.bad = append(c.bad, fmt.Sprintf("%s = %.40q", name, text))
+}
+
+// err returns what did not fit since the last call, nil if all did.
+func (c *columns) err() error {
+	if len(c.bad) == 0 {
+		return nil
+	}
+	err := errors.New(strings.Join(c.bad, ", "))
+	c.bad = c.bad[:0]
+	return err
+}
+
+// textOf scans texts; numbers are taken as they are written.
+func textOf[T ~string](c *columns, name string, to *T) scanner {
+	return func(v any) {
+		switch v := v.(type) {
+		case nil:
+			*to = ""
+		case string:
+			*to = T(v)
+		case []byte:
+			*to = T(v)
+		default:
+			*to = T(fmt.Sprint(v))
+			c.miss(name, v)
+		}
+	}
+}
+
+// bytesOf is textOf for what is decoded later.
+func bytesOf(c *columns, name string, to *[]byte) scanner {
+	return func(v any) {
+		switch v := v.(type) {
+		case nil:
+			*to = nil
+		case string:
+			*to = []byte(v)
+		case []byte:
+			*to = slices.Clone(v) // valid until the next row only
+		default:
+			*to = nil
+			c.miss(name, v)
+		}
+	}
+}
+
+// numberOf scans whole numbers.
+func numberOf[T ~int | ~int64](c *columns, name string, to *T) scanner {
+	return func(v any) {
+		n, ok := v.(int64)
+		*to = T(n)
+		if !ok && v != nil {
+			c.miss(name, v)
+		}
+	}
+}
+
+// flagOf scans 0 and 1.
+func flagOf(c *columns, name string, to *bool) scanner {
+	return func(v any) {
+		n, ok := v.(int64)
+		*to = n == 1
+		if v != nil && (!ok || n != 0 && n != 1) {
+			c.miss(name, v)
+		}
+	}
+}
+
+// timeOf scans nanoseconds since 1970; see nanos.
+func timeOf(c *columns, name string, to *time.Time) scanner {
+	return func(v any) {
+		n, ok := v.(int64)
+		*to = moment(sql.NullInt64{Int64: n, Valid: ok})
+		if !ok && v != nil {
+			c.miss(name, v)
+		}
+	}
+}
