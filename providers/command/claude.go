@@ -84,6 +84,7 @@ type claudeLine struct {
 	Result     wire.Text              `json:"result"`
 	Errors     []string               `json:"errors"`
 	Stop       string                 `json:"stop_reason"`
+	Turns      int                    `json:"num_turns"`
 	Cost       *float64               `json:"total_cost_usd"`
 	Usage      claudeUsage            `json:"usage"`
 	Models     map[string]claudeModel `json:"modelUsage"`

@@ -294,9 +294,22 @@ func (c *claude) report(l *claudeLine) {
 	}
 }
 
+// ends says of the program's own limits, by the subtype of its last line, which
+// of them ended the answer.
+var ends = map[string]string{
+	"error_max_turns":                     "reached its limit of turns",
+	"error_max_budget_usd":                "reached its spending limit",
+	"error_max_structured_output_retries": "found no answer that fits the schema, in all the tries it has",
+}
+
 // refuse is a last line that reports an error. Its subtype may be success all
-// the same: then the error is that of the API, with its text as the result.
+// the same: then the error is that of the API, with its text as the result. Where
+// a limit of the program's own ended the answer, the result is what it said.
 func (c *claude) refuse(l *claudeLine) {
+	if limit := ends[l.Subtype]; limit != "" {
+		c.limited(l, limit)
+		return
+	}
 	words := cmp.Or(string(l.Result), strings.Join(l.Errors, "; "), c.words, strings.ReplaceAll(l.Subtype, "_", " "))
 	code := c.failed
 	if l.Subtype != "success" {
@@ -305,5 +318,21 @@ func (c *claude) refuse(l *claudeLine) {
 	c.fault = c.flavor.failed(code, l.APIStatus, words)
 	if wait := time.Until(c.resets); wait > 0 && (c.fault.Fault == llm.Quota || c.fault.Fault == llm.RateLimit) {
 		c.fault.Wait = wait
+	}
+}
+
+// limited is a last line that says that a limit ended the answer.
+func (c *claude) limited(l *claudeLine, limit string) {
+	if !c.said && l.Result != "" && c.run.schema == nil {
+		c.delta("answer", llm.Part{Kind: llm.Text, Text: string(l.Result)})
+	}
+	words := strings.Join(l.Errors, "; ")
+	c.fault = c.flavor.failed(l.Subtype, l.APIStatus, words)
+	c.fault.Message = c.flavor.program + " " + limit
+	if l.Subtype == "error_max_turns" && l.Turns > 0 {
+		c.fault.Message += fmt.Sprintf(" (%d)", l.Turns)
+	}
+	if words != "" {
+		c.fault.Message += ": " + oneLine(stripped(words), shownLimit)
 	}
 }

@@ -213,6 +213,22 @@ func TestClaudeNews(t *testing.T) {
 	}
 }
 
+// A limit of the program's own is named, and the answer so far is shown, wherever
+// it stands.
+func TestClaudeLimits(t *testing.T) {
+	for _, tt := range []struct{ lines, text, words string }{
+		{claudeWhole + `{"type":"result","subtype":"error_max_turns","is_error":false,"num_turns":3,"errors":["Reached maximum number of turns (3)"]}`, "Hello",
+			"claude reached its limit of turns (3): Reached maximum number of turns (3)"},
+		{`{"type":"result","subtype":"error_max_turns","is_error":true,"num_turns":3,"result":"So far."}`, "So far.", "claude reached its limit of turns (3)"},
+		{claudeWhole + `{"type":"result","subtype":"error_max_budget_usd","is_error":true}`, "Hello", "claude reached its spending limit"},
+	} {
+		got := take(t, decode("claude-cli", &run{}, claudeInit+tt.lines+"\n"))
+		if e, ok := got.err.(*llm.Error); !ok || e.Message != tt.words || got.text() != tt.text {
+			t.Errorf("%q, %v, want %q, %q", got.text(), got.err, tt.text, tt.words)
+		}
+	}
+}
+
 // An allowance that comes back says when.
 func TestClaudeWait(t *testing.T) {
 	got := take(t, decode("claude-cli", &run{}, claudeInit+

@@ -18,7 +18,7 @@ const (
 
 // embedded finishes what filter.Calls began on replies of the form Free: calls
 // in JSON that is broken are mended, calls of tools that are not offered become
-// text, and an imagined result ends the reply.
+// text, and an imagined result behind a call ends the reply.
 func embedded(s llm.Stream, tools []llm.Tool) llm.Stream {
 	return func(yield func(llm.Event, error) bool) {
 		out := &sink{Out: llm.NewOut(yield)}
@@ -111,7 +111,7 @@ func (f *freeReader) start(s string) string {
 		case mark == callBegin && !f.fence:
 			f.capture = []byte{}
 			return trimmed
-		case mark == result && !f.fence:
+		case mark == result && !f.fence && f.calls+f.refused > 0: // else it is an answer that shows one
 			f.imagined = true
 			return ""
 		case mark[0] != '<':

@@ -133,6 +133,7 @@ var actionReplies = []reply{
 	{"stream that broke off", `{"thought":"x","answer":"hal`, "", `thinking x | text hal | error network`},
 	{"empty", ``, llm.Stop, `stop`},
 	{"nothing in it", `{}`, llm.Stop, `text {} | stop`},
+	{"begins with a result", "<tool_result>x</tool_result> is how it looks.", llm.Stop, "text <tool_result>x</tool_result> is how it looks. | stop"},
 }
 
 var freeReplies = []reply{
@@ -145,6 +146,10 @@ var freeReplies = []reply{
 	{"cut in an argument", "Well\n<tool_call>\n{\"name\":\"read\",\"arguments\":{\"path\":\"a", llm.Length, "text Well\n<tool_call>\n{\"name\":\"read\",\"arguments\":{\"path\":\"a | length"},
 	{"imagined result", "<tool_call>{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}</tool_call>\n<tool_result name=\"read\">\nlies\n</tool_result>\nSo it is.", llm.Stop,
 		`call read {"path":"a"} | text ` + "\n | " + leftOut + ` | calls`},
+	{"begins with a result", "<tool_result name=\"read\">\nx\n</tool_result>\nis how it looks.", llm.Stop,
+		"text <tool_result name=\"read\">\nx\n</tool_result>\nis how it looks. | stop"},
+	{"shows a result", "It looks so:\n<tool_result>\nx\n</tool_result>\nand ends there.", llm.Stop,
+		"text It looks so:\n<tool_result>\nx\n</tool_result>\nand ends there. | stop"},
 	{"unknown tool", "Gone:\n<tool_call>{\"name\":\"rm\",\"arguments\":{\"path\":\"/\"}}</tool_call>", llm.Stop, "text Gone:\n<tool_call>{\"name\":\"rm\",\"arguments\":{\"path\":\"/\"}}</tool_call> | stop"},
 	{"only an unknown tool", "<tool_call>{\"name\":\"rm\",\"arguments\":{}}</tool_call>", llm.Stop, "text <tool_call>\n{\"name\":\"rm\",\"arguments\":{}}\n</tool_call> | stop"},
 	{"in a fence", "Write it so:\n```\n<tool_call>\n{'name':'read'}\n</tool_call>\n```\nor not.", llm.Stop, "text Write it so:\n```\n<tool_call>\n{'name':'read'}\n</tool_call>\n```\nor not. | stop"},
