@@ -87,10 +87,13 @@ func TestKeysAboveDialogs(t *testing.T) {
 // has a space before it.
 func TestMistypedCommands(t *testing.T) {
 	for typed, want := range map[string]string{
-		"/nosuch":              "there is no command /nosuch: ctrl+p lists them",
-		"/modle":               "did you mean /mode or /model",
-		"/modle gpt":           "did you mean /mode or /model",
-		"/qiut":                "did you mean /quit",
+		"/nosuch":              "Unknown command /nosuch. ctrl+p lists them",
+		"/modle":               "Did you mean /mode or /model?",
+		"/modle gpt":           "Did you mean /mode or /model?",
+		"/mod":                 "Did you mean /mode or /model?",
+		"/qiut":                "Did you mean /quit?",
+		"/save":                "Unknown command /save",
+		"/the file is what":    "",
 		"/usr/bin/env":         "",
 		"/usr/bin/env is what": "",
 		"/etc is a folder":     "",
@@ -124,7 +127,7 @@ func TestSlashLeaves(t *testing.T) {
 	}
 	t.Run("a slip", func(t *testing.T) {
 		s := setUp(t, 80, 24)
-		s.Type("/nosuch").Press("enter").WaitForText("there is no command /nosuch")
+		s.Type("/nosuch").Press("enter").WaitForText("Unknown command /nosuch")
 	})
 }
 

@@ -23,7 +23,8 @@ type action struct {
 	args func(m *Model) []dialog.Item // what may follow the /command; nil: anything, or nothing
 	rank section
 
-	above bool // its keys work above a dialog as well
+	above  bool // its keys work above a dialog as well
+	second bool // another action does the same and is the one that is listed
 }
 
 // A section groups actions in the help.
@@ -100,15 +101,15 @@ func actions() []action {
 		{name: "wire", keys: []string{"ctrl+x w", "f12"}, help: "what went over the wire: requests and answers as they were", run: (*Model).wires, rank: reading},
 
 		{name: "palette", keys: []string{"ctrl+p", "ctrl+x p"}, help: "all commands", run: (*Model).palette, rank: workplace},
-		{name: "commands", keys: []string{"/"}, help: "all commands, on an empty line", when: empty, run: (*Model).slashed, rank: workplace},
+		{name: "commands", keys: []string{"/"}, help: "all commands, on an empty line", when: empty, run: (*Model).slashed, rank: workplace, second: true},
 		{name: "help", keys: []string{"f1", "ctrl+x ?"}, help: "keys", run: (*Model).help, rank: workplace},
-		{name: "keys", keys: []string{"?"}, help: "keys, on an empty line", when: unwritten, run: (*Model).help, rank: workplace},
+		{name: "keys", keys: []string{"?"}, help: "keys, on an empty line", when: unwritten, run: (*Model).help, rank: workplace, second: true},
 		{name: "theme", help: "pick the theme", run: (*Model).pickTheme, args: (*Model).themes, rank: workplace},
 		{name: "mouse", keys: []string{"ctrl+x o"}, help: "mouse capture on or off", run: (*Model).toggleMouse, rank: workplace},
 		{name: "redraw", keys: []string{"ctrl+l"}, help: "draw the screen anew", run: func(*Model, string) tea.Cmd { return tea.ClearScreen }, rank: workplace, above: true},
 		{name: "folder", also: "cd", help: "work in another folder, in a new conversation", run: (*Model).folder, lack: (*Model).lacksFolders, rank: workplace},
 		{name: "suspend", keys: []string{"ctrl+z"}, help: "to the shell; fg comes back", run: func(*Model, string) tea.Cmd { return tea.Suspend }, rank: workplace, above: true},
-		{name: "end", keys: []string{"ctrl+d"}, help: "quit, on an empty line", when: empty, run: func(m *Model, _ string) tea.Cmd { return m.quit() }, rank: workplace},
+		{name: "end", keys: []string{"ctrl+d"}, help: "quit, on an empty line", when: empty, run: func(m *Model, _ string) tea.Cmd { return m.quit() }, rank: workplace, second: true},
 		{name: "quit", also: "exit", help: "leave parley", run: func(m *Model, _ string) tea.Cmd { return m.quit() }, rank: workplace},
 	}
 }
@@ -181,20 +182,39 @@ func (m *Model) escape() (tea.Cmd, bool) {
 	return nil, true
 }
 
-// command runs "/name argument", and reports whether text is one.
+// command runs "/name argument", and reports whether text is one: a name of a
+// command, or, where nothing follows, the beginning of the names of one command
+// alone. "/the file" is no /theme.
 func (m *Model) command(text string) (tea.Cmd, bool) {
 	rest, ok := strings.CutPrefix(text, "/")
 	if !ok || strings.Contains(rest, "\n") {
 		return nil, false
 	}
 	name, arg, _ := strings.Cut(rest, " ")
-	for i := range m.actions {
-		a := &m.actions[i]
-		if a.name == name || slices.Contains(strings.Fields(a.also), name) {
-			return m.do(a, strings.TrimSpace(arg)), true
-		}
+	arg = strings.TrimSpace(arg)
+	at, _ := dialog.Named(name, m.commandNames())
+	if at < 0 {
+		return nil, false
 	}
-	return nil, false
+	a := &m.actions[at]
+	if arg != "" && !a.named(name) {
+		return nil, false
+	}
+	return m.do(a, arg), true
+}
+
+// named reports whether name is one of the names of an action, whole.
+func (a *action) named(name string) bool {
+	return a.name == name || slices.Contains(strings.Fields(a.also), name)
+}
+
+// commandNames are the names of each action, its own first.
+func (m *Model) commandNames() [][]string {
+	names := make([][]string, len(m.actions))
+	for i, a := range m.actions {
+		names[i] = append([]string{a.name}, strings.Fields(a.also)...)
+	}
+	return names
 }
 
 // mistyped says that there is no command like text, if it can hardly be anything
@@ -205,17 +225,28 @@ func (m *Model) mistyped(text string) string {
 	if !strings.HasPrefix(text, "/") || name == "" || strings.ContainsAny(name, "/\n\t") {
 		return ""
 	}
-	var names []string
-	for _, a := range m.actions {
-		names = append(append(names, a.name), strings.Fields(a.also)...)
-	}
 	const shortest = 4 // letters of a name in front of more words that is taken for a slip: "/etc is" is none
-	near, alone := catalog.Near(name, names, 2), strings.TrimSpace(arg) == ""
+	near, alone := m.near(name), strings.TrimSpace(arg) == ""
 	switch {
 	case len(near) > 0 && (alone || len(name) >= shortest):
-		return "there is no command /" + name + ": did you mean /" + strings.Join(near, " or /") + "? A space before it sends it"
+		return "Unknown command /" + name + ". Did you mean /" + strings.Join(near, " or /") + "? (Start with a space to send it as text)"
 	case alone:
-		return "there is no command /" + name + ": " + m.keyOf("palette") + " lists them. A space before it sends it"
+		return "Unknown command /" + name + ". " + m.keyOf("palette") + " lists them. (Start with a space to send it as text)"
 	}
 	return ""
+}
+
+// near are the commands that a name may have meant: those that begin with it, or
+// else two that look most like it.
+func (m *Model) near(name string) (near []string) {
+	names := m.commandNames()
+	_, among := dialog.Named(name, names)
+	const few = 4
+	for _, i := range among[:min(len(among), few)] {
+		near = append(near, names[i][0])
+	}
+	if len(near) > 0 {
+		return near
+	}
+	return catalog.Near(name, slices.Concat(names...), 2)
 }

@@ -25,8 +25,8 @@ func (m *Model) palette(string) tea.Cmd {
 	for _, rank := range sections {
 		from := len(items)
 		for _, a := range m.actions {
-			if a.rank != rank || a.name == "commands" || a.name == "keys" || a.name == "end" {
-				continue // second routes to what is listed already
+			if a.rank != rank || a.second {
+				continue
 			}
 			item := dialog.Item{Title: a.name, Detail: a.help, Also: a.also, Key: strings.Join(a.keys, ", "), Value: a.name, Group: string(rank)}
 			if a.lack != nil {
@@ -41,8 +41,7 @@ func (m *Model) palette(string) tea.Cmd {
 		p.Value, p.Group = "prompt "+p.Value, "Prompts of servers"
 		items = append(items, p)
 	}
-	list := dialog.Pick("command", "Commands", items, m.theme)
-	list.Words, list.Args = true, m.argsOf
+	list := dialog.Commands("command", "Commands", items, m.argsOf, m.theme)
 	return tea.Batch(m.open(list), m.known())
 }
 
@@ -66,6 +65,7 @@ func (m *Model) modelArgs() []dialog.Item {
 		item := &items[i]
 		facts := []string{item.Cells[1], strings.Trim(item.Cells[2]+"/"+item.Cells[3], "/"), item.Cells[0]}
 		facts = slices.DeleteFunc(facts, func(s string) bool { return s == "" })
+		item.Whole = true // "mo/m1" is not the mo/m10 that is listed
 		item.Detail, item.Cells, item.Group = strings.Join(facts, " · "), nil, ""
 	}
 	return items

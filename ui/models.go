@@ -53,7 +53,7 @@ func (m *Model) offerModels(kind, title, arg string) tea.Cmd {
 	known := m.known()
 	m.models = dialog.Pick(kind, title, m.modelItems(), m.theme)
 	m.models.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "window"}, {Name: "$/M in"}, {Name: "$/M out"}}
-	m.models.Keeps = true
+	m.models.Keeps, m.models.Free = true, m.typedModel
 	if arg != "" {
 		m.models.Ask(arg)
 	}
@@ -61,7 +61,27 @@ func (m *Model) offerModels(kind, title, arg string) tea.Cmd {
 		return m.open(m.models)
 	}
 	live := m.o.Live
+	m.served.asked = true
 	return tea.Batch(m.open(m.models), m.inOrder(known, func() tea.Msg { return servedMsg(live()) }))
+}
+
+// typedModel makes an item of a model that is named whole and not listed: servers
+// have models that no list names. It stands first where nothing that is listed
+// begins like it, so that enter takes no other provider's model.
+func (m *Model) typedModel(typed string) (item dialog.Item, first bool) {
+	provider, id, whole := strings.Cut(typed, "/")
+	if !whole || id == "" || provider == "" || strings.Contains(typed, " ") {
+		return dialog.Item{}, false
+	}
+	known, begun := m.choices == nil || m.served.asked, false
+	for _, c := range m.choices {
+		known = known || strings.HasPrefix(c.Name, provider+"/")
+		begun = begun || strings.HasPrefix(strings.ToLower(c.Name), strings.ToLower(typed))
+	}
+	if !known {
+		return dialog.Item{}, false
+	}
+	return dialog.Item{Title: typed, Value: typed, State: "as typed"}, !begun
 }
 
 // servedFor is how long what servers said of their models is taken for what they
@@ -72,14 +92,16 @@ const servedFor = 5 * time.Minute
 type serving struct {
 	choices []Choice
 	till    time.Time // when they are to be asked again
+	asked   bool      // they were, and have not answered yet
 }
 
 // serves takes what servers said. They are not asked again for a while, unless one
 // of them had no answer.
 func (m *Model) serves(choices []Choice) tea.Cmd {
+	m.served.asked = false
 	silent := func(c Choice) bool { return strings.HasSuffix(c.Name, "/") }
 	if !slices.ContainsFunc(choices, silent) {
-		m.served = serving{choices, m.now().Add(servedFor)}
+		m.served = serving{choices: choices, till: m.now().Add(servedFor)}
 	}
 	return m.offered(choices)
 }

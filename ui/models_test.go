@@ -84,7 +84,7 @@ func TestTastesAreKept(t *testing.T) {
 // A model that is not named whole is looked for.
 func TestModelByPart(t *testing.T) {
 	s := setUpWith(t, 80, 30, func(o *Options) { o.Choices = catalogued })
-	s.Type("/model tw").Press("enter").WaitForText("model: fake/one → fake/two")
+	s.Type("/model tw").Press("enter").WaitForText("favourite").Press("enter").WaitForText("model: fake/one → fake/two")
 	s.Press("ctrl+p").Type("model chat").WaitForText("model gate/maker/chat-1")
 }
 

@@ -186,9 +186,7 @@ func (m *Model) prompted(arg string) tea.Cmd {
 	if arg != "" {
 		return m.prompt(arg)
 	}
-	list := dialog.Pick("prompt", "Prompts", m.promptItems(), m.theme)
-	list.Words = true
-	return m.open(list)
+	return m.open(dialog.Commands("prompt", "Prompts", m.promptItems(), nil, m.theme))
 }
 
 // prompt fetches a server's prompt into the composer, where it can be read

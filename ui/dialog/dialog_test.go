@@ -154,20 +154,18 @@ func priced(th *theme.Theme) *dialog.Picker {
 
 // commands are some of the palette.
 func commands(th *theme.Theme) *dialog.Picker {
-	p := dialog.Pick("command", "Commands", []dialog.Item{
-		{Title: "stop", Detail: "stop the reply or the running tool", Key: "esc", Value: "stop", Group: "Talking", Dim: true, Why: "nothing is running"},
-		{Title: "editor", Detail: "write in $VISUAL or $EDITOR", Key: "ctrl+g, ctrl+x ctrl+e", Value: "editor", Group: "Talking", Dim: true, Why: "set $VISUAL or $EDITOR to use an editor"},
-		{Title: "model", Detail: "pick a model", Key: "ctrl+x m, alt+p", Value: "model", Group: "Models"},
-		{Title: "theme", Detail: "pick the theme", Value: "theme", Group: "Program"},
-	}, th)
-	p.Words = true
-	p.Args = func(command string) []dialog.Item {
+	args := func(command string) []dialog.Item {
 		if command != "theme" {
 			return nil
 		}
 		return []dialog.Item{{Title: "dark", Value: "dark", Current: true}, {Title: "light", Value: "light"}, {Title: "high-contrast-light", Value: "high-contrast-light", Detail: "for light backgrounds"}}
 	}
-	return p
+	return dialog.Commands("command", "Commands", []dialog.Item{
+		{Title: "stop", Detail: "stop the reply or the running tool", Key: "esc", Value: "stop", Group: "Talking", Dim: true, Why: "nothing is running"},
+		{Title: "editor", Detail: "write in $VISUAL or $EDITOR", Key: "ctrl+g, ctrl+x ctrl+e", Value: "editor", Group: "Talking", Dim: true, Why: "set $VISUAL or $EDITOR to use an editor"},
+		{Title: "model", Detail: "pick a model", Key: "ctrl+x m, alt+p", Value: "model", Group: "Models"},
+		{Title: "theme", Detail: "pick the theme", Value: "theme", Group: "Program"},
+	}, args, th)
 }
 
 // What keys say of a model is told, and a list that follows keeps its place.
@@ -249,9 +247,11 @@ func TestArguments(t *testing.T) {
 		want tea.Msg
 	}{
 		"filled in":            {[]string{"the", "tab", "light", "enter"}, command("theme", "light")},
-		"typed":                {[]string{"theme hcl", "enter"}, command("theme", "high-contrast-light")},
-		"the first without":    {[]string{"theme ", "enter"}, command("theme", "dark")},
-		"the command itself":   {[]string{"theme ", "end", "enter"}, command("theme", "")},
+		"its beginning":        {[]string{"theme high", "enter"}, command("theme", "high-contrast-light")},
+		"by some letters":      {[]string{"theme hcl", "down", "enter"}, command("theme", "high-contrast-light")},
+		"letters alone":        {[]string{"theme hcl", "enter"}, command("theme", "hcl")},
+		"the first of them":    {[]string{"theme ", "down", "enter"}, command("theme", "dark")},
+		"the command itself":   {[]string{"theme ", "enter"}, command("theme", "")},
 		"nothing matches":      {[]string{"theme mine", "enter"}, command("theme", "mine")},
 		"one that takes any":   {[]string{"model x y", "enter"}, command("model", "x y")},
 		"not before the space": {[]string{"theme", "enter"}, command("theme", "")},
@@ -279,8 +279,16 @@ func TestPickWords(t *testing.T) {
 		"an argument":             {[]string{"model gpt  5.2 ", "enter"}, command("model", "gpt  5.2")},
 		"it does not filter":      {[]string{"new model", "enter"}, command("new", "model")},
 		"a space at the start":    {[]string{" new a", "enter"}, command("new", "a")},
-		"details":                 {[]string{"anew x", "enter"}, command("new", "x")},
-		"the argument stays":      {[]string{"mod gpt", "down", "enter"}, command("models", "gpt")},
+		"a description":           {[]string{"anew x", "enter"}, nil},
+		"a description, chosen":   {[]string{"anew x", "down", "enter"}, command("new", "x")},
+		"letters of a name":       {[]string{"cmpr", "enter"}, nil},
+		"the beginning of one":    {[]string{"comp", "enter"}, command("compare", "")},
+		"the beginning of two":    {[]string{"mod", "enter"}, nil},
+		"a beginning of a line":   {[]string{"comp x y", "enter"}, nil},
+		"another name's":          {[]string{"spee", "enter"}, command("fast", "")},
+		"nothing typed":           {[]string{"enter"}, nil},
+		"nothing, but chosen":     {[]string{"down", "enter"}, command("models", "")},
+		"the argument stays":      {[]string{"mod gpt", "down", "down", "enter"}, command("models", "gpt")},
 		"named, before described": {[]string{"models", "enter"}, command("models", "")},
 		"by another name":         {[]string{"quick", "enter"}, command("fast", "")},
 		"with its slash":          {[]string{"/model gpt", "enter"}, command("model", "gpt")},
@@ -289,8 +297,7 @@ func TestPickWords(t *testing.T) {
 		"pasted":                  {[]string{"paste:model gpt\nx", "enter"}, command("model", "gpt x")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := dialog.Pick("command", "Commands", items, theme.Plain())
-			p.Words = true
+			p := dialog.Commands("command", "Commands", items, nil, theme.Plain())
 			if got := press(t, p, c.keys...); got != c.want {
 				t.Errorf("got %#v, want %#v", got, c.want)
 			}

@@ -17,6 +17,7 @@ type Item struct {
 	Key    string   // binding, at the right edge
 	Value  string   // what PickedMsg tells
 	Why    string   // why it is Dim, such as "set OPENAI_API_KEY"; stands in the place of Cells and Detail
+	State  string   // behind the title, such as "as typed"
 	Also   string   // what it is found by as well, and which is not shown; other names of a command
 	Group  string   // what it stands under while nothing is typed
 
@@ -24,6 +25,7 @@ type Item struct {
 	Current bool // in use; it is selected at the start
 	Pinned  bool // stands before the others, with a sign
 	Hidden  bool // shown if asked for, or if nothing else matches
+	Whole   bool // of an argument: its beginning does not stand for it
 }
 
 // A Column is what Cells of this place are about. Where there is little room,
@@ -59,10 +61,12 @@ type Picker struct {
 	base
 	list
 	Columns []Column
-	Keeps   bool                        // items can be marked as favourites and hidden
-	Follows bool                        // MovedMsg tells of each selection
-	Words   bool                        // only the first word filters; what follows it is an argument
-	Args    func(command string) []Item // with Words: what may follow it, by its Value; nil: anything
+	Keeps   bool                                       // items can be marked as favourites and hidden
+	Follows bool                                       // MovedMsg tells of each selection
+	Free    func(typed string) (item Item, first bool) // makes an item of what is typed and no item is called; none if its Value is ""
+
+	commands bool                        // the first word filters, what follows it is an argument; see preselect
+	argsOf   func(command string) []Item // with commands: what may follow it, by its Value; nil: anything
 
 	kind, title string
 	items       []Item // as they are shown
@@ -77,10 +81,14 @@ type Picker struct {
 	cellWide    []int             // cells of the widest cell of each column
 	why         map[string]string // by group: what all of it lack
 
-	args     []Item // what may follow the command of
+	completing bool // args are listed
+
+	args     []Item // what may follow the command of; the item that Free made
 	argIndex index
 	argWide  int
-	of       string
+	of       string // value of that command
+	ofTitle  string // and its title
+	said     string // why enter chose nothing; "" once another key was pressed
 }
 
 // Pick asks to choose one of items.
@@ -88,6 +96,14 @@ func Pick(kind, title string, items []Item, th *theme.Theme) *Picker {
 	p := &Picker{base: newBase(th), kind: kind, title: title}
 	p.take(items)
 	p.toCurrent()
+	return p
+}
+
+// Commands asks for a command of items, and for an argument behind it, of those
+// that args has for the command's Value; nil: anything may follow.
+func Commands(kind, title string, items []Item, args func(command string) []Item, th *theme.Theme) *Picker {
+	p := &Picker{base: newBase(th), kind: kind, title: title, commands: true, argsOf: args}
+	p.take(items)
 	return p
 }
 
@@ -102,9 +118,12 @@ func (p *Picker) Ask(query string) {
 	p.filter()
 }
 
+// chosen reports whether an item is selected.
+func (p *Picker) chosen() bool { return p.at >= 0 && p.at < len(p.hits) }
+
 // Selected is the value of the item that enter would choose; "" for none.
 func (p *Picker) Selected() string {
-	if p.at >= len(p.hits) {
+	if !p.chosen() {
 		return ""
 	}
 	return p.item(p.hits[p.at]).Value
@@ -121,7 +140,10 @@ func (p *Picker) SetItems(items []Item) {
 	p.view = ""
 	first := len(p.items) == 0
 	p.take(items)
-	if first && len(p.words) == 0 {
+	switch {
+	case p.commands && selected == "":
+		return
+	case first && len(p.words) == 0:
 		p.toCurrent()
 		return
 	}
@@ -182,7 +204,7 @@ func cleaned(items []Item) []Item {
 	items = slices.Clone(items)
 	for i := range items {
 		item := &items[i]
-		for _, s := range []*string{&item.Title, &item.Detail, &item.Key, &item.Why, &item.Group} {
+		for _, s := range []*string{&item.Title, &item.Detail, &item.Key, &item.Why, &item.Group, &item.State} {
 			if *s != "" {
 				*s = short(*s)
 			}
@@ -237,9 +259,19 @@ func pinSign(pinned bool) string {
 	return ""
 }
 
-// filter finds what matches. What is hidden is found where nothing else is.
+// filter finds what matches, and selects what enter is to choose.
 func (p *Picker) filter() {
-	p.at, p.top, p.hits = 0, 0, p.hits[:0]
+	p.at, p.top, p.hits, p.completing = 0, 0, p.hits[:0], false
+	p.find()
+	if p.commands {
+		p.preselect()
+		return
+	}
+	p.putWhole()
+}
+
+// find fills hits. What is hidden is found where nothing else is.
+func (p *Picker) find() {
 	wanted, _ := p.split()
 	words := wordsOf(wanted)
 	p.words = words
@@ -257,14 +289,19 @@ func (p *Picker) filter() {
 		p.index = p.indexed(p.items)
 	}
 	from := len(p.hits)
+	if p.completing {
+		own := p.hits[0].item
+		any := shown
+		shown = func(i int) bool { return i != own && any(i) }
+	}
 	p.hits = p.index.find(p.hits, words, shown)
 	if len(p.hits) == 0 {
 		p.hits = p.index.find(p.hits, words, func(i int) bool { return p.items[i].Hidden })
 	}
-	if p.Words { // of commands that fit as well, the one of which most is typed
+	if p.commands { // of those that fit as well, the one of which most is typed
 		slices.SortStableFunc(p.hits[from:], func(a, b hit) int {
-			if named := named(p.item(b), wanted) - named(p.item(a), wanted); named != 0 {
-				return named
+			if named := namedBy(p.item(b), wanted) - namedBy(p.item(a), wanted); named != 0 {
+				return int(named)
 			}
 			if a.score != b.score {
 				return b.score - a.score
@@ -274,58 +311,12 @@ func (p *Picker) filter() {
 	}
 }
 
-// named is 1 for a command that what is typed is a name of, or begins the title of,
-// else 0: what else is said of it does not count before that.
-func named(item *Item, typed string) int {
-	typed = strings.ToLower(typed)
-	if strings.HasPrefix(strings.ToLower(item.Title), typed) || slices.Contains(strings.Fields(item.Also), typed) {
-		return 1
-	}
-	return 0
-}
-
-// complete finds what may follow the command that is typed.
-func (p *Picker) complete() {
-	command, arg := p.split()
-	typed := strings.TrimPrefix(strings.TrimLeft(p.query.text, " "), "/")
-	if !p.Words || p.Args == nil || !strings.HasPrefix(typed, command+" ") {
-		return
-	}
-	at := slices.IndexFunc(p.items, func(i Item) bool { return strings.EqualFold(i.Title, command) })
-	if at < 0 {
-		return
-	}
-	if c := &p.items[at]; p.of != c.Value {
-		p.of, p.args = c.Value, cleaned(p.Args(c.Value))
-		p.argWide = 0
-		for i := range p.args {
-			p.args[i].Title = c.Title + " " + p.args[i].Title
-			p.argWide = max(p.argWide, cells(p.args[i].Title))
-		}
-		p.argIndex = p.indexed(p.args)
-	}
-	words := wordsOf(arg)
-	p.words = slices.Concat(p.words, words) // both are marked
-	for _, h := range p.argIndex.find(nil, words, func(i int) bool { return !p.args[i].Hidden }) {
-		p.hits = append(p.hits, hit{h.item + len(p.items), h.score})
-	}
-}
-
-// split is what filters and what is an argument.
-func (p *Picker) split() (filter, arg string) {
-	filter = strings.TrimSpace(p.query.text)
-	if p.Words {
-		filter, arg, _ = strings.Cut(strings.TrimPrefix(filter, "/"), " ")
-	}
-	return filter, strings.TrimSpace(arg)
-}
-
 // Update moves, types, and chooses.
 func (p *Picker) Update(msg tea.Msg) tea.Cmd {
 	if p.over {
 		return nil
 	}
-	p.view = ""
+	p.view, p.said = "", ""
 	before := p.Selected()
 	cmd := p.update(msg)
 	if now := p.Selected(); p.Follows && !p.over && now != before {
@@ -348,9 +339,9 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 		return p.keep(func(i Item) tea.Msg { return HideMsg{p.kind, i.Value, !i.Hidden} })
 	case ok && p.Keeps && is(key, p.Keys.Details):
 		p.showAll()
-	case ok && p.Words && is(key, p.Keys.Next):
-		if p.at < len(p.hits) {
-			p.Ask(p.item(p.hits[p.at]).Title + " ")
+	case ok && p.commands && is(key, p.Keys.Next):
+		if len(p.hits) > 0 {
+			p.Ask(p.item(p.hits[max(p.at, 0)]).Title + " ")
 		}
 	case p.move(msg, p.Keys, len(p.hits), p.visible()):
 	case p.query.key(msg, p.Keys):
@@ -361,7 +352,7 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 
 // keep says what is to become of the selected item, which SetItems then shows.
 func (p *Picker) keep(said func(Item) tea.Msg) tea.Cmd {
-	if p.at >= len(p.hits) {
+	if !p.chosen() {
 		return nil
 	}
 	msg := said(*p.item(p.hits[p.at]))
@@ -380,11 +371,15 @@ func (p *Picker) showAll() {
 // accept answers with the selected item. Where nothing matches, what was written
 // was meant for something else, and is handed back.
 func (p *Picker) accept() tea.Cmd {
-	if p.at >= len(p.hits) {
+	if p.commands && p.at < 0 && (len(p.hits) > 0 || p.query.text == "") {
+		p.said = p.unnamed()
+		return nil
+	}
+	if !p.chosen() {
 		return p.answer(ClosedMsg{Typed: p.query.text, Accepted: true})
 	}
 	h := p.hits[p.at]
-	if h.item >= len(p.items) {
+	if h.item >= len(p.items) && p.commands {
 		return p.answer(PickedMsg{Kind: p.kind, Value: p.of, Arg: p.item(h).Value})
 	}
 	_, arg := p.split()

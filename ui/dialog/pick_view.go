@@ -231,6 +231,8 @@ func (p *Picker) row(h hit, selected bool, t table) string {
 		look, sign = t.strong, t.accent.write("› ")
 	case item.Dim:
 		look = t.faint
+	case p.onlyDescribed(h):
+		look = t.dim
 	}
 	title, pin, state := item.Title, pinSign(item.Pinned), ""
 	if item.Current {
@@ -238,6 +240,9 @@ func (p *Picker) row(h hit, selected bool, t table) string {
 	}
 	if item.Hidden {
 		state += " · hidden"
+	}
+	if item.State != "" {
+		state += " · " + item.State
 	}
 	line := sign + t.accent.write(pin) + mark(title, p.marks(h, title), look, t.found)
 	if len(p.Columns) > 0 {
@@ -314,14 +319,17 @@ func (p *Picker) foot(t table) string {
 	k := p.Keys
 	if unsaid := p.unsaid(t); unsaid != "" {
 		look := p.theme.Dim
-		if unsaid == p.item(p.hits[p.at]).Why {
+		if p.said != "" || unsaid == p.item(p.hits[p.at]).Why {
 			look = p.theme.Warn
 		}
 		return look.Render(ansi.Truncate(unsaid, p.width, "…"))
 	}
 	var pairs []string
-	if len(p.hits) > 0 {
+	switch {
+	case p.chosen():
 		pairs = append(pairs, first(k.Accept), "choose")
+	case len(p.hits) > 0:
+		pairs = append(pairs, first(k.Down), "select")
 	}
 	if p.Keeps && len(p.hits) > 0 {
 		pairs = append(pairs, first(k.Pin), "favourite", first(k.Trash), "hide")
@@ -334,20 +342,20 @@ func (p *Picker) foot(t table) string {
 		pairs = append(pairs, first(k.Details), show)
 	}
 	pairs = append(pairs, first(k.Close), "close")
-	if p.Words {
+	if p.commands {
 		pairs = append(pairs, first(k.Next), "fill in")
 	}
 	return p.hint(p.theme.Dim, append(pairs, "type", "to filter")...)
 }
 
 // completes reports whether arguments of a command are listed.
-func (p *Picker) completes() bool { return len(p.hits) > 0 && p.hits[0].item >= len(p.items) }
+func (p *Picker) completes() bool { return p.completing }
 
 // unsaid is what the selected item lacks or, without columns, what else is said of
 // it, where its row or its heading has no room for that.
 func (p *Picker) unsaid(t table) string {
-	if p.at >= len(p.hits) {
-		return ""
+	if p.said != "" || !p.chosen() {
+		return p.said
 	}
 	item := p.item(p.hits[p.at])
 	if len(p.Columns) == 0 {

@@ -11,6 +11,7 @@ import (
 	"parley/session/attach"
 	"parley/tools"
 	"parley/ui"
+	"parley/ui/dialog"
 	"parley/ui/markdown"
 )
 
@@ -18,6 +19,7 @@ import (
 // of the table below.
 type command struct {
 	name string // without the slash
+	also string // other names that people know it by, with spaces between them
 	args string // what may stand behind it
 	help string
 	run  func(p *front, arg string)
@@ -25,33 +27,33 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"help", "", "read this list", (*front).help},
-		{"model", "NAME", "switch to another model; without a name, a list", (*front).model},
-		{"effort", "LEVEL", "how much the model thinks", (*front).effort},
-		{"mode", "NAME", "approval mode: ask, auto, read-only", (*front).mode},
-		{"retry", "", "try the failed or stopped turn again", (*front).retry},
-		{"read", "NUMBER", "read the last answer again, or the last so many, or all", (*front).readBack},
-		{"output", "", "read all that the last tool answered", (*front).allOutput},
-		{"copy", "code", "copy the last answer, or its last code block, to the clipboard", (*front).copy},
-		{"edit", "", "write in $VISUAL or $EDITOR; what you save is sent", (*front).write},
-		{"draft", "", "read the draft, which was not sent", (*front).showDraft},
-		{"send", "", "send the draft", (*front).sendDraft},
-		{"unqueue", "", "make a draft of the messages that wait", (*front).takeBack},
-		{"attach", "PATH", "attach a file; @path in a message does that too", (*front).attach},
-		{"detach", "", "take the last attachment off", (*front).detach},
-		{"sessions", "", "the conversations that are kept: open one by its number", (*front).sessions},
-		{"new", "", "start a new conversation", (*front).fresh},
-		{"fork", "", "go on from here in a copy", (*front).fork},
-		{"rename", "TITLE", "give this conversation a title", (*front).rename},
-		{"export", "FORMAT PATH", "write this conversation to a file: md, html or jsonl", (*front).export},
-		{"compact", "", "summarize what was said, to save room", (*front).compact},
-		{"history", "MODE", "what requests hold: full, dynamic, stateless", (*front).history},
-		{"context", "", "what every request holds", (*front).context},
-		{"usage", "", "tokens and cost", (*front).usage},
-		{"permissions", "", "rules about tools: hear them, take one away", (*front).permissions},
-		{"cd", "PATH", "work in another folder, in a new conversation", (*front).folder},
-		{"mcp", "NAME", "MCP servers: their state and their tools", (*front).mcp},
-		{"quit", "", "leave parley", func(p *front, _ string) { p.quit() }},
+		{"help", "", "", "read this list", (*front).help},
+		{"model", "models", "NAME", "switch to another model; without a name, a list", (*front).model},
+		{"effort", "", "LEVEL", "how much the model thinks", (*front).effort},
+		{"mode", "", "NAME", "approval mode: ask, auto, read-only", (*front).mode},
+		{"retry", "", "", "try the failed or stopped turn again", (*front).retry},
+		{"read", "", "NUMBER", "read the last answer again, or the last so many, or all", (*front).readBack},
+		{"output", "", "", "read all that the last tool answered", (*front).allOutput},
+		{"copy", "", "code", "copy the last answer, or its last code block, to the clipboard", (*front).copy},
+		{"edit", "", "", "write in $VISUAL or $EDITOR; what you save is sent", (*front).write},
+		{"draft", "", "", "read the draft, which was not sent", (*front).showDraft},
+		{"send", "", "", "send the draft", (*front).sendDraft},
+		{"unqueue", "", "", "make a draft of the messages that wait", (*front).takeBack},
+		{"attach", "", "PATH", "attach a file; @path in a message does that too", (*front).attach},
+		{"detach", "", "", "take the last attachment off", (*front).detach},
+		{"sessions", "resume continue", "", "the conversations that are kept: open one by its number", (*front).sessions},
+		{"new", "clear", "", "start a new conversation", (*front).fresh},
+		{"fork", "", "", "go on from here in a copy", (*front).fork},
+		{"rename", "", "TITLE", "give this conversation a title", (*front).rename},
+		{"export", "", "FORMAT PATH", "write this conversation to a file: md, html or jsonl", (*front).export},
+		{"compact", "", "", "summarize what was said, to save room", (*front).compact},
+		{"history", "", "MODE", "what requests hold: full, dynamic, stateless", (*front).history},
+		{"context", "", "", "what every request holds", (*front).context},
+		{"usage", "", "", "tokens and cost", (*front).usage},
+		{"permissions", "", "", "rules about tools: hear them, take one away", (*front).permissions},
+		{"cd", "", "PATH", "work in another folder, in a new conversation", (*front).folder},
+		{"mcp", "", "NAME", "MCP servers: their state and their tools", (*front).mcp},
+		{"quit", "exit", "", "leave parley", func(p *front, _ string) { p.quit() }},
 	}
 }
 
@@ -67,19 +69,31 @@ func commanding(text string) bool {
 // command carries out "/name argument".
 func (p *front) command(line string) {
 	name, arg, _ := strings.Cut(strings.TrimPrefix(line, "/"), " ")
-	var names []string
-	for _, c := range commands() {
-		if c.name == name {
-			c.run(p, strings.TrimSpace(arg))
-			return
+	arg = strings.TrimSpace(arg)
+	all := commands()
+	names := make([][]string, len(all))
+	for i, c := range all {
+		names[i] = append([]string{c.name}, strings.Fields(c.also)...)
+	}
+	at, among := dialog.Named(name, names)
+	if at >= 0 && (arg == "" || slices.Contains(names[at], name)) {
+		all[at].run(p, arg)
+		return
+	}
+	var near []string
+	for _, i := range append(among, at) {
+		if i >= 0 {
+			near = append(near, all[i].name)
 		}
-		names = append(names, c.name)
+	}
+	if len(near) == 0 {
+		near = catalog.Near(name, slices.Concat(names...), 1)
 	}
 	maybe := ""
-	if near := catalog.Near(name, names, 1); len(near) > 0 {
-		maybe = " Did you mean /" + near[0] + "?"
+	if len(near) > 0 {
+		maybe = " Did you mean /" + strings.Join(near, " or /") + "?"
 	}
-	p.say("There is no command /%s.%s /help lists them; a space in front sends it as a message.", name, maybe)
+	p.say("Unknown command /%s.%s /help lists them; a space in front sends it as a message.", name, maybe)
 }
 
 func (p *front) help(string) {
@@ -245,11 +259,13 @@ func (p *front) model(arg string) {
 		})
 		return
 	}
-	found := match(modelRows(p.o.Choices()), arg)
+	found, near := match(modelRows(p.o.Choices()), arg)
 	switch {
-	case len(found) == 1 && !found[0].off:
+	case strings.Contains(arg, "/"): // named whole: servers have models that no list names
+		p.use(arg)
+	case len(found) == 1 && !found[0].off && !near:
 		p.use(found[0].value)
-	case len(found) > 1:
+	case len(found) > 1 && !near:
 		p.choose("model", found, p.use)
 	default:
 		p.use(arg)

@@ -168,10 +168,14 @@ func (p *front) choose(thing string, rows []choice, chosen func(value string)) {
 				p.command(line)
 				return true
 			}
-			found := match(rows, line)
+			found, near := match(rows, line)
 			switch {
 			case len(found) == 0:
 				p.say("There is no %s in the list.", line)
+				return false
+			case near: // a slip is not to choose
+				p.say("There is no %s in the list. Did you mean:", line)
+				read(func(r choice) bool { return slices.Contains(found, r) })
 				return false
 			case len(found) > 1:
 				p.say("%d match:", len(found))
@@ -189,25 +193,24 @@ func (p *front) choose(thing string, rows []choice, chosen func(value string)) {
 }
 
 // match finds the rows that a number, a name or a part of one means. A whole name
-// means that row alone.
-func match(rows []choice, line string) []choice {
+// means that row alone. Near reports that those found only look like line.
+func match(rows []choice, line string) (found []choice, near bool) {
 	if n, err := strconv.Atoi(line); err == nil {
 		if n < 1 || n > len(rows) {
-			return nil
+			return nil, false
 		}
-		return rows[n-1 : n]
+		return rows[n-1 : n], false
 	}
-	var found []choice
 	for _, r := range rows {
 		if strings.EqualFold(r.name, line) {
-			return []choice{r}
+			return []choice{r}, false
 		}
 		if strings.Contains(strings.ToLower(r.name), strings.ToLower(line)) {
 			found = append(found, r)
 		}
 	}
 	if len(found) > 0 {
-		return found
+		return found, false
 	}
 	var names []string
 	for _, r := range rows {
@@ -220,5 +223,5 @@ func match(rows []choice, line string) []choice {
 			}
 		}
 	}
-	return found
+	return found, true
 }

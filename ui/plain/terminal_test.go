@@ -215,7 +215,7 @@ func TestTerminal(t *testing.T) {
 	t.Run("a line is edited by the terminal", func(t *testing.T) {
 		t.Parallel()
 		s := launch(t, "say")
-		s.types("abc\x15/model\x7fx\x1b[A\n").hears("There is no command /modex.").types(ctrlD).ends0(t)
+		s.types("abc\x15/model\x7fx\x1b[A\n").hears("Unknown command /modex.").types(ctrlD).ends0(t)
 	})
 	t.Run("pasted lines are one message", func(t *testing.T) {
 		t.Parallel()
