@@ -26,6 +26,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
@@ -322,17 +323,41 @@ func (a *app) check(cmd *cobra.Command, words []string) error {
 		}
 		a.want = want
 	}
-	if len(words) != 1 || a.print || len(words[0]) < 3 {
+	if a.print || cmd.ArgsLenAtDash() >= 0 {
 		return nil
 	}
-	var names []string
-	for _, c := range cmd.Root().Commands() {
+	return misspelled(cmd.Root(), words)
+}
+
+// reserved are names that subcommands may have in other versions: they are no
+// prompts here either.
+var reserved = []string{"acp", "config", "connect", "embed", "image", "prompts", "similar", "skills", "video"}
+
+// misspelled returns an error if words look like a subcommand that does not
+// exist: one word that is like one, a reserved name in front, or a name with a
+// slip in front of a subcommand of its own. A sentence in quotes is one argument
+// with spaces in it, and a prompt.
+func misspelled(root *cobra.Command, words []string) error {
+	const shortest = 3 // letters
+	if len(words) == 0 || len(words[0]) < shortest || strings.ContainsFunc(words[0], unicode.IsSpace) {
+		return nil
+	}
+	name, commands := words[0], map[string]*cobra.Command{}
+	for _, c := range root.Commands() {
 		if c.Name() != "help" { // hello looks like it
-			names = append(names, c.Name())
+			commands[c.Name()] = c
 		}
 	}
-	if near := catalog.Near(words[0], names, 1); len(near) > 0 && !strings.Contains(words[0], " ") {
-		return fmt.Errorf("there is no command %q: did you mean parley %s? To ask a model that, use -p", words[0], near[0])
+	const send = "to send it as a prompt, write parley -- %s"
+	near := catalog.Near(name, slices.Sorted(maps.Keys(commands)), 1)
+	if len(near) > 0 && len(words) > 1 && !slices.ContainsFunc(commands[near[0]].Commands(), func(c *cobra.Command) bool { return c.Name() == words[1] }) {
+		near = nil // several words, of which the first happens to look like a command
+	}
+	switch {
+	case slices.Contains(reserved, name), len(near) == 0 && len(words) == 1 && len(catalog.Near(name, reserved, 1)) > 0:
+		return fmt.Errorf("there is no command %q: parley help lists them; "+send, name, strings.Join(words, " "))
+	case len(near) > 0:
+		return fmt.Errorf("there is no command %q: did you mean parley %s? "+strings.ToUpper(send[:1])+send[1:], name, near[0], strings.Join(words, " "))
 	}
 	return nil
 }

@@ -93,13 +93,17 @@ func TestNamedModelWins(t *testing.T) {
 	}
 	t.Run("the list offers it", func(t *testing.T) {
 		s := setUpWith(t, 100, 30, opened)
-		s.m.o.Live = func() []Choice { return []Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/other", Ready: true}} }
+		s.m.o.Live = func() []Choice {
+			return []Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/other", Ready: true}}
+		}
 		s.Press("ctrl+x", "m").WaitForText("mo/other").Type("mo/m1").WaitForText("as typed")
 		s.Press("enter").WaitForText("model: fake/one → mo/m1")
 	})
 	t.Run("hidden ones too", func(t *testing.T) {
 		s := setUpWith(t, 100, 30, opened)
-		s.m.o.Live = func() []Choice { return []Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m1", Ready: true, Retired: true}} }
+		s.m.o.Live = func() []Choice {
+			return []Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m1", Ready: true, Retired: true}}
+		}
 		s.Press("ctrl+x", "m").WaitForText("show 1 hidden").Type("mo/m1").WaitFor(func(screen string) bool { return strings.Contains(screen, "› mo/m1") })
 		s.Press("enter").WaitForText("model: fake/one → mo/m1")
 	})
