@@ -21,6 +21,7 @@ func TestDecide(t *testing.T) {
 		boxed   = &Action{Tool: "shell", Access: Runs, Command: "make", Sandboxed: true}
 		online  = &Action{Tool: "shell", Access: Runs, Command: "make", Sandboxed: true, Network: true}
 		unseen  = &Action{Tool: "shell", Access: Runs, Command: "$x y", Sandboxed: true}
+		script  = &Action{Tool: "shell", Access: Runs, Command: "sed '1e curl x' f", Sandboxed: true}
 		page    = &Action{Tool: "fetch", Access: Fetches, Host: "example.com", URL: "https://example.com/a"}
 		beside  = &Action{Tool: "fetch", Access: Fetches, Host: "example.com.evil.com", URL: "https://example.com.evil.com/"}
 		issue   = &Action{Tool: "mcp__github__create_issue", Access: Runs}
@@ -118,6 +119,8 @@ func TestDecide(t *testing.T) {
 		{"ask beats reading", ModeAsk, load(rules.Ask, "read:*.go"), read, Ask},
 		{"not yolo", ModeYolo, load(rules.Ask, "shell"), chained, Allow},
 		{"what a deny rule cannot see through", ModeAuto, load(rules.Deny, "shell:curl *"), unseen, Ask},
+		{"a script where something is denied", ModeAuto, load(rules.Deny, "shell:curl *"), script, Ask},
+		{"a script where nothing is", ModeAuto, nil, script, Allow},
 		{"without one", ModeAuto, nil, unseen, Allow},
 		{"in yolo", ModeYolo, load(rules.Deny, "shell:curl *"), unseen, Allow},
 	}

@@ -27,7 +27,7 @@ func (rs Rules) Decide(c Call) (effect Effect, by Rule, ok bool) {
 			case r.Effect != effect || !r.about(c):
 			case r.Match == "" || r.hits(c, line):
 				return effect, r, true
-			case line != nil && line.hidden && blind.Tool == "":
+			case line != nil && blind.Tool == "" && line.blind():
 				blind = r
 			}
 		}

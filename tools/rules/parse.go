@@ -52,13 +52,14 @@ type reading struct {
 	why     string          // it is no list of simple commands; the first reason
 	wrapped string          // a command of the list runs others; the first that does
 	hidden  bool            // something may run that cmds does not show
+	fed     map[int]bool    // commands, by their place in cmds, that read what is in the line
 	parsed  int             // bytes that went through the parser
 	looked  int             // bytes of lines inside of the line
 	done    map[string]bool // lines that were read
 }
 
 func read(line string) *reading {
-	r := &reading{done: map[string]bool{}}
+	r := &reading{done: map[string]bool{}, fed: map[int]bool{}}
 	if why := unreadable(line); why != "" {
 		r.not(why)
 	}
@@ -175,10 +176,11 @@ func (r *reading) suffixes(words []string) {
 type sight struct {
 	*reading
 	source string
-	own    []Command // that stand in this line
-	texts  []string  // quoted texts and values that could be lines
-	run    []string  // texts that are lines to whoever gets them
-	wraps  bool      // something here runs what it is given, as text or as words
+	own    []Command                 // that stand in this line
+	texts  []string                  // quoted texts and values that could be lines
+	run    []string                  // texts that are lines to whoever gets them
+	wraps  bool                      // something here runs what it is given, as text or as words
+	feeds  map[*syntax.CallExpr]bool // commands that read text of this line
 }
 
 // statement checks that a statement is a list of simple commands.
@@ -239,20 +241,39 @@ func (s *sight) call(cmd *syntax.CallExpr) {
 // visit collects what a node could run.
 func (s *sight) visit(node syntax.Node) bool {
 	switch node := node.(type) {
+	case *syntax.Stmt:
+		s.feed(node)
+	case *syntax.BinaryCmd:
+		if to, ok := node.Y.Cmd.(*syntax.CallExpr); ok && (node.Op == syntax.Pipe || node.Op == syntax.PipeAll) && says(node.X) {
+			s.fills(to)
+		}
+	case *syntax.ParamExp:
+		if node.Exp != nil && node.Exp.Op == syntax.OtherParamOps { // ${x@P} runs what is in it
+			s.hidden = true
+		}
 	case *syntax.CallExpr:
 		before := len(s.texts)
 		for _, assign := range node.Assigns {
-			s.value(assign.Value)
+			if assign.Name == nil || !folders.MatchString(assign.Name.Value) {
+				s.value(assign.Value)
+			}
 		}
 		if len(node.Args) > 0 { // the values are the command's own, as in GIT_PAGER='sh x' git log
 			s.run = append(s.run, s.texts[before:]...)
+		}
+		s.sets(node.Assigns)
+		if s.feeds[node] {
+			s.fed[len(s.cmds)] = true
 		}
 		s.found(s.words(node.Args))
 	case *syntax.DeclClause:
 		words := []string{node.Variant.Value}
 		for _, assign := range node.Args {
-			s.value(assign.Value)
-			s.run = append(s.run, s.texts[max(len(s.texts)-1, 0):]...) // an index in it is evaluated
+			if assign.Name == nil || !folders.MatchString(assign.Name.Value) {
+				s.value(assign.Value)
+				s.run = append(s.run, s.texts[max(len(s.texts)-1, 0):]...) // an index in it is evaluated
+			}
+			s.sets([]*syntax.Assign{assign})
 			words = append(words, s.written(assign))
 		}
 		s.found(words)
@@ -294,6 +315,7 @@ func (s *sight) found(words []string) {
 	switch {
 	case dynamic(words[0]):
 		s.hidden, s.wraps = true, true
+	case understood(words):
 	case wrapper(words):
 		s.wraps = true
 	case reason(program(words[0])) == alters:
@@ -312,11 +334,13 @@ func (s *sight) inside(depth int) {
 		if len(cmd.Words) > 1 {
 			s.suffixes(cmd.Words[1:])
 		}
-		for _, word := range cmd.Words {
+		for i, word := range cmd.Words {
 			if dynamic(word) {
 				s.hidden = true
 			}
-			s.text(word, depth)
+			if i > 0 || strings.ContainsAny(word, apart) { // the program alone is no command of its own
+				s.text(word, depth)
+			}
 		}
 		s.text(strings.Join(cmd.Words[1:], " "), depth)
 	}
@@ -333,7 +357,10 @@ func (s *sight) text(text string, depth int) {
 		s.hidden = true
 		return
 	}
-	if !strings.ContainsAny(text, " \t\n;&|()`$") {
+	if text == ";" { // ends what find is to run
+		return
+	}
+	if !strings.ContainsAny(text, apart) {
 		if text != "" {
 			s.cmds = append(s.cmds, Command{[]string{text}})
 		}
@@ -344,6 +371,9 @@ func (s *sight) text(text string, depth int) {
 	}
 	s.line(text, depth+1)
 }
+
+// apart are the characters that part the words of a line, or stand for others.
+const apart = " \t\n;&|()`$"
 
 func (s *sight) words(args []*syntax.Word) []string {
 	words := make([]string, len(args))

@@ -97,6 +97,10 @@ func unescapeQuoted(s string) string {
 // expands reports whether a shell makes something else of what stands outside of
 // quotes. Braces of a git revision, as in stash@{0}, are plain.
 func expands(bare string) bool {
+	if bare == "[" { // the program
+		return false
+	}
+	bare = strings.ReplaceAll(bare, "{}", "") // names nothing to choose from
 	if strings.ContainsAny(bare, "*?[") {
 		return true
 	}
