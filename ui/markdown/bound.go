@@ -17,6 +17,10 @@ const (
 	maxOpenLinks = 200
 	// maxNesting is how many containers may open on one line.
 	maxNesting = 100
+	// maxIndent is how far from its line's beginning a container may open, in
+	// columns: that bounds how many are open across lines, for all of which goldmark
+	// looks through each line.
+	maxIndent = 100
 	// maxDefinitions is how many lines of a paragraph may be link reference
 	// definitions.
 	maxDefinitions = 1000
@@ -26,14 +30,22 @@ const (
 // containers, the first one too many is text. Positions stay the same.
 func bounded(src string) []byte {
 	raw := []byte(src)
-	depth, inPrefix := 0, true
+	depth, column, inPrefix := 0, 0, true
 	for i := 0; i < len(raw); i++ {
 		c := raw[i]
 		if c == '\n' {
-			depth, inPrefix = 0, true
+			depth, column, inPrefix = 0, 0, true
 			continue
 		}
-		if !inPrefix || c == ' ' || c == '\t' {
+		if !inPrefix {
+			continue
+		}
+		if c == ' ' {
+			column++
+			continue
+		}
+		if c == '\t' {
+			column += 4 - column%4
 			continue
 		}
 		n := marker(raw[i:])
@@ -41,10 +53,11 @@ func bounded(src string) []byte {
 			inPrefix = false
 			continue
 		}
-		if depth++; depth > maxNesting {
+		if depth++; depth > maxNesting || column > maxIndent {
 			raw[i], inPrefix = 'x', false
 		}
 		i += n - 1
+		column += n
 	}
 	return raw
 }

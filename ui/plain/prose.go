@@ -162,6 +162,9 @@ func (p *prose) sentences() string {
 		return ""
 	}
 	from := 0
+	if strings.TrimLeft(p.line, " \t") == "" {
+		return ""
+	}
 	if !p.begun {
 		from = len(marker.FindString(p.line))
 		if rest := p.line[from:]; strings.HasPrefix(rest, "```") || strings.HasPrefix(rest, "~~~") {
@@ -323,22 +326,32 @@ func spoken(line string) string {
 			out.WriteByte('`')
 		}
 		if i%2 == 0 {
-			piece = link.ReplaceAllStringFunc(piece, func(m string) string {
-				f := link.FindStringSubmatch(m)
-				text, url := strings.TrimSpace(f[2]), f[3]
-				switch {
-				case f[1] == "!" && text == "":
-					return "picture (" + url + ")"
-				case f[1] == "!":
-					return "picture: " + text + " (" + url + ")"
-				case text == url || text == "":
-					return url
-				}
-				return text + " (" + url + ")"
-			})
-			piece = bold.ReplaceAllString(piece, "$1$2$3")
+			piece = links(piece)
+			if strings.Contains(piece, "**") || strings.Contains(piece, "__") {
+				piece = bold.ReplaceAllString(piece, "$1$2$3")
+			}
 		}
 		out.WriteString(piece)
 	}
 	return out.String()
+}
+
+// links is text with the links in it as they are read out.
+func links(text string) string {
+	if !strings.Contains(text, "](") {
+		return text
+	}
+	return link.ReplaceAllStringFunc(text, func(m string) string {
+		f := link.FindStringSubmatch(m)
+		text, url := strings.TrimSpace(f[2]), f[3]
+		switch {
+		case f[1] == "!" && text == "":
+			return "picture (" + url + ")"
+		case f[1] == "!":
+			return "picture: " + text + " (" + url + ")"
+		case text == url || text == "":
+			return url
+		}
+		return text + " (" + url + ")"
+	})
 }

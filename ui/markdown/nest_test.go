@@ -1,0 +1,56 @@
+package markdown
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+
+	"parley/ui/theme"
+)
+
+// However deep lists are nested, only so many containers are open at once: each
+// line is looked through for each of them, so that their number is what time
+// grows by. Nothing of the text is lost by it.
+func TestNestedLists(t *testing.T) {
+	const levels = 1000
+	for name, indent := range map[string]string{"spaces": "  ", "tabs": "\t", "quotes": "> "} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var b strings.Builder
+			for i := range levels {
+				b.WriteString(strings.Repeat(indent, i) + "- item\n")
+			}
+			doc := parse(structure, bounded(b.String()), &scope{Context: parser.NewContext()})
+			if got := depthOf(doc); got > 3*maxNesting {
+				t.Errorf("%d blocks stand in one another", got)
+			}
+			if got := strings.Count(Render(b.String(), 80, theme.Plain()), "item"); got != levels {
+				t.Errorf("%d of %d items are shown", got, levels)
+			}
+		})
+	}
+	few := strings.Repeat("  ", 20) + "- deep"
+	for i := 19; i >= 0; i-- {
+		few = strings.Repeat("  ", i) + "- item\n" + few
+	}
+	if got := depthOf(parse(structure, bounded(few), &scope{Context: parser.NewContext()})); got < 40 {
+		t.Errorf("21 lists in one another are %d blocks", got)
+	}
+}
+
+// depthOf is how many blocks stand in one another.
+func depthOf(n ast.Node) (deepest int) {
+	depth := 0
+	_ = ast.Walk(n, func(_ ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			depth--
+			return ast.WalkContinue, nil
+		}
+		depth++
+		deepest = max(deepest, depth)
+		return ast.WalkContinue, nil
+	})
+	return deepest
+}
