@@ -64,6 +64,46 @@ func TestClampedEffortsAreTold(t *testing.T) {
 	}
 }
 
+// A model gets its effort by its id, whatever the name of the provider: one of
+// the user's of the model's kind, or a gateway.
+func TestEffortUnderOwnNames(t *testing.T) {
+	c := Config{Providers: map[string]Provider{
+		"mq": {Kind: "qwen", BaseURL: "http://127.0.0.1:9/v1", APIKey: "k"}, "mg": {Kind: "gemini", BaseURL: "http://127.0.0.1:9/v1beta", APIKey: "k"},
+		"gate": {BaseURL: "http://127.0.0.1:9/v1", APIKey: "k"}, "ml": {Kind: "vllm", BaseURL: "http://127.0.0.1:9/v1"},
+	}}
+	for _, tt := range []struct {
+		name   string
+		effort llm.Effort
+		want   string // in the body
+		told   string // of the effort that is used instead
+	}{
+		{"mq/qwen3-max", "low", `"enable_thinking": true`, ""},
+		{"mq/qwen3-max", "medium", `"thinking_budget": 8192`, ""},
+		{"mq/qwen3-max", "off", `"enable_thinking": false`, ""},
+		{"gate/qwen3-max", "medium", `"thinking_budget": 8192`, ""},
+		{"gate/qwen/qwen3-max", "medium", `"thinking_budget": 8192`, ""},
+		{"ml/qwen3-max", "high", `"enable_thinking": true`, ""},
+		{"mg/gemini-3-pro-preview", "low", `"thinkingLevel": "low"`, ""},
+		{"mg/gemini-3-pro-preview", "medium", `"thinkingLevel": "high"`, "using high"},
+		{"gate/gemini-3-pro-preview", "low", `"reasoning_effort": "low"`, ""},
+		{"gate/google/gemini-3-pro-preview", "off", `"reasoning_effort": "low"`, "using low"},
+		{"gate/gemini-2.5-flash", "off", `"reasoning_effort": "none"`, ""},
+		{"gate/anthropic/claude-opus-4.5", "medium", `"reasoning_effort": "medium"`, ""},
+		{"gate/deepseek/deepseek-v4-pro", "max", `"reasoning_effort": "max"`, ""},
+	} {
+		body, notices, err := Preview(c, tt.name, OpenOptions{Getenv: env()}, func(llm.Endpoint) llm.Request {
+			return llm.Request{Effort: tt.effort, Messages: []llm.Message{llm.UserText("hi")}}
+		})
+		said := ""
+		for _, n := range notices {
+			said += n.Text
+		}
+		if err != nil || !strings.Contains(body, tt.want) || (said == "") != (tt.told == "") || !strings.Contains(said, tt.told) {
+			t.Errorf("%s, effort %s: told %q, %v, want %q and %s in\n%s", tt.name, tt.effort, said, err, tt.told, tt.want, body)
+		}
+	}
+}
+
 func TestNearest(t *testing.T) {
 	for _, tt := range []struct {
 		levels string

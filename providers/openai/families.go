@@ -51,8 +51,15 @@ var families = []struct {
 	{"gpt-6-astra* gpt-6.1-sol*", thinker("low low low medium high max", "none")},
 	{"gpt-[6-9]* gpt-1[0-9]*", thinker("none low low medium high max", "none")},
 
-	// Others that keep their text clean.
-	{"claude* gemini*", Family{Clean: true}},
+	// Others that keep their text clean. Gateways, and Google's own endpoint for
+	// chat completions, translate the effort (ai.google.dev/gemini-api/docs/openai).
+	{"claude*", Family{Clean: true, Effort: Effort{Words: words("- low low medium high high")}}},
+	{"gemini-2.5-pro*", Family{Clean: true, Effort: Effort{Words: words("low low low medium high high")}}},
+	{"gemini-2.5*", Family{Clean: true, Effort: Effort{Words: words("none low low medium high high")}}},
+	{"gemini-[012]* gemini-*-image* gemini-*-tts*", Family{Clean: true}},
+	{"gemini-3-pro*", Family{Clean: true, Effort: Effort{Words: words("low low low high high high")}}},
+	{"gemini-3-flash* gemini-3.[0-6]-flash*", Family{Clean: true, Effort: Effort{Words: words("minimal minimal low medium high high")}}},
+	{"gemini*", Family{Clean: true, Effort: Effort{Words: words("low low low medium high high")}}},
 
 	// xAI. The other models think or not by their name and refuse the field.
 	{"grok-3-mini*", Family{Effort: Effort{Words: words("low low low low high high")}, Refuses: append(penalties, "stop")}},
