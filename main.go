@@ -1140,10 +1140,11 @@ func (a *app) kept(cmd *cobra.Command) *cobra.Command {
 // demoNotice is shown where the demo answers because nothing else was set up.
 const demoNotice = "No API key found – the built-in offline demo answers. Ask it: how do I add a key?"
 
-// open opens a model. Instant takes the pauses out of the demo's speech.
-func (a *app) open(name string, instant bool) (llm.Endpoint, error) {
+// open opens a model. Unattended, for print mode, takes the pauses out of the
+// demo's speech and does not wait long for a silent model.
+func (a *app) open(name string, unattended bool) (llm.Endpoint, error) {
 	o := a.options()
-	o.Instant = instant
+	o.Instant, o.Attended = unattended, !unattended
 	return providers.Open(a.cfg.Config, name, o)
 }
 

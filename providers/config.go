@@ -37,7 +37,7 @@ type Provider struct {
 	Headers       map[string]string `toml:"headers"`         // sent with each request
 	Options       map[string]any    `toml:"options"`         // merged into the body of each request
 	Models        []string          `toml:"models"`          // offered in the picker; the first is the default
-	IdleTimeout   time.Duration     `toml:"idle_timeout"`    // longest silence of a stream, such as "5m"
+	IdleTimeout   time.Duration     `toml:"idle_timeout"`    // longest silence of a stream, such as "5m", and longest time without content; 0 leaves both to parley
 	Model         map[string]Model  `toml:"model"`           // by id; those are offered in the picker as well
 	Dialect       openai.Quirks     `toml:"dialect"`         // how the service differs from plain chat completions, over what its kind says
 	Settings                        // of every request

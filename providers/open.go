@@ -55,7 +55,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 		Model: &lazy{build: s.build(typed, o, tools.Strategy)},
 		price: facts.Price, window: window, service: s, id: model, loaded: s.loaded(o),
 	}
-	tuned := &tuned{Model: tools, renamed: s.renamed(typed), settings: s.settings(typed), id: model, facts: facts, known: known && !s.like().Local && s.kind != kindGemini}
+	tuned := &tuned{Model: patient{tools, s.conf.IdleTimeout, o.Attended}, renamed: s.renamed(typed), settings: s.settings(typed), id: model, facts: facts, known: known && !s.like().Local && s.kind != kindGemini}
 	retries := defaultRetries
 	if s.conf.MaxRetries != nil {
 		retries = *s.conf.MaxRetries

@@ -20,14 +20,15 @@ import (
 
 // OpenOptions are what the program, not the user's file, decides about a model.
 type OpenOptions struct {
-	Getenv  func(string) string // os.Getenv if nil
-	Base    http.RoundTripper   // carries the requests, for recording and replay; http.DefaultTransport if nil
-	Instant bool                // the demo model does not pace itself
-	Memory  *Memory             // what servers taught, shared among models; nil is one of the model's own
-	Tap     *Tap                // keeps what goes over the wire; nil for none
-	Replay  *Replay             // answers in the place of the network and of programs, and needs no key; nil for none
-	Exact   bool                // models are asked as they are named: names that are gone, and those of families, stand for no other
-	Debug   *slog.Logger        // gets a line for each request, without keys and bodies; nil for none
+	Getenv   func(string) string // os.Getenv if nil
+	Base     http.RoundTripper   // carries the requests, for recording and replay; http.DefaultTransport if nil
+	Instant  bool                // the demo model does not pace itself
+	Attended bool                // a user watches and can stop an answer, so that a model may think in silence for longer
+	Memory   *Memory             // what servers taught, shared among models; nil is one of the model's own
+	Tap      *Tap                // keeps what goes over the wire; nil for none
+	Replay   *Replay             // answers in the place of the network and of programs, and needs no key; nil for none
+	Exact    bool                // models are asked as they are named: names that are gone, and those of families, stand for no other
+	Debug    *slog.Logger        // gets a line for each request, without keys and bodies; nil for none
 }
 
 // What is known of the wire; see there.

@@ -225,11 +225,7 @@ func (t *turn) answered(base, n int, l *lane) {
 		return
 	}
 	l.keep.end()
-	if l.fail != nil {
-		l.a.Message.Parts = l.keep.draft.Close()
-	} else {
-		l.a.Message.Parts = unique(l.keep.draft.Done())
-	}
+	l.a.Message.Parts = l.keep.parts(l.a.Finish, l.fail)
 	l.a.Seq = t.keep(l.a, l.keep)
 	t.refuse(base, l.a)
 	t.stand(base)

@@ -291,6 +291,17 @@ func (a *arriving) save() {
 	}
 }
 
+// parts returns what stays of the answer, by how it ended.
+func (a *arriving) parts(f llm.Finish, fail error) []llm.Part {
+	switch {
+	case fail != nil:
+		return a.draft.Close()
+	case f.Limit != "":
+		return unique(a.draft.Capped())
+	}
+	return unique(a.draft.Done())
+}
+
 // end stops the writing. The caller puts the answer itself in place.
 func (a *arriving) end() {
 	close(a.stop)

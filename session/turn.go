@@ -25,7 +25,8 @@ type turn struct {
 	results results // of the last answer's calls, while they run
 	small   bool    // the conversation was summarized because it did not fit
 
-	corrected int // how often the last answer was asked for again; see structure
+	capped    bool // the last answer ended at a limit of parley's: asking again would only be paid again
+	corrected int  // how often the last answer was asked for again; see structure
 }
 
 func (t *turn) run(parts []llm.Part) error {
@@ -59,7 +60,9 @@ func (t *turn) run(parts []llm.Part) error {
 			if err := t.runCalls(calls, reason); err != nil {
 				return err
 			}
-			continue
+			if !t.capped {
+				continue
+			}
 		}
 		if again, err := t.structure(answer, reason); err != nil {
 			return err
@@ -173,11 +176,9 @@ func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 	}
 	a.Took = t.now().Sub(began)
 	a.Message = keep.node.Message
-	if a.Message.Cut = fail != nil; fail != nil {
-		a.Message.Parts = keep.draft.Close()
-	} else {
-		a.Message.Parts = unique(keep.draft.Done())
-	}
+	a.Message.Cut = fail != nil
+	a.Message.Parts = keep.parts(a.Finish, fail)
+	t.capped = a.Finish.Limit != ""
 	a.Seq = t.keep(a, keep)
 	if fail == nil {
 		t.done.Reason = a.Finish.Reason

@@ -117,6 +117,7 @@ func (a *answer) start(index int, raw json.RawMessage) *block {
 		a.stop(b)
 	}
 	b := &block{raw: raw}
+	a.out.Hold(len(raw))
 	if len(raw) > 0 {
 		decode(raw, &b.head)
 	}
@@ -203,15 +204,27 @@ func (a *answer) grow(index int, d *delta) {
 		a.show(b, llm.Part{Kind: llm.Thinking, Text: d.Thinking.Text()})
 	case "signature_delta":
 		b.Signature = append(b.Signature, d.Signature...)
+		a.held(len(d.Signature))
 	case "input_json_delta":
 		text := d.Input.Text()
 		b.input = append(b.input, text...)
 		if text != "" && b.kind() == llm.Call {
 			a.show(b, llm.Part{Kind: llm.Call, Input: text})
+		} else {
+			a.held(len(text))
 		}
 	case "citations_delta":
 		b.Citations = append(b.Citations, d.Citation)
+		a.held(len(d.Citation))
 		a.cite(d.Citation)
+	}
+}
+
+// held counts n bytes of content that show only when their block ends.
+func (a *answer) held(n int) {
+	if n > 0 {
+		a.out.Beat()
+		a.out.Hold(n)
 	}
 }
 

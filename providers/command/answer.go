@@ -108,10 +108,16 @@ func (m *Model) judge(a *answer, e end) error {
 // returns an error if it gave up.
 func (m *Model) follow(ctx context.Context, p *process, a *answer) error {
 	d := m.flavor.decoder(a)
+	pulse := llm.PulseOf(ctx)
+	beats, content := pulse.Beats(), time.Now() // the last content, and when it came
 	silence := time.NewTimer(m.o.Idle)
 	defer silence.Stop()
 	for !a.done && !a.out.Stopped() {
-		silence.Reset(m.o.Idle)
+		if now := pulse.Beats(); now != beats {
+			beats, content = now, time.Now()
+		}
+		last := time.Now()
+		silence.Reset(min(m.o.Idle, content.Add(m.quiet(pulse)).Sub(last)))
 		select {
 		case line, ok := <-p.lines:
 			if !ok {
@@ -121,7 +127,13 @@ func (m *Model) follow(ctx context.Context, p *process, a *answer) error {
 			a.take(d, line)
 		case <-p.alive:
 		case <-silence.C:
-			return m.silent(p)
+			if pulse.Beats() != beats { // the user waits on
+				continue
+			}
+			if quiet := m.quiet(pulse); quiet != m.o.Idle && time.Since(last) < m.o.Idle {
+				return m.silent(p, "no more of its answer", quiet)
+			}
+			return m.silent(p, "nothing", m.o.Idle)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -132,9 +144,19 @@ func (m *Model) follow(ctx context.Context, p *process, a *answer) error {
 	return nil
 }
 
-// silent is the error for a program that no longer says anything.
-func (m *Model) silent(p *process) error {
-	message := fmt.Sprintf("%s said nothing for %s and was ended", m.flavor.program, m.o.Idle)
+// quiet returns how long the program may go without content while it says other
+// things.
+func (m *Model) quiet(pulse *llm.Pulse) time.Duration {
+	if pulse != nil && pulse.Limit > 0 {
+		return pulse.Limit
+	}
+	return m.o.Idle
+}
+
+// silent is the error for a program that said something, such as "nothing", for
+// too long.
+func (m *Model) silent(p *process, something string, limit time.Duration) error {
+	message := fmt.Sprintf("%s said %s for %s and was ended", m.flavor.program, something, limit)
 	if said := p.said.text(); said != "" {
 		message += "; the last it said: " + oneLine(said, shownLimit)
 	}

@@ -81,6 +81,7 @@ func (c *claude) event(e *claudeEvent) {
 		c.open.Reset()
 		clear(c.blocks)
 		c.streamed[e.Message.ID] = true
+		c.out.Hold(len(e.Message.ID))
 		c.by(e.Message.Model)
 	case "content_block_start":
 		c.begin(e.Index, &e.Block)
@@ -137,6 +138,8 @@ func (c *claude) say(block, text string) {
 	c.open.WriteString(text)
 	if c.run.schema != nil {
 		c.held.WriteString(text)
+		c.out.Beat()
+		c.out.Hold(len(text))
 		return
 	}
 	c.delta(block, llm.Part{Kind: llm.Text, Text: text})

@@ -38,7 +38,7 @@ type Options struct {
 	Command  string        // path or name of the program; "" is the usual name, on PATH
 	Key      string        // goes to the program; "" leaves it to its login and the environment
 	KeyName  string        // where a key comes from, such as "ANTHROPIC_API_KEY"; for errors
-	Idle     time.Duration // longest silence; 0 is 120 s
+	Idle     time.Duration // longest silence; 0 is 300 s
 	Grace    time.Duration // between the request to end and the end by force; 0 is 5 s
 	Env      []string      // NAME=value, on top of parley's own environment
 	Workdir  string        // where the program runs; "" is an empty folder of parley's
@@ -48,7 +48,7 @@ type Options struct {
 }
 
 const (
-	defaultIdle  = 120 * time.Second
+	defaultIdle  = 300 * time.Second
 	defaultGrace = 5 * time.Second
 )
 

@@ -153,7 +153,10 @@ func (a *answer) call(f *fragment, state json.RawMessage) {
 	} else if state != nil {
 		a.out.Send(llm.Delta{Block: a.stub.block, Part: llm.Part{Kind: llm.Call, State: state}})
 	}
-	a.stub.add(f)
+	if n := a.stub.add(f); n > 0 {
+		a.out.Beat()
+		a.out.Hold(n)
+	}
 	if !f.More {
 		a.close()
 	}

@@ -29,15 +29,28 @@ type stub struct {
 	tree  any             // those that come in pieces
 }
 
-func (s *stub) add(f *fragment) {
+// add takes a piece of the arguments and returns how many bytes it is.
+func (s *stub) add(f *fragment) (n int) {
 	if present(f.Args) {
 		s.whole = f.Args
+		n += len(f.Args)
 	}
 	for _, p := range f.Partial {
+		n += p.size()
 		if path, ok := steps(p.Path); ok {
 			s.tree = put(s.tree, path, p)
 		}
 	}
+	return n
+}
+
+// size returns how many bytes p says.
+func (p partial) size() int {
+	n := len(p.Path) + len(p.Number) + len(p.Null)
+	if p.String != nil {
+		n += len(*p.String)
+	}
+	return n
 }
 
 // input is the arguments as JSON text; "" if there are none.

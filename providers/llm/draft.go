@@ -18,7 +18,7 @@ type Draft struct {
 type growing struct {
 	Part
 	text, input strings.Builder
-	data        bytes.Buffer
+	data        []byte
 }
 
 // Add folds d into the draft. Any split of a block's deltas gives the same
@@ -36,7 +36,7 @@ func (d *Draft) Add(delta Delta) {
 	p := d.parts[i]
 	p.text.WriteString(delta.Text)
 	p.input.WriteString(delta.Input)
-	p.data.Write(delta.Data)
+	p.data = append(p.data, delta.Data...)
 	set(&p.Kind, delta.Kind)
 	set(&p.ID, delta.ID)
 	set(&p.Name, delta.Name)
@@ -86,8 +86,8 @@ func (d *Draft) Part(block string) (Part, bool) {
 func (g *growing) part() Part {
 	p := g.Part
 	p.Text, p.Input = g.text.String(), g.input.String()
-	if g.data.Len() > 0 {
-		p.Data = bytes.Clone(g.data.Bytes())
+	if n := len(g.data); n > 0 {
+		p.Data = g.data[:n:n] // what is added later stands behind it
 	}
 	return p
 }
@@ -120,6 +120,28 @@ func (d *Draft) Close() []Part {
 		p.State = nil
 		if p.Kind == Call || p.Kind == Result || hollow(p) {
 			continue
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// Capped returns the parts of an answer that ended at a limit of parley's; see
+// Finish.Limit. They are those of Close and the calls of parley's own tools,
+// which must not run either, but can be answered with that. Arguments that came
+// in part are dropped.
+func (d *Draft) Capped() []Part {
+	var parts []Part
+	for _, p := range d.Parts() {
+		p = tidy(p)
+		p.State = nil
+		switch {
+		case p.Kind == Result, p.Kind == Call && p.Remote, hollow(p):
+			continue
+		case p.Kind == Call:
+			if _, whole := Arguments(p.Input); !whole || empty(p.Input) {
+				p.Input = "{}"
+			}
 		}
 		parts = append(parts, p)
 	}

@@ -228,6 +228,7 @@ func (u Usage) Add(v Usage) Usage {
 type Finish struct {
 	Reason Reason
 	Raw    string // the provider's own word for Reason
+	Limit  string // the limit of parley's that ended the answer, such as "128 tool calls"; "" if none did
 	ID     string // the provider's id of the answer, for its support
 	Model  string // the model that answered, where the provider says so
 }

@@ -3,14 +3,19 @@ package llm
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // Out is where an adapter or a filter writes the events of one answer. It
 // latches: after the consumer has left, or after a Finish, everything sent is
-// dropped.
+// dropped. It ends an answer that grows beyond its limits: with what fits of it,
+// a Notice that says so, and a Finish with the Limit. Whoever writes stops then,
+// as if the consumer had left.
 type Out struct {
 	yield    func(Event, error) bool
 	joiner   *joiner // of an adapter, whose server may cut text anywhere; nil for none
+	pulse    *Pulse  // beats with each delta that says something; nil for none
+	meter    meter
 	stopped  bool
 	finished bool
 }
@@ -45,13 +50,60 @@ func (o *Out) send(e Event) bool {
 	if o.stopped || o.finished {
 		return false
 	}
-	if _, ok := e.(Finish); ok {
+	limit := ""
+	switch d := e.(type) {
+	case Delta:
+		limit = o.meter.take(&d)
+		speaks := d.speaks()
+		if speaks {
+			o.pulse.Beat()
+		}
+		if limit != "" {
+			if !speaks {
+				return o.end(limit)
+			}
+			e = d // what fits of it
+		}
+	case Notice:
+		if o.meter.parts++; o.meter.parts > maxParts {
+			return o.end(fmt.Sprintf("%d notices", maxParts))
+		}
+	case Finish:
 		o.finished = true
 	}
 	if !o.yield(e, nil) {
 		o.stopped = true
 	}
+	if limit != "" {
+		return o.end(limit)
+	}
 	return !o.stopped && !o.finished
+}
+
+// Beat gives a sign of life for content that the adapter holds back, because it
+// means nothing before other content comes.
+func (o *Out) Beat() { o.pulse.Beat() }
+
+// Hold counts n bytes that an adapter keeps without sending them, and reports
+// whether it should go on: they have a limit as well.
+func (o *Out) Hold(n int) bool {
+	if o.stopped || o.finished {
+		return false
+	}
+	if o.meter.held += n; o.meter.held > maxHeld {
+		return o.end(size(maxHeld, "data without an answer"))
+	}
+	return true
+}
+
+// end ends an answer that has reached a limit.
+func (o *Out) end(limit string) bool {
+	if !o.stopped && !o.finished {
+		o.stopped, o.finished = true, true
+		_ = o.yield(Notice{Text: "Answer stopped at " + limit + ", the most that one answer may have"}, nil) &&
+			o.yield(Finish{Reason: Length, Limit: limit}, nil)
+	}
+	return false
 }
 
 // Fail ends the stream with err, unless it has ended.
@@ -65,7 +117,8 @@ func (o *Out) Fail(err error) {
 	}
 }
 
-// Stopped reports whether the consumer has left, or the stream has failed.
+// Stopped reports whether the consumer has left, the stream has failed, or the
+// answer has reached a limit.
 func (o *Out) Stopped() bool { return o.stopped }
 
 // Finished reports whether a Finish was sent.
@@ -83,6 +136,7 @@ func Produce(ctx context.Context, f func(ctx context.Context, out *Out) error) S
 		defer cancel()
 		out := NewOut(yield)
 		out.joiner = &joiner{}
+		ctx, out.pulse = WithPulse(ctx, 0)
 		err := f(ctx, out)
 		if out.stopped || out.finished {
 			return

@@ -94,7 +94,15 @@ func (a *answer) delta(d *delta) {
 func (a *answer) thinking(d *delta) string {
 	var details string
 	for _, raw := range d.Details {
-		details += a.details.add(raw, a.dialect.Grows)
+		entries := len(a.details)
+		text := a.details.add(raw, a.dialect.Grows)
+		kept := len(text)
+		if len(a.details) > entries {
+			kept = len(raw)
+			a.out.Beat() // it may be encrypted, and nothing to show
+		}
+		details += text
+		a.out.Hold(kept)
 	}
 	texts := [...]string{fromContent: string(d.Thinking), fromReasoning: string(d.Reasoning), fromDetails: details}
 	if a.source == 0 {

@@ -113,6 +113,7 @@ func (o *output) added(place int, raw json.RawMessage) {
 	if lenient(raw, &head) != nil || head.Type == "" {
 		return
 	}
+	o.out.Hold(len(raw))
 	if old := o.items[place]; old != nil && old.done {
 		delete(o.items, place) // a server that numbers everything alike
 	}

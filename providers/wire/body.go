@@ -13,9 +13,11 @@ import (
 )
 
 // A body ends an answer that has gone silent. Two clocks run while somebody
-// waits for bytes: one for bytes, one for events, for some services keep a dead
-// stream open with comments for ever. A reader who takes its time does not run
-// them.
+// waits for bytes: one for bytes, one for content, for services keep a dead
+// stream open with comments and pings for ever. What is content says the pulse
+// of the answer, whose beats come from the adapter; without one, and in JSON that
+// comes in one piece, it is what is no comment and no white space. A reader who
+// takes its time does not run the clocks.
 type body struct {
 	inner  io.ReadCloser
 	ctx    context.Context
@@ -23,14 +25,27 @@ type body struct {
 	broken func(error) error
 	timer  *time.Timer
 
-	idle   time.Duration // without a byte
-	quiet  time.Duration // without an event
-	left   time.Duration // of quiet
-	events bool          // whether the body is a stream of events at all
-	lines  lines
-	muted  atomic.Bool // the clock that runs is the one for events
-	line   *line       // of the log and the tap; nil for none
+	idle    time.Duration // without a byte
+	quiet   time.Duration // without content
+	left    time.Duration // of quiet
+	pulse   *llm.Pulse    // nil for none
+	beats   atomic.Uint64 // of the pulse when left was full
+	form    form
+	lines   lines
+	muted   atomic.Bool // the clock that runs is the one for content
+	reading atomic.Bool // somebody waits for bytes
+	line    *line       // of the log and the tap; nil for none
 }
+
+// A form is how a body tells content from other bytes.
+type form int
+
+const (
+	unknown form = iota // nothing but white space came yet
+	events              // lines, of which comments are no content
+	whole               // JSON, of which white space is no content
+	plain               // everything is content
+)
 
 // silence is why a body ended itself.
 type silence string
@@ -41,13 +56,12 @@ func (b *body) Read(p []byte) (int, error) {
 	b.arm()
 	start := time.Now()
 	n, err := b.inner.Read(p)
+	b.reading.Store(false)
 	b.timer.Stop()
 	b.line.read(p[:n])
-	if b.events {
-		b.left -= time.Since(start)
-		if b.lines.event(p[:n]) {
-			b.left = b.quiet
-		}
+	b.left -= time.Since(start)
+	if b.content(p[:n]) {
+		b.left = b.quiet
 	}
 	if err == nil {
 		return n, nil
@@ -70,12 +84,42 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// content reports whether p holds content by itself. Where a pulse tells that of
+// events, it does not.
+func (b *body) content(p []byte) bool {
+	text := bytes.TrimLeft(p, " \t\r\n\ufeff")
+	if b.form == unknown && len(text) > 0 {
+		b.form = plain
+		switch {
+		case text[0] == '{' || text[0] == '[':
+			b.form = whole
+		case b.pulse != nil: // some servers send events under another media type
+			b.form = events
+		}
+	}
+	switch b.form {
+	case unknown:
+		return false
+	case events:
+		return b.lines.event(p) && b.pulse == nil
+	case whole:
+		return len(text) > 0
+	}
+	return len(p) > 0
+}
+
+// arm starts the clock that ends first.
 func (b *body) arm() {
-	d, muted := b.idle, b.events && b.left < b.idle
+	if beats := b.pulse.Beats(); beats != b.beats.Load() {
+		b.beats.Store(beats)
+		b.left = b.quiet
+	}
+	d, muted := b.idle, b.left < b.idle
 	if muted {
 		d = max(b.left, 0)
 	}
 	b.muted.Store(muted)
+	b.reading.Store(true)
 	if b.timer == nil {
 		b.timer = time.AfterFunc(d, b.expire)
 		return
@@ -84,11 +128,15 @@ func (b *body) arm() {
 }
 
 func (b *body) expire() {
-	if b.muted.Load() {
+	switch {
+	case !b.reading.Load():
+	case !b.muted.Load():
+		b.cancel(silence(fmt.Sprintf("nothing came for %s", b.idle)))
+	case b.pulse.Beats() != b.beats.Load(): // the user waits on
+		b.timer.Reset(min(b.idle, b.quiet))
+	default:
 		b.cancel(silence(fmt.Sprintf("nothing but keep-alives for %s", b.quiet)))
-		return
 	}
-	b.cancel(silence(fmt.Sprintf("nothing came for %s", b.idle)))
 }
 
 // Close ends the answer at once, wherever it stands.

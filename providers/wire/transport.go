@@ -51,9 +51,16 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	b := &body{
 		line:  l,
 		inner: res.Body, ctx: ctx, cancel: cancel,
-		idle: t.Idle, quiet: t.Quiet, left: t.Quiet,
-		events: mediaType(res.Header) == "text/event-stream",
+		idle: t.Idle, quiet: t.Quiet, pulse: llm.PulseOf(asked.Context()),
 		broken: func(err error) error { return t.fill(broken(err, hostPort(req.URL))) },
+	}
+	if b.pulse != nil && b.pulse.Limit > 0 {
+		b.quiet = b.pulse.Limit
+	}
+	b.left = b.quiet
+	b.beats.Store(b.pulse.Beats())
+	if b.pulse == nil && mediaType(res.Header) == "text/event-stream" {
+		b.form = events
 	}
 	res.Body = b
 	err = t.judge(res, b)

@@ -36,7 +36,7 @@ type Options struct {
 	Secrets  []string          // masked in every error text, escaped and encoded forms too; shorter than 4 bytes are not
 	Base     http.RoundTripper // nil is a transport of its own: connects within 10 s, proxy from the environment, HTTP/2
 	Idle     time.Duration     // no bytes for this long end an answer; 0 is 300 s
-	Quiet    time.Duration     // nothing but SSE comments for this long ends a stream; 0 is 300 s
+	Quiet    time.Duration     // no content for this long ends an answer, whatever else comes, unless its llm.Pulse has a limit; 0 is Idle
 	Blank    llm.Fault         // what an answer of status 400 without a word means; "" is llm.InvalidRequest
 	Log      Log               // of the requests
 	Tap      *Tap              // keeps them; nil for none
@@ -52,7 +52,7 @@ const (
 // x-api-key or x-goog-api-key to another host, and turn a POST into a GET.
 func Client(o Options) *http.Client {
 	o.Idle = cmp.Or(o.Idle, defaultIdle)
-	o.Quiet = cmp.Or(o.Quiet, defaultIdle)
+	o.Quiet = cmp.Or(o.Quiet, o.Idle)
 	if o.Base == nil {
 		o.Base = network(o.Idle)
 	}
@@ -70,6 +70,7 @@ func network(idle time.Duration) *http.Transport {
 		DialContext:            (&net.Dialer{Timeout: connectTime}).DialContext,
 		TLSHandshakeTimeout:    connectTime,
 		ResponseHeaderTimeout:  idle,
+		MaxResponseHeaderBytes: 1 << 20,
 		IdleConnTimeout:        90 * time.Second,
 		ForceAttemptHTTP2:      true,
 		// Pings find a connection that died with the laptop's sleep or a change
