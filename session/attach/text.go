@@ -43,6 +43,15 @@ func textItem(path string, data []byte) (Item, error) {
 	return it, nil
 }
 
+// Decode returns a text as UTF-8, and the encoding it had if that was another;
+// false if data is no text.
+func Decode(data []byte) (text, from string, ok bool) {
+	if sniff(data) != nil {
+		return "", "", false
+	}
+	return decodeText(data)
+}
+
 // decodeText returns data as UTF-8, and the encoding it had if that was another.
 func decodeText(data []byte) (text, from string, ok bool) {
 	switch {
@@ -52,6 +61,12 @@ func decodeText(data []byte) (text, from string, ok bool) {
 	case bytes.HasPrefix(data, []byte(bom16BE)):
 		text, ok = decodeUTF16(data[2:], binary.BigEndian)
 		from = "UTF-16"
+	case unmarked16(data, 1):
+		text, ok = decodeUTF16(data, binary.LittleEndian)
+		from = "UTF-16"
+	case unmarked16(data, 0):
+		text, ok = decodeUTF16(data, binary.BigEndian)
+		from = "UTF-16"
 	case utf8.Valid(data):
 		text, ok = strings.TrimPrefix(string(data), bom8), true
 	default:
@@ -59,6 +74,25 @@ func decodeText(data []byte) (text, from string, ok bool) {
 		from = "Windows-1252"
 	}
 	return text, from, ok && !strings.Contains(text, "\x00")
+}
+
+// unmarked16 reports whether data is UTF-16 without a byte order mark, as of a
+// text that is mostly ASCII: of each two bytes the one at offset high is zero, but
+// for a few, and the other one never is.
+func unmarked16(data []byte, high int) bool {
+	if len(data) < 4 || len(data)%2 != 0 {
+		return false
+	}
+	zeros := 0
+	for i := 0; i < len(data); i += 2 {
+		if data[i+1-high] == 0 {
+			return false
+		}
+		if data[i+high] == 0 {
+			zeros++
+		}
+	}
+	return 10*zeros >= 9*(len(data)/2)
 }
 
 // decodeUTF16 puts U+FFFD where a surrogate has no partner. An odd number of

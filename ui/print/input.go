@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"parley/providers/llm"
+	"parley/session/attach"
 )
 
 // maxInput is how much is read from standard input; more is refused rather than
@@ -88,5 +89,19 @@ func ReadStdin(f *os.File, bounded bool, notice func(string)) ([]byte, error) {
 	if len(r.b) > maxInput {
 		return nil, fmt.Errorf("standard input has more than %d MB", maxInput>>20)
 	}
-	return r.b, nil
+	return decoded(r.b, notice), nil
+}
+
+// decoded is input as UTF-8, with a notice if it was text of another encoding.
+// What is no text stays as it is.
+func decoded(input []byte, notice func(string)) []byte {
+	if isText(input) {
+		return input
+	}
+	text, from, ok := attach.Decode(input)
+	if !ok || from == "" {
+		return input
+	}
+	notice("Standard input converted from " + from + " to UTF-8")
+	return []byte(text)
 }
