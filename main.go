@@ -894,6 +894,18 @@ func (a *app) serve() error {
 			return seal
 		},
 		Agree: func(server, seal string) error { return a.lib.Set(agreement(server), seal) },
+		Grantable: func(server string, c mcp.Config, path string, write bool) string {
+			p, err := a.serverPolicy(server, c, nil)
+			if err != nil {
+				return ""
+			}
+			return tools.Grantable(p, path, write)
+		},
+		Recall: func(server string) string {
+			text, _ := a.lib.Get("memory of " + agreement(server))
+			return text
+		},
+		Keep: func(server, memory string) error { return a.lib.Set("memory of "+agreement(server), memory) },
 		Changed: func(server string) {
 			a.take()
 			if f := a.watch.Load(); f != nil {
@@ -915,19 +927,41 @@ func (a *app) take() {
 }
 
 // confine makes a server's command, held by the sandbox.
-func (a *app) confine(c mcp.Config, argv, env []string) (*exec.Cmd, func(), error) {
+func (a *app) confine(server string, c mcp.Config, argv, env []string) (*exec.Cmd, func(), error) {
+	backend := a.serverBackend()
 	switch {
 	case c.Free:
 		return nil, nil, nil
-	case !a.held.OK() && a.cfg.Sandbox.Required:
-		return nil, nil, fmt.Errorf("sandbox.required is set, and there is no sandbox: %s", a.held.Why)
-	case !a.held.OK():
+	case !backend.OK() && a.cfg.Sandbox.Required:
+		return nil, nil, fmt.Errorf("sandbox.required is set, and there is no sandbox: %s", backend.Why)
+	case !backend.OK():
 		return nil, nil, nil
 	}
-	p := a.set.SandboxPolicy(c.Network)
-	p.Lasting = true // what the person does meanwhile is theirs
-	p.Env, p.Read, p.Write = env, append(p.Read, c.Read...), append(p.Write, c.Write...)
+	p, err := a.serverPolicy(server, c, env)
+	if err != nil {
+		return nil, nil, err
+	}
 	return sandbox.Command(p, argv...)
+}
+
+// serverBackend is what holds the programs of servers: also where no command can be
+// held, as the folder is no workspace.
+func (a *app) serverBackend() sandbox.Backend {
+	if a.set.Nowhere() != "" && !a.cfg.Sandbox.Off {
+		return sandbox.Probe()
+	}
+	return a.held
+}
+
+// serverPolicy is what the program of a server may do.
+func (a *app) serverPolicy(server string, c mcp.Config, env []string) (sandbox.Policy, error) {
+	key := server + "\x00" + c.Command + "\x00" + strings.Join(c.Args, "\x00")
+	p, err := a.set.ServerPolicy(key, c.Network, env, func(name string) bool {
+		_, own := c.Env[name]
+		return own
+	})
+	p.Read, p.Write = append(p.Read, tools.Expand(c.Read)...), append(p.Write, tools.Expand(c.Write)...)
+	return p, err
 }
 
 // await waits for the servers where nobody can see them start.
@@ -935,6 +969,11 @@ func (a *app) await() {
 	servers := a.servers.Load()
 	if servers == nil {
 		return
+	}
+	for _, s := range servers.State() {
+		if s.Status == mcp.Starting && s.First {
+			a.note(fmt.Sprintf("MCP server %s starts for the first time and may be downloaded: up to 60 s", s.Name))
+		}
 	}
 	servers.Wait(context.Background())
 	a.take()
@@ -944,6 +983,9 @@ func (a *app) await() {
 			a.note(fmt.Sprintf("the tools of MCP server %s are %s: open parley here once to look at them, or set trusted = true for it", s.Name, s.Status))
 		case mcp.Failed:
 			a.note(fmt.Sprintf("MCP server %s: %s", s.Name, s.Why))
+			if s.Refused.String() != "" {
+				a.note("open parley here once: /mcp shows what it was refused, and can allow it")
+			}
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (s *Set) Sandbox(cfg SandboxConfig) sandbox.Backend {
 		return s.box.backend
 	}
 	s.box.backend = sandbox.Probe()
-	if err := (sandbox.Policy{Workspace: s.real, Write: expand(cfg.Write)}).Check(); err != nil {
+	if err := (sandbox.Policy{Workspace: s.real, Write: Expand(cfg.Write)}).Check(); err != nil {
 		s.box.backend = sandbox.Backend{Why: err.Error()}
 	}
 	return s.box.backend
@@ -106,8 +106,8 @@ func (w *workspace) held(network bool) sandbox.Policy {
 	environ := environment(os.Environ(), w.box.Env)
 	p := sandbox.Policy{
 		Workspace: w.real,
-		Read:      append(sandbox.Readable(environ), expand(w.box.Read)...),
-		Write:     expand(w.box.Write),
+		Read:      append(sandbox.Readable(environ), Expand(w.box.Read)...),
+		Write:     Expand(w.box.Write),
 		Protected: append(sandbox.Protected(), w.startup()...),
 		Network:   network,
 		Env:       environ,
@@ -144,8 +144,8 @@ func (w *workspace) cache() (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// expand replaces ~/ in front of paths; see Validate for what else there is.
-func expand(paths []string) []string {
+// Expand replaces ~/ in front of paths; see Validate for what else there is.
+func Expand(paths []string) []string {
 	var out []string
 	for _, path := range paths {
 		if rest, ok := strings.CutPrefix(path, "~/"); ok {

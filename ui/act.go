@@ -437,6 +437,8 @@ func (m *Model) pick(p dialog.PickedMsg) tea.Cmd {
 		return m.edit(seq)
 	case "mcp":
 		return m.server(p.Value)
+	case "mcp-do":
+		return m.serverDo(p.Value)
 	case "folder":
 		return m.enterFolder(p.Value)
 	case "wire":

@@ -35,7 +35,13 @@ func (m *Model) serverNews(msg serverMsg) tea.Cmd {
 		return nil
 	}
 	for _, s := range servers.State() {
-		if s.Name != msg.name || m.servers[s.Name] == s.Status {
+		if s.Name != msg.name {
+			continue
+		}
+		if m.servers[s.Name] == s.Status {
+			if line := progressOf(s); line != "" {
+				return m.say("MCP server " + s.Name + ": " + line)
+			}
 			continue
 		}
 		if m.servers == nil {
@@ -57,19 +63,49 @@ func ServerNews(s mcp.State) string {
 	case mcp.Changed:
 		return fmt.Sprintf("MCP server %s changed its tools: they are withdrawn until you have seen them in /mcp", s.Name)
 	case mcp.Failed:
-		return fmt.Sprintf("MCP server %s: %s", s.Name, s.Why)
+		hint := ""
+		if s.Refused.String() != "" {
+			hint = ": /mcp shows what, and can allow it"
+		}
+		return fmt.Sprintf("MCP server %s: %s%s", s.Name, s.Why, hint)
+	case mcp.Starting:
+		if s.First {
+			return fmt.Sprintf("MCP server %s starts for the first time and may be downloaded: up to 60 s", s.Name)
+		}
 	}
 	return ""
 }
 
+// progressOf is the last line that a server wrote which may be downloading; "" if
+// there is nothing to tell.
+func progressOf(s mcp.State) string {
+	if s.Status != mcp.Starting || !s.First {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(s.Stderr), "\n")
+	return lines[len(lines)-1]
+}
+
 // mcp lists the servers.
 func (m *Model) mcp(arg string) tea.Cmd {
+	if arg != "" {
+		return m.server(arg)
+	}
 	var items []dialog.Item
 	for _, s := range m.o.Servers().State() {
-		detail := fmt.Sprintf("%s · %s · %s · %s · %s", s.Status, several(len(s.Tools), "tool"), several(s.Prompts, "prompt"), several(s.Resources, "resource"), s.Where)
-		if s.Why != "" {
-			detail = fmt.Sprintf("%s · %s · %s", s.Status, s.Why, s.Where)
+		about := []string{string(s.Status)}
+		switch line := progressOf(s); {
+		case line != "":
+			about = append(about, line)
+		case s.Why != "":
+			about = append(about, s.Why)
+		default:
+			about = append(about, several(len(s.Tools), "tool"), several(s.Prompts, "prompt"), several(s.Resources, "resource"))
 		}
+		if allowed := s.Allowed.String(); allowed != "" {
+			about = append(about, allowed)
+		}
+		detail := strings.Join(append(about, s.Where), " · ")
 		items = append(items, dialog.Item{Title: s.Name, Detail: detail, Value: s.Name, Dim: s.Status == mcp.Disabled})
 	}
 	return m.open(dialog.Pick("mcp", "MCP servers", items, m.theme))
@@ -96,9 +132,9 @@ func (m *Model) server(name string) tea.Cmd {
 		}
 		m.asked = s
 		text, unseen := AboutServer(s)
-		yes, no := "start it anew", "close"
+		yes, no := "Restart, stop, allow…", "Close"
 		if unseen {
-			yes, no = "the model may have these tools", "not now"
+			yes, no = "Enable these tools", "Not now"
 		}
 		return m.confirm(!unseen, dialog.Confirm("mcp", text, yes, no, m.theme))
 	}
@@ -110,11 +146,20 @@ func (m *Model) server(name string) tea.Cmd {
 func AboutServer(s mcp.State) (text string, unseen bool) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "MCP server %s: %s\n%s\n", s.Name, s.Status, s.Where)
+	if allowed := s.Allowed.String(); allowed != "" {
+		fmt.Fprintf(&b, "allowed by you: %s\n", allowed)
+	}
 	if s.Server != "" {
 		fmt.Fprintf(&b, "calls itself %s\n", s.Server)
 	}
 	if s.Why != "" {
 		fmt.Fprintf(&b, "\n%s\n", s.Why)
+	}
+	if len(s.Refused.Reasons) > 0 {
+		fmt.Fprintf(&b, "\n── refused by the sandbox\n%s\n", strings.Join(s.Refused.Reasons, "\n"))
+	}
+	if s.Status == mcp.Failed && s.Stderr != "" {
+		fmt.Fprintf(&b, "\n── last lines of standard error\n%s\n", lastLines(s.Stderr, 12))
 	}
 	for _, t := range s.Tools {
 		fmt.Fprintf(&b, "\n── %s %s\n%s\n%s\n", t.Name, t.Change, strings.TrimSpace(t.Description), t.Schema)
@@ -125,7 +170,7 @@ func AboutServer(s mcp.State) (text string, unseen bool) {
 	if s.Left > 0 {
 		fmt.Fprintf(&b, "\n%d more tools are too many to be offered\n", s.Left)
 	}
-	if s.Stderr != "" {
+	if s.Stderr != "" && s.Status != mcp.Failed {
 		fmt.Fprintf(&b, "\n── standard error\n%s\n", s.Stderr)
 	}
 	unseen = s.Status == mcp.New || s.Status == mcp.Changed
@@ -135,11 +180,77 @@ func AboutServer(s mcp.State) (text string, unseen bool) {
 	return b.String(), unseen
 }
 
+// lastLines are the last n lines of text.
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
+}
+
+// A ServerChoice is something that can be done about a server.
+type ServerChoice struct {
+	Name, Detail string
+	Do           func(*mcp.Servers) error
+}
+
+// ServerChoices are what can be done about a server: above all to allow what the
+// sandbox refused it.
+func ServerChoices(s mcp.State) []ServerChoice {
+	allow := func(name string, a mcp.Access) ServerChoice {
+		return ServerChoice{name, "It " + a.String() + ", also in later sessions", func(all *mcp.Servers) error { return all.Allow(s.Name, a) }}
+	}
+	var out []ServerChoice
+	wants := s.Refused.Wants
+	folders := mcp.Access{Read: wants.Read, Write: wants.Write}
+	if s.Held && !folders.IsZero() && wants.Network {
+		out = append(out, allow("Allow network and these folders", wants))
+	}
+	if s.Held && s.Status == mcp.Failed && !s.Allowed.Network {
+		out = append(out, allow("Allow network", mcp.Access{Network: true}))
+	}
+	if s.Held && !folders.IsZero() {
+		out = append(out, allow("Allow these folders", folders))
+	}
+	if s.Held && s.Status == mcp.Failed {
+		out = append(out, allow("Run without the sandbox", mcp.Access{Free: true}))
+	}
+	out = append(out, ServerChoice{"Restart", "", func(all *mcp.Servers) error { return all.Restart(s.Name) }})
+	if s.Status != mcp.Stopped && s.Status != mcp.Disabled {
+		out = append(out, ServerChoice{"Stop", "It does not run, also in later sessions, until you restart it", func(all *mcp.Servers) error { return all.Stop(s.Name) }})
+	}
+	if allowed := s.Allowed.String(); allowed != "" {
+		out = append(out, ServerChoice{"Take back what was allowed", "Now it " + allowed, func(all *mcp.Servers) error { return all.Allow(s.Name, mcp.Access{}) }})
+	}
+	return out
+}
+
+// serverChoices lists what can be done about the server that was shown.
+func (m *Model) serverChoices() tea.Cmd {
+	var items []dialog.Item
+	for _, c := range ServerChoices(m.asked) {
+		items = append(items, dialog.Item{Title: c.Name, Detail: c.Detail, Value: c.Name})
+	}
+	return m.open(dialog.Pick("mcp-do", "MCP server "+m.asked.Name, items, m.theme))
+}
+
+// serverDo does what was picked.
+func (m *Model) serverDo(name string) tea.Cmd {
+	servers, s := m.o.Servers(), m.asked
+	for _, c := range ServerChoices(s) {
+		if c.Name == name && servers != nil {
+			return func() tea.Msg { return didMsg{s.Name + ": " + c.Name, c.Do(servers)} }
+		}
+	}
+	return nil
+}
+
 // serverDecided does what the person said about the server that was shown.
 func (m *Model) serverDecided() tea.Cmd {
 	servers, s := m.o.Servers(), m.asked
 	if servers == nil {
 		return nil
+	}
+	if s.Status != mcp.New && s.Status != mcp.Changed {
+		return m.serverChoices()
 	}
 	policy := m.session.Policy()
 	return func() tea.Msg {
@@ -149,11 +260,8 @@ func (m *Model) serverDecided() tea.Cmd {
 }
 
 // AgreeServer offers the tools of a server, as AboutServer showed them, to the
-// model, or starts one anew whose tools wait for nothing. It says what it did.
+// model. It says what it did.
 func AgreeServer(servers *mcp.Servers, s mcp.State, policy *tools.Policy) (did string, err error) {
-	if s.Status != mcp.New && s.Status != mcp.Changed {
-		return s.Name + ": started anew", servers.Restart(s.Name)
-	}
 	if s.Status == mcp.Changed { // what was allowed was allowed of other tools
 		for _, r := range policy.Rules() {
 			if strings.HasPrefix(r.Tool, mcp.Prefix(s.Name)) {

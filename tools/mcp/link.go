@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,6 +23,7 @@ type link struct {
 	program *tools.Program // nil: it is a service
 	service *service       // nil: it is a program
 	drained chan struct{}  // closed when nothing more comes from stderr
+	held    bool           // the sandbox holds the program
 }
 
 // connect starts the server and greets it.
@@ -60,7 +65,42 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 		l.session = r.session
 	}
 	l.end()
-	return nil, err
+	return nil, s.refusedTo(l, err)
+}
+
+// refusedTo finds out what the sandbox refused a program that did not start, for the
+// user to allow it, and adds it to the error.
+func (s *server) refusedTo(l *link, err error) error {
+	if l.program == nil || !l.held || errors.Is(err, context.Canceled) {
+		return err
+	}
+	l.end() // all of its standard error is there then
+	ended := -1
+	if _, code, ok := strings.Cut(l.program.State(), "exit status "); ok {
+		ended, _ = strconv.Atoi(code)
+	}
+	c := s.effective()
+	r := refusal(c, s.stderr.String(), ended, func(path string, write bool) string {
+		if s.o.Grantable == nil {
+			return ""
+		}
+		return s.o.Grantable(s.name, c, path, write)
+	})
+	s.mu.Lock()
+	for i := range r.Reasons {
+		r.Reasons[i] = s.mask.clean(r.Reasons[i])
+	}
+	s.refused = *r
+	s.mu.Unlock()
+	if what := r.String(); what != "" {
+		return fmt.Errorf("%w; %s", err, what)
+	}
+	return err
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // open starts the program, or makes ready to reach the service.
@@ -78,16 +118,22 @@ func (s *server) open(l *link, env, headers map[string]string) (sdk.Transport, e
 	}
 	var confine tools.Confine
 	if s.o.Confine != nil {
-		confine = func(argv, env []string) (*exec.Cmd, func(), error) { return s.o.Confine(s.config, argv, env) }
+		c := s.effective()
+		confine = func(argv, env []string) (*exec.Cmd, func(), error) {
+			cmd, letGo, err := s.o.Confine(s.name, c, argv, env)
+			l.held = cmd != nil
+			return cmd, letGo, err
+		}
 	}
 	argv := append([]string{s.config.Command}, s.config.Args...)
 	if l.program, err = tools.StartProgram(cmp.Or(s.config.Cwd, s.o.Dir), argv, environ, confine); err != nil {
 		return nil, err
 	}
+	s.hold(l.held)
 	l.drained = make(chan struct{})
 	go func() {
 		defer close(l.drained)
-		_, _ = io.Copy(&s.stderr, l.program.Stderr)
+		_, _ = io.Copy(&progress{s: s}, l.program.Stderr)
 	}()
 	return newPipe(l.program, &s.noise), nil
 }

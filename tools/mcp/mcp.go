@@ -35,7 +35,16 @@ type Options struct {
 	// Confine makes the command of a server's program, held by the sandbox; a
 	// nil command, or a nil Confine, is a program that is not held. Env is its
 	// whole environment.
-	Confine func(c Config, argv, env []string) (cmd *exec.Cmd, letGo func(), err error)
+	Confine func(server string, c Config, argv, env []string) (cmd *exec.Cmd, letGo func(), err error)
+
+	// Grantable returns what would have to be allowed for a held program to reach a
+	// path; "" for nothing. See tools.Grantable. Nil: nothing can be.
+	Grantable func(server string, c Config, path string, write bool) string
+
+	// Recall returns what Keep was last given for a server; "" if nothing yet.
+	Recall func(server string) string
+	// Keep stores what is to be remembered of a server, for later sessions.
+	Keep func(server, memory string) error
 
 	// Agreed is what Agree was last given for a server; "" if nothing yet.
 	Agreed func(server string) string
@@ -47,7 +56,7 @@ type Options struct {
 	// wait nor call Close.
 	Changed func(server string)
 
-	starting time.Duration // until a server is ready; 0: startTime
+	starting time.Duration // until a server is ready; 0: startTime, or firstTime
 }
 
 // Servers are the servers of a configuration. They are safe for concurrent use.
@@ -119,17 +128,39 @@ func (all *Servers) Approve(name, seal string) error {
 	return s.approve(seal)
 }
 
-// Restart ends a server and starts it again.
+// Restart ends a server and starts it again, also one that was stopped.
 func (all *Servers) Restart(name string) error {
 	s, err := all.server(name)
 	if err != nil {
 		return err
 	}
-	select {
-	case s.restart <- struct{}{}:
-	default: // it is about to
+	if err := s.remember(func(m *memory) { m.Stopped = false }); err != nil {
+		return err
 	}
+	s.again()
 	return nil
+}
+
+// Allow lets the program of a server do more, remembers that, and starts it again.
+// The zero Access takes back what was allowed before.
+func (all *Servers) Allow(name string, more Access) error {
+	s, err := all.server(name)
+	if err != nil {
+		return err
+	}
+	err = s.allow(more)
+	return errors.Join(err, all.Restart(name))
+}
+
+// Stop ends a server, and remembers that it is not to run until it is restarted.
+func (all *Servers) Stop(name string) error {
+	s, err := all.server(name)
+	if err != nil {
+		return err
+	}
+	err = s.remember(func(m *memory) { m.Stopped = true })
+	s.again()
+	return err
 }
 
 func (all *Servers) server(name string) (*server, error) {
@@ -158,6 +189,7 @@ const (
 	New      Status = "new"     // its tools were never seen by a person, and are not offered
 	Changed  Status = "changed" // its tools are not those that were agreed to, and are not offered
 	Failed   Status = "failed"  // see Why
+	Stopped  Status = "stopped" // by the user
 )
 
 // A State tells of one server. All text in it that comes from the server is
@@ -166,6 +198,10 @@ type State struct {
 	Name    string
 	Status  Status
 	Why     string // it failed, or cannot be started as it was agreed to
+	First   bool   // it starts for the first time, and may have to be downloaded
+	Held    bool   // the sandbox holds its program
+	Refused Refusal
+	Allowed Access // by the user, beyond the configuration
 	Where   string // its command line or address
 	Server  string // what it calls itself, with its version
 	Tools   []Tool
@@ -192,7 +228,8 @@ type Tool struct {
 
 // The bounds of a server. Times are from the first to the last byte.
 const (
-	startTime = 10 * time.Second
+	startTime = 10 * time.Second // of one that was ready before
+	firstTime = 60 * time.Second // of a program that never was, and may be downloaded
 	callTime  = 60 * time.Second
 	maxCall   = 600 * time.Second
 	listPause = time.Second // between two looks at a list that keeps changing

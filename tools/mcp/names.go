@@ -114,6 +114,12 @@ func (s seal) start(c Config, by string) error {
 	return nil
 }
 
+// startedAs reports whether s covers what c starts.
+func (s seal) startedAs(c Config) bool {
+	now := seal{}
+	return s != nil && now.start(c, s[salt]) == nil && now[startedBy] == s[startedBy]
+}
+
 func (s seal) add(name string, parts ...string) {
 	sum := sha256.New()
 	for _, p := range parts {

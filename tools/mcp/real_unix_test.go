@@ -253,7 +253,7 @@ func TestConfine(t *testing.T) {
 	workspace := t.TempDir()
 	var given []string
 	c := self(t, "real")
-	b := start(t, c, Options{Confine: func(c Config, argv, env []string) (*exec.Cmd, func(), error) {
+	b := start(t, c, Options{Confine: func(_ string, c Config, argv, env []string) (*exec.Cmd, func(), error) {
 		given = env
 		p := sandbox.Policy{Workspace: workspace, Env: env, Read: append(sandbox.Readable(env), argv[0]), Network: c.Network}
 		return sandbox.Command(p, argv...)

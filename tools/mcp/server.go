@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -35,7 +36,10 @@ type server struct {
 	session   *sdk.ClientSession // nil: it is not connected
 	life      context.Context    // of the session
 	list      listing
-	agreed    seal   // nil: to nothing
+	agreed    seal // nil: to nothing
+	memory    memory
+	held      bool // the sandbox holds its program
+	refused   Refusal
 	salt      string // of its seals
 	prompts   []Prompt
 	resources []Resource
@@ -52,6 +56,10 @@ func newServer(name string, c Config, o Options) *server {
 		s.agreed = parseSeal(o.Agreed(name))
 	}
 	s.salt = s.agreed.salted()
+	s.memory = memory{Of: c.identity()}
+	if o.Recall != nil {
+		s.memory = recall(o.Recall(name), c)
+	}
 	if c.Disabled {
 		s.status = Disabled
 		close(s.waiting)
@@ -64,14 +72,24 @@ func (s *server) run(ctx context.Context) {
 	if s.config.Disabled {
 		return
 	}
+	if s.first() {
+		s.tell()
+	}
 	for {
-		again, err := s.serve(ctx)
+		again, err := false, errStopped
+		if !s.stopped() {
+			again, err = s.serve(ctx)
+		}
 		if ctx.Err() != nil {
 			s.leave(Failed, errClosed)
 			return
 		}
 		if !again {
-			s.leave(Failed, err)
+			status := Failed
+			if errors.Is(err, errStopped) {
+				status = Stopped
+			}
+			s.leave(status, err)
 			select {
 			case <-ctx.Done():
 				return
@@ -82,13 +100,86 @@ func (s *server) run(ctx context.Context) {
 	}
 }
 
+var errStopped = errors.New("you stopped it")
+
+// again has the server started again.
+func (s *server) again() {
+	select {
+	case s.restart <- struct{}{}:
+	default: // it is about to
+	}
+}
+
+func (s *server) stopped() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.memory.Stopped
+}
+
+// first reports whether a program starts that was never ready.
+func (s *server) first() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.isFirst()
+}
+
+func (s *server) isFirst() bool { return s.config.Command != "" && !s.memory.Started }
+
+// effective is the configuration with what the user allowed beyond it.
+func (s *server) effective() Config {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.memory.Access.on(s.config)
+}
+
+// remember changes what is remembered of the server, and stores it.
+func (s *server) remember(change func(*memory)) error {
+	s.mu.Lock()
+	before, err := json.Marshal(s.memory)
+	if err != nil {
+		s.mu.Unlock()
+		return err
+	}
+	change(&s.memory)
+	after, err := json.Marshal(s.memory)
+	s.mu.Unlock()
+	if err != nil || s.o.Keep == nil || string(before) == string(after) {
+		return err
+	}
+	return s.o.Keep(s.name, string(after))
+}
+
+// allow is Servers.Allow but for the start. Who allows more has agreed to what the
+// server is started with, and need not be asked about its tools again.
+func (s *server) allow(more Access) error {
+	seal, agreed := "", false
+	err := s.remember(func(m *memory) {
+		old := s.agreed.startedAs(m.Access.on(s.config))
+		if more.IsZero() {
+			m.Access = Access{}
+		} else {
+			m.Access = m.Access.And(more)
+		}
+		m.Stopped = false
+		if old && s.agreed.start(m.Access.on(s.config), s.agreed[salt]) == nil {
+			seal, agreed = s.agreed.String(), true
+		}
+	})
+	if !agreed || s.o.Agree == nil {
+		return err
+	}
+	return errors.Join(err, s.o.Agree(s.name, seal))
+}
+
 // serve starts the server, and returns when it has ended or is to be started
 // again.
 func (s *server) serve(ctx context.Context) (again bool, err error) {
 	life, cancel := context.WithCancel(ctx)
 	defer cancel()
 	limit := s.o.starting
-	if limit == 0 {
+	if limit == 0 && s.first() {
+		limit = firstTime
+	} else if limit == 0 {
 		limit = startTime
 	}
 	starting, stop := context.WithTimeoutCause(life, limit, fmt.Errorf("it was not ready within %s", limit))
@@ -104,7 +195,10 @@ func (s *server) serve(ctx context.Context) (again bool, err error) {
 		if starting.Err() != nil {
 			err = context.Cause(starting)
 		}
-		return false, l.explain(err)
+		return false, s.refusedTo(l, l.explain(err))
+	}
+	if err := s.remember(func(m *memory) { m.Started = true }); err != nil {
+		s.stderr.Write([]byte("parley: not remembered: " + err.Error() + "\n"))
 	}
 	return s.watch(life, l)
 }
@@ -155,7 +249,9 @@ func (s *server) look() {
 // enter is for a new start.
 func (s *server) enter() {
 	s.noise.Store(0)
+	s.stderr.reset()
 	s.mu.Lock()
+	s.refused, s.held = Refusal{}, false
 	s.status, s.why, s.since = Starting, "", time.Now()
 	s.waiting = make(chan struct{})
 	s.mu.Unlock()
@@ -226,7 +322,7 @@ func (s *server) read(ctx context.Context, session *sdk.ClientSession) error {
 	s.mu.Lock()
 	defer s.tell()
 	defer s.mu.Unlock()
-	if err := lists.tools.seal.start(s.config, s.salt); err != nil {
+	if err := lists.tools.seal.start(s.memory.Access.on(s.config), s.salt); err != nil {
 		return err
 	}
 	s.list, s.prompts, s.resources = lists.tools, lists.prompts, lists.resources
@@ -280,6 +376,7 @@ func (s *server) state() State {
 	out := State{
 		Name: s.name, Status: s.status, Why: s.why, Since: s.since, Where: plain(s.mask.clean(s.config.where()), 1000), Server: s.server,
 		Left: s.list.left, Seal: s.list.seal.String(), Prompts: len(s.prompts), Resources: len(s.resources),
+		First: s.isFirst(), Held: s.held, Refused: s.refused, Allowed: s.memory.Access,
 		PID: s.pid, Stderr: s.mask.clean(written), Noise: int(s.noise.Load()),
 	}
 	for _, t := range s.list.tools {

@@ -203,6 +203,12 @@ func (r *ring) Write(p []byte) (int, error) {
 	return n, nil
 }
 
+func (r *ring) reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.data = nil
+}
+
 func (r *ring) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -48,16 +48,42 @@ func (p *front) server(name string) {
 			continue
 		}
 		text, unseen := ui.AboutServer(s)
-		yes, no := "start it anew", "leave it"
-		if unseen {
-			yes, no = "let the model have these tools", "leave them for now"
+		if !unseen {
+			p.block(text)
+			p.serverDo(s)
+			continue
 		}
+		yes, no := "enable these tools", "not now"
 		p.later(p.confirm(text, yes, no, unseen, func(yes bool) {
 			if yes {
 				p.agree(servers, s)
 			}
 		}))
 	}
+}
+
+// serverDo asks what to do about a server: above all to allow what the sandbox
+// refused it.
+func (p *front) serverDo(s mcp.State) {
+	var rows []choice
+	for _, c := range ui.ServerChoices(s) {
+		rows = append(rows, choice{name: c.Name, detail: c.Detail, value: c.Name})
+	}
+	servers := p.o.Servers()
+	p.choose("choice", rows, func(name string) {
+		for _, c := range ui.ServerChoices(s) {
+			if c.Name != name {
+				continue
+			}
+			p.soon(func() func() {
+				did := s.Name + ": " + name
+				if err := c.Do(servers); err != nil {
+					did = "Error: " + oneLine(err.Error())
+				}
+				return func() { p.say("%s", sentence(did)) }
+			})
+		}
+	})
 }
 
 func (p *front) agree(servers *mcp.Servers, s mcp.State) {

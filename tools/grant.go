@@ -1,0 +1,166 @@
+package tools
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/tools/places"
+	"parley/tools/sandbox"
+)
+
+// ServerPolicy is SandboxPolicy for a program that lasts, such as an MCP server. Key
+// stands for the program, which has a cache of its own: what commands leave in
+// theirs is not for it to run. Env is its environment; own reports which variables of
+// it the user has set for this program. Where the directory is no workspace, the
+// program works in an empty one.
+func (s *Set) ServerPolicy(key string, network bool, env []string, own func(name string) bool) (sandbox.Policy, error) {
+	cache, err := serverCache(key)
+	if err != nil {
+		return sandbox.Policy{}, err
+	}
+	var p sandbox.Policy
+	if s.nowhere == "" {
+		p = s.SandboxPolicy(network)
+	} else {
+		p = s.held(network)
+		if p.Workspace, p.Protected = filepath.Join(cache, "empty"), nil; os.MkdirAll(p.Workspace, 0o700) != nil {
+			return sandbox.Policy{}, os.ErrPermission
+		}
+	}
+	p.Lasting = true
+	p.Write = append(Expand(s.box.Write), cache)
+	set := map[string]bool{}
+	p.Env = nil
+	for _, entry := range caches(cache, network) {
+		if name, _, _ := strings.Cut(entry, "="); !own(name) {
+			set[name] = true
+			p.Env = append(p.Env, entry)
+		}
+	}
+	for _, entry := range env {
+		if name, _, _ := strings.Cut(entry, "="); !set[name] {
+			p.Env = append(p.Env, entry)
+		}
+	}
+	return p, nil
+}
+
+// serverCache is the cache directory of one program.
+func serverCache(key string) (string, error) {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(key))
+	dir := filepath.Join(base, "parley", "servers", hex.EncodeToString(sum[:8]))
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// caches are the variables with which programs that download others keep them in
+// dir.
+func caches(dir string, network bool) []string {
+	at := func(name string) string { return filepath.Join(dir, name) }
+	env := []string{
+		"XDG_CACHE_HOME=" + dir, "npm_config_cache=" + at("npm"), "npm_config_update_notifier=false", "npm_config_prefer_offline=true", "npm_config_store_dir=" + at("pnpm"),
+		"BUN_INSTALL_CACHE_DIR=" + at("bun"), "DENO_DIR=" + at("deno"), "UV_CACHE_DIR=" + at("uv"), "UV_TOOL_DIR=" + at("uv-tools"),
+		"GOCACHE=" + at("go-build"),
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		if _, err := os.Stat(filepath.Join(home, ".local", "share", "uv", "python")); err != nil {
+			env = append(env, "UV_PYTHON_INSTALL_DIR="+at("uv-python"))
+		}
+	}
+	if !network {
+		env = append(env, "npm_config_fetch_retries=0") // it would wait for what cannot come
+	}
+	return env
+}
+
+// Grantable returns the file or directory that would have to be allowed for a
+// program held by p to reach a path: the project that the path belongs to, its
+// directory, or the file alone where the directory is no workspace. It is "" for
+// what the program can reach, and for what nobody can allow in passing: home
+// directories, those of the system, and sensitive places.
+func Grantable(p sandbox.Policy, path string, write bool) string {
+	if !filepath.IsAbs(path) {
+		return ""
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		real = nearestExisting(path)
+	}
+	reachable := append([]string{p.Workspace}, p.Write...)
+	if !write {
+		reachable = append(reachable, p.Read...)
+	}
+	if slices.ContainsFunc(reachable, func(dir string) bool { return dir != "" && inside(real, dir) }) {
+		return ""
+	}
+	table := places.New(os.Getenv)
+	if table.Of(real).Class != "" || real == string(filepath.Separator) || isSystem(real) {
+		return ""
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return ""
+	}
+	if info.IsDir() {
+		if table.Directory(real) != "" {
+			return ""
+		}
+		return real
+	}
+	if dir := projectOf(filepath.Dir(real)); table.Directory(dir) == "" {
+		return dir
+	}
+	return real
+}
+
+// isSystem reports whether a path is one of the system's, which every command may
+// read and none may change.
+func isSystem(path string) bool {
+	return slices.ContainsFunc([]string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix", "/proc", "/sys", "/dev", "/etc", "/System", "/Library"}, func(dir string) bool {
+		return inside(path, dir)
+	})
+}
+
+// nearestExisting is the path, or the first directory above it, that exists, without
+// links.
+func nearestExisting(path string) string {
+	for dir := filepath.Clean(path); ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil || dir == filepath.Dir(dir) {
+			return real
+		}
+	}
+}
+
+// projectFiles mark the top of what a program is made of.
+var projectFiles = []string{"package.json", "pyproject.toml", "go.mod", "Cargo.toml", "pyvenv.cfg", ".git"}
+
+// projectOf is the nearest directory at or above dir with a project file, or dir.
+func projectOf(dir string) string {
+	const far = 6
+	at := dir
+	for range far {
+		for _, name := range projectFiles {
+			if _, err := os.Lstat(filepath.Join(at, name)); err == nil {
+				return at
+			}
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+		at = filepath.Dir(at)
+	}
+	return dir
+}
+
+// inside reports whether an absolute path is dir or below it; both are clean.
+func inside(path, dir string) bool {
+	dir = strings.TrimSuffix(dir, string(filepath.Separator))
+	return path == dir || strings.HasPrefix(path, dir+string(filepath.Separator))
+}

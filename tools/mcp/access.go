@@ -1,0 +1,198 @@
+package mcp
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"parley/tools/sandbox"
+)
+
+// Access is what a user has allowed the program of a server beyond its
+// configuration. The zero value is nothing.
+type Access struct {
+	Network bool     `json:"network,omitempty"`
+	Read    []string `json:"read,omitempty"`  // further files and directories it may read
+	Write   []string `json:"write,omitempty"` // further ones it may change
+	Free    bool     `json:"free,omitempty"`  // it runs without the sandbox
+}
+
+// IsZero reports whether nothing is allowed.
+func (a Access) IsZero() bool {
+	return !a.Network && !a.Free && len(a.Read) == 0 && len(a.Write) == 0
+}
+
+// And returns a with what b allows as well.
+func (a Access) And(b Access) Access {
+	join := func(x, y []string) []string {
+		all := append(slices.Clone(x), y...)
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+	return Access{a.Network || b.Network, join(a.Read, b.Read), join(a.Write, b.Write), a.Free || b.Free}
+}
+
+// String says what is allowed, in words; "" for nothing.
+func (a Access) String() string {
+	var parts []string
+	if a.Free {
+		parts = append(parts, "runs without the sandbox")
+	}
+	if a.Network {
+		parts = append(parts, "may reach the network")
+	}
+	if len(a.Read) > 0 {
+		parts = append(parts, "may read "+strings.Join(a.Read, ", "))
+	}
+	if len(a.Write) > 0 {
+		parts = append(parts, "may change "+strings.Join(a.Write, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// on returns a configuration with what is allowed beyond it.
+func (a Access) on(c Config) Config {
+	c.Network, c.Free = c.Network || a.Network, c.Free || a.Free
+	c.Read, c.Write = append(slices.Clip(c.Read), a.Read...), append(slices.Clip(c.Write), a.Write...)
+	return c
+}
+
+// A memory is what is remembered of a server between sessions. It holds for the
+// configuration it was made with: the same name with another command is another
+// server.
+type memory struct {
+	Of      string `json:"of"`                // see identity
+	Started bool   `json:"started,omitempty"` // it was ready once: what it downloads is there
+	Stopped bool   `json:"stopped,omitempty"` // the user does not want it to run
+	Access  Access `json:"access,omitzero"`
+}
+
+// identity stands for what a configuration starts, without values that may be
+// secret.
+func (c Config) identity() string {
+	text, err := json.Marshal([]any{c.Command, c.Args, c.Cwd, c.URL, slices.Sorted(maps.Keys(c.Env))})
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// recall reads what is remembered of a server; nothing, if it was of another one.
+func recall(text string, c Config) memory {
+	var m memory
+	if json.Unmarshal([]byte(text), &m) != nil || m.Of != c.identity() {
+		return memory{Of: c.identity()}
+	}
+	return m
+}
+
+// A Refusal is what the sandbox has most likely refused a program that did not
+// start.
+type Refusal struct {
+	Reasons []string // one line each, with the program's own words
+	Wants   Access   // what would let it; nothing, if that cannot be told
+}
+
+// launchers are programs that download what they start.
+var launchers = map[string]string{
+	"npx": "", "npm": "", "bunx": "", "bun": "x", "uvx": "", "uv": "", "pipx": "", "pnpm": "dlx", "yarn": "dlx", "deno": "run", "docker": "", "podman": "",
+}
+
+// downloads reports whether a program may have to be downloaded before it starts.
+func (c Config) downloads() bool {
+	with, known := launchers[strings.TrimSuffix(filepath.Base(c.Command), ".exe")]
+	return known && (with == "" || slices.Contains(c.Args, with))
+}
+
+// absolutePath finds paths in what a program writes.
+var absolutePath = regexp.MustCompile(`/[^\s'"` + "`" + `:,;()\[\]{}<>|*?]+`)
+
+// writing are the words of errors that are about a change.
+var writing = regexp.MustCompile(`(?i)erofs|read-only|mkdir|unlink|rename|rmdir|ftruncate|creat|write`)
+
+// refusal tells from how a program failed what it was refused. Grantable says which
+// file or directory would have to be allowed for a path to be reached; "" for none.
+// Ended is its exit status, -1 if it did not end.
+func refusal(c Config, stderr string, ended int, grantable func(path string, write bool) string) *Refusal {
+	r := &Refusal{}
+	want := func(path string, write bool, reason string) {
+		grant := grantable(path, write)
+		if grant == "" {
+			return
+		}
+		if write {
+			r.Wants = r.Wants.And(Access{Write: []string{grant}})
+		} else {
+			r.Wants = r.Wants.And(Access{Read: []string{grant}})
+		}
+		r.because("file: %s", reason)
+	}
+	if filepath.IsAbs(c.Command) {
+		want(c.Command, false, "its program is "+c.Command)
+	}
+	for _, arg := range c.Args {
+		if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "-") {
+			arg = value
+		}
+		if filepath.IsAbs(arg) {
+			want(arg, isDirectory(arg), "it was given "+arg)
+		}
+	}
+	for line := range strings.Lines(stderr) {
+		what, denied := sandbox.Denied(line)
+		if !denied {
+			continue
+		}
+		if strings.HasPrefix(what, "the network") && !c.Network {
+			r.Wants.Network = true
+			r.because("network: %s", strings.TrimSpace(line))
+			continue
+		}
+		paths := absolutePath.FindAllString(line, 4)
+		for _, path := range paths {
+			want(path, writing.MatchString(line), strings.TrimSpace(line))
+		}
+		if len(paths) == 0 {
+			r.because("%s", strings.TrimSpace(line))
+		}
+	}
+	if c.downloads() && !c.Network && !r.Wants.Network {
+		r.Wants.Network = true
+		r.because("network: %s downloads what it starts", filepath.Base(c.Command))
+	}
+	if len(r.Reasons) == 0 && (ended == 126 || ended == 127) {
+		r.because("file: its program %s could not be started", c.Command)
+	}
+	return r
+}
+
+// because adds a reason, once.
+func (r *Refusal) because(format string, args ...any) {
+	const most = 8
+	reason := plain(fmt.Sprintf(format, args...), 300)
+	if len(r.Reasons) < most && !slices.Contains(r.Reasons, reason) {
+		r.Reasons = append(r.Reasons, reason)
+	}
+}
+
+// String names what was refused, in a few words.
+func (r *Refusal) String() string {
+	switch files := len(r.Wants.Read)+len(r.Wants.Write) > 0; {
+	case r.Wants.Network && files:
+		return "the sandbox refused it the network and files"
+	case r.Wants.Network:
+		return "the sandbox refused it the network"
+	case files:
+		return "the sandbox refused it files"
+	case len(r.Reasons) > 0:
+		return "the sandbox may have refused it something"
+	}
+	return ""
+}

@@ -1,0 +1,299 @@
+//go:build unix
+
+package mcp
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/tools"
+	"parley/tools/sandbox"
+)
+
+// held starts a server as parley does: held by the sandbox, in a home folder of its
+// own, with a memory that outlives it.
+func held(t *testing.T, c Config, memory map[string]string) *bench {
+	t.Helper()
+	set, err := tools.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if backend := set.Sandbox(tools.SandboxConfig{}); !backend.OK() {
+		t.Skipf("there is no sandbox: %s", backend.Why)
+	}
+	policy := func(server string, c Config, env []string) (sandbox.Policy, error) {
+		p, err := set.ServerPolicy(server, c.Network, env, func(name string) bool { _, own := c.Env[name]; return own })
+		p.Read, p.Write = append(p.Read, c.Read...), append(p.Write, c.Write...)
+		return p, err
+	}
+	o := Options{
+		Dir: set.Root(),
+		Confine: func(server string, c Config, argv, env []string) (*exec.Cmd, func(), error) {
+			if c.Free {
+				return nil, nil, nil
+			}
+			p, err := policy(server, c, env)
+			if err != nil {
+				return nil, nil, err
+			}
+			return sandbox.Command(p, argv...)
+		},
+		Grantable: func(server string, c Config, path string, write bool) string {
+			p, err := policy(server, c, nil)
+			if err != nil {
+				return ""
+			}
+			return tools.Grantable(p, path, write)
+		},
+		Recall: func(server string) string { return memory[server] },
+		Keep:   func(server, text string) error { memory[server] = text; return nil },
+		Agreed: func(server string) string { return memory["agreed "+server] },
+		Agree:  func(server, seal string) error { memory["agreed "+server] = seal; return nil },
+	}
+	b := &bench{Servers: Open(t.Context(), map[string]Config{"s": c}, o), t: t, set: set}
+	t.Cleanup(func() {
+		b.Close()
+		set.Close()
+	})
+	b.Wait(t.Context())
+	return b
+}
+
+// home is a home folder to test in.
+func home(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", dir)
+	t.Setenv("XDG_CACHE_HOME", "")
+	t.Setenv("XDG_CONFIG_HOME", "")
+	return dir
+}
+
+func put(t *testing.T, file, text string, mode os.FileMode) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// settle waits until the server is no longer starting.
+func (b *bench) settle() State {
+	b.t.Helper()
+	return b.until("it settles", func(s State) bool { return s.Status != Starting })
+}
+
+// A program in the home folder cannot be read in the sandbox. What it takes to start
+// is offered, works, and is remembered; so is that it need not be downloaded.
+func TestProgramInTheHomeFolder(t *testing.T) {
+	dir, memory := home(t), map[string]string{}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "tools/server/package.json"), "{}", 0o644)
+	program := put(t, filepath.Join(dir, "tools/server/bin/run"), "#!/bin/sh\nPARLEY_TEST_SERVER=real exec "+exe+"\n", 0o755)
+	c := Config{Command: program, Trusted: false, Read: []string{exe}}
+	b := held(t, c, memory)
+	s := b.state()
+	if s.Status != Failed || !strings.Contains(s.Why, "exit status 126") || !strings.Contains(s.Why, "the sandbox refused it files") || !s.Held || !s.First {
+		t.Fatalf("got %+v", s)
+	}
+	project := filepath.Join(dir, "tools/server")
+	if !slices.Equal(s.Refused.Wants.Read, []string{project}) || s.Refused.Wants.Network || len(s.Refused.Reasons) == 0 || !strings.Contains(s.Refused.Reasons[0], program) {
+		t.Errorf("got %+v, want to read %s", s.Refused, project)
+	}
+	if err := b.Allow("s", s.Refused.Wants); err != nil {
+		t.Fatal(err)
+	}
+	s = b.until("it works", func(s State) bool { return s.Status == New })
+	if s.Allowed.String() != "may read "+project || s.First {
+		t.Errorf("got %+v", s)
+	}
+	if err := b.Approve("s", s.Seal); err != nil {
+		t.Fatal(err)
+	}
+	b.Close()
+
+	b = held(t, c, memory)
+	if s := b.state(); s.Status != Ready || s.First || s.Allowed.IsZero() {
+		t.Errorf("in the next session: got %+v", s)
+	}
+	c.Args = []string{"other"}
+	other := held(t, c, memory)
+	if s := other.settle(); s.Status != Failed || !s.Allowed.IsZero() {
+		t.Errorf("another server of the same name: got %+v", s)
+	}
+}
+
+// What is allowed later does not have the tools agreed to again; taking it back does
+// not either.
+func TestAllowedLater(t *testing.T) {
+	home(t)
+	c, memory := self(t, "real"), map[string]string{}
+	c.Trusted = false
+	c.Read = []string{c.Command}
+	b := held(t, c, memory)
+	if err := b.Approve("s", b.state().Seal); err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range []Access{{Network: true}, {}} {
+		if err := b.Allow("s", more); err != nil {
+			t.Fatal(err)
+		}
+		s := b.until("it restarts", func(s State) bool { return s.Status != Starting && s.Allowed.Network == more.Network && s.PID != 0 })
+		if s.Status != Ready {
+			t.Errorf("%+v: got %s, %s", more, s.Status, s.Why)
+		}
+	}
+}
+
+// A server that was stopped stays so, until it is started again.
+func TestStop(t *testing.T) {
+	home(t)
+	c, memory := self(t, "real"), map[string]string{}
+	c.Read = []string{c.Command}
+	b := held(t, c, memory)
+	if err := b.Stop("s"); err != nil {
+		t.Fatal(err)
+	}
+	b.until("it stops", func(s State) bool { return s.Status == Stopped && s.PID == 0 })
+	b.Close()
+	b = held(t, c, memory)
+	if s := b.state(); s.Status != Stopped {
+		t.Fatalf("in the next session: got %+v", s)
+	}
+	if err := b.Restart("s"); err != nil {
+		t.Fatal(err)
+	}
+	b.until("it runs", func(s State) bool { return s.Status == Ready })
+}
+
+// What a program was refused is told from its words, its exit status and its
+// configuration, and nothing is offered that would give away the home folder.
+func TestRefusal(t *testing.T) {
+	grantable := func(path string, _ bool) string {
+		if strings.HasPrefix(path, "/home/me/src") {
+			return "/home/me/src"
+		}
+		return ""
+	}
+	tests := []struct {
+		name, stderr string
+		config       Config
+		ended        int
+		wants        Access
+		why          string
+	}{
+		{"npx", "", Config{Command: "npx", Args: []string{"-y", "x"}}, -1, Access{Network: true}, "npx downloads what it starts"},
+		{"npx by its path", "", Config{Command: "/usr/bin/npx"}, -1, Access{Network: true}, "npx downloads"},
+		{"npx with a network", "boom", Config{Command: "npx", Network: true}, 1, Access{}, ""},
+		{"deno", "", Config{Command: "deno", Args: []string{"fmt"}}, 1, Access{}, ""},
+		{"names of hosts", "npm error request failed, getaddrinfo EAI_AGAIN registry.npmjs.org\n", Config{Command: "srv"}, 1, Access{Network: true}, "EAI_AGAIN"},
+		{"a script", "Error: EACCES: permission denied, open '/home/me/src/a.js'\n", Config{Command: "node"}, 1, Access{Read: []string{"/home/me/src"}}, "EACCES"},
+		{"a change", "OSError: [Errno 30] Read-only file system: '/home/me/src/x.db'\n", Config{Command: "node"}, 1, Access{Write: []string{"/home/me/src"}}, "Read-only"},
+		{"an argument", "", Config{Command: "node", Args: []string{"--root=/home/me/src"}}, 1, Access{Read: []string{"/home/me/src"}}, "it was given /home/me/src"},
+		{"the home folder", "permission denied: /home/me\n", Config{Command: "node"}, 1, Access{}, ""},
+		{"126", "", Config{Command: "srv"}, 126, Access{}, "srv could not be started"},
+		{"its own trouble", "TypeError: x is not a function\n", Config{Command: "node"}, 1, Access{}, ""},
+	}
+	for _, test := range tests {
+		r := refusal(test.config, test.stderr, test.ended, grantable)
+		if r.Wants.String() != test.wants.String() || !strings.Contains(strings.Join(r.Reasons, "\n"), test.why) || test.why == "" && len(r.Reasons) > 0 && test.name != "the home folder" {
+			t.Errorf("%s: got %+v, want %+v because of %q", test.name, r, test.wants, test.why)
+		}
+	}
+}
+
+// fromNPM skips a test where npm's registry is out of reach.
+func fromNPM(t *testing.T) {
+	t.Helper()
+	if os.Getenv("PARLEY_LONG") != "1" {
+		t.Skip("PARLEY_LONG=1 is not set: nothing is downloaded")
+	}
+	if _, err := exec.LookPath("npx"); err != nil {
+		t.Skip("npx is not installed")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://registry.npmjs.org/-/ping", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Skipf("npm's registry is out of reach: %v", err)
+	}
+	io.Copy(io.Discard, res.Body)
+	res.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// Servers as people configure them: started by npx, which downloads them. Without a
+// network that fails with a word of the sandbox, and what is offered then works.
+func TestServersFromNPM(t *testing.T) {
+	fromNPM(t)
+	dir := home(t)
+	files := filepath.Join(dir, "documents")
+	put(t, filepath.Join(files, "note.txt"), "from the documents\n", 0o644)
+	for _, test := range []struct {
+		name  string
+		args  []string
+		wants Access
+		tool  string
+		input string
+		want  string
+	}{
+		{"everything", []string{"-y", "@modelcontextprotocol/server-everything"}, Access{Network: true}, "echo", `{"message":"hello"}`, "hello"},
+		{"filesystem", []string{"-y", "@modelcontextprotocol/server-filesystem", files}, Access{Network: true, Write: []string{files}},
+			"read_text_file", `{"path":"` + files + `/note.txt"}`, "from the documents"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			memory := map[string]string{}
+			c := Config{Command: "npx", Args: test.args, Trusted: true}
+			b := held(t, c, memory)
+			s := b.state()
+			if s.Status != Failed || !s.First || !strings.Contains(s.Why, "the sandbox refused it the network") || s.Refused.Wants.String() != test.wants.String() {
+				t.Fatalf("got %+v", s)
+			}
+			t.Logf("refused after %s: %s; %q", time.Since(s.Since), s.Why, s.Refused.Reasons)
+			begun := time.Now()
+			if err := b.Allow("s", s.Refused.Wants); err != nil {
+				t.Fatal(err)
+			}
+			s = b.until("it is downloaded and starts", func(s State) bool {
+				return s.Status == Ready || s.Status == Failed && !s.Allowed.IsZero() && time.Since(begun) > 3*time.Second
+			})
+			if s.Status != Ready {
+				t.Fatalf("after %s: %s\n%s", time.Since(begun), s.Why, s.Stderr)
+			}
+			t.Logf("the first start took %s", time.Since(begun))
+			b.offer()
+			if out := b.call(test.tool, test.input); out.Failed || !strings.Contains(out.Text, test.want) {
+				t.Errorf("got %+v", out)
+			}
+			b.Close()
+
+			begun = time.Now()
+			b = held(t, c, memory)
+			if s := b.state(); s.Status != Ready || s.First {
+				t.Errorf("in the next session: got %+v", s)
+			}
+			t.Logf("the next start took %s", time.Since(begun))
+		})
+	}
+}
