@@ -164,3 +164,7 @@ func inside(path, dir string) bool {
 	dir = strings.TrimSuffix(dir, string(filepath.Separator))
 	return path == dir || strings.HasPrefix(path, dir+string(filepath.Separator))
 }
+
+// Denied tells from what a held program wrote what the sandbox has most likely denied
+// it, with the words that say so.
+func Denied(output string) (what string, ok bool) { return sandbox.Denied(output) }

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/tools/sandbox"
+	"parley/tools"
 )
 
 // Access is what a user has allowed the program of a server beyond its
@@ -146,7 +146,7 @@ func refusal(c Config, stderr string, ended int, grantable func(path string, wri
 		}
 	}
 	for line := range strings.Lines(stderr) {
-		what, denied := sandbox.Denied(line)
+		what, denied := tools.Denied(line)
 		if !denied {
 			continue
 		}
