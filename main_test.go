@@ -488,7 +488,7 @@ func TestImports(t *testing.T) {
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage
 		"providers/demo":      {},
-		"providers/filter":    {llm},
+		"providers/filter":    {llm, "providers/schema"},
 		"providers/retry":     {llm},
 		"providers/wire":      {llm},
 		"providers/llmtest":   {llm},

@@ -44,9 +44,10 @@ type Provider struct {
 }
 
 // Strategies lists how a model can get tools: by native function calling, by
-// prompt, or not at all. The empty strategy is auto: native, unless the catalog
-// knows, or the server says, that the model lacks it; then by prompt.
-var Strategies = []string{auto, native, prompt, none}
+// prompt, by prompt with each reply held to a form (guided), or not at all. The
+// empty strategy is auto: native, unless the catalog knows, or the server says,
+// that the model lacks it; then by prompt.
+var Strategies = []string{auto, native, prompt, guided, none}
 
 // Default returns the configuration of someone who has written none: the
 // catalog's providers, with keys from the environment.

@@ -100,10 +100,12 @@ func TestFormsAreHeldInTheWayOfTheServer(t *testing.T) {
 		name    string
 		conf    Provider
 		refuses string // a field that the server does not take
-		want    string // the field in which the schema goes; "" for none
+		want    string // the fields in which the schema goes; "" for none
 	}{
-		{"vLLM", Provider{Kind: "vllm"}, "", "response_format"},
-		{"a vLLM that knows only its own", Provider{Kind: "vllm"}, "response_format", "structured_outputs"},
+		{"vLLM, of any age", Provider{Kind: "vllm"}, "", "structured_outputs guided_json"},
+		{"what is like vLLM, but strict about fields", Provider{Kind: "vllm"}, "guided_json", "response_format"},
+		{"another", Provider{}, "", "response_format"},
+		{"told by the configuration to guide", Provider{Dialect: openai.Quirks{Answers: []openai.Format{openai.FormatSchema, openai.FormatStructured}}}, "", "structured_outputs"},
 		{"told by the configuration", Provider{Dialect: openai.Quirks{Answers: []openai.Format{openai.FormatGuided}}}, "", "guided_json"},
 		{"for one model", Provider{Model: map[string]Model{"m": {Dialect: openai.Quirks{Answers: []openai.Format{openai.FormatField}}}}}, "", "json_schema"},
 		{"told that there is none", Provider{Kind: "vllm", Dialect: openai.Quirks{Answers: []openai.Format{openai.FormatNone}}}, "", ""},
@@ -120,14 +122,14 @@ func TestFormsAreHeldInTheWayOfTheServer(t *testing.T) {
 		})
 		tt.conf.BaseURL, tt.conf.Strategy = server.URL, "prompt"
 		e := opens(t, Config{Providers: map[string]Provider{"box": tt.conf}}, "box/m", OpenOptions{})
-		hold(t, e, llm.Request{Tools: offered}) // misspelled
+		hold(t, e, llm.Request{Tools: offered}) // cannot be read
 		got := hold(t, e, llm.Request{Tools: offered})
 		if got.err != nil || len(got.Calls()) != 1 {
 			t.Errorf("%s: %+v", tt.name, got)
 		}
 		for _, field := range []string{"response_format", "structured_outputs", "guided_json", "json_schema"} {
 			schema := fmt.Sprint(server.last()[field])
-			if held := strings.Contains(schema, "tool_name") && strings.Contains(schema, "answer"); held != (field == tt.want) {
+			if held := strings.Contains(schema, "tool_name") && strings.Contains(schema, "answer"); held != slices.Contains(strings.Fields(tt.want), field) {
 				t.Errorf("%s: %s is %s", tt.name, field, schema)
 			}
 		}

@@ -45,7 +45,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	calls := facts.Tools || !known && o.Memory.recall(s.place(model)).told.tools == nil
 	tools := &tooled{
 		name: model, strategy: s.strategy(typed, calls), program: s.program(),
-		memory: o.Memory, at: s.place(model), constrains: s.constrains(typed),
+		memory: o.Memory, at: s.place(model), constrains: s.constrains(typed), guides: s.guides(typed),
 	}
 	window := facts.Context
 	if !known && o.Memory.recall(s.place(model)).told.context == 0 {
@@ -80,7 +80,7 @@ type opened struct {
 	tools *tooled
 }
 
-// Strategy is that of the next request: "native", "prompt" or "none".
+// Strategy is that of the next request: "native", "prompt", "guided" or "none".
 func (m opened) Strategy() string { return m.tools.Strategy() }
 
 // facts returns what is known about a model of s: by the catalog, over it by the
@@ -117,7 +117,7 @@ func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
 func (s service) strategy(model string, calls bool) string {
 	set := cmp.Or(s.table(model).Strategy, s.conf.Strategy, auto)
 	switch {
-	case s.program() && set != prompt:
+	case s.program() && set != prompt && set != guided:
 		return none
 	case set == auto && !calls:
 		return prompt
@@ -168,6 +168,12 @@ func (s service) constrains(model string) bool {
 		return true
 	}
 	return false
+}
+
+// guides reports whether the service holds the replies of a model to a schema so
+// well that it is asked to where tools go by prompt.
+func (s service) guides(model string) bool {
+	return slices.Contains(openai.Kinds, s.kind) && s.dialect(model).Guides()
 }
 
 // build makes the adapter, once the key is at hand, of the model that the user

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 
+	"parley/providers/filter"
 	"parley/providers/llm"
 	"parley/providers/openai"
 	"parley/providers/prompted"
@@ -19,6 +19,7 @@ const (
 	auto   = "auto"
 	native = "native"
 	prompt = "prompt"
+	guided = "guided"
 	none   = "none"
 )
 
@@ -58,7 +59,7 @@ type place struct{ url, model string }
 // A lesson is what a server taught about a model.
 type lesson struct {
 	prompt bool // it takes no tools, or not this way: they go by prompt
-	strict bool // it misspelled a call: its replies are held to a form
+	guided bool // it wrote a call that cannot run: its replies follow a form
 	told   told
 }
 
@@ -97,15 +98,17 @@ func (s service) place(model string) place { return place{cmp.Or(s.url, s.name),
 type tooled struct {
 	llm.Model        // as the adapter has it
 	name      string // of the model, for notices
-	strategy  string // native, prompt, none; or auto: native, until the server refuses
+	strategy  string // native, prompt, guided, none; or auto: native, until the server refuses
 	program   bool   // it is a program, which has tools of its own
 	memory    *Memory
 	at        place
 
 	constrains bool // the server can hold an answer to a schema
+	guides     bool // and does so well enough to be asked for it first
+	told       llm.Notices
 }
 
-// Strategy says how the model gets tools now: "native", "prompt" or "none".
+// Strategy says how the model gets tools now: "native", "prompt", "guided" or "none".
 func (m *tooled) Strategy() string {
 	switch {
 	case m.strategy != auto:
@@ -119,7 +122,7 @@ func (m *tooled) Strategy() string {
 // Stream implements llm.Model.
 func (m *tooled) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	switch m.Strategy() {
-	case prompt:
+	case prompt, guided:
 		return m.byPrompt(ctx, req)
 	case none:
 		return m.without(ctx, req)
@@ -159,71 +162,42 @@ func (m *tooled) without(ctx context.Context, req llm.Request) llm.Stream {
 }
 
 // byPrompt describes the tools in the prompt: free text with calls in it at
-// first, for that streams best, and replies held to a schema once the model has
-// misspelled a call.
+// first, for that streams best, and the guided form, each reply one action that
+// the server holds to its schema where it can, where the configuration asks for
+// it, where the server is known to do it well, and once the model has written a
+// call that cannot run: that gets an error, and the turn goes on in this form.
 func (m *tooled) byPrompt(ctx context.Context, req llm.Request) llm.Stream {
-	o := prompted.Options{Style: prompted.TypeScript, Form: prompted.Free}
-	strict := m.memory.recall(m.at).strict
-	if strict {
-		o = prompted.Options{Style: prompted.JSONSchema, Form: prompted.Action}
+	o := prompted.Options{Style: prompted.TypeScript, Form: prompted.Free, Told: &m.told}
+	fixed := m.strategy == guided || m.guides || m.memory.recall(m.at).guided
+	if fixed {
+		o.Style, o.Form = prompted.JSONSchema, prompted.Action
 		if m.constrains {
 			o.Constrained = "response_format" // or whatever the adapter writes it into
 		}
 	}
 	s := prompted.Wrap(m.Model, o).Stream(ctx, req)
-	if strict || len(req.Tools) == 0 {
+	if fixed || len(req.Tools) == 0 {
 		return s
 	}
 	return func(yield func(llm.Event, error) bool) {
-		var calls misspelled
+		unfit := false
 		for event, err := range s {
-			finish, ok := event.(llm.Finish)
-			if ok && finish.Reason == llm.Stop && calls.seen {
-				m.memory.learn(m.at, func(l *lesson) { l.strict = true })
-				if !yield(llm.Notice{Text: m.name + " misspelled a tool call; its next replies are held to a form"}, nil) {
+			switch e := event.(type) {
+			case llm.Delta:
+				unfit = unfit || filter.Unfit(e.Part, req.Tools)
+			case llm.Finish:
+				if !unfit {
+					break
+				}
+				m.memory.learn(m.at, func(l *lesson) { l.guided = true })
+				if !yield(llm.Notice{Text: m.name + " wrote a tool call that cannot run; its next replies follow a fixed form"}, nil) {
 					return
 				}
-			}
-			if delta, ok := event.(llm.Delta); ok {
-				calls.read(delta)
 			}
 			if !yield(event, err) {
 				return
 			}
 		}
-	}
-}
-
-// misspelled looks for calls that were left in the text, because they cannot be
-// read: a line that begins with the mark of a call, outside of code fences.
-type misspelled struct {
-	block string
-	line  string // the beginning of the current line
-	fence bool
-	seen  bool
-}
-
-const callMark = "<tool_call"
-
-func (m *misspelled) read(d llm.Delta) {
-	if d.Kind != llm.Text {
-		return
-	}
-	if d.Block != m.block {
-		*m = misspelled{block: d.Block, seen: m.seen}
-	}
-	for line := range strings.Lines(d.Text) {
-		if len(m.line) < len(callMark) {
-			m.line = strings.TrimLeft(m.line+line, " \t")
-		}
-		m.seen = m.seen || !m.fence && strings.HasPrefix(m.line, callMark)
-		if !strings.HasSuffix(line, "\n") {
-			continue
-		}
-		if strings.HasPrefix(m.line, "```") || strings.HasPrefix(m.line, "~~~") {
-			m.fence = !m.fence
-		}
-		m.line = ""
 	}
 }
 

@@ -152,7 +152,7 @@ func TestToolsByPromptWhereTheServerHasNone(t *testing.T) {
 		if other := opens(t, c, "box/n", o); other.Strategy != "native" {
 			t.Errorf("%s: another model has %q", tt.name, other.Strategy)
 		}
-		if system, _ := json.Marshal(server.last()["messages"]); !strings.Contains(string(system), "function read(args") {
+		if system := fmt.Sprint(server.last()["messages"]); !strings.Contains(system, "function read(args") && !strings.Contains(system, "- read: Read a file.") {
 			t.Errorf("%s: the tools are not in the prompt: %s", tt.name, system)
 		}
 	}
@@ -186,63 +186,78 @@ func TestRefusalsThatStay(t *testing.T) {
 	}
 }
 
-// A model that misspells a call is held to a form from then on, by the server
-// where that can.
-func TestRepliesAreHeldToAFormAfterAMisspelledCall(t *testing.T) {
-	for kind, constrains := range map[string]bool{"vllm": true, "openai": true, "deepseek": false} {
-		server := scripted(t, func(body map[string]any) (int, string) {
-			if body["response_format"] != nil || strings.Contains(fmt.Sprint(body["messages"]), "exactly one JSON object") {
-				return 200, `{"thought": "I look.", "tool_name": "read", "tool_args": {"path": "a.txt"}}`
+// A call that cannot run gets an error in the same turn, which goes on in the
+// guided form: held to its schema by the server where that can.
+func TestGuidedFormFollowsACallThatCannotRun(t *testing.T) {
+	for name, broken := range map[string]string{
+		"unreadable":        "I look.\n<tool_call>\nread the file a.txt please\n</tool_call>\n",
+		"unknown":           "I look.\n<tool_call>\n{\"name\": \"open_file\", \"arguments\": {\"path\": \"a.txt\"}}\n</tool_call>",
+		"unknown, as JSON":  "I look.\n\n{\"name\": \"open_file\", \"arguments\": {\"path\": \"a.txt\"}}",
+		"argument missing":  "I look.\n<tool_call>{\"name\": \"read\", \"arguments\": {}}</tool_call>",
+		"unknown, the form": "I look.\n{\"thought\": \"x\", \"tool_name\": \"open_file\", \"tool_args\": {}}",
+	} {
+		for kind, constrains := range map[string]bool{"openai": true, "deepseek": false} {
+			server := scripted(t, func(body map[string]any) (int, string) {
+				if body["response_format"] != nil || strings.Contains(fmt.Sprint(body["messages"]), "exactly one JSON object") {
+					return 200, `{"thought": "I look.", "tool_name": "read", "tool_args": {"path": "a.txt"}}`
+				}
+				return 200, broken
+			})
+			c := Config{Providers: map[string]Provider{"box": {Kind: kind, BaseURL: server.URL, Strategy: "prompt"}}}
+			e := opens(t, c, "box/m", OpenOptions{})
+			first := hold(t, e, llm.Request{Tools: offered})
+			calls := first.Calls()
+			if first.err != nil || first.reason != llm.Calls || len(calls) != 1 || len(first.notices) != 1 || !strings.Contains(first.notices[0], "cannot run") {
+				t.Fatalf("%s, %s: %+v", name, kind, first)
 			}
-			return 200, "I look.\n<tool_call>\nread the file a.txt please\n</tool_call>\n"
-		})
-		c := Config{Providers: map[string]Provider{"box": {Kind: kind, BaseURL: server.URL, Strategy: "prompt"}}}
-		e := opens(t, c, "box/m", OpenOptions{})
-		first := hold(t, e, llm.Request{Tools: offered})
-		if first.err != nil || len(first.Calls()) > 0 || len(first.notices) != 1 || !strings.Contains(first.notices[0], "misspelled") {
-			t.Errorf("%s: %+v", kind, first)
-		}
-		second := hold(t, e, llm.Request{Tools: offered, Messages: []llm.Message{llm.UserText("read a.txt"), first.Message, llm.UserText("again")}})
-		if second.err != nil || len(second.Calls()) != 1 || second.Calls()[0].Name != "read" {
-			t.Errorf("%s: %+v", kind, second)
-		}
-		format, _ := server.last()["response_format"].(map[string]any)
-		if got := format["type"] == "json_schema"; got != constrains {
-			t.Errorf("%s: response_format %v", kind, format)
+			if text := first.Text(); strings.TrimSpace(text) != "I look." {
+				t.Errorf("%s, %s: on the screen is %q", name, kind, text)
+			}
+			result := llm.Message{Role: llm.RoleTool, Parts: []llm.Part{{Kind: llm.Result, ID: calls[0].ID, Name: calls[0].Name, Text: "no such tool", Failed: true}}}
+			second := hold(t, e, llm.Request{Tools: offered, Messages: []llm.Message{llm.UserText("read a.txt"), first.Message, result}})
+			if second.err != nil || len(second.Calls()) != 1 || second.Calls()[0].Name != "read" || second.Calls()[0].Input != `{"path":"a.txt"}` {
+				t.Errorf("%s, %s: %+v", name, kind, second)
+			}
+			format, _ := server.last()["response_format"].(map[string]any)
+			if got := format["type"] == "json_schema"; got != constrains {
+				t.Errorf("%s, %s: response_format %v", name, kind, format)
+			}
+			if text, _ := json.Marshal(server.last()["messages"]); !strings.Contains(string(text), "no such tool") {
+				t.Errorf("%s, %s: the model is not told what was wrong: %s", name, kind, text)
+			}
 		}
 	}
 }
 
-// Calls that a model writes about are no calls.
-func TestMisspelled(t *testing.T) {
+// The guided form comes first where it is configured, and where the server
+// decodes by a schema whatever the model.
+func TestGuidedFormComesFirst(t *testing.T) {
 	for _, tt := range []struct {
-		text string
-		want bool
+		name     string
+		provider Provider
+		strategy string // as it is told
+		field    string // that holds the schema
 	}{
-		{"<tool_call>", true},
-		{"first\n  <tool_call>x", true},
-		{"```\n<tool_call>\n```\n", false},
-		{"~~~xml\n<tool_call>\n~~~\n<tool_call>", true},
-		{"a <tool_call> in a line", false},
-		{"<tool", false},
-		{"", false},
+		{"configured", Provider{Strategy: "guided"}, "guided", "response_format"},
+		{"configured for the model", Provider{Strategy: "native", Model: map[string]Model{"m": {Strategy: "guided"}}}, "guided", "response_format"},
+		{"vLLM", Provider{Kind: "vllm", Strategy: "prompt"}, "prompt", "structured_outputs"},
+		{"vLLM, old", Provider{Kind: "vllm", Strategy: "prompt"}, "prompt", "guided_json"},
 	} {
-		for cut := range len(tt.text) + 1 {
-			var m misspelled
-			for _, piece := range []string{tt.text[:cut], tt.text[cut:]} {
-				m.read(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: piece}})
-			}
-			if m.seen != tt.want {
-				t.Errorf("%q cut at %d: %v, want %v", tt.text, cut, m.seen, tt.want)
-			}
+		server := scripted(t, func(body map[string]any) (int, string) {
+			return 200, `{"thought": "I look.", "tool_name": "read", "tool_args": {"path": "a.txt"}}`
+		})
+		tt.provider.BaseURL = server.URL
+		e := opens(t, Config{Providers: map[string]Provider{"box": tt.provider}}, "box/m", OpenOptions{})
+		if e.Strategy != tt.strategy {
+			t.Errorf("%s: strategy %q, want %q", tt.name, e.Strategy, tt.strategy)
 		}
-	}
-	var m misspelled
-	m.read(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "```\n"}})
-	m.read(llm.Delta{Block: "b", Part: llm.Part{Kind: llm.Text, Text: "<tool_call>"}})
-	m.read(llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Thinking, Text: "<tool_call>"}})
-	if !m.seen {
-		t.Error("a fence of another block holds on")
+		got := hold(t, e, llm.Request{Tools: offered})
+		if got.err != nil || len(got.Calls()) != 1 || got.Calls()[0].Name != "read" || len(got.notices) > 0 {
+			t.Errorf("%s: %+v", tt.name, got)
+		}
+		if body := server.last(); body["tools"] != nil || body[tt.field] == nil {
+			t.Errorf("%s: there is no %s in %v", tt.name, tt.field, body)
+		}
 	}
 }
 

@@ -120,6 +120,8 @@ func (r results) node() store.Node {
 // was refused or reached its limit may hold only a part of what was meant.
 func unfit(n int, call llm.Part, reason llm.Reason) error {
 	switch {
+	case call.Failed:
+		return errors.New("this call could not be read and was not run: write it again in the required form, with complete JSON")
 	case reason == llm.Refused:
 		return errors.New("this was not run: the answer was refused")
 	case reason == llm.Length:

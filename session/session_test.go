@@ -216,6 +216,25 @@ func TestBadCalls(t *testing.T) {
 	}
 }
 
+// A call that could not be read does not run, whatever tool it seems to name.
+func TestUnreadableCall(t *testing.T) {
+	set, _ := workspace(t)
+	part := call("1", "read", `{"path":"a.txt"}`)
+	part.Failed = true
+	fake := llmtest.New(llmtest.Call(part), llmtest.Say("sorry"))
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set})
+	events := play(t.Context(), s, nil, say("hi"))
+	if done := doneOf(t, events); done.Err != nil || done.Steps != 2 {
+		t.Errorf("the turn should go on: %+v", done)
+	}
+	if got := results(events); len(got) != 1 || !strings.HasPrefix(got[0], "!1: this call could not be read") {
+		t.Errorf("results %q", got)
+	}
+	if err := valid(fake.Requests()[1].Messages); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestEditedArgumentsAreShownAgain(t *testing.T) {
 	set, dir := workspace(t)
 	fake := llmtest.New(llmtest.Call(call("1", "shell", `{"command":"touch wrong"}`)), llmtest.Say("ok"))

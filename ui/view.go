@@ -244,7 +244,7 @@ func (m *Model) line() string {
 		i.Badge = "not kept"
 	case m.unsaved != nil:
 		i.Badge = "not saved"
-	case strategyOf(model) == "prompt":
+	case strategyOf(model) == "prompt", strategyOf(model) == "guided":
 		i.Badge = "tools by prompt"
 	}
 	if model.Context > 0 {

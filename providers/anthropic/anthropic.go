@@ -122,7 +122,7 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	if m.facts.claude {
 		return s
 	}
-	return filter.Calls(req.Tools)(filter.Think(filter.ThinkOptions{})(s))
+	return filter.Calls(req)(filter.Think(filter.ThinkOptions{})(s))
 }
 
 // pauses bounds how often an answer that pauses is sent back to go on.

@@ -2,38 +2,19 @@ package filter
 
 import (
 	"cmp"
-	"crypto/rand"
-	"encoding/hex"
-	"iter"
 	"strconv"
 	"strings"
 
 	"parley/providers/llm"
 )
 
-// Calls returns a filter that turns tool calls which a model wrote into its
-// text into calls, with ids of their own. Without tools it does nothing.
-//
-// What counts as a call:
-//
-//   - markup or special tokens, see the table of shapes, anywhere outside code;
-//   - JSON at the very beginning of the message, while no call came natively;
-//   - either of them in a code fence that is the whole message;
-//   - and it names an offered tool and has the arguments that requires, or it
-//     is markup (or a tool_calls wrapper) and the whole message: then the
-//     session's answer "unknown tool" helps more than markup on the screen.
-//
-// All else stays text. Text around calls is kept as it is; white space alone
-// between calls, or between a call and either end of the message, belongs to
-// the markup. Text behind a call goes to a block of its own, so that the message
-// keeps its order. An answer with calls that ended with Stop ends with Calls.
-func Calls(tools []llm.Tool) func(llm.Stream) llm.Stream {
+func calls(o options) func(llm.Stream) llm.Stream {
 	return func(s llm.Stream) llm.Stream {
-		if len(tools) == 0 {
+		if len(o.tools) == 0 {
 			return s
 		}
 		return func(yield func(llm.Event, error) bool) {
-			c := &calls{Out: llm.NewOut(yield), tools: tools, begin: true, edge: true, clean: true}
+			c := newReader(llm.NewOut(yield), o)
 			defer c.close()
 			for e, err := range s {
 				if err != nil {
@@ -51,19 +32,20 @@ func Calls(tools []llm.Tool) func(llm.Stream) llm.Stream {
 	}
 }
 
-type calls struct {
+// A reader reads the calls out of one answer.
+type reader struct {
 	*llm.Out
-	tools []llm.Tool
+	options
 
 	block string // the text block that is being read
 	alias string // the block its text goes to
 	open  bool   // block is set
 	count int    // calls made so far
 
-	begin  bool // nothing but white space came yet: JSON and fences may be calls
-	clean  bool // nothing but white space and markup came yet
-	edge   bool // nothing but white space came since the beginning or the last call
-	native bool // a call came natively
+	begin    bool // nothing but white space came yet: JSON and fences may be calls
+	edge     bool // nothing but white space came since the beginning or the last call
+	native   bool // a call came natively
+	imagined bool // the model went on with a result: what follows is left out
 
 	blank   []byte // white space at an edge, held back
 	held    string // text that may be the beginning of a mark, held back
@@ -76,10 +58,20 @@ type calls struct {
 type wait struct {
 	found
 	blank, raw string // as it came, with the white space before it
-	alone      bool   // a call only if no text follows
+	alias      string // the block that it is text of
+	last       bool   // a call only if no text follows
 }
 
-func (c *calls) event(e llm.Event) {
+func newReader(out *llm.Out, o options) *reader {
+	c := &reader{Out: out, options: o, begin: true, edge: true}
+	c.md = c.markdown()
+	return c
+}
+
+// markdown returns the state at the beginning of a text.
+func (c *reader) markdown() markdown { return markdown{json: c.prompted && !c.answer} }
+
+func (c *reader) event(e llm.Event) {
 	switch d := e.(type) {
 	case llm.Delta:
 		c.delta(d, e)
@@ -88,6 +80,9 @@ func (c *calls) event(e llm.Event) {
 		c.end(d.Reason == llm.Stop || d.Reason == llm.Calls)
 		c.settle(false)
 		c.rest()
+		if c.imagined {
+			c.Send(llm.Notice{Text: "left out what the model wrote behind its tool call"})
+		}
 		if c.count > 0 && d.Reason == llm.Stop {
 			d.Reason = llm.Calls
 			e = d
@@ -97,21 +92,28 @@ func (c *calls) event(e llm.Event) {
 }
 
 // delta handles d, which is e.
-func (c *calls) delta(d llm.Delta, e llm.Event) {
+func (c *reader) delta(d llm.Delta, e llm.Event) {
 	switch {
 	case d.Kind == llm.Call:
 		c.native = c.native || !d.Remote
 		c.release()
-		c.begin, c.clean = false, false
+		c.begin = false
+	case d.Kind == llm.Text && c.skip != nil && c.skip(d.Block):
+		c.leave()
 	case d.Kind == llm.Text && (!c.open || d.Block != c.block):
 		c.turn(d.Block)
 	case c.open && d.Block == c.block && d.Kind != llm.Text && d.Kind != "":
 		// The block was renamed: no text of the answer came so far.
 		c.release()
-		*c = calls{Out: c.Out, tools: c.tools, count: c.count, native: c.native, begin: true, edge: true, clean: true}
+		fresh := newReader(c.Out, c.options)
+		fresh.count, fresh.native, fresh.imagined = c.count, c.native, c.imagined
+		*c = *fresh
 	}
 	if !c.open || d.Block != c.block || d.Text == "" || d.Kind == llm.Call {
 		c.Send(e)
+		return
+	}
+	if c.imagined {
 		return
 	}
 	i := 0
@@ -130,12 +132,18 @@ func (c *calls) delta(d llm.Delta, e llm.Event) {
 }
 
 // turn goes on to another block of text.
-func (c *calls) turn(block string) {
+func (c *reader) turn(block string) {
+	c.leave()
+	c.open, c.block, c.alias, c.md = true, block, block, c.markdown()
+}
+
+// leave ends the block that is being read.
+func (c *reader) leave() {
 	if c.open {
 		c.end(false)
 		c.rest()
 	}
-	c.open, c.block, c.alias, c.md = true, block, block, markdown{}
+	c.open = false
 }
 
 // chunk is how much of a delta a parser gets at once: what it does not consume
@@ -144,7 +152,7 @@ const chunk = 512
 
 // text handles text of the block, of which the first i bytes are known to hold
 // no mark.
-func (c *calls) text(s string, i int) {
+func (c *reader) text(s string, i int) {
 	for s != "" && !c.Stopped() {
 		part := s[:min(len(s), max(i, chunk))]
 		s = s[len(part):]
@@ -160,7 +168,7 @@ func (c *calls) text(s string, i int) {
 }
 
 // plain handles the beginning of s, outside a capture, and returns the rest.
-func (c *calls) plain(s string, i int) string {
+func (c *reader) plain(s string, i int) string {
 	c.held = ""
 	if c.edge {
 		n := len(s) - len(strings.TrimLeft(s, space))
@@ -176,19 +184,24 @@ func (c *calls) plain(s string, i int) string {
 				c.held = s
 				return ""
 			case shape == nil:
-				c.begin = false
 				return c.start(nil, s)
 			}
 		}
 	}
 	for i = c.md.seek(s, i); i < len(s); i = c.md.seek(s, i+1) {
-		shape, begins := announced(s[i:])
-		if shape != nil || begins {
+		shape, what := c.mark(s[i:])
+		if what != markNone {
 			c.say(s[:i])
-			if shape != nil {
-				return c.start(shape, s[i:])
-			}
+		}
+		switch what {
+		case markPartial:
 			c.held = s[i:]
+			return ""
+		case markCall:
+			return c.start(shape, s[i:])
+		case markResult:
+			c.settle(false)
+			c.blank, c.imagined = nil, true
 			return ""
 		}
 		c.md.step(s[i])
@@ -197,8 +210,56 @@ func (c *calls) plain(s string, i int) string {
 	return ""
 }
 
+// mark says what may begin at a byte at which seek stopped.
+func (c *reader) mark(s string) (*shape, mark) {
+	shape, begins := announced(s)
+	behind := c.prompted && c.md.indent >= 0 && (c.native || c.count+len(c.waiting) > 0) // a call, on a line of its own
+	switch {
+	case shape != nil:
+		return shape, markCall
+	case behind && strings.HasPrefix(s, resultMark):
+		return nil, markResult
+	case begins, behind && strings.HasPrefix(resultMark, s):
+		return nil, markPartial
+	case c.md.json && mayBeJSON(s):
+		return nil, markCall
+	}
+	return nil, markNone
+}
+
+// A mark is what may begin somewhere in a text.
+type mark byte
+
+const (
+	markNone    mark = iota
+	markPartial      // more text has to come
+	markCall         // a call, of a shape or as JSON
+	markResult       // a result that the model imagines
+)
+
+// resultMark begins the result of a tool where results are told as text.
+const resultMark = "<tool_result"
+
+// mayBeJSON reports whether s can begin an object, a list of objects, or a fence
+// around them.
+func mayBeJSON(s string) bool {
+	if s[0] == '`' || s[0] == '~' {
+		return true
+	}
+	if s[0] == '[' {
+		if s = strings.TrimLeft(s[1:], space); s == "" {
+			return true
+		}
+	}
+	if s[0] != '{' {
+		return false
+	}
+	s = strings.TrimLeft(s[1:], space)
+	return s == "" || s[0] == '"'
+}
+
 // say sends text that is nothing else.
-func (c *calls) say(s string) {
+func (c *reader) say(s string) {
 	if s == "" {
 		return
 	}
@@ -207,48 +268,50 @@ func (c *calls) say(s string) {
 		s = string(c.blank) + s
 		c.blank = nil
 	}
-	c.begin, c.clean, c.edge = false, false, false
+	c.begin, c.edge = false, false
 	c.put(s)
 }
 
-func (c *calls) put(s string) {
-	c.Send(llm.Delta{Block: c.alias, Part: llm.Part{Kind: llm.Text, Text: s}})
+func (c *reader) put(s string) { c.putTo(c.alias, s) }
+
+func (c *reader) putTo(block, s string) {
+	c.Send(llm.Delta{Block: block, Part: llm.Part{Kind: llm.Text, Text: s}})
 }
 
 // settle decides what waits: text follows, or the message has ended.
-func (c *calls) settle(text bool) {
+func (c *reader) settle(text bool) {
 	waiting := c.waiting
 	c.waiting = nil
 	for _, w := range waiting {
-		if w.alone && text {
-			c.put(w.blank + w.raw)
-			c.clean, c.edge = false, false
+		if w.last && text {
+			c.putTo(w.alias, w.blank+w.raw)
+			c.edge = false
 		} else {
-			c.make(w.calls)
+			c.make(w.found)
 		}
 	}
 }
 
-// make sends calls.
-func (c *calls) make(calls []call) {
-	for _, found := range calls {
+// make sends the calls of f.
+func (c *reader) make(f found) {
+	if f.mended() {
+		c.Send(llm.Notice{Text: "mended a broken tool call"})
+	}
+	for _, found := range f.calls {
 		c.count++
-		c.Send(llm.Delta{Block: c.block + "/call" + strconv.Itoa(c.count), Part: llm.Part{
-			Kind: llm.Call, ID: cmp.Or(found.id, id()), Name: found.name, Input: found.input,
+		n := strconv.Itoa(c.count)
+		if found.thought != "" {
+			c.Send(llm.Delta{Block: c.block + "/thought" + n, Part: llm.Part{Kind: llm.Thinking, Name: Thought, Text: found.thought}})
+		}
+		c.Send(llm.Delta{Block: c.block + "/call" + n, Part: llm.Part{
+			Kind: llm.Call, ID: cmp.Or(found.id, NewID()), Name: found.name, Input: found.input, Failed: found.unreadable,
 		}})
 	}
 	c.alias, c.edge = c.block+"/text"+strconv.Itoa(c.count), true
 }
 
-// id is unique wherever a conversation goes.
-func id() string {
-	var b [12]byte
-	rand.Read(b[:])
-	return "call_" + hex.EncodeToString(b[:])
-}
-
 // rest sends the white space at the end, unless it belongs to a call.
-func (c *calls) rest() {
+func (c *reader) rest() {
 	if len(c.blank) > 0 && !(c.edge && c.count+len(c.waiting) > 0) {
 		c.put(string(c.blank))
 	}
@@ -257,7 +320,7 @@ func (c *calls) rest() {
 
 // release gives back as text what is held back: a call came natively, or the
 // answer broke off. Only markup of calls that fit stays a call.
-func (c *calls) release() {
+func (c *reader) release() {
 	if c.capture != nil {
 		raw := string(c.capture.buf)
 		c.close()
@@ -269,94 +332,8 @@ func (c *calls) release() {
 	c.md.walk(held)
 	c.say(held)
 	for i, w := range c.waiting {
-		c.waiting[i].alone = w.alone || w.json
+		c.waiting[i].last = w.last || w.json
 	}
 	c.settle(true)
 	c.rest()
-}
-
-// A capture is a parser at work.
-type capture struct {
-	*parser
-	shape *shape
-	found found
-	ok    bool
-	next  func() (struct{}, bool)
-	stop  func()
-}
-
-// start begins a capture with s and returns the rest.
-func (c *calls) start(shape *shape, s string) string {
-	k := &capture{parser: &parser{tools: c.tools}, shape: shape}
-	k.next, k.stop = iter.Pull(func(yield func(struct{}) bool) {
-		k.pause = yield
-		k.found, k.ok = k.parse(shape)
-	})
-	c.capture = k
-	return c.feed(s)
-}
-
-// feed hands s to the parser and returns what it left.
-func (c *calls) feed(s string) string {
-	k := c.capture
-	if !k.add(s) {
-		return ""
-	}
-	if _, paused := k.next(); paused {
-		return ""
-	}
-	return c.take()
-}
-
-// end lets the parser come to an end with what it has.
-func (c *calls) end(well bool) {
-	for c.capture != nil && !c.Stopped() {
-		c.capture.ended, c.capture.well = true, well
-		c.capture.next()
-		if rest := c.take(); rest != "" {
-			c.text(rest, 0)
-		}
-	}
-	held := c.held
-	c.held = ""
-	c.say(held)
-}
-
-// take takes what the parser, which has ended, found, and returns the rest.
-func (c *calls) take() string {
-	k := c.capture
-	c.close()
-	pos := k.pos
-	if !k.ok && k.dry {
-		pos = len(k.buf) // it broke off: what is in it is not looked at again
-	} else if !k.ok && k.shape != nil {
-		pos = max(pos, len(k.shape.mark()))
-	}
-	raw, rest := string(k.buf[:pos]), string(k.buf[pos:])
-	fits := k.found.fits()
-	switch {
-	case !k.ok,
-		k.found.json && c.native,
-		!fits && (!k.found.markup || !c.clean || k.found.fenced):
-		c.begin = false
-		c.md.walk(raw)
-		c.say(raw)
-		return rest
-	case fits && !k.found.json && !k.found.fenced && len(c.waiting) == 0:
-		c.blank = nil
-		c.make(k.found.calls)
-	default:
-		c.waiting = append(c.waiting, wait{k.found, string(c.blank), raw, !fits || k.found.fenced})
-		c.blank = nil
-	}
-	c.begin, c.edge, c.md = false, true, markdown{}
-	return rest
-}
-
-// close ends the parser.
-func (c *calls) close() {
-	if c.capture != nil {
-		c.capture.stop()
-		c.capture = nil
-	}
 }

@@ -27,8 +27,13 @@ var tools = []llm.Tool{
 
 type rewrite = func(llm.Stream) llm.Stream
 
+var (
+	calls    = filter.Calls(llm.Request{Tools: tools})
+	prompted = filter.Prompted(llm.Request{Tools: tools}, nil)
+)
+
 func both(s llm.Stream) llm.Stream {
-	return filter.Calls(tools)(filter.Think(filter.ThinkOptions{})(s))
+	return calls(filter.Think(filter.ThinkOptions{})(s))
 }
 
 // stream is an answer of the given events.
@@ -72,7 +77,14 @@ func tell(s llm.Stream) string {
 	for _, p := range draft.Done() {
 		switch p.Kind {
 		case llm.Call:
-			fmt.Fprintf(&b, "call %s %s\n", p.Name, p.Input)
+			how := ""
+			switch {
+			case p.Failed:
+				how = " unreadable"
+			case filter.Unfit(p, tools):
+				how = " unfit"
+			}
+			fmt.Fprintf(&b, "call %s %s%s\n", p.Name, p.Input, how)
 			if p.ID == "" || ids[p.ID] {
 				fmt.Fprintf(&b, "bad id %q\n", p.ID)
 			}
@@ -127,7 +139,7 @@ var answers = []struct{ name, in, want string }{
 	{"claude, bare", `<invoke name="list"></invoke>`, `call list {}|calls`},
 	{"minimax", "<minimax:tool_call>\n<invoke name=\"read\">\n<parameter name=\"path\">a.go</parameter>\n</invoke>\n</minimax:tool_call>", `call read {"path":"a.go"}|calls`},
 	{"kimi", "<|tool_calls_section_begin|><|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>{\"path\":\"a\"}<|tool_call_end|><|tool_call_begin|>functions.list:1<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>", `call read {"path":"a"}|call list {}|calls`},
-	{"digits without a colon are the name's", `Well. <tool_call>{"name":"list2"}</tool_call>`, `text "Well. <tool_call>{\"name\":\"list2\"}</tool_call>"|stop`},
+	{"digits without a colon are the name's", `Well. <tool_call>{"name":"list2"}</tool_call>`, `text "Well. "|call list2 {} unfit|calls`},
 	{"deepseek v3", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read\n```json\n{\"path\":\"a\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", `call read {"path":"a"}|calls`},
 	{"deepseek v3.1", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read<｜tool▁sep｜>{\"path\":\"a\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>", `call read {"path":"a"}|calls`},
 	{"dsml", "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"read\">\n<｜DSML｜parameter name=\"path\" string=\"true\">a</｜DSML｜parameter>\n<｜DSML｜parameter name=\"any\" string=\"false\">7</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>", `call read {"path":"a","any":7}|calls`},
@@ -170,23 +182,45 @@ var answers = []struct{ name, in, want string }{
 	{"in code", "use `<tool_call>{\"name\":\"list\"}</tool_call>` so", "text \"use `<tool_call>{\\\"name\\\":\\\"list\\\"}</tool_call>` so\"|stop"},
 	{"in a fence", "so:\n```\n<tool_call>{\"name\":\"list\"}</tool_call>\n```\n", "text \"so:\\n```\\n<tool_call>{\\\"name\\\":\\\"list\\\"}</tool_call>\\n```\\n\"|stop"},
 	{"behind a fence", "```\nx\n```\n<tool_call>{\"name\":\"list\"}</tool_call>", "text \"```\\nx\\n```\\n\"|call list {}|calls"},
-	{"unknown, whole message", "\n<tool_call>{\"name\":\"nope\"}</tool_call>\n", `call nope {}|calls`},
-	{"unknown, wrapper", `{"tool_calls":[{"name":"nope","arguments":{}}]}`, `call nope {}|calls`},
+	{"unknown, whole message", "\n<tool_call>{\"name\":\"nope\"}</tool_call>\n", `call nope {} unfit|calls`},
+	{"unknown, wrapper", `{"tool_calls":[{"name":"nope","arguments":{}}]}`, `call nope {} unfit|calls`},
+	{"unknown, wrapper in a fence", "```json\n{\"tool_calls\":[{\"id\":\"1\",\"type\":\"function\",\"function\":{\"name\":\"nope\",\"arguments\":\"{}\"}}]}\n```", `call nope {} unfit|calls`},
+	{"unknown, wrapper behind text", `So: {"tool_calls":[{"name":"nope","arguments":{}}]}`, `text "So: {\"tool_calls\":[{\"name\":\"nope\",\"arguments\":{}}]}"|stop`},
+	{"unknown, markup in a fence", "```\n<tool_call>{\"name\":\"nope\"}</tool_call>\n```", "text \"```\\n<tool_call>{\\\"name\\\":\\\"nope\\\"}</tool_call>\\n```\"|stop"},
+	{"unknown, in code", "so `<tool_call>{\"name\":\"nope\"}</tool_call>`", "text \"so `<tool_call>{\\\"name\\\":\\\"nope\\\"}</tool_call>`\"|stop"},
 	{"unknown, text behind", "<tool_call>{\"name\":\"nope\"}</tool_call>\nx", `text "<tool_call>{\"name\":\"nope\"}</tool_call>\nx"|stop`},
-	{"unknown, text before", "x<tool_call>{\"name\":\"nope\"}</tool_call>", `text "x<tool_call>{\"name\":\"nope\"}</tool_call>"|stop`},
-	{"unknown, then known", `<tool_call>{"name":"nope"}</tool_call><tool_call>{"name":"list"}</tool_call>`, `call nope {}|call list {}|calls`},
+	{"unknown, text before", "x<tool_call>{\"name\":\"nope\"}</tool_call>", `text "x"|call nope {} unfit|calls`},
+	{"unknown, then known", `<tool_call>{"name":"nope"}</tool_call><tool_call>{"name":"list"}</tool_call>`, `call nope {} unfit|call list {}|calls`},
 	{"unknown, known, text", `<tool_call>{"name":"nope"}</tool_call> <tool_call>{"name":"list"}</tool_call> x`, `text "<tool_call>{\"name\":\"nope\"}</tool_call>"|call list {}|text " x"|calls`},
-	{"arguments that do not fit", `<tool_call>{"name":"read","arguments":{}}</tool_call>`, `call read {}|calls`},
-	{"empty name", `<tool_call>{"name":""}</tool_call>`, `text "<tool_call>{\"name\":\"\"}</tool_call>"|stop`},
+	{"arguments that do not fit", `<tool_call>{"name":"read","arguments":{}}</tool_call>`, `call read {} unfit|calls`},
+	{"empty name", `<tool_call>{"name":""}</tool_call>`, `call tool_call <tool_call>{"name":""}</tool_call> unreadable|calls`},
 	{"mentioned", "the tag <tool_call> opens it. <tool_call>{\"name\":\"list\"}</tool_call>", `text "the tag <tool_call> opens it. "|call list {}|calls`},
 	{"begins", "a <tool_cal", `text "a <tool_cal"|stop`},
 	{"nearly", "a <tool_calls> <functional> <|tool_ [TOOL_CALL] <invoker name=\"list\"/>", `text "a <tool_calls> <functional> <|tool_ [TOOL_CALL] <invoker name=\"list\"/>"|stop`},
-	{"broken json", `<tool_call>{"name":]</tool_call>`, `text "<tool_call>{\"name\":]</tool_call>"|stop`},
+	{"broken json", `<tool_call>{"name":]</tool_call>`, `call tool_call <tool_call>{"name":]</tool_call> unreadable|calls`},
+	{"broken json, text behind", `<tool_call>{"name":]</tool_call> x`, `text "<tool_call>{\"name\":]</tool_call> x"|stop`},
+	{"broken json, mended", `<tool_call>{'name': 'read', 'arguments': {'path': 'a',}}</tool_call>`, `call read {"path":"a"}|notice|calls`},
+	{"broken arguments", `<tool_call>{"name":"read","arguments":"{'path': 'a'"}</tool_call>`, `call read {"path":"a"}|notice|calls`},
+	{"arguments that are none", `<tool_call>{"name":"read","arguments":"a.go"}</tool_call>`, `call read a.go unfit|calls`},
+	{"xai wrapper", "I look.\n<xai:function_calls>\n<xai:function_call name=\"read\"><parameter name=\"path\">a.go</parameter></xai:function_call>\n<xai:function_call name=\"list\"></xai:function_call>\n</xai:function_calls>\n", `text "I look.\n"|call read {"path":"a.go"}|call list {}|calls`},
+	{"xai wrapper, unknown name", "I look.\n<xai:function_calls><xai:function_call name=\"web_search\"><xai:parameter name=\"query\">go</xai:parameter></xai:function_call></xai:function_calls>", `text "I look.\n"|call web_search {"query":"go"} unfit|calls`},
+	{"xai, inside that is no parameter", `<xai:function_call name="read"><path>a.go</path></xai:function_call>`, `call read <xai:function_call name="read"><path>a.go</path></xai:function_call> unreadable|calls`},
+	{"xai, cut in its own mark", "a <xai:function_call", `text "a <xai:function_call"|stop`},
+	{"closed in its tag", `<invoke name="list"/>`, `call list {}|calls`},
+	{"cdata", `<invoke name="read"><parameter name="path"><![CDATA[a < b && "c" </parameter></invoke> ]]]]><![CDATA[>]]></parameter></invoke>`, `call read {"path":"a < b && \"c\" </parameter></invoke> ]]>"}|calls`},
+	{"cdata, empty", `<invoke name="read"><parameter name="path"> <![CDATA[]]> </parameter></invoke>`, `call read {"path":""}|calls`},
+	{"cdata that is not all", `<invoke name="read"><parameter name="path"><![CDATA[a]]> b</parameter></invoke>`, `call read {"path":"<![CDATA[a]]> b"}|calls`},
+	{"entities", `<invoke name="read"><parameter name="path">a &lt;b&gt; &amp;&amp; &quot;c&quot; &apos;d&apos; &amp;lt; &eacute;</parameter></invoke>`, `call read {"path":"a <b> && \"c\" 'd' &lt; &eacute;"}|calls`},
+	{"entities in XML", `<invoke name="read"><parameter name="path"><p>a &lt; b</p></parameter></invoke>`, `call read {"path":"<p>a &lt; b</p>"}|calls`},
+	{"words about a mark", "write\n<tool_call>\nand then the name of the tool", `text "write\n<tool_call>\nand then the name of the tool"|stop`},
+	{"words in a mark", "<tool_call>read a.go please</tool_call>", `call tool_call <tool_call>read a.go please</tool_call> unreadable|calls`},
+	{"a mark in words", "so <tool_call> and </tool_call> go around it", `text "so <tool_call> and </tool_call> go around it"|stop`},
+	{"cut off in its JSON", "<tool_call>{\"name\":\"read\",\"arguments\":{\"path\":\"a", `call read <tool_call>{"name":"read","arguments":{"path":"a unreadable|calls`},
 	{"thinks, then calls", "<think>hm</think>\n<tool_call>{\"name\":\"list\"}</tool_call>", `thinking "hm"|call list {}|calls`},
 	{"thought before the tag, then calls", "hm</think>{\"name\":\"list\",\"arguments\":{}}", `thinking "hm"|call list {}|calls`},
 }
 
-var next = regexp.MustCompile(`\|(text|call|thinking|stop)`)
+var next = regexp.MustCompile(`\|(text|call|thinking|notice|stop)`)
 
 // TestAnswers holds every answer at every cut: whole, in two at each byte, byte
 // by byte, and in random pieces.
@@ -320,6 +354,10 @@ func TestHeld(t *testing.T) {
 		{"hello <tool_call", "hello "},
 		{"hello <tool_call> opens it", "hello <tool_call> opens it"},
 		{"hello </th", "hello "},
+		{"<tool_call>\nis how it begins, of which " + strings.Repeat("much can be said. ", 200), "<tool_call>\nis how it begins, of which " + strings.Repeat("much can be said. ", 200)},
+		{"a <xai:function_call", "a "},
+		{"a <xai:function_cause", "a <xai:function_cause"},
+		{"a {\"name\":\"list\",\"arguments\":", "a {\"name\":\"list\",\"arguments\":"},
 		{`{"name":"parley",`, `{"name":"parley",`},
 		{`{"version":`, `{"version":`},
 		{"```go\nfunc", "```go\nfunc"},
@@ -346,7 +384,8 @@ func TestLong(t *testing.T) {
 	const n = 1 << 17
 	for _, piece := range []string{
 		"<tool_call>", "<tool_call>{", `<tool_call>{"name":"list","arguments":{"a":"`, "<function=list><parameter=x>", " ", "<think>", "`", "[TOOL_CALLS]",
-		`{"function":`, "[{", "</parameter>", "<invoke name=\"list\"><parameter name=\"x\"></parameter>", "<tool_call>list<arg_key>", "```\n{",
+		`{"function":`, "[{", "{ ", "[ ", "{\"", "{\"name\":\"x\",", "\n```\n{\"name\":", "<![CDATA[", "<invoke name=\"list\"><parameter name=\"x\"><![CDATA[]]>",
+		"\n<tool_call>\nx", "<tool_call>{]", "<tool_call>{]</tool_call>", "<xai:function_call", "<xai:function_calls>", `{"name":"list","arguments":{}} `, "\n<tool_resul", "</parameter>", "<invoke name=\"list\"><parameter name=\"x\"></parameter>", "<tool_call>list<arg_key>", "```\n{",
 	} {
 		in := strings.Repeat(piece, n/len(piece))
 		for _, size := range []int{n, 19} {
@@ -354,14 +393,19 @@ func TestLong(t *testing.T) {
 			for s := range slices.Chunk([]byte(in), size) {
 				events = append(events, text(string(s)))
 			}
-			var length int
-			for e := range both(stream(append(events, llm.Finish{Reason: llm.Length})...)) {
-				if d, ok := e.(llm.Delta); ok {
-					length += len(d.Text) + len(d.Input)
+			for i, f := range []rewrite{both, both, prompted} {
+				if i > 0 && size == n {
+					continue
 				}
-			}
-			if length == 0 && piece != "<think>" {
-				t.Errorf("%q in pieces of %d: nothing came", piece, size)
+				var length int
+				for e := range f(stream(append(slices.Clone(events), llm.Finish{Reason: []llm.Reason{llm.Length, llm.Stop, llm.Stop}[i]})...)) {
+					if d, ok := e.(llm.Delta); ok {
+						length += len(d.Text) + len(d.Input)
+					}
+				}
+				if length == 0 && piece != "<think>" {
+					t.Errorf("%d: %q in pieces of %d: nothing came", i, piece, size)
+				}
 			}
 		}
 	}
@@ -385,8 +429,8 @@ func FuzzCalls(f *testing.F) {
 		f.Add(a.in, uint64(1))
 	}
 	f.Fuzz(func(t *testing.T, s string, seed uint64) {
-		sameAtEveryCut(t, filter.Calls(tools), s, seed)
-		samePlain(t, filter.Calls(tools), s)
+		sameAtEveryCut(t, calls, s, seed)
+		samePlain(t, calls, s)
 	})
 }
 

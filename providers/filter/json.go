@@ -6,59 +6,63 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/providers/schema"
 )
 
 // keys are the members that a call written as JSON may have; anything else, and
 // the object is data. The kinds: a name, arguments, an inner call, a list of
-// calls, something to skip.
+// calls, a thought, something to skip.
 var keys = map[string]byte{
-	"name": 'n', "tool": 'n', "tool_name": 'n',
-	"arguments": 'a', "input": 'a', "parameters": 'a', "tool_input": 'a', "args": 'a',
+	"name": 'n', "tool": 'n', "tool_name": 'o', // the action form's own
+	"arguments": 'a', "input": 'a', "parameters": 'a', "tool_input": 'a', "args": 'a', "tool_args": 'a',
+	"thought":  't',
 	"function": 'f', "function_call": 'f',
 	"tool_calls": 'l',
 	"type":       's', "id": 's', "call_id": 's', "index": 's',
 }
 
 // bare reads calls that are the content itself, one or several. It gives up at
-// the first member that no call has, and at the first name that no tool has, so
-// that an answer which is JSON is not held back. Wrapped says that they stood in
-// the tool_calls wrapper, which nothing else has.
-func (p *parser) bare() (calls []call, wrapped, ok bool) {
-	wrapped = true
+// the first member that no call has, and, but for models that were prompted, at
+// the first name that no tool has, so that an answer which is JSON is not held
+// back.
+func (p *parser) bare() (f found, ok bool) {
+	f = found{json: true, wrapped: true, action: true}
 	for end := p.pos; ; end = p.pos {
-		if len(calls) > 0 {
+		if len(f.calls) > 0 {
 			p.space()
 			p.any(",", ";")
 			p.space()
 		}
-		got, wrapper, ok := p.bareOne()
+		got, ok := p.bareOne()
 		if !ok {
-			if len(calls) > 0 { // what follows is text
+			if len(f.calls) > 0 { // what follows is text
 				p.pos = end
 			}
-			return calls, wrapped, len(calls) > 0
+			return f, len(f.calls) > 0
 		}
-		calls, wrapped = append(calls, got...), wrapped && wrapper
+		f.add(got)
 	}
 }
 
-func (p *parser) bareOne() (calls []call, wrapper, ok bool) {
+func (p *parser) bareOne() (f found, ok bool) {
 	start := p.pos
+	var seen members
 	if p.next() == '[' {
 		ok = p.list(0)
 	} else {
-		wrapper, ok = p.member(0)
+		seen, ok = p.member(0)
 	}
 	if !ok {
-		return nil, false, false
+		return f, false
 	}
 	p.pos = start // now that it looks right, take it whole
 	raw, ok := p.json()
 	if !ok {
-		return nil, false, false
+		return f, false
 	}
-	calls, ok = p.objects(raw, 0)
-	return calls, wrapper, ok
+	f = found{json: true, wrapped: seen['l'], action: seen['o']}
+	f.calls, ok = p.objects(raw, 0)
+	return f, ok
 }
 
 // list reads a list of calls, inside the given number of other objects.
@@ -79,31 +83,34 @@ func (p *parser) list(depth int) bool {
 	}
 }
 
+// members are the kinds of members that an object has.
+type members [256]bool
+
 // member reads one object that may be a call. Inside the wrapper its name need
 // not be a tool's.
-func (p *parser) member(depth int) (wrapper, ok bool) {
+func (p *parser) member(depth int) (seen members, ok bool) {
 	if !p.literal("{ ") {
-		return false, false
+		return seen, false
 	}
-	var seen [256]bool // kinds
 	for {
 		key, ok := p.quoted(24)
 		kind := keys[key]
 		if !ok || kind == 0 || !p.literal(" : ") {
-			return false, false
+			return seen, false
 		}
 		if kind == 'f' && p.next() == '"' {
 			kind = 'n'
 		}
 		if !p.content(kind, depth) {
-			return false, false
+			return seen, false
 		}
 		seen[kind] = true
 		if p.literal(" }") || p.well && !p.need(1) {
-			return seen['l'], seen['l'] || seen['f'] || seen['n'] && seen['a']
+			named := seen['n'] || seen['o']
+			return seen, seen['l'] || seen['f'] || named && seen['a'] || seen['o'] && p.prompted
 		}
 		if !p.literal(" , ") {
-			return false, false
+			return seen, false
 		}
 	}
 }
@@ -122,7 +129,7 @@ func (p *parser) content(kind byte, depth int) (ok bool) {
 	case kind == 'a' && c != '"':
 		_, ok = p.json()
 		return ok || p.literal("null")
-	case kind == 'a':
+	case (kind == 'a' || kind == 't') && c == '"':
 		if ok = p.string(); ok {
 			p.pos++
 		}
@@ -133,7 +140,7 @@ func (p *parser) content(kind byte, depth int) (ok bool) {
 	}
 	at := p.pos
 	name, ok := p.quoted(128)
-	if ok && kind == 'n' && depth < wrapped && p.offered(name) == nil {
+	if ok && (kind == 'n' || kind == 'o') && depth < wrapped && !(p.prompted && p.lenient) && p.offered(name) == nil {
 		p.pos = at
 		return false
 	}
@@ -166,10 +173,16 @@ func (p *parser) quoted(limit int) (string, bool) {
 
 // A call is one that was found.
 type call struct {
-	id    string // as the model wrote it; "" if it did not
-	name  string
-	input string // a JSON object
-	fits  bool   // names an offered tool and has what that requires
+	id      string // as the model wrote it; "" if it did not
+	name    string
+	input   string // a JSON object, unless broken or unreadable
+	thought string // as the action form has it
+
+	fits       bool // names an offered tool and has what that requires
+	unknown    bool // names none
+	mended     bool // was no JSON
+	broken     bool // input is no JSON object
+	unreadable bool // input is all of what was written
 }
 
 // objects reads calls in every variant of JSON that models write. Depth is how
@@ -202,7 +215,10 @@ func (p *parser) objects(raw string, depth int) ([]call, bool) {
 	}
 	calls, ok := p.one(m, depth)
 	if ok && len(calls) == 1 && calls[0].id == "" {
-		calls[0].id = written(m)
+		calls[0].id = ownID(m)
+	}
+	if ok && len(calls) == 1 {
+		_ = json.Unmarshal(m["thought"], &calls[0].thought)
 	}
 	return calls, ok
 }
@@ -212,8 +228,8 @@ func decode(raw string, v any) bool {
 	return json.Unmarshal([]byte(raw), v) == nil || json.Unmarshal([]byte(mend(raw)), v) == nil
 }
 
-// written is the id that a model gave its call.
-func written(m map[string]json.RawMessage) (id string) {
+// ownID is the id that a model gave its call.
+func ownID(m map[string]json.RawMessage) (id string) {
 	for _, key := range []string{"id", "call_id"} {
 		if json.Unmarshal(m[key], &id) == nil && id != "" {
 			break
@@ -235,7 +251,7 @@ func (p *parser) one(m map[string]json.RawMessage, depth int) ([]call, bool) {
 			break
 		}
 	}
-	for _, key := range []string{"arguments", "input", "parameters", "tool_input", "args"} {
+	for _, key := range []string{"arguments", "input", "parameters", "tool_input", "args", "tool_args"} {
 		if v, ok := m[key]; ok {
 			c, ok := p.call(name, string(v))
 			return []call{c}, ok
@@ -255,17 +271,27 @@ func (p *parser) call(name, raw string) (call, bool) {
 	if !ok {
 		input, ok = llm.Arguments(mend(raw))
 	}
-	if !ok || name == "" {
+	mended := false
+	if !ok && p.lenient {
+		if fixed, whole := schema.RepairWhole([]byte(raw)); whole {
+			input, ok = llm.Arguments(string(fixed))
+			mended = ok
+		}
+	}
+	if name == "" {
 		return call{}, false
 	}
-	c := call{name: name, input: string(input)}
+	c := call{name: name, input: string(input), broken: !ok, mended: mended}
+	if c.broken {
+		c.input = raw
+	}
 	tool := p.offered(name)
-	if tool == nil {
+	if c.unknown = tool == nil; c.unknown {
 		return c, true
 	}
 	c.name = tool.Name
 	var given map[string]json.RawMessage
-	c.fits = json.Unmarshal(input, &given) == nil && !slices.ContainsFunc(read(tool).Required, func(key string) bool {
+	c.fits = !c.broken && json.Unmarshal(input, &given) == nil && !slices.ContainsFunc(read(tool).Required, func(key string) bool {
 		_, ok := given[key]
 		return !ok
 	})

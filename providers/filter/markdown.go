@@ -3,6 +3,7 @@ package filter
 // markdown follows Markdown, byte by byte, as far as it takes to know what
 // stands in code. The zero value stands at the beginning of a text.
 type markdown struct {
+	json    bool // seek stops where JSON or a fence may begin as well
 	indent  int  // white space at the beginning of the line; -1 once it has text
 	run     int  // length of the run of ` or ~ that is being read
 	char    byte // of the run
@@ -84,7 +85,21 @@ func (m *markdown) walk(s string) {
 
 // special marks the bytes that change what follows: code, lines and the first
 // bytes of marks.
-var special = [256]bool{'`': true, '~': true, '\n': true, ' ': true, '\t': true, '\r': true, '<': true, '[': true, 0xE2: true}
+var special = [256]bool{'`': true, '~': true, '\n': true, ' ': true, '\t': true, '\r': true, '<': true, '[': true, '{': true, 0xE2: true}
+
+// begins reports whether c may begin a mark, or JSON, if it does not stand in
+// code.
+func (m *markdown) begins(c byte) bool {
+	switch c {
+	case '<', '[', 0xE2:
+		return true
+	case '{':
+		return m.json
+	case '`', '~':
+		return m.json && m.run == 0 && m.indent >= 0 && m.indent <= 3
+	}
+	return false
+}
 
 // seek steps to the first byte at or after i that may begin a mark outside code,
 // without stepping over it; len(s) if there is none.
@@ -98,7 +113,7 @@ func (m *markdown) seek(s string, i int) int {
 		if m.run == 0 && c == ' ' && m.indent < 0 {
 			continue
 		}
-		if (c == '<' || c == '[' || c == 0xE2) && !m.code(c) {
+		if m.begins(c) && !m.code(c) {
 			return i
 		}
 		m.step(c)

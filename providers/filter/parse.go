@@ -5,46 +5,62 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"parley/providers/llm"
 )
 
 // A parser reads what a shape says.
 type parser struct {
 	source
-	tools []llm.Tool
+	options
+	first bool // nothing but white space stands before it in the message
+	line  bool // it begins a line
 }
 
 // found is what a parser found.
 type found struct {
-	calls  []call
-	markup bool // explicit markup, or the tool_calls wrapper: nobody writes that by chance
-	json   bool // JSON as content, which counts only while no call came natively
-	fenced bool // in a code fence, which counts only as the whole message
+	calls   []call
+	json    bool // JSON as content, which counts only while no call came natively
+	wrapped bool // the tool_calls wrapper, which nobody writes by chance
+	action  bool // the action form
+	fenced  bool // in a code fence
+}
+
+// add adds what was found next to it.
+func (f *found) add(got found) {
+	first := len(f.calls) == 0
+	f.calls = append(f.calls, got.calls...)
+	f.json = f.json || got.json
+	f.wrapped, f.action = (first || f.wrapped) && got.wrapped, (first || f.action) && got.action
 }
 
 // fits reports whether every call names an offered tool and has what it requires.
-func (f found) fits() bool {
-	for _, c := range f.calls {
-		if !c.fits {
-			return false
-		}
-	}
-	return true
+func (f *found) fits() bool {
+	return !slices.ContainsFunc(f.calls, func(c call) bool { return !c.fits })
+}
+
+// vague reports whether JSON may be data as well as a call: it names no tool, and
+// what looks like arguments is no object.
+func (f *found) vague() bool {
+	return !f.wrapped && !f.action && slices.ContainsFunc(f.calls, func(c call) bool { return c.unknown && c.broken })
+}
+
+// mended reports whether a call was broken.
+func (f *found) mended() bool {
+	return slices.ContainsFunc(f.calls, func(c call) bool { return c.mended })
 }
 
 // parse reads at the beginning of the text what s describes: nil is JSON or a
-// fence, as only the beginning of a message may hold them.
+// fence.
 func (p *parser) parse(s *shape) (f found, ok bool) {
 	switch {
 	case s != nil:
-		f.markup = true
-		f.calls, ok = p.marked(s)
+		start := p.pos
+		if f.calls, ok = p.marked(s); !ok && p.lenient {
+			f.calls, ok = p.rescue(s, start)
+		}
 	case p.next() == '`' || p.next() == '~':
 		f, ok = p.fence()
 	default:
-		f.json = true
-		f.calls, f.markup, ok = p.bare()
+		f, ok = p.bare()
 	}
 	return f, ok && len(f.calls) > 0
 }
@@ -68,15 +84,18 @@ func (p *parser) fence() (f found, ok bool) {
 		if !ok {
 			return f, false
 		}
-		f.calls = append(f.calls, got.calls...)
-		f.json = f.json || got.json
+		f.add(got)
 	}
 	return f, true
 }
 
-// inside reads a call inside a fence.
+// inside reads a call inside a fence. Behind other text that is JSON: markup in
+// fences is shown, not meant.
 func (p *parser) inside() (found, bool) {
 	for i := range shapes {
+		if !p.first {
+			break
+		}
 		start := p.pos
 		if p.literal(shapes[i].mark()) {
 			p.pos = start
@@ -139,6 +158,9 @@ func (p *parser) tagged(f *form, s *shape) ([]call, bool) {
 	name, named := attribute(f.open, tag)
 	if !ok || !named {
 		return nil, false
+	}
+	if strings.HasSuffix(tag, "/") && !strings.HasSuffix(f.open, "=") { // <invoke name="list"/>
+		return []call{p.spell(name, nil)}, true
 	}
 	return p.arguments(f, s, name)
 }
@@ -221,7 +243,7 @@ func (p *parser) parameters(f *form, s *shape) (params []param, ok bool) {
 		} else if a.key, ok = p.token(); !ok || !p.literal(k.mid) {
 			return nil, false
 		}
-		if a.value, ok = p.value(k.end, next); !ok {
+		if a.value, ok = p.value(k.end, next, a.json); !ok {
 			return nil, false
 		}
 		if f.pad {
@@ -235,7 +257,10 @@ func (p *parser) parameters(f *form, s *shape) (params []param, ok bool) {
 // text about calls does: the one that counts is followed by something that may
 // follow. A value without end, in an answer that ended well, lost it to a stop
 // sequence.
-func (p *parser) value(end string, next []string) (string, bool) {
+func (p *parser) value(end string, next []string, json bool) (string, bool) {
+	if inner, ok := p.cdata(end); ok {
+		return inner, true
+	}
 	start, marks := p.pos, 0
 	for {
 		if _, ok := p.until(end, 0); !ok {
@@ -243,14 +268,54 @@ func (p *parser) value(end string, next []string) (string, bool) {
 		}
 		marks++
 		if stop := p.pos - len(end); p.ahead(next...) {
-			return string(p.buf[start:stop]), true
+			return unescape(string(p.buf[start:stop]), json), true
 		}
 	}
 	if marks > 0 || !p.well {
 		return "", false
 	}
 	p.pos = len(p.buf)
-	return string(p.buf[start:]), true
+	return unescape(string(p.buf[start:]), json), true
+}
+
+// The marks around text in XML that holds no markup.
+const (
+	cdataOpen  = "<![CDATA["
+	cdataClose = "]]>"
+)
+
+// cdata reads a value that is nothing but sections of CDATA, up to and with the
+// mark that ends it. If it is not, nothing is consumed.
+func (p *parser) cdata(end string) (string, bool) {
+	start, found := p.pos, false
+	var b strings.Builder
+	for p.space(); p.literal(cdataOpen); p.space() {
+		inner, ok := p.until(cdataClose, 0)
+		b.WriteString(inner)
+		for ok && !p.ahead(end, cdataOpen) { // it is part of the text
+			inner, ok = p.until(cdataClose, 0)
+			b.WriteString(cdataClose + inner)
+		}
+		found = ok
+		if !ok {
+			break
+		}
+	}
+	if !found || !p.literal(end) && (p.need(1) || !p.well) {
+		p.pos = start
+		return "", false
+	}
+	return b.String(), true
+}
+
+var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&quot;", `"`, "&apos;", "'")
+
+// unescape decodes the entities of XML in a value that is neither XML nor JSON.
+func unescape(value string, json bool) string {
+	if json || strings.IndexByte(value, '<') >= 0 {
+		return value
+	}
+	return entities.Replace(value)
 }
 
 var nameIs = sync.OnceValue(func() *regexp.Regexp {

@@ -41,6 +41,7 @@ var (
 
 var shapes = []shape{
 	{"<tool_call>", "</tool_call>", []form{object, function, glm}},               // Hermes and Qwen, Qwen coder, GLM
+	{"<xai:function_calls>", "</xai:function_calls>", []form{xai, invoke}},       // Grok
 	{"<function_calls>", "</function_calls>", []form{invoke}},                    // Claude
 	{"<minimax:tool_call>", "</minimax:tool_call>", []form{invoke}},              // MiniMax
 	{"<｜DSML｜function_calls>", "</｜DSML｜function_calls>", []form{dsml}},          // DeepSeek V3.2
@@ -72,7 +73,7 @@ func announced(s string) (found *shape, begins bool) {
 	for i := range shapes {
 		mark := shapes[i].mark()
 		if len(s) >= len(mark) {
-			if s[:len(mark)] == mark {
+			if s[:len(mark)] == mark && !begins { // one that it begins stands before it
 				return &shapes[i], false
 			}
 		} else if mark[:len(s)] == s {

@@ -9,26 +9,26 @@ import (
 	"parley/providers/llm"
 )
 
-// A schema is what converting arguments needs of a JSON Schema.
-type schema struct {
-	Type       any               `json:"type"` // a name or a list of names
-	AnyOf      []schema          `json:"anyOf"`
-	OneOf      []schema          `json:"oneOf"`
-	Properties map[string]schema `json:"properties"`
-	Required   []string          `json:"required"`
+// An argSchema is what converting arguments needs of a JSON Schema.
+type argSchema struct {
+	Type       any                  `json:"type"` // a name or a list of names
+	AnyOf      []argSchema          `json:"anyOf"`
+	OneOf      []argSchema          `json:"oneOf"`
+	Properties map[string]argSchema `json:"properties"`
+	Required   []string             `json:"required"`
 }
 
 // read decodes the schema of a tool, as far as it can be.
-func read(t *llm.Tool) schema {
-	var s schema
+func read(t *llm.Tool) argSchema {
+	var s argSchema
 	if json.Unmarshal(t.Schema, &s) != nil {
-		return schema{}
+		return argSchema{}
 	}
 	return s
 }
 
 // types lists what a value of s may be.
-func (s schema) types() []string {
+func (s argSchema) types() []string {
 	var all []string
 	switch t := s.Type.(type) {
 	case string:
@@ -49,7 +49,7 @@ func (s schema) types() []string {
 // spell makes a call of parameters that came as text: each is converted to what
 // the tool's schema says it is. The last of equal keys holds.
 func (p *parser) spell(name string, params []param) call {
-	var properties map[string]schema
+	var properties map[string]argSchema
 	if tool := p.offered(name); tool != nil {
 		properties = read(tool).Properties
 	}

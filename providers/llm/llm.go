@@ -46,6 +46,7 @@ type Request struct {
 type Schema struct {
 	Name string          // ^[a-zA-Z0-9_-]{1,64}$
 	JSON json.RawMessage // JSON Schema, as the user wrote it
+	Form bool            // it is the form of each reply, tool calls included, not what the user asked for
 }
 
 // Settings shape an answer. A model that refuses one gets the request without
@@ -157,7 +158,7 @@ type Part struct {
 	ID     string `json:"id,omitempty"`     // joins a call to its result; ours, adapters map it to what the provider accepts
 	Name   string `json:"name,omitempty"`   // of the tool or file
 	Input  string `json:"input,omitempty"`  // a call's arguments, as JSON text
-	Failed bool   `json:"failed,omitempty"` // a result that reports an error
+	Failed bool   `json:"failed,omitempty"` // a result that reports an error; a call that cannot be read, with all of what was written for Input
 	Remote bool   `json:"remote,omitempty"` // the provider ran this tool, not we
 	// Repeated says that the provider gave a call an id that an earlier call of the
 	// same answer has. ID is then made up, and the call must not run.
@@ -273,7 +274,7 @@ type Endpoint struct {
 	Model
 	Name     string   // "provider/model", as the user writes it
 	Origin   string   // stamped on the messages it writes; see Message.Origin
-	Strategy string   // how it gets tools: "native", "prompt" or "none"
+	Strategy string   // how it gets tools: "native", "prompt", "guided" or "none"
 	Known    bool     // the catalog has facts about it; the fields below are guesses otherwise
 	Context  int      // window in tokens; 0 if unknown
 	Vision   bool     // takes images

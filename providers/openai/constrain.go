@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,6 +25,10 @@ const (
 	FormatField        Format = "json_schema"        // the schema as a field of its own: llama.cpp
 	FormatPlain        Format = "format"             // the same under Ollama's name
 	FormatNone         Format = "none"               // not at all; the schema goes along in words
+
+	// formatBoth is both fields of vLLM: each version knows one of them, and
+	// ignores the other.
+	formatBoth Format = "guided decoding"
 )
 
 // A form is how a format is written.
@@ -45,8 +50,14 @@ var forms = map[Format]form{
 		return map[string]any{"json": s}
 	}},
 	FormatGuided: {field: "guided_json", write: alone},
+	formatBoth:   {field: "guided_json", write: alone},
 	FormatField:  {field: "json_schema", write: alone},
 	FormatPlain:  {field: "format", write: alone},
+}
+
+// formatNames lists the formats that a configuration may name, but for none.
+func formatNames() []Format {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(forms)), func(f Format) bool { return f == formatBoth })
 }
 
 func alone(s json.RawMessage) any { return s }
@@ -65,13 +76,36 @@ func (d Dialect) Constrains() bool {
 	return ok && !f.words
 }
 
+// Guides reports whether the service holds replies to a schema by guided
+// decoding, whatever the model.
+func (d Dialect) Guides() bool { return d.guides() != nil }
+
+// guides lists the formats of guided decoding that the service has.
+func (d Dialect) guides() []Format {
+	structured, guided := slices.Contains(d.formats(), FormatStructured), slices.Contains(d.formats(), FormatGuided)
+	switch {
+	case structured && guided:
+		return []Format{formatBoth}
+	case structured:
+		return []Format{FormatStructured}
+	case guided:
+		return []Format{FormatGuided}
+	}
+	return nil
+}
+
 // cureFormat begins the cures for formats that a server does not take.
 const cureFormat = "answer: "
 
 // format is the best of those that the server has not refused, FormatNone if
-// there is none left.
-func (d Dialect) format(cures map[string]string) Format {
-	for _, f := range d.formats() {
+// there is none left. The form of replies goes by guided decoding where the
+// service has that.
+func (d Dialect) format(cures map[string]string, form bool) Format {
+	all := d.formats()
+	if form {
+		all = slices.Concat(d.guides(), all)
+	}
+	for _, f := range all {
 		if _, refused := cures[cureFormat+string(f)]; !refused {
 			return f
 		}
@@ -85,15 +119,19 @@ func (d Dialect) answer(body map[string]any, req llm.Request, cures map[string]s
 	if req.Answer == nil {
 		return req.System
 	}
-	kind := d.format(cures)
+	kind := d.format(cures, req.Answer.Form)
 	f, ok := forms[kind]
 	if !ok {
 		return inWords(req)
 	}
 	wire.Merge(body, d.Answered)
-	if kind == FormatSchema {
+	switch kind {
+	case formatBoth:
+		s := schema.For(req.Answer.JSON, schema.Grammar)
+		body["guided_json"], body["structured_outputs"] = s, map[string]any{"json": s}
+	case FormatSchema:
 		body[f.field] = map[string]any{"type": "json_schema", "json_schema": answerFormat(req.Answer, d.target(), d.Strict)}
-	} else {
+	default:
 		body[f.field] = f.write(schema.For(req.Answer.JSON, d.target()))
 	}
 	if f.words {
@@ -110,20 +148,24 @@ var misfit = pattern(`(?i)response[ _]format|json[ _](schema|object)|structured[
 // unformed looks whether the server refused the way in which it was told the
 // schema of the answer. Old versions of llama.cpp do so with status 500.
 func (c *Chat) unformed(fault *llm.Error, body map[string]any) (remedy, bool) {
-	kind := c.o.Dialect.format(c.lessons.all())
+	cures := c.lessons.all()
+	kind, form := c.o.Dialect.format(cures, true), true
+	_, structured := body["structured_outputs"]
+	if _, sent := body[forms[kind].field]; !sent || kind == formatBoth && !structured {
+		kind, form = c.o.Dialect.format(cures, false), false
+	}
 	f := forms[kind]
 	_, sent := body[f.field]
 	_, own := c.o.Body[f.field]
 	switch {
 	case !sent, own, fault.Fault == llm.ContextOverflow,
 		!slices.Contains([]int{0, 400, 404, 422, 500, 501}, fault.Status),
-		fault.Param != f.field && !strings.HasPrefix(fault.Param, f.field+".") && !misfit().MatchString(fault.Message):
+		fault.Param != f.field && !strings.HasPrefix(fault.Param, f.field+".") && !misfit().MatchString(fault.Param+" "+fault.Message):
 		return remedy{}, false
 	}
 	r := remedy{field: cureFormat + string(kind), notice: fmt.Sprintf("does not take %s; sent again ", kind)}
-	cures := c.lessons.all()
 	cures[r.field] = ""
-	if next := c.o.Dialect.format(cures); next == FormatNone {
+	if next := c.o.Dialect.format(cures, form); next == FormatNone {
 		r.notice += "without it"
 	} else {
 		r.notice += "with " + string(next)

@@ -88,7 +88,7 @@ func (c *Chat) read(req llm.Request, body io.Reader, out *llm.Out) (bool, error)
 // or an answer that is not quite JSON.
 func (c *Chat) salvage(fault *llm.Error, req llm.Request, out *llm.Out) bool {
 	text := generation(fault)
-	call := len(req.Tools) > 0 && calls(text, req.Tools)
+	call := len(req.Tools) > 0 && calls(text, req)
 	if text == "" || c.o.Dialect.Clean || !call && (req.Answer == nil || len(req.Tools) > 0) {
 		return false
 	}
@@ -112,13 +112,13 @@ func generation(fault *llm.Error) string {
 	return body.Error.Text
 }
 
-// calls reports whether text holds a call of one of the tools.
-func calls(text string, tools []llm.Tool) bool {
+// calls reports whether text holds a call that the answer to req may hold.
+func calls(text string, req llm.Request) bool {
 	found := false
 	s := func(yield func(llm.Event, error) bool) {
 		_ = yield(llm.Delta{Block: "b", Part: llm.Part{Kind: llm.Text, Text: text}}, nil) && yield(llm.Finish{Reason: llm.Stop}, nil)
 	}
-	for e := range filter.Calls(tools)(s) {
+	for e := range filter.Calls(req)(s) {
 		d, ok := e.(llm.Delta)
 		found = found || ok && d.Kind == llm.Call
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -121,8 +120,8 @@ func (q Quirks) Validate() error {
 		}
 	}
 	for _, f := range q.Answers {
-		if _, ok := forms[f]; !ok && f != FormatNone {
-			errs = append(errs, fmt.Errorf("answers: unknown %q; there are %q and %q", f, slices.Sorted(maps.Keys(forms)), FormatNone))
+		if f != FormatNone && !slices.Contains(formatNames(), f) {
+			errs = append(errs, fmt.Errorf("answers: unknown %q; there are %q and %q", f, formatNames(), FormatNone))
 		}
 	}
 	if n := len(q.EffortWords); n != 0 && n != len(llm.Efforts) {

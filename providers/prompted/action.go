@@ -9,6 +9,12 @@ import (
 	"parley/providers/schema"
 )
 
+// The marks of the form Free.
+const (
+	callBegin = "<tool_call>"
+	callEnd   = "</tool_call>"
+)
+
 // actions reads replies of the form Action.
 //
 //   - The first member of an object decides whether it is an action; until then
@@ -16,8 +22,9 @@ import (
 //   - Thought and answer are passed on as they arrive. A call is made when its
 //     object is complete, or mended without guessing at a value that was cut off.
 //   - Actions may stand in a fence, in a list, behind each other, or behind text.
-//   - Text that is no action is the answer of a model that forgot the form. Text
-//     behind a call is what the model imagines of its result, and left out.
+//   - Text that is no action is the answer of a model that forgot the form, and
+//     read by filter.Prompted; see isAnswer. Text behind a call is what the model
+//     imagines of its result, and left out.
 func actions(s llm.Stream, tools []llm.Tool) llm.Stream {
 	return func(yield func(llm.Event, error) bool) {
 		out := &sink{Out: llm.NewOut(yield)}
@@ -38,6 +45,7 @@ type actionReader struct {
 	acted   bool // an action came in this block
 	imagine bool // text behind a call was left out
 	held    string
+	markup  bool // between callBegin and callEnd, which are read elsewhere
 
 	lead   string // what stood before the object that is being read
 	object []byte // what came of it
@@ -47,7 +55,7 @@ type actionReader struct {
 }
 
 func (a *actionReader) begin(block string) {
-	a.block, a.alias, a.edge, a.acted = block, block, true, false
+	a.block, a.alias, a.edge, a.acted, a.markup = block, block, true, false, false
 }
 
 func (a *actionReader) finish(r llm.Reason) llm.Reason {
@@ -77,6 +85,9 @@ func (a *actionReader) outside(s string) string {
 		return ""
 	}
 	s, a.held = a.held+s, ""
+	if a.markup {
+		return a.inMarkup(s)
+	}
 	if a.edge {
 		v, n := probe(s, true, true, a.acted)
 		switch v {
@@ -96,16 +107,26 @@ func (a *actionReader) outside(s string) string {
 		}
 	}
 	for i := 0; i < len(s); i++ {
-		if c := s[i]; c != '{' && c != '[' && c != '`' {
+		switch s[i] {
+		case '<':
+			if strings.HasPrefix(s[i:], callBegin) {
+				a.say(s[:i])
+				a.markup = true
+				return s[i:]
+			}
+			if strings.HasPrefix(callBegin, s[i:]) {
+				a.hold(s, i)
+				return ""
+			}
+			continue
+		case '{', '[', '`':
+		default:
 			continue
 		}
 		line := i == 0 && a.line || i > 0 && s[i-1] == '\n'
 		switch v, n := probe(s[i:], line, false, false); v {
 		case undecided:
-			if a.say(s[:i]); a.imagine {
-				return ""
-			}
-			a.held, a.line = s[i:], line
+			a.hold(s, i)
 			return ""
 		case found:
 			if a.say(s[:i]); a.imagine {
@@ -115,6 +136,32 @@ func (a *actionReader) outside(s string) string {
 		}
 	}
 	a.say(s)
+	return ""
+}
+
+// hold passes on the first i bytes of s, and keeps the rest for when there is
+// more.
+func (a *actionReader) hold(s string, i int) {
+	line := i == 0 && a.line || i > 0 && s[i-1] == '\n'
+	if a.say(s[:i]); !a.imagine {
+		a.held, a.line = s[i:], line
+	}
+}
+
+// inMarkup passes on text up to the mark that ends a call, and returns what is
+// behind it: objects in there are no replies.
+func (a *actionReader) inMarkup(s string) string {
+	n := strings.Index(s, callEnd)
+	if a.markup = n < 0; !a.markup {
+		n += len(callEnd)
+		a.say(s[:n])
+		return s[n:]
+	}
+	n = max(0, len(s)-len(callEnd)+1)
+	for !strings.HasPrefix(callEnd, s[n:]) { // "" is one as well
+		n++
+	}
+	a.hold(s, n)
 	return ""
 }
 
@@ -130,6 +177,12 @@ func (a *actionReader) say(s string) {
 	a.edge, a.line = false, s[len(s)-1] == '\n'
 	a.put(a.alias, llm.Text, s)
 }
+
+// isAnswer reports whether a block holds the answer of an action, which is not
+// read for calls.
+func isAnswer(block string) bool { return strings.Contains(block, "/"+answerBlock) }
+
+const answerBlock = "answer"
 
 // next names another block.
 func (a *actionReader) next(what string) string {
@@ -154,7 +207,7 @@ func (a *actionReader) pass(field role, text string) {
 	}
 	kind, i, what := llm.Thinking, 0, "thought"
 	if field == answer {
-		kind, i, what = llm.Text, 1, "answer"
+		kind, i, what = llm.Text, 1, answerBlock
 	}
 	if a.ids[i] == "" {
 		a.ids[i] = a.next(what)
@@ -200,10 +253,6 @@ func (a *actionReader) take(object []byte, got reading) {
 	for _, c := range got.calls {
 		a.calls++
 		a.call(a.next("call"), c)
-	}
-	if got.unknown != "" {
-		a.put(a.next("text"), llm.Text, string(object))
-		a.Send(llm.Notice{Text: "the model asked for the tool " + strconv.Quote(clip(got.unknown, 60)) + ", which there is not"})
 	}
 	a.acted = true
 	a.alias = a.next("text")
@@ -251,7 +300,12 @@ func (a *actionReader) end(well bool) {
 		a.rest(l, answer, 1, got.answer)
 		l.tool = l.tool || len(got.calls) > 0
 	}
-	if l.tool {
+	switch {
+	case l.tool && well:
+		a.calls++
+		a.call(a.next("call"), call{name: toolIn(a.object, a.tools), args: a.object, unreadable: true})
+		return
+	case l.tool:
 		a.Send(llm.Notice{Text: "a tool call broke off and was not run"})
 	}
 	if a.sent[0].Len() == 0 && a.sent[1].Len() == 0 {
@@ -259,12 +313,15 @@ func (a *actionReader) end(well bool) {
 	}
 }
 
+// toolIn is the tool that a reply asks for which broke off.
+func toolIn(object []byte, tools []llm.Tool) string {
+	if fixed, ok := schema.Repair(object); ok {
+		if got, _ := interpret(fixed, tools); len(got.calls) > 0 {
+			return got.calls[0].name
+		}
+	}
+	return "tool_call"
+}
+
 // imagined is told where words behind a call were left out.
 const imagined = "left out what the model wrote behind its tool call"
-
-func clip(s string, n int) string {
-	if len(s) > n {
-		return strings.ToValidUTF8(s[:n], "") + "…"
-	}
-	return s
-}

@@ -2,14 +2,12 @@ package prompted
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
+	"parley/providers/filter"
 	"parley/providers/llm"
 )
-
-// mark is the Name of thinking that stood in the thought of an action, so that
-// it goes back into one. Other thinking is the model's own, and the adapter's.
-const mark = "thought"
 
 // retell returns history with calls and results as text: calls in the form in
 // which the model is to write them, results in messages of the user's.
@@ -63,11 +61,16 @@ func defused(s string) string {
 	return marks().ReplaceAllString(s, "&lt;$1")
 }
 
-// asText writes calls between <tool_call> and </tool_call>.
+// asText writes calls between <tool_call> and </tool_call>, and those that could
+// not be read as they were.
 func asText(parts []llm.Part) []llm.Part {
 	var out []llm.Part
 	for _, p := range parts {
-		if p.Kind == llm.Call && !p.Remote {
+		switch {
+		case p.Kind != llm.Call || p.Remote:
+		case p.Failed:
+			p = llm.Part{Kind: llm.Text, Text: p.Input}
+		default:
 			p = llm.Part{Kind: llm.Text, Text: "<tool_call>\n" + string(encode(struct {
 				Name      string          `json:"name"`
 				Arguments json.RawMessage `json:"arguments"`
@@ -95,17 +98,19 @@ type act struct {
 }
 
 // asAction writes thought, text and calls of a message as actions. Words beside
-// a call were a thought.
+// a call were a thought; calls that could not be read stay as they were.
 func asAction(parts []llm.Part) []llm.Part {
 	var kept []llm.Part
-	var thoughts, texts []string
+	var thoughts, texts, unreadable []string
 	var acts []act
 	for _, p := range parts {
 		switch {
-		case p.Kind == llm.Thinking && p.Name == mark:
+		case p.Kind == llm.Thinking && p.Name == filter.Thought: // other thinking is the model's own, and the adapter's
 			thoughts = append(thoughts, p.Text)
 		case p.Kind == llm.Text:
 			texts = append(texts, p.Text)
+		case p.Kind == llm.Call && p.Failed:
+			unreadable = append(unreadable, p.Input)
 		case p.Kind == llm.Call && !p.Remote:
 			acts = append(acts, act{Name: p.Name, Args: arguments(p.Input)})
 		default:
@@ -114,6 +119,9 @@ func asAction(parts []llm.Part) []llm.Part {
 	}
 	text := strings.Join(texts, "\n\n")
 	switch {
+	case unreadable != nil && acts == nil:
+		said := slices.Concat(thoughts, texts, unreadable)
+		return append(kept, llm.Part{Kind: llm.Text, Text: strings.Join(said, "\n\n")})
 	case acts == nil && text == "":
 		return parts
 	case acts == nil:
@@ -126,5 +134,6 @@ func asAction(parts []llm.Part) []llm.Part {
 	for _, a := range acts {
 		lines = append(lines, string(encode(a)))
 	}
+	lines = append(lines, unreadable...)
 	return append(kept, llm.Part{Kind: llm.Text, Text: strings.Join(lines, "\n")})
 }

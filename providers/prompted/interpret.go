@@ -42,19 +42,19 @@ func own(key string) bool {
 
 type call struct {
 	name string
-	args json.RawMessage // an object
+	args json.RawMessage // an object, unless unreadable
+
+	unknown    bool // there is no such tool
+	unreadable bool // args is all of what was written
 }
 
 // A reading is what an object says as an action.
 type reading struct {
 	thought, answer json.RawMessage // nil: nothing is said
 	calls           []call
-	unknown         string // a tool that is not offered
 }
 
-func (r reading) nothing() bool {
-	return r.thought == nil && r.answer == nil && r.calls == nil && r.unknown == ""
-}
+func (r reading) nothing() bool { return r.thought == nil && r.answer == nil && r.calls == nil }
 
 // interpret reads a JSON object as an action; false if it is none.
 func interpret(object []byte, tools []llm.Tool) (r reading, ok bool) {
@@ -103,11 +103,11 @@ func (r *reading) object(object []byte, tools []llm.Tool, depth int) bool {
 		if input == nil && len(loose) > 0 {
 			input = encode(loose)
 		}
-		r.calls = append(r.calls, call{tool, asObject(input)})
+		r.calls = append(r.calls, call{name: tool, args: asObject(input)})
 	case strings.EqualFold(strings.ReplaceAll(tool, " ", "_"), "final_answer"), strings.EqualFold(tool, "answer"):
 		r.say(&r.answer, input)
-	default:
-		r.unknown = tool
+	case members["tool_name"] != nil || r.thought != nil || r.answer != nil: // else it is data, or OpenAI's form
+		r.calls = append(r.calls, call{name: tool, args: asObject(input), unknown: true})
 	}
 	return true
 }

@@ -164,7 +164,7 @@ func (m *model) constraint(tools []llm.Tool, answer *llm.Schema, choice string) 
 		branches = append(branches, branch(member{"answer", value}))
 	}
 	raw := schema.For(encode(map[string]any{"anyOf": branches}), target)
-	return &llm.Schema{Name: "action", JSON: raw}
+	return &llm.Schema{Name: "action", JSON: raw, Form: true}
 }
 
 type member struct {

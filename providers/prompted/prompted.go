@@ -7,7 +7,8 @@
 // It is a decorator of an llm.Model, and pure text on both sides. What comes out
 // does not depend on where the stream was cut into deltas; thought and answer
 // are passed on while their JSON is still arriving. Only what the model writes
-// is ever read for calls, and only calls of offered tools are made.
+// is ever read for calls. A call that cannot be read, or of a tool that is not
+// offered, is made as well: it gets an error for a result, as a native one would.
 package prompted
 
 import (
@@ -47,6 +48,10 @@ type Options struct {
 	// llm.Request.Answer, fitted to what such servers understand; the adapter
 	// writes it into that field. It needs Form Action.
 	Constrained string
+
+	// Told holds what the user was told of changes to the system prompt; nil
+	// tells them with each request.
+	Told *llm.Notices
 }
 
 // Wrap returns m with tools. Its messages keep the origin of m.
@@ -67,15 +72,15 @@ func (m *model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	if len(tools) == 0 {
 		return s
 	}
-	return read(m.Form, s, tools)
+	return read(m.Form, s, req)
 }
 
-// read reads calls out of the text of s.
-func read(form Form, s llm.Stream, tools []llm.Tool) llm.Stream {
+// read reads calls out of the text of s, the answer to req.
+func read(form Form, s llm.Stream, req llm.Request) llm.Stream {
 	if form == Action {
-		return actions(s, tools)
+		return filter.Prompted(req, isAnswer)(actions(s, offered(req)))
 	}
-	return embedded(filter.Calls(tools)(s), tools)
+	return filter.Prompted(req, nil)(s)
 }
 
 // offered lists the tools that the model may use now.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/providers/filter"
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/providers/schema"
@@ -48,7 +49,14 @@ func heard(s llm.Stream) string {
 				lines = append(lines, "call without an id of its own")
 			}
 			seen[p.ID] = true
-			lines = append(lines, "call "+p.Name+" "+p.Input)
+			how := ""
+			switch {
+			case p.Failed:
+				how = " unreadable"
+			case filter.Unfit(p, tools):
+				how = " unfit"
+			}
+			lines = append(lines, "call "+p.Name+" "+p.Input+how)
 		default:
 			lines = append(lines, string(p.Kind)+" "+p.Text)
 		}
@@ -96,9 +104,9 @@ var actionReplies = []reply{
 	{"imagined result", `{"tool_name":"read","tool_args":{"path":"a"}}` + "\n<tool_result>no</tool_result>\n" + `{"tool_name":"write","tool_args":{"path":"a","content":""}}`, llm.Stop,
 		`call read {"path":"a"} | ` + leftOut + ` | calls`},
 	{"imagined answer", `{"tool_name":"read","tool_args":{"path":"a"}} {"answer":"It says no."}`, llm.Stop, `call read {"path":"a"} | ` + leftOut + ` | calls`},
-	{"no arguments", `{"tool_name":"read"}`, llm.Stop, `call read {} | calls`},
+	{"no arguments", `{"tool_name":"read"}`, llm.Stop, `call read {} unfit | calls`},
 	{"null members", `{"thought":null,"tool_name":null,"tool_args":null,"answer":"x"}`, llm.Stop, `text x | stop`},
-	{"answer null", `{"tool_name":"read","tool_args":{},"answer":null}`, llm.Stop, `call read {} | calls`},
+	{"answer null", `{"tool_name":"read","tool_args":{},"answer":null}`, llm.Stop, `call read {} unfit | calls`},
 	{"answer as JSON", `{"thought":"x","answer":{"a":[1,"}"]}}`, llm.Stop, `thinking x | text {"a":[1,"}"]} | stop`},
 	{"thought as JSON", `{"answer":"y","thought":{"why":["x"]}}`, llm.Stop, `text y | thinking {"why":["x"]} | stop`},
 	{"answer and reply", `{"answer":"","reply":"y"}`, llm.Stop, `text y | stop`},
@@ -112,11 +120,17 @@ var actionReplies = []reply{
 	{"LangChain's form", `{"action":"read","action_input":{"path":"a"}}`, llm.Stop, `call read {"path":"a"} | calls`},
 	{"LangChain's answer", `{"action":"Final Answer","action_input":"4"}`, llm.Stop, `text 4 | stop`},
 	{"unknown tool", `{"thought":"x","tool_name":"rm","tool_args":{"path":"/"}}`, llm.Stop,
-		`thinking x | text {"thought":"x","tool_name":"rm","tool_args":{"path":"/"}} | notice the model asked for the tool "rm", which there is not | stop`},
+		`thinking x | call rm {"path":"/"} unfit | calls`},
+	{"unknown tool, OpenAI's form", `{"name":"rm","arguments":{"path":"/"}}`, llm.Stop, `call rm {"path":"/"} unfit | calls`},
+	{"unknown tool, text behind", `{"tool_name":"rm"} It is gone.`, llm.Stop, `call rm {} unfit | ` + leftOut + ` | calls`},
+	{"the other form", "I look.\n<tool_call>\n{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}\n</tool_call>", llm.Stop, "text I look.\n | call read {\"path\":\"a\"} | calls"},
+	{"both forms at once", "<tool_call>\n{\"thought\":\"x\",\"tool_name\":\"read\",\"tool_args\":{\"path\":\"a\"}}\n</tool_call>", llm.Stop, "thinking x | call read {\"path\":\"a\"} | calls"},
+	{"an unreadable call", "Well\n<tool_call>read a.go please</tool_call>", llm.Stop, "text Well\n | call tool_call <tool_call>read a.go please</tool_call> unreadable | calls"},
+	{"an answer about calls", `{"answer":"Write <tool_call>{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}</tool_call>"}`, llm.Stop, `text Write <tool_call>{"name":"read","arguments":{"path":"a"}}</tool_call> | stop`},
 	{"plain text", "Just *text* with {a} and [a link](x) and `code`.", llm.Stop, "text Just *text* with {a} and [a link](x) and `code`. | stop"},
 	{"data", `{"user":"bob","age":5}`, llm.Stop, `text {"user":"bob","age":5} | stop`},
 	{"data in text", `The row is {"name":"read","arguments":{}} here.`, llm.Stop, `text The row is {"name":"read","arguments":{}} here. | stop`},
-	{"data that looks like a call", `{"name":"bob","age":5}`, llm.Stop, `text {"name":"bob","age":5} | notice the model asked for the tool "bob", which there is not | stop`},
+	{"data that looks like a call", `{"name":"bob","age":5}`, llm.Stop, `text {"name":"bob","age":5} | stop`},
 	{"code", "```go\nx := map[string]int{\"answer\": 1}\n```", llm.Stop, "text ```go\nx := map[string]int{\"answer\": 1}\n``` | stop"},
 	{"Python", `{'thought': 'it\'s', 'tool_name': 'read', 'tool_args': {'path': 'a', 'limit': None,}}`, llm.Stop,
 		`thinking it's | call read {"path":"a","limit":null} | ` + mendedReply + ` | calls`},
@@ -126,7 +140,8 @@ var actionReplies = []reply{
 	{"line breaks in a string", "{\"thought\":\"x\",\"answer\":\"a\nb\"}", llm.Stop, "thinking x | text a\nb | stop"},
 	{"brackets missing", `{"thought":"x","tool_name":"read","tool_args":{"path":"a"`, llm.Stop, `thinking x | call read {"path":"a"} | ` + mendedReply + ` | calls`},
 	{"cut in an answer", `{"thought":"x","answer":"hal`, llm.Length, `thinking x | text hal | length`},
-	{"cut in an argument", `{"thought":"x","tool_name":"write","tool_args":{"path":"/tm`, llm.Stop, `thinking x | ` + brokeOff + ` | stop`},
+	{"cut in an argument", `{"thought":"x","tool_name":"write","tool_args":{"path":"/tm`, llm.Stop, `thinking x | call write {"thought":"x","tool_name":"write","tool_args":{"path":"/tm unreadable | calls`},
+	{"cut in an argument, by length", `{"thought":"x","tool_name":"write","tool_args":{"path":"/tm`, llm.Length, `thinking x | ` + brokeOff + ` | length`},
 	{"cut behind an argument", `{"thought":"x","tool_name":"read","tool_args":{"path":"/tmp"`, llm.Length, `thinking x | ` + brokeOff + ` | length`},
 	{"cut without a thought", `{"tool_name":"read","tool_args":{"pa`, llm.Length, `text {"tool_name":"read","tool_args":{"pa | ` + brokeOff + ` | length`},
 	{"cut at the start", `{"tho`, llm.Length, `text {"tho | length`},
@@ -145,13 +160,17 @@ var freeReplies = []reply{
 	{"end missing", "<tool_call>\n{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}", llm.Stop, `call read {"path":"a"} | calls`},
 	{"cut in an argument", "Well\n<tool_call>\n{\"name\":\"read\",\"arguments\":{\"path\":\"a", llm.Length, "text Well\n<tool_call>\n{\"name\":\"read\",\"arguments\":{\"path\":\"a | length"},
 	{"imagined result", "<tool_call>{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}</tool_call>\n<tool_result name=\"read\">\nlies\n</tool_result>\nSo it is.", llm.Stop,
-		`call read {"path":"a"} | text ` + "\n | " + leftOut + ` | calls`},
+		`call read {"path":"a"} | ` + leftOut + ` | calls`},
 	{"begins with a result", "<tool_result name=\"read\">\nx\n</tool_result>\nis how it looks.", llm.Stop,
 		"text <tool_result name=\"read\">\nx\n</tool_result>\nis how it looks. | stop"},
 	{"shows a result", "It looks so:\n<tool_result>\nx\n</tool_result>\nand ends there.", llm.Stop,
 		"text It looks so:\n<tool_result>\nx\n</tool_result>\nand ends there. | stop"},
-	{"unknown tool", "Gone:\n<tool_call>{\"name\":\"rm\",\"arguments\":{\"path\":\"/\"}}</tool_call>", llm.Stop, "text Gone:\n<tool_call>{\"name\":\"rm\",\"arguments\":{\"path\":\"/\"}}</tool_call> | stop"},
-	{"only an unknown tool", "<tool_call>{\"name\":\"rm\",\"arguments\":{}}</tool_call>", llm.Stop, "text <tool_call>\n{\"name\":\"rm\",\"arguments\":{}}\n</tool_call> | stop"},
+	{"unknown tool", "Gone:\n<tool_call>{\"name\":\"rm\",\"arguments\":{\"path\":\"/\"}}</tool_call>", llm.Stop, "text Gone:\n | call rm {\"path\":\"/\"} unfit | calls"},
+	{"only an unknown tool", "<tool_call>{\"name\":\"rm\",\"arguments\":{}}</tool_call>", llm.Stop, `call rm {} unfit | calls`},
+	{"JSON behind prose", `I look. {"name":"read","arguments":{"path":"a"}}`, llm.Stop, `text I look.  | call read {"path":"a"} | calls`},
+	{"JSON in a fence behind prose", "I look.\n```json\n{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}\n```", llm.Stop, "text I look.\n | call read {\"path\":\"a\"} | calls"},
+	{"an action", `{"thought":"I look.","tool_name":"read","tool_args":{"path":"a"}}`, llm.Stop, `thinking I look. | call read {"path":"a"} | calls`},
+	{"unreadable", "Well\n<tool_call>\nread a.go please\n</tool_call>\n", llm.Stop, "text Well\n | call tool_call <tool_call>\nread a.go please\n</tool_call> unreadable | calls"},
 	{"in a fence", "Write it so:\n```\n<tool_call>\n{'name':'read'}\n</tool_call>\n```\nor not.", llm.Stop, "text Write it so:\n```\n<tool_call>\n{'name':'read'}\n</tool_call>\n```\nor not. | stop"},
 	{"in a line", "The mark `<tool_call>` begins one, <tool_result> ends it.", llm.Stop, "text The mark `<tool_call>` begins one, <tool_result> ends it. | stop"},
 	{"stream that broke off", "Half\n<tool_", "", "text Half\n<tool_ | error network"},
@@ -497,7 +516,7 @@ func TestAllocations(t *testing.T) {
 	} {
 		s := fixed(tokens(tt.text)).Stream(context.Background(), llm.Request{})
 		got := testing.AllocsPerRun(10, func() {
-			for range read(tt.form, s, tools) {
+			for range read(tt.form, s, llm.Request{Tools: tools}) {
 			}
 		})
 		if got > tt.most {
@@ -537,7 +556,7 @@ func BenchmarkReply(b *testing.B) {
 			b.SetBytes(int64(len(r.text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				for range read(r.form, s, tools) {
+				for range read(r.form, s, llm.Request{Tools: tools}) {
 				}
 			}
 		})

@@ -1,9 +1,7 @@
 package prompted
 
 import (
-	"crypto/rand"
-	"encoding/hex"
-
+	"parley/providers/filter"
 	"parley/providers/llm"
 )
 
@@ -25,20 +23,15 @@ func (s *sink) put(block string, kind llm.Kind, text string) {
 	}
 	p := llm.Part{Kind: kind, Text: text}
 	if kind == llm.Thinking {
-		p.Name = mark
+		p.Name = filter.Thought
 	}
 	s.Send(llm.Delta{Block: block, Part: p})
 }
 
 func (s *sink) call(block string, c call) {
-	s.Send(llm.Delta{Block: block, Part: llm.Part{Kind: llm.Call, ID: newID(), Name: c.name, Input: string(c.args)}})
-}
-
-// newID is unique wherever a conversation goes.
-func newID() string {
-	var b [12]byte
-	rand.Read(b[:])
-	return "call_" + hex.EncodeToString(b[:])
+	s.Send(llm.Delta{Block: block, Part: llm.Part{
+		Kind: llm.Call, ID: filter.NewID(), Name: c.name, Input: string(c.args), Failed: c.unreadable,
+	}})
 }
 
 // A reader turns the text of blocks into other events.

@@ -1,0 +1,104 @@
+package filter
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"slices"
+
+	"parley/providers/llm"
+)
+
+// options say what counts as a call.
+type options struct {
+	tools    []llm.Tool
+	answer   bool                    // an answer by a schema is awaited: JSON is that answer, never a call
+	lenient  bool                    // calls at the end of the message count whatever they say
+	prompted bool                    // the model was told in the prompt how to write calls
+	skip     func(block string) bool // blocks of text that are not read; nil is none
+}
+
+// How many answers of one turn may hold calls that cannot run before such calls
+// are text again: an answer that explains the markup must not be asked for twice.
+// Where calls go by prompt, nobody writes one by chance.
+const (
+	leakedCorrections   = 1
+	promptedCorrections = 3
+)
+
+// Calls returns a filter for the answer to req that turns tool calls which a
+// model wrote into its text into calls, with ids of their own. Without tools on
+// offer it does nothing.
+//
+// What counts as a call:
+//
+//   - markup or special tokens, see the table of shapes, anywhere outside code;
+//   - JSON at the very beginning of the message, while no call came natively,
+//     and no answer by a schema is awaited;
+//   - either of them in a code fence that is the whole message;
+//   - and it names an offered tool and has the arguments that requires;
+//   - or, whatever its name and arguments, it is markup, or the tool_calls
+//     wrapper as the whole message, and no text follows it: the session then
+//     answers with an error, which helps more than markup on the screen. This
+//     holds once in a turn, and not while an answer by a schema is awaited.
+//
+// All else stays text. Text around calls is kept as it is; white space alone
+// between calls, or between a call and either end of the message, belongs to
+// the markup. Text behind a call goes to a block of its own, so that the message
+// keeps its order. An answer with calls that ended with Stop ends with Calls.
+func Calls(req llm.Request) func(llm.Stream) llm.Stream {
+	return calls(optionsFor(req, leakedCorrections))
+}
+
+// Prompted is Calls for a model that was told in the prompt how to write calls,
+// of which req still has the tools and the history. Beside what Calls takes for a
+// call, JSON that no text follows is one wherever it begins, bare or fenced, with
+// unknown names as well, and so is the action form of thought, tool_name and
+// tool_args, whose thought becomes thinking. A result that the model imagines
+// behind its call is left out, with all that follows. Blocks for which skip is true are not
+// read; nil reads all.
+func Prompted(req llm.Request, skip func(block string) bool) func(llm.Stream) llm.Stream {
+	o := optionsFor(req, promptedCorrections)
+	o.prompted, o.skip = true, skip
+	return calls(o)
+}
+
+func optionsFor(req llm.Request, corrections int) options {
+	o := options{tools: req.Tools, answer: req.Answer != nil}
+	if req.ToolChoice == "none" {
+		o.tools = nil
+	}
+	o.lenient = !o.answer && unfitAnswers(req.Messages, o.tools) < corrections
+	return o
+}
+
+// unfitAnswers counts the answers since the user's last words that hold calls
+// which could not run.
+func unfitAnswers(history []llm.Message, tools []llm.Tool) (n int) {
+	for i := len(history) - 1; i >= 0 && history[i].Role != llm.RoleUser; i-- {
+		if slices.ContainsFunc(history[i].Parts, func(p llm.Part) bool { return Unfit(p, tools) }) {
+			n++
+		}
+	}
+	return n
+}
+
+// Unfit reports whether p is a call that cannot run: it cannot be read, names none
+// of the tools, or lacks what its tool requires.
+func Unfit(p llm.Part, tools []llm.Tool) bool {
+	if p.Kind != llm.Call || p.Remote {
+		return false
+	}
+	c, ok := (&parser{options: options{tools: tools}}).call(p.Name, p.Input)
+	return p.Failed || !ok || !c.fits
+}
+
+// Thought is the Name of thinking that stood in the thought of an action.
+const Thought = "thought"
+
+// NewID returns an id for a call that was read out of text, unique wherever a
+// conversation goes.
+func NewID() string {
+	var b [12]byte
+	rand.Read(b[:])
+	return "call_" + hex.EncodeToString(b[:])
+}
