@@ -147,6 +147,7 @@ type app struct {
 	print, interactive, reader, quiet, yolo, code, raw, exact   bool
 	render, dryRun, ephemeral, again, fork                      bool
 	resume, record, replay                                      string
+	find                                                        *string  // words that conversations are listed for; nil: none are
 	models                                                      []string // of -m; model is the first
 	maxTurns                                                    int
 	maxCost                                                     float64
@@ -215,7 +216,7 @@ standard output that is no terminal, it prints the answer and exits.`,
 	f.StringVar(&a.replay, "replay", "", "answer from a recording instead of the network, without a key")
 	f.BoolVar(&a.dryRun, "dry-run", false, "print the request that would be sent, and send nothing")
 	f.BoolVarP(&a.again, "continue", "c", false, "go on with the last conversation of this folder")
-	f.StringVarP(&a.resume, "resume", "r", "", "go on with a conversation: its ID, the beginning of it, or words of its title")
+	f.StringVarP(&a.resume, "resume", "r", "", "continue a conversation: its ID, the beginning of it, or words of its title; alone, lists them")
 	f.BoolVar(&a.fork, "fork", false, "with -c or -r, go on in a copy")
 	f.BoolVar(&a.ephemeral, "ephemeral", false, "keep nothing of this conversation")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "nothing but errors on standard error")
@@ -226,19 +227,27 @@ standard output that is no terminal, it prints the answer and exits.`,
 	root.MarkFlagFilename("schema", "json")
 	root.RegisterFlagCompletionFunc("model", a.completeModel)
 	root.RegisterFlagCompletionFunc("resume", shelf.Complete)
-	root.SetFlagErrorFunc(lacking)
+	root.SetArgs(optional(os.Args[1:]))
 	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(print.Formats, cobra.ShellCompDirectiveNoFileComp))
 	root.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(words(llm.Efforts), cobra.ShellCompDirectiveNoFileComp))
 	return root
 }
 
-// lacking says which conversation -r may mean, to whom left that out.
-func lacking(_ *cobra.Command, err error) error {
-	switch rest, ok := strings.CutPrefix(err.Error(), "flag needs an argument: "); {
-	case ok && (rest == "--resume" || strings.HasPrefix(rest, "'r' in ")):
-		return errors.New("-r: which conversation? Give its ID, the beginning of it, or words of its title: parley sessions list shows them. -c goes on with the last one of this folder")
+// optional gives -r without a value one that is empty: nothing, a flag or -- stands
+// behind it.
+func optional(args []string) []string {
+	var out []string
+	for i, arg := range args {
+		if arg == "--" {
+			return append(out, args[i:]...)
+		}
+		alone := i == len(args)-1 || strings.HasPrefix(args[i+1], "-")
+		if (arg == "-r" || arg == "--resume") && alone {
+			arg = "--resume="
+		}
+		out = append(out, arg)
 	}
-	return err
+	return out
 }
 
 // list is values as a person reads them.
@@ -282,10 +291,26 @@ func (a *app) chat(cmd *cobra.Command, words []string) error {
 	if screen {
 		return a.show(parts, len(words) > 0 || !inTerminal && len(parts) > 0)
 	}
+	if a.find != nil {
+		return a.listSessions(cmd.Root(), parts)
+	}
 	if len(parts) == 0 {
 		return a.fail(print.Usage, errors.New("there is no prompt: give one as an argument or on standard input"))
 	}
 	return a.answer(parts, outTerminal)
+}
+
+// listSessions prints the conversations for -r without a value. With a prompt, -r
+// has to name one of them.
+func (a *app) listSessions(root *cobra.Command, parts []llm.Part) error {
+	if len(parts) > 0 {
+		return a.fail(print.Usage, errors.New("-r: which conversation? Give its ID, the beginning of it, or words of its title: parley sessions list shows them. -c continues the last one of this folder"))
+	}
+	list, _, err := root.Find([]string{"sessions", "list"})
+	if err != nil {
+		return a.fail(print.Failed, err)
+	}
+	return list.RunE(list, nil)
 }
 
 // check refuses flags that cannot be meant, and a word that was meant for a
@@ -306,6 +331,9 @@ func (a *app) check(cmd *cobra.Command, words []string) error {
 		return errors.New("--ephemeral keeps nothing, so that it cannot go on with a kept conversation: add --fork to go on in a copy")
 	case a.maxTurns < 0, a.timeout < 0, !(a.maxCost >= 0) || math.IsInf(a.maxCost, 0):
 		return errors.New("--max-turns, --max-cost and --timeout take a number above 0")
+	}
+	if cmd.Flags().Changed("resume") && a.resume == "" {
+		a.find = new(string)
 	}
 	if len(a.models) > 0 {
 		a.model = a.models[0]
@@ -493,6 +521,7 @@ func (a *app) showHere(parts []llm.Part, asked bool) error {
 	if asked {
 		o.Prompt, o.Attached = parts, nil
 	}
+	o.Find = a.find
 	run := ui.Run
 	if a.inLines() {
 		run = plain.Run
@@ -728,7 +757,10 @@ func (a *app) session(screen bool) (s *session.Session, notice string, err error
 	folder := a.folder
 	doubt := a.look(screen)
 	log := a.lib.Create(session.Summary{Folder: folder})
-	if a.again || a.resume != "" {
+	if screen && a.resume != "" && !a.fork {
+		a.find = a.several(a.resume)
+	}
+	if a.find == nil && (a.again || a.resume != "") {
 		if trouble != nil {
 			return nil, "", trouble
 		}
@@ -744,6 +776,19 @@ func (a *app) session(screen bool) (s *session.Session, notice string, err error
 		}
 	}
 	return s, notice, err
+}
+
+// several returns the words to list conversations for if -r may mean more than
+// one; nil otherwise.
+func (a *app) several(resume string) *string {
+	found, _ := a.lib.Find(resume) // an error is told when one is opened
+	switch {
+	case len(found) < 2:
+		return nil
+	case strings.HasPrefix(strings.ToLower(found[0].ID), strings.ToLower(resume)):
+		return new(string) // lists look for words
+	}
+	return &resume
 }
 
 // nowhere says that the working folder is no workspace, and what that means; nil if
@@ -1104,6 +1149,11 @@ func (a *app) build(screen bool, log *session.Log) (s *session.Session, notice s
 	}
 	open := func(name string) (llm.Endpoint, error) { return a.open(name, !screen) }
 	model, err := open(name)
+	if err != nil && a.model != "" && !strings.Contains(name, "/") {
+		if only := a.onlyModel(name); only != "" {
+			model, err = open(only)
+		}
+	}
 	if err != nil && a.model == "" && kept.Model != "" { // an old conversation is to be read all the same
 		other := first(a.cfg.Model, providers.DefaultModel(a.cfg.Config, os.Getenv))
 		notice = fmt.Sprintf("%s cannot be asked now: %v. %s answers", kept.Model, err, other)
@@ -1133,6 +1183,17 @@ func (a *app) build(screen bool, log *session.Log) (s *session.Session, notice s
 		Fallback: append(slices.Clone(a.fallback), a.cfg.Fallback...), Open: open, Answer: a.want,
 		Log: log, Estimate: catalog.Estimate, Config: a.cfg.Session,
 	}), notice, nil
+}
+
+// onlyModel asks the server of a provider for its models, and returns the one
+// there is as provider/model; "" for none or several, of which none may be
+// guessed.
+func (a *app) onlyModel(provider string) string {
+	ids, err := providers.List(context.Background(), a.cfg.Config, provider)
+	if err != nil || len(ids) != 1 {
+		return ""
+	}
+	return provider + "/" + ids[0]
 }
 
 // lastModel is what was picked on the screen last, if it can be asked now.

@@ -154,6 +154,16 @@ var servers = map[string]func(w http.ResponseWriter, n int, stop chan struct{}){
 	"hello": func(w http.ResponseWriter, _ int, _ chan struct{}) {
 		stream(w, delta(`{"content":"hello "}`), delta(`{"content":"world"}`), finish("stop"))
 	},
+	"one model": func(w http.ResponseWriter, n int, _ chan struct{}) {
+		if n == 1 { // is asked for its models
+			fmt.Fprint(w, `{"data":[{"id":"only-one"}]}`)
+			return
+		}
+		stream(w, delta(`{"content":"hello"}`), finish("stop"))
+	},
+	"two models": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		fmt.Fprint(w, `{"data":[{"id":"a"},{"id":"b"}]}`)
+	},
 	"escapes": func(w http.ResponseWriter, _ int, _ chan struct{}) {
 		stream(w, delta(`{"content":"A\u001b]52;c;ZXZpbA==\u0007B \u009b31m \u202e \udb40\udc41"}`), finish("stop"))
 	},

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 )
@@ -124,5 +126,26 @@ func TestProgramsAreLogged(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line["provider"] != "claude-cli" || line["kind"] != "claude-cli" ||
 		line["model"] != "claude-opus-5-5" || line["strategy"] != "none" || line["total_ms"] == nil || leaks(out.String()) != "" || strings.Contains(out.String(), "secret") {
 		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
+// A program that is named alone is asked for the first model that the catalog has
+// of it, under a name of the user's as well.
+func TestProgramNamedAlone(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Config{Providers: map[string]Provider{
+		"claude-cli": {Command: self}, "gemini-cli": {Command: self}, "mine": {Kind: "claude-cli", Command: self},
+	}}
+	for name, kind := range map[string]string{"claude-cli": "claude-cli", "gemini-cli": "gemini-cli", "mine": "claude-cli"} {
+		e, err := Open(c, name, OpenOptions{Getenv: env()})
+		if want := name + "/" + catalog.IDs(kind)[0]; err != nil || e.Name != want {
+			t.Errorf("Open(%q) = %q, %v; want %q", name, e.Name, err, want)
+		}
+	}
+	if name := DefaultModel(c, env()); !strings.HasPrefix(name, "demo/") {
+		t.Errorf("%s is the default, which nobody asked for", name)
 	}
 }

@@ -167,6 +167,16 @@ func (s service) standard() string {
 	return s.head.Default
 }
 
+// first is the model of a program that is asked when only the program is named:
+// the first that the catalog has; "" for services. Unlike standard it makes no
+// program the default of parley.
+func (s service) first() string {
+	if ids := catalog.IDs(s.like().ID); s.program() && len(ids) > 0 {
+		return ids[0]
+	}
+	return ""
+}
+
 // names lists every provider there is: the catalog's in its order, then the
 // user's own.
 func (c Config) names() []string {
@@ -188,7 +198,7 @@ func (c Config) names() []string {
 func (c Config) find(name string, getenv func(string) string) (service, string, error) {
 	provider, model, slash := strings.Cut(name, "/")
 	if s, ok := c.service(provider, getenv); ok {
-		model = cmp.Or(model, s.standard())
+		model = cmp.Or(model, s.standard(), s.first())
 		if model == "" {
 			return service{}, "", unknown("name a model of it, as in %q", provider+"/MODEL")
 		}

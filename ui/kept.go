@@ -46,10 +46,10 @@ type (
 	}
 )
 
-// sessions lists the stored conversations.
-func (m *Model) sessions(string) tea.Cmd {
+// sessions lists the stored conversations, with words typed into the list.
+func (m *Model) sessions(words string) tea.Cmd {
 	list := dialog.Sessions(nil, m.theme)
-	return tea.Batch(m.open(list), m.list())
+	return tea.Batch(m.open(list), list.Ask(words), m.list())
 }
 
 // list asks the library what there is.

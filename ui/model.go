@@ -152,6 +152,12 @@ func (m *Model) Init() tea.Cmd {
 
 // first sends what the command line asked.
 func (m *Model) first() tea.Cmd {
+	if m.o.Find != nil {
+		if len(m.o.Prompt) > 0 { // it is for the conversation that is chosen
+			m.takeBack(llm.Message{Role: llm.RoleUser, Parts: m.o.Prompt})
+		}
+		return m.sessions(*m.o.Find)
+	}
 	if len(m.o.Prompt) == 0 {
 		return nil
 	}
@@ -374,7 +380,8 @@ func (m *Model) input(msg tea.Msg) tea.Cmd {
 		m.layout()
 		return tea.Batch(cmd, m.paintSoon())
 	}
-	own := m.composer.Searching() || key.String() == "esc" && m.composer.Escapes() && !m.transcript.Browsing() || m.transcript.Typing()
+	esc := key.String() == "esc" // while browsing it leaves that, and stops nothing
+	own := m.composer.Searching() || esc && (m.composer.Escapes() || m.transcript.Browsing()) || m.transcript.Typing()
 	if isKey && !own {
 		if cmd, done := m.press(key.String()); done {
 			return cmd

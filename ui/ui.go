@@ -107,6 +107,7 @@ type Options struct {
 	Config     Config
 	Keys       Keys
 	Prompt     []llm.Part                                                                     // sent at once; nil: none
+	Find       *string                                                                        // words that the list of conversations is opened with at the start, "" for all; nil: it is not
 	Compare    []string                                                                       // models that the first prompt goes to; none: the session's
 	Attached   []llm.Part                                                                     // goes with the first prompt
 	Notice     string                                                                         // shown at the start

@@ -115,6 +115,12 @@ func Sessions(rows []SessionRow, th *theme.Theme) *SessionList {
 	return l
 }
 
+// Ask writes words, as if they had been typed.
+func (l *SessionList) Ask(words string) tea.Cmd {
+	l.query.text = words
+	return l.typed()
+}
+
 // SetRows replaces the rows. What is typed stays, and so does the selection where
 // its conversation is still there. Where there was none, it is the current
 // conversation, or what stands first.

@@ -2,6 +2,7 @@ package plain
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -126,14 +127,18 @@ func (p *front) idle() bool {
 	return p.turn == nil
 }
 
-// sessions reads the list of the conversations.
-func (p *front) sessions(string) {
+// sessions reads the list of the conversations, or of those whose title or ID
+// has words in it.
+func (p *front) sessions(words string) {
 	if !p.idle() {
 		return
 	}
 	lib := p.o.Library
 	p.soon(func() func() {
 		found, err := lib.List(session.Query{})
+		found = slices.DeleteFunc(found, func(s session.Summary) bool {
+			return !strings.Contains(strings.ToLower(s.ID+" "+print.Titled(s)), strings.ToLower(words))
+		})
 		return func() { p.listed(found, err) }
 	})
 }

@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"parley/providers/llm"
 	"parley/tools"
 )
 
@@ -55,6 +56,17 @@ func (p *front) decidedTrust(yes bool, system string, err error) {
 
 // first sends what the command line asked.
 func (p *front) first() {
+	if p.o.Find != nil {
+		for _, part := range p.o.Prompt { // it is for the conversation that is chosen
+			if part.Kind == llm.Text && part.Name == "" {
+				p.addDraft(part.Text)
+			} else {
+				p.attached = append(p.attached, part)
+			}
+		}
+		p.sessions(*p.o.Find)
+		return
+	}
 	if len(p.o.Prompt) > 0 {
 		p.runTurn(false, p.o.Prompt...)
 	}
