@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -75,6 +76,9 @@ func (w Wire) halves(t *testing.T) {
 	out.Parts[0].Text = "\xed\xb8\x80 result of read"
 	req := ask("Hello \xed\xa0\xbd")
 	req.Messages = append(req.Messages, said, out)
+	req.System += " \xed\xa0\xbd"
+	req.Tools = append(slices.Clone(req.Tools), llm.Tool{Name: "find", Description: "Finds \xed\xa0\xbd.",
+		Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"as \ud83d \ud83d\ude00","enum":["\uDE00"]}}}`)})
 	s := serve(t, w.events(w.Encode(Answer{Parts: []llm.Part{{Kind: llm.Text, Text: "Done."}}, Reason: llm.Stop}), 0))
 	if got := take(t, w.Open(t, s.URL).Stream(t.Context(), req)); got.err != nil {
 		t.Fatal(got.err)

@@ -59,6 +59,9 @@ func (o *output) event(name string, data []byte) (last bool, err error) {
 	}
 	switch e.Type {
 	case "response.created", "response.in_progress":
+		if o.opened > 0 && e.Type == "response.created" { // another answer, of which nothing belongs to this one
+			return true, wire.ErrCut
+		}
 		lenient(e.Response, &o.label)
 	case "response.output_item.added":
 		o.added(o.place(e), e.Item)

@@ -162,6 +162,8 @@ func TestResponsesFaults(t *testing.T) {
 		{"error of LM Studio", "event: error\ndata: {\"error\":\"The model crashed\"}\n\n", llm.Unknown, "crashed"},
 		{"error without type", "data: {\"error\":{\"code\":503,\"message\":\"busy\"}}\n\n", llm.Server, "busy"},
 		{"no end", steps(`{"type":"response.output_text.delta","output_index":0,"delta":"x"}`), llm.Network, "broke off"},
+		{"another answer in the middle", steps(`{"type":"response.created","response":{"id":"resp_1"}}`, `{"type":"response.output_text.delta","output_index":0,"delta":"x"}`,
+			`{"type":"response.created","response":{"id":"resp_2"}}`, `{"type":"response.output_text.delta","output_index":0,"delta":"y"}`, completed()), llm.Network, "broke off"},
 		{"no end but done", steps(`{"type":"response.output_text.delta","output_index":0,"delta":"x"}`) + "data: [DONE]\n\n", llm.Network, "broke off"},
 		{"cut in the middle of an event", `data: {"type":"response.comp`, llm.Network, "broke off"},
 		{"no JSON", "data: {]}\n\n", llm.Server, "not JSON"},
