@@ -30,6 +30,7 @@ func (m *Model) compile(req llm.Request, t turn) (body map[string]any, notices [
 	cured, refused, ceiling := maps.Clone(m.cured), maps.Clone(m.refused), m.ceiling
 	m.mu.Unlock()
 
+	req = req.SpokenVerbosity()
 	limit := m.limit(req, ceiling, t.limit)
 	body = map[string]any{"model": m.o.Model, "max_tokens": limit, "stream": !m.o.NoStream}
 	h := &history{
@@ -152,7 +153,7 @@ func (m *Model) settings(body map[string]any, s llm.Settings, thinking bool) (no
 	sample("top_p", s.TopP)
 	for field, set := range map[string]bool{
 		"frequency_penalty": s.FrequencyPenalty != nil, "presence_penalty": s.PresencePenalty != nil,
-		"seed": s.Seed != nil, "verbosity": s.Verbosity != "",
+		"seed": s.Seed != nil,
 	} {
 		if set {
 			leave(field)

@@ -167,9 +167,9 @@ func TestSettings(t *testing.T) {
 			"claude-opus-4-7 does not take temperature; left out; claude-opus-4-7 does not take top_p; left out"},
 		{"too hot", "claude-sonnet-4-5", llm.Request{Settings: llm.Settings{Temperature: &hot}}, `{"temperature":1}`,
 			"temperature 1.5 set to 1, the most claude-sonnet-4-5 takes"},
-		{"of other formats", "claude-sonnet-4-5", llm.Request{Settings: llm.Settings{Seed: &seed, FrequencyPenalty: &warm, PresencePenalty: &warm, Verbosity: "low"}}, `{}`,
+		{"of other formats", "claude-sonnet-4-5", llm.Request{Settings: llm.Settings{Seed: &seed, FrequencyPenalty: &warm, PresencePenalty: &warm, Verbosity: "low"}}, `{"system":[{"cache_control":{"type":"ephemeral"},"text":"Keep your answers short.","type":"text"}]}`,
 			"claude-sonnet-4-5 does not take frequency_penalty; left out; claude-sonnet-4-5 does not take presence_penalty; left out; " +
-				"claude-sonnet-4-5 does not take seed; left out; claude-sonnet-4-5 does not take verbosity; left out"},
+				"claude-sonnet-4-5 does not take seed; left out"},
 		{"stop", "claude-sonnet-4-5", llm.Request{Settings: llm.Settings{Stop: []string{"END", "\n"}}}, `{"stop_sequences":["END"]}`, ""},
 		{"user", "claude-sonnet-4-5", llm.Request{Settings: llm.Settings{User: "u1"}}, `{"metadata":{"user_id":"u1"}}`, ""},
 		{"choice without tools", "claude-sonnet-4-5", llm.Request{Settings: llm.Settings{ToolChoice: "required"}}, `{}`, ""},

@@ -138,7 +138,7 @@ func TestSettings(t *testing.T) {
 			if g := compiled(t, "gemini-cli", tt.req); len(g.notices) != tt.gemini {
 				t.Errorf("notices of gemini %q, want %d", g.notices, tt.gemini)
 			}
-			if tt.req.Verbosity != "" && r.system != "Keep answers short." || tt.req.Answer != nil && !strings.Contains(r.system, `{"type":"object"}`) {
+			if tt.req.Verbosity != "" && r.system != "Keep your answers short." || tt.req.Answer != nil && !strings.Contains(r.system, `{"type":"object"}`) {
 				t.Errorf("system prompt %q", r.system)
 			}
 		})

@@ -40,6 +40,7 @@ const argument = 16 << 10
 // compile makes req ready for the program. With anew, no session is gone on
 // from. The caller cleans up after the run.
 func (m *Model) compile(req llm.Request, anew bool) (r *run, err error) {
+	req = req.SpokenVerbosity()
 	r = &run{
 		model: m.o.Model, effort: req.Effort, settings: req.Settings,
 		system: strings.ToValidUTF8(strings.ReplaceAll(req.System, "\x00", ""), "\uFFFD"),
@@ -78,12 +79,6 @@ func (m *Model) shape(r *run, req llm.Request) {
 		if m.flavor.schema && !m.refuses("--json-schema") && len(req.Answer.JSON) <= argument {
 			r.schema = req.Answer.JSON
 		}
-	}
-	switch req.Verbosity {
-	case "low":
-		r.add("Keep answers short.")
-	case "high":
-		r.add("Answer in detail.")
 	}
 	for _, s := range []struct {
 		name string

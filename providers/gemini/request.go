@@ -18,8 +18,9 @@ func (m *Model) compile(req llm.Request) (body map[string]any, notices []string)
 	cures := maps.Clone(m.cures)
 	m.mu.Unlock()
 
+	req = req.SpokenVerbosity()
 	config, notices := m.config(req)
-	system := req.System + verbosity[req.Verbosity]
+	system := req.System
 	if req.Answer != nil {
 		spoken := cures[cureJSON]
 		if len(req.Tools) > 0 && !m.traits.three() {
@@ -61,12 +62,6 @@ func (m *Model) compile(req llm.Request) (body map[string]any, notices []string)
 // answers is how the schema of an answer is written, which need not be an
 // object.
 var answers = func() schema.Target { t := schema.Gemini; t.Object = false; return t }()
-
-// verbosity is told in the system prompt, for there is no field for it.
-var verbosity = map[string]string{
-	"low":  "\n\nKeep your answers short.",
-	"high": "\n\nAnswer at length and in detail.",
-}
 
 // declarations describes the tools.
 func declarations(tools []llm.Tool) []any {

@@ -66,6 +66,24 @@ type Settings struct {
 	Verbosity        string // "low", "medium" or "high"
 }
 
+// verbosities say in the system prompt what some wires have a field for.
+var verbosities = map[string]string{
+	"low":    "Keep your answers short.",
+	"medium": "Answer at medium length, neither tersely nor exhaustively.",
+	"high":   "Answer at length and in detail.",
+}
+
+// SpokenVerbosity returns r with its verbosity as the last line of the system
+// prompt, for a wire or a model that has no field for it.
+func (r Request) SpokenVerbosity() Request {
+	line := verbosities[r.Verbosity]
+	if line != "" && r.System != "" {
+		line = "\n\n" + line
+	}
+	r.System, r.Verbosity = r.System+line, ""
+	return r
+}
+
 // A Tool is what the model is told about a function it may call.
 type Tool struct {
 	Name        string

@@ -10,6 +10,9 @@ import (
 func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) {
 	d, cures := c.o.Dialect, c.lessons.all()
 	req, notices = d.choose(req, c.o.Model)
+	if !c.verbose(cures) {
+		req = req.SpokenVerbosity()
+	}
 	streams, told := c.streams(req, cures)
 	body = map[string]any{
 		"model":  c.o.Model,
@@ -79,6 +82,13 @@ func (d Dialect) tools(offered []llm.Tool) []any {
 	return list
 }
 
+// verbose reports whether the server takes verbosity.
+func (c *Chat) verbose(cures map[string]string) bool {
+	d := c.o.Dialect
+	_, refused := cures["verbosity"]
+	return !refused && !d.refuses("verbosity", true) && d.Verbosity && (d.Name == "openai" || d.Name == "openrouter")
+}
+
 // settings writes what the user set, without what the model is known to refuse.
 func (c *Chat) settings(body map[string]any, req llm.Request) (notices []string) {
 	d := c.o.Dialect
@@ -93,10 +103,9 @@ func (c *Chat) settings(body map[string]any, req llm.Request) (notices []string)
 		t := min(max(*req.Temperature, 0.01), 1)
 		req.Temperature = &t
 	}
-	verbose := d.Verbosity && (d.Name == "openai" || d.Name == "openrouter")
 	for _, s := range chosen(req) {
 		switch {
-		case d.refuses(s.field, body["reasoning_effort"] != "none"), s.field == "verbosity" && !verbose:
+		case d.refuses(s.field, body["reasoning_effort"] != "none"):
 			notices = append(notices, leftOut(c.o.Model, s.field))
 			continue
 		case d.Renames[s.field] != "":

@@ -46,7 +46,7 @@ func TestResponsesHeal(t *testing.T) {
 		{name: "include", model: "m", status: 400, answer: refusal("", "Encrypted content is not supported with this model."),
 			notice: "there is no reasoning to ask for", refused: `"include"`, better: `"input":[]`},
 		{name: "verbosity", model: "gpt-5-codex", req: llm.Request{Settings: llm.Settings{Verbosity: "low"}}, status: 400,
-			answer: refusal("text.verbosity", "Unsupported value: 'low'"), notice: "text.verbosity", refused: `"verbosity"`, better: `"format"`},
+			answer: refusal("text.verbosity", "Unsupported value: 'low'"), notice: "text.verbosity", refused: `"verbosity"`, better: `"instructions":"Keep your answers short."`},
 		{name: "the format", model: "m", req: llm.Request{System: "S", Answer: schema}, status: 400,
 			answer: refusal("text.format", "no"), notice: "text.format", refused: `"json_schema"`, better: `"instructions":"S\n\nAnswer with nothing but JSON`},
 		{name: "instructions", model: "m", req: llm.Request{System: "S"}, status: 422,

@@ -16,6 +16,9 @@ const least = 16
 
 func (r *Responses) compile(req llm.Request) (body map[string]any, notices []string) {
 	cures := r.lessons.all()
+	if _, refused := cures["text.verbosity"]; refused || !r.model.Verbosity {
+		req = req.SpokenVerbosity()
+	}
 	body = map[string]any{
 		"model":  r.o.Model,
 		"stream": !r.o.NoStream,
@@ -98,7 +101,7 @@ func (r *Responses) settings(body map[string]any, req llm.Request) (notices []st
 		if s.field == "user" && r.xai() {
 			field = "user"
 		}
-		if field == "" || r.model.refuses(s.field, effort != "none") || s.field == "verbosity" && !r.model.Verbosity {
+		if field == "" || r.model.refuses(s.field, effort != "none") {
 			notices = append(notices, leftOut(r.o.Model, s.field))
 			continue
 		}
