@@ -254,7 +254,7 @@ func (s *sight) visit(node syntax.Node) bool {
 	case *syntax.CallExpr:
 		before := len(s.texts)
 		for _, assign := range node.Assigns {
-			if assign.Name == nil || !folders.MatchString(assign.Name.Value) {
+			if assign.Name == nil || !folders().MatchString(assign.Name.Value) {
 				s.value(assign.Value)
 			}
 		}
@@ -269,7 +269,7 @@ func (s *sight) visit(node syntax.Node) bool {
 	case *syntax.DeclClause:
 		words := []string{node.Variant.Value}
 		for _, assign := range node.Args {
-			if assign.Name == nil || !folders.MatchString(assign.Name.Value) {
+			if assign.Name == nil || !folders().MatchString(assign.Name.Value) {
 				s.value(assign.Value)
 				s.run = append(s.run, s.texts[max(len(s.texts)-1, 0):]...) // an index in it is evaluated
 			}

@@ -60,11 +60,11 @@ func unseenSed(args []string, _ bool) bool {
 }
 
 var (
-	sedAddress = regexp.MustCompile(`^[ \t]*([0-9]+|\$)?([~+][0-9]+)?[ \t]*`)
-	sedLabel   = regexp.MustCompile(`^[ \t]*[A-Za-z0-9_]*[ \t]*(;|\n|\}|$)`)
-	sedText    = regexp.MustCompile(`^([^\\\n]|\\(?s:.))*(\n|$)`)
-	sedNumber  = regexp.MustCompile(`^[ \t]*[0-9]*`)
-	sedChanges = regexp.MustCompile(`^[0-9gpiImM]*[ \t]*(;|\n|\}|#|$)`)
+	sedAddress = compiled(`^[ \t]*([0-9]+|\$)?([~+][0-9]+)?[ \t]*`)
+	sedLabel   = compiled(`^[ \t]*[A-Za-z0-9_]*[ \t]*(;|\n|\}|$)`)
+	sedText    = compiled(`^([^\\\n]|\\(?s:.))*(\n|$)`)
+	sedNumber  = compiled(`^[ \t]*[0-9]*`)
+	sedChanges = compiled(`^[0-9gpiImM]*[ \t]*(;|\n|\}|#|$)`)
 )
 
 // plainSed reports whether a script of sed only changes text and prints it.
@@ -89,13 +89,13 @@ func plainSed(s string) bool {
 		switch {
 		case strings.IndexByte("{}=dDgGhHnNpPxzF", c) >= 0:
 		case strings.IndexByte("qQlL", c) >= 0:
-			ok = take(sedNumber)
+			ok = take(sedNumber())
 		case strings.IndexByte("btT:", c) >= 0:
-			ok = take(sedLabel)
+			ok = take(sedLabel())
 		case strings.IndexByte("aicrR#", c) >= 0:
-			ok = take(sedText)
+			ok = take(sedText())
 		case c == 's':
-			ok = sedParts(&s, 2) && take(sedChanges)
+			ok = sedParts(&s, 2) && take(sedChanges())
 		case c == 'y':
 			ok = sedParts(&s, 2)
 		default:
@@ -123,7 +123,7 @@ func sedAddresses(s *string) bool {
 			*s = strings.TrimLeft(*s, "IM")
 			*s = strings.TrimLeft(*s, " \t")
 		default:
-			*s = (*s)[len(sedAddress.FindString(*s)):]
+			*s = (*s)[len(sedAddress().FindString(*s)):]
 		}
 		if !strings.HasPrefix(*s, ",") {
 			break
@@ -175,9 +175,9 @@ func unseenAwk(args []string, _ bool) bool {
 }
 
 var (
-	awkString  = regexp.MustCompile(`^"([^"\\\n]|\\[^\n])*"`)
-	awkRegex   = regexp.MustCompile(`^/([^/\\\n\[]|\\[^\n]|\[\^?\]?([^\]/\\\n"]|\\[^\n])*\])+/`)
-	awkKeyword = regexp.MustCompile(`(^|[^A-Za-z0-9_])(return|print|printf|in|case|do|else|getline)[ \t]*$|[)]\s*$|\+\+\s*$|--\s*$`)
+	awkString  = compiled(`^"([^"\\\n]|\\[^\n])*"`)
+	awkRegex   = compiled(`^/([^/\\\n\[]|\\[^\n]|\[\^?\]?([^\]/\\\n"]|\\[^\n])*\])+/`)
+	awkKeyword = compiled(`(^|[^A-Za-z0-9_])(return|print|printf|in|case|do|else|getline)[ \t]*$|[)]\s*$|\+\+\s*$|--\s*$`)
 )
 
 // plainAwk reports whether a program of awk starts no other: it has no pipe, no
@@ -188,7 +188,7 @@ func plainAwk(s string) bool {
 		found := ""
 		switch s[i] {
 		case '"':
-			if found = awkString.FindString(s[i:]); found == "" {
+			if found = awkString().FindString(s[i:]); found == "" {
 				return false
 			}
 		case '#':
@@ -196,12 +196,12 @@ func plainAwk(s string) bool {
 		case '/':
 			before := strings.TrimRight(s[:i], " \t")
 			switch {
-			case awkKeyword.MatchString(before[max(0, len(before)-20):]):
+			case awkKeyword().MatchString(before[max(0, len(before)-20):]):
 				if i < last { // is it a division?
 					return false
 				}
 			case before == "" || strings.ContainsAny(before[len(before)-1:], "(,{};!~&|\n=<>?:*%^+-"):
-				if found = awkRegex.FindString(s[i:]); found == "" {
+				if found = awkRegex().FindString(s[i:]); found == "" {
 					return false
 				}
 			}

@@ -11,6 +11,12 @@ import (
 // Some commands start programs that none of their words is: they are told in a
 // language of their own, or in code. What deny rules are about can hide there.
 
+// compiled is a regular expression once it is needed: they are many, and a program
+// that starts does not wait for them.
+func compiled(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
 //go:embed unseen.txt
 var unseenText string
 
@@ -112,7 +118,7 @@ func understood(words []string) bool {
 	case "sed", "gsed", "awk", "gawk", "mawk", "nawk":
 		return len(words) > 1 && !unseen(words, false)
 	case ".", "source":
-		return len(words) > 1 && !dynamic(words[1]) && !device.MatchString(words[1])
+		return len(words) > 1 && !dynamic(words[1]) && !device().MatchString(words[1])
 	}
 	return false
 }

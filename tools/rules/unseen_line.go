@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -66,7 +65,7 @@ func says(stmt *syntax.Stmt) bool {
 }
 
 // startsOthers are variables by which programs start others, or load them.
-var startsOthers = regexp.MustCompile(`^(PS4|PROMPT_COMMAND|BASH_ENV|ENV|BASH_CMDS|BASH_ALIASES|LD_(PRELOAD|AUDIT|LIBRARY_PATH)|GIT_EXEC_PATH|DYLD_.*|GIT_CONFIG_(COUNT|PARAMETERS|KEY_.*|VALUE_.*)|(G|GNU)?MAKEFLAGS|TAR_OPTIONS|PERL5(OPT|DB)|RUBYOPT|PYTHONSTARTUP|PYTHONINSPECT|_?JAVA_(TOOL_)?OPTIONS|LESSOPEN|LESSCLOSE|CARGO_.*_(RUNNER|LINKER)|RUSTC(_WORKSPACE)?_WRAPPER)$`)
+var startsOthers = compiled(`^(PS4|PROMPT_COMMAND|BASH_ENV|ENV|BASH_CMDS|BASH_ALIASES|LD_(PRELOAD|AUDIT|LIBRARY_PATH)|GIT_EXEC_PATH|DYLD_.*|GIT_CONFIG_(COUNT|PARAMETERS|KEY_.*|VALUE_.*)|(G|GNU)?MAKEFLAGS|TAR_OPTIONS|PERL5(OPT|DB)|RUBYOPT|PYTHONSTARTUP|PYTHONINSPECT|_?JAVA_(TOOL_)?OPTIONS|LESSOPEN|LESSCLOSE|CARGO_.*_(RUNNER|LINKER)|RUSTC(_WORKSPACE)?_WRAPPER)$`)
 
 // sets notes variables that start programs.
 func (s *sight) sets(assigns []*syntax.Assign) {
@@ -74,7 +73,7 @@ func (s *sight) sets(assigns []*syntax.Assign) {
 		if a.Name == nil {
 			continue
 		}
-		name, code := a.Name.Value, startsOthers.MatchString(a.Name.Value)
+		name, code := a.Name.Value, startsOthers().MatchString(a.Name.Value)
 		if name == "NODE_OPTIONS" && a.Value != nil {
 			v := valued(a.Value)
 			code = !v.known || strings.Contains(v.text, "-r") || strings.Contains(v.text, "import") || strings.Contains(v.text, "loader")
@@ -84,4 +83,4 @@ func (s *sight) sets(assigns []*syntax.Assign) {
 }
 
 // folders are variables that hold folders, and no command.
-var folders = regexp.MustCompile(`^(PATH|GOPATH|PYTHONPATH|NODE_PATH|MANPATH)$`)
+var folders = compiled(`^(PATH|GOPATH|PYTHONPATH|NODE_PATH|MANPATH)$`)

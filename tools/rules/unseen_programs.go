@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -30,7 +29,7 @@ func init() {
 }
 
 // device is what a program reads that is no file of the workspace.
-var device = regexp.MustCompile(`^(-$|/dev/|/proc/)`)
+var device = compiled(`^(-$|/dev/|/proc/)`)
 
 // unseenShell reports whether a shell gets its line from somewhere else.
 func unseenShell(args []string, fed bool) bool {
@@ -53,22 +52,22 @@ func unseenShell(args []string, fed bool) bool {
 			}
 		case strings.HasPrefix(word, "+"):
 		default:
-			return device.MatchString(word) && !(fed && word == "-")
+			return device().MatchString(word) && !(fed && word == "-")
 		}
 	}
 	return !fed
 }
 
 // unseenSource reports whether a shell reads lines that are in no file.
-func unseenSource(args []string, _ bool) bool { return len(args) > 0 && device.MatchString(args[0]) }
+func unseenSource(args []string, _ bool) bool { return len(args) > 0 && device().MatchString(args[0]) }
 
 // harmlessSetting are settings of git, as -c names them, that start nothing.
-var harmlessSetting = regexp.MustCompile(`(?i)^(user|color|advice|column|i18n|safe|status|branch|log|init|push|pull|rerere|tag|versionsort|commit\.gpgsign|tag\.gpgsign|core\.(quotepath|autocrlf|eol|filemode|ignorecase|abbrev|longpaths|symlinks|whitespace|bare|preloadindex|untrackedcache)|diff\.(renames|renamelimit|algorithm|context|noprefix|mnemonicprefix|colormoved|submodule)|merge\.(conflictstyle|renames|ff|stat)|fetch\.(prune|parallel)|rebase\.(autostash|autosquash|updaterefs)|http\.(version|lowspeedlimit|lowspeedtime|postbuffer|sslverify)|gc\.auto|pager\.[a-z-]+|protocol\.file\.allow|submodule\.recurse)(\.|=|$)`)
+var harmlessSetting = compiled(`(?i)^(user|color|advice|column|i18n|safe|status|branch|log|init|push|pull|rerere|tag|versionsort|commit\.gpgsign|tag\.gpgsign|core\.(quotepath|autocrlf|eol|filemode|ignorecase|abbrev|longpaths|symlinks|whitespace|bare|preloadindex|untrackedcache)|diff\.(renames|renamelimit|algorithm|context|noprefix|mnemonicprefix|colormoved|submodule)|merge\.(conflictstyle|renames|ff|stat)|fetch\.(prune|parallel)|rebase\.(autostash|autosquash|updaterefs)|http\.(version|lowspeedlimit|lowspeedtime|postbuffer|sslverify)|gc\.auto|pager\.[a-z-]+|protocol\.file\.allow|submodule\.recurse)(\.|=|$)`)
 
 var (
-	noPager   = regexp.MustCompile(`(?i)^(core\.pager=(cat)?|core\.fsmonitor=(false|true|0)|core\.editor=(true|:)|core\.hookspath=/dev/null|credential\.helper=|sequence\.editor=(true|:)|pager\.[a-z-]+=(false|0|cat))$`)
-	gitOption = regexp.MustCompile(`^(--(upload-pa|receive-pa|exec|open-files|extc|to-cmd|cc-cmd|header-cmd|sendmail-cmd|smtp-server|config-env|tool)|--pager=|--config=)|::`)
-	strategy  = regexp.MustCompile(`^(ort|recursive|resolve|octopus|ours|subtree)$`)
+	noPager   = compiled(`(?i)^(core\.pager=(cat)?|core\.fsmonitor=(false|true|0)|core\.editor=(true|:)|core\.hookspath=/dev/null|credential\.helper=|sequence\.editor=(true|:)|pager\.[a-z-]+=(false|0|cat))$`)
+	gitOption = compiled(`^(--(upload-pa|receive-pa|exec|open-files|extc|to-cmd|cc-cmd|header-cmd|sendmail-cmd|smtp-server|config-env|tool)|--pager=|--config=)|::`)
+	strategy  = compiled(`^(ort|recursive|resolve|octopus|ours|subtree)$`)
 )
 
 // unseenGit reports whether git is told, in a setting or an option, what to run.
@@ -84,19 +83,19 @@ func unseenGit(args []string, _ bool) bool {
 			if word != "-c" && word != "--config" {
 				value = word[2:]
 			}
-			if dynamic(value) || !noPager.MatchString(value) && (!harmlessSetting.MatchString(value) || strings.HasPrefix(strings.ToLower(value), "pager.")) {
+			if dynamic(value) || !noPager().MatchString(value) && (!harmlessSetting().MatchString(value) || strings.HasPrefix(strings.ToLower(value), "pager.")) {
 				return true
 			}
-		case gitOption.MatchString(word) && word != "--exec-path":
+		case gitOption().MatchString(word) && word != "--exec-path":
 			return true
 		case command == "grep" && strings.HasPrefix(word, "-O"), command == "clone" && word == "-u", command == "difftool" && strings.HasPrefix(word, "-x"):
 			return true
 		case word == "-s" && slices.Contains([]string{"merge", "rebase", "pull", "cherry-pick", "revert"}, command) && value != "" && !strings.HasPrefix(value, "-"):
-			if !strategy.MatchString(value) {
+			if !strategy().MatchString(value) {
 				return true
 			}
 		case strings.HasPrefix(word, "--strategy="):
-			if !strategy.MatchString(strings.TrimPrefix(word, "--strategy=")) {
+			if !strategy().MatchString(strings.TrimPrefix(word, "--strategy=")) {
 				return true
 			}
 		case command == "" && !strings.HasPrefix(word, "-") && (i == 0 || !slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace"}, args[i-1])):
@@ -107,28 +106,28 @@ func unseenGit(args []string, _ bool) bool {
 }
 
 var (
-	makeOption = regexp.MustCompile(`^(--ev|-E)`)
-	assigned   = regexp.MustCompile(`^([A-Za-z_.][A-Za-z0-9_.-]*)[:?+!]*=(.*)$`)
-	oneWord    = regexp.MustCompile(`^[A-Za-z0-9_./+:,@%=-]*$`)
+	makeOption = compiled(`^(--ev|-E)`)
+	assigned   = compiled(`^([A-Za-z_.][A-Za-z0-9_.-]*)[:?+!]*=(.*)$`)
+	oneWord    = compiled(`^[A-Za-z0-9_./+:,@%=-]*$`)
 )
 
 // unseenMake reports whether make is told more than targets and plain values.
 func unseenMake(args []string, _ bool) bool {
 	for i, word := range args {
-		m := assigned.FindStringSubmatch(word)
+		m := assigned().FindStringSubmatch(word)
 		switch {
-		case makeOption.MatchString(word), strings.ContainsAny(word, "$`"):
+		case makeOption().MatchString(word), strings.ContainsAny(word, "$`"):
 			return true
-		case m != nil && (strings.Contains(m[1], "SHELL") || m[1] == "MAKEFLAGS" || !oneWord.MatchString(m[2])):
+		case m != nil && (strings.Contains(m[1], "SHELL") || m[1] == "MAKEFLAGS" || !oneWord().MatchString(m[2])):
 			return true
-		case (word == "-f" || word == "--file") && i+1 < len(args) && device.MatchString(args[i+1]), word == "-f-":
+		case (word == "-f" || word == "--file") && i+1 < len(args) && device().MatchString(args[i+1]), word == "-f-":
 			return true
 		}
 	}
 	return false
 }
 
-var remoteShell = regexp.MustCompile(`^ssh( -(p ?[0-9]+|[46CTqx]|l ?[a-z0-9_-]+|i ?[A-Za-z0-9_./-]+))*$`)
+var remoteShell = compiled(`^ssh( -(p ?[0-9]+|[46CTqx]|l ?[a-z0-9_-]+|i ?[A-Za-z0-9_./-]+))*$`)
 
 // unseenRsync reports whether rsync is told another remote shell than ssh.
 func unseenRsync(args []string, _ bool) bool {
@@ -150,7 +149,7 @@ func unseenRsync(args []string, _ bool) bool {
 		default:
 			continue
 		}
-		if !remoteShell.MatchString(value) {
+		if !remoteShell().MatchString(value) {
 			return true
 		}
 	}

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"fmt"
 	"os"
-	"runtime"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,7 +31,13 @@ func (h *helper) bind() error {
 	if err := enforce(rules); err != nil {
 		return err
 	}
-	return confine(filter(architectures[runtime.GOARCH], rulesFor(h.Network, h.untouchable())))
+	listener, err := confine(rulesFor(h.Network, h.untouchable()))
+	if err != nil || listener < 0 {
+		return err
+	}
+	h.modes.at = append([]string{h.Workspace}, h.Write...)
+	go h.modes.serve(listener)
+	return nil
 }
 
 // untouchable are the ids that no signal of the command may go to, where it can
@@ -50,8 +55,9 @@ func (h *helper) untouchable() []int {
 
 // kept are the capabilities that root needs to work with files of others inside
 // the workspace. With CAP_SYS_PTRACE or CAP_PERFMON it could read the keys in
-// the environment of parley.
-const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
+// the environment of parley; with CAP_FSETID files would keep the setuid bit while it
+// writes to them.
+const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER
 
 // disarm takes away all other capabilities of the calling thread, also from the
 // programs it will run.

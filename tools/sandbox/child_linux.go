@@ -53,6 +53,7 @@ type helper struct {
 	ending chan struct{}           // closed when what is left is ended
 	ended  int                     // how many that were; final once gone
 	late   bool                    // they were given time, and did not end by themselves
+	modes  modes
 }
 
 // help is the life of the helper. It returns the exit status.
@@ -133,7 +134,7 @@ func (h *helper) finish() string {
 		c = h.before.restore()
 	}
 	h.before.shelf.clear()
-	return text + sentence(c, h.before.shelf.kept)
+	return text + h.modes.clear() + sentence(c, h.before.shelf.kept)
 }
 
 // tidy removes what nobody needs any more.

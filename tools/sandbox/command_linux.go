@@ -212,7 +212,8 @@ func (f findings) backend() Backend {
 		return Backend{ABI: f.abi, Why: fmt.Sprintf("Landlock ABI %d cannot keep files from being cut short, and there are no namespaces: %v", f.abi, f.apart)}
 	}
 	b.Name = "landlock+seccomp"
-	b.Details = append(b.Details, fmt.Sprintf("no namespaces: %v", f.apart), "protected paths are put back after each command")
+	b.Details = append(b.Details, fmt.Sprintf("no namespaces: %v", f.apart), "protected paths are put back after each command",
+		"mode, owner, times, extended attributes and flags of files of the same user can be changed anywhere")
 	if f.abi < 6 {
 		b.Details = append(b.Details, "signals to other processes of the same user are not held back before Landlock ABI 6")
 	}

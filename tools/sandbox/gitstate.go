@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Beside its settings and hooks git keeps in its folder what it goes on with later,
@@ -59,21 +60,27 @@ const (
 	author         = `(GIT_AUTHOR_(NAME|EMAIL|DATE)='([^']|'\\['!]')*'\n?)*`
 )
 
+// compiled is a regular expression once it is needed: the helper, which starts with
+// each command, hardly ever does.
+func compiled(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
 // without takes text for plain that the expression does not match.
 func without(expr string) func(*snapshot, string, string) bool {
-	re := regexp.MustCompile(expr)
-	return func(_ *snapshot, _, text string) bool { return !re.MatchString(text) }
+	re := compiled(expr)
+	return func(_ *snapshot, _, text string) bool { return !re().MatchString(text) }
 }
 
 // only takes text for plain that the expression matches as a whole.
 func only(expr string) func(*snapshot, string, string) bool {
-	re := regexp.MustCompile(`^(?:` + expr + `)$`)
-	return func(_ *snapshot, _, text string) bool { return re.MatchString(text) }
+	re := compiled(`^(?:` + expr + `)$`)
+	return func(_ *snapshot, _, text string) bool { return re().MatchString(text) }
 }
 
 var (
-	strategy        = regexp.MustCompile(`^(` + strategies + `)$`)
-	strategyOptions = regexp.MustCompile(`^` + strategyOption + `$`)
+	strategy        = compiled(`^(` + strategies + `)$`)
+	strategyOptions = compiled(`^` + strategyOption + `$`)
 )
 
 // plainOptions reports whether a cherry-pick or revert goes on with nothing but
@@ -82,9 +89,9 @@ func plainOptions(_ *snapshot, _, text string) bool {
 	return written(text, func(key, value string) bool {
 		switch key {
 		case "options.strategy":
-			return strategy.MatchString(value)
+			return strategy().MatchString(value)
 		case "options.strategy-option":
-			return strategyOptions.MatchString(value)
+			return strategyOptions().MatchString(value)
 		}
 		return strings.HasPrefix(key, "options.")
 	})

@@ -43,11 +43,13 @@
 // to: its objects and branches can be changed, what configures it cannot, and what
 // git goes on with there is said.
 //
+// Files that a command has given a setuid or setgid bit lose it, and that is said.
+//
 // What stays possible, and where: the names, sizes and times of files elsewhere
 // can be read (stat is not restricted by Landlock); a file made in memory or in
 // the workspace can be executed, under the same restrictions. Where namespaces
-// are forbidden, as in most containers, also: mode, owner and times of files of
-// the same user can be changed anywhere, the command lines of other processes
+// are forbidden, as in most containers, also: mode, owner, times, extended attributes
+// and flags of files of the same user can be changed anywhere, the command lines of other processes
 // can be read, a protected path is changed until the command has ended and then
 // put back, whoever changed it, and before Linux 6.12 other processes of the same
 // user can be sent signals.

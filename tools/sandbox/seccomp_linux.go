@@ -52,6 +52,7 @@ type rule struct {
 	only   []uint32 // values that pass; nil: all but never
 	never  []uint32
 	answer unix.Errno
+	told   bool // in place of the answer the helper is told, where it listens
 }
 
 // rulesFor are the system calls that depend on their arguments. Untouchable are
@@ -74,8 +75,13 @@ func rulesFor(online bool, untouchable []int) []rule {
 		{call: unix.SYS_CLONE3, mask: whole, only: []uint32{}, answer: unix.ENOSYS},
 		// The limits of others: with them parley, or the helper, could not write what it has to put back.
 		{call: unix.SYS_PRLIMIT64, mask: whole, only: []uint32{0}, answer: unix.EPERM},
+		// Its mode is behind a pointer. Who hears that there is no such call takes openat.
+		{call: unix.SYS_OPENAT2, mask: whole, only: []uint32{}, answer: unix.ENOSYS},
 		// Typing into the terminal that parley runs in.
 		{call: unix.SYS_IOCTL, arg: 1, mask: whole, never: []uint32{unix.TIOCSTI, unix.TIOCLINUX}, answer: unix.EPERM},
+	}
+	for _, s := range settingModes {
+		all = append(all, rule{call: s.call, arg: s.arg, mask: special, only: []uint32{0}, answer: unix.EPERM, told: true})
 	}
 	if len(untouchable) > 0 {
 		var ids []uint32
@@ -110,8 +116,9 @@ const (
 )
 
 // filter is the program that the kernel runs before each system call. A call by
-// another convention (32 bits, x32) has other numbers and is denied.
-func filter(arch uint32, rules []rule) []unix.SockFilter {
+// another convention (32 bits, x32) has other numbers and is denied. Listening says
+// that somebody is told of the calls that are to be.
+func filter(arch uint32, rules []rule, listening bool) []unix.SockFilter {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
 	}
@@ -136,6 +143,10 @@ func filter(arch uint32, rules []rule) []unix.SockFilter {
 		prog = append(prog, equal(uint32(call), 0, 1), answer(unix.EPERM))
 	}
 	for _, r := range rules {
+		no := answer(r.answer)
+		if r.told && listening {
+			no.K = unix.SECCOMP_RET_USER_NOTIF
+		}
 		body := []unix.SockFilter{
 			load(offsetArgs + 8*r.arg), // little endian: the lower half comes first
 			{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: r.mask},
@@ -144,10 +155,10 @@ func filter(arch uint32, rules []rule) []unix.SockFilter {
 			for i, v := range r.only {
 				body = append(body, equal(v, len(r.only)-i, 0)) // over the others and the answer
 			}
-			body = append(body, answer(r.answer))
+			body = append(body, no)
 		} else {
 			for _, v := range r.never {
-				body = append(body, equal(v, 0, 1), answer(r.answer))
+				body = append(body, equal(v, 0, 1), no)
 			}
 		}
 		body = append(body, load(offsetCall))
@@ -157,15 +168,28 @@ func filter(arch uint32, rules []rule) []unix.SockFilter {
 	return append(prog, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
 }
 
-// confine puts the calling thread, and what it starts, behind the filter.
-func confine(prog []unix.SockFilter) error {
-	p := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&p)))
-	runtime.KeepAlive(prog)
-	if errno != 0 {
-		return fmt.Errorf("seccomp: %w", errno)
+// confine puts the calling thread, and what it starts, behind the filter of rules.
+// What is to be told comes from listener. Where somebody else listens already there
+// can be no other, and it is -1.
+func confine(rules []rule) (listener int, err error) {
+	for _, listening := range []bool{true, false} {
+		prog, flags := filter(architectures[runtime.GOARCH], rules, listening), uintptr(0)
+		if listening {
+			flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
+		}
+		p := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+		fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&p)))
+		runtime.KeepAlive(prog)
+		switch {
+		case errno == 0 && listening:
+			return int(fd), unix.SetNonblock(int(fd), true)
+		case errno == 0:
+			return -1, nil
+		case !listening:
+			return -1, fmt.Errorf("seccomp: %w", errno)
+		}
 	}
-	return nil
+	return -1, nil
 }
 
 // filters reports whether the kernel has what confine needs.
