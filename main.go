@@ -1221,7 +1221,16 @@ func (a *app) shelf() print.Shelf {
 			return lib, nil
 		},
 		Out: os.Stdout, Note: a.note, Render: term.IsTerminal(os.Stdout.Fd()), Width: width, Now: time.Now,
+		Mask: a.maskKeys,
 	}
+}
+
+// maskKeys takes the keys that are configured out of text.
+func (a *app) maskKeys() func(string) string {
+	if err := a.load(); err != nil {
+		a.note("Only the keys of the environment are masked: " + err.Error())
+	}
+	return a.cfg.MaskKeys(os.Getenv)
 }
 
 // kept gives the errors of a command and of those below it their status.

@@ -52,6 +52,14 @@ func newMask(secrets []string) mask {
 	return mask{strings.NewReplacer(pairs...), all}
 }
 
+// MaskText returns a function that takes secrets out of text, in every form in
+// which they may stand there. Those that are shorter than shortest bytes are not
+// looked for.
+func MaskText(secrets []string, shortest int) func(string) string {
+	long := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(strings.TrimSpace(s)) < shortest })
+	return newMask(long).text
+}
+
 // forms lists secret as it is, and as URL, JSON, HTML, hexadecimal and base64
 // text.
 func forms(secret string) []string {

@@ -25,6 +25,7 @@ import (
 type Conversation struct {
 	Session store.Session
 	Nodes   []store.Node // by rising Seq
+	Masked  int          // texts in which keys were masked; 0: it is as it was
 }
 
 // A Format is a way to write a conversation.

@@ -25,6 +25,7 @@ const (
 //
 //	{"type":"session","format":"parley","version":1,"id":…,"title":…,…}
 //
+// with "masked", the number of texts in which keys were masked, where any were,
 // and one for each message, on all branches, in the order of Nodes:
 //
 //	{"type":"message","seq":1,"parent":0,"at":…,"role":"user",…,"parts":[…]}
@@ -40,7 +41,7 @@ func JSONL(w io.Writer, c Conversation) error {
 	e.SetEscapeHTML(false)
 	s := c.Session
 	s.Created, s.Updated, s.Deleted = s.Created.UTC(), s.Updated.UTC(), s.Deleted.UTC()
-	if err := e.Encode(sessionLine{typeSession, format, version, s}); err != nil {
+	if err := e.Encode(sessionLine{typeSession, format, version, c.Masked, s}); err != nil {
 		return fmt.Errorf("write session %s: %w", s.ID, err)
 	}
 	for _, n := range c.Nodes {
@@ -57,6 +58,7 @@ type sessionLine struct {
 	Type    string `json:"type"`
 	Format  string `json:"format"`
 	Version int    `json:"version"`
+	Masked  int    `json:"masked,omitempty"`
 	store.Session
 }
 
@@ -136,7 +138,7 @@ func (d *native) line(data []byte) error {
 			d.notes.add(badLines, 1)
 			return nil
 		}
-		d.all = append(d.all, &Conversation{Session: l.Session})
+		d.all = append(d.all, &Conversation{Session: l.Session, Masked: l.Masked})
 	case typeMessage:
 		var l nodeLine
 		if len(d.all) == 0 || json.Unmarshal(data, &l) != nil {

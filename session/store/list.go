@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -192,7 +193,10 @@ func (q Query) filter() (where string, args []any) {
 
 // limit is how many are wanted.
 func (q Query) limit() int {
-	if q.Limit <= 0 {
+	switch {
+	case q.Limit < 0:
+		return math.MaxInt
+	case q.Limit == 0:
 		return 1000
 	}
 	return q.Limit

@@ -75,7 +75,7 @@ type Query struct {
 	Since   time.Time // touched at this time or later
 	Until   time.Time // and before
 	Deleted bool      // those that were deleted instead
-	Limit   int       // 0: 1000
+	Limit   int       // 0: 1000; below 0: all
 }
 
 // A Hit is a message that a search found.

@@ -2,6 +2,7 @@ package print
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ type Shelf struct {
 	Render bool         // Out is a terminal, Width cells wide
 	Width  int
 	Now    func() time.Time
+	Mask   func() func(string) string // returns what takes keys out of text; nil: nothing does
 }
 
 // Sessions is the command that lists, shows, searches, exports, imports and
@@ -64,7 +66,57 @@ func query(cmd *cobra.Command, q *session.Query, since *string) {
 	f.StringVarP(&q.Model, "model", "m", "", "only those with this model, or a part of its name")
 	f.StringVar(&q.Folder, "folder", "", "only those that began in this folder or below it")
 	f.StringVar(since, "since", "", "only those touched since then: 2026-11-20, 12h or 30d ago")
-	f.IntVarP(&q.Limit, "limit", "n", 0, "at most so many")
+}
+
+// A page is which part of a list is shown.
+type page struct {
+	limit, number int
+	all           bool
+}
+
+// usualPage is how many lines a page has where --limit does not say.
+const usualPage = 1000
+
+func (p *page) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.IntVarP(&p.limit, "limit", "n", usualPage, "how many on a page")
+	f.IntVar(&p.number, "page", 1, "which page")
+	f.BoolVar(&p.all, "all", false, "all of them, on one page")
+	cmd.MarkFlagsMutuallyExclusive("all", "limit")
+	cmd.MarkFlagsMutuallyExclusive("all", "page")
+}
+
+func (p *page) check() error {
+	if p.limit < 1 || p.number < 1 {
+		return Mistake{fmt.Errorf("--limit %d --page %d: both count from 1", p.limit, p.number)}
+	}
+	return nil
+}
+
+// bounds is where the page begins and ends in a list of so many.
+func (p *page) bounds(total int) (from, to int) {
+	if p.all {
+		return 0, total
+	}
+	if p.number-1 > total/p.limit {
+		return total, total
+	}
+	from = (p.number - 1) * p.limit
+	return from, min(from+min(p.limit, total), total)
+}
+
+// note says which part of how many is shown; "" if it is all.
+func (p *page) note(total int, of string) string {
+	from, to := p.bounds(total)
+	switch {
+	case to-from == total:
+		return ""
+	case from == to:
+		return fmt.Sprintf("Page %d is empty: there are %d %s", p.number, total, of)
+	case to == total:
+		return fmt.Sprintf("%s %d to %d of %d: the last page", of, from+1, to, total)
+	}
+	return fmt.Sprintf("%s %d to %d of %d: --page %d shows more, --all all of them", of, from+1, to, total, p.number+1)
 }
 
 // finish fills in what flags say in words.
@@ -104,11 +156,12 @@ func moment(text string, now time.Time) (time.Time, error) {
 }
 
 func (s Shelf) list() *cobra.Command {
-	var q session.Query
+	q := session.Query{Limit: -1}
 	var since string
 	var asJSON bool
+	var page page
 	cmd := &cobra.Command{Use: "list [WORD...]", Short: "List conversations, the latest first", RunE: func(_ *cobra.Command, words []string) error {
-		if err := s.finish(&q, since); err != nil {
+		if err := cmp.Or(s.finish(&q, since), page.check()); err != nil {
 			return Mistake{err}
 		}
 		q.Words = strings.Join(words, " ")
@@ -118,12 +171,18 @@ func (s Shelf) list() *cobra.Command {
 				return err
 			}
 			if len(found) == 0 && err == nil {
-				s.Note("no conversation is kept" + map[bool]string{true: " that fits"}[q != (session.Query{})])
+				s.Note("no conversation is kept" + map[bool]string{true: " that fits"}[q != (session.Query{Limit: -1})])
 			}
-			return errors.Join(s.rows(found, asJSON), err)
+			from, to := page.bounds(len(found))
+			shown := s.rows(found[from:to], asJSON)
+			if note := page.note(len(found), "conversations"); note != "" {
+				s.Note(note)
+			}
+			return errors.Join(shown, err)
 		})
 	}}
 	query(cmd, &q, &since)
+	page.flags(cmd)
 	cmd.Flags().BoolVar(&q.Deleted, "deleted", false, "those that were deleted in the last 30 days")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	return cmd
@@ -173,9 +232,9 @@ func (s Shelf) lines(text string) error {
 }
 
 func (s Shelf) show() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{Use: "show SESSION", Short: "Show a conversation", Args: named, RunE: func(_ *cobra.Command, words []string) error {
-		return s.one(words, func(lib *session.Library, c archive.Conversation) error {
+	var asJSON, raw bool
+	cmd := &cobra.Command{Use: "show SESSION", Short: "Show a conversation, configured keys masked", Args: named, RunE: func(_ *cobra.Command, words []string) error {
+		return s.one(words, raw, func(c archive.Conversation) error {
 			if asJSON {
 				return s.write(c, archive.JSONL, escaped)
 			}
@@ -195,6 +254,7 @@ func (s Shelf) show() *cobra.Command {
 		})
 	}}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON lines, every branch and part")
+	cmd.Flags().BoolVar(&raw, "raw", false, "leave configured keys in what was said")
 	return cmd
 }
 
@@ -206,8 +266,22 @@ func named(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// one finds the conversation that words name.
-func (s Shelf) one(words []string, do func(*session.Library, archive.Conversation) error) error {
+// masked is c without the keys that are configured here, and says so.
+func (s Shelf) masked(c archive.Conversation) archive.Conversation {
+	if s.Mask == nil {
+		return c
+	}
+	c = archive.Masked(c, s.Mask())
+	if c.Masked > 0 {
+		texts := map[bool]string{true: "1 text", false: fmt.Sprintf("%d texts", c.Masked)}[c.Masked == 1]
+		s.Note("Configured keys masked in " + texts + ": --raw keeps them")
+	}
+	return c
+}
+
+// one finds the conversation that words name; unless raw is set, keys are masked
+// in it.
+func (s Shelf) one(words []string, raw bool, do func(archive.Conversation) error) error {
 	return s.with(func(lib *session.Library) error {
 		found, err := Find(lib, strings.Join(words, " "))
 		if err != nil {
@@ -220,7 +294,11 @@ func (s Shelf) one(words []string, do func(*session.Library, archive.Conversatio
 		if err != nil {
 			s.Note(err.Error())
 		}
-		return do(lib, archive.Conversation{Session: about, Nodes: nodes})
+		c := archive.Conversation{Session: about, Nodes: nodes}
+		if !raw {
+			c = s.masked(c)
+		}
+		return do(c)
 	})
 }
 
@@ -248,11 +326,12 @@ func Find(lib *session.Library, word string) (session.Summary, error) {
 }
 
 func (s Shelf) search() *cobra.Command {
-	var q session.Query
+	q := session.Query{Limit: -1}
 	var since string
 	var asJSON bool
+	var page page
 	cmd := &cobra.Command{Use: "search WORD...", Short: "Search what was said in all conversations", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, words []string) error {
-		if err := s.finish(&q, since); err != nil {
+		if err := cmp.Or(s.finish(&q, since), page.check()); err != nil {
 			return Mistake{err}
 		}
 		q.Words = strings.Join(words, " ")
@@ -265,7 +344,11 @@ func (s Shelf) search() *cobra.Command {
 				s.Note("nothing was said about " + q.Words)
 			}
 			var text strings.Builder
-			for _, h := range hits {
+			from, to := page.bounds(len(hits))
+			if note := page.note(len(hits), "messages"); note != "" {
+				defer s.Note(note)
+			}
+			for _, h := range hits[from:to] {
 				if asJSON {
 					if err := writeJSON(s.Out, h); err != nil {
 						return err
@@ -282,6 +365,7 @@ func (s Shelf) search() *cobra.Command {
 		})
 	}}
 	query(cmd, &q, &since)
+	page.flags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	return cmd
 }
@@ -354,7 +438,8 @@ func fileName(about session.Summary) string {
 
 func (s Shelf) export() *cobra.Command {
 	var as, to string
-	cmd := &cobra.Command{Use: "export SESSION", Short: "Write a conversation to a file, or to standard output", Args: named, RunE: func(_ *cobra.Command, words []string) error {
+	var raw bool
+	cmd := &cobra.Command{Use: "export SESSION", Short: "Write a conversation to a file, or to standard output, configured keys masked", Args: named, RunE: func(_ *cobra.Command, words []string) error {
 		if to != "" && as == "" {
 			as = strings.TrimPrefix(filepath.Ext(to), ".")
 		}
@@ -365,7 +450,7 @@ func (s Shelf) export() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return s.one(words, func(_ *session.Library, c archive.Conversation) error {
+		return s.one(words, raw, func(c archive.Conversation) error {
 			if to == "" || to == "-" {
 				clean := safe.Text
 				if form.Name == "jsonl" {
@@ -386,6 +471,7 @@ func (s Shelf) export() *cobra.Command {
 	}}
 	cmd.Flags().StringVarP(&as, "output", "o", "", "md, html or jsonl (lossless)")
 	cmd.Flags().StringVar(&to, "to", "", "file to write, which must not be there yet")
+	cmd.Flags().BoolVar(&raw, "raw", false, "leave configured keys in what was said")
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"md", "html", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

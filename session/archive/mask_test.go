@@ -1,0 +1,45 @@
+package archive
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/session/store"
+)
+
+// Masking changes texts, arguments and results, and counts them. What a provider
+// wants back stays as it is, and so does the conversation it was made of.
+func TestMasked(t *testing.T) {
+	say := func() Conversation {
+		state := json.RawMessage(`{"key":"KEY"}`)
+		return Conversation{Session: store.Session{Title: "my KEY", Preview: "none"}, Nodes: []store.Node{
+			{Seq: 1, Message: llm.UserText("KEY and KEY")},
+			{Seq: 2, Parent: 1, Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{
+				{Kind: llm.Thinking, Text: "a KEY", State: state}, {Kind: llm.Call, ID: "1", Name: "KEY", Input: `{"a":"KEY"}`}}}},
+			{Seq: 3, Parent: 2, Results: map[string]store.Outcome{"1": {Diff: "+KEY"}}, Message: llm.Message{Role: llm.RoleTool, Parts: []llm.Part{
+				{Kind: llm.Result, ID: "1", Name: "KEY", Text: "KEY"}, {Kind: llm.Media, Data: []byte("KEY")}}}},
+		}}
+	}
+	c := say()
+	got := Masked(c, strings.NewReplacer("KEY", "[redacted]").Replace)
+	if !reflect.DeepEqual(c, say()) {
+		t.Error("the conversation itself was changed")
+	}
+	if got.Masked != 6 {
+		t.Errorf("%d texts were masked, want 6", got.Masked)
+	}
+	p := got.Nodes[1].Parts
+	if string(p[0].State) != `{"key":"KEY"}` || p[1].Name != "KEY" || string(got.Nodes[2].Parts[1].Data) != "KEY" {
+		t.Errorf("what has to stay was changed: %+v", got.Nodes)
+	}
+	if got.Session.Title != "my [redacted]" || got.Nodes[0].Text() != "[redacted] and [redacted]" || p[0].Text != "a [redacted]" ||
+		p[1].Input != `{"a":"[redacted]"}` || got.Nodes[2].Parts[0].Text != "[redacted]" || got.Nodes[2].Results["1"].Diff != "+[redacted]" {
+		t.Errorf("not masked: %+v", got)
+	}
+	if again := Masked(c, func(s string) string { return s }); again.Masked != 0 || !reflect.DeepEqual(again.Nodes, c.Nodes) {
+		t.Errorf("without keys: %+v", again)
+	}
+}
