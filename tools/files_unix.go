@@ -3,6 +3,7 @@
 package tools
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -11,20 +12,26 @@ import (
 // nonblock keeps the opening of a pipe from waiting for its other end.
 const nonblock = syscall.O_NONBLOCK
 
-// keep gives f the mode and, where that is allowed, the owner of old.
-func keep(f *os.File, old fs.FileInfo) error {
-	if was, ok := old.Sys().(*syscall.Stat_t); ok {
-		info, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		is, ok := info.Sys().(*syscall.Stat_t)
-		if ok && (is.Uid != was.Uid || is.Gid != was.Gid) {
-			_ = f.Chown(int(was.Uid), int(was.Gid)) // only root may give files away
-		}
+// keepOwner gives f the owner and the group of old. Only root may give files away,
+// and a mode with another group would let others in.
+func keepOwner(f *os.File, old fs.FileInfo) error {
+	was, ok := old.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
 	}
-	return f.Chmod(old.Mode().Perm())
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	is, ok := info.Sys().(*syscall.Stat_t)
+	if ok && (is.Uid != was.Uid || is.Gid != was.Gid) {
+		return f.Chown(int(was.Uid), int(was.Gid))
+	}
+	return nil
 }
+
+// isMount reports whether a rename failed because something is mounted there.
+func isMount(err error) bool { return errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.EXDEV) }
 
 // links is how many names a file has.
 func links(info fs.FileInfo) int {

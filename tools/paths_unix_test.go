@@ -181,13 +181,17 @@ func TestSwappedAfterTheCheck(t *testing.T) {
 	if content, _, err := f.load("dir/f"); err == nil {
 		t.Errorf("it read %q", content)
 	}
-	if err := f.replace("dir/f", []byte("mine"), info); err == nil {
+	r := replacement{root: f.root, name: "dir/f", content: []byte("mine"), before: content, old: info}
+	if _, err := r.write(); err == nil {
 		t.Error("it replaced the file")
 	}
-	if err := f.apply(t.Context(), change{file: "dir/new", content: []byte("mine")}); err == nil {
+	if err := r.overwrite(); err == nil {
+		t.Error("it wrote into the file")
+	}
+	if _, err := f.apply(t.Context(), change{file: "dir/new", content: []byte("mine")}); err == nil {
 		t.Error("it created a file")
 	}
-	if err := f.apply(t.Context(), change{file: "dir/a/b", content: []byte("mine")}); err == nil {
+	if _, err := f.apply(t.Context(), change{file: "dir/a/b", content: []byte("mine")}); err == nil {
 		t.Error("it created a folder")
 	}
 	if entries, err := f.entries("dir"); err == nil {

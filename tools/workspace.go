@@ -3,10 +3,8 @@ package tools
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -319,74 +317,40 @@ type change struct {
 	sum     hash        // of the old content
 }
 
-// apply carries c out: the file holds its old or its new content at every
-// moment, and is left alone if it is no longer what it was.
-func (w *workspace) apply(ctx context.Context, c change) error {
+// apply carries c out: the file is left alone if it is no longer what it was. How
+// says what is special about the way it was written; "" for nothing.
+func (w *workspace) apply(ctx context.Context, c change) (how string, err error) {
 	defer w.lock(c.file)()
 	now, info, err := w.load(c.file)
 	switch {
 	case c.old == nil && err == nil:
-		return refuse("%s was created by somebody else since; read it first", shown(c.file))
+		return "", refuse("%s was created by somebody else since; read it first", shown(c.file))
 	case c.old == nil && !w.free(c.file):
-		return err
+		return "", err
 	case c.old != nil && err != nil:
-		return err
+		return "", err
 	case c.old != nil && sha256.Sum256(now) != c.sum:
-		return refuse("%s has changed since this was planned, so nothing was written; read it again", shown(c.file))
+		return "", refuse("%s has changed since this was planned, so nothing was written; read it again", shown(c.file))
 	}
 	if err := ctx.Err(); err != nil {
-		return refuse("%s was not written: canceled", shown(c.file))
+		return "", refuse("%s was not written: canceled", shown(c.file))
 	}
 	if dir := path.Dir(c.file); c.old == nil && dir != "." {
 		if err := w.root.MkdirAll(filepath.FromSlash(dir), 0o755); err != nil {
-			return explain(dir, err)
+			return "", explain(dir, err)
 		}
 	}
-	if err := w.replace(c.file, c.content, info); err != nil {
-		return explain(c.file, err)
+	r := replacement{root: w.root, name: filepath.FromSlash(c.file), content: c.content, before: now, old: info}
+	how, err = r.write()
+	if err != nil {
+		return "", explain(c.file, err)
 	}
 	w.see(c.file, sha256.Sum256(c.content))
-	return nil
+	return how, nil
 }
 
 // free reports whether there is nothing at all at file.
 func (w *workspace) free(file string) bool {
 	_, err := w.root.Lstat(filepath.FromSlash(file))
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-}
-
-// replace writes content beside file and renames it over the file, which also
-// leaves other hard links to the old content alone. Mode and owner stay; old is
-// nil for a new file.
-func (w *workspace) replace(file string, content []byte, old fs.FileInfo) error {
-	native := filepath.FromSlash(file)
-	temp := filepath.Join(filepath.Dir(native), fmt.Sprintf(".parley-%s.tmp", rand.Text()))
-	f, err := w.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	defer w.root.Remove(temp) // nothing is left of it after the rename
-	defer f.Close()
-	if old != nil {
-		if err := keep(f, old); err != nil {
-			return err
-		}
-	}
-	if _, err := f.Write(content); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := w.root.Rename(temp, native); err != nil {
-		return err
-	}
-	if dir, err := w.root.Open(filepath.Dir(native)); err == nil {
-		dir.Sync() // so that the new name outlives a power cut; not every file system can
-		dir.Close()
-	}
-	return nil
 }

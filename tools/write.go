@@ -115,7 +115,8 @@ func (w *workspace) writing(c change, before []byte, title, kept string) *Action
 
 		guarded: sandbox.Runs(w.real, c.file),
 		run: func(ctx context.Context, _ func(string)) Outcome {
-			if err := w.apply(ctx, c); err != nil {
+			how, err := w.apply(ctx, c)
+			if err != nil {
 				return failed("%v", err)
 			}
 			out := Outcome{Diff: diff, Text: "wrote " + shown(c.file)}
@@ -126,7 +127,13 @@ func (w *workspace) writing(c change, before []byte, title, kept string) *Action
 			if kept != "" {
 				out.Text += "\n" + note("kept %s", kept)
 			}
-			if c.old != nil && links(c.old) > 1 {
+			if how != "" {
+				out.Text += "\n" + note("%s", how)
+			}
+			if c.old != nil && c.old.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
+				out.Text += "\n" + note("the file had the set-user-ID or set-group-ID bit, which a changed file loses")
+			}
+			if c.old != nil && how == "" && links(c.old) > 1 {
 				out.Text += "\n" + note("the file had %d hard links; the other names keep the old content", links(c.old))
 			}
 			return out

@@ -1,0 +1,124 @@
+package tools
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A replacement is new content for a file. It is written beside the file and renamed
+// over it, so that the file holds its old or its new content at every moment, and
+// other hard links keep the old one. Owner, mode, access control lists and extended
+// attributes stay. Where they could not, or nothing can be renamed over the file, it
+// is written in place.
+type replacement struct {
+	root    *os.Root
+	name    string // native, relative to root
+	content []byte
+	before  []byte      // old content
+	old     fs.FileInfo // nil for a new file
+}
+
+// write returns what is special about the way it was written; "" for nothing.
+func (r *replacement) write() (how string, err error) {
+	err = r.rename()
+	var why *inPlace
+	if r.old == nil || !errors.As(err, &why) {
+		return "", err
+	}
+	if err := r.overwrite(); err != nil {
+		return "", err
+	}
+	return "written in place, as " + why.reason, nil
+}
+
+// An inPlace error says why a file has to be written in place.
+type inPlace struct{ reason string }
+
+func (e *inPlace) Error() string { return e.reason }
+
+// rename puts a new file in the place of the old one.
+func (r *replacement) rename() error {
+	dir := filepath.Dir(r.name)
+	temp := filepath.Join(dir, fmt.Sprintf(".parley-%s.tmp", rand.Text()))
+	mode := fs.FileMode(0o644)
+	if r.old != nil {
+		mode = 0o600 // until it is known who may read it
+	}
+	f, err := r.root.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	defer r.root.Remove(temp) // nothing is left of it after the rename
+	defer f.Close()
+	if r.old != nil {
+		if err := r.keep(f); err != nil {
+			return err
+		}
+	}
+	if _, err := f.Write(r.content); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := r.root.Rename(temp, r.name); err != nil {
+		if isMount(err) {
+			return &inPlace{"it is mounted there, and nothing can be renamed over it"}
+		}
+		return err
+	}
+	if dir, err := r.root.Open(dir); err == nil {
+		dir.Sync() // so that the new name outlives a power cut; not every file system can
+		dir.Close()
+	}
+	return nil
+}
+
+// keep gives f what the old file has beside its content.
+func (r *replacement) keep(f *os.File) error {
+	old, err := r.root.OpenFile(r.name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return err
+	}
+	defer old.Close()
+	if err := keepOwner(f, r.old); err != nil {
+		return &inPlace{"its owner could not be kept otherwise"}
+	}
+	if err := keepAttributes(f, old); err != nil {
+		return &inPlace{"its access control list or attributes could not be kept otherwise"}
+	}
+	return f.Chmod(r.old.Mode().Perm()) // behind the list, which has a part of the mode in it
+}
+
+// overwrite writes the content into the old file. If that fails on the way, the old
+// content is put back as far as that works.
+func (r *replacement) overwrite() error {
+	f, err := r.root.OpenFile(r.name, os.O_WRONLY|nonblock, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !os.SameFile(info, r.old) {
+		return errors.Join(err, errors.New("it is another file by now"))
+	}
+	put := func(content []byte) error {
+		if _, err := f.WriteAt(content, 0); err != nil {
+			return err
+		}
+		if err := f.Truncate(int64(len(content))); err != nil {
+			return err
+		}
+		return f.Sync()
+	}
+	if err := put(r.content); err != nil {
+		return errors.Join(err, put(r.before))
+	}
+	return nil
+}
