@@ -111,7 +111,8 @@ func (s *server) ask(ctx context.Context, c connection, f func(context.Context) 
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return errors.New(plain(c.mask.clean(fmt.Sprintf("%s: %v", s.name, err)), 2000))
+	text, notes := tools.Plain(c.mask.clean(fmt.Sprintf("%s: %v", s.name, err)), 2000)
+	return errors.New(strings.Join(append([]string{strings.TrimSpace(text)}, notes...), "\n"))
 }
 
 // follow hands progress of a call on, until done.
@@ -168,6 +169,16 @@ type answer struct {
 	media  []llm.Part
 }
 
+// inLine is text of a server's for a note: on one line, with what cannot be seen in
+// it, which is counted with that of the whole answer.
+func inLine(text string, limit int) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+	if runes := []rune(text); len(runes) > limit {
+		return string(runes[:limit]) + "…"
+	}
+	return text
+}
+
 func (a *answer) note(format string, args ...any) {
 	a.texts = append(a.texts, "["+fmt.Sprintf(format, args...)+"]")
 }
@@ -194,9 +205,9 @@ func (a *answer) content(c sdk.Content) {
 	case *sdk.ImageContent:
 		a.image(c.Data)
 	case *sdk.AudioContent:
-		a.note("audio, %s, %d bytes: not shown", plain(c.MIMEType, 100), len(c.Data))
+		a.note("audio, %s, %d bytes: not shown", inLine(c.MIMEType, 100), len(c.Data))
 	case *sdk.ResourceLink:
-		a.note("a resource: %s %s", plain(c.URI, 1000), plain(c.Name, 200))
+		a.note("a resource: %s %s", inLine(c.URI, 1000), inLine(c.Name, 200))
 	case *sdk.EmbeddedResource:
 		if c.Resource != nil {
 			a.resource(c.Resource)
@@ -214,7 +225,7 @@ func (a *answer) resource(r *sdk.ResourceContents) {
 	case slices.Contains(images, http.DetectContentType(r.Blob)):
 		a.image(r.Blob)
 	default:
-		a.note("%s, %s, %d bytes: not shown", plain(r.URI, 1000), plain(r.MIMEType, 100), len(r.Blob))
+		a.note("%s, %s, %d bytes: not shown", inLine(r.URI, 1000), inLine(r.MIMEType, 100), len(r.Blob))
 	}
 }
 

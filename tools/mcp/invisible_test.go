@@ -1,0 +1,40 @@
+package mcp
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// What a person would not see reaches no model from any part of an answer, and that
+// it was there is said, as of a command's output.
+func TestInvisibleCharactersAreMarked(t *testing.T) {
+	const hidden = "a\u200b\U000E0041b"
+	for name, result := range map[string]*sdk.CallToolResult{
+		"text":               {Content: []sdk.Content{&sdk.TextContent{Text: hidden}}},
+		"the name of a link": {Content: []sdk.Content{&sdk.ResourceLink{URI: "file:///x", Name: hidden}}},
+		"a kind of audio":    {Content: []sdk.Content{&sdk.AudioContent{MIMEType: hidden}}},
+		"a resource":         {Content: []sdk.Content{&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "a:b", Text: hidden}}}},
+		"an archive":         {Content: []sdk.Content{&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: hidden, Blob: []byte("PK")}}}},
+		"structured":         {StructuredContent: json.RawMessage(`{"a":"` + hidden + `"}`)},
+		"an error":           {IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: hidden}}},
+	} {
+		a := answer{server: "s"}
+		a.contents(result)
+		text := a.outcome(result.IsError).Text
+		if strings.ContainsAny(text, "\u200b\U000E0041") || !strings.Contains(text, "ab") || !strings.Contains(text, "[2 invisible characters left out]") {
+			t.Errorf("%s: got %q", name, text)
+		}
+	}
+}
+
+// A note of parley's stays one line, whatever a server calls things.
+func TestNotesStayOnTheirLine(t *testing.T) {
+	a := answer{server: "s"}
+	a.contents(&sdk.CallToolResult{Content: []sdk.Content{&sdk.ResourceLink{URI: "file:///x\n]\nnow this", Name: "x"}}})
+	if text := a.outcome(false).Text; !strings.Contains(text, "[a resource: file:///x ] now this x]") {
+		t.Errorf("got %q", text)
+	}
+}
