@@ -24,6 +24,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unicode"
@@ -155,8 +156,9 @@ type app struct {
 
 	status                    int
 	cfg                       Config
-	want                      *llm.Schema // what --schema holds
-	memory                    providers.Memory
+	want                      *llm.Schema       // what --schema holds
+	memory                    *providers.Memory // see remembered
+	remember                  sync.Once
 	file, folder              string      // the configuration's path, the working folder
 	next                      string      // the folder to go on in once the screen has ended; "": none
 	offer                     trust.Offer // what it would add
@@ -1260,8 +1262,21 @@ func (a *app) open(name string, unattended bool) (llm.Endpoint, error) {
 	return providers.Open(a.cfg.Config, name, o)
 }
 
+// remembered is what servers refused, in this run and in those before it. What is
+// recorded or replayed begins anew: a recording has to hold every refusal.
+func (a *app) remembered() *providers.Memory {
+	a.remember.Do(func() {
+		path := providers.LearnedPath(os.Getenv)
+		if a.record != "" || a.replay != "" {
+			path = ""
+		}
+		a.memory = providers.OpenMemory(path, a.ephemeral)
+	})
+	return a.memory
+}
+
 func (a *app) options() providers.OpenOptions {
-	return providers.OpenOptions{Memory: &a.memory, Debug: a.log, Tap: a.tap, Replay: a.played, Exact: a.exact}
+	return providers.OpenOptions{Memory: a.remembered(), Debug: a.log, Tap: a.tap, Replay: a.played, Exact: a.exact}
 }
 
 // backendLine says what holds commands here.

@@ -37,7 +37,7 @@ type target struct {
 	headers  map[string]string
 	body     map[string]any // merged into each request
 	dialect  openai.Dialect // of chat completions
-	lessons  *openai.Lessons
+	learned  *wire.LearnedLimits
 	command  string        // program to run, for those that are one
 	whole    bool          // do not stream
 	idle     time.Duration // longest silence; 0 is the client's own limit
@@ -70,7 +70,7 @@ func openChat(t target) llm.Model {
 	return openai.New(openai.Options{
 		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
 		Headers: t.headers, HTTP: t.client(t.base), Dialect: t.dialect, NoStream: t.whole, Body: t.body,
-		Lessons: t.lessons,
+		Learned: t.learned,
 	})
 }
 
@@ -78,7 +78,7 @@ func openChat(t target) llm.Model {
 func openGemini(t target) llm.Model {
 	return gemini.New(gemini.Options{
 		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
-		Headers: t.headers, HTTP: t.client(t.base), NoStream: t.whole, Body: t.body,
+		Headers: t.headers, HTTP: t.client(t.base), NoStream: t.whole, Body: t.body, Learned: t.learned,
 	})
 }
 
@@ -86,7 +86,7 @@ func openGemini(t target) llm.Model {
 func openResponses(t target) llm.Model {
 	return openai.NewResponses(openai.Options{
 		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
-		Headers: t.headers, HTTP: t.client(t.base), NoStream: t.whole, Body: t.body, Lessons: t.lessons,
+		Headers: t.headers, HTTP: t.client(t.base), NoStream: t.whole, Body: t.body, Learned: t.learned,
 	})
 }
 
@@ -98,7 +98,7 @@ func responsesOrigin(_, model string) string {
 func openAnthropic(t target) llm.Model {
 	return anthropic.New(anthropic.Options{
 		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
-		Headers: t.headers, HTTP: t.client(t.base), NoStream: t.whole, Body: t.body,
+		Headers: t.headers, HTTP: t.client(t.base), NoStream: t.whole, Body: t.body, Learned: t.learned,
 	})
 }
 

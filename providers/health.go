@@ -118,7 +118,7 @@ func (h *Health) describe(s service, offers []offer, o OpenOptions) {
 	lesson := o.Memory.recall(s.place(model))
 	if set := s.strategy(model, facts.Tools || !known && lesson.told.tools == nil); set != auto {
 		h.Tools = set
-	} else if lesson.prompt {
+	} else if o.Memory.limits(s.place(model), "").Has(learnedTools) {
 		h.Tools = prompt
 	} else if known || lesson.told.tools != nil {
 		h.Tools = native

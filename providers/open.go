@@ -186,7 +186,7 @@ func (s service) build(typed string, o OpenOptions, strategy func() string) func
 			return nil, err
 		}
 		t.model, t.base, t.instant, t.body = model, o.carrier(s.name, model), o.Instant, s.options(typed)
-		t.dialect, t.lessons = s.dialect(typed), o.Memory.lessons(s.place(model), s.kind)
+		t.dialect, t.learned = s.dialect(typed), o.Memory.limits(s.place(model), s.kind)
 		t.log = wire.Log{To: o.Debug, Kind: s.kind, Model: model, Strategy: strategy}
 		t.tap, t.replay = o.Tap, o.Replay
 		f, _ := familyOf(s.kind)

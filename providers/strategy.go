@@ -1,7 +1,6 @@
 package providers
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"regexp"
@@ -10,7 +9,6 @@ import (
 
 	"parley/providers/filter"
 	"parley/providers/llm"
-	"parley/providers/openai"
 	"parley/providers/prompted"
 )
 
@@ -22,77 +20,6 @@ const (
 	guided = "guided"
 	none   = "none"
 )
-
-// A Memory keeps what servers taught while the program runs, so that a model
-// opened again does not run into the same refusal. The zero value is ready;
-// share one among all calls.
-type Memory struct {
-	mu    sync.Mutex
-	facts map[place]lesson
-	cures map[cured]*openai.Lessons
-}
-
-// cured is what lessons about request fields are about: a place, and how it is
-// spoken to.
-type cured struct {
-	place
-	kind string
-}
-
-// lessons keeps what a server taught of request fields.
-func (m *Memory) lessons(at place, kind string) *openai.Lessons {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	of := cured{at, kind}
-	if m.cures == nil {
-		m.cures = map[cured]*openai.Lessons{}
-	}
-	if m.cures[of] == nil {
-		m.cures[of] = &openai.Lessons{}
-	}
-	return m.cures[of]
-}
-
-// A place is where a model is served.
-type place struct{ url, model string }
-
-// A lesson is what a server taught about a model.
-type lesson struct {
-	prompt bool // it takes no tools, or not this way: they go by prompt
-	guided bool // it wrote a call that cannot run: its replies follow a form
-	told   told
-}
-
-// recall returns what is remembered of a place; nothing, of a nil Memory.
-func (m *Memory) recall(at place) lesson {
-	if m == nil {
-		return lesson{}
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.facts[at]
-}
-
-func (m *Memory) learn(at place, change func(*lesson)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.facts == nil {
-		m.facts = map[place]lesson{}
-	}
-	l := m.facts[at]
-	change(&l)
-	m.facts[at] = l
-}
-
-// note keeps what a server told of its models.
-func (m *Memory) note(s service, offers []offer) {
-	for _, o := range offers {
-		m.learn(s.place(o.id), func(l *lesson) { l.told = o.told })
-	}
-}
-
-// place is where s serves a model. Programs have no address, but a name.
-func (s service) place(model string) place { return place{cmp.Or(s.url, s.name), s.id(model)} }
 
 // A tooled is a model that gets its tools by the strategy that fits.
 type tooled struct {
@@ -113,7 +40,7 @@ func (m *tooled) Strategy() string {
 	switch {
 	case m.strategy != auto:
 		return m.strategy
-	case m.memory.recall(m.at).prompt:
+	case m.memory.limits(m.at, "").Has(learnedTools):
 		return prompt
 	}
 	return native
@@ -135,7 +62,7 @@ func (m *tooled) Stream(ctx context.Context, req llm.Request) llm.Stream {
 		shown := false
 		for event, err := range s {
 			if !shown && refusesTools(err) {
-				m.memory.learn(m.at, func(l *lesson) { l.prompt = true })
+				m.memory.limits(m.at, "").Learn(learnedTools, prompt, true)
 				if yield(llm.Notice{Text: m.name + " has no tools of its own here; it gets them by prompt"}, nil) {
 					m.byPrompt(ctx, req)(yield)
 				}

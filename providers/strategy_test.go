@@ -22,6 +22,21 @@ type script struct {
 
 func scripted(t *testing.T, answer func(body map[string]any) (status int, text string)) *script {
 	t.Helper()
+	return scriptedRaw(t, func(text string) (int, string) {
+		var body map[string]any
+		_ = json.Unmarshal([]byte(text), &body)
+		status, answer := answer(body)
+		if status == 200 {
+			answer = says(answer)
+		}
+		return status, answer
+	})
+}
+
+// scriptedRaw is scripted for any wire format: bodies are text, and answers with
+// status 200 whole streams.
+func scriptedRaw(t *testing.T, answer func(body string) (status int, text string)) *script {
+	t.Helper()
 	s := &script{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		text, _ := io.ReadAll(req.Body)
@@ -30,11 +45,10 @@ func scripted(t *testing.T, answer func(body map[string]any) (status int, text s
 		s.mu.Lock()
 		s.bodies = append(s.bodies, body)
 		s.mu.Unlock()
-		status, answer := answer(body)
+		status, answer := answer(string(text))
 		w.Header().Set("Content-Type", "application/json")
 		if status == 200 {
 			w.Header().Set("Content-Type", "text/event-stream")
-			answer = says(answer)
 		}
 		w.WriteHeader(status)
 		io.WriteString(w, answer)

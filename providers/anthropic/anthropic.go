@@ -33,15 +33,16 @@ const Kind = "anthropic"
 
 // Options say whom a Model talks to.
 type Options struct {
-	Provider string            // as configured, for errors
-	Model    string            // id on the wire
-	BaseURL  string            // without "messages"; a final "v1" makes no difference
-	Key      string            // never printed; may be empty for servers that want none
-	KeyName  string            // where the key comes from, such as "ANTHROPIC_API_KEY"
-	Headers  map[string]string // go with every request; "anthropic-beta" is added to ours
-	HTTP     *http.Client      // its transport turns what is not an answer into *llm.Error
-	NoStream bool              // ask for whole answers
-	Body     map[string]any    // extra request fields, as they are; they win, but "tools" are added to ours
+	Provider string              // as configured, for errors
+	Model    string              // id on the wire
+	BaseURL  string              // without "messages"; a final "v1" makes no difference
+	Key      string              // never printed; may be empty for servers that want none
+	KeyName  string              // where the key comes from, such as "ANTHROPIC_API_KEY"
+	Headers  map[string]string   // go with every request; "anthropic-beta" is added to ours
+	HTTP     *http.Client        // its transport turns what is not an answer into *llm.Error
+	NoStream bool                // ask for whole answers
+	Body     map[string]any      // extra request fields, as they are; they win, but "tools" are added to ours
+	Learned  *wire.LearnedLimits // what the server taught so far; nil is the model's own
 }
 
 // A Model is a model behind an endpoint for Messages.
@@ -53,7 +54,6 @@ type Model struct {
 	told   llm.Notices // those the user has seen
 
 	mu      sync.Mutex
-	cured   map[string]bool   // names of cures this server needs; see heal
 	ceiling int               // most output tokens the server takes; 0 is not known
 	refused map[[32]byte]bool // thinking it would not take back
 }
@@ -62,6 +62,9 @@ type Model struct {
 func New(o Options) *Model {
 	if o.HTTP == nil {
 		o.HTTP = wire.Client(wire.Options{Provider: o.Provider, URL: o.BaseURL, Key: o.KeyName, Secrets: []string{o.Key}})
+	}
+	if o.Learned == nil {
+		o.Learned = &wire.LearnedLimits{}
 	}
 	own := official(o.BaseURL)
 	// The literal keeps out what sdk.NewClient reads from the environment and
@@ -86,7 +89,6 @@ func New(o Options) *Model {
 		facts:   factsOf(o.Model, own),
 		own:     own,
 		client:  sdk.Client{Options: opts},
-		cured:   map[string]bool{},
 		refused: map[[32]byte]bool{},
 	}
 }

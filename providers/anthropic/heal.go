@@ -84,10 +84,10 @@ func (m *Model) heal(fault *llm.Error, body map[string]any, t *turn) (notice str
 		return m.o.Model + " does not go on thinking with tools that were called without; sent again with thinking off", true
 	}
 	for _, c := range cures {
-		if _, fixed := m.o.Body[c.field]; fixed || m.cured[c.name] || find(c.says, text) == nil || !c.apply(body) {
+		if _, fixed := m.o.Body[c.field]; fixed || m.o.Learned.Has(c.name) || find(c.says, text) == nil || !c.apply(body) {
 			continue
 		}
-		m.cured[c.name] = true
+		m.o.Learned.Learn(c.name, "", c.field != "messages") // what is wrong with messages is about these
 		return fmt.Sprintf("%s does not take %s; the request was changed and sent again", m.o.Model, c.name), true
 	}
 	return "", false

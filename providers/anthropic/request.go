@@ -27,8 +27,10 @@ const unstreamed = 21_333
 // out, for the user to see.
 func (m *Model) compile(req llm.Request, t turn) (body map[string]any, notices []string) {
 	m.mu.Lock()
-	cured, refused, ceiling := maps.Clone(m.cured), maps.Clone(m.refused), m.ceiling
+	refused, ceiling := maps.Clone(m.refused), m.ceiling
 	m.mu.Unlock()
+	learned := m.o.Learned.All()
+	cured := func(name string) bool { _, ok := learned[name]; return ok }
 
 	req = req.SpokenVerbosity()
 	limit := m.limit(req, ceiling, t.limit)
@@ -43,7 +45,7 @@ func (m *Model) compile(req llm.Request, t turn) (body map[string]any, notices [
 
 	system := req.System
 	if req.Answer != nil {
-		system = m.shape(body, system, req.Answer, cured[cureAnswer])
+		system = m.shape(body, system, req.Answer, cured(cureAnswer))
 	}
 	if !blank(system) {
 		body["system"] = []any{textBlock(system)}
@@ -57,7 +59,7 @@ func (m *Model) compile(req llm.Request, t turn) (body map[string]any, notices [
 	notices = append(notices, m.choose(body, req.Settings, p)...)
 	mark(body)
 	for _, c := range cures {
-		if cured[c.name] {
+		if cured(c.name) {
 			c.apply(body)
 		}
 	}

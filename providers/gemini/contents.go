@@ -38,13 +38,19 @@ type content struct {
 type history struct {
 	traits
 	origin string
-	cures  map[string]bool
+	cures  map[string]string
 	list   []content
 	closed bool              // the last turn takes no more parts
 	own    bool              // the last assistant message is of this origin
 	names  map[string]string // its calls by id
 	spoken map[string]bool   // ids of those that are told as text
 	now    bool              // the current turn is being written, whose signatures are checked
+}
+
+// refused reports whether the server refused something; see heal.
+func (h *history) refused(what string) bool {
+	_, refused := h.cures[what]
+	return refused
 }
 
 // write adds messages behind what is there.
@@ -144,7 +150,7 @@ func (h *history) assistant(m llm.Message) {
 
 // state is what the service wants back with a part, nil if nothing.
 func (h *history) state(p llm.Part) json.RawMessage {
-	if !h.own || h.cures[cureSignature] || !json.Valid(p.State) {
+	if !h.own || h.refused(cureSignature) || !json.Valid(p.State) {
 		return nil
 	}
 	if object := p.State[0] == '{'; object != (p.Kind == llm.Opaque) {
@@ -156,9 +162,9 @@ func (h *history) state(p llm.Part) json.RawMessage {
 // standIn is the form of the stand-in that the service takes, nil if none.
 func (h *history) standIn() json.RawMessage {
 	switch {
-	case !h.cures[cureStandIn]:
+	case !h.refused(cureStandIn):
 		return standIn
-	case !h.cures[cureStandIn64]:
+	case !h.refused(cureStandIn64):
 		return standIn64
 	}
 	return nil
@@ -183,7 +189,7 @@ func (h *history) call(p llm.Part) map[string]any {
 
 // identify adds the id of a call, if this model minted it.
 func (h *history) identify(part map[string]any, id string) {
-	if h.own && h.three() && id != "" && !strings.HasPrefix(id, mintedID) && !h.cures[cureIDs] {
+	if h.own && h.three() && id != "" && !strings.HasPrefix(id, mintedID) && !h.refused(cureIDs) {
 		part["id"] = id
 	}
 }
@@ -192,7 +198,7 @@ func (h *history) identify(part map[string]any, id string) {
 // with their result where the model takes them there, else into a turn behind.
 func (h *history) results(list []llm.Part) {
 	var turn, behind []any
-	inside := h.three() && !h.cures[cureShown]
+	inside := h.three() && !h.refused(cureShown)
 	functions := map[string]map[string]any{} // responses by the id of their call
 	for _, p := range list {
 		switch p.Kind {

@@ -14,7 +14,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"sync"
 
 	"parley/providers/llm"
 	"parley/providers/wire"
@@ -25,15 +24,16 @@ const Kind = "gemini"
 
 // Options say whom a Model talks to.
 type Options struct {
-	Provider string            // as configured, for errors
-	Model    string            // id on the wire, with or without "models/"
-	BaseURL  string            // with the version, such as ".../v1beta"; without one, v1beta is added; "" is Google's own
-	Key      string            // never printed; may be empty for servers that want none
-	KeyName  string            // where the key comes from, such as "GEMINI_API_KEY"
-	Headers  map[string]string // go with every request
-	HTTP     *http.Client      // its transport turns what is not an answer into *llm.Error
-	NoStream bool              // ask for whole answers
-	Body     map[string]any    // extra request fields: objects are merged into those of the request, lists added to them, the rest wins
+	Provider string              // as configured, for errors
+	Model    string              // id on the wire, with or without "models/"
+	BaseURL  string              // with the version, such as ".../v1beta"; without one, v1beta is added; "" is Google's own
+	Key      string              // never printed; may be empty for servers that want none
+	KeyName  string              // where the key comes from, such as "GEMINI_API_KEY"
+	Headers  map[string]string   // go with every request
+	HTTP     *http.Client        // its transport turns what is not an answer into *llm.Error
+	NoStream bool                // ask for whole answers
+	Body     map[string]any      // extra request fields: objects are merged into those of the request, lists added to them, the rest wins
+	Learned  *wire.LearnedLimits // what the server taught so far; nil is the model's own
 }
 
 // A Model is a model behind the Gemini API.
@@ -41,9 +41,6 @@ type Model struct {
 	o      Options
 	traits traits
 	told   llm.Notices // those the user has seen
-
-	mu    sync.Mutex
-	cures map[string]bool // what this server refused; see heal
 }
 
 // New returns the model that o describes. Nothing is sent before Stream.
@@ -54,7 +51,10 @@ func New(o Options) *Model {
 	if o.HTTP == nil {
 		o.HTTP = wire.Client(wire.Options{Provider: o.Provider, URL: o.BaseURL, Key: o.KeyName, Secrets: []string{o.Key}})
 	}
-	return &Model{o: o, traits: traitsOf(o.Model), cures: map[string]bool{}}
+	if o.Learned == nil {
+		o.Learned = &wire.LearnedLimits{}
+	}
+	return &Model{o: o, traits: traitsOf(o.Model)}
 }
 
 // Origin names the wire format and the generation of the model: signatures are

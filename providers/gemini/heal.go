@@ -75,11 +75,7 @@ func (m *Model) heal(fault *llm.Error, body map[string]any) (notice string, ok b
 		if !c.words.MatchString(fault.Message) || !c.sent(body, data) {
 			continue
 		}
-		m.mu.Lock()
-		known := m.cures[c.cure]
-		m.cures[c.cure] = true
-		m.mu.Unlock()
-		if known {
+		if !m.o.Learned.Learn(c.cure, "", c.cure != cureSignature) {
 			continue // it did not help
 		}
 		if other := substitutes[c.cure]; other != "" {
@@ -102,9 +98,9 @@ func (c complaint) sent(body map[string]any, data []byte) bool {
 }
 
 // apply leaves out of config what the server refused.
-func apply(config map[string]any, cures map[string]bool) {
+func apply(config map[string]any, cures map[string]string) {
 	for _, c := range complaints() {
-		if !cures[c.cure] {
+		if _, refused := cures[c.cure]; !refused {
 			continue
 		}
 		if outer, object, name := inside(config, c.cure); object != nil {

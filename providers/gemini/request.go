@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"strings"
 
@@ -14,15 +13,13 @@ import (
 // compile writes req as the body of a request, and what of it had to be left
 // out, for the user to see.
 func (m *Model) compile(req llm.Request) (body map[string]any, notices []string) {
-	m.mu.Lock()
-	cures := maps.Clone(m.cures)
-	m.mu.Unlock()
+	cures := m.o.Learned.All()
 
 	req = req.SpokenVerbosity()
 	config, notices := m.config(req)
 	system := req.System
 	if req.Answer != nil {
-		spoken := cures[cureJSON]
+		_, spoken := cures[cureJSON]
 		if len(req.Tools) > 0 && !m.traits.three() {
 			spoken = true
 			notices = append(notices, m.o.Model+" takes a schema of the answer only without tools; told it in words")
@@ -39,7 +36,7 @@ func (m *Model) compile(req llm.Request) (body map[string]any, notices []string)
 	body = map[string]any{}
 	switch {
 	case system == "":
-	case m.traits.gemma || cures[cureSystem]: // which know no system prompt
+	case m.traits.gemma || h.refused(cureSystem): // which know no system prompt
 		h.add(roleUser, textPart(system))
 	default:
 		body["systemInstruction"] = map[string]any{"parts": []any{textPart(system)}}

@@ -148,7 +148,7 @@ var misfit = pattern(`(?i)response[ _]format|json[ _](schema|object)|structured[
 // unformed looks whether the server refused the way in which it was told the
 // schema of the answer. Old versions of llama.cpp do so with status 500.
 func (c *Chat) unformed(fault *llm.Error, body map[string]any) (remedy, bool) {
-	cures := c.lessons.all()
+	cures := c.learned.All()
 	kind, form := c.o.Dialect.format(cures, true), true
 	_, structured := body["structured_outputs"]
 	if _, sent := body[forms[kind].field]; !sent || kind == formatBoth && !structured {

@@ -8,6 +8,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/openai"
+	"parley/providers/wire"
 )
 
 // A heard is what a conversation with a server showed.
@@ -144,8 +145,8 @@ func TestFormatsRefused(t *testing.T) {
 				}
 				return 0, ""
 			}
-			lessons := &openai.Lessons{}
-			share := func(o *openai.Options) { o.Lessons = lessons }
+			learned := &wire.LearnedLimits{}
+			share := func(o *openai.Options) { o.Learned = learned }
 			got := hear(t, against(t, test.kind, "m", r, share).Stream(t.Context(), llm.Request{Answer: city}))
 			if got.err != nil || !slices.Equal(got.notices, test.notices) {
 				t.Errorf("notices %q, want %q; %v", got.notices, test.notices, got.err)

@@ -22,8 +22,8 @@ type endpoint struct {
 	path    string // behind the base URL
 	o       Options
 	client  sdk.Client
-	told    llm.Notices // those the user has seen
-	lessons *Lessons    // request fields this server refused; see heal
+	told    llm.Notices         // those the user has seen
+	learned *wire.LearnedLimits // request fields this server refused; see heal
 }
 
 // A format is what sets them apart.
@@ -71,11 +71,11 @@ func dial(o Options, path string, f format) *endpoint {
 	for name, value := range o.Headers {
 		opts = append(opts, option.WithHeader(name, value))
 	}
-	lessons := o.Lessons
-	if lessons == nil {
-		lessons = &Lessons{}
+	learned := o.Learned
+	if learned == nil {
+		learned = &wire.LearnedLimits{}
 	}
-	return &endpoint{format: f, path: path, o: o, client: sdk.Client{Options: opts}, lessons: lessons}
+	return &endpoint{format: f, path: path, o: o, client: sdk.Client{Options: opts}, learned: learned}
 }
 
 // official reports whether a base URL is OpenAI's own.

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // optional lists the request fields an answer can do without, the longer ones
@@ -61,6 +62,16 @@ var (
 		`|\b(not|n't) (yet )?(be )?(supports?|supported|allow|allowed|available|compatible|implemented|possible|permitted|use|used)\b|n't support`)
 )
 
+// learn remembers r, and returns it as it is to be followed. It is false for what
+// was known already, and did not help.
+func learn(l *wire.LearnedLimits, r remedy) (remedy, bool) {
+	if other := limits[r.field]; other != "" && l.All()[other] == r.field {
+		r.becomes = "" // it takes neither name
+		l.Learn(other, "", true)
+	}
+	return r, l.Learn(r.field, r.becomes, r.field != cureInput)
+}
+
 // A remedy is what to change in a request that the server refused.
 type remedy struct {
 	field   string // or field=word, or one of the cures above
@@ -76,7 +87,7 @@ func (e *endpoint) heal(fault *llm.Error, body map[string]any) (notice string, o
 	if _, fixed := lookup(e.o.Body, field); fixed || !ok {
 		return "", false // the user's own fields stay
 	}
-	if r, ok = e.lessons.learn(r); !ok {
+	if r, ok = learn(e.learned, r); !ok {
 		return "", false
 	}
 	switch {
@@ -112,7 +123,7 @@ func (c *Chat) cure(fault *llm.Error, body map[string]any) (remedy, bool) {
 		return remedy{cureEcho, string(EchoCalls), "wants its thinking back; sent again with it"}, true
 	case strings.Contains(strings.ToLower(text), "function tools with reasoning_effort"):
 		return remedy{field: "reasoning_effort", becomes: "=none"}, body["reasoning_effort"] != "none"
-	case strings.Contains(text, "cache_control") && c.caches(c.lessons.all()):
+	case strings.Contains(text, "cache_control") && c.caches(c.learned.All()):
 		return remedy{cureCache, "", "does not take cache_control; sent again without it"}, true
 	case unthought().MatchString(text):
 		return remedy{"enable_thinking", "=false", "thinks only while it streams; thinking is off"}, true

@@ -27,17 +27,17 @@ import (
 
 // Options say whom a model talks to.
 type Options struct {
-	Provider string            // as configured, for errors
-	Model    string            // id on the wire
-	BaseURL  string            // without "chat/completions" or "responses"
-	Key      string            // never printed; may be empty for servers that want none
-	KeyName  string            // where the key comes from, such as "OPENAI_API_KEY"
-	Headers  map[string]string // go with every request
-	HTTP     *http.Client      // its transport turns what is not an answer into *llm.Error
-	Dialect  Dialect           // of chat completions
-	NoStream bool              // ask for whole answers
-	Body     map[string]any    // extra request fields: objects are merged into those of the request, lists added to them, the rest wins
-	Lessons  *Lessons          // what the server taught so far; nil is the model's own
+	Provider string              // as configured, for errors
+	Model    string              // id on the wire
+	BaseURL  string              // without "chat/completions" or "responses"
+	Key      string              // never printed; may be empty for servers that want none
+	KeyName  string              // where the key comes from, such as "OPENAI_API_KEY"
+	Headers  map[string]string   // go with every request
+	HTTP     *http.Client        // its transport turns what is not an answer into *llm.Error
+	Dialect  Dialect             // of chat completions
+	NoStream bool                // ask for whole answers
+	Body     map[string]any      // extra request fields: objects are merged into those of the request, lists added to them, the rest wins
+	Learned  *wire.LearnedLimits // what the server taught so far; nil is the model's own
 }
 
 // A Chat is a model behind a chat completions endpoint.

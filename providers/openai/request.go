@@ -8,7 +8,7 @@ import (
 )
 
 func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) {
-	d, cures := c.o.Dialect, c.lessons.all()
+	d, cures := c.o.Dialect, c.learned.All()
 	req, notices = d.choose(req, c.o.Model)
 	if !c.verbose(cures) {
 		req = req.SpokenVerbosity()

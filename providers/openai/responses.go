@@ -131,7 +131,7 @@ func (r *Responses) strip(body map[string]any) bool {
 			r.refuse[hash(string(own))] = true
 		}
 	}
-	r.lessons.forget(cureInput) // there may be new items to refuse
+	r.learned.Forget(cureInput) // there may be new items to refuse
 	return len(r.refuse) > before
 }
 

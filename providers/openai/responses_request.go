@@ -15,7 +15,7 @@ import (
 const least = 16
 
 func (r *Responses) compile(req llm.Request) (body map[string]any, notices []string) {
-	cures := r.lessons.all()
+	cures := r.learned.All()
 	if _, refused := cures["text.verbosity"]; refused || !r.model.Verbosity {
 		req = req.SpokenVerbosity()
 	}

@@ -1,0 +1,103 @@
+package providers
+
+import (
+	"cmp"
+	"sync"
+	"time"
+
+	"parley/providers/wire"
+)
+
+// A Memory keeps what servers taught, so that a model opened again does not run
+// into the same refusal. The zero value is ready and lasts as long as the
+// program; that of OpenMemory lasts longer. Share one among all calls.
+type Memory struct {
+	file *learnedFile // nil: nothing outlives the program
+	now  func() time.Time
+
+	mu      sync.Mutex
+	facts   map[place]lesson
+	learned map[spoken]*wire.LearnedLimits
+}
+
+// A place is where a model is served.
+type place struct{ url, model string }
+
+// spoken is what limits are about: a place, and how it is spoken to, "" for what
+// does not depend on that.
+type spoken struct {
+	place
+	kind string
+}
+
+// learnedTools is the limit of a model that takes no tools, or not this way.
+const learnedTools = "tools"
+
+// A lesson is what is known of a model besides limits.
+type lesson struct {
+	guided bool // it wrote a call that cannot run: its replies follow a form
+	told   told
+}
+
+// OpenMemory returns what is remembered in the file at path, and keeps there what
+// is learned, unless readOnly. Without a path, and where the file cannot be read
+// or written, nothing outlives the program.
+func OpenMemory(path string, readOnly bool) *Memory {
+	m := &Memory{now: time.Now}
+	if path != "" {
+		m.file = &learnedFile{path: path, readOnly: readOnly}
+	}
+	return m
+}
+
+// limits returns what a server refused of requests about a model.
+func (m *Memory) limits(at place, kind string) *wire.LearnedLimits {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	of := spoken{at, kind}
+	if m.learned == nil {
+		m.learned = map[spoken]*wire.LearnedLimits{}
+	}
+	if m.learned[of] == nil {
+		l := &wire.LearnedLimits{}
+		if m.file != nil {
+			key := learnedKey(kind, at)
+			l = wire.NewLearnedLimits(m.file.read(m.now())[key])
+			l.Keep = func(all map[string]wire.Limit) { m.file.write(key, all, m.now()) }
+		}
+		l.Now = m.now
+		m.learned[of] = l
+	}
+	return m.learned[of]
+}
+
+// recall returns what is remembered of a place; nothing, of a nil Memory.
+func (m *Memory) recall(at place) lesson {
+	if m == nil {
+		return lesson{}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.facts[at]
+}
+
+func (m *Memory) learn(at place, change func(*lesson)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.facts == nil {
+		m.facts = map[place]lesson{}
+	}
+	l := m.facts[at]
+	change(&l)
+	m.facts[at] = l
+}
+
+// note keeps what a server told of its models.
+func (m *Memory) note(s service, offers []offer) {
+	for _, o := range offers {
+		m.learn(s.place(o.id), func(l *lesson) { l.told = o.told })
+	}
+}
+
+// place is where s serves a model. Programs have no address, but a name.
+func (s service) place(model string) place { return place{cmp.Or(s.url, s.name), s.id(model)} }
