@@ -150,7 +150,7 @@ type app struct {
 	resume, record, replay                                      string
 	find                                                        *string  // words that conversations are listed for; nil: none are
 	models                                                      []string // of -m; model is the first
-	maxTurns                                                    int
+	maxTurns, answers                                           int
 	maxCost                                                     float64
 	timeout                                                     time.Duration
 
@@ -196,6 +196,7 @@ standard output that is no terminal, it prints the answer and exits.`,
 	f := root.Flags()
 	f.StringArrayVarP(&a.models, "model", "m", nil, "model to ask, as provider/model; several are compared")
 	f.BoolVar(&a.exact, "exact", false, "ask for models exactly as they are named: map no retired name, and no name of a family, to a current one")
+	f.IntVarP(&a.answers, "answers", "n", 1, "how many answers to ask for; they are compared, and kept as branches")
 	f.StringSliceVar(&a.fallback, "fallback", nil, "models to go on with when one is out of order")
 	f.StringVar(&a.effort, "effort", "", "how much to think: off, minimal, low, medium, high, max")
 	f.StringVarP(&a.system, "system", "s", "", "system prompt in place of parley's own")
@@ -339,6 +340,12 @@ func (a *app) check(cmd *cobra.Command, words []string) error {
 	}
 	if len(a.models) > 0 {
 		a.model = a.models[0]
+	}
+	if a.answers < 1 || a.answers > mostAnswers {
+		return fmt.Errorf("-n %d: there can be 1 to %d answers", a.answers, mostAnswers)
+	}
+	if a.answers > 1 && (cmd.Flags().Changed("schema") || a.dryRun) {
+		return errors.New("-n compares answers: --schema and --dry-run are about one")
 	}
 	if len(a.models) > 1 && (cmd.Flags().Changed("schema") || a.dryRun) {
 		return errors.New("-m twice compares answers: --schema and --dry-run are about one model")
@@ -517,8 +524,12 @@ func (a *app) showHere(parts []llm.Part, asked bool) error {
 		o.Notice = strings.TrimPrefix(o.Notice+" · "+err.Error(), " · ")
 	}
 	defer a.unserve()
-	if len(a.models) > 1 {
-		o.Compare = a.models
+	if names := a.compared(first(a.model, s.Model().Name)); len(names) > 1 {
+		told := a.severalNotice(names)
+		if a.inLines() {
+			told = "several answers are for the screen and for pipes: here one is given"
+		}
+		o.Compare, o.Notice = names, strings.Trim(o.Notice+" · "+told, " ·")
 	}
 	if asked {
 		o.Prompt, o.Attached = parts, nil
@@ -697,20 +708,58 @@ func (a *app) answer(parts []llm.Part, outTerminal bool) error {
 		Render: render, Width: width, Theme: theme.Terminal(),
 		Demo: func(model string) bool { return providers.IsDemo(a.cfg.Config, model) },
 	}
-	if len(a.models) < 2 {
+	names := a.compared(s.Model().Name)
+	if len(names) < 2 {
 		a.status = print.Run(s, s.Turn(ctx, parts...), cancel, o)
 		return nil
 	}
+	if notice := a.severalNotice(names); notice != "" {
+		a.note(notice)
+	}
 	var models []llm.Endpoint
-	for _, name := range a.models {
-		model, err := a.open(name, true)
+	for i, name := range names {
+		if i%a.answers > 0 {
+			models = append(models, models[i-1]) // what it has to tell is told once
+			continue
+		}
+		model, err := s.Model(), error(nil)
+		if len(a.models) > 1 {
+			model, err = a.open(name, true)
+		}
 		if err != nil {
 			return a.fail(print.Config, err)
 		}
 		models = append(models, model)
 	}
-	a.status = print.Compare(s, a.models, s.Compare(ctx, models, parts...), cancel, o)
+	o.Answers = a.answers
+	a.status = print.Compare(s, names, s.Compare(ctx, models, parts...), cancel, o)
 	return nil
+}
+
+// mostAnswers is how many answers one model can be asked for at once.
+const mostAnswers = 16
+
+// compared names the models that are asked at once, each as often as -n says. One
+// is the model if there is only one; a single name: nothing is compared.
+func (a *app) compared(one string) []string {
+	models := a.models
+	if len(models) < 2 {
+		models = []string{one}
+	}
+	var names []string
+	for _, name := range models {
+		names = append(names, slices.Repeat([]string{name}, a.answers)...)
+	}
+	return names
+}
+
+// severalNotice tells what several answers of one model cost; "" if there is one
+// of each.
+func (a *app) severalNotice(names []string) string {
+	if a.answers < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%d answers are %d requests, and the prompt is paid for in each", len(names), len(names))
 }
 
 // preview prints the request that would be sent.

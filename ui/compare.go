@@ -57,6 +57,7 @@ type comparison struct {
 // A column is one of the models.
 type column struct {
 	name   string
+	label  string // the name, and a number if several columns have it
 	pane   *transcript.Model
 	draft  llm.Draft
 	blocks map[string]*block // by the name of the delta's block
@@ -68,10 +69,10 @@ type column struct {
 
 func newComparison(names []string, th *theme.Theme, motion bool) *comparison {
 	c := &comparison{theme: th, running: true, wanted: -1}
-	for _, name := range names {
+	for i, label := range print.Labels(names) {
 		pane := transcript.New(th)
 		pane.SetMotion(motion)
-		c.columns = append(c.columns, &column{name: name, pane: pane, blocks: map[string]*block{}, state: unheard})
+		c.columns = append(c.columns, &column{name: names[i], label: label, pane: pane, blocks: map[string]*block{}, state: unheard})
 	}
 	return c
 }
@@ -243,7 +244,7 @@ func (c *comparison) Update(msg tea.Msg) tea.Cmd {
 		}
 	case "y":
 		text := col.pane.LastAnswer()
-		return func() tea.Msg { return transcript.CopyMsg{Text: text, What: "answer of " + col.name} }
+		return func() tea.Msg { return transcript.CopyMsg{Text: text, What: "answer of " + col.label} }
 	case "enter":
 		return c.choose(c.at)
 	case "esc", "alt+esc":
@@ -310,7 +311,7 @@ func (c *comparison) draw() string {
 	}
 	put(0, c.theme.Strong.Render(ansi.Truncate(title, c.width, "…")))
 	for n, col := range c.columns[from : from+fit] {
-		name, state := safe.Line(col.name), safe.Line(col.state)
+		name, state := safe.Line(col.label), safe.Line(col.state)
 		sign, style := "  ", c.theme.Text
 		if from+n == c.at {
 			sign, style = "› ", c.theme.Accent
@@ -416,14 +417,14 @@ func (m *Model) compared(msg comparedMsg) tea.Cmd {
 	col := c.columns[msg.n]
 	if col.seq == 0 {
 		m.redraw()
-		return m.say(col.name + " gave no answer")
+		return m.say(col.label + " gave no answer")
 	}
 	cmd := m.switchTo(col.seq)
 	if col.name != m.session.Model().Name {
 		cmd = tea.Batch(cmd, m.use(col.name))
 	}
 	m.transcript.Bottom()
-	return tea.Batch(cmd, m.say("going on with "+col.name+": ctrl+x t shows the other answers"))
+	return tea.Batch(cmd, m.say("going on with "+col.label+": ctrl+x t shows the other answers"))
 }
 
 var _ dialog.Dialog = (*comparison)(nil)

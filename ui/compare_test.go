@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,30 @@ func TestCompare(t *testing.T) {
 			s.ask("go on", "and more of the second")
 		})
 	}
+}
+
+// TestAnswers asks one model for several answers, which are numbered, and goes on
+// with one of them.
+func TestAnswers(t *testing.T) {
+	model := llm.Endpoint{Model: llmtest.New(llmtest.Say("an answer"), llmtest.Say("an answer"), llmtest.Say("and more")), Name: "fake/one", Origin: "fake/one", Strategy: "native", Known: true, Context: 100_000}
+	s := setUpWith(t, 120, 24, func(o *Options) {
+		o.Session = session.New(session.Options{Model: model})
+		o.Open = func(string) (llm.Endpoint, error) { return model, nil }
+		o.Compare = []string{"fake/one", "fake/one"}
+	})
+	s.WaitForText("to compare: fake/one (1 of 2), fake/one (2 of 2)")
+	s.Type("which?").Press("enter").WaitForText("esc take the first").WaitForText("› fake/one (1 of 2)").WaitForText("fake/one (2 of 2)")
+	s.Press("right").Press("enter").WaitForText("going on with fake/one (2 of 2)")
+	var branches []int
+	for _, n := range s.m.session.Nodes() {
+		if n.Parent == 1 {
+			branches = append(branches, n.Seq)
+		}
+	}
+	if len(branches) != 2 || !slices.Contains(branches, s.m.session.Head()) {
+		t.Errorf("the branches are %v, and the conversation goes on at %d", branches, s.m.session.Head())
+	}
+	s.ask("go on", "and more")
 }
 
 // TestCompareStops: what came before a stop can be chosen, and who is chosen

@@ -10,6 +10,7 @@ import (
 	"parley/session/attach"
 	"parley/tools"
 	"parley/ui/dialog"
+	"parley/ui/print"
 	"parley/ui/safe"
 	"parley/ui/status"
 )
@@ -178,7 +179,7 @@ func fits(row string, width int) bool {
 func (m *Model) chips() []string {
 	var names []string
 	if len(m.comparing) > 0 {
-		names = append(names, "[to compare: "+safe.Line(strings.Join(m.comparing, ", "))+"]")
+		names = append(names, "[to compare: "+safe.Line(strings.Join(print.Labels(m.comparing), ", "))+"]")
 	}
 	for _, p := range m.attached {
 		names = append(names, "["+safe.Line(attach.Label(p))+"]")

@@ -14,8 +14,9 @@ import (
 // Compare plays the answers of several models to the writers of o, one behind the
 // other in the order of names, each as Run plays a turn: the first while it
 // comes, the others as far as they have come meanwhile. As text, each has the
-// model's name for a heading; as lines of JSON, each begins with its start and
-// ends with its done. The exit status is the first that is not 0.
+// model's name for a heading; as JSON, they are one array; as lines of JSON, each
+// begins with its start and ends with its done. The exit status is the first that
+// is not 0.
 func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], cancel context.CancelCauseFunc, o Options) int {
 	queues := make([]*queue, len(names))
 	for i := range queues {
@@ -24,30 +25,77 @@ func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], c
 	var told sync.WaitGroup
 	told.Go(func() { deal(turn, queues) })
 	defer told.Wait()
-	status, headed := OK, false
+	status, begun := OK, false
+	put := func(text string) error {
+		_, err := io.WriteString(o.Out, text)
+		if err != nil {
+			cancel(fmt.Errorf("%w: %w", ErrPipe, err))
+		}
+		return err
+	}
 	for i, name := range names {
 		events, ok := queues[i].begun()
 		if !ok && i > 0 {
 			continue // what ended the turn before anybody was asked was told
 		}
-		if ok && o.Format == "text" && !o.Code {
-			heading := "## " + safe.Line(name) + "\n\n"
-			if headed {
-				heading = "\n" + heading
-			}
-			headed = true
-			if _, err := io.WriteString(o.Out, heading); err != nil {
-				cancel(fmt.Errorf("%w: %w", ErrPipe, err))
-				return pipeStatus(err, o.Err)
-			}
-		}
 		o.Model = name
+		if o.Answers > 1 {
+			o.Answer = i%o.Answers + 1
+		}
+		if err := put(o.between(begun, ok)); err != nil {
+			return pipeStatus(err, o.Err)
+		}
+		begun = true
 		got := Run(s, events, cancel, o)
 		if status == OK {
 			status = got
 		}
 	}
+	if o.Format == "json" {
+		if err := put("]\n"); err != nil {
+			return pipeStatus(err, o.Err)
+		}
+	}
 	return status
+}
+
+// between is what stands before an answer: the first one, or, begun, one behind
+// others. Asked says that the model was asked at all.
+func (o Options) between(begun, asked bool) string {
+	switch {
+	case o.Format == "json" && begun:
+		return ","
+	case o.Format == "json":
+		return "["
+	case o.Format != "text" || o.Code || !asked:
+		return ""
+	}
+	heading := "## " + safe.Line(o.Model)
+	if o.Answer > 0 {
+		heading += fmt.Sprintf(" (%d of %d)", o.Answer, o.Answers)
+	}
+	if begun {
+		heading = "\n" + heading
+	}
+	return heading + "\n\n"
+}
+
+// Labels are the names of models to tell their answers apart by: those that
+// stand there more than once are numbered.
+func Labels(names []string) []string {
+	count, at := map[string]int{}, map[string]int{}
+	for _, name := range names {
+		count[name]++
+	}
+	labels := make([]string, len(names))
+	for i, name := range names {
+		at[name]++
+		labels[i] = name
+		if count[name] > 1 {
+			labels[i] = fmt.Sprintf("%s (%d of %d)", name, at[name], count[name])
+		}
+	}
+	return labels
 }
 
 // deal gives every model what happened to it, as the events of a turn of its own.

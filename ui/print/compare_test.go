@@ -3,6 +3,7 @@ package print_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"syscall"
@@ -47,6 +48,86 @@ func TestCompare(t *testing.T) {
 		if out.String() != test.want || status != test.status {
 			t.Errorf("%s: got %q and %d, want %q and %d; said %s", test.name, out.String(), status, test.want, test.status, err.String())
 		}
+	}
+}
+
+// TestAnswers prints several answers of one model: numbered as text, and one JSON
+// array as JSON, whether they come or not.
+func TestAnswers(t *testing.T) {
+	down := &llm.Error{Fault: llm.Server, Message: "down", Provider: "m"}
+	for _, test := range []struct {
+		format string
+		turns  []llmtest.Turn
+		want   string
+		status int
+	}{
+		{"text", []llmtest.Turn{llmtest.Say("same"), llmtest.Say("same")}, "## m/0 (1 of 2)\n\nsame\n\n## m/0 (2 of 2)\n\nsame\n", 0},
+		{"json", []llmtest.Turn{llmtest.Say("same"), llmtest.Say("same")}, "m/0 1 of 2: same; m/0 2 of 2: same", 0},
+		{"json", []llmtest.Turn{llmtest.Fail(down), llmtest.Fail(down)}, "m/0 1 of 2: ; m/0 2 of 2: ", Failed},
+		{"jsonl", []llmtest.Turn{llmtest.Say("same"), llmtest.Say("same")}, "m/0 1 of 2: same; m/0 2 of 2: same", 0},
+	} {
+		model := llm.Endpoint{Model: llmtest.New(test.turns...), Name: "m/0", Origin: "m/0", Strategy: "native"}
+		s := session.New(session.Options{Model: model})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		var out, err bytes.Buffer
+		o := Options{Format: test.format, Answers: 2, Out: &out, Err: &err}
+		status := Compare(s, []string{"m/0", "m/0"}, s.Compare(ctx, []llm.Endpoint{model, model}, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, o)
+		if got := answers(t, test.format, out.Bytes()); got != test.want || status != test.status {
+			t.Errorf("%s: got %q and %d, want %q and %d; said %s", test.format, got, status, test.want, test.status, err.String())
+		}
+		kept := 0
+		for _, n := range s.Nodes() {
+			if n.Parent == 1 && n.Message.Text() == "same" {
+				kept++
+			}
+		}
+		if test.status == 0 && kept != 2 {
+			t.Errorf("%s: %d branches are kept, want 2", test.format, kept)
+		}
+	}
+}
+
+// answers tells in one line what was printed.
+func answers(t *testing.T, format string, out []byte) string {
+	type one struct {
+		Type, Model, Text string
+		Answer, Answers   int
+	}
+	var all []one
+	switch format {
+	case "text":
+		return string(out)
+	case "json":
+		if err := json.Unmarshal(out, &all); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	default:
+		for line := range bytes.Lines(out) {
+			var e one
+			if err := json.Unmarshal(line, &e); err != nil {
+				t.Fatalf("%v: %s", err, line)
+			}
+			switch e.Type {
+			case "start":
+				all = append(all, e)
+			case "text":
+				all[len(all)-1].Text += e.Text
+			}
+		}
+	}
+	var said []string
+	for _, a := range all {
+		said = append(said, fmt.Sprintf("%s %d of %d: %s", a.Model, a.Answer, a.Answers, a.Text))
+	}
+	return strings.Join(said, "; ")
+}
+
+// TestLabels numbers the names that stand there more than once.
+func TestLabels(t *testing.T) {
+	got := strings.Join(Labels([]string{"a", "b", "a"}), ", ")
+	if want := "a (1 of 2), b, a (2 of 2)"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

@@ -36,6 +36,9 @@ func (l *lines) start(s *session.Session) {
 func (o Options) about(s *session.Session) object {
 	model := cmp.Or(o.Model, s.Model().Name)
 	about := object{{"session", s.ID()}, {"model", model}}
+	if o.Answer > 0 {
+		about = append(about, field{"answer", o.Answer}, field{"answers", o.Answers})
+	}
 	if o.Demo != nil && o.Demo(model) {
 		about = append(about, field{"demo", true})
 	}

@@ -57,18 +57,20 @@ func (i Interrupted) Is(err error) bool { return err == context.Canceled }
 
 // Options say where the answer goes and how it looks.
 type Options struct {
-	Format string // "text", "json" or "jsonl"
-	Model  string // that answers; "" is the session's
-	Out    io.Writer
-	Err    io.Writer
-	Quiet  bool // nothing but errors on Err
-	Code   bool // only the first code block of the answer
-	Raw    bool // bytes of the answer as they came
-	Schema bool // the answer has to fit a schema: only what does goes to Out
-	Render bool // Markdown for a terminal Width cells wide
-	Width  int
-	Demo   func(model string) bool // whether the built-in demo answers as model; nil: it never does
-	Theme  *theme.Theme            // of what goes to Err, and of rendered Markdown
+	Format  string // "text", "json" or "jsonl"
+	Model   string // that answers; "" is the session's
+	Answers int    // that each model is asked for by Compare; 0 and 1 are one
+	Answer  int    // which of them this is, from 1; 0: the only one
+	Out     io.Writer
+	Err     io.Writer
+	Quiet   bool // nothing but errors on Err
+	Code    bool // only the first code block of the answer
+	Raw     bool // bytes of the answer as they came
+	Schema  bool // the answer has to fit a schema: only what does goes to Out
+	Render  bool // Markdown for a terminal Width cells wide
+	Width   int
+	Demo    func(model string) bool // whether the built-in demo answers as model; nil: it never does
+	Theme   *theme.Theme            // of what goes to Err, and of rendered Markdown
 }
 
 // Run plays a turn of s to the writers of o and returns the exit status. The
