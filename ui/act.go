@@ -51,6 +51,7 @@ func (m *Model) ticked(msg tickMsg) tea.Cmd {
 	}
 	m.transcript.Tick(m.now())
 	m.countDown(m.turn)
+	m.tellSilence(m.turn)
 	return m.tick()
 }
 

@@ -17,6 +17,14 @@ func (m *Model) lacksTurn() string {
 	return ""
 }
 
+// lacksSilence is said of waiting for an answer that is not silent.
+func (m *Model) lacksSilence() string {
+	if m.turn == nil || m.turn.silent == "" {
+		return "no model is silent"
+	}
+	return ""
+}
+
 // lacksRest is said of what would change the conversation below a running turn.
 func (m *Model) lacksRest() string {
 	if m.turn != nil {

@@ -40,6 +40,9 @@ type turn struct {
 	first   time.Time // when the running answer began to come
 	stopped bool      // esc was pressed
 	halted  time.Time // when calls were stopped
+	pulse   *llm.Pulse
+	content time.Time // when the running answer last had any; zero while none runs
+	silent  string    // id of the line that says that it has had none for long; "" if there is none
 }
 
 // A block is one part of an answer on the screen.
@@ -84,6 +87,39 @@ func (m *Model) countDown(t *turn) {
 		t.retryID = m.transcript.NewID()
 	}
 	m.transcript.Replace(t.retryID, transcript.Retry, text)
+}
+
+// silentAfter is how long an answer has no content before the user is asked to
+// wait or to stop it. The server has given signs of life until then, or the
+// answer would have ended.
+const silentAfter = 5 * time.Minute
+
+// tellSilence shows that the running answer has had no content for long.
+func (m *Model) tellSilence(t *turn) {
+	if t.content.IsZero() || t.stopped || m.now().Sub(t.content) < silentAfter {
+		return
+	}
+	if t.silent == "" {
+		t.silent = m.transcript.NewID()
+	}
+	m.transcript.Replace(t.silent, transcript.Retry, fmt.Sprintf("No content for %d min, the server is still there · %s wait · %s stop",
+		int(m.now().Sub(t.content).Minutes()), m.keyOf("wait"), m.keyOf("stop")))
+}
+
+// heard notes that the running answer has content, or that the user waits on.
+func (m *Model) heard(t *turn) {
+	t.content = m.now()
+	if t.silent != "" {
+		m.transcript.Drop(t.silent)
+		t.silent = ""
+	}
+}
+
+// wait gives a silent model as much time again as it had.
+func (m *Model) wait(string) tea.Cmd {
+	m.turn.pulse.Beat()
+	m.heard(m.turn)
+	return m.say("Waiting")
 }
 
 // burst is for how long what comes first is left out of the pace: it may have
@@ -133,6 +169,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		t.draft, t.blocks, t.order, t.tools, t.waiting = llm.Draft{}, map[string]*block{}, nil, map[string]string{}, m.now()
 		t.do("waiting", m.now())
 		m.transcript.Tag(e.Seq)
+		m.heard(t)
 	case session.Compacted:
 		m.compacted(e)
 	case llm.Delta:
@@ -141,6 +178,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		m.note(e.Text)
 	case llm.Retry:
 		t.retry, t.again = e, m.now().Add(e.Wait)
+		m.heard(t)
 		m.countDown(t)
 	case session.Answer:
 		m.answer(t, e)
@@ -173,6 +211,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 
 func (m *Model) delta(t *turn, d llm.Delta) {
 	now := m.now()
+	m.heard(t)
 	if t.first.IsZero() {
 		t.first = now
 		t.again = time.Time{}
@@ -265,6 +304,8 @@ func (m *Model) close(t *turn) {
 
 func (m *Model) answer(t *turn, a session.Answer) {
 	m.close(t)
+	m.heard(t)
+	t.content = time.Time{}
 	t.first, t.chars = time.Time{}, 0
 	t.tally.add(a.Message, a.Usage, a.Finish.Reason, a.First, a.Took)
 	t.again = time.Time{}

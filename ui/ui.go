@@ -261,7 +261,8 @@ func (m *Model) run(parts ...llm.Part) tea.Cmd {
 // play shows the events of a turn as they come.
 func (m *Model) play(events func(context.Context) iter.Seq[session.Event]) tea.Cmd {
 	ctx, cancel := context.WithCancel(context.Background())
-	m.turn = &turn{cancel: cancel, began: m.now(), since: m.now(), waiting: m.now(), blocks: map[string]*block{}, tools: map[string]string{}}
+	ctx, pulse := llm.WithPulse(ctx, 0)
+	m.turn = &turn{cancel: cancel, pulse: pulse, began: m.now(), since: m.now(), waiting: m.now(), blocks: map[string]*block{}, tools: map[string]string{}}
 	pump := newPump(m.send, m.frame())
 	m.pump = pump
 	m.running.Add(1)

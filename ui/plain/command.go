@@ -32,6 +32,7 @@ func commands() []command {
 		{"effort", "", "LEVEL", "how much the model thinks", (*front).effort},
 		{"mode", "", "NAME", "approval mode: ask, auto, read-only", (*front).mode},
 		{"retry", "", "", "try the failed or stopped turn again", (*front).retry},
+		{"wait", "", "", "keep waiting for a model that sends nothing", (*front).wait},
 		{"read", "", "NUMBER", "read the last answer again, or the last so many, or all", (*front).readBack},
 		{"output", "", "", "read all that the last tool answered", (*front).allOutput},
 		{"copy", "", "code", "copy the last answer, or its last code block, to the clipboard", (*front).copy},

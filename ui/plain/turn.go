@@ -32,6 +32,9 @@ type turn struct {
 	doing string    // that takes time: "waiting", "thinking", "running shell"; "" for nothing
 	since time.Time // when it began
 	told  int       // how often that was said
+
+	pulse   *llm.Pulse
+	content time.Time // when the running answer last had any; zero while none runs
 }
 
 // A block is one part of an answer.
@@ -79,13 +82,37 @@ func (p *front) tickTurn(now time.Time) {
 	if after := t.still(); !now.Before(t.since.Add(after)) {
 		t.told++
 		p.say("Still %s, %s.", t.doing, length(now.Sub(t.since)))
+		if t.silent(now) {
+			p.say("The server is still there. /wait keeps waiting, ctrl+c stops.")
+		}
 	}
+}
+
+// silentAfter is how long an answer has no content before it is asked whether to
+// wait; see the same in package ui.
+const silentAfter = 5 * time.Minute
+
+// silent reports whether the running answer has had no content for long.
+func (t *turn) silent(now time.Time) bool {
+	return !t.content.IsZero() && now.Sub(t.content) >= silentAfter
+}
+
+// wait gives a silent model as much time again as it had.
+func (p *front) wait(string) {
+	if p.turn == nil || !p.turn.silent(p.now()) {
+		p.say("No model is silent.")
+		return
+	}
+	p.turn.pulse.Beat()
+	p.turn.content = p.now()
+	p.say("Waiting.")
 }
 
 // play says the events of a turn as they come.
 func (p *front) play(heard bool, events func(context.Context) iter.Seq[session.Event]) {
 	ctx, cancel := context.WithCancel(p.ctx)
-	t := &turn{cancel: cancel, began: p.now(), heard: heard, blocks: map[string]*block{}, calls: map[string]*call{}}
+	ctx, pulse := llm.WithPulse(ctx, 0)
+	t := &turn{cancel: cancel, pulse: pulse, began: p.now(), heard: heard, blocks: map[string]*block{}, calls: map[string]*call{}}
 	p.turn, p.failed = t, false
 	p.running.Go(func() {
 		defer cancel()
@@ -125,7 +152,9 @@ func (p *front) event(t *turn, e session.Event) {
 	case session.Step:
 		t.draft, t.blocks, t.open = llm.Draft{}, map[string]*block{}, nil
 		t.do("waiting for "+e.Model, now)
+		t.content = now
 	case llm.Delta:
+		t.content = now
 		p.delta(t, e)
 	case llm.Notice:
 		p.say("Note: %s", sentence(oneLine(e.Text)))
@@ -133,7 +162,7 @@ func (p *front) event(t *turn, e session.Event) {
 		p.say("%s. Trying again in %s, attempt %d.", capital(fault(e.Fault)), length(e.Wait), e.Attempt)
 	case session.Answer:
 		p.finish(t)
-		t.doing = ""
+		t.doing, t.content = "", time.Time{}
 		for name, b := range t.blocks {
 			if part, _ := t.draft.Part(name); b.kind == llm.Call && part.Remote {
 				p.say("The provider ran %s.", callText(part))
