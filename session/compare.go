@@ -226,6 +226,12 @@ func (t *turn) answered(base, n int, l *lane) {
 	}
 	l.keep.end()
 	l.a.Message.Parts = l.keep.parts(l.a.Finish, l.fail)
+	if l.keep.node.Thought = l.keep.thought(l.fail != nil); l.fail != nil {
+		if !llm.Canceled(l.fail) {
+			l.keep.node.Broke = l.fail.Error()
+		}
+		t.estimateCut(&l.a)
+	}
 	l.a.Seq = t.keep(l.a, l.keep)
 	t.refuse(base, l.a)
 	t.stand(base)

@@ -47,7 +47,7 @@ type Answer struct {
 	Seq     int // of the message in the conversation; 0 if it was not kept
 	Finish  llm.Finish
 	Usage   llm.Usage
-	Known   bool          // Usage was reported
+	Known   bool          // Usage was reported, or, of an answer that broke off, estimated
 	First   time.Duration // from the request to the first delta; 0 if none came
 	Took    time.Duration // from the request to the end
 }

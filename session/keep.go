@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -225,6 +226,7 @@ type arriving struct {
 
 	mu      sync.Mutex
 	draft   llm.Draft
+	blocks  []arrivingBlock
 	changed bool
 	written bool // a part of it is on disk, or its place
 
@@ -260,7 +262,43 @@ func (a *arriving) Add(d llm.Delta) llm.Kind {
 	defer a.mu.Unlock()
 	a.draft.Add(d)
 	a.changed = true
+	a.time(d.Block)
 	return a.draft.Kind(d.Block)
+}
+
+// An arrivingBlock is when a block began, and when the next one did.
+type arrivingBlock struct {
+	name       string
+	began, end time.Time
+}
+
+// time notes that a delta of a block came.
+func (a *arriving) time(block string) {
+	if slices.ContainsFunc(a.blocks, func(b arrivingBlock) bool { return b.name == block }) {
+		return
+	}
+	now := a.now()
+	if n := len(a.blocks); n > 0 {
+		a.blocks[n-1].end = now
+	}
+	a.blocks = append(a.blocks, arrivingBlock{name: block, began: now})
+}
+
+// thought returns how long each part of thinking took that stays of an answer; nil
+// if it has none.
+func (a *arriving) thought(cut bool) []time.Duration {
+	var took []time.Duration
+	for _, b := range a.blocks {
+		part, _ := a.draft.Part(b.name)
+		if part.Kind != llm.Thinking || part.Text == "" && (cut || part.State == nil) {
+			continue
+		}
+		if b.end.IsZero() {
+			b.end = a.now()
+		}
+		took = append(took, b.end.Sub(b.began))
+	}
+	return took
 }
 
 func (a *arriving) run() {

@@ -179,12 +179,35 @@ func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 	a.Message.Cut = fail != nil
 	a.Message.Parts = keep.parts(a.Finish, fail)
 	t.capped = a.Finish.Limit != ""
+	if keep.node.Thought = keep.thought(fail != nil); fail != nil {
+		if !llm.Canceled(fail) {
+			keep.node.Broke = fail.Error()
+		}
+		t.estimateCut(&a)
+	}
 	a.Seq = t.keep(a, keep)
 	if fail == nil {
 		t.done.Reason = a.Finish.Reason
 	}
 	t.emit(a)
 	return a.Message, a.Finish.Reason, fail
+}
+
+// estimateCut counts an answer that broke off or was stopped, of which providers
+// report nothing, or only what was sent: it is paid for all the same. The price of
+// an estimate is not known.
+func (t *turn) estimateCut(a *Answer) {
+	size := 0
+	for _, p := range a.Message.Parts {
+		size += t.estimate(p.Text) + t.estimate(p.Input)
+	}
+	if size <= a.Usage.Output || len(a.Message.Parts) == 0 {
+		return
+	}
+	if a.Usage.Input == 0 {
+		a.Usage.Input = t.Fill()
+	}
+	a.Usage.Output, a.Usage.Priced, a.Known = size, false, true
 }
 
 // keep adds an answer to the conversation and its usage to the totals. An

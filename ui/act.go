@@ -21,6 +21,7 @@ import (
 	"parley/ui/composer"
 	"parley/ui/dialog"
 	"parley/ui/paint"
+	"parley/ui/status"
 )
 
 const (
@@ -59,8 +60,15 @@ func (m *Model) ticked(msg tickMsg) tea.Cmd {
 // them.
 func (m *Model) say(text string) tea.Cmd {
 	long := toastFor + time.Duration(max(len(text)-60, 0))*toastMore
-	m.toast, m.toastTill = text, m.now().Add(long)
+	m.toast, m.toastTill, m.toastWhile = text, m.now().Add(long), nil
 	return m.later(long, toastOverMsg{})
+}
+
+// sayWhile is say for as long as what it tells of is so.
+func (m *Model) sayWhile(text string, so func() bool) tea.Cmd {
+	cmd := m.say(text)
+	m.toastWhile = so
+	return cmd
 }
 
 // submit sends what was typed, runs it if it is a command, or queues it while
@@ -81,7 +89,7 @@ func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
 		if why := m.mistyped(text); why != "" {
 			m.composer.SetValue(text)
 			m.layout()
-			return m.say(why)
+			return m.sayWhile(why, func() bool { return m.composer.Value() == text })
 		}
 	}
 	var cmd tea.Cmd
@@ -118,7 +126,9 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 	m.attached = nil
 	sent := m.sent(text)
 	m.layout()
-	m.transcript.Bottom()
+	if m.turn == nil { // what is queued shows above the input, and moves nothing
+		m.transcript.Bottom()
+	}
 	if len(models) > 0 {
 		return tea.Batch(sent, m.askAll(models, parts))
 	}
@@ -126,7 +136,7 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 		m.session.Queue(parts...)
 		m.composer.SetQueue(m.queuedTexts())
 		m.layout()
-		return tea.Batch(sent, m.say("queued: sent when the model is done, up takes it back"))
+		return tea.Batch(sent, m.sayWhile("queued: sent when the model is done, up takes it back", func() bool { return m.session.Waiting() > 0 }))
 	}
 	return tea.Batch(sent, m.run(parts...))
 }
@@ -168,7 +178,7 @@ func (m *Model) halt(string) tea.Cmd {
 	if n > 1 {
 		what = fmt.Sprintf("%d tools", n)
 	}
-	return m.say("stopped " + what + ", the model goes on; " + m.keyOf("stop") + " again stops it too")
+	return m.sayWhile("stopped "+what+", the model goes on; "+m.keyOf("stop")+" again stops it too", func() bool { return m.turn == t })
 }
 
 // stop ends the turn.
@@ -189,12 +199,12 @@ func (m *Model) interrupt(string) tea.Cmd {
 		m.rememberDraft()
 		m.composer.Clear()
 		m.layout()
-		return tea.Batch(m.written(), m.say("cleared, ctrl+_ brings it back"))
+		return tea.Batch(m.written(), m.sayWhile("cleared, ctrl+_ brings it back", m.composer.Empty))
 	case m.now().Sub(m.quitAsked) < quitWithin:
 		return m.quit()
 	}
 	m.quitAsked = m.now()
-	return m.say("ctrl+c again quits")
+	return m.sayWhile("ctrl+c again quits", func() bool { return m.now().Sub(m.quitAsked) < quitWithin && m.composer.Empty() })
 }
 
 // retry asks again. What came of an answer of nothing stays as a branch.
@@ -364,13 +374,24 @@ func (m *Model) context(string) tea.Cmd {
 	row := func(name string, tokens int, note string) {
 		items = append(items, dialog.Item{Title: name, Detail: strings.TrimPrefix(fmt.Sprintf("about %s tokens · %s", count(tokens), note), " · ")})
 	}
-	fill := m.session.Fill()
+	fill := m.filled()
 	note := "window unknown"
 	if window := m.session.Model().Context; window > 0 {
-		note = fmt.Sprintf("%d %% of the window of %s", 100*fill/window, count(window))
+		note = fmt.Sprintf("%s of the window of %s", status.Share(float64(fill)/float64(window)), count(window))
 	}
 	row("next request", fill, note)
-	for _, f := range m.o.Context() {
+	said := m.session.Fill()
+	facts := m.o.Context()
+	for _, f := range facts {
+		said -= f.Tokens
+	}
+	if said > 0 {
+		row("conversation", said, "")
+	}
+	if rest := fill - m.session.Fill(); rest > 0 && m.session.Fill() > 0 {
+		row("draft", rest, "")
+	}
+	for _, f := range facts {
 		row(f.Name, f.Tokens, f.Note)
 	}
 	for i := range items {

@@ -394,6 +394,7 @@ func (m *Model) askAll(models []llm.Endpoint, parts []llm.Part) tea.Cmd {
 	m.comparing = nil
 	s := m.session
 	cmd := m.play(func(ctx context.Context) iter.Seq[session.Event] { return s.Compare(ctx, models, parts...) })
+	m.turn.model = strings.Join(names, " + ")
 	return tea.Batch(cmd, m.open(newComparison(names, m.theme, m.o.Config.Motion != "off")))
 }
 

@@ -63,6 +63,7 @@ type Model struct {
 	quitAsked     time.Time
 	toast         string
 	toastTill     time.Time
+	toastWhile    func() bool // what it tells of is so; nil: it has no cause that goes
 
 	turn       *turn // nil: idle
 	pump       *pump

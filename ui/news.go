@@ -22,6 +22,7 @@ import (
 type turn struct {
 	cancel  context.CancelFunc
 	began   time.Time
+	model   string            // that answers; "" before it was asked
 	draft   llm.Draft         // of the running answer
 	blocks  map[string]*block // of the running answer, by the name of the delta's block
 	order   []*block          // the same as they began
@@ -73,6 +74,9 @@ func (t *turn) do(what string, now time.Time) {
 		t.doing, t.since = what, now
 	}
 }
+
+// stopped stands where the user stopped an answer.
+const stopped = "stopped"
 
 // countDown shows how long until a request goes out again.
 func (m *Model) countDown(t *turn) {
@@ -167,6 +171,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		return m.picture(attached)
 	case session.Step:
 		t.draft, t.blocks, t.order, t.tools, t.waiting = llm.Draft{}, map[string]*block{}, nil, map[string]string{}, m.now()
+		t.model = e.Model
 		t.do("waiting", m.now())
 		m.transcript.Tag(e.Seq)
 		m.heard(t)
@@ -454,7 +459,7 @@ func (m *Model) done(t *turn, d session.Done) (cmd tea.Cmd) {
 	switch {
 	case d.Err == nil, compares && c.told(): // each in its column
 	case llm.Canceled(d.Err):
-		m.transcript.Marker(transcript.Info, "stopped")
+		m.transcript.Marker(transcript.Info, stopped)
 	default:
 		m.transcript.Fail(d.Err.Error(), strings.TrimPrefix(print.Hint(d.Err)+" · "+m.keyOf("retry")+" tries again", " · "))
 	}

@@ -60,6 +60,8 @@ type replayed struct {
 	tally  tally
 	calls  map[string]shownCall
 	broken bool // the last answer is not whole
+
+	stopped bool // the user stopped a call, and no answer followed
 }
 
 // A shownCall is a call that waits for its result.
@@ -72,7 +74,8 @@ func (r *replayed) answer(m *Model, n session.Node) {
 	if r.model != "" && n.Model != r.model {
 		m.transcript.Marker(transcript.Switch, fmt.Sprintf("model: %s → %s", r.model, n.Model))
 	}
-	r.calls = map[string]shownCall{}
+	r.calls, r.stopped = map[string]shownCall{}, false
+	thought := n.Thought
 	for _, p := range n.Parts {
 		id := m.transcript.NewID()
 		switch p.Kind {
@@ -80,9 +83,15 @@ func (r *replayed) answer(m *Model, n session.Node) {
 			m.transcript.Answer(id, p.Text)
 			m.transcript.AnswerDone(id)
 		case llm.Thinking:
+			var took time.Duration
+			if len(thought) > 0 {
+				took, thought = thought[0], thought[1:]
+			}
 			if p.Text != "" {
 				m.transcript.Think(id, p.Text)
-				m.transcript.ThoughtFor(id, 0)
+			}
+			if p.Text != "" || n.Thought != nil { // some models say only that they thought
+				m.transcript.ThoughtFor(id, took)
 			}
 		case llm.Call:
 			c := shownCall{id, transcript.Tool{Name: p.Name, Input: p.Input, Status: transcript.Lost, Output: llm.NoResult}}
@@ -99,8 +108,11 @@ func (r *replayed) answer(m *Model, n session.Node) {
 			m.transcript.Replace(id, transcript.Info, fmt.Sprintf("%s, %d bytes", p.MIME, len(p.Data)))
 		}
 	}
-	if n.Cut {
-		m.transcript.Marker(transcript.Interrupted, "the answer broke off here")
+	switch {
+	case n.Cut && n.Broke != "":
+		m.transcript.Fail(n.Broke, "")
+	case n.Cut:
+		m.transcript.Marker(transcript.Info, stopped)
 	}
 	var usage llm.Usage
 	if n.Usage != nil {
@@ -113,6 +125,7 @@ func (r *replayed) answer(m *Model, n session.Node) {
 
 func (r *replayed) results(m *Model, n session.Node) {
 	for _, p := range n.Parts {
+		r.stopped = r.stopped || n.Results[p.ID].Stopped
 		r.result(m, p, n.Results[p.ID])
 	}
 }
@@ -142,6 +155,9 @@ func (r *replayed) end(m *Model) {
 	if r.began.IsZero() || r.ended.IsZero() {
 		took = 0
 	}
-	r.tally.show(m, took, r.broken)
+	if r.stopped {
+		m.transcript.Marker(transcript.Info, stopped)
+	}
+	r.tally.show(m, took, r.broken || r.stopped)
 	*r = replayed{model: r.model}
 }

@@ -17,6 +17,7 @@ type tally struct {
 	some   bool // an answer came
 	empty  bool // the last one says nothing
 	usage  llm.Usage
+	about  string        // stands before what is estimated
 	first  time.Duration // to the first token
 
 	// Of the answers whose pace can be told.
@@ -32,6 +33,9 @@ func (t *tally) add(m llm.Message, u llm.Usage, reason llm.Reason, first, took t
 	}
 	t.model, t.reason, t.some = m.Model, reason, true
 	t.usage = t.usage.Add(u)
+	if m.Cut && u.Output > 0 && !u.Priced {
+		t.about = "~" // nobody counted what was cut
+	}
 	if t.first == 0 {
 		t.first = first
 	}
@@ -100,10 +104,14 @@ func (t *tally) footer(took time.Duration) string {
 		if u.CacheRead > 0 && u.Input > 0 {
 			in += fmt.Sprintf(" (%d %% cached)", 100*u.CacheRead/u.Input)
 		}
-		parts = append(parts, in, count(u.Output)+" out")
+		parts = append(parts, in, t.about+count(u.Output)+" out")
 	}
-	if u.Priced && u.Cost > 0 {
-		parts = append(parts, fmt.Sprintf("$%.4f", u.Cost))
+	if u.Cost > 0 {
+		least := ""
+		if !u.Priced {
+			least = "≥"
+		}
+		parts = append(parts, fmt.Sprintf("%s$%.4f", least, u.Cost))
 	}
 	if t.first > 0 {
 		parts = append(parts, "first token "+seconds(t.first))

@@ -96,13 +96,14 @@ func (m *Model) bottom() string {
 // said is what a key just did, or what a key would do now: words that have to be
 // read.
 func (m *Model) said() string {
-	switch {
-	case m.leader == "" && m.now().Before(m.toastTill):
-		return m.toast
-	case m.editing > 0:
-		return "editing an earlier message: enter sends it as a branch, esc leaves it"
+	var lines []string
+	if m.leader == "" && m.now().Before(m.toastTill) && (m.toastWhile == nil || m.toastWhile()) {
+		lines = append(lines, safe.Line(m.toast))
 	}
-	return ""
+	if m.editing > 0 { // stays in sight: enter means something else
+		lines = append(lines, "editing an earlier message: enter sends it as a branch, esc leaves it")
+	}
+	return strings.Join(lines, "\n")
 }
 
 // tell lays words out for the row above the composer, which is empty otherwise.
@@ -112,13 +113,13 @@ func (m *Model) tell(said string) []string {
 	if said == "" {
 		return nil
 	}
-	rows := strings.Split(ansi.Wrap(safe.Line(said), max(m.width-signWidth, 1), ""), "\n")
-	for i, row := range rows {
-		sign := strings.Repeat(" ", signWidth)
-		if i == 0 {
-			sign = m.theme.Accent.Render("• ")
+	var rows []string
+	for line := range strings.SplitSeq(said, "\n") {
+		sign := m.theme.Accent.Render("• ")
+		for row := range strings.SplitSeq(ansi.Wrap(line, max(m.width-signWidth, 1), ""), "\n") {
+			rows = append(rows, sign+m.theme.Text.Render(row))
+			sign = strings.Repeat(" ", signWidth)
 		}
-		rows[i] = sign + m.theme.Text.Render(row)
 	}
 	return rows
 }
@@ -225,14 +226,27 @@ func strategyOf(m llm.Endpoint) string {
 	return m.Strategy
 }
 
+// filled is about how many tokens the next request takes: what was said and what
+// goes with it, and the draft.
+func (m *Model) filled() int {
+	const short = 200 // tokens of a first draft that are not worth a figure
+	fill := m.session.Fill()
+	if fill == 0 && len(m.session.History()) == 0 {
+		for _, f := range m.o.Context() {
+			fill += f.Tokens
+		}
+	}
+	if fill > 0 || m.unsent > short {
+		fill += m.unsent
+	}
+	return fill
+}
+
 // line is the status line.
 func (m *Model) line() string {
 	model := m.session.Model()
 	total, _ := m.session.Total()
-	fill := m.session.Fill()
-	if fill > 0 || m.unsent > 200 {
-		fill += m.unsent
-	}
+	fill := m.filled()
 	i := status.Info{
 		Model: model.Name, Effort: string(m.session.Effort()), Mode: string(m.session.Policy().Mode()),
 		Context: -1, Tokens: fill, Cost: total.Cost, Priced: total.Priced,
@@ -256,6 +270,9 @@ func (m *Model) line() string {
 	}
 	if m.composer.Shell() {
 		i.Hint = "enter runs this in your shell"
+	}
+	if m.turn != nil && m.turn.model != "" {
+		i.Model = m.turn.model
 	}
 	if m.leader != "" {
 		i.Hint = m.leader + " …"

@@ -120,15 +120,18 @@ type rest struct {
 	First   time.Duration      `json:"first,omitempty"`
 	Took    time.Duration      `json:"took,omitempty"`
 	Results map[string]Outcome `json:"results,omitempty"`
+	Thought []time.Duration    `json:"thought,omitempty"`
+	Broke   string             `json:"broke,omitempty"`
 }
 
 func restOf(n Node) rest {
-	return rest{n.Open, n.Summary, n.Cut, n.Usage, n.Reason, n.First, n.Took, n.Results}
+	return rest{n.Open, n.Summary, n.Cut, n.Usage, n.Reason, n.First, n.Took, n.Results, n.Thought, n.Broke}
 }
 
 func (r rest) into(n *Node) {
 	n.Open, n.Summary, n.Cut, n.Usage = r.Open, r.Summary, r.Cut, r.Usage
 	n.Reason, n.First, n.Took, n.Results = r.Reason, r.First, r.Took, r.Results
+	n.Thought, n.Broke = r.Thought, r.Broke
 }
 
 // encode is json.Marshal without the escapes that HTML needs.

@@ -53,6 +53,9 @@ type Node struct {
 	First  time.Duration `json:"first,omitempty"` // from the request to the first delta, in ns
 	Took   time.Duration `json:"took,omitempty"`  // from the request to the end, in ns
 
+	Thought []time.Duration `json:"thought,omitempty"` // how long each part of thinking took to arrive, in ns; nil: not known
+	Broke   string          `json:"broke,omitempty"`   // the error that cut the answer; "" if the user stopped it, or parley ended
+
 	// Of results, by the id of their call.
 	Results map[string]Outcome `json:"results,omitempty"`
 }

@@ -50,7 +50,7 @@ func (p *front) resumed() {
 		p.say("Conversation: %s, %s. Its end:", p.session.Title(), several(n, "message"))
 		p.readBack("")
 		if p.failed {
-			p.say("The answer broke off here: /retry goes on.")
+			p.say("Stopped. /retry goes on.")
 		}
 	}
 	p.recall()

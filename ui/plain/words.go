@@ -37,8 +37,11 @@ func length(d time.Duration) string {
 // money is what usage cost, as one says it; "" if that is unknown or nothing.
 func money(u llm.Usage) string {
 	switch cents := u.Cost * 100; {
-	case !u.Priced || u.Cost <= 0:
+	case u.Cost <= 0:
 		return ""
+	case !u.Priced:
+		u.Priced = true
+		return "at least " + money(u)
 	case cents >= 100:
 		return fmt.Sprintf("%.2f dollars", u.Cost)
 	case cents >= 1:

@@ -620,15 +620,20 @@ func Age(d time.Duration) string {
 	return "now"
 }
 
-// Money is what usage cost; "" if that is unknown or nothing.
+// Money is what usage cost, with a sign in front if that is not all of it; "" if it
+// is unknown or nothing.
 func Money(u llm.Usage) string {
+	least := ""
+	if !u.Priced {
+		least = "≥"
+	}
 	switch {
 	case u.Cost == 0:
 		return ""
 	case u.Cost < 0.01:
-		return fmt.Sprintf("$%.4f", u.Cost)
+		return fmt.Sprintf("%s$%.4f", least, u.Cost)
 	}
-	return fmt.Sprintf("$%.2f", u.Cost)
+	return fmt.Sprintf("%s$%.2f", least, u.Cost)
 }
 
 // writeJSON writes v on a line of its own.

@@ -31,7 +31,7 @@ type Info struct {
 	Context float64       // share of the context window in use, 0 to 1; below 0 if unknown
 	Tokens  int           // of the session
 	Cost    float64       // US dollars, of the session
-	Priced  bool          // Cost is known
+	Priced  bool          // Cost is all; otherwise it is what is known, and there is more
 	State   string        // "thinking", "streaming", "running shell", "waiting for you", "retrying in 3 s"
 	Elapsed time.Duration // in this state
 	Rate    float64       // output tokens per second
@@ -134,7 +134,7 @@ func told(i Info, th *theme.Theme) [segments]segment {
 		doing:  {state(i), th.Accent, true},
 		speed:  {rate(i.Rate), th.Dim, true},
 		queued: {queue(i.Queue), th.Text, true},
-		window: {share(i.Context), th.Dim, true},
+		window: {Share(i.Context), th.Dim, true},
 		used:   {tokens(i.Tokens), th.Dim, true},
 		spent:  {cost(i), th.Dim, true},
 	}
@@ -246,7 +246,8 @@ func queue(n int) string {
 	return fmt.Sprintf("%d queued", n)
 }
 
-func share(c float64) string {
+// Share is a part of the context window as the line tells it; "" below 0.
+func Share(c float64) string {
 	if c < 0 {
 		return ""
 	}
@@ -270,6 +271,9 @@ func tokens(n int) string {
 // cost has as many digits as say something: cents, or more where there are none.
 func cost(i Info) string {
 	switch {
+	case !i.Priced && i.Cost > 0:
+		i.Priced = true
+		return "≥" + strings.TrimPrefix(cost(i), "<")
 	case !i.Priced:
 		return ""
 	case i.Cost > 0 && i.Cost < 0.00005:
