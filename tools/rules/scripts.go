@@ -9,6 +9,10 @@ import (
 // sed and awk are used every day, mostly with scripts that start nothing. These are
 // told from others by reading them; what is not understood may start something.
 
+// maxScript is how long a script may be that is read, in bytes. A longer one may start
+// something.
+const maxScript = 8 << 10
+
 // sedFlags are the long options of sed that say nothing of the script.
 var sedFlags = []string{
 	"--quiet", "--silent", "--debug", "--in-place", "--line-length", "--null-data", "--posix", "--regexp-extended",
@@ -69,6 +73,9 @@ var (
 
 // plainSed reports whether a script of sed only changes text and prints it.
 func plainSed(s string) bool {
+	if len(s) > maxScript {
+		return false
+	}
 	take := func(re *regexp.Regexp) bool {
 		found := re.FindStringIndex(s)
 		if found != nil {
@@ -183,6 +190,9 @@ var (
 // plainAwk reports whether a program of awk starts no other: it has no pipe, no
 // system and no call by name.
 func plainAwk(s string) bool {
+	if len(s) > maxScript {
+		return false
+	}
 	last := strings.LastIndexAny(s, `|"`)
 	for i := 0; i < len(s); i++ {
 		found := ""
