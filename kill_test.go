@@ -199,10 +199,14 @@ type tty struct {
 }
 
 func (k *killed) terminal(args ...string) *tty {
+	return k.terminalOf(&pty.Winsize{Rows: 40, Cols: 120}, args...)
+}
+
+func (k *killed) terminalOf(size *pty.Winsize, args ...string) *tty {
 	k.Helper()
 	cmd := k.command(args...)
 	cmd.Env = append(cmd.Env, "TERM=xterm-256color", "SHELL=/bin/sh")
-	file, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
+	file, err := pty.StartWithSize(cmd, size)
 	if err != nil {
 		k.Fatal(err)
 	}

@@ -54,6 +54,7 @@ import (
 )
 
 func main() {
+	checkAddressSpace()
 	sandbox.Child() // what holds a command is this program too
 	tools.HideEnvironment()
 	os.Exit(run())

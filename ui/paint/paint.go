@@ -15,6 +15,7 @@
 package paint
 
 import (
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -83,7 +84,31 @@ func (t *Terminal) size() size {
 	if err != nil || w <= 0 || h <= 0 {
 		return size{80, 24}
 	}
-	return size{w, h}
+	return size{w, h}.bounded()
+}
+
+// What a screen has at most: programs that set the size of a terminal wrongly
+// ask for billions of cells.
+const (
+	maxWidth = 4096
+	maxCells = 1 << 20
+)
+
+// bounded is the upper left part of s that is painted.
+func (s size) bounded() size {
+	s.w = min(s.w, maxWidth)
+	s.h = min(s.h, maxCells/s.w)
+	return s
+}
+
+// oversized is why a screen is not begun on t; nil if it can be. One that grows
+// later is painted in part.
+func (t *Terminal) oversized() error {
+	w, h, err := t.Size()
+	if err != nil || w <= 0 || h <= 0 || (size{w, h}) == (size{w, h}).bounded() {
+		return nil
+	}
+	return fmt.Errorf("the terminal says that it has %d × %d cells, too many to paint: set its size, such as with stty cols 100 rows 40", w, h)
 }
 
 // settings is what is known of the terminal.

@@ -26,12 +26,18 @@ func TestSize(t *testing.T) {
 		{"no rows", 100, 0, nil, size{80, 24}},
 		{"no columns", 0, 40, nil, size{80, 24}},
 		{"nothing that could be", -1, -1, nil, size{80, 24}},
+		{"the largest there are", 65535, 65535, nil, size{4096, 256}},
+		{"very wide", 65535, 10, nil, size{4096, 10}},
+		{"very high", 1, 65535, nil, size{1, 65535}},
 		{"no terminal", 100, 40, errors.New("inappropriate ioctl for device"), size{80, 24}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := on(io.Discard, 40, 10)
 			s.t.Size = func() (int, int, error) { return tt.w, tt.h, tt.err }
+			if err := s.t.oversized(); (err != nil) != (tt.err == nil && tt.w == 65535) {
+				t.Errorf("it may be begun on: %v", err)
+			}
 			if s.Program(nil); s.sent != tt.want {
 				t.Errorf("at the start it is %v, want %v", s.sent, tt.want)
 			}

@@ -16,6 +16,9 @@ func (s *Screen) Enter() error {
 	if !s.away || s.closed() {
 		return nil
 	}
+	if err := s.t.oversized(); err != nil {
+		return err
+	}
 	if err := s.t.Raw(); err != nil {
 		return fmt.Errorf("the terminal: %w", err)
 	}
