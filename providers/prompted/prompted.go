@@ -14,6 +14,7 @@ package prompted
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"parley/providers/filter"
 	"parley/providers/llm"
@@ -68,11 +69,25 @@ type model struct {
 // results of earlier turns are told, and the answer is passed on as it is.
 func (m *model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	tools := offered(req)
-	s := m.Model.Stream(ctx, m.request(req, tools))
 	if len(tools) == 0 {
+		return m.Model.Stream(ctx, m.request(req, tools))
+	}
+	var replaced []string
+	req.System, replaced = patch(req.System)
+	s := read(m.Form, m.Model.Stream(ctx, m.request(req, tools)), req)
+	if replaced == nil {
 		return s
 	}
-	return read(m.Form, s, req)
+	return func(yield func(llm.Event, error) bool) {
+		out, told := llm.NewOut(yield), m.Told
+		if told == nil {
+			told = &llm.Notices{}
+		}
+		told.Tell(out, "System prompt: replaced what describes another form of replies or tool calls ("+strings.Join(replaced, ", ")+")")
+		if !out.Stopped() {
+			s(yield)
+		}
+	}
 }
 
 // read reads calls out of the text of s, the answer to req.

@@ -1,0 +1,213 @@
+package prompted
+
+import (
+	"slices"
+	"strings"
+)
+
+// Titles of sections of a system prompt that describe how calls are written, how
+// tools are used, and how replies look.
+const (
+	aboutCalls = `(?:function|tool)[ _-]?call(?:s|ing)?`
+	aboutTools = `tool[ _-]?(?:use|usage)|(?:using|use of) (?:tools|functions)|how to (?:use|call) (?:tools|functions)|functions|tools`
+	aboutForm  = `(?:output|response|reply|answer)[ _-]?format(?:s|ting)?|format of (?:your |the )?(?:output|responses?|repl(?:y|ies)|answers?)`
+)
+
+var (
+	// A heading of Markdown; a label that ends with a colon, with text behind it or
+	// none; a line in bold; the tag that opens a section.
+	heading = pattern(`^[ \t]{0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$`)
+	label   = pattern(`^[ \t]*(?:[-*>][ \t]+)?(?:\*\*|__)?(\w[\w /-]{1,48}?)(?:\*\*|__)?[ \t]*:(?:\*\*|__)?(?:[ \t]+(\S.*))?$`)
+	bold    = pattern(`^[ \t]*(?:\*\*|__)(\w[\w /-]{1,48}?)(?:\*\*|__)[ \t]*$`)
+	tag     = pattern(`^[ \t]*<([a-zA-Z][\w-]*)>`)
+
+	callTitle = pattern(`(?i)^(?:\d+[.)][ \t]*)?(?:` + aboutCalls + `)(?: \w+)?$`)
+	formTitle = pattern(`(?i)^(?:\d+[.)][ \t]*)?(?:` + aboutTools + `|` + aboutForm + `)(?: \w+)?$`)
+
+	// What says that a section is about form, and not about what to say.
+	formal = pattern(`(?i)\b(?:json|xml|yaml|toml|csv|html|plain[ -]text|code (?:block|fence)s?|tags?|schema)\b|</?[a-z][\w:-]*[ />]|["']\w+["']\s*:`)
+
+	// Examples of calls, in XML and in JSON.
+	callTag = pattern(`(?i)<(tool_calls?|function_calls?|tool_use|invoke|xai:function_calls?)\b[^>]*>|<function=`)
+	jsonKey = pattern(`["'](\w+)["']\s*:`)
+)
+
+// patch returns a system prompt without what describes another form of replies or
+// of calls than the one that holds here: sections named so, whose place the
+// strategy's own take, and examples of calls. Replaced names what went.
+func patch(system string) (patched string, replaced []string) {
+	lines := strings.SplitAfter(system, "\n")
+	var out strings.Builder
+	for i := 0; i < len(lines); {
+		n, name := section(lines[i:])
+		if n == 0 {
+			n, name = example(lines[i:]), anExample
+		}
+		if n == 0 {
+			out.WriteString(lines[i])
+			i++
+			continue
+		}
+		if !slices.Contains(replaced, name) {
+			replaced = append(replaced, name)
+		}
+		if name == anExample {
+			out.WriteString("(Calls: see \"Reply format\" below.)\n")
+		}
+		i += n
+	}
+	if replaced == nil {
+		return system, nil
+	}
+	return out.String(), replaced
+}
+
+// anExample names an example of a call.
+const anExample = "an example of a call"
+
+// section returns how many lines the section has that lines begin with, if it
+// describes another form, and its title; 0 if it does not.
+func section(lines []string) (n int, title string) {
+	line := strings.TrimRight(lines[0], "\r\n")
+	if small := strings.ToLower(line); !strings.Contains(small, "tool") && !strings.Contains(small, "function") && !strings.Contains(small, "format") {
+		return 0, "" // as nearly every line
+	}
+	if m := heading().FindStringSubmatch(line); m != nil {
+		title = strings.Trim(m[2], "*_: ")
+		n = untilHeading(lines, len(m[1]))
+	} else if m := tag().FindStringSubmatch(line); m != nil && !callTag().MatchString(m[0]) {
+		title = m[1]
+		n = untilTag(lines, "</"+m[1]+">")
+	} else if name, behind, ok := labelled(line); ok {
+		title = name
+		n = untilParagraph(lines, behind != "")
+	}
+	switch {
+	case n == 0:
+		return 0, ""
+	case callTitle().MatchString(title):
+		return n, title
+	case formTitle().MatchString(title) && formal().MatchString(strings.Replace(strings.Join(lines[:n], ""), title, "", 2)):
+		return n, title
+	}
+	return 0, ""
+}
+
+// untilHeading counts lines to the next heading of this level or a higher one.
+func untilHeading(lines []string, level int) int {
+	fence := false
+	for i, line := range lines {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fence = !fence
+		}
+		if m := heading().FindStringSubmatch(strings.TrimRight(line, "\r\n")); i > 0 && !fence && m != nil && len(m[1]) <= level {
+			return i
+		}
+	}
+	return len(lines)
+}
+
+// untilTag counts lines to the one with the tag that closes; 0 if there is none.
+func untilTag(lines []string, closing string) int {
+	for i, line := range lines {
+		if strings.Contains(line, closing) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// untilParagraph counts the lines that belong to a label: with text behind it,
+// those that go on with it; else all up to the next title, or to a paragraph that
+// is neither a list nor an example.
+func untilParagraph(lines []string, inline bool) int {
+	fence, blank := false, false
+	for i, line := range lines[1:] {
+		text := strings.TrimSpace(line)
+		belongs := text == "" || line[0] == ' ' || line[0] == '\t' || strings.ContainsAny(text[:1], "-*+<{[`|") || text[0] >= '0' && text[0] <= '9'
+		switch {
+		case strings.HasPrefix(text, "```"):
+			fence = !fence
+		case fence:
+		case heading().MatchString(text), titleOnly(text):
+			return i + 1
+		case !belongs && (blank || inline):
+			return i + 1
+		case inline && text == "":
+			return i + 1
+		}
+		blank = text == ""
+	}
+	return len(lines)
+}
+
+// labelled returns the label of a line, and the text behind it.
+func labelled(line string) (name, behind string, ok bool) {
+	if m := label().FindStringSubmatch(line); m != nil {
+		return m[1], m[2], true
+	}
+	if m := bold().FindStringSubmatch(line); m != nil {
+		return m[1], "", true
+	}
+	return "", "", false
+}
+
+// titleOnly reports whether a line is a label with nothing behind it.
+func titleOnly(line string) bool {
+	_, behind, ok := labelled(line)
+	return ok && behind == ""
+}
+
+// example returns how many lines an example of a call has that lines begin with;
+// 0 if they begin with none.
+func example(lines []string) int {
+	text := strings.TrimSpace(lines[0])
+	if text == "" || !strings.ContainsAny(text[:1], "`<{") {
+		return 0
+	}
+	if strings.HasPrefix(text, "```") {
+		for i, line := range lines[1:] {
+			if strings.HasPrefix(strings.TrimSpace(line), "```") {
+				if isCall(strings.Join(lines[1:i+1], "")) {
+					return i + 2
+				}
+				return 0
+			}
+		}
+		return 0
+	}
+	if m := callTag().FindStringSubmatchIndex(text); m != nil && m[0] == 0 {
+		name := "function"
+		if m[2] >= 0 {
+			name = text[m[2]:m[3]]
+		}
+		return untilTag(lines, "</"+name+">")
+	}
+	if strings.HasPrefix(text, "{") && isCall(text) {
+		return 1
+	}
+	return 0
+}
+
+// isCall reports whether text holds a call in XML, or JSON that has what calls have
+// up to the arguments, and nothing else.
+func isCall(text string) bool {
+	if callTag().MatchString(text) {
+		return true
+	}
+	named := false
+	for _, key := range jsonKey().FindAllStringSubmatch(text, -1) {
+		switch roles[key[1]] {
+		case name, inner:
+			named = true
+		case args:
+			return named
+		case thought:
+		default:
+			if key[1] != "type" && key[1] != "id" {
+				return false
+			}
+		}
+	}
+	return false
+}
