@@ -21,7 +21,6 @@ import (
 // A turn is what the screen knows of the running turn.
 type turn struct {
 	cancel  context.CancelFunc
-	began   time.Time
 	model   string            // that answers; "" before it was asked
 	draft   llm.Draft         // of the running answer
 	blocks  map[string]*block // of the running answer, by the name of the delta's block
@@ -36,7 +35,6 @@ type turn struct {
 	retryID string    // of its line in the transcript; "" before the first
 	again   time.Time // when it goes out; zero: none is waited for
 	tally   tally     // of the answers since the last prompt
-	asked   time.Time // when that was; zero for the one that began the turn
 	chars   int       // of the running answer, but for its beginning
 	first   time.Time // when the running answer began to come
 	stopped bool      // esc was pressed
@@ -313,6 +311,9 @@ func (m *Model) answer(t *turn, a session.Answer) {
 	t.content = time.Time{}
 	t.first, t.chars = time.Time{}, 0
 	t.tally.add(a.Message, a.Usage, a.Finish.Reason, a.First, a.Took)
+	if n, err := m.session.At(a.Seq); err == nil {
+		t.tally.span(n.At, n.Took)
+	}
 	t.again = time.Time{}
 	m.transcript.Drop(t.retryID)
 	t.retryID = ""
@@ -510,12 +511,8 @@ func (m *Model) next() tea.Cmd {
 
 // sumUp closes the answers to one prompt with their footer.
 func (m *Model) sumUp(t *turn, cut bool) {
-	asked := t.asked
-	if asked.IsZero() {
-		asked = t.began
-	}
-	t.tally.show(m, m.now().Sub(asked), cut)
-	t.tally, t.asked = tally{}, m.now()
+	t.tally.show(m, cut)
+	t.tally = tally{}
 }
 
 // compacted shows that a summary stands for what was said so far.

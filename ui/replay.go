@@ -28,7 +28,6 @@ func (m *Model) replay(path []session.Node) {
 			if cmd := m.picture(attached); cmd != nil {
 				m.loading = append(m.loading, cmd)
 			}
-			r.began = n.At
 		case n.Role == llm.RoleAssistant:
 			r.answer(m, n)
 		default:
@@ -55,8 +54,6 @@ func summaryText(n session.Node) string {
 // replayed is what is known of the turn that is being shown.
 type replayed struct {
 	model  string // that wrote the last answer of all
-	began  time.Time
-	ended  time.Time
 	tally  tally
 	calls  map[string]shownCall
 	broken bool // the last answer is not whole
@@ -120,7 +117,7 @@ func (r *replayed) answer(m *Model, n session.Node) {
 	}
 	r.tally.add(n.Message, usage, n.Reason, n.First, n.Took)
 	r.model, r.broken = n.Model, n.Cut
-	r.ended = n.At.Add(n.Took)
+	r.tally.span(n.At, n.Took)
 }
 
 func (r *replayed) results(m *Model, n session.Node) {
@@ -151,13 +148,9 @@ func (r *replayed) result(m *Model, p llm.Part, o session.Outcome) {
 
 // end closes a turn with its footer.
 func (r *replayed) end(m *Model) {
-	took := max(r.ended.Sub(r.began), 0)
-	if r.began.IsZero() || r.ended.IsZero() {
-		took = 0
-	}
 	if r.stopped {
 		m.transcript.Marker(transcript.Info, stopped)
 	}
-	r.tally.show(m, took, r.broken || r.stopped)
+	r.tally.show(m, r.broken || r.stopped)
 	*r = replayed{model: r.model}
 }

@@ -20,6 +20,8 @@ type tally struct {
 	about  string        // stands before what is estimated
 	first  time.Duration // to the first token
 
+	began, ended time.Time // from the first request to the end of the last answer, as the conversation keeps it
+
 	// Of the answers whose pace can be told.
 	tokens int
 	stream time.Duration
@@ -43,6 +45,17 @@ func (t *tally) add(m llm.Message, u llm.Usage, reason llm.Reason, first, took t
 		t.tokens += tokens
 		t.stream += stream
 	}
+}
+
+// span counts in an answer that was asked for at a time and took some.
+func (t *tally) span(at time.Time, took time.Duration) {
+	if at.IsZero() { // a conversation that was brought in may not say
+		return
+	}
+	if t.began.IsZero() {
+		t.began = at
+	}
+	t.ended = at.Add(took)
 }
 
 // streamed is how many tokens came in the stream: as the provider counts, but for
@@ -78,9 +91,9 @@ func paced(tokens int, first, stream time.Duration) bool {
 }
 
 // show closes the turn: its footer, and why it may not be what was asked for.
-func (t *tally) show(m *Model, took time.Duration, cut bool) {
+func (t *tally) show(m *Model, cut bool) {
 	if t.some {
-		m.transcript.Footer(t.footer(took))
+		m.transcript.Footer(t.footer(max(t.ended.Sub(t.began), 0)))
 	}
 	switch why := ended[t.reason]; {
 	case cut:
