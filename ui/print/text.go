@@ -212,7 +212,7 @@ func (s *side) event(e session.Event) {
 		}
 	case session.Answer:
 		s.close()
-		if e.Known {
+		if e.Known && !e.Message.Cut { // who left needs no telling
 			s.line(th.Faint, "%s", usageLine(e))
 		}
 	}
