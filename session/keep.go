@@ -302,17 +302,23 @@ func (a *arriving) thought(cut bool) []time.Duration {
 }
 
 func (a *arriving) run() {
-	ticker := time.NewTicker(partly)
-	defer ticker.Stop()
+	timer := time.NewTimer(partly)
+	defer timer.Stop()
 	for {
 		select {
 		case <-a.stop:
 			return
-		case <-ticker.C:
+		case <-timer.C:
+			began := time.Now()
 			a.save()
+			timer.Reset(saveAfter(time.Since(began)))
 		}
 	}
 }
+
+// saveAfter is how long after a write that took so long the next one begins:
+// writing takes a twentieth of the time at most, however long an answer becomes.
+func saveAfter(took time.Duration) time.Duration { return max(partly, 20*took) }
 
 // save writes what has arrived, as it would stay if nothing more did.
 func (a *arriving) save() {

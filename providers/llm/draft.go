@@ -34,8 +34,8 @@ func (d *Draft) Add(delta Delta) {
 		d.parts = append(d.parts, &growing{})
 	}
 	p := d.parts[i]
-	p.text.WriteString(delta.Text)
-	p.input.WriteString(delta.Input)
+	write(&p.text, delta.Text, maxText)
+	write(&p.input, delta.Input, maxInput)
 	p.data = append(p.data, delta.Data...)
 	set(&p.Kind, delta.Kind)
 	set(&p.ID, delta.ID)
@@ -48,6 +48,16 @@ func (d *Draft) Add(delta Delta) {
 	if delta.State != nil {
 		p.State = slices.Clone(delta.State)
 	}
+}
+
+// write appends s to b. What has become long gets the room for the most that it
+// may become, at once, so that it is not copied time and again.
+func write(b *strings.Builder, s string, most int) {
+	const long = 4 << 20
+	if b.Len() >= long && b.Len()+len(s) > b.Cap() && b.Len()+len(s) <= most {
+		b.Grow(most - b.Len())
+	}
+	b.WriteString(s)
 }
 
 func set[T comparable](field *T, value T) {
@@ -139,7 +149,7 @@ func (d *Draft) Capped() []Part {
 		case p.Kind == Result, p.Kind == Call && p.Remote, hollow(p):
 			continue
 		case p.Kind == Call:
-			if _, whole := Arguments(p.Input); !whole || empty(p.Input) {
+			if !strings.HasSuffix(strings.TrimSpace(p.Input), "}") || !json.Valid([]byte(p.Input)) {
 				p.Input = "{}"
 			}
 		}

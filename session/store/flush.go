@@ -250,7 +250,7 @@ const nodeSQL = `INSERT INTO nodes (session, seq, parent, at, role, origin, mode
 // node writes one node with its blobs, words and cost. What is still arriving is
 // indexed when it is complete, or by the next search.
 func (j *job) node(w *writer, e *entry) error {
-	blobs := map[string][]byte{}
+	blobs := map[string]any{}
 	parts, err := encodeParts(e.Parts, blobs)
 	if err != nil {
 		return err
@@ -281,7 +281,7 @@ func (j *job) node(w *writer, e *entry) error {
 }
 
 // refer keeps blobs once each and notes which node holds them.
-func (w *writer) refer(node int64, blobs map[string][]byte, replaced bool) error {
+func (w *writer) refer(node int64, blobs map[string]any, replaced bool) error {
 	if replaced {
 		if err := w.exec(`DELETE FROM refs WHERE node = ?`, node); err != nil {
 			return err
@@ -291,6 +291,9 @@ func (w *writer) refer(node int64, blobs map[string][]byte, replaced bool) error
 		var num int64
 		err := w.one(`SELECT num FROM blobs WHERE sha = ?`, sha).Scan(&num)
 		if errors.Is(err, sql.ErrNoRows) {
+			if text, ok := data.(string); ok {
+				data = []byte(text)
+			}
 			err = w.one(`INSERT INTO blobs (sha, data) VALUES (?, ?) RETURNING num`, sha, data).Scan(&num)
 		}
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 type batch struct {
 	nodes []Node
 	rows  [][2][]byte // rest and parts
-	blobs []map[string][]int
+	blobs []blobs
 	errs  []error
 	bad   []error // of columns, nil where all are as they should be
 }
@@ -24,7 +24,7 @@ type batch struct {
 const batchSize = 256
 
 func (b *batch) decode() {
-	b.blobs, b.errs = make([]map[string][]int, len(b.nodes)), make([]error, len(b.nodes))
+	b.blobs, b.errs = make([]blobs, len(b.nodes)), make([]error, len(b.nodes))
 	for i := range b.nodes {
 		b.blobs[i], b.errs[i] = decodeNode(&b.nodes[i], b.rows[i][0], b.rows[i][1])
 		b.errs[i] = cmp.Or(b.errs[i], b.bad[i])
@@ -50,21 +50,30 @@ func (db *DB) nodes(q querier, session int64, missed *tally, table string) ([]No
 			}
 		}
 	}
-	want := map[string][]*llm.Part{}
+	want := map[string][]func(data []byte){}
+	var joins []func()
 	at := 0
 	for _, b := range batches {
 		for i := range b.nodes {
-			for sha, parts := range b.blobs[i] {
-				for _, p := range parts {
-					want[sha] = append(want[sha], &nodes[at].Parts[p])
+			parts := nodes[at].Parts
+			for sha, gaps := range b.blobs[i].gaps {
+				for _, g := range gaps {
+					want[sha] = append(want[sha], func(data []byte) { g.fill(&parts[g.part], data) })
 				}
+			}
+			for _, l := range b.blobs[i].longs {
+				joins = append(joins, func() { l.join(&parts[l.part]) })
 			}
 			at++
 		}
 	}
 	renumber(nodes, missed)
 	rejoin(nodes, missed)
-	return nodes, errors.Join(err, fill(q, session, want, missed))
+	err = errors.Join(err, fill(q, session, want, missed))
+	for _, join := range joins {
+		join()
+	}
+	return nodes, err
 }
 
 // batches reads and decodes all rows of a session.
@@ -101,15 +110,15 @@ func batches(q querier, session int64, missed *tally, table string) (all []*batc
 
 // decodeNode reads what of a node is JSON. After an error it holds what could be
 // read.
-func decodeNode(n *Node, restText, partsText []byte) (blobs map[string][]int, err error) {
+func decodeNode(n *Node, restText, partsText []byte) (missing blobs, err error) {
 	if string(restText) != "{}" {
-		var r rest
+		var r extra
 		err = json.Unmarshal(restText, &r)
 		r.into(n)
 	}
-	parts, blobs, errParts := decodeParts(partsText)
+	parts, missing, errParts := decodeParts(partsText)
 	n.Parts = parts
-	return blobs, cmp.Or(errParts, err)
+	return missing, cmp.Or(errParts, err)
 }
 
 // roleOf returns whose message n is. A damaged one is told by what it holds: a
@@ -193,8 +202,8 @@ func rejoin(nodes []Node, missed *tally) {
 	}
 }
 
-// fill reads the blobs of a session into the parts that want them.
-func fill(q querier, session int64, want map[string][]*llm.Part, missed *tally) error {
+// fill hands the blobs of a session to whom wants them.
+func fill(q querier, session int64, want map[string][]func(data []byte), missed *tally) error {
 	if len(want) == 0 {
 		return nil
 	}
@@ -211,8 +220,8 @@ func fill(q querier, session int64, want map[string][]*llm.Part, missed *tally) 
 			missed.miss(err)
 			continue
 		}
-		for _, p := range want[sha] {
-			p.Data = data
+		for _, take := range want[sha] {
+			take(data)
 		}
 		delete(want, sha)
 	}

@@ -33,6 +33,9 @@ type part struct {
 	URL      string   `json:"url,omitempty"`
 	State    *string  `json:"state,omitempty"`
 	Base64   bool     `json:"base64,omitempty"` // so are the texts of this part
+
+	TextRest  *rest `json:"text_rest,omitempty"`  // of a long Text
+	InputRest *rest `json:"input_rest,omitempty"` // of a long Input
 }
 
 // texts are the fields that may hold any bytes.
@@ -44,9 +47,9 @@ func (p *part) texts() []*string {
 	return all
 }
 
-// encodeParts returns parts as JSON. Data goes to blobs, by its sha256; with nil
-// it stays in the JSON.
-func encodeParts(parts []llm.Part, blobs map[string][]byte) ([]byte, error) {
+// encodeParts returns parts as JSON. Data, as bytes, and the pieces of long texts,
+// as strings, go to blobs, by their sha256; with nil they stay in the JSON.
+func encodeParts(parts []llm.Part, blobs map[string]any) ([]byte, error) {
 	rows := make([]part, len(parts))
 	for i, p := range parts {
 		row := part{
@@ -65,6 +68,9 @@ func encodeParts(parts []llm.Part, blobs map[string][]byte) ([]byte, error) {
 		for _, text := range row.texts() {
 			row.Base64 = row.Base64 || !utf8.ValidString(*text)
 		}
+		if blobs != nil && !row.Base64 {
+			row.TextRest, row.InputRest = split(&row.Text, blobs), split(&row.Input, blobs)
+		}
 		if row.Base64 {
 			for _, text := range row.texts() {
 				*text = base64.StdEncoding.EncodeToString([]byte(*text))
@@ -75,19 +81,19 @@ func encodeParts(parts []llm.Part, blobs map[string][]byte) ([]byte, error) {
 	return encode(rows)
 }
 
-// decodeParts is the opposite of encodeParts. Parts without their Data are in
-// missing, by its sha256.
-func decodeParts(text []byte) (parts []llm.Part, missing map[string][]int, err error) {
+// decodeParts is the opposite of encodeParts. What the blobs hold is missing, by
+// its sha256; long texts are to be joined once it is there.
+func decodeParts(text []byte) (parts []llm.Part, missing blobs, err error) {
 	var rows []part
 	if err := json.Unmarshal(text, &rows); err != nil {
-		return nil, nil, err
+		return nil, blobs{}, err
 	}
 	for i, row := range rows {
 		if row.Base64 {
 			for _, text := range row.texts() {
 				b, err := base64.StdEncoding.DecodeString(*text)
 				if err != nil {
-					return nil, nil, fmt.Errorf("part %d: %w", i+1, err)
+					return nil, blobs{}, fmt.Errorf("part %d: %w", i+1, err)
 				}
 				*text = string(b)
 			}
@@ -100,18 +106,21 @@ func decodeParts(text []byte) (parts []llm.Part, missing map[string][]int, err e
 			p.State = json.RawMessage(*row.State)
 		}
 		if row.Blob != "" {
-			if missing == nil {
-				missing = map[string][]int{}
-			}
-			missing[row.Blob] = append(missing[row.Blob], i)
+			missing.add(row.Blob, gap{part: i})
+		}
+		if row.TextRest != nil {
+			missing.long(row.TextRest, i, false)
+		}
+		if row.InputRest != nil {
+			missing.long(row.InputRest, i, true)
 		}
 		parts = append(parts, p)
 	}
 	return parts, missing, nil
 }
 
-// rest is what a node holds beside its columns.
-type rest struct {
+// extra is what a node holds beside its columns.
+type extra struct {
 	Open    bool               `json:"open,omitempty"`
 	Summary bool               `json:"summary,omitempty"`
 	Cut     bool               `json:"cut,omitempty"`
@@ -124,11 +133,11 @@ type rest struct {
 	Broke   string             `json:"broke,omitempty"`
 }
 
-func restOf(n Node) rest {
-	return rest{n.Open, n.Summary, n.Cut, n.Usage, n.Reason, n.First, n.Took, n.Results, n.Thought, n.Broke}
+func restOf(n Node) extra {
+	return extra{n.Open, n.Summary, n.Cut, n.Usage, n.Reason, n.First, n.Took, n.Results, n.Thought, n.Broke}
 }
 
-func (r rest) into(n *Node) {
+func (r extra) into(n *Node) {
 	n.Open, n.Summary, n.Cut, n.Usage = r.Open, r.Summary, r.Cut, r.Usage
 	n.Reason, n.First, n.Took, n.Results = r.Reason, r.First, r.Took, r.Results
 	n.Thought, n.Broke = r.Thought, r.Broke

@@ -213,23 +213,28 @@ func FuzzQuery(f *testing.F) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"open":true,"usage":{"input":1}}`), []byte(`[{"kind":"text","text":"a","state":"x"}]`))
 	f.Add([]byte(`{}`), []byte(`[{"kind":"dGV4dA==","text":"/w==","base64":true}]`))
+	f.Add([]byte(`{}`), []byte(`[{"kind":"text","text":"a","text_rest":{"pieces":["00","00"],"end":"b"},"input_rest":{}}]`))
 	f.Add([]byte(`null`), []byte(`[{"kind":"media","blob":"00"},null,{}]`))
 	f.Fuzz(func(t *testing.T, rest, parts []byte) {
 		var n Node
-		blobs, err := decodeNode(&n, rest, parts)
+		missing, err := decodeNode(&n, rest, parts)
 		if err != nil {
 			return
 		}
-		for _, at := range blobs {
-			for _, i := range at {
-				if i >= len(n.Parts) {
-					t.Fatalf("part %d of %d", i, len(n.Parts))
+		for _, gaps := range missing.gaps {
+			for _, g := range gaps {
+				if g.part >= len(n.Parts) {
+					t.Fatalf("part %d of %d", g.part, len(n.Parts))
 				}
+				g.fill(&n.Parts[g.part], nil)
 			}
+		}
+		for _, l := range missing.longs {
+			l.join(&n.Parts[l.part])
 		}
 		for range pieces(n.Parts) {
 		}
-		if _, err := json.Marshal(n); len(blobs) == 0 && err == nil {
+		if _, err := json.Marshal(n); len(missing.gaps) == 0 && err == nil {
 			again, err := encodeParts(n.Parts, nil)
 			if err != nil {
 				t.Fatal(err)

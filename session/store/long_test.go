@@ -1,0 +1,85 @@
+package store
+
+import (
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+)
+
+// A long text is kept in pieces: what it grows by is all that is written anew,
+// and it comes back as it was, in whole characters, wherever it was cut.
+func TestLongTexts(t *testing.T) {
+	db := fresh(t)
+	l := db.Create(Session{})
+	stored := func() (pieces, bytes int) {
+		t.Helper()
+		if err := db.read(func(q querier) error {
+			return q.one(`SELECT count(*), coalesce(sum(length(data)), 0) FROM blobs`).Scan(&pieces, &bytes)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return pieces, bytes
+	}
+	// Characters of three bytes, so that no piece ends where its size says.
+	var b strings.Builder
+	for i := range 2 << 20 {
+		b.WriteRune(rune('一' + i%10_000))
+	}
+	whole := b.String() // 6 MiB
+	node := says(1, llm.RoleAssistant, "")
+	for _, n := range []int{1, pieceSize, 2*pieceSize - 1, 3 * pieceSize, 4*pieceSize + 99, len(whole)} {
+		n -= n % 3
+		node.Parts = []llm.Part{{Kind: llm.Thinking, Text: whole[:n/2]}, {Kind: llm.Text, Text: whole[:n]}, {Kind: llm.Call, ID: "c", Input: `{"a":"` + whole[:n] + `"}`}}
+		if err := l.Put(node); err != nil {
+			t.Fatal(err)
+		}
+		if pieces, bytes := stored(); bytes > 2*n || pieces > 2*(n/pieceSize) {
+			t.Errorf("%d bytes of text are %d pieces of %d bytes", n, pieces, bytes)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := db.Resume(l.Session().ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	got := again.Nodes()[0].Parts
+	for i, p := range node.Parts {
+		if got[i].Text != p.Text || got[i].Input != p.Input {
+			t.Errorf("part %d: %d and %d bytes came back of %d and %d", i, len(got[i].Text), len(got[i].Input), len(p.Text), len(p.Input))
+		}
+	}
+}
+
+// A piece that is missing is told, and the rest of the text is there.
+func TestLongTextDamaged(t *testing.T) {
+	db := fresh(t)
+	l := db.Create(Session{})
+	node := says(1, llm.RoleAssistant, strings.Repeat("a", pieceSize)+strings.Repeat("b", pieceSize)+strings.Repeat("c", pieceSize)+"end")
+	if err := l.Put(node); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.write(func(w *writer) error {
+		return w.exec(`DELETE FROM blobs WHERE data = ?`, []byte(strings.Repeat("b", pieceSize)))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	again, err := db.Resume(l.Session().ID)
+	if again == nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	want := strings.Repeat("a", pieceSize) + strings.Repeat("c", pieceSize) + "end"
+	if got := again.Nodes()[0].Parts[0].Text; got != want {
+		t.Errorf("%d bytes came back, want %d", len(got), len(want))
+	}
+	if err == nil {
+		t.Error("nobody was told")
+	}
+}
