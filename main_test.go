@@ -6,9 +6,15 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"html"
 	"io"
+	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +26,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -539,6 +546,207 @@ func TestImports(t *testing.T) {
 		theme:                 {},
 		safe:                  {},
 	}
+	for from, imports := range ownPackages(t) {
+		allowed, known := may[from]
+		if !known {
+			t.Errorf("package %q is not in the table of imports", from)
+			continue
+		}
+		for _, to := range imports {
+			if !slices.ContainsFunc(allowed, func(a string) bool {
+				prefix, all := strings.CutSuffix(a, "*")
+				return a == to || all && strings.HasPrefix(to, prefix)
+			}) {
+				t.Errorf("%q may not import %q", from, to)
+			}
+		}
+	}
+}
+
+// The limits of the house: what a file, a function, a struct, a type or a package
+// may grow to. What is larger today stands in testdata/ratchets.txt with its size,
+// which may fall and never rise; whatever is new keeps to the limits.
+const (
+	fileLines     = 400
+	functionLines = 60
+	structFields  = 16
+	optionFields  = 24 // options, and what is decoded from JSON or TOML
+	typeMethods   = 40
+	packageFiles  = 25 // one file per command and tool: ui/cli and tools are exempt
+	ownImports    = 8
+	wideImports   = 12 // ui/app, ui/tui, providers
+	importDepth   = 7
+)
+
+// factRows are structs whose fields are columns of a table of facts.
+var factRows = []string{"providers/openai.Dialect"}
+
+var updateRatchets = flag.Bool("ratchets", false, "lower the sizes in testdata/ratchets.txt to what they are")
+
+// TestRatchets holds the sizes of today against the limits and against what they
+// were: a size that fell is to be written down by "go test . -run Ratchets -ratchets".
+func TestRatchets(t *testing.T) {
+	over := map[string]int{}
+	for name, size := range measure(t) {
+		if size.got > size.limit {
+			over[name] = size.got
+		}
+	}
+	const path = "testdata/ratchets.txt"
+	was := map[string]int{}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			t.Fatalf("%s: %q is not KIND NAME SIZE", path, line)
+		}
+		if was[fields[0]+" "+fields[1]], err = strconv.Atoi(fields[2]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(over)) {
+		switch before, known := was[name]; {
+		case !known:
+			t.Errorf("%s: %d is over the limit", name, over[name])
+		case over[name] > before:
+			t.Errorf("%s: %d, and may not rise above %d", name, over[name], before)
+		}
+	}
+	if *updateRatchets && !t.Failed() {
+		var b strings.Builder
+		for _, name := range slices.Sorted(maps.Keys(over)) {
+			fmt.Fprintf(&b, "%s %d\n", name, over[name])
+		}
+		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if over[name] < was[name] {
+			t.Errorf("%s: %d, no longer %d: lower it with -ratchets", name, over[name], was[name])
+		}
+	}
+}
+
+// A size is what something has grown to, and what it should stay below.
+type size struct{ got, limit int }
+
+// measure returns the sizes of everything that has a limit, by "KIND NAME".
+func measure(t *testing.T) map[string]size {
+	t.Helper()
+	sizes := map[string]size{}
+	add := func(kind, name string, n, limit int) {
+		key := kind + " " + name
+		sizes[key] = size{sizes[key].got + n, limit}
+	}
+	files := token.NewFileSet()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || len(d.Name()) > 1 && d.Name()[0] == '.'):
+			return filepath.SkipDir
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		f, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		dir := filepath.ToSlash(filepath.Dir(path))
+		add("file", filepath.ToSlash(path), files.File(f.Pos()).LineCount(), fileLines)
+		if dir != "ui/cli" && dir != "tools" {
+			add("package", dir, 1, packageFiles)
+		}
+		lines := func(n ast.Node) int { return files.Position(n.End()).Line - files.Position(n.Pos()).Line + 1 }
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				name := dir + "." + d.Name.Name
+				if d.Recv != nil {
+					recv := receiver(d.Recv.List[0].Type)
+					add("methods", dir+"."+recv, 1, typeMethods)
+					name = dir + "." + recv + "." + d.Name.Name
+				}
+				add("function", name, max(0, lines(d)-sizes["function "+name].got), functionLines) // the longest of its builds
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if typ, ok := spec.(*ast.TypeSpec); ok {
+						measureStruct(dir+"."+typ.Name.Name, typ.Type, add)
+					}
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	depth := map[string]int{}
+	imports := ownPackages(t)
+	var deep func(name string) int
+	deep = func(name string) int {
+		if depth[name] == 0 {
+			depth[name] = 1
+			for _, to := range imports[name] {
+				depth[name] = max(depth[name], 1+deep(to))
+			}
+		}
+		return depth[name]
+	}
+	for name := range imports {
+		limit := ownImports
+		if name == "providers" || name == "ui/app" || name == "ui/tui" {
+			limit = wideImports
+		}
+		if name != "ui/cli" {
+			add("imports", cmp.Or(name, "."), len(imports[name]), limit)
+		}
+		add("depth", cmp.Or(name, "."), deep(name)-1, importDepth)
+	}
+	return sizes
+}
+
+// measureStruct adds the fields of the structs in typ.
+func measureStruct(name string, typ ast.Expr, add func(kind, name string, n, limit int)) {
+	s, ok := typ.(*ast.StructType)
+	if !ok || slices.Contains(factRows, name) {
+		return
+	}
+	fields, limit := 0, structFields
+	if strings.HasSuffix(name, "Options") || strings.HasSuffix(name, "Config") {
+		limit = optionFields
+	}
+	for _, f := range s.Fields.List {
+		fields += max(1, len(f.Names))
+		if f.Tag != nil && (strings.Contains(f.Tag.Value, "json:") || strings.Contains(f.Tag.Value, "toml:")) {
+			limit = optionFields
+		}
+	}
+	add("struct", name, fields, limit)
+}
+
+// receiver returns the name of a method's type.
+func receiver(typ ast.Expr) string {
+	switch typ := typ.(type) {
+	case *ast.StarExpr:
+		return receiver(typ.X)
+	case *ast.IndexExpr:
+		return receiver(typ.X)
+	case *ast.Ident:
+		return typ.Name
+	}
+	return "?"
+}
+
+// ownPackages returns which of our packages each of them imports, by their paths
+// below the module; "" is the program.
+func ownPackages(t *testing.T) map[string][]string {
+	t.Helper()
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -547,25 +755,18 @@ func TestImports(t *testing.T) {
 		rest, ok := strings.CutPrefix(path, "parley")
 		return strings.TrimPrefix(rest, "/"), ok && (rest == "" || rest[0] == '/')
 	}
+	imports := map[string][]string{}
 	for line := range strings.Lines(string(out)) {
 		fields := strings.Fields(line)
 		from, _ := ours(fields[0])
-		allowed, known := may[from]
-		if !known {
-			t.Errorf("package %q is not in the table of imports", from)
-			continue
-		}
+		imports[from] = nil
 		for _, path := range fields[1:] {
-			to, mine := ours(path)
-			ok := slices.ContainsFunc(allowed, func(a string) bool {
-				prefix, all := strings.CutSuffix(a, "*")
-				return a == to || all && strings.HasPrefix(to, prefix)
-			})
-			if mine && !ok {
-				t.Errorf("%q may not import %q", from, to)
+			if to, mine := ours(path); mine {
+				imports[from] = append(imports[from], to)
 			}
 		}
 	}
+	return imports
 }
 
 // TestExampleConfig holds config.toml.example to the structs: every key of one
