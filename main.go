@@ -54,7 +54,7 @@ import (
 )
 
 func main() {
-	checkAddressSpace()
+	print.CheckAddressSpace()
 	sandbox.Child() // what holds a command is this program too
 	tools.HideEnvironment()
 	os.Exit(run())

@@ -166,7 +166,8 @@ func (t *text) end() error {
 type side struct {
 	o        Options
 	thinking safe.Stream
-	open     bool // a line of thinking is unfinished
+	open     bool            // a line of thinking is unfinished
+	cut      *session.Answer // an interrupted answer whose usage is not printed yet; nil for none
 }
 
 // close ends an unfinished line.
@@ -191,6 +192,7 @@ func (s *side) event(e session.Event) {
 	if s.o.Quiet {
 		return
 	}
+	s.usageOfCut()
 	switch e := e.(type) {
 	case llm.Delta:
 		if e.Kind == llm.Thinking && e.Text != "" {
@@ -212,7 +214,11 @@ func (s *side) event(e session.Event) {
 		}
 	case session.Answer:
 		s.close()
-		if e.Known && !e.Message.Cut { // who left needs no telling
+		switch {
+		case !e.Known:
+		case e.Message.Cut: // Done may say that nobody reads
+			s.cut = &e
+		default:
 			s.line(th.Faint, "%s", usageLine(e))
 		}
 	}
@@ -247,12 +253,23 @@ func (s *side) think(piece string) {
 
 func (s *side) done(d session.Done) {
 	s.close()
+	if !errors.Is(d.Err, ErrPipe) {
+		s.usageOfCut()
+	}
 	if d.Err == nil || llm.Canceled(d.Err) || errors.Is(d.Err, ErrPipe) {
 		return // who pressed ctrl+c, or closed the pipe, needs no telling
 	}
 	fmt.Fprintln(s.o.Err, s.o.Theme.Bad.Render("parley: "+safe.Text(d.Err.Error())))
 	if hint := Hint(d.Err); hint != "" {
 		fmt.Fprintln(s.o.Err, s.o.Theme.Dim.Render("  "+safe.Text(hint)))
+	}
+}
+
+// usageOfCut prints the usage of an interrupted answer, once.
+func (s *side) usageOfCut() {
+	if s.cut != nil {
+		s.line(s.o.Theme.Faint, "%s", usageLine(*s.cut))
+		s.cut = nil
 	}
 }
 

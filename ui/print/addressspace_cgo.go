@@ -1,6 +1,6 @@
 //go:build linux && cgo
 
-package main
+package print
 
 /*
 #include <stdio.h>
@@ -9,7 +9,7 @@ package main
 
 // Go's own runtime ends with a trace, before main, where it cannot reserve what it
 // needs. Where the program is linked by a C linker, this runs before it. See
-// checkAddressSpace for what the figures mean; the status is print.Failed.
+// CheckAddressSpace for what the figures mean; the status is Failed.
 __attribute__((constructor)) static void check_address_space(void) {
 	struct rlimit limit;
 	const unsigned long long least = 2ULL << 30;
