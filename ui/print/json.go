@@ -1,13 +1,17 @@
 package print
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -150,8 +154,8 @@ func finishReason(d session.Done) string {
 type whole struct {
 	o     Options
 	s     *session.Session
-	text  bytes.Buffer
-	think bytes.Buffer
+	text  []string // pieces
+	think []string
 	value json.RawMessage   // the answer that fits the schema
 	tools []json.RawMessage // calls and results, as they came
 }
@@ -162,16 +166,18 @@ func (w *whole) event(e session.Event, status int) error {
 	switch e := e.(type) {
 	case session.Step:
 		if w.o.Schema { // each try stands for itself: two values in a row are none
-			w.text.Reset()
-		} else if w.text.Len() > 0 {
-			w.text.WriteString("\n\n")
+			w.text = nil
+		} else if len(w.text) > 0 {
+			w.text = append(w.text, "\n\n")
 		}
-	case llm.Delta:
-		switch e.Kind {
-		case llm.Text:
-			w.text.WriteString(e.Text)
-		case llm.Thinking:
-			w.think.WriteString(e.Text)
+	case session.Answer: // which shares its text with the conversation
+		for _, p := range e.Message.Parts {
+			switch {
+			case p.Kind == llm.Text && p.Text != "":
+				w.text = append(w.text, p.Text)
+			case p.Kind == llm.Thinking && p.Text != "":
+				w.think = append(w.think, p.Text)
+			}
 		}
 	case session.Structured:
 		w.value = e.JSON
@@ -188,7 +194,7 @@ func (w *whole) event(e session.Event, status int) error {
 
 func (w *whole) done(d session.Done, status int) error {
 	o := append(w.o.about(w.s),
-		field{"text", string(bytes.TrimRight(w.text.Bytes(), "\n"))}, field{"thinking", w.think.String()})
+		field{"text", strings.TrimRight(strings.Join(w.text, ""), "\n")}, field{"thinking", strings.Join(w.think, "")})
 	if w.value != nil {
 		o = append(o, field{"structured", w.value})
 	}
@@ -204,9 +210,44 @@ func (w *whole) done(d session.Done, status int) error {
 	return write(w.o.Out, append(o, field{"finish_reason", finishReason(d)}, field{"exit", status}))
 }
 
+// write writes o as a line of JSON: at once, or piece by piece where a field holds
+// a long text, of which there are no copies then.
 func write(w io.Writer, o object) error {
-	_, err := w.Write(append(encode(o), '\n'))
-	return err
+	if !slices.ContainsFunc(o, field.long) {
+		_, err := w.Write(append(encode(o), '\n'))
+		return err
+	}
+	out := bufio.NewWriterSize(w, pieceSize)
+	for i, f := range o {
+		out.WriteByte("{,"[min(i, 1)])
+		if !f.long() {
+			data := encode(object{f})
+			out.Write(data[1 : len(data)-1])
+			continue
+		}
+		out.WriteString(`"` + f.name + `":"`)
+		for text := f.value.(string); text != ""; {
+			n := min(pieceSize, len(text))
+			for n > 1 && n < len(text) && !utf8.RuneStart(text[n]) {
+				n--
+			}
+			data := encode(object{{"", text[:n]}}) // {"":"…"}
+			out.Write(data[len(`{"":"`) : len(data)-len(`"}`)])
+			text = text[n:]
+		}
+		out.WriteByte('"')
+	}
+	out.WriteString("}\n")
+	return out.Flush()
+}
+
+// pieceSize is how much of a long text is written at once, in bytes.
+const pieceSize = 1 << 20
+
+// long reports whether f is a text that is not written at once.
+func (f field) long() bool {
+	text, ok := f.value.(string)
+	return ok && len(text) > pieceSize
 }
 
 // encode writes o as JSON with its fields in order, escaped by escapeUnseen.
