@@ -667,9 +667,6 @@ func price(model string) (input, cached float64) {
 
 // answer prints the answer to parts.
 func (a *app) answer(parts []llm.Part, outTerminal bool) error {
-	// A standard output that was closed cannot be told from the null device opened
-	// for reading and writing, which supervisors give: the runtime puts one in its
-	// place before main. Both work; the answer is in the stored conversation.
 	s, notice, err := a.session(false)
 	defer a.close()
 	if err != nil {
@@ -822,13 +819,16 @@ func (a *app) session(screen bool) (s *session.Session, notice string, err error
 		trouble = err // what of it could not be read
 	}
 	s, notice, err = a.build(screen, log)
-	for _, more := range []error{trouble, doubt, a.nowhere(s, screen)} {
+	for _, more := range []error{trouble, doubt} {
 		if more != nil {
-			notice = strings.TrimPrefix(notice+" · "+more.Error(), " · ")
+			notice = joinNotices(notice, more.Error())
 		}
 	}
-	return s, notice, err
+	return s, joinNotices(notice, a.nowhere(s, screen)), err
 }
+
+// joinNotices puts two notices on one line; "" is none.
+func joinNotices(a, b string) string { return strings.Trim(a+" · "+b, " ·") }
 
 // several returns the words to list conversations for if -r may mean more than
 // one; nil otherwise.
@@ -843,16 +843,16 @@ func (a *app) several(resume string) *string {
 	return &resume
 }
 
-// nowhere says that the working folder is no workspace, and what that means; nil if
+// nowhere says that the working folder is no workspace, and what that means; "" if
 // it is one, or if it makes no difference.
-func (a *app) nowhere(s *session.Session, screen bool) error {
+func (a *app) nowhere(s *session.Session, screen bool) string {
 	switch {
 	case s == nil, a.set == nil, a.set.Nowhere() == "", s.Policy().Mode() == tools.ModeYolo:
-		return nil
+		return ""
 	case screen:
-		return fmt.Errorf("This folder %s: tools ask before they read a file here, and each time before they change one. /cd goes to a project's folder", a.set.Nowhere())
+		return fmt.Sprintf("This folder %s: tools ask before they read a file here, and each time before they change one. /cd goes to a project's folder", a.set.Nowhere())
 	}
-	return fmt.Errorf("this folder %s: tools read and change no files here without a person to ask. Start parley in a project's folder, or name files with --allow", a.set.Nowhere())
+	return fmt.Sprintf("This folder %s: tools read and change no files here without a person to ask. Start parley in a project's folder, or name files with --allow", a.set.Nowhere())
 }
 
 // look reads what the working folder would add, and adds it if the person trusts
