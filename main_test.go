@@ -1287,10 +1287,14 @@ func (t *tty) kill() {
 	t.read.Wait()
 }
 
-// builtWithC reports whether this binary was linked by a C linker.
+// builtWithC reports whether this binary was linked by a C linker, without the
+// race detector, whose own runtime needs more address space than Go's.
 func builtWithC() bool {
 	info, _ := debug.ReadBuildInfo()
-	return info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "1"})
+	has := func(key, value string) bool {
+		return info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: key, Value: value})
+	}
+	return has("CGO_ENABLED", "1") && !has("-race", "true")
 }
 
 // What the program cannot work with ends it with a sentence that says what to do.

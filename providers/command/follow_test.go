@@ -25,9 +25,9 @@ func followed(t *testing.T, kind string, limit time.Duration, say func(ctx conte
 		case <-ctx.Done():
 		}
 	})
-	ctx, _ = llm.WithPulse(ctx, limit)
+	asked, _ := llm.WithPulse(ctx, limit)
 	var said strings.Builder
-	for e, fail := range llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
+	for e, fail := range llm.Produce(asked, func(ctx context.Context, out *llm.Out) error {
 		return m.follow(ctx, p, &answer{out: out, run: &run{}, flavor: m.flavor})
 	}) {
 		switch e := e.(type) {
