@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,9 +19,23 @@ import (
 	"parley/tools/sandbox"
 )
 
+// A notebook is what parley stores about servers, which use it at once.
+type notebook struct{ texts sync.Map }
+
+func (m *notebook) get(name string) string {
+	text, _ := m.texts.Load(name)
+	s, _ := text.(string)
+	return s
+}
+
+func (m *notebook) set(name, text string) error {
+	m.texts.Store(name, text)
+	return nil
+}
+
 // held starts a server as parley does: held by the sandbox, in a home folder of its
 // own, with a memory that outlives it.
-func held(t *testing.T, c Config, memory map[string]string) *bench {
+func held(t *testing.T, c Config, memory *notebook) *bench {
 	t.Helper()
 	set, err := tools.Open(t.TempDir())
 	if err != nil {
@@ -53,10 +68,10 @@ func held(t *testing.T, c Config, memory map[string]string) *bench {
 			}
 			return tools.Grantable(p, path, write)
 		},
-		Recall: func(server string) string { return memory[server] },
-		Keep:   func(server, text string) error { memory[server] = text; return nil },
-		Agreed: func(server string) string { return memory["agreed "+server] },
-		Agree:  func(server, seal string) error { memory["agreed "+server] = seal; return nil },
+		Recall: memory.get,
+		Keep:   memory.set,
+		Agreed: func(server string) string { return memory.get("agreed " + server) },
+		Agree:  func(server, seal string) error { return memory.set("agreed "+server, seal) },
 	}
 	b := &bench{Servers: Open(t.Context(), map[string]Config{"s": c}, o), t: t, set: set}
 	t.Cleanup(func() {
@@ -100,7 +115,7 @@ func (b *bench) settle() State {
 // A program in the home folder cannot be read in the sandbox. What it takes to start
 // is offered, works, and is remembered; so is that it need not be downloaded.
 func TestProgramInTheHomeFolder(t *testing.T) {
-	dir, memory := home(t), map[string]string{}
+	dir, memory := home(t), &notebook{}
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +159,7 @@ func TestProgramInTheHomeFolder(t *testing.T) {
 // not either.
 func TestAllowedLater(t *testing.T) {
 	home(t)
-	c, memory := self(t, "real"), map[string]string{}
+	c, memory := self(t, "real"), &notebook{}
 	c.Trusted = false
 	c.Read = []string{c.Command}
 	b := held(t, c, memory)
@@ -165,7 +180,7 @@ func TestAllowedLater(t *testing.T) {
 // A server that was stopped stays so, until it is started again.
 func TestStop(t *testing.T) {
 	home(t)
-	c, memory := self(t, "real"), map[string]string{}
+	c, memory := self(t, "real"), &notebook{}
 	c.Read = []string{c.Command}
 	b := held(t, c, memory)
 	if err := b.Stop("s"); err != nil {
@@ -263,7 +278,7 @@ func TestServersFromNPM(t *testing.T) {
 			"read_text_file", `{"path":"` + files + `/note.txt"}`, "from the documents"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			memory := map[string]string{}
+			memory := &notebook{}
 			c := Config{Command: "npx", Args: test.args, Trusted: true}
 			b := held(t, c, memory)
 			s := b.state()
