@@ -2,6 +2,7 @@ package filter
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -153,7 +154,7 @@ const chunk = 512
 // text handles text of the block, of which the first i bytes are known to hold
 // no mark.
 func (c *reader) text(s string, i int) {
-	for s != "" && !c.Stopped() {
+	for s != "" && !c.imagined && !c.Stopped() {
 		part := s[:min(len(s), max(i, chunk))]
 		s = s[len(part):]
 		for part != "" && !c.Stopped() {
@@ -189,7 +190,7 @@ func (c *reader) plain(s string, i int) string {
 		}
 	}
 	for i = c.md.seek(s, i); i < len(s); i = c.md.seek(s, i+1) {
-		shape, what := c.mark(s[i:])
+		shape, what := c.mark(s[i:], i > 0)
 		if what != markNone {
 			c.say(s[:i])
 		}
@@ -210,10 +211,11 @@ func (c *reader) plain(s string, i int) string {
 	return ""
 }
 
-// mark says what may begin at a byte at which seek stopped.
-func (c *reader) mark(s string) (*shape, mark) {
+// mark says what may begin at a byte at which seek stopped; text says that there
+// is text before it that was not sent yet.
+func (c *reader) mark(s string, text bool) (*shape, mark) {
 	shape, begins := announced(s)
-	behind := c.prompted && c.md.indent >= 0 && (c.native || c.count+len(c.waiting) > 0) // a call, on a line of its own
+	behind := c.prompted && c.md.indent >= 0 && c.called(text) // a call, on a line of its own
 	switch {
 	case shape != nil:
 		return shape, markCall
@@ -225,6 +227,12 @@ func (c *reader) mark(s string) (*shape, mark) {
 		return nil, markCall
 	}
 	return nil, markNone
+}
+
+// called reports whether a call stands before what follows now, or before text
+// that follows now.
+func (c *reader) called(text bool) bool {
+	return c.native || c.count > 0 || slices.ContainsFunc(c.waiting, func(w wait) bool { return !w.last || !text })
 }
 
 // A mark is what may begin somewhere in a text.

@@ -44,6 +44,8 @@ var promptedAnswers = []struct{ name, in, want string }{
 	{"unreadable behind a known one", "<tool_call>{\"name\":\"list\"}</tool_call>\n<tool_call>{\"name\":\"read\" \"a\"}</tool_call>", `call list {}|call read <tool_call>{"name":"read" "a"}</tool_call> unreadable|calls`},
 	{"an imagined result", "Look:\n<tool_call>{\"name\":\"list\"}</tool_call>\n<tool_result name=\"list\">\nlies\n</tool_result>\nSo it is.", `text "Look:\n"|call list {}|notice|calls`},
 	{"an imagined result behind json", "Look: {\"name\":\"list\",\"arguments\":{}}\n<tool_result>\nlies", `text "Look: "|call list {}|notice|calls`},
+	{"a long imagined result", "<tool_call>{\"name\":\"list\"}</tool_call>\n<tool_result>\n" + strings.Repeat("lies ", 300), `call list {}|notice|calls`},
+	{"a result behind text that makes json text", "{\"name\":\"rm\",\"arguments\":{}}</tool_call>\n<tool_result>\nlies", "text \"{\\\"name\\\":\\\"rm\\\",\\\"arguments\\\":{}}</tool_call>\\n<tool_result>\\nlies\"|stop"},
 	{"a result without a call", "<tool_result>\nx\n</tool_result>\nis how it looks.", `text "<tool_result>\nx\n</tool_result>\nis how it looks."|stop`},
 	{"a result in words", "the mark <tool_result> ends it", `text "the mark <tool_result> ends it"|stop`},
 }
