@@ -94,6 +94,9 @@ func (m *Model) mcp(arg string) tea.Cmd {
 	var items []dialog.Item
 	for _, s := range m.o.Servers().State() {
 		about := []string{string(s.Status)}
+		if allowed := s.Allowed.String(); allowed != "" { // before what may be long
+			about = append(about, allowed)
+		}
 		switch line := progressOf(s); {
 		case line != "":
 			about = append(about, line)
@@ -101,9 +104,6 @@ func (m *Model) mcp(arg string) tea.Cmd {
 			about = append(about, s.Why)
 		default:
 			about = append(about, several(len(s.Tools), "tool"), several(s.Prompts, "prompt"), several(s.Resources, "resource"))
-		}
-		if allowed := s.Allowed.String(); allowed != "" {
-			about = append(about, allowed)
 		}
 		detail := strings.Join(append(about, s.Where), " · ")
 		items = append(items, dialog.Item{Title: s.Name, Detail: detail, Value: s.Name, Dim: s.Status == mcp.Disabled})

@@ -42,4 +42,5 @@ func TestRefusedServer(t *testing.T) {
 	if memory := <-kept; !strings.Contains(memory, `"network":true`) {
 		t.Errorf("remembered %s", memory)
 	}
+	s.Type("/mcp").Press("enter").WaitForText("may reach the network")
 }
