@@ -327,7 +327,7 @@ func (a *app) check(cmd *cobra.Command, words []string) error {
 		return fmt.Errorf("--effort %s: there are %s", a.effort, list(llm.Efforts))
 	case a.again && a.resume != "":
 		return errors.New("-c and -r name two conversations: give one of them")
-	case a.fork && !a.again && a.resume == "":
+	case a.fork && !a.again && !cmd.Flags().Changed("resume"):
 		return errors.New("--fork copies a conversation: name it with -c or -r")
 	case a.record != "" && a.replay != "":
 		return errors.New("--replay sends nothing that --record could keep: give one of them")
@@ -497,11 +497,11 @@ func (a *app) showHere(parts []llm.Part, asked bool) error {
 		Watch:     func(f func(string)) { a.watch.Store(&f) },
 		Wire:      a.inspected(),
 		Ephemeral: a.ephemeral,
-		Left:      a.left,
-		Held:      a.held.Why,
-		Enter:     func(dir string) { a.next = dir },
-		Context:   func() []ui.Fact { return a.facts(a.set) },
-		Library:   a.lib, Estimate: catalog.Estimate, Price: price, Recent: strings.Fields(models),
+		Left:      a.left, Held: a.held.Why,
+		Mask:    func() (func(string) string, error) { return a.cfg.MaskKeys(context.Background(), os.Getenv) },
+		Enter:   func(dir string) { a.next = dir },
+		Context: func() []ui.Fact { return a.facts(a.set) },
+		Library: a.lib, Estimate: catalog.Estimate, Price: price, Recent: strings.Fields(models),
 		Open:    func(name string) (llm.Endpoint, error) { return a.open(name, false) },
 		Choices: func() []ui.Choice { return choices(providers.Choices(a.cfg.Config, os.Getenv)) },
 		Live: func() []ui.Choice {
@@ -512,9 +512,7 @@ func (a *app) showHere(parts []llm.Part, asked bool) error {
 			s, _, err := a.build(true, a.lib.Create(session.Summary{Folder: folder}))
 			return s, err
 		},
-		Resume: func(id string) (*session.Session, string, error) {
-			return a.reopen(a.lib.Resume(id))
-		},
+		Resume: func(id string) (*session.Session, string, error) { return a.reopen(a.lib.Resume(id)) },
 		Fork: func(id string, head int) (*session.Session, string, error) {
 			return a.reopen(a.lib.Fork(id, head))
 		},
@@ -530,12 +528,12 @@ func (a *app) showHere(parts []llm.Part, asked bool) error {
 		if a.inLines() {
 			told = "several answers are for the screen and for pipes: here one is given"
 		}
-		o.Compare, o.Notice = names, strings.Trim(o.Notice+" · "+told, " ·")
+		o.Start.Compare, o.Notice = names, strings.Trim(o.Notice+" · "+told, " ·")
 	}
 	if asked {
-		o.Prompt, o.Attached = parts, nil
+		o.Start.Prompt, o.Attached = parts, nil
 	}
-	o.Find = a.find
+	o.Start.Find, o.Start.Fork = a.find, a.fork
 	run := ui.Run
 	if a.inLines() {
 		run = plain.Run
@@ -806,7 +804,7 @@ func (a *app) session(screen bool) (s *session.Session, notice string, err error
 	folder := a.folder
 	doubt := a.look(screen)
 	log := a.lib.Create(session.Summary{Folder: folder})
-	if screen && a.resume != "" && !a.fork {
+	if screen && a.resume != "" {
 		a.find = a.several(a.resume)
 	}
 	if a.find == nil && (a.again || a.resume != "") {
@@ -1279,10 +1277,12 @@ func (a *app) shelf() print.Shelf {
 
 // maskKeys takes the keys that are configured out of text.
 func (a *app) maskKeys() func(string) string {
-	if err := a.load(); err != nil {
-		a.note("Only the keys of the environment are masked: " + err.Error())
+	err := a.load()
+	mask, missed := a.cfg.MaskKeys(context.Background(), os.Getenv)
+	if err = errors.Join(err, missed); err != nil {
+		a.note("Not all configured keys are masked: " + err.Error())
 	}
-	return a.cfg.MaskKeys(os.Getenv)
+	return mask
 }
 
 // kept gives the errors of a command and of those below it their status.

@@ -1,9 +1,15 @@
 package providers
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 
 	"parley/providers/catalog"
 	"parley/providers/wire"
@@ -17,10 +23,10 @@ const shortestKey = 8
 var secretHeader = regexp.MustCompile(`(?i)auth|key|token|secret|cookie|password`)
 
 // MaskKeys returns a function that takes the keys of c, and those the
-// environment holds for providers of the catalog, out of text. Commands that
-// print keys are not run for it.
-func (c Config) MaskKeys(getenv func(string) string) func(string) string {
-	var keys []string
+// environment holds for providers of the catalog, out of text. It runs the
+// commands that print keys; the error names those that failed, whose keys stay.
+func (c Config) MaskKeys(ctx context.Context, getenv func(string) string) (mask func(string) string, err error) {
+	keys, err := c.printedKeys(ctx)
 	for _, p := range catalog.Providers() {
 		for _, name := range p.KeyEnv {
 			keys = append(keys, getenv(name))
@@ -46,5 +52,25 @@ func (c Config) MaskKeys(getenv func(string) string) func(string) string {
 			}
 		}
 	}
-	return wire.MaskText(keys, shortestKey)
+	return wire.MaskText(keys, shortestKey), err
+}
+
+// printedKeys runs the commands of c that print keys, all at once.
+func (c Config) printedKeys(ctx context.Context) ([]string, error) {
+	var group sync.WaitGroup
+	names := slices.Sorted(maps.Keys(c.Providers))
+	keys, errs := make([]string, len(names)), make([]error, len(names))
+	for i, name := range names {
+		command := c.Providers[name].APIKeyCommand
+		if command == "" {
+			continue
+		}
+		group.Go(func() {
+			if keys[i], errs[i] = printed(ctx, command); errs[i] != nil {
+				errs[i] = fmt.Errorf("the key of providers.%s is not masked: %w", name, errs[i])
+			}
+		})
+	}
+	group.Wait()
+	return keys, errors.Join(errs...)
 }

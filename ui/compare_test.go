@@ -61,7 +61,7 @@ func TestAnswers(t *testing.T) {
 	s := setUpWith(t, 120, 24, func(o *Options) {
 		o.Session = session.New(session.Options{Model: model})
 		o.Open = func(string) (llm.Endpoint, error) { return model, nil }
-		o.Compare = []string{"fake/one", "fake/one"}
+		o.Start.Compare = []string{"fake/one", "fake/one"}
 	})
 	s.WaitForText("to compare: fake/one (1 of 2), fake/one (2 of 2)")
 	s.Type("which?").Press("enter").WaitForText("esc take the first").WaitForText("› fake/one (1 of 2)").WaitForText("fake/one (2 of 2)")

@@ -76,7 +76,7 @@ func child(where string) int {
 		o.Tools, o.Policy, o.Log = set, tools.NewPolicy(tools.ModeYolo), lib.Create(session.Summary{})
 	}
 	o.Model = llm.Endpoint{Model: llmtest.New(turn), Name: "fake/m", Origin: "fake", Strategy: "native"}
-	m := newModel(Options{Session: session.New(o), Config: Default(), Prompt: []llm.Part{{Kind: llm.Text, Text: "hi"}}})
+	m := newModel(Options{Session: session.New(o), Config: Default(), Start: Start{Prompt: []llm.Part{{Kind: llm.Text, Text: "hi"}}}})
 	return present(m, &fragile{Model: m, where: where})
 }
 

@@ -1,6 +1,9 @@
 package ui
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,7 +24,7 @@ func TestFindAtStart(t *testing.T) {
 	words := "cats"
 	o := s.m.o
 	o.Session, _ = o.New()
-	o.Find, o.Prompt = &words, []llm.Part{{Kind: llm.Text, Text: "the prompt"}}
+	o.Start.Find, o.Start.Prompt = &words, []llm.Part{{Kind: llm.Text, Text: "the prompt"}}
 	again := newModel(o)
 	again.later = s.m.later
 	d := uitest.New(t, again, 80, 30)
@@ -29,6 +32,42 @@ func TestFindAtStart(t *testing.T) {
 	d.Press("enter").WaitForText("about cats").WaitForText("› the prompt")
 	if n := len(s.fake.Requests()); n != 2 {
 		t.Errorf("%d requests: the prompt was sent before a conversation was chosen", n)
+	}
+}
+
+// With --fork the conversation that is chosen is copied, and stays as it is.
+func TestFindToFork(t *testing.T) {
+	s := setUp(t, 80, 30, llmtest.Say("about cats"))
+	s.ask("cats", "about cats")
+	s.idle()
+	old := s.m.session.ID()
+	o := s.m.o
+	o.Session, _ = o.New()
+	o.Start = Start{Find: new(string), Fork: true}
+	again := newModel(o)
+	again.later = s.m.later
+	d := uitest.New(t, again, 80, 30)
+	d.WaitForText("Conversations").WaitForText("› cats").Press("enter").WaitForText("about cats")
+	if id := again.session.ID(); id == old || len(again.session.History()) != 2 {
+		t.Errorf("continues in %s with %d messages, not in a copy of %s", id, len(again.session.History()), old)
+	}
+}
+
+// Keys that were pasted do not leave with an exported conversation.
+func TestExportMasksKeys(t *testing.T) {
+	s := setUpWith(t, 100, 30, func(o *Options) {
+		o.Folder = t.TempDir()
+		o.Mask = func() (func(string) string, error) {
+			return strings.NewReplacer("sk-CANARY-0123456789", "[redacted]").Replace, errors.New("the key of providers.x is not masked: it failed")
+		}
+	}, llmtest.Say("not a good idea"))
+	s.ask("my key is sk-CANARY-0123456789", "not a good idea")
+	s.idle()
+	s.Type("/export md out.md").Press("enter").WaitForText("keys masked in")
+	s.WaitForText("providers.x is not masked")
+	got, err := os.ReadFile(filepath.Join(s.m.o.Folder, "out.md"))
+	if text := string(got); err != nil || strings.Contains(text, "CANARY") || !strings.Contains(text, "my key is [redacted]") {
+		t.Errorf("%v: %s", err, text)
 	}
 }
 

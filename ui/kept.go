@@ -11,7 +11,6 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/session/archive"
 	"parley/session/attach"
 	"parley/ui/dialog"
 	"parley/ui/print"
@@ -166,6 +165,9 @@ func (m *Model) chosen(msg tea.Msg) (tea.Cmd, bool) {
 			m.transcript.Show(msg.Seq)
 			return m.askNext(), true
 		}
+		if m.o.Start.TakeFork() {
+			return m.enterFork(msg.ID, 0), true
+		}
 		return m.enter(msg.ID, msg.Seq), true
 	case dialog.SessionFork:
 		m.dialog = nil
@@ -309,42 +311,6 @@ func (m *Model) did(msg didMsg) tea.Cmd {
 		return m.say(msg.text)
 	}
 	return nil
-}
-
-// exports are the formats of export.
-func exports() []dialog.Item {
-	return []dialog.Item{
-		{Title: "Markdown", Detail: "the current branch, to read or to paste", Value: "md"},
-		{Title: "HTML", Detail: "one file for any browser", Value: "html"},
-		{Title: "JSONL", Detail: "everything, every branch; parley sessions import takes it", Value: "jsonl"},
-	}
-}
-
-// export writes the conversation to a file in the working folder.
-func (m *Model) export(arg string) tea.Cmd {
-	format, path, _ := strings.Cut(arg, " ")
-	if format == "" {
-		return m.open(dialog.Pick("export", "Export as", exports(), m.theme))
-	}
-	o, s := m.o, m.session
-	return m.about("", func() error {
-		path, err := o.Export(s, format, strings.TrimSpace(path))
-		if err == nil {
-			m.send(didMsg{text: "wrote " + o.Short(path)})
-		}
-		return err
-	})
-}
-
-// Export writes the conversation of s to a new file, and returns its path. See
-// print.Export.
-func (o Options) Export(s *session.Session, format, path string) (string, error) {
-	about, _, err := o.Library.Read(s.ID())
-	if err != nil { // it is not kept
-		about = session.Summary{ID: s.ID(), Model: s.Model().Name, Created: o.Now()}
-	}
-	about.Head = s.Head()
-	return print.Export(archive.Conversation{Session: about, Nodes: s.Nodes()}, format, path, o.Folder)
 }
 
 // rewrites reports whether what is written stands in the place of an answer.

@@ -106,7 +106,7 @@ func newModel(o Options) *Model {
 		transcript: transcript.New(th), composer: composer.New(th),
 		send: func(tea.Msg) {}, crash: func(any, []byte) {},
 		recent:   append([]string{o.Session.Model().Name}, slices.DeleteFunc(slices.Clone(o.Recent), func(n string) bool { return n == o.Session.Model().Name })...),
-		attached: o.Attached, comparing: o.Compare, draws: picture.Supported(os.Getenv),
+		attached: o.Attached, comparing: o.Start.Compare, draws: picture.Supported(os.Getenv),
 	}
 	m.later = func(d time.Duration, msg tea.Msg) tea.Cmd {
 		return tea.Tick(d, func(time.Time) tea.Msg { return msg })
@@ -153,24 +153,24 @@ func (m *Model) Init() tea.Cmd {
 
 // first sends what the command line asked.
 func (m *Model) first() tea.Cmd {
-	if m.o.Find != nil {
-		if len(m.o.Prompt) > 0 { // it is for the conversation that is chosen
-			m.takeBack(llm.Message{Role: llm.RoleUser, Parts: m.o.Prompt})
+	if m.o.Start.Find != nil {
+		if len(m.o.Start.Prompt) > 0 { // it is for the conversation that is chosen
+			m.takeBack(llm.Message{Role: llm.RoleUser, Parts: m.o.Start.Prompt})
 		}
-		return m.sessions(*m.o.Find)
+		return m.sessions(*m.o.Start.Find)
 	}
-	if len(m.o.Prompt) == 0 {
+	if len(m.o.Start.Prompt) == 0 {
 		return nil
 	}
 	if len(m.comparing) > 0 {
 		models, err := m.rivals()
 		if err != nil {
-			m.takeBack(llm.Message{Role: llm.RoleUser, Parts: m.o.Prompt})
+			m.takeBack(llm.Message{Role: llm.RoleUser, Parts: m.o.Start.Prompt})
 			return m.say(err.Error())
 		}
-		return m.askAll(models, m.o.Prompt)
+		return m.askAll(models, m.o.Start.Prompt)
 	}
-	return m.run(m.o.Prompt...)
+	return m.run(m.o.Start.Prompt...)
 }
 
 // Update routes one message: size and end of the program, news of the session,

@@ -106,9 +106,7 @@ type Options struct {
 	Session    *session.Session
 	Config     Config
 	Keys       Keys
-	Prompt     []llm.Part                                                                     // sent at once; nil: none
-	Find       *string                                                                        // words that the list of conversations is opened with at the start, "" for all; nil: it is not
-	Compare    []string                                                                       // models that the first prompt goes to; none: the session's
+	Start      Start
 	Attached   []llm.Part                                                                     // goes with the first prompt
 	Notice     string                                                                         // shown at the start
 	Workspace  string                                                                         // the folder that tools work in, as a person calls it
@@ -124,6 +122,7 @@ type Options struct {
 	Wire       Wire                                                                           // what went to models and came back
 	Ephemeral  bool                                                                           // nothing of this is kept
 	Enter      func(dir string)                                                               // has another screen begin in a directory once this one has ended; nil: it cannot
+	Mask       func() (func(string) string, error)                                            // makes what takes configured keys out of exported texts, the error those it cannot know; nil: nothing does
 	Left       func(id string)                                                                // what is said of a kept conversation once the screen is gone; nil: nothing
 	Held       string                                                                         // why commands are not held by a sandbox; "" if they are
 	Open       func(name string) (llm.Endpoint, error)
@@ -138,6 +137,22 @@ type Options struct {
 	Recent     []string                                   // models used before, the latest first
 	Getenv     func(string) string                        // nil: os.Getenv
 	Now        func() time.Time                           // nil: the clock; for tests
+}
+
+// Start is what a screen does first.
+type Start struct {
+	Prompt  []llm.Part // sent at once; nil: none
+	Find    *string    // words that the list of conversations is opened with, "" for all; nil: it is not
+	Fork    bool       // with Find: continues in a copy of the conversation that is chosen
+	Compare []string   // models that the first prompt goes to; none: the session's
+}
+
+// TakeFork reports whether the conversation that was chosen now is to be copied:
+// the first one is, if Find and Fork say so.
+func (s *Start) TakeFork() bool {
+	fork := s.Fork && s.Find != nil
+	s.Fork = false
+	return fork
 }
 
 // A Fact is something that every request tells the model, beside what was said.

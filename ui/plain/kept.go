@@ -171,6 +171,10 @@ func (p *front) open(id string) {
 		p.say("It is this one.")
 		return
 	}
+	if p.o.Start.TakeFork() {
+		p.copyOf(id)
+		return
+	}
 	p.enterBy(id, func() (*session.Session, string, error) { return p.o.Resume(id) })
 }
 
@@ -269,12 +273,17 @@ func (p *front) export(arg string) {
 		{name: "jsonl", detail: "everything, every branch; parley sessions import takes it", value: "jsonl"},
 	}
 	p.pick("format", format, rows, func(format string) {
-		path, err := p.o.Export(p.session, format, strings.TrimSpace(path))
-		if err != nil {
-			p.fail(err)
-			return
-		}
-		p.say("Wrote %s", p.o.Short(path))
+		s := p.session
+		p.soon(func() func() { // a command that prints a key takes its time
+			path, note, err := p.o.Export(s, format, strings.TrimSpace(path))
+			return func() {
+				if err != nil {
+					p.fail(err)
+					return
+				}
+				p.say("Wrote %s%s", p.o.Short(path), note)
+			}
+		})
 	})
 }
 

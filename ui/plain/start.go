@@ -56,18 +56,18 @@ func (p *front) decidedTrust(yes bool, system string, err error) {
 
 // first sends what the command line asked.
 func (p *front) first() {
-	if p.o.Find != nil {
-		for _, part := range p.o.Prompt { // it is for the conversation that is chosen
+	if p.o.Start.Find != nil {
+		for _, part := range p.o.Start.Prompt { // it is for the conversation that is chosen
 			if part.Kind == llm.Text && part.Name == "" {
 				p.addDraft(part.Text)
 			} else {
 				p.attached = append(p.attached, part)
 			}
 		}
-		p.sessions(*p.o.Find)
+		p.sessions(*p.o.Start.Find)
 		return
 	}
-	if len(p.o.Prompt) > 0 {
-		p.runTurn(false, p.o.Prompt...)
+	if len(p.o.Start.Prompt) > 0 {
+		p.runTurn(false, p.o.Start.Prompt...)
 	}
 }

@@ -2,10 +2,15 @@ package ui
 
 import (
 	"context"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
+	"parley/session"
+	"parley/session/archive"
 	"parley/ui/clip"
+	"parley/ui/dialog"
+	"parley/ui/print"
 	"parley/ui/safe"
 )
 
@@ -67,4 +72,52 @@ func (m *Model) copied(msg copiedMsg) tea.Cmd {
 	}
 	msg.result.File = m.o.Short(msg.result.File)
 	return m.say(msg.result.Say(msg.what))
+}
+
+// export writes the conversation to a file in the working folder.
+func (m *Model) export(arg string) tea.Cmd {
+	format, path, _ := strings.Cut(arg, " ")
+	if format == "" {
+		return m.open(dialog.Pick("export", "Export as", exports(), m.theme))
+	}
+	o, s := m.o, m.session
+	return m.about("", func() error {
+		path, note, err := o.Export(s, format, strings.TrimSpace(path))
+		if err == nil {
+			m.send(didMsg{text: "wrote " + o.Short(path) + note})
+		}
+		return err
+	})
+}
+
+// Export writes the conversation of s to a new file, without the keys that Mask
+// knows. It returns its path, and what to tell behind it: how many texts held
+// such keys, "" for none. See print.Export.
+func (o Options) Export(s *session.Session, format, path string) (written, note string, err error) {
+	about, _, err := o.Library.Read(s.ID())
+	if err != nil { // it is not kept
+		about = session.Summary{ID: s.ID(), Model: s.Model().Name, Created: o.Now()}
+	}
+	about.Head = s.Head()
+	c := archive.Conversation{Session: about, Nodes: s.Nodes()}
+	if o.Mask != nil {
+		mask, err := o.Mask()
+		if c = archive.Masked(c, mask); c.Masked > 0 {
+			note = " · keys masked in " + several(c.Masked, "text")
+		}
+		if err != nil {
+			note += " · " + strings.ReplaceAll(err.Error(), "\n", " · ")
+		}
+	}
+	written, err = print.Export(c, format, path, o.Folder)
+	return written, note, err
+}
+
+// exports are the formats of export.
+func exports() []dialog.Item {
+	return []dialog.Item{
+		{Title: "Markdown", Detail: "the current branch, to read or to paste", Value: "md"},
+		{Title: "HTML", Detail: "one file for any browser", Value: "html"},
+		{Title: "JSONL", Detail: "everything, every branch; parley sessions import takes it", Value: "jsonl"},
+	}
 }
