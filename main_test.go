@@ -42,6 +42,7 @@ import (
 	"parley/session/settings"
 	"parley/tools/sandbox"
 	"parley/ui"
+	"parley/ui/cli"
 )
 
 func TestMain(m *testing.M) {
@@ -502,7 +503,8 @@ func TestImports(t *testing.T) {
 	adapter := []string{llm, "providers/filter", "providers/schema", "providers/wire"}
 	screen := []string{"ui/*", "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
-		"":                    {"ui", "ui/plain", "ui/print", theme, safe, "session", "session/attach", "session/settings", "session/trust", "tools", "tools/*", "providers", llm, catalog},
+		"":                    {"ui/cli", "ui/print", "tools", "tools/sandbox"},
+		"ui/cli":              {"ui", "ui/plain", "ui/print", theme, safe, "session", "session/attach", "session/settings", "session/trust", "tools", "tools/*", "providers", llm, catalog},
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage
 		"providers/demo":      {},
@@ -778,7 +780,7 @@ func TestExampleConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	setting := regexp.MustCompile(`(?m)^# (\[?[a-zA-Z_.-]+\]?( = .*)?)$`)
-	var cfg Config
+	var cfg cli.Config
 	text := setting.ReplaceAllString(string(b), "$1")
 	for _, other := range []string{"api_key = ", "api_key_command = "} { // a key comes from one place
 		text = strings.Replace(text, other, "# "+other, 1)
@@ -807,7 +809,7 @@ func TestExampleConfig(t *testing.T) {
 			walk(f.Type, path+tag+".")
 		}
 	}
-	walk(reflect.TypeFor[Config](), "")
+	walk(reflect.TypeFor[cli.Config](), "")
 	if len(missing) > 0 {
 		t.Errorf("config.toml.example does not show %v", missing)
 	}
@@ -843,7 +845,7 @@ func TestDecode(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := settings.Decode(tt.text, &Config{UI: ui.Default()})
+			err := settings.Decode(tt.text, &cli.Config{UI: ui.Default()})
 			got := ""
 			if err != nil {
 				got = err.Error()

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/term"
+
+	"parley/providers"
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/print"
+	"parley/ui/theme"
+)
+
+// printAnswer prints the answer to parts.
+func (a *app) printAnswer(parts []llm.Part, outTerminal bool) error {
+	s, notice, err := a.openSession(false)
+	defer a.closeLibrary()
+	if err != nil {
+		return a.fail(print.Config, err)
+	}
+	defer closeSession(s, a.note)
+	if a.dryRun {
+		return a.printRequest(s, parts)
+	}
+	if notice != "" && providers.IsDemo(a.config.Config, s.Model().Name) {
+		warn(notice) // with -q as well: a script must not take the demo for a model
+	} else if notice != "" {
+		a.note(notice)
+	}
+	if err := a.startMCPServers(); err != nil {
+		return a.fail(print.Config, err)
+	}
+	defer a.mcp.stop()
+	a.mcp.wait(a.toolSet, a.note)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	go print.Watch(cancel)
+	if a.timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, a.timeout, print.ErrTimeout)
+		defer stop()
+	}
+	o := a.printOptions(outTerminal)
+	names := a.compared(s.Model().Name)
+	if len(names) < 2 {
+		a.status = print.Run(s, s.Turn(ctx, parts...), cancel, o)
+		return nil
+	}
+	if notice := a.answersNotice(names); notice != "" {
+		a.note(notice)
+	}
+	models, err := a.openCompared(s, names)
+	if err != nil {
+		return a.fail(print.Config, err)
+	}
+	o.Answers = a.answers
+	a.status = print.Compare(s, names, s.Compare(ctx, models, parts...), cancel, o)
+	return nil
+}
+
+// printOptions returns how the answer is printed.
+func (a *app) printOptions(outTerminal bool) print.Options {
+	width, _, _ := term.GetSize(os.Stdout.Fd())
+	render := (a.render || outTerminal) && !a.raw && !a.codeOnly && a.schema == nil && a.format == "text"
+	var out io.Writer = os.Stdout
+	if render {
+		out = colorprofile.NewWriter(os.Stdout, os.Environ())
+	}
+	return print.Options{
+		Format: a.format, Out: out, Quiet: a.quiet, Code: a.codeOnly, Raw: a.raw, Schema: a.schema != nil,
+		Err:    colorprofile.NewWriter(os.Stderr, os.Environ()), // takes styles out where they do not belong
+		Render: render, Width: width, Theme: theme.Terminal(),
+		Demo: func(model string) bool { return providers.IsDemo(a.config.Config, model) },
+	}
+}
+
+// openCompared opens the models that names say, in which those of -n stand behind
+// each other.
+func (a *app) openCompared(s *session.Session, names []string) (models []llm.Endpoint, err error) {
+	for i, name := range names {
+		if i%a.answers > 0 {
+			models = append(models, models[i-1]) // what it has to tell is told once
+			continue
+		}
+		model := s.Model()
+		if len(a.models) > 1 {
+			if model, err = a.openModel(name, true); err != nil {
+				return nil, err
+			}
+		}
+		models = append(models, model)
+	}
+	return models, nil
+}

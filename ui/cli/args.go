@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"parley/providers/catalog"
+)
+
+// withOptionalValues gives -r without a value one that is empty: nothing, a flag or -- stands
+// behind it.
+func withOptionalValues(args []string) []string {
+	var out []string
+	for i, arg := range args {
+		if arg == "--" {
+			return append(out, args[i:]...)
+		}
+		alone := i == len(args)-1 || strings.HasPrefix(args[i+1], "-")
+		if (arg == "-r" || arg == "--resume") && alone {
+			arg = "--resume="
+		}
+		out = append(out, arg)
+	}
+	return out
+}
+
+// reserved holds names that subcommands may have in other versions: they are no
+// prompts here either.
+var reserved = []string{"acp", "config", "connect", "embed", "image", "prompts", "similar", "skills", "video"}
+
+// misspelled returns an error if words look like a subcommand that does not
+// exist: one word that is like one, a reserved name in front, or a name with a
+// slip in front of a subcommand of its own. A sentence in quotes is one argument
+// with spaces in it, and a prompt.
+func misspelled(root *cobra.Command, words []string) error {
+	const shortest = 3 // letters
+	if len(words) == 0 || len(words[0]) < shortest || strings.ContainsFunc(words[0], unicode.IsSpace) {
+		return nil
+	}
+	name, commands := words[0], map[string]*cobra.Command{}
+	for _, c := range root.Commands() {
+		if c.Name() != "help" { // hello looks like it
+			commands[c.Name()] = c
+		}
+	}
+	const send = "to send it as a prompt, write parley -- %s"
+	near := catalog.Near(name, slices.Sorted(maps.Keys(commands)), 1)
+	if len(near) > 0 && len(words) > 1 && !slices.ContainsFunc(commands[near[0]].Commands(), func(c *cobra.Command) bool { return c.Name() == words[1] }) {
+		near = nil // several words, of which the first happens to look like a command
+	}
+	switch {
+	case slices.Contains(reserved, name), len(near) == 0 && len(words) == 1 && len(catalog.Near(name, reserved, 1)) > 0:
+		return fmt.Errorf("there is no command %q: parley help lists them; "+send, name, strings.Join(words, " "))
+	case len(near) > 0:
+		return fmt.Errorf("there is no command %q: did you mean parley %s? "+strings.ToUpper(send[:1])+send[1:], name, near[0], strings.Join(words, " "))
+	}
+	return nil
+}

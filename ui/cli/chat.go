@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"parley/providers"
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/attach"
+	"parley/ui/print"
+	"parley/ui/safe"
+)
+
+// runRoot opens the screen or prints an answer.
+func (a *app) runRoot(cmd *cobra.Command, words []string) error {
+	if err := a.flags.validate(cmd, words); err != nil {
+		return a.fail(print.Usage, err)
+	}
+	if err := a.load(); err != nil {
+		return a.fail(print.Config, err)
+	}
+	if err := a.recording.open(&a.flags); err != nil {
+		return a.fail(print.Usage, err)
+	}
+	defer func() { a.recording.close(a.status == print.OK, a.note) }()
+	parts, err := a.attachments()
+	if err != nil {
+		return a.fail(print.Usage, err)
+	}
+	inTerminal, outTerminal := term.IsTerminal(os.Stdin.Fd()), term.IsTerminal(os.Stdout.Fd())
+	asked := a.printOnly || a.dryRun || a.codeOnly || a.raw || a.render || a.timeout > 0 || a.schema != nil || a.format != "text"
+	screen := !asked && outTerminal && (inTerminal || a.interactive)
+	if !inTerminal {
+		stdin, err := print.ReadStdin(os.Stdin, len(words)+len(parts) > 0, a.note)
+		if err != nil {
+			return a.fail(print.Usage, err)
+		}
+		parts = append(parts, print.Prompt(words, stdin)...)
+	} else {
+		parts = append(parts, print.Prompt(words, nil)...)
+	}
+	if screen {
+		return a.runScreen(parts, len(words) > 0 || !inTerminal && len(parts) > 0)
+	}
+	if a.listWords != nil {
+		return a.listSessions(cmd.Root(), parts)
+	}
+	if len(parts) == 0 {
+		return a.fail(print.Usage, errors.New("there is no prompt: give one as an argument or on standard input"))
+	}
+	return a.printAnswer(parts, outTerminal)
+}
+
+// listSessions prints the conversations for -r without a value. With a prompt, -r
+// has to name one of them.
+func (a *app) listSessions(root *cobra.Command, parts []llm.Part) error {
+	if len(parts) > 0 {
+		return a.fail(print.Usage, errors.New("-r: which conversation? Give its ID, the beginning of it, or words of its title: parley sessions list shows them. -c continues the last one of this folder"))
+	}
+	list, _, err := root.Find([]string{"sessions", "list"})
+	if err != nil {
+		return a.fail(print.Failed, err)
+	}
+	return list.RunE(list, nil)
+}
+
+// attachments reads the files of -f.
+func (f *flags) attachments() ([]llm.Part, error) {
+	var parts []llm.Part
+	for _, path := range f.files {
+		item, err := attach.File(path, attach.Limits{Text: 32 << 20})
+		if err != nil {
+			return nil, fmt.Errorf("-f %s: %w", path, err)
+		}
+		if item.Note != "" {
+			f.note(path + ": " + item.Note)
+		}
+		parts = append(parts, item.Part)
+	}
+	return parts, nil
+}
+
+// printRequest prints the request that would be sent.
+func (a *app) printRequest(s *session.Session, parts []llm.Part) error {
+	text, notices, err := providers.Preview(a.config.Config, cmp.Or(a.model, s.Model().Name), providers.OpenOptions{Exact: a.exact}, func(m llm.Endpoint) llm.Request {
+		s.Use(m)
+		_, req := s.Request(parts...)
+		return req
+	})
+	for _, n := range notices {
+		a.notice(n)
+	}
+	if err != nil {
+		return a.fail(print.Failed, err)
+	}
+	if _, err := io.WriteString(os.Stdout, safe.Text(text)); err != nil {
+		return a.fail(print.Failed, fmt.Errorf("writing the request: %w", err))
+	}
+	return nil
+}
+
+// compared names the models that are asked at once, each as often as -n says. One
+// is the model if there is only one; a single name: nothing is compared.
+func (f *modelFlags) compared(one string) []string {
+	models := f.models
+	if len(models) < 2 {
+		models = []string{one}
+	}
+	var names []string
+	for _, name := range models {
+		names = append(names, slices.Repeat([]string{name}, f.answers)...)
+	}
+	return names
+}
+
+// answersNotice tells what several answers of one model cost; "" if there is one
+// of each.
+func (f *modelFlags) answersNotice(names []string) string {
+	if f.answers < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%d answers are %d requests, and the prompt is paid for in each", len(names), len(names))
+}

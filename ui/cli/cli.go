@@ -1,0 +1,124 @@
+// Package cli is parley's command line: it reads flags and configuration, hands
+// each part of them to its owner, wires models, tools and a session together
+// (setup.go), chooses between the front ends (the screen or plain lines for a user
+// at a terminal, ui/print for pipes), and turns whatever happens into an exit
+// status (exit.go). Only main imports it.
+//
+//	arguments ──► flags ─┬─► subcommand (one file each)
+//	config.toml ► Config ┼─► runScreen ──► ui, ui/plain
+//	              newSession └► printAnswer ► ui/print
+package cli
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"parley/providers"
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools"
+	"parley/tools/sandbox"
+	"parley/ui/print"
+	"parley/ui/safe"
+)
+
+// app is one run of the program.
+type app struct {
+	flags
+	config     Config
+	configPath string // the file it was read from; "": none
+	status     int    // to exit with
+
+	dir       string // the working directory
+	nextDir   string // the one to continue in once the screen has ended; "": none
+	project   project
+	toolSet   *tools.Set      // nil: no tools
+	backend   sandbox.Backend // confines commands
+	mcp       mcpServers
+	recording recording
+	learned   func() *providers.Memory // what servers refused, in this run and in those before it
+	debugLog  *slog.Logger             // of --debug; nil: none
+	library   *session.Library         // nil until it is needed
+}
+
+// Main runs the program with args, which do not include its name, and returns the
+// status to exit with.
+func Main(args []string) int {
+	log.SetOutput(io.Discard) // net/http logs what servers send out of turn
+	a := &app{}
+	a.learned = sync.OnceValue(a.openMemory)
+	root := a.rootCommand()
+	root.SetArgs(withOptionalValues(args))
+	err := root.Execute()
+	if err == nil {
+		return a.status
+	}
+	if a.status == print.OK {
+		a.status = print.Usage // cobra's own: flags, arguments
+	}
+	print.Failure(os.Stdout, os.Stderr, a.format, err, a.status)
+	return a.status
+}
+
+// rootCommand returns the command with all its subcommands.
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "parley [PROMPT]",
+		Short: "Chat with language models in the terminal",
+		Long: `Chat with language models in the terminal.
+
+Without a prompt parley opens its screen. With -p, a pipe on standard input, or
+standard output that is no terminal, it prints the answer and exits.`,
+		Example: `  parley
+  parley "explain this repository"
+  git diff | parley -p "write a commit message"
+  parley -m openai/gpt-6.1-sol -o jsonl "hello" | jq .`,
+		Args:          cobra.ArbitraryArgs,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, words []string) error { return a.runRoot(cmd, words) },
+	}
+	a.flags.register(root)
+	sessions := a.sessionCommands()
+	root.AddCommand(a.modelsCommand(), a.doctorCommand(), a.withExitStatus(sessions.Sessions()), a.withExitStatus(sessions.Usage()),
+		a.keysCommand(), a.sandboxCommand(), manCommand(), versionCommand())
+	root.RegisterFlagCompletionFunc("model", a.completeModel)
+	root.RegisterFlagCompletionFunc("resume", sessions.Complete)
+	return root
+}
+
+// note prints text on standard error, unless -q was given.
+func (f *outputFlags) note(text string) {
+	if !f.quiet {
+		warn(text)
+	}
+}
+
+// notice prints n on standard error; with -q only if it is urgent.
+func (f *outputFlags) notice(n llm.Notice) {
+	if n.Urgent || !f.quiet {
+		warn(n.Text)
+	}
+}
+
+// warn prints text on standard error.
+func warn(text string) { fmt.Fprintln(os.Stderr, "parley: "+safe.Text(text)) }
+
+// list returns values as a user reads them, with commas.
+func list[T ~string](values []T) string { return strings.Join(words(values), ", ") }
+
+// words returns values as strings.
+func words[T ~string](values []T) (out []string) {
+	for _, v := range values {
+		out = append(out, string(v))
+	}
+	return out
+}

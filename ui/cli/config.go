@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"parley/providers"
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/settings"
+	"parley/tools"
+	"parley/tools/mcp"
+	"parley/ui"
+)
+
+// Config is config.toml. Each field belongs to the package that acts on it.
+type Config struct {
+	Model       string                `toml:"model"`
+	Fallback    []string              `toml:"fallback"`
+	Effort      llm.Effort            `toml:"effort"`
+	System      string                `toml:"system"`
+	Mode        tools.Mode            `toml:"mode"`
+	MaxTurns    int                   `toml:"max_turns"`
+	MaxCost     float64               `toml:"max_cost"`
+	UI          ui.Config             `toml:"ui"`
+	Session     session.Config        `toml:"session"`
+	Keys        ui.Keys               `toml:"keys"`
+	Permissions tools.Permissions     `toml:"permissions"`
+	Sandbox     tools.SandboxConfig   `toml:"sandbox"`
+	MCP         map[string]mcp.Config `toml:"mcp"`
+	providers.Config
+}
+
+// Project is .parley/config.toml in a folder that is trusted: what a stranger may
+// say once the person agreed. Where requests go, with which keys, and what may
+// run unasked is not among it.
+type Project struct {
+	Model   string     `toml:"model"`
+	Effort  llm.Effort `toml:"effort"`
+	System  string     `toml:"system"` // behind parley's own or the person's
+	Session struct {
+		History string  `toml:"history"`
+		Compact float64 `toml:"compact"`
+	} `toml:"session"`
+}
+
+// Validate names the first value that cannot be meant.
+func (p *Project) Validate() error {
+	c := Config{Effort: p.Effort, UI: ui.Default(), Config: providers.Default()}
+	c.Session.History, c.Session.Compact = p.Session.History, p.Session.Compact
+	return c.Validate()
+}
+
+// Validate names the first value that cannot be meant.
+func (c *Config) Validate() error {
+	if c.Effort != "" && !slices.Contains(llm.Efforts, c.Effort) {
+		return fmt.Errorf("effort = %q: there are %s", c.Effort, list(llm.Efforts))
+	}
+	if modes := append(slices.Clone(tools.Modes), tools.ModeYolo); c.Mode != "" && !slices.Contains(modes, c.Mode) {
+		return fmt.Errorf("mode = %q: there are %s", c.Mode, list(modes))
+	}
+	if c.MaxTurns < 0 || !(c.MaxCost >= 0) || math.IsInf(c.MaxCost, 0) {
+		return errors.New("max_turns and max_cost cannot be negative; 0 is no limit of one's own")
+	}
+	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(), c.Permissions.Validate(), c.Sandbox.Validate(), mcp.Validate(c.MCP)); err != nil {
+		return err
+	}
+	return c.Config.Validate()
+}
+
+// load opens the log and reads the configuration: the usual file if it is there,
+// or the one that --config names, which must be.
+func (a *app) load() error {
+	if a.debugFile != "" && a.debugLog == nil {
+		if info, err := os.Stat(a.debugFile); err == nil && !info.Mode().IsRegular() {
+			return usageError(fmt.Errorf("--debug: %s is not a regular file", a.debugFile))
+		}
+		f, err := os.OpenFile(a.debugFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err == nil {
+			err = f.Chmod(0o600) // it may be of before
+		}
+		if err != nil {
+			return usageError(fmt.Errorf("--debug: %w", err))
+		}
+		a.debugLog = slog.New(slog.NewJSONHandler(f, nil))
+	}
+	a.config = Config{Config: providers.Default(), UI: ui.Default(), Session: session.Default()}
+	path := a.configFile
+	if path == "" {
+		dir, err := os.UserConfigDir()
+		if xdg := os.Getenv("XDG_CONFIG_HOME"); xdg != "" {
+			dir, err = xdg, nil
+		}
+		if err != nil {
+			return nil // no home, no configuration
+		}
+		path = filepath.Join(dir, "parley", "config.toml")
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+	}
+	a.configPath = path
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("configuration %s is not a regular file", path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	if err := settings.Decode(string(text), &a.config); err != nil {
+		return fmt.Errorf("%s:%w", path, err)
+	}
+	for _, p := range a.config.Providers {
+		if p.APIKey != "" && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+			a.note(fmt.Sprintf("%s holds a key and can be read by others (mode %04o): chmod 600 %[1]s", path, info.Mode().Perm()))
+			break
+		}
+	}
+	return nil
+}

@@ -1,0 +1,24 @@
+package cli
+
+import (
+	"errors"
+
+	"parley/providers/llm"
+	"parley/ui/print"
+)
+
+// usageError marks an error as one of what was typed.
+func usageError(err error) error { return print.Mistake{Err: err} }
+
+// fail keeps the status to exit with.
+func (a *app) fail(status int, err error) error {
+	var typed print.Mistake
+	switch {
+	case errors.As(err, &typed):
+		status = print.Usage
+	case llm.FaultOf(err) == llm.Authentication:
+		status = print.Config
+	}
+	a.status = status
+	return err
+}

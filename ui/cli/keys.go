@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"parley/ui"
+	"parley/ui/print"
+)
+
+// keysCommand shows what the terminal sends.
+func (a *app) keysCommand() *cobra.Command {
+	var list bool
+	cmd := &cobra.Command{
+		Use: "keys", Short: "Show what the terminal sends for each key, and what it does", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if err := a.load(); err != nil {
+				return a.fail(print.Config, err)
+			}
+			if !list {
+				if err := ui.ShowKeys(os.Stdin, os.Stdout, a.config.Keys, os.Getenv); err != nil {
+					return a.fail(print.Usage, err)
+				}
+				return nil
+			}
+			rows, err := ui.Bound(a.config.Keys)
+			if err != nil {
+				return a.fail(print.Config, err)
+			}
+			for _, r := range rows {
+				fmt.Printf("%-18s %s\n", r[0], r[1])
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&list, "list", false, "the actions and their keys, for [keys] in the configuration")
+	return cmd
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"parley/session/trust"
+	"parley/tools"
+	"parley/tools/mcp"
+	"parley/tools/sandbox"
+)
+
+// mcpServers are the MCP servers of this run.
+type mcpServers struct {
+	servers  atomic.Pointer[mcp.Servers]  // nil: none is configured, or none may run yet
+	onChange atomic.Pointer[func(string)] // called with a server's name when its state changes; nil: nobody is
+}
+
+// startMCPServers starts the MCP servers of the configuration and of a trusted
+// project, once, and does not wait for them.
+func (a *app) startMCPServers() error {
+	configs := maps.Clone(a.config.MCP)
+	if configs == nil {
+		configs = map[string]mcp.Config{}
+	}
+	project := map[string]bool{}
+	if a.project.trusted {
+		for _, f := range a.project.offer.Of(trust.Servers) {
+			found, err := mcp.Project([]byte(f.Text))
+			if err != nil {
+				return fmt.Errorf("%s: %w", f.Name, err)
+			}
+			for name, c := range found {
+				if _, own := configs[name]; !own { // the user's own comes first
+					c.Cwd = a.toolSet.Root()
+					configs[name], project[name] = c, true
+				}
+			}
+		}
+	}
+	if len(configs) == 0 || a.toolSet == nil || a.toolNames != "" || a.mcp.servers.Load() != nil {
+		return nil // --tools names what there is
+	}
+	confine := mcpConfinement{a.toolSet, a.backend, a.config.Sandbox}
+	agreement := func(server string) string {
+		if project[server] {
+			return "mcp:" + a.project.offer.Folder + ":" + server // the same name elsewhere is another server
+		}
+		return "mcp:" + server
+	}
+	servers := mcp.Open(context.Background(), configs, mcp.Options{
+		Dir: string(filepath.Separator), Version: version(), Confine: confine.command,
+		Agreed: func(server string) string {
+			seal, _ := a.library.Get(agreement(server))
+			return seal
+		},
+		Agree: func(server, seal string) error { return a.library.Set(agreement(server), seal) },
+		Grantable: func(server string, c mcp.Config, path string, write bool) string {
+			p, err := confine.policy(server, c, nil)
+			if err != nil {
+				return ""
+			}
+			return tools.Grantable(p, path, write)
+		},
+		Recall: func(server string) string {
+			text, _ := a.library.Get("memory of " + agreement(server))
+			return text
+		},
+		Keep: func(server, memory string) error { return a.library.Set("memory of "+agreement(server), memory) },
+		Changed: func(server string) {
+			a.mcp.sync(a.toolSet)
+			if f := a.mcp.onChange.Load(); f != nil {
+				(*f)(server)
+			}
+		},
+	})
+	a.mcp.servers.Store(servers)
+	a.mcp.sync(a.toolSet) // servers may have become ready before the callback was installed
+	return nil
+}
+
+// sync offers the tools of the servers to the next turn. Names that do not fit are
+// the servers' state to tell.
+func (m *mcpServers) sync(set *tools.Set) {
+	if servers := m.servers.Load(); servers != nil {
+		_ = set.Replace("mcp__", servers.Tools())
+	}
+}
+
+// mcpConfinement holds the programs of servers to what the sandbox allows them.
+type mcpConfinement struct {
+	set     *tools.Set
+	backend sandbox.Backend // of commands
+	config  tools.SandboxConfig
+}
+
+// command returns the command that runs a server in the sandbox; nil where it runs
+// without one.
+func (m mcpConfinement) command(server string, c mcp.Config, argv, env []string) (*exec.Cmd, func(), error) {
+	backend := m.backend
+	if m.set.Nowhere() != "" && !m.config.Off { // servers are confined also where commands cannot be: in no workspace
+		backend = sandbox.Probe()
+	}
+	switch {
+	case c.Free:
+		return nil, nil, nil
+	case !backend.OK() && m.config.Required:
+		return nil, nil, fmt.Errorf("sandbox.required is set, and there is no sandbox: %s", backend.Why)
+	case !backend.OK():
+		return nil, nil, nil
+	}
+	p, err := m.policy(server, c, env)
+	if err != nil {
+		return nil, nil, err
+	}
+	return sandbox.Command(p, argv...)
+}
+
+// policy returns what the program of a server may do.
+func (m mcpConfinement) policy(server string, c mcp.Config, env []string) (sandbox.Policy, error) {
+	key := server + "\x00" + c.Command + "\x00" + strings.Join(c.Args, "\x00")
+	p, err := m.set.ServerPolicy(key, c.Network, env, func(name string) bool {
+		_, own := c.Env[name]
+		return own
+	})
+	p.Read, p.Write = append(p.Read, tools.Expand(c.Read)...), append(p.Write, tools.Expand(c.Write)...)
+	return p, err
+}
+
+// wait waits for the servers where nobody sees them start, and notes which of them
+// cannot be used.
+func (m *mcpServers) wait(set *tools.Set, note func(string)) {
+	servers := m.servers.Load()
+	if servers == nil {
+		return
+	}
+	for _, s := range servers.State() {
+		if s.Status == mcp.Starting && s.First {
+			note(fmt.Sprintf("MCP server %s starts for the first time and may be downloaded: up to 60 s", s.Name))
+		}
+	}
+	servers.Wait(context.Background())
+	m.sync(set)
+	for _, s := range servers.State() {
+		switch s.Status {
+		case mcp.New, mcp.Changed:
+			note(fmt.Sprintf("the tools of MCP server %s are %s: open parley here once to look at them, or set trusted = true for it", s.Name, s.Status))
+		case mcp.Failed:
+			note(fmt.Sprintf("MCP server %s: %s", s.Name, s.Why))
+			if s.Refused.String() != "" {
+				note("open parley here once: /mcp shows what it was refused, and can allow it")
+			}
+		}
+	}
+}
+
+// stop ends the servers and everything they started.
+func (m *mcpServers) stop() {
+	if servers := m.servers.Load(); servers != nil {
+		servers.Close()
+	}
+}

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"parley/providers"
+	"parley/ui/print"
+)
+
+func modelRow(c providers.Choice) print.Model {
+	return print.Model{
+		Name: c.Name, Title: c.Title, Ready: c.Ready, Why: c.Why, Context: c.Context, Price: c.Price,
+		Vision: c.Vision, Tools: c.Tools, Thinks: c.Thinks, Deprecated: c.Deprecated,
+	}
+}
+
+// modelsCommand lists what can be asked.
+func (a *app) modelsCommand() *cobra.Command {
+	var all, asJSON, refresh bool
+	cmd := &cobra.Command{
+		Use:   "models [WORD...]",
+		Short: "List the models that can be asked",
+		RunE: func(cmd *cobra.Command, words []string) error {
+			if err := a.load(); err != nil {
+				return a.fail(print.Config, err)
+			}
+			var rows []print.Model
+			for _, c := range a.listModels(cmd.Context(), refresh) {
+				rows = append(rows, modelRow(c))
+			}
+			if err := print.Models(os.Stdout, rows, words, all, asJSON, a.note); err != nil {
+				return a.fail(print.Failed, err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "also those that lack a key")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask the servers what they have")
+	return cmd
+}
+
+// listModels returns the models that can be picked. Only local servers know theirs:
+// those are asked, and with refresh all servers.
+func (a *app) listModels(ctx context.Context, refresh bool) []providers.Choice {
+	choices, err := providers.Live(ctx, a.config.Config, a.openOptions(), refresh)
+	if err != nil {
+		for line := range strings.Lines(err.Error()) {
+			a.note(strings.TrimSpace(line))
+		}
+	}
+	return choices
+}
+
+func (a *app) completeModel(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if a.load() == nil {
+		for _, c := range providers.Choices(a.config.Config, os.Getenv) {
+			if c.Ready && !c.Deprecated {
+				names = append(names, c.Name)
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

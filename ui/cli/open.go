@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"parley/session"
+	"parley/tools"
+	"parley/ui/print"
+)
+
+// openSession opens the conversation that the flags name, or a new one. Notice is
+// what the user has to know at the start; "" is nothing.
+func (a *app) openSession(screen bool) (s *session.Session, notice string, err error) {
+	var trouble error
+	a.library, trouble = a.openLibrary()
+	if a.dir, err = os.Getwd(); err != nil {
+		return nil, "", fmt.Errorf("the working folder: %w", err)
+	}
+	doubt := a.loadProjectTrust(screen)
+	log := a.library.Create(session.Summary{Folder: a.dir})
+	if screen && a.resume != "" {
+		a.listWords = ambiguousWords(a.library, a.resume)
+	}
+	if a.listWords == nil && (a.continueLast || a.resume != "") {
+		if trouble != nil {
+			return nil, "", trouble
+		}
+		if log, err = a.openRequestedSession(); log == nil {
+			return nil, "", err
+		}
+		trouble = err // what of it could not be read
+	}
+	s, notice, err = a.newSession(screen, log)
+	for _, more := range []error{trouble, doubt} {
+		if more != nil {
+			notice = joinNotices(notice, more.Error())
+		}
+	}
+	return s, joinNotices(notice, workspaceNotice(a.toolSet, s, screen)), err
+}
+
+// joinNotices puts two notices on one line; "" is none.
+func joinNotices(a, b string) string { return strings.Trim(a+" · "+b, " ·") }
+
+// ambiguousWords returns the words to list conversations for if resume may mean
+// more than one; nil otherwise.
+func ambiguousWords(library *session.Library, resume string) *string {
+	found, _ := library.Find(resume) // an error is told when one is opened
+	switch {
+	case len(found) < 2:
+		return nil
+	case strings.HasPrefix(strings.ToLower(found[0].ID), strings.ToLower(resume)):
+		return new(string) // lists look for words
+	}
+	return &resume
+}
+
+// workspaceNotice says that the working directory is no workspace, and what that
+// means; "" if it is one, or if it makes no difference.
+func workspaceNotice(set *tools.Set, s *session.Session, screen bool) string {
+	switch {
+	case s == nil, set == nil, set.Nowhere() == "", s.Policy().Mode() == tools.ModeYolo:
+		return ""
+	case screen:
+		return fmt.Sprintf("This folder %s: tools ask before they read a file here, and each time before they change one. /cd goes to a project's folder", set.Nowhere())
+	}
+	return fmt.Sprintf("This folder %s: tools read and change no files here without a person to ask. Start parley in a project's folder, or name files with --allow", set.Nowhere())
+}
+
+// resumeSession continues the conversation of a log. Damage that comes with one says
+// what of it could not be read.
+func (a *app) resumeSession(log *session.Log, damage error) (*session.Session, string, error) {
+	if log == nil {
+		return nil, "", damage
+	}
+	s, notice, err := a.newSession(true, log)
+	if damage != nil {
+		notice = damage.Error()
+	}
+	return s, notice, err
+}
+
+// openRequestedSession opens the conversation of -c or -r.
+func (a *app) openRequestedSession() (*session.Log, error) {
+	about, err := findSession(a.library, a.dir, a.resume)
+	if err != nil {
+		return nil, err
+	}
+	if a.fork {
+		return a.library.Fork(about.ID, 0)
+	}
+	log, err := a.library.Resume(about.ID)
+	var held *session.HeldError
+	if errors.As(err, &held) {
+		return nil, usageError(fmt.Errorf("%q is open in %s: add --fork to go on in a copy", print.Titled(about), held.By))
+	}
+	return log, err
+}
+
+// findSession returns the conversation that resume names, or for "" the last one
+// held in dir.
+func findSession(library *session.Library, dir, resume string) (session.Summary, error) {
+	if resume != "" {
+		return print.Find(library, resume)
+	}
+	found, err := library.List(session.Query{Folder: dir})
+	if err != nil && len(found) == 0 {
+		return session.Summary{}, err
+	}
+	var own []session.Summary
+	for _, f := range found { // imported ones say themselves where and when they were held
+		if f.Folder == dir && (f.Origin == "" || strings.HasPrefix(f.Origin, "fork ")) {
+			own = append(own, f)
+		}
+	}
+	if len(own) > 0 {
+		return slices.MaxFunc(own, func(x, y session.Summary) int { return x.Updated.Compare(y.Updated) }), nil
+	}
+	return session.Summary{}, usageError(errors.New("-c: no conversation was held in this folder: -r goes on with another one, parley sessions list shows them"))
+}
+
+// openLibrary opens the stored conversations. With an error, which says why nothing
+// can be stored, the library keeps them in memory.
+func (a *app) openLibrary() (*session.Library, error) {
+	if a.ephemeral && !a.fork {
+		return session.Ephemeral(), nil
+	}
+	return session.OpenLibrary(os.Getenv)
+}
+
+// closeSession ends a session, and notes what of it could not be saved.
+func closeSession(s *session.Session, note func(string)) {
+	if err := s.Close(); err != nil {
+		note("this conversation could not be saved: " + err.Error())
+	}
+}
+
+// closeLibrary closes the library; without one it does nothing.
+func (a *app) closeLibrary() {
+	if a.library == nil {
+		return
+	}
+	if err := a.library.Close(); err != nil {
+		a.note("what was said could not be kept: " + err.Error())
+	}
+}

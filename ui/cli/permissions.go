@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"parley/session"
+	"parley/tools"
+	"parley/tools/rules"
+)
+
+// newPolicy returns what decides whether a tool may run: the mode, the rules of the
+// configuration, those the user made before, and --allow.
+func (a *app) newPolicy() (*tools.Policy, error) {
+	mode := cmp.Or(a.config.Mode, tools.ModeAsk)
+	if a.yolo {
+		mode = tools.ModeYolo
+	}
+	policy := tools.NewPolicy(mode)
+	folder, err := filepath.EvalSymlinks(a.dir)
+	if err != nil {
+		return nil, fmt.Errorf("the working folder: %w", err)
+	}
+	policy.SetFolder(folder)
+	own, err := a.config.Permissions.Rules()
+	if err != nil {
+		return nil, err
+	}
+	stored := ruleStore{a.library}
+	kept, _ := stored.load() // nothing is allowed by what cannot be read
+	policy.Load(append(own, kept...))
+	policy.OnChange(func(now []rules.Rule) { kept = stored.save(kept, now) })
+	for _, rule := range a.allow {
+		if err := policy.Grant(rule); err != nil {
+			return nil, usageError(fmt.Errorf("--allow %s: %w", rule, err))
+		}
+	}
+	return policy, nil
+}
+
+// ruleStore keeps the permission rules that the user made in approvals.
+type ruleStore struct{ library *session.Library }
+
+// load returns the rules.
+func (s ruleStore) load() ([]rules.Rule, error) {
+	text, err := s.library.Get("rules")
+	if err != nil {
+		return nil, err
+	}
+	return rules.Unmarshal(text)
+}
+
+// save stores what changed from before to now, as another parley may have changed
+// the rules too, and returns the rules that are stored.
+func (s ruleStore) save(before, now []rules.Rule) []rules.Rule {
+	kept, err := s.load()
+	if err != nil {
+		return before // what is there is not to be written over
+	}
+	kept = slices.DeleteFunc(kept, func(r rules.Rule) bool { return slices.Contains(before, r) && !slices.Contains(now, r) })
+	for _, r := range now {
+		if !slices.Contains(kept, r) && !slices.Contains(before, r) {
+			kept = append(kept, r)
+		}
+	}
+	text, err := rules.Marshal(kept)
+	if err == nil {
+		err = s.library.Set("rules", text)
+	}
+	if err != nil {
+		return before // it is tried again with the next change
+	}
+	return slices.Clone(now)
+}

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"parley/providers"
+	"parley/session"
+	"parley/session/settings"
+	"parley/session/trust"
+)
+
+// project is what the files of the working directory add to the configuration.
+type project struct {
+	offer   trust.Offer
+	trusted bool   // by the user; nothing of it counts before
+	model   string // of its settings, as is system
+	system  string
+}
+
+// loadProjectTrust reads what the working directory would add, and adds it if the
+// user trusts it. Its error is told, and ends nothing.
+func (a *app) loadProjectTrust(screen bool) error {
+	var err error
+	if a.project.offer, err = trust.Look(a.dir); err != nil {
+		return err
+	}
+	lib := a.library
+	if a.ephemeral { // forgets the conversation, not what was decided
+		if real, err := session.OpenLibrary(os.Getenv); err == nil {
+			defer real.Close()
+			lib = real
+		}
+	}
+	yes, known := trust.Decided(lib, a.project.offer)
+	switch {
+	case yes && known:
+		return a.applyProjectConfig()
+	case !known && !a.project.offer.Empty() && !screen:
+		var names []string
+		for _, f := range a.project.offer.Files {
+			names = append(names, f.Name)
+		}
+		return fmt.Errorf("not used: %s; open parley here once to say whether you trust this folder", strings.Join(names, ", "))
+	}
+	if known {
+		a.project.offer = trust.Offer{} // the user said no
+	}
+	return nil
+}
+
+// applyProjectConfig merges a trusted project's configuration; the user's own and
+// flags win. Its error says what is wrong with the settings; the rest counts.
+func (a *app) applyProjectConfig() error {
+	a.project.trusted = true
+	for _, f := range a.project.offer.Of(trust.Configuration) {
+		var p Project
+		if err := settings.Decode(f.Text, &p); err != nil {
+			return fmt.Errorf("%s:%w; a folder may set model, effort and system, and [session] history and compact", f.Name, err)
+		}
+		if p.Model != "" && !a.config.providerReady(p.Model) {
+			return fmt.Errorf("%s: model = %q: a folder may choose among the providers that you have set up", f.Name, p.Model)
+		}
+		a.project.model = p.Model
+		a.config.Effort = cmp.Or(a.config.Effort, p.Effort)
+		a.project.system = p.System
+		if h := p.Session.History; h != "" && a.config.Session.History == session.Default().History {
+			a.config.Session.History = h
+		}
+		a.config.Session.Compact = cmp.Or(a.config.Session.Compact, p.Session.Compact)
+	}
+	return nil
+}
+
+// providerReady reports whether the user has set up the provider of a model.
+func (c *Config) providerReady(model string) bool {
+	return slices.ContainsFunc(providers.Choices(c.Config, os.Getenv), func(choice providers.Choice) bool {
+		provider, _, _ := strings.Cut(model, "/")
+		return choice.Ready && choice.Provider == provider
+	})
+}
+
+// systemPrompt returns parley's own system prompt or the user's, with what a trusted
+// project adds.
+func (a *app) systemPrompt() string {
+	text := cmp.Or(a.system, a.config.System, session.Instructions)
+	if a.project.trusted {
+		for _, more := range []string{a.project.system, a.project.offer.Context()} {
+			if more != "" {
+				text += "\n\n" + more
+			}
+		}
+	}
+	return text
+}

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"parley/providers"
+	"parley/ui"
+)
+
+// recording is what goes over the wire, to be looked at, kept or replayed.
+type recording struct {
+	tap     *providers.Tap               // nil: nobody looks
+	replay  *providers.Replay            // of --replay; nil: the network answers
+	onError atomic.Pointer[func(string)] // reports recording errors to the screen; nil in print mode
+}
+
+// open opens the recording that is to be written, or to be rereplay.
+func (r *recording) open(f *flags) error {
+	if f.replayFile != "" {
+		replay, err := providers.OpenReplay(f.replayFile)
+		if err != nil {
+			return fmt.Errorf("--replay: %w", err)
+		}
+		r.replay = replay
+	}
+	if f.recordFile == "" {
+		return nil
+	}
+	recorder, err := providers.Record(f.recordFile)
+	if err != nil {
+		return fmt.Errorf("--record: %w", err)
+	}
+	recorder.Trouble = func(err error) {
+		if report := r.onError.Load(); report != nil {
+			(*report)(err.Error())
+			return
+		}
+		f.note(err.Error())
+	}
+	r.tap = &providers.Tap{Recorder: recorder}
+	return nil
+}
+
+// close ends a recording. It notes what of a replay nobody asked for if all went
+// well otherwise.
+func (r *recording) close(well bool, note func(string)) {
+	if r.tap != nil && r.tap.Recorder != nil {
+		if err := r.tap.Recorder.Close(); err != nil {
+			note("the recording: " + err.Error())
+		}
+	}
+	if r.replay != nil && well {
+		if n := r.replay.Left(); n > 0 {
+			note(fmt.Sprintf("%d of the recorded requests were not asked for", n))
+		}
+	}
+}
+
+// inspector returns the exchanges for the screen to show.
+func (r *recording) inspector() ui.Wire {
+	return ui.Wire{
+		List: func() []ui.Exchange {
+			var all []ui.Exchange
+			for _, e := range r.tap.List() {
+				all = append(all, exchange(e))
+			}
+			return all
+		},
+		Get: func(id int) (ui.Exchange, bool) {
+			e, ok := r.tap.Exchange(id)
+			shown := exchange(e)
+			shown.Curl = e.Curl()
+			return shown, ok
+		},
+		Hear: func(f func(string)) { r.onError.Store(&f) },
+	}
+}
+
+// exchange returns e for the screen.
+func exchange(e providers.Exchange) ui.Exchange {
+	side := func(m providers.Traffic) ui.Traffic {
+		t := ui.Traffic{Body: m.Body, Tail: m.Tail, Cut: m.Cut}
+		for _, name := range slices.Sorted(maps.Keys(m.Header)) {
+			for _, value := range m.Header[name] {
+				t.Headers = append(t.Headers, [2]string{name, value})
+			}
+		}
+		return t
+	}
+	return ui.Exchange{
+		ID: e.ID, Name: strings.Trim(e.Provider+"/"+e.Model, "/"), Method: e.Method, URL: e.URL, Args: e.Args,
+		Status: e.Status, Error: e.Error, Reason: e.Reason, Start: e.Start, Headers: e.Headers, First: e.First, Total: e.Total,
+		Over: e.Over, Sent: e.Sent, Got: e.Got, Request: side(e.Request), Response: side(e.Response),
+	}
+}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+
+	"github.com/spf13/cobra"
+
+	"parley/tools"
+	"parley/tools/sandbox"
+	"parley/ui/print"
+)
+
+// sandboxCommand runs a command as the shell tool would.
+func (a *app) sandboxCommand() *cobra.Command {
+	var network bool
+	cmd := &cobra.Command{
+		Use: "sandbox -- COMMAND [ARG...]", Short: "Run a command as the shell tool does: held by the sandbox",
+		Args: func(_ *cobra.Command, argv []string) error {
+			if len(argv) == 0 {
+				return errors.New("which command? As in parley sandbox -- ls -la")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, argv []string) error {
+			if err := a.load(); err != nil {
+				return a.fail(print.Config, err)
+			}
+			folder, err := os.Getwd()
+			if err != nil {
+				return a.fail(print.Failed, err)
+			}
+			set, err := tools.Open(folder)
+			if err != nil {
+				return a.fail(print.Failed, err)
+			}
+			defer set.Close()
+			if backend := set.Sandbox(a.config.Sandbox); !backend.OK() {
+				return a.fail(print.Failed, fmt.Errorf("there is no sandbox: %s", backend.Why))
+			}
+			held, cleanup, err := sandbox.Command(set.SandboxPolicy(network), argv...)
+			if errors.Is(err, exec.ErrNotFound) {
+				return a.fail(127, fmt.Errorf("%s is not on PATH", argv[0])) // as shells say it
+			}
+			if err != nil {
+				return a.fail(print.Failed, err)
+			}
+			defer cleanup()
+			held.Stdin, held.Stdout, held.Stderr = os.Stdin, os.Stdout, os.Stderr
+			err = held.Run()
+			var exit *exec.ExitError
+			if errors.As(err, &exit) {
+				a.status = exit.ExitCode()
+				return nil
+			}
+			if err != nil {
+				return a.fail(print.Failed, err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&network, "network", false, "let it reach the network")
+	return cmd
+}

@@ -1,0 +1,254 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/providers"
+	"parley/providers/catalog"
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/trust"
+	"parley/tools"
+	"parley/tools/sandbox"
+	"parley/ui"
+	"parley/ui/plain"
+	"parley/ui/print"
+)
+
+// plainMode reports whether to use the plain front end: for screen readers and dumb
+// terminals.
+func (a *app) plainMode() bool {
+	return a.screenReader || a.config.UI.ScreenReader || os.Getenv("TERM") == "dumb"
+}
+
+// runScreen opens the screen, or plain lines for screen readers and for terminals
+// that can only print. Parts are sent at once if something was asked,
+// and with the first prompt otherwise.
+func (a *app) runScreen(parts []llm.Part, asked bool) error {
+	for {
+		if err := a.runScreenHere(parts, asked); err != nil || a.nextDir == "" {
+			return err
+		}
+		if err := os.Chdir(a.nextDir); err != nil {
+			return a.fail(print.Failed, err)
+		}
+		if err := errors.Join(os.Setenv("PWD", a.nextDir), a.resetForDir()); err != nil {
+			return a.fail(print.Config, err)
+		}
+		parts, asked = nil, false
+	}
+}
+
+// resetForDir forgets what belonged to a working directory, after the user went to
+// another one.
+func (a *app) resetForDir() error {
+	if a.toolSet != nil {
+		a.toolSet.Close()
+	}
+	a.mcp.servers.Store(nil)
+	a.mcp.onChange.Store(nil)
+	a.nextDir, a.toolSet, a.backend, a.project = "", nil, sandbox.Backend{}, project{}
+	a.continueLast, a.resume, a.fork = false, "", false
+	return a.load() // the project may have changed what was read
+}
+
+// runScreenHere is runScreen for one working directory.
+func (a *app) runScreenHere(parts []llm.Part, asked bool) error {
+	defer a.closeLibrary()
+	if a.recording.tap == nil {
+		a.recording.tap = &providers.Tap{}
+	}
+	s, notice, err := a.openSession(true)
+	if err != nil {
+		return a.fail(print.Config, err)
+	}
+	if kept, err := a.library.Get("theme"); err == nil && kept != "" && a.config.UI.Theme == ui.Default().Theme {
+		c := a.config.UI
+		if c.Theme = kept; c.Validate() == nil { // it may have been one that is gone
+			a.config.UI = c
+		}
+	}
+	o := a.screenOptions(s, notice, parts)
+	if !a.project.offer.Empty() && !a.project.trusted {
+		o.Question = a.project.offer.Question()
+	} else if err := a.startMCPServers(); err != nil {
+		o.Notice = strings.TrimPrefix(o.Notice+" · "+err.Error(), " · ")
+	}
+	defer a.mcp.stop()
+	if names := a.compared(cmp.Or(a.model, s.Model().Name)); len(names) > 1 {
+		told := a.answersNotice(names)
+		if a.plainMode() {
+			told = "several answers are for the screen and for pipes: here one is given"
+		}
+		o.Start.Compare, o.Notice = names, strings.Trim(o.Notice+" · "+told, " ·")
+	}
+	if asked {
+		o.Start.Prompt, o.Attached = parts, nil
+	}
+	o.Start.Find, o.Start.Fork = a.listWords, a.fork
+	run := ui.Run
+	if a.plainMode() {
+		run = plain.Run
+	}
+	a.status = run(o)
+	if a.status == print.OK && a.recording.replay != nil && a.recording.replay.Err() != nil {
+		a.status = print.Mismatch
+	}
+	return nil
+}
+
+// screenOptions returns what the screen is made of.
+func (a *app) screenOptions(s *session.Session, notice string, attached []llm.Part) ui.Options {
+	models, _ := a.library.Get("models")
+	return ui.Options{
+		Session: s, Config: a.config.UI, Keys: a.config.Keys, ConfigFile: a.configPath, Notice: notice, Workspace: abbrevPath(a.dir), Folder: a.dir, Short: abbrevPath, Attached: attached,
+		Decide: func(yes bool) (string, error) {
+			err := trust.Decide(a.library, a.project.offer, yes)
+			if yes {
+				err = errors.Join(err, a.applyProjectConfig())
+			}
+			return a.systemPrompt(), errors.Join(err, a.startMCPServers())
+		},
+		Shell: func(ctx context.Context, command string, progress func(string)) tools.Outcome {
+			return runShell(ctx, a.dir, command, progress)
+		},
+		Servers:   a.mcp.servers.Load,
+		Watch:     func(f func(string)) { a.mcp.onChange.Store(&f) },
+		Wire:      a.recording.inspector(),
+		Ephemeral: a.ephemeral,
+		Left:      a.printResumeHint, Held: a.backend.Why,
+		Mask:  func() (func(string) string, error) { return a.config.MaskKeys(context.Background(), os.Getenv) },
+		Enter: func(dir string) { a.nextDir = dir },
+		Context: func() []ui.Fact {
+			return requestFacts(cmp.Or(a.system, a.config.System, session.Instructions), &a.project, a.toolSet)
+		},
+		Library: a.library, Estimate: catalog.Estimate, Price: price, Recent: strings.Fields(models),
+		Open:    func(name string) (llm.Endpoint, error) { return a.openModel(name, false) },
+		Choices: func() []ui.Choice { return modelChoices(providers.Choices(a.config.Config, os.Getenv)) },
+		Live: func() []ui.Choice {
+			found, err := providers.Live(context.Background(), a.config.Config, a.openOptions(), false)
+			return append(modelChoices(found), unreachableProviders(err)...)
+		},
+		New: func() (*session.Session, error) {
+			s, _, err := a.newSession(true, a.library.Create(session.Summary{Folder: a.dir}))
+			return s, err
+		},
+		Resume: func(id string) (*session.Session, string, error) { return a.resumeSession(a.library.Resume(id)) },
+		Fork: func(id string, head int) (*session.Session, string, error) {
+			return a.resumeSession(a.library.Fork(id, head))
+		},
+	}
+}
+
+// printResumeHint says how to come back to a conversation.
+func (a *app) printResumeHint(id string) {
+	if a.ephemeral || a.library.ReadOnly() != nil {
+		return
+	}
+	found, err := a.library.List(session.Query{})
+	if err != nil || !slices.ContainsFunc(found, func(s session.Summary) bool { return s.ID == id }) {
+		return
+	}
+	const least = 8 // to be told from words of a title
+	n := min(least, len(id))
+	for _, s := range found {
+		for s.ID != id && n < len(id) && strings.HasPrefix(s.ID, strings.ToLower(id[:n])) {
+			n++
+		}
+	}
+	a.note("to go on with this conversation: parley -r " + id[:n])
+}
+
+// requestFacts lists what every request holds beside the conversation: the system
+// prompt, what the project adds to it, and the tools.
+func requestFacts(system string, p *project, set *tools.Set) []ui.Fact {
+	facts := []ui.Fact{{Name: "system prompt", Tokens: catalog.Estimate(system)}}
+	if p.trusted {
+		for _, f := range p.offer.Of(trust.Instructions) {
+			facts = append(facts, ui.Fact{Name: f.Name, Tokens: catalog.Estimate(f.Text), Note: f.Note})
+		}
+	}
+	if set != nil {
+		for _, t := range set.Tools() {
+			facts = append(facts, ui.Fact{Name: "tool " + t.Name, Tokens: catalog.Estimate(t.Description) + catalog.Estimate(string(t.Schema))})
+		}
+	}
+	return facts
+}
+
+// price returns what a million tokens of a prompt cost, and of one from the cache,
+// in US dollars; 0 if that is unknown.
+func price(model string) (input, cached float64) {
+	provider, id, _ := strings.Cut(model, "/")
+	m, _ := catalog.Find(provider, id)
+	return m.Price.Input, m.Price.CacheRead
+}
+
+// abbrevPath returns dir with ~ in place of the home directory.
+func abbrevPath(dir string) string {
+	if home, err := os.UserHomeDir(); err == nil {
+		if rest, ok := strings.CutPrefix(dir, home+string(filepath.Separator)); ok {
+			return filepath.Join("~", rest)
+		}
+	}
+	return dir
+}
+
+// modelChoices returns the rows of the model picker.
+func modelChoices(found []providers.Choice) []ui.Choice {
+	var out []ui.Choice
+	for _, c := range found {
+		r := modelRow(c)
+		in, price := r.Prices()
+		out = append(out, ui.Choice{
+			Name: c.Name, Title: c.Title, Abilities: r.Abilities(), Window: r.Window(), Input: in, Output: price,
+			Ready: c.Ready, Why: c.Why, Retired: c.Deprecated,
+		})
+	}
+	return out
+}
+
+// unreachableProviders returns a row for each server that did not list its models,
+// as err says.
+func unreachableProviders(err error) []ui.Choice {
+	var rows []ui.Choice
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range several.Unwrap() {
+			rows = append(rows, unreachableProviders(err)...)
+		}
+		return rows
+	}
+	if e := (*llm.Error)(nil); errors.As(err, &e) && e.Provider != "" {
+		why := map[llm.Fault]string{llm.Network: "server does not answer", llm.Authentication: "key refused"}[e.Fault]
+		rows = append(rows, ui.Choice{Name: e.Provider + "/", Why: cmp.Or(why, e.Error())})
+	}
+	return rows
+}
+
+// runShell runs a command that the person typed: with all of their rights, and
+// neither asked about nor held.
+func runShell(ctx context.Context, dir, command string, progress func(string)) tools.Outcome {
+	fail := func(err error) tools.Outcome { return tools.Outcome{Text: err.Error(), Failed: true} }
+	set, err := tools.Open(dir)
+	if err != nil {
+		return fail(err)
+	}
+	defer set.Close()
+	set.Sandbox(tools.SandboxConfig{Off: true}) // a helper still sees to it that nothing outlives parley
+	input, err := json.Marshal(map[string]any{"command": command, "timeout": 600})
+	if err != nil {
+		return fail(err)
+	}
+	action, err := set.Plan(ctx, "shell", string(input))
+	if err != nil {
+		return fail(err)
+	}
+	return action.Run(ctx, progress)
+}

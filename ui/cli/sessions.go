@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"parley/session"
+	"parley/ui/print"
+)
+
+// sessionCommands is what the commands about stored conversations work with.
+func (a *app) sessionCommands() print.Shelf {
+	width, _, _ := term.GetSize(os.Stdout.Fd())
+	return print.Shelf{
+		Open: func() (*session.Library, error) {
+			lib, err := session.OpenLibrary(os.Getenv)
+			if err != nil {
+				return nil, err
+			}
+			return lib, nil
+		},
+		Out: os.Stdout, Note: a.note, Render: term.IsTerminal(os.Stdout.Fd()), Width: width, Now: time.Now,
+		Mask: a.maskKeys,
+	}
+}
+
+// maskKeys takes the keys that are configured out of text.
+func (a *app) maskKeys() func(string) string {
+	err := a.load()
+	mask, missed := a.config.MaskKeys(context.Background(), os.Getenv)
+	if err = errors.Join(err, missed); err != nil {
+		a.note("Not all configured keys are masked: " + err.Error())
+	}
+	return mask
+}
+
+// withExitStatus gives the errors of a command and of those below it their status.
+func (a *app) withExitStatus(cmd *cobra.Command) *cobra.Command {
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if err := run(cmd, args); err != nil {
+				return a.fail(print.Failed, err)
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		a.withExitStatus(sub)
+	}
+	return cmd
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/providers"
+	"parley/providers/catalog"
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools"
+)
+
+// newSession wires models, tools and policy together around a conversation. Notice
+// says what is not as it was, or not as one might expect.
+func (a *app) newSession(screen bool, log *session.Log) (s *session.Session, notice string, err error) {
+	kept := log.Session()
+	recorded := ""
+	if a.recording.replay != nil {
+		recorded = a.recording.replay.Model()
+	}
+	name := cmp.Or(a.model, recorded, kept.Model, a.config.Model, a.project.model)
+	if name == "" && screen {
+		name = a.lastModel()
+	}
+	if name == "" {
+		name = providers.DefaultModel(a.config.Config, os.Getenv)
+		if providers.IsDemo(a.config.Config, name) {
+			why := providers.Unusable(a.config.Config, os.Getenv)
+			if why != "" && !screen {
+				return nil, "", errors.Join(&llm.Error{Fault: llm.Authentication, Message: why + ". The built-in demo answers with -m " + name}, log.Close())
+			}
+			if notice = demoNotice; why != "" {
+				notice = why + ". The built-in demo model answers, offline."
+			}
+		}
+	}
+	open := func(name string) (llm.Endpoint, error) { return a.openModel(name, !screen) }
+	model, err := open(name)
+	if err != nil && a.model != "" && !strings.Contains(name, "/") {
+		if local := a.localModel(name); local != "" {
+			model, err = open(local)
+		}
+	}
+	if err != nil && a.model == "" && kept.Model != "" { // an old conversation is to be read all the same
+		other := cmp.Or(a.config.Model, providers.DefaultModel(a.config.Config, os.Getenv))
+		notice = fmt.Sprintf("%s cannot be asked now: %v. %s answers", kept.Model, err, other)
+		model, err = open(other)
+	}
+	if err != nil {
+		return nil, "", errors.Join(err, log.Close())
+	}
+	if a.toolSet == nil {
+		if a.toolSet, err = openTools(a.dir, a.toolNames); err != nil {
+			return nil, "", err
+		}
+		if a.toolSet != nil {
+			if file, err := filepath.Abs(a.configPath); err == nil && a.configPath != "" {
+				a.toolSet.Protect(file)
+			}
+			a.backend = a.toolSet.Sandbox(a.config.Sandbox)
+		}
+	}
+	policy, err := a.newPolicy()
+	if err != nil {
+		return nil, "", err
+	}
+	return session.New(session.Options{
+		Model: model, Effort: llm.Effort(cmp.Or(a.effort, string(kept.Effort), string(a.config.Effort))), System: a.systemPrompt(),
+		Tools: a.toolSet, Policy: policy, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), MaxCost: cmp.Or(a.maxCost, a.config.MaxCost),
+		Fallback: append(slices.Clone(a.fallback), a.config.Fallback...), Open: open, Answer: a.schema,
+		Log: log, Estimate: catalog.Estimate, Config: a.config.Session,
+	}), notice, nil
+}
+
+// localModel asks the server of a provider for its models, and returns, as
+// provider/model, the only one or the one that was used last; "" if there is none,
+// or none that could be meant.
+func (a *app) localModel(provider string) string {
+	ids, err := providers.List(context.Background(), a.config.Config, provider)
+	if err != nil {
+		return ""
+	}
+	used, _ := a.library.Get("models")
+	for name := range strings.FieldsSeq(used) {
+		if id, own := strings.CutPrefix(name, provider+"/"); own && slices.Contains(ids, id) {
+			return name
+		}
+	}
+	if len(ids) != 1 {
+		return ""
+	}
+	return provider + "/" + ids[0]
+}
+
+// lastModel is what was picked on the screen last, if it can be asked now.
+func (a *app) lastModel() string {
+	models, err := a.library.Get("models")
+	if err != nil {
+		return ""
+	}
+	name, _, _ := strings.Cut(models, "\n")
+	if _, err := a.openModel(name, false); name == "" || err != nil {
+		return ""
+	}
+	return name
+}
+
+// demoNotice is shown where the demo answers because nothing else was set up.
+const demoNotice = "No API key found – the built-in offline demo answers. Ask it: how do I add a key?"
+
+// openModel opens a model. Unattended, for print mode, takes the pauses out of the
+// demo's speech and does not wait long for a silent model.
+func (a *app) openModel(name string, unattended bool) (llm.Endpoint, error) {
+	o := a.openOptions()
+	o.Instant, o.Attended = unattended, !unattended
+	return providers.Open(a.config.Config, name, o)
+}
+
+// openMemory reads what servers refused before. A recording has to hold every
+// refusal: what is recorded or replayed begins anew.
+func (a *app) openMemory() *providers.Memory {
+	path := providers.LearnedPath(os.Getenv)
+	if a.recordFile != "" || a.replayFile != "" {
+		path = ""
+	}
+	return providers.OpenMemory(path, a.ephemeral)
+}
+
+// openOptions returns what all models are opened with.
+func (a *app) openOptions() providers.OpenOptions {
+	return providers.OpenOptions{Memory: a.learned(), Debug: a.debugLog, Tap: a.recording.tap, Replay: a.recording.replay, Exact: a.exact}
+}
+
+// openTools opens the tools that --tools names; nil for none.
+func openTools(root, names string) (*tools.Set, error) {
+	if names == "none" {
+		return nil, nil
+	}
+	set, err := tools.Open(root)
+	if err != nil || names == "" {
+		return set, err
+	}
+	only, err := set.Only(strings.Split(names, ",")...)
+	if err != nil {
+		return nil, usageError(fmt.Errorf("--tools %s: %w", names, err))
+	}
+	return only, nil
+}
