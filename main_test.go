@@ -39,7 +39,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/session/settings"
+	"parley/session/config"
 	"parley/tools/sandbox"
 	"parley/ui"
 	"parley/ui/cli"
@@ -504,7 +504,7 @@ func TestImports(t *testing.T) {
 	screen := []string{"ui/*", "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
 		"":                    {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":              {"ui", "ui/plain", "ui/print", theme, safe, "session", "session/attach", "session/settings", "session/trust", "tools", "tools/*", "providers", llm, catalog},
+		"ui/cli":              {"ui", "ui/plain", "ui/print", theme, safe, "session", "session/attach", "session/config", "session/trust", "tools", "tools/*", "providers", llm, catalog},
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage
 		"providers/demo":      {},
@@ -515,21 +515,21 @@ func TestImports(t *testing.T) {
 		"providers/openai":    adapter,
 		"providers/gemini":    adapter,
 		"providers/anthropic": adapter,
-		"providers/command":   adapter,
+		"providers/agentcli":  adapter,
 		"providers/schema":    {},
 		"providers/prompted":  {llm, "providers/filter", "providers/schema"},
 		"providers":           {"providers/*"},
-		"tools":               {llm, "providers/schema", "tools/sandbox", "tools/rules", "tools/ignore", "tools/places"},
+		"tools":               {llm, "providers/schema", "tools/sandbox", "tools/permission", "tools/gitignore", "tools/places"},
 		"tools/sandbox":       {"tools/places"},
 		"tools/places":        {},
-		"tools/rules":         {},
-		"tools/ignore":        {},
+		"tools/permission":    {},
+		"tools/gitignore":     {},
 		"tools/mcp":           {"tools", llm},
 		"session":             {"session/store", "tools", llm, "providers/schema"},
 		"session/store":       {llm},
 		"session/archive":     {"session/store", llm},
 		"session/attach":      {llm},
-		"session/settings":    {catalog},
+		"session/config":      {catalog},
 		"session/trust":       {"tools"},
 		"ui":                  screen,
 		"docs/pictures":       {},
@@ -542,7 +542,7 @@ func TestImports(t *testing.T) {
 		"ui/status":           {theme, safe},
 		"ui/picture":          {},
 		"ui/clip":             {},
-		"ui/files":            {"tools/ignore"},
+		"ui/files":            {"tools/gitignore"},
 		"ui/paint":            {},
 		"ui/paint/vt":         {},
 		"ui/uitest":           {},
@@ -785,7 +785,7 @@ func TestExampleConfig(t *testing.T) {
 	for _, other := range []string{"api_key = ", "api_key_command = "} { // a key comes from one place
 		text = strings.Replace(text, other, "# "+other, 1)
 	}
-	if err := settings.Decode(text, &cfg); err != nil {
+	if err := config.Decode(text, &cfg); err != nil {
 		t.Fatalf("uncommented: %v\n%s", err, text)
 	}
 	var missing []string
@@ -845,7 +845,7 @@ func TestDecode(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := settings.Decode(tt.text, &cli.Config{UI: ui.Default()})
+			err := config.Decode(tt.text, &cli.Config{UI: ui.Default()})
 			got := ""
 			if err != nil {
 				got = err.Error()

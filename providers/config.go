@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"parley/providers/agentcli"
 	"parley/providers/catalog"
-	"parley/providers/command"
 	"parley/providers/openai"
 )
 
@@ -139,10 +139,10 @@ func (p Provider) validateKey() error {
 // validateCommand refuses a program for a service that is none.
 func (p Provider) validateCommand(name string) error {
 	head, _ := catalog.Head(name)
-	if p.Command == "" || slices.Contains(command.Kinds, cmp.Or(p.Kind, head.Kind)) {
+	if p.Command == "" || slices.Contains(agentcli.Kinds, cmp.Or(p.Kind, head.Kind)) {
 		return nil
 	}
-	return fmt.Errorf("command: only the kinds %s run a program", strings.Join(command.Kinds, ", "))
+	return fmt.Errorf("command: only the kinds %s run a program", strings.Join(agentcli.Kinds, ", "))
 }
 
 // validateDialects refuses dialects for services that speak no chat completions.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/providers/agentcli"
 	"parley/providers/catalog"
-	"parley/providers/command"
 	"parley/providers/llm"
 )
 
@@ -161,7 +161,7 @@ func TestDemoKnowsTheProviders(t *testing.T) {
 	for _, p := range catalog.Heads() {
 		if _, built := familyOf(p.Kind); built && p.Local && p.Kind != kindDemo && !strings.Contains(local.Text(), p.BaseURL) {
 			t.Errorf("the answer on local models lacks %s of %s", p.BaseURL, p.ID)
-		} else if p.Local || slices.Contains(command.Kinds, p.Kind) {
+		} else if p.Local || slices.Contains(agentcli.Kinds, p.Kind) {
 			continue // needs no key
 		} else if shown := strings.Contains(answer.Text(), p.KeyEnv[0]); shown != built {
 			t.Errorf("the answer names %s of %s: %v, want %v", p.KeyEnv[0], p.ID, shown, built)

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"parley/providers/agentcli"
 	"parley/providers/anthropic"
 	"parley/providers/catalog"
-	"parley/providers/command"
 	"parley/providers/demo"
 	"parley/providers/gemini"
 	"parley/providers/llm"
@@ -61,7 +61,7 @@ var families = []family{
 	{[]string{openai.KindResponses}, openResponses, responsesOrigin},
 	{[]string{gemini.Kind}, openGemini, func(_, model string) string { return gemini.Origin(model) }},
 	{[]string{anthropic.Kind}, openAnthropic, func(_, model string) string { return anthropic.Origin(model) }},
-	{command.Kinds, openCommand, func(kind, _ string) string { return command.New(command.Options{Kind: kind}).Origin() }},
+	{agentcli.Kinds, openCommand, func(kind, _ string) string { return agentcli.New(agentcli.Options{Kind: kind}).Origin() }},
 	{[]string{kindDemo}, openDemo, chatOrigin},
 }
 
@@ -115,7 +115,7 @@ func openDemo(t target) llm.Model {
 // demoKeys lists the providers that a key is all that is needed for.
 func demoKeys() (keys []demo.Key) {
 	for _, p := range catalog.Heads() {
-		if !p.Local && !slices.Contains(command.Kinds, p.Kind) {
+		if !p.Local && !slices.Contains(agentcli.Kinds, p.Kind) {
 			keys = append(keys, demo.Key{Provider: p.Name, Env: p.KeyEnv})
 		}
 	}

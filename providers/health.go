@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/providers/command"
+	"parley/providers/agentcli"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -140,7 +140,7 @@ func (s service) greet(ctx context.Context, o OpenOptions, h *Health) ([]offer, 
 	}
 	if s.program() {
 		var err error
-		if h.URL, err = command.Find(s.kind, s.conf.Command, o.Getenv("PATH")); err == nil {
+		if h.URL, err = agentcli.Find(s.kind, s.conf.Command, o.Getenv("PATH")); err == nil {
 			h.Version, err = s.version(ctx, h.URL)
 		}
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"parley/providers/command"
+	"parley/providers/agentcli"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -22,8 +22,8 @@ func openCommand(t target) llm.Model {
 	return &logged{m, t.provider, t.log}
 }
 
-func newCommand(t target) *command.Model {
-	return command.New(command.Options{
+func newCommand(t target) *agentcli.Model {
+	return agentcli.New(agentcli.Options{
 		Provider: t.provider, Model: t.model, Kind: t.kind, Command: t.command,
 		Key: t.key, KeyName: t.keyName, Idle: t.idle,
 		Tap: t.tap, Replay: t.replay, Secrets: t.secrets(),
@@ -32,11 +32,11 @@ func newCommand(t target) *command.Model {
 
 // program reports whether the service is a program that is run, and not a
 // server that is asked.
-func (s service) program() bool { return slices.Contains(command.Kinds, s.kind) }
+func (s service) program() bool { return slices.Contains(agentcli.Kinds, s.kind) }
 
 // installed says what is missing before the program can be run; "" if nothing.
 func (s service) installed(getenv func(string) string) string {
-	_, err := command.Find(s.kind, s.conf.Command, getenv("PATH"))
+	_, err := agentcli.Find(s.kind, s.conf.Command, getenv("PATH"))
 	if fault := (*llm.Error)(nil); errors.As(err, &fault) {
 		return fault.Message
 	}
@@ -45,7 +45,7 @@ func (s service) installed(getenv func(string) string) string {
 
 // programOf returns the program behind a name, without its key, what the
 // configuration asks of it, and what to tell if the name stands for another.
-func (c Config) programOf(name string, o OpenOptions) (*command.Model, Settings, string, bool) {
+func (c Config) programOf(name string, o OpenOptions) (*agentcli.Model, Settings, string, bool) {
 	s, typed, err := c.find(name, o.complete().Getenv)
 	if err != nil || !s.program() {
 		return nil, Settings{}, "", false

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/tools/rules"
+	"parley/tools/permission"
 )
 
 // atHome is a workspace that is the home folder, or one in it.
@@ -208,13 +208,13 @@ func TestSearchesLeaveSensitivePlacesOut(t *testing.T) {
 // Rules can name all files of a class.
 func TestRulesByClass(t *testing.T) {
 	f := atHome(t, "dotfiles", map[string]string{"dotfiles/.ssh/id_rsa": "key\n", "dotfiles/.bashrc": "x\n"})
-	rule := func(effect rules.Effect, text string) *Policy {
+	rule := func(effect permission.Effect, text string) *Policy {
 		t.Helper()
 		c := Permissions{}
 		switch effect {
-		case rules.Deny:
+		case permission.Deny:
 			c.Deny = []string{text}
-		case rules.Allow:
+		case permission.Allow:
 			c.Allow = []string{text}
 		}
 		rs, err := c.Rules()
@@ -229,10 +229,10 @@ func TestRulesByClass(t *testing.T) {
 		policy     *Policy
 		keys, bash Verdict
 	}{
-		{rule(rules.Deny, "credentials"), Deny, Ask},
-		{rule(rules.Deny, "startup"), Ask, Deny},
-		{rule(rules.Allow, "credentials"), Allow, Ask},
-		{rule(rules.Allow, "read:.bashrc"), Ask, Allow},
+		{rule(permission.Deny, "credentials"), Deny, Ask},
+		{rule(permission.Deny, "startup"), Ask, Deny},
+		{rule(permission.Allow, "credentials"), Allow, Ask},
+		{rule(permission.Allow, "read:.bashrc"), Ask, Allow},
 	} {
 		keys, _ := f.decided(test.policy, "read", "path", ".ssh/id_rsa")
 		bash, _ := f.decided(test.policy, "read", "path", ".bashrc")
@@ -240,7 +240,7 @@ func TestRulesByClass(t *testing.T) {
 			t.Errorf("%v: got %s and %s, want %s and %s", test.policy.Rules(), keys, bash, test.keys, test.bash)
 		}
 	}
-	if got, _ := f.decided(rule(rules.Deny, "credentials"), "grep", "pattern", "x", "path", ".ssh"); got != Deny {
+	if got, _ := f.decided(rule(permission.Deny, "credentials"), "grep", "pattern", "x", "path", ".ssh"); got != Deny {
 		t.Errorf("grep: %s", got)
 	}
 	if _, err := ParseRule("credentials:.ssh"); err == nil {

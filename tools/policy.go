@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"parley/tools/permission"
 	"parley/tools/places"
-	"parley/tools/rules"
 )
 
 // Mode is how much a person lets tools do without being asked. It is cycled
@@ -57,8 +57,8 @@ type Policy struct {
 	mu       sync.Mutex
 	mode     Mode
 	folder   string
-	rules    rules.Rules
-	changed  func([]rules.Rule)
+	rules    permission.Rules
+	changed  func([]permission.Rule)
 }
 
 // NewPolicy returns a policy in the given mode.
@@ -116,49 +116,49 @@ func (p *Policy) Decide(a *Action) Verdict {
 // Why says, in words for the model, why a may not run.
 func (p *Policy) Why(a *Action) string {
 	_, by := p.judge(a)
-	if by.Effect == rules.Deny {
+	if by.Effect == permission.Deny {
 		return fmt.Sprintf("the rule %q denies it.", by)
 	}
 	return fmt.Sprintf("the approval mode is %s.", p.Mode())
 }
 
-func (p *Policy) judge(a *Action) (Verdict, rules.Rule) {
+func (p *Policy) judge(a *Action) (Verdict, permission.Rule) {
 	p.mu.Lock()
 	mode, folder, rs := p.present(), p.folder, p.rules // rules are never changed in place
 	p.mu.Unlock()
 	if a.EachTime { // no answer counts
-		rs = slices.DeleteFunc(slices.Clone(rs), func(r rules.Rule) bool { return r.Effect == rules.Allow && !r.Written() })
+		rs = slices.DeleteFunc(slices.Clone(rs), func(r permission.Rule) bool { return r.Effect == permission.Allow && !r.Written() })
 	}
-	effect, by, ruled := rs.Decide(rules.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Folder: folder, Class: string(a.class)})
-	if slices.Contains(searches, a.Tool) && effect != rules.Deny {
-		e, r, ok := rs.Decide(rules.Call{Tool: reader, Path: a.Path, Folder: folder, Class: string(a.class)})
-		if ok && (e == rules.Deny || e == rules.Ask) {
+	effect, by, ruled := rs.Decide(permission.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Folder: folder, Class: string(a.class)})
+	if slices.Contains(searches, a.Tool) && effect != permission.Deny {
+		e, r, ok := rs.Decide(permission.Call{Tool: reader, Path: a.Path, Folder: folder, Class: string(a.class)})
+		if ok && (e == permission.Deny || e == permission.Ask) {
 			effect, by, ruled = e, r, ok
 		}
 	}
-	is := func(e rules.Effect) bool { return ruled && effect == e }
+	is := func(e permission.Effect) bool { return ruled && effect == e }
 	switch {
-	case is(rules.Deny):
+	case is(permission.Deny):
 		return Deny, by
 	case mode == ModeReadOnly && a.Access != Reads:
-		return Deny, rules.Rule{}
-	case a.class != "" && !(is(rules.Allow) && (by.Literal() || by.Tool == string(a.class))):
+		return Deny, permission.Rule{}
+	case a.class != "" && !(is(permission.Allow) && (by.Literal() || by.Tool == string(a.class))):
 		return Ask, by
 	case mode == ModeYolo:
 		return Allow, by
-	case is(rules.Ask):
+	case is(permission.Ask):
 		return Ask, by
-	case a.nowhere && !(is(rules.Allow) && by.Literal()):
+	case a.nowhere && !(is(permission.Allow) && by.Literal()):
 		return Ask, by
-	case a.beside && !is(rules.Allow):
+	case a.beside && !is(permission.Allow):
 		return Ask, by
 	case a.Access == Reads:
 		return Allow, by
-	case a.Access == Writes && (a.guarded || guarded(a.Path)) && !(is(rules.Allow) && by.Literal()):
+	case a.Access == Writes && (a.guarded || guarded(a.Path)) && !(is(permission.Allow) && by.Literal()):
 		return Ask, by
-	case is(rules.Allow) && by.Held && !a.Sandboxed:
+	case is(permission.Allow) && by.Held && !a.Sandboxed:
 		return Ask, by // it was allowed to run in the sandbox, and there is none now
-	case is(rules.Allow):
+	case is(permission.Allow):
 		return Allow, by
 	case mode == ModeAuto && (a.Access == Writes || a.Access == Runs && a.Sandboxed && !a.Network):
 		return Allow, by
@@ -174,12 +174,12 @@ var searches = []string{"list", "glob", "grep"}
 
 // reading is what the rules that deny or ask say about reading a file; nil if
 // there are none.
-func (p *Policy) reading() func(file string) rules.Effect {
+func (p *Policy) reading() func(file string) permission.Effect {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var strict rules.Rules
+	var strict permission.Rules
 	for _, r := range p.rules {
-		if r.Tool == reader && (r.Effect == rules.Deny || r.Effect == rules.Ask && p.mode != ModeYolo) {
+		if r.Tool == reader && (r.Effect == permission.Deny || r.Effect == permission.Ask && p.mode != ModeYolo) {
 			strict = append(strict, r)
 		}
 	}
@@ -187,8 +187,8 @@ func (p *Policy) reading() func(file string) rules.Effect {
 		return nil
 	}
 	folder := p.folder
-	return func(file string) rules.Effect {
-		effect, _, _ := strict.Decide(rules.Call{Tool: reader, Path: file, Folder: folder})
+	return func(file string) permission.Effect {
+		effect, _, _ := strict.Decide(permission.Call{Tool: reader, Path: file, Folder: folder})
 		return effect
 	}
 }
@@ -198,12 +198,12 @@ func (p *Policy) reading() func(file string) rules.Effect {
 func (p *Policy) shows(class places.Class) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	effect, by, ok := p.rules.Decide(rules.Call{Tool: reader, Folder: p.folder, Class: string(class)})
-	return ok && effect == rules.Allow && by.Tool == string(class)
+	effect, by, ok := p.rules.Decide(permission.Call{Tool: reader, Folder: p.folder, Class: string(class)})
+	return ok && effect == permission.Allow && by.Tool == string(class)
 }
 
 // Load adds rules.
-func (p *Policy) Load(rs []rules.Rule) {
+func (p *Policy) Load(rs []permission.Rule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range rs {
@@ -214,16 +214,16 @@ func (p *Policy) Load(rs []rules.Rule) {
 }
 
 // Rules are all rules, in the order in which they came.
-func (p *Policy) Rules() []rules.Rule {
+func (p *Policy) Rules() []permission.Rule {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.rules)
 }
 
-// OnChange has f called with all rules From rules.State whenever Always or
+// OnChange has f called with all rules From permission.State whenever Always or
 // Remove has changed them, one call after the other, in the order of changes. f
 // must not change rules itself.
-func (p *Policy) OnChange(f func([]rules.Rule)) {
+func (p *Policy) OnChange(f func([]permission.Rule)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.changed = f
@@ -231,8 +231,8 @@ func (p *Policy) OnChange(f func([]rules.Rule)) {
 
 // Remove takes a rule away that an answer made, and reports whether there was
 // one. Rules of the configuration and of the command line stay.
-func (p *Policy) Remove(r rules.Rule) bool {
-	if r.From != rules.State && r.From != rules.Session {
+func (p *Policy) Remove(r permission.Rule) bool {
+	if r.From != permission.State && r.From != permission.Session {
 		return false
 	}
 	p.changing.Lock()
@@ -243,7 +243,7 @@ func (p *Policy) Remove(r rules.Rule) bool {
 		p.rules = slices.Delete(slices.Clone(p.rules), i, i+1)
 	}
 	p.mu.Unlock()
-	if i >= 0 && r.From == rules.State {
+	if i >= 0 && r.From == permission.State {
 		p.tell()
 	}
 	return i >= 0
@@ -252,7 +252,7 @@ func (p *Policy) Remove(r rules.Rule) bool {
 // tell hands the rules to keep to whoever keeps them.
 func (p *Policy) tell() {
 	p.mu.Lock()
-	changed, kept := p.changed, slices.DeleteFunc(slices.Clone(p.rules), func(r rules.Rule) bool { return r.From != rules.State })
+	changed, kept := p.changed, slices.DeleteFunc(slices.Clone(p.rules), func(r permission.Rule) bool { return r.From != permission.State })
 	p.mu.Unlock()
 	if changed != nil {
 		changed(kept)
@@ -265,27 +265,27 @@ func (p *Policy) tell() {
 func (p *Policy) Remember(a *Action) {
 	r := exact(a)
 	p.mu.Lock()
-	r.From, r.Folder, r.Held = rules.Session, p.folder, a.Sandboxed
+	r.From, r.Folder, r.Held = permission.Session, p.folder, a.Sandboxed
 	p.mu.Unlock()
-	p.Load([]rules.Rule{r})
+	p.Load([]permission.Rule{r})
 }
 
 // Always allows for good, in this workspace, what RuleFor says, and returns that
 // rule.
-func (p *Policy) Always(a *Action, prefix int) (rules.Rule, error) {
+func (p *Policy) Always(a *Action, prefix int) (permission.Rule, error) {
 	r, err := RuleFor(a, prefix)
 	if err != nil {
-		return rules.Rule{}, err
+		return permission.Rule{}, err
 	}
 	p.changing.Lock()
 	defer p.changing.Unlock()
 	p.mu.Lock()
-	r.From, r.Folder, r.Held = rules.State, p.folder, a.Sandboxed
+	r.From, r.Folder, r.Held = permission.State, p.folder, a.Sandboxed
 	p.mu.Unlock()
 	if r.Folder == "" {
-		return rules.Rule{}, errors.New("there is no workspace to remember a rule for")
+		return permission.Rule{}, errors.New("there is no workspace to remember a rule for")
 	}
-	p.Load([]rules.Rule{r})
+	p.Load([]permission.Rule{r})
 	p.tell()
 	return r, nil
 }
@@ -293,14 +293,14 @@ func (p *Policy) Always(a *Action, prefix int) (rules.Rule, error) {
 // RuleFor is the rule that allows exactly what a does, or with a prefix every
 // command that begins with so many of its words. The error says why there is no
 // such rule.
-func RuleFor(a *Action, prefix int) (rules.Rule, error) {
+func RuleFor(a *Action, prefix int) (permission.Rule, error) {
 	if prefix == 0 {
 		return exact(a), nil
 	}
 	if a.Tool != "shell" {
-		return rules.Rule{}, fmt.Errorf("%s runs no command that a prefix could stand for", a.Tool)
+		return permission.Rule{}, fmt.Errorf("%s runs no command that a prefix could stand for", a.Tool)
 	}
-	return rules.Prefix(a.Command, prefix)
+	return permission.Prefix(a.Command, prefix)
 }
 
 // Prefixes are the numbers of words for which RuleFor has a rule, from the
@@ -309,12 +309,12 @@ func Prefixes(a *Action) (words []int, why string) {
 	if a.Tool != "shell" {
 		return nil, ""
 	}
-	most, err := rules.Words(a.Command)
+	most, err := permission.Words(a.Command)
 	if err != nil {
 		return nil, fmt.Sprintf("the command %v", err)
 	}
 	for n := most; n > 0; n-- {
-		if _, err := rules.Prefix(a.Command, n); err != nil {
+		if _, err := permission.Prefix(a.Command, n); err != nil {
 			why = err.Error()
 			continue
 		}
@@ -324,17 +324,17 @@ func Prefixes(a *Action) (words []int, why string) {
 }
 
 // exact is the narrowest rule that allows a.
-func exact(a *Action) rules.Rule {
+func exact(a *Action) permission.Rule {
 	for _, target := range []string{a.Command, a.Path, a.Host} {
 		if target != "" {
-			return rules.Exact(a.Tool, target)
+			return permission.Exact(a.Tool, target)
 		}
 	}
-	return rules.Rule{Effect: rules.Allow, Tool: a.Tool}
+	return permission.Rule{Effect: permission.Allow, Tool: a.Tool}
 }
 
 // Grant allows what a rule of the command line says, such as "shell:git status"
-// or "edit:src/**"; see rules.ParseRule.
+// or "edit:src/**"; see permission.ParseRule.
 func (p *Policy) Grant(text string) error {
 	r, err := ParseRule(text)
 	if err == nil {
@@ -343,8 +343,8 @@ func (p *Policy) Grant(text string) error {
 	if err != nil {
 		return err
 	}
-	r.Effect, r.From = rules.Allow, rules.Flag
-	p.Load([]rules.Rule{r})
+	r.Effect, r.From = permission.Allow, permission.Flag
+	p.Load([]permission.Rule{r})
 	return nil
 }
 
@@ -357,23 +357,23 @@ type Permissions struct {
 
 // Rules reads the rules. The error names each that is none, and each that could
 // never allow anything.
-func (c Permissions) Rules() ([]rules.Rule, error) {
-	var rs []rules.Rule
+func (c Permissions) Rules() ([]permission.Rule, error) {
+	var rs []permission.Rule
 	var faults []error
 	for _, part := range []struct {
-		effect rules.Effect
+		effect permission.Effect
 		texts  []string
-	}{{rules.Allow, c.Allow}, {rules.Ask, c.Ask}, {rules.Deny, c.Deny}} {
+	}{{permission.Allow, c.Allow}, {permission.Ask, c.Ask}, {permission.Deny, c.Deny}} {
 		for _, text := range part.texts {
 			r, err := ParseRule(text)
-			if err == nil && part.effect == rules.Allow {
+			if err == nil && part.effect == permission.Allow {
 				err = r.Err()
 			}
 			if err != nil {
 				faults = append(faults, fmt.Errorf("permissions.%s: %w", part.effect, err))
 				continue
 			}
-			r.Effect, r.From = part.effect, rules.Config
+			r.Effect, r.From = part.effect, permission.Config
 			rs = append(rs, r)
 		}
 	}
@@ -386,10 +386,10 @@ func (c Permissions) Validate() error {
 	return err
 }
 
-// ParseRule is rules.ParseRule for the tools that there are, and for the classes of
+// ParseRule is permission.ParseRule for the tools that there are, and for the classes of
 // sensitive files: "credentials" and "startup" are rules about whatever tools do to
 // these.
-func ParseRule(text string) (rules.Rule, error) {
+func ParseRule(text string) (permission.Rule, error) {
 	name, _, _ := strings.Cut(text, ":")
 	class := slices.Contains(places.Classes, places.Class(text))
 	if !class && !strings.HasPrefix(name, "mcp__") && !slices.ContainsFunc(list, func(t tool) bool { return t.name == name }) {
@@ -397,9 +397,9 @@ func ParseRule(text string) (rules.Rule, error) {
 		for _, t := range list {
 			names = append(names, t.name)
 		}
-		return rules.Rule{}, unknown(name, names)
+		return permission.Rule{}, unknown(name, names)
 	}
-	return rules.ParseRule(text)
+	return permission.ParseRule(text)
 }
 
 // guards are the names of files and folders that configure or run programs for

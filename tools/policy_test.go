@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"parley/tools/rules"
+	"parley/tools/permission"
 )
 
 func TestDecide(t *testing.T) {
@@ -35,14 +35,14 @@ func TestDecide(t *testing.T) {
 			}
 		}
 	}
-	load := func(effect rules.Effect, text string) func(*Policy) {
+	load := func(effect permission.Effect, text string) func(*Policy) {
 		return func(p *Policy) {
 			r, err := ParseRule(text)
 			if err != nil {
 				t.Errorf("%s: %v", text, err)
 			}
-			r.Effect, r.From = effect, rules.Config
-			p.Load([]rules.Rule{r})
+			r.Effect, r.From = effect, permission.Config
+			p.Load([]permission.Rule{r})
 		}
 	}
 	both := func(first, second func(*Policy)) func(*Policy) {
@@ -110,19 +110,19 @@ func TestDecide(t *testing.T) {
 		{"its neighbour", ModeAsk, remember(issue), comment, Ask},
 		{"its server", ModeAsk, grant("mcp__github__*"), comment, Allow},
 
-		{"deny beats what was remembered", ModeAsk, both(remember(status), load(rules.Deny, "shell:git *")), status, Deny},
-		{"deny beats auto", ModeAuto, load(rules.Deny, "shell:make"), boxed, Deny},
-		{"deny beats yolo", ModeYolo, load(rules.Deny, "shell:rm *"), chained, Deny},
-		{"deny beats reading", ModeAsk, load(rules.Deny, "read:a.go"), read, Deny},
-		{"ask beats what was remembered", ModeAsk, both(remember(status), load(rules.Ask, "shell:git *")), status, Ask},
-		{"ask beats auto", ModeAuto, load(rules.Ask, "shell:make"), boxed, Ask},
-		{"ask beats reading", ModeAsk, load(rules.Ask, "read:*.go"), read, Ask},
-		{"not yolo", ModeYolo, load(rules.Ask, "shell"), chained, Allow},
-		{"what a deny rule cannot see through", ModeAuto, load(rules.Deny, "shell:curl *"), unseen, Ask},
-		{"a script where something is denied", ModeAuto, load(rules.Deny, "shell:curl *"), script, Ask},
+		{"deny beats what was remembered", ModeAsk, both(remember(status), load(permission.Deny, "shell:git *")), status, Deny},
+		{"deny beats auto", ModeAuto, load(permission.Deny, "shell:make"), boxed, Deny},
+		{"deny beats yolo", ModeYolo, load(permission.Deny, "shell:rm *"), chained, Deny},
+		{"deny beats reading", ModeAsk, load(permission.Deny, "read:a.go"), read, Deny},
+		{"ask beats what was remembered", ModeAsk, both(remember(status), load(permission.Ask, "shell:git *")), status, Ask},
+		{"ask beats auto", ModeAuto, load(permission.Ask, "shell:make"), boxed, Ask},
+		{"ask beats reading", ModeAsk, load(permission.Ask, "read:*.go"), read, Ask},
+		{"not yolo", ModeYolo, load(permission.Ask, "shell"), chained, Allow},
+		{"what a deny rule cannot see through", ModeAuto, load(permission.Deny, "shell:curl *"), unseen, Ask},
+		{"a script where something is denied", ModeAuto, load(permission.Deny, "shell:curl *"), script, Ask},
 		{"a script where nothing is", ModeAuto, nil, script, Allow},
 		{"without one", ModeAuto, nil, unseen, Allow},
-		{"in yolo", ModeYolo, load(rules.Deny, "shell:curl *"), unseen, Allow},
+		{"in yolo", ModeYolo, load(permission.Deny, "shell:curl *"), unseen, Allow},
 	}
 	for _, test := range tests {
 		p := NewPolicy(test.mode)
@@ -177,14 +177,14 @@ func TestAlways(t *testing.T) {
 		t.Errorf("remembered for no workspace: %v", err)
 	}
 	p.SetFolder("/w")
-	var kept []rules.Rule
-	p.OnChange(func(rs []rules.Rule) { kept = rs })
+	var kept []permission.Rule
+	p.OnChange(func(rs []permission.Rule) { kept = rs })
 	p.Remember(&Action{Tool: "shell", Access: Runs, Command: "ls"})
 	if kept != nil {
 		t.Errorf("kept for good: %v", kept)
 	}
 	wide, err := p.Always(log, 2)
-	if want := (rules.Rule{Effect: rules.Allow, Tool: "shell", Match: "git log", Prefix: true, Folder: "/w", From: rules.State}); wide != want || err != nil {
+	if want := (permission.Rule{Effect: permission.Allow, Tool: "shell", Match: "git log", Prefix: true, Folder: "/w", From: permission.State}); wide != want || err != nil {
 		t.Errorf("got %+v, %v, want %+v", wide, err, want)
 	}
 	if _, err := p.Always(log, 1); err == nil {
@@ -198,11 +198,11 @@ func TestAlways(t *testing.T) {
 	}
 
 	// A later parley in the same folder, and one in another.
-	text, err := rules.Marshal(kept)
+	text, err := permission.Marshal(kept)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := rules.Unmarshal(text)
+	again, err := permission.Unmarshal(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,8 +221,8 @@ func TestAlways(t *testing.T) {
 	if p.Decide(&Action{Tool: "shell", Access: Runs, Command: "git log main.go"}) != Ask {
 		t.Error("a removed rule allows")
 	}
-	fixed := rules.Rule{Effect: rules.Deny, Tool: "shell", From: rules.Config}
-	p.Load([]rules.Rule{fixed, fixed})
+	fixed := permission.Rule{Effect: permission.Deny, Tool: "shell", From: permission.Config}
+	p.Load([]permission.Rule{fixed, fixed})
 	if p.Remove(fixed) || len(p.Rules()) != 3 {
 		t.Errorf("rules are %v", p.Rules())
 	}
@@ -234,7 +234,7 @@ func TestWhy(t *testing.T) {
 	if got, want := p.Why(rm), "the approval mode is read-only."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	p.Load([]rules.Rule{{Effect: rules.Deny, Tool: "shell", Match: "rm", Prefix: true}})
+	p.Load([]permission.Rule{{Effect: permission.Deny, Tool: "shell", Match: "rm", Prefix: true}})
 	if got, want := p.Why(rm), `the rule "shell:rm *" denies it.`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -269,7 +269,7 @@ func TestChangesAreToldInOrder(t *testing.T) {
 	p := NewPolicy(ModeAsk)
 	p.SetFolder("/w")
 	var last, calls int
-	p.OnChange(func(rs []rules.Rule) { // unguarded: the race detector sees two at once
+	p.OnChange(func(rs []permission.Rule) { // unguarded: the race detector sees two at once
 		last = len(rs)
 		calls++
 		p.Rules() // may be asked meanwhile

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"parley/tools/rules"
+	"parley/tools/permission"
 )
 
 // tree is a small workspace with something to ignore.
@@ -264,11 +264,11 @@ func TestSearchesObeyRulesOnReading(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Effect = rules.Deny
-		p.Load([]rules.Rule{r})
+		r.Effect = permission.Deny
+		p.Load([]permission.Rule{r})
 	}
 	f.Obey(p)
-	p.Load([]rules.Rule{{Effect: rules.Ask, Tool: "read", Match: "private/**"}})
+	p.Load([]permission.Rule{{Effect: permission.Ask, Tool: "read", Match: "private/**"}})
 	for _, test := range tests {
 		a, err := f.Plan(t.Context(), test.tool, args(test.pairs...))
 		if err != nil {

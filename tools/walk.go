@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"parley/tools/ignore"
-	"parley/tools/rules"
+	"parley/tools/gitignore"
+	"parley/tools/permission"
 )
 
 // maxWalk is how many entries of folders one call looks at.
@@ -28,9 +28,9 @@ type walk struct {
 	names   bool // only names are shown: sensitive places count as well
 	secret  int  // entries left out because they are sensitive places
 
-	says  func(file string) rules.Effect // about reading a file; nil: nothing
-	asked bool                           // about the folder where the walk began: whoever lets it be walked was asked
-	inner bool                           // the walk began in a sensitive place, and so was asked about
+	says  func(file string) permission.Effect // about reading a file; nil: nothing
+	asked bool                                // about the folder where the walk began: whoever lets it be walked was asked
+	inner bool                                // the walk began in a sensitive place, and so was asked about
 
 	at *os.Root // of the folder with the file that is visited
 }
@@ -43,9 +43,9 @@ func (k *walk) from(ctx context.Context, dir string, visit func(file string, e f
 	if p := k.policy.Load(); p != nil {
 		k.says = p.reading()
 	}
-	k.asked = k.says != nil && k.says(dir) == rules.Ask
+	k.asked = k.says != nil && k.says(dir) == permission.Ask
 	k.inner = k.place(dir).Class != ""
-	var left ignore.Rules
+	var left gitignore.Rules
 	if !k.all && dir != "." { // what holds above dir holds in it
 		left = k.above(dir)
 	}
@@ -72,7 +72,7 @@ type place struct {
 	entries []fs.DirEntry
 }
 
-func (k *walk) visit(ctx context.Context, p place, left ignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
+func (k *walk) visit(ctx context.Context, p place, left gitignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
 	if !k.all {
 		left = k.ignores(left, p.dir, p.entries)
 	}
@@ -120,7 +120,7 @@ func (k *walk) hides(file string) bool {
 		return false
 	}
 	effect := k.says(file)
-	return effect == rules.Deny || effect == rules.Ask && !k.asked
+	return effect == permission.Deny || effect == permission.Ask && !k.asked
 }
 
 // keepsSecret reports whether file is in the table of places, and nobody was asked
@@ -139,7 +139,7 @@ func (k *walk) keepsSecret(file string) bool {
 
 // down visits the folder name in p. One that is gone, or not for us to see, is
 // left out.
-func (k *walk) down(ctx context.Context, p place, name, file string, left ignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
+func (k *walk) down(ctx context.Context, p place, name, file string, left gitignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
 	at, err := p.at.OpenRoot(name)
 	if err != nil {
 		return nil

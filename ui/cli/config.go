@@ -14,7 +14,7 @@ import (
 	"parley/providers"
 	"parley/providers/llm"
 	"parley/session"
-	"parley/session/settings"
+	"parley/session/config"
 	"parley/tools"
 	"parley/tools/mcp"
 	"parley/ui"
@@ -118,7 +118,7 @@ func (a *app) load() error {
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
-	if err := settings.Decode(string(text), &a.config); err != nil {
+	if err := config.Decode(string(text), &a.config); err != nil {
 		return fmt.Errorf("%s:%w", path, err)
 	}
 	for _, p := range a.config.Providers {

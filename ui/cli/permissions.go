@@ -8,7 +8,7 @@ import (
 
 	"parley/session"
 	"parley/tools"
-	"parley/tools/rules"
+	"parley/tools/permission"
 )
 
 // newPolicy returns what decides whether a tool may run: the mode, the rules of the
@@ -31,7 +31,7 @@ func (a *app) newPolicy() (*tools.Policy, error) {
 	stored := ruleStore{a.library}
 	kept, _ := stored.load() // nothing is allowed by what cannot be read
 	policy.Load(append(own, kept...))
-	policy.OnChange(func(now []rules.Rule) { kept = stored.save(kept, now) })
+	policy.OnChange(func(now []permission.Rule) { kept = stored.save(kept, now) })
 	for _, rule := range a.allow {
 		if err := policy.Grant(rule); err != nil {
 			return nil, usageError(fmt.Errorf("--allow %s: %w", rule, err))
@@ -44,28 +44,28 @@ func (a *app) newPolicy() (*tools.Policy, error) {
 type ruleStore struct{ library *session.Library }
 
 // load returns the rules.
-func (s ruleStore) load() ([]rules.Rule, error) {
+func (s ruleStore) load() ([]permission.Rule, error) {
 	text, err := s.library.Get("rules")
 	if err != nil {
 		return nil, err
 	}
-	return rules.Unmarshal(text)
+	return permission.Unmarshal(text)
 }
 
 // save stores what changed from before to now, as another parley may have changed
 // the rules too, and returns the rules that are stored.
-func (s ruleStore) save(before, now []rules.Rule) []rules.Rule {
+func (s ruleStore) save(before, now []permission.Rule) []permission.Rule {
 	kept, err := s.load()
 	if err != nil {
 		return before // what is there is not to be written over
 	}
-	kept = slices.DeleteFunc(kept, func(r rules.Rule) bool { return slices.Contains(before, r) && !slices.Contains(now, r) })
+	kept = slices.DeleteFunc(kept, func(r permission.Rule) bool { return slices.Contains(before, r) && !slices.Contains(now, r) })
 	for _, r := range now {
 		if !slices.Contains(kept, r) && !slices.Contains(before, r) {
 			kept = append(kept, r)
 		}
 	}
-	text, err := rules.Marshal(kept)
+	text, err := permission.Marshal(kept)
 	if err == nil {
 		err = s.library.Set("rules", text)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"parley/providers"
 	"parley/session"
-	"parley/session/settings"
+	"parley/session/config"
 	"parley/session/trust"
 )
 
@@ -58,7 +58,7 @@ func (a *app) applyProjectConfig() error {
 	a.project.trusted = true
 	for _, f := range a.project.offer.Of(trust.Configuration) {
 		var p Project
-		if err := settings.Decode(f.Text, &p); err != nil {
+		if err := config.Decode(f.Text, &p); err != nil {
 			return fmt.Errorf("%s:%w; a folder may set model, effort and system, and [session] history and compact", f.Name, err)
 		}
 		if p.Model != "" && !a.config.providerReady(p.Model) {

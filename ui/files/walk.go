@@ -8,7 +8,7 @@ import (
 	"os"
 	"slices"
 
-	"parley/tools/ignore"
+	"parley/tools/gitignore"
 )
 
 // A walk reads a folder and those below it, level by level.
@@ -22,7 +22,7 @@ type walk struct {
 // A folder is one that has to be read, and the rules that hold above it.
 type folder struct {
 	path  string // "." is the first
-	rules ignore.Rules
+	rules gitignore.Rules
 }
 
 // read returns what is in dir. Publish gets what was found so far, after each
@@ -81,9 +81,9 @@ func isFile(e fs.DirEntry) bool {
 }
 
 // rules are those that hold in f, which has these entries, sorted by name.
-func (w *walk) rules(f folder, entries []fs.DirEntry) ignore.Rules {
+func (w *walk) rules(f folder, entries []fs.DirEntry) gitignore.Rules {
 	rules := f.rules
-	for _, name := range ignore.Files {
+	for _, name := range gitignore.Files {
 		i, found := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int { return cmp.Compare(e.Name(), name) })
 		if !found || !entries[i].Type().IsRegular() {
 			continue
@@ -92,7 +92,7 @@ func (w *walk) rules(f folder, entries []fs.DirEntry) ignore.Rules {
 		if err != nil {
 			continue
 		}
-		rules = rules.And(ignore.Parse(f.path, text))
+		rules = rules.And(gitignore.Parse(f.path, text))
 	}
 	return rules
 }
@@ -107,6 +107,6 @@ func (w *walk) text(path string) (string, error) {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return "", fs.ErrInvalid
 	}
-	b, err := io.ReadAll(io.LimitReader(f, ignore.MaxSize))
+	b, err := io.ReadAll(io.LimitReader(f, gitignore.MaxSize))
 	return string(b), err
 }

@@ -1,0 +1,257 @@
+// Package agentcli speaks to models through another agent's program: claude
+// (Claude Code) and gemini (Gemini CLI), with the login those have.
+//
+//	llm.Request ──► prompt (folded history, or what is new) ──► stdin of the program
+//	stdout, one JSON object a line ──► decoder of the flavor ──► llm.Events
+//
+// What the programs do differently is a row of flavors: arguments, environment,
+// decoder, exit codes. They are used for chat alone: their own tools, settings
+// and memory are switched off as far as they let themselves be, and tools that
+// they run nevertheless are shown, never run again. A program keeps its
+// conversations itself; the id of one rides in the State of the answer, and the
+// next request goes on from there. Where that is not possible, the conversation
+// so far is told as text. A program never outlives the stream it answers.
+package agentcli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// Options say which program a Model runs.
+type Options struct {
+	Provider string        // as configured, for errors
+	Model    string        // as the program calls it
+	Kind     string        // one of Kinds
+	Command  string        // path or name of the program; "" is the usual name, on PATH
+	Key      string        // goes to the program; "" leaves it to its login and the environment
+	KeyName  string        // where a key comes from, such as "ANTHROPIC_API_KEY"; for errors
+	Idle     time.Duration // longest silence; 0 is 300 s
+	Grace    time.Duration // between the request to end and the end by force; 0 is 5 s
+	Env      []string      // NAME=value, on top of parley's own environment
+	Workdir  string        // where the program runs; "" is an empty folder of parley's
+	Tap      *wire.Tap     // keeps what is said; nil for none
+	Replay   *wire.Replay  // answers in the place of the program; nil for none
+	Secrets  []string      // masked in what is kept, beside those of the environment
+}
+
+const (
+	defaultIdle  = 300 * time.Second
+	defaultGrace = 5 * time.Second
+)
+
+// A Model is a program that answers. It is safe for concurrent use.
+type Model struct {
+	o      Options
+	flavor flavor
+	told   llm.Notices // those the user has seen
+
+	mu      sync.Mutex
+	refused map[string]bool // flags that this version of the program does not know
+	heads   map[string]int  // sessions nobody is using, and how many answers they hold
+}
+
+// New returns the model that o describes. Nothing is run before Stream. A kind
+// that is none of Kinds fails there.
+func New(o Options) *Model {
+	if f := flavors[o.Kind]; o.Key != "" {
+		o.Env = append([]string{f.key + "=" + o.Key}, o.Env...)
+	}
+	o.Idle = cmp.Or(o.Idle, defaultIdle)
+	o.Grace = cmp.Or(o.Grace, defaultGrace)
+	return &Model{
+		o:       o,
+		flavor:  flavors[o.Kind],
+		refused: map[string]bool{},
+		heads:   map[string]int{},
+	}
+}
+
+// Origin names the program: any of its models can go on with its sessions.
+func (m *Model) Origin() string { return "command/" + m.o.Kind }
+
+// Stream implements llm.Model. Canceling ctx, or leaving the loop, ends the
+// program and everything it started before the sequence ends.
+func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
+	return llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
+		err := m.ask(ctx, req, out)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		return m.named(err)
+	})
+}
+
+// Find returns the program of a kind: command, or, if that is empty, the usual
+// one. A name without a folder is looked for in the folders of path, a list such
+// as PATH holds. The error says how to get the program.
+func Find(kind, command, path string) (string, error) {
+	f, ok := flavors[kind]
+	if !ok {
+		return "", &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("there is no program of the kind %q", kind)}
+	}
+	name := expand(cmp.Or(command, f.program))
+	candidates := []string{name}
+	if filepath.Base(name) == name {
+		candidates = nil
+		for _, folder := range filepath.SplitList(path) {
+			if filepath.IsAbs(folder) { // any other leads to wherever parley happens to run
+				candidates = append(candidates, filepath.Join(folder, name))
+			}
+		}
+	}
+	for _, candidate := range candidates {
+		found, err := exec.LookPath(candidate) // knows what is executable, and the endings that Windows adds
+		if err == nil {
+			found, err = filepath.Abs(found)
+		}
+		if err == nil {
+			return found, nil
+		}
+	}
+	message := fmt.Sprintf("%s is not on PATH: install it with %q, or set command to its path in config.toml", f.program, f.install)
+	if command != "" {
+		message = fmt.Sprintf("there is no program %s: correct command in config.toml, or install %s with %q", command, f.program, f.install)
+	}
+	return "", &llm.Error{Fault: llm.Unsupported, Message: message}
+}
+
+// expand puts the home folder in place of a leading ~.
+func expand(path string) string {
+	rest, ok := strings.CutPrefix(path, "~/")
+	home, err := os.UserHomeDir()
+	if !ok || err != nil {
+		return path
+	}
+	return filepath.Join(home, rest)
+}
+
+// Preview returns what Stream would run for req, as text: the command with its
+// arguments, the variables that are set for it, and what it reads. Nothing is
+// run.
+func (m *Model) Preview(req llm.Request) (string, error) {
+	program, err := Find(m.o.Kind, m.o.Command, os.Getenv("PATH"))
+	if err != nil {
+		return "", m.named(err)
+	}
+	r, err := m.compile(req, false)
+	if err != nil {
+		return "", m.named(err)
+	}
+	defer r.clean()
+	m.release(r.past)
+	var b strings.Builder
+	for _, v := range append(surroundings(r), m.flavor.env(r)...) {
+		b.WriteString(v + "\n")
+	}
+	b.WriteString(program)
+	for _, arg := range r.args {
+		b.WriteString(" " + strconv.Quote(arg))
+	}
+	return m.masked(b.String() + "\n\n" + string(r.stdin) + "\n"), nil
+}
+
+// attempts bounds how often a program is started that refuses its arguments,
+// each time with fewer.
+const attempts = 6
+
+// ask runs the program, again where it can be humoured.
+func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
+	program := m.flavor.program
+	if m.o.Replay == nil {
+		found, err := Find(m.o.Kind, m.o.Command, os.Getenv("PATH"))
+		if err != nil {
+			return err
+		}
+		program = found
+	}
+	anew := false
+	for attempt := 1; ; attempt++ {
+		r, err := m.compile(req, anew)
+		if err != nil {
+			return err
+		}
+		m.told.Tell(out, r.notices...)
+		a := &answer{out: out, run: r, flavor: m.flavor}
+		err = m.run(ctx, program, a)
+		r.clean()
+		if err == nil || ctx.Err() != nil || out.Stopped() || a.shown || attempt == attempts {
+			return err
+		}
+		switch flags := m.unknown(a.head); {
+		case r.past.Session != "" && m.flavor.lost().MatchString(err.Error()+a.head):
+			anew = true
+			m.told.Tell(out, fmt.Sprintf("%s no longer has the session: the conversation so far is told as text", m.flavor.program))
+		case len(flags) > 0:
+			m.told.Tell(out, fmt.Sprintf("this version of %s does not know %s; left out", m.flavor.program, strings.Join(flags, ", ")))
+		default:
+			return err
+		}
+	}
+}
+
+// unknown returns the flags that a program complained about, as far as it can
+// do without them, and leaves them out from now on.
+func (m *Model) unknown(said string) (flags []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, complaint := range complaints().FindAllStringSubmatch(said, -1) {
+		for _, name := range strings.FieldsFunc(strings.Join(complaint[1:], ","), separates) {
+			flag := "--" + strings.TrimLeft(name, "-")
+			if m.flavor.optional[flag] && !m.refused[flag] {
+				m.refused[flag] = true
+				flags = append(flags, flag)
+			}
+		}
+	}
+	return flags
+}
+
+func separates(r rune) bool { return r == ',' || r == ' ' }
+
+// without drops the arguments that the program does not know.
+func (m *Model) without(args []string) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	kept := make([]string, 0, len(args))
+	for _, arg := range args {
+		flag, _, _ := strings.Cut(arg, "=")
+		if !m.refused[flag] {
+			kept = append(kept, arg)
+		}
+	}
+	return kept
+}
+
+func (m *Model) refuses(flag string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.refused[flag]
+}
+
+// named fills in who failed, and takes out what must not be seen.
+func (m *Model) named(err error) *llm.Error {
+	fault := &llm.Error{Fault: llm.Unknown, Message: err.Error()}
+	if found := (*llm.Error)(nil); errors.As(err, &found) {
+		same := *found
+		fault = &same
+	}
+	fault.Provider, fault.Key = m.o.Provider, m.o.KeyName
+	if fault.Fault == llm.Authentication {
+		fault.Message += fmt.Sprintf(" (start %s in a terminal to log in)", m.flavor.program)
+	}
+	fault.Message = m.masked(fault.Message)
+	return fault
+}

@@ -1,0 +1,180 @@
+package agentcli
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// claudeArgs are the arguments of Claude Code for one answer without an agent:
+// no tools, no MCP servers, no settings, hooks or memory of the user or of the
+// folder, and a system prompt in place of its own. Values from outside stand
+// behind "=": alone, one that begins with a dash would be a flag.
+func claudeArgs(r *run) []string {
+	args := []string{
+		"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages",
+		"--tools=", "--strict-mcp-config", "--setting-sources=", "--disable-slash-commands",
+	}
+	if r.model != "" {
+		args = append(args, "--model="+r.model)
+	}
+	if r.file != "" {
+		args = append(args, "--system-prompt-file="+r.file)
+	} else {
+		args = append(args, "--system-prompt="+r.system)
+	}
+	switch r.effort {
+	case "":
+	case llm.EffortOff:
+		args = append(args, "--thinking=disabled")
+	case llm.EffortMinimal:
+		args = append(args, "--effort=low")
+	default:
+		args = append(args, "--effort="+string(r.effort))
+	}
+	if r.settings.Budget > 0 {
+		args = append(args, "--max-thinking-tokens="+strconv.Itoa(r.settings.Budget))
+	}
+	if r.schema != nil {
+		args = append(args, "--json-schema="+string(r.schema))
+	}
+	if len(r.prompt.blocks) > 0 {
+		args = append(args, "--input-format=stream-json")
+	}
+	if r.past.Session != "" {
+		args = append(args, "--resume="+r.past.Session, "--fork-session")
+	}
+	return args
+}
+
+func claudeEnv(r *run) []string {
+	if r.settings.MaxTokens == 0 {
+		return nil
+	}
+	return []string{"CLAUDE_CODE_MAX_OUTPUT_TOKENS=" + strconv.Itoa(r.settings.MaxTokens)}
+}
+
+// A claudeLine is any line of Claude Code's stream-json.
+type claudeLine struct {
+	Type    string `json:"type"`
+	Subtype string `json:"subtype"`
+	Session string `json:"session_id"`
+	Parent  string `json:"parent_tool_use_id"` // of a sub-agent's lines
+	Model   string `json:"model"`
+
+	Event   claudeEvent   `json:"event"`   // stream_event
+	Message claudeMessage `json:"message"` // assistant, user
+	Error   string        `json:"error"`   // assistant, api_retry
+
+	Attempt  int     `json:"attempt"` // api_retry
+	Attempts int     `json:"max_retries"`
+	Delay    float64 `json:"retry_delay_ms"`
+	Status   int     `json:"error_status"`
+
+	Limit struct { // rate_limit_event
+		Status string  `json:"status"`
+		Resets float64 `json:"resetsAt"` // seconds since 1970
+		Type   string  `json:"rateLimitType"`
+	} `json:"rate_limit_info"`
+
+	Failed     bool                   `json:"is_error"` // result
+	Result     wire.Text              `json:"result"`
+	Errors     []string               `json:"errors"`
+	Stop       string                 `json:"stop_reason"`
+	Turns      int                    `json:"num_turns"`
+	Cost       *float64               `json:"total_cost_usd"`
+	Usage      claudeUsage            `json:"usage"`
+	Models     map[string]claudeModel `json:"modelUsage"`
+	APIStatus  int                    `json:"api_error_status"`
+	Structured json.RawMessage        `json:"structured_output"`
+}
+
+// A claudeMessage is a message of the Anthropic Messages API.
+type claudeMessage struct {
+	ID      string        `json:"id"`
+	Model   string        `json:"model"`
+	Stop    string        `json:"stop_reason"`
+	Content claudeContent `json:"content"`
+}
+
+// A claudeEvent is a streaming event of that API, as it came.
+type claudeEvent struct {
+	Type    string        `json:"type"`
+	Index   int           `json:"index"`
+	Message claudeMessage `json:"message"`
+	Block   claudeBlock   `json:"content_block"`
+	Delta   struct {
+		Type     string    `json:"type"`
+		Text     wire.Text `json:"text"`
+		Thinking wire.Text `json:"thinking"`
+		JSON     wire.Text `json:"partial_json"`
+		Stop     string    `json:"stop_reason"`
+	} `json:"delta"`
+}
+
+type claudeBlock struct {
+	Type     string          `json:"type"`
+	Text     wire.Text       `json:"text"`
+	Thinking wire.Text       `json:"thinking"`
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Input    json.RawMessage `json:"input"`
+	Call     string          `json:"tool_use_id"` // of a tool_result
+	Content  json.RawMessage `json:"content"`     // as that of a message
+	Failed   bool            `json:"is_error"`
+}
+
+// claudeContent is a list of blocks, or a string that stands for one.
+type claudeContent []claudeBlock
+
+func (c *claudeContent) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		b := claudeBlock{Type: "text"}
+		lenient(data, &b.Text)
+		*c = claudeContent{b}
+		return nil
+	}
+	var blocks []claudeBlock
+	lenient(data, &blocks)
+	*c = blocks
+	return nil
+}
+
+// text is the content as a tool's output.
+func (c claudeContent) text() string {
+	var texts []string
+	for _, b := range c {
+		switch b.Type {
+		case "text":
+			texts = append(texts, string(b.Text))
+		case "image":
+			texts = append(texts, "[image]")
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+type claudeUsage struct {
+	Input  int `json:"input_tokens"`
+	Write  int `json:"cache_creation_input_tokens"`
+	Read   int `json:"cache_read_input_tokens"`
+	Output int `json:"output_tokens"`
+}
+
+func (u claudeUsage) total() int { return u.Input + u.Write + u.Read + u.Output }
+
+type claudeModel struct {
+	Input  int `json:"inputTokens"`
+	Output int `json:"outputTokens"`
+	Read   int `json:"cacheReadInputTokens"`
+	Write  int `json:"cacheCreationInputTokens"`
+}
+
+// lenient decodes what it can: a field of another type than expected is left
+// out, not the whole line.
+func lenient(data []byte, v any) {
+	_ = json.Unmarshal(data, v)
+}

@@ -1,0 +1,125 @@
+package agentcli
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// pattern compiles an expression when it is first needed, for most runs of the
+// program start no other.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
+// phrases are words of the programs themselves; those of the services behind
+// them are known to package wire.
+var phrases = []struct {
+	fault llm.Fault
+	words func() *regexp.Regexp
+}{
+	{llm.Authentication, pattern(`(?i)please run /login|not logged in|invalid api key|oauth token (has expired|revoked)|set an auth method|api_key environment variable|failed to log ?in|authentication error`)},
+	{llm.Quota, pattern(`(?i)hit your .{0,20}limit|usage limit reached|exhausted your .{0,20}(capacity|quota)`)},
+	{llm.ModelNotFound, pattern(`(?i)requested entity was not found|issue with the selected model`)},
+	{llm.Permission, pattern(`(?i)not (running in )?a? ?trusted (directory|folder)|untrusted workspace`)},
+	{llm.Network, pattern(`ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
+}
+
+// failed is the error for words that a program said. Code is its own, status
+// that of the service behind it; both may be missing.
+func (f flavor) failed(code string, status int, words string) *llm.Error {
+	words = strings.TrimSpace(words)
+	if inner, ok := strings.CutPrefix(words, "[API Error: "); ok { // Gemini CLI
+		words = strings.TrimSuffix(inner, "]")
+	}
+	// The answer of the service often stands in the words as it came.
+	body := []byte(words[max(0, strings.IndexByte(words, '{')):])
+	if !json.Valid(body) || body[0] != '{' {
+		var err error
+		body, err = json.Marshal(map[string]any{"error": map[string]any{"code": code, "message": words}})
+		if err != nil {
+			panic(err) // strings only
+		}
+	}
+	e := wire.Fault(status, nil, body, time.Now())
+	e.Message = oneLine(stripped(e.Message), shownLimit)
+	if fault, ok := f.codes[code]; ok && (e.Fault == llm.Unknown || e.Fault == llm.InvalidRequest) {
+		e.Fault = fault
+	}
+	for _, p := range phrases {
+		if p.words().MatchString(words) {
+			e.Fault = p.fault
+			break
+		}
+	}
+	return e
+}
+
+// shownLimit is how much of what a program said an error repeats, in bytes.
+const shownLimit = 1 << 10
+
+// verdict is why a program ended that did not say that its answer is complete.
+// A program that printed plain text, and no event, did not know how to say it.
+func (m *Model) verdict(a *answer, e end) error {
+	code, signal, said := e.code, e.signal, e.said
+	switch {
+	case a.fault != nil:
+		return a.fault
+	case !e.alone:
+		return &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("%s closed its output, did not end, and was ended", m.flavor.program)}
+	case code == 0 && !a.heard && len(strings.TrimSpace(string(a.plain))) > 0:
+		a.notice("this version prints plain text: usage and session are unknown")
+		a.delta("plain", llm.Part{Kind: llm.Text, Text: strings.TrimSpace(string(a.plain))})
+		a.out.Send(llm.Finish{Reason: llm.Stop, Model: a.run.model})
+		return nil
+	case said == "":
+		said = oneLine(stripped(string(a.plain)), saidLimit)
+	}
+	fault := m.flavor.failed("", 0, said)
+	how := fmt.Sprintf("%s exited with status %d before the answer was complete", m.flavor.program, code)
+	if exit, ok := m.flavor.exits[code]; ok {
+		how = fmt.Sprintf("%s exited with status %d: %s", m.flavor.program, code, exit.words)
+		if exit.fault != llm.Unknown {
+			fault.Fault = exit.fault
+		}
+	}
+	if signal != "" {
+		how = fmt.Sprintf("%s was ended by a signal: %s", m.flavor.program, signal)
+	}
+	if fault.Fault == llm.Unknown && (signal != "" || code == 0) {
+		fault.Fault = llm.Network // the same as a connection that breaks
+	}
+	fault.Message = how
+	if said != "" {
+		fault.Message += ": " + oneLine(said, shownLimit)
+	}
+	return fault
+}
+
+// secret is how variables are called that hold what nobody may see.
+var secret = pattern(`(?i)(key|token|secret|password|credentials?)$`)
+
+// escapes are the sequences that steer a terminal.
+var escapes = pattern(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|.)?`)
+
+func stripped(s string) string { return escapes().ReplaceAllString(s, "") }
+
+// oneLine puts s into one line of at most limit bytes, of which the last ones
+// stay: that is where programs say why they end.
+func oneLine(s string, limit int) string {
+	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
+	if len(s) <= limit {
+		return s
+	}
+	s = strings.ToValidUTF8(s[len(s)-limit:], "")
+	return "… " + s
+}

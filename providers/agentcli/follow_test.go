@@ -1,0 +1,95 @@
+package agentcli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// followed reads the lines of a program until the answer ends, with a limit for
+// the time without content. Say is called with what takes a line, until ctx ends.
+func followed(t *testing.T, kind string, limit time.Duration, say func(ctx context.Context, line func(string))) (text string, finish llm.Finish, err error) {
+	t.Helper()
+	m := New(Options{Kind: kind})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := &process{lines: make(chan []byte), alive: make(chan struct{}, 1), said: &tail{beat: func() {}}}
+	go say(ctx, func(line string) {
+		select {
+		case p.lines <- []byte(line):
+		case <-ctx.Done():
+		}
+	})
+	asked, _ := llm.WithPulse(ctx, limit)
+	var said strings.Builder
+	for e, fail := range llm.Produce(asked, func(ctx context.Context, out *llm.Out) error {
+		return m.follow(ctx, p, &answer{out: out, run: &run{}, flavor: m.flavor})
+	}) {
+		switch e := e.(type) {
+		case llm.Delta:
+			said.WriteString(e.Text)
+		case llm.Finish:
+			finish = e
+		}
+		err = fail
+	}
+	return said.String(), finish, err
+}
+
+var pieces = map[string]string{
+	"claude-cli": `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"%s"}}}`,
+	"gemini-cli": `{"type":"message","role":"assistant","content":"%s"}`,
+}
+
+// Lines without content keep no program alive for ever, and neither does silence.
+func TestFollowSilence(t *testing.T) {
+	for kind, line := range pieces {
+		for _, tt := range []struct {
+			every time.Duration // between lines without content; 0 is none
+			limit time.Duration
+			after time.Duration
+			words string
+		}{
+			{10 * time.Second, 15 * time.Minute, 15 * time.Minute, "said no more of its answer for 15m0s"},
+			{10 * time.Second, 2 * time.Minute, 2 * time.Minute, "said no more of its answer for 2m0s"},
+			{0, 15 * time.Minute, 5 * time.Minute, "said nothing for 5m0s"},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				text, _, err := followed(t, kind, tt.limit, func(ctx context.Context, say func(string)) {
+					say(fmt.Sprintf(line, "a"))
+					for tt.every > 0 && ctx.Err() == nil {
+						select {
+						case <-time.After(tt.every):
+							say(`{"type":"system","subtype":"status"}`)
+						case <-ctx.Done():
+						}
+					}
+				})
+				if after := time.Since(start); after != tt.after || text != "a" || llm.FaultOf(err) != llm.Network || !strings.Contains(fmt.Sprint(err), tt.words) {
+					t.Errorf("%s: ended after %s with %q: %v; want %s: %s", kind, after, text, err, tt.after, tt.words)
+				}
+			})
+		}
+	}
+}
+
+// A program without an end is ended at the limit of an answer.
+func TestFollowFlood(t *testing.T) {
+	for kind, line := range pieces {
+		piece := fmt.Sprintf(line, strings.Repeat("x", 1<<20))
+		text, finish, err := followed(t, kind, 0, func(ctx context.Context, say func(string)) {
+			for ctx.Err() == nil {
+				say(piece)
+			}
+		})
+		if len(text) != 32<<20 || finish.Reason != llm.Length || finish.Limit == "" || err != nil {
+			t.Errorf("%s: %d bytes, then %+v, %v", kind, len(text), finish, err)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package agentcli
+
+import (
+	"cmp"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// geminiArgs are the arguments of Gemini CLI. What asks for approval is denied
+// without a terminal, so the default mode lets nothing happen; what only reads
+// finds an empty folder. The prompt comes on stdin, before the text of --prompt.
+func geminiArgs(r *run) []string {
+	args := []string{
+		"--prompt=", "--output-format=stream-json", "--approval-mode=default",
+		"--extensions=none", "--allowed-mcp-server-names=none",
+	}
+	if r.model != "" {
+		args = append(args, "--model="+r.model)
+	}
+	if r.past.Session != "" {
+		args = append(args, "--resume="+r.past.Session)
+	}
+	return args
+}
+
+// geminiEnv replaces the system prompt, for which there is no flag, and trusts
+// the folder if it is parley's own: nothing lies there that would be run.
+func geminiEnv(r *run) []string {
+	var env []string
+	if r.file != "" {
+		env = append(env, "GEMINI_SYSTEM_MD="+r.file)
+	}
+	if r.private {
+		env = append(env, "GEMINI_CLI_TRUST_WORKSPACE=true")
+	}
+	return env
+}
+
+// A geminiLine is any line of Gemini CLI's stream-json.
+type geminiLine struct {
+	Type    string `json:"type"`
+	Session string `json:"session_id"` // init
+	Model   string `json:"model"`
+
+	Role    string    `json:"role"` // message
+	Content wire.Text `json:"content"`
+
+	Tool   string          `json:"tool_name"` // tool_use, tool_result
+	ID     string          `json:"tool_id"`
+	Input  json.RawMessage `json:"parameters"`
+	Output wire.Text       `json:"output"`
+
+	Severity string `json:"severity"` // error
+	Message  string `json:"message"`
+
+	Status string `json:"status"` // tool_result, result
+	Error  struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"error"`
+	Stats *struct {
+		geminiUsage
+		Models map[string]geminiUsage `json:"models"`
+	} `json:"stats"`
+}
+
+type geminiUsage struct {
+	Total  int `json:"total_tokens"`
+	Input  int `json:"input_tokens"`
+	Output int `json:"output_tokens"`
+	Cached int `json:"cached"`
+}
+
+// gemini decodes the output of Gemini CLI. Thinking is not in it.
+type gemini struct {
+	*answer
+	n     int               // of the block of text
+	calls map[string]string // names of the tools that were called, by id
+	asked string            // model that the program says it uses
+	model string            // model that answered
+	last  string            // last error that it told of
+}
+
+func newGemini(a *answer) decoder { return &gemini{answer: a, calls: map[string]string{}} }
+
+func (g *gemini) line(data []byte) {
+	var l geminiLine
+	lenient(data, &l)
+	switch l.Type {
+	case "init":
+		g.asked = l.Model
+		if session().MatchString(l.Session) {
+			g.next = state{Session: l.Session}
+		}
+	case "message":
+		if l.Role == "assistant" && l.Content != "" { // that of the user is echoed
+			g.delta("text "+strconv.Itoa(g.n), llm.Part{Kind: llm.Text, Text: string(l.Content)})
+		}
+	case "tool_use":
+		g.call(&l)
+	case "tool_result":
+		g.answered(&l)
+	case "error":
+		g.last = l.Message
+		g.notice("%s", l.Message)
+	case "result":
+		g.result(&l)
+	}
+}
+
+func (g *gemini) call(l *geminiLine) {
+	if _, seen := g.calls[l.ID]; seen || l.ID == "" {
+		return
+	}
+	g.n++
+	g.calls[l.ID] = l.Tool
+	g.delta(l.ID, llm.Part{Kind: llm.Call, ID: l.ID, Name: l.Tool, Input: string(l.Input), Remote: true})
+}
+
+func (g *gemini) answered(l *geminiLine) {
+	name, called := g.calls[l.ID]
+	if !called {
+		return
+	}
+	g.delta("result of "+l.ID, llm.Part{
+		Kind: llm.Result, ID: l.ID, Name: name, Text: cmp.Or(string(l.Output), l.Error.Message),
+		Failed: l.Status == "error", Remote: true,
+	})
+}
+
+// result is the last line.
+func (g *gemini) result(l *geminiLine) {
+	g.done = true
+	g.report(l)
+	if l.Status == "error" {
+		g.fault = g.flavor.failed(l.Error.Type, 0, cmp.Or(l.Error.Message, g.last, "it did not say why it failed"))
+		return
+	}
+	g.model = cmp.Or(g.model, g.asked)
+	if g.model != g.asked && strings.HasPrefix(g.asked, "gemini-") {
+		g.notice("%s answered in place of %s", g.model, g.asked)
+	}
+	g.finish = llm.Finish{Reason: llm.Stop, Raw: l.Status, ID: g.next.Session, Model: g.model}
+}
+
+// report sends the usage, and finds out who answered: when an allowance is used
+// up the program goes on with a smaller model by itself.
+func (g *gemini) report(l *geminiLine) {
+	if l.Stats == nil {
+		return
+	}
+	s := l.Stats
+	// The total also counts the thinking, which no other number does.
+	thinking := max(0, s.Total-s.Input-s.Output)
+	if s.Total > 0 { // else nothing was asked
+		g.out.Send(llm.Usage{Input: s.Input, CacheRead: s.Cached, Output: s.Output + thinking, Thinking: thinking})
+	}
+	most := 0
+	for model, u := range s.Models {
+		if u.Output > most || u.Output == most && most > 0 && model < g.model {
+			g.model, most = model, u.Output
+		}
+	}
+}

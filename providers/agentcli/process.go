@@ -1,0 +1,231 @@
+package agentcli
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"parley/providers/wire"
+)
+
+// A process is a program on its way through one run. One goroutine reads its
+// output, one waits for its end; end waits for both.
+type process struct {
+	cmd    *exec.Cmd
+	out    *os.File
+	lines  chan []byte   // of stdout, without their ends; closed at its end
+	alive  chan struct{} // a pulse for each time that anything is said
+	gone   chan struct{} // closed once nobody takes lines any more
+	read   chan struct{} // closed once stdout is no longer read
+	exited chan struct{} // closed once the program has ended
+	said   *tail         // stderr
+	polite syscall.Signal
+	grace  time.Duration
+	tapped *wire.Program // keeps what it says; nil for nobody
+}
+
+// An end is how a program ended.
+type end struct {
+	code   int
+	signal string // that ended it
+	said   string // the last on stderr
+	alone  bool   // it was not asked to
+}
+
+// drain is how long the output of a program is waited for that has ended: what
+// it started may hold it open.
+const drain = time.Second
+
+// start runs the program, in a process group of its own.
+func start(program string, r *run, polite syscall.Signal, grace time.Duration) (*process, error) {
+	in, out, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	p := &process{
+		cmd: exec.Command(program, r.args...), out: in,
+		lines: make(chan []byte), alive: make(chan struct{}, 1),
+		gone: make(chan struct{}), read: make(chan struct{}), exited: make(chan struct{}),
+		polite: polite, grace: grace,
+	}
+	p.said = &tail{beat: p.beat}
+	p.cmd.Dir, p.cmd.Env = r.dir, r.env
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = bytes.NewReader(r.stdin), out, p.said
+	p.cmd.WaitDelay = drain
+	group(p.cmd)
+	if err := p.cmd.Start(); err != nil {
+		in.Close()
+		return nil, err
+	}
+	go func() {
+		defer close(p.exited)
+		_ = p.cmd.Wait() // its state says it all
+	}()
+	go p.listen()
+	return p, nil
+}
+
+func (p *process) beat() {
+	select {
+	case p.alive <- struct{}{}:
+	default:
+	}
+}
+
+// listen hands lines on until stdout ends. Once nobody takes them it reads on,
+// for a program that cannot write does not end politely.
+func (p *process) listen() {
+	defer close(p.read)
+	defer close(p.lines)
+	r := bufio.NewReaderSize(&pulsing{p.out, p.beat}, 64<<10)
+	for {
+		line, err := readLine(r, maxLine)
+		if len(line) > 0 {
+			select {
+			case p.lines <- line:
+			case <-p.gone:
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// end waits for the program to end by itself for as long as patience, asks it to
+// after that, and kills it after the grace. Nothing of its process group is left
+// when it returns. It reports whether the program ended by itself.
+func (p *process) end(patience time.Duration) bool {
+	close(p.gone)
+	alone := p.over(patience)
+	if !alone {
+		ask(p.cmd.Process, p.polite)
+		p.over(p.grace)
+	}
+	kill(p.cmd.Process)
+	<-p.exited
+	reap(p.cmd.Process)
+	select {
+	case <-p.read:
+	case <-time.After(drain): // someone who left the group holds it
+	}
+	p.out.Close()
+	<-p.read
+	return alone
+}
+
+// over waits for the end of the program.
+func (p *process) over(patience time.Duration) bool {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// status is the exit status of a program that has ended, or the signal that
+// ended it.
+func (p *process) status() (code int, signal string) {
+	state := p.cmd.ProcessState
+	if state == nil {
+		return -1, ""
+	}
+	if code := state.ExitCode(); code >= 0 {
+		return code, ""
+	}
+	return -1, state.String()
+}
+
+// maxLine is the longest line that is understood, in bytes. Lines of several
+// megabytes occur: a tool's output, or an image, in one piece.
+const maxLine = 64 << 20
+
+// readLine returns the next line without its end. A line that is longer than
+// limit is skipped, and comes back empty.
+func readLine(r *bufio.Reader, limit int) ([]byte, error) {
+	var line []byte
+	long := false
+	for {
+		piece, err := r.ReadSlice('\n')
+		long = long || len(line)+len(piece) > limit
+		if long {
+			line = nil
+		} else {
+			line = append(line, piece...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		return bytes.TrimRight(line, "\r\n"), err
+	}
+}
+
+// pulsing is a reader that tells when something came.
+type pulsing struct {
+	io.Reader
+	beat func()
+}
+
+func (p *pulsing) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	if n > 0 {
+		p.beat()
+	}
+	return n, err
+}
+
+// How much of stderr is kept, in bytes: complaints about arguments come first,
+// reasons to end last, and debug output in between.
+const (
+	headLimit = 1 << 10
+	saidLimit = 4 << 10
+)
+
+// A tail keeps the beginning and the end of what is written to it.
+type tail struct {
+	beat func()
+	mu   sync.Mutex
+	head []byte
+	last []byte
+	cut  bool // something between the two is gone
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.beat()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.head = append(t.head, b[:min(len(b), headLimit-len(t.head))]...)
+	t.last = append(t.last, b...)
+	if over := len(t.last) - saidLimit; over > 0 {
+		t.last, t.cut = append(t.last[:0], t.last[over:]...), true
+	}
+	return len(b), nil
+}
+
+// text is the end of it, in one line.
+func (t *tail) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := oneLine(stripped(string(t.last)), saidLimit)
+	if t.cut {
+		text = "… " + text
+	}
+	return text
+}
+
+// beginning is the beginning of it, in one line.
+func (t *tail) beginning() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return oneLine(stripped(string(t.head)), headLimit)
+}

@@ -1,0 +1,239 @@
+package agentcli
+
+import (
+	"encoding/json"
+	"fmt"
+	"mime"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"parley/providers/llm"
+)
+
+// A prompt is what the program reads.
+type prompt struct {
+	text   string
+	blocks []block // media that go with it; then it is sent as JSON
+}
+
+// A block is a content block of the Anthropic Messages API.
+type block struct {
+	Type   string  `json:"type"`
+	Text   string  `json:"text,omitempty"`
+	Source *source `json:"source,omitempty"`
+}
+
+type source struct {
+	Type string `json:"type"`
+	MIME string `json:"media_type,omitempty"`
+	Data []byte `json:"data,omitempty"` // base64 in JSON
+	URL  string `json:"url,omitempty"`
+}
+
+// stdin is the prompt as text, or as a line of stream-json if it has blocks.
+func (p prompt) stdin() []byte {
+	if len(p.blocks) == 0 {
+		return []byte(p.text)
+	}
+	line, err := json.Marshal(map[string]any{
+		"type": "user",
+		"message": map[string]any{
+			"role":    "user",
+			"content": append(p.blocks, block{Type: "text", Text: p.text}), // models look better at what comes first
+		},
+		"parent_tool_use_id": nil,
+		"session_id":         "",
+	})
+	if err != nil {
+		panic(err) // strings and bytes only
+	}
+	return append(line, '\n')
+}
+
+// write tells the program messages: those of the user's at the end as they are,
+// everything before them as one text that says who spoke. Programs take nothing
+// else.
+func (m *Model) write(r *run, messages []llm.Message) (prompt, error) {
+	newest := len(messages)
+	for newest > 0 && messages[newest-1].Role == llm.RoleUser {
+		newest--
+	}
+	var texts []string
+	if past := fold(messages[:newest]); past != "" {
+		title, end := "The conversation so far. What each side said is indented below its name.", "This is the new message of the user:"
+		if r.past.Session != "" {
+			title = "In the meantime this was said. What each side said is indented below its name."
+		}
+		if newest == len(messages) {
+			end = "Go on from here."
+		}
+		texts = append(texts, title, past, end)
+	}
+	var p prompt
+	for _, message := range messages[newest:] {
+		for _, part := range message.Parts {
+			switch part.Kind {
+			case llm.Text:
+				texts = append(texts, part.Text)
+			case llm.Media:
+				text, err := m.attach(r, &p, part)
+				if err != nil {
+					return prompt{}, err
+				}
+				texts = append(texts, text)
+			}
+		}
+	}
+	p.text = strings.TrimSpace(plain(join(texts)))
+	switch {
+	case p.text == "" && len(p.blocks) == 0:
+		p.text = "Go on."
+	case strings.HasPrefix(p.text, "/"): // would be taken for a command to the program
+		p.text = "The user says:\n\n" + p.text
+	}
+	return p, nil
+}
+
+func join(texts []string) string {
+	said := texts[:0]
+	for _, t := range texts {
+		if t != "" {
+			said = append(said, t)
+		}
+	}
+	return strings.Join(said, "\n\n")
+}
+
+// names of those who speak, in a folded conversation.
+var names = map[llm.Role]string{llm.RoleUser: "User:", llm.RoleAssistant: "Assistant:", llm.RoleTool: "Results of tools:"}
+
+// How much of a tool's arguments and output is told to a program that did not
+// run it, in bytes.
+const (
+	foldedInput  = 1 << 10
+	foldedOutput = 8 << 10
+)
+
+// fold is a conversation as text. Everything that was said is indented, so that
+// nothing in it can pass for a name.
+func fold(messages []llm.Message) string {
+	var b strings.Builder
+	for _, m := range messages {
+		var texts []string
+		for _, p := range m.Parts {
+			texts = append(texts, told(p))
+		}
+		text := join(texts)
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		b.WriteString(names[m.Role])
+		for line := range strings.Lines(newlines.Replace(text)) {
+			b.WriteString(strings.TrimRight("\n    "+strings.TrimSuffix(line, "\n"), " "))
+		}
+		b.WriteString("\n\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// told is a part as one tells of it; "" for what is nobody's business.
+func told(p llm.Part) string {
+	switch p.Kind {
+	case llm.Text:
+		return p.Text
+	case llm.Call:
+		return fmt.Sprintf("[used the tool %s: %s]", p.Name, clip(p.Input, foldedInput))
+	case llm.Result:
+		verb := "answered"
+		if p.Failed {
+			verb = "failed"
+		}
+		return fmt.Sprintf("[the tool %s %s: %s]", p.Name, verb, clip(p.Text, foldedOutput))
+	case llm.Media:
+		return omitted(p)
+	case llm.Source:
+		return strings.TrimSpace(p.Text + " " + p.URL)
+	}
+	return ""
+}
+
+// clip shortens s to about limit bytes.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + " …"
+}
+
+func omitted(p llm.Part) string {
+	what := "file"
+	if strings.HasPrefix(p.MIME, "image/") {
+		what = "image"
+	}
+	return strings.TrimSpace(fmt.Sprintf("[%s left out: %s", what, p.Name)) + "]"
+}
+
+// shown are the images that the Messages API takes.
+var shown = map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
+
+// attach gives the program a file: beside the text as a block or on disk, or
+// else in the text that it returns.
+func (m *Model) attach(r *run, p *prompt, part llm.Part) (string, error) {
+	kind, _, err := mime.ParseMediaType(part.MIME)
+	if err != nil {
+		kind = strings.ToLower(part.MIME)
+	}
+	suffix, image := shown[kind]
+	if kind == "application/pdf" {
+		suffix = ".pdf"
+	}
+	switch {
+	case suffix != "" && m.flavor.blocks && (len(part.Data) > 0 || part.URL != ""):
+		b := block{Type: "document", Source: &source{Type: "base64", MIME: kind, Data: part.Data}}
+		if image {
+			b.Type = "image"
+		}
+		if len(part.Data) == 0 {
+			b.Source = &source{Type: "url", URL: part.URL}
+		}
+		p.blocks = append(p.blocks, b)
+		return "", nil
+	case suffix != "" && len(part.Data) > 0:
+		return r.lay(part.Data, "file"+suffix)
+	case len(part.Data) > 0 && utf8.Valid(part.Data) && !strings.ContainsRune(string(part.Data), 0):
+		return fmt.Sprintf("<file name=%q>\n%s\n</file>", part.Name, part.Data), nil
+	}
+	return omitted(part), nil
+}
+
+// lay puts a file where the program may read it, and returns how it is told to.
+func (r *run) lay(data []byte, name string) (string, error) {
+	dir, err := os.MkdirTemp(r.dir, "attached-")
+	if err != nil {
+		return "", err
+	}
+	r.temps = append(r.temps, dir)
+	if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+		return "", err
+	}
+	return "@" + filepath.Base(dir) + "/" + name, nil
+}
+
+// mention is how the programs are told to read a file of the user's. Only paths
+// that lead out of the empty folder matter.
+var mention = pattern(`@(["']?)([/\\~.]|[A-Za-z]:[/\\])`)
+
+// plain makes text that came from anywhere, a tool's output included, say
+// nothing to the program but only to the model: "@/etc/passwd" would send the
+// file along.
+func plain(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	return mention().ReplaceAllString(text, "@ $1$2")
+}

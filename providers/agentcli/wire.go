@@ -1,0 +1,75 @@
+package agentcli
+
+import (
+	"bytes"
+	"cmp"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/providers/wire"
+)
+
+// exchange is what the tap and a replay know a run by. Files of the run alone
+// have no names of their own there.
+func (m *Model) exchange(r *run) (wire.Exchange, []byte) {
+	e := wire.Exchange{
+		Provider: m.o.Provider, Kind: m.o.Kind, Model: m.o.Model, Key: cmp.Or(m.o.KeyName, m.flavor.key), URL: m.flavor.program,
+	}
+	if r.file != "" {
+		e.Request.Header = http.Header{wire.SystemHeader: {r.system}}
+	}
+	var names []string
+	for _, path := range r.temps {
+		names = append(names, path, "TEMP", filepath.Base(path), "TEMP") // what lies in the folder it runs in has a relative one
+	}
+	plain := strings.NewReplacer(names...)
+	for _, arg := range r.args {
+		e.Args = append(e.Args, plain.Replace(arg))
+	}
+	if len(names) == 0 {
+		return e, r.stdin
+	}
+	return e, []byte(plain.Replace(string(r.stdin)))
+}
+
+// tapped is who keeps what a run says; nil for nobody.
+func (m *Model) tapped(r *run) *wire.Program {
+	if m.o.Tap == nil {
+		return nil
+	}
+	e, stdin := m.exchange(r)
+	secrets := slices.Clone(m.o.Secrets)
+	for _, v := range append(os.Environ(), m.o.Env...) {
+		name, value, _ := strings.Cut(v, "=")
+		if len(value) >= 8 && secret().MatchString(name) {
+			secrets = append(secrets, value)
+		}
+	}
+	return m.o.Tap.Program(e, stdin, secrets)
+}
+
+// again is run from a recording.
+func (m *Model) again(a *answer) error {
+	e, stdin := m.exchange(a.run)
+	out, code, said, err := m.o.Replay.Program(e, stdin)
+	if err != nil {
+		return err
+	}
+	d := m.flavor.decoder(a)
+	for line := range bytes.Lines(out) {
+		if a.done || a.out.Stopped() {
+			break
+		}
+		if line = bytes.TrimRight(line, "\r\n"); len(line) > 0 {
+			a.take(d, line)
+		}
+	}
+	if a.done && a.fault == nil {
+		a.close()
+	}
+	a.head = said
+	return m.judge(a, end{code: code, said: said, alone: true})
+}

@@ -1,0 +1,244 @@
+// Package config reads configuration as people write it: TOML, strictly, and
+// within bounds. What it finds wrong it names by line, and an unknown key with the
+// known one that it was probably meant to be.
+//
+//	text ──► bounds ──► decoder ──► keys nobody knows ──► Validate ──► Settings
+//
+// It knows no setting itself: each package owns its part of the struct, with toml
+// tags, and says in Validate what cannot be meant. No error repeats a value that
+// the package did not choose to show, for a value may be a key.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/BurntSushi/toml"
+
+	"parley/providers/catalog"
+)
+
+// Settings is a pointer to a struct of settings. An error of Validate that begins
+// with a key, as in `ui.theme = "pink": …`, is told with the key's line.
+type Settings interface{ Validate() error }
+
+// A Clash is an error of Validate about two keys. There is "" if the other one is
+// not in the configuration.
+type Clash interface {
+	error
+	Keys() (here, there string)
+}
+
+// What a configuration may be: the decoder takes time with the square of how
+// deep it goes.
+const (
+	maxConfig = 1 << 20 // bytes
+	maxDepth  = 500     // tables in one another
+)
+
+// bounded refuses text that only somebody who wants to keep the program busy
+// writes.
+func bounded(text string) error {
+	if len(text) > maxConfig {
+		return fmt.Errorf(" it has more than %d MiB", maxConfig>>20)
+	}
+	braces, dots, number := 0, 0, 1
+	for _, c := range text {
+		switch c {
+		case '{':
+			braces++
+		case '}':
+			braces--
+		case '.':
+			dots++
+		case '\n':
+			number++
+			dots = 0
+		case '=', ' ': // a key has ended, or it is no key
+			dots = 0
+		}
+		if max(braces, dots) > maxDepth {
+			return fmt.Errorf("%d: tables in one another, more than %d", number, maxDepth)
+		}
+	}
+	return nil
+}
+
+// Decode reads TOML into cfg, strictly, and has it validate itself. Errors begin
+// with the line, or a space where there is none, to stand behind "file:"; an
+// unknown key comes with the nearest known one.
+func Decode(text string, cfg Settings) error {
+	text = strings.TrimPrefix(text, "\ufeff")
+	if err := bounded(text); err != nil {
+		return err
+	}
+	meta, err := toml.Decode(text, cfg)
+	var parse toml.ParseError
+	if errors.As(err, &parse) {
+		message := parse.Message
+		if _, err := toml.Decode(text, &map[string]any{}); err != nil { // it is no TOML at all
+			message = valueless(message)
+		}
+		return fmt.Errorf("%d:%d: %s", parse.Position.Line, parse.Position.Col, message)
+	}
+	if err != nil {
+		return fmt.Errorf(" %s", strings.TrimPrefix(err.Error(), "toml: "))
+	}
+	for _, key := range meta.Keys() { // the decoder leaves out what is no table and should be one
+		if isMap(reflect.TypeOf(cfg), key) && meta.Type(key...) != "Hash" {
+			return fmt.Errorf("%d: %s has to be a table", line(text, key), key)
+		}
+	}
+	for _, key := range meta.Undecoded() {
+		known := keysAt(reflect.TypeOf(cfg), key[:len(key)-1])
+		for known == nil && len(key) > 1 { // inside a table that is itself unknown
+			key = key[:len(key)-1]
+			known = keysAt(reflect.TypeOf(cfg), key[:len(key)-1])
+		}
+		name := key[len(key)-1]
+		if known == nil || slices.Contains(known, name) {
+			continue // what is in it is told
+		}
+		problem := fmt.Sprintf("%d: unknown key %q", line(text, key), key.String())
+		if near := catalog.Near(name, known, 1); len(near) > 0 {
+			return fmt.Errorf("%s: did you mean %q?", problem, near[0])
+		}
+		return fmt.Errorf("%s: there are %s", problem, strings.Join(known, ", "))
+	}
+	return placed(text, cfg.Validate())
+}
+
+// quotes are what the decoder quotes of a text.
+var quotes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)(Key )?("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|^\S+ is out of)`)
+})
+
+// valueless is what the decoder has to say about a text that is no TOML, without
+// what it quotes of it: a key whose own quotes were forgotten is no secret any more
+// once it stands in an error. Names, characters and escapes stay.
+func valueless(message string) string {
+	if strings.HasPrefix(message, "expected value but found ") {
+		return "expected a value; text stands in quotes"
+	}
+	return quotes().ReplaceAllStringFunc(message, func(quoted string) string {
+		const character = len("'\\x'")
+		switch {
+		case strings.HasPrefix(quoted, "Key "), len(quoted) <= character:
+			return quoted
+		case strings.HasSuffix(quoted, " is out of"):
+			return "a number is out of"
+		}
+		return "…"
+	})
+}
+
+// placed is err with the line of the key that it begins with.
+func placed(text string, err error) error {
+	if err == nil {
+		return nil
+	}
+	name := about().FindString(err.Error())
+	var clash Clash
+	there := ""
+	if errors.As(err, &clash) {
+		name, there = clash.Keys()
+	}
+	line, known := lineOf(text, name)
+	switch other, also := lineOf(text, there); {
+	case !known:
+		return fmt.Errorf(" %w", err)
+	case also:
+		return fmt.Errorf("%d: %w, in line %d", line, err, other)
+	}
+	return fmt.Errorf("%d: %w", line, err)
+}
+
+// about is the key that an error begins with, as in `ui.theme = "pink": …`.
+var about = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]+`) })
+
+// isMap reports whether what stands at path is a table with names of the user's
+// own.
+func isMap(t reflect.Type, path []string) bool {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case len(path) == 0:
+		return t.Kind() == reflect.Map
+	case t.Kind() == reflect.Map:
+		return isMap(t.Elem(), path[1:])
+	case t.Kind() != reflect.Struct:
+		return false
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Tag.Get("toml") == path[0] {
+			return isMap(f.Type, path[1:])
+		}
+	}
+	return false
+}
+
+// keysAt lists the keys that the table at path may hold; nil if there is no
+// such table.
+func keysAt(t reflect.Type, path []string) []string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if len(path) > 0 && t.Kind() == reflect.Map {
+		return keysAt(t.Elem(), path[1:])
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	var keys []string
+	for _, f := range reflect.VisibleFields(t) {
+		tag := f.Tag.Get("toml")
+		if tag == "" || tag == "-" {
+			continue
+		}
+		if len(path) > 0 && tag == path[0] {
+			return keysAt(f.Type, path[1:])
+		}
+		keys = append(keys, tag)
+	}
+	if len(path) > 0 {
+		return nil
+	}
+	return keys
+}
+
+// lineOf finds the first line of key, or of what is in it, which the decoder does
+// not tell.
+func lineOf(text, key string) (line int, ok bool) {
+	if key == "" {
+		return 0, false
+	}
+	holds := func(name string) bool { return name == key || strings.HasPrefix(name, key+".") }
+	table := ""
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			table = strings.Trim(line, "[] ")
+			if holds(table) {
+				return i + 1, true
+			}
+			continue
+		}
+		name, _, pair := strings.Cut(line, "=")
+		if pair && holds(strings.Trim(table+"."+strings.TrimSpace(name), ".")) {
+			return i + 1, true
+		}
+	}
+	return 0, false
+}
+
+// line is where key is, or the first line.
+func line(text string, key toml.Key) int {
+	n, _ := lineOf(text, key.String())
+	return max(n, 1)
+}

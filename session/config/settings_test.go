@@ -1,0 +1,102 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// sample are settings of all shapes.
+type sample struct {
+	Name  string           `toml:"name"`
+	Sizes []int            `toml:"sizes"`
+	Box   inner            `toml:"box"`
+	Boxes map[string]inner `toml:"boxes"`
+	flaw  error
+}
+
+type inner struct {
+	Color string `toml:"color"`
+}
+
+func (s *sample) Validate() error { return s.flaw }
+
+type clash struct{ here, there string }
+
+func (c clash) Error() string              { return c.here + " and another" }
+func (c clash) Keys() (here, there string) { return c.here, c.there }
+
+func TestDecode(t *testing.T) {
+	tests := []struct {
+		name, text string
+		flaw       error
+		want       string
+	}{
+		{name: "nothing"},
+		{name: "all shapes", text: "name = 'a'\nsizes = [1, 2]\n[box]\ncolor = 'red'\n[boxes.x]\ncolor = 'blue'\n"},
+		{name: "unknown", text: "\nnme = 'a'\n", want: `2: unknown key "nme": did you mean "name"?`},
+		{name: "nothing near", text: "zzzzzz = 1\n", want: `1: unknown key "zzzzzz": there are name, sizes, box, boxes`},
+		{name: "unknown below a name of one's own", text: "[boxes.x]\ncolr = 'red'\n", want: `2: unknown key "boxes.x.colr": did you mean "color"?`},
+		{name: "no table", text: "boxes = 1\n", want: "1: boxes has to be a table"},
+		{name: "flaw of a key", text: "[box]\n\ncolor = 'red'\n", flaw: errors.New("box.color = \"red\": no"), want: `3: box.color = "red": no`},
+		{name: "flaw of a key by dots", text: "box.color = 'red'\n", flaw: errors.New("box.color: no"), want: "1: box.color: no"},
+		{name: "flaw of a table", text: "\n[boxes.x]\ncolor = 'red'\n", flaw: errors.New("boxes.x: no"), want: "2: boxes.x: no"},
+		{name: "flaw of what is not said", text: "name = 'a'\n", flaw: errors.New("box.color: missing"), want: " box.color: missing"},
+		{name: "flaw of no key", text: "name = 'a'\n", flaw: errors.New("no, not so"), want: " no, not so"},
+		{name: "clash", text: "name = 'a'\n[box]\ncolor = 'red'\n", flaw: clash{"box.color", "name"}, want: "3: box.color and another, in line 1"},
+		{name: "clash with what is not said", text: "name = 'a'\n", flaw: clash{"name", ""}, want: "1: name and another"},
+	}
+	for _, test := range tests {
+		got := ""
+		if err := Decode(test.text, &sample{flaw: test.flaw}); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+// A value that is no TOML is not repeated: its quotes were forgotten, and it may be
+// a key.
+func TestNoValueIsTold(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"name = tCanarySecretKey", "1:8: expected a value; text stands in quotes"},
+		{"name = fCanarySecretKey", "1:8: expected a value; text stands in quotes"},
+		{"name = sk-canary", "1:8: expected a value; text stands in quotes"},
+		{"name = [tCanarySecretKey]", "1:9: expected a value; text stands in quotes"},
+		{"name = nCanarySecretKey\n", "1:8: expected a value; text stands in quotes"},
+		{"name = iCanary", "1:8: expected a value; text stands in quotes"},
+		{"name = 4711canary", "1:12: expected a top-level item to end with a newline, comment, or EOF, but got 'c' instead"},
+		{"name = 47_11_canary", "1:8: Invalid integer …: underscores must be surrounded by digits"},
+		{"name = 0047114711", "1:8: Invalid integer …: cannot have leading zeroes"},
+		{"name = 47114711471147114711471147", "1:8: a number is out of range for int64"},
+		{"name = 4711.4711e", "1:8: Invalid float value: …"},
+		{"name = 4711-47-11", "1:8: invalid datetime: …"},
+		{`name = "canary\xZZ"`, "1:9: expected two hexadecimal digits after '\\x', but got … instead"},
+		{`name = "canary\uZZ"`, "1:9: expected four hexadecimal digits after '\\u', but got … instead"},
+		{`name = "can\ary"`, "1:9: invalid escape in string '\\a'"},
+		{"name = 'a'\nname = 'b'", "2:12: Key 'name' has already been defined."},
+		{"name = 'canary", "1:14: unexpected EOF; expected \"'\""},
+	}
+	for _, test := range tests {
+		err := Decode(test.text, &sample{})
+		if err == nil || err.Error() != test.want {
+			t.Errorf("%s: got %v, want %s", test.text, err, test.want)
+		}
+	}
+}
+
+// FuzzDecode: no text keeps the program busy, panics it, or is repeated in the
+// error where it is a value.
+func FuzzDecode(f *testing.F) {
+	for _, text := range []string{"", "name = 'secret-4711'", "[box]\ncolor=1", "boxes = [", "a.b.c = {d = 1}", "\ufeffname = \"\\u0000\"", "[[boxes]]\nx = 1979-05-27"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		err := Decode(text, &sample{})
+		if err != nil && strings.Contains(text, "= 'secret-4711'") && strings.Contains(err.Error(), "secret-4711") {
+			t.Errorf("%q: %v", text, err)
+		}
+	})
+}

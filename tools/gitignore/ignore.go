@@ -1,0 +1,126 @@
+// Package gitignore reads .gitignore files, and others of that form, and says which
+// files they leave out.
+//
+//	text ──► Parse ──► Rules, and those of the folders below ──► Match
+//
+// Of gitignore(5) it knows everything but what only git's own index can tell. The
+// files of a folder that is ignored are not to be asked about, so that no rule
+// brings them back. Ignore files come with a stranger's code: what they cost is
+// bounded.
+package gitignore
+
+import (
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// Files are the names of the files that hold rules; those of the later one weigh
+// more. Of .ignore, which is for searches alone, ripgrep, ag and fd know as well.
+var Files = []string{".gitignore", ".ignore"}
+
+// Rules are from the top folder down; the last one that matches decides.
+type Rules []rule
+
+type rule struct {
+	base    string // folder of the ignore file, "." for the top
+	pattern string // for doublestar
+	ending  string // "*.go" is told by its ending alone
+	name    bool   // pattern is for the last element of a path, at any depth
+	plain   bool   // pattern has nothing special in it
+	keep    bool   // "!": what matches is not ignored
+	dir     bool   // only folders match
+}
+
+// MaxSize is how much of an ignore file is to be read, in bytes. Whose files are
+// longer, or whose patterns have more stars, means no good: each rule is asked
+// about each file, and stars can make that take forever.
+const (
+	MaxSize  = 256 << 10
+	maxRules = 4096
+	maxStars = 8
+)
+
+// And is the rules and those of a folder below. Neither is changed.
+func (rules Rules) And(below Rules) Rules {
+	below = below[:min(len(below), max(maxRules-len(rules), 0))]
+	return append(rules[:len(rules):len(rules)], below...)
+}
+
+// Parse reads the text of an ignore file in the folder base, relative to the top,
+// which is ".", with slashes.
+func Parse(base, text string) Rules {
+	var rules Rules
+	for line := range strings.Lines(strings.TrimPrefix(text, "\uFEFF")) {
+		if r, ok := parse(strings.TrimRight(line, "\r\n")); ok {
+			r.base = base
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+func parse(line string) (r rule, ok bool) {
+	for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
+		line = line[:len(line)-1]
+	}
+	if line == "" || line[0] == '#' {
+		return r, false
+	}
+	if line[0] == '!' {
+		r.keep, line = true, line[1:]
+	}
+	line, r.dir = strings.CutSuffix(line, "/")
+	if line == "" || strings.Count(line, "*") > maxStars {
+		return r, false
+	}
+	r.name = !strings.Contains(line, "/")
+	line = strings.TrimPrefix(line, "/")
+	if stem, ok := strings.CutSuffix(line, "/**"); ok {
+		line = stem + "/**/*" // what is in it, not the folder itself
+	}
+	const special = `*?[\`
+	r.plain = !strings.ContainsAny(line, special)
+	if rest, ok := strings.CutPrefix(line, "*"); ok && r.name && rest != "" && !strings.ContainsAny(rest, special) {
+		r.ending = rest
+	}
+	if !r.plain {
+		line = strings.NewReplacer("{", `\{`, "}", `\}`).Replace(line) // only doublestar knows braces
+	}
+	r.pattern = line
+	return r, line != "" && (r.plain || doublestar.ValidatePattern(line))
+}
+
+func (r *rule) match(file string, dir bool) bool {
+	if r.dir && !dir {
+		return false
+	}
+	if r.base != "." {
+		rest, ok := strings.CutPrefix(file, r.base)
+		if !ok || rest == "" || rest[0] != '/' {
+			return false
+		}
+		file = rest[1:]
+	}
+	if r.name {
+		file = path.Base(file)
+	}
+	switch {
+	case r.plain:
+		return file == r.pattern
+	case r.ending != "":
+		return strings.HasSuffix(file, r.ending)
+	}
+	return doublestar.MatchUnvalidated(r.pattern, file)
+}
+
+// Match reports whether file, a path relative to the top, is ignored.
+func (rules Rules) Match(file string, dir bool) bool {
+	for i := len(rules) - 1; i >= 0; i-- {
+		if rules[i].match(file, dir) {
+			return !rules[i].keep
+		}
+	}
+	return false
+}

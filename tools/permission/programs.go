@@ -1,0 +1,126 @@
+package permission
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Reasons of programs.txt that mean something here.
+const (
+	runs       = "runs what it is given"
+	interprets = "is told in its own language what to do"
+	alters     = "changes the shell for what follows"
+	parts      = "does many things: name which"
+	scripts    = "does many things: name which of the project's own"
+	isKnown    = "is known" // no reason: it can be named
+)
+
+// strange is the reason of programs of which neither table has anything: alone,
+// one can stand for all that it does, which may be more than whoever allowed it saw
+// it do.
+const strange = "is not known: name what it is to do"
+
+//go:embed programs.txt
+var programText string
+
+// refused are the programs of programs.txt, and their commands and options, with
+// the reason: in each of them what comes behind a prefix decides what happens. A
+// prefix may name more than an entry whose reason is parts or scripts: one of
+// those that are known, or any, as it has to of a program that is no entry.
+var refused = sync.OnceValue(func() map[string]string {
+	table, reason := map[string]string{}, ""
+	for line := range strings.Lines(programText) {
+		body, indented := strings.CutPrefix(strings.TrimRight(line, "\n"), "\t")
+		switch {
+		case body == "", strings.HasPrefix(body, "#"):
+		case !indented:
+			reason = body
+		default:
+			for name := range strings.SplitSeq(body, ",") {
+				if name = strings.TrimSpace(name); name != "" {
+					table[name] = reason
+				}
+			}
+		}
+	}
+	return table
+})
+
+// carriers are the options of programs.txt that run their value, by program.
+var carriers = sync.OnceValue(func() map[string][]string {
+	table := map[string][]string{}
+	for name := range refused() {
+		if program, option, ok := strings.Cut(name, " "); ok && strings.HasPrefix(option, "-") {
+			table[program] = append(table[program], option)
+		}
+	}
+	return table
+})
+
+// reason is why no prefix can stand for a program, or "".
+func reason(name string) string {
+	for _, family := range []string{"git-", "ld-linux-"} {
+		if strings.HasPrefix(name, family) {
+			return refused()[family+"*"]
+		}
+	}
+	why := refused()[name]
+	if why == "" && harmless()[name] == nil {
+		return strange
+	}
+	return why
+}
+
+// refusal says why words can be the prefix of no rule that allows, or "".
+func refusal(words []string) string {
+	words = bare(words)
+	name := program(words[0])
+	why := reason(name)
+	for n := 1; why == parts || why == scripts || why == strange; n++ {
+		switch {
+		case n == len(words):
+			return name + " " + why
+		case n == 1 && strings.HasPrefix(words[1], "-"):
+			return fmt.Sprintf("%s %s, before any option", name, why)
+		}
+		above := why
+		name += " " + strings.ToLower(words[n])
+		if why = refused()[name]; why == "" && above == parts && harmless()[name] == nil {
+			return name + " may be anything"
+		}
+	}
+	if why != "" && why != isKnown {
+		return name + " " + why
+	}
+	if option := carrier(words); option != "" {
+		return option + " " + runs
+	}
+	if last := words[len(words)-1]; open(words, last) {
+		return fmt.Sprintf("what follows could be the value of %s", last)
+	}
+	return ""
+}
+
+// carrier is the option among words that has the program run others, or "".
+func carrier(words []string) string {
+	all := carriers()[program(words[0])]
+	for _, word := range words[1:] {
+		option, _, _ := strings.Cut(word, "=")
+		if slices.Contains(all, option) {
+			return option
+		}
+	}
+	return ""
+}
+
+// bare is words without what git may be told before its command and that does
+// no harm.
+func bare(words []string) []string {
+	if len(words) > 1 && words[1] == "--no-pager" && program(words[0]) == "git" {
+		return append([]string{words[0]}, words[2:]...)
+	}
+	return words
+}

@@ -1,0 +1,221 @@
+// Package permission says what a person allowed, forbade, or wants to be asked
+// about, and whether a call is that.
+//
+//	"shell:git log *" ──► ParseRule ──► Rule ─┐
+//	"git log -3"      ──► Parse ─► Commands ──┴──► Rules.Decide ──► allow, ask, deny
+//
+// Deny beats ask beats allow. The two sides are read with opposite care. A rule
+// that denies or asks holds for every command that can be seen anywhere in a
+// line: in substitutions, behind env and xargs, in the string of sh -c; and where
+// there is one, a line asks that can start programs which do not show in it: sed's e,
+// tar --checkpoint-action, python -c, what is piped into a shell (unseen.txt). A rule
+// that allows holds for the very text that it names or, if it is a prefix, for a
+// simple command with static words, in which nothing follows that could make
+// the program write, run others or reach beyond the workspace; see options.go.
+// What is not understood is allowed by no prefix. No command is allowed by
+// itself. Rules are a person's convenience, not a boundary: that is the sandbox.
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// Effect is what a rule does.
+type Effect string
+
+// The effects, from the weakest to the strongest.
+const (
+	Allow Effect = "allow"
+	Ask   Effect = "ask"
+	Deny  Effect = "deny"
+)
+
+// Where rules come from.
+const (
+	Config  = "config"  // the person's configuration file
+	Flag    = "flag"    // the command line
+	State   = "state"   // remembered for good, by an answer
+	Session = "session" // remembered until parley ends
+)
+
+// A Rule is about one tool and what it is used on.
+type Rule struct {
+	Effect Effect
+	Tool   string // its name; one that begins with "mcp__" may end in *
+	Match  string // command, glob of paths, or host; "" is anything
+	Prefix bool   // Match is the first words of a command
+	Folder string // workspace it holds for; "" is all of them
+	From   string // Config, Flag, State or Session
+	Held   bool   // it was made for a command that a sandbox holds; for the caller to heed
+}
+
+// Rules are any number of rules in no order that matters.
+type Rules []Rule
+
+// A Call is what rules decide about.
+type Call struct {
+	Tool    string
+	Command string // for a shell; "" if it runs none
+	Path    string // relative to the workspace, with slashes; "" if it is about no file
+	Host    string // lower case, with its port unless that is the usual one; "" if it reaches none
+	Folder  string // the workspace, as rules name it
+	Class   string // of the file, by which rules can name all of its kind; "" if it has none
+}
+
+var toolName = regexp.MustCompile(`^(mcp__[A-Za-z0-9_-]*\*|[A-Za-z0-9_-]{1,64})$`)
+
+// ParseRule reads a rule as a person writes it; String is the inverse. Effect,
+// Folder and From are for the caller to fill in.
+//
+//	shell                 every command
+//	shell:git status      exactly this one
+//	shell:git log *       what begins with these words
+//	edit:src/**           files, by a glob; \ takes the meaning from * ? [ {
+//	fetch:example.com     a host; *.example.com is all below it
+//	mcp__github__*        tools by their names
+//
+// A command that itself ends in a space and an asterisk is written with a
+// backslash before the asterisk, and one more if it has some already.
+//
+// Ask and Deny hold wider, so that they are not missed: for every command that
+// begins with the words, with or without the asterisk, and for hosts below.
+func ParseRule(text string) (Rule, error) {
+	tool, match, narrow := strings.Cut(text, ":")
+	r := Rule{Tool: tool}
+	if !toolName.MatchString(tool) {
+		return Rule{}, fmt.Errorf("rule %q: it begins with no tool's name", text)
+	}
+	if !narrow {
+		return r, nil
+	}
+	match = strings.TrimLeft(match, blanks)
+	if !utf8.ValidString(match) {
+		return Rule{}, fmt.Errorf("rule %q: it is no valid UTF-8", text)
+	}
+	if strings.TrimSpace(match) == "" {
+		return Rule{}, fmt.Errorf("rule %q: nothing follows the colon", text)
+	}
+	r.Match = match
+	if strings.HasPrefix(tool, external) {
+		return Rule{}, fmt.Errorf("rule %q: a tool from outside is named alone", text)
+	}
+	var err error
+	switch tool {
+	case shell:
+		r.Match, r.Prefix = starless(match)
+		err = r.words()
+	case fetch:
+		r.Match, err = host(match)
+	default:
+		if r.Match = path.Clean(match); strings.ContainsAny(r.Match[:1], blanks) { // of "./ x"
+			r.Match = `\` + r.Match
+		}
+		if !doublestar.ValidatePattern(r.Match) {
+			err = errors.New("this is no glob of paths")
+		}
+	}
+	if err != nil {
+		return Rule{}, fmt.Errorf("rule %q: %w", text, err)
+	}
+	return r, nil
+}
+
+// words says why r is a prefix of no simple command.
+func (r Rule) words() error {
+	if !r.Prefix {
+		return nil
+	}
+	if strings.TrimSpace(r.Match) == "" {
+		return errors.New("no command stands before the asterisk")
+	}
+	if _, err := single(r.Match); err != nil {
+		return fmt.Errorf("what stands before the asterisk %w", err)
+	}
+	return nil
+}
+
+// Tools whose rules are not about paths.
+const (
+	shell = "shell"
+	fetch = "fetch"
+)
+
+const (
+	external = "mcp__"   // how the names of tools from outside begin
+	blanks   = " \t\n\r" // say nothing before a rule or a command
+)
+
+// Written reports whether the user wrote r down, and not an answer.
+func (r Rule) Written() bool { return r.From == Config || r.From == Flag }
+
+// String is the rule as ParseRule reads it.
+func (r Rule) String() string {
+	switch {
+	case r.Match == "":
+		return r.Tool
+	case r.Prefix:
+		return r.Tool + ":" + r.Match + " *"
+	case r.Tool == shell:
+		return r.Tool + ":" + starred(r.Match)
+	}
+	return r.Tool + ":" + r.Match
+}
+
+// starless takes the asterisk off a prefix, or a backslash off an exact command
+// that looks like one.
+func starless(s string) (match string, prefix bool) {
+	body, star := strings.CutSuffix(s, "*")
+	if !star {
+		return s, false
+	}
+	bare := strings.TrimRight(body, `\`)
+	switch {
+	case bare != "" && !strings.HasSuffix(bare, " "):
+		return s, false
+	case bare == body:
+		return strings.TrimRight(body, " "), true
+	}
+	return body[:len(body)-1] + "*", false
+}
+
+// starred is the inverse of starless for exact commands.
+func starred(s string) string {
+	body, star := strings.CutSuffix(s, "*")
+	if bare := strings.TrimRight(body, `\`); !star || bare != "" && !strings.HasSuffix(bare, " ") {
+		return s
+	}
+	return body + `\*`
+}
+
+// Exact is the rule that allows this very command, or what a tool does with
+// this very file.
+func Exact(tool, target string) Rule {
+	switch tool {
+	case shell:
+		target = strings.TrimLeft(target, blanks)
+	case fetch:
+	default:
+		target = meta.ReplaceAllString(path.Clean(target), `\$0`)
+	}
+	return Rule{Effect: Allow, Tool: tool, Match: target}
+}
+
+var (
+	meta      = regexp.MustCompile(`^[ \t\r\n]|[*?\[\]{}\\]`) // characters of a glob; a blank first would be taken off a rule
+	protected = regexp.MustCompile(`(?s)\\.`)
+)
+
+// Literal reports whether r names one file, command or host and no others.
+func (r Rule) Literal() bool {
+	if r.Match == "" || r.Prefix {
+		return false
+	}
+	return r.Tool == shell || !strings.ContainsAny(protected.ReplaceAllString(r.Match, ""), `*?[{`)
+}

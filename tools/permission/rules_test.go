@@ -1,0 +1,314 @@
+package permission
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParseRule(t *testing.T) {
+	tests := []struct {
+		text string
+		want Rule
+	}{
+		{"shell", Rule{Tool: "shell"}},
+		{"shell:git status", Rule{Tool: "shell", Match: "git status"}},
+		{"shell: git status", Rule{Tool: "shell", Match: "git status"}},
+		{"shell:git log *", Rule{Tool: "shell", Match: "git log", Prefix: true}},
+		{"shell:git log  *", Rule{Tool: "shell", Match: "git log", Prefix: true}},
+		{`shell:ls \*`, Rule{Tool: "shell", Match: "ls *"}},
+		{`shell:ls \\*`, Rule{Tool: "shell", Match: `ls \*`}},
+		{"shell:ls *.go", Rule{Tool: "shell", Match: "ls *.go"}},
+		{"shell:ls a*", Rule{Tool: "shell", Match: "ls a*"}},
+		{"shell:a && b | c > d", Rule{Tool: "shell", Match: "a && b | c > d"}},
+		{"shell:sh -c 'x(' *", Rule{Tool: "shell", Match: "sh -c 'x('", Prefix: true}},
+		{"shell:env *", Rule{Tool: "shell", Match: "env", Prefix: true}},
+		{"edit:./src//x/../**", Rule{Tool: "edit", Match: "src/**"}},
+		{"read:.env", Rule{Tool: "read", Match: ".env"}},
+		{"fetch:Example.COM.", Rule{Tool: "fetch", Match: "example.com"}},
+		{"fetch:*.example.com", Rule{Tool: "fetch", Match: "*.example.com"}},
+		{"fetch:example.com:8080", Rule{Tool: "fetch", Match: "example.com:8080"}},
+		{"mcp__github__create_issue", Rule{Tool: "mcp__github__create_issue"}},
+		{"mcp__github__*", Rule{Tool: "mcp__github__*"}},
+	}
+	for _, test := range tests {
+		got, err := ParseRule(test.text)
+		if err != nil || got != test.want {
+			t.Errorf("%q: got %+v, %v, want %+v", test.text, got, err, test.want)
+		}
+		again, err := ParseRule(got.String())
+		if err != nil || again != got {
+			t.Errorf("%q is written as %q, which is %+v, %v", test.text, got, again, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                   "no tool's name",
+		":ls":                "no tool's name",
+		"a b":                "no tool's name",
+		"shell*":             "no tool's name",
+		"shell:":             "nothing follows",
+		"shell: \n":          "nothing follows",
+		"shell:*":            "no command stands before",
+		"shell:ls | sh *":    "is a pipeline",
+		"shell:ls; rm *":     "is 2 commands",
+		"shell:$x *":         "is dynamic: $x",
+		"shell:ls 'x *":      "is not understood",
+		"shell:ls\u00a0-l *": "U+00A0",
+		"shell:A=b ls *":     "sets variables",
+		"shell:\xff":         "valid UTF-8",
+		"edit:[":             "no glob",
+		"fetch:http://x/":    "no host",
+		"fetch:*":            "no host",
+		"fetch:a*b":          "no host",
+		"mcp__x:y":           "named alone",
+	} {
+		if r, err := ParseRule(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %+v, %v, want %q", text, r, err, want)
+		}
+	}
+}
+
+func rule(t testing.TB, effect Effect, text string) Rule {
+	t.Helper()
+	r, err := ParseRule(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Effect = effect
+	return r
+}
+
+func TestDecide(t *testing.T) {
+	file := func(tool, path string) Call { return Call{Tool: tool, Path: path, Folder: "/w"} }
+	page := func(host string) Call { return Call{Tool: "fetch", Host: host} }
+	mcp := func(tool string) Call { return Call{Tool: tool} }
+	const nothing = Effect("")
+	tests := []struct {
+		name  string
+		rules string // such as "allow shell:ls *, deny shell"
+		call  Call
+		want  Effect
+	}{
+		{"no rules", "", call("ls"), nothing},
+		{"another tool", "allow edit, deny fetch", call("ls"), nothing},
+		{"deny beats ask beats allow", "allow shell, ask shell, deny shell", call("ls"), Deny},
+		{"ask beats allow", "allow shell:ls, ask shell:ls", call("ls"), Ask},
+		{"the narrow rule loses too", "allow shell:rm -rf x, deny shell:rm *", call("rm -rf x"), Deny},
+
+		{"exactly", "allow shell:a | b > c", call("a | b > c"), Allow},
+		{"blanks before it", "allow shell:ls", call("\n ls"), Allow},
+		{"not behind it", "allow shell:ls \\", call("ls \\\n"), nothing},
+		{"exact is no prefix", "allow shell:git log", call("git log x"), nothing},
+		{"exact words in a list", "allow shell:go vet ./..., allow shell:go test ./...", call("go vet ./... && go test ./..."), Allow},
+		{"a list with one that is not allowed", "allow shell:go vet ./...", call("go vet ./... && go test ./..."), nothing},
+		{"a list that goes elsewhere first", "allow shell:cd x, allow shell:make", call("cd x && make"), nothing},
+		{"exactly that list", "allow shell:cd x && make", call("cd x && make"), Allow},
+		{"a wrapper, exactly", "allow shell:env A=b make", call("env A=b make"), Allow},
+		{"a wrapper in a list", "allow shell:sh x, allow shell:ls", call("sh x; ls"), nothing},
+
+		{"a prefix at a word", "allow shell:git log *", call("git log"), Allow},
+		{"a prefix in a word", "allow shell:git lo *", call("git log"), nothing},
+		{"a prefix with quotes", "allow shell:git commit -m 'a b' *", call(`git commit -m "a b" x`), Allow},
+		{"a prefix that can never be meant", "allow shell:env *, allow shell:git *, allow shell:sh -c *, allow shell:rm *", call("env ls"), nothing},
+		{"git alone", "allow shell:git *", call("git status"), nothing},
+		{"an option of the prefix", "allow shell:go test -tags x *", call("go test -tags x ./..."), Allow},
+		{"one whose value is open", "allow shell:go test -exec *", call("go test -exec sh"), nothing},
+		{"one more", "allow shell:mix test --only x *", call("mix test --only x --include y"), nothing},
+
+		{"behind what cannot be seen through", "allow shell, deny shell:curl *", call("$x y"), Ask},
+		{"behind what can", "allow shell, deny shell:curl *", call("ls | wc > $x"), Allow},
+		{"exactly what cannot be seen through", "allow shell:$x y, deny shell:curl *", call("$x y"), Allow},
+		{"no rule for it either", "deny shell:curl *", call("$x y"), Ask},
+
+		{"a file", "allow edit:a.go", file("edit", "a.go"), Allow},
+		{"another file", "allow edit:a.go", file("edit", "b/a.go"), nothing},
+		{"a folder", "allow edit:src/**", file("edit", "src/a/b.go"), Allow},
+		{"not beside it", "allow edit:src/**", file("edit", "srcs/a.go"), nothing},
+		{"letter case, allowed", "allow edit:a.go", file("edit", "A.go"), nothing},
+		{"letter case, denied", "deny edit:secret/**", file("edit", "SECRET/x"), Deny},
+
+		{"a host", "allow fetch:example.com", page("example.com"), Allow},
+		{"below it", "allow fetch:example.com", page("x.example.com"), nothing},
+		{"below it, denied", "deny fetch:example.com", page("x.example.com:8080"), Deny},
+		{"all below", "allow fetch:*.example.com", page("x.example.com"), Allow},
+		{"not itself", "allow fetch:*.example.com", page("example.com"), nothing},
+		{"not beside", "allow fetch:*.example.com", page("xexample.com"), nothing},
+		{"a name in front", "allow fetch:example.com", page("example.com.evil.com"), nothing},
+		{"another port", "allow fetch:example.com", page("example.com:22"), nothing},
+
+		{"a tool from outside", "allow mcp__a__b", mcp("mcp__a__b"), Allow},
+		{"its neighbour", "allow mcp__a__b", mcp("mcp__a__bc"), nothing},
+		{"a server", "deny mcp__a__*", mcp("mcp__a__b"), Deny},
+		{"another server", "allow mcp__a__*", mcp("mcp__ab__c"), nothing},
+	}
+	for _, test := range tests {
+		var rs Rules
+		for text := range strings.SplitSeq(test.rules, ", ") {
+			if effect, text, ok := strings.Cut(text, " "); ok {
+				rs = append(rs, rule(t, Effect(effect), text))
+			}
+		}
+		got, by, ok := rs.Decide(test.call)
+		if !ok {
+			got = nothing
+		}
+		if got != test.want {
+			t.Errorf("%s: got %q by %s, want %q", test.name, got, by, test.want)
+		}
+	}
+}
+
+func TestRulesOfAFolder(t *testing.T) {
+	here := Rules{{Effect: Allow, Tool: "shell", Match: "make", Folder: "/home/me/src"}}
+	if _, _, ok := here.Decide(call("make")); !ok {
+		t.Error("does not hold in its folder")
+	}
+	there := call("make")
+	there.Folder = "/home/me/other"
+	if _, _, ok := here.Decide(there); ok {
+		t.Error("holds in another folder")
+	}
+}
+
+func TestPrefix(t *testing.T) {
+	tests := []struct {
+		command string
+		words   int
+		want    string // the rule, or what the error says
+	}{
+		{"git log --oneline -5", 4, "shell:git log --oneline -5 *"},
+		{"git log --oneline -5", 2, "shell:git log *"},
+		{"git log --oneline -5", 1, "git does many things: name which"},
+		{"git --no-pager log -3", 3, "shell:git --no-pager log *"},
+		{"git --no-pager log -3", 2, "git does many things"},
+		{"git -C x log", 4, "before any option"},
+		{"git config a b", 2, "git config runs what it is given"},
+		{`git commit -m "it's (x)"`, 4, `shell:git commit -m "it's (x)" *`},
+		{"go test -exec sh ./x", 3, "what follows could be the value of -exec"},
+		{"go test -exec=sh ./x", 3, "shell:go test -exec=sh *"},
+		{"env A=b ls", 1, "env runs what it is given"},
+		{"python3.12 x.py", 2, "python is told in its own language"},
+		{"/usr/bin/rm x", 1, "rm changes whatever it is told to"},
+		{"curl x", 1, "curl reaches any address"},
+		{"cd x", 1, "cd changes the shell"},
+		{"./deploy.sh staging", 1, "deploy.sh is not known: name what it is to do"},
+		{"./deploy.sh staging", 2, "shell:./deploy.sh staging *"},
+		{"./deploy.sh -f staging", 2, "is not known: name what it is to do, before any option"},
+		{"npm install x", 2, "npm install installs what it is told to"},
+		{"npm run build", 3, "shell:npm run build *"},
+		{"npm run build", 2, "npm run does many things"},
+		{"ls", 2, "has no 2 words"},
+		{"ls", 0, "has no 0 words"},
+		{"ls | wc", 1, "it is a pipeline"},
+		{"ls; ls", 1, "it is 2 commands"},
+		{"ls $x", 1, "it is dynamic: $x"},
+	}
+	for _, test := range tests {
+		r, err := Prefix(test.command, test.words)
+		got := r.String()
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, test.want) || err == nil && got != test.want {
+			t.Errorf("%q, %d words: got %q, want %q", test.command, test.words, got, test.want)
+		}
+		if err == nil {
+			again, err := ParseRule(got)
+			if again.Effect = Allow; err != nil || again != r {
+				t.Errorf("%q reads as %+v, %v", got, again, err)
+			}
+			if r.Err() != nil {
+				t.Errorf("%s: %v", r, r.Err())
+			}
+		}
+	}
+}
+
+func TestMarshal(t *testing.T) {
+	rs := []Rule{
+		{Effect: Allow, Tool: "shell", Match: "ls *", Folder: "/w", From: State},
+		{Effect: Allow, Tool: "shell", Match: "git log", Prefix: true, Folder: "/w", From: State},
+		Exact("edit", " a[1]*{b}.go"),
+	}
+	rs[2].From = State
+	text, err := Marshal(rs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Unmarshal(text)
+	if err != nil || len(got) != len(rs) {
+		t.Fatalf("got %v, %v", got, err)
+	}
+	for i := range rs {
+		if got[i] != rs[i] {
+			t.Errorf("got %+v, want %+v", got[i], rs[i])
+		}
+	}
+	got, err = Unmarshal(`[{"effect":"allow","rule":"shell:*"},{"effect":"yes","rule":"shell"},{"effect":"deny","rule":"shell:rm *"}]`)
+	if len(got) != 1 || got[0].Effect != Deny || err == nil || !strings.Contains(err.Error(), `unknown effect "yes"`) {
+		t.Errorf("of three with two faults: %v, %v", got, err)
+	}
+	if got, err := Unmarshal("{"); err == nil || got != nil {
+		t.Errorf("broken: %v, %v", got, err)
+	}
+	if got, err := Unmarshal(""); err != nil || got != nil {
+		t.Errorf("nothing: %v, %v", got, err)
+	}
+}
+
+func TestExactIsLiteral(t *testing.T) {
+	for _, path := range []string{"a.go", "a*.go", "a[1].go", "{a,b}", `a\b`, " a", "\ta", "a b", "-", "日本/*"} {
+		r := Exact("edit", path)
+		again, err := ParseRule(r.String())
+		if again.Effect = Allow; err != nil || again != r || !r.Literal() {
+			t.Errorf("%q: %q reads as %+v, %v", path, r, again, err)
+		}
+		if _, _, ok := (Rules{r}).Decide(Call{Tool: "edit", Path: path}); !ok {
+			t.Errorf("%q is not what %q allows", path, r)
+		}
+		if _, _, ok := (Rules{r}).Decide(Call{Tool: "edit", Path: "ab.go"}); ok {
+			t.Errorf("%q allows more than %q", r, path)
+		}
+	}
+}
+
+func TestTables(t *testing.T) {
+	for name, why := range refused() {
+		if why == "" || strings.ToLower(name) != name || strings.Count(name, " ") > 2 {
+			t.Errorf("%q: %q", name, why)
+		}
+		words := strings.Fields(name)
+		if len(words) > 1 && words[0] != program(words[0]) {
+			t.Errorf("%q is never looked up", name)
+		}
+		for n := 1; n < len(words) && !strings.HasPrefix(words[n], "-"); n++ {
+			if above := refused()[strings.Join(words[:n], " ")]; above != parts && above != scripts && above != interprets {
+				t.Errorf("%q is never looked up: the words before %s do not lead there, for they are %q", name, words[n], above)
+			}
+		}
+	}
+	for name, a := range harmless() {
+		if len(a.options) == 0 {
+			t.Errorf("%q has no options", name)
+		}
+		for option := range a.options {
+			if !strings.HasPrefix(option, "-") || strings.Contains(option, "=") {
+				t.Errorf("%s: %q is no option", name, option)
+			}
+		}
+		words := strings.Fields(name)
+		if name == every {
+			continue
+		}
+		if program(words[0]) != words[0] || reason(words[0]) != "" && reason(words[0]) != scripts && refusal(words) == words[0]+" "+reason(words[0]) {
+			t.Errorf("%q is never looked up", name)
+		}
+		if why := refusal(append(words, "x")); why != "" {
+			t.Errorf("what follows %q is never looked at: %s", name, why)
+		}
+	}
+	for _, why := range []string{runs, interprets, alters, parts, scripts, isKnown} {
+		if !strings.Contains(programText, "\n"+why+"\n") {
+			t.Errorf("%q is not in programs.txt", why)
+		}
+	}
+}

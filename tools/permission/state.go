@@ -1,0 +1,52 @@
+package permission
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// stored is a rule in JSON.
+type stored struct {
+	Effect Effect `json:"effect"`
+	Rule   string `json:"rule"`
+	Folder string `json:"folder,omitempty"`
+	Held   bool   `json:"held,omitempty"`
+}
+
+// Marshal writes rules as JSON text, to be kept; From is not part of it.
+func Marshal(rs []Rule) (string, error) {
+	list := make([]stored, 0, len(rs))
+	for _, r := range rs {
+		list = append(list, stored{r.Effect, r.String(), r.Folder, r.Held})
+	}
+	out, err := json.Marshal(list)
+	return string(out), err
+}
+
+// Unmarshal reads what Marshal wrote, as rules From State. What is no rule is
+// left out and told in the error; the others are good. "" is no rules.
+func Unmarshal(text string) ([]Rule, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var list []stored
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, fmt.Errorf("remembered rules: %w", err)
+	}
+	var rs []Rule
+	var faults []error
+	for _, s := range list {
+		r, err := ParseRule(s.Rule)
+		if err == nil && s.Effect != Allow && s.Effect != Ask && s.Effect != Deny {
+			err = fmt.Errorf("rule %q: unknown effect %q", s.Rule, s.Effect)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("remembered %w", err))
+			continue
+		}
+		r.Effect, r.Folder, r.From, r.Held = s.Effect, s.Folder, State, s.Held
+		rs = append(rs, r)
+	}
+	return rs, errors.Join(faults...)
+}

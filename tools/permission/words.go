@@ -1,0 +1,163 @@
+package permission
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A value is what is known of a word before it runs.
+type value struct {
+	text  string // without quotes
+	known bool   // text is all of it
+	bare  string // what stands outside of quotes, without what a backslash protects
+	tame  bool   // it is written so that one sees its text: no $'…', no backslash
+	whole bool   // it is written without any quotes
+}
+
+// static reports whether the word is the same text whenever it runs, and shows
+// it. Globs and braces are not: the name of a file can begin with a dash.
+func (v value) static() bool { return v.known && v.tame }
+
+// valued works out a word.
+func valued(word *syntax.Word) value {
+	v := value{known: true, tame: true, whole: true}
+	var text, bare strings.Builder
+	for _, part := range word.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			all, outside := unescape(part.Value)
+			text.WriteString(all)
+			bare.WriteString(outside)
+			if all != part.Value { // another shell than this one may take a backslash for itself
+				v.whole, v.tame = false, false
+			}
+		case *syntax.SglQuoted:
+			v.whole = false
+			if !part.Dollar {
+				text.WriteString(part.Value)
+				continue
+			}
+			v.tame = false
+			// A format with no arguments knows escapes and nothing else.
+			decoded, _, err := expand.Format(&expand.Config{}, part.Value, nil)
+			v.known = v.known && err == nil
+			text.WriteString(decoded)
+		case *syntax.DblQuoted:
+			v.whole = false
+			if part.Dollar { // is translated
+				v.tame = false
+			}
+			for _, inner := range part.Parts {
+				lit, ok := inner.(*syntax.Lit)
+				if !ok {
+					v.known = false
+					continue
+				}
+				text.WriteString(unescapeQuoted(lit.Value))
+			}
+		default:
+			v.known = false
+		}
+	}
+	v.text, v.bare = text.String(), bare.String()
+	v.known = v.known && !expands(v.bare)
+	return v
+}
+
+// unescape takes the backslashes off what stands outside of quotes. Outside is
+// that without what they protect.
+func unescape(s string) (all, outside string) {
+	if !strings.Contains(s, `\`) {
+		return s, s
+	}
+	var a, o strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			a.WriteByte(s[i])
+			o.WriteByte(s[i])
+			continue
+		}
+		if i++; i < len(s) && s[i] != '\n' {
+			a.WriteByte(s[i])
+		}
+	}
+	return a.String(), o.String()
+}
+
+// unescapeQuoted takes the backslashes off what stands in double quotes.
+func unescapeQuoted(s string) string {
+	return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`", "\\\n", "").Replace(s)
+}
+
+// expands reports whether a shell makes something else of what stands outside of
+// quotes. Braces of a git revision, as in stash@{0}, are plain.
+func expands(bare string) bool {
+	if bare == "[" { // the program
+		return false
+	}
+	bare = strings.ReplaceAll(bare, "{}", "") // names nothing to choose from
+	if strings.ContainsAny(bare, "*?[") {
+		return true
+	}
+	if i := strings.IndexByte(bare, '{'); i >= 0 {
+		revision := i > 0 && (bare[i-1] == '@' || bare[i-1] == '^') && strings.Count(bare, "{") == 1
+		if !revision || strings.Contains(bare, ",") || strings.Contains(bare, "..") {
+			return true
+		}
+	}
+	return strings.HasPrefix(bare, "~") || strings.Contains(bare, "=~") || strings.Contains(bare, ":~")
+}
+
+// unreadable says why a person could be mistaken about what a line says.
+func unreadable(line string) string {
+	for i, r := range line {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(line[i:], "\uFFFD"):
+			return "is no valid UTF-8"
+		case r == '\n', r == '\t', r >= ' ' && r < 0x7f:
+		case !unicode.IsGraphic(r), unicode.IsSpace(r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), unicode.Is(unicode.Variation_Selector, r), r == 0x2800:
+			return fmt.Sprintf("holds what cannot be seen: U+%04X", r)
+		case r >= 0xff00 && r <= 0xff5e, r >= 0x1d400 && r <= 0x1d7ff, r >= 0x2100 && r <= 0x214f:
+			return fmt.Sprintf("holds what looks like another character: U+%04X", r)
+		}
+	}
+	return ""
+}
+
+// lookalike says why a word can pass for another one.
+func lookalike(v value) string {
+	for _, r := range v.bare {
+		if r > 0x7f && !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit) {
+			return fmt.Sprintf("holds what can pass for another character: U+%04X", r)
+		}
+	}
+	option := strings.HasPrefix(v.text, "-")
+	for run := range strings.FieldsFuncSeq(v.text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
+		latin, twin := false, option
+		for _, r := range run {
+			latin = latin || r < 0x7f
+			twin = twin || unicode.In(r, twins...)
+		}
+		if twin && !ascii(run) && (latin || option) {
+			return "mixes alphabets: " + run
+		}
+	}
+	return ""
+}
+
+// twins are the scripts with letters that look like Latin ones.
+var twins = []*unicode.RangeTable{unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
