@@ -163,6 +163,11 @@ var servers = map[string]func(w http.ResponseWriter, n int, stop chan struct{}){
 	"hello": func(w http.ResponseWriter, _ int, _ chan struct{}) {
 		stream(w, delta(`{"content":"hello "}`), delta(`{"content":"world"}`), finish("stop"))
 	},
+	"several": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		at := func(index int, rest string) string { return fmt.Sprintf(`{"choices":[{"index":%d,%s}]}`, index, rest) }
+		stream(w, at(0, `"delta":{"content":"one "}`), at(1, `"delta":{"content":"two "}`), at(1, `"delta":{"content":"more"}`), at(2, `"delta":{"content":"three"}`),
+			at(1, `"finish_reason":"stop"`), at(0, `"finish_reason":"stop"`), at(2, `"finish_reason":"stop"`), `{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":9}}`)
+	},
 	"one model": func(w http.ResponseWriter, n int, _ chan struct{}) {
 		if n == 1 { // is asked for its models
 			fmt.Fprint(w, `{"data":[{"id":"only-one"}]}`)

@@ -70,6 +70,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 		Context:  facts.Context,
 		Vision:   facts.Vision,
 		Efforts:  efforts(facts),
+		Several:  s.several(typed, o.Memory),
 	}, nil
 }
 
@@ -174,6 +175,12 @@ func (s service) constrains(model string) bool {
 // well that it is asked to where tools go by prompt.
 func (s service) guides(model string) bool {
 	return slices.Contains(openai.Kinds, s.kind) && s.dialect(model).Guides()
+}
+
+// several reports whether one request can ask a model for several answers.
+func (s service) several(model string, memory *Memory) bool {
+	return slices.Contains(openai.Kinds, s.kind) && s.dialect(model).Several &&
+		!memory.limits(s.place(model), s.kind).Has(openai.LimitSeveral)
 }
 
 // build makes the adapter, once the key is at hand, of the model that the user

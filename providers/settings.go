@@ -195,7 +195,7 @@ func (s service) renamed(typed string) string {
 
 // dialect is how the service speaks chat completions with a model.
 func (s service) dialect(model string) openai.Dialect {
-	return s.table(model).Dialect.Over(s.conf.Dialect.Over(dialect(s.kind, s.id(model))))
+	return s.table(model).Dialect.Over(s.conf.Dialect.Over(dialect(s.kind, s.id(model)).At(s.url)))
 }
 
 // options are the request fields that the configuration adds for a model.

@@ -134,16 +134,18 @@ func (t *turn) listen(ctx context.Context, lanes []*lane) iter.Seq[heard] {
 			for range all {
 			}
 		}()
+		candidates := candidates(lanes)
 		for i, l := range lanes {
 			asked.Go(func() {
 				defer func() {
+					candidates[i].Leave()
 					last := heard{lane: i, over: true}
 					if p := recover(); p != nil {
 						last.crash = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
 					}
 					all <- last
 				}()
-				for e, err := range l.model.Stream(ctx, l.req) {
+				for e, err := range l.model.Stream(llm.WithCandidate(ctx, candidates[i]), l.req) {
 					all <- heard{lane: i, event: e, err: err}
 				}
 			})
@@ -158,6 +160,22 @@ func (t *turn) listen(ctx context.Context, lanes []*lane) iter.Seq[heard] {
 			}
 		}
 	}
+}
+
+// candidates returns the candidate of each lane. Those of the same model may
+// share a response.
+func candidates(lanes []*lane) []*llm.Candidate {
+	byName := map[string][]int{}
+	for i, l := range lanes {
+		byName[l.model.Name] = append(byName[l.model.Name], i)
+	}
+	list := make([]*llm.Candidate, len(lanes))
+	for _, same := range byName {
+		for i, c := range llm.NewCandidates(len(same)) {
+			list[same[i]] = c
+		}
+	}
+	return list
 }
 
 // hear takes one event of a model.

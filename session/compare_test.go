@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -278,4 +279,61 @@ func TestCompareInterrupted(t *testing.T) {
 		cancel()
 	}
 	cancel()
+}
+
+// sharing answers with "INDEX of N" of the response that it shares, and with
+// "alone" where it shares none.
+type sharing struct{}
+
+func (sharing) Stream(ctx context.Context, req llm.Request) llm.Stream {
+	return llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
+		text, n := "alone", 1
+		body, err := llm.CandidateOf(ctx).Share(ctx, "key", func(_ context.Context, several int) (io.ReadCloser, error) {
+			return io.NopCloser(strings.NewReader(strings.Repeat(".", several))), nil
+		})
+		if err != nil {
+			return err
+		}
+		if body != nil {
+			defer body.Close()
+			all, _ := io.ReadAll(body)
+			n = len(all)
+			text = fmt.Sprintf("%d of %d", body.Index, n)
+		}
+		out.Send(llm.Delta{Block: "b", Part: say(text)})
+		if body.Pays() {
+			out.Send(llm.Usage{Input: 1000, Output: n * 100, Shared: body != nil})
+		}
+		out.Send(llm.Finish{Reason: llm.Stop})
+		return nil
+	})
+}
+
+// TestCompareShares lets the answers of one model share a response, those of
+// another model not, nor one that is asked again alone. Its usage counts once, and
+// what the other answers have of it is not in the window of the conversation.
+func TestCompareShares(t *testing.T) {
+	a, b := endpoint("m/a", sharing{}), endpoint("m/b", sharing{})
+	s := New(Options{Model: a})
+	var events []Event
+	for e := range s.Compare(t.Context(), []llm.Endpoint{a, a, b, a}, say("which?")) {
+		events = append(events, e)
+	}
+	if got, want := lanes(events, 4), []string{"0 of 3", "1 of 3", "alone", "2 of 3"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if u, _ := s.Total(); u.Input != 2000 || u.Output != 400 {
+		t.Errorf("counted %+v", u)
+	}
+	for _, n := range s.Nodes() {
+		if n.Role != llm.RoleAssistant {
+			continue
+		}
+		if err := s.Switch(n.Seq); err != nil {
+			t.Fatal(err)
+		}
+		if fill, most := s.Fill(), 1100; n.Text() == "0 of 3" && (fill <= 1000 || fill >= most) {
+			t.Errorf("behind %q the window holds %d tokens", n.Text(), fill)
+		}
+	}
 }

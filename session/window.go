@@ -194,6 +194,9 @@ func (s *Session) fill() int {
 	for i := s.tree.head; i > 0; i = s.tree.nodes[i-1].Parent {
 		n := s.tree.nodes[i-1]
 		if n.Usage != nil && !n.Summary && n.Usage.Input > 0 {
+			if n.Usage.Shared {
+				return size + n.Usage.Input + s.size(n)
+			}
 			return size + n.Usage.Input + n.Usage.Output
 		}
 		size += s.size(n)

@@ -119,6 +119,7 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 // body of the response.
 func (m *Model) post(ctx context.Context, req llm.Request, token string, out *llm.Out) (*http.Response, error) {
 	for attempt := 1; ; attempt++ {
+		known := m.o.Learned.Revision()
 		body, notices := m.compile(req)
 		m.told.Tell(out, notices...)
 		if token != "" {
@@ -129,6 +130,9 @@ func (m *Model) post(ctx context.Context, req llm.Request, token string, out *ll
 			return res, err
 		}
 		fault := m.named(err)
+		if fault.Status == http.StatusBadRequest && m.o.Learned.Revision() != known && attempt < attempts {
+			continue // an answer beside this one was refused as well, and learned from it
+		}
 		notice, ok := m.heal(fault, body)
 		if !ok || attempt == attempts {
 			tooled(fault, body)

@@ -3,8 +3,12 @@ package gemini_test
 import (
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"parley/providers/gemini"
@@ -165,4 +169,39 @@ func TestLeftOut(t *testing.T) {
 	if strings.Contains(s.bodies[0], "enalty") {
 		t.Errorf("penalties were sent: %s", s.bodies[0])
 	}
+}
+
+// Requests that are refused at the same time are all sent again, although only the
+// first of them learns why, and no more is left out than the server refused.
+func TestHealTogether(t *testing.T) {
+	var refused, all sync.WaitGroup
+	refused.Add(3)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		switch {
+		case strings.Contains(string(body), "thinkingLevel"):
+			refused.Done()
+			refused.Wait() // until all were sent
+			w.WriteHeader(400)
+			io.WriteString(w, `{"error":{"code":400,"message":"Thinking level is not supported in thinking_config","status":"INVALID_ARGUMENT"}}`)
+		case !strings.Contains(string(body), "includeThoughts"):
+			t.Errorf("sent %s", body)
+		default:
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, `data: {"candidates":[{"content":{"parts":[{"text":"fine"}]},"finishReason":"STOP"}]}`+"\n\n")
+		}
+	}))
+	defer server.Close()
+	m := gemini.New(gemini.Options{Provider: "mock", Model: "gemini-3.5-flash", BaseURL: server.URL})
+	for range 3 {
+		all.Go(func() {
+			req := llm.Request{Messages: []llm.Message{llm.UserText("Hi")}, Effort: llm.EffortLow}
+			for _, err := range m.Stream(t.Context(), req) {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }

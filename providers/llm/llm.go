@@ -221,19 +221,21 @@ type Retry struct {
 
 // Usage counts tokens of one answer. Reports are cumulative: the last one holds.
 type Usage struct {
-	Input      int     `json:"input"`       // every prompt token, cached ones included
-	CacheRead  int     `json:"cache_read"`  // part of Input that came from the provider's cache
-	CacheWrite int     `json:"cache_write"` // part of Input that was written to it
-	Output     int     `json:"output"`      // every generated token, thinking included
-	Thinking   int     `json:"thinking"`    // part of Output
-	Cost       float64 `json:"cost"`        // US dollars; see Priced
-	Priced     bool    `json:"priced"`      // Cost is known; a local model's is known to be 0
+	Input      int     `json:"input"`            // every prompt token, cached ones included
+	CacheRead  int     `json:"cache_read"`       // part of Input that came from the provider's cache
+	CacheWrite int     `json:"cache_write"`      // part of Input that was written to it
+	Output     int     `json:"output"`           // every generated token, thinking included
+	Thinking   int     `json:"thinking"`         // part of Output
+	Cost       float64 `json:"cost"`             // US dollars; see Priced
+	Priced     bool    `json:"priced"`           // Cost is known; a local model's is known to be 0
+	Shared     bool    `json:"shared,omitempty"` // it counts the other answers to the same request as well, which have none of their own
 }
 
 // Add returns the sum of u and v, for totals over several answers. The sum is
 // priced only if both are.
 func (u Usage) Add(v Usage) Usage {
 	if u == (Usage{}) {
+		v.Shared = false
 		return v
 	}
 	return Usage{
@@ -297,4 +299,5 @@ type Endpoint struct {
 	Context  int      // window in tokens; 0 if unknown
 	Vision   bool     // takes images
 	Efforts  []Effort // what it can be set to; empty if effort means nothing to it
+	Several  bool     // one request can ask for several answers; see Candidate
 }

@@ -47,7 +47,7 @@ func (a *answer) take(c *chunk) {
 	}
 	for i := range c.Choices {
 		choice := &c.Choices[i]
-		if choice.Index != 0 { // we never ask for more than one
+		if !a.own(choice) {
 			continue
 		}
 		a.count(choice.Usage)
@@ -64,6 +64,21 @@ func (a *answer) take(c *chunk) {
 		}
 	}
 	a.count(c.Usage)
+}
+
+// own reports whether a choice is of this answer: the first, unless several were
+// asked for.
+func (a *answer) own(c *choice) bool {
+	index := 0
+	if a.shared != nil {
+		index = a.shared.Index
+	}
+	if c.Index != index {
+		a.others = a.others || c.Finish != ""
+		return false
+	}
+	a.chosen = true
+	return true
 }
 
 func (a *answer) count(u *usage) {

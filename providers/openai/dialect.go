@@ -36,6 +36,7 @@ type Dialect struct {
 	Strict   bool              // knows strict schemas
 	Schema   schema.Target     // what schemas must look like; the zero value is schema.OpenAI
 	Grows    bool              // thinking may come as all there is so far instead of what is new; see cumulative
+	Several  bool              // gives n answers to one request, and streams each under an index of its own
 	Family
 }
 
@@ -148,6 +149,13 @@ func DialectFor(kind, model string) (Dialect, bool) {
 		d.Effort.WithTool = "" // a gateway asks by another route
 	}
 	return d, true
+}
+
+// At returns d for a base URL. The kind "openai" is that of many servers, of which
+// some put several answers into one: only OpenAI's own is known to give several.
+func (d Dialect) At(base string) Dialect {
+	d.Several = d.Several && (d.Name != "openai" || official(base))
+	return d
 }
 
 // target is what schemas must look like.

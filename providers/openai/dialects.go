@@ -65,7 +65,7 @@ var grammar = func() schema.Target {
 // services says what each service does differently, whatever the model. A new
 // one is a row here.
 var services = []service{
-	{kind: "openai", Dialect: Dialect{PerModel: true, Files: true, Strict: true}},
+	{kind: "openai", Dialect: Dialect{PerModel: true, Files: true, Strict: true, Several: true}},
 
 	{kind: "grok", Dialect: Dialect{Limit: "max_completion_tokens", Schema: schema.XAI}},
 
@@ -174,7 +174,7 @@ var services = []service{
 	// guided_json went with 0.12, structured_outputs came with 0.11.
 	{
 		kind:    "vllm",
-		Dialect: Dialect{Thinks: "reasoning", Formats: []Format{FormatSchema, FormatStructured, FormatGuided}},
+		Dialect: Dialect{Thinks: "reasoning", Formats: []Format{FormatSchema, FormatStructured, FormatGuided}, Several: true},
 		efforts: template,
 	},
 

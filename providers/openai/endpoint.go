@@ -2,7 +2,9 @@ package openai
 
 import (
 	"context"
+	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -120,6 +122,7 @@ func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error
 		req.Temperature = &cool
 	}
 	for attempt := 1; !out.Stopped(); attempt++ {
+		known := e.learned.Revision()
 		body, notices := e.format.compile(req)
 		e.told.Tell(out, notices...)
 		shown, err := e.once(ctx, req, body, out)
@@ -127,12 +130,19 @@ func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error
 			return err
 		}
 		fault := e.named(err)
+		if notice, ok := e.unshare(err, fault); ok {
+			e.told.Tell(out, notice)
+			continue
+		}
 		if misspelled[fault.Code] {
 			if e.format.salvage(fault, req, out) {
 				return nil
 			}
 			fault.Mistake = true
 			return fault
+		}
+		if refused(fault) && e.learned.Revision() != known && attempt < attempts {
+			continue // an answer beside this one was refused as well, and learned from it
 		}
 		notice, ok := e.heal(fault, body)
 		if !ok || attempt == attempts {
@@ -155,24 +165,90 @@ const coolest = 0.2
 // once sends body and reads the answer. Shown reports whether the user has seen
 // any of it.
 func (e *endpoint) once(ctx context.Context, req llm.Request, body map[string]any, out *llm.Out) (shown bool, err error) {
-	res, err := e.post(ctx, body)
-	if err != nil {
+	var answers io.ReadCloser
+	shared, err := e.share(ctx, body)
+	switch {
+	case err != nil:
 		return false, err
+	case shared != nil:
+		answers = shared
+	default:
+		if answers, err = e.post(ctx, body); err != nil {
+			return false, err
+		}
 	}
-	defer res.Body.Close()
-	return e.format.read(req, res.Body, out)
+	defer answers.Close()
+	return e.format.read(req, answers, out)
 }
 
-// post sends body. The caller closes the response's.
-func (e *endpoint) post(ctx context.Context, body map[string]any) (*http.Response, error) {
+// post sends body, and returns that of the response.
+func (e *endpoint) post(ctx context.Context, body map[string]any) (io.ReadCloser, error) {
 	data, err := marshal(body)
 	if err != nil {
 		return nil, &llm.Error{Fault: llm.InvalidRequest, Message: err.Error()}
 	}
 	var res *http.Response
-	err = e.client.Post(ctx, e.path, data, &res)
-	return res, err
+	if err = e.client.Post(ctx, e.path, data, &res); err != nil {
+		return nil, err
+	}
+	return res.Body, nil
 }
+
+// LimitSeveral is what is learned of a server that does not give several answers
+// to one request: the field that asks for them.
+const LimitSeveral = "n"
+
+// share sends body together with the candidates that ask for the same, and
+// returns the response to all; nil if this answer is to be asked for alone.
+func (e *endpoint) share(ctx context.Context, body map[string]any) (*llm.SharedBody, error) {
+	candidate := llm.CandidateOf(ctx)
+	if _, fixed := body[LimitSeveral]; candidate == nil || fixed || !e.o.Dialect.Several || e.learned.Has(LimitSeveral) {
+		candidate.Leave()
+		return nil, nil
+	}
+	data, err := marshal(body)
+	if err != nil {
+		return nil, &llm.Error{Fault: llm.InvalidRequest, Message: err.Error()}
+	}
+	shared, err := candidate.Share(ctx, e.o.BaseURL+"\x00"+string(data), func(ctx context.Context, n int) (io.ReadCloser, error) {
+		wanted := maps.Clone(body)
+		wanted[LimitSeveral] = n
+		return e.post(ctx, wanted)
+	})
+	if err != nil && ctx.Err() == nil {
+		err = sharedError{err}
+	}
+	return shared, err
+}
+
+// A sharedError is why a request for several answers got none.
+type sharedError struct{ error }
+
+func (e sharedError) Unwrap() error { return e.error }
+
+// errFewer ends an answer that was asked for with others, and did not come with
+// them.
+var errFewer = errors.New("the server gave fewer answers than it was asked for")
+
+// unshare reports whether an answer that was asked for with others, which failed
+// with err, is to be asked for alone, and what to tell the user of it. A refusal
+// may be about several answers although it does not say so.
+func (e *endpoint) unshare(err error, fault *llm.Error) (notice string, ok bool) {
+	fewer := errors.Is(err, errFewer)
+	if !fewer && !(errors.As(err, &sharedError{}) && refused(fault)) {
+		return "", false
+	}
+	if !fewer && fault.Param != LimitSeveral && !one().MatchString(fault.Message) {
+		return "", true
+	}
+	e.learned.Learn(LimitSeveral, "", true)
+	return e.o.Model + " gives one answer to a request; the others are asked for by themselves, and the prompt is paid for in each", true
+}
+
+// one matches what servers say that do not give several answers: "n must be 1 when
+// using greedy sampling" (vLLM), "Only one completion choice is allowed"
+// (llama.cpp), "'n' : number must be at most 1" (Groq).
+var one = pattern(`(?i)(^|[^a-z0-9_])n['"` + "`" + `]? ?(:|=|>|must|should|is|has|not|greater|larger|cannot|can only)|only one (completion )?choice|multiple (completions|choices|answers)`)
 
 // named fills in who failed.
 func (e *endpoint) named(err error) *llm.Error {

@@ -51,6 +51,9 @@ func (a *answer) chunk(c *chunk, data []byte) error {
 
 // end finishes the answer. Some servers send no reason, only the end.
 func (a *answer) end(done bool) error {
+	if a.shared != nil && !a.chosen && (done || a.others) {
+		return errFewer
+	}
 	a.release()
 	reason := reasons[a.finish]
 	if reason == "" {

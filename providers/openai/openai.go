@@ -77,7 +77,8 @@ func (c *Chat) Stream(ctx context.Context, req llm.Request) llm.Stream {
 }
 
 func (c *Chat) read(req llm.Request, body io.Reader, out *llm.Out) (bool, error) {
-	a := answer{tally: tally{out: out}, dialect: c.o.Dialect, names: back(req.Tools)}
+	shared, _ := body.(*llm.SharedBody)
+	a := answer{tally: tally{out: out, shared: shared}, dialect: c.o.Dialect, names: back(req.Tools)}
 	err := read(body, out, &a)
 	a.release() // of an answer that was cut
 	return a.opened > 0, err

@@ -53,7 +53,10 @@ func stream(e *wire.Events, out *llm.Out, d decoder) error {
 // A tally is what the answers of both formats keep count of.
 type tally struct {
 	out     *llm.Out
-	opened  int // blocks so far
+	shared  *llm.SharedBody // holds other answers to the same request as well; nil for none
+	chosen  bool            // of shared: a choice of this answer came
+	others  bool            // another one ended
+	opened  int             // blocks so far
 	label   label
 	usage   llm.Usage
 	counted bool
@@ -72,9 +75,11 @@ func (t *tally) count(n llm.Usage) {
 	}
 }
 
-// report sends the numbers, if there are any.
+// report sends the numbers, if there are any. Those of a response with several
+// answers are sent with one of them.
 func (t *tally) report() {
-	if t.counted {
+	if t.counted && t.shared.Pays() {
+		t.usage.Shared = t.shared != nil
 		t.out.Send(t.usage)
 	}
 }

@@ -119,6 +119,7 @@ func (a *answer) attempt(s llm.Stream, yield func(llm.Event, error) bool) (err e
 			event = e
 		case llm.Usage:
 			used = a.spent.Add(e)
+			used.Shared = e.Shared
 			event = used
 		}
 		if !yield(event, err) || err != nil {

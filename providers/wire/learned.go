@@ -26,8 +26,9 @@ type LearnedLimits struct {
 	Keep func(map[string]Limit)
 	Now  func() time.Time // nil is time.Now
 
-	mu    sync.Mutex
-	known map[string]Limit
+	mu       sync.Mutex
+	known    map[string]Limit
+	revision int
 }
 
 // NewLearnedLimits returns limits that are known from before.
@@ -70,6 +71,14 @@ func (l *LearnedLimits) Has(name string) bool {
 	return ok && limit.Fresh(l.now())
 }
 
+// Revision changes whenever something is learned: a request written before that
+// may be refused for what is known by now.
+func (l *LearnedLimits) Revision() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.revision
+}
+
 // Learn remembers that name was refused, and what is sent in its place. It is
 // false if that was known, and did not help. Lasting is false for what is about
 // this conversation only.
@@ -83,6 +92,7 @@ func (l *LearnedLimits) Learn(name, becomes string, lasting bool) bool {
 		l.known = map[string]Limit{}
 	}
 	l.known[name] = Limit{Becomes: becomes, At: l.now(), Lasting: lasting}
+	l.revision++
 	if l.Keep != nil && lasting {
 		kept := map[string]Limit{}
 		for name, limit := range l.known {

@@ -50,12 +50,12 @@ func (a *app) printAnswer(parts []llm.Part, outTerminal bool) error {
 		a.status = print.Run(s, s.Turn(ctx, parts...), cancel, o)
 		return nil
 	}
-	if notice := a.answersNotice(names); notice != "" {
-		a.note(notice)
-	}
 	models, err := a.openCompared(s, names)
 	if err != nil {
 		return a.fail(print.Config, err)
+	}
+	if notice := print.RequestsNotice(models, a.answers); notice != "" {
+		a.note(notice)
 	}
 	o.Answers = a.answers
 	a.status = print.Compare(s, names, s.Compare(ctx, models, parts...), cancel, o)

@@ -120,12 +120,3 @@ func (f *modelFlags) compared(one string) []string {
 	}
 	return names
 }
-
-// answersNotice tells what several answers of one model cost; "" if there is one
-// of each.
-func (f *modelFlags) answersNotice(names []string) string {
-	if f.answers < 2 {
-		return ""
-	}
-	return fmt.Sprintf("%d answers are %d requests, and the prompt is paid for in each", len(names), len(names))
-}

@@ -83,9 +83,10 @@ func (a *app) runScreenHere(parts []llm.Part, asked bool) error {
 	}
 	defer a.mcp.stop()
 	if names := a.compared(cmp.Or(a.model, s.Model().Name)); len(names) > 1 {
-		told := a.answersNotice(names)
-		if a.plainMode() {
-			told = "several answers are for the screen and for pipes: here one is given"
+		told := "several answers are for the screen and for pipes: here one is given"
+		if !a.plainMode() {
+			models, _ := a.openCompared(s, names) // the screen tells why one cannot be asked
+			told = print.RequestsNotice(models, a.answers)
 		}
 		o.Start.Compare, o.Notice = names, strings.Trim(o.Notice+" · "+told, " ·")
 	}

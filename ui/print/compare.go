@@ -7,6 +7,7 @@ import (
 	"iter"
 	"sync"
 
+	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/safe"
 )
@@ -57,6 +58,24 @@ func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], c
 		}
 	}
 	return status
+}
+
+// RequestsNotice tells what several answers of each of models cost, which stand
+// there as often as they answer; "" if each answers once.
+func RequestsNotice(models []llm.Endpoint, answers int) string {
+	requests := 0
+	for i, model := range models {
+		if !model.Several || i%answers == 0 {
+			requests++
+		}
+	}
+	switch {
+	case answers < 2 || requests == 0:
+		return ""
+	case requests == len(models)/answers:
+		return fmt.Sprintf("%d answers of a model are one request, whose usage is shown once", answers)
+	}
+	return fmt.Sprintf("%d answers are %d requests, and the prompt is paid for in each", len(models), requests)
 }
 
 // between is what stands before an answer: the first one, or, begun, one behind

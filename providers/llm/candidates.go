@@ -1,0 +1,295 @@
+package llm
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"sync"
+)
+
+// A Candidate is one of several answers that are asked for at the same time.
+// Where a wire format can give several answers to one request, the candidates
+// that ask for the same share its response:
+//
+//	candidate ─► Share ─┐                          ┌─► SharedBody ─► answer 0
+//	candidate ─► Share ─┼─► open(n), one response ─┼─► SharedBody ─► answer 1
+//	candidate ─► Share ─┘                          └─► SharedBody ─► answer 2
+//
+// Everywhere else, and after the first attempt, each asks alone. A nil Candidate
+// is an answer by itself. It is safe for concurrent use.
+type Candidate struct {
+	group   *candidates
+	number  int  // from 0
+	decided bool // it has asked, or left; the group is locked for it
+}
+
+// candidates are those of one comparison.
+type candidates struct {
+	mu        sync.Mutex
+	undecided int
+	requests  map[string]*sharedResponse // by their keys
+}
+
+// NewCandidates returns n candidates that may share responses.
+func NewCandidates(n int) []*Candidate {
+	g := &candidates{undecided: n, requests: map[string]*sharedResponse{}}
+	list := make([]*Candidate, n)
+	for i := range list {
+		list[i] = &Candidate{group: g, number: i}
+	}
+	return list
+}
+
+type candidateKey struct{}
+
+// WithCandidate returns a context that asks for the answer c.
+func WithCandidate(ctx context.Context, c *Candidate) context.Context {
+	return context.WithValue(ctx, candidateKey{}, c)
+}
+
+// CandidateOf returns the candidate of ctx; nil if it has none.
+func CandidateOf(ctx context.Context) *Candidate {
+	c, _ := ctx.Value(candidateKey{}).(*Candidate)
+	return c
+}
+
+// Leave says that c shares no response, unless it does already. The others do
+// not wait for it any longer.
+func (c *Candidate) Leave() {
+	if c == nil {
+		return
+	}
+	c.group.mu.Lock()
+	defer c.group.mu.Unlock()
+	c.decide()
+}
+
+// decide reports whether c had not decided before. The last one to decide has
+// the requests sent. The group is locked.
+func (c *Candidate) decide() bool {
+	if c.decided {
+		return false
+	}
+	c.decided = true
+	c.group.undecided--
+	if c.group.undecided == 0 {
+		for _, r := range c.group.requests {
+			r.start()
+		}
+	}
+	return true
+}
+
+// Share waits until every other candidate has asked or left, and returns the
+// part of c in the response to all that gave the same key, which stands for the
+// whole request. The response is what open returns for n answers; it is called
+// once, and its context ends when nobody reads any more. Its error is that of
+// each. Without anybody to share with, and after the first call, the body is nil:
+// c is to ask alone.
+func (c *Candidate) Share(ctx context.Context, key string, open func(ctx context.Context, n int) (io.ReadCloser, error)) (*SharedBody, error) {
+	if c == nil {
+		return nil, nil
+	}
+	b := c.join(ctx, key, open)
+	if b == nil {
+		return nil, nil
+	}
+	select {
+	case <-b.of.opened:
+	case <-ctx.Done():
+		b.Close()
+		return nil, context.Cause(ctx)
+	}
+	if b.of.err != nil || b.of.size < 2 {
+		b.Close()
+		return nil, b.of.err
+	}
+	return b, nil
+}
+
+// join adds c to the response that key stands for; nil if it has decided before.
+func (c *Candidate) join(ctx context.Context, key string, open func(context.Context, int) (io.ReadCloser, error)) *SharedBody {
+	g := c.group
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if c.decided {
+		return nil
+	}
+	r := g.requests[key]
+	if r == nil {
+		r = &sharedResponse{mu: &g.mu, open: open, opened: make(chan struct{})}
+		r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+		r.ctx, r.pulse = WithPulse(r.ctx, 0) // beats with that of each
+		g.requests[key] = r
+	}
+	b := &SharedBody{number: c.number, of: r, ctx: ctx, pulse: PulseOf(ctx), wants: make(chan struct{}, 1), pieces: make(chan []byte), closed: make(chan struct{})}
+	r.bodies = append(r.bodies, b)
+	c.decide()
+	return b
+}
+
+// A sharedResponse is one that several candidates read.
+type sharedResponse struct {
+	mu     *sync.Mutex
+	open   func(ctx context.Context, n int) (io.ReadCloser, error)
+	ctx    context.Context // of the request
+	cancel context.CancelFunc
+	pulse  *Pulse
+	bodies []*SharedBody // that are not closed
+
+	opened chan struct{} // closed once size and err are known
+	size   int           // how many answers were asked for
+	err    error         // why there is no response
+
+	payer *SharedBody // has counted the usage; nil: nobody yet
+}
+
+// start sends the request. The group is locked.
+func (r *sharedResponse) start() {
+	r.size = len(r.bodies)
+	slices.SortFunc(r.bodies, func(a, b *SharedBody) int { return cmp.Compare(a.number, b.number) })
+	for i, b := range r.bodies {
+		b.Index = i
+	}
+	if r.size < 2 {
+		r.cancel()
+		close(r.opened)
+		return
+	}
+	go r.run(slices.Clone(r.bodies))
+}
+
+// run hands every piece of the response to one body after the other, the next
+// when the one before has read it: what several report, the first one reports
+// first.
+func (r *sharedResponse) run(bodies []*SharedBody) {
+	defer r.cancel()
+	body, err := r.open(r.ctx, len(bodies))
+	r.err = err
+	close(r.opened)
+	if err != nil {
+		return
+	}
+	defer body.Close()
+	piece := make([]byte, 32<<10)
+	for err == nil {
+		var n int
+		n, err = body.Read(piece)
+		for _, b := range bodies {
+			if n > 0 {
+				b.take(piece[:n])
+			}
+		}
+	}
+	for _, b := range bodies {
+		b.end(err)
+	}
+}
+
+// A SharedBody is a response as one of those who share it reads it: all of its
+// bytes. It is read by one goroutine, and ends with the context of its candidate.
+type SharedBody struct {
+	Index int // of the answer that is its own, from 0
+
+	number int // of its candidate
+	of     *sharedResponse
+	ctx    context.Context
+	pulse  *Pulse
+	beats  uint64
+	rest   []byte        // of the last piece
+	wants  chan struct{} // holds one when the rest is empty
+	ready  bool          // that one was taken; of run
+	pieces chan []byte   // closed at the end
+	err    error         // at the end
+	closed chan struct{}
+}
+
+// take hands a piece over, and waits until it is read, or the body closed.
+func (b *SharedBody) take(piece []byte) {
+	if !b.wanting() {
+		return
+	}
+	select {
+	case b.pieces <- piece:
+		b.ready = false
+	case <-b.closed:
+		return
+	}
+	b.wanting()
+}
+
+// wanting waits until the body wants another piece; false if it is closed.
+func (b *SharedBody) wanting() bool {
+	if b.ready {
+		return true
+	}
+	select {
+	case <-b.wants:
+		b.ready = true
+	case <-b.closed:
+	}
+	return b.ready
+}
+
+// end ends the body with err, and waits until it is closed.
+func (b *SharedBody) end(err error) {
+	b.err = err
+	close(b.pieces)
+	<-b.closed
+}
+
+// Read implements io.Reader.
+func (b *SharedBody) Read(p []byte) (int, error) {
+	if beats := b.pulse.Beats(); beats != b.beats {
+		b.beats = beats
+		b.of.pulse.Beat()
+	}
+	if len(b.rest) == 0 {
+		select {
+		case b.wants <- struct{}{}:
+		default: // it was said, and nothing came
+		}
+		select {
+		case piece, ok := <-b.pieces:
+			if !ok {
+				return 0, b.err
+			}
+			b.rest = piece
+		case <-b.ctx.Done():
+			return 0, context.Cause(b.ctx)
+		}
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+// Close lets go of the response, whose request ends with the last body.
+func (b *SharedBody) Close() error {
+	b.of.mu.Lock()
+	defer b.of.mu.Unlock()
+	if i := slices.Index(b.of.bodies, b); i >= 0 {
+		b.of.bodies = slices.Delete(b.of.bodies, i, i+1)
+		close(b.closed)
+	}
+	if len(b.of.bodies) == 0 && b.of.size > 1 {
+		b.of.cancel()
+	}
+	return nil
+}
+
+// Pays reports whether the usage of the response, which is that of all its
+// answers, counts for this one: for the first one that asks. That of a nil body
+// is its own.
+func (b *SharedBody) Pays() bool {
+	if b == nil {
+		return true
+	}
+	b.of.mu.Lock()
+	defer b.of.mu.Unlock()
+	if b.of.payer == nil {
+		b.of.payer = b
+	}
+	return b.of.payer == b
+}
