@@ -60,7 +60,7 @@ func (t *turn) runCalls(calls []llm.Part, reason llm.Reason) error {
 		t.settle(rest[:n])
 		rest = rest[n:]
 		if len(rest) > 0 {
-			t.record() // what ran, ran, even if parley ends now
+			t.write(t.results.node()) // what ran, ran, even if parley ends now
 		}
 	}
 	for _, j := range jobs {
@@ -94,12 +94,8 @@ func (t *turn) opened(jobs []*job) results {
 	return results{n, jobs}
 }
 
-// record writes how far the calls of the answer are. It returns once that is on
-// disk, or once it is known that it cannot be for now.
-func (t *turn) record() { t.write(t.results.node()) }
-
 // node returns the message with the result of each job that has one. Of others
-// it says which began to run.
+// it says which began to run. Writing it says how far the calls are.
 func (r results) node() store.Node {
 	n := r.Node
 	n.Results = map[string]store.Outcome{}
@@ -239,7 +235,7 @@ func (t *turn) deny(j *job, answer tools.Answer) {
 }
 
 func (t *turn) ask(j *job) (tools.Answer, bool) {
-	t.record() // a person may take long, and nothing of it ran until then
+	t.write(t.results.node()) // a person may take long, and nothing of it ran until then
 	reply := make(chan tools.Answer, 1)
 	t.emit(Ask{Call: j.call, Action: j.action, reply: reply})
 	select {
@@ -296,7 +292,7 @@ func (t *turn) recordStart(jobs []*job) {
 		changes = changes || j.began
 	}
 	if changes {
-		t.record()
+		t.write(t.results.node())
 	}
 }
 

@@ -66,9 +66,7 @@ func (t *turn) overflowed(err error) bool {
 	}
 	t.small = true
 	t.mu.Lock()
-	if last, ok := t.tree.Last(); ok && last.Role == llm.RoleAssistant && last.Cut {
-		t.tree.head = last.Parent
-	}
+	t.tree.leave(t.log, t.now())
 	t.mu.Unlock()
 	if err := t.summarize(); err != nil {
 		t.emit(llm.Notice{Text: fmt.Sprintf("the conversation could not be summarized: %v", err)})

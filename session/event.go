@@ -85,24 +85,50 @@ type Result struct {
 
 // Fallback says that the turn goes on with another model after a fault.
 type Fallback struct {
-	From, To string
-	Fault    llm.Fault
+	From  string    `json:"from"`
+	To    string    `json:"to"`
+	Fault llm.Fault `json:"fault"`
 }
 
 // Switched says that another model answers from here on, and what of the
 // conversation has to be adapted for it.
 type Switched struct {
-	From, To string
-	Changes  []llm.Change
+	From    string       `json:"from"`
+	To      string       `json:"to"`
+	Changes []llm.Change `json:"changes,omitempty"`
 }
 
 // Compacted says that a summary stands for what was said so far in the requests
 // to come. The conversation itself stays whole.
 type Compacted struct {
-	Seq           int    // of the summary in the conversation
-	Text          string // of the summary
-	Messages      int    // that it stands for
-	Before, After int    // about how many tokens that took in requests, and takes now
+	Seq      int    `json:"-"`      // of the summary in the conversation
+	Text     string `json:"-"`      // of the summary
+	Messages int    `json:"-"`      // that it stands for
+	Before   int    `json:"before"` // about how many tokens that took in requests
+	After    int    `json:"after"`  // and takes now
+}
+
+// Shell is a command of the user's own, not of the model's. It is not part of a
+// turn: front ends keep it with Annotate.
+type Shell struct {
+	Command string        `json:"command"`
+	Output  string        `json:"output,omitempty"`
+	Failed  bool          `json:"failed,omitempty"`
+	Ended   bool          `json:"ended,omitempty"` // otherwise it runs, or nobody knows what came of it
+	Took    time.Duration `json:"took,omitempty"`  // in ns
+}
+
+// Dropped is a call of an answer that broke off: it never runs. It is not part of
+// the sequence either: Annotations has it.
+type Dropped struct {
+	Name  string `json:"name"`
+	Input string `json:"input"` // as far as it came
+}
+
+// Left says that the turn goes on from in front of an answer that broke off, which
+// stays on a branch. Only Annotations has it.
+type Left struct {
+	Seq int `json:"seq"` // of that answer
 }
 
 // Done ends a turn, always.

@@ -28,15 +28,11 @@ func (s *Session) load() {
 		if n.Usage != nil {
 			s.total = s.total.Add(*n.Usage)
 		}
-		s.tree.nodes[i] = s.interrupted(n)
+		front, _ := s.tree.At(n.Parent) // the zero node has no calls
+		s.tree.nodes[i] = store.Interrupted(n, front.Calls())
 	}
+	s.tree.annotations = s.log.Annotations()
 	s.last = s.tree.lastUsage()
-}
-
-// interrupted is n as it counts from now on; see store.Interrupted.
-func (s *Session) interrupted(n store.Node) store.Node {
-	front, _ := s.tree.At(n.Parent) // the zero node has no calls
-	return store.Interrupted(n, front.Calls())
 }
 
 // lastUsage is what the last answer of the current branch used.
@@ -314,6 +310,17 @@ func (a *arriving) run() {
 			timer.Reset(saveAfter(time.Since(began)))
 		}
 	}
+}
+
+// shown returns how many parts of the answer there are to be seen; 0 if none
+// arrives.
+func (a *arriving) shown() int {
+	if a == nil {
+		return 0
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.draft.Shown())
 }
 
 // saveAfter is how long after a write that took so long the next one begins:

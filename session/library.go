@@ -20,6 +20,8 @@ type (
 	Draft   = store.Draft
 	Outcome = store.Outcome
 
+	Annotation = store.Annotation // something shown that is no message; see EventOf
+
 	HeldError = store.HeldError
 	LostError = store.LostError
 	Past      = store.Prompt // something a person sent before

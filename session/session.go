@@ -252,9 +252,16 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 	return func(yield func(Event) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		t := &turn{Session: s, ctx: ctx, start: s.now(), emit: latch(yield, cancel)}
+		show := latch(yield, cancel)
+		t := &turn{Session: s, ctx: ctx, start: s.now()}
+		t.emit = func(e Event) {
+			if kind, _ := kindOf(e); kind != "" {
+				t.annotate(e, t.answering.shown())
+			}
+			show(e)
+		}
 		if !s.turn.TryLock() {
-			t.emit(Done{Err: errors.New("a turn is running already")})
+			show(Done{Err: errors.New("a turn is running already")})
 			return
 		}
 		func() {
@@ -266,6 +273,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			s.fixed = t.set
 			s.mu.Unlock()
 			t.done.Err = f(t)
+			t.annotate(t.done, 0)
 			t.sum()
 			t.mu.Lock()
 			t.began, t.fixed = 0, nil
@@ -275,7 +283,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 		if t.done.Err != nil {
 			t.done.Reason = ""
 		}
-		t.emit(t.done) // unlocked: who hears it may start the next turn
+		show(t.done) // unlocked: who hears it may start the next turn
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 type Tree struct {
 	nodes []store.Node // the one of Seq n at n-1
 	head  int          // Seq of the last message of the current branch; 0: none
+
+	annotations []store.Annotation // what was shown between them, by rising N
 }
 
 // grow is a tree of nodes that were kept, by rising Seq and each behind its

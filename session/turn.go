@@ -25,8 +25,9 @@ type turn struct {
 	results results // of the last answer's calls, while they run
 	small   bool    // the conversation was summarized because it did not fit
 
-	capped    bool // the last answer ended at a limit of parley's: asking again would only be paid again
-	corrected int  // how often the last answer was asked for again; see structure
+	answering *arriving // the answer that comes; nil: none does
+	capped    bool      // the last answer ended at a limit of parley's: asking again would only be paid again
+	corrected int       // how often the last answer was asked for again; see structure
 }
 
 func (t *turn) run(parts []llm.Part) error {
@@ -97,12 +98,8 @@ func (t *turn) prompt(m llm.Message) {
 func (t *turn) again() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	last, ok := t.tree.Last()
-	if ok && last.Role == llm.RoleAssistant && last.Cut {
-		t.tree.head = last.Parent
-		last, ok = t.tree.Last()
-	}
-	if !ok || last.Role == llm.RoleAssistant && len(last.Calls()) == 0 {
+	t.tree.leave(t.log, t.now())
+	if last, ok := t.tree.Last(); !ok || last.Role == llm.RoleAssistant && len(last.Calls()) == 0 {
 		return errors.New("there is nothing to try again: the last answer is complete")
 	}
 	for _, n := range t.tree.Path() {
@@ -141,6 +138,7 @@ func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 	model, req := t.request()
 	keep := t.arrive(llm.Message{Role: llm.RoleAssistant, Origin: model.Origin, Model: model.Name})
 	t.emit(Step{Model: model.Name, N: step, Seq: keep.node.Seq})
+	t.answering = keep
 	var (
 		a     Answer
 		fail  error
@@ -171,6 +169,7 @@ func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 		}
 	}
 	keep.end()
+	t.answering = nil
 	if fail == nil && a.Finish.Reason == "" {
 		fail = &llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}
 	}
@@ -184,6 +183,7 @@ func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 			keep.node.Broke = fail.Error()
 		}
 		t.estimateCut(&a)
+		keep.dropCalls(t)
 	}
 	a.Seq = t.keep(a, keep)
 	if fail == nil {
@@ -199,7 +199,9 @@ func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 func (t *turn) estimateCut(a *Answer) {
 	size := 0
 	for _, p := range a.Message.Parts {
-		size += t.estimate(p.Text) + t.estimate(p.Input)
+		if !p.Remote {
+			size += t.estimate(p.Text) + t.estimate(p.Input)
+		}
 	}
 	if size <= a.Usage.Output || len(a.Message.Parts) == 0 {
 		return
@@ -287,9 +289,7 @@ func (t *turn) next(err error) bool {
 			continue
 		}
 		t.mu.Lock()
-		if last, ok := t.tree.Last(); ok && last.Role == llm.RoleAssistant && last.Cut {
-			t.tree.head = last.Parent
-		}
+		t.tree.leave(t.log, t.now())
 		t.mu.Unlock()
 		t.emit(Fallback{From: failed.Name, To: model.Name, Fault: fault})
 		if sw := t.Use(model); len(sw.Changes) > 0 {

@@ -80,7 +80,7 @@ func (s *Session) compile(parts []llm.Part) (req llm.Request, left int) {
 	req = s.blank()
 	switch s.mode {
 	case HistoryStateless:
-		path = path[s.current(path):]
+		path = path[current(path, s.began):]
 	case HistoryDynamic:
 		path, left = s.newest(path, s.room(req))
 	}
@@ -88,11 +88,12 @@ func (s *Session) compile(parts []llm.Part) (req llm.Request, left int) {
 	return req, left
 }
 
-// current is where in path the turn begins that runs or is to run.
-func (s *Session) current(path []store.Node) int {
+// current is where in path the turn begins that runs or is to run. Began is as in
+// Session.
+func current(path []store.Node, began int) int {
 	from := 0
 	for i, n := range path {
-		if n.Role == llm.RoleUser && !n.Summary && (s.began == 0 || n.Seq <= s.began) {
+		if n.Role == llm.RoleUser && !n.Summary && (began == 0 || n.Seq <= began) {
 			from = i
 		}
 	}
@@ -137,7 +138,7 @@ func (s *Session) newest(path []store.Node, room int) (rest []store.Node, left i
 	if room == 0 {
 		return path, 0
 	}
-	last, size := s.current(path), 0
+	last, size := current(path, s.began), 0
 	cut := len(path)
 	for i := len(path) - 1; i >= 0; i-- {
 		size += s.size(path[i])

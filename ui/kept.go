@@ -277,9 +277,9 @@ func (m *Model) saved(err error) tea.Cmd {
 	switch {
 	case errors.As(err, &lost):
 		m.unsaved = nil
-		m.note(fmt.Sprintf("another parley took this conversation over while this one was stopped: going on in a copy, %s", lost.Fork))
+		m.show(llm.Notice{Text: fmt.Sprintf("another parley took this conversation over while this one was stopped: going on in a copy, %s", lost.Fork)})
 	case err != nil && was == nil:
-		m.note("not saved: " + err.Error() + ". The chat goes on; what is said is kept in memory and saved as soon as that works again")
+		m.show(llm.Notice{Text: "not saved: " + err.Error() + ". The chat goes on; what is said is kept in memory and saved as soon as that works again"})
 	case err == nil && was != nil:
 		return m.say("saved: everything is on disk again")
 	}

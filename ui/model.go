@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"context"
 	"os"
 	"slices"
 	"strings"
@@ -42,19 +41,19 @@ type Model struct {
 	mouse         bool
 	transcript    *transcript.Model
 	composer      *composer.Model
-	dialog        dialog.Dialog                 // nil: none
-	servers       map[string]mcp.Status         // what was told of them
-	asked         mcp.State                     // the one that is shown
-	shellsRun     map[string]context.CancelFunc // those that run
-	endedShells   []func()                      // take back the records of those whose output is attached
-	files         *files.Index                  // of the workspace
-	clip          *clip.Board                   // where text is copied to
-	models        *dialog.Picker                // the list of models that was opened last
-	choices       []Choice                      // what it lists
-	served        serving                       // what servers said of that
-	tastes        map[string]taste              // what keys said of models
-	wire          wireView                      // what is shown of the wire
-	slash         bool                          // it is the palette, opened by typing a slash
+	dialog        dialog.Dialog         // nil: none
+	servers       map[string]mcp.Status // what was told of them
+	asked         mcp.State             // the one that is shown
+	shellsRun     []*shellRun
+	endedShells   []func()         // take back the records of those whose output is attached
+	files         *files.Index     // of the workspace
+	clip          *clip.Board      // where text is copied to
+	models        *dialog.Picker   // the list of models that was opened last
+	choices       []Choice         // what it lists
+	served        serving          // what servers said of that
+	tastes        map[string]taste // what keys said of models
+	wire          wireView         // what is shown of the wire
+	slash         bool             // it is the palette, opened by typing a slash
 	actions       []action
 	keys          map[string]*action
 	leaders       map[string]bool // keys that begin a sequence

@@ -174,11 +174,13 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		m.transcript.Tag(e.Seq)
 		m.heard(t)
 	case session.Compacted:
-		m.compacted(e)
+		m.transcript.Tag(e.Seq)
+		m.transcript.Summary(m.transcript.NewID(), e.Text, e.Messages)
+		m.show(e)
 	case llm.Delta:
 		m.delta(t, e)
-	case llm.Notice:
-		m.note(e.Text)
+	case llm.Notice, session.Fallback, session.Switched:
+		m.show(e)
 	case llm.Retry:
 		t.retry, t.again = e, m.now().Add(e.Wait)
 		m.heard(t)
@@ -200,10 +202,6 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		m.transcript.ToolOutput(t.tools[e.ID], e.Text)
 	case session.Result:
 		m.result(t, e)
-	case session.Fallback:
-		m.transcript.Marker(transcript.Switch, fmt.Sprintf("%s: %s, going on with %s", e.From, words(e.Fault), e.To))
-	case session.Switched:
-		m.switched(e)
 	case session.Lane:
 		m.lane(t, e)
 	case session.Done:
@@ -325,7 +323,7 @@ func (m *Model) answer(t *turn, a session.Answer) {
 		part, _ := t.draft.Part(name)
 		m.tool(t, b.id, func(tool *transcript.Tool) {
 			switch {
-			case a.Message.Cut && tool.Status != transcript.Done: // it never runs
+			case a.Message.Cut && tool.Status != transcript.Done && tool.Status != transcript.Failed: // it never runs
 				tool.Status = transcript.Canceled
 			case part.Remote && tool.Status == transcript.Running: // without a result of its own
 				tool.Status = transcript.Done
@@ -457,12 +455,8 @@ func (m *Model) done(t *turn, d session.Done) (cmd tea.Cmd) {
 			defer func() { cmd = tea.Batch(cmd, m.compared(comparedMsg{c.wanted})) }()
 		}
 	}
-	switch {
-	case d.Err == nil, compares && c.told(): // each in its column
-	case llm.Canceled(d.Err):
-		m.transcript.Marker(transcript.Info, stopped)
-	default:
-		m.transcript.Fail(d.Err.Error(), strings.TrimPrefix(print.Hint(d.Err)+" · "+m.keyOf("retry")+" tries again", " · "))
+	if d.Err != nil && !(compares && c.told()) { // those have it each in its column
+		m.show(d)
 	}
 	m.sumUp(t, d.Err != nil)
 	if d.Err != nil { // what waited goes back to where it can be changed
@@ -513,29 +507,6 @@ func (m *Model) next() tea.Cmd {
 func (m *Model) sumUp(t *turn, cut bool) {
 	t.tally.show(m, cut)
 	t.tally = tally{}
-}
-
-// compacted shows that a summary stands for what was said so far.
-func (m *Model) compacted(e session.Compacted) {
-	m.transcript.Tag(e.Seq)
-	m.transcript.Summary(m.transcript.NewID(), e.Text, e.Messages)
-	m.note(fmt.Sprintf("what was said takes about %s tokens of a request now, in place of %s", count(e.After), count(e.Before)))
-}
-
-// note shows a line of parley's own or of a provider.
-func (m *Model) note(text string) {
-	m.shown = true
-	m.transcript.Note(text)
-}
-
-// switched tells of another model, and of what it cannot be told.
-func (m *Model) switched(s session.Switched) {
-	text := fmt.Sprintf("model: %s → %s", s.From, s.To)
-	for i, c := range s.Changes {
-		text += []string{" · ", ", "}[min(i, 1)] + c.String()
-	}
-	m.shown = true
-	m.transcript.Marker(transcript.Switch, text)
 }
 
 // words is a fault as a person says it.

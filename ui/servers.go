@@ -49,7 +49,7 @@ func (m *Model) serverNews(msg serverMsg) tea.Cmd {
 		}
 		m.servers[s.Name] = s.Status
 		if news := ServerNews(s); news != "" {
-			m.note(news)
+			m.show(llm.Notice{Text: news}) // of this run, not of the conversation
 		}
 	}
 	return nil

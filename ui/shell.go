@@ -3,7 +3,9 @@ package ui
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -14,12 +16,40 @@ import (
 	"parley/ui/transcript"
 )
 
-// shellMsg is news of a command of the person's own: live output, or its end.
+// A shellRun is a command of the user's own that runs.
+type shellRun struct {
+	session *session.Session
+	n       int    // its annotation there
+	id      string // in the transcript
+	command string
+	started time.Time
+	cancel  context.CancelFunc
+}
+
+// shellMsg is news of a command: live output, or its end.
 type shellMsg struct {
-	id, text string
-	end      *tools.Outcome
-	command  string
-	ended    func() // takes back the record that it runs, once its output is kept
+	run   *shellRun
+	text  string
+	end   *tools.Outcome
+	ended func() // takes back the record that it runs, once its output is kept
+}
+
+// shellTool is how a command of the user's own looks.
+func shellTool(e session.Shell) transcript.Tool {
+	tool := transcript.Tool{Name: "!", Title: e.Command, Status: transcript.Lost, Output: e.Output, Took: e.Took}
+	switch {
+	case e.Ended && e.Failed:
+		tool.Status = transcript.Failed
+	case e.Ended:
+		tool.Status = transcript.Done
+	}
+	return tool
+}
+
+// show shows a command that runs.
+func (run *shellRun) show(m *Model) {
+	run.id = m.transcript.NewID()
+	m.transcript.Tool(run.id, transcript.Tool{Name: "!", Title: run.command, Status: transcript.Running, Started: run.started})
 }
 
 // shell runs a line that began with "!". Its output goes along with the next
@@ -32,43 +62,44 @@ func (m *Model) shell(command string) tea.Cmd {
 	if m.o.Shell == nil {
 		return m.say("there is no shell here")
 	}
-	id := m.transcript.NewID()
 	m.shown = true
 	m.transcript.Bottom()
-	m.transcript.Tool(id, transcript.Tool{Name: "!", Title: command, Status: transcript.Running, Started: m.now()})
 	ctx, cancel := context.WithCancel(context.Background())
-	if m.shellsRun == nil {
-		m.shellsRun = map[string]context.CancelFunc{}
-	}
-	m.shellsRun[id] = cancel
-	run, send, o, key := m.o.Shell, m.send, m.o, m.draftKey()
+	run := &shellRun{session: m.session, command: command, started: m.now(), cancel: cancel}
+	run.n = m.session.Annotate(0, session.Shell{Command: command})
+	run.show(m)
+	m.shellsRun = append(m.shellsRun, run)
+	send, o, key := m.send, m.o, m.draftKey()
 	m.running.Add(1)
 	go m.guard(func() {
 		defer m.running.Done()
 		defer cancel()
 		ended := o.RecordShell(key, command)
-		out := run(ctx, command, func(text string) { send(shellMsg{id: id, text: text}) })
-		send(shellMsg{id: id, end: &out, command: command, ended: ended})
+		out := o.Shell(ctx, command, func(text string) { send(shellMsg{run: run, text: text}) })
+		send(shellMsg{run: run, end: &out, ended: ended})
 	})
 	m.o.Library.RememberLater(session.Past{Text: "!" + command, Folder: m.o.Folder, At: m.now()})
 	return nil
 }
 
 func (m *Model) shellSays(msg shellMsg) tea.Cmd {
+	run, shown := msg.run, msg.run.session == m.session
 	if msg.end == nil {
-		m.transcript.ToolOutput(msg.id, msg.text)
+		if shown {
+			m.transcript.ToolOutput(run.id, msg.text)
+		}
 		return nil
 	}
-	delete(m.shellsRun, msg.id)
+	m.shellsRun = slices.DeleteFunc(m.shellsRun, func(r *shellRun) bool { return r == run })
 	m.endedShells = append(m.endedShells, msg.ended)
-	tool := transcript.Tool{Name: "!", Title: msg.command, Status: transcript.Done, Output: msg.end.Text, Took: msg.end.Took}
-	if msg.end.Failed {
-		tool.Status = transcript.Failed
+	e := session.Shell{Command: run.command, Output: msg.end.Text, Failed: msg.end.Failed, Ended: true, Took: msg.end.Took}
+	run.session.Annotate(run.n, e)
+	if shown {
+		m.transcript.Tool(run.id, shellTool(e))
 	}
-	m.transcript.Tool(msg.id, tool)
 	m.attached = append(m.attached, llm.Part{
-		Kind: llm.Text, Name: "output of " + firstLine(msg.command),
-		Text: fmt.Sprintf("<output command=%q>\n%s\n</output>", msg.command, msg.end.Text),
+		Kind: llm.Text, Name: "output of " + firstLine(run.command),
+		Text: fmt.Sprintf("<output command=%q>\n%s\n</output>", run.command, msg.end.Text),
 	})
 	m.layout()
 	return m.written()
@@ -76,8 +107,8 @@ func (m *Model) shellSays(msg shellMsg) tea.Cmd {
 
 // stopShells ends the commands of the person's own, and reports whether any ran.
 func (m *Model) stopShells() bool {
-	for _, cancel := range m.shellsRun {
-		cancel()
+	for _, run := range m.shellsRun {
+		run.cancel()
 	}
 	return len(m.shellsRun) > 0
 }

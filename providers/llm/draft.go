@@ -118,17 +118,28 @@ func (d *Draft) Done() []Part {
 	return parts
 }
 
-// Close returns the parts of an answer that was canceled or cut. Text and
-// thinking stay; calls of parley's own tools are dropped, for a call of an
-// answer that broke off must never run; State is dropped, for a provider
-// accepts it only as part of a whole answer. Feeding the rest back is valid
-// everywhere.
+// Shown returns those of Parts that there is something to see of.
+func (d *Draft) Shown() []Part {
+	return slices.DeleteFunc(d.Parts(), func(p Part) bool { return !p.Shown() })
+}
+
+// Shown reports whether there is something to see of p.
+func (p Part) Shown() bool {
+	p.State = nil
+	return !hollow(p)
+}
+
+// Close returns the parts of an answer that was canceled or cut. Text, thinking
+// and what the provider's tools did stay; calls of parley's own tools are dropped,
+// for a call of an answer that broke off must never run; State is dropped, for a
+// provider accepts it only as part of a whole answer. What Portable makes of the
+// rest is valid everywhere.
 func (d *Draft) Close() []Part {
 	var parts []Part
 	for _, p := range d.Parts() {
 		p = tidy(p)
 		p.State = nil
-		if p.Kind == Call || p.Kind == Result || hollow(p) {
+		if p.Kind == Call && !p.Remote || hollow(p) {
 			continue
 		}
 		parts = append(parts, p)
@@ -137,9 +148,9 @@ func (d *Draft) Close() []Part {
 }
 
 // Capped returns the parts of an answer that ended at a limit of parley's; see
-// Finish.Limit. They are those of Close and the calls of parley's own tools,
-// which must not run either, but can be answered with that. Arguments that came
-// in part are dropped.
+// Finish.Limit. They are those of Close without what the provider's tools did, and
+// the calls of parley's own tools, which must not run either, but can be answered
+// with that. Arguments that came in part are dropped.
 func (d *Draft) Capped() []Part {
 	var parts []Part
 	for _, p := range d.Parts() {

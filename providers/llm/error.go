@@ -41,7 +41,7 @@ type Error struct {
 	ID       string        // the provider's id of the request, for its support
 	URL      string        // base URL that was asked
 	Key      string        // where the key comes from, such as "OPENAI_API_KEY"; never the key
-	Err      error
+	Err      error         `json:"-"`
 
 	// Mistake says that the model went wrong, not the way to it: it wrote a call
 	// that cannot be read, or nothing but thinking. It is worth one retry, which

@@ -207,16 +207,16 @@ type Delta struct {
 // A Notice tells the user of something that was adapted: a dropped setting, a
 // repaired call.
 type Notice struct {
-	Text   string
-	Urgent bool // it is about which model is asked and paid: shown even where notices are not
+	Text   string `json:"text"`
+	Urgent bool   `json:"urgent,omitempty"` // it is about which model is asked and paid: shown even where notices are not
 }
 
 // A Retry says that an attempt failed before anything was shown, and that
 // another follows after Wait.
 type Retry struct {
-	Attempt int // of the attempt to come, counted from 1 for the first retry
-	Wait    time.Duration
-	Fault   Fault
+	Attempt int           `json:"attempt"` // of the attempt to come, counted from 1 for the first retry
+	Wait    time.Duration `json:"wait"`    // in ns
+	Fault   Fault         `json:"fault"`
 }
 
 // Usage counts tokens of one answer. Reports are cumulative: the last one holds.

@@ -7,8 +7,8 @@ import (
 
 // A Change is something Portable had to adapt, for the person to see.
 type Change struct {
-	What  string // "thinking left out", "remote tool calls told as text", …
-	Count int
+	What  string `json:"what"` // "thinking left out", "remote tool calls told as text", …
+	Count int    `json:"count"`
 }
 
 // String is the change as one would say it, such as "thinking left out (3)".
@@ -37,8 +37,12 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 	counts := map[string]int{}
 	out := make([]Message, 0, len(history))
 	for _, m := range history {
-		if m.Role == RoleAssistant && m.Origin != origin {
+		switch {
+		case m.Role != RoleAssistant:
+		case m.Origin != origin:
 			m.Parts = native(m.Parts, counts)
+		case m.Cut: // what its own tools did is nothing to a provider without State
+			m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool { return p.Remote })
 		}
 		out = append(out, m)
 	}

@@ -77,6 +77,7 @@ func remove(w *writer, num int64) error {
 	for _, query := range []string{
 		`DELETE FROM refs WHERE node IN (SELECT num FROM nodes WHERE session = ?1)`,
 		`DELETE FROM nodes WHERE session = ?1`,
+		`DELETE FROM annotations WHERE session = ?1`,
 		`DELETE FROM leases WHERE session = (SELECT id FROM sessions WHERE num = ?1)`,
 		`DELETE FROM sessions WHERE num = ?1`,
 	} {
@@ -115,9 +116,10 @@ func (db *DB) purge() error {
 
 // Import keeps a whole conversation, or nothing of it, and returns its ID: a new
 // one if another conversation has it. One that is there already is left alone.
-// What it cost was paid elsewhere and does not count as spending. In lists it
+// What it cost was paid elsewhere and does not count as spending; annotations are
+// numbered anew. In lists it
 // stands where its last message belongs: what is new here is not new.
-func (db *DB) Import(s Session, nodes []Node) (id string, err error) {
+func (db *DB) Import(s Session, nodes []Node, shown ...Annotation) (id string, err error) {
 	nodes = slices.Clone(nodes)
 	slices.SortFunc(nodes, func(a, b Node) int { return a.Seq - b.Seq })
 	known := map[int]bool{}
@@ -158,6 +160,12 @@ func (db *DB) Import(s Session, nodes []Node) (id string, err error) {
 		j := &job{db: db, session: s, num: num}
 		for _, n := range nodes {
 			if err := j.node(w, &entry{Node: n, copied: true}); err != nil {
+				return err
+			}
+		}
+		for i, a := range shown {
+			a.N = i + 1
+			if err := w.annotate(num, a); err != nil {
 				return err
 			}
 		}
@@ -203,7 +211,7 @@ func (db *DB) taken(q querier, id string, nodes []Node) (bool, error) {
 		return false, err
 	}
 	var missed tally
-	have, err := db.nodes(q, num, &missed, `nodes`)
+	have, err := readNodes(q, num, &missed, `nodes`)
 	if err != nil || missed.rows > 0 || len(have) != len(nodes) {
 		return false, err
 	}

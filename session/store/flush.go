@@ -15,7 +15,7 @@ type job struct {
 	lease   lease
 	session Session
 	disk    Session
-	nodes   []entry
+	content
 	all     bool // nodes are all there are
 	born    bool
 	touched int64
@@ -68,7 +68,12 @@ func (l *Log) job(all bool) (*job, bool) {
 			j.nodes = append(j.nodes, e)
 		}
 	}
-	return j, l.said && (all || len(j.nodes) > 0 || !l.born || l.session != l.disk)
+	for _, e := range l.annotations {
+		if j.all || e.saved != e.gen {
+			j.annotations = append(j.annotations, e)
+		}
+	}
+	return j, l.said && (all || len(j.nodes)+len(j.annotations) > 0 || !l.born || l.session != l.disk)
 }
 
 // settle keeps what came of a job, and tells.
@@ -105,6 +110,10 @@ func (l *Log) kept(j *job) {
 		i, _ := slices.BinarySearchFunc(l.nodes, e.Seq, func(e entry, seq int) int { return e.Seq - seq })
 		l.nodes[i].saved = e.gen
 		l.nodes[i].copied = e.copied
+	}
+	for _, e := range j.annotations {
+		i, _ := slices.BinarySearchFunc(l.annotations, e.N, byN)
+		l.annotations[i].saved = e.gen
 	}
 	// Another process may have renamed or pinned it; what was changed here since
 	// the job was made is newer.
@@ -145,6 +154,11 @@ func (j *job) run(w *writer) error {
 	}
 	for i := range j.nodes {
 		if err := j.node(w, &j.nodes[i]); err != nil {
+			return err
+		}
+	}
+	for _, e := range j.annotations {
+		if err := w.annotate(j.num, e.Annotation); err != nil {
 			return err
 		}
 	}

@@ -271,8 +271,8 @@ func (db *DB) Find(word string) ([]Session, error) {
 // could be read: of a message that cannot be decoded there is a node without
 // parts.
 func (db *DB) Read(id string) (Session, []Node, error) {
-	s, nodes, _, err := db.load(id)
-	return s, nodes, err
+	s, c, _, err := db.load(id)
+	return s, c.nodes, err
 }
 
 // row reads the session with this ID, which a damaged file may hold as bytes.
@@ -291,7 +291,7 @@ func has(nodes []Node, seq int) bool {
 }
 
 // load reads a session and its place in lists.
-func (db *DB) load(id string) (s Session, nodes []Node, touched int64, err error) {
+func (db *DB) load(id string) (s Session, c stored, touched int64, err error) {
 	err = db.read(func(q querier) error {
 		row, err := db.row(q, id)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -306,12 +306,13 @@ func (db *DB) load(id string) (s Session, nodes []Node, touched int64, err error
 		}
 		s, touched = row.Session, row.touched
 		var lack int
-		if nodes, err = db.nodes(q, row.num, &missed, `nodes`); err == nil || corrupt(err) {
+		nodes, err := readNodes(q, row.num, &missed, `nodes`)
+		if err == nil || corrupt(err) {
 			lack = s.Messages - len(nodes)
 		}
 		if lack > 0 { // the way to them is damaged: look at all messages there are
 			var again tally
-			if more, err := db.nodes(q, row.num, &again, `nodes NOT INDEXED`); len(more) > len(nodes) {
+			if more, err := readNodes(q, row.num, &again, `nodes NOT INDEXED`); len(more) > len(nodes) {
 				nodes, missed = more, again
 				missed.miss(cmp.Or(err, errors.New("the order of messages is damaged")))
 			} else {
@@ -322,7 +323,8 @@ func (db *DB) load(id string) (s Session, nodes []Node, touched int64, err error
 			missed.miss(fmt.Errorf("there is no message %d to go on from: it goes on from the last one", s.Head))
 			s.Head = nodes[n-1].Seq
 		}
+		c = stored{nodes, annotations(q, row.num, &missed)}
 		return missed.damage(db, err)
 	})
-	return s, nodes, touched, err
+	return s, c, touched, err
 }

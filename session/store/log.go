@@ -31,10 +31,10 @@ type Log struct {
 	mu      sync.Mutex // guards what follows
 	session Session
 	disk    Session // as it was last seen on disk
-	nodes   []entry // in the order of Seq
-	said    bool    // there was a Put, or the session is on disk: write what changes
-	born    bool    // the session is on disk
-	touched int64   // its place in lists, as this Log left it
+	content
+	said    bool  // there was a Put, or the session is on disk: write what changes
+	born    bool  // the session is on disk
+	touched int64 // its place in lists, as this Log left it
 	beat    time.Time
 	err     error // of the last attempt to write
 	notify  func(error)
@@ -56,9 +56,9 @@ type entry struct {
 const retryEvery = 2 * time.Second
 
 // log makes a Log and starts what keeps it alive.
-func (db *DB) log(s Session, nodes []entry) *Log {
+func (db *DB) log(s Session, c content) *Log {
 	l := &Log{
-		db: db, owner: rand.Text(), session: s, disk: s, nodes: nodes,
+		db: db, owner: rand.Text(), session: s, disk: s, content: c,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	db.open.Lock()
@@ -77,7 +77,7 @@ func (db *DB) Create(s Session) *Log {
 		s.Created = db.now()
 	}
 	s.Head, s.Messages, s.Usage, s.Preview, s.Held, s.Deleted = 0, 0, llm.Usage{}, "", "", time.Time{}
-	return db.log(s, nil)
+	return db.log(s, content{})
 }
 
 // Resume opens a session for writing; a *HeldError says that another living
@@ -95,17 +95,20 @@ func (db *DB) Resume(id string) (*Log, error) {
 		return nil, err
 	}
 	// What cannot be written now may be later; the first write takes the lease.
-	s, nodes, touched, err := db.load(id)
+	s, c, touched, err := db.load(id)
 	var damaged *DamagedError
 	if err != nil && !errors.As(err, &damaged) {
 		return nil, err
 	}
 	s.Held = ""
-	entries := make([]entry, len(nodes))
-	for i, n := range nodes {
-		entries[i] = entry{Node: n, gen: 1, saved: 1}
+	all := content{nodes: make([]entry, len(c.nodes)), annotations: make([]annotationEntry, len(c.annotations))}
+	for i, n := range c.nodes {
+		all.nodes[i] = entry{Node: n, gen: 1, saved: 1}
 	}
-	l := db.log(s, entries)
+	for i, a := range c.annotations {
+		all.annotations[i] = annotationEntry{a, 1, 1}
+	}
+	l := db.log(s, all)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.owner, l.beat, l.touched, l.said, l.born = owner.owner, owner.beat, touched, true, true
@@ -131,7 +134,7 @@ func (db *DB) free(q querier, id string) error {
 // Fork begins a conversation with a copy of the branch that ends in head; 0 is
 // the session's own head. It is on disk with its first Put.
 func (db *DB) Fork(id string, head int) (*Log, error) {
-	s, nodes, _, err := db.load(id)
+	s, c, _, err := db.load(id)
 	var damaged *DamagedError
 	if err != nil && !errors.As(err, &damaged) {
 		return nil, err
@@ -139,24 +142,20 @@ func (db *DB) Fork(id string, head int) (*Log, error) {
 	if head == 0 {
 		head = s.Head
 	}
-	at := map[int]Node{}
-	for _, n := range nodes {
-		at[n.Seq] = n
-	}
-	if _, ok := at[head]; !ok && head != 0 {
+	if head != 0 && !has(c.nodes, head) {
 		return nil, fmt.Errorf("session %s has no message %d", id, head)
 	}
-	var branch []entry
-	for n, ok := at[head]; ok; n, ok = at[n.Parent] {
-		branch = append(branch, entry{Node: n, gen: 1, copied: true})
+	branch, shown := c.branch(head)
+	var all content
+	for _, n := range branch {
+		all.nodes = append(all.nodes, entry{Node: n, gen: 1, copied: true})
 	}
-	slices.Reverse(branch)
-	for i := range branch {
-		branch[i].Seq, branch[i].Parent = i+1, i
+	for _, a := range shown {
+		all.annotations = append(all.annotations, annotationEntry{a, 1, 0})
 	}
 	s.ID, s.Origin, s.Created = mint(db.now()), "fork "+id, db.now()
 	s.Head, s.Pinned, s.Held, s.Deleted = len(branch), false, "", time.Time{}
-	l := db.log(s, branch)
+	l := db.log(s, all)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.count()

@@ -32,9 +32,9 @@ func (b *batch) decode() {
 	b.rows = nil
 }
 
-// nodes reads the messages of a session from a table in their order. Each follows
+// readNodes reads the messages of a session from a table in their order. Each follows
 // one before it, or none.
-func (db *DB) nodes(q querier, session int64, missed *tally, table string) ([]Node, error) {
+func readNodes(q querier, session int64, missed *tally, table string) ([]Node, error) {
 	batches, err := batches(q, session, missed, table)
 	var nodes []Node
 	for _, b := range batches {

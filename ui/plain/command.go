@@ -127,7 +127,7 @@ func (p *front) expanded(text string, parts []llm.Part, notes []string, err erro
 		return
 	}
 	for _, n := range notes {
-		p.say("Note: %s", sentence(n))
+		p.show(annotated(p.session, llm.Notice{Text: n}))
 	}
 	p.blindTo(parts)
 	p.dispatch(text, parts)
@@ -178,7 +178,7 @@ func (p *front) attach(arg string) {
 	for _, item := range items {
 		parts = append(parts, item.Part)
 		if item.Note != "" {
-			p.say("Note: %s: %s", item.Part.Name, sentence(item.Note))
+			p.show(annotated(p.session, llm.Notice{Text: item.Part.Name + ": " + item.Note}))
 		}
 	}
 	p.attached = append(p.attached, parts...)
@@ -305,7 +305,7 @@ func (p *front) use(name string) {
 		p.say("%s", strings.TrimSpace("Error: "+sentence(oneLine(err.Error()))+" "+hint(llm.Hint(err))))
 		return
 	}
-	p.switched(p.session.Use(model))
+	p.show(annotated(p.session, p.session.Use(model)))
 	p.recent = append([]string{model.Name}, slices.DeleteFunc(p.recent, func(n string) bool { return n == model.Name })...)
 	lib, models := p.o.Library, strings.Join(p.recent[:min(len(p.recent), 10)], "\n")
 	p.running.Go(func() { _ = lib.Set("models", models) })

@@ -49,7 +49,7 @@ func (p *front) resumed() {
 		p.failed = last.Cut || last.Role != llm.RoleAssistant && !last.Summary
 		p.say("Conversation: %s, %s. Its end:", p.session.Title(), several(n, "message"))
 		p.readBack("")
-		if p.failed {
+		if p.failed && !endedEarly(p.session, path) {
 			p.say("Stopped. /retry goes on.")
 		}
 	}
@@ -78,9 +78,7 @@ func (p *front) readBack(arg string) {
 			most--
 		}
 	}
-	for _, n := range path[from:] {
-		p.readMessage(n)
-	}
+	reader{p, map[int]bool{}}.branch(path[from:])
 }
 
 func (p *front) readMessage(n session.Node) {

@@ -7,7 +7,6 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/tools"
 	"parley/ui/safe"
 )
 
@@ -24,6 +23,8 @@ func (p *front) runShell(command string) {
 	p.shells[id] = cancel
 	p.o.Library.RememberLater(session.Past{Text: "!" + command, Folder: p.o.Folder, At: p.now()})
 	run, key := p.o.Shell, p.draftKey()
+	own := p.session
+	n := own.Annotate(0, session.Shell{Command: command})
 	p.soon(func() func() {
 		defer cancel()
 		var live follower
@@ -38,7 +39,9 @@ func (p *front) runShell(command string) {
 			}
 		})
 		return func() {
-			p.ranShell(id, command, live.line, out)
+			e := session.Shell{Command: command, Output: out.Text, Failed: out.Failed, Ended: true, Took: out.Took}
+			own.Annotate(n, e)
+			p.ranShell(id, e, live.line)
 			if p.keepDraft() == nil {
 				ended()
 			}
@@ -47,21 +50,16 @@ func (p *front) runShell(command string) {
 }
 
 // ranShell says how a command ended.
-func (p *front) ranShell(id int, command, rest string, out tools.Outcome) {
+func (p *front) ranShell(id int, e session.Shell, rest string) {
 	delete(p.shells, id)
 	if rest != "" {
 		p.block(rest)
 	}
-	p.output = &result{command, out.Text}
-	end := "Done in "
-	if out.Failed {
-		end = "Failed after "
-	}
-	notes := strings.Split(strings.TrimRight(out.Text, "\n"), "\n")
-	p.say("%s: %s.", end+length(out.Took), strings.Trim(notes[len(notes)-1], "[]()."))
+	p.output = &result{e.Command, e.Output}
+	p.say("%s", shellEnd(e))
 	p.attached = append(p.attached, llm.Part{
-		Kind: llm.Text, Name: "output of " + glance(command, 60),
-		Text: fmt.Sprintf("<output command=%q>\n%s\n</output>", command, out.Text),
+		Kind: llm.Text, Name: "output of " + glance(e.Command, 60),
+		Text: fmt.Sprintf("<output command=%q>\n%s\n</output>", e.Command, e.Output),
 	})
 	p.say("The output goes along with your next message. /detach takes it off.")
 }

@@ -2,7 +2,6 @@ package plain
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
-	"parley/ui/print"
 )
 
 // A turn is what is known of the running turn.
@@ -156,10 +154,8 @@ func (p *front) event(t *turn, e session.Event) {
 	case llm.Delta:
 		t.content = now
 		p.delta(t, e)
-	case llm.Notice:
-		p.say("Note: %s", sentence(oneLine(e.Text)))
-	case llm.Retry:
-		p.say("%s. Trying again in %s, attempt %d.", capital(fault(e.Fault)), length(e.Wait), e.Attempt)
+	case llm.Notice, llm.Retry, session.Fallback, session.Switched, session.Compacted:
+		p.show(e)
 	case session.Answer:
 		p.finish(t)
 		t.doing, t.content = "", time.Time{}
@@ -186,12 +182,6 @@ func (p *front) event(t *turn, e session.Event) {
 		}
 	case session.Result:
 		p.result(t, e)
-	case session.Fallback:
-		p.say("%s: %s. Going on with %s.", e.From, fault(e.Fault), e.To)
-	case session.Switched:
-		p.switched(e)
-	case session.Compacted:
-		p.say("Summarized: %s stand as a summary of %d tokens, in place of %d. The conversation itself stays whole.", several(e.Messages, "message"), e.After, e.Before)
 	case session.Done:
 		p.done(t, e)
 	}
@@ -304,15 +294,6 @@ func capital(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// switched tells of another model, and of what it cannot be told.
-func (p *front) switched(s session.Switched) {
-	text := fmt.Sprintf("The model is %s now, in place of %s", s.To, s.From)
-	for i, c := range s.Changes {
-		text += []string{": ", ", "}[min(i, 1)] + c.String()
-	}
-	p.say("%s.", text)
-}
-
 // ended says why an answer is not what it might have been.
 var ended = map[llm.Reason]string{
 	llm.Length: "The answer reached its length limit.", llm.Refused: "The provider's filter ended the answer.",
@@ -333,11 +314,8 @@ func (p *front) done(t *turn, d session.Done) {
 		if why := ended[d.Reason]; why != "" {
 			p.say("%s", why)
 		}
-	case llm.Canceled(d.Err):
-		p.say("Stopped. /retry goes on.")
 	default:
-		text := sentence("Error: " + oneLine(d.Err.Error()))
-		p.say("%s Type /retry to try again.", strings.TrimSpace(text+" "+hint(print.Hint(d.Err))))
+		p.show(d)
 	}
 	if d.Err != nil {
 		p.unqueue()

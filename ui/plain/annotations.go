@@ -1,0 +1,104 @@
+package plain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/print"
+)
+
+// show says an event that stays between the messages, as it comes and when the
+// conversation is read back.
+func (p *front) show(e session.Event) {
+	switch e := e.(type) {
+	case llm.Notice:
+		p.say("Note: %s", sentence(oneLine(e.Text)))
+	case llm.Retry:
+		p.say("%s. Trying again in %s, attempt %d.", capital(fault(e.Fault)), length(e.Wait), e.Attempt)
+	case session.Fallback:
+		p.say("%s: %s. Going on with %s.", e.From, fault(e.Fault), e.To)
+	case session.Switched: // and what the other model cannot be told
+		text := fmt.Sprintf("The model is %s now, in place of %s", e.To, e.From)
+		for i, c := range e.Changes {
+			text += []string{": ", ", "}[min(i, 1)] + c.String()
+		}
+		p.say("%s.", text)
+	case session.Compacted:
+		p.say("Summarized: %s stand as a summary of %d tokens, in place of %d. The conversation itself stays whole.", several(e.Messages, "message"), e.After, e.Before)
+	case session.Shell: // as it was typed and said
+		p.block("You: !" + e.Command)
+		p.block(lastLine(e.Output)[0])
+		if !e.Ended {
+			p.say("Interrupted: what it did until then is not known.")
+			return
+		}
+		p.say("%s", shellEnd(e))
+	case session.Done:
+		if llm.Canceled(e.Err) {
+			p.say("Stopped. /retry goes on.")
+			return
+		}
+		text := sentence("Error: " + oneLine(e.Err.Error()))
+		p.say("%s Type /retry to try again.", strings.TrimSpace(text+" "+hint(print.Hint(e.Err))))
+	}
+}
+
+// annotated keeps an event of this front end with the conversation, and returns it.
+func annotated(s *session.Session, e session.Event) session.Event {
+	s.Annotate(0, e)
+	return e
+}
+
+// shellEnd says how a command of the user's own ended.
+func shellEnd(e session.Shell) string {
+	end := "Done in "
+	if e.Failed {
+		end = "Failed after "
+	}
+	return fmt.Sprintf("%s%s: %s.", end, length(e.Took), strings.Trim(lastLine(e.Output)[1], "[]()."))
+}
+
+// lastLine returns output without its last line, which says how a command ended,
+// and that line.
+func lastLine(output string) []string {
+	output = strings.TrimRight(output, "\n")
+	i := strings.LastIndexByte(output, '\n')
+	return []string{output[:max(i, 0)], output[i+1:]}
+}
+
+// A reader reads back what was said and shown before.
+type reader struct {
+	*front
+	left map[int]bool // answers of other branches that were read, by Seq
+}
+
+// branch reads messages and what stood between them.
+func (r reader) branch(path []session.Node) {
+	for i, list := range r.session.Annotations(path) {
+		for _, a := range list {
+			e := session.EventOf(a)
+			left, ok := e.(session.Left)
+			if !ok {
+				r.show(e)
+			} else if n, err := r.session.At(left.Seq); err == nil && n.Cut && n.Parent == a.After && !r.left[n.Seq] {
+				r.left[n.Seq] = true
+				r.branch([]session.Node{n})
+			}
+		}
+		if i < len(path) {
+			r.readMessage(path[i])
+		}
+	}
+}
+
+// endedEarly reports whether it was shown why the last turn of a path did not come
+// to its end.
+func endedEarly(s *session.Session, path []session.Node) bool {
+	return slices.ContainsFunc(s.Annotations(path)[len(path)], func(a session.Annotation) bool {
+		_, ok := session.EventOf(a).(session.Done)
+		return ok
+	})
+}

@@ -1,0 +1,60 @@
+package plain
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+	"parley/ui"
+)
+
+// What was said between the messages is read back in the same words.
+func TestAnnotationsAreReadBack(t *testing.T) {
+	said := func(text string) llm.Delta {
+		return llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: text}}
+	}
+	d := talk(t, func(o *ui.Options, so *session.Options) {
+		so.Fallback, so.Open = []string{"fake/other"}, func(name string) (llm.Endpoint, error) {
+			return endpoint(name, llmtest.New(llmtest.Say("Here I am."), llmtest.Fail(&llm.Error{Fault: llm.Authentication, Provider: "fake", Message: "no\x1b[2J", Key: "FAKE_KEY", Status: 401}))), nil
+		}
+		o.Open = so.Open
+	},
+		llmtest.Script(llm.Retry{Attempt: 1, Wait: 5 * time.Second, Fault: llm.RateLimit}, llm.Notice{Text: "temperature was left out"}, said("Ok."), llm.Finish{Reason: llm.Stop}),
+		func(_ context.Context, _ llm.Request, out *llm.Out) error {
+			out.Send(said("Half an answer."))
+			return &llm.Error{Fault: llm.Server, Provider: "fake", Message: "gone"}
+		})
+	d.enter("one", "!count", "two", "three", "/model fake/m")
+	lines := func(text string) []string {
+		rows := strings.Split(text, "\n")
+		return slices.DeleteFunc(rows, func(row string) bool { // typed, or said of the turn as a whole
+			return row == "" || strings.HasPrefix(row, "Answer finished") || strings.HasPrefix(row, "The output goes along") || strings.HasPrefix(row, "With it") || strings.HasPrefix(row, "You: /")
+		})
+	}
+	_, live, _ := strings.Cut(d.said(), "ctrl+d quits.\n")
+	live = strings.TrimSuffix(live, "You: ")
+	for _, want := range []string{"Rate limit. Trying again in 5 seconds, attempt 1.", "Note: temperature was left out.", "Half an answer.", "fake/m: server. Going on with fake/other.",
+		"Done in 2 seconds: exit status 0.", "Error: fake: authentication (401): no", "Check the key in FAKE_KEY", "The model is fake/m now, in place of fake/other"} {
+		if !strings.Contains(live, want) {
+			t.Fatalf("live it does not say %q:\n%s", want, live)
+		}
+	}
+	id := d.session.ID()
+	if err := d.session.Close(); err != nil { // before it is asked for again
+		t.Fatal(err)
+	}
+	d.enter("/new")
+	d.open(id)
+	d.idle()
+	from := len(d.said())
+	d.enter("/read all")
+	stored := strings.TrimSuffix(strings.TrimPrefix(d.said()[from:], "/read all\n"), "You: ")
+	if got, want := lines(stored), lines(live); !slices.Equal(got, want) {
+		t.Errorf("read back:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
