@@ -250,6 +250,29 @@ func TestSeveralLeft(t *testing.T) {
 	}
 }
 
+// An answer that reaches a limit ends there, and the others go on.
+func TestSeveralLimits(t *testing.T) {
+	m, _, _ := several(t, openai.Dialect{Several: true}, nil, func(w http.ResponseWriter, r *http.Request, n int) {
+		for i := range 200 {
+			io.WriteString(w, choice(0, fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":"t%d","function":{"name":"f","arguments":"{}"}}]}`, i, i), ""))
+		}
+		io.WriteString(w, said(1, "fine")+choice(0, "{}", "tool_calls")+choice(1, "{}", "stop")+used+closed)
+	})
+	limit := ""
+	got := candidates(t.Context(), m, 2, llm.Request{}, func(i int, e llm.Event) bool {
+		if f, ok := e.(llm.Finish); ok && i == 0 {
+			limit = f.Limit
+		}
+		return false
+	})
+	if limit != "128 tool calls" || show(got[1].parts) != "fine" {
+		t.Errorf("the first ended at %q, the second said %q", limit, show(got[1].parts))
+	}
+	if len(got[0].usage) != 0 || len(got[1].usage) != 1 {
+		t.Errorf("counted %v and %v", got[0].usage, got[1].usage)
+	}
+}
+
 // A cancel ends all of them.
 func TestSeveralCanceled(t *testing.T) {
 	gone := make(chan struct{})
