@@ -34,9 +34,10 @@ type Prompt struct {
 
 // Step says that a request goes out.
 type Step struct {
-	Model string // provider/model
-	N     int    // counts the requests of this turn from 1
-	Seq   int    // that the answer will have in the conversation, if it is kept
+	Model string   // provider/model
+	N     int      // counts the requests of this turn from 1
+	Seq   int      // that the answer will have in the conversation, if it is kept
+	Draft Arriving // the answer, as far as it has arrived
 }
 
 // Answer says that a response ended and entered the conversation. After an

@@ -230,6 +230,22 @@ type arriving struct {
 	done sync.WaitGroup
 }
 
+// Arriving is an answer that is arriving, or has arrived, as the session holds it:
+// a front end needs no copy. It is safe for concurrent use. The zero value has no
+// parts.
+type Arriving struct{ of *arriving }
+
+// Part returns what there is of the block that was opened under this name. It may
+// be ahead of the events. Its memory is shared with the conversation.
+func (d Arriving) Part(block string) (llm.Part, bool) {
+	if d.of == nil {
+		return llm.Part{}, false
+	}
+	d.of.mu.Lock()
+	defer d.of.mu.Unlock()
+	return d.of.draft.Part(block)
+}
+
 // arrive begins to keep an answer.
 func (s *Session) arrive(m llm.Message) *arriving {
 	s.mu.Lock()

@@ -137,7 +137,7 @@ func (t *turn) budget() error {
 func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 	model, req := t.request()
 	keep := t.arrive(llm.Message{Role: llm.RoleAssistant, Origin: model.Origin, Model: model.Name})
-	t.emit(Step{Model: model.Name, N: step, Seq: keep.node.Seq})
+	t.emit(Step{Model: model.Name, N: step, Seq: keep.node.Seq, Draft: Arriving{keep}})
 	t.answering = keep
 	var (
 		a     Answer

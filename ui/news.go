@@ -22,7 +22,7 @@ import (
 type turn struct {
 	cancel  context.CancelFunc
 	model   string            // that answers; "" before it was asked
-	draft   llm.Draft         // of the running answer
+	draft   session.Arriving  // of the running answer; may be ahead of what is shown
 	blocks  map[string]*block // of the running answer, by the name of the delta's block
 	order   []*block          // the same as they began
 	open    *block            // that grows; nil: none
@@ -50,6 +50,7 @@ type block struct {
 	kind  llm.Kind
 	began time.Time
 
+	size   int  // bytes of its text
 	remote bool // a call that the provider runs
 }
 
@@ -168,7 +169,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		m.transcript.User(text, labels(attached)...)
 		return m.picture(attached)
 	case session.Step:
-		t.draft, t.blocks, t.order, t.tools, t.waiting = llm.Draft{}, map[string]*block{}, nil, map[string]string{}, m.now()
+		t.draft, t.blocks, t.order, t.tools, t.waiting = e.Draft, map[string]*block{}, nil, map[string]string{}, m.now()
 		t.model = e.Model
 		t.do("waiting", m.now())
 		m.transcript.Tag(e.Seq)
@@ -228,11 +229,12 @@ func (m *Model) delta(t *turn, d llm.Delta) {
 		t.blocks[d.Block], t.order = b, append(t.order, b)
 		t.open = b
 	}
-	t.draft.Add(d)
+	b.size += len(d.Text)
 	if d.Kind != "" && d.Kind != b.kind {
 		m.rename(t, d.Block, b, d.Kind)
 		return
 	}
+	part, _ := t.draft.Part(d.Block)
 	switch b.kind {
 	case llm.Thinking:
 		t.do("thinking", now)
@@ -243,9 +245,9 @@ func (m *Model) delta(t *turn, d llm.Delta) {
 		t.do("answering", now)
 		if d.Text != "" {
 			m.transcript.Answer(b.id, d.Text)
+			transcript.Share(m.transcript, b.id, part.Text)
 		}
 	case llm.Call:
-		part, _ := t.draft.Part(d.Block)
 		t.do("calling "+part.Name, now)
 		if part.ID != "" {
 			t.tools[part.ID] = b.id
@@ -257,7 +259,6 @@ func (m *Model) delta(t *turn, d llm.Delta) {
 			}
 		})
 	case llm.Result: // of a tool that the provider ran
-		part, _ := t.draft.Part(d.Block)
 		m.toolOf(t, part.ID, func(tool *transcript.Tool) {
 			tool.Output, tool.Status = part.Text, transcript.Done
 			if part.Failed {
@@ -265,10 +266,8 @@ func (m *Model) delta(t *turn, d llm.Delta) {
 			}
 		})
 	case llm.Source:
-		part, _ := t.draft.Part(d.Block)
 		m.transcript.Replace(b.id, transcript.Info, strings.TrimSpace("source: "+part.Text+" "+part.URL))
 	case llm.Media:
-		part, _ := t.draft.Part(d.Block)
 		m.transcript.Replace(b.id, transcript.Info, fmt.Sprintf("%s, %d bytes", part.MIME, len(part.Data)))
 	}
 }
@@ -280,11 +279,12 @@ func (m *Model) rename(t *turn, name string, b *block, kind llm.Kind) {
 	m.transcript.Drop(b.id)
 	b.id, b.kind, t.open = m.transcript.NewID(), kind, b
 	part, _ := t.draft.Part(name)
+	text := part.Text[:min(b.size, len(part.Text))]
 	switch kind {
 	case llm.Thinking:
-		m.transcript.Think(b.id, part.Text)
+		m.transcript.Think(b.id, text)
 	case llm.Text:
-		m.transcript.Answer(b.id, part.Text)
+		m.transcript.Answer(b.id, text)
 	}
 }
 

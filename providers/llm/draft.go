@@ -55,7 +55,10 @@ func (d *Draft) Add(delta Delta) {
 func write(b *strings.Builder, s string, most int) {
 	const long = 4 << 20
 	if b.Len() >= long && b.Len()+len(s) > b.Cap() && b.Len()+len(s) <= most {
-		b.Grow(most - b.Len())
+		text := b.String()
+		b.Reset() // else Grow takes twice the old room on top
+		b.Grow(most)
+		b.WriteString(text)
 	}
 	b.WriteString(s)
 }

@@ -78,11 +78,16 @@ func language(src string, n *ast.FencedCodeBlock) string {
 		return ""
 	}
 	info := src[n.Info.Segment.Start:n.Info.Segment.Stop]
-	words := strings.FieldsFunc(info, func(r rune) bool { return strings.ContainsRune(" \t,;:{}", r) })
+	words := infoWords(info)
 	if len(words) == 0 {
 		return ""
 	}
 	return safe.Line(words[0])
+}
+
+// infoWords returns the words of an info string.
+func infoWords(info string) []string {
+	return strings.FieldsFunc(info, func(r rune) bool { return strings.ContainsRune(" \t,;:{}", r) })
 }
 
 // content takes the opening fence's indentation off a line.

@@ -9,22 +9,21 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/markdown"
 	"parley/ui/safe"
 )
 
 // text writes the answer as it comes, and everything else to Err.
 type text struct {
-	o      Options
-	out    *eager
-	clean  safe.Stream
-	answer strings.Builder // kept for -x only
-	doc    *markdown.Doc   // of the running answer, when it is rendered
-	lines  int             // of doc that were written
-	last   byte            // last byte written to Out; 0: nothing yet
-	gap    bool            // a later answer of the turn begins: keep it apart
-	side   side
+	o     Options
+	out   *eager
+	clean safe.Stream
+	code  firstCode  // of the answer, for -x
+	doc   *rendering // of the running answer, when it is rendered
+	last  byte       // last byte written to Out; 0: nothing yet
+	gap   bool       // a later answer of the turn begins: keep it apart
+	side  side
 
+	rendered bool // an answer was
 	codeless bool // -x asked for code, and there was none
 }
 
@@ -77,9 +76,8 @@ func (t *text) flush() error {
 		}
 	}
 	if t.doc != nil {
-		t.doc.Finish()
-		err := t.settled()
-		t.doc = nil
+		err := t.doc.finish(t.o.Out)
+		t.doc, t.rendered = nil, true
 		return err
 	}
 	if t.last == 0 || t.last == '\n' || t.o.Code {
@@ -109,8 +107,7 @@ func (t *text) write(piece string) error {
 	}
 	t.last = piece[len(piece)-1]
 	if t.o.Code {
-		t.answer.WriteString(piece)
-		return nil
+		return t.code.add(t.o.Out, piece)
 	}
 	_, err := io.WriteString(t.o.Out, piece)
 	return err
@@ -119,32 +116,18 @@ func (t *text) write(piece string) error {
 // render writes the lines of an answer that will not change any more.
 func (t *text) render(piece safe.Clean) error {
 	if t.doc == nil {
-		t.doc = markdown.New(t.o.Theme)
-		if t.lines > 0 { // an answer before this one
+		if t.rendered { // an answer before this one
 			if _, err := io.WriteString(t.o.Out, "\n"); err != nil {
 				return err
 			}
 		}
-		t.lines = 0
+		width := t.o.Width
+		if width <= 0 {
+			width = 80
+		}
+		t.doc = newRendering(t.o.Theme, width)
 	}
-	t.doc.Append(piece)
-	return t.settled()
-}
-
-func (t *text) settled() error {
-	width := t.o.Width
-	if width <= 0 {
-		width = 80
-	}
-	lines := t.doc.Lines(width)
-	upto := t.doc.Settled()
-	if upto <= t.lines {
-		return nil
-	}
-	out := strings.Join(lines[t.lines:upto], "\n") + "\n"
-	t.lines = upto
-	_, err := io.WriteString(t.o.Out, out)
-	return err
+	return t.doc.add(t.o.Out, piece)
 }
 
 // end writes the code block that -x asked for.
@@ -152,13 +135,11 @@ func (t *text) end() error {
 	if !t.o.Code || t.last == 0 {
 		return nil
 	}
-	code := markdown.Fenced(t.answer.String())
-	if len(code) == 0 { // prose is nothing to run, or to write over a file
+	found, err := t.code.end(t.o.Out)
+	if !found { // prose is nothing to run, or to write over a file
 		t.codeless = true
 		t.side.event(llm.Notice{Text: "the answer holds no code block: without -x it is printed"})
-		return nil
 	}
-	_, err := io.WriteString(t.o.Out, strings.TrimSuffix(code[0].Text, "\n")+"\n")
 	return err
 }
 

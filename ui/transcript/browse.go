@@ -382,9 +382,9 @@ func (m *Model) codes(it *item) []markdown.Code {
 	if !ok {
 		return nil
 	}
-	if text, _ := b.source(); !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
+	if !b.mayHaveCode() {
 		return nil
 	}
 	m.lay(it)
-	return b.markdown(m.theme).Code()
+	return b.codes(m.theme)
 }

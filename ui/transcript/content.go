@@ -81,11 +81,10 @@ func (m *Model) ThoughtFor(id string, took time.Duration) {
 func (m *Model) Answer(id, delta string) {
 	b, ok := m.find(anAnswer, id).(*answer)
 	if !ok || b.done {
-		b = &answer{}
+		b = newAnswer()
 		m.add(anAnswer, id, b)
 	}
-	b.add(b.stream.Add(delta))
-	m.touch(m.byID[key{anAnswer, id}])
+	grow(m, id, b.of.stream.Add(delta))
 }
 
 // AnswerDone says that the answer is whole.
@@ -94,8 +93,7 @@ func (m *Model) AnswerDone(id string) {
 	if !ok || b.done {
 		return
 	}
-	b.finish()
-	m.touch(m.byID[key{anAnswer, id}])
+	grow(m, id, b.of.stream.End()).finish()
 }
 
 // Tool adds a tool call, or says all that is now known about the one with this
@@ -142,7 +140,9 @@ func (m *Model) Drop(id string) {
 			continue
 		}
 		delete(m.byID, key{k, id})
-		m.remove(slices.Index(m.items, it))
+		for i := slices.Index(m.items, it); i >= 0; i = slices.IndexFunc(m.items, it.shares) {
+			m.remove(i)
+		}
 	}
 	m.settle()
 }

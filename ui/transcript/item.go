@@ -31,7 +31,7 @@ type item struct {
 	joined  bool  // goes on with the one before, without a blank row between
 	sign    string
 	lines   []string
-	peak    int // most lines it had, to tell how many are new
+	peak    int // most lines it had, to tell how many are new; 0 if that is not known
 
 	found     int  // how often it has what is searched for
 	uncounted bool // found is no longer true: it is in search.changed
@@ -59,11 +59,34 @@ const (
 
 // forget lets the lines go. They are made again when they come in sight.
 func (it *item) forget() {
-	it.lines, it.state, it.held = nil, stale, false
+	it.lines, it.state, it.held, it.peak = nil, stale, false, 0
 	it.spans, it.marked = nil, false
 	if b, ok := it.block.(interface{ release() }); ok {
 		b.release()
 	}
+}
+
+// weight is how much the lines of the item count where they are kept; see evict.
+func (it *item) weight() int {
+	if it.lines == nil {
+		return 0
+	}
+	return 1 + len(it.lines)/32
+}
+
+// countRows is how many lines the item has, without making them if they were counted.
+func countRows(m *Model, it *item) int {
+	if it.state == stale && it.peak > 0 {
+		return it.peak
+	}
+	return len(m.lay(it))
+}
+
+// shares tells whether both items are sections of one answer.
+func (it *item) shares(other *item) bool {
+	a, ok := it.block.(*answer)
+	b, also := other.block.(*answer)
+	return ok && also && a.of == b.of
 }
 
 // markup tells whether the block is shown as Markdown.

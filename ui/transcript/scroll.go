@@ -29,11 +29,10 @@ func (m *Model) lay(it *item) []string {
 	} else {
 		it.peak = 0
 	}
-	if it.lines == nil {
-		m.laid++
-	}
 	it.peak = max(it.peak, len(lines))
+	m.laid -= it.weight()
 	it.sign, it.lines, it.state, it.marked = sign, lines, laid, false
+	m.laid += it.weight()
 	return lines
 }
 
@@ -170,7 +169,7 @@ func (m *Model) below(p pos, limit int) int {
 	}
 	n := len(m.lay(m.items[p.item])) - max(p.line, 0)
 	for i := p.item + 1; i < len(m.items) && n < limit; i++ {
-		n += len(m.lay(m.items[i]))
+		n += countRows(m, m.items[i])
 	}
 	return min(n, limit)
 }

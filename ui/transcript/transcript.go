@@ -39,7 +39,7 @@ type Model struct {
 	seq     int     // of the next item
 	minted  int     // ids that NewID gave; Clear keeps it
 	tag     int     // of the message that blocks belong to
-	laid    int     // how many items hold lines, about
+	laid    int     // weight of the items that hold lines, about
 
 	openThinking, openOutput bool
 	still                    bool // nothing moves by itself

@@ -173,23 +173,29 @@ func (m *Model) markRow() int {
 	return int(whole * float64(m.window()-1))
 }
 
-// Lines are kept for this many items around those in sight, once that many
-// more have them.
+// keepLaid is the weight of the items around those in sight whose lines are kept,
+// once all that have some weigh four times that.
 const keepLaid = 128
 
-// evict lets the lines of items far from sight go.
+// evict lets the lines of items far from sight go. How many there were is known
+// on.
 func (m *Model) evict() {
-	if m.laid < 4*keepLaid {
+	if m.laid < 4*keepLaid || m.top.item >= len(m.items) {
 		return
 	}
-	m.laid = 0
-	for i, it := range m.items {
-		switch {
-		case it.lines == nil:
-		case it.settled() && (i < m.top.item-keepLaid || i > m.top.item+m.height+keepLaid):
-			it.forget()
-		default:
-			m.laid++
+	m.laid = m.items[m.top.item].weight()
+	for _, direction := range []int{-1, 1} {
+		near := 0 // weight of those nearer
+		for i := m.top.item + direction; i >= 0 && i < len(m.items); i += direction {
+			it := m.items[i]
+			weight := it.weight()
+			if weight > 0 && near > max(keepLaid, m.height) && it.settled() {
+				peak := it.peak
+				it.forget()
+				it.peak, weight = peak, 0
+			}
+			near += weight
+			m.laid += weight
 		}
 	}
 }

@@ -1,0 +1,138 @@
+package print
+
+import (
+	"io"
+	"strings"
+
+	"parley/ui/markdown"
+	"parley/ui/safe"
+	"parley/ui/theme"
+)
+
+// A rendering writes the lines of a text that grows as soon as they stay as they
+// are. It holds one section of the text, however long that becomes.
+type rendering struct {
+	theme   *theme.Theme
+	width   int
+	section markdown.Section
+	doc     *markdown.Doc // of the section
+	lines   int           // of doc that were written
+	wrote   bool          // anything
+}
+
+func newRendering(th *theme.Theme, width int) *rendering {
+	r := &rendering{theme: th, width: width}
+	r.begin()
+	return r
+}
+
+// begin begins the section that r holds.
+func (r *rendering) begin() {
+	r.doc, r.lines = r.section.Doc(r.theme), r.section.Head()
+}
+
+// add writes what a piece of the text settles.
+func (r *rendering) add(to io.Writer, piece safe.Clean) error {
+	r.doc.Append(piece)
+	for {
+		text := r.section.Source(r.doc)
+		end, next := r.section.Cut(text)
+		if end == 0 {
+			return r.settled(to)
+		}
+		whole := r.section.Doc(r.theme)
+		whole.Append(safe.Cleaned(text[:end]))
+		r.doc = whole
+		if err := r.finish(to); err != nil {
+			return err
+		}
+		r.section = next
+		r.begin()
+		r.doc.Append(safe.Cleaned(text[end:]))
+	}
+}
+
+// finish writes what is left of the section.
+func (r *rendering) finish(to io.Writer) error {
+	r.doc.Finish()
+	return r.settled(to)
+}
+
+func (r *rendering) settled(to io.Writer) error {
+	lines := r.doc.Lines(r.width)
+	upto := r.doc.Settled()
+	if upto <= r.lines {
+		return nil
+	}
+	out := strings.Join(lines[r.lines:upto], "\n") + "\n"
+	if r.wrote && r.lines == r.section.Head() && !r.section.Joined { // a section begins
+		out = "\n" + out
+	}
+	r.lines, r.wrote = upto, true
+	_, err := io.WriteString(to, out)
+	return err
+}
+
+// A firstCode takes the first code block out of a text that grows, and writes it
+// as it comes once it is long. It holds one section of the text.
+type firstCode struct {
+	section markdown.Section
+	text    strings.Builder // of the section
+	found   bool            // the block has begun
+	over    bool            // and ended
+	last    byte            // of it that was written; 0 for none
+}
+
+// add takes a piece of the text.
+func (c *firstCode) add(to io.Writer, piece string) error {
+	if c.over {
+		return nil
+	}
+	c.text.WriteString(piece)
+	for !c.over {
+		text := c.text.String()
+		end, next := c.section.Cut(text)
+		if end == 0 {
+			return nil
+		}
+		if err := c.take(to, text[:end], next.InCode()); err != nil {
+			return err
+		}
+		c.section = next
+		c.text.Reset()
+		c.text.WriteString(text[end:])
+	}
+	return nil
+}
+
+// take writes what a section has of the block, which may go on behind it if open.
+func (c *firstCode) take(to io.Writer, text string, open bool) error {
+	code := c.section.Fenced(text)
+	if len(code) == 0 {
+		c.over = c.found
+		return nil
+	}
+	c.found, c.over = true, len(code) > 1 || !open
+	body := code[0].Text
+	if !c.over && !strings.HasSuffix(text, "\n") { // the line goes on
+		body = strings.TrimSuffix(body, "\n")
+	}
+	if body == "" {
+		return nil
+	}
+	c.last = body[len(body)-1]
+	_, err := io.WriteString(to, body)
+	return err
+}
+
+// end writes the rest, and a newline behind the block. It reports whether there is
+// one.
+func (c *firstCode) end(to io.Writer) (found bool, err error) {
+	if !c.over {
+		err = c.take(to, c.text.String(), false)
+	}
+	if c.found && c.last != '\n' && err == nil {
+		_, err = io.WriteString(to, "\n")
+	}
+	return c.found, err
+}
