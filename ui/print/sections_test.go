@@ -59,9 +59,8 @@ func (d *discarded) Write(p []byte) (int, error) { *d += discarded(len(p)); retu
 func TestPrintedIsNotHeld(t *testing.T) {
 	const size = 8 << 20
 	for name, piece := range map[string]string{
-		"prose":  strings.Repeat(strings.Repeat("some words ", 40)+"\n\n", 20),
-		"blocks": strings.Repeat("# A\n\n- b\n\n```go\nf()\n```\n\n", 300),
-		"line":   strings.Repeat("some words ", 800),
+		"prose": strings.Repeat(strings.Repeat("some words ", 40)+"\n\n", 20),
+		"line":  strings.Repeat("some words ", 800),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out discarded
