@@ -12,11 +12,8 @@ import (
 	"parley/session/store"
 )
 
-// Bounds for what is kept of a conversation beside its messages.
-const (
-	maxAnnotations = 100      // in one place; the oldest are deleted
-	maxAnnotated   = 64 << 10 // bytes of one text; its middle is cut out
-)
+// maxAnnotated is how many bytes of one text an annotation keeps.
+const maxAnnotated = 64 << 10
 
 // stays maps the kinds of events that stay in sight between the messages to how
 // they are read back.
@@ -138,7 +135,7 @@ func (t *Tree) annotate(log *store.Log, a store.Annotation, e Event) bool {
 			}
 		}
 	}
-	if here > maxAnnotations {
+	if here > store.MaxHere {
 		keep(store.Annotation{N: t.annotations[oldest].N})
 		t.annotations = slices.Delete(t.annotations, oldest, oldest+1)
 	}

@@ -99,7 +99,8 @@ func (o Options) Export(s *session.Session, format, path string) (written, note 
 		about = session.Summary{ID: s.ID(), Model: s.Model().Name, Created: o.Now()}
 	}
 	about.Head = s.Head()
-	c := archive.Conversation{Session: about, Nodes: s.Nodes()}
+	shown, _ := o.Library.Annotations(s.ID()) // the messages are what matters
+	c := archive.Conversation{Session: about, Nodes: s.Nodes(), Annotations: shown}
 	if o.Mask != nil {
 		mask, err := o.Mask()
 		if c = archive.Masked(c, mask); c.Masked > 0 {

@@ -26,6 +26,8 @@ type Conversation struct {
 	Session store.Session
 	Nodes   []store.Node // by rising Seq
 	Masked  int          // texts in which keys were masked; 0: it is as it was
+
+	Annotations []store.Annotation // what was shown between the messages, by rising N
 }
 
 // A Format is a way to write a conversation.

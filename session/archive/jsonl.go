@@ -19,6 +19,8 @@ const (
 
 	typeSession = "session"
 	typeMessage = "message"
+
+	typeAnnotation = "annotation"
 )
 
 // JSONL writes everything there is of c: a line that describes the session,
@@ -30,7 +32,11 @@ const (
 //
 //	{"type":"message","seq":1,"parent":0,"at":…,"role":"user",…,"parts":[…]}
 //
-// Fields are those of store.Session, store.Node and llm.Part. Times are in UTC.
+// and then one for each thing that was shown between them,
+//
+//	{"type":"annotation","n":1,"after":1,"next":2,"at":…,"kind":"notice","data":{…}}
+//
+// Fields are those of store.Session, store.Node, llm.Part and store.Annotation. Times are in UTC.
 // A part's opaque state stands there as it is; where JSON's rules of white space
 // or encoding would change a byte of it, state_base64 has it instead. Text is
 // taken to be valid UTF-8, as everywhere in parley. Several sessions may follow
@@ -50,6 +56,12 @@ func JSONL(w io.Writer, c Conversation) error {
 			return fmt.Errorf("write message %d of session %s: %w", n.Seq, s.ID, err)
 		}
 	}
+	for _, a := range c.Annotations {
+		a.At = a.At.UTC()
+		if err := e.Encode(annotationLine{typeAnnotation, a}); err != nil {
+			return fmt.Errorf("write annotation %d of session %s: %w", a.N, s.ID, err)
+		}
+	}
 	return b.Flush()
 }
 
@@ -66,6 +78,11 @@ type nodeLine struct {
 	Type string `json:"type"`
 	store.Node
 	Parts []partLine `json:"parts"` // stands for the field of llm.Message
+}
+
+type annotationLine struct {
+	Type string `json:"type"`
+	store.Annotation
 }
 
 type partLine struct {
@@ -147,6 +164,14 @@ func (d *native) line(data []byte) error {
 		}
 		c := d.all[len(d.all)-1]
 		c.Nodes = append(c.Nodes, l.node())
+	case typeAnnotation:
+		var l annotationLine
+		if len(d.all) == 0 || json.Unmarshal(data, &l) != nil {
+			d.notes.add(badLines, 1)
+			return nil
+		}
+		c := d.all[len(d.all)-1]
+		c.Annotations = append(c.Annotations, l.Annotation)
 	default:
 		d.notes.add(unknownLines, 1)
 	}
@@ -195,6 +220,9 @@ func (c *Conversation) mend(n notes) {
 	if last > 2*len(c.Nodes)+slack {
 		c.renumber()
 	}
+	before = len(c.Annotations)
+	c.Annotations = store.Bounded(c.Annotations)
+	n.add(badAnnotations, before-len(c.Annotations))
 }
 
 // slack is how many numbers may be missing in a conversation.
@@ -209,4 +237,11 @@ func (c *Conversation) renumber() {
 		node.Seq, node.Parent = i+1, now[node.Parent]
 	}
 	c.Session.Head = now[c.Session.Head]
+	for i := range c.Annotations {
+		a := &c.Annotations[i]
+		after, known := now[a.After]
+		if a.After, a.Next = after, now[a.Next]; !known || a.Kind == store.Left { // it names a message by its number
+			a.Kind = ""
+		}
+	}
 }

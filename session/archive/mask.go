@@ -1,14 +1,15 @@
 package archive
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 
 	"parley/providers/llm"
 )
 
-// Masked returns c with what mask makes of its texts, of the arguments of calls
-// and of their results, and in c.Masked how many of those it changed. What
+// Masked returns c with what mask makes of its texts, of the arguments of calls,
+// of their results and of annotations, and in c.Masked how many of those it changed. What
 // providers want back byte for byte, State, stays, and so do files.
 func Masked(c Conversation, mask func(string) string) Conversation {
 	clean := func(text *string) {
@@ -36,7 +37,38 @@ func Masked(c Conversation, mask func(string) string) Conversation {
 			n.Results[id] = o
 		}
 	}
+	c.Annotations = slices.Clone(c.Annotations)
+	for i := range c.Annotations {
+		a := &c.Annotations[i]
+		var data any
+		if json.Unmarshal(a.Data, &data) != nil {
+			continue
+		}
+		was := c.Masked
+		data = maskedJSON(data, clean)
+		if text, err := json.Marshal(data); err == nil && c.Masked > was {
+			a.Data = text
+		}
+	}
 	clean(&c.Session.Title)
 	clean(&c.Session.Preview)
 	return c
+}
+
+// maskedJSON is a decoded JSON value with each of its strings cleaned.
+func maskedJSON(value any, clean func(*string)) any {
+	switch value := value.(type) {
+	case string:
+		clean(&value)
+		return value
+	case []any:
+		for i := range value {
+			value[i] = maskedJSON(value[i], clean)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			value[key] = maskedJSON(value[key], clean)
+		}
+	}
+	return value
 }

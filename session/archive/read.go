@@ -214,18 +214,19 @@ type notes map[string]int
 
 // What is counted, in the words of its notice.
 const (
-	badLines      = "lines skipped that are not what they should be"
-	longLines     = "lines or conversations skipped that are too long"
-	unknownLines  = "lines of unknown types skipped"
-	badMessages   = "messages skipped that are not valid"
-	orphans       = "messages put behind the one before, for what they follow is missing"
-	badHeads      = "conversations that go on from their last message, for the one they went on from is missing"
-	strays        = "results skipped that answer no call"
-	unanswered    = "calls without a result, which may have run or not"
-	unknownBlocks = "pieces of unknown types left out"
-	noFiles       = "pictures and files left out that are not in the file"
-	subagents     = "messages of subagents left out"
-	injected      = "messages left out that the program had added itself"
+	badLines       = "lines skipped that are not what they should be"
+	longLines      = "lines or conversations skipped that are too long"
+	unknownLines   = "lines of unknown types skipped"
+	badMessages    = "messages skipped that are not valid"
+	orphans        = "messages put behind the one before, for what they follow is missing"
+	badAnnotations = "notices and the like left out that cannot be, or are too many"
+	badHeads       = "conversations that go on from their last message, for the one they went on from is missing"
+	strays         = "results skipped that answer no call"
+	unanswered     = "calls without a result, which may have run or not"
+	unknownBlocks  = "pieces of unknown types left out"
+	noFiles        = "pictures and files left out that are not in the file"
+	subagents      = "messages of subagents left out"
+	injected       = "messages left out that the program had added itself"
 )
 
 func (n notes) add(what string, count int) {

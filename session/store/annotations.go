@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +26,27 @@ type Annotation struct {
 // Left is the kind of an annotation that names, by its Seq, a message of another
 // branch. Forks do not keep those.
 const Left = "left"
+
+// Bounds for what is kept of a conversation beside its messages.
+const (
+	MaxHere = 100     // annotations in one place
+	maxData = 1 << 20 // bytes of one that is brought in
+)
+
+// Bounded returns those of annotations from elsewhere that can be kept: of one
+// place the last ones.
+func Bounded(all []Annotation) []Annotation {
+	here := map[[2]int]int{}
+	var kept []Annotation
+	for _, a := range slices.Backward(all) {
+		place := [2]int{a.After, a.Next}
+		if here[place]++; here[place] <= MaxHere && a.Kind != "" && len(a.Data) <= maxData {
+			kept = append(kept, a)
+		}
+	}
+	slices.Reverse(kept)
+	return kept
+}
 
 const annotationsTable = `CREATE TABLE annotations (
 	session INTEGER NOT NULL, n INTEGER NOT NULL, data TEXT NOT NULL, PRIMARY KEY (session, n)) WITHOUT ROWID;`
@@ -171,9 +193,20 @@ func annotations(q querier, num int64, missed *tally) (all []Annotation) {
 }
 
 // Annotations returns what was shown between the messages of a session.
-func (db *DB) Annotations(id string) ([]Annotation, error) {
-	_, c, _, err := db.load(id)
-	return c.annotations, err
+func (db *DB) Annotations(id string) (all []Annotation, err error) {
+	err = db.read(func(q querier) error {
+		row, err := db.row(q, id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("%w: %s", ErrNotFound, id)
+		}
+		if err != nil && !partial(err) {
+			return err
+		}
+		var missed tally
+		all = annotations(q, row.num, &missed)
+		return missed.damage(db, nil)
+	})
+	return all, err
 }
 
 // A stored is what a file holds of a conversation.

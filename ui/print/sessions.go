@@ -287,14 +287,13 @@ func (s Shelf) one(words []string, raw bool, do func(archive.Conversation) error
 		if err != nil {
 			return err
 		}
-		about, nodes, err := lib.Read(found.ID)
-		if fatal(err, len(nodes)) != nil {
+		c, err := stored(lib, found.ID)
+		if fatal(err, len(c.Nodes)) != nil {
 			return err
 		}
 		if err != nil {
 			s.Note(err.Error())
 		}
-		c := archive.Conversation{Session: about, Nodes: nodes}
 		if !raw {
 			c = s.masked(c)
 		}
@@ -534,7 +533,7 @@ func (s Shelf) bringFile(lib *session.Library, file string, asJSON bool) error {
 		if now := s.Now(); c.Session.Updated.After(now) { // nobody has talked in the future
 			c.Session.Updated = now
 		}
-		id, err := lib.Import(c.Session, c.Nodes)
+		id, err := lib.Import(c.Session, c.Nodes, c.Annotations...)
 		if err != nil {
 			return errors.Join(fmt.Errorf("%d of %d conversations were imported: %w", len(rows), len(found), err), s.rows(rows, asJSON))
 		}

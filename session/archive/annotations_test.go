@@ -1,0 +1,66 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session/store"
+)
+
+// What was shown between the messages goes out and comes in with them, without
+// keys.
+func TestAnnotationsInJSONL(t *testing.T) {
+	said := store.Node{Seq: 1, At: time.Unix(1, 0).UTC(), Message: llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "hi"}}}}
+	note := func(n int, text string) store.Annotation {
+		data, _ := json.Marshal(map[string]any{"text": text, "more": []string{text}, "count": 3})
+		return store.Annotation{N: n, After: 1, Next: 2, At: time.Unix(2, 0).UTC(), Kind: "notice", Data: data}
+	}
+	c := Conversation{Session: store.Session{ID: "x", Head: 1}, Nodes: []store.Node{said}, Annotations: []store.Annotation{note(1, "the KEY is wrong"), note(2, "fine")}}
+	roundTrip := func(c Conversation) Conversation {
+		t.Helper()
+		var b bytes.Buffer
+		if err := JSONL(&b, c); err != nil {
+			t.Fatal(err)
+		}
+		got, notes, err := Read(&b, "x.jsonl")
+		if err != nil || len(got) != 1 || len(notes) > 0 {
+			t.Fatalf("%d conversations, %q, %v", len(got), notes, err)
+		}
+		return got[0]
+	}
+	if got := roundTrip(c); !reflect.DeepEqual(got.Annotations, c.Annotations) {
+		t.Errorf("got %+v, want %+v", got.Annotations, c.Annotations)
+	}
+	masked := Masked(c, strings.NewReplacer("KEY", "[redacted]").Replace)
+	if got := fmt.Sprintf("%s", roundTrip(masked).Annotations[0].Data); got != `{"count":3,"more":["the [redacted] is wrong"],"text":"the [redacted] is wrong"}` || masked.Masked != 2 {
+		t.Errorf("masked %d texts: %s", masked.Masked, got)
+	}
+	if !strings.Contains(string(c.Annotations[0].Data), "KEY") {
+		t.Error("masking changed the conversation itself")
+	}
+}
+
+// A file that brings very many of them, or very long ones, brings the last ones.
+func TestManyAnnotations(t *testing.T) {
+	var file strings.Builder
+	file.WriteString(`{"type":"session","format":"parley","version":1,"id":"x","head":1}` + "\n")
+	file.WriteString(`{"type":"message","seq":1,"role":"user","parts":[{"kind":"text","text":"hi"}]}` + "\n")
+	for n := range 5000 {
+		fmt.Fprintf(&file, `{"type":"annotation","n":%d,"after":1,"next":2,"kind":"notice","data":{"text":"%d"}}`+"\n", n, n)
+	}
+	fmt.Fprintf(&file, `{"type":"annotation","n":1,"after":1,"next":2,"kind":"notice","data":{"text":%q}}`+"\n", strings.Repeat("x", 2<<20))
+	got, notes, err := Read(strings.NewReader(file.String()), "x.jsonl")
+	if err != nil || len(got) != 1 || len(notes) != 1 {
+		t.Fatalf("%d conversations, %q, %v", len(got), notes, err)
+	}
+	all := got[0].Annotations
+	if len(all) != store.MaxHere-1 || string(all[len(all)-1].Data) != `{"text":"4999"}` {
+		t.Errorf("%d are brought in", len(all))
+	}
+}
