@@ -505,7 +505,7 @@ func TestImports(t *testing.T) {
 		theme   = "ui/theme"
 		md      = "ui/markdown"
 	)
-	adapter := []string{llm, "providers/filter", "providers/schema", "providers/wire"}
+	adapter := []string{llm, "providers/adapter", "providers/filter", "providers/schema", "providers/wire"}
 	screen := []string{"ui/*", "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
 		"":                    {"ui/cli", "ui/print", "tools", "tools/sandbox"},
@@ -513,6 +513,7 @@ func TestImports(t *testing.T) {
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage
 		"providers/demo":      {},
+		"providers/adapter":   {llm},
 		"providers/filter":    {llm, "providers/schema"},
 		"providers/retry":     {llm},
 		"providers/wire":      {llm},

@@ -4,9 +4,9 @@
 //	llm.Request ──► body (thinking by generation, messages, cache marks) ──► POST v1/messages
 //	server-sent events, or one JSON body ──► blocks ──► llm.Events
 //
-// The SDK carries the traffic through its untyped door, for its types take
-// blocks apart and rebuild them. Here what is signed, encrypted or unknown stays
-// JSON text from the wire to Part.State and back, byte for byte. A server that
+// What is signed, encrypted or unknown stays JSON text from the wire to Part.State
+// and back, byte for byte, which is why the types of Anthropic's SDK, which take
+// blocks apart and rebuild them, have no place here. A server that
 // refuses an optional field or its own thinking gets the request once more
 // without it. What a model accepts follows from its id; ids yet unknown are
 // taken to be like the newest. Errors are *llm.Error.
@@ -20,9 +20,7 @@ import (
 	"strings"
 	"sync"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-
+	"parley/providers/adapter"
 	"parley/providers/filter"
 	"parley/providers/llm"
 	"parley/providers/wire"
@@ -30,6 +28,9 @@ import (
 
 // Kind is what the configuration calls this wire format.
 const Kind = "anthropic"
+
+// apiVersion is that of the API: https://platform.claude.com/docs/en/api/versioning
+const apiVersion = "2023-06-01"
 
 // Options say whom a Model talks to.
 type Options struct {
@@ -50,7 +51,7 @@ type Model struct {
 	o      Options
 	facts  facts
 	own    bool // the host is Anthropic's
-	client sdk.Client
+	client adapter.Client
 	told   llm.Notices // those the user has seen
 
 	mu      sync.Mutex
@@ -67,28 +68,21 @@ func New(o Options) *Model {
 		o.Learned = &wire.LearnedLimits{}
 	}
 	own := official(o.BaseURL)
-	// The literal keeps out what sdk.NewClient reads from the environment and
-	// from profiles: keys, headers and a base URL that are not this server's.
-	opts := []option.RequestOption{
-		option.WithBaseURL(strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")),
-		option.WithMaxRetries(0),
-		option.WithHTTPClient(o.HTTP),
-		option.WithoutOpenTelemetry(),
-	}
+	headers := map[string]string{"Anthropic-Version": apiVersion}
 	if o.Key != "" {
-		opts = append(opts, option.WithHeader("X-Api-Key", o.Key))
+		headers["X-Api-Key"] = o.Key
 		if !own { // gateways want the key in one place or the other
-			opts = append(opts, option.WithHeader("Authorization", "Bearer "+o.Key))
+			headers["Authorization"] = "Bearer " + o.Key
 		}
 	}
 	for name, value := range o.Headers {
-		opts = append(opts, option.WithHeader(name, value))
+		headers[http.CanonicalHeaderKey(name)] = value
 	}
 	return &Model{
 		o:       o,
 		facts:   factsOf(o.Model, own),
 		own:     own,
-		client:  sdk.Client{Options: opts},
+		client:  adapter.Client{HTTP: o.HTTP, Headers: headers},
 		refused: map[[32]byte]bool{},
 	}
 }
@@ -179,15 +173,17 @@ func (m *Model) ask(ctx context.Context, req llm.Request, t *turn, out *llm.Out)
 func (m *Model) post(ctx context.Context, body map[string]any) (*http.Response, error) {
 	data, err := marshal(body)
 	if err != nil {
-		return nil, &llm.Error{Fault: llm.InvalidRequest, Message: err.Error()}
+		return nil, adapter.Unsendable(err)
 	}
-	var opts []option.RequestOption
+	address, err := url.Parse(strings.TrimSuffix(strings.TrimRight(m.o.BaseURL, "/"), "/v1"))
+	if err != nil {
+		return nil, adapter.Unsendable(err)
+	}
+	var more map[string]string
 	if betas := m.betas(body); betas != "" {
-		opts = append(opts, option.WithHeader("anthropic-beta", betas))
+		more = map[string]string{"Anthropic-Beta": betas}
 	}
-	var res *http.Response
-	err = m.client.Post(ctx, "v1/messages", data, &res, opts...)
-	return res, err
+	return m.client.Post(ctx, address.JoinPath("v1/messages").String(), data, more)
 }
 
 // named fills in who failed.
