@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,7 +8,7 @@ import (
 	"net/url"
 	"strings"
 
-	"parley/providers/llm"
+	"parley/providers/adapter"
 )
 
 // google is where Google serves the Gemini API.
@@ -18,38 +17,28 @@ const google = "https://generativelanguage.googleapis.com/v1beta"
 // send asks the server and returns its answer unread; the caller closes the
 // body.
 //
-// Google's SDK is left out on purpose. Its reader ends the stream at a comment
-// or an event name, turns the numbers in the arguments of a call into floats and
-// forgets the order of their fields; past its reader and its types, what remains
-// of it is this address and these headers. With it come gRPC, protobuf and
-// OpenCensus, for other ways to sign in: 4 ms and 20 MB of every start, also of
-// the helper that holds a command.
+// Google's SDK is left out on purpose: its reader ends the stream at a comment or
+// an event name, turns the numbers in the arguments of a call into floats and
+// forgets the order of their fields. With it come gRPC, protobuf and OpenCensus,
+// for other ways to sign in: 4 ms and 20 MB of every start, also of the helper
+// that confines a command.
 func (m *Model) send(ctx context.Context, body map[string]any) (*http.Response, error) {
 	address, err := m.address()
 	if err != nil {
-		return nil, unsendable(err)
+		return nil, adapter.Unsendable(err)
 	}
 	text, err := json.Marshal(body)
 	if err != nil {
-		return nil, unsendable(err)
+		return nil, adapter.Unsendable(err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(text))
-	if err != nil {
-		return nil, unsendable(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
+	headers := map[string]string{}
 	if m.o.Key != "" {
-		req.Header.Set("X-Goog-Api-Key", m.o.Key)
+		headers["X-Goog-Api-Key"] = m.o.Key
 	}
 	for name, value := range m.o.Headers {
-		req.Header.Set(name, value)
+		headers[http.CanonicalHeaderKey(name)] = value
 	}
-	return m.o.HTTP.Do(req)
-}
-
-// unsendable is the fault of a request that never left.
-func unsendable(err error) error {
-	return &llm.Error{Fault: llm.InvalidRequest, Message: err.Error()}
+	return adapter.Client{HTTP: m.o.HTTP, Headers: headers}.Post(ctx, address, text, nil)
 }
 
 // address is where the model is asked. What a base URL has no version in, such
