@@ -13,7 +13,7 @@ import (
 	"parley/providers/catalog"
 )
 
-// Choices lists what a person can pick: every model that is known of every
+// Choices lists what a user can pick: every model that is known of every
 // provider, those that are ready first, each with what is missing otherwise.
 // The models of local servers are known only to the servers: see Live.
 func Choices(c Config, getenv func(string) string) []Choice {

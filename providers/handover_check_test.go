@@ -49,7 +49,7 @@ func (c *check) secrets() {
 	}
 }
 
-// complete: everything that was said is there, and pictures as far as they are
+// complete: everything that was said is there, and images as far as they are
 // looked at.
 func (c *check) complete() {
 	pictures := 0

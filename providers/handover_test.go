@@ -152,7 +152,7 @@ func picture(id string) llm.Part {
 	return llm.Part{Kind: llm.Media, ID: id, Name: "dot.png", MIME: "image/png", Data: png}
 }
 
-// run answers the calls of the last message, both with a picture, the second
+// run answers the calls of the last message, both with an image, the second
 // with an error.
 func run(t *testing.T, history []llm.Message) []llm.Message {
 	t.Helper()

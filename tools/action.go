@@ -26,11 +26,11 @@ type Action struct {
 	Sandboxed bool // the command runs in the sandbox: it can change the workspace only, see [Set.Sandbox]
 	Network   bool // the sandbox lets it reach the network, see [Action.WithNetwork]
 
-	Caution  string // why a person is asked whatever was allowed, in words for them; "" if nothing is special
-	EachTime bool   // a person is asked each time: no answer holds for later
+	Caution  string // why a user is asked whatever was allowed, in words for them; "" if nothing is special
+	EachTime bool   // a user is asked each time: no answer holds for later
 
 	class   places.Class // of Path in the table of places; "" if it is not in it
-	nowhere bool         // Path is in a folder that is no workspace
+	nowhere bool         // Path is in a directory that is no workspace
 	beside  bool         // the command can read credentials that are in the workspace
 	guarded bool         // Path is run by git, or sets it up, though its name does not say so
 

@@ -11,7 +11,7 @@ import (
 var long = os.Getenv("PARLEY_LONG") == "1"
 
 // forest is a workspace with n source files, a tenth of them ignored, a hundred
-// to a folder.
+// to a directory.
 func forest(t testing.TB, n int) folder {
 	t.Helper()
 	f := open(t, map[string]string{".gitignore": "*.log\n/build/\nnode_modules\n"})

@@ -9,7 +9,7 @@ import (
 )
 
 // Nowhere says why the directory is no workspace, in words such as "is your home
-// folder"; "" if it is one. Where it is not, reading asks, and writing asks each time.
+// directory"; "" if it is one. Where it is not, reading asks, and writing asks each time.
 func (s *Set) Nowhere() string { return s.nowhere }
 
 // Protect adds files to those that hold credentials, by their absolute paths, also
@@ -52,7 +52,7 @@ func (s *Set) cautionFile(a *Action) {
 	}
 }
 
-// asks reports whether a person is asked before the model sees what is in a file.
+// asks reports whether a user is asked before the model sees what is in a file.
 func (w *workspace) asks(file string) bool { return w.nowhere != "" || w.place(file).Class != "" }
 
 // near returns the places of a class that are in the workspace.

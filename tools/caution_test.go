@@ -10,7 +10,7 @@ import (
 	"parley/tools/permission"
 )
 
-// atHome is a workspace that is the home folder, or one in it.
+// atHome is a workspace that is the home directory, or one in it.
 func atHome(t *testing.T, workspace string, files map[string]string) folder {
 	t.Helper()
 	home := t.TempDir()
@@ -31,7 +31,7 @@ func atHome(t *testing.T, workspace string, files map[string]string) folder {
 	return folder{set, t}
 }
 
-// decided is what a policy says about a call, with the reason that a person sees.
+// decided is what a policy says about a call, with the reason that a user sees.
 func (f folder) decided(p *Policy, name string, pairs ...any) (verdict Verdict, why string) {
 	f.t.Helper()
 	a, err := f.Plan(context.Background(), name, args(pairs...))
@@ -43,7 +43,7 @@ func (f folder) decided(p *Policy, name string, pairs ...any) (verdict Verdict, 
 
 var everyMode = []Mode{ModeAsk, ModeAuto, ModeReadOnly, ModeYolo}
 
-// The home folder is no workspace: reading asks, and writing does each time,
+// The home directory is no workspace: reading asks, and writing does each time,
 // whatever was answered before. Names are free.
 func TestHomeAsks(t *testing.T) {
 	f := atHome(t, ".", map[string]string{"notes.md": "x\n", "src/a.go": "package a\n"})
@@ -108,7 +108,7 @@ func TestHomeHoldsNoCommands(t *testing.T) {
 	}
 }
 
-// Folders of the system are no workspace either.
+// Directories of the system are no workspace either.
 func TestSystemFoldersAsk(t *testing.T) {
 	set, err := Open("/etc")
 	if err != nil {
@@ -125,7 +125,7 @@ func TestSystemFoldersAsk(t *testing.T) {
 }
 
 // What holds credentials or starts programs at login asks in every mode, in every
-// folder, and by whatever name it is reached.
+// directory, and by whatever name it is reached.
 func TestSensitivePlacesAsk(t *testing.T) {
 	files := map[string]string{
 		"dotfiles/.ssh/id_rsa": "key\n", "dotfiles/.bashrc": "alias l=ls\n", "dotfiles/.aws/credentials": "secret\n",

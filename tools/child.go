@@ -89,7 +89,7 @@ func (c *child) unchecked() bool {
 	return c.helped() && (!c.ended() || c.state.ExitCode() < 0)
 }
 
-// release lets go of the helper, once more after the end: its temp folder can be
+// release lets go of the helper, once more after the end: its temp directory can be
 // emptied then.
 func (c *child) release() {
 	if c.letGo != nil {

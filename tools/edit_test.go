@@ -84,7 +84,7 @@ func TestEditSaysHowManyPlaces(t *testing.T) {
 
 // Undoing an edit gives the text back, byte for byte, wherever it was made: with
 // either line ends, a byte order mark, no newline at the end. Only where both are
-// mixed a new line may get the ends of its neighbours.
+// mixed a new line may get the ends of its neighbors.
 func TestEditUndone(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	ends, undone := []string{"\n", "\r\n"}, 0

@@ -13,7 +13,7 @@ import (
 )
 
 // An External is a tool from outside this package, such as one of an MCP
-// server. Its description and schema are untrusted: what a person would not see
+// server. Its description and schema are untrusted: what a user would not see
 // is taken out of them before a model reads them.
 type External struct {
 	Name        string          // ^[a-zA-Z0-9_-]{1,64}$, which every provider takes
@@ -50,7 +50,7 @@ func Plain(text string, limit int) (plain string, notes []string) {
 }
 
 // Clean is Plain without a limit: nothing is left with which a file or a server
-// could whisper to a model what a person does not see.
+// could whisper to a model what a user does not see.
 func Clean(text string) (plain string, notes []string) {
 	var c cleaner
 	plain = c.write([]byte(text))

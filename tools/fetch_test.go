@@ -140,7 +140,7 @@ b</code></pre><noscript>enable it</noscript><form><input value="x"><textarea>y</
 	}
 }
 
-// What goes out says nothing about the person.
+// What goes out says nothing about the user.
 func TestFetchSendsNothingElse(t *testing.T) {
 	var seen []http.Header
 	server, f := site(t, func(w http.ResponseWriter, r *http.Request) {

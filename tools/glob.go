@@ -121,7 +121,7 @@ func (k *walk) notes() []string {
 	return append(notes, k.kept()...)
 }
 
-// kept tells of what a rule of the person's keeps from being found.
+// kept tells of what a rule of the user's keeps from being found.
 func (k *walk) kept() []string {
 	var notes []string
 	if k.hidden > 0 {

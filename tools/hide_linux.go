@@ -9,7 +9,7 @@ import (
 
 // HideEnvironment takes what no command gets of parley's environment out of the
 // memory that the kernel shows of it in /proc/PID/environ: a command that runs as
-// the same person, or as root, could read keys there. Parley itself has copies
+// the same user, or as root, could read keys there. Parley itself has copies
 // since it started. It reports whether it could.
 func HideEnvironment() bool {
 	start, end, ok := environMemory()

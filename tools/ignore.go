@@ -42,7 +42,7 @@ func (w *workspace) ignores(rules gitignore.Rules, dir string, entries []fs.DirE
 	return rules
 }
 
-// rules reads the rules in file for the folder base; none if it cannot be read.
+// rules reads the rules in file for the directory base; none if it cannot be read.
 func (w *workspace) rules(base, file string) gitignore.Rules {
 	f, _, err := w.open(file)
 	if err != nil {

@@ -31,7 +31,7 @@ func planList(_ context.Context, w *workspace, args listArgs) (*Action, error) {
 	}, nil
 }
 
-// folder is locate for a folder that is the workspace if it is not named.
+// directory is locate for a directory that is the workspace if it is not named.
 func (w *workspace) folder(name string) (string, error) {
 	if name == "" {
 		return ".", nil

@@ -164,7 +164,7 @@ func TestDeviceInTheWorkspace(t *testing.T) {
 	f.fails("write", []any{"path", "null", "content", "x"}, "null is a device, not a regular file")
 }
 
-// A folder that becomes a link out right after it was checked is not followed.
+// A directory that becomes a link out right after it was checked is not followed.
 func TestSwappedAfterTheCheck(t *testing.T) {
 	outside := t.TempDir()
 	write(t, filepath.Join(outside, "f"), "outside")
@@ -205,7 +205,7 @@ func TestSwappedAfterTheCheck(t *testing.T) {
 	}
 }
 
-// While a folder is swapped for a link that leads out, no read and no write may
+// While a directory is swapped for a link that leads out, no read and no write may
 // follow it: for five seconds, or a minute with PARLEY_LONG=1.
 func TestSwappedFolder(t *testing.T) {
 	t.Parallel()

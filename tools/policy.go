@@ -11,7 +11,7 @@ import (
 	"parley/tools/places"
 )
 
-// Mode is how much a person lets tools do without being asked. It is cycled
+// Mode is how much a user lets tools do without being asked. It is cycled
 // with shift+tab and always shown.
 type Mode string
 
@@ -38,16 +38,16 @@ const (
 	Deny  Verdict = "deny"
 )
 
-// An Answer is what a person said to an action.
+// An Answer is what a user said to an action.
 type Answer struct {
 	Verdict Verdict // Allow or Deny
 	Session bool    // with Allow: the same action need not be asked again in this session
 	Always  bool    // with Allow: nor later in this workspace
 	Prefix  int     // with Always: nor what begins with so many words of the command; 0 is the whole of it
 	Network bool    // with Allow: this time it may reach the network from the sandbox
-	Note    string  // with Deny: what the person says to the model
-	Reason  string  // with Deny: why, where no person decided
-	Input   string  // with Allow: the arguments as the person edited them; "" as they were
+	Note    string  // with Deny: what the user says to the model
+	Reason  string  // with Deny: why, where no user decided
+	Input   string  // with Allow: the arguments as the user edited them; "" as they were
 }
 
 // A Policy decides whether a tool may run. It is the only place that does, and
@@ -94,7 +94,7 @@ func (p *Policy) Next() Mode {
 }
 
 // SetFolder names the workspace, by its absolute path without symbolic links:
-// rules of a folder hold in that one only, and absolute paths below it are
+// rules of a directory hold in that one only, and absolute paths below it are
 // inside.
 func (p *Policy) SetFolder(folder string) {
 	p.mu.Lock()
@@ -402,7 +402,7 @@ func ParseRule(text string) (permission.Rule, error) {
 	return permission.ParseRule(text)
 }
 
-// guards are the names of files and folders that configure or run programs for
+// guards are the names of files and directories that configure or run programs for
 // parley and git (.envrc: for the shell that they are started from), so that a
 // change there can be as good as a command. It is these four and no more: a
 // Makefile, a test or a script runs things as well and is not guarded, but for

@@ -197,7 +197,7 @@ func TestAlways(t *testing.T) {
 		t.Errorf("kept are %v", kept)
 	}
 
-	// A later parley in the same folder, and one in another.
+	// A later parley in the same directory, and one in another.
 	text, err := permission.Marshal(kept)
 	if err != nil {
 		t.Fatal(err)

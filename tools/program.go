@@ -23,7 +23,7 @@ type Program struct {
 // [parley/tools/sandbox.Command]. A nil command is one that is not held.
 type Confine func(argv, env []string) (cmd *exec.Cmd, letGo func(), err error)
 
-// StartProgram starts argv in a folder, in a session of its own. Of parley's own
+// StartProgram starts argv in a directory, in a session of its own. Of parley's own
 // environment it gets what commands get, and env besides. Confine may be nil. The
 // program that calls it has to call [parley/tools/sandbox.Child] first thing in
 // main: a helper sees to it that nothing outlives it.

@@ -20,7 +20,7 @@ import (
 type SandboxConfig struct {
 	Off      bool     `toml:"off"`      // commands are not held, and so ask each time
 	Required bool     `toml:"required"` // no command runs that is not held
-	Read     []string `toml:"read"`     // further files and folders commands may read; ~/ is the home folder
+	Read     []string `toml:"read"`     // further files and directories commands may read; ~/ is the home directory
 	Write    []string `toml:"write"`    // further ones they may change
 	Env      []string `toml:"env"`      // further variables they get, by their exact names
 }
@@ -83,7 +83,7 @@ func (b *box) look() string {
 	return strings.TrimSpace(b.watch.Load().Look())
 }
 
-// accept takes what a command has made that was not held: a person has let it.
+// accept takes what a command has made that was not held: a user has let it.
 func (b *box) accept() {
 	if b.watch != nil && b.watch.Load() != nil {
 		b.watch.Load().Accept()
@@ -132,7 +132,7 @@ func (w *workspace) startup() (paths []string) {
 }
 
 // cache is where held commands keep what they have built and fetched. The
-// person's own caches are not for them: what a command leaves there, programs
+// user's own caches are not for them: what a command leaves there, programs
 // outside of the sandbox would run. Each workspace has its own.
 func (w *workspace) cache() (string, error) {
 	base, err := os.UserCacheDir()

@@ -77,7 +77,7 @@ func TestHeldShell(t *testing.T) {
 	}
 }
 
-// The network comes with the person's word and not with the model's.
+// The network comes with the user's word and not with the model's.
 func TestWithNetwork(t *testing.T) {
 	f := openHeld(t, SandboxConfig{}, nil)
 	if _, err := f.Plan(t.Context(), "shell", args("command", "true", "network", true)); err == nil {
@@ -141,7 +141,7 @@ func TestWithoutSandbox(t *testing.T) {
 	}
 }
 
-// A workspace that holds the home folder holds its secrets.
+// A workspace that holds the home directory holds its secrets.
 func TestHomeIsNoWorkspaceToHold(t *testing.T) {
 	f := open(t, nil)
 	t.Setenv("HOME", f.Root())

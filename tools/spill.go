@@ -34,7 +34,7 @@ type spill struct {
 // it is nil.
 func newSpill() *spill {
 	dir := os.TempDir()
-	if base, err := os.UserCacheDir(); err == nil { // a temp folder may be memory
+	if base, err := os.UserCacheDir(); err == nil { // a temp directory may be memory
 		if own := filepath.Join(base, "parley"); os.MkdirAll(own, 0o700) == nil {
 			dir = own
 		}

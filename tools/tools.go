@@ -1,4 +1,4 @@
-// Package tools is what a model may do on a person's machine: read, list, glob,
+// Package tools is what a model may do on a user's machine: read, list, glob,
 // grep, write, edit, shell and fetch.
 //
 //	call ──► Set.Plan ──► *Action ──► Policy.Decide ──► Action.Run ──► Outcome
@@ -135,7 +135,7 @@ func refuse(format string, args ...any) *Refusal {
 	return &Refusal{Text: clip(fmt.Sprintf(format, args...), maxText)}
 }
 
-// Open returns all tools, at work in the folder root. Close releases it.
+// Open returns all tools, at work in the directory root. Close releases it.
 func Open(root string) (*Set, error) {
 	w, err := openWorkspace(root)
 	if err != nil {
@@ -261,7 +261,7 @@ func unknown(name string, names []string) error {
 	return fmt.Errorf("unknown tool %s: the tools are %s", quote(name), strings.Join(names, ", "))
 }
 
-// openWorkspace opens the folder at path.
+// openWorkspace opens the directory at path.
 func openWorkspace(path string) (*workspace, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {

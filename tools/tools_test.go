@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// A folder is a workspace to test in.
+// A directory is a workspace to test in.
 type folder struct {
 	*Set
 	t testing.TB

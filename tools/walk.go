@@ -12,10 +12,10 @@ import (
 	"parley/tools/permission"
 )
 
-// maxWalk is how many entries of folders one call looks at.
+// maxWalk is how many entries of directories one call looks at.
 const maxWalk = 200_000
 
-// A walk goes through a folder and those below it, sorted by name. It does not
+// A walk goes through a directory and those below it, sorted by name. It does not
 // follow symbolic links, and leaves out .git and what files such as .gitignore say.
 type walk struct {
 	*workspace
@@ -29,10 +29,10 @@ type walk struct {
 	secret  int  // entries left out because they are sensitive places
 
 	says  func(file string) permission.Effect // about reading a file; nil: nothing
-	asked bool                                // about the folder where the walk began: whoever lets it be walked was asked
+	asked bool                                // about the directory where the walk began: whoever lets it be walked was asked
 	inner bool                                // the walk began in a sensitive place, and so was asked about
 
-	at *os.Root // of the folder with the file that is visited
+	at *os.Root // of the directory with the file that is visited
 }
 
 // errEnough ends a walk early.
@@ -65,7 +65,7 @@ func (k *walk) from(ctx context.Context, dir string, visit func(file string, e f
 	return err
 }
 
-// A place is a folder that a walk has come to.
+// A place is a directory that a walk has come to.
 type place struct {
 	dir     string
 	at      *os.Root // of dir: files in it are opened in one step
@@ -137,7 +137,7 @@ func (k *walk) keepsSecret(file string) bool {
 	return p == nil || !p.shows(class)
 }
 
-// down visits the folder name in p. One that is gone, or not for us to see, is
+// down visits the directory name in p. One that is gone, or not for us to see, is
 // left out.
 func (k *walk) down(ctx context.Context, p place, name, file string, left gitignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
 	at, err := p.at.OpenRoot(name)

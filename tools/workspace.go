@@ -18,7 +18,7 @@ import (
 	"parley/tools/places"
 )
 
-// A workspace is the folder that file tools can reach, and what the model knows
+// A workspace is the directory that file tools can reach, and what the model knows
 // of it. Paths are relative to it, clean and with slashes, unless said.
 type workspace struct {
 	root *os.Root
@@ -110,7 +110,7 @@ func (w *workspace) relative(name string) (string, error) {
 }
 
 // inside makes an absolute path relative to the workspace, under either of its
-// names, or under another name of a folder above it.
+// names, or under another name of a directory above it.
 func (w *workspace) inside(abs string) (string, bool) {
 	abs = filepath.Clean(abs)
 	for _, base := range []string{w.path, w.real} {
@@ -214,7 +214,7 @@ func (w *workspace) absent(file string, err error) error {
 }
 
 // open opens a regular file for reading. It never waits: pipes, devices,
-// sockets and folders are refused.
+// sockets and directories are refused.
 func (w *workspace) open(file string) (*os.File, fs.FileInfo, error) {
 	native := filepath.FromSlash(file)
 	info, err := w.root.Lstat(native)
@@ -295,7 +295,7 @@ func (w *workspace) load(file string) ([]byte, fs.FileInfo, error) {
 	return content.Bytes(), info, nil
 }
 
-// entries reads a folder, sorted by name.
+// entries reads a directory, sorted by name.
 func (w *workspace) entries(dir string) ([]fs.DirEntry, error) {
 	native := filepath.FromSlash(dir)
 	info, err := w.root.Stat(native)

@@ -68,7 +68,7 @@ func (w *workspace) changeable(file string) ([]byte, fs.FileInfo, error) {
 	return content, info, nil
 }
 
-// creatable refuses a new file below something that is no folder.
+// creatable refuses a new file below something that is no directory.
 func (w *workspace) creatable(file string) error {
 	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
 		info, err := w.root.Lstat(filepath.FromSlash(dir))

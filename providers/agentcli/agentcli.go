@@ -41,7 +41,7 @@ type Options struct {
 	Idle     time.Duration // longest silence; 0 is 300 s
 	Grace    time.Duration // between the request to end and the end by force; 0 is 5 s
 	Env      []string      // NAME=value, on top of parley's own environment
-	Workdir  string        // where the program runs; "" is an empty folder of parley's
+	Workdir  string        // where the program runs; "" is an empty directory of parley's
 	Tap      *wire.Tap     // keeps what is said; nil for none
 	Replay   *wire.Replay  // answers in the place of the program; nil for none
 	Secrets  []string      // masked in what is kept, beside those of the environment
@@ -95,7 +95,7 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 }
 
 // Find returns the program of a kind: command, or, if that is empty, the usual
-// one. A name without a folder is looked for in the folders of path, a list such
+// one. A name without a directory is looked for in the directories of path, a list such
 // as PATH holds. The error says how to get the program.
 func Find(kind, command, path string) (string, error) {
 	f, ok := flavors[kind]
@@ -128,7 +128,7 @@ func Find(kind, command, path string) (string, error) {
 	return "", &llm.Error{Fault: llm.Unsupported, Message: message}
 }
 
-// expand puts the home folder in place of a leading ~.
+// expand puts the home directory in place of a leading ~.
 func expand(path string) string {
 	rest, ok := strings.CutPrefix(path, "~/")
 	home, err := os.UserHomeDir()
@@ -167,7 +167,7 @@ func (m *Model) Preview(req llm.Request) (string, error) {
 // each time with fewer.
 const attempts = 6
 
-// ask runs the program, again where it can be humoured.
+// ask runs the program, again where it can be humored.
 func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 	program := m.flavor.program
 	if m.o.Replay == nil {

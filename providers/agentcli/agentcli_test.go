@@ -331,7 +331,7 @@ func TestFind(t *testing.T) {
 		{"claude-cli", filepath.Join(home, "mine"), "", filepath.Join(home, "mine")},
 		{"claude-cli", "./claude", "", filepath.Join(bin, "claude")},
 		{"claude-cli", "", "", ""},
-		{"claude-cli", "", ".", ""}, // whatever lies in the folder of the day
+		{"claude-cli", "", ".", ""}, // whatever lies in the directory of the day
 		{"gemini-cli", "", bin, ""}, // cannot be run
 	} {
 		got, err := Find(tt.kind, tt.command, tt.path)

@@ -11,7 +11,7 @@ import (
 
 // claudeArgs are the arguments of Claude Code for one answer without an agent:
 // no tools, no MCP servers, no settings, hooks or memory of the user or of the
-// folder, and a system prompt in place of its own. Values from outside stand
+// directory, and a system prompt in place of its own. Values from outside stand
 // behind "=": alone, one that begins with a dash would be a flag.
 func claudeArgs(r *run) []string {
 	args := []string{

@@ -12,7 +12,7 @@ import (
 
 // geminiArgs are the arguments of Gemini CLI. What asks for approval is denied
 // without a terminal, so the default mode lets nothing happen; what only reads
-// finds an empty folder. The prompt comes on stdin, before the text of --prompt.
+// finds an empty directory. The prompt comes on stdin, before the text of --prompt.
 func geminiArgs(r *run) []string {
 	args := []string{
 		"--prompt=", "--output-format=stream-json", "--approval-mode=default",
@@ -28,7 +28,7 @@ func geminiArgs(r *run) []string {
 }
 
 // geminiEnv replaces the system prompt, for which there is no flag, and trusts
-// the folder if it is parley's own: nothing lies there that would be run.
+// the directory if it is parley's own: nothing lies there that would be run.
 func geminiEnv(r *run) []string {
 	var env []string
 	if r.file != "" {

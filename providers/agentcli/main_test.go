@@ -140,7 +140,7 @@ func mustJSON(v any) []byte {
 	return data
 }
 
-// A stage is a folder in which the fake program plays.
+// A stage is a directory in which the fake program plays.
 type stage struct {
 	t   *testing.T
 	dir string

@@ -227,7 +227,7 @@ func (r *run) lay(data []byte, name string) (string, error) {
 }
 
 // mention is how the programs are told to read a file of the user's. Only paths
-// that lead out of the empty folder matter.
+// that lead out of the empty directory matter.
 var mention = pattern(`@(["']?)([/\\~.]|[A-Za-z]:[/\\])`)
 
 // plain makes text that came from anywhere, a tool's output included, say

@@ -30,7 +30,7 @@ type run struct {
 	env      []string
 	stdin    []byte
 	notices  []string
-	temps    []string // files and folders that go when the run ends
+	temps    []string // files and directories that go when the run ends
 }
 
 // argument is the longest text that goes into an argument, in bytes: Linux
@@ -106,8 +106,8 @@ func (r *run) add(instruction string) {
 	r.system += instruction
 }
 
-// place finds the folder to run in. Without one of the user's it is one of
-// parley's, always the same, for the programs know their sessions by the folder,
+// place finds the directory to run in. Without one of the user's it is one of
+// parley's, always the same, for the programs know their sessions by the directory,
 // and empty, for they read what lies around.
 func (m *Model) place(r *run) error {
 	if m.o.Workdir != "" {

@@ -23,7 +23,7 @@ func (m *Model) exchange(r *run) (wire.Exchange, []byte) {
 	}
 	var names []string
 	for _, path := range r.temps {
-		names = append(names, path, "TEMP", filepath.Base(path), "TEMP") // what lies in the folder it runs in has a relative one
+		names = append(names, path, "TEMP", filepath.Base(path), "TEMP") // what lies in the directory it runs in has a relative one
 	}
 	plain := strings.NewReplacer(names...)
 	for _, arg := range r.args {

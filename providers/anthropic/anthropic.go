@@ -149,7 +149,7 @@ func (m *Model) answer(ctx context.Context, req llm.Request, out *llm.Out) error
 // each time without something else.
 const attempts = 5
 
-// ask sends req, again where the server can be humoured. The caller closes the
+// ask sends req, again where the server can be humored. The caller closes the
 // body of the response; there is none once the consumer has left.
 func (m *Model) ask(ctx context.Context, req llm.Request, t *turn, out *llm.Out) (*http.Response, error) {
 	for attempt := 1; !out.Stopped(); attempt++ {

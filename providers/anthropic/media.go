@@ -12,7 +12,7 @@ import (
 	"parley/providers/llm"
 )
 
-// pictures are the formats that are taken.
+// images are the formats that are taken.
 var pictures = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
 // content writes text, images and files as blocks.

@@ -143,7 +143,7 @@ func (h *history) call(p llm.Part) map[string]any {
 	return map[string]any{"type": "tool_use", "id": h.ids.call(p.ID), "name": wireName(p.Name), "input": input}
 }
 
-// results adds what tools answered. Pictures belong into the result, unless it
+// results adds what tools answered. Images belong into the result, unless it
 // reports an error: then it may hold text only, and they follow.
 func (h *history) results(parts []llm.Part) {
 	u := h.open("user")

@@ -37,7 +37,7 @@ func (a *answer) cite(raw json.RawMessage) {
 	})
 }
 
-// legible are the fields of a tool's result that a person can read, in the
+// legible are the fields of a tool's result that a user can read, in the
 // order in which they are told; what is in the last two is searched in turn.
 var legible = []string{"title", "url", "text", "stdout", "stderr", "error_code", "error_message", "data", "content", "source"}
 

@@ -158,7 +158,7 @@ func recordingOf(t *testing.T, dir string) recording {
 }
 
 // remote reports whether the provider ran tools, whose words are not recorded,
-// or saw a picture.
+// or saw an image.
 func (r recording) remote() bool {
 	for _, word := range []string{"web", "computer-use", "code-interpreter", "image", "fetch"} {
 		if strings.Contains(filepath.Base(r.dir), word) {

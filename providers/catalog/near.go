@@ -62,7 +62,7 @@ func distance(a, b string) (edits, limit int) {
 }
 
 // levenshtein counts the runes to insert, delete, replace or swap with their
-// neighbour to make b of a.
+// neighbor to make b of a.
 func levenshtein(a, b []rune) int {
 	before, last, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

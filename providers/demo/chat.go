@@ -22,10 +22,10 @@ type chat struct {
 	format   string // "", "json_object" or "json_schema"
 	schema   schema // for json_schema
 
-	ask      string     // the last message of the person, without what was piped in
+	ask      string     // the last message of the user, without what was piped in
 	piped    string     // what was piped in or attached as text
 	images   int        // that came with it
-	earlier  []string   // what the person said before, oldest first
+	earlier  []string   // what the user said before, oldest first
 	rounds   [][]result // tools that ran since, by request
 	declared bool       // an earlier answer said that this is the demo
 	keys     []Key

@@ -1,6 +1,6 @@
 // Package demo is the model that is always there: it needs no network and no
 // key. It is an http.RoundTripper that speaks OpenAI's chat completions, so the
-// real adapter runs against it, and everything a person sees of parley with it
+// real adapter runs against it, and everything a user sees of parley with it
 // is what they will see with a real model.
 //
 //	request ──► chat ──► rules ──► reply ──► chunks, paced ──► response body

@@ -69,7 +69,7 @@ func firstLines(text string, most int) string {
 
 func firstLine(text string) string { return firstLines(strings.TrimSpace(text), 1) }
 
-// unquote takes text out of the quotes a person put around it.
+// unquote takes text out of the quotes a user put around it.
 func unquote(text string) string {
 	text = strings.TrimSpace(text)
 	for _, pair := range []string{"``", `""`, "''", "“”"} {
@@ -124,7 +124,7 @@ func bullets(names []string, most int) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// listing tells what is in a folder: folders, and files by kind.
+// listing tells what is in a directory: directories, and files by kind.
 func listing(where string, names []string) string {
 	if len(names) == 0 {
 		return strings.ToUpper(where[:1]) + where[1:] + " is empty."

@@ -17,7 +17,7 @@ type task struct {
 	report   func(c *chat) string
 }
 
-// tasks are what a person can ask for, the most particular first. Each finds
+// tasks are what a user can ask for, the most particular first. Each finds
 // out whether it is meant, with the groups of its pattern.
 var tasks = []struct {
 	pattern func() *regexp.Regexp
@@ -115,7 +115,7 @@ var failures = lazy(`^\s*(?:error|cannot|could not|there is no|no such|unknown|i
 	`(?:is|was) not (?:a|text|run|written|allowed|found)|is larger than|is (?:a|no) (?:folder|directory)|is read-only|has (?:changed since|only \d)|` +
 	`have not read|already has)\b`)
 
-// denials are results of calls that a person or a rule stopped.
+// denials are results of calls that a user or a rule stopped.
 var denials = lazy(`did not allow|denied by|approval mode|was not run`)
 
 // successes are the words with which a tool says that it changed something.

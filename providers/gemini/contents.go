@@ -194,7 +194,7 @@ func (h *history) identify(part map[string]any, id string) {
 	}
 }
 
-// results adds one turn with the results of all calls of the step. Pictures go
+// results adds one turn with the results of all calls of the step. Images go
 // with their result where the model takes them there, else into a turn behind.
 func (h *history) results(list []llm.Part) {
 	var turn, behind []any
@@ -256,7 +256,7 @@ func (h *history) name(p llm.Part) string {
 	return "tool"
 }
 
-// pictures are the types of images that models look at.
+// images are the types of images that models look at.
 var pictures = []string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}
 
 // readable reports whether models take files of this type.
@@ -265,7 +265,7 @@ func readable(kind string) bool {
 		strings.HasPrefix(kind, "audio/") || strings.HasPrefix(kind, "video/")
 }
 
-// media writes a picture or another file, as far as models read it.
+// media writes an image or another file, as far as models read it.
 func media(p llm.Part) map[string]any {
 	kind, _, err := mime.ParseMediaType(p.MIME)
 	if err != nil {

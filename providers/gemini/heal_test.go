@@ -124,7 +124,7 @@ func TestStandInEnds(t *testing.T) {
 	}
 }
 
-// TestHealEnds checks that refusals that cannot be humoured come out, after few
+// TestHealEnds checks that refusals that cannot be humored come out, after few
 // requests.
 func TestHealEnds(t *testing.T) {
 	for _, test := range []struct {

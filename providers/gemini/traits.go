@@ -52,7 +52,7 @@ func (t traits) since(major, minor int) bool {
 }
 
 // three reports whether the model is a Gemini 3 or later: those give calls ids
-// and check signatures, take pictures in results, and an answer schema beside
+// and check signatures, take images in results, and an answer schema beside
 // tools.
 func (t traits) three() bool { return !t.gemma && t.since(3, 0) }
 

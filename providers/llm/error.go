@@ -91,7 +91,7 @@ func FaultOf(err error) Fault {
 	return Unknown
 }
 
-// Hint says what a person can do about err, in one sentence without a final
+// Hint says what a user can do about err, in one sentence without a final
 // period; "" if err is no *Error, whose words are then all there is.
 func Hint(err error) string {
 	var e *Error

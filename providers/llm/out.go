@@ -156,7 +156,7 @@ func Fail(err error) Stream {
 	return func(yield func(Event, error) bool) { yield(nil, err) }
 }
 
-// Canceled reports whether err says that the person, not the provider, ended
+// Canceled reports whether err says that the user, not the provider, ended
 // the answer.
 func Canceled(err error) bool {
 	return errors.Is(err, context.Canceled)

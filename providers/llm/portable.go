@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A Change is something Portable had to adapt, for the person to see.
+// A Change is something Portable had to adapt, for the user to see.
 type Change struct {
 	What  string `json:"what"` // "thinking left out", "remote tool calls told as text", …
 	Count int    `json:"count"`

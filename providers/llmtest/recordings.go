@@ -19,7 +19,7 @@ import (
 	"parley/providers/llm"
 )
 
-// recordings holds folders of recorded exchanges, by kind. They lie beside the
+// recordings holds directories of recorded exchanges, by kind. They lie beside the
 // repository, and are no part of it.
 const recordings = "../../../shared/wire"
 

@@ -112,7 +112,7 @@ func (e *endpoint) stream(ctx context.Context, req llm.Request, clean bool) llm.
 // each time without something else.
 const attempts = 4
 
-// ask sends req, again where the server can be humoured, and reads the answer.
+// ask sends req, again where the server can be humored, and reads the answer.
 func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 	if req.Misread {
 		cool := coolest

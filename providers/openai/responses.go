@@ -63,7 +63,7 @@ var trimmable = []string{
 	"temperature", "top_p", "include", "store", "user",
 }
 
-// unverified are the fields that OpenAI refuses to organisations it has not
+// unverified are the fields that OpenAI refuses to organizations it has not
 // verified.
 var unverified = map[string]string{
 	"reasoning.summary": "does not sum up its thinking for this account; sent again without asking for it",
@@ -74,7 +74,7 @@ var unverified = map[string]string{
 const cureInput = "input: items"
 
 // unwelcome finds that the server did not take its own items back: encrypted by
-// another organisation or a key of the past, or not in the company it wants.
+// another organization or a key of the past, or not in the company it wants.
 var unwelcome = pattern(`(?i)encrypted.content.*(could not|cannot|can't|failed|invalid|unable)` +
 	`|(invalid|decrypt|verify).*encrypted.content` +
 	`|without its required` +

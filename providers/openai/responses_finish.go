@@ -144,7 +144,7 @@ func (o *output) reason(r *response, calls int) llm.Reason {
 	return llm.Stop
 }
 
-// fails is the error that an event tells. A picture that cannot be used is the
+// fails is the error that an event tells. An image that cannot be used is the
 // request's fault.
 func (o *output) fails(data []byte) error {
 	err := o.failed(data)

@@ -126,7 +126,7 @@ func (it *item) results() string {
 	return b.String()
 }
 
-// image is the picture an item holds, nil if there is none.
+// image is the image an item holds, nil if there is none.
 func (it *item) image() []byte {
 	data, err := base64.StdEncoding.DecodeString(it.Image)
 	if it.Type != "image_generation_call" || err != nil || len(data) == 0 {

@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "write what recordings are expected to s
 //	-- head.json --        kind, model, and what of llm.Request there is beside the prompt
 //	-- 1.request.json --   stands in the first request; null must not
 //	-- 1.response.sse --   or .json, which has a status where that is not 200: 1.response.429.json
-//	-- 1.says --           what the person sees
+//	-- 1.says --           what the user sees
 //	-- 2.request.json --   the second request, with the results of the calls or another prompt
 //
 // The answers are in the form in which the service documents them, or sends

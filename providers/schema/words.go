@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// words say a constraint to a model or a person; %s is the keyword's value.
+// words say a constraint to a model or a user; %s is the keyword's value.
 // Keywords that are not here say nothing that is worth a word.
 var words = map[string]string{
 	"type":              "%s",

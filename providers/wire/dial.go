@@ -40,7 +40,7 @@ func reason(err error) string {
 }
 
 // unreachable is what a request that got no answer means. Host is what the
-// person asked for, as host:port.
+// user asked for, as host:port.
 func unreachable(err error, host string) *llm.Error {
 	var told *llm.Error
 	if errors.As(err, &told) {

@@ -43,7 +43,7 @@ type Recorder struct {
 const recordBody = 2 * MaxEvent
 
 // Record appends to the file at path, which nobody else may read. It follows no
-// link there: who may write to the folder could have put one.
+// link there: who may write to the directory could have put one.
 func Record(path string) (*Recorder, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, irregular(path)

@@ -2,7 +2,7 @@
 //
 //	SDK ──► http.Client ──► transport ──► Base ──► provider
 //
-// SDKs lose what a person needs to know: the status of a body they cannot
+// SDKs lose what a user needs to know: the status of a body they cannot
 // parse, the words of a plain-text error, the error object inside a 200 answer,
 // the stream that never says anything again. The transport turns each of these
 // into one *llm.Error before the SDK sees it; errors.As finds it through every

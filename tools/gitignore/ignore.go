@@ -1,10 +1,10 @@
 // Package gitignore reads .gitignore files, and others of that form, and says which
 // files they leave out.
 //
-//	text ──► Parse ──► Rules, and those of the folders below ──► Match
+//	text ──► Parse ──► Rules, and those of the directories below ──► Match
 //
 // Of gitignore(5) it knows everything but what only git's own index can tell. The
-// files of a folder that is ignored are not to be asked about, so that no rule
+// files of a directory that is ignored are not to be asked about, so that no rule
 // brings them back. Ignore files come with a stranger's code: what they cost is
 // bounded.
 package gitignore
@@ -20,17 +20,17 @@ import (
 // more. Of .ignore, which is for searches alone, ripgrep, ag and fd know as well.
 var Files = []string{".gitignore", ".ignore"}
 
-// Rules are from the top folder down; the last one that matches decides.
+// Rules are from the top directory down; the last one that matches decides.
 type Rules []rule
 
 type rule struct {
-	base    string // folder of the ignore file, "." for the top
+	base    string // directory of the ignore file, "." for the top
 	pattern string // for doublestar
 	ending  string // "*.go" is told by its ending alone
 	name    bool   // pattern is for the last element of a path, at any depth
 	plain   bool   // pattern has nothing special in it
 	keep    bool   // "!": what matches is not ignored
-	dir     bool   // only folders match
+	dir     bool   // only directories match
 }
 
 // MaxSize is how much of an ignore file is to be read, in bytes. Whose files are
@@ -42,13 +42,13 @@ const (
 	maxStars = 8
 )
 
-// And is the rules and those of a folder below. Neither is changed.
+// And is the rules and those of a directory below. Neither is changed.
 func (rules Rules) And(below Rules) Rules {
 	below = below[:min(len(below), max(maxRules-len(rules), 0))]
 	return append(rules[:len(rules):len(rules)], below...)
 }
 
-// Parse reads the text of an ignore file in the folder base, relative to the top,
+// Parse reads the text of an ignore file in the directory base, relative to the top,
 // which is ".", with slashes.
 func Parse(base, text string) Rules {
 	var rules Rules
@@ -78,7 +78,7 @@ func parse(line string) (r rule, ok bool) {
 	r.name = !strings.Contains(line, "/")
 	line = strings.TrimPrefix(line, "/")
 	if stem, ok := strings.CutSuffix(line, "/**"); ok {
-		line = stem + "/**/*" // what is in it, not the folder itself
+		line = stem + "/**/*" // what is in it, not the directory itself
 	}
 	const special = `*?[\`
 	r.plain = !strings.ContainsAny(line, special)

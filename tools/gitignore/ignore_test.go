@@ -8,7 +8,7 @@ import (
 func TestMatch(t *testing.T) {
 	for _, test := range []struct {
 		rules string
-		path  string // a folder if it ends with "/"
+		path  string // a directory if it ends with "/"
 		want  bool
 	}{
 		{"*.log", "a.log", true},
@@ -66,7 +66,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// The files of folders further down come later, and hold only there.
+// The files of directories further down come later, and hold only there.
 func TestBelow(t *testing.T) {
 	rules := Parse(".", "*.tmp\n/only").And(Parse("sub", "!keep.tmp\n/only\nx/y"))
 	tests := []struct {
@@ -92,7 +92,7 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// Rules of one folder do not get into those of its neighbour.
+// Rules of one directory do not get into those of its neighbor.
 func TestAndKeepsBoth(t *testing.T) {
 	above := Parse(".", "a\nb\nc")
 	left, right := above.And(Parse("l", "x")), above.And(Parse("r", "y"))

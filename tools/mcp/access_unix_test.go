@@ -33,7 +33,7 @@ func (m *notebook) set(name, text string) error {
 	return nil
 }
 
-// held starts a server as parley does: held by the sandbox, in a home folder of its
+// held starts a server as parley does: held by the sandbox, in a home directory of its
 // own, with a memory that outlives it.
 func held(t *testing.T, c Config, memory *notebook) *bench {
 	t.Helper()
@@ -82,7 +82,7 @@ func held(t *testing.T, c Config, memory *notebook) *bench {
 	return b
 }
 
-// home is a home folder to test in.
+// home is a home directory to test in.
 func home(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -112,7 +112,7 @@ func (b *bench) settle() State {
 	return b.until("it settles", func(s State) bool { return s.Status != Starting })
 }
 
-// A program in the home folder cannot be read in the sandbox. What it takes to start
+// A program in the home directory cannot be read in the sandbox. What it takes to start
 // is offered, works, and is remembered; so is that it need not be downloaded.
 func TestProgramInTheHomeFolder(t *testing.T) {
 	dir, memory := home(t), &notebook{}
@@ -199,7 +199,7 @@ func TestStop(t *testing.T) {
 }
 
 // What a program was refused is told from its words, its exit status and its
-// configuration, and nothing is offered that would give away the home folder.
+// configuration, and nothing is offered that would give away the home directory.
 func TestRefusal(t *testing.T) {
 	grantable := func(path string, _ bool) string {
 		if strings.HasPrefix(path, "/home/me/src") {

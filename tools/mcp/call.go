@@ -284,8 +284,8 @@ func (all *Servers) Resources() []Resource {
 	return out
 }
 
-// GetPrompt is the text of a prompt, as messages of the person's and, where the
-// server wants it so, the model's. A person asks for it; it is still the server's
+// GetPrompt is the text of a prompt, as messages of the user's and, where the
+// server wants it so, the model's. A user asks for it; it is still the server's
 // text, and should be shown before it is sent.
 func (all *Servers) GetPrompt(ctx context.Context, name, prompt string, args map[string]string) ([]llm.Message, error) {
 	s, c, err := all.connection(name)

@@ -20,7 +20,7 @@ type Config struct {
 	Command string            `toml:"command"` // the program
 	Args    []string          `toml:"args"`    // its arguments
 	Env     map[string]string `toml:"env"`     // further variables of its environment
-	Cwd     string            `toml:"cwd"`     // folder it starts in, absolute; "" is not the workspace, whose files are a stranger's
+	Cwd     string            `toml:"cwd"`     // directory it starts in, absolute; "" is not the workspace, whose files are a stranger's
 	URL     string            `toml:"url"`     // of the service, which speaks streamable HTTP
 	Headers map[string]string `toml:"headers"` // sent to the service with each request
 
@@ -30,7 +30,7 @@ type Config struct {
 
 	// How the sandbox holds the program.
 	Network bool     `toml:"network"` // it may reach the network
-	Read    []string `toml:"read"`    // further files and folders it may read
+	Read    []string `toml:"read"`    // further files and directories it may read
 	Write   []string `toml:"write"`   // further ones it may change
 	Free    bool     `toml:"free"`    // it is not held at all
 }

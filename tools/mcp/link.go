@@ -139,7 +139,7 @@ func (s *server) open(l *link, env, headers map[string]string) (sdk.Transport, e
 }
 
 // clientOptions offer a server nothing: no files, no model, no questions to the
-// person.
+// user.
 func (s *server) clientOptions() *sdk.ClientOptions {
 	return &sdk.ClientOptions{
 		Capabilities:                &sdk.ClientCapabilities{},

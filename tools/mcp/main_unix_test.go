@@ -43,7 +43,7 @@ func serveAs(name string) {
 	fakes[name](f)
 }
 
-// dot is a picture of one dot.
+// dot is an image of one dot.
 var dot = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89")
 
 type said struct {

@@ -6,10 +6,10 @@
 //	                         │ State (for /mcp)      ▲ Approve, Restart
 //	                         └ Tools ──► tools.Set ──► Action ──► the server
 //
-// A server is not trusted. Its tools are offered once a person has seen them,
+// A server is not trusted. Its tools are offered once a user has seen them,
 // and again after every change of what it says of them; each call asks, whatever
 // the server calls it. Everything it sends is bounded in size and time, and
-// cleaned before a person or a model reads it. It gets no environment but what
+// cleaned before a user or a model reads it. It gets no environment but what
 // its configuration names, and dies with parley.
 package mcp
 
@@ -29,7 +29,7 @@ import (
 // Options are what Open needs to know beside the configuration. The zero value
 // runs servers without a sandbox, and has every list of tools approved anew.
 type Options struct {
-	Dir     string // in which programs are started that have no folder of their own
+	Dir     string // in which programs are started that have no directory of their own
 	Version string // of parley, which servers are told
 
 	// Confine makes the command of a server's program, held by the sandbox; a
@@ -48,7 +48,7 @@ type Options struct {
 
 	// Agreed is what Agree was last given for a server; "" if nothing yet.
 	Agreed func(server string) string
-	// Agree keeps what a person has agreed to, for later sessions.
+	// Agree keeps what a user has agreed to, for later sessions.
 	Agree func(server, seal string) error
 
 	// Changed is told whenever the state of a server has changed, and with it
@@ -117,7 +117,7 @@ func (all *Servers) Tools() []tools.External {
 // Prefix begins the names of the tools of a server, and of no other tool.
 func Prefix(server string) string { return "mcp__" + server + "__" }
 
-// Approve says that a person has seen the tools of a server as State showed
+// Approve says that a user has seen the tools of a server as State showed
 // them, with this Seal, and agrees. It is an error if they have changed since.
 // An error of Options.Agree leaves them offered until Close.
 func (all *Servers) Approve(name, seal string) error {
@@ -186,7 +186,7 @@ const (
 	Disabled Status = "disabled" // by the configuration
 	Starting Status = "starting"
 	Ready    Status = "ready"
-	New      Status = "new"     // its tools were never seen by a person, and are not offered
+	New      Status = "new"     // its tools were never seen by a user, and are not offered
 	Changed  Status = "changed" // its tools are not those that were agreed to, and are not offered
 	Failed   Status = "failed"  // see Why
 	Stopped  Status = "stopped" // by the user
@@ -217,7 +217,7 @@ type State struct {
 	Since     time.Time
 }
 
-// A Tool is one of a server's, as a person sees it.
+// A Tool is one of a server's, as a user sees it.
 type Tool struct {
 	Name        string // as the model calls it
 	Title       string // the server's own name for it

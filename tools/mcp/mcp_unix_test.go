@@ -248,7 +248,7 @@ func TestOddTools(t *testing.T) {
 	}
 }
 
-// A person sees tools before a model does, and again when they have changed.
+// A user sees tools before a model does, and again when they have changed.
 func TestApproval(t *testing.T) {
 	kept := map[string]string{}
 	var mu sync.Mutex

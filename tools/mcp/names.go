@@ -75,7 +75,7 @@ func list(server string, all []*sdk.Tool) listing {
 	return out
 }
 
-// plain is text of a server's for a person, on one line or several.
+// plain is text of a server's for a user, on one line or several.
 func plain(text string, limit int) string {
 	text, _ = tools.Plain(text, limit)
 	return strings.TrimSpace(text)
@@ -101,7 +101,7 @@ func (s seal) salted() string {
 
 // start adds what c starts: the program or service, what it is given and what
 // the sandbox lets it do. Variables count by their names: a token that is renewed
-// in the environment is what the person agreed to.
+// in the environment is what the user agreed to.
 func (s seal) start(c Config, by string) error {
 	c.Disabled, c.Timeout, c.Trusted = false, "", false // they change nothing of what it is
 	type plain Config                                   // whose JSON has the maps sorted

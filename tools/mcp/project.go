@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Project reads the .mcp.json of a folder, as other programs have it too:
+// Project reads the .mcp.json of a directory, as other programs have it too:
 //
 //	{"mcpServers": {"NAME": {"command": "…", "args": […], "env": {…}}, "NAME": {"url": "…", "headers": {…}}}}
 //
-// The folder is trusted to name programs, and no further: it cannot take values
-// from the person's environment, where keys are, nor have a program run outside
+// The directory is trusted to name programs, and no further: it cannot take values
+// from the user's environment, where keys are, nor have a program run outside
 // of the sandbox or its tools offered unseen. Keys it has beside these are
 // ignored.
 func Project(text []byte) (map[string]Config, error) {

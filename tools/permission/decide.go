@@ -85,7 +85,7 @@ func (r Rule) wanted() []string {
 }
 
 // begins reports whether a command is one that begins with the words of a rule,
-// taking it wide: the program in any folder; options anywhere and short ones in
+// taking it wide: the program in any directory; options anywhere and short ones in
 // any company; and before each other word as many options as there are.
 func begins(words, wanted []string) bool {
 	if len(words) == 0 || !strings.EqualFold(program(words[0]), program(wanted[0])) {

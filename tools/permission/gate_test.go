@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// widened are the rules of a person who was generous: whatever can be widened of
+// widened are the rules of a user who was generous: whatever can be widened of
 // what programmers do all day.
 func widened(t testing.TB) Rules {
 	t.Helper()
@@ -197,7 +197,7 @@ func TestDenySeesAll(t *testing.T) {
 	}
 }
 
-// Bash makes the same words of a simple command, in a folder where it would find
+// Bash makes the same words of a simple command, in a directory where it would find
 // something for every glob and every variable is set.
 func TestBashAgrees(t *testing.T) {
 	bash, err := exec.LookPath("bash")

@@ -146,7 +146,7 @@ func follows(words []string, word, folder string) bool {
 }
 
 // inside reports whether word, should it be a path or hold one, as in
-// template-file=/etc/x, stays in the folder.
+// template-file=/etc/x, stays in the directory.
 func inside(word, folder string) bool {
 	for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune(`/\:=,`, r) }) {
 		if part == ".." {

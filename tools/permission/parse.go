@@ -16,7 +16,7 @@ import (
 type Command struct{ Words []string }
 
 // Bounds of what is parsed. The parser's time and stack grow with the square of
-// what is opened and not closed, so that a line with more of it than a person
+// what is opened and not closed, so that a line with more of it than a user
 // writes is only split into words.
 const (
 	maxLine     = 64 << 10  // bytes
@@ -440,7 +440,7 @@ func setsUp(words []string) bool {
 	return false
 }
 
-// program is the name of the program that word calls: without its folder, the
+// program is the name of the program that word calls: without its directory, the
 // version behind it and the letter case.
 func program(word string) string {
 	name := strings.TrimSuffix(strings.ToLower(path.Base(strings.ReplaceAll(word, `\`, "/"))), ".exe")

@@ -1,4 +1,4 @@
-// Package permission says what a person allowed, forbade, or wants to be asked
+// Package permission says what a user allowed, forbade, or wants to be asked
 // about, and whether a call is that.
 //
 //	"shell:git log *" ──► ParseRule ──► Rule ─┐
@@ -13,7 +13,7 @@
 // simple command with static words, in which nothing follows that could make
 // the program write, run others or reach beyond the workspace; see options.go.
 // What is not understood is allowed by no prefix. No command is allowed by
-// itself. Rules are a person's convenience, not a boundary: that is the sandbox.
+// itself. Rules are a user's convenience, not a boundary: that is the sandbox.
 package permission
 
 import (
@@ -39,7 +39,7 @@ const (
 
 // Where rules come from.
 const (
-	Config  = "config"  // the person's configuration file
+	Config  = "config"  // the user's configuration file
 	Flag    = "flag"    // the command line
 	State   = "state"   // remembered for good, by an answer
 	Session = "session" // remembered until parley ends
@@ -71,7 +71,7 @@ type Call struct {
 
 var toolName = regexp.MustCompile(`^(mcp__[A-Za-z0-9_-]*\*|[A-Za-z0-9_-]{1,64})$`)
 
-// ParseRule reads a rule as a person writes it; String is the inverse. Effect,
+// ParseRule reads a rule as a user writes it; String is the inverse. Effect,
 // Folder and From are for the caller to fill in.
 //
 //	shell                 every command

@@ -82,5 +82,5 @@ func (s *sight) sets(assigns []*syntax.Assign) {
 	}
 }
 
-// folders are variables that hold folders, and no command.
+// directories are variables that hold directories, and no command.
 var folders = compiled(`^(PATH|GOPATH|PYTHONPATH|NODE_PATH|MANPATH)$`)

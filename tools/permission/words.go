@@ -113,7 +113,7 @@ func expands(bare string) bool {
 	return strings.HasPrefix(bare, "~") || strings.Contains(bare, "=~") || strings.Contains(bare, ":~")
 }
 
-// unreadable says why a person could be mistaken about what a line says.
+// unreadable says why a user could be mistaken about what a line says.
 func unreadable(line string) string {
 	for i, r := range line {
 		switch {

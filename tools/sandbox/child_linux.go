@@ -257,8 +257,8 @@ func (h *helper) prepare() error {
 	return nil
 }
 
-// shelf opens the folder Undone, before all is read-only: as a mount that is not
-// in any folder, so that nobody else gets to it.
+// shelf opens the directory Undone, before all is read-only: as a mount that is not
+// in any directory, so that nobody else gets to it.
 func (h *helper) shelf() (shelf, error) {
 	if h.Undone == "" {
 		return shelf{}, nil

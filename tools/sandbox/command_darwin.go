@@ -21,7 +21,7 @@ func Probe() Backend {
 }
 
 // Command returns argv held by p, not yet started, in a session of its own.
-// Cleanup, to be called once it has ended, removes the private temp folder.
+// Cleanup, to be called once it has ended, removes the private temp directory.
 func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {
 	if len(argv) == 0 {
 		return nil, nil, errors.New("no command")

@@ -27,11 +27,11 @@ const (
 const separate = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC
 
 // Command returns argv held by p, not yet started, in a session of its own and
-// in the workspace folder. The caller may set its streams and Dir, and end it by
+// in the workspace directory. The caller may set its streams and Dir, and end it by
 // cleanup: the helper then ends every process that the command started, politely
 // and after 0.7 s without asking, puts back what is protected, and exits. Cleanup
 // has to be called in any case, and may be again; it does not wait, and removes
-// the private temp folder. The exit status is that of the command, 128+n after signal n, and 125
+// the private temp directory. The exit status is that of the command, 128+n after signal n, and 125
 // if the sandbox could not be set up, 126 or 127 if the command could not be
 // started. What the helper had to do is told in a line on stderr.
 func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {

@@ -150,7 +150,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// temp is where the caller makes the private temp folder.
+// temp is where the caller makes the private temp directory.
 func (p *place) temp() {
 	p.t.Helper()
 	if err := os.Mkdir(p.at("temp"), 0o777); err != nil {
@@ -192,7 +192,7 @@ func (p *place) ended() {
 	p.t.Errorf("still there: %v", inside(p.base))
 }
 
-// inside are the processes whose working folder is below dir, and so all that
+// inside are the processes whose working directory is below dir, and so all that
 // the sandbox started there, the helper too.
 func inside(dir string) []int {
 	var out []int
@@ -303,7 +303,7 @@ func TestCommandRefuses(t *testing.T) {
 	}
 }
 
-// The private temp folder goes with the command.
+// The private temp directory goes with the command.
 func TestTempIsRemoved(t *testing.T) {
 	if b := sandbox.Probe(); !b.OK() {
 		t.Skipf("nothing can be held here: %s", b.Why)

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// maxInner is how many git folders may be in one of a repository's own; with more
+// maxInner is how many git directories may be in one of a repository's own; with more
 // it is read-only as a whole.
 const maxInner = 32
 
-// configures is what decides in a git folder which programs git runs. Commondir
+// configures is what decides in a git directory which programs git runs. Commondir
 // says where the other files really are; below modules and worktrees are git
-// folders of their own. Git renames a lock over everything else that it writes,
+// directories of their own. Git renames a lock over everything else that it writes,
 // so that not all but what it needs can be read-only.
 func configures(gitFolder string) (all []string) {
 	for _, name := range []string{"hooks", "config", "config.worktree", "commondir", "worktrees", "modules"} {
@@ -94,11 +94,11 @@ type repos struct {
 	protected []string // relative to the workspace, with slashes
 	covered   map[string]bool
 	aside     map[string]bool // what is on its way to the shelf, and does not count
-	git       []string        // git folders
+	git       []string        // git directories
 	known     map[string]bool
 	bare      map[string]bool // those of them that lie open, as the workspace of a bare repository
-	parts     []string        // of the layout of a git folder, in folders that are none
-	trees     []string        // folders whose git folder is in them
+	parts     []string        // of the layout of a git directory, in directories that are none
+	trees     []string        // directories whose git directory is in them
 }
 
 // look protects the repository that dir is or has, if it does.
@@ -134,12 +134,12 @@ func (r *repos) look(dir string) {
 	r.trees = append(r.trees, dir)
 }
 
-// layout is what git takes a folder for a git folder by: HEAD, and the two others
-// in it or in the common folder. None of them need be what it seems to be: git goes
+// layout is what git takes a directory for a git directory by: HEAD, and the two others
+// in it or in the common directory. None of them need be what it seems to be: git goes
 // through links.
 var layout = []string{"HEAD", "objects", "refs", "commondir"}
 
-// lies reports whether the folder at is laid out as a git folder.
+// lies reports whether the directory at is laid out as a git directory.
 func (r *repos) lies(at string) bool {
 	has := func(name string) bool { _, err := os.Lstat(at + "/" + name); return err == nil }
 	if !has("HEAD") {
@@ -156,7 +156,7 @@ func (r *repos) lies(at string) bool {
 	return false
 }
 
-// follow protects the git folder that is at path, seen from dir, if it is in the
+// follow protects the git directory that is at path, seen from dir, if it is in the
 // workspace.
 func (r *repos) follow(dir, path string) {
 	if !filepath.IsAbs(path) {
@@ -188,7 +188,7 @@ func (r *repos) protectGit(gitFolder string) {
 	}
 }
 
-// inner protects what is in a git folder. Of the git folders in that, which a
+// inner protects what is in a git directory. Of the git directories in that, which a
 // commit of theirs writes to, only what configures them, if they are few.
 func (r *repos) inner(name string) {
 	var all []string
@@ -239,7 +239,7 @@ func (r *repos) gitFolders(dir string, depth int) (all []string, few bool) {
 	return all, len(all) <= maxInner
 }
 
-// protect adds what is not protected already, in a folder of its own or by name.
+// protect adds what is not protected already, in a directory of its own or by name.
 func (r *repos) protect(name string) {
 	if r.covered == nil {
 		r.covered = map[string]bool{}
@@ -262,7 +262,7 @@ const maxHookSettings = 200
 var hookSetting = regexp.MustCompile(`(?im)^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(hookspath|path)[ \t]*=[ \t]*"?([^"\r\n;#]*)`)
 
 // hooksElsewhere protects the hooks that repositories have by core.hooksPath, if
-// they are in the workspace: in the settings of a repository, of the person, and
+// they are in the workspace: in the settings of a repository, of the user, and
 // of the files that these include.
 func (r *repos) hooksElsewhere() {
 	home, _ := os.UserHomeDir()
@@ -301,7 +301,7 @@ func (r *repos) hooksElsewhere() {
 }
 
 // protectFile protects what is at an absolute path, if it is in the workspace. Of
-// husky's hooks in its folder _ each runs the one above that has its name.
+// husky's hooks in its directory _ each runs the one above that has its name.
 func (r *repos) protectFile(name string) {
 	if filepath.Base(name) == "_" {
 		name = filepath.Dir(name)

@@ -11,21 +11,21 @@ import (
 	"sync"
 )
 
-// Beside its settings and hooks git keeps in its folder what it goes on with later,
+// Beside its settings and hooks git keeps in its directory what it goes on with later,
 // and starts programs by some of that. Commands need to write there, so that it
 // cannot be read-only.
 
-// A stateFile is a file of a git folder that git starts programs by.
+// A stateFile is a file of a git directory that git starts programs by.
 type stateFile struct {
-	name   string                                    // in the git folder; * at the end is each file of a folder
+	name   string                                    // in the git directory; * at the end is each file of a directory
 	plain  func(s *snapshot, file, text string) bool // reports whether git starts nothing by a file with this text
 	undone bool                                      // git writes nothing else by itself: what is not plain is undone; else it stays and is told
 }
 
 // stateFiles are all of them, read out of the sources of git 2.17 to 2.51 and tried
-// with git 2.39. What else is in a git folder names objects, references and text,
+// with git 2.39. What else is in a git directory names objects, references and text,
 // and starts nothing: rebase-apply but for author-script, MERGE_*, BISECT_* but for
-// BISECT_NAMES, autostash, rerere's folder, info but for attributes. Hooks, settings,
+// BISECT_NAMES, autostash, rerere's directory, info but for attributes. Hooks, settings,
 // commondir, modules and worktrees are protected; see configures.
 var stateFiles = []stateFile{
 	// A line "exec COMMAND" goes to a shell. git rebase -x writes them.
@@ -47,7 +47,7 @@ var stateFiles = []stateFile{
 	{name: "BISECT_NAMES", plain: only(`( ?'[^']*')*\n?`), undone: true},
 	// Names drivers, which settings make programs of.
 	{name: "info/attributes", plain: without(`(?m)^[^#\n].*[ \t\r](filter|diff|merge)=`)},
-	// To fetch and push, git runs itself in the git folder that this leads to, by its settings.
+	// To fetch and push, git runs itself in the git directory that this leads to, by its settings.
 	{name: "objects/info/alternates", plain: plainAlternates},
 	// Remotes as they were before there were settings for them: helper::address runs git-remote-helper.
 	{name: "remotes/*", plain: without(`::|(?m)^(URL:)?[ \t]*-`), undone: true},
@@ -97,8 +97,8 @@ func plainOptions(_ *snapshot, _, text string) bool {
 	})
 }
 
-// plainAlternates reports whether all folders of objects that a file names are of
-// git folders in the workspace that were looked at.
+// plainAlternates reports whether all directories of objects that a file names are of
+// git directories in the workspace that were looked at.
 func plainAlternates(s *snapshot, file, text string) bool {
 	objects := path.Dir(path.Dir(file))
 	for line := range strings.SplitSeq(text, "\n") {
@@ -146,7 +146,7 @@ func (s *snapshot) state(gitFolder, name string) (file string, is fileState) {
 	return at, is
 }
 
-// names are the files of a git folder that f is.
+// names are the files of a git directory that f is.
 func (f stateFile) names(s *snapshot, gitFolder string) []string {
 	dir, all := strings.CutSuffix(f.name, "/*")
 	if !all {
@@ -166,7 +166,7 @@ func (f stateFile) names(s *snapshot, gitFolder string) []string {
 	return list
 }
 
-// files are those that are looked at: in a worktree's own git folder, which is
+// files are those that are looked at: in a worktree's own git directory, which is
 // elsewhere, the submodules as well.
 func (s *snapshot) files() []stateFile {
 	if !s.elsewhere {
@@ -175,7 +175,7 @@ func (s *snapshot) files() []stateFile {
 	return append(slices.Clone(stateFiles), stateFile{name: submodules})
 }
 
-// remember keeps what the state files of a git folder are before a command.
+// remember keeps what the state files of a git directory are before a command.
 func (s *snapshot) remember(gitFolder string) {
 	if s.states == nil {
 		s.states = map[string]map[string]fileState{}
@@ -194,7 +194,7 @@ func (s *snapshot) remember(gitFolder string) {
 	}
 }
 
-// compareStates undoes or tells what has become of the state files of git folders,
+// compareStates undoes or tells what has become of the state files of git directories,
 // if git could start programs by it now.
 func (s *snapshot) compareStates(gitFolders []string, c *changes) {
 	for _, gitFolder := range gitFolders {

@@ -17,7 +17,7 @@ import (
 // taken for what git has made.
 const maxChecked = 20_000
 
-// inert reports whether what has appeared at a protected path of a git folder
+// inert reports whether what has appeared at a protected path of a git directory
 // runs nothing.
 func (s *snapshot) inert(name string) bool {
 	dir := path.Dir(name)
@@ -44,7 +44,7 @@ func (s *snapshot) inert(name string) bool {
 	return false
 }
 
-// inertGit reports whether nothing in a git folder inside of another, which is
+// inertGit reports whether nothing in a git directory inside of another, which is
 // new, is set to run anything.
 func (s *snapshot) inertGit(gitFolder string) bool {
 	if !s.mode(gitFolder).IsDir() || !s.mode(path.Join(gitFolder, "HEAD")).IsRegular() {
@@ -59,12 +59,12 @@ func (s *snapshot) inertGit(gitFolder string) bool {
 	return true
 }
 
-// ofGit reports whether dir is a git folder that was looked at.
+// ofGit reports whether dir is a git directory that was looked at.
 func (s *snapshot) ofGit(dir string) bool {
 	return s.git[dir] || slices.Contains(s.paths, path.Join(dir, "config"))
 }
 
-// leadsInside reports whether a .git that is a file leads to a git folder in the
+// leadsInside reports whether a .git that is a file leads to a git directory in the
 // workspace.
 func (s *snapshot) leadsInside(name string) bool {
 	text, ok := s.text(name)
@@ -99,7 +99,7 @@ func (s *snapshot) there(name string) bool {
 	return err == nil
 }
 
-// each reports whether a folder is one, and small, and good says yes to all that
+// each reports whether a directory is one, and small, and good says yes to all that
 // is in it.
 func (s *snapshot) each(dir string, good func(name string) bool) bool {
 	const most = 100
@@ -123,7 +123,7 @@ func (s *snapshot) text(name string) (string, bool) {
 	return string(data), err == nil
 }
 
-// The form that git gives to settings it writes. In others, which a person
+// The form that git gives to settings it writes. In others, which a user
 // could have written as well, something could hide.
 var (
 	section = regexp.MustCompile(`^\[([A-Za-z0-9-]+)(?: "([^"\\]*)")?\]$`)
@@ -141,7 +141,7 @@ var settled = []string{
 }
 
 // harmless reports whether git's settings in text run nothing. Inside says
-// whether a folder that they name is in the workspace.
+// whether a directory that they name is in the workspace.
 func harmless(text string, inside func(folder string) bool) bool {
 	return written(text, func(key, value string) bool {
 		if key == "core.worktree" {

@@ -20,7 +20,7 @@ type job struct {
 	spaces bool     // the helper is alone in its namespaces
 	uid    int      // of the caller, in its own namespace
 	gid    int
-	listed []string // folders of /etc that may be listed
+	listed []string // directories of /etc that may be listed
 	public []string // what may be read there
 }
 

@@ -81,7 +81,7 @@ var secretEtc = []string{
 // maxEtc is how many entries of /etc are looked at; what is beyond cannot be read.
 const maxEtc = 20000
 
-// etc is all of a folder but its secrets, for rules can only add: what may be
+// etc is all of a directory but its secrets, for rules can only add: what may be
 // listed and what may be read. What its links lead to has rules of its own, or
 // none. No more than most entries are looked at.
 func etc(dir string, most int) (listed, public []string) {
@@ -96,7 +96,7 @@ type walk struct {
 	listed, public []string
 }
 
-// secretive takes a folder with entries that hold secrets.
+// secretive takes a directory with entries that hold secrets.
 func (w *walk) secretive(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -172,7 +172,7 @@ func (j *job) grants(p Policy) (all []grant) {
 }
 
 // split lets be changed each entry of the workspace that nothing protected is in,
-// and not the workspace folder itself: rules can only add.
+// and not the workspace directory itself: rules can only add.
 func (p Policy) split() Policy {
 	entries, _ := os.ReadDir(p.Workspace)
 	p.Read, p.Write = append(slices.Clone(p.Read), p.Workspace), slices.Clone(p.Write)

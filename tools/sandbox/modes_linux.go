@@ -38,10 +38,10 @@ type setsMode struct {
 // modes keeps watch over the special bits of files. The zero value has nothing to do.
 type modes struct {
 	mu     sync.Mutex
-	at     []string        // folders that the command can write
+	at     []string        // directories that the command can write
 	asked  bool            // the command has set such a bit, or tried to
 	before map[fileID]bool // files that had one before
-	unseen []string        // folders that could not be looked at
+	unseen []string        // directories that could not be looked at
 }
 
 // A fileID tells files apart, by whatever names they have.
@@ -156,7 +156,7 @@ func (m *modes) look(found func(root *os.Root, name string, id fileID, mode fs.F
 	}
 }
 
-// folder looks at the files of one folder, and queues the folders. It reports
+// directory looks at the files of one directory, and queues the directories. It reports
 // whether it could.
 func (m *modes) folder(root *os.Root, dir string, queue *[]string, found func(*os.Root, string, fileID, fs.FileMode)) bool {
 	f, err := root.Open(dir)

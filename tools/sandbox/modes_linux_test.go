@@ -61,7 +61,7 @@ func TestSetuid(t *testing.T) {
 	}
 }
 
-// Programs work that set no such bit, and that make folders and copies with modes.
+// Programs work that set no such bit, and that make directories and copies with modes.
 func TestModesOfEveryDay(t *testing.T) {
 	if _, err := exec.LookPath("tar"); err != nil {
 		t.Skip(err)

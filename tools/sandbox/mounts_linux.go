@@ -58,7 +58,7 @@ func isolate(p *Policy) error {
 		}
 	}
 	protected := p.Protected
-	if p.Lasting { // what is not there cannot be mounted on, but is in a folder that can
+	if p.Lasting { // what is not there cannot be mounted on, but is in a directory that can
 		for _, path := range p.Protected {
 			protected = append(above(path), protected...)
 		}
@@ -69,10 +69,10 @@ func isolate(p *Policy) error {
 			return fmt.Errorf("protect %s: %w", path, err)
 		}
 	}
-	return os.Chdir(dir) // the same folder, where it can be written
+	return os.Chdir(dir) // the same directory, where it can be written
 }
 
-// ownTmp reports whether the private temp folder can take the place of /tmp:
+// ownTmp reports whether the private temp directory can take the place of /tmp:
 // nothing that the command needs may be hidden below it.
 func ownTmp(p Policy, dir string) bool {
 	return !slices.ContainsFunc(slices.Concat([]string{dir, p.Workspace}, p.Read, p.Write), func(path string) bool {
@@ -91,7 +91,7 @@ func (t tree) put() error {
 }
 
 // guard makes a path of the workspace, if it is there, read-only, and every
-// folder on the way to it a mount (held has those that are one), for what is
+// directory on the way to it a mount (held has those that are one), for what is
 // mounted on cannot be moved away. Links are left to the comparison afterwards.
 func guard(workspace, path string, held map[string]bool) error {
 	for _, part := range append(above(path), path) {

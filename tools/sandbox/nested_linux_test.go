@@ -149,7 +149,7 @@ func TestNestedRepositories(t *testing.T) {
 	}
 }
 
-// What lies in a folder as a git folder does is one: git looks no further.
+// What lies in a directory as a git directory does is one: git looks no further.
 func TestBareLayout(t *testing.T) {
 	const head = "echo 'ref: refs/heads/main' > HEAD; "
 	tests := []struct{ name, command, gone string }{
@@ -194,7 +194,7 @@ func TestBareLayout(t *testing.T) {
 }
 
 // A command cannot keep the search from where one works: not by names, not by
-// folders, and not by their modes.
+// directories, and not by their modes.
 func TestSearchIsNotDrowned(t *testing.T) {
 	const command = `mkdir -p src/.git new/x/.git aaa bbb
 printf '[core]\n\tfsmonitor = evil\n' | tee src/.git/config > new/x/.git/config

@@ -10,7 +10,7 @@ import (
 	"parley/tools/places"
 )
 
-// inHome are the files and folders below the home folder that builds need:
+// inHome are the files and directories below the home directory that builds need:
 // toolchains and what they have downloaded. Nothing in them is a secret; so git's
 // config is here and its credentials are not.
 var inHome = []string{
@@ -24,12 +24,12 @@ var inHome = []string{
 	".m2/repository", ".gradle/wrapper", ".gradle/caches", ".dotnet", ".nuget/packages", ".ghcup", ".elan",
 }
 
-// inEnv are the variables that name the folder of a toolchain.
+// inEnv are the variables that name the directory of a toolchain.
 var inEnv = []string{"GOROOT", "GOPATH", "GOMODCACHE", "RUSTUP_HOME", "JAVA_HOME", "VIRTUAL_ENV", "NVM_DIR", "PNPM_HOME"}
 
 // Readable is what a command usually needs to read beside the system and the
-// workspace: toolchains in the home folder and on the PATH of environ. Secrets,
-// which lie in other places of the home folder, are not in it.
+// workspace: toolchains in the home directory and on the PATH of environ. Secrets,
+// which lie in other places of the home directory, are not in it.
 func Readable(environ []string) []string {
 	var named []string
 	home := ""
@@ -57,7 +57,7 @@ func Readable(environ []string) []string {
 	return out
 }
 
-// secrets are the folders below the home folder that are never in [Readable],
+// secrets are the directories below the home directory that are never in [Readable],
 // whatever a variable says.
 var secrets = []string{
 	".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".password-store", ".netrc", ".config", ".local/share", ".local/state",

@@ -24,17 +24,17 @@ const (
 type snapshot struct {
 	root      *os.Root
 	paths     []string                        // protected, relative, with slashes
-	git       map[string]bool                 // git folders that have appeared
-	states    map[string]map[string]fileState // of git folders that were there, by their names and the files'
+	git       map[string]bool                 // git directories that have appeared
+	states    map[string]map[string]fileState // of git directories that were there, by their names and the files'
 	far       []*snapshot                     // of the repository elsewhere that the workspace is a worktree of
 	elsewhere bool                            // it is one of these: all is told, and nothing undone
-	looked    []string                        // folders that were there, and looked into
-	parts     []string                        // files that make a git folder with others, which were not there
+	looked    []string                        // directories that were there, and looked into
+	parts     []string                        // files that make a git directory with others, which were not there
 	searched  bool                            // they are all there were
 	since     time.Time                       // when it was taken, by the clock of files
 	began     time.Time                       // when it was taken, by the clock that is never set
 	until     time.Time                       // when no more is looked for what was moved away
-	before    map[string]node                 // of these, and of the folders that they are in
+	before    map[string]node                 // of these, and of the directories that they are in
 	mounted   bool                            // what was there at the start is read-only, for the command
 	shelf     shelf                           // where goes what is in the way
 	held      []*os.File
@@ -43,14 +43,14 @@ type snapshot struct {
 	checked   int // names that were, whether they run anything
 }
 
-// A node is a file, a folder or nothing.
+// A node is a file, a directory or nothing.
 type node struct {
 	mode     fs.FileMode
 	info     fs.FileInfo // to be found again by; nil if absent
 	absent   bool
 	data     []byte // content of a file, target of a link
 	size     int64
-	children map[string]node // of a folder; nil for one on the way to a protected path
+	children map[string]node // of a directory; nil for one on the way to a protected path
 	unknown  bool            // too large to be remembered
 }
 
@@ -104,10 +104,10 @@ func (s *snapshot) rememberStates() {
 	}
 }
 
-// maxHeld is how many folders are kept open.
+// maxHeld is how many directories are kept open.
 const maxHeld = 200
 
-// hold keeps a folder open for as long as the snapshot is needed: the number of
+// hold keeps a directory open for as long as the snapshot is needed: the number of
 // one that was removed would be given to another, which then passed for it.
 func (s *snapshot) hold(dir string) {
 	if len(s.held) < maxHeld && s.before[dir].mode.IsDir() {
@@ -117,7 +117,7 @@ func (s *snapshot) hold(dir string) {
 	}
 }
 
-// above are the folders that p is in, the topmost first.
+// above are the directories that p is in, the topmost first.
 func above(p string) []string {
 	var dirs []string
 	for i, r := range p {
@@ -166,7 +166,7 @@ func (s *snapshot) target(name string) ([]byte, error) {
 	return []byte(link), err
 }
 
-// list returns the names in a folder, in order, no more than most of them if that
+// list returns the names in a directory, in order, no more than most of them if that
 // is positive.
 func (s *snapshot) list(name string, most int) ([]string, error) {
 	all, err := names(s.root, name, most)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// How long is spent after a command: on finding folders that were moved away, on
+// How long is spent after a command: on finding directories that were moved away, on
 // looking for repositories, on copying to the shelf. Tests, on machines that do much
 // else, have time.
 var (
@@ -21,15 +21,15 @@ var (
 	maxShelving  = 500 * time.Millisecond
 )
 
-// maxStrangers is how many new names in a protected folder are moved out of it one
-// by one. With more the folder is.
+// maxStrangers is how many new names in a protected directory are moved out of it one
+// by one. With more the directory is.
 const maxStrangers = 256
 
 // changes are the protected paths that were not what they had been.
 type changes struct {
 	restored, lost []string
 	armed          []string // files that name programs for git to run
-	unseen         []string // folders that were not looked into, where a new repository may be
+	unseen         []string // directories that were not looked into, where a new repository may be
 }
 
 func (c *changes) note(name string, err error) {
@@ -43,7 +43,7 @@ func (c *changes) note(name string, err error) {
 }
 
 // restore undoes what has changed since. What was mounted read-only cannot have
-// been changed by the command: if it is different now, a person did that, and it
+// been changed by the command: if it is different now, a user did that, and it
 // stays. Nothing is removed: it waits for the shelf, so that what a command has left
 // takes no longer than to rename it.
 func (s *snapshot) restore() (c changes) {
@@ -65,7 +65,7 @@ func (s *snapshot) restore() (c changes) {
 // appeared does for repositories that have appeared what restore does for those
 // that were there: what configures them does not stay, unless it is inert. A
 // repository that was further away than is looked, and so only seems to be new,
-// is told by its folders, none of which has changed since.
+// is told by its directories, none of which has changed since.
 func (s *snapshot) appeared(c *changes) {
 	if !slices.Contains(s.paths, ".git/config") {
 		return
@@ -101,7 +101,7 @@ func (s *snapshot) appeared(c *changes) {
 	}
 }
 
-// unseen are the folders, of those that a search left out, where something new may
+// unseen are the directories, of those that a search left out, where something new may
 // be that would not have been left out before.
 func unseen(left []visit, searched bool) (dirs []string) {
 	for _, v := range left {
@@ -112,7 +112,7 @@ func unseen(left []visit, searched bool) (dirs []string) {
 	return dirs
 }
 
-// newest is what of a folder laid out as a git folder is new: without it the folder
+// newest is what of a directory laid out as a git directory is new: without it the directory
 // is none, and what is of another use in it can stay. Else it is what.
 func (s *snapshot) newest(dir, what string) string {
 	for _, name := range layout {
@@ -125,7 +125,7 @@ func (s *snapshot) newest(dir, what string) string {
 }
 
 // fresh reports whether p, which nobody had seen before, can have come since the
-// snapshot: in any case if all was looked at, else by the time that it, or a folder
+// snapshot: in any case if all was looked at, else by the time that it, or a directory
 // that it is in, was changed at.
 func (s *snapshot) fresh(p string) bool {
 	return s.searched || slices.ContainsFunc(append(above(p), p), s.changed)
@@ -144,7 +144,7 @@ func (s *snapshot) settle(steady, clock time.Duration) {
 	s.since = s.since.Add(min(0, clock-steady))
 }
 
-// ways puts back the folders on the way to p. It reports whether p can be reached.
+// ways puts back the directories on the way to p. It reports whether p can be reached.
 func (s *snapshot) ways(p string, c *changes) bool {
 	for _, dir := range above(p) {
 		changed, err := s.folder(dir)
@@ -174,8 +174,8 @@ func (s *snapshot) made() string {
 
 var errRemoved = errors.New("removed, with all that is not protected in it")
 
-// folder puts a folder on the way to a protected path back, where something else
-// has taken its place. A new folder may stay.
+// directory puts a directory on the way to a protected path back, where something else
+// has taken its place. A new directory may stay.
 func (s *snapshot) folder(dir string) (changed bool, err error) {
 	was := s.before[dir]
 	info, err := s.root.Lstat(dir)
@@ -199,7 +199,7 @@ func (s *snapshot) folder(dir string) (changed bool, err error) {
 	return false, nil
 }
 
-// bring moves a folder back to where it was, or makes an empty one.
+// bring moves a directory back to where it was, or makes an empty one.
 func (s *snapshot) bring(was node, dir string) error {
 	now, missing := s.root.Lstat(dir)
 	from, found := s.find(was.info)
@@ -227,7 +227,7 @@ func (s *snapshot) bring(was node, dir string) error {
 	return errRemoved
 }
 
-// find looks for a folder everywhere in the workspace, until it takes too long.
+// find looks for a directory everywhere in the workspace, until it takes too long.
 func (s *snapshot) find(folder fs.FileInfo) (name string, ok bool) {
 	queue := []string{"."}
 	for len(queue) > 0 {
@@ -315,7 +315,7 @@ func (s *snapshot) mendFolder(was node, name string) error {
 	return errors.Join(err, s.root.Chmod(name, was.mode.Perm()))
 }
 
-// anew makes a folder in place of one with too many names in it, which is set
+// anew makes a directory in place of one with too many names in it, which is set
 // aside, and takes back what was in it before. It returns the names of that.
 func (s *snapshot) anew(was node, name string) (names []string, err error) {
 	aside, err := s.shelf.aside(s.root, name)

@@ -38,7 +38,7 @@ func (p *place) own(name, content string) {
 	}
 }
 
-// beside runs command, and lets a person work once it has started; the command
+// beside runs command, and lets a user work once it has started; the command
 // goes on when that is done.
 func (p *place) beside(command string, work func()) (output string) {
 	p.t.Helper()
@@ -56,7 +56,7 @@ func (p *place) beside(command string, work func()) (output string) {
 	return out.String()
 }
 
-// What a person does to a protected path while a command runs is not lost: it
+// What a user does to a protected path while a command runs is not lost: it
 // stays, or it is kept and the place is named.
 func TestOwnWork(t *testing.T) {
 	for _, s := range settings() {
@@ -151,7 +151,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// A folder that was moved away comes back with all that is in it, from wherever
+// A directory that was moved away comes back with all that is in it, from wherever
 // it is; of one that is gone that is said.
 func TestMovedAway(t *testing.T) {
 	tests := []struct {

@@ -1,5 +1,5 @@
 // Package sandbox runs a command so that it can read the system, change the
-// workspace and a private temp folder, and do nothing else: no home, no network,
+// workspace and a private temp directory, and do nothing else: no home, no network,
 // no sockets, no other process.
 //
 //	Command ──► the same program again, as the helper (Child) ──► the command
@@ -12,8 +12,8 @@
 //
 // Protected paths that are there are mounted read-only; those that are not cannot
 // be, and go when the command has ended. Who made one meanwhile cannot be told, so
-// nothing is deleted: it is moved to the folder Undone, and that is said. For a
-// program that lasts as long as a person works nothing is put back: git's folder
+// nothing is deleted: it is moved to the directory Undone, and that is said. For a
+// program that lasts as long as a user works nothing is put back: git's directory
 // is read-only for it as a whole, and what it makes at the top of the workspace
 // (.envrc, .mcp.json, .parley, where they are absent) stays, and is said. Where
 // namespaces are forbidden it can make nothing at the top of the workspace. Only
@@ -33,11 +33,11 @@
 // strategy that is a path; else it stays, and is said, as a rebase with commands in
 // it or attributes that name drivers. What is new is told by comparing: with the
 // repositories and the text of these files as they were. Repositories
-// are looked for 64 levels deep, before a command in the first 2,000 folders, and
+// are looked for 64 levels deep, before a command in the first 2,000 directories, and
 // after it first in those, then in what is new, for a second; if that is not enough,
-// it is said where nobody looked. Of folders beyond these 2,000 only the time of
+// it is said where nobody looked. Of directories beyond these 2,000 only the time of
 // their last change tells whether they are new. Further away a command can leave a
-// hook that runs once a person uses git in there. The same is true of every program in the
+// hook that runs once a user uses git in there. The same is true of every program in the
 // workspace. In a workspace that is
 // a worktree, the repository elsewhere can be read, and with namespaces be committed
 // to: its objects and branches can be changed, what configures it cannot, and what
@@ -64,20 +64,20 @@ import (
 // A Policy is what a command may do. Paths are absolute unless said; what does
 // not exist is skipped. The zero value but for Workspace is the strict one.
 type Policy struct {
-	Workspace string   // read and written; must neither be nor hold the home folder
-	Temp      string   // private temp folder, and the command's /tmp; "": made, and removed by cleanup
-	Read      []string // further files and folders to read; see [Readable]
-	Write     []string // further files and folders to read and write
-	Protected []string // files and folders that keep their content, relative to Workspace; absent ones stay absent
+	Workspace string   // read and written; must neither be nor hold the home directory
+	Temp      string   // private temp directory, and the command's /tmp; "": made, and removed by cleanup
+	Read      []string // further files and directories to read; see [Readable]
+	Write     []string // further files and directories to read and write
+	Protected []string // files and directories that keep their content, relative to Workspace; absent ones stay absent
 	Network   bool     // may open IP sockets, to anywhere; Unix sockets stay closed
 	Env       []string // the whole environment; nothing of the caller's own is added but TMPDIR
-	Lasting   bool     // runs beside a person's own work, as a server does: nothing is put back but what sets up new repositories, more is read-only
-	Undone    string   // folder that keeps what was in the place of a protected path; "": one of the workspace's own in the cache folder
+	Lasting   bool     // runs beside a user's own work, as a server does: nothing is put back but what sets up new repositories, more is read-only
+	Undone    string   // directory that keeps what was in the place of a protected path; "": one of the workspace's own in the cache directory
 
 	still    []string // files in Write that are read-only, if there are namespaces
-	far      []string // git folders in Write
-	looked   []string // folders that repositories were looked for in
-	parts    []string // files that make a git folder with others, which were not there
+	far      []string // git directories in Write
+	looked   []string // directories that repositories were looked for in
+	parts    []string // files that make a git directory with others, which were not there
 	searched bool     // these are all there are
 	since    int      // when that was, in nanoseconds since 1970
 }
@@ -93,7 +93,7 @@ func Protected() []string {
 type Backend struct {
 	Name    string   // "landlock+seccomp+pidns", "landlock+seccomp", "seatbelt"; "" if there is none
 	ABI     int      // of Landlock; 0 if there is none
-	Details []string // what else a person may want to know, one fact each
+	Details []string // what else a user may want to know, one fact each
 	Why     string   // what is missing, where Name is ""
 }
 
@@ -105,7 +105,7 @@ func within(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+string(filepath.Separator))
 }
 
-// tempDir makes a private temp folder, unless the policy names one.
+// tempDir makes a private temp directory, unless the policy names one.
 func tempDir(p *Policy) (remove func(), err error) {
 	if p.Temp != "" {
 		return func() {}, nil

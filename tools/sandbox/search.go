@@ -14,16 +14,16 @@ import (
 )
 
 // How far repositories are looked for: by levels, before a command no further than
-// takes a few milliseconds, and after it by the clock. A folder below the last level
+// takes a few milliseconds, and after it by the clock. A directory below the last level
 // is left out, and told if it is new.
 const (
 	maxDepth   = maxLevels
 	maxFolders = 2000
 	maxNames   = 20_000
-	part       = 512 // names of a folder that are read before it is the turn of others
+	part       = 512 // names of a directory that are read before it is the turn of others
 )
 
-// A search goes through the folders of a workspace: through those where one worked
+// A search goes through the directories of a workspace: through those where one worked
 // before a command, then through those that are new, then through all others. So
 // nothing that a command makes keeps it from looking where it matters.
 type search struct {
@@ -32,22 +32,22 @@ type search struct {
 	all     bool      // those where one worked before were all there were: others are new
 	until   time.Time // when it gives up, unless zero
 	folders int       // looked into at most, unless zero
-	names   int       // read at most of folders with many, unless zero
+	names   int       // read at most of directories with many, unless zero
 	was     map[string]bool
 	queues  [3][]visit // the first goes first
-	looked  []string   // folders it has looked into
+	looked  []string   // directories it has looked into
 	read    int        // names
 	left    []visit
 }
 
-// A visit is a folder that is to be looked into.
+// A visit is a directory that is to be looked into.
 type visit struct {
 	dir  string
 	new  bool     // it has changed or been moved, or is in one that was
-	rest *os.File // of a folder with many names: those that were not read yet
+	rest *os.File // of a directory with many names: those that were not read yet
 }
 
-// begin looks at the folders that were there before, and puts the rest of the work
+// begin looks at the directories that were there before, and puts the rest of the work
 // in order.
 func (s *search) begin(before []string) {
 	if len(before) == 0 {
@@ -61,7 +61,7 @@ func (s *search) begin(before []string) {
 	}
 }
 
-// run looks into folders as long as it may. It returns those that it did not come to,
+// run looks into directories as long as it may. It returns those that it did not come to,
 // or that it could not read.
 func (s *search) run() []visit {
 	for rank := 0; rank < len(s.queues); rank++ {
@@ -79,7 +79,7 @@ func (s *search) run() []visit {
 				continue
 			}
 			if s.visit(v) {
-				rank = 0 // it has found folders that may go first
+				rank = 0 // it has found directories that may go first
 			}
 		}
 	}
@@ -91,7 +91,7 @@ func (s *search) leave(v visit) {
 	s.left = append(s.left, v)
 }
 
-// open opens a folder, also one that a command has made unreadable.
+// open opens a directory, also one that a command has made unreadable.
 func (s *search) open(v visit) (*os.File, error) {
 	at := filepath.Join(s.workspace, v.dir)
 	f, err := os.Open(at)
@@ -102,7 +102,7 @@ func (s *search) open(v visit) (*os.File, error) {
 	return f, err
 }
 
-// unseal lets the folder dir be read, and all on the way to it.
+// unseal lets the directory dir be read, and all on the way to it.
 func unseal(root *os.Root, dir string) {
 	for _, name := range append(above(dir), dir) {
 		info, err := root.Lstat(name)
@@ -112,7 +112,7 @@ func unseal(root *os.Root, dir string) {
 	}
 }
 
-// visit reads names of a folder, and looks at the folders in it. It reports whether
+// visit reads names of a directory, and looks at the directories in it. It reports whether
 // there is more to do.
 func (s *search) visit(v visit) (more bool) {
 	dir := v.rest

@@ -43,7 +43,7 @@ func TestSearchLeavesOut(t *testing.T) {
 	}
 }
 
-// Folders that are new go before those that are far away, and what was there before
+// Directories that are new go before those that are far away, and what was there before
 // goes first.
 func TestSearchOrder(t *testing.T) {
 	dir := t.TempDir()

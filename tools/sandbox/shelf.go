@@ -19,7 +19,7 @@ import (
 const (
 	maxShelved        = 64 << 20
 	maxShelvedEntries = 4096
-	maxLevels         = 64 // of folders in folders
+	maxLevels         = 64 // of directories in directories
 )
 
 // How long the shelf keeps things. One that has much goes back to the latest, but
@@ -32,11 +32,11 @@ const (
 )
 
 // A shelf is where goes what was made in the place of a protected path. It may be
-// the work of a person, who was not held by the sandbox.
+// the work of a user, who was not held by the sandbox.
 type shelf struct {
 	root    *os.Root // nil: there is none, and all stays in the workspace
 	path    string   // of root, outside of the sandbox
-	at      string   // the folder of this command, in root; "" before it is needed
+	at      string   // the directory of this command, in root; "" before it is needed
 	kept    []string // where things are, to be told
 	waiting []moved
 	until   time.Time // when copying ends
@@ -50,8 +50,8 @@ type moved struct {
 	aside, name string // relative to from; name is what it had been called
 }
 
-// undone makes the folder for what will be undone, unless the policy names one.
-// Without a folder for caches it is a temporary one, which remove removes only
+// undone makes the directory for what will be undone, unless the policy names one.
+// Without a directory for caches it is a temporary one, which remove removes only
 // if nothing is in it.
 func undone(p *Policy) (remove func(), err error) {
 	if p.Undone != "" || p.Lasting || len(p.Protected) == 0 {
@@ -61,7 +61,7 @@ func undone(p *Policy) (remove func(), err error) {
 		return func() {}, err
 	}
 	if base, err := os.UserCacheDir(); err == nil {
-		// Beside the folders that commands may write.
+		// Beside the directories that commands may write.
 		sum := sha256.Sum256([]byte(p.Workspace))
 		dir := filepath.Join(base, "parley", "undone", hex.EncodeToString(sum[:8]))
 		if os.MkdirAll(dir, 0o700) == nil {
@@ -159,7 +159,7 @@ func (h *shelf) copy(m moved) error {
 	return nil
 }
 
-// A place is a name in a folder.
+// A place is a name in a directory.
 type place struct {
 	*os.Root
 	name string
@@ -192,7 +192,7 @@ func (h *shelf) tree(from, to place, level int) error {
 	return h.folder(from, to, level)
 }
 
-// folder copies a folder. It goes from folder to folder: each step of a long path
+// directory copies a directory. It goes from directory to directory: each step of a long path
 // costs as much as the path is deep.
 func (h *shelf) folder(from, to place, level int) error {
 	if err := errors.Join(from.Chmod(from.name, 0o700), to.Mkdir(to.name, 0o700)); err != nil {
@@ -240,7 +240,7 @@ func (h *shelf) file(from, to place, info fs.FileInfo) error {
 	return errors.Join(err, out.Close())
 }
 
-// names returns the names in a folder, no more than most of them if that is
+// names returns the names in a directory, no more than most of them if that is
 // positive.
 func names(root *os.Root, dir string, most int) ([]string, error) {
 	f, err := root.Open(dir)
@@ -255,7 +255,7 @@ func names(root *os.Root, dir string, most int) ([]string, error) {
 	return all, err
 }
 
-// removeAll removes name with all that is in it, also from folders that nobody
+// removeAll removes name with all that is in it, also from directories that nobody
 // may change.
 func removeAll(root *os.Root, name string) error {
 	if err := root.RemoveAll(name); err == nil {

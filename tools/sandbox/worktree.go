@@ -14,7 +14,7 @@ import (
 // extended is the setting with which git reads a worktree's own settings.
 var extended = regexp.MustCompile(`(?im)\bworktreeconfig\b`)
 
-// submodules are in a worktree's own git folder the git folders of its submodules,
+// submodules are in a worktree's own git directory the git directories of its submodules,
 // with hooks and settings: they cannot be written, and new ones are told.
 const submodules = "modules"
 
@@ -49,7 +49,7 @@ func (p *Policy) joinWorktree(mounts bool) {
 	}
 }
 
-// folder reports whether path is a folder and goes through no link.
+// directory reports whether path is a directory and goes through no link.
 func folder(path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || real != path {

@@ -38,13 +38,13 @@ type Config struct {
 	providers.Config
 }
 
-// Project is .parley/config.toml in a folder that is trusted: what a stranger may
-// say once the person agreed. Where requests go, with which keys, and what may
+// Project is .parley/config.toml in a directory that is trusted: what a stranger may
+// say once the user agreed. Where requests go, with which keys, and what may
 // run unasked is not among it.
 type Project struct {
 	Model   string     `toml:"model"`
 	Effort  llm.Effort `toml:"effort"`
-	System  string     `toml:"system"` // behind parley's own or the person's
+	System  string     `toml:"system"` // behind parley's own or the user's
 	Session struct {
 		History string  `toml:"history"`
 		Compact float64 `toml:"compact"`

@@ -233,7 +233,7 @@ func unreachableProviders(err error) []ui.Choice {
 	return rows
 }
 
-// runShell runs a command that the person typed: with all of their rights, and
+// runShell runs a command that the user typed: with all of their rights, and
 // neither asked about nor held.
 func runShell(ctx context.Context, dir, command string, progress func(string)) tools.Outcome {
 	fail := func(err error) tools.Outcome { return tools.Outcome{Text: err.Error(), Failed: true} }
