@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 	if where := os.Getenv("PARLEY_UI_CHILD"); where != "" {
 		os.Exit(child(where))
 	}
+	uitest.HeedHangup()
 	os.Unsetenv("NO_COLOR")
 	os.Setenv("TERM", "xterm-256color")
 	os.Exit(m.Run())

@@ -25,6 +25,7 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/ui"
+	"parley/ui/uitest"
 )
 
 // TestMain talks instead of testing in the processes that launch starts.
@@ -32,6 +33,7 @@ func TestMain(m *testing.M) {
 	if what := os.Getenv("PARLEY_PLAIN_CHILD"); what != "" {
 		os.Exit(child(what))
 	}
+	uitest.HeedHangup()
 	goleak.VerifyTestMain(m)
 }
 
