@@ -13,9 +13,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"golang.org/x/image/bmp"
 	scaling "golang.org/x/image/draw"
-	"golang.org/x/image/tiff"
 )
 
 // quarters is an image whose corners tell how it is turned: red, green, blue and
@@ -64,16 +62,6 @@ func asPNG(tb testing.TB, img image.Image) []byte {
 
 func asJPEG(tb testing.TB, img image.Image) []byte {
 	return written(tb, func(w io.Writer) error { return jpeg.Encode(w, img, &jpeg.Options{Quality: 95}) })
-}
-
-func asBMP(tb testing.TB, img image.Image) []byte {
-	return written(tb, func(w io.Writer) error { return bmp.Encode(w, img) })
-}
-
-func asTIFF(tb testing.TB, img image.Image) []byte {
-	return written(tb, func(w io.Writer) error {
-		return tiff.Encode(w, img, &tiff.Options{Compression: tiff.Deflate})
-	})
 }
 
 // asGIF is an animation of two frames that goes round, or one still.
@@ -131,7 +119,7 @@ func chunkWebP(kind, body string) string {
 	return kind + string(binary.LittleEndian.AppendUint32(nil, uint32(len(body)))) + body + "\x00"[:len(body)&1]
 }
 
-// tags is a TIFF file, or an Exif block, of nothing but fields of 32 bits.
+// tags returns an Exif block of nothing but fields of 32 bits.
 func tags(order binary.AppendByteOrder, fields ...uint32) []byte {
 	b := map[binary.AppendByteOrder][]byte{binary.LittleEndian: []byte("II*\x00"), binary.BigEndian: []byte("MM\x00*")}[order]
 	b = order.AppendUint32(b, 8)
@@ -157,7 +145,7 @@ func withSegments(jpg []byte, segments ...string) []byte {
 }
 
 func exifSegment(orientation uint32) string {
-	return "\xe1Exif\x00\x00" + string(tags(binary.BigEndian, tagOrientation, orientation)) + "GPS 52.5N 13.4E"
+	return "\xe1Exif\x00\x00" + string(tags(binary.BigEndian, orientationTag, orientation)) + "GPS 52.5N 13.4E"
 }
 
 // withChunks puts chunks behind the header of a PNG.

@@ -85,7 +85,7 @@ func decode(path string, f *format, data []byte, pixels int) (picture, error) {
 		return fmt.Errorf("%s is not a readable %s image of %s: %w: open it and save it anew, as PNG or JPEG",
 			shown(path), f.name, bytesText(int64(len(data))), err)
 	}
-	tamed, sizes, err := measure(f, data)
+	sizes, err := measure(f, data)
 	if err != nil {
 		return picture{}, unreadable(err)
 	}
@@ -98,7 +98,7 @@ func decode(path string, f *format, data []byte, pixels int) (picture, error) {
 				shown(path), f.name, s.X, s.Y, mega(float64(s.X)*float64(s.Y)), mega(float64(pixels)))
 		}
 	}
-	img, err := f.decode(bytes.NewReader(tamed))
+	img, err := f.decode(bytes.NewReader(data))
 	if err != nil {
 		return picture{}, unreadable(err)
 	}
@@ -117,21 +117,14 @@ func decode(path string, f *format, data []byte, pixels int) (picture, error) {
 	return p, nil
 }
 
-// measure returns the sizes that an image has or claims to have somewhere, and
-// its data such that the decoder makes room for no more.
-func measure(f *format, data []byte) ([]byte, []image.Point, error) {
+// measure returns the sizes that an image has or claims to have somewhere.
+func measure(f *format, data []byte) ([]image.Point, error) {
 	var sizes []image.Point
-	var err error
-	switch f.name {
-	case "TIFF":
-		if data, sizes, err = tame(data); err != nil {
-			return nil, nil, err
-		}
-	case "WebP":
+	if f.name == "WebP" {
 		sizes = framesWebP(data)
 	}
 	config, err := f.config(bytes.NewReader(data))
-	return data, append(sizes, image.Pt(config.Width, config.Height)), err
+	return append(sizes, image.Pt(config.Width, config.Height)), err
 }
 
 func mega(pixels float64) string {

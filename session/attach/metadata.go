@@ -142,7 +142,3 @@ func chunksWebP(b []byte) func(yield func(string, []byte) bool) {
 		}
 	}
 }
-
-// metaTIFF: a TIFF file is its own Exif block. What else it says goes when the
-// picture becomes a PNG.
-func metaTIFF(b []byte) metadata { return metadata{exif: b} }

@@ -9,8 +9,6 @@ import (
 	"image/png"
 	"io"
 
-	"golang.org/x/image/bmp"
-	"golang.org/x/image/tiff"
 	"golang.org/x/image/webp"
 )
 
@@ -49,9 +47,6 @@ var formats = []format{
 	{magic: "GIF87a", name: "GIF", mime: "image/gif", decode: gif.Decode, config: gif.DecodeConfig},
 	{magic: "GIF89a", name: "GIF", mime: "image/gif", decode: gif.Decode, config: gif.DecodeConfig},
 	{magic: "RIFF????WEBPVP8", name: "WebP", mime: "image/webp", decode: webp.Decode, config: webp.DecodeConfig, meta: metaWebP},
-	{magic: "BM????\x00\x00\x00\x00", name: "BMP", mime: "image/bmp", decode: bmp.Decode, config: bmp.DecodeConfig},
-	{magic: "II*\x00", name: "TIFF", mime: "image/tiff", decode: tiff.Decode, config: tiff.DecodeConfig, meta: metaTIFF},
-	{magic: "MM\x00*", name: "TIFF", mime: "image/tiff", decode: tiff.Decode, config: tiff.DecodeConfig, meta: metaTIFF},
 
 	{magic: "%PDF-", name: "PDF", mime: "application/pdf"},
 	{magic: "ID3", name: "MP3 audio", mime: "audio/mpeg"},
@@ -76,6 +71,11 @@ var formats = []format{
 	{magic: "????ftypmif1", name: "a HEIC image", instead: saveImage},
 	{magic: "????ftypmsf1", name: "a HEIC image", instead: saveImage},
 	{magic: "????ftypavi", name: "an AVIF image", instead: saveImage},
+	{magic: "BM????\x00\x00\x00\x00", name: "a BMP image", instead: saveImage},
+	{magic: "II*\x00", name: "a TIFF image", instead: saveImage},
+	{magic: "MM\x00*", name: "a TIFF image", instead: saveImage},
+	{magic: "II+\x00", name: "a TIFF image", instead: saveImage},
+	{magic: "MM\x00+", name: "a TIFF image", instead: saveImage},
 	{magic: "????ftypcrx", name: "a camera's raw image", instead: saveImage},
 	{magic: "????ftypqt  ", name: "QuickTime video", mime: "video/quicktime"},
 	{magic: "????ftyp3g", name: "3GPP video", mime: "video/3gpp"},
@@ -110,8 +110,6 @@ var foreign = []format{
 	{magic: "\x00\x00\x00\x0cJXL ", name: "a JPEG XL image", instead: saveImage},
 	{magic: "\x00\x00\x00\x0cjP  ", name: "a JPEG 2000 image", instead: saveImage},
 	{magic: "RIFF????WEBP", name: "a damaged WebP image", instead: saveImage},
-	{magic: "II+\x00", name: "a BigTIFF image", instead: saveImage},
-	{magic: "MM\x00+", name: "a BigTIFF image", instead: saveImage},
 }
 
 // sniff says what data is by its first bytes; nil is text.

@@ -1,0 +1,18 @@
+//go:build unix
+
+package uitest
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// HeedHangup makes the programs that tests start end at SIGHUP although this process
+// ignores it, as under nohup, which they would inherit. Tests of that signal would
+// wait forever.
+func HeedHangup() {
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
+}
