@@ -194,3 +194,20 @@ func TestAnnotationsStayOnTheirBranch(t *testing.T) {
 		t.Errorf("another branch's notices show:\n%s", all)
 	}
 }
+
+// How long was thought is what the conversation stores, however late the screen
+// saw it.
+func TestThinkingTakesTheStoredTime(t *testing.T) {
+	var k *reopened
+	k = setUpStored(t, 80, 24, func(_ context.Context, _ llm.Request, out *llm.Out) error {
+		out.Send(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm"}})
+		k.clock.Add(7 * time.Second) // whether the screen has seen it or not
+		out.Send(text("a", "well"))
+		out.Send(llm.Finish{Reason: llm.Stop})
+		return nil
+	})
+	k.ask("think", "well")
+	if all := k.sameAgain(); !strings.Contains(all, "thought for 7 s") {
+		t.Errorf("it shows:\n%s", all)
+	}
+}

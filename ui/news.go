@@ -309,9 +309,7 @@ func (m *Model) answer(t *turn, a session.Answer) {
 	t.content = time.Time{}
 	t.first, t.chars = time.Time{}, 0
 	t.tally.add(a.Message, a.Usage, a.Finish.Reason, a.First, a.Took)
-	if n, err := m.session.At(a.Seq); err == nil {
-		t.tally.span(n.At, n.Took)
-	}
+	t.stored(m, a.Seq)
 	t.again = time.Time{}
 	m.transcript.Drop(t.retryID)
 	t.retryID = ""

@@ -264,3 +264,24 @@ func (m *Model) show(e session.Event) {
 		m.transcript.Fail(e.Err.Error(), strings.TrimPrefix(print.Hint(e.Err)+" · "+m.keyOf("retry")+" tries again", " · "))
 	}
 }
+
+// stored takes over the times that are stored of the answer seq: events may have
+// waited for the screen.
+func (t *turn) stored(m *Model, seq int) {
+	n, err := m.session.At(seq)
+	if err != nil {
+		return
+	}
+	t.tally.span(n.At, n.Took)
+	var ids []string
+	for _, b := range t.order {
+		if b.kind == llm.Thinking {
+			ids = append(ids, b.id)
+		}
+	}
+	for i, took := range n.Thought {
+		if len(ids) == len(n.Thought) { // otherwise some are not stored
+			m.transcript.ThoughtFor(ids[i], took)
+		}
+	}
+}

@@ -31,26 +31,26 @@ const (
 
 // An Error is why a model did not answer, or stopped answering.
 type Error struct {
-	Fault    Fault
-	Provider string        // as configured, such as "openai"
-	Status   int           // HTTP status; 0 if there was none
-	Code     string        // the provider's own code, such as "insufficient_quota"
-	Param    string        // the request field the provider complains about
-	Wait     time.Duration // how long the server asked us to wait; zero if it did not say
-	Message  string        // the provider's words; untrusted text
-	ID       string        // the provider's id of the request, for its support
-	URL      string        // base URL that was asked
-	Key      string        // where the key comes from, such as "OPENAI_API_KEY"; never the key
+	Fault    Fault         `json:"fault"`
+	Provider string        `json:"provider,omitempty"` // as configured, such as "openai"
+	Status   int           `json:"status,omitempty"`   // HTTP status; 0 if there was none
+	Code     string        `json:"code,omitempty"`     // the provider's own code, such as "insufficient_quota"
+	Param    string        `json:"param,omitempty"`    // the request field the provider complains about
+	Wait     time.Duration `json:"wait,omitempty"`     // how long the server asked us to wait; zero if it did not say
+	Message  string        `json:"message,omitempty"`  // the provider's words; untrusted text
+	ID       string        `json:"id,omitempty"`       // the provider's id of the request, for its support
+	URL      string        `json:"url,omitempty"`      // base URL that was asked
+	Key      string        `json:"key,omitempty"`      // where the key comes from, such as "OPENAI_API_KEY"; never the key
 	Err      error         `json:"-"`
 
 	// Mistake says that the model went wrong, not the way to it: it wrote a call
 	// that cannot be read, or nothing but thinking. It is worth one retry, which
 	// loses nothing although thinking was shown.
-	Mistake bool
+	Mistake bool `json:"mistake,omitempty"`
 
 	// Successor is the model that replaces the one that was not found, as
 	// "provider/model"; "" if none is known.
-	Successor string
+	Successor string `json:"successor,omitempty"`
 }
 
 // Error says what happened, with the provider and its words.

@@ -61,7 +61,7 @@ func TestWholeNode(t *testing.T) {
 			Kind: llm.Result, Text: "a\r\n<b>", ID: "i", Name: "n", Input: `{"x": 1}`, Failed: true, Remote: true, Repeated: true, MIME: "m/m",
 			Data: []byte{0, 1, 255}, URL: "https://x", State: json.RawMessage(`{ }`),
 		}, {Kind: llm.Opaque}}},
-		Usage:  &llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4, Thinking: 5, Cost: 0.125, Priced: true},
+		Usage:  &llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4, Thinking: 5, Cost: 0.125, Priced: true, Shared: true},
 		Reason: llm.Calls, First: 1, Took: 2, Thought: []time.Duration{4, 5}, Broke: "no route",
 		Results: map[string]Outcome{"i": {Diff: "-a\n+b", Took: 3, Denied: true, Stopped: true}},
 	}
@@ -82,7 +82,7 @@ func TestKeepsEveryField(t *testing.T) {
 	for _, tt := range []struct {
 		of    any
 		known int
-	}{{llm.Part{}, 12}, {llm.Message{}, 5}, {Node{}, 13}, {Outcome{}, 5}, {llm.Usage{}, 7}, {Session{}, 17}, {Draft{}, 4}, {Prompt{}, 3}} {
+	}{{llm.Part{}, 12}, {llm.Message{}, 5}, {Node{}, 13}, {Outcome{}, 5}, {llm.Usage{}, 8}, {Session{}, 17}, {Draft{}, 4}, {Prompt{}, 3}} {
 		if n := reflect.TypeOf(tt.of).NumField(); n != tt.known {
 			t.Errorf("%T has %d fields: see that the store keeps them, then count %d here", tt.of, n, n)
 		}

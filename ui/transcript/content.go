@@ -68,8 +68,14 @@ func (m *Model) Think(id, delta string) {
 }
 
 // ThoughtFor folds the thinking. Without any before it stands alone: some
-// models say that they thought, and not what.
+// models say that they thought, and not what. Of thinking that is folded already it
+// changes the time.
 func (m *Model) ThoughtFor(id string, took time.Duration) {
+	if b, ok := m.find(aThought, id).(*thinking); ok && b.done {
+		b.took = took
+		m.touch(m.byID[key{aThought, id}])
+		return
+	}
 	m.Think(id, "")
 	b := m.find(aThought, id).(*thinking)
 	b.add(b.stream.End())
