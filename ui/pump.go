@@ -43,7 +43,7 @@ type pump struct {
 const most = 64 << 10
 
 // full is how much may wait for the screen before the model has to.
-const full = 4 << 20
+const full = 1 << 20
 
 func newPump(send func(tea.Msg), every time.Duration) *pump {
 	p := &pump{send: send, every: every}

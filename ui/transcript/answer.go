@@ -117,7 +117,7 @@ func Share(m *Model, id, text string) {
 
 // leastShared is how much of an answer has to be held twice, in bytes, before it is
 // shared: a short text may still move in the memory of who holds it.
-const leastShared = 4 << 20
+const leastShared = 1 << 20
 
 func (s *sections) share(text string) {
 	if s.own < leastShared {

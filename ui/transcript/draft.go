@@ -20,7 +20,7 @@ var drafts = map[string]struct {
 }
 
 // maxDraft is how much of a text is kept while it arrives.
-const maxDraft = 8 << 20
+const maxDraft = 2 << 20
 
 // keepDraft is how many rows of a draft are kept, at least, of which only the
 // last ones are in sight.

@@ -3,6 +3,8 @@ package transcript
 import (
 	"fmt"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +37,9 @@ func longAnswer(piece string, size int) string {
 // Of a long answer whose text is held anyway, little is kept beside it: neither
 // the text nor what is far from sight, whatever it is made of.
 func TestLongAnswersAreHeldOnce(t *testing.T) {
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		t.Skip("the race detector holds more")
+	}
 	for name, piece := range map[string]string{
 		"prose":  "%d " + strings.Repeat("some words ", 40) + "\n\n",
 		"blocks": "# A %d\n\n- b\n\n```go\nf()\n```\n\n",
