@@ -23,85 +23,85 @@ func Choices(c Config, getenv func(string) string) []Choice {
 // IsDemo reports whether name, as the user writes it, is a model of the built-in
 // demo.
 func IsDemo(c Config, name string) bool {
-	s, _, err := c.find(name, func(string) string { return "" })
+	s, _, err := c.findModel(name, func(string) string { return "" })
 	return err == nil && s.kind == kindDemo
 }
 
-// Unusable explains why DefaultModel finds nothing although the user set up a
+// ExplainNoDefault explains why DefaultModel finds nothing although the user set up a
 // provider: a table in c or a variable of a key. It is "" if there is neither.
-func Unusable(c Config, getenv func(string) string) string {
-	for _, name := range c.names() {
+func ExplainNoDefault(c Config, getenv func(string) string) string {
+	for _, name := range c.providerNames() {
 		s, ok := c.service(name, getenv)
 		if !ok || s.kind == kindDemo {
 			continue
 		}
 		_, configured := c.Providers[s.name]
-		blank := slices.IndexFunc(s.like().KeyEnv, func(v string) bool {
+		blank := slices.IndexFunc(s.closestBuiltin().KeyEnv, func(v string) bool {
 			return getenv(v) != "" && strings.TrimSpace(getenv(v)) == ""
 		})
-		why := s.ready(c, getenv)
+		why := s.missing(c, getenv)
 		switch {
 		case configured && why != "":
 			return fmt.Sprintf("Provider %s cannot be used yet: %s", s.name, why)
-		case (configured || s.key.name != "") && why == "" && s.standard() == "":
+		case (configured || s.key.name != "") && why == "" && s.defaultModel() == "":
 			return fmt.Sprintf("Provider %[1]s has no default model: choose one with -m %[1]s/MODEL, or set model in config.toml", s.name)
 		case blank >= 0 && why != "":
-			return fmt.Sprintf("Provider %s cannot be used yet: %s is set but empty", s.name, s.like().KeyEnv[blank])
+			return fmt.Sprintf("Provider %s cannot be used yet: %s is set but empty", s.name, s.closestBuiltin().KeyEnv[blank])
 		}
 	}
 	return ""
 }
 
-// Live is Choices with what servers say now: those whose models only they know,
+// LiveChoices is Choices with what servers say now: those whose models only they know,
 // such as local ones, are asked, or, with all, every one that is ready. They are
 // asked at once, for three seconds at most, or, with all, ten. What they offer
 // stands behind what was known of them, and what they tell of a model counts; a
 // Memory in o keeps it for models opened later. The list is complete but for the
 // servers that the error, made by errors.Join, tells of.
-func Live(ctx context.Context, c Config, o OpenOptions, all bool) ([]Choice, error) {
-	o = o.complete()
-	limit, ask := liveTime, Unlisted(c, o.Getenv)
+func LiveChoices(ctx context.Context, c Config, o OpenOptions, all bool) ([]Choice, error) {
+	o = o.withDefaults()
+	limit, ask := liveTimeout, UnlistedProviders(c, o.Getenv)
 	if all {
-		limit, ask = listTime, c.servers(o.Getenv)
+		limit, ask = listTimeout, c.servers(o.Getenv)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	offers, errs := make([][]offer, len(ask)), make([]error, len(ask))
+	offers, errs := make([][]listedModel, len(ask)), make([]error, len(ask))
 	var wait sync.WaitGroup
 	for i, name := range ask {
 		wait.Go(func() {
 			var s service
-			if s, offers[i], errs[i] = c.offers(ctx, name, o); errs[i] == nil {
-				o.Memory.note(s, offers[i])
+			if s, offers[i], errs[i] = c.listModels(ctx, name, o); errs[i] == nil {
+				o.Memory.recordListing(s, offers[i])
 			}
 		})
 	}
 	wait.Wait()
-	found := map[string][]offer{}
+	found := map[string][]listedModel{}
 	for i, name := range ask {
 		found[name] = offers[i]
 	}
 	return c.choices(o.Getenv, o.Memory, found), errors.Join(errs...)
 }
 
-// liveTime is how long somebody who looks at a picker waits for its last lines.
-const liveTime = 3 * time.Second
+// liveTimeout is how long somebody who looks at a picker waits for its last lines.
+const liveTimeout = 3 * time.Second
 
-// Unlisted names the providers that are ready, but whose models only they know:
+// UnlistedProviders names the providers that are ready, but whose models only they know:
 // Live asks them.
-func Unlisted(c Config, getenv func(string) string) []string {
+func UnlistedProviders(c Config, getenv func(string) string) []string {
 	return slices.DeleteFunc(c.servers(getenv), func(name string) bool {
 		s, _ := c.service(name, getenv)
-		return len(catalog.IDs(s.head.ID)) > 0
+		return len(catalog.IDs(s.builtin.ID)) > 0
 	})
 }
 
 // servers names the providers that are ready and have a list to be asked for.
 func (c Config) servers(getenv func(string) string) []string {
 	var names []string
-	for _, name := range c.names() {
+	for _, name := range c.providerNames() {
 		s, ok := c.service(name, getenv)
-		if ok && s.kind != kindDemo && !s.program() && s.ready(c, getenv) == "" {
+		if ok && s.kind != kindDemo && !s.isProgram() && s.missing(c, getenv) == "" {
 			names = append(names, name)
 		}
 	}
@@ -109,21 +109,21 @@ func (c Config) servers(getenv func(string) string) []string {
 }
 
 // choices lists the models of all providers, with those that servers offered.
-func (c Config) choices(getenv func(string) string, memory *Memory, offered map[string][]offer) []Choice {
+func (c Config) choices(getenv func(string) string, memory *Memory, offered map[string][]listedModel) []Choice {
 	var ready, not []Choice
-	for _, name := range c.names() {
+	for _, name := range c.providerNames() {
 		s, ok := c.service(name, getenv)
 		if !ok {
 			continue
 		}
-		why := s.ready(c, getenv)
+		why := s.missing(c, getenv)
 		to := &ready
 		if why != "" {
 			to = &not
 		}
-		ids := s.models()
+		ids := s.modelIDs()
 		for _, id := range ids {
-			*to = append(*to, s.choice(why, offer{id: id}, memory))
+			*to = append(*to, s.choice(why, listedModel{id: id}, memory))
 		}
 		for _, o := range offered[name] {
 			if !slices.Contains(ids, o.id) {
@@ -136,17 +136,17 @@ func (c Config) choices(getenv func(string) string, memory *Memory, offered map[
 
 // choice is the line of one model. Why says what is missing before it can be
 // asked.
-func (s service) choice(why string, o offer, memory *Memory) Choice {
+func (s service) choice(why string, o listedModel, memory *Memory) Choice {
 	id := o.id
 	m, known := s.facts(id, memory)
 	title := m.Name
-	if !known || m.Provider != s.head.ID {
+	if !known || m.Provider != s.builtin.ID {
 		title = cmp.Or(o.title, id)
 	}
-	tools := m.Tools || !known && memory.recall(s.place(id)).told.tools == nil
+	tools := m.Tools || !known && memory.load(s.servedModel(id)).advertised.tools == nil
 	return Choice{
 		Name: s.name + "/" + id, Provider: s.name, Model: id, Title: title,
-		Ready: why == "", Why: why,
+		Ready: why == "", Unavailable: why,
 		Context: m.Context, Price: m.Price,
 		Vision: m.Vision, Tools: tools, Thinks: m.Thinks, Deprecated: m.Deprecated,
 	}
@@ -157,9 +157,9 @@ func (s service) choice(why string, o offer, memory *Memory) Choice {
 // its configuration, else the built-in demo.
 func DefaultModel(c Config, getenv func(string) string) string {
 	var ready []service
-	for _, name := range c.names() {
+	for _, name := range c.providerNames() {
 		s, ok := c.service(name, getenv)
-		if ok && s.kind != kindDemo && s.standard() != "" && s.ready(c, getenv) == "" {
+		if ok && s.kind != kindDemo && s.defaultModel() != "" && s.missing(c, getenv) == "" {
 			ready = append(ready, s)
 		}
 	}
@@ -168,5 +168,5 @@ func DefaultModel(c Config, getenv func(string) string) string {
 	}
 	keyed := slices.IndexFunc(ready, func(s service) bool { return s.key.name != "" })
 	s := ready[max(keyed, 0)]
-	return s.name + "/" + s.standard()
+	return s.name + "/" + s.defaultModel()
 }

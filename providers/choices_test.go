@@ -64,7 +64,7 @@ func TestUnusable(t *testing.T) {
 		{"an empty key", Config{}, []string{"ANTHROPIC_API_KEY", " "}, "Provider anthropic cannot be used yet: ANTHROPIC_API_KEY is set but empty"},
 		{"no model", Config{map[string]Provider{"ollama": {}}}, nil, "Provider ollama has no default model: choose one with -m ollama/MODEL, or set model in config.toml"},
 	} {
-		if got := Unusable(tt.c, env(tt.env...)); got != tt.want {
+		if got := ExplainNoDefault(tt.c, env(tt.env...)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -81,10 +81,10 @@ func TestChoices(t *testing.T) {
 		}
 		return choices[i]
 	}
-	if got := find("deepseek/deepseek-v4-pro"); !got.Ready || got.Why != "" || got.Context != 1_000_000 || !got.Tools || !got.Thinks || got.Title != "DeepSeek V4 Pro" {
+	if got := find("deepseek/deepseek-v4-pro"); !got.Ready || got.Unavailable != "" || got.Context != 1_000_000 || !got.Tools || !got.Thinks || got.Title != "DeepSeek V4 Pro" {
 		t.Errorf("%+v", got)
 	}
-	if got := find("zai/glm-5.3"); got.Ready || got.Why != "set ZAI_API_KEY or ZHIPU_API_KEY" {
+	if got := find("zai/glm-5.3"); got.Ready || got.Unavailable != "set ZAI_API_KEY or ZHIPU_API_KEY" {
 		t.Errorf("%+v", got)
 	}
 	if got := find("box/never-heard-of"); !got.Ready || got.Context != 0 || !got.Tools || got.Price.Known() || got.Title != "never-heard-of" {
@@ -102,8 +102,8 @@ func TestChoices(t *testing.T) {
 		if seen[choice.Name] = true; choice.Ready && !last {
 			t.Errorf("%s is ready, behind some that are not", choice.Name)
 		}
-		if last = choice.Ready; choice.Ready == (choice.Why != "") {
-			t.Errorf("%s: ready %v, why %q", choice.Name, choice.Ready, choice.Why)
+		if last = choice.Ready; choice.Ready == (choice.Unavailable != "") {
+			t.Errorf("%s: ready %v, why %q", choice.Name, choice.Ready, choice.Unavailable)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestReadyChoicesOpen(t *testing.T) {
 			t.Errorf("%s: %v", choice.Name, err)
 			continue
 		}
-		if m, _ := catalog.Row(choice.Provider, choice.Model); e.Name != choice.Name && m.ReplacedBy == "" {
+		if m, _ := catalog.FindExact(choice.Provider, choice.Model); e.Name != choice.Name && m.ReplacedBy == "" {
 			t.Errorf("%s opens as %s", choice.Name, e.Name)
 		}
 	}
@@ -125,14 +125,14 @@ func TestReadyChoicesOpen(t *testing.T) {
 
 func TestUnlisted(t *testing.T) {
 	c := Config{map[string]Provider{"vllm": {}, "work": {BaseURL: "http://work/v1", Models: []string{"m"}}}}
-	if got := Unlisted(c, env("OLLAMA_HOST", "box")); !slices.Equal(got, []string{"ollama", "vllm", "work"}) {
+	if got := UnlistedProviders(c, env("OLLAMA_HOST", "box")); !slices.Equal(got, []string{"ollama", "vllm", "work"}) {
 		t.Errorf("%v, want ollama, vllm, work", got)
 	}
-	if got := Unlisted(Default(), env()); len(got) > 0 {
+	if got := UnlistedProviders(Default(), env()); len(got) > 0 {
 		t.Errorf("%v, though nobody configured them", got)
 	}
-	if s, _ := c.service("ollama", env()); !strings.Contains(s.ready(c, env()), "OLLAMA_HOST") {
-		t.Errorf("not ready: %q", s.ready(c, env()))
+	if s, _ := c.service("ollama", env()); !strings.Contains(s.missing(c, env()), "OLLAMA_HOST") {
+		t.Errorf("not ready: %q", s.missing(c, env()))
 	}
 }
 
@@ -166,7 +166,7 @@ func TestLive(t *testing.T) {
 		}
 		return ready
 	}
-	got, err := Live(t.Context(), c, o, false)
+	got, err := LiveChoices(t.Context(), c, o, false)
 	if want := []string{"a/own", "a/a-new", "b/b-new", "b/own", "gone/kept"}; !slices.Equal(names(got), want) {
 		t.Errorf("%q, want %q", names(got), want)
 	}
@@ -182,14 +182,14 @@ func TestLive(t *testing.T) {
 	if last := got[len(got)-1]; last.Ready {
 		t.Errorf("%s is ready, and stands behind those that are not", last.Name)
 	}
-	got, _ = Live(t.Context(), c, o, true)
+	got, _ = LiveChoices(t.Context(), c, o, true)
 	if !slices.Contains(names(got), "deepseek/deepseek-v9") {
 		t.Errorf("with all: %q", names(got))
 	}
 	ctx, cancel := contextUntil(t, func() {})
 	defer cancel()
 	<-ctx.Done()
-	if got, err := Live(ctx, c, o, false); err == nil || !slices.Contains(names(got), "gone/kept") {
+	if got, err := LiveChoices(ctx, c, o, false); err == nil || !slices.Contains(names(got), "gone/kept") {
 		t.Errorf("canceled: %q, %v", names(got), err)
 	}
 }

@@ -74,10 +74,10 @@ func (p Provider) validate(name string) (errs []error) {
 		add(fmt.Errorf("name: %q must not be empty or hold a slash or a space", name))
 	}
 	if p.Kind != "" {
-		add(oneOf("kind", p.Kind, Kinds()))
+		add(unknownWordError("kind", p.Kind, Kinds()))
 	}
 	if p.Strategy != "" {
-		add(oneOf("strategy", p.Strategy, Strategies))
+		add(unknownWordError("strategy", p.Strategy, Strategies))
 	}
 	errs = append(errs, p.Settings.validate()...)
 	errs = append(errs, p.validateModels()...)
@@ -166,8 +166,8 @@ func (p Provider) validateDialects(name string) (errs []error) {
 	return errs
 }
 
-// oneOf says which words a key takes, and which of them was probably meant.
-func oneOf(key, word string, words []string) error {
+// unknownWordError says which words a key takes, and which of them was probably meant.
+func unknownWordError(key, word string, words []string) error {
 	if slices.Contains(words, word) {
 		return nil
 	}

@@ -135,7 +135,7 @@ price = { input = 1.0, output = 2.0 }
 		t.Fatal(err)
 	}
 	s, _ := c.service("box", env())
-	set := s.table("org/m:8b").Settings.over(s.conf.Settings)
+	set := s.modelTable("org/m:8b").Settings.withDefaults(s.conf.Settings)
 	hot := 1.5
 	read, write := llm.Tool{Name: "read"}, llm.Tool{Name: "write"}
 	for _, tt := range []struct {
@@ -160,7 +160,7 @@ price = { input = 1.0, output = 2.0 }
 			}},
 		{"nothing", Settings{}, llm.Request{Settings: llm.Settings{ToolChoice: "none"}}, llm.Request{Settings: llm.Settings{ToolChoice: "none"}}},
 	} {
-		if got := tt.set.fill(tt.req); !reflect.DeepEqual(got, tt.want) {
+		if got := tt.set.applyTo(tt.req); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s:\n%+v, want\n%+v", tt.name, got, tt.want)
 		}
 	}

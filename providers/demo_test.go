@@ -126,7 +126,7 @@ func once(t *testing.T, e llm.Endpoint, history []llm.Message) (llm.Message, llm
 	if usage.Input == 0 || usage.Output == 0 || !usage.Priced || usage.Cost != 0 {
 		t.Errorf("usage %+v", usage)
 	}
-	return llm.Message{Role: llm.RoleAssistant, Origin: e.Origin, Model: e.Name, Parts: d.Done()}, finish.Reason
+	return llm.Message{Role: llm.RoleAssistant, Origin: e.Origin, Model: e.Name, Parts: d.Complete()}, finish.Reason
 }
 
 func TestDemoThinksUnlessTold(t *testing.T) {

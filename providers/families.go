@@ -28,24 +28,24 @@ type family struct {
 
 // target is everything an adapter has to know about the service it speaks to.
 type target struct {
-	provider string
-	kind     string
-	model    string // as the service calls it
-	url      string
-	key      string // "" if the service wants none
-	keyName  string // where the key comes from, for errors
-	headers  map[string]string
-	body     map[string]any // merged into each request
-	dialect  openai.Dialect // of chat completions
-	learned  *wire.LearnedLimits
-	command  string        // program to run, for those that are one
-	whole    bool          // do not stream
-	idle     time.Duration // longest silence; 0 is the client's own limit
-	base     http.RoundTripper
-	instant  bool
-	log      wire.Log
-	tap      *wire.Tap
-	replay   *wire.Replay // for programs; servers have base
+	provider    string
+	kind        string
+	model       string // as the service calls it
+	url         string
+	key         string // "" if the service wants none
+	keyName     string // where the key comes from, for errors
+	headers     map[string]string
+	body        map[string]any // merged into each request
+	dialect     openai.Dialect // of chat completions
+	learned     *wire.LearnedLimits
+	command     string        // program to run, for those that are one
+	noStream    bool          // do not stream
+	idleTimeout time.Duration // longest silence; 0 is the client's own limit
+	transport   http.RoundTripper
+	instant     bool
+	log         wire.Log
+	tap         *wire.Tap
+	replay      *wire.Replay // for programs; servers have base
 }
 
 // Kinds that are treated apart.
@@ -61,7 +61,7 @@ var families = []family{
 	{[]string{openai.KindResponses}, openResponses, responsesOrigin},
 	{[]string{gemini.Kind}, openGemini, func(_, model string) string { return gemini.Origin(model) }},
 	{[]string{anthropic.Kind}, openAnthropic, func(_, model string) string { return anthropic.Origin(model) }},
-	{agentcli.Kinds, openCommand, func(kind, _ string) string { return agentcli.New(agentcli.Options{Kind: kind}).Origin() }},
+	{agentcli.Kinds, openAgentCLI, func(kind, _ string) string { return agentcli.New(agentcli.Options{Kind: kind}).Origin() }},
 	{[]string{kindDemo}, openDemo, chatOrigin},
 }
 
@@ -69,7 +69,7 @@ var families = []family{
 func openChat(t target) llm.Model {
 	return openai.New(openai.Options{
 		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
-		Headers: t.headers, HTTP: t.client(t.base), Dialect: t.dialect, NoStream: t.whole, Body: t.body,
+		Headers: t.headers, HTTP: t.client(t.transport), Dialect: t.dialect, NoStream: t.noStream, Body: t.body,
 		Learned: t.learned,
 	})
 }
@@ -78,7 +78,7 @@ func openChat(t target) llm.Model {
 func openGemini(t target) llm.Model {
 	return gemini.New(gemini.Options{
 		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
-		Headers: t.headers, HTTP: t.client(t.base), NoStream: t.whole, Body: t.body, Learned: t.learned,
+		Headers: t.headers, HTTP: t.client(t.transport), NoStream: t.noStream, Body: t.body, Learned: t.learned,
 	})
 }
 
@@ -86,7 +86,7 @@ func openGemini(t target) llm.Model {
 func openResponses(t target) llm.Model {
 	return openai.NewResponses(openai.Options{
 		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
-		Headers: t.headers, HTTP: t.client(t.base), NoStream: t.whole, Body: t.body, Learned: t.learned,
+		Headers: t.headers, HTTP: t.client(t.transport), NoStream: t.noStream, Body: t.body, Learned: t.learned,
 	})
 }
 
@@ -98,7 +98,7 @@ func responsesOrigin(_, model string) string {
 func openAnthropic(t target) llm.Model {
 	return anthropic.New(anthropic.Options{
 		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
-		Headers: t.headers, HTTP: t.client(t.base), NoStream: t.whole, Body: t.body, Learned: t.learned,
+		Headers: t.headers, HTTP: t.client(t.transport), NoStream: t.noStream, Body: t.body, Learned: t.learned,
 	})
 }
 
@@ -106,8 +106,8 @@ func openAnthropic(t target) llm.Model {
 // are carried elsewhere: the demo shows the real adapter at work.
 func openDemo(t target) llm.Model {
 	t.url = "http://demo.invalid/v1"
-	if t.base == nil {
-		t.base = demo.Transport(demo.Options{Instant: t.instant, Keys: demoKeys()})
+	if t.transport == nil {
+		t.transport = demo.Transport(demo.Options{Instant: t.instant, Keys: demoKeys()})
 	}
 	return openChat(t)
 }
@@ -123,10 +123,10 @@ func demoKeys() (keys []demo.Key) {
 }
 
 func chatOrigin(kind, model string) string {
-	return openai.New(openai.Options{Model: model, Dialect: dialect(kind, model)}).Origin()
+	return openai.New(openai.Options{Model: model, Dialect: dialectOf(kind, model)}).Origin()
 }
 
-func dialect(kind, model string) openai.Dialect {
+func dialectOf(kind, model string) openai.Dialect {
 	if kind == kindDemo {
 		return openai.Dialect{Name: kindDemo, Family: openai.Family{
 			Effort: openai.Effort{Words: [6]string{"none", "low", "low", "medium", "high", "high"}},
@@ -139,14 +139,14 @@ func dialect(kind, model string) openai.Dialect {
 // client is what carries the requests to t.
 func (t target) client(base http.RoundTripper) *http.Client {
 	return wire.Client(wire.Options{
-		Provider: t.provider, URL: t.url, Key: t.keyName, Secrets: t.secrets(), Base: base, Idle: t.idle, Log: t.log, Tap: t.tap,
-		Blank: t.blank(),
+		Provider: t.provider, URL: t.url, Key: t.keyName, Secrets: t.secrets(), Transport: base, IdleTimeout: t.idleTimeout, Log: t.log, Tap: t.tap,
+		EmptyBadRequest: t.emptyBadRequest(),
 	})
 }
 
-// blank returns what an answer of status 400 without a word means: Cerebras says
+// emptyBadRequest returns what an answer of status 400 without a word means: Cerebras says
 // so that the prompt is too long.
-func (t target) blank() llm.Fault {
+func (t target) emptyBadRequest() llm.Fault {
 	u, err := url.Parse(t.url)
 	if t.kind == "cerebras" || err == nil && strings.HasSuffix(u.Hostname(), ".cerebras.ai") {
 		return llm.ContextOverflow

@@ -103,8 +103,8 @@ type chatMessage struct {
 	Details   json.RawMessage `json:"reasoning_details"`
 }
 
-// text is a content that is a string, false if it is not.
-func text(raw json.RawMessage) (s string, ok bool) {
+// firstText is a content that is a string, false if it is not.
+func firstText(raw json.RawMessage) (s string, ok bool) {
 	return s, len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil
 }
 
@@ -141,7 +141,7 @@ func checkChat(c *check) {
 			if len(open) == 0 || open[0] != m.Answers {
 				c.fail("a result for %q, open are %q", m.Answers, open)
 			}
-			if s, ok := text(m.Content); !ok || s == "" {
+			if s, ok := firstText(m.Content); !ok || s == "" {
 				c.fail("a result with %s", m.Content)
 			}
 			open = open[min(1, len(open)):]
@@ -155,7 +155,7 @@ func checkChat(c *check) {
 }
 
 func (c *check) chatUser(m chatMessage) {
-	if s, ok := text(m.Content); ok && s != "" {
+	if s, ok := firstText(m.Content); ok && s != "" {
 		return
 	}
 	var parts []struct {
@@ -193,7 +193,7 @@ func (c *check) chatAssistant(m chatMessage) (ids []string) {
 	if len(ids) != len(slices.Compact(slices.Sorted(slices.Values(ids)))) {
 		c.fail("ids %q", ids)
 	}
-	s, isText := text(m.Content)
+	s, isText := firstText(m.Content)
 	switch {
 	case isText && (s != "" || len(ids) > 0), string(m.Content) == "null" && len(ids) > 0 && c.kind != "glm":
 	case own && c.thinks == "parts":

@@ -57,7 +57,7 @@ func checkItems(c *check) {
 				c.fail("reasoning %+v", i)
 			}
 		case "message":
-			if s, ok := text(i.Content); ok && s == "" || len(i.Content) == 0 {
+			if s, ok := firstText(i.Content); ok && s == "" || len(i.Content) == 0 {
 				c.fail("message %+v", i)
 			}
 		case "function_call":
@@ -275,7 +275,7 @@ func (c *check) block(b contentBlock, role string) {
 		ok = role == "assistant" && b.Name != ""
 	case "tool_result":
 		var list []contentBlock
-		s, isText := text(b.Content)
+		s, isText := firstText(b.Content)
 		json.Unmarshal(b.Content, &list)
 		ok = role == "user" && (isText && s != "" || len(list) > 0)
 		for _, inner := range list {

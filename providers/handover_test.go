@@ -93,7 +93,7 @@ func (p *party) open(t *testing.T) {
 	config := providers.Config{Providers: map[string]providers.Provider{
 		"here": {Kind: p.kind, BaseURL: srv.URL + "/v1", APIKey: "test-key"},
 	}}
-	e, err := providers.Open(config, "here/"+p.model, providers.OpenOptions{Base: base})
+	e, err := providers.Open(config, "here/"+p.model, providers.OpenOptions{Transport: base})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func (p *party) ask(t *testing.T, history []llm.Message, a answer) []llm.Message
 	if len(c.problems) > 0 {
 		t.Errorf("the request to %s:\n- %s\n%s", p, strings.Join(c.problems, "\n- "), p.body)
 	}
-	return append(slices.Clip(history), llm.Message{Role: llm.RoleAssistant, Origin: p.Origin, Model: p.Name, Parts: draft.Done()})
+	return append(slices.Clip(history), llm.Message{Role: llm.RoleAssistant, Origin: p.Origin, Model: p.Name, Parts: draft.Complete()})
 }
 
 var offered = []llm.Tool{

@@ -21,40 +21,40 @@ import (
 
 // Health is how it stands with one provider. It holds no secrets.
 type Health struct {
-	Provider  string        `json:"provider"`
-	Kind      string        `json:"kind"`
-	URL       string        `json:"url,omitempty"`     // or the path of the program
-	Key       string        `json:"key,omitempty"`     // where it was found, such as "OPENAI_API_KEY"; "" if none is needed or there is none
-	Reachable bool          `json:"reachable"`         // it answered, if only to refuse
-	Latency   time.Duration `json:"-"`                 // of its answer; see LatencyMS
-	LatencyMS int64         `json:"latency_ms"`        //
-	Models    int           `json:"models"`            // how many it has; 0 if it did not say
-	Model     string        `json:"model,omitempty"`   // the default one, as "provider/model"
-	Found     bool          `json:"model_found"`       // the default one is among them
-	Tools     string        `json:"tools,omitempty"`   // how the default one gets tools: "native", "prompt" or "none"; "" if nothing is known of it
-	Version   string        `json:"version,omitempty"` // of a program
-	Fault     llm.Fault     `json:"fault,omitempty"`   // what is wrong; "" if nothing is
-	Error     string        `json:"error,omitempty"`   // in words
-	Hint      string        `json:"hint,omitempty"`    // what to do about it
-	Err       error         `json:"-"`                 // the same as an error
+	Provider   string        `json:"provider"`
+	Kind       string        `json:"kind"`
+	URL        string        `json:"url,omitempty"`     // or the path of the program
+	Key        string        `json:"key,omitempty"`     // where it was found, such as "OPENAI_API_KEY"; "" if none is needed or there is none
+	Reachable  bool          `json:"reachable"`         // it answered, if only to refuse
+	Latency    time.Duration `json:"-"`                 // of its answer; see LatencyMS
+	LatencyMS  int64         `json:"latency_ms"`        //
+	Models     int           `json:"models"`            // how many it has; 0 if it did not say
+	Model      string        `json:"model,omitempty"`   // the default one, as "provider/model"
+	ModelFound bool          `json:"model_found"`       // the default one is among them
+	Tools      string        `json:"tools,omitempty"`   // how the default one gets tools: "native", "prompt" or "none"; "" if nothing is known of it
+	Version    string        `json:"version,omitempty"` // of a program
+	Fault      llm.Fault     `json:"fault,omitempty"`   // what is wrong; "" if nothing is
+	Error      string        `json:"error,omitempty"`   // in words
+	Hint       string        `json:"hint,omitempty"`    // what to do about it
+	Err        error         `json:"-"`                 // the same as an error
 }
 
 // OK reports whether the provider can be asked.
 func (h Health) OK() bool { return h.Err == nil }
 
-// checkTime is how long one provider may take to answer.
-const checkTime = 10 * time.Second
+// checkTimeout is how long one provider may take to answer.
+const checkTimeout = 10 * time.Second
 
 // Check asks every provider that is configured, or has a key, whether it is
 // there, all at once. The list is in the order of a picker, and complete within
 // about ten seconds. Listing models costs nothing; no model is asked.
 func Check(ctx context.Context, c Config, o OpenOptions) []Health {
-	o = o.complete()
+	o = o.withDefaults()
 	var services []service
-	for _, name := range c.names() {
+	for _, name := range c.providerNames() {
 		s, ok := c.service(name, o.Getenv)
 		_, configured := c.Providers[name]
-		if ok && s.kind != kindDemo && (configured || s.ready(c, o.Getenv) == "") {
+		if ok && s.kind != kindDemo && (configured || s.missing(c, o.Getenv) == "") {
 			services = append(services, s)
 		}
 	}
@@ -70,10 +70,10 @@ func Check(ctx context.Context, c Config, o OpenOptions) []Health {
 // check asks one provider.
 func (s service) check(ctx context.Context, o OpenOptions) Health {
 	h := Health{Provider: s.name, Kind: s.kind, URL: wire.Public(s.url), Key: s.key.name}
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	start := time.Now()
-	offers, err := s.greet(ctx, o, &h)
+	offers, err := s.probe(ctx, o, &h)
 	h.Latency = time.Since(start)
 	h.LatencyMS = h.Latency.Milliseconds()
 	var told *llm.Error
@@ -85,10 +85,10 @@ func (s service) check(ctx context.Context, o OpenOptions) Health {
 	default:
 		h.fail(err)
 	}
-	o.Memory.note(s, offers)
+	o.Memory.recordListing(s, offers)
 	h.Models = len(offers)
-	h.describe(s, offers, o)
-	if h.Err == nil && h.Models > 0 && h.Model != "" && !h.Found {
+	h.fillDefaultModel(s, offers, o)
+	if h.Err == nil && h.Models > 0 && h.Model != "" && !h.ModelFound {
 		h.fail(&llm.Error{
 			Fault: llm.ModelNotFound, Provider: s.name, URL: wire.Public(s.url),
 			Message: "the server does not list " + strings.TrimPrefix(h.Model, s.name+"/"),
@@ -101,65 +101,65 @@ func (h *Health) fail(err error) {
 	h.Err, h.Fault, h.Error, h.Hint = err, llm.FaultOf(err), err.Error(), llm.Hint(err)
 }
 
-// describe fills in what is known of the default model; of a server without
+// fillDefaultModel fills in what is known of the default model; of a server without
 // one, the first that it lists.
-func (h *Health) describe(s service, offers []offer, o OpenOptions) {
-	model := s.standard()
+func (h *Health) fillDefaultModel(s service, offers []listedModel, o OpenOptions) {
+	model := s.defaultModel()
 	if model == "" && len(offers) > 0 {
 		model = offers[0].id
 	}
 	if model == "" {
 		return
 	}
-	id := s.id(model)
+	id := s.modelID(model)
 	h.Model = s.name + "/" + id
-	h.Found = slices.ContainsFunc(offers, func(o offer) bool { return same(o.id, id) })
+	h.ModelFound = slices.ContainsFunc(offers, func(o listedModel) bool { return sameModel(o.id, id) })
 	facts, known := s.facts(model, o.Memory)
-	lesson := o.Memory.recall(s.place(model))
-	if set := s.strategy(model, facts.Tools || !known && lesson.told.tools == nil); set != auto {
+	lesson := o.Memory.load(s.servedModel(model))
+	if set := s.strategy(model, facts.Tools || !known && lesson.advertised.tools == nil); set != auto {
 		h.Tools = set
-	} else if o.Memory.limits(s.place(model), "").Has(learnedTools) {
+	} else if o.Memory.limits(s.servedModel(model), "").Has(learnedTools) {
 		h.Tools = prompt
-	} else if known || lesson.told.tools != nil {
+	} else if known || lesson.advertised.tools != nil {
 		h.Tools = native
 	}
 }
 
-// same reports whether a server's id names a model: with a date or a tag behind
+// sameModel reports whether a server's id names a model: with a date or a tag behind
 // it, or with the name of its file before it.
-func same(listed, id string) bool {
+func sameModel(listed, id string) bool {
 	rest, ok := strings.CutPrefix(listed, id)
 	return ok && (rest == "" || strings.HasPrefix(rest, "-20") || rest == ":latest") || strings.HasSuffix(listed, "/"+id)
 }
 
-// greet asks the provider for its models: a server by its list, a program by
+// probe asks the provider for its models: a server by its list, a program by
 // its version.
-func (s service) greet(ctx context.Context, o OpenOptions, h *Health) ([]offer, error) {
-	if s.key.missing != "" {
-		return nil, s.noKey()
+func (s service) probe(ctx context.Context, o OpenOptions, h *Health) ([]listedModel, error) {
+	if s.key.hint != "" {
+		return nil, s.missingKeyError()
 	}
-	if s.program() {
+	if s.isProgram() {
 		var err error
 		if h.URL, err = agentcli.Find(s.kind, s.conf.Command, o.Getenv("PATH")); err == nil {
 			h.Version, err = s.version(ctx, h.URL)
 		}
 		if err != nil {
-			return nil, s.fault(err)
+			return nil, s.listError(err)
 		}
 	}
-	return s.offers(ctx, o)
+	return s.listModels(ctx, o)
 }
 
 // version runs the program that s is, which should tell its own.
 func (s service) version(ctx context.Context, program string) (string, error) {
-	var out head
+	var out limitedBuffer
 	cmd := exec.CommandContext(ctx, program, "--version")
 	cmd.Env = append(os.Environ(), "TERM=dumb", "NO_COLOR=1", "CI=true")
 	cmd.Stdout = &out
 	cmd.WaitDelay = time.Second // what it started may hold the pipe open
 	err := cmd.Run()
 	if ctx.Err() != nil {
-		return "", &llm.Error{Fault: llm.Unknown, Provider: s.name, Message: fmt.Sprintf("%s did not tell its version within %s", program, checkTime)}
+		return "", &llm.Error{Fault: llm.Unknown, Provider: s.name, Message: fmt.Sprintf("%s did not tell its version within %s", program, checkTimeout)}
 	}
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return "", &llm.Error{Fault: llm.Unknown, Provider: s.name, Message: fmt.Sprintf("%s --version failed (%s)", program, exit.ProcessState)}

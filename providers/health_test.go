@@ -86,7 +86,7 @@ func TestCheck(t *testing.T) {
 		{"gemini-cli", "", false, 0, "", false, "", llm.Unknown, "try again"},
 	} {
 		h := got[tt.name]
-		if h.Key != tt.key || h.Reachable != tt.reachable || h.Models != tt.models || h.Model != tt.model || h.Found != tt.found ||
+		if h.Key != tt.key || h.Reachable != tt.reachable || h.Models != tt.models || h.Model != tt.model || h.ModelFound != tt.found ||
 			h.Tools != tt.tools || h.Fault != tt.fault || !strings.Contains(h.Hint, tt.hint) || h.OK() != (tt.fault == "") || (h.Error == "") != (tt.fault == "") {
 			t.Errorf("%s: %+v\nwant %+v", tt.name, h, tt)
 		}

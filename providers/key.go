@@ -20,7 +20,7 @@ type key struct {
 	name    string // for errors, such as "OPENAI_API_KEY"; "" if the service has none
 	value   Secret
 	command string // prints the key, when it is first needed
-	missing string // what the user has to do to have one; "" if there is one or none is needed
+	hint    string // what the user has to do to have one; "" if there is one or none is needed
 }
 
 // findKey looks for the key of s: what the user configured comes first, then
@@ -32,19 +32,19 @@ func (s service) findKey(getenv func(string) string) key {
 	case s.conf.APIKey != "":
 		return key{name: table + ".api_key", value: s.conf.APIKey}
 	case s.conf.APIKeyEnv != "":
-		return fromEnv([]string{s.conf.APIKeyEnv}, true, getenv)
+		return keyFromEnv([]string{s.conf.APIKeyEnv}, true, getenv)
 	case s.conf.APIKeyCommand != "":
 		return key{name: table + ".api_key_command", command: s.conf.APIKeyCommand}
 	}
-	like := s.like()
-	if s.head.ID == "" && s.conf.BaseURL != "" {
+	like := s.closestBuiltin()
+	if s.builtin.ID == "" && s.conf.BaseURL != "" {
 		return key{}
 	}
-	return fromEnv(like.KeyEnv, !like.Local && !s.program(), getenv)
+	return keyFromEnv(like.KeyEnv, !like.Local && !s.isProgram(), getenv)
 }
 
-// fromEnv takes the first variable that is set.
-func fromEnv(names []string, needed bool, getenv func(string) string) key {
+// keyFromEnv takes the first variable that is set.
+func keyFromEnv(names []string, needed bool, getenv func(string) string) key {
 	for _, name := range names {
 		if value := strings.TrimSpace(getenv(name)); value != "" {
 			return key{name: name, value: Secret(value)}
@@ -53,14 +53,14 @@ func fromEnv(names []string, needed bool, getenv func(string) string) key {
 	if len(names) == 0 || !needed {
 		return key{}
 	}
-	return key{missing: "set " + strings.Join(names, " or ")}
+	return key{hint: "set " + strings.Join(names, " or ")}
 }
 
-// lookUp returns the key itself, "" if the service needs none.
-func (s service) lookUp(ctx context.Context) (string, error) {
+// resolveKey returns the key itself, "" if the service needs none.
+func (s service) resolveKey(ctx context.Context) (string, error) {
 	value, err := s.key.value.Reveal(), error(nil)
 	if s.key.command != "" {
-		value, err = printed(ctx, s.key.command)
+		value, err = runKeyCommand(ctx, s.key.command)
 	}
 	if err == nil && strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		err = errors.New("it holds characters that no key has")
@@ -77,9 +77,9 @@ func (s service) lookUp(ctx context.Context) (string, error) {
 	return value, nil
 }
 
-// noKey is the error for a service whose key is nowhere.
-func (s service) noKey() error {
-	where := cmp.Or(strings.TrimPrefix(s.key.missing, "set "), "api_key")
+// missingKeyError is the error for a service whose key is nowhere.
+func (s service) missingKeyError() error {
+	where := cmp.Or(strings.TrimPrefix(s.key.hint, "set "), "api_key")
 	return &llm.Error{
 		Fault: llm.Authentication, Provider: s.name, URL: wire.Public(s.url),
 		Message: fmt.Sprintf("no key for %s: set %s, or api_key under [providers.%s] in config.toml", wire.Public(s.url), where, s.name),
@@ -88,20 +88,20 @@ func (s service) noKey() error {
 
 // A command that prints a key gets this much time, and this much is read.
 const (
-	commandTime  = 10 * time.Second
-	commandBytes = 16 << 10
+	keyCommandTimeout = 10 * time.Second
+	maxKeyOutput      = 16 << 10
 )
 
-// printed runs command through the shell and returns the first line that it
+// runKeyCommand runs command through the shell and returns the first line that it
 // prints. What it prints never enters an error: it may be the key.
-func printed(ctx context.Context, command string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, commandTime)
+func runKeyCommand(ctx context.Context, command string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, keyCommandTimeout)
 	defer cancel()
 	shell := []string{"sh", "-c"}
 	if runtime.GOOS == "windows" {
 		shell = []string{"cmd", "/c"}
 	}
-	var out head
+	var out limitedBuffer
 	cmd := exec.CommandContext(ctx, shell[0], shell[1], command)
 	cmd.Stdout = &out
 	cmd.WaitDelay = time.Second // a grandchild may hold the pipe open
@@ -110,7 +110,7 @@ func printed(ctx context.Context, command string) (string, error) {
 	line = strings.TrimSpace(line)
 	switch exit := (*exec.ExitError)(nil); {
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("the command did not end within %s", commandTime)
+		return "", fmt.Errorf("the command did not end within %s", keyCommandTimeout)
 	case errors.As(err, &exit):
 		return "", fmt.Errorf("the command failed (%s)", exit.ProcessState)
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
@@ -121,10 +121,10 @@ func printed(ctx context.Context, command string) (string, error) {
 	return line, nil
 }
 
-// head keeps the beginning of what is written to it.
-type head struct{ text bytes.Buffer }
+// limitedBuffer keeps the beginning of what is written to it.
+type limitedBuffer struct{ text bytes.Buffer }
 
-func (h *head) Write(p []byte) (int, error) {
-	h.text.Write(p[:min(len(p), commandBytes-h.text.Len())])
+func (h *limitedBuffer) Write(p []byte) (int, error) {
+	h.text.Write(p[:min(len(p), maxKeyOutput-h.text.Len())])
 	return len(p), nil
 }

@@ -49,9 +49,9 @@ func TestKeyLookup(t *testing.T) {
 			if !ok {
 				t.Fatal("no such provider")
 			}
-			key, err := s.lookUp(t.Context())
-			if err != nil || key != tt.key || s.key.name != tt.from || s.key.missing != tt.missing {
-				t.Errorf("key %q from %q, missing %q, %v; want %q from %q, missing %q", key, s.key.name, s.key.missing, err, tt.key, tt.from, tt.missing)
+			key, err := s.resolveKey(t.Context())
+			if err != nil || key != tt.key || s.key.name != tt.from || s.key.hint != tt.missing {
+				t.Errorf("key %q from %q, missing %q, %v; want %q from %q, missing %q", key, s.key.name, s.key.hint, err, tt.key, tt.from, tt.missing)
 			}
 		})
 	}
@@ -73,10 +73,10 @@ func TestKeyCommand(t *testing.T) {
 		{"/no/such/program", "", "failed"},
 		{"printf '\\033[31msk-1\\033[0m'", "", "characters that no key has"},
 		{"echo sk 1", "", "characters that no key has"},
-		{"head -c 2000000 /dev/zero | tr '\\0' x; echo", strings.Repeat("x", commandBytes), ""},
+		{"head -c 2000000 /dev/zero | tr '\\0' x; echo", strings.Repeat("x", maxKeyOutput), ""},
 	} {
 		s := service{name: "p", url: "http://p/v1", key: key{name: "providers.p.api_key_command", command: tt.command}}
-		got, err := s.lookUp(t.Context())
+		got, err := s.resolveKey(t.Context())
 		if got != tt.want {
 			t.Errorf("%.40s: %d bytes, want %d", tt.command, len(got), len(tt.want))
 		}
@@ -97,7 +97,7 @@ func TestKeyCommandIsCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	s := service{key: key{command: "sleep 60 & sleep 60"}}
-	if _, err := s.lookUp(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := s.resolveKey(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }

@@ -64,14 +64,14 @@ const learnedVersion = 1
 
 // learnedKey names a model at an address in the file: a hash, since addresses and
 // names may tell more than a cache should.
-func learnedKey(kind string, at place) string {
+func learnedKey(kind string, at servedModel) string {
 	sum := sha256.Sum256([]byte(kind + "\x00" + at.url + "\x00" + at.model))
 	return hex.EncodeToString(sum[:16])
 }
 
-// essential are fields without which a request says nothing. No file takes them
+// requiredFields are fields without which a request says nothing. No file takes them
 // out of it.
-var essential = []string{"model", "messages", "input", "contents", "stream"}
+var requiredFields = []string{"model", "messages", "input", "contents", "stream"}
 
 // read returns what the file holds that still counts.
 func (f *learnedFile) read(now time.Time) learnedModels {
@@ -92,7 +92,7 @@ func (f *learnedFile) read(now time.Time) learnedModels {
 	for key, limits := range stored.Models {
 		for name, limit := range limits {
 			l := wire.Limit{Becomes: limit.Becomes, At: time.Unix(limit.At, 0), Lasting: true}
-			if !l.Fresh(now) || len(name) > maxLearnedText || len(l.Becomes) > maxLearnedText || slices.Contains(essential, name) {
+			if !l.Fresh(now) || len(name) > maxLearnedText || len(l.Becomes) > maxLearnedText || slices.Contains(requiredFields, name) {
 				continue
 			}
 			if found[key] == nil {
@@ -115,9 +115,9 @@ func (f *learnedFile) write(key string, limits map[string]wire.Limit, now time.T
 	all := f.read(now) // another run may have written since
 	all[key] = limits
 	stored := learnedJSON{learnedVersion, map[string]map[string]limitJSON{}}
-	for _, key := range newest(all, maxLearnedModels, newestOf) {
+	for _, key := range newestKeys(all, maxLearnedModels, latest) {
 		stored.Models[key] = map[string]limitJSON{}
-		for _, name := range newest(all[key], maxLearnedLimits, func(l wire.Limit) time.Time { return l.At }) {
+		for _, name := range newestKeys(all[key], maxLearnedLimits, func(l wire.Limit) time.Time { return l.At }) {
 			if limit := all[key][name]; len(name) <= maxLearnedText && len(limit.Becomes) <= maxLearnedText && limit.Fresh(now) {
 				stored.Models[key][name] = limitJSON{limit.Becomes, limit.At.Unix()}
 			}
@@ -129,7 +129,7 @@ func (f *learnedFile) write(key string, limits map[string]wire.Limit, now time.T
 	}
 }
 
-func newestOf(limits map[string]wire.Limit) (at time.Time) {
+func latest(limits map[string]wire.Limit) (at time.Time) {
 	for _, l := range limits {
 		if l.At.After(at) {
 			at = l.At
@@ -138,8 +138,8 @@ func newestOf(limits map[string]wire.Limit) (at time.Time) {
 	return at
 }
 
-// newest lists at most n keys of m, the newest first.
-func newest[V any](m map[string]V, n int, at func(V) time.Time) []string {
+// newestKeys lists at most n keys of m, the newest first.
+func newestKeys[V any](m map[string]V, n int, at func(V) time.Time) []string {
 	keys := slices.SortedFunc(maps.Keys(m), func(a, b string) int { return at(m[b]).Compare(at(m[a])) })
 	return keys[:min(n, len(keys))]
 }

@@ -105,7 +105,7 @@ func TestToolsByPromptOverRuns(t *testing.T) {
 // Whatever is in the file or in its place, models open, and what is essential
 // stays in requests.
 func TestLearnedFileThatIsDamaged(t *testing.T) {
-	at := place{"u", "m"}
+	at := servedModel{"u", "m"}
 	key := learnedKey("", at)
 	now := time.Now()
 	entry := func(name string) string {
@@ -150,9 +150,9 @@ func TestLearnedFileStaysSmall(t *testing.T) {
 	now := time.Now()
 	m.now = func() time.Time { now = now.Add(time.Second); return now }
 	for i := range maxLearnedModels + 20 {
-		m.limits(place{"u", fmt.Sprint(i)}, "").Learn("seed", "", true)
+		m.limits(servedModel{"u", fmt.Sprint(i)}, "").Learn("seed", "", true)
 	}
-	l := m.limits(place{"u", "many"}, "")
+	l := m.limits(servedModel{"u", "many"}, "")
 	for i := range maxLearnedLimits + 20 {
 		l.Learn(fmt.Sprint("field", i), "", true)
 	}
@@ -161,7 +161,7 @@ func TestLearnedFileStaysSmall(t *testing.T) {
 	if err := json.Unmarshal(text, &stored); err != nil || len(stored.Models) != maxLearnedModels {
 		t.Errorf("%d models, %v", len(stored.Models), err)
 	}
-	limits := stored.Models[learnedKey("", place{"u", "many"})]
+	limits := stored.Models[learnedKey("", servedModel{"u", "many"})]
 	if _, ok := limits[fmt.Sprint("field", maxLearnedLimits+19)]; len(limits) != maxLearnedLimits || !ok {
 		t.Errorf("%d limits: %v", len(limits), maps.Keys(limits))
 	}
@@ -170,9 +170,9 @@ func TestLearnedFileStaysSmall(t *testing.T) {
 // What is read only, or about one conversation, is not written.
 func TestNothingIsWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "learned.json")
-	OpenMemory(path, true).limits(place{}, "").Learn("seed", "", true)
-	OpenMemory(path, false).limits(place{}, "").Learn("these messages", "", false)
-	OpenMemory("", false).limits(place{}, "").Learn("seed", "", true)
+	OpenMemory(path, true).limits(servedModel{}, "").Learn("seed", "", true)
+	OpenMemory(path, false).limits(servedModel{}, "").Learn("these messages", "", false)
+	OpenMemory("", false).limits(servedModel{}, "").Learn("seed", "", true)
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("%v", err)
 	}

@@ -119,7 +119,7 @@ func TestFloods(t *testing.T) {
 				return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body, Request: r}, nil
 			})
 			c := Config{Providers: map[string]Provider{"box": {Kind: f.kind, BaseURL: "http://box.invalid", APIKey: "sk-0123456789"}}}
-			e, err := Open(c, "box/m", OpenOptions{Base: base, Getenv: env()})
+			e, err := Open(c, "box/m", OpenOptions{Transport: base, Getenv: env()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,15 +22,15 @@ import (
 // A listing gets this much time, and this much of each page of it is read:
 // gateways list hundreds of models with long descriptions.
 const (
-	listTime  = 10 * time.Second
-	listBytes = 16 << 20
-	listPages = 20
+	listTimeout  = 10 * time.Second
+	maxListPage  = 16 << 20
+	maxListPages = 20
 )
 
 // List asks a provider for the ids of its models, in alphabetical order. It
 // ends with an *llm.Error after ten seconds at the latest.
 func List(ctx context.Context, c Config, name string) ([]string, error) {
-	_, offers, err := c.offers(ctx, name, OpenOptions{Getenv: os.Getenv})
+	_, offers, err := c.listModels(ctx, name, OpenOptions{Getenv: os.Getenv})
 	if err != nil {
 		return nil, err
 	}
@@ -41,26 +41,26 @@ func List(ctx context.Context, c Config, name string) ([]string, error) {
 	return ids, nil
 }
 
-// Offers asks a provider for its models, in alphabetical order, with what the
+// ListChoices asks a provider for its models, in alphabetical order, with what the
 // server tells of them put over what the catalog knows. Models that are opened
 // with the same Memory are opened with those facts. It ends with an *llm.Error
 // after ten seconds at the latest.
-func Offers(ctx context.Context, c Config, name string, o OpenOptions) ([]Choice, error) {
-	o = o.complete()
-	s, offers, err := c.offers(ctx, name, o)
+func ListChoices(ctx context.Context, c Config, name string, o OpenOptions) ([]Choice, error) {
+	o = o.withDefaults()
+	s, offers, err := c.listModels(ctx, name, o)
 	if err != nil {
 		return nil, err
 	}
 	choices := make([]Choice, 0, len(offers))
-	o.Memory.note(s, offers)
+	o.Memory.recordListing(s, offers)
 	for _, offer := range offers {
-		choices = append(choices, s.choice(s.ready(c, o.Getenv), offer, o.Memory))
+		choices = append(choices, s.choice(s.missing(c, o.Getenv), offer, o.Memory))
 	}
 	return choices, nil
 }
 
-// complete puts what is meant in place of what was left out.
-func (o OpenOptions) complete() OpenOptions {
+// withDefaults puts what is meant in place of what was left out.
+func (o OpenOptions) withDefaults() OpenOptions {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
@@ -70,26 +70,26 @@ func (o OpenOptions) complete() OpenOptions {
 	return o
 }
 
-func (c Config) offers(ctx context.Context, name string, o OpenOptions) (service, []offer, error) {
+func (c Config) listModels(ctx context.Context, name string, o OpenOptions) (service, []listedModel, error) {
 	s, ok := c.service(name, o.Getenv)
 	switch {
 	case !ok:
-		return service{}, nil, notThere("provider", name, c.names())
-	case s.key.missing != "":
-		return service{}, nil, s.noKey()
+		return service{}, nil, unknownNameError("provider", name, c.providerNames())
+	case s.key.hint != "":
+		return service{}, nil, s.missingKeyError()
 	}
-	ctx, cancel := context.WithTimeout(ctx, listTime)
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	offers, err := s.offers(ctx, o)
+	offers, err := s.listModels(ctx, o)
 	return s, offers, err
 }
 
-// offers asks the server for its models. Those of programs, and of the demo, are
+// listModels asks the server for its models. Those of programs, and of the demo, are
 // in the catalog.
-func (s service) offers(ctx context.Context, o OpenOptions) (offers []offer, err error) {
-	if s.kind == kindDemo || s.program() {
-		for _, id := range catalog.IDs(s.like().ID) {
-			offers = append(offers, offer{id: id})
+func (s service) listModels(ctx context.Context, o OpenOptions) (offers []listedModel, err error) {
+	if s.kind == kindDemo || s.isProgram() {
+		for _, id := range catalog.IDs(s.closestBuiltin().ID) {
+			offers = append(offers, listedModel{id: id})
 		}
 		return offers, nil
 	}
@@ -98,25 +98,25 @@ func (s service) offers(ctx context.Context, o OpenOptions) (offers []offer, err
 		return nil, err
 	}
 	t.log, t.tap = wire.Log{To: o.Debug, Kind: s.kind}, o.Tap
-	l := lister{service: s, target: t, client: t.client(o.carrier(s.name, ""))}
+	l := lister{service: s, target: t, client: t.client(o.transport(s.name, ""))}
 	defer l.client.CloseIdleConnections()
-	if offers, err = l.all(ctx); err != nil {
-		return nil, s.fault(err)
+	if offers, err = l.listAll(ctx); err != nil {
+		return nil, s.listError(err)
 	}
-	slices.SortFunc(offers, func(a, b offer) int { return strings.Compare(a.id, b.id) })
-	return slices.CompactFunc(offers, func(a, b offer) bool { return a.id == b.id }), nil
+	slices.SortFunc(offers, func(a, b listedModel) int { return strings.Compare(a.id, b.id) })
+	return slices.CompactFunc(offers, func(a, b listedModel) bool { return a.id == b.id }), nil
 }
 
-// A door is where a kind of server lists its models. A path that begins with a
+// A listEndpoint is where a kind of server lists its models. A path that begins with a
 // slash stands behind the server's address instead of the base URL.
-type door struct {
+type listEndpoint struct {
 	paths []string // the first that is there
 	limit string   // tells how long prompts may be as the server runs now; "" if the list does
 }
 
-// doors holds the kinds that have more to tell than OpenAI's list of ids, or say
+// listEndpoints holds the kinds that have more to tell than OpenAI's list of ids, or say
 // it elsewhere.
-var doors = map[string]door{
+var listEndpoints = map[string]listEndpoint{
 	anthropic.Kind: {paths: []string{"/v1/models?limit=1000"}},
 	gemini.Kind:    {paths: []string{"models?pageSize=1000"}},
 	"ollama":       {paths: []string{"/api/tags", "models"}, limit: "/api/ps"},
@@ -131,11 +131,11 @@ type lister struct {
 	client *http.Client
 }
 
-// loaded returns a function that asks the server which window, in tokens, a model
+// windowProbe returns a function that asks the server which window, in tokens, a model
 // is loaded with, which says 0 if the server does not tell; nil if this kind of
 // server has no such list, or there is no server.
-func (s service) loaded(o OpenOptions) func(ctx context.Context, id string) int {
-	at := doors[s.kind]
+func (s service) windowProbe(o OpenOptions) func(ctx context.Context, id string) int {
+	at := listEndpoints[s.kind]
 	if at.limit == "" || o.Replay != nil {
 		return nil
 	}
@@ -144,25 +144,25 @@ func (s service) loaded(o OpenOptions) func(ctx context.Context, id string) int 
 		if err != nil {
 			return 0
 		}
-		l := lister{service: s, target: t, client: t.client(o.carrier(s.name, ""))}
+		l := lister{service: s, target: t, client: t.client(o.transport(s.name, ""))}
 		defer l.client.CloseIdleConnections()
-		page, err := l.get(ctx, at.limit)
+		page, err := l.fetchPage(ctx, at.limit)
 		if err != nil {
 			return 0
 		}
-		offers := []offer{{id: id}, {id: id + ":latest"}} // how Ollama lists a name without a tag
-		loaded(offers, page)
+		offers := []listedModel{{id: id}, {id: id + ":latest"}} // how Ollama lists a name without a tag
+		addLoadedWindows(offers, page)
 		return max(offers[0].context, offers[1].context)
 	}
 }
 
-func (l lister) all(ctx context.Context) (offers []offer, err error) {
-	at, ok := doors[l.service.kind]
+func (l lister) listAll(ctx context.Context) (offers []listedModel, err error) {
+	at, ok := listEndpoints[l.service.kind]
 	if !ok {
-		at = door{paths: []string{"models"}}
+		at = listEndpoint{paths: []string{"models"}}
 	}
 	for _, path := range at.paths {
-		offers, err = l.pages(ctx, path)
+		offers, err = l.fetchPages(ctx, path)
 		var e *llm.Error
 		if !errors.As(err, &e) || e.Status != http.StatusNotFound {
 			break
@@ -171,22 +171,22 @@ func (l lister) all(ctx context.Context) (offers []offer, err error) {
 	if err != nil || at.limit == "" {
 		return offers, err
 	}
-	if page, err := l.get(ctx, at.limit); err == nil {
-		loaded(offers, page)
+	if page, err := l.fetchPage(ctx, at.limit); err == nil {
+		addLoadedWindows(offers, page)
 	}
 	return offers, nil
 }
 
-// pages reads a list up to its end.
-func (l lister) pages(ctx context.Context, path string) (offers []offer, err error) {
+// fetchPages reads a list up to its end.
+func (l lister) fetchPages(ctx context.Context, path string) (offers []listedModel, err error) {
 	next := path
-	for range listPages {
-		page, err := l.get(ctx, next)
+	for range maxListPages {
+		page, err := l.fetchPage(ctx, next)
 		if err != nil {
 			return nil, err
 		}
-		offers = append(offers, read(page)...)
-		query := following(page)
+		offers = append(offers, parseListing(page)...)
+		query := nextPage(page)
 		if query == nil {
 			break
 		}
@@ -195,19 +195,19 @@ func (l lister) pages(ctx context.Context, path string) (offers []offer, err err
 	return offers, nil
 }
 
-// following is what to ask the next page with, nil if there is none.
-func following(page map[string]any) url.Values {
-	if token := text(page, "nextPageToken"); token != "" {
+// nextPage is what to ask the next page with, nil if there is none.
+func nextPage(page map[string]any) url.Values {
+	if token := firstText(page, "nextPageToken"); token != "" {
 		return url.Values{"pageToken": {token}}
 	}
-	if last := text(page, "last_id"); last != "" && page["has_more"] == true {
+	if last := firstText(page, "last_id"); last != "" && page["has_more"] == true {
 		return url.Values{"after_id": {last}}
 	}
 	return nil
 }
 
-// get reads one page. A bare list, which Together has, counts as data.
-func (l lister) get(ctx context.Context, path string) (map[string]any, error) {
+// fetchPage reads one page. A bare list, which Together has, counts as data.
+func (l lister) fetchPage(ctx context.Context, path string) (map[string]any, error) {
 	base := l.target.url + "/"
 	if rest, ok := strings.CutPrefix(path, "/"); ok {
 		base, path = strings.TrimSuffix(l.target.url, "/v1")+"/", rest
@@ -218,14 +218,14 @@ func (l lister) get(ctx context.Context, path string) (map[string]any, error) {
 	if err != nil {
 		return nil, &llm.Error{Fault: llm.InvalidRequest, Provider: l.name, Message: "the base URL is no address"}
 	}
-	l.sign(req)
+	l.authorize(req)
 	res, err := l.client.Do(req)
 	if err != nil {
 		return nil, err
 	}
 	defer res.Body.Close()
 	var body any
-	if err := json.NewDecoder(io.LimitReader(res.Body, listBytes)).Decode(&body); err != nil {
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxListPage)).Decode(&body); err != nil {
 		return nil, err
 	}
 	if list, ok := body.([]any); ok {
@@ -241,8 +241,8 @@ func versioned(address string) bool {
 	return len(last) > 1 && last[0] == 'v' && last[1] >= '0' && last[1] <= '9'
 }
 
-// sign puts the key where the kind of server looks for it.
-func (l lister) sign(req *http.Request) {
+// authorize puts the key where the kind of server looks for it.
+func (l lister) authorize(req *http.Request) {
 	switch {
 	case l.service.kind == anthropic.Kind:
 		req.Header.Set("Anthropic-Version", "2023-06-01")
@@ -263,11 +263,11 @@ func (l lister) sign(req *http.Request) {
 	}
 }
 
-// fault is why a listing did not come. What the client did not explain is the
+// listError is why a listing did not come. What the client did not explain is the
 // connection's or the server's.
-func (s service) fault(err error) error {
+func (s service) listError(err error) error {
 	if found := (*llm.Error)(nil); errors.As(err, &found) {
-		return s.elsewhere(found)
+		return s.suggestRegions(found)
 	}
 	if errors.Is(err, context.Canceled) {
 		return err

@@ -119,8 +119,8 @@ func TestOffers(t *testing.T) {
 		})
 		tt.conf.BaseURL, tt.conf.APIKey = server.URL+tt.base, canary
 		c := Config{Providers: map[string]Provider{"box": tt.conf}}
-		o := OpenOptions{Getenv: env(), Memory: &Memory{}, Base: carry}
-		got, err := Offers(t.Context(), c, "box", o)
+		o := OpenOptions{Getenv: env(), Memory: &Memory{}, Transport: carry}
+		got, err := ListChoices(t.Context(), c, "box", o)
 		if err != nil || len(got) != len(tt.want) || !signed {
 			t.Errorf("%s: %+v, %v; signed %v", tt.name, got, err, signed)
 			continue
@@ -157,7 +157,7 @@ func TestListEnds(t *testing.T) {
 	}))
 	defer server.Close()
 	c := Config{Providers: map[string]Provider{"box": {Kind: "gemini", BaseURL: server.URL}}}
-	if ids, err := List(t.Context(), c, "box"); err != nil || !slices.Equal(ids, []string{"m"}) || asked != listPages {
+	if ids, err := List(t.Context(), c, "box"); err != nil || !slices.Equal(ids, []string{"m"}) || asked != maxListPages {
 		t.Errorf("%q, %v, after %d pages", ids, err, asked)
 	}
 }
@@ -171,10 +171,10 @@ func FuzzRead(f *testing.F) {
 		if json.Unmarshal([]byte(text), &page) != nil {
 			return
 		}
-		offers := read(page)
-		loaded(offers, page)
+		offers := parseListing(page)
+		addLoadedWindows(offers, page)
 		for _, o := range offers {
-			if o.id == "" || o.context < 0 || o.maxOutput < 0 || sensible(o.price) != nil {
+			if o.id == "" || o.context < 0 || o.maxOutput < 0 || validatePrice(o.price) != nil {
 				t.Errorf("%q is read as %+v", text, o)
 			}
 		}

@@ -15,9 +15,9 @@ import (
 	"parley/providers/wire"
 )
 
-// shortestKey is how long a key is, in bytes, that is looked for in texts: a
+// minKeyLength is how long a key is, in bytes, that is looked for in texts: a
 // shorter one may be a word.
-const shortestKey = 8
+const minKeyLength = 8
 
 // secretHeader is how headers are called that hold keys.
 var secretHeader = regexp.MustCompile(`(?i)auth|key|token|secret|cookie|password`)
@@ -26,7 +26,7 @@ var secretHeader = regexp.MustCompile(`(?i)auth|key|token|secret|cookie|password
 // environment holds for providers of the catalog, out of text. It runs the
 // commands that print keys; the error names those that failed, whose keys stay.
 func (c Config) MaskKeys(ctx context.Context, getenv func(string) string) (mask func(string) string, err error) {
-	keys, err := c.printedKeys(ctx)
+	keys, err := c.commandKeys(ctx)
 	for _, p := range catalog.Providers() {
 		for _, name := range p.KeyEnv {
 			keys = append(keys, getenv(name))
@@ -52,11 +52,11 @@ func (c Config) MaskKeys(ctx context.Context, getenv func(string) string) (mask 
 			}
 		}
 	}
-	return wire.MaskText(keys, shortestKey), err
+	return wire.MaskText(keys, minKeyLength), err
 }
 
-// printedKeys runs the commands of c that print keys, all at once.
-func (c Config) printedKeys(ctx context.Context) ([]string, error) {
+// commandKeys runs the commands of c that print keys, all at once.
+func (c Config) commandKeys(ctx context.Context) ([]string, error) {
 	var group sync.WaitGroup
 	names := slices.Sorted(maps.Keys(c.Providers))
 	keys, errs := make([]string, len(names)), make([]error, len(names))
@@ -66,7 +66,7 @@ func (c Config) printedKeys(ctx context.Context) ([]string, error) {
 			continue
 		}
 		group.Go(func() {
-			if keys[i], errs[i] = printed(ctx, command); errs[i] != nil {
+			if keys[i], errs[i] = runKeyCommand(ctx, command); errs[i] != nil {
 				errs[i] = fmt.Errorf("the key of providers.%s is not masked: %w", name, errs[i])
 			}
 		})

@@ -16,27 +16,27 @@ type Memory struct {
 	now  func() time.Time
 
 	mu      sync.Mutex
-	facts   map[place]lesson
-	learned map[spoken]*wire.LearnedLimits
+	facts   map[servedModel]learnedFacts
+	learned map[limitsKey]*wire.LearnedLimits
 }
 
-// A place is where a model is served.
-type place struct{ url, model string }
+// A servedModel is where a model is served.
+type servedModel struct{ url, model string }
 
-// spoken is what limits are about: a place, and how it is spoken to, "" for what
+// limitsKey is what limits are about: a place, and how it is spoken to, "" for what
 // does not depend on that.
-type spoken struct {
-	place
+type limitsKey struct {
+	servedModel
 	kind string
 }
 
 // learnedTools is the limit of a model that takes no tools, or not this way.
 const learnedTools = "tools"
 
-// A lesson is what is known of a model besides limits.
-type lesson struct {
-	guided bool // it wrote a call that cannot run: its replies follow a form
-	told   told
+// A learnedFacts is what is known of a model besides limits.
+type learnedFacts struct {
+	guided     bool // it wrote a call that cannot run: its replies follow a form
+	advertised advertised
 }
 
 // OpenMemory returns what is remembered in the file at path, and keeps there what
@@ -51,12 +51,12 @@ func OpenMemory(path string, readOnly bool) *Memory {
 }
 
 // limits returns what a server refused of requests about a model.
-func (m *Memory) limits(at place, kind string) *wire.LearnedLimits {
+func (m *Memory) limits(at servedModel, kind string) *wire.LearnedLimits {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	of := spoken{at, kind}
+	of := limitsKey{at, kind}
 	if m.learned == nil {
-		m.learned = map[spoken]*wire.LearnedLimits{}
+		m.learned = map[limitsKey]*wire.LearnedLimits{}
 	}
 	if m.learned[of] == nil {
 		l := &wire.LearnedLimits{}
@@ -71,33 +71,35 @@ func (m *Memory) limits(at place, kind string) *wire.LearnedLimits {
 	return m.learned[of]
 }
 
-// recall returns what is remembered of a place; nothing, of a nil Memory.
-func (m *Memory) recall(at place) lesson {
+// load returns what is remembered of a place; nothing, of a nil Memory.
+func (m *Memory) load(at servedModel) learnedFacts {
 	if m == nil {
-		return lesson{}
+		return learnedFacts{}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.facts[at]
 }
 
-func (m *Memory) learn(at place, change func(*lesson)) {
+func (m *Memory) update(at servedModel, change func(*learnedFacts)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.facts == nil {
-		m.facts = map[place]lesson{}
+		m.facts = map[servedModel]learnedFacts{}
 	}
 	l := m.facts[at]
 	change(&l)
 	m.facts[at] = l
 }
 
-// note keeps what a server told of its models.
-func (m *Memory) note(s service, offers []offer) {
+// recordListing keeps what a server told of its models.
+func (m *Memory) recordListing(s service, offers []listedModel) {
 	for _, o := range offers {
-		m.learn(s.place(o.id), func(l *lesson) { l.told = o.told })
+		m.update(s.servedModel(o.id), func(l *learnedFacts) { l.advertised = o.advertised })
 	}
 }
 
-// place is where s serves a model. Programs have no address, but a name.
-func (s service) place(model string) place { return place{cmp.Or(s.url, s.name), s.id(model)} }
+// servedModel is where s serves a model. Programs have no address, but a name.
+func (s service) servedModel(model string) servedModel {
+	return servedModel{cmp.Or(s.url, s.name), s.modelID(model)}
+}

@@ -20,7 +20,7 @@ func named(t *testing.T, provider, model, status string, o OpenOptions) (id stri
 	server := serve(t, code, kind, answer)
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	defer transport.CloseIdleConnections()
-	o.Getenv, o.Base = env(), transport
+	o.Getenv, o.Transport = env(), transport
 	c := Config{Providers: map[string]Provider{provider: {Kind: "openai", BaseURL: server.URL, APIKey: "k"}}}
 	e, err := Open(c, provider+"/"+model, o)
 	if err != nil {
@@ -58,7 +58,7 @@ func TestNames(t *testing.T) {
 		{"openai", "gpt-4o", false, "gpt-4o", ""},
 		{"mine", "deepseek-chat", false, "deepseek-chat", ""}, // another service's name
 	} {
-		id, urgent, err := named(t, tt.provider, tt.model, "", OpenOptions{Exact: tt.exact})
+		id, urgent, err := named(t, tt.provider, tt.model, "", OpenOptions{ExactNames: tt.exact})
 		var want []string
 		if tt.notice != "" {
 			want = []string{tt.provider + "/" + tt.model + tt.notice + tt.id + ", which is asked and paid; --exact asks the name as typed"}

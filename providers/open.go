@@ -24,87 +24,87 @@ const defaultRetries = 3
 // without a key. No request is sent, and no command is run, before the model
 // is asked.
 func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
-	o = o.complete()
-	s, typed, err := c.find(name, o.Getenv)
+	o = o.withDefaults()
+	s, typed, err := c.findModel(name, o.Getenv)
 	if err != nil {
 		return llm.Endpoint{}, err
 	}
-	s.exact = o.Exact
+	s.exactNames = o.ExactNames
 	if o.Replay != nil {
-		name := cmp.Or(s.key.name, strings.TrimPrefix(s.key.missing, "set ")) // errors name it as they did
+		name := cmp.Or(s.key.name, strings.TrimPrefix(s.key.hint, "set ")) // errors name it as they did
 		s.key = key{name: name, value: wire.PlaceholderKey}
 	}
-	if s.key.missing != "" {
-		return llm.Endpoint{}, s.noKey()
+	if s.key.hint != "" {
+		return llm.Endpoint{}, s.missingKeyError()
 	}
 	facts, known := s.facts(typed, o.Memory)
 	if s.kind == kindDemo && !known {
-		return llm.Endpoint{}, notThere("model", typed, s.models())
+		return llm.Endpoint{}, unknownNameError("model", typed, s.modelIDs())
 	}
-	model := s.id(typed)
-	calls := facts.Tools || !known && o.Memory.recall(s.place(model)).told.tools == nil
-	tools := &tooled{
-		name: model, strategy: s.strategy(typed, calls), program: s.program(),
-		memory: o.Memory, at: s.place(model), constrains: s.constrains(typed), guides: s.guides(typed),
+	model := s.modelID(typed)
+	calls := facts.Tools || !known && o.Memory.load(s.servedModel(model)).advertised.tools == nil
+	tools := &toolStrategy{
+		name: model, strategy: s.strategy(typed, calls), isProgram: s.isProgram(),
+		memory: o.Memory, served: s.servedModel(model), supportsSchema: s.supportsSchema(typed), prefersGuided: s.prefersGuided(typed),
 	}
 	window := facts.Context
-	if !known && o.Memory.recall(s.place(model)).told.context == 0 {
-		window = s.table(typed).Context // what else there is, is guessed
+	if !known && o.Memory.load(s.servedModel(model)).advertised.context == 0 {
+		window = s.modelTable(typed).Context // what else there is, is guessed
 	}
-	tools.Model = &informed{
+	tools.Model = &annotated{
 		Model: &lazy{build: s.build(typed, o, tools.Strategy)},
-		price: facts.Price, window: window, service: s, id: model, loaded: s.loaded(o),
+		price: facts.Price, window: window, service: s, id: model, probeWindow: s.windowProbe(o),
 	}
-	tuned := &tuned{Model: patient{tools, s.conf.IdleTimeout, o.Attended}, renamed: s.renamed(typed), settings: s.settings(typed), id: model, facts: facts, known: known && !s.like().Local && s.kind != kindGemini}
+	tuned := &configured{Model: contentTimeout{tools, s.conf.IdleTimeout, o.Attended}, renameNotice: s.renameNotice(typed), settings: s.settings(typed), id: model, facts: facts, known: known && !s.closestBuiltin().Local && s.kind != kindGemini}
 	retries := defaultRetries
 	if s.conf.MaxRetries != nil {
 		retries = *s.conf.MaxRetries
 	}
 	f, _ := familyOf(s.kind)
 	return llm.Endpoint{
-		Model:    opened{retry.Wrap(tuned, retry.Options{Max: retries}), tools},
+		Model:    endpoint{retry.Wrap(tuned, retry.Options{MaxRetries: retries}), tools},
 		Name:     s.name + "/" + model,
 		Origin:   f.origin(s.kind, model),
 		Strategy: tools.Strategy(),
 		Known:    known,
 		Context:  facts.Context,
 		Vision:   facts.Vision,
-		Efforts:  efforts(facts),
-		Several:  s.several(typed, o.Memory),
+		Efforts:  supportedEfforts(facts),
+		Several:  s.supportsCandidates(typed, o.Memory),
 	}, nil
 }
 
-// An opened model tells through all its decorators how it gets tools: servers
+// An endpoint model tells through all its decorators how it gets tools: servers
 // may make it change its mind.
-type opened struct {
+type endpoint struct {
 	llm.Model
-	tools *tooled
+	tools *toolStrategy
 }
 
 // Strategy is that of the next request: "native", "prompt", "guided" or "none".
-func (m opened) Strategy() string { return m.tools.Strategy() }
+func (m endpoint) Strategy() string { return m.tools.Strategy() }
 
 // facts returns what is known about a model of s: by the catalog, over it by the
 // server, and over both by the configuration. What Guess says of a model at a
 // gateway or a local server leaves out what those decide: the price, and on a
 // local server the window.
 func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
-	m, known := catalog.Row(s.head.ID, s.id(model))
+	m, known := catalog.FindExact(s.builtin.ID, s.modelID(model))
 	if !known {
 		m, known = catalog.Guess(model)
-		if m.Provider != s.head.ID {
+		if m.Provider != s.builtin.ID {
 			m.Price = catalog.Price{}
 		}
 	}
-	if s.like().Local && s.kind != kindDemo {
+	if s.closestBuiltin().Local && s.kind != kindDemo {
 		m.Context, m.MaxInput, m.MaxOutput = 0, 0, 0
 		m.Price = catalog.Price{Free: true}
 	}
 	if s.kind == kindGemini { // the program takes no effort
 		m.Thinking, m.Levels, m.CanDisable = "", nil, false
 	}
-	m = memory.recall(s.place(model)).told.over(m)
-	own := s.table(model)
+	m = memory.load(s.servedModel(model)).advertised.applyTo(m)
+	own := s.modelTable(model)
 	m.Context = cmp.Or(own.Context, m.Context)
 	if own.Price != nil {
 		m.Price = *own.Price
@@ -116,9 +116,9 @@ func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
 // least not known not, to call functions. Programs have tools of their own and
 // take no others, unless told to.
 func (s service) strategy(model string, calls bool) string {
-	set := cmp.Or(s.table(model).Strategy, s.conf.Strategy, auto)
+	set := cmp.Or(s.modelTable(model).Strategy, s.conf.Strategy, auto)
 	switch {
-	case s.program() && set != prompt && set != guided:
+	case s.isProgram() && set != prompt && set != guided:
 		return none
 	case set == auto && !calls:
 		return prompt
@@ -159,9 +159,9 @@ func (l *lazy) get(ctx context.Context) (llm.Model, error) {
 	return m, nil
 }
 
-// constrains reports whether the service can hold an answer of a model to a
+// supportsSchema reports whether the service can hold an answer of a model to a
 // schema.
-func (s service) constrains(model string) bool {
+func (s service) supportsSchema(model string) bool {
 	switch {
 	case slices.Contains(openai.Kinds, s.kind):
 		return s.dialect(model).Constrains()
@@ -171,45 +171,45 @@ func (s service) constrains(model string) bool {
 	return false
 }
 
-// guides reports whether the service holds the replies of a model to a schema so
+// prefersGuided reports whether the service holds the replies of a model to a schema so
 // well that it is asked to where tools go by prompt.
-func (s service) guides(model string) bool {
+func (s service) prefersGuided(model string) bool {
 	return slices.Contains(openai.Kinds, s.kind) && s.dialect(model).Guides()
 }
 
-// several reports whether one request can ask a model for several answers.
-func (s service) several(model string, memory *Memory) bool {
+// supportsCandidates reports whether one request can ask a model for several answers.
+func (s service) supportsCandidates(model string, memory *Memory) bool {
 	return slices.Contains(openai.Kinds, s.kind) && s.dialect(model).Several &&
-		!memory.limits(s.place(model), s.kind).Has(openai.LimitSeveral)
+		!memory.limits(s.servedModel(model), s.kind).Has(openai.LimitSeveral)
 }
 
 // build makes the adapter, once the key is at hand, of the model that the user
 // named so.
 func (s service) build(typed string, o OpenOptions, strategy func() string) func(ctx context.Context) (llm.Model, error) {
-	model := s.id(typed)
+	model := s.modelID(typed)
 	return func(ctx context.Context) (llm.Model, error) {
 		t, err := s.target(ctx)
 		if err != nil {
 			return nil, err
 		}
-		t.model, t.base, t.instant, t.body = model, o.carrier(s.name, model), o.Instant, s.options(typed)
-		t.dialect, t.learned = s.dialect(typed), o.Memory.limits(s.place(model), s.kind)
+		t.model, t.transport, t.instant, t.body = model, o.transport(s.name, model), o.Instant, s.options(typed)
+		t.dialect, t.learned = s.dialect(typed), o.Memory.limits(s.servedModel(model), s.kind)
 		t.log = wire.Log{To: o.Debug, Kind: s.kind, Model: model, Strategy: strategy}
 		t.tap, t.replay = o.Tap, o.Replay
 		f, _ := familyOf(s.kind)
-		return wire.Masked(f.open(t), t.secrets()), nil
+		return wire.MaskErrors(f.open(t), t.secrets()), nil
 	}
 }
 
 // target looks the key up, which may run a command.
 func (s service) target(ctx context.Context) (target, error) {
-	key, err := s.lookUp(ctx)
+	key, err := s.resolveKey(ctx)
 	if err != nil {
 		return target{}, err
 	}
 	return target{
 		provider: s.name, kind: s.kind, url: s.url, key: key, keyName: s.key.name,
 		headers: s.conf.Headers, command: s.conf.Command,
-		whole: s.conf.Stream != nil && !*s.conf.Stream, idle: s.conf.IdleTimeout,
+		noStream: s.conf.Stream != nil && !*s.conf.Stream, idleTimeout: s.conf.IdleTimeout,
 	}, nil
 }

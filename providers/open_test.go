@@ -195,7 +195,7 @@ func ask(t *testing.T, c Config, name string, req llm.Request, getenv func(strin
 	t.Helper()
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	defer transport.CloseIdleConnections()
-	e, err := Open(c, name, OpenOptions{Getenv: getenv, Base: transport})
+	e, err := Open(c, name, OpenOptions{Getenv: getenv, Transport: transport})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func ask(t *testing.T, c Config, name string, req llm.Request, getenv func(strin
 		}
 		err = fault
 	}
-	return llm.Message{Parts: d.Done()}.Text(), usage, err
+	return llm.Message{Parts: d.Complete()}.Text(), usage, err
 }
 
 func TestRequestCarriesTheConfiguration(t *testing.T) {
@@ -320,7 +320,7 @@ func TestKeyCommandRunsLate(t *testing.T) {
 	c := Config{Providers: map[string]Provider{"work": {BaseURL: server.URL, APIKeyCommand: "cat " + marker}}}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	defer transport.CloseIdleConnections()
-	e, err := Open(c, "work/m", OpenOptions{Getenv: env(), Base: transport})
+	e, err := Open(c, "work/m", OpenOptions{Getenv: env(), Transport: transport})
 	if err != nil {
 		t.Fatal(err)
 	}

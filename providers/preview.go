@@ -22,17 +22,17 @@ import (
 func Preview(c Config, name string, o OpenOptions, req func(llm.Endpoint) llm.Request) (text string, notices []llm.Notice, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	taken := &capture{cancel: cancel}
-	o.Base = taken
+	taken := &captureTransport{cancel: cancel}
+	o.Transport = taken
 	model, err := Open(c, name, o)
 	if err != nil {
 		return "", nil, err
 	}
-	if p, set, renamed, ok := c.programOf(name, o); ok {
+	if p, set, renamed, ok := c.findProgram(name, o); ok {
 		if renamed != "" {
 			notices = append(notices, llm.Notice{Text: renamed, Urgent: true})
 		}
-		text, err = p.Preview(set.fill(req(model)))
+		text, err = p.Preview(set.applyTo(req(model)))
 		return text, notices, err
 	}
 	for event, err := range model.Stream(ctx, req(model)) {
@@ -46,14 +46,14 @@ func Preview(c Config, name string, o OpenOptions, req func(llm.Endpoint) llm.Re
 	return taken.String(), notices, nil
 }
 
-// A capture keeps the first request instead of sending it.
-type capture struct {
+// A captureTransport keeps the first request instead of sending it.
+type captureTransport struct {
 	cancel  context.CancelFunc
 	request *http.Request
 	body    []byte
 }
 
-func (c *capture) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c *captureTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer c.cancel()
 	if c.request == nil {
 		c.request = r
@@ -64,15 +64,15 @@ func (c *capture) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, context.Canceled
 }
 
-// shown are the headers that cannot hold a secret; a configured one might.
-var shown = []string{"Accept", "Content-Type", "User-Agent"}
+// publicHeaders are the headers that cannot hold a secret; a configured one might.
+var publicHeaders = []string{"Accept", "Content-Type", "User-Agent"}
 
-func (c *capture) String() string {
+func (c *captureTransport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", c.request.Method, c.request.URL.Redacted())
 	for _, name := range slices.Sorted(maps.Keys(c.request.Header)) {
 		value := strings.Join(c.request.Header[name], ", ")
-		if !slices.Contains(shown, name) && !strings.HasPrefix(name, "X-Stainless-") {
+		if !slices.Contains(publicHeaders, name) && !strings.HasPrefix(name, "X-Stainless-") {
 			value = Secret(value).String()
 		}
 		fmt.Fprintf(&b, "%s: %s\n", name, value)

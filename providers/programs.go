@@ -12,30 +12,30 @@ import (
 	"parley/providers/wire"
 )
 
-// openCommand runs another agent's program. A key from the environment reaches
+// openAgentCLI runs another agent's program. A key from the environment reaches
 // it there.
-func openCommand(t target) llm.Model {
-	m := newCommand(t)
+func openAgentCLI(t target) llm.Model {
+	m := newAgentCLI(t)
 	if t.log.To == nil {
 		return m
 	}
 	return &logged{m, t.provider, t.log}
 }
 
-func newCommand(t target) *agentcli.Model {
+func newAgentCLI(t target) *agentcli.Model {
 	return agentcli.New(agentcli.Options{
 		Provider: t.provider, Model: t.model, Kind: t.kind, Command: t.command,
-		Key: t.key, KeyName: t.keyName, Idle: t.idle,
+		Key: t.key, KeyName: t.keyName, Idle: t.idleTimeout,
 		Tap: t.tap, Replay: t.replay, Secrets: t.secrets(),
 	})
 }
 
-// program reports whether the service is a program that is run, and not a
+// isProgram reports whether the service is a program that is run, and not a
 // server that is asked.
-func (s service) program() bool { return slices.Contains(agentcli.Kinds, s.kind) }
+func (s service) isProgram() bool { return slices.Contains(agentcli.Kinds, s.kind) }
 
-// installed says what is missing before the program can be run; "" if nothing.
-func (s service) installed(getenv func(string) string) string {
+// missingProgram says what is missing before the program can be run; "" if nothing.
+func (s service) missingProgram(getenv func(string) string) string {
 	_, err := agentcli.Find(s.kind, s.conf.Command, getenv("PATH"))
 	if fault := (*llm.Error)(nil); errors.As(err, &fault) {
 		return fault.Message
@@ -43,17 +43,17 @@ func (s service) installed(getenv func(string) string) string {
 	return ""
 }
 
-// programOf returns the program behind a name, without its key, what the
+// findProgram returns the program behind a name, without its key, what the
 // configuration asks of it, and what to tell if the name stands for another.
-func (c Config) programOf(name string, o OpenOptions) (*agentcli.Model, Settings, string, bool) {
-	s, typed, err := c.find(name, o.complete().Getenv)
-	if err != nil || !s.program() {
+func (c Config) findProgram(name string, o OpenOptions) (*agentcli.Model, Settings, string, bool) {
+	s, typed, err := c.findModel(name, o.withDefaults().Getenv)
+	if err != nil || !s.isProgram() {
 		return nil, Settings{}, "", false
 	}
-	s.exact = o.Exact
-	return newCommand(target{
-		provider: s.name, kind: s.kind, command: s.conf.Command, model: s.id(typed),
-	}), s.settings(typed), s.renamed(typed), true
+	s.exactNames = o.ExactNames
+	return newAgentCLI(target{
+		provider: s.name, kind: s.kind, command: s.conf.Command, model: s.modelID(typed),
+	}), s.settings(typed), s.renameNotice(typed), true
 }
 
 // A logged is a program that leaves a line for each run, as the client of a

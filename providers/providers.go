@@ -20,15 +20,15 @@ import (
 
 // OpenOptions are what the program, not the user's file, decides about a model.
 type OpenOptions struct {
-	Getenv   func(string) string // os.Getenv if nil
-	Base     http.RoundTripper   // carries the requests, for recording and replay; http.DefaultTransport if nil
-	Instant  bool                // the demo model does not pace itself
-	Attended bool                // a user watches and can stop an answer, so that a model may think in silence for longer
-	Memory   *Memory             // what servers taught, shared among models; nil is one of the model's own
-	Tap      *Tap                // keeps what goes over the wire; nil for none
-	Replay   *Replay             // answers in the place of the network and of programs, and needs no key; nil for none
-	Exact    bool                // models are asked as they are named: names that are gone, and those of families, stand for no other
-	Debug    *slog.Logger        // gets a line for each request, without keys and bodies; nil for none
+	Getenv     func(string) string // os.Getenv if nil
+	Transport  http.RoundTripper   // carries the requests, for recording and replay; http.DefaultTransport if nil
+	Instant    bool                // the demo model does not pace itself
+	Attended   bool                // a user watches and can stop an answer, so that a model may think in silence for longer
+	Memory     *Memory             // what servers taught, shared among models; nil is one of the model's own
+	Tap        *Tap                // keeps what goes over the wire; nil for none
+	Replay     *Replay             // answers in the place of the network and of programs, and needs no key; nil for none
+	ExactNames bool                // models are asked as they are named: names that are gone, and those of families, stand for no other
+	Debug      *slog.Logger        // gets a line for each request, without keys and bodies; nil for none
 }
 
 // What is known of the wire; see there.
@@ -46,26 +46,26 @@ func Record(path string) (*Recorder, error) { return wire.Record(path) }
 // OpenReplay reads a recording.
 func OpenReplay(path string) (*Replay, error) { return wire.OpenReplay(path) }
 
-// carrier is what carries the requests to a model.
-func (o OpenOptions) carrier(provider, model string) http.RoundTripper {
+// transport is what carries the requests to a model.
+func (o OpenOptions) transport(provider, model string) http.RoundTripper {
 	if o.Replay != nil {
-		return o.Replay.As(provider, model)
+		return o.Replay.Transport(provider, model)
 	}
-	return o.Base
+	return o.Transport
 }
 
 // A Choice is one line of the model picker.
 type Choice struct {
-	Name       string // "provider/model", to open it by
-	Provider   string
-	Model      string
-	Title      string // the model's name for people
-	Ready      bool   // can be asked now
-	Why        string // why it is not ready, such as "set XAI_API_KEY"
-	Context    int    // window in tokens; 0 if unknown
-	Price      catalog.Price
-	Vision     bool
-	Tools      bool
-	Thinks     bool
-	Deprecated bool
+	Name        string // "provider/model", to open it by
+	Provider    string
+	Model       string
+	Title       string // the model's name for people
+	Ready       bool   // can be asked now
+	Unavailable string // why it is not ready, such as "set XAI_API_KEY"
+	Context     int    // window in tokens; 0 if unknown
+	Price       catalog.Price
+	Vision      bool
+	Tools       bool
+	Thinks      bool
+	Deprecated  bool
 }

@@ -12,9 +12,9 @@ import (
 	"parley/providers/llm"
 )
 
-// misplaced are the errors with which services answer to a key of theirs at the
+// wrongRegionErrors are the errors with which services answer to a key of theirs at the
 // wrong one of their addresses. The zero fields of a row fit everything.
-var misplaced = []struct {
+var wrongRegionErrors = []struct {
 	kind   string
 	status int
 	code   string
@@ -27,18 +27,18 @@ var misplaced = []struct {
 	{status: http.StatusUnauthorized},
 }
 
-// elsewhere adds to an error that a misplaced key explains the addresses at
+// suggestRegions adds to an error that a misplaced key explains the addresses at
 // which it may be good.
-func (s service) elsewhere(err error) error {
+func (s service) suggestRegions(err error) error {
 	var e *llm.Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	for _, row := range misplaced {
+	for _, row := range wrongRegionErrors {
 		if row.kind != "" && row.kind != s.kind || row.status != 0 && row.status != e.Status || row.code != "" && row.code != e.Code {
 			continue
 		}
-		others := s.others(row.host)
+		others := s.otherURLs(row.host)
 		if len(others) == 0 {
 			return err
 		}
@@ -50,11 +50,11 @@ func (s service) elsewhere(err error) error {
 	return err
 }
 
-// others lists the further addresses of a service that speak the same wire
+// otherURLs lists the further addresses of a service that speak the same wire
 // format, as base_url takes them, those of the same host alone or all. Of an
 // address that is none of them nothing is known.
-func (s service) others(host bool) (list []string) {
-	like := s.like()
+func (s service) otherURLs(host bool) (list []string) {
+	like := s.closestBuiltin()
 	all := maps.Clone(like.Regions)
 	if all == nil {
 		return nil
@@ -66,7 +66,7 @@ func (s service) others(host bool) (list []string) {
 	here := hostOf(s.url)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		address := all[name]
-		if address == s.url || messages(address) != messages(s.url) || host && hostOf(address) != here {
+		if address == s.url || isMessagesURL(address) != isMessagesURL(s.url) || host && hostOf(address) != here {
 			continue
 		}
 		list = append(list, fmt.Sprintf("%q", address))
@@ -74,8 +74,8 @@ func (s service) others(host bool) (list []string) {
 	return list
 }
 
-// messages reports whether an address is of Anthropic's wire format.
-func messages(address string) bool { return strings.HasSuffix(address, "/anthropic") }
+// isMessagesURL reports whether an address is of Anthropic's wire format.
+func isMessagesURL(address string) bool { return strings.HasSuffix(address, "/anthropic") }
 
 func hostOf(address string) string {
 	u, err := url.Parse(address)

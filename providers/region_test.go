@@ -42,12 +42,12 @@ func TestMisplacedKeys(t *testing.T) {
 		answer := roundTrip(func(r *http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: tt.status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(tt.answer)), Request: r}, nil
 		})
-		c, o := Config{Providers: map[string]Provider{tt.provider: tt.conf}}, OpenOptions{Getenv: env(), Base: answer}
+		c, o := Config{Providers: map[string]Provider{tt.provider: tt.conf}}, OpenOptions{Getenv: env(), Transport: answer}
 		e, err := Open(c, tt.provider, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, listing := Offers(t.Context(), c, tt.provider, o)
+		_, listing := ListChoices(t.Context(), c, tt.provider, o)
 		for _, err := range []error{hold(t, e, llm.Request{}).err, listing} {
 			if llm.FaultOf(err) != tt.fault {
 				t.Fatalf("%s: %v", tt.name, err)

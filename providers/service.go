@@ -19,13 +19,13 @@ var aliases = map[string]string{"grok": "xai", "glm": "zai"}
 
 // service is a provider with the user's settings put over the catalog's.
 type service struct {
-	name  string
-	kind  string
-	url   string
-	conf  Provider
-	head  catalog.Provider // what is built in under this name, or zero
-	key   key
-	exact bool // models are asked as they are named
+	name       string
+	kind       string
+	url        string
+	conf       Provider
+	builtin    catalog.Provider // what is built in under this name, or zero
+	key        key
+	exactNames bool // models are asked as they are named
 }
 
 // service looks name up. It is false for what is neither built in nor
@@ -37,39 +37,39 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 		conf, configured = c.Providers[name]
 	}
 	head, builtin := catalog.Head(name)
-	s := service{name: name, conf: conf, head: head}
+	s := service{name: name, conf: conf, builtin: head}
 	s.kind = cmp.Or(conf.Kind, head.Kind, kindChat)
 	if _, ok := familyOf(s.kind); !ok || !configured && !builtin {
 		return service{}, false
 	}
-	s.address(getenv)
-	if conf.Kind == "" && s.kind == openai.KindResponses && !responds(s.url) {
+	s.setURL(getenv)
+	if conf.Kind == "" && s.kind == openai.KindResponses && !speaksResponses(s.url) {
 		s.kind = kindChat
 	}
 	s.key = s.findKey(getenv)
 	return s, true
 }
 
-// responders are hosts that are known to speak Responses, with those below them.
-var responders = []string{"api.openai.com", "openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com", "openrouter.ai", "api.x.ai"}
+// responsesHosts are hosts that are known to speak Responses, with those below them.
+var responsesHosts = []string{"api.openai.com", "openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com", "openrouter.ai", "api.x.ai"}
 
-// responds reports whether an address is known to speak Responses. Most servers
+// speaksResponses reports whether an address is known to speak Responses. Most servers
 // that stand in for OpenAI's speak chat completions alone.
-func responds(address string) bool {
+func speaksResponses(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
 		return false
 	}
-	return u.Port() == "1234" || slices.ContainsFunc(responders, func(host string) bool { // LM Studio's port
+	return u.Port() == "1234" || slices.ContainsFunc(responsesHosts, func(host string) bool { // LM Studio's port
 		return u.Hostname() == host || strings.HasSuffix(u.Hostname(), "."+host)
 	})
 }
 
-// like is what is built in for a service: under its name, or, for one with a
+// closestBuiltin is what is built in for a service: under its name, or, for one with a
 // name of the user's, whatever is of its kind.
-func (s service) like() catalog.Provider {
-	if s.head.ID != "" {
-		return s.head
+func (s service) closestBuiltin() catalog.Provider {
+	if s.builtin.ID != "" {
+		return s.builtin
 	}
 	if s.kind == kindChat { // the catalog's speaks Responses
 		head, _ := catalog.Head("openai")
@@ -83,27 +83,27 @@ func (s service) like() catalog.Provider {
 	return catalog.Provider{}
 }
 
-// address sets the base URL: the configured one, else the environment's, else
+// setURL sets the base URL: the configured one, else the environment's, else
 // the catalog's.
-func (s *service) address(getenv func(string) string) {
-	like := s.like()
+func (s *service) setURL(getenv func(string) string) {
+	like := s.closestBuiltin()
 	if s.conf.BaseURL != "" {
 		s.url = strings.TrimRight(cmp.Or(like.Regions[s.conf.BaseURL], s.conf.BaseURL), "/")
 		return
 	}
-	for _, name := range s.head.URLEnv {
+	for _, name := range s.builtin.URLEnv {
 		if value := strings.TrimSpace(getenv(name)); value != "" {
-			s.url = strings.TrimRight(absolute(value, like), "/")
+			s.url = strings.TrimRight(completeURL(value, like), "/")
 			return
 		}
 	}
 	s.url = like.BaseURL
 }
 
-// absolute completes an address such as OLLAMA_HOST holds, host or host:port,
+// completeURL completes an address such as OLLAMA_HOST holds, host or host:port,
 // with the scheme, port and path that the service has by itself. Whole
 // addresses of hosted services stay as they are.
-func absolute(value string, like catalog.Provider) string {
+func completeURL(value string, like catalog.Provider) string {
 	standard, err := url.Parse(like.BaseURL)
 	if err != nil {
 		return value
@@ -125,33 +125,33 @@ func absolute(value string, like catalog.Provider) string {
 	return u.String()
 }
 
-// ready says what is missing before the service can be asked; "" if nothing.
-func (s service) ready(c Config, getenv func(string) string) string {
-	if s.key.missing != "" {
-		return s.key.missing
+// missing says what is missing before the service can be asked; "" if nothing.
+func (s service) missing(c Config, getenv func(string) string) string {
+	if s.key.hint != "" {
+		return s.key.hint
 	}
-	if s.program() {
-		return s.installed(getenv)
+	if s.isProgram() {
+		return s.missingProgram(getenv)
 	}
-	if !s.head.Local || s.kind == kindDemo {
+	if !s.builtin.Local || s.kind == kindDemo {
 		return ""
 	}
 	if _, configured := c.Providers[s.name]; configured {
 		return ""
 	}
-	for _, name := range s.head.URLEnv {
+	for _, name := range s.builtin.URLEnv {
 		if getenv(name) != "" {
 			return ""
 		}
 	}
-	return strings.Join(append([]string{fmt.Sprintf("add [providers.%s]", s.name)}, s.head.URLEnv...), " or set ")
+	return strings.Join(append([]string{fmt.Sprintf("add [providers.%s]", s.name)}, s.builtin.URLEnv...), " or set ")
 }
 
-// models lists the ids that the service is known to offer, best first.
-func (s service) models() []string {
+// modelIDs lists the ids that the service is known to offer, best first.
+func (s service) modelIDs() []string {
 	ids := slices.Clone(s.conf.Models)
 	own := slices.Sorted(maps.Keys(s.conf.Model))
-	for _, id := range slices.Concat(own, catalog.IDs(s.head.ID)) {
+	for _, id := range slices.Concat(own, catalog.IDs(s.builtin.ID)) {
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
@@ -159,27 +159,27 @@ func (s service) models() []string {
 	return ids
 }
 
-// standard is the model to use when only the provider is named.
-func (s service) standard() string {
+// defaultModel is the model to use when only the provider is named.
+func (s service) defaultModel() string {
 	if len(s.conf.Models) > 0 {
 		return s.conf.Models[0]
 	}
-	return s.head.Default
+	return s.builtin.Default
 }
 
-// first is the model of a program that is asked when only the program is named:
+// firstModel is the model of a program that is asked when only the program is named:
 // the first that the catalog has; "" for services. Unlike standard it makes no
 // program the default of parley.
-func (s service) first() string {
-	if ids := catalog.IDs(s.like().ID); s.program() && len(ids) > 0 {
+func (s service) firstModel() string {
+	if ids := catalog.IDs(s.closestBuiltin().ID); s.isProgram() && len(ids) > 0 {
 		return ids[0]
 	}
 	return ""
 }
 
-// names lists every provider there is: the catalog's in its order, then the
+// providerNames lists every provider there is: the catalog's in its order, then the
 // user's own.
-func (c Config) names() []string {
+func (c Config) providerNames() []string {
 	var names []string
 	for _, p := range catalog.Heads() {
 		if _, ok := familyOf(cmp.Or(c.Providers[p.ID].Kind, p.Kind)); ok {
@@ -194,38 +194,38 @@ func (c Config) names() []string {
 	return names
 }
 
-// find splits a name as the user writes it into a service and the model's id.
-func (c Config) find(name string, getenv func(string) string) (service, string, error) {
+// findModel splits a name as the user writes it into a service and the model's id.
+func (c Config) findModel(name string, getenv func(string) string) (service, string, error) {
 	provider, model, slash := strings.Cut(name, "/")
 	if s, ok := c.service(provider, getenv); ok {
-		model = cmp.Or(model, s.standard(), s.first())
+		model = cmp.Or(model, s.defaultModel(), s.firstModel())
 		if model == "" {
-			return service{}, "", unknown("name a model of it, as in %q", provider+"/MODEL")
+			return service{}, "", notFoundError("name a model of it, as in %q", provider+"/MODEL")
 		}
 		return s, model, nil
 	}
-	if s, ok := c.offering(name, getenv); ok {
+	if s, ok := c.serviceWithModel(name, getenv); ok {
 		return s, name, nil
 	}
 	if slash {
-		return service{}, "", notThere("provider", provider, c.names())
+		return service{}, "", unknownNameError("provider", provider, c.providerNames())
 	}
-	return service{}, "", notThere("model", name, c.everything(getenv))
+	return service{}, "", unknownNameError("model", name, c.allNames(getenv))
 }
 
-// offering returns the service that has a model of this bare name: one that is
+// serviceWithModel returns the service that has a model of this bare name: one that is
 // ready, if there is one.
-func (c Config) offering(model string, getenv func(string) string) (service, bool) {
+func (c Config) serviceWithModel(model string, getenv func(string) string) (service, bool) {
 	var found []service
-	for _, name := range c.names() {
+	for _, name := range c.providerNames() {
 		s, ok := c.service(name, getenv)
 		if !ok {
 			continue
 		}
-		if _, known := catalog.Find(s.head.ID, model); !known && !slices.Contains(s.conf.Models, model) {
+		if _, known := catalog.Find(s.builtin.ID, model); !known && !slices.Contains(s.conf.Models, model) {
 			continue
 		}
-		if s.ready(c, getenv) == "" {
+		if s.missing(c, getenv) == "" {
 			return s, true
 		}
 		found = append(found, s)
@@ -236,31 +236,31 @@ func (c Config) offering(model string, getenv func(string) string) (service, boo
 	return found[0], true
 }
 
-// everything lists what find accepts, for suggestions.
-func (c Config) everything(getenv func(string) string) []string {
-	names := c.names()
+// allNames lists what find accepts, for suggestions.
+func (c Config) allNames(getenv func(string) string) []string {
+	names := c.providerNames()
 	for _, name := range names {
 		s, ok := c.service(name, getenv)
 		if !ok {
 			continue
 		}
-		for _, id := range s.models() {
+		for _, id := range s.modelIDs() {
 			names = append(names, name+"/"+id)
 		}
 	}
 	return names
 }
 
-func notThere(what, name string, among []string) error {
+func unknownNameError(what, name string, among []string) error {
 	if near := catalog.Near(name, among, 3); len(near) > 0 {
-		return unknown("there is no %s %q; did you mean %s?", what, name, strings.Join(near, ", "))
+		return notFoundError("there is no %s %q; did you mean %s?", what, name, strings.Join(near, ", "))
 	}
 	if what == "provider" {
-		return unknown("there is no provider %q; there are %s", name, strings.Join(among, ", "))
+		return notFoundError("there is no provider %q; there are %s", name, strings.Join(among, ", "))
 	}
-	return unknown("there is no model %q", name)
+	return notFoundError("there is no model %q", name)
 }
 
-func unknown(format string, args ...any) error {
+func notFoundError(format string, args ...any) error {
 	return &llm.Error{Fault: llm.ModelNotFound, Message: fmt.Sprintf(format, args...)}
 }

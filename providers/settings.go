@@ -43,8 +43,8 @@ type Model struct {
 	Settings
 }
 
-// over returns s, completed by base.
-func (s Settings) over(base Settings) Settings {
+// withDefaults returns s, completed by base.
+func (s Settings) withDefaults(base Settings) Settings {
 	s.Temperature = cmp.Or(s.Temperature, base.Temperature)
 	s.TopP = cmp.Or(s.TopP, base.TopP)
 	s.MaxTokens = cmp.Or(s.MaxTokens, base.MaxTokens)
@@ -64,12 +64,12 @@ func (s Settings) over(base Settings) Settings {
 	return s
 }
 
-// fill returns req, completed by s. A tool that is not offered cannot be chosen.
-func (s Settings) fill(req llm.Request) llm.Request {
+// applyTo returns req, completed by s. A tool that is not offered cannot be chosen.
+func (s Settings) applyTo(req llm.Request) llm.Request {
 	all := Settings{
 		req.Temperature, req.TopP, req.MaxTokens, req.FrequencyPenalty, req.PresencePenalty, req.Stop, req.Seed,
 		req.User, req.Verbosity, req.Parallel, req.ToolChoice, req.Effort, req.Budget,
-	}.over(s)
+	}.withDefaults(s)
 	req.Settings = llm.Settings{
 		MaxTokens: all.MaxTokens, Budget: all.Budget, Temperature: all.Temperature, TopP: all.TopP,
 		FrequencyPenalty: all.FrequencyPenalty, PresencePenalty: all.PresencePenalty, Seed: all.Seed, Stop: all.Stop,
@@ -77,14 +77,14 @@ func (s Settings) fill(req llm.Request) llm.Request {
 	}
 	req.Effort = all.Effort
 	named := slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == s.ToolChoice })
-	if req.ToolChoice == "" && (named || slices.Contains(choices, s.ToolChoice)) {
+	if req.ToolChoice == "" && (named || slices.Contains(toolChoices, s.ToolChoice)) {
 		req.ToolChoice = s.ToolChoice
 	}
 	return req
 }
 
-// choices are the words for which tools may or must be called.
-var choices = []string{"auto", "none", "required"}
+// toolChoices are the words for which tools may or must be called.
+var toolChoices = []string{"auto", "none", "required"}
 
 // validate says what cannot be meant, with the key in front.
 func (s Settings) validate() (errs []error) {
@@ -114,14 +114,14 @@ func (s Settings) validate() (errs []error) {
 		errs = append(errs, errors.New("stop: an empty text would end every answer"))
 	}
 	if s.Verbosity != "" {
-		errs = append(errs, oneOf("verbosity", s.Verbosity, []string{"low", "medium", "high"}))
+		errs = append(errs, unknownWordError("verbosity", s.Verbosity, []string{"low", "medium", "high"}))
 	}
 	if s.Effort != "" {
 		words := make([]string, 0, len(llm.Efforts))
 		for _, e := range llm.Efforts {
 			words = append(words, string(e))
 		}
-		errs = append(errs, oneOf("effort", string(s.Effort), words))
+		errs = append(errs, unknownWordError("effort", string(s.Effort), words))
 	}
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
@@ -130,19 +130,19 @@ func (s Settings) validate() (errs []error) {
 func (m Model) validate() []error {
 	errs := m.Settings.validate()
 	if m.Strategy != "" {
-		errs = append(errs, oneOf("strategy", m.Strategy, Strategies))
+		errs = append(errs, unknownWordError("strategy", m.Strategy, Strategies))
 	}
 	if m.Context < 0 {
 		errs = append(errs, fmt.Errorf("context: %d is negative", m.Context))
 	}
 	if m.Price != nil {
-		errs = append(errs, sensible(*m.Price))
+		errs = append(errs, validatePrice(*m.Price))
 	}
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// sensible refuses prices that nobody asks.
-func sensible(p catalog.Price) error {
+// validatePrice refuses prices that nobody asks.
+func validatePrice(p catalog.Price) error {
 	all := []float64{p.Input, p.Output, p.CacheRead, p.CacheWrite}
 	for _, t := range p.Tiers {
 		all = append(all, t.Input, t.Output, t.CacheRead, t.CacheWrite)
@@ -155,39 +155,39 @@ func sensible(p catalog.Price) error {
 	return nil
 }
 
-// table is the model's own table, under the name that was typed or the id that
+// modelTable is the model's own table, under the name that was typed or the id that
 // it stands for.
-func (s service) table(model string) Model {
+func (s service) modelTable(model string) Model {
 	if m, ok := s.conf.Model[model]; ok {
 		return m
 	}
-	return s.conf.Model[s.id(model)]
+	return s.conf.Model[s.modelID(model)]
 }
 
 // settings are those of every request to a model. The names of some older models
 // stand for an effort of a newer one.
 func (s service) settings(model string) Settings {
-	named, _ := catalog.Row(s.head.ID, model)
-	return s.table(model).Settings.over(s.conf.Settings).over(Settings{Effort: llm.Effort(named.Effort)})
+	named, _ := catalog.FindExact(s.builtin.ID, model)
+	return s.modelTable(model).Settings.withDefaults(s.conf.Settings).withDefaults(Settings{Effort: llm.Effort(named.Effort)})
 }
 
-// id is what the service calls a model that the user may name otherwise.
-func (s service) id(model string) string {
-	if s.exact {
+// modelID is what the service calls a model that the user may name otherwise.
+func (s service) modelID(model string) string {
+	if s.exactNames {
 		return model
 	}
-	return cmp.Or(s.head.Aliases[model], model)
+	return cmp.Or(s.builtin.Aliases[model], model)
 }
 
-// renamed tells that another model is asked than the one that was named; "" if
+// renameNotice tells that another model is asked than the one that was named; "" if
 // it is the same.
-func (s service) renamed(typed string) string {
-	id := s.id(typed)
+func (s service) renameNotice(typed string) string {
+	id := s.modelID(typed)
 	if id == typed {
 		return ""
 	}
 	why := "stands for"
-	if _, was := catalog.Row(s.head.ID, typed); was {
+	if _, was := catalog.FindExact(s.builtin.ID, typed); was {
 		why = "is gone and replaced by"
 	}
 	return fmt.Sprintf("%s/%s %s %s, which is asked and paid; --exact asks the name as typed", s.name, typed, why, id)
@@ -195,12 +195,12 @@ func (s service) renamed(typed string) string {
 
 // dialect is how the service speaks chat completions with a model.
 func (s service) dialect(model string) openai.Dialect {
-	return s.table(model).Dialect.Over(s.conf.Dialect.Over(dialect(s.kind, s.id(model)).At(s.url)))
+	return s.modelTable(model).Dialect.Over(s.conf.Dialect.Over(dialectOf(s.kind, s.modelID(model)).At(s.url)))
 }
 
 // options are the request fields that the configuration adds for a model.
 func (s service) options(model string) map[string]any {
-	own := s.table(model).Options
+	own := s.modelTable(model).Options
 	if own == nil {
 		return s.conf.Options
 	}

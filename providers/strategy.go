@@ -21,38 +21,38 @@ const (
 	none   = "none"
 )
 
-// A tooled is a model that gets its tools by the strategy that fits.
-type tooled struct {
+// A toolStrategy is a model that gets its tools by the strategy that fits.
+type toolStrategy struct {
 	llm.Model        // as the adapter has it
 	name      string // of the model, for notices
 	strategy  string // native, prompt, guided, none; or auto: native, until the server refuses
-	program   bool   // it is a program, which has tools of its own
+	isProgram bool   // it is a program, which has tools of its own
 	memory    *Memory
-	at        place
+	served    servedModel
 
-	constrains bool // the server can hold an answer to a schema
-	guides     bool // and does so well enough to be asked for it first
-	told       llm.Notices
+	supportsSchema bool // the server can hold an answer to a schema
+	prefersGuided  bool // and does so well enough to be asked for it first
+	notices        llm.Notices
 }
 
 // Strategy says how the model gets tools now: "native", "prompt", "guided" or "none".
-func (m *tooled) Strategy() string {
+func (m *toolStrategy) Strategy() string {
 	switch {
 	case m.strategy != auto:
 		return m.strategy
-	case m.memory.limits(m.at, "").Has(learnedTools):
+	case m.memory.limits(m.served, "").Has(learnedTools):
 		return prompt
 	}
 	return native
 }
 
 // Stream implements llm.Model.
-func (m *tooled) Stream(ctx context.Context, req llm.Request) llm.Stream {
+func (m *toolStrategy) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	switch m.Strategy() {
 	case prompt, guided:
-		return m.byPrompt(ctx, req)
+		return m.promptTools(ctx, req)
 	case none:
-		return m.without(ctx, req)
+		return m.withoutTools(ctx, req)
 	}
 	s := m.Model.Stream(ctx, req)
 	if m.strategy != auto || len(req.Tools) == 0 {
@@ -62,9 +62,9 @@ func (m *tooled) Stream(ctx context.Context, req llm.Request) llm.Stream {
 		shown := false
 		for event, err := range s {
 			if !shown && refusesTools(err) {
-				m.memory.limits(m.at, "").Learn(learnedTools, prompt, true)
+				m.memory.limits(m.served, "").Learn(learnedTools, prompt, true)
 				if yield(llm.Notice{Text: m.name + " has no tools of its own here; it gets them by prompt"}, nil) {
-					m.byPrompt(ctx, req)(yield)
+					m.promptTools(ctx, req)(yield)
 				}
 				return
 			}
@@ -78,27 +78,27 @@ func (m *tooled) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// without asks for words alone. Calls and results of earlier turns are told as
+// withoutTools asks for words alone. Calls and results of earlier turns are told as
 // text, but for programs, which tell them in their own way.
-func (m *tooled) without(ctx context.Context, req llm.Request) llm.Stream {
+func (m *toolStrategy) withoutTools(ctx context.Context, req llm.Request) llm.Stream {
 	req.Tools, req.ToolChoice, req.Parallel = nil, "", nil
-	if m.program {
+	if m.isProgram {
 		return m.Model.Stream(ctx, req)
 	}
 	return prompted.Wrap(m.Model, prompted.Options{}).Stream(ctx, req)
 }
 
-// byPrompt describes the tools in the prompt: free text with calls in it at
+// promptTools describes the tools in the prompt: free text with calls in it at
 // first, for that streams best, and the guided form, each reply one action that
 // the server holds to its schema where it can, where the configuration asks for
 // it, where the server is known to do it well, and once the model has written a
 // call that cannot run: that gets an error, and the turn goes on in this form.
-func (m *tooled) byPrompt(ctx context.Context, req llm.Request) llm.Stream {
-	o := prompted.Options{Style: prompted.TypeScript, Form: prompted.Free, Told: &m.told}
-	fixed := m.strategy == guided || m.guides || m.memory.recall(m.at).guided
+func (m *toolStrategy) promptTools(ctx context.Context, req llm.Request) llm.Stream {
+	o := prompted.Options{Style: prompted.TypeScript, Form: prompted.Free, Told: &m.notices}
+	fixed := m.strategy == guided || m.prefersGuided || m.memory.load(m.served).guided
 	if fixed {
 		o.Style, o.Form = prompted.JSONSchema, prompted.Action
-		if m.constrains {
+		if m.supportsSchema {
 			o.Constrained = "response_format" // or whatever the adapter writes it into
 		}
 	}
@@ -116,7 +116,7 @@ func (m *tooled) byPrompt(ctx context.Context, req llm.Request) llm.Stream {
 				if !unfit {
 					break
 				}
-				m.memory.learn(m.at, func(l *lesson) { l.guided = true })
+				m.memory.update(m.served, func(l *learnedFacts) { l.guided = true })
 				if !yield(llm.Notice{Text: m.name + " wrote a tool call that cannot run; its next replies follow a fixed form"}, nil) {
 					return
 				}
@@ -128,8 +128,8 @@ func (m *tooled) byPrompt(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// aboutTools finds what a server says about tools that it does not take.
-var aboutTools = sync.OnceValue(func() *regexp.Regexp {
+// toolTerms finds what a server says about tools that it does not take.
+var toolTerms = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(tools?|tool[ _-](use|calls?|calling|choice)|functions?|function[ _-]call(s|ing)?)\b`)
 })
 
@@ -143,5 +143,5 @@ func refusesTools(err error) bool {
 	if slices.Contains([]string{"tools", "tool_choice", "functions"}, e.Param) {
 		return true
 	}
-	return aboutTools().MatchString(e.Message)
+	return toolTerms().MatchString(e.Message)
 }

@@ -101,7 +101,7 @@ func hold(t *testing.T, e llm.Endpoint, req llm.Request) turn {
 		}
 		got.err = err
 	}
-	got.Message = llm.Message{Role: llm.RoleAssistant, Origin: e.Origin, Model: e.Name, Parts: d.Done()}
+	got.Message = llm.Message{Role: llm.RoleAssistant, Origin: e.Origin, Model: e.Name, Parts: d.Complete()}
 	return got
 }
 
@@ -109,7 +109,7 @@ func opens(t *testing.T, c Config, name string, o OpenOptions) llm.Endpoint {
 	t.Helper()
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	t.Cleanup(transport.CloseIdleConnections)
-	o.Base = transport
+	o.Transport = transport
 	if o.Getenv == nil {
 		o.Getenv = env()
 	}

@@ -158,7 +158,7 @@ func (s *Session) Annotations(path []Node) [][]Annotation {
 // leave goes on from in front of the last answer if that broke off. It stays in
 // sight, but on a branch of its own.
 func (t *Tree) leave(log *store.Log, now time.Time) {
-	if last, ok := t.Last(); ok && last.Role == llm.RoleAssistant && last.Cut {
+	if last, ok := t.Last(); ok && last.Role == llm.RoleAssistant && last.Interrupted {
 		t.head = last.Parent
 		t.annotate(log, t.annotation(now), Left{Seq: last.Seq})
 	}
@@ -166,7 +166,7 @@ func (t *Tree) leave(log *store.Log, now time.Time) {
 
 // dropCalls keeps the calls in sight that an answer that broke off had begun.
 func (a *arriving) dropCalls(t *turn) {
-	for i, p := range a.draft.Shown() {
+	for i, p := range a.draft.Visible() {
 		if p.Kind == llm.Call && !p.Remote {
 			t.annotate(Dropped{Name: p.Name, Input: p.Input}, i)
 		}

@@ -81,8 +81,8 @@ func TestStructured(t *testing.T) {
 				t.Errorf("%d requests, want %d", n, tt.asked)
 			}
 			for _, req := range fake.Requests() {
-				if req.Answer == nil || string(req.Answer.JSON) != tt.schema {
-					t.Errorf("a request asks for %+v", req.Answer)
+				if req.AnswerSchema == nil || string(req.AnswerSchema.JSON) != tt.schema {
+					t.Errorf("a request asks for %+v", req.AnswerSchema)
 				}
 			}
 			if err := valid(s.History()); err != nil {

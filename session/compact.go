@@ -170,7 +170,7 @@ func (t *turn) condense(model llm.Endpoint, before, piece string) (string, llm.U
 			t.emit(e)
 		}
 	}
-	summary := strings.TrimSpace(llm.Message{Parts: draft.Done()}.Text())
+	summary := strings.TrimSpace(llm.Message{Parts: draft.Complete()}.Text())
 	if summary == "" || reason == llm.Refused {
 		return "", usage, errors.New("the model gave no summary")
 	}
@@ -224,7 +224,7 @@ func written(n store.Node) string {
 		}
 		b.WriteString("\n")
 	}
-	if n.Cut {
+	if n.Interrupted {
 		b.WriteString("[broke off here]\n")
 	}
 	b.WriteString("\n")

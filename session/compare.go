@@ -215,7 +215,7 @@ func (t *turn) stand(base int) {
 	t.mu.Lock()
 	at := base
 	for _, n := range t.tree.nodes[base:] {
-		if n.Parent == base && !n.Cut && at == base {
+		if n.Parent == base && !n.Interrupted && at == base {
 			at = t.tree.Tip(n.Seq)
 		}
 	}
@@ -234,7 +234,7 @@ func (t *turn) answered(base, n int, l *lane) {
 		}
 	}
 	l.a.Took = t.now().Sub(l.began)
-	l.a.Message.Cut = l.fail != nil
+	l.a.Message.Interrupted = l.fail != nil
 	if l.keep == nil && l.a.Known { // it was paid for
 		l.keep = t.branch(base, l.a.Message)
 	}

@@ -301,7 +301,7 @@ func (sharing) Stream(ctx context.Context, req llm.Request) llm.Stream {
 			text = fmt.Sprintf("%d of %d", body.Index, n)
 		}
 		out.Send(llm.Delta{Block: "b", Part: say(text)})
-		if body.Pays() {
+		if body.CountsUsage() {
 			out.Send(llm.Usage{Input: 1000, Output: n * 100, Shared: body != nil})
 		}
 		out.Send(llm.Finish{Reason: llm.Stop})

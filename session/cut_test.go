@@ -45,7 +45,7 @@ func TestCutAnswersCount(t *testing.T) {
 			if total != tt.want || n.Usage == nil || *n.Usage != tt.want {
 				t.Errorf("counted %+v, kept %+v, want %+v", total, n.Usage, tt.want)
 			}
-			if !n.Cut || (n.Broke == "") != (tt.broke == "") || !strings.Contains(n.Broke, tt.broke) {
+			if !n.Interrupted || (n.Broke == "") != (tt.broke == "") || !strings.Contains(n.Broke, tt.broke) {
 				t.Errorf("kept that it broke off for %q, want %q", n.Broke, tt.broke)
 			}
 		})

@@ -133,7 +133,7 @@ func (s *Session) Name(ctx context.Context) error {
 			s.mu.Unlock()
 		}
 	}
-	title := strings.Trim(strings.Join(strings.Fields(llm.Message{Parts: draft.Done()}.Text()), " "), "\"'“”.")
+	title := strings.Trim(strings.Join(strings.Fields(llm.Message{Parts: draft.Complete()}.Text()), " "), "\"'“”.")
 	if title == "" {
 		return nil
 	}
@@ -256,7 +256,7 @@ func (s *Session) arrive(m llm.Message) *arriving {
 // arriving is arrive where the session is locked. A firm answer has its place in
 // the conversation from now on, whatever comes of it.
 func (s *Session) arriving(m llm.Message, firm bool) *arriving {
-	m.Cut = true // until it is known to be whole
+	m.Interrupted = true // until it is known to be whole
 	a := &arriving{Session: s, node: s.tree.Next(m), written: firm, stop: make(chan struct{})}
 	a.node.At, a.node.Open = s.now(), true
 	if firm {
@@ -336,7 +336,7 @@ func (a *arriving) shown() int {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return len(a.draft.Shown())
+	return len(a.draft.Visible())
 }
 
 // saveAfter is how long after a write that took so long the next one begins:
@@ -349,7 +349,7 @@ func (a *arriving) save() {
 	n, changed := a.node, a.changed
 	a.changed = false
 	if changed {
-		n.Parts = a.draft.Close()
+		n.Parts = a.draft.Interrupted()
 	}
 	a.mu.Unlock()
 	if changed && len(n.Parts) > 0 {
@@ -362,11 +362,11 @@ func (a *arriving) save() {
 func (a *arriving) parts(f llm.Finish, fail error) []llm.Part {
 	switch {
 	case fail != nil:
-		return a.draft.Close()
+		return a.draft.Interrupted()
 	case f.Limit != "":
-		return unique(a.draft.Capped())
+		return unique(a.draft.Limited())
 	}
-	return unique(a.draft.Done())
+	return unique(a.draft.Complete())
 }
 
 // end stops the writing. The caller puts the answer itself in place.

@@ -246,7 +246,7 @@ func said(history []llm.Message) []string {
 				}
 			}
 		}
-		if m.Cut {
+		if m.Interrupted {
 			line += " (cut)"
 		}
 		out = append(out, line)

@@ -299,7 +299,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("error %v", done.Err)
 		}
 		h := s.History()
-		if len(h) != 2 || !h[1].Cut || h[1].Text() != "half an answer" {
+		if len(h) != 2 || !h[1].Interrupted || h[1].Text() != "half an answer" {
 			t.Errorf("history %+v", h)
 		}
 		play(t.Context(), s, nil, say("go on"))
@@ -349,7 +349,7 @@ func TestCancel(t *testing.T) {
 				break
 			}
 		}
-		if h := s.History(); len(h) != 2 || !h[1].Cut {
+		if h := s.History(); len(h) != 2 || !h[1].Interrupted {
 			t.Errorf("history %+v", h)
 		}
 	})
@@ -363,7 +363,7 @@ func TestAgain(t *testing.T) {
 		t.Fatal(done.Err)
 	}
 	h := s.History()
-	if len(h) != 2 || h[1].Text() != "whole" || h[1].Cut {
+	if len(h) != 2 || h[1].Text() != "whole" || h[1].Interrupted {
 		t.Errorf("the broken answer is a branch, the new one follows the prompt: %+v", h)
 	}
 	if done := doneOf(t, play(t.Context(), s, nil)); done.Err == nil {

@@ -175,7 +175,7 @@ func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 	}
 	a.Took = t.now().Sub(began)
 	a.Message = keep.node.Message
-	a.Message.Cut = fail != nil
+	a.Message.Interrupted = fail != nil
 	a.Message.Parts = keep.parts(a.Finish, fail)
 	t.capped = a.Finish.Limit != ""
 	if keep.node.Thought = keep.thought(fail != nil); fail != nil {

@@ -213,7 +213,7 @@ func (s *Session) fill() int {
 
 // blank is a request without messages.
 func (s *Session) blank() llm.Request {
-	req := llm.Request{System: s.system, Effort: s.eff, Session: s.id, Settings: s.settings, Answer: s.want}
+	req := llm.Request{System: s.system, Effort: s.eff, Session: s.id, Settings: s.settings, AnswerSchema: s.want}
 	set := s.fixed
 	if set == nil {
 		set = s.tools

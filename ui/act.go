@@ -210,7 +210,7 @@ func (m *Model) interrupt(string) tea.Cmd {
 // retry asks again. What came of an answer of nothing stays as a branch.
 func (m *Model) retry(string) tea.Cmd {
 	path := m.session.Path()
-	if n := len(path); n > 0 && path[n-1].Role == llm.RoleAssistant && !path[n-1].Cut && path[n-1].Message.Empty() {
+	if n := len(path); n > 0 && path[n-1].Role == llm.RoleAssistant && !path[n-1].Interrupted && path[n-1].Message.Empty() {
 		return m.regenerate(path[n-1].Seq)
 	}
 	return m.run()

@@ -104,7 +104,7 @@ func TestCompareStops(t *testing.T) {
 			}
 			s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "Which answer?") })
 			path := s.m.session.Path()
-			if len(path) != 2 || path[1].Text() != test.want || !path[1].Cut {
+			if len(path) != 2 || path[1].Text() != test.want || !path[1].Interrupted {
 				t.Errorf("the conversation is %+v, want %q", path, test.want)
 			}
 		})

@@ -321,7 +321,7 @@ func (m *Model) answer(t *turn, a session.Answer) {
 		part, _ := t.draft.Part(name)
 		m.tool(t, b.id, func(tool *transcript.Tool) {
 			switch {
-			case a.Message.Cut && tool.Status != transcript.Done && tool.Status != transcript.Failed: // it never runs
+			case a.Message.Interrupted && tool.Status != transcript.Done && tool.Status != transcript.Failed: // it never runs
 				tool.Status = transcript.Canceled
 			case part.Remote && tool.Status == transcript.Running: // without a result of its own
 				tool.Status = transcript.Done

@@ -22,7 +22,7 @@ func (m *Model) replay(path []session.Node) {
 	m.transcript.Tag(0)
 	if n := len(path); n > 0 { // what has no whole answer can be answered
 		last := path[n-1]
-		m.failed = last.Cut || last.Role != llm.RoleAssistant && !last.Summary || last.Role == llm.RoleAssistant && last.Message.Empty()
+		m.failed = last.Interrupted || last.Role != llm.RoleAssistant && !last.Summary || last.Role == llm.RoleAssistant && last.Message.Empty()
 	}
 }
 
@@ -84,7 +84,7 @@ func (r *replayed) annotations(m *Model, list []session.Annotation) {
 		e := session.EventOf(a)
 		switch e := e.(type) {
 		case session.Left:
-			if n, err := m.session.At(e.Seq); err == nil && n.Cut && n.Parent == a.After && !r.left[e.Seq] {
+			if n, err := m.session.At(e.Seq); err == nil && n.Interrupted && n.Parent == a.After && !r.left[e.Seq] {
 				r.left[e.Seq] = true
 				r.branch(m, []session.Node{n})
 				r.cut = nil
@@ -134,7 +134,7 @@ func (r *replayed) answer(m *Model, n session.Node, list []session.Annotation) {
 	thought := n.Thought
 	for _, p := range n.Parts {
 		before()
-		if p.Shown() {
+		if p.Visible() {
 			seen++
 		}
 		var took time.Duration
@@ -144,7 +144,7 @@ func (r *replayed) answer(m *Model, n session.Node, list []session.Annotation) {
 		r.part(m, n, p, took)
 	}
 	r.annotations(m, list)
-	if r.cut = nil; n.Cut {
+	if r.cut = nil; n.Interrupted {
 		r.cut = &n
 	}
 	var usage llm.Usage
@@ -174,7 +174,7 @@ func (r *replayed) part(m *Model, n session.Node, p llm.Part, took time.Duration
 		c := shownCall{id, transcript.Tool{Name: p.Name, Input: p.Input, Status: transcript.Lost, Output: llm.NoResult}}
 		if p.Remote {
 			c.tool.Status, c.tool.Output = transcript.Done, ""
-			if n.Cut {
+			if n.Interrupted {
 				c.tool.Status = transcript.Canceled
 			}
 		}

@@ -35,7 +35,7 @@ func (t *tally) add(m llm.Message, u llm.Usage, reason llm.Reason, first, took t
 	}
 	t.model, t.reason, t.some = m.Model, reason, true
 	t.usage = t.usage.Add(u)
-	if m.Cut && u.Output > 0 && !u.Priced {
+	if m.Interrupted && u.Output > 0 && !u.Priced {
 		t.about = "~" // nobody counted what was cut
 	}
 	if t.first == 0 {

@@ -183,7 +183,7 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 		if err != nil {
 			return err
 		}
-		m.told.Tell(out, r.notices...)
+		m.told.SendOnce(out, r.notices...)
 		a := &answer{out: out, run: r, flavor: m.flavor}
 		err = m.run(ctx, program, a)
 		r.clean()
@@ -193,9 +193,9 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 		switch flags := m.unknown(a.head); {
 		case r.past.Session != "" && m.flavor.lost().MatchString(err.Error()+a.head):
 			anew = true
-			m.told.Tell(out, fmt.Sprintf("%s no longer has the session: the conversation so far is told as text", m.flavor.program))
+			m.told.SendOnce(out, fmt.Sprintf("%s no longer has the session: the conversation so far is told as text", m.flavor.program))
 		case len(flags) > 0:
-			m.told.Tell(out, fmt.Sprintf("this version of %s does not know %s; left out", m.flavor.program, strings.Join(flags, ", ")))
+			m.told.SendOnce(out, fmt.Sprintf("this version of %s does not know %s; left out", m.flavor.program, strings.Join(flags, ", ")))
 		default:
 			return err
 		}

@@ -117,7 +117,7 @@ func TestSettings(t *testing.T) {
 		{"limit", llm.Request{Settings: llm.Settings{MaxTokens: 99}}, nil, "CLAUDE_CODE_MAX_OUTPUT_TOKENS=99", nil, 1},
 		{"temperature and stop", llm.Request{Settings: llm.Settings{Temperature: &half, Stop: []string{"x"}}}, nil, "",
 			[]string{"claude does not take temperature; left out", "claude does not take stop; left out"}, 2},
-		{"schema", llm.Request{Answer: &llm.Schema{JSON: []byte(`{"type":"object"}`)}}, []string{`--json-schema={"type":"object"}`}, "", nil, 0},
+		{"schema", llm.Request{AnswerSchema: &llm.Schema{JSON: []byte(`{"type":"object"}`)}}, []string{`--json-schema={"type":"object"}`}, "", nil, 0},
 		{"verbosity", llm.Request{Settings: llm.Settings{Verbosity: "low"}}, nil, "", nil, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestSettings(t *testing.T) {
 			if g := compiled(t, "gemini-cli", tt.req); len(g.notices) != tt.gemini {
 				t.Errorf("notices of gemini %q, want %d", g.notices, tt.gemini)
 			}
-			if tt.req.Verbosity != "" && r.system != "Keep your answers short." || tt.req.Answer != nil && !strings.Contains(r.system, `{"type":"object"}`) {
+			if tt.req.Verbosity != "" && r.system != "Keep your answers short." || tt.req.AnswerSchema != nil && !strings.Contains(r.system, `{"type":"object"}`) {
 				t.Errorf("system prompt %q", r.system)
 			}
 		})

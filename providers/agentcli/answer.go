@@ -123,7 +123,7 @@ func (m *Model) follow(ctx context.Context, p *process, a *answer) error {
 			if !ok {
 				return nil
 			}
-			p.tapped.Line(line)
+			p.tapped.WriteLine(line)
 			a.take(d, line)
 		case <-p.alive:
 		case <-silence.C:

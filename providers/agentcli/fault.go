@@ -48,7 +48,7 @@ func (f flavor) failed(code string, status int, words string) *llm.Error {
 			panic(err) // strings only
 		}
 	}
-	e := wire.Fault(status, nil, body, time.Now())
+	e := wire.StatusError(status, nil, body, time.Now())
 	e.Message = oneLine(stripped(e.Message), shownLimit)
 	if fault, ok := f.codes[code]; ok && (e.Fault == llm.Unknown || e.Fault == llm.InvalidRequest) {
 		e.Fault = fault

@@ -234,9 +234,9 @@ func take(t *testing.T, s llm.Stream) (o outcome) {
 	if o.err == nil && o.finish == (llm.Finish{}) {
 		t.Fatal("the stream ended without finish or error")
 	}
-	o.parts = draft.Done()
+	o.parts = draft.Complete()
 	if o.err != nil {
-		o.parts = draft.Close()
+		o.parts = draft.Interrupted()
 	}
 	return o
 }

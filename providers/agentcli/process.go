@@ -27,7 +27,7 @@ type process struct {
 	said   *tail         // stderr
 	polite syscall.Signal
 	grace  time.Duration
-	tapped *wire.Program // keeps what it says; nil for nobody
+	tapped *wire.ProgramExchange // keeps what it says; nil for nobody
 }
 
 // An end is how a program ended.

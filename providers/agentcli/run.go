@@ -40,7 +40,7 @@ const argument = 16 << 10
 // compile makes req ready for the program. With anew, no session is gone on
 // from. The caller cleans up after the run.
 func (m *Model) compile(req llm.Request, anew bool) (r *run, err error) {
-	req = req.SpokenVerbosity()
+	req = req.VerbosityInPrompt()
 	r = &run{
 		model: m.o.Model, effort: req.Effort, settings: req.Settings,
 		system: strings.ToValidUTF8(strings.ReplaceAll(req.System, "\x00", ""), "\uFFFD"),
@@ -74,10 +74,10 @@ func (m *Model) compile(req llm.Request, anew bool) (r *run, err error) {
 
 // shape fits what the request wants of the answer to what the program can do.
 func (m *Model) shape(r *run, req llm.Request) {
-	if req.Answer != nil {
-		r.add("Answer with JSON only, without a code fence, that fits this JSON Schema:\n" + string(req.Answer.JSON))
-		if m.flavor.schema && !m.refuses("--json-schema") && len(req.Answer.JSON) <= argument {
-			r.schema = req.Answer.JSON
+	if req.AnswerSchema != nil {
+		r.add("Answer with JSON only, without a code fence, that fits this JSON Schema:\n" + string(req.AnswerSchema.JSON))
+		if m.flavor.schema && !m.refuses("--json-schema") && len(req.AnswerSchema.JSON) <= argument {
+			r.schema = req.AnswerSchema.JSON
 		}
 	}
 	for _, s := range []struct {

@@ -36,7 +36,7 @@ func (m *Model) exchange(r *run) (wire.Exchange, []byte) {
 }
 
 // tapped is who keeps what a run says; nil for nobody.
-func (m *Model) tapped(r *run) *wire.Program {
+func (m *Model) tapped(r *run) *wire.ProgramExchange {
 	if m.o.Tap == nil {
 		return nil
 	}

@@ -35,7 +35,7 @@ func TestRecordThenReplay(t *testing.T) {
 			s := script(t, tt.scripts...)
 			want := take(t, s.model(tt.kind, func(o *Options) { o.Tap = tap }).Stream(t.Context(), tt.req))
 			rec.Close()
-			if got := tap.List(); len(got) != len(tt.scripts) || got[0].Method != wire.Run || !got[0].Over {
+			if got := tap.List(); len(got) != len(tt.scripts) || got[0].Method != wire.Run || !got[0].Done {
 				t.Fatalf("kept %+v", got)
 			}
 			last, _ := tap.Exchange(len(tt.scripts))
@@ -52,8 +52,8 @@ func TestRecordThenReplay(t *testing.T) {
 			if !reflect.DeepEqual(got.parts, want.parts) || got.finish != want.finish || llm.FaultOf(got.err) != llm.FaultOf(want.err) || !reflect.DeepEqual(got.notices, want.notices) {
 				t.Errorf("got %+v\nwant %+v", got, want)
 			}
-			if n := len(s.visits()); n != len(tt.scripts) || played.Left() != 0 {
-				t.Errorf("%d runs, %d left", n, played.Left())
+			if n := len(s.visits()); n != len(tt.scripts) || played.Remaining() != 0 {
+				t.Errorf("%d runs, %d left", n, played.Remaining())
 			}
 
 			played, err = wire.OpenReplay(path)

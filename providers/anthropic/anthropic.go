@@ -154,7 +154,7 @@ const attempts = 5
 func (m *Model) ask(ctx context.Context, req llm.Request, t *turn, out *llm.Out) (*http.Response, error) {
 	for attempt := 1; !out.Stopped(); attempt++ {
 		body, notices := m.compile(req, *t)
-		m.told.Tell(out, notices...)
+		m.told.SendOnce(out, notices...)
 		res, err := m.post(ctx, body)
 		if err == nil || ctx.Err() != nil {
 			return res, err
@@ -164,7 +164,7 @@ func (m *Model) ask(ctx context.Context, req llm.Request, t *turn, out *llm.Out)
 		if !ok || attempt == attempts {
 			return nil, fault
 		}
-		m.told.Tell(out, notice)
+		m.told.SendOnce(out, notice)
 	}
 	return nil, nil
 }
@@ -188,5 +188,5 @@ func (m *Model) post(ctx context.Context, body map[string]any) (*http.Response, 
 
 // named fills in who failed.
 func (m *Model) named(err error) *llm.Error {
-	return wire.Named(err, wire.Options{Provider: m.o.Provider, URL: m.o.BaseURL, Key: m.o.KeyName})
+	return wire.WithProvider(err, wire.Options{Provider: m.o.Provider, URL: m.o.BaseURL, Key: m.o.KeyName})
 }

@@ -25,7 +25,7 @@ func produce(body io.Reader) func(context.Context, *llm.Out) error {
 		err := a.read(body)
 		if err == nil && a.paused() {
 			a.next()
-			return wire.ErrCut
+			return wire.ErrInterrupted
 		}
 		return err
 	}
@@ -112,7 +112,7 @@ func run(t *testing.T, body io.Reader) (parts []llm.Part, failed error) {
 	if finished == (failed != nil) {
 		t.Errorf("finished %t, error %v", finished, failed)
 	}
-	parts = draft.Done()
+	parts = draft.Complete()
 	ids := map[string]bool{}
 	for _, p := range parts {
 		if p.Kind == llm.Call && !p.Remote && (p.ID == "" || ids[p.ID]) {

@@ -97,7 +97,7 @@ func TestHeal(t *testing.T) {
 		{"thinking at all", "", "m", llm.Request{Effort: "low"}, `"m" does not support thinking`, "does not take thinking", `"thinking"`, `"fine"`},
 		{"cache marks", "", "m", llm.Request{System: "S", Messages: []llm.Message{llm.UserText("Hi")}, Tools: []llm.Tool{{Name: "f"}}},
 			"system.0.cache_control: Extra inputs are not permitted", "does not take cache_control", `cache_control`, `"system"`},
-		{"schema", "", "claude-sonnet-4-5", llm.Request{Answer: schema}, "output_config.format: Extra inputs are not permitted", "does not take output_config.format", `json_schema`, `fits this JSON Schema`},
+		{"schema", "", "claude-sonnet-4-5", llm.Request{AnswerSchema: schema}, "output_config.format: Extra inputs are not permitted", "does not take output_config.format", `json_schema`, `fits this JSON Schema`},
 		{"choice", "", "claude-opus-5", llm.Request{Tools: []llm.Tool{{Name: "f"}}, Settings: llm.Settings{ToolChoice: "required"}},
 			"Thinking may not be enabled when tool_choice forces tool use.", "does not take tool_choice", `"tool_choice"`, `"tools"`},
 		{"the server's tools", "", "m", llm.Request{Messages: searched}, "messages.1.content.0: Input tag 'server_tool_use' found using 'type' does not match any of the expected tags",

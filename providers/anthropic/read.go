@@ -27,7 +27,7 @@ var reasons = map[string]llm.Reason{
 // read turns the body of a response into events, until the answer is complete or
 // pauses. The body may be a stream of events or one JSON answer.
 func (a *answer) read(body io.Reader) error {
-	r, first := wire.Open(io.LimitReader(body, longest))
+	r, first := wire.Sniff(io.LimitReader(body, longest))
 	if first == '{' {
 		return a.whole(r)
 	}
@@ -36,13 +36,13 @@ func (a *answer) read(body io.Reader) error {
 
 // whole reads an answer that comes in one piece.
 func (a *answer) whole(r io.Reader) error {
-	data, err := wire.Whole(r)
+	data, err := wire.ReadAll(r)
 	if err != nil {
 		return err
 	}
 	var m envelope
 	if err := decode(data, &m); err != nil {
-		return wire.Unreadable(data, err)
+		return wire.DecodeError(data, err)
 	}
 	if m.Content == nil {
 		return a.failed(data)
@@ -60,14 +60,14 @@ func (a *answer) stream(events *wire.Events) error {
 	for !a.out.Stopped() {
 		data, err := events.Next()
 		if err != nil {
-			if end := a.close(events.Done); end != wire.ErrCut || err == io.EOF {
+			if end := a.close(events.Done); end != wire.ErrInterrupted || err == io.EOF {
 				return end
 			}
 			return err
 		}
 		e.reset()
 		if err := decode(data, &e); err != nil {
-			if err = wire.Unreadable(data, err); err == wire.ErrCut { // in the last event
+			if err = wire.DecodeError(data, err); err == wire.ErrInterrupted { // in the last event
 				return a.close(false)
 			}
 			return err
@@ -87,7 +87,7 @@ func (a *answer) stream(events *wire.Events) error {
 		case "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta":
 			a.take(&e)
 		default:
-			if wire.EventFault(data) != nil {
+			if wire.EventError(data) != nil {
 				return a.failed(data)
 			}
 		}
@@ -98,7 +98,7 @@ func (a *answer) stream(events *wire.Events) error {
 // failed is the error that an event or a body of a 200 answer tells.
 func (a *answer) failed(data []byte) error {
 	a.report()
-	return wire.Failed(data)
+	return wire.BodyError(data)
 }
 
 // report sends the numbers, if there are any.
@@ -114,7 +114,7 @@ func (a *answer) paused() bool { return a.end == pause && len(a.content) > 0 }
 // close ends the answer. Done says that the server did.
 func (a *answer) close(done bool) error {
 	if a.end == "" && !(done && a.opened > 0) {
-		return wire.ErrCut
+		return wire.ErrInterrupted
 	}
 	for len(a.order) > 0 {
 		a.stop(a.order[0])

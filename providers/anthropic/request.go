@@ -32,7 +32,7 @@ func (m *Model) compile(req llm.Request, t turn) (body map[string]any, notices [
 	learned := m.o.Learned.All()
 	cured := func(name string) bool { _, ok := learned[name]; return ok }
 
-	req = req.SpokenVerbosity()
+	req = req.VerbosityInPrompt()
 	limit := m.limit(req, ceiling, t.limit)
 	body = map[string]any{"model": m.o.Model, "max_tokens": limit, "stream": !m.o.NoStream}
 	h := &history{
@@ -44,8 +44,8 @@ func (m *Model) compile(req llm.Request, t turn) (body map[string]any, notices [
 	notices = slices.Concat(p.notices, m.settings(body, req.Settings, p.on(m.facts)))
 
 	system := req.System
-	if req.Answer != nil {
-		system = m.shape(body, system, req.Answer, cured(cureAnswer))
+	if req.AnswerSchema != nil {
+		system = m.shape(body, system, req.AnswerSchema, cured(cureAnswer))
 	}
 	if !blank(system) {
 		body["system"] = []any{textBlock(system)}

@@ -184,9 +184,9 @@ func TestSettings(t *testing.T) {
 			"claude-fable-5-1 cannot be made to call a tool while it thinks; the choice is its own"},
 		{"system", "claude-sonnet-4-5", llm.Request{System: "Be brief."}, `{"system":[{"cache_control":{"type":"ephemeral"},"text":"Be brief.","type":"text"}]}`, ""},
 		{"blank system", "claude-sonnet-4-5", llm.Request{System: " \n"}, `{}`, ""},
-		{"schema", "claude-sonnet-4-5", llm.Request{Answer: &llm.Schema{JSON: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)}},
+		{"schema", "claude-sonnet-4-5", llm.Request{AnswerSchema: &llm.Schema{JSON: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)}},
 			`{"output_config":{"format":{"schema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false},"type":"json_schema"}}}`, ""},
-		{"schema by words", "claude-3-haiku", llm.Request{System: "Be brief.", Answer: &llm.Schema{JSON: json.RawMessage(`{"type":"object"}`)}},
+		{"schema by words", "claude-3-haiku", llm.Request{System: "Be brief.", AnswerSchema: &llm.Schema{JSON: json.RawMessage(`{"type":"object"}`)}},
 			`{"system":[{"cache_control":{"type":"ephemeral"},"text":"Be brief.\n\nAnswer with one JSON value that fits this JSON Schema, and nothing else:\n\n{\"type\":\"object\"}","type":"text"}]}`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -73,9 +73,9 @@ func collect(s llm.Stream) collected {
 		}
 		c.err = err
 	}
-	c.parts = draft.Done()
+	c.parts = draft.Complete()
 	if c.err != nil {
-		c.parts = draft.Close()
+		c.parts = draft.Interrupted()
 	}
 	return c
 }
@@ -290,10 +290,10 @@ func TestSecondBeginning(t *testing.T) {
 				}
 				failed = err
 			}
-			parts := draft.Done()
+			parts := draft.Complete()
 			fault := llm.Fault("")
 			if failed != nil {
-				parts, fault = draft.Close(), llm.FaultOf(failed)
+				parts, fault = draft.Interrupted(), llm.FaultOf(failed)
 			}
 			if got := show(parts); got != test.want || fault != test.fault {
 				t.Errorf("got %s, %v\nwant %s, %q", got, failed, test.want, test.fault)

@@ -12,7 +12,7 @@ func BenchmarkDecodeAll(b *testing.B) {
 			e := newEntry("data/" + f.Name())
 			e.head()
 			for _, r := range e.rows() {
-				r.model()
+				r.decode()
 			}
 		}
 	}
@@ -23,7 +23,7 @@ func BenchmarkDecodeOne(b *testing.B) {
 		e := newEntry("data/openai.toml")
 		e.head()
 		for _, r := range e.rows() {
-			r.model()
+			r.decode()
 		}
 	}
 }

@@ -99,14 +99,14 @@ var order = []string{
 type entry struct {
 	id   string
 	head func() Provider
-	rows func() []record
+	rows func() []row
 }
 
-// record is the row of one model.
-type record struct {
+// row is the row of one model.
+type row struct {
 	provider string // whose file it stands in
 	id       string
-	model    func() Model
+	decode   func() Model
 }
 
 var entries = sync.OnceValue(func() []*entry {
@@ -129,9 +129,9 @@ func rank(id string) int {
 	return len(order)
 }
 
-// split stands between the head of a file and its rows. The first line of a
+// rowSeparator stands between the head of a file and its rows. The first line of a
 // row is its id.
-const split = "\n[[models]]\nid = "
+const rowSeparator = "\n[[models]]\nid = "
 
 func newEntry(file string) *entry {
 	id := strings.TrimSuffix(strings.TrimPrefix(file, "data/"), ".toml")
@@ -140,7 +140,7 @@ func newEntry(file string) *entry {
 		if err != nil {
 			panic(err) // it was just listed
 		}
-		return strings.Split(string(text), split)
+		return strings.Split(string(text), rowSeparator)
 	})
 	return &entry{
 		id: id,
@@ -149,8 +149,8 @@ func newEntry(file string) *entry {
 			decode(file, pieces()[0], &p)
 			return p
 		}),
-		rows: sync.OnceValue(func() []record {
-			var rows []record
+		rows: sync.OnceValue(func() []row {
+			var rows []row
 			for _, text := range pieces()[1:] {
 				rows = append(rows, newRecord(file, id, "id = "+text))
 			}
@@ -159,10 +159,10 @@ func newEntry(file string) *entry {
 	}
 }
 
-func newRecord(file, provider, text string) record {
+func newRecord(file, provider, text string) row {
 	_, rest, _ := strings.Cut(text, `"`)
 	id, _, _ := strings.Cut(rest, `"`)
-	return record{provider, id, sync.OnceValue(func() Model {
+	return row{provider, id, sync.OnceValue(func() Model {
 		m := Model{Provider: provider}
 		decode(file, text, &m)
 		m.Name = cmp.Or(m.Name, m.ID)
@@ -177,7 +177,7 @@ func decode(file, text string, v any) {
 	}
 }
 
-func lookup(id string) (*entry, bool) {
+func findEntry(id string) (*entry, bool) {
 	for _, e := range entries() {
 		if e.id == id {
 			return e, true
@@ -188,33 +188,33 @@ func lookup(id string) (*entry, bool) {
 
 // source is the entry whose rows e offers: its own, or another provider's.
 func (e *entry) source() *entry {
-	if from, ok := lookup(e.head().ModelsFrom); ok {
+	if from, ok := findEntry(e.head().ModelsFrom); ok {
 		return from
 	}
 	return e
 }
 
-func (e *entry) list() []Model {
+func (e *entry) models() []Model {
 	rows := e.source().rows()
 	models := make([]Model, 0, len(rows))
 	for _, r := range rows {
-		models = append(models, r.of(e.id))
+		models = append(models, r.as(e.id))
 	}
 	return models
 }
 
 func (e *entry) find(model string) (Model, bool) {
 	rows := e.source().rows()
-	i := slices.IndexFunc(rows, func(r record) bool { return r.id == model })
+	i := slices.IndexFunc(rows, func(r row) bool { return r.id == model })
 	if i < 0 {
 		return Model{}, false
 	}
-	return rows[i].of(e.id), true
+	return rows[i].as(e.id), true
 }
 
-// of returns the model as provider offers it.
-func (r record) of(provider string) Model {
-	m := r.model()
+// as returns the model as provider offers it.
+func (r row) as(provider string) Model {
+	m := r.decode()
 	m.Provider = provider
 	return m
 }
@@ -225,7 +225,7 @@ func Providers() []Provider {
 	providers := Heads()
 	var wait sync.WaitGroup
 	for i, e := range entries() {
-		wait.Go(func() { providers[i].Models = e.list() })
+		wait.Go(func() { providers[i].Models = e.models() })
 	}
 	wait.Wait()
 	return providers
@@ -242,7 +242,7 @@ func Heads() []Provider {
 
 // Head returns a provider without its models.
 func Head(id string) (Provider, bool) {
-	e, ok := lookup(id)
+	e, ok := findEntry(id)
 	if !ok {
 		return Provider{}, false
 	}
@@ -252,7 +252,7 @@ func Head(id string) (Provider, bool) {
 // IDs returns the ids of a provider's models, without decoding any. It is
 // empty for a provider that is not in the catalog.
 func IDs(provider string) []string {
-	e, ok := lookup(provider)
+	e, ok := findEntry(provider)
 	if !ok {
 		return nil
 	}
@@ -266,7 +266,7 @@ func IDs(provider string) []string {
 // Find returns what is known about a model of a provider. An alias finds the
 // model that answers to it now.
 func Find(provider, model string) (Model, bool) {
-	e, ok := lookup(provider)
+	e, ok := findEntry(provider)
 	if !ok {
 		return Model{}, false
 	}
@@ -276,10 +276,10 @@ func Find(provider, model string) (Model, bool) {
 	return e.find(model)
 }
 
-// Row is Find without aliases: an old conversation keeps the window and the
+// FindExact is Find without aliases: an old conversation keeps the window and the
 // price of the model it was held with.
-func Row(provider, model string) (Model, bool) {
-	e, ok := lookup(provider)
+func FindExact(provider, model string) (Model, bool) {
+	e, ok := findEntry(provider)
 	if !ok {
 		return Model{}, false
 	}

@@ -92,7 +92,7 @@ func checkModel(t *testing.T, name string, m Model) {
 		t.Errorf("%s does not think, but says how", name)
 	}
 	if m.ReplacedBy != "" {
-		if _, ok := Row(m.Provider, m.ReplacedBy); !ok {
+		if _, ok := FindExact(m.Provider, m.ReplacedBy); !ok {
 			t.Errorf("%s: its successor %q has no row", name, m.ReplacedBy)
 		}
 	}
@@ -131,7 +131,7 @@ func TestRowsThatStay(t *testing.T) {
 		"qwen/qwen-coder-plus":                 {0.49, 1.96},
 	} {
 		provider, id, _ := strings.Cut(name, "/")
-		m, ok := Row(provider, id)
+		m, ok := FindExact(provider, id)
 		if !ok {
 			t.Errorf("%s has no row", name)
 			continue
@@ -324,7 +324,7 @@ func FuzzGuess(f *testing.F) {
 		if !ok {
 			return
 		}
-		if _, real := Row(m.Provider, m.ID); !real {
+		if _, real := FindExact(m.Provider, m.ID); !real {
 			t.Errorf("Guess(%q) = %s/%s, which has no row", id, m.Provider, m.ID)
 		}
 	})

@@ -21,7 +21,7 @@ import (
 func Estimate(text string) int {
 	sum := 0
 	for len(text) > 0 {
-		n, cost := piece(text)
+		n, cost := pieceCost(text)
 		sum += cost
 		text = text[n:]
 	}
@@ -32,37 +32,37 @@ func Estimate(text string) int {
 // each result in it: marks of the chat template, roles, ids.
 const PerMessage = 10
 
-// piece returns the length of the first piece of text, and its cost.
-func piece(text string) (n, cost int) {
+// pieceCost returns the length of the first piece of text, and its cost.
+func pieceCost(text string) (n, cost int) {
 	r, size := utf8.DecodeRuneInString(text)
-	if letter(r) || digit(r) {
-		if n := noise(text); n > 0 {
+	if isLetter(r) || isDigit(r) {
+		if n := noiseLength(text); n > 0 {
 			return n, 65 * n
 		}
 	}
 	switch {
-	case letter(r):
-		return hump(text)
-	case digit(r):
-		n = span(text, digit)
+	case isLetter(r):
+		return wordCost(text)
+	case isDigit(r):
+		n = prefixLength(text, isDigit)
 		return n, 30 + 30*n
 	case r == ' ':
-		n = span(text, func(r rune) bool { return r == ' ' })
+		n = prefixLength(text, func(r rune) bool { return r == ' ' })
 		return n, min(n-1, 1) * 90 // a single one goes with the word behind it
 	case r == '\n', r == '\r', r == '\t':
-		return span(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' || r == ' ' }), 95
+		return prefixLength(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' || r == ' ' }), 95
 	case r < utf8.RuneSelf:
-		n = span(text, sign)
+		n = prefixLength(text, isSign)
 		if n == 0 {
 			n = 1 // a control character
 		}
 		return n, 40 + 30*n
 	}
-	return size, foreign(r)
+	return size, foreignCost(r)
 }
 
-// hump is a word, or the part of an identifier up to the next capital.
-func hump(text string) (n, cost int) {
+// wordCost is a word, or the part of an identifier up to the next capital.
+func wordCost(text string) (n, cost int) {
 	letters, small := 0, false
 	for i, r := range text {
 		if r == '\'' && letters > 0 && strings.ContainsAny(text[i+1:min(i+2, len(text))], "strdlvm") {
@@ -71,7 +71,7 @@ func hump(text string) (n, cost int) {
 			continue
 		}
 		capital := r >= 'A' && r <= 'Z'
-		if !letter(r) || capital && small {
+		if !isLetter(r) || capital && small {
 			break
 		}
 		if r >= utf8.RuneSelf {
@@ -84,19 +84,19 @@ func hump(text string) (n, cost int) {
 	return n, cost + 104 + 14*max(0, min(letters, 11)-7) + 22*max(0, letters-11)
 }
 
-// noise is the length of letters that mean nothing at the beginning of text: a
+// noiseLength is the length of letters that mean nothing at the beginning of text: a
 // long run that mixes figures with them, such as base64 or a hash. It is 0 if
 // text begins with something else.
-func noise(text string) int {
-	n := span(text, func(r rune) bool {
-		return r < utf8.RuneSelf && (letter(r) || digit(r) || r == '+' || r == '/' || r == '=')
+func noiseLength(text string) int {
+	n := prefixLength(text, func(r rune) bool {
+		return r < utf8.RuneSelf && (isLetter(r) || isDigit(r) || r == '+' || r == '/' || r == '=')
 	})
 	if n < 20 {
 		return 0
 	}
 	figures, changes := 0, 0
 	for i := range n {
-		if digit(rune(text[i])) {
+		if isDigit(rune(text[i])) {
 			figures++
 		}
 		if i > 0 && class(text[i]) != class(text[i-1]) {
@@ -115,14 +115,14 @@ func class(c byte) int {
 		return 0
 	case c >= 'A' && c <= 'Z':
 		return 1
-	case digit(rune(c)):
+	case isDigit(rune(c)):
 		return 2
 	}
 	return 3
 }
 
-// foreign is what a letter or sign outside of ASCII and Latin costs.
-func foreign(r rune) int {
+// foreignCost is what a letter or sign outside of ASCII and Latin costs.
+func foreignCost(r rune) int {
 	switch {
 	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
 		return 100
@@ -136,16 +136,16 @@ func foreign(r rune) int {
 	return 180 // emoji, and what is left
 }
 
-func letter(r rune) bool {
+func isLetter(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0xc0 && r <= 0x24f && r != '×' && r != '÷'
 }
 
-func digit(r rune) bool { return r >= '0' && r <= '9' }
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
-func sign(r rune) bool { return r > ' ' && r < 0x7f && !letter(r) && !digit(r) }
+func isSign(r rune) bool { return r > ' ' && r < 0x7f && !isLetter(r) && !isDigit(r) }
 
-// span is the length of the beginning of text that consists of such runes.
-func span(text string, is func(rune) bool) int {
+// prefixLength is the length of the beginning of text that consists of such runes.
+func prefixLength(text string, is func(rune) bool) int {
 	n := strings.IndexFunc(text, func(r rune) bool { return !is(r) })
 	if n < 0 {
 		return len(text)

@@ -23,20 +23,20 @@ func Guess(id string) (Model, bool) {
 	if len(want) == 0 {
 		return Model{}, false
 	}
-	if best, ok := same(id, want); ok {
-		return best.row.of(best.row.provider), true
+	if best, ok := sameModel(id, want); ok {
+		return best.row.as(best.row.provider), true
 	}
 	var nearest *name
 	most := 1 // one word in common, such as "gpt", says nothing
-	for i, n := range known() {
-		common := prefix(family(want), n.family)
+	for i, n := range knownNames() {
+		common := commonPrefix(family(want), n.family)
 		if common > most || nearest != nil && common == most && len(n.words) < len(nearest.words) {
-			nearest, most = &known()[i], common
+			nearest, most = &knownNames()[i], common
 		}
 	}
 	if nearest == nil || !slices.ContainsFunc(want[:most], version().MatchString) { // of no known generation
-		if last := before(want); last != nil {
-			m := last.row.of(last.row.provider)
+		if last := previousVersion(want); last != nil {
+			m := last.row.as(last.row.provider)
 			m.Inferred, m.Price = true, Price{}
 			return m, true
 		}
@@ -44,28 +44,28 @@ func Guess(id string) (Model, bool) {
 	if nearest == nil {
 		return Model{}, false
 	}
-	m := nearest.row.of(nearest.row.provider)
+	m := nearest.row.as(nearest.row.provider)
 	m.Inferred = true
 	m.Context, m.MaxInput, m.MaxOutput, m.Price = 0, 0, 0, Price{}
 	return m, true
 }
 
-// before returns the last row that names the same model in an earlier version,
+// previousVersion returns the last row that names the same model in an earlier version,
 // nil if there is none.
-func before(want []string) *name {
+func previousVersion(want []string) *name {
 	var last *name
-	for i := range known() {
-		n := &known()[i]
-		if earlier(n.words, want) && (last == nil || earlier(last.words, n.words)) {
+	for i := range knownNames() {
+		n := &knownNames()[i]
+		if isEarlier(n.words, want) && (last == nil || isEarlier(last.words, n.words)) {
 			last = n
 		}
 	}
 	return last
 }
 
-// earlier reports whether a and b are the same but for their versions, and that
+// isEarlier reports whether a and b are the same but for their versions, and that
 // of a comes first.
-func earlier(a, b []string) bool {
+func isEarlier(a, b []string) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -78,7 +78,7 @@ func earlier(a, b []string) bool {
 			return false
 		}
 		if order == 0 {
-			order = slices.Compare(parts(a[i]), parts(b[i]))
+			order = slices.Compare(versionNumbers(a[i]), versionNumbers(b[i]))
 		}
 	}
 	return order < 0
@@ -87,8 +87,8 @@ func earlier(a, b []string) bool {
 // version is a number in a name that tells one generation from another.
 var version = pattern(`^\d{1,2}(?:\.\d{1,2})*$`)
 
-// parts are the numbers of a version: 5 comes before 5.1.
-func parts(version string) []int {
+// versionNumbers are the numbers of a version: 5 comes before 5.1.
+func versionNumbers(version string) []int {
 	var list []int
 	for part := range strings.SplitSeq(version, ".") {
 		n, err := strconv.Atoi(part)
@@ -100,14 +100,14 @@ func parts(version string) []int {
 	return list
 }
 
-// same returns the row that names the same model, if there is one: the one of
+// sameModel returns the row that names the same model, if there is one: the one of
 // the vendor that id names, else the first in the catalog's order, which has
 // vendors before gateways.
-func same(id string, want []string) (*name, bool) {
+func sameModel(id string, want []string) (*name, bool) {
 	vendor, _, _ := strings.Cut(id, "/")
 	var found *name
-	for i := range known() {
-		n := &known()[i]
+	for i := range knownNames() {
+		n := &knownNames()[i]
 		if !slices.Equal(n.words, want) {
 			continue
 		}
@@ -123,12 +123,12 @@ func same(id string, want []string) (*name, bool) {
 
 // name is the id of a row, taken apart.
 type name struct {
-	row    record
+	row    row
 	words  []string
 	family []string
 }
 
-var known = sync.OnceValue(func() []name {
+var knownNames = sync.OnceValue(func() []name {
 	var names []name
 	for _, e := range entries() {
 		for _, r := range e.rows() {
@@ -161,14 +161,14 @@ func words(id string) []string {
 	id = quantized().ReplaceAllString(id, "")
 	id = dashed().ReplaceAllString(strings.ReplaceAll(id, "_", "-"), "$1.$2-")
 	list := word().FindAllString(id, -1)
-	for len(list) > 1 && mark().MatchString(list[len(list)-1]) {
+	for len(list) > 1 && suffixMark().MatchString(list[len(list)-1]) {
 		list = list[:len(list)-1]
 	}
 	return list
 }
 
-// mark is a word at the end of an id that does not make another model of it.
-var mark = pattern(`^(?:latest|preview|free|beta|nitro|floor|exacto|versatile|instruct|it|` +
+// suffixMark is a word at the end of an id that does not make another model of it.
+var suffixMark = pattern(`^(?:latest|preview|free|beta|nitro|floor|exacto|versatile|instruct|it|` +
 	`gguf|awq|gptq|fp8|fp16|bf16|int4|int8|\d{4,8}|\d{2}(?:\.\d{2})?)$`)
 
 // quantized is the mark of a quantization, such as -q4_K_M.
@@ -188,7 +188,7 @@ func family(words []string) []string {
 	return list
 }
 
-func prefix(a, b []string) int {
+func commonPrefix(a, b []string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++

@@ -21,7 +21,7 @@ func Near(name string, among []string, n int) []string {
 	for _, other := range among {
 		d, limit := distance(name, strings.ToLower(other))
 		if d <= limit {
-			hits = append(hits, hit{other, d, common(name, strings.ToLower(other))})
+			hits = append(hits, hit{other, d, commonBytes(name, strings.ToLower(other))})
 		}
 	}
 	slices.SortStableFunc(hits, func(a, b hit) int {
@@ -34,9 +34,9 @@ func Near(name string, among []string, n int) []string {
 	return names
 }
 
-// common is how many bytes a and b begin with alike. Few people get the first
+// commonBytes is how many bytes a and b begin with alike. Few people get the first
 // letter wrong.
-func common(a, b string) int {
+func commonBytes(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++

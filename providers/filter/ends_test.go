@@ -35,7 +35,7 @@ func TestEnds(t *testing.T) {
 					draft.Add(d)
 				}
 			}
-			got := llm.Message{Parts: draft.Done()}.Text()
+			got := llm.Message{Parts: draft.Complete()}.Text()
 			if got != tt.want {
 				t.Errorf("%q cut at %d: %q, want %q", tt.in, cut, got, tt.want)
 			}

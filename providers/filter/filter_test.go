@@ -74,7 +74,7 @@ func tell(s llm.Stream) string {
 			last += "error: " + err.Error() + "\n"
 		}
 	}
-	for _, p := range draft.Done() {
+	for _, p := range draft.Complete() {
 		switch p.Kind {
 		case llm.Call:
 			how := ""

@@ -63,7 +63,7 @@ func Prompted(req llm.Request, skip func(block string) bool) func(llm.Stream) ll
 }
 
 func optionsFor(req llm.Request, corrections int) options {
-	o := options{tools: req.Tools, answer: req.Answer != nil}
+	o := options{tools: req.Tools, answer: req.AnswerSchema != nil}
 	if req.ToolChoice == "none" {
 		o.tools = nil
 	}

@@ -118,10 +118,10 @@ func TestOneCorrection(t *testing.T) {
 		{"second, by prompt", true, llm.Request{Messages: turnWith(1)}, unknown, asCall},
 		{"fourth, by prompt", true, llm.Request{Messages: turnWith(3)}, unknown, asText},
 		{"a call that fits always counts", false, llm.Request{Messages: turnWith(5)}, known, "call list {}\ncalls (stop)\n"},
-		{"schema", false, llm.Request{Answer: answer}, unknown, asText},
-		{"schema, by prompt", true, llm.Request{Answer: answer}, unknown, asText},
-		{"schema, a call that fits", false, llm.Request{Answer: answer}, known, "call list {}\ncalls (stop)\n"},
-		{"schema, JSON", false, llm.Request{Answer: answer}, bare, "text \"{\\\"name\\\":\\\"list\\\",\\\"arguments\\\":{}}\"\nstop (stop)\n"},
+		{"schema", false, llm.Request{AnswerSchema: answer}, unknown, asText},
+		{"schema, by prompt", true, llm.Request{AnswerSchema: answer}, unknown, asText},
+		{"schema, a call that fits", false, llm.Request{AnswerSchema: answer}, known, "call list {}\ncalls (stop)\n"},
+		{"schema, JSON", false, llm.Request{AnswerSchema: answer}, bare, "text \"{\\\"name\\\":\\\"list\\\",\\\"arguments\\\":{}}\"\nstop (stop)\n"},
 		{"no tool may be called", false, llm.Request{Settings: llm.Settings{ToolChoice: "none"}}, known, "text \"<tool_call>{\\\"name\\\":\\\"list\\\"}</tool_call>\"\nstop (stop)\n"},
 	} {
 		tt.req.Tools = tools

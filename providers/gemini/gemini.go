@@ -121,7 +121,7 @@ func (m *Model) post(ctx context.Context, req llm.Request, token string, out *ll
 	for attempt := 1; ; attempt++ {
 		known := m.o.Learned.Revision()
 		body, notices := m.compile(req)
-		m.told.Tell(out, notices...)
+		m.told.SendOnce(out, notices...)
 		if token != "" {
 			body["continuationToken"] = token
 		}
@@ -138,11 +138,11 @@ func (m *Model) post(ctx context.Context, req llm.Request, token string, out *ll
 			tooled(fault, body)
 			return nil, fault
 		}
-		m.told.Tell(out, notice)
+		m.told.SendOnce(out, notice)
 	}
 }
 
 // named fills in who failed.
 func (m *Model) named(err error) *llm.Error {
-	return wire.Named(err, wire.Options{Provider: m.o.Provider, URL: m.o.BaseURL, Key: m.o.KeyName})
+	return wire.WithProvider(err, wire.Options{Provider: m.o.Provider, URL: m.o.BaseURL, Key: m.o.KeyName})
 }

@@ -40,7 +40,7 @@ func TestHeal(t *testing.T) {
 		{"gemini-3.5-flash", llm.Request{Settings: warm}, "stop_sequences is not supported", "stopSequences", `"stopSequences"`, ""},
 		{"gemini-3.5-flash", llm.Request{Settings: warm}, "max_output_tokens is out of range", "maxOutputTokens", `"maxOutputTokens"`, ""},
 		{"gemini-2.0-flash", llm.Request{Settings: warm}, "Penalty is not enabled for models/gemini-2.0-flash", "frequencyPenalty", `"frequencyPenalty"`, ""},
-		{"gemini-3.5-flash", llm.Request{Answer: object}, "JSON mode is not enabled for models/x", "an answer schema", `"responseJsonSchema"`, "Answer with nothing but JSON"},
+		{"gemini-3.5-flash", llm.Request{AnswerSchema: object}, "JSON mode is not enabled for models/x", "an answer schema", `"responseJsonSchema"`, "Answer with nothing but JSON"},
 		{"learnlm-2", llm.Request{System: "Be brief."}, "Developer instruction is not enabled for models/learnlm-2", "a system prompt", `"systemInstruction"`, `{"role":"user","parts":[{"text":"Be brief."},{"text":"Hi"}]}`},
 		{"gemini-3.5-flash", llm.Request{Messages: shown}, "Thought signature is not valid.", "these thought signatures", `"c2ln"`, `"skip_thought_signature_validator"`},
 		{"gemini-3.5-flash", llm.Request{Messages: shown}, `Unknown name "id" at 'contents[1].parts[0].function_call': Cannot find field.`, "ids of calls", `"id"`, ""},

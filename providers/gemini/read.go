@@ -13,7 +13,7 @@ import (
 // a list of chunks, which is what the API sends unless it is asked for events,
 // or one chunk.
 func (a *answer) read(body io.Reader) error {
-	r, first := wire.Open(body)
+	r, first := wire.Sniff(body)
 	var err error
 	switch first {
 	case '{', '[':
@@ -59,7 +59,7 @@ func (a *answer) values(r io.Reader, list bool) error {
 			return wire.ErrTooLong
 		case err != nil:
 			if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-				return wire.Unreadable(nil, err)
+				return wire.DecodeError(nil, err)
 			}
 			return cut(err)
 		}
@@ -93,7 +93,7 @@ func (a *answer) chunk(data []byte) error {
 	if data[0] == '[' { // an error, wrapped in a list
 		*c = chunk{}
 	} else if err := c.decode(data, &a.usage); err != nil {
-		return wire.Unreadable(data, err)
+		return wire.DecodeError(data, err)
 	}
 	if a.label.ID == "" && a.looked < 8 { // gateways may leave it out
 		a.looked++
@@ -101,10 +101,10 @@ func (a *answer) chunk(data []byte) error {
 	}
 	a.take(c, data)
 	if present(c.Error) {
-		return wire.Failed(data)
+		return wire.BodyError(data)
 	}
 	if len(c.Candidates) == 0 {
-		if fault := wire.EventFault(data); fault != nil {
+		if fault := wire.EventError(data); fault != nil {
 			return fault
 		}
 	}

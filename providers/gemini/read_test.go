@@ -84,7 +84,7 @@ func FuzzRead(f *testing.F) {
 				draft.Add(d)
 			}
 		}
-		if _, err := json.Marshal(draft.Done()); err != nil {
+		if _, err := json.Marshal(draft.Complete()); err != nil {
 			t.Errorf("a message that cannot be kept: %v", err)
 		}
 	})

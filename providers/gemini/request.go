@@ -15,20 +15,20 @@ import (
 func (m *Model) compile(req llm.Request) (body map[string]any, notices []string) {
 	cures := m.o.Learned.All()
 
-	req = req.SpokenVerbosity()
+	req = req.VerbosityInPrompt()
 	config, notices := m.config(req)
 	system := req.System
-	if req.Answer != nil {
+	if req.AnswerSchema != nil {
 		_, spoken := cures[cureJSON]
 		if len(req.Tools) > 0 && !m.traits.three() {
 			spoken = true
 			notices = append(notices, m.o.Model+" takes a schema of the answer only without tools; told it in words")
 		}
 		if spoken {
-			system += "\n\nAnswer with nothing but JSON that fits this schema:\n" + string(req.Answer.JSON)
+			system += "\n\nAnswer with nothing but JSON that fits this schema:\n" + string(req.AnswerSchema.JSON)
 		} else {
 			config["responseMimeType"] = "application/json"
-			config["responseJsonSchema"] = schema.For(req.Answer.JSON, answers)
+			config["responseJsonSchema"] = schema.For(req.AnswerSchema.JSON, answers)
 		}
 	}
 	system = strings.TrimLeft(system, "\n")

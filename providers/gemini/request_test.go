@@ -101,8 +101,8 @@ func TestRequest(t *testing.T) {
 			MaxTokens: 100, Temperature: number(0.5), TopP: number(0.9), Seed: number(int64(1) << 40), Stop: []string{"a", "b", "c", "d", "e", "f"},
 			FrequencyPenalty: number(0.1), PresencePenalty: number(0.2), ToolChoice: "1 odd.name", Verbosity: "low",
 		}}, nil},
-		{"answer-schema", "gemini-3.5-flash", llm.Request{Messages: []llm.Message{llm.UserText("Hi")}, Answer: object, Tools: []llm.Tool{weather}, Settings: llm.Settings{ToolChoice: "none"}}, nil},
-		{"answer-schema-beside-tools", "gemini-2.5-flash", llm.Request{System: "S", Messages: []llm.Message{llm.UserText("Hi")}, Answer: object, Tools: []llm.Tool{weather}, Settings: llm.Settings{ToolChoice: "required"}}, nil},
+		{"answer-schema", "gemini-3.5-flash", llm.Request{Messages: []llm.Message{llm.UserText("Hi")}, AnswerSchema: object, Tools: []llm.Tool{weather}, Settings: llm.Settings{ToolChoice: "none"}}, nil},
+		{"answer-schema-beside-tools", "gemini-2.5-flash", llm.Request{System: "S", Messages: []llm.Message{llm.UserText("Hi")}, AnswerSchema: object, Tools: []llm.Tool{weather}, Settings: llm.Settings{ToolChoice: "required"}}, nil},
 		{"extra-fields", "gemini-2.5-flash", llm.Request{Messages: []llm.Message{llm.UserText("Hi")}, Effort: llm.EffortLow},
 			map[string]any{"generationConfig": map[string]any{"topK": 7, "thinkingConfig": map[string]any{"thinkingBudget": 99}}, "safetySettings": []any{}}},
 	} {

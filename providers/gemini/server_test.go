@@ -122,9 +122,9 @@ func take(t *testing.T, s llm.Stream) taken {
 			a.finish = e
 		}
 	}
-	a.parts = draft.Done()
+	a.parts = draft.Complete()
 	if a.err != nil {
-		a.parts = draft.Close()
+		a.parts = draft.Interrupted()
 	}
 	return a
 }

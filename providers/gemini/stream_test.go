@@ -141,7 +141,7 @@ func TestAgain(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newServer(t, test.replies...)
-			got := take(t, retry.Wrap(s.model(gemini.Options{}), retry.Options{Max: 3}).Stream(t.Context(), hello))
+			got := take(t, retry.Wrap(s.model(gemini.Options{}), retry.Options{MaxRetries: 3}).Stream(t.Context(), hello))
 			if len(s.bodies) != test.asked || got.retries != test.asked-1 {
 				t.Errorf("asked %d times and told of %d retries, want %d", len(s.bodies), got.retries, test.asked)
 			}

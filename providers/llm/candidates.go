@@ -96,14 +96,14 @@ func (c *Candidate) Share(ctx context.Context, key string, open func(ctx context
 		return nil, nil
 	}
 	select {
-	case <-b.of.opened:
+	case <-b.response.opened:
 	case <-ctx.Done():
 		b.Close()
 		return nil, context.Cause(ctx)
 	}
-	if b.of.err != nil || b.of.size < 2 {
+	if b.response.err != nil || b.response.size < 2 {
 		b.Close()
-		return nil, b.of.err
+		return nil, b.response.err
 	}
 	return b, nil
 }
@@ -123,7 +123,7 @@ func (c *Candidate) join(ctx context.Context, key string, open func(context.Cont
 		r.ctx, r.pulse = WithPulse(r.ctx, 0) // beats with that of each
 		g.requests[key] = r
 	}
-	b := &SharedBody{number: c.number, of: r, ctx: ctx, pulse: PulseOf(ctx), wants: make(chan struct{}, 1), pieces: make(chan []byte), closed: make(chan struct{})}
+	b := &SharedBody{number: c.number, response: r, ctx: ctx, pulse: PulseOf(ctx), wants: make(chan struct{}, 1), pieces: make(chan []byte), closed: make(chan struct{})}
 	r.bodies = append(r.bodies, b)
 	c.decide()
 	return b
@@ -142,7 +142,7 @@ type sharedResponse struct {
 	size   int           // how many answers were asked for
 	err    error         // why there is no response
 
-	payer *SharedBody // has counted the usage; nil: nobody yet
+	usageOwner *SharedBody // has counted the usage; nil: nobody yet
 }
 
 // start sends the request. The group is locked.
@@ -178,7 +178,7 @@ func (r *sharedResponse) run(bodies []*SharedBody) {
 		n, err = body.Read(piece)
 		for _, b := range bodies {
 			if n > 0 {
-				b.take(piece[:n])
+				b.deliver(piece[:n])
 			}
 		}
 	}
@@ -192,22 +192,22 @@ func (r *sharedResponse) run(bodies []*SharedBody) {
 type SharedBody struct {
 	Index int // of the answer that is its own, from 0
 
-	number int // of its candidate
-	of     *sharedResponse
-	ctx    context.Context
-	pulse  *Pulse
-	beats  uint64
-	rest   []byte        // of the last piece
-	wants  chan struct{} // holds one when the rest is empty
-	ready  bool          // that one was taken; of run
-	pieces chan []byte   // closed at the end
-	err    error         // at the end
-	closed chan struct{}
+	number   int // of its candidate
+	response *sharedResponse
+	ctx      context.Context
+	pulse    *Pulse
+	beats    uint64
+	rest     []byte        // of the last piece
+	wants    chan struct{} // holds one when the rest is empty
+	ready    bool          // that one was taken; of run
+	pieces   chan []byte   // closed at the end
+	err      error         // at the end
+	closed   chan struct{}
 }
 
-// take hands a piece over, and waits until it is read, or the body closed.
-func (b *SharedBody) take(piece []byte) {
-	if !b.wanting() {
+// deliver hands a piece over, and waits until it is read, or the body closed.
+func (b *SharedBody) deliver(piece []byte) {
+	if !b.awaitReader() {
 		return
 	}
 	select {
@@ -216,11 +216,11 @@ func (b *SharedBody) take(piece []byte) {
 	case <-b.closed:
 		return
 	}
-	b.wanting()
+	b.awaitReader()
 }
 
-// wanting waits until the body wants another piece; false if it is closed.
-func (b *SharedBody) wanting() bool {
+// awaitReader waits until the body wants another piece; false if it is closed.
+func (b *SharedBody) awaitReader() bool {
 	if b.ready {
 		return true
 	}
@@ -243,7 +243,7 @@ func (b *SharedBody) end(err error) {
 func (b *SharedBody) Read(p []byte) (int, error) {
 	if beats := b.pulse.Beats(); beats != b.beats {
 		b.beats = beats
-		b.of.pulse.Beat()
+		b.response.pulse.Beat()
 	}
 	if len(b.rest) == 0 {
 		select {
@@ -267,29 +267,29 @@ func (b *SharedBody) Read(p []byte) (int, error) {
 
 // Close lets go of the response, whose request ends with the last body.
 func (b *SharedBody) Close() error {
-	b.of.mu.Lock()
-	defer b.of.mu.Unlock()
-	if i := slices.Index(b.of.bodies, b); i >= 0 {
-		b.of.bodies = slices.Delete(b.of.bodies, i, i+1)
+	b.response.mu.Lock()
+	defer b.response.mu.Unlock()
+	if i := slices.Index(b.response.bodies, b); i >= 0 {
+		b.response.bodies = slices.Delete(b.response.bodies, i, i+1)
 		close(b.closed)
 	}
-	if len(b.of.bodies) == 0 && b.of.size > 1 {
-		b.of.cancel()
+	if len(b.response.bodies) == 0 && b.response.size > 1 {
+		b.response.cancel()
 	}
 	return nil
 }
 
-// Pays reports whether the usage of the response, which is that of all its
+// CountsUsage reports whether the usage of the response, which is that of all its
 // answers, counts for this one: for the first one that asks. That of a nil body
 // is its own.
-func (b *SharedBody) Pays() bool {
+func (b *SharedBody) CountsUsage() bool {
 	if b == nil {
 		return true
 	}
-	b.of.mu.Lock()
-	defer b.of.mu.Unlock()
-	if b.of.payer == nil {
-		b.of.payer = b
+	b.response.mu.Lock()
+	defer b.response.mu.Unlock()
+	if b.response.usageOwner == nil {
+		b.response.usageOwner = b
 	}
-	return b.of.payer == b
+	return b.response.usageOwner == b
 }

@@ -157,8 +157,8 @@ func TestSharedBody(t *testing.T) {
 				}
 				defer b.Close()
 				_, ends[i] = io.ReadAll(b)
-				if b.Pays() != (i == 0) || b.Pays() != (i == 0) {
-					t.Errorf("reader %d pays: %v", i, b.Pays())
+				if b.CountsUsage() != (i == 0) || b.CountsUsage() != (i == 0) {
+					t.Errorf("reader %d pays: %v", i, b.CountsUsage())
 				}
 			})
 		}

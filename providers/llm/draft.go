@@ -11,11 +11,11 @@ import (
 // deltas into parts. The zero value is an empty draft.
 type Draft struct {
 	blocks map[string]int // Delta.Block to index in parts
-	parts  []*growing
+	parts  []*partBuilder
 }
 
-// growing is a part whose appended fields have not been joined yet.
-type growing struct {
+// partBuilder is a part whose appended fields have not been joined yet.
+type partBuilder struct {
 	Part
 	text, input strings.Builder
 	data        []byte
@@ -31,28 +31,28 @@ func (d *Draft) Add(delta Delta) {
 		}
 		i = len(d.parts)
 		d.blocks[delta.Block] = i
-		d.parts = append(d.parts, &growing{})
+		d.parts = append(d.parts, &partBuilder{})
 	}
 	p := d.parts[i]
-	write(&p.text, delta.Text, maxText)
-	write(&p.input, delta.Input, maxInput)
+	appendString(&p.text, delta.Text, maxText)
+	appendString(&p.input, delta.Input, maxInput)
 	p.data = append(p.data, delta.Data...)
-	set(&p.Kind, delta.Kind)
-	set(&p.ID, delta.ID)
-	set(&p.Name, delta.Name)
-	set(&p.Failed, delta.Failed)
-	set(&p.Remote, delta.Remote)
-	set(&p.Repeated, delta.Repeated)
-	set(&p.MIME, delta.MIME)
-	set(&p.URL, delta.URL)
+	setField(&p.Kind, delta.Kind)
+	setField(&p.ID, delta.ID)
+	setField(&p.Name, delta.Name)
+	setField(&p.Failed, delta.Failed)
+	setField(&p.Remote, delta.Remote)
+	setField(&p.Repeated, delta.Repeated)
+	setField(&p.MIME, delta.MIME)
+	setField(&p.URL, delta.URL)
 	if delta.State != nil {
 		p.State = slices.Clone(delta.State)
 	}
 }
 
-// write appends s to b. What has become long gets the room for the most that it
+// appendString appends s to b. What has become long gets the room for the most that it
 // may become, at once, so that it is not copied time and again.
-func write(b *strings.Builder, s string, most int) {
+func appendString(b *strings.Builder, s string, most int) {
 	const long = 4 << 20
 	if b.Len() >= long && b.Len()+len(s) > b.Cap() && b.Len()+len(s) <= most {
 		text := b.String()
@@ -63,7 +63,7 @@ func write(b *strings.Builder, s string, most int) {
 	b.WriteString(s)
 }
 
-func set[T comparable](field *T, value T) {
+func setField[T comparable](field *T, value T) {
 	var zero T
 	if value != zero {
 		*field = value
@@ -96,7 +96,7 @@ func (d *Draft) Part(block string) (Part, bool) {
 	return d.parts[i].part(), true
 }
 
-func (g *growing) part() Part {
+func (g *partBuilder) part() Part {
 	p := g.Part
 	p.Text, p.Input = g.text.String(), g.input.String()
 	if n := len(g.data); n > 0 {
@@ -105,44 +105,44 @@ func (g *growing) part() Part {
 	return p
 }
 
-// Done returns the parts of an answer that finished. Calls without arguments
+// Complete returns the parts of an answer that finished. Calls without arguments
 // have "{}"; parts that hold nothing at all are left out; text is valid UTF-8.
-func (d *Draft) Done() []Part {
+func (d *Draft) Complete() []Part {
 	var parts []Part
 	for _, p := range d.Parts() {
-		p = tidy(p)
-		if p.Kind == Call && empty(p.Input) {
+		p = dropEmpty(p)
+		if p.Kind == Call && noArguments(p.Input) {
 			p.Input = "{}"
 		}
-		if !hollow(p) {
+		if !isEmpty(p) {
 			parts = append(parts, p)
 		}
 	}
 	return parts
 }
 
-// Shown returns those of Parts that there is something to see of.
-func (d *Draft) Shown() []Part {
-	return slices.DeleteFunc(d.Parts(), func(p Part) bool { return !p.Shown() })
+// Visible returns those of Parts that there is something to see of.
+func (d *Draft) Visible() []Part {
+	return slices.DeleteFunc(d.Parts(), func(p Part) bool { return !p.Visible() })
 }
 
-// Shown reports whether there is something to see of p.
-func (p Part) Shown() bool {
+// Visible reports whether there is something to see of p.
+func (p Part) Visible() bool {
 	p.State = nil
-	return !hollow(p)
+	return !isEmpty(p)
 }
 
-// Close returns the parts of an answer that was canceled or cut. Text, thinking
+// Interrupted returns the parts of an answer that was canceled or cut. Text, thinking
 // and what the provider's tools did stay; calls of parley's own tools are dropped,
 // for a call of an answer that broke off must never run; State is dropped, for a
 // provider accepts it only as part of a whole answer. What Portable makes of the
 // rest is valid everywhere.
-func (d *Draft) Close() []Part {
+func (d *Draft) Interrupted() []Part {
 	var parts []Part
 	for _, p := range d.Parts() {
-		p = tidy(p)
+		p = dropEmpty(p)
 		p.State = nil
-		if p.Kind == Call && !p.Remote || hollow(p) {
+		if p.Kind == Call && !p.Remote || isEmpty(p) {
 			continue
 		}
 		parts = append(parts, p)
@@ -150,17 +150,17 @@ func (d *Draft) Close() []Part {
 	return parts
 }
 
-// Capped returns the parts of an answer that ended at a limit of parley's; see
+// Limited returns the parts of an answer that ended at a limit of parley's; see
 // Finish.Limit. They are those of Close without what the provider's tools did, and
 // the calls of parley's own tools, which must not run either, but can be answered
 // with that. Arguments that came in part are dropped.
-func (d *Draft) Capped() []Part {
+func (d *Draft) Limited() []Part {
 	var parts []Part
 	for _, p := range d.Parts() {
-		p = tidy(p)
+		p = dropEmpty(p)
 		p.State = nil
 		switch {
-		case p.Kind == Result, p.Kind == Call && p.Remote, hollow(p):
+		case p.Kind == Result, p.Kind == Call && p.Remote, isEmpty(p):
 			continue
 		case p.Kind == Call:
 			if !strings.HasSuffix(strings.TrimSpace(p.Input), "}") || !json.Valid([]byte(p.Input)) {
@@ -172,20 +172,20 @@ func (d *Draft) Capped() []Part {
 	return parts
 }
 
-func tidy(p Part) Part {
+func dropEmpty(p Part) Part {
 	p.Text, p.Input = Clean(p.Text), Clean(p.Input)
 	return p
 }
 
-// empty reports whether a call's arguments say nothing: servers send "", "null"
+// noArguments reports whether a call's arguments say nothing: servers send "", "null"
 // and white space for no arguments.
-func empty(input string) bool {
+func noArguments(input string) bool {
 	input = strings.TrimSpace(input)
 	return input == "" || input == "null"
 }
 
-// hollow reports whether a part carries nothing to show, send or replay.
-func hollow(p Part) bool {
+// isEmpty reports whether a part carries nothing to show, send or replay.
+func isEmpty(p Part) bool {
 	switch p.Kind {
 	case Call, Result:
 		return false
@@ -203,7 +203,7 @@ func hollow(p Part) bool {
 // returns it compact, in valid UTF-8 and without halves of surrogate pairs, which
 // some servers refuse.
 func Arguments(input string) (json.RawMessage, bool) {
-	if empty(input) {
+	if noArguments(input) {
 		return json.RawMessage("{}"), true
 	}
 	var b bytes.Buffer

@@ -108,7 +108,7 @@ func Hint(err error) string {
 // hints holds the advice for each fault.
 var hints = map[Fault]func(*Error) string{
 	Quota: func(e *Error) string {
-		return fmt.Sprintf("top up the account of %s, or pick another model with -m or ctrl+x m", e.who())
+		return fmt.Sprintf("top up the account of %s, or pick another model with -m or ctrl+x m", e.providerName())
 	},
 	RateLimit: func(e *Error) string {
 		if e.Wait > 0 {
@@ -118,7 +118,7 @@ var hints = map[Fault]func(*Error) string{
 	},
 	Authentication: func(e *Error) string {
 		if e.Key == "" {
-			return fmt.Sprintf("set a key for %s in the environment or in config.toml, or pick another model", e.who())
+			return fmt.Sprintf("set a key for %s in the environment or in config.toml, or pick another model", e.providerName())
 		}
 		if e.Status == 0 {
 			return fmt.Sprintf("see to %s, where the key should come from", e.Key)
@@ -126,7 +126,7 @@ var hints = map[Fault]func(*Error) string{
 		return fmt.Sprintf("check the key in %s: %s did not accept it", e.Key, e.where())
 	},
 	Permission: func(e *Error) string {
-		return fmt.Sprintf("the key is valid, but %s does not allow this: check the plan, region and model access of the account", e.who())
+		return fmt.Sprintf("the key is valid, but %s does not allow this: check the plan, region and model access of the account", e.providerName())
 	},
 	ModelNotFound: func(e *Error) string {
 		if e.Successor != "" {
@@ -135,7 +135,7 @@ var hints = map[Fault]func(*Error) string{
 		return "run parley models to see what there is, and pick one with -m"
 	},
 	InvalidRequest: func(e *Error) string {
-		return fmt.Sprintf("%s refused the request; another model or fewer settings may pass", e.who())
+		return fmt.Sprintf("%s refused the request; another model or fewer settings may pass", e.providerName())
 	},
 	ContextOverflow: func(e *Error) string {
 		return "the conversation is longer than the model's window: start a new one, or pick a model with a larger window"
@@ -145,18 +145,18 @@ var hints = map[Fault]func(*Error) string{
 		return fmt.Sprintf("check the connection to %s and try again", e.where())
 	},
 	Server: func(e *Error) string {
-		return fmt.Sprintf("%s has trouble of its own; try again, or pick another model", e.who())
+		return fmt.Sprintf("%s has trouble of its own; try again, or pick another model", e.providerName())
 	},
 	Unsupported: func(e *Error) string { return "pick a model that can do this" },
 	Mismatch: func(e *Error) string {
 		return "ask the same as when it was recorded, with the same settings, tools and folder, or record it anew with --record"
 	},
 	Unknown: func(e *Error) string {
-		return fmt.Sprintf("try again; if it stays, the words above are all that %s said", e.who())
+		return fmt.Sprintf("try again; if it stays, the words above are all that %s said", e.providerName())
 	},
 }
 
-func (e *Error) who() string {
+func (e *Error) providerName() string {
 	if e.Provider == "" {
 		return "the provider"
 	}
@@ -165,7 +165,7 @@ func (e *Error) who() string {
 
 func (e *Error) where() string {
 	if e.URL == "" {
-		return e.who()
+		return e.providerName()
 	}
 	return e.URL
 }

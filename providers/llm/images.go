@@ -19,7 +19,7 @@ func (e Endpoint) Portable(history []Message) ([]Message, []Change) {
 	n := 0
 	for i, m := range out {
 		if found := slices.ContainsFunc(m.Parts, isImage); found {
-			out[i].Parts = blind(m, &n)
+			out[i].Parts = withoutImages(m, &n)
 		}
 	}
 	if n > 0 {
@@ -30,9 +30,9 @@ func (e Endpoint) Portable(history []Message) ([]Message, []Change) {
 
 func isImage(p Part) bool { return p.Kind == Media && strings.HasPrefix(p.MIME, "image/") }
 
-// blind returns the parts of m with words in place of images. Those that a tool
+// withoutImages returns the parts of m with words in place of images. Those that a tool
 // returned are told in its result, which is all that goes with it.
-func blind(m Message, n *int) []Part {
+func withoutImages(m Message, n *int) []Part {
 	var out []Part
 	for _, p := range m.Parts {
 		if !isImage(p) {

@@ -5,26 +5,26 @@ import (
 	"unicode/utf8"
 )
 
-// A joiner makes whole runes of the text and input of deltas, which may be cut
+// A deltaJoiner makes whole runes of the text and input of deltas, which may be cut
 // anywhere: what only the next delta of a block completes is held back. Text
 // that is held is released when another block opens, which keeps the order on
 // the screen; input, of which several calls may come at once, at the end.
-type joiner struct {
+type deltaJoiner struct {
 	last  string // block of the last delta
 	known map[string]bool
-	held  []*tail
+	held  []*heldBack
 }
 
-// A tail is what is held back of a block.
-type tail struct {
+// A heldBack is what is held back of a block.
+type heldBack struct {
 	block       string
 	kind        Kind
-	text, input runes
+	text, input runeJoiner
 }
 
 // add returns the deltas to send in place of d, and whether they differ from it.
 // If they do not, the slice means nothing.
-func (j *joiner) add(d Delta) (send []Delta, changed bool) {
+func (j *deltaJoiner) add(d Delta) (send []Delta, changed bool) {
 	if d.Block != j.last || j.known == nil {
 		if j.known == nil {
 			j.known = map[string]bool{}
@@ -42,14 +42,14 @@ func (j *joiner) add(d Delta) (send []Delta, changed bool) {
 		return append(send, d), true
 	}
 	if t == nil {
-		t = &tail{block: d.Block}
+		t = &heldBack{block: d.Block}
 		j.held = append(j.held, t)
 	}
-	set(&t.kind, d.Kind)
+	setField(&t.kind, d.Kind)
 	whole := d
 	whole.Text, whole.Input = t.text.add(d.Text), t.input.add(d.Input)
 	if t.text.held == "" && t.input.held == "" {
-		j.held = slices.DeleteFunc(j.held, func(o *tail) bool { return o == t })
+		j.held = slices.DeleteFunc(j.held, func(o *heldBack) bool { return o == t })
 	}
 	emptied := whole.Text == "" && whole.OnlyText() && (d.Text != "" || d.Input != "")
 	if !emptied || d.Kind == Call {
@@ -59,7 +59,7 @@ func (j *joiner) add(d Delta) (send []Delta, changed bool) {
 }
 
 // tail returns what is held back of a block, nil if nothing is.
-func (j *joiner) tail(block string) *tail {
+func (j *deltaJoiner) tail(block string) *heldBack {
 	for _, t := range j.held {
 		if t.block == block {
 			return t
@@ -69,8 +69,8 @@ func (j *joiner) tail(block string) *tail {
 }
 
 // release returns the text that is held back, and if all, the input too.
-func (j *joiner) release(all bool) (send []Delta) {
-	var left []*tail
+func (j *deltaJoiner) release(all bool) (send []Delta) {
+	var left []*heldBack
 	for _, t := range j.held {
 		d := Delta{Block: t.block, Part: Part{Kind: t.kind, Text: t.text.end()}}
 		if all {

@@ -21,24 +21,24 @@ const (
 
 // A meter counts what an answer holds. The zero value has counted nothing.
 type meter struct {
-	blocks map[string]*metered
-	name   string   // of the block that grew last
-	last   *metered // that block; nil if there is none
+	blocks map[string]*blockMeter
+	name   string      // of the block that grew last
+	last   *blockMeter // that block; nil if there is none
 
 	text, args, held, data int // bytes
 	calls, parts           int
 }
 
-// metered is what was counted of one block.
-type metered struct {
+// blockMeter is what was counted of one block.
+type blockMeter struct {
 	input, data, state int // bytes
 	call, remote       bool
 }
 
-// take counts d and cuts from it what is too much. It returns the limit that was
+// count counts d and cuts from it what is too much. It returns the limit that was
 // reached, in words; "" if none was. A delta with such a limit may have nothing
 // left that is worth sending.
-func (m *meter) take(d *Delta) (limit string) {
+func (m *meter) count(d *Delta) (limit string) {
 	b := m.block(d.Block)
 	if m.parts > maxParts {
 		d.Part = Part{}
@@ -56,17 +56,17 @@ func (m *meter) take(d *Delta) (limit string) {
 	}
 	m.text += len(d.Text) + len(d.ID) + len(d.Name) + len(d.URL) + len(d.MIME)
 	if over := m.text - maxText; over > 0 {
-		d.Text = head(d.Text, len(d.Text)-over)
-		return size(maxText, "text")
+		d.Text = truncateUTF8(d.Text, len(d.Text)-over)
+		return sizeText(maxText, "text")
 	}
 	b.input += len(d.Input)
 	m.args += len(d.Input)
 	if over := max(b.input-maxInput, m.args-maxArgs); over > 0 {
-		limit = size(maxArgs, "arguments")
+		limit = sizeText(maxArgs, "arguments")
 		if b.input > maxInput {
-			limit = size(maxInput, "arguments of one tool call")
+			limit = sizeText(maxInput, "arguments of one tool call")
 		}
-		d.Input = head(d.Input, len(d.Input)-over)
+		d.Input = truncateUTF8(d.Input, len(d.Input)-over)
 		return limit
 	}
 	m.data += len(d.Data)
@@ -78,25 +78,25 @@ func (m *meter) take(d *Delta) (limit string) {
 	switch {
 	case b.data > maxImage:
 		d.Part = Part{} // a piece of an image is none
-		return size(maxImage, "one image")
+		return sizeText(maxImage, "one image")
 	case m.data > maxData:
 		d.Part = Part{}
-		return size(maxData, "images and data")
+		return sizeText(maxData, "images and data")
 	}
 	return ""
 }
 
 // block returns the count of a block, which is new if its name is.
-func (m *meter) block(name string) *metered {
+func (m *meter) block(name string) *blockMeter {
 	if m.last != nil && m.name == name {
 		return m.last
 	}
 	b := m.blocks[name]
 	if b == nil {
 		if m.blocks == nil {
-			m.blocks = map[string]*metered{}
+			m.blocks = map[string]*blockMeter{}
 		}
-		b = &metered{}
+		b = &blockMeter{}
 		m.blocks[name] = b
 		m.parts++
 	}
@@ -104,16 +104,16 @@ func (m *meter) block(name string) *metered {
 	return b
 }
 
-func size(bytes int, of string) string { return fmt.Sprintf("%d MB of %s", bytes>>20, of) }
+func sizeText(bytes int, of string) string { return fmt.Sprintf("%d MB of %s", bytes>>20, of) }
 
-// head returns the first n bytes of s, or fewer, so that no character is cut.
-func head(s string, n int) string {
+// truncateUTF8 returns the first n bytes of s, or fewer, so that no character is cut.
+func truncateUTF8(s string, n int) string {
 	for n = max(n, 0); n > 0 && n < len(s) && !utf8.RuneStart(s[n]); n-- {
 	}
 	return s[:min(n, len(s))]
 }
 
-// speaks reports whether d adds anything to an answer.
-func (d Delta) speaks() bool {
+// hasContent reports whether d adds anything to an answer.
+func (d Delta) hasContent() bool {
 	return d.Text != "" || d.Input != "" || d.ID != "" || d.Name != "" || d.URL != "" || len(d.Data) > 0 || d.State != nil
 }

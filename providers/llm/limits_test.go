@@ -87,7 +87,7 @@ func TestCapped(t *testing.T) {
 		d.Add(delta)
 	}
 	var got []string
-	for _, p := range d.Capped() {
+	for _, p := range d.Limited() {
 		got = append(got, fmt.Sprintf("%s %s %s%s%s", p.Kind, p.ID, p.Text, p.Input, p.State))
 	}
 	want := []string{"thinking  hm", "text  I write.", `call 1 {"path":"a"}`, "call 2 {}"}

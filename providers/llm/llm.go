@@ -32,21 +32,21 @@ type Stream = iter.Seq2[Event, error]
 // A Request is everything a model is told at once. The zero value of each
 // setting leaves the choice to the provider.
 type Request struct {
-	System   string
-	Messages []Message
-	Tools    []Tool
-	Effort   Effort
-	Session  string  // stable for a conversation; helps a provider's prompt cache
-	Answer   *Schema // what the answer must look like; nil: free text
-	Misread  bool    // it is asked again, for the answer before was a mistake of the model; see Error.Mistake
+	System       string
+	Messages     []Message
+	Tools        []Tool
+	Effort       Effort
+	Session      string  // stable for a conversation; helps a provider's prompt cache
+	AnswerSchema *Schema // what the answer must look like; nil: free text
+	AfterMistake bool    // it is asked again, for the answer before was a mistake of the model; see Error.Mistake
 	Settings
 }
 
 // A Schema describes an answer that is JSON.
 type Schema struct {
-	Name string          // ^[a-zA-Z0-9_-]{1,64}$
-	JSON json.RawMessage // JSON Schema, as the user wrote it
-	Form bool            // it is the form of each reply, tool calls included, not what the user asked for
+	Name   string          // ^[a-zA-Z0-9_-]{1,64}$
+	JSON   json.RawMessage // JSON Schema, as the user wrote it
+	Guided bool            // it is the form of each reply, tool calls included, not what the user asked for
 }
 
 // Settings shape an answer. A model that refuses one gets the request without
@@ -66,17 +66,17 @@ type Settings struct {
 	Verbosity        string // "low", "medium" or "high"
 }
 
-// verbosities say in the system prompt what some wires have a field for.
-var verbosities = map[string]string{
+// verbosityPrompts say in the system prompt what some wires have a field for.
+var verbosityPrompts = map[string]string{
 	"low":    "Keep your answers short.",
 	"medium": "Answer at medium length, neither tersely nor exhaustively.",
 	"high":   "Answer at length and in detail.",
 }
 
-// SpokenVerbosity returns r with its verbosity as the last line of the system
+// VerbosityInPrompt returns r with its verbosity as the last line of the system
 // prompt, for a wire or a model that has no field for it.
-func (r Request) SpokenVerbosity() Request {
-	line := verbosities[r.Verbosity]
+func (r Request) VerbosityInPrompt() Request {
+	line := verbosityPrompts[r.Verbosity]
 	if line != "" && r.System != "" {
 		line = "\n\n" + line
 	}
@@ -104,11 +104,11 @@ const (
 
 // A Message is one entry of a conversation.
 type Message struct {
-	Role   Role   `json:"role"`
-	Origin string `json:"origin,omitempty"` // wire format that minted the State in its parts; only the same origin may send that State back
-	Model  string `json:"model,omitempty"`  // provider/model that wrote it
-	Cut    bool   `json:"cut,omitempty"`    // the answer broke off: canceled, or a stream that failed
-	Parts  []Part `json:"parts"`
+	Role        Role   `json:"role"`
+	Origin      string `json:"origin,omitempty"` // wire format that minted the State in its parts; only the same origin may send that State back
+	Model       string `json:"model,omitempty"`  // provider/model that wrote it
+	Interrupted bool   `json:"cut,omitempty"`    // the answer broke off: canceled, or a stream that failed
+	Parts       []Part `json:"parts"`
 }
 
 // UserText is a message of the user's that holds one piece of text.

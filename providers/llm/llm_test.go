@@ -49,7 +49,7 @@ func TestDraft(t *testing.T) {
 		{Kind: Media, MIME: "image/png", Data: []byte{1, 2, 3}},
 		{Kind: Opaque, State: json.RawMessage(`[1, 2]`)},
 	}
-	if got := d.Done(); !reflect.DeepEqual(got, want) {
+	if got := d.Complete(); !reflect.DeepEqual(got, want) {
 		t.Errorf("Done:\n got %+v\nwant %+v", got, want)
 	}
 	cut := []Part{
@@ -57,7 +57,7 @@ func TestDraft(t *testing.T) {
 		{Kind: Text, Text: "héllo wörld"},
 		{Kind: Media, MIME: "image/png", Data: []byte{1, 2, 3}},
 	}
-	if got := d.Close(); !reflect.DeepEqual(got, cut) {
+	if got := d.Interrupted(); !reflect.DeepEqual(got, cut) {
 		t.Errorf("Close:\n got %+v\nwant %+v", got, cut)
 	}
 }
@@ -77,7 +77,7 @@ func TestDraftSplit(t *testing.T) {
 				split.Add(piece)
 			}
 		}
-		if got, want := split.Done(), whole.Done(); !reflect.DeepEqual(got, want) {
+		if got, want := split.Complete(), whole.Complete(); !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %+v\nwant %+v", got, want)
 		}
 	}
@@ -120,7 +120,7 @@ func TestDraftDone(t *testing.T) {
 			for _, delta := range tt.in {
 				d.Add(delta)
 			}
-			if got := d.Done(); !reflect.DeepEqual(got, tt.want) {
+			if got := d.Complete(); !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
 		})
@@ -277,9 +277,9 @@ func randomMessage(rng *rand.Rand) Message {
 		d.Add(p)
 	}
 	if rng.IntN(2) == 0 {
-		return assistant("", d.Close()...)
+		return assistant("", d.Interrupted()...)
 	}
-	return assistant("", d.Done()...)
+	return assistant("", d.Complete()...)
 }
 
 func TestProduce(t *testing.T) {

@@ -9,22 +9,22 @@ type Notices struct {
 	seen map[string]bool
 }
 
-// Tell sends, as a Notice, each text that was not sent before.
-func (n *Notices) Tell(out *Out, texts ...string) { n.send(out, false, texts) }
+// SendOnce sends, as a Notice, each text that was not sent before.
+func (n *Notices) SendOnce(out *Out, texts ...string) { n.send(out, false, texts) }
 
-// Urge sends texts as Tell does, as urgent notices.
-func (n *Notices) Urge(out *Out, texts ...string) { n.send(out, true, texts) }
+// SendUrgentOnce sends texts as Tell does, as urgent notices.
+func (n *Notices) SendUrgentOnce(out *Out, texts ...string) { n.send(out, true, texts) }
 
 func (n *Notices) send(out *Out, urgent bool, texts []string) {
 	for _, text := range texts {
-		if n.add(text) {
+		if n.markSeen(text) {
 			out.Send(Notice{Text: text, Urgent: urgent})
 		}
 	}
 }
 
-// add reports whether text is new, and not empty.
-func (n *Notices) add(text string) bool {
+// markSeen reports whether text is new, and not empty.
+func (n *Notices) markSeen(text string) bool {
 	if text == "" {
 		return false
 	}

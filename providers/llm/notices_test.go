@@ -18,9 +18,9 @@ func TestNotices(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for e := range llm.Produce(t.Context(), func(_ context.Context, out *llm.Out) error {
-				n.Tell(out)
-				n.Tell(out, "a", "b", "a")
-				n.Tell(out, "c")
+				n.SendOnce(out)
+				n.SendOnce(out, "a", "b", "a")
+				n.SendOnce(out, "c")
 				out.Send(llm.Finish{Reason: llm.Stop})
 				return nil
 			}) {

@@ -13,8 +13,8 @@ import (
 // as if the consumer had left.
 type Out struct {
 	yield    func(Event, error) bool
-	joiner   *joiner // of an adapter, whose server may cut text anywhere; nil for none
-	pulse    *Pulse  // beats with each delta that says something; nil for none
+	joiner   *deltaJoiner // of an adapter, whose server may cut text anywhere; nil for none
+	pulse    *Pulse       // beats with each delta that says something; nil for none
 	meter    meter
 	stopped  bool
 	finished bool
@@ -31,15 +31,15 @@ func (o *Out) Send(e Event) bool {
 	switch v := e.(type) {
 	case Delta:
 		if deltas, changed := o.joiner.add(v); changed {
-			return o.deltas(deltas)
+			return o.sendDeltas(deltas)
 		}
 	case Finish:
-		o.deltas(o.joiner.release(true))
+		o.sendDeltas(o.joiner.release(true))
 	}
 	return o.send(e)
 }
 
-func (o *Out) deltas(list []Delta) bool {
+func (o *Out) sendDeltas(list []Delta) bool {
 	for _, d := range list {
 		o.send(d)
 	}
@@ -53,20 +53,20 @@ func (o *Out) send(e Event) bool {
 	limit := ""
 	switch d := e.(type) {
 	case Delta:
-		limit = o.meter.take(&d)
-		speaks := d.speaks()
+		limit = o.meter.count(&d)
+		speaks := d.hasContent()
 		if speaks {
 			o.pulse.Beat()
 		}
 		if limit != "" {
 			if !speaks {
-				return o.end(limit)
+				return o.endAtLimit(limit)
 			}
 			e = d // what fits of it
 		}
 	case Notice:
 		if o.meter.parts++; o.meter.parts > maxParts {
-			return o.end(fmt.Sprintf("%d notices", maxParts))
+			return o.endAtLimit(fmt.Sprintf("%d notices", maxParts))
 		}
 	case Finish:
 		o.finished = true
@@ -75,7 +75,7 @@ func (o *Out) send(e Event) bool {
 		o.stopped = true
 	}
 	if limit != "" {
-		return o.end(limit)
+		return o.endAtLimit(limit)
 	}
 	return !o.stopped && !o.finished
 }
@@ -91,13 +91,13 @@ func (o *Out) Hold(n int) bool {
 		return false
 	}
 	if o.meter.held += n; o.meter.held > maxHeld {
-		return o.end(size(maxHeld, "data without an answer"))
+		return o.endAtLimit(sizeText(maxHeld, "data without an answer"))
 	}
 	return true
 }
 
-// end ends an answer that has reached a limit.
-func (o *Out) end(limit string) bool {
+// endAtLimit ends an answer that has reached a limit.
+func (o *Out) endAtLimit(limit string) bool {
 	if !o.stopped && !o.finished {
 		o.stopped, o.finished = true, true
 		_ = o.yield(Notice{Text: "Answer stopped at " + limit + ", the most that one answer may have"}, nil) &&
@@ -109,7 +109,7 @@ func (o *Out) end(limit string) bool {
 // Fail ends the stream with err, unless it has ended.
 func (o *Out) Fail(err error) {
 	if o.joiner != nil {
-		o.deltas(o.joiner.release(true))
+		o.sendDeltas(o.joiner.release(true))
 	}
 	if !o.stopped && !o.finished {
 		o.stopped = true
@@ -135,7 +135,7 @@ func Produce(ctx context.Context, f func(ctx context.Context, out *Out) error) S
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		out := NewOut(yield)
-		out.joiner = &joiner{}
+		out.joiner = &deltaJoiner{}
 		ctx, out.pulse = WithPulse(ctx, 0)
 		err := f(ctx, out)
 		if out.stopped || out.finished {

@@ -40,8 +40,8 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 		switch {
 		case m.Role != RoleAssistant:
 		case m.Origin != origin:
-			m.Parts = native(m.Parts, counts)
-		case m.Cut: // what its own tools did is nothing to a provider without State
+			m.Parts = stripForeign(m.Parts, counts)
+		case m.Interrupted: // what its own tools did is nothing to a provider without State
 			m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool { return p.Remote })
 		}
 		out = append(out, m)
@@ -58,8 +58,8 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 	return out, changes
 }
 
-// native strips parts of everything that only their own provider understands.
-func native(parts []Part, counts map[string]int) []Part {
+// stripForeign strips parts of everything that only their own provider understands.
+func stripForeign(parts []Part, counts map[string]int) []Part {
 	var out []Part
 	for _, p := range parts {
 		switch {
@@ -76,7 +76,7 @@ func native(parts []Part, counts map[string]int) []Part {
 			p = Part{Kind: Text, Text: fmt.Sprintf("[the tool %s answered: %s]", p.Name, p.Text)}
 		}
 		p.State = nil
-		if !hollow(p) {
+		if !isEmpty(p) {
 			out = append(out, p)
 		}
 	}
@@ -101,10 +101,10 @@ func Repair(history []Message) []Message {
 func repair(history []Message) (out []Message, closed int) {
 	history = slices.Clone(history)
 	for i := range history {
-		history[i].Parts = clean(history[i].Parts)
+		history[i].Parts = cleanParts(history[i].Parts)
 	}
 	for i, m := range history {
-		if m.Role == RoleTool || !slices.ContainsFunc(m.Parts, func(p Part) bool { return !hollow(p) }) {
+		if m.Role == RoleTool || !slices.ContainsFunc(m.Parts, func(p Part) bool { return !isEmpty(p) }) {
 			continue
 		}
 		if n := len(out); m.Role == RoleUser && n > 0 && out[n-1].Role == RoleUser {
@@ -118,7 +118,7 @@ func repair(history []Message) (out []Message, closed int) {
 		if len(calls) == 0 {
 			continue
 		}
-		results := answers(history[i+1:])
+		results := resultsByCall(history[i+1:])
 		var parts []Part
 		for _, call := range calls {
 			found := results[call.ID]
@@ -134,10 +134,10 @@ func repair(history []Message) (out []Message, closed int) {
 	return out, closed
 }
 
-// answers gathers by call id the results, each with the media that belongs to
+// resultsByCall gathers by call id the results, each with the media that belongs to
 // it, up to the next assistant message: some servers use the same ids in every
 // turn.
-func answers(rest []Message) map[string][]Part {
+func resultsByCall(rest []Message) map[string][]Part {
 	found := map[string][]Part{}
 	for _, m := range rest {
 		if m.Role == RoleAssistant {

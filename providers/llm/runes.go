@@ -14,23 +14,23 @@ import (
 // UTF-8 would have for it, ED A0..BF 80..BF (WTF-8, simonsapin.github.io/wtf-8);
 // adapters decode it so, and the functions here put halves together.
 
-// runes joins text that comes in pieces cut anywhere. The zero value is ready.
-type runes struct{ held string }
+// runeJoiner joins text that comes in pieces cut anywhere. The zero value is ready.
+type runeJoiner struct{ held string }
 
 // add returns the whole runes of the pieces so far that were not returned yet.
 // Bytes that no further piece can complete are U+FFFD.
-func (r *runes) add(s string) string {
+func (r *runeJoiner) add(s string) string {
 	if r.held == "" && utf8.ValidString(s) { // nearly every piece
 		return s
 	}
-	out, held := mend(r.held+s, false)
+	out, held := validUTF8(r.held+s, false)
 	r.held = strings.Clone(held)
 	return out
 }
 
 // end returns what is held back; no more pieces follow.
-func (r *runes) end() string {
-	out, _ := mend(r.held, true)
+func (r *runeJoiner) end() string {
+	out, _ := validUTF8(r.held, true)
 	r.held = ""
 	return out
 }
@@ -41,13 +41,13 @@ func Clean(s string) string {
 	if utf8.ValidString(s) {
 		return s
 	}
-	out, _ := mend(s, true)
+	out, _ := validUTF8(s, true)
 	return out
 }
 
-// mend returns s as valid UTF-8, and the end of s that more text may complete;
+// validUTF8 returns s as valid UTF-8, and the end of s that more text may complete;
 // if last, no more text follows.
-func mend(s string, last bool) (valid, held string) {
+func validUTF8(s string, last bool) (valid, held string) {
 	var b strings.Builder
 	b.Grow(len(s))
 	for s != "" {
@@ -56,12 +56,12 @@ func mend(s string, last bool) (valid, held string) {
 			s = s[n:]
 			continue
 		}
-		if !last && unfinished(s) {
+		if !last && mayBegin(s) {
 			return b.String(), s
 		}
-		high, low := surrogate(s), rune(0)
+		high, low := surrogateAt(s), rune(0)
 		if high != 0 {
-			low = surrogate(s[3:])
+			low = surrogateAt(s[3:])
 		}
 		pair := utf16.DecodeRune(high, low) // U+FFFD if they are none
 		b.WriteRune(pair)
@@ -71,33 +71,33 @@ func mend(s string, last bool) (valid, held string) {
 		case high != 0:
 			s = s[3:]
 		default:
-			s = s[begun(s):]
+			s = s[beginningLength(s):]
 		}
 	}
 	return b.String(), ""
 }
 
-// surrogate returns the half of a pair that s begins with; 0 if it does not.
-func surrogate(s string) rune {
+// surrogateAt returns the half of a pair that s begins with; 0 if it does not.
+func surrogateAt(s string) rune {
 	if len(s) < 3 || s[0] != 0xED || s[1]&0xE0 != 0xA0 || s[2]&0xC0 != 0x80 {
 		return 0
 	}
 	return 0xD000 | rune(s[1]&0x3F)<<6 | rune(s[2]&0x3F)
 }
 
-// unfinished reports whether all of s, which begins with no valid rune, may be
+// mayBegin reports whether all of s, which begins with no valid rune, may be
 // the beginning of one, or of a pair.
-func unfinished(s string) bool {
-	if high := surrogate(s); high != 0 && high < 0xDC00 {
+func mayBegin(s string) bool {
+	if high := surrogateAt(s); high != 0 && high < 0xDC00 {
 		s = s[3:]
 		return s == "" || s == "\xED" || len(s) == 2 && s[0] == 0xED && s[1]&0xF0 == 0xB0
 	}
 	return !utf8.FullRuneInString(s) || len(s) == 2 && s[0] == 0xED && s[1]&0xE0 == 0xA0
 }
 
-// begun returns how many of the first bytes of s, which begins with no valid
+// beginningLength returns how many of the first bytes of s, which begins with no valid
 // rune, are the beginning of one; at least 1.
-func begun(s string) int {
+func beginningLength(s string) int {
 	for n := min(3, len(s)); n > 1; n-- {
 		if !utf8.FullRuneInString(s[:n]) {
 			return n
@@ -123,8 +123,8 @@ func cleanJSON(s string) string {
 		b.WriteString(s[:n])
 		s = s[n:]
 		n = 2
-		if high := escaped(s); high != 0 {
-			if n = 12; utf16.DecodeRune(high, escaped(s[6:])) == utf8.RuneError {
+		if high := escapedSurrogate(s); high != 0 {
+			if n = 12; utf16.DecodeRune(high, escapedSurrogate(s[6:])) == utf8.RuneError {
 				b.WriteRune(utf8.RuneError)
 				s = s[6:]
 				continue
@@ -137,9 +137,9 @@ func cleanJSON(s string) string {
 	return b.String()
 }
 
-// escaped returns the half of a pair whose escape s begins with, such as \ud83d;
+// escapedSurrogate returns the half of a pair whose escape s begins with, such as \ud83d;
 // 0 if it does not.
-func escaped(s string) rune {
+func escapedSurrogate(s string) rune {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0
 	}
@@ -150,9 +150,9 @@ func escaped(s string) rune {
 	return rune(unit)
 }
 
-// clean returns parts with text and input fit to be sent to any server; the same
+// cleanParts returns parts with text and input fit to be sent to any server; the same
 // slice if they are so already. State is left alone.
-func clean(parts []Part) []Part {
+func cleanParts(parts []Part) []Part {
 	fit := func(p Part) bool { return utf8.ValidString(p.Text) && cleanJSON(p.Input) == p.Input }
 	if !slices.ContainsFunc(parts, func(p Part) bool { return !fit(p) }) {
 		return parts

@@ -85,9 +85,9 @@ func take(t *testing.T, s llm.Stream) answer {
 	if a.err == nil && !finished {
 		t.Fatal("the stream ended without finish or error")
 	}
-	a.parts = draft.Done()
+	a.parts = draft.Complete()
 	if a.err != nil {
-		a.parts = draft.Close()
+		a.parts = draft.Interrupted()
 	}
 	return a
 }

@@ -121,7 +121,7 @@ func run(t *testing.T, f func(context.Context, *llm.Out) error) (parts []llm.Par
 	if finished == (failed != nil) {
 		t.Errorf("finished %t, error %v", finished, failed)
 	}
-	parts = draft.Done()
+	parts = draft.Complete()
 	ids := map[string]bool{}
 	for _, p := range parts {
 		if finished && p.Kind == llm.Call && !p.Remote && (p.ID == "" || ids[p.ID]) {

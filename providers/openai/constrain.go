@@ -116,10 +116,10 @@ func (d Dialect) format(cures map[string]string, form bool) Format {
 // answer asks for an answer that fits a schema, and returns the system prompt.
 // Servers that promise no more than JSON are told the schema in words.
 func (d Dialect) answer(body map[string]any, req llm.Request, cures map[string]string) string {
-	if req.Answer == nil {
+	if req.AnswerSchema == nil {
 		return req.System
 	}
-	kind := d.format(cures, req.Answer.Form)
+	kind := d.format(cures, req.AnswerSchema.Guided)
 	f, ok := forms[kind]
 	if !ok {
 		return inWords(req)
@@ -127,12 +127,12 @@ func (d Dialect) answer(body map[string]any, req llm.Request, cures map[string]s
 	wire.Merge(body, d.Answered)
 	switch kind {
 	case formatBoth:
-		s := schema.For(req.Answer.JSON, schema.Grammar)
+		s := schema.For(req.AnswerSchema.JSON, schema.Grammar)
 		body["guided_json"], body["structured_outputs"] = s, map[string]any{"json": s}
 	case FormatSchema:
-		body[f.field] = map[string]any{"type": "json_schema", "json_schema": answerFormat(req.Answer, d.target(), d.Strict)}
+		body[f.field] = map[string]any{"type": "json_schema", "json_schema": answerFormat(req.AnswerSchema, d.target(), d.Strict)}
 	default:
-		body[f.field] = f.write(schema.For(req.Answer.JSON, d.target()))
+		body[f.field] = f.write(schema.For(req.AnswerSchema.JSON, d.target()))
 	}
 	if f.words {
 		return inWords(req)

@@ -37,10 +37,10 @@ func hear(t *testing.T, s llm.Stream) (got heard) {
 		got.err = err
 	}
 	if got.err != nil {
-		got.parts = draft.Close()
+		got.parts = draft.Interrupted()
 		return got
 	}
-	got.parts = draft.Done()
+	got.parts = draft.Complete()
 	return got
 }
 
@@ -77,7 +77,7 @@ func TestFormats(t *testing.T) {
 		{"groq", plain, false}, {"ollama", plain, false}, {"llamacpp", plain, false}, {"vllm", plain, false}, {"lmstudio", plain, false},
 		{"glm", object, true}, {"deepseek", object, true},
 	} {
-		got := send(t, build(t, test.kind, "any-model"), llm.Request{System: "S", Answer: city})
+		got := send(t, build(t, test.kind, "any-model"), llm.Request{System: "S", AnswerSchema: city})
 		if body := got.only(fields...); body != "{"+test.want+"}" {
 			t.Errorf("%s: %s\nwant {%s}", test.kind, body, test.want)
 		}
@@ -97,7 +97,7 @@ func TestFormats(t *testing.T) {
 		openai.FormatNone:         ``,
 	} {
 		c := openai.New(openai.Options{Model: "m", BaseURL: "http://mock.invalid/v1", Dialect: openai.Dialect{Formats: []openai.Format{format}}})
-		got := send(t, c, llm.Request{Answer: city})
+		got := send(t, c, llm.Request{AnswerSchema: city})
 		if body := got.only(fields...); body != "{"+want+"}" {
 			t.Errorf("%s: %s", format, body)
 		}
@@ -147,7 +147,7 @@ func TestFormatsRefused(t *testing.T) {
 			}
 			learned := &wire.LearnedLimits{}
 			share := func(o *openai.Options) { o.Learned = learned }
-			got := hear(t, against(t, test.kind, "m", r, share).Stream(t.Context(), llm.Request{Answer: city}))
+			got := hear(t, against(t, test.kind, "m", r, share).Stream(t.Context(), llm.Request{AnswerSchema: city}))
 			if got.err != nil || !slices.Equal(got.notices, test.notices) {
 				t.Errorf("notices %q, want %q; %v", got.notices, test.notices, got.err)
 			}
@@ -155,7 +155,7 @@ func TestFormatsRefused(t *testing.T) {
 				t.Errorf("in the end asked with %s, want %s", r.last(t), test.want)
 			}
 			asked := len(r.raw)
-			again := hear(t, against(t, test.kind, "m", r, share).Stream(t.Context(), llm.Request{Answer: city}))
+			again := hear(t, against(t, test.kind, "m", r, share).Stream(t.Context(), llm.Request{AnswerSchema: city}))
 			if again.err != nil || len(again.notices) > 0 || len(r.raw) != asked+1 {
 				t.Errorf("opened again, it asked %d times: %q, %v", len(r.raw)-asked, again.notices, again.err)
 			}
@@ -173,11 +173,11 @@ func TestFormatsThatStay(t *testing.T) {
 		status int
 		answer string
 	}{
-		{"the user's own", llm.Request{Answer: city}, map[string]any{"response_format": map[string]any{"type": "text"}}, 400, refusal("response_format", "no")},
+		{"the user's own", llm.Request{AnswerSchema: city}, map[string]any{"response_format": map[string]any{"type": "text"}}, 400, refusal("response_format", "no")},
 		{"no answer to fit", llm.Request{}, nil, 400, refusal("response_format", "no")},
-		{"the key", llm.Request{Answer: city}, nil, 401, `{"error":{"message":"response_format: invalid api key"}}`},
-		{"the window", llm.Request{Answer: city}, nil, 400, `{"error":{"message":"maximum context length is 10 tokens, response_format included"}}`},
-		{"something else", llm.Request{Answer: city}, nil, 400, refusal("messages", "messages are wrong")},
+		{"the key", llm.Request{AnswerSchema: city}, nil, 401, `{"error":{"message":"response_format: invalid api key"}}`},
+		{"the window", llm.Request{AnswerSchema: city}, nil, 400, `{"error":{"message":"maximum context length is 10 tokens, response_format included"}}`},
+		{"something else", llm.Request{AnswerSchema: city}, nil, 400, refusal("messages", "messages are wrong")},
 	} {
 		r := &record{answers: []canned{{test.status, "application/json", test.answer}}}
 		got := hear(t, against(t, "openai", "m", r, func(o *openai.Options) { o.Body = test.own }).Stream(t.Context(), test.req))

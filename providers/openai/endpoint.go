@@ -114,7 +114,7 @@ const attempts = 4
 
 // ask sends req, again where the server can be humored, and reads the answer.
 func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
-	if req.Misread {
+	if req.AfterMistake {
 		cool := coolest
 		if t := req.Temperature; t != nil {
 			cool = min(*t, cool)
@@ -124,14 +124,14 @@ func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error
 	for attempt := 1; !out.Stopped(); attempt++ {
 		known := e.learned.Revision()
 		body, notices := e.format.compile(req)
-		e.told.Tell(out, notices...)
+		e.told.SendOnce(out, notices...)
 		shown, err := e.once(ctx, req, body, out)
 		if err == nil || shown || ctx.Err() != nil {
 			return err
 		}
 		fault := e.named(err)
 		if notice, ok := e.unshare(err, fault); ok {
-			e.told.Tell(out, notice)
+			e.told.SendOnce(out, notice)
 			continue
 		}
 		if misspelled[fault.Code] {
@@ -149,7 +149,7 @@ func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error
 			e.format.explain(fault, body)
 			return fault
 		}
-		e.told.Tell(out, notice)
+		e.told.SendOnce(out, notice)
 	}
 	return nil
 }
@@ -252,5 +252,5 @@ var one = pattern(`(?i)(^|[^a-z0-9_])n['"` + "`" + `]? ?(:|=|>|must|should|is|ha
 
 // named fills in who failed.
 func (e *endpoint) named(err error) *llm.Error {
-	return wire.Named(err, wire.Options{Provider: e.o.Provider, URL: e.o.BaseURL, Key: e.o.KeyName})
+	return wire.WithProvider(err, wire.Options{Provider: e.o.Provider, URL: e.o.BaseURL, Key: e.o.KeyName})
 }

@@ -31,7 +31,7 @@ func (a *answer) whole(data []byte) error {
 // chunk reads one chunk, which may hold an error instead of an answer.
 func (a *answer) chunk(c *chunk, data []byte) error {
 	if err := c.decode(data); err != nil {
-		return wire.Unreadable(data, err)
+		return wire.DecodeError(data, err)
 	}
 	if a.label.ID == "" && a.looked < 8 { // Azure's first chunk has none
 		a.looked++
@@ -41,7 +41,7 @@ func (a *answer) chunk(c *chunk, data []byte) error {
 	switch {
 	case present(c.Error), c.Base != nil && c.Base.Status != 0:
 		return a.failed(data)
-	case len(c.Choices) == 0 && wire.EventFault(data) != nil: // a flat error
+	case len(c.Choices) == 0 && wire.EventError(data) != nil: // a flat error
 		return a.failed(data)
 	case c.Groq != nil && present(c.Groq.Error):
 		return a.failed([]byte(`{"error":` + string(c.Groq.Error) + `}`))
@@ -61,7 +61,7 @@ func (a *answer) end(done bool) error {
 	}
 	switch {
 	case a.finish == "" && !(done && a.opened > 0):
-		return wire.ErrCut
+		return wire.ErrInterrupted
 	case a.finish == "":
 		reason = llm.Stop
 	case failures[a.finish] != "" && !(a.said && a.finish == overflown):
@@ -103,7 +103,7 @@ func filtered(raw json.RawMessage) string {
 	if !bytes.Contains(raw, []byte("true")) {
 		return ""
 	}
-	return wire.Caught(raw)
+	return wire.FilteredCategories(raw)
 }
 
 // settle sends what is known only at the end: ids for calls that have none, and

@@ -108,5 +108,5 @@ func inWords(req llm.Request) string {
 	if system != "" {
 		system += "\n\n"
 	}
-	return system + "Answer with nothing but JSON that fits this JSON schema:\n" + string(req.Answer.JSON)
+	return system + "Answer with nothing but JSON that fits this JSON schema:\n" + string(req.AnswerSchema.JSON)
 }

@@ -81,7 +81,7 @@ func TestHeal(t *testing.T) {
 		{"a word for effort", "openrouter", "openai/gpt-6-sol", llm.Request{Effort: llm.EffortMax},
 			`{"error":{"message":"reasoning.effort: Invalid option: expected one of \"xhigh\"|\"high\"|\"none\"","code":400}}`, "does not take effort max, using xhigh",
 			says(`"effort":"max"`), says(`"effort":"xhigh"`)},
-		{"the schema of an answer", "openai", "m", llm.Request{Answer: &llm.Schema{Name: "out", JSON: json.RawMessage(`{"type":"object"}`)}},
+		{"the schema of an answer", "openai", "m", llm.Request{AnswerSchema: &llm.Schema{Name: "out", JSON: json.RawMessage(`{"type":"object"}`)}},
 			refusal("response_format", "json_schema is not supported"), "does not take response_format", has("response_format"), messages(`fits this JSON schema`)},
 		{"developer role", "openai", "gpt-5.4", llm.Request{System: "S"}, refusal("messages[0].role", "role 'developer' is not one of system, user"),
 			"developer role", messages(`"role":"developer"`), messages(`"role":"system"`)},

@@ -90,7 +90,7 @@ func (c *Chat) read(req llm.Request, body io.Reader, out *llm.Out) (bool, error)
 func (c *Chat) salvage(fault *llm.Error, req llm.Request, out *llm.Out) bool {
 	text := generation(fault)
 	call := len(req.Tools) > 0 && calls(text, req)
-	if text == "" || c.o.Dialect.Clean || !call && (req.Answer == nil || len(req.Tools) > 0) {
+	if text == "" || c.o.Dialect.Clean || !call && (req.AnswerSchema == nil || len(req.Tools) > 0) {
 		return false
 	}
 	out.Send(llm.Delta{Block: "b1", Part: llm.Part{Kind: llm.Text, Text: text}})

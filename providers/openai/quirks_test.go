@@ -139,11 +139,11 @@ func TestMisspelled(t *testing.T) {
 		{"a call of nothing we have", llm.Request{Tools: tools}, failed("tool_use_failed", `<tool_call>{"name":"rm","arguments":{}}</tool_call>`), "made:rm{}", llm.Calls, 1, nil}, // the session tells the model so
 		{"no call", llm.Request{Tools: tools, Settings: llm.Settings{Temperature: &warm}}, failed("tool_use_failed", "I cannot"), "fine", llm.Stop, 2, 0.2},
 		{"no call, and cold already", llm.Request{Tools: tools, Settings: llm.Settings{Temperature: &cold}}, failed("tool_use_failed", "I cannot"), "fine", llm.Stop, 2, 0.1},
-		{"almost JSON", llm.Request{Answer: city}, failed("json_validate_failed", `{"name":"Brno",}`), `{"name":"Brno",}`, llm.Stop, 1, nil},
-		{"nothing", llm.Request{Answer: city}, failed("json_validate_failed", ""), "fine", llm.Stop, 2, 0.2},
+		{"almost JSON", llm.Request{AnswerSchema: city}, failed("json_validate_failed", `{"name":"Brno",}`), `{"name":"Brno",}`, llm.Stop, 1, nil},
+		{"nothing", llm.Request{AnswerSchema: city}, failed("json_validate_failed", ""), "fine", llm.Stop, 2, 0.2},
 	} {
 		r := &record{answers: []canned{{400, "application/json", test.answer}, {200, "text/event-stream", lines("stop", `{"content":"fine"}`)}}}
-		got := hear(t, retry.Wrap(against(t, "groq", "openai/gpt-oss-120b", r, nil), retry.Options{Max: 3}).Stream(t.Context(), test.req))
+		got := hear(t, retry.Wrap(against(t, "groq", "openai/gpt-oss-120b", r, nil), retry.Options{MaxRetries: 3}).Stream(t.Context(), test.req))
 		parts := show(got.parts)
 		if id, rest, ok := strings.Cut(parts, ":"); ok && strings.HasPrefix(id, "call_") {
 			parts = "made:" + rest
@@ -165,7 +165,7 @@ func TestMisspelledLate(t *testing.T) {
 			`data: {"error":{"message":"Failed.","code":"tool_use_failed"}}` + "\n\n"},
 		{200, "text/event-stream", lines("stop", `{"content":"fine"}`)},
 	}}
-	got := hear(t, retry.Wrap(against(t, "groq", "m", r, nil), retry.Options{Max: 3}).Stream(t.Context(), llm.Request{Tools: []llm.Tool{{Name: "f"}}}))
+	got := hear(t, retry.Wrap(against(t, "groq", "m", r, nil), retry.Options{MaxRetries: 3}).Stream(t.Context(), llm.Request{Tools: []llm.Tool{{Name: "f"}}}))
 	if got.err != nil || show(got.parts) != "fine" || len(r.raw) != 2 {
 		t.Errorf("%s, asked %d times, %v", show(got.parts), len(r.raw), got.err)
 	}
@@ -341,7 +341,7 @@ func TestRows(t *testing.T) {
 		t.Errorf("openrouter: a budget is %s", got)
 	}
 	own := map[string]any{"reasoning": map[string]any{"exclude": true}, "provider": map[string]any{"order": []any{"a"}}, "temperature": 0.3}
-	if got := send(t, at("openrouter", "m", "http://mock.invalid", own), llm.Request{Effort: llm.EffortHigh, Answer: city}).only("reasoning", "provider", "temperature"); got !=
+	if got := send(t, at("openrouter", "m", "http://mock.invalid", own), llm.Request{Effort: llm.EffortHigh, AnswerSchema: city}).only("reasoning", "provider", "temperature"); got !=
 		`{"provider":{"order":["a"],"require_parameters":true},"reasoning":{"effort":"high","exclude":true},"temperature":0.3}` {
 		t.Errorf("openrouter: the user's own fields come to %s", got)
 	}

@@ -22,11 +22,11 @@ type decoder interface {
 // read reads the body of a response, until the answer is complete. The body may
 // be a stream of events or one JSON answer.
 func read(body io.Reader, out *llm.Out, d decoder) error {
-	r, first := wire.Open(body)
+	r, first := wire.Sniff(body)
 	if first != '{' {
 		return stream(wire.NewEvents(r), out, d)
 	}
-	data, err := wire.Whole(r)
+	data, err := wire.ReadAll(r)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func stream(e *wire.Events, out *llm.Out, d decoder) error {
 	for !out.Stopped() {
 		data, err := e.Next()
 		if err != nil {
-			if end := d.end(e.Done); end != wire.ErrCut || err == io.EOF {
+			if end := d.end(e.Done); end != wire.ErrInterrupted || err == io.EOF {
 				return end
 			}
 			return err
@@ -78,7 +78,7 @@ func (t *tally) count(n llm.Usage) {
 // report sends the numbers, if there are any. Those of a response with several
 // answers are sent with one of them.
 func (t *tally) report() {
-	if t.counted && t.shared.Pays() {
+	if t.counted && t.shared.CountsUsage() {
 		t.usage.Shared = t.shared != nil
 		t.out.Send(t.usage)
 	}
@@ -87,5 +87,5 @@ func (t *tally) report() {
 // failed is the error that an event or a body of a 200 answer tells.
 func (t *tally) failed(data []byte) error {
 	t.report()
-	return wire.Failed(data)
+	return wire.BodyError(data)
 }

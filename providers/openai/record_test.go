@@ -20,7 +20,7 @@ type record struct {
 }
 
 func (r *record) client() *http.Client {
-	return wire.Client(wire.Options{Provider: "mock", Base: r})
+	return wire.Client(wire.Options{Provider: "mock", Transport: r})
 }
 
 func (r *record) RoundTrip(req *http.Request) (*http.Response, error) {

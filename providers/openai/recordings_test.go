@@ -49,7 +49,7 @@ func collect(t *testing.T, s llm.Stream) (parts []llm.Part, finish llm.Finish, u
 	var draft llm.Draft
 	for e, failed := range s {
 		if failed != nil {
-			return draft.Close(), finish, usage, failed
+			return draft.Interrupted(), finish, usage, failed
 		}
 		switch e := e.(type) {
 		case llm.Delta:
@@ -60,5 +60,5 @@ func collect(t *testing.T, s llm.Stream) (parts []llm.Part, finish llm.Finish, u
 			finish = e
 		}
 	}
-	return draft.Done(), finish, usage, nil
+	return draft.Complete(), finish, usage, nil
 }

@@ -11,7 +11,7 @@ func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) 
 	d, cures := c.o.Dialect, c.learned.All()
 	req, notices = d.choose(req, c.o.Model)
 	if !c.verbose(cures) {
-		req = req.SpokenVerbosity()
+		req = req.VerbosityInPrompt()
 	}
 	streams, told := c.streams(req, cures)
 	body = map[string]any{

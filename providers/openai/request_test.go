@@ -235,13 +235,13 @@ func TestSettings(t *testing.T) {
 		{"openai", "gpt-5.4", llm.Request{Settings: llm.Settings{Budget: 50000}}, `{"reasoning_effort":"xhigh"}`, []string{"gpt-5.4 takes no thinking budget in tokens, using effort xhigh"}},
 		{"openai", "gpt-4o", llm.Request{Settings: llm.Settings{Budget: 3000}}, `{}`, []string{"gpt-4o does not take a thinking budget; left out"}},
 
-		{"openai", "gpt-4o", llm.Request{Answer: whole},
+		{"openai", "gpt-4o", llm.Request{AnswerSchema: whole},
 			`{"response_format":{"json_schema":{"name":"out","schema":{"additionalProperties":false,"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"},"strict":true},"type":"json_schema"}}`, nil},
-		{"openai", "gpt-4o", llm.Request{Answer: partly},
+		{"openai", "gpt-4o", llm.Request{AnswerSchema: partly},
 			`{"response_format":{"json_schema":{"name":"out","schema":{"properties":{"a":{"type":"string"}},"type":"object"},"strict":false},"type":"json_schema"}}`, nil},
-		{"vllm", "qwen3", llm.Request{Answer: whole},
+		{"vllm", "qwen3", llm.Request{AnswerSchema: whole},
 			`{"response_format":{"json_schema":{"name":"out","schema":{"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}},"type":"json_schema"}}`, nil},
-		{"deepseek", "deepseek-flash", llm.Request{Answer: whole}, `{"response_format":{"type":"json_object"}}`, nil},
+		{"deepseek", "deepseek-flash", llm.Request{AnswerSchema: whole}, `{"response_format":{"type":"json_object"}}`, nil},
 	} {
 		t.Run(test.kind+" "+test.model, func(t *testing.T) {
 			c := build(t, test.kind, test.model)
@@ -256,7 +256,7 @@ func TestSettings(t *testing.T) {
 			}
 		})
 	}
-	req := llm.Request{System: "S", Answer: whole}
+	req := llm.Request{System: "S", AnswerSchema: whole}
 	got := send(t, build(t, "glm", "glm-5.3"), req).Messages[0]["content"]
 	if want := "S\n\nAnswer with nothing but JSON that fits this JSON schema:\n" + string(whole.JSON); got != want {
 		t.Errorf("a schema in words: %q, want %q", got, want)

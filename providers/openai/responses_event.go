@@ -52,7 +52,7 @@ func (o *output) event(name string, data []byte) (last bool, err error) {
 	e := &o.reused
 	*e = event{}
 	if err := lenient(data, e); err != nil {
-		return false, wire.Unreadable(data, err)
+		return false, wire.DecodeError(data, err)
 	}
 	if e.Type == "" {
 		e.Type = name
@@ -60,7 +60,7 @@ func (o *output) event(name string, data []byte) (last bool, err error) {
 	switch e.Type {
 	case "response.created", "response.in_progress":
 		if o.opened > 0 && e.Type == "response.created" { // another answer, of which nothing belongs to this one
-			return true, wire.ErrCut
+			return true, wire.ErrInterrupted
 		}
 		lenient(e.Response, &o.label)
 	case "response.output_item.added":
@@ -78,7 +78,7 @@ func (o *output) event(name string, data []byte) (last bool, err error) {
 	case "error":
 		return true, o.fails(data)
 	case "":
-		if wire.EventFault(data) != nil {
+		if wire.EventError(data) != nil {
 			return true, o.fails(data)
 		}
 	}
@@ -284,4 +284,4 @@ func (o *output) cite(content []entry) {
 }
 
 // end is called only for streams that did not get to their last event.
-func (o *output) end(bool) error { return wire.ErrCut }
+func (o *output) end(bool) error { return wire.ErrInterrupted }

@@ -55,7 +55,7 @@ func (o *output) whole(data []byte) error { return o.final("", data, data) }
 func (o *output) final(status string, raw json.RawMessage, data []byte) error {
 	var r response
 	if err := lenient(raw, &r); err != nil {
-		return wire.Unreadable(data, err)
+		return wire.DecodeError(data, err)
 	}
 	if r.ID != "" {
 		o.label = label{r.ID, r.Model}

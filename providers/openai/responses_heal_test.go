@@ -47,7 +47,7 @@ func TestResponsesHeal(t *testing.T) {
 			notice: "there is no reasoning to ask for", refused: `"include"`, better: `"input":[]`},
 		{name: "verbosity", model: "gpt-5-codex", req: llm.Request{Settings: llm.Settings{Verbosity: "low"}}, status: 400,
 			answer: refusal("text.verbosity", "Unsupported value: 'low'"), notice: "text.verbosity", refused: `"verbosity"`, better: `"instructions":"Keep your answers short."`},
-		{name: "the format", model: "m", req: llm.Request{System: "S", Answer: schema}, status: 400,
+		{name: "the format", model: "m", req: llm.Request{System: "S", AnswerSchema: schema}, status: 400,
 			answer: refusal("text.format", "no"), notice: "text.format", refused: `"json_schema"`, better: `"instructions":"S\n\nAnswer with nothing but JSON`},
 		{name: "instructions", model: "m", req: llm.Request{System: "S"}, status: 422,
 			answer: `{"detail":[{"loc":["body","instructions"],"msg":"Extra inputs are not permitted"}]}`, notice: "sent again with a system message",
@@ -95,7 +95,7 @@ func listen(s llm.Stream) (parts []llm.Part, notices []string, err error) {
 		}
 		err = failed
 	}
-	return draft.Done(), notices, err
+	return draft.Complete(), notices, err
 }
 
 // TestResponsesUnwelcomeItems checks that reasoning which the server cannot read

@@ -17,7 +17,7 @@ const least = 16
 func (r *Responses) compile(req llm.Request) (body map[string]any, notices []string) {
 	cures := r.learned.All()
 	if _, refused := cures["text.verbosity"]; refused || !r.model.Verbosity {
-		req = req.SpokenVerbosity()
+		req = req.VerbosityInPrompt()
 	}
 	body = map[string]any{
 		"model":  r.o.Model,
@@ -126,10 +126,10 @@ var settings = map[string]string{
 func (r *Responses) answer(body map[string]any, req llm.Request, cures map[string]string) string {
 	_, refused := cures["text.format"]
 	switch _, text := body["text"]; {
-	case req.Answer != nil && refused:
+	case req.AnswerSchema != nil && refused:
 		return inWords(req)
-	case req.Answer != nil:
-		format := answerFormat(req.Answer, r.schema(), !r.xai())
+	case req.AnswerSchema != nil:
+		format := answerFormat(req.AnswerSchema, r.schema(), !r.xai())
 		format["type"] = "json_schema"
 		set(body, "text.format", format)
 	case text:

@@ -55,10 +55,10 @@ func TestResponsesBody(t *testing.T) {
 			want: `{"include":["reasoning.encrypted_content"],"input":[{"content":"Be brief.","role":"system","type":"message"},{"content":"Hello","role":"user","type":"message"}],` +
 				`"model":"grok-4.7","prompt_cache_key":"043a718774c572bd8a25adbeb1bfcd5c","store":false,"stream":true,` +
 				`"tools":[{"description":"Reads a file.","name":"read","parameters":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]},"strict":false,"type":"function"}],"user":"u"}`},
-		{name: "an answer that can be strict", model: "gpt-4o", req: llm.Request{Messages: hello, Answer: answer(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)},
+		{name: "an answer that can be strict", model: "gpt-4o", req: llm.Request{Messages: hello, AnswerSchema: answer(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)},
 			want: `{` + input + `,"model":"gpt-4o","store":false,"stream":true,"text":{"format":{"name":"out",` +
 				`"schema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false},"strict":true,"type":"json_schema"}}}`},
-		{name: "an answer that cannot", model: "gpt-4o", req: llm.Request{Messages: hello, Answer: answer(`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a"]}`)},
+		{name: "an answer that cannot", model: "gpt-4o", req: llm.Request{Messages: hello, AnswerSchema: answer(`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a"]}`)},
 			want: `{` + input + `,"model":"gpt-4o","store":false,"stream":true,"text":{"format":{"name":"out",` +
 				`"schema":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a"]},"strict":false,"type":"json_schema"}}}`},
 		{name: "nothing at all", model: "gpt-4o", want: `{"input":[],"model":"gpt-4o","store":false,"stream":true}`},

@@ -109,7 +109,7 @@ func (p *performance) play() {
 	}
 	model := openai.New(openai.Options{
 		Provider: head.Kind, Model: head.Model, BaseURL: head.Base, Key: "test-key", Dialect: dialect, NoStream: head.Whole,
-		HTTP: wire.Client(wire.Options{Provider: head.Kind, Base: p}),
+		HTTP: wire.Client(wire.Options{Provider: head.Kind, Transport: p}),
 	})
 	req := head.Request
 	req.Messages = []llm.Message{llm.UserText(head.Prompt)}
@@ -214,7 +214,7 @@ func (p *performance) script(got heard) string {
 		fmt.Fprintf(&b, "notice %q\n", n)
 	}
 	if got.err != nil {
-		e := wire.Named(got.err, wire.Options{})
+		e := wire.WithProvider(got.err, wire.Options{})
 		fmt.Fprintf(&b, "error %s, %s: %q\n", e.Fault, e.Code, e.Message)
 		return b.String()
 	}

@@ -51,7 +51,7 @@ func candidates(ctx context.Context, m llm.Model, n int, req llm.Request, stop f
 					break
 				}
 			}
-			got.parts = draft.Done()
+			got.parts = draft.Complete()
 		})
 	}
 	all.Wait()

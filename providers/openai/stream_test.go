@@ -44,7 +44,7 @@ func chat(t *testing.T, kind, model, body string) *openai.Chat {
 	}
 	return openai.New(openai.Options{
 		Provider: "mock", Model: model, BaseURL: "http://mock.invalid/v1", Dialect: d,
-		HTTP: wire.Client(wire.Options{Provider: "mock", Base: canned{200, media, body}}),
+		HTTP: wire.Client(wire.Options{Provider: "mock", Transport: canned{200, media, body}}),
 	})
 }
 

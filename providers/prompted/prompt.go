@@ -34,12 +34,12 @@ func (m *model) system(req llm.Request, tools []llm.Tool) string {
 	} else {
 		fmt.Fprintf(&b, freeForm, example)
 	}
-	if req.Answer != nil {
+	if req.AnswerSchema != nil {
 		where := `the value of "answer" is`
 		if m.Form != Action {
 			where = "a reply without a tool call is"
 		}
-		fmt.Fprintf(&b, "\nInstead of Markdown, %s only JSON that is valid by this schema: %s\n", where, compact(req.Answer.JSON))
+		fmt.Fprintf(&b, "\nInstead of Markdown, %s only JSON that is valid by this schema: %s\n", where, compact(req.AnswerSchema.JSON))
 	}
 	switch choice := req.ToolChoice; choice {
 	case "", "auto":
@@ -164,7 +164,7 @@ func (m *model) constraint(tools []llm.Tool, answer *llm.Schema, choice string) 
 		branches = append(branches, branch(member{"answer", value}))
 	}
 	raw := schema.For(encode(map[string]any{"anyOf": branches}), target)
-	return &llm.Schema{Name: "action", JSON: raw, Form: true}
+	return &llm.Schema{Name: "action", JSON: raw, Guided: true}
 }
 
 type member struct {

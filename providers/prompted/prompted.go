@@ -83,7 +83,7 @@ func (m *model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 		if told == nil {
 			told = &llm.Notices{}
 		}
-		told.Tell(out, "System prompt: replaced what describes another form of replies or tool calls ("+strings.Join(replaced, ", ")+")")
+		told.SendOnce(out, "System prompt: replaced what describes another form of replies or tool calls ("+strings.Join(replaced, ", ")+")")
 		if !out.Stopped() {
 			s(yield)
 		}
@@ -115,10 +115,10 @@ func (m *model) request(req llm.Request, tools []llm.Tool) llm.Request {
 	req.Messages = retell(req.Messages, form)
 	if len(tools) > 0 {
 		req.System = m.system(req, tools)
-		answer := req.Answer
-		req.Answer = nil // an answer that is held to its schema cannot be a call
+		answer := req.AnswerSchema
+		req.AnswerSchema = nil // an answer that is held to its schema cannot be a call
 		if m.Form == Action {
-			req.Answer = m.constraint(tools, answer, req.ToolChoice)
+			req.AnswerSchema = m.constraint(tools, answer, req.ToolChoice)
 		}
 	}
 	req.Tools, req.ToolChoice, req.Parallel = nil, "", nil

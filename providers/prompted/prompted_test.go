@@ -42,7 +42,7 @@ func heard(s llm.Stream) string {
 		}
 	}
 	var lines []string
-	for _, p := range d.Done() {
+	for _, p := range d.Complete() {
 		switch p.Kind {
 		case llm.Call:
 			if p.ID == "" || seen[p.ID] {
@@ -295,7 +295,7 @@ func collect(t *testing.T, m llm.Model, req llm.Request) []llm.Part {
 			d.Add(delta)
 		}
 	}
-	return d.Done()
+	return d.Complete()
 }
 
 // sent is what reaches the model of req.
@@ -364,7 +364,7 @@ func TestSystem(t *testing.T) {
 			[]string{`also say "Answer format:", "Do not output JSON", "Always answer in plain text".`, "The output format of ls is odd."}, []string{"XML", "never\n"}},
 		{"required", Options{}, llm.Request{Settings: llm.Settings{ToolChoice: "required"}}, []string{"Use a tool in this reply."}, nil},
 		{"one tool", Options{}, llm.Request{Settings: llm.Settings{ToolChoice: "write"}}, []string{"Use the tool write in this reply."}, nil},
-		{"answer schema", Options{Form: Action}, llm.Request{Answer: &llm.Schema{Name: "a", JSON: json.RawMessage(`{ "type": "array" }`)}}, []string{`{"type":"array"}`}, nil},
+		{"answer schema", Options{Form: Action}, llm.Request{AnswerSchema: &llm.Schema{Name: "a", JSON: json.RawMessage(`{ "type": "array" }`)}}, []string{`{"type":"array"}`}, nil},
 	}
 	for _, tt := range tests {
 		tt.req.Tools, tt.req.Messages = tools, []llm.Message{llm.UserText("q")}
@@ -379,8 +379,8 @@ func TestSystem(t *testing.T) {
 				t.Errorf("%s: there is %q in\n%s", tt.name, not, got.System)
 			}
 		}
-		if got.Answer != nil {
-			t.Errorf("%s: the answer is constrained by %s", tt.name, got.Answer.JSON)
+		if got.AnswerSchema != nil {
+			t.Errorf("%s: the answer is constrained by %s", tt.name, got.AnswerSchema.JSON)
 		}
 	}
 }
@@ -406,12 +406,12 @@ func TestConstrained(t *testing.T) {
 			[]string{`{"thought":"x","tool_name":"rm","tool_args":{}}`, `{"thought":"x","tool_name":"read","tool_args":{}}`, `{"thought":"x"}`, `{"answer":"x"}`}},
 		{"required", llm.Request{Settings: llm.Settings{ToolChoice: "required"}}, []string{`{"thought":"x","tool_name":"read","tool_args":{"path":"a"}}`}, []string{`{"thought":"x","answer":"y"}`}},
 		{"one tool", llm.Request{Settings: llm.Settings{ToolChoice: "read"}}, []string{`{"thought":"x","tool_name":"read","tool_args":{"path":"a"}}`}, []string{`{"thought":"x","tool_name":"write","tool_args":{"path":"a","content":""}}`}},
-		{"schema of the answer", llm.Request{Answer: answer}, []string{`{"thought":"x","answer":{"n":1}}`}, []string{`{"thought":"x","answer":"y"}`}},
+		{"schema of the answer", llm.Request{AnswerSchema: answer}, []string{`{"thought":"x","answer":{"n":1}}`}, []string{`{"thought":"x","answer":"y"}`}},
 	}
 	for _, way := range []string{"response_format", "structured_outputs", "guided_json", "llamacpp"} {
 		for _, tt := range tests {
 			tt.req.Tools = tools
-			got := sent(t, Options{Form: Action, Constrained: way}, tt.req).Answer
+			got := sent(t, Options{Form: Action, Constrained: way}, tt.req).AnswerSchema
 			if got == nil {
 				t.Fatalf("%s, %s: the reply is not constrained", way, tt.name)
 			}
@@ -427,10 +427,10 @@ func TestConstrained(t *testing.T) {
 			}
 		}
 	}
-	if got := sent(t, Options{Form: Free, Constrained: "response_format"}, llm.Request{Tools: tools, Answer: answer}); got.Answer != nil {
-		t.Errorf("free text is constrained by %s", got.Answer.JSON)
+	if got := sent(t, Options{Form: Free, Constrained: "response_format"}, llm.Request{Tools: tools, AnswerSchema: answer}); got.AnswerSchema != nil {
+		t.Errorf("free text is constrained by %s", got.AnswerSchema.JSON)
 	}
-	if got := sent(t, Options{Form: Action}, llm.Request{Answer: answer}); got.Answer != answer {
+	if got := sent(t, Options{Form: Action}, llm.Request{AnswerSchema: answer}); got.AnswerSchema != answer {
 		t.Error("without tools the schema of the answer is gone")
 	}
 }

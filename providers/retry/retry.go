@@ -24,27 +24,27 @@ import (
 
 // Options bound how often and how long a model is asked again.
 type Options struct {
-	Max   int                                              // attempts after the first; 0 is none
-	Limit time.Duration                                    // a longer wait asked by the server is not waited for; 0 is 60 s
-	Total time.Duration                                    // of all waits of one answer; 0 is 120 s
-	Sleep func(ctx context.Context, d time.Duration) error // nil sleeps
-	Rand  func() float64                                   // in [0,1); nil is math/rand/v2
+	MaxRetries   int                                              // attempts after the first; 0 is none
+	MaxWait      time.Duration                                    // a longer wait asked by the server is not waited for; 0 is 60 s
+	MaxTotalWait time.Duration                                    // of all waits of one answer; 0 is 120 s
+	Sleep        func(ctx context.Context, d time.Duration) error // nil sleeps
+	Rand         func() float64                                   // in [0,1); nil is math/rand/v2
 }
 
 // The window from which a wait is drawn when the server named none.
 const (
-	firstWindow = 500 * time.Millisecond
-	lastWindow  = 8 * time.Second
+	minWindow = 500 * time.Millisecond
+	maxWindow = 8 * time.Second
 )
 
 // Wrap returns m with retries. The error of the last attempt is the error of
 // the stream.
 func Wrap(m llm.Model, o Options) llm.Model {
-	if o.Limit == 0 {
-		o.Limit = time.Minute
+	if o.MaxWait == 0 {
+		o.MaxWait = time.Minute
 	}
-	if o.Total == 0 {
-		o.Total = 2 * time.Minute
+	if o.MaxTotalWait == 0 {
+		o.MaxTotalWait = 2 * time.Minute
 	}
 	if o.Sleep == nil {
 		o.Sleep = sleep
@@ -71,10 +71,10 @@ func (m model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 			}
 			wait, ok := m.wait(err, n)
 			if mistaken(err) {
-				wait, ok = 0, n < m.Max && !req.Misread
-				req.Misread = true
+				wait, ok = 0, n < m.MaxRetries && !req.AfterMistake
+				req.AfterMistake = true
 			}
-			if !ok || ctx.Err() != nil || waited+wait > m.Total {
+			if !ok || ctx.Err() != nil || waited+wait > m.MaxTotalWait {
 				yield(nil, err)
 				return
 			}
@@ -132,18 +132,18 @@ func (a *answer) attempt(s llm.Stream, yield func(llm.Event, error) bool) (err e
 // wait says how long to wait before retry n, counted from 0, and whether there
 // is to be one.
 func (m model) wait(err error, n int) (time.Duration, bool) {
-	if n >= m.Max || !passes(err) {
+	if n >= m.MaxRetries || !isTemporary(err) {
 		return 0, false
 	}
 	var e *llm.Error
 	if errors.As(err, &e) && e.Wait > 0 {
 		// Never less than the server asked for, and up to half as much again: the
 		// clients that it turned away together are not to come back together.
-		return e.Wait + time.Duration(m.Rand()*float64(e.Wait)/2), e.Wait <= m.Limit
+		return e.Wait + time.Duration(m.Rand()*float64(e.Wait)/2), e.Wait <= m.MaxWait
 	}
-	window := lastWindow
+	window := maxWindow
 	if n < 4 { // 500 ms · 2⁴ is lastWindow
-		window = firstWindow << n
+		window = minWindow << n
 	}
 	return time.Duration(m.Rand() * float64(window)), true
 }
@@ -154,9 +154,9 @@ func mistaken(err error) bool {
 	return errors.As(err, &e) && e.Mistake
 }
 
-// passes reports whether err may not come again: as the server says, which
+// isTemporary reports whether err may not come again: as the server says, which
 // knows more than its status tells, or else by the fault.
-func passes(err error) bool {
+func isTemporary(err error) bool {
 	var answer interface{ ShouldRetry() (again, said bool) }
 	if errors.As(err, &answer) {
 		if again, said := answer.ShouldRetry(); said {

@@ -100,45 +100,45 @@ func TestStream(t *testing.T) {
 		want     string
 		asked    int
 	}{
-		{"no trouble", [][]any{fine}, retry.Options{Max: 3}, "hi, stop", 1},
-		{"twice, then fine", [][]any{{server}, {server}, fine}, retry.Options{Max: 3},
+		{"no trouble", [][]any{fine}, retry.Options{MaxRetries: 3}, "hi, stop", 1},
+		{"twice, then fine", [][]any{{server}, {server}, fine}, retry.Options{MaxRetries: 3},
 			"retry 1 after 250ms (server), retry 2 after 500ms (server), hi, stop", 3},
-		{"for ever", [][]any{{server}}, retry.Options{Max: 3},
+		{"for ever", [][]any{{server}}, retry.Options{MaxRetries: 3},
 			"retry 1 after 250ms (server), retry 2 after 500ms (server), retry 3 after 1s (server), error: server", 4},
-		{"the window ends at 8 s", [][]any{{server}}, retry.Options{Max: 7},
+		{"the window ends at 8 s", [][]any{{server}}, retry.Options{MaxRetries: 7},
 			"retry 1 after 250ms (server), retry 2 after 500ms (server), retry 3 after 1s (server), retry 4 after 2s (server), " +
 				"retry 5 after 4s (server), retry 6 after 4s (server), retry 7 after 4s (server), error: server", 8},
-		{"the last error counts", [][]any{{server}, {fault(llm.Network, 0)}}, retry.Options{Max: 1},
+		{"the last error counts", [][]any{{server}, {fault(llm.Network, 0)}}, retry.Options{MaxRetries: 1},
 			"retry 1 after 250ms (server), error: network", 2},
 		{"none allowed", [][]any{{server}, fine}, retry.Options{}, "error: server", 1},
-		{"what the server asked, and a little more", [][]any{{limit}, fine}, retry.Options{Max: 3},
+		{"what the server asked, and a little more", [][]any{{limit}, fine}, retry.Options{MaxRetries: 3},
 			"retry 1 after 2.5s (rate_limit), hi, stop", 2},
-		{"more than it may ask", [][]any{{fault(llm.RateLimit, 61*s)}, fine}, retry.Options{Max: 3}, "error: rate limit", 1},
-		{"as much as it may ask", [][]any{{fault(llm.RateLimit, 60*s)}, fine}, retry.Options{Max: 3},
+		{"more than it may ask", [][]any{{fault(llm.RateLimit, 61*s)}, fine}, retry.Options{MaxRetries: 3}, "error: rate limit", 1},
+		{"as much as it may ask", [][]any{{fault(llm.RateLimit, 60*s)}, fine}, retry.Options{MaxRetries: 3},
 			"retry 1 after 1m15s (rate_limit), hi, stop", 2},
-		{"an own limit", [][]any{{limit}, fine}, retry.Options{Max: 3, Limit: s}, "error: rate limit", 1},
-		{"more than all waits may take", [][]any{{fault(llm.RateLimit, 48*s)}}, retry.Options{Max: 9},
+		{"an own limit", [][]any{{limit}, fine}, retry.Options{MaxRetries: 3, MaxWait: s}, "error: rate limit", 1},
+		{"more than all waits may take", [][]any{{fault(llm.RateLimit, 48*s)}}, retry.Options{MaxRetries: 9},
 			"retry 1 after 1m0s (rate_limit), retry 2 after 1m0s (rate_limit), error: rate limit", 3},
-		{"an own total", [][]any{{limit}}, retry.Options{Max: 9, Total: 5 * s},
+		{"an own total", [][]any{{limit}}, retry.Options{MaxRetries: 9, MaxTotalWait: 5 * s},
 			"retry 1 after 2.5s (rate_limit), retry 2 after 2.5s (rate_limit), error: rate limit", 3},
-		{"a mistake of the model, once and at once", [][]any{{mistake}}, retry.Options{Max: 3}, "retry 1 after 0s (server), error: server", 2},
+		{"a mistake of the model, once and at once", [][]any{{mistake}}, retry.Options{MaxRetries: 3}, "retry 1 after 0s (server), error: server", 2},
 		{"a mistake, none allowed", [][]any{{mistake}, fine}, retry.Options{}, "error: server", 1},
-		{"a mistake behind thinking", [][]any{{thought, spent, mistake}, {thought, spent, done}}, retry.Options{Max: 3},
+		{"a mistake behind thinking", [][]any{{thought, spent, mistake}, {thought, spent, done}}, retry.Options{MaxRetries: 3},
 			"t:hm, usage 3, retry 1 after 0s (server), retry.t:hm, usage 6, stop", 2},
-		{"a mistake, and then other trouble", [][]any{{mistake}, {server}, {mistake}}, retry.Options{Max: 3},
+		{"a mistake, and then other trouble", [][]any{{mistake}, {server}, {mistake}}, retry.Options{MaxRetries: 3},
 			"retry 1 after 0s (server), retry 2 after 500ms (server), error: server", 3},
-		{"after the first delta", [][]any{{word, server}, fine}, retry.Options{Max: 3}, "hi, error: server", 1},
-		{"after other events", [][]any{{llm.Notice{}, llm.Usage{}, server}, fine}, retry.Options{Max: 3},
+		{"after the first delta", [][]any{{word, server}, fine}, retry.Options{MaxRetries: 3}, "hi, error: server", 1},
+		{"after other events", [][]any{{llm.Notice{}, llm.Usage{}, server}, fine}, retry.Options{MaxRetries: 3},
 			"notice, usage, retry 1 after 250ms (server), hi, stop", 2},
-		{"after the retry, a delta", [][]any{{server}, {word, server}}, retry.Options{Max: 3},
+		{"after the retry, a delta", [][]any{{server}, {word, server}}, retry.Options{MaxRetries: 3},
 			"retry 1 after 250ms (server), hi, error: server", 2},
-		{"an error without a fault", [][]any{{errors.New("odd")}, fine}, retry.Options{Max: 3}, "error: odd", 1},
-		{"passing, but the server says no", [][]any{{told(llm.Server, "false")}, fine}, retry.Options{Max: 3}, "error: server: told", 1},
-		{"lasting, but the server says yes", [][]any{{told(llm.InvalidRequest, "true")}, fine}, retry.Options{Max: 3},
+		{"an error without a fault", [][]any{{errors.New("odd")}, fine}, retry.Options{MaxRetries: 3}, "error: odd", 1},
+		{"passing, but the server says no", [][]any{{told(llm.Server, "false")}, fine}, retry.Options{MaxRetries: 3}, "error: server: told", 1},
+		{"lasting, but the server says yes", [][]any{{told(llm.InvalidRequest, "true")}, fine}, retry.Options{MaxRetries: 3},
 			"retry 1 after 250ms (invalid_request), hi, stop", 2},
-		{"yes for ever", [][]any{{told(llm.Quota, "true")}}, retry.Options{Max: 1}, "retry 1 after 250ms (quota), error: quota: told", 2},
-		{"a server that says nothing", [][]any{{told(llm.Server, "")}, fine}, retry.Options{Max: 3}, "retry 1 after 250ms (server), hi, stop", 2},
-		{"a wrapped fault", [][]any{{fmt.Errorf("asking: %w", server)}, fine}, retry.Options{Max: 3},
+		{"yes for ever", [][]any{{told(llm.Quota, "true")}}, retry.Options{MaxRetries: 1}, "retry 1 after 250ms (quota), error: quota: told", 2},
+		{"a server that says nothing", [][]any{{told(llm.Server, "")}, fine}, retry.Options{MaxRetries: 3}, "retry 1 after 250ms (server), hi, stop", 2},
+		{"a wrapped fault", [][]any{{fmt.Errorf("asking: %w", server)}, fine}, retry.Options{MaxRetries: 3},
 			"retry 1 after 250ms (server), hi, stop", 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestFaults(t *testing.T) {
 	for _, f := range []llm.Fault{llm.Quota, llm.RateLimit, llm.Authentication, llm.Permission, llm.ModelNotFound, llm.InvalidRequest,
 		llm.ContextOverflow, llm.ContentFilter, llm.Network, llm.Server, llm.Unsupported, llm.Unknown} {
 		m := &script{attempts: [][]any{{fault(f, 0)}, fine}}
-		o := retry.Options{Max: 1, Sleep: func(context.Context, time.Duration) error { return nil }}
+		o := retry.Options{MaxRetries: 1, Sleep: func(context.Context, time.Duration) error { return nil }}
 		tell(retry.Wrap(m, o).Stream(t.Context(), llm.Request{}))
 		if got, want := m.asked == 2, slices.Contains(again, f); got != want {
 			t.Errorf("%s: asked again: %v, want %v", f, got, want)
@@ -175,7 +175,7 @@ func TestCancel(t *testing.T) {
 		time.AfterFunc(time.Second, cancel)
 		m := &script{attempts: [][]any{{fault(llm.RateLimit, 30*time.Second)}, fine}}
 		start := time.Now()
-		got := tell(retry.Wrap(m, retry.Options{Max: 3, Rand: func() float64 { return 0 }}).Stream(ctx, llm.Request{}))
+		got := tell(retry.Wrap(m, retry.Options{MaxRetries: 3, Rand: func() float64 { return 0 }}).Stream(ctx, llm.Request{}))
 		if want := "retry 1 after 30s (rate_limit), error: context canceled"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
@@ -193,7 +193,7 @@ func TestCanceledBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	m := &script{attempts: [][]any{{fault(llm.Server, 0)}, fine}}
-	if got, want := tell(retry.Wrap(m, retry.Options{Max: 3}).Stream(ctx, llm.Request{})), "error: server"; got != want {
+	if got, want := tell(retry.Wrap(m, retry.Options{MaxRetries: 3}).Stream(ctx, llm.Request{})), "error: server"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -203,7 +203,7 @@ func TestLeave(t *testing.T) {
 	for n, asked := range []int{1: 1, 2: 1, 3: 2} {
 		m := &script{attempts: [][]any{{llm.Notice{}, fault(llm.Server, 0)}, {word, word, done}}}
 		seen := 0
-		o := retry.Options{Max: 1, Sleep: func(context.Context, time.Duration) error { return nil }}
+		o := retry.Options{MaxRetries: 1, Sleep: func(context.Context, time.Duration) error { return nil }}
 		for range retry.Wrap(m, o).Stream(t.Context(), llm.Request{}) {
 			if seen++; seen == n {
 				break
@@ -224,7 +224,7 @@ func TestWaits(t *testing.T) {
 		var total time.Duration
 		n := 0
 		m := &script{attempts: [][]any{{fault(llm.RateLimit, asked)}}}
-		o := retry.Options{Max: 4, Rand: random.Float64, Sleep: func(_ context.Context, d time.Duration) error {
+		o := retry.Options{MaxRetries: 4, Rand: random.Float64, Sleep: func(_ context.Context, d time.Duration) error {
 			low, high := asked, asked+asked/2
 			if asked == 0 {
 				low, high = 0, min(500*time.Millisecond<<n, 8*time.Second)
@@ -257,7 +257,7 @@ func TestSpread(t *testing.T) {
 		var waits []time.Duration
 		for range 8 {
 			m := &script{attempts: [][]any{{fault(llm.RateLimit, 10*time.Second)}, fine}}
-			tell(retry.Wrap(m, retry.Options{Max: 3, Rand: random.Float64, Sleep: func(_ context.Context, d time.Duration) error {
+			tell(retry.Wrap(m, retry.Options{MaxRetries: 3, Rand: random.Float64, Sleep: func(_ context.Context, d time.Duration) error {
 				waits = append(waits, d)
 				return nil
 			}}).Stream(t.Context(), llm.Request{}))
@@ -273,7 +273,7 @@ func TestSpread(t *testing.T) {
 
 func Example() {
 	m := &script{attempts: [][]any{{fault(llm.Server, 0)}, fine}}
-	o := retry.Options{Max: 3, Rand: func() float64 { return 0.1 }}
+	o := retry.Options{MaxRetries: 3, Rand: func() float64 { return 0.1 }}
 	fmt.Println(tell(retry.Wrap(m, o).Stream(context.Background(), llm.Request{})))
 	// Output: retry 1 after 50ms (server), hi, stop
 }

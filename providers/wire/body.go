@@ -12,56 +12,56 @@ import (
 	"parley/providers/llm"
 )
 
-// A body ends an answer that has gone silent. Two clocks run while somebody
+// A timedBody ends an answer that has gone silent. Two clocks run while somebody
 // waits for bytes: one for bytes, one for content, for services keep a dead
 // stream open with comments and pings for ever. What is content says the pulse
 // of the answer, whose beats come from the adapter; without one, and in JSON that
 // comes in one piece, it is what is no comment and no white space. A reader who
 // takes its time does not run the clocks.
-type body struct {
-	inner  io.ReadCloser
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	broken func(error) error
-	timer  *time.Timer
+type timedBody struct {
+	inner     io.ReadCloser
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	wrapError func(error) error
+	timer     *time.Timer
 
-	idle    time.Duration // without a byte
-	quiet   time.Duration // without content
-	left    time.Duration // of quiet
-	pulse   *llm.Pulse    // nil for none
-	beats   atomic.Uint64 // of the pulse when left was full
-	form    form
-	lines   lines
-	muted   atomic.Bool // the clock that runs is the one for content
-	reading atomic.Bool // somebody waits for bytes
-	line    *line       // of the log and the tap; nil for none
+	idleTimeout     time.Duration // without a byte
+	contentTimeout  time.Duration // without content
+	contentTimeLeft time.Duration // of quiet
+	pulse           *llm.Pulse    // nil for none
+	beats           atomic.Uint64 // of the pulse when left was full
+	form            bodyForm
+	lines           eventLines
+	contentClock    atomic.Bool // the clock that runs is the one for content
+	reading         atomic.Bool // somebody waits for bytes
+	line            *logLine    // of the log and the tap; nil for none
 }
 
-// A form is how a body tells content from other bytes.
-type form int
+// A bodyForm is how a body tells content from other bytes.
+type bodyForm int
 
 const (
-	unknown form = iota // nothing but white space came yet
-	events              // lines, of which comments are no content
-	whole               // JSON, of which white space is no content
-	plain               // everything is content
+	formUnknown bodyForm = iota // nothing but white space came yet
+	formEvents                  // lines, of which comments are no content
+	formJSON                    // JSON, of which white space is no content
+	formOther                   // everything is content
 )
 
-// silence is why a body ended itself.
-type silence string
+// timeoutError is why a body ended itself.
+type timeoutError string
 
-func (s silence) Error() string { return string(s) }
+func (s timeoutError) Error() string { return string(s) }
 
-func (b *body) Read(p []byte) (int, error) {
-	b.arm()
+func (b *timedBody) Read(p []byte) (int, error) {
+	b.startTimer()
 	start := time.Now()
 	n, err := b.inner.Read(p)
 	b.reading.Store(false)
 	b.timer.Stop()
-	b.line.read(p[:n])
-	b.left -= time.Since(start)
-	if b.content(p[:n]) {
-		b.left = b.quiet
+	b.line.onBytes(p[:n])
+	b.contentTimeLeft -= time.Since(start)
+	if b.hasContent(p[:n]) {
+		b.contentTimeLeft = b.contentTimeout
 	}
 	if err == nil {
 		return n, nil
@@ -71,76 +71,76 @@ func (b *body) Read(p []byte) (int, error) {
 		b.line.end(nil)
 		return n, err
 	}
-	var silent silence
+	var silent timeoutError
 	switch cause := context.Cause(b.ctx); {
 	case errors.As(cause, &silent):
-		err = b.broken(silent)
+		err = b.wrapError(silent)
 	case cause != nil:
 		err = cause
 	default:
-		err = b.broken(err)
+		err = b.wrapError(err)
 	}
 	b.line.end(err)
 	return n, err
 }
 
-// content reports whether p holds content by itself. Where a pulse tells that of
+// hasContent reports whether p holds content by itself. Where a pulse tells that of
 // events, it does not.
-func (b *body) content(p []byte) bool {
+func (b *timedBody) hasContent(p []byte) bool {
 	text := bytes.TrimLeft(p, " \t\r\n\ufeff")
-	if b.form == unknown && len(text) > 0 {
-		b.form = plain
+	if b.form == formUnknown && len(text) > 0 {
+		b.form = formOther
 		switch {
 		case text[0] == '{' || text[0] == '[':
-			b.form = whole
+			b.form = formJSON
 		case b.pulse != nil: // some servers send events under another media type
-			b.form = events
+			b.form = formEvents
 		}
 	}
 	switch b.form {
-	case unknown:
+	case formUnknown:
 		return false
-	case events:
-		return b.lines.event(p) && b.pulse == nil
-	case whole:
+	case formEvents:
+		return b.lines.hasData(p) && b.pulse == nil
+	case formJSON:
 		return len(text) > 0
 	}
 	return len(p) > 0
 }
 
-// arm starts the clock that ends first.
-func (b *body) arm() {
+// startTimer starts the clock that ends first.
+func (b *timedBody) startTimer() {
 	if beats := b.pulse.Beats(); beats != b.beats.Load() {
 		b.beats.Store(beats)
-		b.left = b.quiet
+		b.contentTimeLeft = b.contentTimeout
 	}
-	d, muted := b.idle, b.left < b.idle
+	d, muted := b.idleTimeout, b.contentTimeLeft < b.idleTimeout
 	if muted {
-		d = max(b.left, 0)
+		d = max(b.contentTimeLeft, 0)
 	}
-	b.muted.Store(muted)
+	b.contentClock.Store(muted)
 	b.reading.Store(true)
 	if b.timer == nil {
-		b.timer = time.AfterFunc(d, b.expire)
+		b.timer = time.AfterFunc(d, b.onTimeout)
 		return
 	}
 	b.timer.Reset(d)
 }
 
-func (b *body) expire() {
+func (b *timedBody) onTimeout() {
 	switch {
 	case !b.reading.Load():
-	case !b.muted.Load():
-		b.cancel(silence(fmt.Sprintf("nothing came for %s", b.idle)))
+	case !b.contentClock.Load():
+		b.cancel(timeoutError(fmt.Sprintf("nothing came for %s", b.idleTimeout)))
 	case b.pulse.Beats() != b.beats.Load(): // the user waits on
-		b.timer.Reset(min(b.idle, b.quiet))
+		b.timer.Reset(min(b.idleTimeout, b.contentTimeout))
 	default:
-		b.cancel(silence(fmt.Sprintf("nothing but keep-alives for %s", b.quiet)))
+		b.cancel(timeoutError(fmt.Sprintf("nothing but keep-alives for %s", b.contentTimeout)))
 	}
 }
 
 // Close ends the answer at once, wherever it stands.
-func (b *body) Close() error {
+func (b *timedBody) Close() error {
 	if b.timer != nil {
 		b.timer.Stop()
 	}
@@ -149,15 +149,15 @@ func (b *body) Close() error {
 	return b.inner.Close()
 }
 
-// lines follows a stream of events, to tell comments and blank lines from lines
+// eventLines follows a stream of events, to tell comments and blank lines from lines
 // that say something. The zero value stands at the beginning.
-type lines struct {
+type eventLines struct {
 	inside  bool // the current line has begun
 	comment bool // it is a comment
 }
 
-// event reports whether p holds any part of a line that is not a comment.
-func (l *lines) event(p []byte) bool {
+// hasData reports whether p holds any part of a line that is not a comment.
+func (l *eventLines) hasData(p []byte) bool {
 	found := false
 	for len(p) > 0 {
 		end := bytes.IndexAny(p, "\r\n")
@@ -172,20 +172,20 @@ func (l *lines) event(p []byte) bool {
 		if end < 0 {
 			break
 		}
-		*l = lines{}
+		*l = eventLines{}
 		p = p[end+1:]
 	}
 	return found
 }
 
-// broken is what a connection that failed inside an answer means.
-func broken(err error, host string) *llm.Error {
-	var silent silence
+// interruptedError is what a connection that failed inside an answer means.
+func interruptedError(err error, host string) *llm.Error {
+	var silent timeoutError
 	if errors.As(err, &silent) {
 		return &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("%s fell silent: %s", host, silent)}
 	}
-	if calming(err) {
-		return &llm.Error{Fault: llm.RateLimit, Message: unreached(err, host)}
+	if isEnhanceYourCalm(err) {
+		return &llm.Error{Fault: llm.RateLimit, Message: dialMessage(err, host)}
 	}
-	return &llm.Error{Fault: llm.Network, Message: "the connection to " + host + " broke off in the middle of the answer: " + reason(err)}
+	return &llm.Error{Fault: llm.Network, Message: "the connection to " + host + " broke off in the middle of the answer: " + dialReason(err)}
 }

@@ -16,8 +16,8 @@ import (
 	"parley/providers/llm"
 )
 
-// reasons puts what the system says about connections into words.
-var reasons = []struct {
+// dialReasons puts what the system says about connections into words.
+var dialReasons = []struct {
 	err error
 	say string
 }{
@@ -30,8 +30,8 @@ var reasons = []struct {
 	{io.EOF, "closed by the other side"},
 }
 
-func reason(err error) string {
-	for _, r := range reasons {
+func dialReason(err error) string {
+	for _, r := range dialReasons {
 		if errors.Is(err, r.err) {
 			return r.say
 		}
@@ -39,22 +39,22 @@ func reason(err error) string {
 	return oneLine(err.Error(), 300)
 }
 
-// unreachable is what a request that got no answer means. Host is what the
+// unreachableError is what a request that got no answer means. Host is what the
 // user asked for, as host:port.
-func unreachable(err error, host string) *llm.Error {
+func unreachableError(err error, host string) *llm.Error {
 	var told *llm.Error
 	if errors.As(err, &told) {
 		return told
 	}
-	e := &llm.Error{Fault: llm.Network, Message: unreached(err, host)}
+	e := &llm.Error{Fault: llm.Network, Message: dialMessage(err, host)}
 	switch {
 	case strings.Contains(err.Error(), "unsupported protocol scheme"), strings.Contains(err.Error(), "no Host in request URL"):
 		e.Fault, e.Message = llm.InvalidRequest, "the base URL is not an http or https address"
 	case errors.Is(err, errRefused):
 		e.Fault = llm.Server
-	case calming(err):
+	case isEnhanceYourCalm(err):
 		e.Fault = llm.RateLimit
-	case lasting(err):
+	case isPermanent(err):
 		e.Err = permanent{}
 	}
 	return e
@@ -64,15 +64,15 @@ func unreachable(err error, host string) *llm.Error {
 // REFUSED_STREAM or GOAWAY, or that is not to be sent again unseen; see replayed.
 var errRefused = errors.New("refused the request before reading it")
 
-// calming reports whether an HTTP/2 server closed a stream or a connection with
+// isEnhanceYourCalm reports whether an HTTP/2 server closed a stream or a connection with
 // the code ENHANCE_YOUR_CALM (RFC 9113, section 7): too many requests. The error
 // types of net/http are not exported; their texts name the code.
-func calming(err error) bool { return strings.Contains(err.Error(), "ENHANCE_YOUR_CALM") }
+func isEnhanceYourCalm(err error) bool { return strings.Contains(err.Error(), "ENHANCE_YOUR_CALM") }
 
-// lasting reports whether a connection failed for a reason that another attempt
+// isPermanent reports whether a connection failed for a reason that another attempt
 // meets again: a certificate that is not trusted, another protocol than TLS, or
 // an alert of the TLS handshake.
-func lasting(err error) bool {
+func isPermanent(err error) bool {
 	var (
 		cert  *tls.CertificateVerificationError
 		plain tls.RecordHeaderError
@@ -91,7 +91,7 @@ func (permanent) Error() string { return "another attempt would fail as well" }
 // ShouldRetry implements what package retry asks of errors.
 func (permanent) ShouldRetry() (again, said bool) { return false, true }
 
-func unreached(err error, host string) string {
+func dialMessage(err error, host string) string {
 	var (
 		op    *net.OpError
 		dns   *net.DNSError
@@ -108,7 +108,7 @@ func unreached(err error, host string) string {
 	switch {
 	case errors.Is(err, errRefused):
 		return host + " " + errRefused.Error()
-	case calming(err):
+	case isEnhanceYourCalm(err):
 		return host + " closed the connection: too many requests (ENHANCE_YOUR_CALM)"
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "no such host: " + oneLine(dns.Name, 100)
@@ -117,7 +117,7 @@ func unreached(err error, host string) string {
 	case errors.As(err, &dns):
 		return "looking up " + oneLine(dns.Name, 100) + ": " + oneLine(dns.Err, 100)
 	case errors.As(err, &cert):
-		return "the certificate of " + host + " is not valid: " + distrust(cert.Err)
+		return "the certificate of " + host + " is not valid: " + certificateMessage(cert.Err)
 	case errors.As(err, &plain), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
 		return host + " does not speak TLS: is it http instead of https?"
 	case op != nil && (op.Op == "remote error" || op.Op == "local error"): // a TLS alert
@@ -133,11 +133,11 @@ func unreached(err error, host string) string {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection to " + host + " refused"
 	}
-	return "connection to " + host + ": " + reason(err)
+	return "connection to " + host + ": " + dialReason(err)
 }
 
-// distrust says why a certificate was not accepted.
-func distrust(err error) string {
+// certificateMessage says why a certificate was not accepted.
+func certificateMessage(err error) string {
 	var (
 		unknown x509.UnknownAuthorityError
 		name    x509.HostnameError
@@ -154,9 +154,9 @@ func distrust(err error) string {
 	return oneLine(err.Error(), 200)
 }
 
-// proxyAnswer turns a proxy's refusal into words; net/http keeps its status
+// proxyError turns a proxy's refusal into words; net/http keeps its status
 // line only.
-func proxyAnswer(_ context.Context, proxy *url.URL, _ *http.Request, res *http.Response) error {
+func proxyError(_ context.Context, proxy *url.URL, _ *http.Request, res *http.Response) error {
 	if res.StatusCode == http.StatusOK {
 		return nil
 	}

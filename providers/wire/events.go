@@ -17,11 +17,11 @@ const MaxEvent = 64 << 20
 // ErrTooLong is why a longer one is not read.
 var ErrTooLong error = &llm.Error{Fault: llm.Server, Message: "an event of the answer is longer than 64 MiB"}
 
-// Open begins to read the body of a response. The first byte behind a byte order
+// Sniff begins to read the body of a response. The first byte behind a byte order
 // mark and white space tells what it is, whatever was asked for, as some servers
 // know only one of the two: '{' and '[' begin JSON, all others events. It is
 // still to be read, and 0 if there is none.
-func Open(body io.Reader) (r *bufio.Reader, first byte) {
+func Sniff(body io.Reader) (r *bufio.Reader, first byte) {
 	r = bufio.NewReaderSize(body, 16<<10)
 	if bom, _ := r.Peek(3); string(bom) == "\ufeff" {
 		r.Discard(3)
@@ -38,8 +38,8 @@ func Open(body io.Reader) (r *bufio.Reader, first byte) {
 	}
 }
 
-// Whole reads an answer that comes in one piece.
-func Whole(r io.Reader) ([]byte, error) {
+// ReadAll reads an answer that comes in one piece.
+func ReadAll(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxEvent+1))
 	if err == nil && len(data) > MaxEvent {
 		err = ErrTooLong
@@ -69,12 +69,12 @@ func NewEvents(r *bufio.Reader) *Events { return &Events{r: r} }
 // gateways end those of others, is such an end.
 func (e *Events) Next() ([]byte, error) {
 	for !e.Done {
-		data, err := e.next()
+		data, err := e.readEvent()
 		if err != nil {
 			return nil, err
 		}
 		data = bytes.TrimSpace(data)
-		e.Done = bytes.HasPrefix(data, done)
+		e.Done = bytes.HasPrefix(data, doneMarker)
 		if len(data) > 0 && !e.Done {
 			return data, nil
 		}
@@ -83,17 +83,17 @@ func (e *Events) Next() ([]byte, error) {
 }
 
 var (
-	done  = []byte("[DONE]")
-	colon = []byte{':'}
+	doneMarker = []byte("[DONE]")
+	colon      = []byte{':'}
 )
 
-// next reads up to the end of an event that has data, empty or not.
-func (e *Events) next() ([]byte, error) {
+// readEvent reads up to the end of an event that has data, empty or not.
+func (e *Events) readEvent() ([]byte, error) {
 	e.data, e.Name = e.data[:0], ""
 	got := false
 	for {
 		start := len(e.data)
-		err := e.line()
+		err := e.readLine()
 		line := e.data[start:]
 		e.data = e.data[:start]
 		switch {
@@ -121,8 +121,8 @@ func (e *Events) next() ([]byte, error) {
 	}
 }
 
-// line appends the next line to e.data, without its end: \n, \r\n or \r.
-func (e *Events) line() error {
+// readLine appends the next line to e.data, without its end: \n, \r\n or \r.
+func (e *Events) readLine() error {
 	for {
 		// Data is looked at as it comes: a server may be silent after \r.
 		if e.r.Buffered() == 0 {

@@ -14,9 +14,9 @@ import (
 	"parley/providers/wire"
 )
 
-// events reads all events of a stream, as name=data.
-func events(r io.Reader) (list []string, failed error) {
-	buffered, _ := wire.Open(r)
+// formEvents reads all events of a stream, as name=data.
+func formEvents(r io.Reader) (list []string, failed error) {
+	buffered, _ := wire.Sniff(r)
 	e := wire.NewEvents(buffered)
 	for {
 		data, err := e.Next()
@@ -53,7 +53,7 @@ func TestEvents(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for way, r := range map[string]io.Reader{"whole": strings.NewReader(test.in), "bytes": iotest.OneByteReader(strings.NewReader(test.in))} {
-				got, err := events(r)
+				got, err := formEvents(r)
 				if err != nil || !slices.Equal(got, test.want) {
 					t.Errorf("%s: %q, %v; want %q", way, got, err, test.want)
 				}
@@ -79,7 +79,7 @@ func TestDone(t *testing.T) {
 // the connection comes through.
 func TestBroken(t *testing.T) {
 	broken := errors.New("broken")
-	got, err := events(io.MultiReader(strings.NewReader("data: a\n\ndata: b\n"), iotest.ErrReader(broken)))
+	got, err := formEvents(io.MultiReader(strings.NewReader("data: a\n\ndata: b\n"), iotest.ErrReader(broken)))
 	if err != broken || !slices.Equal(got, []string{"=a"}) {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -91,7 +91,7 @@ func TestOpen(t *testing.T) {
 		"": 0, " \r\n": 0, "{}": '{', "\ufeff \t\r\n{}": '{', "\n[": '[', "data: {}": 'd', ": {": ':',
 	} {
 		for _, body := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in))} {
-			r, first := wire.Open(body)
+			r, first := wire.Sniff(body)
 			if next, _ := r.ReadByte(); first != want || next != want {
 				t.Errorf("%q: %q, then %q, want %q", in, first, next, want)
 			}
@@ -124,16 +124,16 @@ func (r *repeat) Read(p []byte) (int, error) {
 func TestLong(t *testing.T) {
 	const size = 32 << 20
 	block := strings.Repeat("x", 64<<10)
-	r, _ := wire.Open(io.MultiReader(strings.NewReader("data: "), &repeat{text: block, left: size / len(block)}, strings.NewReader("\n\n")))
+	r, _ := wire.Sniff(io.MultiReader(strings.NewReader("data: "), &repeat{text: block, left: size / len(block)}, strings.NewReader("\n\n")))
 	if data, err := wire.NewEvents(r).Next(); err != nil || len(data) != size || bytes.Count(data, []byte("x")) != size {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
 	for name, text := range map[string]string{"a line": block, "an event": "data: " + block[:4<<10] + "\n"} {
-		if _, err := events(&repeat{text: text, left: 1 << 20}); err != wire.ErrTooLong || llm.FaultOf(err) != llm.Server {
+		if _, err := formEvents(&repeat{text: text, left: 1 << 20}); err != wire.ErrTooLong || llm.FaultOf(err) != llm.Server {
 			t.Errorf("%s without end: %v", name, err)
 		}
 	}
-	if _, err := wire.Whole(&repeat{text: block, left: 1 << 20}); err != wire.ErrTooLong {
+	if _, err := wire.ReadAll(&repeat{text: block, left: 1 << 20}); err != wire.ErrTooLong {
 		t.Errorf("a body without end: %v", err)
 	}
 }
@@ -149,16 +149,16 @@ func FuzzEvents(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		want, err := events(strings.NewReader(in))
+		want, err := formEvents(strings.NewReader(in))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := events(iotest.OneByteReader(strings.NewReader(in))); err != nil || !slices.Equal(got, want) {
+		if got, err := formEvents(iotest.OneByteReader(strings.NewReader(in))); err != nil || !slices.Equal(got, want) {
 			t.Errorf("byte by byte %q, %v; want %q", got, err, want)
 		}
 		lines := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(in)
 		for _, end := range []string{"\n", "\r", "\r\n"} {
-			if got, err := events(strings.NewReader(strings.ReplaceAll(lines, "\n", end))); err != nil || !slices.Equal(got, want) {
+			if got, err := formEvents(strings.NewReader(strings.ReplaceAll(lines, "\n", end))); err != nil || !slices.Equal(got, want) {
 				t.Errorf("lines that end in %q: %q, %v; want %q", end, got, err, want)
 			}
 		}
@@ -170,7 +170,7 @@ func FuzzEvents(f *testing.F) {
 			name, data, _ := strings.Cut(event, "=")
 			again.WriteString("event: " + name + "\ndata: " + strings.ReplaceAll(data, "\n", "\ndata: ") + "\n\n")
 		}
-		if got, err := events(strings.NewReader(again.String())); err != nil || !slices.Equal(got, want) {
+		if got, err := formEvents(strings.NewReader(again.String())); err != nil || !slices.Equal(got, want) {
 			t.Errorf("written again %q, %v; want %q", got, err, want)
 		}
 	})

@@ -9,14 +9,14 @@ import (
 var Network = network
 
 // Exchange is what a program's run is kept in.
-func (p *Program) Exchange() *exchange { return p.x }
+func (p *ProgramExchange) Exchange() *exchange { return p.x }
 
 // Took is took, for tests of what it costs.
-func (x *exchange) Took(p []byte) { x.took(p) }
+func (x *exchange) Took(p []byte) { x.onBytes(p) }
 
 // RecordTo records to a writer.
 func RecordTo(to io.WriteCloser, trouble func(error)) *Recorder {
-	return &Recorder{to: to, Trouble: trouble}
+	return &Recorder{to: to, OnError: trouble}
 }
 
 // ReadReplay reads a recording from memory.

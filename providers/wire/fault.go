@@ -10,11 +10,11 @@ import (
 	"parley/providers/llm"
 )
 
-// codes says what a structured code means, whoever sends it. Codes are compared
+// faultsByCode says what a structured code means, whoever sends it. Codes are compared
 // without case and punctuation, for the same one is written invalid_api_key and
 // InvalidApiKey. Four digits are GLM's and Mistral's, which do not collide;
 // MiniMax's are told apart by their place in the body.
-var codes = expand(map[llm.Fault]string{
+var faultsByCode = invert(map[llm.Fault]string{
 	llm.Quota: `insufficient_quota billing_hard_limit_reached billing_error billing_not_active exceeded_current_quota_error
 		quota_exhausted insufficient_balance insufficient_credits payment_required arrearage free_tier_only
 		allocation_quota allocation_quota.free_tier_only usage_limit_reached
@@ -40,30 +40,30 @@ var codes = expand(map[llm.Fault]string{
 		1210 1213 1214 1215`, // GLM answers everything with status 429
 })
 
-// vague are types that stand beside a better sign, a status or words, more
+// vagueCodes are types that stand beside a better sign, a status or words, more
 // often than not. They decide only where there is nothing else.
-var vague = expand(map[llm.Fault]string{
+var vagueCodes = invert(map[llm.Fault]string{
 	llm.InvalidRequest: `invalid_request_error invalid_argument bad_request invalid_parameter minimax2013`,
 	llm.Permission:     `forbidden`,
 	llm.ModelNotFound:  `not_found_error not_found`,
 	llm.Server:         `server_error api_error internal_error internal_server_error internal timeout_error`,
 })
 
-// expand turns a table around when it is first needed.
-func expand(table map[llm.Fault]string) func() map[string]llm.Fault {
+// invert turns a table around when it is first needed.
+func invert(table map[llm.Fault]string) func() map[string]llm.Fault {
 	return sync.OnceValue(func() map[string]llm.Fault {
 		all := map[string]llm.Fault{}
 		for fault, names := range table {
 			for _, name := range strings.Fields(names) {
-				all[norm(name)] = fault
+				all[normalizeCode(name)] = fault
 			}
 		}
 		return all
 	})
 }
 
-// norm is a code without case and punctuation.
-func norm(code string) string {
+// normalizeCode is a code without case and punctuation.
+func normalizeCode(code string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'A' && r <= 'Z':
@@ -111,8 +111,8 @@ var phrases = []struct {
 	{llm.RateLimit, "", pattern(`rate.?limit|too many requests|(tokens|requests) per min`), nil},
 }
 
-// statuses say what an HTTP status means that its class does not.
-var statuses = map[int]llm.Fault{
+// faultsByStatus say what an HTTP status means that its class does not.
+var faultsByStatus = map[int]llm.Fault{
 	401: llm.Authentication,
 	402: llm.Quota,
 	403: llm.Permission,
@@ -128,11 +128,11 @@ var statuses = map[int]llm.Fault{
 	499: llm.Server,
 }
 
-// longest is the delay of a rate limit from which on it counts as a quota.
-const longest = 5 * time.Minute
+// quotaWait is the delay of a rate limit from which on it counts as a quota.
+const quotaWait = 5 * time.Minute
 
-// fault weighs the evidence.
-func (w *words) fault(status int) *llm.Error {
+// toError weighs the evidence.
+func (w *evidence) toError(status int) *llm.Error {
 	e := &llm.Error{Message: w.message, Param: w.param}
 	if len(w.codes) > 0 {
 		e.Code = w.codes[0]
@@ -143,8 +143,8 @@ func (w *words) fault(status int) *llm.Error {
 	if e.Message == "" {
 		e.Message = http.StatusText(status)
 	}
-	e.Fault = w.decide(e, status)
-	if e.Fault == llm.RateLimit && w.delay > longest {
+	e.Fault = w.decideFault(e, status)
+	if e.Fault == llm.RateLimit && w.delay > quotaWait {
 		e.Fault = llm.Quota
 	}
 	// Groq: one request that is larger than the allowance of a minute. It is the
@@ -155,15 +155,15 @@ func (w *words) fault(status int) *llm.Error {
 	return e
 }
 
-func (w *words) decide(e *llm.Error, status int) llm.Fault {
+func (w *evidence) decideFault(e *llm.Error, status int) llm.Fault {
 	for _, c := range w.codes {
 		// Gemini's RESOURCE_EXHAUSTED is a quota only if it is one of a day.
-		if n := norm(c); strings.Contains(n, "perday") || strings.Contains(n, "daily") {
+		if n := normalizeCode(c); strings.Contains(n, "perday") || strings.Contains(n, "daily") {
 			return llm.Quota
 		}
 	}
 	for _, c := range w.codes {
-		if fault, ok := codes()[norm(c)]; ok {
+		if fault, ok := faultsByCode()[normalizeCode(c)]; ok {
 			return fault
 		}
 	}
@@ -179,7 +179,7 @@ func (w *words) decide(e *llm.Error, status int) llm.Fault {
 	if status < 400 {
 		status = w.status
 	}
-	if fault, ok := statuses[status]; ok {
+	if fault, ok := faultsByStatus[status]; ok {
 		return fault
 	}
 	switch {
@@ -191,7 +191,7 @@ func (w *words) decide(e *llm.Error, status int) llm.Fault {
 		return llm.InvalidRequest
 	}
 	for _, c := range w.codes {
-		if fault, ok := vague()[norm(c)]; ok {
+		if fault, ok := vagueCodes()[normalizeCode(c)]; ok {
 			return fault
 		}
 	}

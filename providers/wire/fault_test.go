@@ -120,7 +120,7 @@ func TestFault(t *testing.T) {
 		{"page", 502, "<html><head><title>502 Bad\nGateway</title></head><body><h1>nginx</h1></body></html>", llm.Server, "||answered with a web page (text/html) “502 Bad Gateway”"},
 		{"page without title", 403, "<!DOCTYPE html><p>x", llm.Permission, "||answered with a web page (text/html)"},
 	} {
-		e := wire.Fault(tt.status, header(), []byte(tt.body), now)
+		e := wire.StatusError(tt.status, header(), []byte(tt.body), now)
 		if e.Fault != tt.fault || e.Status != tt.status {
 			t.Errorf("%s: %s (%d), want %s: %s", tt.name, e.Fault, e.Status, tt.fault, e.Message)
 		}
@@ -142,7 +142,7 @@ func TestRequestID(t *testing.T) {
 		{nil, `{"error":{"message":"x"},"request_id":"c"}`, "c"},
 		{nil, "", ""},
 	} {
-		if got := wire.Fault(500, tt.header, []byte(tt.body), now).ID; got != tt.want {
+		if got := wire.StatusError(500, tt.header, []byte(tt.body), now).ID; got != tt.want {
 			t.Errorf("%v %s: id %q, want %q", tt.header, tt.body, got, tt.want)
 		}
 	}
@@ -186,7 +186,7 @@ func TestEventFault(t *testing.T) {
 		{`{"detail":"gone"}`, llm.Unknown, "0 gone"},
 		{`{"detail":[{"loc":["body"],"msg":"bad"}]}`, llm.Unknown, "0 body: bad"},
 	} {
-		e := wire.EventFault([]byte(tt.body))
+		e := wire.EventError([]byte(tt.body))
 		switch {
 		case e == nil && tt.fault != "":
 			t.Errorf("%s: no fault, want %s", tt.body, tt.fault)
@@ -250,10 +250,10 @@ func TestWait(t *testing.T) {
 		}
 	}
 	h := header("x-ratelimit-remaining-tokens", "0", "x-ratelimit-reset-tokens", "6m0s")
-	if got := wire.Fault(503, h, nil, now).Wait; got != 0 {
+	if got := wire.StatusError(503, h, nil, now).Wait; got != 0 {
 		t.Errorf("a bucket beside a 503: %s, want 0", got)
 	}
-	if got := wire.Fault(429, h, nil, now).Wait; got != 6*time.Minute {
+	if got := wire.StatusError(429, h, nil, now).Wait; got != 6*time.Minute {
 		t.Errorf("a bucket beside a 429: %s, want 6m", got)
 	}
 }
@@ -276,7 +276,7 @@ func FuzzFault(f *testing.F) {
 		f.Add(429, body)
 	}
 	f.Fuzz(func(t *testing.T, status int, body string) {
-		e := wire.Fault(status, nil, []byte(body), now)
+		e := wire.StatusError(status, nil, []byte(body), now)
 		if e.Fault == "" {
 			t.Errorf("%q: no fault", body)
 		}
@@ -285,7 +285,7 @@ func FuzzFault(f *testing.F) {
 				t.Errorf("%q: control characters in %q", body, s)
 			}
 		}
-		if e := wire.EventFault([]byte(body)); e != nil && e.Fault == "" {
+		if e := wire.EventError([]byte(body)); e != nil && e.Fault == "" {
 			t.Errorf("%q: an event without a fault", body)
 		}
 	})
@@ -295,7 +295,7 @@ func BenchmarkEventFault(b *testing.B) {
 	chunk := []byte(`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1760000000,"model":"gpt","choices":[{"index":0,"delta":{"content":" word"},"finish_reason":null}]}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if wire.EventFault(chunk) != nil {
+		if wire.EventError(chunk) != nil {
 			b.Fatal("found one")
 		}
 	}
@@ -308,7 +308,7 @@ func TestCaught(t *testing.T) {
 		`{"x":{"filtered":true,"severity":"a\nb\u001b[31m"}}`:                                            "x (a b [31m)",
 		`{"x":"filtered"}`: "", `[]`: "", `null`: "", ``: "", `{`: "",
 	} {
-		if got := wire.Caught([]byte(raw)); got != want {
+		if got := wire.FilteredCategories([]byte(raw)); got != want {
 			t.Errorf("%s: %q, want %q", raw, got, want)
 		}
 	}

@@ -34,7 +34,7 @@ const (
 // A frame answers a request on a stream of an HTTP/2 server.
 type frame func(stream uint32) (kind byte, on uint32, payload []byte)
 
-func reset(code uint32) frame {
+func parseReset(code uint32) frame {
 	return func(stream uint32) (byte, uint32, []byte) {
 		return frameReset, stream, binary.BigEndian.AppendUint32(nil, code)
 	}
@@ -116,14 +116,14 @@ func TestRefusedStreamsAreTries(t *testing.T) {
 		fault  llm.Fault
 		words  string
 	}{
-		{"REFUSED_STREAM", reset(codeRefused), llm.Server, "refused the request before reading it"},
+		{"REFUSED_STREAM", parseReset(codeRefused), llm.Server, "refused the request before reading it"},
 		{"GOAWAY before the stream", goAway(0, 0), llm.Server, "refused the request before reading it"},
-		{"ENHANCE_YOUR_CALM", reset(codeCalm), llm.RateLimit, "ENHANCE_YOUR_CALM"},
+		{"ENHANCE_YOUR_CALM", parseReset(codeCalm), llm.RateLimit, "ENHANCE_YOUR_CALM"},
 		{"GOAWAY with ENHANCE_YOUR_CALM", goAway(codeCalm, 1), llm.RateLimit, "ENHANCE_YOUR_CALM"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			base, url, seen := refusing(t, tt.answer)
-			client := wire.Client(wire.Options{Base: base})
+			client := wire.Client(wire.Options{Transport: base})
 			defer client.CloseIdleConnections()
 			_, err := ask(t.Context(), client, url)
 			if e := fault(t, err); e.Fault != tt.fault || !strings.Contains(e.Message, tt.words) || seen.Load() != 1 {
@@ -159,9 +159,9 @@ func TestTries(t *testing.T) {
 	defer quiet.Close()
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
-	refused, url, seen := refusing(t, reset(codeRefused))
+	refused, url, seen := refusing(t, parseReset(codeRefused))
 
-	instant := retry.Options{Max: 3, Sleep: func(context.Context, time.Duration) error { return nil }}
+	instant := retry.Options{MaxRetries: 3, Sleep: func(context.Context, time.Duration) error { return nil }}
 	for _, tt := range []struct {
 		name, url string
 		base      http.RoundTripper
@@ -171,7 +171,7 @@ func TestTries(t *testing.T) {
 		{"an unknown certificate authority", quiet.URL, nil, 1},
 		{"no TLS", strings.Replace(plain.URL, "http", "https", 1), nil, 1},
 	} {
-		client := wire.Client(wire.Options{Base: tt.base})
+		client := wire.Client(wire.Options{Transport: tt.base})
 		m := &asking{client: client, url: tt.url}
 		for range retry.Wrap(m, instant).Stream(t.Context(), llm.Request{}) {
 		}

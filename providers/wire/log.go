@@ -25,8 +25,8 @@ type Log struct {
 // helps its support where no answer came that would bring the provider's.
 const clientID = "X-Client-Request-Id"
 
-// marked is req with an id of its own, where the provider takes one.
-func (t *transport) marked(req *http.Request) *http.Request {
+// withRequestID is req with an id of its own, where the provider takes one.
+func (t *transport) withRequestID(req *http.Request) *http.Request {
 	if req.URL.Hostname() != "api.openai.com" || req.Header.Get(clientID) != "" {
 		return req
 	}
@@ -35,9 +35,9 @@ func (t *transport) marked(req *http.Request) *http.Request {
 	return req
 }
 
-// A line is what the log will say of one request, and the tap keeps of it. A nil
+// A logLine is what the log will say of one request, and the tap keeps of it. A nil
 // line is of neither.
-type line struct {
+type logLine struct {
 	t       *transport
 	tapped  *exchange
 	ctx     context.Context
@@ -56,29 +56,29 @@ type line struct {
 	ended  bool
 }
 
-// line begins the line of req.
-func (t *transport) line(req *http.Request) *line {
+// beginLine begins the line of req.
+func (t *transport) beginLine(req *http.Request) *logLine {
 	if t.Log.To == nil && t.Tap == nil {
 		return nil
 	}
-	return &line{t: t, tapped: t.tapped(req), ctx: context.WithoutCancel(req.Context()), client: req.Header.Get(clientID), path: req.URL.Path, start: time.Now()}
+	return &logLine{t: t, tapped: t.beginExchange(req), ctx: context.WithoutCancel(req.Context()), client: req.Header.Get(clientID), path: req.URL.Path, start: time.Now()}
 }
 
-// head notes the headers of the answer.
-func (l *line) head(res *http.Response) {
+// onHeaders notes the headers of the answer.
+func (l *logLine) onHeaders(res *http.Response) {
 	if l == nil {
 		return
 	}
 	l.headers, l.status, l.id = time.Now(), res.StatusCode, requestID(res.Header, "")
-	l.tapped.answered(res.StatusCode, res.Header)
+	l.tapped.onHeaders(res.StatusCode, res.Header)
 }
 
-// read notes a piece of the answer.
-func (l *line) read(p []byte) {
+// onBytes notes a piece of the answer.
+func (l *logLine) onBytes(p []byte) {
 	if l == nil || len(p) == 0 {
 		return
 	}
-	l.tapped.took(p)
+	l.tapped.onBytes(p)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.first.IsZero() {
@@ -87,8 +87,8 @@ func (l *line) read(p []byte) {
 	l.bytes += int64(len(p))
 }
 
-// judge says whether the answer is one: err is what it means otherwise.
-func (l *line) judge(err error) {
+// setOutcome says whether the answer is one: err is what it means otherwise.
+func (l *logLine) setOutcome(err error) {
 	if l == nil {
 		return
 	}
@@ -102,7 +102,7 @@ func (l *line) judge(err error) {
 }
 
 // end writes the line, once. Err is why the answer did not come, or broke off.
-func (l *line) end(err error) {
+func (l *logLine) end(err error) {
 	if l == nil {
 		return
 	}
@@ -120,8 +120,10 @@ func (l *line) end(err error) {
 }
 
 // write writes the line.
-func (l *line) write(err error) {
-	text := func(name, value string) slog.Attr { return slog.String(name, clip(l.t.mask.text(value), messageLimit)) }
+func (l *logLine) write(err error) {
+	text := func(name, value string) slog.Attr {
+		return slog.String(name, truncate(l.t.mask.text(value), messageLimit))
+	}
 	attrs := []slog.Attr{
 		text("provider", l.t.Provider), text("kind", l.t.Log.Kind), text("model", l.t.Log.Model),
 	}
@@ -157,8 +159,8 @@ func (l *line) write(err error) {
 
 // Categories beside the faults.
 const (
-	canceled = "canceled"
-	deadline = "deadline"
+	categoryCanceled = "canceled"
+	categoryDeadline = "deadline"
 )
 
 // Category is the fault of err in a word, "" if there is no error.
@@ -170,7 +172,7 @@ func Category(err error) string {
 	case errors.As(err, &told):
 		return string(told.Fault)
 	case errors.Is(err, context.DeadlineExceeded):
-		return deadline
+		return categoryDeadline
 	}
-	return canceled // with whatever cause the context was given
+	return categoryCanceled // with whatever cause the context was given
 }

@@ -102,7 +102,7 @@ func TestClientRequestID(t *testing.T) {
 		var out bytes.Buffer
 		client := wire.Client(wire.Options{
 			Log: wire.Log{To: slog.New(slog.NewJSONHandler(&out, nil))},
-			Base: roundTrip(func(r *http.Request) (*http.Response, error) {
+			Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 				ids = append(ids, r.Header.Get("X-Client-Request-Id"))
 				return nil, io.EOF
 			}),

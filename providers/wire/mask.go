@@ -36,7 +36,7 @@ func newMask(secrets []string) mask {
 	var all []string
 	for _, s := range secrets {
 		if s = strings.TrimSpace(s); len(s) >= 4 {
-			all = append(all, forms(s)...)
+			all = append(all, secretForms(s)...)
 		}
 	}
 	if len(all) == 0 {
@@ -60,35 +60,35 @@ func MaskText(secrets []string, shortest int) func(string) string {
 	return newMask(long).text
 }
 
-// forms lists secret as it is, and as URL, JSON, HTML, hexadecimal and base64
+// secretForms lists secret as it is, and as URL, JSON, HTML, hexadecimal and base64
 // text.
-func forms(secret string) []string {
+func secretForms(secret string) []string {
 	all := []string{secret}
 	for _, escaped := range []string{url.QueryEscape(secret), url.PathEscape(secret)} {
-		all = append(all, escaped, lowerHex(escaped))
+		all = append(all, escaped, lowerHexEscapes(escaped))
 	}
 	all = append(all, html.EscapeString(secret))
 	for _, escape := range []bool{true, false} {
-		once := quoted(secret, escape)
-		all = append(all, once, quoted(once, escape)) // twice in arguments of calls
+		once := jsonQuoted(secret, escape)
+		all = append(all, once, jsonQuoted(once, escape)) // twice in arguments of calls
 	}
 	if len(secret) < 8 {
 		return all // what follows is short enough to occur by chance
 	}
 	for _, format := range []string{"%02x", "%02X", "%%%02x", "%%%02X", "\\x%02x", "\\x%02X"} {
-		all = append(all, each([]byte(secret), format))
+		all = append(all, formatEach([]byte(secret), format))
 	}
 	for _, format := range []string{"&#%d;", "&#x%x;", "&#x%X;", "\\u%04x", "\\u%04X"} {
-		all = append(all, each([]rune(secret), format))
+		all = append(all, formatEach([]rune(secret), format))
 	}
-	for _, once := range encoded(secret) {
-		all = append(append(all, once), encoded(once)...)
+	for _, once := range base64Forms(secret) {
+		all = append(append(all, once), base64Forms(once)...)
 	}
 	return all
 }
 
-// each writes every byte or rune of a secret in a format.
-func each[T byte | rune](secret []T, format string) string {
+// formatEach writes every byte or rune of a secret in a format.
+func formatEach[T byte | rune](secret []T, format string) string {
 	var b strings.Builder
 	for _, c := range secret {
 		fmt.Fprintf(&b, format, c)
@@ -96,10 +96,10 @@ func each[T byte | rune](secret []T, format string) string {
 	return b.String()
 }
 
-// encoded lists s as it can stand in base64, of either alphabet, as far as that
+// base64Forms lists s as it can stand in base64, of either alphabet, as far as that
 // does not depend on what is around it: "user:secret" moves the secret against the
 // groups of three bytes.
-func encoded(s string) []string {
+func base64Forms(s string) []string {
 	var all []string
 	for shift := range 3 {
 		e := base64.RawStdEncoding.EncodeToString([]byte("\x00\x00"[:shift] + s))
@@ -115,8 +115,8 @@ func encoded(s string) []string {
 	return all
 }
 
-// quoted is s as it stands between the quotes of a JSON string.
-func quoted(s string, escapeHTML bool) string {
+// jsonQuoted is s as it stands between the quotes of a JSON string.
+func jsonQuoted(s string, escapeHTML bool) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(escapeHTML)
@@ -127,8 +127,8 @@ func quoted(s string, escapeHTML bool) string {
 	return text[1 : len(text)-1]
 }
 
-// lowerHex writes the escapes of a URL as %2f instead of %2F.
-func lowerHex(s string) string {
+// lowerHexEscapes writes the escapes of a URL as %2f instead of %2F.
+func lowerHexEscapes(s string) string {
 	b := []byte(s)
 	for i := 0; i+2 < len(b); i++ {
 		if b[i] == '%' {
@@ -170,11 +170,11 @@ func oneLine(s string, limit int) string {
 		space = false
 		b.WriteRune(r)
 	}
-	return clip(strings.TrimRight(b.String(), " "), limit)
+	return truncate(strings.TrimRight(b.String(), " "), limit)
 }
 
-// clip shortens s to limit runes.
-func clip(s string, limit int) string {
+// truncate shortens s to limit runes.
+func truncate(s string, limit int) string {
 	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
 		return s
 	}
@@ -187,9 +187,9 @@ func clip(s string, limit int) string {
 	return s
 }
 
-// Masked is m with errors that hold none of secrets. Those inside of an answer
+// MaskErrors is m with errors that hold none of secrets. Those inside of an answer
 // do not pass a Client, which masks the others.
-func Masked(m llm.Model, secrets []string) llm.Model {
+func MaskErrors(m llm.Model, secrets []string) llm.Model {
 	return masked{m, newMask(secrets)}
 }
 

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// conversations are the lists that extra fields replace: whoever sets them means
+// replacedLists are the lists that extra fields replace: whoever sets them means
 // all of them.
-var conversations = []string{"input", "contents"}
+var replacedLists = []string{"input", "contents"}
 
 // Merge puts extra fields of the user's into the body of a request: objects are
 // merged, lists added to, whatever type they were decoded into, and everything
@@ -24,7 +24,7 @@ func Merge(body, extra map[string]any) {
 			continue
 		}
 		ours, also := listOf(old)
-		if list, ok := listOf(value); ok && also && !slices.Contains(conversations, field) {
+		if list, ok := listOf(value); ok && also && !slices.Contains(replacedLists, field) {
 			body[field] = slices.Concat(ours, list)
 			continue
 		}

@@ -4,7 +4,7 @@ package wire
 
 import "io/fs"
 
-const asItIs = 0
+const openFlags = 0
 
-// ours is always so: who may read a file is not in its mode here.
-func ours(fs.FileInfo) bool { return true }
+// ownedByUser is always so: who may read a file is not in its mode here.
+func ownedByUser(fs.FileInfo) bool { return true }

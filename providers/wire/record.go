@@ -32,42 +32,42 @@ import (
 // of headers only those are written that say what a body is, how long to wait and
 // which request it was. Readers ignore what they do not know. Replay reads it.
 type Recorder struct {
-	Trouble func(error) // hears once why a record could not be written; nil: nobody
+	OnError func(error) // hears once why a record could not be written; nil: nobody
 
 	mu     sync.Mutex
 	to     io.WriteCloser
 	failed bool
 }
 
-// recordBody is how much of a body a recording holds, in bytes.
-const recordBody = 2 * MaxEvent
+// maxRecordedBody is how much of a body a recording holds, in bytes.
+const maxRecordedBody = 2 * MaxEvent
 
 // Record appends to the file at path, which nobody else may read. It follows no
 // link there: who may write to the directory could have put one.
 func Record(path string) (*Recorder, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, irregular(path)
+		return nil, notRegularError(path)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|asItIs, 0o600)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|openFlags, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := private(f); err != nil {
+	if err := restrictMode(f); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return &Recorder{to: f}, nil
 }
 
-// private takes from others what they may do with a file, which may be of before.
-func private(f *os.File) error {
+// restrictMode takes from others what they may do with a file, which may be of before.
+func restrictMode(f *os.File) error {
 	info, err := f.Stat()
 	switch {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return irregular(f.Name())
-	case ours(info):
+		return notRegularError(f.Name())
+	case ownedByUser(info):
 		return f.Chmod(0o600)
 	case info.Mode().Perm()&0o077 != 0:
 		return fmt.Errorf("%s belongs to somebody else, and others can read it", f.Name())
@@ -75,7 +75,7 @@ func private(f *os.File) error {
 	return nil
 }
 
-func irregular(path string) error { return fmt.Errorf("%s is not a regular file", path) }
+func notRegularError(path string) error { return fmt.Errorf("%s is not a regular file", path) }
 
 // Close ends the recording. What runs still is not in it.
 func (r *Recorder) Close() error {
@@ -89,26 +89,26 @@ const recordVersion = 1
 
 // A record is one line of a recording.
 type record struct {
-	Version  int        `json:"version"`
-	Provider string     `json:"provider"`
-	Kind     string     `json:"kind,omitempty"`
-	Model    string     `json:"model,omitempty"`
-	Start    time.Time  `json:"start"`
-	Method   string     `json:"method"`
-	URL      string     `json:"url"`
-	Args     []string   `json:"args,omitempty"`
-	Request  recorded   `json:"request"`
-	Status   int        `json:"status"`
-	Headers  float64    `json:"headers_ms,omitempty"`
-	First    float64    `json:"first_ms,omitempty"`
-	Total    float64    `json:"total_ms,omitempty"`
-	Response recorded   `json:"response"`
-	Chunks   [][2]int   `json:"chunks,omitempty"`
-	Error    *recordErr `json:"error,omitempty"`
+	Version  int             `json:"version"`
+	Provider string          `json:"provider"`
+	Kind     string          `json:"kind,omitempty"`
+	Model    string          `json:"model,omitempty"`
+	Start    time.Time       `json:"start"`
+	Method   string          `json:"method"`
+	URL      string          `json:"url"`
+	Args     []string        `json:"args,omitempty"`
+	Request  recordedMessage `json:"request"`
+	Status   int             `json:"status"`
+	Headers  float64         `json:"headers_ms,omitempty"`
+	First    float64         `json:"first_ms,omitempty"`
+	Total    float64         `json:"total_ms,omitempty"`
+	Response recordedMessage `json:"response"`
+	Chunks   [][2]int        `json:"chunks,omitempty"`
+	Error    *recordedError  `json:"error,omitempty"`
 }
 
-// A recorded message has one kind of body.
-type recorded struct {
+// A recordedMessage message has one kind of body.
+type recordedMessage struct {
 	Headers map[string]string `json:"headers,omitempty"`
 	JSON    json.RawMessage   `json:"json,omitempty"`
 	Text    string            `json:"text,omitempty"`
@@ -116,14 +116,14 @@ type recorded struct {
 	Cut     int64             `json:"cut,omitempty"` // bytes that are missing
 }
 
-type recordErr struct {
+type recordedError struct {
 	Category string `json:"category"`
 	Message  string `json:"message,omitempty"`
 }
 
 // write appends an exchange that is over. It fails once, and is silent then.
-func (r *Recorder) write(e Exchange, marks []mark) {
-	line, err := encode(e, marks)
+func (r *Recorder) write(e Exchange, marks []chunkEnd) {
+	line, err := encodeRecord(e, marks)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failed {
@@ -134,25 +134,25 @@ func (r *Recorder) write(e Exchange, marks []mark) {
 	}
 	if err != nil {
 		r.failed = true
-		if r.Trouble != nil {
-			r.Trouble(fmt.Errorf("the recording has ended: %w", err))
+		if r.OnError != nil {
+			r.OnError(fmt.Errorf("the recording has ended: %w", err))
 		}
 	}
 }
 
-func encode(e Exchange, marks []mark) ([]byte, error) {
+func encodeRecord(e Exchange, marks []chunkEnd) ([]byte, error) {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	l := record{
 		Version: recordVersion, Provider: e.Provider, Kind: e.Kind, Model: e.Model, Start: e.Start.UTC(),
 		Method: e.Method, URL: e.URL, Args: e.Args, Status: e.Status,
-		Headers: ms(e.Headers), First: ms(e.First), Total: ms(e.Total),
-		Request: message(e.Request, true), Response: message(e.Response, false),
+		Headers: ms(e.Headers), First: ms(e.FirstByte), Total: ms(e.Duration),
+		Request: newRecordedMessage(e.Request, true), Response: newRecordedMessage(e.Response, false),
 	}
 	for _, m := range marks {
 		l.Chunks = append(l.Chunks, [2]int{m.bytes, int(m.at.Milliseconds())})
 	}
 	if e.Error != "" {
-		l.Error = &recordErr{e.Error, e.Reason}
+		l.Error = &recordedError{e.Error, e.Reason}
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -161,8 +161,8 @@ func encode(e Exchange, marks []mark) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func message(m Message, request bool) recorded {
-	r := recorded{Headers: telling(m.Header), Cut: m.Cut}
+func newRecordedMessage(m Message, request bool) recordedMessage {
+	r := recordedMessage{Headers: recordedHeaders(m.Header), Cut: m.Omitted}
 	body := m.Body + m.Tail
 	switch {
 	case request && json.Valid([]byte(body)):
@@ -175,13 +175,13 @@ func message(m Message, request bool) recorded {
 	return r
 }
 
-// telling are the headers that matter to somebody who reads an answer again.
-func telling(h http.Header) map[string]string {
+// recordedHeaders are the headers that matter to somebody who reads an answer again.
+func recordedHeaders(h http.Header) map[string]string {
 	kept := map[string]string{}
 	for name, values := range h {
 		lower := strings.ToLower(name)
 		for _, part := range []string{"content-type", "retry-after", "should-retry", "ratelimit", "request-id", "location", "date", "stderr", "system-prompt"} {
-			if strings.Contains(lower, part) && !holdsKey(name) && len(values) > 0 {
+			if strings.Contains(lower, part) && !isSecretHeader(name) && len(values) > 0 {
 				kept[name] = values[0]
 			}
 		}

@@ -43,13 +43,13 @@ func TestRecordings(t *testing.T) {
 			found := ""
 			for line := range bytes.Lines(body) {
 				if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-					if e := wire.EventFault(data); e != nil {
+					if e := wire.EventError(data); e != nil {
 						found = e.Error()
 					}
 				}
 			}
 			if filepath.Ext(e.Response) == ".json" {
-				if e := wire.EventFault(body); e != nil {
+				if e := wire.EventError(body); e != nil {
 					found = e.Error()
 				}
 			}

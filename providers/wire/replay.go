@@ -32,8 +32,8 @@ type Replay struct {
 // PlaceholderKey goes in the place of a key to where no key is needed.
 const PlaceholderKey = "no-key-is-needed-for-a-replay"
 
-// recordLimit is how long a recording may be that is replayed, in bytes.
-const recordLimit = 1 << 30
+// maxRecording is how long a recording may be that is replayed, in bytes.
+const maxRecording = 1 << 30
 
 // OpenReplay reads the recording at path.
 func OpenReplay(path string) (*Replay, error) {
@@ -41,7 +41,7 @@ func OpenReplay(path string) (*Replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > recordLimit {
+	if !info.Mode().IsRegular() || info.Size() > maxRecording {
 		return nil, fmt.Errorf("%s is not a regular file of at most 1 GiB", path)
 	}
 	f, err := os.Open(path)
@@ -95,8 +95,8 @@ func (r *Replay) Model() string {
 	return ""
 }
 
-// Left is how many exchanges of models were not asked for yet.
-func (r *Replay) Left() int {
+// Remaining is how many exchanges of models were not asked for yet.
+func (r *Replay) Remaining() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := 0
@@ -119,18 +119,18 @@ func (r *Replay) Err() error {
 	return r.err
 }
 
-// As carries the requests to a model of a provider.
-func (r *Replay) As(provider, model string) http.RoundTripper {
-	return carrier{r, provider, model}
+// Transport carries the requests to a model of a provider.
+func (r *Replay) Transport(provider, model string) http.RoundTripper {
+	return replayTransport{r, provider, model}
 }
 
-type carrier struct {
+type replayTransport struct {
 	*Replay
 	provider, model string
 }
 
 // RoundTrip answers req from the recording.
-func (c carrier) RoundTrip(req *http.Request) (*http.Response, error) {
+func (c replayTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	var body []byte
 	if req.Body != nil {
 		var err error
@@ -140,7 +140,7 @@ func (c carrier) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	l, err := c.next(question{c.provider, c.model, req.Method, req.URL.Path, nil, body})
+	l, err := c.match(replayRequest{c.provider, c.model, req.Method, req.URL.Path, nil, body})
 	if err != nil {
 		return nil, err
 	}
@@ -154,29 +154,29 @@ func (c carrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{
 		Status: fmt.Sprintf("%d %s", l.Status, http.StatusText(l.Status)), StatusCode: l.Status,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: h, ContentLength: -1, Request: req, Body: io.NopCloser(l.pieces()),
+		Header: h, ContentLength: -1, Request: req, Body: io.NopCloser(l.chunks()),
 	}, nil
 }
 
 // Program answers in the place of a program that would be given stdin: with its
 // standard output, its exit status and its last words on standard error.
 func (r *Replay) Program(told Exchange, stdin []byte) (out []byte, status int, said string, err error) {
-	l, err := r.next(question{told.Provider, told.Model, Run, told.URL, append(slices.Clone(told.Args), told.Request.Header.Get(SystemHeader)), stdin})
+	l, err := r.match(replayRequest{told.Provider, told.Model, Run, told.URL, append(slices.Clone(told.Args), told.Request.Header.Get(SystemHeader)), stdin})
 	if err != nil {
 		return nil, 0, "", err
 	}
 	return l.Response.body(), l.Status, l.Response.Headers[stderrHeader], nil
 }
 
-// A question is what has to be in a recording.
-type question struct {
+// A replayRequest is what has to be in a recording.
+type replayRequest struct {
 	provider, model, method, path string
 	args                          []string
 	body                          []byte
 }
 
-// next takes the record that answers q.
-func (r *Replay) next(q question) (record, error) {
+// match takes the record that answers q.
+func (r *Replay) match(q replayRequest) (record, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	fits := 0
@@ -189,26 +189,26 @@ func (r *Replay) next(q question) (record, error) {
 			continue
 		}
 		if l.Request.Cut > 0 || l.Response.Cut > 0 {
-			return record{}, r.miss(q, "exchange %d was too long to be recorded whole", i+1)
+			return record{}, r.mismatch(q, "exchange %d was too long to be recorded whole", i+1)
 		}
-		if d := cmp.Or(compare("the arguments", texts(l.args()), texts(q.args)), difference(l.Request.body(), q.body)); d != "" {
-			return record{}, r.miss(q, "request %d is not the one that was recorded: %s", i+1, d)
+		if d := cmp.Or(diffValues("the arguments", toAny(l.args()), toAny(q.args)), diffBodies(l.Request.body(), q.body)); d != "" {
+			return record{}, r.mismatch(q, "request %d is not the one that was recorded: %s", i+1, d)
 		}
 		r.used[i] = true
 		return l, nil
 	}
 	who := strings.Trim(q.provider+"/"+q.model, "/")
 	if fits > 0 {
-		return record{}, r.miss(q, "the recording ends before this: it holds %d of %s %s for %s", fits, q.method, q.path, who)
+		return record{}, r.mismatch(q, "the recording ends before this: it holds %d of %s %s for %s", fits, q.method, q.path, who)
 	}
 	first := r.records[0]
-	return record{}, r.miss(q, "the recording holds no %s %s for %s: it begins with %s %s for %s", q.method, q.path, who,
+	return record{}, r.mismatch(q, "the recording holds no %s %s for %s: it begins with %s %s for %s", q.method, q.path, who,
 		first.Method, first.path(), strings.Trim(first.Provider+"/"+first.Model, "/"))
 }
 
-// miss is the error of a request that is not in the recording. The replay is
+// mismatch is the error of a request that is not in the recording. The replay is
 // locked.
-func (r *Replay) miss(q question, format string, args ...any) error {
+func (r *Replay) mismatch(q replayRequest, format string, args ...any) error {
 	e := &llm.Error{Fault: llm.Mismatch, Message: fmt.Sprintf(format, args...)}
 	if r.err == nil && q.model != "" { // lists of models are asked for beside it
 		r.err = e
@@ -234,14 +234,14 @@ func (l record) args() []string {
 
 // fault is why no answer came.
 func (l record) fault() error {
-	if l.Error == nil || l.Error.Category == canceled || l.Error.Category == deadline {
+	if l.Error == nil || l.Error.Category == categoryCanceled || l.Error.Category == categoryDeadline {
 		return &llm.Error{Fault: llm.Network, Message: "the recording holds no answer: the request was canceled"}
 	}
 	return &llm.Error{Fault: llm.Fault(l.Error.Category), Message: l.Error.Message}
 }
 
 // body is the message as it was, or, if it was JSON, with the same meaning.
-func (m recorded) body() []byte {
+func (m recordedMessage) body() []byte {
 	switch {
 	case m.JSON != nil:
 		return m.JSON
@@ -251,10 +251,10 @@ func (m recorded) body() []byte {
 	return []byte(m.Text)
 }
 
-// pieces is the answer as it came, in pieces of the same sizes. One that broke
+// chunks is the answer as it came, in pieces of the same sizes. One that broke
 // off breaks off again.
-func (l record) pieces() io.Reader {
-	p := &pieces{rest: l.Response.body()}
+func (l record) chunks() io.Reader {
+	p := &chunkReader{rest: l.Response.body()}
 	sum := 0
 	for _, c := range l.Chunks {
 		if c[0] > 0 {
@@ -265,22 +265,22 @@ func (l record) pieces() io.Reader {
 	if sum != len(p.rest) { // a secret was masked in it
 		p.sizes = nil
 	}
-	if l.Error != nil && slices.Contains(breaks, l.Error.Category) {
+	if l.Error != nil && slices.Contains(interruptedCategories, l.Error.Category) {
 		p.end = io.ErrUnexpectedEOF
 	}
 	return p
 }
 
-// breaks are the categories of answers that did not come to their end.
-var breaks = []string{string(llm.Network), canceled, deadline}
+// interruptedCategories are the categories of answers that did not come to their end.
+var interruptedCategories = []string{string(llm.Network), categoryCanceled, categoryDeadline}
 
-type pieces struct {
+type chunkReader struct {
 	rest  []byte
 	sizes []int
 	end   error
 }
 
-func (p *pieces) Read(b []byte) (int, error) {
+func (p *chunkReader) Read(b []byte) (int, error) {
 	if len(p.rest) == 0 {
 		if p.end != nil {
 			return 0, p.end

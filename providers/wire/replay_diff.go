@@ -12,34 +12,34 @@ import (
 	"unicode/utf8"
 )
 
-// difference says where a body is not what was recorded; "" if both mean the
+// diffBodies says where a body is not what was recorded; "" if both mean the
 // same. JSON is compared as JSON: order of keys, white space and the spelling of
 // numbers do not count. Nor do ids that parley made up, and what names the
 // conversation for a cache. What was masked in the recording may be anything.
-func difference(was, is []byte) string {
-	was, is = settled(was), settled(is)
-	a, errA := parsed(was)
-	b, errB := parsed(is)
+func diffBodies(was, is []byte) string {
+	was, is = normalizeIDs(was), normalizeIDs(is)
+	a, errA := parseJSON(was)
+	b, errB := parseJSON(is)
 	if errA != nil || errB != nil {
-		if alike(string(was), string(is)) {
+		if matchesMasked(string(was), string(is)) {
 			return ""
 		}
-		return differ("the body", string(was), string(is))
+		return diffMessage("the body", string(was), string(is))
 	}
 	for _, body := range []any{a, b} {
 		if object, ok := body.(map[string]any); ok {
-			for _, name := range passing {
+			for _, name := range volatileFields {
 				delete(object, name)
 			}
 		}
 	}
-	return compare("", a, b)
+	return diffValues("", a, b)
 }
 
-// passing are fields that hold something else in each conversation.
-var passing = []string{"prompt_cache_key"}
+// volatileFields are fields that hold something else in each conversation.
+var volatileFields = []string{"prompt_cache_key"}
 
-func parsed(body []byte) (v any, err error) {
+func parseJSON(body []byte) (v any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	if err := dec.Decode(&v); err != nil {
@@ -51,13 +51,13 @@ func parsed(body []byte) (v any, err error) {
 	return v, nil
 }
 
-// minted is what ids look like that parley makes up for calls that came without.
-var minted = pattern(`\b(?:call|toolu|unnamed)_(?:[A-Z2-7]{26}|[A-Z2-7]{20}|[0-9a-f]{24})\b`)
+// generatedID is what ids look like that parley makes up for calls that came without.
+var generatedID = pattern(`\b(?:call|toolu|unnamed)_(?:[A-Z2-7]{26}|[A-Z2-7]{20}|[0-9a-f]{24})\b`)
 
-// settled is body with a name by the order of appearance for each made-up id.
-func settled(body []byte) []byte {
+// normalizeIDs is body with a name by the order of appearance for each made-up id.
+func normalizeIDs(body []byte) []byte {
 	names := map[string]string{}
-	return minted().ReplaceAllFunc(body, func(id []byte) []byte {
+	return generatedID().ReplaceAllFunc(body, func(id []byte) []byte {
 		name, ok := names[string(id)]
 		if !ok {
 			name = "made-up-id-" + strconv.Itoa(len(names)+1)
@@ -67,13 +67,13 @@ func settled(body []byte) []byte {
 	})
 }
 
-// compare says what is the first difference between two values at path.
-func compare(path string, was, is any) string {
+// diffValues says what is the first difference between two values at path.
+func diffValues(path string, was, is any) string {
 	switch a := was.(type) {
 	case map[string]any:
 		b, ok := is.(map[string]any)
 		if !ok {
-			return differ(path, was, is)
+			return diffMessage(path, was, is)
 		}
 		keys := slices.Collect(maps.Keys(a))
 		for name := range b {
@@ -88,11 +88,11 @@ func compare(path string, was, is any) string {
 			y, now := b[name]
 			switch {
 			case !now:
-				return at + " is missing, and was " + shown(x, 0)
+				return at + " is missing, and was " + showValue(x, 0)
 			case !before:
-				return at + " is " + shown(y, 0) + ", and was not there"
+				return at + " is " + showValue(y, 0) + ", and was not there"
 			}
-			if d := compare(at, x, y); d != "" {
+			if d := diffValues(at, x, y); d != "" {
 				return d
 			}
 		}
@@ -100,10 +100,10 @@ func compare(path string, was, is any) string {
 	case []any:
 		b, ok := is.([]any)
 		if !ok {
-			return differ(path, was, is)
+			return diffMessage(path, was, is)
 		}
 		for i := range min(len(a), len(b)) {
-			if d := compare(path+"["+strconv.Itoa(i)+"]", a[i], b[i]); d != "" {
+			if d := diffValues(path+"["+strconv.Itoa(i)+"]", a[i], b[i]); d != "" {
 				return d
 			}
 		}
@@ -112,11 +112,11 @@ func compare(path string, was, is any) string {
 		}
 		return ""
 	case string:
-		if b, ok := is.(string); ok && alike(a, b) {
+		if b, ok := is.(string); ok && matchesMasked(a, b) {
 			return ""
 		}
 	case json.Number:
-		if b, ok := is.(json.Number); ok && same(a, b) {
+		if b, ok := is.(json.Number); ok && sameNumber(a, b) {
 			return ""
 		}
 	default: // true, false, null
@@ -124,11 +124,11 @@ func compare(path string, was, is any) string {
 			return ""
 		}
 	}
-	return differ(path, was, is)
+	return diffMessage(path, was, is)
 }
 
-// same compares numbers, however they are spelled.
-func same(a, b json.Number) bool {
+// sameNumber compares numbers, however they are spelled.
+func sameNumber(a, b json.Number) bool {
 	if a == b {
 		return true
 	}
@@ -137,8 +137,8 @@ func same(a, b json.Number) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-// alike compares texts, of which the recorded one may have masked pieces.
-func alike(was, is string) bool {
+// matchesMasked compares texts, of which the recorded one may have masked pieces.
+func matchesMasked(was, is string) bool {
 	pieces := strings.Split(was, redacted)
 	if len(pieces) == 1 {
 		return was == is
@@ -158,20 +158,20 @@ func alike(was, is string) bool {
 	return true
 }
 
-// shown is a value as JSON writes it; of a text, what stands around byte at.
-func shown(v any, at int) string {
+// showValue is a value as JSON writes it; of a text, what stands around byte at.
+func showValue(v any, at int) string {
 	if s, ok := v.(string); ok {
-		return excerpt(s, at)
+		return excerptAt(s, at)
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err.Error()
 	}
-	return clip(string(b), 60)
+	return truncate(string(b), 60)
 }
 
-// texts are values of JSON.
-func texts(list []string) any {
+// toAny are values of JSON.
+func toAny(list []string) any {
 	values := make([]any, len(list))
 	for i, s := range list {
 		values[i] = s
@@ -186,23 +186,23 @@ func orBody(path string) string {
 	return path
 }
 
-// differ says how two values differ: of texts, from a little before where.
-func differ(path string, was, is any) string {
+// diffMessage says how two values differ: of texts, from a little before where.
+func diffMessage(path string, was, is any) string {
 	a, b, at := fmt.Sprint(was), fmt.Sprint(is), 0
 	for at < len(a) && at < len(b) && a[at] == b[at] {
 		at++
 	}
-	return orBody(path) + " is " + shown(is, at) + ", and was " + shown(was, at)
+	return orBody(path) + " is " + showValue(is, at) + ", and was " + showValue(was, at)
 }
 
-// excerpt quotes what stands around byte at.
-func excerpt(s string, at int) string {
+// excerptAt quotes what stands around byte at.
+func excerptAt(s string, at int) string {
 	const before, most = 20, 60
 	start := max(min(at, len(s))-before, 0)
 	for start > 0 && !utf8.RuneStart(s[start]) {
 		start--
 	}
-	shown := clip(s[start:], most)
+	shown := truncate(s[start:], most)
 	if start > 0 {
 		shown = "…" + shown
 	}

@@ -25,7 +25,7 @@ func record(t testing.TB, f func(tap *wire.Tap)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec.Trouble = func(err error) { t.Error(err) }
+	rec.OnError = func(err error) { t.Error(err) }
 	f(&wire.Tap{Recorder: rec})
 	if err := rec.Close(); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func replay(t testing.TB, path string) *wire.Replay {
 // resend sends body to a replay in the place of a server.
 func resend(t testing.TB, r *wire.Replay, model, body string) (string, error) {
 	t.Helper()
-	client := wire.Client(wire.Options{Provider: "mock", URL: "http://h", Base: r.As("mock", model)})
+	client := wire.Client(wire.Options{Provider: "mock", URL: "http://h", Transport: r.Transport("mock", model)})
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://h/v1/chat/completions", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -94,8 +94,8 @@ func TestRecordThenReplay(t *testing.T) {
 			if errors.As(failed, &was) && errors.As(err, &is) && (was.Wait != is.Wait || was.ID != is.ID || was.Status != is.Status) {
 				t.Errorf("got %+v, want %+v", is, was)
 			}
-			if r.Left() != 0 || r.Err() != nil || r.Model() != "mock/m" {
-				t.Errorf("left %d, %v, of %s", r.Left(), r.Err(), r.Model())
+			if r.Remaining() != 0 || r.Err() != nil || r.Model() != "mock/m" {
+				t.Errorf("left %d, %v, of %s", r.Remaining(), r.Err(), r.Model())
 			}
 			b, _ := os.ReadFile(path)
 			traceless(t, "the recording", string(b))

@@ -48,23 +48,23 @@ type Exchange struct {
 	Error    string   // category, such as "rate_limit"; "" if there is none
 	Reason   string   // the same in words
 
-	Start   time.Time
-	Headers time.Duration // from Start until the headers came; 0: they did not
-	First   time.Duration // until the first byte of the body; 0: there was none
-	Total   time.Duration // until the end, or until now
-	Over    bool
-	Sent    int64 // bytes of the body of the request
-	Got     int64 // and of the answer's
+	Start         time.Time
+	Headers       time.Duration // from Start until the headers came; 0: they did not
+	FirstByte     time.Duration // until the first byte of the body; 0: there was none
+	Duration      time.Duration // until the end, or until now
+	Done          bool
+	RequestBytes  int64 // bytes of the body of the request
+	ResponseBytes int64 // and of the answer's
 
 	Request, Response Message // without bodies in a list
 }
 
 // A Message is one side of an exchange.
 type Message struct {
-	Header http.Header // secrets are [redacted]
-	Body   string      // as it came, secrets masked
-	Tail   string      // its end, where Cut bytes before it were not kept
-	Cut    int64
+	Header  http.Header // secrets are [redacted]
+	Body    string      // as it came, secrets masked
+	Tail    string      // its end, where Cut bytes before it were not kept
+	Omitted int64
 }
 
 // List returns the exchanges that are kept, the newest first, without bodies.
@@ -89,7 +89,7 @@ func (t *Tap) Exchange(id int) (Exchange, bool) {
 		return Exchange{}, false
 	}
 	t.mu.Lock()
-	i := slices.IndexFunc(t.all, func(x *exchange) bool { return x.told.ID == id })
+	i := slices.IndexFunc(t.all, func(x *exchange) bool { return x.info.ID == id })
 	if i < 0 {
 		t.mu.Unlock()
 		return Exchange{}, false
@@ -106,14 +106,14 @@ func (t *Tap) begin(told Exchange, m mask) *exchange {
 	}
 	half := tapBody / 2
 	if t.Recorder != nil {
-		half = recordBody / 2 // a recording has all of it
+		half = maxRecordedBody / 2 // a recording has all of it
 	}
 	told.Start = time.Now()
-	x := &exchange{tap: t, told: told, mask: m, request: kept{half: half}, response: kept{half: half}, marked: t.Recorder != nil}
+	x := &exchange{tap: t, info: told, mask: m, request: boundedBody{half: half}, response: boundedBody{half: half}, marksChunks: t.Recorder != nil}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.count++
-	x.told.ID = t.count
+	x.info.ID = t.count
 	t.all = append(t.all, x)
 	t.evict()
 	return x
@@ -130,7 +130,7 @@ func (t *Tap) evict() {
 	n := len(t.all)
 	var stay []*exchange
 	for i, x := range t.all {
-		if (n > tapExchanges || sum > tapBytes) && i < len(t.all)-1 && x.over() {
+		if (n > tapExchanges || sum > tapBytes) && i < len(t.all)-1 && x.isDone() {
 			sum -= sizes[i]
 			n--
 			continue
@@ -146,14 +146,14 @@ type exchange struct {
 	mask mask
 
 	mu                sync.Mutex
-	told              Exchange
-	request, response kept
-	marked            bool // the pieces of the answer are noted
-	marks             []mark
+	info              Exchange
+	request, response boundedBody
+	marksChunks       bool // the pieces of the answer are noted
+	marks             []chunkEnd
 }
 
-// A mark is the end of a piece of an answer.
-type mark struct {
+// A chunkEnd is the end of a piece of an answer.
+type chunkEnd struct {
 	bytes int
 	at    time.Duration
 }
@@ -165,30 +165,30 @@ func (x *exchange) Write(p []byte) (int, error) {
 	return x.request.Write(p)
 }
 
-// answered notes the head of the answer.
-func (x *exchange) answered(status int, h http.Header) {
+// onHeaders notes the head of the answer.
+func (x *exchange) onHeaders(status int, h http.Header) {
 	if x == nil {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.told.Status, x.told.Response.Header = status, h.Clone()
-	x.told.Headers = max(time.Since(x.told.Start), 1)
+	x.info.Status, x.info.Response.Header = status, h.Clone()
+	x.info.Headers = max(time.Since(x.info.Start), 1)
 }
 
-// took notes a piece of the answer.
-func (x *exchange) took(p []byte) {
+// onBytes notes a piece of the answer.
+func (x *exchange) onBytes(p []byte) {
 	if x == nil || len(p) == 0 {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.told.First == 0 {
-		x.told.First = max(time.Since(x.told.Start), 1)
+	if x.info.FirstByte == 0 {
+		x.info.FirstByte = max(time.Since(x.info.Start), 1)
 	}
 	x.response.Write(p)
-	if x.marked {
-		x.marks = append(x.marks, mark{len(p), time.Since(x.told.Start)})
+	if x.marksChunks {
+		x.marks = append(x.marks, chunkEnd{len(p), time.Since(x.info.Start)})
 	}
 }
 
@@ -199,13 +199,13 @@ func (x *exchange) end(err error) {
 		return
 	}
 	x.mu.Lock()
-	if x.told.Over {
+	if x.info.Done {
 		x.mu.Unlock()
 		return
 	}
-	x.told.Over, x.told.Total = true, time.Since(x.told.Start)
-	if x.told.Error = Category(err); err != nil {
-		x.told.Reason = inWords(err)
+	x.info.Done, x.info.Duration = true, time.Since(x.info.Start)
+	if x.info.Error = Category(err); err != nil {
+		x.info.Reason = errorLine(err)
 	}
 	marks := x.marks
 	x.marks = nil
@@ -222,10 +222,10 @@ func (x *exchange) end(err error) {
 	x.tap.mu.Unlock()
 }
 
-func (x *exchange) over() bool {
+func (x *exchange) isDone() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.told.Over
+	return x.info.Done
 }
 
 // size is how many bytes are kept.
@@ -239,14 +239,14 @@ func (x *exchange) size() int {
 // they are wanted.
 func (x *exchange) read(bodies bool) Exchange {
 	x.mu.Lock()
-	e := x.told
-	e.Sent, e.Got = x.request.total, x.response.total
-	if !e.Over {
-		e.Total = time.Since(e.Start)
+	e := x.info
+	e.RequestBytes, e.ResponseBytes = x.request.total, x.response.total
+	if !e.Done {
+		e.Duration = time.Since(e.Start)
 	}
-	var parts [2]part
+	var parts [2]bodyCopy
 	if bodies {
-		parts = [2]part{x.request.part(), x.response.part()}
+		parts = [2]bodyCopy{x.request.copy(), x.response.copy()}
 	}
 	x.mu.Unlock()
 	e.Args = slices.Clone(e.Args)
@@ -255,16 +255,16 @@ func (x *exchange) read(bodies bool) Exchange {
 	}
 	e.URL, e.Reason = x.mask.text(e.URL), x.mask.text(e.Reason)
 	for i, side := range []*Message{&e.Request, &e.Response} {
-		side.Header = x.mask.secretHeader(side.Header)
+		side.Header = x.mask.secretHeaders(side.Header)
 		if bodies {
-			side.Body, side.Tail, side.Cut = x.mask.part(parts[i], i == 1 && (!e.Over || e.Error != ""))
+			side.Body, side.Tail, side.Omitted = x.mask.body(parts[i], i == 1 && (!e.Done || e.Error != ""))
 		}
 	}
 	return e
 }
 
-// inWords is what err says, on one line.
-func inWords(err error) string {
+// errorLine is what err says, on one line.
+func errorLine(err error) string {
 	told := (*llm.Error)(nil)
 	if errors.As(err, &told) {
 		return oneLine(cmp.Or(told.Message, string(told.Fault)), messageLimit)
@@ -272,11 +272,11 @@ func inWords(err error) string {
 	return oneLine(err.Error(), messageLimit)
 }
 
-// tapped begins to keep req, whose body it copies as it is sent.
-func (t *transport) tapped(req *http.Request) *exchange {
+// beginExchange begins to keep req, whose body it copies as it is sent.
+func (t *transport) beginExchange(req *http.Request) *exchange {
 	x := t.Tap.begin(Exchange{
 		Provider: t.Provider, Kind: t.Log.Kind, Model: t.Log.Model, Key: t.Key,
-		Method: req.Method, URL: address(req.URL), Request: Message{Header: req.Header.Clone()},
+		Method: req.Method, URL: publicURL(req.URL), Request: Message{Header: req.Header.Clone()},
 	}, t.mask)
 	if x == nil || req.Body == nil || req.Body == http.NoBody {
 		return x
@@ -295,32 +295,32 @@ func (t *transport) tapped(req *http.Request) *exchange {
 	return x
 }
 
-// A Program is another agent's program on its way through one answer, for the
+// A ProgramExchange is another agent's program on its way through one answer, for the
 // tap. A nil one is not kept.
-type Program struct{ x *exchange }
+type ProgramExchange struct{ x *exchange }
 
 // Program keeps the run of a program: told says what runs with which Args, which
 // reads stdin. Secrets are masked.
-func (t *Tap) Program(told Exchange, stdin []byte, secrets []string) *Program {
+func (t *Tap) Program(told Exchange, stdin []byte, secrets []string) *ProgramExchange {
 	if t == nil {
 		return nil
 	}
 	told.Method = Run
 	x := t.begin(told, newMask(secrets))
 	_, _ = x.Write(stdin) // into memory
-	return &Program{x}
+	return &ProgramExchange{x}
 }
 
-// Line takes a line of standard output, without its end.
-func (p *Program) Line(line []byte) {
+// WriteLine takes a line of standard output, without its end.
+func (p *ProgramExchange) WriteLine(line []byte) {
 	if p != nil {
-		p.x.took(append(line[:len(line):len(line)], '\n'))
+		p.x.onBytes(append(line[:len(line):len(line)], '\n'))
 	}
 }
 
 // End closes the exchange of a program that ended with status, and with these
 // last words on standard error. Err is why there is no answer.
-func (p *Program) End(status int, said string, err error) {
+func (p *ProgramExchange) End(status int, said string, err error) {
 	if p == nil {
 		return
 	}
@@ -328,7 +328,7 @@ func (p *Program) End(status int, said string, err error) {
 	if said != "" {
 		h = http.Header{stderrHeader: {said}}
 	}
-	p.x.answered(status, h)
+	p.x.onHeaders(status, h)
 	p.x.end(err)
 }
 

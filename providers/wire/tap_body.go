@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// kept is the beginning and the end of a body.
-type kept struct {
+// boundedBody is the beginning and the end of a body.
+type boundedBody struct {
 	half  int    // bytes that are kept of each
 	head  []byte //
 	tail  []byte // a ring once it is full
@@ -16,7 +16,7 @@ type kept struct {
 }
 
 // Write takes the next piece.
-func (k *kept) Write(p []byte) (int, error) {
+func (k *boundedBody) Write(p []byte) (int, error) {
 	n := len(p)
 	k.total += int64(n)
 	if room := k.half - len(k.head); room > 0 {
@@ -42,37 +42,37 @@ func (k *kept) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// end is the tail in order.
-func (k *kept) end() []byte {
+// tailBytes is the tail in order.
+func (k *boundedBody) tailBytes() []byte {
 	end := make([]byte, 0, len(k.tail))
 	return append(append(end, k.tail[k.at:]...), k.tail[:k.at]...)
 }
 
 // shrink keeps less.
-func (k *kept) shrink(half int) {
+func (k *boundedBody) shrink(half int) {
 	if k.half <= half {
 		return
 	}
-	small := kept{half: half}
+	small := boundedBody{half: half}
 	if k.total == int64(len(k.head)+len(k.tail)) { // nothing is missing in between
 		small.Write(k.head)
-		small.Write(k.end())
+		small.Write(k.tailBytes())
 	} else {
 		small.Write(k.head[:min(half, len(k.head))])
-		end := k.end()
+		end := k.tailBytes()
 		small.Write(end[max(len(end)-half, 0):])
 	}
 	small.total = k.total
 	*k = small
 }
 
-// A part is a copy of what is kept.
-type part struct {
+// A bodyCopy is a copy of what is kept.
+type bodyCopy struct {
 	head, tail string
-	cut        int64 // bytes between the two that are not
+	omitted    int64 // bytes between the two that are not
 }
 
-func (k *kept) part() part {
+func (k *boundedBody) copy() bodyCopy {
 	cut := k.total - int64(len(k.head)+len(k.tail))
 	if cut == 0 {
 		var whole strings.Builder
@@ -80,38 +80,38 @@ func (k *kept) part() part {
 		whole.Write(k.head)
 		whole.Write(k.tail[k.at:])
 		whole.Write(k.tail[:k.at])
-		return part{head: whole.String()}
+		return bodyCopy{head: whole.String()}
 	}
-	return part{string(k.head), string(k.end()), cut}
+	return bodyCopy{string(k.head), string(k.tailBytes()), cut}
 }
 
-// part is p without secrets. A secret of which only a piece is there, for it was
+// body is p without secrets. A secret of which only a piece is there, for it was
 // cut or did not come to its end, goes as well.
-func (m mask) part(p part, open bool) (head, tail string, cut int64) {
+func (m mask) body(p bodyCopy, open bool) (head, tail string, cut int64) {
 	head = m.text(p.head)
-	if p.cut > 0 {
-		tail = m.tornStart(m.text(p.tail))
+	if p.omitted > 0 {
+		tail = m.dropTornStart(m.text(p.tail))
 	}
 	switch {
-	case p.cut > 0:
-		head = m.tornEnd(head)
+	case p.omitted > 0:
+		head = m.dropTornEnd(head)
 		if open {
-			tail = m.tornEnd(tail)
+			tail = m.dropTornEnd(tail)
 		}
 	case open:
-		head = m.tornEnd(head)
+		head = m.dropTornEnd(head)
 	}
-	return head, tail, p.cut
+	return head, tail, p.omitted
 }
 
-// tornLeast is how much of a secret there must be to be taken for one.
-const tornLeast = 4
+// minTorn is how much of a secret there must be to be taken for one.
+const minTorn = 4
 
-// tornEnd is s without the beginning of a secret at its end.
-func (m mask) tornEnd(s string) string {
+// dropTornEnd is s without the beginning of a secret at its end.
+func (m mask) dropTornEnd(s string) string {
 	longest := 0
 	for _, form := range m.forms {
-		for n := min(len(form)-1, len(s)); n >= tornLeast && n > longest; n-- {
+		for n := min(len(form)-1, len(s)); n >= minTorn && n > longest; n-- {
 			if strings.HasSuffix(s, form[:n]) {
 				longest = n
 			}
@@ -123,11 +123,11 @@ func (m mask) tornEnd(s string) string {
 	return s[:len(s)-longest] + redacted
 }
 
-// tornStart is s without the end of a secret at its beginning.
-func (m mask) tornStart(s string) string {
+// dropTornStart is s without the end of a secret at its beginning.
+func (m mask) dropTornStart(s string) string {
 	longest := 0
 	for _, form := range m.forms {
-		for n := min(len(form)-1, len(s)); n >= tornLeast && n > longest; n-- {
+		for n := min(len(form)-1, len(s)); n >= minTorn && n > longest; n-- {
 			if strings.HasPrefix(s, form[len(form)-n:]) {
 				longest = n
 			}
@@ -143,15 +143,15 @@ func (m mask) tornStart(s string) string {
 // a key.
 var secretNames = []string{"authorization", "cookie", "key", "token", "secret", "password", "credential", "signature"}
 
-// secretHeader is h without secrets. Headers that hold keys are [redacted]
+// secretHeaders is h without secrets. Headers that hold keys are [redacted]
 // whatever is in them; a scheme before the key, such as Bearer, stays.
-func (m mask) secretHeader(h http.Header) http.Header {
+func (m mask) secretHeaders(h http.Header) http.Header {
 	if h == nil {
 		return nil
 	}
 	h = m.header(h)
 	for name, values := range h {
-		if !holdsKey(name) {
+		if !isSecretHeader(name) {
 			continue
 		}
 		for i, v := range values {
@@ -165,9 +165,9 @@ func (m mask) secretHeader(h http.Header) http.Header {
 	return h
 }
 
-// holdsKey reports whether a header of this name is secret. Limits are counted
+// isSecretHeader reports whether a header of this name is secret. Limits are counted
 // in tokens.
-func holdsKey(name string) bool {
+func isSecretHeader(name string) bool {
 	name = strings.ToLower(name)
 	if strings.Contains(name, "ratelimit") {
 		return false
@@ -180,16 +180,16 @@ func holdsKey(name string) bool {
 	return false
 }
 
-// harmless are the parameters of addresses that are shown; any other might be a
+// publicParams are the parameters of addresses that are shown; any other might be a
 // key.
-var harmless = map[string]bool{"alt": true, "api-version": true, "limit": true, "pageSize": true, "beta": true}
+var publicParams = map[string]bool{"alt": true, "api-version": true, "limit": true, "pageSize": true, "beta": true}
 
-// address is u without what may be secret.
-func address(u *url.URL) string {
+// publicURL is u without what may be secret.
+func publicURL(u *url.URL) string {
 	shown := Public(u.String())
 	query := url.Values{}
 	for name, values := range u.Query() {
-		if harmless[name] {
+		if publicParams[name] {
 			query[name] = values
 		}
 	}

@@ -10,54 +10,54 @@ import (
 // Curl is a command for a shell that sends the request again. Keys are variables
 // in it, such as $OPENAI_API_KEY. It is "" where the body was not kept whole.
 func (e Exchange) Curl() string {
-	if e.Request.Cut > 0 {
+	if e.Request.Omitted > 0 {
 		return ""
 	}
 	if e.Method == Run {
-		words := []string{shellWord(e.URL)}
+		words := []string{shellQuote(e.URL)}
 		for _, arg := range e.Args {
-			words = append(words, shellWord(arg))
+			words = append(words, shellQuote(arg))
 		}
-		return "printf '%s' " + shellWord(e.Request.Body) + " | " + strings.Join(words, " ") + "\n"
+		return "printf '%s' " + shellQuote(e.Request.Body) + " | " + strings.Join(words, " ") + "\n"
 	}
 	var b strings.Builder
-	b.WriteString("curl " + shellWord(e.URL))
+	b.WriteString("curl " + shellQuote(e.URL))
 	if e.Method != "GET" && e.Method != "POST" {
-		b.WriteString(" -X " + shellWord(e.Method))
+		b.WriteString(" -X " + shellQuote(e.Method))
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Request.Header)) {
-		if slices.Contains(ownHeaders, name) || strings.HasPrefix(name, "X-Stainless-") {
+		if slices.Contains(curlHeaders, name) || strings.HasPrefix(name, "X-Stainless-") {
 			continue
 		}
 		for _, value := range e.Request.Header[name] {
-			b.WriteString(" \\\n  -H " + shellHeader(name, value, e.variable(name)))
+			b.WriteString(" \\\n  -H " + shellQuoteHeader(name, value, e.variable(name)))
 		}
 	}
 	if e.Request.Body != "" || e.Method == "POST" {
-		b.WriteString(" \\\n  --data-raw " + shellWord(e.Request.Body))
+		b.WriteString(" \\\n  --data-raw " + shellQuote(e.Request.Body))
 	}
 	return b.String() + "\n"
 }
 
-// ownHeaders are those that curl sends itself.
-var ownHeaders = []string{"Content-Length", "Accept-Encoding", "User-Agent", "Host", "Connection"}
+// curlHeaders are those that curl sends itself.
+var curlHeaders = []string{"Content-Length", "Accept-Encoding", "User-Agent", "Host", "Connection"}
 
-var variable = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var validVariable = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // variable is what a shell calls the secret in a header: by the variable that
 // held the key, or by a name like it.
 func (e Exchange) variable(header string) string {
 	if !slices.Contains([]string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"}, header) {
-		return named(header)
+		return variableName(header)
 	}
-	if variable().MatchString(e.Key) {
+	if validVariable().MatchString(e.Key) {
 		return e.Key
 	}
-	return named(cmp.Or(e.Provider, "provider") + "_API_KEY")
+	return variableName(cmp.Or(e.Provider, "provider") + "_API_KEY")
 }
 
-// named is s as the name of a variable.
-func named(s string) string {
+// variableName is s as the name of a variable.
+func variableName(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
@@ -69,14 +69,14 @@ func named(s string) string {
 	}, s)
 }
 
-// shellWord is s as one word of a shell.
-func shellWord(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// shellQuote is s as one word of a shell.
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// shellHeader is a header as one word of a shell, with the variable in the place
+// shellQuoteHeader is a header as one word of a shell, with the variable in the place
 // of what was masked.
-func shellHeader(name, value, variable string) string {
+func shellQuoteHeader(name, value, variable string) string {
 	if !strings.Contains(value, redacted) {
-		return shellWord(name + ": " + value)
+		return shellQuote(name + ": " + value)
 	}
 	pieces := strings.Split(name+": "+value, redacted)
 	for i, p := range pieces {

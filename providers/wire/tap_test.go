@@ -98,9 +98,9 @@ func TestTapKeepsWhatWent(t *testing.T) {
 		{"method", e.Method, "POST"},
 		{"status", e.Status, 200},
 		{"provider", e.Provider + " " + e.Kind + " " + e.Model, "mock openai m"},
-		{"sent", e.Sent, int64(13)},
-		{"got", e.Got, int64(len(got))},
-		{"over", e.Over, true},
+		{"sent", e.RequestBytes, int64(13)},
+		{"got", e.ResponseBytes, int64(len(got))},
+		{"over", e.Done, true},
 		{"error", e.Error, ""},
 		{"authorization", e.Request.Header.Get("Authorization"), "Bearer [redacted]"},
 		{"api key", e.Request.Header.Get("X-Api-Key"), "[redacted]"},
@@ -111,8 +111,8 @@ func TestTapKeepsWhatWent(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", tt.name, tt.got, tt.want)
 		}
 	}
-	if !(0 < e.Headers && e.Headers <= e.First && e.First <= e.Total) {
-		t.Errorf("times: headers %v, first %v, total %v", e.Headers, e.First, e.Total)
+	if !(0 < e.Headers && e.Headers <= e.FirstByte && e.FirstByte <= e.Duration) {
+		t.Errorf("times: headers %v, first %v, total %v", e.Headers, e.FirstByte, e.Duration)
 	}
 }
 
@@ -140,8 +140,8 @@ func TestTapNamesWhatFailed(t *testing.T) {
 			tap := &wire.Tap{}
 			_, err := send(t, tap, tt.server(t), "{}")
 			e := only(t, tap)
-			if err == nil || !e.Over || e.Error != tt.want || e.Reason == "" {
-				t.Errorf("error %v, kept %q %q, over %v; want %q", err, e.Error, e.Reason, e.Over, tt.want)
+			if err == nil || !e.Done || e.Error != tt.want || e.Reason == "" {
+				t.Errorf("error %v, kept %q %q, over %v; want %q", err, e.Error, e.Reason, e.Done, tt.want)
 			}
 		})
 	}
@@ -245,19 +245,19 @@ func TestTapIsBounded(t *testing.T) {
 	line := bytes.Repeat([]byte("0123456789abcde"), 1000)
 	for i := range 20 {
 		p := tap.Program(wire.Exchange{URL: fmt.Sprint("long", i)}, []byte("begin"), nil)
-		p.Line([]byte("begin"))
+		p.WriteLine([]byte("begin"))
 		for range 200 { // 3 MB
-			p.Line(line)
+			p.WriteLine(line)
 		}
-		p.Line([]byte("end"))
+		p.WriteLine([]byte("end"))
 		p.End(0, "", nil)
 	}
 	list, sum := tap.List(), int64(0)
 	for _, e := range list {
 		whole, _ := tap.Exchange(e.ID)
 		r := whole.Response
-		if !strings.HasPrefix(r.Body, "begin\n") || !strings.HasSuffix(r.Tail, "end\n") || int64(len(r.Body)+len(r.Tail))+r.Cut != e.Got {
-			t.Fatalf("%s: %d bytes, %d kept at the beginning, %d at the end, %d cut", e.URL, e.Got, len(r.Body), len(r.Tail), r.Cut)
+		if !strings.HasPrefix(r.Body, "begin\n") || !strings.HasSuffix(r.Tail, "end\n") || int64(len(r.Body)+len(r.Tail))+r.Omitted != e.ResponseBytes {
+			t.Fatalf("%s: %d bytes, %d kept at the beginning, %d at the end, %d cut", e.URL, e.ResponseBytes, len(r.Body), len(r.Tail), r.Omitted)
 		}
 		sum += int64(len(r.Body) + len(r.Tail))
 	}
@@ -271,7 +271,7 @@ func TestTapCutsNoSecretInHalf(t *testing.T) {
 	for shift := 0; shift < len(canaryKey); shift += 5 {
 		tap := &wire.Tap{}
 		p := tap.Program(wire.Exchange{URL: "x"}, nil, []string{canaryKey})
-		p.Line([]byte(strings.Repeat("x", 1<<20-shift) + canaryKey + strings.Repeat("y", 1<<20) + canaryKey + strings.Repeat("z", 1<<20-shift)))
+		p.WriteLine([]byte(strings.Repeat("x", 1<<20-shift) + canaryKey + strings.Repeat("y", 1<<20) + canaryKey + strings.Repeat("z", 1<<20-shift)))
 		p.End(0, "", nil)
 		traceless(t, fmt.Sprint("shift ", shift), told(t, tap))
 	}
@@ -318,7 +318,7 @@ func TestCurl(t *testing.T) {
 		{"key of the configuration", wire.Exchange{Method: "GET", URL: "http://h/", Provider: "my-own", Key: "providers.my-own.api_key", Request: wire.Message{Header: http.Header{"X-Api-Key": {"[redacted]"}}}}, "curl 'http://h/' \\\n  -H \"X-Api-Key: $MY_OWN_API_KEY\"\n"},
 		{"a shell's characters", wire.Exchange{Method: "GET", URL: "http://h/", Request: wire.Message{Header: http.Header{"X-Odd": {"$(id)`\"\\[redacted]"}}}}, "curl 'http://h/' \\\n  -H \"X-Odd: \\$(id)\\`\\\"\\\\$X_ODD\"\n"},
 		{"a program", wire.Exchange{Method: wire.Run, URL: "claude", Args: []string{"-p", "--model=x y"}, Request: wire.Message{Body: "hi"}}, "printf '%s' 'hi' | 'claude' '-p' '--model=x y'\n"},
-		{"too long", wire.Exchange{Method: "POST", URL: "http://h/", Request: wire.Message{Cut: 1}}, ""},
+		{"too long", wire.Exchange{Method: "POST", URL: "http://h/", Request: wire.Message{Omitted: 1}}, ""},
 	} {
 		if got := tt.e.Curl(); got != tt.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", tt.name, got, tt.want)

@@ -48,12 +48,12 @@ func (q Quoted) Text() string {
 	return s
 }
 
-var errNoString = errors.New("not a JSON string")
+var errNotString = errors.New("not a JSON string")
 
 // Unquote decodes a JSON string as Text does.
 func Unquote(b []byte) (string, error) {
 	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
-		return "", errNoString
+		return "", errNotString
 	}
 	return unescape(b[1 : len(b)-1])
 }
@@ -79,7 +79,7 @@ func unescape(b []byte) (string, error) {
 		}
 		unit, ok := codeUnit(b)
 		if !ok {
-			return "", errNoString
+			return "", errNotString
 		}
 		b = b[6:]
 		if next, ok := codeUnit(b); ok && utf16.DecodeRune(unit, next) != utf8.RuneError {

@@ -30,7 +30,7 @@ type transport struct {
 
 // CloseIdleConnections lets http.Client.CloseIdleConnections through.
 func (t *transport) CloseIdleConnections() {
-	if c, ok := t.Base.(interface{ CloseIdleConnections() }); ok {
+	if c, ok := t.Transport.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
@@ -38,33 +38,33 @@ func (t *transport) CloseIdleConnections() {
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	asked := req
-	req = t.marked(countable(req.WithContext(ctx)))
-	l := t.line(req)
-	res, err := t.Base.RoundTrip(req)
+	req = t.withRequestID(withoutSilentRetry(req.WithContext(ctx)))
+	l := t.beginLine(req)
+	res, err := t.Transport.RoundTrip(req)
 	if err != nil {
 		cancel(nil)
-		err = t.unanswered(asked, err)
-		l.judge(err)
+		err = t.noAnswerError(asked, err)
+		l.setOutcome(err)
 		return nil, err
 	}
-	l.head(res)
-	b := &body{
+	l.onHeaders(res)
+	b := &timedBody{
 		line:  l,
 		inner: res.Body, ctx: ctx, cancel: cancel,
-		idle: t.Idle, quiet: t.Quiet, pulse: llm.PulseOf(asked.Context()),
-		broken: func(err error) error { return t.fill(broken(err, hostPort(req.URL))) },
+		idleTimeout: t.IdleTimeout, contentTimeout: t.ContentTimeout, pulse: llm.PulseOf(asked.Context()),
+		wrapError: func(err error) error { return t.complete(interruptedError(err, hostPort(req.URL))) },
 	}
 	if b.pulse != nil && b.pulse.Limit > 0 {
-		b.quiet = b.pulse.Limit
+		b.contentTimeout = b.pulse.Limit
 	}
-	b.left = b.quiet
+	b.contentTimeLeft = b.contentTimeout
 	b.beats.Store(b.pulse.Beats())
 	if b.pulse == nil && mediaType(res.Header) == "text/event-stream" {
-		b.form = events
+		b.form = formEvents
 	}
 	res.Body = b
-	err = t.judge(res, b)
-	l.judge(err)
+	err = t.answerError(res, b)
+	l.setOutcome(err)
 	if err != nil {
 		b.Close()
 		return nil, err
@@ -72,11 +72,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// countable returns req so that net/http does not send it again by itself once
+// withoutSilentRetry returns req so that net/http does not send it again by itself once
 // an HTTP/2 server has seen it: on REFUSED_STREAM and GOAWAY it would do so up to
 // six times, which nobody counts or sees. What was sent over a connection that
 // turned out to be dead before anything was written is still sent over another.
-func countable(req *http.Request) *http.Request {
+func withoutSilentRetry(req *http.Request) *http.Request {
 	again := req.GetBody
 	if again == nil {
 		return req
@@ -99,54 +99,54 @@ func countable(req *http.Request) *http.Request {
 	return req
 }
 
-// unanswered is what a request that got no answer comes to.
-func (t *transport) unanswered(req *http.Request, err error) error {
+// noAnswerError is what a request that got no answer comes to.
+func (t *transport) noAnswerError(req *http.Request, err error) error {
 	if cause := context.Cause(req.Context()); cause != nil {
 		return cause
 	}
-	return t.fill(unreachable(err, hostPort(req.URL)))
+	return t.complete(unreachableError(err, hostPort(req.URL)))
 }
 
-// judge returns the error that an answer means, or nil if it is one to read.
-func (t *transport) judge(res *http.Response, b *body) error {
+// answerError returns the error that an answer means, or nil if it is one to read.
+func (t *transport) answerError(res *http.Response, b *timedBody) error {
 	switch {
 	case res.StatusCode >= 400:
-		return t.refused(res, b)
+		return t.statusError(res, b)
 	case res.StatusCode >= 300:
-		return t.fill(moved(res))
+		return t.complete(redirectError(res))
 	case res.StatusCode == http.StatusNoContent:
-		return t.fill(&llm.Error{Fault: llm.Server, Status: res.StatusCode, Message: "answered without content"})
+		return t.complete(&llm.Error{Fault: llm.Server, Status: res.StatusCode, Message: "answered without content"})
 	}
 	switch media := mediaType(res.Header); {
 	case media == "text/html" || media == "application/xhtml+xml":
-		head, _ := t.head(b)
-		return t.fill(&llm.Error{ // asking again would bring the same page
+		head, _ := t.readErrorBody(b)
+		return t.complete(&llm.Error{ // asking again would bring the same page
 			Fault: llm.InvalidRequest, Status: res.StatusCode, ID: requestID(res.Header, ""),
-			Message: webPage(res.Header, head) + " instead of data: the base URL may be wrong, or a login page of the network stands in between",
+			Message: htmlMessage(res.Header, head) + " instead of data: the base URL may be wrong, or a login page of the network stands in between",
 		})
 	case media == "application/json" || strings.HasSuffix(media, "+json"):
-		return t.whole(res, b)
+		return t.jsonError(res, b)
 	}
 	return nil
 }
 
-// refused reads an answer of status 400 and above.
-func (t *transport) refused(res *http.Response, b *body) error {
-	head, err := t.head(b)
+// statusError reads an answer of status 400 and above.
+func (t *transport) statusError(res *http.Response, b *timedBody) error {
+	head, err := t.readErrorBody(b)
 	if told := (*llm.Error)(nil); err != nil && !errors.As(err, &told) {
 		return err // the context ended
 	}
-	e := Fault(res.StatusCode, res.Header, head, time.Now())
-	if t.Blank != "" && res.StatusCode == http.StatusBadRequest && len(bytes.TrimSpace(head)) == 0 {
-		e.Fault = t.Blank
+	e := StatusError(res.StatusCode, res.Header, head, time.Now())
+	if t.EmptyBadRequest != "" && res.StatusCode == http.StatusBadRequest && len(bytes.TrimSpace(head)) == 0 {
+		e.Fault = t.EmptyBadRequest
 	}
 	e.Err = &Answer{Status: res.StatusCode, Header: t.mask.header(res.Header), Body: []byte(t.mask.text(string(head)))}
-	return t.fill(e)
+	return t.complete(e)
 }
 
-// whole looks for an error object in a JSON answer of status 200. Answers that
+// jsonError looks for an error object in a JSON answer of status 200. Answers that
 // hold none, that are long, or that turn out to be events are left to be read.
-func (t *transport) whole(res *http.Response, b *body) error {
+func (t *transport) jsonError(res *http.Response, b *timedBody) error {
 	first := make([]byte, 512)
 	n, err := io.ReadAtLeast(b, first, 1)
 	head := first[:n]
@@ -157,10 +157,10 @@ func (t *transport) whole(res *http.Response, b *body) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if e := EventFault(head); e != nil {
+	if e := EventError(head); e != nil {
 		e.ID = requestID(res.Header, e.ID)
 		e.Err = &Answer{Status: res.StatusCode, Header: t.mask.header(res.Header), Body: []byte(t.mask.text(string(head)))}
-		return t.fill(e)
+		return t.complete(e)
 	}
 	res.Body = struct {
 		io.Reader
@@ -169,25 +169,25 @@ func (t *transport) whole(res *http.Response, b *body) error {
 	return nil
 }
 
-// head reads what matters of an error answer. What came before a failure is
+// readErrorBody reads what matters of an error answer. What came before a failure is
 // returned with it.
-func (t *transport) head(b *body) ([]byte, error) {
-	late := time.AfterFunc(bodyTime, func() { b.cancel(silence("the words of the error did not come")) })
+func (t *transport) readErrorBody(b *timedBody) ([]byte, error) {
+	late := time.AfterFunc(bodyTime, func() { b.cancel(timeoutError("the words of the error did not come")) })
 	defer late.Stop()
 	return io.ReadAll(io.LimitReader(b, bodyLimit))
 }
 
-// fill completes an error with what this client knows, and masks it.
-func (t *transport) fill(e *llm.Error) error {
+// complete completes an error with what this client knows, and masks it.
+func (t *transport) complete(e *llm.Error) error {
 	e.Provider, e.URL, e.Key = t.Provider, t.URL, t.Key
 	for _, field := range []*string{&e.Message, &e.Code, &e.Param, &e.ID} {
-		*field = clip(t.mask.text(*field), messageLimit)
+		*field = truncate(t.mask.text(*field), messageLimit)
 	}
 	return e
 }
 
-// moved is a redirect, which asking again would only repeat.
-func moved(res *http.Response) *llm.Error {
+// redirectError is a redirect, which asking again would only repeat.
+func redirectError(res *http.Response) *llm.Error {
 	e := &llm.Error{Fault: llm.InvalidRequest, Status: res.StatusCode, ID: requestID(res.Header, ""), Message: "answered with a redirect"}
 	if to := oneLine(res.Header.Get("Location"), rawLimit); to != "" {
 		e.Message += " to " + Public(to)
@@ -204,11 +204,11 @@ func mediaType(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(media))
 }
 
-var title = pattern(`(?is)<title[^>]*>(.*?)</title>`)
+var htmlTitle = pattern(`(?is)<title[^>]*>(.*?)</title>`)
 
-// webPage says that an answer is a page for people, and what its title is; ""
+// htmlMessage says that an answer is a page for people, and what its title is; ""
 // if it is none. The page itself is never shown.
-func webPage(h http.Header, body []byte) string {
+func htmlMessage(h http.Header, body []byte) string {
 	media := mediaType(h)
 	start := strings.ToLower(string(bytes.TrimSpace(body[:min(len(body), 256)])))
 	if media != "text/html" && media != "application/xhtml+xml" {
@@ -218,7 +218,7 @@ func webPage(h http.Header, body []byte) string {
 		media = "text/html"
 	}
 	said := fmt.Sprintf("answered with a web page (%s)", media)
-	if m := title().FindSubmatch(body); m != nil {
+	if m := htmlTitle().FindSubmatch(body); m != nil {
 		if t := oneLine(html.UnescapeString(string(m[1])), rawLimit); t != "" {
 			said += " “" + t + "”"
 		}

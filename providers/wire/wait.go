@@ -9,9 +9,9 @@ import (
 )
 
 // wait is the first delay that the server named; see Wait.
-func (w *words) wait(status int, h http.Header, now time.Time) time.Duration {
+func (w *evidence) wait(status int, h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After-Ms")), 64); err == nil {
-		if d := sane(ms / 1000); d > 0 {
+		if d := saneDuration(ms / 1000); d > 0 {
 			return d
 		}
 	}
@@ -26,12 +26,12 @@ func (w *words) wait(status int, h http.Header, now time.Time) time.Duration {
 		for name, v := range w.headers {
 			handed.Set(name, v)
 		}
-		if d := max(resets(h, now), resets(handed, now)); d > 0 {
+		if d := max(latestReset(h, now), latestReset(handed, now)); d > 0 {
 			return d
 		}
 	}
-	if m := again().FindStringSubmatch(strings.ToLower(w.message)); m != nil {
-		return sane(duration(m[1]))
+	if m := retryPhrase().FindStringSubmatch(strings.ToLower(w.message)); m != nil {
+		return saneDuration(parseDuration(m[1]))
 	}
 	return 0
 }
@@ -41,7 +41,7 @@ func (w *words) wait(status int, h http.Header, now time.Time) time.Duration {
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if s, err := strconv.ParseFloat(value, 64); err == nil {
-		return sane(s)
+		return saneDuration(s)
 	}
 	at, err := http.ParseTime(value)
 	if err != nil {
@@ -50,14 +50,14 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		now = date
 	}
-	return sane(at.Sub(now).Seconds())
+	return saneDuration(at.Sub(now).Seconds())
 }
 
-// resets is when the last of the exhausted rate-limit buckets is full again:
+// latestReset is when the last of the exhausted rate-limit buckets is full again:
 //
 //	x-ratelimit-remaining-tokens: 0              x-ratelimit-reset-tokens: 6m0s
 //	anthropic-ratelimit-requests-remaining: 0    anthropic-ratelimit-requests-reset: 2026-11-20T12:00:00Z
-func resets(h http.Header, now time.Time) time.Duration {
+func latestReset(h http.Header, now time.Time) time.Duration {
 	var longest time.Duration
 	for name, values := range h {
 		name = strings.ToLower(name)
@@ -68,45 +68,45 @@ func resets(h http.Header, now time.Time) time.Duration {
 		if left, err := strconv.ParseFloat(remaining, 64); err != nil || left > 0 {
 			continue
 		}
-		longest = max(longest, reset(strings.TrimSpace(values[0]), now))
+		longest = max(longest, parseReset(strings.TrimSpace(values[0]), now))
 	}
 	return longest
 }
 
-// reset reads a point in time, or a delay: a Go duration, RFC 3339, seconds, or
+// parseReset reads a point in time, or a delay: a Go duration, RFC 3339, seconds, or
 // an epoch in seconds or milliseconds, told apart by size.
-func reset(value string, now time.Time) time.Duration {
+func parseReset(value string, now time.Time) time.Duration {
 	if at, err := time.Parse(time.RFC3339, value); err == nil {
-		return sane(at.Sub(now).Seconds())
+		return saneDuration(at.Sub(now).Seconds())
 	}
 	n, err := strconv.ParseFloat(value, 64)
 	if err != nil {
-		return sane(duration(value))
+		return saneDuration(parseDuration(value))
 	}
 	epoch := float64(now.UnixMilli()) / 1000
 	switch {
 	case n >= 1e11:
-		return sane(n/1000 - epoch)
+		return saneDuration(n/1000 - epoch)
 	case n >= 1e9:
-		return sane(n - epoch)
+		return saneDuration(n - epoch)
 	}
-	return sane(n)
+	return saneDuration(n)
 }
 
 const amount = `[0-9]+(?:\.[0-9]+)?\s*(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b`
 
 var (
-	again = pattern(`(?:try(?:ing)? again|retry)(?: after| in)(?: about)? ((?:[0-9]+(?:\.[0-9]+)?(?:h|m)\s*)*` + amount + `)`)
-	piece = pattern(`([0-9]+(?:\.[0-9]+)?)\s*(ms|mil|s|m|h)`)
+	retryPhrase   = pattern(`(?:try(?:ing)? again|retry)(?: after| in)(?: about)? ((?:[0-9]+(?:\.[0-9]+)?(?:h|m)\s*)*` + amount + `)`)
+	durationPiece = pattern(`([0-9]+(?:\.[0-9]+)?)\s*(ms|mil|s|m|h)`)
 )
 
 // units are in seconds.
 var units = map[string]float64{"ms": 0.001, "mil": 0.001, "s": 1, "m": 60, "h": 3600}
 
-// duration reads "1m30.5s", "900ms" and "7.66 seconds"; 0 if it is none.
-func duration(s string) float64 {
+// parseDuration reads "1m30.5s", "900ms" and "7.66 seconds"; 0 if it is none.
+func parseDuration(s string) float64 {
 	var sum float64
-	for _, m := range piece().FindAllStringSubmatch(s, -1) {
+	for _, m := range durationPiece().FindAllStringSubmatch(s, -1) {
 		n, err := strconv.ParseFloat(m[1], 64)
 		if err != nil {
 			return 0
@@ -116,8 +116,8 @@ func duration(s string) float64 {
 	return sum
 }
 
-// sane is seconds as a duration; 0 if no server can mean it.
-func sane(seconds float64) time.Duration {
+// saneDuration is seconds as a duration; 0 if no server can mean it.
+func saneDuration(seconds float64) time.Duration {
 	const year = 366 * 24 * time.Hour
 	if math.IsNaN(seconds) || seconds <= 0 || seconds > year.Seconds() {
 		return 0

@@ -30,16 +30,16 @@ import (
 
 // Options describe the provider behind a Client.
 type Options struct {
-	Provider string            // as configured; for errors
-	URL      string            // base URL; for errors
-	Key      string            // where the key comes from, such as "OPENAI_API_KEY"; for errors, never the key
-	Secrets  []string          // masked in every error text, escaped and encoded forms too; shorter than 4 bytes are not
-	Base     http.RoundTripper // nil is a transport of its own: connects within 10 s, proxy from the environment, HTTP/2
-	Idle     time.Duration     // no bytes for this long end an answer; 0 is 300 s
-	Quiet    time.Duration     // no content for this long ends an answer, whatever else comes, unless its llm.Pulse has a limit; 0 is Idle
-	Blank    llm.Fault         // what an answer of status 400 without a word means; "" is llm.InvalidRequest
-	Log      Log               // of the requests
-	Tap      *Tap              // keeps them; nil for none
+	Provider        string            // as configured; for errors
+	URL             string            // base URL; for errors
+	Key             string            // where the key comes from, such as "OPENAI_API_KEY"; for errors, never the key
+	Secrets         []string          // masked in every error text, escaped and encoded forms too; shorter than 4 bytes are not
+	Transport       http.RoundTripper // nil is a transport of its own: connects within 10 s, proxy from the environment, HTTP/2
+	IdleTimeout     time.Duration     // no bytes for this long end an answer; 0 is 300 s
+	ContentTimeout  time.Duration     // no content for this long ends an answer, whatever else comes, unless its llm.Pulse has a limit; 0 is Idle
+	EmptyBadRequest llm.Fault         // what an answer of status 400 without a word means; "" is llm.InvalidRequest
+	Log             Log               // of the requests
+	Tap             *Tap              // keeps them; nil for none
 }
 
 const (
@@ -51,10 +51,10 @@ const (
 // of the request ended. It follows no redirects: they would take the key in
 // x-api-key or x-goog-api-key to another host, and turn a POST into a GET.
 func Client(o Options) *http.Client {
-	o.Idle = cmp.Or(o.Idle, defaultIdle)
-	o.Quiet = cmp.Or(o.Quiet, o.Idle)
-	if o.Base == nil {
-		o.Base = network(o.Idle)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, defaultIdle)
+	o.ContentTimeout = cmp.Or(o.ContentTimeout, o.IdleTimeout)
+	if o.Transport == nil {
+		o.Transport = network(o.IdleTimeout)
 	}
 	m := newMask(o.Secrets)
 	o.URL = m.text(Public(o.URL))
@@ -66,7 +66,7 @@ func Client(o Options) *http.Client {
 func network(idle time.Duration) *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		OnProxyConnectResponse: proxyAnswer,
+		OnProxyConnectResponse: proxyError,
 		DialContext:            (&net.Dialer{Timeout: connectTime}).DialContext,
 		TLSHandshakeTimeout:    connectTime,
 		ResponseHeaderTimeout:  idle,
@@ -106,22 +106,22 @@ func (a *Answer) ShouldRetry() (again, said bool) {
 	return strings.EqualFold(value, "true"), strings.EqualFold(value, "true") || strings.EqualFold(value, "false")
 }
 
-// Fault says what an error answer means, by the order of evidence: the
+// StatusError says what an error answer means, by the order of evidence: the
 // structured code in the body, the words, the status. Numbers in the words are
 // never taken for a status: they count tokens, money and ids.
-func Fault(status int, h http.Header, body []byte, now time.Time) *llm.Error {
-	w := read(body, false)
-	e := w.fault(status)
+func StatusError(status int, h http.Header, body []byte, now time.Time) *llm.Error {
+	w := readEvidence(body, false)
+	e := w.toError(status)
 	e.Status = status
 	e.ID = requestID(h, w.id)
 	e.Wait = w.wait(status, h, now)
-	if page := webPage(h, body); page != "" {
+	if page := htmlMessage(h, body); page != "" {
 		e.Message = page
 	}
 	return e
 }
 
-// EventFault returns the error that a body or an event of a 200 answer holds,
+// EventError returns the error that a body or an event of a 200 answer holds,
 // or nil. It takes every shape services were seen to send:
 //
 //	{"error":{…}}  {"error":"text"}  {"code":…,"error":"text"}  [{"error":{…}}]
@@ -129,15 +129,15 @@ func Fault(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 //	{"base_resp":{"status_code":1002,…}}  {"code":"Throttling","message":…}  {"detail":…}
 //
 // An "error":null, which some gateways put into every chunk, is none.
-func EventFault(body []byte) *llm.Error {
-	if !suspicious(body) {
+func EventError(body []byte) *llm.Error {
+	if !mayHoldError(body) {
 		return nil
 	}
-	w := read(body, true)
+	w := readEvidence(body, true)
 	if !w.found {
 		return nil
 	}
-	e := w.fault(w.status)
+	e := w.toError(w.status)
 	e.Status = w.status
 	e.ID = oneLine(w.id, rawLimit)
 	e.Wait = w.wait(w.status, nil, time.Now())
@@ -149,6 +149,6 @@ func EventFault(body []byte) *llm.Error {
 // Retry-After-Ms, Retry-After, Gemini's RetryInfo, the reset of an exhausted
 // rate-limit bucket, "try again in 7.66s" in the words.
 func Wait(h http.Header, body []byte, now time.Time) time.Duration {
-	w := read(body, false)
+	w := readEvidence(body, false)
 	return w.wait(http.StatusTooManyRequests, h, now)
 }

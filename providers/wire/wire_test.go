@@ -261,7 +261,7 @@ func TestUnreachable(t *testing.T) {
 		{"no address", "ftp://x", nil, "the base URL is not an http or https address"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			client := wire.Client(wire.Options{Provider: "acme", Base: tt.base})
+			client := wire.Client(wire.Options{Provider: "acme", Transport: tt.base})
 			defer client.CloseIdleConnections()
 			_, err := ask(t.Context(), client, tt.url)
 			e := fault(t, err)
@@ -337,7 +337,7 @@ func TestClocks(t *testing.T) {
 					return &http.Response{StatusCode: 200, Header: header("Content-Type", tt.media), Body: out, Request: r}, nil
 				})
 				start := time.Now()
-				got, err := ask(t.Context(), wire.Client(wire.Options{Base: base}), "https://host/v1")
+				got, err := ask(t.Context(), wire.Client(wire.Options{Transport: base}), "https://host/v1")
 				after := time.Since(start)
 				if e := fault(t, err); got != tt.body || e.Fault != llm.Network || e.Message != tt.want || after != tt.after {
 					t.Errorf("got %q after %s: %s\nwant %q after %s: %s", got, after, e.Message, tt.body, tt.after, tt.want)
@@ -353,7 +353,7 @@ func TestPatience(t *testing.T) {
 		base := roundTrip(func(r *http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200, Header: header("Content-Type", "text/event-stream"), Body: io.NopCloser(strings.NewReader("data: a\n\ndata: b\n\n")), Request: r}, nil
 		})
-		res := must(wire.Client(wire.Options{Base: base}).Get("https://host"))
+		res := must(wire.Client(wire.Options{Transport: base}).Get("https://host"))
 		one := make([]byte, 9)
 		for range 2 {
 			time.Sleep(time.Hour)
@@ -381,7 +381,7 @@ func TestHangingError(t *testing.T) {
 			return &http.Response{StatusCode: 429, Header: header("Retry-After", "7"), Body: out, Request: r}, nil
 		})
 		start := time.Now()
-		_, err := ask(t.Context(), wire.Client(wire.Options{Base: base}), "https://host")
+		_, err := ask(t.Context(), wire.Client(wire.Options{Transport: base}), "https://host")
 		if e := fault(t, err); e.Fault != llm.RateLimit || e.Message != "slow down" || e.Wait != 7*time.Second || time.Since(start) != 10*time.Second {
 			t.Errorf("got %+v after %s", e, time.Since(start))
 		}
@@ -462,7 +462,7 @@ func TestHTTP2(t *testing.T) {
 	defer server.Close()
 	n := wire.Network(time.Minute)
 	n.TLSClientConfig = &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
-	client := wire.Client(wire.Options{Base: n})
+	client := wire.Client(wire.Options{Transport: n})
 	defer client.CloseIdleConnections()
 	if got, err := ask(t.Context(), client, server.URL); got != "HTTP/2.0" {
 		t.Errorf("got %q, %v", got, err)
@@ -472,9 +472,9 @@ func TestHTTP2(t *testing.T) {
 func BenchmarkRead(b *testing.B) {
 	chunk := []byte(`data: {"id":"chatcmpl-1","choices":[{"index":0,"delta":{"content":" word"},"finish_reason":null}]}` + "\n\n")
 	base := roundTrip(func(r *http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: 200, Header: header("Content-Type", "text/event-stream"), Body: io.NopCloser(&again{chunk: chunk}), Request: r}, nil
+		return &http.Response{StatusCode: 200, Header: header("Content-Type", "text/event-stream"), Body: io.NopCloser(&retryPhrase{chunk: chunk}), Request: r}, nil
 	})
-	res := must(wire.Client(wire.Options{Base: base}).Get("https://host"))
+	res := must(wire.Client(wire.Options{Transport: base}).Get("https://host"))
 	defer res.Body.Close()
 	buf := make([]byte, len(chunk))
 	b.ReportAllocs()
@@ -485,10 +485,10 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// again is the same chunk for ever.
-type again struct{ chunk []byte }
+// retryPhrase is the same chunk for ever.
+type retryPhrase struct{ chunk []byte }
 
-func (a *again) Read(p []byte) (int, error) { return copy(p, a.chunk), nil }
+func (a *retryPhrase) Read(p []byte) (int, error) { return copy(p, a.chunk), nil }
 
 // What goes wrong inside of an answer is told without secrets as well.
 func TestMasked(t *testing.T) {
@@ -501,10 +501,10 @@ func TestMasked(t *testing.T) {
 	}{
 		{"in its words", inner, "the key [redacted] was revoked"},
 		{"wrapped", fmt.Errorf("stream of %s: %w", secret, inner), "the key [redacted] was revoked"},
-		{"nothing to hide", wire.ErrCut, "broke off"},
+		{"nothing to hide", wire.ErrInterrupted, "broke off"},
 		{"none of ours", context.Canceled, "canceled"},
 	} {
-		model := wire.Masked(llmtest.New(llmtest.Fail(test.err)), []string{secret})
+		model := wire.MaskErrors(llmtest.New(llmtest.Fail(test.err)), []string{secret})
 		for _, err := range model.Stream(t.Context(), llm.Request{}) {
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(fmt.Sprintf("%+v", err), "secret") {
 				t.Errorf("%s: %v, want %s", test.name, err, test.want)

@@ -319,7 +319,7 @@ func (g *growth) message(m *gptMessage, parent int, alone bool) int {
 	if name := model("openai", m.About.Model); name != "" {
 		a.Model = name
 	}
-	a.Cut = m.Status == "in_progress" || m.About.Finish.Type == "interrupted"
+	a.Interrupted = m.Status == "in_progress" || m.About.Finish.Type == "interrupted"
 	if m.About.Finish.Type == "max_tokens" {
 		a.Reason = llm.Length
 	}

@@ -245,7 +245,7 @@ func (t *thread) user(l *claudeLine, parent int) int {
 		}
 		if b.Type == "text" && strings.HasPrefix(b.Text, interrupted) {
 			if a := t.node(parent); a != nil && a.Role == llm.RoleAssistant {
-				a.Cut = true
+				a.Interrupted = true
 			}
 			continue
 		}

@@ -172,7 +172,7 @@ func (d *codex) event(l *codexLine) {
 		d.items.session.Title, d.items.session.Named = e.Name, true
 	case "turn_aborted":
 		if n := d.items.node(d.items.head); n != nil && n.Role == llm.RoleAssistant {
-			n.Cut = true
+			n.Interrupted = true
 		}
 		d.asking = false
 	case "thread_rolled_back":

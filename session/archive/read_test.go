@@ -29,7 +29,7 @@ func outline(c Conversation) string {
 		for _, mark := range []struct {
 			text string
 			on   bool
-		}{{" cut", n.Cut}, {" summary", n.Summary}, {" " + n.Model, n.Model != ""}, {" " + n.Origin, n.Origin != ""}, {" " + string(n.Reason), n.Reason != ""}} {
+		}{{" cut", n.Interrupted}, {" summary", n.Summary}, {" " + n.Model, n.Model != ""}, {" " + n.Origin, n.Origin != ""}, {" " + string(n.Reason), n.Reason != ""}} {
 			if mark.on {
 				b.WriteString(mark.text)
 			}

@@ -217,7 +217,7 @@ func (s *step) footer() []string {
 	if s.Role != llm.RoleAssistant {
 		return nil
 	}
-	if s.Cut {
+	if s.Interrupted {
 		out = append(out, "broke off")
 	}
 	if s.Open {

@@ -91,7 +91,7 @@ func everything() Conversation {
 	nodes[3].Model = "openai/gpt-5"
 	nodes[4].Model, nodes[4].Reason = "openai/gpt-5", llm.Length
 	nodes[6].Summary = true
-	nodes[7].Model, nodes[7].Cut = "openai/gpt-5", true
+	nodes[7].Model, nodes[7].Interrupted = "openai/gpt-5", true
 	return Conversation{
 		Session: store.Session{
 			ID: "0EVERYTHING", Title: "Mend a.go <script> & \"more\"", Folder: "/home/ana/x", Model: "openai/gpt-5",
@@ -345,7 +345,7 @@ func anything(r *rand.Rand) Conversation {
 		seq += 1 + r.IntN(2)
 		n := store.Node{Seq: seq, Parent: parent, At: moment(), Open: r.IntN(2) == 0, Summary: r.IntN(9) == 0,
 			First: time.Duration(r.Int64()), Took: time.Duration(r.IntN(9)), Reason: llm.Stop,
-			Message: llm.Message{Role: roles[r.IntN(3)], Origin: word(), Model: word(), Cut: r.IntN(2) == 0}}
+			Message: llm.Message{Role: roles[r.IntN(3)], Origin: word(), Model: word(), Interrupted: r.IntN(2) == 0}}
 		for range r.IntN(4) {
 			n.Parts = append(n.Parts, llm.Part{Kind: kinds[r.IntN(len(kinds))], Text: word(), ID: word(), Name: word(), Input: word(),
 				Failed: r.IntN(2) == 0, Remote: r.IntN(2) == 0, MIME: word(), Data: []byte(state()), URL: word(), State: state()})

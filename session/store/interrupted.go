@@ -21,7 +21,7 @@ func Interrupted(n Node, calls []llm.Part) Node {
 	n.Open = false
 	switch n.Role {
 	case llm.RoleAssistant:
-		n.Cut = true
+		n.Interrupted = true
 	case llm.RoleTool:
 		n.Parts = append(n.Parts[:len(n.Parts):len(n.Parts)], unanswered(n, calls)...)
 	}

@@ -134,11 +134,11 @@ type extra struct {
 }
 
 func restOf(n Node) extra {
-	return extra{n.Open, n.Summary, n.Cut, n.Usage, n.Reason, n.First, n.Took, n.Results, n.Thought, n.Broke}
+	return extra{n.Open, n.Summary, n.Interrupted, n.Usage, n.Reason, n.First, n.Took, n.Results, n.Thought, n.Broke}
 }
 
 func (r extra) into(n *Node) {
-	n.Open, n.Summary, n.Cut, n.Usage = r.Open, r.Summary, r.Cut, r.Usage
+	n.Open, n.Summary, n.Interrupted, n.Usage = r.Open, r.Summary, r.Cut, r.Usage
 	n.Reason, n.First, n.Took, n.Results = r.Reason, r.First, r.Took, r.Results
 	n.Thought, n.Broke = r.Thought, r.Broke
 }

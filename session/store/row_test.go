@@ -57,7 +57,7 @@ func TestWholeNode(t *testing.T) {
 	l := db.Create(Session{})
 	want := Node{
 		Seq: 1, At: time.Unix(1_800_000_000, 123), Open: true, Summary: true,
-		Message: llm.Message{Role: llm.RoleAssistant, Origin: "gemini", Model: "gemini/x", Cut: true, Parts: []llm.Part{{
+		Message: llm.Message{Role: llm.RoleAssistant, Origin: "gemini", Model: "gemini/x", Interrupted: true, Parts: []llm.Part{{
 			Kind: llm.Result, Text: "a\r\n<b>", ID: "i", Name: "n", Input: `{"x": 1}`, Failed: true, Remote: true, Repeated: true, MIME: "m/m",
 			Data: []byte{0, 1, 255}, URL: "https://x", State: json.RawMessage(`{ }`),
 		}, {Kind: llm.Opaque}}},

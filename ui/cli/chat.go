@@ -90,7 +90,7 @@ func (f *flags) attachments() ([]llm.Part, error) {
 
 // printRequest prints the request that would be sent.
 func (a *app) printRequest(s *session.Session, parts []llm.Part) error {
-	text, notices, err := providers.Preview(a.config.Config, cmp.Or(a.model, s.Model().Name), providers.OpenOptions{Exact: a.exact}, func(m llm.Endpoint) llm.Request {
+	text, notices, err := providers.Preview(a.config.Config, cmp.Or(a.model, s.Model().Name), providers.OpenOptions{ExactNames: a.exact}, func(m llm.Endpoint) llm.Request {
 		s.Use(m)
 		_, req := s.Request(parts...)
 		return req

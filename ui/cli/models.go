@@ -13,7 +13,7 @@ import (
 
 func modelRow(c providers.Choice) print.Model {
 	return print.Model{
-		Name: c.Name, Title: c.Title, Ready: c.Ready, Why: c.Why, Context: c.Context, Price: c.Price,
+		Name: c.Name, Title: c.Title, Ready: c.Ready, Why: c.Unavailable, Context: c.Context, Price: c.Price,
 		Vision: c.Vision, Tools: c.Tools, Thinks: c.Thinks, Deprecated: c.Deprecated,
 	}
 }
@@ -47,7 +47,7 @@ func (a *app) modelsCommand() *cobra.Command {
 // listModels returns the models that can be picked. Only local servers know theirs:
 // those are asked, and with refresh all servers.
 func (a *app) listModels(ctx context.Context, refresh bool) []providers.Choice {
-	choices, err := providers.Live(ctx, a.config.Config, a.openOptions(), refresh)
+	choices, err := providers.LiveChoices(ctx, a.config.Config, a.openOptions(), refresh)
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
 			a.note(strings.TrimSpace(line))

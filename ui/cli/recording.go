@@ -34,7 +34,7 @@ func (r *recording) open(f *flags) error {
 	if err != nil {
 		return fmt.Errorf("--record: %w", err)
 	}
-	recorder.Trouble = func(err error) {
+	recorder.OnError = func(err error) {
 		if report := r.onError.Load(); report != nil {
 			(*report)(err.Error())
 			return
@@ -54,7 +54,7 @@ func (r *recording) close(well bool, note func(string)) {
 		}
 	}
 	if r.replay != nil && well {
-		if n := r.replay.Left(); n > 0 {
+		if n := r.replay.Remaining(); n > 0 {
 			note(fmt.Sprintf("%d of the recorded requests were not asked for", n))
 		}
 	}
@@ -83,7 +83,7 @@ func (r *recording) inspector() ui.Wire {
 // exchange returns e for the screen.
 func exchange(e providers.Exchange) ui.Exchange {
 	side := func(m providers.Traffic) ui.Traffic {
-		t := ui.Traffic{Body: m.Body, Tail: m.Tail, Cut: m.Cut}
+		t := ui.Traffic{Body: m.Body, Tail: m.Tail, Cut: m.Omitted}
 		for _, name := range slices.Sorted(maps.Keys(m.Header)) {
 			for _, value := range m.Header[name] {
 				t.Headers = append(t.Headers, [2]string{name, value})
@@ -93,7 +93,7 @@ func exchange(e providers.Exchange) ui.Exchange {
 	}
 	return ui.Exchange{
 		ID: e.ID, Name: strings.Trim(e.Provider+"/"+e.Model, "/"), Method: e.Method, URL: e.URL, Args: e.Args,
-		Status: e.Status, Error: e.Error, Reason: e.Reason, Start: e.Start, Headers: e.Headers, First: e.First, Total: e.Total,
-		Over: e.Over, Sent: e.Sent, Got: e.Got, Request: side(e.Request), Response: side(e.Response),
+		Status: e.Status, Error: e.Error, Reason: e.Reason, Start: e.Start, Headers: e.Headers, First: e.FirstByte, Total: e.Duration,
+		Over: e.Done, Sent: e.RequestBytes, Got: e.ResponseBytes, Request: side(e.Request), Response: side(e.Response),
 	}
 }

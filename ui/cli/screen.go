@@ -134,7 +134,7 @@ func (a *app) screenOptions(s *session.Session, notice string, attached []llm.Pa
 		Open:    func(name string) (llm.Endpoint, error) { return a.openModel(name, false) },
 		Choices: func() []ui.Choice { return modelChoices(providers.Choices(a.config.Config, os.Getenv)) },
 		Live: func() []ui.Choice {
-			found, err := providers.Live(context.Background(), a.config.Config, a.openOptions(), false)
+			found, err := providers.LiveChoices(context.Background(), a.config.Config, a.openOptions(), false)
 			return append(modelChoices(found), unreachableProviders(err)...)
 		},
 		New: func() (*session.Session, error) {
@@ -210,7 +210,7 @@ func modelChoices(found []providers.Choice) []ui.Choice {
 		in, price := r.Prices()
 		out = append(out, ui.Choice{
 			Name: c.Name, Title: c.Title, Abilities: r.Abilities(), Window: r.Window(), Input: in, Output: price,
-			Ready: c.Ready, Why: c.Why, Retired: c.Deprecated,
+			Ready: c.Ready, Why: c.Unavailable, Retired: c.Deprecated,
 		})
 	}
 	return out

@@ -32,7 +32,7 @@ func (a *app) newSession(screen bool, log *session.Log) (s *session.Session, not
 	if name == "" {
 		name = providers.DefaultModel(a.config.Config, os.Getenv)
 		if providers.IsDemo(a.config.Config, name) {
-			why := providers.Unusable(a.config.Config, os.Getenv)
+			why := providers.ExplainNoDefault(a.config.Config, os.Getenv)
 			if why != "" && !screen {
 				return nil, "", errors.Join(&llm.Error{Fault: llm.Authentication, Message: why + ". The built-in demo answers with -m " + name}, log.Close())
 			}
@@ -135,7 +135,7 @@ func (a *app) openMemory() *providers.Memory {
 
 // openOptions returns what all models are opened with.
 func (a *app) openOptions() providers.OpenOptions {
-	return providers.OpenOptions{Memory: a.learned(), Debug: a.debugLog, Tap: a.recording.tap, Replay: a.recording.replay, Exact: a.exact}
+	return providers.OpenOptions{Memory: a.learned(), Debug: a.debugLog, Tap: a.recording.tap, Replay: a.recording.replay, ExactNames: a.exact}
 }
 
 // openTools opens the tools that --tools names; nil for none.

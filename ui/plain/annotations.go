@@ -83,7 +83,7 @@ func (r reader) branch(path []session.Node) {
 			left, ok := e.(session.Left)
 			if !ok {
 				r.show(e)
-			} else if n, err := r.session.At(left.Seq); err == nil && n.Cut && n.Parent == a.After && !r.left[n.Seq] {
+			} else if n, err := r.session.At(left.Seq); err == nil && n.Interrupted && n.Parent == a.After && !r.left[n.Seq] {
 				r.left[n.Seq] = true
 				r.branch([]session.Node{n})
 			}

@@ -46,7 +46,7 @@ func (p *front) resumed() {
 	path := p.session.Path()
 	if n := len(path); n > 0 {
 		last := path[n-1]
-		p.failed = last.Cut || last.Role != llm.RoleAssistant && !last.Summary
+		p.failed = last.Interrupted || last.Role != llm.RoleAssistant && !last.Summary
 		p.say("Conversation: %s, %s. Its end:", p.session.Title(), several(n, "message"))
 		p.readBack("")
 		if p.failed && !endedEarly(p.session, path) {

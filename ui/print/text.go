@@ -42,7 +42,7 @@ func (t *text) event(e session.Event, _ int) error {
 			return err
 		}
 		t.gap = t.last != 0
-		if e.Message.Empty() && !e.Message.Cut {
+		if e.Message.Empty() && !e.Message.Interrupted {
 			t.side.event(llm.Notice{Text: "the model answered nothing"})
 		}
 	case session.Done:
@@ -197,7 +197,7 @@ func (s *side) event(e session.Event) {
 		s.close()
 		switch {
 		case !e.Known:
-		case e.Message.Cut: // Done may say that nobody reads
+		case e.Message.Interrupted: // Done may say that nobody reads
 			s.cut = &e
 		default:
 			s.line(th.Faint, "%s", usageLine(e))

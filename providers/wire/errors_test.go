@@ -25,7 +25,7 @@ func TestNamed(t *testing.T) {
 		{io.ErrUnexpectedEOF, llm.Error{Fault: llm.Network, Err: io.ErrUnexpectedEOF}},
 	} {
 		test.want.Provider, test.want.URL, test.want.Key = "acme", "https://acme.example/v1", "ACME_API_KEY"
-		if got := wire.Named(test.in, o); *got != test.want {
+		if got := wire.WithProvider(test.in, o); *got != test.want {
 			t.Errorf("%v: %+v, want %+v", test.in, *got, test.want)
 		}
 	}
@@ -40,7 +40,7 @@ func TestFailed(t *testing.T) {
 		`{"error":{"type":"rate_limit_error","message":"Slow down"}}`: {Fault: llm.RateLimit, Message: "Slow down"},
 		`{"what":"ever"}`: {Fault: llm.Server, Message: `{"what":"ever"}`},
 	} {
-		if got := wire.Failed([]byte(in)); got.Fault != want.Fault || got.Message != want.Message {
+		if got := wire.BodyError([]byte(in)); got.Fault != want.Fault || got.Message != want.Message {
 			t.Errorf("%s: %+v, want %+v", in, *got, want)
 		}
 	}
@@ -53,8 +53,8 @@ func TestUnreadable(t *testing.T) {
 		`{oops`: llm.Server, `{}}`: llm.Server, "\x80": llm.Server,
 	} {
 		var v any
-		err := wire.Unreadable([]byte(in), json.Unmarshal([]byte(in), &v))
-		if llm.FaultOf(err) != want || (err == wire.ErrCut) != (want == llm.Network) {
+		err := wire.DecodeError([]byte(in), json.Unmarshal([]byte(in), &v))
+		if llm.FaultOf(err) != want || (err == wire.ErrInterrupted) != (want == llm.Network) {
 			t.Errorf("%q: %v, want %s", in, err, want)
 		}
 	}

@@ -15,8 +15,8 @@ func requested(t *testing.T, name string, effort llm.Effort) (body string, notic
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	taken := &capture{cancel: cancel}
-	e, err := Open(Default(), name, OpenOptions{Getenv: func(string) string { return "k" }, Base: taken})
+	taken := &captureTransport{cancel: cancel}
+	e, err := Open(Default(), name, OpenOptions{Getenv: func(string) string { return "k" }, Transport: taken})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestClampedEffortsAreTold(t *testing.T) {
 			if p.Aliases[m.ID] != "" {
 				continue // another model answers
 			}
-			name, has := p.ID+"/"+m.ID, efforts(m)
+			name, has := p.ID+"/"+m.ID, supportedEfforts(m)
 			for _, effort := range llm.Efforts {
 				body, notices := requested(t, name, effort)
 				off := effort == llm.EffortOff
@@ -121,7 +121,7 @@ func TestNearest(t *testing.T) {
 		}
 		var got []string
 		for _, effort := range llm.Efforts {
-			got = append(got, string(nearest(levels, effort)))
+			got = append(got, string(nearestEffort(levels, effort)))
 		}
 		if !slices.Equal(got, strings.Fields(tt.want)) {
 			t.Errorf("of %s: %q, want %s", tt.levels, got, tt.want)

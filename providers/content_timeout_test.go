@@ -94,7 +94,7 @@ func TestPingsKeepNothingAlive(t *testing.T) {
 		for _, ping := range wire.pings {
 			t.Run(wire.kind+" "+strings.TrimSpace(ping), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					after, text, err := ended(t, Provider{Kind: wire.kind}, OpenOptions{Base: pings(wire.said, ping, "", -1, 10*time.Second)}, llm.Request{})
+					after, text, err := ended(t, Provider{Kind: wire.kind}, OpenOptions{Transport: pings(wire.said, ping, "", -1, 10*time.Second)}, llm.Request{})
 					if after != 5*time.Minute || text != "a" || llm.FaultOf(err) != llm.Network || !strings.Contains(err.Error(), "nothing but keep-alives for 5m0s") {
 						t.Errorf("ended after %s with %q: %v", after, text, err)
 					}
@@ -131,7 +131,7 @@ func TestPatience(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				after, text, err := ended(t, Provider{Kind: "anthropic", IdleTimeout: tt.idle},
-					OpenOptions{Base: pings(alive[2].said, ping, "", -1, tt.every), Attended: tt.attended}, tt.req)
+					OpenOptions{Transport: pings(alive[2].said, ping, "", -1, tt.every), Attended: tt.attended}, tt.req)
 				if after != tt.want || text != "a" || llm.FaultOf(err) != llm.Network {
 					t.Errorf("ended after %s with %q: %v; want %s", after, text, err, tt.want)
 				}
@@ -153,7 +153,7 @@ func TestSilenceThatEnds(t *testing.T) {
 			}
 			none := 0
 			c := Config{Providers: map[string]Provider{"box": {Kind: "anthropic", BaseURL: "http://box.invalid", APIKey: "sk-0123456789", MaxRetries: &none}}}
-			e, err := Open(c, "box/m", OpenOptions{Base: base, Attended: true, Getenv: env()})
+			e, err := Open(c, "box/m", OpenOptions{Transport: base, Attended: true, Getenv: env()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,15 +10,15 @@ import (
 	"parley/providers/catalog"
 )
 
-// An offer is a model as its server lists it.
-type offer struct {
+// An listedModel is a model as its server lists it.
+type listedModel struct {
 	id    string
 	title string // its name for people, "" if the server has none
-	told
+	advertised
 }
 
-// told is what a server tells of a model; zero values are not told.
-type told struct {
+// advertised is what a server tells of a model; zero values are not told.
+type advertised struct {
 	context   int
 	maxOutput int
 	price     catalog.Price
@@ -27,8 +27,8 @@ type told struct {
 	thinks    *bool
 }
 
-// over returns m as the server has it.
-func (t told) over(m catalog.Model) catalog.Model {
+// applyTo returns m as the server has it.
+func (t advertised) applyTo(m catalog.Model) catalog.Model {
 	if t.context > 0 {
 		m.Context = t.context
 	}
@@ -63,65 +63,65 @@ var (
 	outputFields = []string{"outputTokenLimit", "max_completion_tokens", "top_provider.max_completion_tokens", "max_tokens", "max_output_tokens"}
 )
 
-// read takes the models from a page:
+// parseListing takes the models from a page:
 //
 //	{"data":[{"id":…}]}                                        OpenAI, Anthropic and most others
 //	{"models":[{"name":"models/…","inputTokenLimit":…}]}       Gemini
 //	{"models":[{"name":"qwen3:8b"}]}                           Ollama
 //
 // Models that do not chat are left out, where the server says so.
-func read(page map[string]any) []offer {
+func parseListing(page map[string]any) []listedModel {
 	rows, _ := page["data"].([]any)
 	if rows == nil {
 		rows, _ = page["models"].([]any)
 	}
-	var offers []offer
+	var offers []listedModel
 	for _, row := range rows {
 		m, _ := row.(map[string]any)
-		id := strings.TrimPrefix(text(m, idFields...), "models/")
-		if id == "" || !chats(m) {
+		id := strings.TrimPrefix(firstText(m, idFields...), "models/")
+		if id == "" || !isChatModel(m) {
 			continue
 		}
-		title := text(m, titleFields...)
+		title := firstText(m, titleFields...)
 		if strings.HasPrefix(title, "models/") || title == id {
 			title = ""
 		}
-		offers = append(offers, offer{id, title, told{
-			context: count(m, contextFields...), maxOutput: count(m, outputFields...), price: price(m),
-			tools: able(m, toolSigns), vision: able(m, visionSigns), thinks: able(m, thinkSigns),
+		offers = append(offers, listedModel{id, title, advertised{
+			context: firstCount(m, contextFields...), maxOutput: firstCount(m, outputFields...), price: parsePrice(m),
+			tools: hasCapability(m, toolFields), vision: hasCapability(m, visionFields), thinks: hasCapability(m, thinkingFields),
 		}})
 	}
 	return offers
 }
 
-// chats is false for models that the server says do something else.
-func chats(m map[string]any) bool {
-	if methods, ok := at(m, "supportedGenerationMethods").([]any); ok && !slices.Contains(methods, any("generateContent")) {
+// isChatModel is false for models that the server says do something else.
+func isChatModel(m map[string]any) bool {
+	if methods, ok := memberAt(m, "supportedGenerationMethods").([]any); ok && !slices.Contains(methods, any("generateContent")) {
 		return false
 	}
-	return m["type"] != "embeddings" && m["type"] != "embedding" && at(m, "capabilities.completion_chat") != false
+	return m["type"] != "embeddings" && m["type"] != "embedding" && memberAt(m, "capabilities.completion_chat") != false
 }
 
-// A sign is where a server says what a model is able to: a list that holds a
+// A capabilityField is where a server says what a model is able to: a list that holds a
 // word, or, without a word, true or false, which may stand under "supported".
-type sign struct{ path, word string }
+type capabilityField struct{ path, word string }
 
 var (
-	toolSigns = []sign{
+	toolFields = []capabilityField{
 		{"capabilities", "tool_use"}, {"capabilities", "tools"}, // LM Studio, Ollama
 		{"capabilities.function_calling", ""}, // Mistral
 		{"supported_parameters", "tools"},     // OpenRouter
 	}
-	visionSigns = []sign{{"capabilities.vision", ""}, {"capabilities.image_input", ""}, {"architecture.input_modalities", "image"}}
-	thinkSigns  = []sign{{"capabilities.reasoning", ""}, {"capabilities.thinking", ""}, {"supported_parameters", "reasoning"}}
+	visionFields   = []capabilityField{{"capabilities.vision", ""}, {"capabilities.image_input", ""}, {"architecture.input_modalities", "image"}}
+	thinkingFields = []capabilityField{{"capabilities.reasoning", ""}, {"capabilities.thinking", ""}, {"supported_parameters", "reasoning"}}
 )
 
-// able reports whether a model shows one of these signs, nil if the server does
+// hasCapability reports whether a model shows one of these signs, nil if the server does
 // not say.
-func able(m map[string]any, signs []sign) *bool {
+func hasCapability(m map[string]any, signs []capabilityField) *bool {
 	said, is := false, false
 	for _, s := range signs {
-		switch v := at(m, s.path).(type) {
+		switch v := memberAt(m, s.path).(type) {
 		case bool:
 			said, is = true, is || v
 		case []any:
@@ -138,10 +138,10 @@ func able(m map[string]any, signs []sign) *bool {
 	return &is
 }
 
-// price is in dollars per token at OpenRouter, as text; -1 is a router's.
-func price(m map[string]any) catalog.Price {
+// parsePrice is in dollars per token at OpenRouter, as text; -1 is a router's.
+func parsePrice(m map[string]any) catalog.Price {
 	dollars := func(name string) (float64, bool) {
-		n, err := strconv.ParseFloat(text(m, "pricing."+name), 64)
+		n, err := strconv.ParseFloat(firstText(m, "pricing."+name), 64)
 		return math.Round(n*1e12) / 1e6, err == nil && n >= 0 && n < 1
 	}
 	input, ok := dollars("prompt")
@@ -154,15 +154,15 @@ func price(m map[string]any) catalog.Price {
 	return catalog.Price{Free: input == 0 && output == 0, Input: input, Output: output, CacheRead: max(read, 0), CacheWrite: max(written, 0)}
 }
 
-// loaded notes the window that a server runs its models with: Ollama tells it
+// addLoadedWindows notes the window that a server runs its models with: Ollama tells it
 // of those in memory, llama.cpp of the one it has.
-func loaded(offers []offer, page map[string]any) {
-	if n := count(page, "default_generation_settings.n_ctx"); n > 0 {
+func addLoadedWindows(offers []listedModel, page map[string]any) {
+	if n := firstCount(page, "default_generation_settings.n_ctx"); n > 0 {
 		for i := range offers {
 			offers[i].context = n
 		}
 	}
-	for _, running := range read(page) {
+	for _, running := range parseListing(page) {
 		for i := range offers {
 			if offers[i].id == running.id && running.context > 0 {
 				offers[i].context = running.context
@@ -171,31 +171,31 @@ func loaded(offers []offer, page map[string]any) {
 	}
 }
 
-// at is the member of m that path names, nil if there is none.
-func at(m map[string]any, path string) any {
+// memberAt is the member of m that path names, nil if there is none.
+func memberAt(m map[string]any, path string) any {
 	outer, inner, nested := strings.Cut(path, ".")
 	if !nested {
 		return m[outer]
 	}
 	object, _ := m[outer].(map[string]any)
-	return at(object, inner)
+	return memberAt(object, inner)
 }
 
-// text is the first of the members that holds some.
-func text(m map[string]any, paths ...string) string {
+// firstText is the first of the members that holds some.
+func firstText(m map[string]any, paths ...string) string {
 	for _, path := range paths {
-		if s, ok := at(m, path).(string); ok && s != "" {
+		if s, ok := memberAt(m, path).(string); ok && s != "" {
 			return s
 		}
 	}
 	return ""
 }
 
-// count is the first of the members that is a number of tokens.
-func count(m map[string]any, paths ...string) int {
+// firstCount is the first of the members that is a number of tokens.
+func firstCount(m map[string]any, paths ...string) int {
 	for _, path := range paths {
-		n, ok := at(m, path).(float64)
-		if s, isText := at(m, path).(string); isText {
+		n, ok := memberAt(m, path).(float64)
+		if s, isText := memberAt(m, path).(string); isText {
 			var err error
 			n, err = strconv.ParseFloat(s, 64)
 			ok = err == nil

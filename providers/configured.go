@@ -9,42 +9,42 @@ import (
 	"parley/providers/llm"
 )
 
-// A tuned is a model with the settings of the configuration, and an effort that
+// A configured is a model with the settings of the configuration, and an effort that
 // it has: where another is asked, it gets the nearest, and says so once.
-type tuned struct {
+type configured struct {
 	llm.Model
-	renamed  string // tells that the user named it otherwise; "" if not
-	settings Settings
-	id       string // as the service calls it
-	facts    catalog.Model
-	known    bool // facts hold for the efforts as well
-	told     llm.Notices
+	renameNotice string // tells that the user named it otherwise; "" if not
+	settings     Settings
+	id           string // as the service calls it
+	facts        catalog.Model
+	known        bool // facts hold for the efforts as well
+	notices      llm.Notices
 }
 
 // Stream implements llm.Model.
-func (m *tuned) Stream(ctx context.Context, req llm.Request) llm.Stream {
-	req = m.settings.fill(req)
+func (m *configured) Stream(ctx context.Context, req llm.Request) llm.Stream {
+	req = m.settings.applyTo(req)
 	var notice string
 	if m.known && req.Effort != "" && req.Budget == 0 {
-		req.Effort, notice = clamp(m.id, m.facts, req.Effort)
+		req.Effort, notice = clampEffort(m.id, m.facts, req.Effort)
 	}
 	s := m.Model.Stream(ctx, req)
-	if m.renamed == "" && notice == "" {
+	if m.renameNotice == "" && notice == "" {
 		return s
 	}
 	return func(yield func(llm.Event, error) bool) {
 		out := llm.NewOut(yield)
-		m.told.Urge(out, m.renamed)
-		if m.told.Tell(out, notice); !out.Stopped() {
+		m.notices.SendUrgentOnce(out, m.renameNotice)
+		if m.notices.SendOnce(out, notice); !out.Stopped() {
 			s(yield)
 		}
 	}
 }
 
-// clamp is the effort to ask of a model that has not all of them, "" for none,
+// clampEffort is the effort to ask of a model that has not all of them, "" for none,
 // and what the user should know of it.
-func clamp(id string, facts catalog.Model, effort llm.Effort) (use llm.Effort, notice string) {
-	levels := efforts(facts)
+func clampEffort(id string, facts catalog.Model, effort llm.Effort) (use llm.Effort, notice string) {
+	levels := supportedEfforts(facts)
 	off := effort == llm.EffortOff
 	switch {
 	case slices.Contains(levels, effort), off && facts.OffValue != "": // which may be less than off; the adapter knows
@@ -58,16 +58,16 @@ func clamp(id string, facts catalog.Model, effort llm.Effort) (use llm.Effort, n
 	case len(levels) == 0:
 		return "", id + " takes no effort; it thinks as it does by itself"
 	}
-	use = nearest(levels, effort)
+	use = nearestEffort(levels, effort)
 	if off {
 		return use, fmt.Sprintf("%s cannot switch thinking off, using %s", id, use)
 	}
 	return use, fmt.Sprintf("%s has no effort %s, using %s", id, effort, use)
 }
 
-// nearest is the one of levels, which rise, that is next to effort; of two, the
+// nearestEffort is the one of levels, which rise, that is next to effort; of two, the
 // higher one. Whoever wants thinking does not get it switched off.
-func nearest(levels []llm.Effort, effort llm.Effort) llm.Effort {
+func nearestEffort(levels []llm.Effort, effort llm.Effort) llm.Effort {
 	distance := func(e llm.Effort) int {
 		d := slices.Index(llm.Efforts, e) - slices.Index(llm.Efforts, effort)
 		return max(d, -d)
@@ -81,9 +81,9 @@ func nearest(levels []llm.Effort, effort llm.Effort) llm.Effort {
 	return best
 }
 
-// efforts are the words that make a difference to a model. Levels that have no
+// supportedEfforts are the words that make a difference to a model. Levels that have no
 // word of their own among ours share the nearest one.
-func efforts(m catalog.Model) []llm.Effort {
+func supportedEfforts(m catalog.Model) []llm.Effort {
 	if !m.Thinks {
 		return nil
 	}

@@ -12,21 +12,21 @@ import (
 	"parley/providers/wire"
 )
 
-// informed adds to a model what is known of it: the cost of an answer whose
+// annotated adds to a model what is known of it: the cost of an answer whose
 // provider did not report one, that its window was full where the server does not
 // say so, nearby names when the provider does not know it, and other addresses
 // of the service where its key may be good.
-type informed struct {
+type annotated struct {
 	llm.Model
-	price   catalog.Price
-	window  int // in tokens; 0 if it is not known for sure
-	service service
-	id      string
-	loaded  func(ctx context.Context, id string) int // see service.loaded; nil if there is nobody to ask
-	told    llm.Notices
+	price       catalog.Price
+	window      int // in tokens; 0 if it is not known for sure
+	service     service
+	id          string
+	probeWindow func(ctx context.Context, id string) int // see service.loaded; nil if there is nobody to ask
+	notices     llm.Notices
 }
 
-func (m *informed) Stream(ctx context.Context, req llm.Request) llm.Stream {
+func (m *annotated) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return func(yield func(llm.Event, error) bool) {
 		out, shown := llm.NewOut(yield), false
 		var usage llm.Usage
@@ -40,24 +40,24 @@ func (m *informed) Stream(ctx context.Context, req llm.Request) llm.Stream {
 				}
 				usage, event = e, e
 			case llm.Finish:
-				if full := m.full(e, usage, shown); full != nil {
+				if full := m.overflowError(e, usage, shown); full != nil {
 					yield(nil, full)
 					return
 				}
-				if m.told.Tell(out, m.cut(ctx, req, usage)...); out.Stopped() {
+				if m.notices.SendOnce(out, m.truncationNotices(ctx, req, usage)...); out.Stopped() {
 					return
 				}
 			}
-			if !yield(event, m.explain(err)) {
+			if !yield(event, m.explainError(err)) {
 				return
 			}
 		}
 	}
 }
 
-// full is the error that an answer without a word is, which ended where the
+// overflowError is the error that an answer without a word is, which ended where the
 // window does.
-func (m *informed) full(f llm.Finish, u llm.Usage, shown bool) error {
+func (m *annotated) overflowError(f llm.Finish, u llm.Usage, shown bool) error {
 	if f.Reason != llm.Length || shown || m.window == 0 || u.Input < m.window-m.window/100 {
 		return nil
 	}
@@ -67,43 +67,43 @@ func (m *informed) full(f llm.Finish, u llm.Usage, shown bool) error {
 	}
 }
 
-// cut tells that a server left out the beginning of a prompt without a word, as
+// truncationNotices tells that a server left out the beginning of a prompt without a word, as
 // Ollama does, and GLM may. A count of more tokens than fit shows it. A count
 // that is too small shows nothing by itself: many versions of Ollama count only
 // what was not cached. Then the window counts that the model is loaded with.
-func (m *informed) cut(ctx context.Context, req llm.Request, u llm.Usage) []string {
+func (m *annotated) truncationNotices(ctx context.Context, req llm.Request, u llm.Usage) []string {
 	switch {
 	case u.Input == 0:
 	case m.window > 0 && u.Input > m.window:
 		return []string{m.id + " was sent more than its window holds, and may have seen the end of it only"}
 	case m.service.kind == "ollama":
-		sent := estimate(req) // a rough one
+		sent := estimateTokens(req) // a rough one
 		if u.Input >= sent*6/10 || sent-u.Input <= 1000 {
 			return nil
 		}
-		if window := m.running(ctx); window > 0 && sent*9/10 > window {
+		if window := m.loadedWindow(ctx); window > 0 && sent*9/10 > window {
 			return []string{m.id + " was sent more than Ollama lets it see, which cut off the beginning; a larger OLLAMA_CONTEXT_LENGTH helps"}
 		}
 	}
 	return nil
 }
 
-// runningTime is how long an answer that has ended waits for what running asks.
-const runningTime = time.Second
+// windowProbeTimeout is how long an answer that has ended waits for what running asks.
+const windowProbeTimeout = time.Second
 
-// running returns the window in tokens that Ollama has loaded the model with; 0
+// loadedWindow returns the window in tokens that Ollama has loaded the model with; 0
 // if it does not say.
-func (m *informed) running(ctx context.Context) int {
-	if m.loaded == nil {
+func (m *annotated) loadedWindow(ctx context.Context) int {
+	if m.probeWindow == nil {
 		return 0
 	}
-	ctx, cancel := context.WithTimeout(ctx, runningTime)
+	ctx, cancel := context.WithTimeout(ctx, windowProbeTimeout)
 	defer cancel()
-	return m.loaded(ctx, m.id)
+	return m.probeWindow(ctx, m.id)
 }
 
-// estimate is about how many tokens the texts of a request have.
-func estimate(req llm.Request) int {
+// estimateTokens is about how many tokens the texts of a request have.
+func estimateTokens(req llm.Request) int {
 	n := catalog.Estimate(req.System)
 	for _, t := range req.Tools {
 		n += catalog.Estimate(t.Description) + catalog.Estimate(string(t.Schema))
@@ -118,20 +118,20 @@ func estimate(req llm.Request) int {
 	return n
 }
 
-// explain adds to an error what may help.
-func (m *informed) explain(err error) error {
+// explainError adds to an error what may help.
+func (m *annotated) explainError(err error) error {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Fault != llm.ModelNotFound {
-		return m.service.elsewhere(err)
+		return m.service.suggestRegions(err)
 	}
 	told := *e
-	if row, ok := catalog.Row(m.service.head.ID, m.id); ok && row.ReplacedBy != "" {
+	if row, ok := catalog.FindExact(m.service.builtin.ID, m.id); ok && row.ReplacedBy != "" {
 		told.Successor = m.service.name + "/" + row.ReplacedBy
 		return &told
 	}
 	hint := "fetch it with: ollama pull " + m.id
 	if m.service.kind != "ollama" {
-		near := catalog.Near(m.id, m.service.models(), 3)
+		near := catalog.Near(m.id, m.service.modelIDs(), 3)
 		if len(near) == 0 {
 			return err
 		}

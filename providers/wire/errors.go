@@ -8,12 +8,12 @@ import (
 	"parley/providers/llm"
 )
 
-// ErrCut is why an answer ended without the server having said so.
-var ErrCut error = &llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}
+// ErrInterrupted is why an answer ended without the server having said so.
+var ErrInterrupted error = &llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}
 
-// Named is err with the names of who failed, as o has them. What is no
+// WithProvider is err with the names of who failed, as o has them. What is no
 // *llm.Error yet comes from the connection.
-func Named(err error, o Options) *llm.Error {
+func WithProvider(err error, o Options) *llm.Error {
 	fault := &llm.Error{Fault: llm.Network, Err: err}
 	if found := (*llm.Error)(nil); errors.As(err, &found) {
 		same := *found
@@ -23,20 +23,20 @@ func Named(err error, o Options) *llm.Error {
 	return fault
 }
 
-// Failed is the error that an event or a body of a 200 answer tells: what
+// BodyError is the error that an event or a body of a 200 answer tells: what
 // EventFault makes of it, or else its beginning.
-func Failed(data []byte) *llm.Error {
-	if fault := EventFault(data); fault != nil {
+func BodyError(data []byte) *llm.Error {
+	if fault := EventError(data); fault != nil {
 		return fault
 	}
 	return &llm.Error{Fault: llm.Server, Message: Excerpt(string(data))}
 }
 
-// Unreadable is the error of data that err says is not JSON: ErrCut if only the
+// DecodeError is the error of data that err says is not JSON: ErrCut if only the
 // end is missing.
-func Unreadable(data []byte, err error) error {
+func DecodeError(data []byte, err error) error {
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input" {
-		return ErrCut
+		return ErrInterrupted
 	}
 	return &llm.Error{Fault: llm.Server, Message: "not JSON: " + Excerpt(string(data)), Err: err}
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// words are what a body says about an error.
-type words struct {
+// evidence are what a body says about an error.
+type evidence struct {
 	found   bool     // it is an error at all
 	codes   []string // code, type, status, reason, …: the most specific first
 	message string
@@ -23,9 +23,9 @@ type words struct {
 	headers map[string]string // those of the upstream, which OpenRouter hands on
 }
 
-// suspicious reports whether an event can hold an error, without parsing it:
+// mayHoldError reports whether an event can hold an error, without parsing it:
 // it is asked about every event of a stream.
-func suspicious(body []byte) bool {
+func mayHoldError(body []byte) bool {
 	for _, key := range []string{`error"`, `"base_resp"`, `"detail"`, `"code"`} {
 		if bytes.Contains(body, []byte(key)) {
 			return true
@@ -34,10 +34,10 @@ func suspicious(body []byte) bool {
 	return false
 }
 
-// read collects what body says. In an event only unmistakable errors are found;
+// readEvidence collects what body says. In an event only unmistakable errors are found;
 // in an answer whose status says error, whatever words there are.
-func read(body []byte, event bool) words {
-	var w words
+func readEvidence(body []byte, event bool) evidence {
+	var w evidence
 	var v any
 	if json.Unmarshal(body, &v) != nil {
 		w.message = oneLine(string(body), rawLimit)
@@ -50,56 +50,56 @@ func read(body []byte, event bool) words {
 		w.message = text
 	}
 	if m, ok := v.(map[string]any); ok {
-		w.object(m, event)
+		w.readObject(m, event)
 	}
 	w.message = oneLine(w.message, rawLimit)
 	return w
 }
 
-// object reads the outer object of a body.
-func (w *words) object(m map[string]any, event bool) {
-	w.id = text(m["request_id"])
-	if response, ok := m["response"].(map[string]any); ok && present(response["error"]) {
+// readObject reads the outer object of a body.
+func (w *evidence) readObject(m map[string]any, event bool) {
+	w.id = scalarText(m["request_id"])
+	if response, ok := m["response"].(map[string]any); ok && isErrorValue(response["error"]) {
 		m = response // a Responses event of type response.failed
 	}
-	if base, ok := m["base_resp"].(map[string]any); ok && text(base["status_code"]) != "0" {
+	if base, ok := m["base_resp"].(map[string]any); ok && scalarText(base["status_code"]) != "0" {
 		w.found = true // MiniMax; its code 0 is success
-		w.code("minimax" + text(base["status_code"]))
-		w.message = text(base["status_msg"])
+		w.addCode("minimax" + scalarText(base["status_code"]))
+		w.message = scalarText(base["status_msg"])
 		return
 	}
 	switch e := m["error"].(type) {
 	case map[string]any:
 		if len(e) > 0 {
 			w.found = true
-			w.inner(e)
-			w.code(text(m["code"]))
+			w.readInner(e)
+			w.addCode(scalarText(m["code"]))
 			return
 		}
 	case string: // xAI, LM Studio, Ollama
 		if e != "" {
 			w.found = true
-			w.code(text(m["code"]))
-			w.code(text(m["type"]))
-			w.say(e)
+			w.addCode(scalarText(m["code"]))
+			w.addCode(scalarText(m["type"]))
+			w.setMessage(e)
 			return
 		}
 	}
 	if list, ok := m["errors"].([]any); ok && len(list) > 0 && m["success"] == false { // Cloudflare
 		if e, ok := list[0].(map[string]any); ok {
 			w.found = true
-			w.inner(e)
+			w.readInner(e)
 			return
 		}
 	}
-	w.flat(m, event)
+	w.readFlat(m, event)
 }
 
-// flat reads errors that stand in the outer object itself.
-func (w *words) flat(m map[string]any, event bool) {
+// readFlat reads errors that stand in the outer object itself.
+func (w *evidence) readFlat(m map[string]any, event bool) {
 	answer := m["choices"] != nil || m["candidates"] != nil || m["delta"] != nil || m["data"] != nil
-	message := first(m, "message", "msg", "error_description", "status_msg")
-	code := text(m["code"])
+	message := firstText(m, "message", "msg", "error_description", "status_msg")
+	code := scalarText(m["code"])
 	switch {
 	case m["object"] == "error" || m["type"] == "error": // Mistral, old vLLM; Responses
 		w.found = true
@@ -108,82 +108,82 @@ func (w *words) flat(m map[string]any, event bool) {
 	case message != "" && code != "" && code != "0": // Qwen's own form
 		w.found = true
 	case m["detail"] != nil && m["type"] == nil: // FastAPI
-		w.found = text(m["detail"]) != "" || detail(m["detail"]) != ""
+		w.found = scalarText(m["detail"]) != "" || validationDetail(m["detail"]) != ""
 	}
 	if event && !w.found {
 		return
 	}
-	w.inner(m)
+	w.readInner(m)
 	if w.message == "" {
-		w.say(text(m["detail"]))
+		w.setMessage(scalarText(m["detail"]))
 	}
 	if w.message == "" {
-		w.say(detail(m["detail"]))
+		w.setMessage(validationDetail(m["detail"]))
 	}
 }
 
-// inner reads the object that holds the words.
-func (w *words) inner(e map[string]any) {
+// readInner reads the object that holds the words.
+func (w *evidence) readInner(e map[string]any) {
 	if nested, ok := e["error"].(map[string]any); ok {
 		e = nested
 	}
 	for _, key := range []string{"code", "type", "status"} {
-		w.code(text(e[key]))
+		w.addCode(scalarText(e[key]))
 	}
 	details, _ := e["details"].([]any)
 	for _, d := range details {
 		if d, ok := d.(map[string]any); ok {
-			w.detail(d)
+			w.readGoogleDetail(d)
 		}
 	}
 	azure, _ := e["innererror"].(map[string]any)
-	w.code(text(azure["code"]))
-	w.param = oneLine(text(e["param"]), 200)
-	w.say(first(e, "message", "msg", "error_description", "status_msg"))
+	w.addCode(scalarText(azure["code"]))
+	w.param = oneLine(scalarText(e["param"]), 200)
+	w.setMessage(firstText(e, "message", "msg", "error_description", "status_msg"))
 	if w.message == "" {
-		w.say(detail(e["message"]))
+		w.setMessage(validationDetail(e["message"]))
 	}
-	w.because(caught(azure["content_filter_result"]))
+	w.addFiltered(filteredCategories(azure["content_filter_result"]))
 	if meta, ok := e["metadata"].(map[string]any); ok {
-		w.upstream(meta)
+		w.readUpstream(meta)
 	}
 }
 
-// detail reads one of Google's details.
-func (w *words) detail(d map[string]any) {
+// readGoogleDetail reads one of Google's details.
+func (w *evidence) readGoogleDetail(d map[string]any) {
 	violations, _ := d["violations"].([]any)
 	for _, v := range violations {
 		if v, ok := v.(map[string]any); ok {
-			w.code(text(v["quotaId"]))
+			w.addCode(scalarText(v["quotaId"]))
 		}
 	}
-	w.code(text(d["reason"]))
-	if s := text(d["retryDelay"]); s != "" {
-		w.delay = sane(duration(s))
+	w.addCode(scalarText(d["reason"]))
+	if s := scalarText(d["retryDelay"]); s != "" {
+		w.delay = saneDuration(parseDuration(s))
 	}
 }
 
-// upstream reads what OpenRouter says about the provider behind it.
-func (w *words) upstream(meta map[string]any) {
+// readUpstream reads what OpenRouter says about the provider behind it.
+func (w *evidence) readUpstream(meta map[string]any) {
 	if reasons, ok := meta["reasons"].([]any); ok && len(reasons) > 0 {
-		w.code("moderation")
+		w.addCode("moderation")
 		var said []string
 		for _, r := range reasons {
-			said = append(said, text(r))
+			said = append(said, scalarText(r))
 		}
-		w.because(said)
+		w.addFiltered(said)
 	}
-	raw := words{message: text(meta["raw"])}
+	raw := evidence{message: scalarText(meta["raw"])}
 	if m, ok := meta["raw"].(map[string]any); ok {
-		raw.object(m, false)
+		raw.readObject(m, false)
 	} else {
-		raw.say(raw.message)
+		raw.setMessage(raw.message)
 	}
 	w.codes = append(w.codes, raw.codes...)
 	if raw.message != "" && !strings.Contains(w.message, raw.message) {
 		w.message += ": " + raw.message
 	}
-	if name := text(meta["provider_name"]); name != "" {
+	if name := scalarText(meta["provider_name"]); name != "" {
 		w.message += " (" + name + ")"
 	}
 	headers, _ := meta["headers"].(map[string]any)
@@ -191,37 +191,37 @@ func (w *words) upstream(meta map[string]any) {
 		if w.headers == nil {
 			w.headers = map[string]string{}
 		}
-		w.headers[name] = text(v)
+		w.headers[name] = scalarText(v)
 	}
 }
 
-// because adds to the message what a filter found.
-func (w *words) because(found []string) {
+// addFiltered adds to the message what a filter found.
+func (w *evidence) addFiltered(found []string) {
 	if said := oneLine(strings.Join(found, ", "), 200); said != "" {
 		w.message = strings.TrimPrefix(strings.TrimRight(w.message, ". ")+": "+said, ": ")
 	}
 }
 
-// Caught names what Azure's filter found, such as "violence (high)", "" if there
+// FilteredCategories names what Azure's filter found, such as "violence (high)", "" if there
 // is nothing. Raw is a content_filter_result or content_filter_results:
 //
 //	{"violence":{"filtered":true,"severity":"high"},"jailbreak":{"detected":true,"filtered":true},"hate":{"filtered":false}}
-func Caught(raw json.RawMessage) string {
+func FilteredCategories(raw json.RawMessage) string {
 	var results any
 	if json.Unmarshal(raw, &results) != nil {
 		return ""
 	}
-	return oneLine(strings.Join(caught(results), ", "), 200)
+	return oneLine(strings.Join(filteredCategories(results), ", "), 200)
 }
 
-func caught(results any) (found []string) {
+func filteredCategories(results any) (found []string) {
 	all, _ := results.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		result, _ := all[name].(map[string]any)
 		if result["filtered"] != true {
 			continue
 		}
-		if severity := text(result["severity"]); severity != "" {
+		if severity := scalarText(result["severity"]); severity != "" {
 			name += " (" + severity + ")"
 		}
 		found = append(found, strings.ReplaceAll(name, "_", " "))
@@ -229,9 +229,9 @@ func caught(results any) (found []string) {
 	return found
 }
 
-// say sets the message. Gateways put the whole answer of their upstream into
+// setMessage sets the message. Gateways put the whole answer of their upstream into
 // it, as JSON text; then its words count.
-func (w *words) say(s string) {
+func (w *evidence) setMessage(s string) {
 	w.message = s
 	at := strings.IndexByte(s, '{')
 	if at < 0 || !strings.HasSuffix(strings.TrimSpace(s), "}") {
@@ -241,9 +241,9 @@ func (w *words) say(s string) {
 	if json.Unmarshal([]byte(s[at:]), &m) != nil {
 		return
 	}
-	var nested words
+	var nested evidence
 	delete(m, "metadata")
-	nested.object(m, false)
+	nested.readObject(m, false)
 	if nested.message == "" {
 		return
 	}
@@ -254,8 +254,8 @@ func (w *words) say(s string) {
 	}
 }
 
-// code adds a code. One that is an HTTP status tells the status.
-func (w *words) code(c string) {
+// addCode adds a code. One that is an HTTP status tells the status.
+func (w *evidence) addCode(c string) {
 	if n, err := strconv.Atoi(c); err == nil && n >= 400 && n < 600 {
 		if w.status == 0 {
 			w.status = n
@@ -267,8 +267,8 @@ func (w *words) code(c string) {
 	}
 }
 
-// text is a string or a number as text.
-func text(v any) string {
+// scalarText is a string or a number as text.
+func scalarText(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
@@ -278,8 +278,8 @@ func text(v any) string {
 	return ""
 }
 
-// present reports whether an error member says that there is one.
-func present(v any) bool {
+// isErrorValue reports whether an error member says that there is one.
+func isErrorValue(v any) bool {
 	switch v := v.(type) {
 	case string:
 		return v != ""
@@ -289,7 +289,7 @@ func present(v any) bool {
 	return false
 }
 
-func first(m map[string]any, keys ...string) string {
+func firstText(m map[string]any, keys ...string) string {
 	for _, k := range keys {
 		if s, ok := m[k].(string); ok && s != "" {
 			return s
@@ -298,14 +298,14 @@ func first(m map[string]any, keys ...string) string {
 	return ""
 }
 
-// detail puts FastAPI's list of complaints into one line, such as
+// validationDetail puts FastAPI's list of complaints into one line, such as
 // "body.messages.0: Field required".
-func detail(v any) string {
+func validationDetail(v any) string {
 	if m, ok := v.(map[string]any); ok {
 		if list, ok := m["detail"]; ok {
-			return detail(list) // Mistral wraps it once more
+			return validationDetail(list) // Mistral wraps it once more
 		}
-		return first(m, "message", "msg", "error")
+		return firstText(m, "message", "msg", "error")
 	}
 	list, _ := v.([]any)
 	var said []string
@@ -317,9 +317,9 @@ func detail(v any) string {
 		var path []string
 		loc, _ := m["loc"].([]any)
 		for _, step := range loc {
-			path = append(path, text(step))
+			path = append(path, scalarText(step))
 		}
-		said = append(said, strings.TrimPrefix(fmt.Sprintf("%s: %s", strings.Join(path, "."), text(m["msg"])), ": "))
+		said = append(said, strings.TrimPrefix(fmt.Sprintf("%s: %s", strings.Join(path, "."), scalarText(m["msg"])), ": "))
 	}
 	return strings.Join(said, "; ")
 }
