@@ -19,22 +19,24 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // TestSuite runs a model of each way to think, and one of another vendor's.
 func TestSuite(t *testing.T) {
 	for _, model := range []string{"claude-sonnet-4-5", "claude-opus-5-5", "glm-5.3"} {
-		t.Run(model, func(t *testing.T) {
-			llmtest.Suite(t, llmtest.Wire{
-				Open: func(t *testing.T, base string) llm.Model {
-					client := wire.Client(wire.Options{Provider: "mock", URL: base, Secrets: []string{"test-key"}})
-					t.Cleanup(client.CloseIdleConnections)
-					return anthropic.New(anthropic.Options{Provider: "mock", Model: model, BaseURL: base + "/v1", Key: "test-key", HTTP: client})
-				},
-				Origin:  anthropic.Origin(model),
-				Encode:  encode,
-				Failure: failure,
-				Broken:  event("error", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`),
-				Carries: []llm.Kind{llm.Thinking},
-				Thinks:  true,
-				Read:    readBody,
-			})
-		})
+		t.Run(model, func(t *testing.T) { llmtest.Suite(t, anthropicWire(model)) })
+	}
+}
+
+func anthropicWire(model string) llmtest.Wire {
+	return llmtest.Wire{
+		Open: func(t *testing.T, base string) llm.Model {
+			client := wire.Client(wire.Options{Provider: "mock", URL: base, Secrets: []string{"test-key"}})
+			t.Cleanup(client.CloseIdleConnections)
+			return anthropic.New(anthropic.Options{Provider: "mock", Model: model, BaseURL: base + "/v1", Key: "test-key", HTTP: client})
+		},
+		Origin:  anthropic.Origin(model),
+		Encode:  encode,
+		Failure: failure,
+		Broken:  event("error", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`),
+		Carries: []llm.Kind{llm.Thinking},
+		Thinks:  true,
+		Read:    readBody,
 	}
 }
 

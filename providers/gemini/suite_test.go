@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// genai links OpenCensus, which starts a worker of its own.
+	// Under the tag oracle, genai links OpenCensus, which starts a worker of its own.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 

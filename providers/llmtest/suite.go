@@ -21,7 +21,7 @@ import (
 const patience = 20 * time.Second
 
 // opaque is State as services make it: base64, with every character base64 has.
-const opaque = `"EvgCCkgIDRABGAIqQKb/wFIBWhtf+ZLSnNhQwwG129YA=="`
+const opaque = `"EvgCCkgIDRABGAIqQKb/wFIBWhtf+ZLSnNhQwwG129YAAA=="`
 
 var offered = []llm.Tool{
 	{Name: "read", Description: "Reads a file.", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)},
@@ -93,37 +93,21 @@ func take(t *testing.T, s llm.Stream) answer {
 }
 
 func (w Wire) answers(t *testing.T) {
-	text := llm.Part{Kind: llm.Text, Text: "Grüß dich, 世界 🌍.\nTwo \"lines\"."}
-	thinking := llm.Part{Kind: llm.Thinking, Text: "A greeting.\n\nKeep it short."}
-	read := llm.Part{Kind: llm.Call, ID: "call_1", Name: "read", Input: `{"path":"a/b \"c\".go"}`}
-	bare := llm.Part{Kind: llm.Call, ID: "call_2", Name: "list", Input: `{}`}
-	for _, test := range []struct {
-		name  string
-		in    Answer
-		skips bool
-	}{
-		{name: "text", in: Answer{Parts: []llm.Part{text}, Reason: llm.Stop, Usage: llm.Usage{Input: 12, Output: 7}}},
-		{name: "thinking", in: Answer{Parts: []llm.Part{thinking, text}, Reason: llm.Stop}, skips: !w.Thinks},
-		{name: "one call", in: Answer{Parts: []llm.Part{read}, Reason: llm.Calls}},
-		{name: "text and parallel calls", in: Answer{Parts: []llm.Part{text, read, bare}, Reason: llm.Calls}},
-		{name: "thinking and call", in: Answer{Parts: []llm.Part{thinking, read}, Reason: llm.Calls}, skips: !w.Thinks},
-		{name: "length", in: Answer{Parts: []llm.Part{text}, Reason: llm.Length}},
-		{name: "refusal", in: Answer{Parts: []llm.Part{text}, Reason: llm.Refused}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			if test.skips {
+	for name, in := range Answers {
+		t.Run(name, func(t *testing.T) {
+			if !w.Thinks && in.Parts[0].Kind == llm.Thinking {
 				t.Skip("the format carries no thinking")
 			}
-			s := serve(t, w.events(w.Encode(test.in), 0))
+			s := serve(t, w.events(w.Encode(in), 0))
 			got := take(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
 			if got.err != nil {
 				t.Fatal(got.err)
 			}
-			same(t, got.parts, test.in.Parts)
-			if got.finish.Reason != test.in.Reason {
-				t.Errorf("finish %q (%q), want %q", got.finish.Reason, got.finish.Raw, test.in.Reason)
+			same(t, got.parts, in.Parts)
+			if got.finish.Reason != in.Reason {
+				t.Errorf("finish %q (%q), want %q", got.finish.Reason, got.finish.Raw, in.Reason)
 			}
-			want := test.in.Usage
+			want := in.Usage
 			if want != (llm.Usage{}) && (got.usage.Input != want.Input || got.usage.Output != want.Output) {
 				t.Errorf("usage %+v, want %+v", got.usage, want)
 			}
