@@ -25,7 +25,7 @@ func openAgentCLI(t target) llm.Model {
 func newAgentCLI(t target) *agentcli.Model {
 	return agentcli.New(agentcli.Options{
 		Provider: t.provider, Model: t.model, Kind: t.kind, Command: t.command,
-		Key: t.key, KeyName: t.keyName, Idle: t.idleTimeout,
+		Key: t.key, KeyName: t.keyName, IdleTimeout: t.idleTimeout,
 		Tap: t.tap, Replay: t.replay, Secrets: t.secrets(),
 	})
 }

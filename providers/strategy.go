@@ -94,7 +94,7 @@ func (m *toolStrategy) withoutTools(ctx context.Context, req llm.Request) llm.St
 // it, where the server is known to do it well, and once the model has written a
 // call that cannot run: that gets an error, and the turn goes on in this form.
 func (m *toolStrategy) promptTools(ctx context.Context, req llm.Request) llm.Stream {
-	o := prompted.Options{Style: prompted.TypeScript, Form: prompted.Free, Told: &m.notices}
+	o := prompted.Options{Style: prompted.TypeScript, Form: prompted.Free, Notices: &m.notices}
 	fixed := m.strategy == guided || m.prefersGuided || m.memory.load(m.served).guided
 	if fixed {
 		o.Style, o.Form = prompted.JSONSchema, prompted.Action
@@ -111,7 +111,7 @@ func (m *toolStrategy) promptTools(ctx context.Context, req llm.Request) llm.Str
 		for event, err := range s {
 			switch e := event.(type) {
 			case llm.Delta:
-				unfit = unfit || filter.Unfit(e.Part, req.Tools)
+				unfit = unfit || filter.InvalidCall(e.Part, req.Tools)
 			case llm.Finish:
 				if !unfit {
 					break

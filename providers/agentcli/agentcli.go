@@ -32,35 +32,35 @@ import (
 
 // Options say which program a Model runs.
 type Options struct {
-	Provider string        // as configured, for errors
-	Model    string        // as the program calls it
-	Kind     string        // one of Kinds
-	Command  string        // path or name of the program; "" is the usual name, on PATH
-	Key      string        // goes to the program; "" leaves it to its login and the environment
-	KeyName  string        // where a key comes from, such as "ANTHROPIC_API_KEY"; for errors
-	Idle     time.Duration // longest silence; 0 is 300 s
-	Grace    time.Duration // between the request to end and the end by force; 0 is 5 s
-	Env      []string      // NAME=value, on top of parley's own environment
-	Workdir  string        // where the program runs; "" is an empty directory of parley's
-	Tap      *wire.Tap     // keeps what is said; nil for none
-	Replay   *wire.Replay  // answers in the place of the program; nil for none
-	Secrets  []string      // masked in what is kept, beside those of the environment
+	Provider    string        // as configured, for errors
+	Model       string        // as the program calls it
+	Kind        string        // one of Kinds
+	Command     string        // path or name of the program; "" is the usual name, on PATH
+	Key         string        // goes to the program; "" leaves it to its login and the environment
+	KeyName     string        // where a key comes from, such as "ANTHROPIC_API_KEY"; for errors
+	IdleTimeout time.Duration // longest silence; 0 is 300 s
+	Grace       time.Duration // between the request to end and the end by force; 0 is 5 s
+	Env         []string      // NAME=value, on top of parley's own environment
+	Workdir     string        // where the program runs; "" is an empty directory of parley's
+	Tap         *wire.Tap     // keeps what is said; nil for none
+	Replay      *wire.Replay  // answers in the place of the program; nil for none
+	Secrets     []string      // masked in what is kept, beside those of the environment
 }
 
 const (
-	defaultIdle  = 300 * time.Second
-	defaultGrace = 5 * time.Second
+	defaultIdleTimeout = 300 * time.Second
+	defaultGrace       = 5 * time.Second
 )
 
 // A Model is a program that answers. It is safe for concurrent use.
 type Model struct {
-	o      Options
-	flavor flavor
-	told   llm.Notices // those the user has seen
+	o       Options
+	flavor  flavor
+	notices llm.Notices // those the user has seen
 
-	mu      sync.Mutex
-	refused map[string]bool // flags that this version of the program does not know
-	heads   map[string]int  // sessions nobody is using, and how many answers they hold
+	mu           sync.Mutex
+	refused      map[string]bool // flags that this version of the program does not know
+	idleSessions map[string]int  // sessions nobody is using, and how many answers they hold
 }
 
 // New returns the model that o describes. Nothing is run before Stream. A kind
@@ -69,13 +69,13 @@ func New(o Options) *Model {
 	if f := flavors[o.Kind]; o.Key != "" {
 		o.Env = append([]string{f.key + "=" + o.Key}, o.Env...)
 	}
-	o.Idle = cmp.Or(o.Idle, defaultIdle)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, defaultIdleTimeout)
 	o.Grace = cmp.Or(o.Grace, defaultGrace)
 	return &Model{
-		o:       o,
-		flavor:  flavors[o.Kind],
-		refused: map[string]bool{},
-		heads:   map[string]int{},
+		o:            o,
+		flavor:       flavors[o.Kind],
+		refused:      map[string]bool{},
+		idleSessions: map[string]int{},
 	}
 }
 
@@ -90,7 +90,7 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		return m.named(err)
+		return m.withProvider(err)
 	})
 }
 
@@ -144,23 +144,23 @@ func expand(path string) string {
 func (m *Model) Preview(req llm.Request) (string, error) {
 	program, err := Find(m.o.Kind, m.o.Command, os.Getenv("PATH"))
 	if err != nil {
-		return "", m.named(err)
+		return "", m.withProvider(err)
 	}
 	r, err := m.compile(req, false)
 	if err != nil {
-		return "", m.named(err)
+		return "", m.withProvider(err)
 	}
-	defer r.clean()
-	m.release(r.past)
+	defer r.cleanUp()
+	m.releaseSession(r.resume)
 	var b strings.Builder
-	for _, v := range append(surroundings(r), m.flavor.env(r)...) {
+	for _, v := range append(baseEnvironment(r), m.flavor.env(r)...) {
 		b.WriteString(v + "\n")
 	}
 	b.WriteString(program)
 	for _, arg := range r.args {
 		b.WriteString(" " + strconv.Quote(arg))
 	}
-	return m.masked(b.String() + "\n\n" + string(r.stdin) + "\n"), nil
+	return m.maskCredentials(b.String() + "\n\n" + string(r.stdin) + "\n"), nil
 }
 
 // attempts bounds how often a program is started that refuses its arguments,
@@ -183,32 +183,32 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 		if err != nil {
 			return err
 		}
-		m.told.SendOnce(out, r.notices...)
+		m.notices.SendOnce(out, r.notices...)
 		a := &answer{out: out, run: r, flavor: m.flavor}
 		err = m.run(ctx, program, a)
-		r.clean()
+		r.cleanUp()
 		if err == nil || ctx.Err() != nil || out.Stopped() || a.shown || attempt == attempts {
 			return err
 		}
-		switch flags := m.unknown(a.head); {
-		case r.past.Session != "" && m.flavor.lost().MatchString(err.Error()+a.head):
+		switch flags := m.learnRefusedFlags(a.firstStderr); {
+		case r.resume.Session != "" && m.flavor.lostSession().MatchString(err.Error()+a.firstStderr):
 			anew = true
-			m.told.SendOnce(out, fmt.Sprintf("%s no longer has the session: the conversation so far is told as text", m.flavor.program))
+			m.notices.SendOnce(out, fmt.Sprintf("%s no longer has the session: the conversation so far is told as text", m.flavor.program))
 		case len(flags) > 0:
-			m.told.SendOnce(out, fmt.Sprintf("this version of %s does not know %s; left out", m.flavor.program, strings.Join(flags, ", ")))
+			m.notices.SendOnce(out, fmt.Sprintf("this version of %s does not know %s; left out", m.flavor.program, strings.Join(flags, ", ")))
 		default:
 			return err
 		}
 	}
 }
 
-// unknown returns the flags that a program complained about, as far as it can
+// learnRefusedFlags returns the flags that a program complained about, as far as it can
 // do without them, and leaves them out from now on.
-func (m *Model) unknown(said string) (flags []string) {
+func (m *Model) learnRefusedFlags(said string) (flags []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, complaint := range complaints().FindAllStringSubmatch(said, -1) {
-		for _, name := range strings.FieldsFunc(strings.Join(complaint[1:], ","), separates) {
+	for _, complaint := range unknownFlagRE().FindAllStringSubmatch(said, -1) {
+		for _, name := range strings.FieldsFunc(strings.Join(complaint[1:], ","), isSeparator) {
 			flag := "--" + strings.TrimLeft(name, "-")
 			if m.flavor.optional[flag] && !m.refused[flag] {
 				m.refused[flag] = true
@@ -219,10 +219,10 @@ func (m *Model) unknown(said string) (flags []string) {
 	return flags
 }
 
-func separates(r rune) bool { return r == ',' || r == ' ' }
+func isSeparator(r rune) bool { return r == ',' || r == ' ' }
 
-// without drops the arguments that the program does not know.
-func (m *Model) without(args []string) []string {
+// supportedArgs drops the arguments that the program does not know.
+func (m *Model) supportedArgs(args []string) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	kept := make([]string, 0, len(args))
@@ -235,14 +235,14 @@ func (m *Model) without(args []string) []string {
 	return kept
 }
 
-func (m *Model) refuses(flag string) bool {
+func (m *Model) isRefused(flag string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.refused[flag]
 }
 
-// named fills in who failed, and takes out what must not be seen.
-func (m *Model) named(err error) *llm.Error {
+// withProvider fills in who failed, and takes out what must not be seen.
+func (m *Model) withProvider(err error) *llm.Error {
 	fault := &llm.Error{Fault: llm.Unknown, Message: err.Error()}
 	if found := (*llm.Error)(nil); errors.As(err, &found) {
 		same := *found
@@ -252,6 +252,6 @@ func (m *Model) named(err error) *llm.Error {
 	if fault.Fault == llm.Authentication {
 		fault.Message += fmt.Sprintf(" (start %s in a terminal to log in)", m.flavor.program)
 	}
-	fault.Message = m.masked(fault.Message)
+	fault.Message = m.maskCredentials(fault.Message)
 	return fault
 }

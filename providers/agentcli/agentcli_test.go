@@ -152,14 +152,14 @@ func compiled(t *testing.T, kind string, req llm.Request) *run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(r.clean)
+	t.Cleanup(r.cleanUp)
 	return r
 }
 
 // A system prompt that no argument can hold goes into a file, which goes again.
 func TestLongSystemPrompt(t *testing.T) {
 	s := script(t, claudeSays)
-	long := strings.Repeat("Be brief. ", argument)
+	long := strings.Repeat("Be brief. ", maxArgument)
 	take(t, s.model("claude-cli").Stream(t.Context(), llm.Request{System: long, Messages: []llm.Message{llm.UserText("Hi")}}))
 	v := s.visits()[0]
 	i := slices.IndexFunc(v.Args, func(a string) bool { return strings.HasPrefix(a, "--system-prompt-file=") })
@@ -289,7 +289,7 @@ func TestEnds(t *testing.T) {
 					t.Errorf("%q lacks %q", e.Message, want)
 				}
 			}
-			if len(e.Message) > shownLimit+200 || strings.ContainsAny(e.Message, "\n\r\x1b") {
+			if len(e.Message) > maxShown+200 || strings.ContainsAny(e.Message, "\n\r\x1b") {
 				t.Errorf("message of %d bytes: %q", len(e.Message), e.Message)
 			}
 		})

@@ -16,8 +16,8 @@ type answer struct {
 	run    *run
 	flavor flavor
 
-	shown bool // something of the answer was
-	heard bool // at least one line was an event
+	shown    bool // something of the answer was
+	gotEvent bool // at least one line was an event
 
 	// What the line says that ends an answer.
 	done   bool
@@ -25,24 +25,24 @@ type answer struct {
 	fault  *llm.Error // why there is no answer; also from lines before the last
 	next   state      // where to go on; no session if there is none
 
-	plain []byte // lines that are no events, as long as none was
-	head  string // the first that the program said on stderr
+	plain       []byte // lines that are no events, as long as none was
+	firstStderr string // the first that the program said on stderr
 }
 
-// plainLimit is how much plain text an answer may hold, in bytes.
-const plainLimit = 4 << 20
+// maxPlain is how much plain text an answer may hold, in bytes.
+const maxPlain = 4 << 20
 
-// take is one line of stdout.
-func (a *answer) take(d decoder, line []byte) {
+// onLine is one line of stdout.
+func (a *answer) onLine(d decoder, line []byte) {
 	var event struct {
 		Type string `json:"type"`
 	}
 	if json.Unmarshal(line, &event) == nil && event.Type != "" {
-		a.heard = true
+		a.gotEvent = true
 		d.line(line)
 		return
 	}
-	if !a.heard && len(a.plain)+len(line) < plainLimit {
+	if !a.gotEvent && len(a.plain)+len(line) < maxPlain {
 		a.plain = append(append(a.plain, line...), '\n')
 	}
 }
@@ -54,86 +54,86 @@ func (a *answer) delta(block string, p llm.Part) {
 }
 
 func (a *answer) notice(format string, args ...any) {
-	a.out.Send(llm.Notice{Text: a.flavor.program + ": " + oneLine(fmt.Sprintf(format, args...), noticeLimit)})
+	a.out.Send(llm.Notice{Text: a.flavor.program + ": " + oneLine(fmt.Sprintf(format, args...), maxNotice)})
 }
 
-// noticeLimit is how long a notice may be, in bytes.
-const noticeLimit = 400
+// maxNotice is how long a notice may be, in bytes.
+const maxNotice = 400
 
 // run starts the program and hands on what it says, until the answer is
 // complete. When it returns, the program has ended.
 func (m *Model) run(ctx context.Context, program string, a *answer) error {
 	if m.o.Replay != nil {
-		return m.again(a)
+		return m.replay(a)
 	}
-	p, err := start(program, a.run, m.flavor.polite, m.o.Grace)
+	p, err := start(program, a.run, m.flavor.endSignal, m.o.Grace)
 	if err != nil {
 		return &llm.Error{Fault: llm.Unknown, Message: fmt.Sprintf("cannot start %s: %v", program, err), Err: err}
 	}
-	p.tapped = m.tapped(a.run)
-	err = m.converse(ctx, p, a)
+	p.exchange = m.beginExchange(a.run)
+	err = m.readAnswer(ctx, p, a)
 	code, _ := p.status()
-	p.tapped.End(code, p.said.text(), err)
+	p.exchange.End(code, p.stderr.text(), err)
 	return err
 }
 
-// converse is run with a program that was started. When it returns, the program
+// readAnswer is run with a program that was started. When it returns, the program
 // has ended.
-func (m *Model) converse(ctx context.Context, p *process, a *answer) error {
-	err := m.follow(ctx, p, a)
+func (m *Model) readAnswer(ctx context.Context, p *process, a *answer) error {
+	err := m.readLines(ctx, p, a)
 	if err != nil || a.out.Stopped() && !a.done {
 		p.end(0)
-		a.head = p.said.beginning()
+		a.firstStderr = p.stderr.beginning()
 		return err
 	}
 	ended := p.end(m.o.Grace)
-	a.head = p.said.beginning()
+	a.firstStderr = p.stderr.beginning()
 	code, signal := p.status()
-	return m.judge(a, end{code, signal, p.said.text(), ended})
+	return m.resultOf(a, exitInfo{code, signal, p.stderr.text(), ended})
 }
 
-// judge is what an answer has come to whose program ended so.
-func (m *Model) judge(a *answer, e end) error {
+// resultOf is what an answer has come to whose program ended so.
+func (m *Model) resultOf(a *answer, e exitInfo) error {
 	if !a.done {
-		return m.verdict(a, e)
+		return m.exitError(a, e)
 	}
 	if a.fault != nil {
 		return a.fault
 	}
-	m.release(a.next)
+	m.releaseSession(a.next)
 	return nil
 }
 
-// follow reads until the last line of the answer, or the end of the output. It
+// readLines reads until the last line of the answer, or the end of the output. It
 // returns an error if it gave up.
-func (m *Model) follow(ctx context.Context, p *process, a *answer) error {
+func (m *Model) readLines(ctx context.Context, p *process, a *answer) error {
 	d := m.flavor.decoder(a)
 	pulse := llm.PulseOf(ctx)
 	beats, content := pulse.Beats(), time.Now() // the last content, and when it came
-	silence := time.NewTimer(m.o.Idle)
+	silence := time.NewTimer(m.o.IdleTimeout)
 	defer silence.Stop()
 	for !a.done && !a.out.Stopped() {
 		if now := pulse.Beats(); now != beats {
 			beats, content = now, time.Now()
 		}
 		last := time.Now()
-		silence.Reset(min(m.o.Idle, content.Add(m.quiet(pulse)).Sub(last)))
+		silence.Reset(min(m.o.IdleTimeout, content.Add(m.contentTimeout(pulse)).Sub(last)))
 		select {
 		case line, ok := <-p.lines:
 			if !ok {
 				return nil
 			}
-			p.tapped.WriteLine(line)
-			a.take(d, line)
-		case <-p.alive:
+			p.exchange.WriteLine(line)
+			a.onLine(d, line)
+		case <-p.activity:
 		case <-silence.C:
 			if pulse.Beats() != beats { // the user waits on
 				continue
 			}
-			if quiet := m.quiet(pulse); quiet != m.o.Idle && time.Since(last) < m.o.Idle {
-				return m.silent(p, "no more of its answer", quiet)
+			if quiet := m.contentTimeout(pulse); quiet != m.o.IdleTimeout && time.Since(last) < m.o.IdleTimeout {
+				return m.timeoutError(p, "no more of its answer", quiet)
 			}
-			return m.silent(p, "nothing", m.o.Idle)
+			return m.timeoutError(p, "nothing", m.o.IdleTimeout)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -144,21 +144,21 @@ func (m *Model) follow(ctx context.Context, p *process, a *answer) error {
 	return nil
 }
 
-// quiet returns how long the program may go without content while it says other
+// contentTimeout returns how long the program may go without content while it says other
 // things.
-func (m *Model) quiet(pulse *llm.Pulse) time.Duration {
+func (m *Model) contentTimeout(pulse *llm.Pulse) time.Duration {
 	if pulse != nil && pulse.Limit > 0 {
 		return pulse.Limit
 	}
-	return m.o.Idle
+	return m.o.IdleTimeout
 }
 
-// silent is the error for a program that said something, such as "nothing", for
+// timeoutError is the error for a program that said something, such as "nothing", for
 // too long.
-func (m *Model) silent(p *process, something string, limit time.Duration) error {
+func (m *Model) timeoutError(p *process, something string, limit time.Duration) error {
 	message := fmt.Sprintf("%s said %s for %s and was ended", m.flavor.program, something, limit)
-	if said := p.said.text(); said != "" {
-		message += "; the last it said: " + oneLine(said, shownLimit)
+	if said := p.stderr.text(); said != "" {
+		message += "; the last it said: " + oneLine(said, maxShown)
 	}
 	return &llm.Error{Fault: llm.Network, Message: message}
 }
@@ -166,7 +166,7 @@ func (m *Model) silent(p *process, something string, limit time.Duration) error 
 // close ends an answer that is complete.
 func (a *answer) close() {
 	if a.next.Session != "" {
-		a.next.Seen, a.next.Turn = a.run.seen, a.run.past.Turn+1
+		a.next.Seen, a.next.Turn = a.run.historyDigest, a.run.resume.Turn+1
 		if data, err := json.Marshal(a.next); err == nil {
 			a.out.Send(llm.Delta{Block: "session", Part: llm.Part{Kind: llm.Opaque, State: data}})
 		}

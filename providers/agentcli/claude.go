@@ -44,8 +44,8 @@ func claudeArgs(r *run) []string {
 	if len(r.prompt.blocks) > 0 {
 		args = append(args, "--input-format=stream-json")
 	}
-	if r.past.Session != "" {
-		args = append(args, "--resume="+r.past.Session, "--fork-session")
+	if r.resume.Session != "" {
+		args = append(args, "--resume="+r.resume.Session, "--fork-session")
 	}
 	return args
 }
@@ -133,12 +133,12 @@ type claudeContent []claudeBlock
 func (c *claudeContent) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		b := claudeBlock{Type: "text"}
-		lenient(data, &b.Text)
+		decodeLenient(data, &b.Text)
 		*c = claudeContent{b}
 		return nil
 	}
 	var blocks []claudeBlock
-	lenient(data, &blocks)
+	decodeLenient(data, &blocks)
 	*c = blocks
 	return nil
 }
@@ -173,8 +173,8 @@ type claudeModel struct {
 	Write  int `json:"cacheCreationInputTokens"`
 }
 
-// lenient decodes what it can: a field of another type than expected is left
+// decodeLenient decodes what it can: a field of another type than expected is left
 // out, not the whole line.
-func lenient(data []byte, v any) {
+func decodeLenient(data []byte, v any) {
 	_ = json.Unmarshal(data, v)
 }

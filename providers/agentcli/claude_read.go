@@ -15,19 +15,19 @@ import (
 type claude struct {
 	*answer
 
-	n        int               // of the message in the stream
-	streamed map[string]bool   // ids of messages that came as events
-	open     strings.Builder   // text of a message in the stream that has no end yet
-	said     bool              // text came behind the last call
-	blocks   map[int]string    // index in the message to the id of its call
-	calls    map[string]string // names of the tools that were called, by id
+	n             int               // of the message in the stream
+	streamed      map[string]bool   // ids of messages that came as events
+	open          strings.Builder   // text of a message in the stream that has no end yet
+	textAfterCall bool              // text came behind the last call
+	blocks        map[int]string    // index in the message to the id of its call
+	calls         map[string]string // names of the tools that were called, by id
 
-	held   strings.Builder // text that an answer schema keeps back
-	model  string
-	stop   string
-	failed string // code of an error that came as a message
-	words  string // and its text
-	resets time.Time
+	heldText    strings.Builder // text that an answer schema keeps back
+	model       string
+	stop        string
+	failed      string // code of an error that came as a message
+	failureText string // and its text
+	resets      time.Time
 }
 
 func newClaude(a *answer) decoder {
@@ -36,7 +36,7 @@ func newClaude(a *answer) decoder {
 
 func (c *claude) line(data []byte) {
 	var l claudeLine
-	lenient(data, &l)
+	decodeLenient(data, &l)
 	if l.Parent != "" {
 		return
 	}
@@ -64,7 +64,7 @@ func (c *claude) system(l *claudeLine) {
 		c.notice("the conversation became too long for it; it goes on from a summary of its own")
 	case "api_retry":
 		wait := time.Duration(max(0, min(l.Delay, 3.6e6)) * float64(time.Millisecond))
-		e := c.flavor.failed(l.Error, l.Status, "")
+		e := c.flavor.toError(l.Error, l.Status, "")
 		if !c.shown {
 			c.out.Send(llm.Retry{Attempt: l.Attempt, Wait: wait, Fault: e.Fault})
 			return
@@ -82,15 +82,15 @@ func (c *claude) event(e *claudeEvent) {
 		clear(c.blocks)
 		c.streamed[e.Message.ID] = true
 		c.out.Hold(len(e.Message.ID))
-		c.by(e.Message.Model)
+		c.setModel(e.Message.Model)
 	case "content_block_start":
-		c.begin(e.Index, &e.Block)
+		c.beginBlock(e.Index, &e.Block)
 	case "content_block_delta":
 		switch e.Delta.Type {
 		case "text_delta":
-			c.say(c.block(e.Index), string(e.Delta.Text))
+			c.sendText(c.block(e.Index), string(e.Delta.Text))
 		case "thinking_delta":
-			c.think(c.block(e.Index), string(e.Delta.Thinking))
+			c.sendThinking(c.block(e.Index), string(e.Delta.Thinking))
 		case "input_json_delta":
 			if id := c.blocks[e.Index]; id != "" && e.Delta.JSON != "" {
 				c.delta(id, llm.Part{Input: string(e.Delta.JSON)})
@@ -106,12 +106,12 @@ func (c *claude) event(e *claudeEvent) {
 // block names a block of the message in the stream.
 func (c *claude) block(index int) string { return fmt.Sprintf("%d.%d", c.n, index) }
 
-func (c *claude) begin(index int, b *claudeBlock) {
+func (c *claude) beginBlock(index int, b *claudeBlock) {
 	switch {
 	case b.Type == "text":
-		c.say(c.block(index), string(b.Text))
+		c.sendText(c.block(index), string(b.Text))
 	case b.Type == "thinking":
-		c.think(c.block(index), string(b.Thinking))
+		c.sendThinking(c.block(index), string(b.Thinking))
 	case strings.HasSuffix(b.Type, "tool_use"): // also server_tool_use, mcp_tool_use
 		if c.call(b) {
 			c.blocks[index] = b.ID
@@ -125,19 +125,19 @@ func (c *claude) call(b *claudeBlock) bool {
 		return false
 	}
 	c.calls[b.ID] = b.Name
-	c.said = false
+	c.textAfterCall = false
 	c.delta(b.ID, llm.Part{Kind: llm.Call, ID: b.ID, Name: b.Name, Remote: true})
 	return true
 }
 
-func (c *claude) say(block, text string) {
+func (c *claude) sendText(block, text string) {
 	if text == "" {
 		return
 	}
-	c.said = true
+	c.textAfterCall = true
 	c.open.WriteString(text)
 	if c.run.schema != nil {
-		c.held.WriteString(text)
+		c.heldText.WriteString(text)
 		c.out.Beat()
 		c.out.Hold(len(text))
 		return
@@ -145,14 +145,14 @@ func (c *claude) say(block, text string) {
 	c.delta(block, llm.Part{Kind: llm.Text, Text: text})
 }
 
-func (c *claude) think(block, text string) {
+func (c *claude) sendThinking(block, text string) {
 	if text != "" {
 		c.delta(block, llm.Part{Kind: llm.Thinking, Text: text})
 	}
 }
 
-// by notes who wrote a message; "<synthetic>" stands for the program itself.
-func (c *claude) by(model string) {
+// setModel notes who wrote a message; "<synthetic>" stands for the program itself.
+func (c *claude) setModel(model string) {
 	if model != "" && !strings.HasPrefix(model, "<") {
 		c.model = model
 	}
@@ -161,12 +161,12 @@ func (c *claude) by(model string) {
 // assistant is a whole message, or a block of one.
 func (c *claude) assistant(l *claudeLine) {
 	if l.Error != "" {
-		c.failed, c.words = l.Error, l.Message.Content.text()
-		c.fault = c.flavor.failed(l.Error, 0, c.words) // stands if no result comes
+		c.failed, c.failureText = l.Error, l.Message.Content.text()
+		c.fault = c.flavor.toError(l.Error, 0, c.failureText) // stands if no result comes
 		return
 	}
 	c.failed, c.fault = "", nil // it went on
-	c.by(l.Message.Model)
+	c.setModel(l.Message.Model)
 	c.stop = cmp.Or(l.Message.Stop, c.stop)
 	before := ""
 	if !c.streamed[l.Message.ID] {
@@ -191,11 +191,11 @@ func (c *claude) assistant(l *claudeLine) {
 		c.n++
 		switch b.Type {
 		case "text":
-			c.say(c.block(i), strings.TrimPrefix(string(b.Text), before))
+			c.sendText(c.block(i), strings.TrimPrefix(string(b.Text), before))
 			c.open.Reset()
 			before = ""
 		case "thinking":
-			c.think(c.block(i), string(b.Thinking))
+			c.sendThinking(c.block(i), string(b.Thinking))
 		}
 	}
 }
@@ -208,22 +208,22 @@ func (c *claude) results(content claudeContent) {
 			continue
 		}
 		var output claudeContent
-		lenient(b.Content, &output)
+		decodeLenient(b.Content, &output)
 		c.delta("result of "+b.Call, llm.Part{
 			Kind: llm.Result, ID: b.Call, Name: name, Text: output.text(), Failed: b.Failed, Remote: true,
 		})
 	}
 }
 
-// limits are the names of the allowances of a subscription.
-var limits = map[string]string{"five_hour": "five-hour", "seven_day": "weekly", "seven_day_opus": "weekly Opus", "seven_day_sonnet": "weekly Sonnet"}
+// allowances are the names of the allowances of a subscription.
+var allowances = map[string]string{"five_hour": "five-hour", "seven_day": "weekly", "seven_day_opus": "weekly Opus", "seven_day_sonnet": "weekly Sonnet"}
 
 func (c *claude) limit(l *claudeLine) {
 	if l.Limit.Resets > 0 && l.Limit.Resets < 1e11 {
 		c.resets = time.Unix(int64(l.Limit.Resets), 0)
 	}
 	if l.Limit.Status == "allowed_warning" {
-		text := fmt.Sprintf("the %s allowance of the account is nearly used up", cmp.Or(limits[l.Limit.Type], "current"))
+		text := fmt.Sprintf("the %s allowance of the account is nearly used up", cmp.Or(allowances[l.Limit.Type], "current"))
 		if !c.resets.IsZero() {
 			text += ", until " + c.resets.Local().Format("Mon 15:04")
 		}
@@ -239,18 +239,18 @@ func (c *claude) result(l *claudeLine) {
 	success := l.Subtype == "" || l.Subtype == "success"
 	overlong := c.failed == "max_output_tokens" // what there is was shown
 	if (!success || l.Failed || c.failed != "") && !overlong {
-		c.refuse(l)
+		c.reportError(l)
 		return
 	}
 	switch {
 	case c.run.schema != nil && len(l.Structured) > 0 && string(l.Structured) != "null":
 		c.delta("answer", llm.Part{Kind: llm.Text, Text: string(l.Structured)})
 	case c.run.schema != nil:
-		c.delta("answer", llm.Part{Kind: llm.Text, Text: cmp.Or(c.held.String(), string(l.Result))})
-	case !c.said && l.Result != "" && !overlong:
+		c.delta("answer", llm.Part{Kind: llm.Text, Text: cmp.Or(c.heldText.String(), string(l.Result))})
+	case !c.textAfterCall && l.Result != "" && !overlong:
 		c.delta("answer", llm.Part{Kind: llm.Text, Text: string(l.Result)})
 	}
-	reason, ok := stops[c.stop]
+	reason, ok := stopReasons[c.stop]
 	if !ok {
 		reason = llm.Other
 	}
@@ -260,9 +260,9 @@ func (c *claude) result(l *claudeLine) {
 	c.finish = llm.Finish{Reason: reason, Raw: c.stop, ID: l.Session, Model: c.model}
 }
 
-// stops says what the API's stop reasons mean. The last line of older versions
+// stopReasons says what the API's stop reasons mean. The last line of older versions
 // has none.
-var stops = map[string]llm.Reason{
+var stopReasons = map[string]llm.Reason{
 	"": llm.Stop, "end_turn": llm.Stop, "stop_sequence": llm.Stop, "tool_use": llm.Stop,
 	"max_tokens": llm.Length, "model_context_window_exceeded": llm.Length, "refusal": llm.Refused,
 }
@@ -282,14 +282,14 @@ func (c *claude) report(l *claudeLine) {
 		usage.Cost = *l.Cost
 		// The cost, like the usage by model, may go on from that of the session,
 		// while the usage is always that of this answer. The tokens tell.
-		if past := c.run.past; past.Tokens > 0 && tokens >= past.Tokens+l.Usage.total() {
+		if past := c.run.resume; past.Tokens > 0 && tokens >= past.Tokens+l.Usage.total() {
 			usage.Cost = max(0, *l.Cost-past.Cost)
 		}
 	}
 	if usage.Input+usage.Output > 0 { // else nothing was asked
 		c.out.Send(usage)
 	}
-	if session().MatchString(l.Session) {
+	if validSessionID().MatchString(l.Session) {
 		c.next = state{Session: l.Session, Tokens: tokens, Cost: usage.Cost}
 		if l.Cost != nil {
 			c.next.Cost = *l.Cost
@@ -297,45 +297,45 @@ func (c *claude) report(l *claudeLine) {
 	}
 }
 
-// ends says of the program's own limits, by the subtype of its last line, which
+// limitSubtypes says of the program's own limits, by the subtype of its last line, which
 // of them ended the answer.
-var ends = map[string]string{
+var limitSubtypes = map[string]string{
 	"error_max_turns":                     "reached its limit of turns",
 	"error_max_budget_usd":                "reached its spending limit",
 	"error_max_structured_output_retries": "found no answer that fits the schema, in all the tries it has",
 }
 
-// refuse is a last line that reports an error. Its subtype may be success all
+// reportError is a last line that reports an error. Its subtype may be success all
 // the same: then the error is that of the API, with its text as the result. Where
 // a limit of the program's own ended the answer, the result is what it said.
-func (c *claude) refuse(l *claudeLine) {
-	if limit := ends[l.Subtype]; limit != "" {
-		c.limited(l, limit)
+func (c *claude) reportError(l *claudeLine) {
+	if limit := limitSubtypes[l.Subtype]; limit != "" {
+		c.reportLimit(l, limit)
 		return
 	}
-	words := cmp.Or(string(l.Result), strings.Join(l.Errors, "; "), c.words, strings.ReplaceAll(l.Subtype, "_", " "))
+	words := cmp.Or(string(l.Result), strings.Join(l.Errors, "; "), c.failureText, strings.ReplaceAll(l.Subtype, "_", " "))
 	code := c.failed
 	if l.Subtype != "success" {
 		code = cmp.Or(code, l.Subtype)
 	}
-	c.fault = c.flavor.failed(code, l.APIStatus, words)
+	c.fault = c.flavor.toError(code, l.APIStatus, words)
 	if wait := time.Until(c.resets); wait > 0 && (c.fault.Fault == llm.Quota || c.fault.Fault == llm.RateLimit) {
 		c.fault.Wait = wait
 	}
 }
 
-// limited is a last line that says that a limit ended the answer.
-func (c *claude) limited(l *claudeLine, limit string) {
-	if !c.said && l.Result != "" && c.run.schema == nil {
+// reportLimit is a last line that says that a limit ended the answer.
+func (c *claude) reportLimit(l *claudeLine, limit string) {
+	if !c.textAfterCall && l.Result != "" && c.run.schema == nil {
 		c.delta("answer", llm.Part{Kind: llm.Text, Text: string(l.Result)})
 	}
 	words := strings.Join(l.Errors, "; ")
-	c.fault = c.flavor.failed(l.Subtype, l.APIStatus, words)
+	c.fault = c.flavor.toError(l.Subtype, l.APIStatus, words)
 	c.fault.Message = c.flavor.program + " " + limit
 	if l.Subtype == "error_max_turns" && l.Turns > 0 {
 		c.fault.Message += fmt.Sprintf(" (%d)", l.Turns)
 	}
 	if words != "" {
-		c.fault.Message += ": " + oneLine(stripped(words), shownLimit)
+		c.fault.Message += ": " + oneLine(stripEscapes(words), maxShown)
 	}
 }

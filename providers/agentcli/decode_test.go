@@ -17,7 +17,7 @@ func decode(kind string, r *run, lines string) llm.Stream {
 		d := a.flavor.decoder(a)
 		for line := range strings.Lines(lines) {
 			if !a.done {
-				a.take(d, []byte(strings.TrimRight(line, "\n")))
+				a.onLine(d, []byte(strings.TrimRight(line, "\n")))
 			}
 		}
 		if a.done && a.fault == nil {
@@ -169,7 +169,7 @@ func TestClaudeUsage(t *testing.T) {
 		{"counted from the beginning of the session", state{Session: "s-0", Tokens: 500, Cost: 0.25}, models("0.75", "620"), 0.5, true},
 		{"counted from the beginning of the run", state{Session: "s-0", Tokens: 500, Cost: 0.25}, models("0.75", "120"), 0.75, true},
 	} {
-		got := take(t, decode("claude-cli", &run{past: tt.past}, claudeInit+tt.lines))
+		got := take(t, decode("claude-cli", &run{resume: tt.past}, claudeInit+tt.lines))
 		want := llm.Usage{Input: 113, CacheRead: 100, CacheWrite: 10, Output: 7, Cost: tt.cost, Priced: tt.known}
 		if got.usage == nil || *got.usage != want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got.usage, want)
@@ -298,13 +298,13 @@ func fuzz(f *testing.F, kind string, seeds ...string) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, lines string) {
-		for _, r := range []*run{{}, {schema: []byte("{}"), past: state{Session: "s", Tokens: 1, Cost: 1}}} {
+		for _, r := range []*run{{}, {schema: []byte("{}"), resume: state{Session: "s", Tokens: 1, Cost: 1}}} {
 			got := take(t, decode(kind, r, lines))
 			if calls := got.message(New(Options{Kind: kind})).Calls(); len(calls) > 0 {
 				t.Errorf("calls for parley: %+v", calls)
 			}
 			for _, n := range got.notices {
-				if strings.ContainsAny(n, "\n\r\x1b") || len(n) > noticeLimit+100 {
+				if strings.ContainsAny(n, "\n\r\x1b") || len(n) > maxNotice+100 {
 					t.Errorf("notice %q", n)
 				}
 			}

@@ -12,25 +12,25 @@ var Kinds = []string{"claude-cli", "gemini-cli"}
 
 // A flavor is what one program does differently from another.
 type flavor struct {
-	program string         // its usual name
-	install string         // command that installs it
-	key     string         // variable that can hold a key for it
-	polite  syscall.Signal // asks it to end and to keep what it has
+	program   string         // its usual name
+	install   string         // command that installs it
+	key       string         // variable that can hold a key for it
+	endSignal syscall.Signal // asks it to end and to keep what it has
 
 	args     func(r *run) []string
 	env      func(r *run) []string
 	optional map[string]bool // flags it can do without, for versions that lack them
 	decoder  func(a *answer) decoder
 
-	inline bool // takes a system prompt as an argument; else as a file alone
-	blocks bool // takes media inside the prompt, as Anthropic content blocks; else as files beside it
-	schema bool // can be held to an answer schema
-	tunes  bool // can be told how much to think and to write
-	forks  bool // a session that goes on does so as a copy, under an id of its own
+	systemArg     bool // takes a system prompt as an argument; else as a file alone
+	contentBlocks bool // takes media inside the prompt, as Anthropic content blocks; else as files beside it
+	answerSchema  bool // can be held to an answer schema
+	hasEffort     bool // can be told how much to think and to write
+	forksSession  bool // a session that goes on does so as a copy, under an id of its own
 
-	lost  func() *regexp.Regexp // what it says if it does not have a session
-	exits map[int]exit          // what its exit statuses mean
-	codes map[string]llm.Fault  // what the codes in its errors mean, where they are its own
+	lostSession  func() *regexp.Regexp // what it says if it does not have a session
+	exitStatuses map[int]exit          // what its exit statuses mean
+	codes        map[string]llm.Fault  // what the codes in its errors mean, where they are its own
 }
 
 // An exit is what an exit status means.
@@ -49,22 +49,22 @@ type decoder interface {
 // flavors are the programs, by kind.
 var flavors = map[string]flavor{
 	"claude-cli": {
-		program: "claude",
-		install: "npm install -g @anthropic-ai/claude-code",
-		key:     "ANTHROPIC_API_KEY",
-		polite:  syscall.SIGINT, // it then writes its session; after SIGTERM it does not
-		args:    claudeArgs,
-		env:     claudeEnv,
+		program:   "claude",
+		install:   "npm install -g @anthropic-ai/claude-code",
+		key:       "ANTHROPIC_API_KEY",
+		endSignal: syscall.SIGINT, // it then writes its session; after SIGTERM it does not
+		args:      claudeArgs,
+		env:       claudeEnv,
 		optional: set("--include-partial-messages", "--disable-slash-commands", "--effort", "--thinking",
 			"--max-thinking-tokens", "--json-schema"),
-		decoder: newClaude,
-		inline:  true,
-		blocks:  true,
-		schema:  true,
-		tunes:   true,
-		forks:   true,
-		lost:    pattern(`(?i)no conversation found|unknown option '?--(resume|fork-session)`),
-		exits: map[int]exit{
+		decoder:       newClaude,
+		systemArg:     true,
+		contentBlocks: true,
+		answerSchema:  true,
+		hasEffort:     true,
+		forksSession:  true,
+		lostSession:   pattern(`(?i)no conversation found|unknown option '?--(resume|fork-session)`),
+		exitStatuses: map[int]exit{
 			130: {llm.Unknown, "it was interrupted"},
 			143: {llm.Unknown, "it was terminated"},
 		},
@@ -75,16 +75,16 @@ var flavors = map[string]flavor{
 		},
 	},
 	"gemini-cli": {
-		program:  "gemini",
-		install:  "npm install -g @google/gemini-cli",
-		key:      "GEMINI_API_KEY",
-		polite:   syscall.SIGTERM,
-		args:     geminiArgs,
-		env:      geminiEnv,
-		optional: set("--output-format", "--approval-mode", "--extensions", "--allowed-mcp-server-names"),
-		decoder:  newGemini,
-		lost:     pattern(`(?i)error resuming session|invalid session identifier|no previous sessions|unknown arguments?:.*resume`),
-		exits: map[int]exit{
+		program:     "gemini",
+		install:     "npm install -g @google/gemini-cli",
+		key:         "GEMINI_API_KEY",
+		endSignal:   syscall.SIGTERM,
+		args:        geminiArgs,
+		env:         geminiEnv,
+		optional:    set("--output-format", "--approval-mode", "--extensions", "--allowed-mcp-server-names"),
+		decoder:     newGemini,
+		lostSession: pattern(`(?i)error resuming session|invalid session identifier|no previous sessions|unknown arguments?:.*resume`),
+		exitStatuses: map[int]exit{
 			41:  {llm.Authentication, "it is not logged in"},
 			42:  {llm.InvalidRequest, "it refused the input"},
 			44:  {llm.Unknown, "its sandbox failed"},
@@ -111,6 +111,6 @@ func set(flags ...string) map[string]bool {
 	return m
 }
 
-// complaints is how the two argument parsers in use, commander and yargs, say
+// unknownFlagRE is how the two argument parsers in use, commander and yargs, say
 // that they do not know a flag, or a value of it.
-var complaints = pattern(`(?i)unknown option '?(--[a-z-]+)|unknown arguments?: ([a-z, -]+)|argument: ([a-z-]+), given`)
+var unknownFlagRE = pattern(`(?i)unknown option '?(--[a-z-]+)|unknown arguments?: ([a-z, -]+)|argument: ([a-z-]+), given`)

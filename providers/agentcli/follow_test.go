@@ -18,7 +18,7 @@ func followed(t *testing.T, kind string, limit time.Duration, say func(ctx conte
 	m := New(Options{Kind: kind})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p := &process{lines: make(chan []byte), alive: make(chan struct{}, 1), said: &tail{beat: func() {}}}
+	p := &process{lines: make(chan []byte), activity: make(chan struct{}, 1), stderr: &stderrBuffer{onWrite: func() {}}}
 	go say(ctx, func(line string) {
 		select {
 		case p.lines <- []byte(line):
@@ -28,7 +28,7 @@ func followed(t *testing.T, kind string, limit time.Duration, say func(ctx conte
 	asked, _ := llm.WithPulse(ctx, limit)
 	var said strings.Builder
 	for e, fail := range llm.Produce(asked, func(ctx context.Context, out *llm.Out) error {
-		return m.follow(ctx, p, &answer{out: out, run: &run{}, flavor: m.flavor})
+		return m.readLines(ctx, p, &answer{out: out, run: &run{}, flavor: m.flavor})
 	}) {
 		switch e := e.(type) {
 		case llm.Delta:

@@ -21,8 +21,8 @@ func geminiArgs(r *run) []string {
 	if r.model != "" {
 		args = append(args, "--model="+r.model)
 	}
-	if r.past.Session != "" {
-		args = append(args, "--resume="+r.past.Session)
+	if r.resume.Session != "" {
+		args = append(args, "--resume="+r.resume.Session)
 	}
 	return args
 }
@@ -34,7 +34,7 @@ func geminiEnv(r *run) []string {
 	if r.file != "" {
 		env = append(env, "GEMINI_SYSTEM_MD="+r.file)
 	}
-	if r.private {
+	if r.ownDir {
 		env = append(env, "GEMINI_CLI_TRUST_WORKSPACE=true")
 	}
 	return env
@@ -78,22 +78,22 @@ type geminiUsage struct {
 // gemini decodes the output of Gemini CLI. Thinking is not in it.
 type gemini struct {
 	*answer
-	n     int               // of the block of text
-	calls map[string]string // names of the tools that were called, by id
-	asked string            // model that the program says it uses
-	model string            // model that answered
-	last  string            // last error that it told of
+	n              int               // of the block of text
+	calls          map[string]string // names of the tools that were called, by id
+	requestedModel string            // model that the program says it uses
+	model          string            // model that answered
+	lastError      string            // last error that it told of
 }
 
 func newGemini(a *answer) decoder { return &gemini{answer: a, calls: map[string]string{}} }
 
 func (g *gemini) line(data []byte) {
 	var l geminiLine
-	lenient(data, &l)
+	decodeLenient(data, &l)
 	switch l.Type {
 	case "init":
-		g.asked = l.Model
-		if session().MatchString(l.Session) {
+		g.requestedModel = l.Model
+		if validSessionID().MatchString(l.Session) {
 			g.next = state{Session: l.Session}
 		}
 	case "message":
@@ -103,9 +103,9 @@ func (g *gemini) line(data []byte) {
 	case "tool_use":
 		g.call(&l)
 	case "tool_result":
-		g.answered(&l)
+		g.onMessage(&l)
 	case "error":
-		g.last = l.Message
+		g.lastError = l.Message
 		g.notice("%s", l.Message)
 	case "result":
 		g.result(&l)
@@ -121,7 +121,7 @@ func (g *gemini) call(l *geminiLine) {
 	g.delta(l.ID, llm.Part{Kind: llm.Call, ID: l.ID, Name: l.Tool, Input: string(l.Input), Remote: true})
 }
 
-func (g *gemini) answered(l *geminiLine) {
+func (g *gemini) onMessage(l *geminiLine) {
 	name, called := g.calls[l.ID]
 	if !called {
 		return
@@ -137,12 +137,12 @@ func (g *gemini) result(l *geminiLine) {
 	g.done = true
 	g.report(l)
 	if l.Status == "error" {
-		g.fault = g.flavor.failed(l.Error.Type, 0, cmp.Or(l.Error.Message, g.last, "it did not say why it failed"))
+		g.fault = g.flavor.toError(l.Error.Type, 0, cmp.Or(l.Error.Message, g.lastError, "it did not say why it failed"))
 		return
 	}
-	g.model = cmp.Or(g.model, g.asked)
-	if g.model != g.asked && strings.HasPrefix(g.asked, "gemini-") {
-		g.notice("%s answered in place of %s", g.model, g.asked)
+	g.model = cmp.Or(g.model, g.requestedModel)
+	if g.model != g.requestedModel && strings.HasPrefix(g.requestedModel, "gemini-") {
+		g.notice("%s answered in place of %s", g.model, g.requestedModel)
 	}
 	g.finish = llm.Finish{Reason: llm.Stop, Raw: l.Status, ID: g.next.Session, Model: g.model}
 }

@@ -168,7 +168,7 @@ func (s stage) model(kind string, change ...func(*Options)) *Model {
 		s.t.Fatal(err)
 	}
 	o := Options{
-		Provider: "mine", Model: "best", Kind: kind, Command: self, Idle: patience,
+		Provider: "mine", Model: "best", Kind: kind, Command: self, IdleTimeout: patience,
 		Env: []string{"FAKE_CLI=" + s.dir, "GORACE=atexit_sleep_ms=0"},
 	}
 	for _, f := range change {

@@ -17,30 +17,30 @@ import (
 // A process is a program on its way through one run. One goroutine reads its
 // output, one waits for its end; end waits for both.
 type process struct {
-	cmd    *exec.Cmd
-	out    *os.File
-	lines  chan []byte   // of stdout, without their ends; closed at its end
-	alive  chan struct{} // a pulse for each time that anything is said
-	gone   chan struct{} // closed once nobody takes lines any more
-	read   chan struct{} // closed once stdout is no longer read
-	exited chan struct{} // closed once the program has ended
-	said   *tail         // stderr
-	polite syscall.Signal
-	grace  time.Duration
-	tapped *wire.ProgramExchange // keeps what it says; nil for nobody
+	cmd        *exec.Cmd
+	out        *os.File
+	lines      chan []byte   // of stdout, without their ends; closed at its end
+	activity   chan struct{} // a pulse for each time that anything is said
+	abandoned  chan struct{} // closed once nobody takes lines any more
+	outputRead chan struct{} // closed once stdout is no longer read
+	exited     chan struct{} // closed once the program has ended
+	stderr     *stderrBuffer // stderr
+	endSignal  syscall.Signal
+	grace      time.Duration
+	exchange   *wire.ProgramExchange // keeps what it says; nil for nobody
 }
 
-// An end is how a program ended.
-type end struct {
-	code   int
-	signal string // that ended it
-	said   string // the last on stderr
-	alone  bool   // it was not asked to
+// An exitInfo is how a program ended.
+type exitInfo struct {
+	code     int
+	signal   string // that ended it
+	stderr   string // the last on stderr
+	byItself bool   // it was not asked to
 }
 
-// drain is how long the output of a program is waited for that has ended: what
+// drainTimeout is how long the output of a program is waited for that has ended: what
 // it started may hold it open.
-const drain = time.Second
+const drainTimeout = time.Second
 
 // start runs the program, in a process group of its own.
 func start(program string, r *run, polite syscall.Signal, grace time.Duration) (*process, error) {
@@ -51,15 +51,15 @@ func start(program string, r *run, polite syscall.Signal, grace time.Duration) (
 	defer out.Close()
 	p := &process{
 		cmd: exec.Command(program, r.args...), out: in,
-		lines: make(chan []byte), alive: make(chan struct{}, 1),
-		gone: make(chan struct{}), read: make(chan struct{}), exited: make(chan struct{}),
-		polite: polite, grace: grace,
+		lines: make(chan []byte), activity: make(chan struct{}, 1),
+		abandoned: make(chan struct{}), outputRead: make(chan struct{}), exited: make(chan struct{}),
+		endSignal: polite, grace: grace,
 	}
-	p.said = &tail{beat: p.beat}
+	p.stderr = &stderrBuffer{onWrite: p.onOutput}
 	p.cmd.Dir, p.cmd.Env = r.dir, r.env
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = bytes.NewReader(r.stdin), out, p.said
-	p.cmd.WaitDelay = drain
-	group(p.cmd)
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = bytes.NewReader(r.stdin), out, p.stderr
+	p.cmd.WaitDelay = drainTimeout
+	newSession(p.cmd)
 	if err := p.cmd.Start(); err != nil {
 		in.Close()
 		return nil, err
@@ -68,29 +68,29 @@ func start(program string, r *run, polite syscall.Signal, grace time.Duration) (
 		defer close(p.exited)
 		_ = p.cmd.Wait() // its state says it all
 	}()
-	go p.listen()
+	go p.readOutput()
 	return p, nil
 }
 
-func (p *process) beat() {
+func (p *process) onOutput() {
 	select {
-	case p.alive <- struct{}{}:
+	case p.activity <- struct{}{}:
 	default:
 	}
 }
 
-// listen hands lines on until stdout ends. Once nobody takes them it reads on,
+// readOutput hands lines on until stdout ends. Once nobody takes them it reads on,
 // for a program that cannot write does not end politely.
-func (p *process) listen() {
-	defer close(p.read)
+func (p *process) readOutput() {
+	defer close(p.outputRead)
 	defer close(p.lines)
-	r := bufio.NewReaderSize(&pulsing{p.out, p.beat}, 64<<10)
+	r := bufio.NewReaderSize(&activityReader{p.out, p.onOutput}, 64<<10)
 	for {
 		line, err := readLine(r, maxLine)
 		if len(line) > 0 {
 			select {
 			case p.lines <- line:
-			case <-p.gone:
+			case <-p.abandoned:
 			}
 		}
 		if err != nil {
@@ -103,26 +103,26 @@ func (p *process) listen() {
 // after that, and kills it after the grace. Nothing of its process group is left
 // when it returns. It reports whether the program ended by itself.
 func (p *process) end(patience time.Duration) bool {
-	close(p.gone)
-	alone := p.over(patience)
+	close(p.abandoned)
+	alone := p.wait(patience)
 	if !alone {
-		ask(p.cmd.Process, p.polite)
-		p.over(p.grace)
+		signalGroup(p.cmd.Process, p.endSignal)
+		p.wait(p.grace)
 	}
-	kill(p.cmd.Process)
+	killGroup(p.cmd.Process)
 	<-p.exited
-	reap(p.cmd.Process)
+	reapGroup(p.cmd.Process)
 	select {
-	case <-p.read:
-	case <-time.After(drain): // someone who left the group holds it
+	case <-p.outputRead:
+	case <-time.After(drainTimeout): // someone who left the group holds it
 	}
 	p.out.Close()
-	<-p.read
+	<-p.outputRead
 	return alone
 }
 
-// over waits for the end of the program.
-func (p *process) over(patience time.Duration) bool {
+// wait waits for the end of the program.
+func (p *process) wait(patience time.Duration) bool {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
@@ -170,16 +170,16 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// pulsing is a reader that tells when something came.
-type pulsing struct {
+// activityReader is a reader that tells when something came.
+type activityReader struct {
 	io.Reader
-	beat func()
+	onRead func()
 }
 
-func (p *pulsing) Read(b []byte) (int, error) {
+func (p *activityReader) Read(b []byte) (int, error) {
 	n, err := p.Reader.Read(b)
 	if n > 0 {
-		p.beat()
+		p.onRead()
 	}
 	return n, err
 }
@@ -187,36 +187,36 @@ func (p *pulsing) Read(b []byte) (int, error) {
 // How much of stderr is kept, in bytes: complaints about arguments come first,
 // reasons to end last, and debug output in between.
 const (
-	headLimit = 1 << 10
-	saidLimit = 4 << 10
+	maxStderrHead = 1 << 10
+	maxStderrTail = 4 << 10
 )
 
-// A tail keeps the beginning and the end of what is written to it.
-type tail struct {
-	beat func()
-	mu   sync.Mutex
-	head []byte
-	last []byte
-	cut  bool // something between the two is gone
+// A stderrBuffer keeps the beginning and the end of what is written to it.
+type stderrBuffer struct {
+	onWrite func()
+	mu      sync.Mutex
+	head    []byte
+	last    []byte
+	cut     bool // something between the two is gone
 }
 
-func (t *tail) Write(b []byte) (int, error) {
-	t.beat()
+func (t *stderrBuffer) Write(b []byte) (int, error) {
+	t.onWrite()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.head = append(t.head, b[:min(len(b), headLimit-len(t.head))]...)
+	t.head = append(t.head, b[:min(len(b), maxStderrHead-len(t.head))]...)
 	t.last = append(t.last, b...)
-	if over := len(t.last) - saidLimit; over > 0 {
+	if over := len(t.last) - maxStderrTail; over > 0 {
 		t.last, t.cut = append(t.last[:0], t.last[over:]...), true
 	}
 	return len(b), nil
 }
 
 // text is the end of it, in one line.
-func (t *tail) text() string {
+func (t *stderrBuffer) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text := oneLine(stripped(string(t.last)), saidLimit)
+	text := oneLine(stripEscapes(string(t.last)), maxStderrTail)
 	if t.cut {
 		text = "… " + text
 	}
@@ -224,8 +224,8 @@ func (t *tail) text() string {
 }
 
 // beginning is the beginning of it, in one line.
-func (t *tail) beginning() string {
+func (t *stderrBuffer) beginning() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return oneLine(stripped(string(t.head)), headLimit)
+	return oneLine(stripEscapes(string(t.head)), maxStderrHead)
 }

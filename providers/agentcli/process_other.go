@@ -10,11 +10,11 @@ import (
 
 // There are no process groups here.
 
-func group(*exec.Cmd) {}
+func newSession(*exec.Cmd) {}
 
-// ask cannot ask: there are no signals that a program could answer.
-func ask(p *os.Process, _ syscall.Signal) { _ = p.Kill() }
+// signalGroup cannot ask: there are no signals that a program could answer.
+func signalGroup(p *os.Process, _ syscall.Signal) { _ = p.Kill() }
 
-func kill(p *os.Process) { _ = p.Kill() }
+func killGroup(p *os.Process) { _ = p.Kill() }
 
-func reap(*os.Process) {}
+func reapGroup(*os.Process) {}

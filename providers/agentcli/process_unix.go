@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// group gives cmd a session of its own: a process group to be signalled as one,
+// newSession gives cmd a session of its own: a process group to be signalled as one,
 // and no terminal that it could read from.
-func group(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+func newSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// ask signals the process group of p.
-func ask(p *os.Process, s syscall.Signal) { _ = syscall.Kill(-p.Pid, s) }
+// signalGroup signals the process group of p.
+func signalGroup(p *os.Process, s syscall.Signal) { _ = syscall.Kill(-p.Pid, s) }
 
-// kill ends the process group of p.
-func kill(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
+// killGroup ends the process group of p.
+func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
-// reap clears away what is left of the group, where parley is the parent of
+// reapGroup clears away what is left of the group, where parley is the parent of
 // orphans.
-func reap(p *os.Process) {
+func reapGroup(p *os.Process) {
 	for range 100 {
 		pid, err := syscall.Wait4(-p.Pid, nil, syscall.WNOHANG, nil)
 		switch {

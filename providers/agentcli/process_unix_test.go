@@ -112,7 +112,7 @@ func TestNobodySurvives(t *testing.T) {
 					o.Grace = patience
 				}
 				if tt.idle > 0 {
-					o.Idle = tt.idle
+					o.IdleTimeout = tt.idle
 				}
 			})
 			ctx, cancel := context.WithCancel(t.Context())

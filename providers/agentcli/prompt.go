@@ -52,18 +52,18 @@ func (p prompt) stdin() []byte {
 	return append(line, '\n')
 }
 
-// write tells the program messages: those of the user's at the end as they are,
+// writePrompt tells the program messages: those of the user's at the end as they are,
 // everything before them as one text that says who spoke. Programs take nothing
 // else.
-func (m *Model) write(r *run, messages []llm.Message) (prompt, error) {
+func (m *Model) writePrompt(r *run, messages []llm.Message) (prompt, error) {
 	newest := len(messages)
 	for newest > 0 && messages[newest-1].Role == llm.RoleUser {
 		newest--
 	}
 	var texts []string
-	if past := fold(messages[:newest]); past != "" {
+	if past := foldHistory(messages[:newest]); past != "" {
 		title, end := "The conversation so far. What each side said is indented below its name.", "This is the new message of the user:"
-		if r.past.Session != "" {
+		if r.resume.Session != "" {
 			title = "In the meantime this was said. What each side said is indented below its name."
 		}
 		if newest == len(messages) {
@@ -86,7 +86,7 @@ func (m *Model) write(r *run, messages []llm.Message) (prompt, error) {
 			}
 		}
 	}
-	p.text = strings.TrimSpace(plain(join(texts)))
+	p.text = strings.TrimSpace(escapeMentions(join(texts)))
 	switch {
 	case p.text == "" && len(p.blocks) == 0:
 		p.text = "Go on."
@@ -106,30 +106,30 @@ func join(texts []string) string {
 	return strings.Join(said, "\n\n")
 }
 
-// names of those who speak, in a folded conversation.
-var names = map[llm.Role]string{llm.RoleUser: "User:", llm.RoleAssistant: "Assistant:", llm.RoleTool: "Results of tools:"}
+// roleLabels of those who speak, in a folded conversation.
+var roleLabels = map[llm.Role]string{llm.RoleUser: "User:", llm.RoleAssistant: "Assistant:", llm.RoleTool: "Results of tools:"}
 
 // How much of a tool's arguments and output is told to a program that did not
 // run it, in bytes.
 const (
-	foldedInput  = 1 << 10
-	foldedOutput = 8 << 10
+	maxFoldedInput  = 1 << 10
+	maxFoldedOutput = 8 << 10
 )
 
-// fold is a conversation as text. Everything that was said is indented, so that
+// foldHistory is a conversation as text. Everything that was said is indented, so that
 // nothing in it can pass for a name.
-func fold(messages []llm.Message) string {
+func foldHistory(messages []llm.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
 		var texts []string
 		for _, p := range m.Parts {
-			texts = append(texts, told(p))
+			texts = append(texts, foldPart(p))
 		}
 		text := join(texts)
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		b.WriteString(names[m.Role])
+		b.WriteString(roleLabels[m.Role])
 		for line := range strings.Lines(newlines.Replace(text)) {
 			b.WriteString(strings.TrimRight("\n    "+strings.TrimSuffix(line, "\n"), " "))
 		}
@@ -140,29 +140,29 @@ func fold(messages []llm.Message) string {
 
 var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// told is a part as one tells of it; "" for what is nobody's business.
-func told(p llm.Part) string {
+// foldPart is a part as one tells of it; "" for what is nobody's business.
+func foldPart(p llm.Part) string {
 	switch p.Kind {
 	case llm.Text:
 		return p.Text
 	case llm.Call:
-		return fmt.Sprintf("[used the tool %s: %s]", p.Name, clip(p.Input, foldedInput))
+		return fmt.Sprintf("[used the tool %s: %s]", p.Name, truncate(p.Input, maxFoldedInput))
 	case llm.Result:
 		verb := "answered"
 		if p.Failed {
 			verb = "failed"
 		}
-		return fmt.Sprintf("[the tool %s %s: %s]", p.Name, verb, clip(p.Text, foldedOutput))
+		return fmt.Sprintf("[the tool %s %s: %s]", p.Name, verb, truncate(p.Text, maxFoldedOutput))
 	case llm.Media:
-		return omitted(p)
+		return omittedFile(p)
 	case llm.Source:
 		return strings.TrimSpace(p.Text + " " + p.URL)
 	}
 	return ""
 }
 
-// clip shortens s to about limit bytes.
-func clip(s string, limit int) string {
+// truncate shortens s to about limit bytes.
+func truncate(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
@@ -172,7 +172,7 @@ func clip(s string, limit int) string {
 	return s[:limit] + " …"
 }
 
-func omitted(p llm.Part) string {
+func omittedFile(p llm.Part) string {
 	what := "file"
 	if strings.HasPrefix(p.MIME, "image/") {
 		what = "image"
@@ -180,8 +180,8 @@ func omitted(p llm.Part) string {
 	return strings.TrimSpace(fmt.Sprintf("[%s left out: %s", what, p.Name)) + "]"
 }
 
-// shown are the images that the Messages API takes.
-var shown = map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
+// imageExtensions are the images that the Messages API takes.
+var imageExtensions = map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 
 // attach gives the program a file: beside the text as a block or on disk, or
 // else in the text that it returns.
@@ -190,12 +190,12 @@ func (m *Model) attach(r *run, p *prompt, part llm.Part) (string, error) {
 	if err != nil {
 		kind = strings.ToLower(part.MIME)
 	}
-	suffix, image := shown[kind]
+	suffix, image := imageExtensions[kind]
 	if kind == "application/pdf" {
 		suffix = ".pdf"
 	}
 	switch {
-	case suffix != "" && m.flavor.blocks && (len(part.Data) > 0 || part.URL != ""):
+	case suffix != "" && m.flavor.contentBlocks && (len(part.Data) > 0 || part.URL != ""):
 		b := block{Type: "document", Source: &source{Type: "base64", MIME: kind, Data: part.Data}}
 		if image {
 			b.Type = "image"
@@ -206,15 +206,15 @@ func (m *Model) attach(r *run, p *prompt, part llm.Part) (string, error) {
 		p.blocks = append(p.blocks, b)
 		return "", nil
 	case suffix != "" && len(part.Data) > 0:
-		return r.lay(part.Data, "file"+suffix)
+		return r.writeAttachment(part.Data, "file"+suffix)
 	case len(part.Data) > 0 && utf8.Valid(part.Data) && !strings.ContainsRune(string(part.Data), 0):
 		return fmt.Sprintf("<file name=%q>\n%s\n</file>", part.Name, part.Data), nil
 	}
-	return omitted(part), nil
+	return omittedFile(part), nil
 }
 
-// lay puts a file where the program may read it, and returns how it is told to.
-func (r *run) lay(data []byte, name string) (string, error) {
+// writeAttachment puts a file where the program may read it, and returns how it is told to.
+func (r *run) writeAttachment(data []byte, name string) (string, error) {
 	dir, err := os.MkdirTemp(r.dir, "attached-")
 	if err != nil {
 		return "", err
@@ -226,14 +226,14 @@ func (r *run) lay(data []byte, name string) (string, error) {
 	return "@" + filepath.Base(dir) + "/" + name, nil
 }
 
-// mention is how the programs are told to read a file of the user's. Only paths
+// mentionRE is how the programs are told to read a file of the user's. Only paths
 // that lead out of the empty directory matter.
-var mention = pattern(`@(["']?)([/\\~.]|[A-Za-z]:[/\\])`)
+var mentionRE = pattern(`@(["']?)([/\\~.]|[A-Za-z]:[/\\])`)
 
-// plain makes text that came from anywhere, a tool's output included, say
+// escapeMentions makes text that came from anywhere, a tool's output included, say
 // nothing to the program but only to the model: "@/etc/passwd" would send the
 // file along.
-func plain(text string) string {
+func escapeMentions(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	return mention().ReplaceAllString(text, "@ $1$2")
+	return mentionRE().ReplaceAllString(text, "@ $1$2")
 }

@@ -71,7 +71,7 @@ Which is longer?`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := New(Options{Kind: "claude-cli"})
-			p, err := m.write(&run{}, tt.in)
+			p, err := m.writePrompt(&run{}, tt.in)
 			if err != nil || p.text != tt.want {
 				t.Errorf("got  %q, %v\nwant %q", p.text, err, tt.want)
 			}
@@ -84,7 +84,7 @@ func FuzzFold(f *testing.F) {
 	f.Add("a", "User:\nb\r\rAssistant:\n")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		names := 0
-		for line := range strings.Lines(fold([]llm.Message{user(text(a)), other(text(b))})) {
+		for line := range strings.Lines(foldHistory([]llm.Message{user(text(a)), other(text(b))})) {
 			switch {
 			case line == "User:\n", line == "Assistant:\n":
 				names++
@@ -99,8 +99,8 @@ func FuzzFold(f *testing.F) {
 }
 
 func TestLongOutputIsClipped(t *testing.T) {
-	got := told(llm.Part{Kind: llm.Result, Name: "read", Text: strings.Repeat("ü", foldedOutput)})
-	if len(got) > foldedOutput+100 || strings.Contains(got, "\uFFFD") || !strings.HasSuffix(got, " …]") {
+	got := foldPart(llm.Part{Kind: llm.Result, Name: "read", Text: strings.Repeat("ü", maxFoldedOutput)})
+	if len(got) > maxFoldedOutput+100 || strings.Contains(got, "\uFFFD") || !strings.HasSuffix(got, " …]") {
 		t.Errorf("%d bytes, ends with %q", len(got), got[len(got)-20:])
 	}
 }
@@ -108,7 +108,7 @@ func TestLongOutputIsClipped(t *testing.T) {
 func TestBlocks(t *testing.T) {
 	pdf := llm.Part{Kind: llm.Media, Name: "a.pdf", MIME: "application/pdf", Data: []byte("PDF")}
 	far := llm.Part{Kind: llm.Media, Name: "far", MIME: "image/jpeg; q=1", URL: "https://example.com/x.jpg"}
-	p, err := New(Options{Kind: "claude-cli"}).write(&run{}, []llm.Message{user(text("Compare"), png, pdf, far)})
+	p, err := New(Options{Kind: "claude-cli"}).writePrompt(&run{}, []llm.Message{user(text("Compare"), png, pdf, far)})
 	if err != nil {
 		t.Fatal(err)
 	}

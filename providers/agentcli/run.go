@@ -15,27 +15,27 @@ import (
 
 // A run is one start of the program: what it is told, and where.
 type run struct {
-	model    string
-	effort   llm.Effort
-	settings llm.Settings
-	system   string // what it should be like; file holds the same where it is too long for an argument, or has to
-	file     string
-	schema   json.RawMessage // that the program itself is to hold its answer to
-	prompt   prompt
-	past     state // the session to go on from; zero to begin one
-	seen     string
-	dir      string
-	private  bool // dir is parley's own and empty
-	args     []string
-	env      []string
-	stdin    []byte
-	notices  []string
-	temps    []string // files and directories that go when the run ends
+	model         string
+	effort        llm.Effort
+	settings      llm.Settings
+	system        string // what it should be like; file holds the same where it is too long for an argument, or has to
+	file          string
+	schema        json.RawMessage // that the program itself is to hold its answer to
+	prompt        prompt
+	resume        state // the session to go on from; zero to begin one
+	historyDigest string
+	dir           string
+	ownDir        bool // dir is parley's own and empty
+	args          []string
+	env           []string
+	stdin         []byte
+	notices       []string
+	temps         []string // files and directories that go when the run ends
 }
 
-// argument is the longest text that goes into an argument, in bytes: Linux
+// maxArgument is the longest text that goes into an argument, in bytes: Linux
 // allows 128 KiB in one, Windows 32 Ki characters in all.
-const argument = 16 << 10
+const maxArgument = 16 << 10
 
 // compile makes req ready for the program. With anew, no session is gone on
 // from. The caller cleans up after the run.
@@ -43,40 +43,40 @@ func (m *Model) compile(req llm.Request, anew bool) (r *run, err error) {
 	req = req.VerbosityInPrompt()
 	r = &run{
 		model: m.o.Model, effort: req.Effort, settings: req.Settings,
-		system: strings.ToValidUTF8(strings.ReplaceAll(req.System, "\x00", ""), "\uFFFD"),
-		seen:   digest(req.Messages),
+		system:        strings.ToValidUTF8(strings.ReplaceAll(req.System, "\x00", ""), "\uFFFD"),
+		historyDigest: digest(req.Messages),
 	}
 	defer func() {
 		if err != nil {
-			r.clean()
+			r.cleanUp()
 			r, err = nil, &llm.Error{Fault: llm.Unknown, Message: "cannot prepare the run: " + err.Error(), Err: err}
 		}
 	}()
-	m.shape(r, req)
+	m.applySettings(r, req)
 	messages := req.Messages
-	if past, from, ok := resumable(req.Messages, m.Origin()); ok && !anew && m.claim(past) {
-		r.past, messages = past, req.Messages[from:]
+	if past, from, ok := resumable(req.Messages, m.Origin()); ok && !anew && m.claimSession(past) {
+		r.resume, messages = past, req.Messages[from:]
 	}
-	if err := m.place(r); err != nil {
+	if err := m.setDir(r); err != nil {
 		return r, err
 	}
-	if r.prompt, err = m.write(r, messages); err != nil {
+	if r.prompt, err = m.writePrompt(r, messages); err != nil {
 		return r, err
 	}
-	if err := m.spill(r); err != nil {
+	if err := m.writeSystemFile(r); err != nil {
 		return r, err
 	}
 	r.stdin = r.prompt.stdin()
-	r.args = m.without(m.flavor.args(r))
+	r.args = m.supportedArgs(m.flavor.args(r))
 	r.env = m.environment(r)
 	return r, nil
 }
 
-// shape fits what the request wants of the answer to what the program can do.
-func (m *Model) shape(r *run, req llm.Request) {
+// applySettings fits what the request wants of the answer to what the program can do.
+func (m *Model) applySettings(r *run, req llm.Request) {
 	if req.AnswerSchema != nil {
-		r.add("Answer with JSON only, without a code fence, that fits this JSON Schema:\n" + string(req.AnswerSchema.JSON))
-		if m.flavor.schema && !m.refuses("--json-schema") && len(req.AnswerSchema.JSON) <= argument {
+		r.addInstruction("Answer with JSON only, without a code fence, that fits this JSON Schema:\n" + string(req.AnswerSchema.JSON))
+		if m.flavor.answerSchema && !m.isRefused("--json-schema") && len(req.AnswerSchema.JSON) <= maxArgument {
 			r.schema = req.AnswerSchema.JSON
 		}
 	}
@@ -90,8 +90,8 @@ func (m *Model) shape(r *run, req llm.Request) {
 		{"presence_penalty", req.PresencePenalty != nil},
 		{"seed", req.Seed != nil},
 		{"stop", len(req.Stop) > 0},
-		{"max_tokens", req.MaxTokens > 0 && !m.flavor.tunes},
-		{"effort", (req.Effort != "" || req.Budget > 0) && !m.flavor.tunes},
+		{"max_tokens", req.MaxTokens > 0 && !m.flavor.hasEffort},
+		{"effort", (req.Effort != "" || req.Budget > 0) && !m.flavor.hasEffort},
 	} {
 		if s.set {
 			r.notices = append(r.notices, fmt.Sprintf("%s does not take %s; left out", m.flavor.program, s.name))
@@ -99,22 +99,22 @@ func (m *Model) shape(r *run, req llm.Request) {
 	}
 }
 
-func (r *run) add(instruction string) {
+func (r *run) addInstruction(instruction string) {
 	if r.system != "" {
 		r.system += "\n\n"
 	}
 	r.system += instruction
 }
 
-// place finds the directory to run in. Without one of the user's it is one of
+// setDir finds the directory to run in. Without one of the user's it is one of
 // parley's, always the same, for the programs know their sessions by the directory,
 // and empty, for they read what lies around.
-func (m *Model) place(r *run) error {
+func (m *Model) setDir(r *run) error {
 	if m.o.Workdir != "" {
 		r.dir = m.o.Workdir
 		return nil
 	}
-	r.private = true
+	r.ownDir = true
 	if cache, err := os.UserCacheDir(); err == nil {
 		r.dir = filepath.Join(cache, "parley", m.o.Kind)
 		if os.MkdirAll(r.dir, 0o700) == nil && os.Chmod(r.dir, 0o700) == nil {
@@ -129,9 +129,9 @@ func (m *Model) place(r *run) error {
 	return nil
 }
 
-// spill writes the system prompt to a file where an argument cannot hold it.
-func (m *Model) spill(r *run) error {
-	if r.system == "" || m.flavor.inline && len(r.system) <= argument {
+// writeSystemFile writes the system prompt to a file where an argument cannot hold it.
+func (m *Model) writeSystemFile(r *run) error {
+	if r.system == "" || m.flavor.systemArg && len(r.system) <= maxArgument {
 		return nil
 	}
 	f, err := os.CreateTemp("", "parley-system-*.md") // mode 0600
@@ -143,27 +143,27 @@ func (m *Model) spill(r *run) error {
 	return cmp.Or(err, f.Close())
 }
 
-func (r *run) clean() {
+func (r *run) cleanUp() {
 	for _, path := range r.temps {
 		os.RemoveAll(path) // in vain only where nothing can be done about it
 	}
 }
 
-// hidden are variables by which a program would think that it runs inside
+// hiddenVariables are variables by which a program would think that it runs inside
 // itself.
-var hidden = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"}
+var hiddenVariables = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"}
 
 // environment is parley's own, which holds the credentials of the program, with
 // what keeps it from treating its output as a screen.
 func (m *Model) environment(r *run) []string {
 	vars := map[string]string{}
-	for _, list := range [][]string{os.Environ(), surroundings(r), m.flavor.env(r), m.o.Env} {
+	for _, list := range [][]string{os.Environ(), baseEnvironment(r), m.flavor.env(r), m.o.Env} {
 		for _, v := range list {
 			name, value, _ := strings.Cut(v, "=")
 			vars[name] = value
 		}
 	}
-	for _, name := range hidden {
+	for _, name := range hiddenVariables {
 		delete(vars, name)
 	}
 	// The program runs elsewhere, where a relative path leads nowhere.
@@ -179,15 +179,15 @@ func (m *Model) environment(r *run) []string {
 	return env
 }
 
-func surroundings(r *run) []string {
+func baseEnvironment(r *run) []string {
 	return []string{"TERM=dumb", "NO_COLOR=1", "CI=true", "PWD=" + r.dir}
 }
 
-// masked takes credentials out of what a program said.
-func (m *Model) masked(text string) string {
+// maskCredentials takes credentials out of what a program said.
+func (m *Model) maskCredentials(text string) string {
 	for _, v := range append(os.Environ(), m.o.Env...) {
 		name, value, _ := strings.Cut(v, "=")
-		if len(value) >= 8 && secret().MatchString(name) {
+		if len(value) >= 8 && secretVariable().MatchString(name) {
 			text = strings.ReplaceAll(text, value, "[redacted]")
 		}
 	}

@@ -17,8 +17,8 @@ type state struct {
 	Cost    float64 `json:"cost,omitempty"` // US dollars; with Tokens what the program had counted for the session
 }
 
-// session is what the id of a session looks like. It becomes an argument.
-var session = pattern(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
+// validSessionID is what the id of a session looks like. It becomes an argument.
+var validSessionID = pattern(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 
 // resumable looks for the last answer whose session can go on, and the index of
 // the first message that the session does not hold. A history that was changed
@@ -30,7 +30,7 @@ func resumable(history []llm.Message, origin string) (s state, from int, ok bool
 			continue
 		}
 		for _, p := range m.Parts {
-			if p.Kind != llm.Opaque || json.Unmarshal(p.State, &s) != nil || !session().MatchString(s.Session) {
+			if p.Kind != llm.Opaque || json.Unmarshal(p.State, &s) != nil || !validSessionID().MatchString(s.Session) {
 				continue
 			}
 			return s, i + 1, s.Seen == digest(history[:i])
@@ -55,31 +55,31 @@ func digest(history []llm.Message) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// claim takes a session for a request, and reports whether it can be used. A
+// claimSession takes a session for a request, and reports whether it can be used. A
 // program that goes on in a copy leaves the session as it was, for any number of
 // branches. One that writes on in the session itself can do so only where the
 // session still ends with the very answer, which is known of sessions that this
 // model was the last to use.
-func (m *Model) claim(s state) bool {
-	if m.flavor.forks {
+func (m *Model) claimSession(s state) bool {
+	if m.flavor.forksSession {
 		return true
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	turn, ok := m.heads[s.Session]
+	turn, ok := m.idleSessions[s.Session]
 	if !ok || turn != s.Turn {
 		return false
 	}
-	delete(m.heads, s.Session)
+	delete(m.idleSessions, s.Session)
 	return true
 }
 
-// release lets others go on from s.
-func (m *Model) release(s state) {
-	if m.flavor.forks || s.Session == "" {
+// releaseSession lets others go on from s.
+func (m *Model) releaseSession(s state) {
+	if m.flavor.forksSession || s.Session == "" {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.heads[s.Session] = s.Turn
+	m.idleSessions[s.Session] = s.Turn
 }

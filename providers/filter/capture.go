@@ -5,26 +5,26 @@ import "iter"
 // A capture is a parser at work.
 type capture struct {
 	*parser
-	shape *shape
-	found found
-	ok    bool
-	next  func() (struct{}, bool)
-	stop  func()
+	syntax *callSyntax
+	found  parsed
+	ok     bool
+	next   func() (struct{}, bool)
+	stop   func()
 }
 
-// start begins a capture with s and returns the rest.
-func (c *reader) start(shape *shape, s string) string {
-	k := &capture{parser: &parser{options: c.options, first: c.begin, line: c.md.indent >= 0}, shape: shape}
+// startCapture begins a capture with s and returns the rest.
+func (c *callReader) startCapture(shape *callSyntax, s string) string {
+	k := &capture{parser: &parser{options: c.options, first: c.atStart, line: c.md.indent >= 0}, syntax: shape}
 	k.next, k.stop = iter.Pull(func(yield func(struct{}) bool) {
 		k.pause = yield
 		k.found, k.ok = k.parse(shape)
 	})
 	c.capture = k
-	return c.feed(s)
+	return c.feedCapture(s)
 }
 
-// feed hands s to the parser and returns what it left.
-func (c *reader) feed(s string) string {
+// feedCapture hands s to the parser and returns what it left.
+func (c *callReader) feedCapture(s string) string {
 	k := c.capture
 	if !k.add(s) {
 		return ""
@@ -32,51 +32,51 @@ func (c *reader) feed(s string) string {
 	if _, paused := k.next(); paused {
 		return ""
 	}
-	return c.take()
+	return c.takeResult()
 }
 
-// end lets the parser come to an end with what it has.
-func (c *reader) end(well bool) {
+// endCapture lets the parser come to an end with what it has.
+func (c *callReader) endCapture(well bool) {
 	for c.capture != nil && !c.Stopped() {
-		c.capture.ended, c.capture.well = true, well
+		c.capture.ended, c.capture.complete = true, well
 		c.capture.next()
-		if rest := c.take(); rest != "" {
+		if rest := c.takeResult(); rest != "" {
 			c.text(rest, 0)
 		}
 	}
 	held := c.held
 	c.held = ""
-	c.say(held)
+	c.sendText(held)
 }
 
-// take takes what the parser, which has ended, found, and returns the rest.
-func (c *reader) take() string {
+// takeResult takes what the parser, which has ended, found, and returns the rest.
+func (c *callReader) takeResult() string {
 	k := c.capture
-	c.close()
+	c.closeCapture()
 	pos := k.pos
-	if !k.ok && k.dry {
+	if !k.ok && k.starved {
 		pos = len(k.buf) // it broke off: what is in it is not looked at again
-	} else if !k.ok && k.shape != nil {
-		pos = max(pos, len(k.shape.mark()))
+	} else if !k.ok && k.syntax != nil {
+		pos = max(pos, len(k.syntax.mark()))
 	}
 	raw, rest := string(k.buf[:pos]), string(k.buf[pos:])
 	switch c.judge(k) {
 	case isText:
-		c.begin = false
+		c.atStart = false
 		c.md.walk(raw)
-		c.say(raw)
+		c.sendText(raw)
 		return rest
 	case isCall:
-		c.blank = nil
-		c.make(k.found)
+		c.space = nil
+		c.sendCalls(k.found)
 	case isLast:
-		c.waiting = append(c.waiting, wait{k.found, string(c.blank), raw, c.alias, true})
-		c.blank = nil
+		c.pending = append(c.pending, pendingCall{k.found, string(c.space), raw, c.alias, true})
+		c.space = nil
 	case isCallLater:
-		c.waiting = append(c.waiting, wait{k.found, string(c.blank), raw, c.alias, false})
-		c.blank = nil
+		c.pending = append(c.pending, pendingCall{k.found, string(c.space), raw, c.alias, false})
+		c.space = nil
 	}
-	c.begin, c.edge, c.md = false, true, c.markdown()
+	c.atStart, c.atEdge, c.md = false, true, c.markdown()
 	return rest
 }
 
@@ -91,29 +91,29 @@ const (
 )
 
 // judge decides what the calls that k found are; see Calls and Prompted.
-func (c *reader) judge(k *capture) verdict {
+func (c *callReader) judge(k *capture) verdict {
 	f := &k.found
-	switch fits := f.fits(); {
-	case !k.ok, f.json && (c.native || c.answer):
+	switch fits := f.allValid(); {
+	case !k.ok, f.isJSON && (c.nativeCall || c.answer):
 		return isText
-	case fits && f.fenced, fits && f.mended(), fits && f.json && !k.first:
+	case fits && f.fenced, fits && f.anyRepaired(), fits && f.isJSON && !k.first:
 		return isLast
-	case fits && !f.json && len(c.waiting) == 0:
+	case fits && !f.isJSON && len(c.pending) == 0:
 		return isCall
 	case fits:
 		return isCallLater
 	case !c.lenient:
 		return isText
-	case !f.json && !f.fenced, f.wrapped && k.first:
+	case !f.isJSON && !f.fenced, f.wrapped && k.first:
 		return isLast
-	case f.json && c.prompted && !f.vague() && (f.action || !f.fenced || k.first):
+	case f.isJSON && c.prompted && !f.mayBeData() && (f.action || !f.fenced || k.first):
 		return isLast
 	}
 	return isText
 }
 
-// close ends the parser.
-func (c *reader) close() {
+// closeCapture ends the parser.
+func (c *callReader) closeCapture() {
 	if c.capture != nil {
 		c.capture.stop()
 		c.capture = nil

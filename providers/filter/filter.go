@@ -12,11 +12,11 @@ package filter
 
 import "parley/providers/llm"
 
-// more reports whether d says anything besides text of a block.
-func more(d llm.Delta) bool { return !d.OnlyText() }
+// hasMore reports whether d says anything besides text of a block.
+func hasMore(d llm.Delta) bool { return !d.OnlyText() }
 
-// partial is the length of the longest end of s with which mark may begin.
-func partial(s, mark string) int {
+// partialMark is the length of the longest end of s with which mark may begin.
+func partialMark(s, mark string) int {
 	for n := min(len(s), len(mark)-1); n > 0; n-- {
 		if s[len(s)-n:] == mark[:n] {
 			return n

@@ -81,7 +81,7 @@ func tell(s llm.Stream) string {
 			switch {
 			case p.Failed:
 				how = " unreadable"
-			case filter.Unfit(p, tools):
+			case filter.InvalidCall(p, tools):
 				how = " unfit"
 			}
 			fmt.Fprintf(&b, "call %s %s%s\n", p.Name, p.Input, how)

@@ -9,10 +9,10 @@ import (
 	"parley/providers/schema"
 )
 
-// keys are the members that a call written as JSON may have; anything else, and
+// memberKinds are the members that a call written as JSON may have; anything else, and
 // the object is data. The kinds: a name, arguments, an inner call, a list of
 // calls, a thought, something to skip.
-var keys = map[string]byte{
+var memberKinds = map[string]byte{
 	"name": 'n', "tool": 'n', "tool_name": 'o', // the action form's own
 	"arguments": 'a', "input": 'a', "parameters": 'a', "tool_input": 'a', "args": 'a', "tool_args": 'a',
 	"thought":  't',
@@ -21,19 +21,19 @@ var keys = map[string]byte{
 	"type":       's', "id": 's', "call_id": 's', "index": 's',
 }
 
-// bare reads calls that are the content itself, one or several. It gives up at
+// bareJSON reads calls that are the content itself, one or several. It gives up at
 // the first member that no call has, and, but for models that were prompted, at
 // the first name that no tool has, so that an answer which is JSON is not held
 // back.
-func (p *parser) bare() (f found, ok bool) {
-	f = found{json: true, wrapped: true, action: true}
+func (p *parser) bareJSON() (f parsed, ok bool) {
+	f = parsed{isJSON: true, wrapped: true, action: true}
 	for end := p.pos; ; end = p.pos {
 		if len(f.calls) > 0 {
-			p.space()
+			p.skipSpace()
 			p.any(",", ";")
-			p.space()
+			p.skipSpace()
 		}
-		got, ok := p.bareOne()
+		got, ok := p.bareObject()
 		if !ok {
 			if len(f.calls) > 0 { // what follows is text
 				p.pos = end
@@ -44,10 +44,10 @@ func (p *parser) bare() (f found, ok bool) {
 	}
 }
 
-func (p *parser) bareOne() (f found, ok bool) {
+func (p *parser) bareObject() (f parsed, ok bool) {
 	start := p.pos
 	var seen members
-	if p.next() == '[' {
+	if p.peek() == '[' {
 		ok = p.list(0)
 	} else {
 		seen, ok = p.member(0)
@@ -60,7 +60,7 @@ func (p *parser) bareOne() (f found, ok bool) {
 	if !ok {
 		return f, false
 	}
-	f = found{json: true, wrapped: seen['l'], action: seen['o']}
+	f = parsed{isJSON: true, wrapped: seen['l'], action: seen['o']}
 	f.calls, ok = p.objects(raw, 0)
 	return f, ok
 }
@@ -74,7 +74,7 @@ func (p *parser) list(depth int) bool {
 		if _, ok := p.member(depth); !ok {
 			return false
 		}
-		if p.literal(" ]") || p.well && !p.need(1) {
+		if p.literal(" ]") || p.complete && !p.need(1) {
 			return true
 		}
 		if !p.literal(" , ") {
@@ -93,19 +93,19 @@ func (p *parser) member(depth int) (seen members, ok bool) {
 		return seen, false
 	}
 	for {
-		key, ok := p.quoted(24)
-		kind := keys[key]
+		key, ok := p.readString(24)
+		kind := memberKinds[key]
 		if !ok || kind == 0 || !p.literal(" : ") {
 			return seen, false
 		}
-		if kind == 'f' && p.next() == '"' {
+		if kind == 'f' && p.peek() == '"' {
 			kind = 'n'
 		}
 		if !p.content(kind, depth) {
 			return seen, false
 		}
 		seen[kind] = true
-		if p.literal(" }") || p.well && !p.need(1) {
+		if p.literal(" }") || p.complete && !p.need(1) {
 			named := seen['n'] || seen['o']
 			return seen, seen['l'] || seen['f'] || named && seen['a'] || seen['o'] && p.prompted
 		}
@@ -118,7 +118,7 @@ func (p *parser) member(depth int) (seen members, ok bool) {
 // content reads the value of a member of the given kind.
 func (p *parser) content(kind byte, depth int) (ok bool) {
 	const wrapped = 2 // depth inside the wrapper
-	switch c := p.next(); {
+	switch c := p.peek(); {
 	case kind == 'l':
 		return depth == 0 && p.list(wrapped)
 	case kind == 'f':
@@ -139,16 +139,16 @@ func (p *parser) content(kind byte, depth int) (ok bool) {
 		return ok
 	}
 	at := p.pos
-	name, ok := p.quoted(128)
-	if ok && (kind == 'n' || kind == 'o') && depth < wrapped && !(p.prompted && p.lenient) && p.offered(name) == nil {
+	name, ok := p.readString(128)
+	if ok && (kind == 'n' || kind == 'o') && depth < wrapped && !(p.prompted && p.lenient) && p.findTool(name) == nil {
 		p.pos = at
 		return false
 	}
 	return ok
 }
 
-// quoted reads a JSON string of at most limit bytes.
-func (p *parser) quoted(limit int) (string, bool) {
+// readString reads a JSON string of at most limit bytes.
+func (p *parser) readString(limit int) (string, bool) {
 	start := p.pos
 	if !p.take('"') {
 		return "", false
@@ -178,11 +178,11 @@ type call struct {
 	input   string // a JSON object, unless broken or unreadable
 	thought string // as the action form has it
 
-	fits       bool // names an offered tool and has what that requires
-	unknown    bool // names none
-	mended     bool // was no JSON
-	broken     bool // input is no JSON object
-	unreadable bool // input is all of what was written
+	isValid     bool // names an offered tool and has what that requires
+	unknownTool bool // names none
+	repaired    bool // was no JSON
+	broken      bool // input is no JSON object
+	unreadable  bool // input is all of what was written
 }
 
 // objects reads calls in every variant of JSON that models write. Depth is how
@@ -193,7 +193,7 @@ func (p *parser) objects(raw string, depth int) ([]call, bool) {
 	}
 	if strings.HasPrefix(raw, "[") {
 		var list []json.RawMessage
-		if !decode(raw, &list) {
+		if !decodeLenient(raw, &list) {
 			return nil, false
 		}
 		var calls []call
@@ -207,15 +207,15 @@ func (p *parser) objects(raw string, depth int) ([]call, bool) {
 		return calls, len(calls) > 0
 	}
 	var m map[string]json.RawMessage
-	if !strings.HasPrefix(raw, "{") || !decode(raw, &m) {
+	if !strings.HasPrefix(raw, "{") || !decodeLenient(raw, &m) {
 		return nil, false
 	}
 	if list, ok := m["tool_calls"]; ok {
 		return p.objects(string(list), depth+1)
 	}
-	calls, ok := p.one(m, depth)
+	calls, ok := p.callsIn(m, depth)
 	if ok && len(calls) == 1 && calls[0].id == "" {
-		calls[0].id = ownID(m)
+		calls[0].id = callID(m)
 	}
 	if ok && len(calls) == 1 {
 		_ = json.Unmarshal(m["thought"], &calls[0].thought)
@@ -223,13 +223,13 @@ func (p *parser) objects(raw string, depth int) ([]call, bool) {
 	return calls, ok
 }
 
-// decode reads JSON into v, mended if it has to be.
-func decode(raw string, v any) bool {
-	return json.Unmarshal([]byte(raw), v) == nil || json.Unmarshal([]byte(mend(raw)), v) == nil
+// decodeLenient reads JSON into v, mended if it has to be.
+func decodeLenient(raw string, v any) bool {
+	return json.Unmarshal([]byte(raw), v) == nil || json.Unmarshal([]byte(escapeControls(raw)), v) == nil
 }
 
-// ownID is the id that a model gave its call.
-func ownID(m map[string]json.RawMessage) (id string) {
+// callID is the id that a model gave its call.
+func callID(m map[string]json.RawMessage) (id string) {
 	for _, key := range []string{"id", "call_id"} {
 		if json.Unmarshal(m[key], &id) == nil && id != "" {
 			break
@@ -238,8 +238,8 @@ func ownID(m map[string]json.RawMessage) (id string) {
 	return id
 }
 
-// one reads one object as a call, or the call inside it.
-func (p *parser) one(m map[string]json.RawMessage, depth int) ([]call, bool) {
+// callsIn reads one object as a call, or the call inside it.
+func (p *parser) callsIn(m map[string]json.RawMessage, depth int) ([]call, bool) {
 	for _, key := range []string{"function", "function_call"} {
 		if inner, ok := m[key]; ok && inner[0] == '{' {
 			return p.objects(string(inner), depth+1)
@@ -253,23 +253,23 @@ func (p *parser) one(m map[string]json.RawMessage, depth int) ([]call, bool) {
 	}
 	for _, key := range []string{"arguments", "input", "parameters", "tool_input", "args", "tool_args"} {
 		if v, ok := m[key]; ok {
-			c, ok := p.call(name, string(v))
+			c, ok := p.buildJSONCall(name, string(v))
 			return []call{c}, ok
 		}
 	}
-	c, ok := p.call(name, "")
+	c, ok := p.buildJSONCall(name, "")
 	return []call{c}, ok
 }
 
-// call makes a call of a name and of arguments as JSON: an object, or a string
+// buildJSONCall makes a call of a name and of arguments as JSON: an object, or a string
 // that holds one.
-func (p *parser) call(name, raw string) (call, bool) {
+func (p *parser) buildJSONCall(name, raw string) (call, bool) {
 	if inner := ""; strings.HasPrefix(raw, `"`) && json.Unmarshal([]byte(raw), &inner) == nil {
 		raw = inner
 	}
 	input, ok := llm.Arguments(raw)
 	if !ok {
-		input, ok = llm.Arguments(mend(raw))
+		input, ok = llm.Arguments(escapeControls(raw))
 	}
 	mended := false
 	if !ok && p.lenient {
@@ -281,26 +281,26 @@ func (p *parser) call(name, raw string) (call, bool) {
 	if name == "" {
 		return call{}, false
 	}
-	c := call{name: name, input: string(input), broken: !ok, mended: mended}
+	c := call{name: name, input: string(input), broken: !ok, repaired: mended}
 	if c.broken {
 		c.input = raw
 	}
-	tool := p.offered(name)
-	if c.unknown = tool == nil; c.unknown {
+	tool := p.findTool(name)
+	if c.unknownTool = tool == nil; c.unknownTool {
 		return c, true
 	}
 	c.name = tool.Name
 	var given map[string]json.RawMessage
-	c.fits = !c.broken && json.Unmarshal(input, &given) == nil && !slices.ContainsFunc(read(tool).Required, func(key string) bool {
+	c.isValid = !c.broken && json.Unmarshal(input, &given) == nil && !slices.ContainsFunc(decodeSchema(tool).Required, func(key string) bool {
 		_, ok := given[key]
 		return !ok
 	})
 	return c, true
 }
 
-// offered is the tool that name means; nil if there is none. Kimi calls
+// findTool is the tool that name means; nil if there is none. Kimi calls
 // functions.NAME:0.
-func (p *parser) offered(name string) *llm.Tool {
+func (p *parser) findTool(name string) *llm.Tool {
 	bare := strings.TrimPrefix(name, "functions.")
 	if rest := strings.TrimRight(bare, "0123456789"); rest != bare && strings.HasSuffix(rest, ":") {
 		bare = rest[:len(rest)-1]
@@ -313,9 +313,9 @@ func (p *parser) offered(name string) *llm.Tool {
 	return nil
 }
 
-// mend escapes the line breaks and other control characters that models leave
+// escapeControls escapes the line breaks and other control characters that models leave
 // bare inside JSON strings. Valid JSON comes back as it is.
-func mend(raw string) string {
+func escapeControls(raw string) string {
 	if json.Valid([]byte(raw)) {
 		return raw
 	}

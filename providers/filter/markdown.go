@@ -83,13 +83,13 @@ func (m *markdown) walk(s string) {
 	}
 }
 
-// special marks the bytes that change what follows: code, lines and the first
+// markBytes marks the bytes that change what follows: code, lines and the first
 // bytes of marks.
-var special = [256]bool{'`': true, '~': true, '\n': true, ' ': true, '\t': true, '\r': true, '<': true, '[': true, '{': true, 0xE2: true}
+var markBytes = [256]bool{'`': true, '~': true, '\n': true, ' ': true, '\t': true, '\r': true, '<': true, '[': true, '{': true, 0xE2: true}
 
-// begins reports whether c may begin a mark, or JSON, if it does not stand in
+// mayBeginMark reports whether c may begin a mark, or JSON, if it does not stand in
 // code.
-func (m *markdown) begins(c byte) bool {
+func (m *markdown) mayBeginMark(c byte) bool {
 	switch c {
 	case '<', '[', 0xE2:
 		return true
@@ -106,14 +106,14 @@ func (m *markdown) begins(c byte) bool {
 func (m *markdown) seek(s string, i int) int {
 	for ; i < len(s); i++ {
 		c := s[i]
-		if m.run == 0 && !special[c] {
+		if m.run == 0 && !markBytes[c] {
 			m.indent, m.closing = -1, false
 			continue
 		}
 		if m.run == 0 && c == ' ' && m.indent < 0 {
 			continue
 		}
-		if m.begins(c) && !m.code(c) {
+		if m.mayBeginMark(c) && !m.code(c) {
 			return i
 		}
 		m.step(c)

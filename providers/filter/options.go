@@ -67,29 +67,29 @@ func optionsFor(req llm.Request, corrections int) options {
 	if req.ToolChoice == "none" {
 		o.tools = nil
 	}
-	o.lenient = !o.answer && unfitAnswers(req.Messages, o.tools) < corrections
+	o.lenient = !o.answer && invalidAnswers(req.Messages, o.tools) < corrections
 	return o
 }
 
-// unfitAnswers counts the answers since the user's last words that hold calls
+// invalidAnswers counts the answers since the user's last words that hold calls
 // which could not run.
-func unfitAnswers(history []llm.Message, tools []llm.Tool) (n int) {
+func invalidAnswers(history []llm.Message, tools []llm.Tool) (n int) {
 	for i := len(history) - 1; i >= 0 && history[i].Role != llm.RoleUser; i-- {
-		if slices.ContainsFunc(history[i].Parts, func(p llm.Part) bool { return Unfit(p, tools) }) {
+		if slices.ContainsFunc(history[i].Parts, func(p llm.Part) bool { return InvalidCall(p, tools) }) {
 			n++
 		}
 	}
 	return n
 }
 
-// Unfit reports whether p is a call that cannot run: it cannot be read, names none
+// InvalidCall reports whether p is a call that cannot run: it cannot be read, names none
 // of the tools, or lacks what its tool requires.
-func Unfit(p llm.Part, tools []llm.Tool) bool {
+func InvalidCall(p llm.Part, tools []llm.Tool) bool {
 	if p.Kind != llm.Call || p.Remote {
 		return false
 	}
-	c, ok := (&parser{options: options{tools: tools}}).call(p.Name, p.Input)
-	return p.Failed || !ok || !c.fits
+	c, ok := (&parser{options: options{tools: tools}}).buildJSONCall(p.Name, p.Input)
+	return p.Failed || !ok || !c.isValid
 }
 
 // Thought is the Name of thinking that stood in the thought of an action.

@@ -15,59 +15,59 @@ type parser struct {
 	line  bool // it begins a line
 }
 
-// found is what a parser found.
-type found struct {
+// parsed is what a parser found.
+type parsed struct {
 	calls   []call
-	json    bool // JSON as content, which counts only while no call came natively
+	isJSON  bool // JSON as content, which counts only while no call came natively
 	wrapped bool // the tool_calls wrapper, which nobody writes by chance
 	action  bool // the action form
 	fenced  bool // in a code fence
 }
 
 // add adds what was found next to it.
-func (f *found) add(got found) {
+func (f *parsed) add(got parsed) {
 	first := len(f.calls) == 0
 	f.calls = append(f.calls, got.calls...)
-	f.json = f.json || got.json
+	f.isJSON = f.isJSON || got.isJSON
 	f.wrapped, f.action = (first || f.wrapped) && got.wrapped, (first || f.action) && got.action
 }
 
-// fits reports whether every call names an offered tool and has what it requires.
-func (f *found) fits() bool {
-	return !slices.ContainsFunc(f.calls, func(c call) bool { return !c.fits })
+// allValid reports whether every call names an offered tool and has what it requires.
+func (f *parsed) allValid() bool {
+	return !slices.ContainsFunc(f.calls, func(c call) bool { return !c.isValid })
 }
 
-// vague reports whether JSON may be data as well as a call: it names no tool, and
+// mayBeData reports whether JSON may be data as well as a call: it names no tool, and
 // what looks like arguments is no object.
-func (f *found) vague() bool {
-	return !f.wrapped && !f.action && slices.ContainsFunc(f.calls, func(c call) bool { return c.unknown && c.broken })
+func (f *parsed) mayBeData() bool {
+	return !f.wrapped && !f.action && slices.ContainsFunc(f.calls, func(c call) bool { return c.unknownTool && c.broken })
 }
 
-// mended reports whether a call was broken.
-func (f *found) mended() bool {
-	return slices.ContainsFunc(f.calls, func(c call) bool { return c.mended })
+// anyRepaired reports whether a call was broken.
+func (f *parsed) anyRepaired() bool {
+	return slices.ContainsFunc(f.calls, func(c call) bool { return c.repaired })
 }
 
 // parse reads at the beginning of the text what s describes: nil is JSON or a
 // fence.
-func (p *parser) parse(s *shape) (f found, ok bool) {
+func (p *parser) parse(s *callSyntax) (f parsed, ok bool) {
 	switch {
 	case s != nil:
 		start := p.pos
-		if f.calls, ok = p.marked(s); !ok && p.lenient {
-			f.calls, ok = p.rescue(s, start)
+		if f.calls, ok = p.markedCalls(s); !ok && p.lenient {
+			f.calls, ok = p.salvage(s, start)
 		}
-	case p.next() == '`' || p.next() == '~':
+	case p.peek() == '`' || p.peek() == '~':
 		f, ok = p.fence()
 	default:
-		f, ok = p.bare()
+		f, ok = p.bareJSON()
 	}
 	return f, ok && len(f.calls) > 0
 }
 
 // fence reads a code fence that holds calls and nothing else.
-func (p *parser) fence() (f found, ok bool) {
-	c, n := p.next(), 0
+func (p *parser) fence() (f parsed, ok bool) {
+	c, n := p.peek(), 0
 	for p.take(c) {
 		n++
 	}
@@ -76,11 +76,11 @@ func (p *parser) fence() (f found, ok bool) {
 		return f, false
 	}
 	f.fenced = true
-	for p.space(); !p.literal(mark); p.space() {
-		if len(f.calls) > 0 && !p.need(1) && p.well { // a stop sequence took the mark
+	for p.skipSpace(); !p.literal(mark); p.skipSpace() {
+		if len(f.calls) > 0 && !p.need(1) && p.complete { // a stop sequence took the mark
 			break
 		}
-		got, ok := p.inside()
+		got, ok := p.insideFence()
 		if !ok {
 			return f, false
 		}
@@ -89,33 +89,33 @@ func (p *parser) fence() (f found, ok bool) {
 	return f, true
 }
 
-// inside reads a call inside a fence. Behind other text that is JSON: markup in
+// insideFence reads a call inside a fence. Behind other text that is JSON: markup in
 // fences is shown, not meant.
-func (p *parser) inside() (found, bool) {
-	for i := range shapes {
+func (p *parser) insideFence() (parsed, bool) {
+	for i := range callSyntaxes {
 		if !p.first {
 			break
 		}
 		start := p.pos
-		if p.literal(shapes[i].mark()) {
+		if p.literal(callSyntaxes[i].mark()) {
 			p.pos = start
-			return p.parse(&shapes[i])
+			return p.parse(&callSyntaxes[i])
 		}
 	}
-	if c := p.next(); c != '{' && c != '[' {
-		return found{}, false
+	if c := p.peek(); c != '{' && c != '[' {
+		return parsed{}, false
 	}
 	return p.parse(nil)
 }
 
-// marked reads the calls of s, with the marks around them.
-func (p *parser) marked(s *shape) (calls []call, ok bool) {
+// markedCalls reads the calls of s, with the marks around them.
+func (p *parser) markedCalls(s *callSyntax) (calls []call, ok bool) {
 	if !p.literal(s.open) {
 		return nil, false
 	}
 	for {
 		end := p.pos
-		p.space()
+		p.skipSpace()
 		switch {
 		case len(calls) == 0:
 		case p.any(s.end), !p.need(1):
@@ -124,9 +124,9 @@ func (p *parser) marked(s *shape) (calls []call, ok bool) {
 			p.pos = end
 			return calls, true
 		case p.literal(s.open): // the model forgot to close the last one
-			p.space()
+			p.skipSpace()
 		}
-		got, ok := p.form(s)
+		got, ok := p.readForm(s)
 		if !ok {
 			return nil, false
 		}
@@ -134,50 +134,50 @@ func (p *parser) marked(s *shape) (calls []call, ok bool) {
 	}
 }
 
-// form reads a call in the first form of s that fits what comes next.
-func (p *parser) form(s *shape) ([]call, bool) {
+// readForm reads a call in the first form of s that fits what comes next.
+func (p *parser) readForm(s *callSyntax) ([]call, bool) {
 	for i := range s.forms {
 		f := &s.forms[i]
 		switch {
 		case f.args == "" && f.keys == nil:
-			if c := p.next(); c == '{' || c == '[' || c == '`' {
+			if c := p.peek(); c == '{' || c == '[' || c == '`' {
 				return p.object()
 			}
 		case f.tag && p.literal(f.open):
-			return p.tagged(f, s)
+			return p.taggedCall(f, s)
 		case !f.tag && p.literal(f.open):
-			return p.named(f, s)
+			return p.namedCall(f, s)
 		}
 	}
 	return nil, false
 }
 
-// tagged reads a call from behind the beginning of its tag.
-func (p *parser) tagged(f *form, s *shape) ([]call, bool) {
+// taggedCall reads a call from behind the beginning of its tag.
+func (p *parser) taggedCall(f *form, s *callSyntax) ([]call, bool) {
 	tag, ok := p.until(">", 256)
 	name, named := attribute(f.open, tag)
 	if !ok || !named {
 		return nil, false
 	}
 	if strings.HasSuffix(tag, "/") && !strings.HasSuffix(f.open, "=") { // <invoke name="list"/>
-		return []call{p.spell(name, nil)}, true
+		return []call{p.buildCall(name, nil)}, true
 	}
 	return p.arguments(f, s, name)
 }
 
-// named reads a call that begins with a bare name.
-func (p *parser) named(f *form, s *shape) ([]call, bool) {
+// namedCall reads a call that begins with a bare name.
+func (p *parser) namedCall(f *form, s *callSyntax) ([]call, bool) {
 	name, ok := p.token()
 	if !ok {
 		return nil, false
 	}
-	p.space()
+	p.skipSpace()
 	if f.id != "" && p.literal(f.id) {
 		p.token()
 	}
 	p.any(f.args)
-	p.space()
-	if c := p.next(); f.keys == nil && c != '{' && c != '`' {
+	p.skipSpace()
+	if c := p.peek(); f.keys == nil && c != '{' && c != '`' {
 		// DeepSeek before V3.1: the word "function", the mark, the name.
 		if name, ok = p.token(); !ok {
 			return nil, false
@@ -187,15 +187,15 @@ func (p *parser) named(f *form, s *shape) ([]call, bool) {
 }
 
 // arguments reads what follows the name, and the end of the call.
-func (p *parser) arguments(f *form, s *shape, name string) ([]call, bool) {
+func (p *parser) arguments(f *form, s *callSyntax, name string) ([]call, bool) {
 	var c call
-	p.space()
-	if next := p.next(); next == '{' || next == '`' {
+	p.skipSpace()
+	if next := p.peek(); next == '{' || next == '`' {
 		raw, ok := p.fenced()
 		if !ok {
 			return nil, false
 		}
-		if c, ok = p.call(name, raw); !ok {
+		if c, ok = p.buildJSONCall(name, raw); !ok {
 			return nil, false
 		}
 	} else if f.keys == nil {
@@ -205,10 +205,10 @@ func (p *parser) arguments(f *form, s *shape, name string) ([]call, bool) {
 		if !ok {
 			return nil, false
 		}
-		c = p.spell(name, params)
+		c = p.buildCall(name, params)
 	}
-	p.space()
-	if !p.any(f.end) && (f.end != "" || f.keys != nil) && !p.ahead(s.end, s.open) {
+	p.skipSpace()
+	if !p.any(f.end) && (f.end != "" || f.keys != nil) && !p.isNext(s.end, s.open) {
 		return nil, false
 	}
 	return []call{c}, true
@@ -220,13 +220,13 @@ type param struct {
 	json       bool // the tag says that the value is JSON
 }
 
-func (p *parser) parameters(f *form, s *shape) (params []param, ok bool) {
+func (p *parser) parameters(f *form, s *callSyntax) (params []param, ok bool) {
 	next := []string{f.end, s.end, s.open} // what may follow a value
 	for _, k := range f.keys {
 		next = append(next, k.open)
 	}
 	for {
-		p.space()
+		p.skipSpace()
 		i := slices.IndexFunc(f.keys, func(k key) bool { return p.literal(k.open) })
 		if i < 0 {
 			return params, true
@@ -267,11 +267,11 @@ func (p *parser) value(end string, next []string, json bool) (string, bool) {
 			break
 		}
 		marks++
-		if stop := p.pos - len(end); p.ahead(next...) {
+		if stop := p.pos - len(end); p.isNext(next...) {
 			return unescape(string(p.buf[start:stop]), json), true
 		}
 	}
-	if marks > 0 || !p.well {
+	if marks > 0 || !p.complete {
 		return "", false
 	}
 	p.pos = len(p.buf)
@@ -289,10 +289,10 @@ const (
 func (p *parser) cdata(end string) (string, bool) {
 	start, found := p.pos, false
 	var b strings.Builder
-	for p.space(); p.literal(cdataOpen); p.space() {
+	for p.skipSpace(); p.literal(cdataOpen); p.skipSpace() {
 		inner, ok := p.until(cdataClose, 0)
 		b.WriteString(inner)
-		for ok && !p.ahead(end, cdataOpen) { // it is part of the text
+		for ok && !p.isNext(end, cdataOpen) { // it is part of the text
 			inner, ok = p.until(cdataClose, 0)
 			b.WriteString(cdataClose + inner)
 		}
@@ -301,7 +301,7 @@ func (p *parser) cdata(end string) (string, bool) {
 			break
 		}
 	}
-	if !found || !p.literal(end) && (p.need(1) || !p.well) {
+	if !found || !p.literal(end) && (p.need(1) || !p.complete) {
 		p.pos = start
 		return "", false
 	}
@@ -318,7 +318,7 @@ func unescape(value string, json bool) string {
 	return entities.Replace(value)
 }
 
-var nameIs = sync.OnceValue(func() *regexp.Regexp {
+var nameAttribute = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s(?:.*\s)?name\s*=\s*(?:"([^"]*)"|'([^']*)')`)
 })
 
@@ -329,7 +329,7 @@ func attribute(open, rest string) (name string, ok bool) {
 		name = strings.Trim(rest, " \"'")
 		return name, name != ""
 	}
-	m := nameIs().FindStringSubmatch(rest) // the space before it ends the name of the tag
+	m := nameAttribute().FindStringSubmatch(rest) // the space before it ends the name of the tag
 	if m == nil || m[1]+m[2] == "" {
 		return "", false
 	}
@@ -339,10 +339,10 @@ func attribute(open, rest string) (name string, ok bool) {
 // fenced reads JSON, which may stand in a code fence.
 func (p *parser) fenced() (string, bool) {
 	fence := p.any("```json", "```")
-	p.space()
+	p.skipSpace()
 	raw, ok := p.json()
 	if ok && fence {
-		p.space()
+		p.skipSpace()
 		ok = p.literal("```") || !p.need(1)
 	}
 	return raw, ok

@@ -12,23 +12,23 @@ import (
 // grammar is written once, in straight lines, reads each byte once, and cannot
 // depend on where the stream was cut.
 type source struct {
-	buf   []byte
-	pos   int
-	ended bool   // there is no more
-	well  bool   // the answer ended as the model wanted
-	dry   bool   // the parser asked for more than there was
-	await string // while it pauses, only text with one of these bytes matters; "" is any
-	pause func(struct{}) bool
+	buf      []byte
+	pos      int
+	ended    bool   // there is no more
+	complete bool   // the answer ended as the model wanted
+	starved  bool   // the parser asked for more than there was
+	awaited  string // while it pauses, only text with one of these bytes matters; "" is any
+	pause    func(struct{}) bool
 }
 
 // need waits until n bytes stand behind pos; false if the text ends before.
 func (s *source) need(n int) bool {
 	for len(s.buf)-s.pos < n {
 		if s.ended || !s.pause(struct{}{}) {
-			s.ended, s.dry = true, true
+			s.ended, s.starved = true, true
 			return false
 		}
-		s.await = ""
+		s.awaited = ""
 	}
 	return true
 }
@@ -36,7 +36,7 @@ func (s *source) need(n int) bool {
 // add takes more text, and reports whether it may matter to the parser now.
 func (s *source) add(text string) bool {
 	s.buf = append(s.buf, text...)
-	return s.await == "" || strings.ContainsAny(text, s.await)
+	return s.awaited == "" || strings.ContainsAny(text, s.awaited)
 }
 
 // seek goes on to the next of these bytes, which are ASCII; false if the text
@@ -49,14 +49,14 @@ func (s *source) seek(bytes string) bool {
 			}
 			s.pos++
 		}
-		if s.await = bytes; !s.need(1) {
+		if s.awaited = bytes; !s.need(1) {
 			return false
 		}
 	}
 }
 
-// next is the next byte, which is not consumed; 0 at the end.
-func (s *source) next() byte {
+// peek is the next byte, which is not consumed; 0 at the end.
+func (s *source) peek() byte {
 	if !s.need(1) {
 		return 0
 	}
@@ -65,15 +65,15 @@ func (s *source) next() byte {
 
 // take consumes c if it comes next.
 func (s *source) take(c byte) bool {
-	if s.next() != c {
+	if s.peek() != c {
 		return false
 	}
 	s.pos++
 	return true
 }
 
-func (s *source) space() {
-	for s.need(1) && strings.IndexByte(space, s.buf[s.pos]) >= 0 {
+func (s *source) skipSpace() {
+	for s.need(1) && strings.IndexByte(whitespace, s.buf[s.pos]) >= 0 {
 		s.pos++
 	}
 }
@@ -84,7 +84,7 @@ func (s *source) literal(lit string) bool {
 	start := s.pos
 	for i := range len(lit) {
 		if lit[i] == ' ' {
-			s.space()
+			s.skipSpace()
 		} else if !s.take(lit[i]) {
 			s.pos = start
 			return false
@@ -103,11 +103,11 @@ func (s *source) any(lits ...string) bool {
 	return false
 }
 
-// ahead reports whether one of lits comes next, or the end, after white space.
-func (s *source) ahead(lits ...string) bool {
+// isNext reports whether one of lits comes next, or the end, after white space.
+func (s *source) isNext(lits ...string) bool {
 	start := s.pos
 	defer func() { s.pos = start }()
-	s.space()
+	s.skipSpace()
 	return s.any(lits...) || !s.need(1)
 }
 
@@ -122,7 +122,7 @@ func (s *source) until(lit string, limit int) (string, bool) {
 		}
 		from = max(from, len(s.buf)-len(lit)+1)
 		if last := len(lit) - 1; limit == 0 && lit[last] < utf8.RuneSelf {
-			s.await = lit[last:]
+			s.awaited = lit[last:]
 		}
 		if limit > 0 && from-s.pos > limit || !s.need(len(s.buf)-s.pos+1) {
 			return "", false
@@ -133,7 +133,7 @@ func (s *source) until(lit string, limit int) (string, bool) {
 // token consumes a name: letters, digits and what stands between them.
 func (s *source) token() (string, bool) {
 	start := s.pos
-	for s.need(1) && nameByte(s.buf[s.pos]) {
+	for s.need(1) && isNameByte(s.buf[s.pos]) {
 		if s.pos++; s.pos-start > 128 {
 			s.pos = start
 			return "", false
@@ -142,7 +142,7 @@ func (s *source) token() (string, bool) {
 	return string(s.buf[start:s.pos]), s.pos > start
 }
 
-func nameByte(c byte) bool {
+func isNameByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-.:/", c) >= 0
 }
 
@@ -150,7 +150,7 @@ func nameByte(c byte) bool {
 // an answer that ended well, brackets that the model forgot are added. On
 // failure pos stands where the text stopped being JSON.
 func (s *source) json() (string, bool) {
-	if c := s.next(); c != '{' && c != '[' {
+	if c := s.peek(); c != '{' && c != '[' {
 		return "", false
 	}
 	start := s.pos
@@ -173,7 +173,7 @@ func (s *source) json() (string, bool) {
 			}
 		}
 	}
-	if !s.well {
+	if !s.complete {
 		return "", false
 	}
 	slices.Reverse(open)

@@ -17,8 +17,8 @@ type ThinkOptions struct {
 	Prefilled bool
 }
 
-// styles are the tags in which models think.
-var styles = []struct{ open, end string }{
+// thinkTags are the tags in which models think.
+var thinkTags = []struct{ open, end string }{
 	{"<think>", "</think>"},                     // DeepSeek R1, Qwen, GLM, MiniMax
 	{"<thinking>", "</thinking>"},               //
 	{"<|channel>thought", "<channel|>"},         // Gemma 4
@@ -56,20 +56,20 @@ func Think(o ThinkOptions) func(llm.Stream) llm.Stream {
 	}
 }
 
-// where a think filter stands in the answer.
-type where int
+// thinkState a think filter stands in the answer.
+type thinkState int
 
 const (
-	leading  where = iota // nothing but white space and thinking so far
-	thinking              // behind an opening tag
-	talking               // in text that a bare closing tag would rename
-	past                  // nothing can come any more
+	atStart    thinkState = iota // nothing but white space and thinking so far
+	inThinking                   // behind an opening tag
+	inText                       // in text that a bare closing tag would rename
+	finished                     // nothing can come any more
 )
 
 type think struct {
 	*llm.Out
 	prefilled bool
-	at        where
+	state     thinkState
 	block     string     // in which all this happens: the first with text
 	begun     bool       // block is set
 	head      *llm.Delta // what opened it, held back so that thinking can stand before it
@@ -89,8 +89,8 @@ func (t *think) event(e llm.Event) {
 	}
 	if f, ok := e.(llm.Finish); ok {
 		t.flush()
-		if t.at == thinking && t.end == "" && t.open && f.Reason != llm.Length {
-			t.Send(llm.Delta{Block: t.thought(), Part: llm.Part{Kind: llm.Text}})
+		if t.state == inThinking && t.end == "" && t.open && f.Reason != llm.Length {
+			t.Send(llm.Delta{Block: t.thinkingBlock(), Part: llm.Part{Kind: llm.Text}})
 		}
 	}
 	t.Send(e)
@@ -102,29 +102,29 @@ func (t *think) delta(d llm.Delta, e llm.Event) {
 		t.begun, t.block = true, d.Block
 	}
 	if !t.begun || d.Block != t.block {
-		t.other(d.Kind)
+		t.otherBlock(d.Kind)
 		t.Send(e)
 		return
 	}
 	if d.Kind != llm.Text && d.Kind != "" { // somebody else renamed it
 		t.flush()
-		t.at = past
+		t.state = finished
 	}
-	if t.at == past && !t.renamed {
+	if t.state == finished && !t.renamed {
 		t.Send(e)
 		return
 	}
 	i := 0
-	if t.at == talking && t.held == "" {
+	if t.state == inText && t.held == "" {
 		if i = t.md.seek(d.Text, 0); i == len(d.Text) {
 			t.Send(e) // nearly every delta of an answer
 			return
 		}
 	}
-	if t.at == leading && t.head == nil && !t.renamed {
+	if t.state == atStart && t.head == nil && !t.renamed {
 		t.head = &llm.Delta{Block: d.Block, Part: d.Part}
 		t.head.Text = ""
-	} else if more(d) {
+	} else if hasMore(d) {
 		head := d
 		head.Text = ""
 		t.Send(head)
@@ -132,14 +132,14 @@ func (t *think) delta(d llm.Delta, e llm.Event) {
 	t.text(t.held+d.Text, i)
 }
 
-// other takes note of a delta of another block.
-func (t *think) other(kind llm.Kind) {
+// otherBlock takes note of a delta of another block.
+func (t *think) otherBlock(kind llm.Kind) {
 	switch {
-	case kind == llm.Call && t.at != thinking,
-		kind == llm.Thinking && t.at == leading && t.thoughts == 0: // this server tells thinking apart itself
+	case kind == llm.Call && t.state != inThinking,
+		kind == llm.Thinking && t.state == atStart && t.thoughts == 0: // this server tells thinking apart itself
 		t.flush()
-		t.at = past
-	case t.at == leading && t.begun && t.thoughts == 0 && !t.answered: // keep the order of the blocks
+		t.state = finished
+	case t.state == atStart && t.begun && t.thoughts == 0 && !t.answered: // keep the order of the blocks
 		t.flush()
 	}
 }
@@ -149,15 +149,15 @@ func (t *think) other(kind llm.Kind) {
 func (t *think) text(s string, i int) {
 	t.held = ""
 	for s != "" && !t.Stopped() {
-		switch t.at {
-		case leading:
-			s = t.lead(s)
-		case thinking:
-			s = t.think(s)
-		case talking:
-			s = t.talk(s, i)
-		case past:
-			t.say(s)
+		switch t.state {
+		case atStart:
+			s = t.leadingText(s)
+		case inThinking:
+			s = t.thinkingText(s)
+		case inText:
+			s = t.answerText(s, i)
+		case finished:
+			t.sendText(s)
 			s = ""
 		}
 		i = 0
@@ -166,15 +166,15 @@ func (t *think) text(s string, i int) {
 
 // Each of lead, think and talk handles the beginning of s and returns the rest.
 
-func (t *think) lead(s string) string {
-	trimmed := strings.TrimLeft(s, space)
+func (t *think) leadingText(s string) string {
+	trimmed := strings.TrimLeft(s, whitespace)
 	if t.answered {
 		s = trimmed
 	}
 	begins := false // with what may become a tag
-	for _, style := range styles {
+	for _, style := range thinkTags {
 		if strings.HasPrefix(trimmed, style.open) {
-			t.at, t.end, t.open = thinking, style.end, false
+			t.state, t.end, t.open = inThinking, style.end, false
 			t.thoughts++
 			return trimmed[len(style.open):]
 		}
@@ -185,70 +185,70 @@ func (t *think) lead(s string) string {
 		begins = begins || strings.HasPrefix(style.open, trimmed) || !t.answered && strings.HasPrefix(style.end, trimmed)
 	}
 	switch {
-	case begins && len(s)-len(trimmed) <= margin: // also if there is only white space
+	case begins && len(s)-len(trimmed) <= maxSpace: // also if there is only white space
 		t.held = s
 		return ""
 	case t.answered:
-		t.at = past
+		t.state = finished
 	case t.prefilled:
-		t.at, t.end, t.open = thinking, "", false
+		t.state, t.end, t.open = inThinking, "", false
 		t.thoughts++
 	default:
-		t.at = talking
+		t.state = inText
 	}
 	return s
 }
 
-func (t *think) think(s string) string {
+func (t *think) thinkingText(s string) string {
 	if !t.open {
-		s = strings.TrimLeft(s, space)
+		s = strings.TrimLeft(s, whitespace)
 	}
 	at, length, keep := len(s), 0, 0
-	for _, style := range styles {
+	for _, style := range thinkTags {
 		if t.end != "" && t.end != style.end {
 			continue
 		}
 		if i := strings.Index(s, style.end); i >= 0 && i < at {
 			at, length = i, len(style.end)
 		}
-		keep = max(keep, partial(s, style.end))
+		keep = max(keep, partialMark(s, style.end))
 	}
 	if length > 0 {
-		t.reason(s[:at-blanks(s[:at])])
-		t.at, t.answered = leading, true
+		t.sendThinking(s[:at-trailingSpace(s[:at])])
+		t.state, t.answered = atStart, true
 		return s[at+length:]
 	}
-	keep += blanks(s[:len(s)-keep])
-	t.reason(s[:len(s)-keep])
+	keep += trailingSpace(s[:len(s)-keep])
+	t.sendThinking(s[:len(s)-keep])
 	t.held = s[len(s)-keep:]
 	return ""
 }
 
-func (t *think) talk(s string, i int) string {
+func (t *think) answerText(s string, i int) string {
 	for i = t.md.seek(s, i); i < len(s); i = t.md.seek(s, i+1) {
 		rest, begins := s[i:], false
-		for _, style := range styles {
+		for _, style := range thinkTags {
 			if strings.HasPrefix(rest, style.open) { // an answer about tags
-				t.at = past
-				t.say(s)
+				t.state = finished
+				t.sendText(s)
 				return ""
 			}
 			if strings.HasPrefix(rest, style.end) {
-				t.say(s[:i])
+				t.sendText(s[:i])
 				t.Send(llm.Delta{Block: t.block, Part: llm.Part{Kind: llm.Thinking}})
-				t.at, t.answered, t.renamed = leading, true, true
+				t.state, t.answered, t.renamed = atStart, true, true
 				return rest[len(style.end):]
 			}
 			begins = begins || strings.HasPrefix(style.open, rest) || strings.HasPrefix(style.end, rest)
 		}
 		if begins {
-			t.say(s[:i])
+			t.sendText(s[:i])
 			t.held = rest
 			return ""
 		}
 		t.md.step(s[i])
 	}
-	t.say(s)
+	t.sendText(s)
 	return ""
 }
 
@@ -257,15 +257,15 @@ func (t *think) flush() {
 	held := t.held
 	t.held = ""
 	switch {
-	case t.at == thinking:
-		t.reason(held)
+	case t.state == inThinking:
+		t.sendThinking(held)
 	case held != "" || t.head != nil:
-		t.say(held)
+		t.sendText(held)
 	}
 }
 
-// say sends text of the answer.
-func (t *think) say(s string) {
+// sendText sends text of the answer.
+func (t *think) sendText(s string) {
 	d := llm.Delta{Block: t.block, Part: llm.Part{Kind: llm.Text}}
 	if t.renamed {
 		d.Block += "/answer"
@@ -279,17 +279,17 @@ func (t *think) say(s string) {
 	t.Send(d)
 }
 
-// reason sends thinking.
-func (t *think) reason(s string) {
+// sendThinking sends thinking.
+func (t *think) sendThinking(s string) {
 	if s == "" {
 		return
 	}
 	t.open = true
-	t.Send(llm.Delta{Block: t.thought(), Part: llm.Part{Kind: llm.Thinking, Text: s}})
+	t.Send(llm.Delta{Block: t.thinkingBlock(), Part: llm.Part{Kind: llm.Thinking, Text: s}})
 }
 
-// thought names the thinking block that is being written.
-func (t *think) thought() string {
+// thinkingBlock names the thinking block that is being written.
+func (t *think) thinkingBlock() string {
 	if t.thoughts == 1 {
 		return t.block + "/thinking"
 	}
@@ -297,12 +297,12 @@ func (t *think) thought() string {
 }
 
 const (
-	space  = " \t\r\n"
-	margin = 1 << 10 // more white space than this is held back for nobody
+	whitespace = " \t\r\n"
+	maxSpace   = 1 << 10 // more white space than this is held back for nobody
 )
 
-// blanks is the length of the white space at the end of s, up to margin.
-func blanks(s string) int {
-	s = s[max(0, len(s)-margin):]
-	return len(s) - len(strings.TrimRight(s, space))
+// trailingSpace is the length of the white space at the end of s, up to margin.
+func trailingSpace(s string) int {
+	s = s[max(0, len(s)-maxSpace):]
+	return len(s) - len(strings.TrimRight(s, whitespace))
 }

@@ -58,7 +58,7 @@ func (m *Model) compile(req llm.Request) (body map[string]any, notices []string)
 
 // answers is how the schema of an answer is written, which need not be an
 // object.
-var answers = func() schema.Target { t := schema.Gemini; t.Object = false; return t }()
+var answers = func() schema.Target { t := schema.Gemini; t.ObjectRoot = false; return t }()
 
 // declarations describes the tools.
 func declarations(tools []llm.Tool) []any {

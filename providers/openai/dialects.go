@@ -58,7 +58,7 @@ var template = []spelling{
 // grammar is what llama.cpp makes of a schema, of which tools need an object.
 var grammar = func() schema.Target {
 	t := schema.Grammar
-	t.Object = true
+	t.ObjectRoot = true
 	return t
 }()
 

@@ -105,7 +105,7 @@ func (e *endpoint) stream(ctx context.Context, req llm.Request, clean bool) llm.
 	if clean {
 		return s
 	}
-	return filter.Calls(req)(filter.Think(filter.ThinkOptions{})(filter.Ends(s)))
+	return filter.Calls(req)(filter.Think(filter.ThinkOptions{})(filter.StripEndTokens(s)))
 }
 
 // attempts bounds how often a request is sent that the server keeps refusing,

@@ -1,327 +1,286 @@
 package prompted
 
 import (
+	"bytes"
 	"encoding/json"
-	"strconv"
+	"maps"
+	"slices"
 	"strings"
 
 	"parley/providers/llm"
 	"parley/providers/schema"
 )
 
-// The marks of the form Free.
+// A role is what a member of an action says.
+type role byte
+
 const (
-	callBegin = "<tool_call>"
-	callEnd   = "</tool_call>"
+	other role = iota
+	thought
+	answer
+	name  // of a tool
+	args  // of a call
+	inner // a call, or a list of calls
 )
 
-// actions reads replies of the form Action.
-//
-//   - The first member of an object decides whether it is an action; until then
-//     it is held back, and so is a fence or bracket before it.
-//   - Thought and answer are passed on as they arrive. A call is made when its
-//     object is complete, or mended without guessing at a value that was cut off.
-//   - Actions may stand in a fence, in a list, behind each other, or behind text.
-//   - Text that is no action is the answer of a model that forgot the form, and
-//     read by filter.Prompted; see isAnswer. Text behind a call is what the model
-//     imagines of its result, and left out.
-func actions(s llm.Stream, tools []llm.Tool) llm.Stream {
-	return func(yield func(llm.Event, error) bool) {
-		out := &sink{Out: llm.NewOut(yield)}
-		rewrite(s, out, &actionReader{sink: out, tools: tools})
-	}
+// roles are the names of members: those of the form first, then what models
+// remember of other forms.
+var roles = map[string]role{
+	"thought": thought, "tool_name": name, "tool_args": args, "answer": answer,
+	"thoughts": thought, "thinking": thought, "reasoning": thought, "reflection": thought,
+	"final_answer": answer, "response": answer, "reply": answer,
+	"name": name, "tool": name, "function_name": name,
+	"arguments": args, "args": args, "parameters": args, "input": args, "tool_input": args, "action_input": args,
+	"action": inner, "function": inner, "function_call": inner, "tool_call": inner, // or a name
+	"tool_calls": inner, "actions": inner, "calls": inner,
 }
 
-type actionReader struct {
-	*sink
-	tools []llm.Tool
-
-	block   string
-	blocks  int    // names given to blocks
-	alias   string // the block that text goes to
-	edge    bool   // nothing but marks came since the beginning or the last action
-	calls   int
-	line    bool // what is held begins a line
-	acted   bool // an action came in this block
-	imagine bool // text behind a call was left out
-	held    string
-	markup  bool // between callBegin and callEnd, which are read elsewhere
-
-	lead   string // what stood before the object that is being read
-	object []byte // what came of it
-	lexer  *lexer // nil outside of one
-	sent   [2]strings.Builder
-	ids    [2]string // the blocks of thought and answer
+// isFormKey are the names of members that the form asks for.
+func isFormKey(key string) bool {
+	return key == "thought" || key == "tool_name" || key == "tool_args" || key == "answer"
 }
 
-func (a *actionReader) begin(block string) {
-	a.block, a.alias, a.edge, a.acted, a.markup = block, block, true, false, false
+type call struct {
+	name string
+	args json.RawMessage // an object, unless unreadable
+
+	unknown    bool // there is no such tool
+	unreadable bool // args is all of what was written
 }
 
-func (a *actionReader) finish(r llm.Reason) llm.Reason {
-	if a.imagine {
-		a.Send(llm.Notice{Text: imagined})
-	}
-	if a.calls > 0 && r == llm.Stop {
-		return llm.Calls
-	}
-	return r
+// A action is what an object says as an action.
+type action struct {
+	thought, answer json.RawMessage // nil: nothing is said
+	calls           []call
 }
 
-func (a *actionReader) text(s string) {
-	for s != "" && !a.Stopped() {
-		if a.lexer != nil {
-			s = a.inside(s)
-			continue
-		}
-		s = a.outside(s)
-	}
+func (r action) isEmpty() bool { return r.thought == nil && r.answer == nil && r.calls == nil }
+
+// interpret reads a JSON object as an action; false if it is none.
+func interpret(object []byte, tools []llm.Tool) (r action, ok bool) {
+	ok = r.object(object, tools, 0)
+	return r, ok
 }
 
-// outside reads text up to the beginning of an object, and returns what is
-// behind that.
-func (a *actionReader) outside(s string) string {
-	if a.imagine {
-		return ""
+// object reports whether it was given a JSON object.
+func (r *action) object(object []byte, tools []llm.Tool, depth int) bool {
+	var members map[string]json.RawMessage
+	if depth > 4 || json.Unmarshal(object, &members) != nil {
+		return false
 	}
-	s, a.held = a.held+s, ""
-	if a.markup {
-		return a.inMarkup(s)
-	}
-	if a.edge {
-		v, n := probe(s, true, true, a.acted)
-		switch v {
-		case undecided:
-			a.held = s
-			return ""
-		case found:
-			return a.open(s[:n], s[n:])
-		}
-		a.edge, a.line = false, true
-		if a.acted {
-			s = strings.TrimLeft(s, " \t\r\n`],;")
-			if s == "" {
-				a.edge = true
-				return ""
-			}
-		}
-	}
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '<':
-			if strings.HasPrefix(s[i:], callBegin) {
-				a.say(s[:i])
-				a.markup = true
-				return s[i:]
-			}
-			if strings.HasPrefix(callBegin, s[i:]) {
-				a.hold(s, i)
-				return ""
+	by := map[role]json.RawMessage{}
+	loose := map[string]json.RawMessage{}                   // arguments that were not put into an object
+	for _, key := range slices.Sorted(maps.Keys(members)) { // the same reply is read the same each time
+		value := members[key]
+		role := roles[strings.ToLower(key)]
+		if role == other {
+			if key != "type" && key != "id" && key != "call_id" && key != "index" {
+				loose[key] = value
 			}
 			continue
-		case '{', '[', '`':
-		default:
+		}
+		if isNull(value) || by[role] != nil && !isFormKey(key) {
 			continue
 		}
-		line := i == 0 && a.line || i > 0 && s[i-1] == '\n'
-		switch v, n := probe(s[i:], line, false, false); v {
-		case undecided:
-			a.hold(s, i)
-			return ""
-		case found:
-			if a.say(s[:i]); a.imagine {
-				return ""
-			}
-			return a.open(s[i:i+n], s[i+n:])
+		by[role] = value
+	}
+	r.setFirst(&r.thought, by[thought])
+	r.setFirst(&r.answer, by[answer])
+	tool, isName := "", false
+	if v := by[inner]; v != nil {
+		if tool, isName = stringValue(v); !isName {
+			r.inner(v, tools, depth)
+			return true
 		}
 	}
-	a.say(s)
-	return ""
-}
-
-// hold passes on the first i bytes of s, and keeps the rest for when there is
-// more.
-func (a *actionReader) hold(s string, i int) {
-	line := i == 0 && a.line || i > 0 && s[i-1] == '\n'
-	if a.say(s[:i]); !a.imagine {
-		a.held, a.line = s[i:], line
+	if v, ok := stringValue(by[name]); ok {
+		tool = v
 	}
-}
-
-// inMarkup passes on text up to the mark that ends a call, and returns what is
-// behind it: objects in there are no replies.
-func (a *actionReader) inMarkup(s string) string {
-	n := strings.Index(s, callEnd)
-	if a.markup = n < 0; !a.markup {
-		n += len(callEnd)
-		a.say(s[:n])
-		return s[n:]
-	}
-	n = max(0, len(s)-len(callEnd)+1)
-	for !strings.HasPrefix(callEnd, s[n:]) { // "" is one as well
-		n++
-	}
-	a.hold(s, n)
-	return ""
-}
-
-// say passes on text that is no action.
-func (a *actionReader) say(s string) {
-	if s == "" {
-		return
-	}
-	if a.calls > 0 {
-		a.imagine = a.imagine || strings.Trim(s, " \t\r\n`],;") != ""
-		return
-	}
-	a.edge, a.line = false, s[len(s)-1] == '\n'
-	a.put(a.alias, llm.Text, s)
-}
-
-// isAnswer reports whether a block holds the answer of an action, which is not
-// read for calls.
-func isAnswer(block string) bool { return strings.Contains(block, "/"+answerBlock) }
-
-const answerBlock = "answer"
-
-// next names another block.
-func (a *actionReader) next(what string) string {
-	a.blocks++
-	return a.block + "/" + what + strconv.Itoa(a.blocks)
-}
-
-// open begins an object; lead ends with its bracket.
-func (a *actionReader) open(lead, rest string) string {
-	a.lead, a.object = lead[:len(lead)-1], append(a.object[:0], '{')
-	a.sent, a.ids = [2]strings.Builder{}, [2]string{}
-	a.lexer = newLexer(a.pass)
-	a.lexer.start()
-	return rest
-}
-
-// pass hands thought and answer on.
-func (a *actionReader) pass(field role, text string) {
-	if field == answer && a.calls > 0 { // it cannot know the results
-		a.imagine = true
-		return
-	}
-	kind, i, what := llm.Thinking, 0, "thought"
-	if field == answer {
-		kind, i, what = llm.Text, 1, answerBlock
-	}
-	if a.ids[i] == "" {
-		a.ids[i] = a.next(what)
-	}
-	a.sent[i].WriteString(text)
-	a.put(a.ids[i], kind, text)
-}
-
-// inside reads more of the object, and returns what is behind it.
-func (a *actionReader) inside(s string) string {
-	n, done := len(s), false
-	if !a.lexer.broken {
-		n, done = a.lexer.feed(s)
-	}
-	a.object = append(a.object, s[:n]...)
-	if !done {
-		return s[n:]
-	}
-	whole := a.object
-	got, ok := interpret(whole, a.tools)
-	if !ok {
-		if whole, ok = schema.RepairWhole(whole); !ok || !a.lexer.raw {
-			a.lexer.broken = true // quotes that nobody escaped: the end is somewhere else
-			return s[n:]
-		}
-		got, _ = interpret(whole, a.tools)
-	}
-	a.take(whole, got)
-	return s[n:]
-}
-
-// take takes a whole object, which says got.
-func (a *actionReader) take(object []byte, got reading) {
-	l := a.lexer
-	a.lexer = nil
-	a.edge = true
-	if got.nothing() {
-		a.reject(object)
-		return
-	}
-	a.rest(l, thought, 0, got.thought)
-	a.rest(l, answer, 1, got.answer)
-	for _, c := range got.calls {
-		a.calls++
-		a.call(a.next("call"), c)
-	}
-	a.acted = true
-	a.alias = a.next("text")
-}
-
-// rest passes on what of a member did not go out while l read the object.
-func (a *actionReader) rest(l *lexer, field role, i int, member json.RawMessage) {
-	if l.told[field] && !l.broken {
-		return
-	}
-	if rest, ok := strings.CutPrefix(spoken(member), a.sent[i].String()); ok && rest != "" {
-		a.pass(field, rest)
-	}
-}
-
-// reject gives an object back as text that was none of ours.
-func (a *actionReader) reject(object []byte) {
-	if a.sent[0].Len() == 0 && a.sent[1].Len() == 0 {
-		a.say(a.lead + string(object))
-	}
-	a.edge = a.acted
-}
-
-func (a *actionReader) end(well bool) {
-	held := a.held
-	a.held = ""
-	if a.lexer == nil {
-		if !a.acted || strings.Trim(held, " \t\r\n`],;") != "" {
-			a.say(held)
-		}
-		return
-	}
-	fixed, whole := schema.RepairWhole(a.object)
-	if well && whole {
-		a.Send(llm.Notice{Text: "mended a broken reply"})
-		got, _ := interpret(fixed, a.tools)
-		a.take(fixed, got)
-		return
-	}
-	l := a.lexer
-	a.lexer = nil
-	if fixed, ok := schema.Repair(a.object); ok && l.broken {
-		got, _ := interpret(fixed, a.tools)
-		a.rest(l, thought, 0, got.thought)
-		a.rest(l, answer, 1, got.answer)
-		l.tool = l.tool || len(got.calls) > 0
-	}
+	input := by[args]
 	switch {
-	case l.tool && well:
-		a.calls++
-		a.call(a.next("call"), call{name: toolIn(a.object, a.tools), args: a.object, unreadable: true})
-		return
-	case l.tool:
-		a.Send(llm.Notice{Text: "a tool call broke off and was not run"})
-	}
-	if a.sent[0].Len() == 0 && a.sent[1].Len() == 0 {
-		a.say(a.lead + string(a.object))
-	}
-}
-
-// toolIn is the tool that a reply asks for which broke off.
-func toolIn(object []byte, tools []llm.Tool) string {
-	if fixed, ok := schema.Repair(object); ok {
-		if got, _ := interpret(fixed, tools); len(got.calls) > 0 {
-			return got.calls[0].name
+	case tool == "" || strings.EqualFold(tool, "none"):
+	case findTool(tools, tool) != nil:
+		if input == nil && len(loose) > 0 {
+			input = encode(loose)
 		}
+		r.calls = append(r.calls, call{name: tool, args: asObject(input)})
+	case strings.EqualFold(strings.ReplaceAll(tool, " ", "_"), "final_answer"), strings.EqualFold(tool, "answer"):
+		r.setFirst(&r.answer, input)
+	case members["tool_name"] != nil || r.thought != nil || r.answer != nil: // else it is data, or OpenAI's form
+		r.calls = append(r.calls, call{name: tool, args: asObject(input), unknown: true})
 	}
-	return "tool_call"
+	return true
 }
 
-// imagined is told where words behind a call were left out.
-const imagined = "left out what the model wrote behind its tool call"
+// setFirst notes the first value that says something.
+func (r *action) setFirst(to *json.RawMessage, v json.RawMessage) {
+	if *to == nil && string(v) != `""` {
+		*to = v
+	}
+}
+
+// inner reads a call, or a list of them.
+func (r *action) inner(v json.RawMessage, tools []llm.Tool, depth int) {
+	var list []json.RawMessage
+	if json.Unmarshal(v, &list) != nil {
+		list = []json.RawMessage{v}
+	}
+	for _, one := range list {
+		r.object(one, tools, depth+1)
+	}
+}
+
+func isNull(v json.RawMessage) bool { return string(bytes.TrimSpace(v)) == "null" }
+
+// stringValue is v if it is a string.
+func stringValue(v json.RawMessage) (string, bool) {
+	var s string
+	if len(v) == 0 || v[0] != '"' || json.Unmarshal(v, &s) != nil {
+		return "", false
+	}
+	return s, true
+}
+
+// asString is v as text: a string is what it says, all else its JSON.
+func asString(v json.RawMessage) string {
+	if s, ok := stringValue(v); ok {
+		return s
+	}
+	return string(v)
+}
+
+// asObject is arguments as an object: models write them as a string, and null
+// for none.
+func asObject(v json.RawMessage) json.RawMessage {
+	if s, ok := stringValue(v); ok {
+		fixed, _ := schema.RepairWhole([]byte(s))
+		v = fixed
+	}
+	if got, ok := llm.Arguments(string(v)); ok {
+		return got
+	}
+	return encode(map[string]json.RawMessage{"input": v}) // the tool says what is wrong with it
+}
+
+// A verdict is what the beginning of a text may be.
+type verdict byte
+
+const (
+	verdictNo        verdict = iota
+	verdictUndecided         // more has to come
+	verdictYes
+)
+
+// maxLead is how much is held back at most before it must be an action.
+const maxLead = 512
+
+// probe reports whether s begins with an action, and where its first bracket
+// ends. Inside a text only names of the form itself count, and the answer only
+// on a line of its own; at the edge of a text those of other forms as well.
+func probe(s string, line, edge, acted bool) (verdict, int) {
+	p := prober{s: s}
+	if edge {
+		p.skip(" \t\r\n")
+	}
+	if acted {
+		p.skip(" \t\r\n`],;")
+	}
+	v := p.fence()
+	if v != verdictYes {
+		return p.limitLead(v), 0
+	}
+	if p.peek() == '[' {
+		p.i++
+		p.skip(" \t\r\n")
+	}
+	if p.i == len(s) {
+		return p.limitLead(verdictUndecided), 0
+	}
+	if p.peek() != '{' {
+		return verdictNo, 0
+	}
+	p.i++
+	n := p.i
+	v = p.key(line, edge)
+	return p.limitLead(v), n
+}
+
+type prober struct {
+	s string
+	i int
+}
+
+func (p *prober) peek() byte {
+	if p.i < len(p.s) {
+		return p.s[p.i]
+	}
+	return 0
+}
+
+func (p *prober) skip(set string) {
+	for p.i < len(p.s) && strings.IndexByte(set, p.s[p.i]) >= 0 {
+		p.i++
+	}
+}
+
+func (p *prober) limitLead(v verdict) verdict {
+	if p.i > maxLead { // wherever the text was cut
+		return verdictNo
+	}
+	return v
+}
+
+// fence reads the line that opens a fence, if there is one.
+func (p *prober) fence() verdict {
+	const mark = "```"
+	rest := p.s[p.i:]
+	if len(rest) < len(mark) && strings.HasPrefix(mark, rest) {
+		return verdictUndecided
+	}
+	if !strings.HasPrefix(rest, mark) {
+		return verdictYes
+	}
+	p.i += len(mark)
+	p.skip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+	p.skip(" \t\r\n")
+	if p.i == len(p.s) {
+		return verdictUndecided
+	}
+	return verdictYes
+}
+
+// key reads the name of the first member up to its colon.
+func (p *prober) key(line, edge bool) verdict {
+	p.skip(" \t\r\n")
+	quote := p.peek()
+	if quote == '"' || quote == '\'' {
+		p.i++
+	}
+	start := p.i
+	for p.i < len(p.s) && (p.s[p.i] == '_' || p.s[p.i]|0x20 >= 'a' && p.s[p.i]|0x20 <= 'z') {
+		p.i++
+	}
+	key := strings.ToLower(p.s[start:p.i])
+	if p.i == len(p.s) {
+		if len(key) > 20 {
+			return verdictNo
+		}
+		return verdictUndecided
+	}
+	if quote == '"' || quote == '\'' {
+		if p.peek() != quote {
+			return verdictNo
+		}
+		p.i++
+	}
+	p.skip(" \t\r\n")
+	switch {
+	case p.i == len(p.s):
+		return verdictUndecided
+	case p.peek() != ':':
+		return verdictNo
+	case isFormKey(key) && (line || key != "answer"), edge && (roles[key] != other || key == "type" || key == "id"):
+		return verdictYes
+	}
+	return verdictNo
+}

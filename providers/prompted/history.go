@@ -9,26 +9,26 @@ import (
 	"parley/providers/llm"
 )
 
-// retell returns history with calls and results as text: calls in the form in
+// historyAsText returns history with calls and results as text: calls in the form in
 // which the model is to write them, results in messages of the user's.
-func retell(history []llm.Message, form Form) []llm.Message {
+func historyAsText(history []llm.Message, form Form) []llm.Message {
 	var out []llm.Message
 	for _, m := range llm.Repair(history) {
 		switch {
 		case m.Role == llm.RoleTool:
-			m = llm.Message{Role: llm.RoleUser, Parts: told(m.Parts)}
+			m = llm.Message{Role: llm.RoleUser, Parts: resultsAsText(m.Parts)}
 		case m.Role == llm.RoleAssistant && form == Action:
-			m.Parts = asAction(m.Parts)
+			m.Parts = messageAsActions(m.Parts)
 		case m.Role == llm.RoleAssistant:
-			m.Parts = asText(m.Parts)
+			m.Parts = callsAsText(m.Parts)
 		}
 		out = append(out, m)
 	}
 	return llm.Repair(out) // a result and the user's next words become one message
 }
 
-// told writes results as text. Media that belong to them stay.
-func told(parts []llm.Part) []llm.Part {
+// resultsAsText writes results as text. Media that belong to them stay.
+func resultsAsText(parts []llm.Part) []llm.Part {
 	var out []llm.Part
 	for _, p := range parts {
 		if p.Kind != llm.Result {
@@ -40,7 +40,7 @@ func told(parts []llm.Part) []llm.Part {
 			failed = ` error="true"`
 		}
 		out = append(out, llm.Part{Kind: llm.Text, Text: `<tool_result name="` + attribute(p.Name) + `" id="` + attribute(p.ID) + `"` +
-			failed + ">\n" + defused(p.Text) + "\n</tool_result>"})
+			failed + ">\n" + escapeMarks(p.Text) + "\n</tool_result>"})
 	}
 	return out
 }
@@ -52,18 +52,18 @@ func attribute(s string) string {
 
 var marks = pattern(`(?i)<(\s*/?\s*tool_(?:call|result))`)
 
-// defused takes the meaning out of the marks in s: a file that a tool has read
+// escapeMarks takes the meaning out of the marks in s: a file that a tool has read
 // may hold them, to end its result and to go on in the voice of the user.
-func defused(s string) string {
+func escapeMarks(s string) string {
 	if !strings.Contains(s, "<") {
 		return s
 	}
 	return marks().ReplaceAllString(s, "&lt;$1")
 }
 
-// asText writes calls between <tool_call> and </tool_call>, and those that could
+// callsAsText writes calls between <tool_call> and </tool_call>, and those that could
 // not be read as they were.
-func asText(parts []llm.Part) []llm.Part {
+func callsAsText(parts []llm.Part) []llm.Part {
 	var out []llm.Part
 	for _, p := range parts {
 		switch {
@@ -89,20 +89,20 @@ func arguments(input string) json.RawMessage {
 	return encode(input)
 }
 
-// An act is one action, in the order in which its members are written.
-type act struct {
+// An actionJSON is one action, in the order in which its members are written.
+type actionJSON struct {
 	Thought string          `json:"thought,omitempty"`
 	Name    string          `json:"tool_name,omitempty"`
 	Args    json.RawMessage `json:"tool_args,omitempty"`
 	Answer  *string         `json:"answer,omitempty"`
 }
 
-// asAction writes thought, text and calls of a message as actions. Words beside
+// messageAsActions writes thought, text and calls of a message as actions. Words beside
 // a call were a thought; calls that could not be read stay as they were.
-func asAction(parts []llm.Part) []llm.Part {
+func messageAsActions(parts []llm.Part) []llm.Part {
 	var kept []llm.Part
 	var thoughts, texts, unreadable []string
-	var acts []act
+	var acts []actionJSON
 	for _, p := range parts {
 		switch {
 		case p.Kind == llm.Thinking && p.Name == filter.Thought: // other thinking is the model's own, and the adapter's
@@ -112,7 +112,7 @@ func asAction(parts []llm.Part) []llm.Part {
 		case p.Kind == llm.Call && p.Failed:
 			unreadable = append(unreadable, p.Input)
 		case p.Kind == llm.Call && !p.Remote:
-			acts = append(acts, act{Name: p.Name, Args: arguments(p.Input)})
+			acts = append(acts, actionJSON{Name: p.Name, Args: arguments(p.Input)})
 		default:
 			kept = append(kept, p)
 		}
@@ -125,7 +125,7 @@ func asAction(parts []llm.Part) []llm.Part {
 	case acts == nil && text == "":
 		return parts
 	case acts == nil:
-		acts = []act{{Answer: &text}}
+		acts = []actionJSON{{Answer: &text}}
 	case text != "":
 		thoughts = append(thoughts, text)
 	}

@@ -13,17 +13,17 @@ import (
 type lexer struct {
 	emit func(field role, text string)
 
-	open   []byte // the brackets to come, the next one last
-	want   byte   // at the top level: 'k' key, ':' colon, 'v' value, ',' comma
-	quoted bool   // in a string
-	raw    bool   // a string held control characters, which only Repair takes
-	broken bool
-	key    []byte          // of the member that is being read
-	field  role            // what it is
-	value  []byte          // a number or word that is the answer
-	deep   bool            // the answer is an object or list, and passed on as JSON
-	tool   bool            // there was a member of a call
-	told   [inner + 1]bool // a member that says this was passed on whole
+	open         []byte // the brackets to come, the next one last
+	expect       byte   // at the top level: 'k' key, ':' colon, 'v' value, ',' comma
+	quoted       bool   // in a string
+	raw          bool   // a string held control characters, which only Repair takes
+	broken       bool
+	key          []byte          // of the member that is being read
+	field        role            // what it is
+	value        []byte          // a number or word that is the answer
+	nestedAnswer bool            // the answer is an object or list, and passed on as JSON
+	isCall       bool            // there was a member of a call
+	emitted      [inner + 1]bool // a member that says this was passed on whole
 
 	decoder decoder
 	text    []byte // to emit
@@ -36,8 +36,8 @@ func newLexer(emit func(role, string)) *lexer {
 // feed reads s up to the end of the action and returns how many bytes it took.
 func (l *lexer) feed(s string) (n int, done bool) {
 	for n < len(s) && !l.broken && !done {
-		if run := l.run(s[n:]); run > 0 {
-			if passes := l.passes(); passes && len(l.text) == 0 && n+run == len(s) {
+		if run := l.plainRun(s[n:]); run > 0 {
+			if passes := l.emits(); passes && len(l.text) == 0 && n+run == len(s) {
 				l.emit(l.field, s[n:])
 			} else if passes {
 				l.text = append(l.text, s[n:n+run]...)
@@ -55,10 +55,10 @@ func (l *lexer) feed(s string) (n int, done bool) {
 	return n, done
 }
 
-// run reads the bytes at the beginning of s that mean themselves, in a string.
+// plainRun reads the bytes at the beginning of s that mean themselves, in a string.
 // Most of a reply is such.
-func (l *lexer) run(s string) int {
-	if !l.quoted || len(l.decoder.escape) > 0 || l.decoder.high != 0 || len(l.open) == 1 && l.want == 'k' {
+func (l *lexer) plainRun(s string) int {
+	if !l.quoted || len(l.decoder.escape) > 0 || l.decoder.high != 0 || len(l.open) == 1 && l.expect == 'k' {
 		return 0
 	}
 	n := 0
@@ -68,9 +68,9 @@ func (l *lexer) run(s string) int {
 	return n
 }
 
-// passes reports whether what is being read is passed on.
-func (l *lexer) passes() bool {
-	return l.deep || len(l.open) == 1 && (l.field == thought || l.field == answer)
+// emits reports whether what is being read is passed on.
+func (l *lexer) emits() bool {
+	return l.nestedAnswer || len(l.open) == 1 && (l.field == thought || l.field == answer)
 }
 
 func (l *lexer) flush() {
@@ -87,43 +87,43 @@ func (l *lexer) step(c byte) (done bool) {
 	case l.quoted:
 		l.inString(c, top)
 	case c == '"':
-		l.opens(top)
+		l.beginString(top)
 	case c == '{' || c == '[':
 		if top {
-			l.broken = l.want != 'v'
-			l.want = ','
-			l.deep = l.field == answer
+			l.broken = l.expect != 'v'
+			l.expect = ','
+			l.nestedAnswer = l.field == answer
 		}
 		l.open = append(l.open, c+2) // in ASCII, closing brackets come two behind
-		l.pass(c)
+		l.emitByte(c)
 	case c == '}' || c == ']':
-		return l.closes(c)
+		return l.closeBracket(c)
 	case c == ' ' || c == '\t' || c == '\n' || c == '\r':
-		l.pass(c)
+		l.emitByte(c)
 	case top:
-		l.between(c)
+		l.outsideString(c)
 	default:
 		l.broken = !strings.ContainsRune(",:+-.0123456789eEtrufalsn", rune(c))
-		l.pass(c)
+		l.emitByte(c)
 	}
 	return false
 }
 
-// pass hands a byte on that belongs to an answer which is an object or list.
-func (l *lexer) pass(c byte) {
-	if l.deep && !l.broken {
+// emitByte hands a byte on that belongs to an answer which is an object or list.
+func (l *lexer) emitByte(c byte) {
+	if l.nestedAnswer && !l.broken {
 		l.text = append(l.text, c)
 	}
 }
 
-// opens begins a string.
-func (l *lexer) opens(top bool) {
+// beginString begins a string.
+func (l *lexer) beginString(top bool) {
 	l.quoted, l.decoder = true, decoder{}
-	l.pass('"')
+	l.emitByte('"')
 	if !top {
 		return
 	}
-	switch l.want {
+	switch l.expect {
 	case 'k':
 		l.key = l.key[:0]
 	case 'v':
@@ -136,23 +136,23 @@ func (l *lexer) inString(c byte, top bool) {
 	if c < 0x20 {
 		l.raw = true
 	}
-	l.pass(c)
+	l.emitByte(c)
 	ends := c == '"' && !l.decoder.escaped()
 	switch {
-	case ends && top && l.want == 'k':
-		l.quoted, l.want = false, ':'
+	case ends && top && l.expect == 'k':
+		l.quoted, l.expect = false, ':'
 		l.flush()
 		l.field = roles[strings.ToLower(string(l.key))]
-		l.tool = l.tool || l.field == name || l.field == args || l.field == inner
+		l.isCall = l.isCall || l.field == name || l.field == args || l.field == inner
 	case ends:
 		l.quoted = false
 		if top {
-			l.text = l.decoder.lone(l.text)
-			l.want = ','
+			l.text = l.decoder.flushSurrogate(l.text)
+			l.expect = ','
 			l.flush()
-			l.told[l.field] = true
+			l.emitted[l.field] = true
 		}
-	case top && l.want == 'k':
+	case top && l.expect == 'k':
 		l.key = append(l.key, c)
 		l.decoder.skip(c)
 		l.broken = len(l.key) > 200
@@ -163,16 +163,16 @@ func (l *lexer) inString(c byte, top bool) {
 	}
 }
 
-// between reads a byte of the top level that stands in no string.
-func (l *lexer) between(c byte) {
+// outsideString reads a byte of the top level that stands in no string.
+func (l *lexer) outsideString(c byte) {
 	switch {
-	case c == ':' && l.want == ':':
-		l.want, l.value = 'v', l.value[:0]
-	case c == ',' && l.want == ',':
+	case c == ':' && l.expect == ':':
+		l.expect, l.value = 'v', l.value[:0]
+	case c == ',' && l.expect == ',':
 		l.word()
-		l.want = 'k'
-	case l.want == 'v' || l.want == ',' && len(l.value) > 0: // a number or a word
-		l.want = ','
+		l.expect = 'k'
+	case l.expect == 'v' || l.expect == ',' && len(l.value) > 0: // a number or a word
+		l.expect = ','
 		l.value = append(l.value, c)
 		l.broken = !strings.ContainsRune("+-.0123456789eEtrufalsn", rune(c)) || len(l.value) > 400
 	default:
@@ -189,26 +189,26 @@ func (l *lexer) word() {
 	l.value = l.value[:0]
 }
 
-func (l *lexer) closes(c byte) (done bool) {
-	if len(l.open) == 0 || l.open[len(l.open)-1] != c || len(l.open) == 1 && l.want != ',' && l.want != 'k' {
+func (l *lexer) closeBracket(c byte) (done bool) {
+	if len(l.open) == 0 || l.open[len(l.open)-1] != c || len(l.open) == 1 && l.expect != ',' && l.expect != 'k' {
 		l.broken = true
 		return false
 	}
-	l.pass(c)
+	l.emitByte(c)
 	l.open = l.open[:len(l.open)-1]
 	switch len(l.open) {
 	case 0:
 		l.word()
 	case 1:
-		l.told[l.field] = l.told[l.field] || l.deep
-		l.deep = false
+		l.emitted[l.field] = l.emitted[l.field] || l.nestedAnswer
+		l.nestedAnswer = false
 		l.flush()
 	}
 	return len(l.open) == 0
 }
 
 // start opens the object, whose bracket was read already.
-func (l *lexer) start() { l.open, l.want = append(l.open, '}'), 'k' }
+func (l *lexer) start() { l.open, l.expect = append(l.open, '}'), 'k' }
 
 // A decoder reads the inside of a JSON string, byte by byte.
 type decoder struct {
@@ -235,7 +235,7 @@ func (d *decoder) step(text []byte, c byte) []byte {
 			d.escape = append(d.escape, c)
 			return text
 		}
-		return append(d.lone(text), c)
+		return append(d.flushSurrogate(text), c)
 	}
 	d.escape = append(d.escape, c)
 	escape := d.escape
@@ -245,9 +245,9 @@ func (d *decoder) step(text []byte, c byte) []byte {
 	d.escape = d.escape[:0]
 	switch {
 	case escape[1] != 'u':
-		return short(d.lone(text), escape)
+		return appendEscape(d.flushSurrogate(text), escape)
 	case !isHex(c): // no escape after all
-		return append(d.lone(text), escape...)
+		return append(d.flushSurrogate(text), escape...)
 	}
 	n, _ := strconv.ParseUint(string(escape[2:]), 16, 32)
 	r := rune(n)
@@ -257,15 +257,15 @@ func (d *decoder) step(text []byte, c byte) []byte {
 		d.high = 0
 		return utf8.AppendRune(text, r)
 	case r >= 0xD800 && r < 0xDC00:
-		text = d.lone(text)
+		text = d.flushSurrogate(text)
 		d.high = r
 		return text
 	}
-	return utf8.AppendRune(d.lone(text), r)
+	return utf8.AppendRune(d.flushSurrogate(text), r)
 }
 
-// lone adds the first half of a pair that never came.
-func (d *decoder) lone(text []byte) []byte {
+// flushSurrogate adds the first half of a pair that never came.
+func (d *decoder) flushSurrogate(text []byte) []byte {
 	if d.high == 0 {
 		return text
 	}
@@ -273,8 +273,8 @@ func (d *decoder) lone(text []byte) []byte {
 	return utf8.AppendRune(text, utf8.RuneError)
 }
 
-// short adds an escape of two bytes. Unknown ones are what they look like.
-func short(text, escape []byte) []byte {
+// appendEscape adds an escape of two bytes. Unknown ones are what they look like.
+func appendEscape(text, escape []byte) []byte {
 	switch c := escape[1]; c {
 	case 'n':
 		return append(text, '\n')

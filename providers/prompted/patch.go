@@ -8,9 +8,9 @@ import (
 // Titles of sections of a system prompt that describe how calls are written, how
 // tools are used, and how replies look.
 const (
-	aboutCalls = `(?:function|tool)[ _-]?call(?:s|ing)?`
-	aboutTools = `tool[ _-]?(?:use|usage)|(?:using|use of) (?:tools|functions)|how to (?:use|call) (?:tools|functions)|functions|tools`
-	aboutForm  = `(?:output|response|reply|answer)[ _-]?format(?:s|ting)?|format of (?:your |the )?(?:output|responses?|repl(?:y|ies)|answers?)`
+	callTitles = `(?:function|tool)[ _-]?call(?:s|ing)?`
+	toolTitles = `tool[ _-]?(?:use|usage)|(?:using|use of) (?:tools|functions)|how to (?:use|call) (?:tools|functions)|functions|tools`
+	formTitles = `(?:output|response|reply|answer)[ _-]?format(?:s|ting)?|format of (?:your |the )?(?:output|responses?|repl(?:y|ies)|answers?)`
 )
 
 var (
@@ -21,8 +21,8 @@ var (
 	bold    = pattern(`^[ \t]*(?:\*\*|__)(\w[\w /-]{1,48}?)(?:\*\*|__)[ \t]*$`)
 	tag     = pattern(`^[ \t]*<([a-zA-Z][\w-]*)>`)
 
-	callTitle = pattern(`(?i)^(?:\d+[.)][ \t]*)?(?:` + aboutCalls + `)(?: \w+)?$`)
-	formTitle = pattern(`(?i)^(?:\d+[.)][ \t]*)?(?:` + aboutTools + `|` + aboutForm + `)(?: \w+)?$`)
+	callTitle = pattern(`(?i)^(?:\d+[.)][ \t]*)?(?:` + callTitles + `)(?: \w+)?$`)
+	formTitle = pattern(`(?i)^(?:\d+[.)][ \t]*)?(?:` + toolTitles + `|` + formTitles + `)(?: \w+)?$`)
 
 	// What says that a section is about form, and not about what to say.
 	formal = pattern(`(?i)\b(?:json|xml|yaml|toml|csv|html|plain[ -]text|code (?:block|fence)s?|tags?|schema)\b|</?[a-z][\w:-]*[ />]|["']\w+["']\s*:`)
@@ -32,16 +32,16 @@ var (
 	jsonKey = pattern(`["'](\w+)["']\s*:`)
 )
 
-// patch returns a system prompt without what describes another form of replies or
+// removeFormSections returns a system prompt without what describes another form of replies or
 // of calls than the one that holds here: sections named so, whose place the
 // strategy's own take, and examples of calls. Replaced names what went.
-func patch(system string) (patched string, replaced []string) {
+func removeFormSections(system string) (patched string, replaced []string) {
 	lines := strings.SplitAfter(system, "\n")
 	var out strings.Builder
 	for i := 0; i < len(lines); {
 		n, name := section(lines[i:])
 		if n == 0 {
-			n, name = example(lines[i:]), anExample
+			n, name = exampleLength(lines[i:]), exampleTitle
 		}
 		if n == 0 {
 			out.WriteString(lines[i])
@@ -51,7 +51,7 @@ func patch(system string) (patched string, replaced []string) {
 		if !slices.Contains(replaced, name) {
 			replaced = append(replaced, name)
 		}
-		if name == anExample {
+		if name == exampleTitle {
 			out.WriteString("(Calls: see \"Reply format\" below.)\n")
 		}
 		i += n
@@ -62,8 +62,8 @@ func patch(system string) (patched string, replaced []string) {
 	return out.String(), replaced
 }
 
-// anExample names an example of a call.
-const anExample = "an example of a call"
+// exampleTitle names an example of a call.
+const exampleTitle = "an example of a call"
 
 // section returns how many lines the section has that lines begin with, if it
 // describes another form, and its title; 0 if it does not.
@@ -78,7 +78,7 @@ func section(lines []string) (n int, title string) {
 	} else if m := tag().FindStringSubmatch(line); m != nil && !callTag().MatchString(m[0]) {
 		title = m[1]
 		n = untilTag(lines, "</"+m[1]+">")
-	} else if name, behind, ok := labelled(line); ok {
+	} else if name, behind, ok := parseLabel(line); ok {
 		title = name
 		n = untilParagraph(lines, behind != "")
 	}
@@ -129,7 +129,7 @@ func untilParagraph(lines []string, inline bool) int {
 		case strings.HasPrefix(text, "```"):
 			fence = !fence
 		case fence:
-		case heading().MatchString(text), titleOnly(text):
+		case heading().MatchString(text), isTitle(text):
 			return i + 1
 		case !belongs && (blank || inline):
 			return i + 1
@@ -142,7 +142,7 @@ func untilParagraph(lines []string, inline bool) int {
 }
 
 // labeled returns the label of a line, and the text behind it.
-func labelled(line string) (name, behind string, ok bool) {
+func parseLabel(line string) (name, behind string, ok bool) {
 	if m := label().FindStringSubmatch(line); m != nil {
 		return m[1], m[2], true
 	}
@@ -152,15 +152,15 @@ func labelled(line string) (name, behind string, ok bool) {
 	return "", "", false
 }
 
-// titleOnly reports whether a line is a label with nothing behind it.
-func titleOnly(line string) bool {
-	_, behind, ok := labelled(line)
+// isTitle reports whether a line is a label with nothing behind it.
+func isTitle(line string) bool {
+	_, behind, ok := parseLabel(line)
 	return ok && behind == ""
 }
 
-// example returns how many lines an example of a call has that lines begin with;
+// exampleLength returns how many lines an example of a call has that lines begin with;
 // 0 if they begin with none.
-func example(lines []string) int {
+func exampleLength(lines []string) int {
 	text := strings.TrimSpace(lines[0])
 	if text == "" || !strings.ContainsAny(text[:1], "`<{") {
 		return 0

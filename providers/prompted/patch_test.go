@@ -28,18 +28,18 @@ func TestPatch(t *testing.T) {
 		{"a label in bold", "**Function Calling**: never\nThe output format of ls is odd.\n", "The output format of ls is odd.\n", []string{"Function Calling"}},
 		{"a label, then another", "Tool calls:\nuse JSON\n\nStyle:\nshort\n", "Style:\nshort\n", []string{"Tool calls"}},
 		{"tags", "a\n<output_format>\nJSON\n\nonly\n</output_format>\nb\n", "a\nb\n", []string{"output_format"}},
-		{"an example in a fence", "To read:\n```json\n{\"name\": \"read\", \"arguments\": {\"path\": \"x\"}}\n```\nThen go on.\n", "To read:\n" + note + "Then go on.\n", []string{anExample}},
-		{"an example of an action", "{\"action\": \"read\", \"action_input\": {\"path\": \"x\"}}\nb", note + "b", []string{anExample}},
-		{"an example in XML", "So:\n<function_call>\n<name>read</name>\n</function_call>\nb\n", "So:\n" + note + "b\n", []string{anExample}},
+		{"an example in a fence", "To read:\n```json\n{\"name\": \"read\", \"arguments\": {\"path\": \"x\"}}\n```\nThen go on.\n", "To read:\n" + note + "Then go on.\n", []string{exampleTitle}},
+		{"an example of an action", "{\"action\": \"read\", \"action_input\": {\"path\": \"x\"}}\nb", note + "b", []string{exampleTitle}},
+		{"an example in XML", "So:\n<function_call>\n<name>read</name>\n</function_call>\nb\n", "So:\n" + note + "b\n", []string{exampleTitle}},
 		{"other JSON", "```json\n{\"name\": \"Launch\", \"type\": \"go\", \"request\": \"launch\", \"args\": []}\n```\n", "```json\n{\"name\": \"Launch\", \"type\": \"go\", \"request\": \"launch\", \"args\": []}\n```\n", nil},
-		{"a fence that never ends", "```\n{\"name\": \"read\", \"arguments\": {}}\n", "```\n(Calls: see \"Reply format\" below.)\n", []string{anExample}},
+		{"a fence that never ends", "```\n{\"name\": \"read\", \"arguments\": {}}\n", "```\n(Calls: see \"Reply format\" below.)\n", []string{exampleTitle}},
 		{"words about calls", "Function calling is what you do best: do it. The function_call tag is old.", "Function calling is what you do best: do it. The function_call tag is old.", nil},
 	} {
-		got, replaced := patch(tt.in)
+		got, replaced := removeFormSections(tt.in)
 		if got != tt.want || !slices.Equal(replaced, tt.replaced) {
 			t.Errorf("%s: replaced %q in\n%s\nwant %q in\n%s", tt.name, replaced, got, tt.replaced, tt.want)
 		}
-		if again, more := patch(got); again != got || more != nil {
+		if again, more := removeFormSections(got); again != got || more != nil {
 			t.Errorf("%s: patched twice:\n%s", tt.name, again)
 		}
 	}
@@ -49,7 +49,7 @@ func TestPatch(t *testing.T) {
 // was replaced.
 func TestPatchIsToldOnce(t *testing.T) {
 	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
-	m := Wrap(fake, Options{Told: &llm.Notices{}})
+	m := Wrap(fake, Options{Notices: &llm.Notices{}})
 	req := llm.Request{System: "Be kind.\n\n## Function calling\nWrite <function_call> tags.\n", Tools: tools, Messages: []llm.Message{llm.UserText("q")}}
 	var told []string
 	for range 2 {
@@ -77,7 +77,7 @@ func FuzzPatch(f *testing.F) {
 	f.Add("## Output format\nJSON\n```\n{\"name\":\"x\",\"args\":1}\n```\n")
 	f.Add("<tool_use>\n**Tool calls**: x\n\ty\n</tool_use>")
 	f.Fuzz(func(t *testing.T, s string) {
-		got, replaced := patch(s)
+		got, replaced := removeFormSections(s)
 		if replaced == nil && got != s {
 			t.Errorf("%q became %q, untold", s, got)
 		}

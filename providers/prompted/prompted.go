@@ -50,9 +50,9 @@ type Options struct {
 	// writes it into that field. It needs Form Action.
 	Constrained string
 
-	// Told holds what the user was told of changes to the system prompt; nil
+	// Notices holds what the user was told of changes to the system prompt; nil
 	// tells them with each request.
-	Told *llm.Notices
+	Notices *llm.Notices
 }
 
 // Wrap returns m with tools. Its messages keep the origin of m.
@@ -68,18 +68,18 @@ type model struct {
 // Stream asks the model in text. Without tools on offer only the calls and
 // results of earlier turns are told, and the answer is passed on as it is.
 func (m *model) Stream(ctx context.Context, req llm.Request) llm.Stream {
-	tools := offered(req)
+	tools := offeredTools(req)
 	if len(tools) == 0 {
-		return m.Model.Stream(ctx, m.request(req, tools))
+		return m.Model.Stream(ctx, m.promptedRequest(req, tools))
 	}
 	var replaced []string
-	req.System, replaced = patch(req.System)
-	s := read(m.Form, m.Model.Stream(ctx, m.request(req, tools)), req)
+	req.System, replaced = removeFormSections(req.System)
+	s := readCalls(m.Form, m.Model.Stream(ctx, m.promptedRequest(req, tools)), req)
 	if replaced == nil {
 		return s
 	}
 	return func(yield func(llm.Event, error) bool) {
-		out, told := llm.NewOut(yield), m.Told
+		out, told := llm.NewOut(yield), m.Notices
 		if told == nil {
 			told = &llm.Notices{}
 		}
@@ -90,43 +90,43 @@ func (m *model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// read reads calls out of the text of s, the answer to req.
-func read(form Form, s llm.Stream, req llm.Request) llm.Stream {
+// readCalls reads calls out of the text of s, the answer to req.
+func readCalls(form Form, s llm.Stream, req llm.Request) llm.Stream {
 	if form == Action {
-		return filter.Prompted(req, isAnswer)(actions(s, offered(req)))
+		return filter.Prompted(req, isAnswer)(readActions(s, offeredTools(req)))
 	}
 	return filter.Prompted(req, nil)(s)
 }
 
-// offered lists the tools that the model may use now.
-func offered(req llm.Request) []llm.Tool {
+// offeredTools lists the tools that the model may use now.
+func offeredTools(req llm.Request) []llm.Tool {
 	if req.ToolChoice == "none" {
 		return nil
 	}
 	return req.Tools
 }
 
-// request is req in text.
-func (m *model) request(req llm.Request, tools []llm.Tool) llm.Request {
+// promptedRequest is req in text.
+func (m *model) promptedRequest(req llm.Request, tools []llm.Tool) llm.Request {
 	form := m.Form
 	if len(tools) == 0 {
 		form = Free // nothing teaches the model to write actions
 	}
-	req.Messages = retell(req.Messages, form)
+	req.Messages = historyAsText(req.Messages, form)
 	if len(tools) > 0 {
 		req.System = m.system(req, tools)
 		answer := req.AnswerSchema
 		req.AnswerSchema = nil // an answer that is held to its schema cannot be a call
 		if m.Form == Action {
-			req.AnswerSchema = m.constraint(tools, answer, req.ToolChoice)
+			req.AnswerSchema = m.actionSchema(tools, answer, req.ToolChoice)
 		}
 	}
 	req.Tools, req.ToolChoice, req.Parallel = nil, "", nil
 	return req
 }
 
-// find returns the tool called name, nil if it is not offered.
-func find(tools []llm.Tool, name string) *llm.Tool {
+// findTool returns the tool called name, nil if it is not offered.
+func findTool(tools []llm.Tool, name string) *llm.Tool {
 	i := slices.IndexFunc(tools, func(t llm.Tool) bool { return t.Name == name })
 	if i < 0 {
 		return nil

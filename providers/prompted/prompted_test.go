@@ -53,7 +53,7 @@ func heard(s llm.Stream) string {
 			switch {
 			case p.Failed:
 				how = " unreadable"
-			case filter.Unfit(p, tools):
+			case filter.InvalidCall(p, tools):
 				how = " unfit"
 			}
 			lines = append(lines, "call "+p.Name+" "+p.Input+how)
@@ -218,7 +218,7 @@ func TestLive(t *testing.T) {
 			}
 		}
 	}
-	for e := range actions(in, tools) {
+	for e := range readActions(in, tools) {
 		if d, ok := e.(llm.Delta); ok {
 			shown.WriteString(d.Text)
 		}
@@ -516,7 +516,7 @@ func TestAllocations(t *testing.T) {
 	} {
 		s := fixed(tokens(tt.text)).Stream(context.Background(), llm.Request{})
 		got := testing.AllocsPerRun(10, func() {
-			for range read(tt.form, s, llm.Request{Tools: tools}) {
+			for range readCalls(tt.form, s, llm.Request{Tools: tools}) {
 			}
 		})
 		if got > tt.most {
@@ -556,7 +556,7 @@ func BenchmarkReply(b *testing.B) {
 			b.SetBytes(int64(len(r.text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				for range read(r.form, s, llm.Request{Tools: tools}) {
+				for range readCalls(r.form, s, llm.Request{Tools: tools}) {
 				}
 			}
 		})

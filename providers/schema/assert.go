@@ -19,20 +19,20 @@ var assertions = map[string]func(c *checker, s *object, key string, v any) bool{
 	"type":             func(_ *checker, s *object, _ string, v any) bool { return fitsType(s, v) },
 	"enum":             (*checker).inEnum,
 	"const":            (*checker).isConst,
-	"minimum":          limit(amount, atLeast),
-	"maximum":          limit(amount, atMost),
-	"exclusiveMinimum": limit(amount, func(got, want float64) bool { return got > want }),
-	"exclusiveMaximum": limit(amount, func(got, want float64) bool { return got < want }),
-	"multipleOf":       multiple,
-	"minLength":        limit(runes, atLeast),
-	"maxLength":        limit(runes, atMost),
+	"minimum":          compareLimit(numberOf, atLeast),
+	"maximum":          compareLimit(numberOf, atMost),
+	"exclusiveMinimum": compareLimit(numberOf, func(got, want float64) bool { return got > want }),
+	"exclusiveMaximum": compareLimit(numberOf, func(got, want float64) bool { return got < want }),
+	"multipleOf":       isMultipleOf,
+	"minLength":        compareLimit(runeCount, atLeast),
+	"maxLength":        compareLimit(runeCount, atMost),
 	"pattern":          (*checker).inPattern,
-	"minItems":         limit(items, atLeast),
-	"maxItems":         limit(items, atMost),
+	"minItems":         compareLimit(itemCount, atLeast),
+	"maxItems":         compareLimit(itemCount, atMost),
 	"uniqueItems":      (*checker).unique,
-	"minProperties":    limit(members, atLeast),
-	"maxProperties":    limit(members, atMost),
-	"required":         required,
+	"minProperties":    compareLimit(memberCount, atLeast),
+	"maxProperties":    compareLimit(memberCount, atMost),
+	"required":         hasRequired,
 	"dependentRequired": func(_ *checker, s *object, key string, v any) bool {
 		o, ok := v.(*object)
 		on := s.object(key)
@@ -40,11 +40,11 @@ var assertions = map[string]func(c *checker, s *object, key string, v any) bool{
 	},
 }
 
-// limit compares a measure of values with the keyword's.
-func limit(measure func(v any) (float64, bool), holds func(got, want float64) bool) func(*checker, *object, string, any) bool {
+// compareLimit compares a measure of values with the keyword's.
+func compareLimit(measure func(v any) (float64, bool), holds func(got, want float64) bool) func(*checker, *object, string, any) bool {
 	return func(_ *checker, s *object, key string, v any) bool {
 		got, ok := measure(v)
-		want, bounded := float(s.values[key])
+		want, bounded := toFloat(s.values[key])
 		return !ok || !bounded || holds(got, want)
 	}
 }
@@ -52,8 +52,8 @@ func limit(measure func(v any) (float64, bool), holds func(got, want float64) bo
 func atLeast(got, want float64) bool { return got >= want }
 func atMost(got, want float64) bool  { return got <= want }
 
-// amount is v as a number. What no float holds is the largest one.
-func amount(v any) (float64, bool) {
+// numberOf is v as a number. What no float holds is the largest one.
+func numberOf(v any) (float64, bool) {
 	n, ok := v.(json.Number)
 	if !ok {
 		return 0, false
@@ -62,17 +62,17 @@ func amount(v any) (float64, bool) {
 	return max(-math.MaxFloat64, min(f, math.MaxFloat64)), true
 }
 
-func runes(v any) (float64, bool) {
+func runeCount(v any) (float64, bool) {
 	s, ok := v.(string)
 	return float64(utf8.RuneCountInString(s)), ok
 }
 
-func items(v any) (float64, bool) {
+func itemCount(v any) (float64, bool) {
 	l, ok := v.([]any)
 	return float64(len(l)), ok
 }
 
-func members(v any) (float64, bool) {
+func memberCount(v any) (float64, bool) {
 	o, ok := v.(*object)
 	if !ok {
 		return 0, false
@@ -80,7 +80,7 @@ func members(v any) (float64, bool) {
 	return float64(len(o.keys)), true
 }
 
-func required(_ *checker, s *object, key string, v any) bool {
+func hasRequired(_ *checker, s *object, key string, v any) bool {
 	o, ok := v.(*object)
 	return !ok || hasAll(o, s.list(key))
 }
@@ -89,10 +89,10 @@ func hasAll(o *object, names []any) bool {
 	return !slices.ContainsFunc(names, func(name any) bool { return !o.has(name.(string)) })
 }
 
-// multiple compares exactly what is written: to floats 0.3 is no multiple of 0.1.
-func multiple(_ *checker, s *object, key string, v any) bool {
+// isMultipleOf compares exactly what is written: to floats 0.3 is no multiple of 0.1.
+func isMultipleOf(_ *checker, s *object, key string, v any) bool {
 	n, ok := v.(json.Number)
-	f, bounded := float(s.values[key])
+	f, bounded := toFloat(s.values[key])
 	if !ok || !bounded || len(n) > 400 {
 		return true
 	}
@@ -104,23 +104,23 @@ func multiple(_ *checker, s *object, key string, v any) bool {
 	return !ok1 || !ok2 || b.Sign() == 0 || a.Quo(a, b).IsInt()
 }
 
-// A listing holds the values of an enum by what is the same for equal ones.
-type listing struct {
+// A enumIndex holds the values of an enum by what is the same for equal ones.
+type enumIndex struct {
 	texts   map[string]bool
 	longest int
 }
 
 func (c *checker) inEnum(s *object, _ string, v any) bool {
-	l, ok := c.listings[s]
+	l, ok := c.enums[s]
 	if !ok {
 		l.texts = map[string]bool{}
 		for _, e := range s.list("enum") {
-			text, _ := same(e, math.MaxInt)
+			text, _ := canonicalText(e, math.MaxInt)
 			l.texts[text], l.longest = true, max(l.longest, len(text))
 		}
-		c.listings[s] = l
+		c.enums[s] = l
 	}
-	text, ok := same(v, l.longest)
+	text, ok := canonicalText(v, l.longest)
 	return ok && l.texts[text]
 }
 
@@ -130,7 +130,7 @@ func (c *checker) unique(_ *object, _ string, v any) bool {
 	l, _ := v.([]any)
 	seen := make(map[string]bool, len(l))
 	for _, item := range l {
-		text, ok := same(item, max(0, c.left)*bytesPerStep)
+		text, ok := canonicalText(item, max(0, c.stepsLeft)*bytesPerStep)
 		if !ok || !c.spend(len(text)/bytesPerStep) {
 			return true // check says so
 		}
@@ -145,19 +145,19 @@ func (c *checker) unique(_ *object, _ string, v any) bool {
 // equal reports whether two values are the same by JSON Schema. It costs no more
 // than the smaller of them.
 func equal(a, b any) bool {
-	x, _ := same(a, math.MaxInt)
-	y, ok := same(b, len(x))
+	x, _ := canonicalText(a, math.MaxInt)
+	y, ok := canonicalText(b, len(x))
 	return ok && x == y
 }
 
-// same is a text that is the same for equal values and differs for others; false
+// canonicalText is a text that is the same for equal values and differs for others; false
 // if it has more than limit bytes, without reading on.
-func same(v any, limit int) (string, bool) {
-	b, ok := appendSame(nil, v, limit)
+func canonicalText(v any, limit int) (string, bool) {
+	b, ok := appendCanonical(nil, v, limit)
 	return string(b), ok
 }
 
-func appendSame(b []byte, v any, limit int) ([]byte, bool) {
+func appendCanonical(b []byte, v any, limit int) ([]byte, bool) {
 	ok := true
 	switch v := v.(type) {
 	case *object:
@@ -166,10 +166,10 @@ func appendSame(b []byte, v any, limit int) ([]byte, bool) {
 		}
 		b = append(b, '{')
 		for _, key := range slices.Sorted(slices.Values(v.keys)) {
-			if b, ok = appendSame(b, key, limit); !ok {
+			if b, ok = appendCanonical(b, key, limit); !ok {
 				return b, false
 			}
-			if b, ok = appendSame(append(b, ':'), v.values[key], limit); !ok {
+			if b, ok = appendCanonical(append(b, ':'), v.values[key], limit); !ok {
 				return b, false
 			}
 		}
@@ -177,7 +177,7 @@ func appendSame(b []byte, v any, limit int) ([]byte, bool) {
 	case []any:
 		b = append(b, '[')
 		for _, item := range v {
-			if b, ok = appendSame(b, item, limit); !ok {
+			if b, ok = appendCanonical(b, item, limit); !ok {
 				return b, false
 			}
 			b = append(b, ',')
@@ -189,7 +189,7 @@ func appendSame(b []byte, v any, limit int) ([]byte, bool) {
 		}
 		b = strconv.AppendQuote(b, v)
 	case json.Number:
-		f, _ := amount(v)
+		f, _ := numberOf(v)
 		b = strconv.AppendFloat(b, f+0, 'g', -1, 64) // +0: minus zero is zero
 	case bool:
 		b = strconv.AppendBool(b, v)
@@ -232,26 +232,26 @@ func compile(pattern string) (*expression, bool) {
 		return nil, false
 	}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil || weight(parsed) > maxProgram {
+	if err != nil || programSize(parsed) > maxProgram {
 		return nil, false
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
 		return nil, false
 	}
-	return &expression{re, weight(parsed)}, true
+	return &expression{re, programSize(parsed)}, true
 }
 
 // maxProgram bounds the programs of patterns. "^[a-z]{1,1000}$" has 1002.
 const maxProgram = 20e3
 
-func weight(re *syntax.Regexp) int {
+func programSize(re *syntax.Regexp) int {
 	n := 1
 	if re.Op == syntax.OpLiteral {
 		n = len(re.Rune)
 	}
 	for _, sub := range re.Sub {
-		n += weight(sub)
+		n += programSize(sub)
 	}
 	if re.Op == syntax.OpRepeat {
 		n *= max(re.Min, re.Max, 1)

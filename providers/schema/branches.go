@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// tuple turns prefixItems into items, which hold any of them.
-func tuple(s *object) {
+// tupleToItems turns prefixItems into items, which hold any of them.
+func tupleToItems(s *object) {
 	prefix := s.list("prefixItems")
 	if prefix == nil {
 		return
@@ -16,7 +16,7 @@ func tuple(s *object) {
 	s.delete("prefixItems")
 	rest := s.object("items")
 	branches := slices.Clone(prefix)
-	most, bounded := float(s.values["maxItems"])
+	most, bounded := toFloat(s.values["maxItems"])
 	switch {
 	case bounded && most <= float64(len(prefix)):
 	case rest == nil:
@@ -28,22 +28,22 @@ func tuple(s *object) {
 	}
 	var order []string
 	for _, p := range prefix {
-		order = append(order, brief(p.(*object)))
+		order = append(order, describeSchema(p.(*object)))
 	}
-	remark(s, "items in this order: "+clip(strings.Join(order, ", "), 300))
+	addRemark(s, "items in this order: "+truncate(strings.Join(order, ", "), 300))
 	s.set("items", newObject("anyOf", branches))
 }
 
-// values rewrites const and enum.
-func (t Target) values(s *object) {
-	if s.has("const") && (t.drops("const") || s.has("enum")) {
+// rewriteValues rewrites const and enum.
+func (t Target) rewriteValues(s *object) {
+	if s.has("const") && (t.isDropped("const") || s.has("enum")) {
 		s.set("enum", []any{s.values["const"]})
 		s.delete("const")
 	}
-	if t.Typed && !s.has("type") && values(s) != nil {
+	if t.TypeRequired && !s.has("type") && values(s) != nil {
 		var kinds []any
 		for _, v := range values(s) {
-			if k := any(kind(v)); !slices.Contains(kinds, k) {
+			if k := any(kindOf(v)); !slices.Contains(kinds, k) {
 				kinds = append(kinds, k)
 			}
 		}
@@ -54,20 +54,20 @@ func (t Target) values(s *object) {
 	}
 }
 
-// branches rewrites oneOf and anyOf.
-func (t Target) branches(s *object) {
-	if t.drops("oneOf") && s.has("oneOf") {
+// rewriteBranches rewrites oneOf and anyOf.
+func (t Target) rewriteBranches(s *object) {
+	if t.isDropped("oneOf") && s.has("oneOf") {
 		if s.has("anyOf") {
-			note(s, "oneOf", s.values["oneOf"])
+			noteConstraint(s, "oneOf", s.values["oneOf"])
 		} else {
 			s.set("anyOf", s.values["oneOf"])
 		}
 		s.delete("oneOf")
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
-		branches := distinct(s.list(key))
+		branches := distinctBranches(s.list(key))
 		if t.OpenAPI {
-			branches = withoutNull(branches)
+			branches = dropNullBranch(branches)
 		}
 		switch {
 		case branches == nil:
@@ -79,51 +79,51 @@ func (t Target) branches(s *object) {
 			s.delete(key)
 			merged := merge(s, branches[0].(*object))
 			s.keys, s.values = merged.keys, merged.values
-			t.values(s)
+			t.rewriteValues(s)
 			if s.has("prefixItems") {
-				tuple(s)
+				tupleToItems(s)
 			}
 			if s.has("anyOf") || s.has("oneOf") {
-				t.branches(s)
+				t.rewriteBranches(s)
 			}
 			return
 		}
 		s.set(key, branches)
 	}
-	needs(s)
-	t.inside(s)
+	describeRequired(s)
+	t.pushIntoBranches(s)
 	for _, key := range []string{"anyOf", "oneOf"} {
 		if branches := s.list(key); branches != nil {
 			out := make([]any, len(branches))
 			for i, b := range branches {
-				out[i] = t.fit(b.(*object), false)
+				out[i] = t.rewrite(b.(*object), false)
 			}
-			s.set(key, distinct(out))
+			s.set(key, distinctBranches(out))
 		}
 	}
 }
 
-// needs tells branches that only ask for properties in words: what a branch
+// describeRequired tells branches that only ask for properties in words: what a branch
 // requires has to be a property of its own.
-func needs(s *object) {
+func describeRequired(s *object) {
 	for _, key := range []string{"anyOf", "oneOf"} {
 		var sets []string
 		for _, b := range s.list(key) {
 			b := b.(*object)
-			if !b.has("required") || len(without(b, "required", "type", "title", "description").keys) > 0 {
+			if !b.has("required") || len(withoutKeys(b, "required", "type", "title", "description").keys) > 0 {
 				return
 			}
-			sets = append(sets, strings.Join(texts(b.list("required")), ", "))
+			sets = append(sets, strings.Join(textsOf(b.list("required")), ", "))
 		}
 		if sets != nil && s.has("properties") {
-			remark(s, "give one of these sets of properties: "+strings.Join(sets, "; or "))
+			addRemark(s, "give one of these sets of properties: "+strings.Join(sets, "; or "))
 			s.delete(key)
 		}
 	}
 }
 
-// distinct leaves out branches that are there before, or that nothing passes.
-func distinct(branches []any) []any {
+// distinctBranches leaves out branches that are there before, or that nothing passes.
+func distinctBranches(branches []any) []any {
 	seen := map[string]bool{}
 	var out []any
 	for _, b := range branches {
@@ -138,17 +138,17 @@ func distinct(branches []any) []any {
 	return out
 }
 
-// inside moves what must not stand beside anyOf into its branches.
-func (t Target) inside(s *object) {
+// pushIntoBranches moves what must not stand beside anyOf into its branches.
+func (t Target) pushIntoBranches(s *object) {
 	branches := s.list("anyOf")
-	if branches == nil || t.Inside == "" {
+	if branches == nil || t.NotBesideAnyOf == "" {
 		return
 	}
 	beside := newObject()
 	for _, key := range s.keys {
 		switch {
 		case key == "anyOf" || key == "description" || key == "title" || key == "default" || key == "examples":
-		case t.Inside == "all" || key == "type" || key == "properties" || key == "required" || key == "items":
+		case t.NotBesideAnyOf == "all" || key == "type" || key == "properties" || key == "required" || key == "items":
 			beside.set(key, s.values[key])
 		}
 	}
@@ -158,7 +158,7 @@ func (t Target) inside(s *object) {
 	var out []any
 	for _, b := range branches {
 		b := b.(*object)
-		if common := commonTypes(s.values["type"], b.values["type"]); s.has("type") && b.has("type") && common == nil {
+		if common := intersectTypes(s.values["type"], b.values["type"]); s.has("type") && b.has("type") && common == nil {
 			continue // nothing passes both
 		}
 		out = append(out, merge(beside, b))

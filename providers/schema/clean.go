@@ -15,19 +15,19 @@ const (
 	maxSpread = 16   // branches of anyOf when two are merged
 )
 
-// A doc is a schema with what its references lead to.
-type doc struct {
+// A document is a schema with what its references lead to.
+type document struct {
 	raw   any                // as it came
 	root  *object            // cleaned
 	refs  map[string]*object // cleaned targets by reference; nil: leads nowhere
 	nodes int                // made so far by canonical
 
-	listings    map[*object]listing    // of enums that a value was held against
+	enums       map[*object]enumIndex  // of enums that a value was held against
 	expressions map[string]*expression // by pattern; nil: none that can be held
 }
 
-// open reads a schema; false if raw is none.
-func open(raw json.RawMessage) (*doc, bool) {
+// openDocument reads a schema; false if raw is none.
+func openDocument(raw json.RawMessage) (*document, bool) {
 	v, err := decode(raw)
 	if err != nil {
 		return nil, false
@@ -37,22 +37,22 @@ func open(raw json.RawMessage) (*doc, bool) {
 	default:
 		return nil, false
 	}
-	d := &doc{raw: v, refs: map[string]*object{}, listings: map[*object]listing{}, expressions: map[string]*expression{}}
+	d := &document{raw: v, refs: map[string]*object{}, enums: map[*object]enumIndex{}, expressions: map[string]*expression{}}
 	d.root = clean(v, 0)
 	return d, true
 }
 
-// openOrObject reads a schema, or {"type":"object"} in place of what is none.
-func openOrObject(raw json.RawMessage) *doc {
-	d, ok := open(raw)
+// openDocumentOrObject reads a schema, or {"type":"object"} in place of what is none.
+func openDocumentOrObject(raw json.RawMessage) *document {
+	d, ok := openDocument(raw)
 	if !ok {
-		d, _ = open(json.RawMessage(`{"type":"object"}`))
+		d, _ = openDocument(json.RawMessage(`{"type":"object"}`))
 	}
 	return d
 }
 
 // resolve returns what a $ref leads to, nil if that is not in this document.
-func (d *doc) resolve(ref string) *object {
+func (d *document) resolve(ref string) *object {
 	if s, ok := d.refs[ref]; ok {
 		return s
 	}
@@ -64,13 +64,13 @@ func (d *doc) resolve(ref string) *object {
 	return s
 }
 
-func (d *doc) lookUp(ref string) (any, bool) {
+func (d *document) lookUp(ref string) (any, bool) {
 	path, local := strings.CutPrefix(ref, "#")
 	if !local {
 		return nil, false
 	}
 	if path != "" && path[0] != '/' {
-		return anchored(d.raw, path, 0)
+		return findAnchor(d.raw, path, 0)
 	}
 	at := d.raw
 	for _, token := range strings.Split(path, "/")[1:] {
@@ -94,8 +94,8 @@ func (d *doc) lookUp(ref string) (any, bool) {
 	return at, true
 }
 
-// anchored finds the schema with this $anchor, or the "#name" id of old drafts.
-func anchored(v any, name string, depth int) (any, bool) {
+// findAnchor finds the schema with this $anchor, or the "#name" id of old drafts.
+func findAnchor(v any, name string, depth int) (any, bool) {
 	if depth > maxDepth {
 		return nil, false
 	}
@@ -112,51 +112,51 @@ func anchored(v any, name string, depth int) (any, bool) {
 		inside = v
 	}
 	for _, v := range inside {
-		if found, ok := anchored(v, name, depth+1); ok {
+		if found, ok := findAnchor(v, name, depth+1); ok {
 			return found, true
 		}
 	}
 	return nil, false
 }
 
-// A shape is what the value of a keyword must be. It returns the value cleaned,
+// A cleaner is what the value of a keyword must be. It returns the value cleaned,
 // or false if it is malformed and the keyword says nothing.
-type shape func(v any, depth int) (any, bool)
+type cleaner func(v any, depth int) (any, bool)
 
-// shapeOf returns the shape of a keyword of the canonical form; nil for all
+// cleanerOf returns the shape of a keyword of the canonical form; nil for all
 // others, which are notes to tools and go: $schema, $id, $comment, x-….
-func shapeOf(key string) shape {
+func cleanerOf(key string) cleaner {
 	switch key {
 	case "$ref", "description", "title", "format":
-		return text
+		return cleanText
 	case "type":
-		return types
+		return cleanTypes
 	case "const", "default":
-		return anything
+		return cleanAny
 	case "enum", "examples":
-		return list
+		return cleanList
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
-		return number
+		return cleanNumber
 	case "multipleOf":
-		return positive
+		return cleanPositive
 	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
-		return count
+		return cleanCount
 	case "pattern":
-		return pattern
+		return cleanPattern
 	case "uniqueItems":
-		return set
+		return cleanBool
 	case "required":
-		return names
+		return cleanNames
 	case "dependentRequired":
-		return namesOf
+		return cleanNamesMap
 	case "items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else":
-		return sub
+		return cleanSchema
 	case "anyOf", "oneOf", "allOf", "prefixItems":
-		return subs
+		return cleanSchemas
 	case "properties", "dependentSchemas":
-		return subsOf
+		return cleanSchemaMap
 	case "patternProperties":
-		return patterns
+		return cleanPatternMap
 	}
 	return nil
 }
@@ -172,10 +172,10 @@ func clean(v any, depth int) *object {
 	case !ok || depth > maxDepth:
 		return newObject()
 	}
-	in = respell(in)
+	in = modernize(in)
 	out := newObject()
 	for _, key := range in.keys {
-		shape := shapeOf(key)
+		shape := cleanerOf(key)
 		if shape == nil {
 			continue
 		}
@@ -186,12 +186,12 @@ func clean(v any, depth int) *object {
 	if !out.has("if") {
 		out.delete("then", "else")
 	}
-	settle(out)
+	dropRedundant(out)
 	return out
 }
 
-// respell turns what older drafts and OpenAPI write into 2020-12.
-func respell(in *object) *object {
+// modernize turns what older drafts and OpenAPI write into 2020-12.
+func modernize(in *object) *object {
 	s := in.copy()
 	if tuple, ok := s.values["items"].([]any); ok {
 		s.delete("items")
@@ -253,19 +253,19 @@ func nullable(s *object) {
 		branches := s.list(key)
 		if branches != nil && !slices.ContainsFunc(branches, func(v any) bool {
 			b, ok := v.(*object)
-			return ok && (len(b.keys) == 0 || takes(b, "null"))
+			return ok && (len(b.keys) == 0 || allowsType(b, "null"))
 		}) {
 			s.set(key, append(slices.Clip(branches), newObject("type", "null")))
 		}
 	}
 }
 
-// settle drops what the type of s rules out anyhow: keywords for other types and
+// dropRedundant drops what the type of s rules out anyhow: keywords for other types and
 // values of enum, and those that are repeated.
-func settle(s *object) {
+func dropRedundant(s *object) {
 	for _, key := range slices.Clone(s.keys) {
 		only := keywordType(key)
-		if only != "" && !takes(s, only) && !(only == "number" && takes(s, "integer")) ||
+		if only != "" && !allowsType(s, only) && !(only == "number" && allowsType(s, "integer")) ||
 			key == "const" && !fitsType(s, s.values[key]) {
 			s.delete(key)
 		}
@@ -306,35 +306,35 @@ func typesOf(s *object) []string {
 	return nil
 }
 
-// takes reports whether the type of s lets values of this kind pass.
-func takes(s *object, kind string) bool {
+// allowsType reports whether the type of s lets values of this kind pass.
+func allowsType(s *object, kind string) bool {
 	all := typesOf(s)
 	return all == nil || slices.Contains(all, kind)
 }
 
 func fitsType(s *object, v any) bool {
 	all := typesOf(s)
-	k := kind(v)
+	k := kindOf(v)
 	return all == nil || slices.Contains(all, k) ||
-		k == "number" && slices.Contains(all, "integer") && integral(v.(json.Number))
+		k == "number" && slices.Contains(all, "integer") && isInteger(v.(json.Number))
 }
 
-func integral(n json.Number) bool {
+func isInteger(n json.Number) bool {
 	f, _ := n.Float64() // beyond what a float holds, all are whole
 	return f == math.Trunc(f)
 }
 
-// misnamed are types as people who think in another language write them.
-var misnamed = map[string]string{
+// typeAliases are types as people who think in another language write them.
+var typeAliases = map[string]string{
 	"str": "string", "text": "string", "int": "integer", "long": "integer", "float": "number", "double": "number",
 	"bool": "boolean", "list": "array", "dict": "object", "map": "object", "none": "null", "nil": "null",
 }
 
-func types(v any, _ int) (any, bool) {
+func cleanTypes(v any, _ int) (any, bool) {
 	var all []any
 	for _, name := range typesOf(newObject("type", v)) {
 		name = strings.ToLower(name)
-		if right, ok := misnamed[name]; ok {
+		if right, ok := typeAliases[name]; ok {
 			name = right
 		}
 		switch name {
@@ -352,22 +352,22 @@ func types(v any, _ int) (any, bool) {
 	return all, len(all) > 0
 }
 
-func text(v any, _ int) (any, bool) {
+func cleanText(v any, _ int) (any, bool) {
 	_, ok := v.(string)
 	return v, ok
 }
 
-func anything(v any, _ int) (any, bool) { return v, true }
+func cleanAny(v any, _ int) (any, bool) { return v, true }
 
-func list(v any, _ int) (any, bool) {
+func cleanList(v any, _ int) (any, bool) {
 	l, _ := v.([]any)
 	return l, len(l) > 0
 }
 
-func set(v any, _ int) (any, bool) { return v, v == true }
+func cleanBool(v any, _ int) (any, bool) { return v, v == true }
 
-// float is v as a number, if it is a finite one.
-func float(v any) (float64, bool) {
+// toFloat is v as a number, if it is a finite one.
+func toFloat(v any) (float64, bool) {
 	n, ok := v.(json.Number)
 	if !ok {
 		return 0, false
@@ -376,25 +376,25 @@ func float(v any) (float64, bool) {
 	return f, err == nil
 }
 
-func number(v any, _ int) (any, bool) {
-	_, ok := float(v)
+func cleanNumber(v any, _ int) (any, bool) {
+	_, ok := toFloat(v)
 	return v, ok
 }
 
-func positive(v any, _ int) (any, bool) {
-	f, ok := float(v)
+func cleanPositive(v any, _ int) (any, bool) {
+	f, ok := toFloat(v)
 	return v, ok && f > 0
 }
 
-func count(v any, _ int) (any, bool) {
-	f, ok := float(v)
+func cleanCount(v any, _ int) (any, bool) {
+	f, ok := toFloat(v)
 	if !ok || f < 0 || f != math.Trunc(f) || f > 1<<40 {
 		return nil, false
 	}
 	return json.Number(strconv.FormatInt(int64(f), 10)), true
 }
 
-func names(v any, _ int) (any, bool) {
+func cleanNames(v any, _ int) (any, bool) {
 	l, _ := v.([]any)
 	var all []any
 	for _, v := range l {
@@ -405,11 +405,11 @@ func names(v any, _ int) (any, bool) {
 	return all, len(all) > 0
 }
 
-func namesOf(v any, depth int) (any, bool) {
-	return each(v, func(_ string, v any) (any, bool) { return names(v, depth) })
+func cleanNamesMap(v any, depth int) (any, bool) {
+	return mapMembers(v, func(_ string, v any) (any, bool) { return cleanNames(v, depth) })
 }
 
-func sub(v any, depth int) (any, bool) {
+func cleanSchema(v any, depth int) (any, bool) {
 	switch v.(type) {
 	case *object, bool:
 		return clean(v, depth), true
@@ -417,31 +417,31 @@ func sub(v any, depth int) (any, bool) {
 	return nil, false
 }
 
-func subs(v any, depth int) (any, bool) {
+func cleanSchemas(v any, depth int) (any, bool) {
 	l, _ := v.([]any)
 	var all []any
 	for _, v := range l {
-		if s, ok := sub(v, depth); ok {
+		if s, ok := cleanSchema(v, depth); ok {
 			all = append(all, s)
 		}
 	}
 	return all, len(all) > 0
 }
 
-func subsOf(v any, depth int) (any, bool) {
-	return each(v, func(_ string, v any) (any, bool) { return sub(v, depth) })
+func cleanSchemaMap(v any, depth int) (any, bool) {
+	return mapMembers(v, func(_ string, v any) (any, bool) { return cleanSchema(v, depth) })
 }
 
-func patterns(v any, depth int) (any, bool) {
-	return each(v, func(key string, v any) (any, bool) {
+func cleanPatternMap(v any, depth int) (any, bool) {
+	return mapMembers(v, func(key string, v any) (any, bool) {
 		if _, ok := compile(key); !ok {
 			return nil, false
 		}
-		return sub(v, depth)
+		return cleanSchema(v, depth)
 	})
 }
 
-func each(v any, f func(key string, v any) (any, bool)) (any, bool) {
+func mapMembers(v any, f func(key string, v any) (any, bool)) (any, bool) {
 	o, ok := v.(*object)
 	if !ok {
 		return nil, false
@@ -455,8 +455,8 @@ func each(v any, f func(key string, v any) (any, bool)) (any, bool) {
 	return out, true
 }
 
-// pattern keeps patterns that Go cannot read as well: providers may.
-func pattern(v any, _ int) (any, bool) {
+// cleanPattern keeps patterns that Go cannot read as well: providers may.
+func cleanPattern(v any, _ int) (any, bool) {
 	s, ok := v.(string)
 	return v, ok && s != ""
 }

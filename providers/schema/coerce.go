@@ -15,24 +15,24 @@ import (
 // and free-form objects. What is valid, and what this does not help, comes back
 // as it was.
 func Coerce(raw json.RawMessage, value []byte) []byte {
-	return mended(raw, value, false)
+	return coerced(raw, value, false)
 }
 
 // Unstrict removes from value the nulls that a strict target asked for: those
 // of properties that raw neither requires nor lets be null.
 func Unstrict(raw json.RawMessage, value []byte) []byte {
-	return mended(raw, value, true)
+	return coerced(raw, value, true)
 }
 
 // Coercing may cost more than the check that found it needful, by so much.
 const (
-	coerceTimes = 20
-	coerceLeast = 2000 // steps
+	coerceFactor   = 20
+	minCoerceSteps = 2000 // steps
 )
 
-// mended returns value coerced, if that is closer to what raw asks for.
-func mended(raw json.RawMessage, value []byte, nulls bool) []byte {
-	d := openOrObject(raw)
+// coerced returns value coerced, if that is closer to what raw asks for.
+func coerced(raw json.RawMessage, value []byte, nulls bool) []byte {
+	d := openDocumentOrObject(raw)
 	v, err := decode(value)
 	if err != nil {
 		return value
@@ -43,7 +43,7 @@ func mended(raw json.RawMessage, value []byte, nulls bool) []byte {
 	}
 	c.nulls = nulls
 	better := c.coerce(d.root, v, 0)
-	if d.check(better).cost("") >= before.cost("") {
+	if d.check(better).distance("") >= before.distance("") {
 		return value
 	}
 	return encode(better)
@@ -51,11 +51,11 @@ func mended(raw json.RawMessage, value []byte, nulls bool) []byte {
 
 // coercer returns what is wrong with v, and a coercer that may take steps in
 // proportion.
-func (d *doc) coercer(v any) (problems, *coercer) {
+func (d *document) coercer(v any) (problems, *coercer) {
 	before := d.checker()
-	found := before.whole(v)
+	found := before.checkRoot(v)
 	after := d.checker()
-	after.left = min(maxSteps, coerceLeast+coerceTimes*(maxSteps-before.left))
+	after.stepsLeft = min(maxSteps, minCoerceSteps+coerceFactor*(maxSteps-before.stepsLeft))
 	return found, &coercer{checker: after}
 }
 
@@ -77,9 +77,9 @@ func (c *coercer) coerce(s *object, v any, around int) any {
 	}
 	switch w := v.(type) {
 	case *object:
-		v = c.object(s, w)
+		v = c.coerceObject(s, w)
 	case []any:
-		v = c.array(s, w)
+		v = c.coerceArray(s, w)
 	}
 	if s.has("$ref") {
 		if target := c.resolve(s.text("$ref")); target != nil {
@@ -91,15 +91,15 @@ func (c *coercer) coerce(s *object, v any, around int) any {
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
 		if branches := s.list(key); branches != nil {
-			v = c.branch(branches, v, around+1)
+			v = c.coerceBranch(branches, v, around+1)
 		}
 	}
 	return v
 }
 
-// branch coerces v to the first branch that it fits then. One that it fits as it
+// coerceBranch coerces v to the first branch that it fits then. One that it fits as it
 // is comes first.
-func (c *coercer) branch(branches []any, v any, around int) any {
+func (c *coercer) coerceBranch(branches []any, v any, around int) any {
 	for _, b := range branches {
 		if c.passes(b.(*object), v, around) {
 			return v
@@ -113,13 +113,13 @@ func (c *coercer) branch(branches []any, v any, around int) any {
 	return v
 }
 
-func (c *coercer) object(s, v *object) *object {
+func (c *coercer) coerceObject(s, v *object) *object {
 	properties, extra := s.object("properties"), s.object("additionalProperties")
 	out := newObject()
 	for _, name := range v.keys {
 		value := v.values[name]
 		if !c.nulls {
-			name = renamed(properties, v, name)
+			name = propertyOfAlias(properties, v, name)
 		}
 		if properties == nil || !properties.has(name) {
 			if extra != nil && !isFalse(extra) {
@@ -137,20 +137,20 @@ func (c *coercer) object(s, v *object) *object {
 	return out
 }
 
-// renamed is the property of which name is the alias, or name.
-func renamed(properties, v *object, name string) string {
+// propertyOfAlias is the property of which name is the alias, or name.
+func propertyOfAlias(properties, v *object, name string) string {
 	if properties == nil || properties.has(name) {
 		return name
 	}
 	for _, p := range properties.keys {
-		if !v.has(p) && p != name && alias(p) == name {
+		if !v.has(p) && p != name && portableKey(p) == name {
 			return p
 		}
 	}
 	return name
 }
 
-func (c *coercer) array(s *object, v []any) []any {
+func (c *coercer) coerceArray(s *object, v []any) []any {
 	prefix, items := s.list("prefixItems"), s.object("items")
 	out := slices.Clone(v)
 	for i := range out {
@@ -167,26 +167,26 @@ func (c *coercer) array(s *object, v []any) []any {
 // convert makes v a value of the type of s, or of its enum, if it can mean one.
 func (c *coercer) convert(s *object, v any, around int) any {
 	if enum := values(s); enum != nil {
-		if inner, ok := unwrap(v); ok && !c.one(s, v) && c.one(s, c.listed(s, inner)) {
-			return c.listed(s, inner)
+		if inner, ok := unwrap(v); ok && !c.isListed(s, v) && c.isListed(s, c.listedValue(s, inner)) {
+			return c.listedValue(s, inner)
 		}
-		return c.listed(s, v)
+		return c.listedValue(s, v)
 	}
 	kinds := typesOf(s)
 	if kinds == nil || fitsType(s, v) {
 		return v
 	}
 	for _, want := range kinds {
-		if w, ok := c.as(want, s, v, around); ok {
+		if w, ok := c.convertTo(want, s, v, around); ok {
 			return w
 		}
 	}
 	return v
 }
 
-// as reads v as a value of the type want.
-func (c *coercer) as(want string, s *object, v any, around int) (any, bool) {
-	if inner, ok := unwrap(v); ok && (kind(inner) == want || want == "integer" && fitsType(s, inner)) {
+// convertTo reads v as a value of the type want.
+func (c *coercer) convertTo(want string, s *object, v any, around int) (any, bool) {
+	if inner, ok := unwrap(v); ok && (kindOf(inner) == want || want == "integer" && fitsType(s, inner)) {
 		return inner, true
 	}
 	text, isText := v.(string)
@@ -198,7 +198,7 @@ func (c *coercer) as(want string, s *object, v any, around int) (any, bool) {
 			return string(encode(v)), true
 		}
 	case "number", "integer":
-		return parsedNumber(trimmed, want == "integer")
+		return parseNumber(trimmed, want == "integer")
 	case "boolean":
 		if strings.EqualFold(trimmed, "true") || strings.EqualFold(trimmed, "false") {
 			return strings.EqualFold(trimmed, "true"), true
@@ -206,7 +206,7 @@ func (c *coercer) as(want string, s *object, v any, around int) (any, bool) {
 	case "null":
 		return nil, isText && (trimmed == "null" || trimmed == "None")
 	case "object", "array":
-		if w := c.nested(trimmed); w != nil && kind(w) == want {
+		if w := c.parseNested(trimmed); w != nil && kindOf(w) == want {
 			return w, true
 		}
 		if items := s.object("items"); want == "array" && v != nil {
@@ -220,8 +220,8 @@ func (c *coercer) as(want string, s *object, v any, around int) (any, bool) {
 	return nil, false
 }
 
-// parsedNumber reads text as a number in the form of JSON.
-func parsedNumber(text string, integer bool) (any, bool) {
+// parseNumber reads text as a number in the form of JSON.
+func parseNumber(text string, integer bool) (any, bool) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(f, 0) || integer && f != math.Trunc(f) || !json.Valid([]byte(text)) {
 		return nil, false
@@ -235,8 +235,8 @@ func parsedNumber(text string, integer bool) (any, bool) {
 	return json.Number(text), true
 }
 
-// nested reads text that holds an object or array; nil if it does not.
-func (c *coercer) nested(text string) any {
+// parseNested reads text that holds an object or array; nil if it does not.
+func (c *coercer) parseNested(text string) any {
 	if text == "" || text[0] != '{' && text[0] != '[' {
 		return nil
 	}
@@ -257,30 +257,30 @@ func (c *coercer) nested(text string) any {
 // put into.
 func unwrap(v any) (any, bool) {
 	o, ok := v.(*object)
-	if !ok || len(o.keys) != 1 || !o.has(wrapped) {
+	if !ok || len(o.keys) != 1 || !o.has(wrapperKey) {
 		return nil, false
 	}
-	return o.values[wrapped], true
+	return o.values[wrapperKey], true
 }
 
-// one reports whether v is one of the values of s.
-func (c *coercer) one(s *object, v any) bool {
+// isListed reports whether v is one of the values of s.
+func (c *coercer) isListed(s *object, v any) bool {
 	if s.has("const") {
 		return c.isConst(s, "const", v)
 	}
 	return c.inEnum(s, "enum", v)
 }
 
-// listed is the value of s that v means: as text, or in another case.
-func (c *coercer) listed(s *object, v any) any {
+// listedValue is the value of s that v means: as text, or in another case.
+func (c *coercer) listedValue(s *object, v any) any {
 	enum := values(s)
-	if c.one(s, v) || kind(v) == "object" || kind(v) == "array" || !c.spend(len(enum)/itemsPerStep) {
+	if c.isListed(s, v) || kindOf(v) == "object" || kindOf(v) == "array" || !c.spend(len(enum)/itemsPerStep) {
 		return v
 	}
-	text := strings.TrimSpace(spoken(v))
+	text := strings.TrimSpace(showKeywordValue(v))
 	var found []any
 	for _, e := range enum {
-		if strings.EqualFold(spoken(e), text) {
+		if strings.EqualFold(showKeywordValue(e), text) {
 			found = append(found, e)
 		}
 	}

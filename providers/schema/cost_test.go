@@ -46,17 +46,17 @@ var dear = func() []struct {
 // in, and coercing by what checking took.
 func TestCost(t *testing.T) {
 	for _, d := range dear {
-		doc := openOrObject(json.RawMessage(d.schema))
+		doc := openDocumentOrObject(json.RawMessage(d.schema))
 		v, err := decode([]byte(d.value))
 		if err != nil {
 			t.Fatal(d.name, err)
 		}
 		check := doc.checker()
-		check.whole(v)
+		check.checkRoot(v)
 		_, c := doc.coercer(v)
-		before := c.left
+		before := c.stepsLeft
 		c.coerce(doc.root, v, 0)
-		if taken := maxSteps - check.left + before - c.left; taken > d.steps {
+		if taken := maxSteps - check.stepsLeft + before - c.stepsLeft; taken > d.steps {
 			t.Errorf("%s: %d steps, want at most %d", d.name, taken, d.steps)
 		}
 	}

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-func wordByte(c byte) bool {
+func isWordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$' || c >= 0x80
 }
 
-// word reads a value without quotes up to what ends it. If the text ends in it,
+// bareWord reads a value without quotes up to what ends it. If the text ends in it,
 // it may be the beginning of one.
-func (m *mender) word() bool {
+func (m *repairer) bareWord() bool {
 	start := m.pos
 	for m.pos < len(m.in) && bytes.IndexByte([]byte(",:{}[]\"\n\r"), m.in[m.pos]) < 0 {
-		if m.at("//") || m.at("/*") || m.at(" #") {
+		if m.hasPrefix("//") || m.hasPrefix("/*") || m.hasPrefix(" #") {
 			break
 		}
 		m.pos++
@@ -25,15 +25,15 @@ func (m *mender) word() bool {
 	if text == "" {
 		return false
 	}
-	m.cut = m.cut || m.pos == len(m.in)
-	word, ok := literal(text)
+	m.truncated = m.truncated || m.pos == len(m.in)
+	word, ok := parseLiteral(text)
 	if !ok && m.pos == len(m.in) {
-		word, ok = unfinished(text)
+		word, ok = completeLiteral(text)
 		if ok && word == "" {
 			return false
 		}
 	}
-	if !ok && (m.named == 0 || strings.ContainsAny(text, "()=;<>")) { // prose or code
+	if !ok && (m.objectDepth == 0 || strings.ContainsAny(text, "()=;<>")) { // prose or code
 		return false
 	}
 	if !ok {
@@ -44,8 +44,8 @@ func (m *mender) word() bool {
 	return true
 }
 
-// literal is a number or word of JSON or Python in the form of JSON.
-func literal(text string) (string, bool) {
+// parseLiteral is a number or word of JSON or Python in the form of JSON.
+func parseLiteral(text string) (string, bool) {
 	switch text {
 	case "true", "True", "TRUE":
 		return "true", true
@@ -87,17 +87,17 @@ func literal(text string) (string, bool) {
 	return "", false
 }
 
-// unfinished is a word that was cut off: "tru", "-", "1e". The empty word says
+// completeLiteral is a word that was cut off: "tru", "-", "1e". The empty word says
 // that nothing can be made of it.
-func unfinished(text string) (string, bool) {
+func completeLiteral(text string) (string, bool) {
 	for _, word := range []string{"true", "false", "null", "True", "False", "None"} {
 		if strings.HasPrefix(word, text) {
-			return literal(word)
+			return parseLiteral(word)
 		}
 	}
 	number := strings.TrimRight(text, "+-.eE")
 	if number == "" {
 		return "", strings.Trim(text, "+-.") == ""
 	}
-	return literal(number)
+	return parseLiteral(number)
 }

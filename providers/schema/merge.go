@@ -7,21 +7,21 @@ import (
 // canonical returns the root in canonical form: references inlined, allOf
 // merged. Where a reference leads back into itself, or the schema outgrows its
 // bounds, there is only the type of what it leads to.
-func (d *doc) canonical() *object {
+func (d *document) canonical() *object {
 	d.nodes = 0
 	return d.inline(d.root, []string{"#"}, 0)
 }
 
-func (d *doc) inline(s *object, stack []string, depth int) *object {
+func (d *document) inline(s *object, stack []string, depth int) *object {
 	d.nodes++
 	if depth > maxDepth || d.nodes > maxNodes {
-		return standIn(s)
+		return typeOnly(s)
 	}
 	out := newObject()
 	for _, key := range s.keys {
 		switch v := s.values[key].(type) {
 		case *object:
-			if isMap(key) {
+			if isSchemaMap(key) {
 				m := newObject()
 				for _, name := range v.keys {
 					m.set(name, d.inner(v.values[name], stack, depth))
@@ -29,13 +29,13 @@ func (d *doc) inline(s *object, stack []string, depth int) *object {
 				out.set(key, m)
 				continue
 			}
-			if applies(key) {
+			if isSchemaKey(key) {
 				out.set(key, d.inline(v, stack, depth+1))
 				continue
 			}
 			out.set(key, v)
 		case []any:
-			if !applies(key) {
+			if !isSchemaKey(key) {
 				out.set(key, v)
 				continue
 			}
@@ -54,7 +54,7 @@ func (d *doc) inline(s *object, stack []string, depth int) *object {
 		}
 	}
 	if ref := s.text("$ref"); s.has("$ref") {
-		out = d.referred(ref, out, stack, depth)
+		out = d.resolveInline(ref, out, stack, depth)
 	}
 	for _, branch := range s.list("allOf") {
 		out = merge(out, d.inner(branch, stack, depth))
@@ -62,18 +62,18 @@ func (d *doc) inline(s *object, stack []string, depth int) *object {
 	return out
 }
 
-func (d *doc) inner(v any, stack []string, depth int) *object {
+func (d *document) inner(v any, stack []string, depth int) *object {
 	return d.inline(v.(*object), stack, depth+1)
 }
 
-// referred is what ref leads to, with what stands beside it.
-func (d *doc) referred(ref string, beside *object, stack []string, depth int) *object {
+// resolveInline is what ref leads to, with what stands beside it.
+func (d *document) resolveInline(ref string, beside *object, stack []string, depth int) *object {
 	target := d.resolve(ref)
 	switch {
 	case target == nil:
 		return beside
 	case slices.Contains(stack, ref):
-		target = standIn(target)
+		target = typeOnly(target)
 	default:
 		target = d.inline(target, append(slices.Clip(stack), ref), depth+1)
 	}
@@ -86,8 +86,8 @@ func (d *doc) referred(ref string, beside *object, stack []string, depth int) *o
 	return out
 }
 
-// standIn is all that is told of a schema where there is no end to it.
-func standIn(s *object) *object {
+// typeOnly is all that is told of a schema where there is no end to it.
+func typeOnly(s *object) *object {
 	out := newObject()
 	t := s.values["type"]
 	if t == nil {
@@ -125,13 +125,13 @@ func typesOfAll(branches []any) any {
 	return all
 }
 
-// isMap reports whether the value of key maps names to schemas.
-func isMap(key string) bool {
+// isSchemaMap reports whether the value of key maps names to schemas.
+func isSchemaMap(key string) bool {
 	return key == "properties" || key == "patternProperties" || key == "dependentSchemas"
 }
 
-// applies reports whether the value of key is a schema or a list of them.
-func applies(key string) bool {
+// isSchemaKey reports whether the value of key is a schema or a list of them.
+func isSchemaKey(key string) bool {
 	switch key {
 	case "items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else",
 		"anyOf", "oneOf", "allOf", "prefixItems":
@@ -148,7 +148,7 @@ func merge(a, b *object) *object {
 		return out
 	}
 	for _, key := range b.keys {
-		value, join := b.values[key], mergerOf(key)
+		value, join := b.values[key], mergeFuncFor(key)
 		switch {
 		case !a.has(key):
 			if (key == "then" || key == "else") && a.has("if") {
@@ -162,16 +162,16 @@ func merge(a, b *object) *object {
 	if out.has("type") && out.values["type"] == nil {
 		out.set("type", a.values["type"])
 	}
-	settle(out)
+	dropRedundant(out)
 	return out
 }
 
-// mergerOf joins the values that two schemas have for a keyword. Those without
+// mergeFuncFor joins the values that two schemas have for a keyword. Those without
 // one keep the first value: the result is wider.
-func mergerOf(key string) func(a, b any) any {
+func mergeFuncFor(key string) func(a, b any) any {
 	switch key {
 	case "type":
-		return commonTypes
+		return intersectTypes
 	case "required":
 		return union
 	case "properties", "patternProperties", "dependentSchemas":
@@ -183,9 +183,9 @@ func mergerOf(key string) func(a, b any) any {
 	case "not":
 		return func(a, b any) any { return newObject("anyOf", []any{a, b}) }
 	case "anyOf":
-		return spread
+		return crossProduct
 	case "enum":
-		return common
+		return intersect
 	case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties":
 		return larger
 	case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties":
@@ -220,8 +220,8 @@ func union(a, b any) any {
 	return out
 }
 
-// common is what both lists hold; a if that is nothing.
-func common(a, b any) any {
+// intersect is what both lists hold; a if that is nothing.
+func intersect(a, b any) any {
 	var out []any
 	for _, v := range a.([]any) {
 		text := string(encode(v))
@@ -235,8 +235,8 @@ func common(a, b any) any {
 	return out
 }
 
-// commonTypes is what both types allow, nil if that is nothing.
-func commonTypes(a, b any) any {
+// intersectTypes is what both types allow, nil if that is nothing.
+func intersectTypes(a, b any) any {
 	var out []any
 	other := typesOf(newObject("type", b))
 	for _, t := range typesOf(newObject("type", a)) {
@@ -256,9 +256,9 @@ func commonTypes(a, b any) any {
 	return out
 }
 
-// spread is every branch of a with every branch of b; a alone if that is too
+// crossProduct is every branch of a with every branch of b; a alone if that is too
 // many.
-func spread(a, b any) any {
+func crossProduct(a, b any) any {
 	as, bs := a.([]any), b.([]any)
 	if len(as)*len(bs) > maxSpread {
 		return a
@@ -273,16 +273,16 @@ func spread(a, b any) any {
 }
 
 func larger(a, b any) any {
-	x, _ := float(a)
-	if y, _ := float(b); y > x {
+	x, _ := toFloat(a)
+	if y, _ := toFloat(b); y > x {
 		return b
 	}
 	return a
 }
 
 func smaller(a, b any) any {
-	x, _ := float(a)
-	if y, _ := float(b); y < x {
+	x, _ := toFloat(a)
+	if y, _ := toFloat(b); y < x {
 		return b
 	}
 	return a

@@ -19,7 +19,7 @@ func openAPI(s *object) {
 		kinds = []string{"string"} // there is no type for null alone
 	case 1:
 	default:
-		split(s, kinds, null)
+		splitTypes(s, kinds, null)
 		return
 	}
 	s.set("type", kinds[0])
@@ -33,8 +33,8 @@ func openAPI(s *object) {
 	}
 }
 
-// withoutNull tells null in the other branches: there is no type for it.
-func withoutNull(branches []any) []any {
+// dropNullBranch tells null in the other branches: there is no type for it.
+func dropNullBranch(branches []any) []any {
 	isNull := func(v any) bool { return v.(*object).text("type") == "null" }
 	if !slices.ContainsFunc(branches, isNull) {
 		return branches
@@ -53,8 +53,8 @@ func withoutNull(branches []any) []any {
 	return out
 }
 
-// split makes one branch of each type, with the keywords that apply to it.
-func split(s *object, kinds []string, null bool) {
+// splitTypes makes one branch of each type, with the keywords that apply to it.
+func splitTypes(s *object, kinds []string, null bool) {
 	var branches []any
 	for _, k := range kinds {
 		b := newObject()
@@ -69,7 +69,7 @@ func split(s *object, kinds []string, null bool) {
 		if null {
 			b.set("type", []any{k, "null"})
 		}
-		settle(b)
+		dropRedundant(b)
 		openAPI(b)
 		branches = append(branches, b)
 	}
@@ -91,7 +91,7 @@ func stringEnum(s *object, enum []any) {
 		case json.Number, bool:
 			out = append(out, string(encode(v)))
 		default:
-			note(s, "enum", enum)
+			noteConstraint(s, "enum", enum)
 			s.delete("enum")
 			return
 		}

@@ -162,7 +162,7 @@ func plain(v any) any {
 		}
 		return list
 	case json.Number:
-		f, _ := amount(v)
+		f, _ := numberOf(v)
 		return f
 	}
 	return v

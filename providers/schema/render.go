@@ -13,11 +13,11 @@ import (
 
 // render writes the canonical schema s as t takes it.
 func (t Target) render(s *object) json.RawMessage {
-	if t.Object {
-		s = rooted(s)
+	if t.ObjectRoot {
+		s = objectRoot(s)
 	}
-	out := t.fit(s, true)
-	if t.Object && !t.OpenAPI && !out.has("properties") {
+	out := t.rewrite(s, true)
+	if t.ObjectRoot && !t.OpenAPI && !out.has("properties") {
 		out.set("properties", newObject())
 	}
 	return encode(out)
@@ -29,24 +29,24 @@ func isFalse(v any) bool {
 	return ok && s != nil && len(s.keys) == 1 && s.object("not") != nil && len(s.object("not").keys) == 0
 }
 
-// fit rewrites s, and what is in it, for t.
-func (t Target) fit(s *object, root bool) *object {
+// rewrite rewrites s, and what is in it, for t.
+func (t Target) rewrite(s *object, root bool) *object {
 	s = s.copy()
-	tuple(s)
-	t.values(s)
-	t.branches(s)
-	t.drop(s)
+	tupleToItems(s)
+	t.rewriteValues(s)
+	t.rewriteBranches(s)
+	t.dropUnsupported(s)
 	if properties := s.object("properties"); properties != nil {
-		s = t.properties(s, properties)
+		s = t.rewriteProperties(s, properties)
 	}
-	t.required(s)
+	t.rewriteRequired(s)
 	if items := s.object("items"); items != nil {
-		s.set("items", t.fit(items, false))
+		s.set("items", t.rewrite(items, false))
 	}
-	t.object(s, root)
-	settle(s)
+	t.rewriteObject(s, root)
+	dropRedundant(s)
 	if slices.Contains(typesOf(s), "array") && !s.has("items") {
-		s.set("items", t.fit(newObject(), false))
+		s.set("items", t.rewrite(newObject(), false))
 	}
 	if t.OpenAPI {
 		openAPI(s)
@@ -54,8 +54,8 @@ func (t Target) fit(s *object, root bool) *object {
 	return s
 }
 
-func (t Target) drops(key string) bool {
-	for word := range strings.FieldsSeq(t.Drop) {
+func (t Target) isDropped(key string) bool {
+	for word := range strings.FieldsSeq(t.Unsupported) {
 		if word == key {
 			return true
 		}
@@ -63,30 +63,30 @@ func (t Target) drops(key string) bool {
 	return false
 }
 
-// lookAround is what matchers with linear time leave out: look-around and back
+// lookAroundRE is what matchers with linear time leave out: look-around and back
 // references.
-var lookAround = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(\?<?[=!]|\\[1-9]|\\k<`) })
+var lookAroundRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(\?<?[=!]|\\[1-9]|\\k<`) })
 
-// drop turns what t does not know into words.
-func (t Target) drop(s *object) {
+// dropUnsupported turns what t does not know into words.
+func (t Target) dropUnsupported(s *object) {
 	for _, key := range slices.Clone(s.keys) {
 		v := s.values[key]
-		if f, ok := float(v); key == "exclusiveMinimum" && ok && t.drops(key) && !t.drops("minimum") && !s.has("minimum") {
+		if f, ok := toFloat(v); key == "exclusiveMinimum" && ok && t.isDropped(key) && !t.isDropped("minimum") && !s.has("minimum") {
 			s.set("minimum", json.Number(fmt.Sprint(f)))
-		} else if key == "exclusiveMaximum" && ok && t.drops(key) && !t.drops("maximum") && !s.has("maximum") {
+		} else if key == "exclusiveMaximum" && ok && t.isDropped(key) && !t.isDropped("maximum") && !s.has("maximum") {
 			s.set("maximum", json.Number(fmt.Sprint(f)))
 		}
 		p := s.text("pattern")
-		f, _ := float(v)
+		f, _ := toFloat(v)
 		switch {
-		case key == "additionalProperties" && t.Closed, key == "oneOf":
+		case key == "additionalProperties" && t.ClosedObjects, key == "oneOf":
 			continue
-		case t.drops(key),
+		case t.isDropped(key),
 			key == "format" && t.Formats != "" && !slices.Contains(strings.Fields(t.Formats), s.text("format")),
-			key == "pattern" && t.Linear && lookAround().MatchString(p),
-			key == "pattern" && t.Whole && !(strings.HasPrefix(p, "^") && strings.HasSuffix(p, "$")),
-			t.Bound > 0 && f > t.Bound && strings.Contains("minLength maxLength minItems maxItems", key):
-			note(s, key, v)
+			key == "pattern" && t.NoLookAround && lookAroundRE().MatchString(p),
+			key == "pattern" && t.AnchoredPatterns && !(strings.HasPrefix(p, "^") && strings.HasSuffix(p, "$")),
+			t.MaxBound > 0 && f > t.MaxBound && strings.Contains("minLength maxLength minItems maxItems", key):
+			noteConstraint(s, key, v)
 			s.delete(key)
 			if key == "patternProperties" && isFalse(s.values["additionalProperties"]) {
 				s.delete("additionalProperties") // it would forbid them
@@ -95,20 +95,20 @@ func (t Target) drop(s *object) {
 	}
 }
 
-// properties rewrites the properties of s.
-func (t Target) properties(s, properties *object) *object {
+// rewriteProperties rewrites the properties of s.
+func (t Target) rewriteProperties(s, properties *object) *object {
 	out, respelled := newObject(), map[string]string{}
 	for _, name := range properties.keys {
 		as := name
-		if t.Keys {
-			as = alias(name)
+		if t.PortableKeys {
+			as = portableKey(name)
 		}
-		p := t.fit(properties.object(name), false)
+		p := t.rewrite(properties.object(name), false)
 		if as != name {
 			respelled[name] = as
-			remark(p, fmt.Sprintf("the property %q", clip(name, 80)))
+			addRemark(p, fmt.Sprintf("the property %q", truncate(name, 80)))
 		}
-		if t.Strict && !slices.Contains(s.list("required"), any(name)) {
+		if t.AllRequired && !slices.Contains(s.list("required"), any(name)) {
 			nullable(p)
 		}
 		out.set(as, p)
@@ -116,7 +116,7 @@ func (t Target) properties(s, properties *object) *object {
 	s.set("properties", out)
 	if required := s.list("required"); required != nil && len(respelled) > 0 {
 		required = slices.Clone(required)
-		for i, name := range texts(required) {
+		for i, name := range textsOf(required) {
 			if as, ok := respelled[name]; ok {
 				required[i] = as
 			}
@@ -126,36 +126,36 @@ func (t Target) properties(s, properties *object) *object {
 	return s
 }
 
-// plainKey reports whether every provider takes name.
-func plainKey(name string) bool {
-	return name != "" && len(name) <= 64 && strings.IndexFunc(name, func(r rune) bool { return !plainRune(r) }) < 0
+// isPortableKey reports whether every provider takes name.
+func isPortableKey(name string) bool {
+	return name != "" && len(name) <= 64 && strings.IndexFunc(name, func(r rune) bool { return !isPortableRune(r) }) < 0
 }
 
-func plainRune(r rune) bool {
-	return r < utf8.RuneSelf && r != '$' && (wordByte(byte(r)) || r == '.' || r == '-')
+func isPortableRune(r rune) bool {
+	return r < utf8.RuneSelf && r != '$' && (isWordByte(byte(r)) || r == '.' || r == '-')
 }
 
-// alias is a property name in the letters that every provider takes. It is the
+// portableKey is a property name in the letters that every provider takes. It is the
 // name itself if that has no others, and distinct for distinct names.
-func alias(name string) string {
-	if plainKey(name) {
+func portableKey(name string) string {
+	if isPortableKey(name) {
 		return name
 	}
 	h := fnv.New32a()
 	h.Write([]byte(name))
 	clean := strings.Map(func(r rune) rune {
-		if plainRune(r) {
+		if isPortableRune(r) {
 			return r
 		}
 		return '_'
 	}, name)
-	return fmt.Sprintf("%s_%08x", clip(clean, 50), h.Sum32())
+	return fmt.Sprintf("%s_%08x", truncate(clean, 50), h.Sum32())
 }
 
-// required leaves only properties that there are, or all of them.
-func (t Target) required(s *object) {
+// rewriteRequired leaves only properties that there are, or all of them.
+func (t Target) rewriteRequired(s *object) {
 	properties := s.object("properties")
-	if t.Strict && properties != nil {
+	if t.AllRequired && properties != nil {
 		var all []any
 		for _, name := range properties.keys {
 			all = append(all, name)
@@ -174,44 +174,44 @@ func (t Target) required(s *object) {
 	}
 }
 
-// object rewrites what s says of objects, and gives it a type where t wants
+// rewriteObject rewrites what s says of objects, and gives it a type where t wants
 // one.
-func (t Target) object(s *object, root bool) {
+func (t Target) rewriteObject(s *object, root bool) {
 	extra := s.object("additionalProperties")
 	switch {
 	case extra == nil:
-	case len(extra.keys) == 0, t.Open && isFalse(extra):
+	case len(extra.keys) == 0, t.OpenObjects && isFalse(extra):
 		s.delete("additionalProperties")
 	case isFalse(extra):
 		s.set("additionalProperties", false)
-	case !t.Closed:
-		s.set("additionalProperties", t.fit(extra, false))
+	case !t.ClosedObjects:
+		s.set("additionalProperties", t.rewrite(extra, false))
 	}
-	if t.Typed {
-		t.typed(s)
+	if t.TypeRequired {
+		t.addType(s)
 	}
 	names := s.object("properties")
 	free := (names == nil || len(names.keys) == 0) && !isFalse(extra) && s.values["additionalProperties"] != false
 	switch {
-	case typesOf(s) == nil || !takes(s, "object"):
-	case free && !root && (t.Closed || t.OpenAPI):
+	case typesOf(s) == nil || !allowsType(s, "object"):
+	case free && !root && (t.ClosedObjects || t.OpenAPI):
 		if extra != nil && len(extra.keys) > 0 {
-			remark(s, "each value is "+brief(extra))
+			addRemark(s, "each value is "+describeSchema(extra))
 		}
-		asText(s)
-	case t.Closed:
+		objectToString(s)
+	case t.ClosedObjects:
 		s.set("additionalProperties", false)
 		if names == nil {
 			s.set("properties", newObject())
 		}
 	}
-	if t.Closed && s.object("additionalProperties") != nil { // no object any more
+	if t.ClosedObjects && s.object("additionalProperties") != nil { // no object any more
 		s.delete("additionalProperties")
 	}
 }
 
-// asText makes the object s a string that holds one as JSON.
-func asText(s *object) {
+// objectToString makes the object s a string that holds one as JSON.
+func objectToString(s *object) {
 	var kinds []any
 	for _, k := range typesOf(s) {
 		if k == "object" {
@@ -231,17 +231,17 @@ func asText(s *object) {
 	}
 	if enum := slices.Clone(s.list("enum")); enum != nil {
 		for i, v := range enum {
-			if kind(v) == "object" {
+			if kindOf(v) == "object" {
 				enum[i] = string(encode(v))
 			}
 		}
 		s.set("enum", enum)
 	}
-	remark(s, "a JSON object, written as text")
+	addRemark(s, "a JSON object, written as text")
 }
 
-// typed gives s a type, from what else it says.
-func (t Target) typed(s *object) {
+// addType gives s a type, from what else it says.
+func (t Target) addType(s *object) {
 	if s.has("type") || s.has("anyOf") || s.has("oneOf") {
 		return
 	}
@@ -252,7 +252,7 @@ func (t Target) typed(s *object) {
 		}
 	}
 	kinds := []string{"string", "number", "boolean"}
-	if !t.Closed && !t.OpenAPI {
+	if !t.ClosedObjects && !t.OpenAPI {
 		kinds = append(kinds, "object")
 	}
 	branches := []any{newObject("type", "array", "items", newObject("type", "string"))}
@@ -261,10 +261,10 @@ func (t Target) typed(s *object) {
 	}
 	branches = append(branches, newObject("type", "null"))
 	if t.OpenAPI {
-		branches = withoutNull(branches)
+		branches = dropNullBranch(branches)
 	}
 	for i, b := range branches {
-		branches[i] = t.fit(b.(*object), false)
+		branches[i] = t.rewrite(b.(*object), false)
 	}
 	s.set("anyOf", branches)
 }

@@ -29,7 +29,7 @@ func repair(text []byte) (fixed []byte, cut, ok bool) {
 	if json.Valid(text) {
 		return text, false, true
 	}
-	if v, ok := scalar(unfenced(text)); ok {
+	if v, ok := repairScalar(stripFence(text)); ok {
 		return v, false, true
 	}
 	for i := 0; i < len(text); {
@@ -38,16 +38,16 @@ func repair(text []byte) (fixed []byte, cut, ok bool) {
 			break
 		}
 		i += n
-		if raw, n := strict(text[i:]); n > 0 {
+		if raw, n := validPrefix(text[i:]); n > 0 {
 			if len(raw) > len(fixed) {
 				fixed, cut = raw, false
 			}
 			i += n
 			continue
 		}
-		m := mender{in: text, pos: i}
+		m := repairer{in: text, pos: i}
 		if m.value(0) && m.out.Len() > len(fixed) {
-			fixed, cut = m.out.Bytes(), m.cut
+			fixed, cut = m.out.Bytes(), m.truncated
 		}
 		i = max(m.pos, i+1)
 	}
@@ -57,8 +57,8 @@ func repair(text []byte) (fixed []byte, cut, ok bool) {
 	return fixed, cut, true
 }
 
-// strict reads the value that text begins with, if nothing in it needs repair.
-func strict(text []byte) (raw json.RawMessage, n int) {
+// validPrefix reads the value that text begins with, if nothing in it needs repair.
+func validPrefix(text []byte) (raw json.RawMessage, n int) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if d.Decode(&raw) != nil {
 		return nil, 0
@@ -66,8 +66,8 @@ func strict(text []byte) (raw json.RawMessage, n int) {
 	return raw, int(d.InputOffset())
 }
 
-// unfenced is what stands in a code fence around all of text.
-func unfenced(text []byte) []byte {
+// stripFence is what stands in a code fence around all of text.
+func stripFence(text []byte) []byte {
 	inner, ok := bytes.CutPrefix(text, []byte("```"))
 	if !ok {
 		return text
@@ -79,22 +79,22 @@ func unfenced(text []byte) []byte {
 	return bytes.TrimSpace(inner)
 }
 
-// scalar reads text that is one value without brackets as a whole.
-func scalar(text []byte) ([]byte, bool) {
+// repairScalar reads text that is one value without brackets as a whole.
+func repairScalar(text []byte) ([]byte, bool) {
 	if len(text) == 0 || text[0] == '{' || text[0] == '[' {
 		return nil, false
 	}
 	if json.Valid(text) {
 		return text, true
 	}
-	m := mender{in: text}
+	m := repairer{in: text}
 	switch c := text[0]; {
 	case c == '"' || c == '\'':
 		if len(text) < 2 || text[len(text)-1] != c || !m.value(0) {
 			return nil, false
 		}
 	default:
-		word, known := literal(string(text))
+		word, known := parseLiteral(string(text))
 		if !known {
 			return nil, false
 		}
@@ -109,27 +109,27 @@ func scalar(text []byte) ([]byte, bool) {
 // maxNesting is how deep JSON may nest; encoding/json has the same bound.
 const maxNesting = 10000
 
-// A mender reads something like JSON and writes JSON.
-type mender struct {
-	in    []byte
-	pos   int
-	cut   bool // the text ended in a value
-	named int  // objects around pos: only in them a word without quotes is text
-	out   bytes.Buffer
+// A repairer reads something like JSON and writes JSON.
+type repairer struct {
+	in          []byte
+	pos         int
+	truncated   bool // the text ended in a value
+	objectDepth int  // objects around pos: only in them a word without quotes is text
+	out         bytes.Buffer
 }
 
-// next skips white space and comments and returns the byte behind them, 0 at
+// skipSpace skips white space and comments and returns the byte behind them, 0 at
 // the end.
-func (m *mender) next() byte {
+func (m *repairer) skipSpace() byte {
 	for m.pos < len(m.in) {
 		switch c := m.in[m.pos]; {
 		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
 			m.pos++
-		case c == '/' && m.at("//"), c == '#':
+		case c == '/' && m.hasPrefix("//"), c == '#':
 			m.skip("\n")
-		case c == '/' && m.at("/*"):
+		case c == '/' && m.hasPrefix("/*"):
 			m.skip("*/")
-		case c == 0xC2 && m.at("\u00a0"):
+		case c == 0xC2 && m.hasPrefix("\u00a0"):
 			m.pos += 2
 		default:
 			return c
@@ -138,10 +138,10 @@ func (m *mender) next() byte {
 	return 0
 }
 
-func (m *mender) at(s string) bool { return bytes.HasPrefix(m.in[m.pos:], []byte(s)) }
+func (m *repairer) hasPrefix(s string) bool { return bytes.HasPrefix(m.in[m.pos:], []byte(s)) }
 
 // skip goes behind the next end.
-func (m *mender) skip(end string) {
+func (m *repairer) skip(end string) {
 	i := bytes.Index(m.in[m.pos:], []byte(end))
 	if i < 0 {
 		m.pos = len(m.in)
@@ -151,11 +151,11 @@ func (m *mender) skip(end string) {
 }
 
 // value reads one value; false if there is none, or if it is no JSON at all.
-func (m *mender) value(depth int) bool {
+func (m *repairer) value(depth int) bool {
 	if depth >= maxNesting {
 		return false
 	}
-	switch c := m.next(); c {
+	switch c := m.skipSpace(); c {
 	case 0:
 		return false
 	case '{':
@@ -166,21 +166,21 @@ func (m *mender) value(depth int) bool {
 		m.text(c, false)
 		return true
 	}
-	return m.word()
+	return m.bareWord()
 }
 
 // object reads an object. What does not begin like one, such as a set in prose,
 // is none.
-func (m *mender) object(depth int) bool {
-	m.named++
-	defer func() { m.named-- }()
+func (m *repairer) object(depth int) bool {
+	m.objectDepth++
+	defer func() { m.objectDepth-- }()
 	m.pos++
 	m.out.WriteByte('{')
 	for first := true; ; first = false {
-		for m.next() == ',' {
+		for m.skipSpace() == ',' {
 			m.pos++
 		}
-		c := m.next()
+		c := m.skipSpace()
 		if c == 0 || c == '}' || c == ']' {
 			if c == '}' {
 				m.pos++
@@ -195,7 +195,7 @@ func (m *mender) object(depth int) bool {
 		if !m.key(c) {
 			return false
 		}
-		switch c := m.next(); {
+		switch c := m.skipSpace(); {
 		case c == ':':
 			m.pos++
 		case c == '=': // Ruby and Lua
@@ -204,7 +204,7 @@ func (m *mender) object(depth int) bool {
 				m.pos++
 			}
 		case c == 0:
-			m.cut = true
+			m.truncated = true
 			m.out.Truncate(start)
 			continue
 		case first:
@@ -217,14 +217,14 @@ func (m *mender) object(depth int) bool {
 			continue
 		}
 		m.out.WriteByte(':')
-		switch c := m.next(); {
+		switch c := m.skipSpace(); {
 		case c == 0:
-			m.cut = true
+			m.truncated = true
 			m.out.Truncate(start)
 		case c == ',' || c == '}' || c == ']':
 			m.out.WriteString("null")
 		case !m.value(depth + 1):
-			if m.next() != 0 {
+			if m.skipSpace() != 0 {
 				return false
 			}
 			m.out.Truncate(start)
@@ -233,13 +233,13 @@ func (m *mender) object(depth int) bool {
 }
 
 // key reads the name of a member, which begins with c.
-func (m *mender) key(c byte) bool {
+func (m *repairer) key(c byte) bool {
 	if c == '"' || c == '\'' || c == '`' {
 		m.text(c, true)
 		return true
 	}
 	start := m.pos
-	for m.pos < len(m.in) && (wordByte(m.in[m.pos]) || m.in[m.pos] == '-' || m.in[m.pos] == '.') {
+	for m.pos < len(m.in) && (isWordByte(m.in[m.pos]) || m.in[m.pos] == '-' || m.in[m.pos] == '.') {
 		m.pos++
 	}
 	if m.pos == start {
@@ -249,14 +249,14 @@ func (m *mender) key(c byte) bool {
 	return true
 }
 
-func (m *mender) array(depth int) bool {
+func (m *repairer) array(depth int) bool {
 	m.pos++
 	m.out.WriteByte('[')
 	for first := true; ; {
-		for m.next() == ',' {
+		for m.skipSpace() == ',' {
 			m.pos++
 		}
-		c := m.next()
+		c := m.skipSpace()
 		if c == 0 || c == ']' || c == '}' {
 			if c == ']' {
 				m.pos++
@@ -272,7 +272,7 @@ func (m *mender) array(depth int) bool {
 		if m.value(depth + 1) {
 			continue
 		}
-		if m.next() != 0 {
+		if m.skipSpace() != 0 {
 			return false
 		}
 		m.out.Truncate(start)
@@ -280,14 +280,14 @@ func (m *mender) array(depth int) bool {
 }
 
 // text reads a string in quotes, the key of a member or a value.
-func (m *mender) text(quote byte, key bool) {
+func (m *repairer) text(quote byte, key bool) {
 	m.pos++
 	m.out.WriteByte('"')
 	for m.pos < len(m.in) {
 		switch c := m.in[m.pos]; {
 		case c == '\\':
 			m.escape()
-		case c == quote && m.closes(key):
+		case c == quote && m.closesString(key):
 			m.pos++
 			m.out.WriteByte('"')
 			return
@@ -295,7 +295,7 @@ func (m *mender) text(quote byte, key bool) {
 			m.out.WriteString(`\"`)
 			m.pos++
 		case c < 0x20:
-			control(&m.out, c)
+			writeControl(&m.out, c)
 			m.pos++
 		case c < utf8.RuneSelf:
 			m.out.WriteByte(c)
@@ -310,11 +310,11 @@ func (m *mender) text(quote byte, key bool) {
 			m.pos += n
 		}
 	}
-	m.cut = true
+	m.truncated = true
 	m.out.WriteByte('"')
 }
 
-func control(b *bytes.Buffer, c byte) {
+func writeControl(b *bytes.Buffer, c byte) {
 	const hex = "0123456789abcdef"
 	switch c {
 	case '\n':
@@ -331,7 +331,7 @@ func control(b *bytes.Buffer, c byte) {
 }
 
 // escape reads an escape. Those that JSON does not know are what they look like.
-func (m *mender) escape() {
+func (m *repairer) escape() {
 	rest := m.in[m.pos:]
 	if len(rest) < 2 {
 		m.pos = len(m.in)
@@ -370,9 +370,9 @@ func isHex(b []byte) bool {
 	return true
 }
 
-// closes reports whether the quote at pos ends its string: then something
+// closesString reports whether the quote at pos ends its string: then something
 // follows that may follow. Others are quotes that nobody escaped.
-func (m *mender) closes(key bool) bool {
+func (m *repairer) closesString(key bool) bool {
 	i := m.pos + 1
 	line := false
 	for i < len(m.in) && strings.IndexByte(" \t\r\n", m.in[i]) >= 0 {
@@ -386,7 +386,7 @@ func (m *mender) closes(key bool) bool {
 	case c == ':' || c == '=':
 		return key
 	case c == '}' || c == ']':
-		return m.ends(i)
+		return m.isEnding(i)
 	case c == ',':
 		return !key
 	case c == '/' || c == '#':
@@ -397,9 +397,9 @@ func (m *mender) closes(key bool) bool {
 	return false
 }
 
-// ends reports whether the brackets at i may be ones that end something: not if
+// isEnding reports whether the brackets at i may be ones that end something: not if
 // a quote follows in the same line, as in "if x { "y" }".
-func (m *mender) ends(i int) bool {
+func (m *repairer) isEnding(i int) bool {
 	for ; i < len(m.in); i++ {
 		switch c := m.in[i]; c {
 		case '}', ']', ' ', '\t':

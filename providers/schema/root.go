@@ -5,41 +5,41 @@ import (
 	"strings"
 )
 
-// rooted returns s as one object: branches of objects are joined, other values
+// objectRoot returns s as one object: branches of objects are joined, other values
 // wrapped.
-func rooted(s *object) *object {
-	if v := values(s); !takes(s, "object") || v != nil && !slices.ContainsFunc(v, func(v any) bool { return kind(v) == "object" }) {
-		return newObject("type", "object", "properties", newObject(wrapped, s), "required", []any{wrapped})
+func objectRoot(s *object) *object {
+	if v := values(s); !allowsType(s, "object") || v != nil && !slices.ContainsFunc(v, func(v any) bool { return kindOf(v) == "object" }) {
+		return newObject("type", "object", "properties", newObject(wrapperKey, s), "required", []any{wrapperKey})
 	}
 	if typesOf(s) == nil && !s.has("properties") {
 		if branches := slices.Concat(s.list("anyOf"), s.list("oneOf")); len(branches) > 0 &&
-			!slices.ContainsFunc(branches, func(b any) bool { return takes(b.(*object), "object") }) {
-			return newObject("type", "object", "properties", newObject(wrapped, s), "required", []any{wrapped})
+			!slices.ContainsFunc(branches, func(b any) bool { return allowsType(b.(*object), "object") }) {
+			return newObject("type", "object", "properties", newObject(wrapperKey, s), "required", []any{wrapperKey})
 		}
 	}
 	out := s.copy()
 	for _, key := range []string{"anyOf", "oneOf"} {
 		if branches := s.list(key); branches != nil {
-			out = joined(out, branches)
+			out = joinBranches(out, branches)
 		}
 		out.delete(key)
 	}
 	out.set("type", "object")
-	settle(out)
+	dropRedundant(out)
 	for _, key := range []string{"enum", "const", "not"} {
 		if out.has(key) {
-			note(out, key, out.values[key])
+			noteConstraint(out, key, out.values[key])
 			out.delete(key)
 		}
 	}
 	return out
 }
 
-// wrapped is the property that holds a root that is no object.
-const wrapped = "value"
+// wrapperKey is the property that holds a root that is no object.
+const wrapperKey = "value"
 
-// joined lets pass in s what any of branches does, as one object.
-func joined(s *object, branches []any) *object {
+// joinBranches lets pass in s what any of branches does, as one object.
+func joinBranches(s *object, branches []any) *object {
 	s = s.copy()
 	properties := newObject()
 	if own := s.object("properties"); own != nil {
@@ -47,7 +47,7 @@ func joined(s *object, branches []any) *object {
 	}
 	var all []*object
 	for _, b := range branches {
-		if b := b.(*object); takes(b, "object") {
+		if b := b.(*object); allowsType(b, "object") {
 			all = append(all, b)
 		}
 	}
@@ -58,10 +58,10 @@ func joined(s *object, branches []any) *object {
 			required = b.list("required")
 		}
 		required = slices.DeleteFunc(slices.Clone(required), func(v any) bool { return !slices.Contains(b.list("required"), v) })
-		forms = append(forms, strings.Join(texts(b.list("required")), ", "))
+		forms = append(forms, strings.Join(textsOf(b.list("required")), ", "))
 		if p := b.object("properties"); p != nil {
 			for _, name := range p.keys {
-				properties.set(name, either(properties.object(name), p.object(name)))
+				properties.set(name, eitherOf(properties.object(name), p.object(name)))
 			}
 		}
 	}
@@ -77,14 +77,14 @@ func joined(s *object, branches []any) *object {
 	}
 	forms = slices.DeleteFunc(slices.Compact(forms), func(f string) bool { return f == "" })
 	if len(forms) > 1 {
-		remark(s, "give one of these sets of properties: "+strings.Join(forms, "; or "))
+		addRemark(s, "give one of these sets of properties: "+strings.Join(forms, "; or "))
 	}
 	return s
 }
 
-// either lets pass what a or b does. A property that one branch names and
+// eitherOf lets pass what a or b does. A property that one branch names and
 // another one does not is as the former says.
-func either(a, b *object) *object {
+func eitherOf(a, b *object) *object {
 	if a == nil || string(encode(a)) == string(encode(b)) {
 		return b
 	}
@@ -112,7 +112,7 @@ func values(s *object) []any {
 	return s.list("enum")
 }
 
-func texts(list []any) []string {
+func textsOf(list []any) []string {
 	var out []string
 	for _, v := range list {
 		out = append(out, v.(string))

@@ -25,9 +25,9 @@ import (
 // strings that hold JSON, and property names that it refuses are respelled.
 // Coerce takes all three back.
 func For(raw json.RawMessage, t Target) json.RawMessage {
-	out := t.render(openOrObject(raw).canonical())
+	out := t.render(openDocumentOrObject(raw).canonical())
 	for range maxRounds { // what one rule leaves can be another one's to rewrite
-		again := t.render(openOrObject(out).canonical())
+		again := t.render(openDocumentOrObject(out).canonical())
 		if bytes.Equal(again, out) {
 			break
 		}
@@ -44,10 +44,10 @@ const maxRounds = 5
 // failing path and what was expected there. Keywords that are malformed say
 // nothing; format is an annotation.
 func Validate(raw json.RawMessage, value []byte) error {
-	d := openOrObject(raw)
+	d := openDocumentOrObject(raw)
 	v, err := decode(value)
 	if err != nil {
 		return err
 	}
-	return d.check(v).err()
+	return d.check(v).toError()
 }

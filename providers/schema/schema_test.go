@@ -85,12 +85,12 @@ func walk(s *object, path string, visit func(path string, s *object)) {
 			}
 		case []any:
 			for i, b := range v {
-				if b, ok := b.(*object); ok && applies(key) {
+				if b, ok := b.(*object); ok && isSchemaKey(key) {
 					walk(b, fmt.Sprint(path, "/", key, "/", i), visit)
 				}
 			}
 		case bool:
-			if applies(key) && key != "additionalProperties" || key == "additionalProperties" && v {
+			if isSchemaKey(key) && key != "additionalProperties" || key == "additionalProperties" && v {
 				visit(path+"/"+key, newObject("boolean", v))
 			}
 		}
@@ -109,7 +109,7 @@ func generalFaults(s *object) (found []string) {
 		}
 	}
 	properties := s.object("properties")
-	for _, name := range texts(s.list("required")) {
+	for _, name := range textsOf(s.list("required")) {
 		if properties == nil || !properties.has(name) {
 			found = append(found, "requires "+name+", which is no property")
 		}
@@ -203,7 +203,7 @@ func ruleFaults(target string, s *object, root bool) (found []string) {
 		if p := s.text("pattern"); p != "" && (p[0] != '^' || !strings.HasSuffix(p, "$") || strings.Contains(p, "(?!")) {
 			found = append(found, "pattern "+p)
 		}
-		if f, _ := float(s.values["maxLength"]); f > 500 {
+		if f, _ := toFloat(s.values["maxLength"]); f > 500 {
 			found = append(found, "large maxLength")
 		}
 	}
@@ -247,7 +247,7 @@ func TestNothingForbidden(t *testing.T) {
 	for _, s := range corpus {
 		raw := json.RawMessage(s.schema)
 		values := slices.Clone(s.good)
-		canonical := openOrObject(raw).canonical()
+		canonical := openDocumentOrObject(raw).canonical()
 		for range 10 {
 			if v := string(encode(invent(r, canonical, 0))); Validate(raw, []byte(v)) == nil {
 				values = append(values, v)
@@ -283,19 +283,19 @@ func narrowed(sample, target string) bool {
 
 // spelledFor is v as a model writes it for the target.
 func spelledFor(target Target, raw, v string) string {
-	if !target.Object {
+	if !target.ObjectRoot {
 		return v
 	}
 	value, _ := decode([]byte(v))
 	if o, ok := value.(*object); ok {
-		if !target.Keys {
+		if !target.PortableKeys {
 			return v
 		}
 		out := newObject()
 		for _, name := range o.keys {
-			out.set(alias(name), o.values[name])
+			out.set(portableKey(name), o.values[name])
 		}
-		if properties := openOrObject(json.RawMessage(raw)).root.object("properties"); properties != nil {
+		if properties := openDocumentOrObject(json.RawMessage(raw)).root.object("properties"); properties != nil {
 			return string(encode(out))
 		}
 		return v
@@ -309,7 +309,7 @@ func invent(r *rand.Rand, s *object, depth int) any {
 		return v[r.IntN(len(v))]
 	}
 	if branches := slices.Concat(s.list("anyOf"), s.list("oneOf")); len(branches) > 0 && r.IntN(4) > 0 {
-		return invent(r, merge(branches[r.IntN(len(branches))].(*object), without(s, "anyOf", "oneOf")), depth)
+		return invent(r, merge(branches[r.IntN(len(branches))].(*object), withoutKeys(s, "anyOf", "oneOf")), depth)
 	}
 	kinds := typesOf(s)
 	if kinds == nil {
@@ -512,7 +512,7 @@ func TestCoerce(t *testing.T) {
 		{"null for a required one", `{"s":null}`, `{"s":null}`},
 		{"case of an enum", `{"s":"a","e":"Red"}`, `{"s":"a","e":"red"}`},
 		{"first branch that fits", `{"s":"a","u":"x"}`, `{"s":"a","u":["x"]}`},
-		{"respelled name", `{"s":"a","gr__e_` + alias("größe")[6:] + `":5}`, `{"s":"a","größe":5}`},
+		{"respelled name", `{"s":"a","gr__e_` + portableKey("größe")[6:] + `":5}`, `{"s":"a","größe":5}`},
 		{"only part helps", `{"s":"a","n":"5","zzz":1}`, `{"s":"a","n":5,"zzz":1}`},
 		{"no JSON", `{"s":`, `{"s":`},
 		{"another kind of value in a string", `{"s":"a","o":"[1] is {\"x\":1,\"y\":2}"}`, `{"s":"a","o":"[1] is {\"x\":1,\"y\":2}"}`},
@@ -613,7 +613,7 @@ func FuzzCoerce(f *testing.F) {
 		if json.Valid(value) && !json.Valid(got) {
 			t.Errorf("became %s", got)
 		}
-		if again := Coerce(raw, got); json.Valid(got) && len(openOrObject(raw).check(must(t, again))) > len(openOrObject(raw).check(must(t, got))) {
+		if again := Coerce(raw, got); json.Valid(got) && len(openDocumentOrObject(raw).check(must(t, again))) > len(openDocumentOrObject(raw).check(must(t, got))) {
 			t.Errorf("twice is worse: %s", again)
 		}
 		Unstrict(raw, value)

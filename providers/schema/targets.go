@@ -3,70 +3,70 @@ package schema
 // A Target is what one kind of request does not take of JSON Schema. The zero
 // Target takes everything that the canonical form holds, at any root.
 type Target struct {
-	Name    string
-	Object  bool    // the root must be an object, without anyOf, oneOf, enum, const or not
-	Drop    string  // keywords that are not understood, with blanks between; if any, then those of logic too, for less in a "not" is more
-	Formats string  // values of format that are understood, with blanks between; "" is all
-	Bound   float64 // the largest maxLength, maxItems, minLength or minItems; 0 is no limit
-	Linear  bool    // patterns without look-around and back references
-	Whole   bool    // patterns must be anchored at both ends
-	Closed  bool    // objects must have additionalProperties:false
-	Open    bool    // objects must not have additionalProperties:false
-	Strict  bool    // every property must be required; optional ones are nullable
-	Typed   bool    // every schema must have a type, or anyOf of such
-	Inside  string  // what must not stand beside anyOf: "type" or "all"
-	OpenAPI bool    // OpenAPI 3.0: nullable instead of type lists, enum of strings only, no empty objects
-	Keys    bool    // property names must be ^[a-zA-Z0-9_.-]{1,64}$
+	Name             string
+	ObjectRoot       bool    // the root must be an object, without anyOf, oneOf, enum, const or not
+	Unsupported      string  // keywords that are not understood, with blanks between; if any, then those of logic too, for less in a "not" is more
+	Formats          string  // values of format that are understood, with blanks between; "" is all
+	MaxBound         float64 // the largest maxLength, maxItems, minLength or minItems; 0 is no limit
+	NoLookAround     bool    // patterns without look-around and back references
+	AnchoredPatterns bool    // patterns must be anchored at both ends
+	ClosedObjects    bool    // objects must have additionalProperties:false
+	OpenObjects      bool    // objects must not have additionalProperties:false
+	AllRequired      bool    // every property must be required; optional ones are nullable
+	TypeRequired     bool    // every schema must have a type, or anyOf of such
+	NotBesideAnyOf   string  // what must not stand beside anyOf: "type" or "all"
+	OpenAPI          bool    // OpenAPI 3.0: nullable instead of type lists, enum of strings only, no empty objects
+	PortableKeys     bool    // property names must be ^[a-zA-Z0-9_.-]{1,64}$
 }
 
 // Keywords that most subsets of JSON Schema leave out.
 const (
-	logic   = "not if then else dependentRequired dependentSchemas patternProperties propertyNames "
-	contain = "contains minContains maxContains "
-	lengths = "minLength maxLength minItems maxItems minProperties maxProperties uniqueItems "
-	numbers = "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf "
+	logicKeywords    = "not if then else dependentRequired dependentSchemas patternProperties propertyNames "
+	containsKeywords = "contains minContains maxContains "
+	lengthKeywords   = "minLength maxLength minItems maxItems minProperties maxProperties uniqueItems "
+	numberKeywords   = "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf "
 )
 
-// formats that both OpenAI's and Anthropic's constrained answers know.
-const formats = "date-time time date duration email hostname ipv4 ipv6 uuid"
+// commonFormats that both OpenAI's and Anthropic's constrained answers know.
+const commonFormats = "date-time time date duration email hostname ipv4 ipv6 uuid"
 
 // The targets. Qwen, GLM, DeepSeek, MiniMax, Mistral and Groq are OpenAI.
 var (
 	// OpenAI is functions without strict: any schema, but an object at the root.
-	OpenAI = Target{Name: "openai", Object: true}
+	OpenAI = Target{Name: "openai", ObjectRoot: true}
 
 	// OpenAIStrict is functions with strict:true and json_schema answers, see
 	// https://platform.openai.com/docs/guides/structured-outputs#supported-schemas.
-	OpenAIStrict = Target{Name: "openai-strict", Object: true, Closed: true, Strict: true, Typed: true, Linear: true,
-		Drop:    "oneOf default examples minLength maxLength minProperties maxProperties uniqueItems " + logic + contain,
-		Formats: formats}
+	OpenAIStrict = Target{Name: "openai-strict", ObjectRoot: true, ClosedObjects: true, AllRequired: true, TypeRequired: true, NoLookAround: true,
+		Unsupported: "oneOf default examples minLength maxLength minProperties maxProperties uniqueItems " + logicKeywords + containsKeywords,
+		Formats:     commonFormats}
 
 	// Gemini is parametersJsonSchema and responseJsonSchema. It ignores const.
-	Gemini = Target{Name: "gemini", Object: true, Drop: "const oneOf " + logic + contain}
+	Gemini = Target{Name: "gemini", ObjectRoot: true, Unsupported: "const oneOf " + logicKeywords + containsKeywords}
 
 	// GeminiOpenAPI is parameters and responseSchema, see
 	// https://ai.google.dev/api/caching#Schema. Parameters without properties
 	// must be left out altogether.
-	GeminiOpenAPI = Target{Name: "gemini-openapi", Object: true, OpenAPI: true, Typed: true, Inside: "all",
-		Drop:    "const oneOf additionalProperties exclusiveMinimum exclusiveMaximum multipleOf uniqueItems default examples " + logic + contain,
-		Formats: "enum date-time float double int32 int64"}
+	GeminiOpenAPI = Target{Name: "gemini-openapi", ObjectRoot: true, OpenAPI: true, TypeRequired: true, NotBesideAnyOf: "all",
+		Unsupported: "const oneOf additionalProperties exclusiveMinimum exclusiveMaximum multipleOf uniqueItems default examples " + logicKeywords + containsKeywords,
+		Formats:     "enum date-time float double int32 int64"}
 
 	// Anthropic is the input_schema of tools.
-	Anthropic = Target{Name: "anthropic", Object: true, Keys: true}
+	Anthropic = Target{Name: "anthropic", ObjectRoot: true, PortableKeys: true}
 
 	// AnthropicAnswer is output_config.format, see
 	// https://docs.claude.com/en/docs/build-with-claude/structured-outputs#json-schema-limitations.
-	AnthropicAnswer = Target{Name: "anthropic-answer", Object: true, Closed: true, Typed: true, Linear: true, Keys: true,
-		Drop: "oneOf " + numbers + lengths + logic + contain, Formats: formats + " uri"}
+	AnthropicAnswer = Target{Name: "anthropic-answer", ObjectRoot: true, ClosedObjects: true, TypeRequired: true, NoLookAround: true, PortableKeys: true,
+		Unsupported: "oneOf " + numberKeywords + lengthKeywords + logicKeywords + containsKeywords, Formats: commonFormats + " uri"}
 
 	// XAI fails on additionalProperties:false and keeps no lengths.
-	XAI = Target{Name: "xai", Object: true, Open: true, Drop: lengths + logic + contain}
+	XAI = Target{Name: "xai", ObjectRoot: true, OpenObjects: true, Unsupported: lengthKeywords + logicKeywords + containsKeywords}
 
 	// Kimi takes Moonshot's subset, MFJS.
-	Kimi = Target{Name: "kimi", Object: true, Typed: true, Inside: "type", Drop: "oneOf " + logic + contain}
+	Kimi = Target{Name: "kimi", ObjectRoot: true, TypeRequired: true, NotBesideAnyOf: "type", Unsupported: "oneOf " + logicKeywords + containsKeywords}
 
 	// Grammar is what llama.cpp and Ollama turn into a grammar: large counts
 	// unroll into one that is too large to use.
-	Grammar = Target{Name: "grammar", Bound: 500, Linear: true, Whole: true,
-		Drop: "multipleOf uniqueItems minProperties maxProperties " + logic + contain}
+	Grammar = Target{Name: "grammar", MaxBound: 500, NoLookAround: true, AnchoredPatterns: true,
+		Unsupported: "multipleOf uniqueItems minProperties maxProperties " + logicKeywords + containsKeywords}
 )

@@ -162,8 +162,8 @@ func write(b *bytes.Buffer, v any) {
 	}
 }
 
-// kind is the type of v in the words of JSON Schema, "number" for integers.
-func kind(v any) string {
+// kindOf is the type of v in the words of JSON Schema, "number" for integers.
+func kindOf(v any) string {
 	switch v.(type) {
 	case *object:
 		return "object"

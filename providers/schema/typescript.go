@@ -12,7 +12,7 @@ import (
 // JSON Schema, and it takes a third of the tokens.
 func TypeScript(raw json.RawMessage) string {
 	var w typeWriter
-	w.write(openOrObject(raw).canonical(), "")
+	w.write(openDocumentOrObject(raw).canonical(), "")
 	return w.String()
 }
 
@@ -32,7 +32,7 @@ func (w *typeWriter) write(s *object, indent string) {
 			if i > 0 {
 				w.WriteString(" | ")
 			}
-			w.write(merge(b.(*object), without(s, "anyOf", "oneOf", "description")), indent)
+			w.write(merge(b.(*object), withoutKeys(s, "anyOf", "oneOf", "description")), indent)
 		}
 		return
 	}
@@ -62,7 +62,7 @@ func (w *typeWriter) write(s *object, indent string) {
 	}
 }
 
-func without(s *object, keys ...string) *object {
+func withoutKeys(s *object, keys ...string) *object {
 	out := s.copy()
 	out.delete(keys...)
 	return out
@@ -92,10 +92,10 @@ func (w *typeWriter) array(s *object, indent string) {
 	}
 }
 
-// identifier reports whether name needs no quotes.
-func identifier(name string) bool {
+// isIdentifier reports whether name needs no quotes.
+func isIdentifier(name string) bool {
 	return name != "" && !(name[0] >= '0' && name[0] <= '9') &&
-		strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf || !wordByte(byte(r)) }) < 0
+		strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf || !isWordByte(byte(r)) }) < 0
 }
 
 func (w *typeWriter) object(s *object, indent string) {
@@ -118,10 +118,10 @@ func (w *typeWriter) object(s *object, indent string) {
 	w.WriteString("{\n")
 	for _, name := range properties.keys {
 		p := properties.object(name)
-		for line := range strings.Lines(comment(p)) {
+		for line := range strings.Lines(typeComment(p)) {
 			w.WriteString(inner + "// " + strings.TrimRight(line, "\r\n\t ") + "\n")
 		}
-		if !identifier(name) {
+		if !isIdentifier(name) {
 			w.WriteString(inner + string(encode(name)))
 		} else {
 			w.WriteString(inner + name)
@@ -136,18 +136,18 @@ func (w *typeWriter) object(s *object, indent string) {
 	w.WriteString(indent + "}")
 }
 
-// comment is the description of s with what a type cannot say.
-func comment(s *object) string {
+// typeComment is the description of s with what a type cannot say.
+func typeComment(s *object) string {
 	c := newObject("description", strings.TrimSpace(s.text("description")))
 	if slices.Contains(typesOf(s), "integer") {
-		remark(c, "integer")
+		addRemark(c, "integer")
 	}
 	for _, key := range s.keys {
 		switch key {
 		case "type", "enum", "const", "contains", "oneOf", "propertyNames", "patternProperties", "dependentSchemas", "if", "then", "else":
 			continue // told by the type, or too long to help
 		}
-		note(c, key, s.values[key])
+		noteConstraint(c, key, s.values[key])
 	}
 	return c.text("description")
 }

@@ -21,8 +21,8 @@ type problems []problem
 // maxProblems is how many an error names.
 const maxProblems = 8
 
-// err is the problems as one error, nil if there are none.
-func (p problems) err() error {
+// toError is the problems as one error, nil if there are none.
+func (p problems) toError() error {
 	if len(p) == 0 {
 		return nil
 	}
@@ -45,8 +45,8 @@ func (p problems) err() error {
 // A checker holds a value against a document. It names every problem, follows
 // references that lead into themselves, and bounds its work.
 type checker struct {
-	*doc
-	left int // steps that it may still take
+	*document
+	stepsLeft int // steps that it may still take
 }
 
 // A step is about a microsecond of work.
@@ -57,20 +57,20 @@ const (
 	itemsPerStep = 50    // items or members that are looked at
 )
 
-func (d *doc) checker() *checker { return &checker{doc: d, left: maxSteps} }
+func (d *document) checker() *checker { return &checker{document: d, stepsLeft: maxSteps} }
 
 // spend takes steps, and reports whether there were as many left.
 func (c *checker) spend(steps int) bool {
-	c.left -= steps
-	return c.left >= 0
+	c.stepsLeft -= steps
+	return c.stepsLeft >= 0
 }
 
 // check returns what is wrong with v.
-func (d *doc) check(v any) problems { return d.checker().whole(v) }
+func (d *document) check(v any) problems { return d.checker().checkRoot(v) }
 
-func (c *checker) whole(v any) problems {
+func (c *checker) checkRoot(v any) problems {
 	found := c.check(nil, c.root, v, "", 0)
-	if found == nil && c.left < 0 {
+	if found == nil && c.stepsLeft < 0 {
 		return problems{tooComplex("")}
 	}
 	return found
@@ -93,7 +93,7 @@ func (c *checker) check(found problems, s *object, v any, path string, around in
 	if around > maxInPlace || len(s.keys) == 0 {
 		return found
 	}
-	found = c.assert(found, s, v, path)
+	found = c.checkAssertions(found, s, v, path)
 	if s.has("$ref") {
 		if target := c.resolve(s.text("$ref")); target != nil {
 			found = c.check(found, target, v, path, around+1)
@@ -102,23 +102,23 @@ func (c *checker) check(found problems, s *object, v any, path string, around in
 	for _, b := range s.list("allOf") {
 		found = c.check(found, b.(*object), v, path, around+1)
 	}
-	found = c.choose(found, s, v, path, around+1)
+	found = c.checkBranches(found, s, v, path, around+1)
 	switch v := v.(type) {
 	case *object:
-		found = c.members(found, s, v, path, around+1)
+		found = c.checkMembers(found, s, v, path, around+1)
 	case []any:
-		found = c.items(found, s, v, path)
+		found = c.checkItems(found, s, v, path)
 	}
 	return found
 }
 
 // passes reports whether v is valid by s.
 func (c *checker) passes(s *object, v any, around int) bool {
-	return c.check(nil, s, v, "", around) == nil && c.left >= 0
+	return c.check(nil, s, v, "", around) == nil && c.stepsLeft >= 0
 }
 
-// choose checks the keywords that look at v as a whole through other schemas.
-func (c *checker) choose(found problems, s *object, v any, path string, around int) problems {
+// checkBranches checks the keywords that look at v as a whole through other schemas.
+func (c *checker) checkBranches(found problems, s *object, v any, path string, around int) problems {
 	if branches := s.list("anyOf"); branches != nil {
 		found = append(found, c.closest(branches, v, path, around)...)
 	}
@@ -137,7 +137,7 @@ func (c *checker) choose(found problems, s *object, v any, path string, around i
 		}
 	}
 	if not := s.object("not"); not != nil && c.passes(not, v, around) {
-		text := "must not be " + brief(not)
+		text := "must not be " + describeSchema(not)
 		if len(not.keys) == 0 {
 			text = "is not allowed"
 		}
@@ -166,27 +166,27 @@ func (c *checker) closest(branches []any, v any, path string, around int) proble
 		if len(found) == 0 {
 			return nil
 		}
-		cost := found.cost(path)
-		if form := c.brief(b.(*object)); !slices.Contains(forms, form) {
+		cost := found.distance(path)
+		if form := c.describe(b.(*object)); !slices.Contains(forms, form) {
 			forms = append(forms, form)
 		}
 		if cost < worst {
 			worst, best = cost, found
 		}
 	}
-	if worst >= otherKind {
-		return problems{{path, "type", fmt.Sprintf("expected %s, got %s", strings.Join(forms, " or "), show(v))}}
+	if worst >= otherKindDistance {
+		return problems{{path, "type", fmt.Sprintf("expected %s, got %s", strings.Join(forms, " or "), showValue(v))}}
 	}
 	return best
 }
 
-// cost says how far the value at path is from what was expected.
-func (p problems) cost(path string) int {
+// distance says how far the value at path is from what was expected.
+func (p problems) distance(path string) int {
 	n := len(p)
 	for _, one := range p {
 		switch {
 		case one.path == path && one.key == "type":
-			n += otherKind
+			n += otherKindDistance
 		case one.key == "const" || one.key == "enum":
 			n += 50 // the mark by which variants are told apart
 		}
@@ -194,24 +194,24 @@ func (p problems) cost(path string) int {
 	return n
 }
 
-// otherKind is the cost of a value that is of another kind altogether.
-const otherKind = 1000
+// otherKindDistance is the cost of a value that is of another kind altogether.
+const otherKindDistance = 1000
 
-// brief says what s is, through a reference.
-func (c *checker) brief(s *object) string {
+// describe says what s is, through a reference.
+func (c *checker) describe(s *object) string {
 	if t := c.resolve(s.text("$ref")); s.has("$ref") && t != nil {
-		return brief(t)
+		return describeSchema(t)
 	}
-	return brief(s)
+	return describeSchema(s)
 }
 
-// members checks the members of an object.
-func (c *checker) members(found problems, s, v *object, path string, around int) problems {
+// checkMembers checks the members of an object.
+func (c *checker) checkMembers(found problems, s, v *object, path string, around int) problems {
 	c.spend(len(v.keys) / itemsPerStep)
 	properties, byPattern := s.object("properties"), s.object("patternProperties")
 	extra, names := s.object("additionalProperties"), s.object("propertyNames")
 	for _, name := range v.keys {
-		at, known := join(path, name), false
+		at, known := joinPath(path, name), false
 		if properties != nil && properties.has(name) {
 			known = true
 			found = c.check(found, properties.object(name), v.values[name], at, 0)
@@ -227,7 +227,7 @@ func (c *checker) members(found problems, s, v *object, path string, around int)
 		case isFalse(extra):
 			text := "unexpected property"
 			if properties != nil && len(properties.keys) > 0 {
-				text += ", there are " + clip(strings.Join(properties.keys, ", "), 200)
+				text += ", there are " + truncate(strings.Join(properties.keys, ", "), 200)
 			}
 			found = append(found, problem{at, "additionalProperties", text})
 		default:
@@ -254,8 +254,8 @@ func keysOf(o *object) []string {
 	return o.keys
 }
 
-// items checks the items of an array.
-func (c *checker) items(found problems, s *object, v []any, path string) problems {
+// checkItems checks the items of an array.
+func (c *checker) checkItems(found problems, s *object, v []any, path string) problems {
 	c.spend(len(v) / itemsPerStep)
 	prefix, items, contains := s.list("prefixItems"), s.object("items"), s.object("contains")
 	hits := 0
@@ -275,20 +275,20 @@ func (c *checker) items(found problems, s *object, v []any, path string) problem
 		return found
 	}
 	least, most := 1.0, math.Inf(1)
-	if f, ok := float(s.values["minContains"]); ok {
+	if f, ok := toFloat(s.values["minContains"]); ok {
 		least = f
 	}
-	if f, ok := float(s.values["maxContains"]); ok {
+	if f, ok := toFloat(s.values["maxContains"]); ok {
 		most = f
 	}
 	if f := float64(hits); f < least || f > most {
-		found = append(found, problem{path, "contains", fmt.Sprintf("%d items fit %s, expected at least %g", hits, brief(contains), least)})
+		found = append(found, problem{path, "contains", fmt.Sprintf("%d items fit %s, expected at least %g", hits, describeSchema(contains), least)})
 	}
 	return found
 }
 
-// assert checks the keywords that look at v alone.
-func (c *checker) assert(found problems, s *object, v any, path string) problems {
+// checkAssertions checks the keywords that look at v alone.
+func (c *checker) checkAssertions(found problems, s *object, v any, path string) problems {
 	for _, key := range s.keys {
 		if holds, ok := assertions[key]; ok && !holds(c, s, key, v) {
 			found = append(found, explain(s, key, v, path)...)
@@ -302,32 +302,32 @@ func explain(s *object, key string, v any, path string) problems {
 	switch key {
 	case "required":
 		var found problems
-		for _, name := range texts(s.list("required")) {
+		for _, name := range textsOf(s.list("required")) {
 			if !v.(*object).has(name) {
-				found = append(found, problem{join(path, name), key, "missing" + wanted(s, name)})
+				found = append(found, problem{joinPath(path, name), key, "missing" + describeMissing(s, name)})
 			}
 		}
 		return found
 	case "type":
-		return problems{{path, key, fmt.Sprintf("expected %s, got %s", strings.Join(typesOf(s), " or "), show(v))}}
+		return problems{{path, key, fmt.Sprintf("expected %s, got %s", strings.Join(typesOf(s), " or "), showValue(v))}}
 	}
-	return problems{{path, key, fmt.Sprintf("expected %s, got %s", say(key, s.values[key]), show(v))}}
+	return problems{{path, key, fmt.Sprintf("expected %s, got %s", describeConstraint(key, s.values[key]), showValue(v))}}
 }
 
-// wanted says what a missing property should be.
-func wanted(s *object, name string) string {
+// describeMissing says what a missing property should be.
+func describeMissing(s *object, name string) string {
 	properties := s.object("properties")
 	if properties == nil || !properties.has(name) {
 		return ""
 	}
-	if what := brief(properties.object(name)); what != "any value" {
+	if what := describeSchema(properties.object(name)); what != "any value" {
 		return ", expected " + what
 	}
 	return ""
 }
 
-// show is a value in an error: untrusted, and of any size.
-func show(v any) string {
+// showValue is a value in an error: untrusted, and of any size.
+func showValue(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
@@ -336,18 +336,18 @@ func show(v any) string {
 	case []any:
 		return fmt.Sprintf("an array of %d items", len(v))
 	case string:
-		return "string " + strconv.Quote(clip(v, 60))
+		return "string " + strconv.Quote(truncate(v, 60))
 	}
-	return kind(v) + " " + clip(string(encode(v)), 60)
+	return kindOf(v) + " " + truncate(string(encode(v)), 60)
 }
 
-// join is the path of a member.
-func join(path, name string) string {
+// joinPath is the path of a member.
+func joinPath(path, name string) string {
 	if name == "" || strings.ContainsAny(name, ".[]\" \n\t") {
-		return path + "[" + strconv.Quote(clip(name, 60)) + "]"
+		return path + "[" + strconv.Quote(truncate(name, 60)) + "]"
 	}
 	if path == "" {
-		return clip(name, 60)
+		return truncate(name, 60)
 	}
-	return path + "." + clip(name, 60)
+	return path + "." + truncate(name, 60)
 }

@@ -6,16 +6,16 @@ import (
 	"parley/providers/llm"
 )
 
-// ends are the tokens with which chat templates end a turn. Servers with the
+// endTokens are the tokens with which chat templates end a turn. Servers with the
 // wrong template, or none, leave them in the text.
-var ends = []string{"<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>"}
+var endTokens = []string{"<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>"}
 
-// Ends takes tokens that end a turn from the end of an answer, with the white
+// StripEndTokens takes tokens that end a turn from the end of an answer, with the white
 // space behind them. Anywhere else, and in code, they are text like any other:
 // somebody writes about them.
-func Ends(s llm.Stream) llm.Stream {
+func StripEndTokens(s llm.Stream) llm.Stream {
 	return func(yield func(llm.Event, error) bool) {
-		e := &ender{Out: llm.NewOut(yield)}
+		e := &endStripper{Out: llm.NewOut(yield)}
 		for event, err := range s {
 			if err != nil {
 				e.release()
@@ -31,23 +31,23 @@ func Ends(s llm.Stream) llm.Stream {
 	}
 }
 
-type ender struct {
+type endStripper struct {
 	*llm.Out
 	block string // the text block that is being read
 	held  string // its end, which may be the end of the answer
 	code  bool   // it stands in code: there were an odd number of ` before it
 }
 
-func (e *ender) event(event llm.Event) {
+func (e *endStripper) event(event llm.Event) {
 	switch v := event.(type) {
 	case llm.Delta:
-		if v.Kind == llm.Text && !more(v) {
+		if v.Kind == llm.Text && !hasMore(v) {
 			e.text(v, event)
 			return
 		}
 		e.release()
 	case llm.Finish:
-		if n := tokens(e.held); n == len(e.held) && !e.code {
+		if n := endTokensLength(e.held); n == len(e.held) && !e.code {
 			e.held = ""
 		}
 		e.release()
@@ -56,13 +56,13 @@ func (e *ender) event(event llm.Event) {
 }
 
 // text passes on what of d, which is event, cannot be such an end.
-func (e *ender) text(d llm.Delta, event llm.Event) {
+func (e *endStripper) text(d llm.Delta, event llm.Event) {
 	if d.Block != e.block {
 		e.release()
 		e.block, e.code = d.Block, false
 	}
 	if e.held == "" && strings.IndexByte(d.Text, '<') < 0 { // nearly every delta of an answer
-		e.read(d.Text)
+		e.trackCode(d.Text)
 		e.Send(event)
 		return
 	}
@@ -73,50 +73,50 @@ func (e *ender) text(d llm.Delta, event llm.Event) {
 		if next < 0 {
 			break
 		}
-		if i += next; begins(whole[i+tokens(whole[i:]):]) {
+		if i += next; mayBeginEndToken(whole[i+endTokensLength(whole[i:]):]) {
 			at = i
 			break
 		}
 	}
 	e.held = whole[at:]
-	e.pass(whole[:at])
+	e.sendText(whole[:at])
 }
 
-// read notes whether what follows text stands in code.
-func (e *ender) read(text string) { e.code = e.code != (strings.Count(text, "`")%2 == 1) }
+// trackCode notes whether what follows text stands in code.
+func (e *endStripper) trackCode(text string) { e.code = e.code != (strings.Count(text, "`")%2 == 1) }
 
-func (e *ender) pass(text string) {
+func (e *endStripper) sendText(text string) {
 	if text != "" {
-		e.read(text)
+		e.trackCode(text)
 		e.Send(llm.Delta{Block: e.block, Part: llm.Part{Kind: llm.Text, Text: text}})
 	}
 }
 
 // release passes on what is held.
-func (e *ender) release() {
-	e.pass(e.held)
+func (e *endStripper) release() {
+	e.sendText(e.held)
 	e.held = ""
 }
 
-// tokens is how many bytes of s, from its beginning, are such tokens with white
+// endTokensLength is how many bytes of s, from its beginning, are such tokens with white
 // space between and behind them.
-func tokens(s string) int {
+func endTokensLength(s string) int {
 	n := 0
 	for found := true; found; {
 		found = false
-		for _, token := range ends {
+		for _, token := range endTokens {
 			if rest, ok := strings.CutPrefix(s[n:], token); ok {
 				found = true
-				n = len(s) - len(strings.TrimLeft(rest, space))
+				n = len(s) - len(strings.TrimLeft(rest, whitespace))
 			}
 		}
 	}
 	return n
 }
 
-// begins reports whether more text could make s such a token. Nothing could.
-func begins(s string) bool {
-	for _, token := range ends {
+// mayBeginEndToken reports whether more text could make s such a token. Nothing could.
+func mayBeginEndToken(s string) bool {
+	for _, token := range endTokens {
 		if strings.HasPrefix(token, s) {
 			return true
 		}

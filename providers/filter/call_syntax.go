@@ -1,8 +1,8 @@
 package filter
 
-// A shape is one way in which models write calls into text: marks around one
+// A callSyntax is one way in which models write calls into text: marks around one
 // call or several. To teach the filter another one is to add a row.
-type shape struct {
+type callSyntax struct {
 	open, end string // around the calls; "" if there is nothing around them
 	forms     []form // of the calls inside
 }
@@ -39,7 +39,7 @@ var (
 	mistral   = form{id: "[CALL_ID]", args: "[ARGS]"}
 )
 
-var shapes = []shape{
+var callSyntaxes = []callSyntax{
 	{"<tool_call>", "</tool_call>", []form{object, function, glm}},               // Hermes and Qwen, Qwen coder, GLM
 	{"<xai:function_calls>", "</xai:function_calls>", []form{xai, invoke}},       // Grok
 	{"<function_calls>", "</function_calls>", []form{invoke}},                    // Claude
@@ -60,21 +60,21 @@ var shapes = []shape{
 }
 
 // mark is the text that announces s.
-func (s *shape) mark() string {
+func (s *callSyntax) mark() string {
 	if s.open != "" {
 		return s.open
 	}
 	return s.forms[0].open
 }
 
-// announced looks for the mark at the beginning of s. If s ends inside what may
+// findSyntax looks for the mark at the beginning of s. If s ends inside what may
 // become one, begins is true.
-func announced(s string) (found *shape, begins bool) {
-	for i := range shapes {
-		mark := shapes[i].mark()
+func findSyntax(s string) (found *callSyntax, begins bool) {
+	for i := range callSyntaxes {
+		mark := callSyntaxes[i].mark()
 		if len(s) >= len(mark) {
 			if s[:len(mark)] == mark && !begins { // one that it begins stands before it
-				return &shapes[i], false
+				return &callSyntaxes[i], false
 			}
 		} else if mark[:len(s)] == s {
 			begins = true

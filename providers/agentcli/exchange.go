@@ -35,8 +35,8 @@ func (m *Model) exchange(r *run) (wire.Exchange, []byte) {
 	return e, []byte(plain.Replace(string(r.stdin)))
 }
 
-// tapped is who keeps what a run says; nil for nobody.
-func (m *Model) tapped(r *run) *wire.ProgramExchange {
+// beginExchange is who keeps what a run says; nil for nobody.
+func (m *Model) beginExchange(r *run) *wire.ProgramExchange {
 	if m.o.Tap == nil {
 		return nil
 	}
@@ -44,15 +44,15 @@ func (m *Model) tapped(r *run) *wire.ProgramExchange {
 	secrets := slices.Clone(m.o.Secrets)
 	for _, v := range append(os.Environ(), m.o.Env...) {
 		name, value, _ := strings.Cut(v, "=")
-		if len(value) >= 8 && secret().MatchString(name) {
+		if len(value) >= 8 && secretVariable().MatchString(name) {
 			secrets = append(secrets, value)
 		}
 	}
 	return m.o.Tap.Program(e, stdin, secrets)
 }
 
-// again is run from a recording.
-func (m *Model) again(a *answer) error {
+// replay is run from a recording.
+func (m *Model) replay(a *answer) error {
 	e, stdin := m.exchange(a.run)
 	out, code, said, err := m.o.Replay.Program(e, stdin)
 	if err != nil {
@@ -64,12 +64,12 @@ func (m *Model) again(a *answer) error {
 			break
 		}
 		if line = bytes.TrimRight(line, "\r\n"); len(line) > 0 {
-			a.take(d, line)
+			a.onLine(d, line)
 		}
 	}
 	if a.done && a.fault == nil {
 		a.close()
 	}
-	a.head = said
-	return m.judge(a, end{code: code, said: said, alone: true})
+	a.firstStderr = said
+	return m.resultOf(a, exitInfo{code: code, stderr: said, byItself: true})
 }

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// words say a constraint to a model or a user; %s is the keyword's value.
+// constraintWords say a constraint to a model or a user; %s is the keyword's value.
 // Keywords that are not here say nothing that is worth a word.
-var words = map[string]string{
+var constraintWords = map[string]string{
 	"type":              "%s",
 	"enum":              "one of %s",
 	"const":             "exactly %s",
@@ -40,30 +40,30 @@ var words = map[string]string{
 	"examples":          "for example %s",
 }
 
-// say is the constraint in words; "" if there are none.
-func say(key string, value any) string {
-	format, ok := words[key]
+// describeConstraint is the constraint in words; "" if there are none.
+func describeConstraint(key string, value any) string {
+	format, ok := constraintWords[key]
 	if !ok {
 		return ""
 	}
 	if !strings.Contains(format, "%s") {
 		return format
 	}
-	return fmt.Sprintf(format, clip(spoken(value), maxSpoken))
+	return fmt.Sprintf(format, truncate(showKeywordValue(value), maxKeywordValue))
 }
 
-// maxSpoken is how much of a keyword's value is told, in bytes.
-const maxSpoken = 300
+// maxKeywordValue is how much of a keyword's value is told, in bytes.
+const maxKeywordValue = 300
 
-// spoken is a keyword's value without the marks that only JSON needs. Of a list
+// showKeywordValue is a keyword's value without the marks that only JSON needs. Of a list
 // there may be no more than is told.
-func spoken(value any) string {
+func showKeywordValue(value any) string {
 	switch v := value.(type) {
 	case string:
 		return v
 	case []any:
 		var all []string
-		for i, n := 0, 0; i < len(v) && n <= maxSpoken; i++ {
+		for i, n := 0, 0; i < len(v) && n <= maxKeywordValue; i++ {
 			all = append(all, string(encode(v[i])))
 			n += len(all[i])
 		}
@@ -72,16 +72,16 @@ func spoken(value any) string {
 	return string(encode(value))
 }
 
-// note tells in the description of s what it can no longer say as a keyword.
-func note(s *object, key string, value any) {
-	if text := say(key, value); text != "" {
-		remark(s, text)
+// noteConstraint tells in the description of s what it can no longer say as a keyword.
+func noteConstraint(s *object, key string, value any) {
+	if text := describeConstraint(key, value); text != "" {
+		addRemark(s, text)
 	}
 }
 
-// remark adds words to the description of s: "The name. (at least 3 characters;
+// addRemark adds words to the description of s: "The name. (at least 3 characters;
 // format email)".
-func remark(s *object, text string) {
+func addRemark(s *object, text string) {
 	description := s.text("description")
 	switch rest, told := strings.CutSuffix(description, noteEnd); {
 	case description == "":
@@ -99,23 +99,23 @@ const (
 	noteEnd   = "]"
 )
 
-// brief says in a word or two what s is.
-func brief(s *object) string {
+// describeSchema says in a word or two what s is.
+func describeSchema(s *object) string {
 	switch {
 	case s.has("title"):
 		return s.text("title")
 	case s.has("const"):
 		return string(encode(s.values["const"]))
 	case s.has("enum"):
-		return "one of " + clip(spoken(s.values["enum"]), maxSpoken)
+		return "one of " + truncate(showKeywordValue(s.values["enum"]), maxKeywordValue)
 	case s.has("type"):
 		return strings.Join(typesOf(s), " or ")
 	}
 	return "any value"
 }
 
-// clip cuts s to at most n bytes, at a rune.
-func clip(s string, n int) string {
+// truncate cuts s to at most n bytes, at a rune.
+func truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

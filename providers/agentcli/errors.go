@@ -32,9 +32,9 @@ var phrases = []struct {
 	{llm.Network, pattern(`ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
 }
 
-// failed is the error for words that a program said. Code is its own, status
+// toError is the error for words that a program said. Code is its own, status
 // that of the service behind it; both may be missing.
-func (f flavor) failed(code string, status int, words string) *llm.Error {
+func (f flavor) toError(code string, status int, words string) *llm.Error {
 	words = strings.TrimSpace(words)
 	if inner, ok := strings.CutPrefix(words, "[API Error: "); ok { // Gemini CLI
 		words = strings.TrimSuffix(inner, "]")
@@ -49,7 +49,7 @@ func (f flavor) failed(code string, status int, words string) *llm.Error {
 		}
 	}
 	e := wire.StatusError(status, nil, body, time.Now())
-	e.Message = oneLine(stripped(e.Message), shownLimit)
+	e.Message = oneLine(stripEscapes(e.Message), maxShown)
 	if fault, ok := f.codes[code]; ok && (e.Fault == llm.Unknown || e.Fault == llm.InvalidRequest) {
 		e.Fault = fault
 	}
@@ -62,29 +62,29 @@ func (f flavor) failed(code string, status int, words string) *llm.Error {
 	return e
 }
 
-// shownLimit is how much of what a program said an error repeats, in bytes.
-const shownLimit = 1 << 10
+// maxShown is how much of what a program said an error repeats, in bytes.
+const maxShown = 1 << 10
 
-// verdict is why a program ended that did not say that its answer is complete.
+// exitError is why a program ended that did not say that its answer is complete.
 // A program that printed plain text, and no event, did not know how to say it.
-func (m *Model) verdict(a *answer, e end) error {
-	code, signal, said := e.code, e.signal, e.said
+func (m *Model) exitError(a *answer, e exitInfo) error {
+	code, signal, said := e.code, e.signal, e.stderr
 	switch {
 	case a.fault != nil:
 		return a.fault
-	case !e.alone:
+	case !e.byItself:
 		return &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("%s closed its output, did not end, and was ended", m.flavor.program)}
-	case code == 0 && !a.heard && len(strings.TrimSpace(string(a.plain))) > 0:
+	case code == 0 && !a.gotEvent && len(strings.TrimSpace(string(a.plain))) > 0:
 		a.notice("this version prints plain text: usage and session are unknown")
 		a.delta("plain", llm.Part{Kind: llm.Text, Text: strings.TrimSpace(string(a.plain))})
 		a.out.Send(llm.Finish{Reason: llm.Stop, Model: a.run.model})
 		return nil
 	case said == "":
-		said = oneLine(stripped(string(a.plain)), saidLimit)
+		said = oneLine(stripEscapes(string(a.plain)), maxStderrTail)
 	}
-	fault := m.flavor.failed("", 0, said)
+	fault := m.flavor.toError("", 0, said)
 	how := fmt.Sprintf("%s exited with status %d before the answer was complete", m.flavor.program, code)
-	if exit, ok := m.flavor.exits[code]; ok {
+	if exit, ok := m.flavor.exitStatuses[code]; ok {
 		how = fmt.Sprintf("%s exited with status %d: %s", m.flavor.program, code, exit.words)
 		if exit.fault != llm.Unknown {
 			fault.Fault = exit.fault
@@ -98,18 +98,18 @@ func (m *Model) verdict(a *answer, e end) error {
 	}
 	fault.Message = how
 	if said != "" {
-		fault.Message += ": " + oneLine(said, shownLimit)
+		fault.Message += ": " + oneLine(said, maxShown)
 	}
 	return fault
 }
 
-// secret is how variables are called that hold what nobody may see.
-var secret = pattern(`(?i)(key|token|secret|password|credentials?)$`)
+// secretVariable is how variables are called that hold what nobody may see.
+var secretVariable = pattern(`(?i)(key|token|secret|password|credentials?)$`)
 
 // escapes are the sequences that steer a terminal.
 var escapes = pattern(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|.)?`)
 
-func stripped(s string) string { return escapes().ReplaceAllString(s, "") }
+func stripEscapes(s string) string { return escapes().ReplaceAllString(s, "") }
 
 // oneLine puts s into one line of at most limit bytes, of which the last ones
 // stay: that is where programs say why they end.

@@ -5,15 +5,15 @@ import (
 	"parley/providers/llm"
 )
 
-// A sink is where a rewriter writes.
-type sink struct {
+// A rewriter is where a rewriter writes.
+type rewriter struct {
 	*llm.Out
 
 	event       llm.Event // that is being read, if it is nothing but text
 	block, text string    // of event
 }
 
-func (s *sink) put(block string, kind llm.Kind, text string) {
+func (s *rewriter) emit(block string, kind llm.Kind, text string) {
 	if text == "" {
 		return
 	}
@@ -28,7 +28,7 @@ func (s *sink) put(block string, kind llm.Kind, text string) {
 	s.Send(llm.Delta{Block: block, Part: p})
 }
 
-func (s *sink) call(block string, c call) {
+func (s *rewriter) call(block string, c call) {
 	s.Send(llm.Delta{Block: block, Part: llm.Part{
 		Kind: llm.Call, ID: filter.NewID(), Name: c.name, Input: string(c.args), Failed: c.unreadable,
 	}})
@@ -42,8 +42,8 @@ type reader interface {
 	finish(llm.Reason) llm.Reason // the answer has ended
 }
 
-// rewrite passes s on, with the text of its blocks through r.
-func rewrite(s llm.Stream, out *sink, r reader) {
+// rewriteText passes s on, with the text of its blocks through r.
+func rewriteText(s llm.Stream, out *rewriter, r reader) {
 	block, open := "", false
 	for e, err := range s {
 		if err != nil {
@@ -66,7 +66,7 @@ func rewrite(s llm.Stream, out *sink, r reader) {
 				r.begin(block)
 			}
 			text := d.Text
-			if d.Text = ""; rich(d.Part) {
+			if d.Text = ""; hasMore(d.Part) {
 				out.Send(d)
 			} else if d.Kind == llm.Text {
 				out.event, out.block, out.text = e, block, text
@@ -88,7 +88,7 @@ func rewrite(s llm.Stream, out *sink, r reader) {
 	}
 }
 
-// rich reports whether p says anything besides text.
-func rich(p llm.Part) bool {
+// hasMore reports whether p says anything besides text.
+func hasMore(p llm.Part) bool {
 	return p.ID != "" || p.Name != "" || p.Failed || p.Remote || p.MIME != "" || p.Data != nil || p.URL != "" || p.State != nil
 }

@@ -18,8 +18,8 @@ type argSchema struct {
 	Required   []string             `json:"required"`
 }
 
-// read decodes the schema of a tool, as far as it can be.
-func read(t *llm.Tool) argSchema {
+// decodeSchema decodes the schema of a tool, as far as it can be.
+func decodeSchema(t *llm.Tool) argSchema {
 	var s argSchema
 	if json.Unmarshal(t.Schema, &s) != nil {
 		return argSchema{}
@@ -46,12 +46,12 @@ func (s argSchema) types() []string {
 	return all
 }
 
-// spell makes a call of parameters that came as text: each is converted to what
+// buildCall makes a call of parameters that came as text: each is converted to what
 // the tool's schema says it is. The last of equal keys holds.
-func (p *parser) spell(name string, params []param) call {
+func (p *parser) buildCall(name string, params []param) call {
 	var properties map[string]argSchema
-	if tool := p.offered(name); tool != nil {
-		properties = read(tool).Properties
+	if tool := p.findTool(name); tool != nil {
+		properties = decodeSchema(tool).Properties
 	}
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -62,20 +62,20 @@ func (p *parser) spell(name string, params []param) call {
 		if b.Len() > 1 {
 			b.WriteByte(',')
 		}
-		b.Write(quote(a.key))
+		b.Write(quoteJSON(a.key))
 		b.WriteByte(':')
-		b.Write(convert(properties[a.key].types(), a))
+		b.Write(convertParam(properties[a.key].types(), a))
 	}
 	b.WriteByte('}')
-	c, _ := p.call(name, b.String())
+	c, _ := p.buildJSONCall(name, b.String())
 	return c
 }
 
-// convert is the value as JSON of one of types. It stays a string if that is
+// convertParam is the value as JSON of one of types. It stays a string if that is
 // allowed, or if it is nothing else.
-func convert(types []string, a param) []byte {
+func convertParam(types []string, a param) []byte {
 	if slices.Contains(types, "string") {
-		return quote(a.value)
+		return quoteJSON(a.value)
 	}
 	value := strings.TrimSpace(a.value)
 	kind := kindOf(value)
@@ -85,12 +85,12 @@ func convert(types []string, a param) []byte {
 	case kind == "" && slices.Contains(types, "boolean") && strings.EqualFold(value, "false"):
 		return []byte("false")
 	case kind == "":
-		return quote(a.value)
+		return quoteJSON(a.value)
 	case slices.Contains(types, kind), kind == "number" && slices.Contains(types, "integer"),
 		len(types) == 0 && (a.json || kind == "object" || kind == "array"):
 		return []byte(value)
 	}
-	return quote(a.value)
+	return quoteJSON(a.value)
 }
 
 // kindOf is the type of a JSON text in the words of JSON Schema; "" if it is no
@@ -114,8 +114,8 @@ func kindOf(text string) string {
 	return "number"
 }
 
-// quote is s as a JSON string, without escapes that only HTML needs.
-func quote(s string) []byte {
+// quoteJSON is s as a JSON string, without escapes that only HTML needs.
+func quoteJSON(s string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
