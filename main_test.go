@@ -509,7 +509,7 @@ func TestImports(t *testing.T) {
 	screen := []string{"ui/*", "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
 		"":                    {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":              {"ui", "ui/plain", "ui/print", theme, safe, "session", "session/attach", "session/config", "session/trust", "tools", "tools/*", "providers", llm, catalog},
+		"ui/cli":              {"ui", "ui/app", "ui/plain", "ui/print", theme, safe, "session", "session/attach", "session/config", "session/trust", "tools", "tools/*", "providers", llm, catalog},
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage
 		"providers/demo":      {},
@@ -540,7 +540,9 @@ func TestImports(t *testing.T) {
 		"ui":                  screen,
 		"docs/pictures":       {},
 		"ui/print":            screen,
-		"ui/plain":            {"ui", "ui/dialog", "ui/print", md, safe, "session", "session/attach", "tools", "tools/mcp", llm, catalog},
+		"ui/app":              {"session", "session/archive", "session/attach", "tools", "tools/mcp", llm, "ui/clip", safe},
+		"ui/plain":            {"ui/app", "ui/tty", "ui/dialog", md, safe, "session", "session/attach", "tools", "tools/mcp", llm, catalog},
+		"ui/tty":              {},
 		"ui/transcript":       {md, theme, safe},
 		md:                    {theme, safe},
 		"ui/composer":         {theme, safe},

@@ -98,8 +98,13 @@ func (p *Program) State() string {
 // more to read.
 const leave = 200 * time.Millisecond
 
+// stderrDrain is how long Stderr can be read once the program has ended. It ends before,
+// unless a process that got away still holds it.
+const stderrDrain = time.Second
+
 // End ends the program and everything it started, within two seconds: by closing
-// its input, politely, and then without asking.
+// its input, politely, and then without asking. What it wrote to Stderr can still be
+// read, for a second, and is the reader's to close.
 func (p *Program) End() {
 	p.ending.Do(func() {
 		p.Stdin.Close()
@@ -110,6 +115,6 @@ func (p *Program) End() {
 		p.child.end()
 		p.child.release()
 		p.Stdout.Close()
-		p.Stderr.Close()
+		_ = p.Stderr.SetReadDeadline(time.Now().Add(stderrDrain))
 	})
 }

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llmtest"
+	"parley/ui/app"
 	"parley/ui/dialog"
 )
 
@@ -164,18 +165,18 @@ func TestPaletteOrder(t *testing.T) {
 // Servers are asked once in a while, unless one had no answer.
 func TestServersAreAskedOnce(t *testing.T) {
 	for name, c := range map[string]struct {
-		found []Choice
+		found []app.Choice
 		wait  time.Duration
 		want  int
 	}{
-		"at once":       {[]Choice{{Name: "box/llama", Ready: true}}, time.Minute, 1},
-		"later":         {[]Choice{{Name: "box/llama", Ready: true}}, time.Hour, 2},
-		"one is silent": {[]Choice{{Name: "box/", Why: "server does not answer"}}, time.Minute, 2},
+		"at once":       {[]app.Choice{{Name: "box/llama", Ready: true}}, time.Minute, 1},
+		"later":         {[]app.Choice{{Name: "box/llama", Ready: true}}, time.Hour, 2},
+		"one is silent": {[]app.Choice{{Name: "box/", Why: "server does not answer"}}, time.Minute, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
 			s := setUpWith(t, 80, 30, func(o *Options) {
-				o.Live = func() []Choice { asked++; return c.found }
+				o.Live = func() []app.Choice { asked++; return c.found }
 			})
 			for range 2 {
 				s.Press("ctrl+x", "m").WaitForText(c.found[0].Name)

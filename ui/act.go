@@ -2,11 +2,7 @@ package ui
 
 import (
 	"bytes"
-	"cmp"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +14,7 @@ import (
 	"parley/session"
 	"parley/session/attach"
 	"parley/tools"
+	"parley/ui/app"
 	"parley/ui/composer"
 	"parley/ui/dialog"
 	"parley/ui/paint"
@@ -99,7 +96,7 @@ func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
 	} else {
 		cmd = m.dispatch(text, nil)
 	}
-	if none := m.o.unfound(msg.Typed); none != "" && !rewrites {
+	if none := m.o.Unfound(msg.Typed); none != "" && !rewrites {
 		return tea.Batch(cmd, m.say("no file "+none+": sent as text"))
 	}
 	return cmd
@@ -247,15 +244,7 @@ func spoken(msg llm.Message) string {
 	if strings.TrimSpace(text) == "" && msg.Role == llm.RoleUser {
 		text = strings.Join(labels(attached), ", ")
 	}
-	return firstLine(text)
-}
-
-func firstLine(s string) string {
-	line, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	if rest != "" {
-		line += " …"
-	}
-	return line
+	return app.FirstLine(text)
 }
 
 func (m *Model) mode(arg string) tea.Cmd {
@@ -266,13 +255,13 @@ func (m *Model) mode(arg string) tea.Cmd {
 	case slices.Contains(tools.Modes, tools.Mode(arg)), arg == string(tools.ModeYolo):
 		p.SetMode(tools.Mode(arg))
 	default:
-		return m.say(fmt.Sprintf("there is no mode %q: %s, yolo", arg, list(tools.Modes)))
+		return m.say(fmt.Sprintf("there is no mode %q: %s, yolo", arg, Join(tools.Modes)))
 	}
 	return m.say("approval mode: " + string(p.Mode()))
 }
 
-// list is values as a person reads them.
-func list[T ~string](values []T) string {
+// Join is values as a person reads them.
+func Join[T ~string](values []T) string {
 	words := make([]string, len(values))
 	for i, v := range values {
 		words[i] = string(v)
@@ -282,7 +271,7 @@ func list[T ~string](values []T) string {
 
 // editor hands the draft to the person's own editor.
 func (m *Model) editor(string) tea.Cmd {
-	cmd, written, err := Editor(m.o.Getenv, m.composer.Value())
+	cmd, written, err := app.Editor(m.o.Getenv, m.composer.Value())
 	if err != nil {
 		return m.say(err.Error())
 	}
@@ -290,35 +279,6 @@ func (m *Model) editor(string) tea.Cmd {
 		text, err := written(err)
 		return editedMsg{text: text, err: err}
 	})
-}
-
-// Editor makes the command of the person's own editor on a file that holds text.
-// Written, which has to be called with the error of the command, returns what
-// the file holds then, and removes it.
-func Editor(getenv func(string) string, text string) (cmd *exec.Cmd, written func(error) (string, error), err error) {
-	name := cmp.Or(getenv("VISUAL"), getenv("EDITOR"))
-	if name == "" {
-		return nil, nil, errors.New("set $VISUAL or $EDITOR to use an editor")
-	}
-	f, err := os.CreateTemp("", "parley-*.md") // mode 0600
-	if err != nil {
-		return nil, nil, err
-	}
-	path := f.Name()
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, nil, errors.Join(err, os.Remove(path))
-	}
-	// The variable may hold arguments, as in "code --wait".
-	cmd = exec.Command("sh", "-c", name+` "$1"`, "sh", path)
-	return cmd, func(err error) (string, error) {
-		defer os.Remove(path)
-		if err != nil {
-			return "", fmt.Errorf("%s: %w", name, err)
-		}
-		b, err := os.ReadFile(path)
-		return strings.TrimRight(string(b), "\n"), err
-	}, nil
 }
 
 func (m *Model) edited(msg editedMsg) tea.Cmd {

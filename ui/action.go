@@ -61,7 +61,7 @@ func actions() []action {
 		{name: "fork", keys: []string{"ctrl+x f"}, help: "go on from here in a copy", run: (*Model).fork, lack: (*Model).lacksTalkOrRest, rank: kept},
 		{name: "tree", keys: []string{"ctrl+x t"}, help: "the branches of this conversation", run: (*Model).tree, lack: (*Model).lacksBranches, rank: kept},
 		{name: "rename", help: "give this conversation a title", run: (*Model).entitle, lack: (*Model).lacksTalk, rank: kept},
-		{name: "export", keys: []string{"ctrl+x e"}, help: "write this conversation to a file", run: (*Model).export, lack: (*Model).lacksTalk, args: func(*Model) []dialog.Item { return exports() }, rank: kept},
+		{name: "export", keys: []string{"ctrl+x e"}, help: "write this conversation to a file", run: (*Model).export, lack: (*Model).lacksTalk, args: func(*Model) []dialog.Item { return exportFormats() }, rank: kept},
 		{name: "compact", keys: []string{"ctrl+x k"}, help: "summarize what was said, to save room", run: (*Model).compact, lack: (*Model).lacksTalkOrRest, rank: kept},
 		{name: "history", help: "what requests hold: full, dynamic, stateless", run: (*Model).history, args: (*Model).histories, rank: kept},
 		{name: "context", help: "what every request holds", run: (*Model).context, rank: kept},

@@ -1,14 +1,15 @@
 package ui
 
 import (
-	"parley/providers/llm"
-	"parley/session/attach"
-	"parley/ui/composer"
-	"parley/ui/dialog"
-	"parley/ui/print"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/session/attach"
+	"parley/ui/app"
+	"parley/ui/composer"
+	"parley/ui/dialog"
 )
 
 // What follows goes from one branch of the conversation to another, and grows new
@@ -24,7 +25,7 @@ func (m *Model) tree(string) tea.Cmd {
 			Model: b.Node.Model, Current: b.Active, Head: b.Active && b.Tip == m.session.Head(),
 		}
 		if !b.Node.At.IsZero() {
-			rows[i].Age = print.Age(m.now().Sub(b.Node.At))
+			rows[i].Age = app.Age(m.now().Sub(b.Node.At))
 		}
 		if b.Node.Role != llm.RoleUser {
 			rows[i].Label = "answer"

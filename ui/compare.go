@@ -13,8 +13,8 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/app"
 	"parley/ui/dialog"
-	"parley/ui/print"
 	"parley/ui/safe"
 	"parley/ui/theme"
 	"parley/ui/transcript"
@@ -69,7 +69,7 @@ type column struct {
 
 func newComparison(names []string, th *theme.Theme, motion bool) *comparison {
 	c := &comparison{theme: th, running: true, wanted: -1}
-	for i, label := range print.Labels(names) {
+	for i, label := range app.CandidateLabels(names) {
 		pane := transcript.New(th)
 		pane.SetMotion(motion)
 		c.columns = append(c.columns, &column{name: names[i], label: label, pane: pane, blocks: map[string]*block{}, state: unheard})
@@ -148,7 +148,7 @@ func (c *column) answer(a session.Answer, err error, now time.Time) {
 		if llm.Canceled(err) {
 			said = []string{"stopped"}
 		} else {
-			c.pane.Fail(err.Error(), print.Hint(err))
+			c.pane.Fail(err.Error(), app.Hint(err))
 		}
 	}
 	if a.Known && a.Usage.Output > 0 {

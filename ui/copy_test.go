@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llmtest"
+	"parley/ui/app"
 )
 
 // bare is an environment with nothing but a terminal that takes OSC 52.
@@ -74,9 +75,9 @@ func TestCopies(t *testing.T) {
 // as the end of a paste in front of another command.
 func TestCopiesWhatIsSeen(t *testing.T) {
 	var sent string
-	o := Options{Getenv: bare(t.TempDir())}
+	o := app.Options{Getenv: bare(t.TempDir())}
 	board := o.Board(func(seq string) { sent += seq })
-	result := Copy(board, "ls \x1b[201~\u202e\u200b👩‍👩‍👧\nrm x\n")(t.Context())
+	result := app.Copy(board, "ls \x1b[201~\u202e\u200b👩‍👩‍👧\nrm x\n")(t.Context())
 	body := strings.TrimSuffix(strings.TrimPrefix(sent, "\x1b]52;c;"), "\x07")
 	if text, err := base64.StdEncoding.DecodeString(body); err != nil || string(text) != "ls [201~👩‍👩‍👧\nrm x\n" {
 		t.Errorf("the terminal got %q, %v", text, err)

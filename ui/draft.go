@@ -1,9 +1,6 @@
 package ui
 
 import (
-	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -97,44 +94,6 @@ func (m *Model) takeEndedShells() func() {
 			end()
 		}
 	}
-}
-
-// KeepDraft keeps a draft under key, and that this process wrote it.
-func (o Options) KeepDraft(key string, d session.Draft) error {
-	_ = o.Library.Set(writer(key), strconv.Itoa(os.Getpid()))
-	return o.Library.KeepDraft(key, d)
-}
-
-// Draft is what was kept under key, unless it stands in another window at the
-// moment. Commands that the user typed there or in the folder, and that parley
-// left running, are attached to it.
-func (o Options) Draft(key string) (d session.Draft, ok bool) {
-	if o.elsewhere(key) {
-		return session.Draft{}, false
-	}
-	d, ok, err := o.Library.Draft(key)
-	if err != nil {
-		return session.Draft{}, false
-	}
-	for _, at := range slices.Compact([]string{key, "folder:" + o.Folder}) {
-		if parts, left := o.interruptedShells(at); len(parts) > 0 {
-			d.Parts, ok = append(d.Parts, parts...), true
-			if o.KeepDraft(key, d) == nil {
-				_ = o.setShells(at, left)
-			}
-		}
-	}
-	return d, ok
-}
-
-// writer is under which key stands who wrote a draft last.
-func writer(key string) string { return "draft of " + key }
-
-// elsewhere reports whether a draft stands in another window at the moment.
-func (o Options) elsewhere(key string) bool {
-	kept, err := o.Library.Get(writer(key))
-	pid, bad := strconv.Atoi(kept)
-	return err == nil && bad == nil && pid != os.Getpid() && alive(pid)
 }
 
 // sent forgets the draft that was just sent, and remembers the prompt as one: what

@@ -1,28 +1,21 @@
 package ui
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"regexp"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"parley/ui/app"
 	"parley/ui/paint"
 	"parley/ui/safe"
 )
-
-// statusPanic is the exit status after a crash, that of an uncaught Go panic.
-const statusPanic = 2
 
 // An exit gathers why the program ends, and brings the terminal back whichever
 // way that is.
@@ -216,10 +209,10 @@ func (e *exit) finish(back bool) int {
 	}
 	switch {
 	case e.panic != nil && back:
-		return Crash(e.panic, e.stack)
+		return app.Crash(e.panic, e.stack)
 	case e.panic != nil:
-		_, _ = writeCrash(e.panic, e.stack)
-		return statusPanic
+		_, _ = app.WriteCrash(e.panic, e.stack)
+		return app.StatusPanic
 	case e.status != 0:
 		return e.status
 	case e.err != nil:
@@ -229,77 +222,4 @@ func (e *exit) finish(back bool) int {
 		return 1
 	}
 	return 0
-}
-
-// stateFolder is where parley keeps what is neither configuration nor cache.
-func stateFolder(getenv func(string) string) (string, error) {
-	dir := getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(dir) { // a relative one is to be ignored (XDG Base Directory)
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		dir = filepath.Join(home, ".local", "state")
-	}
-	return filepath.Join(dir, "parley"), nil
-}
-
-// Crash keeps a panic in a file only its owner may read, says on standard error
-// where, and returns the exit status. The terminal must be in order by then.
-func Crash(p any, stack []byte) int {
-	path, err := writeCrash(p, stack)
-	if err != nil {
-		path = err.Error()
-	}
-	fmt.Fprintf(os.Stderr, "parley: crashed: %s\n  the report is in %s\n", safe.Line(masked(fmt.Sprint(p))), safe.Line(path))
-	return statusPanic
-}
-
-// crashPath is a file for a crash report, with a name that nobody can guess.
-func crashPath() (string, error) {
-	dir, err := stateFolder(os.Getenv)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "crash-"+time.Now().UTC().Format("20060102-150405")+"-"+rand.Text()[:10]+".txt"), nil
-}
-
-// writeCrash keeps a panic in a file only its owner may read.
-func writeCrash(p any, stack []byte) (string, error) {
-	path, err := crashPath()
-	if err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return "", err
-	}
-	_, err = io.WriteString(f, masked(fmt.Sprintf("panic: %v\n\n%s", p, stack)))
-	return path, errors.Join(err, f.Close())
-}
-
-// keyShapes is what keys and tokens of well-known services look like, for
-// regexp and for sed -E.
-const keyShapes = `(sk-|sk_|pk-|rk_|xai-|gsk_|hf_|r8_|nvapi-|tvly-|gh[opsu]_|github_pat_|glpat-|AIza|AKIA|ya29[.]|xox[a-z]-|eyJ)[A-Za-z0-9_.+=~-]{8,}|([Bb]earer|[Bb]asic) +[A-Za-z0-9_.+=~-]{8,}`
-
-var keyLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(keyShapes) })
-
-// secretName is what variables that hold a secret are called.
-var secretName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)key|token|secret|passw|credential|auth`)
-})
-
-// masked is text without keys: those in the environment, and what looks like
-// one. A panic may have anything in its words.
-func masked(text string) string {
-	for _, entry := range os.Environ() {
-		name, value, _ := strings.Cut(entry, "=")
-		if len(value) >= 8 && secretName().MatchString(name) {
-			text = strings.ReplaceAll(text, value, "[redacted]")
-		}
-	}
-	return keyLike().ReplaceAllString(text, "[redacted]")
 }

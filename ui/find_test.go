@@ -9,6 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
+	"parley/ui/app"
 	"parley/ui/uitest"
 )
 
@@ -43,7 +44,7 @@ func TestFindToFork(t *testing.T) {
 	old := s.m.session.ID()
 	o := s.m.o
 	o.Session, _ = o.New()
-	o.Start = Start{Find: new(string), Fork: true}
+	o.Start = app.Start{Find: new(string), Fork: true}
 	again := newModel(o)
 	again.later = s.m.later
 	d := uitest.New(t, again, 80, 30)

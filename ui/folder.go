@@ -1,56 +1,10 @@
 package ui
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-
 	tea "charm.land/bubbletea/v2"
 
-	"parley/session"
 	"parley/ui/dialog"
 )
-
-// Directory finds the directory that the user means by name: ~ is the home
-// directory, and what is relative begins in Folder.
-func (o Options) Directory(name string) (string, error) {
-	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || rest[0] == '/') {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		name = home + rest
-	}
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(o.Folder, name)
-	}
-	name = filepath.Clean(name)
-	info, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return "", err
-	case !info.IsDir():
-		return "", fmt.Errorf("%s is not a folder", name)
-	}
-	return name, nil
-}
-
-// Directories are those of stored conversations that are still there, the latest
-// first, without Folder.
-func (o Options) Directories() (all []string, err error) {
-	rows, err := o.Library.List(session.Query{})
-	for _, s := range rows {
-		if s.Folder == o.Folder || slices.Contains(all, s.Folder) {
-			continue
-		}
-		if dir, err := o.Directory(s.Folder); err == nil && filepath.IsAbs(s.Folder) {
-			all = append(all, dir)
-		}
-	}
-	return all, err
-}
 
 // folder goes to another directory: by its name, or one from the list.
 func (m *Model) folder(arg string) tea.Cmd {

@@ -19,6 +19,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/tools"
+	"parley/ui/app"
 	"parley/ui/safe"
 	"parley/ui/uitest"
 )
@@ -67,19 +68,19 @@ func hostile(dir string, n int) (Options, *llmtest.Fake, error) {
 	endpoint := func(name string) llm.Endpoint {
 		return llm.Endpoint{Model: fake, Name: name, Origin: "fake", Strategy: texts[6], Efforts: []llm.Effort{llm.Effort(texts[7])}}
 	}
-	var choices []Choice
+	var choices []app.Choice
 	for i, text := range texts[:60] {
-		choices = append(choices, Choice{Name: text, Title: text, Abilities: text, Window: text, Input: text, Output: text, Why: text, Ready: i%2 == 0})
+		choices = append(choices, app.Choice{Name: text, Title: text, Abilities: text, Window: text, Input: text, Output: text, Why: text, Ready: i%2 == 0})
 	}
-	return Options{
-		Session: session.New(session.Options{Model: endpoint(texts[0]), Tools: set, Log: log}), Config: Default(),
-		Notice: texts[8], Workspace: texts[9], Folder: dir, Library: lib, Recent: texts[:5],
-		Choices: func() []Choice { return choices },
+	return Options{Config: Default(), Options: app.Options{
+		Session: session.New(session.Options{Model: endpoint(texts[0]), Tools: set, Log: log}),
+		Notice:  texts[8], Workspace: texts[9], Folder: dir, Library: lib, Recent: texts[:5],
+		Choices: func() []app.Choice { return choices },
 		Open:    func(name string) (llm.Endpoint, error) { return endpoint(name), nil },
 		New:     func() (*session.Session, error) { return nil, errors.New(texts[10]) },
 		Resume:  func(string) (*session.Session, string, error) { return nil, "", errors.New(texts[11]) },
 		Fork:    func(string, int) (*session.Session, string, error) { return nil, "", errors.New(texts[12]) },
-	}, fake, nil
+	}}, fake, nil
 }
 
 // told is a conversation that consists of texts.

@@ -12,8 +12,8 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
+	"parley/ui/app"
 	"parley/ui/dialog"
-	"parley/ui/print"
 )
 
 // What the library answered. The screen never waits for the disk.
@@ -69,7 +69,7 @@ func (m *Model) listed(msg listedMsg) tea.Cmd {
 	rows := make([]dialog.SessionRow, len(msg.rows))
 	for i, s := range msg.rows {
 		rows[i] = dialog.SessionRow{
-			ID: s.ID, Title: print.Titled(s), Model: s.Model, Age: print.Age(now.Sub(s.Updated)), Cost: print.Money(s.Usage),
+			ID: s.ID, Title: app.Title(s), Model: s.Model, Age: app.Age(now.Sub(s.Updated)), Cost: app.Money(s.Usage),
 			Folder: m.o.Short(s.Folder), Preview: s.Preview, Held: s.Held, Pinned: s.Pinned, Current: s.ID == m.session.ID(),
 		}
 		if rows[i].Current {
@@ -104,7 +104,7 @@ func (m *Model) found(msg foundMsg) tea.Cmd {
 	}
 	rows := make([]dialog.FoundRow, len(msg.hits))
 	for i, h := range msg.hits {
-		rows[i] = dialog.FoundRow{ID: h.Session.ID, Seq: h.Seq, Title: print.Titled(h.Session), Snippet: h.Snippet, Marks: h.Marks}
+		rows[i] = dialog.FoundRow{ID: h.Session.ID, Seq: h.Seq, Title: app.Title(h.Session), Snippet: h.Snippet, Marks: h.Marks}
 	}
 	list.Found(msg.words, rows)
 	m.layout()
@@ -373,7 +373,7 @@ func (m *Model) spent(msg spentMsg) tea.Cmd {
 		if u == (llm.Usage{}) {
 			return
 		}
-		words := []string{print.Count(u.Input) + " in", print.Cached(u), print.Count(u.Output) + " out", print.Money(u)}
+		words := []string{app.Tokens(u.Input) + " in", app.Cached(u), app.Tokens(u.Output) + " out", app.Money(u)}
 		s.Lines = append(s.Lines, name+": "+strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · "))
 	}
 	line("last answer", msg.last)
@@ -406,12 +406,12 @@ func sum(rows []session.Spend, which func(session.Spend) bool) (u llm.Usage, unp
 }
 
 func spendRows(spent []session.Spend, group func(session.Spend) string) []dialog.SpendRow {
-	names, sums := print.Sum(spent, group)
+	names, sums := app.SumUsage(spent, group)
 	var rows []dialog.SpendRow
 	for _, name := range names {
 		u := sums[name].Usage
 		rows = append(rows, dialog.SpendRow{
-			Label: name, Tokens: print.Count(u.Input + u.Output), Cached: print.Cached(u), Cost: costOf(sums[name]), Amount: u.Cost,
+			Label: name, Tokens: app.Tokens(u.Input + u.Output), Cached: app.Cached(u), Cost: costOf(sums[name]), Amount: u.Cost,
 		})
 		if u.Cost == 0 {
 			rows[len(rows)-1].Amount = 0
@@ -422,7 +422,7 @@ func spendRows(spent []session.Spend, group func(session.Spend) string) []dialog
 
 // costOf is what a row of the usage cost: answers of unknown price are not in it.
 func costOf(s session.Spend) string {
-	switch cost := print.Money(s.Usage); {
+	switch cost := app.Money(s.Usage); {
 	case s.Unpriced == 0 && cost == "":
 		return "free"
 	case cost == "":
@@ -455,7 +455,7 @@ func (m *Model) missed() string {
 	if tokens < 1000 {
 		return ""
 	}
-	text := "missed by the cache here: " + print.Count(tokens)
+	text := "missed by the cache here: " + app.Tokens(tokens)
 	if cost > 0 {
 		text += fmt.Sprintf(" · about $%.4f more", cost)
 	}

@@ -13,6 +13,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
+	"parley/ui/app"
 	"parley/ui/uitest"
 )
 
@@ -120,8 +121,8 @@ func TestDrafts(t *testing.T) {
 	open := func() *stage {
 		log := lib.Create(session.Summary{})
 		s := &stage{fake: fake, clock: &clock{}}
-		s.m = newModel(Options{Session: session.New(session.Options{
-			Model: llm.Endpoint{Model: fake, Name: "fake/one", Origin: "fake"}, Log: log}), Library: lib, Folder: "/work", Config: Default()})
+		s.m = newModel(Options{Config: Default(), Options: app.Options{Session: session.New(session.Options{
+			Model: llm.Endpoint{Model: fake, Name: "fake/one", Origin: "fake"}, Log: log}), Library: lib, Folder: "/work"}})
 		s.m.later = func(time.Duration, tea.Msg) tea.Cmd { return nil }
 		s.Driver = uitest.New(t, s.m, 80, 24)
 		s.m.send = func(msg tea.Msg) { s.Driver.Send(msg) }

@@ -13,6 +13,7 @@ import (
 	"parley/session"
 	"parley/session/attach"
 	"parley/tools/mcp"
+	"parley/ui/app"
 	"parley/ui/clip"
 	"parley/ui/composer"
 	"parley/ui/dialog"
@@ -49,7 +50,7 @@ type Model struct {
 	files         *files.Index     // of the workspace
 	clip          *clip.Board      // where text is copied to
 	models        *dialog.Picker   // the list of models that was opened last
-	choices       []Choice         // what it lists
+	choices       []app.Choice     // what it lists
 	served        serving          // what servers said of that
 	tastes        map[string]taste // what keys said of models
 	wire          wireView         // what is shown of the wire
@@ -98,7 +99,7 @@ type frames struct {
 }
 
 func newModel(o Options) *Model {
-	o = o.Filled()
+	o.Options = o.WithDefaults()
 	th := themeFor(o.Config, os.Getenv)
 	m := &Model{
 		o: o, session: o.Session, now: o.Now, theme: th, mouse: o.Config.Mouse,
@@ -502,8 +503,7 @@ func (m *Model) shutdown() {
 }
 
 func (m *Model) cancel() {
-	m.stopShells()
-	if m.turn != nil {
+	if m.stopShells(); m.turn != nil {
 		m.turn.cancel()
 	}
 }

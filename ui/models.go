@@ -10,21 +10,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llm"
+	"parley/ui/app"
 	"parley/ui/dialog"
 )
-
-// A Choice is one model of the picker, as a person reads it.
-type Choice struct {
-	Name      string // provider/model
-	Title     string // the name that its maker gives it
-	Abilities string // words of abilities
-	Window    string // how much fits into a request, such as "1.05M"
-	Input     string // price of a million tokens, such as "$2"
-	Output    string
-	Ready     bool   // can be asked now
-	Why       string // if not: what is missing, such as "set OPENAI_API_KEY"
-	Retired   bool   // its maker takes it away; hidden unless it is in use
-}
 
 // abilities are what models can do, and the letter for each where there is
 // little room.
@@ -33,8 +21,8 @@ var abilities = [][2]string{{"tools", "T"}, {"vision", "V"}, {"thinking", "R"}}
 // What models there are: those that the catalog knows, and those that servers say
 // they have as well.
 type (
-	choicesMsg []Choice
-	servedMsg  []Choice
+	choicesMsg []app.Choice
+	servedMsg  []app.Choice
 )
 
 // pickModel switches to a model that is named whole, or shows those that match:
@@ -90,16 +78,16 @@ const servedFor = 5 * time.Minute
 
 // serving is the models as servers said them.
 type serving struct {
-	choices []Choice
+	choices []app.Choice
 	till    time.Time // when they are to be asked again
 	asked   bool      // they were, and have not answered yet
 }
 
 // serves takes what servers said. They are not asked again for a while, unless one
 // of them had no answer.
-func (m *Model) serves(choices []Choice) tea.Cmd {
+func (m *Model) serves(choices []app.Choice) tea.Cmd {
 	m.served.asked = false
-	silent := func(c Choice) bool { return strings.HasSuffix(c.Name, "/") }
+	silent := func(c app.Choice) bool { return strings.HasSuffix(c.Name, "/") }
 	if !slices.ContainsFunc(choices, silent) {
 		m.served = serving{choices: choices, till: m.now().Add(servedFor)}
 	}
@@ -118,7 +106,7 @@ func (m *Model) known() tea.Cmd {
 }
 
 // offered shows models, if they are still asked for.
-func (m *Model) offered(choices []Choice) tea.Cmd {
+func (m *Model) offered(choices []app.Choice) tea.Cmd {
 	m.choices = choices
 	m.listModels()
 	return nil
@@ -289,7 +277,7 @@ func (m *Model) setEffort(e llm.Effort) tea.Cmd {
 		e = ""
 	}
 	if e != "" && !slices.Contains(efforts, e) {
-		return m.say(fmt.Sprintf("there is no effort %q here: %s", e, list(efforts)))
+		return m.say(fmt.Sprintf("there is no effort %q here: %s", e, Join(efforts)))
 	}
 	m.session.SetEffort(e)
 	if e == "" {

@@ -5,13 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"parley/ui/app"
 	"parley/ui/uitest"
 )
 
 // catalogued are models of a few providers.
-func catalogued() []Choice {
+func catalogued() []app.Choice {
 	all := "tools vision thinking"
-	return []Choice{
+	return []app.Choice{
 		{Name: "fake/one", Abilities: all, Window: "100K", Ready: true}, {Name: "fake/two", Abilities: "tools", Ready: true},
 		{Name: "fake/old", Ready: true, Retired: true}, {Name: "gate/maker/audio-1", Ready: true}, {Name: "gate/maker/chat-1", Title: "Chatty One", Ready: true},
 		{Name: "openai/gpt-x", Why: "set OPENAI_API_KEY"},

@@ -7,6 +7,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
+	"parley/ui/app"
 )
 
 // /save once summarized the conversation, with a request that was paid for: its
@@ -64,16 +65,19 @@ func TestNamedModelWins(t *testing.T) {
 			}
 			return open(name)
 		}
-		o.Choices = func() []Choice {
-			return []Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m10", Ready: true}, {Name: "mo/m1-mini", Ready: true}}
+		o.Choices = func() []app.Choice {
+			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m10", Ready: true}, {Name: "mo/m1-mini", Ready: true}}
 		}
 	}
 	for name, enter := range map[string]func(*stage){
-		"slash":          func(s *stage) { s.Type("/model mo/m1").Press("enter") },
-		"palette":        func(s *stage) { s.Press("ctrl+p").Type("model mo/m1").Press("enter") },
-		"pasted":         func(s *stage) { s.m.composer.SetValue("/model mo/m1"); s.Press("enter") },
-		"another name":   func(s *stage) { s.Type("/models mo/m1").Press("enter") },
-		"list not known": func(s *stage) { s.m.o.Choices = func() []Choice { return nil }; s.Type("/model mo/m1").Press("enter") },
+		"slash":        func(s *stage) { s.Type("/model mo/m1").Press("enter") },
+		"palette":      func(s *stage) { s.Press("ctrl+p").Type("model mo/m1").Press("enter") },
+		"pasted":       func(s *stage) { s.m.composer.SetValue("/model mo/m1"); s.Press("enter") },
+		"another name": func(s *stage) { s.Type("/models mo/m1").Press("enter") },
+		"list not known": func(s *stage) {
+			s.m.o.Choices = func() []app.Choice { return nil }
+			s.Type("/model mo/m1").Press("enter")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUpWith(t, 100, 30, opened)
@@ -93,16 +97,16 @@ func TestNamedModelWins(t *testing.T) {
 	}
 	t.Run("the list offers it", func(t *testing.T) {
 		s := setUpWith(t, 100, 30, opened)
-		s.m.o.Live = func() []Choice {
-			return []Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/other", Ready: true}}
+		s.m.o.Live = func() []app.Choice {
+			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/other", Ready: true}}
 		}
 		s.Press("ctrl+x", "m").WaitForText("mo/other").Type("mo/m1").WaitForText("as typed")
 		s.Press("enter").WaitForText("model: fake/one → mo/m1")
 	})
 	t.Run("hidden ones too", func(t *testing.T) {
 		s := setUpWith(t, 100, 30, opened)
-		s.m.o.Live = func() []Choice {
-			return []Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m1", Ready: true, Retired: true}}
+		s.m.o.Live = func() []app.Choice {
+			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m1", Ready: true, Retired: true}}
 		}
 		s.Press("ctrl+x", "m").WaitForText("show 1 hidden").Type("mo/m1").WaitFor(func(screen string) bool { return strings.Contains(screen, "› mo/m1") })
 		s.Press("enter").WaitForText("model: fake/one → mo/m1")

@@ -12,9 +12,9 @@ import (
 	"parley/session"
 	"parley/session/attach"
 	"parley/tools"
+	"parley/ui/app"
 	"parley/ui/composer"
 	"parley/ui/dialog"
-	"parley/ui/print"
 	"parley/ui/transcript"
 )
 
@@ -510,7 +510,7 @@ func (m *Model) sumUp(t *turn, cut bool) {
 // words is a fault as a person says it.
 func words(f llm.Fault) string { return strings.ReplaceAll(string(f), "_", " ") }
 
-func count(n int) string { return print.Count(n) }
+func count(n int) string { return app.Tokens(n) }
 
 func seconds(d time.Duration) string {
 	if d < 10*time.Second {

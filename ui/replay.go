@@ -9,7 +9,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
-	"parley/ui/print"
+	"parley/ui/app"
 	"parley/ui/transcript"
 )
 
@@ -261,7 +261,7 @@ func (m *Model) show(e session.Event) {
 			m.transcript.Marker(transcript.Info, stopped)
 			return
 		}
-		m.transcript.Fail(e.Err.Error(), strings.TrimPrefix(print.Hint(e.Err)+" · "+m.keyOf("retry")+" tries again", " · "))
+		m.transcript.Fail(e.Err.Error(), strings.TrimPrefix(app.Hint(e.Err)+" · "+m.keyOf("retry")+" tries again", " · "))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
+	"parley/ui/app"
 	"parley/ui/composer"
 	"parley/ui/transcript"
 )
@@ -98,7 +99,7 @@ func (m *Model) shellSays(msg shellMsg) tea.Cmd {
 		m.transcript.Tool(run.id, shellTool(e))
 	}
 	m.attached = append(m.attached, llm.Part{
-		Kind: llm.Text, Name: "output of " + firstLine(run.command),
+		Kind: llm.Text, Name: "output of " + app.FirstLine(run.command),
 		Text: fmt.Sprintf("<output command=%q>\n%s\n</output>", run.command, msg.end.Text),
 	})
 	m.layout()
@@ -124,7 +125,7 @@ func (m *Model) complete(kind rune, word string) ([]composer.Candidate, bool) {
 	for i, f := range found {
 		out[i] = composer.Candidate{Text: f.Path, Folder: f.Folder}
 	}
-	for _, r := range m.o.resourcesNamed(word) {
+	for _, r := range m.o.ResourcesNamed(word) {
 		out = append(out, composer.Candidate{Text: r.Server + ":" + r.URI, Detail: r.Name})
 	}
 	return out, more

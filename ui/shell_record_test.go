@@ -7,6 +7,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/app"
 )
 
 // A call that ran when parley ended is shown as interrupted, with what is known.
@@ -41,7 +42,7 @@ func TestInterruptedCommandIsAttached(t *testing.T) {
 	}
 	lib := session.Ephemeral()
 	defer lib.Close()
-	o := Options{Library: lib, Folder: "/work"}
+	o := app.Options{Library: lib, Folder: "/work"}
 	key := "folder:/work"
 	for _, command := range []string{"make", "make install"} {
 		o.RecordShell(key, command)
@@ -50,12 +51,12 @@ func TestInterruptedCommandIsAttached(t *testing.T) {
 	if _, ok := o.Draft(key); ok {
 		t.Error("commands that run are no draft")
 	}
-	records := o.shells(key)
+	records := o.Shells(key)
 	if len(records) != 2 {
 		t.Fatalf("recorded %+v", records)
 	}
 	records[0].PID = gone.Process.Pid
-	if err := o.setShells(key, records); err != nil {
+	if err := o.SetShells(key, records); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the second time it is the draft that holds it
@@ -64,7 +65,7 @@ func TestInterruptedCommandIsAttached(t *testing.T) {
 			t.Errorf("the draft is %+v", d)
 		}
 	}
-	if left := o.shells(key); len(left) != 1 || left[0].Command != "make install" {
+	if left := o.Shells(key); len(left) != 1 || left[0].Command != "make install" {
 		t.Errorf("left %+v", left)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+
+	"parley/ui/app"
 )
 
 // A guard is a process of its own that brings the terminal back if ours ends
@@ -38,14 +40,14 @@ stty "$1" <&1 2>/dev/null || stty sane <&1
 umask 077
 set -C
 mkdir -p "${2%/*}"
-{ printf '%s\n' "$first"; cat; } | sed -E 's/` + keyShapes + `/[redacted]/g' >"$2" &&
+{ printf '%s\n' "$first"; cat; } | sed -E 's/` + app.KeyShapes + `/[redacted]/g' >"$2" &&
 printf 'parley: crashed\n  the report is in %s\n' "$2"
 `
 
 // watch starts the guard of a terminal; nil if there is nothing to guard, or
 // nothing to guard it with.
 func watch(t *terminal) *guard {
-	report, err := crashPath()
+	report, err := app.CrashPath()
 	if t.state == nil || t.modes() == "" || err != nil {
 		return nil
 	}

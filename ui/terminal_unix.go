@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"parley/ui/paint"
+	"parley/ui/tty"
 )
 
 // reset undoes every mode a full-screen program may have set, whoever set it:
@@ -77,7 +78,7 @@ func (t *terminal) restore(abrupt bool) {
 		}
 		if t.state != nil {
 			term.Restore(t.in.Fd(), t.state)
-			FlushInput(t.in.Fd())
+			tty.FlushInput(t.in.Fd())
 		}
 	})
 }

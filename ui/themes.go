@@ -41,7 +41,7 @@ func (m *Model) pickTheme(arg string) tea.Cmd {
 		return m.open(list)
 	}
 	if names := m.o.Config.names(); !slices.Contains(names, arg) {
-		return m.say(fmt.Sprintf("there is no theme %q: %s", arg, list(names)))
+		return m.say(fmt.Sprintf("there is no theme %q: %s", arg, Join(names)))
 	}
 	m.o.Config.Theme = arg
 	ask := m.wear(arg)

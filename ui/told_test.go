@@ -9,6 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
+	"parley/ui/app"
 )
 
 // status is the last row.
@@ -41,7 +42,9 @@ func TestKnownCostStays(t *testing.T) {
 // /context and the status line tell of the same request.
 func TestContextIsWhatTheStatusSays(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.Context = func() []Fact { return []Fact{{Name: "system prompt", Tokens: 1000}, {Name: "tool read", Tokens: 2000}} }
+		o.Context = func() []app.Fact {
+			return []app.Fact{{Name: "system prompt", Tokens: 1000}, {Name: "tool read", Tokens: 2000}}
+		}
 	}, func(_ context.Context, _ llm.Request, out *llm.Out) error {
 		out.Send(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "the answer"}})
 		out.Send(llm.Usage{Input: 4000, Output: 900})

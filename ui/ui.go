@@ -26,8 +26,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/tools"
-	"parley/tools/mcp"
+	"parley/ui/app"
 	"parley/ui/paint"
 	"parley/ui/safe"
 	"parley/ui/theme"
@@ -95,7 +94,7 @@ func (c Config) Validate() error {
 		may     []string
 	}{{"theme", c.Theme, c.names()}, {"notify", c.Notify, Notices}, {"motion", c.Motion, []string{"on", "off"}}} {
 		if !slices.Contains(value.may, value.is) {
-			return fmt.Errorf("ui.%s = %q: there are %s", value.key, value.is, list(value.may))
+			return fmt.Errorf("ui.%s = %q: there are %s", value.key, value.is, Join(value.may))
 		}
 	}
 	return nil
@@ -103,98 +102,9 @@ func (c Config) Validate() error {
 
 // Options is what the screen is made of.
 type Options struct {
-	Session    *session.Session
-	Config     Config
-	Keys       Keys
-	Start      Start
-	Attached   []llm.Part                                                                     // goes with the first prompt
-	Notice     string                                                                         // shown at the start
-	Workspace  string                                                                         // the folder that tools work in, as a person calls it
-	Folder     string                                                                         // the same, absolute
-	ConfigFile string                                                                         // where the configuration is
-	Library    *session.Library                                                               // nil: nothing is kept
-	Question   string                                                                         // about the folder, asked at the start with no preselected; "" if there is nothing to ask
-	Decide     func(yes bool) (system string, err error)                                      // the answer, and the system prompt that follows from it
-	Context    func() []Fact                                                                  // what every request tells the model
-	Shell      func(ctx context.Context, command string, progress func(string)) tools.Outcome // runs a command of the person's own
-	Servers    func() *mcp.Servers                                                            // nil: none is configured, or none may run yet
-	Watch      func(func(server string))                                                      // registers who hears of changes of servers, on any goroutine
-	Wire       Wire                                                                           // what went to models and came back
-	Ephemeral  bool                                                                           // nothing of this is kept
-	Enter      func(dir string)                                                               // has another screen begin in a directory once this one has ended; nil: it cannot
-	Mask       func() (func(string) string, error)                                            // makes what takes configured keys out of exported texts, the error those it cannot know; nil: nothing does
-	Left       func(id string)                                                                // what is said of a kept conversation once the screen is gone; nil: nothing
-	Held       string                                                                         // why commands are not held by a sandbox; "" if they are
-	Open       func(name string) (llm.Endpoint, error)
-	Choices    func() []Choice                  // models for the picker
-	Live       func() []Choice                  // the same with what servers say they have; may take seconds
-	New        func() (*session.Session, error) // an empty conversation with the same settings
-	Resume     func(id string) (s *session.Session, note string, err error)
-	Fork       func(id string, head int) (s *session.Session, note string, err error)
-	Short      func(path string) string                   // a path as a person calls it
-	Estimate   func(text string) int                      // about how many tokens text has
-	Price      func(model string) (input, cached float64) // US dollars for a million tokens; 0 if unknown
-	Recent     []string                                   // models used before, the latest first
-	Getenv     func(string) string                        // nil: os.Getenv
-	Now        func() time.Time                           // nil: the clock; for tests
-}
-
-// Start is what a screen does first.
-type Start struct {
-	Prompt  []llm.Part // sent at once; nil: none
-	Find    *string    // words that the list of conversations is opened with, "" for all; nil: it is not
-	Fork    bool       // with Find: continues in a copy of the conversation that is chosen
-	Compare []string   // models that the first prompt goes to; none: the session's
-}
-
-// TakeFork reports whether the conversation that was chosen now is to be copied:
-// the first one is, if Find and Fork say so.
-func (s *Start) TakeFork() bool {
-	fork := s.Fork && s.Find != nil
-	s.Fork = false
-	return fork
-}
-
-// A Fact is something that every request tells the model, beside what was said.
-type Fact struct {
-	Name   string
-	Tokens int // about
-	Note   string
-}
-
-// Filled is o with what it must have.
-func (o Options) Filled() Options {
-	if o.Library == nil {
-		o.Library = session.Ephemeral()
-	}
-	if o.Short == nil {
-		o.Short = func(path string) string { return path }
-	}
-	if o.Estimate == nil {
-		o.Estimate = func(text string) int { return len(text) / 4 }
-	}
-	if o.Getenv == nil {
-		o.Getenv = os.Getenv
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Live == nil {
-		o.Live = o.Choices
-	}
-	if o.Servers == nil {
-		o.Servers = func() *mcp.Servers { return nil }
-	}
-	if o.Watch == nil {
-		o.Watch = func(func(string)) {}
-	}
-	if o.Context == nil {
-		o.Context = func() []Fact { return nil }
-	}
-	if o.Price == nil {
-		o.Price = func(string) (input, cached float64) { return 0, 0 }
-	}
-	return o
+	app.Options
+	Config Config
+	Keys   Keys
 }
 
 // Run shows the screen until the person leaves, and returns the exit status.

@@ -17,6 +17,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/tools"
+	"parley/ui/app"
 	"parley/ui/uitest"
 )
 
@@ -86,22 +87,22 @@ func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.T
 		return build(log), "", nil
 	}
 	create := func() *session.Session { return build(lib.Create(session.Summary{Folder: s.dir})) }
-	o := Options{
+	o := Options{Config: Default(), Options: app.Options{
 		Session: create(), New: func() (*session.Session, error) { return create(), nil },
 		Resume:  func(id string) (*session.Session, string, error) { return opened(lib.Resume(id)) },
 		Fork:    func(id string, head int) (*session.Session, string, error) { return opened(lib.Fork(id, head)) },
 		Library: lib, Folder: s.dir, Short: func(p string) string { return p }, Estimate: func(text string) int { return len(text) / 4 },
-		Price: func(string) (float64, float64) { return 0, 0 }, Config: Default(), Now: s.clock.Now, Workspace: "~/work",
+		Price: func(string) (float64, float64) { return 0, 0 }, Now: s.clock.Now, Workspace: "~/work",
 		Open: func(name string) (llm.Endpoint, error) {
 			if name != "fake/two" && name != "fake/one" {
 				return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Provider: "openai", Message: "no key", Key: "OPENAI_API_KEY", URL: "https://api.openai.com/v1"}
 			}
 			return endpoint(name, s.fake), nil
 		},
-		Choices: func() []Choice {
-			return []Choice{{Name: "fake/one", Ready: true}, {Name: "fake/two", Window: "128K", Ready: true}, {Name: "openai/gpt-x", Why: "set OPENAI_API_KEY"}}
+		Choices: func() []app.Choice {
+			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/two", Window: "128K", Ready: true}, {Name: "openai/gpt-x", Why: "set OPENAI_API_KEY"}}
 		},
-	}
+	}}
 	change(&o)
 	s.m = newModel(o)
 	s.m.later = func(time.Duration, tea.Msg) tea.Cmd { return nil } // tests do not wait

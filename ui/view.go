@@ -9,8 +9,8 @@ import (
 	"parley/providers/llm"
 	"parley/session/attach"
 	"parley/tools"
+	"parley/ui/app"
 	"parley/ui/dialog"
-	"parley/ui/print"
 	"parley/ui/safe"
 	"parley/ui/status"
 )
@@ -180,7 +180,7 @@ func fits(row string, width int) bool {
 func (m *Model) chips() []string {
 	var names []string
 	if len(m.comparing) > 0 {
-		names = append(names, "[to compare: "+safe.Line(strings.Join(print.Labels(m.comparing), ", "))+"]")
+		names = append(names, "[to compare: "+safe.Line(strings.Join(app.CandidateLabels(m.comparing), ", "))+"]")
 	}
 	for _, p := range m.attached {
 		names = append(names, "["+safe.Line(attach.Label(p))+"]")

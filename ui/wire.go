@@ -13,48 +13,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llm"
+	"parley/ui/app"
 	"parley/ui/clip"
 	"parley/ui/dialog"
 	"parley/ui/transcript"
 )
-
-// An Exchange is one request that a model was sent and what came back, with
-// secrets masked. A retry is one of its own.
-type Exchange struct {
-	ID       int
-	Name     string   // provider/model, or the provider alone
-	Method   string   // of HTTP, or RUN for a program
-	URL      string   // or the name of the program
-	Args     []string // of a program
-	Status   int
-	Error    string // category; "" if there is none
-	Reason   string // the same in words
-	Start    time.Time
-	Headers  time.Duration // from Start; 0: they did not come
-	First    time.Duration
-	Total    time.Duration
-	Over     bool
-	Sent     int64 // bytes of the bodies
-	Got      int64
-	Request  Traffic
-	Response Traffic
-	Curl     string // a command that sends it again, without the key; "" if it was not kept whole
-}
-
-// Traffic is one side of an exchange.
-type Traffic struct {
-	Headers [][2]string
-	Body    string
-	Tail    string // its end, where Cut bytes before it were not kept
-	Cut     int64
-}
-
-// Wire is where exchanges are looked up. The zero value has none.
-type Wire struct {
-	List func() []Exchange             // the newest first, without headers and bodies
-	Get  func(id int) (Exchange, bool) // whole, if it is still kept
-	Hear func(func(trouble string))    // registers who hears, on any goroutine, that the recording failed
-}
 
 // wireView is what is shown of the wire.
 type wireView struct {
@@ -136,7 +99,7 @@ func (m *Model) wireItems(selected int) []dialog.Item {
 }
 
 // wireName is who was asked; what is no request to a model says so.
-func wireName(e Exchange) string {
+func wireName(e app.Exchange) string {
 	if e.Method == "GET" && !strings.Contains(e.Name, "/") {
 		return e.Name + ", its models"
 	}
@@ -144,7 +107,7 @@ func wireName(e Exchange) string {
 }
 
 // wireStatus says how an exchange stands.
-func wireStatus(e Exchange) string {
+func wireStatus(e app.Exchange) string {
 	said := ""
 	if e.Headers > 0 && (e.Method != "RUN" || e.Over) {
 		said = strconv.Itoa(e.Status)
@@ -253,7 +216,7 @@ func (m *Model) wireAct(msg dialog.PageAct) tea.Cmd {
 
 // saveWire writes an exchange to a new file in folder, which nobody else may
 // read.
-func saveWire(folder string, e Exchange) (string, error) {
+func saveWire(folder string, e app.Exchange) (string, error) {
 	path := filepath.Join(folder, fmt.Sprintf("wire-%s-%d.txt", e.Start.Local().Format("20060102-150405"), e.ID))
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {

@@ -8,18 +8,19 @@ import (
 	"strings"
 	"time"
 
+	"parley/ui/app"
 	"parley/ui/clip"
 	"parley/ui/dialog"
 )
 
 // wireParts is an exchange to be read.
-func wireParts(e Exchange) []dialog.PagePart {
+func wireParts(e app.Exchange) []dialog.PagePart {
 	names := [4]string{"Request headers", "Request body", "Response headers", "Response body"}
 	if e.Method == "RUN" {
 		names = [4]string{"In a file", "Standard input", "Standard error", "Standard output"}
 	}
 	parts := []dialog.PagePart{plainPart("Exchange", aboutWire(e))}
-	for i, side := range []Traffic{e.Request, e.Response} {
+	for i, side := range []app.Traffic{e.Request, e.Response} {
 		if text := headerText(side.Headers); text != "" {
 			parts = append(parts, plainPart(names[2*i], text))
 		}
@@ -35,7 +36,7 @@ func wireParts(e Exchange) []dialog.PagePart {
 }
 
 // aboutWire says what was asked of whom, how it went, and how long it took.
-func aboutWire(e Exchange) string {
+func aboutWire(e app.Exchange) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", e.Method, e.URL)
 	for _, arg := range e.Args {
@@ -87,7 +88,7 @@ func headerText(headers [][2]string) string {
 
 // bodyPart is a body of so many bytes: indented, if it is JSON, and else line by
 // line as it came. Events unfold to their data, indented.
-func bodyPart(title string, t Traffic, total int64) dialog.PagePart {
+func bodyPart(title string, t app.Traffic, total int64) dialog.PagePart {
 	p := dialog.PagePart{Title: title, Note: clip.Size(int(total)), Source: t.Body + t.Tail}
 	if t.Cut > 0 {
 		p.Source = t.Body + fmt.Sprintf("\n… %s were not kept …\n", clip.Size(int(t.Cut))) + t.Tail
@@ -121,7 +122,7 @@ func bodyPart(title string, t Traffic, total int64) dialog.PagePart {
 		p.Lines = append(p.Lines, l)
 	}
 	if events > 0 {
-		p.Note += " · " + several(events, "event")
+		p.Note += " · " + app.Plural(events, "event")
 	}
 	return p
 }

@@ -9,42 +9,43 @@ import (
 	"time"
 
 	"parley/providers/llmtest"
+	"parley/ui/app"
 	"parley/ui/dialog"
 )
 
 // exchanges are three: a call, its answer, and one that runs.
-func exchanges(at time.Time) []Exchange {
+func exchanges(at time.Time) []app.Exchange {
 	image := strings.Repeat("iVBORw0KGgoAAAANSUhEUgAA", 1000)
 	events := "event: a\ndata: {\"delta\":{\"content\":\"hel\"}}\n\ndata: {\"delta\":{\"content\":\"lo\"}}\n\ndata: [DONE]\n\n"
-	one := Exchange{
+	one := app.Exchange{
 		ID: 1, Name: "openai/gpt-x", Method: "POST", URL: "https://api.openai.com/v1/chat/completions", Status: 200, Start: at.Add(time.Second),
 		Headers: 310 * time.Millisecond, First: 312 * time.Millisecond, Total: 2204 * time.Millisecond, Over: true,
-		Request: Traffic{
+		Request: app.Traffic{
 			Headers: [][2]string{{"Authorization", "Bearer [redacted]"}, {"Content-Type", "application/json"}},
 			Body:    `{"model":"gpt-x","messages":[{"role":"user","content":"one\ntwo"}],"image":"` + image + `"}`,
 		},
-		Response: Traffic{Headers: [][2]string{{"Content-Type", "text/event-stream"}}, Body: events},
+		Response: app.Traffic{Headers: [][2]string{{"Content-Type", "text/event-stream"}}, Body: events},
 		Curl:     "curl -H \"Authorization: Bearer $OPENAI_API_KEY\"\n",
 	}
 	one.Sent, one.Got = int64(len(one.Request.Body)), int64(len(events))
 	two, three := one, one
 	two.ID, two.Status, two.Error, two.Reason, two.Start = 2, 429, "rate_limit", "slow \x1b[2Jdown", at.Add(4*time.Second)
 	three.ID, three.Over, three.Start = 3, false, at.Add(time.Hour)
-	return []Exchange{three, two, one}
+	return []app.Exchange{three, two, one}
 }
 
 // wired are the options of a screen on these exchanges.
-func wired(list *[]Exchange) func(*Options) {
+func wired(list *[]app.Exchange) func(*Options) {
 	return func(o *Options) {
-		o.Wire = Wire{
-			List: func() []Exchange { return *list },
-			Get: func(id int) (Exchange, bool) {
+		o.Wire = app.Wire{
+			List: func() []app.Exchange { return *list },
+			Get: func(id int) (app.Exchange, bool) {
 				for _, e := range *list {
 					if e.ID == id {
 						return e, true
 					}
 				}
-				return Exchange{}, false
+				return app.Exchange{}, false
 			},
 		}
 	}
@@ -73,7 +74,7 @@ func TestWire(t *testing.T) {
 
 // TestWireOfTurn opens what belongs to the message under the cursor.
 func TestWireOfTurn(t *testing.T) {
-	var list []Exchange
+	var list []app.Exchange
 	s := setUpWith(t, 80, 24, wired(&list), llmtest.Say("the answer"))
 	s.ask("first", "the answer")
 	s.idle()
@@ -110,7 +111,7 @@ func TestSaveWire(t *testing.T) {
 
 func TestWireParts(t *testing.T) {
 	image := strings.Repeat("A", 2_000_000)
-	part := func(t *testing.T, e Exchange, title string) dialog.PagePart {
+	part := func(t *testing.T, e app.Exchange, title string) dialog.PagePart {
 		t.Helper()
 		for _, p := range wireParts(e) {
 			if p.Title == title {
@@ -134,7 +135,7 @@ func TestWireParts(t *testing.T) {
 		{"half of it", `{"a":`, `{"a":`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := part(t, Exchange{Response: Traffic{Body: tt.body}, Got: int64(len(tt.body))}, "Response body")
+			p := part(t, app.Exchange{Response: app.Traffic{Body: tt.body}, Got: int64(len(tt.body))}, "Response body")
 			found := false
 			for _, l := range p.Lines {
 				found = found || l.Text == tt.text && l.Full == tt.full
@@ -144,7 +145,7 @@ func TestWireParts(t *testing.T) {
 			}
 		})
 	}
-	cut := part(t, Exchange{Response: Traffic{Body: "a\n", Tail: "\nz", Cut: 5e6}, Got: 5e6 + 4}, "Response body")
+	cut := part(t, app.Exchange{Response: app.Traffic{Body: "a\n", Tail: "\nz", Cut: 5e6}, Got: 5e6 + 4}, "Response body")
 	if !strings.Contains(cut.Source, "… 5.0 MB were not kept …") {
 		t.Errorf("got %q", cut.Source)
 	}

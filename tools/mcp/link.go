@@ -134,6 +134,7 @@ func (s *server) open(l *link, env, headers map[string]string) (sdk.Transport, e
 	go func() {
 		defer close(l.drained)
 		_, _ = io.Copy(&progress{s: s}, l.program.Stderr)
+		l.program.Stderr.Close()
 	}()
 	return newPipe(l.program, &s.noise), nil
 }

@@ -11,12 +11,13 @@ import (
 	"parley/providers"
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/app"
 	"parley/ui/print"
 	"parley/ui/theme"
 )
 
 // printAnswer prints the answer to parts.
-func (a *app) printAnswer(parts []llm.Part, outTerminal bool) error {
+func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	s, notice, err := a.openSession(false)
 	defer a.closeLibrary()
 	if err != nil {
@@ -41,7 +42,7 @@ func (a *app) printAnswer(parts []llm.Part, outTerminal bool) error {
 	go print.Watch(cancel)
 	if a.timeout > 0 {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, a.timeout, print.ErrTimeout)
+		ctx, stop = context.WithTimeoutCause(ctx, a.timeout, app.ErrTimeout)
 		defer stop()
 	}
 	o := a.printOptions(outTerminal)
@@ -63,7 +64,7 @@ func (a *app) printAnswer(parts []llm.Part, outTerminal bool) error {
 }
 
 // printOptions returns how the answer is printed.
-func (a *app) printOptions(outTerminal bool) print.Options {
+func (a *program) printOptions(outTerminal bool) print.Options {
 	width, _, _ := term.GetSize(os.Stdout.Fd())
 	render := (a.render || outTerminal) && !a.raw && !a.codeOnly && a.schema == nil && a.format == "text"
 	var out io.Writer = os.Stdout
@@ -80,7 +81,7 @@ func (a *app) printOptions(outTerminal bool) print.Options {
 
 // openCompared opens the models that names say, in which those of -n stand behind
 // each other.
-func (a *app) openCompared(s *session.Session, names []string) (models []llm.Endpoint, err error) {
+func (a *program) openCompared(s *session.Session, names []string) (models []llm.Endpoint, err error) {
 	for i, name := range names {
 		if i%a.answers > 0 {
 			models = append(models, models[i-1]) // what it has to tell is told once

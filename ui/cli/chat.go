@@ -20,7 +20,7 @@ import (
 )
 
 // runRoot opens the screen or prints an answer.
-func (a *app) runRoot(cmd *cobra.Command, words []string) error {
+func (a *program) runRoot(cmd *cobra.Command, words []string) error {
 	if err := a.flags.validate(cmd, words); err != nil {
 		return a.fail(print.Usage, err)
 	}
@@ -61,7 +61,7 @@ func (a *app) runRoot(cmd *cobra.Command, words []string) error {
 
 // listSessions prints the conversations for -r without a value. With a prompt, -r
 // has to name one of them.
-func (a *app) listSessions(root *cobra.Command, parts []llm.Part) error {
+func (a *program) listSessions(root *cobra.Command, parts []llm.Part) error {
 	if len(parts) > 0 {
 		return a.fail(print.Usage, errors.New("-r: which conversation? Give its ID, the beginning of it, or words of its title: parley sessions list shows them. -c continues the last one of this folder"))
 	}
@@ -89,7 +89,7 @@ func (f *flags) attachments() ([]llm.Part, error) {
 }
 
 // printRequest prints the request that would be sent.
-func (a *app) printRequest(s *session.Session, parts []llm.Part) error {
+func (a *program) printRequest(s *session.Session, parts []llm.Part) error {
 	text, notices, err := providers.Preview(a.config.Config, cmp.Or(a.model, s.Model().Name), providers.OpenOptions{ExactNames: a.exact}, func(m llm.Endpoint) llm.Request {
 		s.Use(m)
 		_, req := s.Request(parts...)

@@ -29,8 +29,8 @@ import (
 	"parley/ui/safe"
 )
 
-// app is one run of the program.
-type app struct {
+// program is one run of parley.
+type program struct {
 	flags
 	config     Config
 	configPath string // the file it was read from; "": none
@@ -52,7 +52,7 @@ type app struct {
 // status to exit with.
 func Main(args []string) int {
 	log.SetOutput(io.Discard) // net/http logs what servers send out of turn
-	a := &app{}
+	a := &program{}
 	a.learned = sync.OnceValue(a.openMemory)
 	root := a.rootCommand()
 	root.SetArgs(withOptionalValues(args))
@@ -68,7 +68,7 @@ func Main(args []string) int {
 }
 
 // rootCommand returns the command with all its subcommands.
-func (a *app) rootCommand() *cobra.Command {
+func (a *program) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "parley [PROMPT]",
 		Short: "Chat with language models in the terminal",

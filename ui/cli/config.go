@@ -77,7 +77,7 @@ func (c *Config) Validate() error {
 
 // load opens the log and reads the configuration: the usual file if it is there,
 // or the one that --config names, which must be.
-func (a *app) load() error {
+func (a *program) load() error {
 	if a.debugFile != "" && a.debugLog == nil {
 		if info, err := os.Stat(a.debugFile); err == nil && !info.Mode().IsRegular() {
 			return usageError(fmt.Errorf("--debug: %s is not a regular file", a.debugFile))

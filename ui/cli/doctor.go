@@ -27,7 +27,7 @@ func backendLine(c tools.SandboxConfig) string {
 }
 
 // doctorCommand checks every provider.
-func (a *app) doctorCommand() *cobra.Command {
+func (a *program) doctorCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check every provider: key, address, models", Args: cobra.NoArgs,

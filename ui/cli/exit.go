@@ -4,15 +4,16 @@ import (
 	"errors"
 
 	"parley/providers/llm"
+	"parley/ui/app"
 	"parley/ui/print"
 )
 
 // usageError marks an error as one of what was typed.
-func usageError(err error) error { return print.Mistake{Err: err} }
+func usageError(err error) error { return app.UsageError{Err: err} }
 
 // fail keeps the status to exit with.
-func (a *app) fail(status int, err error) error {
-	var typed print.Mistake
+func (a *program) fail(status int, err error) error {
+	var typed app.UsageError
 	switch {
 	case errors.As(err, &typed):
 		status = print.Usage

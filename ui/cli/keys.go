@@ -11,7 +11,7 @@ import (
 )
 
 // keysCommand shows what the terminal sends.
-func (a *app) keysCommand() *cobra.Command {
+func (a *program) keysCommand() *cobra.Command {
 	var list bool
 	cmd := &cobra.Command{
 		Use: "keys", Short: "Show what the terminal sends for each key, and what it does", Args: cobra.NoArgs,

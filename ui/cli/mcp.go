@@ -23,7 +23,7 @@ type mcpServers struct {
 
 // startMCPServers starts the MCP servers of the configuration and of a trusted
 // project, once, and does not wait for them.
-func (a *app) startMCPServers() error {
+func (a *program) startMCPServers() error {
 	configs := maps.Clone(a.config.MCP)
 	if configs == nil {
 		configs = map[string]mcp.Config{}

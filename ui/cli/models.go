@@ -13,13 +13,13 @@ import (
 
 func modelRow(c providers.Choice) print.Model {
 	return print.Model{
-		Name: c.Name, Title: c.Title, Ready: c.Ready, Why: c.Unavailable, Context: c.Context, Price: c.Price,
+		Name: c.Name, Title: c.Title, Ready: c.Ready, Why: c.Unavailable, Context: c.Context, Price: print.Price{Input: c.Price.Input, Output: c.Price.Output, Free: c.Price.Free, Known: c.Price.Known()},
 		Vision: c.Vision, Tools: c.Tools, Thinks: c.Thinks, Deprecated: c.Deprecated,
 	}
 }
 
 // modelsCommand lists what can be asked.
-func (a *app) modelsCommand() *cobra.Command {
+func (a *program) modelsCommand() *cobra.Command {
 	var all, asJSON, refresh bool
 	cmd := &cobra.Command{
 		Use:   "models [WORD...]",
@@ -46,7 +46,7 @@ func (a *app) modelsCommand() *cobra.Command {
 
 // listModels returns the models that can be picked. Only local servers know theirs:
 // those are asked, and with refresh all servers.
-func (a *app) listModels(ctx context.Context, refresh bool) []providers.Choice {
+func (a *program) listModels(ctx context.Context, refresh bool) []providers.Choice {
 	choices, err := providers.LiveChoices(ctx, a.config.Config, a.openOptions(), refresh)
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
@@ -56,7 +56,7 @@ func (a *app) listModels(ctx context.Context, refresh bool) []providers.Choice {
 	return choices
 }
 
-func (a *app) completeModel(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func (a *program) completeModel(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	if a.load() == nil {
 		for _, c := range providers.Choices(a.config.Config, os.Getenv) {

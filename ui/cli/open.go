@@ -9,12 +9,13 @@ import (
 
 	"parley/session"
 	"parley/tools"
+	"parley/ui/app"
 	"parley/ui/print"
 )
 
 // openSession opens the conversation that the flags name, or a new one. Notice is
 // what the user has to know at the start; "" is nothing.
-func (a *app) openSession(screen bool) (s *session.Session, notice string, err error) {
+func (a *program) openSession(screen bool) (s *session.Session, notice string, err error) {
 	var trouble error
 	a.library, trouble = a.openLibrary()
 	if a.dir, err = os.Getwd(); err != nil {
@@ -73,7 +74,7 @@ func workspaceNotice(set *tools.Set, s *session.Session, screen bool) string {
 
 // resumeSession continues the conversation of a log. Damage that comes with one says
 // what of it could not be read.
-func (a *app) resumeSession(log *session.Log, damage error) (*session.Session, string, error) {
+func (a *program) resumeSession(log *session.Log, damage error) (*session.Session, string, error) {
 	if log == nil {
 		return nil, "", damage
 	}
@@ -85,7 +86,7 @@ func (a *app) resumeSession(log *session.Log, damage error) (*session.Session, s
 }
 
 // openRequestedSession opens the conversation of -c or -r.
-func (a *app) openRequestedSession() (*session.Log, error) {
+func (a *program) openRequestedSession() (*session.Log, error) {
 	about, err := findSession(a.library, a.dir, a.resume)
 	if err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ func (a *app) openRequestedSession() (*session.Log, error) {
 	log, err := a.library.Resume(about.ID)
 	var held *session.HeldError
 	if errors.As(err, &held) {
-		return nil, usageError(fmt.Errorf("%q is open in %s: add --fork to go on in a copy", print.Titled(about), held.By))
+		return nil, usageError(fmt.Errorf("%q is open in %s: add --fork to go on in a copy", app.Title(about), held.By))
 	}
 	return log, err
 }
@@ -125,7 +126,7 @@ func findSession(library *session.Library, dir, resume string) (session.Summary,
 
 // openLibrary opens the stored conversations. With an error, which says why nothing
 // can be stored, the library keeps them in memory.
-func (a *app) openLibrary() (*session.Library, error) {
+func (a *program) openLibrary() (*session.Library, error) {
 	if a.ephemeral && !a.fork {
 		return session.Ephemeral(), nil
 	}
@@ -140,7 +141,7 @@ func closeSession(s *session.Session, note func(string)) {
 }
 
 // closeLibrary closes the library; without one it does nothing.
-func (a *app) closeLibrary() {
+func (a *program) closeLibrary() {
 	if a.library == nil {
 		return
 	}

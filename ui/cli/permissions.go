@@ -13,7 +13,7 @@ import (
 
 // newPolicy returns what decides whether a tool may run: the mode, the rules of the
 // configuration, those the user made before, and --allow.
-func (a *app) newPolicy() (*tools.Policy, error) {
+func (a *program) newPolicy() (*tools.Policy, error) {
 	mode := cmp.Or(a.config.Mode, tools.ModeAsk)
 	if a.yolo {
 		mode = tools.ModeYolo

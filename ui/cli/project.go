@@ -23,7 +23,7 @@ type project struct {
 
 // loadProjectTrust reads what the working directory would add, and adds it if the
 // user trusts it. Its error is told, and ends nothing.
-func (a *app) loadProjectTrust(screen bool) error {
+func (a *program) loadProjectTrust(screen bool) error {
 	var err error
 	if a.project.offer, err = trust.Look(a.dir); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (a *app) loadProjectTrust(screen bool) error {
 
 // applyProjectConfig merges a trusted project's configuration; the user's own and
 // flags win. Its error says what is wrong with the settings; the rest counts.
-func (a *app) applyProjectConfig() error {
+func (a *program) applyProjectConfig() error {
 	a.project.trusted = true
 	for _, f := range a.project.offer.Of(trust.Configuration) {
 		var p Project
@@ -85,7 +85,7 @@ func (c *Config) providerReady(model string) bool {
 
 // systemPrompt returns parley's own system prompt or the user's, with what a trusted
 // project adds.
-func (a *app) systemPrompt() string {
+func (a *program) systemPrompt() string {
 	text := cmp.Or(a.system, a.config.System, session.Instructions)
 	if a.project.trusted {
 		for _, more := range []string{a.project.system, a.project.offer.Context()} {

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"parley/providers"
-	"parley/ui"
+	"parley/ui/app"
 )
 
 // recording is what goes over the wire, to be looked at, kept or replayed.
@@ -61,16 +61,16 @@ func (r *recording) close(well bool, note func(string)) {
 }
 
 // inspector returns the exchanges for the screen to show.
-func (r *recording) inspector() ui.Wire {
-	return ui.Wire{
-		List: func() []ui.Exchange {
-			var all []ui.Exchange
+func (r *recording) inspector() app.Wire {
+	return app.Wire{
+		List: func() []app.Exchange {
+			var all []app.Exchange
 			for _, e := range r.tap.List() {
 				all = append(all, exchange(e))
 			}
 			return all
 		},
-		Get: func(id int) (ui.Exchange, bool) {
+		Get: func(id int) (app.Exchange, bool) {
 			e, ok := r.tap.Exchange(id)
 			shown := exchange(e)
 			shown.Curl = e.Curl()
@@ -81,9 +81,9 @@ func (r *recording) inspector() ui.Wire {
 }
 
 // exchange returns e for the screen.
-func exchange(e providers.Exchange) ui.Exchange {
-	side := func(m providers.Traffic) ui.Traffic {
-		t := ui.Traffic{Body: m.Body, Tail: m.Tail, Cut: m.Omitted}
+func exchange(e providers.Exchange) app.Exchange {
+	side := func(m providers.Traffic) app.Traffic {
+		t := app.Traffic{Body: m.Body, Tail: m.Tail, Cut: m.Omitted}
 		for _, name := range slices.Sorted(maps.Keys(m.Header)) {
 			for _, value := range m.Header[name] {
 				t.Headers = append(t.Headers, [2]string{name, value})
@@ -91,7 +91,7 @@ func exchange(e providers.Exchange) ui.Exchange {
 		}
 		return t
 	}
-	return ui.Exchange{
+	return app.Exchange{
 		ID: e.ID, Name: strings.Trim(e.Provider+"/"+e.Model, "/"), Method: e.Method, URL: e.URL, Args: e.Args,
 		Status: e.Status, Error: e.Error, Reason: e.Reason, Start: e.Start, Headers: e.Headers, First: e.FirstByte, Total: e.Duration,
 		Over: e.Done, Sent: e.RequestBytes, Got: e.ResponseBytes, Request: side(e.Request), Response: side(e.Response),

@@ -14,7 +14,7 @@ import (
 )
 
 // sandboxCommand runs a command as the shell tool would.
-func (a *app) sandboxCommand() *cobra.Command {
+func (a *program) sandboxCommand() *cobra.Command {
 	var network bool
 	cmd := &cobra.Command{
 		Use: "sandbox -- COMMAND [ARG...]", Short: "Run a command as the shell tool does: held by the sandbox",

@@ -18,20 +18,21 @@ import (
 	"parley/tools"
 	"parley/tools/sandbox"
 	"parley/ui"
+	"parley/ui/app"
 	"parley/ui/plain"
 	"parley/ui/print"
 )
 
 // plainMode reports whether to use the plain front end: for screen readers and dumb
 // terminals.
-func (a *app) plainMode() bool {
+func (a *program) plainMode() bool {
 	return a.screenReader || a.config.UI.ScreenReader || os.Getenv("TERM") == "dumb"
 }
 
 // runScreen opens the screen, or plain lines for screen readers and for terminals
 // that can only print. Parts are sent at once if something was asked,
 // and with the first prompt otherwise.
-func (a *app) runScreen(parts []llm.Part, asked bool) error {
+func (a *program) runScreen(parts []llm.Part, asked bool) error {
 	for {
 		if err := a.runScreenHere(parts, asked); err != nil || a.nextDir == "" {
 			return err
@@ -48,7 +49,7 @@ func (a *app) runScreen(parts []llm.Part, asked bool) error {
 
 // resetForDir forgets what belonged to a working directory, after the user went to
 // another one.
-func (a *app) resetForDir() error {
+func (a *program) resetForDir() error {
 	if a.toolSet != nil {
 		a.toolSet.Close()
 	}
@@ -60,7 +61,7 @@ func (a *app) resetForDir() error {
 }
 
 // runScreenHere is runScreen for one working directory.
-func (a *app) runScreenHere(parts []llm.Part, asked bool) error {
+func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	defer a.closeLibrary()
 	if a.recording.tap == nil {
 		a.recording.tap = &providers.Tap{}
@@ -94,11 +95,11 @@ func (a *app) runScreenHere(parts []llm.Part, asked bool) error {
 		o.Start.Prompt, o.Attached = parts, nil
 	}
 	o.Start.Find, o.Start.Fork = a.listWords, a.fork
-	run := ui.Run
 	if a.plainMode() {
-		run = plain.Run
+		a.status = plain.Run(o)
+	} else {
+		a.status = ui.Run(ui.Options{Options: o, Config: a.config.UI, Keys: a.config.Keys})
 	}
-	a.status = run(o)
 	if a.status == print.OK && a.recording.replay != nil && a.recording.replay.Err() != nil {
 		a.status = print.Mismatch
 	}
@@ -106,10 +107,10 @@ func (a *app) runScreenHere(parts []llm.Part, asked bool) error {
 }
 
 // screenOptions returns what the screen is made of.
-func (a *app) screenOptions(s *session.Session, notice string, attached []llm.Part) ui.Options {
+func (a *program) screenOptions(s *session.Session, notice string, attached []llm.Part) app.Options {
 	models, _ := a.library.Get("models")
-	return ui.Options{
-		Session: s, Config: a.config.UI, Keys: a.config.Keys, ConfigFile: a.configPath, Notice: notice, Workspace: abbrevPath(a.dir), Folder: a.dir, Short: abbrevPath, Attached: attached,
+	return app.Options{
+		Session: s, ConfigFile: a.configPath, Notice: notice, Workspace: abbrevPath(a.dir), Folder: a.dir, Short: abbrevPath, Attached: attached,
 		Decide: func(yes bool) (string, error) {
 			err := trust.Decide(a.library, a.project.offer, yes)
 			if yes {
@@ -127,13 +128,13 @@ func (a *app) screenOptions(s *session.Session, notice string, attached []llm.Pa
 		Left:      a.printResumeHint, Held: a.backend.Why,
 		Mask:  func() (func(string) string, error) { return a.config.MaskKeys(context.Background(), os.Getenv) },
 		Enter: func(dir string) { a.nextDir = dir },
-		Context: func() []ui.Fact {
+		Context: func() []app.Fact {
 			return requestFacts(cmp.Or(a.system, a.config.System, session.Instructions), &a.project, a.toolSet)
 		},
 		Library: a.library, Estimate: catalog.Estimate, Price: price, Recent: strings.Fields(models),
 		Open:    func(name string) (llm.Endpoint, error) { return a.openModel(name, false) },
-		Choices: func() []ui.Choice { return modelChoices(providers.Choices(a.config.Config, os.Getenv)) },
-		Live: func() []ui.Choice {
+		Choices: func() []app.Choice { return modelChoices(providers.Choices(a.config.Config, os.Getenv)) },
+		Live: func() []app.Choice {
 			found, err := providers.LiveChoices(context.Background(), a.config.Config, a.openOptions(), false)
 			return append(modelChoices(found), unreachableProviders(err)...)
 		},
@@ -149,7 +150,7 @@ func (a *app) screenOptions(s *session.Session, notice string, attached []llm.Pa
 }
 
 // printResumeHint says how to come back to a conversation.
-func (a *app) printResumeHint(id string) {
+func (a *program) printResumeHint(id string) {
 	if a.ephemeral || a.library.ReadOnly() != nil {
 		return
 	}
@@ -169,16 +170,16 @@ func (a *app) printResumeHint(id string) {
 
 // requestFacts lists what every request holds beside the conversation: the system
 // prompt, what the project adds to it, and the tools.
-func requestFacts(system string, p *project, set *tools.Set) []ui.Fact {
-	facts := []ui.Fact{{Name: "system prompt", Tokens: catalog.Estimate(system)}}
+func requestFacts(system string, p *project, set *tools.Set) []app.Fact {
+	facts := []app.Fact{{Name: "system prompt", Tokens: catalog.Estimate(system)}}
 	if p.trusted {
 		for _, f := range p.offer.Of(trust.Instructions) {
-			facts = append(facts, ui.Fact{Name: f.Name, Tokens: catalog.Estimate(f.Text), Note: f.Note})
+			facts = append(facts, app.Fact{Name: f.Name, Tokens: catalog.Estimate(f.Text), Note: f.Note})
 		}
 	}
 	if set != nil {
 		for _, t := range set.Tools() {
-			facts = append(facts, ui.Fact{Name: "tool " + t.Name, Tokens: catalog.Estimate(t.Description) + catalog.Estimate(string(t.Schema))})
+			facts = append(facts, app.Fact{Name: "tool " + t.Name, Tokens: catalog.Estimate(t.Description) + catalog.Estimate(string(t.Schema))})
 		}
 	}
 	return facts
@@ -203,12 +204,12 @@ func abbrevPath(dir string) string {
 }
 
 // modelChoices returns the rows of the model picker.
-func modelChoices(found []providers.Choice) []ui.Choice {
-	var out []ui.Choice
+func modelChoices(found []providers.Choice) []app.Choice {
+	var out []app.Choice
 	for _, c := range found {
 		r := modelRow(c)
 		in, price := r.Prices()
-		out = append(out, ui.Choice{
+		out = append(out, app.Choice{
 			Name: c.Name, Title: c.Title, Abilities: r.Abilities(), Window: r.Window(), Input: in, Output: price,
 			Ready: c.Ready, Why: c.Unavailable, Retired: c.Deprecated,
 		})
@@ -218,8 +219,8 @@ func modelChoices(found []providers.Choice) []ui.Choice {
 
 // unreachableProviders returns a row for each server that did not list its models,
 // as err says.
-func unreachableProviders(err error) []ui.Choice {
-	var rows []ui.Choice
+func unreachableProviders(err error) []app.Choice {
+	var rows []app.Choice
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range several.Unwrap() {
 			rows = append(rows, unreachableProviders(err)...)
@@ -228,7 +229,7 @@ func unreachableProviders(err error) []ui.Choice {
 	}
 	if e := (*llm.Error)(nil); errors.As(err, &e) && e.Provider != "" {
 		why := map[llm.Fault]string{llm.Network: "server does not answer", llm.Authentication: "key refused"}[e.Fault]
-		rows = append(rows, ui.Choice{Name: e.Provider + "/", Why: cmp.Or(why, e.Error())})
+		rows = append(rows, app.Choice{Name: e.Provider + "/", Why: cmp.Or(why, e.Error())})
 	}
 	return rows
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // sessionCommands is what the commands about stored conversations work with.
-func (a *app) sessionCommands() print.Shelf {
+func (a *program) sessionCommands() print.Shelf {
 	width, _, _ := term.GetSize(os.Stdout.Fd())
 	return print.Shelf{
 		Open: func() (*session.Library, error) {
@@ -30,7 +30,7 @@ func (a *app) sessionCommands() print.Shelf {
 }
 
 // maskKeys takes the keys that are configured out of text.
-func (a *app) maskKeys() func(string) string {
+func (a *program) maskKeys() func(string) string {
 	err := a.load()
 	mask, missed := a.config.MaskKeys(context.Background(), os.Getenv)
 	if err = errors.Join(err, missed); err != nil {
@@ -40,7 +40,7 @@ func (a *app) maskKeys() func(string) string {
 }
 
 // withExitStatus gives the errors of a command and of those below it their status.
-func (a *app) withExitStatus(cmd *cobra.Command) *cobra.Command {
+func (a *program) withExitStatus(cmd *cobra.Command) *cobra.Command {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if err := run(cmd, args); err != nil {

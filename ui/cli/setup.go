@@ -19,7 +19,7 @@ import (
 
 // newSession wires models, tools and policy together around a conversation. Notice
 // says what is not as it was, or not as one might expect.
-func (a *app) newSession(screen bool, log *session.Log) (s *session.Session, notice string, err error) {
+func (a *program) newSession(screen bool, log *session.Log) (s *session.Session, notice string, err error) {
 	kept := log.Session()
 	recorded := ""
 	if a.recording.replay != nil {
@@ -82,7 +82,7 @@ func (a *app) newSession(screen bool, log *session.Log) (s *session.Session, not
 // localModel asks the server of a provider for its models, and returns, as
 // provider/model, the only one or the one that was used last; "" if there is none,
 // or none that could be meant.
-func (a *app) localModel(provider string) string {
+func (a *program) localModel(provider string) string {
 	ids, err := providers.List(context.Background(), a.config.Config, provider)
 	if err != nil {
 		return ""
@@ -100,7 +100,7 @@ func (a *app) localModel(provider string) string {
 }
 
 // lastModel is what was picked on the screen last, if it can be asked now.
-func (a *app) lastModel() string {
+func (a *program) lastModel() string {
 	models, err := a.library.Get("models")
 	if err != nil {
 		return ""
@@ -117,7 +117,7 @@ const demoNotice = "No API key found – the built-in offline demo answers. Ask 
 
 // openModel opens a model. Unattended, for print mode, takes the pauses out of the
 // demo's speech and does not wait long for a silent model.
-func (a *app) openModel(name string, unattended bool) (llm.Endpoint, error) {
+func (a *program) openModel(name string, unattended bool) (llm.Endpoint, error) {
 	o := a.openOptions()
 	o.Instant, o.Attended = unattended, !unattended
 	return providers.Open(a.config.Config, name, o)
@@ -125,7 +125,7 @@ func (a *app) openModel(name string, unattended bool) (llm.Endpoint, error) {
 
 // openMemory reads what servers refused before. A recording has to hold every
 // refusal: what is recorded or replayed begins anew.
-func (a *app) openMemory() *providers.Memory {
+func (a *program) openMemory() *providers.Memory {
 	path := providers.LearnedPath(os.Getenv)
 	if a.recordFile != "" || a.replayFile != "" {
 		path = ""
@@ -134,7 +134,7 @@ func (a *app) openMemory() *providers.Memory {
 }
 
 // openOptions returns what all models are opened with.
-func (a *app) openOptions() providers.OpenOptions {
+func (a *program) openOptions() providers.OpenOptions {
 	return providers.OpenOptions{Memory: a.learned(), Debug: a.debugLog, Tap: a.recording.tap, Replay: a.recording.replay, ExactNames: a.exact}
 }
 

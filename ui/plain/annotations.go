@@ -7,7 +7,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/print"
+	"parley/ui/app"
 )
 
 // show says an event that stays between the messages, as it comes and when the
@@ -42,7 +42,7 @@ func (p *front) show(e session.Event) {
 			return
 		}
 		text := sentence("Error: " + oneLine(e.Err.Error()))
-		p.say("%s Type /retry to try again.", strings.TrimSpace(text+" "+hint(print.Hint(e.Err))))
+		p.say("%s Type /retry to try again.", strings.TrimSpace(text+" "+hint(app.Hint(e.Err))))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
-	"parley/ui"
+	"parley/ui/app"
 )
 
 // What was said between the messages is read back in the same words.
@@ -18,7 +18,7 @@ func TestAnnotationsAreReadBack(t *testing.T) {
 	said := func(text string) llm.Delta {
 		return llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: text}}
 	}
-	d := talk(t, func(o *ui.Options, so *session.Options) {
+	d := talk(t, func(o *app.Options, so *session.Options) {
 		so.Fallback, so.Open = []string{"fake/other"}, func(name string) (llm.Endpoint, error) {
 			return endpoint(name, llmtest.New(llmtest.Say("Here I am."), llmtest.Fail(&llm.Error{Fault: llm.Authentication, Provider: "fake", Message: "no\x1b[2J", Key: "FAKE_KEY", Status: 401}))), nil
 		}

@@ -10,7 +10,7 @@ import (
 	"parley/session"
 	"parley/session/attach"
 	"parley/tools"
-	"parley/ui"
+	"parley/ui/app"
 	"parley/ui/dialog"
 	"parley/ui/markdown"
 )
@@ -173,7 +173,7 @@ func (p *front) attach(arg string) {
 		p.say("/attach and a path.")
 		return
 	}
-	items, err := ui.Attach(arg)
+	items, err := app.Attach(arg)
 	var parts []llm.Part
 	for _, item := range items {
 		parts = append(parts, item.Part)
@@ -192,7 +192,7 @@ func (p *front) attach(arg string) {
 // blindTo tells, before anything is sent, that the model takes no pictures.
 func (p *front) blindTo(parts []llm.Part) {
 	model := p.session.Model()
-	if slices.ContainsFunc(parts, func(part llm.Part) bool { return ui.Blind(model, part) }) {
+	if slices.ContainsFunc(parts, func(part llm.Part) bool { return app.LacksVision(model, part) }) {
 		p.say("%s takes no images: it will only be told that there was one. /model switches to one that does.", model.Name)
 	}
 }
@@ -241,7 +241,7 @@ func (p *front) copy(arg string) {
 		p.say("There is no %s to copy.", what)
 		return
 	}
-	put, ctx := ui.Copy(p.o.Board(nil), text), p.ctx
+	put, ctx := app.Copy(p.o.Board(nil), text), p.ctx
 	p.soon(func() func() {
 		result := put(ctx)
 		result.File = p.o.Short(result.File)
@@ -274,7 +274,7 @@ func (p *front) model(arg string) {
 }
 
 // modelRows are the models, those that can be asked first.
-func modelRows(found []ui.Choice) []choice {
+func modelRows(found []app.Choice) []choice {
 	var ready, rest []choice
 	for _, c := range found {
 		if !c.Ready {

@@ -16,7 +16,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/tools"
-	"parley/ui"
+	"parley/ui/app"
 	_ "parley/ui/uitest" // has the flag -update
 )
 
@@ -32,7 +32,7 @@ type drive struct {
 }
 
 // talk makes a front whose model answers with turns, in a folder with one file.
-func talk(t *testing.T, change func(*ui.Options, *session.Options), turns ...llmtest.Turn) *drive {
+func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...llmtest.Turn) *drive {
 	t.Helper()
 	d := &drive{t: t, fake: llmtest.New(turns...), dir: t.TempDir()}
 	d.time.Store(time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC).UnixNano())
@@ -47,10 +47,10 @@ func talk(t *testing.T, change func(*ui.Options, *session.Options), turns ...llm
 	now := d.clock
 	so := session.Options{Model: endpoint("fake/m", d.fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Now: now}
 	so.Policy.SetFolder(d.dir)
-	o := ui.Options{
-		Config: ui.Default(), Workspace: "~/src", Folder: d.dir, Now: now, Getenv: func(string) string { return "" },
-		Choices: func() []ui.Choice {
-			return []ui.Choice{
+	o := app.Options{
+		Workspace: "~/src", Folder: d.dir, Now: now, Getenv: func(string) string { return "" },
+		Choices: func() []app.Choice {
+			return []app.Choice{
 				{Name: "fake/m", Abilities: "tools", Window: "32K", Ready: true}, {Name: "fake/other", Title: "Other", Window: "8K", Input: "$2", Output: "$8", Ready: true},
 				{Name: "far/away", Why: "set FAR_API_KEY"},
 			}

@@ -7,13 +7,13 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
-	"parley/ui"
+	"parley/ui/app"
 )
 
 // edited has text changed in the person's own editor. Nothing is written
 // meanwhile, and ctrl+c is the editor's.
 func (p *front) edited(text string) (string, error) {
-	cmd, written, err := ui.Editor(p.o.Getenv, text)
+	cmd, written, err := app.Editor(p.o.Getenv, text)
 	if err != nil {
 		return "", err
 	}

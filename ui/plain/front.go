@@ -17,7 +17,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/mcp"
-	"parley/ui"
+	"parley/ui/app"
 )
 
 const (
@@ -34,7 +34,7 @@ const (
 // A front is the conversation of a person with a session. One goroutine, that of
 // run, owns it; what others have to say they post.
 type front struct {
-	o       ui.Options
+	o       app.Options
 	session *session.Session
 	out     *speaker
 	keys    *keyboard // nil in tests
@@ -80,8 +80,8 @@ type front struct {
 	away      atomic.Bool // an editor has the terminal
 }
 
-func newFront(o ui.Options, out io.Writer) *front {
-	o = o.Filled()
+func newFront(o app.Options, out io.Writer) *front {
+	o = o.WithDefaults()
 	p := &front{
 		o: o, session: o.Session, out: &speaker{w: out, width: widthOf(out)}, now: o.Now,
 		gone: make(chan struct{}), typed: make(chan typed), events: make(chan func()), news: make(chan struct{}, 1),

@@ -12,7 +12,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/tools"
-	"parley/ui"
+	"parley/ui/app"
 	"parley/ui/uitest"
 )
 
@@ -38,15 +38,15 @@ func TestHostileTexts(t *testing.T) {
 		turns = append(turns, asks("printf %s '"+strings.ReplaceAll(text, "'", "")+"'"))
 	}
 	turns = append(turns, llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: texts[5], Message: strings.Join(texts, " "), URL: texts[6], Key: texts[7], Code: texts[8]}))
-	d := talk(t, func(o *ui.Options, so *session.Options) {
+	d := talk(t, func(o *app.Options, so *session.Options) {
 		so.Fallback, so.Open = []string{texts[9]}, func(string) (llm.Endpoint, error) { return llm.Endpoint{}, errors.New(texts[10]) }
 		o.Notice, o.Held, o.Workspace, o.Question = texts[11], texts[12], texts[13], strings.Join(texts, "\n")
 		o.Decide = func(bool) (string, error) { return "", errors.New(texts[14]) }
-		o.Choices = func() []ui.Choice {
-			return []ui.Choice{{Name: texts[15], Abilities: texts[16], Ready: true}, {Name: "z", Why: texts[17]}}
+		o.Choices = func() []app.Choice {
+			return []app.Choice{{Name: texts[15], Abilities: texts[16], Ready: true}, {Name: "z", Why: texts[17]}}
 		}
 		o.Open = func(string) (llm.Endpoint, error) { return llm.Endpoint{}, errors.New(texts[18]) }
-		o.Context = func() []ui.Fact { return []ui.Fact{{Name: texts[19], Note: texts[20]}} }
+		o.Context = func() []app.Fact { return []app.Fact{{Name: texts[19], Note: texts[20]}} }
 		o.Shell = func(_ context.Context, _ string, progress func(string)) tools.Outcome {
 			for _, text := range texts {
 				progress(text + "\n")

@@ -10,7 +10,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
-	"parley/ui/print"
+	"parley/ui/app"
 )
 
 // hear listens to the session's news of the disk.
@@ -135,7 +135,7 @@ func (p *front) sessions(words string) {
 	p.soon(func() func() {
 		found, err := lib.List(session.Query{})
 		found = slices.DeleteFunc(found, func(s session.Summary) bool {
-			return !strings.Contains(strings.ToLower(s.ID+" "+print.Titled(s)), strings.ToLower(words))
+			return !strings.Contains(strings.ToLower(s.ID+" "+app.Title(s)), strings.ToLower(words))
 		})
 		return func() { p.listed(found, err) }
 	})
@@ -147,14 +147,14 @@ func (p *front) listed(found []session.Summary, err error) {
 	}
 	var rows []choice
 	for _, s := range found {
-		detail := []string{s.Model, print.Age(p.now().Sub(s.Updated)), p.o.Short(s.Folder)}
+		detail := []string{s.Model, app.Age(p.now().Sub(s.Updated)), p.o.Short(s.Folder)}
 		if s.Held != "" && s.ID != p.session.ID() {
 			detail = append(detail, "open in "+s.Held)
 		}
 		if s.ID == p.session.ID() {
 			detail = append(detail, "this one")
 		}
-		rows = append(rows, choice{name: print.Titled(s), detail: strings.Join(detail, ", "), value: s.ID})
+		rows = append(rows, choice{name: app.Title(s), detail: strings.Join(detail, ", "), value: s.ID})
 	}
 	if len(rows) == 0 {
 		p.say("No conversation is kept yet.")

@@ -23,13 +23,13 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
-	"parley/ui"
+	"parley/ui/app"
 	"parley/ui/safe"
 )
 
 // Run talks with the person at the terminal until they leave, and returns the
 // exit status: 0, or 128+n if a signal ended it.
-func Run(o ui.Options) int {
+func Run(o app.Options) int {
 	in, err := terminal()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "parley: "+safe.Line(err.Error()))
@@ -51,7 +51,7 @@ func terminal() (*os.File, error) {
 }
 
 // serve is Run on files.
-func serve(o ui.Options, in *os.File, out io.Writer) (status int) {
+func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 	p := newFront(o, out)
 	keys, err := listen(in)
 	if err != nil {
@@ -71,7 +71,7 @@ func serve(o ui.Options, in *os.File, out io.Writer) (status int) {
 	}
 	p.out.end()
 	if p.panic != nil {
-		return ui.Crash(p.panic, p.stack)
+		return app.Crash(p.panic, p.stack)
 	}
 	return p.status
 }

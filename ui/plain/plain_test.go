@@ -13,7 +13,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/tools"
-	"parley/ui"
+	"parley/ui/app"
 )
 
 // TestDialogues holds whole conversations to what a person hears and types.
@@ -23,7 +23,7 @@ func TestDialogues(t *testing.T) {
 		llm.Usage{Input: 100, Output: 512, Cost: 0.003, Priced: true}, llm.Finish{Reason: llm.Stop})
 	tests := []struct {
 		name   string
-		change func(*ui.Options, *session.Options)
+		change func(*app.Options, *session.Options)
 		turns  []llmtest.Turn
 		do     func(d *drive)
 	}{
@@ -44,16 +44,16 @@ func TestDialogues(t *testing.T) {
 			}},
 		{name: "a change", turns: []llmtest.Turn{llmtest.Call(llm.Part{ID: "1", Name: "edit", Input: `{"path":"a.txt","old":"beta","new":"gamma\ndelta"}`}), llmtest.Say("Changed.")},
 			do: func(d *drive) { d.enter("change it", "y") }},
-		{name: "unasked tools", change: func(_ *ui.Options, so *session.Options) { so.Policy.SetMode(tools.ModeYolo) },
+		{name: "unasked tools", change: func(_ *app.Options, so *session.Options) { so.Policy.SetMode(tools.ModeYolo) },
 			turns: []llmtest.Turn{
 				llmtest.Call(llm.Part{ID: "1", Name: "read", Input: `{"path":"a.txt"}`}), llmtest.Call(llm.Part{ID: "2", Name: "list", Input: `{}`}),
 				llmtest.Call(llm.Part{ID: "3", Name: "edit", Input: `{"path":"a.txt","old":"beta","new":"gamma"}`}), llmtest.Call(llm.Part{ID: "4", Name: "nothing", Input: `{}`}), llmtest.Say("Done."),
 			}, do: func(d *drive) { d.enter("go") }},
-		{name: "read only", change: func(_ *ui.Options, so *session.Options) { so.Policy.SetMode(tools.ModeReadOnly) },
+		{name: "read only", change: func(_ *app.Options, so *session.Options) { so.Policy.SetMode(tools.ModeReadOnly) },
 			turns: []llmtest.Turn{asks("ls"), llmtest.Say("I may not.")}, do: func(d *drive) { d.enter("go") }},
 		{name: "error and retry", turns: []llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "you have no money left"}), llmtest.Say("Now it works.")},
 			do: func(d *drive) { d.enter("hello", "/retry", "/retry") }},
-		{name: "fallback", change: func(o *ui.Options, so *session.Options) {
+		{name: "fallback", change: func(o *app.Options, so *session.Options) {
 			so.Fallback, so.Open = []string{"fake/other"}, func(name string) (llm.Endpoint, error) {
 				return endpoint(name, llmtest.New(llmtest.Say("Here I am."))), nil
 			}
@@ -69,11 +69,11 @@ func TestDialogues(t *testing.T) {
 		{name: "commands", turns: []llmtest.Turn{llmtest.Say("It is a folder.")}, do: func(d *drive) {
 			d.enter("/help", "/modle", "/etc/passwd is what?", "/output", "/retry", "/draft", "/unqueue", "/mcp", "/permissions", "/edit", "/attach", "/attach "+filepath.Join(d.dir, "a.txt"), "/detach", "/detach", "/attach nothing.txt", "/quit")
 		}},
-		{name: "folder", change: func(o *ui.Options, _ *session.Options) { o.Enter = func(string) {} }, do: func(d *drive) {
+		{name: "folder", change: func(o *app.Options, _ *session.Options) { o.Enter = func(string) {} }, do: func(d *drive) {
 			d.enter("/cd", "/cd nowhere", "/cd a.txt", "/cd "+d.dir)
 		}},
 		{name: "shell line", turns: []llmtest.Turn{llmtest.Say("Two lines.")}, do: func(d *drive) { d.enter("!count", "what did it say?") }},
-		{name: "trust", change: func(o *ui.Options, _ *session.Options) {
+		{name: "trust", change: func(o *app.Options, _ *session.Options) {
 			o.Question, o.Decide = "This folder brings along:\n  AGENTS.md, 3 lines\nDo you trust it?", func(yes bool) (string, error) { return "system", nil }
 			o.Start.Prompt = []llm.Part{{Kind: llm.Text, Text: "from the command line"}}
 			o.Notice, o.Held, o.Ephemeral = "no key is set", "this kernel is old", true
@@ -177,7 +177,7 @@ func TestPastedCommands(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			ran := false
-			d := talk(t, func(o *ui.Options, _ *session.Options) {
+			d := talk(t, func(o *app.Options, _ *session.Options) {
 				o.Shell = func(_ context.Context, command string, _ func(string)) tools.Outcome {
 					ran = true
 					return tools.Outcome{}
@@ -338,7 +338,7 @@ func TestMention(t *testing.T) {
 // said where it went.
 func TestCopy(t *testing.T) {
 	state := t.TempDir()
-	d := talk(t, func(o *ui.Options, _ *session.Options) {
+	d := talk(t, func(o *app.Options, _ *session.Options) {
 		o.Getenv = func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }
 	}, llmtest.Say("Look, **bold**:\n```go\nx :=\u200b 1\x1b[201~\u202e\n```\n"), llmtest.Say("No code."))
 	d.enter("/copy", "hello", "and now?", "/copy", "/copy code")
@@ -360,7 +360,7 @@ func TestEditor(t *testing.T) {
 		{"written", `printf 'one\ntwo\n' >`, "one\ntwo"}, {"nothing", `: >`, ""}, {"failed", "false", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := talk(t, func(o *ui.Options, _ *session.Options) {
+			d := talk(t, func(o *app.Options, _ *session.Options) {
 				o.Getenv = func(name string) string { return map[string]string{"EDITOR": tt.editor}[name] }
 			}, llmtest.Say("Read."))
 			d.enter("/edit")
@@ -386,7 +386,7 @@ func TestDraftIsKept(t *testing.T) {
 	if err := d.keepDraft(); err != nil {
 		t.Fatal(err)
 	}
-	again := talk(t, func(o *ui.Options, so *session.Options) { o.Library, o.Session = d.o.Library, d.session })
+	again := talk(t, func(o *app.Options, so *session.Options) { o.Library, o.Session = d.o.Library, d.session })
 	if again.draft != "later" || !strings.Contains(again.said(), "There is a draft of 1 line, which begins: later.") {
 		t.Errorf("draft %q:\n%s", again.draft, again.said())
 	}

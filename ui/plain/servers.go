@@ -2,7 +2,7 @@ package plain
 
 import (
 	"parley/tools/mcp"
-	"parley/ui"
+	"parley/ui/app"
 )
 
 // serverNews tells what a person has to know or do about a server, once.
@@ -16,7 +16,7 @@ func (p *front) serverNews(name string) {
 			continue
 		}
 		p.servers[name] = s.Status
-		if news := ui.ServerNews(s); news != "" {
+		if news := app.ServerNews(s); news != "" {
 			p.say("%s", sentence(news))
 		}
 	}
@@ -47,7 +47,7 @@ func (p *front) server(name string) {
 		if s.Name != name {
 			continue
 		}
-		text, unseen := ui.AboutServer(s)
+		text, unseen := app.AboutServer(s)
 		if !unseen {
 			p.block(text)
 			p.serverDo(s)
@@ -66,12 +66,12 @@ func (p *front) server(name string) {
 // refused it.
 func (p *front) serverDo(s mcp.State) {
 	var rows []choice
-	for _, c := range ui.ServerChoices(s) {
+	for _, c := range app.ServerChoices(s) {
 		rows = append(rows, choice{name: c.Name, detail: c.Detail, value: c.Name})
 	}
 	servers := p.o.Servers()
 	p.choose("choice", rows, func(name string) {
-		for _, c := range ui.ServerChoices(s) {
+		for _, c := range app.ServerChoices(s) {
 			if c.Name != name {
 				continue
 			}
@@ -89,7 +89,7 @@ func (p *front) serverDo(s mcp.State) {
 func (p *front) agree(servers *mcp.Servers, s mcp.State) {
 	policy := p.session.Policy()
 	p.soon(func() func() {
-		did, err := ui.AgreeServer(servers, s, policy)
+		did, err := app.AgreeServer(servers, s, policy)
 		if err != nil {
 			did = "Error: " + oneLine(err.Error())
 		}

@@ -24,7 +24,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/tools"
-	"parley/ui"
+	"parley/ui/app"
 	"parley/ui/uitest"
 )
 
@@ -58,7 +58,7 @@ func child(what string) int {
 	}
 	defer lib.Close()
 	s := session.New(session.Options{Model: endpoint("fake/m", llmtest.New(turns[what]...)), Tools: set, Log: lib.Create(session.Summary{})})
-	return Run(ui.Options{Session: s, Config: ui.Default(), Library: lib, Choices: func() []ui.Choice { return nil }, Folder: os.Getenv("HOME"), Workspace: "~"})
+	return Run(app.Options{Session: s, Library: lib, Choices: func() []app.Choice { return nil }, Folder: os.Getenv("HOME"), Workspace: "~"})
 }
 
 // A stand is a process that talks on a terminal of its own.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"parley/ui"
+	"parley/ui/tty"
 )
 
 // console is the terminal of this process.
@@ -47,7 +47,7 @@ func (k *keyboard) pause() (resume func()) {
 
 // forget throws away what was typed and not read, the line that is being typed
 // included.
-func (k *keyboard) forget() { ui.FlushInput(k.in.Fd()) }
+func (k *keyboard) forget() { tty.FlushInput(k.in.Fd()) }
 
 // close ends run, and frees what the keyboard holds.
 func (k *keyboard) close() {

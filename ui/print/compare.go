@@ -9,6 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/app"
 	"parley/ui/safe"
 )
 
@@ -30,7 +31,7 @@ func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], c
 	put := func(text string) error {
 		_, err := io.WriteString(o.Out, text)
 		if err != nil {
-			cancel(fmt.Errorf("%w: %w", ErrPipe, err))
+			cancel(fmt.Errorf("%w: %w", app.ErrPipe, err))
 		}
 		return err
 	}
@@ -97,24 +98,6 @@ func (o Options) between(begun, asked bool) string {
 		heading = "\n" + heading
 	}
 	return heading + "\n\n"
-}
-
-// Labels are the names of models to tell their answers apart by: those that
-// stand there more than once are numbered.
-func Labels(names []string) []string {
-	count, at := map[string]int{}, map[string]int{}
-	for _, name := range names {
-		count[name]++
-	}
-	labels := make([]string, len(names))
-	for i, name := range names {
-		at[name]++
-		labels[i] = name
-		if count[name] > 1 {
-			labels[i] = fmt.Sprintf("%s (%d of %d)", name, at[name], count[name])
-		}
-	}
-	return labels
 }
 
 // deal gives every model what happened to it, as the events of a turn of its own.

@@ -12,6 +12,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
+	"parley/ui/app"
 	. "parley/ui/print"
 )
 
@@ -125,7 +126,7 @@ func answers(t *testing.T, format string, out []byte) string {
 
 // TestLabels numbers the names that stand there more than once.
 func TestLabels(t *testing.T) {
-	got := strings.Join(Labels([]string{"a", "b", "a"}), ", ")
+	got := strings.Join(app.CandidateLabels([]string{"a", "b", "a"}), ", ")
 	if want := "a (1 of 2), b, a (2 of 2)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

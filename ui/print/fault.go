@@ -10,31 +10,9 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/app"
 	"parley/ui/safe"
 )
-
-// Hint says what a person can do about the error that ended a turn.
-func Hint(err error) string {
-	for _, h := range hints {
-		if errors.Is(err, h.err) {
-			return h.hint
-		}
-	}
-	return llm.Hint(err)
-}
-
-// hints holds the advice for errors that are not a model's.
-var hints = []struct {
-	err  error
-	hint string
-}{
-	{session.ErrSteps, "raise the limit with --max-turns, or ask for less at once"},
-	{session.ErrBudget, "raise the limit with --max-cost"},
-	{session.ErrSchema, "the model cannot keep to the schema: ask another one, or for less at once"},
-	{ErrTimeout, "raise the limit with --timeout"},
-	{ErrPipe, ""},
-	{context.Canceled, ""},
-}
 
 // Formats are what Options.Format can be.
 var Formats = []string{"text", "json", "jsonl"}
@@ -42,7 +20,7 @@ var Formats = []string{"text", "json", "jsonl"}
 // Failure tells of an error that came before there was a turn, in the format
 // that the reader expects.
 func Failure(out, stderr io.Writer, format string, err error, status int) {
-	hint := Hint(err)
+	hint := app.Hint(err)
 	switch format {
 	case "jsonl":
 		write(out, errorObject(err))
@@ -65,7 +43,7 @@ func category(err error) string {
 		return "budget"
 	case errors.Is(err, session.ErrSchema):
 		return "schema"
-	case errors.Is(err, ErrTimeout):
+	case errors.Is(err, app.ErrTimeout):
 		return "timeout"
 	case errors.Is(err, context.Canceled):
 		return "canceled"

@@ -9,22 +9,27 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"parley/providers/catalog"
 	"parley/ui/safe"
 )
 
+// A Price is what a million tokens cost, in US dollars.
+type Price struct {
+	Input, Output float64
+	Free, Known   bool
+}
+
 // A Model is one row of the list of models.
 type Model struct {
-	Name       string        `json:"name"` // provider/model
-	Title      string        `json:"title"`
-	Ready      bool          `json:"ready"`
-	Why        string        `json:"why,omitempty"` // what it lacks, if it is not ready
-	Context    int           `json:"context,omitempty"`
-	Price      catalog.Price `json:"-"`
-	Vision     bool          `json:"vision"`
-	Tools      bool          `json:"tools"`
-	Thinks     bool          `json:"thinks"`
-	Deprecated bool          `json:"deprecated,omitempty"`
+	Name       string `json:"name"` // provider/model
+	Title      string `json:"title"`
+	Ready      bool   `json:"ready"`
+	Why        string `json:"why,omitempty"` // what it lacks, if it is not ready
+	Context    int    `json:"context,omitempty"`
+	Price      Price  `json:"-"`
+	Vision     bool   `json:"vision"`
+	Tools      bool   `json:"tools"`
+	Thinks     bool   `json:"thinks"`
+	Deprecated bool   `json:"deprecated,omitempty"`
 }
 
 // Detail says in a few words what a model is, or what it lacks.
@@ -35,7 +40,7 @@ func (m Model) Detail() string {
 	words := []string{m.Window()}
 	if m.Price.Free {
 		words = append(words, "free")
-	} else if m.Price.Known() {
+	} else if m.Price.Known {
 		words = append(words, fmt.Sprintf("$%g/$%g", m.Price.Input, m.Price.Output))
 	}
 	if !m.Tools {
@@ -64,7 +69,7 @@ func (m Model) Prices() (input, output string) {
 	switch {
 	case m.Price.Free:
 		return "free", ""
-	case m.Price.Known():
+	case m.Price.Known:
 		return dollars(m.Price.Input), dollars(m.Price.Output)
 	}
 	return "", ""

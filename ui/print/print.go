@@ -23,6 +23,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
+	"parley/ui/app"
 	"parley/ui/safe"
 	"parley/ui/theme"
 )
@@ -40,12 +41,6 @@ const (
 	Incomplete = 8 // length, filter, or nothing of what was asked for
 	Mismatch   = 9 // a recording is replayed that does not hold what was asked
 )
-
-// ErrTimeout is the cause of a cancel by --timeout.
-var ErrTimeout = errors.New("the time limit was reached")
-
-// ErrPipe is the cause of a cancel because nobody reads standard output.
-var ErrPipe = errors.New("standard output was closed by its reader")
 
 // Interrupted is the cause of a cancel by a signal.
 type Interrupted struct{ Signal syscall.Signal }
@@ -79,7 +74,7 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	if o.Theme == nil {
 		o.Theme = theme.Plain()
 	}
-	out := newEager(o.Out, func(err error) { cancel(fmt.Errorf("%w: %w", ErrPipe, err)) })
+	out := newEager(o.Out, func(err error) { cancel(fmt.Errorf("%w: %w", app.ErrPipe, err)) })
 	o.Out = out
 	var p printer
 	switch {
@@ -187,11 +182,11 @@ func statusOf(d session.Done, denied bool) int {
 		return 128 + int(by.Signal)
 	case errors.Is(d.Err, session.ErrSteps):
 		return Steps
-	case errors.Is(d.Err, session.ErrBudget), errors.Is(d.Err, ErrTimeout):
+	case errors.Is(d.Err, session.ErrBudget), errors.Is(d.Err, app.ErrTimeout):
 		return Limit
 	case errors.Is(d.Err, session.ErrSchema):
 		return Schema
-	case errors.Is(d.Err, ErrPipe):
+	case errors.Is(d.Err, app.ErrPipe):
 		return 128 + 13
 	case llm.FaultOf(d.Err) == llm.Authentication:
 		return Config

@@ -13,6 +13,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
+	"parley/ui/app"
 	. "parley/ui/print"
 )
 
@@ -180,8 +181,8 @@ func TestPrompt(t *testing.T) {
 }
 
 func TestHint(t *testing.T) {
-	for _, err := range []error{session.ErrSteps, session.ErrBudget, session.ErrSchema, ErrTimeout, &llm.Error{Fault: llm.Quota}} {
-		if Hint(err) == "" {
+	for _, err := range []error{session.ErrSteps, session.ErrBudget, session.ErrSchema, app.ErrTimeout, &llm.Error{Fault: llm.Quota}} {
+		if app.Hint(err) == "" {
 			t.Errorf("%v has no hint", err)
 		}
 	}

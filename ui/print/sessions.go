@@ -19,6 +19,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/archive"
+	"parley/ui/app"
 	"parley/ui/markdown"
 	"parley/ui/safe"
 	"parley/ui/theme"
@@ -53,7 +54,7 @@ func (s Shelf) Complete(*cobra.Command, []string, string) (ids []string, how cob
 	_ = s.with(func(lib *session.Library) error { // a shell shows no errors
 		found, err := lib.List(session.Query{Limit: 50})
 		for _, f := range found {
-			ids = append(ids, f.ID+"\t"+safe.Line(Titled(f)))
+			ids = append(ids, f.ID+"\t"+safe.Line(app.Title(f)))
 		}
 		return err
 	})
@@ -88,7 +89,7 @@ func (p *page) flags(cmd *cobra.Command) {
 
 func (p *page) check() error {
 	if p.limit < 1 || p.number < 1 {
-		return Mistake{fmt.Errorf("--limit %d --page %d: both count from 1", p.limit, p.number)}
+		return app.UsageError{Err: fmt.Errorf("--limit %d --page %d: both count from 1", p.limit, p.number)}
 	}
 	return nil
 }
@@ -162,7 +163,7 @@ func (s Shelf) list() *cobra.Command {
 	var page page
 	cmd := &cobra.Command{Use: "list [WORD...]", Short: "List conversations, the latest first", RunE: func(_ *cobra.Command, words []string) error {
 		if err := cmp.Or(s.finish(&q, since), page.check()); err != nil {
-			return Mistake{err}
+			return app.UsageError{Err: err}
 		}
 		q.Words = strings.Join(words, " ")
 		return s.with(func(lib *session.Library) error {
@@ -212,7 +213,7 @@ func (s Shelf) rows(found []session.Summary, asJSON bool) error {
 		if f.Pinned {
 			pin = "pinned: "
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", safe.Line(f.ID), Age(s.Now().Sub(f.Updated)), safe.Line(f.Model), Money(f.Usage), pin+safe.Line(Titled(f)))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", safe.Line(f.ID), app.Age(s.Now().Sub(f.Updated)), safe.Line(f.Model), app.Money(f.Usage), pin+safe.Line(app.Title(f)))
 	}
 	w.Flush()
 	return s.lines(table.String())
@@ -310,18 +311,18 @@ func Find(lib *session.Library, word string) (session.Summary, error) {
 	}
 	switch len(found) {
 	case 0:
-		return session.Summary{}, Mistake{fmt.Errorf("no conversation is called %q: parley sessions list shows them", word)}
+		return session.Summary{}, app.UsageError{Err: fmt.Errorf("no conversation is called %q: parley sessions list shows them", word)}
 	case 1:
 		return found[0], nil
 	}
 	var names []string
 	for _, f := range found[:min(len(found), 5)] {
-		names = append(names, f.ID+" "+Titled(f))
+		names = append(names, f.ID+" "+app.Title(f))
 	}
 	if rest := len(found) - len(names); rest > 0 {
 		names = append(names, fmt.Sprintf("and %d more", rest))
 	}
-	return session.Summary{}, Mistake{fmt.Errorf("%d conversations fit %q, name one by its ID:\n  %s", len(found), word, strings.Join(names, "\n  "))}
+	return session.Summary{}, app.UsageError{Err: fmt.Errorf("%d conversations fit %q, name one by its ID:\n  %s", len(found), word, strings.Join(names, "\n  "))}
 }
 
 func (s Shelf) search() *cobra.Command {
@@ -331,7 +332,7 @@ func (s Shelf) search() *cobra.Command {
 	var page page
 	cmd := &cobra.Command{Use: "search WORD...", Short: "Search what was said in all conversations", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, words []string) error {
 		if err := cmp.Or(s.finish(&q, since), page.check()); err != nil {
-			return Mistake{err}
+			return app.UsageError{Err: err}
 		}
 		q.Words = strings.Join(words, " ")
 		return s.with(func(lib *session.Library) error {
@@ -358,7 +359,7 @@ func (s Shelf) search() *cobra.Command {
 				if who == "" {
 					who = string(h.Role) + ": "
 				}
-				fmt.Fprintf(&text, "%s  %s  %s%s\n", safe.Line(h.Session.ID), safe.Line(Titled(h.Session)), who, safe.Line(h.Snippet))
+				fmt.Fprintf(&text, "%s  %s  %s%s\n", safe.Line(h.Session.ID), safe.Line(app.Title(h.Session)), who, safe.Line(h.Snippet))
 			}
 			return errors.Join(s.lines(text.String()), err)
 		})
@@ -367,72 +368,6 @@ func (s Shelf) search() *cobra.Command {
 	page.flags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	return cmd
-}
-
-// format is the export format of this name.
-func format(name string) (archive.Format, error) {
-	var names []string
-	for _, f := range archive.Formats {
-		if f.Name == name {
-			return f, nil
-		}
-		names = append(names, f.Name)
-	}
-	return archive.Format{}, Mistake{fmt.Errorf("there is no format %q: %s", name, strings.Join(names, ", "))}
-}
-
-// Export writes a conversation to a new file in folder, mode 0600, and returns
-// its path. An empty path makes a name of the title.
-func Export(c archive.Conversation, as, path, folder string) (string, error) {
-	form, err := format(as)
-	if err != nil {
-		return "", err
-	}
-	if path == "" {
-		path = fileName(c.Session) + "." + form.Name
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(folder, path)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return "", fmt.Errorf("%s is there already: give another name", path)
-	}
-	if err != nil {
-		return "", err
-	}
-	err = errors.Join(form.Write(f, c), f.Close())
-	if err != nil {
-		os.Remove(path)
-	}
-	return path, err
-}
-
-// fileName is a conversation's title as the name of a file.
-func fileName(about session.Summary) string {
-	name := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r - 'A' + 'a'
-		}
-		return '-'
-	}, about.Title)
-	name = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '-' }), "-")
-	name = strings.Trim(name[:min(len(name), 40)], "-")
-	if name == "" { // an ID that was brought in may hold anything
-		name = strings.Map(func(r rune) rune {
-			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
-				return r
-			}
-			return -1
-		}, about.ID)
-	}
-	if name == "" {
-		return "conversation"
-	}
-	return name
 }
 
 func (s Shelf) export() *cobra.Command {
@@ -445,7 +380,7 @@ func (s Shelf) export() *cobra.Command {
 		if as == "" {
 			as = "md"
 		}
-		form, err := format(as)
+		form, err := app.ExportFormat(as)
 		if err != nil {
 			return err
 		}
@@ -461,7 +396,7 @@ func (s Shelf) export() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			path, err := Export(c, as, to, folder)
+			path, err := app.WriteExport(c, as, to, folder)
 			if err == nil {
 				s.Note("wrote " + path)
 			}
@@ -557,7 +492,7 @@ func (s Shelf) remove() *cobra.Command {
 					return err
 				}
 				if !strings.HasPrefix(found.ID, strings.ToLower(id)) {
-					return Mistake{fmt.Errorf("to remove %q for good, give its ID: %s", Titled(found), found.ID)}
+					return app.UsageError{Err: fmt.Errorf("to remove %q for good, give its ID: %s", app.Title(found), found.ID)}
 				}
 				rows = append(rows, found)
 			}
@@ -571,7 +506,7 @@ func (s Shelf) remove() *cobra.Command {
 					}
 					continue
 				}
-				s.Note("removed " + r.ID + " " + Titled(r))
+				s.Note("removed " + r.ID + " " + app.Title(r))
 			}
 			return nil
 		})
@@ -587,52 +522,6 @@ func (s Shelf) with(do func(*session.Library) error) error {
 		return err
 	}
 	return errors.Join(do(lib), lib.Close())
-}
-
-// Mistake marks an error as one of what was typed.
-type Mistake struct{ Err error }
-
-func (m Mistake) Error() string { return m.Err.Error() }
-func (m Mistake) Unwrap() error { return m.Err }
-
-// Titled is what a conversation is called.
-func Titled(about session.Summary) string {
-	if about.Title != "" {
-		return about.Title
-	}
-	return "untitled"
-}
-
-// Age is how long ago something was, in a word.
-func Age(d time.Duration) string {
-	units := []struct {
-		least time.Duration
-		unit  time.Duration
-		word  string
-	}{{365 * 24 * time.Hour, 365 * 24 * time.Hour, "y"}, {60 * 24 * time.Hour, 30 * 24 * time.Hour, "mo"},
-		{24 * time.Hour, 24 * time.Hour, "d"}, {time.Hour, time.Hour, "h"}, {time.Minute, time.Minute, "min"}}
-	for _, u := range units {
-		if d >= u.least {
-			return fmt.Sprintf("%d %s", d/u.unit, u.word)
-		}
-	}
-	return "now"
-}
-
-// Money is what usage cost, with a sign in front if that is not all of it; "" if it
-// is unknown or nothing.
-func Money(u llm.Usage) string {
-	least := ""
-	if !u.Priced {
-		least = "≥"
-	}
-	switch {
-	case u.Cost == 0:
-		return ""
-	case u.Cost < 0.01:
-		return fmt.Sprintf("%s$%.4f", least, u.Cost)
-	}
-	return fmt.Sprintf("%s$%.2f", least, u.Cost)
 }
 
 // writeJSON writes v on a line of its own.

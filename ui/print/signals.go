@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"parley/ui/app"
 )
 
 // Watch cancels on a signal that ends programs, and when the reader of standard
@@ -22,7 +24,7 @@ func Watch(cancel context.CancelCauseFunc) {
 	for n := 0; ; {
 		select {
 		case <-left:
-			cancel(ErrPipe)
+			cancel(app.ErrPipe)
 			left = nil
 		case s := <-signals:
 			sig, _ := s.(syscall.Signal)

@@ -9,6 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/app"
 	"parley/ui/safe"
 )
 
@@ -234,14 +235,14 @@ func (s *side) think(piece string) {
 
 func (s *side) done(d session.Done) {
 	s.close()
-	if !errors.Is(d.Err, ErrPipe) {
+	if !errors.Is(d.Err, app.ErrPipe) {
 		s.usageOfCut()
 	}
-	if d.Err == nil || llm.Canceled(d.Err) || errors.Is(d.Err, ErrPipe) {
+	if d.Err == nil || llm.Canceled(d.Err) || errors.Is(d.Err, app.ErrPipe) {
 		return // who pressed ctrl+c, or closed the pipe, needs no telling
 	}
 	fmt.Fprintln(s.o.Err, s.o.Theme.Bad.Render("parley: "+safe.Text(d.Err.Error())))
-	if hint := Hint(d.Err); hint != "" {
+	if hint := app.Hint(d.Err); hint != "" {
 		fmt.Fprintln(s.o.Err, s.o.Theme.Dim.Render("  "+safe.Text(hint)))
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
-	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/app"
 	"parley/ui/safe"
 )
 
@@ -21,17 +21,17 @@ func (s Shelf) Usage() *cobra.Command {
 	var since, until, by string
 	var asJSON bool
 	cmd := &cobra.Command{Use: "usage", Short: "Sum up tokens and cost by day, model or session", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-		group := groups[by]
+		group := app.UsageGroups[by]
 		if group == nil {
-			return Mistake{fmt.Errorf("--by %s: there are day, model, session", by)}
+			return app.UsageError{Err: fmt.Errorf("--by %s: there are day, model, session", by)}
 		}
 		from, err := moment(since, s.Now())
 		if err != nil {
-			return Mistake{fmt.Errorf("--since: %w", err)}
+			return app.UsageError{Err: fmt.Errorf("--since: %w", err)}
 		}
 		to, err := moment(until, s.Now())
 		if err != nil {
-			return Mistake{fmt.Errorf("--until: %w", err)}
+			return app.UsageError{Err: fmt.Errorf("--until: %w", err)}
 		}
 		return s.with(func(lib *session.Library) error {
 			spent, err := lib.Spend(from, to, by == "session")
@@ -54,7 +54,7 @@ func (s Shelf) Usage() *cobra.Command {
 				titles := map[string]string{}
 				found, _ := lib.List(session.Query{})
 				for _, f := range found {
-					titles[f.ID] = f.ID + "  " + Titled(f)
+					titles[f.ID] = f.ID + "  " + app.Title(f)
 				}
 				group = func(row session.Spend) string {
 					if title := titles[row.Session]; title != "" {
@@ -75,39 +75,13 @@ func (s Shelf) Usage() *cobra.Command {
 	return cmd
 }
 
-// groups say what a row is summed up under.
-var groups = map[string]func(session.Spend) string{
-	"day":     func(s session.Spend) string { return s.Day },
-	"model":   func(s session.Spend) string { return s.Model },
-	"session": func(s session.Spend) string { return s.Session },
-}
-
-// Sum adds rows up under the name that group gives them, in the order in which
-// the names come first.
-func Sum(spent []session.Spend, group func(session.Spend) string) (names []string, sums map[string]session.Spend) {
-	sums = map[string]session.Spend{}
-	for _, row := range spent {
-		name := group(row)
-		sum, known := sums[name]
-		if !known {
-			names = append(names, name)
-			sum = session.Spend{Day: row.Day, Model: row.Model, Session: row.Session}
-		}
-		sum.Answers += row.Answers
-		sum.Unpriced += row.Unpriced
-		sum.Usage = sum.Usage.Add(row.Usage)
-		sums[name] = sum
-	}
-	return names, sums
-}
-
 // widestName is how many cells of a name a table shows: titles may be long.
 const widestName = 56
 
 // spending is a table of rows with their total; the dearest first if there is
 // no other order in them.
 func spending(spent []session.Spend, group func(session.Spend) string, dearest bool) string {
-	names, sums := Sum(spent, group)
+	names, sums := app.SumUsage(spent, group)
 	if dearest {
 		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(sums[b].Usage.Cost, sums[a].Usage.Cost) })
 	}
@@ -119,7 +93,7 @@ func spending(spent []session.Spend, group func(session.Spend) string, dearest b
 			answers = "answer"
 		}
 		fmt.Fprintf(w, "%d %s\t%s in\t%s\t%s out\t%s\n", s.Answers, answers,
-			Count(s.Usage.Input), Cached(s.Usage), Count(s.Usage.Output), priced(s))
+			app.Tokens(s.Usage.Input), app.Cached(s.Usage), app.Tokens(s.Usage.Output), priced(s))
 	}
 	var total session.Spend
 	wide := 0
@@ -146,7 +120,7 @@ func spending(spent []session.Spend, group func(session.Spend) string, dearest b
 
 // priced is what a row cost, and how sure that is.
 func priced(s session.Spend) string {
-	switch cost := Money(s.Usage); {
+	switch cost := app.Money(s.Usage); {
 	case s.Unpriced == 0 && cost == "":
 		return "$0"
 	case s.Unpriced == 0:
@@ -158,26 +132,4 @@ func priced(s session.Spend) string {
 	default:
 		return fmt.Sprintf("%s, and %d answers of unknown price", cost, s.Unpriced)
 	}
-}
-
-// Cached is the share of a prompt that came from a provider's cache; "" if that
-// is nothing.
-func Cached(u llm.Usage) string {
-	if u.Input == 0 || u.CacheRead == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d %% cached", 100*u.CacheRead/u.Input)
-}
-
-// Count is a number of tokens in few characters: 812, 1.2k, 18k, 1.1M.
-func Count(n int) string {
-	switch {
-	case n >= 1_000_000:
-		return fmt.Sprintf("%.1fM", float64(n)/1e6)
-	case n >= 10_000:
-		return fmt.Sprintf("%.0fk", float64(n)/1e3)
-	case n >= 1_000:
-		return fmt.Sprintf("%.1fk", float64(n)/1e3)
-	}
-	return fmt.Sprint(n)
 }

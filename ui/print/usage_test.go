@@ -8,6 +8,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/app"
 )
 
 // Figures stand below each other whatever the names are.
@@ -16,7 +17,7 @@ func TestUsageIsAligned(t *testing.T) {
 	for _, name := range []string{"short", "日本語の会話、とても長い", strings.Repeat("long/", 40), "e\u0301\x1b[31m"} {
 		spent = append(spent, session.Spend{Session: name, Answers: 1, Usage: llm.Usage{Input: 1200, Output: 5}})
 	}
-	text := spending(spent, groups["session"], false)
+	text := spending(spent, app.UsageGroups["session"], false)
 	at := -1
 	for line := range strings.Lines(text) {
 		before, _, ok := strings.Cut(line, " answer")

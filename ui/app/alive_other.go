@@ -1,6 +1,6 @@
 //go:build !unix
 
-package ui
+package app
 
 // alive reports whether a process exists, which cannot be told here.
 func alive(int) bool { return false }

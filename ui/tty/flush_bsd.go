@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package ui
+package tty
 
 import "golang.org/x/sys/unix"
 

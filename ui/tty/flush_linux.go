@@ -1,4 +1,5 @@
-package ui
+// Package tty does with terminals what both interactive front ends need.
+package tty
 
 import "golang.org/x/sys/unix"
 

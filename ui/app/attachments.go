@@ -1,0 +1,166 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"parley/providers/llm"
+	"parley/session/attach"
+	"parley/tools/mcp"
+)
+
+// HomeExpanded is where a file lies that a person calls path. Relative ones stay as they
+// are: the model is to know the file by the same name.
+func HomeExpanded(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	return path
+}
+
+// Attach reads the files that arg names: paths as a shell takes them, or the name
+// of one file as it is. With an error come those that could be read.
+func Attach(arg string) ([]attach.Item, error) {
+	if paths := attach.Paths(arg); paths != nil {
+		return AttachFiles(paths)
+	}
+	return AttachFiles([]string{HomeExpanded(arg)})
+}
+
+func AttachFiles(paths []string) (items []attach.Item, err error) {
+	for _, p := range paths {
+		item, failed := attach.File(p, attach.Default())
+		if failed != nil {
+			err = errors.Join(err, PlainError(failed))
+			continue
+		}
+		items = append(items, item)
+	}
+	return items, err
+}
+
+// PlainError says what the system said without the name of its call.
+func PlainError(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return fmt.Errorf("%s: %w", p.Path, p.Err)
+	}
+	return err
+}
+
+// Blind reports whether model is known not to see the picture that p is.
+func LacksVision(model llm.Endpoint, p llm.Part) bool {
+	return model.Known && !model.Vision && strings.HasPrefix(p.MIME, "image/")
+}
+
+// isFile reports whether path names a file that a prompt may bring along by
+// mentioning it. Hidden ones outside the workspace, where keys lie, have to be
+// attached by name.
+func isFile(path string) bool {
+	path = HomeExpanded(path)
+	if outside := filepath.IsAbs(path) || !filepath.IsLocal(path); outside && strings.Contains(filepath.ToSlash(path), "/.") {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// exists reports whether there is something at path, though it may be no file that
+// can be brought along.
+func exists(path string) bool {
+	_, err := os.Stat(HomeExpanded(path))
+	return err == nil
+}
+
+func (o Options) Mentions(text string) bool {
+	return len(attach.Mentions(text, isFile)) > 0 || len(o.mentioned(text)) > 0
+}
+
+func (o Options) Unfound(text string) string {
+	for _, r := range o.mentioned(text) {
+		text = strings.ReplaceAll(text, "@"+r.Server+":"+r.URI, "")
+	}
+	found := map[int]bool{}
+	for _, is := range attach.Mentions(text, isFile) {
+		found[is.Start] = true
+	}
+	for _, may := range attach.Mentions(text, func(string) bool { return true }) {
+		name := strings.TrimRightFunc(may.Path, unicode.IsPunct)
+		if !found[may.Start] && strings.ContainsFunc(name, unicode.IsLetter) && !exists(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+func (o Options) Expand(ctx context.Context, text string) (parts []llm.Part, notes []string, err error) {
+	resources, servers := o.mentioned(text), o.Servers()
+	for _, r := range resources { // no file is meant by it
+		text = strings.ReplaceAll(text, "@"+r.Server+":"+r.URI, "")
+	}
+	parts, notes, err = attach.Expand(text, func(path string) (attach.Item, error) {
+		if !isFile(path) {
+			return attach.Item{}, fs.ErrNotExist
+		}
+		return attach.File(HomeExpanded(path), attach.Default())
+	})
+	if err != nil {
+		return nil, nil, PlainError(err)
+	}
+	if n := len(parts) - 1; n >= 0 && parts[n].Kind == llm.Text && parts[n].Name == "" {
+		parts = parts[:n] // the text itself
+	}
+	var fetched []llm.Part
+	for _, r := range resources {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		found, err := servers.ReadResource(ctx, r.Server, r.URI)
+		cancel()
+		if err != nil {
+			return nil, nil, fmt.Errorf("@%s:%s: %w", r.Server, r.URI, err)
+		}
+		for _, p := range found {
+			if p.Name == "" {
+				p.Name = r.URI
+			}
+			fetched = append(fetched, p)
+		}
+	}
+	return append(fetched, parts...), notes, nil
+}
+
+func (o Options) ResourcesNamed(word string) []mcp.Resource {
+	servers := o.Servers()
+	if servers == nil {
+		return nil
+	}
+	var out []mcp.Resource
+	for _, r := range servers.Resources() {
+		if strings.Contains(strings.ToLower(r.Server+":"+r.URI+" "+r.Name), strings.ToLower(word)) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (o Options) mentioned(text string) []mcp.Resource {
+	if !strings.Contains(text, "@") {
+		return nil
+	}
+	words := strings.Fields(text)
+	return slices.DeleteFunc(o.ResourcesNamed(""), func(r mcp.Resource) bool {
+		return !slices.ContainsFunc(words, func(w string) bool {
+			w = strings.Trim(strings.TrimPrefix(strings.TrimLeft(w, "(["), "@"), "\"")
+			return strings.TrimRight(w, ".,;:!?)]\"") == r.Server+":"+r.URI
+		})
+	})
+}

@@ -1,0 +1,42 @@
+package app
+
+import (
+	"os"
+	"slices"
+	"strconv"
+
+	"parley/session"
+)
+
+// writer returns the key under which stands who wrote a draft last.
+func writer(key string) string { return "draft of " + key }
+
+func (o Options) KeepDraft(key string, d session.Draft) error {
+	_ = o.Library.Set(writer(key), strconv.Itoa(os.Getpid()))
+	return o.Library.KeepDraft(key, d)
+}
+
+func (o Options) Draft(key string) (d session.Draft, ok bool) {
+	if o.elsewhere(key) {
+		return session.Draft{}, false
+	}
+	d, ok, err := o.Library.Draft(key)
+	if err != nil {
+		return session.Draft{}, false
+	}
+	for _, at := range slices.Compact([]string{key, "folder:" + o.Folder}) {
+		if parts, left := o.interruptedShells(at); len(parts) > 0 {
+			d.Parts, ok = append(d.Parts, parts...), true
+			if o.KeepDraft(key, d) == nil {
+				_ = o.SetShells(at, left)
+			}
+		}
+	}
+	return d, ok
+}
+
+func (o Options) elsewhere(key string) bool {
+	kept, err := o.Library.Get(writer(key))
+	pid, bad := strconv.Atoi(kept)
+	return err == nil && bad == nil && pid != os.Getpid() && alive(pid)
+}

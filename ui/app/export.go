@@ -1,0 +1,127 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"parley/session"
+	"parley/session/archive"
+	"parley/ui/clip"
+	"parley/ui/safe"
+)
+
+// Copy returns what copies text as it was to be seen: who pastes it elsewhere
+// pastes nothing that was hidden in it, and ends no paste.
+func Copy(board *clip.Board, text string) func(context.Context) clip.Result {
+	text, hidden := safe.Source(text)
+	put := board.Copy(text)
+	return func(ctx context.Context) clip.Result {
+		result := put(ctx)
+		result.Hidden = hidden
+		return result
+	}
+}
+
+// Plural is a number of things.
+func Plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// format is the export format of this name.
+func ExportFormat(name string) (archive.Format, error) {
+	var names []string
+	for _, f := range archive.Formats {
+		if f.Name == name {
+			return f, nil
+		}
+		names = append(names, f.Name)
+	}
+	return archive.Format{}, UsageError{fmt.Errorf("there is no format %q: %s", name, strings.Join(names, ", "))}
+}
+
+// Export writes a conversation to a new file in folder, mode 0600, and returns
+// its path. An empty path makes a name of the title.
+func WriteExport(c archive.Conversation, as, path, folder string) (string, error) {
+	form, err := ExportFormat(as)
+	if err != nil {
+		return "", err
+	}
+	if path == "" {
+		path = fileName(c.Session) + "." + form.Name
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(folder, path)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return "", fmt.Errorf("%s is there already: give another name", path)
+	}
+	if err != nil {
+		return "", err
+	}
+	err = errors.Join(form.Write(f, c), f.Close())
+	if err != nil {
+		os.Remove(path)
+	}
+	return path, err
+}
+
+// fileName is a conversation's title as the name of a file.
+func fileName(about session.Summary) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, about.Title)
+	name = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '-' }), "-")
+	name = strings.Trim(name[:min(len(name), 40)], "-")
+	if name == "" { // an ID that was brought in may hold anything
+		name = strings.Map(func(r rune) rune {
+			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
+				return r
+			}
+			return -1
+		}, about.ID)
+	}
+	if name == "" {
+		return "conversation"
+	}
+	return name
+}
+
+func (o Options) Board(terminal func(seq string)) *clip.Board {
+	folder, _ := StateDir(o.Getenv) // without one there is a route less
+	return &clip.Board{Getenv: o.Getenv, Folder: folder, Workspace: o.Folder, Terminal: terminal}
+}
+
+func (o Options) Export(s *session.Session, format, path string) (written, note string, err error) {
+	about, _, err := o.Library.Read(s.ID())
+	if err != nil { // it is not kept
+		about = session.Summary{ID: s.ID(), Model: s.Model().Name, Created: o.Now()}
+	}
+	about.Head = s.Head()
+	shown, _ := o.Library.Annotations(s.ID()) // the messages are what matters
+	c := archive.Conversation{Session: about, Nodes: s.Nodes(), Annotations: shown}
+	if o.Mask != nil {
+		mask, err := o.Mask()
+		if c = archive.Masked(c, mask); c.Masked > 0 {
+			note = " · keys masked in " + Plural(c.Masked, "text")
+		}
+		if err != nil {
+			note += " · " + strings.ReplaceAll(err.Error(), "\n", " · ")
+		}
+	}
+	written, err = WriteExport(c, format, path, o.Folder)
+	return written, note, err
+}

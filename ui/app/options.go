@@ -1,0 +1,171 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools"
+	"parley/tools/mcp"
+)
+
+// Mentions reports whether Expand would find something in text.
+// Unfound is the first thing that text seems to mention and that is no file; ""
+// if there is none.
+// Expand reads the files and the resources of servers that text mentions, and
+// says what was changed of them. The text itself is not among the parts.
+// KeepDraft keeps a draft under key, and that this process wrote it.
+// Draft is what was kept under key, unless it stands in another window at the
+// moment. Commands that the user typed there or in the folder, and that parley
+// left running, are attached to it.
+// elsewhere reports whether a draft stands in another window at the moment.
+// Board is where text is copied to. Terminal writes a sequence between frames; if
+// it is nil, text does not go that way.
+// Export writes the conversation of s to a new file, without the keys that Mask
+// knows. It returns its path, and what to tell behind it: how many texts held
+// such keys, "" for none. See WriteExport.
+// Directory finds the directory that the user means by name: ~ is the home
+// directory, and what is relative begins in Folder.
+func (o Options) Directory(name string) (string, error) {
+	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || rest[0] == '/') {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		name = home + rest
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(o.Folder, name)
+	}
+	name = filepath.Clean(name)
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return "", err
+	case !info.IsDir():
+		return "", fmt.Errorf("%s is not a folder", name)
+	}
+	return name, nil
+}
+
+// Directories are those of stored conversations that are still there, the latest
+// first, without Folder.
+func (o Options) Directories() (all []string, err error) {
+	rows, err := o.Library.List(session.Query{})
+	for _, s := range rows {
+		if s.Folder == o.Folder || slices.Contains(all, s.Folder) {
+			continue
+		}
+		if dir, err := o.Directory(s.Folder); err == nil && filepath.IsAbs(s.Folder) {
+			all = append(all, dir)
+		}
+	}
+	return all, err
+}
+
+// ResourcesNamed are the resources of servers whose name holds word.
+// mentioned are the resources that a prompt mentions, as @server:uri.
+// RecordShell writes that a command the user typed is about to run, and returns
+// once that is on disk or cannot be. The function it returns takes the record
+// back.
+// interruptedShells returns an attachment for each command that ran when its
+// process ended, and the records that are left.
+// AppOptions say what a run of parley has to work with, whatever shows it.
+type Options struct {
+	Session    *session.Session
+	Start      Start
+	Attached   []llm.Part                                                                     // goes with the first prompt
+	Notice     string                                                                         // shown at the start
+	Workspace  string                                                                         // the folder that tools work in, as a person calls it
+	Folder     string                                                                         // the same, absolute
+	ConfigFile string                                                                         // where the configuration is
+	Library    *session.Library                                                               // nil: nothing is kept
+	Question   string                                                                         // about the folder, asked at the start with no preselected; "" if there is nothing to ask
+	Decide     func(yes bool) (system string, err error)                                      // the answer, and the system prompt that follows from it
+	Context    func() []Fact                                                                  // what every request tells the model
+	Shell      func(ctx context.Context, command string, progress func(string)) tools.Outcome // runs a command of the person's own
+	Servers    func() *mcp.Servers                                                            // nil: none is configured, or none may run yet
+	Watch      func(func(server string))                                                      // registers who hears of changes of servers, on any goroutine
+	Wire       Wire                                                                           // what went to models and came back
+	Ephemeral  bool                                                                           // nothing of this is kept
+	Enter      func(dir string)                                                               // has another screen begin in a directory once this one has ended; nil: it cannot
+	Mask       func() (func(string) string, error)                                            // makes what takes configured keys out of exported texts, the error those it cannot know; nil: nothing does
+	Left       func(id string)                                                                // what is said of a kept conversation once the screen is gone; nil: nothing
+	Held       string                                                                         // why commands are not held by a sandbox; "" if they are
+	Open       func(name string) (llm.Endpoint, error)
+	Choices    func() []Choice                  // models for the picker
+	Live       func() []Choice                  // the same with what servers say they have; may take seconds
+	New        func() (*session.Session, error) // an empty conversation with the same settings
+	Resume     func(id string) (s *session.Session, note string, err error)
+	Fork       func(id string, head int) (s *session.Session, note string, err error)
+	Short      func(path string) string                   // a path as a person calls it
+	Estimate   func(text string) int                      // about how many tokens text has
+	Price      func(model string) (input, cached float64) // US dollars for a million tokens; 0 if unknown
+	Recent     []string                                   // models used before, the latest first
+	Getenv     func(string) string                        // nil: os.Getenv
+	Now        func() time.Time                           // nil: the clock; for tests
+}
+
+// Start is what a screen does first.
+type Start struct {
+	Prompt  []llm.Part // sent at once; nil: none
+	Find    *string    // words that the list of conversations is opened with, "" for all; nil: it is not
+	Fork    bool       // with Find: continues in a copy of the conversation that is chosen
+	Compare []string   // models that the first prompt goes to; none: the session's
+}
+
+// TakeFork reports whether the conversation that was chosen now is to be copied:
+// the first one is, if Find and Fork say so.
+func (s *Start) TakeFork() bool {
+	fork := s.Fork && s.Find != nil
+	s.Fork = false
+	return fork
+}
+
+// A Fact is something that every request tells the model, beside what was said.
+type Fact struct {
+	Name   string
+	Tokens int // about
+	Note   string
+}
+
+// WithDefaults returns o with what it must have.
+func (o Options) WithDefaults() Options {
+	if o.Library == nil {
+		o.Library = session.Ephemeral()
+	}
+	if o.Short == nil {
+		o.Short = func(path string) string { return path }
+	}
+	if o.Estimate == nil {
+		o.Estimate = func(text string) int { return len(text) / 4 }
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Live == nil {
+		o.Live = o.Choices
+	}
+	if o.Servers == nil {
+		o.Servers = func() *mcp.Servers { return nil }
+	}
+	if o.Watch == nil {
+		o.Watch = func(func(string)) {}
+	}
+	if o.Context == nil {
+		o.Context = func() []Fact { return nil }
+	}
+	if o.Price == nil {
+		o.Price = func(string) (input, cached float64) { return 0, 0 }
+	}
+	return o
+}

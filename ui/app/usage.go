@@ -1,0 +1,72 @@
+package app
+
+import (
+	"fmt"
+
+	"parley/providers/llm"
+	"parley/session"
+)
+
+// Money is what usage cost, with a sign in front if that is not all of it; "" if it
+// is unknown or nothing.
+func Money(u llm.Usage) string {
+	least := ""
+	if !u.Priced {
+		least = "≥"
+	}
+	switch {
+	case u.Cost == 0:
+		return ""
+	case u.Cost < 0.01:
+		return fmt.Sprintf("%s$%.4f", least, u.Cost)
+	}
+	return fmt.Sprintf("%s$%.2f", least, u.Cost)
+}
+
+// groups say what a row is summed up under.
+var UsageGroups = map[string]func(session.Spend) string{
+	"day":     func(s session.Spend) string { return s.Day },
+	"model":   func(s session.Spend) string { return s.Model },
+	"session": func(s session.Spend) string { return s.Session },
+}
+
+// Sum adds rows up under the name that group gives them, in the order in which
+// the names come first.
+func SumUsage(spent []session.Spend, group func(session.Spend) string) (names []string, sums map[string]session.Spend) {
+	sums = map[string]session.Spend{}
+	for _, row := range spent {
+		name := group(row)
+		sum, known := sums[name]
+		if !known {
+			names = append(names, name)
+			sum = session.Spend{Day: row.Day, Model: row.Model, Session: row.Session}
+		}
+		sum.Answers += row.Answers
+		sum.Unpriced += row.Unpriced
+		sum.Usage = sum.Usage.Add(row.Usage)
+		sums[name] = sum
+	}
+	return names, sums
+}
+
+// Cached is the share of a prompt that came from a provider's cache; "" if that
+// is nothing.
+func Cached(u llm.Usage) string {
+	if u.Input == 0 || u.CacheRead == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d %% cached", 100*u.CacheRead/u.Input)
+}
+
+// Count is a number of tokens in few characters: 812, 1.2k, 18k, 1.1M.
+func Tokens(n int) string {
+	switch {
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	case n >= 10_000:
+		return fmt.Sprintf("%.0fk", float64(n)/1e3)
+	case n >= 1_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	}
+	return fmt.Sprint(n)
+}
