@@ -102,8 +102,7 @@ func fault(f llm.Fault) error {
 func TestAnnotationsShownAgain(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
-			var k *reopened
-			k = setUpStored(t, size[0], size[1],
+			k := setUpStored(t, size[0], size[1],
 				func(_ context.Context, _ llm.Request, out *llm.Out) error { // a dropped setting, retries, success
 					out.Send(llm.Notice{Text: "fake: setting top_k left out"})
 					out.Send(llm.Retry{Attempt: 1, Wait: time.Second, Fault: llm.Server})

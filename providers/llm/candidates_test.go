@@ -157,7 +157,7 @@ func TestSharedBody(t *testing.T) {
 				}
 				defer b.Close()
 				_, ends[i] = io.ReadAll(b)
-				if b.CountsUsage() != (i == 0) || b.CountsUsage() != (i == 0) {
+				if first, again := b.CountsUsage(), b.CountsUsage(); first != (i == 0) || again != first {
 					t.Errorf("reader %d pays: %v", i, b.CountsUsage())
 				}
 			})

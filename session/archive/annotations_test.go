@@ -38,7 +38,7 @@ func TestAnnotationsInJSONL(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got.Annotations, c.Annotations)
 	}
 	masked := Masked(c, strings.NewReplacer("KEY", "[redacted]").Replace)
-	if got := fmt.Sprintf("%s", roundTrip(masked).Annotations[0].Data); got != `{"count":3,"more":["the [redacted] is wrong"],"text":"the [redacted] is wrong"}` || masked.Masked != 2 {
+	if got := string(roundTrip(masked).Annotations[0].Data); got != `{"count":3,"more":["the [redacted] is wrong"],"text":"the [redacted] is wrong"}` || masked.Masked != 2 {
 		t.Errorf("masked %d texts: %s", masked.Masked, got)
 	}
 	if !strings.Contains(string(c.Annotations[0].Data), "KEY") {
