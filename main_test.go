@@ -574,6 +574,57 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// onlyTested are modules that tests hold ours against, behind the build tag oracle.
+// docs/dependencies.md says what they would cost the program.
+var onlyTested = []string{"charm.land/glamour/v2", "github.com/anthropics/anthropic-sdk-go", "google.golang.org/genai"}
+
+// TestOraclesAreNotLinked holds that the program is built without them, on every
+// system it is built for.
+func TestOraclesAreNotLinked(t *testing.T) {
+	for _, system := range []string{"linux", "darwin", "windows"} {
+		list := exec.Command("go", "list", "-tags", "oracle", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".")
+		list.Env = append(os.Environ(), "GOOS="+system)
+		out, err := list.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		linked := strings.Fields(string(out))
+		if !slices.Contains(linked, "charm.land/bubbletea/v2") {
+			t.Fatalf("on %s the program is linked with %q", system, linked)
+		}
+		for _, module := range onlyTested {
+			if slices.Contains(linked, module) {
+				t.Errorf("on %s the program is linked with %s", system, module)
+			}
+		}
+	}
+}
+
+// TestDependenciesAreExplained holds that docs/dependencies.md has a row for each
+// module that go.mod requires directly, and none for another.
+func TestDependenciesAreExplained(t *testing.T) {
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile("docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var required, explained []string
+	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllStringSubmatch(string(mod), -1) {
+		required = append(required, m[1])
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)`").FindAllStringSubmatch(string(doc), -1) {
+		explained = append(explained, m[1])
+	}
+	slices.Sort(required)
+	slices.Sort(explained)
+	if len(required) == 0 || !slices.Equal(required, explained) {
+		t.Errorf("docs/dependencies.md explains\n%q\ngo.mod requires\n%q", explained, required)
+	}
+}
+
 // The limits of the house: what a file, a function, a struct, a type or a package
 // may grow to. What is larger today stands in testdata/ratchets.txt with its size,
 // which may fall and never rise; whatever is new keeps to the limits.

@@ -20,8 +20,8 @@ const google = "https://generativelanguage.googleapis.com/v1beta"
 // Google's SDK is left out on purpose: its reader ends the stream at a comment or
 // an event name, turns the numbers in the arguments of a call into floats and
 // forgets the order of their fields. With it come gRPC, protobuf and OpenCensus,
-// for other ways to sign in: 4 ms and 20 MB of every start, also of the helper
-// that confines a command.
+// for other ways to sign in, at every start, also of the helper that confines a
+// command; docs/dependencies.md has the figures. Tests hold every body against it.
 func (m *Model) send(ctx context.Context, body map[string]any) (*http.Response, error) {
 	address, err := m.address()
 	if err != nil {

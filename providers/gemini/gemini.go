@@ -67,7 +67,7 @@ func Origin(model string) string { return "gemini/" + traitsOf(model).generation
 // Body returns exactly what Stream would send for req.
 func (m *Model) Body(req llm.Request) ([]byte, error) {
 	body, _ := m.compile(req)
-	return json.Marshal(body) // as the SDK does
+	return json.Marshal(body) // as send does
 }
 
 // Stream implements llm.Model.
