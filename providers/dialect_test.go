@@ -20,13 +20,13 @@ func TestDialects(t *testing.T) {
 kind = "deepseek"
 base_url = "http://box/v1"
 [providers.box.dialect]
-limit = "max_completion_tokens"
-answers = ["guided_json"]
+max_tokens_field = "max_completion_tokens"
+answer_formats = ["guided_json"]
 effort_words = ["none", "low", "low", "low", "high", "high"]
 [providers.box.model."org/m".dialect]
-answers = ["structured_outputs", "json_object"]
-thinks = "reasoning"
-streams = false
+answer_formats = ["structured_outputs", "json_object"]
+reasoning_field = "reasoning"
+stream_with_tools = false
 `
 	var c Config
 	meta, err := toml.Decode(text, &c)
@@ -36,12 +36,12 @@ streams = false
 	s, _ := c.service("box", env())
 	row, _ := openai.DialectFor("deepseek", "other")
 	other := s.dialect("other")
-	if other.Limit != "max_completion_tokens" || !slices.Equal(other.Formats, []openai.Format{openai.FormatGuided}) || other.Thinks != "" || other.Whole ||
+	if other.MaxTokensField != "max_completion_tokens" || !slices.Equal(other.Formats, []openai.Format{openai.FormatGuided}) || other.ReasoningField != "" || other.NoStreamWithTools ||
 		other.Echo != row.Echo || other.Effort.Words[5] != "high" {
 		t.Errorf("%+v", other)
 	}
 	own := s.dialect("org/m")
-	if own.Limit != "max_completion_tokens" || len(own.Formats) != 2 || own.Formats[0] != openai.FormatStructured || own.Thinks != "reasoning" || !own.Whole {
+	if own.MaxTokensField != "max_completion_tokens" || len(own.Formats) != 2 || own.Formats[0] != openai.FormatStructured || own.ReasoningField != "reasoning" || !own.NoStreamWithTools {
 		t.Errorf("%+v", own)
 	}
 }
@@ -52,10 +52,10 @@ func TestDialectsThatCannotBe(t *testing.T) {
 		conf Provider
 		want string
 	}{
-		{Provider{Dialect: openai.Quirks{Echo: "some"}}, `providers.box.dialect.echo: unknown "some"`},
-		{Provider{Kind: "gemini", Dialect: openai.Quirks{Warm: &yes}}, "providers.box.dialect: only services that speak chat completions have one, and the kind of this is gemini"},
-		{Provider{Kind: "openai-responses", Model: map[string]Model{"m": {Dialect: openai.Quirks{Limit: "x"}}}}, `providers.box.model."m".dialect: only services`},
-		{Provider{Kind: "vllm", Dialect: openai.Quirks{Warm: &yes}}, ""},
+		{Provider{Dialect: openai.Quirks{Echo: "some"}}, `providers.box.dialect.reasoning_echo: unknown "some"`},
+		{Provider{Kind: "gemini", Dialect: openai.Quirks{PositiveTemperature: &yes}}, "providers.box.dialect: only services that speak chat completions have one, and the kind of this is gemini"},
+		{Provider{Kind: "openai-responses", Model: map[string]Model{"m": {Dialect: openai.Quirks{MaxTokensField: "x"}}}}, `providers.box.model."m".dialect: only services`},
+		{Provider{Kind: "vllm", Dialect: openai.Quirks{PositiveTemperature: &yes}}, ""},
 	} {
 		c := Config{Providers: map[string]Provider{"box": tt.conf}}
 		got := ""
@@ -105,10 +105,10 @@ func TestFormsAreHeldInTheWayOfTheServer(t *testing.T) {
 		{"vLLM, of any age", Provider{Kind: "vllm"}, "", "structured_outputs guided_json"},
 		{"what is like vLLM, but strict about fields", Provider{Kind: "vllm"}, "guided_json", "response_format"},
 		{"another", Provider{}, "", "response_format"},
-		{"told by the configuration to guide", Provider{Dialect: openai.Quirks{Answers: []openai.Format{openai.FormatSchema, openai.FormatStructured}}}, "", "structured_outputs"},
-		{"told by the configuration", Provider{Dialect: openai.Quirks{Answers: []openai.Format{openai.FormatGuided}}}, "", "guided_json"},
-		{"for one model", Provider{Model: map[string]Model{"m": {Dialect: openai.Quirks{Answers: []openai.Format{openai.FormatField}}}}}, "", "json_schema"},
-		{"told that there is none", Provider{Kind: "vllm", Dialect: openai.Quirks{Answers: []openai.Format{openai.FormatNone}}}, "", ""},
+		{"told by the configuration to guide", Provider{Dialect: openai.Quirks{Formats: []openai.Format{openai.FormatSchema, openai.FormatStructured}}}, "", "structured_outputs"},
+		{"told by the configuration", Provider{Dialect: openai.Quirks{Formats: []openai.Format{openai.FormatGuided}}}, "", "guided_json"},
+		{"for one model", Provider{Model: map[string]Model{"m": {Dialect: openai.Quirks{Formats: []openai.Format{openai.FormatField}}}}}, "", "json_schema"},
+		{"told that there is none", Provider{Kind: "vllm", Dialect: openai.Quirks{Formats: []openai.Format{openai.FormatNone}}}, "", ""},
 		{"GLM", Provider{Kind: "glm"}, "", ""},
 	} {
 		server := scripted(t, func(body map[string]any) (int, string) {

@@ -164,7 +164,7 @@ func (l *lazy) get(ctx context.Context) (llm.Model, error) {
 func (s service) supportsSchema(model string) bool {
 	switch {
 	case slices.Contains(openai.Kinds, s.kind):
-		return s.dialect(model).Constrains()
+		return s.dialect(model).SupportsSchema()
 	case s.kind == openai.KindResponses, s.kind == gemini.Kind:
 		return true
 	}
@@ -174,12 +174,12 @@ func (s service) supportsSchema(model string) bool {
 // prefersGuided reports whether the service holds the replies of a model to a schema so
 // well that it is asked to where tools go by prompt.
 func (s service) prefersGuided(model string) bool {
-	return slices.Contains(openai.Kinds, s.kind) && s.dialect(model).Guides()
+	return slices.Contains(openai.Kinds, s.kind) && s.dialect(model).GuidedDecoding()
 }
 
 // supportsCandidates reports whether one request can ask a model for several answers.
 func (s service) supportsCandidates(model string, memory *Memory) bool {
-	return slices.Contains(openai.Kinds, s.kind) && s.dialect(model).Several &&
+	return slices.Contains(openai.Kinds, s.kind) && s.dialect(model).MultipleChoices &&
 		!memory.limits(s.servedModel(model), s.kind).Has(openai.LimitSeveral)
 }
 

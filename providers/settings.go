@@ -195,7 +195,7 @@ func (s service) renameNotice(typed string) string {
 
 // dialect is how the service speaks chat completions with a model.
 func (s service) dialect(model string) openai.Dialect {
-	return s.modelTable(model).Dialect.Over(s.conf.Dialect.Over(dialectOf(s.kind, s.modelID(model)).At(s.url)))
+	return s.modelTable(model).Dialect.Apply(s.conf.Dialect.Apply(dialectOf(s.kind, s.modelID(model)).ForURL(s.url)))
 }
 
 // options are the request fields that the configuration adds for a model.

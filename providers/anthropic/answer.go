@@ -13,72 +13,72 @@ import (
 
 // An answer turns blocks into events. One that pauses comes in several rounds.
 type answer struct {
-	out    *llm.Out
-	names  map[string]string // tool names on the wire to ours
-	signed bool              // thinking is worth nothing without its signature
+	out            *llm.Out
+	names          map[string]string // tool names on the wire to ours
+	needsSignature bool              // thinking is worth nothing without its signature
 
-	opened  int  // blocks so far, of all rounds
-	started bool // this round said that it begins
-	blocks  int  // of this round
-	open    map[int]*block
-	order   []*block          // those still open, oldest first
-	content []json.RawMessage // blocks that are complete, of this round
-	calls   map[string]bool   // ids of the calls
-	cited   map[string]bool   // sources that were sent
-	said    bool              // there is text
-	asked   bool              // there are calls for us to answer
+	blocks      int  // blocks so far, of all rounds
+	started     bool // this round said that it begins
+	roundBlocks int  // of this round
+	open        map[int]*block
+	order       []*block          // those still open, oldest first
+	content     []json.RawMessage // blocks that are complete, of this round
+	calls       map[string]bool   // ids of the calls
+	cited       map[string]bool   // sources that were sent
+	hasText     bool              // there is text
+	hasCalls    bool              // there are calls for us to answer
 
-	id, model string
-	end       string    // stop_reason
-	usage     usage     // of this round
-	before    llm.Usage // of the rounds before
-	counted   bool
+	id, model    string
+	stopReason   string    // stop_reason
+	usage        usage     // of this round
+	earlierUsage llm.Usage // of the rounds before
+	hasUsage     bool
 }
 
 // A block is arriving.
 type block struct {
-	head
-	raw   json.RawMessage // as it was opened
-	name  string          // of the block in our stream
-	grew  bool            // a delta came
-	shown bool            // something of it was sent
-	input []byte          // JSON text of a call's arguments
+	blockHead
+	raw      json.RawMessage // as it was opened
+	name     string          // of the block in our stream
+	gotDelta bool            // a delta came
+	shown    bool            // something of it was sent
+	input    []byte          // JSON text of a call's arguments
 }
 
-// take reads one event.
-func (a *answer) take(e *event) {
+// onEvent reads one event.
+func (a *answer) onEvent(e *event) {
 	switch e.Type {
 	case "message_start":
 		a.started = true
 		if e.Message != nil {
-			a.envelope(e.Message)
+			a.onEnvelope(e.Message)
 		}
 	case "content_block_start":
-		a.start(e.Index, e.Block)
+		a.openBlock(e.Index, e.Block)
 	case "content_block_delta":
-		a.grow(e.Index, &e.Delta)
+		a.onDelta(e.Index, &e.Delta)
 	case "content_block_stop":
 		if b := a.open[e.Index]; b != nil {
-			a.stop(b)
+			a.closeBlock(b)
 		}
 	case "message_delta":
-		a.stopped(e.Delta.Reason)
-		a.count(e.Usage)
+		a.setStopReason(e.Delta.Reason)
+		a.addUsage(e.Usage)
 	}
 }
 
-// another reports whether e begins another answer in the middle of this one, as
+// startsAgain reports whether e begins another answer in the middle of this one, as
 // proxies do that ask again when their connection breaks. The same beginning sent
 // twice, with nothing between, is none.
-func (a *answer) another(e *event) bool {
+func (a *answer) startsAgain(e *event) bool {
 	if e.Type != "message_start" {
 		return false
 	}
-	return a.blocks > 0 || a.started && (e.Message == nil || e.Message.ID != a.id)
+	return a.roundBlocks > 0 || a.started && (e.Message == nil || e.Message.ID != a.id)
 }
 
-// envelope reads what stands around the blocks.
-func (a *answer) envelope(m *envelope) {
+// onEnvelope reads what stands around the blocks.
+func (a *answer) onEnvelope(m *envelope) {
 	if m.ID != "" {
 		a.id = m.ID
 	}
@@ -94,67 +94,67 @@ func (a *answer) envelope(m *envelope) {
 	if dropped > 0 {
 		a.out.Send(llm.Notice{Text: "earlier thinking left out by the server, for what stands before it has changed (" + strconv.Itoa(dropped) + ")"})
 	}
-	a.stopped(m.Reason)
-	a.count(m.Usage)
+	a.setStopReason(m.Reason)
+	a.addUsage(m.Usage)
 }
 
-func (a *answer) stopped(reason string) {
+func (a *answer) setStopReason(reason string) {
 	if reason != "" {
-		a.end = reason
+		a.stopReason = reason
 	}
 }
 
-func (a *answer) count(u *usage) {
+func (a *answer) addUsage(u *usage) {
 	if u != nil {
 		a.usage.add(*u)
-		a.counted = true
+		a.hasUsage = true
 	}
 }
 
-// start opens a block. One that was never closed under this index ends here.
-func (a *answer) start(index int, raw json.RawMessage) *block {
+// openBlock opens a block. One that was never closed under this index ends here.
+func (a *answer) openBlock(index int, raw json.RawMessage) *block {
 	if b := a.open[index]; b != nil {
-		a.stop(b)
+		a.closeBlock(b)
 	}
 	b := &block{raw: raw}
 	a.out.Hold(len(raw))
 	if len(raw) > 0 {
-		decode(raw, &b.head)
+		decodeLenient(raw, &b.blockHead)
 	}
-	a.opened++
 	a.blocks++
-	b.name = "b" + strconv.Itoa(a.opened)
+	a.roundBlocks++
+	b.name = "b" + strconv.Itoa(a.blocks)
 	if a.open == nil {
 		a.open = map[int]*block{}
 	}
 	a.open[index] = b
 	a.order = append(a.order, b)
-	a.begin(b)
+	a.showStart(b)
 	return b
 }
 
-// begin shows what a block says by being opened.
-func (a *answer) begin(b *block) {
+// showStart shows what a block says by being opened.
+func (a *answer) showStart(b *block) {
 	switch kind := b.kind(); kind {
 	case llm.Text:
-		a.show(b, llm.Part{Kind: kind, Text: b.Text.Text()})
+		a.sendPart(b, llm.Part{Kind: kind, Text: b.Text.Text()})
 	case llm.Thinking:
-		a.show(b, llm.Part{Kind: kind, Text: b.Thinking.Text()})
+		a.sendPart(b, llm.Part{Kind: kind, Text: b.Thinking.Text()})
 	case llm.Call:
 		repeated := a.calls[b.ID] && b.Type == "tool_use"
 		if b.ID == "" || repeated {
-			b.ID = mint()
+			b.ID = newCallID()
 		}
 		if a.calls == nil {
 			a.calls = map[string]bool{}
 		}
 		a.calls[b.ID] = true
-		a.asked = a.asked || b.Type == "tool_use"
+		a.hasCalls = a.hasCalls || b.Type == "tool_use"
 		name := b.Name
 		if ours, ok := a.names[name]; ok {
 			name = ours
 		}
-		a.show(b, llm.Part{Kind: kind, ID: b.ID, Name: name, Remote: b.Type != "tool_use", Repeated: repeated})
+		a.sendPart(b, llm.Part{Kind: kind, ID: b.ID, Name: name, Remote: b.Type != "tool_use", Repeated: repeated})
 	}
 }
 
@@ -174,81 +174,81 @@ func (b *block) kind() llm.Kind {
 	return llm.Opaque
 }
 
-// show sends a part of a block, unless it says nothing.
-func (a *answer) show(b *block, p llm.Part) {
+// sendPart sends a part of a block, unless it says nothing.
+func (a *answer) sendPart(b *block, p llm.Part) {
 	if (p.Kind == llm.Text || p.Kind == llm.Thinking) && p.Text == "" && p.State == nil {
 		return
 	}
 	b.shown = true
-	a.said = a.said || p.Kind == llm.Text
+	a.hasText = a.hasText || p.Kind == llm.Text
 	a.out.Send(llm.Delta{Block: b.name, Part: p})
 }
 
-// grow adds to a block. Some servers do not open theirs.
-func (a *answer) grow(index int, d *delta) {
+// onDelta adds to a block. Some servers do not open theirs.
+func (a *answer) onDelta(index int, d *delta) {
 	b := a.open[index]
 	if b == nil {
 		kind, ok := strings.CutSuffix(d.Type, "_delta")
 		if !ok || kind != "text" && kind != "thinking" {
 			return
 		}
-		b = a.start(index, json.RawMessage(`{"type":"`+kind+`"}`))
+		b = a.openBlock(index, json.RawMessage(`{"type":"`+kind+`"}`))
 	}
-	b.grew = true
+	b.gotDelta = true
 	switch d.Type {
 	case "text_delta":
 		b.Text = append(b.Text, d.Text...)
-		a.show(b, llm.Part{Kind: llm.Text, Text: d.Text.Text()})
+		a.sendPart(b, llm.Part{Kind: llm.Text, Text: d.Text.Text()})
 	case "thinking_delta":
 		b.Thinking = append(b.Thinking, d.Thinking...)
-		a.show(b, llm.Part{Kind: llm.Thinking, Text: d.Thinking.Text()})
+		a.sendPart(b, llm.Part{Kind: llm.Thinking, Text: d.Thinking.Text()})
 	case "signature_delta":
 		b.Signature = append(b.Signature, d.Signature...)
-		a.held(len(d.Signature))
+		a.hold(len(d.Signature))
 	case "input_json_delta":
 		text := d.Input.Text()
 		b.input = append(b.input, text...)
 		if text != "" && b.kind() == llm.Call {
-			a.show(b, llm.Part{Kind: llm.Call, Input: text})
+			a.sendPart(b, llm.Part{Kind: llm.Call, Input: text})
 		} else {
-			a.held(len(text))
+			a.hold(len(text))
 		}
 	case "citations_delta":
 		b.Citations = append(b.Citations, d.Citation)
-		a.held(len(d.Citation))
-		a.cite(d.Citation)
+		a.hold(len(d.Citation))
+		a.sendSources(d.Citation)
 	}
 }
 
-// held counts n bytes of content that show only when their block ends.
-func (a *answer) held(n int) {
+// hold counts n bytes of content that show only when their block ends.
+func (a *answer) hold(n int) {
 	if n > 0 {
 		a.out.Beat()
 		a.out.Hold(n)
 	}
 }
 
-// stop closes a block: what has to go back as it is becomes its State.
-func (a *answer) stop(b *block) {
+// closeBlock closes a block: what has to go back as it is becomes its State.
+func (a *answer) closeBlock(b *block) {
 	maps.DeleteFunc(a.open, func(_ int, o *block) bool { return o == b })
 	a.order = slices.DeleteFunc(a.order, func(o *block) bool { return o == b })
-	if !b.grew {
+	if !b.gotDelta {
 		for _, c := range b.Citations {
-			a.cite(c)
+			a.sendSources(c)
 		}
 	}
-	raw := b.whole()
+	raw := b.rawBlock()
 	if b.kind() != llm.Text || len(b.Text) > 0 {
 		a.content = append(a.content, raw)
 	}
 	switch kind := b.kind(); kind {
 	case llm.Text:
 		if len(b.Citations) > 0 && len(b.Text) > 0 {
-			a.show(b, llm.Part{Kind: kind, State: raw})
+			a.sendPart(b, llm.Part{Kind: kind, State: raw})
 		}
 	case llm.Thinking:
-		if len(b.Signature) > 0 || !a.signed && b.shown {
-			a.show(b, llm.Part{Kind: kind, State: raw})
+		if len(b.Signature) > 0 || !a.needsSignature && b.shown {
+			a.sendPart(b, llm.Part{Kind: kind, State: raw})
 		}
 	case llm.Call:
 		p := llm.Part{Kind: kind}
@@ -259,25 +259,25 @@ func (a *answer) stop(b *block) {
 			p.State = raw
 		}
 		if p.Input != "" || p.State != nil {
-			a.show(b, p)
+			a.sendPart(b, p)
 		}
 	case llm.Result:
-		text, failed := told(b.Content)
-		a.show(b, llm.Part{Kind: kind, ID: b.For, Remote: true, Text: text, Failed: failed || b.Failed, State: raw})
+		text, failed := resultText(b.Content)
+		a.sendPart(b, llm.Part{Kind: kind, ID: b.ToolUseID, Remote: true, Text: text, Failed: failed || b.Failed, State: raw})
 	case llm.Opaque:
 		if len(raw) > 0 {
-			a.show(b, llm.Part{Kind: kind, State: raw})
+			a.sendPart(b, llm.Part{Kind: kind, State: raw})
 		}
 	}
 }
 
-// whole is the block as it would have come in one piece: as it came, if it did.
-func (b *block) whole() json.RawMessage {
-	if !b.grew {
+// rawBlock is the block as it would have come in one piece: as it came, if it did.
+func (b *block) rawBlock() json.RawMessage {
+	if !b.gotDelta {
 		return b.raw
 	}
 	var fields map[string]json.RawMessage
-	if decode(b.raw, &fields) != nil || fields == nil {
+	if decodeLenient(b.raw, &fields) != nil || fields == nil {
 		return b.raw
 	}
 	switch b.kind() {
@@ -291,7 +291,7 @@ func (b *block) whole() json.RawMessage {
 		}
 	}
 	if len(b.Citations) > 0 {
-		fields["citations"] = append(append([]byte{'['}, bytes.Join(plain(b.Citations), []byte{','})...), ']')
+		fields["citations"] = append(append([]byte{'['}, bytes.Join(toBytes(b.Citations), []byte{','})...), ']')
 	}
 	data, err := marshal(fields)
 	if err != nil {
@@ -300,7 +300,7 @@ func (b *block) whole() json.RawMessage {
 	return data
 }
 
-func plain(list []json.RawMessage) [][]byte {
+func toBytes(list []json.RawMessage) [][]byte {
 	out := make([][]byte, 0, len(list))
 	for _, raw := range list {
 		out = append(out, raw)
@@ -308,14 +308,14 @@ func plain(list []json.RawMessage) [][]byte {
 	return out
 }
 
-// next begins another round, and returns the blocks of the last one.
-func (a *answer) next() []json.RawMessage {
+// nextRound begins another round, and returns the blocks of the last one.
+func (a *answer) nextRound() []json.RawMessage {
 	said := a.content
-	a.before, a.usage = a.total(), usage{}
-	a.content, a.end = nil, ""
-	a.started, a.blocks = false, 0
+	a.earlierUsage, a.usage = a.totalUsage(), usage{}
+	a.content, a.stopReason = nil, ""
+	a.started, a.roundBlocks = false, 0
 	return said
 }
 
-// total is what all rounds have used.
-func (a *answer) total() llm.Usage { return a.before.Add(a.usage.normal()) }
+// totalUsage is what all rounds have used.
+func (a *answer) totalUsage() llm.Usage { return a.earlierUsage.Add(a.usage.toLLM()) }

@@ -48,15 +48,15 @@ type Options struct {
 
 // A Model is a model behind an endpoint for Messages.
 type Model struct {
-	o      Options
-	facts  facts
-	own    bool // the host is Anthropic's
-	client adapter.Client
-	told   llm.Notices // those the user has seen
+	o           Options
+	facts       facts
+	onAnthropic bool // the host is Anthropic's
+	client      adapter.Client
+	notices     llm.Notices // those the user has seen
 
-	mu      sync.Mutex
-	ceiling int               // most output tokens the server takes; 0 is not known
-	refused map[[32]byte]bool // thinking it would not take back
+	mu              sync.Mutex
+	maxOutput       int               // most output tokens the server takes; 0 is not known
+	refusedThinking map[[32]byte]bool // thinking it would not take back
 }
 
 // New returns the model that o describes. Nothing is sent before Stream.
@@ -67,7 +67,7 @@ func New(o Options) *Model {
 	if o.Learned == nil {
 		o.Learned = &wire.LearnedLimits{}
 	}
-	own := official(o.BaseURL)
+	own := isAnthropic(o.BaseURL)
 	headers := map[string]string{"Anthropic-Version": apiVersion}
 	if o.Key != "" {
 		headers["X-Api-Key"] = o.Key
@@ -79,16 +79,16 @@ func New(o Options) *Model {
 		headers[http.CanonicalHeaderKey(name)] = value
 	}
 	return &Model{
-		o:       o,
-		facts:   factsOf(o.Model, own),
-		own:     own,
-		client:  adapter.Client{HTTP: o.HTTP, Headers: headers},
-		refused: map[[32]byte]bool{},
+		o:               o,
+		facts:           factsOf(o.Model, own),
+		onAnthropic:     own,
+		client:          adapter.Client{HTTP: o.HTTP, Headers: headers},
+		refusedThinking: map[[32]byte]bool{},
 	}
 }
 
-// official reports whether a base URL is Anthropic's own.
-func official(base string) bool {
+// isAnthropic reports whether a base URL is Anthropic's own.
+func isAnthropic(base string) bool {
 	u, err := url.Parse(base)
 	return err == nil && u.Hostname() == "api.anthropic.com"
 }
@@ -102,7 +102,7 @@ func Origin(model string) string { return "anthropic/" + factsOf(model, false).n
 
 // Body returns exactly what Stream would send for req.
 func (m *Model) Body(req llm.Request) ([]byte, error) {
-	body, _ := m.compile(req, turn{})
+	body, _ := m.compile(req, attemptState{})
 	return marshal(body)
 }
 
@@ -113,7 +113,7 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		return m.named(err)
+		return m.withProvider(err)
 	})
 	if m.facts.claude {
 		return s
@@ -121,50 +121,50 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return filter.Calls(req)(filter.Think(filter.ThinkOptions{})(s))
 }
 
-// pauses bounds how often an answer that pauses is sent back to go on.
-const pauses = 16
+// maxPauses bounds how often an answer that pauses is sent back to go on.
+const maxPauses = 16
 
 // answer reads one answer, sent back as often as the server pauses in it to
 // work with its own tools.
 func (m *Model) answer(ctx context.Context, req llm.Request, out *llm.Out) error {
-	a := &answer{out: out, names: back(req.Tools), signed: m.facts.claude}
-	var t turn
-	for range pauses {
+	a := &answer{out: out, names: originalNames(req.Tools), needsSignature: m.facts.claude}
+	var t attemptState
+	for range maxPauses {
 		res, err := m.ask(ctx, req, &t, out)
 		if err != nil || res == nil {
 			return err
 		}
-		err = a.read(res.Body)
+		err = a.readBody(res.Body)
 		res.Body.Close()
-		if err != nil || !a.paused() {
+		if err != nil || !a.isPaused() {
 			return err
 		}
-		t.said = slices.Concat(t.said, a.next())
+		t.pausedBlocks = slices.Concat(t.pausedBlocks, a.nextRound())
 	}
-	a.report()
-	return &llm.Error{Fault: llm.Server, Code: pause, Message: "the answer paused again and again"}
+	a.sendUsage()
+	return &llm.Error{Fault: llm.Server, Code: stopPause, Message: "the answer paused again and again"}
 }
 
-// attempts bounds how often a request is sent that the server keeps refusing,
+// maxAttempts bounds how often a request is sent that the server keeps refusing,
 // each time without something else.
-const attempts = 5
+const maxAttempts = 5
 
 // ask sends req, again where the server can be humored. The caller closes the
 // body of the response; there is none once the consumer has left.
-func (m *Model) ask(ctx context.Context, req llm.Request, t *turn, out *llm.Out) (*http.Response, error) {
+func (m *Model) ask(ctx context.Context, req llm.Request, t *attemptState, out *llm.Out) (*http.Response, error) {
 	for attempt := 1; !out.Stopped(); attempt++ {
 		body, notices := m.compile(req, *t)
-		m.told.SendOnce(out, notices...)
+		m.notices.SendOnce(out, notices...)
 		res, err := m.post(ctx, body)
 		if err == nil || ctx.Err() != nil {
 			return res, err
 		}
-		fault := m.named(err)
-		notice, ok := m.heal(fault, body, t)
-		if !ok || attempt == attempts {
+		fault := m.withProvider(err)
+		notice, ok := m.downgrade(fault, body, t)
+		if !ok || attempt == maxAttempts {
 			return nil, fault
 		}
-		m.told.SendOnce(out, notice)
+		m.notices.SendOnce(out, notice)
 	}
 	return nil, nil
 }
@@ -186,7 +186,7 @@ func (m *Model) post(ctx context.Context, body map[string]any) (*http.Response, 
 	return m.client.Post(ctx, address.JoinPath("v1/messages").String(), data, more)
 }
 
-// named fills in who failed.
-func (m *Model) named(err error) *llm.Error {
+// withProvider fills in who failed.
+func (m *Model) withProvider(err error) *llm.Error {
 	return wire.WithProvider(err, wire.Options{Provider: m.o.Provider, URL: m.o.BaseURL, Key: m.o.KeyName})
 }

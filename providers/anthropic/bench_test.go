@@ -22,9 +22,9 @@ const ending = "event: message_delta\n" + `data: {"type":"message_delta","delta"
 func produce(body io.Reader) func(context.Context, *llm.Out) error {
 	return func(_ context.Context, out *llm.Out) error {
 		a := answer{out: out}
-		err := a.read(body)
-		if err == nil && a.paused() {
-			a.next()
+		err := a.readBody(body)
+		if err == nil && a.isPaused() {
+			a.nextRound()
 			return wire.ErrInterrupted
 		}
 		return err

@@ -29,7 +29,7 @@ func TestParse(t *testing.T) {
 		{"glm-5.3", "", newest, false},
 		{"qwen3-claude-opus-4-distill", "", newest, false},
 	} {
-		family, v, ok := parse(test.id)
+		family, v, ok := parseModelID(test.id)
 		if family != test.family || v != test.version || ok != test.ok {
 			t.Errorf("%s: %q %v %t, want %q %v %t", test.id, family, v, ok, test.family, test.version, test.ok)
 		}

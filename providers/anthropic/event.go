@@ -48,12 +48,12 @@ type delta struct {
 	Reason    string          `json:"stop_reason"`
 }
 
-// A head is what the beginning of a block says, of whatever type it is.
-type head struct {
+// A blockHead is what the beginning of a block says, of whatever type it is.
+type blockHead struct {
 	Type      string            `json:"type"`
 	ID        string            `json:"id"`
 	Name      string            `json:"name"`
-	For       string            `json:"tool_use_id"`
+	ToolUseID string            `json:"tool_use_id"`
 	Text      wire.Quoted       `json:"text"`
 	Thinking  wire.Quoted       `json:"thinking"`
 	Signature wire.Quoted       `json:"signature"`
@@ -63,9 +63,9 @@ type head struct {
 	Failed    bool              `json:"is_error"`
 }
 
-// decode reads data into v. A field of another type than it should have is
+// decodeLenient reads data into v. A field of another type than it should have is
 // passed over, for the rest of the event may say enough.
-func decode(data []byte, v any) error {
+func decodeLenient(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		return nil
@@ -87,34 +87,34 @@ type usage struct {
 // add takes over what v says. No prompt is empty: services that say so at the
 // end have said the truth at the beginning.
 func (u *usage) add(v usage) {
-	if value(v.Input)+value(v.Read)+value(v.Written) > 0 {
-		replace(&u.Input, v.Input)
-		replace(&u.Read, v.Read)
-		replace(&u.Written, v.Written)
+	if tokenCount(v.Input)+tokenCount(v.Read)+tokenCount(v.Written) > 0 {
+		setIfPresent(&u.Input, v.Input)
+		setIfPresent(&u.Read, v.Read)
+		setIfPresent(&u.Written, v.Written)
 	}
-	replace(&u.Output, v.Output)
-	replace(&u.OutputOf.Thinking, v.OutputOf.Thinking)
+	setIfPresent(&u.Output, v.Output)
+	setIfPresent(&u.OutputOf.Thinking, v.OutputOf.Thinking)
 }
 
-func replace(old **float64, new *float64) {
+func setIfPresent(old **float64, new *float64) {
 	if new != nil {
 		*old = new
 	}
 }
 
-// normal is u as parley counts.
-func (u *usage) normal() llm.Usage {
+// toLLM is u as parley counts.
+func (u *usage) toLLM() llm.Usage {
 	return llm.Usage{
-		Input:      value(u.Input) + value(u.Read) + value(u.Written),
-		CacheRead:  value(u.Read),
-		CacheWrite: value(u.Written),
-		Output:     value(u.Output),
-		Thinking:   value(u.OutputOf.Thinking),
+		Input:      tokenCount(u.Input) + tokenCount(u.Read) + tokenCount(u.Written),
+		CacheRead:  tokenCount(u.Read),
+		CacheWrite: tokenCount(u.Written),
+		Output:     tokenCount(u.Output),
+		Thinking:   tokenCount(u.OutputOf.Thinking),
 	}
 }
 
-// value is a number of tokens, 0 if it cannot be one.
-func value(n *float64) int {
+// tokenCount is a number of tokens, 0 if it cannot be one.
+func tokenCount(n *float64) int {
 	if n == nil || !(*n > 0 && *n < 1<<40) {
 		return 0
 	}

@@ -16,12 +16,12 @@ import (
 // calls at the end of their message; their results at the beginning of the next;
 // and no text without a word in it.
 type history struct {
-	origin  string
-	refused map[[32]byte]bool // thinking to leave out
-	bare    int               // messages from here on go without thinking; -1 if none
-	files   bool              // documents are taken
-	ids     ids
-	list    []*message
+	origin    string
+	refused   map[[32]byte]bool // thinking to leave out
+	plainFrom int               // messages from here on go without thinking; -1 if none
+	takesPDFs bool              // documents are taken
+	ids       callIDs
+	list      []*message
 }
 
 // message is a message on the wire, its blocks in two groups: what opens a
@@ -42,8 +42,8 @@ func (m *message) content() []any {
 // verbatim is a block that goes back as it came.
 type verbatim = json.RawMessage
 
-// open returns the message to add to: the last one, if the role is its own.
-func (h *history) open(role string) *message {
+// messageFor returns the message to add to: the last one, if the role is its own.
+func (h *history) messageFor(role string) *message {
 	if n := len(h.list); n > 0 && h.list[n-1].role == role {
 		return h.list[n-1]
 	}
@@ -58,70 +58,70 @@ func (h *history) add(messages []llm.Message, said []json.RawMessage) {
 		switch m.Role {
 		case llm.RoleUser:
 			if blocks := h.content(m.Parts); len(blocks) > 0 {
-				u := h.open("user")
+				u := h.messageFor("user")
 				u.blocks = append(u.blocks, blocks...)
 			}
 		case llm.RoleAssistant:
-			h.assistant(m, h.bare >= 0 && i >= h.bare)
+			h.addAssistant(m, h.plainFrom >= 0 && i >= h.plainFrom)
 		case llm.RoleTool:
-			h.results(m.Parts)
+			h.addResults(m.Parts)
 		}
 	}
 	for _, block := range said {
-		a := h.open("assistant")
+		a := h.messageFor("assistant")
 		a.blocks = append(a.blocks, verbatim(block))
 	}
 }
 
-// assistant adds a message of the model's. What has no text, call or block of
+// addAssistant adds a message of the model's. What has no text, call or block of
 // its own to send is left out.
-func (h *history) assistant(m llm.Message, bare bool) {
+func (h *history) addAssistant(m llm.Message, bare bool) {
 	own := m.Origin == h.origin
 	var blocks, calls []any
 	h.ids.now = map[string][]string{}
-	paired := pairs(m.Parts)
+	paired := completePairs(m.Parts)
 	for _, p := range m.Parts {
 		switch {
 		case own && p.State != nil && p.Kind != llm.Call && p.Kind != llm.Result:
-			if block, ok := h.replay(p, bare); ok {
+			if block, ok := h.replayBlock(p, bare); ok {
 				blocks = append(blocks, block)
 			}
-		case p.Kind == llm.Text && !blank(p.Text):
+		case p.Kind == llm.Text && !isBlank(p.Text):
 			blocks = append(blocks, textBlock(p.Text))
 		case p.Kind == llm.Media:
-			blocks = append(blocks, textBlock(leftOut(p)))
+			blocks = append(blocks, textBlock(omittedFile(p)))
 		case p.Remote && own && p.State != nil && paired[p.ID]:
 			blocks = append(blocks, verbatim(p.State))
 		case p.Kind == llm.Call && !p.Remote:
-			calls = append(calls, h.call(p))
+			calls = append(calls, h.encodeCall(p))
 		}
 	}
 	// An answer that was used up by thinking may not go back with it.
-	if n := len(blocks); n > 0 && len(calls) == 0 && thinks(blocks[n-1]) {
-		blocks = slices.DeleteFunc(blocks, thinks)
+	if n := len(blocks); n > 0 && len(calls) == 0 && isThinking(blocks[n-1]) {
+		blocks = slices.DeleteFunc(blocks, isThinking)
 	}
 	if len(blocks)+len(calls) == 0 {
 		return
 	}
-	a := h.open("assistant")
+	a := h.messageFor("assistant")
 	a.blocks, a.tools = append(a.blocks, blocks...), append(a.tools, calls...)
 }
 
-// replay is a part's own block, if the server should see it again.
-func (h *history) replay(p llm.Part, bare bool) (any, bool) {
+// replayBlock is a part's own block, if the server should see it again.
+func (h *history) replayBlock(p llm.Part, bare bool) (any, bool) {
 	block := verbatim(p.State)
 	switch {
-	case thinks(block) && (bare || h.refused[sha256.Sum256(p.State)]):
+	case isThinking(block) && (bare || h.refused[sha256.Sum256(p.State)]):
 		return nil, false
-	case p.Kind == llm.Text && blank(p.Text):
+	case p.Kind == llm.Text && isBlank(p.Text):
 		return nil, false
 	}
 	return block, json.Valid(p.State)
 }
 
-// pairs says which tools of the server's have both call and result: alone,
+// completePairs says which tools of the server's have both call and result: alone,
 // neither is taken.
-func pairs(parts []llm.Part) map[string]bool {
+func completePairs(parts []llm.Part) map[string]bool {
 	calls, both := map[string]bool{}, map[string]bool{}
 	for _, p := range parts {
 		switch {
@@ -135,7 +135,7 @@ func pairs(parts []llm.Part) map[string]bool {
 	return both
 }
 
-func (h *history) call(p llm.Part) map[string]any {
+func (h *history) encodeCall(p llm.Part) map[string]any {
 	input, ok := llm.Arguments(p.Input)
 	if !ok { // what the model wrote cannot be parsed, and the format wants an object
 		input = []byte("{}")
@@ -143,10 +143,10 @@ func (h *history) call(p llm.Part) map[string]any {
 	return map[string]any{"type": "tool_use", "id": h.ids.call(p.ID), "name": wireName(p.Name), "input": input}
 }
 
-// results adds what tools answered. Images belong into the result, unless it
+// addResults adds what tools answered. Images belong into the result, unless it
 // reports an error: then it may hold text only, and they follow.
-func (h *history) results(parts []llm.Part) {
-	u := h.open("user")
+func (h *history) addResults(parts []llm.Part) {
+	u := h.messageFor("user")
 	for i, p := range parts {
 		if p.Kind != llm.Result {
 			continue
@@ -156,7 +156,7 @@ func (h *history) results(parts []llm.Part) {
 			continue
 		}
 		text := p.Text
-		if blank(text) {
+		if isBlank(text) {
 			text = "(no output)"
 		}
 		block := map[string]any{"type": "tool_result", "tool_use_id": id, "content": text}
@@ -181,14 +181,14 @@ func (h *history) results(parts []llm.Part) {
 	}
 }
 
-// close returns the messages as they are sent. Going says that the assistant is
+// finish returns the messages as they are sent. Going says that the assistant is
 // to go on where it paused.
-func (h *history) close(going bool) []any {
+func (h *history) finish(going bool) []any {
 	if len(h.list) > 0 && h.list[0].role == "assistant" {
 		h.list = slices.Insert(h.list, 0, &message{role: "user", blocks: []any{textBlock("Go on.")}})
 	}
 	if n := len(h.list); n > 0 && h.list[n-1].role == "assistant" && !going {
-		h.open("user").blocks = []any{textBlock("Go on.")}
+		h.messageFor("user").blocks = []any{textBlock("Go on.")}
 	}
 	list := make([]any, 0, len(h.list))
 	for _, m := range h.list {
@@ -199,7 +199,7 @@ func (h *history) close(going bool) []any {
 
 func textBlock(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
 
-func blank(text string) bool { return strings.TrimSpace(text) == "" }
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // typeOf is the type of a block.
 func typeOf(block any) string {
@@ -215,8 +215,8 @@ func typeOf(block any) string {
 	return ""
 }
 
-// thinks reports whether a block is thinking, legible or not.
-func thinks(block any) bool {
+// isThinking reports whether a block is thinking, legible or not.
+func isThinking(block any) bool {
 	name := typeOf(block)
 	return name == "thinking" || name == "redacted_thinking"
 }

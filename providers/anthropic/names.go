@@ -10,17 +10,17 @@ import (
 	"parley/providers/llm"
 )
 
-// most is how long names and ids may be.
-const most = 64
+// maxName is how long names and ids may be.
+const maxName = 64
 
-// good reports whether s can be a name or an id: 1 to 64 letters, digits, _
+// isValidName reports whether s can be a name or an id: 1 to 64 letters, digits, _
 // and -.
-func good(s string) bool {
-	return s != "" && len(s) <= most && clean(s) == s
+func isValidName(s string) bool {
+	return s != "" && len(s) <= maxName && cleanName(s) == s
 }
 
-// clean puts _ in the place of what may not be in a name.
-func clean(s string) string {
+// cleanName puts _ in the place of what may not be in a name.
+func cleanName(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
@@ -33,15 +33,15 @@ func clean(s string) string {
 // wireName is a tool's name as every service takes it: at most 64 letters,
 // digits, _ and -. Equal names give equal names, different ones different.
 func wireName(name string) string {
-	if good(name) {
+	if isValidName(name) {
 		return name
 	}
-	start := clean(name)
-	return start[:min(len(start), most-9)] + "_" + hash(name)[:8]
+	start := cleanName(name)
+	return start[:min(len(start), maxName-9)] + "_" + hash(name)[:8]
 }
 
-// back maps the names on the wire of tools that had to be renamed to ours.
-func back(tools []llm.Tool) map[string]string {
+// originalNames maps the names on the wire of tools that had to be renamed to ours.
+func originalNames(tools []llm.Tool) map[string]string {
 	names := map[string]string{}
 	for _, t := range tools {
 		if name := wireName(t.Name); name != t.Name {
@@ -51,17 +51,17 @@ func back(tools []llm.Tool) map[string]string {
 	return names
 }
 
-// ids give the calls of a history ids that the format takes: clean, and no two
+// callIDs give the calls of a history ids that the format takes: clean, and no two
 // the same. Some servers number the calls of every answer from 0.
-type ids struct {
+type callIDs struct {
 	used map[string]bool
 	now  map[string][]string // ids of the last message's calls, still to be answered
 }
 
 // call returns the id of a call on the wire.
-func (s *ids) call(id string) string {
+func (s *callIDs) call(id string) string {
 	sent := id
-	if !good(id) {
+	if !isValidName(id) {
 		sent = "toolu_" + hash(id)[:24]
 	}
 	for n := 2; s.used[sent]; n++ {
@@ -74,7 +74,7 @@ func (s *ids) call(id string) string {
 
 // result returns the id on the wire of the call that a result answers, if there
 // is one.
-func (s *ids) result(id string) (string, bool) {
+func (s *callIDs) result(id string) (string, bool) {
 	open := s.now[id]
 	if len(open) == 0 {
 		return "", false
@@ -83,8 +83,8 @@ func (s *ids) result(id string) (string, bool) {
 	return open[0], true
 }
 
-// mint makes an id for a call that came without.
-func mint() string { return "toolu_" + rand.Text() }
+// newCallID makes an id for a call that came without.
+func newCallID() string { return "toolu_" + rand.Text() }
 
 func hash(s string) string {
 	sum := sha256.Sum256([]byte(s))

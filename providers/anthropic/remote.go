@@ -8,15 +8,15 @@ import (
 	"parley/providers/llm"
 )
 
-// cite sends what the answer cites, each source once.
-func (a *answer) cite(raw json.RawMessage) {
+// sendSources sends what the answer cites, each source once.
+func (a *answer) sendSources(raw json.RawMessage) {
 	var c struct {
 		URL      string `json:"url"`
 		Title    string `json:"title"`
 		Document string `json:"document_title"`
 		Text     string `json:"cited_text"`
 	}
-	if len(raw) == 0 || decode(raw, &c) != nil {
+	if len(raw) == 0 || decodeLenient(raw, &c) != nil {
 		return
 	}
 	if c.Title == "" {
@@ -30,31 +30,31 @@ func (a *answer) cite(raw json.RawMessage) {
 		a.cited = map[string]bool{}
 	}
 	a.cited[key] = true
-	a.opened++
+	a.blocks++
 	a.out.Send(llm.Delta{
-		Block: "b" + strconv.Itoa(a.opened),
+		Block: "b" + strconv.Itoa(a.blocks),
 		Part:  llm.Part{Kind: llm.Source, URL: c.URL, Name: c.Title, Text: c.Text},
 	})
 }
 
-// legible are the fields of a tool's result that a user can read, in the
+// readableFields are the fields of a tool's result that a user can read, in the
 // order in which they are told; what is in the last two is searched in turn.
-var legible = []string{"title", "url", "text", "stdout", "stderr", "error_code", "error_message", "data", "content", "source"}
+var readableFields = []string{"title", "url", "text", "stdout", "stderr", "error_code", "error_message", "data", "content", "source"}
 
-// told is what the result of a tool of the server's says, a line for each field,
+// resultText is what the result of a tool of the server's says, a line for each field,
 // and whether it reports an error. The forms of results differ from tool to
 // tool.
-func told(raw json.RawMessage) (text string, failed bool) {
+func resultText(raw json.RawMessage) (text string, failed bool) {
 	var v any
 	if len(raw) == 0 || json.Unmarshal(raw, &v) != nil {
 		return "", false
 	}
 	var lines []string
-	tell(v, &lines, &failed)
+	collectText(v, &lines, &failed)
 	return strings.Join(lines, "\n"), failed
 }
 
-func tell(v any, lines *[]string, failed *bool) {
+func collectText(v any, lines *[]string, failed *bool) {
 	switch v := v.(type) {
 	case string:
 		if v != "" {
@@ -62,18 +62,18 @@ func tell(v any, lines *[]string, failed *bool) {
 		}
 	case []any:
 		for _, item := range v {
-			tell(item, lines, failed)
+			collectText(item, lines, failed)
 		}
 	case map[string]any:
 		if code, ok := v["error_code"].(string); ok && code != "" {
 			*failed = true
 		}
-		for _, field := range legible {
+		for _, field := range readableFields {
 			if field == "data" && v["type"] != "text" { // base64
 				continue
 			}
 			if inner, ok := v[field]; ok {
-				tell(inner, lines, failed)
+				collectText(inner, lines, failed)
 			}
 		}
 	}

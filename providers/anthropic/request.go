@@ -12,88 +12,88 @@ import (
 	"parley/providers/schema"
 )
 
-// A turn is what has happened since a request was first sent.
-type turn struct {
-	said  []json.RawMessage // blocks of an answer that paused
-	limit int               // most output tokens that fit behind this history; 0 is not known
-	quiet bool              // this history goes only without thinking
+// A attemptState is what has happened since a request was first sent.
+type attemptState struct {
+	pausedBlocks []json.RawMessage // blocks of an answer that paused
+	limit        int               // most output tokens that fit behind this history; 0 is not known
+	noThinking   bool              // this history goes only without thinking
 }
 
-// unstreamed is how many output tokens a whole answer may have: by the SDK's
+// maxUnstreamed is how many output tokens a whole answer may have: by the SDK's
 // reckoning, as many as come in the ten minutes a connection stays open.
-const unstreamed = 21_333
+const maxUnstreamed = 21_333
 
 // compile writes req as the body of a request, and what of it had to be left
 // out, for the user to see.
-func (m *Model) compile(req llm.Request, t turn) (body map[string]any, notices []string) {
+func (m *Model) compile(req llm.Request, t attemptState) (body map[string]any, notices []string) {
 	m.mu.Lock()
-	refused, ceiling := maps.Clone(m.refused), m.ceiling
+	refused, ceiling := maps.Clone(m.refusedThinking), m.maxOutput
 	m.mu.Unlock()
 	learned := m.o.Learned.All()
 	cured := func(name string) bool { _, ok := learned[name]; return ok }
 
 	req = req.VerbosityInPrompt()
-	limit := m.limit(req, ceiling, t.limit)
+	limit := m.outputLimit(req, ceiling, t.limit)
 	body = map[string]any{"model": m.o.Model, "max_tokens": limit, "stream": !m.o.NoStream}
 	h := &history{
-		origin: m.Origin(), refused: refused, files: m.facts.claude, bare: -1,
-		ids: ids{used: map[string]bool{}, now: map[string][]string{}},
+		origin: m.Origin(), refused: refused, takesPDFs: m.facts.claude, plainFrom: -1,
+		ids: callIDs{used: map[string]bool{}, now: map[string][]string{}},
 	}
-	p := m.think(req, limit, t.quiet, h)
-	p.put(body)
-	notices = slices.Concat(p.notices, m.settings(body, req.Settings, p.on(m.facts)))
+	p := m.think(req, limit, t.noThinking, h)
+	p.addTo(body)
+	notices = slices.Concat(p.notices, m.addSettings(body, req.Settings, p.isOn(m.facts)))
 
 	system := req.System
 	if req.AnswerSchema != nil {
-		system = m.shape(body, system, req.AnswerSchema, cured(cureAnswer))
+		system = m.addAnswerSchema(body, system, req.AnswerSchema, cured(downgradeAnswer))
 	}
-	if !blank(system) {
+	if !isBlank(system) {
 		body["system"] = []any{textBlock(system)}
 	}
-	h.add(req.Messages, t.said)
-	body["messages"] = h.close(len(t.said) > 0)
-	if m.facts.fill && p.thinking["type"] != typeDisabled {
-		fill(body)
+	h.add(req.Messages, t.pausedBlocks)
+	body["messages"] = h.finish(len(t.pausedBlocks) > 0)
+	if m.facts.needsThinking && p.thinking["type"] != typeDisabled {
+		fillThinking(body)
 	}
-	m.tools(body, req)
-	notices = append(notices, m.choose(body, req.Settings, p)...)
-	mark(body)
-	for _, c := range cures {
+	m.addTools(body, req)
+	notices = append(notices, m.addToolChoice(body, req.Settings, p)...)
+	markCache(body)
+	for _, c := range downgrades {
 		if cured(c.name) {
 			c.apply(body)
 		}
 	}
-	m.override(body)
+	m.mergeUserFields(body)
 	return body, notices
 }
 
 // think plans how much to think behind a history, and keeps the two apart where
 // they do not go together.
-func (m *Model) think(req llm.Request, limit int, quiet bool, h *history) plan {
-	off := plan{thinking: map[string]any{"type": typeDisabled}}
+func (m *Model) think(req llm.Request, limit int, quiet bool, h *history) thinkingPlan {
+	off := thinkingPlan{thinking: map[string]any{"type": typeDisabled}}
 	p := m.plan(req, limit)
 	if quiet {
 		p = off
 	}
-	if start := loop(req.Messages); start >= 0 && m.facts.claude {
-		if p.budgeted() && !h.leads(req.Messages[start]) {
+	if start := openToolLoop(req.Messages); start >= 0 && m.facts.claude {
+		if p.isBudgeted() && !h.leadsWithThinking(req.Messages[start]) {
 			// A running loop of tools is refused unless thinking opens it, so one
 			// that began without has to end without.
 			off.notices = []string{"thinking is off until the running tools are done: they were called without"}
 			p = off
 		}
 		if p.thinking["type"] == typeDisabled {
-			h.bare = start // and one without may hold none
+			h.plainFrom = start // and one without may hold none
 		}
 	}
-	if m.facts.binds && m.own && p.thinking["type"] == typeAdaptive {
+	if m.facts.bindsThinking && m.onAnthropic && p.thinking["type"] == typeAdaptive {
 		p.thinking["block_binding"] = map[string]any{"prefix_mismatch_behavior": "drop_block"}
 	}
 	return p
 }
 
-// put writes the plan into body.
-func (p plan) put(body map[string]any) {
+// addTo writes the plan into body.
+func (p thinkingPlan) addTo(body map[string]any) {
 	if p.thinking != nil {
 		body["thinking"] = p.thinking
 	}
@@ -102,11 +102,11 @@ func (p plan) put(body map[string]any) {
 	}
 }
 
-// limit is how many tokens the answer may have; the format wants a number.
-func (m *Model) limit(req llm.Request, ceiling, fits int) int {
-	limit := cmp.Or(req.MaxTokens, m.facts.limit)
+// outputLimit is how many tokens the answer may have; the format wants a number.
+func (m *Model) outputLimit(req llm.Request, ceiling, fits int) int {
+	limit := cmp.Or(req.MaxTokens, m.facts.maxOutput)
 	if m.o.NoStream && req.MaxTokens == 0 {
-		limit = min(limit, unstreamed)
+		limit = min(limit, maxUnstreamed)
 	}
 	for _, bound := range []int{ceiling, fits} {
 		if bound > 0 {
@@ -116,31 +116,31 @@ func (m *Model) limit(req llm.Request, ceiling, fits int) int {
 	return limit
 }
 
-// leads reports whether a message will be sent with thinking before all else.
-func (h *history) leads(m llm.Message) bool {
+// leadsWithThinking reports whether a message will be sent with thinking before all else.
+func (h *history) leadsWithThinking(m llm.Message) bool {
 	if m.Origin != h.origin {
 		return false
 	}
 	for _, p := range m.Parts {
-		if block, ok := h.replay(p, false); ok {
-			return thinks(block)
+		if block, ok := h.replayBlock(p, false); ok {
+			return isThinking(block)
 		}
-		if p.Kind != llm.Thinking && (p.Kind != llm.Text || !blank(p.Text)) {
+		if p.Kind != llm.Thinking && (p.Kind != llm.Text || !isBlank(p.Text)) {
 			return false
 		}
 	}
 	return false
 }
 
-// settings writes what the user set, without what the model is known to refuse.
-func (m *Model) settings(body map[string]any, s llm.Settings, thinking bool) (notices []string) {
+// addSettings writes what the user set, without what the model is known to refuse.
+func (m *Model) addSettings(body map[string]any, s llm.Settings, thinking bool) (notices []string) {
 	leave := func(field string) {
 		notices = append(notices, fmt.Sprintf("%s does not take %s; left out", m.o.Model, field))
 	}
 	sample := func(field string, value *float64) {
 		switch {
 		case value == nil:
-		case m.facts.claude && m.facts.fixed:
+		case m.facts.claude && m.facts.fixedSampling:
 			leave(field)
 		case m.facts.claude && thinking:
 			leave(field + " while it thinks")
@@ -162,7 +162,7 @@ func (m *Model) settings(body map[string]any, s llm.Settings, thinking bool) (no
 		}
 	}
 	slices.Sort(notices)
-	if stop := slices.DeleteFunc(slices.Clone(s.Stop), blank); len(stop) > 0 {
+	if stop := slices.DeleteFunc(slices.Clone(s.Stop), isBlank); len(stop) > 0 {
 		body["stop_sequences"] = stop
 	}
 	if s.User != "" {
@@ -171,12 +171,12 @@ func (m *Model) settings(body map[string]any, s llm.Settings, thinking bool) (no
 	return notices
 }
 
-// tools offers the tools of req. A history with calls needs them offered; if
+// addTools offers the tools of req. A history with calls needs them offered; if
 // there are none, what the calls say of them has to do.
-func (m *Model) tools(body map[string]any, req llm.Request) {
+func (m *Model) addTools(body map[string]any, req llm.Request) {
 	offered := req.Tools
 	if len(offered) == 0 {
-		offered = called(req.Messages)
+		offered = calledTools(req.Messages)
 	}
 	if len(offered) == 0 {
 		return
@@ -195,8 +195,8 @@ func (m *Model) tools(body map[string]any, req llm.Request) {
 	}
 }
 
-// called lists the tools that a history calls.
-func called(messages []llm.Message) []llm.Tool {
+// calledTools lists the tools that a history calls.
+func calledTools(messages []llm.Message) []llm.Tool {
 	var list []llm.Tool
 	for _, m := range messages {
 		for _, p := range m.Calls() {
@@ -208,8 +208,8 @@ func called(messages []llm.Message) []llm.Tool {
 	return list
 }
 
-// choose says which tool the model has to call, if any.
-func (m *Model) choose(body map[string]any, s llm.Settings, p plan) (notices []string) {
+// addToolChoice says which tool the model has to call, if any.
+func (m *Model) addToolChoice(body map[string]any, s llm.Settings, p thinkingPlan) (notices []string) {
 	if body["tools"] == nil || body["tool_choice"] != nil {
 		return nil
 	}
@@ -225,7 +225,7 @@ func (m *Model) choose(body map[string]any, s llm.Settings, p plan) (notices []s
 	default:
 		choice = map[string]any{"type": "tool", "name": wireName(s.ToolChoice)}
 	}
-	if choice["type"] != "auto" && (m.facts.free || m.facts.claude && p.budgeted()) {
+	if choice["type"] != "auto" && (m.facts.noForcedTool || m.facts.claude && p.isBudgeted()) {
 		notices = append(notices, m.o.Model+" cannot be made to call a tool while it thinks; the choice is its own")
 		choice = map[string]any{"type": "auto"}
 	}
@@ -238,10 +238,10 @@ func (m *Model) choose(body map[string]any, s llm.Settings, p plan) (notices []s
 	return notices
 }
 
-// shape asks for an answer that fits a schema: by the field for it, or, of a
+// addAnswerSchema asks for an answer that fits a schema: by the field for it, or, of a
 // model without one, by words, which it returns behind the system prompt.
-func (m *Model) shape(body map[string]any, system string, answer *llm.Schema, refused bool) string {
-	if m.facts.format && !refused {
+func (m *Model) addAnswerSchema(body map[string]any, system string, answer *llm.Schema, refused bool) string {
+	if m.facts.schemaFormat && !refused {
 		config, _ := body["output_config"].(map[string]any)
 		if config == nil {
 			config = map[string]any{}
@@ -254,10 +254,10 @@ func (m *Model) shape(body map[string]any, system string, answer *llm.Schema, re
 	return strings.TrimSpace(system + "\n\n" + words)
 }
 
-// mark tells the server what to keep in its cache: up to the tools, the system
+// markCache tells the server what to keep in its cache: up to the tools, the system
 // prompt, and the last block of the user's. Thinking and empty text cannot be
 // marked; neither is ever there.
-func mark(body map[string]any) {
+func markCache(body map[string]any) {
 	system, _ := body["system"].([]any)
 	tools, _ := body["tools"].([]any)
 	messages, _ := body["messages"].([]any)
@@ -278,9 +278,9 @@ func ephemeral(blocks []any) {
 	blocks[len(blocks)-1].(map[string]any)["cache_control"] = map[string]any{"type": "ephemeral"}
 }
 
-// override puts the user's own fields over ours. Tools are added, for the
+// mergeUserFields puts the user's own fields over ours. Tools are added, for the
 // server's own stand in the same list.
-func (m *Model) override(body map[string]any) {
+func (m *Model) mergeUserFields(body map[string]any) {
 	for field, value := range m.o.Body {
 		if list, ok := listOf(value); ok && field == "tools" {
 			ours, _ := body["tools"].([]any)
@@ -304,10 +304,10 @@ func listOf(value any) (list []any, ok bool) {
 func (m *Model) betas(body map[string]any) string {
 	var list []string
 	thinking, _ := body["thinking"].(map[string]any)
-	if m.own && thinking["block_binding"] != nil {
+	if m.onAnthropic && thinking["block_binding"] != nil {
 		list = append(list, "thinking-binding-controls-2026-08-01")
 	}
-	if m.own && thinking["type"] == typeEnabled && body["tools"] != nil {
+	if m.onAnthropic && thinking["type"] == typeEnabled && body["tools"] != nil {
 		list = append(list, "interleaved-thinking-2025-05-14")
 	}
 	for name, value := range m.o.Headers {

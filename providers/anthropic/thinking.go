@@ -8,103 +8,103 @@ import (
 )
 
 const (
-	leastBudget = 1024 // what Anthropic takes
-	leastAnswer = 1024 // what thinking leaves of the output
+	minBudget = 1024 // what Anthropic takes
+	minAnswer = 1024 // what thinking leaves of the output
 )
 
 // budgets are what a level is worth where only budgets are known, in the order
 // of llm.Efforts.
-var budgets = [6]int{0, leastBudget, 2048, 8192, 16384, 32000}
+var budgets = [6]int{0, minBudget, 2048, 8192, 16384, 32000}
 
-// levels are the reverse: budgets below a bound are worth the level.
-var levels = []struct {
+// budgetLevels are the reverse: budgets below a bound are worth the level.
+var budgetLevels = []struct {
 	below int
 	llm.Effort
 }{{1500, llm.EffortMinimal}, {4000, llm.EffortLow}, {12_000, llm.EffortMedium}, {24_000, llm.EffortHigh}}
 
-// A plan is how much a request lets the model think.
-type plan struct {
+// A thinkingPlan is how much a request lets the model think.
+type thinkingPlan struct {
 	thinking map[string]any // the field; nil sends none
 	effort   string         // output_config.effort; "" sends none
 	notices  []string
 }
 
-// on reports whether the model will think.
-func (p plan) on(f facts) bool {
+// isOn reports whether the model will think.
+func (p thinkingPlan) isOn(f facts) bool {
 	if p.thinking == nil {
-		return f.thinks
+		return f.thinksByDefault
 	}
 	return p.thinking["type"] != typeDisabled
 }
 
-// budgeted reports whether the model thinks by budget.
-func (p plan) budgeted() bool { return p.thinking["type"] == typeEnabled }
+// isBudgeted reports whether the model thinks by budget.
+func (p thinkingPlan) isBudgeted() bool { return p.thinking["type"] == typeEnabled }
 
 // plan says how to ask for what the request wants, with limit output tokens.
-func (m *Model) plan(req llm.Request, limit int) plan {
+func (m *Model) plan(req llm.Request, limit int) thinkingPlan {
 	f := m.facts
 	level := slices.Index(llm.Efforts, req.Effort)
 	asked := level >= 0 || req.Budget > 0
 	switch {
 	case f.mode == modeNone && asked && req.Effort != llm.EffortOff:
-		return plan{notices: []string{m.o.Model + " does not think; effort left out"}}
-	case f.mode == modeNone, !asked && !f.thinks:
-		return plan{}
+		return thinkingPlan{notices: []string{m.o.Model + " does not think; effort left out"}}
+	case f.mode == modeNone, !asked && !f.thinksByDefault:
+		return thinkingPlan{}
 	case !asked:
-		return plan{thinking: f.adaptive()}
+		return thinkingPlan{thinking: f.adaptiveThinking()}
 	case req.Effort == llm.EffortOff:
-		return m.silent()
+		return m.planOff()
 	case f.mode == modeBudget, f.mode == modeEither && req.Budget > 0:
-		return m.byBudget(req, level, limit)
+		return m.planBudget(req, level, limit)
 	}
 	if level < 0 {
-		level = slices.Index(llm.Efforts, levelOf(req.Budget))
+		level = slices.Index(llm.Efforts, effortOf(req.Budget))
 		notice := fmt.Sprintf("%s takes no thinking budget, using effort %s", m.o.Model, f.efforts[level])
-		return plan{thinking: f.adaptive(), effort: f.efforts[level], notices: []string{notice}}
+		return thinkingPlan{thinking: f.adaptiveThinking(), effort: f.efforts[level], notices: []string{notice}}
 	}
-	return plan{thinking: f.adaptive(), effort: f.efforts[level]}
+	return thinkingPlan{thinking: f.adaptiveThinking(), effort: f.efforts[level]}
 }
 
-// adaptive lets the model decide how much it thinks.
-func (f facts) adaptive() map[string]any {
+// adaptiveThinking lets the model decide how much it thinks.
+func (f facts) adaptiveThinking() map[string]any {
 	thinking := map[string]any{"type": typeAdaptive}
-	if f.shows {
+	if f.showsOnRequest {
 		thinking["display"] = "summarized"
 	}
 	return thinking
 }
 
-// silent switches thinking off, as far as the model lets us.
-func (m *Model) silent() plan {
+// planOff switches thinking off, as far as the model lets us.
+func (m *Model) planOff() thinkingPlan {
 	f := m.facts
-	switch f.off {
+	switch f.offType {
 	case typeDisabled:
-		return plan{thinking: map[string]any{"type": typeDisabled}}
+		return thinkingPlan{thinking: map[string]any{"type": typeDisabled}}
 	case typeBetween:
-		return plan{
+		return thinkingPlan{
 			thinking: map[string]any{"type": typeBetween}, effort: f.efforts[0],
 			notices: []string{m.o.Model + " cannot switch thinking off, only before the first tool; using " + f.efforts[0]},
 		}
 	}
-	return plan{
-		thinking: f.adaptive(), effort: f.efforts[0],
+	return thinkingPlan{
+		thinking: f.adaptiveThinking(), effort: f.efforts[0],
 		notices: []string{m.o.Model + " cannot switch thinking off, using " + f.efforts[0]},
 	}
 }
 
-// byBudget thinks by budget, which is part of the output and has to leave room
+// planBudget thinks by budget, which is part of the output and has to leave room
 // for the answer.
-func (m *Model) byBudget(req llm.Request, level, limit int) plan {
+func (m *Model) planBudget(req llm.Request, level, limit int) thinkingPlan {
 	budget := req.Budget
 	if budget == 0 {
 		budget = budgets[level]
 	}
-	if limit <= leastBudget {
-		notice := fmt.Sprintf("thinking is off: it needs more than %d output tokens", leastBudget)
-		return plan{thinking: map[string]any{"type": typeDisabled}, notices: []string{notice}}
+	if limit <= minBudget {
+		notice := fmt.Sprintf("thinking is off: it needs more than %d output tokens", minBudget)
+		return thinkingPlan{thinking: map[string]any{"type": typeDisabled}, notices: []string{notice}}
 	}
-	p := plan{}
-	if fits := max(leastBudget, min(budget, limit-leastAnswer)); fits != budget {
+	p := thinkingPlan{}
+	if fits := max(minBudget, min(budget, limit-minAnswer)); fits != budget {
 		p.notices = []string{fmt.Sprintf("thinking budget %d set to %d", budget, fits)}
 		budget = fits
 	}
@@ -115,9 +115,9 @@ func (m *Model) byBudget(req llm.Request, level, limit int) plan {
 	return p
 }
 
-// levelOf is the level that a budget is worth.
-func levelOf(budget int) llm.Effort {
-	for _, l := range levels {
+// effortOf is the level that a budget is worth.
+func effortOf(budget int) llm.Effort {
+	for _, l := range budgetLevels {
 		if budget < l.below {
 			return l.Effort
 		}
@@ -125,10 +125,10 @@ func levelOf(budget int) llm.Effort {
 	return llm.EffortMax
 }
 
-// loop is where a tool loop that is still running begins: the first message of
+// openToolLoop is where a tool loop that is still running begins: the first message of
 // the assistant's in the row of calls and results that ends the history; -1 if
 // the history ends otherwise.
-func loop(messages []llm.Message) int {
+func openToolLoop(messages []llm.Message) int {
 	last := len(messages) - 1
 	for last >= 0 && messages[last].Role != llm.RoleAssistant {
 		last--

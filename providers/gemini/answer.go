@@ -18,27 +18,27 @@ type answer struct {
 	out   *llm.Out
 	names map[string]string // tool names on the wire to ours
 
-	run    llm.Kind        // what the open block holds; "" if none is open
-	block  string          // its name
-	opened int             // blocks so far
-	tail   *llm.Delta      // see hold
-	calls  map[string]bool // by id
-	stub   *stub           // a call whose arguments are still arriving
-	said   bool            // something was sent that is not thinking
+	openKind      llm.Kind        // what the open block holds; "" if none is open
+	block         string          // its name
+	blocks        int             // blocks so far
+	heldSignature *llm.Delta      // see hold
+	calls         map[string]bool // by id
+	pendingCall   *pendingCall    // a call whose arguments are still arriving
+	hasContent    bool            // something was sent that is not thinking
 
-	last    chunk // its memory is used again
-	label   label
-	looked  int // chunks that were searched for the label
-	finish  string
-	words   string    // of the finish
-	blocked string    // why the prompt was not answered
-	token   string    // makes the answer go on; "" if it is at its end
-	usage   usage     // of this request
-	spent   llm.Usage // by those before
+	last          chunk // its memory is used again
+	label         label
+	labelChecks   int // chunks that were searched for the label
+	finish        string
+	finishMessage string    // of the finish
+	blocked       string    // why the prompt was not answered
+	continuation  string    // makes the answer go on; "" if it is at its end
+	usage         usage     // of this request
+	earlierUsage  llm.Usage // by those before
 }
 
-// take reads one chunk, which data is the text of.
-func (a *answer) take(c *chunk, data []byte) {
+// addChunk reads one chunk, which data is the text of.
+func (a *answer) addChunk(c *chunk, data []byte) {
 	if c.Feedback != nil && c.Feedback.Reason != "" {
 		a.blocked = c.Feedback.Reason
 	}
@@ -50,132 +50,132 @@ func (a *answer) take(c *chunk, data []byte) {
 		}
 		for j := range candidate.Content.Parts {
 			p := &candidate.Content.Parts[j]
-			if a.part(p) {
+			if a.addPart(p) {
 				continue
 			}
 			if raw == nil {
 				raw = rawParts(data)
 			}
-			a.odd(p, raw[i][j])
+			a.addOpaque(p, raw[i][j])
 		}
 		if candidate.Finish != "" && candidate.Finish != "FINISH_REASON_UNSPECIFIED" {
-			a.finish, a.words = candidate.Finish, candidate.Words
+			a.finish, a.finishMessage = candidate.Finish, candidate.Words
 		}
-		if candidate.Finish == continues {
-			a.token = candidate.Token
+		if candidate.Finish == finishContinuation {
+			a.continuation = candidate.Token
 		}
 	}
 }
 
-// part reads one part, and reports whether there was anything in it that shows.
-func (a *answer) part(p *piece) bool {
+// addPart reads one part, and reports whether there was anything in it that shows.
+func (a *answer) addPart(p *piece) bool {
 	switch {
 	case p.Call != nil:
-		a.call(p.Call, p.state())
+		a.addCall(p.Call, p.state())
 	case p.Blob != nil:
-		a.whole(llm.Part{Kind: llm.Media, MIME: p.Blob.MIME, Data: p.Blob.Data, State: p.state()})
+		a.sendWhole(llm.Part{Kind: llm.Media, MIME: p.Blob.MIME, Data: p.Blob.Data, State: p.state()})
 	case p.Text != "":
-		a.text(p.kind(), string(p.Text), p.state())
+		a.addText(p.kind(), string(p.Text), p.state())
 	default:
 		return false
 	}
 	return true
 }
 
-// odd reads a part with nothing to show: a signature, or what has no field in a
+// addOpaque reads a part with nothing to show: a signature, or what has no field in a
 // piece, such as code that Google ran. That goes back as it came.
-func (a *answer) odd(p *piece, raw json.RawMessage) {
-	if structured(raw) {
-		a.whole(llm.Part{Kind: llm.Opaque, State: raw})
+func (a *answer) addOpaque(p *piece, raw json.RawMessage) {
+	if hasObject(raw) {
+		a.sendWhole(llm.Part{Kind: llm.Opaque, State: raw})
 		return
 	}
 	if state := p.state(); state != nil {
-		a.hold(p.kind(), state)
+		a.holdSignature(p.kind(), state)
 	}
 }
 
-// text adds a piece of text or thinking.
-func (a *answer) text(kind llm.Kind, text string, state json.RawMessage) {
-	if a.run != kind || state != nil || a.tail != nil {
-		a.settle()
-		a.run, a.block = kind, a.open("b")
+// addText adds a piece of text or thinking.
+func (a *answer) addText(kind llm.Kind, text string, state json.RawMessage) {
+	if a.openKind != kind || state != nil || a.heldSignature != nil {
+		a.sendSignature()
+		a.openKind, a.block = kind, a.newBlock("b")
 	}
-	a.said = a.said || kind == llm.Text && strings.TrimSpace(text) != ""
+	a.hasContent = a.hasContent || kind == llm.Text && strings.TrimSpace(text) != ""
 	a.out.Send(llm.Delta{Block: a.block, Part: llm.Part{Kind: kind, Text: text, State: state}})
 	if state != nil {
-		a.run = ""
+		a.openKind = ""
 	}
 }
 
-// hold keeps a signature without text until it is known that the answer stands.
-func (a *answer) hold(kind llm.Kind, state json.RawMessage) {
-	a.settle()
-	a.tail = &llm.Delta{Block: a.open("b"), Part: llm.Part{Kind: kind, State: state}}
+// holdSignature keeps a signature without text until it is known that the answer stands.
+func (a *answer) holdSignature(kind llm.Kind, state json.RawMessage) {
+	a.sendSignature()
+	a.heldSignature = &llm.Delta{Block: a.newBlock("b"), Part: llm.Part{Kind: kind, State: state}}
 }
 
-// whole sends a part that comes in one piece.
-func (a *answer) whole(p llm.Part) {
-	a.settle()
-	a.said = true
-	a.out.Send(llm.Delta{Block: a.open("m"), Part: p})
+// sendWhole sends a part that comes in one piece.
+func (a *answer) sendWhole(p llm.Part) {
+	a.sendSignature()
+	a.hasContent = true
+	a.out.Send(llm.Delta{Block: a.newBlock("m"), Part: p})
 }
 
-// settle sends the signature that was held back. What follows is a new block.
-func (a *answer) settle() {
-	if a.tail != nil {
-		a.out.Send(*a.tail)
+// sendSignature sends the signature that was held back. What follows is a new block.
+func (a *answer) sendSignature() {
+	if a.heldSignature != nil {
+		a.out.Send(*a.heldSignature)
 	}
-	a.tail, a.run = nil, ""
+	a.heldSignature, a.openKind = nil, ""
 }
 
-// open names a new block.
-func (a *answer) open(prefix string) string {
-	a.opened++
-	return prefix + strconv.Itoa(a.opened)
+// newBlock names a new block.
+func (a *answer) newBlock(prefix string) string {
+	a.blocks++
+	return prefix + strconv.Itoa(a.blocks)
 }
 
-// call adds a call, or a part of the one that is arriving.
-func (a *answer) call(f *fragment, state json.RawMessage) {
-	if f.Name == "" && a.stub == nil {
+// addCall adds a call, or a part of the one that is arriving.
+func (a *answer) addCall(f *fragment, state json.RawMessage) {
+	if f.Name == "" && a.pendingCall == nil {
 		return
 	}
 	if f.Name != "" {
-		a.close()
-		a.settle()
+		a.finishCall()
+		a.sendSignature()
 		name := f.Name
 		if ours, ok := a.names[name]; ok {
 			name = ours
 		}
-		a.said = true
-		a.stub = &stub{block: a.open("c")}
-		id, repeated := a.unique(f.ID)
-		a.out.Send(llm.Delta{Block: a.stub.block, Part: llm.Part{Kind: llm.Call, ID: id, Repeated: repeated, Name: name, State: state}})
+		a.hasContent = true
+		a.pendingCall = &pendingCall{block: a.newBlock("c")}
+		id, repeated := a.uniqueID(f.ID)
+		a.out.Send(llm.Delta{Block: a.pendingCall.block, Part: llm.Part{Kind: llm.Call, ID: id, Repeated: repeated, Name: name, State: state}})
 	} else if state != nil {
-		a.out.Send(llm.Delta{Block: a.stub.block, Part: llm.Part{Kind: llm.Call, State: state}})
+		a.out.Send(llm.Delta{Block: a.pendingCall.block, Part: llm.Part{Kind: llm.Call, State: state}})
 	}
-	if n := a.stub.add(f); n > 0 {
+	if n := a.pendingCall.add(f); n > 0 {
 		a.out.Beat()
 		a.out.Hold(n)
 	}
 	if !f.More {
-		a.close()
+		a.finishCall()
 	}
 }
 
-// close sends the arguments of the call that was arriving.
-func (a *answer) close() {
-	if a.stub == nil {
+// finishCall sends the arguments of the call that was arriving.
+func (a *answer) finishCall() {
+	if a.pendingCall == nil {
 		return
 	}
-	a.out.Send(llm.Delta{Block: a.stub.block, Part: llm.Part{Kind: llm.Call, Input: a.stub.input()}})
-	a.stub = nil
+	a.out.Send(llm.Delta{Block: a.pendingCall.block, Part: llm.Part{Kind: llm.Call, Input: a.pendingCall.input()}})
+	a.pendingCall = nil
 }
 
-// unique returns id, or one of our own making if there is none, or another call
+// uniqueID returns id, or one of our own making if there is none, or another call
 // of this answer has it.
-func (a *answer) unique(id string) (own string, repeated bool) {
+func (a *answer) uniqueID(id string) (own string, repeated bool) {
 	if repeated = a.calls[id]; id == "" || repeated {
-		id = mintedID + rand.Text()
+		id = generatedIDPrefix + rand.Text()
 	}
 	if a.calls == nil {
 		a.calls = map[string]bool{}
@@ -184,18 +184,18 @@ func (a *answer) unique(id string) (own string, repeated bool) {
 	return id, repeated
 }
 
-// continues is the finish reason of an answer that goes on in another request.
-const continues = "CONTINUATION"
+// finishContinuation is the finish reason of an answer that goes on in another request.
+const finishContinuation = "CONTINUATION"
 
-// next makes ready for the request that the answer goes on in.
-func (a *answer) next() {
-	a.spent, a.usage = a.spent.Add(a.usage.normal()), usage{}
-	a.finish, a.words, a.token = "", "", ""
+// nextRequest makes ready for the request that the answer goes on in.
+func (a *answer) nextRequest() {
+	a.earlierUsage, a.usage = a.earlierUsage.Add(a.usage.toLLM()), usage{}
+	a.finish, a.finishMessage, a.continuation = "", "", ""
 }
 
-// mistakes are finish reasons that say the model did something wrong. It mostly
+// mistakeReasons are finish reasons that say the model did something wrong. It mostly
 // does so once.
-var mistakes = map[string]string{
+var mistakeReasons = map[string]string{
 	"MALFORMED_FUNCTION_CALL":   "the model wrote a tool call that cannot be read",
 	"MALFORMED_RESPONSE":        "the model wrote an answer that cannot be read",
 	"UNEXPECTED_TOOL_CALL":      "the model called a tool where there is none",
@@ -203,39 +203,39 @@ var mistakes = map[string]string{
 	"MISSING_THOUGHT_SIGNATURE": "the model's answer lacks a thought signature",
 }
 
-// flaw is what makes an answer that arrived whole no answer; nil if nothing. It
+// mistake is what makes an answer that arrived whole no answer; nil if nothing. It
 // is a mistake, worth another try, unless something but thinking was sent.
-func (a *answer) flaw() error {
-	message, wrong := mistakes[a.finish]
+func (a *answer) mistake() error {
+	message, wrong := mistakeReasons[a.finish]
 	switch {
-	case wrong && a.words != "":
-		message += ": " + wire.Excerpt(a.words)
+	case wrong && a.finishMessage != "":
+		message += ": " + wire.Excerpt(a.finishMessage)
 	case wrong:
-	case a.finish == "STOP" && !a.said:
+	case a.finish == "STOP" && !a.hasContent:
 		message = "the model gave an empty answer"
 	default:
 		return nil
 	}
-	return &llm.Error{Fault: llm.Server, Message: message, Code: a.finish, Mistake: !a.said}
+	return &llm.Error{Fault: llm.Server, Message: message, Code: a.finish, Mistake: !a.hasContent}
 }
 
-// report sends the numbers, if there are any.
-func (a *answer) report() {
-	if u := a.spent.Add(a.usage.normal()); u != (llm.Usage{}) {
+// sendUsage sends the numbers, if there are any.
+func (a *answer) sendUsage() {
+	if u := a.earlierUsage.Add(a.usage.toLLM()); u != (llm.Usage{}) {
 		a.out.Send(u)
 	}
 }
 
-// end finishes the answer, if the server did.
-func (a *answer) end() error {
+// finishAnswer finishes the answer, if the server did.
+func (a *answer) finishAnswer() error {
 	if a.finish == "" && a.blocked == "" {
-		a.report()
-		return cut(nil)
+		a.sendUsage()
+		return asInterrupted(nil)
 	}
-	a.close()
-	a.settle()
-	a.report()
-	reason, known := reasons[a.finish]
+	a.finishCall()
+	a.sendSignature()
+	a.sendUsage()
+	reason, known := finishReasons[a.finish]
 	raw := a.finish
 	switch {
 	case a.finish == "":
@@ -249,11 +249,11 @@ func (a *answer) end() error {
 	return nil
 }
 
-// reasons translates finishReason.
-var reasons = map[string]llm.Reason{
+// finishReasons translates finishReason.
+var finishReasons = map[string]llm.Reason{
 	"STOP":                     llm.Stop,
 	"MAX_TOKENS":               llm.Length,
-	continues:                  llm.Length, // and there is no way to go on
+	finishContinuation:         llm.Length, // and there is no way to go on
 	"SAFETY":                   llm.Refused,
 	"RECITATION":               llm.Refused,
 	"BLOCKLIST":                llm.Refused,

@@ -51,7 +51,7 @@ type piece struct {
 
 // state is what the service wants back with a part; nil if nothing.
 func (p *piece) state() json.RawMessage {
-	if !present(p.Signature) {
+	if !isPresent(p.Signature) {
 		return nil
 	}
 	return p.Signature
@@ -82,7 +82,7 @@ type blob struct {
 func (c *chunk) decode(data []byte, u *usage) error {
 	clear(c.Candidates[:cap(c.Candidates)]) // json keeps what it does not find
 	*c = chunk{Candidates: c.Candidates[:0], Usage: u}
-	return lenient(data, c)
+	return decodeLenient(data, c)
 }
 
 // rawParts returns the parts of each candidate of a chunk that was decoded
@@ -95,7 +95,7 @@ func rawParts(data []byte) [][]json.RawMessage {
 			} `json:"content"`
 		} `json:"candidates"`
 	}
-	lenient(data, &c)
+	decodeLenient(data, &c)
 	list := make([][]json.RawMessage, len(c.Candidates))
 	for i := range c.Candidates {
 		list[i] = c.Candidates[i].Content.Parts
@@ -103,8 +103,8 @@ func rawParts(data []byte) [][]json.RawMessage {
 	return list
 }
 
-// structured reports whether a part holds an object.
-func structured(raw json.RawMessage) bool {
+// hasObject reports whether a part holds an object.
+func hasObject(raw json.RawMessage) bool {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {
 		return false
@@ -117,9 +117,9 @@ func structured(raw json.RawMessage) bool {
 	return false
 }
 
-// lenient is json.Unmarshal, but skips values of the wrong type: gateways differ
+// decodeLenient is json.Unmarshal, but skips values of the wrong type: gateways differ
 // in what they send, and the rest is still good. Its errors are of the syntax.
-func lenient(data []byte, v any) error {
+func decodeLenient(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if err == nil {
 		return nil
@@ -130,7 +130,7 @@ func lenient(data []byte, v any) error {
 	return nil
 }
 
-// present reports whether a raw field says anything.
-func present(raw json.RawMessage) bool {
+// isPresent reports whether a raw field says anything.
+func isPresent(raw json.RawMessage) bool {
 	return len(raw) > 0 && string(raw) != "null" && string(raw) != `""`
 }

@@ -11,8 +11,8 @@ import (
 	"parley/providers/adapter"
 )
 
-// google is where Google serves the Gemini API.
-const google = "https://generativelanguage.googleapis.com/v1beta"
+// googleURL is where Google serves the Gemini API.
+const googleURL = "https://generativelanguage.googleapis.com/v1beta"
 
 // send asks the server and returns its answer unread; the caller closes the
 // body.
@@ -23,7 +23,7 @@ const google = "https://generativelanguage.googleapis.com/v1beta"
 // for other ways to sign in, at every start, also of the helper that confines a
 // command; docs/dependencies.md has the figures. Tests hold every body against it.
 func (m *Model) send(ctx context.Context, body map[string]any) (*http.Response, error) {
-	address, err := m.address()
+	address, err := m.requestURL()
 	if err != nil {
 		return nil, adapter.Unsendable(err)
 	}
@@ -41,10 +41,10 @@ func (m *Model) send(ctx context.Context, body map[string]any) (*http.Response, 
 	return adapter.Client{HTTP: m.o.HTTP, Headers: headers}.Post(ctx, address, text, nil)
 }
 
-// address is where the model is asked. What a base URL has no version in, such
+// requestURL is where the model is asked. What a base URL has no version in, such
 // as the one that GOOGLE_GEMINI_BASE_URL holds, gets v1beta; what follows the
 // version, as in ".../v1/publishers/google", stays.
-func (m *Model) address() (string, error) {
+func (m *Model) requestURL() (string, error) {
 	u, err := url.Parse(m.o.BaseURL)
 	if err != nil {
 		return "", err
@@ -57,7 +57,7 @@ func (m *Model) address() (string, error) {
 		name = "models/" + name
 	}
 	u.RawQuery, u.Fragment = "", ""
-	if !versioned(u.Path) {
+	if !isVersion(u.Path) {
 		u = u.JoinPath("v1beta")
 	}
 	method := ":streamGenerateContent"
@@ -69,8 +69,8 @@ func (m *Model) address() (string, error) {
 	return u.JoinPath(name + method).String(), nil
 }
 
-// versioned reports whether a piece of path is a version, such as v1beta2.
-func versioned(path string) bool {
+// isVersion reports whether a piece of path is a version, such as v1beta2.
+func isVersion(path string) bool {
 	for piece := range strings.SplitSeq(path, "/") {
 		if len(piece) > 1 && piece[0] == 'v' && piece[1] >= '0' && piece[1] <= '9' && !strings.ContainsAny(piece, "-_.") {
 			return true

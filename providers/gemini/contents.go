@@ -24,8 +24,8 @@ const (
 const skipValidator = "skip_thought_signature_validator"
 
 var (
-	standIn   = json.RawMessage(`"` + skipValidator + `"`)
-	standIn64 = json.RawMessage(`"` + base64.StdEncoding.EncodeToString([]byte(skipValidator)) + `"`)
+	skipSignature   = json.RawMessage(`"` + skipValidator + `"`)
+	skipSignature64 = json.RawMessage(`"` + base64.StdEncoding.EncodeToString([]byte(skipValidator)) + `"`)
 )
 
 // A content is one turn.
@@ -37,19 +37,19 @@ type content struct {
 // history is a list of turns being written.
 type history struct {
 	traits
-	origin string
-	cures  map[string]string
-	list   []content
-	closed bool              // the last turn takes no more parts
-	own    bool              // the last assistant message is of this origin
-	names  map[string]string // its calls by id
-	spoken map[string]bool   // ids of those that are told as text
-	now    bool              // the current turn is being written, whose signatures are checked
+	origin      string
+	downgrades  map[string]string
+	list        []content
+	closed      bool              // the last turn takes no more parts
+	sameOrigin  bool              // the last assistant message is of this origin
+	names       map[string]string // its calls by id
+	textCalls   map[string]bool   // ids of those that are told as text
+	currentTurn bool              // the current turn is being written, whose signatures are checked
 }
 
-// refused reports whether the server refused something; see heal.
-func (h *history) refused(what string) bool {
-	_, refused := h.cures[what]
+// isRefused reports whether the server refused something; see downgrade.
+func (h *history) isRefused(what string) bool {
+	_, refused := h.downgrades[what]
 	return refused
 }
 
@@ -62,14 +62,14 @@ func (h *history) write(messages []llm.Message) []content {
 		}
 	}
 	for i, m := range messages {
-		h.now = i >= current
+		h.currentTurn = i >= current
 		switch m.Role {
 		case llm.RoleUser:
-			h.add(roleUser, parts(m.Parts)...)
+			h.add(roleUser, userParts(m.Parts)...)
 		case llm.RoleAssistant:
-			h.assistant(m)
+			h.addAssistant(m)
 		case llm.RoleTool:
-			h.results(m.Parts)
+			h.addResults(m.Parts)
 		}
 	}
 	return h.list
@@ -95,8 +95,8 @@ func (h *history) add(role string, parts ...any) {
 
 func textPart(text string) map[string]any { return map[string]any{"text": text} }
 
-// parts writes what the user says.
-func parts(list []llm.Part) []any {
+// userParts writes what the user says.
+func userParts(list []llm.Part) []any {
 	var out []any
 	for _, p := range list {
 		switch {
@@ -109,10 +109,10 @@ func parts(list []llm.Part) []any {
 	return out
 }
 
-// assistant adds what a model said, each part with the signature it came with.
-func (h *history) assistant(m llm.Message) {
-	h.own, h.names, h.spoken = m.Origin == h.origin, map[string]string{}, map[string]bool{}
-	signed := !h.now || !h.three() // a call of this step has a signature, or needs none
+// addAssistant adds what a model said, each part with the signature it came with.
+func (h *history) addAssistant(m llm.Message) {
+	h.sameOrigin, h.names, h.textCalls = m.Origin == h.origin, map[string]string{}, map[string]bool{}
+	signed := !h.currentTurn || !h.isGemini3() // a call of this step has a signature, or needs none
 	var list []any
 	for _, p := range m.Parts {
 		state := h.state(p)
@@ -126,13 +126,13 @@ func (h *history) assistant(m llm.Message) {
 			part = media(p)
 		case p.Kind == llm.Call && !p.Remote:
 			if state == nil && !signed {
-				state = h.standIn()
+				state = h.signatureStandIn()
 			}
 			if state == nil && !signed {
-				list = append(list, h.tell(p))
+				list = append(list, h.callAsText(p))
 				continue
 			}
-			part = h.call(p)
+			part = h.encodeCall(p)
 			signed = true
 		case p.Kind == llm.Opaque && state != nil:
 			list = append(list, state)
@@ -150,7 +150,7 @@ func (h *history) assistant(m llm.Message) {
 
 // state is what the service wants back with a part, nil if nothing.
 func (h *history) state(p llm.Part) json.RawMessage {
-	if !h.own || h.refused(cureSignature) || !json.Valid(p.State) {
+	if !h.sameOrigin || h.isRefused(downgradeSignatures) || !json.Valid(p.State) {
 		return nil
 	}
 	if object := p.State[0] == '{'; object != (p.Kind == llm.Opaque) {
@@ -159,59 +159,59 @@ func (h *history) state(p llm.Part) json.RawMessage {
 	return p.State
 }
 
-// standIn is the form of the stand-in that the service takes, nil if none.
-func (h *history) standIn() json.RawMessage {
+// signatureStandIn is the form of the stand-in that the service takes, nil if none.
+func (h *history) signatureStandIn() json.RawMessage {
 	switch {
-	case !h.refused(cureStandIn):
-		return standIn
-	case !h.refused(cureStandIn64):
-		return standIn64
+	case !h.isRefused(downgradeStandIn):
+		return skipSignature
+	case !h.isRefused(downgradeStandIn64):
+		return skipSignature64
 	}
 	return nil
 }
 
-// tell writes a call, and later its result, as text.
-func (h *history) tell(p llm.Part) map[string]any {
-	h.names[p.ID], h.spoken[p.ID] = p.Name, true
+// callAsText writes a call, and later its result, as text.
+func (h *history) callAsText(p llm.Part) map[string]any {
+	h.names[p.ID], h.textCalls[p.ID] = p.Name, true
 	return textPart(fmt.Sprintf("[used the tool %s: %s]", p.Name, p.Input))
 }
 
-// call writes a call. The API leaves empty arguments out, and so do we.
-func (h *history) call(p llm.Part) map[string]any {
+// encodeCall writes a call. The API leaves empty arguments out, and so do we.
+func (h *history) encodeCall(p llm.Part) map[string]any {
 	h.names[p.ID] = p.Name
 	call := map[string]any{"name": wireName(p.Name)}
 	if args, ok := llm.Arguments(p.Input); ok && string(args) != "{}" {
 		call["args"] = args
 	}
-	h.identify(call, p.ID)
+	h.addID(call, p.ID)
 	return map[string]any{"functionCall": call}
 }
 
-// identify adds the id of a call, if this model minted it.
-func (h *history) identify(part map[string]any, id string) {
-	if h.own && h.three() && id != "" && !strings.HasPrefix(id, mintedID) && !h.refused(cureIDs) {
+// addID adds the id of a call, if this model minted it.
+func (h *history) addID(part map[string]any, id string) {
+	if h.sameOrigin && h.isGemini3() && id != "" && !strings.HasPrefix(id, generatedIDPrefix) && !h.isRefused(downgradeIDs) {
 		part["id"] = id
 	}
 }
 
-// results adds one turn with the results of all calls of the step. Images go
+// addResults adds one turn with the results of all calls of the step. Images go
 // with their result where the model takes them there, else into a turn behind.
-func (h *history) results(list []llm.Part) {
+func (h *history) addResults(list []llm.Part) {
 	var turn, behind []any
-	inside := h.three() && !h.refused(cureShown)
+	inside := h.isGemini3() && !h.isRefused(downgradeResultImages)
 	functions := map[string]map[string]any{} // responses by the id of their call
 	for _, p := range list {
 		switch p.Kind {
 		case llm.Result:
-			if h.spoken[p.ID] {
+			if h.textCalls[p.ID] {
 				outcome := "Returned by"
 				if p.Failed {
 					outcome = "Error of"
 				}
-				behind = append(behind, textPart(fmt.Sprintf("%s the tool %s:\n%s", outcome, h.name(p), p.Text)))
+				behind = append(behind, textPart(fmt.Sprintf("%s the tool %s:\n%s", outcome, h.toolName(p), p.Text)))
 				continue
 			}
-			response := h.response(p)
+			response := h.encodeResult(p)
 			functions[p.ID] = response
 			turn = append(turn, map[string]any{"functionResponse": response})
 		case llm.Media:
@@ -222,7 +222,7 @@ func (h *history) results(list []llm.Part) {
 				response["parts"] = append(shown, picture)
 				continue
 			}
-			behind = append(behind, textPart("Returned by the tool "+h.name(p)+":"), picture)
+			behind = append(behind, textPart("Returned by the tool "+h.toolName(p)+":"), picture)
 		}
 	}
 	if len(turn) > 0 {
@@ -233,20 +233,20 @@ func (h *history) results(list []llm.Part) {
 	h.add(roleUser, behind...)
 }
 
-// response writes a result. It stays a string, even where it is JSON: an object
+// encodeResult writes a result. It stays a string, even where it is JSON: an object
 // {"$ref": …} would mean something to the API.
-func (h *history) response(p llm.Part) map[string]any {
+func (h *history) encodeResult(p llm.Part) map[string]any {
 	outcome := "output"
 	if p.Failed {
 		outcome = "error"
 	}
-	response := map[string]any{"name": wireName(h.name(p)), "response": map[string]any{outcome: p.Text}}
-	h.identify(response, p.ID)
+	response := map[string]any{"name": wireName(h.toolName(p)), "response": map[string]any{outcome: p.Text}}
+	h.addID(response, p.ID)
 	return response
 }
 
-// name is the tool that gave a result.
-func (h *history) name(p llm.Part) string {
+// toolName is the tool that gave a result.
+func (h *history) toolName(p llm.Part) string {
 	if name := h.names[p.ID]; name != "" {
 		return name
 	}
@@ -257,11 +257,11 @@ func (h *history) name(p llm.Part) string {
 }
 
 // images are the types of images that models look at.
-var pictures = []string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}
+var imageTypes = []string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}
 
-// readable reports whether models take files of this type.
-func readable(kind string) bool {
-	return slices.Contains(pictures, kind) || kind == "application/pdf" ||
+// isReadable reports whether models take files of this type.
+func isReadable(kind string) bool {
+	return slices.Contains(imageTypes, kind) || kind == "application/pdf" ||
 		strings.HasPrefix(kind, "audio/") || strings.HasPrefix(kind, "video/")
 }
 
@@ -276,7 +276,7 @@ func media(p llm.Part) map[string]any {
 		name = "file"
 	}
 	switch {
-	case len(p.Data) > 0 && readable(kind):
+	case len(p.Data) > 0 && isReadable(kind):
 		return map[string]any{"inlineData": map[string]any{"mimeType": kind, "data": p.Data}}
 	case len(p.Data) == 0 && p.URL != "":
 		file := map[string]any{"fileUri": p.URL}
@@ -284,14 +284,14 @@ func media(p llm.Part) map[string]any {
 			file["mimeType"] = kind
 		}
 		return map[string]any{"fileData": file}
-	case len(p.Data) > 0 && textual(kind, p.Data):
+	case len(p.Data) > 0 && isText(kind, p.Data):
 		return textPart(fmt.Sprintf("<file name=%q>\n%s\n</file>", name, p.Data))
 	}
 	return textPart(fmt.Sprintf("[file left out: %s, %s, %d bytes]", name, kind, len(p.Data)))
 }
 
-// textual reports whether a file can be read as text.
-func textual(kind string, data []byte) bool {
+// isText reports whether a file can be read as text.
+func isText(kind string, data []byte) bool {
 	if strings.HasPrefix(kind, "image/") && kind != "image/svg+xml" {
 		return false
 	}

@@ -38,15 +38,15 @@ type Options struct {
 
 // A Model is a model behind the Gemini API.
 type Model struct {
-	o      Options
-	traits traits
-	told   llm.Notices // those the user has seen
+	o       Options
+	traits  traits
+	notices llm.Notices // those the user has seen
 }
 
 // New returns the model that o describes. Nothing is sent before Stream.
 func New(o Options) *Model {
 	if o.BaseURL == "" {
-		o.BaseURL = google
+		o.BaseURL = googleURL
 	}
 	if o.HTTP == nil {
 		o.HTTP = wire.Client(wire.Options{Provider: o.Provider, URL: o.BaseURL, Key: o.KeyName, Secrets: []string{o.Key}})
@@ -77,37 +77,37 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		return m.named(err)
+		return m.withProvider(err)
 	})
 }
 
 const (
-	attempts = 5  // how often a request is sent that the server keeps refusing, each time without something else
-	legs     = 32 // how many requests one long answer may take
+	maxAttempts      = 5  // how often a request is sent that the server keeps refusing, each time without something else
+	maxContinuations = 32 // how many requests one long answer may take
 )
 
 // ask sends req and reads the answer, in as many requests as it takes.
 func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
-	a := answer{out: out, names: back(req.Tools)}
+	a := answer{out: out, names: originalNames(req.Tools)}
 	token := ""
 	for leg := 1; !out.Stopped(); leg++ {
 		res, err := m.post(ctx, req, token, out)
 		if err == nil {
-			err = a.read(res.Body)
+			err = a.readBody(res.Body)
 			res.Body.Close()
 		}
-		flaw := a.flaw()
+		flaw := a.mistake()
 		switch {
 		case err != nil:
-			a.report()
+			a.sendUsage()
 			return err
-		case a.token != "" && leg < legs:
-			token = a.token
-			a.next()
+		case a.continuation != "" && leg < maxContinuations:
+			token = a.continuation
+			a.nextRequest()
 		case flaw == nil:
-			return a.end()
+			return a.finishAnswer()
 		default:
-			a.report()
+			a.sendUsage()
 			return flaw
 		}
 	}
@@ -121,7 +121,7 @@ func (m *Model) post(ctx context.Context, req llm.Request, token string, out *ll
 	for attempt := 1; ; attempt++ {
 		known := m.o.Learned.Revision()
 		body, notices := m.compile(req)
-		m.told.SendOnce(out, notices...)
+		m.notices.SendOnce(out, notices...)
 		if token != "" {
 			body["continuationToken"] = token
 		}
@@ -129,20 +129,20 @@ func (m *Model) post(ctx context.Context, req llm.Request, token string, out *ll
 		if err == nil || ctx.Err() != nil || out.Stopped() {
 			return res, err
 		}
-		fault := m.named(err)
-		if fault.Status == http.StatusBadRequest && m.o.Learned.Revision() != known && attempt < attempts {
+		fault := m.withProvider(err)
+		if fault.Status == http.StatusBadRequest && m.o.Learned.Revision() != known && attempt < maxAttempts {
 			continue // an answer beside this one was refused as well, and learned from it
 		}
-		notice, ok := m.heal(fault, body)
-		if !ok || attempt == attempts {
-			tooled(fault, body)
+		notice, ok := m.downgrade(fault, body)
+		if !ok || attempt == maxAttempts {
+			markNoTools(fault, body)
 			return nil, fault
 		}
-		m.told.SendOnce(out, notice)
+		m.notices.SendOnce(out, notice)
 	}
 }
 
-// named fills in who failed.
-func (m *Model) named(err error) *llm.Error {
+// withProvider fills in who failed.
+func (m *Model) withProvider(err error) *llm.Error {
 	return wire.WithProvider(err, wire.Options{Provider: m.o.Provider, URL: m.o.BaseURL, Key: m.o.KeyName})
 }

@@ -8,9 +8,9 @@ import (
 	"parley/providers/llm"
 )
 
-// mintedID begins the ids of calls that came without one. They stay here: the
+// generatedIDPrefix begins the ids of calls that came without one. They stay here: the
 // API refuses ids that it did not mint.
-const mintedID = "unnamed_"
+const generatedIDPrefix = "unnamed_"
 
 const maxName = 64
 
@@ -35,8 +35,8 @@ func wireName(name string) string {
 	return clean[:min(len(clean), maxName-9)] + "_" + hex.EncodeToString(sum[:4])
 }
 
-// back maps the names on the wire of tools that had to be renamed to ours.
-func back(tools []llm.Tool) map[string]string {
+// originalNames maps the names on the wire of tools that had to be renamed to ours.
+func originalNames(tools []llm.Tool) map[string]string {
 	names := map[string]string{}
 	for _, t := range tools {
 		if name := wireName(t.Name); name != t.Name {

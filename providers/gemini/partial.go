@@ -22,23 +22,23 @@ type partial struct {
 	Null   json.RawMessage `json:"nullValue"`
 }
 
-// A stub is a call whose arguments are arriving.
-type stub struct {
+// A pendingCall is a call whose arguments are arriving.
+type pendingCall struct {
 	block string
 	whole json.RawMessage // arguments that came in one piece
 	tree  any             // those that come in pieces
 }
 
 // add takes a piece of the arguments and returns how many bytes it is.
-func (s *stub) add(f *fragment) (n int) {
-	if present(f.Args) {
+func (s *pendingCall) add(f *fragment) (n int) {
+	if isPresent(f.Args) {
 		s.whole = f.Args
 		n += len(f.Args)
 	}
 	for _, p := range f.Partial {
 		n += p.size()
-		if path, ok := steps(p.Path); ok {
-			s.tree = put(s.tree, path, p)
+		if path, ok := parsePath(p.Path); ok {
+			s.tree = putAt(s.tree, path, p)
 		}
 	}
 	return n
@@ -54,7 +54,7 @@ func (p partial) size() int {
 }
 
 // input is the arguments as JSON text; "" if there are none.
-func (s *stub) input() string {
+func (s *pendingCall) input() string {
 	data := s.whole
 	if s.tree != nil {
 		data, _ = json.Marshal(s.tree)
@@ -69,13 +69,13 @@ func (s *stub) input() string {
 	return b.String()
 }
 
-// depth bounds how deep a path may go.
-const depth = 64
+// maxPathDepth bounds how deep a path may go.
+const maxPathDepth = 64
 
-// put returns tree with p at the end of path: a string that is there already
+// putAt returns tree with p at the end of path: a string that is there already
 // grows, anything else is replaced. Lists grow by one entry at a time, so that a
 // path cannot ask for more memory than its own length.
-func put(tree any, path []any, p partial) any {
+func putAt(tree any, path []any, p partial) any {
 	if len(path) == 0 {
 		return p.value(tree)
 	}
@@ -85,7 +85,7 @@ func put(tree any, path []any, p partial) any {
 		if !ok {
 			object = map[string]any{}
 		}
-		object[step] = put(object[step], path[1:], p)
+		object[step] = putAt(object[step], path[1:], p)
 		return object
 	case int:
 		list, _ := tree.([]any)
@@ -95,29 +95,29 @@ func put(tree any, path []any, p partial) any {
 		if step == len(list) {
 			list = append(list, nil)
 		}
-		list[step] = put(list[step], path[1:], p)
+		list[step] = putAt(list[step], path[1:], p)
 		return list
 	}
 	return tree
 }
 
-// growing is a string that arrives in pieces.
-type growing struct{ strings.Builder }
+// growingString is a string that arrives in pieces.
+type growingString struct{ strings.Builder }
 
 // MarshalJSON implements json.Marshaler.
-func (g *growing) MarshalJSON() ([]byte, error) { return json.Marshal(llm.Clean(g.String())) }
+func (g *growingString) MarshalJSON() ([]byte, error) { return json.Marshal(llm.Clean(g.String())) }
 
 // value is what p says, behind what was there before.
 func (p partial) value(before any) any {
 	switch {
 	case p.String != nil:
-		text, ok := before.(*growing)
+		text, ok := before.(*growingString)
 		if !ok {
-			text = &growing{}
+			text = &growingString{}
 		}
 		text.WriteString(string(*p.String))
 		return text
-	case present(p.Number):
+	case isPresent(p.Number):
 		return p.Number
 	case p.Bool != nil:
 		return *p.Bool
@@ -127,18 +127,18 @@ func (p partial) value(before any) any {
 	return before
 }
 
-// steps reads a JSON path of names and indexes, $.a.b[0]['c d'].
-func steps(path string) (list []any, ok bool) {
+// parsePath reads a JSON path of names and indexes, $.a.b[0]['c d'].
+func parsePath(path string) (list []any, ok bool) {
 	rest, ok := strings.CutPrefix(path, "$")
-	for ok && rest != "" && len(list) < depth {
+	for ok && rest != "" && len(list) < maxPathDepth {
 		var step any
-		step, rest, ok = cutStep(rest)
+		step, rest, ok = cutPathStep(rest)
 		list = append(list, step)
 	}
 	return list, ok && rest == "" && len(list) > 0
 }
 
-func cutStep(path string) (step any, rest string, ok bool) {
+func cutPathStep(path string) (step any, rest string, ok bool) {
 	if name, isName := strings.CutPrefix(path, "."); isName {
 		end := strings.IndexAny(name, ".[")
 		if end < 0 {

@@ -9,17 +9,17 @@ import (
 	"parley/providers/wire"
 )
 
-// read turns the body of a response into events. It may be a stream of events,
+// readBody turns the body of a response into events. It may be a stream of events,
 // a list of chunks, which is what the API sends unless it is asked for events,
 // or one chunk.
-func (a *answer) read(body io.Reader) error {
+func (a *answer) readBody(body io.Reader) error {
 	r, first := wire.Sniff(body)
 	var err error
 	switch first {
 	case '{', '[':
-		err = a.values(r, first == '[')
+		err = a.readValues(r, first == '[')
 	default:
-		err = a.stream(wire.NewEvents(r))
+		err = a.readEvents(wire.NewEvents(r))
 	}
 	if a.finish != "" && llm.FaultOf(err) == llm.Network {
 		return nil // the answer was complete
@@ -27,16 +27,16 @@ func (a *answer) read(body io.Reader) error {
 	return err
 }
 
-// cut is err as the reason why an answer broke off.
-func cut(err error) error {
+// asInterrupted is err as the reason why an answer broke off.
+func asInterrupted(err error) error {
 	if told := (*llm.Error)(nil); errors.As(err, &told) {
 		return err
 	}
 	return &llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete", Err: err}
 }
 
-// values reads a chunk, or a list of them.
-func (a *answer) values(r io.Reader, list bool) error {
+// readValues reads a chunk, or a list of them.
+func (a *answer) readValues(r io.Reader, list bool) error {
 	bounded := &io.LimitedReader{R: r}
 	d := json.NewDecoder(bounded)
 	if list {
@@ -47,7 +47,7 @@ func (a *answer) values(r io.Reader, list bool) error {
 		bounded.N = wire.MaxEvent
 		if list && !d.More() {
 			if _, err := d.Token(); err != nil && err != io.EOF {
-				return cut(err)
+				return asInterrupted(err)
 			}
 			return nil
 		}
@@ -61,46 +61,46 @@ func (a *answer) values(r io.Reader, list bool) error {
 			if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 				return wire.DecodeError(nil, err)
 			}
-			return cut(err)
+			return asInterrupted(err)
 		}
-		if err := a.chunk(data); err != nil {
+		if err := a.onChunk(data); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// stream reads chunks that come in events.
-func (a *answer) stream(e *wire.Events) error {
+// readEvents reads chunks that come in events.
+func (a *answer) readEvents(e *wire.Events) error {
 	for !a.out.Stopped() {
 		data, err := e.Next()
 		switch {
 		case err == io.EOF:
 			return nil
 		case err != nil:
-			return cut(err)
+			return asInterrupted(err)
 		}
-		if err := a.chunk(data); err != nil {
+		if err := a.onChunk(data); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// chunk reads one chunk, which may hold an error instead of an answer.
-func (a *answer) chunk(data []byte) error {
+// onChunk reads one chunk, which may hold an error instead of an answer.
+func (a *answer) onChunk(data []byte) error {
 	c := &a.last
 	if data[0] == '[' { // an error, wrapped in a list
 		*c = chunk{}
 	} else if err := c.decode(data, &a.usage); err != nil {
 		return wire.DecodeError(data, err)
 	}
-	if a.label.ID == "" && a.looked < 8 { // gateways may leave it out
-		a.looked++
-		lenient(data, &a.label)
+	if a.label.ID == "" && a.labelChecks < 8 { // gateways may leave it out
+		a.labelChecks++
+		decodeLenient(data, &a.label)
 	}
-	a.take(c, data)
-	if present(c.Error) {
+	a.addChunk(c, data)
+	if isPresent(c.Error) {
 		return wire.BodyError(data)
 	}
 	if len(c.Candidates) == 0 {

@@ -25,10 +25,10 @@ const ending = `data: {"candidates": [{"finishReason": "STOP"}]}` + "\r\n\r\n"
 func produce(body io.Reader) llm.Stream {
 	return llm.Produce(context.Background(), func(_ context.Context, out *llm.Out) error {
 		a := answer{out: out}
-		if err := a.read(body); err != nil {
+		if err := a.readBody(body); err != nil {
 			return err
 		}
-		return a.end()
+		return a.finishAnswer()
 	})
 }
 
@@ -47,8 +47,8 @@ func readAll(body io.Reader) (list []llm.Event, failed string) {
 			return list, err.Error()
 		}
 		if d, ok := e.(llm.Delta); ok {
-			if strings.HasPrefix(d.ID, mintedID) {
-				d.ID = mintedID
+			if strings.HasPrefix(d.ID, generatedIDPrefix) {
+				d.ID = generatedIDPrefix
 			}
 			d.State = bytes.Clone(d.State)
 			e = d
@@ -106,13 +106,13 @@ func TestSteps(t *testing.T) {
 		"$.a[x]":          "[a 0] false",
 		"$[":              "[<nil>] false",
 	} {
-		list, ok := steps(path)
+		list, ok := parsePath(path)
 		if got := fmt.Sprint(list, ok); got != want && !(path == "$..a" && !ok) {
 			t.Errorf("%s: got %s, want %s", path, got, want)
 		}
 	}
-	if _, ok := steps("$" + strings.Repeat(".a", depth+1)); ok {
-		t.Errorf("a path of %d steps was taken", depth+1)
+	if _, ok := parsePath("$" + strings.Repeat(".a", maxPathDepth+1)); ok {
+		t.Errorf("a path of %d steps was taken", maxPathDepth+1)
 	}
 }
 

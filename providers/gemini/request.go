@@ -13,14 +13,14 @@ import (
 // compile writes req as the body of a request, and what of it had to be left
 // out, for the user to see.
 func (m *Model) compile(req llm.Request) (body map[string]any, notices []string) {
-	cures := m.o.Learned.All()
+	learned := m.o.Learned.All()
 
 	req = req.VerbosityInPrompt()
-	config, notices := m.config(req)
+	config, notices := m.generationConfig(req)
 	system := req.System
 	if req.AnswerSchema != nil {
-		_, spoken := cures[cureJSON]
-		if len(req.Tools) > 0 && !m.traits.three() {
+		_, spoken := learned[downgradeSchema]
+		if len(req.Tools) > 0 && !m.traits.isGemini3() {
 			spoken = true
 			notices = append(notices, m.o.Model+" takes a schema of the answer only without tools; told it in words")
 		}
@@ -28,27 +28,27 @@ func (m *Model) compile(req llm.Request) (body map[string]any, notices []string)
 			system += "\n\nAnswer with nothing but JSON that fits this schema:\n" + string(req.AnswerSchema.JSON)
 		} else {
 			config["responseMimeType"] = "application/json"
-			config["responseJsonSchema"] = schema.For(req.AnswerSchema.JSON, answers)
+			config["responseJsonSchema"] = schema.For(req.AnswerSchema.JSON, answerTarget)
 		}
 	}
 	system = strings.TrimLeft(system, "\n")
-	h := history{traits: m.traits, origin: m.Origin(), cures: cures}
+	h := history{traits: m.traits, origin: m.Origin(), downgrades: learned}
 	body = map[string]any{}
 	switch {
 	case system == "":
-	case m.traits.gemma || h.refused(cureSystem): // which know no system prompt
+	case m.traits.gemma || h.isRefused(downgradeSystem): // which know no system prompt
 		h.add(roleUser, textPart(system))
 	default:
 		body["systemInstruction"] = map[string]any{"parts": []any{textPart(system)}}
 	}
 	body["contents"] = h.write(req.Messages)
 	if len(req.Tools) > 0 {
-		body["tools"] = []any{map[string]any{"functionDeclarations": declarations(req.Tools)}}
-		if choice := choice(req.ToolChoice); choice != nil {
+		body["tools"] = []any{map[string]any{"functionDeclarations": encodeTools(req.Tools)}}
+		if choice := toolConfig(req.ToolChoice); choice != nil {
 			body["toolConfig"] = map[string]any{"functionCallingConfig": choice}
 		}
 	}
-	apply(config, cures)
+	applyDowngrades(config, learned)
 	if len(config) > 0 {
 		body["generationConfig"] = config
 	}
@@ -56,12 +56,12 @@ func (m *Model) compile(req llm.Request) (body map[string]any, notices []string)
 	return body, notices
 }
 
-// answers is how the schema of an answer is written, which need not be an
+// answerTarget is how the schema of an answer is written, which need not be an
 // object.
-var answers = func() schema.Target { t := schema.Gemini; t.ObjectRoot = false; return t }()
+var answerTarget = func() schema.Target { t := schema.Gemini; t.ObjectRoot = false; return t }()
 
-// declarations describes the tools.
-func declarations(tools []llm.Tool) []any {
+// encodeTools describes the tools.
+func encodeTools(tools []llm.Tool) []any {
 	list := make([]any, 0, len(tools))
 	for _, t := range tools {
 		function := map[string]any{"name": wireName(t.Name), "parametersJsonSchema": schema.For(t.Schema, schema.Gemini)}
@@ -73,9 +73,9 @@ func declarations(tools []llm.Tool) []any {
 	return list
 }
 
-// choice is which tools the model may or has to call; nil leaves it to the
+// toolConfig is which tools the model may or has to call; nil leaves it to the
 // model.
-func choice(tool string) map[string]any {
+func toolConfig(tool string) map[string]any {
 	switch tool {
 	case "", "auto":
 		return nil
@@ -90,14 +90,14 @@ func choice(tool string) map[string]any {
 // maxStops is how many stop sequences the API takes.
 const maxStops = 5
 
-// config writes what the user set.
-func (m *Model) config(req llm.Request) (config map[string]any, notices []string) {
+// generationConfig writes what the user set.
+func (m *Model) generationConfig(req llm.Request) (config map[string]any, notices []string) {
 	config = map[string]any{}
 	s := req.Settings
 	refuse := func(what string) {
 		notices = append(notices, fmt.Sprintf("%s does not take %s; left out", m.o.Model, what))
 	}
-	thinking, notice := m.think(req)
+	thinking, notice := m.thinkingConfig(req)
 	if notice != "" {
 		notices = append(notices, notice)
 	}
@@ -125,7 +125,7 @@ func (m *Model) config(req llm.Request) (config map[string]any, notices []string
 	for name, value := range map[string]*float64{"frequencyPenalty": s.FrequencyPenalty, "presencePenalty": s.PresencePenalty} {
 		switch {
 		case value == nil:
-		case m.traits.since(2, 5): // "Penalty is not enabled for this model"
+		case m.traits.atLeast(2, 5): // "Penalty is not enabled for this model"
 			refuse("penalties")
 		default:
 			config[name] = *value

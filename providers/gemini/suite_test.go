@@ -63,17 +63,17 @@ func encode(a llmtest.Answer, ids bool) []string {
 				thought = `,"thought":true`
 			}
 			for _, piece := range halves(p.Text) {
-				list = append(list, parts(`{"text":`+quote(piece)+thought+`}`))
+				list = append(list, userParts(`{"text":`+quote(piece)+thought+`}`))
 			}
 			if signature != "" {
-				list = append(list, parts(`{"text":""`+thought+signature+`}`))
+				list = append(list, userParts(`{"text":""`+thought+signature+`}`))
 			}
 		case llm.Call:
 			id := ""
 			if ids {
 				id = `"id":` + quote(p.ID) + `,`
 			}
-			list = append(list, parts(`{"functionCall":{`+id+`"name":`+quote(p.Name)+`,"args":`+p.Input+`}`+signature+`}`))
+			list = append(list, userParts(`{"functionCall":{`+id+`"name":`+quote(p.Name)+`,"args":`+p.Input+`}`+signature+`}`))
 		}
 	}
 	if a.Reason == "" {
@@ -86,8 +86,8 @@ func encode(a llmtest.Answer, ids bool) []string {
 
 func event(data string) string { return "data: " + data + "\r\n\r\n" }
 
-// parts is an event with these parts.
-func parts(list string) string {
+// userParts is an event with these parts.
+func userParts(list string) string {
 	return event(`{"candidates":[{"content":{"parts":[` + list + `],"role":"model"},"index":0}]}`)
 }
 

@@ -28,40 +28,40 @@ var (
 	levelPlain  = thinking{levels: [6]string{"low", "low", "low", "medium", "high", "high"}}
 )
 
-// A group is models that think alike.
-type group struct {
+// A thinkingRow is models that think alike.
+type thinkingRow struct {
 	fits func(traits) bool
 	thinking
 }
 
-// groups says which models think how: the first row that fits. What has the
+// thinkingRows says which models think how: the first row that fits. What has the
 // zero thinking cannot be told.
-var groups = []group{
-	{func(t traits) bool { return t.gemma && t.major >= 4 && t.major != newest }, levelGemma},
-	{func(t traits) bool { return t.gemma || t.plain || !t.since(2, 5) }, thinking{}},
+var thinkingRows = []thinkingRow{
+	{func(t traits) bool { return t.gemma && t.major >= 4 && t.major != unknownVersion }, levelGemma},
+	{func(t traits) bool { return t.gemma || t.mediaModel || !t.atLeast(2, 5) }, thinking{}},
 	{func(t traits) bool { return t.major == 2 && t.tier == "flash-lite" }, budgetLite},
 	{func(t traits) bool { return t.major == 2 && t.tier == "flash" }, budgetFlash},
 	{func(t traits) bool { return t.major == 2 }, budgetPro},
 	{func(t traits) bool { return t.major == 3 && t.minor == 0 && t.tier == "pro" }, levelOld},
-	{func(t traits) bool { return !t.since(3, 7) && strings.HasPrefix(t.tier, "flash") }, levelFlash},
-	{func(t traits) bool { return t.major == newest && t.tier == "flash-lite" }, levelFlash},
+	{func(t traits) bool { return !t.atLeast(3, 7) && strings.HasPrefix(t.tier, "flash") }, levelFlash},
+	{func(t traits) bool { return t.major == unknownVersion && t.tier == "flash-lite" }, levelFlash},
 	{func(t traits) bool { return t.tier == "hydrogen" }, levelTop},
 	{func(t traits) bool { return true }, levelPlain},
 }
 
 // thinking looks up how the model thinks.
 func (t traits) thinking() thinking {
-	i := slices.IndexFunc(groups, func(g group) bool { return g.fits(t) })
-	return groups[i].thinking
+	i := slices.IndexFunc(thinkingRows, func(g thinkingRow) bool { return g.fits(t) })
+	return thinkingRows[i].thinking
 }
 
-// think returns the thinkingConfig for an effort or a budget, nil for none, and
+// thinkingConfig returns the thinkingConfig for an effort or a budget, nil for none, and
 // what the user should know about it.
-func (m *Model) think(req llm.Request) (config map[string]any, notice string) {
+func (m *Model) thinkingConfig(req llm.Request) (config map[string]any, notice string) {
 	how := m.traits.thinking()
 	effort := slices.Index(llm.Efforts, req.Effort)
 	if req.Budget > 0 && req.Effort != llm.EffortOff {
-		effort = effortOf(req.Budget)
+		effort = effortIndex(req.Budget)
 	}
 	budget := effort >= 0 && req.Budget > 0 && req.Effort != llm.EffortOff
 	config = map[string]any{"includeThoughts": true}
@@ -103,9 +103,9 @@ func (m *Model) think(req llm.Request) (config map[string]any, notice string) {
 	return config, notice
 }
 
-// effortOf is the effort that comes nearest to a budget, as an index into
+// effortIndex is the effort that comes nearest to a budget, as an index into
 // llm.Efforts.
-func effortOf(budget int) int {
+func effortIndex(budget int) int {
 	effort := 1
 	for _, limit := range []int{1500, 4000, 12000, 24000} {
 		if budget >= limit {

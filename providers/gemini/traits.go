@@ -12,20 +12,20 @@ type traits struct {
 	gemma        bool
 	major, minor int    // of the version; newest if the id has none
 	tier         string // the word behind the version: "pro", "flash", "flash-lite", "argon"
-	plain        bool   // made for images or speech rather than thinking
+	mediaModel   bool   // made for images or speech rather than thinking
 }
 
-const newest = 1 << 10
+const unknownVersion = 1 << 10
 
-// modal are words for models that make or hear something else than text.
-var modal = []string{"image", "tts", "audio", "live"}
+// mediaWords are words for models that make or hear something else than text.
+var mediaWords = []string{"image", "tts", "audio", "live"}
 
 // traitsOf reads an id such as "models/gemini-2.5-flash-lite-preview-09-2025".
 func traitsOf(id string) traits {
 	id = strings.ToLower(id)
 	words := strings.Split(id[strings.LastIndexByte(id, '/')+1:], "-")
-	t := traits{gemma: words[0] == "gemma", major: newest}
-	t.plain = slices.ContainsFunc(words, func(w string) bool { return slices.Contains(modal, w) })
+	t := traits{gemma: words[0] == "gemma", major: unknownVersion}
+	t.mediaModel = slices.ContainsFunc(words, func(w string) bool { return slices.Contains(mediaWords, w) })
 	if words[0] != "gemini" && words[0] != "gemma" {
 		return t
 	}
@@ -46,22 +46,22 @@ func traitsOf(id string) traits {
 	return t
 }
 
-// since reports whether the version is major.minor or later.
-func (t traits) since(major, minor int) bool {
+// atLeast reports whether the version is major.minor or later.
+func (t traits) atLeast(major, minor int) bool {
 	return t.major > major || t.major == major && t.minor >= minor
 }
 
-// three reports whether the model is a Gemini 3 or later: those give calls ids
+// isGemini3 reports whether the model is a Gemini 3 or later: those give calls ids
 // and check signatures, take images in results, and an answer schema beside
 // tools.
-func (t traits) three() bool { return !t.gemma && t.since(3, 0) }
+func (t traits) isGemini3() bool { return !t.gemma && t.atLeast(3, 0) }
 
 // generation names the models that may read each other's signatures.
 func (t traits) generation() string {
 	switch {
 	case t.gemma:
 		return "gemma"
-	case t.major == newest:
+	case t.major == unknownVersion:
 		return "latest"
 	}
 	return strconv.Itoa(t.major)

@@ -14,19 +14,19 @@ type usage struct {
 	Thoughts float64 `json:"thoughtsTokenCount"`
 }
 
-// normal is u as parley counts. Of an impossible number nothing is taken over.
-func (u usage) normal() llm.Usage {
-	thinking := count(u.Thoughts)
+// toLLM is u as parley counts. Of an impossible number nothing is taken over.
+func (u usage) toLLM() llm.Usage {
+	thinking := tokenCount(u.Thoughts)
 	return llm.Usage{
-		Input:     count(u.Prompt) + count(u.Tools),
-		CacheRead: min(count(u.Cached), count(u.Prompt)),
-		Output:    count(u.Output) + thinking,
+		Input:     tokenCount(u.Prompt) + tokenCount(u.Tools),
+		CacheRead: min(tokenCount(u.Cached), tokenCount(u.Prompt)),
+		Output:    tokenCount(u.Output) + thinking,
 		Thinking:  thinking,
 	}
 }
 
-// count is a number of tokens, 0 if it cannot be one.
-func count(n float64) int {
+// tokenCount is a number of tokens, 0 if it cannot be one.
+func tokenCount(n float64) int {
 	if !(n > 0 && n < 1<<40) {
 		return 0
 	}

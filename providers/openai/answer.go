@@ -9,25 +9,25 @@ import (
 // An answer turns chunks into events. Text and thinking open a new block
 // whenever they take turns; each call has one of its own.
 type answer struct {
-	tally
+	answerState
 	dialect Dialect
 	names   map[string]string // tool names on the wire to ours
 
-	run     llm.Kind   // what the open block holds; "" if none is open
-	block   string     // its name
-	source  source     // where thinking comes from
-	first   string     // block of the first thinking
-	grow    cumulative // of thinking that comes in no details
-	details details
-	calls   []*call
-	said    bool   // text was sent that is no refusal
-	denied  bool   // a refusal was sent
-	caught  string // what a filter found
-	native  string // the upstream's own word for finish
+	openKind     llm.Kind   // what the open block holds; "" if none is open
+	block        string     // its name
+	source       source     // where thinking comes from
+	first        string     // block of the first thinking
+	cumulative   cumulative // of thinking that comes in no details
+	details      details
+	calls        []*call
+	hasText      bool   // text was sent that is no refusal
+	hasRefusal   bool   // a refusal was sent
+	filterFound  string // what a filter found
+	nativeFinish string // the upstream's own word for finish
 
-	reused chunk // the last one: its memory is used again
-	looked int   // chunks that were searched for the label
-	finish string
+	reused      chunk // the last one: its memory is used again
+	labelChecks int   // chunks that were searched for the label
+	finish      string
 }
 
 // A source is a field in which thinking comes. Services send the same thinking
@@ -40,68 +40,68 @@ const (
 	fromDetails
 )
 
-// take reads one chunk.
-func (a *answer) take(c *chunk) {
+// addChunk reads one chunk.
+func (a *answer) addChunk(c *chunk) {
 	if c.Groq != nil {
-		a.count(c.Groq.Usage)
+		a.setChunkUsage(c.Groq.Usage)
 	}
 	for i := range c.Choices {
 		choice := &c.Choices[i]
-		if !a.own(choice) {
+		if !a.isOwn(choice) {
 			continue
 		}
-		a.count(choice.Usage)
+		a.setChunkUsage(choice.Usage)
 		d := &choice.Delta
 		if choice.Message != nil {
 			d = choice.Message
 		}
 		a.delta(d)
 		if choice.Finish != "" {
-			a.finish, a.native = choice.Finish, choice.Native
+			a.finish, a.nativeFinish = choice.Finish, choice.Native
 		}
-		if found := filtered(choice.Filtered); found != "" {
-			a.caught = found
+		if found := filteredBy(choice.Filtered); found != "" {
+			a.filterFound = found
 		}
 	}
-	a.count(c.Usage)
+	a.setChunkUsage(c.Usage)
 }
 
-// own reports whether a choice is of this answer: the first, unless several were
+// isOwn reports whether a choice is of this answer: the first, unless several were
 // asked for.
-func (a *answer) own(c *choice) bool {
+func (a *answer) isOwn(c *choice) bool {
 	index := 0
 	if a.shared != nil {
 		index = a.shared.Index
 	}
 	if c.Index != index {
-		a.others = a.others || c.Finish != ""
+		a.othersEnded = a.othersEnded || c.Finish != ""
 		return false
 	}
-	a.chosen = true
+	a.gotChoice = true
 	return true
 }
 
-func (a *answer) count(u *usage) {
+func (a *answer) setChunkUsage(u *usage) {
 	if u != nil {
-		a.tally.count(u.normal())
+		a.answerState.setUsage(u.toLLM())
 	}
 }
 
 func (a *answer) delta(d *delta) {
-	a.think(a.thinking(d))
+	a.sendThinking(a.thinking(d))
 	for _, piece := range d.Content.list {
 		switch piece.Type {
 		case "thinking":
-			a.think(piece.thinking())
+			a.sendThinking(piece.thinking())
 		case "text":
-			a.say(string(piece.Text))
+			a.sendText(string(piece.Text))
 		}
 	}
-	a.say(d.Content.text)
-	a.denied = a.denied || d.Refusal != ""
+	a.sendText(d.Content.text)
+	a.hasRefusal = a.hasRefusal || d.Refusal != ""
 	a.send(llm.Text, string(d.Refusal))
 	for i := range d.Calls {
-		a.fragment(&d.Calls[i], i)
+		a.addFragment(&d.Calls[i], i)
 	}
 }
 
@@ -110,7 +110,7 @@ func (a *answer) thinking(d *delta) string {
 	var details string
 	for _, raw := range d.Details {
 		entries := len(a.details)
-		text := a.details.add(raw, a.dialect.Grows)
+		text := a.details.add(raw, a.dialect.CumulativeReasoning)
 		kept := len(text)
 		if len(a.details) > entries {
 			kept = len(raw)
@@ -126,35 +126,35 @@ func (a *answer) thinking(d *delta) string {
 				a.source = s
 			}
 		}
-		if a.source == 0 && a.details.holds() {
+		if a.source == 0 && a.details.hasHeld() {
 			a.source = fromDetails
 		}
 	}
 	text := texts[a.source]
-	if a.dialect.Grows && a.source != fromDetails {
-		text = a.grow.add(text)
+	if a.dialect.CumulativeReasoning && a.source != fromDetails {
+		text = a.cumulative.add(text)
 	}
 	return text
 }
 
 // release sends the thinking that is held back, before anything follows it.
 func (a *answer) release() {
-	held := a.grow.end()
-	if details := a.details.end(); a.source == fromDetails {
+	held := a.cumulative.flush()
+	if details := a.details.flush(); a.source == fromDetails {
 		held = details
 	}
-	a.think(held)
+	a.sendThinking(held)
 }
 
-func (a *answer) think(text string) {
+func (a *answer) sendThinking(text string) {
 	a.send(llm.Thinking, text)
 	if a.first == "" && text != "" {
 		a.first = a.block
 	}
 }
 
-func (a *answer) say(text string) {
-	a.said = a.said || text != ""
+func (a *answer) sendText(text string) {
+	a.hasText = a.hasText || text != ""
 	a.send(llm.Text, text)
 }
 
@@ -162,11 +162,11 @@ func (a *answer) send(kind llm.Kind, text string) {
 	if text == "" {
 		return
 	}
-	if kind == llm.Text && a.dialect.Grows {
+	if kind == llm.Text && a.dialect.CumulativeReasoning {
 		a.release()
 	}
-	if a.run != kind {
-		a.run, a.block = kind, a.open("b")
+	if a.openKind != kind {
+		a.openKind, a.block = kind, a.newBlock("b")
 	}
 	a.out.Send(llm.Delta{Block: a.block, Part: llm.Part{Kind: kind, Text: text}})
 }
@@ -178,11 +178,11 @@ type call struct {
 	id    string
 	given string // id that the server sent
 	name  string
-	args  nesting
+	args  objectTracker
 }
 
-// fragment adds a piece of a call, the at-th of its chunk.
-func (a *answer) fragment(f *fragment, at int) {
+// addFragment adds a piece of a call, the at-th of its chunk.
+func (a *answer) addFragment(f *fragment, at int) {
 	name := f.Function.Name
 	if ours, ok := a.names[name]; ok {
 		name = ours
@@ -192,31 +192,31 @@ func (a *answer) fragment(f *fragment, at int) {
 		key = *f.Index
 	}
 	part := llm.Part{Kind: llm.Call, Input: string(f.Function.Arguments)}
-	c := a.find(f, key)
+	c := a.findCall(f, key)
 	opens := c == nil
 	if opens {
 		a.release()
-		c = &call{block: a.open("c"), key: key}
+		c = &call{block: a.newBlock("c"), key: key}
 		a.calls = append(a.calls, c)
-		a.run = "" // text behind a call is a block of its own
+		a.openKind = "" // text behind a call is a block of its own
 	}
 	if c.id == "" && f.ID != "" {
 		c.given = f.ID
-		c.id, part.Repeated = a.unique(f.ID)
+		c.id, part.Repeated = a.uniqueID(f.ID)
 		part.ID = c.id
 	}
 	if name != "" && name != c.name {
 		c.name, part.Name = name, name
 	}
-	c.args.read(part.Input)
+	c.args.write(part.Input)
 	if opens || part.ID != "" || part.Name != "" || part.Input != "" {
 		a.out.Send(llm.Delta{Block: c.block, Part: part})
 	}
 }
 
-// find returns the call that f belongs to, nil if f opens one. Servers tell
+// findCall returns the call that f belongs to, nil if f opens one. Servers tell
 // calls apart by index, by id, or only by their place.
-func (a *answer) find(f *fragment, key int) *call {
+func (a *answer) findCall(f *fragment, key int) *call {
 	for i := len(a.calls) - 1; i >= 0; i-- {
 		c := a.calls[i]
 		same := c.key == key
@@ -224,7 +224,7 @@ func (a *answer) find(f *fragment, key int) *call {
 			same = c.given == f.ID
 		}
 		switch {
-		case same && c.succeeded(f):
+		case same && c.startsNewCall(f):
 			return nil
 		case same:
 			return c
@@ -236,11 +236,11 @@ func (a *answer) find(f *fragment, key int) *call {
 	return nil
 }
 
-// succeeded reports whether f, in the place of c, is another call: some servers
+// startsNewCall reports whether f, in the place of c, is another call: some servers
 // give every call the same index. The same name again is no sign of it, for
 // others repeat the name in each fragment; but behind arguments that are complete
 // it is one, with the same id as well.
-func (c *call) succeeded(f *fragment) bool {
+func (c *call) startsNewCall(f *fragment) bool {
 	if f.Function.Name == "" {
 		return false
 	}
@@ -250,14 +250,14 @@ func (c *call) succeeded(f *fragment) bool {
 	return c.args.closed && f.Function.Arguments != ""
 }
 
-// A nesting follows JSON as it arrives, to tell where an object ends.
-type nesting struct {
+// A objectTracker follows JSON as it arrives, to tell where an object ends.
+type objectTracker struct {
 	depth           int
 	quoted, escaped bool // in a string, behind its backslash
 	closed          bool // the object came to its end
 }
 
-func (n *nesting) read(text string) {
+func (n *objectTracker) write(text string) {
 	for _, c := range []byte(text) {
 		switch {
 		case n.escaped:
@@ -275,15 +275,15 @@ func (n *nesting) read(text string) {
 	}
 }
 
-// unique returns id, or another one if a call of this answer has it already.
-func (a *answer) unique(id string) (own string, repeated bool) {
+// uniqueID returns id, or another one if a call of this answer has it already.
+func (a *answer) uniqueID(id string) (own string, repeated bool) {
 	for _, c := range a.calls {
 		if c.id == id {
-			return mint(), true
+			return newCallID(), true
 		}
 	}
 	return id, false
 }
 
-// mint makes an id for a call that came without.
-func mint() string { return "call_" + rand.Text() }
+// newCallID makes an id for a call that came without.
+func newCallID() string { return "call_" + rand.Text() }

@@ -20,7 +20,7 @@ const ending = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]
 // produce reads body as the answer of a dialect that is tried hardest.
 func produce(body io.Reader) func(context.Context, *llm.Out) error {
 	return func(_ context.Context, out *llm.Out) error {
-		return read(body, out, &answer{tally: tally{out: out}, dialect: Dialect{Grows: true}})
+		return readBody(body, out, &answer{answerState: answerState{out: out}, dialect: Dialect{CumulativeReasoning: true}})
 	}
 }
 

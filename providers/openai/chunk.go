@@ -129,12 +129,12 @@ func unquote(b []byte, s *string) error {
 func (c *chunk) decode(data []byte) error {
 	clear(c.Choices[:cap(c.Choices)]) // json keeps what it does not find
 	*c = chunk{Choices: c.Choices[:0]}
-	return lenient(data, c)
+	return decodeLenient(data, c)
 }
 
-// lenient is json.Unmarshal, but skips fields of the wrong type: servers differ
+// decodeLenient is json.Unmarshal, but skips fields of the wrong type: servers differ
 // in what they send, and the rest is still good.
-func lenient(data []byte, v any) error {
+func decodeLenient(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if err == nil {
 		return nil
@@ -145,7 +145,7 @@ func lenient(data []byte, v any) error {
 	return err
 }
 
-// present reports whether a raw field says anything.
-func present(raw json.RawMessage) bool {
+// isPresent reports whether a raw field says anything.
+func isPresent(raw json.RawMessage) bool {
 	return len(raw) > 0 && string(raw) != "null" && string(raw) != `""`
 }

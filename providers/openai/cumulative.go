@@ -3,11 +3,11 @@ package openai
 import "strings"
 
 const (
-	// proof is how many bytes have to come again for text to count as cumulative:
+	// minRepeated is how many bytes have to come again for text to count as cumulative:
 	// more than plain deltas repeat from their very beginning.
-	proof = 32
-	// undecided bounds what is held back until that is known, in bytes.
-	undecided = 1 << 10
+	minRepeated = 32
+	// maxUndecided bounds what is held back until that is known, in bytes.
+	maxUndecided = 1 << 10
 )
 
 // A cumulative reads text of a service of which some versions send in each chunk
@@ -17,47 +17,47 @@ const (
 // and any others plain. A few characters prove nothing: "1", "1", "12" are three
 // plain deltas. Until it is decided, text is held back.
 type cumulative struct {
-	plain, grows bool
-	last         string // chunk, unless plain
-	held         string // chunks so far, while undecided
-	again        int    // bytes that came again
+	isPlain, isCumulative bool
+	last                  string // chunk, unless plain
+	held                  string // chunks so far, while undecided
+	repeated              int    // bytes that came again
 }
 
 // add returns what a chunk adds to the text, as far as that is decided.
 func (c *cumulative) add(chunk string) string {
 	rest, extends := strings.CutPrefix(chunk, c.last)
 	switch {
-	case c.plain || chunk == "":
+	case c.isPlain || chunk == "":
 		return chunk
-	case !extends, len(c.held) > undecided:
-		return c.settle() + chunk
-	case c.grows:
+	case !extends, len(c.held) > maxUndecided:
+		return c.setPlain() + chunk
+	case c.isCumulative:
 		c.last = chunk
 		return rest
 	case rest != "":
-		c.again += len(c.last)
+		c.repeated += len(c.last)
 	}
 	c.last = chunk
-	if c.again < proof {
+	if c.repeated < minRepeated {
 		c.held += chunk
 		return ""
 	}
-	c.grows, c.held = true, ""
+	c.isCumulative, c.held = true, ""
 	return chunk
 }
 
-// end returns what is held back where something else follows: plain deltas, if
+// flush returns what is held back where something else follows: plain deltas, if
 // that was undecided.
-func (c *cumulative) end() string {
-	if c.grows {
+func (c *cumulative) flush() string {
+	if c.isCumulative {
 		return ""
 	}
-	return c.settle()
+	return c.setPlain()
 }
 
-// settle decides that what came is plain, and returns what is held back.
-func (c *cumulative) settle() string {
+// setPlain decides that what came is plain, and returns what is held back.
+func (c *cumulative) setPlain() string {
 	held := c.held
-	*c = cumulative{plain: true}
+	*c = cumulative{isPlain: true}
 	return held
 }

@@ -16,16 +16,16 @@ import (
 type details []*detail
 
 type detail struct {
-	raw       json.RawMessage // as its first piece came
-	head      head
-	text      wire.Quoted // of all pieces
-	grow      cumulative
-	joined    bool
-	signature json.RawMessage // from a later piece
+	raw        json.RawMessage // as its first piece came
+	head       detailHead
+	text       wire.Quoted // of all pieces
+	cumulative cumulative
+	joined     bool
+	signature  json.RawMessage // from a later piece
 }
 
-// head is what has to be known of a piece to join it.
-type head struct {
+// detailHead is what has to be known of a piece to join it.
+type detailHead struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id"`
 	Index     int             `json:"index"`
@@ -37,54 +37,54 @@ type head struct {
 // add collects one piece and returns its text; with grows what is known to be
 // new, which may be text that was held back.
 func (d *details) add(raw json.RawMessage, grows bool) string {
-	var h head
-	if lenient(raw, &h) != nil {
+	var h detailHead
+	if decodeLenient(raw, &h) != nil {
 		return ""
 	}
-	if n := len(*d); n > 0 && (*d)[n-1].goes(h) {
+	if n := len(*d); n > 0 && (*d)[n-1].continues(h) {
 		return (*d)[n-1].join(h, grows)
 	}
-	held := d.end()
+	held := d.flush()
 	entry := &detail{raw: bytes.Clone(raw), head: h}
 	*d = append(*d, entry)
 	return held + entry.add(h, grows)
 }
 
-// end returns the text that is held back; see cumulative.
-func (d details) end() string {
+// flush returns the text that is held back; see cumulative.
+func (d details) flush() string {
 	if len(d) == 0 {
 		return ""
 	}
-	return d[len(d)-1].grow.end()
+	return d[len(d)-1].cumulative.flush()
 }
 
-// holds reports whether text is held back.
-func (d details) holds() bool { return len(d) > 0 && d[len(d)-1].grow.held != "" }
+// hasHeld reports whether text is held back.
+func (d details) hasHeld() bool { return len(d) > 0 && d[len(d)-1].cumulative.held != "" }
 
-// goes reports whether h is the next piece of e.
-func (e *detail) goes(h head) bool {
+// continues reports whether h is the next piece of e.
+func (e *detail) continues(h detailHead) bool {
 	return (h.Type == "reasoning.text" || h.Type == "reasoning.summary") &&
 		h.Type == e.head.Type && h.Index == e.head.Index &&
 		(h.ID == "" || h.ID == e.head.ID) &&
-		!present(e.signature) && !present(e.head.Signature)
+		!isPresent(e.signature) && !isPresent(e.head.Signature)
 }
 
-func (e *detail) join(h head, grows bool) string {
+func (e *detail) join(h detailHead, grows bool) string {
 	e.joined = true
-	if present(h.Signature) {
+	if isPresent(h.Signature) {
 		e.signature = bytes.Clone(h.Signature)
 	}
 	return e.add(h, grows)
 }
 
 // add adds a piece to the text of e, and returns what is to be shown of it.
-func (e *detail) add(h head, grows bool) string {
+func (e *detail) add(h detailHead, grows bool) string {
 	piece := append(h.Text, h.Summary...)
 	text := piece.Text()
 	if grows {
-		text = e.grow.add(text)
+		text = e.cumulative.add(text)
 	}
-	if e.grow.grows && len(piece) > 0 {
+	if e.cumulative.isCumulative && len(piece) > 0 {
 		e.text = piece
 	} else {
 		e.text = append(e.text, piece...)
@@ -99,7 +99,7 @@ func (d details) state() json.RawMessage {
 	}
 	list := make([]json.RawMessage, 0, len(d))
 	for _, e := range d {
-		list = append(list, e.whole())
+		list = append(list, e.rawEntry())
 	}
 	state, err := marshal(list)
 	if err != nil {
@@ -108,8 +108,8 @@ func (d details) state() json.RawMessage {
 	return state
 }
 
-// whole is an entry with all its pieces.
-func (e *detail) whole() json.RawMessage {
+// rawEntry is an entry with all its pieces.
+func (e *detail) rawEntry() json.RawMessage {
 	if !e.joined {
 		return e.raw
 	}
@@ -132,10 +132,10 @@ func (e *detail) whole() json.RawMessage {
 	return whole
 }
 
-// replay collects from the parts of a message the entries that may go back.
+// replayDetails collects from the parts of a message the entries that may go back.
 // Entries whose id went back before, as sent tells, are left out, and text that
 // Anthropic did not sign.
-func replay(parts []llm.Part, sent map[string]bool) []json.RawMessage {
+func replayDetails(parts []llm.Part, sent map[string]bool) []json.RawMessage {
 	var list []json.RawMessage
 	for _, p := range parts {
 		var entries []json.RawMessage
@@ -144,13 +144,13 @@ func replay(parts []llm.Part, sent map[string]bool) []json.RawMessage {
 		}
 		for _, raw := range entries {
 			var e struct {
-				head
+				detailHead
 				Format string `json:"format"`
 			}
-			if lenient(raw, &e) != nil || e.Type == "" {
+			if decodeLenient(raw, &e) != nil || e.Type == "" {
 				continue
 			}
-			if e.Type == "reasoning.text" && strings.HasPrefix(e.Format, "anthropic") && !present(e.Signature) {
+			if e.Type == "reasoning.text" && strings.HasPrefix(e.Format, "anthropic") && !isPresent(e.Signature) {
 				continue
 			}
 			if key := e.Type + " " + e.ID; e.ID != "" && e.Type == "reasoning.encrypted" {

@@ -12,45 +12,45 @@ import (
 // A Dialect is what one service, and the model behind it, does differently from
 // plain chat completions. The zero value is plain chat completions.
 type Dialect struct {
-	Name     string            // of the service; part of Origin
-	PerModel bool              // what a model sends back is good for that model only, so Origin names it
-	Limit    string            // request field of the output limit; "" is "max_tokens"
-	Thinks   string            // message field in which thinking goes back; "" is "reasoning_content"
-	Kept     string            // in a base URL, says that thinking is kept over turns and all of it goes back
-	Blank    bool              // content of a message that only calls is "", not null
-	Bridge   bool              // after results of tools only the assistant may speak
-	Joins    bool              // what the user says behind results of tools goes into the last of them
-	IDs      IDs               // what a call's id must look like
-	Fields   map[string]any    // go with every request
-	Tooled   map[string]any    // go with every request that offers tools
-	Answered map[string]any    // go with every request for an answer that fits a schema
-	Renames  map[string]string // request fields under another name
-	NoUsage  bool              // counts tokens unasked and refuses stream_options
-	Whole    bool              // cannot stream while tools are on offer
-	Warm     bool              // temperature must be above 0 and at most 1
-	Files    bool              // takes PDFs
-	Inline   bool              // takes images themselves, but not their addresses
-	Caches   bool              // keeps of a prompt what cache_control marks
-	Choice   Choice            // what of tool_choice it takes
-	Formats  []Format          // how it is told the schema of an answer, the best first; nil is FormatSchema
-	Strict   bool              // knows strict schemas
-	Schema   schema.Target     // what schemas must look like; the zero value is schema.OpenAI
-	Grows    bool              // thinking may come as all there is so far instead of what is new; see cumulative
-	Several  bool              // gives n answers to one request, and streams each under an index of its own
+	Name                string            // of the service; part of Origin
+	PerModel            bool              // what a model sends back is good for that model only, so Origin names it
+	MaxTokensField      string            // request field of the output limit; "" is "max_tokens"
+	ReasoningField      string            // message field in which thinking goes back; "" is "reasoning_content"
+	KeepsReasoningURL   string            // in a base URL, says that thinking is kept over turns and all of it goes back
+	EmptyContentString  bool              // content of a message that only calls is "", not null
+	AssistantAfterTools bool              // after results of tools only the assistant may speak
+	UserIntoToolResult  bool              // what the user says behind results of tools goes into the last of them
+	IDs                 IDs               // what a call's id must look like
+	ExtraFields         map[string]any    // go with every request
+	ToolFields          map[string]any    // go with every request that offers tools
+	SchemaFields        map[string]any    // go with every request for an answer that fits a schema
+	RenamedFields       map[string]string // request fields under another name
+	NoStreamOptions     bool              // counts tokens unasked and refuses stream_options
+	NoStreamWithTools   bool              // cannot stream while tools are on offer
+	PositiveTemperature bool              // temperature must be above 0 and at most 1
+	PDFs                bool              // takes PDFs
+	InlineImagesOnly    bool              // takes images themselves, but not their addresses
+	CacheControl        bool              // keeps of a prompt what cache_control marks
+	ToolChoice          Choice            // what of tool_choice it takes
+	Formats             []Format          // how it is told the schema of an answer, the best first; nil is FormatSchema
+	StrictSchemas       bool              // knows strict schemas
+	Schema              schema.Target     // what schemas must look like; the zero value is schema.OpenAI
+	CumulativeReasoning bool              // thinking may come as all there is so far instead of what is new; see cumulative
+	MultipleChoices     bool              // gives n answers to one request, and streams each under an index of its own
 	Family
 }
 
 // A Family is what follows the model wherever it is served.
 type Family struct {
-	Echo      Echo
-	Fill      bool     // a message with calls and no thinking carries the field, empty
-	Effort    Effort   // how the model is told how much to think
-	Refuses   []string // settings that must not be sent; see refuses
-	System    string   // role of the system prompt; "" is "system"
-	Clean     bool     // never leaks thinking tags or tool calls into its text
-	Plain     bool     // cannot think, and Responses must not ask for it
-	Summary   bool     // Responses shows its thinking in summaries, if asked
-	Verbosity bool     // takes verbosity
+	Echo             Echo
+	EmptyReasoning   bool     // a message with calls and no thinking carries the field, empty
+	Effort           Effort   // how the model is told how much to think
+	RefusedSettings  []string // settings that must not be sent; see refuses
+	SystemRole       string   // role of the system prompt; "" is "system"
+	CleanText        bool     // never leaks thinking tags or tool calls into its text
+	NoReasoning      bool     // cannot think, and Responses must not ask for it
+	ReasoningSummary bool     // Responses shows its thinking in summaries, if asked
+	Verbosity        bool     // takes verbosity
 }
 
 // Echo says which thinking goes back to the service in later requests.
@@ -91,13 +91,13 @@ const (
 // An Effort spells llm.Effort. Words and Budgets stand in the order of
 // llm.Efforts: off, minimal, low, medium, high, max.
 type Effort struct {
-	Field    string    // where the word goes; "" is "reasoning_effort"; a dot goes into an object
-	Words    [6]string // "" sends none
-	Budgets  [6]int    // of thinking, in tokens; 0 sends none
-	Tokens   string    // where a budget goes; "" is "thinking_budget", if there are Budgets, and else nowhere
-	Switch   Switch    // for off, and for on where there is no word
-	Always   bool      // the model thinks whatever it is told
-	WithTool string    // the only word with which the service also accepts tools
+	Field       string    // where the word goes; "" is "reasoning_effort"; a dot goes into an object
+	Words       [6]string // "" sends none
+	Budgets     [6]int    // of thinking, in tokens; 0 sends none
+	BudgetField string    // where a budget goes; "" is "thinking_budget", if there are Budgets, and else nowhere
+	Switch      Switch    // for off, and for on where there is no word
+	AlwaysOn    bool      // the model thinks whatever it is told
+	WithTools   string    // the only word with which the service also accepts tools
 }
 
 // A Switch turns thinking on and off. On and Off are JSON.
@@ -124,42 +124,42 @@ func DialectFor(kind, model string) (Dialect, bool) {
 	s := services[row]
 	d := s.Dialect
 	d.Name = kind
-	d.Fields, d.Tooled, d.Answered = maps.Clone(d.Fields), maps.Clone(d.Tooled), maps.Clone(d.Answered)
+	d.ExtraFields, d.ToolFields, d.SchemaFields = maps.Clone(d.ExtraFields), maps.Clone(d.ToolFields), maps.Clone(d.SchemaFields)
 	own := d.Family
 	if f, ok := familyOf(model); ok {
 		d.Family = f
-		d.Refuses = slices.Concat(own.Refuses, f.Refuses)
+		d.RefusedSettings = slices.Concat(own.RefusedSettings, f.RefusedSettings)
 	}
-	if s.echoes {
-		d.Echo, d.Fill = own.Echo, own.Fill
+	if s.ownEcho {
+		d.Echo, d.EmptyReasoning = own.Echo, own.EmptyReasoning
 	}
 	if s.efforts != nil {
 		d.Effort = effortOf(s.efforts, model)
 	}
-	d.Caches = matches(s.caches, strings.ToLower(model))
-	if i := slices.IndexFunc(s.fields, func(f extra) bool { return matches(f.globs, bare(model)) }); i >= 0 {
-		d.Fields = maps.Clone(s.fields[i].fields)
+	d.CacheControl = matchesGlobs(s.cacheGlobs, strings.ToLower(model))
+	if i := slices.IndexFunc(s.modelFields, func(f modelFields) bool { return matchesGlobs(f.globs, baseModel(model)) }); i >= 0 {
+		d.ExtraFields = maps.Clone(s.modelFields[i].fields)
 	}
 	if kind != "openai" {
-		d.System, d.Effort.WithTool = "", "" // rules of OpenAI's own servers
-	} else if d.System != "" {
-		d.Limit = "max_completion_tokens"
+		d.SystemRole, d.Effort.WithTools = "", "" // rules of OpenAI's own servers
+	} else if d.SystemRole != "" {
+		d.MaxTokensField = "max_completion_tokens"
 	}
 	if strings.Contains(model, "/") {
-		d.Effort.WithTool = "" // a gateway asks by another route
+		d.Effort.WithTools = "" // a gateway asks by another route
 	}
 	return d, true
 }
 
-// At returns d for a base URL. The kind "openai" is that of many servers, of which
+// ForURL returns d for a base URL. The kind "openai" is that of many servers, of which
 // some put several answers into one: only OpenAI's own is known to give several.
-func (d Dialect) At(base string) Dialect {
-	d.Several = d.Several && (d.Name != "openai" || official(base))
+func (d Dialect) ForURL(base string) Dialect {
+	d.MultipleChoices = d.MultipleChoices && (d.Name != "openai" || isOpenAI(base))
 	return d
 }
 
-// target is what schemas must look like.
-func (d Dialect) target() schema.Target {
+// schemaTarget is what schemas must look like.
+func (d Dialect) schemaTarget() schema.Target {
 	if d.Schema.Name == "" {
 		return schema.OpenAI
 	}
@@ -168,32 +168,32 @@ func (d Dialect) target() schema.Target {
 
 // familyOf finds the rules of a model by its id.
 func familyOf(model string) (Family, bool) {
-	id := bare(model)
+	id := baseModel(model)
 	for _, row := range families {
-		if matches(row.globs, id) {
+		if matchesGlobs(row.globs, id) {
 			return row.Family, true
 		}
 	}
 	return Family{}, false
 }
 
-func effortOf(rows []spelling, model string) Effort {
-	id := bare(model)
+func effortOf(rows []modelEffort, model string) Effort {
+	id := baseModel(model)
 	for _, row := range rows {
-		if matches(row.globs, id) {
+		if matchesGlobs(row.globs, id) {
 			return row.Effort
 		}
 	}
 	return Effort{}
 }
 
-// bare is a model's id without the publisher a gateway puts before it.
-func bare(model string) string {
+// baseModel is a model's id without the publisher a gateway puts before it.
+func baseModel(model string) string {
 	return strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 }
 
-// matches reports whether one of the globs, separated by spaces, fits all of id.
-func matches(globs, id string) bool {
+// matchesGlobs reports whether one of the globs, separated by spaces, fits all of id.
+func matchesGlobs(globs, id string) bool {
 	for glob := range strings.FieldsSeq(globs) {
 		if ok, _ := path.Match(glob, id); ok {
 			return true

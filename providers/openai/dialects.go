@@ -10,20 +10,20 @@ import (
 type service struct {
 	kind string
 	Dialect
-	echoes  bool       // its own rule of echo holds for every model
-	efforts []spelling // it spells effort itself; nil leaves that to the model's family
-	caches  string     // globs of the models whose prompts it caches only as far as they are marked
-	fields  []extra    // go with every request to some models, in place of Fields
+	ownEcho     bool          // its own rule of echo holds for every model
+	efforts     []modelEffort // it spells effort itself; nil leaves that to the model's family
+	cacheGlobs  string        // globs of the models whose prompts it caches only as far as they are marked
+	modelFields []modelFields // go with every request to some models, in place of Fields
 }
 
-// extra are request fields for the models that globs fit.
-type extra struct {
+// modelFields are request fields for the models that globs fit.
+type modelFields struct {
 	globs  string
 	fields map[string]any
 }
 
-// A spelling is how a service spells effort for the models that globs fit.
-type spelling struct {
+// A modelEffort is how a service spells effort for the models that globs fit.
+type modelEffort struct {
 	globs string
 	Effort
 }
@@ -37,8 +37,8 @@ var (
 	templateThinking = Switch{"chat_template_kwargs", `{"thinking":true}`, `{"thinking":false}`}
 )
 
-// words are the effort words from off to max; a dash sends none.
-func words(s string) (w [6]string) {
+// effortWords are the effort words from off to max; a dash sends none.
+func effortWords(s string) (w [6]string) {
 	for i, word := range strings.Fields(s) {
 		if word != "-" {
 			w[i] = word
@@ -47,16 +47,16 @@ func words(s string) (w [6]string) {
 	return w
 }
 
-// template spells effort for servers that render chat templates themselves:
+// templateEfforts spells effort for servers that render chat templates themselves:
 // what the template of the model's publisher understands.
-var template = []spelling{
-	{"gpt-oss*", Effort{Words: words("low low low medium high high")}},
+var templateEfforts = []modelEffort{
+	{"gpt-oss*", Effort{Words: effortWords("low low low medium high high")}},
 	{"deepseek* granite*", Effort{Switch: templateThinking}},
 	{"*", Effort{Switch: templateEnable}},
 }
 
-// grammar is what llama.cpp makes of a schema, of which tools need an object.
-var grammar = func() schema.Target {
+// llamaSchema is what llama.cpp makes of a schema, of which tools need an object.
+var llamaSchema = func() schema.Target {
 	t := schema.Grammar
 	t.ObjectRoot = true
 	return t
@@ -65,9 +65,9 @@ var grammar = func() schema.Target {
 // services says what each service does differently, whatever the model. A new
 // one is a row here.
 var services = []service{
-	{kind: "openai", Dialect: Dialect{PerModel: true, Files: true, Strict: true, Several: true}},
+	{kind: "openai", Dialect: Dialect{PerModel: true, PDFs: true, StrictSchemas: true, MultipleChoices: true}},
 
-	{kind: "grok", Dialect: Dialect{Limit: "max_completion_tokens", Schema: schema.XAI}},
+	{kind: "grok", Dialect: Dialect{MaxTokensField: "max_completion_tokens", Schema: schema.XAI}},
 
 	// Without tool_stream nothing comes until the arguments are complete, for
 	// minutes with a large file. Messages need a content. Words of the user's
@@ -75,23 +75,23 @@ var services = []service{
 	// (github.com/RooCodeInc/Roo-Code). With a coding plan thinking is kept over
 	// turns.
 	{kind: "glm", Dialect: Dialect{
-		Blank: true, Warm: true, Joins: true, Kept: "/coding/", Choice: ChoiceNone,
-		Formats: []Format{FormatObject}, Tooled: map[string]any{"tool_stream": true},
+		EmptyContentString: true, PositiveTemperature: true, UserIntoToolResult: true, KeepsReasoningURL: "/coding/", ToolChoice: ChoiceNone,
+		Formats: []Format{FormatObject}, ToolFields: map[string]any{"tool_stream": true},
 	}},
 
 	// Parallel calls are off by default.
 	{kind: "qwen", Dialect: Dialect{
-		Formats: []Format{FormatSchema, FormatObject}, Tooled: map[string]any{"parallel_tool_calls": true},
-		Family: Family{Refuses: []string{"frequency_penalty"}},
+		Formats: []Format{FormatSchema, FormatObject}, ToolFields: map[string]any{"parallel_tool_calls": true},
+		Family: Family{RefusedSettings: []string{"frequency_penalty"}},
 	}},
 
-	{kind: "deepseek", Dialect: Dialect{Inline: true, Formats: []Format{FormatObject}}},
+	{kind: "deepseek", Dialect: Dialect{InlineImagesOnly: true, Formats: []Format{FormatObject}}},
 
 	// reasoning_split moves thinking out of the content into
 	// reasoning_details; some versions send all of it again in each chunk.
 	{kind: "minimax", Dialect: Dialect{
-		Limit: "max_completion_tokens", Warm: true, Grows: true, Choice: ChoiceNone,
-		Fields: map[string]any{"reasoning_split": true},
+		MaxTokensField: "max_completion_tokens", PositiveTemperature: true, CumulativeReasoning: true, ToolChoice: ChoiceNone,
+		ExtraFields: map[string]any{"reasoning_split": true},
 	}},
 
 	// Thinking goes back as reasoning_details, never as text alone. Without
@@ -99,41 +99,41 @@ var services = []service{
 	{
 		kind: "openrouter",
 		Dialect: Dialect{
-			PerModel: true, Files: true, Strict: true,
-			Formats:  []Format{FormatSchema, FormatObject},
-			Answered: map[string]any{"provider": map[string]any{"require_parameters": true}},
+			PerModel: true, PDFs: true, StrictSchemas: true,
+			Formats:      []Format{FormatSchema, FormatObject},
+			SchemaFields: map[string]any{"provider": map[string]any{"require_parameters": true}},
 		},
-		echoes:  true,
-		efforts: []spelling{{"*", Effort{Field: "reasoning.effort", Words: words("none minimal low medium high max"), Tokens: "reasoning.max_tokens"}}},
-		caches:  "anthropic/* google/gemini* qwen/*",
+		ownEcho:    true,
+		efforts:    []modelEffort{{"*", Effort{Field: "reasoning.effort", Words: effortWords("none minimal low medium high max"), BudgetField: "reasoning.max_tokens"}}},
+		cacheGlobs: "anthropic/* google/gemini* qwen/*",
 	},
 
 	{kind: "moonshot", Dialect: Dialect{
-		Schema: schema.Kimi, Inline: true, Choice: ChoiceMild, Formats: []Format{FormatSchema, FormatObject},
+		Schema: schema.Kimi, InlineImagesOnly: true, ToolChoice: ChoiceMild, Formats: []Format{FormatSchema, FormatObject},
 	}},
 
 	{
 		kind: "mistral",
 		Dialect: Dialect{
-			NoUsage: true, Bridge: true, IDs: IDsNine,
-			Renames: map[string]string{"seed": "random_seed"},
-			Formats: []Format{FormatSchema, FormatObject},
-			Family:  Family{Echo: EchoParts},
+			NoStreamOptions: true, AssistantAfterTools: true, IDs: IDsNine,
+			RenamedFields: map[string]string{"seed": "random_seed"},
+			Formats:       []Format{FormatSchema, FormatObject},
+			Family:        Family{Echo: EchoParts},
 		},
-		echoes: true,
+		ownEcho: true,
 	},
 
 	// Only some models take schemas. Qwen writes its thinking into the text
 	// unless it is told to keep it apart; gpt-oss refuses to be told.
 	{
 		kind:    "groq",
-		Dialect: Dialect{Thinks: "reasoning", Inline: true, Formats: []Format{FormatSchema, FormatObject}},
-		efforts: []spelling{
-			{"gpt-oss*", Effort{Words: words("low low low medium high high")}},
-			{"qwen3.8*", Effort{Words: words("none low low medium high high")}},
-			{"qwen3*", Effort{Words: words("none default default default default default")}},
+		Dialect: Dialect{ReasoningField: "reasoning", InlineImagesOnly: true, Formats: []Format{FormatSchema, FormatObject}},
+		efforts: []modelEffort{
+			{"gpt-oss*", Effort{Words: effortWords("low low low medium high high")}},
+			{"qwen3.8*", Effort{Words: effortWords("none low low medium high high")}},
+			{"qwen3*", Effort{Words: effortWords("none default default default default default")}},
 		},
-		fields: []extra{{"qwen3*", map[string]any{"reasoning_format": "parsed"}}},
+		modelFields: []modelFields{{"qwen3*", map[string]any{"reasoning_format": "parsed"}}},
 	},
 
 	// Thinking comes as reasoning, and does not go back: the field is refused
@@ -141,22 +141,22 @@ var services = []service{
 	{
 		kind: "cerebras",
 		Dialect: Dialect{
-			Limit: "max_completion_tokens", Inline: true, Formats: []Format{FormatSchema, FormatObject},
-			Family: Family{Refuses: penalties},
+			MaxTokensField: "max_completion_tokens", InlineImagesOnly: true, Formats: []Format{FormatSchema, FormatObject},
+			Family: Family{RefusedSettings: penaltySettings},
 		},
-		echoes: true,
-		efforts: []spelling{
-			{"gpt-oss*", Effort{Words: words("low low low medium high high")}},
-			{"qwen*", Effort{Words: words("none low low medium high high")}},
+		ownEcho: true,
+		efforts: []modelEffort{
+			{"gpt-oss*", Effort{Words: effortWords("low low low medium high high")}},
+			{"qwen*", Effort{Words: effortWords("none low low medium high high")}},
 		},
 	},
 
 	{
 		kind:    "ollama",
-		Dialect: Dialect{Thinks: "reasoning", Schema: grammar, Inline: true, Choice: ChoiceNone, Formats: []Format{FormatSchema, FormatObject}},
-		efforts: []spelling{
-			{"gpt-oss*", Effort{Words: words("low low low medium high high")}},
-			{"*", Effort{Words: words("none low low medium high max")}},
+		Dialect: Dialect{ReasoningField: "reasoning", Schema: llamaSchema, InlineImagesOnly: true, ToolChoice: ChoiceNone, Formats: []Format{FormatSchema, FormatObject}},
+		efforts: []modelEffort{
+			{"gpt-oss*", Effort{Words: effortWords("low low low medium high high")}},
+			{"*", Effort{Words: effortWords("none low low medium high max")}},
 		},
 	},
 
@@ -165,18 +165,18 @@ var services = []service{
 	{
 		kind: "llamacpp",
 		Dialect: Dialect{
-			Schema: grammar, Choice: ChoiceWords,
+			Schema: llamaSchema, ToolChoice: ChoiceWords,
 			Formats: []Format{FormatSchema, FormatObjectSchema, FormatField},
 		},
-		efforts: append([]spelling{{"gpt-oss*", Effort{Field: "chat_template_kwargs.reasoning_effort", Words: words("low low low medium high high")}}}, template...),
+		efforts: append([]modelEffort{{"gpt-oss*", Effort{Field: "chat_template_kwargs.reasoning_effort", Words: effortWords("low low low medium high high")}}}, templateEfforts...),
 	},
 
 	// guided_json went with 0.12, structured_outputs came with 0.11.
 	{
 		kind:    "vllm",
-		Dialect: Dialect{Thinks: "reasoning", Formats: []Format{FormatSchema, FormatStructured, FormatGuided}, Several: true},
-		efforts: template,
+		Dialect: Dialect{ReasoningField: "reasoning", Formats: []Format{FormatSchema, FormatStructured, FormatGuided}, MultipleChoices: true},
+		efforts: templateEfforts,
 	},
 
-	{kind: "lmstudio", Dialect: Dialect{Schema: grammar, Inline: true}, efforts: template[:1]},
+	{kind: "lmstudio", Dialect: Dialect{Schema: llamaSchema, InlineImagesOnly: true}, efforts: templateEfforts[:1]},
 }

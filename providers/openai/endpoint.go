@@ -24,8 +24,8 @@ type endpoint struct {
 	path    string // behind the base URL
 	o       Options
 	client  sdk.Client
-	told    llm.Notices         // those the user has seen
-	learned *wire.LearnedLimits // request fields this server refused; see heal
+	notices llm.Notices         // those the user has seen
+	learned *wire.LearnedLimits // request fields this server refused; see downgrade
 }
 
 // A format is what sets them apart.
@@ -33,8 +33,8 @@ type format interface {
 	// compile writes req as the body of a request, and what of it had to be left
 	// out, for the user to see.
 	compile(req llm.Request) (body map[string]any, notices []string)
-	// cure finds what the server complains about in body.
-	cure(fault *llm.Error, body map[string]any) (remedy, bool)
+	// findDowngrade finds what the server complains about in body.
+	findDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool)
 	// explain makes plainer what an error says about body.
 	explain(fault *llm.Error, body map[string]any)
 	// read turns the body of a response to req into events, and reports whether
@@ -45,8 +45,8 @@ type format interface {
 	salvage(fault *llm.Error, req llm.Request, out *llm.Out) bool
 }
 
-// dial returns the endpoint at path behind the base URL. Nothing is sent.
-func dial(o Options, path string, f format) *endpoint {
+// newEndpoint returns the endpoint at path behind the base URL. Nothing is sent.
+func newEndpoint(o Options, path string, f format) *endpoint {
 	if o.HTTP == nil {
 		o.HTTP = wire.Client(wire.Options{Provider: o.Provider, URL: o.BaseURL, Key: o.KeyName, Secrets: []string{o.Key}})
 	}
@@ -62,7 +62,7 @@ func dial(o Options, path string, f format) *endpoint {
 		option.WithMaxRetries(0),
 		option.WithHTTPClient(o.HTTP),
 	}
-	if official(o.BaseURL) {
+	if isOpenAI(o.BaseURL) {
 		if id := os.Getenv("OPENAI_ORG_ID"); id != "" {
 			opts = append(opts, option.WithOrganization(id))
 		}
@@ -80,8 +80,8 @@ func dial(o Options, path string, f format) *endpoint {
 	return &endpoint{format: f, path: path, o: o, client: sdk.Client{Options: opts}, learned: learned}
 }
 
-// official reports whether a base URL is OpenAI's own.
-func official(base string) bool {
+// isOpenAI reports whether a base URL is OpenAI's own.
+func isOpenAI(base string) bool {
 	u, err := url.Parse(base)
 	return err == nil && u.Hostname() == "api.openai.com"
 }
@@ -100,7 +100,7 @@ func (e *endpoint) stream(ctx context.Context, req llm.Request, clean bool) llm.
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		return e.named(err)
+		return e.withProvider(err)
 	})
 	if clean {
 		return s
@@ -108,14 +108,14 @@ func (e *endpoint) stream(ctx context.Context, req llm.Request, clean bool) llm.
 	return filter.Calls(req)(filter.Think(filter.ThinkOptions{})(filter.StripEndTokens(s)))
 }
 
-// attempts bounds how often a request is sent that the server keeps refusing,
+// maxAttempts bounds how often a request is sent that the server keeps refusing,
 // each time without something else.
-const attempts = 4
+const maxAttempts = 4
 
 // ask sends req, again where the server can be humored, and reads the answer.
 func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 	if req.AfterMistake {
-		cool := coolest
+		cool := retryTemperature
 		if t := req.Temperature; t != nil {
 			cool = min(*t, cool)
 		}
@@ -124,47 +124,47 @@ func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error
 	for attempt := 1; !out.Stopped(); attempt++ {
 		known := e.learned.Revision()
 		body, notices := e.format.compile(req)
-		e.told.SendOnce(out, notices...)
-		shown, err := e.once(ctx, req, body, out)
+		e.notices.SendOnce(out, notices...)
+		shown, err := e.attempt(ctx, req, body, out)
 		if err == nil || shown || ctx.Err() != nil {
 			return err
 		}
-		fault := e.named(err)
-		if notice, ok := e.unshare(err, fault); ok {
-			e.told.SendOnce(out, notice)
+		fault := e.withProvider(err)
+		if notice, ok := e.shouldAskAlone(err, fault); ok {
+			e.notices.SendOnce(out, notice)
 			continue
 		}
-		if misspelled[fault.Code] {
+		if unreadableCodes[fault.Code] {
 			if e.format.salvage(fault, req, out) {
 				return nil
 			}
 			fault.Mistake = true
 			return fault
 		}
-		if refused(fault) && e.learned.Revision() != known && attempt < attempts {
+		if mayBlameField(fault) && e.learned.Revision() != known && attempt < maxAttempts {
 			continue // an answer beside this one was refused as well, and learned from it
 		}
-		notice, ok := e.heal(fault, body)
-		if !ok || attempt == attempts {
+		notice, ok := e.downgrade(fault, body)
+		if !ok || attempt == maxAttempts {
 			e.format.explain(fault, body)
 			return fault
 		}
-		e.told.SendOnce(out, notice)
+		e.notices.SendOnce(out, notice)
 	}
 	return nil
 }
 
-// misspelled are Groq's codes for a call, or an answer by a schema, that it could
+// unreadableCodes are Groq's codes for a call, or an answer by a schema, that it could
 // not read.
-var misspelled = map[string]bool{"tool_use_failed": true, "json_validate_failed": true}
+var unreadableCodes = map[string]bool{"tool_use_failed": true, "json_validate_failed": true}
 
-// coolest is the temperature for another attempt at what was misspelled: models
+// retryTemperature is the temperature for another attempt at what was misspelled: models
 // spell better at a lower one.
-const coolest = 0.2
+const retryTemperature = 0.2
 
-// once sends body and reads the answer. Shown reports whether the user has seen
+// attempt sends body and reads the answer. Shown reports whether the user has seen
 // any of it.
-func (e *endpoint) once(ctx context.Context, req llm.Request, body map[string]any, out *llm.Out) (shown bool, err error) {
+func (e *endpoint) attempt(ctx context.Context, req llm.Request, body map[string]any, out *llm.Out) (shown bool, err error) {
 	var answers io.ReadCloser
 	shared, err := e.share(ctx, body)
 	switch {
@@ -202,7 +202,7 @@ const LimitSeveral = "n"
 // returns the response to all; nil if this answer is to be asked for alone.
 func (e *endpoint) share(ctx context.Context, body map[string]any) (*llm.SharedBody, error) {
 	candidate := llm.CandidateOf(ctx)
-	if _, fixed := body[LimitSeveral]; candidate == nil || fixed || !e.o.Dialect.Several || e.learned.Has(LimitSeveral) {
+	if _, fixed := body[LimitSeveral]; candidate == nil || fixed || !e.o.Dialect.MultipleChoices || e.learned.Has(LimitSeveral) {
 		candidate.Leave()
 		return nil, nil
 	}
@@ -230,27 +230,27 @@ func (e sharedError) Unwrap() error { return e.error }
 // them.
 var errFewer = errors.New("the server gave fewer answers than it was asked for")
 
-// unshare reports whether an answer that was asked for with others, which failed
+// shouldAskAlone reports whether an answer that was asked for with others, which failed
 // with err, is to be asked for alone, and what to tell the user of it. A refusal
 // may be about several answers although it does not say so.
-func (e *endpoint) unshare(err error, fault *llm.Error) (notice string, ok bool) {
+func (e *endpoint) shouldAskAlone(err error, fault *llm.Error) (notice string, ok bool) {
 	fewer := errors.Is(err, errFewer)
-	if !fewer && !(errors.As(err, &sharedError{}) && refused(fault)) {
+	if !fewer && !(errors.As(err, &sharedError{}) && mayBlameField(fault)) {
 		return "", false
 	}
-	if !fewer && fault.Param != LimitSeveral && !one().MatchString(fault.Message) {
+	if !fewer && fault.Param != LimitSeveral && !refusesSeveral().MatchString(fault.Message) {
 		return "", true
 	}
 	e.learned.Learn(LimitSeveral, "", true)
 	return e.o.Model + " gives one answer to a request; the others are asked for by themselves, and the prompt is paid for in each", true
 }
 
-// one matches what servers say that do not give several answers: "n must be 1 when
+// refusesSeveral matches what servers say that do not give several answers: "n must be 1 when
 // using greedy sampling" (vLLM), "Only one completion choice is allowed"
 // (llama.cpp), "'n' : number must be at most 1" (Groq).
-var one = pattern(`(?i)(^|[^a-z0-9_])n['"` + "`" + `]? ?(:|=|>|must|should|is|has|not|greater|larger|cannot|can only)|only one (completion )?choice|multiple (completions|choices|answers)`)
+var refusesSeveral = pattern(`(?i)(^|[^a-z0-9_])n['"` + "`" + `]? ?(:|=|>|must|should|is|has|not|greater|larger|cannot|can only)|only one (completion )?choice|multiple (completions|choices|answers)`)
 
-// named fills in who failed.
-func (e *endpoint) named(err error) *llm.Error {
+// withProvider fills in who failed.
+func (e *endpoint) withProvider(err error) *llm.Error {
 	return wire.WithProvider(err, wire.Options{Provider: e.o.Provider, URL: e.o.BaseURL, Key: e.o.KeyName})
 }

@@ -5,27 +5,27 @@ import "slices"
 // Settings that reasoning models refuse. OpenAI's take those of sampling again
 // when they are told not to think.
 var (
-	sampling  = []string{"temperature", "top_p", "stop"}
-	penalties = []string{"frequency_penalty", "presence_penalty"}
+	samplingSettings = []string{"temperature", "top_p", "stop"}
+	penaltySettings  = []string{"frequency_penalty", "presence_penalty"}
 )
 
-// thinker is a reasoning model of OpenAI's.
-func thinker(efforts, withTool string) Family {
+// reasoningFamily is a reasoning model of OpenAI's.
+func reasoningFamily(efforts, withTool string) Family {
 	return Family{
-		Effort:  Effort{Words: words(efforts), WithTool: withTool},
-		Refuses: slices.Concat(sampling, penalties), System: "developer", Clean: true, Summary: true, Verbosity: true,
+		Effort:          Effort{Words: effortWords(efforts), WithTools: withTool},
+		RefusedSettings: slices.Concat(samplingSettings, penaltySettings), SystemRole: "developer", CleanText: true, ReasoningSummary: true, Verbosity: true,
 	}
 }
 
-// early is one from before verbosity.
-func early(efforts string) Family {
-	f := thinker(efforts, "")
+// earlyReasoning is one from before verbosity.
+func earlyReasoning(efforts string) Family {
+	f := reasoningFamily(efforts, "")
 	f.Verbosity = false
 	return f
 }
 
-// budget is thinking_budget from off to max; the last is the model's own limit.
-var budget = [6]int{0, 1024, 2048, 8192, 16384, 0}
+// budgets is thinking_budget from off to max; the last is the model's own limit.
+var budgets = [6]int{0, 1024, 2048, 8192, 16384, 0}
 
 // families says what models do differently wherever they are served. The first
 // row whose globs fit the id holds.
@@ -37,74 +37,74 @@ var families = []struct {
 	// reasoning, by default or asked for, so that only "none" passes
 	// (github.com/openai/openai-openapi issue 541, github.com/BerriAI/litellm
 	// pull 34569). Versions yet unknown are taken to be like 5.6.
-	{"gpt-oss*", Family{Echo: EchoCalls, Effort: Effort{Words: words("low low low medium high high")}}},
-	{"gpt-3* gpt-4* chatgpt-* gpt-5*-chat* gpt-6*-chat* gpt-chat*", Family{Clean: true, Plain: true}},
-	{"o1* o3* o4-mini*", early("low low low medium high high")},
-	{"gpt-5-pro*", thinker("high high high high high high", "")},
-	{"gpt-5.1-codex-max* gpt-5.2-codex* gpt-5.3-codex-spark*", thinker("low low low medium high xhigh", "")},
-	{"gpt-5-codex* gpt-5.1-codex*", thinker("low low low medium high high", "")},
-	{"gpt-5.1*", thinker("none low low medium high high", "")},
-	{"gpt-5.[2-5]-pro*", thinker("medium medium medium medium high xhigh", "")},
-	{"gpt-5.[2-5]*", thinker("none low low medium high xhigh", "none")},
-	{"gpt-5.*", thinker("none low low medium high max", "none")},
-	{"gpt-5*", thinker("minimal minimal low medium high high", "")},
-	{"gpt-6-astra* gpt-6.1-sol*", thinker("low low low medium high max", "none")},
-	{"gpt-[6-9]* gpt-1[0-9]*", thinker("none low low medium high max", "none")},
+	{"gpt-oss*", Family{Echo: EchoCalls, Effort: Effort{Words: effortWords("low low low medium high high")}}},
+	{"gpt-3* gpt-4* chatgpt-* gpt-5*-chat* gpt-6*-chat* gpt-chat*", Family{CleanText: true, NoReasoning: true}},
+	{"o1* o3* o4-mini*", earlyReasoning("low low low medium high high")},
+	{"gpt-5-pro*", reasoningFamily("high high high high high high", "")},
+	{"gpt-5.1-codex-max* gpt-5.2-codex* gpt-5.3-codex-spark*", reasoningFamily("low low low medium high xhigh", "")},
+	{"gpt-5-codex* gpt-5.1-codex*", reasoningFamily("low low low medium high high", "")},
+	{"gpt-5.1*", reasoningFamily("none low low medium high high", "")},
+	{"gpt-5.[2-5]-pro*", reasoningFamily("medium medium medium medium high xhigh", "")},
+	{"gpt-5.[2-5]*", reasoningFamily("none low low medium high xhigh", "none")},
+	{"gpt-5.*", reasoningFamily("none low low medium high max", "none")},
+	{"gpt-5*", reasoningFamily("minimal minimal low medium high high", "")},
+	{"gpt-6-astra* gpt-6.1-sol*", reasoningFamily("low low low medium high max", "none")},
+	{"gpt-[6-9]* gpt-1[0-9]*", reasoningFamily("none low low medium high max", "none")},
 
 	// Others that keep their text clean. Gateways, and Google's own endpoint for
 	// chat completions, translate the effort (ai.google.dev/gemini-api/docs/openai).
-	{"claude*", Family{Clean: true, Effort: Effort{Words: words("- low low medium high high")}}},
-	{"gemini-2.5-pro*", Family{Clean: true, Effort: Effort{Words: words("low low low medium high high")}}},
-	{"gemini-2.5*", Family{Clean: true, Effort: Effort{Words: words("none low low medium high high")}}},
-	{"gemini-[012]* gemini-*-image* gemini-*-tts*", Family{Clean: true}},
-	{"gemini-3-pro*", Family{Clean: true, Effort: Effort{Words: words("low low low high high high")}}},
-	{"gemini-3-flash* gemini-3.[0-6]-flash*", Family{Clean: true, Effort: Effort{Words: words("minimal minimal low medium high high")}}},
-	{"gemini*", Family{Clean: true, Effort: Effort{Words: words("low low low medium high high")}}},
+	{"claude*", Family{CleanText: true, Effort: Effort{Words: effortWords("- low low medium high high")}}},
+	{"gemini-2.5-pro*", Family{CleanText: true, Effort: Effort{Words: effortWords("low low low medium high high")}}},
+	{"gemini-2.5*", Family{CleanText: true, Effort: Effort{Words: effortWords("none low low medium high high")}}},
+	{"gemini-[012]* gemini-*-image* gemini-*-tts*", Family{CleanText: true}},
+	{"gemini-3-pro*", Family{CleanText: true, Effort: Effort{Words: effortWords("low low low high high high")}}},
+	{"gemini-3-flash* gemini-3.[0-6]-flash*", Family{CleanText: true, Effort: Effort{Words: effortWords("minimal minimal low medium high high")}}},
+	{"gemini*", Family{CleanText: true, Effort: Effort{Words: effortWords("low low low medium high high")}}},
 
 	// xAI. The other models think or not by their name and refuse the field.
-	{"grok-3-mini*", Family{Effort: Effort{Words: words("low low low low high high")}, Refuses: append(penalties, "stop")}},
-	{"grok-4.20* grok-4-* grok-4 grok-4.1* grok-[23]* grok-code* grok-build*", Family{Refuses: append(penalties, "stop")}},
-	{"grok-4.3*", Family{Effort: Effort{Words: words("none low low medium high high")}, Refuses: append(penalties, "stop")}},
-	{"grok-4.5*", Family{Effort: Effort{Words: words("low low low medium high high")}, Refuses: append(penalties, "stop")}},
-	{"grok-*", Family{Effort: Effort{Words: words("low low low medium high xhigh")}, Refuses: append(penalties, "stop")}},
+	{"grok-3-mini*", Family{Effort: Effort{Words: effortWords("low low low low high high")}, RefusedSettings: append(penaltySettings, "stop")}},
+	{"grok-4.20* grok-4-* grok-4 grok-4.1* grok-[23]* grok-code* grok-build*", Family{RefusedSettings: append(penaltySettings, "stop")}},
+	{"grok-4.3*", Family{Effort: Effort{Words: effortWords("none low low medium high high")}, RefusedSettings: append(penaltySettings, "stop")}},
+	{"grok-4.5*", Family{Effort: Effort{Words: effortWords("low low low medium high high")}, RefusedSettings: append(penaltySettings, "stop")}},
+	{"grok-*", Family{Effort: Effort{Words: effortWords("low low low medium high xhigh")}, RefusedSettings: append(penaltySettings, "stop")}},
 
 	// GLM wants its thinking back while it works with tools.
 	{"glm-4.[5-9]* glm-5 glm-5-* glm-5v* glm-5:* glm-5.[01]*", Family{Echo: EchoCalls, Effort: Effort{Switch: thinkingType}}},
-	{"glm-5.2*", Family{Echo: EchoCalls, Effort: Effort{Words: words("- high high high high max"), Switch: thinkingType}}},
+	{"glm-5.2*", Family{Echo: EchoCalls, Effort: Effort{Words: effortWords("- high high high high max"), Switch: thinkingType}}},
 	{"glm-3* glm-4*", Family{}},
-	{"glm-*", Family{Echo: EchoCalls, Effort: Effort{Words: words("low low low high high max")}}},
+	{"glm-*", Family{Echo: EchoCalls, Effort: Effort{Words: effortWords("low low low high high max")}}},
 
 	// Qwen wants none of it back; see Chat for preserve_thinking.
 	{"qwen*-instruct* qwen*coder*", Family{}},
-	{"qwq* qvq* qwen*-thinking*", Family{Effort: Effort{Budgets: budget, Always: true}}},
-	{"qwen3.8*", Family{Effort: Effort{Words: words("- low low medium xhigh xhigh"), Switch: enableThinking}}},
-	{"qwen3* qwen-plus* qwen-flash* qwen-turbo* qwen-max*", Family{Effort: Effort{Budgets: budget, Switch: enableThinking}}},
+	{"qwq* qvq* qwen*-thinking*", Family{Effort: Effort{Budgets: budgets, AlwaysOn: true}}},
+	{"qwen3.8*", Family{Effort: Effort{Words: effortWords("- low low medium xhigh xhigh"), Switch: enableThinking}}},
+	{"qwen3* qwen-plus* qwen-flash* qwen-turbo* qwen-max*", Family{Effort: Effort{Budgets: budgets, Switch: enableThinking}}},
 	{"qwen*", Family{}},
 
 	// DeepSeek. R1 refuses its thinking; from V3.2 on, every message with calls
 	// must have it, in all later requests.
-	{"deepseek-r1*", Family{Effort: Effort{Always: true}}},
+	{"deepseek-r1*", Family{Effort: Effort{AlwaysOn: true}}},
 	{"deepseek-v2* deepseek-v3 deepseek-v3-* deepseek-v3:* deepseek-v3.1* deepseek-coder*", Family{}},
-	{"deepseek-v3* deepseek-chat* deepseek-reasoner*", Family{Echo: EchoCalls, Fill: true}},
-	{"deepseek-v4-pro*", Family{Echo: EchoCalls, Fill: true,
-		Effort: Effort{Words: words("- high high high high max"), Switch: thinkingType}}},
-	{"deepseek-*", Family{Echo: EchoCalls, Fill: true,
-		Effort: Effort{Words: words("- low low high high max"), Switch: thinkingType}}},
+	{"deepseek-v3* deepseek-chat* deepseek-reasoner*", Family{Echo: EchoCalls, EmptyReasoning: true}},
+	{"deepseek-v4-pro*", Family{Echo: EchoCalls, EmptyReasoning: true,
+		Effort: Effort{Words: effortWords("- high high high high max"), Switch: thinkingType}}},
+	{"deepseek-*", Family{Echo: EchoCalls, EmptyReasoning: true,
+		Effort: Effort{Words: effortWords("- low low high high max"), Switch: thinkingType}}},
 
 	// MiniMax breaks down between calls without its thinking, in whatever form
 	// it wrote it.
-	{"minimax-m1* minimax-m2*", Family{Echo: EchoTags, Effort: Effort{Always: true}}},
-	{"minimax-m3.1-flash*", Family{Echo: EchoTags, Effort: Effort{Words: words("low low low medium high high")}}},
+	{"minimax-m1* minimax-m2*", Family{Echo: EchoTags, Effort: Effort{AlwaysOn: true}}},
+	{"minimax-m3.1-flash*", Family{Echo: EchoTags, Effort: Effort{Words: effortWords("low low low medium high high")}}},
 	{"minimax-*", Family{Echo: EchoTags, Effort: Effort{Switch: thinkingAdaptive}}},
 
 	// Kimi fixes its sampling, and refuses calls without their thinking.
-	{"kimi-k2.[56]*", Family{Echo: EchoCalls, Fill: true, Refuses: sampling[:2], Effort: Effort{Switch: thinkingType}}},
-	{"kimi-k2.7* kimi-k2-thinking*", Family{Echo: EchoCalls, Fill: true, Refuses: sampling[:2], Effort: Effort{Always: true}}},
+	{"kimi-k2.[56]*", Family{Echo: EchoCalls, EmptyReasoning: true, RefusedSettings: samplingSettings[:2], Effort: Effort{Switch: thinkingType}}},
+	{"kimi-k2.7* kimi-k2-thinking*", Family{Echo: EchoCalls, EmptyReasoning: true, RefusedSettings: samplingSettings[:2], Effort: Effort{AlwaysOn: true}}},
 	{"kimi-k2* kimi-latest*", Family{}},
-	{"kimi-*", Family{Echo: EchoCalls, Fill: true, Refuses: sampling[:2],
-		Effort: Effort{Words: words("low low low high high max")}}},
+	{"kimi-*", Family{Echo: EchoCalls, EmptyReasoning: true, RefusedSettings: samplingSettings[:2],
+		Effort: Effort{Words: effortWords("low low low high high max")}}},
 
-	{"mistral-small* mistral-medium*", Family{Effort: Effort{Words: words("none high high high high high")}}},
-	{"mistral-large-4*", Family{Effort: Effort{Words: words("low low low medium high high")}}},
-	{"magistral*", Family{Effort: Effort{Always: true}}},
+	{"mistral-small* mistral-medium*", Family{Effort: Effort{Words: effortWords("none high high high high high")}}},
+	{"mistral-large-4*", Family{Effort: Effort{Words: effortWords("low low low medium high high")}}},
+	{"magistral*", Family{Effort: Effort{AlwaysOn: true}}},
 }

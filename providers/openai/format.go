@@ -9,8 +9,8 @@ import (
 	"parley/providers/schema"
 )
 
-// function describes a tool.
-func function(t llm.Tool, target schema.Target) map[string]any {
+// functionTool describes a tool.
+func functionTool(t llm.Tool, target schema.Target) map[string]any {
 	f := map[string]any{"name": wireName(t.Name), "parameters": schema.For(t.Schema, target)}
 	if t.Description != "" {
 		f["description"] = t.Description
@@ -30,16 +30,16 @@ func toolChoice(req llm.Request, named func(name string) any) any {
 	return named(wireName(req.ToolChoice))
 }
 
-// choose puts a choice of tools that the service has no word for in another way:
+// limitToolChoice puts a choice of tools that the service has no word for in another way:
 // what may not be called is not offered, and a tool by its name is the only one
 // that is.
-func (d Dialect) choose(req llm.Request, model string) (llm.Request, []string) {
-	choice, weak := req.ToolChoice, d.Choice == ChoiceMild || d.Choice == ChoiceNone
+func (d Dialect) limitToolChoice(req llm.Request, model string) (llm.Request, []string) {
+	choice, weak := req.ToolChoice, d.ToolChoice == ChoiceMild || d.ToolChoice == ChoiceNone
 	switch {
-	case d.Choice == ChoiceAll, choice == "", choice == "auto", len(req.Tools) == 0:
+	case d.ToolChoice == ChoiceAll, choice == "", choice == "auto", len(req.Tools) == 0:
 		return req, nil
 	case choice == "none":
-		if d.Choice == ChoiceNone {
+		if d.ToolChoice == ChoiceNone {
 			req.Tools, req.ToolChoice, req.Parallel = nil, "", nil
 		}
 		return req, nil
@@ -49,16 +49,16 @@ func (d Dialect) choose(req llm.Request, model string) (llm.Request, []string) {
 	}
 	if weak {
 		req.ToolChoice = ""
-		return req, []string{leftOut(model, "tool_choice "+choice)}
+		return req, []string{leftOutNotice(model, "tool_choice "+choice)}
 	}
 	return req, nil
 }
 
-// answerFormat describes the answer that is wanted.
-func answerFormat(s *llm.Schema, target schema.Target, strict bool) map[string]any {
+// schemaFormat describes the answer that is wanted.
+func schemaFormat(s *llm.Schema, target schema.Target, strict bool) map[string]any {
 	format := map[string]any{"name": s.Name, "schema": schema.For(s.JSON, target)}
 	if strict {
-		narrow, ok := strictly(s.JSON)
+		narrow, ok := strictSchema(s.JSON)
 		if ok {
 			format["schema"] = narrow
 		}
@@ -67,43 +67,43 @@ func answerFormat(s *llm.Schema, target schema.Target, strict bool) map[string]a
 	return format
 }
 
-// strictly returns a schema in its strict form, and whether that means the same
+// strictSchema returns a schema in its strict form, and whether that means the same
 // but for properties that were never named: strict answers would otherwise hold
 // null for what may be missing.
-func strictly(raw json.RawMessage) (json.RawMessage, bool) {
+func strictSchema(raw json.RawMessage) (json.RawMessage, bool) {
 	narrow := schema.For(raw, schema.OpenAIStrict)
-	return narrow, reflect.DeepEqual(unclosed(narrow), unclosed(schema.For(raw, schema.OpenAI)))
+	return narrow, reflect.DeepEqual(withOpenObjects(narrow), withOpenObjects(schema.For(raw, schema.OpenAI)))
 }
 
-// unclosed is a schema whose objects are no longer closed to other properties.
-func unclosed(raw json.RawMessage) any {
+// withOpenObjects is a schema whose objects are no longer closed to other properties.
+func withOpenObjects(raw json.RawMessage) any {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
 		return nil
 	}
-	unclose(v)
+	openObjects(v)
 	return v
 }
 
-func unclose(v any) {
+func openObjects(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		if v["additionalProperties"] == false {
 			delete(v, "additionalProperties")
 		}
 		for _, inner := range v {
-			unclose(inner)
+			openObjects(inner)
 		}
 	case []any:
 		for _, inner := range v {
-			unclose(inner)
+			openObjects(inner)
 		}
 	}
 }
 
-// inWords is the system prompt with the schema of the answer, for services that
+// schemaPrompt is the system prompt with the schema of the answer, for services that
 // take none.
-func inWords(req llm.Request) string {
+func schemaPrompt(req llm.Request) string {
 	system := req.System
 	if system != "" {
 		system += "\n\n"

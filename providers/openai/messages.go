@@ -11,9 +11,9 @@ import (
 // wrote keep their ids and get their thinking back. Left are the files that had
 // to be left out.
 func (d Dialect) messages(req llm.Request, origin string) (list []any, left []string) {
-	h := history{Dialect: d, shapes: chatShapes(d), origin: origin, sent: map[string]bool{}}
+	h := history{Dialect: d, partEncoder: chatEncoder(d), origin: origin, sentDetails: map[string]bool{}}
 	if req.System != "" {
-		role := d.System
+		role := d.SystemRole
 		if role == "" {
 			role = "system"
 		}
@@ -22,33 +22,33 @@ func (d Dialect) messages(req llm.Request, origin string) (list []any, left []st
 	for _, m := range req.Messages {
 		switch m.Role {
 		case llm.RoleUser:
-			h.user(m.Parts)
+			h.addUser(m.Parts)
 		case llm.RoleAssistant:
-			h.assistant(m)
+			h.addAssistant(m)
 		case llm.RoleTool:
-			h.results(m.Parts)
+			h.addResults(m.Parts)
 		}
 	}
-	if d.Caches {
-		h.mark()
+	if d.CacheControl {
+		h.markCache()
 	}
-	return h.list, h.left
+	return h.list, h.omitted
 }
 
 // history is a list of messages being written.
 type history struct {
 	Dialect
-	shapes
-	origin string
-	list   []any
-	own    bool            // the last assistant message is of this origin
-	sent   map[string]bool // what replay sent
+	partEncoder
+	origin      string
+	list        []any
+	sameOrigin  bool            // the last assistant message is of this origin
+	sentDetails map[string]bool // what replay sent
 }
 
 func (h *history) add(m map[string]any) { h.list = append(h.list, m) }
 
-// after reports whether the last message has this role, and returns it.
-func (h *history) after(role string) (map[string]any, bool) {
+// lastIs reports whether the last message has this role, and returns it.
+func (h *history) lastIs(role string) (map[string]any, bool) {
 	if len(h.list) == 0 {
 		return nil, false
 	}
@@ -56,75 +56,75 @@ func (h *history) after(role string) (map[string]any, bool) {
 	return last, last["role"] == role
 }
 
-// user adds a message of the user's: a string, or a list if there are images. It
+// addUser adds a message of the user's: a string, or a list if there are images. It
 // joins the one before, for many chat templates refuse two in a row.
-func (h *history) user(parts []llm.Part) {
+func (h *history) addUser(parts []llm.Part) {
 	list := h.content(parts)
 	if len(list) == 0 {
 		return
 	}
-	if last, ok := h.after("tool"); ok && h.Joins {
-		if text, all := plain(list).(string); all {
+	if last, ok := h.lastIs("tool"); ok && h.UserIntoToolResult {
+		if text, all := flattenText(list).(string); all {
 			last["content"] = last["content"].(string) + "\n\n" + text
 			return
 		}
 	}
-	if _, ok := h.after("tool"); ok && h.Bridge {
+	if _, ok := h.lastIs("tool"); ok && h.AssistantAfterTools {
 		h.add(map[string]any{"role": "assistant", "content": "Noted."})
 	}
-	if last, ok := h.after("user"); ok {
+	if last, ok := h.lastIs("user"); ok {
 		before, isList := last["content"].([]any)
 		if !isList {
 			before = []any{textPart(last["content"].(string))}
 		}
-		last["content"] = plain(append(before, list...))
+		last["content"] = flattenText(append(before, list...))
 		return
 	}
-	h.add(map[string]any{"role": "user", "content": plain(list)})
+	h.add(map[string]any{"role": "user", "content": flattenText(list)})
 }
 
-// assistant adds a message of the model's, with its calls. Nothing is added if
+// addAssistant adds a message of the model's, with its calls. Nothing is added if
 // there is neither text nor call.
-func (h *history) assistant(m llm.Message) {
-	h.own = m.Origin == h.origin
+func (h *history) addAssistant(m llm.Message) {
+	h.sameOrigin = m.Origin == h.origin
 	calls := m.Calls()
-	content, said := h.spoken(m.Parts)
+	content, said := h.assistantContent(m.Parts)
 	if !said && len(calls) == 0 {
 		return
 	}
-	if content == "" && !h.Blank {
+	if content == "" && !h.EmptyContentString {
 		content = nil
 	}
 	msg := map[string]any{"role": "assistant", "content": content}
-	h.thinking(msg, m.Parts, len(calls) > 0)
+	h.addThinking(msg, m.Parts, len(calls) > 0)
 	if len(calls) > 0 {
 		list := make([]any, 0, len(calls))
 		for _, call := range calls {
-			list = append(list, h.call(call))
+			list = append(list, h.encodeCall(call))
 		}
 		msg["tool_calls"] = list
 	}
 	h.add(msg)
 }
 
-func (h *history) call(p llm.Part) map[string]any {
+func (h *history) encodeCall(p llm.Part) map[string]any {
 	input, ok := llm.Arguments(p.Input)
 	if !ok { // what the model wrote cannot be parsed, and servers parse it
 		input = []byte("{}")
 	}
 	return map[string]any{
-		"id":       h.wireID(p.ID, h.own),
+		"id":       h.wireID(p.ID, h.sameOrigin),
 		"type":     "function",
 		"function": map[string]any{"name": wireName(p.Name), "arguments": string(input)},
 	}
 }
 
-// spoken is the content of an assistant message, and whether it holds text: a
+// assistantContent is the content of an assistant message, and whether it holds text: a
 // string, but for dialects whose thinking goes back in the content. Models
 // mirror lists of parts.
-func (h *history) spoken(parts []llm.Part) (content any, said bool) {
+func (h *history) assistantContent(parts []llm.Part) (content any, said bool) {
 	echo := EchoNever
-	if h.own && len(replay(parts, map[string]bool{})) == 0 {
+	if h.sameOrigin && len(replayDetails(parts, map[string]bool{})) == 0 {
 		echo = h.Echo
 	}
 	var list []any
@@ -153,10 +153,10 @@ func (h *history) spoken(parts []llm.Part) (content any, said bool) {
 	return text.String(), said
 }
 
-// thinking gives the service its own thinking back, as far as it wants it.
-func (h *history) thinking(msg map[string]any, parts []llm.Part, calls bool) {
-	if h.own {
-		if list := replay(parts, h.sent); len(list) > 0 {
+// addThinking gives the service its own thinking back, as far as it wants it.
+func (h *history) addThinking(msg map[string]any, parts []llm.Part, calls bool) {
+	if h.sameOrigin {
+		if list := replayDetails(parts, h.sentDetails); len(list) > 0 {
 			msg["reasoning_details"] = list
 			return
 		}
@@ -166,39 +166,39 @@ func (h *history) thinking(msg map[string]any, parts []llm.Part, calls bool) {
 	}
 	var text strings.Builder
 	for _, p := range parts {
-		if p.Kind == llm.Thinking && h.own {
+		if p.Kind == llm.Thinking && h.sameOrigin {
 			text.WriteString(p.Text)
 		}
 	}
-	if text.Len() == 0 && !(h.Fill && calls) {
+	if text.Len() == 0 && !(h.EmptyReasoning && calls) {
 		return
 	}
-	field := h.Thinks
+	field := h.ReasoningField
 	if field == "" {
 		field = "reasoning_content"
 	}
 	msg[field] = text.String()
 }
 
-// mark tells the cache how much of the prompt to keep: the system prompt, for
+// markCache tells the cache how much of the prompt to keep: the system prompt, for
 // other conversations, and everything up to the last two messages that are not
 // the model's, with the older of which the request before ended. Anthropic takes
 // four marks. Results of tools carry theirs beside the text, as
 // github.com/OpenRouterTeam/ai-sdk-provider sends it; the model's own messages
 // stay plain text, for models mirror lists of parts.
-func (h *history) mark() {
+func (h *history) markCache() {
 	left := 2
 	for i := len(h.list) - 1; i >= 0; i-- {
 		m, _ := h.list[i].(map[string]any)
 		last := i+1 == len(h.list) || h.list[i+1].(map[string]any)["role"] != "tool"
 		switch role := m["role"]; {
 		case role == "system":
-			marked(m)
+			markLastText(m)
 		case left == 0:
 		case role == "tool" && last:
 			m["cache_control"] = ephemeral()
 			left--
-		case role == "user" && marked(m):
+		case role == "user" && markLastText(m):
 			left--
 		}
 	}
@@ -206,8 +206,8 @@ func (h *history) mark() {
 
 func ephemeral() map[string]any { return map[string]any{"type": "ephemeral"} }
 
-// marked marks the last text of a message, if it has any.
-func marked(m map[string]any) bool {
+// markLastText marks the last text of a message, if it has any.
+func markLastText(m map[string]any) bool {
 	list, _ := m["content"].([]any)
 	if text, ok := m["content"].(string); ok && text != "" {
 		list = []any{textPart(text)}
@@ -222,12 +222,12 @@ func marked(m map[string]any) bool {
 	return false
 }
 
-// chatShapes are those of chat completions. Few services take PDFs.
-func chatShapes(d Dialect) shapes {
-	s := shapes{text: "text", inline: d.Inline, image: func(url string) map[string]any {
+// chatEncoder are those of chat completions. Few services take PDFs.
+func chatEncoder(d Dialect) partEncoder {
+	s := partEncoder{text: "text", inline: d.InlineImagesOnly, image: func(url string) map[string]any {
 		return map[string]any{"type": "image_url", "image_url": map[string]any{"url": url}}
 	}}
-	if d.Files {
+	if d.PDFs {
 		s.pdf = func(name, url string) map[string]any {
 			return map[string]any{"type": "file", "file": map[string]any{"filename": name, "file_data": url}}
 		}
@@ -239,9 +239,9 @@ func textPart(text string) map[string]any {
 	return map[string]any{"type": "text", "text": text}
 }
 
-// results adds a message for each result, directly behind the calls. They are
+// addResults adds a message for each result, directly behind the calls. They are
 // text only, so that images follow in a message of the user's.
-func (h *history) results(parts []llm.Part) {
+func (h *history) addResults(parts []llm.Part) {
 	var shown []llm.Part
 	for _, p := range parts {
 		switch p.Kind {
@@ -250,16 +250,16 @@ func (h *history) results(parts []llm.Part) {
 			if text == "" {
 				text = "(no output)"
 			}
-			h.add(map[string]any{"role": "tool", "tool_call_id": h.wireID(p.ID, h.own), "content": text})
+			h.add(map[string]any{"role": "tool", "tool_call_id": h.wireID(p.ID, h.sameOrigin), "content": text})
 		case llm.Media:
-			shown = append(shown, llm.Part{Kind: llm.Text, Text: "Returned by the tool " + name(parts, p.ID) + ":"}, p)
+			shown = append(shown, llm.Part{Kind: llm.Text, Text: "Returned by the tool " + toolName(parts, p.ID) + ":"}, p)
 		}
 	}
-	h.user(shown)
+	h.addUser(shown)
 }
 
-// name is the tool that gave the result with this id.
-func name(parts []llm.Part, id string) string {
+// toolName is the tool that gave the result with this id.
+func toolName(parts []llm.Part, id string) string {
 	for _, p := range parts {
 		if p.Kind == llm.Result && p.ID == id && p.Name != "" {
 			return p.Name

@@ -8,15 +8,15 @@ import (
 	"parley/providers/llm"
 )
 
-// alnum reports whether r is a letter or a digit, or one of the others.
-func alnum(r rune, others string) bool {
+// isAlnum reports whether r is a letter or a digit, or one of the others.
+func isAlnum(r rune, others string) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(others, r)
 }
 
-// clean is s with _ in place of what is neither letter, digit, _ nor -.
-func clean(s string) string {
+// cleanName is s with _ in place of what is neither letter, digit, _ nor -.
+func cleanName(s string) string {
 	return strings.Map(func(r rune) rune {
-		if alnum(r, "_-") {
+		if isAlnum(r, "_-") {
 			return r
 		}
 		return '_'
@@ -26,15 +26,15 @@ func clean(s string) string {
 // wireName is a tool's name as every service takes it: at most 64 letters,
 // digits, _ and -. Equal names give equal names, different ones different.
 func wireName(name string) string {
-	safe := clean(name)
+	safe := cleanName(name)
 	if safe == name && name != "" && len(name) <= 64 {
 		return name
 	}
 	return safe[:min(len(safe), 64-9)] + "_" + hash(name)[:8]
 }
 
-// back maps the names on the wire of tools that had to be renamed to ours.
-func back(tools []llm.Tool) map[string]string {
+// originalNames maps the names on the wire of tools that had to be renamed to ours.
+func originalNames(tools []llm.Tool) map[string]string {
 	names := map[string]string{}
 	for _, t := range tools {
 		if name := wireName(t.Name); name != t.Name {
@@ -48,11 +48,11 @@ func back(tools []llm.Tool) map[string]string {
 // minted it itself: then it may have any form, and has to keep it.
 func (d Dialect) wireID(id string, own bool) string {
 	switch {
-	case d.IDs == IDsNine && len(id) == 9 && !strings.ContainsFunc(id, func(r rune) bool { return !alnum(r, "") }):
+	case d.IDs == IDsNine && len(id) == 9 && !strings.ContainsFunc(id, func(r rune) bool { return !isAlnum(r, "") }):
 		return id
 	case d.IDs == IDsNine:
 		return hash(id)[:9]
-	case own && id != "", id != "" && len(id) <= 40 && clean(id) == id:
+	case own && id != "", id != "" && len(id) <= 40 && cleanName(id) == id:
 		return id
 	}
 	return "call_" + hash(id)[:24]

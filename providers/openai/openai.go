@@ -45,20 +45,20 @@ type Chat struct{ *endpoint }
 
 // New returns the model that o describes. Nothing is sent before Stream.
 func New(o Options) *Chat {
-	if keeps(o) {
+	if keepsReasoning(o) {
 		o.Dialect.Echo = EchoAlways
 	}
 	c := &Chat{}
-	c.endpoint = dial(o, "chat/completions", c)
+	c.endpoint = newEndpoint(o, "chat/completions", c)
 	return c
 }
 
-// keeps reports whether the service keeps thinking over turns, so that it wants
+// keepsReasoning reports whether the service keeps thinking over turns, so that it wants
 // all of it back: Qwen if it is told so, GLM as well, or at some of its addresses.
-func keeps(o Options) bool {
-	clears, _ := lookup(o.Body, "thinking.clear_thinking")
+func keepsReasoning(o Options) bool {
+	clears, _ := lookupField(o.Body, "thinking.clear_thinking")
 	return o.Body["preserve_thinking"] == true || clears == false ||
-		o.Dialect.Kept != "" && o.Dialect.Echo == EchoCalls && strings.Contains(o.BaseURL, o.Dialect.Kept)
+		o.Dialect.KeepsReasoningURL != "" && o.Dialect.Echo == EchoCalls && strings.Contains(o.BaseURL, o.Dialect.KeepsReasoningURL)
 }
 
 // Origin names the wire format, the dialect, and the model where what it sends
@@ -73,24 +73,24 @@ func (c *Chat) Origin() string {
 
 // Stream implements llm.Model.
 func (c *Chat) Stream(ctx context.Context, req llm.Request) llm.Stream {
-	return c.stream(ctx, req, c.o.Dialect.Clean)
+	return c.stream(ctx, req, c.o.Dialect.CleanText)
 }
 
 func (c *Chat) read(req llm.Request, body io.Reader, out *llm.Out) (bool, error) {
 	shared, _ := body.(*llm.SharedBody)
-	a := answer{tally: tally{out: out, shared: shared}, dialect: c.o.Dialect, names: back(req.Tools)}
-	err := read(body, out, &a)
+	a := answer{answerState: answerState{out: out, shared: shared}, dialect: c.o.Dialect, names: originalNames(req.Tools)}
+	err := readBody(body, out, &a)
 	a.release() // of an answer that was cut
-	return a.opened > 0, err
+	return a.blocks > 0, err
 }
 
 // salvage takes failed_generation, which Groq sends with the error: a call that
 // stands in it in another form, which is read as one that leaked into the text,
 // or an answer that is not quite JSON.
 func (c *Chat) salvage(fault *llm.Error, req llm.Request, out *llm.Out) bool {
-	text := generation(fault)
-	call := len(req.Tools) > 0 && calls(text, req)
-	if text == "" || c.o.Dialect.Clean || !call && (req.AnswerSchema == nil || len(req.Tools) > 0) {
+	text := failedGeneration(fault)
+	call := len(req.Tools) > 0 && hasCalls(text, req)
+	if text == "" || c.o.Dialect.CleanText || !call && (req.AnswerSchema == nil || len(req.Tools) > 0) {
 		return false
 	}
 	out.Send(llm.Delta{Block: "b1", Part: llm.Part{Kind: llm.Text, Text: text}})
@@ -98,8 +98,8 @@ func (c *Chat) salvage(fault *llm.Error, req llm.Request, out *llm.Out) bool {
 	return true
 }
 
-// generation is what the model wrote that the server made nothing of.
-func generation(fault *llm.Error) string {
+// failedGeneration is what the model wrote that the server made nothing of.
+func failedGeneration(fault *llm.Error) string {
 	var sent *wire.Answer
 	if !errors.As(fault, &sent) {
 		return ""
@@ -109,12 +109,12 @@ func generation(fault *llm.Error) string {
 			Text string `json:"failed_generation"`
 		} `json:"error"`
 	}
-	lenient(sent.Body, &body)
+	decodeLenient(sent.Body, &body)
 	return body.Error.Text
 }
 
-// calls reports whether text holds a call that the answer to req may hold.
-func calls(text string, req llm.Request) bool {
+// hasCalls reports whether text holds a call that the answer to req may hold.
+func hasCalls(text string, req llm.Request) bool {
 	found := false
 	s := func(yield func(llm.Event, error) bool) {
 		_ = yield(llm.Delta{Block: "b", Part: llm.Part{Kind: llm.Text, Text: text}}, nil) && yield(llm.Finish{Reason: llm.Stop}, nil)

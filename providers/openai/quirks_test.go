@@ -75,7 +75,7 @@ func TestFilesLeftOut(t *testing.T) {
 			t.Errorf("%s: told again: %q", test.kind, got.notices)
 		}
 	}
-	r, asked := respond("m", steps(completed()))
+	r, asked := respond("m", effortSteps(completed()))
 	got := hear(t, r.Stream(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{zip}}}}))
 	if want := []string{"m does not take a.zip (application/zip, 4 bytes); left out"}; !slices.Equal(got.notices, want) || !strings.Contains(asked.last(t), "[file left out: a.zip") {
 		t.Errorf("responses: %q, asked with %s", got.notices, asked.last(t))
@@ -108,7 +108,7 @@ func TestRefusalsExplained(t *testing.T) {
 			t.Errorf("%s: %+v, %q, %v; want %s, %q", test.name, got.finish, got.notices, got.err, test.reason, test.want)
 		}
 	}
-	done := steps(`{"type":"response.incomplete","response":{"id":"r","status":"incomplete","incomplete_details":{"reason":"content_filter"},"content_filters":` +
+	done := effortSteps(`{"type":"response.incomplete","response":{"id":"r","status":"incomplete","incomplete_details":{"reason":"content_filter"},"content_filters":` +
 		`[{"blocked":false,"content_filter_results":{"hate":{"filtered":false}}},{"blocked":true,"content_filter_results":` + caught + `}]}}`)
 	r, _ := respond("gpt-5", done)
 	got := hear(t, r.Stream(t.Context(), llm.Request{}))
@@ -179,34 +179,34 @@ func TestMisspelledLate(t *testing.T) {
 func TestQuirks(t *testing.T) {
 	yes, no := true, false
 	row, _ := openai.DialectFor("glm", "glm-4.7")
-	if got := (openai.Quirks{}).Over(row); !reflect.DeepEqual(got, row) {
+	if got := (openai.Quirks{}).Apply(row); !reflect.DeepEqual(got, row) {
 		t.Errorf("nothing said, and yet %+v", got)
 	}
 	q := openai.Quirks{
-		Limit: "max_completion_tokens", Thinks: "reasoning", Echo: "always", Fill: &yes, Blank: &no, Bridge: &yes, Joins: &no, IDs: "nine",
-		Renames: map[string]string{"seed": "random_seed"}, Refuses: []string{"top_p"}, Usage: &no, Streams: &no, Warm: &no, Files: &yes, Inline: &yes,
-		Caches: &yes, Choice: "words", Answers: []openai.Format{openai.FormatGuided}, Strict: &yes, Grows: &yes, Clean: &yes, System: "developer",
+		MaxTokensField: "max_completion_tokens", ReasoningField: "reasoning", Echo: "always", EmptyReasoning: &yes, EmptyContentString: &no, AssistantAfterTools: &yes, UserIntoToolResult: &no, IDs: "nine",
+		RenamedFields: map[string]string{"seed": "random_seed"}, RefusedSettings: []string{"top_p"}, StreamOptions: &no, StreamWithTools: &no, PositiveTemperature: &no, PDFs: &yes, InlineImagesOnly: &yes,
+		CacheControl: &yes, ToolChoice: "words", Formats: []openai.Format{openai.FormatGuided}, StrictSchemas: &yes, CumulativeReasoning: &yes, CleanText: &yes, SystemRole: "developer",
 		EffortField: "think.level", EffortWords: []string{"no", "", "some", "some", "more", "most"}, BudgetField: "think.tokens",
 		ThinkingField: "think.on", ThinkingOn: true, ThinkingOff: false,
 	}
 	if err := q.Validate(); err != nil {
 		t.Error(err)
 	}
-	d := q.Over(row)
+	d := q.Apply(row)
 	want := openai.Dialect{
-		Name: "glm", Limit: "max_completion_tokens", Thinks: "reasoning", Kept: "/coding/", Bridge: true, IDs: openai.IDsNine, Tooled: row.Tooled,
-		Renames: q.Renames, NoUsage: true, Whole: true, Files: true, Inline: true, Caches: true, Choice: openai.ChoiceWords, Formats: q.Answers,
-		Strict: true, Grows: true,
-		Family: openai.Family{Echo: openai.EchoAlways, Fill: true, Refuses: q.Refuses, System: "developer", Clean: true, Effort: openai.Effort{
-			Field: "think.level", Words: [6]string{"no", "", "some", "some", "more", "most"}, Tokens: "think.tokens", Switch: openai.Switch{Field: "think.on", On: "true", Off: "false"},
+		Name: "glm", MaxTokensField: "max_completion_tokens", ReasoningField: "reasoning", KeepsReasoningURL: "/coding/", AssistantAfterTools: true, IDs: openai.IDsNine, ToolFields: row.ToolFields,
+		RenamedFields: q.RenamedFields, NoStreamOptions: true, NoStreamWithTools: true, PDFs: true, InlineImagesOnly: true, CacheControl: true, ToolChoice: openai.ChoiceWords, Formats: q.Formats,
+		StrictSchemas: true, CumulativeReasoning: true,
+		Family: openai.Family{Echo: openai.EchoAlways, EmptyReasoning: true, RefusedSettings: q.RefusedSettings, SystemRole: "developer", CleanText: true, Effort: openai.Effort{
+			Field: "think.level", Words: [6]string{"no", "", "some", "some", "more", "most"}, BudgetField: "think.tokens", Switch: openai.Switch{Field: "think.on", On: "true", Off: "false"},
 		}},
 	}
 	if !reflect.DeepEqual(d, want) {
 		t.Errorf("got  %+v\nwant %+v", d, want)
 	}
 	for name, q := range map[string]openai.Quirks{
-		`echo: unknown "some"`: {Echo: "some"}, `ids: unknown "ten"`: {IDs: "ten"}, `choice: unknown "auto"`: {Choice: "auto"},
-		`system_role: unknown "user"`: {System: "user"}, `answers: unknown "xml"`: {Answers: []openai.Format{"xml"}},
+		`reasoning_echo: unknown "some"`: {Echo: "some"}, `call_ids: unknown "ten"`: {IDs: "ten"}, `tool_choices: unknown "auto"`: {ToolChoice: "auto"},
+		`system_role: unknown "user"`: {SystemRole: "user"}, `answer_formats: unknown "xml"`: {Formats: []openai.Format{"xml"}},
 		"effort_words: 2 words": {EffortWords: []string{"a", "b"}}, "thinking_field: missing": {ThinkingOn: true}, "thinking_off": {ThinkingField: "x", ThinkingOn: true},
 	} {
 		if err := q.Validate(); err == nil || !strings.Contains(err.Error(), name) {
@@ -219,7 +219,7 @@ func TestQuirks(t *testing.T) {
 func TestEffortByQuirks(t *testing.T) {
 	q := openai.Quirks{EffortField: "think.level", EffortWords: []string{"", "", "low", "low", "high", "high"}, BudgetField: "think.tokens",
 		ThinkingField: "think.mode", ThinkingOn: map[string]any{"type": "on"}, ThinkingOff: "off"}
-	c := openai.New(openai.Options{Model: "m", BaseURL: "http://mock.invalid/v1", Dialect: q.Over(openai.Dialect{})})
+	c := openai.New(openai.Options{Model: "m", BaseURL: "http://mock.invalid/v1", Dialect: q.Apply(openai.Dialect{})})
 	for _, test := range []struct {
 		req  llm.Request
 		want string

@@ -8,109 +8,109 @@ import (
 )
 
 func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) {
-	d, cures := c.o.Dialect, c.learned.All()
-	req, notices = d.choose(req, c.o.Model)
-	if !c.verbose(cures) {
+	d, learned := c.o.Dialect, c.learned.All()
+	req, notices = d.limitToolChoice(req, c.o.Model)
+	if !c.takesVerbosity(learned) {
 		req = req.VerbosityInPrompt()
 	}
-	streams, told := c.streams(req, cures)
+	streams, told := c.shouldStream(req, learned)
 	body = map[string]any{
 		"model":  c.o.Model,
 		"stream": streams,
 	}
-	maps.Copy(body, d.Fields)
-	if streams && !d.NoUsage {
+	maps.Copy(body, d.ExtraFields)
+	if streams && !d.NoStreamOptions {
 		body["stream_options"] = map[string]any{"include_usage": true}
 	}
 	if len(req.Tools) > 0 {
-		body["tools"] = d.tools(req.Tools)
-		maps.Copy(body, d.Tooled)
+		body["tools"] = d.encodeTools(req.Tools)
+		maps.Copy(body, d.ToolFields)
 		if !streams {
 			delete(body, "tool_stream")
 		}
 	}
-	if official(c.o.BaseURL) && req.Session != "" {
+	if isOpenAI(c.o.BaseURL) && req.Session != "" {
 		body["prompt_cache_key"] = hash(req.Session)[:32]
 	}
 	notices = append(notices, told...)
-	notices = append(notices, d.Effort.write(body, req, c.o.Model, cures)...)
-	notices = append(notices, c.settings(body, req)...)
+	notices = append(notices, d.Effort.addTo(body, req, c.o.Model, learned)...)
+	notices = append(notices, c.addSettings(body, req)...)
 
-	req.System = d.answer(body, req, cures)
-	if echo, ok := cures[cureEcho]; ok {
-		d.Echo, d.Fill = Echo(echo), Echo(echo) != EchoNever
+	req.System = d.addAnswerSchema(body, req, learned)
+	if echo, ok := learned[downgradeEcho]; ok {
+		d.Echo, d.EmptyReasoning = Echo(echo), Echo(echo) != EchoNever
 	}
-	if _, ok := cures[cureRole]; ok {
-		d.System = ""
+	if _, ok := learned[downgradeRole]; ok {
+		d.SystemRole = ""
 	}
-	d.Caches = c.caches(cures)
+	d.CacheControl = c.usesCacheControl(learned)
 	list, left := d.messages(req, c.Origin())
 	body["messages"] = append([]any{}, list...) // not null
 	for _, file := range left {
-		notices = append(notices, leftOut(c.o.Model, file))
+		notices = append(notices, leftOutNotice(c.o.Model, file))
 	}
-	apply(body, cures)
+	applyDowngrades(body, learned)
 	wire.Merge(body, c.o.Body)
 	return body, notices
 }
 
-// streams reports whether the answer to req is to be streamed, and what the user
+// shouldStream reports whether the answer to req is to be streamed, and what the user
 // should know of it.
-func (c *Chat) streams(req llm.Request, cures map[string]string) (yes bool, notices []string) {
-	_, never := cures[cureStream]
-	_, not := cures[cureTools]
+func (c *Chat) shouldStream(req llm.Request, learned map[string]string) (yes bool, notices []string) {
+	_, never := learned[downgradeStream]
+	_, not := learned[downgradeTools]
 	switch {
 	case c.o.NoStream, never, not && len(req.Tools) > 0: // which was asked for, or told
 		return false, nil
-	case c.o.Dialect.Whole && len(req.Tools) > 0:
+	case c.o.Dialect.NoStreamWithTools && len(req.Tools) > 0:
 		return false, []string{c.o.Model + " does not stream while tools are on offer; its answers come whole"}
 	}
 	return true, nil
 }
 
-// caches reports whether the server takes marks for its cache.
-func (c *Chat) caches(cures map[string]string) bool {
-	_, refused := cures[cureCache]
-	return c.o.Dialect.Caches && !refused
+// usesCacheControl reports whether the server takes marks for its cache.
+func (c *Chat) usesCacheControl(learned map[string]string) bool {
+	_, refused := learned[downgradeCache]
+	return c.o.Dialect.CacheControl && !refused
 }
 
-func (d Dialect) tools(offered []llm.Tool) []any {
+func (d Dialect) encodeTools(offered []llm.Tool) []any {
 	list := make([]any, 0, len(offered))
 	for _, t := range offered {
-		list = append(list, map[string]any{"type": "function", "function": function(t, d.target())})
+		list = append(list, map[string]any{"type": "function", "function": functionTool(t, d.schemaTarget())})
 	}
 	return list
 }
 
-// verbose reports whether the server takes verbosity.
-func (c *Chat) verbose(cures map[string]string) bool {
+// takesVerbosity reports whether the server takes verbosity.
+func (c *Chat) takesVerbosity(learned map[string]string) bool {
 	d := c.o.Dialect
-	_, refused := cures["verbosity"]
-	return !refused && !d.refuses("verbosity", true) && d.Verbosity && (d.Name == "openai" || d.Name == "openrouter")
+	_, refused := learned["verbosity"]
+	return !refused && !d.refusesSetting("verbosity", true) && d.Verbosity && (d.Name == "openai" || d.Name == "openrouter")
 }
 
-// settings writes what the user set, without what the model is known to refuse.
-func (c *Chat) settings(body map[string]any, req llm.Request) (notices []string) {
+// addSettings writes what the user set, without what the model is known to refuse.
+func (c *Chat) addSettings(body map[string]any, req llm.Request) (notices []string) {
 	d := c.o.Dialect
-	limit := d.Limit
+	limit := d.MaxTokensField
 	if limit == "" {
 		limit = "max_tokens"
 	}
 	if req.MaxTokens > 0 {
 		body[limit] = req.MaxTokens
 	}
-	if d.Warm && req.Temperature != nil {
+	if d.PositiveTemperature && req.Temperature != nil {
 		t := min(max(*req.Temperature, 0.01), 1)
 		req.Temperature = &t
 	}
-	for _, s := range chosen(req) {
+	for _, s := range settingsOf(req) {
 		switch {
-		case d.refuses(s.field, body["reasoning_effort"] != "none"):
-			notices = append(notices, leftOut(c.o.Model, s.field))
+		case d.refusesSetting(s.field, body["reasoning_effort"] != "none"):
+			notices = append(notices, leftOutNotice(c.o.Model, s.field))
 			continue
-		case d.Renames[s.field] != "":
-			s.field = d.Renames[s.field]
-		case s.field == "user" && official(c.o.BaseURL):
+		case d.RenamedFields[s.field] != "":
+			s.field = d.RenamedFields[s.field]
+		case s.field == "user" && isOpenAI(c.o.BaseURL):
 			s.field = "safety_identifier"
 		}
 		body[s.field] = s.value
@@ -118,7 +118,7 @@ func (c *Chat) settings(body map[string]any, req llm.Request) (notices []string)
 	choice := toolChoice(req, func(name string) any {
 		return map[string]any{"type": "function", "function": map[string]any{"name": name}}
 	})
-	if choice != nil && !(d.Choice == ChoiceNone && choice == "auto") {
+	if choice != nil && !(d.ToolChoice == ChoiceNone && choice == "auto") {
 		body["tool_choice"] = choice
 	}
 	return notices

@@ -20,19 +20,19 @@ const KindResponses = "openai-responses"
 // request.
 type Responses struct {
 	*endpoint
-	model  Family
-	known  bool // model is more than a guess
-	mu     sync.Mutex
-	refuse map[string]bool // items the server did not take back, by hash
+	model        Family
+	known        bool // model is more than a guess
+	mu           sync.Mutex
+	refusedItems map[string]bool // items the server did not take back, by hash
 }
 
 // NewResponses returns the model that o describes. Nothing is sent before
 // Stream. In o.Body, lists are added to those of the request and objects merged
 // into them, so that tools of the provider's can stand beside ours.
 func NewResponses(o Options) *Responses {
-	r := &Responses{refuse: map[string]bool{}}
+	r := &Responses{refusedItems: map[string]bool{}}
 	r.model, r.known = familyOf(o.Model)
-	r.endpoint = dial(o, "responses", r)
+	r.endpoint = newEndpoint(o, "responses", r)
 	return r
 }
 
@@ -41,104 +41,104 @@ func (r *Responses) Origin() string { return "responses/" + r.o.Model }
 
 // Stream implements llm.Model.
 func (r *Responses) Stream(ctx context.Context, req llm.Request) llm.Stream {
-	return r.stream(ctx, req, r.model.Clean)
+	return r.stream(ctx, req, r.model.CleanText)
 }
 
 func (r *Responses) read(req llm.Request, body io.Reader, out *llm.Out) (bool, error) {
-	o := output{tally: tally{out: out}, names: back(req.Tools)}
-	err := read(body, out, &o)
-	return o.opened > 0, err
+	o := responsesAnswer{answerState: answerState{out: out}, names: originalNames(req.Tools)}
+	err := readBody(body, out, &o)
+	return o.blocks > 0, err
 }
 
 func (r *Responses) salvage(*llm.Error, llm.Request, *llm.Out) bool { return false }
 
-// xai reports whether the model is xAI's, whose Responses differ a little.
-func (r *Responses) xai() bool { return strings.HasPrefix(bare(r.o.Model), "grok") }
+// isXAI reports whether the model is xAI's, whose Responses differ a little.
+func (r *Responses) isXAI() bool { return strings.HasPrefix(baseModel(r.o.Model), "grok") }
 
-// trimmable lists the fields an answer can do without, inner ones before the
+// responsesOptional lists the fields an answer can do without, inner ones before the
 // objects they stand in.
-var trimmable = []string{
+var responsesOptional = []string{
 	"reasoning.summary", "reasoning.effort", "reasoning", "text.verbosity", "text.format", "text",
 	"parallel_tool_calls", "max_output_tokens", "prompt_cache_key", "safety_identifier", "tool_choice",
 	"temperature", "top_p", "include", "store", "user",
 }
 
-// unverified are the fields that OpenAI refuses to organizations it has not
+// unverifiedNotices are the fields that OpenAI refuses to organizations it has not
 // verified.
-var unverified = map[string]string{
+var unverifiedNotices = map[string]string{
 	"reasoning.summary": "does not sum up its thinking for this account; sent again without asking for it",
 	"stream":            "does not stream for this account; its answers come whole",
 }
 
-// cureInput is the cure for items that do not go back as they came.
-const cureInput = "input: items"
+// downgradeItems is the downgrade for items that do not go back as they came.
+const downgradeItems = "input: items"
 
-// unwelcome finds that the server did not take its own items back: encrypted by
+// itemsRefused finds that the server did not take its own items back: encrypted by
 // another organization or a key of the past, or not in the company it wants.
-var unwelcome = pattern(`(?i)encrypted.content.*(could not|cannot|can't|failed|invalid|unable)` +
+var itemsRefused = pattern(`(?i)encrypted.content.*(could not|cannot|can't|failed|invalid|unable)` +
 	`|(invalid|decrypt|verify).*encrypted.content` +
 	`|without its required` +
 	`|item with id .*not found` +
 	`|items are not persisted when`)
 
-// unencrypted is what models say that have no reasoning.
-var unencrypted = pattern(`(?i)encrypted.content is not supported`)
+// noEncryptedReasoning is what models say that have no reasoning.
+var noEncryptedReasoning = pattern(`(?i)encrypted.content is not supported`)
 
-func (r *Responses) cure(fault *llm.Error, body map[string]any) (remedy, bool) {
-	if r.unwelcome(fault) {
-		return remedy{cureInput, "", "did not take its earlier reasoning back; sent again without it"}, r.strip(body)
+func (r *Responses) findDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool) {
+	if r.refusesItems(fault) {
+		return downgrade{downgradeItems, "", "did not take its earlier reasoning back; sent again without it"}, r.refuseItems(body)
 	}
-	if notice, ok := unverified[fault.Param]; ok && fault.Status == http.StatusBadRequest {
-		_, sent := lookup(body, fault.Param)
-		return remedy{field: fault.Param, notice: notice}, sent
+	if notice, ok := unverifiedNotices[fault.Param]; ok && fault.Status == http.StatusBadRequest {
+		_, sent := lookupField(body, fault.Param)
+		return downgrade{field: fault.Param, notice: notice}, sent
 	}
-	if !refused(fault) {
-		return remedy{}, false
+	if !mayBlameField(fault) {
+		return downgrade{}, false
 	}
-	if _, sent := body["instructions"]; sent && blames(fault, "instructions") {
-		return remedy{"instructions", "", "does not take instructions; sent again with a system message"}, true
+	if _, sent := body["instructions"]; sent && isAbout(fault, "instructions") {
+		return downgrade{"instructions", "", "does not take instructions; sent again with a system message"}, true
 	}
-	if _, sent := body["include"]; sent && unencrypted().MatchString(fault.Message) {
-		return remedy{field: "include", notice: "does not think, so that there is no reasoning to ask for"}, true
+	if _, sent := body["include"]; sent && noEncryptedReasoning().MatchString(fault.Message) {
+		return downgrade{field: "include", notice: "does not think, so that there is no reasoning to ask for"}, true
 	}
-	if better, ok := milder(fault, body, "reasoning.effort"); ok {
+	if better, ok := effortDowngrade(fault, body, "reasoning.effort"); ok {
 		return better, true
 	}
-	if name, ok := blamed(fault, body, trimmable); ok {
-		return remedy{field: name}, true
+	if name, ok := blamedField(fault, body, responsesOptional); ok {
+		return downgrade{field: name}, true
 	}
-	name, ok := unthinking(fault, body, "reasoning")
-	return remedy{field: name}, ok
+	name, ok := thinkingField(fault, body, "reasoning")
+	return downgrade{field: name}, ok
 }
 
-func (r *Responses) unwelcome(fault *llm.Error) bool {
+func (r *Responses) refusesItems(fault *llm.Error) bool {
 	if fault.Status != http.StatusBadRequest && fault.Status != http.StatusNotFound || fault.Param == "include" {
 		return false
 	}
-	return fault.Code == "invalid_encrypted_content" || unwelcome().MatchString(fault.Message)
+	return fault.Code == "invalid_encrypted_content" || itemsRefused().MatchString(fault.Message)
 }
 
-// strip remembers all items of body that came from the server, so that they do
+// refuseItems remembers all items of body that came from the server, so that they do
 // not go back again, and reports whether there are any new ones. Items that come
 // later are not concerned.
-func (r *Responses) strip(body map[string]any) bool {
+func (r *Responses) refuseItems(body map[string]any) bool {
 	list, _ := body["input"].([]any)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before := len(r.refuse)
+	before := len(r.refusedItems)
 	for _, item := range list {
-		if own, ok := item.(returned); ok {
-			r.refuse[hash(string(own))] = true
+		if own, ok := item.(rawItem); ok {
+			r.refusedItems[hash(string(own))] = true
 		}
 	}
-	r.learned.Forget(cureInput) // there may be new items to refuse
-	return len(r.refuse) > before
+	r.learned.Forget(downgradeItems) // there may be new items to refuse
+	return len(r.refusedItems) > before
 }
 
 // explain names what may be the reason for an endpoint that is not there.
 func (r *Responses) explain(fault *llm.Error, body map[string]any) {
-	tooled(fault, body)
-	if fault.Status == http.StatusNotFound && fault.Fault == llm.InvalidRequest && fault.Param == "" && !official(r.o.BaseURL) {
+	markNoTools(fault, body)
+	if fault.Status == http.StatusNotFound && fault.Fault == llm.InvalidRequest && fault.Param == "" && !isOpenAI(r.o.BaseURL) {
 		fault.Message += ` (a server without the Responses API needs kind = "openai")`
 	}
 }

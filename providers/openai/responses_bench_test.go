@@ -20,7 +20,7 @@ const lastEvent = `data: {"type":"response.completed","response":{"status":"comp
 
 func produceItems(body io.Reader) func(context.Context, *llm.Out) error {
 	return func(_ context.Context, out *llm.Out) error {
-		return read(body, out, &output{tally: tally{out: out}})
+		return readBody(body, out, &responsesAnswer{answerState: answerState{out: out}})
 	}
 }
 

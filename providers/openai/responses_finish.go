@@ -22,11 +22,11 @@ type response struct {
 		Found json.RawMessage `json:"content_filter_results"`
 	} `json:"content_filters"`
 	Output []json.RawMessage `json:"output"`
-	Usage  *tokens           `json:"usage"`
+	Usage  *responsesUsage   `json:"usage"`
 }
 
-// tokens counts them under the names of Responses.
-type tokens struct {
+// responsesUsage counts them under the names of Responses.
+type responsesUsage struct {
 	Input   float64 `json:"input_tokens"`
 	Output  float64 `json:"output_tokens"`
 	Total   float64 `json:"total_tokens"`
@@ -41,75 +41,75 @@ type tokens struct {
 	Ticks *float64 `json:"cost_in_usd_ticks"` // xAI, 1e-10 US dollars
 }
 
-func (t *tokens) normal() llm.Usage {
+func (t *responsesUsage) toLLM() llm.Usage {
 	u := usage{Prompt: t.Input, Completion: t.Output, Total: t.Total, Cost: t.Cost, Ticks: t.Ticks}
 	u.PromptOf.Cached, u.PromptOf.Written = t.InputOf.Cached, t.InputOf.Written
 	u.CompletionOf.Reasoning = t.OutputOf.Reasoning
-	return u.normal()
+	return u.toLLM()
 }
 
-func (o *output) whole(data []byte) error { return o.final("", data, data) }
+func (o *responsesAnswer) onBody(data []byte) error { return o.finish("", data, data) }
 
-// final ends the answer with what the server says of the whole of it. Status is
+// finish ends the answer with what the server says of the whole of it. Status is
 // what the event is called in which that came as data.
-func (o *output) final(status string, raw json.RawMessage, data []byte) error {
+func (o *responsesAnswer) finish(status string, raw json.RawMessage, data []byte) error {
 	var r response
-	if err := lenient(raw, &r); err != nil {
+	if err := decodeLenient(raw, &r); err != nil {
 		return wire.DecodeError(data, err)
 	}
 	if r.ID != "" {
 		o.label = label{r.ID, r.Model}
 	}
 	if r.Usage != nil {
-		o.count(r.Usage.normal())
+		o.setUsage(r.Usage.toLLM())
 	}
 	r.Status = cmp.Or(r.Status, status)
 	switch {
-	case present(r.Error), r.Status == "" && r.Output == nil:
-		return o.fails(data)
+	case isPresent(r.Error), r.Status == "" && r.Output == nil:
+		return o.eventError(data)
 	case r.Status != "completed" && r.Status != "incomplete" && r.Status != "":
-		o.report()
+		o.sendUsage()
 		return &llm.Error{Fault: llm.Server, Message: "the answer ended with status " + r.Status, Code: r.Status}
 	}
 	for i, raw := range r.Output {
-		o.reconcile(i, raw)
+		o.completeFromResponse(i, raw)
 	}
-	calls := o.settle(r.Status == "incomplete")
-	o.report()
-	finish := llm.Finish{Reason: o.reason(&r, calls), Raw: r.Status, ID: o.label.ID, Model: o.label.Model}
+	calls := o.finishCalls(r.Status == "incomplete")
+	o.sendUsage()
+	finish := llm.Finish{Reason: o.finishReason(&r, calls), Raw: r.Status, ID: o.label.ID, Model: o.label.Model}
 	if r.Incomplete.Reason != "" {
 		finish.Raw = r.Incomplete.Reason
 	}
 	if finish.Reason == llm.Refused {
 		caught := ""
 		for _, f := range r.Filters {
-			caught = cmp.Or(filtered(f.Found), caught)
+			caught = cmp.Or(filteredBy(f.Found), caught)
 		}
-		o.explain(caught, "", "")
+		o.explainRefusal(caught, "", "")
 	}
 	o.out.Send(finish)
 	return nil
 }
 
-// reconcile completes the nth item: some servers send items only here, and
+// completeFromResponse completes the nth item: some servers send items only here, and
 // Azure the encrypted form of reasoning.
-func (o *output) reconcile(n int, raw json.RawMessage) {
+func (o *responsesAnswer) completeFromResponse(n int, raw json.RawMessage) {
 	var whole item
-	if lenient(raw, &whole) != nil || whole.Type == "" {
+	if decodeLenient(raw, &whole) != nil || whole.Type == "" {
 		return
 	}
 	switch {
 	case n >= len(o.order):
-		o.done(n, raw)
+		o.finishItem(n, raw)
 	case o.order[n].Type != whole.Type: // the list is not the one that was streamed
-	case !o.order[n].done, !o.order[n].sealed && present(whole.Encrypted):
-		o.complete(o.order[n], whole, raw)
+	case !o.order[n].done, !o.order[n].sealed && isPresent(whole.Encrypted):
+		o.completeItem(o.order[n], whole, raw)
 	}
 }
 
-// settle gives ids to calls that came without, takes back those that are not
+// finishCalls gives ids to calls that came without, takes back those that are not
 // complete, which must never run, and counts the rest.
-func (o *output) settle(cut bool) (calls int) {
+func (o *responsesAnswer) finishCalls(cut bool) (calls int) {
 	for _, it := range o.order {
 		switch {
 		case it.Type != "function_call" || it.block == "":
@@ -118,7 +118,7 @@ func (o *output) settle(cut bool) (calls int) {
 			o.send(it, "", llm.Part{Kind: llm.Opaque})
 			continue
 		case it.id == "":
-			it.id = mint()
+			it.id = newCallID()
 			o.send(it, "", llm.Part{Kind: llm.Call, ID: it.id})
 		}
 		calls++
@@ -126,7 +126,7 @@ func (o *output) settle(cut bool) (calls int) {
 	return calls
 }
 
-func (o *output) reason(r *response, calls int) llm.Reason {
+func (o *responsesAnswer) finishReason(r *response, calls int) llm.Reason {
 	switch {
 	case r.Incomplete.Reason == "content_filter":
 		return llm.Refused
@@ -138,16 +138,16 @@ func (o *output) reason(r *response, calls int) llm.Reason {
 		return llm.Other
 	case calls > 0:
 		return llm.Calls
-	case o.denied && !o.said:
+	case o.hasRefusal && !o.hasText:
 		return llm.Refused
 	}
 	return llm.Stop
 }
 
-// fails is the error that an event tells. An image that cannot be used is the
+// eventError is the error that an event tells. An image that cannot be used is the
 // request's fault.
-func (o *output) fails(data []byte) error {
-	err := o.failed(data)
+func (o *responsesAnswer) eventError(data []byte) error {
+	err := o.bodyError(data)
 	if fault, ok := err.(*llm.Error); ok && fault.Fault == llm.Unknown &&
 		(strings.Contains(fault.Code, "image") || fault.Code == "data_residency_mismatch") {
 		fault.Fault = llm.InvalidRequest

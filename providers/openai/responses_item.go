@@ -47,36 +47,36 @@ type citation struct {
 	Title string `json:"title"`
 }
 
-// between separates the parts of a summary, and those of a message.
-const between = "\n\n"
+// paragraphBreak separates the parts of a summary, and those of a message.
+const paragraphBreak = "\n\n"
 
 // text joins what a message says.
-func (it *item) text() string { return join(it.Content) }
+func (it *item) text() string { return joinEntries(it.Content) }
 
 // thinking is the summary, or from open models the reasoning itself.
 func (it *item) thinking() string {
 	if len(it.Summary) > 0 {
-		return join(it.Summary)
+		return joinEntries(it.Summary)
 	}
-	return join(it.Content)
+	return joinEntries(it.Content)
 }
 
-func join(list []entry) string {
+func joinEntries(list []entry) string {
 	texts := make([]string, 0, len(list))
 	for _, e := range list {
 		if said := string(e.Text + e.Refusal); said != "" {
 			texts = append(texts, said)
 		}
 	}
-	return strings.Join(texts, between)
+	return strings.Join(texts, paragraphBreak)
 }
 
-// says reports whether an item still says what its part does, and can go back.
-func (it *item) says(p llm.Part) bool {
+// matches reports whether an item still says what its part does, and can go back.
+func (it *item) matches(p llm.Part) bool {
 	switch it.Type {
 	case "reasoning":
 		// Without either, the server would look for what it did not store.
-		return present(it.Encrypted) || len(it.Content) > 0
+		return isPresent(it.Encrypted) || len(it.Content) > 0
 	case "message":
 		return llm.Clean(it.text()) == p.Text // filters may have found calls or thinking in it
 	case "function_call":
@@ -86,14 +86,14 @@ func (it *item) says(p llm.Part) bool {
 	return true
 }
 
-// remote reports whether an item is the use of a tool that the provider runs.
-func (it *item) remote() bool {
+// isRemote reports whether an item is the use of a tool that the provider runs.
+func (it *item) isRemote() bool {
 	return it.ID != "" && strings.HasSuffix(it.Type, "_call") && it.Type != "function_call" && it.Type != "custom_tool_call"
 }
 
-// call is a remote tool's use as a part: named like the tool, with what it was
+// remoteCall is a remote tool's use as a part: named like the tool, with what it was
 // asked for.
-func (it *item) call() llm.Part {
+func (it *item) remoteCall() llm.Part {
 	p := llm.Part{Kind: llm.Call, ID: it.ID, Name: strings.TrimSuffix(it.Type, "_call"), Remote: true}
 	if it.Name != "" {
 		p.Name = it.Name
@@ -101,9 +101,9 @@ func (it *item) call() llm.Part {
 	switch {
 	case it.Arguments != "":
 		p.Input = string(it.Arguments)
-	case present(it.Action):
+	case isPresent(it.Action):
 		p.Input = string(it.Action)
-	case present(it.Queries):
+	case isPresent(it.Queries):
 		p.Input = `{"queries":` + string(it.Queries) + `}`
 	case it.Code != "":
 		if code, err := marshal(map[string]string{"code": llm.Clean(string(it.Code))}); err == nil {
@@ -113,8 +113,8 @@ func (it *item) call() llm.Part {
 	return p
 }
 
-// results is what a remote tool answered, as far as the item says.
-func (it *item) results() string {
+// remoteResults is what a remote tool answered, as far as the item says.
+func (it *item) remoteResults() string {
 	var b strings.Builder
 	for _, o := range it.Outputs {
 		b.WriteString(string(o.Logs))

@@ -24,8 +24,8 @@ func respond(model string, answers ...string) (*openai.Responses, *record) {
 	return openai.NewResponses(openai.Options{Provider: "mock", Model: model, BaseURL: "http://mock.invalid/v1", HTTP: r.client()}), r
 }
 
-// steps makes a stream of events.
-func steps(events ...string) string {
+// effortSteps makes a stream of events.
+func effortSteps(events ...string) string {
 	var b strings.Builder
 	for _, e := range events {
 		b.WriteString(sse(e))
@@ -60,57 +60,57 @@ func TestResponsesStream(t *testing.T) {
 		reason     llm.Reason
 		stream     string
 	}{
-		{"summaries in parts", "(one\n\ntwo)", llm.Stop, steps(
+		{"summaries in parts", "(one\n\ntwo)", llm.Stop, effortSteps(
 			delta("reasoning_summary_text", "0", `"summary_index":0,"delta":"on"`), delta("reasoning_summary_text", "0", `"summary_index":0,"delta":"e"`),
 			delta("reasoning_summary_text", "0", `"summary_index":1,"delta":"two"`), completed())},
-		{"reasoning beside its summary is not told twice", "(one)", llm.Stop, steps(
+		{"reasoning beside its summary is not told twice", "(one)", llm.Stop, effortSteps(
 			delta("reasoning_text", "0", `"content_index":0,"delta":"one"`), delta("reasoning_summary_text", "0", `"summary_index":0,"delta":"short"`), completed())},
-		{"items without deltas", "(a\n\nb) | hello | call_1:f{\"x\":1}", llm.Calls, steps(done("0", itemThink), done("1", itemText), done("2", itemCall), completed())},
-		{"items only at the end", "(a\n\nb) | hello | call_1:f{\"x\":1}", llm.Calls, steps(completed(itemThink, itemText, itemCall))},
+		{"items without deltas", "(a\n\nb) | hello | call_1:f{\"x\":1}", llm.Calls, effortSteps(done("0", itemThink), done("1", itemText), done("2", itemCall), completed())},
+		{"items only at the end", "(a\n\nb) | hello | call_1:f{\"x\":1}", llm.Calls, effortSteps(completed(itemThink, itemText, itemCall))},
 		{"in one piece", "(a\n\nb) | hello | call_1:f{\"x\":1}", llm.Calls,
 			`{"id":"resp_1","object":"response","model":"m-1","status":"completed","error":null,"incomplete_details":null,"output":[` + itemThink + "," + itemText + "," + itemCall + `]}`},
-		{"nothing twice", `hello | call_1:f{"x":1}`, llm.Calls, steps(
+		{"nothing twice", `hello | call_1:f{"x":1}`, llm.Calls, effortSteps(
 			added("0", `{"type":"message","id":"msg_1","content":[]}`), delta("output_text", "0", `"delta":"hello"`), `{"type":"response.output_text.done","output_index":0,"text":"hello"}`, done("0", itemText),
 			added("1", `{"type":"function_call","id":"fc_1","call_id":"call_1","name":"f","arguments":""}`), delta(args, "1", `"delta":"{\"x\""`), delta(args, "1", `"delta":":1}"`),
 			`{"type":"response.function_call_arguments.done","output_index":1,"arguments":"{\"x\":1}"}`, done("1", itemCall), completed(itemText, itemCall))},
-		{"ids that change", `hello`, llm.Stop, steps(
+		{"ids that change", `hello`, llm.Stop, effortSteps(
 			added("0", `{"type":"message","id":"a"}`), delta("output_text", "0", `"item_id":"b","delta":"hello"`), done("0", itemText), completed(strings.ReplaceAll(itemText, "msg_1", "c")))},
-		{"calls that take turns", `call_1:f{"x":1} | call_2:g{}`, llm.Calls, steps(
+		{"calls that take turns", `call_1:f{"x":1} | call_2:g{}`, llm.Calls, effortSteps(
 			added("0", `{"type":"function_call","call_id":"call_1","name":"f"}`), added("1", `{"type":"function_call","call_id":"call_2","name":"g"}`),
 			delta(args, "0", `"delta":"{\"x\""`), delta(args, "1", `"delta":"{"`), delta(args, "0", `"delta":":1}"`), delta(args, "1", `"delta":"}"`), completed())},
-		{"everything is number 0", `hello | call_1:f{"x":1} | call_2:g{}`, llm.Calls, steps(
+		{"everything is number 0", `hello | call_1:f{"x":1} | call_2:g{}`, llm.Calls, effortSteps(
 			added("0", `{"type":"message","id":"a"}`), delta("output_text", "0", `"delta":"hello"`), done("0", itemText),
 			added("0", `{"type":"function_call","call_id":"call_1","name":"f"}`), delta(args, "0", `"delta":"{\"x\":1}"`), done("0", itemCall),
 			added("0", `{"type":"function_call","call_id":"call_2","name":"g"}`), delta(args, "0", `"delta":"{}"`), done("0", `{"type":"function_call","id":"fc_2","call_id":"call_2","name":"g","arguments":"{}"}`),
 			completed(itemText, itemCall, `{"type":"function_call","id":"fc_2","call_id":"call_2","name":"g","arguments":"{}"}`))},
-		{"no numbers at all", `hello | call_1:f{"x":1}`, llm.Calls, steps(
+		{"no numbers at all", `hello | call_1:f{"x":1}`, llm.Calls, effortSteps(
 			`{"type":"response.output_item.added","item":{"type":"message"}}`, `{"type":"response.output_text.delta","delta":"hello"}`,
 			`{"type":"response.output_item.added","item":{"type":"function_call","call_id":"call_1","name":"f"}}`, `{"type":"response.function_call_arguments.delta","delta":"{\"x\":1}"}`, completed())},
-		{"no types but of the events", "hello", llm.Stop, "event: response.output_text.delta\ndata: {\"delta\":\"hello\"}\n\n" + steps(completed())},
-		{"ids missing and taken", "made:f{} | call_1:g{} | again:h{}", llm.Calls, steps(
+		{"no types but of the events", "hello", llm.Stop, "event: response.output_text.delta\ndata: {\"delta\":\"hello\"}\n\n" + effortSteps(completed())},
+		{"ids missing and taken", "made:f{} | call_1:g{} | again:h{}", llm.Calls, effortSteps(
 			done("0", `{"type":"function_call","name":"f","arguments":""}`), done("1", `{"type":"function_call","call_id":"call_1","name":"g","arguments":{}}`),
 			done("2", `{"type":"function_call","call_id":"call_1","name":"h"}`), completed())},
-		{"pieces of a message", "one\n\ntwo", llm.Stop, steps(
+		{"pieces of a message", "one\n\ntwo", llm.Stop, effortSteps(
 			delta("output_text", "0", `"content_index":0,"delta":"one"`), delta("output_text", "0", `"content_index":1,"delta":"two"`), completed())},
-		{"refusal", "I will not.", llm.Refused, steps(delta("refusal", "0", `"delta":"I will "`), delta("refusal", "0", `"delta":"not."`), completed())},
-		{"text and refusal", "hello\n\nI stop.", llm.Stop, steps(delta("output_text", "0", `"delta":"hello"`), delta("refusal", "0", `"content_index":1,"delta":"I stop."`), completed())},
-		{"length", "hel", llm.Length, steps(delta("output_text", "0", `"delta":"hel"`),
+		{"refusal", "I will not.", llm.Refused, effortSteps(delta("refusal", "0", `"delta":"I will "`), delta("refusal", "0", `"delta":"not."`), completed())},
+		{"text and refusal", "hello\n\nI stop.", llm.Stop, effortSteps(delta("output_text", "0", `"delta":"hello"`), delta("refusal", "0", `"content_index":1,"delta":"I stop."`), completed())},
+		{"length", "hel", llm.Length, effortSteps(delta("output_text", "0", `"delta":"hel"`),
 			`{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}`)},
-		{"filtered", "hel", llm.Refused, steps(delta("output_text", "0", `"delta":"hel"`),
+		{"filtered", "hel", llm.Refused, effortSteps(delta("output_text", "0", `"delta":"hel"`),
 			`{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"content_filter"}}}`)},
-		{"a call that was cut never runs", "hello", llm.Length, steps(done("0", itemText),
+		{"a call that was cut never runs", "hello", llm.Length, effortSteps(done("0", itemText),
 			added("1", `{"type":"function_call","call_id":"call_1","name":"f"}`), delta(args, "1", `"delta":"{"`),
 			`{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}`)},
-		{"cut, as only the event says", "hello", llm.Length, steps(done("0", itemText), added("1", `{"type":"function_call","call_id":"call_1","name":"f"}`),
+		{"cut, as only the event says", "hello", llm.Length, effortSteps(done("0", itemText), added("1", `{"type":"function_call","call_id":"call_1","name":"f"}`),
 			`{"type":"response.incomplete","response":{"id":"resp_1"}}`)},
-		{"what is unknown is skipped", "hello", llm.Stop, steps(`{"type":"keepalive"}`, `{"type":"response.new.thing","output_index":7,"delta":{"a":1}}`,
+		{"what is unknown is skipped", "hello", llm.Stop, effortSteps(`{"type":"keepalive"}`, `{"type":"response.new.thing","output_index":7,"delta":{"a":1}}`,
 			`{"type":"response.output_text.annotation.added","output_index":0,"annotation":{}}`, delta("output_text", "0", `"delta":"hello"`), `[1]`, completed())},
-		{"tools of the provider's", `ws_1:web_search{"type":"search","query":"q"} | ci_1:code_interpreter{"code":"1+1"} | result | opaque | hello | source`, llm.Stop, steps(
+		{"tools of the provider's", `ws_1:web_search{"type":"search","query":"q"} | ci_1:code_interpreter{"code":"1+1"} | result | opaque | hello | source`, llm.Stop, effortSteps(
 			added("0", `{"type":"web_search_call","id":"ws_1"}`), done("0", `{"type":"web_search_call","id":"ws_1","action":{"type":"search","query":"q"}}`),
 			done("1", `{"type":"code_interpreter_call","id":"ci_1","code":"1+1","outputs":[{"type":"logs","logs":"2"}]}`), done("2", `{"type":"compaction","id":"c"}`),
 			done("3", `{"type":"message","id":"m","content":[{"type":"output_text","text":"hello","annotations":[{"type":"url_citation","url":"https://x","title":"X"},{"type":"url_citation","url":"https://x"}]}]}`), completed())},
-		{"a picture", "media", llm.Stop, steps(added("0", `{"type":"image_generation_call","id":"ig_1"}`), done("0", `{"type":"image_generation_call","id":"ig_1","result":"cG5n"}`), completed())},
-		{"tags in the text of open models", "(a b) | c", llm.Stop, steps(delta("output_text", "0", `"delta":"<think>a b</think>"`), delta("output_text", "0", `"delta":"c"`), completed())},
+		{"a picture", "media", llm.Stop, effortSteps(added("0", `{"type":"image_generation_call","id":"ig_1"}`), done("0", `{"type":"image_generation_call","id":"ig_1","result":"cG5n"}`), completed())},
+		{"tags in the text of open models", "(a b) | c", llm.Stop, effortSteps(delta("output_text", "0", `"delta":"<think>a b</think>"`), delta("output_text", "0", `"delta":"c"`), completed())},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r, _ := respond("some-model", test.stream)
@@ -126,7 +126,7 @@ func TestResponsesStream(t *testing.T) {
 }
 
 func TestResponsesFinish(t *testing.T) {
-	r, _ := respond("gpt-6-sol", steps(`{"type":"response.created","response":{"id":"resp_1","model":"m-1"}}`,
+	r, _ := respond("gpt-6-sol", effortSteps(`{"type":"response.created","response":{"id":"resp_1","model":"m-1"}}`,
 		`{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":4,"cache_write_tokens":2},"output_tokens":5,"output_tokens_details":{"reasoning_tokens":3},"total_tokens":15,"cost_in_usd_ticks":5000000000},"output":[]}}`))
 	_, finish, usage, err := collect(t, r.Stream(t.Context(), llm.Request{}))
 	if want := (llm.Finish{Reason: llm.Stop, Raw: "completed", ID: "resp_1", Model: "m-1"}); err != nil || finish != want {
@@ -139,7 +139,7 @@ func TestResponsesFinish(t *testing.T) {
 
 func TestResponsesFaults(t *testing.T) {
 	failed := func(err string) string {
-		return steps(`{"type":"response.failed","response":{"id":"resp_1","status":"failed","error":` + err + `,"usage":{"input_tokens":3,"output_tokens":1}}}`)
+		return effortSteps(`{"type":"response.failed","response":{"id":"resp_1","status":"failed","error":` + err + `,"usage":{"input_tokens":3,"output_tokens":1}}}`)
 	}
 	for _, test := range []struct {
 		name, stream string
@@ -156,18 +156,18 @@ func TestResponsesFaults(t *testing.T) {
 		{"an image", failed(`{"code":"image_too_large","message":"big"}`), llm.InvalidRequest, "big"},
 		{"residency", failed(`{"code":"data_residency_mismatch","message":"eu"}`), llm.InvalidRequest, "eu"},
 		{"failed without a word", failed(`null`), llm.Server, "failed"},
-		{"canceled by the server", steps(`{"type":"response.cancelled","response":{"status":"cancelled"}}`), llm.Server, "cancelled"},
-		{"error", steps(`{"type":"error","code":"rate_limit_exceeded","message":"slow","param":null}`), llm.RateLimit, "slow"},
-		{"error, nested", steps(`{"type":"error","error":{"type":"server_error","message":"oops"}}`), llm.Server, "oops"},
+		{"canceled by the server", effortSteps(`{"type":"response.cancelled","response":{"status":"cancelled"}}`), llm.Server, "cancelled"},
+		{"error", effortSteps(`{"type":"error","code":"rate_limit_exceeded","message":"slow","param":null}`), llm.RateLimit, "slow"},
+		{"error, nested", effortSteps(`{"type":"error","error":{"type":"server_error","message":"oops"}}`), llm.Server, "oops"},
 		{"error of LM Studio", "event: error\ndata: {\"error\":\"The model crashed\"}\n\n", llm.Unknown, "crashed"},
 		{"error without type", "data: {\"error\":{\"code\":503,\"message\":\"busy\"}}\n\n", llm.Server, "busy"},
-		{"no end", steps(`{"type":"response.output_text.delta","output_index":0,"delta":"x"}`), llm.Network, "broke off"},
-		{"another answer in the middle", steps(`{"type":"response.created","response":{"id":"resp_1"}}`, `{"type":"response.output_text.delta","output_index":0,"delta":"x"}`,
+		{"no end", effortSteps(`{"type":"response.output_text.delta","output_index":0,"delta":"x"}`), llm.Network, "broke off"},
+		{"another answer in the middle", effortSteps(`{"type":"response.created","response":{"id":"resp_1"}}`, `{"type":"response.output_text.delta","output_index":0,"delta":"x"}`,
 			`{"type":"response.created","response":{"id":"resp_2"}}`, `{"type":"response.output_text.delta","output_index":0,"delta":"y"}`, completed()), llm.Network, "broke off"},
-		{"no end but done", steps(`{"type":"response.output_text.delta","output_index":0,"delta":"x"}`) + "data: [DONE]\n\n", llm.Network, "broke off"},
+		{"no end but done", effortSteps(`{"type":"response.output_text.delta","output_index":0,"delta":"x"}`) + "data: [DONE]\n\n", llm.Network, "broke off"},
 		{"cut in the middle of an event", `data: {"type":"response.comp`, llm.Network, "broke off"},
 		{"no JSON", "data: {]}\n\n", llm.Server, "not JSON"},
-		{"an empty end", steps(`{"type":"response.completed"}`), llm.Network, "broke off"},
+		{"an empty end", effortSteps(`{"type":"response.completed"}`), llm.Network, "broke off"},
 		{"in one piece", `{"id":"resp_1","status":"failed","error":{"code":"server_error","message":"oops"},"output":[]}`, llm.Server, "oops"},
 		{"no answer", `{"id":"resp_1","object":"response","status":"queued","output":[]}`, llm.Server, "queued"},
 		{"something else", `{"hello":"world"}`, llm.Server, "hello"},
@@ -206,7 +206,7 @@ func TestResponsesReturns(t *testing.T) {
 		}
 		stream = append(stream, `{"type":"response.output_item.done","output_index":`+string(rune('0'+i))+`,"item":`+item+`}`)
 	}
-	r, asked := respond("gpt-6-sol", steps(append(stream, completed(items...))...))
+	r, asked := respond("gpt-6-sol", effortSteps(append(stream, completed(items...))...))
 	req := llm.Request{Messages: []llm.Message{llm.UserText("Hi")}}
 	parts, _, _, err := collect(t, r.Stream(t.Context(), req))
 	if err != nil {
@@ -245,7 +245,7 @@ func stored(t *testing.T, m llm.Message) (back llm.Message) {
 // back, with the same model.
 func TestFormatsShareConversations(t *testing.T) {
 	talk := chat(t, "openai", "gpt-6-sol", lines("tool_calls", `{"content":"one"}`, `{"tool_calls":[{"index":0,"id":"functions.f:0","function":{"name":"f","arguments":"{}"}}]}`))
-	r, asked := respond("gpt-6-sol", steps(completed(itemThink, itemText)))
+	r, asked := respond("gpt-6-sol", effortSteps(completed(itemThink, itemText)))
 	var history []llm.Message
 	turn := func(m model) {
 		t.Helper()
@@ -287,7 +287,7 @@ func TestResponsesNames(t *testing.T) {
 	if strings.Contains(onWire, ".") || body["tools"].([]any)[0].(map[string]any)["name"] != onWire {
 		t.Errorf("on the wire %v", body)
 	}
-	r, _ = respond("gpt-6-sol", steps(completed(strings.Replace(itemCall, `"name":"f"`, `"name":"`+onWire+`"`, 1))))
+	r, _ = respond("gpt-6-sol", effortSteps(completed(strings.Replace(itemCall, `"name":"f"`, `"name":"`+onWire+`"`, 1))))
 	parts, _, _, err := collect(t, r.Stream(t.Context(), req))
 	if err != nil || show(parts) != "call_1:"+name+`{"x":1}` {
 		t.Errorf("%s, %v", show(parts), err)
@@ -298,7 +298,7 @@ func TestResponsesNames(t *testing.T) {
 func TestResponsesParts(t *testing.T) {
 	image := `{"type":"image_generation_call","id":"ig_1","result":"cG5n","output_format":"webp"}`
 	mcp := `{"type":"mcp_call","id":"mcp_1","name":"roll","arguments":"{\"n\":2}","output":"7"}`
-	r, _ := respond("gpt-6-sol", steps(completed(image, mcp)))
+	r, _ := respond("gpt-6-sol", effortSteps(completed(image, mcp)))
 	parts, _, _, err := collect(t, r.Stream(t.Context(), llm.Request{}))
 	want := []llm.Part{
 		{Kind: llm.Media, MIME: "image/webp", Data: []byte("png"), State: json.RawMessage(image)},

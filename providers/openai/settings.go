@@ -9,14 +9,14 @@ import (
 	"parley/providers/llm"
 )
 
-// write says how much to think, in words or tokens. A model whose server refused
+// addTo says how much to think, in words or tokens. A model whose server refused
 // the switch thinks as little as there is a word for.
-func (e Effort) write(body map[string]any, req llm.Request, model string, cures map[string]string) (notices []string) {
+func (e Effort) addTo(body map[string]any, req llm.Request, model string, learned map[string]string) (notices []string) {
 	level := slices.Index(llm.Efforts, req.Effort)
 	if req.Budget > 0 {
-		level = slices.Index(llm.Efforts, effortFor(req.Budget))
+		level = slices.Index(llm.Efforts, effortForBudget(req.Budget))
 	}
-	if _, refused := cures[e.Switch.Field]; refused && e.Switch.Field != "" {
+	if _, refused := learned[e.Switch.Field]; refused && e.Switch.Field != "" {
 		e.Switch, e.Words[0] = Switch{}, e.Words[1]
 	}
 	word, budget := "", 0
@@ -25,49 +25,49 @@ func (e Effort) write(body map[string]any, req llm.Request, model string, cures 
 	}
 	switch {
 	case req.Budget == 0:
-	case e.Tokens != "":
+	case e.BudgetField != "":
 		word, budget = "", req.Budget
 	case e.Budgets != [6]int{}:
 		budget = req.Budget
 	case word != "":
 		notices = append(notices, fmt.Sprintf("%s takes no thinking budget in tokens, using effort %s", model, word))
 	default:
-		notices = append(notices, leftOut(model, "a thinking budget"))
+		notices = append(notices, leftOutNotice(model, "a thinking budget"))
 	}
-	if len(req.Tools) > 0 && e.WithTool != "" && word != e.WithTool {
+	if len(req.Tools) > 0 && e.WithTools != "" && word != e.WithTools {
 		if level > 0 {
 			notices = append(notices, fmt.Sprintf("%s takes tools only without thinking here; thinking is off", model))
 		}
-		word, budget, level = e.WithTool, 0, 0
+		word, budget, level = e.WithTools, 0, 0
 	}
 	if level < 0 {
 		return notices
 	}
 	off := level == 0
 	switch {
-	case off && (e.Always || word != "" && word != "none"):
+	case off && (e.AlwaysOn || word != "" && word != "none"):
 		notice := model + " cannot switch thinking off"
 		if word != "" {
 			notice += ", using " + word
 		}
 		notices = append(notices, notice)
 	case e.Switch.Field != "" && word == "":
-		set(body, e.Switch.Field, e.Switch.state(!off))
+		setField(body, e.Switch.Field, e.Switch.value(!off))
 	}
 	if word != "" {
 		field := e.Field
 		if field == "" {
 			field = "reasoning_effort"
 		}
-		set(body, field, word)
+		setField(body, field, word)
 	}
 	if budget > 0 {
-		set(body, cmp.Or(e.Tokens, "thinking_budget"), budget)
+		setField(body, cmp.Or(e.BudgetField, "thinking_budget"), budget)
 	}
 	return notices
 }
 
-func (s Switch) state(on bool) (state any) {
+func (s Switch) value(on bool) (state any) {
 	text := s.Off
 	if on {
 		text = s.On
@@ -78,8 +78,8 @@ func (s Switch) state(on bool) (state any) {
 	return state
 }
 
-// effortFor is the effort that comes nearest to a budget of tokens.
-func effortFor(budget int) llm.Effort {
+// effortForBudget is the effort that comes nearest to a budget of tokens.
+func effortForBudget(budget int) llm.Effort {
 	for _, row := range []struct {
 		below  int
 		effort llm.Effort
@@ -97,8 +97,8 @@ type setting struct {
 	value any
 }
 
-// chosen lists the settings of req, but for those that have forms of their own.
-func chosen(req llm.Request) []setting {
+// settingsOf lists the settings of req, but for those that have forms of their own.
+func settingsOf(req llm.Request) []setting {
 	s := req.Settings
 	var list []setting
 	for _, row := range []struct {
@@ -122,12 +122,12 @@ func chosen(req llm.Request) []setting {
 	return list
 }
 
-// refuses reports whether the model is known not to take a setting. Without
+// refusesSetting reports whether the model is known not to take a setting. Without
 // thinking, sampling is free again.
-func (f Family) refuses(field string, thinks bool) bool {
-	return slices.Contains(f.Refuses, field) && (thinks || !slices.Contains(sampling, field))
+func (f Family) refusesSetting(field string, thinks bool) bool {
+	return slices.Contains(f.RefusedSettings, field) && (thinks || !slices.Contains(samplingSettings, field))
 }
 
-func leftOut(model, what string) string {
+func leftOutNotice(model, what string) string {
 	return fmt.Sprintf("%s does not take %s; left out", model, what)
 }

@@ -109,7 +109,7 @@ const (
 // request for all, whose usage counts once; the others get one for each. What of
 // it a server refuses, or leaves out, is asked for alone, and told once.
 func TestSeveral(t *testing.T) {
-	can := openai.Dialect{Several: true}
+	can := openai.Dialect{MultipleChoices: true}
 	alone := said(0, "alone") + choice(0, "{}", "stop") + used + closed
 	interleaved := said(0, "a") + said(2, "c") + said(1, "b") + choice(1, `{"tool_calls":[{"index":0,"id":"t","function":{"name":"f","arguments":"{}"}}]}`, "") +
 		said(2, "C") + said(0, "A") + choice(2, "{}", "stop") + choice(0, "{}", "length") + choice(1, "{}", "tool_calls") + used + closed
@@ -209,7 +209,7 @@ func TestSeveral(t *testing.T) {
 // The usage of a response with several answers stands with the first of them, and
 // says so.
 func TestSeveralUsage(t *testing.T) {
-	m, _, _ := several(t, openai.Dialect{Several: true}, nil, func(w http.ResponseWriter, r *http.Request, n int) {
+	m, _, _ := several(t, openai.Dialect{MultipleChoices: true}, nil, func(w http.ResponseWriter, r *http.Request, n int) {
 		io.WriteString(w, said(1, "b")+said(0, "a")+choice(1, "{}", "stop")+choice(0, "{}", "stop")+used+closed)
 	})
 	for range 20 {
@@ -224,7 +224,7 @@ func TestSeveralUsage(t *testing.T) {
 // last of them.
 func TestSeveralLeft(t *testing.T) {
 	more, gone := make(chan struct{}), make(chan struct{})
-	m, asked, _ := several(t, openai.Dialect{Several: true}, nil, func(w http.ResponseWriter, r *http.Request, n int) {
+	m, asked, _ := several(t, openai.Dialect{MultipleChoices: true}, nil, func(w http.ResponseWriter, r *http.Request, n int) {
 		io.WriteString(w, said(0, "a")+said(1, "b")+said(2, "c"))
 		w.(http.Flusher).Flush()
 		<-more
@@ -252,7 +252,7 @@ func TestSeveralLeft(t *testing.T) {
 
 // An answer that reaches a limit ends there, and the others go on.
 func TestSeveralLimits(t *testing.T) {
-	m, _, _ := several(t, openai.Dialect{Several: true}, nil, func(w http.ResponseWriter, r *http.Request, n int) {
+	m, _, _ := several(t, openai.Dialect{MultipleChoices: true}, nil, func(w http.ResponseWriter, r *http.Request, n int) {
 		for i := range 200 {
 			io.WriteString(w, choice(0, fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":"t%d","function":{"name":"f","arguments":"{}"}}]}`, i, i), ""))
 		}
@@ -276,7 +276,7 @@ func TestSeveralLimits(t *testing.T) {
 // A cancel ends all of them.
 func TestSeveralCanceled(t *testing.T) {
 	gone := make(chan struct{})
-	m, _, _ := several(t, openai.Dialect{Several: true}, nil, func(w http.ResponseWriter, r *http.Request, n int) {
+	m, _, _ := several(t, openai.Dialect{MultipleChoices: true}, nil, func(w http.ResponseWriter, r *http.Request, n int) {
 		io.WriteString(w, said(0, "a"))
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
@@ -331,10 +331,10 @@ func TestAt(t *testing.T) {
 		"openai": "https://api.openai.com/v1", "vllm": "http://localhost:8000/v1", "groq": "https://api.groq.com/openai/v1",
 	} {
 		d, _ := openai.DialectFor(kind, "m")
-		got[kind] = d.At(url).Several
+		got[kind] = d.ForURL(url).MultipleChoices
 	}
 	d, _ := openai.DialectFor("openai", "m")
-	got["like openai"] = d.At("https://example.com/v1").Several
+	got["like openai"] = d.ForURL("https://example.com/v1").MultipleChoices
 	if want := map[string]bool{"openai": true, "vllm": true, "groq": false, "like openai": false}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -26,18 +26,18 @@ type usage struct {
 	} `json:"cost_details"`
 }
 
-// normal is u as parley counts. Of an impossible number nothing is taken over.
-func (u *usage) normal() llm.Usage {
+// toLLM is u as parley counts. Of an impossible number nothing is taken over.
+func (u *usage) toLLM() llm.Usage {
 	n := llm.Usage{
-		Input:      count(u.Prompt),
-		Output:     count(u.Completion),
-		CacheRead:  count(max(u.PromptOf.Cached, u.Cached, u.Hit)),
-		CacheWrite: count(max(u.PromptOf.Written, u.PromptOf.Creation)),
-		Thinking:   count(u.CompletionOf.Reasoning),
+		Input:      tokenCount(u.Prompt),
+		Output:     tokenCount(u.Completion),
+		CacheRead:  tokenCount(max(u.PromptOf.Cached, u.Cached, u.Hit)),
+		CacheWrite: tokenCount(max(u.PromptOf.Written, u.PromptOf.Creation)),
+		Thinking:   tokenCount(u.CompletionOf.Reasoning),
 	}
 	// xAI does not count thinking as completion, as its total shows; nor does
 	// Gemini behind some gateways, as there is more of it than completion.
-	if n.Thinking > n.Output || n.Thinking > 0 && count(u.Total) == n.Input+n.Output+n.Thinking {
+	if n.Thinking > n.Output || n.Thinking > 0 && tokenCount(u.Total) == n.Input+n.Output+n.Thinking {
 		n.Output += n.Thinking
 	}
 	if n.CacheRead > n.Input { // not counted as prompt either
@@ -55,8 +55,8 @@ func (u *usage) normal() llm.Usage {
 	return n
 }
 
-// count is a number of tokens, 0 if it cannot be one.
-func count(n float64) int {
+// tokenCount is a number of tokens, 0 if it cannot be one.
+func tokenCount(n float64) int {
 	if !(n > 0 && n < 1<<40) {
 		return 0
 	}

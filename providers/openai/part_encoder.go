@@ -10,23 +10,23 @@ import (
 	"parley/providers/llm"
 )
 
-// shapes are what the parts of a message's content look like.
-type shapes struct {
-	text   string // type of text
-	image  func(url string) map[string]any
-	pdf    func(name, url string) map[string]any // nil if PDFs are not taken
-	inline bool                                  // images are taken as they are, but not by their address
-	left   []string                              // files that were left out, in words
+// partEncoder are what the parts of a message's content look like.
+type partEncoder struct {
+	text    string // type of text
+	image   func(url string) map[string]any
+	pdf     func(name, url string) map[string]any // nil if PDFs are not taken
+	inline  bool                                  // images are taken as they are, but not by their address
+	omitted []string                              // files that were left out, in words
 }
 
 // content writes text, images and files as parts.
-func (s *shapes) content(parts []llm.Part) []any {
+func (s *partEncoder) content(parts []llm.Part) []any {
 	var list []any
 	for _, p := range parts {
 		switch p.Kind {
 		case llm.Text:
 			if p.Text != "" {
-				list = append(list, s.say(p.Text))
+				list = append(list, s.textPart(p.Text))
 			}
 		case llm.Media:
 			list = append(list, s.media(p))
@@ -35,12 +35,12 @@ func (s *shapes) content(parts []llm.Part) []any {
 	return list
 }
 
-func (s *shapes) say(text string) map[string]any {
+func (s *partEncoder) textPart(text string) map[string]any {
 	return map[string]any{"type": s.text, "text": text}
 }
 
 // media writes an image, or a file as far as the service reads files.
-func (s *shapes) media(p llm.Part) map[string]any {
+func (s *partEncoder) media(p llm.Part) map[string]any {
 	kind, _, err := mime.ParseMediaType(p.MIME)
 	if err != nil {
 		kind = strings.ToLower(p.MIME)
@@ -58,28 +58,28 @@ func (s *shapes) media(p llm.Part) map[string]any {
 		return s.image(url)
 	case kind == "application/pdf" && s.pdf != nil && len(p.Data) > 0:
 		return s.pdf(name, url)
-	case len(p.Data) > 0 && textual(kind, p.Data):
-		return s.say(fmt.Sprintf("<file name=%q>\n%s\n</file>", name, p.Data))
+	case len(p.Data) > 0 && isText(kind, p.Data):
+		return s.textPart(fmt.Sprintf("<file name=%q>\n%s\n</file>", name, p.Data))
 	}
 	if len(p.Data) == 0 && p.URL != "" {
-		s.left = append(s.left, fmt.Sprintf("%s by its address (%s)", name, kind))
+		s.omitted = append(s.omitted, fmt.Sprintf("%s by its address (%s)", name, kind))
 	} else {
-		s.left = append(s.left, fmt.Sprintf("%s (%s, %d bytes)", name, kind, len(p.Data)))
+		s.omitted = append(s.omitted, fmt.Sprintf("%s (%s, %d bytes)", name, kind, len(p.Data)))
 	}
-	return s.say(fmt.Sprintf("[file left out: %s, %s, %d bytes]", name, kind, len(p.Data)))
+	return s.textPart(fmt.Sprintf("[file left out: %s, %s, %d bytes]", name, kind, len(p.Data)))
 }
 
-// textual reports whether a file can be read as text.
-func textual(kind string, data []byte) bool {
+// isText reports whether a file can be read as text.
+func isText(kind string, data []byte) bool {
 	if strings.HasPrefix(kind, "text/") {
 		return true
 	}
 	return utf8.Valid(data) && strings.IndexByte(string(data), 0) < 0
 }
 
-// plain joins a list that holds nothing but text into a string, which every
+// flattenText joins a list that holds nothing but text into a string, which every
 // server takes.
-func plain(list []any) any {
+func flattenText(list []any) any {
 	var texts []string
 	for _, part := range list {
 		text, ok := part.(map[string]any)["text"].(string)

@@ -23,12 +23,12 @@ func TestHeal(t *testing.T) {
 	shown := []llm.Message{llm.UserText("Hi"), wrote("gemini-3.5-flash", call("g1", "{}", `"c2ln"`)),
 		results(result("g1", "x"), llm.Part{Kind: llm.Media, ID: "g1", MIME: "image/png", Data: png})}
 	for _, test := range []struct {
-		model   string
-		req     llm.Request
-		refusal string
-		cure    string // told
-		sent    string // in the first request only
-		after   string // in the second request only
+		model     string
+		req       llm.Request
+		refusal   string
+		downgrade string // told
+		sent      string // in the first request only
+		after     string // in the second request only
 	}{
 		{"gemini-3.5-flash", llm.Request{Effort: llm.EffortLow}, "Thinking level is not supported for this model.", "thinkingConfig.thinkingLevel", `"thinkingLevel"`, ""},
 		{"gemini-2.5-pro", llm.Request{Effort: llm.EffortLow}, "Budget 2048 is invalid. This model only works in thinking mode.", "thinkingConfig.thinkingBudget", `"thinkingBudget"`, ""},
@@ -46,7 +46,7 @@ func TestHeal(t *testing.T) {
 		{"gemini-3.5-flash", llm.Request{Messages: shown}, `Unknown name "id" at 'contents[1].parts[0].function_call': Cannot find field.`, "ids of calls", `"id"`, ""},
 		{"gemini-3.5-flash", llm.Request{Messages: shown}, `Unknown name "parts" at 'contents[2].parts[0].function_response': Cannot find field.`, "pictures in results", "", "Returned by the tool weather:"},
 	} {
-		t.Run(test.cure, func(t *testing.T) {
+		t.Run(test.downgrade, func(t *testing.T) {
 			s := newServer(t, refusal(400, test.refusal), stream(text("Hi"), finish("STOP")))
 			m := s.model(gemini.Options{Model: test.model})
 			if test.req.Messages == nil {
@@ -57,7 +57,7 @@ func TestHeal(t *testing.T) {
 			if first.err != nil || again.err != nil || len(s.bodies) != 3 {
 				t.Fatalf("asked %d times: %v, %v", len(s.bodies), first.err, again.err)
 			}
-			want := test.model + " does not take " + test.cure + "; sent again without"
+			want := test.model + " does not take " + test.downgrade + "; sent again without"
 			if !slices.Contains(first.notices, want) || len(again.notices) > 0 {
 				t.Errorf("notices %q, want %q; then %q, want none", first.notices, want, again.notices)
 			}

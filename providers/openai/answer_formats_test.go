@@ -190,11 +190,11 @@ func TestFormatsThatStay(t *testing.T) {
 func TestConstrains(t *testing.T) {
 	for _, kind := range openai.Kinds {
 		d, _ := openai.DialectFor(kind, "m")
-		if want := kind != "glm" && kind != "deepseek"; d.Constrains() != want {
+		if want := kind != "glm" && kind != "deepseek"; d.SupportsSchema() != want {
 			t.Errorf("%s holds answers to a schema: %v", kind, !want)
 		}
 	}
-	if (openai.Dialect{Formats: []openai.Format{openai.FormatNone}}).Constrains() {
+	if (openai.Dialect{Formats: []openai.Format{openai.FormatNone}}).SupportsSchema() {
 		t.Error("a service that is told nothing holds nothing")
 	}
 }

@@ -13,7 +13,7 @@ import (
 // refusing is a model whose server refuses requests for which refuse returns a
 // status, and what it was asked.
 func refusing(model string, refuse func(body string) (status int, answer string)) (*openai.Responses, *record) {
-	r, asked := respond(model, steps(completed()))
+	r, asked := respond(model, effortSteps(completed()))
 	asked.refuse = refuse
 	return r, asked
 }

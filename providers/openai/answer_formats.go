@@ -31,16 +31,16 @@ const (
 	formatBoth Format = "guided decoding"
 )
 
-// A form is how a format is written.
-type form struct {
-	field string // of the request
-	write func(s json.RawMessage) any
-	words bool // it promises JSON alone
+// A formatWriter is how a format is written.
+type formatWriter struct {
+	field          string // of the request
+	write          func(s json.RawMessage) any
+	schemaInPrompt bool // it promises JSON alone
 }
 
-var forms = map[Format]form{
+var formatWriters = map[Format]formatWriter{
 	FormatSchema: {field: "response_format"},
-	FormatObject: {field: "response_format", words: true, write: func(json.RawMessage) any {
+	FormatObject: {field: "response_format", schemaInPrompt: true, write: func(json.RawMessage) any {
 		return map[string]any{"type": "json_object"}
 	}},
 	FormatObjectSchema: {field: "response_format", write: func(s json.RawMessage) any {
@@ -49,18 +49,18 @@ var forms = map[Format]form{
 	FormatStructured: {field: "structured_outputs", write: func(s json.RawMessage) any {
 		return map[string]any{"json": s}
 	}},
-	FormatGuided: {field: "guided_json", write: alone},
-	formatBoth:   {field: "guided_json", write: alone},
-	FormatField:  {field: "json_schema", write: alone},
-	FormatPlain:  {field: "format", write: alone},
+	FormatGuided: {field: "guided_json", write: bareSchema},
+	formatBoth:   {field: "guided_json", write: bareSchema},
+	FormatField:  {field: "json_schema", write: bareSchema},
+	FormatPlain:  {field: "format", write: bareSchema},
 }
 
 // formatNames lists the formats that a configuration may name, but for none.
 func formatNames() []Format {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(forms)), func(f Format) bool { return f == formatBoth })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(formatWriters)), func(f Format) bool { return f == formatBoth })
 }
 
-func alone(s json.RawMessage) any { return s }
+func bareSchema(s json.RawMessage) any { return s }
 
 // formats lists how the service can be told a schema, the best first.
 func (d Dialect) formats() []Format {
@@ -70,18 +70,18 @@ func (d Dialect) formats() []Format {
 	return d.Formats
 }
 
-// Constrains reports whether the service holds answers to a schema.
-func (d Dialect) Constrains() bool {
-	f, ok := forms[d.formats()[0]]
-	return ok && !f.words
+// SupportsSchema reports whether the service holds answers to a schema.
+func (d Dialect) SupportsSchema() bool {
+	f, ok := formatWriters[d.formats()[0]]
+	return ok && !f.schemaInPrompt
 }
 
-// Guides reports whether the service holds replies to a schema by guided
+// GuidedDecoding reports whether the service holds replies to a schema by guided
 // decoding, whatever the model.
-func (d Dialect) Guides() bool { return d.guides() != nil }
+func (d Dialect) GuidedDecoding() bool { return d.guidedFormats() != nil }
 
-// guides lists the formats of guided decoding that the service has.
-func (d Dialect) guides() []Format {
+// guidedFormats lists the formats of guided decoding that the service has.
+func (d Dialect) guidedFormats() []Format {
 	structured, guided := slices.Contains(d.formats(), FormatStructured), slices.Contains(d.formats(), FormatGuided)
 	switch {
 	case structured && guided:
@@ -94,78 +94,78 @@ func (d Dialect) guides() []Format {
 	return nil
 }
 
-// cureFormat begins the cures for formats that a server does not take.
-const cureFormat = "answer: "
+// downgradeFormat begins the names of downgrades for formats that a server does not take.
+const downgradeFormat = "answer: "
 
 // format is the best of those that the server has not refused, FormatNone if
 // there is none left. The form of replies goes by guided decoding where the
 // service has that.
-func (d Dialect) format(cures map[string]string, form bool) Format {
+func (d Dialect) format(learned map[string]string, form bool) Format {
 	all := d.formats()
 	if form {
-		all = slices.Concat(d.guides(), all)
+		all = slices.Concat(d.guidedFormats(), all)
 	}
 	for _, f := range all {
-		if _, refused := cures[cureFormat+string(f)]; !refused {
+		if _, refused := learned[downgradeFormat+string(f)]; !refused {
 			return f
 		}
 	}
 	return FormatNone
 }
 
-// answer asks for an answer that fits a schema, and returns the system prompt.
+// addAnswerSchema asks for an answer that fits a schema, and returns the system prompt.
 // Servers that promise no more than JSON are told the schema in words.
-func (d Dialect) answer(body map[string]any, req llm.Request, cures map[string]string) string {
+func (d Dialect) addAnswerSchema(body map[string]any, req llm.Request, learned map[string]string) string {
 	if req.AnswerSchema == nil {
 		return req.System
 	}
-	kind := d.format(cures, req.AnswerSchema.Guided)
-	f, ok := forms[kind]
+	kind := d.format(learned, req.AnswerSchema.Guided)
+	f, ok := formatWriters[kind]
 	if !ok {
-		return inWords(req)
+		return schemaPrompt(req)
 	}
-	wire.Merge(body, d.Answered)
+	wire.Merge(body, d.SchemaFields)
 	switch kind {
 	case formatBoth:
 		s := schema.For(req.AnswerSchema.JSON, schema.Grammar)
 		body["guided_json"], body["structured_outputs"] = s, map[string]any{"json": s}
 	case FormatSchema:
-		body[f.field] = map[string]any{"type": "json_schema", "json_schema": answerFormat(req.AnswerSchema, d.target(), d.Strict)}
+		body[f.field] = map[string]any{"type": "json_schema", "json_schema": schemaFormat(req.AnswerSchema, d.schemaTarget(), d.StrictSchemas)}
 	default:
-		body[f.field] = f.write(schema.For(req.AnswerSchema.JSON, d.target()))
+		body[f.field] = f.write(schema.For(req.AnswerSchema.JSON, d.schemaTarget()))
 	}
-	if f.words {
-		return inWords(req)
+	if f.schemaInPrompt {
+		return schemaPrompt(req)
 	}
 	return req.System
 }
 
-// misfit finds what servers say of a format that they, or their model, do not
+// formatRefused finds what servers say of a format that they, or their model, do not
 // take.
-var misfit = pattern(`(?i)response[ _]format|json[ _](schema|object)|structured[ _]outputs?|guided[ _](json|decoding)` +
+var formatRefused = pattern(`(?i)response[ _]format|json[ _](schema|object)|structured[ _]outputs?|guided[ _](json|decoding)` +
 	`|no endpoints found that can handle the requested parameters`)
 
-// unformed looks whether the server refused the way in which it was told the
+// formatDowngrade looks whether the server refused the way in which it was told the
 // schema of the answer. Old versions of llama.cpp do so with status 500.
-func (c *Chat) unformed(fault *llm.Error, body map[string]any) (remedy, bool) {
-	cures := c.learned.All()
-	kind, form := c.o.Dialect.format(cures, true), true
+func (c *Chat) formatDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool) {
+	learned := c.learned.All()
+	kind, form := c.o.Dialect.format(learned, true), true
 	_, structured := body["structured_outputs"]
-	if _, sent := body[forms[kind].field]; !sent || kind == formatBoth && !structured {
-		kind, form = c.o.Dialect.format(cures, false), false
+	if _, sent := body[formatWriters[kind].field]; !sent || kind == formatBoth && !structured {
+		kind, form = c.o.Dialect.format(learned, false), false
 	}
-	f := forms[kind]
+	f := formatWriters[kind]
 	_, sent := body[f.field]
 	_, own := c.o.Body[f.field]
 	switch {
 	case !sent, own, fault.Fault == llm.ContextOverflow,
 		!slices.Contains([]int{0, 400, 404, 422, 500, 501}, fault.Status),
-		fault.Param != f.field && !strings.HasPrefix(fault.Param, f.field+".") && !misfit().MatchString(fault.Param+" "+fault.Message):
-		return remedy{}, false
+		fault.Param != f.field && !strings.HasPrefix(fault.Param, f.field+".") && !formatRefused().MatchString(fault.Param+" "+fault.Message):
+		return downgrade{}, false
 	}
-	r := remedy{field: cureFormat + string(kind), notice: fmt.Sprintf("does not take %s; sent again ", kind)}
-	cures[r.field] = ""
-	if next := c.o.Dialect.format(cures, form); next == FormatNone {
+	r := downgrade{field: downgradeFormat + string(kind), notice: fmt.Sprintf("does not take %s; sent again ", kind)}
+	learned[r.field] = ""
+	if next := c.o.Dialect.format(learned, form); next == FormatNone {
 		r.notice += "without it"
 	} else {
 		r.notice += "with " + string(next)

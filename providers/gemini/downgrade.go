@@ -1,0 +1,136 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+
+	"parley/providers/llm"
+)
+
+// Cures beside those of a field of generationConfig.
+const (
+	downgradeSchema       = "an answer schema"
+	downgradeSystem       = "a system prompt"
+	downgradeStandIn      = "the stand-in for thought signatures"
+	downgradeStandIn64    = "the stand-in for thought signatures in base64"
+	downgradeSignatures   = "these thought signatures"
+	downgradeIDs          = "ids of calls"
+	downgradeResultImages = "pictures in results"
+)
+
+// substitutes are what goes in the place of what was refused.
+var substitutes = map[string]string{downgradeStandIn: "its base64 form", downgradeStandIn64: "the calls as text"}
+
+// A downgrade is how the server says that it refuses something an answer can do
+// without.
+type downgrade struct {
+	name    string // a field of generationConfig, or one of the downgrades above
+	pattern *regexp.Regexp
+	part    string // what has to be in the body, if the downgrade is not a field
+}
+
+// downgrades are tried in order: a field before what contains it.
+var downgrades = sync.OnceValue(func() []downgrade {
+	return []downgrade{
+		{"thinkingConfig.thinkingLevel", regexp.MustCompile(`(?i)thinking[_ ]?level`), ""},
+		{"thinkingConfig.thinkingBudget", regexp.MustCompile(`(?i)thinking[_ ]?budget|budget -?[0-9]+ is invalid`), ""},
+		{"thinkingConfig.includeThoughts", regexp.MustCompile(`(?i)include[_ ]?thoughts`), ""},
+		{"thinkingConfig", regexp.MustCompile(`(?i)thinking[_ ]?config|thinking (mode )?is not|not support thinking`), ""},
+		{"temperature", regexp.MustCompile(`(?i)\btemperature\b`), ""},
+		{"topP", regexp.MustCompile(`(?i)\btop_?p\b`), ""},
+		{"seed", regexp.MustCompile(`(?i)\bseed\b`), ""},
+		{"stopSequences", regexp.MustCompile(`(?i)\bstop_?sequences?\b`), ""},
+		{"frequencyPenalty", regexp.MustCompile(`(?i)penalty`), ""},
+		{"presencePenalty", regexp.MustCompile(`(?i)penalty`), ""},
+		{"maxOutputTokens", regexp.MustCompile(`(?i)\bmax_?output_?tokens\b`), ""},
+		{downgradeSchema, regexp.MustCompile(`(?i)response_?(mime_?type|json_?schema|schema)|response mime type|json mode`), "responseMimeType"},
+		{downgradeSystem, regexp.MustCompile(`(?i)(developer|system)[_ ]?instruction`), "systemInstruction"},
+		{downgradeStandIn, regexp.MustCompile(`(?i)thought[_ ]?signature|base64 decod|` + skipValidator), `"thoughtSignature":` + string(skipSignature)},
+		{downgradeStandIn64, regexp.MustCompile(`(?i)thought[_ ]?signature`), `"thoughtSignature":` + string(skipSignature64)},
+		{downgradeSignatures, regexp.MustCompile(`(?i)thought[_ ]?signature`), "thoughtSignature"},
+		{downgradeResultImages, regexp.MustCompile(`(?i)"parts" at '[^']*function_response|multimodal function response`), "functionResponse"},
+		{downgradeIDs, regexp.MustCompile(`(?i)"id" at '[^']*function_`), `"id"`},
+	}
+})
+
+// downgrade looks whether the server refused something that the request can do
+// without. It remembers it, and returns what to tell the user.
+func (m *Model) downgrade(fault *llm.Error, body map[string]any) (notice string, ok bool) {
+	if fault.Status != http.StatusBadRequest {
+		return "", false
+	}
+	if fault.Fault != llm.InvalidRequest && fault.Fault != llm.Unsupported && fault.Fault != llm.Unknown {
+		return "", false
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return "", false
+	}
+	for _, c := range downgrades() {
+		if !c.pattern.MatchString(fault.Message) || !c.isSent(body, data) {
+			continue
+		}
+		if !m.o.Learned.Learn(c.name, "", c.name != downgradeSignatures) {
+			continue // it did not help
+		}
+		if other := substitutes[c.name]; other != "" {
+			return fmt.Sprintf("%s does not take %s; sent again with %s", m.o.Model, c.name, other), true
+		}
+		return fmt.Sprintf("%s does not take %s; sent again without", m.o.Model, c.name), true
+	}
+	return "", false
+}
+
+// isSent reports whether a body holds what c is about.
+func (c downgrade) isSent(body map[string]any, data []byte) bool {
+	if c.part != "" {
+		return bytes.Contains(data, []byte(c.part))
+	}
+	config, _ := body["generationConfig"].(map[string]any)
+	_, object, name := configField(config, c.name)
+	_, ok := object[name]
+	return ok
+}
+
+// applyDowngrades leaves out of config what the server refused.
+func applyDowngrades(config map[string]any, learned map[string]string) {
+	for _, c := range downgrades() {
+		if _, refused := learned[c.name]; !refused {
+			continue
+		}
+		if outer, object, name := configField(config, c.name); object != nil {
+			delete(object, name)
+			if outer != "" && len(object) == 0 {
+				delete(config, outer)
+			}
+		}
+	}
+}
+
+// configField finds the object that holds a field, which may be one of the fields of
+// config; nil if there is none.
+func configField(config map[string]any, path string) (outer string, object map[string]any, name string) {
+	outer, name, nested := strings.Cut(path, ".")
+	if !nested {
+		return "", config, path
+	}
+	object, _ = config[outer].(map[string]any)
+	return outer, object, name
+}
+
+var noTools = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(function calling|tool use|tools?) (is|are) not (enabled|supported)|does not support (function calling|tools?)`)
+})
+
+// markNoTools makes an error that says the model cannot use tools say so by its
+// fault.
+func markNoTools(fault *llm.Error, body map[string]any) {
+	if _, sent := body["tools"]; sent && fault.Status == http.StatusBadRequest && noTools().MatchString(fault.Message) {
+		fault.Fault, fault.Param = llm.Unsupported, "tools"
+	}
+}

@@ -1,0 +1,320 @@
+package openai
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// optionalFields lists the request fields an answer can do without, the longer ones
+// before those they contain.
+var optionalFields = []string{
+	"parallel_tool_calls", "chat_template_kwargs", "safety_identifier", "frequency_penalty", "prompt_cache_key",
+	"presence_penalty", "thinking_budget", "reasoning_format", "enable_thinking", "reasoning_effort",
+	"reasoning_split", "stream_options", "random_seed", "tool_choice", "tool_stream", "temperature", "verbosity",
+	"top_p", "reasoning", "thinking", "seed", "stop", "user",
+}
+
+// limitFields are the two names of the output limit. A server that refuses one wants
+// the other.
+var limitFields = map[string]string{
+	"max_tokens":            "max_completion_tokens",
+	"max_completion_tokens": "max_tokens",
+}
+
+// Cures beside those of a field.
+const (
+	downgradeEcho   = "messages: thinking"      // thinking that goes back
+	downgradeRole   = "messages: developer"     // the developer role
+	downgradeCache  = "messages: cache_control" // marks for the cache
+	downgradeStream = "stream: always"          // streaming
+	downgradeTools  = "stream: tools"           // streaming while tools are on offer
+)
+
+// reasoningFields are the fields in which thinking goes back.
+var reasoningFields = []string{"reasoning_content", "reasoning_details", "reasoning"}
+
+// pattern compiles an expression when it is first needed, for almost no request
+// is refused.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
+var (
+	noTools = pattern(`(?i)does not support (tools|tool use|tool calling|function calling|functions)` +
+		`|no endpoints found that support tool` +
+		`|tool choice requires --enable-auto-tool-choice` +
+		`|tools param requires --jinja` +
+		`|(tool use|tool calling|tools|function calling|'tools') (is|are) not supported` +
+		`|function tools with reasoning_effort are not supported`)
+	noThinking        = pattern(`(?i)does not support (thinking|reasoning)|(thinking|reasoning) is not supported`)
+	echoRequired      = pattern(`(?i)reasoning_content.{0,40}(must be passed back|is missing)`)
+	thinkingMustBeOff = pattern(`(?i)enable_thinking must be set to false`) // Qwen, where the answer is not streamed
+	mentionsStreaming = pattern(`(?i)(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+).{0,80}\bstream(ed|ing)?\b|\bstream(ed|ing)?\b.{0,80}(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+)`)
+	negation          = pattern(`(?i)\bcannot\b|\bcan't\b|unsupported|incompatible|\bmust be (false|disabled|off)\b` +
+		`|\b(not|n't) (yet )?(be )?(supports?|supported|allow|allowed|available|compatible|implemented|possible|permitted|use|used)\b|n't support`)
+)
+
+// learnDowngrade remembers r, and returns it as it is to be followed. It is false for what
+// was known already, and did not help.
+func learnDowngrade(l *wire.LearnedLimits, r downgrade) (downgrade, bool) {
+	if other := limitFields[r.field]; other != "" && l.All()[other] == r.field {
+		r.becomes = "" // it takes neither name
+		l.Learn(other, "", true)
+	}
+	return r, l.Learn(r.field, r.becomes, r.field != downgradeItems)
+}
+
+// A downgrade is what to change in a request that the server refused.
+type downgrade struct {
+	field   string // or field=word, or one of the downgrades above
+	becomes string // "" is left out, "=word" is a value, anything else another name, or the value in place of word
+	notice  string // what to tell the user; "" tells the change
+}
+
+// downgrade looks whether the server refused something that the request can do
+// without. It remembers it, and returns what to tell the user.
+func (e *endpoint) downgrade(fault *llm.Error, body map[string]any) (notice string, ok bool) {
+	r, ok := e.format.findDowngrade(fault, body)
+	field, _, _ := strings.Cut(r.field, "=")
+	if _, fixed := lookupField(e.o.Body, field); fixed || !ok {
+		return "", false // the user's own fields stay
+	}
+	if r, ok = learnDowngrade(e.learned, r); !ok {
+		return "", false
+	}
+	switch {
+	case r.notice != "":
+		return e.o.Model + " " + r.notice, true
+	case r.becomes != "":
+		return fmt.Sprintf("%s does not take %s; sent again with %s", e.o.Model, r.field, strings.TrimPrefix(r.becomes, "=")), true
+	}
+	return fmt.Sprintf("%s does not take %s; sent again without it", e.o.Model, r.field), true
+}
+
+// mayBlameField reports whether fault may be about a field of the request.
+func mayBlameField(fault *llm.Error) bool {
+	if fault.Status != http.StatusBadRequest && fault.Status != http.StatusUnprocessableEntity {
+		return false
+	}
+	return fault.Fault == llm.InvalidRequest || fault.Fault == llm.Unsupported || fault.Fault == llm.Unknown
+}
+
+func (c *Chat) findDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool) {
+	if r, ok := c.streamDowngrade(fault, body); ok {
+		return r, true
+	}
+	if r, ok := c.formatDowngrade(fault, body); ok {
+		return r, true
+	}
+	if !mayBlameField(fault) {
+		return downgrade{}, false
+	}
+	text := fault.Message
+	switch {
+	case echoRequired().MatchString(text):
+		return downgrade{downgradeEcho, string(EchoCalls), "wants its thinking back; sent again with it"}, true
+	case strings.Contains(strings.ToLower(text), "function tools with reasoning_effort"):
+		return downgrade{field: "reasoning_effort", becomes: "=none"}, body["reasoning_effort"] != "none"
+	case strings.Contains(text, "cache_control") && c.usesCacheControl(c.learned.All()):
+		return downgrade{downgradeCache, "", "does not take cache_control; sent again without it"}, true
+	case thinkingMustBeOff().MatchString(text):
+		return downgrade{"enable_thinking", "=false", "thinks only while it streams; thinking is off"}, true
+	case strings.HasPrefix(fault.Param, "messages") || strings.Contains(text, "messages"):
+		if strings.Contains(text, "developer") && hasMember(body, "developer") {
+			return downgrade{downgradeRole, "", "does not take the developer role; sent again with system"}, true
+		}
+		for _, name := range reasoningFields {
+			if strings.Contains(fault.Param+text, name) && hasMember(body, name) {
+				return downgrade{downgradeEcho, "", "does not take its thinking back; sent again without it"}, true
+			}
+		}
+	}
+	for _, field := range []string{"reasoning_effort", "reasoning.effort"} {
+		if better, ok := effortDowngrade(fault, body, field); ok {
+			return better, true
+		}
+	}
+	if name, ok := blamedField(fault, body, slices.Concat(slices.Sorted(maps.Keys(limitFields)), optionalFields)); ok {
+		return downgrade{field: name, becomes: limitFields[name]}, true
+	}
+	name, ok := thinkingField(fault, body, "reasoning_effort", "reasoning", "thinking", "enable_thinking")
+	return downgrade{field: name}, ok
+}
+
+// streamDowngrade looks whether the server cannot stream: at all, or while tools are
+// on offer, as llama.cpp once said with status 500: "Cannot use tools with
+// stream".
+func (c *Chat) streamDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool) {
+	_, tools := body["tools"]
+	switch {
+	case body["stream"] != true || fault.Status < 400:
+	case tools && mentionsStreaming().MatchString(fault.Message) && negation().MatchString(fault.Message):
+		return downgrade{field: downgradeTools, notice: "does not stream while tools are on offer; its answers come whole"}, true
+	case fault.Param == "stream" && mayBlameField(fault):
+		return downgrade{field: downgradeStream, notice: "does not stream; its answers come whole"}, true
+	}
+	return downgrade{}, false
+}
+
+func (c *Chat) explain(fault *llm.Error, body map[string]any) { markNoTools(fault, body) }
+
+// blamedField returns the first of the fields that was sent and that the error is
+// about.
+func blamedField(fault *llm.Error, body map[string]any, fields []string) (string, bool) {
+	for _, field := range fields {
+		if _, sent := lookupField(body, field); sent && isAbout(fault, field) {
+			return field, true
+		}
+	}
+	return "", false
+}
+
+// effortSteps are the words for effort that are in use, in rising order.
+var effortSteps = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+
+var quotedWord = pattern("['\"`]([a-z]+)['\"`]")
+
+// effortDowngrade replaces an effort by the nearest of those that the error says there
+// are, as in "Supported values are: 'low', 'medium', and 'high'."
+func effortDowngrade(fault *llm.Error, body map[string]any, field string) (downgrade, bool) {
+	value, _ := lookupField(body, field)
+	word, _ := value.(string)
+	at := slices.Index(effortSteps, word)
+	if at < 0 || !isAbout(fault, field) && !strings.Contains(fault.Message, "effort") {
+		return downgrade{}, false
+	}
+	best := ""
+	for _, match := range quotedWord().FindAllStringSubmatch(fault.Message, -1) {
+		step := slices.Index(effortSteps, match[1])
+		if step >= 0 && step != at && (best == "" || distance(step, at) < distance(slices.Index(effortSteps, best), at)) {
+			best = match[1]
+		}
+	}
+	return downgrade{field + "=" + word, best, "does not take effort " + word + ", using " + best}, best != ""
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }
+
+// thinkingField returns the first of the fields that was sent, if the error says
+// that the model cannot think.
+func thinkingField(fault *llm.Error, body map[string]any, fields ...string) (string, bool) {
+	for _, field := range fields {
+		if _, sent := lookupField(body, field); sent && noThinking().MatchString(fault.Message) {
+			return field, true
+		}
+	}
+	return "", false
+}
+
+// isAbout reports whether an error is about a field. Ordinary words count only in
+// quotes, and as FastAPI says them.
+func isAbout(fault *llm.Error, field string) bool {
+	if fault.Param == field || strings.HasPrefix(fault.Param, field+".") {
+		return true
+	}
+	if fault.Param != "" && !strings.HasPrefix(fault.Param, "body") {
+		return false
+	}
+	word := regexp.QuoteMeta(field)
+	if strings.ContainsAny(field, "_.") || field == "temperature" {
+		return regexp.MustCompile(`(^|[^a-z_])` + word + `($|[^a-z_])`).MatchString(fault.Message)
+	}
+	return regexp.MustCompile("['\"`]" + word + "['\"`.]|(^|\\W)body\\." + word + ":").MatchString(fault.Message)
+}
+
+// hasMember reports whether a message of body has a role or a field of this name.
+func hasMember(body map[string]any, name string) bool {
+	list, _ := body["messages"].([]any)
+	return slices.ContainsFunc(list, func(m any) bool {
+		fields, _ := m.(map[string]any)
+		_, has := fields[name]
+		return has || fields["role"] == name
+	})
+}
+
+// applyDowngrades changes body by what the server taught us. A downgrade of "field=word" holds
+// for that value of the field only.
+func applyDowngrades(body map[string]any, learned map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(learned)) { // max becomes xhigh, and then xhigh high
+		becomes := learned[name]
+		field, word, only := strings.Cut(name, "=")
+		value, sent := lookupField(body, field)
+		if only {
+			if value == word {
+				setField(body, field, becomes)
+			}
+			continue
+		}
+		switch word, isWord := strings.CutPrefix(becomes, "="); {
+		case isWord:
+			if word == "false" {
+				setField(body, field, false)
+			} else if _, tools := body["tools"]; tools {
+				setField(body, field, word)
+			}
+		case !sent:
+		case becomes == "":
+			dropField(body, field)
+		default:
+			dropField(body, field)
+			setField(body, becomes, value)
+		}
+	}
+}
+
+// A field of a request with a dot in its name stands in an object: lookup finds
+// it, set writes it, drop takes it away, with the object if that is then empty.
+
+func lookupField(body map[string]any, field string) (any, bool) {
+	outer, inner, nested := strings.Cut(field, ".")
+	value, ok := body[outer]
+	if !nested || !ok {
+		return value, ok
+	}
+	object, _ := value.(map[string]any)
+	return lookupField(object, inner)
+}
+
+func setField(body map[string]any, field string, value any) {
+	outer, inner, nested := strings.Cut(field, ".")
+	if !nested {
+		body[field] = value
+		return
+	}
+	object, ok := body[outer].(map[string]any)
+	if !ok {
+		object = map[string]any{}
+		body[outer] = object
+	}
+	setField(object, inner, value)
+}
+
+func dropField(body map[string]any, field string) {
+	outer, inner, nested := strings.Cut(field, ".")
+	object, _ := body[outer].(map[string]any)
+	if nested {
+		dropField(object, inner)
+	}
+	if !nested || len(object) == 0 {
+		delete(body, outer)
+	}
+}
+
+// markNoTools makes an error that says the model cannot use tools say so by its
+// fault.
+func markNoTools(fault *llm.Error, body map[string]any) {
+	if _, sent := body["tools"]; !sent || fault.Status < 400 || fault.Fault == llm.ContextOverflow {
+		return
+	}
+	if noTools().MatchString(fault.Message) || fault.Status == http.StatusBadRequest && fault.Param == "tools" && fault.Code == "unsupported_parameter" {
+		fault.Fault = llm.Unsupported
+	}
+}
