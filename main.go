@@ -15,7 +15,7 @@ import (
 
 func main() {
 	print.CheckAddressSpace()
-	sandbox.Child() // what confines a command is this program too
+	sandbox.RunIfHelper() // what confines a command is this program too
 	tools.HideEnvironment()
 	os.Exit(cli.Main(os.Args[1:]))
 }

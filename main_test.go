@@ -46,7 +46,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	sandbox.Child()
+	sandbox.RunIfHelper()
 	testscript.Main(m, map[string]func(){"parley": main})
 }
 
@@ -1077,8 +1077,8 @@ func TestKill(t *testing.T) {
 // /bin/true in the sandbox less its time without, at the median and the 95th
 // percentile.
 func BenchmarkSandbox(b *testing.B) {
-	if found := sandbox.Probe(); !found.OK() {
-		b.Skip(found.Why)
+	if found := sandbox.Probe(); !found.Available() {
+		b.Skip(found.Reason)
 	}
 	policy := sandbox.Policy{Workspace: b.TempDir(), Protected: sandbox.Protected(), Env: os.Environ()}
 	var plain, held []time.Duration

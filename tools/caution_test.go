@@ -99,11 +99,11 @@ func TestHomeAsks(t *testing.T) {
 func TestHomeHoldsNoCommands(t *testing.T) {
 	f := atHome(t, ".", nil)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	if b := f.Sandbox(SandboxConfig{}); b.OK() {
+	if b := f.Sandbox(SandboxConfig{}); b.Available() {
 		t.Errorf("got %+v", b)
 	}
 	project := atHome(t, "project", nil)
-	if b := project.Sandbox(SandboxConfig{Write: []string{"~/"}}); b.OK() || !strings.Contains(b.Why, "cannot be changed as a whole") {
+	if b := project.Sandbox(SandboxConfig{Write: []string{"~/"}}); b.Available() || !strings.Contains(b.Reason, "cannot be changed as a whole") {
 		t.Errorf("the home folder as one that commands may change: got %+v", b)
 	}
 }
@@ -272,8 +272,8 @@ func TestEditQuotesNothingUnasked(t *testing.T) {
 func TestCommandsBesideCredentials(t *testing.T) {
 	f := atHome(t, "dotfiles", map[string]string{"dotfiles/.ssh/id_rsa": "key\n"})
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	if b := f.Sandbox(SandboxConfig{}); !b.OK() {
-		t.Skip(b.Why)
+	if b := f.Sandbox(SandboxConfig{}); !b.Available() {
+		t.Skip(b.Reason)
 	}
 	if got, why := f.decided(NewPolicy(ModeAuto), "shell", "command", "cat .ssh/id_rsa"); got != Ask || !strings.Contains(why, ".ssh in this folder holds SSH keys") {
 		t.Errorf("got %s, %q", got, why)

@@ -31,8 +31,8 @@ func (s *Set) ServerPolicy(key string, network bool, env []string, own func(name
 			return sandbox.Policy{}, os.ErrPermission
 		}
 	}
-	p.Lasting = true
-	p.Write = append(Expand(s.box.Write), cache)
+	p.LongRunning = true
+	p.WritePaths = append(Expand(s.box.Write), cache)
 	set := map[string]bool{}
 	p.Env = nil
 	for _, entry := range caches(cache, network) {
@@ -93,9 +93,9 @@ func Grantable(p sandbox.Policy, path string, write bool) string {
 	if err != nil {
 		real = nearestExisting(path)
 	}
-	reachable := append([]string{p.Workspace}, p.Write...)
+	reachable := append([]string{p.Workspace}, p.WritePaths...)
 	if !write {
-		reachable = append(reachable, p.Read...)
+		reachable = append(reachable, p.ReadPaths...)
 	}
 	if slices.ContainsFunc(reachable, func(dir string) bool { return dir != "" && inside(real, dir) }) {
 		return ""
@@ -167,4 +167,4 @@ func inside(path, dir string) bool {
 
 // Denied tells from what a held program wrote what the sandbox has most likely denied
 // it, with the words that say so.
-func Denied(output string) (what string, ok bool) { return sandbox.Denied(output) }
+func Denied(output string) (what string, ok bool) { return sandbox.ExplainDenial(output) }

@@ -127,11 +127,11 @@ func (p *Policy) judge(a *Action) (Verdict, permission.Rule) {
 	mode, folder, rs := p.present(), p.folder, p.rules // rules are never changed in place
 	p.mu.Unlock()
 	if a.EachTime { // no answer counts
-		rs = slices.DeleteFunc(slices.Clone(rs), func(r permission.Rule) bool { return r.Effect == permission.Allow && !r.Written() })
+		rs = slices.DeleteFunc(slices.Clone(rs), func(r permission.Rule) bool { return r.Effect == permission.Allow && !r.IsConfigured() })
 	}
-	effect, by, ruled := rs.Decide(permission.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Folder: folder, Class: string(a.class)})
+	effect, by, ruled := rs.Decide(permission.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Workspace: folder, Class: string(a.class)})
 	if slices.Contains(searches, a.Tool) && effect != permission.Deny {
-		e, r, ok := rs.Decide(permission.Call{Tool: reader, Path: a.Path, Folder: folder, Class: string(a.class)})
+		e, r, ok := rs.Decide(permission.Call{Tool: reader, Path: a.Path, Workspace: folder, Class: string(a.class)})
 		if ok && (e == permission.Deny || e == permission.Ask) {
 			effect, by, ruled = e, r, ok
 		}
@@ -142,21 +142,21 @@ func (p *Policy) judge(a *Action) (Verdict, permission.Rule) {
 		return Deny, by
 	case mode == ModeReadOnly && a.Access != Reads:
 		return Deny, permission.Rule{}
-	case a.class != "" && !(is(permission.Allow) && (by.Literal() || by.Tool == string(a.class))):
+	case a.class != "" && !(is(permission.Allow) && (by.IsLiteral() || by.Tool == string(a.class))):
 		return Ask, by
 	case mode == ModeYolo:
 		return Allow, by
 	case is(permission.Ask):
 		return Ask, by
-	case a.nowhere && !(is(permission.Allow) && by.Literal()):
+	case a.nowhere && !(is(permission.Allow) && by.IsLiteral()):
 		return Ask, by
 	case a.beside && !is(permission.Allow):
 		return Ask, by
 	case a.Access == Reads:
 		return Allow, by
-	case a.Access == Writes && (a.guarded || guarded(a.Path)) && !(is(permission.Allow) && by.Literal()):
+	case a.Access == Writes && (a.guarded || guarded(a.Path)) && !(is(permission.Allow) && by.IsLiteral()):
 		return Ask, by
-	case is(permission.Allow) && by.Held && !a.Sandboxed:
+	case is(permission.Allow) && by.Sandboxed && !a.Sandboxed:
 		return Ask, by // it was allowed to run in the sandbox, and there is none now
 	case is(permission.Allow):
 		return Allow, by
@@ -188,7 +188,7 @@ func (p *Policy) reading() func(file string) permission.Effect {
 	}
 	folder := p.folder
 	return func(file string) permission.Effect {
-		effect, _, _ := strict.Decide(permission.Call{Tool: reader, Path: file, Folder: folder})
+		effect, _, _ := strict.Decide(permission.Call{Tool: reader, Path: file, Workspace: folder})
 		return effect
 	}
 }
@@ -198,7 +198,7 @@ func (p *Policy) reading() func(file string) permission.Effect {
 func (p *Policy) shows(class places.Class) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	effect, by, ok := p.rules.Decide(permission.Call{Tool: reader, Folder: p.folder, Class: string(class)})
+	effect, by, ok := p.rules.Decide(permission.Call{Tool: reader, Workspace: p.folder, Class: string(class)})
 	return ok && effect == permission.Allow && by.Tool == string(class)
 }
 
@@ -232,7 +232,7 @@ func (p *Policy) OnChange(f func([]permission.Rule)) {
 // Remove takes a rule away that an answer made, and reports whether there was
 // one. Rules of the configuration and of the command line stay.
 func (p *Policy) Remove(r permission.Rule) bool {
-	if r.From != permission.State && r.From != permission.Session {
+	if r.Source != permission.FromState && r.Source != permission.FromSession {
 		return false
 	}
 	p.changing.Lock()
@@ -243,7 +243,7 @@ func (p *Policy) Remove(r permission.Rule) bool {
 		p.rules = slices.Delete(slices.Clone(p.rules), i, i+1)
 	}
 	p.mu.Unlock()
-	if i >= 0 && r.From == permission.State {
+	if i >= 0 && r.Source == permission.FromState {
 		p.tell()
 	}
 	return i >= 0
@@ -252,7 +252,7 @@ func (p *Policy) Remove(r permission.Rule) bool {
 // tell hands the rules to keep to whoever keeps them.
 func (p *Policy) tell() {
 	p.mu.Lock()
-	changed, kept := p.changed, slices.DeleteFunc(slices.Clone(p.rules), func(r permission.Rule) bool { return r.From != permission.State })
+	changed, kept := p.changed, slices.DeleteFunc(slices.Clone(p.rules), func(r permission.Rule) bool { return r.Source != permission.FromState })
 	p.mu.Unlock()
 	if changed != nil {
 		changed(kept)
@@ -265,7 +265,7 @@ func (p *Policy) tell() {
 func (p *Policy) Remember(a *Action) {
 	r := exact(a)
 	p.mu.Lock()
-	r.From, r.Folder, r.Held = permission.Session, p.folder, a.Sandboxed
+	r.Source, r.Workspace, r.Sandboxed = permission.FromSession, p.folder, a.Sandboxed
 	p.mu.Unlock()
 	p.Load([]permission.Rule{r})
 }
@@ -280,9 +280,9 @@ func (p *Policy) Always(a *Action, prefix int) (permission.Rule, error) {
 	p.changing.Lock()
 	defer p.changing.Unlock()
 	p.mu.Lock()
-	r.From, r.Folder, r.Held = permission.State, p.folder, a.Sandboxed
+	r.Source, r.Workspace, r.Sandboxed = permission.FromState, p.folder, a.Sandboxed
 	p.mu.Unlock()
-	if r.Folder == "" {
+	if r.Workspace == "" {
 		return permission.Rule{}, errors.New("there is no workspace to remember a rule for")
 	}
 	p.Load([]permission.Rule{r})
@@ -300,7 +300,7 @@ func RuleFor(a *Action, prefix int) (permission.Rule, error) {
 	if a.Tool != "shell" {
 		return permission.Rule{}, fmt.Errorf("%s runs no command that a prefix could stand for", a.Tool)
 	}
-	return permission.Prefix(a.Command, prefix)
+	return permission.PrefixRule(a.Command, prefix)
 }
 
 // Prefixes are the numbers of words for which RuleFor has a rule, from the
@@ -309,12 +309,12 @@ func Prefixes(a *Action) (words []int, why string) {
 	if a.Tool != "shell" {
 		return nil, ""
 	}
-	most, err := permission.Words(a.Command)
+	most, err := permission.CountWords(a.Command)
 	if err != nil {
 		return nil, fmt.Sprintf("the command %v", err)
 	}
 	for n := most; n > 0; n-- {
-		if _, err := permission.Prefix(a.Command, n); err != nil {
+		if _, err := permission.PrefixRule(a.Command, n); err != nil {
 			why = err.Error()
 			continue
 		}
@@ -327,7 +327,7 @@ func Prefixes(a *Action) (words []int, why string) {
 func exact(a *Action) permission.Rule {
 	for _, target := range []string{a.Command, a.Path, a.Host} {
 		if target != "" {
-			return permission.Exact(a.Tool, target)
+			return permission.ExactRule(a.Tool, target)
 		}
 	}
 	return permission.Rule{Effect: permission.Allow, Tool: a.Tool}
@@ -338,12 +338,12 @@ func exact(a *Action) permission.Rule {
 func (p *Policy) Grant(text string) error {
 	r, err := ParseRule(text)
 	if err == nil {
-		err = r.Err()
+		err = r.Validate()
 	}
 	if err != nil {
 		return err
 	}
-	r.Effect, r.From = permission.Allow, permission.Flag
+	r.Effect, r.Source = permission.Allow, permission.FromFlag
 	p.Load([]permission.Rule{r})
 	return nil
 }
@@ -367,13 +367,13 @@ func (c Permissions) Rules() ([]permission.Rule, error) {
 		for _, text := range part.texts {
 			r, err := ParseRule(text)
 			if err == nil && part.effect == permission.Allow {
-				err = r.Err()
+				err = r.Validate()
 			}
 			if err != nil {
 				faults = append(faults, fmt.Errorf("permissions.%s: %w", part.effect, err))
 				continue
 			}
-			r.Effect, r.From = part.effect, permission.Config
+			r.Effect, r.Source = part.effect, permission.FromConfig
 			rs = append(rs, r)
 		}
 	}

@@ -41,7 +41,7 @@ func TestDecide(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", text, err)
 			}
-			r.Effect, r.From = effect, permission.Config
+			r.Effect, r.Source = effect, permission.FromConfig
 			p.Load([]permission.Rule{r})
 		}
 	}
@@ -184,7 +184,7 @@ func TestAlways(t *testing.T) {
 		t.Errorf("kept for good: %v", kept)
 	}
 	wide, err := p.Always(log, 2)
-	if want := (permission.Rule{Effect: permission.Allow, Tool: "shell", Match: "git log", Prefix: true, Folder: "/w", From: permission.State}); wide != want || err != nil {
+	if want := (permission.Rule{Effect: permission.Allow, Tool: "shell", Match: "git log", Prefix: true, Workspace: "/w", Source: permission.FromState}); wide != want || err != nil {
 		t.Errorf("got %+v, %v, want %+v", wide, err, want)
 	}
 	if _, err := p.Always(log, 1); err == nil {
@@ -221,7 +221,7 @@ func TestAlways(t *testing.T) {
 	if p.Decide(&Action{Tool: "shell", Access: Runs, Command: "git log main.go"}) != Ask {
 		t.Error("a removed rule allows")
 	}
-	fixed := permission.Rule{Effect: permission.Deny, Tool: "shell", From: permission.Config}
+	fixed := permission.Rule{Effect: permission.Deny, Tool: "shell", Source: permission.FromConfig}
 	p.Load([]permission.Rule{fixed, fixed})
 	if p.Remove(fixed) || len(p.Rules()) != 3 {
 		t.Errorf("rules are %v", p.Rules())
@@ -294,7 +294,7 @@ func TestPermissions(t *testing.T) {
 	rs, err := good.Rules()
 	var got []string
 	for _, r := range rs {
-		got = append(got, string(r.Effect)+" "+r.String()+" "+r.From)
+		got = append(got, string(r.Effect)+" "+r.String()+" "+r.Source)
 	}
 	want := []string{"allow shell:go test * config", "allow edit:src/** config", "ask shell:git push config", "deny shell:sudo * config"}
 	if err != nil || !slices.Equal(got, want) {

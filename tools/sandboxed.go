@@ -55,12 +55,12 @@ func (c SandboxConfig) Validate() error {
 func (s *Set) Sandbox(cfg SandboxConfig) sandbox.Backend {
 	s.box = box{SandboxConfig: cfg, helper: true, watch: new(atomic.Pointer[sandbox.Watch])}
 	if cfg.Off {
-		s.box.backend.Why = "it is turned off (sandbox.off)"
+		s.box.backend.Reason = "it is turned off (sandbox.off)"
 		return s.box.backend
 	}
 	s.box.backend = sandbox.Probe()
-	if err := (sandbox.Policy{Workspace: s.real, Write: Expand(cfg.Write)}).Check(); err != nil {
-		s.box.backend = sandbox.Backend{Why: err.Error()}
+	if err := (sandbox.Policy{Workspace: s.real, WritePaths: Expand(cfg.Write)}).Check(); err != nil {
+		s.box.backend = sandbox.Backend{Reason: err.Error()}
 	}
 	return s.box.backend
 }
@@ -80,7 +80,7 @@ func (b *box) look() string {
 	if b.watch == nil || b.watch.Load() == nil {
 		return ""
 	}
-	return strings.TrimSpace(b.watch.Load().Look())
+	return strings.TrimSpace(b.watch.Load().QuarantineNew())
 }
 
 // accept takes what a command has made that was not held: a user has let it.
@@ -99,21 +99,21 @@ type box struct {
 }
 
 // holds reports whether commands are held.
-func (b *box) holds() bool { return b.backend.OK() }
+func (b *box) holds() bool { return b.backend.Available() }
 
 // held is the policy of the workspace's commands.
 func (w *workspace) held(network bool) sandbox.Policy {
 	environ := environment(os.Environ(), w.box.Env)
 	p := sandbox.Policy{
 		Workspace: w.real,
-		Read:      append(sandbox.Readable(environ), Expand(w.box.Read)...),
-		Write:     Expand(w.box.Write),
+		ReadPaths:      append(sandbox.ReadablePaths(environ), Expand(w.box.Read)...),
+		WritePaths:     Expand(w.box.Write),
 		Protected: append(sandbox.Protected(), w.startup()...),
 		Network:   network,
 		Env:       environ,
 	}
 	if dir, err := w.cache(); err == nil {
-		p.Write = append(p.Write, dir)
+		p.WritePaths = append(p.WritePaths, dir)
 		p.Env = append(p.Env, "XDG_CACHE_HOME="+dir, "GOCACHE="+filepath.Join(dir, "go-build"), "npm_config_cache="+filepath.Join(dir, "npm"))
 	}
 	return p

@@ -19,8 +19,8 @@ func openHeld(t *testing.T, cfg SandboxConfig, files map[string]string) folder {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	f := open(t, files)
-	if b := f.Sandbox(cfg); !b.OK() {
-		t.Skipf("nothing can be held here: %s", b.Why)
+	if b := f.Sandbox(cfg); !b.Available() {
+		t.Skipf("nothing can be held here: %s", b.Reason)
 	}
 	return f
 }
@@ -118,7 +118,7 @@ func TestWithoutSandbox(t *testing.T) {
 			t.Setenv("PARLEY_TEST_NO_LANDLOCK", test.without)
 			t.Setenv("XDG_CACHE_HOME", t.TempDir())
 			f := open(t, nil)
-			if b := f.Sandbox(test.cfg); b.OK() || !strings.Contains(b.Why, test.why) {
+			if b := f.Sandbox(test.cfg); b.Available() || !strings.Contains(b.Reason, test.why) {
 				t.Errorf("got %+v", b)
 			}
 			a, err := f.Plan(t.Context(), "shell", args("command", "echo ran"))
@@ -146,7 +146,7 @@ func TestHomeIsNoWorkspaceToHold(t *testing.T) {
 	f := open(t, nil)
 	t.Setenv("HOME", f.Root())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	if b := f.Sandbox(SandboxConfig{}); b.OK() || !strings.Contains(b.Why, "home folder") {
+	if b := f.Sandbox(SandboxConfig{}); b.Available() || !strings.Contains(b.Reason, "home folder") {
 		t.Errorf("got %+v", b)
 	}
 }

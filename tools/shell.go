@@ -57,7 +57,7 @@ func planShell(_ context.Context, w *workspace, args shellArgs) (*Action, error)
 	case w.box.holds():
 		a.Sandboxed, a.run, a.online = true, held(false), held(true)
 	case w.box.Required:
-		return nil, refuse("no command can run: the configuration requires a sandbox, and there is none: %s", w.box.backend.Why)
+		return nil, refuse("no command can run: the configuration requires a sandbox, and there is none: %s", w.box.backend.Reason)
 	}
 	return a, nil
 }
@@ -314,7 +314,7 @@ func (r *running) outcome(took time.Duration) Outcome {
 	default:
 		success = r.state.Success()
 		notes = append(notes, note("%s", r.state))
-		if what, denied := sandbox.Denied(text); denied && !success && r.held != nil {
+		if what, denied := sandbox.ExplainDenial(text); denied && !success && r.held != nil {
 			notes = append(notes, note("the sandbox may have denied it %s; %s", what, r.way()))
 		}
 	}

@@ -22,7 +22,7 @@ const asRole = "PARLEY_TEST_ROLE"
 var roles = map[string]func(){}
 
 func TestMain(m *testing.M) {
-	sandbox.Child()
+	sandbox.RunIfHelper()
 	if play, ok := roles[os.Getenv(asRole)]; ok {
 		play()
 		return

@@ -113,7 +113,7 @@ func (w *workspace) writing(c change, before []byte, title, kept string) *Action
 		Path:   c.file,
 		Diff:   diff,
 
-		guarded: sandbox.Runs(w.real, c.file),
+		guarded: sandbox.GitRuns(w.real, c.file),
 		run: func(ctx context.Context, _ func(string)) Outcome {
 			how, err := w.apply(ctx, c)
 			if err != nil {

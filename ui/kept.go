@@ -466,8 +466,8 @@ func (m *Model) missed() string {
 func (m *Model) permissions(string) tea.Cmd {
 	var rows []dialog.PermissionRow
 	for _, r := range m.session.Policy().Rules() {
-		row := dialog.PermissionRow{Rule: r.String(), Effect: string(r.Effect), From: string(r.From), Folder: m.o.Short(r.Folder)}
-		if r.Folder == "" {
+		row := dialog.PermissionRow{Rule: r.String(), Effect: string(r.Effect), From: string(r.Source), Folder: m.o.Short(r.Workspace)}
+		if r.Workspace == "" {
 			row.Folder = ""
 		}
 		if row.From == "config" {
@@ -482,7 +482,7 @@ func (m *Model) permissions(string) tea.Cmd {
 func (m *Model) revoke(row dialog.PermissionRow) tea.Cmd {
 	policy := m.session.Policy()
 	for _, r := range policy.Rules() {
-		if r.String() == row.Rule && string(r.Effect) == row.Effect && string(r.From) == row.From && (r.Folder == "" && row.Folder == "" || m.o.Short(r.Folder) == row.Folder) {
+		if r.String() == row.Rule && string(r.Effect) == row.Effect && string(r.Source) == row.From && (r.Workspace == "" && row.Folder == "" || m.o.Short(r.Workspace) == row.Folder) {
 			policy.Remove(r)
 			return m.say("it asks again")
 		}

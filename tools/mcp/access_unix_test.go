@@ -41,12 +41,12 @@ func held(t *testing.T, c Config, memory *notebook) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if backend := set.Sandbox(tools.SandboxConfig{}); !backend.OK() {
-		t.Skipf("there is no sandbox: %s", backend.Why)
+	if backend := set.Sandbox(tools.SandboxConfig{}); !backend.Available() {
+		t.Skipf("there is no sandbox: %s", backend.Reason)
 	}
 	policy := func(server string, c Config, env []string) (sandbox.Policy, error) {
 		p, err := set.ServerPolicy(server, c.Network, env, func(name string) bool { _, own := c.Env[name]; return own })
-		p.Read, p.Write = append(p.Read, c.Read...), append(p.Write, c.Write...)
+		p.ReadPaths, p.WritePaths = append(p.ReadPaths, c.Read...), append(p.WritePaths, c.Write...)
 		return p, err
 	}
 	o := Options{

@@ -24,7 +24,7 @@ import (
 
 // TestMain is also the servers: the test starts itself.
 func TestMain(m *testing.M) {
-	sandbox.Child()
+	sandbox.RunIfHelper()
 	if name := os.Getenv("PARLEY_TEST_SERVER"); name != "" {
 		serveAs(name)
 		os.Exit(0)

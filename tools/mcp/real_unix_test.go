@@ -243,8 +243,8 @@ func TestCloseEndsEverything(t *testing.T) {
 // Confine decides how the program runs, and is told when it ends.
 func TestConfine(t *testing.T) {
 	backend := sandbox.Probe()
-	if !backend.OK() {
-		t.Skipf("there is no sandbox: %s", backend.Why)
+	if !backend.Available() {
+		t.Skipf("there is no sandbox: %s", backend.Reason)
 	}
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("canary"), 0o600); err != nil {
@@ -255,7 +255,7 @@ func TestConfine(t *testing.T) {
 	c := self(t, "real")
 	b := start(t, c, Options{Confine: func(_ string, c Config, argv, env []string) (*exec.Cmd, func(), error) {
 		given = env
-		p := sandbox.Policy{Workspace: workspace, Env: env, Read: append(sandbox.Readable(env), argv[0]), Network: c.Network}
+		p := sandbox.Policy{Workspace: workspace, Env: env, ReadPaths: append(sandbox.ReadablePaths(env), argv[0]), Network: c.Network}
 		return sandbox.Command(p, argv...)
 	}})
 	if s := b.state(); s.Status != Ready {

@@ -16,53 +16,53 @@ import (
 // if none does. If there are rules that ask or deny, what they cannot see
 // through is asked about, unless it is allowed word for word.
 func (rs Rules) Decide(c Call) (effect Effect, by Rule, ok bool) {
-	var line *reading
-	if c.Tool == shell {
-		line = read(c.Command)
+	var line *parser
+	if c.Tool == shellTool {
+		line = parseLine(c.Command)
 	}
 	var blind Rule
 	for _, effect := range []Effect{Deny, Ask} {
 		for _, r := range rs {
 			switch {
-			case r.Effect != effect || !r.about(c):
-			case r.Match == "" || r.hits(c, line):
+			case r.Effect != effect || !r.appliesTo(c):
+			case r.Match == "" || r.matchesWide(c, line):
 				return effect, r, true
-			case line != nil && blind.Tool == "" && line.blind():
+			case line != nil && blind.Tool == "" && line.isOpaque():
 				blind = r
 			}
 		}
 	}
-	by, ok = rs.allow(c, line)
+	by, ok = rs.findAllow(c, line)
 	if blind.Tool != "" && (!ok || by.Match == "") {
 		return Ask, blind, true
 	}
 	return by.Effect, by, ok
 }
 
-// about reports whether r is about the tool in the workspace.
-func (r Rule) about(c Call) bool {
-	if r.Folder != "" && r.Folder != c.Folder {
+// appliesTo reports whether r is about the tool in the workspace.
+func (r Rule) appliesTo(c Call) bool {
+	if r.Workspace != "" && r.Workspace != c.Workspace {
 		return false
 	}
 	if start, family := strings.CutSuffix(r.Tool, "*"); family {
 		return strings.HasPrefix(c.Tool, start)
 	}
-	return r.Tool == c.Tool || r.ofClass(c)
+	return r.Tool == c.Tool || r.namesClass(c)
 }
 
-// ofClass reports whether r names the class of the file that a call is about.
-func (r Rule) ofClass(c Call) bool { return c.Class != "" && r.Tool == c.Class && r.Match == "" }
+// namesClass reports whether r names the class of the file that a call is about.
+func (r Rule) namesClass(c Call) bool { return c.Class != "" && r.Tool == c.Class && r.Match == "" }
 
-// hits reports whether a rule that asks or denies holds for a call.
-func (r Rule) hits(c Call, line *reading) bool {
+// matchesWide reports whether a rule that asks or denies holds for a call.
+func (r Rule) matchesWide(c Call, line *parser) bool {
 	switch c.Tool {
-	case shell:
+	case shellTool:
 		if strings.TrimSpace(r.Match) == strings.TrimSpace(c.Command) {
 			return true
 		}
-		wanted := r.wanted()
-		return len(wanted) > 0 && slices.ContainsFunc(line.cmds, func(cmd Command) bool { return begins(cmd.Words, wanted) })
-	case fetch:
+		wanted := r.commandWords()
+		return len(wanted) > 0 && slices.ContainsFunc(line.cmds, func(cmd Command) bool { return beginsWith(cmd.Words, wanted) })
+	case fetchTool:
 		name, _, err := net.SplitHostPort(c.Host)
 		if err != nil {
 			name = c.Host
@@ -74,21 +74,21 @@ func (r Rule) hits(c Call, line *reading) bool {
 	return ok && c.Path != "" // letter case is no way around: on some file systems it does not count
 }
 
-// wanted is the words of a rule about commands; nil if it is about more than one
+// commandWords is the words of a rule about commands; nil if it is about more than one
 // command, and then holds for its very text only.
-func (r Rule) wanted() []string {
-	line := read(r.Match)
-	if len(line.list) != 1 || line.why != "" && !strings.HasPrefix(line.why, isDynamic) {
+func (r Rule) commandWords() []string {
+	line := parseLine(r.Match)
+	if len(line.list) != 1 || line.notSimple != "" && !strings.HasPrefix(line.notSimple, dynamicReason) {
 		return nil
 	}
 	return line.list[0].Words
 }
 
-// begins reports whether a command is one that begins with the words of a rule,
+// beginsWith reports whether a command is one that begins with the words of a rule,
 // taking it wide: the program in any directory; options anywhere and short ones in
 // any company; and before each other word as many options as there are.
-func begins(words, wanted []string) bool {
-	if len(words) == 0 || !strings.EqualFold(program(words[0]), program(wanted[0])) {
+func beginsWith(words, wanted []string) bool {
+	if len(words) == 0 || !strings.EqualFold(programName(words[0]), programName(wanted[0])) {
 		return false
 	}
 	reached := make([]bool, len(words)+1) // what stands before here was found or may be skipped
@@ -108,7 +108,7 @@ func begins(words, wanted []string) bool {
 			if words[i] == want {
 				next[i+1] = true
 			}
-			if strings.HasPrefix(words[i], "-") || dynamic(words[i]) {
+			if strings.HasPrefix(words[i], "-") || isDynamic(words[i]) {
 				reached[i+1] = true
 				if i+2 < len(reached) {
 					reached[i+2] = true // the option's value
@@ -134,33 +134,33 @@ func hasOption(words []string, want string) bool {
 	return !strings.HasPrefix(letters, "-") && strings.Trim(letters, short) == ""
 }
 
-// allow finds the rule that allows a call, or the first of the rules that allow
+// findAllow finds the rule that allows a call, or the first of the rules that allow
 // each a command of a list; the narrowest that there is.
-func (rs Rules) allow(c Call, line *reading) (Rule, bool) {
+func (rs Rules) findAllow(c Call, line *parser) (Rule, bool) {
 	find := func(holds func(Rule) bool) (Rule, bool) {
-		i := slices.IndexFunc(rs, func(r Rule) bool { return r.Effect == Allow && r.about(c) && holds(r) })
+		i := slices.IndexFunc(rs, func(r Rule) bool { return r.Effect == Allow && r.appliesTo(c) && holds(r) })
 		if i < 0 {
 			return Rule{}, false
 		}
 		return rs[i], true
 	}
-	if r, ok := find(func(r Rule) bool { return r.Literal() && r.same(c) }); ok {
+	if r, ok := find(func(r Rule) bool { return r.IsLiteral() && r.matchesExactly(c) }); ok {
 		return r, true
 	}
-	if r, ok := find(func(r Rule) bool { return r.ofClass(c) }); ok {
+	if r, ok := find(func(r Rule) bool { return r.namesClass(c) }); ok {
 		return r, true
 	}
-	if r, ok := find(func(r Rule) bool { return r.Match != "" && r.same(c) }); ok {
+	if r, ok := find(func(r Rule) bool { return r.Match != "" && r.matchesExactly(c) }); ok {
 		return r, true
 	}
 	anything := func(r Rule) bool { return r.Match == "" }
-	if line == nil || line.why != "" || line.wrapped != "" {
+	if line == nil || line.notSimple != "" || line.isWrapped != "" {
 		return find(anything)
 	}
 	var first Rule
 	for _, cmd := range line.list {
-		r, ok := find(func(r Rule) bool { return r.Match != "" && r.covers(cmd.Words, c.Folder) })
-		if !ok || len(line.list) > 1 && reason(program(cmd.Words[0])) == alters { // what follows cd is not what it was alone
+		r, ok := find(func(r Rule) bool { return r.Match != "" && r.coversCommand(cmd.Words, c.Workspace) })
+		if !ok || len(line.list) > 1 && refusalReason(programName(cmd.Words[0])) == reasonAltersShell { // what follows cd is not what it was alone
 			return find(anything)
 		}
 		if first.Tool == "" {
@@ -170,12 +170,12 @@ func (rs Rules) allow(c Call, line *reading) (Rule, bool) {
 	return first, true
 }
 
-// same reports whether an allowing rule names just what a call is about.
-func (r Rule) same(c Call) bool {
+// matchesExactly reports whether an allowing rule names just what a call is about.
+func (r Rule) matchesExactly(c Call) bool {
 	switch c.Tool {
-	case shell:
+	case shellTool:
 		return !r.Prefix && strings.TrimLeft(r.Match, blanks) == strings.TrimLeft(c.Command, blanks)
-	case fetch:
+	case fetchTool:
 		if below, wide := strings.CutPrefix(r.Match, "*"); wide {
 			return strings.HasSuffix(c.Host, below) && c.Host != below
 		}
@@ -185,59 +185,59 @@ func (r Rule) same(c Call) bool {
 	return ok && c.Path != ""
 }
 
-// covers reports whether an allowing rule holds for one simple command.
-func (r Rule) covers(words []string, folder string) bool {
-	own, err := single(r.Match)
+// coversCommand reports whether an allowing rule holds for one simple command.
+func (r Rule) coversCommand(words []string, folder string) bool {
+	own, err := singleCommand(r.Match)
 	if err != nil {
 		return false
 	}
 	if !r.Prefix {
 		return slices.Equal(own, words)
 	}
-	if len(words) < len(own) || !slices.Equal(own, words[:len(own)]) || refusal(own) != "" {
+	if len(words) < len(own) || !slices.Equal(own, words[:len(own)]) || refusePrefix(own) != "" {
 		return false
 	}
-	return !slices.ContainsFunc(words[len(own):], func(word string) bool { return !follows(own, word, folder) })
+	return !slices.ContainsFunc(words[len(own):], func(word string) bool { return !mayFollow(own, word, folder) })
 }
 
-// Err says why r, should it allow, could never do so.
-func (r Rule) Err() error {
-	if r.Tool != shell || !r.Prefix {
+// Validate says why r, should it allow, could never do so.
+func (r Rule) Validate() error {
+	if r.Tool != shellTool || !r.Prefix {
 		return nil
 	}
-	words, err := single(r.Match)
+	words, err := singleCommand(r.Match)
 	if err != nil {
 		return fmt.Errorf("rule %q: what stands before the asterisk %w", r, err)
 	}
-	if why := refusal(words); why != "" {
+	if why := refusePrefix(words); why != "" {
 		return fmt.Errorf("rule %q: only exact commands can be allowed, for %s", r, why)
 	}
 	return nil
 }
 
-// Words is how many words a command has, if it is one simple command that a
+// CountWords is how many words a command has, if it is one simple command that a
 // prefix could stand for, and else why not.
-func Words(command string) (int, error) {
-	words, err := single(command)
+func CountWords(command string) (int, error) {
+	words, err := singleCommand(command)
 	return len(words), err
 }
 
-// Prefix is the rule that allows whatever begins with the first n words of a
+// PrefixRule is the rule that allows whatever begins with the first n words of a
 // simple command.
-func Prefix(command string, n int) (Rule, error) {
-	words, err := single(command)
+func PrefixRule(command string, n int) (Rule, error) {
+	words, err := singleCommand(command)
 	switch {
 	case err != nil:
 		return Rule{}, fmt.Errorf("only this exact command can be allowed: it %w", err)
 	case n < 1 || n > len(words):
 		return Rule{}, fmt.Errorf("the command has no %d words", n)
 	}
-	if why := refusal(words[:n]); why != "" {
+	if why := refusePrefix(words[:n]); why != "" {
 		return Rule{}, errors.New(why)
 	}
 	var out []string
 	for i, word := range words[:n] {
-		if !plain.MatchString(word) {
+		if !unquotedWord.MatchString(word) {
 			if i == 0 {
 				return Rule{}, fmt.Errorf("the name of the program, %q, needs quotes", word)
 			}
@@ -247,14 +247,14 @@ func Prefix(command string, n int) (Rule, error) {
 		}
 		out = append(out, word)
 	}
-	return Rule{Effect: Allow, Tool: shell, Match: strings.Join(out, " "), Prefix: true}, nil
+	return Rule{Effect: Allow, Tool: shellTool, Match: strings.Join(out, " "), Prefix: true}, nil
 }
 
-// plain are words that need no quotes.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,^-]+$`)
+// unquotedWord are words that need no quotes.
+var unquotedWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,^-]+$`)
 
-// host is a host as rules name it.
-func host(s string) (string, error) {
+// parseHost is a host as rules name it.
+func parseHost(s string) (string, error) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	if strings.ContainsAny(s, " \t\n/@?#\\") || strings.Contains(strings.TrimPrefix(s, "*."), "*") || strings.Trim(s, ".*") == "" {
 		return "", errors.New("this is no host")

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func seeds(f *testing.F, add func(string)) {
+func addSeeds(f *testing.F, add func(string)) {
 	f.Helper()
 	for _, lines := range bypasses {
 		for _, line := range lines {
@@ -16,7 +16,7 @@ func seeds(f *testing.F, add func(string)) {
 			}
 		}
 	}
-	for _, line := range everyday {
+	for _, line := range everydayLines {
 		add(line)
 	}
 }
@@ -24,16 +24,16 @@ func seeds(f *testing.F, add func(string)) {
 // Whatever a line holds: what rules allow is words that stand in it as they are,
 // the list is all that runs, and one more rule that denies allows nothing more.
 func FuzzParse(f *testing.F) {
-	seeds(f, func(line string) { f.Add(line) })
-	generous := widened(f)
+	addSeeds(f, func(line string) { f.Add(line) })
+	generous := widenedRules(f)
 	deny := Rule{Effect: Deny, Tool: "shell", Match: "git", Prefix: true}
 	f.Fuzz(func(t *testing.T, line string) {
 		cmds, simple, why := Parse(line)
 		if simple != (why == "") || simple && len(cmds) == 0 {
 			t.Fatalf("simple %v, but %q, with %d commands", simple, why, len(cmds))
 		}
-		effect, by, ok := generous.Decide(call(line))
-		more, _, still := append(slices.Clone(generous), deny).Decide(call(line))
+		effect, by, ok := generous.Decide(shellCall(line))
+		more, _, still := append(slices.Clone(generous), deny).Decide(shellCall(line))
 		if still && more == Allow && !ok {
 			t.Fatalf("%q is allowed once a rule denies", line)
 		}
@@ -46,7 +46,7 @@ func FuzzParse(f *testing.F) {
 		letters := strings.NewReplacer(`'`, "", `"`, "", `\`, "", "\n", "").Replace(line)
 		for _, cmd := range cmds {
 			for _, word := range cmd.Words {
-				if dynamic(word) || !strings.Contains(letters, strings.NewReplacer(`'`, "", `"`, "", `\`, "", "\n", "").Replace(word)) {
+				if isDynamic(word) || !strings.Contains(letters, strings.NewReplacer(`'`, "", `"`, "", `\`, "", "\n", "").Replace(word)) {
 					t.Fatalf("%q: allowed, but the word %q is not in it", line, word)
 				}
 			}
@@ -56,7 +56,7 @@ func FuzzParse(f *testing.F) {
 
 // A rule reads as it was written.
 func FuzzRule(f *testing.F) {
-	seeds(f, func(line string) { f.Add("shell:" + line) })
+	addSeeds(f, func(line string) { f.Add("shell:" + line) })
 	for _, text := range []string{"edit:a/../b", `edit:\ a`, "edit:[a-z]*", "fetch:*.x.", "mcp__a*", `shell:\*`, `shell:x \\\*`, "shell:x \t*", "edit:./ "} {
 		f.Add(text)
 	}
@@ -72,21 +72,21 @@ func FuzzRule(f *testing.F) {
 			return
 		}
 		for _, tool := range []string{"shell", "edit"} {
-			exact := Exact(tool, text)
+			exact := ExactRule(tool, text)
 			again, err := ParseRule(exact.String())
 			if again.Effect = Allow; err != nil && strings.TrimSpace(text) != "" || err == nil && again != exact {
 				t.Fatalf("exactly %q is %q, which is %+v, %v", text, exact, again, err)
 			}
 		}
-		if _, _, ok := (Rules{Exact("shell", text)}).Decide(call(text)); !ok {
+		if _, _, ok := (Rules{ExactRule("shell", text)}).Decide(shellCall(text)); !ok {
 			t.Fatalf("exactly %q is not allowed", text)
 		}
-		n, err := Words(text)
+		n, err := CountWords(text)
 		if err != nil {
 			return
 		}
 		for ; n > 0; n-- {
-			r, err := Prefix(text, n)
+			r, err := PrefixRule(text, n)
 			if err != nil {
 				continue
 			}
@@ -102,21 +102,21 @@ func FuzzRule(f *testing.F) {
 func TestDenyIsMonotonic(t *testing.T) {
 	rank := map[Effect]int{Allow: 0, Ask: 1, Deny: 2}
 	decide := func(rs Rules, line string) int {
-		effect, _, ok := rs.Decide(call(line))
+		effect, _, ok := rs.Decide(shellCall(line))
 		if !ok {
 			return rank[Ask] // as in the mode that asks
 		}
 		return rank[effect]
 	}
-	generous := widened(t)
+	generous := widenedRules(t)
 	var lines []string
 	for _, all := range bypasses {
 		lines = append(lines, all[:min(len(all), 12)]...)
 	}
 	for i, text := range []string{"shell:ls *", "shell:git log", "shell:curl *", "shell:rm -rf *", "shell:ls | sh", "edit", "shell"} {
-		deny, with := rule(t, Deny, text), slices.Clone(generous[i*5:i*5+15])
+		deny, with := parseTestRule(t, Deny, text), slices.Clone(generous[i*5:i*5+15])
 		with = append(with, Rule{Effect: []Effect{Allow, Ask}[i%2], Tool: "shell", Match: "ls"})
-		for _, line := range append(lines, everyday...) {
+		for _, line := range append(lines, everydayLines...) {
 			if before, after := decide(with, line), decide(append(slices.Clone(with), deny), line); after < before {
 				t.Errorf("%q gets easier with deny %s: %d, then %d", line, deny, before, after)
 			}
@@ -137,9 +137,9 @@ func TestWorkIsBounded(t *testing.T) {
 				size /= 8
 			}
 			line := start + strings.Repeat(unit, size/len(unit))
-			r := read(line)
-			if n := len(r.cmds); r.parsed > maxParsed || r.looked > maxLooked+maxLine || n > 2*(maxLooked+maxLine) {
-				t.Errorf("%.20q…: %d bytes parsed, %d looked at, %d commands", line, r.parsed, r.looked, n)
+			r := parseLine(line)
+			if n := len(r.cmds); r.parsedBytes > maxParsed || r.innerBytes > maxInner+maxLine || n > 2*(maxInner+maxLine) {
+				t.Errorf("%.20q…: %d bytes parsed, %d looked at, %d commands", line, r.parsedBytes, r.innerBytes, n)
 			}
 		}
 	}

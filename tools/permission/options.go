@@ -23,32 +23,32 @@ import (
 //go:embed options.txt
 var optionText string
 
-// An allowance is what may follow the name of a program.
-type allowance struct {
+// An harmlessArgs is what may follow the name of a program.
+type harmlessArgs struct {
 	options map[string]bool
-	never   []*regexp.Regexp // words that may not, whatever the options are
-	long    bool             // it has long options with one dash: letters keep no company
+	forbidden   []*regexp.Regexp // words that may not, whatever the options are
+	singleDash    bool             // it has long options with one dash: letters keep no company
 }
 
-// allow reads one item of options.txt.
-func (a *allowance) allow(item string) {
+// add reads one item of options.txt.
+func (a *harmlessArgs) add(item string) {
 	body, without := strings.CutPrefix(item, "!")
 	expr, isExpr := strings.CutPrefix(body, "/")
 	switch {
 	case without && isExpr:
-		a.never = append(a.never, regexp.MustCompile(strings.TrimSuffix(expr, "/")))
+		a.forbidden = append(a.forbidden, regexp.MustCompile(strings.TrimSuffix(expr, "/")))
 	case without:
 		delete(a.options, body)
 	default:
 		a.options[item] = true
-		a.long = a.long || len(item) > 2 && item[1] != '-'
+		a.singleDash = a.singleDash || len(item) > 2 && item[1] != '-'
 	}
 }
 
-// harmless is options.txt, by program, or program and its command. A letter is
+// harmlessTable is options.txt, by program, or program and its command. A letter is
 // good in every company of good ones, as in -la, with digits in between.
-var harmless = sync.OnceValue(func() map[string]*allowance {
-	table, names := map[string]*allowance{}, []string(nil)
+var harmlessTable = sync.OnceValue(func() map[string]*harmlessArgs {
+	table, names := map[string]*harmlessArgs{}, []string(nil)
 	for line := range strings.Lines(optionText) {
 		body, indented := strings.CutPrefix(strings.TrimRight(line, "\n"), "\t")
 		switch {
@@ -56,15 +56,15 @@ var harmless = sync.OnceValue(func() map[string]*allowance {
 		case !indented:
 			names = strings.Split(strings.TrimSuffix(body, ","), ", ")
 			for _, name := range names {
-				table[name] = &allowance{options: map[string]bool{}}
-				if all := table[every]; name != every {
+				table[name] = &harmlessArgs{options: map[string]bool{}}
+				if all := table[anyProgram]; name != anyProgram {
 					maps.Copy(table[name].options, all.options)
 				}
 			}
 		default:
 			for _, name := range names {
 				for item := range strings.FieldsSeq(body) {
-					table[name].allow(item)
+					table[name].add(item)
 				}
 			}
 		}
@@ -72,13 +72,13 @@ var harmless = sync.OnceValue(func() map[string]*allowance {
 	return table
 })
 
-// every stands for all programs in options.txt.
-const every = "*"
+// anyProgram stands for all programs in options.txt.
+const anyProgram = "*"
 
-// known is what may follow a command.
-func known(words []string) *allowance {
-	words = bare(words)
-	table, name, a := harmless(), program(words[0]), (*allowance)(nil)
+// harmlessArgsOf is what may follow a command.
+func harmlessArgsOf(words []string) *harmlessArgs {
+	words = withoutNoPager(words)
+	table, name, a := harmlessTable(), programName(words[0]), (*harmlessArgs)(nil)
 	for i := range min(len(words), 3) { // words of the longest name
 		if i > 0 {
 			name += " " + words[i]
@@ -88,26 +88,26 @@ func known(words []string) *allowance {
 		}
 	}
 	if a == nil {
-		a = table[every]
+		a = table[anyProgram]
 	}
 	return a
 }
 
-// open reports whether word is an option that could take what follows for its
+// takesValue reports whether word is an option that could take what follows for its
 // value and is not known to be harmless.
-func open(words []string, word string) bool {
-	return len(words) > 1 && strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && !known(words).option(word)
+func takesValue(words []string, word string) bool {
+	return len(words) > 1 && strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && !harmlessArgsOf(words).hasOption(word)
 }
 
-// option reports whether an option is one of these: by its whole name, or letter
+// hasOption reports whether an option is one of these: by its whole name, or letter
 // by letter.
-func (a *allowance) option(word string) bool {
+func (a *harmlessArgs) hasOption(word string) bool {
 	name, _, _ := strings.Cut(word, "=")
 	if a.options[name] {
 		return true
 	}
 	letters := strings.TrimPrefix(word, "-")
-	if letters == "" || strings.HasPrefix(letters, "-") || a.long && strings.Trim(letters[1:], "0123456789") != "" {
+	if letters == "" || strings.HasPrefix(letters, "-") || a.singleDash && strings.Trim(letters[1:], "0123456789") != "" {
 		return false
 	}
 	for _, c := range letters {
@@ -119,41 +119,41 @@ func (a *allowance) option(word string) bool {
 }
 
 var (
-	setting   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
-	transport = regexp.MustCompile(`^[A-Za-z0-9+-]+:(//|:)`) // https://x, and ext::sh of git
-	drive     = regexp.MustCompile(`^[A-Za-z]:[/\\]`)
+	assignment   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
+	urlScheme = regexp.MustCompile(`^[A-Za-z0-9+-]+:(//|:)`) // https://x, and ext::sh of git
+	windowsDrive     = regexp.MustCompile(`^[A-Za-z]:[/\\]`)
 )
 
-// follows reports whether word may stand behind a prefix.
-func follows(words []string, word, folder string) bool {
-	a := known(words)
-	if slices.ContainsFunc(a.never, func(expr *regexp.Regexp) bool { return expr.MatchString(word) }) {
+// mayFollow reports whether word may stand behind a prefix.
+func mayFollow(words []string, word, folder string) bool {
+	a := harmlessArgsOf(words)
+	if slices.ContainsFunc(a.forbidden, func(expr *regexp.Regexp) bool { return expr.MatchString(word) }) {
 		return false
 	}
 	switch {
 	case word == "-", word == "--":
 		return true
 	case strings.HasPrefix(word, "-"):
-		if !a.option(word) {
+		if !a.hasOption(word) {
 			return false
 		}
 		_, value, _ := strings.Cut(word, "=")
-		return !strings.HasPrefix(value, "@") && !transport.MatchString(value) && inside(value, folder)
-	case strings.HasPrefix(word, "+"), strings.HasPrefix(word, "@"), setting.MatchString(word), transport.MatchString(word):
+		return !strings.HasPrefix(value, "@") && !urlScheme.MatchString(value) && staysInside(value, folder)
+	case strings.HasPrefix(word, "+"), strings.HasPrefix(word, "@"), assignment.MatchString(word), urlScheme.MatchString(word):
 		return false
 	}
-	return inside(word, folder)
+	return staysInside(word, folder)
 }
 
-// inside reports whether word, should it be a path or hold one, as in
+// staysInside reports whether word, should it be a path or hold one, as in
 // template-file=/etc/x, stays in the directory.
-func inside(word, folder string) bool {
+func staysInside(word, folder string) bool {
 	for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune(`/\:=,`, r) }) {
 		if part == ".." {
 			return false
 		}
 	}
-	if drive.MatchString(word) {
+	if windowsDrive.MatchString(word) {
 		return false
 	}
 	for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune(":=,", r) }) {

@@ -10,22 +10,22 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A value is what is known of a word before it runs.
-type value struct {
+// A wordValue is what is known of a word before it runs.
+type wordValue struct {
 	text  string // without quotes
-	known bool   // text is all of it
-	bare  string // what stands outside of quotes, without what a backslash protects
-	tame  bool   // it is written so that one sees its text: no $'…', no backslash
-	whole bool   // it is written without any quotes
+	isKnown bool   // text is all of it
+	unquotedText  string // what stands outside of quotes, without what a backslash protects
+	isPlain  bool   // it is written so that one sees its text: no $'…', no backslash
+	isUnquoted bool   // it is written without any quotes
 }
 
-// static reports whether the word is the same text whenever it runs, and shows
+// isStatic reports whether the word is the same text whenever it runs, and shows
 // it. Globs and braces are not: the name of a file can begin with a dash.
-func (v value) static() bool { return v.known && v.tame }
+func (v wordValue) isStatic() bool { return v.isKnown && v.isPlain }
 
-// valued works out a word.
-func valued(word *syntax.Word) value {
-	v := value{known: true, tame: true, whole: true}
+// evalWord works out a word.
+func evalWord(word *syntax.Word) wordValue {
+	v := wordValue{isKnown: true, isPlain: true, isUnquoted: true}
 	var text, bare strings.Builder
 	for _, part := range word.Parts {
 		switch part := part.(type) {
@@ -34,38 +34,38 @@ func valued(word *syntax.Word) value {
 			text.WriteString(all)
 			bare.WriteString(outside)
 			if all != part.Value { // another shell than this one may take a backslash for itself
-				v.whole, v.tame = false, false
+				v.isUnquoted, v.isPlain = false, false
 			}
 		case *syntax.SglQuoted:
-			v.whole = false
+			v.isUnquoted = false
 			if !part.Dollar {
 				text.WriteString(part.Value)
 				continue
 			}
-			v.tame = false
+			v.isPlain = false
 			// A format with no arguments knows escapes and nothing else.
 			decoded, _, err := expand.Format(&expand.Config{}, part.Value, nil)
-			v.known = v.known && err == nil
+			v.isKnown = v.isKnown && err == nil
 			text.WriteString(decoded)
 		case *syntax.DblQuoted:
-			v.whole = false
+			v.isUnquoted = false
 			if part.Dollar { // is translated
-				v.tame = false
+				v.isPlain = false
 			}
 			for _, inner := range part.Parts {
 				lit, ok := inner.(*syntax.Lit)
 				if !ok {
-					v.known = false
+					v.isKnown = false
 					continue
 				}
 				text.WriteString(unescapeQuoted(lit.Value))
 			}
 		default:
-			v.known = false
+			v.isKnown = false
 		}
 	}
-	v.text, v.bare = text.String(), bare.String()
-	v.known = v.known && !expands(v.bare)
+	v.text, v.unquotedText = text.String(), bare.String()
+	v.isKnown = v.isKnown && !isExpanded(v.unquotedText)
 	return v
 }
 
@@ -94,9 +94,9 @@ func unescapeQuoted(s string) string {
 	return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`", "\\\n", "").Replace(s)
 }
 
-// expands reports whether a shell makes something else of what stands outside of
+// isExpanded reports whether a shell makes something else of what stands outside of
 // quotes. Braces of a git revision, as in stash@{0}, are plain.
-func expands(bare string) bool {
+func isExpanded(bare string) bool {
 	if bare == "[" { // the program
 		return false
 	}
@@ -113,8 +113,8 @@ func expands(bare string) bool {
 	return strings.HasPrefix(bare, "~") || strings.Contains(bare, "=~") || strings.Contains(bare, ":~")
 }
 
-// unreadable says why a user could be mistaken about what a line says.
-func unreadable(line string) string {
+// invisibleReason says why a user could be mistaken about what a line says.
+func invisibleReason(line string) string {
 	for i, r := range line {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(line[i:], "\uFFFD"):
@@ -129,9 +129,9 @@ func unreadable(line string) string {
 	return ""
 }
 
-// lookalike says why a word can pass for another one.
-func lookalike(v value) string {
-	for _, r := range v.bare {
+// lookalikeReason says why a word can pass for another one.
+func lookalikeReason(v wordValue) string {
+	for _, r := range v.unquotedText {
 		if r > 0x7f && !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit) {
 			return fmt.Sprintf("holds what can pass for another character: U+%04X", r)
 		}
@@ -141,19 +141,19 @@ func lookalike(v value) string {
 		latin, twin := false, option
 		for _, r := range run {
 			latin = latin || r < 0x7f
-			twin = twin || unicode.In(r, twins...)
+			twin = twin || unicode.In(r, latinLookalikes...)
 		}
-		if twin && !ascii(run) && (latin || option) {
+		if twin && !isASCII(run) && (latin || option) {
 			return "mixes alphabets: " + run
 		}
 	}
 	return ""
 }
 
-// twins are the scripts with letters that look like Latin ones.
-var twins = []*unicode.RangeTable{unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu}
+// latinLookalikes are the scripts with letters that look like Latin ones.
+var latinLookalikes = []*unicode.RangeTable{unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu}
 
-func ascii(s string) bool {
+func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 0x80 {
 			return false

@@ -7,15 +7,15 @@ import (
 	"syscall"
 )
 
-const seatbelt = "/usr/bin/sandbox-exec"
+const seatbeltPath = "/usr/bin/sandbox-exec"
 
-// Child does nothing here: sandbox-exec is the helper.
-func Child() {}
+// RunIfHelper does nothing here: sandbox-exec is the helper.
+func RunIfHelper() {}
 
 // Probe reports whether commands can be held.
 func Probe() Backend {
-	if _, err := os.Stat(seatbelt); err != nil {
-		return Backend{Why: err.Error()}
+	if _, err := os.Stat(seatbeltPath); err != nil {
+		return Backend{Reason: err.Error()}
 	}
 	return Backend{Name: "seatbelt"}
 }
@@ -29,15 +29,15 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	if err := p.Check(); err != nil {
 		return nil, nil, err
 	}
-	p.findRepositories()
-	p.Protected = behind(p.Workspace, p.Protected)
-	p.joinWorktree(false)
-	cleanup, err = tempDir(&p)
+	p.protectRepositories()
+	p.Protected = withLinkTargets(p.Workspace, p.Protected)
+	p.allowWorktree(false)
+	cleanup, err = makeTempDir(&p)
 	if err != nil {
 		return nil, nil, err
 	}
-	cmd = exec.Command(seatbelt, append([]string{"-p", Profile(p)}, argv...)...)
-	cmd.Dir, cmd.Env = p.Workspace, append(p.Env, "TMPDIR="+p.Temp)
+	cmd = exec.Command(seatbeltPath, append([]string{"-p", Profile(p)}, argv...)...)
+	cmd.Dir, cmd.Env = p.Workspace, append(p.Env, "TMPDIR="+p.TempDir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd, cleanup, nil
 }

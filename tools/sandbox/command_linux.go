@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// marker is what the helper is called: its argument 0.
-const marker = "parley-sandbox"
+// helperName is what the helper is called: its argument 0.
+const helperName = "parley-sandbox"
 
 // What the helper inherits beside the standard streams.
 const (
@@ -22,9 +22,9 @@ const (
 	lifeFD = 4 // ends when the caller does
 )
 
-// separate are the namespaces of the helper. The network needs none, for there
+// helperNamespaces are the namespaces of the helper. The network needs none, for there
 // are no sockets, and making one takes as long as all the others.
-const separate = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC
+const helperNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC
 
 // Command returns argv held by p, not yet started, in a session of its own and
 // in the workspace directory. The caller may set its streams and Dir, and end it by
@@ -36,13 +36,13 @@ const separate = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | uni
 // started. What the helper had to do is told in a line on stderr.
 func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {
 	b := Probe()
-	if !b.OK() {
-		return nil, nil, errors.New(b.Why)
+	if !b.Available() {
+		return nil, nil, errors.New(b.Reason)
 	}
 	if len(argv) == 0 {
 		return nil, nil, errors.New("no command")
 	}
-	path, err := program(argv[0])
+	path, err := findProgram(argv[0])
 	if err != nil {
 		return nil, nil, err
 	}
@@ -52,25 +52,25 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	if err := p.Check(); err != nil {
 		return nil, nil, err
 	}
-	p.findRepositories()
-	p.Protected = behind(p.Workspace, p.Protected)
-	p.joinWorktree(strings.HasSuffix(b.Name, "pidns"))
-	made := p.Temp == ""
-	removeTemp, err := tempDir(&p)
+	p.protectRepositories()
+	p.Protected = withLinkTargets(p.Workspace, p.Protected)
+	p.allowWorktree(strings.HasSuffix(b.Name, "pidns"))
+	made := p.TempDir == ""
+	removeTemp, err := makeTempDir(&p)
 	if err != nil {
 		return nil, nil, err
 	}
-	removeUndone, err := undone(&p)
+	removeUndone, err := makeQuarantineDir(&p)
 	if err != nil {
 		removeTemp()
 		return nil, nil, err
 	}
 	remove := func() { removeTemp(); removeUndone() }
 	j := job{
-		Policy: p, path: path, argv: argv, made: made, abi: b.ABI,
-		spaces: strings.HasSuffix(b.Name, "pidns"), uid: os.Geteuid(), gid: os.Getegid(),
+		Policy: p, path: path, argv: argv, ownsTempDir: made, abi: b.ABI,
+		hasNamespaces: strings.HasSuffix(b.Name, "pidns"), uid: os.Geteuid(), gid: os.Getegid(),
 	}
-	cmd, letGo, err := j.command()
+	cmd, letGo, err := j.helperCommand()
 	if err != nil {
 		remove()
 		return nil, nil, err
@@ -85,15 +85,15 @@ func Supervise(dir string, env []string, argv ...string) (cmd *exec.Cmd, cleanup
 	if len(argv) == 0 {
 		return nil, nil, errors.New("no command")
 	}
-	path, err := program(argv[0])
+	path, err := findProgram(argv[0])
 	if err != nil {
 		return nil, nil, err
 	}
-	j := job{Policy: Policy{Workspace: dir, Env: env}, path: path, argv: argv, free: true}
-	return j.command()
+	j := job{Policy: Policy{Workspace: dir, Env: env}, path: path, argv: argv, unrestricted: true}
+	return j.helperCommand()
 }
 
-func program(name string) (string, error) {
+func findProgram(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
 		return "", err
@@ -101,8 +101,8 @@ func program(name string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// command is the helper with this job.
-func (j *job) command() (cmd *exec.Cmd, letGo func(), err error) {
+// helperCommand is the helper with this job.
+func (j *job) helperCommand() (cmd *exec.Cmd, letGo func(), err error) {
 	instructions, wait, err := j.send()
 	if err != nil {
 		return nil, nil, err
@@ -114,10 +114,10 @@ func (j *job) command() (cmd *exec.Cmd, letGo func(), err error) {
 		return nil, nil, err
 	}
 	cmd = &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{marker}, Dir: j.Workspace,
+		Path: "/proc/self/exe", Args: []string{helperName}, Dir: j.Workspace,
 		Env:         []string{"GOMAXPROCS=1", "GOGC=off"}, // quicker to start; and what is not here cannot be read in /proc
 		ExtraFiles:  []*os.File{instructions, life},
-		SysProcAttr: attributes(j.spaces),
+		SysProcAttr: attributes(j.hasNamespaces),
 	}
 	return cmd, func() {
 		instructions.Close()
@@ -128,7 +128,7 @@ func (j *job) command() (cmd *exec.Cmd, letGo func(), err error) {
 }
 
 // The capabilities with which the helper sets itself up, in its own namespace.
-var setup = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_SETUID, unix.CAP_SETGID}
+var setupCapabilities = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_SETUID, unix.CAP_SETGID}
 
 // attributes are how the helper is started.
 func attributes(apart bool) *syscall.SysProcAttr {
@@ -136,21 +136,21 @@ func attributes(apart bool) *syscall.SysProcAttr {
 	if !apart {
 		return attr
 	}
-	attr.Cloneflags = separate
+	attr.Cloneflags = helperNamespaces
 	if os.Geteuid() == 0 {
 		// Root stays who it is, and others who they are.
-		attr.UidMappings, attr.GidMappings = identity("/proc/self/uid_map"), identity("/proc/self/gid_map")
+		attr.UidMappings, attr.GidMappings = identityMapping("/proc/self/uid_map"), identityMapping("/proc/self/gid_map")
 		attr.GidMappingsEnableSetgroups = true
 		return attr
 	}
 	// The helper maps itself: parley, whose memory nobody may read, cannot write
 	// the maps of its children either.
-	attr.AmbientCaps = setup
+	attr.AmbientCaps = setupCapabilities
 	return attr
 }
 
-// identity maps every id that there is to itself.
-func identity(file string) []syscall.SysProcIDMap {
+// identityMapping maps every id that there is to itself.
+func identityMapping(file string) []syscall.SysProcIDMap {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil
@@ -171,48 +171,48 @@ func identity(file string) []syscall.SysProcIDMap {
 // no namespaces are.
 func Probe() Backend {
 	if os.Getenv("PARLEY_TEST_NO_LANDLOCK") == "1" {
-		return Backend{Why: "PARLEY_TEST_NO_LANDLOCK is set"}
+		return Backend{Reason: "PARLEY_TEST_NO_LANDLOCK is set"}
 	}
-	found := find()
+	found := probeKernel()
 	if os.Getenv("PARLEY_TEST_NO_NAMESPACES") == "1" {
-		found.apart = errors.New("PARLEY_TEST_NO_NAMESPACES is set")
+		found.namespaceErr = errors.New("PARLEY_TEST_NO_NAMESPACES is set")
 	}
 	return found.backend()
 }
 
-// findings are what the kernel said.
-type findings struct {
+// kernelSupport are what the kernel said.
+type kernelSupport struct {
 	abi   int   // of Landlock
-	err   error // why nothing can be held
-	apart error // why the helper cannot have its own namespaces
+	landlockErr   error // why nothing can be held
+	namespaceErr error // why the helper cannot have its own namespaces
 }
 
-var find = sync.OnceValue(func() findings {
-	abi, err := landlock()
+var probeKernel = sync.OnceValue(func() kernelSupport {
+	abi, err := landlockABI()
 	if err == nil {
-		err = filters()
+		err = checkSeccomp()
 	}
 	if err != nil {
-		return findings{err: err}
+		return kernelSupport{landlockErr: err}
 	}
-	return findings{abi: abi, apart: tryApart()}
+	return kernelSupport{abi: abi, namespaceErr: probeNamespaces()}
 })
 
-func (f findings) backend() Backend {
-	if f.err != nil {
-		return Backend{Why: f.err.Error()}
+func (f kernelSupport) backend() Backend {
+	if f.landlockErr != nil {
+		return Backend{Reason: f.landlockErr.Error()}
 	}
 	b := Backend{ABI: f.abi, Details: []string{fmt.Sprintf("Landlock ABI %d", f.abi)}}
-	if f.apart == nil {
+	if f.namespaceErr == nil {
 		b.Name = "landlock+seccomp+pidns"
 		b.Details = append(b.Details, "own user, mount, process and IPC namespaces")
 		return b
 	}
 	if f.abi < 3 {
-		return Backend{ABI: f.abi, Why: fmt.Sprintf("Landlock ABI %d cannot keep files from being cut short, and there are no namespaces: %v", f.abi, f.apart)}
+		return Backend{ABI: f.abi, Reason: fmt.Sprintf("Landlock ABI %d cannot keep files from being cut short, and there are no namespaces: %v", f.abi, f.namespaceErr)}
 	}
 	b.Name = "landlock+seccomp"
-	b.Details = append(b.Details, fmt.Sprintf("no namespaces: %v", f.apart), "protected paths are put back after each command",
+	b.Details = append(b.Details, fmt.Sprintf("no namespaces: %v", f.namespaceErr), "protected paths are put back after each command",
 		"mode, owner, times, extended attributes and flags of files of the same user can be changed anywhere")
 	if f.abi < 6 {
 		b.Details = append(b.Details, "signals to other processes of the same user are not held back before Landlock ABI 6")
@@ -220,10 +220,10 @@ func (f findings) backend() Backend {
 	return b
 }
 
-// tryApart reports why the helper cannot have its own namespaces. It starts
+// probeNamespaces reports why the helper cannot have its own namespaces. It starts
 // nothing: what fails last is that there is no such program. Chroot asks for a
 // capability, which some systems deny in a namespace that they let be made.
-func tryApart() error {
+func probeNamespaces() error {
 	attr := attributes(true)
 	attr.Chroot = "/"
 	const nowhere = "/proc/self/no-such-program"

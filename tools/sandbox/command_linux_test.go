@@ -35,10 +35,10 @@ func TestWorks(t *testing.T) {
 		{"status", "exit 7", "", 7},
 		{"signal", "kill -TERM $$", "", 143},
 	}
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			for _, test := range tests {
 				out, status := p.run(test.command)
 				if !strings.HasSuffix(out, test.want) || status != test.status {
@@ -67,13 +67,13 @@ func TestProtected(t *testing.T) {
 		{"by the last words", "trap 'echo evil > .envrc' EXIT"},
 		{"a device's name", "mkfifo .envrc; mkdir .mcp.json"},
 	}
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			for _, test := range tests {
 				t.Run(test.name, func(t *testing.T) {
 					t.Parallel() // most of the time something is waited for
-					p := newPlace(t, s)
+					p := newFixture(t, s)
 					out, _ := p.run(test.command + "; true")
 					p.untouched()
 					if p.read("outside/file") != "canary" {
@@ -93,8 +93,8 @@ func TestProtected(t *testing.T) {
 
 // What is not there and stays away is not spoken of.
 func TestNothingToTell(t *testing.T) {
-	for _, s := range settings() {
-		p := newPlace(t, s)
+	for _, s := range setups() {
+		p := newFixture(t, s)
 		if out, status := p.run("echo fine; mkdir .git/objects; echo x > .git/HEAD"); out != "fine\n" || status != 0 {
 			t.Errorf("%s: got %q, %d", s.name, out, status)
 		}
@@ -127,11 +127,11 @@ func TestEnd(t *testing.T) {
 			}
 		}},
 	}
-	for _, s := range settings() {
+	for _, s := range setups() {
 		for _, way := range ways {
 			t.Run(s.name+", "+way.name, func(t *testing.T) {
 				t.Parallel()
-				p := newPlace(t, s)
+				p := newFixture(t, s)
 				p.temp()
 				cmd := p.caller("/bin/sh", "-c", "mkdir $TMPDIR/d; echo x > $TMPDIR/d/f; "+way.command)
 				if err := cmd.Start(); err != nil {
@@ -151,7 +151,7 @@ func TestEnd(t *testing.T) {
 }
 
 // temp is where the caller makes the private temp directory.
-func (p *place) temp() {
+func (p *fixture) temp() {
 	p.t.Helper()
 	if err := os.Mkdir(p.at("temp"), 0o777); err != nil {
 		p.t.Fatal(err)
@@ -163,12 +163,12 @@ func (p *place) temp() {
 }
 
 // started waits for the command to say that it has started.
-func (p *place) started() {
+func (p *fixture) started() {
 	p.t.Helper()
 	p.waitFor("workspace/started")
 }
 
-func (p *place) waitFor(name string) {
+func (p *fixture) waitFor(name string) {
 	p.t.Helper()
 	for range 1000 {
 		if p.read(name) == "1\n" {
@@ -181,7 +181,7 @@ func (p *place) waitFor(name string) {
 
 // ended fails if something stays. The two seconds are counted by the helper's
 // own clocks; here is only made sure that it comes to its end.
-func (p *place) ended() {
+func (p *fixture) ended() {
 	p.t.Helper()
 	for range 1000 {
 		if len(inside(p.base)) == 0 {
@@ -237,7 +237,7 @@ func TestSupervise(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, setting{uid: os.Getuid()})
+			p := newFixture(t, setup{uid: os.Getuid()})
 			p.env = append(p.env, free+"=1")
 			cmd := p.caller("/bin/sh", "-c", way.command)
 			if err := cmd.Start(); err != nil {
@@ -254,9 +254,9 @@ func TestSupervise(t *testing.T) {
 }
 
 func TestNetwork(t *testing.T) {
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			l := p.listen()
 			p.policy.Network = true
 			p.policy.Env = append(p.policy.Env, targetVariable+`={"TCP":"`+l.TCP+`","Outside":"`+p.at("outside")+`","Workspace":"`+p.at("workspace")+`"}`)
@@ -289,8 +289,8 @@ func TestCommandRefuses(t *testing.T) {
 		{"protected outside", sandbox.Policy{Workspace: dir, Protected: []string{"../x"}}, []string{"true"}, "leads out"},
 		{"NUL", sandbox.Policy{Workspace: dir, Env: []string{"A=\x00"}}, []string{"true"}, "NUL"},
 	}
-	if b := sandbox.Probe(); !b.OK() {
-		t.Skipf("nothing can be held here: %s", b.Why)
+	if b := sandbox.Probe(); !b.Available() {
+		t.Skipf("nothing can be held here: %s", b.Reason)
 	}
 	for _, test := range tests {
 		if _, _, err := sandbox.Command(test.policy, test.argv...); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -305,8 +305,8 @@ func TestCommandRefuses(t *testing.T) {
 
 // The private temp directory goes with the command.
 func TestTempIsRemoved(t *testing.T) {
-	if b := sandbox.Probe(); !b.OK() {
-		t.Skipf("nothing can be held here: %s", b.Why)
+	if b := sandbox.Probe(); !b.Available() {
+		t.Skipf("nothing can be held here: %s", b.Reason)
 	}
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
@@ -327,8 +327,8 @@ func TestTempIsRemoved(t *testing.T) {
 // BenchmarkCommand shows what a sandbox costs beyond the start of this program;
 // compare "held" with "started" and both with "plain".
 func BenchmarkCommand(b *testing.B) {
-	if found := sandbox.Probe(); !found.OK() {
-		b.Skip(found.Why)
+	if found := sandbox.Probe(); !found.Available() {
+		b.Skip(found.Reason)
 	}
 	exe, err := os.Executable()
 	if err != nil {

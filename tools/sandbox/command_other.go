@@ -8,13 +8,13 @@ import (
 	"runtime"
 )
 
-// Child does nothing here: there is no helper.
-func Child() {}
+// RunIfHelper does nothing here: there is no helper.
+func RunIfHelper() {}
 
 // Probe reports that there is no backend.
-func Probe() Backend { return Backend{Why: "there is no sandbox for " + runtime.GOOS} }
+func Probe() Backend { return Backend{Reason: "there is no sandbox for " + runtime.GOOS} }
 
 // Command reports that there is no backend.
 func Command(Policy, ...string) (*exec.Cmd, func(), error) {
-	return nil, nil, errors.New(Probe().Why)
+	return nil, nil, errors.New(Probe().Reason)
 }

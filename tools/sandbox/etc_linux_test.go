@@ -42,7 +42,7 @@ func TestPublic(t *testing.T) {
 	}
 	for _, test := range tests {
 		var got []string
-		listed, public := etc(dir, test.left)
+		listed, public := readableEtc(dir, test.left)
 		for _, path := range listed {
 			got = append(got, strings.TrimPrefix(path+"/", dir+"/"))
 		}

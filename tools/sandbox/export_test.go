@@ -4,4 +4,4 @@ import "time"
 
 // HaveTime takes the clock out of what is done after a command: a busy machine finds
 // and keeps as much as an idle one.
-func HaveTime() { maxFinding, maxSearching, maxShelving = time.Minute, time.Minute, time.Minute }
+func HaveTime() { findTimeout, searchTimeout, quarantineTimeout = time.Minute, time.Minute, time.Minute }

@@ -21,10 +21,10 @@ func TestArmed(t *testing.T) {
 		{"nothing that runs", "mkdir .git/info .git/rebase-merge; echo 'pick 1 exec' > .git/rebase-merge/git-rebase-todo; echo '* text=auto' > .git/info/attributes", ""},
 		{"what was there", "echo x > .git/x", ""},
 	}
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			script := ""
 			for _, test := range tests {
 				p.write("workspace/"+test.name+"/.git/config", "")
@@ -70,10 +70,10 @@ func TestStateFiles(t *testing.T) {
 		{"remotes/o", "URL: evil::x", "URL: https://example.com/x\\n"},
 		{"branches/o", "evil::x", "../x#main\\n"},
 	}
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			script := "put() { mkdir -p $(dirname $1); printf \"$2\" > $1; }\n"
 			for i, test := range tests {
 				for _, dir := range []string{"evil", "fine", "was"} {
@@ -117,11 +117,11 @@ mkdir git-merge-x; printf '#!/bin/sh\necho ran >> ../ran\n' > git-merge-x/evil; 
 		{"rebase", "git checkout -q t; git rebase -q main || true; echo x/evil > .git/rebase-merge/strategy", "rebase"},
 		{"cherry-pick", "git cherry-pick t~2 t~1 t || true; printf '[options]\\n\\tstrategy = x/evil\\n' > .git/sequencer/opts", "cherry-pick"},
 	}
-	for _, s := range settings() {
+	for _, s := range setups() {
 		for _, test := range tests {
 			t.Run(s.name+", "+test.name, func(t *testing.T) {
 				t.Parallel()
-				p := newPlace(t, s)
+				p := newFixture(t, s)
 				p.env = append(p.env, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "GIT_EDITOR=true")
 				if err := os.RemoveAll(p.at("workspace/.git")); err != nil {
 					t.Fatal(err)
@@ -144,10 +144,10 @@ mkdir git-merge-x; printf '#!/bin/sh\necho ran >> ../ran\n' > git-merge-x/evil; 
 // Objects may be shared among the repositories of the workspace, and not taken from
 // one that nobody has looked at.
 func TestAlternates(t *testing.T) {
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			p.write("workspace/a/.git/objects/x", "")
 			p.write("workspace/b/.git/config", "")
 			p.write("workspace/c/.git/config", "")
@@ -168,10 +168,10 @@ func TestRebaseStays(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			if err := os.RemoveAll(p.at("workspace/.git")); err != nil {
 				t.Fatal(err)
 			}

@@ -15,55 +15,55 @@ type job struct {
 	path   string   // of the program
 	argv   []string // with the name it was called by
 	abi    int      // of Landlock
-	made   bool     // Temp is for this command alone, and goes with it
-	free   bool     // nothing is held back: the helper only sees to the end
-	spaces bool     // the helper is alone in its namespaces
+	ownsTempDir   bool     // Temp is for this command alone, and goes with it
+	unrestricted   bool     // nothing is held back: the helper only sees to the end
+	hasNamespaces bool     // the helper is alone in its namespaces
 	uid    int      // of the caller, in its own namespace
 	gid    int
-	listed []string // directories of /etc that may be listed
-	public []string // what may be read there
+	listableEtc []string // directories of /etc that may be listed
+	readableEtc []string // what may be read there
 }
 
-// whole ends a job, so that one that was cut short is none.
-const whole = "whole"
+// jobEnd ends a job, so that one that was cut short is none.
+const jobEnd = "whole"
 
-// lists are the job's texts. Paths and variables need not be UTF-8 and hold no
+// stringLists are the job's texts. Paths and variables need not be UTF-8 and hold no
 // NUL, so that neither JSON nor any other escaping fits better than this.
-func (j *job) lists() []*[]string {
-	return []*[]string{&j.Read, &j.Write, &j.Protected, &j.still, &j.far, &j.looked, &j.parts, &j.Env, &j.argv, &j.listed, &j.public}
+func (j *job) stringLists() []*[]string {
+	return []*[]string{&j.ReadPaths, &j.WritePaths, &j.Protected, &j.readOnlyFiles, &j.outsideGitDirs, &j.searchedDirs, &j.layoutParts, &j.Env, &j.argv, &j.listableEtc, &j.readableEtc}
 }
 
-func (j *job) words() []*string { return []*string{&j.Workspace, &j.Temp, &j.Undone, &j.path} }
+func (j *job) stringFields() []*string { return []*string{&j.Workspace, &j.TempDir, &j.QuarantineDir, &j.path} }
 
-func (j *job) flags() []*bool {
-	return []*bool{&j.Network, &j.Lasting, &j.searched, &j.made, &j.free, &j.spaces}
+func (j *job) boolFields() []*bool {
+	return []*bool{&j.Network, &j.LongRunning, &j.searchComplete, &j.ownsTempDir, &j.unrestricted, &j.hasNamespaces}
 }
 
-func (j *job) numbers() []*int { return []*int{&j.since, &j.abi, &j.uid, &j.gid} }
+func (j *job) intFields() []*int { return []*int{&j.searchedAt, &j.abi, &j.uid, &j.gid} }
 
 func (j *job) encode() (string, error) {
 	var out []string
-	for _, b := range j.flags() {
+	for _, b := range j.boolFields() {
 		out = append(out, strconv.FormatBool(*b))
 	}
-	for _, n := range j.numbers() {
+	for _, n := range j.intFields() {
 		out = append(out, strconv.Itoa(*n))
 	}
-	for _, w := range j.words() {
+	for _, w := range j.stringFields() {
 		out = append(out, *w)
 	}
-	for _, l := range j.lists() {
+	for _, l := range j.stringLists() {
 		out = append(out, strconv.Itoa(len(*l)))
 		out = append(out, *l...)
 	}
-	out = append(out, whole)
+	out = append(out, jobEnd)
 	if slices.ContainsFunc(out, func(s string) bool { return strings.Contains(s, "\x00") }) {
 		return "", errors.New("a NUL byte in a path, a variable or an argument")
 	}
 	return strings.Join(out, "\x00"), nil
 }
 
-func decode(text string) (job, error) {
+func decodeJob(text string) (job, error) {
 	var j job
 	rest := strings.Split(text, "\x00")
 	next := func() (s string) {
@@ -72,31 +72,31 @@ func decode(text string) (job, error) {
 		}
 		return s
 	}
-	for _, b := range j.flags() {
+	for _, b := range j.boolFields() {
 		v, err := strconv.ParseBool(next())
 		if err != nil {
 			return job{}, err
 		}
 		*b = v
 	}
-	for _, n := range j.numbers() {
+	for _, n := range j.intFields() {
 		v, err := strconv.Atoi(next())
 		if err != nil {
 			return job{}, err
 		}
 		*n = v
 	}
-	for _, w := range j.words() {
+	for _, w := range j.stringFields() {
 		*w = next()
 	}
-	for _, l := range j.lists() {
+	for _, l := range j.stringLists() {
 		n, err := strconv.Atoi(next())
 		if err != nil || n < 0 || n > len(rest) {
 			return job{}, errors.New("cut short")
 		}
 		*l, rest = rest[:n:n], rest[n:]
 	}
-	if j.Workspace == "" || j.path == "" || len(j.argv) == 0 || len(rest) != 1 || rest[0] != whole {
+	if j.Workspace == "" || j.path == "" || len(j.argv) == 0 || len(rest) != 1 || rest[0] != jobEnd {
 		return job{}, errors.New("incomplete")
 	}
 	return j, nil
@@ -118,8 +118,8 @@ func (j *job) send() (r *os.File, wait func(), err error) {
 	go func() {
 		defer close(done)
 		defer w.Close()
-		if !whole.free {
-			whole.listed, whole.public = etc("/etc", maxEtc)
+		if !whole.unrestricted {
+			whole.listableEtc, whole.readableEtc = readableEtc("/etc", maxEtcEntries)
 		}
 		if text, err := whole.encode(); err == nil { // else the helper says that it is incomplete
 			_, _ = io.WriteString(w, text)

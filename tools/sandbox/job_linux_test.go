@@ -10,14 +10,14 @@ var jobs = []job{
 	{Policy: Policy{Workspace: "/w"}, path: "/bin/sh", argv: []string{"sh"}},
 	{
 		Policy: Policy{
-			Workspace: "/w \n\xff", Temp: "/t", Read: []string{"/a", ""}, Write: []string{"/é"},
+			Workspace: "/w \n\xff", TempDir: "/t", ReadPaths: []string{"/a", ""}, WritePaths: []string{"/é"},
 			Protected: []string{".git/hooks"}, Network: true, Env: []string{"A=1", "B=", "C=\xff\n"},
-			Lasting: true, Undone: "/u\xff",
+			LongRunning: true, QuarantineDir: "/u\xff",
 		},
-		path: "/bin/sh", argv: []string{"sh", "-c", ""}, abi: 7, spaces: true, uid: 65534, gid: 1,
-		listed: []string{"/etc"}, public: []string{"/etc/a\n", "/etc/b"},
+		path: "/bin/sh", argv: []string{"sh", "-c", ""}, abi: 7, hasNamespaces: true, uid: 65534, gid: 1,
+		listableEtc: []string{"/etc"}, readableEtc: []string{"/etc/a\n", "/etc/b"},
 	},
-	{Policy: Policy{Workspace: "/w"}, path: "/x", argv: []string{""}, free: true},
+	{Policy: Policy{Workspace: "/w"}, path: "/x", argv: []string{""}, unrestricted: true},
 }
 
 func TestJob(t *testing.T) {
@@ -26,9 +26,9 @@ func TestJob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := decode(text)
+		got, err := decodeJob(text)
 		for _, j := range []*job{&got, &want} {
-			for _, l := range j.lists() {
+			for _, l := range j.stringLists() {
 				*l = append([]string{}, *l...) // no list is an empty one
 			}
 		}
@@ -46,7 +46,7 @@ func TestJobCutShort(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range text {
-			if got, err := decode(text[:i]); err == nil {
+			if got, err := decodeJob(text[:i]); err == nil {
 				t.Errorf("%q was taken for %+v", text[:i], got)
 			}
 		}
@@ -66,7 +66,7 @@ func FuzzJob(f *testing.F) {
 	}
 	f.Add("true\x00false\x00false\x00false\x007\x000\x000\x00w\x00\x00p\x00999999999999")
 	f.Fuzz(func(t *testing.T, text string) {
-		j, err := decode(text)
+		j, err := decodeJob(text)
 		if err != nil {
 			return
 		}
@@ -74,7 +74,7 @@ func FuzzJob(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same, err := decode(again)
+		same, err := decodeJob(again)
 		if err != nil || !reflect.DeepEqual(same, j) {
 			t.Errorf("got %+v, %v, want %+v", same, err, j)
 		}
@@ -93,7 +93,7 @@ func TestSentence(t *testing.T) {
 		{nil, []string{".parley"}, []string{"/c/1"}, "[CAUTION: .parley was changed and could not be restored; what was there is kept in /c/1]\n"},
 	}
 	for _, test := range tests {
-		if got := sentence(changes{restored: test.restored, lost: test.lost}, test.kept); got != test.want {
+		if got := describeChanges(changes{restored: test.restored, failed: test.lost}, test.kept); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}

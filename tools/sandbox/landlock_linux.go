@@ -18,16 +18,16 @@ import (
 
 // What Landlock lets do below a path.
 const (
-	onFiles  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
-	reading  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
-	changing = reading | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_REFER |
+	fileRights  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	readRights  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	writeRights = readRights | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_REFER |
 		unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
 		unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO // no sockets, no devices
-	using = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE // of a device
+	deviceRights = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE // of a device
 )
 
-// handled are the rights that the kernel knows to withhold, by its ABI.
-func handled(abi int) unix.LandlockRulesetAttr {
+// handledRights are the rights that the kernel knows to withhold, by its ABI.
+func handledRights(abi int) unix.LandlockRulesetAttr {
 	var attr unix.LandlockRulesetAttr
 	for _, step := range []struct {
 		abi         int
@@ -55,20 +55,20 @@ func handled(abi int) unix.LandlockRulesetAttr {
 type grant struct {
 	path   string
 	access uint64
-	public bool // only if everybody may read it
+	worldReadable bool // only if everybody may read it
 }
 
-// system is what every command may read, and the devices it may use. Nothing
+// systemGrants is what every command may read, and the devices it may use. Nothing
 // is said of /home, /root, /var, /run, /tmp and all else.
-var system = map[uint64][]string{
-	reading: {
+var systemGrants = map[uint64][]string{
+	readRights: {
 		"/usr", "/bin", "/sbin", "/opt", "/nix", "/gnu", "/snap", "/lib", "/lib32", "/lib64", "/libx32", "/home/linuxbrew/.linuxbrew",
 		"/proc", "/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm",
 		"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/mnt/wsl/resolv.conf", // names of hosts
 		"/run/current-system", // NixOS
 		"/var/lib/dpkg", "/var/cache/fontconfig",
 	},
-	using: {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"},
+	deviceRights: {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"},
 }
 
 // secretEtc are the entries of /etc, and of /etc/ssl, that hold keys and
@@ -78,49 +78,49 @@ var secretEtc = []string{
 	"wpa_supplicant", "ppp", "docker", "kubernetes", "rancher", "letsencrypt", "ipsec.secrets", "ipsec.d", "private", "security",
 }
 
-// maxEtc is how many entries of /etc are looked at; what is beyond cannot be read.
-const maxEtc = 20000
+// maxEtcEntries is how many entries of /etc are looked at; what is beyond cannot be read.
+const maxEtcEntries = 20000
 
-// etc is all of a directory but its secrets, for rules can only add: what may be
+// readableEtc is all of a directory but its secrets, for rules can only add: what may be
 // listed and what may be read. What its links lead to has rules of its own, or
 // none. No more than most entries are looked at.
-func etc(dir string, most int) (listed, public []string) {
-	w := walk{left: most}
-	w.secretive(dir)
-	return w.listed, w.public
+func readableEtc(dir string, most int) (listed, public []string) {
+	w := etcWalk{entriesLeft: most}
+	w.walkSecretDir(dir)
+	return w.listable, w.readable
 }
 
-// A walk finds what everybody may read.
-type walk struct {
-	left           int // entries that may still be looked at
-	listed, public []string
+// A etcWalk finds what everybody may read.
+type etcWalk struct {
+	entriesLeft           int // entries that may still be looked at
+	listable, readable []string
 }
 
-// secretive takes a directory with entries that hold secrets.
-func (w *walk) secretive(dir string) {
+// walkSecretDir takes a directory with entries that hold secrets.
+func (w *etcWalk) walkSecretDir(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
 	}
-	w.listed = append(w.listed, dir)
+	w.listable = append(w.listable, dir)
 	for _, e := range entries {
 		name := strings.TrimSuffix(e.Name(), "-") // the copy of the last state
 		path := filepath.Join(dir, e.Name())
 		switch {
 		case slices.Contains(secretEtc, name):
 		case name == "ssl" && e.IsDir():
-			w.secretive(path)
+			w.walkSecretDir(path)
 		default:
-			w.open(path)
+			w.addReadable(path)
 		}
 	}
 }
 
-// open takes what everybody may read of path: one entry if that is all of it, and
+// addReadable takes what everybody may read of path: one entry if that is all of it, and
 // then it reports so. Modes alone do not hold root.
-func (w *walk) open(path string) (whole bool) {
+func (w *etcWalk) addReadable(path string) (whole bool) {
 	info, err := os.Lstat(path)
-	if w.left--; err != nil || w.left < 0 {
+	if w.entriesLeft--; err != nil || w.entriesLeft < 0 {
 		return false
 	}
 	perm := info.Mode().Perm()
@@ -130,65 +130,65 @@ func (w *walk) open(path string) (whole bool) {
 	case !info.IsDir() && perm&0o004 == 0, info.IsDir() && perm&0o005 != 0o005:
 		return false
 	case !info.IsDir(), os.Geteuid() != 0:
-		w.public = append(w.public, path)
+		w.readable = append(w.readable, path)
 		return true
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		return false
 	}
-	listed, public := len(w.listed), len(w.public)
+	listed, public := len(w.listable), len(w.readable)
 	whole = true
-	w.listed = append(w.listed, path)
+	w.listable = append(w.listable, path)
 	for _, e := range entries {
-		whole = w.open(filepath.Join(path, e.Name())) && whole
+		whole = w.addReadable(filepath.Join(path, e.Name())) && whole
 	}
 	if whole {
-		w.listed, w.public = w.listed[:listed], append(w.public[:public], path)
+		w.listable, w.readable = w.listable[:listed], append(w.readable[:public], path)
 	}
 	return whole
 }
 
 // grants is all that p allows, beside what j may do below /etc.
 func (j *job) grants(p Policy) (all []grant) {
-	for _, path := range j.listed {
+	for _, path := range j.listableEtc {
 		all = append(all, grant{path: path, access: unix.LANDLOCK_ACCESS_FS_READ_DIR})
 	}
-	for _, path := range j.public {
-		all = append(all, grant{path: path, access: reading, public: true})
+	for _, path := range j.readableEtc {
+		all = append(all, grant{path: path, access: readRights, worldReadable: true})
 	}
-	for access, paths := range system {
+	for access, paths := range systemGrants {
 		for _, path := range paths {
 			all = append(all, grant{path: path, access: access})
 		}
 	}
-	for _, path := range p.Read {
-		all = append(all, grant{path: path, access: reading})
+	for _, path := range p.ReadPaths {
+		all = append(all, grant{path: path, access: readRights})
 	}
-	for _, path := range append([]string{p.Workspace, p.Temp}, p.Write...) {
-		all = append(all, grant{path: path, access: changing})
+	for _, path := range append([]string{p.Workspace, p.TempDir}, p.WritePaths...) {
+		all = append(all, grant{path: path, access: writeRights})
 	}
 	return all
 }
 
-// split lets be changed each entry of the workspace that nothing protected is in,
+// splitWorkspace lets be changed each entry of the workspace that nothing protected is in,
 // and not the workspace directory itself: rules can only add.
-func (p Policy) split() Policy {
+func (p Policy) splitWorkspace() Policy {
 	entries, _ := os.ReadDir(p.Workspace)
-	p.Read, p.Write = append(slices.Clone(p.Read), p.Workspace), slices.Clone(p.Write)
+	p.ReadPaths, p.WritePaths = append(slices.Clone(p.ReadPaths), p.Workspace), slices.Clone(p.WritePaths)
 	for _, e := range entries {
-		holds := slices.ContainsFunc(p.Protected, func(path string) bool { return within(filepath.Clean(path), e.Name()) })
+		holds := slices.ContainsFunc(p.Protected, func(path string) bool { return isWithin(filepath.Clean(path), e.Name()) })
 		if !holds && e.Type()&fs.ModeSymlink == 0 {
-			p.Write = append(p.Write, filepath.Join(p.Workspace, e.Name()))
+			p.WritePaths = append(p.WritePaths, filepath.Join(p.Workspace, e.Name()))
 		}
 	}
 	p.Workspace = ""
 	return p
 }
 
-// ruleset is what the calling thread will be held by, where p is the policy of j.
-func (j *job) ruleset(p Policy) (fd int, err error) {
-	attr := handled(j.abi)
+// createRuleset is what the calling thread will be held by, where p is the policy of j.
+func (j *job) createRuleset(p Policy) (fd int, err error) {
+	attr := handledRights(j.abi)
 	if p.Network {
 		attr.Handled_access_net = 0
 	}
@@ -198,7 +198,7 @@ func (j *job) ruleset(p Policy) (fd int, err error) {
 	}
 	fd = int(r)
 	for _, g := range j.grants(p) {
-		if err := permit(fd, g, attr.Handled_access_fs); err != nil {
+		if err := addRule(fd, g, attr.Handled_access_fs); err != nil {
 			unix.Close(fd)
 			return -1, fmt.Errorf("landlock: %s: %w", g.path, err)
 		}
@@ -206,9 +206,9 @@ func (j *job) ruleset(p Policy) (fd int, err error) {
 	return fd, nil
 }
 
-// permit adds g to a ruleset. What is not there, or out of reach, cannot be
+// addRule adds g to a ruleset. What is not there, or out of reach, cannot be
 // used anyway.
-func permit(ruleset int, g grant, known uint64) error {
+func addRule(ruleset int, g grant, known uint64) error {
 	fd, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || err == unix.ENOTDIR || err == unix.ELOOP {
@@ -221,12 +221,12 @@ func permit(ruleset int, g grant, known uint64) error {
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return err
 	}
-	if g.public && stat.Mode&0o004 == 0 {
+	if g.worldReadable && stat.Mode&0o004 == 0 {
 		return nil
 	}
 	access := g.access & known
 	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
-		access &= onFiles
+		access &= fileRights
 	}
 	if access == 0 {
 		return nil
@@ -239,16 +239,16 @@ func permit(ruleset int, g grant, known uint64) error {
 	return nil
 }
 
-// enforce holds the calling thread, and what it starts, by a ruleset.
-func enforce(ruleset int) error {
+// restrictSelf holds the calling thread, and what it starts, by a ruleset.
+func restrictSelf(ruleset int) error {
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0, 0); errno != 0 {
 		return fmt.Errorf("landlock: %w", errno)
 	}
 	return nil
 }
 
-// landlock is the ABI of the kernel's Landlock, at least 1.
-func landlock() (abi int, err error) {
+// landlockABI is the ABI of the kernel's Landlock, at least 1.
+func landlockABI() (abi int, err error) {
 	r, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return 0, fmt.Errorf("landlock: %w", errno)

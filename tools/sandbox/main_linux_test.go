@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.HaveTime()
-	sandbox.Child()
+	sandbox.RunIfHelper()
 	if len(os.Args) > 1 && os.Args[1] == role {
 		os.Exit(asCaller(os.Args[2:]))
 	}

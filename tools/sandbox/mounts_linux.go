@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A tree is a mount that was taken out, to be put writable where path is.
-type tree struct {
+// A detachedMount is a mount that was taken out, to be put writable where path is.
+type detachedMount struct {
 	path string
 	fd   int
 }
 
-// isolate gives the helper, alone in its namespaces, a view of the file system
+// isolateMounts gives the helper, alone in its namespaces, a view of the file system
 // that can only be read but for what p lets change, with its own /proc, /tmp and
 // /dev/shm. It enters into p what that changes.
-func isolate(p *Policy) error {
+func isolateMounts(p *Policy) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("own mounts: %w", err)
 	}
@@ -26,11 +26,11 @@ func isolate(p *Policy) error {
 	if err != nil {
 		return err
 	}
-	writable := append([]string{p.Workspace, p.Temp}, p.Write...)
+	writable := append([]string{p.Workspace, p.TempDir}, p.WritePaths...)
 	slices.Sort(writable) // what is above comes first
-	var trees []tree
+	var trees []detachedMount
 	for _, path := range slices.Compact(writable) {
-		if t, err := takeOut(path); err == nil { // what is not there cannot be changed
+		if t, err := cloneMount(path); err == nil { // what is not there cannot be changed
 			trees = append(trees, t)
 		}
 	}
@@ -38,63 +38,63 @@ func isolate(p *Policy) error {
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &readOnly); err != nil {
 		return fmt.Errorf("read-only mounts: %w", err)
 	}
-	if i := slices.IndexFunc(trees, func(t tree) bool { return t.path == p.Temp }); i >= 0 && ownTmp(*p, dir) {
-		trees[i].path, p.Temp = "/tmp", "/tmp"
+	if i := slices.IndexFunc(trees, func(t detachedMount) bool { return t.path == p.TempDir }); i >= 0 && canReplaceTmp(*p, dir) {
+		trees[i].path, p.TempDir = "/tmp", "/tmp"
 	}
 	if unix.Mount("tmpfs", "/dev/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777") == nil {
-		p.Write = append(p.Write, "/dev/shm")
+		p.WritePaths = append(p.WritePaths, "/dev/shm")
 	}
 	// A container may forbid it. The old one then shows other processes, which
 	// Landlock keeps from being looked into.
 	_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	for _, t := range trees {
-		if err := t.put(); err != nil {
+		if err := t.attach(); err != nil {
 			return fmt.Errorf("mount %s: %w", t.path, err)
 		}
 	}
-	for _, path := range p.still {
-		if err := guard(filepath.Dir(path), filepath.Base(path), map[string]bool{}); err != nil {
+	for _, path := range p.readOnlyFiles {
+		if err := mountReadOnly(filepath.Dir(path), filepath.Base(path), map[string]bool{}); err != nil {
 			return fmt.Errorf("protect %s: %w", path, err)
 		}
 	}
 	protected := p.Protected
-	if p.Lasting { // what is not there cannot be mounted on, but is in a directory that can
+	if p.LongRunning { // what is not there cannot be mounted on, but is in a directory that can
 		for _, path := range p.Protected {
-			protected = append(above(path), protected...)
+			protected = append(parentDirs(path), protected...)
 		}
 	}
 	held := map[string]bool{}
 	for _, path := range protected {
-		if err := guard(p.Workspace, path, held); err != nil {
+		if err := mountReadOnly(p.Workspace, path, held); err != nil {
 			return fmt.Errorf("protect %s: %w", path, err)
 		}
 	}
 	return os.Chdir(dir) // the same directory, where it can be written
 }
 
-// ownTmp reports whether the private temp directory can take the place of /tmp:
+// canReplaceTmp reports whether the private temp directory can take the place of /tmp:
 // nothing that the command needs may be hidden below it.
-func ownTmp(p Policy, dir string) bool {
-	return !slices.ContainsFunc(slices.Concat([]string{dir, p.Workspace}, p.Read, p.Write), func(path string) bool {
-		return within(path, "/tmp")
+func canReplaceTmp(p Policy, dir string) bool {
+	return !slices.ContainsFunc(slices.Concat([]string{dir, p.Workspace}, p.ReadPaths, p.WritePaths), func(path string) bool {
+		return isWithin(path, "/tmp")
 	})
 }
 
-func takeOut(path string) (tree, error) {
+func cloneMount(path string) (detachedMount, error) {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
-	return tree{path, fd}, err
+	return detachedMount{path, fd}, err
 }
 
-func (t tree) put() error {
+func (t detachedMount) attach() error {
 	defer unix.Close(t.fd)
 	return unix.MoveMount(t.fd, "", unix.AT_FDCWD, t.path, unix.MOVE_MOUNT_F_EMPTY_PATH)
 }
 
-// guard makes a path of the workspace, if it is there, read-only, and every
+// mountReadOnly makes a path of the workspace, if it is there, read-only, and every
 // directory on the way to it a mount (held has those that are one), for what is
 // mounted on cannot be moved away. Links are left to the comparison afterwards.
-func guard(workspace, path string, held map[string]bool) error {
-	for _, part := range append(above(path), path) {
+func mountReadOnly(workspace, path string, held map[string]bool) error {
+	for _, part := range append(parentDirs(path), path) {
 		full := filepath.Join(workspace, part)
 		info, err := os.Lstat(full)
 		if err != nil || info.Mode()&os.ModeSymlink != 0 || part != path && !info.IsDir() {
@@ -104,11 +104,11 @@ func guard(workspace, path string, held map[string]bool) error {
 			continue
 		}
 		held[part] = true
-		t, err := takeOut(full)
+		t, err := cloneMount(full)
 		if err != nil {
 			return err
 		}
-		if err := t.put(); err != nil {
+		if err := t.attach(); err != nil {
 			return err
 		}
 	}

@@ -25,10 +25,10 @@ mkdir -p a/b; cd a/b; git init -q .; echo 1 > f; git add f; git commit -qm one; 
 git clone -q a/b two; cd two; git log --oneline | grep -q one`
 	const again = `for d in . w a/b two; do cd $d; echo 3 >> f; git commit -qam three; git log --oneline | grep -q three; git status --short f; cd "$OLDPWD"; done
 git -C two fetch -q; test "$(git config user.name)" = me`
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			if err := os.RemoveAll(p.at("workspace/.git")); err != nil {
 				t.Fatal(err)
 			}
@@ -47,10 +47,10 @@ func TestInnerGitFolders(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			if err := os.RemoveAll(p.at("workspace/.git")); err != nil {
 				t.Fatal(err)
 			}
@@ -123,10 +123,10 @@ func TestNestedRepositories(t *testing.T) {
 	for name, command := range commands {
 		script += fmt.Sprintf("(mkdir '%s'; cd '%[1]s'; %s)\n", name, command)
 	}
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			out, _ := p.run(script)
 			for name := range commands {
 				if !strings.Contains(out, name+"/") {
@@ -159,10 +159,10 @@ func TestBareLayout(t *testing.T) {
 		{"a common folder", head + "mkdir -p x/objects x/refs; echo x > commondir; printf '[core]\\n\\tfsmonitor = evil\\n' > x/config", "HEAD"},
 		{"around what was there", "mkdir refs; printf '[core]\\n\\tfsmonitor = evil\\n' > config", "refs"},
 	}
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			script := ""
 			for _, test := range tests {
 				p.write("workspace/"+test.name+"/src/old", "")
@@ -200,13 +200,13 @@ func TestSearchIsNotDrowned(t *testing.T) {
 printf '[core]\n\tfsmonitor = evil\n' | tee src/.git/config > new/x/.git/config
 (cd aaa; seq 21000 | xargs touch); (cd bbb; seq 2100 | xargs mkdir); (cd src; seq 2000 | xargs touch)
 chmod 111 new src`
-	for _, s := range settings() {
-		if s.spaces || s.uid != settings()[0].uid {
+	for _, s := range setups() {
+		if s.spaces || s.uid != setups()[0].uid {
 			continue // one will do: it takes many files
 		}
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			p.write("workspace/src/x", "")
 			p.hand()
 			out, _ := p.run(command)
@@ -224,10 +224,10 @@ chmod 111 new src`
 func TestFarRepositories(t *testing.T) {
 	deep := strings.Repeat("d/", 66)
 	far := "workspace/" + deep + "mine"
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			p.write(far+"/.git/config", "[alias]\n\tx = !mine\n")
 			p.hand()
 			if out, _ := p.run("touch f 1/f; rm -r .git/x 2>&-"); strings.Contains(out, "[") {
@@ -260,10 +260,10 @@ func TestHooksPath(t *testing.T) {
 		{"included", "[include]\n\tpath = ../.gitconfig\n", "[core]\n\thookspath = ./tools/hooks\n", "tools/hooks"},
 		{"husky", "[core]\n\thooksPath = .husky/_\n", "", ".husky"},
 	}
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			script := ""
 			for _, test := range tests {
 				at := "workspace/" + test.name + "/"
@@ -293,10 +293,10 @@ func TestWorktree(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			p.env = append(p.env, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
 			p.git("outside", "init", "-q")
 			p.git("outside", "add", "file")

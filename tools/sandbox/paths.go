@@ -10,10 +10,10 @@ import (
 	"parley/tools/places"
 )
 
-// inHome are the files and directories below the home directory that builds need:
+// homeToolchains are the files and directories below the home directory that builds need:
 // toolchains and what they have downloaded. Nothing in them is a secret; so git's
 // config is here and its credentials are not.
-var inHome = []string{
+var homeToolchains = []string{
 	".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes",
 	"bin", ".local/bin", ".local/lib",
 	"go", "sdk", // Go
@@ -24,13 +24,13 @@ var inHome = []string{
 	".m2/repository", ".gradle/wrapper", ".gradle/caches", ".dotnet", ".nuget/packages", ".ghcup", ".elan",
 }
 
-// inEnv are the variables that name the directory of a toolchain.
-var inEnv = []string{"GOROOT", "GOPATH", "GOMODCACHE", "RUSTUP_HOME", "JAVA_HOME", "VIRTUAL_ENV", "NVM_DIR", "PNPM_HOME"}
+// toolchainVariables are the variables that name the directory of a toolchain.
+var toolchainVariables = []string{"GOROOT", "GOPATH", "GOMODCACHE", "RUSTUP_HOME", "JAVA_HOME", "VIRTUAL_ENV", "NVM_DIR", "PNPM_HOME"}
 
-// Readable is what a command usually needs to read beside the system and the
+// ReadablePaths is what a command usually needs to read beside the system and the
 // workspace: toolchains in the home directory and on the PATH of environ. Secrets,
 // which lie in other places of the home directory, are not in it.
-func Readable(environ []string) []string {
+func ReadablePaths(environ []string) []string {
 	var named []string
 	home := ""
 	for _, entry := range environ {
@@ -38,43 +38,43 @@ func Readable(environ []string) []string {
 		switch {
 		case name == "HOME":
 			home = value
-		case name == "PATH", slices.Contains(inEnv, name):
+		case name == "PATH", slices.Contains(toolchainVariables, name):
 			named = append(named, filepath.SplitList(value)...)
 		}
 	}
 	if filepath.IsAbs(home) {
-		for _, path := range inHome {
+		for _, path := range homeToolchains {
 			named = append(named, filepath.Join(home, path))
 		}
 	}
 	var out []string
 	for _, path := range named {
 		path = filepath.Clean(path)
-		if filepath.IsAbs(path) && !private(path, home) && exists(path) && !slices.Contains(out, path) {
+		if filepath.IsAbs(path) && !exposesSecrets(path, home) && exists(path) && !slices.Contains(out, path) {
 			out = append(out, path)
 		}
 	}
 	return out
 }
 
-// secrets are the directories below the home directory that are never in [Readable],
+// secretDirs are the directories below the home directory that are never in [Readable],
 // whatever a variable says.
-var secrets = []string{
+var secretDirs = []string{
 	".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".password-store", ".netrc", ".config", ".local/share", ".local/state",
 }
 
-// private reports whether reading path would give away secrets of home: by
+// exposesSecrets reports whether reading path would give away secrets of home: by
 // being it, by holding it, or by being or holding one of the known places.
-func private(path, home string) bool {
+func exposesSecrets(path, home string) bool {
 	if home == "" {
 		return path == "/"
 	}
-	if within(home, path) {
+	if isWithin(home, path) {
 		return true
 	}
-	return slices.ContainsFunc(secrets, func(s string) bool {
+	return slices.ContainsFunc(secretDirs, func(s string) bool {
 		s = filepath.Join(home, s)
-		return within(s, path) || path == s
+		return isWithin(s, path) || path == s
 	})
 }
 
@@ -93,7 +93,7 @@ func (p Policy) Check() error {
 	if why := table.Directory(filepath.Clean(p.Workspace)); why != "" {
 		return fmt.Errorf("the folder is no workspace: it %s. Start in a project's folder", why)
 	}
-	for _, path := range p.Write {
+	for _, path := range p.WritePaths {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
 		}

@@ -10,8 +10,8 @@ import (
 
 func TestProfile(t *testing.T) {
 	p := Policy{
-		Workspace: "/Users/me/src/it's \"mine\"", Temp: "/private/tmp/parley-1",
-		Read: []string{"/Users/me/go"}, Write: []string{"/Users/me/Library/Caches/parley"},
+		Workspace: "/Users/me/src/it's \"mine\"", TempDir: "/private/tmp/parley-1",
+		ReadPaths: []string{"/Users/me/go"}, WritePaths: []string{"/Users/me/Library/Caches/parley"},
 		Protected: []string{".git/hooks", ".envrc"},
 	}
 	for _, test := range []struct {
@@ -50,7 +50,7 @@ func TestDenied(t *testing.T) {
 		{"", ""},
 	}
 	for _, test := range tests {
-		got, ok := Denied(test.output)
+		got, ok := ExplainDenial(test.output)
 		if got != test.want || ok != (test.want != "") {
 			t.Errorf("%.60q: got %q, %v, want %q", test.output, got, ok, test.want)
 		}
@@ -91,7 +91,7 @@ func TestReadable(t *testing.T) {
 		{"a relative home", []string{"HOME=x"}, nil},
 	}
 	for _, test := range tests {
-		got := Readable(test.environ)
+		got := ReadablePaths(test.environ)
 		slices.Sort(got)
 		slices.Sort(test.want)
 		if !slices.Equal(got, test.want) {
@@ -188,8 +188,8 @@ func TestJoinWorktree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := Policy{Workspace: workspace, Lasting: test.lasting}
-		p.joinWorktree(!test.without)
+		p := Policy{Workspace: workspace, LongRunning: test.lasting}
+		p.allowWorktree(!test.without)
 		var read, written []string
 		if test.read {
 			read = []string{git}
@@ -197,8 +197,8 @@ func TestJoinWorktree(t *testing.T) {
 		if test.write {
 			written = []string{own, filepath.Join(git, "objects"), filepath.Join(git, "refs")}
 		}
-		if !slices.Equal(p.Read, read) || !slices.Equal(p.Write, written) || test.write != slices.Contains(p.still, filepath.Join(own, "commondir")) {
-			t.Errorf("%s: reads %q, writes %q, keeps %q", test.name, p.Read, p.Write, p.still)
+		if !slices.Equal(p.ReadPaths, read) || !slices.Equal(p.WritePaths, written) || test.write != slices.Contains(p.readOnlyFiles, filepath.Join(own, "commondir")) {
+			t.Errorf("%s: reads %q, writes %q, keeps %q", test.name, p.ReadPaths, p.WritePaths, p.readOnlyFiles)
 		}
 	}
 }

@@ -23,22 +23,22 @@ func Profile(p Policy) string {
 	line("(allow file-read-metadata)")
 	line(`(allow file-read* (literal "/"))`)
 	for _, path := range []string{"/usr", "/bin", "/sbin", "/System", "/Library", "/opt", "/Applications", "/private/etc", "/private/var/db", "/dev"} {
-		line("(allow file-read* (subpath %s))", quoted(path))
+		line("(allow file-read* (subpath %s))", quoteSeatbelt(path))
 	}
-	for _, path := range p.Read {
-		line("(allow file-read* (subpath %s))", quoted(path))
+	for _, path := range p.ReadPaths {
+		line("(allow file-read* (subpath %s))", quoteSeatbelt(path))
 	}
 	line(`(allow file-write* (literal "/dev/null") (literal "/dev/zero"))`)
-	for _, path := range append([]string{p.Workspace, p.Temp}, p.Write...) {
+	for _, path := range append([]string{p.Workspace, p.TempDir}, p.WritePaths...) {
 		if path != "" {
-			line("(allow file-read* file-write* (subpath %s))", quoted(path))
+			line("(allow file-read* file-write* (subpath %s))", quoteSeatbelt(path))
 		}
 	}
 	for _, path := range p.Protected {
 		full := filepath.Join(p.Workspace, path)
-		line("(deny file-write* (subpath %s))", quoted(full))
-		for dir := filepath.Dir(full); within(dir, p.Workspace) && dir != p.Workspace; dir = filepath.Dir(dir) {
-			line("(deny file-write-unlink (literal %s))", quoted(dir)) // it could be moved away, and another put in its place
+		line("(deny file-write* (subpath %s))", quoteSeatbelt(full))
+		for dir := filepath.Dir(full); isWithin(dir, p.Workspace) && dir != p.Workspace; dir = filepath.Dir(dir) {
+			line("(deny file-write-unlink (literal %s))", quoteSeatbelt(dir)) // it could be moved away, and another put in its place
 		}
 	}
 	if p.Network {
@@ -52,7 +52,7 @@ func Profile(p Policy) string {
 	return b.String()
 }
 
-// quoted is a path as a string of the profile's language.
-func quoted(path string) string {
+// quoteSeatbelt is a path as a string of the profile's language.
+func quoteSeatbelt(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(filepath.Clean(path)) + `"`
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // kept are the contents of what was moved away from name.
-func (p *place) kept(name string) (all []string) {
+func (p *fixture) kept(name string) (all []string) {
 	p.t.Helper()
 	files, _ := filepath.Glob(p.at("home/.cache/parley/undone/*/*/" + name))
 	for _, file := range files {
@@ -28,7 +28,7 @@ func (p *place) kept(name string) (all []string) {
 }
 
 // own writes a file as the caller would.
-func (p *place) own(name, content string) {
+func (p *fixture) own(name, content string) {
 	p.t.Helper()
 	p.write(name, content)
 	for _, at := range []string{name, filepath.Dir(name)} {
@@ -40,7 +40,7 @@ func (p *place) own(name, content string) {
 
 // beside runs command, and lets a user work once it has started; the command
 // goes on when that is done.
-func (p *place) beside(command string, work func()) (output string) {
+func (p *fixture) beside(command string, work func()) (output string) {
 	p.t.Helper()
 	p.own("workspace/d/x", "")
 	cmd := p.caller("/bin/sh", "-c", command+"; echo 1 > d/started; until test -e d/go; do sleep 0.01; done")
@@ -59,7 +59,7 @@ func (p *place) beside(command string, work func()) (output string) {
 // What a user does to a protected path while a command runs is not lost: it
 // stays, or it is kept and the place is named.
 func TestOwnWork(t *testing.T) {
-	for _, s := range settings() {
+	for _, s := range setups() {
 		for _, lasting := range []bool{false, true} {
 			name := s.name + ", a command"
 			if lasting {
@@ -67,8 +67,8 @@ func TestOwnWork(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				p := newPlace(t, s)
-				p.policy.Lasting = lasting
+				p := newFixture(t, s)
+				p.policy.LongRunning = lasting
 				out := p.beside("true", func() {
 					p.own("workspace/.git/config", "[remote \"mine\"]\n")
 					p.own("workspace/.git/hooks/mine", "mine\n")
@@ -98,11 +98,11 @@ func TestOwnWork(t *testing.T) {
 
 // A server cannot change what git runs, also where nothing is put back.
 func TestLasting(t *testing.T) {
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
-			p.policy.Lasting = true
+			p := newFixture(t, s)
+			p.policy.LongRunning = true
 			p.beside("for f in config commondir config.worktree hooks/old hooks/pre-commit; do echo evil > .git/$f; done; mv .git .git2; rm -r .git; echo fine > d/x", func() {})
 			p.untouched()
 			if got := p.read("workspace/.git/commondir") + p.read("workspace/d/x"); got != "fine\n" {
@@ -115,11 +115,11 @@ func TestLasting(t *testing.T) {
 // A server leaves no repository that runs anything: when it has ended, what sets
 // one up is aside.
 func TestLastingRepositories(t *testing.T) {
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
-			p.policy.Lasting = true
+			p := newFixture(t, s)
+			p.policy.LongRunning = true
 			p.write("workspace/mine/.git/config", "[alias]\n\tx = !mine\n")
 			p.own("workspace/src/x", "")
 			p.hand()
@@ -137,10 +137,10 @@ func TestLastingRepositories(t *testing.T) {
 
 // What is in the way and too large for the shelf stays by another name.
 func TestTooLarge(t *testing.T) {
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			out, _ := p.run("truncate -s 65M .envrc")
 			left, _ := filepath.Glob(p.at("workspace/.envrc.undone-*"))
 			if len(left) != 1 || !strings.Contains(out, "kept in "+left[0]) {
@@ -165,11 +165,11 @@ func TestMovedAway(t *testing.T) {
 		{"removed", "rm -rf .git", true},
 		{"removed, with another in its place", "rm -rf .git; mkdir -p x/hooks; echo evil > x/config; mv x .git", true},
 	}
-	for _, s := range settings() {
+	for _, s := range setups() {
 		for _, test := range tests {
 			t.Run(s.name+", "+test.name, func(t *testing.T) {
 				t.Parallel()
-				p := newPlace(t, s)
+				p := newFixture(t, s)
 				p.own("workspace/.git/objects/aa/bb", "object")
 				p.hand()
 				out, _ := p.run(test.command)

@@ -65,28 +65,28 @@ import (
 // not exist is skipped. The zero value but for Workspace is the strict one.
 type Policy struct {
 	Workspace string   // read and written; must neither be nor hold the home directory
-	Temp      string   // private temp directory, and the command's /tmp; "": made, and removed by cleanup
-	Read      []string // further files and directories to read; see [Readable]
-	Write     []string // further files and directories to read and write
+	TempDir      string   // private temp directory, and the command's /tmp; "": made, and removed by cleanup
+	ReadPaths      []string // further files and directories to read; see [Readable]
+	WritePaths     []string // further files and directories to read and write
 	Protected []string // files and directories that keep their content, relative to Workspace; absent ones stay absent
 	Network   bool     // may open IP sockets, to anywhere; Unix sockets stay closed
 	Env       []string // the whole environment; nothing of the caller's own is added but TMPDIR
-	Lasting   bool     // runs beside a user's own work, as a server does: nothing is put back but what sets up new repositories, more is read-only
-	Undone    string   // directory that keeps what was in the place of a protected path; "": one of the workspace's own in the cache directory
+	LongRunning   bool     // runs beside a user's own work, as a server does: nothing is put back but what sets up new repositories, more is read-only
+	QuarantineDir    string   // directory that keeps what was in the place of a protected path; "": one of the workspace's own in the cache directory
 
-	still    []string // files in Write that are read-only, if there are namespaces
-	far      []string // git directories in Write
-	looked   []string // directories that repositories were looked for in
-	parts    []string // files that make a git directory with others, which were not there
-	searched bool     // these are all there are
-	since    int      // when that was, in nanoseconds since 1970
+	readOnlyFiles    []string // files in Write that are read-only, if there are namespaces
+	outsideGitDirs      []string // git directories in Write
+	searchedDirs   []string // directories that repositories were looked for in
+	layoutParts    []string // files that make a git directory with others, which were not there
+	searchComplete bool     // these are all there are
+	searchedAt    int      // when that was, in nanoseconds since 1970
 }
 
 // Protected is what configures or runs programs for parley, git and the shell
 // from inside a workspace. With .git/config in a policy, the same is protected of
 // all repositories of the workspace, and their hooks wherever they are in it.
 func Protected() []string {
-	return append([]string{".parley", ".mcp.json", ".envrc"}, configures(".git")...)
+	return append([]string{".parley", ".mcp.json", ".envrc"}, gitConfigPaths(".git")...)
 }
 
 // A Backend is what the system offers to hold commands with.
@@ -94,20 +94,20 @@ type Backend struct {
 	Name    string   // "landlock+seccomp+pidns", "landlock+seccomp", "seatbelt"; "" if there is none
 	ABI     int      // of Landlock; 0 if there is none
 	Details []string // what else a user may want to know, one fact each
-	Why     string   // what is missing, where Name is ""
+	Reason     string   // what is missing, where Name is ""
 }
 
-// OK reports whether commands can be held at all.
-func (b Backend) OK() bool { return b.Name != "" }
+// Available reports whether commands can be held at all.
+func (b Backend) Available() bool { return b.Name != "" }
 
-// within reports whether path is dir or below it; both are clean.
-func within(path, dir string) bool {
+// isWithin reports whether path is dir or below it; both are clean.
+func isWithin(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+string(filepath.Separator))
 }
 
-// tempDir makes a private temp directory, unless the policy names one.
-func tempDir(p *Policy) (remove func(), err error) {
-	if p.Temp != "" {
+// makeTempDir makes a private temp directory, unless the policy names one.
+func makeTempDir(p *Policy) (remove func(), err error) {
+	if p.TempDir != "" {
 		return func() {}, nil
 	}
 	dir, err := os.MkdirTemp("", "parley-sandbox-")
@@ -117,6 +117,6 @@ func tempDir(p *Policy) (remove func(), err error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err
 	}
-	p.Temp = dir
+	p.TempDir = dir
 	return func() { _ = os.RemoveAll(dir) }, nil
 }

@@ -17,46 +17,46 @@ import (
 	"parley/tools/sandbox"
 )
 
-// A setting is who calls Command, and whether namespaces are there.
-type setting struct {
+// A setup is who calls Command, and whether namespaces are there.
+type setup struct {
 	name   string
 	uid    int
 	spaces bool
 }
 
-// settings are all that can be had here.
-func settings() []setting {
+// setups are all that can be had here.
+func setups() []setup {
 	uids := []int{os.Getuid()}
 	if os.Getuid() == 0 {
 		uids = append(uids, 65534)
 	}
-	var out []setting
+	var out []setup
 	for _, uid := range uids {
 		for _, spaces := range []bool{true, false} {
 			name := fmt.Sprintf("uid %d, no namespaces", uid)
 			if spaces {
 				name = fmt.Sprintf("uid %d", uid)
 			}
-			out = append(out, setting{name, uid, spaces})
+			out = append(out, setup{name, uid, spaces})
 		}
 	}
 	return out
 }
 
-// A place is a workspace with what is around it.
-type place struct {
+// A fixture is a workspace with what is around it.
+type fixture struct {
 	t    *testing.T
 	base string
-	setting
+	setup
 	policy sandbox.Policy
 	env    []string // of the caller
 }
 
-// newPlace is not in /tmp, so that the command's /tmp can be its own.
-func newPlace(t *testing.T, s setting) *place {
+// newFixture is not in /tmp, so that the command's /tmp can be its own.
+func newFixture(t *testing.T, s setup) *fixture {
 	t.Helper()
-	if b := sandbox.Probe(); !b.OK() {
-		t.Skipf("nothing can be held here: %s", b.Why)
+	if b := sandbox.Probe(); !b.Available() {
+		t.Skipf("nothing can be held here: %s", b.Reason)
 	} else if s.spaces && !strings.Contains(b.Name, "pidns") {
 		t.Skipf("there are no namespaces here: %v", b.Details)
 	}
@@ -65,7 +65,7 @@ func newPlace(t *testing.T, s setting) *place {
 		t.Skip(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(base) })
-	p := &place{t: t, base: base, setting: s}
+	p := &fixture{t: t, base: base, setup: s}
 	p.write("outside/file", "canary")
 	p.write("home/.ssh/id_ed25519", "canary")
 	p.write("home/.bash_history", "canary")
@@ -84,7 +84,7 @@ func newPlace(t *testing.T, s setting) *place {
 	env := []string{"HOME=" + p.at("home"), "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0"}
 	p.policy = sandbox.Policy{
 		Workspace: p.at("workspace"), Protected: sandbox.Protected(), Env: env,
-		Read: append(sandbox.Readable(env), p.at("bin")),
+		ReadPaths: append(sandbox.ReadablePaths(env), p.at("bin")),
 	}
 	p.env = append(slices.Clone(env), "OPENAI_API_KEY=sk-canary")
 	if !s.spaces {
@@ -93,9 +93,9 @@ func newPlace(t *testing.T, s setting) *place {
 	return p
 }
 
-func (p *place) at(name string) string { return filepath.Join(p.base, name) }
+func (p *fixture) at(name string) string { return filepath.Join(p.base, name) }
 
-func (p *place) write(name, content string) {
+func (p *fixture) write(name, content string) {
 	p.t.Helper()
 	file := p.at(name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -107,7 +107,7 @@ func (p *place) write(name, content string) {
 }
 
 // program puts the test program where everybody can execute it.
-func (p *place) program() {
+func (p *fixture) program() {
 	p.t.Helper()
 	exe, err := os.Executable()
 	if err == nil {
@@ -127,7 +127,7 @@ func (p *place) program() {
 }
 
 // read is a file's content; "" if there is none, and what it is if no file.
-func (p *place) read(name string) string {
+func (p *fixture) read(name string) string {
 	if info, err := os.Stat(p.at(name)); err == nil && !info.Mode().IsRegular() {
 		return info.Mode().String()
 	}
@@ -136,7 +136,7 @@ func (p *place) read(name string) string {
 }
 
 // caller is somebody who runs argv in the sandbox.
-func (p *place) caller(argv ...string) *exec.Cmd {
+func (p *fixture) caller(argv ...string) *exec.Cmd {
 	p.t.Helper()
 	text, err := json.Marshal(p.policy)
 	if err != nil {
@@ -149,7 +149,7 @@ func (p *place) caller(argv ...string) *exec.Cmd {
 	return cmd
 }
 
-func (p *place) credential() *syscall.Credential {
+func (p *fixture) credential() *syscall.Credential {
 	if p.uid == os.Getuid() {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (p *place) credential() *syscall.Credential {
 }
 
 // run runs a shell command in the sandbox.
-func (p *place) run(command string) (output string, status int) {
+func (p *fixture) run(command string) (output string, status int) {
 	p.t.Helper()
 	cmd := p.caller("/bin/sh", "-c", command)
 	out, err := cmd.CombinedOutput()
@@ -169,9 +169,9 @@ func (p *place) run(command string) (output string, status int) {
 
 // No escape works, whoever calls; without namespaces those that the package says.
 func TestEscapes(t *testing.T) {
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			heard := p.listen()
 			victim := exec.Command("sleep", "1000")
 			victim.SysProcAttr = &syscall.SysProcAttr{Credential: p.credential()}
@@ -232,8 +232,8 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// untouched fails if a protected path is not what newPlace made.
-func (p *place) untouched() {
+// untouched fails if a protected path is not what newFixture made.
+func (p *fixture) untouched() {
 	p.t.Helper()
 	for name, want := range map[string]string{
 		".git/config": "[core]\n", ".git/hooks/old": "#!/bin/sh\n", ".git/hooks/pre-commit": "",
@@ -254,7 +254,7 @@ type listener struct {
 	stop func() (connections int)
 }
 
-func (p *place) listen() listener {
+func (p *fixture) listen() listener {
 	p.t.Helper()
 	l := listener{target: target{Workspace: p.at("workspace"), Outside: p.at("outside"), Home: p.at("home")}}
 	heard := make(chan int)
@@ -335,10 +335,10 @@ func TestEtc(t *testing.T) {
 	if len(secret) == 0 {
 		t.Skip("everything in /etc is for everybody")
 	}
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			out, _ := p.run("for f in " + strings.Join(secret, " ") + "; do head -c 1 $f > /dev/null 2>&1 && echo $f; done; head -c 1 /etc/passwd > /dev/null && ls /etc > /dev/null && echo fine")
 			if out != "fine\n" {
 				t.Errorf("it reads %s", out)

@@ -18,45 +18,45 @@ import (
 // is left out, and told if it is new.
 const (
 	maxDepth   = maxLevels
-	maxFolders = 2000
-	maxNames   = 20_000
-	part       = 512 // names of a directory that are read before it is the turn of others
+	maxSearchDirs = 2000
+	maxSearchNames   = 20_000
+	readBatch       = 512 // names of a directory that are read before it is the turn of others
 )
 
 // A search goes through the directories of a workspace: through those where one worked
 // before a command, then through those that are new, then through all others. So
 // nothing that a command makes keeps it from looking where it matters.
 type search struct {
-	*repos
+	*repositories
 	since   time.Time // what has changed before is not new; zero: nothing is
-	all     bool      // those where one worked before were all there were: others are new
-	until   time.Time // when it gives up, unless zero
-	folders int       // looked into at most, unless zero
-	names   int       // read at most of directories with many, unless zero
-	was     map[string]bool
+	knewAll     bool      // those where one worked before were all there were: others are new
+	deadline   time.Time // when it gives up, unless zero
+	maxDirs int       // looked into at most, unless zero
+	maxNames   int       // read at most of directories with many, unless zero
+	knownDirs     map[string]bool
 	queues  [3][]visit // the first goes first
-	looked  []string   // directories it has looked into
-	read    int        // names
-	left    []visit
+	searchedDirs  []string   // directories it has looked into
+	namesRead    int        // names
+	leftOut    []visit
 }
 
 // A visit is a directory that is to be looked into.
 type visit struct {
 	dir  string
-	new  bool     // it has changed or been moved, or is in one that was
-	rest *os.File // of a directory with many names: those that were not read yet
+	isNew  bool     // it has changed or been moved, or is in one that was
+	unread *os.File // of a directory with many names: those that were not read yet
 }
 
-// begin looks at the directories that were there before, and puts the rest of the work
+// start looks at the directories that were there before, and puts the rest of the work
 // in order.
-func (s *search) begin(before []string) {
+func (s *search) start(before []string) {
 	if len(before) == 0 {
 		before = []string{"."}
 	}
-	s.was = make(map[string]bool, len(before))
+	s.knownDirs = make(map[string]bool, len(before))
 	for _, dir := range before {
-		s.was[dir] = true
-		s.look(dir)
+		s.knownDirs[dir] = true
+		s.protectRepository(dir)
 		s.queues[0] = append(s.queues[0], visit{dir: dir})
 	}
 }
@@ -66,45 +66,45 @@ func (s *search) begin(before []string) {
 func (s *search) run() []visit {
 	for rank := 0; rank < len(s.queues); rank++ {
 		for len(s.queues[rank]) > 0 {
-			if s.folders > 0 && len(s.looked) >= s.folders || !s.until.IsZero() && time.Now().After(s.until) {
+			if s.maxDirs > 0 && len(s.searchedDirs) >= s.maxDirs || !s.deadline.IsZero() && time.Now().After(s.deadline) {
 				for _, v := range slices.Concat(s.queues[:]...) {
-					s.leave(v)
+					s.leaveOut(v)
 				}
-				return s.left
+				return s.leftOut
 			}
 			v := s.queues[rank][0]
 			s.queues[rank] = s.queues[rank][1:]
-			if v.rest != nil && s.names > 0 && s.read > s.names {
-				s.leave(v)
+			if v.unread != nil && s.maxNames > 0 && s.namesRead > s.maxNames {
+				s.leaveOut(v)
 				continue
 			}
-			if s.visit(v) {
+			if s.searchDir(v) {
 				rank = 0 // it has found directories that may go first
 			}
 		}
 	}
-	return s.left
+	return s.leftOut
 }
 
-func (s *search) leave(v visit) {
-	v.rest.Close() // which may be nil, and then says so
-	s.left = append(s.left, v)
+func (s *search) leaveOut(v visit) {
+	v.unread.Close() // which may be nil, and then says so
+	s.leftOut = append(s.leftOut, v)
 }
 
-// open opens a directory, also one that a command has made unreadable.
-func (s *search) open(v visit) (*os.File, error) {
+// openDir opens a directory, also one that a command has made unreadable.
+func (s *search) openDir(v visit) (*os.File, error) {
 	at := filepath.Join(s.workspace, v.dir)
 	f, err := os.Open(at)
-	if (v.new || s.was[v.dir]) && errors.Is(err, fs.ErrPermission) {
-		unseal(s.root, v.dir)
+	if (v.isNew || s.knownDirs[v.dir]) && errors.Is(err, fs.ErrPermission) {
+		makeReadable(s.root, v.dir)
 		return os.Open(at)
 	}
 	return f, err
 }
 
-// unseal lets the directory dir be read, and all on the way to it.
-func unseal(root *os.Root, dir string) {
-	for _, name := range append(above(dir), dir) {
+// makeReadable lets the directory dir be read, and all on the way to it.
+func makeReadable(root *os.Root, dir string) {
+	for _, name := range append(parentDirs(dir), dir) {
 		info, err := root.Lstat(name)
 		if err == nil && info.IsDir() && info.Mode().Perm()&0o500 != 0o500 {
 			_ = root.Chmod(name, info.Mode().Perm()|0o700)
@@ -112,38 +112,38 @@ func unseal(root *os.Root, dir string) {
 	}
 }
 
-// visit reads names of a directory, and looks at the directories in it. It reports whether
+// searchDir reads names of a directory, and looks at the directories in it. It reports whether
 // there is more to do.
-func (s *search) visit(v visit) (more bool) {
-	dir := v.rest
+func (s *search) searchDir(v visit) (more bool) {
+	dir := v.unread
 	if dir == nil {
 		var err error
-		if dir, err = s.open(v); err != nil {
+		if dir, err = s.openDir(v); err != nil {
 			elsewhere := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-			always := errors.Is(err, fs.ErrPermission) && !v.new && !s.was[v.dir]
+			always := errors.Is(err, fs.ErrPermission) && !v.isNew && !s.knownDirs[v.dir]
 			if !elsewhere && !always {
-				s.leave(v)
+				s.leaveOut(v)
 			}
 			return false
 		}
-		s.looked = append(s.looked, v.dir)
+		s.searchedDirs = append(s.searchedDirs, v.dir)
 	}
-	entries, err := dir.ReadDir(part)
-	s.read += len(entries)
+	entries, err := dir.ReadDir(readBatch)
+	s.namesRead += len(entries)
 	for _, e := range entries {
 		name := path.Join(v.dir, e.Name())
-		if !e.IsDir() || e.Name() == ".git" || s.was[name] {
+		if !e.IsDir() || e.Name() == ".git" || s.knownDirs[name] {
 			continue
 		}
-		next := visit{dir: name, new: v.new || s.all || s.fresh(e)}
+		next := visit{dir: name, isNew: v.isNew || s.knewAll || s.isNew(e)}
 		if strings.Count(name, "/") >= maxDepth {
-			s.leave(next)
+			s.leaveOut(next)
 			continue
 		}
-		s.look(name)
+		s.protectRepository(name)
 		rank := 0
 		switch {
-		case next.new:
+		case next.isNew:
 			rank = 1
 		case !s.since.IsZero():
 			rank = 2
@@ -151,19 +151,19 @@ func (s *search) visit(v visit) (more bool) {
 		s.queues[rank] = append(s.queues[rank], next)
 		more = true
 	}
-	if err == io.EOF || len(entries) < part {
+	if err == io.EOF || len(entries) < readBatch {
 		dir.Close()
 		return more
 	}
-	v.rest = dir
+	v.unread = dir
 	s.queues[1] = append(s.queues[1], v)
 	return true
 }
 
-func (s *search) fresh(e os.DirEntry) bool {
+func (s *search) isNew(e os.DirEntry) bool {
 	if s.since.IsZero() {
 		return false
 	}
 	info, err := e.Info()
-	return err == nil && !changedAt(info).Before(s.since)
+	return err == nil && !changeTime(info).Before(s.since)
 }

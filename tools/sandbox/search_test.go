@@ -35,9 +35,9 @@ func TestSearchLeavesOut(t *testing.T) {
 		{name: "as before", since: time.Unix(1, 0), until: time.Unix(1, 0)},
 	}
 	for _, test := range tests {
-		s := search{repos: &repos{root: root, workspace: dir}, since: test.since, until: test.until}
-		s.begin([]string{".", "old"})
-		if got := unseen(s.run(), test.searched); !slices.Equal(got, test.want) {
+		s := search{repositories: &repositories{root: root, workspace: dir}, since: test.since, deadline: test.until}
+		s.start([]string{".", "old"})
+		if got := unsearchedDirs(s.run(), test.searched); !slices.Equal(got, test.want) {
 			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
 		}
 	}
@@ -58,17 +58,17 @@ func TestSearchOrder(t *testing.T) {
 		}
 	}
 	since := time.Now().Add(50 * time.Millisecond)
-	for info, err := root.Stat("a"); err == nil && changedAt(info).Before(since); info, err = root.Stat("a") {
+	for info, err := root.Stat("a"); err == nil && changeTime(info).Before(since); info, err = root.Stat("a") {
 		if err := root.Chmod("a", 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s := search{repos: &repos{root: root, workspace: dir}, since: since, until: time.Now().Add(time.Hour)}
-	s.begin([]string{".", "was"})
+	s := search{repositories: &repositories{root: root, workspace: dir}, since: since, deadline: time.Now().Add(time.Hour)}
+	s.start([]string{".", "was"})
 	if left := s.run(); len(left) > 0 {
 		t.Errorf("left out %v", left)
 	}
-	if got := strings.Join(s.looked, " "); got != ". was a a/b old old/x" {
+	if got := strings.Join(s.searchedDirs, " "); got != ". was a a/b old old/x" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -78,7 +78,7 @@ func TestSearchOrder(t *testing.T) {
 func TestClockSetBack(t *testing.T) {
 	dir := t.TempDir()
 	w := NewWatch(dir)
-	w.at.since = int(time.Now().Add(time.Hour).UnixNano())
+	w.policy.searchedAt = int(time.Now().Add(time.Hour).UnixNano())
 	file := filepath.Join(dir, "src/.git/config")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
@@ -86,14 +86,14 @@ func TestClockSetBack(t *testing.T) {
 	if err := os.WriteFile(file, []byte("[core]\n\tfsmonitor = evil\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.Look(); !strings.Contains(got, "undid changes of src/.git/config") {
+	if got := w.QuarantineNew(); !strings.Contains(got, "undid changes of src/.git/config") {
 		t.Errorf("it stays: %q", got)
 	}
 	s := snapshot{since: time.Unix(1000, 0)}
-	if s.settle(time.Minute, 3*time.Minute); s.since != time.Unix(1000, 0) {
+	if s.adjustSince(time.Minute, 3*time.Minute); s.since != time.Unix(1000, 0) {
 		t.Errorf("set forward: %v", s.since)
 	}
-	if s.settle(time.Minute, -time.Minute); s.since != time.Unix(880, 0) {
+	if s.adjustSince(time.Minute, -time.Minute); s.since != time.Unix(880, 0) {
 		t.Errorf("set back: %v", s.since)
 	}
 }

@@ -20,9 +20,9 @@ var architectures = map[string]uint32{
 // x32 is set in the numbers of amd64's second table of system calls.
 const x32 = 0x40000000
 
-// closed are the system calls that nothing in a workspace needs, and that reach
+// deniedCalls are the system calls that nothing in a workspace needs, and that reach
 // around Landlock or deep into the kernel. Landlock denies some of them as well.
-var closed = []uintptr{
+var deniedCalls = []uintptr{
 	// Rings carry out socket, connect and openat past this filter.
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 	// What is mounted, and where.
@@ -38,50 +38,50 @@ var closed = []uintptr{
 	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
 }
 
-// spaces are the flags of clone and unshare that make namespaces. A new user
+// namespaceFlags are the flags of clone and unshare that make namespaces. A new user
 // namespace would give back all capabilities.
-const spaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
+const namespaceFlags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
-// A rule restricts one system call by the lower half of one argument, after
+// A argumentRule restricts one system call by the lower half of one argument, after
 // masking it.
-type rule struct {
+type argumentRule struct {
 	call   uintptr
 	arg    uint32
 	mask   uint32
-	only   []uint32 // values that pass; nil: all but never
-	never  []uint32
-	answer unix.Errno
-	told   bool // in place of the answer the helper is told, where it listens
+	allowed   []uint32 // values that pass; nil: all but never
+	denied  []uint32
+	errno unix.Errno
+	notify   bool // in place of the answer the helper is told, where it listens
 }
 
-// rulesFor are the system calls that depend on their arguments. Untouchable are
+// argumentRules are the system calls that depend on their arguments. Untouchable are
 // the ids that must not be sent signals.
-func rulesFor(online bool, untouchable []int) []rule {
+func argumentRules(online bool, untouchable []int) []argumentRule {
 	const whole = 0xFFFFFFFF
 	var families []uint32
 	if online { // never Unix sockets: behind them is whoever serves, such as Docker as root
 		families = []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
 	}
-	all := []rule{
+	all := []argumentRule{
 		// Landlock's rules of TCP miss MPTCP, and UDP before its ABI 10.
-		{call: unix.SYS_SOCKET, mask: whole, only: append([]uint32{}, families...), answer: unix.EPERM},
+		{call: unix.SYS_SOCKET, mask: whole, allowed: append([]uint32{}, families...), errno: unix.EPERM},
 		// A datagram socket of a pair can be turned to any Unix socket by sendmsg.
-		{call: unix.SYS_SOCKETPAIR, arg: 0, mask: whole, only: []uint32{unix.AF_UNIX}, answer: unix.EPERM},
-		{call: unix.SYS_SOCKETPAIR, arg: 1, mask: 0xF, only: []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}, answer: unix.EPERM},
-		{call: unix.SYS_UNSHARE, mask: spaces, only: []uint32{0}, answer: unix.EPERM},
-		{call: unix.SYS_CLONE, mask: spaces, only: []uint32{0}, answer: unix.EPERM},
+		{call: unix.SYS_SOCKETPAIR, arg: 0, mask: whole, allowed: []uint32{unix.AF_UNIX}, errno: unix.EPERM},
+		{call: unix.SYS_SOCKETPAIR, arg: 1, mask: 0xF, allowed: []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}, errno: unix.EPERM},
+		{call: unix.SYS_UNSHARE, mask: namespaceFlags, allowed: []uint32{0}, errno: unix.EPERM},
+		{call: unix.SYS_CLONE, mask: namespaceFlags, allowed: []uint32{0}, errno: unix.EPERM},
 		// Its flags are behind a pointer. Who hears that there is no such call takes clone.
-		{call: unix.SYS_CLONE3, mask: whole, only: []uint32{}, answer: unix.ENOSYS},
+		{call: unix.SYS_CLONE3, mask: whole, allowed: []uint32{}, errno: unix.ENOSYS},
 		// The limits of others: with them parley, or the helper, could not write what it has to put back.
-		{call: unix.SYS_PRLIMIT64, mask: whole, only: []uint32{0}, answer: unix.EPERM},
+		{call: unix.SYS_PRLIMIT64, mask: whole, allowed: []uint32{0}, errno: unix.EPERM},
 		// Its mode is behind a pointer. Who hears that there is no such call takes openat.
-		{call: unix.SYS_OPENAT2, mask: whole, only: []uint32{}, answer: unix.ENOSYS},
+		{call: unix.SYS_OPENAT2, mask: whole, allowed: []uint32{}, errno: unix.ENOSYS},
 		// Typing into the terminal that parley runs in.
-		{call: unix.SYS_IOCTL, arg: 1, mask: whole, never: []uint32{unix.TIOCSTI, unix.TIOCLINUX}, answer: unix.EPERM},
+		{call: unix.SYS_IOCTL, arg: 1, mask: whole, denied: []uint32{unix.TIOCSTI, unix.TIOCLINUX}, errno: unix.EPERM},
 	}
-	for _, s := range settingModes {
-		all = append(all, rule{call: s.call, arg: s.arg, mask: special, only: []uint32{0}, answer: unix.EPERM, told: true})
+	for _, s := range chmodCalls {
+		all = append(all, argumentRule{call: s.call, arg: s.arg, mask: setuidBits, allowed: []uint32{0}, errno: unix.EPERM, notify: true})
 	}
 	if len(untouchable) > 0 {
 		var ids []uint32
@@ -91,7 +91,7 @@ func rulesFor(online bool, untouchable []int) []rule {
 		for _, call := range []uintptr{
 			unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_OPEN,
 		} {
-			all = append(all, rule{call: call, mask: whole, never: ids, answer: unix.EPERM})
+			all = append(all, argumentRule{call: call, mask: whole, denied: ids, errno: unix.EPERM})
 		}
 		// When and where others run. In namespaces there is only the helper, whose
 		// capabilities keep it from that.
@@ -102,7 +102,7 @@ func rulesFor(online bool, untouchable []int) []rule {
 			{unix.SYS_SCHED_SETAFFINITY, 0}, {unix.SYS_SCHED_SETATTR, 0}, {unix.SYS_SCHED_SETSCHEDULER, 0},
 			{unix.SYS_SCHED_SETPARAM, 0}, {unix.SYS_SETPRIORITY, 1}, {unix.SYS_IOPRIO_SET, 1},
 		} {
-			all = append(all, rule{call: r.call, arg: r.arg, mask: whole, only: []uint32{0}, answer: unix.EPERM})
+			all = append(all, argumentRule{call: r.call, arg: r.arg, mask: whole, allowed: []uint32{0}, errno: unix.EPERM})
 		}
 	}
 	return all
@@ -115,10 +115,10 @@ const (
 	offsetArgs = 16
 )
 
-// filter is the program that the kernel runs before each system call. A call by
+// buildFilter is the program that the kernel runs before each system call. A call by
 // another convention (32 bits, x32) has other numbers and is denied. Listening says
 // that somebody is told of the calls that are to be.
-func filter(arch uint32, rules []rule, listening bool) []unix.SockFilter {
+func buildFilter(arch uint32, rules []argumentRule, listening bool) []unix.SockFilter {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
 	}
@@ -139,25 +139,25 @@ func filter(arch uint32, rules []rule, listening bool) []unix.SockFilter {
 			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, Jf: 1, K: x32},
 			answer(unix.EPERM))
 	}
-	for _, call := range closed {
+	for _, call := range deniedCalls {
 		prog = append(prog, equal(uint32(call), 0, 1), answer(unix.EPERM))
 	}
 	for _, r := range rules {
-		no := answer(r.answer)
-		if r.told && listening {
+		no := answer(r.errno)
+		if r.notify && listening {
 			no.K = unix.SECCOMP_RET_USER_NOTIF
 		}
 		body := []unix.SockFilter{
 			load(offsetArgs + 8*r.arg), // little endian: the lower half comes first
 			{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: r.mask},
 		}
-		if r.only != nil {
-			for i, v := range r.only {
-				body = append(body, equal(v, len(r.only)-i, 0)) // over the others and the answer
+		if r.allowed != nil {
+			for i, v := range r.allowed {
+				body = append(body, equal(v, len(r.allowed)-i, 0)) // over the others and the answer
 			}
 			body = append(body, no)
 		} else {
-			for _, v := range r.never {
+			for _, v := range r.denied {
 				body = append(body, equal(v, 0, 1), no)
 			}
 		}
@@ -168,12 +168,12 @@ func filter(arch uint32, rules []rule, listening bool) []unix.SockFilter {
 	return append(prog, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
 }
 
-// confine puts the calling thread, and what it starts, behind the filter of rules.
+// installFilter puts the calling thread, and what it starts, behind the filter of rules.
 // What is to be told comes from listener. Where somebody else listens already there
 // can be no other, and it is -1.
-func confine(rules []rule) (listener int, err error) {
+func installFilter(rules []argumentRule) (listener int, err error) {
 	for _, listening := range []bool{true, false} {
-		prog, flags := filter(architectures[runtime.GOARCH], rules, listening), uintptr(0)
+		prog, flags := buildFilter(architectures[runtime.GOARCH], rules, listening), uintptr(0)
 		if listening {
 			flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
 		}
@@ -192,8 +192,8 @@ func confine(rules []rule) (listener int, err error) {
 	return -1, nil
 }
 
-// filters reports whether the kernel has what confine needs.
-func filters() error {
+// checkSeccomp reports whether the kernel has what confine needs.
+func checkSeccomp() error {
 	if _, ok := architectures[runtime.GOARCH]; !ok {
 		return fmt.Errorf("the system calls of %s are not known to the seccomp filter", runtime.GOARCH)
 	}

@@ -10,15 +10,15 @@ import (
 // that lasts. Its zero value is not of use.
 type Watch struct {
 	mu     sync.Mutex
-	at     Policy // with what is there
+	policy     Policy // with what is there
 	states map[string]map[string]fileState
 	began  time.Time
 }
 
 // NewWatch is a watch that takes what is there as it is.
 func NewWatch(workspace string) *Watch {
-	w := &Watch{at: Policy{Workspace: workspace}}
-	w.accept()
+	w := &Watch{policy: Policy{Workspace: workspace}}
+	w.acceptLocked()
 	return w
 }
 
@@ -26,36 +26,36 @@ func NewWatch(workspace string) *Watch {
 func (w *Watch) Accept() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.accept()
+	w.acceptLocked()
 }
 
-func (w *Watch) accept() {
-	w.at = Policy{Workspace: w.at.Workspace, Protected: Protected()}
-	w.at.findRepositories()
+func (w *Watch) acceptLocked() {
+	w.policy = Policy{Workspace: w.policy.Workspace, Protected: Protected()}
+	w.policy.protectRepositories()
 	w.states, w.began = nil, time.Now()
-	if root, err := os.OpenRoot(w.at.Workspace); err == nil {
+	if root, err := os.OpenRoot(w.policy.Workspace); err == nil {
 		defer root.Close()
-		s := w.at.snapshot(root)
-		s.rememberStates()
+		s := w.policy.newSnapshot(root)
+		s.saveStates()
 		w.states = s.states
 	}
 }
 
-// Look sets aside what configures repositories that have appeared, unless it runs
+// QuarantineNew sets aside what configures repositories that have appeared, unless it runs
 // nothing, and says so; "" if there is none.
-func (w *Watch) Look() string {
+func (w *Watch) QuarantineNew() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	root, err := os.OpenRoot(w.at.Workspace)
+	root, err := os.OpenRoot(w.policy.Workspace)
 	if err != nil {
 		return ""
 	}
 	defer root.Close()
-	s := w.at.snapshot(root)
+	s := w.policy.newSnapshot(root)
 	s.states, s.began = w.states, w.began
 	var c changes
-	s.appeared(&c)
-	s.shelf.clear()
-	w.accept()
-	return sentence(c, s.shelf.kept)
+	s.restoreNewRepositories(&c)
+	s.quarantine.flush()
+	w.acceptLocked()
+	return describeChanges(c, s.quarantine.locations)
 }

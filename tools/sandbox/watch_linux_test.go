@@ -11,11 +11,11 @@ import (
 // What has appeared since the last look, and runs programs, is set aside; what was
 // there or was accepted is not.
 func TestWatch(t *testing.T) {
-	p := newPlace(t, setting{"", os.Getuid(), false})
+	p := newFixture(t, setup{"", os.Getuid(), false})
 	const evil = "[core]\n\tfsmonitor = evil\n"
 	p.write("workspace/mine/.git/config", evil)
 	w := sandbox.NewWatch(p.at("workspace"))
-	if got := w.Look(); got != "" {
+	if got := w.QuarantineNew(); got != "" {
 		t.Errorf("nothing has appeared: %s", got)
 	}
 	p.write("workspace/mine/x", "")
@@ -24,15 +24,15 @@ func TestWatch(t *testing.T) {
 	p.write("workspace/accepted/.git/x", "")
 	p.write("workspace/src/.git/config", evil)
 	p.write("workspace/fine/.git/config", "[core]\n\tbare = false\n")
-	if got := w.Look(); !strings.Contains(got, "undid changes of src/.git/config:") || !strings.Contains(got, p.at("workspace/src/.git/config.undone-")) {
+	if got := w.QuarantineNew(); !strings.Contains(got, "undid changes of src/.git/config:") || !strings.Contains(got, p.at("workspace/src/.git/config.undone-")) {
 		t.Errorf("got %s", got)
 	}
 	for name, want := range map[string]bool{"mine": true, "accepted": true, "fine": true, "src": false} {
 		if got := p.read("workspace/"+name+"/.git/config") != ""; got != want {
-			t.Errorf("%s: its settings are there: %v", name, got)
+			t.Errorf("%s: its setups are there: %v", name, got)
 		}
 	}
-	if got := w.Look(); got != "" {
+	if got := w.QuarantineNew(); got != "" {
 		t.Errorf("it is told twice: %s", got)
 	}
 }

@@ -11,46 +11,46 @@ import (
 // may read that, and with namespaces write what a commit writes: objects, branches
 // and the worktree's own index. What configures git stays as it is.
 
-// extended is the setting with which git reads a worktree's own settings.
-var extended = regexp.MustCompile(`(?im)\bworktreeconfig\b`)
+// worktreeConfigSetting is the setting with which git reads a worktree's own settings.
+var worktreeConfigSetting = regexp.MustCompile(`(?im)\bworktreeconfig\b`)
 
-// submodules are in a worktree's own git directory the git directories of its submodules,
+// submodulesDir are in a worktree's own git directory the git directories of its submodules,
 // with hooks and settings: they cannot be written, and new ones are told.
-const submodules = "modules"
+const submodulesDir = "modules"
 
-// joinWorktree lets commands use the repository that the workspace is a worktree
+// allowWorktree lets commands use the repository that the workspace is a worktree
 // of. That it is one, the repository itself must say: what is in the workspace
 // may be a stranger's.
-func (p *Policy) joinWorktree(mounts bool) {
-	to, ok := strings.CutPrefix(settings(filepath.Join(p.Workspace, ".git")), "gitdir:")
+func (p *Policy) allowWorktree(mounts bool) {
+	to, ok := strings.CutPrefix(readConfig(filepath.Join(p.Workspace, ".git")), "gitdir:")
 	own := strings.TrimSpace(to)
-	if !ok || !filepath.IsAbs(own) || !folder(own) {
+	if !ok || !filepath.IsAbs(own) || !isRealDir(own) {
 		return
 	}
 	common := filepath.Dir(filepath.Dir(own))
 	switch {
 	case filepath.Base(filepath.Dir(own)) != "worktrees",
-		strings.TrimSpace(settings(filepath.Join(own, "gitdir"))) != filepath.Join(p.Workspace, ".git"),
-		strings.TrimSpace(settings(filepath.Join(own, "commondir"))) != "../..",
-		within(common, p.Workspace), within(p.Workspace, common), !folder(filepath.Join(common, "objects")):
+		strings.TrimSpace(readConfig(filepath.Join(own, "gitdir"))) != filepath.Join(p.Workspace, ".git"),
+		strings.TrimSpace(readConfig(filepath.Join(own, "commondir"))) != "../..",
+		isWithin(common, p.Workspace), isWithin(p.Workspace, common), !isRealDir(filepath.Join(common, "objects")):
 		return
 	}
-	p.Read = append(p.Read, common)
+	p.ReadPaths = append(p.ReadPaths, common)
 	fixed := filepath.Join(own, "config.worktree") // where it is absent it cannot be kept so
-	if !mounts || p.Lasting || !exists(fixed) && extended.MatchString(settings(filepath.Join(common, "config"))) {
+	if !mounts || p.LongRunning || !exists(fixed) && worktreeConfigSetting.MatchString(readConfig(filepath.Join(common, "config"))) {
 		return
 	}
-	p.still = append(p.still, fixed, filepath.Join(own, "commondir"), filepath.Join(own, "gitdir"), filepath.Join(own, submodules))
-	p.far = append(p.far, own, common)
+	p.readOnlyFiles = append(p.readOnlyFiles, fixed, filepath.Join(own, "commondir"), filepath.Join(own, "gitdir"), filepath.Join(own, submodulesDir))
+	p.outsideGitDirs = append(p.outsideGitDirs, own, common)
 	for _, path := range []string{own, filepath.Join(common, "objects"), filepath.Join(common, "refs"), filepath.Join(common, "logs")} {
-		if folder(path) {
-			p.Write = append(p.Write, path)
+		if isRealDir(path) {
+			p.WritePaths = append(p.WritePaths, path)
 		}
 	}
 }
 
 // directory reports whether path is a directory and goes through no link.
-func folder(path string) bool {
+func isRealDir(path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || real != path {
 		return false

@@ -20,8 +20,8 @@ func backendLine(c tools.SandboxConfig) string {
 		return "off, by the configuration"
 	}
 	b := sandbox.Probe()
-	if !b.OK() {
-		return "none: " + b.Why
+	if !b.Available() {
+		return "none: " + b.Reason
 	}
 	return strings.Join(append([]string{b.Name}, b.Details...), "; ")
 }

@@ -109,9 +109,9 @@ func (m mcpConfinement) command(server string, c mcp.Config, argv, env []string)
 	switch {
 	case c.Free:
 		return nil, nil, nil
-	case !backend.OK() && m.config.Required:
-		return nil, nil, fmt.Errorf("sandbox.required is set, and there is no sandbox: %s", backend.Why)
-	case !backend.OK():
+	case !backend.Available() && m.config.Required:
+		return nil, nil, fmt.Errorf("sandbox.required is set, and there is no sandbox: %s", backend.Reason)
+	case !backend.Available():
 		return nil, nil, nil
 	}
 	p, err := m.policy(server, c, env)
@@ -128,7 +128,7 @@ func (m mcpConfinement) policy(server string, c mcp.Config, env []string) (sandb
 		_, own := c.Env[name]
 		return own
 	})
-	p.Read, p.Write = append(p.Read, tools.Expand(c.Read)...), append(p.Write, tools.Expand(c.Write)...)
+	p.ReadPaths, p.WritePaths = append(p.ReadPaths, tools.Expand(c.Read)...), append(p.WritePaths, tools.Expand(c.Write)...)
 	return p, err
 }
 

@@ -37,8 +37,8 @@ func (a *program) sandboxCommand() *cobra.Command {
 				return a.fail(print.Failed, err)
 			}
 			defer set.Close()
-			if backend := set.Sandbox(a.config.Sandbox); !backend.OK() {
-				return a.fail(print.Failed, fmt.Errorf("there is no sandbox: %s", backend.Why))
+			if backend := set.Sandbox(a.config.Sandbox); !backend.Available() {
+				return a.fail(print.Failed, fmt.Errorf("there is no sandbox: %s", backend.Reason))
 			}
 			held, cleanup, err := sandbox.Command(set.SandboxPolicy(network), argv...)
 			if errors.Is(err, exec.ErrNotFound) {

@@ -125,7 +125,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		Watch:     func(f func(string)) { a.mcp.onChange.Store(&f) },
 		Wire:      a.recording.inspector(),
 		Ephemeral: a.ephemeral,
-		Left:      a.printResumeHint, Held: a.backend.Why,
+		Left:      a.printResumeHint, Held: a.backend.Reason,
 		Mask:  func() (func(string) string, error) { return a.config.MaskKeys(context.Background(), os.Getenv) },
 		Enter: func(dir string) { a.nextDir = dir },
 		Context: func() []app.Fact {

@@ -347,7 +347,7 @@ func (p *front) permissions(string) {
 	var rows []choice
 	kept := policy.Rules()
 	for i, r := range kept {
-		rows = append(rows, choice{name: string(r.Effect) + " " + r.String(), detail: "by " + string(r.From), value: strconv.Itoa(i)})
+		rows = append(rows, choice{name: string(r.Effect) + " " + r.String(), detail: "by " + string(r.Source), value: strconv.Itoa(i)})
 	}
 	if len(rows) == 0 {
 		p.say("There are no rules yet: p in a question makes one.")

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// present is the time by the clock that files are stamped with, which may be a
+// fileTimeNow is the time by the clock that files are stamped with, which may be a
 // few milliseconds late.
-func present() time.Time {
+func fileTimeNow() time.Time {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &t) != nil {
 		return time.Time{}
@@ -18,8 +18,8 @@ func present() time.Time {
 	return time.Unix(t.Unix())
 }
 
-// changedAt is when a file was last changed in any way, or renamed.
-func changedAt(info fs.FileInfo) time.Time {
+// changeTime is when a file was last changed in any way, or renamed.
+func changeTime(info fs.FileInfo) time.Time {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return info.ModTime()

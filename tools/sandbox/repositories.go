@@ -10,69 +10,69 @@ import (
 	"strings"
 )
 
-// maxInner is how many git directories may be in one of a repository's own; with more
+// maxInnerGitDirs is how many git directories may be in one of a repository's own; with more
 // it is read-only as a whole.
-const maxInner = 32
+const maxInnerGitDirs = 32
 
-// configures is what decides in a git directory which programs git runs. Commondir
+// gitConfigPaths is what decides in a git directory which programs git runs. Commondir
 // says where the other files really are; below modules and worktrees are git
 // directories of their own. Git renames a lock over everything else that it writes,
 // so that not all but what it needs can be read-only.
-func configures(gitFolder string) (all []string) {
+func gitConfigPaths(gitFolder string) (all []string) {
 	for _, name := range []string{"hooks", "config", "config.worktree", "commondir", "worktrees", "modules"} {
 		all = append(all, path.Join(gitFolder, name))
 	}
 	return all
 }
 
-// findRepositories adds to the protected paths those of all repositories that are
+// protectRepositories adds to the protected paths those of all repositories that are
 // there, the topmost first, if git is protected at all, and remembers where it has
 // looked.
-func (p *Policy) findRepositories() {
+func (p *Policy) protectRepositories() {
 	if !slices.Contains(p.Protected, ".git/config") {
 		return
 	}
-	p.since = int(present().UnixNano())
+	p.searchedAt = int(fileTimeNow().UnixNano())
 	root, err := os.OpenRoot(p.Workspace)
 	if err != nil {
 		return // there is nothing to start a command in either
 	}
 	defer root.Close()
-	r := repos{root: root, workspace: p.Workspace}
+	r := repositories{root: root, workspace: p.Workspace}
 	for _, name := range p.Protected {
-		r.inner(name)
+		r.protectInner(name)
 	}
-	s := search{repos: &r, folders: maxFolders, names: maxNames}
-	s.begin(nil)
-	p.searched = len(s.run()) == 0
-	p.looked, p.parts = s.looked, r.parts
-	r.hooksElsewhere()
+	s := search{repositories: &r, maxDirs: maxSearchDirs, maxNames: maxSearchNames}
+	s.start(nil)
+	p.searchComplete = len(s.run()) == 0
+	p.searchedDirs, p.layoutParts = s.searchedDirs, r.layoutParts
+	r.protectHooksPaths()
 	p.Protected = r.protected
 }
 
-// Runs reports whether git in the workspace runs, or is set up by, a file that
+// GitRuns reports whether git in the workspace runs, or is set up by, a file that
 // core.hooksPath or an include of its settings leads to. The file is relative to
 // the workspace, with slashes. Letter case does not count: on some file systems
 // it does not.
-func Runs(workspace, file string) bool {
+func GitRuns(workspace, file string) bool {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
 		return false
 	}
 	defer root.Close()
-	r := repos{root: root, workspace: workspace}
-	for _, dir := range append([]string{"."}, above(file)...) {
-		r.look(dir)
+	r := repositories{root: root, workspace: workspace}
+	for _, dir := range append([]string{"."}, parentDirs(file)...) {
+		r.protectRepository(dir)
 	}
 	inGit := len(r.protected)
-	r.hooksElsewhere()
+	r.protectHooksPaths()
 	return slices.ContainsFunc(r.protected[inGit:], func(p string) bool {
 		return len(file) >= len(p) && strings.EqualFold(file[:len(p)], p) && (len(file) == len(p) || file[len(p)] == '/')
 	})
 }
 
-// behind adds what protected links lead to, if that is in the workspace.
-func behind(workspace string, protected []string) []string {
+// withLinkTargets adds what protected links lead to, if that is in the workspace.
+func withLinkTargets(workspace string, protected []string) []string {
 	all := slices.Clone(protected)
 	for _, name := range protected {
 		real, err := filepath.EvalSymlinks(filepath.Join(workspace, name))
@@ -87,30 +87,30 @@ func behind(workspace string, protected []string) []string {
 	return all
 }
 
-// repos are the repositories that were found.
-type repos struct {
+// repositories are the repositories that were found.
+type repositories struct {
 	root      *os.Root
 	workspace string
 	protected []string // relative to the workspace, with slashes
 	covered   map[string]bool
-	aside     map[string]bool // what is on its way to the shelf, and does not count
-	git       []string        // git directories
-	known     map[string]bool
-	bare      map[string]bool // those of them that lie open, as the workspace of a bare repository
-	parts     []string        // of the layout of a git directory, in directories that are none
-	trees     []string        // directories whose git directory is in them
+	quarantined     map[string]bool // what is on its way to the shelf, and does not count
+	gitDirs       []string        // git directories
+	knownGitDirs     map[string]bool
+	bareDirs      map[string]bool // those of them that lie open, as the workspace of a bare repository
+	layoutParts     []string        // of the layout of a git directory, in directories that are none
+	workTrees     []string        // directories whose git directory is in them
 }
 
-// look protects the repository that dir is or has, if it does.
-func (r *repos) look(dir string) {
+// protectRepository protects the repository that dir is or has, if it does.
+func (r *repositories) protectRepository(dir string) {
 	// Not through root, which is slower by far: what can be learned is names.
 	at := filepath.Join(r.workspace, dir)
-	if r.lies(at) && !r.known[dir] {
-		r.protectGit(dir)
-		if r.bare == nil {
-			r.bare = map[string]bool{}
+	if r.hasGitDirLayout(at) && !r.knownGitDirs[dir] {
+		r.protectGitDir(dir)
+		if r.bareDirs == nil {
+			r.bareDirs = map[string]bool{}
 		}
-		r.bare[dir] = true
+		r.bareDirs[dir] = true
 	}
 	name := path.Join(dir, ".git")
 	info, err := os.Lstat(at + "/.git")
@@ -119,28 +119,28 @@ func (r *repos) look(dir string) {
 	}
 	switch {
 	case info.IsDir():
-		r.protectGit(name)
+		r.protectGitDir(name)
 	case info.Mode().IsRegular():
 		r.protect(name)
-		if to, ok := strings.CutPrefix(r.line(name), "gitdir:"); ok {
-			r.follow(dir, strings.TrimSpace(to))
+		if to, ok := strings.CutPrefix(r.readLine(name), "gitdir:"); ok {
+			r.protectLinked(dir, strings.TrimSpace(to))
 		}
 	case info.Mode()&os.ModeSymlink != 0:
 		r.protect(name)
-		r.follow(dir, ".git")
+		r.protectLinked(dir, ".git")
 	default:
 		return
 	}
-	r.trees = append(r.trees, dir)
+	r.workTrees = append(r.workTrees, dir)
 }
 
-// layout is what git takes a directory for a git directory by: HEAD, and the two others
+// gitDirLayout is what git takes a directory for a git directory by: HEAD, and the two others
 // in it or in the common directory. None of them need be what it seems to be: git goes
 // through links.
-var layout = []string{"HEAD", "objects", "refs", "commondir"}
+var gitDirLayout = []string{"HEAD", "objects", "refs", "commondir"}
 
-// lies reports whether the directory at is laid out as a git directory.
-func (r *repos) lies(at string) bool {
+// hasGitDirLayout reports whether the directory at is laid out as a git directory.
+func (r *repositories) hasGitDirLayout(at string) bool {
 	has := func(name string) bool { _, err := os.Lstat(at + "/" + name); return err == nil }
 	if !has("HEAD") {
 		return false
@@ -148,17 +148,17 @@ func (r *repos) lies(at string) bool {
 	if has("objects") && has("refs") || has("commondir") {
 		return true
 	}
-	for _, name := range layout {
+	for _, name := range gitDirLayout {
 		if inside, err := filepath.Rel(r.workspace, at); err == nil && has(name) {
-			r.parts = append(r.parts, path.Join(filepath.ToSlash(inside), name))
+			r.layoutParts = append(r.layoutParts, path.Join(filepath.ToSlash(inside), name))
 		}
 	}
 	return false
 }
 
-// follow protects the git directory that is at path, seen from dir, if it is in the
+// protectLinked protects the git directory that is at path, seen from dir, if it is in the
 // workspace.
-func (r *repos) follow(dir, path string) {
+func (r *repositories) protectLinked(dir, path string) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(r.workspace, dir, path)
 	}
@@ -167,57 +167,57 @@ func (r *repos) follow(dir, path string) {
 		return
 	}
 	if inside, err := filepath.Rel(r.workspace, real); err == nil && filepath.IsLocal(inside) {
-		r.protectGit(filepath.ToSlash(inside))
+		r.protectGitDir(filepath.ToSlash(inside))
 	}
 }
 
-func (r *repos) protectGit(gitFolder string) {
-	if r.known[gitFolder] {
+func (r *repositories) protectGitDir(gitFolder string) {
+	if r.knownGitDirs[gitFolder] {
 		return
 	}
-	if r.known == nil {
-		r.known = map[string]bool{}
+	if r.knownGitDirs == nil {
+		r.knownGitDirs = map[string]bool{}
 	}
-	r.known[gitFolder] = true
-	r.git = append(r.git, gitFolder)
-	for _, name := range configures(gitFolder) {
-		r.inner(name)
+	r.knownGitDirs[gitFolder] = true
+	r.gitDirs = append(r.gitDirs, gitFolder)
+	for _, name := range gitConfigPaths(gitFolder) {
+		r.protectInner(name)
 	}
-	if common := r.line(path.Join(gitFolder, "commondir")); common != "" {
-		r.follow(gitFolder, common)
+	if common := r.readLine(path.Join(gitFolder, "commondir")); common != "" {
+		r.protectLinked(gitFolder, common)
 	}
 }
 
-// inner protects what is in a git directory. Of the git directories in that, which a
+// protectInner protects what is in a git directory. Of the git directories in that, which a
 // commit of theirs writes to, only what configures them, if they are few.
-func (r *repos) inner(name string) {
+func (r *repositories) protectInner(name string) {
 	var all []string
 	few := false
 	switch path.Base(name) {
 	case "worktrees":
-		all, few = r.gitFolders(name, 1)
+		all, few = r.gitDirsIn(name, 1)
 	case "modules": // their names may have slashes
-		all, few = r.gitFolders(name, 3)
+		all, few = r.gitDirsIn(name, 3)
 	}
 	if !few || len(all) == 0 {
 		r.protect(name)
 		return
 	}
 	for _, gitFolder := range all {
-		r.protectGit(gitFolder)
+		r.protectGitDir(gitFolder)
 	}
 }
 
-// gitFolders are those in dir, at most so deep. Few reports whether these are all
+// gitDirsIn are those in dir, at most so deep. Few reports whether these are all
 // that is there.
-func (r *repos) gitFolders(dir string, depth int) (all []string, few bool) {
+func (r *repositories) gitDirsIn(dir string, depth int) (all []string, few bool) {
 	entries, err := os.ReadDir(filepath.Join(r.workspace, dir))
-	if err != nil || len(entries) > maxInner {
+	if err != nil || len(entries) > maxInnerGitDirs {
 		return nil, false
 	}
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
-		if r.aside[name] {
+		if r.quarantined[name] {
 			continue
 		}
 		if !e.IsDir() {
@@ -230,24 +230,24 @@ func (r *repos) gitFolders(dir string, depth int) (all []string, few bool) {
 		if depth == 1 {
 			return nil, false
 		}
-		below, few := r.gitFolders(name, depth-1)
+		below, few := r.gitDirsIn(name, depth-1)
 		if !few {
 			return nil, false
 		}
 		all = append(all, below...)
 	}
-	return all, len(all) <= maxInner
+	return all, len(all) <= maxInnerGitDirs
 }
 
 // protect adds what is not protected already, in a directory of its own or by name.
-func (r *repos) protect(name string) {
+func (r *repositories) protect(name string) {
 	if r.covered == nil {
 		r.covered = map[string]bool{}
 		for _, p := range r.protected {
 			r.covered[p] = true
 		}
 	}
-	if r.covered[name] || slices.ContainsFunc(above(name), func(dir string) bool { return r.covered[dir] }) {
+	if r.covered[name] || slices.ContainsFunc(parentDirs(name), func(dir string) bool { return r.covered[dir] }) {
 		return
 	}
 	r.covered[name] = true
@@ -257,24 +257,24 @@ func (r *repos) protect(name string) {
 // maxHookSettings is how many of these one file may have.
 const maxHookSettings = 200
 
-// hookSetting is a setting that says where git's hooks are, or another file of
+// hookPathSetting is a setting that says where git's hooks are, or another file of
 // settings. It may stand behind the name of its section.
-var hookSetting = regexp.MustCompile(`(?im)^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(hookspath|path)[ \t]*=[ \t]*"?([^"\r\n;#]*)`)
+var hookPathSetting = regexp.MustCompile(`(?im)^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(hookspath|path)[ \t]*=[ \t]*"?([^"\r\n;#]*)`)
 
-// hooksElsewhere protects the hooks that repositories have by core.hooksPath, if
+// protectHooksPaths protects the hooks that repositories have by core.hooksPath, if
 // they are in the workspace: in the settings of a repository, of the user, and
 // of the files that these include.
-func (r *repos) hooksElsewhere() {
+func (r *repositories) protectHooksPaths() {
 	home, _ := os.UserHomeDir()
 	files := []string{"/etc/gitconfig", filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config/git/config")}
-	for _, gitFolder := range r.git {
+	for _, gitFolder := range r.gitDirs {
 		for _, name := range []string{"config", "config.worktree"} {
 			files = append(files, filepath.Join(r.workspace, gitFolder, name))
 		}
 	}
 	const most = 100 // files of settings
 	for i := 0; i < len(files) && i < most; i++ {
-		for _, found := range hookSetting.FindAllStringSubmatch(settings(files[i]), maxHookSettings) {
+		for _, found := range hookPathSetting.FindAllStringSubmatch(readConfig(files[i]), maxHookSettings) {
 			to := strings.TrimSpace(found[2])
 			if rest, ok := strings.CutPrefix(to, "~/"); ok {
 				to = filepath.Join(home, rest)
@@ -287,22 +287,22 @@ func (r *repos) hooksElsewhere() {
 				}
 				if !slices.Contains(files, to) {
 					files = append(files, to)
-					r.protectFile(to)
+					r.protectAbsolute(to)
 				}
 			case filepath.IsAbs(to):
-				r.protectFile(to)
+				r.protectAbsolute(to)
 			default: // seen from where the files of a repository are
-				for _, tree := range r.trees {
-					r.protectFile(filepath.Join(r.workspace, tree, to))
+				for _, tree := range r.workTrees {
+					r.protectAbsolute(filepath.Join(r.workspace, tree, to))
 				}
 			}
 		}
 	}
 }
 
-// protectFile protects what is at an absolute path, if it is in the workspace. Of
+// protectAbsolute protects what is at an absolute path, if it is in the workspace. Of
 // husky's hooks in its directory _ each runs the one above that has its name.
-func (r *repos) protectFile(name string) {
+func (r *repositories) protectAbsolute(name string) {
 	if filepath.Base(name) == "_" {
 		name = filepath.Dir(name)
 	}
@@ -311,11 +311,11 @@ func (r *repos) protectFile(name string) {
 	}
 }
 
-// maxSettings is how much is read of a file of settings.
-const maxSettings = 64 << 10
+// maxConfigBytes is how much is read of a file of settings.
+const maxConfigBytes = 64 << 10
 
-// settings is the text of a file of settings; "" if there is none.
-func settings(file string) string {
+// readConfig is the text of a file of settings; "" if there is none.
+func readConfig(file string) string {
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
 		return "" // nor is a pipe waited for
 	}
@@ -324,12 +324,12 @@ func settings(file string) string {
 		return ""
 	}
 	defer f.Close()
-	text, _ := io.ReadAll(io.LimitReader(f, maxSettings))
+	text, _ := io.ReadAll(io.LimitReader(f, maxConfigBytes))
 	return string(text)
 }
 
-// line is the only line of a file; "" if there is none.
-func (r *repos) line(name string) string {
+// readLine is the only line of a file; "" if there is none.
+func (r *repositories) readLine(name string) string {
 	info, err := r.root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {
 		return "" // nor is a pipe waited for

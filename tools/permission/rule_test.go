@@ -67,7 +67,7 @@ func TestParseRule(t *testing.T) {
 	}
 }
 
-func rule(t testing.TB, effect Effect, text string) Rule {
+func parseTestRule(t testing.TB, effect Effect, text string) Rule {
 	t.Helper()
 	r, err := ParseRule(text)
 	if err != nil {
@@ -78,7 +78,7 @@ func rule(t testing.TB, effect Effect, text string) Rule {
 }
 
 func TestDecide(t *testing.T) {
-	file := func(tool, path string) Call { return Call{Tool: tool, Path: path, Folder: "/w"} }
+	file := func(tool, path string) Call { return Call{Tool: tool, Path: path, Workspace: "/w"} }
 	page := func(host string) Call { return Call{Tool: "fetch", Host: host} }
 	mcp := func(tool string) Call { return Call{Tool: tool} }
 	const nothing = Effect("")
@@ -88,36 +88,36 @@ func TestDecide(t *testing.T) {
 		call  Call
 		want  Effect
 	}{
-		{"no rules", "", call("ls"), nothing},
-		{"another tool", "allow edit, deny fetch", call("ls"), nothing},
-		{"deny beats ask beats allow", "allow shell, ask shell, deny shell", call("ls"), Deny},
-		{"ask beats allow", "allow shell:ls, ask shell:ls", call("ls"), Ask},
-		{"the narrow rule loses too", "allow shell:rm -rf x, deny shell:rm *", call("rm -rf x"), Deny},
+		{"no rules", "", shellCall("ls"), nothing},
+		{"another tool", "allow edit, deny fetch", shellCall("ls"), nothing},
+		{"deny beats ask beats allow", "allow shell, ask shell, deny shell", shellCall("ls"), Deny},
+		{"ask beats allow", "allow shell:ls, ask shell:ls", shellCall("ls"), Ask},
+		{"the narrow rule loses too", "allow shell:rm -rf x, deny shell:rm *", shellCall("rm -rf x"), Deny},
 
-		{"exactly", "allow shell:a | b > c", call("a | b > c"), Allow},
-		{"blanks before it", "allow shell:ls", call("\n ls"), Allow},
-		{"not behind it", "allow shell:ls \\", call("ls \\\n"), nothing},
-		{"exact is no prefix", "allow shell:git log", call("git log x"), nothing},
-		{"exact words in a list", "allow shell:go vet ./..., allow shell:go test ./...", call("go vet ./... && go test ./..."), Allow},
-		{"a list with one that is not allowed", "allow shell:go vet ./...", call("go vet ./... && go test ./..."), nothing},
-		{"a list that goes elsewhere first", "allow shell:cd x, allow shell:make", call("cd x && make"), nothing},
-		{"exactly that list", "allow shell:cd x && make", call("cd x && make"), Allow},
-		{"a wrapper, exactly", "allow shell:env A=b make", call("env A=b make"), Allow},
-		{"a wrapper in a list", "allow shell:sh x, allow shell:ls", call("sh x; ls"), nothing},
+		{"exactly", "allow shell:a | b > c", shellCall("a | b > c"), Allow},
+		{"blanks before it", "allow shell:ls", shellCall("\n ls"), Allow},
+		{"not behind it", "allow shell:ls \\", shellCall("ls \\\n"), nothing},
+		{"exact is no prefix", "allow shell:git log", shellCall("git log x"), nothing},
+		{"exact words in a list", "allow shell:go vet ./..., allow shell:go test ./...", shellCall("go vet ./... && go test ./..."), Allow},
+		{"a list with one that is not allowed", "allow shell:go vet ./...", shellCall("go vet ./... && go test ./..."), nothing},
+		{"a list that goes elsewhere first", "allow shell:cd x, allow shell:make", shellCall("cd x && make"), nothing},
+		{"exactly that list", "allow shell:cd x && make", shellCall("cd x && make"), Allow},
+		{"a wrapper, exactly", "allow shell:env A=b make", shellCall("env A=b make"), Allow},
+		{"a wrapper in a list", "allow shell:sh x, allow shell:ls", shellCall("sh x; ls"), nothing},
 
-		{"a prefix at a word", "allow shell:git log *", call("git log"), Allow},
-		{"a prefix in a word", "allow shell:git lo *", call("git log"), nothing},
-		{"a prefix with quotes", "allow shell:git commit -m 'a b' *", call(`git commit -m "a b" x`), Allow},
-		{"a prefix that can never be meant", "allow shell:env *, allow shell:git *, allow shell:sh -c *, allow shell:rm *", call("env ls"), nothing},
-		{"git alone", "allow shell:git *", call("git status"), nothing},
-		{"an option of the prefix", "allow shell:go test -tags x *", call("go test -tags x ./..."), Allow},
-		{"one whose value is open", "allow shell:go test -exec *", call("go test -exec sh"), nothing},
-		{"one more", "allow shell:mix test --only x *", call("mix test --only x --include y"), nothing},
+		{"a prefix at a word", "allow shell:git log *", shellCall("git log"), Allow},
+		{"a prefix in a word", "allow shell:git lo *", shellCall("git log"), nothing},
+		{"a prefix with quotes", "allow shell:git commit -m 'a b' *", shellCall(`git commit -m "a b" x`), Allow},
+		{"a prefix that can never be meant", "allow shell:env *, allow shell:git *, allow shell:sh -c *, allow shell:rm *", shellCall("env ls"), nothing},
+		{"git alone", "allow shell:git *", shellCall("git status"), nothing},
+		{"an option of the prefix", "allow shell:go test -tags x *", shellCall("go test -tags x ./..."), Allow},
+		{"one whose value is open", "allow shell:go test -exec *", shellCall("go test -exec sh"), nothing},
+		{"one more", "allow shell:mix test --only x *", shellCall("mix test --only x --include y"), nothing},
 
-		{"behind what cannot be seen through", "allow shell, deny shell:curl *", call("$x y"), Ask},
-		{"behind what can", "allow shell, deny shell:curl *", call("ls | wc > $x"), Allow},
-		{"exactly what cannot be seen through", "allow shell:$x y, deny shell:curl *", call("$x y"), Allow},
-		{"no rule for it either", "deny shell:curl *", call("$x y"), Ask},
+		{"behind what cannot be seen through", "allow shell, deny shell:curl *", shellCall("$x y"), Ask},
+		{"behind what can", "allow shell, deny shell:curl *", shellCall("ls | wc > $x"), Allow},
+		{"exactly what cannot be seen through", "allow shell:$x y, deny shell:curl *", shellCall("$x y"), Allow},
+		{"no rule for it either", "deny shell:curl *", shellCall("$x y"), Ask},
 
 		{"a file", "allow edit:a.go", file("edit", "a.go"), Allow},
 		{"another file", "allow edit:a.go", file("edit", "b/a.go"), nothing},
@@ -144,7 +144,7 @@ func TestDecide(t *testing.T) {
 		var rs Rules
 		for text := range strings.SplitSeq(test.rules, ", ") {
 			if effect, text, ok := strings.Cut(text, " "); ok {
-				rs = append(rs, rule(t, Effect(effect), text))
+				rs = append(rs, parseTestRule(t, Effect(effect), text))
 			}
 		}
 		got, by, ok := rs.Decide(test.call)
@@ -158,12 +158,12 @@ func TestDecide(t *testing.T) {
 }
 
 func TestRulesOfAFolder(t *testing.T) {
-	here := Rules{{Effect: Allow, Tool: "shell", Match: "make", Folder: "/home/me/src"}}
-	if _, _, ok := here.Decide(call("make")); !ok {
+	here := Rules{{Effect: Allow, Tool: "shell", Match: "make", Workspace: "/home/me/src"}}
+	if _, _, ok := here.Decide(shellCall("make")); !ok {
 		t.Error("does not hold in its folder")
 	}
-	there := call("make")
-	there.Folder = "/home/me/other"
+	there := shellCall("make")
+	there.Workspace = "/home/me/other"
 	if _, _, ok := here.Decide(there); ok {
 		t.Error("holds in another folder")
 	}
@@ -203,7 +203,7 @@ func TestPrefix(t *testing.T) {
 		{"ls $x", 1, "it is dynamic: $x"},
 	}
 	for _, test := range tests {
-		r, err := Prefix(test.command, test.words)
+		r, err := PrefixRule(test.command, test.words)
 		got := r.String()
 		if err != nil {
 			got = err.Error()
@@ -216,8 +216,8 @@ func TestPrefix(t *testing.T) {
 			if again.Effect = Allow; err != nil || again != r {
 				t.Errorf("%q reads as %+v, %v", got, again, err)
 			}
-			if r.Err() != nil {
-				t.Errorf("%s: %v", r, r.Err())
+			if r.Validate() != nil {
+				t.Errorf("%s: %v", r, r.Validate())
 			}
 		}
 	}
@@ -225,11 +225,11 @@ func TestPrefix(t *testing.T) {
 
 func TestMarshal(t *testing.T) {
 	rs := []Rule{
-		{Effect: Allow, Tool: "shell", Match: "ls *", Folder: "/w", From: State},
-		{Effect: Allow, Tool: "shell", Match: "git log", Prefix: true, Folder: "/w", From: State},
-		Exact("edit", " a[1]*{b}.go"),
+		{Effect: Allow, Tool: "shell", Match: "ls *", Workspace: "/w", Source: FromState},
+		{Effect: Allow, Tool: "shell", Match: "git log", Prefix: true, Workspace: "/w", Source: FromState},
+		ExactRule("edit", " a[1]*{b}.go"),
 	}
-	rs[2].From = State
+	rs[2].Source = FromState
 	text, err := Marshal(rs)
 	if err != nil {
 		t.Fatal(err)
@@ -257,9 +257,9 @@ func TestMarshal(t *testing.T) {
 
 func TestExactIsLiteral(t *testing.T) {
 	for _, path := range []string{"a.go", "a*.go", "a[1].go", "{a,b}", `a\b`, " a", "\ta", "a b", "-", "日本/*"} {
-		r := Exact("edit", path)
+		r := ExactRule("edit", path)
 		again, err := ParseRule(r.String())
-		if again.Effect = Allow; err != nil || again != r || !r.Literal() {
+		if again.Effect = Allow; err != nil || again != r || !r.IsLiteral() {
 			t.Errorf("%q: %q reads as %+v, %v", path, r, again, err)
 		}
 		if _, _, ok := (Rules{r}).Decide(Call{Tool: "edit", Path: path}); !ok {
@@ -272,21 +272,21 @@ func TestExactIsLiteral(t *testing.T) {
 }
 
 func TestTables(t *testing.T) {
-	for name, why := range refused() {
+	for name, why := range refusedPrefixes() {
 		if why == "" || strings.ToLower(name) != name || strings.Count(name, " ") > 2 {
 			t.Errorf("%q: %q", name, why)
 		}
 		words := strings.Fields(name)
-		if len(words) > 1 && words[0] != program(words[0]) {
+		if len(words) > 1 && words[0] != programName(words[0]) {
 			t.Errorf("%q is never looked up", name)
 		}
 		for n := 1; n < len(words) && !strings.HasPrefix(words[n], "-"); n++ {
-			if above := refused()[strings.Join(words[:n], " ")]; above != parts && above != scripts && above != interprets {
+			if above := refusedPrefixes()[strings.Join(words[:n], " ")]; above != reasonSubcommands && above != reasonScripts && above != reasonInterprets {
 				t.Errorf("%q is never looked up: the words before %s do not lead there, for they are %q", name, words[n], above)
 			}
 		}
 	}
-	for name, a := range harmless() {
+	for name, a := range harmlessTable() {
 		if len(a.options) == 0 {
 			t.Errorf("%q has no options", name)
 		}
@@ -296,17 +296,17 @@ func TestTables(t *testing.T) {
 			}
 		}
 		words := strings.Fields(name)
-		if name == every {
+		if name == anyProgram {
 			continue
 		}
-		if program(words[0]) != words[0] || reason(words[0]) != "" && reason(words[0]) != scripts && refusal(words) == words[0]+" "+reason(words[0]) {
+		if programName(words[0]) != words[0] || refusalReason(words[0]) != "" && refusalReason(words[0]) != reasonScripts && refusePrefix(words) == words[0]+" "+refusalReason(words[0]) {
 			t.Errorf("%q is never looked up", name)
 		}
-		if why := refusal(append(words, "x")); why != "" {
+		if why := refusePrefix(append(words, "x")); why != "" {
 			t.Errorf("what follows %q is never looked at: %s", name, why)
 		}
 	}
-	for _, why := range []string{runs, interprets, alters, parts, scripts, isKnown} {
+	for _, why := range []string{reasonRuns, reasonInterprets, reasonAltersShell, reasonSubcommands, reasonScripts, reasonKnown} {
 		if !strings.Contains(programText, "\n"+why+"\n") {
 			t.Errorf("%q is not in programs.txt", why)
 		}

@@ -12,9 +12,9 @@ func TestShelfIsPruned(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	defer unlock(root, ".") // what stays can be cleared away
+	defer makeWritable(root, ".") // what stays can be cleared away
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	age := func(d time.Duration) string { return now.Add(-d).Format(stamped) }
+	age := func(d time.Duration) string { return now.Add(-d).Format(timestampFormat) }
 	for _, name := range []string{"mine", age(0), age(29 * 24 * time.Hour), age(31 * 24 * time.Hour)} {
 		err := root.MkdirAll(name+"/.git/hooks", 0o700)
 		if err == nil {
@@ -25,18 +25,18 @@ func TestShelfIsPruned(t *testing.T) {
 		}
 	}
 	there := func(name string) bool { _, err := root.Lstat(name); return err == nil }
-	h := shelf{root: root}
+	h := quarantine{root: root}
 	h.prune(now)
 	if !there("mine") || !there(age(0)) || !there(age(29*24*time.Hour)) || there(age(31*24*time.Hour)) {
 		t.Error("what is old goes, and nothing else")
 	}
-	for i := range keptMost + 10 {
+	for i := range maxQuarantineDirs + 10 {
 		if err := root.Mkdir(age(time.Duration(i+1)*time.Minute), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	h.prune(now)
-	if !there(age((keptMost + 10) * time.Minute)) {
+	if !there(age((maxQuarantineDirs + 10) * time.Minute)) {
 		t.Error("what is new went because there was much of it")
 	}
 	if there(age(29 * 24 * time.Hour)) {

@@ -8,7 +8,7 @@
 // that denies or asks holds for every command that can be seen anywhere in a
 // line: in substitutions, behind env and xargs, in the string of sh -c; and where
 // there is one, a line asks that can start programs which do not show in it: sed's e,
-// tar --checkpoint-action, python -c, what is piped into a shell (unseen.txt). A rule
+// tar --checkpoint-action, python -c, what is piped into a shell (opaque.txt). A rule
 // that allows holds for the very text that it names or, if it is a prefix, for a
 // simple command with static words, in which nothing follows that could make
 // the program write, run others or reach beyond the workspace; see options.go.
@@ -39,10 +39,10 @@ const (
 
 // Where rules come from.
 const (
-	Config  = "config"  // the user's configuration file
-	Flag    = "flag"    // the command line
-	State   = "state"   // remembered for good, by an answer
-	Session = "session" // remembered until parley ends
+	FromConfig  = "config"  // the user's configuration file
+	FromFlag    = "flag"    // the command line
+	FromState   = "state"   // remembered for good, by an answer
+	FromSession = "session" // remembered until parley ends
 )
 
 // A Rule is about one tool and what it is used on.
@@ -51,9 +51,9 @@ type Rule struct {
 	Tool   string // its name; one that begins with "mcp__" may end in *
 	Match  string // command, glob of paths, or host; "" is anything
 	Prefix bool   // Match is the first words of a command
-	Folder string // workspace it holds for; "" is all of them
-	From   string // Config, Flag, State or Session
-	Held   bool   // it was made for a command that a sandbox holds; for the caller to heed
+	Workspace string // workspace it holds for; "" is all of them
+	Source   string // Config, Flag, State or Session
+	Sandboxed   bool   // it was made for a command that a sandbox holds; for the caller to heed
 }
 
 // Rules are any number of rules in no order that matters.
@@ -65,7 +65,7 @@ type Call struct {
 	Command string // for a shell; "" if it runs none
 	Path    string // relative to the workspace, with slashes; "" if it is about no file
 	Host    string // lower case, with its port unless that is the usual one; "" if it reaches none
-	Folder  string // the workspace, as rules name it
+	Workspace  string // the workspace, as rules name it
 	Class   string // of the file, by which rules can name all of its kind; "" if it has none
 }
 
@@ -103,16 +103,16 @@ func ParseRule(text string) (Rule, error) {
 		return Rule{}, fmt.Errorf("rule %q: nothing follows the colon", text)
 	}
 	r.Match = match
-	if strings.HasPrefix(tool, external) {
+	if strings.HasPrefix(tool, mcpPrefix) {
 		return Rule{}, fmt.Errorf("rule %q: a tool from outside is named alone", text)
 	}
 	var err error
 	switch tool {
-	case shell:
-		r.Match, r.Prefix = starless(match)
-		err = r.words()
-	case fetch:
-		r.Match, err = host(match)
+	case shellTool:
+		r.Match, r.Prefix = cutStar(match)
+		err = r.checkPrefix()
+	case fetchTool:
+		r.Match, err = parseHost(match)
 	default:
 		if r.Match = path.Clean(match); strings.ContainsAny(r.Match[:1], blanks) { // of "./ x"
 			r.Match = `\` + r.Match
@@ -127,15 +127,15 @@ func ParseRule(text string) (Rule, error) {
 	return r, nil
 }
 
-// words says why r is a prefix of no simple command.
-func (r Rule) words() error {
+// checkPrefix says why r is a prefix of no simple command.
+func (r Rule) checkPrefix() error {
 	if !r.Prefix {
 		return nil
 	}
 	if strings.TrimSpace(r.Match) == "" {
 		return errors.New("no command stands before the asterisk")
 	}
-	if _, err := single(r.Match); err != nil {
+	if _, err := singleCommand(r.Match); err != nil {
 		return fmt.Errorf("what stands before the asterisk %w", err)
 	}
 	return nil
@@ -143,17 +143,17 @@ func (r Rule) words() error {
 
 // Tools whose rules are not about paths.
 const (
-	shell = "shell"
-	fetch = "fetch"
+	shellTool = "shell"
+	fetchTool = "fetch"
 )
 
 const (
-	external = "mcp__"   // how the names of tools from outside begin
+	mcpPrefix = "mcp__"   // how the names of tools from outside begin
 	blanks   = " \t\n\r" // say nothing before a rule or a command
 )
 
-// Written reports whether the user wrote r down, and not an answer.
-func (r Rule) Written() bool { return r.From == Config || r.From == Flag }
+// IsConfigured reports whether the user wrote r down, and not an answer.
+func (r Rule) IsConfigured() bool { return r.Source == FromConfig || r.Source == FromFlag }
 
 // String is the rule as ParseRule reads it.
 func (r Rule) String() string {
@@ -162,15 +162,15 @@ func (r Rule) String() string {
 		return r.Tool
 	case r.Prefix:
 		return r.Tool + ":" + r.Match + " *"
-	case r.Tool == shell:
-		return r.Tool + ":" + starred(r.Match)
+	case r.Tool == shellTool:
+		return r.Tool + ":" + escapeStar(r.Match)
 	}
 	return r.Tool + ":" + r.Match
 }
 
-// starless takes the asterisk off a prefix, or a backslash off an exact command
+// cutStar takes the asterisk off a prefix, or a backslash off an exact command
 // that looks like one.
-func starless(s string) (match string, prefix bool) {
+func cutStar(s string) (match string, prefix bool) {
 	body, star := strings.CutSuffix(s, "*")
 	if !star {
 		return s, false
@@ -185,8 +185,8 @@ func starless(s string) (match string, prefix bool) {
 	return body[:len(body)-1] + "*", false
 }
 
-// starred is the inverse of starless for exact commands.
-func starred(s string) string {
+// escapeStar is the inverse of starless for exact commands.
+func escapeStar(s string) string {
 	body, star := strings.CutSuffix(s, "*")
 	if bare := strings.TrimRight(body, `\`); !star || bare != "" && !strings.HasSuffix(bare, " ") {
 		return s
@@ -194,28 +194,28 @@ func starred(s string) string {
 	return body + `\*`
 }
 
-// Exact is the rule that allows this very command, or what a tool does with
+// ExactRule is the rule that allows this very command, or what a tool does with
 // this very file.
-func Exact(tool, target string) Rule {
+func ExactRule(tool, target string) Rule {
 	switch tool {
-	case shell:
+	case shellTool:
 		target = strings.TrimLeft(target, blanks)
-	case fetch:
+	case fetchTool:
 	default:
-		target = meta.ReplaceAllString(path.Clean(target), `\$0`)
+		target = globMeta.ReplaceAllString(path.Clean(target), `\$0`)
 	}
 	return Rule{Effect: Allow, Tool: tool, Match: target}
 }
 
 var (
-	meta      = regexp.MustCompile(`^[ \t\r\n]|[*?\[\]{}\\]`) // characters of a glob; a blank first would be taken off a rule
-	protected = regexp.MustCompile(`(?s)\\.`)
+	globMeta      = regexp.MustCompile(`^[ \t\r\n]|[*?\[\]{}\\]`) // characters of a glob; a blank first would be taken off a rule
+	escapedChar = regexp.MustCompile(`(?s)\\.`)
 )
 
-// Literal reports whether r names one file, command or host and no others.
-func (r Rule) Literal() bool {
+// IsLiteral reports whether r names one file, command or host and no others.
+func (r Rule) IsLiteral() bool {
 	if r.Match == "" || r.Prefix {
 		return false
 	}
-	return r.Tool == shell || !strings.ContainsAny(protected.ReplaceAllString(r.Match, ""), `*?[{`)
+	return r.Tool == shellTool || !strings.ContainsAny(escapedChar.ReplaceAllString(r.Match, ""), `*?[{`)
 }

@@ -18,26 +18,26 @@ import (
 
 // The clocks of the end of a command.
 const (
-	drain = 300 * time.Millisecond // how long what it left in the background may still run
-	grace = 700 * time.Millisecond // between the polite signal and the other one
-	dying = time.Second            // how long killed processes are waited for
+	drainTime = 300 * time.Millisecond // how long what it left in the background may still run
+	graceTime = 700 * time.Millisecond // between the polite signal and the other one
+	killTime = time.Second            // how long killed processes are waited for
 )
 
 // The exit statuses that are not the command's, as in env(1) and timeout(1).
 const (
-	noSandbox = 125
-	noExec    = 126
-	notFound  = 127
+	exitNoSandbox = 125
+	exitNoExec    = 126
+	exitNotFound  = 127
 )
 
-// Child has to be called first thing in main. In a process that was started as
+// RunIfHelper has to be called first thing in main. In a process that was started as
 // the helper it does the helper's work and never returns; in all others it
 // returns at once.
-func Child() {
-	if len(os.Args) == 0 || os.Args[0] != marker {
+func RunIfHelper() {
+	if len(os.Args) == 0 || os.Args[0] != helperName {
 		return
 	}
-	status, err := help()
+	status, err := runHelper()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "[sandbox: %v]\n", err)
 	}
@@ -49,23 +49,23 @@ type helper struct {
 	job
 	before *snapshot
 	exited chan syscall.WaitStatus // of the command, once
-	gone   chan struct{}           // closed when no process is left
-	ending chan struct{}           // closed when what is left is ended
-	ended  int                     // how many that were; final once gone
-	late   bool                    // they were given time, and did not end by themselves
-	modes  modes
+	allExited   chan struct{}           // closed when no process is left
+	terminating chan struct{}           // closed when what is left is ended
+	terminated  int                     // how many that were; final once gone
+	drainExpired   bool                    // they were given time, and did not end by themselves
+	setuid  setuidWatch
 }
 
-// help is the life of the helper. It returns the exit status.
-func help() (int, error) {
+// runHelper is the life of the helper. It returns the exit status.
+func runHelper() (int, error) {
 	// Who read our output may be dead already. (To ignore the signal would make
 	// the command ignore it.)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
-	h := &helper{exited: make(chan syscall.WaitStatus, 1), gone: make(chan struct{}), ending: make(chan struct{})}
+	h := &helper{exited: make(chan syscall.WaitStatus, 1), allExited: make(chan struct{}), terminating: make(chan struct{})}
 	if err := h.prepare(); err != nil {
-		return noSandbox, err
+		return exitNoSandbox, err
 	}
 	life := os.NewFile(lifeFD, "life")
 	abandoned := make(chan struct{})
@@ -79,26 +79,26 @@ func help() (int, error) {
 		return status, err
 	}
 	go h.reap(pid)
-	code := h.follow(stop, abandoned)
+	code := h.waitForEnd(stop, abandoned)
 	if text := h.finish(); text != "" {
 		_, _ = io.WriteString(os.Stderr, text)
 	}
-	h.tidy()
+	h.removeTemp()
 	return code, nil
 }
 
-// follow waits for the end of the command and of what it left behind, or for a
+// waitForEnd waits for the end of the command and of what it left behind, or for a
 // reason to end both. It returns the exit status.
-func (h *helper) follow(stop <-chan os.Signal, abandoned <-chan struct{}) int {
+func (h *helper) waitForEnd(stop <-chan os.Signal, abandoned <-chan struct{}) int {
 	const canceled = 128 + int(syscall.SIGTERM)
 	select {
 	case status := <-h.exited:
 		select {
-		case <-h.gone:
+		case <-h.allExited:
 		case <-stop:
 		case <-abandoned:
-		case <-time.After(drain):
-			h.late = true
+		case <-time.After(drainTime):
+			h.drainExpired = true
 		}
 		if status.Signaled() {
 			return 128 + int(status.Signal())
@@ -113,13 +113,13 @@ func (h *helper) follow(stop <-chan os.Signal, abandoned <-chan struct{}) int {
 // finish ends every process and undoes what may not be changed, in this order.
 // It returns what is to be told.
 func (h *helper) finish() string {
-	close(h.ending)
-	h.end()
+	close(h.terminating)
+	h.terminate()
 	text := ""
 	select {
-	case <-h.gone:
-		if h.late && h.ended > 0 {
-			text = fmt.Sprintf("[ended what still ran in the background, processes: %d; nothing outlives its command]\n", h.ended)
+	case <-h.allExited:
+		if h.drainExpired && h.terminated > 0 {
+			text = fmt.Sprintf("[ended what still ran in the background, processes: %d; nothing outlives its command]\n", h.terminated)
 		}
 	default:
 		text = "[some processes could not be ended]\n"
@@ -127,28 +127,28 @@ func (h *helper) finish() string {
 	// The order matters: who waits for the helper does not do so for ever, and a
 	// command can leave things that take long to copy or to remove.
 	var c changes
-	if h.Lasting {
-		text += h.before.made()
-		h.before.appeared(&c)
+	if h.LongRunning {
+		text += h.before.describeCreated()
+		h.before.restoreNewRepositories(&c)
 	} else {
 		c = h.before.restore()
 	}
-	h.before.shelf.clear()
-	return text + h.modes.clear() + sentence(c, h.before.shelf.kept)
+	h.before.quarantine.flush()
+	return text + h.setuid.clearBits() + describeChanges(c, h.before.quarantine.locations)
 }
 
-// tidy removes what nobody needs any more.
-func (h *helper) tidy() {
-	if h.made {
-		empty(h.Temp) // who called may not be there any more to do it
+// removeTemp removes what nobody needs any more.
+func (h *helper) removeTemp() {
+	if h.ownsTempDir {
+		removeContents(h.TempDir) // who called may not be there any more to do it
 	}
-	if h.before.shelf.at != "" {
-		h.before.shelf.prune(time.Now())
+	if h.before.quarantine.dir != "" {
+		h.before.quarantine.prune(time.Now())
 	}
 }
 
-// empty removes all that is in dir, and dir if nothing is mounted there.
-func empty(dir string) {
+// removeContents removes all that is in dir, and dir if nothing is mounted there.
+func removeContents(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		_ = os.RemoveAll(filepath.Join(dir, e.Name()))
@@ -156,25 +156,25 @@ func empty(dir string) {
 	_ = os.Remove(dir)
 }
 
-// end ends what the command left, within two seconds.
-func (h *helper) end() {
+// terminate ends what the command left, within two seconds.
+func (h *helper) terminate() {
 	for _, step := range []struct {
 		signal unix.Signal
 		within time.Duration
 		again  time.Duration
 	}{
-		{unix.SIGTERM, grace, grace},
-		{unix.SIGKILL, dying, 20 * time.Millisecond},
+		{unix.SIGTERM, graceTime, graceTime},
+		{unix.SIGKILL, killTime, 20 * time.Millisecond},
 	} {
 		for deadline := time.Now().Add(step.within); time.Now().Before(deadline); {
 			select {
-			case <-h.gone:
+			case <-h.allExited:
 				return
 			default:
 			}
-			h.signal(step.signal)
+			h.signalAll(step.signal)
 			select {
-			case <-h.gone:
+			case <-h.allExited:
 				return
 			case <-time.After(step.again):
 			}
@@ -182,9 +182,9 @@ func (h *helper) end() {
 	}
 }
 
-// signal sends a signal to all processes below the helper.
-func (h *helper) signal(s unix.Signal) {
-	if h.spaces {
+// signalAll sends a signal to all processes below the helper.
+func (h *helper) signalAll(s unix.Signal) {
+	if h.hasNamespaces {
 		_ = unix.Kill(-1, s) // the helper is the first process of the namespace, and left out
 		return
 	}
@@ -195,7 +195,7 @@ func (h *helper) signal(s unix.Signal) {
 
 // reap takes away the dead, which all become the helper's children in the end.
 func (h *helper) reap(command int) {
-	defer close(h.gone)
+	defer close(h.allExited)
 	for {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, 0, nil)
@@ -207,8 +207,8 @@ func (h *helper) reap(command int) {
 			h.exited <- status
 		default:
 			select {
-			case <-h.ending:
-				h.ended++
+			case <-h.terminating:
+				h.terminated++
 			default:
 			}
 		}
@@ -223,7 +223,7 @@ func (h *helper) prepare() error {
 	if err != nil {
 		return err
 	}
-	if h.job, err = decode(string(text)); err != nil {
+	if h.job, err = decodeJob(string(text)); err != nil {
 		return fmt.Errorf("job: %w", err)
 	}
 	unix.CloseOnExec(lifeFD)
@@ -231,17 +231,17 @@ func (h *helper) prepare() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	if h.spaces {
-		if err := h.mapSelf(); err != nil {
+	if h.hasNamespaces {
+		if err := h.mapOwnID(); err != nil {
 			return err
 		}
 	}
-	kept, err := h.shelf()
+	kept, err := h.openQuarantine()
 	if err != nil {
 		return err
 	}
-	if h.spaces {
-		if err := isolate(&h.Policy); err != nil {
+	if h.hasNamespaces {
+		if err := isolateMounts(&h.Policy); err != nil {
 			return err
 		}
 	}
@@ -252,36 +252,36 @@ func (h *helper) prepare() error {
 	if err != nil {
 		return err
 	}
-	h.before = h.take(root, h.spaces || h.Lasting)
-	h.before.shelf = kept
+	h.before = h.takeSnapshot(root, h.hasNamespaces || h.LongRunning)
+	h.before.quarantine = kept
 	return nil
 }
 
-// shelf opens the directory Undone, before all is read-only: as a mount that is not
+// openQuarantine opens the directory Undone, before all is read-only: as a mount that is not
 // in any directory, so that nobody else gets to it.
-func (h *helper) shelf() (shelf, error) {
-	if h.Undone == "" {
-		return shelf{}, nil
+func (h *helper) openQuarantine() (quarantine, error) {
+	if h.QuarantineDir == "" {
+		return quarantine{}, nil
 	}
-	at := h.Undone
-	if h.spaces {
-		t, err := takeOut(at)
+	at := h.QuarantineDir
+	if h.hasNamespaces {
+		t, err := cloneMount(at)
 		if err != nil {
-			return shelf{}, fmt.Errorf("%s: %w", at, err)
+			return quarantine{}, fmt.Errorf("%s: %w", at, err)
 		}
 		defer unix.Close(t.fd)
 		at = fmt.Sprintf("/proc/self/fd/%d", t.fd)
 	}
 	root, err := os.OpenRoot(at)
 	if err != nil {
-		return shelf{}, fmt.Errorf("%s: %w", h.Undone, err)
+		return quarantine{}, fmt.Errorf("%s: %w", h.QuarantineDir, err)
 	}
-	return shelf{root: root, path: h.Undone}, nil
+	return quarantine{root: root, path: h.QuarantineDir}, nil
 }
 
-// mapSelf gives the helper, which nobody has mapped, its own id in its user
+// mapOwnID gives the helper, which nobody has mapped, its own id in its user
 // namespace.
-func (h *helper) mapSelf() error {
+func (h *helper) mapOwnID() error {
 	if now, err := os.ReadFile("/proc/self/uid_map"); err != nil || len(strings.TrimSpace(string(now))) > 0 {
 		return err
 	}
@@ -321,15 +321,15 @@ func (h *helper) start() (pid, status int, err error) {
 
 // launch binds the calling thread and starts the command from it.
 func (h *helper) launch() (pid, status int, err error) {
-	if err := h.bind(); err != nil {
-		return 0, noSandbox, err
+	if err := h.restrictThread(); err != nil {
+		return 0, exitNoSandbox, err
 	}
 	// Files that parley itself was left with are not for the command.
 	if err := unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return 0, noSandbox, fmt.Errorf("close_range: %w", err)
+		return 0, exitNoSandbox, fmt.Errorf("close_range: %w", err)
 	}
-	if h.Temp != "" {
-		h.Env = append(h.Env, "TMPDIR="+h.Temp)
+	if h.TempDir != "" {
+		h.Env = append(h.Env, "TMPDIR="+h.TempDir)
 	}
 	pid, err = syscall.ForkExec(h.path, h.argv, &syscall.ProcAttr{
 		Env:   h.Env,
@@ -338,9 +338,9 @@ func (h *helper) launch() (pid, status int, err error) {
 	})
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return 0, notFound, fmt.Errorf("%s: %w", h.path, err)
+		return 0, exitNotFound, fmt.Errorf("%s: %w", h.path, err)
 	case err != nil:
-		return 0, noExec, fmt.Errorf("%s: %w", h.path, err)
+		return 0, exitNoExec, fmt.Errorf("%s: %w", h.path, err)
 	}
 	return pid, 0, nil
 }

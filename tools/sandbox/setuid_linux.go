@@ -21,27 +21,27 @@ import (
 // is about to set such a bit. What has one then is remembered; what has one besides
 // when the command has ended was made by it, and loses the bit.
 
-// special are the bits.
-const special = unix.S_ISUID | unix.S_ISGID
+// setuidBits are the bits.
+const setuidBits = unix.S_ISUID | unix.S_ISGID
 
-// settingModes are the system calls that set modes, and in which argument. openat2
+// chmodCalls are the system calls that set modes, and in which argument. openat2
 // has it behind a pointer; see rulesFor.
-var settingModes = append([]setsMode{
+var chmodCalls = append([]chmodCall{
 	{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2}, {unix.SYS_OPENAT, 3}, {unix.SYS_MKNODAT, 2},
-}, legacyModes...)
+}, legacyChmodCalls...)
 
-type setsMode struct {
+type chmodCall struct {
 	call uintptr
 	arg  uint32
 }
 
-// modes keeps watch over the special bits of files. The zero value has nothing to do.
-type modes struct {
+// setuidWatch keeps watch over the special bits of files. The zero value has nothing to do.
+type setuidWatch struct {
 	mu     sync.Mutex
-	at     []string        // directories that the command can write
-	asked  bool            // the command has set such a bit, or tried to
+	dirs     []string        // directories that the command can write
+	attempted  bool            // the command has set such a bit, or tried to
 	before map[fileID]bool // files that had one before
-	unseen []string        // directories that could not be looked at
+	unsearchedDirs []string        // directories that could not be looked at
 }
 
 // A fileID tells files apart, by whatever names they have.
@@ -63,7 +63,7 @@ type response struct {
 // serve answers the notifications of listener until nobody is left who could send
 // one: all may go on, once it is known what was there before. It waits as for a
 // network, and so holds up nothing else in the helper.
-func (m *modes) serve(listener int) {
+func (m *setuidWatch) serve(listener int) {
 	f := os.NewFile(uintptr(listener), "listener")
 	defer f.Close()
 	conn, err := f.SyscallConn()
@@ -86,36 +86,36 @@ func (m *modes) serve(listener int) {
 }
 
 // answer answers one notification.
-func (m *modes) answer(listener uintptr) {
+func (m *setuidWatch) answer(listener uintptr) {
 	var n notification
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, listener, unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n))); errno != 0 {
 		return // who asked has been killed meanwhile
 	}
-	m.remember()
+	m.recordBefore()
 	r := response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, listener, unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r)))
 }
 
-// remember looks, the first time, for what has such a bit.
-func (m *modes) remember() {
+// recordBefore looks, the first time, for what has such a bit.
+func (m *setuidWatch) recordBefore() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.asked {
+	if m.attempted {
 		return
 	}
-	m.asked, m.before = true, map[fileID]bool{}
-	m.look(func(_ *os.Root, _ string, id fileID, _ fs.FileMode) { m.before[id] = true })
+	m.attempted, m.before = true, map[fileID]bool{}
+	m.findFiles(func(_ *os.Root, _ string, id fileID, _ fs.FileMode) { m.before[id] = true })
 }
 
-// clear takes the bits off files that the command has given them to, and says so.
-func (m *modes) clear() string {
+// clearBits takes the bits off files that the command has given them to, and says so.
+func (m *setuidWatch) clearBits() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.asked {
+	if !m.attempted {
 		return ""
 	}
 	var cleared, lost []string
-	m.look(func(root *os.Root, name string, id fileID, mode fs.FileMode) {
+	m.findFiles(func(root *os.Root, name string, id fileID, mode fs.FileMode) {
 		if m.before[id] {
 			return
 		}
@@ -127,20 +127,20 @@ func (m *modes) clear() string {
 	})
 	text := ""
 	if len(cleared) > 0 {
-		text += "[the sandbox took the setuid and setgid bits off " + several(cleared) + ": no command may set them]\n"
+		text += "[the sandbox took the setuid and setgid bits off " + joinNames(cleared) + ": no command may set them]\n"
 	}
-	if lost = append(lost, m.unseen...); len(lost) > 0 {
-		text += "[CAUTION: there may be files with a setuid or setgid bit in " + several(lost) + "]\n"
+	if lost = append(lost, m.unsearchedDirs...); len(lost) > 0 {
+		text += "[CAUTION: there may be files with a setuid or setgid bit in " + joinNames(lost) + "]\n"
 	}
 	return text
 }
 
-// look calls found for all files with such a bit, by their names in root.
-func (m *modes) look(found func(root *os.Root, name string, id fileID, mode fs.FileMode)) {
-	m.unseen = nil
-	until := time.Now().Add(maxSearching)
-	for i, at := range m.at {
-		if slices.ContainsFunc(m.at[:i], func(above string) bool { return within(at, above) }) {
+// findFiles calls found for all files with such a bit, by their names in root.
+func (m *setuidWatch) findFiles(found func(root *os.Root, name string, id fileID, mode fs.FileMode)) {
+	m.unsearchedDirs = nil
+	until := time.Now().Add(searchTimeout)
+	for i, at := range m.dirs {
+		if slices.ContainsFunc(m.dirs[:i], func(above string) bool { return isWithin(at, above) }) {
 			continue
 		}
 		root, err := os.OpenRoot(at)
@@ -148,8 +148,8 @@ func (m *modes) look(found func(root *os.Root, name string, id fileID, mode fs.F
 			continue // it is not there
 		}
 		for queue := []string{"."}; len(queue) > 0; queue = queue[1:] {
-			if time.Now().After(until) || !m.folder(root, queue[0], &queue, found) {
-				m.unseen = append(m.unseen, filepath.Join(at, queue[0]))
+			if time.Now().After(until) || !m.searchDir(root, queue[0], &queue, found) {
+				m.unsearchedDirs = append(m.unsearchedDirs, filepath.Join(at, queue[0]))
 			}
 		}
 		root.Close()
@@ -158,10 +158,10 @@ func (m *modes) look(found func(root *os.Root, name string, id fileID, mode fs.F
 
 // directory looks at the files of one directory, and queues the directories. It reports
 // whether it could.
-func (m *modes) folder(root *os.Root, dir string, queue *[]string, found func(*os.Root, string, fileID, fs.FileMode)) bool {
+func (m *setuidWatch) searchDir(root *os.Root, dir string, queue *[]string, found func(*os.Root, string, fileID, fs.FileMode)) bool {
 	f, err := root.Open(dir)
 	if os.IsPermission(err) {
-		unseal(root, dir)
+		makeReadable(root, dir)
 		f, err = root.Open(dir)
 	}
 	if err != nil {
@@ -169,14 +169,14 @@ func (m *modes) folder(root *os.Root, dir string, queue *[]string, found func(*o
 	}
 	defer f.Close()
 	for {
-		entries, err := f.ReadDir(part)
+		entries, err := f.ReadDir(readBatch)
 		for _, e := range entries {
 			name := path.Join(dir, e.Name())
 			switch {
 			case e.IsDir() && strings.Count(name, "/") < maxLevels:
 				*queue = append(*queue, name)
 			case e.IsDir():
-				m.unseen = append(m.unseen, filepath.Join(root.Name(), name))
+				m.unsearchedDirs = append(m.unsearchedDirs, filepath.Join(root.Name(), name))
 			case e.Type().IsRegular():
 				info, err := e.Info()
 				if err != nil || info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) == 0 {

@@ -9,9 +9,9 @@ import (
 // sed and awk are used every day, mostly with scripts that start nothing. These are
 // told from others by reading them; what is not understood may start something.
 
-// maxScript is how long a script may be that is read, in bytes. A longer one may start
+// maxScriptBytes is how long a script may be that is read, in bytes. A longer one may start
 // something.
-const maxScript = 8 << 10
+const maxScriptBytes = 8 << 10
 
 // sedFlags are the long options of sed that say nothing of the script.
 var sedFlags = []string{
@@ -19,9 +19,9 @@ var sedFlags = []string{
 	"--separate", "--unbuffered", "--zero-terminated", "--follow-symlinks", "--binary", "--version", "--help",
 }
 
-// unseenSed reports whether sed may run or write something, by e, w or a script in
+// isOpaqueSed reports whether sed may run or write something, by e, w or a script in
 // a file.
-func unseenSed(args []string, _ bool) bool {
+func isOpaqueSed(args []string, _ bool) bool {
 	var scripts, operands []string
 	inPlace := false
 	for i := 0; i < len(args); i++ {
@@ -60,20 +60,20 @@ func unseenSed(args []string, _ bool) bool {
 	if len(scripts) == 0 && len(operands) > 0 {
 		scripts = operands[:1]
 	}
-	return slices.ContainsFunc(scripts, dynamic) || !plainSed(strings.Join(scripts, "\n"))
+	return slices.ContainsFunc(scripts, isDynamic) || !isPlainSed(strings.Join(scripts, "\n"))
 }
 
 var (
-	sedAddress = compiled(`^[ \t]*([0-9]+|\$)?([~+][0-9]+)?[ \t]*`)
-	sedLabel   = compiled(`^[ \t]*[A-Za-z0-9_]*[ \t]*(;|\n|\}|$)`)
-	sedText    = compiled(`^([^\\\n]|\\(?s:.))*(\n|$)`)
-	sedNumber  = compiled(`^[ \t]*[0-9]*`)
-	sedChanges = compiled(`^[0-9gpiImM]*[ \t]*(;|\n|\}|#|$)`)
+	sedAddress = lazyRegexp(`^[ \t]*([0-9]+|\$)?([~+][0-9]+)?[ \t]*`)
+	sedLabel   = lazyRegexp(`^[ \t]*[A-Za-z0-9_]*[ \t]*(;|\n|\}|$)`)
+	sedText    = lazyRegexp(`^([^\\\n]|\\(?s:.))*(\n|$)`)
+	sedNumber  = lazyRegexp(`^[ \t]*[0-9]*`)
+	sedSubstituteFlags = lazyRegexp(`^[0-9gpiImM]*[ \t]*(;|\n|\}|#|$)`)
 )
 
-// plainSed reports whether a script of sed only changes text and prints it.
-func plainSed(s string) bool {
-	if len(s) > maxScript {
+// isPlainSed reports whether a script of sed only changes text and prints it.
+func isPlainSed(s string) bool {
+	if len(s) > maxScriptBytes {
 		return false
 	}
 	take := func(re *regexp.Regexp) bool {
@@ -87,7 +87,7 @@ func plainSed(s string) bool {
 		if s = strings.TrimLeft(s, " \t\n;}"); s == "" {
 			break
 		}
-		if !sedAddresses(&s) || s == "" {
+		if !cutSedAddresses(&s) || s == "" {
 			return false
 		}
 		c := s[0]
@@ -102,9 +102,9 @@ func plainSed(s string) bool {
 		case strings.IndexByte("aicrR#", c) >= 0:
 			ok = take(sedText())
 		case c == 's':
-			ok = sedParts(&s, 2) && take(sedChanges())
+			ok = cutSedParts(&s, 2) && take(sedSubstituteFlags())
 		case c == 'y':
-			ok = sedParts(&s, 2)
+			ok = cutSedParts(&s, 2)
 		default:
 			ok = false
 		}
@@ -115,8 +115,8 @@ func plainSed(s string) bool {
 	return true
 }
 
-// sedAddresses takes the addresses of a command off a script.
-func sedAddresses(s *string) bool {
+// cutSedAddresses takes the addresses of a command off a script.
+func cutSedAddresses(s *string) bool {
 	for range 2 {
 		*s = strings.TrimLeft(*s, " \t")
 		switch {
@@ -124,7 +124,7 @@ func sedAddresses(s *string) bool {
 			if (*s)[0] == '\\' {
 				*s = (*s)[1:]
 			}
-			if !sedParts(s, 1) {
+			if !cutSedParts(s, 1) {
 				return false
 			}
 			*s = strings.TrimLeft(*s, "IM")
@@ -141,8 +141,8 @@ func sedAddresses(s *string) bool {
 	return true
 }
 
-// sedParts takes so many parts off a script, each ended by its first character.
-func sedParts(s *string, parts int) bool {
+// cutSedParts takes so many parts off a script, each ended by its first character.
+func cutSedParts(s *string, parts int) bool {
 	if len(*s) == 0 || strings.IndexByte("\\\n", (*s)[0]) >= 0 || (*s)[0] >= 0x80 {
 		return false
 	}
@@ -161,8 +161,8 @@ func sedParts(s *string, parts int) bool {
 	return false
 }
 
-// unseenAwk reports whether awk may start something, or is told in a file what to do.
-func unseenAwk(args []string, _ bool) bool {
+// isOpaqueAwk reports whether awk may start something, or is told in a file what to do.
+func isOpaqueAwk(args []string, _ bool) bool {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
 		switch {
@@ -175,22 +175,22 @@ func unseenAwk(args []string, _ bool) bool {
 		case strings.HasPrefix(word, "-"):
 			return true
 		default:
-			return dynamic(word) || !plainAwk(word)
+			return isDynamic(word) || !isPlainAwk(word)
 		}
 	}
 	return false
 }
 
 var (
-	awkString  = compiled(`^"([^"\\\n]|\\[^\n])*"`)
-	awkRegex   = compiled(`^/([^/\\\n\[]|\\[^\n]|\[\^?\]?([^\]/\\\n"]|\\[^\n])*\])+/`)
-	awkKeyword = compiled(`(^|[^A-Za-z0-9_])(return|print|printf|in|case|do|else|getline)[ \t]*$|[)]\s*$|\+\+\s*$|--\s*$`)
+	awkString  = lazyRegexp(`^"([^"\\\n]|\\[^\n])*"`)
+	awkRegex   = lazyRegexp(`^/([^/\\\n\[]|\\[^\n]|\[\^?\]?([^\]/\\\n"]|\\[^\n])*\])+/`)
+	awkKeyword = lazyRegexp(`(^|[^A-Za-z0-9_])(return|print|printf|in|case|do|else|getline)[ \t]*$|[)]\s*$|\+\+\s*$|--\s*$`)
 )
 
-// plainAwk reports whether a program of awk starts no other: it has no pipe, no
+// isPlainAwk reports whether a program of awk starts no other: it has no pipe, no
 // system and no call by name.
-func plainAwk(s string) bool {
-	if len(s) > maxScript {
+func isPlainAwk(s string) bool {
+	if len(s) > maxScriptBytes {
 		return false
 	}
 	last := strings.LastIndexAny(s, `|"`)

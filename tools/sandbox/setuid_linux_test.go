@@ -19,10 +19,10 @@ func TestSetuid(t *testing.T) {
 		"made so":   `python3 -c 'import os; os.close(os.open("f", os.O_CREAT|os.O_WRONLY, 0o4755))' || { echo x > f; chmod u+s f; }`,
 		"a bit off": "echo x > f; chmod 4711 f; chmod g+s f",
 	}
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			script := ""
 			p.own("workspace/mine", "mine")
 			for name, way := range ways {
@@ -66,10 +66,10 @@ func TestModesOfEveryDay(t *testing.T) {
 	if _, err := exec.LookPath("tar"); err != nil {
 		t.Skip(err)
 	}
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			out, status := p.run("set -e; mkdir -p a/b; echo x > a/f; chmod 755 a/f; install -m 700 a/f a/g; cp -a a c; tar cf t a; mkdir d; tar xf t -C d; test -x d/a/f; umask 027; touch y; stat -c %a y")
 			if status != 0 || out != "640\n" {
 				t.Errorf("got %d, %s", status, out)

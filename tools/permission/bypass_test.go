@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// widened are the rules of a user who was generous: whatever can be widened of
+// widenedRules are the rules of a user who was generous: whatever can be widened of
 // what programmers do all day.
-func widened(t testing.TB) Rules {
+func widenedRules(t testing.TB) Rules {
 	t.Helper()
 	var rs Rules
 	for _, text := range []string{
@@ -26,7 +26,7 @@ func widened(t testing.TB) Rules {
 	} {
 		r, err := ParseRule("shell:" + text + " *")
 		if err == nil {
-			err = r.Err()
+			err = r.Validate()
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -37,7 +37,7 @@ func widened(t testing.TB) Rules {
 	return rs
 }
 
-func call(line string) Call { return Call{Tool: "shell", Command: line, Folder: "/home/me/src"} }
+func shellCall(line string) Call { return Call{Tool: "shell", Command: line, Workspace: "/home/me/src"} }
 
 // Lines that look as if they were what somebody allowed, and are more.
 var bypasses = map[string][]string{
@@ -103,14 +103,14 @@ var bypasses = map[string][]string{
 
 // Whatever of this is allowed by rules that mean something else is a hole.
 func TestNothingSlipsThrough(t *testing.T) {
-	generous, total := widened(t), 0
+	generous, total := widenedRules(t), 0
 	for kind, lines := range bypasses {
 		for _, line := range lines {
 			total++
-			if _, _, ok := (Rules)(nil).Decide(call(line)); ok {
+			if _, _, ok := (Rules)(nil).Decide(shellCall(line)); ok {
 				t.Errorf("%s: %.80q is decided without any rule", kind, line)
 			}
-			if effect, by, ok := generous.Decide(call(line)); ok {
+			if effect, by, ok := generous.Decide(shellCall(line)); ok {
 				t.Errorf("%s: %.80q: %s by %s", kind, line, effect, by)
 			}
 		}
@@ -120,7 +120,7 @@ func TestNothingSlipsThrough(t *testing.T) {
 	}
 }
 
-var everyday = []string{
+var everydayLines = []string{
 	"ls", "ls -la", "ls -la src", "cat main.go", "cat -n main.go", "head -20 main.go", "head -n 50 README.md", "tail -n5 log.txt", "wc -l main.go", "du -sh .", "du -h --max-depth=1", "df -h",
 	"stat go.mod", "tree -L 2", "tree -a -I node_modules", "ps aux", "ps -ef", "sort -u names.txt", "sort -k2 -n x", "diff -u a b", "grep -rn TODO .", "grep -rniE 'func (a|b)' --include='*.go' src",
 	"grep -A3 -B2 foo main.go", "rg -n 'func main' --glob '*.go'", "rg -i todo -t go", "rg --files", "jq -r .name package.json", "date -u", "echo done", `echo "all good"`, "pwd", "which go", "uname -a",
@@ -136,17 +136,17 @@ second line"`, "git stash list", "git stash show -p stash@{0}", "git --no-pager 
 }
 
 func TestEverydayCommandsRun(t *testing.T) {
-	generous := widened(t)
+	generous := widenedRules(t)
 	var asked []string
-	for _, line := range everyday {
-		if effect, _, ok := generous.Decide(call(line)); !ok || effect != Allow {
+	for _, line := range everydayLines {
+		if effect, _, ok := generous.Decide(shellCall(line)); !ok || effect != Allow {
 			asked = append(asked, line)
 		}
 	}
-	if len(everyday) < 60 || 100*(len(everyday)-len(asked)) < 95*len(everyday) {
-		t.Errorf("%d of %d ask: %q", len(asked), len(everyday), asked)
+	if len(everydayLines) < 60 || 100*(len(everydayLines)-len(asked)) < 95*len(everydayLines) {
+		t.Errorf("%d of %d ask: %q", len(asked), len(everydayLines), asked)
 	}
-	t.Logf("%d of %d ask: %q", len(asked), len(everyday), asked)
+	t.Logf("%d of %d ask: %q", len(asked), len(everydayLines), asked)
 }
 
 // A rule that denies sees a command wherever it stands.
@@ -185,12 +185,12 @@ func TestDenySeesAll(t *testing.T) {
 		r := deny(test.rule)
 		everything := Rules{{Effect: Allow, Tool: "shell"}, r}
 		for _, line := range test.lines {
-			if effect, _, ok := everything.Decide(call(line)); !ok || effect != Deny {
+			if effect, _, ok := everything.Decide(shellCall(line)); !ok || effect != Deny {
 				t.Errorf("%s does not deny %.100q: %s", r, line, effect)
 			}
 		}
 		for _, line := range test.not {
-			if effect, _, ok := everything.Decide(call(line)); !ok || effect != Allow {
+			if effect, _, ok := everything.Decide(shellCall(line)); !ok || effect != Allow {
 				t.Errorf("%s is in the way of %.100q: %s", r, line, effect)
 			}
 		}
@@ -212,7 +212,7 @@ func TestBashAgrees(t *testing.T) {
 	}
 	odd := []string{`x 'a"b' "c'd" e\f`, `x a"b"'c'd`, `x ''`, `x "" -`, `x "a\"b\\c\$d\x"`, "x 'a\nb' \\\n c", "x HEAD^{tree} @{1} a=b", "x a{b} a}b", "x a#b #c", "x a!b 'a!b' \"a!b\"", "x ^a =b %c @d ,e", "x a:b a..b //c", "x \"a\\\nb\""}
 	checked := 0
-	for _, lines := range append([][]string{everyday, odd}, bypasses["options that run"], bypasses["options that write"], bypasses["operands that do"], bypasses["hidden"]) {
+	for _, lines := range append([][]string{everydayLines, odd}, bypasses["options that run"], bypasses["options that write"], bypasses["operands that do"], bypasses["hidden"]) {
 		for _, line := range lines {
 			cmds, simple, _ := Parse(line)
 			if !simple || len(cmds) != 1 {

@@ -7,43 +7,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bind takes from the calling thread, and what it starts, all that the policy
+// restrictThread takes from the calling thread, and what it starts, all that the policy
 // does not allow.
-func (h *helper) bind() error {
-	if h.free {
+func (h *helper) restrictThread() error {
+	if h.unrestricted {
 		return nil
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
 	p := h.Policy
-	if h.Lasting && !h.spaces {
-		p = p.split()
+	if h.LongRunning && !h.hasNamespaces {
+		p = p.splitWorkspace()
 	}
-	rules, err := h.ruleset(p)
+	rules, err := h.createRuleset(p)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(rules)
-	if err := disarm(); err != nil {
+	if err := dropCapabilities(); err != nil {
 		return err
 	}
-	if err := enforce(rules); err != nil {
+	if err := restrictSelf(rules); err != nil {
 		return err
 	}
-	listener, err := confine(rulesFor(h.Network, h.untouchable()))
+	listener, err := installFilter(argumentRules(h.Network, h.protectedPIDs()))
 	if err != nil || listener < 0 {
 		return err
 	}
-	h.modes.at = append([]string{h.Workspace}, h.Write...)
-	go h.modes.serve(listener)
+	h.setuid.dirs = append([]string{h.Workspace}, h.WritePaths...)
+	go h.setuid.serve(listener)
 	return nil
 }
 
-// untouchable are the ids that no signal of the command may go to, where it can
+// protectedPIDs are the ids that no signal of the command may go to, where it can
 // see them: the helper, this thread of it, parley, and everybody.
-func (h *helper) untouchable() []int {
-	if h.spaces {
+func (h *helper) protectedPIDs() []int {
+	if h.hasNamespaces {
 		return nil
 	}
 	ids := []int{-1, os.Getpid(), -os.Getpid(), unix.Gettid(), os.Getppid()}
@@ -53,17 +53,17 @@ func (h *helper) untouchable() []int {
 	return ids
 }
 
-// kept are the capabilities that root needs to work with files of others inside
+// keptCapabilities are the capabilities that root needs to work with files of others inside
 // the workspace. With CAP_SYS_PTRACE or CAP_PERFMON it could read the keys in
 // the environment of parley; with CAP_FSETID files would keep the setuid bit while it
 // writes to them.
-const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER
+const keptCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER
 
-// disarm takes away all other capabilities of the calling thread, also from the
+// dropCapabilities takes away all other capabilities of the calling thread, also from the
 // programs it will run.
-func disarm() error {
+func dropCapabilities() error {
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
-		if kept>>c&1 == 0 {
+		if keptCapabilities>>c&1 == 0 {
 			_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) // who may not has nothing to gain: see no_new_privs
 		}
 	}
@@ -74,7 +74,7 @@ func disarm() error {
 		return fmt.Errorf("capabilities: %w", err)
 	}
 	for i := range sets {
-		left := sets[i].Permitted & uint32(uint64(kept)>>(32*i))
+		left := sets[i].Permitted & uint32(uint64(keptCapabilities)>>(32*i))
 		sets[i] = unix.CapUserData{Effective: left, Permitted: left}
 	}
 	if err := unix.Capset(&header, &sets[0]); err != nil {

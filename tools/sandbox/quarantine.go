@@ -17,46 +17,46 @@ import (
 // How much is copied to the shelf after one command. More stays in the
 // workspace, by another name.
 const (
-	maxShelved        = 64 << 20
-	maxShelvedEntries = 4096
+	maxQuarantineBytes        = 64 << 20
+	maxQuarantineEntries = 4096
 	maxLevels         = 64 // of directories in directories
 )
 
 // How long the shelf keeps things. One that has much goes back to the latest, but
 // not to less than a day, so that no command can have what is there thrown away.
 const (
-	keptFor    = 30 * 24 * time.Hour
-	keptLeast  = 24 * time.Hour
-	keptMost   = 100
-	maxPruning = 200 * time.Millisecond // the next one goes on
+	maxQuarantineAge    = 30 * 24 * time.Hour
+	minQuarantineAge  = 24 * time.Hour
+	maxQuarantineDirs   = 100
+	pruneTimeout = 200 * time.Millisecond // the next one goes on
 )
 
-// A shelf is where goes what was made in the place of a protected path. It may be
+// A quarantine is where goes what was made in the place of a protected path. It may be
 // the work of a user, who was not held by the sandbox.
-type shelf struct {
+type quarantine struct {
 	root    *os.Root // nil: there is none, and all stays in the workspace
 	path    string   // of root, outside of the sandbox
-	at      string   // the directory of this command, in root; "" before it is needed
-	kept    []string // where things are, to be told
-	waiting []moved
-	until   time.Time // when copying ends
+	dir      string   // the directory of this command, in root; "" before it is needed
+	locations    []string // where things are, to be told
+	pending []movedPath
+	deadline   time.Time // when copying ends
 	bytes   int64
 	entries int
 }
 
 // What was moved out of its place, and is to go to the shelf.
-type moved struct {
+type movedPath struct {
 	from        *os.Root
 	aside, name string // relative to from; name is what it had been called
 }
 
-// undone makes the directory for what will be undone, unless the policy names one.
+// makeQuarantineDir makes the directory for what will be undone, unless the policy names one.
 // Without a directory for caches it is a temporary one, which remove removes only
 // if nothing is in it.
-func undone(p *Policy) (remove func(), err error) {
-	if p.Undone != "" || p.Lasting || len(p.Protected) == 0 {
-		if p.Undone != "" {
-			err = os.MkdirAll(p.Undone, 0o700)
+func makeQuarantineDir(p *Policy) (remove func(), err error) {
+	if p.QuarantineDir != "" || p.LongRunning || len(p.Protected) == 0 {
+		if p.QuarantineDir != "" {
+			err = os.MkdirAll(p.QuarantineDir, 0o700)
 		}
 		return func() {}, err
 	}
@@ -65,121 +65,121 @@ func undone(p *Policy) (remove func(), err error) {
 		sum := sha256.Sum256([]byte(p.Workspace))
 		dir := filepath.Join(base, "parley", "undone", hex.EncodeToString(sum[:8]))
 		if os.MkdirAll(dir, 0o700) == nil {
-			p.Undone = dir
+			p.QuarantineDir = dir
 			return func() {}, nil
 		}
 	}
-	if p.Undone, err = os.MkdirTemp("", "parley-undone-"); err != nil {
+	if p.QuarantineDir, err = os.MkdirTemp("", "parley-undone-"); err != nil {
 		return nil, err
 	}
-	dir := p.Undone
+	dir := p.QuarantineDir
 	return func() { _ = os.Remove(dir) }, nil
 }
 
-// stamped is the form of a stamp, by which stamps sort.
-const stamped = "20060102-150405.000000000"
+// timestampFormat is the form of a stamp, by which stamps sort.
+const timestampFormat = "20060102-150405.000000000"
 
-// stamp is the time, so exact that no two are the same.
-func stamp() string { return time.Now().UTC().Format(stamped) }
+// timestamp is the time, so exact that no two are the same.
+func timestamp() string { return time.Now().UTC().Format(timestampFormat) }
 
 // prune removes what was kept long enough.
-func (h *shelf) prune(now time.Time) {
-	all, _ := names(h.root, ".", -1)
+func (h *quarantine) prune(now time.Time) {
+	all, _ := readNames(h.root, ".", -1)
 	slices.SortFunc(all, func(a, b string) int { return strings.Compare(b, a) }) // the latest first
-	kept, until := 0, time.Now().Add(maxPruning)
+	kept, until := 0, time.Now().Add(pruneTimeout)
 	for _, name := range all {
 		if time.Now().After(until) {
 			return
 		}
-		at, err := time.Parse(stamped, name)
+		at, err := time.Parse(timestampFormat, name)
 		if err != nil {
 			continue // it is not of the shelf
 		}
 		age := now.Sub(at)
-		if kept++; age > keptFor || kept > keptMost && age > keptLeast {
+		if kept++; age > maxQuarantineAge || kept > maxQuarantineDirs && age > minQuarantineAge {
 			_ = removeAll(h.root, name)
 		}
 	}
 }
 
-// aside moves name, in one step, to where it means nothing.
-func (h *shelf) aside(from *os.Root, name string) (string, error) {
-	to := name + ".undone-" + stamp()
+// moveAside moves name, in one step, to where it means nothing.
+func (h *quarantine) moveAside(from *os.Root, name string) (string, error) {
+	to := name + ".undone-" + timestamp()
 	return to, from.Rename(name, to)
 }
 
-// put moves to the shelf, when all is put back, what was set aside and had been
+// add moves to the shelf, when all is put back, what was set aside and had been
 // called name.
-func (h *shelf) put(from *os.Root, aside, name string) {
-	h.waiting = append(h.waiting, moved{from, aside, name})
+func (h *quarantine) add(from *os.Root, aside, name string) {
+	h.pending = append(h.pending, movedPath{from, aside, name})
 }
 
-// clear moves to the shelf what waits for it. What is too large for that, or would
+// flush moves to the shelf what waits for it. What is too large for that, or would
 // take too long, stays aside: a command could leave so much that the helper was
 // ended before it had done the rest.
-func (h *shelf) clear() {
-	h.until = time.Now().Add(maxShelving)
-	for _, m := range h.waiting {
-		if h.copy(m) != nil || removeAll(m.from, m.aside) != nil {
-			h.keep(filepath.Join(m.from.Name(), m.aside))
+func (h *quarantine) flush() {
+	h.deadline = time.Now().Add(quarantineTimeout)
+	for _, m := range h.pending {
+		if h.copyMoved(m) != nil || removeAll(m.from, m.aside) != nil {
+			h.addLocation(filepath.Join(m.from.Name(), m.aside))
 		}
 	}
-	h.waiting = nil
+	h.pending = nil
 }
 
-func (h *shelf) keep(where string) {
-	if !slices.Contains(h.kept, where) {
-		h.kept = append(h.kept, where)
+func (h *quarantine) addLocation(where string) {
+	if !slices.Contains(h.locations, where) {
+		h.locations = append(h.locations, where)
 	}
 }
 
-// copy copies to the shelf what was moved.
-func (h *shelf) copy(m moved) error {
+// copyMoved copies to the shelf what was moved.
+func (h *quarantine) copyMoved(m movedPath) error {
 	if h.root == nil {
 		return errors.New("there is no shelf")
 	}
-	if h.at == "" {
-		at := stamp()
+	if h.dir == "" {
+		at := timestamp()
 		if err := h.root.Mkdir(at, 0o700); err != nil {
 			return err
 		}
-		h.at = at
+		h.dir = at
 	}
-	to := path.Join(h.at, m.name)
+	to := path.Join(h.dir, m.name)
 	if err := h.root.MkdirAll(path.Dir(to), 0o700); err != nil {
 		return err
 	}
 	if _, err := h.root.Lstat(to); err == nil {
-		to += "." + stamp()
+		to += "." + timestamp()
 	}
-	if err := h.tree(place{m.from, m.aside}, place{h.root, to}, 0); err != nil {
+	if err := h.copyTree(rootedPath{m.from, m.aside}, rootedPath{h.root, to}, 0); err != nil {
 		return err
 	}
-	h.keep(filepath.Join(h.path, h.at))
+	h.addLocation(filepath.Join(h.path, h.dir))
 	return nil
 }
 
-// A place is a name in a directory.
-type place struct {
+// A rootedPath is a name in a directory.
+type rootedPath struct {
 	*os.Root
 	name string
 }
 
-// tree copies what is at from, so many levels below what was moved.
-func (h *shelf) tree(from, to place, level int) error {
+// copyTree copies what is at from, so many levels below what was moved.
+func (h *quarantine) copyTree(from, to rootedPath, level int) error {
 	info, err := from.Lstat(from.name)
 	if err != nil {
 		return err
 	}
-	if h.entries++; h.entries > maxShelvedEntries || level > maxLevels || time.Now().After(h.until) {
+	if h.entries++; h.entries > maxQuarantineEntries || level > maxLevels || time.Now().After(h.deadline) {
 		return errors.New("too many files")
 	}
 	switch {
 	case info.Mode().IsRegular():
-		if h.bytes += info.Size(); h.bytes > maxShelved {
+		if h.bytes += info.Size(); h.bytes > maxQuarantineBytes {
 			return errors.New("too large")
 		}
-		return h.file(from, to, info)
+		return h.copyFile(from, to, info)
 	case info.Mode()&fs.ModeSymlink != 0:
 		link, err := from.Readlink(from.name)
 		if err != nil {
@@ -189,12 +189,12 @@ func (h *shelf) tree(from, to place, level int) error {
 	case !info.IsDir():
 		return nil // a pipe holds nothing
 	}
-	return h.folder(from, to, level)
+	return h.copyDir(from, to, level)
 }
 
 // directory copies a directory. It goes from directory to directory: each step of a long path
 // costs as much as the path is deep.
-func (h *shelf) folder(from, to place, level int) error {
+func (h *quarantine) copyDir(from, to rootedPath, level int) error {
 	if err := errors.Join(from.Chmod(from.name, 0o700), to.Mkdir(to.name, 0o700)); err != nil {
 		return err
 	}
@@ -208,17 +208,17 @@ func (h *shelf) folder(from, to place, level int) error {
 		return err
 	}
 	defer copied.Close()
-	all, err := names(source, ".", maxShelvedEntries+1)
+	all, err := readNames(source, ".", maxQuarantineEntries+1)
 	for _, child := range all {
 		if err != nil {
 			break
 		}
-		err = h.tree(place{source, child}, place{copied, child}, level+1)
+		err = h.copyTree(rootedPath{source, child}, rootedPath{copied, child}, level+1)
 	}
 	return err
 }
 
-func (h *shelf) file(from, to place, info fs.FileInfo) error {
+func (h *quarantine) copyFile(from, to rootedPath, info fs.FileInfo) error {
 	if info.Mode().Perm()&0o400 == 0 {
 		if err := from.Chmod(from.name, 0o600); err != nil {
 			return err
@@ -240,9 +240,9 @@ func (h *shelf) file(from, to place, info fs.FileInfo) error {
 	return errors.Join(err, out.Close())
 }
 
-// names returns the names in a directory, no more than most of them if that is
+// readNames returns the names in a directory, no more than most of them if that is
 // positive.
-func names(root *os.Root, dir string, most int) ([]string, error) {
+func readNames(root *os.Root, dir string, most int) ([]string, error) {
 	f, err := root.Open(dir)
 	if err != nil {
 		return nil, err
@@ -261,17 +261,17 @@ func removeAll(root *os.Root, name string) error {
 	if err := root.RemoveAll(name); err == nil {
 		return nil
 	}
-	unlock(root, name)
+	makeWritable(root, name)
 	return root.RemoveAll(name)
 }
 
-func unlock(root *os.Root, name string) {
+func makeWritable(root *os.Root, name string) {
 	info, err := root.Lstat(name)
 	if err != nil || !info.IsDir() || root.Chmod(name, 0o700) != nil {
 		return
 	}
-	all, _ := names(root, name, -1)
+	all, _ := readNames(root, name, -1)
 	for _, child := range all {
-		unlock(root, name+"/"+child)
+		makeWritable(root, name+"/"+child)
 	}
 }

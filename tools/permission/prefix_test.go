@@ -4,7 +4,7 @@ import "testing"
 
 // What a rule for the prefix was not meant for. Fine is what it was; "" if no
 // rule can have that prefix, and then it allows nothing even if it is there.
-var beyond = []struct {
+var prefixTests = []struct {
 	prefix, fine string
 	lines        []string
 }{
@@ -135,22 +135,22 @@ var beyond = []struct {
 }
 
 func TestARuleIsNotForMore(t *testing.T) {
-	generous, total := widened(t), 0
-	for _, test := range beyond {
+	generous, total := widenedRules(t), 0
+	for _, test := range prefixTests {
 		forced := Rule{Effect: Allow, Tool: "shell", Match: test.prefix, Prefix: true}
-		if err := forced.Err(); (err == nil) != (test.fine != "") {
+		if err := forced.Validate(); (err == nil) != (test.fine != "") {
 			t.Errorf("%s: %v", forced, err)
 		}
 		with := append(Rules{forced}, generous...)
-		if effect, _, _ := (Rules{forced}).Decide(call(test.fine)); test.fine != "" && effect != Allow {
+		if effect, _, _ := (Rules{forced}).Decide(shellCall(test.fine)); test.fine != "" && effect != Allow {
 			t.Errorf("%s does not allow %s", forced, test.fine)
 		}
 		for _, line := range test.lines {
 			total++
-			if _, _, ok := (Rules)(nil).Decide(call(line)); ok {
+			if _, _, ok := (Rules)(nil).Decide(shellCall(line)); ok {
 				t.Errorf("%q is decided without any rule", line)
 			}
-			if effect, by, ok := with.Decide(call(line)); ok {
+			if effect, by, ok := with.Decide(shellCall(line)); ok {
 				t.Errorf("%q: %s by %s", line, effect, by)
 			}
 		}

@@ -6,19 +6,19 @@ import (
 	"fmt"
 )
 
-// stored is a rule in JSON.
-type stored struct {
+// storedRule is a rule in JSON.
+type storedRule struct {
 	Effect Effect `json:"effect"`
 	Rule   string `json:"rule"`
-	Folder string `json:"folder,omitempty"`
-	Held   bool   `json:"held,omitempty"`
+	Workspace string `json:"folder,omitempty"`
+	Sandboxed   bool   `json:"held,omitempty"`
 }
 
 // Marshal writes rules as JSON text, to be kept; From is not part of it.
 func Marshal(rs []Rule) (string, error) {
-	list := make([]stored, 0, len(rs))
+	list := make([]storedRule, 0, len(rs))
 	for _, r := range rs {
-		list = append(list, stored{r.Effect, r.String(), r.Folder, r.Held})
+		list = append(list, storedRule{r.Effect, r.String(), r.Workspace, r.Sandboxed})
 	}
 	out, err := json.Marshal(list)
 	return string(out), err
@@ -30,7 +30,7 @@ func Unmarshal(text string) ([]Rule, error) {
 	if text == "" {
 		return nil, nil
 	}
-	var list []stored
+	var list []storedRule
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
 		return nil, fmt.Errorf("remembered rules: %w", err)
 	}
@@ -45,7 +45,7 @@ func Unmarshal(text string) ([]Rule, error) {
 			faults = append(faults, fmt.Errorf("remembered %w", err))
 			continue
 		}
-		r.Effect, r.Folder, r.From, r.Held = s.Effect, s.Folder, State, s.Held
+		r.Effect, r.Workspace, r.Source, r.Sandboxed = s.Effect, s.Workspace, FromState, s.Sandboxed
 		rs = append(rs, r)
 	}
 	return rs, errors.Join(faults...)

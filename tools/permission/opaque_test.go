@@ -8,7 +8,7 @@ import (
 
 // Where something is denied, what can start a program that does not show asks.
 func TestUnseenAsks(t *testing.T) {
-	rs := Rules{{Effect: Allow, Tool: "shell"}, rule(t, Deny, "shell:shutdown *")}
+	rs := Rules{{Effect: Allow, Tool: "shell"}, parseTestRule(t, Deny, "shell:shutdown *")}
 	kinds := map[string][]string{
 		"the shell": {
 			"hash -p /usr/bin/curl x; x y", "hash -p ./x ls", "mapfile -C 'cu''rl x' -c 1 a < f", "readarray -c1 -C evil a < f", "mapfile -tC evil a", "compgen -C 'evil' x", "compgen -F evil x", "compgen -W '$(evil)'",
@@ -51,10 +51,10 @@ func TestUnseenAsks(t *testing.T) {
 	for kind, lines := range kinds {
 		for _, line := range lines {
 			total++
-			if effect, _, ok := rs.Decide(call(line)); !ok || effect == Allow {
+			if effect, _, ok := rs.Decide(shellCall(line)); !ok || effect == Allow {
 				t.Errorf("%s: %q runs", kind, line)
 			}
-			if effect, _, _ := rs[:1].Decide(call(line)); effect != Allow {
+			if effect, _, _ := rs[:1].Decide(shellCall(line)); effect != Allow {
 				t.Errorf("%s: %q does not run where nothing is denied", kind, line)
 			}
 		}
@@ -63,7 +63,7 @@ func TestUnseenAsks(t *testing.T) {
 }
 
 // What programmers and models do all day, beside everyday.
-var common = []string{
+var commonLines = []string{
 	"sed -n '1,20p' main.go", "sed -n 5p f", "sed -i 's/foo/bar/g' src/a.go", "sed -i.bak 's|a/b|c/d|' f", "sed -e 's/a/b/' -e 's/c/d/g' f", "sed '/^#/d' f", "sed 's/^[ \\t]*//;s/[ \\t]*$//' f", "sed -E 's/(a|b)+/\\1/' f", "sed '$d' f", "sed -n '/start/,/end/p' f", "sed '10q' f", "sed -i '3i\\  new line' f", "sed '/x/a\\\ntext e w' f", "sed -i '' 's/a/b/' f", "sed -ne '/func/p' f", "sed ':a;N;$!ba;s/\\n/ /g' f", "sed '1~2d' f", "sed 's/e/w/' f",
 	"sed -n '10,$p' f | head -3", "git log --oneline | sed 's/^/  /'", "sed 's,a,b,' <f >g", "sed = f", "sed 'y/abc/ABC/' f", "sed -n '$=' f",
 	"awk '{print $1}' f", "awk -F: '{print $1, $3}' /etc/passwd", "awk -F, '$2 > 5 {n++} END {print n}' f", "awk '/a|b/ {print}' f", "awk 'NR==1 || NR==5' f", "awk '{s+=$1} END {print s/NR}' f", "awk '{gsub(/[ \\t]+/, \" \"); print}' f", "ls -l | awk '{print $9}'", "awk -v n=3 'NR==n' f", "awk '!seen[$0]++' f", "awk '{printf \"%s\\n\", $2}' f", "awk 'length > 80' f", "awk '$1 ~ /^a/ {print $2}' f",
@@ -79,10 +79,10 @@ var common = []string{
 
 // A rule that denies is in the way of no more than one in twenty of them.
 func TestDenyKeepsOutOfTheWay(t *testing.T) {
-	with := Rules{{Effect: Allow, Tool: "shell"}, rule(t, Deny, "shell:shutdown *")}
-	lines, asked := slices.Concat(everyday, common), []string(nil)
+	with := Rules{{Effect: Allow, Tool: "shell"}, parseTestRule(t, Deny, "shell:shutdown *")}
+	lines, asked := slices.Concat(everydayLines, commonLines), []string(nil)
 	for _, line := range lines {
-		if effect, _, _ := with.Decide(call(line)); effect != Allow {
+		if effect, _, _ := with.Decide(shellCall(line)); effect != Allow {
 			asked = append(asked, line)
 		}
 	}
@@ -95,8 +95,8 @@ func TestDenyKeepsOutOfTheWay(t *testing.T) {
 // However many words a command has, so many are looked at: with more it asks.
 func TestUnseenIsBounded(t *testing.T) {
 	for _, program := range []string{"sed", "tar", "git", "find", "xargs", "awk", "make", "ssh"} {
-		words := append([]string{program}, slices.Repeat([]string{"p"}, maxUnseen+1)...)
-		if !unseen(words, false) {
+		words := append([]string{program}, slices.Repeat([]string{"p"}, maxOpaqueWords+1)...)
+		if !isOpaque(words, false) {
 			t.Errorf("%s with %d words is looked through", program, len(words))
 		}
 	}
@@ -112,7 +112,7 @@ func BenchmarkUnseen(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				with.Decide(call(line))
+				with.Decide(shellCall(line))
 			}
 		})
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // git runs git outside of the sandbox, as the caller.
-func (p *place) git(dir string, args ...string) {
+func (p *fixture) git(dir string, args ...string) {
 	p.t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = p.at(dir)
@@ -25,7 +25,7 @@ func (p *place) git(dir string, args ...string) {
 }
 
 // hand gives all of the workspace to the caller.
-func (p *place) hand() {
+func (p *fixture) hand() {
 	p.t.Helper()
 	err := filepath.Walk(p.at("workspace"), func(path string, _ os.FileInfo, err error) error {
 		if err != nil {
@@ -58,10 +58,10 @@ func TestRepositories(t *testing.T) {
 		"for f in file/.git link/.git; do rm $f; mkdir -p $f/hooks; echo evil > $f/config; done",
 	}
 	all := strings.Join(slices.Sorted(maps.Values(dirs)), " ")
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			for _, d := range dirs {
 				p.write("workspace/"+d+"/config", "[core]\n")
 				p.write("workspace/"+d+"/HEAD", "ref: refs/heads/main\n")
@@ -97,10 +97,10 @@ func TestRepositories(t *testing.T) {
 
 // What a protected link leads to, in the workspace, is protected as well.
 func TestLinks(t *testing.T) {
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			p.write("workspace/scripts/hooks/pre-commit", "mine\n")
 			p.write("workspace/scripts/envrc", "mine\n")
 			if err := os.RemoveAll(p.at("workspace/.git/hooks")); err != nil {
@@ -133,10 +133,10 @@ git branch b; git checkout -q b; echo 2 > f; git commit -qam two
 git checkout -q -; echo 3 > g; git add g; git stash -q; git stash pop -q; git commit -qm three
 git merge -q --no-edit b; git tag v1; git rebase -q HEAD~1; git reset -q --hard HEAD; git gc -q; git status --short
 git log --oneline | wc -l`
-	for _, s := range settings() {
+	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, s)
+			p := newFixture(t, s)
 			if err := os.RemoveAll(p.at("workspace/.git")); err != nil {
 				t.Fatal(err)
 			}

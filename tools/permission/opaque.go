@@ -1,0 +1,167 @@
+package permission
+
+import (
+	_ "embed"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Some commands start programs that none of their words is: they are told in a
+// language of their own, or in code. What deny rules are about can hide there.
+
+// lazyRegexp is a regular expression once it is needed: they are many, and a program
+// that starts does not wait for them.
+func lazyRegexp(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+//go:embed opaque.txt
+var opaqueText string
+
+// An opaqueArgs is what in the words of a program lets it start others unseen; the
+// items of opaque.txt.
+type opaqueArgs struct {
+	always, singleDash, stopsAtOperand, readsStdin bool
+	options                    []string         // that count
+	valued, terminators               []string         // that take the next word, and behind which nothing counts
+	anyWord                      []*regexp.Regexp // any word
+	firstWord                       []*regexp.Regexp // the first word
+}
+
+func (o *opaqueArgs) add(item string) {
+	expr := func(s string) *regexp.Regexp {
+		return regexp.MustCompile(strings.TrimSuffix(strings.TrimPrefix(s, "/"), "/"))
+	}
+	switch {
+	case item == "*":
+		o.always = true
+	case item == "=long":
+		o.singleDash = true
+	case item == "=first":
+		o.stopsAtOperand = true
+	case item == "=stdin":
+		o.readsStdin = true
+	case strings.HasPrefix(item, "+/"):
+		o.firstWord = append(o.firstWord, expr(item[1:]))
+	case strings.HasPrefix(item, "/"):
+		o.anyWord = append(o.anyWord, expr(item))
+	case strings.HasSuffix(item, "+"):
+		o.valued = append(o.valued, strings.TrimSuffix(item, "+"))
+	case strings.HasSuffix(item, "."):
+		o.terminators = append(o.terminators, strings.TrimSuffix(item, "."))
+	default:
+		o.options = append(o.options, item)
+	}
+}
+
+// opaqueArgsOf is opaque.txt by program.
+var opaqueArgsOf = sync.OnceValue(func() map[string]*opaqueArgs {
+	table, names := map[string]*opaqueArgs{}, []string(nil)
+	for line := range strings.Lines(opaqueText) {
+		body, indented := strings.CutPrefix(strings.TrimRight(line, "\n"), "\t")
+		switch {
+		case body == "", strings.HasPrefix(body, "#"):
+		case !indented:
+			names = strings.Split(body, ", ")
+			for _, name := range names {
+				table[name] = &opaqueArgs{}
+			}
+		default:
+			for _, name := range names {
+				for item := range strings.FieldsSeq(body) {
+					table[name].add(item)
+				}
+			}
+		}
+	}
+	return table
+})
+
+// maxOpaqueWords is how many words of a command are looked at for what starts programs
+// unseen. With more it may.
+const maxOpaqueWords = 300
+
+// isOpaque reports whether a command can start programs that no rule sees. Fed says
+// that what it reads is in the line, as text that is looked at.
+func isOpaque(words []string, fed bool) bool {
+	if len(words) == 0 || isDynamic(words[0]) {
+		return false // which is hidden already
+	}
+	name, args := programName(words[0]), words[1:]
+	special, o := opaqueFuncs[name], opaqueArgsOf()[name]
+	if special == nil && o == nil {
+		return false
+	}
+	if len(args) > maxOpaqueWords {
+		return true
+	}
+	return special != nil && special(args, fed) || o != nil && o.match(args)
+}
+
+// isOpaque reports whether a line may start programs that no rule sees.
+func (r *parser) isOpaque() bool {
+	for i, cmd := range r.cmds {
+		if r.opaque {
+			break
+		}
+		r.opaque = isOpaque(cmd.Words, r.inputVisible[i])
+	}
+	return r.opaque
+}
+
+// startsNothing reports whether a program that is told in a language of its own is told
+// nothing that starts others: what it is given is no command.
+func startsNothing(words []string) bool {
+	switch name := programName(words[0]); name {
+	case "sed", "gsed", "awk", "gawk", "mawk", "nawk":
+		return len(words) > 1 && !isOpaque(words, false)
+	case ".", "source":
+		return len(words) > 1 && !isDynamic(words[1]) && !devicePath().MatchString(words[1])
+	}
+	return false
+}
+
+// match reports whether an opening is in the arguments of its program.
+func (o *opaqueArgs) match(args []string) bool {
+	if o.always {
+		return true
+	}
+	if len(args) > 0 && matchesAny(o.firstWord, args[0]) {
+		return true
+	}
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		switch {
+		case matchesAny(o.anyWord, word), slices.ContainsFunc(o.options, func(option string) bool { return o.isOption(word, option) }):
+			return true
+		case slices.ContainsFunc(o.terminators, func(option string) bool { return o.isOption(word, option) }):
+			return i+1 < len(args) && matchesAny(o.anyWord, args[i+1])
+		case slices.Contains(o.valued, word):
+			i++
+		case o.stopsAtOperand && !strings.HasPrefix(word, "-"):
+			return false
+		}
+	}
+	return o.readsStdin
+}
+
+func matchesAny(all []*regexp.Regexp, word string) bool {
+	return slices.ContainsFunc(all, func(re *regexp.Regexp) bool { return re.MatchString(word) })
+}
+
+// isOption reports whether a word is an option, by its name, abbreviated, or one letter
+// among others.
+func (o *opaqueArgs) isOption(word, option string) bool {
+	name, _, _ := strings.Cut(word, "=")
+	switch {
+	case name == option:
+		return true
+	case o.singleDash:
+		return strings.TrimPrefix(name, "-") == option
+	case strings.HasPrefix(option, "--"):
+		return len(name) > 2 && strings.HasPrefix(name, "--") && strings.HasPrefix(option, name)
+	}
+	return len(option) == 2 && strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") && strings.Contains(word[1:], option[1:])
+}

@@ -1,0 +1,232 @@
+package permission
+
+import (
+	"slices"
+	"strings"
+)
+
+// opaqueFuncs are the programs whose arguments need more than a table. Each reports
+// whether they can start programs unseen.
+var opaqueFuncs map[string]func(args []string, fed bool) bool
+
+func init() {
+	opaqueFuncs = map[string]func([]string, bool) bool{"git": isOpaqueGit, "make": isOpaqueMake, "find": isOpaqueFind, "xargs": isOpaqueXargs, "parallel": isOpaqueParallel, "rsync": isOpaqueRsync}
+	for _, name := range []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "yash"} {
+		opaqueFuncs[name] = isOpaqueShell
+	}
+	for _, name := range []string{".", "source"} {
+		opaqueFuncs[name] = isOpaqueSource
+	}
+	for _, name := range []string{"sed", "gsed"} {
+		opaqueFuncs[name] = isOpaqueSed
+	}
+	for _, name := range []string{"awk", "gawk", "mawk", "nawk"} {
+		opaqueFuncs[name] = isOpaqueAwk
+	}
+	for _, name := range []string{"gmake", "bmake"} {
+		opaqueFuncs[name] = isOpaqueMake
+	}
+}
+
+// devicePath is what a program reads that is no file of the workspace.
+var devicePath = lazyRegexp(`^(-$|/dev/|/proc/)`)
+
+// isOpaqueShell reports whether a shell gets its line from somewhere else.
+func isOpaqueShell(args []string, fed bool) bool {
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		switch {
+		case word == "-o", word == "+o", word == "-O", word == "+O":
+			i++
+		case word == "--rcfile", word == "--init-file":
+			return true
+		case word == "--version", word == "--help":
+			return false
+		case strings.HasPrefix(word, "--"), word == "+":
+		case strings.HasPrefix(word, "-") && word != "-":
+			if strings.Contains(word, "s") {
+				return !fed
+			}
+			if strings.Contains(word, "c") {
+				return i+1 == len(args) // else its text is looked at
+			}
+		case strings.HasPrefix(word, "+"):
+		default:
+			return devicePath().MatchString(word) && !(fed && word == "-")
+		}
+	}
+	return !fed
+}
+
+// isOpaqueSource reports whether a shell reads lines that are in no file.
+func isOpaqueSource(args []string, _ bool) bool { return len(args) > 0 && devicePath().MatchString(args[0]) }
+
+// harmlessGitSetting are settings of git, as -c names them, that start nothing.
+var harmlessGitSetting = lazyRegexp(`(?i)^(user|color|advice|column|i18n|safe|status|branch|log|init|push|pull|rerere|tag|versionsort|commit\.gpgsign|tag\.gpgsign|core\.(quotepath|autocrlf|eol|filemode|ignorecase|abbrev|longpaths|symlinks|whitespace|bare|preloadindex|untrackedcache)|diff\.(renames|renamelimit|algorithm|context|noprefix|mnemonicprefix|colormoved|submodule)|merge\.(conflictstyle|renames|ff|stat)|fetch\.(prune|parallel)|rebase\.(autostash|autosquash|updaterefs)|http\.(version|lowspeedlimit|lowspeedtime|postbuffer|sslverify)|gc\.auto|pager\.[a-z-]+|protocol\.file\.allow|submodule\.recurse)(\.|=|$)`)
+
+var (
+	harmlessGitValue   = lazyRegexp(`(?i)^(core\.pager=(cat)?|core\.fsmonitor=(false|true|0)|core\.editor=(true|:)|core\.hookspath=/dev/null|credential\.helper=|sequence\.editor=(true|:)|pager\.[a-z-]+=(false|0|cat))$`)
+	gitOption = lazyRegexp(`^(--(upload-pa|receive-pa|exec|open-files|extc|to-cmd|cc-cmd|header-cmd|sendmail-cmd|smtp-server|config-env|tool)|--pager=|--config=)|::`)
+	gitStrategy  = lazyRegexp(`^(ort|recursive|resolve|octopus|ours|subtree)$`)
+)
+
+// isOpaqueGit reports whether git is told, in a setting or an option, what to run.
+func isOpaqueGit(args []string, _ bool) bool {
+	command := ""
+	for i, word := range args {
+		value := ""
+		if i+1 < len(args) {
+			value = args[i+1]
+		}
+		switch {
+		case command == "" && strings.HasPrefix(word, "-c"), command == "clone" && (word == "-c" || word == "--config"):
+			if word != "-c" && word != "--config" {
+				value = word[2:]
+			}
+			if isDynamic(value) || !harmlessGitValue().MatchString(value) && (!harmlessGitSetting().MatchString(value) || strings.HasPrefix(strings.ToLower(value), "pager.")) {
+				return true
+			}
+		case gitOption().MatchString(word) && word != "--exec-path":
+			return true
+		case command == "grep" && strings.HasPrefix(word, "-O"), command == "clone" && word == "-u", command == "difftool" && strings.HasPrefix(word, "-x"):
+			return true
+		case word == "-s" && slices.Contains([]string{"merge", "rebase", "pull", "cherry-pick", "revert"}, command) && value != "" && !strings.HasPrefix(value, "-"):
+			if !gitStrategy().MatchString(value) {
+				return true
+			}
+		case strings.HasPrefix(word, "--strategy="):
+			if !gitStrategy().MatchString(strings.TrimPrefix(word, "--strategy=")) {
+				return true
+			}
+		case command == "" && !strings.HasPrefix(word, "-") && (i == 0 || !slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace"}, args[i-1])):
+			command = word
+		}
+	}
+	return false
+}
+
+var (
+	makeOption = lazyRegexp(`^(--ev|-E)`)
+	makeAssignment   = lazyRegexp(`^([A-Za-z_.][A-Za-z0-9_.-]*)[:?+!]*=(.*)$`)
+	plainValue    = lazyRegexp(`^[A-Za-z0-9_./+:,@%=-]*$`)
+)
+
+// isOpaqueMake reports whether make is told more than targets and plain values.
+func isOpaqueMake(args []string, _ bool) bool {
+	for i, word := range args {
+		m := makeAssignment().FindStringSubmatch(word)
+		switch {
+		case makeOption().MatchString(word), strings.ContainsAny(word, "$`"):
+			return true
+		case m != nil && (strings.Contains(m[1], "SHELL") || m[1] == "MAKEFLAGS" || !plainValue().MatchString(m[2])):
+			return true
+		case (word == "-f" || word == "--file") && i+1 < len(args) && devicePath().MatchString(args[i+1]), word == "-f-":
+			return true
+		}
+	}
+	return false
+}
+
+var plainSSH = lazyRegexp(`^ssh( -(p ?[0-9]+|[46CTqx]|l ?[a-z0-9_-]+|i ?[A-Za-z0-9_./-]+))*$`)
+
+// isOpaqueRsync reports whether rsync is told another remote shell than ssh.
+func isOpaqueRsync(args []string, _ bool) bool {
+	for i, word := range args {
+		value := ""
+		switch {
+		case strings.HasPrefix(word, "--"):
+			name, rest, given := strings.Cut(word, "=")
+			if len(name) < 4 || !strings.HasPrefix("--rsh", name) {
+				continue
+			}
+			if value = rest; !given && i+1 < len(args) {
+				value = args[i+1]
+			}
+		case strings.HasPrefix(word, "-") && strings.Contains(word, "e"):
+			if _, value, _ = strings.Cut(word, "e"); value == "" && i+1 < len(args) {
+				value = args[i+1]
+			}
+		default:
+			continue
+		}
+		if !plainSSH().MatchString(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// isOpaqueFind reports whether find starts what it finds.
+func isOpaqueFind(args []string, _ bool) bool {
+	for i, word := range args {
+		if !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, word) {
+			continue
+		}
+		inner := args[i+1:]
+		if end := slices.IndexFunc(inner, func(w string) bool { return w == ";" || w == "+" }); end >= 0 {
+			inner = inner[:end]
+		}
+		if inputBecomesCode(inner, "{}") {
+			return true
+		}
+	}
+	return false
+}
+
+// isOpaqueParallel is unseenXargs for GNU parallel, which puts what it reads in place
+// of {} or at the end.
+func isOpaqueParallel(args []string, fed bool) bool {
+	return isOpaqueXargs(args, fed) || isOpaqueXargs(append([]string{"-i"}, args...), fed)
+}
+
+// isOpaqueXargs reports whether what xargs reads becomes a program, or code.
+func isOpaqueXargs(args []string, _ bool) bool {
+	mark := ""
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		switch {
+		case strings.HasPrefix(word, "-I"), strings.HasPrefix(word, "-J"):
+			if mark = word[2:]; mark == "" && i+1 < len(args) {
+				i++
+				mark = args[i]
+			}
+		case strings.HasPrefix(word, "-i"):
+			if mark = word[2:]; mark == "" {
+				mark = "{}"
+			}
+		case strings.HasPrefix(word, "--replace"):
+			if _, mark, _ = strings.Cut(word, "="); mark == "" {
+				mark = "{}"
+			}
+		case slices.Contains([]string{"-a", "-d", "-E", "-L", "-n", "-P", "-s", "-j"}, word):
+			i++
+		case !strings.HasPrefix(word, "-"):
+			return inputBecomesCode(args[i:], mark)
+		}
+	}
+	return false
+}
+
+// inputBecomesCode reports whether a command that is yet to be completed, where mark stands
+// or at its end if that is "", is made another by that.
+func inputBecomesCode(words []string, mark string) bool {
+	if len(words) == 0 {
+		return false
+	}
+	if mark != "" && strings.Contains(words[0], mark) {
+		return true
+	}
+	if why := refusalReason(programName(words[0])); mark == "" && why == reasonInterprets {
+		return len(words) == 1 || isOpaque(append(slices.Clip(words), dynamicMark), false)
+	}
+	if !isWrapper(words) {
+		return len(words) == 1 && mark == "" && refusalReason(programName(words[0])) == reasonSubcommands
+	}
+	if mark != "" {
+		return slices.ContainsFunc(words[1:], func(w string) bool { return strings.Contains(w, mark) && w != mark }) ||
+			len(words) > 1 && words[1] == mark
+	}
+	return !slices.ContainsFunc(words[1:], func(w string) bool {
+		return strings.ContainsAny(w, " \t") || refusalReason(programName(w)) != reasonUnknown
+	})
+}

@@ -1,0 +1,307 @@
+package permission
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// visitor is what is seen in one parsed line.
+type visitor struct {
+	*parser
+	source        string
+	ownCmds       []Command                 // that stand in this line
+	texts         []string                  // quoted texts and values that could be lines
+	innerLines    []string                  // texts that are lines to whoever gets them
+	runsArguments bool                      // something here runs what it is given, as text or as words
+	visibleInputs map[*syntax.CallExpr]bool // commands that read text of this line
+}
+
+// checkStatement checks that a statement is a list of simple commands.
+func (s *visitor) checkStatement(stmt *syntax.Stmt) {
+	for ; s.notSimple == ""; stmt = stmt.Cmd.(*syntax.BinaryCmd).X { // lists lean to the left, however long
+		switch {
+		case stmt.Background, stmt.Coprocess, stmt.Disown:
+			s.setNotSimple("runs in the background")
+		case stmt.Negated:
+			s.setNotSimple("is negated")
+		case len(stmt.Redirs) > 0:
+			s.setNotSimple("is redirected")
+		case stmt.Cmd == nil:
+			s.setNotSimple("is empty")
+		}
+		switch cmd := stmt.Cmd.(type) {
+		case *syntax.BinaryCmd:
+			if cmd.Op == syntax.AndStmt || cmd.Op == syntax.OrStmt {
+				s.checkStatement(cmd.Y)
+				continue
+			}
+			s.setNotSimple("is a pipeline")
+		case *syntax.CallExpr:
+			s.checkCall(cmd)
+		default:
+			s.setNotSimple("is compound")
+		}
+		return
+	}
+}
+
+// checkCall checks that a call is simple.
+func (s *visitor) checkCall(cmd *syntax.CallExpr) {
+	if len(cmd.Assigns) > 0 {
+		s.setNotSimple("sets variables")
+		return
+	}
+	for i, word := range cmd.Args {
+		v := evalWord(word)
+		switch {
+		case !v.isStatic():
+			s.setNotSimple(dynamicReason + s.sourceOf(word))
+		case i == 0 && (!v.isUnquoted || !isASCII(v.text)):
+			s.setNotSimple("does not write its program plainly: " + s.sourceOf(word))
+		default:
+			if why := lookalikeReason(v); why != "" {
+				s.setNotSimple(why)
+			}
+		}
+	}
+	words := s.wordsOf(cmd.Args)
+	s.parser.list = append(s.parser.list, Command{words})
+	if isWrapper(words) && s.isWrapped == "" {
+		s.isWrapped = "is wrapped: " + words[0] + " runs what it is given"
+	}
+}
+
+// visit collects what a node could run.
+func (s *visitor) visit(node syntax.Node) bool {
+	switch node := node.(type) {
+	case *syntax.Stmt:
+		s.noteHeredoc(node)
+	case *syntax.BinaryCmd:
+		if to, ok := node.Y.Cmd.(*syntax.CallExpr); ok && (node.Op == syntax.Pipe || node.Op == syntax.PipeAll) && printsStaticText(node.X) {
+			s.markInputVisible(to)
+		}
+	case *syntax.ParamExp:
+		if node.Exp != nil && node.Exp.Op == syntax.OtherParamOps { // ${x@P} runs what is in it
+			s.opaque = true
+		}
+	case *syntax.CallExpr:
+		before := len(s.texts)
+		for _, assign := range node.Assigns {
+			if assign.Name == nil || !directoryVariables().MatchString(assign.Name.Value) {
+				s.addValue(assign.Value)
+			}
+		}
+		if len(node.Args) > 0 { // the values are the command's own, as in GIT_PAGER='sh x' git log
+			s.innerLines = append(s.innerLines, s.texts[before:]...)
+		}
+		s.noteVariables(node.Assigns)
+		if s.visibleInputs[node] {
+			s.inputVisible[len(s.cmds)] = true
+		}
+		s.addCommand(s.wordsOf(node.Args))
+	case *syntax.DeclClause:
+		words := []string{node.Variant.Value}
+		for _, assign := range node.Args {
+			if assign.Name == nil || !directoryVariables().MatchString(assign.Name.Value) {
+				s.addValue(assign.Value)
+				s.innerLines = append(s.innerLines, s.texts[max(len(s.texts)-1, 0):]...) // an index in it is evaluated
+			}
+			s.noteVariables([]*syntax.Assign{assign})
+			words = append(words, s.sourceOf(assign))
+		}
+		s.addCommand(words)
+	case *syntax.LetClause:
+		s.addCommand([]string{"let"})
+		s.runsArguments = true
+	case *syntax.TimeClause:
+		s.addCommand([]string{"time"})
+	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.TestClause:
+		s.runsArguments = true // an index in them is evaluated, substitutions and all
+	case *syntax.Redirect:
+		s.addValue(node.Word)
+		s.addValue(node.Hdoc)
+	case *syntax.SglQuoted:
+		s.texts = append(s.texts, node.Value)
+	}
+	return true
+}
+
+// addValue notes a word that is data now and may be run later, as in a=rm; $a x.
+func (s *visitor) addValue(word *syntax.Word) {
+	if word == nil {
+		return
+	}
+	if v := evalWord(word); v.isKnown {
+		s.texts = append(s.texts, v.text)
+		return
+	}
+	s.texts = append(s.texts, s.sourceOf(word))
+}
+
+// addCommand adds a command of this line.
+func (s *visitor) addCommand(words []string) {
+	if len(words) == 0 {
+		return
+	}
+	s.cmds = append(s.cmds, Command{words})
+	s.ownCmds = append(s.ownCmds, Command{words})
+	switch {
+	case isDynamic(words[0]):
+		s.opaque, s.runsArguments = true, true
+	case startsNothing(words):
+	case isWrapper(words):
+		s.runsArguments = true
+	case refusalReason(programName(words[0])) == reasonAltersShell:
+		for _, word := range words[1:] {
+			if strings.Contains(word, "$(") || strings.Contains(word, "`") { // test -v 'a[$(x)]' runs x
+				s.innerLines = append(s.innerLines, word)
+			}
+		}
+	}
+}
+
+// addInner looks for commands in what the commands of this line are given: once
+// something runs what it is given, each of them may be meant.
+func (s *visitor) addInner(depth int) {
+	for _, cmd := range s.ownCmds {
+		if len(cmd.Words) > 1 {
+			s.addSuffixes(cmd.Words[1:])
+		}
+		for i, word := range cmd.Words {
+			if isDynamic(word) {
+				s.opaque = true
+			}
+			if i > 0 || strings.ContainsAny(word, separators) { // the program alone is no command of its own
+				s.addText(word, depth)
+			}
+		}
+		s.addText(strings.Join(cmd.Words[1:], " "), depth)
+	}
+	for _, text := range s.texts {
+		s.addText(text, depth)
+	}
+}
+
+// addText looks for commands in text that may be a line of its own. Such a line
+// has been found not to be simple before.
+func (s *visitor) addText(text string, depth int) {
+	text = strings.TrimPrefix(text, dynamicMark)
+	if s.innerBytes += len(text); s.innerBytes > maxInner {
+		s.opaque = true
+		return
+	}
+	if text == ";" { // ends what find is to run
+		return
+	}
+	if !strings.ContainsAny(text, separators) {
+		if text != "" {
+			s.cmds = append(s.cmds, Command{[]string{text}})
+		}
+		return
+	}
+	if _, value, ok := strings.Cut(text, "="); ok && value != "" {
+		s.addLine(strings.TrimLeft(value, "!"), depth+1)
+	}
+	s.addLine(text, depth+1)
+}
+
+// separators are the characters that part the words of a line, or stand for others.
+const separators = " \t\n;&|()`$"
+
+func (s *visitor) wordsOf(args []*syntax.Word) []string {
+	words := make([]string, len(args))
+	for i, arg := range args {
+		if v := evalWord(arg); v.isKnown {
+			words[i] = v.text
+			continue
+		}
+		words[i] = dynamicMark + s.sourceOf(arg)
+	}
+	return words
+}
+
+// sourceOf is a word as it stands in the line.
+func (s *visitor) sourceOf(word syntax.Node) string {
+	from, to := int(word.Pos().Offset()), int(word.End().Offset())
+	return s.source[min(from, len(s.source)):min(max(from, to), len(s.source))]
+}
+
+// noteHeredoc notes a command that reads text of the line, by a here-document or a
+// here-string.
+func (s *visitor) noteHeredoc(stmt *syntax.Stmt) {
+	to, ok := stmt.Cmd.(*syntax.CallExpr)
+	if !ok {
+		return
+	}
+	for _, redir := range stmt.Redirs {
+		text := redir.Hdoc
+		if redir.Op == syntax.WordHdoc {
+			text = redir.Word
+		}
+		if text != nil && isStaticText(text) {
+			s.markInputVisible(to)
+		}
+	}
+}
+
+func (s *visitor) markInputVisible(to *syntax.CallExpr) {
+	if s.visibleInputs == nil {
+		s.visibleInputs = map[*syntax.CallExpr]bool{}
+	}
+	s.visibleInputs[to] = true
+}
+
+// isStaticText reports whether a text is in the line as it will be.
+func isStaticText(word *syntax.Word) bool {
+	for _, part := range word.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit, *syntax.SglQuoted:
+		case *syntax.DblQuoted:
+			for _, inner := range part.Parts {
+				if _, ok := inner.(*syntax.Lit); !ok {
+					return false
+				}
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// printsStaticText reports whether a statement prints nothing but words that it has.
+func printsStaticText(stmt *syntax.Stmt) bool {
+	call, ok := stmt.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return false
+	}
+	for i, arg := range call.Args {
+		v := evalWord(arg)
+		if !v.isStatic() || i == 0 && v.text != "echo" && v.text != "printf" || strings.ContainsAny(v.text, `\%`) {
+			return false
+		}
+	}
+	return true
+}
+
+// execVariables are variables by which programs start others, or load them.
+var execVariables = lazyRegexp(`^(PS4|PROMPT_COMMAND|BASH_ENV|ENV|BASH_CMDS|BASH_ALIASES|LD_(PRELOAD|AUDIT|LIBRARY_PATH)|GIT_EXEC_PATH|DYLD_.*|GIT_CONFIG_(COUNT|PARAMETERS|KEY_.*|VALUE_.*)|(G|GNU)?MAKEFLAGS|TAR_OPTIONS|PERL5(OPT|DB)|RUBYOPT|PYTHONSTARTUP|PYTHONINSPECT|_?JAVA_(TOOL_)?OPTIONS|LESSOPEN|LESSCLOSE|CARGO_.*_(RUNNER|LINKER)|RUSTC(_WORKSPACE)?_WRAPPER)$`)
+
+// noteVariables notes variables that start programs.
+func (s *visitor) noteVariables(assigns []*syntax.Assign) {
+	for _, a := range assigns {
+		if a.Name == nil {
+			continue
+		}
+		name, code := a.Name.Value, execVariables().MatchString(a.Name.Value)
+		if name == "NODE_OPTIONS" && a.Value != nil {
+			v := evalWord(a.Value)
+			code = !v.isKnown || strings.Contains(v.text, "-r") || strings.Contains(v.text, "import") || strings.Contains(v.text, "loader")
+		}
+		s.opaque = s.opaque || code
+	}
+}
+
+// directories are variables that hold directories, and no command.
+var directoryVariables = lazyRegexp(`^(PATH|GOPATH|PYTHONPATH|NODE_PATH|MANPATH)$`)
