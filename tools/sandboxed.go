@@ -105,12 +105,12 @@ func (b *box) holds() bool { return b.backend.Available() }
 func (w *workspace) held(network bool) sandbox.Policy {
 	environ := environment(os.Environ(), w.box.Env)
 	p := sandbox.Policy{
-		Workspace: w.real,
-		ReadPaths:      append(sandbox.ReadablePaths(environ), Expand(w.box.Read)...),
-		WritePaths:     Expand(w.box.Write),
-		Protected: append(sandbox.Protected(), w.startup()...),
-		Network:   network,
-		Env:       environ,
+		Workspace:  w.real,
+		ReadPaths:  append(sandbox.ReadablePaths(environ), Expand(w.box.Read)...),
+		WritePaths: Expand(w.box.Write),
+		Protected:  append(sandbox.Protected(), w.startup()...),
+		Network:    network,
+		Env:        environ,
 	}
 	if dir, err := w.cache(); err == nil {
 		p.WritePaths = append(p.WritePaths, dir)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// widenedRules are the rules of a user who was generous: whatever can be widened of
-// what programmers do all day.
+// widenedRules returns the rules of a generous user: all prefixes of what programmers do all
+// day.
 func widenedRules(t testing.TB) Rules {
 	t.Helper()
 	var rs Rules
@@ -37,9 +37,11 @@ func widenedRules(t testing.TB) Rules {
 	return rs
 }
 
-func shellCall(line string) Call { return Call{Tool: "shell", Command: line, Workspace: "/home/me/src"} }
+func shellCall(line string) Call {
+	return Call{Tool: "shell", Command: line, Workspace: "/home/me/src"}
+}
 
-// Lines that look as if they were what somebody allowed, and are more.
+// bypasses holds lines that look like allowed commands and do more.
 var bypasses = map[string][]string{
 	"options that write": {
 		"git log --output=/tmp/x", "git log --output /tmp/x", "git log --outpu=/tmp/x", "git diff --output=x", "git show --output=.git/hooks/x",
@@ -101,8 +103,8 @@ var bypasses = map[string][]string{
 	},
 }
 
-// Whatever of this is allowed by rules that mean something else is a hole.
-func TestNothingSlipsThrough(t *testing.T) {
+// Allowing one of these by rules for something else is a hole.
+func TestBypassesAsk(t *testing.T) {
 	generous, total := widenedRules(t), 0
 	for kind, lines := range bypasses {
 		for _, line := range lines {
@@ -135,7 +137,7 @@ second line"`, "git stash list", "git stash show -p stash@{0}", "git --no-pager 
 	"ls src/*.go", "tsc --noEmit", "go test ./... 2>&1 | tail -20", // these ask, and are here for honesty
 }
 
-func TestEverydayCommandsRun(t *testing.T) {
+func TestWidenedRulesAllowEverydayCommands(t *testing.T) {
 	generous := widenedRules(t)
 	var asked []string
 	for _, line := range everydayLines {
@@ -149,8 +151,8 @@ func TestEverydayCommandsRun(t *testing.T) {
 	t.Logf("%d of %d ask: %q", len(asked), len(everydayLines), asked)
 }
 
-// A rule that denies sees a command wherever it stands.
-func TestDenySeesAll(t *testing.T) {
+// A rule that denies finds a command wherever it is in a line.
+func TestDenyFindsNestedCommands(t *testing.T) {
 	deny := func(text string) Rule {
 		r, err := ParseRule(text)
 		if err != nil {
@@ -197,9 +199,9 @@ func TestDenySeesAll(t *testing.T) {
 	}
 }
 
-// Bash makes the same words of a simple command, in a directory where it would find
-// something for every glob and every variable is set.
-func TestBashAgrees(t *testing.T) {
+// Bash evaluates a simple command to the same words, in a directory that has
+// a match for every glob, with every variable set.
+func TestWordsAgreeWithBash(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("there is no bash here")

@@ -12,9 +12,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Decide is what the rules say about a call, and the rule that says it; not ok
-// if none does. If there are rules that ask or deny, what they cannot see
-// through is asked about, unless it is allowed word for word.
+// Decide returns the effect of the rules on a call, and the rule that decides; !ok if none
+// matches. Where rules ask or deny, an opaque command line asks unless it is allowed word
+// for word.
 func (rs Rules) Decide(c Call) (effect Effect, by Rule, ok bool) {
 	var line *parser
 	if c.Tool == shellTool {
@@ -39,7 +39,7 @@ func (rs Rules) Decide(c Call) (effect Effect, by Rule, ok bool) {
 	return by.Effect, by, ok
 }
 
-// appliesTo reports whether r is about the tool in the workspace.
+// appliesTo reports whether r is for the tool, or the file's class, in the workspace of c.
 func (r Rule) appliesTo(c Call) bool {
 	if r.Workspace != "" && r.Workspace != c.Workspace {
 		return false
@@ -50,10 +50,9 @@ func (r Rule) appliesTo(c Call) bool {
 	return r.Tool == c.Tool || r.namesClass(c)
 }
 
-// namesClass reports whether r names the class of the file that a call is about.
 func (r Rule) namesClass(c Call) bool { return c.Class != "" && r.Tool == c.Class && r.Match == "" }
 
-// matchesWide reports whether a rule that asks or denies holds for a call.
+// matchesWide reports whether a rule that asks or denies matches a call.
 func (r Rule) matchesWide(c Call, line *parser) bool {
 	switch c.Tool {
 	case shellTool:
@@ -74,8 +73,8 @@ func (r Rule) matchesWide(c Call, line *parser) bool {
 	return ok && c.Path != "" // letter case is no way around: on some file systems it does not count
 }
 
-// commandWords is the words of a rule about commands; nil if it is about more than one
-// command, and then holds for its very text only.
+// commandWords returns the words of Match if it is exactly one command; nil otherwise, and
+// then the rule matches its exact text only.
 func (r Rule) commandWords() []string {
 	line := parseLine(r.Match)
 	if len(line.list) != 1 || line.notSimple != "" && !strings.HasPrefix(line.notSimple, dynamicReason) {
@@ -84,9 +83,9 @@ func (r Rule) commandWords() []string {
 	return line.list[0].Words
 }
 
-// beginsWith reports whether a command is one that begins with the words of a rule,
-// taking it wide: the program in any directory; options anywhere and short ones in
-// any company; and before each other word as many options as there are.
+// beginsWith reports whether a command begins with the words of a rule, taken wide: the
+// program in any directory, options anywhere and short ones combined, and any options
+// between the words.
 func beginsWith(words, wanted []string) bool {
 	if len(words) == 0 || !strings.EqualFold(programName(words[0]), programName(wanted[0])) {
 		return false
@@ -120,7 +119,7 @@ func beginsWith(words, wanted []string) bool {
 	return slices.Contains(reached, true)
 }
 
-// hasOption reports whether an option is among words; -rf is in -r -f too.
+// hasOption reports whether words have an option; -rf counts as -r -f.
 func hasOption(words []string, want string) bool {
 	short, letters := "", strings.TrimPrefix(want, "-")
 	for _, word := range words {
@@ -134,8 +133,8 @@ func hasOption(words []string, want string) bool {
 	return !strings.HasPrefix(letters, "-") && strings.Trim(letters, short) == ""
 }
 
-// findAllow finds the rule that allows a call, or the first of the rules that allow
-// each a command of a list; the narrowest that there is.
+// findAllow returns the narrowest rule that allows c; for a list of commands that needs one
+// rule each, the first of them.
 func (rs Rules) findAllow(c Call, line *parser) (Rule, bool) {
 	find := func(holds func(Rule) bool) (Rule, bool) {
 		i := slices.IndexFunc(rs, func(r Rule) bool { return r.Effect == Allow && r.appliesTo(c) && holds(r) })
@@ -170,7 +169,7 @@ func (rs Rules) findAllow(c Call, line *parser) (Rule, bool) {
 	return first, true
 }
 
-// matchesExactly reports whether an allowing rule names just what a call is about.
+// matchesExactly reports whether an allowing rule names exactly the target of a call.
 func (r Rule) matchesExactly(c Call) bool {
 	switch c.Tool {
 	case shellTool:
@@ -185,7 +184,7 @@ func (r Rule) matchesExactly(c Call) bool {
 	return ok && c.Path != ""
 }
 
-// coversCommand reports whether an allowing rule holds for one simple command.
+// coversCommand reports whether an allowing rule matches one simple command.
 func (r Rule) coversCommand(words []string, folder string) bool {
 	own, err := singleCommand(r.Match)
 	if err != nil {
@@ -200,7 +199,7 @@ func (r Rule) coversCommand(words []string, folder string) bool {
 	return !slices.ContainsFunc(words[len(own):], func(word string) bool { return !mayFollow(own, word, folder) })
 }
 
-// Validate says why r, should it allow, could never do so.
+// Validate reports why r, if it allows, can never match; nil otherwise.
 func (r Rule) Validate() error {
 	if r.Tool != shellTool || !r.Prefix {
 		return nil
@@ -215,15 +214,15 @@ func (r Rule) Validate() error {
 	return nil
 }
 
-// CountWords is how many words a command has, if it is one simple command that a
-// prefix could stand for, and else why not.
+// CountWords returns the number of words of a simple command that a prefix rule can stand
+// for; otherwise an error.
 func CountWords(command string) (int, error) {
 	words, err := singleCommand(command)
 	return len(words), err
 }
 
-// PrefixRule is the rule that allows whatever begins with the first n words of a
-// simple command.
+// PrefixRule returns the rule that allows all commands that begin with the first n words of
+// a simple command.
 func PrefixRule(command string, n int) (Rule, error) {
 	words, err := singleCommand(command)
 	switch {
@@ -250,10 +249,10 @@ func PrefixRule(command string, n int) (Rule, error) {
 	return Rule{Effect: Allow, Tool: shellTool, Match: strings.Join(out, " "), Prefix: true}, nil
 }
 
-// unquotedWord are words that need no quotes.
+// unquotedWord matches words that need no quotes.
 var unquotedWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,^-]+$`)
 
-// parseHost is a host as rules name it.
+// parseHost normalizes a host of a rule.
 func parseHost(s string) (string, error) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	if strings.ContainsAny(s, " \t\n/@?#\\") || strings.Contains(strings.TrimPrefix(s, "*."), "*") || strings.Trim(s, ".*") == "" {

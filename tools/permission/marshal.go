@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// storedRule is a rule in JSON.
+// storedRule holds a rule in JSON.
 type storedRule struct {
-	Effect Effect `json:"effect"`
-	Rule   string `json:"rule"`
+	Effect    Effect `json:"effect"`
+	Rule      string `json:"rule"`
 	Workspace string `json:"folder,omitempty"`
-	Sandboxed   bool   `json:"held,omitempty"`
+	Sandboxed bool   `json:"held,omitempty"`
 }
 
-// Marshal writes rules as JSON text, to be kept; From is not part of it.
+// Marshal encodes rules as JSON text; Source is not part of it.
 func Marshal(rs []Rule) (string, error) {
 	list := make([]storedRule, 0, len(rs))
 	for _, r := range rs {
@@ -24,8 +24,8 @@ func Marshal(rs []Rule) (string, error) {
 	return string(out), err
 }
 
-// Unmarshal reads what Marshal wrote, as rules From State. What is no rule is
-// left out and told in the error; the others are good. "" is no rules.
+// Unmarshal parses the output of Marshal, as rules FromState. Invalid rules are left out and
+// joined in the error; the others are valid. "" holds no rules.
 func Unmarshal(text string) ([]Rule, error) {
 	if text == "" {
 		return nil, nil

@@ -8,11 +8,10 @@ import (
 	"sync"
 )
 
-// Some commands start programs that none of their words is: they are told in a
-// language of their own, or in code. What deny rules are about can hide there.
+// Opaque commands start programs that are none of their words: their arguments hold a
+// language of their own, or code. Commands that rules deny can hide there.
 
-// lazyRegexp is a regular expression once it is needed: they are many, and a program
-// that starts does not wait for them.
+// lazyRegexp compiles a regular expression at its first use, so that parley starts faster.
 func lazyRegexp(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
@@ -20,14 +19,13 @@ func lazyRegexp(expr string) func() *regexp.Regexp {
 //go:embed opaque.txt
 var opaqueText string
 
-// An opaqueArgs is what in the words of a program lets it start others unseen; the
-// items of opaque.txt.
+// opaqueArgs holds the arguments that make a program opaque; the items of opaque.txt.
 type opaqueArgs struct {
 	always, singleDash, stopsAtOperand, readsStdin bool
-	options                    []string         // that count
-	valued, terminators               []string         // that take the next word, and behind which nothing counts
-	anyWord                      []*regexp.Regexp // any word
-	firstWord                       []*regexp.Regexp // the first word
+	options                                        []string         // make it opaque
+	valued, terminators                            []string         // take the next word; end the program's own arguments
+	anyWord                                        []*regexp.Regexp // match any word
+	firstWord                                      []*regexp.Regexp // match the first word
 }
 
 func (o *opaqueArgs) add(item string) {
@@ -56,7 +54,7 @@ func (o *opaqueArgs) add(item string) {
 	}
 }
 
-// opaqueArgsOf is opaque.txt by program.
+// opaqueArgsOf parses opaque.txt into a map by program.
 var opaqueArgsOf = sync.OnceValue(func() map[string]*opaqueArgs {
 	table, names := map[string]*opaqueArgs{}, []string(nil)
 	for line := range strings.Lines(opaqueText) {
@@ -79,12 +77,11 @@ var opaqueArgsOf = sync.OnceValue(func() map[string]*opaqueArgs {
 	return table
 })
 
-// maxOpaqueWords is how many words of a command are looked at for what starts programs
-// unseen. With more it may.
+// maxOpaqueWords bounds the words of a command that are examined; with more it is opaque.
 const maxOpaqueWords = 300
 
-// isOpaque reports whether a command can start programs that no rule sees. Fed says
-// that what it reads is in the line, as text that is looked at.
+// isOpaque reports whether a command can start programs that rules cannot see. With
+// inputVisible its standard input is text of the line, which is examined as well.
 func isOpaque(words []string, fed bool) bool {
 	if len(words) == 0 || isDynamic(words[0]) {
 		return false // which is hidden already
@@ -100,7 +97,7 @@ func isOpaque(words []string, fed bool) bool {
 	return special != nil && special(args, fed) || o != nil && o.match(args)
 }
 
-// isOpaque reports whether a line may start programs that no rule sees.
+// isOpaque reports whether a line may start programs that rules cannot see.
 func (r *parser) isOpaque() bool {
 	for i, cmd := range r.cmds {
 		if r.opaque {
@@ -111,8 +108,8 @@ func (r *parser) isOpaque() bool {
 	return r.opaque
 }
 
-// startsNothing reports whether a program that is told in a language of its own is told
-// nothing that starts others: what it is given is no command.
+// startsNothing reports whether the arguments of a program with a language of its own start
+// nothing, and so are no commands.
 func startsNothing(words []string) bool {
 	switch name := programName(words[0]); name {
 	case "sed", "gsed", "awk", "gawk", "mawk", "nawk":
@@ -123,7 +120,7 @@ func startsNothing(words []string) bool {
 	return false
 }
 
-// match reports whether an opening is in the arguments of its program.
+// match reports whether args make the program opaque.
 func (o *opaqueArgs) match(args []string) bool {
 	if o.always {
 		return true
@@ -151,8 +148,8 @@ func matchesAny(all []*regexp.Regexp, word string) bool {
 	return slices.ContainsFunc(all, func(re *regexp.Regexp) bool { return re.MatchString(word) })
 }
 
-// isOption reports whether a word is an option, by its name, abbreviated, or one letter
-// among others.
+// isOption reports whether word is an option: by its name, abbreviated, or as one of several
+// letters.
 func (o *opaqueArgs) isOption(word, option string) bool {
 	name, _, _ := strings.Cut(word, "=")
 	switch {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// opaqueFuncs are the programs whose arguments need more than a table. Each reports
-// whether they can start programs unseen.
+// opaqueFuncs reports by program whether arguments can start programs that rules cannot see,
+// where opaque.txt is not enough.
 var opaqueFuncs map[string]func(args []string, fed bool) bool
 
 func init() {
@@ -28,10 +28,10 @@ func init() {
 	}
 }
 
-// devicePath is what a program reads that is no file of the workspace.
+// devicePath matches inputs that are no files of the workspace.
 var devicePath = lazyRegexp(`^(-$|/dev/|/proc/)`)
 
-// isOpaqueShell reports whether a shell gets its line from somewhere else.
+// isOpaqueShell reports whether a shell gets its line from elsewhere.
 func isOpaqueShell(args []string, fed bool) bool {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
@@ -59,18 +59,20 @@ func isOpaqueShell(args []string, fed bool) bool {
 }
 
 // isOpaqueSource reports whether a shell reads lines that are in no file.
-func isOpaqueSource(args []string, _ bool) bool { return len(args) > 0 && devicePath().MatchString(args[0]) }
+func isOpaqueSource(args []string, _ bool) bool {
+	return len(args) > 0 && devicePath().MatchString(args[0])
+}
 
-// harmlessGitSetting are settings of git, as -c names them, that start nothing.
+// harmlessGitSetting matches settings of git -c that start nothing.
 var harmlessGitSetting = lazyRegexp(`(?i)^(user|color|advice|column|i18n|safe|status|branch|log|init|push|pull|rerere|tag|versionsort|commit\.gpgsign|tag\.gpgsign|core\.(quotepath|autocrlf|eol|filemode|ignorecase|abbrev|longpaths|symlinks|whitespace|bare|preloadindex|untrackedcache)|diff\.(renames|renamelimit|algorithm|context|noprefix|mnemonicprefix|colormoved|submodule)|merge\.(conflictstyle|renames|ff|stat)|fetch\.(prune|parallel)|rebase\.(autostash|autosquash|updaterefs)|http\.(version|lowspeedlimit|lowspeedtime|postbuffer|sslverify)|gc\.auto|pager\.[a-z-]+|protocol\.file\.allow|submodule\.recurse)(\.|=|$)`)
 
 var (
-	harmlessGitValue   = lazyRegexp(`(?i)^(core\.pager=(cat)?|core\.fsmonitor=(false|true|0)|core\.editor=(true|:)|core\.hookspath=/dev/null|credential\.helper=|sequence\.editor=(true|:)|pager\.[a-z-]+=(false|0|cat))$`)
-	gitOption = lazyRegexp(`^(--(upload-pa|receive-pa|exec|open-files|extc|to-cmd|cc-cmd|header-cmd|sendmail-cmd|smtp-server|config-env|tool)|--pager=|--config=)|::`)
-	gitStrategy  = lazyRegexp(`^(ort|recursive|resolve|octopus|ours|subtree)$`)
+	harmlessGitValue = lazyRegexp(`(?i)^(core\.pager=(cat)?|core\.fsmonitor=(false|true|0)|core\.editor=(true|:)|core\.hookspath=/dev/null|credential\.helper=|sequence\.editor=(true|:)|pager\.[a-z-]+=(false|0|cat))$`)
+	gitOption        = lazyRegexp(`^(--(upload-pa|receive-pa|exec|open-files|extc|to-cmd|cc-cmd|header-cmd|sendmail-cmd|smtp-server|config-env|tool)|--pager=|--config=)|::`)
+	gitStrategy      = lazyRegexp(`^(ort|recursive|resolve|octopus|ours|subtree)$`)
 )
 
-// isOpaqueGit reports whether git is told, in a setting or an option, what to run.
+// isOpaqueGit reports whether a setting or an option gives git a program to run.
 func isOpaqueGit(args []string, _ bool) bool {
 	command := ""
 	for i, word := range args {
@@ -106,12 +108,12 @@ func isOpaqueGit(args []string, _ bool) bool {
 }
 
 var (
-	makeOption = lazyRegexp(`^(--ev|-E)`)
-	makeAssignment   = lazyRegexp(`^([A-Za-z_.][A-Za-z0-9_.-]*)[:?+!]*=(.*)$`)
-	plainValue    = lazyRegexp(`^[A-Za-z0-9_./+:,@%=-]*$`)
+	makeOption     = lazyRegexp(`^(--ev|-E)`)
+	makeAssignment = lazyRegexp(`^([A-Za-z_.][A-Za-z0-9_.-]*)[:?+!]*=(.*)$`)
+	plainValue     = lazyRegexp(`^[A-Za-z0-9_./+:,@%=-]*$`)
 )
 
-// isOpaqueMake reports whether make is told more than targets and plain values.
+// isOpaqueMake reports whether make gets more than targets and plain values.
 func isOpaqueMake(args []string, _ bool) bool {
 	for i, word := range args {
 		m := makeAssignment().FindStringSubmatch(word)
@@ -129,7 +131,7 @@ func isOpaqueMake(args []string, _ bool) bool {
 
 var plainSSH = lazyRegexp(`^ssh( -(p ?[0-9]+|[46CTqx]|l ?[a-z0-9_-]+|i ?[A-Za-z0-9_./-]+))*$`)
 
-// isOpaqueRsync reports whether rsync is told another remote shell than ssh.
+// isOpaqueRsync reports whether rsync gets a remote shell other than ssh.
 func isOpaqueRsync(args []string, _ bool) bool {
 	for i, word := range args {
 		value := ""
@@ -156,7 +158,7 @@ func isOpaqueRsync(args []string, _ bool) bool {
 	return false
 }
 
-// isOpaqueFind reports whether find starts what it finds.
+// isOpaqueFind reports whether find starts the files it finds.
 func isOpaqueFind(args []string, _ bool) bool {
 	for i, word := range args {
 		if !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, word) {
@@ -173,13 +175,13 @@ func isOpaqueFind(args []string, _ bool) bool {
 	return false
 }
 
-// isOpaqueParallel is unseenXargs for GNU parallel, which puts what it reads in place
-// of {} or at the end.
+// isOpaqueParallel extends isOpaqueXargs to GNU parallel, which puts its input in place of
+// {} or at the end.
 func isOpaqueParallel(args []string, fed bool) bool {
 	return isOpaqueXargs(args, fed) || isOpaqueXargs(append([]string{"-i"}, args...), fed)
 }
 
-// isOpaqueXargs reports whether what xargs reads becomes a program, or code.
+// isOpaqueXargs reports whether the input of xargs becomes a program or code.
 func isOpaqueXargs(args []string, _ bool) bool {
 	mark := ""
 	for i := 0; i < len(args); i++ {
@@ -207,8 +209,8 @@ func isOpaqueXargs(args []string, _ bool) bool {
 	return false
 }
 
-// inputBecomesCode reports whether a command that is yet to be completed, where mark stands
-// or at its end if that is "", is made another by that.
+// inputBecomesCode reports whether input put in place of mark, or at the end if mark is "",
+// makes a command another one.
 func inputBecomesCode(words []string, mark string) bool {
 	if len(words) == 0 {
 		return false

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Where something is denied, what can start a program that does not show asks.
-func TestUnseenAsks(t *testing.T) {
+// Where a command is denied, opaque commands ask.
+func TestDenyAsksForOpaqueCommands(t *testing.T) {
 	rs := Rules{{Effect: Allow, Tool: "shell"}, parseTestRule(t, Deny, "shell:shutdown *")}
 	kinds := map[string][]string{
 		"the shell": {
@@ -62,7 +62,7 @@ func TestUnseenAsks(t *testing.T) {
 	t.Logf("%d lines", total)
 }
 
-// What programmers and models do all day, beside everyday.
+// commonLines holds what programmers and models do all day, beside everydayLines.
 var commonLines = []string{
 	"sed -n '1,20p' main.go", "sed -n 5p f", "sed -i 's/foo/bar/g' src/a.go", "sed -i.bak 's|a/b|c/d|' f", "sed -e 's/a/b/' -e 's/c/d/g' f", "sed '/^#/d' f", "sed 's/^[ \\t]*//;s/[ \\t]*$//' f", "sed -E 's/(a|b)+/\\1/' f", "sed '$d' f", "sed -n '/start/,/end/p' f", "sed '10q' f", "sed -i '3i\\  new line' f", "sed '/x/a\\\ntext e w' f", "sed -i '' 's/a/b/' f", "sed -ne '/func/p' f", "sed ':a;N;$!ba;s/\\n/ /g' f", "sed '1~2d' f", "sed 's/e/w/' f",
 	"sed -n '10,$p' f | head -3", "git log --oneline | sed 's/^/  /'", "sed 's,a,b,' <f >g", "sed = f", "sed 'y/abc/ABC/' f", "sed -n '$=' f",
@@ -77,8 +77,8 @@ var commonLines = []string{
 	"curl -s https://example.com | jq .", "curl -fsSL -o x https://example.com", "wget -q https://example.com/x", "cat f | sort | uniq -c | sort -rn | head", "grep -rn 'perl -e' src", "echo 'python -c x' >> notes", "ls -la && cat f", "cd src && make", "export X=1; ./run", "for f in *.go; do gofmt -l \"$f\"; done", "while read -r l; do echo \"$l\"; done < f", "if [ -f x ]; then cat x; fi", "test -d x || mkdir x", "timeout 60 go test ./...", "time make", "nohup ./server > log 2>&1 &", "sudo apt-get install -y jq", "sudo systemctl restart x", "env FOO=1 make test", "nice -n 10 make", "watch -n 1 ls", "PATH=$PATH:/usr/local/go/bin go version", "kill %1", "ps aux | grep node", "diff <(ls a) <(ls b)", "tail -f log | grep err", "cp -r a b && rm -rf a", "chmod +x x.sh && ./x.sh", "sqlite3 x.db 'select * from t'", "sqlite3 x.db .tables", "psql -c 'select 1'", "mysql -e 'show tables'", "strace -f ls", "gdb --args ./x", "jq '.a | .b' f", "xxd f | head", "column -t f", "less f", "man ls", "vim f", "openssl rand -hex 16", "ssh-keygen -t ed25519 -f k", "base64 -d x > y", "tr a-z A-Z < f", "sort -k2 -u f", "split -l 100 f", "crontab -l", "tmux new-session -d -s x 'npm start'", "printf '%s\\n' a b | sort", "read -r x < f", "mapfile -t a < f", "hash -r", "alias", "date +%s", "yes | head -1",
 }
 
-// A rule that denies is in the way of no more than one in twenty of them.
-func TestDenyKeepsOutOfTheWay(t *testing.T) {
+// A rule that denies asks for no more than one in twenty of them.
+func TestDenyAllowsCommonCommands(t *testing.T) {
 	with := Rules{{Effect: Allow, Tool: "shell"}, parseTestRule(t, Deny, "shell:shutdown *")}
 	lines, asked := slices.Concat(everydayLines, commonLines), []string(nil)
 	for _, line := range lines {
@@ -92,8 +92,8 @@ func TestDenyKeepsOutOfTheWay(t *testing.T) {
 	t.Logf("%d of %d ask: %q", len(asked), len(lines), asked)
 }
 
-// However many words a command has, so many are looked at: with more it asks.
-func TestUnseenIsBounded(t *testing.T) {
+// A command with more words than are examined asks.
+func TestOpaqueWordsAreBounded(t *testing.T) {
 	for _, program := range []string{"sed", "tar", "git", "find", "xargs", "awk", "make", "ssh"} {
 		words := append([]string{program}, slices.Repeat([]string{"p"}, maxOpaqueWords+1)...)
 		if !isOpaque(words, false) {
@@ -102,7 +102,7 @@ func TestUnseenIsBounded(t *testing.T) {
 	}
 }
 
-func BenchmarkUnseen(b *testing.B) {
+func BenchmarkOpaque(b *testing.B) {
 	with := Rules{{Effect: Allow, Tool: "shell"}, {Effect: Deny, Tool: "shell", Match: "shutdown", Prefix: true}}
 	for name, line := range map[string]string{
 		"words":    "env " + strings.Repeat("ssh x ", 3000),

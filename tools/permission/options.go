@@ -15,7 +15,7 @@ import (
 // A rule "git log *" was meant for git log -3 and git log main.go, not for git
 // log --output=/etc/cron.d/x. Nobody can list all options that make a program
 // write, run or reach something, so it is the other way around: options ask,
-// unless they are part of the prefix or known to do no more than choose and show
+// unless they are part of the prefix or known only to choose and show
 // (options.txt); and so do words that programs take for settings and lists
 // of arguments (NAME=value, +x, @file), that lead out of the workspace or that
 // match what the table never lets follow. Abbreviated options are not known ones.
@@ -23,14 +23,14 @@ import (
 //go:embed options.txt
 var optionText string
 
-// An harmlessArgs is what may follow the name of a program.
+// harmlessArgs holds the arguments that may follow a program's name.
 type harmlessArgs struct {
-	options map[string]bool
-	forbidden   []*regexp.Regexp // words that may not, whatever the options are
-	singleDash    bool             // it has long options with one dash: letters keep no company
+	options    map[string]bool
+	forbidden  []*regexp.Regexp // words that may not follow, whatever the options are
+	singleDash bool             // long options have one dash, so that letters cannot be combined
 }
 
-// add reads one item of options.txt.
+// add adds one item of options.txt.
 func (a *harmlessArgs) add(item string) {
 	body, without := strings.CutPrefix(item, "!")
 	expr, isExpr := strings.CutPrefix(body, "/")
@@ -45,8 +45,8 @@ func (a *harmlessArgs) add(item string) {
 	}
 }
 
-// harmlessTable is options.txt, by program, or program and its command. A letter is
-// good in every company of good ones, as in -la, with digits in between.
+// harmlessTable parses options.txt into a map from a program, or a program and its command,
+// to its arguments. Known letters may be combined, as in -la, with digits in between.
 var harmlessTable = sync.OnceValue(func() map[string]*harmlessArgs {
 	table, names := map[string]*harmlessArgs{}, []string(nil)
 	for line := range strings.Lines(optionText) {
@@ -75,7 +75,7 @@ var harmlessTable = sync.OnceValue(func() map[string]*harmlessArgs {
 // anyProgram stands for all programs in options.txt.
 const anyProgram = "*"
 
-// harmlessArgsOf is what may follow a command.
+// harmlessArgsOf returns the arguments that may follow a command.
 func harmlessArgsOf(words []string) *harmlessArgs {
 	words = withoutNoPager(words)
 	table, name, a := harmlessTable(), programName(words[0]), (*harmlessArgs)(nil)
@@ -93,14 +93,13 @@ func harmlessArgsOf(words []string) *harmlessArgs {
 	return a
 }
 
-// takesValue reports whether word is an option that could take what follows for its
-// value and is not known to be harmless.
+// takesValue reports whether word is an option that is not known to be harmless and could
+// take the next word for its value.
 func takesValue(words []string, word string) bool {
 	return len(words) > 1 && strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && !harmlessArgsOf(words).hasOption(word)
 }
 
-// hasOption reports whether an option is one of these: by its whole name, or letter
-// by letter.
+// hasOption reports whether a holds an option, by its whole name or letter by letter.
 func (a *harmlessArgs) hasOption(word string) bool {
 	name, _, _ := strings.Cut(word, "=")
 	if a.options[name] {
@@ -120,11 +119,11 @@ func (a *harmlessArgs) hasOption(word string) bool {
 
 var (
 	assignment   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
-	urlScheme = regexp.MustCompile(`^[A-Za-z0-9+-]+:(//|:)`) // https://x, and ext::sh of git
-	windowsDrive     = regexp.MustCompile(`^[A-Za-z]:[/\\]`)
+	urlScheme    = regexp.MustCompile(`^[A-Za-z0-9+-]+:(//|:)`) // https://x, and ext::sh of git
+	windowsDrive = regexp.MustCompile(`^[A-Za-z]:[/\\]`)
 )
 
-// mayFollow reports whether word may stand behind a prefix.
+// mayFollow reports whether word may follow a prefix.
 func mayFollow(words []string, word, folder string) bool {
 	a := harmlessArgsOf(words)
 	if slices.ContainsFunc(a.forbidden, func(expr *regexp.Regexp) bool { return expr.MatchString(word) }) {
@@ -145,8 +144,8 @@ func mayFollow(words []string, word, folder string) bool {
 	return staysInside(word, folder)
 }
 
-// staysInside reports whether word, should it be a path or hold one, as in
-// template-file=/etc/x, stays in the directory.
+// staysInside reports whether word, should it be a path or contain one as in
+// template-file=/etc/x, stays in the workspace; "" is no workspace.
 func staysInside(word, folder string) bool {
 	for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune(`/\:=,`, r) }) {
 		if part == ".." {

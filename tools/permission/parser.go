@@ -10,30 +10,29 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A Command is one simple command that stands somewhere in a line: the program
-// and its arguments, without their quotes. A word whose value shows only when
-// it runs is a NUL and how it is written.
+// Command holds one simple command of a line: the program and its arguments, without quotes.
+// A word whose value is only known at run time is a NUL followed by its source.
 type Command struct{ Words []string }
 
-// Bounds of what is parsed. The parser's time and stack grow with the square of
-// what is opened and not closed, so that a line with more of it than a user
+// Bounds of parsing. The parser's time and stack grow with the square of
+// unclosed openers, so that a line with more of them than a user
 // writes is only split into words.
 const (
 	maxLine     = 64 << 10  // bytes
-	maxParsed   = 256 << 10 // bytes, with the lines inside of a line
-	maxInner    = 512 << 10 // bytes of lines inside of a line, parsed or not
+	maxParsed   = 256 << 10 // bytes, including inner lines
+	maxInner    = 512 << 10 // bytes of inner lines, parsed or not
 	maxUnparsed = 256 << 10 // bytes that are split into words; Linux passes no longer line to a shell
 	maxOpeners  = 256       // ( { [ and `
 	maxKeywords = 1024
-	maxDepth    = 5 // lines in a line in a line
+	maxDepth    = 5 // nesting of inner lines
 )
 
-// Parse takes a command line of bash or sh apart. It is simple if it is a list
-// of simple commands, joined by ; && || or line breaks, whose words are all
-// static; cmds are then those of the list. Otherwise why says what it is, to
-// follow "the command", and cmds are all that could run as far as that can be
-// seen, and rather more than too few: also what wrappers such as env, xargs and
-// sh -c are given. Parse never fails, and its work is bounded by the length.
+// Parse splits a command line of bash or sh. It is simple if it is a list of simple
+// commands, joined by ; && || or line breaks, whose words are all static; cmds are then
+// those of the list. Otherwise why describes it, to follow "the command", and cmds are all
+// commands that could run as far as the parser sees, rather too many than too few: also the
+// arguments of wrappers such as env, xargs and sh -c. Parse never fails, and its work is
+// bounded by the length.
 func Parse(line string) (cmds []Command, simple bool, why string) {
 	r := parseLine(line)
 	switch {
@@ -45,17 +44,17 @@ func Parse(line string) (cmds []Command, simple bool, why string) {
 	return r.list, true, ""
 }
 
-// A parser of a line.
+// parser collects the commands of a line.
 type parser struct {
 	cmds         []Command
-	list         []Command       // those of the list that the line is
-	notSimple    string          // it is no list of simple commands; the first reason
-	isWrapped    string          // a command of the list runs others; the first that does
-	opaque       bool            // something may run that cmds does not show
-	inputVisible map[int]bool    // commands, by their place in cmds, that read what is in the line
-	parsedBytes  int             // bytes that went through the parser
-	innerBytes   int             // bytes of lines inside of the line
-	seen         map[string]bool // lines that were read
+	list         []Command       // commands of the list, if the line is one
+	notSimple    string          // first reason why the line is no list of simple commands; "" if it is one
+	isWrapped    string          // first reason why a command of the list runs others; "" if none does
+	opaque       bool            // a program may run that cmds does not have
+	inputVisible map[int]bool    // indexes in cmds of commands whose standard input is text of the line
+	parsedBytes  int             // bytes given to the syntax parser
+	innerBytes   int             // bytes of inner lines
+	seen         map[string]bool // lines already added
 }
 
 func parseLine(line string) *parser {
@@ -67,14 +66,14 @@ func parseLine(line string) *parser {
 	return r
 }
 
-// setNotSimple notes why the line is not simple.
+// setNotSimple sets the first reason why the line is not simple.
 func (r *parser) setNotSimple(why string) {
 	if r.notSimple == "" {
 		r.notSimple = why
 	}
 }
 
-// addLine adds the commands of a line, which may stand inside of another.
+// addLine adds the commands of a line; depth is 0 for the outer one.
 func (r *parser) addLine(line string, depth int) {
 	if r.seen[line] {
 		return
@@ -82,7 +81,7 @@ func (r *parser) addLine(line string, depth int) {
 	r.seen[line] = true
 	file, why := r.parseTree(line, depth)
 	s := visitor{parser: r, source: line}
-	if depth == 0 { // what stands inside of a line does not change what the line is
+	if depth == 0 { // inner lines do not change whether the line is simple
 		if why != "" {
 			r.setNotSimple(why)
 		}
@@ -103,7 +102,7 @@ func (r *parser) addLine(line string, depth int) {
 	}
 }
 
-// tooComplex says why a line is not parsed.
+// tooComplex returns why a line is not parsed, or "".
 func (r *parser) tooComplex(line string, depth int) string {
 	openers, keywords := 0, 0
 	for i := range len(line) {
@@ -125,7 +124,7 @@ func (r *parser) tooComplex(line string, depth int) string {
 	return ""
 }
 
-// parseTree is the tree of a line, or why there is none.
+// parseTree returns the syntax tree of a line, or why there is none.
 func (r *parser) parseTree(line string, depth int) (file *syntax.File, why string) {
 	if why := r.tooComplex(line, depth); why != "" {
 		return &syntax.File{}, why
@@ -146,8 +145,7 @@ func (r *parser) parseTree(line string, depth int) (file *syntax.File, why strin
 	return file, ""
 }
 
-// addUnparsed adds whatever could be a command in text that was not parsed: every word
-// with those behind it.
+// addUnparsed adds each word of unparsed text as a command, with the words after it.
 func (r *parser) addUnparsed(text string) {
 	r.opaque = true
 	text = unquoter.Replace(text[:min(len(text), maxUnparsed)])
@@ -164,7 +162,7 @@ var (
 	}()
 )
 
-// addSuffixes adds words, and them without the first, and so on.
+// addSuffixes adds words, words[1:], and so on as commands.
 func (r *parser) addSuffixes(words []string) {
 	r.cmds = slices.Grow(r.cmds, len(words))
 	for i := range words {
@@ -172,16 +170,15 @@ func (r *parser) addSuffixes(words []string) {
 	}
 }
 
-// dynamicReason begins the reason of a line whose words are not known.
+// dynamicReason begins the reason of a line whose words are not static.
 const dynamicReason = "is dynamic: "
 
-// dynamicMark stands before a word whose value is not known.
+// dynamicMark precedes the source of a word whose value is not known.
 const dynamicMark = "\x00"
 
 func isDynamic(word string) bool { return strings.HasPrefix(word, dynamicMark) }
 
-// isWrapper reports whether the program of words runs what it is given, as git
-// does with -c core.pager=….
+// isWrapper reports whether a command runs its arguments, as git does with -c core.pager=….
 func isWrapper(words []string) bool {
 	if len(words) == 0 || isDynamic(words[0]) {
 		return false
@@ -204,7 +201,7 @@ func isWrapper(words []string) bool {
 	return why == reasonRuns
 }
 
-// setsGitConfig reports whether git is told, before its command, what to run.
+// setsGitConfig reports whether git gets settings or programs before its command.
 func setsGitConfig(words []string) bool {
 	for i, word := range words[1:] {
 		if !strings.HasPrefix(word, "-") && !strings.HasPrefix(words[i], "-") { // nor is it the value of an option
@@ -219,8 +216,8 @@ func setsGitConfig(words []string) bool {
 	return false
 }
 
-// programName is the name of the program that word calls: without its directory, the
-// version behind it and the letter case.
+// programName returns the name of the program that word calls, in lower case, without
+// directory and version.
 func programName(word string) string {
 	name := strings.TrimSuffix(strings.ToLower(path.Base(strings.ReplaceAll(word, `\`, "/"))), ".exe")
 	if bare := strings.TrimRight(name, "0123456789.-"); bare != "" {
@@ -229,8 +226,8 @@ func programName(word string) string {
 	return name
 }
 
-// singleCommand is the words of a line that is one command and simple, though it may
-// run others. The error follows what the line is.
+// singleCommand returns the words of a line that is one simple command, though it may run
+// others. The error is to follow "the line".
 func singleCommand(line string) ([]string, error) {
 	r := parseLine(line)
 	if r.notSimple != "" {

@@ -2,8 +2,8 @@ package permission
 
 import "testing"
 
-// What a rule for the prefix was not meant for. Fine is what it was; "" if no
-// rule can have that prefix, and then it allows nothing even if it is there.
+// prefixTests holds lines that a rule for the prefix was not meant for. Fine is one that it
+// was; "" if no rule can have that prefix, and then the rule allows nothing.
 var prefixTests = []struct {
 	prefix, fine string
 	lines        []string
@@ -134,7 +134,7 @@ var prefixTests = []struct {
 	{"unknown x", "unknown x", []string{"unknown --exec=x", "unknown -x", "unknown X=y", "unknown @x", "unknown a=b:/etc/x", "unknown x:/etc/x", "unknown -a=/etc/x", "unknown --all=@x", "unknown a,/etc/x", "unknown a=../x"}},
 }
 
-func TestARuleIsNotForMore(t *testing.T) {
+func TestPrefixAllowsNoMore(t *testing.T) {
 	generous, total := widenedRules(t), 0
 	for _, test := range prefixTests {
 		forced := Rule{Effect: Allow, Tool: "shell", Match: test.prefix, Prefix: true}

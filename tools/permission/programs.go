@@ -8,28 +8,27 @@ import (
 	"sync"
 )
 
-// Reasons of programs.txt that mean something here.
+// Reasons of programs.txt that the code depends on.
 const (
-	reasonRuns       = "runs what it is given"
-	reasonInterprets = "is told in its own language what to do"
-	reasonAltersShell     = "changes the shell for what follows"
-	reasonSubcommands      = "does many things: name which"
-	reasonScripts    = "does many things: name which of the project's own"
-	reasonKnown    = "is known" // no reason: it can be named
+	reasonRuns        = "runs what it is given"
+	reasonInterprets  = "is told in its own language what to do"
+	reasonAltersShell = "changes the shell for what follows"
+	reasonSubcommands = "does many things: name which"
+	reasonScripts     = "does many things: name which of the project's own"
+	reasonKnown       = "is known" // no reason: prefixes can name it
 )
 
-// reasonUnknown is the reason of programs of which neither table has anything: alone,
-// one can stand for all that it does, which may be more than whoever allowed it saw
-// it do.
+// reasonUnknown refuses programs that are in no table: alone, a prefix could allow more than
+// the user saw.
 const reasonUnknown = "is not known: name what it is to do"
 
 //go:embed programs.txt
 var programText string
 
-// refusedPrefixes are the programs of programs.txt, and their commands and options, with
-// the reason: in each of them what comes behind a prefix decides what happens. A
-// prefix may name more than an entry whose reason is parts or scripts: one of
-// those that are known, or any, as it has to of a program that is no entry.
+// refusedPrefixes parses programs.txt into a map from a program, its command or its option
+// to the reason why no prefix can stand for it: what follows decides what happens. A prefix
+// can name more words than an entry whose reason is reasonSubcommands or reasonScripts; a
+// known one of them, or any for reasonScripts and unknown programs.
 var refusedPrefixes = sync.OnceValue(func() map[string]string {
 	table, reason := map[string]string{}, ""
 	for line := range strings.Lines(programText) {
@@ -49,7 +48,7 @@ var refusedPrefixes = sync.OnceValue(func() map[string]string {
 	return table
 })
 
-// execOptions are the options of programs.txt that run their value, by program.
+// execOptions returns the options of programs.txt that run their value, by program.
 var execOptions = sync.OnceValue(func() map[string][]string {
 	table := map[string][]string{}
 	for name := range refusedPrefixes() {
@@ -60,7 +59,7 @@ var execOptions = sync.OnceValue(func() map[string][]string {
 	return table
 })
 
-// refusalReason is why no prefix can stand for a program, or "".
+// refusalReason returns why no prefix can stand for a program, or "".
 func refusalReason(name string) string {
 	for _, family := range []string{"git-", "ld-linux-"} {
 		if strings.HasPrefix(name, family) {
@@ -74,7 +73,7 @@ func refusalReason(name string) string {
 	return why
 }
 
-// refusePrefix says why words can be the prefix of no rule that allows, or "".
+// refusePrefix returns why words cannot be the prefix of an allowing rule, or "".
 func refusePrefix(words []string) string {
 	words = withoutNoPager(words)
 	name := programName(words[0])
@@ -104,7 +103,7 @@ func refusePrefix(words []string) string {
 	return ""
 }
 
-// execOption is the option among words that has the program run others, or "".
+// execOption returns the option among words that makes the program run others, or "".
 func execOption(words []string) string {
 	all := execOptions()[programName(words[0])]
 	for _, word := range words[1:] {
@@ -116,8 +115,7 @@ func execOption(words []string) string {
 	return ""
 }
 
-// withoutNoPager is words without what git may be told before its command and that does
-// no harm.
+// withoutNoPager removes git's --no-pager, which is harmless before its command.
 func withoutNoPager(words []string) []string {
 	if len(words) > 1 && words[1] == "--no-pager" && programName(words[0]) == "git" {
 		return append([]string{words[0]}, words[2:]...)

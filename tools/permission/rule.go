@@ -1,5 +1,5 @@
-// Package permission says what a user allowed, forbade, or wants to be asked
-// about, and whether a call is that.
+// Package permission holds what a user allowed, forbade, or wants to be asked
+// about, and decides calls by it.
 //
 //	"shell:git log *" ──► ParseRule ──► Rule ─┐
 //	"git log -3"      ──► Parse ─► Commands ──┴──► Rules.Decide ──► allow, ask, deny
@@ -27,52 +27,52 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Effect is what a rule does.
+// Effect decides a call that a rule matches.
 type Effect string
 
-// The effects, from the weakest to the strongest.
+// Effects, from the weakest to the strongest.
 const (
 	Allow Effect = "allow"
 	Ask   Effect = "ask"
 	Deny  Effect = "deny"
 )
 
-// Where rules come from.
+// Sources of rules.
 const (
-	FromConfig  = "config"  // the user's configuration file
+	FromConfig  = "config"  // user's configuration file
 	FromFlag    = "flag"    // the command line
-	FromState   = "state"   // remembered for good, by an answer
-	FromSession = "session" // remembered until parley ends
+	FromState   = "state"   // approval remembered for good
+	FromSession = "session" // approval remembered until parley ends
 )
 
-// A Rule is about one tool and what it is used on.
+// Rule binds an effect to calls of one tool.
 type Rule struct {
-	Effect Effect
-	Tool   string // its name; one that begins with "mcp__" may end in *
-	Match  string // command, glob of paths, or host; "" is anything
-	Prefix bool   // Match is the first words of a command
-	Workspace string // workspace it holds for; "" is all of them
-	Source   string // Config, Flag, State or Session
-	Sandboxed   bool   // it was made for a command that a sandbox holds; for the caller to heed
+	Effect    Effect
+	Tool      string // name; one that begins with "mcp__" may end in *
+	Match     string // command, glob of paths, or host; "" matches any call
+	Prefix    bool   // Match holds the first words of a command
+	Workspace string // absolute path of the workspace it holds for; "" for all
+	Source    string // FromConfig, FromFlag, FromState or FromSession
+	Sandboxed bool   // approved for a sandboxed command; for the caller to heed
 }
 
-// Rules are any number of rules in no order that matters.
+// Rules holds rules; their order does not matter.
 type Rules []Rule
 
-// A Call is what rules decide about.
+// Call describes one tool call for rules to decide.
 type Call struct {
-	Tool    string
-	Command string // for a shell; "" if it runs none
-	Path    string // relative to the workspace, with slashes; "" if it is about no file
-	Host    string // lower case, with its port unless that is the usual one; "" if it reaches none
-	Workspace  string // the workspace, as rules name it
-	Class   string // of the file, by which rules can name all of its kind; "" if it has none
+	Tool      string
+	Command   string // command line of the shell tool; "" for other tools
+	Path      string // relative to the workspace, with slashes; "" without a file
+	Host      string // lower case, with its port unless that is the default; "" without a host
+	Workspace string // absolute path of the workspace
+	Class     string // class of the file, a name that rules can use as a tool; "" without one
 }
 
 var toolName = regexp.MustCompile(`^(mcp__[A-Za-z0-9_-]*\*|[A-Za-z0-9_-]{1,64})$`)
 
-// ParseRule reads a rule as a user writes it; String is the inverse. Effect,
-// Folder and From are for the caller to fill in.
+// ParseRule parses a rule as a user writes it; String is the inverse. Effect,
+// Workspace and Source are for the caller to fill in.
 //
 //	shell                 every command
 //	shell:git status      exactly this one
@@ -127,7 +127,7 @@ func ParseRule(text string) (Rule, error) {
 	return r, nil
 }
 
-// checkPrefix says why r is a prefix of no simple command.
+// checkPrefix reports why Match is the prefix of no simple command, or nil.
 func (r Rule) checkPrefix() error {
 	if !r.Prefix {
 		return nil
@@ -148,14 +148,15 @@ const (
 )
 
 const (
-	mcpPrefix = "mcp__"   // how the names of tools from outside begin
-	blanks   = " \t\n\r" // say nothing before a rule or a command
+	mcpPrefix = "mcp__"   // begins the names of MCP tools
+	blanks    = " \t\n\r" // ignored before a rule or a command
 )
 
-// IsConfigured reports whether the user wrote r down, and not an answer.
+// IsConfigured reports whether the user wrote r in the config or a flag; else an approval
+// made it.
 func (r Rule) IsConfigured() bool { return r.Source == FromConfig || r.Source == FromFlag }
 
-// String is the rule as ParseRule reads it.
+// String returns r in the form that ParseRule parses.
 func (r Rule) String() string {
 	switch {
 	case r.Match == "":
@@ -168,8 +169,8 @@ func (r Rule) String() string {
 	return r.Tool + ":" + r.Match
 }
 
-// cutStar takes the asterisk off a prefix, or a backslash off an exact command
-// that looks like one.
+// cutStar cuts the asterisk off a prefix, or one backslash off an exact command that looks
+// like a prefix.
 func cutStar(s string) (match string, prefix bool) {
 	body, star := strings.CutSuffix(s, "*")
 	if !star {
@@ -185,7 +186,7 @@ func cutStar(s string) (match string, prefix bool) {
 	return body[:len(body)-1] + "*", false
 }
 
-// escapeStar is the inverse of starless for exact commands.
+// escapeStar reverses cutStar for exact commands.
 func escapeStar(s string) string {
 	body, star := strings.CutSuffix(s, "*")
 	if bare := strings.TrimRight(body, `\`); !star || bare != "" && !strings.HasSuffix(bare, " ") {
@@ -194,8 +195,7 @@ func escapeStar(s string) string {
 	return body + `\*`
 }
 
-// ExactRule is the rule that allows this very command, or what a tool does with
-// this very file.
+// ExactRule returns the rule that allows exactly this command, host, or file of a tool.
 func ExactRule(tool, target string) Rule {
 	switch tool {
 	case shellTool:
@@ -208,11 +208,11 @@ func ExactRule(tool, target string) Rule {
 }
 
 var (
-	globMeta      = regexp.MustCompile(`^[ \t\r\n]|[*?\[\]{}\\]`) // characters of a glob; a blank first would be taken off a rule
+	globMeta    = regexp.MustCompile(`^[ \t\r\n]|[*?\[\]{}\\]`) // glob characters; a leading blank would be trimmed from a rule
 	escapedChar = regexp.MustCompile(`(?s)\\.`)
 )
 
-// IsLiteral reports whether r names one file, command or host and no others.
+// IsLiteral reports whether r matches exactly one file, command or host.
 func (r Rule) IsLiteral() bool {
 	if r.Match == "" || r.Prefix {
 		return false

@@ -157,7 +157,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func TestRulesOfAFolder(t *testing.T) {
+func TestWorkspaceRules(t *testing.T) {
 	here := Rules{{Effect: Allow, Tool: "shell", Match: "make", Workspace: "/home/me/src"}}
 	if _, _, ok := here.Decide(shellCall("make")); !ok {
 		t.Error("does not hold in its folder")
@@ -169,7 +169,7 @@ func TestRulesOfAFolder(t *testing.T) {
 	}
 }
 
-func TestPrefix(t *testing.T) {
+func TestPrefixRule(t *testing.T) {
 	tests := []struct {
 		command string
 		words   int
@@ -255,7 +255,7 @@ func TestMarshal(t *testing.T) {
 	}
 }
 
-func TestExactIsLiteral(t *testing.T) {
+func TestExactRuleIsLiteral(t *testing.T) {
 	for _, path := range []string{"a.go", "a*.go", "a[1].go", "{a,b}", `a\b`, " a", "\ta", "a b", "-", "日本/*"} {
 		r := ExactRule("edit", path)
 		again, err := ParseRule(r.String())

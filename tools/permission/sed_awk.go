@@ -7,20 +7,18 @@ import (
 )
 
 // sed and awk are used every day, mostly with scripts that start nothing. These are
-// told from others by reading them; what is not understood may start something.
+// recognized by parsing them; a script that is not understood counts as opaque.
 
-// maxScriptBytes is how long a script may be that is read, in bytes. A longer one may start
-// something.
+// maxScriptBytes bounds the scripts that are parsed; a longer one is opaque.
 const maxScriptBytes = 8 << 10
 
-// sedFlags are the long options of sed that say nothing of the script.
+// sedFlags holds the long options of sed that do not change the script.
 var sedFlags = []string{
 	"--quiet", "--silent", "--debug", "--in-place", "--line-length", "--null-data", "--posix", "--regexp-extended",
 	"--separate", "--unbuffered", "--zero-terminated", "--follow-symlinks", "--binary", "--version", "--help",
 }
 
-// isOpaqueSed reports whether sed may run or write something, by e, w or a script in
-// a file.
+// isOpaqueSed reports whether sed may run or write something, by e, w or a script in a file.
 func isOpaqueSed(args []string, _ bool) bool {
 	var scripts, operands []string
 	inPlace := false
@@ -64,14 +62,14 @@ func isOpaqueSed(args []string, _ bool) bool {
 }
 
 var (
-	sedAddress = lazyRegexp(`^[ \t]*([0-9]+|\$)?([~+][0-9]+)?[ \t]*`)
-	sedLabel   = lazyRegexp(`^[ \t]*[A-Za-z0-9_]*[ \t]*(;|\n|\}|$)`)
-	sedText    = lazyRegexp(`^([^\\\n]|\\(?s:.))*(\n|$)`)
-	sedNumber  = lazyRegexp(`^[ \t]*[0-9]*`)
+	sedAddress         = lazyRegexp(`^[ \t]*([0-9]+|\$)?([~+][0-9]+)?[ \t]*`)
+	sedLabel           = lazyRegexp(`^[ \t]*[A-Za-z0-9_]*[ \t]*(;|\n|\}|$)`)
+	sedText            = lazyRegexp(`^([^\\\n]|\\(?s:.))*(\n|$)`)
+	sedNumber          = lazyRegexp(`^[ \t]*[0-9]*`)
 	sedSubstituteFlags = lazyRegexp(`^[0-9gpiImM]*[ \t]*(;|\n|\}|#|$)`)
 )
 
-// isPlainSed reports whether a script of sed only changes text and prints it.
+// isPlainSed reports whether a script of sed only changes and prints text.
 func isPlainSed(s string) bool {
 	if len(s) > maxScriptBytes {
 		return false
@@ -115,7 +113,7 @@ func isPlainSed(s string) bool {
 	return true
 }
 
-// cutSedAddresses takes the addresses of a command off a script.
+// cutSedAddresses cuts the addresses of a command off a script.
 func cutSedAddresses(s *string) bool {
 	for range 2 {
 		*s = strings.TrimLeft(*s, " \t")
@@ -141,7 +139,7 @@ func cutSedAddresses(s *string) bool {
 	return true
 }
 
-// cutSedParts takes so many parts off a script, each ended by its first character.
+// cutSedParts cuts parts off a script, each ended by the script's first character.
 func cutSedParts(s *string, parts int) bool {
 	if len(*s) == 0 || strings.IndexByte("\\\n", (*s)[0]) >= 0 || (*s)[0] >= 0x80 {
 		return false
@@ -161,7 +159,7 @@ func cutSedParts(s *string, parts int) bool {
 	return false
 }
 
-// isOpaqueAwk reports whether awk may start something, or is told in a file what to do.
+// isOpaqueAwk reports whether awk may start something, or reads its program from a file.
 func isOpaqueAwk(args []string, _ bool) bool {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
@@ -187,8 +185,8 @@ var (
 	awkKeyword = lazyRegexp(`(^|[^A-Za-z0-9_])(return|print|printf|in|case|do|else|getline)[ \t]*$|[)]\s*$|\+\+\s*$|--\s*$`)
 )
 
-// isPlainAwk reports whether a program of awk starts no other: it has no pipe, no
-// system and no call by name.
+// isPlainAwk reports whether an awk program starts no other: it has no pipe, no system and
+// no indirect call.
 func isPlainAwk(s string) bool {
 	if len(s) > maxScriptBytes {
 		return false

@@ -6,15 +6,15 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// visitor is what is seen in one parsed line.
+// visitor walks the syntax tree of one line.
 type visitor struct {
 	*parser
 	source        string
-	ownCmds       []Command                 // that stand in this line
-	texts         []string                  // quoted texts and values that could be lines
-	innerLines    []string                  // texts that are lines to whoever gets them
-	runsArguments bool                      // something here runs what it is given, as text or as words
-	visibleInputs map[*syntax.CallExpr]bool // commands that read text of this line
+	ownCmds       []Command                 // commands of this line, without inner ones
+	texts         []string                  // quoted texts and values that could be command lines
+	innerLines    []string                  // texts that are command lines to their program
+	runsArguments bool                      // a command runs its arguments, as text or as words
+	visibleInputs map[*syntax.CallExpr]bool // commands whose standard input is text of this line
 }
 
 // checkStatement checks that a statement is a list of simple commands.
@@ -72,7 +72,7 @@ func (s *visitor) checkCall(cmd *syntax.CallExpr) {
 	}
 }
 
-// visit collects what a node could run.
+// visit collects the commands and texts of a node that could run.
 func (s *visitor) visit(node syntax.Node) bool {
 	switch node := node.(type) {
 	case *syntax.Stmt:
@@ -92,7 +92,7 @@ func (s *visitor) visit(node syntax.Node) bool {
 				s.addValue(assign.Value)
 			}
 		}
-		if len(node.Args) > 0 { // the values are the command's own, as in GIT_PAGER='sh x' git log
+		if len(node.Args) > 0 { // the command may run its variables, as in GIT_PAGER='sh x' git log
 			s.innerLines = append(s.innerLines, s.texts[before:]...)
 		}
 		s.noteVariables(node.Assigns)
@@ -127,7 +127,7 @@ func (s *visitor) visit(node syntax.Node) bool {
 	return true
 }
 
-// addValue notes a word that is data now and may be run later, as in a=rm; $a x.
+// addValue adds a word that is data and may be run later, as in a=rm; $a x.
 func (s *visitor) addValue(word *syntax.Word) {
 	if word == nil {
 		return
@@ -161,8 +161,8 @@ func (s *visitor) addCommand(words []string) {
 	}
 }
 
-// addInner looks for commands in what the commands of this line are given: once
-// something runs what it is given, each of them may be meant.
+// addInner adds the arguments of this line's commands as commands: once one command runs its
+// arguments, any of them may be meant.
 func (s *visitor) addInner(depth int) {
 	for _, cmd := range s.ownCmds {
 		if len(cmd.Words) > 1 {
@@ -172,7 +172,7 @@ func (s *visitor) addInner(depth int) {
 			if isDynamic(word) {
 				s.opaque = true
 			}
-			if i > 0 || strings.ContainsAny(word, separators) { // the program alone is no command of its own
+			if i > 0 || strings.ContainsAny(word, separators) { // the program alone is no inner command
 				s.addText(word, depth)
 			}
 		}
@@ -183,8 +183,7 @@ func (s *visitor) addInner(depth int) {
 	}
 }
 
-// addText looks for commands in text that may be a line of its own. Such a line
-// has been found not to be simple before.
+// addText adds text that may be a command line. Its line is known not to be simple.
 func (s *visitor) addText(text string, depth int) {
 	text = strings.TrimPrefix(text, dynamicMark)
 	if s.innerBytes += len(text); s.innerBytes > maxInner {
@@ -206,7 +205,7 @@ func (s *visitor) addText(text string, depth int) {
 	s.addLine(text, depth+1)
 }
 
-// separators are the characters that part the words of a line, or stand for others.
+// separators separate the words of a line, or stand for others.
 const separators = " \t\n;&|()`$"
 
 func (s *visitor) wordsOf(args []*syntax.Word) []string {
@@ -221,14 +220,13 @@ func (s *visitor) wordsOf(args []*syntax.Word) []string {
 	return words
 }
 
-// sourceOf is a word as it stands in the line.
+// sourceOf returns a node as it is written in the line.
 func (s *visitor) sourceOf(word syntax.Node) string {
 	from, to := int(word.Pos().Offset()), int(word.End().Offset())
 	return s.source[min(from, len(s.source)):min(max(from, to), len(s.source))]
 }
 
-// noteHeredoc notes a command that reads text of the line, by a here-document or a
-// here-string.
+// noteHeredoc marks a command whose standard input is a here-document or here-string.
 func (s *visitor) noteHeredoc(stmt *syntax.Stmt) {
 	to, ok := stmt.Cmd.(*syntax.CallExpr)
 	if !ok {
@@ -252,7 +250,7 @@ func (s *visitor) markInputVisible(to *syntax.CallExpr) {
 	s.visibleInputs[to] = true
 }
 
-// isStaticText reports whether a text is in the line as it will be.
+// isStaticText reports whether the parts of a word are literal text.
 func isStaticText(word *syntax.Word) bool {
 	for _, part := range word.Parts {
 		switch part := part.(type) {
@@ -270,7 +268,7 @@ func isStaticText(word *syntax.Word) bool {
 	return true
 }
 
-// printsStaticText reports whether a statement prints nothing but words that it has.
+// printsStaticText reports whether a statement only prints literal words.
 func printsStaticText(stmt *syntax.Stmt) bool {
 	call, ok := stmt.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) == 0 {
@@ -285,10 +283,10 @@ func printsStaticText(stmt *syntax.Stmt) bool {
 	return true
 }
 
-// execVariables are variables by which programs start others, or load them.
+// execVariables matches variables with which programs start or load others.
 var execVariables = lazyRegexp(`^(PS4|PROMPT_COMMAND|BASH_ENV|ENV|BASH_CMDS|BASH_ALIASES|LD_(PRELOAD|AUDIT|LIBRARY_PATH)|GIT_EXEC_PATH|DYLD_.*|GIT_CONFIG_(COUNT|PARAMETERS|KEY_.*|VALUE_.*)|(G|GNU)?MAKEFLAGS|TAR_OPTIONS|PERL5(OPT|DB)|RUBYOPT|PYTHONSTARTUP|PYTHONINSPECT|_?JAVA_(TOOL_)?OPTIONS|LESSOPEN|LESSCLOSE|CARGO_.*_(RUNNER|LINKER)|RUSTC(_WORKSPACE)?_WRAPPER)$`)
 
-// noteVariables notes variables that start programs.
+// noteVariables marks the line opaque if it sets such variables.
 func (s *visitor) noteVariables(assigns []*syntax.Assign) {
 	for _, a := range assigns {
 		if a.Name == nil {
@@ -303,5 +301,5 @@ func (s *visitor) noteVariables(assigns []*syntax.Assign) {
 	}
 }
 
-// directories are variables that hold directories, and no command.
+// directoryVariables matches variables that hold directories and no commands.
 var directoryVariables = lazyRegexp(`^(PATH|GOPATH|PYTHONPATH|NODE_PATH|MANPATH)$`)

@@ -10,20 +10,20 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A wordValue is what is known of a word before it runs.
+// wordValue holds the static value of a word.
 type wordValue struct {
-	text  string // without quotes
-	isKnown bool   // text is all of it
-	unquotedText  string // what stands outside of quotes, without what a backslash protects
-	isPlain  bool   // it is written so that one sees its text: no $'…', no backslash
-	isUnquoted bool   // it is written without any quotes
+	text         string // without quotes
+	isKnown      bool   // text is the whole value
+	unquotedText string // text outside of quotes, without escaped characters
+	isPlain      bool   // its text is as written: no $'…', no backslash
+	isUnquoted   bool   // has no quotes
 }
 
-// isStatic reports whether the word is the same text whenever it runs, and shows
-// it. Globs and braces are not: the name of a file can begin with a dash.
+// isStatic reports whether the word always has the same value, as written. Globs and braces
+// do not: a file's name can begin with a dash.
 func (v wordValue) isStatic() bool { return v.isKnown && v.isPlain }
 
-// evalWord works out a word.
+// evalWord evaluates a word as far as it is static.
 func evalWord(word *syntax.Word) wordValue {
 	v := wordValue{isKnown: true, isPlain: true, isUnquoted: true}
 	var text, bare strings.Builder
@@ -33,7 +33,7 @@ func evalWord(word *syntax.Word) wordValue {
 			all, outside := unescape(part.Value)
 			text.WriteString(all)
 			bare.WriteString(outside)
-			if all != part.Value { // another shell than this one may take a backslash for itself
+			if all != part.Value { // other shells may treat the backslash differently
 				v.isUnquoted, v.isPlain = false, false
 			}
 		case *syntax.SglQuoted:
@@ -69,8 +69,8 @@ func evalWord(word *syntax.Word) wordValue {
 	return v
 }
 
-// unescape takes the backslashes off what stands outside of quotes. Outside is
-// that without what they protect.
+// unescape removes the backslashes of unquoted text; outside also lacks the characters that
+// they escape.
 func unescape(s string) (all, outside string) {
 	if !strings.Contains(s, `\`) {
 		return s, s
@@ -89,13 +89,13 @@ func unescape(s string) (all, outside string) {
 	return a.String(), o.String()
 }
 
-// unescapeQuoted takes the backslashes off what stands in double quotes.
+// unescapeQuoted removes the backslashes of text in double quotes.
 func unescapeQuoted(s string) string {
 	return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`", "\\\n", "").Replace(s)
 }
 
-// isExpanded reports whether a shell makes something else of what stands outside of
-// quotes. Braces of a git revision, as in stash@{0}, are plain.
+// isExpanded reports whether a shell expands unquoted text. Braces of a git revision, as in
+// stash@{0}, stay.
 func isExpanded(bare string) bool {
 	if bare == "[" { // the program
 		return false
@@ -113,7 +113,7 @@ func isExpanded(bare string) bool {
 	return strings.HasPrefix(bare, "~") || strings.Contains(bare, "=~") || strings.Contains(bare, ":~")
 }
 
-// invisibleReason says why a user could be mistaken about what a line says.
+// invisibleReason returns why a user could misread a line, or "".
 func invisibleReason(line string) string {
 	for i, r := range line {
 		switch {
@@ -129,7 +129,7 @@ func invisibleReason(line string) string {
 	return ""
 }
 
-// lookalikeReason says why a word can pass for another one.
+// lookalikeReason returns why a word can pass for another one, or "".
 func lookalikeReason(v wordValue) string {
 	for _, r := range v.unquotedText {
 		if r > 0x7f && !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit) {
@@ -150,7 +150,7 @@ func lookalikeReason(v wordValue) string {
 	return ""
 }
 
-// latinLookalikes are the scripts with letters that look like Latin ones.
+// latinLookalikes holds the scripts with letters that look like Latin ones.
 var latinLookalikes = []*unicode.RangeTable{unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu}
 
 func isASCII(s string) bool {

@@ -10,7 +10,7 @@ import (
 	"parley/tools/sandbox"
 )
 
-// role, as the first argument of the test program, makes it somebody who calls
+// role, as the first argument of the test program, makes it a caller of
 // Command with the policy in the environment, as another user or to be killed.
 const (
 	role   = "call-sandbox"
@@ -18,7 +18,7 @@ const (
 	free   = "SANDBOX_FREE" // calls Supervise instead
 )
 
-func asCaller(argv []string) int {
+func runAsCaller(argv []string) int {
 	var p sandbox.Policy
 	if err := json.Unmarshal([]byte(os.Getenv(policy)), &p); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -12,7 +12,7 @@ const seatbeltPath = "/usr/bin/sandbox-exec"
 // RunIfHelper does nothing here: sandbox-exec is the helper.
 func RunIfHelper() {}
 
-// Probe reports whether commands can be held.
+// Probe reports whether sandbox-exec is available.
 func Probe() Backend {
 	if _, err := os.Stat(seatbeltPath); err != nil {
 		return Backend{Reason: err.Error()}
@@ -20,8 +20,8 @@ func Probe() Backend {
 	return Backend{Name: "seatbelt"}
 }
 
-// Command returns argv held by p, not yet started, in a session of its own.
-// Cleanup, to be called once it has ended, removes the private temp directory.
+// Command returns argv confined by p, not yet started, in a session of its own. Cleanup, to
+// be called after its end, removes the private temp directory.
 func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {
 	if len(argv) == 0 {
 		return nil, nil, errors.New("no command")

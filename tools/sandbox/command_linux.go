@@ -13,27 +13,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// helperName is what the helper is called: its argument 0.
+// helperName is argument 0 of the helper process.
 const helperName = "parley-sandbox"
 
-// What the helper inherits beside the standard streams.
+// Files that the helper inherits beside the standard streams.
 const (
 	jobFD  = 3 // the job
-	lifeFD = 4 // ends when the caller does
+	lifeFD = 4 // read end of a pipe that the caller keeps open
 )
 
-// helperNamespaces are the namespaces of the helper. The network needs none, for there
-// are no sockets, and making one takes as long as all the others.
+// helperNamespaces holds the clone flags of the helper. The network needs no namespace, for
+// sockets are denied, and making one takes as long as all the others.
 const helperNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC
 
-// Command returns argv held by p, not yet started, in a session of its own and
-// in the workspace directory. The caller may set its streams and Dir, and end it by
-// cleanup: the helper then ends every process that the command started, politely
-// and after 0.7 s without asking, puts back what is protected, and exits. Cleanup
-// has to be called in any case, and may be again; it does not wait, and removes
-// the private temp directory. The exit status is that of the command, 128+n after signal n, and 125
-// if the sandbox could not be set up, 126 or 127 if the command could not be
-// started. What the helper had to do is told in a line on stderr.
+// Command returns argv confined by p, not yet started, in a session of its own and in the
+// workspace directory. The caller may set its streams and Dir, and end it by cleanup: the
+// helper then ends every process of the command, with SIGTERM and after 0.7 s with SIGKILL,
+// restores protected paths, and exits. Cleanup must be called in any case, and may be again;
+// it does not wait, and removes the private temp directory. The exit status is that of the
+// command, 128+n after signal n, 125 if the sandbox could not be set up, 126 or 127 if the
+// command could not be started. The helper reports what it had to do in a line on stderr.
 func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {
 	b := Probe()
 	if !b.Available() {
@@ -78,9 +77,9 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	return cmd, func() { letGo(); remove() }, nil
 }
 
-// Supervise returns argv, not yet started, in dir and with the environment env,
-// held back by nothing: the helper only sees to it that all its processes end
-// with it, with cleanup, or with the caller, as for [Command].
+// Supervise returns argv, not yet started and not confined, in dir and with the environment
+// env: the helper only ends all its processes with it, with cleanup, or with the caller, as
+// for [Command].
 func Supervise(dir string, env []string, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {
 	if len(argv) == 0 {
 		return nil, nil, errors.New("no command")
@@ -101,7 +100,7 @@ func findProgram(name string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// helperCommand is the helper with this job.
+// helperCommand returns the helper with this job.
 func (j *job) helperCommand() (cmd *exec.Cmd, letGo func(), err error) {
 	instructions, wait, err := j.send()
 	if err != nil {
@@ -127,10 +126,11 @@ func (j *job) helperCommand() (cmd *exec.Cmd, letGo func(), err error) {
 	}, nil
 }
 
-// The capabilities with which the helper sets itself up, in its own namespace.
+// setupCapabilities holds the capabilities with which the helper sets itself up, in its own
+// namespace.
 var setupCapabilities = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_SETUID, unix.CAP_SETGID}
 
-// attributes are how the helper is started.
+// attributes returns how to start the helper.
 func attributes(apart bool) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true}
 	if !apart {
@@ -138,7 +138,7 @@ func attributes(apart bool) *syscall.SysProcAttr {
 	}
 	attr.Cloneflags = helperNamespaces
 	if os.Geteuid() == 0 {
-		// Root stays who it is, and others who they are.
+		// Every id keeps its number.
 		attr.UidMappings, attr.GidMappings = identityMapping("/proc/self/uid_map"), identityMapping("/proc/self/gid_map")
 		attr.GidMappingsEnableSetgroups = true
 		return attr
@@ -149,7 +149,7 @@ func attributes(apart bool) *syscall.SysProcAttr {
 	return attr
 }
 
-// identityMapping maps every id that there is to itself.
+// identityMapping maps every id to itself.
 func identityMapping(file string) []syscall.SysProcIDMap {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -165,10 +165,9 @@ func identityMapping(file string) []syscall.SysProcIDMap {
 	return out
 }
 
-// Probe reports what the system offers. What was found out is kept. For tests of
-// what happens elsewhere there are two environment variables: with
-// PARLEY_TEST_NO_LANDLOCK=1 nothing is offered, with PARLEY_TEST_NO_NAMESPACES=1
-// no namespaces are.
+// Probe reports what the system offers; the kernel is probed once. Two environment variables
+// are for tests: with PARLEY_TEST_NO_LANDLOCK=1 nothing is offered, with
+// PARLEY_TEST_NO_NAMESPACES=1 no namespaces are.
 func Probe() Backend {
 	if os.Getenv("PARLEY_TEST_NO_LANDLOCK") == "1" {
 		return Backend{Reason: "PARLEY_TEST_NO_LANDLOCK is set"}
@@ -180,11 +179,11 @@ func Probe() Backend {
 	return found.backend()
 }
 
-// kernelSupport are what the kernel said.
+// kernelSupport holds what the kernel offers.
 type kernelSupport struct {
-	abi   int   // of Landlock
-	landlockErr   error // why nothing can be held
-	namespaceErr error // why the helper cannot have its own namespaces
+	abi          int   // of Landlock
+	landlockErr  error // why commands cannot be confined
+	namespaceErr error // why the helper cannot have namespaces
 }
 
 var probeKernel = sync.OnceValue(func() kernelSupport {
@@ -220,9 +219,9 @@ func (f kernelSupport) backend() Backend {
 	return b
 }
 
-// probeNamespaces reports why the helper cannot have its own namespaces. It starts
-// nothing: what fails last is that there is no such program. Chroot asks for a
-// capability, which some systems deny in a namespace that they let be made.
+// probeNamespaces reports why the helper cannot have namespaces. It starts nothing: the
+// expected error is that there is no such program. Chroot needs a capability, which some
+// systems deny in a namespace that they allow.
 func probeNamespaces() error {
 	attr := attributes(true)
 	attr.Chroot = "/"

@@ -13,8 +13,8 @@ import (
 	"parley/tools/sandbox"
 )
 
-// What a command needs works.
-func TestWorks(t *testing.T) {
+// TestCommandWorks shows that a command has what it needs.
+func TestCommandWorks(t *testing.T) {
 	tests := []struct {
 		name, command, want string
 		status              int
@@ -49,8 +49,8 @@ func TestWorks(t *testing.T) {
 	}
 }
 
-// However a command goes about it, the protected paths are afterwards what they
-// were, and it is told.
+// However a command changes the protected paths, they are afterwards what they
+// were, and it is reported.
 func TestProtected(t *testing.T) {
 	tests := []struct{ name, command string }{
 		{"write what is there", "echo evil > .git/config; echo evil > .git/hooks/old"},
@@ -75,7 +75,7 @@ func TestProtected(t *testing.T) {
 					t.Parallel() // most of the time something is waited for
 					p := newFixture(t, s)
 					out, _ := p.run(test.command + "; true")
-					p.untouched()
+					p.assertUntouched()
 					if p.read("outside/file") != "canary" {
 						t.Error("outside was changed")
 					}
@@ -91,8 +91,8 @@ func TestProtected(t *testing.T) {
 	}
 }
 
-// What is not there and stays away is not spoken of.
-func TestNothingToTell(t *testing.T) {
+// Absent protected paths that stay absent are not reported.
+func TestNoNoticeWithoutChange(t *testing.T) {
 	for _, s := range setups() {
 		p := newFixture(t, s)
 		if out, status := p.run("echo fine; mkdir .git/objects; echo x > .git/HEAD"); out != "fine\n" || status != 0 {
@@ -112,9 +112,9 @@ setsid sh -c '(sh -c "trap \"\" TERM HUP; while :; do sleep 1; done" &) >/dev/nu
 (env -i /bin/sh -c 'exec sleep 1000' &)
 `
 
-// Everything ends with the command, with its cancellation, and with the death of
-// who called it, within two seconds; and what is protected is put back.
-func TestEnd(t *testing.T) {
+// Every process ends with the command, with its cancellation, and with the death of
+// its caller, within two seconds; and protected paths are restored.
+func TestProcessesEnd(t *testing.T) {
 	ways := []struct {
 		name, command string
 		end           func(caller *exec.Cmd)
@@ -132,16 +132,16 @@ func TestEnd(t *testing.T) {
 			t.Run(s.name+", "+way.name, func(t *testing.T) {
 				t.Parallel()
 				p := newFixture(t, s)
-				p.temp()
+				p.makeTemp()
 				cmd := p.caller("/bin/sh", "-c", "mkdir $TMPDIR/d; echo x > $TMPDIR/d/f; "+way.command)
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
-				p.started()
+				p.waitStarted()
 				way.end(cmd)
 				cmd.Wait()
-				p.ended()
-				p.untouched()
+				p.assertEnded()
+				p.assertUntouched()
 				if left, _ := filepath.Glob(p.at("temp/*/*")); len(left) > 0 {
 					t.Errorf("left in the temp folder: %v", left)
 				}
@@ -150,8 +150,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// temp is where the caller makes the private temp directory.
-func (p *fixture) temp() {
+// makeTemp creates the directory in which the caller creates the private temp directory.
+func (p *fixture) makeTemp() {
 	p.t.Helper()
 	if err := os.Mkdir(p.at("temp"), 0o777); err != nil {
 		p.t.Fatal(err)
@@ -162,8 +162,8 @@ func (p *fixture) temp() {
 	p.env = append(p.env, "TMPDIR="+p.at("temp"))
 }
 
-// started waits for the command to say that it has started.
-func (p *fixture) started() {
+// waitStarted waits until the command has started.
+func (p *fixture) waitStarted() {
 	p.t.Helper()
 	p.waitFor("workspace/started")
 }
@@ -179,22 +179,22 @@ func (p *fixture) waitFor(name string) {
 	p.t.Fatal("it did not start")
 }
 
-// ended fails if something stays. The two seconds are counted by the helper's
-// own clocks; here is only made sure that it comes to its end.
-func (p *fixture) ended() {
+// assertEnded fails if a process stays. The helper's own clocks count the two seconds; here
+// its end is checked.
+func (p *fixture) assertEnded() {
 	p.t.Helper()
 	for range 1000 {
-		if len(inside(p.base)) == 0 {
+		if len(processesIn(p.base)) == 0 {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	p.t.Errorf("still there: %v", inside(p.base))
+	p.t.Errorf("still there: %v", processesIn(p.base))
 }
 
-// inside are the processes whose working directory is below dir, and so all that
-// the sandbox started there, the helper too.
-func inside(dir string) []int {
+// processesIn returns the processes whose working directory is below dir, and so all that
+// the sandbox started there, including the helper.
+func processesIn(dir string) []int {
 	var out []int
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
@@ -225,7 +225,7 @@ func children(of int) []int {
 	return out
 }
 
-// Without a sandbox, too, nothing outlives its command or who called it.
+// Without a sandbox, too, no process outlives its command or its caller.
 func TestSupervise(t *testing.T) {
 	ways := []struct {
 		name, command string
@@ -243,12 +243,12 @@ func TestSupervise(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			p.started()
+			p.waitStarted()
 			if way.kill {
 				cmd.Process.Kill()
 			}
 			cmd.Wait()
-			p.ended()
+			p.assertEnded()
 		})
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// denialMessages are what programs print when the system says no, in lower case, and
-// what was most likely tried.
+// denialMessages holds what programs print when the system denies something, in lower case,
+// and what was most likely denied.
 var denialMessages = []struct{ text, what string }{
 	{"could not resolve host", deniedNetwork},
 	{"temporary failure in name resolution", deniedNetwork},
@@ -34,15 +34,15 @@ var denialMessages = []struct{ text, what string }{
 }
 
 const (
-	deniedNetwork     = "the network"
+	deniedNetwork    = "the network"
 	deniedFile       = "a file outside of the workspace, or a protected one"
-	deniedRepository   = "the repository that this is a worktree of, which is outside of the workspace"
-	deniedGitConfig = "git's settings, which no command may change"
-	deniedUnknown      = "the network, a file outside of the workspace, or something only the system may do"
+	deniedRepository = "the repository that this is a worktree of, which is outside of the workspace"
+	deniedGitConfig  = "git's settings, which no command may change"
+	deniedUnknown    = "the network, a file outside of the workspace, or something only the system may do"
 )
 
-// ExplainDenial tells from the output of a command that failed in a sandbox what the
-// sandbox has most likely denied it, and quotes the line that says so.
+// ExplainDenial guesses from the output of a command that failed in a sandbox what the
+// sandbox denied, and quotes the line that shows it.
 func ExplainDenial(output string) (what string, ok bool) {
 	for line := range strings.Lines(output) {
 		low := strings.ToLower(line)
@@ -55,7 +55,6 @@ func ExplainDenial(output string) (what string, ok bool) {
 	return "", false
 }
 
-// truncate cuts a line that nobody would read to its end.
 func truncate(line string) string {
 	const most = 200
 	if runes := []rune(line); len(runes) > most {

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A target is what the escapes are tried on, told to the test program inside the
+// target holds what the escapes are tried on, for the test program inside the
 // sandbox in its environment.
 type target struct {
 	Workspace, Outside, Home string

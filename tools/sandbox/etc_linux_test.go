@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What not everybody may read is not granted to root either, however deep it is.
-func TestPublic(t *testing.T) {
+// Entries that not everyone may read are not granted to root either, however deep they are.
+func TestReadableEtc(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("modes hold everybody but root")
 	}

@@ -2,6 +2,8 @@ package sandbox
 
 import "time"
 
-// HaveTime takes the clock out of what is done after a command: a busy machine finds
-// and keeps as much as an idle one.
-func HaveTime() { findTimeout, searchTimeout, quarantineTimeout = time.Minute, time.Minute, time.Minute }
+// RaiseTimeLimits raises the time limits after a command: a busy machine finds and keeps as
+// much as an idle one.
+func RaiseTimeLimits() {
+	findTimeout, searchTimeout, quarantineTimeout = time.Minute, time.Minute, time.Minute
+}

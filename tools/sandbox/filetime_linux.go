@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileTimeNow is the time by the clock that files are stamped with, which may be a
-// few milliseconds late.
+// fileTimeNow returns the current time of the clock that stamps files, which may be a few
+// milliseconds late.
 func fileTimeNow() time.Time {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &t) != nil {
@@ -18,7 +18,7 @@ func fileTimeNow() time.Time {
 	return time.Unix(t.Unix())
 }
 
-// changeTime is when a file was last changed in any way, or renamed.
+// changeTime returns when a file was last changed in any way, or renamed.
 func changeTime(info fs.FileInfo) time.Time {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

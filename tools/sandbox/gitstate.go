@@ -15,18 +15,18 @@ import (
 // and starts programs by some of that. Commands need to write there, so that it
 // cannot be read-only.
 
-// A stateFile is a file of a git directory that git starts programs by.
+// stateFile describes a file of a git directory that can make git start programs.
 type stateFile struct {
-	name   string                                    // in the git directory; * at the end is each file of a directory
-	isHarmless  func(s *snapshot, file, text string) bool // reports whether git starts nothing by a file with this text
-	restore bool                                      // git writes nothing else by itself: what is not plain is undone; else it stays and is told
+	name       string                                    // relative to the git directory; * at the end stands for each file of a directory
+	isHarmless func(s *snapshot, file, text string) bool // reports whether a file with this text makes git start nothing
+	restore    bool                                      // git itself only writes harmless text: other text is undone; else it stays and is reported
 }
 
-// stateFiles are all of them, read out of the sources of git 2.17 to 2.51 and tried
-// with git 2.39. What else is in a git directory names objects, references and text,
-// and starts nothing: rebase-apply but for author-script, MERGE_*, BISECT_* but for
-// BISECT_NAMES, autostash, rerere's directory, info but for attributes. Hooks, settings,
-// commondir, modules and worktrees are protected; see configures.
+// stateFiles lists all state files, from the sources of git 2.17 to 2.51 and tried with git
+// 2.39. The rest of a git directory names objects, references and text, and starts nothing:
+// rebase-apply but for author-script, MERGE_*, BISECT_* but for BISECT_NAMES, autostash,
+// rerere's directory, info but for attributes. Hooks, config, commondir, modules and
+// worktrees are protected; see gitConfigPaths.
 var stateFiles = []stateFile{
 	// A line "exec COMMAND" goes to a shell. git rebase -x writes them.
 	{name: "rebase-merge/git-rebase-todo", isHarmless: noMatch(`(?m)^[ \t]*(exec|x)[ \t]`)},
@@ -57,34 +57,34 @@ var stateFiles = []stateFile{
 const (
 	strategies     = `ort|recursive|resolve|octopus|ours|subtree`
 	strategyOption = `[A-Za-z-]+(=[A-Za-z0-9%._/-]*)?`
-	authorScript         = `(GIT_AUTHOR_(NAME|EMAIL|DATE)='([^']|'\\['!]')*'\n?)*`
+	authorScript   = `(GIT_AUTHOR_(NAME|EMAIL|DATE)='([^']|'\\['!]')*'\n?)*`
 )
 
-// lazyRegexp is a regular expression once it is needed: the helper, which starts with
-// each command, hardly ever does.
+// lazyRegexp compiles a regular expression at its first use: the helper starts with each
+// command and rarely needs one.
 func lazyRegexp(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// noMatch takes text for plain that the expression does not match.
+// noMatch returns a check that accepts text without a match.
 func noMatch(expr string) func(*snapshot, string, string) bool {
 	re := lazyRegexp(expr)
 	return func(_ *snapshot, _, text string) bool { return !re().MatchString(text) }
 }
 
-// fullMatch takes text for plain that the expression matches as a whole.
+// fullMatch returns a check that accepts text that expr matches as a whole.
 func fullMatch(expr string) func(*snapshot, string, string) bool {
 	re := lazyRegexp(`^(?:` + expr + `)$`)
 	return func(_ *snapshot, _, text string) bool { return re().MatchString(text) }
 }
 
 var (
-	strategyValue        = lazyRegexp(`^(` + strategies + `)$`)
+	strategyValue       = lazyRegexp(`^(` + strategies + `)$`)
 	strategyOptionValue = lazyRegexp(`^` + strategyOption + `$`)
 )
 
-// harmlessOptions reports whether a cherry-pick or revert goes on with nothing but
-// strategies of git's own. It is read as git writes it.
+// harmlessOptions reports whether a cherry-pick or revert continues only with git's own
+// strategies. The text must be as git writes it.
 func harmlessOptions(_ *snapshot, _, text string) bool {
 	return allSettings(text, func(key, value string) bool {
 		switch key {
@@ -97,8 +97,8 @@ func harmlessOptions(_ *snapshot, _, text string) bool {
 	})
 }
 
-// harmlessAlternates reports whether all directories of objects that a file names are of
-// git directories in the workspace that were looked at.
+// harmlessAlternates reports whether all object directories that a file names belong to git
+// directories in the workspace that were examined.
 func harmlessAlternates(s *snapshot, file, text string) bool {
 	objects := path.Dir(path.Dir(file))
 	for line := range strings.SplitSeq(text, "\n") {
@@ -108,24 +108,24 @@ func harmlessAlternates(s *snapshot, file, text string) bool {
 		if !filepath.IsAbs(line) {
 			line = filepath.Join(s.root.Name(), objects, line)
 		}
-		gitFolder, err := filepath.Rel(s.root.Name(), filepath.Dir(line))
-		if err != nil || filepath.Base(line) != "objects" || !s.staysInside(".", line) || !s.isGitDir(filepath.ToSlash(gitFolder)) {
+		gitDir, err := filepath.Rel(s.root.Name(), filepath.Dir(line))
+		if err != nil || filepath.Base(line) != "objects" || !s.staysInside(".", line) || !s.isGitDir(filepath.ToSlash(gitDir)) {
 			return false
 		}
 	}
 	return true
 }
 
-// A fileState is what is known of a state file; the zero value is none.
+// fileState holds the state of a state file; the zero value is an absent one.
 type fileState struct {
-	mode  fs.FileMode
-	text  string
-	identity string // tells a state from others where text is not read: no small regular file
+	mode     fs.FileMode
+	text     string
+	identity string // distinguishes states whose text is not held: anything but a small regular file
 }
 
-// readState looks at a state file, or at the link that is on the way to it.
-func (s *snapshot) readState(gitFolder, name string) (file string, is fileState) {
-	at := gitFolder
+// readState returns the state of a state file, or of the link on the way to it.
+func (s *snapshot) readState(gitDir, name string) (file string, is fileState) {
+	at := gitDir
 	for part := range strings.SplitSeq(name, "/") {
 		at = path.Join(at, part)
 		info, err := s.root.Lstat(at)
@@ -142,21 +142,21 @@ func (s *snapshot) readState(gitFolder, name string) (file string, is fileState)
 		}
 		return at, is
 	}
-	is.identity = "folder"
+	is.identity = "directory"
 	return at, is
 }
 
-// expand are the files of a git directory that f is.
-func (f stateFile) expand(s *snapshot, gitFolder string) []string {
+// expand returns the names of a git directory that f stands for.
+func (f stateFile) expand(s *snapshot, gitDir string) []string {
 	dir, all := strings.CutSuffix(f.name, "/*")
 	if !all {
 		return []string{f.name}
 	}
-	if !s.mode(path.Join(gitFolder, dir)).IsDir() {
+	if !s.mode(path.Join(gitDir, dir)).IsDir() {
 		return []string{dir}
 	}
 	const most = 100
-	list, err := s.listNames(path.Join(gitFolder, dir), most+1)
+	list, err := s.listNames(path.Join(gitDir, dir), most+1)
 	if err != nil || len(list) > most {
 		return []string{dir}
 	}
@@ -166,8 +166,8 @@ func (f stateFile) expand(s *snapshot, gitFolder string) []string {
 	return list
 }
 
-// stateFiles are those that are looked at: in a worktree's own git directory, which is
-// elsewhere, the submodules as well.
+// stateFiles returns the state files to examine; in a worktree's own git directory, which is
+// outside, submodules as well.
 func (s *snapshot) stateFiles() []stateFile {
 	if !s.isOutside {
 		return stateFiles
@@ -175,42 +175,42 @@ func (s *snapshot) stateFiles() []stateFile {
 	return append(slices.Clone(stateFiles), stateFile{name: submodulesDir})
 }
 
-// saveState keeps what the state files of a git directory are before a command.
-func (s *snapshot) saveState(gitFolder string) {
+// saveState records the state files of a git directory before a command.
+func (s *snapshot) saveState(gitDir string) {
 	if s.states == nil {
 		s.states = map[string]map[string]fileState{}
 	}
 	own := map[string]fileState{}
-	s.states[gitFolder] = own
-	if _, err := s.root.Lstat(gitFolder); err != nil {
+	s.states[gitDir] = own
+	if _, err := s.root.Lstat(gitDir); err != nil {
 		return
 	}
 	for _, f := range s.stateFiles() {
-		for _, name := range f.expand(s, gitFolder) {
-			if file, is := s.readState(gitFolder, name); is != (fileState{}) {
+		for _, name := range f.expand(s, gitDir) {
+			if file, is := s.readState(gitDir, name); is != (fileState{}) {
 				own[file] = is
 			}
 		}
 	}
 }
 
-// compareStates undoes or tells what has become of the state files of git directories,
-// if git could start programs by it now.
-func (s *snapshot) compareStates(gitFolders []string, c *changes) {
-	for _, gitFolder := range gitFolders {
-		before, known := s.states[gitFolder]
+// compareStates undoes or reports changes of the state files of git directories that could
+// make git start programs.
+func (s *snapshot) compareStates(gitDirs []string, c *changes) {
+	for _, gitDir := range gitDirs {
+		before, known := s.states[gitDir]
 		for _, f := range s.stateFiles() {
-			for _, name := range f.expand(s, gitFolder) {
-				file, now := s.readState(gitFolder, name)
+			for _, name := range f.expand(s, gitDir) {
+				file, now := s.readState(gitDir, name)
 				was := before[file]
 				if now == (fileState{}) || now == was || !known && !s.isNew(file) {
 					continue
 				}
-				readable := now.identity == "" && file == path.Join(gitFolder, name)
+				readable := now.identity == "" && file == path.Join(gitDir, name)
 				switch {
 				case readable && f.isHarmless != nil && f.isHarmless(s, file, now.text):
 				case readable && f.restore && !s.isOutside:
-					c.note(file, s.restoreNode(was.node(), file))
+					c.note(file, s.restoreNode(was.toNode(), file))
 				default:
 					c.noteDangerous(s, file)
 				}
@@ -229,8 +229,8 @@ func (c *changes) noteDangerous(s *snapshot, file string) {
 	}
 }
 
-// node is what a state file is to be again.
-func (f fileState) node() node {
+// toNode returns the node to restore.
+func (f fileState) toNode() node {
 	if !f.mode.IsRegular() || f.identity != "" || f == (fileState{}) {
 		return node{absent: true}
 	}

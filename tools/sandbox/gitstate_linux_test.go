@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What git writes while it works, and later runs programs by, is told.
-func TestArmed(t *testing.T) {
+// State that git writes itself, and later runs programs by, is reported.
+func TestDangerousStateFiles(t *testing.T) {
 	tests := []struct{ name, command, told string }{
 		{"a rebase", "mkdir .git/rebase-merge; echo 'exec evil' > .git/rebase-merge/git-rebase-todo", ".git/rebase-merge/git-rebase-todo"},
 		{"in short", "mkdir .git/sequencer; printf 'pick 1\\n\\tx evil\\n' > .git/sequencer/todo", ".git/sequencer/todo"},
@@ -31,7 +31,7 @@ func TestArmed(t *testing.T) {
 				script += fmt.Sprintf("(cd '%s'; %s)\n", test.name, test.command)
 			}
 			p.write("workspace/what was there/.git/info/attributes", "* filter=mine\n")
-			p.hand()
+			p.chownWorkspace()
 			out, _ := p.run(script)
 			list, ok := strings.CutPrefix(out, "[CAUTION: ")
 			list, ok2 := strings.CutSuffix(list, " is new and names programs for git to run; look at it before you use git there]\n")
@@ -54,8 +54,8 @@ func TestArmed(t *testing.T) {
 	}
 }
 
-// What git never writes by itself, and starts programs by, is undone and told; what
-// it writes stays, untold.
+// State that git never writes itself, and starts programs by, is undone and reported; the
+// rest stays, unreported.
 func TestStateFiles(t *testing.T) {
 	tests := []struct{ file, evil, fine string }{
 		{"rebase-merge/strategy", "x/evil", "ort"},
@@ -82,7 +82,7 @@ func TestStateFiles(t *testing.T) {
 				p.write(fmt.Sprintf("workspace/was%d/.git/%s", i, test.file), "mine, and no plain one ; ::\n")
 				script += fmt.Sprintf("put evil%d/.git/%s \"%s\"; put fine%[1]d/.git/%[2]s \"%[4]s\"; touch was%[1]d/.git/%[2]s was%[1]d/.git/x\n", i, test.file, test.evil, test.fine)
 			}
-			p.hand()
+			p.chownWorkspace()
 			out, _ := p.run(strings.ReplaceAll(script, "$(./evil)", "\\$(./evil)"))
 			if strings.Contains(out, "fine") || strings.Contains(out, "was") && strings.Contains(out, "was0") || strings.Contains(out, "CAUTION") {
 				t.Errorf("got %s", out)
@@ -104,8 +104,8 @@ func TestStateFiles(t *testing.T) {
 	}
 }
 
-// Git, which goes on with what a command has left, runs none of its programs unseen.
-func TestGitRunsNothingUnseen(t *testing.T) {
+// Git, continuing from state that a command left, runs none of its programs unreported.
+func TestGitRunsNoLeftPrograms(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
@@ -130,7 +130,7 @@ mkdir git-merge-x; printf '#!/bin/sh\necho ran >> ../ran\n' > git-merge-x/evil; 
 				if status != 0 || !strings.Contains(out, "undid changes of .git/") {
 					t.Fatalf("got %d, %s", status, out)
 				}
-				p.own("workspace/f", "resolved\n")
+				p.writeAsUser("workspace/f", "resolved\n")
 				p.git("workspace", "add", "f")
 				p.git("workspace", test.goOn, "--continue")
 				if got := p.read("ran"); got != "" {
@@ -142,7 +142,7 @@ mkdir git-merge-x; printf '#!/bin/sh\necho ran >> ../ran\n' > git-merge-x/evil; 
 }
 
 // Objects may be shared among the repositories of the workspace, and not taken from
-// one that nobody has looked at.
+// one that was not examined.
 func TestAlternates(t *testing.T) {
 	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestAlternates(t *testing.T) {
 			p.write("workspace/b/.git/config", "")
 			p.write("workspace/c/.git/config", "")
 			p.write("workspace/d/.git/config", "")
-			p.hand()
+			p.chownWorkspace()
 			out, _ := p.run(`for d in b c d; do mkdir -p $d/.git/objects/info; done
 echo $PWD/a/.git/objects > b/.git/objects/info/alternates; echo ../../../a/.git/objects >> b/.git/objects/info/alternates
 mkdir -p x/objects; echo ../../../x/objects > c/.git/objects/info/alternates; echo /tmp/evil/objects > d/.git/objects/info/alternates`)
@@ -176,7 +176,7 @@ func TestRebaseStays(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.git("workspace", "init", "-q")
-			p.hand()
+			p.chownWorkspace()
 			out, _ := p.run(gitSetup + "for i in 1 2 3; do echo $i > f; git add f; git commit -qm $i; done; git rebase -q -x 'false' -x 'echo went on' HEAD~1 || true")
 			if !strings.Contains(out, "[CAUTION: .git/rebase-merge/git-rebase-todo is new") {
 				t.Errorf("it is not told: %s", out)

@@ -10,15 +10,14 @@ import (
 )
 
 // What git makes in a repository that is new runs nothing, and may stay: hooks
-// that are samples, settings that name no program, and what leads to them. All
+// that are samples, config that names no program, and links to them. All
 // else that appears where git is configured does not stay.
 
-// maxNamesChecked is how much that is new is looked at, before the rest is no longer
-// taken for what git has made.
+// maxNamesChecked bounds the new names that are examined, before the rest no longer counts
+// as git's own.
 const maxNamesChecked = 20_000
 
-// isHarmless reports whether what has appeared at a protected path of a git directory
-// runs nothing.
+// isHarmless reports whether a new protected path of a git directory runs nothing.
 func (s *snapshot) isHarmless(name string) bool {
 	dir := path.Dir(name)
 	switch path.Base(name) {
@@ -44,14 +43,13 @@ func (s *snapshot) isHarmless(name string) bool {
 	return false
 }
 
-// isHarmlessGitDir reports whether nothing in a git directory inside of another, which is
-// new, is set to run anything.
-func (s *snapshot) isHarmlessGitDir(gitFolder string) bool {
-	if !s.mode(gitFolder).IsDir() || !s.mode(path.Join(gitFolder, "HEAD")).IsRegular() {
+// isHarmlessGitDir reports whether a new git directory inside of another runs nothing.
+func (s *snapshot) isHarmlessGitDir(gitDir string) bool {
+	if !s.mode(gitDir).IsDir() || !s.mode(path.Join(gitDir, "HEAD")).IsRegular() {
 		return false
 	}
-	s.newGitDirs[gitFolder] = true
-	for _, name := range gitConfigPaths(gitFolder) {
+	s.newGitDirs[gitDir] = true
+	for _, name := range gitConfigPaths(gitDir) {
 		if s.exists(name) && !s.isHarmless(name) {
 			return false
 		}
@@ -59,21 +57,20 @@ func (s *snapshot) isHarmlessGitDir(gitFolder string) bool {
 	return true
 }
 
-// isGitDir reports whether dir is a git directory that was looked at.
+// isGitDir reports whether dir is a git directory that was examined.
 func (s *snapshot) isGitDir(dir string) bool {
 	return s.newGitDirs[dir] || slices.Contains(s.paths, path.Join(dir, "config"))
 }
 
-// gitFileStaysInside reports whether a .git that is a file leads to a git directory in the
-// workspace.
+// gitFileStaysInside reports whether a .git file names a git directory in the workspace.
 func (s *snapshot) gitFileStaysInside(name string) bool {
 	text, ok := s.readSmall(name)
 	to, isLink := strings.CutPrefix(strings.TrimSpace(text), "gitdir:")
 	return ok && isLink && s.staysInside(path.Dir(name), strings.TrimSpace(to))
 }
 
-// staysInside reports whether a path, seen from dir, leads through no link to where
-// it says, and that is in the workspace.
+// staysInside reports whether a path, relative to dir, goes through no link and is in the
+// workspace.
 func (s *snapshot) staysInside(dir, to string) bool {
 	if !filepath.IsAbs(to) {
 		to = filepath.Join(s.root.Name(), dir, to)
@@ -99,8 +96,7 @@ func (s *snapshot) exists(name string) bool {
 	return err == nil
 }
 
-// allEntries reports whether a directory is one, and small, and good says yes to all that
-// is in it.
+// allEntries reports whether dir is a small directory and good holds for each entry.
 func (s *snapshot) allEntries(dir string, good func(name string) bool) bool {
 	const most = 100
 	if !s.mode(dir).IsDir() {
@@ -113,7 +109,7 @@ func (s *snapshot) allEntries(dir string, good func(name string) bool) bool {
 	return err == nil && len(names) <= most && !slices.ContainsFunc(names, func(name string) bool { return !good(path.Join(dir, name)) })
 }
 
-// readSmall is the content of a small regular file.
+// readSmall returns the content of a small regular file; !ok for others.
 func (s *snapshot) readSmall(name string) (string, bool) {
 	info, err := s.root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxConfigBytes {
@@ -123,15 +119,15 @@ func (s *snapshot) readSmall(name string) (string, bool) {
 	return string(data), err == nil
 }
 
-// The form that git gives to settings it writes. In others, which a user
-// could have written as well, something could hide.
+// Lines of config as git writes it. Other forms, which a user
+// could have written as well, could hide something.
 var (
 	sectionLine = regexp.MustCompile(`^\[([A-Za-z0-9-]+)(?: "([^"\\]*)")?\]$`)
 	settingLine = regexp.MustCompile(`^[ \t]+([A-Za-z][A-Za-z0-9-]*) = ([^"\\;#]*)$`)
 )
 
-// harmlessSettings are the settings that run nothing, whatever their value; * is any name
-// in quotes.
+// harmlessSettings lists settings that run nothing, whatever their value; * stands for any
+// name in quotes.
 var harmlessSettings = []string{
 	"core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates", "core.ignorecase",
 	"core.precomposeunicode", "core.symlinks", "core.autocrlf", "core.eol",
@@ -140,9 +136,9 @@ var harmlessSettings = []string{
 	"submodule.*.url", "submodule.*.active", "submodule.active",
 }
 
-// isHarmlessConfig reports whether git's settings in text run nothing. Inside says
-// whether a directory that they name is in the workspace.
-func isHarmlessConfig(text string, inside func(folder string) bool) bool {
+// isHarmlessConfig reports whether git config in text runs nothing. Inside reports whether a
+// directory that it names is in the workspace.
+func isHarmlessConfig(text string, inside func(dir string) bool) bool {
 	return allSettings(text, func(key, value string) bool {
 		if key == "core.worktree" {
 			return inside(value)
@@ -151,8 +147,8 @@ func isHarmlessConfig(text string, inside func(folder string) bool) bool {
 	})
 }
 
-// allSettings reports whether text is settings in the form that git writes, and good
-// says yes to each. Keys are in lower case, with * for a name in quotes.
+// allSettings reports whether text is config in the form that git writes, and good holds for
+// each setting. Keys are in lower case, with * for a name in quotes.
 func allSettings(text string, good func(key, value string) bool) bool {
 	where := ""
 	for line := range strings.Lines(text) {

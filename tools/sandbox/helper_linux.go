@@ -16,23 +16,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The clocks of the end of a command.
+// Times of the end of a command.
 const (
-	drainTime = 300 * time.Millisecond // how long what it left in the background may still run
-	graceTime = 700 * time.Millisecond // between the polite signal and the other one
-	killTime = time.Second            // how long killed processes are waited for
+	drainTime = 300 * time.Millisecond // for background processes to exit
+	graceTime = 700 * time.Millisecond // between SIGTERM and SIGKILL
+	killTime  = time.Second            // for killed processes to exit
 )
 
-// The exit statuses that are not the command's, as in env(1) and timeout(1).
+// Exit statuses of the helper itself, as in env(1) and timeout(1).
 const (
 	exitNoSandbox = 125
 	exitNoExec    = 126
 	exitNotFound  = 127
 )
 
-// RunIfHelper has to be called first thing in main. In a process that was started as
-// the helper it does the helper's work and never returns; in all others it
-// returns at once.
+// RunIfHelper runs the helper and never returns in a process that was started as one; in all
+// others it returns at once. Call it first in main.
 func RunIfHelper() {
 	if len(os.Args) == 0 || os.Args[0] != helperName {
 		return
@@ -44,21 +43,21 @@ func RunIfHelper() {
 	syscall.Exit(status) // at once: the race detector's hook of os.Exit waits for a second
 }
 
-// A helper starts the command, and sees to its end.
+// helper starts the command, and ends its processes.
 type helper struct {
 	job
-	before *snapshot
-	exited chan syscall.WaitStatus // of the command, once
-	allExited   chan struct{}           // closed when no process is left
-	terminating chan struct{}           // closed when what is left is ended
-	terminated  int                     // how many that were; final once gone
-	drainExpired   bool                    // they were given time, and did not end by themselves
-	setuid  setuidWatch
+	before       *snapshot
+	exited       chan syscall.WaitStatus // receives the status of the command, once
+	allExited    chan struct{}           // closed when no process is left
+	terminating  chan struct{}           // closed before remaining processes are ended
+	terminated   int                     // processes that exited after that; final once allExited
+	drainExpired bool                    // background processes did not exit within drainTime
+	setuid       setuidWatch
 }
 
-// runHelper is the life of the helper. It returns the exit status.
+// runHelper runs the helper's whole life and returns its exit status.
 func runHelper() (int, error) {
-	// Who read our output may be dead already. (To ignore the signal would make
+	// The reader of the output may be dead already. (Ignoring the signal would make
 	// the command ignore it.)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	stop := make(chan os.Signal, 1)
@@ -71,7 +70,7 @@ func runHelper() (int, error) {
 	abandoned := make(chan struct{})
 	go func() {
 		defer close(abandoned)
-		_, _ = life.Read(make([]byte, 1)) // nothing is ever written: it ends with the caller
+		_, _ = life.Read(make([]byte, 1)) // nothing is ever written: the read ends with the caller
 	}()
 
 	pid, status, err := h.start()
@@ -87,8 +86,8 @@ func runHelper() (int, error) {
 	return code, nil
 }
 
-// waitForEnd waits for the end of the command and of what it left behind, or for a
-// reason to end both. It returns the exit status.
+// waitForEnd waits for the end of the command and its background processes, or for a reason
+// to end them. It returns the exit status.
 func (h *helper) waitForEnd(stop <-chan os.Signal, abandoned <-chan struct{}) int {
 	const canceled = 128 + int(syscall.SIGTERM)
 	select {
@@ -110,8 +109,8 @@ func (h *helper) waitForEnd(stop <-chan os.Signal, abandoned <-chan struct{}) in
 	return canceled
 }
 
-// finish ends every process and undoes what may not be changed, in this order.
-// It returns what is to be told.
+// finish ends every process and then undoes forbidden changes. It returns the notices about
+// both.
 func (h *helper) finish() string {
 	close(h.terminating)
 	h.terminate()
@@ -124,7 +123,7 @@ func (h *helper) finish() string {
 	default:
 		text = "[some processes could not be ended]\n"
 	}
-	// The order matters: who waits for the helper does not do so for ever, and a
+	// The order matters: the caller does not wait for the helper forever, and a
 	// command can leave things that take long to copy or to remove.
 	var c changes
 	if h.LongRunning {
@@ -137,10 +136,10 @@ func (h *helper) finish() string {
 	return text + h.setuid.clearBits() + describeChanges(c, h.before.quarantine.locations)
 }
 
-// removeTemp removes what nobody needs any more.
+// removeTemp removes the temp directory and old quarantine directories.
 func (h *helper) removeTemp() {
 	if h.ownsTempDir {
-		removeContents(h.TempDir) // who called may not be there any more to do it
+		removeContents(h.TempDir) // the caller may be gone
 	}
 	if h.before.quarantine.dir != "" {
 		h.before.quarantine.prune(time.Now())
@@ -156,7 +155,7 @@ func removeContents(dir string) {
 	_ = os.Remove(dir)
 }
 
-// terminate ends what the command left, within two seconds.
+// terminate ends the remaining processes, within two seconds.
 func (h *helper) terminate() {
 	for _, step := range []struct {
 		signal unix.Signal
@@ -193,7 +192,7 @@ func (h *helper) signalAll(s unix.Signal) {
 	}
 }
 
-// reap takes away the dead, which all become the helper's children in the end.
+// reap waits for exited processes, which all become the helper's children in the end.
 func (h *helper) reap(command int) {
 	defer close(h.allExited)
 	for {
@@ -215,7 +214,7 @@ func (h *helper) reap(command int) {
 	}
 }
 
-// prepare does what has to be done before there is a command.
+// prepare sets up the helper before it starts the command.
 func (h *helper) prepare() error {
 	f := os.NewFile(jobFD, "job")
 	text, err := io.ReadAll(f)
@@ -227,7 +226,7 @@ func (h *helper) prepare() error {
 		return fmt.Errorf("job: %w", err)
 	}
 	unix.CloseOnExec(lifeFD)
-	// Nobody may look into the helper, and no orphan gets away from it.
+	// No process may read the helper's memory, and no orphan leaves it.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return err
 	}
@@ -257,8 +256,8 @@ func (h *helper) prepare() error {
 	return nil
 }
 
-// openQuarantine opens the directory Undone, before all is read-only: as a mount that is not
-// in any directory, so that nobody else gets to it.
+// openQuarantine opens QuarantineDir before all is read-only: as a detached mount that only
+// the helper can reach.
 func (h *helper) openQuarantine() (quarantine, error) {
 	if h.QuarantineDir == "" {
 		return quarantine{}, nil
@@ -279,8 +278,7 @@ func (h *helper) openQuarantine() (quarantine, error) {
 	return quarantine{root: root, path: h.QuarantineDir}, nil
 }
 
-// mapOwnID gives the helper, which nobody has mapped, its own id in its user
-// namespace.
+// mapOwnID maps the helper's own id in its user namespace, if the caller did not.
 func (h *helper) mapOwnID() error {
 	if now, err := os.ReadFile("/proc/self/uid_map"); err != nil || len(strings.TrimSpace(string(now))) > 0 {
 		return err
@@ -295,9 +293,8 @@ func (h *helper) mapOwnID() error {
 	return nil
 }
 
-// start starts the command from a thread that binds itself first: what it
-// starts inherits that. The thread ends afterwards, so that nothing the command
-// can send signals to is a part of the helper.
+// start starts the command from a thread that restricts itself first, which its children
+// inherit. The thread ends afterwards, so that the command can signal no part of the helper.
 func (h *helper) start() (pid, status int, err error) {
 	done := make(chan struct{})
 	bound := func() {
@@ -319,12 +316,12 @@ func (h *helper) start() (pid, status int, err error) {
 	return pid, status, err
 }
 
-// launch binds the calling thread and starts the command from it.
+// launch restricts the calling thread and starts the command from it.
 func (h *helper) launch() (pid, status int, err error) {
 	if err := h.restrictThread(); err != nil {
 		return 0, exitNoSandbox, err
 	}
-	// Files that parley itself was left with are not for the command.
+	// The command inherits no files that parley inherited.
 	if err := unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return 0, exitNoSandbox, fmt.Errorf("close_range: %w", err)
 	}
@@ -345,7 +342,7 @@ func (h *helper) launch() (pid, status int, err error) {
 	return pid, 0, nil
 }
 
-// descendants are the processes below ancestor.
+// descendants returns the processes below ancestor.
 func descendants(ancestor int) []int {
 	parents := map[int]int{}
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")

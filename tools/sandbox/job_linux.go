@@ -9,31 +9,33 @@ import (
 	"strings"
 )
 
-// A job is what the helper is told.
+// job holds the instructions for the helper.
 type job struct {
 	Policy
-	path   string   // of the program
-	argv   []string // with the name it was called by
-	abi    int      // of Landlock
-	ownsTempDir   bool     // Temp is for this command alone, and goes with it
-	unrestricted   bool     // nothing is held back: the helper only sees to the end
-	hasNamespaces bool     // the helper is alone in its namespaces
-	uid    int      // of the caller, in its own namespace
-	gid    int
-	listableEtc []string // directories of /etc that may be listed
-	readableEtc []string // what may be read there
+	path          string   // of the program
+	argv          []string // with the name it was called by as the first
+	abi           int      // of Landlock
+	ownsTempDir   bool     // TempDir was created for this command, and is removed after it
+	unrestricted  bool     // not confined: the helper only ends the processes
+	hasNamespaces bool     // the helper runs in namespaces of its own
+	uid           int      // of the caller, in its own namespace
+	gid           int
+	listableEtc   []string // directories of /etc that may be listed
+	readableEtc   []string // entries of /etc that may be read
 }
 
-// jobEnd ends a job, so that one that was cut short is none.
+// jobEnd ends an encoded job; without it the job was truncated.
 const jobEnd = "whole"
 
-// stringLists are the job's texts. Paths and variables need not be UTF-8 and hold no
-// NUL, so that neither JSON nor any other escaping fits better than this.
+// stringLists returns the lists to encode. Paths and variables need not be UTF-8 and contain
+// no NUL, so that joining by NUL fits better than JSON.
 func (j *job) stringLists() []*[]string {
 	return []*[]string{&j.ReadPaths, &j.WritePaths, &j.Protected, &j.readOnlyFiles, &j.outsideGitDirs, &j.searchedDirs, &j.layoutParts, &j.Env, &j.argv, &j.listableEtc, &j.readableEtc}
 }
 
-func (j *job) stringFields() []*string { return []*string{&j.Workspace, &j.TempDir, &j.QuarantineDir, &j.path} }
+func (j *job) stringFields() []*string {
+	return []*string{&j.Workspace, &j.TempDir, &j.QuarantineDir, &j.path}
+}
 
 func (j *job) boolFields() []*bool {
 	return []*bool{&j.Network, &j.LongRunning, &j.searchComplete, &j.ownsTempDir, &j.unrestricted, &j.hasNamespaces}
@@ -102,10 +104,9 @@ func decodeJob(text string) (job, error) {
 	return j, nil
 }
 
-// send returns where the helper reads the job: not from a file, for it holds the
-// environment. To find out what of /etc may be read takes half as long as the
-// helper takes to start, and so is done meanwhile. Wait returns when all is
-// written, or r is closed.
+// send returns a pipe with the encoded job: it contains the environment and so is in no
+// file. Finding the readable entries of /etc takes half as long as starting the helper, and
+// is done meanwhile. Wait returns when all is written, or r is closed.
 func (j *job) send() (r *os.File, wait func(), err error) {
 	if _, err := j.encode(); err != nil {
 		return nil, nil, err

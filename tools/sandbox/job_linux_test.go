@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// jobs are as odd as paths and variables can be.
+// jobs holds jobs as odd as paths and variables can be.
 var jobs = []job{
 	{Policy: Policy{Workspace: "/w"}, path: "/bin/sh", argv: []string{"sh"}},
 	{
@@ -38,7 +38,7 @@ func TestJob(t *testing.T) {
 	}
 }
 
-// TestJobCutShort: no part of a job is one.
+// No part of a job is a job.
 func TestJobCutShort(t *testing.T) {
 	for _, j := range jobs {
 		text, err := j.encode()
@@ -53,7 +53,7 @@ func TestJobCutShort(t *testing.T) {
 	}
 }
 
-// FuzzJob: what the helper is told is understood as it was meant, or not at all.
+// A job is decoded as it was encoded, or not at all.
 func FuzzJob(f *testing.F) {
 	for _, j := range jobs {
 		text, err := j.encode()
@@ -81,7 +81,7 @@ func FuzzJob(f *testing.F) {
 	})
 }
 
-func TestSentence(t *testing.T) {
+func TestDescribeChanges(t *testing.T) {
 	tests := []struct {
 		restored, lost, kept []string
 		want                 string

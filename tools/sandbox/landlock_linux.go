@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The system calls are made here and not through go-landlock, which binds all
-// threads of a process: the helper has to stay free.
+// The system calls are made here and not through go-landlock, which restricts all
+// threads of a process: the helper must stay unrestricted.
 
-// What Landlock lets do below a path.
+// Access rights below a path.
 const (
 	fileRights  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	readRights  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
@@ -26,7 +26,7 @@ const (
 	deviceRights = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE // of a device
 )
 
-// handledRights are the rights that the kernel knows to withhold, by its ABI.
+// handledRights returns the rights that the kernel can withhold, by its ABI.
 func handledRights(abi int) unix.LandlockRulesetAttr {
 	var attr unix.LandlockRulesetAttr
 	for _, step := range []struct {
@@ -51,15 +51,15 @@ func handledRights(abi int) unix.LandlockRulesetAttr {
 	return attr
 }
 
-// A grant lets a command do something below a path.
+// grant allows access below a path.
 type grant struct {
-	path   string
-	access uint64
-	worldReadable bool // only if everybody may read it
+	path          string
+	access        uint64
+	worldReadable bool // grants only if the file's mode lets everyone read it
 }
 
-// systemGrants is what every command may read, and the devices it may use. Nothing
-// is said of /home, /root, /var, /run, /tmp and all else.
+// systemGrants lists what every command may read, and the devices it may use. /home, /root,
+// /var, /run, /tmp and all else are not in it.
 var systemGrants = map[uint64][]string{
 	readRights: {
 		"/usr", "/bin", "/sbin", "/opt", "/nix", "/gnu", "/snap", "/lib", "/lib32", "/lib64", "/libx32", "/home/linuxbrew/.linuxbrew",
@@ -71,32 +71,32 @@ var systemGrants = map[uint64][]string{
 	deviceRights: {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"},
 }
 
-// secretEtc are the entries of /etc, and of /etc/ssl, that hold keys and
-// passwords. Root is held as well, so that their modes are not enough.
+// secretEtc lists the entries of /etc, and of /etc/ssl, that hold keys and passwords. Root
+// is confined as well, so that their modes are not enough.
 var secretEtc = []string{
 	"shadow", "gshadow", "sudoers", "sudoers.d", "ssh", "krb5.keytab", "wireguard", "openvpn", "NetworkManager", "netplan",
 	"wpa_supplicant", "ppp", "docker", "kubernetes", "rancher", "letsencrypt", "ipsec.secrets", "ipsec.d", "private", "security",
 }
 
-// maxEtcEntries is how many entries of /etc are looked at; what is beyond cannot be read.
+// maxEtcEntries bounds the entries of /etc that are examined; the others cannot be read.
 const maxEtcEntries = 20000
 
-// readableEtc is all of a directory but its secrets, for rules can only add: what may be
-// listed and what may be read. What its links lead to has rules of its own, or
-// none. No more than most entries are looked at.
+// readableEtc returns the readable content of a directory without its secrets, for Landlock
+// rules can only add: directories to list and files to read. Link targets need rules of
+// their own. At most so many entries are examined.
 func readableEtc(dir string, most int) (listed, public []string) {
 	w := etcWalk{entriesLeft: most}
 	w.walkSecretDir(dir)
 	return w.listable, w.readable
 }
 
-// A etcWalk finds what everybody may read.
+// etcWalk collects the entries that everyone may read.
 type etcWalk struct {
-	entriesLeft           int // entries that may still be looked at
+	entriesLeft        int // entries that may still be looked at
 	listable, readable []string
 }
 
-// walkSecretDir takes a directory with entries that hold secrets.
+// walkSecretDir walks a directory with entries that hold secrets.
 func (w *etcWalk) walkSecretDir(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -116,8 +116,8 @@ func (w *etcWalk) walkSecretDir(dir string) {
 	}
 }
 
-// addReadable takes what everybody may read of path: one entry if that is all of it, and
-// then it reports so. Modes alone do not hold root.
+// addReadable adds what everyone may read of path: one entry if that is the whole of it, and
+// then it returns true. Modes alone do not restrict root.
 func (w *etcWalk) addReadable(path string) (whole bool) {
 	info, err := os.Lstat(path)
 	if w.entriesLeft--; err != nil || w.entriesLeft < 0 {
@@ -149,7 +149,7 @@ func (w *etcWalk) addReadable(path string) (whole bool) {
 	return whole
 }
 
-// grants is all that p allows, beside what j may do below /etc.
+// grants returns all that p allows, and what j may read below /etc.
 func (j *job) grants(p Policy) (all []grant) {
 	for _, path := range j.listableEtc {
 		all = append(all, grant{path: path, access: unix.LANDLOCK_ACCESS_FS_READ_DIR})
@@ -171,8 +171,8 @@ func (j *job) grants(p Policy) (all []grant) {
 	return all
 }
 
-// splitWorkspace lets be changed each entry of the workspace that nothing protected is in,
-// and not the workspace directory itself: rules can only add.
+// splitWorkspace makes each entry of the workspace without protected paths writable, and not
+// the workspace directory itself: rules can only add.
 func (p Policy) splitWorkspace() Policy {
 	entries, _ := os.ReadDir(p.Workspace)
 	p.ReadPaths, p.WritePaths = append(slices.Clone(p.ReadPaths), p.Workspace), slices.Clone(p.WritePaths)
@@ -186,7 +186,7 @@ func (p Policy) splitWorkspace() Policy {
 	return p
 }
 
-// createRuleset is what the calling thread will be held by, where p is the policy of j.
+// createRuleset returns the ruleset of p, the policy of j.
 func (j *job) createRuleset(p Policy) (fd int, err error) {
 	attr := handledRights(j.abi)
 	if p.Network {
@@ -206,8 +206,8 @@ func (j *job) createRuleset(p Policy) (fd int, err error) {
 	return fd, nil
 }
 
-// addRule adds g to a ruleset. What is not there, or out of reach, cannot be
-// used anyway.
+// addRule adds g to a ruleset. It skips paths that are absent or out of reach: they cannot
+// be used anyway.
 func addRule(ruleset int, g grant, known uint64) error {
 	fd, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -239,7 +239,7 @@ func addRule(ruleset int, g grant, known uint64) error {
 	return nil
 }
 
-// restrictSelf holds the calling thread, and what it starts, by a ruleset.
+// restrictSelf restricts the calling thread, and what it starts, by a ruleset.
 func restrictSelf(ruleset int) error {
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0, 0); errno != 0 {
 		return fmt.Errorf("landlock: %w", errno)
@@ -247,7 +247,7 @@ func restrictSelf(ruleset int) error {
 	return nil
 }
 
-// landlockABI is the ABI of the kernel's Landlock, at least 1.
+// landlockABI returns the ABI of the kernel's Landlock, at least 1.
 func landlockABI() (abi int, err error) {
 	r, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {

@@ -11,10 +11,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	sandbox.HaveTime()
+	sandbox.RaiseTimeLimits()
 	sandbox.RunIfHelper()
 	if len(os.Args) > 1 && os.Args[1] == role {
-		os.Exit(asCaller(os.Args[2:]))
+		os.Exit(runAsCaller(os.Args[2:]))
 	}
 	if len(os.Args) > 1 && os.Args[1] == probe {
 		os.Exit(tryEscapes())

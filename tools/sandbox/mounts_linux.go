@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A detachedMount is a mount that was taken out, to be put writable where path is.
+// detachedMount holds a mount that is to be attached, writable, at path.
 type detachedMount struct {
 	path string
 	fd   int
 }
 
-// isolateMounts gives the helper, alone in its namespaces, a view of the file system
-// that can only be read but for what p lets change, with its own /proc, /tmp and
-// /dev/shm. It enters into p what that changes.
+// isolateMounts gives the helper, in its namespaces, a read-only view of the file system but
+// for what p allows to write, with its own /proc, /tmp and /dev/shm. It updates p
+// accordingly.
 func isolateMounts(p *Policy) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("own mounts: %w", err)
@@ -27,10 +27,10 @@ func isolateMounts(p *Policy) error {
 		return err
 	}
 	writable := append([]string{p.Workspace, p.TempDir}, p.WritePaths...)
-	slices.Sort(writable) // what is above comes first
+	slices.Sort(writable) // parents come first
 	var trees []detachedMount
 	for _, path := range slices.Compact(writable) {
-		if t, err := cloneMount(path); err == nil { // what is not there cannot be changed
+		if t, err := cloneMount(path); err == nil { // absent paths cannot be changed
 			trees = append(trees, t)
 		}
 	}
@@ -58,7 +58,7 @@ func isolateMounts(p *Policy) error {
 		}
 	}
 	protected := p.Protected
-	if p.LongRunning { // what is not there cannot be mounted on, but is in a directory that can
+	if p.LongRunning { // absent paths cannot be mount points, but their directories can
 		for _, path := range p.Protected {
 			protected = append(parentDirs(path), protected...)
 		}
@@ -72,8 +72,8 @@ func isolateMounts(p *Policy) error {
 	return os.Chdir(dir) // the same directory, where it can be written
 }
 
-// canReplaceTmp reports whether the private temp directory can take the place of /tmp:
-// nothing that the command needs may be hidden below it.
+// canReplaceTmp reports whether the private temp directory can replace /tmp: nothing that
+// the command needs may be hidden below it.
 func canReplaceTmp(p Policy, dir string) bool {
 	return !slices.ContainsFunc(slices.Concat([]string{dir, p.Workspace}, p.ReadPaths, p.WritePaths), func(path string) bool {
 		return isWithin(path, "/tmp")
@@ -90,9 +90,9 @@ func (t detachedMount) attach() error {
 	return unix.MoveMount(t.fd, "", unix.AT_FDCWD, t.path, unix.MOVE_MOUNT_F_EMPTY_PATH)
 }
 
-// mountReadOnly makes a path of the workspace, if it is there, read-only, and every
-// directory on the way to it a mount (held has those that are one), for what is
-// mounted on cannot be moved away. Links are left to the comparison afterwards.
+// mountReadOnly makes an existing path of the workspace read-only, and every directory above
+// it a mount (held has those that are one), for mount points cannot be moved away. Links are
+// left to the comparison afterwards.
 func mountReadOnly(workspace, path string, held map[string]bool) error {
 	for _, part := range append(parentDirs(path), path) {
 		full := filepath.Join(workspace, part)

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// gitSetup makes git in the sandbox independent of who runs the tests.
+// gitSetup makes git in the sandbox independent of the user of the tests.
 const gitSetup = `set -e
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=init.defaultBranch GIT_CONFIG_VALUE_0=main
 export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 `
 
-// What one does in repositories of every kind works, and leaves nothing to tell.
+// Everyday work in repositories of every kind succeeds, without a notice.
 func TestNewRepositories(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
@@ -43,7 +43,7 @@ git -C two fetch -q; test "$(git config user.name)" = me`
 
 // One can commit in a submodule and in another tree of a repository in the
 // workspace, and still not change what configures them.
-func TestInnerGitFolders(t *testing.T) {
+func TestInnerGitDirs(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
@@ -56,7 +56,7 @@ func TestInnerGitFolders(t *testing.T) {
 			}
 			p.write("workspace/lib/f", "1\n")
 			p.env = append(p.env, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
-			p.hand()
+			p.chownWorkspace()
 			p.git("workspace/lib", "init", "-q")
 			p.git("workspace/lib", "add", "f")
 			p.git("workspace/lib", "commit", "-qm", "one")
@@ -142,14 +142,14 @@ func TestNestedRepositories(t *testing.T) {
 			if !strings.Contains(out, "the sandbox undid changes of ") || !strings.Contains(out, "is kept in ") || strings.Contains(out, "CAUTION") {
 				t.Errorf("got %s", out)
 			}
-			if got := p.kept("a hook/sub/.git/hooks/post-checkout"); len(got) != 1 || got[0] != "evil\n" {
+			if got := p.quarantined("a hook/sub/.git/hooks/post-checkout"); len(got) != 1 || got[0] != "evil\n" {
 				t.Errorf("kept %q", got)
 			}
 		})
 	}
 }
 
-// What lies in a directory as a git directory does is one: git looks no further.
+// A directory with the layout of a git directory is one: git checks no further.
 func TestBareLayout(t *testing.T) {
 	const head = "echo 'ref: refs/heads/main' > HEAD; "
 	tests := []struct{ name, command, gone string }{
@@ -175,7 +175,7 @@ func TestBareLayout(t *testing.T) {
 			p.write("workspace/mine.git/objects/x", "")
 			p.write("workspace/mine.git/refs/x", "")
 			p.write("workspace/mine.git/config", "mine\n")
-			p.hand()
+			p.chownWorkspace()
 			out, _ := p.run(script + "cd mine.git; echo evil > config; mkdir hooks; echo evil > hooks/update")
 			for _, test := range tests {
 				at := test.name + "/src/"
@@ -193,9 +193,9 @@ func TestBareLayout(t *testing.T) {
 	}
 }
 
-// A command cannot keep the search from where one works: not by names, not by
+// A command cannot keep the search from where the user works: not by names, not by
 // directories, and not by their modes.
-func TestSearchIsNotDrowned(t *testing.T) {
+func TestSearchUnderFlood(t *testing.T) {
 	const command = `mkdir -p src/.git new/x/.git aaa bbb
 printf '[core]\n\tfsmonitor = evil\n' | tee src/.git/config > new/x/.git/config
 (cd aaa; seq 21000 | xargs touch); (cd bbb; seq 2100 | xargs mkdir); (cd src; seq 2000 | xargs touch)
@@ -208,7 +208,7 @@ chmod 111 new src`
 			t.Parallel()
 			p := newFixture(t, s)
 			p.write("workspace/src/x", "")
-			p.hand()
+			p.chownWorkspace()
 			out, _ := p.run(command)
 			for _, name := range []string{"src/.git/config", "new/x/.git/config"} {
 				if got := p.read("workspace/" + name); got != "" || !strings.Contains(out, name) {
@@ -219,8 +219,8 @@ chmod 111 new src`
 	}
 }
 
-// What was there is not taken for new; what comes from further away than is looked
-// is, and where that was made is told.
+// Existing repositories do not count as new; for one from beyond the search
+// the directories that were not searched are reported.
 func TestFarRepositories(t *testing.T) {
 	deep := strings.Repeat("d/", 66)
 	far := "workspace/" + deep + "mine"
@@ -229,7 +229,7 @@ func TestFarRepositories(t *testing.T) {
 			t.Parallel()
 			p := newFixture(t, s)
 			p.write(far+"/.git/config", "[alias]\n\tx = !mine\n")
-			p.hand()
+			p.chownWorkspace()
 			if out, _ := p.run("touch f 1/f; rm -r .git/x 2>&-"); strings.Contains(out, "[") {
 				t.Errorf("got %s", out)
 			}
@@ -272,7 +272,7 @@ func TestHooksPath(t *testing.T) {
 				p.write(at+test.hooks+"/pre-commit", "mine\n")
 				script += fmt.Sprintf("(cd %s; h=%s; echo evil > $h/pre-commit; echo evil > $h/post-commit; mv $h old; mkdir -p $h; echo evil > $h/post-commit; echo evil > .gitconfig)\n", test.name, test.hooks)
 			}
-			p.hand()
+			p.chownWorkspace()
 			p.run(script)
 			for _, test := range tests {
 				at := "workspace/" + test.name + "/"
@@ -287,8 +287,8 @@ func TestHooksPath(t *testing.T) {
 	}
 }
 
-// In a worktree of a repository that is elsewhere one can commit, where what
-// configures the repository can be kept; one can look at it everywhere.
+// In a worktree of a repository that is elsewhere git can commit, where the
+// repository's configuration can be protected; it can read it everywhere.
 func TestWorktree(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)

@@ -10,9 +10,9 @@ import (
 	"parley/tools/places"
 )
 
-// homeToolchains are the files and directories below the home directory that builds need:
-// toolchains and what they have downloaded. Nothing in them is a secret; so git's
-// config is here and its credentials are not.
+// homeToolchains holds the files and directories below the home directory that builds read:
+// toolchains and their downloads. None holds secrets; git's config is here and its
+// credentials are not.
 var homeToolchains = []string{
 	".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes",
 	"bin", ".local/bin", ".local/lib",
@@ -24,12 +24,12 @@ var homeToolchains = []string{
 	".m2/repository", ".gradle/wrapper", ".gradle/caches", ".dotnet", ".nuget/packages", ".ghcup", ".elan",
 }
 
-// toolchainVariables are the variables that name the directory of a toolchain.
+// toolchainVariables name the directories of toolchains.
 var toolchainVariables = []string{"GOROOT", "GOPATH", "GOMODCACHE", "RUSTUP_HOME", "JAVA_HOME", "VIRTUAL_ENV", "NVM_DIR", "PNPM_HOME"}
 
-// ReadablePaths is what a command usually needs to read beside the system and the
-// workspace: toolchains in the home directory and on the PATH of environ. Secrets,
-// which lie in other places of the home directory, are not in it.
+// ReadablePaths returns what a command usually reads beside the system and the workspace:
+// toolchains in the home directory and on the PATH of environ. Secrets, which are elsewhere
+// in the home directory, are not in it.
 func ReadablePaths(environ []string) []string {
 	var named []string
 	home := ""
@@ -57,14 +57,14 @@ func ReadablePaths(environ []string) []string {
 	return out
 }
 
-// secretDirs are the directories below the home directory that are never in [Readable],
-// whatever a variable says.
+// secretDirs holds the directories below the home directory that [ReadablePaths] never
+// returns, whatever a variable says.
 var secretDirs = []string{
 	".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".password-store", ".netrc", ".config", ".local/share", ".local/state",
 }
 
-// exposesSecrets reports whether reading path would give away secrets of home: by
-// being it, by holding it, or by being or holding one of the known places.
+// exposesSecrets reports whether reading path would expose secrets of home: path is home,
+// contains it, or is or contains one of secretDirs.
 func exposesSecrets(path, home string) bool {
 	if home == "" {
 		return path == "/"
@@ -83,8 +83,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Check reports why p cannot be enforced: it would hold nothing back. What may be
-// changed as a whole follows the same rule as a workspace.
+// Check reports why p cannot be enforced: it would restrict nothing. Directories in
+// WritePaths follow the rules of a workspace.
 func (p Policy) Check() error {
 	if !filepath.IsAbs(p.Workspace) {
 		return fmt.Errorf("workspace %q is not absolute", p.Workspace)

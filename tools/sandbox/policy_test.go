@@ -35,7 +35,7 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-func TestDenied(t *testing.T) {
+func TestExplainDenial(t *testing.T) {
 	tests := []struct{ output, want string }{
 		{"touch: cannot touch '/etc/x': Read-only file system\n", `a file outside of the workspace, or a protected one ("touch: cannot touch '/etc/x': Read-only file system")`},
 		{"one\ncat: /root/.ssh/id: Permission denied\nthree\n", `a file outside of the workspace, or a protected one ("cat: /root/.ssh/id: Permission denied")`},
@@ -57,7 +57,7 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-func TestReadable(t *testing.T) {
+func TestReadablePaths(t *testing.T) {
 	home := t.TempDir()
 	for _, dir := range []string{
 		"go", ".cargo/bin", ".cargo/registry", ".ssh", ".aws", ".config/git", ".config/parley", ".local/bin", ".local/share/parley", "tools/bin", ".nvm",
@@ -138,9 +138,9 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What a workspace says that it is a worktree of is not believed, unless that
-// says so as well.
-func TestJoinWorktree(t *testing.T) {
+// A workspace's claim to be a worktree of a repository counts only if the repository
+// confirms it.
+func TestAllowWorktree(t *testing.T) {
 	tests := []struct {
 		name            string
 		gitdir, common  string // what the repository says; %W is the workspace

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Profile is p in the language of macOS's sandbox-exec (Seatbelt). Later rules
-// win, so what is protected comes last.
+// Profile returns p in the language of macOS's sandbox-exec (Seatbelt). Later rules win, so
+// that protected paths come last.
 func Profile(p Policy) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -52,7 +52,7 @@ func Profile(p Policy) string {
 	return b.String()
 }
 
-// quoteSeatbelt is a path as a string of the profile's language.
+// quoteSeatbelt returns a path as a string of the profile's language.
 func quoteSeatbelt(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(filepath.Clean(path)) + `"`
 }

@@ -14,45 +14,44 @@ import (
 	"time"
 )
 
-// How much is copied to the shelf after one command. More stays in the
+// Bounds of what is copied to quarantine after one command. More stays in the
 // workspace, by another name.
 const (
-	maxQuarantineBytes        = 64 << 20
+	maxQuarantineBytes   = 64 << 20
 	maxQuarantineEntries = 4096
-	maxLevels         = 64 // of directories in directories
+	maxLevels            = 64 // nesting of directories
 )
 
-// How long the shelf keeps things. One that has much goes back to the latest, but
-// not to less than a day, so that no command can have what is there thrown away.
+// Lifetime in quarantine. A large one keeps only the latest directories, but
+// all of the last day, so that no command can have its content deleted.
 const (
-	maxQuarantineAge    = 30 * 24 * time.Hour
+	maxQuarantineAge  = 30 * 24 * time.Hour
 	minQuarantineAge  = 24 * time.Hour
-	maxQuarantineDirs   = 100
-	pruneTimeout = 200 * time.Millisecond // the next one goes on
+	maxQuarantineDirs = 100
+	pruneTimeout      = 200 * time.Millisecond // the next command continues
 )
 
-// A quarantine is where goes what was made in the place of a protected path. It may be
-// the work of a user, who was not held by the sandbox.
+// quarantine receives what was made in the place of a protected path. It may be the work of
+// the user, outside of the sandbox.
 type quarantine struct {
-	root    *os.Root // nil: there is none, and all stays in the workspace
-	path    string   // of root, outside of the sandbox
-	dir      string   // the directory of this command, in root; "" before it is needed
-	locations    []string // where things are, to be told
-	pending []movedPath
-	deadline   time.Time // when copying ends
-	bytes   int64
-	entries int
+	root      *os.Root // nil: everything stays in the workspace
+	path      string   // of root, as seen outside of the sandbox
+	dir       string   // directory of this command, in root; "" until it is needed
+	locations []string // where things were moved, for the notice
+	pending   []movedPath
+	deadline  time.Time // when copying ends
+	bytes     int64
+	entries   int
 }
 
-// What was moved out of its place, and is to go to the shelf.
+// movedPath is on its way to quarantine.
 type movedPath struct {
 	from        *os.Root
-	aside, name string // relative to from; name is what it had been called
+	aside, name string // relative to from; name is the original one
 }
 
-// makeQuarantineDir makes the directory for what will be undone, unless the policy names one.
-// Without a directory for caches it is a temporary one, which remove removes only
-// if nothing is in it.
+// makeQuarantineDir creates the quarantine directory, unless the policy names one. Without a
+// cache directory it is a temporary one, which remove removes only if it is empty.
 func makeQuarantineDir(p *Policy) (remove func(), err error) {
 	if p.QuarantineDir != "" || p.LongRunning || len(p.Protected) == 0 {
 		if p.QuarantineDir != "" {
@@ -76,13 +75,13 @@ func makeQuarantineDir(p *Policy) (remove func(), err error) {
 	return func() { _ = os.Remove(dir) }, nil
 }
 
-// timestampFormat is the form of a stamp, by which stamps sort.
+// timestampFormat formats timestamps so that they sort by time.
 const timestampFormat = "20060102-150405.000000000"
 
-// timestamp is the time, so exact that no two are the same.
+// timestamp returns the current time, so exact that no two are the same.
 func timestamp() string { return time.Now().UTC().Format(timestampFormat) }
 
-// prune removes what was kept long enough.
+// prune removes old directories.
 func (h *quarantine) prune(now time.Time) {
 	all, _ := readNames(h.root, ".", -1)
 	slices.SortFunc(all, func(a, b string) int { return strings.Compare(b, a) }) // the latest first
@@ -93,7 +92,7 @@ func (h *quarantine) prune(now time.Time) {
 		}
 		at, err := time.Parse(timestampFormat, name)
 		if err != nil {
-			continue // it is not of the shelf
+			continue // not made by the quarantine
 		}
 		age := now.Sub(at)
 		if kept++; age > maxQuarantineAge || kept > maxQuarantineDirs && age > minQuarantineAge {
@@ -102,21 +101,20 @@ func (h *quarantine) prune(now time.Time) {
 	}
 }
 
-// moveAside moves name, in one step, to where it means nothing.
+// moveAside renames name, in one step, to a harmless name.
 func (h *quarantine) moveAside(from *os.Root, name string) (string, error) {
 	to := name + ".undone-" + timestamp()
 	return to, from.Rename(name, to)
 }
 
-// add moves to the shelf, when all is put back, what was set aside and had been
-// called name.
+// add schedules a path that moveAside renamed for flush.
 func (h *quarantine) add(from *os.Root, aside, name string) {
 	h.pending = append(h.pending, movedPath{from, aside, name})
 }
 
-// flush moves to the shelf what waits for it. What is too large for that, or would
-// take too long, stays aside: a command could leave so much that the helper was
-// ended before it had done the rest.
+// flush moves scheduled paths to quarantine. What is too large, or would take too long,
+// stays aside: a command could leave so much that the helper was killed before it had done
+// the rest.
 func (h *quarantine) flush() {
 	h.deadline = time.Now().Add(quarantineTimeout)
 	for _, m := range h.pending {
@@ -133,7 +131,7 @@ func (h *quarantine) addLocation(where string) {
 	}
 }
 
-// copyMoved copies to the shelf what was moved.
+// copyMoved copies a moved path to quarantine.
 func (h *quarantine) copyMoved(m movedPath) error {
 	if h.root == nil {
 		return errors.New("there is no shelf")
@@ -159,13 +157,13 @@ func (h *quarantine) copyMoved(m movedPath) error {
 	return nil
 }
 
-// A rootedPath is a name in a directory.
+// rootedPath names a file in a root.
 type rootedPath struct {
 	*os.Root
 	name string
 }
 
-// copyTree copies what is at from, so many levels below what was moved.
+// copyTree copies from, which is level levels below the moved path.
 func (h *quarantine) copyTree(from, to rootedPath, level int) error {
 	info, err := from.Lstat(from.name)
 	if err != nil {
@@ -192,8 +190,8 @@ func (h *quarantine) copyTree(from, to rootedPath, level int) error {
 	return h.copyDir(from, to, level)
 }
 
-// directory copies a directory. It goes from directory to directory: each step of a long path
-// costs as much as the path is deep.
+// copyDir copies a directory. It opens each one: every step of a long path costs as much as
+// the path is deep.
 func (h *quarantine) copyDir(from, to rootedPath, level int) error {
 	if err := errors.Join(from.Chmod(from.name, 0o700), to.Mkdir(to.name, 0o700)); err != nil {
 		return err
@@ -240,8 +238,7 @@ func (h *quarantine) copyFile(from, to rootedPath, info fs.FileInfo) error {
 	return errors.Join(err, out.Close())
 }
 
-// readNames returns the names in a directory, no more than most of them if that is
-// positive.
+// readNames returns the names in a directory, at most so many if most is positive.
 func readNames(root *os.Root, dir string, most int) ([]string, error) {
 	f, err := root.Open(dir)
 	if err != nil {
@@ -255,8 +252,7 @@ func readNames(root *os.Root, dir string, most int) ([]string, error) {
 	return all, err
 }
 
-// removeAll removes name with all that is in it, also from directories that nobody
-// may change.
+// removeAll removes name with all that is in it, also from read-only directories.
 func removeAll(root *os.Root, name string) error {
 	if err := root.RemoveAll(name); err == nil {
 		return nil

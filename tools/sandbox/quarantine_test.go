@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestShelfIsPruned(t *testing.T) {
+func TestQuarantineIsPruned(t *testing.T) {
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -10,24 +10,23 @@ import (
 	"strings"
 )
 
-// maxInnerGitDirs is how many git directories may be in one of a repository's own; with more
-// it is read-only as a whole.
+// maxInnerGitDirs bounds the git directories inside of a git directory; with more that part
+// is read-only as a whole.
 const maxInnerGitDirs = 32
 
-// gitConfigPaths is what decides in a git directory which programs git runs. Commondir
-// says where the other files really are; below modules and worktrees are git
-// directories of their own. Git renames a lock over everything else that it writes,
-// so that not all but what it needs can be read-only.
-func gitConfigPaths(gitFolder string) (all []string) {
+// gitConfigPaths returns the paths in a git directory that decide which programs git runs.
+// Commondir says where the other files are; modules and worktrees contain git directories.
+// Git renames a lock over all other files that it writes, so that only these can be
+// read-only.
+func gitConfigPaths(gitDir string) (all []string) {
 	for _, name := range []string{"hooks", "config", "config.worktree", "commondir", "worktrees", "modules"} {
-		all = append(all, path.Join(gitFolder, name))
+		all = append(all, path.Join(gitDir, name))
 	}
 	return all
 }
 
-// protectRepositories adds to the protected paths those of all repositories that are
-// there, the topmost first, if git is protected at all, and remembers where it has
-// looked.
+// protectRepositories adds to the protected paths those of all existing repositories, the
+// topmost first, if git is protected at all, and records where it searched.
 func (p *Policy) protectRepositories() {
 	if !slices.Contains(p.Protected, ".git/config") {
 		return
@@ -35,7 +34,7 @@ func (p *Policy) protectRepositories() {
 	p.searchedAt = int(fileTimeNow().UnixNano())
 	root, err := os.OpenRoot(p.Workspace)
 	if err != nil {
-		return // there is nothing to start a command in either
+		return // no command can start there either
 	}
 	defer root.Close()
 	r := repositories{root: root, workspace: p.Workspace}
@@ -50,10 +49,9 @@ func (p *Policy) protectRepositories() {
 	p.Protected = r.protected
 }
 
-// GitRuns reports whether git in the workspace runs, or is set up by, a file that
-// core.hooksPath or an include of its settings leads to. The file is relative to
-// the workspace, with slashes. Letter case does not count: on some file systems
-// it does not.
+// GitRuns reports whether git in the workspace runs file or reads its config from it, by
+// core.hooksPath or an include. File is relative to the workspace, with slashes. Letter case
+// does not count, as on some file systems.
 func GitRuns(workspace, file string) bool {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
@@ -71,7 +69,7 @@ func GitRuns(workspace, file string) bool {
 	})
 }
 
-// withLinkTargets adds what protected links lead to, if that is in the workspace.
+// withLinkTargets adds the targets of protected links, if they are in the workspace.
 func withLinkTargets(workspace string, protected []string) []string {
 	all := slices.Clone(protected)
 	for _, name := range protected {
@@ -87,23 +85,23 @@ func withLinkTargets(workspace string, protected []string) []string {
 	return all
 }
 
-// repositories are the repositories that were found.
+// repositories holds the repositories that were found.
 type repositories struct {
-	root      *os.Root
-	workspace string
-	protected []string // relative to the workspace, with slashes
-	covered   map[string]bool
-	quarantined     map[string]bool // what is on its way to the shelf, and does not count
-	gitDirs       []string        // git directories
-	knownGitDirs     map[string]bool
-	bareDirs      map[string]bool // those of them that lie open, as the workspace of a bare repository
-	layoutParts     []string        // of the layout of a git directory, in directories that are none
-	workTrees     []string        // directories whose git directory is in them
+	root         *os.Root
+	workspace    string
+	protected    []string // relative to the workspace, with slashes
+	covered      map[string]bool
+	quarantined  map[string]bool // paths on their way to quarantine, which do not count
+	gitDirs      []string        // git directories
+	knownGitDirs map[string]bool
+	bareDirs     map[string]bool // those of them without .git, as of a bare repository
+	layoutParts  []string        // existing parts of gitDirLayout in directories that are no git directories
+	workTrees    []string        // directories that have a .git
 }
 
-// protectRepository protects the repository that dir is or has, if it does.
+// protectRepository protects the repository that dir is or has, if any.
 func (r *repositories) protectRepository(dir string) {
-	// Not through root, which is slower by far: what can be learned is names.
+	// Not through root, which is far slower: only names can leak.
 	at := filepath.Join(r.workspace, dir)
 	if r.hasGitDirLayout(at) && !r.knownGitDirs[dir] {
 		r.protectGitDir(dir)
@@ -134,9 +132,8 @@ func (r *repositories) protectRepository(dir string) {
 	r.workTrees = append(r.workTrees, dir)
 }
 
-// gitDirLayout is what git takes a directory for a git directory by: HEAD, and the two others
-// in it or in the common directory. None of them need be what it seems to be: git goes
-// through links.
+// gitDirLayout holds the files by which git recognizes a git directory: HEAD, and two others
+// in it or in the common directory. Any may be a link: git follows links.
 var gitDirLayout = []string{"HEAD", "objects", "refs", "commondir"}
 
 // hasGitDirLayout reports whether the directory at is laid out as a git directory.
@@ -156,7 +153,7 @@ func (r *repositories) hasGitDirLayout(at string) bool {
 	return false
 }
 
-// protectLinked protects the git directory that is at path, seen from dir, if it is in the
+// protectLinked protects the git directory at path, relative to dir, if it is in the
 // workspace.
 func (r *repositories) protectLinked(dir, path string) {
 	if !filepath.IsAbs(path) {
@@ -171,25 +168,25 @@ func (r *repositories) protectLinked(dir, path string) {
 	}
 }
 
-func (r *repositories) protectGitDir(gitFolder string) {
-	if r.knownGitDirs[gitFolder] {
+func (r *repositories) protectGitDir(gitDir string) {
+	if r.knownGitDirs[gitDir] {
 		return
 	}
 	if r.knownGitDirs == nil {
 		r.knownGitDirs = map[string]bool{}
 	}
-	r.knownGitDirs[gitFolder] = true
-	r.gitDirs = append(r.gitDirs, gitFolder)
-	for _, name := range gitConfigPaths(gitFolder) {
+	r.knownGitDirs[gitDir] = true
+	r.gitDirs = append(r.gitDirs, gitDir)
+	for _, name := range gitConfigPaths(gitDir) {
 		r.protectInner(name)
 	}
-	if common := r.readLine(path.Join(gitFolder, "commondir")); common != "" {
-		r.protectLinked(gitFolder, common)
+	if common := r.readLine(path.Join(gitDir, "commondir")); common != "" {
+		r.protectLinked(gitDir, common)
 	}
 }
 
-// protectInner protects what is in a git directory. Of the git directories in that, which a
-// commit of theirs writes to, only what configures them, if they are few.
+// protectInner protects a path of a git directory. Git directories inside of it, which a
+// commit writes to, keep only their configuration protected, if they are few.
 func (r *repositories) protectInner(name string) {
 	var all []string
 	few := false
@@ -203,13 +200,13 @@ func (r *repositories) protectInner(name string) {
 		r.protect(name)
 		return
 	}
-	for _, gitFolder := range all {
-		r.protectGitDir(gitFolder)
+	for _, gitDir := range all {
+		r.protectGitDir(gitDir)
 	}
 }
 
-// gitDirsIn are those in dir, at most so deep. Few reports whether these are all
-// that is there.
+// gitDirsIn returns the git directories in dir, at most depth levels deep. Few reports
+// whether dir contains nothing else.
 func (r *repositories) gitDirsIn(dir string, depth int) (all []string, few bool) {
 	entries, err := os.ReadDir(filepath.Join(r.workspace, dir))
 	if err != nil || len(entries) > maxInnerGitDirs {
@@ -239,7 +236,7 @@ func (r *repositories) gitDirsIn(dir string, depth int) (all []string, few bool)
 	return all, len(all) <= maxInnerGitDirs
 }
 
-// protect adds what is not protected already, in a directory of its own or by name.
+// protect adds name unless it, or a directory above it, is protected already.
 func (r *repositories) protect(name string) {
 	if r.covered == nil {
 		r.covered = map[string]bool{}
@@ -254,22 +251,22 @@ func (r *repositories) protect(name string) {
 	r.protected = append(r.protected, name)
 }
 
-// maxHookSettings is how many of these one file may have.
+// maxHookSettings bounds the settings that are read of one file.
 const maxHookSettings = 200
 
-// hookPathSetting is a setting that says where git's hooks are, or another file of
-// settings. It may stand behind the name of its section.
+// hookPathSetting matches a setting that names git's hooks directory or another config file.
+// It may follow its section on the same line.
 var hookPathSetting = regexp.MustCompile(`(?im)^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(hookspath|path)[ \t]*=[ \t]*"?([^"\r\n;#]*)`)
 
-// protectHooksPaths protects the hooks that repositories have by core.hooksPath, if
-// they are in the workspace: in the settings of a repository, of the user, and
-// of the files that these include.
+// protectHooksPaths protects the hooks that core.hooksPath names, if they are in the
+// workspace: in the config of a repository, of the user, and of the files that these
+// include.
 func (r *repositories) protectHooksPaths() {
 	home, _ := os.UserHomeDir()
 	files := []string{"/etc/gitconfig", filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config/git/config")}
-	for _, gitFolder := range r.gitDirs {
+	for _, gitDir := range r.gitDirs {
 		for _, name := range []string{"config", "config.worktree"} {
-			files = append(files, filepath.Join(r.workspace, gitFolder, name))
+			files = append(files, filepath.Join(r.workspace, gitDir, name))
 		}
 	}
 	const most = 100 // files of settings
@@ -281,7 +278,7 @@ func (r *repositories) protectHooksPaths() {
 			}
 			switch {
 			case to == "":
-			case strings.EqualFold(found[1], "path"): // of include and includeIf; another one does no harm
+			case strings.EqualFold(found[1], "path"): // of include and includeIf; other settings named path are harmless
 				if !filepath.IsAbs(to) {
 					to = filepath.Join(filepath.Dir(files[i]), to)
 				}
@@ -291,7 +288,7 @@ func (r *repositories) protectHooksPaths() {
 				}
 			case filepath.IsAbs(to):
 				r.protectAbsolute(to)
-			default: // seen from where the files of a repository are
+			default: // relative to the work tree
 				for _, tree := range r.workTrees {
 					r.protectAbsolute(filepath.Join(r.workspace, tree, to))
 				}
@@ -300,8 +297,8 @@ func (r *repositories) protectHooksPaths() {
 	}
 }
 
-// protectAbsolute protects what is at an absolute path, if it is in the workspace. Of
-// husky's hooks in its directory _ each runs the one above that has its name.
+// protectAbsolute protects an absolute path, if it is in the workspace. For husky's hooks
+// directory _ it protects the one above, whose hooks those run.
 func (r *repositories) protectAbsolute(name string) {
 	if filepath.Base(name) == "_" {
 		name = filepath.Dir(name)
@@ -311,10 +308,10 @@ func (r *repositories) protectAbsolute(name string) {
 	}
 }
 
-// maxConfigBytes is how much is read of a file of settings.
+// maxConfigBytes bounds what is read of a config file.
 const maxConfigBytes = 64 << 10
 
-// readConfig is the text of a file of settings; "" if there is none.
+// readConfig returns the text of a config file; "" if it is not a regular file.
 func readConfig(file string) string {
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
 		return "" // nor is a pipe waited for
@@ -328,7 +325,7 @@ func readConfig(file string) string {
 	return string(text)
 }
 
-// readLine is the only line of a file; "" if there is none.
+// readLine returns the only line of a file; "" if it is not a regular file.
 func (r *repositories) readLine(name string) string {
 	info, err := r.root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {

@@ -24,8 +24,8 @@ func (p *fixture) git(dir string, args ...string) {
 	}
 }
 
-// hand gives all of the workspace to the caller.
-func (p *fixture) hand() {
+// chownWorkspace gives all of the workspace to the caller.
+func (p *fixture) chownWorkspace() {
 	p.t.Helper()
 	err := filepath.Walk(p.at("workspace"), func(path string, _ os.FileInfo, err error) error {
 		if err != nil {
@@ -38,7 +38,7 @@ func (p *fixture) hand() {
 	}
 }
 
-// Whatever a command writes where git looks for its configuration is not there
+// Files that a command writes where git reads its configuration are not there
 // afterwards, in every repository that was there.
 func TestRepositories(t *testing.T) {
 	dirs := map[string]string{
@@ -72,7 +72,7 @@ func TestRepositories(t *testing.T) {
 			if err := os.Symlink("../data/linked", p.at("workspace/link/.git")); err != nil {
 				t.Fatal(err)
 			}
-			p.hand()
+			p.chownWorkspace()
 			for _, command := range commands {
 				p.run("for d in " + all + "; do " + command + "; done")
 				for where, dir := range dirs {
@@ -95,8 +95,8 @@ func TestRepositories(t *testing.T) {
 	}
 }
 
-// What a protected link leads to, in the workspace, is protected as well.
-func TestLinks(t *testing.T) {
+// The target of a protected link, in the workspace, is protected as well.
+func TestProtectedLinks(t *testing.T) {
 	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +111,7 @@ func TestLinks(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			p.hand()
+			p.chownWorkspace()
 			p.run("echo evil > .git/hooks/pre-commit; echo evil > .git/hooks/post-commit; echo evil > scripts/envrc; mv scripts s; mkdir -p scripts/hooks; echo evil > scripts/hooks/post-commit")
 			if got := p.read("workspace/.git/hooks/pre-commit") + p.read("workspace/.git/hooks/post-commit") + p.read("workspace/.envrc"); got != "mine\nmine\n" {
 				t.Errorf("got %q", got)
@@ -120,8 +120,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// What one does with git every day works, and nothing is to be told about it.
-func TestGit(t *testing.T) {
+// Everyday work with git succeeds, without a notice.
+func TestEverydayGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
@@ -141,7 +141,7 @@ git log --oneline | wc -l`
 				t.Fatal(err)
 			}
 			p.git("workspace", "init", "-q")
-			p.hand()
+			p.chownWorkspace()
 			out, status := p.run(script)
 			if status != 0 || strings.Contains(out, "[") {
 				t.Errorf("got %d, %s", status, out)

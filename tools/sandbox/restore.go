@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// How long is spent after a command: on finding directories that were moved away, on
-// looking for repositories, on copying to the shelf. Tests, on machines that do much
-// else, have time.
+// Time limits after a command: for finding directories that were moved away, for
+// searching repositories, for copying to quarantine. Tests, on busy machines,
+// raise them.
 var (
-	findTimeout   = time.Second
-	searchTimeout = time.Second
-	quarantineTimeout  = 500 * time.Millisecond
+	findTimeout       = time.Second
+	searchTimeout     = time.Second
+	quarantineTimeout = 500 * time.Millisecond
 )
 
-// maxNewNames is how many new names in a protected directory are moved out of it one
-// by one. With more the directory is.
+// maxNewNames bounds the new names in a protected directory that are moved out one by one.
+// With more the directory is replaced.
 const maxNewNames = 256
 
-// changes are the protected paths that were not what they had been.
+// changes lists what a command changed in protected paths.
 type changes struct {
 	restored, failed []string
-	dangerousFiles          []string // files that name programs for git to run
-	unsearchedDirs         []string // directories that were not looked into, where a new repository may be
+	dangerousFiles   []string // files that name programs for git to run
+	unsearchedDirs   []string // directories that were not searched and may have new repositories
 }
 
 func (c *changes) note(name string, err error) {
@@ -42,10 +42,9 @@ func (c *changes) note(name string, err error) {
 	}
 }
 
-// restore undoes what has changed since. What was mounted read-only cannot have
-// been changed by the command: if it is different now, a user did that, and it
-// stays. Nothing is removed: it waits for the shelf, so that what a command has left
-// takes no longer than to rename it.
+// restore undoes changes since the snapshot. The command cannot have changed paths that were
+// mounted read-only: if they differ now, the user changed them, and they stay. Nothing is
+// removed but moved aside, so that restoring takes no longer than renaming.
 func (s *snapshot) restore() (c changes) {
 	s.findDeadline = time.Now().Add(findTimeout)
 	for _, p := range s.paths {
@@ -62,10 +61,10 @@ func (s *snapshot) restore() (c changes) {
 	return c
 }
 
-// restoreNewRepositories does for repositories that have appeared what restore does for those
-// that were there: what configures them does not stay, unless it is inert. A
-// repository that was further away than is looked, and so only seems to be new,
-// is told by its directories, none of which has changed since.
+// restoreNewRepositories does for new repositories what restore does for existing ones:
+// their configuration does not stay, unless it is harmless. A repository beyond the earlier
+// search only seems new; it is recognized by its directories, none of which has changed
+// since.
 func (s *snapshot) restoreNewRepositories(c *changes) {
 	if !slices.Contains(s.paths, ".git/config") {
 		return
@@ -80,8 +79,8 @@ func (s *snapshot) restoreNewRepositories(c *changes) {
 	w := search{repositories: &r, since: s.since, knewAll: s.searchComplete, deadline: time.Now().Add(searchTimeout)}
 	w.start(s.searchedDirs)
 	c.unsearchedDirs = unsearchedDirs(w.run(), s.searchComplete)
-	for _, gitFolder := range r.gitDirs {
-		s.newGitDirs[gitFolder] = true
+	for _, gitDir := range r.gitDirs {
+		s.newGitDirs[gitDir] = true
 	}
 	for _, p := range r.protected[len(s.paths):] {
 		if _, err := s.root.Lstat(p); errors.Is(err, fs.ErrPermission) {
@@ -101,8 +100,8 @@ func (s *snapshot) restoreNewRepositories(c *changes) {
 	}
 }
 
-// unsearchedDirs are the directories, of those that a search left out, where something new may
-// be that would not have been left out before.
+// unsearchedDirs returns the directories, of those that a search left out, where something
+// may be new that would have been searched before.
 func unsearchedDirs(left []visit, searched bool) (dirs []string) {
 	for _, v := range left {
 		if searched || v.isNew {
@@ -112,8 +111,9 @@ func unsearchedDirs(left []visit, searched bool) (dirs []string) {
 	return dirs
 }
 
-// newLayoutPart is what of a directory laid out as a git directory is new: without it the directory
-// is none, and what is of another use in it can stay. Else it is what.
+// newLayoutPart returns a new file of a directory laid out as a git directory: without it
+// git does not take the directory for one, and files of another use can stay. Without such a
+// file it returns what.
 func (s *snapshot) newLayoutPart(dir, what string) string {
 	for _, name := range gitDirLayout {
 		name = path.Join(dir, name)
@@ -124,27 +124,27 @@ func (s *snapshot) newLayoutPart(dir, what string) string {
 	return what
 }
 
-// isNew reports whether p, which nobody had seen before, can have come since the
-// snapshot: in any case if all was looked at, else by the time that it, or a directory
-// that it is in, was changed at.
+// isNew reports whether p, which was not seen before, can have come since the snapshot:
+// always if all was searched then, otherwise by the change time of p and the directories
+// above it.
 func (s *snapshot) isNew(p string) bool {
 	return s.searchComplete || slices.ContainsFunc(append(parentDirs(p), p), s.changedSince)
 }
 
-// changedSince reports whether name itself was changed since the snapshot, by the time
-// that no command can set.
+// changedSince reports whether name itself was changed since the snapshot, by the change
+// time, which no command can set.
 func (s *snapshot) changedSince(name string) bool {
 	info, err := s.root.Lstat(name)
 	return err == nil && !changeTime(info).Before(s.since)
 }
 
-// adjustSince takes since back by as much as the clock was set back: the steady one has
-// gone further.
+// adjustSince moves since back by as much as the clock was set back, by comparison with the
+// monotonic clock.
 func (s *snapshot) adjustSince(steady, clock time.Duration) {
 	s.since = s.since.Add(min(0, clock-steady))
 }
 
-// restoreParents puts back the directories on the way to p. It reports whether p can be reached.
+// restoreParents restores the directories above p. It reports whether p can be reached.
 func (s *snapshot) restoreParents(p string, c *changes) bool {
 	for _, dir := range parentDirs(p) {
 		changed, err := s.restoreParent(dir)
@@ -158,7 +158,8 @@ func (s *snapshot) restoreParents(p string, c *changes) bool {
 	return true
 }
 
-// describeCreated says which protected paths are there that were not; "" if none are.
+// describeCreated returns a notice about protected paths that did not exist before; ""
+// without any.
 func (s *snapshot) describeCreated() string {
 	var all []string
 	for _, p := range s.paths {
@@ -174,8 +175,8 @@ func (s *snapshot) describeCreated() string {
 
 var errRemoved = errors.New("removed, with all that is not protected in it")
 
-// directory puts a directory on the way to a protected path back, where something else
-// has taken its place. A new directory may stay.
+// restoreParent restores a directory above a protected path, where something else has taken
+// its place. A new directory may stay.
 func (s *snapshot) restoreParent(dir string) (changed bool, err error) {
 	was := s.before[dir]
 	info, err := s.root.Lstat(dir)
@@ -183,14 +184,14 @@ func (s *snapshot) restoreParent(dir string) (changed bool, err error) {
 	case err != nil && was.absent:
 		return false, nil
 	case was.absent && info.IsDir():
-		return false, s.root.Chmod(dir, info.Mode().Perm()|0o700) // so that what is in it can be seen
+		return false, s.root.Chmod(dir, info.Mode().Perm()|0o700) // so that it can be read
 	case was.mode.IsDir() && err == nil && os.SameFile(was.info, info):
 		if info.Mode().Perm()&0o700 == was.mode.Perm()&0o700 {
 			return false, nil
 		}
 		return true, s.root.Chmod(dir, was.mode.Perm())
 	case s.mountedReadOnly && !was.absent && was.mode&fs.ModeSymlink == 0:
-		return false, nil // no command can move what is mounted on
+		return false, nil // no command can move a mount point
 	case was.mode.IsDir():
 		return true, s.restoreMovedDir(was, dir)
 	case !s.isUnchanged(was, dir):
@@ -199,7 +200,7 @@ func (s *snapshot) restoreParent(dir string) (changed bool, err error) {
 	return false, nil
 }
 
-// restoreMovedDir moves a directory back to where it was, or makes an empty one.
+// restoreMovedDir moves a directory back to where it was, or creates an empty one.
 func (s *snapshot) restoreMovedDir(was node, dir string) error {
 	now, missing := s.root.Lstat(dir)
 	from, found := s.findMoved(was.info)
@@ -227,8 +228,8 @@ func (s *snapshot) restoreMovedDir(was node, dir string) error {
 	return errRemoved
 }
 
-// findMoved looks for a directory everywhere in the workspace, until it takes too long.
-func (s *snapshot) findMoved(folder fs.FileInfo) (name string, ok bool) {
+// findMoved searches the workspace for a directory, until findDeadline.
+func (s *snapshot) findMoved(wanted fs.FileInfo) (name string, ok bool) {
 	queue := []string{"."}
 	for len(queue) > 0 {
 		at := queue[0]
@@ -245,7 +246,7 @@ func (s *snapshot) findMoved(folder fs.FileInfo) (name string, ok bool) {
 					continue
 				}
 				child := path.Join(at, e.Name())
-				if info, err := s.root.Lstat(child); err == nil && os.SameFile(folder, info) {
+				if info, err := s.root.Lstat(child); err == nil && os.SameFile(wanted, info) {
 					dir.Close()
 					return child, true
 				}
@@ -257,7 +258,7 @@ func (s *snapshot) findMoved(folder fs.FileInfo) (name string, ok bool) {
 	return "", false
 }
 
-// restoreNode makes name what it was, and leaves alone what in it still is.
+// restoreNode makes name what it was, and keeps unchanged parts of it.
 func (s *snapshot) restoreNode(was node, name string) error {
 	now, err := s.root.Lstat(name)
 	there := err == nil
@@ -315,8 +316,8 @@ func (s *snapshot) restoreDir(was node, name string) error {
 	return errors.Join(err, s.root.Chmod(name, was.mode.Perm()))
 }
 
-// recreateDir makes a directory in place of one with too many names in it, which is set
-// aside, and takes back what was in it before. It returns the names of that.
+// recreateDir replaces a directory with too many new names, which is moved aside, and moves
+// its earlier entries back. It returns their names.
 func (s *snapshot) recreateDir(was node, name string) (names []string, err error) {
 	aside, err := s.quarantine.moveAside(s.root, name)
 	if err != nil {
@@ -334,7 +335,7 @@ func (s *snapshot) recreateDir(was node, name string) (names []string, err error
 	return names, nil
 }
 
-// writeNode writes a file by its side first: name is never half of it.
+// writeNode writes a file beside name and renames it: name is never half written.
 func (s *snapshot) writeNode(was node, name string) error {
 	side := name + ".parley-" + timestamp()
 	f, err := s.root.OpenFile(side, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -351,8 +352,8 @@ func (s *snapshot) writeNode(was node, name string) error {
 	return err
 }
 
-// describeChanges says what restore did, and where now is what was in the way; "" if it
-// did nothing.
+// describeChanges returns notices about c and the locations of what was moved; "" without
+// changes.
 func describeChanges(c changes, kept []string) string {
 	var b strings.Builder
 	if len(c.restored) > 0 {
@@ -378,7 +379,7 @@ func describeChanges(c changes, kept []string) string {
 	return b.String()
 }
 
-// joinNames are names, of very many the first.
+// joinNames joins names, at most the first hundred.
 func joinNames(names []string) string {
 	const most = 100
 	if more := len(names) - most; more > 0 {

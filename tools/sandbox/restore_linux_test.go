@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// kept are the contents of what was moved away from name.
-func (p *fixture) kept(name string) (all []string) {
+// quarantined returns the contents that were moved to quarantine from name.
+func (p *fixture) quarantined(name string) (all []string) {
 	p.t.Helper()
 	files, _ := filepath.Glob(p.at("home/.cache/parley/undone/*/*/" + name))
 	for _, file := range files {
@@ -27,8 +27,8 @@ func (p *fixture) kept(name string) (all []string) {
 	return all
 }
 
-// own writes a file as the caller would.
-func (p *fixture) own(name, content string) {
+// writeAsUser writes a file as the caller would.
+func (p *fixture) writeAsUser(name, content string) {
 	p.t.Helper()
 	p.write(name, content)
 	for _, at := range []string{name, filepath.Dir(name)} {
@@ -38,11 +38,11 @@ func (p *fixture) own(name, content string) {
 	}
 }
 
-// beside runs command, and lets a user work once it has started; the command
-// goes on when that is done.
-func (p *fixture) beside(command string, work func()) (output string) {
+// runBeside runs command, and work once it has started; the command continues when work is
+// done.
+func (p *fixture) runBeside(command string, work func()) (output string) {
 	p.t.Helper()
-	p.own("workspace/d/x", "")
+	p.writeAsUser("workspace/d/x", "")
 	cmd := p.caller("/bin/sh", "-c", command+"; echo 1 > d/started; until test -e d/go; do sleep 0.01; done")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -51,14 +51,14 @@ func (p *fixture) beside(command string, work func()) (output string) {
 	}
 	p.waitFor("workspace/d/started")
 	work()
-	p.own("workspace/d/go", "")
+	p.writeAsUser("workspace/d/go", "")
 	cmd.Wait()
 	return out.String()
 }
 
-// What a user does to a protected path while a command runs is not lost: it
-// stays, or it is kept and the place is named.
-func TestOwnWork(t *testing.T) {
+// The user's change of a protected path while a command runs is not lost: it
+// stays, or it is in quarantine and the notice names the place.
+func TestUserChangesStay(t *testing.T) {
 	for _, s := range setups() {
 		for _, lasting := range []bool{false, true} {
 			name := s.name + ", a command"
@@ -69,23 +69,23 @@ func TestOwnWork(t *testing.T) {
 				t.Parallel()
 				p := newFixture(t, s)
 				p.policy.LongRunning = lasting
-				out := p.beside("true", func() {
-					p.own("workspace/.git/config", "[remote \"mine\"]\n")
-					p.own("workspace/.git/hooks/mine", "mine\n")
-					p.own("workspace/.envrc", "mine\n")
+				out := p.runBeside("true", func() {
+					p.writeAsUser("workspace/.git/config", "[remote \"mine\"]\n")
+					p.writeAsUser("workspace/.git/hooks/mine", "mine\n")
+					p.writeAsUser("workspace/.envrc", "mine\n")
 				})
 				if s.spaces || lasting {
 					if got := p.read("workspace/.git/config") + p.read("workspace/.git/hooks/mine"); got != "[remote \"mine\"]\nmine\n" {
 						t.Errorf("own work was undone: %q, %s", got, out)
 					}
-				} else if got := append(p.kept(".git/config"), p.kept(".git/hooks/mine")...); strings.Join(got, "") != "[remote \"mine\"]\nmine\n" {
+				} else if got := append(p.quarantined(".git/config"), p.kept(".git/hooks/mine")...); strings.Join(got, "") != "[remote \"mine\"]\nmine\n" {
 					t.Errorf("own work is lost: %q, %s", got, out)
 				}
 				if lasting {
 					if got := p.read("workspace/.envrc"); got != "mine\n" || !strings.Contains(out, "[CAUTION: .envrc was made") {
 						t.Errorf("got %q, %s", got, out)
 					}
-				} else if got := p.kept(".envrc"); len(got) != 1 || got[0] != "mine\n" || !strings.Contains(out, "kept in "+p.at("home/.cache/parley/undone/")) {
+				} else if got := p.quarantined(".envrc"); len(got) != 1 || got[0] != "mine\n" || !strings.Contains(out, "kept in "+p.at("home/.cache/parley/undone/")) {
 					t.Errorf(".envrc is lost: %q, %s", got, out)
 				}
 				if left, _ := filepath.Glob(p.at("workspace/*.undone-*")); len(left) > 0 {
@@ -96,15 +96,15 @@ func TestOwnWork(t *testing.T) {
 	}
 }
 
-// A server cannot change what git runs, also where nothing is put back.
-func TestLasting(t *testing.T) {
+// A server cannot change the programs that git runs, also where nothing is put back.
+func TestLongRunning(t *testing.T) {
 	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			p := newFixture(t, s)
 			p.policy.LongRunning = true
-			p.beside("for f in config commondir config.worktree hooks/old hooks/pre-commit; do echo evil > .git/$f; done; mv .git .git2; rm -r .git; echo fine > d/x", func() {})
-			p.untouched()
+			p.runBeside("for f in config commondir config.worktree hooks/old hooks/pre-commit; do echo evil > .git/$f; done; mv .git .git2; rm -r .git; echo fine > d/x", func() {})
+			p.assertUntouched()
 			if got := p.read("workspace/.git/commondir") + p.read("workspace/d/x"); got != "fine\n" {
 				t.Errorf("got %q", got)
 			}
@@ -112,17 +112,17 @@ func TestLasting(t *testing.T) {
 	}
 }
 
-// A server leaves no repository that runs anything: when it has ended, what sets
-// one up is aside.
-func TestLastingRepositories(t *testing.T) {
+// A server leaves no repository that runs anything: when it has ended, its
+// configuration is in quarantine.
+func TestLongRunningRepositories(t *testing.T) {
 	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			p := newFixture(t, s)
 			p.policy.LongRunning = true
 			p.write("workspace/mine/.git/config", "[alias]\n\tx = !mine\n")
-			p.own("workspace/src/x", "")
-			p.hand()
+			p.writeAsUser("workspace/src/x", "")
+			p.chownWorkspace()
 			out, _ := p.run("mkdir -p src/.git src/fine/.git; printf '[core]\\n\\tfsmonitor = evil\\n' > src/.git/config; printf '[core]\\n\\tbare = false\\n' > src/fine/.git/config; echo x > mine/x")
 			left, _ := filepath.Glob(p.at("workspace/src/.git/config.undone-*"))
 			if got := p.read("workspace/src/.git/config"); got != "" || len(left) != 1 || !strings.Contains(out, "undid changes of src/.git/config") || !strings.Contains(out, left[0]) {
@@ -135,7 +135,7 @@ func TestLastingRepositories(t *testing.T) {
 	}
 }
 
-// What is in the way and too large for the shelf stays by another name.
+// Content that is too large for quarantine stays by another name.
 func TestTooLarge(t *testing.T) {
 	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
@@ -146,14 +146,14 @@ func TestTooLarge(t *testing.T) {
 			if len(left) != 1 || !strings.Contains(out, "kept in "+left[0]) {
 				t.Errorf("got %v, %s", left, out)
 			}
-			p.untouched()
+			p.assertUntouched()
 		})
 	}
 }
 
 // A directory that was moved away comes back with all that is in it, from wherever
-// it is; of one that is gone that is said.
-func TestMovedAway(t *testing.T) {
+// it is; one that is gone is reported.
+func TestMovedDirComesBack(t *testing.T) {
 	tests := []struct {
 		name, command string
 		gone          bool // without namespaces
@@ -170,10 +170,10 @@ func TestMovedAway(t *testing.T) {
 			t.Run(s.name+", "+test.name, func(t *testing.T) {
 				t.Parallel()
 				p := newFixture(t, s)
-				p.own("workspace/.git/objects/aa/bb", "object")
-				p.hand()
+				p.writeAsUser("workspace/.git/objects/aa/bb", "object")
+				p.chownWorkspace()
 				out, _ := p.run(test.command)
-				p.untouched()
+				p.assertUntouched()
 				if s.spaces {
 					return // it was mounted
 				}
@@ -186,7 +186,7 @@ func TestMovedAway(t *testing.T) {
 				if left, _ := filepath.Glob(p.at("workspace/.git?*")); len(left) > 0 {
 					t.Errorf("left: %v", left)
 				}
-				if got := p.kept(".git/other"); strings.Contains(test.command, "other") && (len(got) != 1 || got[0] != "other\n") {
+				if got := p.quarantined(".git/other"); strings.Contains(test.command, "other") && (len(got) != 1 || got[0] != "other\n") {
 					t.Errorf("what was in its place is lost: %q", got)
 				}
 			})

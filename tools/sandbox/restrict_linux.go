@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// restrictThread takes from the calling thread, and what it starts, all that the policy
-// does not allow.
+// restrictThread restricts the calling thread, and what it starts, to the policy.
 func (h *helper) restrictThread() error {
 	if h.unrestricted {
 		return nil
@@ -40,8 +39,8 @@ func (h *helper) restrictThread() error {
 	return nil
 }
 
-// protectedPIDs are the ids that no signal of the command may go to, where it can
-// see them: the helper, this thread of it, parley, and everybody.
+// protectedPIDs returns the ids that the command must not signal where it can see them: the
+// helper, this thread of it, parley, and all processes (-1).
 func (h *helper) protectedPIDs() []int {
 	if h.hasNamespaces {
 		return nil
@@ -53,18 +52,17 @@ func (h *helper) protectedPIDs() []int {
 	return ids
 }
 
-// keptCapabilities are the capabilities that root needs to work with files of others inside
-// the workspace. With CAP_SYS_PTRACE or CAP_PERFMON it could read the keys in
-// the environment of parley; with CAP_FSETID files would keep the setuid bit while it
-// writes to them.
+// keptCapabilities holds what root needs to work with files of others inside the workspace.
+// With CAP_SYS_PTRACE or CAP_PERFMON it could read the keys in parley's environment; with
+// CAP_FSETID files would keep the setuid bit when it writes to them.
 const keptCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER
 
-// dropCapabilities takes away all other capabilities of the calling thread, also from the
-// programs it will run.
+// dropCapabilities drops all other capabilities of the calling thread and of the programs it
+// will run.
 func dropCapabilities() error {
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
 		if keptCapabilities>>c&1 == 0 {
-			_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) // who may not has nothing to gain: see no_new_privs
+			_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) // an unprivileged caller has none to gain: see no_new_privs
 		}
 	}
 	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)

@@ -10,17 +10,17 @@
 // that happens, the helper ends every process and restores the protected paths.
 // Landlock and seccomp bind the command alone, so that the helper can.
 //
-// Protected paths that are there are mounted read-only; those that are not cannot
-// be, and go when the command has ended. Who made one meanwhile cannot be told, so
-// nothing is deleted: it is moved to the directory Undone, and that is said. For a
+// Existing protected paths are mounted read-only; absent ones cannot
+// be, and go when the command has ended. Whether the user made one meanwhile is unknown, so
+// nothing is deleted: it is moved to the quarantine directory, and that is reported. For a
 // program that lasts as long as a user works nothing is put back: git's directory
 // is read-only for it as a whole, and what it makes at the top of the workspace
 // (.envrc, .mcp.json, .parley, where they are absent) stays, and is said. Where
 // namespaces are forbidden it can make nothing at the top of the workspace. Only
-// what sets up a repository that has appeared is set aside at its end, or by a
+// what configures a repository that has appeared is set aside at its end, or by a
 // [Watch] before that.
 //
-// All is put back by renaming, before anything is copied to Undone: a command that
+// All is put back by renaming, before anything is copied to quarantine: a command that
 // leaves much cannot make the helper late. What is too much to copy stays by its
 // other name.
 //
@@ -35,7 +35,7 @@
 // repositories and the text of these files as they were. Repositories
 // are looked for 64 levels deep, before a command in the first 2,000 directories, and
 // after it first in those, then in what is new, for a second; if that is not enough,
-// it is said where nobody looked. Of directories beyond these 2,000 only the time of
+// the directories left out are reported. Of directories beyond these 2,000 only the time of
 // their last change tells whether they are new. Further away a command can leave a
 // hook that runs once a user uses git in there. The same is true of every program in the
 // workspace. In a workspace that is
@@ -51,7 +51,7 @@
 // are forbidden, as in most containers, also: mode, owner, times, extended attributes
 // and flags of files of the same user can be changed anywhere, the command lines of other processes
 // can be read, a protected path is changed until the command has ended and then
-// put back, whoever changed it, and before Linux 6.12 other processes of the same
+// put back, also if the user changed it, and before Linux 6.12 other processes of the same
 // user can be sent signals.
 package sandbox
 
@@ -61,43 +61,43 @@ import (
 	"strings"
 )
 
-// A Policy is what a command may do. Paths are absolute unless said; what does
-// not exist is skipped. The zero value but for Workspace is the strict one.
+// Policy restricts a command. Paths are absolute unless said; absent ones are skipped. With
+// only Workspace set it is the strictest.
 type Policy struct {
-	Workspace string   // read and written; must neither be nor hold the home directory
-	TempDir      string   // private temp directory, and the command's /tmp; "": made, and removed by cleanup
-	ReadPaths      []string // further files and directories to read; see [Readable]
-	WritePaths     []string // further files and directories to read and write
-	Protected []string // files and directories that keep their content, relative to Workspace; absent ones stay absent
-	Network   bool     // may open IP sockets, to anywhere; Unix sockets stay closed
-	Env       []string // the whole environment; nothing of the caller's own is added but TMPDIR
-	LongRunning   bool     // runs beside a user's own work, as a server does: nothing is put back but what sets up new repositories, more is read-only
-	QuarantineDir    string   // directory that keeps what was in the place of a protected path; "": one of the workspace's own in the cache directory
+	Workspace     string   // readable and writable; must neither be nor hold the home directory
+	TempDir       string   // private temp directory, and the command's /tmp; "": created, and removed by cleanup
+	ReadPaths     []string // further files and directories to read; see [ReadablePaths]
+	WritePaths    []string // further files and directories to read and write
+	Protected     []string // files and directories that keep their content, relative to Workspace; absent ones stay absent
+	Network       bool     // may open IP sockets, to anywhere; Unix sockets stay closed
+	Env           []string // the whole environment; nothing of the caller's own is added but TMPDIR
+	LongRunning   bool     // runs beside a user's own work, as a server does: only what configures new repositories is put back, and more is read-only
+	QuarantineDir string   // keeps what was in the place of a protected path; "": the workspace's own in the cache directory
 
-	readOnlyFiles    []string // files in Write that are read-only, if there are namespaces
-	outsideGitDirs      []string // git directories in Write
-	searchedDirs   []string // directories that repositories were looked for in
-	layoutParts    []string // files that make a git directory with others, which were not there
-	searchComplete bool     // these are all there are
-	searchedAt    int      // when that was, in nanoseconds since 1970
+	readOnlyFiles  []string // files in WritePaths that are read-only; needs namespaces
+	outsideGitDirs []string // git directories in WritePaths, outside of the workspace
+	searchedDirs   []string // directories that were searched for repositories
+	layoutParts    []string // existing files that are part of gitDirLayout in directories that are no git directories
+	searchComplete bool     // searchedDirs holds all directories
+	searchedAt     int      // file time of the search, in nanoseconds since 1970
 }
 
-// Protected is what configures or runs programs for parley, git and the shell
-// from inside a workspace. With .git/config in a policy, the same is protected of
-// all repositories of the workspace, and their hooks wherever they are in it.
+// Protected returns the paths that configure or run programs for parley, git and the shell,
+// relative to the workspace. A policy with .git/config also protects the configuration of
+// all repositories in the workspace, and their hooks wherever they are in it.
 func Protected() []string {
 	return append([]string{".parley", ".mcp.json", ".envrc"}, gitConfigPaths(".git")...)
 }
 
-// A Backend is what the system offers to hold commands with.
+// Backend describes how the system can confine commands.
 type Backend struct {
 	Name    string   // "landlock+seccomp+pidns", "landlock+seccomp", "seatbelt"; "" if there is none
-	ABI     int      // of Landlock; 0 if there is none
-	Details []string // what else a user may want to know, one fact each
-	Reason     string   // what is missing, where Name is ""
+	ABI     int      // of Landlock; 0 without Landlock
+	Details []string // further facts for the user, one each
+	Reason  string   // why nothing is available, where Name is ""
 }
 
-// Available reports whether commands can be held at all.
+// Available reports whether commands can be confined at all.
 func (b Backend) Available() bool { return b.Name != "" }
 
 // isWithin reports whether path is dir or below it; both are clean.
@@ -105,7 +105,7 @@ func isWithin(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+string(filepath.Separator))
 }
 
-// makeTempDir makes a private temp directory, unless the policy names one.
+// makeTempDir creates a private temp directory, unless the policy names one.
 func makeTempDir(p *Policy) (remove func(), err error) {
 	if p.TempDir != "" {
 		return func() {}, nil

@@ -17,14 +17,14 @@ import (
 	"parley/tools/sandbox"
 )
 
-// A setup is who calls Command, and whether namespaces are there.
+// setup chooses the caller of Command, and whether namespaces are available.
 type setup struct {
 	name   string
 	uid    int
 	spaces bool
 }
 
-// setups are all that can be had here.
+// setups returns all that are available here.
 func setups() []setup {
 	uids := []int{os.Getuid()}
 	if os.Getuid() == 0 {
@@ -43,7 +43,7 @@ func setups() []setup {
 	return out
 }
 
-// A fixture is a workspace with what is around it.
+// fixture holds a workspace and its surroundings.
 type fixture struct {
 	t    *testing.T
 	base string
@@ -52,7 +52,7 @@ type fixture struct {
 	env    []string // of the caller
 }
 
-// newFixture is not in /tmp, so that the command's /tmp can be its own.
+// newFixture uses no directory in /tmp, so that the command's /tmp can be its own.
 func newFixture(t *testing.T, s setup) *fixture {
 	t.Helper()
 	if b := sandbox.Probe(); !b.Available() {
@@ -80,7 +80,7 @@ func newFixture(t *testing.T, s setup) *fixture {
 	if err := os.Chmod(base, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p.program()
+	p.installProgram()
 	env := []string{"HOME=" + p.at("home"), "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0"}
 	p.policy = sandbox.Policy{
 		Workspace: p.at("workspace"), Protected: sandbox.Protected(), Env: env,
@@ -106,8 +106,8 @@ func (p *fixture) write(name, content string) {
 	}
 }
 
-// program puts the test program where everybody can execute it.
-func (p *fixture) program() {
+// installProgram puts the test program where every user can execute it.
+func (p *fixture) installProgram() {
 	p.t.Helper()
 	exe, err := os.Executable()
 	if err == nil {
@@ -126,7 +126,7 @@ func (p *fixture) program() {
 	}
 }
 
-// read is a file's content; "" if there is none, and what it is if no file.
+// read returns a file's content; "" if it is absent, its mode if it is no file.
 func (p *fixture) read(name string) string {
 	if info, err := os.Stat(p.at(name)); err == nil && !info.Mode().IsRegular() {
 		return info.Mode().String()
@@ -135,7 +135,7 @@ func (p *fixture) read(name string) string {
 	return string(b)
 }
 
-// caller is somebody who runs argv in the sandbox.
+// caller returns a process that runs argv in the sandbox.
 func (p *fixture) caller(argv ...string) *exec.Cmd {
 	p.t.Helper()
 	text, err := json.Marshal(p.policy)
@@ -167,7 +167,7 @@ func (p *fixture) run(command string) (output string, status int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// No escape works, whoever calls; without namespaces those that the package says.
+// No escape works, for any caller; without namespaces only those of the package comment.
 func TestEscapes(t *testing.T) {
 	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
@@ -227,13 +227,13 @@ func TestEscapes(t *testing.T) {
 			if n := heard.stop(); n > 0 {
 				t.Errorf("%d connections came in", n)
 			}
-			p.untouched()
+			p.assertUntouched()
 		})
 	}
 }
 
-// untouched fails if a protected path is not what newFixture made.
-func (p *fixture) untouched() {
+// assertUntouched fails if a protected path is not what newFixture made.
+func (p *fixture) assertUntouched() {
 	p.t.Helper()
 	for name, want := range map[string]string{
 		".git/config": "[core]\n", ".git/hooks/old": "#!/bin/sh\n", ".git/hooks/pre-commit": "",
@@ -248,7 +248,7 @@ func (p *fixture) untouched() {
 	}
 }
 
-// A listener hears what comes out of a sandbox.
+// listener counts what leaves a sandbox.
 type listener struct {
 	target
 	stop func() (connections int)
@@ -309,7 +309,7 @@ func (p *fixture) listen() listener {
 		}
 	}
 	l.stop = func() (total int) {
-		time.Sleep(20 * time.Millisecond) // what was sent has arrived
+		time.Sleep(20 * time.Millisecond) // sent data has arrived
 		for _, c := range closers {
 			c.Close()
 		}
@@ -321,8 +321,8 @@ func (p *fixture) listen() listener {
 	return l
 }
 
-// Nobody reads what not everybody may in /etc.
-func TestEtc(t *testing.T) {
+// No user reads entries of /etc that are not for everyone.
+func TestEtcOfTheSystem(t *testing.T) {
 	var secret []string
 	_ = filepath.WalkDir("/etc", func(path string, e os.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {

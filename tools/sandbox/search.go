@@ -13,42 +13,41 @@ import (
 	"time"
 )
 
-// How far repositories are looked for: by levels, before a command no further than
+// Bounds of the search for repositories: by levels, before a command by what
 // takes a few milliseconds, and after it by the clock. A directory below the last level
-// is left out, and told if it is new.
+// is left out, and reported if it is new.
 const (
-	maxDepth   = maxLevels
-	maxSearchDirs = 2000
-	maxSearchNames   = 20_000
-	readBatch       = 512 // names of a directory that are read before it is the turn of others
+	maxSearchDirs  = 2000
+	maxSearchNames = 20_000
+	readBatch      = 512 // names of a directory that are read in one turn
 )
 
-// A search goes through the directories of a workspace: through those where one worked
-// before a command, then through those that are new, then through all others. So
-// nothing that a command makes keeps it from looking where it matters.
+// search walks the directories of a workspace: first those that were searched before a
+// command, then new ones, then all others, so that nothing a command creates delays the
+// search where it matters.
 type search struct {
 	*repositories
-	since   time.Time // what has changed before is not new; zero: nothing is
-	knewAll     bool      // those where one worked before were all there were: others are new
-	deadline   time.Time // when it gives up, unless zero
-	maxDirs int       // looked into at most, unless zero
-	maxNames   int       // read at most of directories with many, unless zero
-	knownDirs     map[string]bool
-	queues  [3][]visit // the first goes first
-	searchedDirs  []string   // directories it has looked into
+	since        time.Time // older directories are not new; zero: none is new
+	knewAll      bool      // the earlier search found all directories: others are new
+	deadline     time.Time // end of the search; zero: none
+	maxDirs      int       // bound of searched directories; 0: none
+	maxNames     int       // bound of names read of large directories; 0: none
+	knownDirs    map[string]bool
+	queues       [3][]visit // in order of priority
+	searchedDirs []string   // directories that were opened
 	namesRead    int        // names
-	leftOut    []visit
+	leftOut      []visit
 }
 
-// A visit is a directory that is to be looked into.
+// visit holds a directory that is to be searched.
 type visit struct {
-	dir  string
-	isNew  bool     // it has changed or been moved, or is in one that was
-	unread *os.File // of a directory with many names: those that were not read yet
+	dir    string
+	isNew  bool     // it, or a directory above it, was changed or moved
+	unread *os.File // large directory whose reading continues; nil before the first turn
 }
 
-// start looks at the directories that were there before, and puts the rest of the work
-// in order.
+// start protects repositories in the directories that were searched before, and queues
+// these.
 func (s *search) start(before []string) {
 	if len(before) == 0 {
 		before = []string{"."}
@@ -61,8 +60,8 @@ func (s *search) start(before []string) {
 	}
 }
 
-// run looks into directories as long as it may. It returns those that it did not come to,
-// or that it could not read.
+// run searches directories until a bound is reached. It returns those that it left out or
+// could not read.
 func (s *search) run() []visit {
 	for rank := 0; rank < len(s.queues); rank++ {
 		for len(s.queues[rank]) > 0 {
@@ -102,7 +101,7 @@ func (s *search) openDir(v visit) (*os.File, error) {
 	return f, err
 }
 
-// makeReadable lets the directory dir be read, and all on the way to it.
+// makeReadable makes dir, and all directories above it, readable.
 func makeReadable(root *os.Root, dir string) {
 	for _, name := range append(parentDirs(dir), dir) {
 		info, err := root.Lstat(name)
@@ -112,8 +111,8 @@ func makeReadable(root *os.Root, dir string) {
 	}
 }
 
-// searchDir reads names of a directory, and looks at the directories in it. It reports whether
-// there is more to do.
+// searchDir reads names of a directory, and protects repositories in its directories. It
+// reports whether there is more to do.
 func (s *search) searchDir(v visit) (more bool) {
 	dir := v.unread
 	if dir == nil {
@@ -136,7 +135,7 @@ func (s *search) searchDir(v visit) (more bool) {
 			continue
 		}
 		next := visit{dir: name, isNew: v.isNew || s.knewAll || s.isNew(e)}
-		if strings.Count(name, "/") >= maxDepth {
+		if strings.Count(name, "/") >= maxLevels {
 			s.leaveOut(next)
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A search that has to end before it is through says where it was not.
+// A search that ends early returns the directories it left out.
 func TestSearchLeavesOut(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"old/deep", "new/deep"} {
@@ -26,7 +26,7 @@ func TestSearchLeavesOut(t *testing.T) {
 	tests := []struct {
 		name     string
 		searched bool      // all was, before
-		since    time.Time // what is from then on is new
+		since    time.Time // newer directories are new
 		until    time.Time
 		want     []string
 	}{
@@ -43,8 +43,8 @@ func TestSearchLeavesOut(t *testing.T) {
 	}
 }
 
-// Directories that are new go before those that are far away, and what was there before
-// goes first.
+// New directories go before those that are far away, and known ones
+// go first.
 func TestSearchOrder(t *testing.T) {
 	dir := t.TempDir()
 	root, err := os.OpenRoot(dir)
@@ -73,8 +73,8 @@ func TestSearchOrder(t *testing.T) {
 	}
 }
 
-// A clock that is set back while a command runs hides no repository: what was there
-// is known. Where not all was looked at, what is new is told by the clock as it ran.
+// A clock that is set back while a command runs hides no repository: existing ones
+// are known. Where not all was searched, the steady clock decides what is new.
 func TestClockSetBack(t *testing.T) {
 	dir := t.TempDir()
 	w := NewWatch(dir)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// architectures are those whose system calls have the numbers and the argument
-// order that the filter relies on.
+// architectures lists those whose system calls have the numbers and the argument order that
+// the filter relies on.
 var architectures = map[string]uint32{
 	"amd64":   unix.AUDIT_ARCH_X86_64,
 	"arm64":   unix.AUDIT_ARCH_AARCH64,
@@ -17,10 +17,10 @@ var architectures = map[string]uint32{
 	"loong64": unix.AUDIT_ARCH_LOONGARCH64,
 }
 
-// x32 is set in the numbers of amd64's second table of system calls.
+// x32 marks the numbers of amd64's second table of system calls.
 const x32 = 0x40000000
 
-// deniedCalls are the system calls that nothing in a workspace needs, and that reach
+// deniedCalls lists the system calls that nothing in a workspace needs, and that reach
 // around Landlock or deep into the kernel. Landlock denies some of them as well.
 var deniedCalls = []uintptr{
 	// Rings carry out socket, connect and openat past this filter.
@@ -38,29 +38,29 @@ var deniedCalls = []uintptr{
 	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
 }
 
-// namespaceFlags are the flags of clone and unshare that make namespaces. A new user
+// namespaceFlags holds the flags of clone and unshare that create namespaces. A new user
 // namespace would give back all capabilities.
 const namespaceFlags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
-// A argumentRule restricts one system call by the lower half of one argument, after
-// masking it.
+// argumentRule restricts one system call by the lower half of one argument, after masking
+// it.
 type argumentRule struct {
-	call   uintptr
-	arg    uint32
-	mask   uint32
-	allowed   []uint32 // values that pass; nil: all but never
+	call    uintptr
+	arg     uint32
+	mask    uint32
+	allowed []uint32 // values that pass; nil: all but denied
 	denied  []uint32
-	errno unix.Errno
-	notify   bool // in place of the answer the helper is told, where it listens
+	errno   unix.Errno
+	notify  bool // notify the helper in place of errno, where it listens
 }
 
-// argumentRules are the system calls that depend on their arguments. Untouchable are
-// the ids that must not be sent signals.
+// argumentRules returns the rules for system calls that depend on their arguments.
+// Untouchable holds the ids that must not be signaled.
 func argumentRules(online bool, untouchable []int) []argumentRule {
 	const whole = 0xFFFFFFFF
 	var families []uint32
-	if online { // never Unix sockets: behind them is whoever serves, such as Docker as root
+	if online { // never Unix sockets: their servers, such as Docker, may run as root
 		families = []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
 	}
 	all := []argumentRule{
@@ -71,11 +71,11 @@ func argumentRules(online bool, untouchable []int) []argumentRule {
 		{call: unix.SYS_SOCKETPAIR, arg: 1, mask: 0xF, allowed: []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}, errno: unix.EPERM},
 		{call: unix.SYS_UNSHARE, mask: namespaceFlags, allowed: []uint32{0}, errno: unix.EPERM},
 		{call: unix.SYS_CLONE, mask: namespaceFlags, allowed: []uint32{0}, errno: unix.EPERM},
-		// Its flags are behind a pointer. Who hears that there is no such call takes clone.
+		// Its flags are behind a pointer. On ENOSYS programs use clone.
 		{call: unix.SYS_CLONE3, mask: whole, allowed: []uint32{}, errno: unix.ENOSYS},
-		// The limits of others: with them parley, or the helper, could not write what it has to put back.
+		// The limits of others: lower ones could keep parley or the helper from restoring files.
 		{call: unix.SYS_PRLIMIT64, mask: whole, allowed: []uint32{0}, errno: unix.EPERM},
-		// Its mode is behind a pointer. Who hears that there is no such call takes openat.
+		// Its mode is behind a pointer. On ENOSYS programs use openat.
 		{call: unix.SYS_OPENAT2, mask: whole, allowed: []uint32{}, errno: unix.ENOSYS},
 		// Typing into the terminal that parley runs in.
 		{call: unix.SYS_IOCTL, arg: 1, mask: whole, denied: []uint32{unix.TIOCSTI, unix.TIOCLINUX}, errno: unix.EPERM},
@@ -115,9 +115,9 @@ const (
 	offsetArgs = 16
 )
 
-// buildFilter is the program that the kernel runs before each system call. A call by
-// another convention (32 bits, x32) has other numbers and is denied. Listening says
-// that somebody is told of the calls that are to be.
+// buildFilter returns the program that the kernel runs before each system call. A call by
+// another convention (32 bits, x32) has other numbers and is denied. With listening, rules
+// with notify notify the helper.
 func buildFilter(arch uint32, rules []argumentRule, listening bool) []unix.SockFilter {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
@@ -168,9 +168,9 @@ func buildFilter(arch uint32, rules []argumentRule, listening bool) []unix.SockF
 	return append(prog, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
 }
 
-// installFilter puts the calling thread, and what it starts, behind the filter of rules.
-// What is to be told comes from listener. Where somebody else listens already there
-// can be no other, and it is -1.
+// installFilter applies the filter of rules to the calling thread and what it starts, and
+// returns the listener of its notifications. Where another listener exists already, it is
+// -1.
 func installFilter(rules []argumentRule) (listener int, err error) {
 	for _, listening := range []bool{true, false} {
 		prog, flags := buildFilter(architectures[runtime.GOARCH], rules, listening), uintptr(0)
@@ -192,7 +192,7 @@ func installFilter(rules []argumentRule) (listener int, err error) {
 	return -1, nil
 }
 
-// checkSeccomp reports whether the kernel has what confine needs.
+// checkSeccomp reports why installFilter cannot work, or nil.
 func checkSeccomp() error {
 	if _, ok := architectures[runtime.GOARCH]; !ok {
 		return fmt.Errorf("the system calls of %s are not known to the seccomp filter", runtime.GOARCH)

@@ -15,17 +15,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A file with the setuid or setgid bit runs as its owner, whoever starts it, and so
-// what a command leaves could be started by others as its user. To look at the modes
+// A file with the setuid or setgid bit runs as its owner for every user, and so
+// others could start what a command leaves as its user. To read the modes
 // of all files after each command would take too long: seccomp tells when a command
-// is about to set such a bit. What has one then is remembered; what has one besides
-// when the command has ended was made by it, and loses the bit.
+// is about to set such a bit. Files that have one then are recorded; others that have
+// one after the command got it from the command, and lose it.
 
-// setuidBits are the bits.
 const setuidBits = unix.S_ISUID | unix.S_ISGID
 
-// chmodCalls are the system calls that set modes, and in which argument. openat2
-// has it behind a pointer; see rulesFor.
+// chmodCalls lists the system calls that set modes, and the argument with the mode. openat2
+// has it behind a pointer; see argumentRules.
 var chmodCalls = append([]chmodCall{
 	{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2}, {unix.SYS_OPENAT, 3}, {unix.SYS_MKNODAT, 2},
 }, legacyChmodCalls...)
@@ -35,19 +34,19 @@ type chmodCall struct {
 	arg  uint32
 }
 
-// setuidWatch keeps watch over the special bits of files. The zero value has nothing to do.
+// setuidWatch finds files that a command gave such a bit. The zero value has nothing to do.
 type setuidWatch struct {
-	mu     sync.Mutex
-	dirs     []string        // directories that the command can write
-	attempted  bool            // the command has set such a bit, or tried to
-	before map[fileID]bool // files that had one before
-	unsearchedDirs []string        // directories that could not be looked at
+	mu             sync.Mutex
+	dirs           []string        // directories that the command can write to
+	attempted      bool            // the command has tried to set such a bit
+	before         map[fileID]bool // files that had one before
+	unsearchedDirs []string        // directories that could not be searched
 }
 
-// A fileID tells files apart, by whatever names they have.
+// fileID identifies a file, whatever its names.
 type fileID struct{ device, inode uint64 }
 
-// A notification of seccomp, and the answer to it; see seccomp_unotify(2).
+// Notification of seccomp, and the response to it; see seccomp_unotify(2).
 type notification struct {
 	id uint64
 	_  [72]byte // process, flags and the system call
@@ -60,9 +59,9 @@ type response struct {
 	flags uint32
 }
 
-// serve answers the notifications of listener until nobody is left who could send
-// one: all may go on, once it is known what was there before. It waits as for a
-// network, and so holds up nothing else in the helper.
+// serve answers the notifications of listener until no process can send one: all calls
+// continue, once the earlier files are recorded. It waits in the network poller, and so
+// blocks nothing else in the helper.
 func (m *setuidWatch) serve(listener int) {
 	f := os.NewFile(uintptr(listener), "listener")
 	defer f.Close()
@@ -85,18 +84,17 @@ func (m *setuidWatch) serve(listener int) {
 	}
 }
 
-// answer answers one notification.
 func (m *setuidWatch) answer(listener uintptr) {
 	var n notification
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, listener, unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n))); errno != 0 {
-		return // who asked has been killed meanwhile
+		return // the caller was killed meanwhile
 	}
 	m.recordBefore()
 	r := response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, listener, unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r)))
 }
 
-// recordBefore looks, the first time, for what has such a bit.
+// recordBefore records, the first time, the files that have such a bit.
 func (m *setuidWatch) recordBefore() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,7 +105,7 @@ func (m *setuidWatch) recordBefore() {
 	m.findFiles(func(_ *os.Root, _ string, id fileID, _ fs.FileMode) { m.before[id] = true })
 }
 
-// clearBits takes the bits off files that the command has given them to, and says so.
+// clearBits clears the bits that the command set, and returns notices about it.
 func (m *setuidWatch) clearBits() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -156,8 +154,8 @@ func (m *setuidWatch) findFiles(found func(root *os.Root, name string, id fileID
 	}
 }
 
-// directory looks at the files of one directory, and queues the directories. It reports
-// whether it could.
+// searchDir reads one directory and queues the directories in it. It reports whether it
+// could.
 func (m *setuidWatch) searchDir(root *os.Root, dir string, queue *[]string, found func(*os.Root, string, fileID, fs.FileMode)) bool {
 	f, err := root.Open(dir)
 	if os.IsPermission(err) {

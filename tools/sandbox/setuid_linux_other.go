@@ -2,5 +2,5 @@
 
 package sandbox
 
-// legacyModes are the calls that set modes and that only old architectures have.
-var legacyModes []setsMode
+// legacyChmodCalls lists the calls that set modes and that only old architectures have.
+var legacyChmodCalls []chmodCall

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What a command makes setuid or setgid loses the bit, however it was made and
-// wherever it is hidden, and that is told; what had one before keeps it.
+// Files that a command makes setuid or setgid lose the bit, however it was set and
+// wherever they are hidden, and that is reported; files that had one keep it.
 func TestSetuid(t *testing.T) {
 	ways := map[string]string{
 		"chmod":     "echo x > f; chmod u+s f",
@@ -24,12 +24,12 @@ func TestSetuid(t *testing.T) {
 			t.Parallel()
 			p := newFixture(t, s)
 			script := ""
-			p.own("workspace/mine", "mine")
+			p.writeAsUser("workspace/mine", "mine")
 			for name, way := range ways {
-				p.own("workspace/"+name+"/x", "")
+				p.writeAsUser("workspace/"+name+"/x", "")
 				script += "(cd '" + name + "'; " + way + ")\n"
 			}
-			p.hand()
+			p.chownWorkspace()
 			if err := os.Chmod(p.at("workspace/mine"), 0o755|os.ModeSetuid); err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +62,7 @@ func TestSetuid(t *testing.T) {
 }
 
 // Programs work that set no such bit, and that make directories and copies with modes.
-func TestModesOfEveryDay(t *testing.T) {
+func TestEverydayModes(t *testing.T) {
 	if _, err := exec.LookPath("tar"); err != nil {
 		t.Skip(err)
 	}

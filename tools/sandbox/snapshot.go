@@ -12,56 +12,56 @@ import (
 	"time"
 )
 
-// How much of the protected paths is remembered. Git's hooks and config are a
-// few kilobytes; what goes beyond can be told for changed and not restored.
+// Bounds of a snapshot. Git's hooks and config are a
+// few kilobytes; larger content can be recognized as changed and not restored.
 const (
-	maxSnapshotBytes    = 8 << 20
+	maxSnapshotBytes   = 8 << 20
 	maxSnapshotEntries = 4096
 )
 
-// A snapshot is what the protected paths of a workspace hold before a command.
-// All access is through root: a link that the command leaves leads nowhere.
+// snapshot holds the state of a workspace's protected paths before a command. All access is
+// through root: a link that the command leaves leads nowhere.
 type snapshot struct {
-	root      *os.Root
-	paths     []string                        // protected, relative, with slashes
-	newGitDirs       map[string]bool                 // git directories that have appeared
-	states    map[string]map[string]fileState // of git directories that were there, by their names and the files'
-	outside       []*snapshot                     // of the repository elsewhere that the workspace is a worktree of
-	isOutside bool                            // it is one of these: all is told, and nothing undone
-	searchedDirs    []string                        // directories that were there, and looked into
-	layoutParts     []string                        // files that make a git directory with others, which were not there
-	searchComplete  bool                            // they are all there were
-	since     time.Time                       // when it was taken, by the clock of files
-	began     time.Time                       // when it was taken, by the clock that is never set
-	findDeadline     time.Time                       // when no more is looked for what was moved away
-	before    map[string]node                 // of these, and of the directories that they are in
-	mountedReadOnly   bool                            // what was there at the start is read-only, for the command
-	quarantine     quarantine                           // where goes what is in the way
-	openDirs      []*os.File
-	bytes     int
-	entries   int
-	namesChecked   int // names that were, whether they run anything
+	root            *os.Root
+	paths           []string                        // protected, relative, with slashes
+	newGitDirs      map[string]bool                 // git directories that were created since
+	states          map[string]map[string]fileState // state files by git directory and file
+	outside         []*snapshot                     // of the repository elsewhere that the workspace is a worktree of
+	isOutside       bool                            // it is one of these: changes are reported, and none is undone
+	searchedDirs    []string                        // directories that were searched before the command
+	layoutParts     []string                        // see Policy.layoutParts
+	searchComplete  bool                            // searchedDirs holds all directories of then
+	since           time.Time                       // file time of the snapshot
+	began           time.Time                       // monotonic time of the snapshot
+	findDeadline    time.Time                       // end of the search for moved directories
+	before          map[string]node                 // state of the paths and their parents
+	mountedReadOnly bool                            // existing paths are read-only for the command
+	quarantine      quarantine                      // receives what was put in the place of a path
+	openDirs        []*os.File
+	bytes           int
+	entries         int
+	namesChecked    int // names examined by allEntries
 }
 
-// A node is a file, a directory or nothing.
+// node describes a file, a directory or nothing.
 type node struct {
 	mode     fs.FileMode
-	info     fs.FileInfo // to be found again by; nil if absent
+	info     fs.FileInfo // identifies it after a move; nil if absent
 	absent   bool
 	data     []byte // content of a file, target of a link
 	size     int64
-	children map[string]node // of a directory; nil for one on the way to a protected path
-	tooLarge  bool            // too large to be remembered
+	children map[string]node // of a directory; nil for the parent of a protected path
+	tooLarge bool            // content is not held
 }
 
-// newSnapshot is one of root in which nothing is remembered yet.
+// newSnapshot returns an empty snapshot of root.
 func (p Policy) newSnapshot(root *os.Root) *snapshot {
 	s := &snapshot{
 		root: root, before: map[string]node{}, newGitDirs: map[string]bool{}, since: fileTimeNow(), began: time.Now(),
 		searchedDirs: p.searchedDirs, layoutParts: p.layoutParts, searchComplete: p.searchComplete,
 	}
 	if p.searchedAt > 0 {
-		s.since = time.Unix(0, int64(p.searchedAt)) // of the search, before which nothing is new
+		s.since = time.Unix(0, int64(p.searchedAt)) // anything new is newer than the search
 	}
 	for _, name := range p.Protected {
 		s.paths = append(s.paths, path.Clean(name))
@@ -69,8 +69,8 @@ func (p Policy) newSnapshot(root *os.Root) *snapshot {
 	return s
 }
 
-// takeSnapshot remembers what is protected in root. Mounted says that what is there is read-only for
-// the command: then its content need not be remembered.
+// takeSnapshot records the protected paths of root. With mounted, existing paths are
+// read-only for the command, and their content need not be held.
 func (p Policy) takeSnapshot(root *os.Root, mounted bool) *snapshot {
 	s := p.newSnapshot(root)
 	s.mountedReadOnly = mounted
@@ -95,7 +95,7 @@ func (p Policy) takeSnapshot(root *os.Root, mounted bool) *snapshot {
 	return s
 }
 
-// saveStates keeps what git goes on with in the repositories that are there.
+// saveStates records the state files of existing repositories.
 func (s *snapshot) saveStates() {
 	for _, p := range s.paths {
 		if path.Base(p) == "config" {
@@ -104,11 +104,11 @@ func (s *snapshot) saveStates() {
 	}
 }
 
-// maxOpenDirs is how many directories are kept open.
+// maxOpenDirs bounds the directories that are kept open.
 const maxOpenDirs = 200
 
-// keepOpen keeps a directory open for as long as the snapshot is needed: the number of
-// one that was removed would be given to another, which then passed for it.
+// keepOpen keeps a directory open for the life of the snapshot: the inode number of a
+// removed one could be reused, and the new directory pass for it.
 func (s *snapshot) keepOpen(dir string) {
 	if len(s.openDirs) < maxOpenDirs && s.before[dir].mode.IsDir() {
 		if f, err := s.root.Open(dir); err == nil {
@@ -117,7 +117,7 @@ func (s *snapshot) keepOpen(dir string) {
 	}
 }
 
-// parentDirs are the directories that p is in, the topmost first.
+// parentDirs returns the directories above p, the topmost first.
 func parentDirs(p string) []string {
 	var dirs []string
 	for i, r := range p {
@@ -166,15 +166,14 @@ func (s *snapshot) readLink(name string) ([]byte, error) {
 	return []byte(link), err
 }
 
-// listNames returns the names in a directory, in order, no more than most of them if that
-// is positive.
+// listNames returns the names in a directory, sorted; at most so many if most is positive.
 func (s *snapshot) listNames(name string, most int) ([]string, error) {
 	all, err := readNames(s.root, name, most)
 	slices.Sort(all)
 	return all, err
 }
 
-// isUnchanged reports whether name is still what it was. It reads no more than that.
+// isUnchanged reports whether name is still what it was. It reads no more than it was.
 func (s *snapshot) isUnchanged(was node, name string) bool {
 	info, err := s.root.Lstat(name)
 	if err != nil {

@@ -6,23 +6,24 @@ import (
 	"time"
 )
 
-// A Watch keeps in mind which repositories a workspace has, while a program runs
-// that lasts. Its zero value is not of use.
+// Watch detects new repositories in a workspace while a long-running program runs. Create it
+// by [NewWatch].
 type Watch struct {
 	mu     sync.Mutex
-	policy     Policy // with what is there
+	policy Policy // with the baseline's repositories
 	states map[string]map[string]fileState
 	began  time.Time
 }
 
-// NewWatch is a watch that takes what is there as it is.
+// NewWatch returns a watch with the current repositories as its baseline.
 func NewWatch(workspace string) *Watch {
 	w := &Watch{policy: Policy{Workspace: workspace}}
 	w.acceptLocked()
 	return w
 }
 
-// Accept takes what is there as it is: somebody who may do so has made it.
+// Accept makes the current repositories the new baseline (the user or an unsandboxed command
+// created them).
 func (w *Watch) Accept() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -41,8 +42,8 @@ func (w *Watch) acceptLocked() {
 	}
 }
 
-// QuarantineNew sets aside what configures repositories that have appeared, unless it runs
-// nothing, and says so; "" if there is none.
+// QuarantineNew moves the configuration of new repositories to quarantine, unless it runs
+// nothing, and returns a notice about it; "" without any.
 func (w *Watch) QuarantineNew() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"parley/tools/sandbox"
 )
 
-// What has appeared since the last look, and runs programs, is set aside; what was
+// New configuration that runs programs is moved to quarantine; that which was
 // there or was accepted is not.
 func TestWatch(t *testing.T) {
 	p := newFixture(t, setup{"", os.Getuid(), false})

@@ -11,16 +11,15 @@ import (
 // may read that, and with namespaces write what a commit writes: objects, branches
 // and the worktree's own index. What configures git stays as it is.
 
-// worktreeConfigSetting is the setting with which git reads a worktree's own settings.
+// worktreeConfigSetting matches the setting with which git reads a worktree's own config.
 var worktreeConfigSetting = regexp.MustCompile(`(?im)\bworktreeconfig\b`)
 
-// submodulesDir are in a worktree's own git directory the git directories of its submodules,
-// with hooks and settings: they cannot be written, and new ones are told.
+// submodulesDir holds, in a worktree's own git directory, the git directories of its
+// submodules, with hooks and config: existing ones are read-only, and new ones are reported.
 const submodulesDir = "modules"
 
-// allowWorktree lets commands use the repository that the workspace is a worktree
-// of. That it is one, the repository itself must say: what is in the workspace
-// may be a stranger's.
+// allowWorktree lets commands use the repository that the workspace is a worktree of. The
+// repository itself must confirm that: files of the workspace may be a stranger's.
 func (p *Policy) allowWorktree(mounts bool) {
 	to, ok := strings.CutPrefix(readConfig(filepath.Join(p.Workspace, ".git")), "gitdir:")
 	own := strings.TrimSpace(to)
@@ -49,7 +48,7 @@ func (p *Policy) allowWorktree(mounts bool) {
 	}
 }
 
-// directory reports whether path is a directory and goes through no link.
+// isRealDir reports whether path is a directory and goes through no link.
 func isRealDir(path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || real != path {
