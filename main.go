@@ -16,6 +16,6 @@ import (
 func main() {
 	print.CheckAddressSpace()
 	sandbox.RunIfHelper() // what confines a command is this program too
-	tools.HideEnvironment()
+	tools.ScrubEnvironment()
 	os.Exit(cli.Main(os.Args[1:]))
 }

@@ -18,28 +18,28 @@ func TestAnswersAreRemembered(t *testing.T) {
 	tests := []struct {
 		name   string
 		folder string
-		answer tools.Answer
+		answer tools.Approval
 		asked  []string
 		notice string
 	}{
-		{"once", "/w", tools.Answer{}, []string{"echo one", "echo two", "echo one"}, ""},
-		{"this session", "/w", tools.Answer{Session: true}, []string{"echo one", "echo two"}, ""},
-		{"always", "/w", tools.Answer{Always: true}, []string{"echo one", "echo two"}, ""},
-		{"always what begins so", "/w", tools.Answer{Always: true, Prefix: 1}, []string{"echo one"}, ""},
-		{"always, in no workspace", "", tools.Answer{Always: true}, []string{"echo one", "echo two", "echo one"}, "not remembered: there is no workspace"},
-		{"more words than there are", "/w", tools.Answer{Always: true, Prefix: 9}, []string{"echo one", "echo two", "echo one"}, "not remembered: the command has no 9 words"},
-		{"with the network it is for one time", "/w", tools.Answer{Session: true, Always: true, Network: true}, []string{"echo one", "echo two", "echo one"}, ""},
+		{"once", "/w", tools.Approval{}, []string{"echo one", "echo two", "echo one"}, ""},
+		{"this session", "/w", tools.Approval{Session: true}, []string{"echo one", "echo two"}, ""},
+		{"always", "/w", tools.Approval{Always: true}, []string{"echo one", "echo two"}, ""},
+		{"always what begins so", "/w", tools.Approval{Always: true, PrefixWords: 1}, []string{"echo one"}, ""},
+		{"always, in no workspace", "", tools.Approval{Always: true}, []string{"echo one", "echo two", "echo one"}, "not remembered: there is no workspace"},
+		{"more words than there are", "/w", tools.Approval{Always: true, PrefixWords: 9}, []string{"echo one", "echo two", "echo one"}, "not remembered: the command has no 9 words"},
+		{"with the network it is for one time", "/w", tools.Approval{Session: true, Always: true, Network: true}, []string{"echo one", "echo two", "echo one"}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			set, _ := workspace(t)
 			fake := llmtest.New(llmtest.Call(call("1", "shell", first)), llmtest.Call(call("2", "shell", second)), llmtest.Call(call("3", "shell", third)), llmtest.Say("ok"))
 			policy := tools.NewPolicy(tools.ModeAsk)
-			policy.SetFolder(tt.folder)
+			policy.SetWorkspace(tt.folder)
 			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: policy})
 			var asked []string
 			notice := ""
-			for _, e := range play(t.Context(), s, func(a Ask) tools.Answer {
+			for _, e := range play(t.Context(), s, func(a Ask) tools.Approval {
 				asked = append(asked, a.Action.Command)
 				answer := tt.answer
 				answer.Verdict = tools.Allow
@@ -74,7 +74,7 @@ func TestDeniedByRule(t *testing.T) {
 		t.Fatal(err)
 	}
 	rule.Effect = "deny"
-	policy.Load(append(policy.Rules(), rule))
+	policy.AddRules(append(policy.Rules(), rule))
 	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: policy})
 	got := results(play(t.Context(), s, allow, say("hi")))
 	if want := `!1: This was not run: the rule "shell:rm *" denies it.`; len(got) != 1 || got[0] != want {

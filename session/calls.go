@@ -53,7 +53,7 @@ func (t *turn) runCalls(calls []llm.Part, reason llm.Reason) error {
 	t.results = t.opened(jobs)
 	for rest := jobs; len(rest) > 0 && t.ctx.Err() == nil; {
 		n := 0
-		for n < len(rest) && t.plan(rest[n], rest[n].call.Input) && rest[n].action.Access == tools.Reads {
+		for n < len(rest) && t.plan(rest[n], rest[n].call.Input) && rest[n].action.Access == tools.AccessRead {
 			n++
 		}
 		n = max(n, 1)
@@ -177,7 +177,7 @@ func (t *turn) decide(j *job) bool {
 		case tools.Deny:
 			t.emit(Decided{ID: j.call.ID, Verdict: tools.Deny, By: "policy"})
 			j.denied = true
-			t.finish(j, tools.Outcome{Text: "This was not run: " + t.policy.Why(j.action), Failed: true})
+			t.finish(j, tools.Outcome{Text: "This was not run: " + t.policy.DenialReason(j.action), Failed: true})
 			return false
 		}
 		answer, ok := t.ask(j)
@@ -206,22 +206,22 @@ func (t *turn) decide(j *job) bool {
 
 // accept remembers an answer that is for more than one time. With the network it
 // is for this time only: no rule says that a command may reach it.
-func (t *turn) accept(j *job, answer tools.Answer) {
+func (t *turn) accept(j *job, answer tools.Approval) {
 	switch {
 	case answer.Network:
 		j.action = j.action.WithNetwork()
-	case j.action.EachTime:
+	case j.action.AskEachTime:
 	case answer.Always:
-		if _, err := t.policy.Always(j.action, answer.Prefix); err != nil {
+		if _, err := t.policy.AllowAlways(j.action, answer.PrefixWords); err != nil {
 			t.emit(llm.Notice{Text: "not remembered: " + err.Error()})
 		}
 	case answer.Session:
-		t.policy.Remember(j.action)
+		t.policy.AllowForSession(j.action)
 	}
 }
 
 // deny tells the model who did not allow a call, and why.
-func (t *turn) deny(j *job, answer tools.Answer) {
+func (t *turn) deny(j *job, answer tools.Approval) {
 	by, text := "person", deniedCall
 	switch {
 	case answer.Reason != "":
@@ -234,15 +234,15 @@ func (t *turn) deny(j *job, answer tools.Answer) {
 	t.finish(j, tools.Outcome{Text: text, Failed: true})
 }
 
-func (t *turn) ask(j *job) (tools.Answer, bool) {
+func (t *turn) ask(j *job) (tools.Approval, bool) {
 	t.write(t.results.node()) // a person may take long, and nothing of it ran until then
-	reply := make(chan tools.Answer, 1)
+	reply := make(chan tools.Approval, 1)
 	t.emit(Ask{Call: j.call, Action: j.action, reply: reply})
 	select {
 	case answer := <-reply:
 		return answer, t.ctx.Err() == nil
 	case <-t.ctx.Done():
-		return tools.Answer{}, false
+		return tools.Approval{}, false
 	}
 }
 
@@ -288,7 +288,7 @@ func (t *turn) execute(jobs []*job) {
 func (t *turn) recordStart(jobs []*job) {
 	changes := false
 	for _, j := range jobs {
-		j.began = j.action.Access != tools.Reads
+		j.began = j.action.Access != tools.AccessRead
 		changes = changes || j.began
 	}
 	if changes {
@@ -339,7 +339,7 @@ func (t *turn) finish(j *job, out tools.Outcome) {
 	j.result = &Result{
 		Part: llm.Part{Kind: llm.Result, ID: j.call.ID, Name: j.call.Name, Text: j.note + out.Text, Failed: out.Failed},
 		Diff: out.Diff,
-		Took: out.Took,
+		Took: out.Duration,
 
 		Stopped: j.stopped,
 	}

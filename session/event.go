@@ -60,7 +60,7 @@ type Call struct{ Part llm.Part }
 type Ask struct {
 	Call   llm.Part
 	Action *tools.Action
-	reply  chan tools.Answer
+	reply  chan tools.Approval
 }
 
 // Decided says how a call that had to be decided came out.
@@ -142,7 +142,7 @@ type Done struct {
 }
 
 // Reply answers the question. Only the first reply counts.
-func (a Ask) Reply(answer tools.Answer) {
+func (a Ask) Reply(answer tools.Approval) {
 	select {
 	case a.reply <- answer:
 	default:

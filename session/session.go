@@ -100,7 +100,7 @@ func New(o Options) *Session {
 	case o.Policy == nil:
 		o.Policy = tools.NewPolicy(tools.ModeAsk)
 	case o.Tools != nil:
-		o.Tools.Obey(o.Policy)
+		o.Tools.SetPolicy(o.Policy)
 	}
 	if o.MaxSteps <= 0 {
 		o.MaxSteps = DefaultSteps

@@ -46,7 +46,7 @@ func call(id, name, input string) llm.Part { return llm.Part{ID: id, Name: name,
 func say(text string) llm.Part { return llm.Part{Kind: llm.Text, Text: text} }
 
 // play runs a turn and returns its events, answering questions with answer.
-func play(ctx context.Context, s *Session, answer func(Ask) tools.Answer, parts ...llm.Part) []Event {
+func play(ctx context.Context, s *Session, answer func(Ask) tools.Approval, parts ...llm.Part) []Event {
 	var events []Event
 	for e := range s.Turn(ctx, parts...) {
 		events = append(events, e)
@@ -57,8 +57,8 @@ func play(ctx context.Context, s *Session, answer func(Ask) tools.Answer, parts 
 	return events
 }
 
-func allow(Ask) tools.Answer { return tools.Answer{Verdict: tools.Allow} }
-func deny(Ask) tools.Answer  { return tools.Answer{Verdict: tools.Deny, Note: "not today"} }
+func allow(Ask) tools.Approval { return tools.Approval{Verdict: tools.Allow} }
+func deny(Ask) tools.Approval  { return tools.Approval{Verdict: tools.Deny, Note: "not today"} }
 
 func doneOf(t *testing.T, events []Event) Done {
 	t.Helper()
@@ -102,7 +102,7 @@ func TestTurn(t *testing.T) {
 	tests := []struct {
 		name   string
 		turns  []llmtest.Turn
-		answer func(Ask) tools.Answer
+		answer func(Ask) tools.Approval
 		mode   tools.Mode
 		steps  int
 		want   []string // results
@@ -240,12 +240,12 @@ func TestEditedArgumentsAreShownAgain(t *testing.T) {
 	fake := llmtest.New(llmtest.Call(call("1", "shell", `{"command":"touch wrong"}`)), llmtest.Say("ok"))
 	s := New(Options{Model: endpoint("fake/a", fake), Tools: set})
 	var shown []string
-	play(t.Context(), s, func(a Ask) tools.Answer {
+	play(t.Context(), s, func(a Ask) tools.Approval {
 		shown = append(shown, a.Action.Command)
 		if len(shown) == 1 {
-			return tools.Answer{Verdict: tools.Allow, Input: `{"command":"touch right"}`}
+			return tools.Approval{Verdict: tools.Allow, Input: `{"command":"touch right"}`}
 		}
-		return tools.Answer{Verdict: tools.Allow}
+		return tools.Approval{Verdict: tools.Allow}
 	}, say("hi"))
 	if want := []string{"touch wrong", "touch right"}; !slices.Equal(shown, want) {
 		t.Errorf("shown %q, want %q", shown, want)
@@ -483,7 +483,7 @@ func TestAlwaysValid(t *testing.T) {
 					cancel()
 				}
 				if ask, ok := e.(Ask); ok {
-					ask.Reply(tools.Answer{Verdict: tools.Deny})
+					ask.Reply(tools.Approval{Verdict: tools.Deny})
 				}
 			}
 			cancel()

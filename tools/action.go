@@ -26,16 +26,16 @@ type Action struct {
 	Sandboxed bool // the command runs in the sandbox: it can change the workspace only, see [Set.Sandbox]
 	Network   bool // the sandbox lets it reach the network, see [Action.WithNetwork]
 
-	Caution  string // why a user is asked whatever was allowed, in words for them; "" if nothing is special
-	EachTime bool   // a user is asked each time: no answer holds for later
+	Caution     string // why a user is asked whatever was allowed, in words for them; "" if nothing is special
+	AskEachTime bool   // a user is asked each time: no answer holds for later
 
-	class   places.Class // of Path in the table of places; "" if it is not in it
-	nowhere bool         // Path is in a directory that is no workspace
-	beside  bool         // the command can read credentials that are in the workspace
-	guarded bool         // Path is run by git, or sets it up, though its name does not say so
+	placeClass      places.Class // of Path in the table of places; "" if it is not in it
+	noWorkspace     bool         // Path is in a directory that is no workspace
+	nearCredentials bool         // the command can read credentials that are in the workspace
+	runByGit        bool         // Path is run by git, or sets it up, though its name does not say so
 
-	run    func(ctx context.Context, progress func(text string)) Outcome
-	online func(ctx context.Context, progress func(text string)) Outcome // run, with the network; nil if not sandboxed
+	run       func(ctx context.Context, progress func(text string)) Outcome
+	runOnline func(ctx context.Context, progress func(text string)) Outcome // run, with the network; nil if not sandboxed
 }
 
 // Access is what an action needs, from the harmless to the dangerous.
@@ -43,19 +43,19 @@ type Access string
 
 // The kinds of access.
 const (
-	Reads   Access = "reads"   // inside the workspace
-	Writes  Access = "writes"  // inside the workspace
-	Runs    Access = "runs"    // a program, which can do anything
-	Fetches Access = "fetches" // from Host, which learns the whole URL
+	AccessRead  Access = "reads"   // inside the workspace
+	AccessWrite Access = "writes"  // inside the workspace
+	AccessRun   Access = "runs"    // a program, which can do anything
+	AccessFetch Access = "fetches" // from Host, which learns the whole URL
 )
 
 // An Outcome is what a tool answers.
 type Outcome struct {
-	Text   string     // for the model: capped, and says so where it was cut
-	Failed bool       // Text says what went wrong
-	Diff   string     // unified diff of what was changed, for the screen
-	Media  []llm.Part // images for the model, each of Kind llm.Media with its MIME and Data; Text tells of them too
-	Took   time.Duration
+	Text     string     // for the model: capped, and says so where it was cut
+	Failed   bool       // Text says what went wrong
+	Diff     string     // unified diff of what was changed, for the screen
+	Media    []llm.Part // images for the model, each of Kind llm.Media with its MIME and Data; Text tells of them too
+	Duration time.Duration
 }
 
 // Run carries the action out. Progress receives live output in pieces as it
@@ -66,12 +66,12 @@ func (a *Action) Run(ctx context.Context, progress func(text string)) (out Outco
 	start := time.Now()
 	defer func() {
 		if r := recover(); r != nil {
-			out = failed("%s: internal error: %v", a.Tool, r)
+			out = failedOutcome("%s: internal error: %v", a.Tool, r)
 		}
-		out.Took = time.Since(start)
+		out.Duration = time.Since(start)
 	}()
 	if err := ctx.Err(); err != nil {
-		return failed("%s was not run: canceled", a.Tool)
+		return failedOutcome("%s was not run: canceled", a.Tool)
 	}
 	if progress == nil {
 		progress = func(string) {}
@@ -86,15 +86,15 @@ func (a *Action) WithNetwork() *Action {
 		return a
 	}
 	open := *a
-	open.Network, open.run = true, a.online
+	open.Network, open.run = true, a.runOnline
 	return &open
 }
 
 // Sensitive reports whether a is about a file that holds credentials or starts
 // programs at login, which asks in every mode.
-func (a *Action) Sensitive() bool { return a.class != "" }
+func (a *Action) Sensitive() bool { return a.placeClass != "" }
 
-// failed is an Outcome that says what went wrong.
-func failed(format string, args ...any) Outcome {
-	return Outcome{Failed: true, Text: clip(fmt.Sprintf(format, args...), maxText)}
+// failedOutcome is an Outcome that says what went wrong.
+func failedOutcome(format string, args ...any) Outcome {
+	return Outcome{Failed: true, Text: truncate(fmt.Sprintf(format, args...), maxText)}
 }

@@ -15,15 +15,15 @@ import (
 	"parley/providers/schema"
 )
 
-// arguments returns a call's input as compact JSON that is valid by rules,
+// parseArguments returns a call's input as compact JSON that is valid by rules,
 // without duplicate keys; nil takes any object. What models commonly get wrong
 // and only means one thing is put right: see coerce. The error names the failing
 // path and what was expected there.
-func arguments(rules *jsonschema.Resolved, input string) (json.RawMessage, error) {
+func parseArguments(rules *jsonschema.Resolved, input string) (json.RawMessage, error) {
 	if strings.TrimSpace(input) == "" {
 		input = "{}"
 	}
-	value, err := decode(input)
+	value, err := decodeJSON(input)
 	if err != nil {
 		return nil, err
 	}
@@ -36,47 +36,47 @@ func arguments(rules *jsonschema.Resolved, input string) (json.RawMessage, error
 	if _, ok := value.(map[string]any); !ok {
 		return nil, errors.New("they must be one JSON object")
 	}
-	out, err := compact(value)
+	out, err := compactJSON(value)
 	if err != nil || rules == nil {
 		return out, err
 	}
 	var plain any // the validator takes json.Number for a string
 	if err := json.Unmarshal(out, &plain); err != nil {
-		return nil, malformed(err)
+		return nil, syntaxError(err)
 	}
 	if err := rules.Validate(plain); err != nil {
-		return nil, misfit(rules, out, err.Error())
+		return nil, validationError(rules, out, err.Error())
 	}
 	return out, nil
 }
 
-// misfit says why args are not valid by rules, in the words of our own
+// validationError says why args are not valid by rules, in the words of our own
 // validator: those of the library show values as Go prints them. Where it finds
 // nothing, the path and the keyword of what the library said are left.
-func misfit(rules *jsonschema.Resolved, args json.RawMessage, said string) error {
+func validationError(rules *jsonschema.Resolved, args json.RawMessage, said string) error {
 	if raw, err := json.Marshal(rules.Schema()); err == nil {
 		if err := schema.Validate(raw, args); err != nil {
-			return errors.New(clip(err.Error(), 600)) // it quotes values of any number
+			return errors.New(truncate(err.Error(), 600)) // it quotes values of any number
 		}
 	}
-	return errors.New(located(said))
+	return errors.New(pathAndKeyword(said))
 }
 
-// decode reads one JSON value, with numbers as they were written.
-func decode(text string) (any, error) {
+// decodeJSON reads one JSON value, with numbers as they were written.
+func decodeJSON(text string) (any, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	var value any
 	if err := d.Decode(&value); err != nil {
-		return nil, malformed(err)
+		return nil, syntaxError(err)
 	}
 	if rest := strings.TrimSpace(text[d.InputOffset():]); rest != "" {
-		return nil, fmt.Errorf("not valid JSON: %s follows the end", quote(clip(rest, 40)))
+		return nil, fmt.Errorf("not valid JSON: %s follows the end", quoteName(truncate(rest, 40)))
 	}
 	return value, nil
 }
 
-func malformed(err error) error {
+func syntaxError(err error) error {
 	var s *json.SyntaxError
 	if errors.As(err, &s) {
 		return fmt.Errorf("not valid JSON at byte %d: %w", s.Offset, err)
@@ -92,7 +92,7 @@ func coerce(schema *jsonschema.Schema, value any) any {
 		return value
 	}
 	if text, ok := value.(string); ok {
-		value = fromText(schema.Type, text)
+		value = coerceText(schema.Type, text)
 	}
 	switch v := value.(type) {
 	case map[string]any:
@@ -118,14 +118,14 @@ func coerce(schema *jsonschema.Schema, value any) any {
 	return value
 }
 
-// fromText reads text as a value of the type want, or returns it as it is.
-func fromText(want, text string) any {
+// coerceText reads text as a value of the type want, or returns it as it is.
+func coerceText(want, text string) any {
 	if want == "string" || want == "" {
 		return text
 	}
-	value, err := decode(strings.TrimSpace(text))
+	value, err := decodeJSON(strings.TrimSpace(text))
 	if err != nil {
-		value, err = decode(strings.ToLower(strings.TrimSpace(text))) // Python's True
+		value, err = decodeJSON(strings.ToLower(strings.TrimSpace(text))) // Python's True
 	}
 	if err != nil {
 		return text
@@ -147,10 +147,10 @@ func fromText(want, text string) any {
 	return value
 }
 
-// located turns the library's "validating root: validating
+// pathAndKeyword turns the library's "validating root: validating
 // /properties/limit: maximum: 5 is greater than 2.000000" into "limit: does not
 // fit maximum".
-func located(text string) string {
+func pathAndKeyword(text string) string {
 	where := ""
 	for {
 		rest, ok := strings.CutPrefix(text, "validating ")
@@ -167,15 +167,15 @@ func located(text string) string {
 	where = strings.ReplaceAll(where, "/properties/", ".")
 	where, _, _ = strings.Cut(where, "/") // the rest are keywords
 	keyword, _, _ := strings.Cut(text, ":")
-	text = "does not fit " + clip(keyword, 60)
+	text = "does not fit " + truncate(keyword, 60)
 	if where == "" || where == "root" {
 		return text
 	}
 	return where + ": " + text
 }
 
-// signature is a line that says what a tool takes.
-func signature(name string, resolved *jsonschema.Resolved) string {
+// describeArguments is a line that says what a tool takes.
+func describeArguments(name string, resolved *jsonschema.Resolved) string {
 	if resolved == nil {
 		return ""
 	}
@@ -199,19 +199,19 @@ func signature(name string, resolved *jsonschema.Resolved) string {
 	return "\n" + name + " takes " + strings.Join(fields, ", ")
 }
 
-// nearest returns the one of names that name was probably meant to be, or "".
-func nearest(name string, names []string) string {
+// nearestName returns the one of names that name was probably meant to be, or "".
+func nearestName(name string, names []string) string {
 	best, near := "", 1+min(max(2, len(name)/3), len(name)/2)
 	for _, n := range names {
-		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < near {
+		if d := editDistance(strings.ToLower(name), strings.ToLower(n)); d < near {
 			best, near = n, d
 		}
 	}
 	return best
 }
 
-// distance is how many single-byte changes lead from a to b.
-func distance(a, b string) int {
+// editDistance is how many single-byte changes lead from a to b.
+func editDistance(a, b string) int {
 	if len(a) > 255 || len(b) > 255 {
 		return math.MaxInt
 	}

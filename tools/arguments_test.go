@@ -86,7 +86,7 @@ func TestArguments(t *testing.T) {
 	}
 	schema := sampleSchema(t)
 	for _, test := range tests {
-		got, err := arguments(schema, test.input)
+		got, err := parseArguments(schema, test.input)
 		switch {
 		case test.err == "" && err != nil:
 			t.Errorf("%s: %v", test.name, err)
@@ -113,11 +113,11 @@ func TestMisfit(t *testing.T) {
 		{`{"properties":{"a":{"uniqueItems":true}}}`, `{"a":[null,null]}`, "a: "},
 		{`{"properties":{"a":{"unevaluatedProperties":false}}}`, `{"a":{"b":1}}`, "a: does not fit "},
 	} {
-		_, resolved := foreign(json.RawMessage(tt.schema))
+		_, resolved := externalSchema(json.RawMessage(tt.schema))
 		if resolved == nil {
 			t.Fatalf("%s is not checked", tt.schema)
 		}
-		_, err := arguments(resolved, tt.args)
+		_, err := parseArguments(resolved, tt.args)
 		if err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(err.Error(), "reflect") || strings.Contains(err.Error(), "map[") || strings.Contains(err.Error(), "schema") {
 			t.Errorf("%s for %s: %v, want %q", tt.args, tt.schema, err, tt.want)
 		}
@@ -139,7 +139,7 @@ func FuzzArguments(f *testing.F) {
 	}
 	schema := sampleSchema(f)
 	f.Fuzz(func(t *testing.T, input string) {
-		got, err := arguments(schema, input)
+		got, err := parseArguments(schema, input)
 		if err != nil {
 			return
 		}
@@ -150,7 +150,7 @@ func FuzzArguments(f *testing.F) {
 		if err := schema.Validate(value); err != nil {
 			t.Fatalf("%q became %q: %v", input, got, err)
 		}
-		again, err := arguments(schema, string(got))
+		again, err := parseArguments(schema, string(got))
 		if err != nil || string(again) != string(got) {
 			t.Fatalf("%q became %q and then %q, %v", input, got, again, err)
 		}

@@ -4,4 +4,4 @@ package tools
 
 import "os"
 
-func keepAttributes(f, old *os.File) error { return nil }
+func copyAttributes(f, old *os.File) error { return nil }

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepAttributes gives f the extended attributes of old, access control lists among
+// copyAttributes gives f the extended attributes of old, access control lists among
 // them, and takes off what f has inherited from its directory.
-func keepAttributes(f, old *os.File) error {
-	was, err := attributes(old)
+func copyAttributes(f, old *os.File) error {
+	was, err := readAttributes(old)
 	if err != nil {
 		return err
 	}
-	is, err := attributes(f)
+	is, err := readAttributes(f)
 	if err != nil {
 		return err
 	}
@@ -42,13 +42,13 @@ func keepAttributes(f, old *os.File) error {
 	return nil
 }
 
-// ofContent are the attributes that are about the content of a file, which the system
+// contentAttributes are the attributes that are about the content of a file, which the system
 // takes off a file that is written.
-var ofContent = []string{"security.capability", "security.ima", "security.evm", "com.apple.quarantine", "com.apple.provenance"}
+var contentAttributes = []string{"security.capability", "security.ima", "security.evm", "com.apple.quarantine", "com.apple.provenance"}
 
-// attributes are the extended attributes of a file by their names; none where the
+// readAttributes are the extended attributes of a file by their names; none where the
 // file system has none.
-func attributes(f *os.File) (map[string][]byte, error) {
+func readAttributes(f *os.File) (map[string][]byte, error) {
 	fd := int(f.Fd())
 	size, err := unix.Flistxattr(fd, nil)
 	if errors.Is(err, unix.ENOTSUP) || err == nil && size == 0 {
@@ -63,7 +63,7 @@ func attributes(f *os.File) (map[string][]byte, error) {
 	}
 	all := map[string][]byte{}
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(names[:size]), "\x00"), "\x00") {
-		if slices.Contains(ofContent, name) {
+		if slices.Contains(contentAttributes, name) {
 			continue
 		}
 		size, err := unix.Fgetxattr(fd, name, nil)

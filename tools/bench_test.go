@@ -12,7 +12,7 @@ var long = os.Getenv("PARLEY_LONG") == "1"
 
 // forest is a workspace with n source files, a tenth of them ignored, a hundred
 // to a directory.
-func forest(t testing.TB, n int) folder {
+func forest(t testing.TB, n int) fixture {
 	t.Helper()
 	f := open(t, map[string]string{".gitignore": "*.log\n/build/\nnode_modules\n"})
 	for i := range n {

@@ -11,7 +11,7 @@ import (
 )
 
 // atHome is a workspace that is the home directory, or one in it.
-func atHome(t *testing.T, workspace string, files map[string]string) folder {
+func atHome(t *testing.T, workspace string, files map[string]string) fixture {
 	t.Helper()
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -28,11 +28,11 @@ func atHome(t *testing.T, workspace string, files map[string]string) folder {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { set.Close() })
-	return folder{set, t}
+	return fixture{set, t}
 }
 
 // decided is what a policy says about a call, with the reason that a user sees.
-func (f folder) decided(p *Policy, name string, pairs ...any) (verdict Verdict, why string) {
+func (f fixture) decided(p *Policy, name string, pairs ...any) (verdict Verdict, why string) {
 	f.t.Helper()
 	a, err := f.Plan(context.Background(), name, args(pairs...))
 	if err != nil {
@@ -69,27 +69,27 @@ func TestHomeAsks(t *testing.T) {
 
 	p := NewPolicy(ModeAuto)
 	write, err := f.Plan(t.Context(), "write", args("path", "new.md", "content", "x"))
-	if err != nil || !write.EachTime {
+	if err != nil || !write.AskEachTime {
 		t.Fatalf("got %+v, %v", write, err)
 	}
-	p.Remember(write)
-	if err := p.Grant("write"); err != nil {
+	p.AllowForSession(write)
+	if err := p.AllowFlag("write"); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.Decide(write); got != Ask {
 		t.Errorf("a write that was allowed before: %s", got)
 	}
-	if err := p.Grant("write:new.md"); err != nil {
+	if err := p.AllowFlag("write:new.md"); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.Decide(write); got != Allow {
 		t.Errorf("a write that the user has a rule for: %s", got)
 	}
 	read, err := f.Plan(t.Context(), "read", args("path", "notes.md"))
-	if err != nil || read.EachTime {
+	if err != nil || read.AskEachTime {
 		t.Fatalf("got %+v, %v", read, err)
 	}
-	p.Remember(read)
+	p.AllowForSession(read)
 	if got := p.Decide(read); got != Allow {
 		t.Errorf("a file whose reading was allowed: %s", got)
 	}
@@ -99,11 +99,11 @@ func TestHomeAsks(t *testing.T) {
 func TestHomeHoldsNoCommands(t *testing.T) {
 	f := atHome(t, ".", nil)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	if b := f.Sandbox(SandboxConfig{}); b.Available() {
+	if b := f.EnableSandbox(SandboxConfig{}); b.Available() {
 		t.Errorf("got %+v", b)
 	}
 	project := atHome(t, "project", nil)
-	if b := project.Sandbox(SandboxConfig{Write: []string{"~/"}}); b.Available() || !strings.Contains(b.Reason, "cannot be changed as a whole") {
+	if b := project.EnableSandbox(SandboxConfig{Write: []string{"~/"}}); b.Available() || !strings.Contains(b.Reason, "cannot be changed as a whole") {
 		t.Errorf("the home folder as one that commands may change: got %+v", b)
 	}
 }
@@ -115,7 +115,7 @@ func TestSystemFoldersAsk(t *testing.T) {
 		t.Skip(err)
 	}
 	defer set.Close()
-	f := folder{set, t}
+	f := fixture{set, t}
 	if got, why := f.decided(NewPolicy(ModeAuto), "read", "path", "passwd"); got != Ask || !strings.Contains(why, "belongs to the system") {
 		t.Errorf("got %s, %q", got, why)
 	}
@@ -160,7 +160,7 @@ func TestSensitivePlacesAsk(t *testing.T) {
 			}
 			p := NewPolicy(mode)
 			for _, rule := range []string{test.name, test.name + ":**"} { // no rule that does not name it
-				if err := p.Grant(rule); err != nil {
+				if err := p.AllowFlag(rule); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -196,10 +196,10 @@ func TestSearchesLeaveSensitivePlacesOut(t *testing.T) {
 		t.Errorf("names are free: %q", text)
 	}
 	p := NewPolicy(ModeAsk)
-	if err := p.Grant("credentials"); err != nil {
+	if err := p.AllowFlag("credentials"); err != nil {
 		t.Fatal(err)
 	}
-	f.Obey(p)
+	f.SetPolicy(p)
 	if text := f.must("grep", "pattern", "secret", "all", true); !strings.Contains(text, "secret=1") {
 		t.Errorf("allowed by their class: %q", text)
 	}
@@ -222,7 +222,7 @@ func TestRulesByClass(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := NewPolicy(ModeYolo)
-		p.Load(rs)
+		p.AddRules(rs)
 		return p
 	}
 	for _, test := range []struct {
@@ -251,7 +251,7 @@ func TestRulesByClass(t *testing.T) {
 // The configuration is protected wherever it is.
 func TestProtectedConfiguration(t *testing.T) {
 	f := atHome(t, "project", map[string]string{"project/my.toml": "api_key = \"x\"\n"})
-	f.Protect(f.at("my.toml"))
+	f.ProtectFiles(f.at("my.toml"))
 	if got, why := f.decided(NewPolicy(ModeAuto), "read", "path", "my.toml"); got != Ask || !strings.Contains(why, "configuration") {
 		t.Errorf("got %s, %q", got, why)
 	}
@@ -272,7 +272,7 @@ func TestEditQuotesNothingUnasked(t *testing.T) {
 func TestCommandsBesideCredentials(t *testing.T) {
 	f := atHome(t, "dotfiles", map[string]string{"dotfiles/.ssh/id_rsa": "key\n"})
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	if b := f.Sandbox(SandboxConfig{}); !b.Available() {
+	if b := f.EnableSandbox(SandboxConfig{}); !b.Available() {
 		t.Skip(b.Reason)
 	}
 	if got, why := f.decided(NewPolicy(ModeAuto), "shell", "command", "cat .ssh/id_rsa"); got != Ask || !strings.Contains(why, ".ssh in this folder holds SSH keys") {
@@ -282,7 +282,7 @@ func TestCommandsBesideCredentials(t *testing.T) {
 	f = atHome(t, ".config", nil)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	write(t, f.at("fish/config.fish"), "before\n")
-	f.Sandbox(SandboxConfig{})
+	f.EnableSandbox(SandboxConfig{})
 	f.do("shell", "command", "echo after > fish/config.fish; mkdir autostart; echo x > autostart/x.desktop; echo ok > note.txt")
 	if got := f.content("fish/config.fish"); got != "before\n" {
 		t.Errorf("a start file was changed: %q", got)

@@ -10,20 +10,20 @@ import (
 // A child is a program that parley started, with everything that this started in
 // turn: none of it outlives its end, nor parley where the system can see to that.
 type child struct {
-	tree   *tree
-	letGo  func()        // tells the helper to end it; nil if there is none
-	exited chan struct{} // closed once its first process has ended
-	state  *os.ProcessState
+	tree       *processTree
+	stopHelper func()        // tells the helper to end it; nil if there is none
+	exited     chan struct{} // closed once its first process has ended
+	state      *os.ProcessState
 }
 
 // newChild is a child that will write to the other end of pipe.
 func newChild(pipe *os.File) child {
-	return child{tree: newTree(pipe), exited: make(chan struct{})}
+	return child{tree: newProcessTree(pipe), exited: make(chan struct{})}
 }
 
 // start starts cmd, which letGo ends if it has a helper.
 func (c *child) start(cmd *exec.Cmd, letGo func()) error {
-	c.letGo = letGo
+	c.stopHelper = letGo
 	started := make(chan error)
 	go func() {
 		defer close(c.exited)
@@ -39,42 +39,42 @@ func (c *child) start(cmd *exec.Cmd, letGo func()) error {
 		}
 	}()
 	if err := <-started; err != nil {
-		c.release()
+		c.releaseHelper()
 		return err
 	}
 	c.tree.process = cmd.Process
 	return nil
 }
 
-// end ends everything, and returns how many processes that were. Linux's helper
+// terminate ends everything, and returns how many processes that were. Linux's helper
 // is left to it first, and is ended last, for it also puts back what no command may
 // change, and a command can give it much to do.
-func (c *child) end() (ended int) {
-	if c.letGo != nil {
-		c.letGo()
+func (c *child) terminate() (ended int) {
+	if c.stopHelper != nil {
+		c.stopHelper()
 	}
-	if c.helped() && !c.exits(patience) {
-		ended = c.tree.end(true)
-		c.exits(restoring)
+	if c.hasHelper() && !c.waitExit(helperTime) {
+		ended = c.tree.terminate(true)
+		c.waitExit(restoreTime)
 	}
-	return ended + c.tree.end(false)
+	return ended + c.tree.terminate(false)
 }
 
-// helped reports whether the first process is a helper.
-func (c *child) helped() bool { return c.letGo != nil && runtime.GOOS == "linux" }
+// hasHelper reports whether the first process is a helper.
+func (c *child) hasHelper() bool { return c.stopHelper != nil && runtime.GOOS == "linux" }
 
-// exits reports whether the first process ends in time.
-func (c *child) exits(within time.Duration) bool {
+// waitExit reports whether the first process ends in time.
+func (c *child) waitExit(within time.Duration) bool {
 	select {
 	case <-c.exited:
 		return true
 	case <-time.After(within):
-		return c.ended()
+		return c.hasExited()
 	}
 }
 
-// ended reports whether the first process has ended.
-func (c *child) ended() bool {
+// hasExited reports whether the first process has ended.
+func (c *child) hasExited() bool {
 	select {
 	case <-c.exited:
 		return true
@@ -83,16 +83,16 @@ func (c *child) ended() bool {
 	}
 }
 
-// unchecked reports whether the helper did not come to its own end, and so did not
+// helperFailed reports whether the helper did not come to its own end, and so did not
 // look at what is protected.
-func (c *child) unchecked() bool {
-	return c.helped() && (!c.ended() || c.state.ExitCode() < 0)
+func (c *child) helperFailed() bool {
+	return c.hasHelper() && (!c.hasExited() || c.state.ExitCode() < 0)
 }
 
-// release lets go of the helper, once more after the end: its temp directory can be
+// releaseHelper lets go of the helper, once more after the end: its temp directory can be
 // emptied then.
-func (c *child) release() {
-	if c.letGo != nil {
-		c.letGo()
+func (c *child) releaseHelper() {
+	if c.stopHelper != nil {
+		c.stopHelper()
 	}
 }

@@ -10,13 +10,13 @@ import (
 // line; beyond it one block replaces another.
 const maxDiff = 512 << 10
 
-// unified is the unified diff between two versions of a file, whole. From says
+// unifiedDiff is the unified diff between two versions of a file, whole. From says
 // that there was a version before.
-func unified(file string, from bool, before, after string) string {
+func unifiedDiff(file string, from bool, before, after string) string {
 	if before == after {
 		return ""
 	}
-	label := "a/" + shown(file)
+	label := "a/" + quotePath(file)
 	if !from {
 		label = "/dev/null"
 	}
@@ -32,7 +32,7 @@ func unified(file string, from bool, before, after string) string {
 	if len(a)+len(b) <= maxDiff {
 		edits = udiff.Lines(a, b)
 	}
-	diff, err := udiff.ToUnifiedDiff(label, "b/"+shown(file), a, edits, udiff.DefaultContextLines)
+	diff, err := udiff.ToUnifiedDiff(label, "b/"+quotePath(file), a, edits, udiff.DefaultContextLines)
 	if err != nil {
 		panic(err) // edits that Lines made fit
 	}

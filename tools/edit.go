@@ -20,34 +20,34 @@ func planEdit(_ context.Context, w *workspace, args editArgs) (*Action, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.free(file) {
-		return nil, refuse("%v; to create a file use write", w.absent(file, fs.ErrNotExist))
+	if w.isVacant(file) {
+		return nil, refuse("%v; to create a file use write", w.explainAbsent(file, fs.ErrNotExist))
 	}
-	before, info, err := w.changeable(file)
+	before, info, err := w.readChangeable(file)
 	if err != nil {
 		return nil, err
 	}
-	after, n, err := replace(string(before), args.Old, args.New, args.All)
+	after, n, err := replaceText(string(before), args.Old, args.New, args.All)
 	if err != nil {
-		return nil, refuse("%s: %v", shown(file), err)
+		return nil, refuse("%s: %v", quotePath(file), err)
 	}
 	if len(after) > maxEdit {
-		return nil, refuse("%s would be larger than %d MiB", shown(file), maxEdit>>20)
+		return nil, refuse("%s would be larger than %d MiB", quotePath(file), maxEdit>>20)
 	}
-	title := "edit " + shown(file)
+	title := "edit " + quotePath(file)
 	if n > 1 {
 		title += fmt.Sprintf(" (%d places)", n)
 	}
-	c := change{file: file, content: []byte(after), old: info, sum: sha256.Sum256(before)}
-	return w.writing(c, before, title, ""), nil
+	c := fileChange{file: file, content: []byte(after), old: info, sum: sha256.Sum256(before)}
+	return w.writeAction(c, before, title, ""), nil
 }
 
-// replace puts new in the place of old, which must occur exactly once in text
+// replaceText puts new in the place of old, which must occur exactly once in text
 // unless all is set, and counts the places. Bytes outside of them stay as they
 // are. Text that has CRLF line ends is matched as if it had LF, for that is how
 // read shows it, and new gets the line ends of its place; so for a missing
 // newline at the end, and a byte order mark.
-func replace(text, old, new string, all bool) (string, int, error) {
+func replaceText(text, old, new string, all bool) (string, int, error) {
 	old, new = strings.TrimPrefix(old, string(bom)), strings.TrimPrefix(new, string(bom))
 	if old == "" {
 		return "", 0, fmt.Errorf("old is empty; give the text to replace, or use write for the whole file")
@@ -55,25 +55,25 @@ func replace(text, old, new string, all bool) (string, int, error) {
 	if old == new {
 		return "", 0, fmt.Errorf("old and new are the same; nothing would change")
 	}
-	t := target{text: text}
-	places := t.find(old, all)
+	t := editTarget{text: text}
+	places := t.findSpans(old, all)
 	if len(places) == 0 {
 		if stem, ok := strings.CutSuffix(old, "\n"); ok && stem != "" && t.endsWith(stem) {
 			new = strings.TrimSuffix(new, "\n")
-			places = []span{{len(text) - t.length(stem), len(text)}}
+			places = []span{{len(text) - t.rawLength(stem), len(text)}}
 		}
 	}
 	switch {
 	case len(places) == 0:
-		return "", 0, t.unmatched(old)
+		return "", 0, t.notFoundError(old)
 	case len(places) > 1 && !all, len(places) == maxSpans:
-		return "", 0, t.ambiguous(places)
+		return "", 0, t.ambiguousError(places)
 	}
 	var out strings.Builder
 	done := 0
 	for _, p := range places {
 		out.WriteString(text[done:p.start])
-		out.WriteString(t.ends(p, new))
+		out.WriteString(t.withLineEnds(p, new))
 		done = p.end
 	}
 	out.WriteString(text[done:])

@@ -56,7 +56,7 @@ func TestReplace(t *testing.T) {
 		{name: "only white space", text: "a\n", old: "  ", new: "x", err: "only white space"},
 	}
 	for _, test := range tests {
-		got, _, err := replace(test.text, test.old, test.new, test.all)
+		got, _, err := replaceText(test.text, test.old, test.new, test.all)
 		switch {
 		case test.err == "" && err != nil:
 			t.Errorf("%s: %v", test.name, err)
@@ -105,13 +105,13 @@ func TestEditUndone(t *testing.T) {
 		from := random.IntN(len(plain))
 		old := plain[from : from+1+random.IntN(len(plain)-from)]
 		const new = "«new»"
-		after, _, err := replace(before, old, new, false)
+		after, _, err := replaceText(before, old, new, false)
 		if err != nil {
 			continue // it occurs twice
 		}
 		undone++
 		at := strings.Index(after, new)
-		back, _, err := replace(after, new, before[at:len(before)-(len(after)-at-len(new))], false)
+		back, _, err := replaceText(after, new, before[at:len(before)-(len(after)-at-len(new))], false)
 		if err != nil || back != before {
 			t.Fatalf("%q to %q in %q and back gives %q, %v", old, new, before, back, err)
 		}
@@ -130,7 +130,7 @@ func FuzzReplace(f *testing.F) {
 	f.Add("\r\r\n", "\n", "\r", true)
 	f.Add("", "0\t", "0", false) // nothing is left of it without its line number
 	f.Fuzz(func(t *testing.T, text, old, new string, all bool) {
-		got, n, err := replace(text, old, new, all)
+		got, n, err := replaceText(text, old, new, all)
 		if err != nil {
 			if got != "" || n != 0 {
 				t.Fatalf("%v, and yet %q, %d", err, got, n)

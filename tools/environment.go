@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// passed are the variables that a command gets from parley's own environment.
+// passedVariables are the variables that a command gets from parley's own environment.
 // Everything else stays behind, for keys and passwords hide under any name. A
 // name that ends with _ stands for all that begin with it.
-var passed = []string{
+var passedVariables = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TZ", "TMPDIR",
 	"LANG", "LANGUAGE", "LC_", "XDG_",
 	"GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOTOOLCHAIN",
@@ -19,9 +19,9 @@ var passed = []string{
 	"HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)",
 }
 
-// fixed are variables of our own: nothing may draw, page, ask or open an
+// fixedVariables are variables of our own: nothing may draw, page, ask or open an
 // editor.
-var fixed = []string{
+var fixedVariables = []string{
 	"TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true",
 }
 
@@ -29,27 +29,27 @@ var fixed = []string{
 // variable with one of them passes only if its name is given whole.
 var secretWords = []string{"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH"}
 
-// environment is what a command gets of environ: what is passed, and extra.
-func environment(environ, extra []string) []string {
+// commandEnvironment is what a command gets of environ: what is passed, and extra.
+func commandEnvironment(environ, extra []string) []string {
 	var out []string
 	for _, entry := range environ {
-		if name, _, ok := strings.Cut(entry, "="); ok && (passes(name) || slices.Contains(extra, name)) {
+		if name, _, ok := strings.Cut(entry, "="); ok && (passesVariable(name) || slices.Contains(extra, name)) {
 			out = append(out, entry)
 		}
 	}
-	return append(out, fixed...)
+	return append(out, fixedVariables...)
 }
 
-func passes(name string) bool {
+func passesVariable(name string) bool {
 	if runtime.GOOS == "windows" {
 		name = strings.ToUpper(name) // there they are the same
 	}
-	return slices.ContainsFunc(passed, func(p string) bool {
-		return name == p || strings.HasSuffix(p, "_") && strings.HasPrefix(name, p) && !secret(name)
+	return slices.ContainsFunc(passedVariables, func(p string) bool {
+		return name == p || strings.HasSuffix(p, "_") && strings.HasPrefix(name, p) && !isSecretName(name)
 	})
 }
 
-func secret(name string) bool {
+func isSecretName(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
 }

@@ -15,78 +15,78 @@ import (
 // too short to carry a file away in.
 const maxURL = 2000
 
-// address reads an address that a model or a server gave, and returns it as it
+// parseURL reads an address that a model or a server gave, and returns it as it
 // is sent and shown: ASCII only, without a fragment. Parsers disagree about odd
 // addresses; what comes back is read the same way by all of them.
-func address(raw string) (*url.URL, error) {
+func parseURL(raw string) (*url.URL, error) {
 	raw = strings.TrimSpace(raw)
 	switch {
 	case raw == "":
 		return nil, refuse("the URL is empty")
 	case len(raw) > maxURL:
 		return nil, refuse("the URL is longer than %d bytes", maxURL)
-	case strings.ContainsFunc(raw, func(r rune) bool { return r < '!' || r == '\\' || r == 0x7F || r == 0xFFFD || invisible(r) }):
-		return nil, refuse("the URL %s holds a space, a backslash or a character that cannot be seen; encode it as %%20 and the like", quote(raw))
+	case strings.ContainsFunc(raw, func(r rune) bool { return r < '!' || r == '\\' || r == 0x7F || r == 0xFFFD || isInvisible(r) }):
+		return nil, refuse("the URL %s holds a space, a backslash or a character that cannot be seen; encode it as %%20 and the like", quoteName(raw))
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, refuse("%s is not a valid URL", quote(raw))
+		return nil, refuse("%s is not a valid URL", quoteName(raw))
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, refuse("%s: only http and https are fetched", quote(raw))
+		return nil, refuse("%s: only http and https are fetched", quoteName(raw))
 	case u.User != nil:
-		return nil, refuse("%s: a user name or password in a URL is not sent", quote(raw))
+		return nil, refuse("%s: a user name or password in a URL is not sent", quoteName(raw))
 	case u.Opaque != "" || u.Hostname() == "":
-		return nil, refuse("%s names no host", quote(raw))
+		return nil, refuse("%s names no host", quoteName(raw))
 	}
-	host, err := hostname(u.Hostname())
+	host, err := normalizeHost(u.Hostname())
 	if err != nil {
-		return nil, refuse("%s: %v", quote(raw), err)
+		return nil, refuse("%s: %v", quoteName(raw), err)
 	}
-	if u.Host, err = withPort(host, u); err != nil {
-		return nil, refuse("%s: %v", quote(raw), err)
+	if u.Host, err = hostWithPort(host, u); err != nil {
+		return nil, refuse("%s: %v", quoteName(raw), err)
 	}
 	u.Fragment, u.RawFragment = "", ""
-	u.RawQuery = asciiOnly(u.RawQuery)
+	u.RawQuery = escapeQuery(u.RawQuery)
 	if u.RawPath = u.EscapedPath(); u.RawPath == "" {
 		u.Path, u.RawPath = "/", "/"
 	}
 	return u, nil
 }
 
-// hostname is a name or a public address in its one spelling.
-func hostname(host string) (string, error) {
+// normalizeHost is a name or a public address in its one spelling.
+func normalizeHost(host string) (string, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
-		if why := private(addr); why != "" {
+		if why := nonPublicReason(addr); why != "" {
 			return "", &blockedError{addr.String(), why}
 		}
 		return addr.String(), nil
 	}
 	ascii, err := idna.Lookup.ToASCII(strings.TrimSuffix(host, "."))
 	if err != nil || ascii == "" || len(ascii) > 253 {
-		return "", fmt.Errorf("%s is not a valid host name", quote(host))
+		return "", fmt.Errorf("%s is not a valid host name", quoteName(host))
 	}
 	ascii = strings.ToLower(ascii)
 	for _, label := range strings.Split(ascii, ".") {
 		if label == "" || len(label) > 63 {
-			return "", fmt.Errorf("%s is not a valid host name", quote(host))
+			return "", fmt.Errorf("%s is not a valid host name", quoteName(host))
 		}
 	}
 	last := ascii[strings.LastIndexByte(ascii, '.')+1:]
 	switch {
 	case last == "localhost":
 		return "", &blockedError{ascii, "this computer"}
-	case numeric(last):
+	case isNumericLabel(last):
 		// 127.1, 0x7f000001 and 2130706433 are addresses to some resolvers.
-		return "", fmt.Errorf("%s is neither a name nor an address in the usual form", quote(host))
+		return "", fmt.Errorf("%s is neither a name nor an address in the usual form", quoteName(host))
 	}
 	return ascii, nil
 }
 
-// numeric reports whether a host that ends with this label is an address, by
+// isNumericLabel reports whether a host that ends with this label is an address, by
 // the rules of browsers.
-func numeric(label string) bool {
+func isNumericLabel(label string) bool {
 	digits, hex := strings.CutPrefix(label, "0x")
 	if !hex {
 		return strings.Trim(label, "0123456789") == ""
@@ -94,8 +94,8 @@ func numeric(label string) bool {
 	return strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// withPort is host with the port of u, unless that is the usual one.
-func withPort(host string, u *url.URL) (string, error) {
+// hostWithPort is host with the port of u, unless that is the usual one.
+func hostWithPort(host string, u *url.URL) (string, error) {
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
@@ -105,7 +105,7 @@ func withPort(host string, u *url.URL) (string, error) {
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 {
-		return "", fmt.Errorf("the port %s is not one", quote(port))
+		return "", fmt.Errorf("the port %s is not one", quoteName(port))
 	}
 	if u.Scheme == "http" && n == 80 || u.Scheme == "https" && n == 443 {
 		return host, nil
@@ -113,9 +113,9 @@ func withPort(host string, u *url.URL) (string, error) {
 	return host + ":" + strconv.FormatUint(n, 10), nil
 }
 
-// asciiOnly is a query with every byte escaped that is not ASCII or would not
+// escapeQuery is a query with every byte escaped that is not ASCII or would not
 // be seen for what it is.
-func asciiOnly(query string) string {
+func escapeQuery(query string) string {
 	var out strings.Builder
 	for i := range len(query) {
 		if b := query[i]; b > ' ' && b < 0x7F && b != '"' && b != '<' && b != '>' {
@@ -134,16 +134,16 @@ func (e *blockedError) Error() string {
 	return fmt.Sprintf("%s is blocked: it is %s, and fetch reaches only public addresses", e.host, e.why)
 }
 
-// A block is a range of addresses that are not public.
-type block struct {
+// A blockedRange is a range of addresses that are not public.
+type blockedRange struct {
 	prefix netip.Prefix
 	why    string
 }
 
-// blocks are the ranges that the IANA registries of special-purpose addresses
+// blockedRanges are the ranges that the IANA registries of special-purpose addresses
 // do not list as globally reachable, and those in which an IPv4 address can
 // hide. Of IPv6, everything outside 2000::/3 is blocked as well.
-var blocks = []block{
+var blockedRanges = []blockedRange{
 	{netip.MustParsePrefix("0.0.0.0/8"), "an address of this network"},
 	{netip.MustParsePrefix("10.0.0.0/8"), "a private address"},
 	{netip.MustParsePrefix("100.64.0.0/10"), "an address shared by a provider's customers"},
@@ -179,15 +179,15 @@ var blocks = []block{
 
 var global6 = netip.MustParsePrefix("2000::/3")
 
-// private says why an address is not a public one; "" if it is.
-func private(addr netip.Addr) string {
+// nonPublicReason says why an address is not a public one; "" if it is.
+func nonPublicReason(addr netip.Addr) string {
 	if !addr.IsValid() {
 		return "no address"
 	}
 	if addr.Zone() != "" {
 		return "an address of one network interface"
 	}
-	for _, b := range blocks {
+	for _, b := range blockedRanges {
 		if b.prefix.Contains(addr) {
 			return b.why
 		}
@@ -205,8 +205,8 @@ func private(addr netip.Addr) string {
 	return ""
 }
 
-// dialed checks an address that is about to be connected to, "ip:port".
-func dialed(at string, allow func(netip.AddrPort) bool) error {
+// checkDial checks an address that is about to be connected to, "ip:port".
+func checkDial(at string, allow func(netip.AddrPort) bool) error {
 	ap, err := netip.ParseAddrPort(at)
 	if err != nil {
 		return &blockedError{at, "no address"}
@@ -214,7 +214,7 @@ func dialed(at string, allow func(netip.AddrPort) bool) error {
 	if allow != nil && allow(ap) {
 		return nil
 	}
-	if why := private(ap.Addr()); why != "" {
+	if why := nonPublicReason(ap.Addr()); why != "" {
 		return &blockedError{net.JoinHostPort(ap.Addr().String(), strconv.Itoa(int(ap.Port()))), why}
 	}
 	return nil

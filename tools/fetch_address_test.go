@@ -51,7 +51,7 @@ func TestAddress(t *testing.T) {
 		{in: "https://example.com/" + strings.Repeat("a", maxURL), err: "longer than"},
 	}
 	for _, test := range tests {
-		u, err := address(test.in)
+		u, err := parseURL(test.in)
 		switch {
 		case test.err != "":
 			if err == nil || !strings.Contains(err.Error(), test.err) {
@@ -81,16 +81,16 @@ func TestPrivate(t *testing.T) {
 		"2606:4700::5efe:7f00:1", "2606:4700::200:5efe:a00:1",
 	}
 	for _, in := range public {
-		if why := private(netip.MustParseAddr(in)); why != "" {
+		if why := nonPublicReason(netip.MustParseAddr(in)); why != "" {
 			t.Errorf("%s: got %q", in, why)
 		}
 	}
 	for _, in := range blocked {
-		if private(netip.MustParseAddr(in)) == "" {
+		if nonPublicReason(netip.MustParseAddr(in)) == "" {
 			t.Errorf("%s is taken for public", in)
 		}
 	}
-	if private(netip.Addr{}) == "" {
+	if nonPublicReason(netip.Addr{}) == "" {
 		t.Error("no address is taken for public")
 	}
 }
@@ -264,7 +264,7 @@ func FuzzURL(f *testing.F) {
 		f.Add(in)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		u, err := address(in)
+		u, err := parseURL(in)
 		if err != nil {
 			return
 		}
@@ -277,12 +277,12 @@ func FuzzURL(f *testing.F) {
 		if u.User != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Contains(text, "#") {
 			t.Fatalf("%q: got %s", in, text)
 		}
-		again, err := address(text)
+		again, err := parseURL(text)
 		if err != nil || again.String() != text || again.Host != u.Host {
 			t.Fatalf("%q: %s is read again as %v, %v", in, text, again, err)
 		}
 		if ip := net.ParseIP(u.Hostname()); ip != nil {
-			if addr, err := netip.ParseAddr(u.Hostname()); err != nil || private(addr) != "" || !ip.IsGlobalUnicast() || ip.IsPrivate() {
+			if addr, err := netip.ParseAddr(u.Hostname()); err != nil || nonPublicReason(addr) != "" || !ip.IsGlobalUnicast() || ip.IsPrivate() {
 				t.Fatalf("%q leads to %s", in, ip)
 			}
 		}

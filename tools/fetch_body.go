@@ -24,28 +24,28 @@ const (
 	sniffed  = 512      // bytes that tell what a body is
 )
 
-// A body is what a server sent, as far as it was read.
-type body struct {
-	data  []byte
-	kind  string // media type, such as "text/html"
-	head  string // the whole Content-Type; "" if the server gave none
-	size  int64  // bytes that the server announces; -1 if it does not
-	cut   bool   // data is only the beginning
-	notes []string
+// A fetchedBody is what a server sent, as far as it was read.
+type fetchedBody struct {
+	data        []byte
+	mediaType   string // media type, such as "text/html"
+	contentType string // the whole Content-Type; "" if the server gave none
+	size        int64  // bytes that the server announces; -1 if it does not
+	cut         bool   // data is only the beginning
+	notes       []string
 }
 
-// content is a body as it is shown.
-type content struct {
+// renderedBody is a body as it is shown.
+type renderedBody struct {
 	text, title, what string // what is "text/html, 12 KB"
 	notes             []string
 }
 
 // readBody reads as much of the body as is allowed, or, of what is no text,
 // enough to tell what it is.
-func readBody(res *http.Response) (body, error) {
-	b := body{head: res.Header.Get("Content-Type"), size: res.ContentLength}
-	b.kind, _, _ = mime.ParseMediaType(b.head)
-	wire := &counted{r: io.LimitReader(res.Body, maxWire)}
+func readBody(res *http.Response) (fetchedBody, error) {
+	b := fetchedBody{contentType: res.Header.Get("Content-Type"), size: res.ContentLength}
+	b.mediaType, _, _ = mime.ParseMediaType(b.contentType)
+	wire := &countingReader{r: io.LimitReader(res.Body, maxWire)}
 	var in io.Reader = wire
 	switch encoding := strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding"))); encoding {
 	case "", "identity":
@@ -60,25 +60,25 @@ func readBody(res *http.Response) (body, error) {
 		}
 		in = zip
 	default:
-		return b, fmt.Errorf("it is compressed with %s, which was not asked for", quote(encoding))
+		return b, fmt.Errorf("it is compressed with %s, which was not asked for", quoteName(encoding))
 	}
-	bounded := &inflated{in: in, wire: wire}
+	bounded := &inflatedReader{in: in, wire: wire}
 	var err error
 	b.data, err = io.ReadAll(io.LimitReader(bounded, sniffed))
-	if b.kind == "" {
-		b.kind, _, _ = mime.ParseMediaType(http.DetectContentType(b.data))
+	if b.mediaType == "" {
+		b.mediaType, _, _ = mime.ParseMediaType(http.DetectContentType(b.data))
 	}
-	if err == nil && len(b.data) == sniffed && textual(b.kind, b.data) {
+	if err == nil && len(b.data) == sniffed && isText(b.mediaType, b.data) {
 		var rest []byte
 		rest, err = io.ReadAll(bounded)
 		b.data = append(b.data, rest...)
 	}
-	return b, b.end(err, wire)
+	return b, b.handleReadError(err, wire)
 }
 
-// end deals with how reading ended. What is too large, or broke off, is shown in
+// handleReadError deals with how reading ended. What is too large, or broke off, is shown in
 // part.
-func (b *body) end(err error, wire *counted) error {
+func (b *fetchedBody) handleReadError(err error, wire *countingReader) error {
 	b.cut = true
 	switch {
 	case errors.Is(err, errLarge):
@@ -94,13 +94,13 @@ func (b *body) end(err error, wire *counted) error {
 	return nil
 }
 
-// counted counts what is read.
-type counted struct {
+// countingReader counts what is read.
+type countingReader struct {
 	r io.Reader
 	n int64
 }
 
-func (c *counted) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
 	return n, err
@@ -111,14 +111,14 @@ var (
 	errBomb  = fmt.Errorf("it grows to more than %d times its size when decompressed", maxRatio)
 )
 
-// inflated reads a body up to the limits of its size.
-type inflated struct {
+// inflatedReader reads a body up to the limits of its size.
+type inflatedReader struct {
 	in   io.Reader
-	wire *counted
+	wire *countingReader
 	n    int64
 }
 
-func (b *inflated) Read(p []byte) (int, error) {
+func (b *inflatedReader) Read(p []byte) (int, error) {
 	if b.n >= maxBody {
 		return 0, errLarge
 	}
@@ -130,19 +130,19 @@ func (b *inflated) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// plainKinds are media types of text that do not begin with "text/".
-var plainKinds = map[string]bool{
+// textTypes are media types of text that do not begin with "text/".
+var textTypes = map[string]bool{
 	"application/json": true, "application/ld+json": true, "application/x-ndjson": true, "application/xml": true,
 	"application/xhtml+xml": true, "application/javascript": true, "application/ecmascript": true,
 	"application/x-javascript": true, "application/yaml": true, "application/x-yaml": true, "application/toml": true,
 	"application/sql": true, "application/x-sh": true, "application/graphql": true, "application/x-www-form-urlencoded": true,
 }
 
-// textual reports whether a body can be shown as text. Of what has no telling
+// isText reports whether a body can be shown as text. Of what has no telling
 // type its beginning decides.
-func textual(kind string, start []byte) bool {
+func isText(kind string, start []byte) bool {
 	switch {
-	case strings.HasPrefix(kind, "text/"), plainKinds[kind], strings.HasSuffix(kind, "+json"), strings.HasSuffix(kind, "+xml") && kind != "image/svg+xml":
+	case strings.HasPrefix(kind, "text/"), textTypes[kind], strings.HasSuffix(kind, "+json"), strings.HasSuffix(kind, "+xml") && kind != "image/svg+xml":
 		return true
 	case kind == "application/octet-stream" || kind == "binary/octet-stream":
 		return strings.HasPrefix(http.DetectContentType(start), "text/")
@@ -150,55 +150,55 @@ func textual(kind string, start []byte) bool {
 	return false
 }
 
-// content shows the body, of the page at an address, in a format.
-func (b body) content(at *url.URL, format string) (content, error) {
+// render shows the body, of the page at an address, in a format.
+func (b fetchedBody) render(at *url.URL, format string) (renderedBody, error) {
 	size := "of unknown size"
 	switch {
 	case len(b.data) == 0:
-		return content{what: "and nothing in it"}, nil
-	case textual(b.kind, b.data):
-		size = bytesize(int64(len(b.data)))
+		return renderedBody{what: "and nothing in it"}, nil
+	case isText(b.mediaType, b.data):
+		size = formatBytes(int64(len(b.data)))
 	case b.size >= 0:
-		size = bytesize(b.size)
+		size = formatBytes(b.size)
 	}
-	c := content{what: clip(b.kind, 100) + ", " + size, notes: b.notes}
-	if !textual(b.kind, b.data) {
+	c := renderedBody{what: truncate(b.mediaType, 100) + ", " + size, notes: b.notes}
+	if !isText(b.mediaType, b.data) {
 		c.notes = []string{note("this is no text and is not shown")}
 		return c, nil
 	}
-	text, named := b.decoded()
+	text, named := b.decodeText()
 	if !named {
 		c.notes = append(c.notes, note("it does not say how its characters are encoded"))
 	}
-	if format == "raw" || b.kind != "text/html" && b.kind != "application/xhtml+xml" {
+	if format == "raw" || b.mediaType != "text/html" && b.mediaType != "application/xhtml+xml" {
 		c.text = text
 		return c, nil
 	}
-	page, err := readHTML(text, at)
+	page, err := parseHTML(text, at)
 	if err != nil {
-		return content{}, err
+		return renderedBody{}, err
 	}
 	c.title, c.notes = page.title, append(c.notes, page.notes...)
 	if format == "text" {
-		c.text = page.text()
+		c.text = page.toText()
 		return c, nil
 	}
-	c.text, err = page.markdown()
+	c.text, err = page.toMarkdown()
 	return c, err
 }
 
-// decoded is the text in UTF-8. What is UTF-8 already is taken for it, whatever
+// decodeText is the text in UTF-8. What is UTF-8 already is taken for it, whatever
 // a server says; otherwise the header decides, then what an HTML page says of
 // itself. False if neither says it and it had to be guessed.
-func (b body) decoded() (string, bool) {
+func (b fetchedBody) decodeText() (string, bool) {
 	data := b.data
 	if b.cut {
-		data = trimPartial(data)
+		data = trimPartialRune(data)
 	}
 	if utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 {
 		return strings.TrimPrefix(string(data), "\uFEFF"), true
 	}
-	encoding, name, certain := charset.DetermineEncoding(data, b.head)
+	encoding, name, certain := charset.DetermineEncoding(data, b.contentType)
 	plain, err := encoding.NewDecoder().Bytes(data)
 	if err != nil {
 		return string(data), false
@@ -206,8 +206,8 @@ func (b body) decoded() (string, bool) {
 	return string(plain), certain || name != "windows-1252" // which is the guess
 }
 
-// trimPartial is data without a character that its end cut in two.
-func trimPartial(data []byte) []byte {
+// trimPartialRune is data without a character that its end cut in two.
+func trimPartialRune(data []byte) []byte {
 	for i := 1; i <= utf8.UTFMax && i <= len(data); i++ {
 		if utf8.RuneStart(data[len(data)-i]) {
 			if !utf8.FullRune(data[len(data)-i:]) {
@@ -219,11 +219,11 @@ func trimPartial(data []byte) []byte {
 	return data
 }
 
-// bytesize is a size for people.
-func bytesize(n int64) string {
+// formatBytes is a size for people.
+func formatBytes(n int64) string {
 	switch {
 	case n < 1<<10:
-		return count(int(n), "byte")
+		return pluralize(int(n), "byte")
 	case n < 1<<20:
 		return fmt.Sprintf("%d KiB", n>>10)
 	}

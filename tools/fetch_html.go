@@ -22,8 +22,8 @@ type webpage struct {
 	hidden int
 }
 
-// unseen are the elements that show no text, or none that belongs to the page.
-var unseen = map[atom.Atom]bool{
+// hiddenElements are the elements that show no text, or none that belongs to the page.
+var hiddenElements = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Iframe: true, atom.Frame: true,
 	atom.Object: true, atom.Embed: true, atom.Applet: true, atom.Canvas: true, atom.Svg: true, atom.Math: true,
 	atom.Audio: true, atom.Video: true, atom.Head: true, atom.Input: true, atom.Textarea: true, atom.Select: true,
@@ -33,8 +33,8 @@ var unseen = map[atom.Atom]bool{
 // maxHTML is how much of a page is read, in bytes: what takes a second.
 const maxHTML = 2 << 20
 
-// readHTML reads a page that came from an address.
-func readHTML(text string, at *url.URL) (page *webpage, err error) {
+// parseHTML reads a page that came from an address.
+func parseHTML(text string, at *url.URL) (page *webpage, err error) {
 	defer func() {
 		if recover() != nil { // the parser's way to refuse a page that is nested too deeply
 			page, err = nil, errors.New("its HTML cannot be read; the format raw shows it as it is")
@@ -52,7 +52,7 @@ func readHTML(text string, at *url.URL) (page *webpage, err error) {
 	page.readHead(page.root)
 	page.prune(page.root)
 	if page.hidden > 0 {
-		page.notes = append(page.notes, note("%s left out, which a reader would not see", count(page.hidden, "element")))
+		page.notes = append(page.notes, note("%s left out, which a reader would not see", pluralize(page.hidden, "element")))
 	}
 	return page, nil
 }
@@ -63,7 +63,7 @@ func (p *webpage) readHead(root *html.Node) {
 	for n := range root.Descendants() {
 		switch {
 		case n.DataAtom == atom.Title && !titled:
-			title, _ := Plain(strings.Join(strings.Fields(inner(n)), " "), 300)
+			title, _ := SanitizeAndTruncate(strings.Join(strings.Fields(innerText(n)), " "), 300)
 			p.title, titled = title, true
 		case n.DataAtom == atom.Base && !based && attribute(n, "href") != "":
 			if base, err := p.base.Parse(attribute(n, "href")); err == nil {
@@ -73,8 +73,8 @@ func (p *webpage) readHead(root *html.Node) {
 	}
 }
 
-// inner is the text in n.
-func inner(n *html.Node) string {
+// innerText is the text in n.
+func innerText(n *html.Node) string {
 	var out strings.Builder
 	for d := range n.Descendants() {
 		if d.Type == html.TextNode {
@@ -98,29 +98,29 @@ func (p *webpage) prune(n *html.Node) {
 	for child := n.FirstChild; child != nil; {
 		next := child.NextSibling
 		switch {
-		case child.Type == html.CommentNode || child.Type == html.ElementNode && unseen[child.DataAtom]:
+		case child.Type == html.CommentNode || child.Type == html.ElementNode && hiddenElements[child.DataAtom]:
 			n.RemoveChild(child)
-		case child.Type == html.ElementNode && hidden(child):
+		case child.Type == html.ElementNode && isHidden(child):
 			p.hidden++
 			n.RemoveChild(child)
 		case child.DataAtom == atom.Img && (attribute(child, "alt") == "" || strings.HasPrefix(strings.TrimSpace(attribute(child, "src")), "data:")):
 			n.RemoveChild(child)
 		default:
-			p.tidy(child)
+			p.keepMarkdownAttributes(child)
 			p.prune(child)
 		}
 		child = next
 	}
 }
 
-// tidy keeps the attributes that Markdown has a place for. Spans of cells would
+// keepMarkdownAttributes keeps the attributes that Markdown has a place for. Spans of cells would
 // let a short table become a long one.
-func (p *webpage) tidy(n *html.Node) {
+func (p *webpage) keepMarkdownAttributes(n *html.Node) {
 	var kept []html.Attribute
 	for _, a := range n.Attr {
 		switch a.Key {
 		case "href", "src":
-			if a.Val = p.absolute(a.Val); a.Val == "" {
+			if a.Val = p.absoluteLink(a.Val); a.Val == "" {
 				continue
 			}
 		case "alt", "title", "class", "start": // a class names the language of code
@@ -132,9 +132,9 @@ func (p *webpage) tidy(n *html.Node) {
 	n.Attr = kept
 }
 
-// absolute is a link as it can be fetched; "" if it leads nowhere, or to
+// absoluteLink is a link as it can be fetched; "" if it leads nowhere, or to
 // another place of the same page.
-func (p *webpage) absolute(link string) string {
+func (p *webpage) absoluteLink(link string) string {
 	link = strings.TrimSpace(link)
 	if strings.HasPrefix(link, "#") {
 		return ""
@@ -150,39 +150,39 @@ func (p *webpage) absolute(link string) string {
 	return ""
 }
 
-// concealing are the style declarations that keep text from being seen.
-var concealing = map[string]func(value string) bool{
+// hidingStyles are the style declarations that keep text from being seen.
+var hidingStyles = map[string]func(value string) bool{
 	"display":     func(v string) bool { return v == "none" },
 	"visibility":  func(v string) bool { return v == "hidden" || v == "collapse" },
-	"opacity":     zero,
-	"font-size":   zero,
+	"opacity":     isZero,
+	"font-size":   isZero,
 	"color":       func(v string) bool { return v == "transparent" },
-	"text-indent": faraway,
-	"left":        faraway,
-	"top":         faraway,
-	"right":       faraway,
-	"margin-left": faraway,
+	"text-indent": isOffscreen,
+	"left":        isOffscreen,
+	"top":         isOffscreen,
+	"right":       isOffscreen,
+	"margin-left": isOffscreen,
 	"clip":        func(v string) bool { return strings.HasPrefix(v, "rect(0") || strings.HasPrefix(v, "rect(1px") },
 	"clip-path":   func(v string) bool { return v == "inset(50%)" || v == "inset(100%)" },
 }
 
-// zero reports whether v is nothing, or next to nothing, in any unit.
-func zero(v string) bool {
+// isZero reports whether v is nothing, or next to nothing, in any unit.
+func isZero(v string) bool {
 	number := strings.TrimRight(v, "abcdefghijklmnopqrstuvwxyz%")
 	return number != "" && strings.Trim(number, "0.") == "" || strings.HasPrefix(number, "0.0")
 }
 
-// faraway reports whether v is a place beyond the edge of any screen.
-func faraway(v string) bool {
+// isOffscreen reports whether v is a place beyond the edge of any screen.
+func isOffscreen(v string) bool {
 	digits, negative := strings.CutPrefix(v, "-")
 	digits, _, _ = strings.Cut(digits, ".")
 	digits = strings.TrimRight(digits, "abcdefghijklmnopqrstuvwxyz%")
 	return negative && len(strings.TrimLeft(digits, "0")) >= 4
 }
 
-// hidden reports whether an element says of itself that it is not shown. Style
+// isHidden reports whether an element says of itself that it is not shown. Style
 // sheets are not read.
-func hidden(n *html.Node) bool {
+func isHidden(n *html.Node) bool {
 	for _, a := range n.Attr {
 		if a.Key == "hidden" && a.Val != "until-found" {
 			return true
@@ -193,15 +193,15 @@ func hidden(n *html.Node) bool {
 		for _, declaration := range strings.Split(strings.ToLower(a.Val), ";") {
 			property, value, _ := strings.Cut(declaration, ":")
 			value, _, _ = strings.Cut(value, "!")
-			if conceals := concealing[strings.TrimSpace(property)]; conceals != nil && conceals(strings.TrimSpace(value)) {
+			if conceals := hidingStyles[strings.TrimSpace(property)]; conceals != nil && conceals(strings.TrimSpace(value)) {
 				return true
 			}
 		}
 	}
-	return n.DataAtom == atom.Dialog && !has(n, "open")
+	return n.DataAtom == atom.Dialog && !hasAttribute(n, "open")
 }
 
-func has(n *html.Node, name string) bool {
+func hasAttribute(n *html.Node, name string) bool {
 	for _, a := range n.Attr {
 		if a.Key == name {
 			return true
@@ -210,8 +210,8 @@ func has(n *html.Node, name string) bool {
 	return false
 }
 
-// markdown is the page as Markdown. It uses up the page.
-func (p *webpage) markdown() (text string, err error) {
+// toMarkdown is the page as Markdown. It uses up the page.
+func (p *webpage) toMarkdown() (text string, err error) {
 	defer func() {
 		if recover() != nil { // a page is hostile, and the converter somebody else's
 			err = errors.New("its HTML cannot be shown as Markdown; try the format text")
@@ -232,8 +232,8 @@ func (p *webpage) markdown() (text string, err error) {
 	return string(out), err
 }
 
-// apart are the elements that begin a line of their own.
-var apart = map[atom.Atom]bool{
+// blockElements are the elements that begin a line of their own.
+var blockElements = map[atom.Atom]bool{
 	atom.Address: true, atom.Article: true, atom.Aside: true, atom.Blockquote: true, atom.Br: true, atom.Dd: true,
 	atom.Details: true, atom.Div: true, atom.Dl: true, atom.Dt: true, atom.Fieldset: true, atom.Figcaption: true,
 	atom.Figure: true, atom.Footer: true, atom.Form: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true,
@@ -242,8 +242,8 @@ var apart = map[atom.Atom]bool{
 	atom.Ul: true,
 }
 
-// text is the page as plain text, a paragraph or an item to a line.
-func (p *webpage) text() string {
+// toText is the page as plain text, a paragraph or an item to a line.
+func (p *webpage) toText() string {
 	var out strings.Builder
 	var line []string
 	flush := func() {
@@ -264,13 +264,13 @@ func (p *webpage) text() string {
 		case n.DataAtom == atom.Td || n.DataAtom == atom.Th:
 			line = append(line, " ")
 		}
-		if apart[n.DataAtom] {
+		if blockElements[n.DataAtom] {
 			flush()
 		}
 		for child := n.FirstChild; child != nil; child = child.NextSibling {
 			walk(child, exact || n.DataAtom == atom.Pre)
 		}
-		if apart[n.DataAtom] {
+		if blockElements[n.DataAtom] {
 			flush()
 		}
 	}

@@ -207,15 +207,15 @@ func TestFetchRedirects(t *testing.T) {
 }
 
 func TestNoRedirectToPlainHTTP(t *testing.T) {
-	from, err := address("https://example.com/a")
+	from, err := parseURL("https://example.com/a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if to, err := redirect(from, "http://example.com/a"); err == nil {
+	if to, err := redirectTarget(from, "http://example.com/a"); err == nil {
 		t.Errorf("got %s", to)
 	}
 	from.Scheme = "http"
-	if to, err := redirect(from, "https://example.com/b"); err != nil || to.String() != "https://example.com/b" {
+	if to, err := redirectTarget(from, "https://example.com/b"); err != nil || to.String() != "https://example.com/b" {
 		t.Errorf("got %v, %v", to, err)
 	}
 }
@@ -273,9 +273,9 @@ func TestFetchIsBounded(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			server, f := site(t, test.handle)
-			f.time = time.Minute // for machines that are busy
+			f.timeout = time.Minute // for machines that are busy
 			if strings.Contains(test.want, "longer") {
-				f.time = 200 * time.Millisecond
+				f.timeout = 200 * time.Millisecond
 			}
 			out := f.fetch(t, server.URL, "/", fetchArgs{})
 			if !strings.Contains(out.Text, test.want) || utf8.RuneCountInString(out.Text) > maxText {
@@ -353,7 +353,7 @@ func TestFetchRefusesFormats(t *testing.T) {
 
 // Pages that are hard on a converter.
 func BenchmarkHTML(b *testing.B) {
-	at, err := address("https://example.com/")
+	at, err := parseURL("https://example.com/")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -369,12 +369,12 @@ func BenchmarkHTML(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				page, err := readHTML(text, at)
+				page, err := parseHTML(text, at)
 				if err != nil {
 					b.Log(err)
 					continue
 				}
-				if _, err := page.markdown(); err != nil {
+				if _, err := page.toMarkdown(); err != nil {
 					b.Log(err)
 				}
 			}

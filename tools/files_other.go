@@ -9,8 +9,8 @@ import (
 
 const nonblock = 0
 
-func keepOwner(*os.File, fs.FileInfo) error { return nil }
+func copyOwner(*os.File, fs.FileInfo) error { return nil }
 
 func isMount(error) bool { return false }
 
-func links(fs.FileInfo) int { return 1 }
+func linkCount(fs.FileInfo) int { return 1 }

@@ -12,9 +12,9 @@ import (
 // nonblock keeps the opening of a pipe from waiting for its other end.
 const nonblock = syscall.O_NONBLOCK
 
-// keepOwner gives f the owner and the group of old. Only root may give files away,
+// copyOwner gives f the owner and the group of old. Only root may give files away,
 // and a mode with another group would let others in.
-func keepOwner(f *os.File, old fs.FileInfo) error {
+func copyOwner(f *os.File, old fs.FileInfo) error {
 	was, ok := old.Sys().(*syscall.Stat_t)
 	if !ok {
 		return nil
@@ -33,8 +33,8 @@ func keepOwner(f *os.File, old fs.FileInfo) error {
 // isMount reports whether a rename failed because something is mounted there.
 func isMount(err error) bool { return errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.EXDEV) }
 
-// links is how many names a file has.
-func links(info fs.FileInfo) int {
+// linkCount is how many names a file has.
+func linkCount(info fs.FileInfo) int {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(s.Nlink)
 	}

@@ -27,17 +27,17 @@ type globArgs struct {
 }
 
 func planGlob(_ context.Context, w *workspace, args globArgs) (*Action, error) {
-	dir, err := w.folder(args.Path)
+	dir, err := w.locateDir(args.Path)
 	if err != nil {
 		return nil, err
 	}
-	pattern, err := w.pattern(dir, args.Pattern)
+	pattern, err := w.checkPattern(dir, args.Pattern)
 	if err != nil {
 		return nil, err
 	}
 	return &Action{
-		Access: Reads,
-		Title:  "glob " + shown(args.Pattern),
+		Access: AccessRead,
+		Title:  "glob " + quotePath(args.Pattern),
 		Path:   dir,
 		run: func(ctx context.Context, _ func(string)) Outcome {
 			return w.glob(ctx, dir, pattern, args.All)
@@ -45,16 +45,16 @@ func planGlob(_ context.Context, w *workspace, args globArgs) (*Action, error) {
 	}, nil
 }
 
-// pattern checks a pattern for files below dir. An absolute one may point into
+// checkPattern checks a pattern for files below dir. An absolute one may point into
 // dir.
-func (w *workspace) pattern(dir, pattern string) (string, error) {
+func (w *workspace) checkPattern(dir, pattern string) (string, error) {
 	if len(pattern) > maxPattern {
 		return "", refuse("the pattern is longer than %d bytes", maxPattern)
 	}
 	if strings.Count(pattern, "{") > maxBraces {
 		return "", refuse("the pattern has more than %d pairs of braces", maxBraces)
 	}
-	for _, base := range []string{w.path, w.real} {
+	for _, base := range []string{w.dir, w.realDir} {
 		if rest, ok := strings.CutPrefix(pattern, path.Join(base, dir)+"/"); ok {
 			pattern = rest
 			break
@@ -62,10 +62,10 @@ func (w *workspace) pattern(dir, pattern string) (string, error) {
 	}
 	pattern = strings.TrimPrefix(pattern, "./")
 	if pattern == "" || !doublestar.ValidatePattern(pattern) {
-		return "", refuse("%s is not a pattern; it is like **/*.go, with * ? [a-z] {a,b} and ** for any folders", quote(pattern))
+		return "", refuse("%s is not a pattern; it is like **/*.go, with * ? [a-z] {a,b} and ** for any folders", quoteName(pattern))
 	}
 	if path.IsAbs(pattern) || slices.Contains(strings.Split(pattern, "/"), "..") {
-		return "", refuse("%s leads out of the folder it is for; a pattern is relative to it, without ..", quote(pattern))
+		return "", refuse("%s leads out of the folder it is for; a pattern is relative to it, without ..", quoteName(pattern))
 	}
 	return pattern, nil
 }
@@ -77,8 +77,8 @@ func (w *workspace) glob(ctx context.Context, dir, pattern string, all bool) Out
 	}
 	var found []match
 	k := walk{workspace: w, all: all}
-	err := k.from(ctx, dir, func(file string, e fs.DirEntry) error {
-		if e.IsDir() || !doublestar.MatchUnvalidated(pattern, below(dir, file)) {
+	err := k.run(ctx, dir, func(file string, e fs.DirEntry) error {
+		if e.IsDir() || !doublestar.MatchUnvalidated(pattern, relativeTo(dir, file)) {
 			return nil
 		}
 		m := match{file: file}
@@ -89,12 +89,12 @@ func (w *workspace) glob(ctx context.Context, dir, pattern string, all bool) Out
 		return nil
 	})
 	if err != nil {
-		return failed("%v", err)
+		return failedOutcome("%v", err)
 	}
 	slices.SortStableFunc(found, func(a, b match) int { return b.when.Compare(a.when) })
-	a := answer{limit: maxMatches}
+	a := lineOutput{limit: maxMatches}
 	for _, m := range found {
-		if !a.add(shown(m.file)) {
+		if !a.add(quotePath(m.file)) {
 			break
 		}
 	}
@@ -104,7 +104,7 @@ func (w *workspace) glob(ctx context.Context, dir, pattern string, all bool) Out
 		if !strings.Contains(pattern, "/") {
 			text += "; to look in the folders below as well, put **/ in front of it"
 		}
-		notes = append(notes, note(text, shown(pattern)))
+		notes = append(notes, note(text, quotePath(pattern)))
 	}
 	if a.full {
 		notes = append(notes, note("the newest %d of %d; narrow the pattern to see the others", a.lines, len(found)))
@@ -115,20 +115,20 @@ func (w *workspace) glob(ctx context.Context, dir, pattern string, all bool) Out
 // notes tells of what a search did not look at.
 func (k *walk) notes() []string {
 	var notes []string
-	if k.full {
+	if k.limitReached {
 		notes = append(notes, note("only the first %d entries were looked at; search in a folder of it", maxWalk))
 	}
-	return append(notes, k.kept()...)
+	return append(notes, k.hiddenNotes()...)
 }
 
-// kept tells of what a rule of the user's keeps from being found.
-func (k *walk) kept() []string {
+// hiddenNotes tells of what a rule of the user's keeps from being found.
+func (k *walk) hiddenNotes() []string {
 	var notes []string
-	if k.hidden > 0 {
-		notes = append(notes, note("%s left out: a rule of the person's is about reading them", count(k.hidden, "entry")))
+	if k.hiddenByRule > 0 {
+		notes = append(notes, note("%s left out: a rule of the person's is about reading them", pluralize(k.hiddenByRule, "entry")))
 	}
-	if k.secret > 0 {
-		notes = append(notes, note("%s left out: credentials, or files that start programs at login; name one to ask for it", count(k.secret, "entry")))
+	if k.hiddenSensitive > 0 {
+		notes = append(notes, note("%s left out: credentials, or files that start programs at login; name one to ask for it", pluralize(k.hiddenSensitive, "entry")))
 	}
 	return notes
 }

@@ -18,24 +18,24 @@ import (
 // it the user has set for this program. Where the directory is no workspace, the
 // program works in an empty one.
 func (s *Set) ServerPolicy(key string, network bool, env []string, own func(name string) bool) (sandbox.Policy, error) {
-	cache, err := serverCache(key)
+	cache, err := serverCacheDir(key)
 	if err != nil {
 		return sandbox.Policy{}, err
 	}
 	var p sandbox.Policy
-	if s.nowhere == "" {
+	if s.problem == "" {
 		p = s.SandboxPolicy(network)
 	} else {
-		p = s.held(network)
+		p = s.sandboxPolicy(network)
 		if p.Workspace, p.Protected = filepath.Join(cache, "empty"), nil; os.MkdirAll(p.Workspace, 0o700) != nil {
 			return sandbox.Policy{}, os.ErrPermission
 		}
 	}
 	p.LongRunning = true
-	p.WritePaths = append(Expand(s.box.Write), cache)
+	p.WritePaths = append(ExpandHome(s.cmdSandbox.Write), cache)
 	set := map[string]bool{}
 	p.Env = nil
-	for _, entry := range caches(cache, network) {
+	for _, entry := range cacheVariables(cache, network) {
 		if name, _, _ := strings.Cut(entry, "="); !own(name) {
 			set[name] = true
 			p.Env = append(p.Env, entry)
@@ -49,8 +49,8 @@ func (s *Set) ServerPolicy(key string, network bool, env []string, own func(name
 	return p, nil
 }
 
-// serverCache is the cache directory of one program.
-func serverCache(key string) (string, error) {
+// serverCacheDir is the cache directory of one program.
+func serverCacheDir(key string) (string, error) {
 	base, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
@@ -60,9 +60,9 @@ func serverCache(key string) (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// caches are the variables with which programs that download others keep them in
+// cacheVariables are the variables with which programs that download others keep them in
 // dir.
-func caches(dir string, network bool) []string {
+func cacheVariables(dir string, network bool) []string {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	env := []string{
 		"XDG_CACHE_HOME=" + dir, "npm_config_cache=" + at("npm"), "npm_config_update_notifier=false", "npm_config_prefer_offline=true", "npm_config_store_dir=" + at("pnpm"),
@@ -80,12 +80,12 @@ func caches(dir string, network bool) []string {
 	return env
 }
 
-// Grantable returns the file or directory that would have to be allowed for a
+// GrantablePath returns the file or directory that would have to be allowed for a
 // program held by p to reach a path: the project that the path belongs to, its
 // directory, or the file alone where the directory is no workspace. It is "" for
 // what the program can reach, and for what nobody can allow in passing: home
 // directories, those of the system, and sensitive places.
-func Grantable(p sandbox.Policy, path string, write bool) string {
+func GrantablePath(p sandbox.Policy, path string, write bool) string {
 	if !filepath.IsAbs(path) {
 		return ""
 	}
@@ -97,11 +97,11 @@ func Grantable(p sandbox.Policy, path string, write bool) string {
 	if !write {
 		reachable = append(reachable, p.ReadPaths...)
 	}
-	if slices.ContainsFunc(reachable, func(dir string) bool { return dir != "" && inside(real, dir) }) {
+	if slices.ContainsFunc(reachable, func(dir string) bool { return dir != "" && isWithin(real, dir) }) {
 		return ""
 	}
 	table := places.New(os.Getenv)
-	if table.Of(real).Class != "" || real == string(filepath.Separator) || isSystem(real) {
+	if table.Of(real).Class != "" || real == string(filepath.Separator) || isSystemPath(real) {
 		return ""
 	}
 	info, err := os.Stat(real)
@@ -109,22 +109,22 @@ func Grantable(p sandbox.Policy, path string, write bool) string {
 		return ""
 	}
 	if info.IsDir() {
-		if table.Directory(real) != "" {
+		if table.WorkspaceProblem(real) != "" {
 			return ""
 		}
 		return real
 	}
-	if dir := projectOf(filepath.Dir(real)); table.Directory(dir) == "" {
+	if dir := projectDir(filepath.Dir(real)); table.WorkspaceProblem(dir) == "" {
 		return dir
 	}
 	return real
 }
 
-// isSystem reports whether a path is one of the system's, which every command may
+// isSystemPath reports whether a path is one of the system's, which every command may
 // read and none may change.
-func isSystem(path string) bool {
+func isSystemPath(path string) bool {
 	return slices.ContainsFunc([]string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix", "/proc", "/sys", "/dev", "/etc", "/System", "/Library"}, func(dir string) bool {
-		return inside(path, dir)
+		return isWithin(path, dir)
 	})
 }
 
@@ -141,8 +141,8 @@ func nearestExisting(path string) string {
 // projectFiles mark the top of what a program is made of.
 var projectFiles = []string{"package.json", "pyproject.toml", "go.mod", "Cargo.toml", "pyvenv.cfg", ".git"}
 
-// projectOf is the nearest directory at or above dir with a project file, or dir.
-func projectOf(dir string) string {
+// projectDir is the nearest directory at or above dir with a project file, or dir.
+func projectDir(dir string) string {
 	const far = 6
 	at := dir
 	for range far {
@@ -159,12 +159,12 @@ func projectOf(dir string) string {
 	return dir
 }
 
-// inside reports whether an absolute path is dir or below it; both are clean.
-func inside(path, dir string) bool {
+// isWithin reports whether an absolute path is dir or below it; both are clean.
+func isWithin(path, dir string) bool {
 	dir = strings.TrimSuffix(dir, string(filepath.Separator))
 	return path == dir || strings.HasPrefix(path, dir+string(filepath.Separator))
 }
 
-// Denied tells from what a held program wrote what the sandbox has most likely denied
+// ExplainDenial tells from what a held program wrote what the sandbox has most likely denied
 // it, with the words that say so.
-func Denied(output string) (what string, ok bool) { return sandbox.ExplainDenial(output) }
+func ExplainDenial(output string) (what string, ok bool) { return sandbox.ExplainDenial(output) }

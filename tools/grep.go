@@ -36,28 +36,28 @@ type grepArgs struct {
 }
 
 func planGrep(_ context.Context, w *workspace, args grepArgs) (*Action, error) {
-	output, err := w.spilled(args.Path)
+	output, err := w.savedOutput(args.Path)
 	if err != nil {
 		return nil, err
 	}
 	at := args.Path
 	if output == nil {
-		if at, err = w.folder(args.Path); err != nil {
+		if at, err = w.locateDir(args.Path); err != nil {
 			return nil, err
 		}
 	}
-	g := search{workspace: w, args: args, at: at, output: output, answer: answer{limit: maxMatches * (2 + 2*args.Context)}}
-	if g.expr, err = expression(args); err != nil {
+	g := grepRun{workspace: w, args: args, dir: at, output: output, lineOutput: lineOutput{limit: maxMatches * (2 + 2*args.Context)}}
+	if g.expr, err = compileExpression(args); err != nil {
 		return nil, err
 	}
 	if args.Glob != "" {
-		if g.glob, err = w.pattern(at, args.Glob); err != nil {
+		if g.glob, err = w.checkPattern(at, args.Glob); err != nil {
 			return nil, err
 		}
 	}
 	a := &Action{
-		Access: Reads,
-		Title:  "grep " + shown(clip(args.Pattern, 200)),
+		Access: AccessRead,
+		Title:  "grep " + quotePath(truncate(args.Pattern, 200)),
 		Path:   at,
 		run: func(ctx context.Context, _ func(string)) Outcome {
 			fresh := g
@@ -70,9 +70,9 @@ func planGrep(_ context.Context, w *workspace, args grepArgs) (*Action, error) {
 	return a, nil
 }
 
-// expression compiles what is searched for. RE2 takes linear time; the size of
+// compileExpression compiles what is searched for. RE2 takes linear time; the size of
 // the program bounds the factor.
-func expression(args grepArgs) (*regexp.Regexp, error) {
+func compileExpression(args grepArgs) (*regexp.Regexp, error) {
 	text := args.Pattern
 	if text == "" {
 		return nil, refuse("the pattern is empty")
@@ -98,66 +98,66 @@ func expression(args grepArgs) (*regexp.Regexp, error) {
 	return regexp.Compile(flags + text)
 }
 
-// A search is one run of grep.
-type search struct {
+// A grepRun is one run of grep.
+type grepRun struct {
 	*workspace
 	args   grepArgs
-	at     string
-	output *spill // what is searched in place of files; nil: files
+	dir    string
+	output *savedOutput // what is searched in place of files; nil: files
 	glob   string
 	expr   *regexp.Regexp
 
-	answer
+	lineOutput
 	files, matches int
 	skipped        int // files too large or not text
 	buf            bytes.Buffer
 }
 
-func (g *search) run(ctx context.Context) Outcome {
+func (g *grepRun) run(ctx context.Context) Outcome {
 	if g.output != nil {
-		text, err := io.ReadAll(g.output.all())
+		text, err := io.ReadAll(g.output.reader())
 		if err == nil {
-			err = g.content(ctx, g.at, text)
+			err = g.searchContent(ctx, g.dir, text)
 		}
-		if err != nil && err != errEnough {
-			return failed("%v", err)
+		if err != nil && err != errStop {
+			return failedOutcome("%v", err)
 		}
 		return g.result(nil)
 	}
-	if info, err := g.root.Lstat(filepath.FromSlash(g.at)); err == nil && !info.IsDir() {
-		if err := regular(g.at, info); err != nil {
-			return failed("%v", err)
+	if info, err := g.root.Lstat(filepath.FromSlash(g.dir)); err == nil && !info.IsDir() {
+		if err := requireRegular(g.dir, info); err != nil {
+			return failedOutcome("%v", err)
 		}
-		f, info, err := g.open(g.at)
-		if err := g.file(ctx, g.at, f, info, err); err != nil && err != errEnough {
-			return failed("%v", err)
+		f, info, err := g.openFile(g.dir)
+		if err := g.searchFile(ctx, g.dir, f, info, err); err != nil && err != errStop {
+			return failedOutcome("%v", err)
 		}
 		return g.result(nil)
 	}
 	k := walk{workspace: g.workspace, all: g.args.All}
-	err := k.from(ctx, g.at, func(file string, e fs.DirEntry) error {
-		if !e.Type().IsRegular() || !g.wants(file) {
+	err := k.run(ctx, g.dir, func(file string, e fs.DirEntry) error {
+		if !e.Type().IsRegular() || !g.matchesGlob(file) {
 			return nil
 		}
-		f, info, err := openIn(k.at, e.Name(), file)
-		return g.file(ctx, file, f, info, err)
+		f, info, err := openIn(k.dirRoot, e.Name(), file)
+		return g.searchFile(ctx, file, f, info, err)
 	})
 	if err != nil {
-		return failed("%v", err)
+		return failedOutcome("%v", err)
 	}
 	return g.result(k.notes())
 }
 
-// wants reports whether file passes the glob, by its path or its name.
-func (g *search) wants(file string) bool {
+// matchesGlob reports whether file passes the glob, by its path or its name.
+func (g *grepRun) matchesGlob(file string) bool {
 	return g.glob == "" ||
-		doublestar.MatchUnvalidated(g.glob, below(g.at, file)) ||
+		doublestar.MatchUnvalidated(g.glob, relativeTo(g.dir, file)) ||
 		!strings.Contains(g.glob, "/") && doublestar.MatchUnvalidated(g.glob, path.Base(file))
 }
 
-// file searches one file, opened as f, unless that failed with err. What cannot
+// searchFile searches one file, opened as f, unless that failed with err. What cannot
 // be read is counted and left out.
-func (g *search) file(ctx context.Context, file string, f *os.File, info fs.FileInfo, err error) error {
+func (g *grepRun) searchFile(ctx context.Context, file string, f *os.File, info fs.FileInfo, err error) error {
 	if err != nil || info.Size() > maxGrep {
 		g.skipped++
 		if f != nil {
@@ -172,20 +172,20 @@ func (g *search) file(ctx context.Context, file string, f *os.File, info fs.File
 		return nil
 	}
 	content := g.buf.Bytes()
-	if binary(content[:min(8<<10, len(content))]) != "" {
+	if binaryKind(content[:min(8<<10, len(content))]) != "" {
 		g.skipped++
 		return nil
 	}
 	if bytes.IndexByte(content, '\r') >= 0 {
 		content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
 	}
-	return g.content(ctx, file, content)
+	return g.searchContent(ctx, file, content)
 }
 
-// content searches piece by piece, so that a cancel is noticed. A line longer
+// searchContent searches piece by piece, so that a cancel is noticed. A line longer
 // than a piece is searched in parts.
-func (g *search) content(ctx context.Context, file string, content []byte) error {
-	h := hits{content: content}
+func (g *grepRun) searchContent(ctx context.Context, file string, content []byte) error {
+	h := lineMatches{content: content}
 	for start := 0; start < len(content); {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -201,23 +201,23 @@ func (g *search) content(ctx context.Context, file string, content []byte) error
 			}
 			if g.args.FilesOnly {
 				g.matches++
-				return g.put(file, shown(file))
+				return g.writeLine(file, quotePath(file))
 			}
 			at = h.add(at + m[0])
 		}
 		start = end
 	}
-	return g.show(file, h)
+	return g.writeMatches(file, h)
 }
 
-// hits are the lines of a file that match.
-type hits struct {
+// lineMatches are the lines of a file that match.
+type lineMatches struct {
 	content []byte
 	starts  []int // where they begin, ascending
 }
 
 // add takes the line around the offset at, and returns where the next begins.
-func (h *hits) add(at int) int {
+func (h *lineMatches) add(at int) int {
 	start := bytes.LastIndexByte(h.content[:at], '\n') + 1
 	if n := len(h.starts); n == 0 || h.starts[n-1] != start {
 		h.starts = append(h.starts, start)
@@ -229,20 +229,20 @@ func (h *hits) add(at int) int {
 	return at + next + 1
 }
 
-// show writes the hits under the name of the file: matching lines as "12:",
+// writeMatches writes the hits under the name of the file: matching lines as "12:",
 // those around them as "11-".
-func (g *search) show(file string, h hits) error {
+func (g *grepRun) writeMatches(file string, h lineMatches) error {
 	if len(h.starts) == 0 {
 		return nil
 	}
-	if err := g.put(file, shown(file)); err != nil {
+	if err := g.writeLine(file, quotePath(file)); err != nil {
 		return err
 	}
 	number, at, done := 1, 0, 0 // at: begin of line number; done: last line shown
 	for i, start := range h.starts {
 		if g.matches++; g.matches > maxMatches {
 			g.full = true
-			return errEnough
+			return errStop
 		}
 		number += bytes.Count(h.content[at:start], []byte("\n"))
 		at = start
@@ -255,7 +255,7 @@ func (g *search) show(file string, h hits) error {
 			first--
 		}
 		if done > 0 && g.args.Context > 0 && first > done+1 && !g.add("   --") {
-			return errEnough
+			return errStop
 		}
 		last := number + g.args.Context
 		for n := first; n <= last && from < len(h.content); n++ {
@@ -267,8 +267,8 @@ func (g *search) show(file string, h hits) error {
 				mark = ":"
 			}
 			end := from + lineLength(h.content[from:])
-			if !g.add(fmt.Sprintf("%6d%s %s", n, mark, lineText(h.content[from:end]))) {
-				return errEnough
+			if !g.add(fmt.Sprintf("%6d%s %s", n, mark, formatLine(h.content[from:end]))) {
+				return errStop
 			}
 			done, from = n, end+1
 		}
@@ -276,11 +276,11 @@ func (g *search) show(file string, h hits) error {
 	return nil
 }
 
-// put adds the line that names a file.
-func (g *search) put(file, line string) error {
+// writeLine adds the line that names a file.
+func (g *grepRun) writeLine(file, line string) error {
 	g.files++
 	if !g.add(line) {
-		return errEnough
+		return errStop
 	}
 	return nil
 }
@@ -292,13 +292,13 @@ func lineLength(content []byte) int {
 	return len(content)
 }
 
-// lineText is a line as it is shown: valid, visible and not too long.
-func lineText(line []byte) string {
+// formatLine is a line as it is shown: valid, visible and not too long.
+func formatLine(line []byte) string {
 	cut := len(line) > maxShown*utf8.UTFMax
 	if cut {
 		line = line[:maxShown*utf8.UTFMax]
 	}
-	text, _ := visible(strings.ToValidUTF8(string(line), "\uFFFD"))
+	text, _ := removeInvisible(strings.ToValidUTF8(string(line), "\uFFFD"))
 	if runes := []rune(text); len(runes) > maxShown {
 		text, cut = string(runes[:maxShown]), true
 	}
@@ -308,7 +308,7 @@ func lineText(line []byte) string {
 	return text
 }
 
-func (g *search) result(notes []string) Outcome {
+func (g *grepRun) result(notes []string) Outcome {
 	if g.matches == 0 {
 		notes = append(notes, note("no matches"))
 	}
@@ -316,7 +316,7 @@ func (g *search) result(notes []string) Outcome {
 		notes = append(notes, note("cut: there are more matches; narrow the pattern, path or glob, or set files_only"))
 	}
 	if g.skipped > 0 {
-		notes = append(notes, note("%s not searched: binary, unreadable or larger than %d MiB", count(g.skipped, "file"), maxGrep>>20))
+		notes = append(notes, note("%s not searched: binary, unreadable or larger than %d MiB", pluralize(g.skipped, "file"), maxGrep>>20))
 	}
 	return g.outcome(notes...)
 }

@@ -6,16 +6,16 @@ import "testing"
 func TestRulesOfTheSandbox(t *testing.T) {
 	for _, prefix := range []int{0, 2} {
 		p := NewPolicy(ModeAsk)
-		p.SetFolder("/work")
-		held := &Action{Tool: "shell", Access: Runs, Command: "go test ./...", Sandboxed: true}
-		if _, err := p.Always(held, prefix); err != nil {
+		p.SetWorkspace("/work")
+		held := &Action{Tool: "shell", Access: AccessRun, Command: "go test ./...", Sandboxed: true}
+		if _, err := p.AllowAlways(held, prefix); err != nil {
 			t.Fatal(err)
 		}
-		p.Remember(held)
+		p.AllowForSession(held)
 		if got := p.Decide(held); got != Allow {
 			t.Errorf("prefix %d, held: %s", prefix, got)
 		}
-		if got := p.Decide(&Action{Tool: "shell", Access: Runs, Command: "go test ./..."}); got != Ask {
+		if got := p.Decide(&Action{Tool: "shell", Access: AccessRun, Command: "go test ./..."}); got != Ask {
 			t.Errorf("prefix %d, not held: %s", prefix, got)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// maxEntries is how many entries one list shows.
-const maxEntries = 1000
+// maxListEntries is how many entries one list shows.
+const maxListEntries = 1000
 
 type listArgs struct {
 	Path  string `json:"path,omitempty" jsonschema:"the folder, relative to the workspace; the workspace itself unless given"`
@@ -17,70 +17,70 @@ type listArgs struct {
 }
 
 func planList(_ context.Context, w *workspace, args listArgs) (*Action, error) {
-	dir, err := w.folder(args.Path)
+	dir, err := w.locateDir(args.Path)
 	if err != nil {
 		return nil, err
 	}
 	return &Action{
-		Access: Reads,
-		Title:  "list " + shown(dir),
+		Access: AccessRead,
+		Title:  "list " + quotePath(dir),
 		Path:   dir,
 		run: func(ctx context.Context, _ func(string)) Outcome {
-			return w.list(ctx, dir, max(args.Depth, 1), args.All)
+			return w.listDir(ctx, dir, max(args.Depth, 1), args.All)
 		},
 	}, nil
 }
 
 // directory is locate for a directory that is the workspace if it is not named.
-func (w *workspace) folder(name string) (string, error) {
+func (w *workspace) locateDir(name string) (string, error) {
 	if name == "" {
 		return ".", nil
 	}
 	return w.locate(name)
 }
 
-func (w *workspace) list(ctx context.Context, dir string, depth int, all bool) Outcome {
-	k := walk{workspace: w, all: all, depth: depth, names: true}
-	a := answer{limit: maxEntries}
-	err := k.from(ctx, dir, func(file string, e fs.DirEntry) error {
-		if !a.add(w.entry(below(dir, file), file, e)) {
-			return errEnough
+func (w *workspace) listDir(ctx context.Context, dir string, depth int, all bool) Outcome {
+	k := walk{workspace: w, all: all, depth: depth, namesOnly: true}
+	a := lineOutput{limit: maxListEntries}
+	err := k.run(ctx, dir, func(file string, e fs.DirEntry) error {
+		if !a.add(w.formatEntry(relativeTo(dir, file), file, e)) {
+			return errStop
 		}
 		return nil
 	})
 	if err != nil {
-		return failed("%v", err)
+		return failedOutcome("%v", err)
 	}
 	var notes []string
-	if k.looked == 0 {
-		notes = append(notes, note("%s is empty", shown(dir)))
+	if k.visited == 0 {
+		notes = append(notes, note("%s is empty", quotePath(dir)))
 	}
-	if a.full || k.full {
-		notes = append(notes, note("cut after %s; list a folder of it, or less depth", count(a.lines, "entry")))
+	if a.full || k.limitReached {
+		notes = append(notes, note("cut after %s; list a folder of it, or less depth", pluralize(a.lines, "entry")))
 	}
 	if k.ignored > 0 {
-		notes = append(notes, note("%s left out: .git, or by .gitignore; set all to see them", count(k.ignored, "entry")))
+		notes = append(notes, note("%s left out: .git, or by .gitignore; set all to see them", pluralize(k.ignored, "entry")))
 	}
-	return a.outcome(append(notes, k.kept()...)...)
+	return a.outcome(append(notes, k.hiddenNotes()...)...)
 }
 
-// entry is one line of a listing.
-func (w *workspace) entry(name, file string, e fs.DirEntry) string {
+// formatEntry is one line of a listing.
+func (w *workspace) formatEntry(name, file string, e fs.DirEntry) string {
 	switch {
 	case e.IsDir():
-		return shown(name) + "/"
+		return quotePath(name) + "/"
 	case e.Type()&fs.ModeSymlink != 0:
 		target, err := w.root.Readlink(filepath.FromSlash(file))
 		if err != nil {
 			target = "?"
 		}
-		return shown(name) + " -> " + shown(target)
+		return quotePath(name) + " -> " + quotePath(target)
 	case !e.Type().IsRegular():
-		return shown(name) + "\t(no regular file)"
+		return quotePath(name) + "\t(no regular file)"
 	}
 	info, err := e.Info()
 	if err != nil {
-		return shown(name)
+		return quotePath(name)
 	}
-	return fmt.Sprintf("%s\t%d", shown(name), info.Size())
+	return fmt.Sprintf("%s\t%d", quotePath(name), info.Size())
 }

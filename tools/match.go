@@ -11,41 +11,41 @@ import (
 // A span is a place in a text, in bytes.
 type span struct{ start, end int }
 
-// A target is a text in which places to edit are looked for.
-type target struct {
-	text  string
-	plain string // text with LF line ends; made when first needed
+// A editTarget is a text in which places to edit are looked for.
+type editTarget struct {
+	text   string
+	lfText string // text with LF line ends; made when first needed
 }
 
-// lf is the text with LF line ends.
-func (t *target) lf() string {
-	if t.plain == "" {
-		t.plain = toLF(t.text)
+// withLF is the text with LF line ends.
+func (t *editTarget) withLF() string {
+	if t.lfText == "" {
+		t.lfText = toLF(t.text)
 	}
-	return t.plain
+	return t.lfText
 }
 
 func toLF(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// find returns the places of old in the text, in order. Places that overlap
+// findSpans returns the places of old in the text, in order. Places that overlap
 // are all found, unless every one is to be replaced. An old text that has CR of
 // its own is looked for as it is first.
-func (t *target) find(old string, all bool) []span {
+func (t *editTarget) findSpans(old string, all bool) []span {
 	if strings.Contains(old, "\r") {
-		if places := occurrences(t.text, old, all); len(places) > 0 {
+		if places := findOccurrences(t.text, old, all); len(places) > 0 {
 			return places
 		}
 		old = toLF(old)
 	}
-	places := occurrences(t.lf(), old, all)
-	if len(t.lf()) == len(t.text) {
+	places := findOccurrences(t.withLF(), old, all)
+	if len(t.withLF()) == len(t.text) {
 		return places
 	}
-	for i, at := 0, (offsets{text: t.text}); i < len(places); i++ {
+	for i, at := 0, (offsetMapper{text: t.text}); i < len(places); i++ {
 		// Overlapping places begin, but need not end, in order.
-		places[i].start = at.raw(places[i].start)
+		places[i].start = at.toRaw(places[i].start)
 		end := at
-		places[i].end = end.raw(places[i].end)
+		places[i].end = end.toRaw(places[i].end)
 	}
 	return places
 }
@@ -53,7 +53,7 @@ func (t *target) find(old string, all bool) []span {
 // maxSpans is how many places one edit may have; more are not looked for.
 const maxSpans = 100_000
 
-func occurrences(text, old string, all bool) []span {
+func findOccurrences(text, old string, all bool) []span {
 	var places []span
 	for from := 0; from <= len(text); {
 		i := strings.Index(text[from:], old)
@@ -73,41 +73,41 @@ func occurrences(text, old string, all bool) []span {
 	return places
 }
 
-// offsets maps ascending offsets in a text with LF line ends to the text as it
+// offsetMapper maps ascending offsets in a text with LF line ends to the text as it
 // is.
-type offsets struct {
+type offsetMapper struct {
 	text       string
-	plain, pos int // the same place in both
+	lfPos, pos int // the same place in both
 }
 
-// raw is where the offset plain is in the text as it is. A line end counts as
+// toRaw is where the offset plain is in the text as it is. A line end counts as
 // one byte, so that a place that begins with one takes in its CR.
-func (o *offsets) raw(plain int) int {
+func (o *offsetMapper) toRaw(plain int) int {
 	for {
 		i := strings.Index(o.text[o.pos:], "\r\n")
-		if i < 0 || o.plain+i >= plain {
-			o.pos += plain - o.plain
-			o.plain = plain
+		if i < 0 || o.lfPos+i >= plain {
+			o.pos += plain - o.lfPos
+			o.lfPos = plain
 			return o.pos
 		}
 		o.pos += i + 2
-		o.plain += i + 1
+		o.lfPos += i + 1
 	}
 }
 
 // endsWith reports whether the text ends with stem, whatever its line ends.
-func (t *target) endsWith(stem string) bool { return strings.HasSuffix(t.lf(), toLF(stem)) }
+func (t *editTarget) endsWith(stem string) bool { return strings.HasSuffix(t.withLF(), toLF(stem)) }
 
-// length is how many bytes stem, with which the text ends, has in it.
-func (t *target) length(stem string) int {
-	plain := len(t.lf()) - len(toLF(stem))
-	at := offsets{text: t.text}
-	return len(t.text) - at.raw(plain)
+// rawLength is how many bytes stem, with which the text ends, has in it.
+func (t *editTarget) rawLength(stem string) int {
+	plain := len(t.withLF()) - len(toLF(stem))
+	at := offsetMapper{text: t.text}
+	return len(t.text) - at.toRaw(plain)
 }
 
-// ends gives new the line ends of the place p: those in it, or else of the
+// withLineEnds gives new the line ends of the place p: those in it, or else of the
 // first line of the text.
-func (t *target) ends(p span, new string) string {
+func (t *editTarget) withLineEnds(p span, new string) string {
 	if strings.Contains(new, "\r") || !strings.Contains(new, "\n") {
 		return new
 	}
@@ -123,17 +123,17 @@ func (t *target) ends(p span, new string) string {
 	return new
 }
 
-// maxPlaces is how many places a refusal names.
-const maxPlaces = 10
+// maxListedSpans is how many places a refusal names.
+const maxListedSpans = 10
 
-// ambiguous says on which lines the places are.
-func (t *target) ambiguous(places []span) error {
+// ambiguousError says on which lines the places are.
+func (t *editTarget) ambiguousError(places []span) error {
 	if len(places) == maxSpans {
 		return errors.New("old occurs far too often")
 	}
 	var lines []string
 	for i, p := range places {
-		if i == maxPlaces {
+		if i == maxListedSpans {
 			lines = append(lines, "…")
 			break
 		}
@@ -143,70 +143,70 @@ func (t *target) ambiguous(places []span) error {
 		len(places), strings.Join(lines, ", "))
 }
 
-// numbered is how read shows a line.
-var numbered = regexp.MustCompile(`(?m)^ *\d+\t`)
+// lineNumberPrefix is how read shows a line.
+var lineNumberPrefix = regexp.MustCompile(`(?m)^ *\d+\t`)
 
-// unmatched says why old may not have been found: where the text is the same
+// notFoundError says why old may not have been found: where the text is the same
 // but for white space, or that old has line numbers in it.
-func (t *target) unmatched(old string) error {
-	if bare := numbered.ReplaceAllString(old, ""); bare != old && len(t.find(bare, false)) > 0 {
+func (t *editTarget) notFoundError(old string) error {
+	if bare := lineNumberPrefix.ReplaceAllString(old, ""); bare != old && len(t.findSpans(bare, false)) > 0 {
 		return errors.New("old is not in the file; leave out the line numbers that read puts in front of lines")
 	}
-	lines, want := strings.Split(t.lf(), "\n"), squeezed(strings.Split(toLF(old), "\n"))
+	lines, want := strings.Split(t.withLF(), "\n"), collapseLines(strings.Split(toLF(old), "\n"))
 	if len(want) == 0 {
 		return errors.New("old is not in the file; it is only white space")
 	}
-	first, last, ok := loosely(lines, want)
+	first, last, ok := findLoosely(lines, want)
 	if !ok {
 		return errors.New("old is not in the file, not even with other white space; read it again and copy the text exactly")
 	}
-	if last-first >= maxPlaces {
+	if last-first >= maxListedSpans {
 		return fmt.Errorf("old is not in the file as it is given, but the same with other white space is on lines %d to %d; read them and copy them exactly", first+1, last+1)
 	}
 	return fmt.Errorf("old is not in the file as it is given, but the same with other white space is on line %d; there it is\n%s",
-		first+1, clip(strings.Join(lines[first:last+1], "\n"), 2000))
+		first+1, truncate(strings.Join(lines[first:last+1], "\n"), 2000))
 }
 
-// squeezed returns lines without white space and invisible characters, and
+// collapseLines returns lines without white space and invisible characters, and
 // without those that hold nothing else.
-func squeezed(lines []string) []string {
+func collapseLines(lines []string) []string {
 	var out []string
 	for _, line := range lines {
-		if s := squeeze(line); s != "" {
+		if s := collapseSpace(line); s != "" {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-func squeeze(line string) string {
+func collapseSpace(line string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || invisible(r) {
+		if unicode.IsSpace(r) || isInvisible(r) {
 			return -1
 		}
 		return r
 	}, line)
 }
 
-// loosely finds the first run of lines that is want but for white space and
+// findLoosely finds the first run of lines that is want but for white space and
 // empty lines; the outer lines of want may be parts.
-func loosely(lines, want []string) (first, last int, ok bool) {
+func findLoosely(lines, want []string) (first, last int, ok bool) {
 	var text []string
 	var numbers []int
 	for i, line := range lines {
-		if s := squeeze(line); s != "" {
+		if s := collapseSpace(line); s != "" {
 			text, numbers = append(text, s), append(numbers, i)
 		}
 	}
 	for i := 0; i+len(want) <= len(text); i++ {
-		if similar(text[i:i+len(want)], want) {
+		if equalLoosely(text[i:i+len(want)], want) {
 			return numbers[i], numbers[i+len(want)-1], true
 		}
 	}
 	return 0, 0, false
 }
 
-func similar(text, want []string) bool {
+func equalLoosely(text, want []string) bool {
 	n := len(want) - 1
 	if n == 0 {
 		return strings.Contains(text[0], want[0])

@@ -159,7 +159,7 @@ func TestDeviceInTheWorkspace(t *testing.T) {
 		t.Skip(err)
 	}
 	defer set.Close()
-	f := folder{Set: set, t: t}
+	f := fixture{Set: set, t: t}
 	f.fails("read", []any{"path", "zero"}, "zero is a device, not a regular file")
 	f.fails("write", []any{"path", "null", "content", "x"}, "null is a device, not a regular file")
 }
@@ -169,7 +169,7 @@ func TestSwappedAfterTheCheck(t *testing.T) {
 	outside := t.TempDir()
 	write(t, filepath.Join(outside, "f"), "outside")
 	f := open(t, map[string]string{"dir/f": "inside"})
-	content, info, err := f.load("dir/f")
+	content, info, err := f.readForEdit("dir/f")
 	if err != nil || string(content) != "inside" {
 		t.Fatal(err)
 	}
@@ -178,23 +178,23 @@ func TestSwappedAfterTheCheck(t *testing.T) {
 	}
 	link(t, outside, f.at("dir"))
 
-	if content, _, err := f.load("dir/f"); err == nil {
+	if content, _, err := f.readForEdit("dir/f"); err == nil {
 		t.Errorf("it read %q", content)
 	}
-	r := replacement{root: f.root, name: "dir/f", content: []byte("mine"), before: content, old: info}
+	r := replacement{root: f.root, name: "dir/f", content: []byte("mine"), oldContent: content, oldInfo: info}
 	if _, err := r.write(); err == nil {
 		t.Error("it replaced the file")
 	}
 	if err := r.overwrite(); err == nil {
 		t.Error("it wrote into the file")
 	}
-	if _, err := f.apply(t.Context(), change{file: "dir/new", content: []byte("mine")}); err == nil {
+	if _, err := f.apply(t.Context(), fileChange{file: "dir/new", content: []byte("mine")}); err == nil {
 		t.Error("it created a file")
 	}
-	if _, err := f.apply(t.Context(), change{file: "dir/a/b", content: []byte("mine")}); err == nil {
+	if _, err := f.apply(t.Context(), fileChange{file: "dir/a/b", content: []byte("mine")}); err == nil {
 		t.Error("it created a folder")
 	}
-	if entries, err := f.entries("dir"); err == nil {
+	if entries, err := f.readDir("dir"); err == nil {
 		t.Errorf("it listed %v", entries)
 	}
 	if b, err := os.ReadFile(filepath.Join(outside, "f")); err != nil || string(b) != "outside" {

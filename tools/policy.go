@@ -38,27 +38,27 @@ const (
 	Deny  Verdict = "deny"
 )
 
-// An Answer is what a user said to an action.
-type Answer struct {
-	Verdict Verdict // Allow or Deny
-	Session bool    // with Allow: the same action need not be asked again in this session
-	Always  bool    // with Allow: nor later in this workspace
-	Prefix  int     // with Always: nor what begins with so many words of the command; 0 is the whole of it
-	Network bool    // with Allow: this time it may reach the network from the sandbox
-	Note    string  // with Deny: what the user says to the model
-	Reason  string  // with Deny: why, where no user decided
-	Input   string  // with Allow: the arguments as the user edited them; "" as they were
+// An Approval is what a user said to an action.
+type Approval struct {
+	Verdict     Verdict // Allow or Deny
+	Session     bool    // with Allow: the same action need not be asked again in this session
+	Always      bool    // with Allow: nor later in this workspace
+	PrefixWords int     // with Always: nor what begins with so many words of the command; 0 is the whole of it
+	Network     bool    // with Allow: this time it may reach the network from the sandbox
+	Note        string  // with Deny: what the user says to the model
+	Reason      string  // with Deny: why, where no user decided
+	Input       string  // with Allow: the arguments as the user edited them; "" as they were
 }
 
 // A Policy decides whether a tool may run. It is the only place that does, and
 // safe for concurrent use. The zero value asks.
 type Policy struct {
-	changing sync.Mutex // held while state rules change and are told to changed
-	mu       sync.Mutex
-	mode     Mode
-	folder   string
-	rules    permission.Rules
-	changed  func([]permission.Rule)
+	changeMu  sync.Mutex // held while state rules change and are told to changed
+	mu        sync.Mutex
+	mode      Mode
+	workspace string
+	rules     permission.Rules
+	onChange  func([]permission.Rule)
 }
 
 // NewPolicy returns a policy in the given mode.
@@ -68,10 +68,10 @@ func NewPolicy(mode Mode) *Policy { return &Policy{mode: mode} }
 func (p *Policy) Mode() Mode {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.present()
+	return p.currentMode()
 }
 
-func (p *Policy) present() Mode {
+func (p *Policy) currentMode() Mode {
 	if p.mode == "" {
 		return ModeAsk
 	}
@@ -85,21 +85,21 @@ func (p *Policy) SetMode(mode Mode) {
 	p.mode = mode
 }
 
-// Next goes to the mode behind the present one in Modes, and returns it.
-func (p *Policy) Next() Mode {
+// NextMode goes to the mode behind the present one in Modes, and returns it.
+func (p *Policy) NextMode() Mode {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.mode = Modes[(slices.Index(Modes, p.present())+1)%len(Modes)] // what is not listed goes to the first
+	p.mode = Modes[(slices.Index(Modes, p.currentMode())+1)%len(Modes)] // what is not listed goes to the first
 	return p.mode
 }
 
-// SetFolder names the workspace, by its absolute path without symbolic links:
+// SetWorkspace names the workspace, by its absolute path without symbolic links:
 // rules of a directory hold in that one only, and absolute paths below it are
 // inside.
-func (p *Policy) SetFolder(folder string) {
+func (p *Policy) SetWorkspace(folder string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.folder = folder
+	p.workspace = folder
 }
 
 // Decide says whether a may run now. Deny rules come first, whatever the mode;
@@ -109,29 +109,29 @@ func (p *Policy) SetFolder(folder string) {
 // file. Where there is no workspace reading asks unless a rule allows that very file,
 // and writing does unless the user wrote that rule.
 func (p *Policy) Decide(a *Action) Verdict {
-	verdict, _ := p.judge(a)
+	verdict, _ := p.evaluate(a)
 	return verdict
 }
 
-// Why says, in words for the model, why a may not run.
-func (p *Policy) Why(a *Action) string {
-	_, by := p.judge(a)
+// DenialReason says, in words for the model, why a may not run.
+func (p *Policy) DenialReason(a *Action) string {
+	_, by := p.evaluate(a)
 	if by.Effect == permission.Deny {
 		return fmt.Sprintf("the rule %q denies it.", by)
 	}
 	return fmt.Sprintf("the approval mode is %s.", p.Mode())
 }
 
-func (p *Policy) judge(a *Action) (Verdict, permission.Rule) {
+func (p *Policy) evaluate(a *Action) (Verdict, permission.Rule) {
 	p.mu.Lock()
-	mode, folder, rs := p.present(), p.folder, p.rules // rules are never changed in place
+	mode, folder, rs := p.currentMode(), p.workspace, p.rules // rules are never changed in place
 	p.mu.Unlock()
-	if a.EachTime { // no answer counts
+	if a.AskEachTime { // no answer counts
 		rs = slices.DeleteFunc(slices.Clone(rs), func(r permission.Rule) bool { return r.Effect == permission.Allow && !r.IsConfigured() })
 	}
-	effect, by, ruled := rs.Decide(permission.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Workspace: folder, Class: string(a.class)})
-	if slices.Contains(searches, a.Tool) && effect != permission.Deny {
-		e, r, ok := rs.Decide(permission.Call{Tool: reader, Path: a.Path, Workspace: folder, Class: string(a.class)})
+	effect, by, ruled := rs.Decide(permission.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Workspace: folder, Class: string(a.placeClass)})
+	if slices.Contains(searchTools, a.Tool) && effect != permission.Deny {
+		e, r, ok := rs.Decide(permission.Call{Tool: readTool, Path: a.Path, Workspace: folder, Class: string(a.placeClass)})
 		if ok && (e == permission.Deny || e == permission.Ask) {
 			effect, by, ruled = e, r, ok
 		}
@@ -140,27 +140,27 @@ func (p *Policy) judge(a *Action) (Verdict, permission.Rule) {
 	switch {
 	case is(permission.Deny):
 		return Deny, by
-	case mode == ModeReadOnly && a.Access != Reads:
+	case mode == ModeReadOnly && a.Access != AccessRead:
 		return Deny, permission.Rule{}
-	case a.class != "" && !(is(permission.Allow) && (by.IsLiteral() || by.Tool == string(a.class))):
+	case a.placeClass != "" && !(is(permission.Allow) && (by.IsLiteral() || by.Tool == string(a.placeClass))):
 		return Ask, by
 	case mode == ModeYolo:
 		return Allow, by
 	case is(permission.Ask):
 		return Ask, by
-	case a.nowhere && !(is(permission.Allow) && by.IsLiteral()):
+	case a.noWorkspace && !(is(permission.Allow) && by.IsLiteral()):
 		return Ask, by
-	case a.beside && !is(permission.Allow):
+	case a.nearCredentials && !is(permission.Allow):
 		return Ask, by
-	case a.Access == Reads:
+	case a.Access == AccessRead:
 		return Allow, by
-	case a.Access == Writes && (a.guarded || guarded(a.Path)) && !(is(permission.Allow) && by.IsLiteral()):
+	case a.Access == AccessWrite && (a.runByGit || isGuarded(a.Path)) && !(is(permission.Allow) && by.IsLiteral()):
 		return Ask, by
 	case is(permission.Allow) && by.Sandboxed && !a.Sandboxed:
 		return Ask, by // it was allowed to run in the sandbox, and there is none now
 	case is(permission.Allow):
 		return Allow, by
-	case mode == ModeAuto && (a.Access == Writes || a.Access == Runs && a.Sandboxed && !a.Network):
+	case mode == ModeAuto && (a.Access == AccessWrite || a.Access == AccessRun && a.Sandboxed && !a.Network):
 		return Allow, by
 	}
 	return Ask, by
@@ -168,42 +168,42 @@ func (p *Policy) judge(a *Action) (Verdict, permission.Rule) {
 
 // What is said of reading a file holds for tools that show its name or content
 // while they look for something.
-const reader = "read"
+const readTool = "read"
 
-var searches = []string{"list", "glob", "grep"}
+var searchTools = []string{"list", "glob", "grep"}
 
-// reading is what the rules that deny or ask say about reading a file; nil if
+// readRules is what the rules that deny or ask say about reading a file; nil if
 // there are none.
-func (p *Policy) reading() func(file string) permission.Effect {
+func (p *Policy) readRules() func(file string) permission.Effect {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var strict permission.Rules
 	for _, r := range p.rules {
-		if r.Tool == reader && (r.Effect == permission.Deny || r.Effect == permission.Ask && p.mode != ModeYolo) {
+		if r.Tool == readTool && (r.Effect == permission.Deny || r.Effect == permission.Ask && p.mode != ModeYolo) {
 			strict = append(strict, r)
 		}
 	}
 	if len(strict) == 0 {
 		return nil
 	}
-	folder := p.folder
+	folder := p.workspace
 	return func(file string) permission.Effect {
-		effect, _, _ := strict.Decide(permission.Call{Tool: reader, Path: file, Workspace: folder})
+		effect, _, _ := strict.Decide(permission.Call{Tool: readTool, Path: file, Workspace: folder})
 		return effect
 	}
 }
 
-// shows reports whether searches may show what is in files of a class: a rule allows
+// showsClass reports whether searches may show what is in files of a class: a rule allows
 // all of them.
-func (p *Policy) shows(class places.Class) bool {
+func (p *Policy) showsClass(class places.Class) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	effect, by, ok := p.rules.Decide(permission.Call{Tool: reader, Workspace: p.folder, Class: string(class)})
+	effect, by, ok := p.rules.Decide(permission.Call{Tool: readTool, Workspace: p.workspace, Class: string(class)})
 	return ok && effect == permission.Allow && by.Tool == string(class)
 }
 
-// Load adds rules.
-func (p *Policy) Load(rs []permission.Rule) {
+// AddRules adds rules.
+func (p *Policy) AddRules(rs []permission.Rule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range rs {
@@ -226,7 +226,7 @@ func (p *Policy) Rules() []permission.Rule {
 func (p *Policy) OnChange(f func([]permission.Rule)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.changed = f
+	p.onChange = f
 }
 
 // Remove takes a rule away that an answer made, and reports whether there was
@@ -235,8 +235,8 @@ func (p *Policy) Remove(r permission.Rule) bool {
 	if r.Source != permission.FromState && r.Source != permission.FromSession {
 		return false
 	}
-	p.changing.Lock()
-	defer p.changing.Unlock()
+	p.changeMu.Lock()
+	defer p.changeMu.Unlock()
 	p.mu.Lock()
 	i := slices.Index(p.rules, r)
 	if i >= 0 {
@@ -244,49 +244,49 @@ func (p *Policy) Remove(r permission.Rule) bool {
 	}
 	p.mu.Unlock()
 	if i >= 0 && r.Source == permission.FromState {
-		p.tell()
+		p.notifyChange()
 	}
 	return i >= 0
 }
 
-// tell hands the rules to keep to whoever keeps them.
-func (p *Policy) tell() {
+// notifyChange hands the rules to keep to whoever keeps them.
+func (p *Policy) notifyChange() {
 	p.mu.Lock()
-	changed, kept := p.changed, slices.DeleteFunc(slices.Clone(p.rules), func(r permission.Rule) bool { return r.Source != permission.FromState })
+	changed, kept := p.onChange, slices.DeleteFunc(slices.Clone(p.rules), func(r permission.Rule) bool { return r.Source != permission.FromState })
 	p.mu.Unlock()
 	if changed != nil {
 		changed(kept)
 	}
 }
 
-// Remember allows, until parley ends and in this workspace, exactly this
+// AllowForSession allows, until parley ends and in this workspace, exactly this
 // command, further actions of the same tool on exactly this file, fetching from
 // this host, or else the tool.
-func (p *Policy) Remember(a *Action) {
-	r := exact(a)
+func (p *Policy) AllowForSession(a *Action) {
+	r := exactRule(a)
 	p.mu.Lock()
-	r.Source, r.Workspace, r.Sandboxed = permission.FromSession, p.folder, a.Sandboxed
+	r.Source, r.Workspace, r.Sandboxed = permission.FromSession, p.workspace, a.Sandboxed
 	p.mu.Unlock()
-	p.Load([]permission.Rule{r})
+	p.AddRules([]permission.Rule{r})
 }
 
-// Always allows for good, in this workspace, what RuleFor says, and returns that
+// AllowAlways allows for good, in this workspace, what RuleFor says, and returns that
 // rule.
-func (p *Policy) Always(a *Action, prefix int) (permission.Rule, error) {
+func (p *Policy) AllowAlways(a *Action, prefix int) (permission.Rule, error) {
 	r, err := RuleFor(a, prefix)
 	if err != nil {
 		return permission.Rule{}, err
 	}
-	p.changing.Lock()
-	defer p.changing.Unlock()
+	p.changeMu.Lock()
+	defer p.changeMu.Unlock()
 	p.mu.Lock()
-	r.Source, r.Workspace, r.Sandboxed = permission.FromState, p.folder, a.Sandboxed
+	r.Source, r.Workspace, r.Sandboxed = permission.FromState, p.workspace, a.Sandboxed
 	p.mu.Unlock()
 	if r.Workspace == "" {
 		return permission.Rule{}, errors.New("there is no workspace to remember a rule for")
 	}
-	p.Load([]permission.Rule{r})
-	p.tell()
+	p.AddRules([]permission.Rule{r})
+	p.notifyChange()
 	return r, nil
 }
 
@@ -295,7 +295,7 @@ func (p *Policy) Always(a *Action, prefix int) (permission.Rule, error) {
 // such rule.
 func RuleFor(a *Action, prefix int) (permission.Rule, error) {
 	if prefix == 0 {
-		return exact(a), nil
+		return exactRule(a), nil
 	}
 	if a.Tool != "shell" {
 		return permission.Rule{}, fmt.Errorf("%s runs no command that a prefix could stand for", a.Tool)
@@ -303,9 +303,9 @@ func RuleFor(a *Action, prefix int) (permission.Rule, error) {
 	return permission.PrefixRule(a.Command, prefix)
 }
 
-// Prefixes are the numbers of words for which RuleFor has a rule, from the
+// PrefixLengths are the numbers of words for which RuleFor has a rule, from the
 // narrowest to the widest, and why there is none wider.
-func Prefixes(a *Action) (words []int, why string) {
+func PrefixLengths(a *Action) (words []int, why string) {
 	if a.Tool != "shell" {
 		return nil, ""
 	}
@@ -323,8 +323,8 @@ func Prefixes(a *Action) (words []int, why string) {
 	return words, why
 }
 
-// exact is the narrowest rule that allows a.
-func exact(a *Action) permission.Rule {
+// exactRule is the narrowest rule that allows a.
+func exactRule(a *Action) permission.Rule {
 	for _, target := range []string{a.Command, a.Path, a.Host} {
 		if target != "" {
 			return permission.ExactRule(a.Tool, target)
@@ -333,9 +333,9 @@ func exact(a *Action) permission.Rule {
 	return permission.Rule{Effect: permission.Allow, Tool: a.Tool}
 }
 
-// Grant allows what a rule of the command line says, such as "shell:git status"
+// AllowFlag allows what a rule of the command line says, such as "shell:git status"
 // or "edit:src/**"; see permission.ParseRule.
-func (p *Policy) Grant(text string) error {
+func (p *Policy) AllowFlag(text string) error {
 	r, err := ParseRule(text)
 	if err == nil {
 		err = r.Validate()
@@ -344,7 +344,7 @@ func (p *Policy) Grant(text string) error {
 		return err
 	}
 	r.Effect, r.Source = permission.Allow, permission.FromFlag
-	p.Load([]permission.Rule{r})
+	p.AddRules([]permission.Rule{r})
 	return nil
 }
 
@@ -392,28 +392,28 @@ func (c Permissions) Validate() error {
 func ParseRule(text string) (permission.Rule, error) {
 	name, _, _ := strings.Cut(text, ":")
 	class := slices.Contains(places.Classes, places.Class(text))
-	if !class && !strings.HasPrefix(name, "mcp__") && !slices.ContainsFunc(list, func(t tool) bool { return t.name == name }) {
+	if !class && !strings.HasPrefix(name, "mcp__") && !slices.ContainsFunc(builtinTools, func(t toolDefinition) bool { return t.name == name }) {
 		var names []string
-		for _, t := range list {
+		for _, t := range builtinTools {
 			names = append(names, t.name)
 		}
-		return permission.Rule{}, unknown(name, names)
+		return permission.Rule{}, unknownTool(name, names)
 	}
 	return permission.ParseRule(text)
 }
 
-// guards are the names of files and directories that configure or run programs for
+// guardedNames are the names of files and directories that configure or run programs for
 // parley and git (.envrc: for the shell that they are started from), so that a
 // change there can be as good as a command. It is these four and no more: a
 // Makefile, a test or a script runs things as well and is not guarded, but for
 // the hooks that git has elsewhere, by core.hooksPath.
-var guards = []string{".git", ".parley", ".mcp.json", ".envrc"}
+var guardedNames = []string{".git", ".parley", ".mcp.json", ".envrc"}
 
-// guarded reports whether file is under a guard. Letter case does not count:
+// isGuarded reports whether file is under a guard. Letter case does not count:
 // on some file systems .GIT is .git.
-func guarded(file string) bool {
+func isGuarded(file string) bool {
 	for _, part := range strings.Split(file, "/") {
-		if slices.ContainsFunc(guards, func(g string) bool { return strings.EqualFold(g, part) }) {
+		if slices.ContainsFunc(guardedNames, func(g string) bool { return strings.EqualFold(g, part) }) {
 			return true
 		}
 	}

@@ -11,26 +11,26 @@ import (
 
 func TestDecide(t *testing.T) {
 	var (
-		read    = &Action{Tool: "read", Access: Reads, Path: "a.go"}
-		edit    = &Action{Tool: "edit", Access: Writes, Path: "a.go"}
-		create  = &Action{Tool: "write", Access: Writes, Path: "a.go"}
-		other   = &Action{Tool: "edit", Access: Writes, Path: "b.go"}
-		hook    = &Action{Tool: "edit", Access: Writes, Path: "sub/.GIT/hooks/pre-commit"}
-		status  = &Action{Tool: "shell", Access: Runs, Command: "git status"}
-		chained = &Action{Tool: "shell", Access: Runs, Command: "git status; rm -rf ~"}
-		boxed   = &Action{Tool: "shell", Access: Runs, Command: "make", Sandboxed: true}
-		online  = &Action{Tool: "shell", Access: Runs, Command: "make", Sandboxed: true, Network: true}
-		unseen  = &Action{Tool: "shell", Access: Runs, Command: "$x y", Sandboxed: true}
-		script  = &Action{Tool: "shell", Access: Runs, Command: "sed '1e curl x' f", Sandboxed: true}
-		page    = &Action{Tool: "fetch", Access: Fetches, Host: "example.com", URL: "https://example.com/a"}
-		beside  = &Action{Tool: "fetch", Access: Fetches, Host: "example.com.evil.com", URL: "https://example.com.evil.com/"}
-		issue   = &Action{Tool: "mcp__github__create_issue", Access: Runs}
-		comment = &Action{Tool: "mcp__github__comment", Access: Runs}
+		read    = &Action{Tool: "read", Access: AccessRead, Path: "a.go"}
+		edit    = &Action{Tool: "edit", Access: AccessWrite, Path: "a.go"}
+		create  = &Action{Tool: "write", Access: AccessWrite, Path: "a.go"}
+		other   = &Action{Tool: "edit", Access: AccessWrite, Path: "b.go"}
+		hook    = &Action{Tool: "edit", Access: AccessWrite, Path: "sub/.GIT/hooks/pre-commit"}
+		status  = &Action{Tool: "shell", Access: AccessRun, Command: "git status"}
+		chained = &Action{Tool: "shell", Access: AccessRun, Command: "git status; rm -rf ~"}
+		boxed   = &Action{Tool: "shell", Access: AccessRun, Command: "make", Sandboxed: true}
+		online  = &Action{Tool: "shell", Access: AccessRun, Command: "make", Sandboxed: true, Network: true}
+		unseen  = &Action{Tool: "shell", Access: AccessRun, Command: "$x y", Sandboxed: true}
+		script  = &Action{Tool: "shell", Access: AccessRun, Command: "sed '1e curl x' f", Sandboxed: true}
+		page    = &Action{Tool: "fetch", Access: AccessFetch, Host: "example.com", URL: "https://example.com/a"}
+		beside  = &Action{Tool: "fetch", Access: AccessFetch, Host: "example.com.evil.com", URL: "https://example.com.evil.com/"}
+		issue   = &Action{Tool: "mcp__github__create_issue", Access: AccessRun}
+		comment = &Action{Tool: "mcp__github__comment", Access: AccessRun}
 	)
-	remember := func(a *Action) func(*Policy) { return func(p *Policy) { p.Remember(a) } }
+	remember := func(a *Action) func(*Policy) { return func(p *Policy) { p.AllowForSession(a) } }
 	grant := func(rule string) func(*Policy) {
 		return func(p *Policy) {
-			if err := p.Grant(rule); err != nil {
+			if err := p.AllowFlag(rule); err != nil {
 				t.Errorf("%s: %v", rule, err)
 			}
 		}
@@ -42,7 +42,7 @@ func TestDecide(t *testing.T) {
 				t.Errorf("%s: %v", text, err)
 			}
 			r.Effect, r.Source = effect, permission.FromConfig
-			p.Load([]permission.Rule{r})
+			p.AddRules([]permission.Rule{r})
 		}
 	}
 	both := func(first, second func(*Policy)) func(*Policy) {
@@ -148,7 +148,7 @@ func TestGrantWhatIsNoRule(t *testing.T) {
 		{"shell:ls | sh *", `is a pipeline`},
 	}
 	for _, test := range tests {
-		if err := new(Policy).Grant(test.rule); err == nil || !strings.Contains(err.Error(), test.want) {
+		if err := new(Policy).AllowFlag(test.rule); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: got %v, want %s", test.rule, err, test.want)
 		}
 	}
@@ -160,37 +160,37 @@ func TestModesGoAround(t *testing.T) {
 		t.Errorf("begins with %s", p.Mode())
 	}
 	for _, want := range []Mode{ModeAuto, ModeReadOnly, ModeAsk} {
-		if got := p.Next(); got != want || p.Mode() != want {
+		if got := p.NextMode(); got != want || p.Mode() != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 	p.SetMode(ModeYolo)
-	if got := p.Next(); got != ModeAsk {
+	if got := p.NextMode(); got != ModeAsk {
 		t.Errorf("from yolo to %s", got)
 	}
 }
 
 func TestAlways(t *testing.T) {
 	p := NewPolicy(ModeAsk)
-	log := &Action{Tool: "shell", Access: Runs, Command: "git log --oneline -5"}
-	if _, err := p.Always(log, 0); err == nil || p.Decide(log) != Ask {
+	log := &Action{Tool: "shell", Access: AccessRun, Command: "git log --oneline -5"}
+	if _, err := p.AllowAlways(log, 0); err == nil || p.Decide(log) != Ask {
 		t.Errorf("remembered for no workspace: %v", err)
 	}
-	p.SetFolder("/w")
+	p.SetWorkspace("/w")
 	var kept []permission.Rule
 	p.OnChange(func(rs []permission.Rule) { kept = rs })
-	p.Remember(&Action{Tool: "shell", Access: Runs, Command: "ls"})
+	p.AllowForSession(&Action{Tool: "shell", Access: AccessRun, Command: "ls"})
 	if kept != nil {
 		t.Errorf("kept for good: %v", kept)
 	}
-	wide, err := p.Always(log, 2)
+	wide, err := p.AllowAlways(log, 2)
 	if want := (permission.Rule{Effect: permission.Allow, Tool: "shell", Match: "git log", Prefix: true, Workspace: "/w", Source: permission.FromState}); wide != want || err != nil {
 		t.Errorf("got %+v, %v, want %+v", wide, err, want)
 	}
-	if _, err := p.Always(log, 1); err == nil {
+	if _, err := p.AllowAlways(log, 1); err == nil {
 		t.Error("git alone is a prefix")
 	}
-	if exact, err := p.Always(log, 0); err != nil || exact.String() != "shell:git log --oneline -5" {
+	if exact, err := p.AllowAlways(log, 0); err != nil || exact.String() != "shell:git log --oneline -5" {
 		t.Errorf("exactly: %q, %v", exact, err)
 	}
 	if len(kept) != 2 {
@@ -208,9 +208,9 @@ func TestAlways(t *testing.T) {
 	}
 	for folder, want := range map[string]Verdict{"/w": Allow, "/x": Ask} {
 		later := NewPolicy(ModeAsk)
-		later.SetFolder(folder)
-		later.Load(again)
-		if got := later.Decide(&Action{Tool: "shell", Access: Runs, Command: "git log main.go"}); got != want {
+		later.SetWorkspace(folder)
+		later.AddRules(again)
+		if got := later.Decide(&Action{Tool: "shell", Access: AccessRun, Command: "git log main.go"}); got != want {
 			t.Errorf("in %s: %s, want %s", folder, got, want)
 		}
 	}
@@ -218,11 +218,11 @@ func TestAlways(t *testing.T) {
 	if !p.Remove(wide) || p.Remove(wide) || len(kept) != 1 {
 		t.Errorf("after it was removed, kept are %v", kept)
 	}
-	if p.Decide(&Action{Tool: "shell", Access: Runs, Command: "git log main.go"}) != Ask {
+	if p.Decide(&Action{Tool: "shell", Access: AccessRun, Command: "git log main.go"}) != Ask {
 		t.Error("a removed rule allows")
 	}
 	fixed := permission.Rule{Effect: permission.Deny, Tool: "shell", Source: permission.FromConfig}
-	p.Load([]permission.Rule{fixed, fixed})
+	p.AddRules([]permission.Rule{fixed, fixed})
 	if p.Remove(fixed) || len(p.Rules()) != 3 {
 		t.Errorf("rules are %v", p.Rules())
 	}
@@ -230,12 +230,12 @@ func TestAlways(t *testing.T) {
 
 func TestWhy(t *testing.T) {
 	p := NewPolicy(ModeReadOnly)
-	rm := &Action{Tool: "shell", Access: Runs, Command: "rm x"}
-	if got, want := p.Why(rm), "the approval mode is read-only."; got != want {
+	rm := &Action{Tool: "shell", Access: AccessRun, Command: "rm x"}
+	if got, want := p.DenialReason(rm), "the approval mode is read-only."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	p.Load([]permission.Rule{{Effect: permission.Deny, Tool: "shell", Match: "rm", Prefix: true}})
-	if got, want := p.Why(rm), `the rule "shell:rm *" denies it.`; got != want {
+	p.AddRules([]permission.Rule{{Effect: permission.Deny, Tool: "shell", Match: "rm", Prefix: true}})
+	if got, want := p.DenialReason(rm), `the rule "shell:rm *" denies it.`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -254,12 +254,12 @@ func TestPrefixes(t *testing.T) {
 		{"echo $x", nil, "the command is dynamic: $x"},
 	}
 	for _, test := range tests {
-		words, why := Prefixes(&Action{Tool: "shell", Command: test.command})
+		words, why := PrefixLengths(&Action{Tool: "shell", Command: test.command})
 		if !slices.Equal(words, test.words) || why != test.why {
 			t.Errorf("%s: got %v, %q, want %v, %q", test.command, words, why, test.words, test.why)
 		}
 	}
-	if words, why := Prefixes(&Action{Tool: "edit", Path: "x"}); words != nil || why != "" {
+	if words, why := PrefixLengths(&Action{Tool: "edit", Path: "x"}); words != nil || why != "" {
 		t.Errorf("edit: %v, %q", words, why)
 	}
 }
@@ -267,7 +267,7 @@ func TestPrefixes(t *testing.T) {
 // Changes are told one after the other, and the last one tells all.
 func TestChangesAreToldInOrder(t *testing.T) {
 	p := NewPolicy(ModeAsk)
-	p.SetFolder("/w")
+	p.SetWorkspace("/w")
 	var last, calls int
 	p.OnChange(func(rs []permission.Rule) { // unguarded: the race detector sees two at once
 		last = len(rs)
@@ -277,7 +277,7 @@ func TestChangesAreToldInOrder(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			r, err := p.Always(&Action{Tool: "edit", Access: Writes, Path: strings.Repeat("a", i+1)}, 0)
+			r, err := p.AllowAlways(&Action{Tool: "edit", Access: AccessWrite, Path: strings.Repeat("a", i+1)}, 0)
 			if err != nil || i%2 == 0 && !p.Remove(r) {
 				t.Errorf("%d: %v", i, err)
 			}

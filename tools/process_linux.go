@@ -18,7 +18,7 @@ import (
 	"parley/tools/sandbox"
 )
 
-// A tree is a command and everything it started, however it tried to get away.
+// A processTree is a command and everything it started, however it tried to get away.
 //
 // Parley is the subreaper of its descendants, so that orphans become children
 // of its own instead of disappearing. Which of them belong to this command is
@@ -26,22 +26,22 @@ import (
 // can join a foreign one), by a mark in their environment, and by the pipe they
 // write to. Children that other parts of parley started are never touched, nor
 // waited for.
-type tree struct {
+type processTree struct {
 	process *os.Process
 	mark    string // the environment variable, with its value
 	pipe    string // what their stdout and stderr are linked to
 	known   map[int]uint64
 }
 
-// newTree is the tree of a command that will write to the other end of pipe.
-func newTree(pipe *os.File) *tree {
+// newProcessTree is the tree of a command that will write to the other end of pipe.
+func newProcessTree(pipe *os.File) *processTree {
 	// Both hold for the whole process, and are as good the second time. Without
 	// the first a command could leave orphans behind. Without the second any
 	// command could read the keys in /proc/PPID/environ and in parley's memory;
 	// with it those of the same user cannot, but root (CAP_SYS_PTRACE) still can.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	t := &tree{mark: "PARLEY_CALL=" + rand.Text(), known: map[int]uint64{}}
+	t := &processTree{mark: "PARLEY_CALL=" + rand.Text(), known: map[int]uint64{}}
 	if info, err := pipe.Stat(); err == nil {
 		if s, ok := info.Sys().(*syscall.Stat_t); ok {
 			t.pipe = fmt.Sprintf("pipe:[%d]", s.Ino)
@@ -50,33 +50,33 @@ func newTree(pipe *os.File) *tree {
 	return t
 }
 
-// prepare gives cmd a session of its own, without a terminal, and lets it die
+// detach gives cmd a session of its own, without a terminal, and lets it die
 // with parley.
-func prepare(cmd *exec.Cmd) {
+func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// unheld is argv, not yet started, with nothing held back. With a helper, which
+// unsandboxedCommand is argv, not yet started, with nothing held back. With a helper, which
 // the program has to provide for, nothing outlives parley's own death; without,
 // the shell does not.
-func unheld(dir string, env, argv []string, helper bool) (cmd *exec.Cmd, letGo func(), err error) {
+func unsandboxedCommand(dir string, env, argv []string, helper bool) (cmd *exec.Cmd, letGo func(), err error) {
 	if helper {
 		return sandbox.Supervise(dir, env, argv...)
 	}
 	cmd = exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = dir, env
-	prepare(cmd)
+	detach(cmd)
 	return cmd, nil, nil
 }
 
-// end ends every process of the tree, but for the first if that is spared, within
+// terminate ends every process of the tree, but for the first if that is spared, within
 // two seconds: politely, after a second without asking. It returns how many there
 // were.
-func (t *tree) end(spare bool) int {
-	alive := t.alive
+func (t *processTree) terminate(spare bool) int {
+	alive := t.living
 	if spare {
 		alive = func() []int {
-			return slices.DeleteFunc(t.alive(), func(pid int) bool { return pid == t.process.Pid })
+			return slices.DeleteFunc(t.living(), func(pid int) bool { return pid == t.process.Pid })
 		}
 	}
 	first := alive()
@@ -84,10 +84,10 @@ func (t *tree) end(spare bool) int {
 		_ = unix.Kill(p, unix.SIGTERM)
 	}
 	left := first
-	for deadline := time.Now().Add(grace); len(left) > 0 && time.Now().Before(deadline); left = alive() {
+	for deadline := time.Now().Add(graceTime); len(left) > 0 && time.Now().Before(deadline); left = alive() {
 		time.Sleep(10 * time.Millisecond)
 	}
-	for deadline := time.Now().Add(grace); len(left) > 0 && time.Now().Before(deadline); left = alive() {
+	for deadline := time.Now().Add(graceTime); len(left) > 0 && time.Now().Before(deadline); left = alive() {
 		for _, p := range left {
 			_ = unix.Kill(p, unix.SIGKILL)
 		}
@@ -99,14 +99,14 @@ func (t *tree) end(spare bool) int {
 // A process as /proc tells of it.
 type process struct {
 	pid, parent, session int
-	born                 uint64 // in ticks since boot; with the pid it names a process
+	startTicks           uint64 // in ticks since boot; with the pid it names a process
 	zombie               bool
 }
 
-// alive returns the living processes of the tree, and takes away the dead ones
+// living returns the living processes of the tree, and takes away the dead ones
 // that have become parley's own children.
-func (t *tree) alive() []int {
-	all, err := processes()
+func (t *processTree) living() []int {
+	all, err := listProcesses()
 	if err != nil {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (t *tree) alive() []int {
 	sessions := map[int]bool{shell: true}
 	var pids []int
 	for pid := range all {
-		if pid != self && descends(all, pid, self) {
+		if pid != self && isDescendant(all, pid, self) {
 			pids = append(pids, pid)
 		}
 	}
@@ -124,7 +124,7 @@ func (t *tree) alive() []int {
 		grew = false
 		for _, pid := range pids {
 			p := all[pid]
-			if members[pid] || !(pid == shell || members[p.parent] || sessions[p.session] || t.owns(p)) {
+			if members[pid] || !(pid == shell || members[p.parent] || sessions[p.session] || t.isMember(p)) {
 				continue
 			}
 			members[pid], grew = true, true
@@ -136,7 +136,7 @@ func (t *tree) alive() []int {
 	var living []int
 	for pid := range members {
 		p := all[pid]
-		t.known[pid] = p.born
+		t.known[pid] = p.startTicks
 		switch {
 		case !p.zombie:
 			living = append(living, pid)
@@ -148,10 +148,10 @@ func (t *tree) alive() []int {
 	return living
 }
 
-// owns reports whether p can be told for one of ours by itself.
-func (t *tree) owns(p process) bool {
+// isMember reports whether p can be told for one of ours by itself.
+func (t *processTree) isMember(p process) bool {
 	if born, ok := t.known[p.pid]; ok {
-		return born == p.born
+		return born == p.startTicks
 	}
 	if p.zombie {
 		return false
@@ -168,8 +168,8 @@ func (t *tree) owns(p process) bool {
 	return false
 }
 
-// descends reports whether pid is below ancestor.
-func descends(all map[int]process, pid, ancestor int) bool {
+// isDescendant reports whether pid is below ancestor.
+func isDescendant(all map[int]process, pid, ancestor int) bool {
 	for range len(all) {
 		p, ok := all[pid]
 		if !ok {
@@ -183,8 +183,8 @@ func descends(all map[int]process, pid, ancestor int) bool {
 	return false
 }
 
-// processes reads what /proc knows.
-func processes() (map[int]process, error) {
+// listProcesses reads what /proc knows.
+func listProcesses() (map[int]process, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil, err
@@ -227,7 +227,7 @@ func parseStat(stat string) (process, error) {
 	p.pid, errs[0] = strconv.Atoi(strings.TrimSpace(stat[:open]))
 	p.parent, errs[1] = strconv.Atoi(fields[1])
 	p.session, errs[2] = strconv.Atoi(fields[3])
-	p.born, errs[3] = strconv.ParseUint(fields[19], 10, 64)
+	p.startTicks, errs[3] = strconv.ParseUint(fields[19], 10, 64)
 	p.zombie = fields[0] == "Z" || fields[0] == "X"
 	return p, errors.Join(errs[:]...)
 }

@@ -15,9 +15,9 @@ func TestParseStat(t *testing.T) {
 		want process
 		bad  bool
 	}{
-		{in: "42 (sleep) S 7 8 9" + rest, want: process{pid: 42, parent: 7, session: 9, born: 12345}},
-		{in: "42 (a) b) (c) Z 7 8 9" + rest, want: process{pid: 42, parent: 7, session: 9, born: 12345, zombie: true}},
-		{in: "42 (x\n) R 1 2 3) S 7 8 9" + rest, want: process{pid: 42, parent: 7, session: 9, born: 12345}},
+		{in: "42 (sleep) S 7 8 9" + rest, want: process{pid: 42, parent: 7, session: 9, startTicks: 12345}},
+		{in: "42 (a) b) (c) Z 7 8 9" + rest, want: process{pid: 42, parent: 7, session: 9, startTicks: 12345, zombie: true}},
+		{in: "42 (x\n) R 1 2 3) S 7 8 9" + rest, want: process{pid: 42, parent: 7, session: 9, startTicks: 12345}},
 		{in: "42 (sleep) S 7 8", bad: true},
 		{in: "sleep S 7 8 9" + rest, bad: true},
 		{in: "(sleep) S 7 8 9" + rest, bad: true},
@@ -44,19 +44,19 @@ func TestShellCannotReadItsParent(t *testing.T) {
 // Orphans that ended by themselves do not pile up as zombies. What another test has
 // left, as what plays parley and is killed does, is nobody's here.
 func TestNoZombiesStay(t *testing.T) {
-	before, err := processes()
+	before, err := listProcesses()
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := open(t, nil)
 	f.must("shell", "command", "for i in 1 2 3 4 5; do (true &) ; (sleep 0.05 &); done; sleep 0.2")
-	all, err := processes()
+	all, err := listProcesses()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var zombies []string
 	for pid, p := range all {
-		if p.parent == unix.Getpid() && p.zombie && before[pid].born != p.born {
+		if p.parent == unix.Getpid() && p.zombie && before[pid].startTicks != p.startTicks {
 			zombies = append(zombies, fmt.Sprint(pid))
 		}
 	}

@@ -7,26 +7,26 @@ import (
 	"os/exec"
 )
 
-// A tree is a command; what it started cannot be told here.
-type tree struct {
+// A processTree is a command; what it started cannot be told here.
+type processTree struct {
 	process *os.Process
 	mark    string // an environment variable, with its value
 }
 
-func newTree(*os.File) *tree { return &tree{mark: "PARLEY_CALL=1"} }
+func newProcessTree(*os.File) *processTree { return &processTree{mark: "PARLEY_CALL=1"} }
 
-func prepare(*exec.Cmd) {}
+func detach(*exec.Cmd) {}
 
-// unheld is argv, not yet started, with nothing held back.
-func unheld(dir string, env, argv []string, _ bool) (cmd *exec.Cmd, letGo func(), err error) {
+// unsandboxedCommand is argv, not yet started, with nothing held back.
+func unsandboxedCommand(dir string, env, argv []string, _ bool) (cmd *exec.Cmd, letGo func(), err error) {
 	cmd = exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = dir, env
-	prepare(cmd)
+	detach(cmd)
 	return cmd, nil, nil
 }
 
-// end ends the command. There is nothing to spare.
-func (t *tree) end(bool) int {
+// terminate ends the command. There is nothing to spare.
+func (t *processTree) terminate(bool) int {
 	if t.process.Kill() != nil {
 		return 0
 	}

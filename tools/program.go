@@ -15,19 +15,19 @@ type Program struct {
 	Stdout *os.File // to be read, until its end or that of the program
 	Stderr *os.File
 
-	child  child
-	ending sync.Once
+	child         child
+	terminateOnce sync.Once
 }
 
-// A Confine makes the command of a program that is held, and what ends it; see
+// A ConfineFunc makes the command of a program that is held, and what ends it; see
 // [parley/tools/sandbox.Command]. A nil command is one that is not held.
-type Confine func(argv, env []string) (cmd *exec.Cmd, letGo func(), err error)
+type ConfineFunc func(argv, env []string) (cmd *exec.Cmd, letGo func(), err error)
 
 // StartProgram starts argv in a directory, in a session of its own. Of parley's own
 // environment it gets what commands get, and env besides. Confine may be nil. The
 // program that calls it has to call [parley/tools/sandbox.Child] first thing in
 // main: a helper sees to it that nothing outlives it.
-func StartProgram(dir string, argv, env []string, confine Confine) (*Program, error) {
+func StartProgram(dir string, argv, env []string, confine ConfineFunc) (*Program, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return nil, errors.New("there is no command")
 	}
@@ -47,7 +47,7 @@ func StartProgram(dir string, argv, env []string, confine Confine) (*Program, er
 		}
 	}
 	p := &Program{Stdin: pipes[1], Stdout: pipes[2], Stderr: pipes[4], child: newChild(pipes[2])}
-	cmd, letGo, err := p.command(dir, argv, append(environment(os.Environ(), nil), env...), confine)
+	cmd, letGo, err := p.newCommand(dir, argv, append(commandEnvironment(os.Environ(), nil), env...), confine)
 	if err != nil {
 		closeAll()
 		return nil, err
@@ -63,14 +63,14 @@ func StartProgram(dir string, argv, env []string, confine Confine) (*Program, er
 	return p, nil
 }
 
-// command is the program's command, not yet started.
-func (p *Program) command(dir string, argv, env []string, confine Confine) (cmd *exec.Cmd, letGo func(), err error) {
+// newCommand is the program's command, not yet started.
+func (p *Program) newCommand(dir string, argv, env []string, confine ConfineFunc) (cmd *exec.Cmd, letGo func(), err error) {
 	env = append(slices.Clip(env), p.child.tree.mark)
 	if confine != nil {
 		cmd, letGo, err = confine(argv, env)
 	}
 	if err == nil && cmd == nil {
-		cmd, letGo, err = unheld(dir, env, argv, true)
+		cmd, letGo, err = unsandboxedCommand(dir, env, argv, true)
 	}
 	if err == nil && letGo != nil {
 		cmd.Env = append(cmd.Env, p.child.tree.mark) // the helper's own
@@ -84,8 +84,8 @@ func (p *Program) PID() int { return p.child.tree.process.Pid }
 // Exited is closed once the program's first process has ended.
 func (p *Program) Exited() <-chan struct{} { return p.child.exited }
 
-// State says how the program ended, such as "exit status 1"; "" while it runs.
-func (p *Program) State() string {
+// ExitState says how the program ended, such as "exit status 1"; "" while it runs.
+func (p *Program) ExitState() string {
 	select {
 	case <-p.child.exited:
 		return p.child.state.String()
@@ -94,26 +94,26 @@ func (p *Program) State() string {
 	}
 }
 
-// leave is how long a program may take to end by itself once it has nothing
+// exitWait is how long a program may take to end by itself once it has nothing
 // more to read.
-const leave = 200 * time.Millisecond
+const exitWait = 200 * time.Millisecond
 
 // stderrDrain is how long Stderr can be read once the program has ended. It ends before,
 // unless a process that got away still holds it.
 const stderrDrain = time.Second
 
-// End ends the program and everything it started, within two seconds: by closing
+// Terminate ends the program and everything it started, within two seconds: by closing
 // its input, politely, and then without asking. What it wrote to Stderr can still be
 // read, for a second, and is the reader's to close.
-func (p *Program) End() {
-	p.ending.Do(func() {
+func (p *Program) Terminate() {
+	p.terminateOnce.Do(func() {
 		p.Stdin.Close()
 		select {
 		case <-p.child.exited:
-		case <-time.After(leave):
+		case <-time.After(exitWait):
 		}
-		p.child.end()
-		p.child.release()
+		p.child.terminate()
+		p.child.releaseHelper()
 		p.Stdout.Close()
 		_ = p.Stderr.SetReadDeadline(time.Now().Add(stderrDrain))
 	})

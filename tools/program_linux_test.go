@@ -102,7 +102,7 @@ func TestProgramsLeaveNothing(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			p.End()
+			p.Terminate()
 		}()
 		select {
 		case <-ended:

@@ -28,7 +28,7 @@ type readArgs struct {
 }
 
 func planRead(_ context.Context, w *workspace, args readArgs) (*Action, error) {
-	output, err := w.spilled(args.Path)
+	output, err := w.savedOutput(args.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -38,18 +38,18 @@ func planRead(_ context.Context, w *workspace, args readArgs) (*Action, error) {
 			return nil, err
 		}
 	}
-	p := page{file: file, first: max(args.Offset, 1), limit: maxLines}
+	p := readResult{file: file, first: max(args.Offset, 1), limit: maxLines}
 	if args.Limit > 0 {
 		p.limit = args.Limit
 	}
 	a := &Action{
-		Access: Reads,
-		Title:  "read " + shown(file),
+		Access: AccessRead,
+		Title:  "read " + quotePath(file),
 		Path:   file,
 		run: func(ctx context.Context, _ func(string)) Outcome {
 			p := p
-			if err := w.read(ctx, &p); err != nil {
-				return failed("%v", err)
+			if err := w.readFile(ctx, &p); err != nil {
+				return failedOutcome("%v", err)
 			}
 			return p.outcome()
 		},
@@ -58,8 +58,8 @@ func planRead(_ context.Context, w *workspace, args readArgs) (*Action, error) {
 		a.Path = ""
 		a.run = func(ctx context.Context, _ func(string)) Outcome {
 			p := p
-			if err := p.fill(ctx, output.all()); err != nil {
-				return failed("%v", err)
+			if err := p.readText(ctx, output.reader()); err != nil {
+				return failedOutcome("%v", err)
 			}
 			return p.outcome()
 		}
@@ -67,8 +67,8 @@ func planRead(_ context.Context, w *workspace, args readArgs) (*Action, error) {
 	return a, nil
 }
 
-// A page is the part of a file that one read shows.
-type page struct {
+// A readResult is the part of a file that one read shows.
+type readResult struct {
 	file         string
 	first, limit int // lines
 	size         int64
@@ -84,16 +84,16 @@ type page struct {
 	invisible int
 }
 
-// read fills p, and remembers the whole content as known to the model.
-func (w *workspace) read(ctx context.Context, p *page) error {
-	f, info, err := w.open(p.file)
+// readFile fills p, and remembers the whole content as known to the model.
+func (w *workspace) readFile(ctx context.Context, p *readResult) error {
+	f, info, err := w.openFile(p.file)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	p.size = info.Size()
 	sum := sha256.New()
-	if err := p.fill(ctx, io.TeeReader(io.LimitReader(f, maxScan), sum)); err != nil {
+	if err := p.readText(ctx, io.TeeReader(io.LimitReader(f, maxScan), sum)); err != nil {
 		return err
 	}
 	var past [1]byte
@@ -101,19 +101,19 @@ func (w *workspace) read(ctx context.Context, p *page) error {
 		p.partial = true
 		return nil
 	}
-	w.see(p.file, hash(sum.Sum(nil)))
+	w.rememberHash(p.file, hash(sum.Sum(nil)))
 	return nil
 }
 
-// fill reads text to its end.
-func (p *page) fill(ctx context.Context, text io.Reader) error {
+// readText reads text to its end.
+func (p *readResult) readText(ctx context.Context, text io.Reader) error {
 	in := bufio.NewReaderSize(text, 64<<10)
 	head, err := in.Peek(8 << 10)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return explain(p.file, err)
+		return explainError(p.file, err)
 	}
-	if kind := binary(head); kind != "" {
-		return refuse("%s is not text: %s, %d bytes", shown(p.file), kind, p.size)
+	if kind := binaryKind(head); kind != "" {
+		return refuse("%s is not text: %s, %d bytes", quotePath(p.file), kind, p.size)
 	}
 	if bytes.HasPrefix(head, bom) {
 		p.bom = true
@@ -123,9 +123,9 @@ func (p *page) fill(ctx context.Context, text io.Reader) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		more, err := p.line(in)
+		more, err := p.readLine(in)
 		if err != nil {
-			return explain(p.file, err)
+			return explainError(p.file, err)
 		}
 		if !more {
 			return nil
@@ -133,8 +133,8 @@ func (p *page) fill(ctx context.Context, text io.Reader) error {
 	}
 }
 
-// line takes one line from in. It reports false at the end.
-func (p *page) line(in *bufio.Reader) (bool, error) {
+// readLine takes one line from in. It reports false at the end.
+func (p *readResult) readLine(in *bufio.Reader) (bool, error) {
 	var text []byte
 	length := 0
 	wanted := p.total+1 >= p.first && p.shown < p.limit && p.next == 0
@@ -168,13 +168,13 @@ func (p *page) line(in *bufio.Reader) (bool, error) {
 	if bytes.IndexByte(text, 0) >= 0 {
 		return false, errors.New("it is not text: there are NUL bytes in it")
 	}
-	p.add(text, length, len(text) < length)
+	p.addLine(text, length, len(text) < length)
 	return true, nil
 }
 
-// add puts a line onto the page, unless it would be too much. Cut says that
+// addLine puts a line onto the page, unless it would be too much. Cut says that
 // line is only the beginning of length bytes.
-func (p *page) add(line []byte, length int, cut bool) {
+func (p *readResult) addLine(line []byte, length int, cut bool) {
 	if text, ok := bytes.CutSuffix(line, []byte("\n")); ok {
 		line = text
 		if text, ok := bytes.CutSuffix(line, []byte("\r")); ok {
@@ -191,7 +191,7 @@ func (p *page) add(line []byte, length int, cut bool) {
 	if !utf8.Valid(whole) {
 		p.invalid = true
 	}
-	text, dropped := visible(strings.ToValidUTF8(string(line), "\uFFFD"))
+	text, dropped := removeInvisible(strings.ToValidUTF8(string(line), "\uFFFD"))
 	if utf8.RuneCountInString(text) > maxLine {
 		text, cut = string([]rune(text)[:maxLine]), true
 	}
@@ -207,12 +207,12 @@ func (p *page) add(line []byte, length int, cut bool) {
 	fmt.Fprintf(&p.text, "%6d\t%s\n", p.total, text)
 }
 
-func (p *page) outcome() Outcome {
+func (p *readResult) outcome() Outcome {
 	if p.total == 0 && !p.partial {
-		return Outcome{Text: note("%s is empty", shown(p.file))}
+		return Outcome{Text: note("%s is empty", quotePath(p.file))}
 	}
 	if p.shown == 0 {
-		return failed("%s has only %s", shown(p.file), count(p.total, "line"))
+		return failedOutcome("%s has only %s", quotePath(p.file), pluralize(p.total, "line"))
 	}
 	var notes []string
 	last := p.first + p.shown - 1
@@ -237,16 +237,16 @@ func (p *page) outcome() Outcome {
 		notes = append(notes, note("invalid UTF-8 is shown as \uFFFD"))
 	}
 	if p.invisible > 0 {
-		notes = append(notes, note("%s left out", count(p.invisible, "invisible character")))
+		notes = append(notes, note("%s left out", pluralize(p.invisible, "invisible character")))
 	}
 	return Outcome{Text: p.text.String() + strings.Join(notes, "\n")}
 }
 
 var bom = []byte("\xEF\xBB\xBF")
 
-// binary says what kind of content head begins, or "" if it is text in UTF-8
+// binaryKind says what kind of content head begins, or "" if it is text in UTF-8
 // or something close to it.
-func binary(head []byte) string {
+func binaryKind(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xFF, 0xFE}), bytes.HasPrefix(head, []byte{0xFE, 0xFF}):
 		return "UTF-16"

@@ -15,18 +15,18 @@ import (
 // attributes stay. Where they could not, or nothing can be renamed over the file, it
 // is written in place.
 type replacement struct {
-	root    *os.Root
-	name    string // native, relative to root
-	content []byte
-	before  []byte      // old content
-	old     fs.FileInfo // nil for a new file
+	root       *os.Root
+	name       string // native, relative to root
+	content    []byte
+	oldContent []byte      // old content
+	oldInfo    fs.FileInfo // nil for a new file
 }
 
 // write returns what is special about the way it was written; "" for nothing.
 func (r *replacement) write() (how string, err error) {
-	err = r.rename()
-	var why *inPlace
-	if r.old == nil || !errors.As(err, &why) {
+	err = r.replaceByRename()
+	var why *inPlaceError
+	if r.oldInfo == nil || !errors.As(err, &why) {
 		return "", err
 	}
 	if err := r.overwrite(); err != nil {
@@ -35,17 +35,17 @@ func (r *replacement) write() (how string, err error) {
 	return "written in place, as " + why.reason, nil
 }
 
-// An inPlace error says why a file has to be written in place.
-type inPlace struct{ reason string }
+// An inPlaceError error says why a file has to be written in place.
+type inPlaceError struct{ reason string }
 
-func (e *inPlace) Error() string { return e.reason }
+func (e *inPlaceError) Error() string { return e.reason }
 
-// rename puts a new file in the place of the old one.
-func (r *replacement) rename() error {
+// replaceByRename puts a new file in the place of the old one.
+func (r *replacement) replaceByRename() error {
 	dir := filepath.Dir(r.name)
 	temp := filepath.Join(dir, fmt.Sprintf(".parley-%s.tmp", rand.Text()))
 	mode := fs.FileMode(0o644)
-	if r.old != nil {
+	if r.oldInfo != nil {
 		mode = 0o600 // until it is known who may read it
 	}
 	f, err := r.root.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
@@ -54,8 +54,8 @@ func (r *replacement) rename() error {
 	}
 	defer r.root.Remove(temp) // nothing is left of it after the rename
 	defer f.Close()
-	if r.old != nil {
-		if err := r.keep(f); err != nil {
+	if r.oldInfo != nil {
+		if err := r.copyMetadata(f); err != nil {
 			return err
 		}
 	}
@@ -70,7 +70,7 @@ func (r *replacement) rename() error {
 	}
 	if err := r.root.Rename(temp, r.name); err != nil {
 		if isMount(err) {
-			return &inPlace{"it is mounted there, and nothing can be renamed over it"}
+			return &inPlaceError{"it is mounted there, and nothing can be renamed over it"}
 		}
 		return err
 	}
@@ -81,20 +81,20 @@ func (r *replacement) rename() error {
 	return nil
 }
 
-// keep gives f what the old file has beside its content.
-func (r *replacement) keep(f *os.File) error {
+// copyMetadata gives f what the old file has beside its content.
+func (r *replacement) copyMetadata(f *os.File) error {
 	old, err := r.root.OpenFile(r.name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return err
 	}
 	defer old.Close()
-	if err := keepOwner(f, r.old); err != nil {
-		return &inPlace{"its owner could not be kept otherwise"}
+	if err := copyOwner(f, r.oldInfo); err != nil {
+		return &inPlaceError{"its owner could not be kept otherwise"}
 	}
-	if err := keepAttributes(f, old); err != nil {
-		return &inPlace{"its access control list or attributes could not be kept otherwise"}
+	if err := copyAttributes(f, old); err != nil {
+		return &inPlaceError{"its access control list or attributes could not be kept otherwise"}
 	}
-	return f.Chmod(r.old.Mode().Perm()) // behind the list, which has a part of the mode in it
+	return f.Chmod(r.oldInfo.Mode().Perm()) // behind the list, which has a part of the mode in it
 }
 
 // overwrite writes the content into the old file. If that fails on the way, the old
@@ -105,7 +105,7 @@ func (r *replacement) overwrite() error {
 		return err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !os.SameFile(info, r.old) {
+	if info, err := f.Stat(); err != nil || !os.SameFile(info, r.oldInfo) {
 		return errors.Join(err, errors.New("it is another file by now"))
 	}
 	put := func(content []byte) error {
@@ -118,7 +118,7 @@ func (r *replacement) overwrite() error {
 		return f.Sync()
 	}
 	if err := put(r.content); err != nil {
-		return errors.Join(err, put(r.before))
+		return errors.Join(err, put(r.oldContent))
 	}
 	return nil
 }

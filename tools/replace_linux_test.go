@@ -157,7 +157,7 @@ func TestOwnerStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	r := replacement{root: root, name: "a.txt", content: []byte("3\n"), before: []byte("two\n"), old: after}
+	r := replacement{root: root, name: "a.txt", content: []byte("3\n"), oldContent: []byte("two\n"), oldInfo: after}
 	if err := r.overwrite(); err != nil || f.content("a.txt") != "3\n" {
 		t.Errorf("in place: got %q, %v", f.content("a.txt"), err)
 	}

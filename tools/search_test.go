@@ -265,10 +265,10 @@ func TestSearchesObeyRulesOnReading(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Effect = permission.Deny
-		p.Load([]permission.Rule{r})
+		p.AddRules([]permission.Rule{r})
 	}
-	f.Obey(p)
-	p.Load([]permission.Rule{{Effect: permission.Ask, Tool: "read", Match: "private/**"}})
+	f.SetPolicy(p)
+	p.AddRules([]permission.Rule{{Effect: permission.Ask, Tool: "read", Match: "private/**"}})
 	for _, test := range tests {
 		a, err := f.Plan(t.Context(), test.tool, args(test.pairs...))
 		if err != nil {

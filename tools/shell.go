@@ -16,15 +16,15 @@ import (
 const (
 	defaultTimeout = 120 * time.Second
 	maxTimeout     = 600 * time.Second
-	coalesce       = 50 * time.Millisecond   // between two pieces of live output
-	drain          = 300 * time.Millisecond  // how long output may still come once the shell has ended
-	grace          = time.Second             // between the polite signal and the other one
-	patience       = 1500 * time.Millisecond // how long the helper may take to end what it keeps
-	restoring      = 20 * time.Second        // how long it may then take to put back what is protected
+	liveInterval   = 50 * time.Millisecond   // between two pieces of live output
+	drainTime      = 300 * time.Millisecond  // how long output may still come once the shell has ended
+	graceTime      = time.Second             // between the polite signal and the other one
+	helperTime     = 1500 * time.Millisecond // how long the helper may take to end what it keeps
+	restoreTime    = 20 * time.Second        // how long it may then take to put back what is protected
 )
 
-// maxLive is how much output, in bytes, waits to be shown live.
-const maxLive = 16 << 10
+// maxLiveOutput is how much output, in bytes, waits to be shown live.
+const maxLiveOutput = 16 << 10
 
 type shellArgs struct {
 	Command     string `json:"command" jsonschema:"the command line, for bash or else sh"`
@@ -43,44 +43,44 @@ func planShell(_ context.Context, w *workspace, args shellArgs) (*Action, error)
 	if args.Timeout > 0 {
 		timeout = time.Duration(args.Timeout) * time.Second
 	}
-	a := &Action{Access: Runs, Title: headline(args.Command), Command: args.Command}
+	a := &Action{Access: AccessRun, Title: firstLine(args.Command), Command: args.Command}
 	a.run = func(ctx context.Context, progress func(string)) Outcome {
-		return w.shell(ctx, nil, args.Command, timeout, progress)
+		return w.runShell(ctx, nil, args.Command, timeout, progress)
 	}
 	held := func(network bool) func(context.Context, func(string)) Outcome {
 		return func(ctx context.Context, progress func(string)) Outcome {
-			p := w.held(network)
-			return w.shell(ctx, &p, args.Command, timeout, progress)
+			p := w.sandboxPolicy(network)
+			return w.runShell(ctx, &p, args.Command, timeout, progress)
 		}
 	}
 	switch {
-	case w.box.holds():
-		a.Sandboxed, a.run, a.online = true, held(false), held(true)
-	case w.box.Required:
-		return nil, refuse("no command can run: the configuration requires a sandbox, and there is none: %s", w.box.backend.Reason)
+	case w.cmdSandbox.isActive():
+		a.Sandboxed, a.run, a.runOnline = true, held(false), held(true)
+	case w.cmdSandbox.Required:
+		return nil, refuse("no command can run: the configuration requires a sandbox, and there is none: %s", w.cmdSandbox.backend.Reason)
 	}
 	return a, nil
 }
 
-// headline is the first line of a command, and how many more there are.
-func headline(command string) string {
+// firstLine is the first line of a command, and how many more there are.
+func firstLine(command string) string {
 	lines := strings.Split(strings.TrimSpace(command), "\n")
 	if more := len(lines) - 1; more > 0 {
-		return fmt.Sprintf("%s (and %s)", lines[0], count(more, "more line"))
+		return fmt.Sprintf("%s (and %s)", lines[0], pluralize(more, "more line"))
 	}
 	return lines[0]
 }
 
-// interpreters are the programs that understand a command, which goes behind
+// shells are the programs that understand a command, which goes behind
 // their arguments. The first on PATH is taken.
-var interpreters = [][]string{
+var shells = [][]string{
 	{"bash", "-c"},
 	{"sh", "-c"},
 	{"powershell.exe", "-NoProfile", "-NonInteractive", "-Command"},
 }
 
-func interpreter() ([]string, error) {
-	for _, shell := range interpreters {
+func findShell() ([]string, error) {
+	for _, shell := range shells {
 		if file, err := exec.LookPath(shell[0]); err == nil {
 			return append([]string{file}, shell[1:]...), nil
 		}
@@ -88,29 +88,29 @@ func interpreter() ([]string, error) {
 	return nil, errors.New("there is no shell on PATH")
 }
 
-// shell runs a command in the workspace, to its end or its deadline, and held if
+// runShell runs a command in the workspace, to its end or its deadline, and held if
 // there is a policy. Nothing that it started lives on.
-func (w *workspace) shell(ctx context.Context, held *sandbox.Policy, command string, timeout time.Duration, progress func(string)) Outcome {
-	shell, err := interpreter()
+func (w *workspace) runShell(ctx context.Context, held *sandbox.Policy, command string, timeout time.Duration, progress func(string)) Outcome {
+	shell, err := findShell()
 	if err != nil {
-		return failed("%v", err)
+		return failedOutcome("%v", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	seen := w.box.look()
+	seen := w.cmdSandbox.quarantineNew()
 	start := time.Now()
-	r := &running{held: held, out: clipped{limit: maxText - 1000}, progress: progress} // the rest is for notes
+	r := &runningCommand{policy: held, result: headTail{limit: maxText - 1000}, progress: progress} // the rest is for notes
 	if err := r.start(w, append(shell, command)); err != nil {
-		return failed("the command did not start: %v", err)
+		return failedOutcome("the command did not start: %v", err)
 	}
-	defer r.finish()
-	r.follow(ctx)
-	if r.whole != nil {
-		w.keep(r.whole)
+	defer r.cleanUp()
+	r.collect(ctx)
+	if r.saved != nil {
+		w.saveOutput(r.saved)
 	}
 	out := r.outcome(time.Since(start))
 	if held == nil {
-		w.box.accept()
+		w.cmdSandbox.acceptRepositories()
 	}
 	if seen != "" {
 		out.Text += "\n" + seen
@@ -118,66 +118,66 @@ func (w *workspace) shell(ctx context.Context, held *sandbox.Policy, command str
 	return out
 }
 
-// A running command. One goroutine, that of follow, does everything but to wait
+// A runningCommand command. One goroutine, that of follow, does everything but to wait
 // for output and for the end of the shell.
-type running struct {
+type runningCommand struct {
 	child
-	held     *sandbox.Policy // nil: it can do whatever parley can
-	output   *os.File
-	pieces   chan []byte   // output; closed at its end
-	gone     chan struct{} // closed once nobody takes pieces any more
-	progress func(string)
+	policy    *sandbox.Policy // nil: it can do whatever parley can
+	pipe      *os.File
+	chunks    chan []byte   // output; closed at its end
+	abandoned chan struct{} // closed once nobody takes pieces any more
+	progress  func(string)
 
-	stopped error // why it was ended before it had, the context's error
-	over    bool  // everything it started is known to be dead
-	ended   int   // processes that outlived the shell and were ended
+	stopped    error // why it was ended before it had, the context's error
+	allExited  bool  // everything it started is known to be dead
+	terminated int   // processes that outlived the shell and were ended
 
-	clean cleaner
-	out   clipped
-	live  clipped
-	whole *spill // what out has not all of; nil if it has, or nothing could be opened
+	sanitizer sanitizer
+	result    headTail
+	live      headTail
+	saved     *savedOutput // what out has not all of; nil if it has, or nothing could be opened
 }
 
 // start starts the command, with stdout and stderr in one pipe and nothing to
 // read.
-func (r *running) start(w *workspace, argv []string) error {
+func (r *runningCommand) start(w *workspace, argv []string) error {
 	in, out, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer out.Close()
 	r.child = newChild(in)
-	cmd, letGo, err := w.command(r.held, argv, r.tree.mark)
+	cmd, letGo, err := w.newCommand(r.policy, argv, r.tree.mark)
 	if err != nil {
 		in.Close()
 		return err
 	}
 	cmd.Stdout, cmd.Stderr = out, out
 
-	r.output, r.pieces, r.gone = in, make(chan []byte), make(chan struct{})
+	r.pipe, r.chunks, r.abandoned = in, make(chan []byte), make(chan struct{})
 	if err := r.child.start(cmd, letGo); err != nil {
 		in.Close()
 		return err
 	}
-	go r.read()
+	go r.readOutput()
 	return nil
 }
 
-// read hands over the output. Two buffers are enough: while one is worked on,
+// readOutput hands over the output. Two buffers are enough: while one is worked on,
 // the other is filled.
-func (r *running) read() {
-	defer close(r.pieces)
+func (r *runningCommand) readOutput() {
+	defer close(r.chunks)
 	var bufs [2][]byte
 	for i := 0; ; i++ {
 		if i < len(bufs) {
 			bufs[i] = make([]byte, 32<<10)
 		}
 		buf := bufs[i%len(bufs)]
-		n, err := r.output.Read(buf)
+		n, err := r.pipe.Read(buf)
 		if n > 0 {
 			select {
-			case r.pieces <- buf[:n]:
-			case <-r.gone:
+			case r.chunks <- buf[:n]:
+			case <-r.abandoned:
 				return
 			}
 		}
@@ -187,16 +187,16 @@ func (r *running) read() {
 	}
 }
 
-// follow takes the output until the shell and the output have ended, or until
+// collect takes the output until the shell and the output have ended, or until
 // ctx has and everything was killed.
-func (r *running) follow(ctx context.Context) {
-	pieces, exited, canceled := r.pieces, r.exited, ctx.Done()
+func (r *runningCommand) collect(ctx context.Context) {
+	pieces, exited, canceled := r.chunks, r.exited, ctx.Done()
 	var flush, drained, hopeless <-chan time.Time
 	var killed chan int
 	kill := func() {
 		drained, canceled = nil, nil
 		killed = make(chan int, 1)
-		go func(killed chan<- int) { killed <- r.end() }(killed)
+		go func(killed chan<- int) { killed <- r.terminate() }(killed)
 	}
 	for pieces != nil || exited != nil || killed != nil {
 		select {
@@ -205,17 +205,17 @@ func (r *running) follow(ctx context.Context) {
 				pieces = nil
 				break
 			}
-			r.take(r.clean.write(piece))
+			r.addOutput(r.sanitizer.write(piece))
 			if flush == nil {
-				flush = time.After(coalesce)
+				flush = time.After(liveInterval)
 			}
 		case <-flush:
 			flush = nil
-			r.show()
+			r.sendProgress()
 		case <-exited:
 			exited = nil
 			if killed == nil && hopeless == nil {
-				drained = time.After(drain)
+				drained = time.After(drainTime)
 			}
 		case <-drained:
 			kill()
@@ -224,84 +224,84 @@ func (r *running) follow(ctx context.Context) {
 			kill()
 		case n := <-killed:
 			killed = nil
-			r.ended += n
-			r.output.SetReadDeadline(time.Now().Add(drain)) // what still holds it is beyond reach
-			hopeless = time.After(grace)
+			r.terminated += n
+			r.pipe.SetReadDeadline(time.Now().Add(drainTime)) // what still holds it is beyond reach
+			hopeless = time.After(graceTime)
 		case <-hopeless:
-			r.take(r.clean.close())
-			r.show()
+			r.addOutput(r.sanitizer.close())
+			r.sendProgress()
 			return
 		}
 	}
-	r.take(r.clean.close())
-	r.show()
-	r.ended += r.end()
-	r.over = true
+	r.addOutput(r.sanitizer.close())
+	r.sendProgress()
+	r.terminated += r.terminate()
+	r.allExited = true
 }
 
-func (r *running) take(text string) {
-	r.spill(text)
-	r.out.write(text)
-	r.live.limit = maxLive
+func (r *runningCommand) addOutput(text string) {
+	r.saveOverflow(text)
+	r.result.write(text)
+	r.live.limit = maxLiveOutput
 	r.live.write(text)
 }
 
-// spill keeps what will be left out, and what was said before.
-func (r *running) spill(text string) {
-	if r.out.overflows(text) {
-		if r.whole = newSpill(); r.whole != nil {
-			r.whole.write(r.out.String())
+// saveOverflow keeps what will be left out, and what was said before.
+func (r *runningCommand) saveOverflow(text string) {
+	if r.result.overflows(text) {
+		if r.saved = newSavedOutput(); r.saved != nil {
+			r.saved.write(r.result.String())
 		}
 	}
-	if r.whole != nil {
-		r.whole.write(text)
+	if r.saved != nil {
+		r.saved.write(text)
 	}
 }
 
-// show hands the latest output to whoever watches.
-func (r *running) show() {
+// sendProgress hands the latest output to whoever watches.
+func (r *runningCommand) sendProgress() {
 	if r.live.total > 0 {
 		r.progress(r.live.String())
-		r.live = clipped{}
+		r.live = headTail{}
 	}
 }
 
-// finish ends what is left, also after a panic, and waits for the reader.
-func (r *running) finish() {
-	close(r.gone)
-	if !r.over {
-		r.end()
+// cleanUp ends what is left, also after a panic, and waits for the reader.
+func (r *runningCommand) cleanUp() {
+	close(r.abandoned)
+	if !r.allExited {
+		r.terminate()
 	}
-	r.release()
-	r.output.Close()
-	for range r.pieces {
+	r.releaseHelper()
+	r.pipe.Close()
+	for range r.chunks {
 	}
 }
 
-// way is what can be done about a denied access.
-func (r *running) way() string {
-	if r.held.Network {
+// denialHint is what can be done about a denied access.
+func (r *runningCommand) denialHint() string {
+	if r.policy.Network {
 		return "if that is so, ask the person to run it outside"
 	}
 	return "if that is so, ask the person to allow the network, or to run it outside"
 }
 
-func (r *running) outcome(took time.Duration) Outcome {
-	if r.whole != nil {
-		r.out.cut = r.whole.note() + "\n"
+func (r *runningCommand) outcome(took time.Duration) Outcome {
+	if r.saved != nil {
+		r.result.gapNote = r.saved.notice() + "\n"
 	}
-	text := r.out.String()
+	text := r.result.String()
 	if text == "" {
 		text = note("no output")
 	}
-	notes := r.clean.notes()
-	if r.ended > 0 && r.stopped == nil {
-		notes = append(notes, note("ended %s still running in the background: nothing outlives its call", count(r.ended, "process")))
+	notes := r.sanitizer.notes()
+	if r.terminated > 0 && r.stopped == nil {
+		notes = append(notes, note("ended %s still running in the background: nothing outlives its call", pluralize(r.terminated, "process")))
 	}
-	if !r.child.ended() {
+	if !r.child.hasExited() {
 		notes = append(notes, note("it could not be ended"))
 	}
-	if r.held != nil && r.unchecked() {
+	if r.policy != nil && r.helperFailed() {
 		notes = append(notes, note("CAUTION: the sandbox could not look at what is protected"))
 	}
 	took = took.Round(100 * time.Millisecond)
@@ -314,8 +314,8 @@ func (r *running) outcome(took time.Duration) Outcome {
 	default:
 		success = r.state.Success()
 		notes = append(notes, note("%s", r.state))
-		if what, denied := sandbox.ExplainDenial(text); denied && !success && r.held != nil {
-			notes = append(notes, note("the sandbox may have denied it %s; %s", what, r.way()))
+		if what, denied := sandbox.ExplainDenial(text); denied && !success && r.policy != nil {
+			notes = append(notes, note("the sandbox may have denied it %s; %s", what, r.denialHint()))
 		}
 	}
 	return Outcome{Text: strings.TrimSuffix(text, "\n") + "\n" + strings.Join(notes, "\n"), Failed: !success}

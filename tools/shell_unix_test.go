@@ -101,7 +101,7 @@ func TestShellFlood(t *testing.T) {
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 1<<20 {
 		t.Errorf("%d bytes are kept", grown)
 	}
-	if shown == 0 || shown > 40*(maxLive+100) {
+	if shown == 0 || shown > 40*(maxLiveOutput+100) {
 		t.Errorf("%d bytes were shown live", shown)
 	}
 }
@@ -169,7 +169,7 @@ func script() (text string, processes int) {
 }
 
 // wait waits until a file has this many lines, and returns them.
-func (f folder) wait(name string, lines int) []string {
+func (f fixture) wait(name string, lines int) []string {
 	f.t.Helper()
 	for range 500 {
 		if b, err := os.ReadFile(f.at(name)); err == nil && strings.Count(string(b), "\n") >= lines {
@@ -221,12 +221,12 @@ func TestOtherChildrenAreLeftAlone(t *testing.T) {
 		t.Skip(err)
 	}
 	other := exec.Command(sleep, "1000")
-	prepare(other) // a session of its own, as a command has
+	detach(other) // a session of its own, as a command has
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
 	short := exec.Command(sleep, "0")
-	prepare(short)
+	detach(short)
 	if err := short.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -11,35 +11,35 @@ import (
 // maxText is how many characters one answer may hold, for every tool but read.
 const maxText = 30_000
 
-// clip shortens text to about limit characters: its head and its tail, with a
+// truncate shortens text to about limit characters: its head and its tail, with a
 // line between them that says how much is missing.
-func clip(text string, limit int) string {
+func truncate(text string, limit int) string {
 	if len(text) <= limit || utf8.RuneCountInString(text) <= limit {
 		return text
 	}
-	var c clipped
+	var c headTail
 	c.limit = limit
 	c.write(text)
 	return c.String()
 }
 
-// clipped keeps the head and the tail of what is written to it, in memory
+// headTail keeps the head and the tail of what is written to it, in memory
 // bounded by limit.
-type clipped struct {
-	limit int // characters
-	head  []byte
-	tail  []byte
-	heads int    // characters in head
-	total int    // characters written
-	cut   string // a line to stand below that which names the gap
+type headTail struct {
+	limit     int // characters
+	head      []byte
+	tail      []byte
+	headChars int    // characters in head
+	total     int    // characters written
+	gapNote   string // a line to stand below that which names the gap
 }
 
-func (c *clipped) write(text string) {
+func (c *headTail) write(text string) {
 	c.total += utf8.RuneCountInString(text)
-	for len(text) > 0 && c.heads < c.limit/2 {
+	for len(text) > 0 && c.headChars < c.limit/2 {
 		_, size := utf8.DecodeRuneInString(text)
 		c.head = append(c.head, text[:size]...)
-		c.heads++
+		c.headChars++
 		text = text[size:]
 	}
 	const widest = utf8.UTFMax
@@ -54,13 +54,13 @@ func (c *clipped) write(text string) {
 }
 
 // overflows reports whether text is the first that will not fit.
-func (c *clipped) overflows(text string) bool {
+func (c *headTail) overflows(text string) bool {
 	return c.total <= c.limit && c.total+utf8.RuneCountInString(text) > c.limit
 }
 
 // String is what is kept, with the gap named. It is valid UTF-8 if everything
 // written was.
-func (c *clipped) String() string {
+func (c *headTail) String() string {
 	if c.total <= c.limit {
 		return string(c.head) + string(c.tail)
 	}
@@ -72,14 +72,14 @@ func (c *clipped) String() string {
 	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
 		tail = tail[1:]
 	}
-	missing := c.total - c.heads - utf8.RuneCount(tail)
-	return fmt.Sprintf("%s\n[… %d characters left out …]\n%s%s", c.head, missing, c.cut, tail)
+	missing := c.total - c.headChars - utf8.RuneCount(tail)
+	return fmt.Sprintf("%s\n[… %d characters left out …]\n%s%s", c.head, missing, c.gapNote, tail)
 }
 
-// shown is a file name or path as it appears in answers: as it is if it can be
+// quotePath is a file name or path as it appears in answers: as it is if it can be
 // told from what is around it, or quoted as in Go. The tools take both forms
 // back, see unquote.
-func shown(name string) string {
+func quotePath(name string) string {
 	odd := name == "" || strings.HasPrefix(name, `"`) || strings.TrimSpace(name) != name || !utf8.ValidString(name)
 	if odd || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(name)
@@ -87,8 +87,8 @@ func shown(name string) string {
 	return name
 }
 
-// unquote undoes shown.
-func unquote(name string) string {
+// unquotePath undoes shown.
+func unquotePath(name string) string {
 	if !strings.HasPrefix(name, `"`) {
 		return name
 	}
@@ -98,8 +98,8 @@ func unquote(name string) string {
 	return name
 }
 
-// count is a number with its noun.
-func count(n int, noun string) string {
+// pluralize is a number with its noun.
+func pluralize(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -118,12 +118,12 @@ func note(format string, args ...any) string {
 	return "[" + fmt.Sprintf(format, args...) + "]"
 }
 
-// visible drops from text the runes that nobody sees but a model reads: tags
+// removeInvisible drops from text the runes that nobody sees but a model reads: tags
 // and variation selectors beyond the basic ones, in which whole sentences can
 // be hidden, zero-width spaces and the like. Flags made of tags and variants of
 // Han characters stay. It returns how many were dropped.
-func visible(text string) (string, int) {
-	if !strings.ContainsFunc(text, invisible) {
+func removeInvisible(text string) (string, int) {
+	if !strings.ContainsFunc(text, isInvisible) {
 		return text, 0
 	}
 	var out strings.Builder
@@ -133,9 +133,9 @@ func visible(text string) (string, int) {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
 		case r == blackFlag:
-			size = flagged(text[i:])
+			size = flagLength(text[i:])
 			out.WriteString(text[i : i+size])
-		case !invisible(r), selector(r) && unicode.Is(unicode.Han, last):
+		case !isInvisible(r), selector(r) && unicode.Is(unicode.Han, last):
 			out.WriteString(text[i : i+size])
 		default:
 			dropped++
@@ -146,7 +146,7 @@ func visible(text string) (string, int) {
 	return out.String(), dropped
 }
 
-func invisible(r rune) bool {
+func isInvisible(r rune) bool {
 	switch {
 	case r < 0x200B:
 		return r == 0x00AD || r == 0x034F || r == 0x180E
@@ -162,8 +162,8 @@ func selector(r rune) bool { return 0xE0100 <= r && r <= 0xE01EF }
 // letters and digits as tags, and a closing tag.
 const blackFlag = 0x1F3F4
 
-// flagged is the length of the flag that text begins with.
-func flagged(text string) int {
+// flagLength is the length of the flag that text begins with.
+func flagLength(text string) int {
 	end := utf8.RuneLen(blackFlag)
 	for i, tags := end, 0; i < len(text) && tags <= 6; tags++ {
 		r, size := utf8.DecodeRuneInString(text[i:])

@@ -31,38 +31,38 @@ import (
 	"parley/tools/places"
 )
 
-// list is every tool there is, in the order in which the model is told of them.
-var list = []tool{
-	define("read", planRead, limit{"offset", 1, 0}, limit{"limit", 1, maxLines}),
-	define("list", planList, limit{"depth", 1, 10}),
+// builtinTools is every tool there is, in the order in which the model is told of them.
+var builtinTools = []toolDefinition{
+	define("read", planRead, argumentLimit{"offset", 1, 0}, argumentLimit{"limit", 1, maxLines}),
+	define("list", planList, argumentLimit{"depth", 1, 10}),
 	define("glob", planGlob),
-	define("grep", planGrep, limit{"context", 0, 10}),
+	define("grep", planGrep, argumentLimit{"context", 0, 10}),
 	define("write", planWrite),
 	define("edit", planEdit),
-	define("shell", planShell, limit{"timeout", 1, maxTimeout.Seconds()}),
-	define("fetch", fetcher{}.plan, limit{"offset", 0, 0}),
+	define("shell", planShell, argumentLimit{"timeout", 1, maxTimeout.Seconds()}),
+	define("fetch", fetcher{}.plan, argumentLimit{"offset", 0, 0}),
 }
 
 //go:embed *.md
 var descriptions embed.FS
 
-// A tool is one entry of the list.
-type tool struct {
+// A toolDefinition is one entry of the list.
+type toolDefinition struct {
 	name   string
 	schema func() (*jsonschema.Schema, error)
 	plan   func(ctx context.Context, w *workspace, input json.RawMessage) (*Action, error)
 }
 
-// A limit bounds a number among the arguments. A max of 0 is none.
-type limit struct {
+// A argumentLimit bounds a number among the arguments. A max of 0 is none.
+type argumentLimit struct {
 	name     string
 	min, max float64
 }
 
 // define makes a tool whose arguments are A: its fields are the schema, by
 // their json and jsonschema tags. Nothing is computed before it is needed.
-func define[A any](name string, plan func(context.Context, *workspace, A) (*Action, error), limits ...limit) tool {
-	return tool{
+func define[A any](name string, plan func(context.Context, *workspace, A) (*Action, error), limits ...argumentLimit) toolDefinition {
+	return toolDefinition{
 		name: name,
 		schema: func() (*jsonschema.Schema, error) {
 			schema, err := jsonschema.For[A](nil)
@@ -91,22 +91,22 @@ func define[A any](name string, plan func(context.Context, *workspace, A) (*Acti
 // A Set is the tools of one workspace. It is safe for concurrent use.
 type Set struct {
 	*workspace
-	tools    []*entry
-	external atomic.Pointer[[]*entry] // what the pointer leads to is never changed
-	offering sync.Mutex               // held to change the pointer
+	tools      []*toolEntry
+	external   atomic.Pointer[[]*toolEntry] // what the pointer leads to is never changed
+	externalMu sync.Mutex                   // held to change the pointer
 }
 
-// An entry is a tool with its schema, which is made when first needed.
-type entry struct {
-	tool
-	text     string // its description
-	once     sync.Once
-	raw      json.RawMessage
-	resolved *jsonschema.Resolved
-	err      error
+// An toolEntry is a tool with its schema, which is made when first needed.
+type toolEntry struct {
+	toolDefinition
+	description string // its description
+	once        sync.Once
+	raw         json.RawMessage
+	resolved    *jsonschema.Resolved
+	err         error
 }
 
-func (e *entry) load() error {
+func (e *toolEntry) load() error {
 	e.once.Do(func() {
 		text, err := descriptions.ReadFile(e.name + ".md")
 		if err != nil {
@@ -118,7 +118,7 @@ func (e *entry) load() error {
 			e.err = err
 			return
 		}
-		e.text = strings.TrimSpace(string(text))
+		e.description = strings.TrimSpace(string(text))
 		if e.raw, e.err = json.Marshal(schema); e.err == nil {
 			e.resolved, e.err = schema.Resolve(nil)
 		}
@@ -132,7 +132,7 @@ type Refusal struct{ Text string }
 func (r *Refusal) Error() string { return r.Text }
 
 func refuse(format string, args ...any) *Refusal {
-	return &Refusal{Text: clip(fmt.Sprintf(format, args...), maxText)}
+	return &Refusal{Text: truncate(fmt.Sprintf(format, args...), maxText)}
 }
 
 // Open returns all tools, at work in the directory root. Close releases it.
@@ -142,29 +142,29 @@ func Open(root string) (*Set, error) {
 		return nil, err
 	}
 	s := &Set{workspace: w}
-	for _, t := range list {
-		s.tools = append(s.tools, &entry{tool: t})
+	for _, t := range builtinTools {
+		s.tools = append(s.tools, &toolEntry{toolDefinition: t})
 	}
 	return s, nil
 }
 
 // Close releases the workspace, also for the views of it.
 func (s *Set) Close() error {
-	s.forget()
+	s.closeSavedOutputs()
 	return s.root.Close()
 }
 
 // Root is the absolute path of the workspace.
-func (s *Set) Root() string { return s.path }
+func (s *Set) Root() string { return s.dir }
 
-// Obey has searches leave out what a policy denies to read, or asks about, also
+// SetPolicy has searches leave out what a policy denies to read, or asks about, also
 // for the views of s.
-func (s *Set) Obey(p *Policy) { s.policy.Store(p) }
+func (s *Set) SetPolicy(p *Policy) { s.policy.Store(p) }
 
-// Only is a view of s with the tools of these names, in the order of s. Spaces
+// WithTools is a view of s with the tools of these names, in the order of s. Spaces
 // around a name do not count. The one name "none", or no name, is a view without
 // tools.
-func (s *Set) Only(names ...string) (*Set, error) {
+func (s *Set) WithTools(names ...string) (*Set, error) {
 	view := &Set{workspace: s.workspace}
 	names = slices.Clone(names)
 	for i, name := range names {
@@ -174,11 +174,11 @@ func (s *Set) Only(names ...string) (*Set, error) {
 		return view, nil
 	}
 	for _, name := range names {
-		if !slices.Contains(s.names(), name) {
-			return nil, unknown(name, s.names())
+		if !slices.Contains(s.toolNames(), name) {
+			return nil, unknownTool(name, s.toolNames())
 		}
 	}
-	for _, e := range s.all() {
+	for _, e := range s.allEntries() {
 		if slices.Contains(names, e.name) {
 			view.tools = append(view.tools, e)
 		}
@@ -186,9 +186,9 @@ func (s *Set) Only(names ...string) (*Set, error) {
 	return view, nil
 }
 
-func (s *Set) names() []string {
+func (s *Set) toolNames() []string {
 	var names []string
-	for _, e := range s.all() {
+	for _, e := range s.allEntries() {
 		names = append(names, e.name)
 	}
 	return names
@@ -197,11 +197,11 @@ func (s *Set) names() []string {
 // Tools is what the model is told, always in the same order.
 func (s *Set) Tools() []llm.Tool {
 	var out []llm.Tool
-	for _, e := range s.all() {
+	for _, e := range s.allEntries() {
 		if err := e.load(); err != nil {
 			panic(fmt.Sprintf("tool %s: %v", e.name, err)) // a fault of the program: every tool is loaded by the tests
 		}
-		out = append(out, llm.Tool{Name: e.name, Description: e.text, Schema: e.raw})
+		out = append(out, llm.Tool{Name: e.name, Description: e.description, Schema: e.raw})
 	}
 	return out
 }
@@ -217,18 +217,18 @@ func (s *Set) Plan(ctx context.Context, name, input string) (action *Action, err
 			action, err = nil, refuse("%s: internal error: %v", name, r)
 		}
 	}()
-	all := s.all()
-	i := slices.IndexFunc(all, func(e *entry) bool { return e.name == name })
+	all := s.allEntries()
+	i := slices.IndexFunc(all, func(e *toolEntry) bool { return e.name == name })
 	if i < 0 {
-		return nil, s.missing(name)
+		return nil, s.noSuchTool(name)
 	}
 	e := all[i]
 	if err := e.load(); err != nil {
 		return nil, refuse("%s: internal error: %v", name, err)
 	}
-	args, err := arguments(e.resolved, input)
+	args, err := parseArguments(e.resolved, input)
 	if err != nil {
-		return nil, refuse("bad arguments for %s: %v%s", name, err, signature(e.name, e.resolved))
+		return nil, refuse("bad arguments for %s: %v%s", name, err, describeArguments(e.name, e.resolved))
 	}
 	action, err = e.plan(ctx, s.workspace, args)
 	var refusal *Refusal
@@ -239,26 +239,26 @@ func (s *Set) Plan(ctx context.Context, name, input string) (action *Action, err
 		return nil, refuse("%s: %v", name, err)
 	}
 	action.Tool, action.Input = name, args
-	s.caution(action)
+	s.addCaution(action)
 	return action, nil
 }
 
-func (s *Set) missing(name string) *Refusal {
-	if len(s.all()) == 0 {
-		return refuse("there is no tool %s: no tools are available", quote(name))
+func (s *Set) noSuchTool(name string) *Refusal {
+	if len(s.allEntries()) == 0 {
+		return refuse("there is no tool %s: no tools are available", quoteName(name))
 	}
-	return refuse("there is no tool %s; the tools are %s", quote(name), strings.Join(s.names(), ", "))
+	return refuse("there is no tool %s; the tools are %s", quoteName(name), strings.Join(s.toolNames(), ", "))
 }
 
-// quote shows a name that came from outside.
-func quote(name string) string { return fmt.Sprintf("%q", clip(name, 100)) }
+// quoteName shows a name that came from outside.
+func quoteName(name string) string { return fmt.Sprintf("%q", truncate(name, 100)) }
 
-// unknown says that there is no tool of this name, and which one may be meant.
-func unknown(name string, names []string) error {
-	if near := nearest(name, names); near != "" {
-		return fmt.Errorf("unknown tool %s: did you mean %q?", quote(name), near)
+// unknownTool says that there is no tool of this name, and which one may be meant.
+func unknownTool(name string, names []string) error {
+	if near := nearestName(name, names); near != "" {
+		return fmt.Errorf("unknown tool %s: did you mean %q?", quoteName(name), near)
 	}
-	return fmt.Errorf("unknown tool %s: the tools are %s", quote(name), strings.Join(names, ", "))
+	return fmt.Errorf("unknown tool %s: the tools are %s", quoteName(name), strings.Join(names, ", "))
 }
 
 // openWorkspace opens the directory at path.
@@ -277,7 +277,7 @@ func openWorkspace(path string) (*workspace, error) {
 	}
 	table := places.New(os.Getenv)
 	return &workspace{
-		root: root, path: abs, real: real, places: table, nowhere: table.Directory(real),
-		seen: map[string]hash{}, busy: map[string]*sync.Mutex{},
+		root: root, dir: abs, realDir: real, places: table, problem: table.WorkspaceProblem(real),
+		knownHashes: map[string]hash{}, writeLocks: map[string]*sync.Mutex{},
 	}, nil
 }

@@ -31,16 +31,16 @@ func TestMain(m *testing.M) {
 }
 
 // A directory is a workspace to test in.
-type folder struct {
+type fixture struct {
 	*Set
 	t testing.TB
 }
 
 // open makes a workspace that holds the given files.
-func open(t testing.TB, files map[string]string) folder {
+func open(t testing.TB, files map[string]string) fixture {
 	t.Helper()
 	dir := t.TempDir()
-	f := folder{t: t}
+	f := fixture{t: t}
 	for name, content := range files {
 		write(t, filepath.Join(dir, name), content)
 	}
@@ -64,9 +64,9 @@ func write(t testing.TB, path, content string) {
 }
 
 // at is the absolute path of a file of the workspace.
-func (f folder) at(name string) string { return filepath.Join(f.Root(), name) }
+func (f fixture) at(name string) string { return filepath.Join(f.Root(), name) }
 
-func (f folder) content(name string) string {
+func (f fixture) content(name string) string {
 	f.t.Helper()
 	b, err := os.ReadFile(f.at(name))
 	if err != nil {
@@ -89,7 +89,7 @@ func args(pairs ...any) string {
 }
 
 // do plans and runs a call. Both a refusal and a failure are err.
-func (f folder) do(name string, pairs ...any) (text, err string) {
+func (f fixture) do(name string, pairs ...any) (text, err string) {
 	f.t.Helper()
 	action, refused := f.Plan(context.Background(), name, args(pairs...))
 	if refused != nil {
@@ -107,7 +107,7 @@ func (f folder) do(name string, pairs ...any) (text, err string) {
 }
 
 // must is do for what has to work.
-func (f folder) must(name string, pairs ...any) string {
+func (f fixture) must(name string, pairs ...any) string {
 	f.t.Helper()
 	text, err := f.do(name, pairs...)
 	if err != "" {
@@ -118,7 +118,7 @@ func (f folder) must(name string, pairs ...any) string {
 
 // fails is do for what has to be refused or to fail, for a reason that holds
 // all of want.
-func (f folder) fails(name string, pairs []any, want ...string) {
+func (f fixture) fails(name string, pairs []any, want ...string) {
 	f.t.Helper()
 	text, err := f.do(name, pairs...)
 	if err == "" {
@@ -175,7 +175,7 @@ func TestOnly(t *testing.T) {
 		{names: []string{"read", "none"}, err: `unknown tool "none"`},
 	}
 	for _, test := range tests {
-		view, err := open(t, nil).Only(test.names...)
+		view, err := open(t, nil).WithTools(test.names...)
 		if test.err != "" {
 			if err == nil || !strings.HasPrefix(err.Error(), test.err) {
 				t.Errorf("%q: got error %v, want %s", test.names, err, test.err)
@@ -186,7 +186,7 @@ func TestOnly(t *testing.T) {
 			t.Errorf("%q: %v", test.names, err)
 			continue
 		}
-		if got := strings.Join(view.names(), " "); got != test.want {
+		if got := strings.Join(view.toolNames(), " "); got != test.want {
 			t.Errorf("%q: got %q, want %q", test.names, got, test.want)
 		}
 	}
@@ -194,7 +194,7 @@ func TestOnly(t *testing.T) {
 
 func TestViewKnowsOnlyItsTools(t *testing.T) {
 	f := open(t, map[string]string{"a": "x"})
-	view, err := f.Only("read")
+	view, err := f.WithTools("read")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestViewKnowsOnlyItsTools(t *testing.T) {
 	if want := `there is no tool "shell"; the tools are read`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	none, err := f.Only("none")
+	none, err := f.WithTools("none")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,21 +232,21 @@ func TestActionsShowWhatTheyDo(t *testing.T) {
 		name, input string
 		want        Action
 	}{
-		{"read", args("path", "./src/../src/main.go"), Action{Access: Reads, Title: "read src/main.go", Path: "src/main.go"}},
-		{"list", "", Action{Access: Reads, Title: "list .", Path: "."}},
-		{"glob", args("pattern", "**/*.go"), Action{Access: Reads, Title: "glob **/*.go", Path: "."}},
-		{"grep", args("pattern", "main", "path", f.at("src")), Action{Access: Reads, Title: "grep main", Path: "src"}},
+		{"read", args("path", "./src/../src/main.go"), Action{Access: AccessRead, Title: "read src/main.go", Path: "src/main.go"}},
+		{"list", "", Action{Access: AccessRead, Title: "list .", Path: "."}},
+		{"glob", args("pattern", "**/*.go"), Action{Access: AccessRead, Title: "glob **/*.go", Path: "."}},
+		{"grep", args("pattern", "main", "path", f.at("src")), Action{Access: AccessRead, Title: "grep main", Path: "src"}},
 		{"edit", args("path", "src/main.go", "old", "main", "new", "app"), Action{
-			Access: Writes, Title: "edit src/main.go", Path: "src/main.go",
+			Access: AccessWrite, Title: "edit src/main.go", Path: "src/main.go",
 			Diff: "--- a/src/main.go\n+++ b/src/main.go\n@@ -1 +1 @@\n-package main\n+package app\n",
 		}},
 		{"write", args("path", "new/file", "content", "x\n"), Action{
-			Access: Writes, Title: "create new/file", Path: "new/file",
+			Access: AccessWrite, Title: "create new/file", Path: "new/file",
 			Diff: "--- /dev/null\n+++ b/new/file\n@@ -0,0 +1 @@\n+x\n",
 		}},
-		{"shell", args("command", "cd src\nls"), Action{Access: Runs, Title: "cd src (and 1 more line)", Command: "cd src\nls"}},
+		{"shell", args("command", "cd src\nls"), Action{Access: AccessRun, Title: "cd src (and 1 more line)", Command: "cd src\nls"}},
 		{"fetch", args("url", "HTTPS://Example.COM:443/a?q=ž#top"), Action{
-			Access: Fetches, Title: "fetch https://example.com/a?q=%C5%BE", Host: "example.com", URL: "https://example.com/a?q=%C5%BE",
+			Access: AccessFetch, Title: "fetch https://example.com/a?q=%C5%BE", Host: "example.com", URL: "https://example.com/a?q=%C5%BE",
 		}},
 	}
 	for _, test := range tests {

@@ -19,70 +19,70 @@ const maxWalk = 200_000
 // follow symbolic links, and leaves out .git and what files such as .gitignore say.
 type walk struct {
 	*workspace
-	all     bool // leave nothing out
-	depth   int  // how far down; 0 is without end
-	looked  int  // entries seen
-	ignored int  // entries left out
-	full    bool // ended at maxWalk
-	hidden  int  // entries left out because of a rule
-	names   bool // only names are shown: sensitive places count as well
-	secret  int  // entries left out because they are sensitive places
+	all             bool // leave nothing out
+	depth           int  // how far down; 0 is without end
+	visited         int  // entries seen
+	ignored         int  // entries left out
+	limitReached    bool // ended at maxWalk
+	hiddenByRule    int  // entries left out because of a rule
+	namesOnly       bool // only names are shown: sensitive places count as well
+	hiddenSensitive int  // entries left out because they are sensitive places
 
-	says  func(file string) permission.Effect // about reading a file; nil: nothing
-	asked bool                                // about the directory where the walk began: whoever lets it be walked was asked
-	inner bool                                // the walk began in a sensitive place, and so was asked about
+	readEffect       func(file string) permission.Effect // about reading a file; nil: nothing
+	dirApproved      bool                                // about the directory where the walk began: whoever lets it be walked was asked
+	inSensitivePlace bool                                // the walk began in a sensitive place, and so was asked about
 
-	at *os.Root // of the directory with the file that is visited
+	dirRoot *os.Root // of the directory with the file that is visited
 }
 
-// errEnough ends a walk early.
-var errEnough = errors.New("enough")
+// errStop ends a walk early.
+var errStop = errors.New("enough")
 
-// from visits everything below dir. The path is relative to the workspace.
-func (k *walk) from(ctx context.Context, dir string, visit func(file string, e fs.DirEntry) error) error {
+// run visits everything below dir. The path is relative to the workspace.
+func (k *walk) run(ctx context.Context, dir string, visit func(file string, e fs.DirEntry) error) error {
 	if p := k.policy.Load(); p != nil {
-		k.says = p.reading()
+		k.readEffect = p.readRules()
 	}
-	k.asked = k.says != nil && k.says(dir) == permission.Ask
-	k.inner = k.place(dir).Class != ""
+	k.dirApproved = k.readEffect != nil && k.readEffect(dir) == permission.Ask
+	k.inSensitivePlace = k.placeOf(dir).Class != ""
 	var left gitignore.Rules
 	if !k.all && dir != "." { // what holds above dir holds in it
-		left = k.above(dir)
+		left = k.ignoreRulesAbove(dir)
 	}
-	entries, err := k.entries(dir)
+	entries, err := k.readDir(dir)
 	if err != nil {
-		return k.absent(dir, err)
+		return k.explainAbsent(dir, err)
 	}
 	at, err := k.root.OpenRoot(filepath.FromSlash(dir))
 	if err != nil {
-		return k.absent(dir, err)
+		return k.explainAbsent(dir, err)
 	}
 	defer at.Close()
-	err = k.visit(ctx, place{dir, at, entries}, left, 1, visit)
-	if errors.Is(err, errEnough) {
+	err = k.visitEntries(ctx, walkedDir{dir, at, entries}, left, 1, visit)
+	if errors.Is(err, errStop) {
 		return nil
 	}
 	return err
 }
 
-// A place is a directory that a walk has come to.
-type place struct {
+// A walkedDir is a directory that a walk has come to.
+type walkedDir struct {
 	dir     string
 	at      *os.Root // of dir: files in it are opened in one step
 	entries []fs.DirEntry
 }
 
-func (k *walk) visit(ctx context.Context, p place, left gitignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
+func (k *walk) visitEntries(ctx context.Context, p walkedDir, left gitignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
 	if !k.all {
-		left = k.ignores(left, p.dir, p.entries)
+		left = k.addIgnoreRules(left, p.dir, p.entries)
 	}
 	for _, e := range p.entries {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if k.looked++; k.looked > maxWalk {
-			k.full = true
-			return errEnough
+		if k.visited++; k.visited > maxWalk {
+			k.limitReached = true
+			return errStop
 		}
 		file := e.Name()
 		if p.dir != "." {
@@ -92,54 +92,54 @@ func (k *walk) visit(ctx context.Context, p place, left gitignore.Rules, depth i
 			k.ignored++
 			continue
 		}
-		if k.hides(file) {
-			k.hidden++
+		if k.isHiddenByRule(file) {
+			k.hiddenByRule++
 			continue
 		}
-		if k.keepsSecret(file) {
-			k.secret++
+		if k.isHiddenSensitive(file) {
+			k.hiddenSensitive++
 			continue
 		}
-		k.at = p.at
+		k.dirRoot = p.at
 		if err := visit(file, e); err != nil {
 			return err
 		}
 		if !e.IsDir() || k.depth > 0 && depth >= k.depth {
 			continue
 		}
-		if err := k.down(ctx, p, e.Name(), file, left, depth, visit); err != nil {
+		if err := k.visitDir(ctx, p, e.Name(), file, left, depth, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// hides reports whether a rule keeps file from being found.
-func (k *walk) hides(file string) bool {
-	if k.says == nil {
+// isHiddenByRule reports whether a rule keeps file from being found.
+func (k *walk) isHiddenByRule(file string) bool {
+	if k.readEffect == nil {
 		return false
 	}
-	effect := k.says(file)
-	return effect == permission.Deny || effect == permission.Ask && !k.asked
+	effect := k.readEffect(file)
+	return effect == permission.Deny || effect == permission.Ask && !k.dirApproved
 }
 
-// keepsSecret reports whether file is in the table of places, and nobody was asked
+// isHiddenSensitive reports whether file is in the table of places, and nobody was asked
 // about it.
-func (k *walk) keepsSecret(file string) bool {
-	if k.names || k.inner {
+func (k *walk) isHiddenSensitive(file string) bool {
+	if k.namesOnly || k.inSensitivePlace {
 		return false
 	}
-	class := k.place(file).Class
+	class := k.placeOf(file).Class
 	if class == "" {
 		return false
 	}
 	p := k.policy.Load()
-	return p == nil || !p.shows(class)
+	return p == nil || !p.showsClass(class)
 }
 
-// down visits the directory name in p. One that is gone, or not for us to see, is
+// visitDir visits the directory name in p. One that is gone, or not for us to see, is
 // left out.
-func (k *walk) down(ctx context.Context, p place, name, file string, left gitignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
+func (k *walk) visitDir(ctx context.Context, p walkedDir, name, file string, left gitignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
 	at, err := p.at.OpenRoot(name)
 	if err != nil {
 		return nil
@@ -149,27 +149,27 @@ func (k *walk) down(ctx context.Context, p place, name, file string, left gitign
 	if err != nil {
 		return nil
 	}
-	return k.visit(ctx, place{file, at, entries}, left, depth+1, visit)
+	return k.visitEntries(ctx, walkedDir{file, at, entries}, left, depth+1, visit)
 }
 
-// below is file as seen from dir.
-func below(dir, file string) string {
+// relativeTo is file as seen from dir.
+func relativeTo(dir, file string) string {
 	if dir == "." {
 		return file
 	}
 	return strings.TrimPrefix(file, dir+"/")
 }
 
-// An answer gathers lines for the model up to a number of lines and the
+// An lineOutput gathers lines for the model up to a number of lines and the
 // allowed length of text.
-type answer struct {
+type lineOutput struct {
 	strings.Builder
 	lines, limit int
 	full         bool
 }
 
 // add takes one more line, or reports that it was too much.
-func (a *answer) add(line string) bool {
+func (a *lineOutput) add(line string) bool {
 	if a.lines >= a.limit || a.Len()+len(line) > maxText-500 { // the rest is for notes
 		a.full = true
 		return false
@@ -180,6 +180,6 @@ func (a *answer) add(line string) bool {
 }
 
 // outcome is the answer with remarks behind it.
-func (a *answer) outcome(notes ...string) Outcome {
+func (a *lineOutput) outcome(notes ...string) Outcome {
 	return Outcome{Text: strings.TrimSuffix(a.String()+strings.Join(notes, "\n"), "\n")}
 }

@@ -21,21 +21,21 @@ import (
 // A workspace is the directory that file tools can reach, and what the model knows
 // of it. Paths are relative to it, clean and with slashes, unless said.
 type workspace struct {
-	root *os.Root
-	path string // absolute, as it was given
-	real string // the same with symbolic links resolved
-	box  box    // how commands are held
+	root       *os.Root
+	dir        string         // absolute, as it was given
+	realDir    string         // the same with symbolic links resolved
+	cmdSandbox commandSandbox // how commands are held
 
 	places  *places.Table
-	nowhere string // why the directory is no workspace; "" if it is one
+	problem string // why the directory is no workspace; "" if it is one
 
 	policy atomic.Pointer[Policy] // what may be read; nil: everything
 
-	mu   sync.Mutex
-	seen map[string]hash        // content that the model last read or wrote, by path
-	busy map[string]*sync.Mutex // held while a file is written, by path
+	mu          sync.Mutex
+	knownHashes map[string]hash        // content that the model last read or wrote, by path
+	writeLocks  map[string]*sync.Mutex // held while a file is written, by path
 
-	spills []*spill // outputs that can be read, the oldest first; guarded by mu
+	savedOutputs []*savedOutput // outputs that can be read, the oldest first; guarded by mu
 }
 
 type hash = [sha256.Size]byte
@@ -46,28 +46,28 @@ const maxEdit = 50 << 20
 // maxLinks is how many symbolic links a path may lead through.
 const maxLinks = 40
 
-// see remembers the content that the model knows of a file.
-func (w *workspace) see(file string, sum hash) {
+// rememberHash remembers the content that the model knows of a file.
+func (w *workspace) rememberHash(file string, sum hash) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.seen[file] = sum
+	w.knownHashes[file] = sum
 }
 
-// known returns what see remembered.
-func (w *workspace) known(file string) (hash, bool) {
+// knownHash returns what see remembered.
+func (w *workspace) knownHash(file string) (hash, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	sum, ok := w.seen[file]
+	sum, ok := w.knownHashes[file]
 	return sum, ok
 }
 
 // lock serializes writes of one file.
 func (w *workspace) lock(file string) (unlock func()) {
 	w.mu.Lock()
-	l := w.busy[file]
+	l := w.writeLocks[file]
 	if l == nil {
 		l = &sync.Mutex{}
-		w.busy[file] = l
+		w.writeLocks[file] = l
 	}
 	w.mu.Unlock()
 	l.Lock()
@@ -79,41 +79,41 @@ func (w *workspace) lock(file string) (unlock func()) {
 // the result says where the bytes are; what does not exist yet is kept as it
 // is. A race after this cannot lead out, for os.Root checks each step again.
 func (w *workspace) locate(name string) (string, error) {
-	rel, err := w.relative(unquote(name))
+	rel, err := w.toRelative(unquotePath(name))
 	if err != nil {
 		return "", err
 	}
-	return w.follow(rel, name)
+	return w.resolveLinks(rel, name)
 }
 
-func (w *workspace) relative(name string) (string, error) {
+func (w *workspace) toRelative(name string) (string, error) {
 	switch {
 	case name == "":
 		return "", refuse("the path is empty; the workspace itself is %q", ".")
 	case strings.ContainsRune(name, 0):
-		return "", refuse("the path %s holds a NUL byte", quote(name))
+		return "", refuse("the path %s holds a NUL byte", quoteName(name))
 	case name == "~" || strings.HasPrefix(name, "~/"):
-		return "", refuse("%s is outside the workspace %s: ~ is not expanded, and file tools reach only the workspace", shown(name), w.path)
+		return "", refuse("%s is outside the workspace %s: ~ is not expanded, and file tools reach only the workspace", quotePath(name), w.dir)
 	}
 	if filepath.IsAbs(name) {
-		rel, ok := w.inside(name)
+		rel, ok := w.relativeInside(name)
 		if !ok {
-			return "", w.outside(name, "")
+			return "", w.outsideError(name, "")
 		}
 		return rel, nil
 	}
 	rel := filepath.Clean(name)
 	if !filepath.IsLocal(rel) {
-		return "", w.outside(name, "")
+		return "", w.outsideError(name, "")
 	}
 	return filepath.ToSlash(rel), nil
 }
 
-// inside makes an absolute path relative to the workspace, under either of its
+// relativeInside makes an absolute path relative to the workspace, under either of its
 // names, or under another name of a directory above it.
-func (w *workspace) inside(abs string) (string, bool) {
+func (w *workspace) relativeInside(abs string) (string, bool) {
 	abs = filepath.Clean(abs)
-	for _, base := range []string{w.path, w.real} {
+	for _, base := range []string{w.dir, w.realDir} {
 		if rel, err := filepath.Rel(base, abs); err == nil && filepath.IsLocal(rel) {
 			return filepath.ToSlash(rel), true
 		}
@@ -121,7 +121,7 @@ func (w *workspace) inside(abs string) (string, bool) {
 	rest := ""
 	for dir := abs; ; dir = filepath.Dir(dir) {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			rel, err := filepath.Rel(w.real, filepath.Join(real, rest))
+			rel, err := filepath.Rel(w.realDir, filepath.Join(real, rest))
 			return filepath.ToSlash(rel), err == nil && filepath.IsLocal(rel)
 		}
 		if dir == filepath.Dir(dir) {
@@ -131,23 +131,23 @@ func (w *workspace) inside(abs string) (string, bool) {
 	}
 }
 
-func (w *workspace) outside(name, link string) error {
+func (w *workspace) outsideError(name, link string) error {
 	if link != "" {
-		return refuse("%s is outside the workspace %s: it leads through a symbolic link to %s", shown(name), w.path, shown(link))
+		return refuse("%s is outside the workspace %s: it leads through a symbolic link to %s", quotePath(name), w.dir, quotePath(link))
 	}
-	return refuse("%s is outside the workspace %s; file tools reach only files inside it", shown(name), w.path)
+	return refuse("%s is outside the workspace %s; file tools reach only files inside it", quotePath(name), w.dir)
 }
 
-// follow resolves the symbolic links in rel. Absolute ones, which os.Root
+// resolveLinks resolves the symbolic links in rel. Absolute ones, which os.Root
 // refuses, are fine as long as they point inside.
-func (w *workspace) follow(rel, name string) (string, error) {
+func (w *workspace) resolveLinks(rel, name string) (string, error) {
 	done, todo := ".", strings.Split(rel, "/")
 	for links := 0; len(todo) > 0; {
 		step := todo[0]
 		todo = todo[1:]
 		if step == ".." { // of a link: done holds no links any more, so that its parent is where it leads
 			if done == "." {
-				return "", w.outside(name, "")
+				return "", w.outsideError(name, "")
 			}
 			done = path.Dir(done)
 			continue
@@ -159,16 +159,16 @@ func (w *workspace) follow(rel, name string) (string, error) {
 			continue
 		}
 		if links++; links > maxLinks {
-			return "", refuse("%s goes through too many symbolic links", shown(name))
+			return "", refuse("%s goes through too many symbolic links", quotePath(name))
 		}
 		target, err := w.root.Readlink(filepath.FromSlash(next))
 		if err != nil {
-			return "", explain(name, err)
+			return "", explainError(name, err)
 		}
 		if filepath.IsAbs(target) {
-			inside, ok := w.inside(target)
+			inside, ok := w.relativeInside(target)
 			if !ok {
-				return "", w.outside(name, target)
+				return "", w.outsideError(name, target)
 			}
 			done, target = ".", inside
 		}
@@ -177,56 +177,56 @@ func (w *workspace) follow(rel, name string) (string, error) {
 	return done, nil
 }
 
-// explain puts an error of the file system into words for the model.
-func explain(name string, err error) error {
+// explainError puts an error of the file system into words for the model.
+func explainError(name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return refuse("%s does not exist", shown(name))
+		return refuse("%s does not exist", quotePath(name))
 	case errors.Is(err, fs.ErrPermission):
-		return refuse("%s: permission denied", shown(name))
+		return refuse("%s: permission denied", quotePath(name))
 	case errors.Is(err, syscall.ENOTDIR):
-		return refuse("%s does not exist: a part of it is a file, not a folder", shown(name))
+		return refuse("%s does not exist: a part of it is a file, not a folder", quotePath(name))
 	}
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		err = p.Err
 	}
-	return refuse("%s: %v", shown(name), err)
+	return refuse("%s: %v", quotePath(name), err)
 }
 
-// absent is explain for a file that is to be read; it also names a file beside
+// explainAbsent is explain for a file that is to be read; it also names a file beside
 // it that may have been meant.
-func (w *workspace) absent(file string, err error) error {
+func (w *workspace) explainAbsent(file string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
-		return explain(file, err)
+		return explainError(file, err)
 	}
 	dir, base := path.Split(file)
 	var names []string
-	if entries, err := w.entries(path.Clean(dir)); err == nil {
+	if entries, err := w.readDir(path.Clean(dir)); err == nil {
 		for _, e := range entries {
 			names = append(names, e.Name())
 		}
 	}
-	if near := nearest(base, names); near != "" {
-		return refuse("%s does not exist; did you mean %s?", shown(file), shown(dir+near))
+	if near := nearestName(base, names); near != "" {
+		return refuse("%s does not exist; did you mean %s?", quotePath(file), quotePath(dir+near))
 	}
-	return explain(file, err)
+	return explainError(file, err)
 }
 
-// open opens a regular file for reading. It never waits: pipes, devices,
+// openFile opens a regular file for reading. It never waits: pipes, devices,
 // sockets and directories are refused.
-func (w *workspace) open(file string) (*os.File, fs.FileInfo, error) {
+func (w *workspace) openFile(file string) (*os.File, fs.FileInfo, error) {
 	native := filepath.FromSlash(file)
 	info, err := w.root.Lstat(native)
 	if err != nil {
-		return nil, nil, w.absent(file, err)
+		return nil, nil, w.explainAbsent(file, err)
 	}
-	if err := regular(file, info); err != nil {
+	if err := requireRegular(file, info); err != nil {
 		return nil, nil, err
 	}
 	f, info, err := openIn(w.root, native, file)
 	if refused := (*Refusal)(nil); err != nil && !errors.As(err, &refused) {
-		err = w.absent(file, err)
+		err = w.explainAbsent(file, err)
 	}
 	return f, info, err
 }
@@ -240,7 +240,7 @@ func openIn(dir *os.Root, name, file string) (*os.File, fs.FileInfo, error) {
 	}
 	info, err := f.Stat()
 	if err == nil {
-		err = regular(file, info)
+		err = requireRegular(file, info)
 	}
 	if err != nil {
 		f.Close()
@@ -249,8 +249,8 @@ func openIn(dir *os.Root, name, file string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// regular refuses what is no regular file.
-func regular(file string, info fs.FileInfo) error {
+// requireRegular refuses what is no regular file.
+func requireRegular(file string, info fs.FileInfo) error {
 	mode := info.Mode()
 	kinds := []struct {
 		bits fs.FileMode
@@ -264,30 +264,30 @@ func regular(file string, info fs.FileInfo) error {
 	}
 	for _, kind := range kinds {
 		if mode&kind.bits != 0 {
-			return refuse("%s %s", shown(file), kind.what)
+			return refuse("%s %s", quotePath(file), kind.what)
 		}
 	}
 	if !mode.IsRegular() {
-		return refuse("%s is not a regular file", shown(file))
+		return refuse("%s is not a regular file", quotePath(file))
 	}
 	return nil
 }
 
-// load reads a file that is to be changed.
-func (w *workspace) load(file string) ([]byte, fs.FileInfo, error) {
-	f, info, err := w.open(file)
+// readForEdit reads a file that is to be changed.
+func (w *workspace) readForEdit(file string) ([]byte, fs.FileInfo, error) {
+	f, info, err := w.openFile(file)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
-	large := refuse("%s is larger than %d MiB; change it with a shell command", shown(file), maxEdit>>20)
+	large := refuse("%s is larger than %d MiB; change it with a shell command", quotePath(file), maxEdit>>20)
 	if info.Size() > maxEdit {
 		return nil, nil, large
 	}
 	var content bytes.Buffer
 	content.Grow(int(info.Size()) + bytes.MinRead)
 	if _, err := content.ReadFrom(io.LimitReader(f, maxEdit+1)); err != nil {
-		return nil, nil, explain(file, err)
+		return nil, nil, explainError(file, err)
 	}
 	if content.Len() > maxEdit { // it has grown
 		return nil, nil, large
@@ -295,22 +295,22 @@ func (w *workspace) load(file string) ([]byte, fs.FileInfo, error) {
 	return content.Bytes(), info, nil
 }
 
-// entries reads a directory, sorted by name.
-func (w *workspace) entries(dir string) ([]fs.DirEntry, error) {
+// readDir reads a directory, sorted by name.
+func (w *workspace) readDir(dir string) ([]fs.DirEntry, error) {
 	native := filepath.FromSlash(dir)
 	info, err := w.root.Stat(native)
 	if err != nil {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, refuse("%s is not a folder", shown(dir))
+		return nil, refuse("%s is not a folder", quotePath(dir))
 	}
 	return fs.ReadDir(w.root.FS(), dir)
 }
 
-// A change is new content for a file, and what the file was when it was
+// A fileChange is new content for a file, and what the file was when it was
 // planned.
-type change struct {
+type fileChange struct {
 	file    string
 	content []byte
 	old     fs.FileInfo // nil if there was none
@@ -319,38 +319,38 @@ type change struct {
 
 // apply carries c out: the file is left alone if it is no longer what it was. How
 // says what is special about the way it was written; "" for nothing.
-func (w *workspace) apply(ctx context.Context, c change) (how string, err error) {
+func (w *workspace) apply(ctx context.Context, c fileChange) (how string, err error) {
 	defer w.lock(c.file)()
-	now, info, err := w.load(c.file)
+	now, info, err := w.readForEdit(c.file)
 	switch {
 	case c.old == nil && err == nil:
-		return "", refuse("%s was created by somebody else since; read it first", shown(c.file))
-	case c.old == nil && !w.free(c.file):
+		return "", refuse("%s was created by somebody else since; read it first", quotePath(c.file))
+	case c.old == nil && !w.isVacant(c.file):
 		return "", err
 	case c.old != nil && err != nil:
 		return "", err
 	case c.old != nil && sha256.Sum256(now) != c.sum:
-		return "", refuse("%s has changed since this was planned, so nothing was written; read it again", shown(c.file))
+		return "", refuse("%s has changed since this was planned, so nothing was written; read it again", quotePath(c.file))
 	}
 	if err := ctx.Err(); err != nil {
-		return "", refuse("%s was not written: canceled", shown(c.file))
+		return "", refuse("%s was not written: canceled", quotePath(c.file))
 	}
 	if dir := path.Dir(c.file); c.old == nil && dir != "." {
 		if err := w.root.MkdirAll(filepath.FromSlash(dir), 0o755); err != nil {
-			return "", explain(dir, err)
+			return "", explainError(dir, err)
 		}
 	}
-	r := replacement{root: w.root, name: filepath.FromSlash(c.file), content: c.content, before: now, old: info}
+	r := replacement{root: w.root, name: filepath.FromSlash(c.file), content: c.content, oldContent: now, oldInfo: info}
 	how, err = r.write()
 	if err != nil {
-		return "", explain(c.file, err)
+		return "", explainError(c.file, err)
 	}
-	w.see(c.file, sha256.Sum256(c.content))
+	w.rememberHash(c.file, sha256.Sum256(c.content))
 	return how, nil
 }
 
-// free reports whether there is nothing at all at file.
-func (w *workspace) free(file string) bool {
+// isVacant reports whether there is nothing at all at file.
+func (w *workspace) isVacant(file string) bool {
 	_, err := w.root.Lstat(filepath.FromSlash(file))
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -25,69 +25,69 @@ func planWrite(_ context.Context, w *workspace, args writeArgs) (*Action, error)
 	if len(args.Content) > maxEdit {
 		return nil, refuse("the content is larger than %d MiB", maxEdit>>20)
 	}
-	if w.free(file) {
-		if err := w.creatable(file); err != nil {
+	if w.isVacant(file) {
+		if err := w.checkCreatable(file); err != nil {
 			return nil, err
 		}
-		return w.writing(change{file: file, content: []byte(args.Content)}, nil, "create "+shown(file), ""), nil
+		return w.writeAction(fileChange{file: file, content: []byte(args.Content)}, nil, "create "+quotePath(file), ""), nil
 	}
-	before, info, err := w.changeable(file)
+	before, info, err := w.readChangeable(file)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := w.known(file); !ok && len(before) > 0 {
-		return nil, refuse("%s exists and you have not read it; read it first, so that nothing is lost, or change a part of it with edit", shown(file))
+	if _, ok := w.knownHash(file); !ok && len(before) > 0 {
+		return nil, refuse("%s exists and you have not read it; read it first, so that nothing is lost, or change a part of it with edit", quotePath(file))
 	}
-	content, kept := likewise(before, args.Content)
+	content, kept := keepLineEnds(before, args.Content)
 	if bytes.Equal(content, before) {
-		return nil, refuse("%s already has exactly this content", shown(file))
+		return nil, refuse("%s already has exactly this content", quotePath(file))
 	}
-	c := change{file: file, content: content, old: info, sum: sha256.Sum256(before)}
-	return w.writing(c, before, "write "+shown(file), kept), nil
+	c := fileChange{file: file, content: content, old: info, sum: sha256.Sum256(before)}
+	return w.writeAction(c, before, "write "+quotePath(file), kept), nil
 }
 
-// changeable reads a file that is to be changed, and refuses one that is
+// readChangeable reads a file that is to be changed, and refuses one that is
 // read-only, not text, or no longer what the model read.
-func (w *workspace) changeable(file string) ([]byte, fs.FileInfo, error) {
-	content, info, err := w.load(file)
+func (w *workspace) readChangeable(file string) ([]byte, fs.FileInfo, error) {
+	content, info, err := w.readForEdit(file)
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, ok := w.known(file); !ok && w.asks(file) {
-		return nil, nil, refuse("%s exists and you have not read it; read it first", shown(file)) // an error could quote it, unasked
+	if _, ok := w.knownHash(file); !ok && w.needsApproval(file) {
+		return nil, nil, refuse("%s exists and you have not read it; read it first", quotePath(file)) // an error could quote it, unasked
 	}
 	if info.Mode().Perm()&0o222 == 0 {
-		return nil, nil, refuse("%s is read-only (mode %04o)", shown(file), info.Mode().Perm())
+		return nil, nil, refuse("%s is read-only (mode %04o)", quotePath(file), info.Mode().Perm())
 	}
-	if kind := binary(content); kind != "" {
-		return nil, nil, refuse("%s is not text: %s, %d bytes", shown(file), kind, len(content))
+	if kind := binaryKind(content); kind != "" {
+		return nil, nil, refuse("%s is not text: %s, %d bytes", quotePath(file), kind, len(content))
 	}
-	if sum, ok := w.known(file); ok && sum != sha256.Sum256(content) {
-		return nil, nil, refuse("%s has changed since you last read it; read it again", shown(file))
+	if sum, ok := w.knownHash(file); ok && sum != sha256.Sum256(content) {
+		return nil, nil, refuse("%s has changed since you last read it; read it again", quotePath(file))
 	}
 	return content, info, nil
 }
 
-// creatable refuses a new file below something that is no directory.
-func (w *workspace) creatable(file string) error {
+// checkCreatable refuses a new file below something that is no directory.
+func (w *workspace) checkCreatable(file string) error {
 	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
 		info, err := w.root.Lstat(filepath.FromSlash(dir))
 		if err != nil {
 			continue
 		}
 		if !info.IsDir() {
-			return refuse("%s cannot be created: %s is no folder", shown(file), shown(dir))
+			return refuse("%s cannot be created: %s is no folder", quotePath(file), quotePath(dir))
 		}
 		return nil
 	}
 	return nil
 }
 
-// likewise gives content the line ends and the byte order mark of before, where
+// keepLineEnds gives content the line ends and the byte order mark of before, where
 // it has none of its own: read shows neither. It returns what it kept.
-func likewise(before []byte, content string) (out []byte, kept string) {
+func keepLineEnds(before []byte, content string) (out []byte, kept string) {
 	var what []string
-	if crlf(before) && strings.Contains(content, "\n") && !strings.Contains(content, "\r") {
+	if hasCRLF(before) && strings.Contains(content, "\n") && !strings.Contains(content, "\r") {
 		content = strings.ReplaceAll(content, "\n", "\r\n")
 		what = append(what, "CRLF line ends")
 	}
@@ -98,32 +98,32 @@ func likewise(before []byte, content string) (out []byte, kept string) {
 	return []byte(content), strings.Join(what, " and ")
 }
 
-// crlf reports whether every line of text ends with CRLF.
-func crlf(text []byte) bool {
+// hasCRLF reports whether every line of text ends with CRLF.
+func hasCRLF(text []byte) bool {
 	n := bytes.Count(text, []byte("\r\n"))
 	return n > 0 && n == bytes.Count(text, []byte("\n"))
 }
 
-// writing is the action that carries a change out.
-func (w *workspace) writing(c change, before []byte, title, kept string) *Action {
-	diff := unified(c.file, c.old != nil, string(before), string(c.content))
+// writeAction is the action that carries a change out.
+func (w *workspace) writeAction(c fileChange, before []byte, title, kept string) *Action {
+	diff := unifiedDiff(c.file, c.old != nil, string(before), string(c.content))
 	return &Action{
-		Access: Writes,
+		Access: AccessWrite,
 		Title:  title,
 		Path:   c.file,
 		Diff:   diff,
 
-		guarded: sandbox.GitRuns(w.real, c.file),
+		runByGit: sandbox.GitRuns(w.realDir, c.file),
 		run: func(ctx context.Context, _ func(string)) Outcome {
 			how, err := w.apply(ctx, c)
 			if err != nil {
-				return failed("%v", err)
+				return failedOutcome("%v", err)
 			}
-			out := Outcome{Diff: diff, Text: "wrote " + shown(c.file)}
+			out := Outcome{Diff: diff, Text: "wrote " + quotePath(c.file)}
 			if c.old == nil {
-				out.Text = "created " + shown(c.file)
+				out.Text = "created " + quotePath(c.file)
 			}
-			out.Text += ", " + count(lineCount(c.content), "line")
+			out.Text += ", " + pluralize(lineCount(c.content), "line")
 			if kept != "" {
 				out.Text += "\n" + note("kept %s", kept)
 			}
@@ -133,8 +133,8 @@ func (w *workspace) writing(c change, before []byte, title, kept string) *Action
 			if c.old != nil && c.old.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
 				out.Text += "\n" + note("the file had the set-user-ID or set-group-ID bit, which a changed file loses")
 			}
-			if c.old != nil && how == "" && links(c.old) > 1 {
-				out.Text += "\n" + note("the file had %d hard links; the other names keep the old content", links(c.old))
+			if c.old != nil && how == "" && linkCount(c.old) > 1 {
+				out.Text += "\n" + note("the file had %d hard links; the other names keep the old content", linkCount(c.old))
 			}
 			return out
 		},

@@ -72,7 +72,7 @@ func TestWritesThatAreRefused(t *testing.T) {
 // A change by somebody else is seen by content, also in the same second and
 // with the same size.
 func TestConflicts(t *testing.T) {
-	change := func(f folder) {
+	change := func(f fixture) {
 		info, err := os.Stat(f.at("f"))
 		if err != nil {
 			f.t.Fatal(err)
@@ -188,7 +188,7 @@ func TestKilledWhileWriting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := folder{Set: set, t: t}
+		f := fixture{Set: set, t: t}
 		f.must("read", "path", "f")
 		for i := 0; ; i++ {
 			f.do("write", "path", "f", "content", contents[i%2])
@@ -278,7 +278,7 @@ func TestUnified(t *testing.T) {
 		if want != "" {
 			want = "--- a/f\n+++ b/f\n" + want
 		}
-		if got := unified("f", true, test.before, test.after); got != want {
+		if got := unifiedDiff("f", true, test.before, test.after); got != want {
 			t.Errorf("%s:\ngot\n%s\nwant\n%s", test.name, got, want)
 		}
 	}
@@ -288,12 +288,12 @@ func TestUnified(t *testing.T) {
 func TestUnifiedOfLargeTexts(t *testing.T) {
 	before := numberedLines(100_000)
 	after := strings.ReplaceAll(strings.Replace(before, "line 1\n", "one\n", 1), "line 99999\n", "last\n")
-	got := unified("f", true, before, after)
+	got := unifiedDiff("f", true, before, after)
 	removed, added := strings.Count(got, "\n-line"), strings.Count(got, "\n+line")
 	if removed != added+2 || !strings.Contains(got, "\n+last\n") || !strings.Contains(got, "\n+one\n") {
 		t.Errorf("%d lines removed, %d added", removed, added)
 	}
-	small := unified("f", true, before, strings.Replace(before, "line 70000\n", "x\n", 1))
+	small := unifiedDiff("f", true, before, strings.Replace(before, "line 70000\n", "x\n", 1))
 	if want := "--- a/f\n+++ b/f\n@@ -69997,7 +69997,7 @@\n"; !strings.HasPrefix(small, want) {
 		t.Errorf("got %q, want %q", small[:min(200, len(small))], want)
 	}

@@ -251,7 +251,7 @@ func (m *Model) mode(arg string) tea.Cmd {
 	p := m.session.Policy()
 	switch {
 	case arg == "":
-		p.Next()
+		p.NextMode()
 	case slices.Contains(tools.Modes, tools.Mode(arg)), arg == string(tools.ModeYolo):
 		p.SetMode(tools.Mode(arg))
 	default:

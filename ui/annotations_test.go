@@ -41,7 +41,7 @@ func setUpStored(t *testing.T, w, h int, turns ...llmtest.Turn) *reopened {
 			return build(log), "", nil
 		}
 		o.Shell = func(_ context.Context, command string, _ func(string)) tools.Outcome {
-			return tools.Outcome{Text: "output of " + command + "\x1b[31m", Took: 2 * time.Second}
+			return tools.Outcome{Text: "output of " + command + "\x1b[31m", Duration: 2 * time.Second}
 		}
 	}, turns...)
 	return &reopened{s, t, [2]int{w, h}}

@@ -32,7 +32,7 @@ func (m *Model) serverNews(msg serverMsg) tea.Cmd {
 	if servers == nil {
 		return nil
 	}
-	for _, s := range servers.State() {
+	for _, s := range servers.States() {
 		if s.Name != msg.name {
 			continue
 		}
@@ -59,7 +59,7 @@ func (m *Model) mcp(arg string) tea.Cmd {
 		return m.server(arg)
 	}
 	var items []dialog.Item
-	for _, s := range m.o.Servers().State() {
+	for _, s := range m.o.Servers().States() {
 		about := []string{string(s.Status)}
 		if allowed := s.Allowed.String(); allowed != "" { // before what may be long
 			about = append(about, allowed)
@@ -67,13 +67,13 @@ func (m *Model) mcp(arg string) tea.Cmd {
 		switch line := app.ServerProgress(s); {
 		case line != "":
 			about = append(about, line)
-		case s.Why != "":
-			about = append(about, s.Why)
+		case s.Reason != "":
+			about = append(about, s.Reason)
 		default:
 			about = append(about, app.Plural(len(s.Tools), "tool"), app.Plural(s.Prompts, "prompt"), app.Plural(s.Resources, "resource"))
 		}
-		detail := strings.Join(append(about, s.Where), " · ")
-		items = append(items, dialog.Item{Title: s.Name, Detail: detail, Value: s.Name, Dim: s.Status == mcp.Disabled})
+		detail := strings.Join(append(about, s.Location), " · ")
+		items = append(items, dialog.Item{Title: s.Name, Detail: detail, Value: s.Name, Dim: s.Status == mcp.StatusDisabled})
 	}
 	return m.open(dialog.Pick("mcp", "MCP servers", items, m.theme))
 }
@@ -85,7 +85,7 @@ func (m *Model) server(name string) tea.Cmd {
 	if servers == nil {
 		return nil
 	}
-	for _, s := range servers.State() {
+	for _, s := range servers.States() {
 		if s.Name != name {
 			continue
 		}
@@ -126,7 +126,7 @@ func (m *Model) serverDecided() tea.Cmd {
 	if servers == nil {
 		return nil
 	}
-	if s.Status != mcp.New && s.Status != mcp.Changed {
+	if s.Status != mcp.StatusNew && s.Status != mcp.StatusChanged {
 		return m.serverChoices()
 	}
 	policy := m.session.Policy()

@@ -22,7 +22,7 @@ func refusedServer(t *testing.T, kept chan<- string) *mcp.Servers {
 			cmd.Env = env
 			return cmd, func() {}, nil
 		},
-		Keep: func(_, memory string) error { kept <- memory; return nil },
+		SaveState: func(_, memory string) error { kept <- memory; return nil },
 	})
 	t.Cleanup(servers.Close)
 	servers.Wait(context.Background())

@@ -93,7 +93,7 @@ func (m *Model) shellSays(msg shellMsg) tea.Cmd {
 	}
 	m.shellsRun = slices.DeleteFunc(m.shellsRun, func(r *shellRun) bool { return r == run })
 	m.endedShells = append(m.endedShells, msg.ended)
-	e := session.Shell{Command: run.command, Output: msg.end.Text, Failed: msg.end.Failed, Ended: true, Took: msg.end.Took}
+	e := session.Shell{Command: run.command, Output: msg.end.Text, Failed: msg.end.Failed, Ended: true, Took: msg.end.Duration}
 	run.session.Annotate(run.n, e)
 	if shown {
 		m.transcript.Tool(run.id, shellTool(e))

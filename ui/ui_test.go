@@ -65,7 +65,7 @@ func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.T
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { set.Close() })
-	if set, err = set.Only("read", "list", "glob", "grep", "write", "edit", "shell"); err != nil {
+	if set, err = set.WithTools("read", "list", "glob", "grep", "write", "edit", "shell"); err != nil {
 		t.Fatal(err)
 	}
 	endpoint := func(name string, m llm.Model) llm.Endpoint {

@@ -98,7 +98,7 @@ func Look(folder string) (Offer, error) {
 			name = path
 		}
 		f := File{Kind: kind, Path: path, Name: filepath.ToSlash(name), Text: string(data)}
-		clean, notes := tools.Clean(f.Text)
+		clean, notes := tools.Sanitize(f.Text)
 		switch {
 		case kind == Instructions:
 			f.Text, f.Note = clean, strings.Join(notes, " ")

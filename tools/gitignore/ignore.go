@@ -24,13 +24,13 @@ var Files = []string{".gitignore", ".ignore"}
 type Rules []rule
 
 type rule struct {
-	base    string // directory of the ignore file, "." for the top
-	pattern string // for doublestar
-	ending  string // "*.go" is told by its ending alone
-	name    bool   // pattern is for the last element of a path, at any depth
-	plain   bool   // pattern has nothing special in it
-	keep    bool   // "!": what matches is not ignored
-	dir     bool   // only directories match
+	base      string // directory of the ignore file, "." for the top
+	pattern   string // for doublestar
+	suffix    string // "*.go" is told by its ending alone
+	matchBase bool   // pattern is for the last element of a path, at any depth
+	isLiteral bool   // pattern has nothing special in it
+	negated   bool   // "!": what matches is not ignored
+	dirOnly   bool   // only directories match
 }
 
 // MaxSize is how much of an ignore file is to be read, in bytes. Whose files are
@@ -42,8 +42,8 @@ const (
 	maxStars = 8
 )
 
-// And is the rules and those of a directory below. Neither is changed.
-func (rules Rules) And(below Rules) Rules {
+// Append is the rules and those of a directory below. Neither is changed.
+func (rules Rules) Append(below Rules) Rules {
 	below = below[:min(len(below), max(maxRules-len(rules), 0))]
 	return append(rules[:len(rules):len(rules)], below...)
 }
@@ -53,7 +53,7 @@ func (rules Rules) And(below Rules) Rules {
 func Parse(base, text string) Rules {
 	var rules Rules
 	for line := range strings.Lines(strings.TrimPrefix(text, "\uFEFF")) {
-		if r, ok := parse(strings.TrimRight(line, "\r\n")); ok {
+		if r, ok := parseRule(strings.TrimRight(line, "\r\n")); ok {
 			r.base = base
 			rules = append(rules, r)
 		}
@@ -61,7 +61,7 @@ func Parse(base, text string) Rules {
 	return rules
 }
 
-func parse(line string) (r rule, ok bool) {
+func parseRule(line string) (r rule, ok bool) {
 	for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
 		line = line[:len(line)-1]
 	}
@@ -69,31 +69,31 @@ func parse(line string) (r rule, ok bool) {
 		return r, false
 	}
 	if line[0] == '!' {
-		r.keep, line = true, line[1:]
+		r.negated, line = true, line[1:]
 	}
-	line, r.dir = strings.CutSuffix(line, "/")
+	line, r.dirOnly = strings.CutSuffix(line, "/")
 	if line == "" || strings.Count(line, "*") > maxStars {
 		return r, false
 	}
-	r.name = !strings.Contains(line, "/")
+	r.matchBase = !strings.Contains(line, "/")
 	line = strings.TrimPrefix(line, "/")
 	if stem, ok := strings.CutSuffix(line, "/**"); ok {
 		line = stem + "/**/*" // what is in it, not the directory itself
 	}
 	const special = `*?[\`
-	r.plain = !strings.ContainsAny(line, special)
-	if rest, ok := strings.CutPrefix(line, "*"); ok && r.name && rest != "" && !strings.ContainsAny(rest, special) {
-		r.ending = rest
+	r.isLiteral = !strings.ContainsAny(line, special)
+	if rest, ok := strings.CutPrefix(line, "*"); ok && r.matchBase && rest != "" && !strings.ContainsAny(rest, special) {
+		r.suffix = rest
 	}
-	if !r.plain {
+	if !r.isLiteral {
 		line = strings.NewReplacer("{", `\{`, "}", `\}`).Replace(line) // only doublestar knows braces
 	}
 	r.pattern = line
-	return r, line != "" && (r.plain || doublestar.ValidatePattern(line))
+	return r, line != "" && (r.isLiteral || doublestar.ValidatePattern(line))
 }
 
 func (r *rule) match(file string, dir bool) bool {
-	if r.dir && !dir {
+	if r.dirOnly && !dir {
 		return false
 	}
 	if r.base != "." {
@@ -103,14 +103,14 @@ func (r *rule) match(file string, dir bool) bool {
 		}
 		file = rest[1:]
 	}
-	if r.name {
+	if r.matchBase {
 		file = path.Base(file)
 	}
 	switch {
-	case r.plain:
+	case r.isLiteral:
 		return file == r.pattern
-	case r.ending != "":
-		return strings.HasSuffix(file, r.ending)
+	case r.suffix != "":
+		return strings.HasSuffix(file, r.suffix)
 	}
 	return doublestar.MatchUnvalidated(r.pattern, file)
 }
@@ -119,7 +119,7 @@ func (r *rule) match(file string, dir bool) bool {
 func (rules Rules) Match(file string, dir bool) bool {
 	for i := len(rules) - 1; i >= 0; i-- {
 		if rules[i].match(file, dir) {
-			return !rules[i].keep
+			return !rules[i].negated
 		}
 	}
 	return false

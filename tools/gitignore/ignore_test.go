@@ -68,7 +68,7 @@ func TestMatch(t *testing.T) {
 
 // The files of directories further down come later, and hold only there.
 func TestBelow(t *testing.T) {
-	rules := Parse(".", "*.tmp\n/only").And(Parse("sub", "!keep.tmp\n/only\nx/y"))
+	rules := Parse(".", "*.tmp\n/only").Append(Parse("sub", "!keep.tmp\n/only\nx/y"))
 	tests := []struct {
 		path string
 		want bool
@@ -95,14 +95,14 @@ func TestBelow(t *testing.T) {
 // Rules of one directory do not get into those of its neighbor.
 func TestAndKeepsBoth(t *testing.T) {
 	above := Parse(".", "a\nb\nc")
-	left, right := above.And(Parse("l", "x")), above.And(Parse("r", "y"))
+	left, right := above.Append(Parse("l", "x")), above.Append(Parse("r", "y"))
 	if !left.Match("l/x", false) || left.Match("r/y", false) || !right.Match("r/y", false) || len(above) != 3 {
 		t.Errorf("got %v and %v", left, right)
 	}
 }
 
 func TestRulesAreBounded(t *testing.T) {
-	rules := Rules{}.And(make(Rules, maxRules+5)).And(make(Rules, 5))
+	rules := Rules{}.Append(make(Rules, maxRules+5)).Append(make(Rules, 5))
 	if len(rules) != maxRules {
 		t.Errorf("%d rules", len(rules))
 	}
@@ -117,9 +117,9 @@ func FuzzMatch(f *testing.F) {
 		rules := Parse(".", text)
 		for _, dir := range []bool{true, false} {
 			rules.Match(path, dir)
-			rules.And(Parse("sub", text)).Match("sub/"+path, dir)
+			rules.Append(Parse("sub", text)).Match("sub/"+path, dir)
 			// One more rule that brings everything back always does.
-			if len(rules) < maxRules && rules.And(Parse(".", "!**")).Match("x", dir) {
+			if len(rules) < maxRules && rules.Append(Parse(".", "!**")).Match("x", dir) {
 				t.Errorf("%q: x stays ignored", text)
 			}
 		}

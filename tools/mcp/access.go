@@ -17,31 +17,31 @@ import (
 // Access is what a user has allowed the program of a server beyond its
 // configuration. The zero value is nothing.
 type Access struct {
-	Network bool     `json:"network,omitempty"`
-	Read    []string `json:"read,omitempty"`  // further files and directories it may read
-	Write   []string `json:"write,omitempty"` // further ones it may change
-	Free    bool     `json:"free,omitempty"`  // it runs without the sandbox
+	Network     bool     `json:"network,omitempty"`
+	Read        []string `json:"read,omitempty"`  // further files and directories it may read
+	Write       []string `json:"write,omitempty"` // further ones it may change
+	Unsandboxed bool     `json:"free,omitempty"`  // it runs without the sandbox
 }
 
 // IsZero reports whether nothing is allowed.
 func (a Access) IsZero() bool {
-	return !a.Network && !a.Free && len(a.Read) == 0 && len(a.Write) == 0
+	return !a.Network && !a.Unsandboxed && len(a.Read) == 0 && len(a.Write) == 0
 }
 
-// And returns a with what b allows as well.
-func (a Access) And(b Access) Access {
+// Union returns a with what b allows as well.
+func (a Access) Union(b Access) Access {
 	join := func(x, y []string) []string {
 		all := append(slices.Clone(x), y...)
 		slices.Sort(all)
 		return slices.Compact(all)
 	}
-	return Access{a.Network || b.Network, join(a.Read, b.Read), join(a.Write, b.Write), a.Free || b.Free}
+	return Access{a.Network || b.Network, join(a.Read, b.Read), join(a.Write, b.Write), a.Unsandboxed || b.Unsandboxed}
 }
 
 // String says what is allowed, in words; "" for nothing.
 func (a Access) String() string {
 	var parts []string
-	if a.Free {
+	if a.Unsandboxed {
 		parts = append(parts, "runs without the sandbox")
 	}
 	if a.Network {
@@ -56,26 +56,26 @@ func (a Access) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// on returns a configuration with what is allowed beyond it.
-func (a Access) on(c Config) Config {
-	c.Network, c.Free = c.Network || a.Network, c.Free || a.Free
+// applyTo returns a configuration with what is allowed beyond it.
+func (a Access) applyTo(c Config) Config {
+	c.Network, c.Unsandboxed = c.Network || a.Network, c.Unsandboxed || a.Unsandboxed
 	c.Read, c.Write = append(slices.Clip(c.Read), a.Read...), append(slices.Clip(c.Write), a.Write...)
 	return c
 }
 
-// A memory is what is remembered of a server between sessions. It holds for the
+// A storedState is what is remembered of a server between sessions. It holds for the
 // configuration it was made with: the same name with another command is another
 // server.
-type memory struct {
-	Of      string `json:"of"`                // see identity
-	Started bool   `json:"started,omitempty"` // it was ready once: what it downloads is there
-	Stopped bool   `json:"stopped,omitempty"` // the user does not want it to run
-	Access  Access `json:"access,omitzero"`
+type storedState struct {
+	ConfigID string `json:"of"`                // see identity
+	Started  bool   `json:"started,omitempty"` // it was ready once: what it downloads is there
+	Stopped  bool   `json:"stopped,omitempty"` // the user does not want it to run
+	Access   Access `json:"access,omitzero"`
 }
 
-// identity stands for what a configuration starts, without values that may be
+// configID stands for what a configuration starts, without values that may be
 // secret.
-func (c Config) identity() string {
+func (c Config) configID() string {
 	text, err := json.Marshal([]any{c.Command, c.Args, c.Cwd, c.URL, slices.Sorted(maps.Keys(c.Env))})
 	if err != nil {
 		return ""
@@ -84,11 +84,11 @@ func (c Config) identity() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// recall reads what is remembered of a server; nothing, if it was of another one.
-func recall(text string, c Config) memory {
-	var m memory
-	if json.Unmarshal([]byte(text), &m) != nil || m.Of != c.identity() {
-		return memory{Of: c.identity()}
+// parseStored reads what is remembered of a server; nothing, if it was of another one.
+func parseStored(text string, c Config) storedState {
+	var m storedState
+	if json.Unmarshal([]byte(text), &m) != nil || m.ConfigID != c.configID() {
+		return storedState{ConfigID: c.configID()}
 	}
 	return m
 }
@@ -97,30 +97,30 @@ func recall(text string, c Config) memory {
 // start.
 type Refusal struct {
 	Reasons []string // one line each, with the program's own words
-	Wants   Access   // what would let it; nothing, if that cannot be told
+	Needs   Access   // what would let it; nothing, if that cannot be told
 }
 
-// launchers are programs that download what they start.
-var launchers = map[string]string{
+// downloaders are programs that download what they start.
+var downloaders = map[string]string{
 	"npx": "", "npm": "", "bunx": "", "bun": "x", "uvx": "", "uv": "", "pipx": "", "pnpm": "dlx", "yarn": "dlx", "deno": "run", "docker": "", "podman": "",
 }
 
-// downloads reports whether a program may have to be downloaded before it starts.
-func (c Config) downloads() bool {
-	with, known := launchers[strings.TrimSuffix(filepath.Base(c.Command), ".exe")]
+// mayDownload reports whether a program may have to be downloaded before it starts.
+func (c Config) mayDownload() bool {
+	with, known := downloaders[strings.TrimSuffix(filepath.Base(c.Command), ".exe")]
 	return known && (with == "" || slices.Contains(c.Args, with))
 }
 
 // absolutePath finds paths in what a program writes.
 var absolutePath = regexp.MustCompile(`/[^\s'"` + "`" + `:,;()\[\]{}<>|*?]+`)
 
-// writing are the words of errors that are about a change.
-var writing = regexp.MustCompile(`(?i)erofs|read-only|mkdir|unlink|rename|rmdir|ftruncate|creat|write`)
+// writeWords are the words of errors that are about a change.
+var writeWords = regexp.MustCompile(`(?i)erofs|read-only|mkdir|unlink|rename|rmdir|ftruncate|creat|write`)
 
-// refusal tells from how a program failed what it was refused. Grantable says which
+// explainRefusal tells from how a program failed what it was refused. Grantable says which
 // file or directory would have to be allowed for a path to be reached; "" for none.
 // Ended is its exit status, -1 if it did not end.
-func refusal(c Config, stderr string, ended int, grantable func(path string, write bool) string) *Refusal {
+func explainRefusal(c Config, stderr string, ended int, grantable func(path string, write bool) string) *Refusal {
 	r := &Refusal{}
 	want := func(path string, write bool, reason string) {
 		grant := grantable(path, write)
@@ -128,11 +128,11 @@ func refusal(c Config, stderr string, ended int, grantable func(path string, wri
 			return
 		}
 		if write {
-			r.Wants = r.Wants.And(Access{Write: []string{grant}})
+			r.Needs = r.Needs.Union(Access{Write: []string{grant}})
 		} else {
-			r.Wants = r.Wants.And(Access{Read: []string{grant}})
+			r.Needs = r.Needs.Union(Access{Read: []string{grant}})
 		}
-		r.because("file: %s", reason)
+		r.addReason("file: %s", reason)
 	}
 	if filepath.IsAbs(c.Command) {
 		want(c.Command, false, "its program is "+c.Command)
@@ -146,37 +146,37 @@ func refusal(c Config, stderr string, ended int, grantable func(path string, wri
 		}
 	}
 	for line := range strings.Lines(stderr) {
-		what, denied := tools.Denied(line)
+		what, denied := tools.ExplainDenial(line)
 		if !denied {
 			continue
 		}
 		if strings.HasPrefix(what, "the network") && !c.Network {
-			r.Wants.Network = true
-			r.because("network: %s", strings.TrimSpace(line))
+			r.Needs.Network = true
+			r.addReason("network: %s", strings.TrimSpace(line))
 			continue
 		}
 		paths := absolutePath.FindAllString(line, 4)
 		for _, path := range paths {
-			want(path, writing.MatchString(line), strings.TrimSpace(line))
+			want(path, writeWords.MatchString(line), strings.TrimSpace(line))
 		}
 		if len(paths) == 0 {
-			r.because("%s", strings.TrimSpace(line))
+			r.addReason("%s", strings.TrimSpace(line))
 		}
 	}
-	if c.downloads() && !c.Network && !r.Wants.Network {
-		r.Wants.Network = true
-		r.because("network: %s downloads what it starts", filepath.Base(c.Command))
+	if c.mayDownload() && !c.Network && !r.Needs.Network {
+		r.Needs.Network = true
+		r.addReason("network: %s downloads what it starts", filepath.Base(c.Command))
 	}
 	if len(r.Reasons) == 0 && (ended == 126 || ended == 127) {
-		r.because("file: its program %s could not be started", c.Command)
+		r.addReason("file: its program %s could not be started", c.Command)
 	}
 	return r
 }
 
-// because adds a reason, once.
-func (r *Refusal) because(format string, args ...any) {
+// addReason adds a reason, once.
+func (r *Refusal) addReason(format string, args ...any) {
 	const most = 8
-	reason := plain(fmt.Sprintf(format, args...), 300)
+	reason := sanitizeText(fmt.Sprintf(format, args...), 300)
 	if len(r.Reasons) < most && !slices.Contains(r.Reasons, reason) {
 		r.Reasons = append(r.Reasons, reason)
 	}
@@ -184,10 +184,10 @@ func (r *Refusal) because(format string, args ...any) {
 
 // String names what was refused, in a few words.
 func (r *Refusal) String() string {
-	switch files := len(r.Wants.Read)+len(r.Wants.Write) > 0; {
-	case r.Wants.Network && files:
+	switch files := len(r.Needs.Read)+len(r.Needs.Write) > 0; {
+	case r.Needs.Network && files:
 		return "the sandbox refused it the network and files"
-	case r.Wants.Network:
+	case r.Needs.Network:
 		return "the sandbox refused it the network"
 	case files:
 		return "the sandbox refused it files"

@@ -35,13 +35,13 @@ func (m *notebook) set(name, text string) error {
 
 // held starts a server as parley does: held by the sandbox, in a home directory of its
 // own, with a memory that outlives it.
-func held(t *testing.T, c Config, memory *notebook) *bench {
+func held(t *testing.T, c Config, memory *notebook) *testServer {
 	t.Helper()
 	set, err := tools.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if backend := set.Sandbox(tools.SandboxConfig{}); !backend.Available() {
+	if backend := set.EnableSandbox(tools.SandboxConfig{}); !backend.Available() {
 		t.Skipf("there is no sandbox: %s", backend.Reason)
 	}
 	policy := func(server string, c Config, env []string) (sandbox.Policy, error) {
@@ -52,7 +52,7 @@ func held(t *testing.T, c Config, memory *notebook) *bench {
 	o := Options{
 		Dir: set.Root(),
 		Confine: func(server string, c Config, argv, env []string) (*exec.Cmd, func(), error) {
-			if c.Free {
+			if c.Unsandboxed {
 				return nil, nil, nil
 			}
 			p, err := policy(server, c, env)
@@ -61,19 +61,19 @@ func held(t *testing.T, c Config, memory *notebook) *bench {
 			}
 			return sandbox.Command(p, argv...)
 		},
-		Grantable: func(server string, c Config, path string, write bool) string {
+		GrantablePath: func(server string, c Config, path string, write bool) string {
 			p, err := policy(server, c, nil)
 			if err != nil {
 				return ""
 			}
-			return tools.Grantable(p, path, write)
+			return tools.GrantablePath(p, path, write)
 		},
-		Recall: memory.get,
-		Keep:   memory.set,
-		Agreed: func(server string) string { return memory.get("agreed " + server) },
-		Agree:  func(server, seal string) error { return memory.set("agreed "+server, seal) },
+		LoadState: memory.get,
+		SaveState: memory.set,
+		Approved:  func(server string) string { return memory.get("agreed " + server) },
+		Approve:   func(server, seal string) error { return memory.set("agreed "+server, seal) },
 	}
-	b := &bench{Servers: Open(t.Context(), map[string]Config{"s": c}, o), t: t, set: set}
+	b := &testServer{Servers: Open(t.Context(), map[string]Config{"s": c}, o), t: t, set: set}
 	t.Cleanup(func() {
 		b.Close()
 		set.Close()
@@ -107,9 +107,9 @@ func put(t *testing.T, file, text string, mode os.FileMode) string {
 }
 
 // settle waits until the server is no longer starting.
-func (b *bench) settle() State {
+func (b *testServer) settle() State {
 	b.t.Helper()
-	return b.until("it settles", func(s State) bool { return s.Status != Starting })
+	return b.until("it settles", func(s State) bool { return s.Status != StatusStarting })
 }
 
 // A program in the home directory cannot be read in the sandbox. What it takes to start
@@ -125,32 +125,32 @@ func TestProgramInTheHomeFolder(t *testing.T) {
 	c := Config{Command: program, Trusted: false, Read: []string{exe}}
 	b := held(t, c, memory)
 	s := b.state()
-	if s.Status != Failed || !strings.Contains(s.Why, "exit status 126") || !strings.Contains(s.Why, "the sandbox refused it files") || !s.Held || !s.First {
+	if s.Status != StatusFailed || !strings.Contains(s.Reason, "exit status 126") || !strings.Contains(s.Reason, "the sandbox refused it files") || !s.Sandboxed || !s.FirstStart {
 		t.Fatalf("got %+v", s)
 	}
 	project := filepath.Join(dir, "tools/server")
-	if !slices.Equal(s.Refused.Wants.Read, []string{project}) || s.Refused.Wants.Network || len(s.Refused.Reasons) == 0 || !strings.Contains(s.Refused.Reasons[0], program) {
-		t.Errorf("got %+v, want to read %s", s.Refused, project)
+	if !slices.Equal(s.Refusal.Needs.Read, []string{project}) || s.Refusal.Needs.Network || len(s.Refusal.Reasons) == 0 || !strings.Contains(s.Refusal.Reasons[0], program) {
+		t.Errorf("got %+v, want to read %s", s.Refusal, project)
 	}
-	if err := b.Allow("s", s.Refused.Wants); err != nil {
+	if err := b.Allow("s", s.Refusal.Needs); err != nil {
 		t.Fatal(err)
 	}
-	s = b.until("it works", func(s State) bool { return s.Status == New })
-	if s.Allowed.String() != "may read "+project || s.First {
+	s = b.until("it works", func(s State) bool { return s.Status == StatusNew })
+	if s.Allowed.String() != "may read "+project || s.FirstStart {
 		t.Errorf("got %+v", s)
 	}
-	if err := b.Approve("s", s.Seal); err != nil {
+	if err := b.Approve("s", s.Fingerprint); err != nil {
 		t.Fatal(err)
 	}
 	b.Close()
 
 	b = held(t, c, memory)
-	if s := b.state(); s.Status != Ready || s.First || s.Allowed.IsZero() {
+	if s := b.state(); s.Status != StatusReady || s.FirstStart || s.Allowed.IsZero() {
 		t.Errorf("in the next session: got %+v", s)
 	}
 	c.Args = []string{"other"}
 	other := held(t, c, memory)
-	if s := other.settle(); s.Status != Failed || !s.Allowed.IsZero() {
+	if s := other.settle(); s.Status != StatusFailed || !s.Allowed.IsZero() {
 		t.Errorf("another server of the same name: got %+v", s)
 	}
 }
@@ -163,16 +163,18 @@ func TestAllowedLater(t *testing.T) {
 	c.Trusted = false
 	c.Read = []string{c.Command}
 	b := held(t, c, memory)
-	if err := b.Approve("s", b.state().Seal); err != nil {
+	if err := b.Approve("s", b.state().Fingerprint); err != nil {
 		t.Fatal(err)
 	}
 	for _, more := range []Access{{Network: true}, {}} {
 		if err := b.Allow("s", more); err != nil {
 			t.Fatal(err)
 		}
-		s := b.until("it restarts", func(s State) bool { return s.Status != Starting && s.Allowed.Network == more.Network && s.PID != 0 })
-		if s.Status != Ready {
-			t.Errorf("%+v: got %s, %s", more, s.Status, s.Why)
+		s := b.until("it restarts", func(s State) bool {
+			return s.Status != StatusStarting && s.Allowed.Network == more.Network && s.PID != 0
+		})
+		if s.Status != StatusReady {
+			t.Errorf("%+v: got %s, %s", more, s.Status, s.Reason)
 		}
 	}
 }
@@ -186,16 +188,16 @@ func TestStop(t *testing.T) {
 	if err := b.Stop("s"); err != nil {
 		t.Fatal(err)
 	}
-	b.until("it stops", func(s State) bool { return s.Status == Stopped && s.PID == 0 })
+	b.until("it stops", func(s State) bool { return s.Status == StatusStopped && s.PID == 0 })
 	b.Close()
 	b = held(t, c, memory)
-	if s := b.state(); s.Status != Stopped {
+	if s := b.state(); s.Status != StatusStopped {
 		t.Fatalf("in the next session: got %+v", s)
 	}
 	if err := b.Restart("s"); err != nil {
 		t.Fatal(err)
 	}
-	b.until("it runs", func(s State) bool { return s.Status == Ready })
+	b.until("it runs", func(s State) bool { return s.Status == StatusReady })
 }
 
 // What a program was refused is told from its words, its exit status and its
@@ -227,8 +229,8 @@ func TestRefusal(t *testing.T) {
 		{"its own trouble", "TypeError: x is not a function\n", Config{Command: "node"}, 1, Access{}, ""},
 	}
 	for _, test := range tests {
-		r := refusal(test.config, test.stderr, test.ended, grantable)
-		if r.Wants.String() != test.wants.String() || !strings.Contains(strings.Join(r.Reasons, "\n"), test.why) || test.why == "" && len(r.Reasons) > 0 && test.name != "the home folder" {
+		r := explainRefusal(test.config, test.stderr, test.ended, grantable)
+		if r.Needs.String() != test.wants.String() || !strings.Contains(strings.Join(r.Reasons, "\n"), test.why) || test.why == "" && len(r.Reasons) > 0 && test.name != "the home folder" {
 			t.Errorf("%s: got %+v, want %+v because of %q", test.name, r, test.wants, test.why)
 		}
 	}
@@ -282,19 +284,19 @@ func TestServersFromNPM(t *testing.T) {
 			c := Config{Command: "npx", Args: test.args, Trusted: true}
 			b := held(t, c, memory)
 			s := b.state()
-			if s.Status != Failed || !s.First || !strings.Contains(s.Why, "the sandbox refused it the network") || s.Refused.Wants.String() != test.wants.String() {
+			if s.Status != StatusFailed || !s.FirstStart || !strings.Contains(s.Reason, "the sandbox refused it the network") || s.Refusal.Needs.String() != test.wants.String() {
 				t.Fatalf("got %+v", s)
 			}
-			t.Logf("refused after %s: %s; %q", time.Since(s.Since), s.Why, s.Refused.Reasons)
+			t.Logf("refused after %s: %s; %q", time.Since(s.Since), s.Reason, s.Refusal.Reasons)
 			begun := time.Now()
-			if err := b.Allow("s", s.Refused.Wants); err != nil {
+			if err := b.Allow("s", s.Refusal.Needs); err != nil {
 				t.Fatal(err)
 			}
 			s = b.until("it is downloaded and starts", func(s State) bool {
-				return s.Status == Ready || s.Status == Failed && !s.Allowed.IsZero() && time.Since(begun) > 3*time.Second
+				return s.Status == StatusReady || s.Status == StatusFailed && !s.Allowed.IsZero() && time.Since(begun) > 3*time.Second
 			})
-			if s.Status != Ready {
-				t.Fatalf("after %s: %s\n%s", time.Since(begun), s.Why, s.Stderr)
+			if s.Status != StatusReady {
+				t.Fatalf("after %s: %s\n%s", time.Since(begun), s.Reason, s.Stderr)
 			}
 			t.Logf("the first start took %s", time.Since(begun))
 			b.offer()
@@ -305,7 +307,7 @@ func TestServersFromNPM(t *testing.T) {
 
 			begun = time.Now()
 			b = held(t, c, memory)
-			if s := b.state(); s.Status != Ready || s.First {
+			if s := b.state(); s.Status != StatusReady || s.FirstStart {
 				t.Errorf("in the next session: got %+v", s)
 			}
 			t.Logf("the next start took %s", time.Since(begun))

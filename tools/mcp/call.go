@@ -24,19 +24,19 @@ const (
 	maxProgress = 64 << 10 // bytes of live text of one call
 )
 
-// external is a tool as a model may be told of it, and as it is called.
-func (s *server) external(t listed, sum string) tools.External {
+// externalTool is a tool as a model may be told of it, and as it is called.
+func (s *server) externalTool(t listedTool, sum string) tools.External {
 	return tools.External{
 		Name:        t.Name,
 		Description: t.Description,
 		Schema:      t.schema,
 		Plan: func(_ context.Context, input json.RawMessage) (*tools.Action, error) {
-			if _, err := s.connected(t.Name, sum); err != nil {
+			if _, err := s.approvedConnection(t.Name, sum); err != nil {
 				return nil, err
 			}
 			// Whatever a server says of its tools, each of them can do anything.
 			return tools.NewAction(tools.Action{
-				Access: tools.Runs,
+				Access: tools.AccessRun,
 				Title:  s.name + ": " + t.Title,
 			}, func(ctx context.Context, progress func(string)) tools.Outcome {
 				return s.call(ctx, t, sum, input, progress)
@@ -45,57 +45,57 @@ func (s *server) external(t listed, sum string) tools.External {
 	}
 }
 
-// connected is the session on which a tool can be called that is still what was
+// approvedConnection is the session on which a tool can be called that is still what was
 // agreed to.
-func (s *server) connected(name, sum string) (connection, error) {
+func (s *server) approvedConnection(name, sum string) (connection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.session == nil && s.why != "":
-		return connection{}, fmt.Errorf("the server %s is not running: %s", s.name, s.why)
+	case s.session == nil && s.reason != "":
+		return connection{}, fmt.Errorf("the server %s is not running: %s", s.name, s.reason)
 	case s.session == nil:
 		return connection{}, fmt.Errorf("the server %s is not running", s.name)
-	case s.list.seal[name] == "":
+	case s.tools.fingerprint[name] == "":
 		return connection{}, fmt.Errorf("the server %s does not have this tool any more", s.name)
-	case s.status != Ready || s.list.seal[name] != sum:
+	case s.status != StatusReady || s.tools.fingerprint[name] != sum:
 		return connection{}, fmt.Errorf("the server %s has changed its tools, and the person has not agreed to that yet", s.name)
 	}
-	return connection{s.session, s.life, s.mask}, nil
+	return connection{s.session, s.sessionCtx, s.mask}, nil
 }
 
 // A connection is what it takes to ask a server something.
 type connection struct {
 	session *sdk.ClientSession
 	life    context.Context
-	mask    mask
+	mask    secretMask
 }
 
 // call calls a tool.
-func (s *server) call(ctx context.Context, t listed, sum string, input json.RawMessage, progress func(string)) tools.Outcome {
-	c, err := s.connected(t.Name, sum)
+func (s *server) call(ctx context.Context, t listedTool, sum string, input json.RawMessage, progress func(string)) tools.Outcome {
+	c, err := s.approvedConnection(t.Name, sum)
 	if err != nil {
 		return tools.Outcome{Text: err.Error(), Failed: true}
 	}
-	token, done := s.follow(progress)
+	token, done := s.trackProgress(progress)
 	defer done()
-	params := &sdk.CallToolParams{Name: t.own, Arguments: input}
+	params := &sdk.CallToolParams{Name: t.serverName, Arguments: input}
 	params.SetProgressToken(token)
 	var result *sdk.CallToolResult
-	if err := s.ask(ctx, c, func(ctx context.Context) (err error) {
+	if err := s.request(ctx, c, func(ctx context.Context) (err error) {
 		result, err = c.session.CallTool(ctx, params)
 		return err
 	}); err != nil {
 		return tools.Outcome{Text: err.Error(), Failed: true}
 	}
-	a := answer{server: s.name, mask: c.mask}
-	a.contents(result)
+	a := resultBuilder{server: s.name, mask: c.mask}
+	a.addResult(result)
 	return a.outcome(result.IsError || result.NeedsInput())
 }
 
-// ask asks a server something, within the time of a call. The error is plain and
+// request asks a server something, within the time of a call. The error is plain and
 // without secrets.
-func (s *server) ask(ctx context.Context, c connection, f func(context.Context) error) error {
-	limit, err := s.config.timeout()
+func (s *server) request(ctx context.Context, c connection, f func(context.Context) error) error {
+	limit, err := s.config.callTimeout()
 	if err != nil {
 		return err
 	}
@@ -111,18 +111,18 @@ func (s *server) ask(ctx context.Context, c connection, f func(context.Context) 
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	text, notes := tools.Plain(c.mask.clean(fmt.Sprintf("%s: %v", s.name, err)), 2000)
+	text, notes := tools.SanitizeAndTruncate(c.mask.redact(fmt.Sprintf("%s: %v", s.name, err)), 2000)
 	return errors.New(strings.Join(append([]string{strings.TrimSpace(text)}, notes...), "\n"))
 }
 
-// follow hands progress of a call on, until done.
-func (s *server) follow(progress func(string)) (token string, done func()) {
+// trackProgress hands progress of a call on, until done.
+func (s *server) trackProgress(progress func(string)) (token string, done func()) {
 	var mu sync.Mutex
 	left := maxProgress
 	token = rand.Text()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls[token] = func(text string) {
+	s.progressFuncs[token] = func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
 		if left -= len(text); left >= 0 && progress != nil {
@@ -131,7 +131,7 @@ func (s *server) follow(progress func(string)) (token string, done func()) {
 	}
 	return token, func() {
 		s.mu.Lock()
-		delete(s.calls, token)
+		delete(s.progressFuncs, token)
 		s.mu.Unlock()
 		mu.Lock()
 		progress = nil
@@ -139,14 +139,14 @@ func (s *server) follow(progress func(string)) (token string, done func()) {
 	}
 }
 
-// progressed tells a call of its progress.
-func (s *server) progressed(p *sdk.ProgressNotificationParams) {
+// onProgress tells a call of its progress.
+func (s *server) onProgress(p *sdk.ProgressNotificationParams) {
 	if p == nil {
 		return
 	}
 	token, _ := p.ProgressToken.(string)
 	s.mu.Lock()
-	tell, secrets := s.calls[token], s.mask
+	tell, secrets := s.progressFuncs[token], s.mask
 	s.mu.Unlock()
 	if tell == nil {
 		return
@@ -156,22 +156,22 @@ func (s *server) progressed(p *sdk.ProgressNotificationParams) {
 		text += fmt.Sprintf(" of %g", p.Total)
 	}
 	if p.Message != "" {
-		text += ": " + secrets.clean(plain(p.Message, 500))
+		text += ": " + secrets.redact(sanitizeText(p.Message, 500))
 	}
 	tell(text + "\n")
 }
 
-// An answer is what a server says, made fit for a model.
-type answer struct {
+// An resultBuilder is what a server says, made fit for a model.
+type resultBuilder struct {
 	server string
-	mask   mask
+	mask   secretMask
 	texts  []string
 	media  []llm.Part
 }
 
-// inLine is text of a server's for a note: on one line, with what cannot be seen in
+// singleLine is text of a server's for a note: on one line, with what cannot be seen in
 // it, which is counted with that of the whole answer.
-func inLine(text string, limit int) string {
+func singleLine(text string, limit int) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
 	if runes := []rune(text); len(runes) > limit {
 		return string(runes[:limit]) + "…"
@@ -179,14 +179,14 @@ func inLine(text string, limit int) string {
 	return text
 }
 
-func (a *answer) note(format string, args ...any) {
+func (a *resultBuilder) note(format string, args ...any) {
 	a.texts = append(a.texts, "["+fmt.Sprintf(format, args...)+"]")
 }
 
-// contents takes the parts of a result.
-func (a *answer) contents(r *sdk.CallToolResult) {
+// addResult takes the parts of a result.
+func (a *resultBuilder) addResult(r *sdk.CallToolResult) {
 	for _, c := range r.Content {
-		a.content(c)
+		a.addContent(c)
 	}
 	if len(r.Content) == 0 && r.StructuredContent != nil {
 		if b, err := json.Marshal(r.StructuredContent); err == nil {
@@ -198,19 +198,19 @@ func (a *answer) contents(r *sdk.CallToolResult) {
 	}
 }
 
-func (a *answer) content(c sdk.Content) {
+func (a *resultBuilder) addContent(c sdk.Content) {
 	switch c := c.(type) {
 	case *sdk.TextContent:
 		a.texts = append(a.texts, c.Text)
 	case *sdk.ImageContent:
-		a.image(c.Data)
+		a.addImage(c.Data)
 	case *sdk.AudioContent:
-		a.note("audio, %s, %d bytes: not shown", inLine(c.MIMEType, 100), len(c.Data))
+		a.note("audio, %s, %d bytes: not shown", singleLine(c.MIMEType, 100), len(c.Data))
 	case *sdk.ResourceLink:
-		a.note("a resource: %s %s", inLine(c.URI, 1000), inLine(c.Name, 200))
+		a.note("a resource: %s %s", singleLine(c.URI, 1000), singleLine(c.Name, 200))
 	case *sdk.EmbeddedResource:
 		if c.Resource != nil {
-			a.resource(c.Resource)
+			a.addResource(c.Resource)
 		}
 	case nil:
 	default:
@@ -218,25 +218,25 @@ func (a *answer) content(c sdk.Content) {
 	}
 }
 
-func (a *answer) resource(r *sdk.ResourceContents) {
+func (a *resultBuilder) addResource(r *sdk.ResourceContents) {
 	switch {
 	case r.Blob == nil:
 		a.texts = append(a.texts, r.Text)
-	case slices.Contains(images, http.DetectContentType(r.Blob)):
-		a.image(r.Blob)
+	case slices.Contains(imageTypes, http.DetectContentType(r.Blob)):
+		a.addImage(r.Blob)
 	default:
-		a.note("%s, %s, %d bytes: not shown", inLine(r.URI, 1000), inLine(r.MIMEType, 100), len(r.Blob))
+		a.note("%s, %s, %d bytes: not shown", singleLine(r.URI, 1000), singleLine(r.MIMEType, 100), len(r.Blob))
 	}
 }
 
-// images are the kinds that models can look at.
-var images = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+// imageTypes are the kinds that models can look at.
+var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// image takes one. What it is its bytes say, not the server.
-func (a *answer) image(data []byte) {
+// addImage takes one. What it is its bytes say, not the server.
+func (a *resultBuilder) addImage(data []byte) {
 	kind := http.DetectContentType(data)
 	switch {
-	case !slices.Contains(images, kind):
+	case !slices.Contains(imageTypes, kind):
 		a.note("an image of a kind that cannot be shown, %d bytes", len(data))
 	case len(data) > maxImage || len(a.media) == maxImages:
 		a.note("an image, %s, %d bytes: too much to be shown", kind, len(data))
@@ -247,8 +247,8 @@ func (a *answer) image(data []byte) {
 }
 
 // outcome is the answer as a model gets it.
-func (a *answer) outcome(failed bool) tools.Outcome {
-	text, notes := a.text(maxText - 1000)
+func (a *resultBuilder) outcome(failed bool) tools.Outcome {
+	text, notes := a.sanitizedText(maxText - 1000)
 	if text == "" {
 		text = "[it answered nothing]"
 	}
@@ -256,9 +256,9 @@ func (a *answer) outcome(failed bool) tools.Outcome {
 	return tools.Outcome{Text: strings.Join(append([]string{head, text}, notes...), "\n"), Failed: failed, Media: a.media}
 }
 
-// text is what was said, without secrets and what cannot be seen.
-func (a *answer) text(limit int) (string, []string) {
-	text, notes := tools.Plain(a.mask.clean(strings.Join(a.texts, "\n")), limit)
+// sanitizedText is what was said, without secrets and what cannot be seen.
+func (a *resultBuilder) sanitizedText(limit int) (string, []string) {
+	text, notes := tools.SanitizeAndTruncate(a.mask.redact(strings.Join(a.texts, "\n")), limit)
 	return strings.TrimSpace(text), notes
 }
 
@@ -293,7 +293,7 @@ func (all *Servers) GetPrompt(ctx context.Context, name, prompt string, args map
 		return nil, err
 	}
 	var result *sdk.GetPromptResult
-	if err := s.ask(ctx, c, func(ctx context.Context) (err error) {
+	if err := s.request(ctx, c, func(ctx context.Context) (err error) {
 		result, err = c.session.GetPrompt(ctx, &sdk.GetPromptParams{Name: prompt, Arguments: args})
 		return err
 	}); err != nil {
@@ -305,9 +305,9 @@ func (all *Servers) GetPrompt(ctx context.Context, name, prompt string, args map
 		if m == nil || left <= 0 {
 			continue
 		}
-		a := answer{server: name, mask: c.mask}
-		a.content(m.Content)
-		text, _ := a.text(left)
+		a := resultBuilder{server: name, mask: c.mask}
+		a.addContent(m.Content)
+		text, _ := a.sanitizedText(left)
 		left -= len([]rune(text))
 		role := llm.RoleUser
 		if m.Role == "assistant" {
@@ -316,7 +316,7 @@ func (all *Servers) GetPrompt(ctx context.Context, name, prompt string, args map
 		out = append(out, llm.Message{Role: role, Parts: append([]llm.Part{{Kind: llm.Text, Text: text}}, a.media...)})
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: the prompt %s is empty", name, plain(prompt, 200))
+		return nil, fmt.Errorf("%s: the prompt %s is empty", name, sanitizeText(prompt, 200))
 	}
 	return out, nil
 }
@@ -328,19 +328,19 @@ func (all *Servers) ReadResource(ctx context.Context, name, uri string) ([]llm.P
 		return nil, err
 	}
 	var result *sdk.ReadResourceResult
-	if err := s.ask(ctx, c, func(ctx context.Context) (err error) {
+	if err := s.request(ctx, c, func(ctx context.Context) (err error) {
 		result, err = c.session.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri})
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	a := answer{server: name, mask: c.mask}
+	a := resultBuilder{server: name, mask: c.mask}
 	for _, r := range result.Contents {
 		if r != nil {
-			a.resource(r)
+			a.addResource(r)
 		}
 	}
-	text, notes := a.text(maxText - 1000)
+	text, notes := a.sanitizedText(maxText - 1000)
 	parts := []llm.Part{{Kind: llm.Text, Name: uri, Text: strings.TrimSpace(strings.Join(append([]string{text}, notes...), "\n"))}}
 	return append(parts, a.media...), nil
 }
@@ -355,5 +355,5 @@ func (all *Servers) connection(name string) (*server, connection, error) {
 	if s.session == nil {
 		return nil, connection{}, fmt.Errorf("%s: %w", name, errClosed)
 	}
-	return s, connection{s.session, s.life, s.mask}, nil
+	return s, connection{s.session, s.sessionCtx, s.mask}, nil
 }

@@ -29,22 +29,22 @@ type Config struct {
 	Trusted  bool   `toml:"trusted"` // its tools are offered unseen, also when they change; calls ask all the same
 
 	// How the sandbox holds the program.
-	Network bool     `toml:"network"` // it may reach the network
-	Read    []string `toml:"read"`    // further files and directories it may read
-	Write   []string `toml:"write"`   // further ones it may change
-	Free    bool     `toml:"free"`    // it is not held at all
+	Network     bool     `toml:"network"`          // it may reach the network
+	Read        []string `toml:"read"`             // further files and directories it may read
+	Write       []string `toml:"write"`            // further ones it may change
+	Unsandboxed bool     `toml:"free" json:"Free"` // it is not held at all
 }
 
 // String shows c without what may be secret.
 func (c Config) String() string {
-	return fmt.Sprintf("{%s disabled=%v timeout=%q trusted=%v}", c.where(), c.Disabled, c.Timeout, c.Trusted)
+	return fmt.Sprintf("{%s disabled=%v timeout=%q trusted=%v}", c.location(), c.Disabled, c.Timeout, c.Trusted)
 }
 
 // GoString is String: %#v shows no secrets either.
 func (c Config) GoString() string { return c.String() }
 
-// where is the command line, or the address without what may be a key in it.
-func (c Config) where() string {
+// location is the command line, or the address without what may be a key in it.
+func (c Config) location() string {
 	if c.URL == "" {
 		return strings.Join(append([]string{c.Command}, c.Args...), " ")
 	}
@@ -80,7 +80,7 @@ func (c Config) validate() error {
 	switch {
 	case (c.Command == "") == (c.URL == ""):
 		return errors.New("command: a server has either a command or a url")
-	case c.URL != "" && (len(c.Args) > 0 || len(c.Env) > 0 || c.Network || c.Free || len(c.Read) > 0 || len(c.Write) > 0):
+	case c.URL != "" && (len(c.Args) > 0 || len(c.Env) > 0 || c.Network || c.Unsandboxed || len(c.Read) > 0 || len(c.Write) > 0):
 		return errors.New("url: args, env, network, read, write and free are for servers with a command")
 	case c.Command != "" && len(c.Headers) > 0:
 		return errors.New("headers: they are for servers with a url")
@@ -93,7 +93,7 @@ func (c Config) validate() error {
 			return fmt.Errorf("env: %q is no name of a variable", name)
 		}
 	}
-	if _, err := c.timeout(); err != nil {
+	if _, err := c.callTimeout(); err != nil {
 		return err
 	}
 	if c.URL == "" {
@@ -104,8 +104,8 @@ func (c Config) validate() error {
 
 var headerName = regexp.MustCompile(`^[a-zA-Z0-9-]+$`)
 
-// reserved are headers that belong to the protocol.
-var reserved = []string{"host", "content-type", "content-length", "accept", "connection", "transfer-encoding", "mcp-session-id", "mcp-protocol-version", "last-event-id"}
+// reservedHeaders are headers that belong to the protocol.
+var reservedHeaders = []string{"host", "content-type", "content-length", "accept", "connection", "transfer-encoding", "mcp-session-id", "mcp-protocol-version", "last-event-id"}
 
 func (c Config) validateURL() error {
 	u, err := url.Parse(c.URL)
@@ -116,41 +116,41 @@ func (c Config) validateURL() error {
 		return errors.New("url: it must begin with https:// or http:// and name a host")
 	case u.User != nil:
 		return errors.New("url: it must not hold a password; use headers")
-	case u.Scheme == "http" && len(c.Headers) > 0 && !loopback(u.Hostname()):
+	case u.Scheme == "http" && len(c.Headers) > 0 && !isLoopback(u.Hostname()):
 		return errors.New("url: headers go to this computer or over https only")
 	}
 	for name := range c.Headers {
-		if !headerName.MatchString(name) || slices.Contains(reserved, strings.ToLower(name)) {
+		if !headerName.MatchString(name) || slices.Contains(reservedHeaders, strings.ToLower(name)) {
 			return fmt.Errorf("headers: %q cannot be set", name)
 		}
 	}
 	return nil
 }
 
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-func (c Config) timeout() (time.Duration, error) {
+func (c Config) callTimeout() (time.Duration, error) {
 	if c.Timeout == "" {
-		return callTime, nil
+		return defaultCallTimeout, nil
 	}
 	d, err := time.ParseDuration(c.Timeout)
-	if err != nil || d <= 0 || d > maxCall {
-		return 0, fmt.Errorf("timeout = %q: a time such as 90s, at most %s", c.Timeout, maxCall)
+	if err != nil || d <= 0 || d > maxCallTimeout {
+		return 0, fmt.Errorf("timeout = %q: a time such as 90s, at most %s", c.Timeout, maxCallTimeout)
 	}
 	return d, nil
 }
 
-var variable = regexp.MustCompile(`\$\{([a-zA-Z_][a-zA-Z0-9_]*)\}`)
+var variableRef = regexp.MustCompile(`\$\{([a-zA-Z_][a-zA-Z0-9_]*)\}`)
 
-// expanded replaces ${NAME} in values, and tells which name has no value.
-func expanded(key string, values map[string]string) (map[string]string, error) {
+// expandVariables replaces ${NAME} in values, and tells which name has no value.
+func expandVariables(key string, values map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	var missing error
 	for name, value := range values {
-		out[name] = variable.ReplaceAllStringFunc(value, func(ref string) string {
+		out[name] = variableRef.ReplaceAllStringFunc(value, func(ref string) string {
 			v, ok := os.LookupEnv(ref[2 : len(ref)-1])
 			if !ok {
 				missing = fmt.Errorf("%s.%s: the variable %s is not set", key, name, ref)
@@ -164,15 +164,15 @@ func expanded(key string, values map[string]string) (map[string]string, error) {
 	return out, missing
 }
 
-// A mask takes secrets out of text.
-type mask []string
+// A secretMask takes secrets out of text.
+type secretMask []string
 
-// shortest is how long a secret is at least; shorter values are words that
+// minSecretLength is how long a secret is at least; shorter values are words that
 // stand in any text.
-const shortest = 6
+const minSecretLength = 6
 
-func newMask(c Config, values ...map[string]string) mask {
-	var m mask
+func newMask(c Config, values ...map[string]string) secretMask {
+	var m secretMask
 	for _, list := range values {
 		for _, v := range list {
 			m = append(m, v)
@@ -187,12 +187,12 @@ func newMask(c Config, values ...map[string]string) mask {
 			m = append(m, list...)
 		}
 	}
-	m = slices.DeleteFunc(m, func(v string) bool { return len(v) < shortest })
+	m = slices.DeleteFunc(m, func(v string) bool { return len(v) < minSecretLength })
 	slices.SortFunc(m, func(a, b string) int { return len(b) - len(a) }) // what holds another one first
 	return m
 }
 
-func (m mask) clean(text string) string {
+func (m secretMask) redact(text string) string {
 	for _, secret := range m {
 		text = strings.ReplaceAll(text, secret, "[redacted]")
 	}

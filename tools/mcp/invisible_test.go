@@ -21,8 +21,8 @@ func TestInvisibleCharactersAreMarked(t *testing.T) {
 		"structured":         {StructuredContent: json.RawMessage(`{"a":"` + hidden + `"}`)},
 		"an error":           {IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: hidden}}},
 	} {
-		a := answer{server: "s"}
-		a.contents(result)
+		a := resultBuilder{server: "s"}
+		a.addResult(result)
 		text := a.outcome(result.IsError).Text
 		if strings.ContainsAny(text, "\u200b\U000E0041") || !strings.Contains(text, "ab") || !strings.Contains(text, "[2 invisible characters left out]") {
 			t.Errorf("%s: got %q", name, text)
@@ -32,8 +32,8 @@ func TestInvisibleCharactersAreMarked(t *testing.T) {
 
 // A note of parley's stays one line, whatever a server calls things.
 func TestNotesStayOnTheirLine(t *testing.T) {
-	a := answer{server: "s"}
-	a.contents(&sdk.CallToolResult{Content: []sdk.Content{&sdk.ResourceLink{URI: "file:///x\n]\nnow this", Name: "x"}}})
+	a := resultBuilder{server: "s"}
+	a.addResult(&sdk.CallToolResult{Content: []sdk.Content{&sdk.ResourceLink{URI: "file:///x\n]\nnow this", Name: "x"}}})
 	if text := a.outcome(false).Text; !strings.Contains(text, "[a resource: file:///x ] now this x]") {
 		t.Errorf("got %q", text)
 	}

@@ -13,11 +13,11 @@ type Prompt struct {
 	Name        string // the server's name for it; for GetPrompt
 	Title       string // for people; the name unless the server says otherwise
 	Description string
-	Arguments   []Argument
+	Arguments   []PromptArgument
 }
 
-// An Argument is a text that goes into a Prompt.
-type Argument struct {
+// An PromptArgument is a text that goes into a Prompt.
+type PromptArgument struct {
 	Name        string
 	Description string
 	Required    bool
@@ -34,25 +34,25 @@ type Resource struct {
 	Size        int64  // bytes; 0 if the server does not say
 }
 
-// lists is everything that a server lists.
-type lists struct {
-	tools     listing
+// serverLists is everything that a server lists.
+type serverLists struct {
+	tools     toolList
 	prompts   []Prompt
 	resources []Resource
 }
 
 // readLists asks the server for what it says it has.
-func readLists(ctx context.Context, server string, session *sdk.ClientSession) (lists, error) {
+func readLists(ctx context.Context, server string, session *sdk.ClientSession) (serverLists, error) {
 	has := &sdk.ServerCapabilities{}
 	if r := session.InitializeResult(); r != nil && r.Capabilities != nil {
 		has = r.Capabilities
 	}
-	var out lists
+	var out serverLists
 	var all []*sdk.Tool
 	left := 0
 	if has.Tools != nil {
 		var err error
-		if left, err = pages(func(cursor string) (int, string, error) {
+		if left, err = readPages(func(cursor string) (int, string, error) {
 			r, err := session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 			if err != nil {
 				return 0, "", err
@@ -63,27 +63,27 @@ func readLists(ctx context.Context, server string, session *sdk.ClientSession) (
 			return out, fmt.Errorf("its tools: %w", err)
 		}
 	}
-	out.tools = list(server, all)
-	out.tools.left += left
+	out.tools = listTools(server, all)
+	out.tools.omitted += left
 	if has.Prompts != nil {
-		if _, err := pages(func(cursor string) (int, string, error) {
+		if _, err := readPages(func(cursor string) (int, string, error) {
 			r, err := session.ListPrompts(ctx, &sdk.ListPromptsParams{Cursor: cursor})
 			if err != nil {
 				return 0, "", err
 			}
-			out.prompts = append(out.prompts, prompts(server, r.Prompts)...)
+			out.prompts = append(out.prompts, parsePrompts(server, r.Prompts)...)
 			return len(r.Prompts), r.NextCursor, nil
 		}); err != nil {
 			return out, fmt.Errorf("its prompts: %w", err)
 		}
 	}
 	if has.Resources != nil {
-		if _, err := pages(func(cursor string) (int, string, error) {
+		if _, err := readPages(func(cursor string) (int, string, error) {
 			r, err := session.ListResources(ctx, &sdk.ListResourcesParams{Cursor: cursor})
 			if err != nil {
 				return 0, "", err
 			}
-			out.resources = append(out.resources, resources(server, r.Resources)...)
+			out.resources = append(out.resources, parseResources(server, r.Resources)...)
 			return len(r.Resources), r.NextCursor, nil
 		}); err != nil {
 			return out, fmt.Errorf("its resources: %w", err)
@@ -92,9 +92,9 @@ func readLists(ctx context.Context, server string, session *sdk.ClientSession) (
 	return out, nil
 }
 
-// pages goes through a list, page by page, as far as is reasonable. It returns
+// readPages goes through a list, page by page, as far as is reasonable. It returns
 // 1 if there was more.
-func pages(next func(cursor string) (n int, more string, err error)) (left int, err error) {
+func readPages(next func(cursor string) (n int, more string, err error)) (left int, err error) {
 	total, cursor := 0, ""
 	for range maxPages {
 		n, more, err := next(cursor)
@@ -112,20 +112,20 @@ func pages(next func(cursor string) (n int, more string, err error)) (left int, 
 	return 1, nil
 }
 
-// prompts are those that can be shown and asked for by the name that is shown.
-func prompts(server string, all []*sdk.Prompt) []Prompt {
+// parsePrompts are those that can be shown and asked for by the name that is shown.
+func parsePrompts(server string, all []*sdk.Prompt) []Prompt {
 	var out []Prompt
 	for _, p := range all {
-		if p == nil || !shownAsItIs(p.Name) {
+		if p == nil || !isDisplayable(p.Name) {
 			continue
 		}
-		prompt := Prompt{Server: server, Name: p.Name, Title: plain(p.Title, 200), Description: plain(p.Description, 1000)}
+		prompt := Prompt{Server: server, Name: p.Name, Title: sanitizeText(p.Title, 200), Description: sanitizeText(p.Description, 1000)}
 		if prompt.Title == "" {
 			prompt.Title = p.Name
 		}
 		for _, a := range p.Arguments {
-			if a != nil && shownAsItIs(a.Name) {
-				prompt.Arguments = append(prompt.Arguments, Argument{a.Name, plain(a.Description, 500), a.Required})
+			if a != nil && isDisplayable(a.Name) {
+				prompt.Arguments = append(prompt.Arguments, PromptArgument{a.Name, sanitizeText(a.Description, 500), a.Required})
 			}
 		}
 		out = append(out, prompt)
@@ -133,15 +133,15 @@ func prompts(server string, all []*sdk.Prompt) []Prompt {
 	return out
 }
 
-func resources(server string, all []*sdk.Resource) []Resource {
+func parseResources(server string, all []*sdk.Resource) []Resource {
 	var out []Resource
 	for _, r := range all {
-		if r == nil || !shownAsItIs(r.URI) {
+		if r == nil || !isDisplayable(r.URI) {
 			continue
 		}
 		resource := Resource{
-			Server: server, URI: r.URI, Name: plain(r.Name, 200), Description: plain(r.Description, 1000),
-			MIME: plain(r.MIMEType, 100), Size: max(r.Size, 0),
+			Server: server, URI: r.URI, Name: sanitizeText(r.Name, 200), Description: sanitizeText(r.Description, 1000),
+			MIME: sanitizeText(r.MIMEType, 100), Size: max(r.Size, 0),
 		}
 		if resource.Name == "" {
 			resource.Name = r.URI
@@ -151,7 +151,7 @@ func resources(server string, all []*sdk.Resource) []Resource {
 	return out
 }
 
-// shownAsItIs reports whether a name can stand on the screen byte for byte.
-func shownAsItIs(name string) bool {
-	return name != "" && len(name) <= 1000 && plain(name, len(name)) == name
+// isDisplayable reports whether a name can stand on the screen byte for byte.
+func isDisplayable(name string) bool {
+	return name != "" && len(name) <= 1000 && sanitizeText(name, len(name)) == name
 }

@@ -37,26 +37,26 @@ type Options struct {
 	// whole environment.
 	Confine func(server string, c Config, argv, env []string) (cmd *exec.Cmd, letGo func(), err error)
 
-	// Grantable returns what would have to be allowed for a held program to reach a
+	// GrantablePath returns what would have to be allowed for a held program to reach a
 	// path; "" for nothing. See tools.Grantable. Nil: nothing can be.
-	Grantable func(server string, c Config, path string, write bool) string
+	GrantablePath func(server string, c Config, path string, write bool) string
 
-	// Recall returns what Keep was last given for a server; "" if nothing yet.
-	Recall func(server string) string
-	// Keep stores what is to be remembered of a server, for later sessions.
-	Keep func(server, memory string) error
+	// LoadState returns what Keep was last given for a server; "" if nothing yet.
+	LoadState func(server string) string
+	// SaveState stores what is to be remembered of a server, for later sessions.
+	SaveState func(server, memory string) error
 
-	// Agreed is what Agree was last given for a server; "" if nothing yet.
-	Agreed func(server string) string
-	// Agree keeps what a user has agreed to, for later sessions.
-	Agree func(server, seal string) error
+	// Approved is what Agree was last given for a server; "" if nothing yet.
+	Approved func(server string) string
+	// Approve keeps what a user has agreed to, for later sessions.
+	Approve func(server, seal string) error
 
-	// Changed is told whenever the state of a server has changed, and with it
+	// OnChange is told whenever the state of a server has changed, and with it
 	// perhaps its tools. It is called from several goroutines, and must neither
 	// wait nor call Close.
-	Changed func(server string)
+	OnChange func(server string)
 
-	starting time.Duration // until a server is ready; 0: startTime, or firstTime
+	startTimeout time.Duration // until a server is ready; 0: startTime, or firstTime
 }
 
 // Servers are the servers of a configuration. They are safe for concurrent use.
@@ -89,15 +89,15 @@ func (all *Servers) Close() {
 func (all *Servers) Wait(ctx context.Context) {
 	for _, s := range all.sorted() {
 		select {
-		case <-s.settled():
+		case <-s.startFinished():
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// State tells of every server, sorted by name.
-func (all *Servers) State() []State {
+// States tells of every server, sorted by name.
+func (all *Servers) States() []State {
 	var states []State
 	for _, s := range all.sorted() {
 		states = append(states, s.state())
@@ -109,13 +109,13 @@ func (all *Servers) State() []State {
 func (all *Servers) Tools() []tools.External {
 	var out []tools.External
 	for _, s := range all.sorted() {
-		out = append(out, s.offered()...)
+		out = append(out, s.offeredTools()...)
 	}
 	return out
 }
 
-// Prefix begins the names of the tools of a server, and of no other tool.
-func Prefix(server string) string { return "mcp__" + server + "__" }
+// ToolPrefix begins the names of the tools of a server, and of no other tool.
+func ToolPrefix(server string) string { return "mcp__" + server + "__" }
 
 // Approve says that a user has seen the tools of a server as State showed
 // them, with this Seal, and agrees. It is an error if they have changed since.
@@ -134,10 +134,10 @@ func (all *Servers) Restart(name string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.remember(func(m *memory) { m.Stopped = false }); err != nil {
+	if err := s.updateStored(func(m *storedState) { m.Stopped = false }); err != nil {
 		return err
 	}
-	s.again()
+	s.requestRestart()
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (all *Servers) Allow(name string, more Access) error {
 	if err != nil {
 		return err
 	}
-	err = s.allow(more)
+	err = s.grant(more)
 	return errors.Join(err, all.Restart(name))
 }
 
@@ -158,8 +158,8 @@ func (all *Servers) Stop(name string) error {
 	if err != nil {
 		return err
 	}
-	err = s.remember(func(m *memory) { m.Stopped = true })
-	s.again()
+	err = s.updateStored(func(m *storedState) { m.Stopped = true })
+	s.requestRestart()
 	return err
 }
 
@@ -183,38 +183,38 @@ type Status string
 
 // What a server can be.
 const (
-	Disabled Status = "disabled" // by the configuration
-	Starting Status = "starting"
-	Ready    Status = "ready"
-	New      Status = "new"     // its tools were never seen by a user, and are not offered
-	Changed  Status = "changed" // its tools are not those that were agreed to, and are not offered
-	Failed   Status = "failed"  // see Why
-	Stopped  Status = "stopped" // by the user
+	StatusDisabled Status = "disabled" // by the configuration
+	StatusStarting Status = "starting"
+	StatusReady    Status = "ready"
+	StatusNew      Status = "new"     // its tools were never seen by a user, and are not offered
+	StatusChanged  Status = "changed" // its tools are not those that were agreed to, and are not offered
+	StatusFailed   Status = "failed"  // see Why
+	StatusStopped  Status = "stopped" // by the user
 )
 
 // A State tells of one server. All text in it that comes from the server is
 // untrusted, though without control characters; secrets are left out.
 type State struct {
-	Name    string
-	Status  Status
-	Why     string // it failed, or cannot be started as it was agreed to
-	First   bool   // it starts for the first time, and may have to be downloaded
-	Held    bool   // the sandbox holds its program
-	Refused Refusal
-	Allowed Access // by the user, beyond the configuration
-	Where   string // its command line or address
-	Server  string // what it calls itself, with its version
-	Tools   []Tool
-	Removed []string // tools that were agreed to and are gone
-	Left    int      // tools beyond those that can be offered
-	Seal    string   // stands for Tools, for Approve
+	Name         string
+	Status       Status
+	Reason       string // it failed, or cannot be started as it was agreed to
+	FirstStart   bool   // it starts for the first time, and may have to be downloaded
+	Sandboxed    bool   // the sandbox holds its program
+	Refusal      Refusal
+	Allowed      Access // by the user, beyond the configuration
+	Location     string // its command line or address
+	ServerInfo   string // what it calls itself, with its version
+	Tools        []Tool
+	RemovedTools []string // tools that were agreed to and are gone
+	OmittedTools int      // tools beyond those that can be offered
+	Fingerprint  string   // stands for Tools, for Approve
 
-	Prompts   int
-	Resources int
-	PID       int    // of its program; 0 if none runs
-	Stderr    string // the end of what its program wrote there
-	Noise     int    // lines on its stdout that were no messages
-	Since     time.Time
+	Prompts     int
+	Resources   int
+	PID         int    // of its program; 0 if none runs
+	Stderr      string // the end of what its program wrote there
+	NonMessages int    // lines on its stdout that were no messages
+	Since       time.Time
 }
 
 // A Tool is one of a server's, as a user sees it.
@@ -228,19 +228,19 @@ type Tool struct {
 
 // The bounds of a server. Times are from the first to the last byte.
 const (
-	startTime = 10 * time.Second // of one that was ready before
-	firstTime = 60 * time.Second // of a program that never was, and may be downloaded
-	callTime  = 60 * time.Second
-	maxCall   = 600 * time.Second
-	listPause = time.Second // between two looks at a list that keeps changing
+	startTimeout       = 10 * time.Second // of one that was ready before
+	firstStartTimeout  = 60 * time.Second // of a program that never was, and may be downloaded
+	defaultCallTimeout = 60 * time.Second
+	maxCallTimeout     = 600 * time.Second
+	listInterval       = time.Second // between two looks at a list that keeps changing
 
-	maxMessage = 16 << 20 // bytes
-	maxNoise   = 1000     // lines that are no messages
-	maxStderr  = 64 << 10 // bytes that are kept
-	maxTools   = 200      // that are offered
-	maxListed  = 10_000   // entries of a list that are looked at
-	maxPages   = 100      // of a list
-	maxText    = 30_000   // characters of an answer
+	maxMessage     = 16 << 20 // bytes
+	maxNonMessages = 1000     // lines that are no messages
+	maxStderr      = 64 << 10 // bytes that are kept
+	maxTools       = 200      // that are offered
+	maxListed      = 10_000   // entries of a list that are looked at
+	maxPages       = 100      // of a list
+	maxText        = 30_000   // characters of an answer
 )
 
 var errClosed = errors.New("the server is not running")

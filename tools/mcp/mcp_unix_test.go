@@ -16,8 +16,8 @@ import (
 	"parley/tools"
 )
 
-// A bench is one server, with the tools it offers.
-type bench struct {
+// A testServer is one server, with the tools it offers.
+type testServer struct {
 	*Servers
 	t   testing.TB
 	set *tools.Set
@@ -32,7 +32,7 @@ func self(t testing.TB, server string) Config {
 	return Config{Command: exe, Env: map[string]string{"PARLEY_TEST_SERVER": server}, Trusted: true}
 }
 
-func start(t testing.TB, c Config, o Options) *bench {
+func start(t testing.TB, c Config, o Options) *testServer {
 	t.Helper()
 	if err := Validate(map[string]Config{"s": c}); err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func start(t testing.TB, c Config, o Options) *bench {
 		t.Fatal(err)
 	}
 	o.Dir = set.Root()
-	b := &bench{Servers: Open(t.Context(), map[string]Config{"s": c}, o), t: t, set: set}
+	b := &testServer{Servers: Open(t.Context(), map[string]Config{"s": c}, o), t: t, set: set}
 	t.Cleanup(func() {
 		b.Close()
 		set.Close()
@@ -53,17 +53,17 @@ func start(t testing.TB, c Config, o Options) *bench {
 }
 
 // offer offers the tools that can be.
-func (b *bench) offer() {
+func (b *testServer) offer() {
 	b.t.Helper()
-	if err := b.set.Replace(Prefix("s"), b.Tools()); err != nil {
+	if err := b.set.ReplaceExternal(ToolPrefix("s"), b.Tools()); err != nil {
 		b.t.Error(err)
 	}
 }
 
-func (b *bench) state() State { return b.State()[0] }
+func (b *testServer) state() State { return b.States()[0] }
 
 // until waits for a state; the tests' own deadline ends it.
-func (b *bench) until(what string, ok func(State) bool) State {
+func (b *testServer) until(what string, ok func(State) bool) State {
 	b.t.Helper()
 	for {
 		s := b.state()
@@ -78,13 +78,13 @@ func (b *bench) until(what string, ok func(State) bool) State {
 }
 
 // call calls a tool by the server's name for it.
-func (b *bench) call(tool, input string) tools.Outcome {
+func (b *testServer) call(tool, input string) tools.Outcome {
 	b.t.Helper()
-	a, err := b.set.Plan(b.t.Context(), Prefix("s")+tool, input)
+	a, err := b.set.Plan(b.t.Context(), ToolPrefix("s")+tool, input)
 	if err != nil {
 		return tools.Outcome{Text: err.Error(), Failed: true}
 	}
-	if a.Access != tools.Runs {
+	if a.Access != tools.AccessRun {
 		b.t.Errorf("%s has access %s", tool, a.Access)
 	}
 	return a.Run(b.t.Context(), nil)
@@ -105,13 +105,13 @@ func TestStartFails(t *testing.T) {
 			t.Parallel()
 			c := self(t, test.server)
 			c.Env["KEY"] = "sk-canary-42"
-			o := Options{starting: time.Minute} // for machines that are busy
+			o := Options{startTimeout: time.Minute} // for machines that are busy
 			if strings.Contains(test.why, "500ms") {
-				o.starting = 500 * time.Millisecond
+				o.startTimeout = 500 * time.Millisecond
 			}
 			b := start(t, c, o)
 			s := b.state()
-			if s.Status != Failed || !strings.Contains(s.Why, test.why) || s.Stderr != test.stderr || s.PID != 0 {
+			if s.Status != StatusFailed || !strings.Contains(s.Reason, test.why) || s.Stderr != test.stderr || s.PID != 0 {
 				t.Errorf("got %+v", s)
 			}
 			if n := len(b.Tools()); n != 0 {
@@ -120,11 +120,11 @@ func TestStartFails(t *testing.T) {
 		})
 	}
 	for _, c := range []Config{{Command: "/no/such/program"}, {URL: "http://127.0.0.1:1/"}} {
-		if s := start(t, c, Options{}).state(); s.Status != Failed || s.Why == "" {
+		if s := start(t, c, Options{}).state(); s.Status != StatusFailed || s.Reason == "" {
 			t.Errorf("got %+v", s)
 		}
 	}
-	if s := start(t, Config{Command: "x", Disabled: true}, Options{}).state(); s.Status != Disabled {
+	if s := start(t, Config{Command: "x", Disabled: true}, Options{}).state(); s.Status != StatusDisabled {
 		t.Errorf("got %+v", s)
 	}
 }
@@ -155,8 +155,8 @@ func TestOddServers(t *testing.T) {
 			b := start(t, c, Options{})
 			out := b.call("one", "")
 			if test.failed && test.timeout == "" { // the call itself saw only the end
-				s := b.until("failed", func(s State) bool { return s.Status == Failed })
-				if !out.Failed || s.Why == "" {
+				s := b.until("failed", func(s State) bool { return s.Status == StatusFailed })
+				if !out.Failed || s.Reason == "" {
 					t.Errorf("got %+v, %+v", out, s)
 				}
 				out = b.call("one", "")
@@ -184,7 +184,7 @@ func TestServerThatStopsReading(t *testing.T) {
 	if want := "s: it did not answer within 300ms"; !out.Failed || out.Text != want {
 		t.Errorf("got %+v, want %s", out, want)
 	}
-	b.until("failed", func(s State) bool { return s.Status == Failed })
+	b.until("failed", func(s State) bool { return s.Status == StatusFailed })
 }
 
 func TestStrangeResults(t *testing.T) {
@@ -202,11 +202,11 @@ func TestRestart(t *testing.T) {
 	b := start(t, self(t, "dies in a call"), Options{})
 	first := b.state().PID
 	b.call("one", "")
-	b.until("failed", func(s State) bool { return s.Status == Failed })
+	b.until("failed", func(s State) bool { return s.Status == StatusFailed })
 	if err := b.Restart("s"); err != nil {
 		t.Fatal(err)
 	}
-	if s := b.until("ready", func(s State) bool { return s.Status == Ready }); s.PID == first || s.Why != "" {
+	if s := b.until("ready", func(s State) bool { return s.Status == StatusReady }); s.PID == first || s.Reason != "" {
 		t.Errorf("got %+v", s)
 	}
 	if err := b.Restart("t"); err == nil {
@@ -216,8 +216,8 @@ func TestRestart(t *testing.T) {
 
 func TestManyTools(t *testing.T) {
 	b := start(t, self(t, "many tools"), Options{})
-	if s := b.state(); len(s.Tools) != maxTools || s.Left != 10_000-maxTools || len(b.Tools()) != maxTools {
-		t.Errorf("%d tools, %d left, %d offered", len(s.Tools), s.Left, len(b.Tools()))
+	if s := b.state(); len(s.Tools) != maxTools || s.OmittedTools != 10_000-maxTools || len(b.Tools()) != maxTools {
+		t.Errorf("%d tools, %d left, %d offered", len(s.Tools), s.OmittedTools, len(b.Tools()))
 	}
 	if out := b.call("t199", ""); out.Text != head+"fine" {
 		t.Errorf("got %+v", out)
@@ -228,7 +228,7 @@ func TestManyTools(t *testing.T) {
 func TestOddTools(t *testing.T) {
 	b := start(t, self(t, "odd tools"), Options{})
 	s := b.state()
-	if s.Server != "fake 0" || s.Left != 1 {
+	if s.ServerInfo != "fake 0" || s.OmittedTools != 1 {
 		t.Errorf("got %+v", s)
 	}
 	var names []string
@@ -253,20 +253,20 @@ func TestApproval(t *testing.T) {
 	kept := map[string]string{}
 	var mu sync.Mutex
 	o := Options{
-		Agreed: func(server string) string { mu.Lock(); defer mu.Unlock(); return kept[server] },
-		Agree:  func(server, seal string) error { mu.Lock(); defer mu.Unlock(); kept[server] = seal; return nil },
+		Approved: func(server string) string { mu.Lock(); defer mu.Unlock(); return kept[server] },
+		Approve:  func(server, seal string) error { mu.Lock(); defer mu.Unlock(); kept[server] = seal; return nil },
 	}
 	c := self(t, "changes")
 	c.Trusted = false
 	b := start(t, c, o)
 	s := b.state()
-	if s.Status != New || len(b.Tools()) != 0 || len(s.Tools) != 1 || s.Tools[0].Description != "does one" || s.Tools[0].Change != "" {
+	if s.Status != StatusNew || len(b.Tools()) != 0 || len(s.Tools) != 1 || s.Tools[0].Description != "does one" || s.Tools[0].Change != "" {
 		t.Fatalf("got %+v", s)
 	}
 	if err := b.Approve("s", "something else"); err == nil {
 		t.Error("what was not shown was approved")
 	}
-	if err := b.Approve("s", s.Seal); err != nil {
+	if err := b.Approve("s", s.Fingerprint); err != nil {
 		t.Fatal(err)
 	}
 	b.offer()
@@ -274,7 +274,7 @@ func TestApproval(t *testing.T) {
 	if out := b.call("one", ""); out.Text != head+"changed" {
 		t.Fatalf("got %+v", out)
 	}
-	now := b.until("changed", func(s State) bool { return s.Status == Changed })
+	now := b.until("changed", func(s State) bool { return s.Status == StatusChanged })
 	if now.Tools[0].Change != "changed" || !strings.Contains(now.Tools[0].Description, "all files") || len(b.Tools()) != 0 {
 		t.Errorf("got %+v", now)
 	}
@@ -282,10 +282,10 @@ func TestApproval(t *testing.T) {
 	if _, err := turn.Plan(t.Context(), "mcp__s__one", ""); err == nil || !strings.Contains(err.Error(), "has not agreed to that yet") {
 		t.Errorf("got %v", err)
 	}
-	if err := b.Approve("s", s.Seal); err == nil {
+	if err := b.Approve("s", s.Fingerprint); err == nil {
 		t.Error("the old tools were approved in place of the new")
 	}
-	if err := b.Approve("s", now.Seal); err != nil {
+	if err := b.Approve("s", now.Fingerprint); err != nil {
 		t.Fatal(err)
 	}
 	// What was planned with the old description does not run with the new.
@@ -299,13 +299,13 @@ func TestApproval(t *testing.T) {
 	b.Close()
 
 	again := start(t, c, o).state() // it begins as it began
-	if again.Status != Changed || again.Tools[0].Change != "changed" {
+	if again.Status != StatusChanged || again.Tools[0].Change != "changed" {
 		t.Errorf("got %+v", again)
 	}
-	if err := o.Agree("s", s.Seal); err != nil {
+	if err := o.Approve("s", s.Fingerprint); err != nil {
 		t.Fatal(err)
 	}
-	if s := start(t, c, o).state(); s.Status != Ready || s.Tools[0].Change != "" {
+	if s := start(t, c, o).state(); s.Status != StatusReady || s.Tools[0].Change != "" {
 		t.Errorf("got %+v", s)
 	}
 	for name, given := range map[string]string{"PARLEY_TEST_MORE": "x", "PARLEY_TEST_SERVER": "changes"} {
@@ -313,16 +313,16 @@ func TestApproval(t *testing.T) {
 		env[name] = given
 		again := c
 		again.Env = env
-		want, why := Changed, "what it is started by"
+		want, why := StatusChanged, "what it is started by"
 		if maps.Equal(env, c.Env) {
-			want, why = Ready, ""
+			want, why = StatusReady, ""
 		}
-		if s := start(t, again, o).state(); s.Status != want || !strings.HasPrefix(s.Why, why) || (s.Why == "") != (why == "") {
+		if s := start(t, again, o).state(); s.Status != want || !strings.HasPrefix(s.Reason, why) || (s.Reason == "") != (why == "") {
 			t.Errorf("with %s: got %+v", name, s)
 		}
 	}
 	c.Args = []string{"-test.v"} // the same name, another command
-	if s := start(t, c, o).state(); s.Status != Changed {
+	if s := start(t, c, o).state(); s.Status != StatusChanged {
 		t.Errorf("got %+v", s)
 	}
 }
@@ -335,7 +335,7 @@ func TestSecretsStay(t *testing.T) {
 	t.Setenv("MCP_TEST_KEY", "sk-canary-46") // the wrong one, which the server says back
 	b := start(t, c, Options{})
 	s := b.state()
-	if s.Status != Failed || !strings.Contains(s.Why, "Unauthorized") {
+	if s.Status != StatusFailed || !strings.Contains(s.Reason, "Unauthorized") {
 		t.Errorf("got %+v", s)
 	}
 	for _, text := range []string{fmt.Sprintf("%+v", s), fmt.Sprintf("%+v %#v", c, c), fmt.Sprint(map[string]Config{"a": c})} {
@@ -355,7 +355,7 @@ func TestServiceRedirects(t *testing.T) {
 	}))
 	defer h.Close()
 	s := start(t, Config{URL: h.URL, Headers: map[string]string{"X-Key": "sk-canary-42"}}, Options{}).state()
-	if s.Status != Failed || !strings.Contains(s.Why, "redirects to another place") || reached != 0 {
+	if s.Status != StatusFailed || !strings.Contains(s.Reason, "redirects to another place") || reached != 0 {
 		t.Errorf("got %+v, reached %d times", s, reached)
 	}
 }
@@ -377,7 +377,7 @@ func TestServiceIsBounded(t *testing.T) {
 			}
 		}))
 		s := start(t, Config{URL: h.URL}, Options{}).state()
-		if s.Status != Failed || s.Why == "" {
+		if s.Status != StatusFailed || s.Reason == "" {
 			t.Errorf("%s: got %+v", kind, s)
 		}
 		h.Close()

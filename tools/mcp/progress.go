@@ -2,35 +2,35 @@ package mcp
 
 import "time"
 
-// A progress takes what a program writes to standard error, and tells of it while
+// A stderrWriter takes what a program writes to standard error, and tells of it while
 // the program starts for the first time: it may be downloading.
-type progress struct {
+type stderrWriter struct {
 	s    *server
 	last time.Time
 }
 
-// between is the time between two pieces of news.
-const between = time.Second
+// noticeInterval is the time between two pieces of news.
+const noticeInterval = time.Second
 
-func (p *progress) Write(data []byte) (int, error) {
+func (p *stderrWriter) Write(data []byte) (int, error) {
 	n, err := p.s.stderr.Write(data)
-	if now := time.Now(); now.Sub(p.last) >= between && p.s.starting() {
+	if now := time.Now(); now.Sub(p.last) >= noticeInterval && p.s.isStartingFirst() {
 		p.last = now
-		p.s.tell()
+		p.s.notifyChange()
 	}
 	return n, err
 }
 
-// starting reports whether the server starts for the first time.
-func (s *server) starting() bool {
+// isStartingFirst reports whether the server starts for the first time.
+func (s *server) isStartingFirst() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.status == Starting && s.isFirst()
+	return s.status == StatusStarting && s.isFirstStartLocked()
 }
 
-// hold notes whether the sandbox holds the program.
-func (s *server) hold(held bool) {
+// setSandboxed notes whether the sandbox holds the program.
+func (s *server) setSandboxed(held bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.held = held
+	s.sandboxed = held
 }

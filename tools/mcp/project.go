@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Project reads the .mcp.json of a directory, as other programs have it too:
+// ParseProject reads the .mcp.json of a directory, as other programs have it too:
 //
 //	{"mcpServers": {"NAME": {"command": "…", "args": […], "env": {…}}, "NAME": {"url": "…", "headers": {…}}}}
 //
@@ -16,7 +16,7 @@ import (
 // from the user's environment, where keys are, nor have a program run outside
 // of the sandbox or its tools offered unseen. Keys it has beside these are
 // ignored.
-func Project(text []byte) (map[string]Config, error) {
+func ParseProject(text []byte) (map[string]Config, error) {
 	var file struct {
 		Servers map[string]struct {
 			Command string            `json:"command"`

@@ -27,7 +27,7 @@ func TestProject(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Project([]byte(tt.text))
+			got, err := ParseProject([]byte(tt.text))
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Errorf("got %v, want %q", err, tt.err)

@@ -51,7 +51,7 @@ func TestRealServer(t *testing.T) {
 			}
 			b := start(t, c, Options{})
 			s := b.state()
-			if s.Status != Ready || s.Server != "real 1.2" || s.Prompts != 1 || s.Resources != 1 || (s.PID != 0) != (way == "stdio") {
+			if s.Status != StatusReady || s.ServerInfo != "real 1.2" || s.Prompts != 1 || s.Resources != 1 || (s.PID != 0) != (way == "stdio") {
 				t.Fatalf("got %+v", s)
 			}
 			calls := []struct {
@@ -85,7 +85,7 @@ func TestRealServer(t *testing.T) {
 	}
 }
 
-func (b *bench) checkProgress() {
+func (b *testServer) checkProgress() {
 	b.t.Helper()
 	a, err := b.set.Plan(b.t.Context(), "mcp__s__counts", "")
 	if err != nil {
@@ -105,7 +105,7 @@ func (b *bench) checkProgress() {
 	}
 }
 
-func (b *bench) checkCancel() {
+func (b *testServer) checkCancel() {
 	b.t.Helper()
 	a, err := b.set.Plan(b.t.Context(), "mcp__s__waits", "")
 	if err != nil {
@@ -122,7 +122,7 @@ func (b *bench) checkCancel() {
 	}
 }
 
-func (b *bench) checkMenus() {
+func (b *testServer) checkMenus() {
 	b.t.Helper()
 	if got, want := fmt.Sprint(b.Prompts()), "[{s review Review it  [{what  true}]}]"; got != want {
 		b.t.Errorf("got %s, want %s", got, want)
@@ -165,7 +165,7 @@ func TestServerEnvironment(t *testing.T) {
 	}
 	delete(c.Env, "WORD")
 	c.Env["TOKEN"] = "${MCP_TEST_UNSET}"
-	if s := start(t, c, Options{}).state(); s.Status != Failed || s.Why != "env.TOKEN: the variable ${MCP_TEST_UNSET} is not set" {
+	if s := start(t, c, Options{}).state(); s.Status != StatusFailed || s.Reason != "env.TOKEN: the variable ${MCP_TEST_UNSET} is not set" {
 		t.Errorf("got %+v", s)
 	}
 }
@@ -180,15 +180,15 @@ func TestNewToolIsSeenFirst(t *testing.T) {
 			}
 			c.Trusted = false
 			told := make(chan string, 100)
-			b := start(t, c, Options{Changed: func(server string) { told <- server }})
-			if err := b.Approve("s", b.state().Seal); err != nil {
+			b := start(t, c, Options{OnChange: func(server string) { told <- server }})
+			if err := b.Approve("s", b.state().Fingerprint); err != nil {
 				t.Fatal(err)
 			}
 			b.offer()
 			if out := b.call("grow", ""); out.Failed {
 				t.Fatalf("got %+v", out)
 			}
-			s := b.until("changed", func(s State) bool { return s.Status == Changed })
+			s := b.until("changed", func(s State) bool { return s.Status == StatusChanged })
 			var news []string
 			for _, tool := range s.Tools {
 				if tool.Change != "" {
@@ -198,7 +198,7 @@ func TestNewToolIsSeenFirst(t *testing.T) {
 			if !slices.Equal(news, []string{"grown new"}) || <-told != "s" {
 				t.Errorf("got %q", news)
 			}
-			if err := b.Approve("s", s.Seal); err != nil {
+			if err := b.Approve("s", s.Fingerprint); err != nil {
 				t.Fatal(err)
 			}
 			b.offer()
@@ -232,7 +232,7 @@ func TestCloseEndsEverything(t *testing.T) {
 			t.Errorf("%d lives", p)
 		}
 	}
-	if s := b.state(); s.Status != Failed || s.PID != 0 {
+	if s := b.state(); s.Status != StatusFailed || s.PID != 0 {
 		t.Errorf("got %+v", s)
 	}
 	if out := b.call("echo", `{"text":"x"}`); !out.Failed {
@@ -258,7 +258,7 @@ func TestConfine(t *testing.T) {
 		p := sandbox.Policy{Workspace: workspace, Env: env, ReadPaths: append(sandbox.ReadablePaths(env), argv[0]), Network: c.Network}
 		return sandbox.Command(p, argv...)
 	}})
-	if s := b.state(); s.Status != Ready {
+	if s := b.state(); s.Status != StatusReady {
 		t.Fatalf("got %+v", s)
 	}
 	if !slices.Contains(given, "PARLEY_TEST_SERVER=real") {

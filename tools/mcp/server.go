@@ -17,52 +17,52 @@ import (
 // A server is one of the configuration. Its goroutine, that of run, starts it,
 // reads its lists and ends it.
 type server struct {
-	name    string
-	config  Config
-	o       Options
-	restart chan struct{} // holds one: it is to be started again
-	changed chan struct{} // holds one: its lists are to be read again
-	stderr  ring
-	noise   atomic.Int64
+	name        string
+	config      Config
+	opts        Options
+	restart     chan struct{} // holds one: it is to be started again
+	changed     chan struct{} // holds one: its lists are to be read again
+	stderr      tailBuffer
+	nonMessages atomic.Int64
 
-	mu        sync.Mutex
-	status    Status
-	why       string
-	since     time.Time
-	waiting   chan struct{} // closed once it does not start any more
-	mask      mask
-	pid       int
-	server    string
-	session   *sdk.ClientSession // nil: it is not connected
-	life      context.Context    // of the session
-	list      listing
-	agreed    seal // nil: to nothing
-	memory    memory
-	held      bool // the sandbox holds its program
-	refused   Refusal
-	salt      string // of its seals
-	prompts   []Prompt
-	resources []Resource
-	calls     map[string]func(string) // who wants to know of progress, by token
+	mu            sync.Mutex
+	status        Status
+	reason        string
+	since         time.Time
+	startDone     chan struct{} // closed once it does not start any more
+	mask          secretMask
+	pid           int
+	serverInfo    string
+	session       *sdk.ClientSession // nil: it is not connected
+	sessionCtx    context.Context    // of the session
+	tools         toolList
+	approved      fingerprint // nil: to nothing
+	stored        storedState
+	sandboxed     bool // the sandbox holds its program
+	refusal       Refusal
+	salt          string // of its seals
+	prompts       []Prompt
+	resources     []Resource
+	progressFuncs map[string]func(string) // who wants to know of progress, by token
 }
 
 func newServer(name string, c Config, o Options) *server {
 	s := &server{
-		name: name, config: c, o: o, since: time.Now(),
+		name: name, config: c, opts: o, since: time.Now(),
 		restart: make(chan struct{}, 1), changed: make(chan struct{}, 1),
-		status: Starting, waiting: make(chan struct{}), calls: map[string]func(string){},
+		status: StatusStarting, startDone: make(chan struct{}), progressFuncs: map[string]func(string){},
 	}
-	if o.Agreed != nil {
-		s.agreed = parseSeal(o.Agreed(name))
+	if o.Approved != nil {
+		s.approved = parseFingerprint(o.Approved(name))
 	}
-	s.salt = s.agreed.salted()
-	s.memory = memory{Of: c.identity()}
-	if o.Recall != nil {
-		s.memory = recall(o.Recall(name), c)
+	s.salt = s.approved.saltOrNew()
+	s.stored = storedState{ConfigID: c.configID()}
+	if o.LoadState != nil {
+		s.stored = parseStored(o.LoadState(name), c)
 	}
 	if c.Disabled {
-		s.status = Disabled
-		close(s.waiting)
+		s.status = StatusDisabled
+		close(s.startDone)
 	}
 	return s
 }
@@ -72,115 +72,115 @@ func (s *server) run(ctx context.Context) {
 	if s.config.Disabled {
 		return
 	}
-	if s.first() {
-		s.tell()
+	if s.isFirstStart() {
+		s.notifyChange()
 	}
 	for {
 		again, err := false, errStopped
-		if !s.stopped() {
-			again, err = s.serve(ctx)
+		if !s.isStopped() {
+			again, err = s.serveOnce(ctx)
 		}
 		if ctx.Err() != nil {
-			s.leave(Failed, errClosed)
+			s.setEnded(StatusFailed, errClosed)
 			return
 		}
 		if !again {
-			status := Failed
+			status := StatusFailed
 			if errors.Is(err, errStopped) {
-				status = Stopped
+				status = StatusStopped
 			}
-			s.leave(status, err)
+			s.setEnded(status, err)
 			select {
 			case <-ctx.Done():
 				return
 			case <-s.restart:
 			}
 		}
-		s.enter()
+		s.beginStart()
 	}
 }
 
 var errStopped = errors.New("you stopped it")
 
-// again has the server started again.
-func (s *server) again() {
+// requestRestart has the server started again.
+func (s *server) requestRestart() {
 	select {
 	case s.restart <- struct{}{}:
 	default: // it is about to
 	}
 }
 
-func (s *server) stopped() bool {
+func (s *server) isStopped() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.memory.Stopped
+	return s.stored.Stopped
 }
 
-// first reports whether a program starts that was never ready.
-func (s *server) first() bool {
+// isFirstStart reports whether a program starts that was never ready.
+func (s *server) isFirstStart() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.isFirst()
+	return s.isFirstStartLocked()
 }
 
-func (s *server) isFirst() bool { return s.config.Command != "" && !s.memory.Started }
+func (s *server) isFirstStartLocked() bool { return s.config.Command != "" && !s.stored.Started }
 
-// effective is the configuration with what the user allowed beyond it.
-func (s *server) effective() Config {
+// effectiveConfig is the configuration with what the user allowed beyond it.
+func (s *server) effectiveConfig() Config {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.memory.Access.on(s.config)
+	return s.stored.Access.applyTo(s.config)
 }
 
-// remember changes what is remembered of the server, and stores it.
-func (s *server) remember(change func(*memory)) error {
+// updateStored changes what is remembered of the server, and stores it.
+func (s *server) updateStored(change func(*storedState)) error {
 	s.mu.Lock()
-	before, err := json.Marshal(s.memory)
+	before, err := json.Marshal(s.stored)
 	if err != nil {
 		s.mu.Unlock()
 		return err
 	}
-	change(&s.memory)
-	after, err := json.Marshal(s.memory)
+	change(&s.stored)
+	after, err := json.Marshal(s.stored)
 	s.mu.Unlock()
-	if err != nil || s.o.Keep == nil || string(before) == string(after) {
+	if err != nil || s.opts.SaveState == nil || string(before) == string(after) {
 		return err
 	}
-	return s.o.Keep(s.name, string(after))
+	return s.opts.SaveState(s.name, string(after))
 }
 
-// allow is Servers.Allow but for the start. Who allows more has agreed to what the
+// grant is Servers.Allow but for the start. Who allows more has agreed to what the
 // server is started with, and need not be asked about its tools again.
-func (s *server) allow(more Access) error {
+func (s *server) grant(more Access) error {
 	seal, agreed := "", false
-	err := s.remember(func(m *memory) {
-		old := s.agreed.startedAs(m.Access.on(s.config))
+	err := s.updateStored(func(m *storedState) {
+		old := s.approved.coversStart(m.Access.applyTo(s.config))
 		if more.IsZero() {
 			m.Access = Access{}
 		} else {
-			m.Access = m.Access.And(more)
+			m.Access = m.Access.Union(more)
 		}
 		m.Stopped = false
-		if old && s.agreed.start(m.Access.on(s.config), s.agreed[salt]) == nil {
-			seal, agreed = s.agreed.String(), true
+		if old && s.approved.addStart(m.Access.applyTo(s.config), s.approved[saltKey]) == nil {
+			seal, agreed = s.approved.String(), true
 		}
 	})
-	if !agreed || s.o.Agree == nil {
+	if !agreed || s.opts.Approve == nil {
 		return err
 	}
-	return errors.Join(err, s.o.Agree(s.name, seal))
+	return errors.Join(err, s.opts.Approve(s.name, seal))
 }
 
-// serve starts the server, and returns when it has ended or is to be started
+// serveOnce starts the server, and returns when it has ended or is to be started
 // again.
-func (s *server) serve(ctx context.Context) (again bool, err error) {
+func (s *server) serveOnce(ctx context.Context) (again bool, err error) {
 	life, cancel := context.WithCancel(ctx)
 	defer cancel()
-	limit := s.o.starting
-	if limit == 0 && s.first() {
-		limit = firstTime
+	limit := s.opts.startTimeout
+	if limit == 0 && s.isFirstStart() {
+		limit = firstStartTimeout
 	} else if limit == 0 {
-		limit = startTime
+		limit = startTimeout
 	}
 	starting, stop := context.WithTimeoutCause(life, limit, fmt.Errorf("it was not ready within %s", limit))
 	defer stop()
@@ -188,23 +188,23 @@ func (s *server) serve(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer l.end()
+	defer l.terminate()
 	defer s.detach()
 	s.attach(life, l)
-	if err := s.read(starting, l.session); err != nil {
+	if err := s.loadLists(starting, l.session); err != nil {
 		if starting.Err() != nil {
 			err = context.Cause(starting)
 		}
-		return false, s.refusedTo(l, l.explain(err))
+		return false, s.addRefusal(l, l.explainEnd(err))
 	}
-	if err := s.remember(func(m *memory) { m.Started = true }); err != nil {
+	if err := s.updateStored(func(m *storedState) { m.Started = true }); err != nil {
 		s.stderr.Write([]byte("parley: not remembered: " + err.Error() + "\n"))
 	}
-	return s.watch(life, l)
+	return s.watchLists(life, l)
 }
 
-// watch reads the lists again when they change.
-func (s *server) watch(ctx context.Context, l *link) (again bool, err error) {
+// watchLists reads the lists again when they change.
+func (s *server) watchLists(ctx context.Context, l *link) (again bool, err error) {
 	ended := make(chan error, 1)
 	go func() { ended <- l.session.Wait() }()
 	for {
@@ -214,96 +214,96 @@ func (s *server) watch(ctx context.Context, l *link) (again bool, err error) {
 		case <-s.restart:
 			return true, nil
 		case <-l.exited():
-			return false, l.explain(errClosed)
+			return false, l.explainEnd(errClosed)
 		case err := <-ended:
 			if err == nil {
 				err = errors.New("it closed the connection")
 			}
-			return false, l.explain(err)
+			return false, l.explainEnd(err)
 		case <-s.changed:
-			looking, stop := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("its lists did not come within %s", startTime))
-			err := s.read(looking, l.session)
+			looking, stop := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("its lists did not come within %s", startTimeout))
+			err := s.loadLists(looking, l.session)
 			if looking.Err() != nil && ctx.Err() == nil {
 				err = context.Cause(looking)
 			}
 			stop()
 			if err != nil {
-				return false, l.explain(err)
+				return false, l.explainEnd(err)
 			}
 			select { // one that changes without end is looked at now and then
-			case <-time.After(listPause):
+			case <-time.After(listInterval):
 			case <-ctx.Done():
 			}
 		}
 	}
 }
 
-// look has the lists read again.
-func (s *server) look() {
+// requestListRead has the lists read again.
+func (s *server) requestListRead() {
 	select {
 	case s.changed <- struct{}{}:
 	default:
 	}
 }
 
-// enter is for a new start.
-func (s *server) enter() {
-	s.noise.Store(0)
+// beginStart is for a new start.
+func (s *server) beginStart() {
+	s.nonMessages.Store(0)
 	s.stderr.reset()
 	s.mu.Lock()
-	s.refused, s.held = Refusal{}, false
-	s.status, s.why, s.since = Starting, "", time.Now()
-	s.waiting = make(chan struct{})
+	s.refusal, s.sandboxed = Refusal{}, false
+	s.status, s.reason, s.since = StatusStarting, "", time.Now()
+	s.startDone = make(chan struct{})
 	s.mu.Unlock()
-	s.tell()
+	s.notifyChange()
 }
 
-// leave is for an end.
-func (s *server) leave(status Status, err error) {
+// setEnded is for an end.
+func (s *server) setEnded(status Status, err error) {
 	s.mu.Lock()
 	s.status, s.since = status, time.Now()
-	s.why = plain(s.mask.clean(err.Error()), 500)
-	s.settle()
+	s.reason = sanitizeText(s.mask.redact(err.Error()), 500)
+	s.finishStart()
 	s.mu.Unlock()
-	s.tell()
+	s.notifyChange()
 }
 
-// settle says that the server does not start any more. The lock is held.
-func (s *server) settle() {
+// finishStart says that the server does not start any more. The lock is held.
+func (s *server) finishStart() {
 	select {
-	case <-s.waiting:
+	case <-s.startDone:
 	default:
-		close(s.waiting)
+		close(s.startDone)
 	}
 }
 
-func (s *server) settled() <-chan struct{} {
+func (s *server) startFinished() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.waiting
+	return s.startDone
 }
 
-func (s *server) hide(m mask) {
+func (s *server) setMask(m secretMask) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mask = m
 }
 
-func (s *server) tell() {
-	if s.o.Changed != nil {
-		s.o.Changed(s.name)
+func (s *server) notifyChange() {
+	if s.opts.OnChange != nil {
+		s.opts.OnChange(s.name)
 	}
 }
 
 func (s *server) attach(life context.Context, l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.session, s.life = l.session, life
+	s.session, s.sessionCtx = l.session, life
 	if l.program != nil {
 		s.pid = l.program.PID()
 	}
 	if r := l.session.InitializeResult(); r != nil && r.ServerInfo != nil {
-		s.server = plain(r.ServerInfo.Name+" "+r.ServerInfo.Version, 100)
+		s.serverInfo = sanitizeText(r.ServerInfo.Name+" "+r.ServerInfo.Version, 100)
 	}
 }
 
@@ -313,37 +313,37 @@ func (s *server) detach() {
 	s.session, s.pid, s.prompts, s.resources = nil, 0, nil, nil
 }
 
-// read reads the lists, and decides whether the tools can be offered.
-func (s *server) read(ctx context.Context, session *sdk.ClientSession) error {
+// loadLists reads the lists, and decides whether the tools can be offered.
+func (s *server) loadLists(ctx context.Context, session *sdk.ClientSession) error {
 	lists, err := readLists(ctx, s.name, session)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	defer s.tell()
+	defer s.notifyChange()
 	defer s.mu.Unlock()
-	if err := lists.tools.seal.start(s.memory.Access.on(s.config), s.salt); err != nil {
+	if err := lists.tools.fingerprint.addStart(s.stored.Access.applyTo(s.config), s.salt); err != nil {
 		return err
 	}
-	s.list, s.prompts, s.resources = lists.tools, lists.prompts, lists.resources
-	s.judge()
-	s.settle()
+	s.tools, s.prompts, s.resources = lists.tools, lists.prompts, lists.resources
+	s.updateStatus()
+	s.finishStart()
 	return nil
 }
 
-// judge sets the status by what was agreed to. That tools are gone needs nobody's
+// updateStatus sets the status by what was agreed to. That tools are gone needs nobody's
 // consent. The lock is held.
-func (s *server) judge() {
-	now := Ready
-	s.why = ""
+func (s *server) updateStatus() {
+	now := StatusReady
+	s.reason = ""
 	switch {
-	case s.config.Trusted || len(s.list.tools) == 0:
-	case s.agreed == nil:
-		now = New
-	case !s.agreed.covers(s.list.seal):
-		now = Changed
-		if s.agreed[startedBy] != s.list.seal[startedBy] {
-			s.why = "what it is started by, given or allowed is not what it was: see its command, address, environment, headers and access"
+	case s.config.Trusted || len(s.tools.tools) == 0:
+	case s.approved == nil:
+		now = StatusNew
+	case !s.approved.covers(s.tools.fingerprint):
+		now = StatusChanged
+		if s.approved[startKey] != s.tools.fingerprint[startKey] {
+			s.reason = "what it is started by, given or allowed is not what it was: see its command, address, environment, headers and access"
 		}
 	}
 	if s.status != now {
@@ -354,48 +354,48 @@ func (s *server) judge() {
 // approve is Servers.Approve.
 func (s *server) approve(given string) error {
 	s.mu.Lock()
-	if s.session == nil || given != s.list.seal.String() {
+	if s.session == nil || given != s.tools.fingerprint.String() {
 		s.mu.Unlock()
 		return fmt.Errorf("%s: its tools have changed since they were shown", s.name)
 	}
-	s.agreed = s.list.seal
-	s.judge()
+	s.approved = s.tools.fingerprint
+	s.updateStatus()
 	s.mu.Unlock()
-	s.tell()
-	if s.o.Agree == nil {
+	s.notifyChange()
+	if s.opts.Approve == nil {
 		return nil
 	}
-	return s.o.Agree(s.name, given)
+	return s.opts.Approve(s.name, given)
 }
 
 // state is what Servers.State tells.
 func (s *server) state() State {
-	written := plain(s.stderr.String(), maxStderr)
+	written := sanitizeText(s.stderr.String(), maxStderr)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := State{
-		Name: s.name, Status: s.status, Why: s.why, Since: s.since, Where: plain(s.mask.clean(s.config.where()), 1000), Server: s.server,
-		Left: s.list.left, Seal: s.list.seal.String(), Prompts: len(s.prompts), Resources: len(s.resources),
-		First: s.isFirst(), Held: s.held, Refused: s.refused, Allowed: s.memory.Access,
-		PID: s.pid, Stderr: s.mask.clean(written), Noise: int(s.noise.Load()),
+		Name: s.name, Status: s.status, Reason: s.reason, Since: s.since, Location: sanitizeText(s.mask.redact(s.config.location()), 1000), ServerInfo: s.serverInfo,
+		OmittedTools: s.tools.omitted, Fingerprint: s.tools.fingerprint.String(), Prompts: len(s.prompts), Resources: len(s.resources),
+		FirstStart: s.isFirstStartLocked(), Sandboxed: s.sandboxed, Refusal: s.refusal, Allowed: s.stored.Access,
+		PID: s.pid, Stderr: s.mask.redact(written), NonMessages: int(s.nonMessages.Load()),
 	}
-	for _, t := range s.list.tools {
+	for _, t := range s.tools.tools {
 		out.Tools = append(out.Tools, t.Tool)
 	}
-	out.Removed = s.agreed.compare(out.Tools, s.list.seal)
+	out.RemovedTools = s.approved.markChanges(out.Tools, s.tools.fingerprint)
 	return out
 }
 
-// offered are the tools that a model may be told of.
-func (s *server) offered() []tools.External {
+// offeredTools are the tools that a model may be told of.
+func (s *server) offeredTools() []tools.External {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.status != Ready {
+	if s.status != StatusReady {
 		return nil
 	}
 	var out []tools.External
-	for _, t := range s.list.tools {
-		out = append(out, s.external(t, s.list.seal[t.Name]))
+	for _, t := range s.tools.tools {
+		out = append(out, s.externalTool(t, s.tools.fingerprint[t.Name]))
 	}
 	return out
 }

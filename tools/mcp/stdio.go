@@ -17,36 +17,36 @@ import (
 	"parley/tools"
 )
 
-// A pipe carries messages to and from a program, one to a line. It is the
+// A pipeTransport carries messages to and from a program, one to a line. It is the
 // transport of the SDK for a program that may misbehave: lines that are no
 // messages are counted and passed over, for many programs greet on stdout; a
 // line without end, and a program that reads nothing, end the connection.
-type pipe struct {
-	program *tools.Program
-	lines   *bufio.Reader
-	noise   *atomic.Int64
-	pace    pace
+type pipeTransport struct {
+	program     *tools.Program
+	lines       *bufio.Reader
+	nonMessages *atomic.Int64
+	pace        rateLimiter
 
 	writing sync.Mutex
 	closed  sync.Once
-	gone    chan struct{}
+	closing chan struct{}
 }
 
-func newPipe(p *tools.Program, noise *atomic.Int64) *pipe {
-	return &pipe{program: p, lines: bufio.NewReaderSize(p.Stdout, 64<<10), noise: noise, gone: make(chan struct{})}
+func newPipe(p *tools.Program, noise *atomic.Int64) *pipeTransport {
+	return &pipeTransport{program: p, lines: bufio.NewReaderSize(p.Stdout, 64<<10), nonMessages: noise, closing: make(chan struct{})}
 }
 
 // Connect is the SDK's door: a pipe is its own connection.
-func (p *pipe) Connect(context.Context) (sdk.Connection, error) { return p, nil }
+func (p *pipeTransport) Connect(context.Context) (sdk.Connection, error) { return p, nil }
 
 // SessionID is that of HTTP; pipes have none.
-func (p *pipe) SessionID() string { return "" }
+func (p *pipeTransport) SessionID() string { return "" }
 
 // Close lets go of the program's output, so that Read returns. Who started the
 // program ends it.
-func (p *pipe) Close() error {
+func (p *pipeTransport) Close() error {
 	p.closed.Do(func() {
-		close(p.gone)
+		close(p.closing)
 		p.program.Stdout.SetReadDeadline(time.Now())
 		p.program.Stdin.Close()
 	})
@@ -54,21 +54,21 @@ func (p *pipe) Close() error {
 }
 
 // Read returns the next message.
-func (p *pipe) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (p *pipeTransport) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		line, err := readLine(p.lines, maxMessage)
 		if err != nil {
 			return nil, err
 		}
-		m, ok := message(line)
+		m, ok := parseMessage(line)
 		if !ok {
-			if len(line) > 0 && p.noise.Add(1) > maxNoise {
-				return nil, fmt.Errorf("it wrote more than %d lines to stdout that are no messages", maxNoise)
+			if len(line) > 0 && p.nonMessages.Add(1) > maxNonMessages {
+				return nil, fmt.Errorf("it wrote more than %d lines to stdout that are no messages", maxNonMessages)
 			}
 			continue
 		}
 		if _, answer := m.(*jsonrpc.Response); !answer {
-			if err := p.pace.wait(ctx, p.gone); err != nil {
+			if err := p.pace.wait(ctx, p.closing); err != nil {
 				return nil, err
 			}
 		}
@@ -76,8 +76,8 @@ func (p *pipe) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// message reads one line; false if it is no message.
-func message(line []byte) (jsonrpc.Message, bool) {
+// parseMessage reads one line; false if it is no message.
+func parseMessage(line []byte) (jsonrpc.Message, bool) {
 	if len(line) == 0 || line[0] != '{' {
 		return nil, false
 	}
@@ -85,7 +85,7 @@ func message(line []byte) (jsonrpc.Message, bool) {
 	return m, err == nil && m != nil
 }
 
-var errLong = fmt.Errorf("it sent a message of more than %d MiB", maxMessage>>20)
+var errTooLong = fmt.Errorf("it sent a message of more than %d MiB", maxMessage>>20)
 
 // readLine returns the next line without the white space around it. What is
 // behind the last line break is no line. More than limit bytes are an error, and
@@ -95,7 +95,7 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	for {
 		piece, err := r.ReadSlice('\n')
 		if len(long)+len(piece) > limit {
-			return nil, errLong
+			return nil, errTooLong
 		}
 		switch {
 		case err == nil && long == nil:
@@ -109,11 +109,11 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// writeTime is how long a program may leave a message unread.
-const writeTime = 10 * time.Second
+// writeTimeout is how long a program may leave a message unread.
+const writeTimeout = 10 * time.Second
 
 // Write sends a message.
-func (p *pipe) Write(ctx context.Context, m jsonrpc.Message) error {
+func (p *pipeTransport) Write(ctx context.Context, m jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (p *pipe) Write(ctx context.Context, m jsonrpc.Message) error {
 		return err
 	}
 	in := p.program.Stdin
-	if err := in.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+	if err := in.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return err
 	}
 	given := make(chan struct{})
@@ -146,9 +146,9 @@ func (p *pipe) Write(ctx context.Context, m jsonrpc.Message) error {
 	return ctx.Err()
 }
 
-// A pace holds back a peer that asks and notifies without end: burst messages
+// A rateLimiter holds back a peer that asks and notifies without end: burst messages
 // are free, and so many more each second.
-type pace struct {
+type rateLimiter struct {
 	left float64
 	last time.Time
 }
@@ -159,7 +159,7 @@ const (
 )
 
 // wait waits until another message may come.
-func (p *pace) wait(ctx context.Context, gone <-chan struct{}) error {
+func (p *rateLimiter) wait(ctx context.Context, gone <-chan struct{}) error {
 	now := time.Now()
 	if p.last.IsZero() {
 		p.left = burst
@@ -183,13 +183,13 @@ func (p *pace) wait(ctx context.Context, gone <-chan struct{}) error {
 	}
 }
 
-// A ring keeps the end of what is written to it.
-type ring struct {
+// A tailBuffer keeps the end of what is written to it.
+type tailBuffer struct {
 	mu   sync.Mutex
 	data []byte
 }
 
-func (r *ring) Write(p []byte) (int, error) {
+func (r *tailBuffer) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := len(p)
@@ -203,13 +203,13 @@ func (r *ring) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-func (r *ring) reset() {
+func (r *tailBuffer) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.data = nil
 }
 
-func (r *ring) String() string {
+func (r *tailBuffer) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return string(r.data)

@@ -62,7 +62,7 @@ func TestToolName(t *testing.T) {
 	server := strings.Repeat("s", 32)
 	for _, tool := range []string{"", "a", "a.b", "a/b", "a b", "a_b", "A_B", "ž", "\x1b[2J", "x\x00", strings.Repeat("a", 22), strings.Repeat("a", 23), strings.Repeat("a", 24), strings.Repeat("a", 500), strings.Repeat("ž", 500), "../../shell", "mcp__s__x"} {
 		name := toolName(server, tool)
-		if !fit.MatchString(name) || !strings.HasPrefix(name, Prefix(server)) {
+		if !fit.MatchString(name) || !strings.HasPrefix(name, ToolPrefix(server)) {
 			t.Errorf("%q: got %q", tool, name)
 		}
 		if other, twice := seen[name]; twice {
@@ -77,8 +77,8 @@ func TestToolName(t *testing.T) {
 
 func TestSeal(t *testing.T) {
 	base := sdk.Tool{Name: "a", Description: "b", InputSchema: map[string]any{"type": "object"}}
-	first := list("s", []*sdk.Tool{&base}).seal
-	if kept := parseSeal(first.String()); !kept.covers(first) || !first.covers(kept) {
+	first := listTools("s", []*sdk.Tool{&base}).fingerprint
+	if kept := parseFingerprint(first.String()); !kept.covers(first) || !first.covers(kept) {
 		t.Errorf("got %v from %v", kept, first)
 	}
 	changed := []sdk.Tool{base, base, base}
@@ -86,31 +86,31 @@ func TestSeal(t *testing.T) {
 	changed[1].Description = "b\u200b" // nobody would see it
 	changed[2].InputSchema = map[string]any{"type": "object", "title": "x"}
 	for _, tool := range changed {
-		if first.covers(list("s", []*sdk.Tool{&tool}).seal) {
+		if first.covers(listTools("s", []*sdk.Tool{&tool}).fingerprint) {
 			t.Errorf("%+v passes for %+v", tool, base)
 		}
 	}
-	if !first.covers(list("s", nil).seal) {
+	if !first.covers(listTools("s", nil).fingerprint) {
 		t.Error("that a tool is gone needs consent")
 	}
 	for _, text := range []string{"", "1\nmcp__s__a x", "3\nmcp__s__a x", "garbage"} {
-		if s := parseSeal(text); s != nil {
+		if s := parseFingerprint(text); s != nil {
 			t.Errorf("%q: got %v", text, s)
 		}
 	}
 	shown := []Tool{{Name: "mcp__s__a"}, {Name: "mcp__s__b"}}
-	before := seal{"mcp__s__a": "1", "mcp__s__z": "3"}
-	if gone := before.compare(shown, seal{"mcp__s__a": "2", "mcp__s__b": "2"}); fmt.Sprint(gone) != "[mcp__s__z]" || shown[0].Change != "changed" || shown[1].Change != "new" {
+	before := fingerprint{"mcp__s__a": "1", "mcp__s__z": "3"}
+	if gone := before.markChanges(shown, fingerprint{"mcp__s__a": "2", "mcp__s__b": "2"}); fmt.Sprint(gone) != "[mcp__s__z]" || shown[0].Change != "changed" || shown[1].Change != "new" {
 		t.Errorf("got %v, %v", gone, shown)
 	}
 }
 
 // What a server is given is sealed, and cannot be read from the seal.
 func TestSealOfTheStart(t *testing.T) {
-	sealed := func(c Config, by string) seal {
+	sealed := func(c Config, by string) fingerprint {
 		t.Helper()
-		s := seal{}
-		if err := s.start(c, by); err != nil {
+		s := fingerprint{}
+		if err := s.addStart(c, by); err != nil {
 			t.Fatal(err)
 		}
 		return s
@@ -125,7 +125,7 @@ func TestSealOfTheStart(t *testing.T) {
 	before := sealed(base(), "salt")
 	same := base()
 	same.Disabled, same.Timeout, same.Trusted = true, "90s", true
-	if kept := parseSeal(before.String()); !kept.covers(sealed(same, kept.salted())) {
+	if kept := parseFingerprint(before.String()); !kept.covers(sealed(same, kept.saltOrNew())) {
 		t.Error("the same start asks again")
 	}
 	for name, change := range map[string]func(*Config){
@@ -140,7 +140,7 @@ func TestSealOfTheStart(t *testing.T) {
 		"a header":        func(c *Config) { c.Headers["Authorization"] = "Bearer other" },
 		"one more header": func(c *Config) { c.Headers["X"] = "" },
 		"no network":      func(c *Config) { c.Network = false },
-		"no sandbox":      func(c *Config) { c.Free = true },
+		"no sandbox":      func(c *Config) { c.Unsandboxed = true },
 		"reading":         func(c *Config) { c.Read = append(c.Read, "/etc") },
 		"writing":         func(c *Config) { c.Write = nil },
 	} {
@@ -153,10 +153,10 @@ func TestSealOfTheStart(t *testing.T) {
 	if text := before.String(); strings.Contains(text, "secret") {
 		t.Errorf("it can be read in %s", text)
 	}
-	if other := sealed(base(), seal(nil).salted()); other[startedBy] == before[startedBy] {
+	if other := sealed(base(), fingerprint(nil).saltOrNew()); other[startKey] == before[startKey] {
 		t.Error("two seals of the same secret are the same")
 	}
-	if gone := before.compare(nil, before); len(gone) > 0 {
+	if gone := before.markChanges(nil, before); len(gone) > 0 {
 		t.Errorf("no tools of the seal's: %v", gone)
 	}
 }
@@ -164,7 +164,7 @@ func TestSealOfTheStart(t *testing.T) {
 func TestMask(t *testing.T) {
 	m := newMask(Config{URL: "https://h/?key=q-secret-1"}, map[string]string{"a": "Bearer b-secret-2", "b": "yes"}, map[string]string{"c": "b-secret-2-and-more"})
 	in := "x Bearer b-secret-2 b-secret-2 b-secret-2-and-more key=q-secret-1 q-secret-1 yes"
-	if got, want := m.clean(in), "x [redacted] [redacted] [redacted] [redacted] [redacted] yes"; got != want {
+	if got, want := m.redact(in), "x [redacted] [redacted] [redacted] [redacted] [redacted] yes"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -179,8 +179,8 @@ func TestReadLine(t *testing.T) {
 		{"a\nb\r\n\n  c \n", []string{"a", "b", "", "c"}, io.EOF},
 		{"a\nhalf", []string{"a"}, io.EOF},
 		{strings.Repeat("x", 99) + "\ny\n", []string{strings.Repeat("x", 99), "y"}, io.EOF},
-		{"a\n" + strings.Repeat("x", 100) + "\ny\n", []string{"a"}, errLong},
-		{strings.Repeat("x", 1000), nil, errLong},
+		{"a\n" + strings.Repeat("x", 100) + "\ny\n", []string{"a"}, errTooLong},
+		{strings.Repeat("x", 1000), nil, errTooLong},
 	}
 	for _, test := range tests {
 		for _, cut := range []func(io.Reader) io.Reader{func(r io.Reader) io.Reader { return r }, iotest.OneByteReader, iotest.HalfReader} {
@@ -202,7 +202,7 @@ func TestReadLine(t *testing.T) {
 }
 
 func TestRing(t *testing.T) {
-	var r ring
+	var r tailBuffer
 	var all bytes.Buffer
 	for i := range 5000 {
 		piece := []byte(fmt.Sprintf("%d ", i))
@@ -221,7 +221,7 @@ func TestRing(t *testing.T) {
 
 // Who asks without end waits, and can still be ended.
 func TestPace(t *testing.T) {
-	var p pace
+	var p rateLimiter
 	for i := range burst {
 		if err := p.wait(t.Context(), nil); err != nil {
 			t.Fatalf("message %d: %v", i, err)
@@ -260,7 +260,7 @@ func FuzzFraming(f *testing.F) {
 				if len(line) > limit {
 					t.Fatalf("a line of %d bytes passes a limit of %d", len(line), limit)
 				}
-				if _, ok := message(line); ok {
+				if _, ok := parseMessage(line); ok {
 					messages++
 				}
 				lines = append(lines, string(line))

@@ -45,9 +45,9 @@ type Place struct {
 // concurrent use.
 type Table struct {
 	homes     [][]string         // own home directories, folded components
-	own       string             // the home directory as it is named; "" if there is none
-	floating  map[string][]entry // by the first component: matched below any directory
-	anchored  map[string][]entry // by the first component: matched in a home directory
+	home      string             // the home directory as it is named; "" if there is none
+	anywhere  map[string][]entry // by the first component: matched below any directory
+	inHome    map[string][]entry // by the first component: matched in a home directory
 	absolute  []absolute         // where links, variables and the caller lead to
 	relocated []string           // native paths of absolute, for Within
 }
@@ -60,21 +60,21 @@ type absolute struct {
 // New returns the table for the environment of this process. More are further files
 // or directories that hold credentials, absolute; "" is none.
 func New(getenv func(string) string, more ...string) *Table {
-	t := &Table{floating: map[string][]entry{}, anchored: map[string][]entry{}}
+	t := &Table{anywhere: map[string][]entry{}, inHome: map[string][]entry{}}
 	for _, e := range entries {
 		e.parts = split(e.path)
-		where := t.floating
+		where := t.anywhere
 		if e.home {
-			where = t.anchored
+			where = t.inHome
 		}
 		where[e.parts[0]] = append(where[e.parts[0]], e)
 	}
-	for _, e := range system {
+	for _, e := range systemEntries {
 		t.add(filepath.FromSlash(e.path), e.Place)
 	}
 	for _, home := range homes(getenv) {
-		if t.own == "" {
-			t.own = home
+		if t.home == "" {
+			t.home = home
 		}
 		t.homes = append(t.homes, split(home))
 		if real, err := filepath.EvalSymlinks(home); err == nil && real != home {
@@ -91,15 +91,15 @@ func New(getenv func(string) string, more ...string) *Table {
 				there[first] = exists
 			}
 			if exists {
-				t.resolve(filepath.Join(home, filepath.FromSlash(e.path)), e.Place)
+				t.addTarget(filepath.Join(home, filepath.FromSlash(e.path)), e.Place)
 			}
 		}
 	}
-	t.variables(getenv)
+	t.addVariables(getenv)
 	for _, file := range more {
 		if filepath.IsAbs(file) {
 			t.add(filepath.Clean(file), Place{Credentials, "is parley's configuration"})
-			t.resolve(file, Place{Credentials, "is parley's configuration"})
+			t.addTarget(file, Place{Credentials, "is parley's configuration"})
 		}
 	}
 	return t
@@ -124,14 +124,14 @@ func homes(getenv func(string) string) (all []string) {
 	return all
 }
 
-// variables adds the places that variables of the environment move elsewhere.
-func (t *Table) variables(getenv func(string) string) {
-	for _, v := range moved {
+// addVariables adds the places that variables of the environment move elsewhere.
+func (t *Table) addVariables(getenv func(string) string) {
+	for _, v := range placeVariables {
 		if v.from == "" { // the variable names the place itself, or several
 			for _, file := range filepath.SplitList(getenv(v.name)) {
 				if filepath.IsAbs(file) {
 					t.add(filepath.Clean(file), v.Place)
-					t.resolve(file, v.Place)
+					t.addTarget(file, v.Place)
 				}
 			}
 			continue
@@ -144,7 +144,7 @@ func (t *Table) variables(getenv func(string) string) {
 			if rest, ok := strings.CutPrefix(e.path, v.from+"/"); ok {
 				file := filepath.Join(dir, filepath.FromSlash(rest))
 				t.add(file, e.Place)
-				t.resolve(file, e.Place)
+				t.addTarget(file, e.Place)
 			}
 		}
 	}
@@ -156,8 +156,8 @@ func (t *Table) add(file string, p Place) {
 	t.relocated = append(t.relocated, file)
 }
 
-// resolve adds what a path leads to, if that is another path.
-func (t *Table) resolve(file string, p Place) {
+// addTarget adds what a path leads to, if that is another path.
+func (t *Table) addTarget(file string, p Place) {
 	if real, err := filepath.EvalSymlinks(file); err == nil && real != file {
 		t.add(real, p)
 	}
@@ -168,22 +168,22 @@ func (t *Table) resolve(file string, p Place) {
 func (t *Table) Of(file string) Place {
 	parts := split(file)
 	for i, part := range parts {
-		for _, e := range t.floating[part] {
-			if begins(parts[i:], e.parts) {
+		for _, e := range t.anywhere[part] {
+			if hasPrefix(parts[i:], e.parts) {
 				return e.Place
 			}
 		}
-		if len(t.anchored[part]) == 0 || !t.isHome(parts[:i]) {
+		if len(t.inHome[part]) == 0 || !t.isHome(parts[:i]) {
 			continue
 		}
-		for _, e := range t.anchored[part] {
-			if begins(parts[i:], e.parts) {
+		for _, e := range t.inHome[part] {
+			if hasPrefix(parts[i:], e.parts) {
 				return e.Place
 			}
 		}
 	}
 	for _, a := range t.absolute {
-		if begins(parts, a.path) {
+		if hasPrefix(parts, a.path) {
 			return a.Place
 		}
 	}
@@ -196,17 +196,17 @@ func (t *Table) isHome(dir []string) bool {
 	if slices.ContainsFunc(t.homes, func(home []string) bool { return slices.Equal(home, dir) }) {
 		return true
 	}
-	return slices.ContainsFunc(others, func(o []string) bool {
-		return len(dir) == len(o) && begins(dir[:len(dir)-1], o[:len(o)-1]) && (o[len(o)-1] == "*" || o[len(o)-1] == dir[len(dir)-1])
+	return slices.ContainsFunc(otherHomes, func(o []string) bool {
+		return len(dir) == len(o) && hasPrefix(dir[:len(dir)-1], o[:len(o)-1]) && (o[len(o)-1] == "*" || o[len(o)-1] == dir[len(dir)-1])
 	})
 }
 
-// others are the home directories of other users; * is any name.
-var others = [][]string{{"root"}, {"home", "*"}, {"users", "*"}, {"var", "root"}, {"private", "var", "root"}, {"export", "home", "*"}, {"c:", "users", "*"}}
+// otherHomes are the home directories of other users; * is any name.
+var otherHomes = [][]string{{"root"}, {"home", "*"}, {"users", "*"}, {"var", "root"}, {"private", "var", "root"}, {"export", "home", "*"}, {"c:", "users", "*"}}
 
-// Directory says why a directory is no workspace, in words that end a sentence; ""
+// WorkspaceProblem says why a directory is no workspace, in words that end a sentence; ""
 // if it can be one. The path is absolute and free of links.
-func (t *Table) Directory(dir string) (why string) {
+func (t *Table) WorkspaceProblem(dir string) (why string) {
 	parts := split(dir)
 	if len(parts) == 0 {
 		return "is the whole file system, with your home folder"
@@ -215,15 +215,15 @@ func (t *Table) Directory(dir string) (why string) {
 		switch {
 		case slices.Equal(home, parts):
 			return "is your home folder"
-		case begins(home, parts):
+		case hasPrefix(home, parts):
 			return "holds your home folder"
 		}
 	}
 	if t.isHome(parts) {
 		return "is the home folder of a user"
 	}
-	for _, s := range systems {
-		if slices.Equal(parts, s.parts) || s.below && begins(parts, s.parts) {
+	for _, s := range systemDirs {
+		if slices.Equal(parts, s.parts) || s.below && hasPrefix(parts, s.parts) {
 			return "belongs to the system"
 		}
 	}
@@ -235,8 +235,8 @@ func (t *Table) Directory(dir string) (why string) {
 
 // A Found is a place inside a directory.
 type Found struct {
-	Path string // relative to the directory, with slashes
-	Here bool   // it exists
+	Path   string // relative to the directory, with slashes
+	Exists bool   // it exists
 	Place
 }
 
@@ -261,8 +261,8 @@ func (t *Table) Within(dir string) (all []Found) {
 		if !e.home {
 			look(filepath.Join(dir, file), e.Place, false)
 		}
-		if t.own != "" {
-			look(filepath.Join(t.own, file), e.Place, true)
+		if t.home != "" {
+			look(filepath.Join(t.home, file), e.Place, true)
 		}
 	}
 	for i, file := range t.relocated {
@@ -271,8 +271,8 @@ func (t *Table) Within(dir string) (all []Found) {
 	return all
 }
 
-// begins reports whether a path begins with the components of another.
-func begins(path, with []string) bool {
+// hasPrefix reports whether a path begins with the components of another.
+func hasPrefix(path, with []string) bool {
 	return len(path) >= len(with) && slices.Equal(path[:len(with)], with)
 }
 

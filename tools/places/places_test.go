@@ -114,7 +114,7 @@ func TestDirectory(t *testing.T) {
 		home + "/project": false, home + "/.config": false, home + "2": false, "/srv/www": false, "/opt/project": false, "/usr/local/src/x": false,
 		"/usr/src/app": false, "/var/www/site": false, "/home/bob/project": false, "/root/project": false, "/workspace": false, "/tmp/x": false,
 	} {
-		if why := tab.Directory(filepath.FromSlash(dir)); (why != "") != none {
+		if why := tab.WorkspaceProblem(filepath.FromSlash(dir)); (why != "") != none {
 			t.Errorf("%s: got %q, want a reason: %v", dir, why, none)
 		}
 	}
@@ -129,7 +129,7 @@ func TestWithin(t *testing.T) {
 	}
 	here := map[string]bool{}
 	for _, f := range tab.Within(filepath.Join(home, ".config")) {
-		here[f.Path] = f.Here
+		here[f.Path] = f.Exists
 	}
 	if there, known := here["gh"]; !there || !known {
 		t.Errorf("gh is not among %v", here)
@@ -147,7 +147,7 @@ func TestWithin(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(project, ".netrc"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if found := tab.Within(project); len(found) != 1 || found[0].Path != ".netrc" || !found[0].Here || found[0].Class != Credentials {
+	if found := tab.Within(project); len(found) != 1 || found[0].Path != ".netrc" || !found[0].Exists || found[0].Class != Credentials {
 		t.Errorf("a project with a .netrc: got %v", found)
 	}
 }

@@ -10,19 +10,19 @@ type entry struct {
 }
 
 var (
-	sshKeys  = Place{Credentials, "holds SSH keys"}
-	cloud    = Place{Credentials, "holds credentials of a cloud service"}
-	password = Place{Credentials, "holds passwords"}
-	token    = Place{Credentials, "holds access tokens"}
-	pgp      = Place{Credentials, "holds PGP keys"}
-	keyring  = Place{Credentials, "holds a keyring"}
-	browser  = Place{Credentials, "holds a browser's passwords and cookies"}
-	agent    = Place{Credentials, "holds the login of another assistant"}
-	own      = Place{Credentials, "holds parley's own settings and keys"}
-	shell    = Place{Startup, "runs whenever a shell starts"}
-	login    = Place{Startup, "starts programs at login"}
-	gitRuns  = Place{Startup, "names programs that git runs"}
-	service  = Place{Startup, "starts programs as services"}
+	sshKeys   = Place{Credentials, "holds SSH keys"}
+	cloud     = Place{Credentials, "holds credentials of a cloud service"}
+	password  = Place{Credentials, "holds passwords"}
+	token     = Place{Credentials, "holds access tokens"}
+	pgp       = Place{Credentials, "holds PGP keys"}
+	keyring   = Place{Credentials, "holds a keyring"}
+	browser   = Place{Credentials, "holds a browser's passwords and cookies"}
+	agent     = Place{Credentials, "holds the login of another assistant"}
+	ownConfig = Place{Credentials, "holds parley's own settings and keys"}
+	shell     = Place{Startup, "runs whenever a shell starts"}
+	login     = Place{Startup, "starts programs at login"}
+	gitRuns   = Place{Startup, "names programs that git runs"}
+	service   = Place{Startup, "starts programs as services"}
 )
 
 // entries are the places of a user. What is in a directory of the table belongs to
@@ -63,8 +63,8 @@ var entries = []entry{
 	{path: "AppData/Roaming/Mozilla", home: true, Place: browser}, {path: "AppData/Local/Google/Chrome", home: true, Place: browser},
 	{path: "AppData/Local/Microsoft/Edge", home: true, Place: browser}, {path: "AppData/Local/BraveSoftware", home: true, Place: browser},
 
-	{path: ".config/parley", Place: own}, {path: ".local/state/parley", Place: own}, {path: ".local/share/parley", Place: own},
-	{path: "Library/Application Support/parley", home: true, Place: own}, {path: "AppData/Roaming/parley", home: true, Place: own},
+	{path: ".config/parley", Place: ownConfig}, {path: ".local/state/parley", Place: ownConfig}, {path: ".local/share/parley", Place: ownConfig},
+	{path: "Library/Application Support/parley", home: true, Place: ownConfig}, {path: "AppData/Roaming/parley", home: true, Place: ownConfig},
 	{path: ".claude/.credentials.json", Place: agent}, {path: ".claude.json", home: true, Place: agent}, {path: ".codex/auth.json", Place: agent},
 	{path: ".gemini/oauth_creds.json", Place: agent}, {path: ".local/share/opencode/auth.json", Place: agent}, {path: ".local/share/crush", Place: agent},
 	{path: ".config/github-copilot", Place: agent},
@@ -87,8 +87,8 @@ var entries = []entry{
 	{path: ".gitconfig", home: true, Place: gitRuns}, {path: ".config/git/config", home: true, Place: gitRuns},
 }
 
-// system are places of the machine, by their absolute paths.
-var system = []entry{
+// systemEntries are places of the machine, by their absolute paths.
+var systemEntries = []entry{
 	{path: "/etc/shadow", Place: password}, {path: "/etc/gshadow", Place: password}, {path: "/etc/krb5.keytab", Place: password},
 	{path: "/etc/NetworkManager/system-connections", Place: password}, {path: "/etc/ssl/private", Place: password}, {path: "/etc/ssh", Place: sshKeys},
 	{path: "/etc/sudoers", Place: login}, {path: "/etc/sudoers.d", Place: login}, {path: "/etc/pam.d", Place: login},
@@ -99,9 +99,9 @@ var system = []entry{
 	{path: "/Library/LaunchAgents", Place: service}, {path: "/Library/LaunchDaemons", Place: service},
 }
 
-// moved are the variables that move places: from is what of the table they stand
+// placeVariables are the variables that move places: from is what of the table they stand
 // for; "" if the variable names the place itself.
-var moved = []struct {
+var placeVariables = []struct {
 	name, from string
 	Place
 }{
@@ -114,8 +114,8 @@ var moved = []struct {
 	{name: "GH_CONFIG_DIR", Place: token}, {name: "NPM_CONFIG_USERCONFIG", Place: token}, {name: "npm_config_userconfig", Place: token},
 }
 
-// systems are the directories of the system: with below, also what is in them.
-var systems = []struct {
+// systemDirs are the directories of the system: with below, also what is in them.
+var systemDirs = []struct {
 	parts []string
 	below bool
 }{

@@ -90,7 +90,7 @@ func (p Policy) Check() error {
 		return fmt.Errorf("workspace %q is not absolute", p.Workspace)
 	}
 	table := places.New(os.Getenv)
-	if why := table.Directory(filepath.Clean(p.Workspace)); why != "" {
+	if why := table.WorkspaceProblem(filepath.Clean(p.Workspace)); why != "" {
 		return fmt.Errorf("the folder is no workspace: it %s. Start in a project's folder", why)
 	}
 	for _, path := range p.WritePaths {
@@ -100,7 +100,7 @@ func (p Policy) Check() error {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			continue // one file, by its name
 		}
-		if why := table.Directory(filepath.Clean(path)); why != "" {
+		if why := table.WorkspaceProblem(filepath.Clean(path)); why != "" {
 			return fmt.Errorf("%s cannot be changed as a whole: it %s", path, why)
 		}
 	}

@@ -78,7 +78,7 @@ func TestUserChangesStay(t *testing.T) {
 					if got := p.read("workspace/.git/config") + p.read("workspace/.git/hooks/mine"); got != "[remote \"mine\"]\nmine\n" {
 						t.Errorf("own work was undone: %q, %s", got, out)
 					}
-				} else if got := append(p.quarantined(".git/config"), p.kept(".git/hooks/mine")...); strings.Join(got, "") != "[remote \"mine\"]\nmine\n" {
+				} else if got := append(p.quarantined(".git/config"), p.quarantined(".git/hooks/mine")...); strings.Join(got, "") != "[remote \"mine\"]\nmine\n" {
 					t.Errorf("own work is lost: %q, %s", got, out)
 				}
 				if lasting {

@@ -11,28 +11,28 @@ import (
 // ServerNews is what a person has to know or do about a server; "" for nothing.
 func ServerNews(s mcp.State) string {
 	switch s.Status {
-	case mcp.New:
+	case mcp.StatusNew:
 		return fmt.Sprintf("MCP server %s offers %s: /mcp shows what, and asks whether the model may have it", s.Name, Plural(len(s.Tools), "tool"))
-	case mcp.Changed:
+	case mcp.StatusChanged:
 		return fmt.Sprintf("MCP server %s changed its tools: they are withdrawn until you have seen them in /mcp", s.Name)
-	case mcp.Failed:
+	case mcp.StatusFailed:
 		hint := ""
-		if s.Refused.String() != "" {
+		if s.Refusal.String() != "" {
 			hint = ": /mcp shows what, and can allow it"
 		}
-		return fmt.Sprintf("MCP server %s: %s%s", s.Name, s.Why, hint)
-	case mcp.Starting:
-		if s.First {
+		return fmt.Sprintf("MCP server %s: %s%s", s.Name, s.Reason, hint)
+	case mcp.StatusStarting:
+		if s.FirstStart {
 			return fmt.Sprintf("MCP server %s starts for the first time and may be downloaded: up to 60 s", s.Name)
 		}
 	}
 	return ""
 }
 
-// progressOf is the last line that a server wrote which may be downloading; "" if
+// ServerProgress is the last line that a server wrote which may be downloading; "" if
 // there is nothing to tell.
 func ServerProgress(s mcp.State) string {
-	if s.Status != mcp.Starting || !s.First {
+	if s.Status != mcp.StatusStarting || !s.FirstStart {
 		return ""
 	}
 	lines := strings.Split(strings.TrimSpace(s.Stderr), "\n")
@@ -43,35 +43,35 @@ func ServerProgress(s mcp.State) string {
 // model would be told of its tools, and whether it waits for a word on them.
 func AboutServer(s mcp.State) (text string, unseen bool) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "MCP server %s: %s\n%s\n", s.Name, s.Status, s.Where)
+	fmt.Fprintf(&b, "MCP server %s: %s\n%s\n", s.Name, s.Status, s.Location)
 	if allowed := s.Allowed.String(); allowed != "" {
 		fmt.Fprintf(&b, "allowed by you: %s\n", allowed)
 	}
-	if s.Server != "" {
-		fmt.Fprintf(&b, "calls itself %s\n", s.Server)
+	if s.ServerInfo != "" {
+		fmt.Fprintf(&b, "calls itself %s\n", s.ServerInfo)
 	}
-	if s.Why != "" {
-		fmt.Fprintf(&b, "\n%s\n", s.Why)
+	if s.Reason != "" {
+		fmt.Fprintf(&b, "\n%s\n", s.Reason)
 	}
-	if len(s.Refused.Reasons) > 0 {
-		fmt.Fprintf(&b, "\n── refused by the sandbox\n%s\n", strings.Join(s.Refused.Reasons, "\n"))
+	if len(s.Refusal.Reasons) > 0 {
+		fmt.Fprintf(&b, "\n── refused by the sandbox\n%s\n", strings.Join(s.Refusal.Reasons, "\n"))
 	}
-	if s.Status == mcp.Failed && s.Stderr != "" {
+	if s.Status == mcp.StatusFailed && s.Stderr != "" {
 		fmt.Fprintf(&b, "\n── last lines of standard error\n%s\n", lastLines(s.Stderr, 12))
 	}
 	for _, t := range s.Tools {
 		fmt.Fprintf(&b, "\n── %s %s\n%s\n%s\n", t.Name, t.Change, strings.TrimSpace(t.Description), t.Schema)
 	}
-	if len(s.Removed) > 0 {
-		fmt.Fprintf(&b, "\nno longer there: %s\n", strings.Join(s.Removed, ", "))
+	if len(s.RemovedTools) > 0 {
+		fmt.Fprintf(&b, "\nno longer there: %s\n", strings.Join(s.RemovedTools, ", "))
 	}
-	if s.Left > 0 {
-		fmt.Fprintf(&b, "\n%d more tools are too many to be offered\n", s.Left)
+	if s.OmittedTools > 0 {
+		fmt.Fprintf(&b, "\n%d more tools are too many to be offered\n", s.OmittedTools)
 	}
-	if s.Stderr != "" && s.Status != mcp.Failed {
+	if s.Stderr != "" && s.Status != mcp.StatusFailed {
 		fmt.Fprintf(&b, "\n── standard error\n%s\n", s.Stderr)
 	}
-	unseen = s.Status == mcp.New || s.Status == mcp.Changed
+	unseen = s.Status == mcp.StatusNew || s.Status == mcp.StatusChanged
 	if unseen {
 		b.WriteString("\nEach call asks, unless the mode or a rule of yours lets it run. May the model have these tools?")
 	}
@@ -97,22 +97,22 @@ func ServerChoices(s mcp.State) []ServerChoice {
 		return ServerChoice{name, "It " + a.String() + ", also in later sessions", func(all *mcp.Servers) error { return all.Allow(s.Name, a) }}
 	}
 	var out []ServerChoice
-	wants := s.Refused.Wants
+	wants := s.Refusal.Needs
 	folders := mcp.Access{Read: wants.Read, Write: wants.Write}
-	if s.Held && !folders.IsZero() && wants.Network {
+	if s.Sandboxed && !folders.IsZero() && wants.Network {
 		out = append(out, allow("Allow network and these folders", wants))
 	}
-	if s.Held && s.Status == mcp.Failed && !s.Allowed.Network {
+	if s.Sandboxed && s.Status == mcp.StatusFailed && !s.Allowed.Network {
 		out = append(out, allow("Allow network", mcp.Access{Network: true}))
 	}
-	if s.Held && !folders.IsZero() {
+	if s.Sandboxed && !folders.IsZero() {
 		out = append(out, allow("Allow these folders", folders))
 	}
-	if s.Held && s.Status == mcp.Failed {
-		out = append(out, allow("Run without the sandbox", mcp.Access{Free: true}))
+	if s.Sandboxed && s.Status == mcp.StatusFailed {
+		out = append(out, allow("Run without the sandbox", mcp.Access{Unsandboxed: true}))
 	}
 	out = append(out, ServerChoice{"Restart", "", func(all *mcp.Servers) error { return all.Restart(s.Name) }})
-	if s.Status != mcp.Stopped && s.Status != mcp.Disabled {
+	if s.Status != mcp.StatusStopped && s.Status != mcp.StatusDisabled {
 		out = append(out, ServerChoice{"Stop", "It does not run, also in later sessions, until you restart it", func(all *mcp.Servers) error { return all.Stop(s.Name) }})
 	}
 	if allowed := s.Allowed.String(); allowed != "" {
@@ -124,12 +124,12 @@ func ServerChoices(s mcp.State) []ServerChoice {
 // AgreeServer offers the tools of a server, as AboutServer showed them, to the
 // model. It says what it did.
 func AgreeServer(servers *mcp.Servers, s mcp.State, policy *tools.Policy) (did string, err error) {
-	if s.Status == mcp.Changed { // what was allowed was allowed of other tools
+	if s.Status == mcp.StatusChanged { // what was allowed was allowed of other tools
 		for _, r := range policy.Rules() {
-			if strings.HasPrefix(r.Tool, mcp.Prefix(s.Name)) {
+			if strings.HasPrefix(r.Tool, mcp.ToolPrefix(s.Name)) {
 				policy.Remove(r)
 			}
 		}
 	}
-	return s.Name + ": offered to the model", servers.Approve(s.Name, s.Seal)
+	return s.Name + ": offered to the model", servers.Approve(s.Name, s.Fingerprint)
 }

@@ -31,7 +31,7 @@ func (a *program) startMCPServers() error {
 	project := map[string]bool{}
 	if a.project.trusted {
 		for _, f := range a.project.offer.Of(trust.Servers) {
-			found, err := mcp.Project([]byte(f.Text))
+			found, err := mcp.ParseProject([]byte(f.Text))
 			if err != nil {
 				return fmt.Errorf("%s: %w", f.Name, err)
 			}
@@ -55,24 +55,24 @@ func (a *program) startMCPServers() error {
 	}
 	servers := mcp.Open(context.Background(), configs, mcp.Options{
 		Dir: string(filepath.Separator), Version: version(), Confine: confine.command,
-		Agreed: func(server string) string {
+		Approved: func(server string) string {
 			seal, _ := a.library.Get(agreement(server))
 			return seal
 		},
-		Agree: func(server, seal string) error { return a.library.Set(agreement(server), seal) },
-		Grantable: func(server string, c mcp.Config, path string, write bool) string {
+		Approve: func(server, seal string) error { return a.library.Set(agreement(server), seal) },
+		GrantablePath: func(server string, c mcp.Config, path string, write bool) string {
 			p, err := confine.policy(server, c, nil)
 			if err != nil {
 				return ""
 			}
-			return tools.Grantable(p, path, write)
+			return tools.GrantablePath(p, path, write)
 		},
-		Recall: func(server string) string {
+		LoadState: func(server string) string {
 			text, _ := a.library.Get("memory of " + agreement(server))
 			return text
 		},
-		Keep: func(server, memory string) error { return a.library.Set("memory of "+agreement(server), memory) },
-		Changed: func(server string) {
+		SaveState: func(server, memory string) error { return a.library.Set("memory of "+agreement(server), memory) },
+		OnChange: func(server string) {
 			a.mcp.sync(a.toolSet)
 			if f := a.mcp.onChange.Load(); f != nil {
 				(*f)(server)
@@ -88,7 +88,7 @@ func (a *program) startMCPServers() error {
 // the servers' state to tell.
 func (m *mcpServers) sync(set *tools.Set) {
 	if servers := m.servers.Load(); servers != nil {
-		_ = set.Replace("mcp__", servers.Tools())
+		_ = set.ReplaceExternal("mcp__", servers.Tools())
 	}
 }
 
@@ -103,11 +103,11 @@ type mcpConfinement struct {
 // without one.
 func (m mcpConfinement) command(server string, c mcp.Config, argv, env []string) (*exec.Cmd, func(), error) {
 	backend := m.backend
-	if m.set.Nowhere() != "" && !m.config.Off { // servers are confined also where commands cannot be: in no workspace
+	if m.set.WorkspaceProblem() != "" && !m.config.Off { // servers are confined also where commands cannot be: in no workspace
 		backend = sandbox.Probe()
 	}
 	switch {
-	case c.Free:
+	case c.Unsandboxed:
 		return nil, nil, nil
 	case !backend.Available() && m.config.Required:
 		return nil, nil, fmt.Errorf("sandbox.required is set, and there is no sandbox: %s", backend.Reason)
@@ -128,7 +128,7 @@ func (m mcpConfinement) policy(server string, c mcp.Config, env []string) (sandb
 		_, own := c.Env[name]
 		return own
 	})
-	p.ReadPaths, p.WritePaths = append(p.ReadPaths, tools.Expand(c.Read)...), append(p.WritePaths, tools.Expand(c.Write)...)
+	p.ReadPaths, p.WritePaths = append(p.ReadPaths, tools.ExpandHome(c.Read)...), append(p.WritePaths, tools.ExpandHome(c.Write)...)
 	return p, err
 }
 
@@ -139,20 +139,20 @@ func (m *mcpServers) wait(set *tools.Set, note func(string)) {
 	if servers == nil {
 		return
 	}
-	for _, s := range servers.State() {
-		if s.Status == mcp.Starting && s.First {
+	for _, s := range servers.States() {
+		if s.Status == mcp.StatusStarting && s.FirstStart {
 			note(fmt.Sprintf("MCP server %s starts for the first time and may be downloaded: up to 60 s", s.Name))
 		}
 	}
 	servers.Wait(context.Background())
 	m.sync(set)
-	for _, s := range servers.State() {
+	for _, s := range servers.States() {
 		switch s.Status {
-		case mcp.New, mcp.Changed:
+		case mcp.StatusNew, mcp.StatusChanged:
 			note(fmt.Sprintf("the tools of MCP server %s are %s: open parley here once to look at them, or set trusted = true for it", s.Name, s.Status))
-		case mcp.Failed:
-			note(fmt.Sprintf("MCP server %s: %s", s.Name, s.Why))
-			if s.Refused.String() != "" {
+		case mcp.StatusFailed:
+			note(fmt.Sprintf("MCP server %s: %s", s.Name, s.Reason))
+			if s.Refusal.String() != "" {
 				note("open parley here once: /mcp shows what it was refused, and can allow it")
 			}
 		}

@@ -64,12 +64,12 @@ func ambiguousWords(library *session.Library, resume string) *string {
 // means; "" if it is one, or if it makes no difference.
 func workspaceNotice(set *tools.Set, s *session.Session, screen bool) string {
 	switch {
-	case s == nil, set == nil, set.Nowhere() == "", s.Policy().Mode() == tools.ModeYolo:
+	case s == nil, set == nil, set.WorkspaceProblem() == "", s.Policy().Mode() == tools.ModeYolo:
 		return ""
 	case screen:
-		return fmt.Sprintf("This folder %s: tools ask before they read a file here, and each time before they change one. /cd goes to a project's folder", set.Nowhere())
+		return fmt.Sprintf("This folder %s: tools ask before they read a file here, and each time before they change one. /cd goes to a project's folder", set.WorkspaceProblem())
 	}
-	return fmt.Sprintf("This folder %s: tools read and change no files here without a person to ask. Start parley in a project's folder, or name files with --allow", set.Nowhere())
+	return fmt.Sprintf("This folder %s: tools read and change no files here without a person to ask. Start parley in a project's folder, or name files with --allow", set.WorkspaceProblem())
 }
 
 // resumeSession continues the conversation of a log. Damage that comes with one says

@@ -23,17 +23,17 @@ func (a *program) newPolicy() (*tools.Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the working folder: %w", err)
 	}
-	policy.SetFolder(folder)
+	policy.SetWorkspace(folder)
 	own, err := a.config.Permissions.Rules()
 	if err != nil {
 		return nil, err
 	}
 	stored := ruleStore{a.library}
 	kept, _ := stored.load() // nothing is allowed by what cannot be read
-	policy.Load(append(own, kept...))
+	policy.AddRules(append(own, kept...))
 	policy.OnChange(func(now []permission.Rule) { kept = stored.save(kept, now) })
 	for _, rule := range a.allow {
-		if err := policy.Grant(rule); err != nil {
+		if err := policy.AllowFlag(rule); err != nil {
 			return nil, usageError(fmt.Errorf("--allow %s: %w", rule, err))
 		}
 	}

@@ -243,7 +243,7 @@ func runShell(ctx context.Context, dir, command string, progress func(string)) t
 		return fail(err)
 	}
 	defer set.Close()
-	set.Sandbox(tools.SandboxConfig{Off: true}) // a helper still sees to it that nothing outlives parley
+	set.EnableSandbox(tools.SandboxConfig{Off: true}) // a helper still sees to it that nothing outlives parley
 	input, err := json.Marshal(map[string]any{"command": command, "timeout": 600})
 	if err != nil {
 		return fail(err)

@@ -62,9 +62,9 @@ func (a *program) newSession(screen bool, log *session.Log) (s *session.Session,
 		}
 		if a.toolSet != nil {
 			if file, err := filepath.Abs(a.configPath); err == nil && a.configPath != "" {
-				a.toolSet.Protect(file)
+				a.toolSet.ProtectFiles(file)
 			}
-			a.backend = a.toolSet.Sandbox(a.config.Sandbox)
+			a.backend = a.toolSet.EnableSandbox(a.config.Sandbox)
 		}
 	}
 	policy, err := a.newPolicy()
@@ -147,7 +147,7 @@ func openTools(root, names string) (*tools.Set, error) {
 	if err != nil || names == "" {
 		return set, err
 	}
-	only, err := set.Only(strings.Split(names, ",")...)
+	only, err := set.WithTools(strings.Split(names, ",")...)
 	if err != nil {
 		return nil, usageError(fmt.Errorf("--tools %s: %w", names, err))
 	}

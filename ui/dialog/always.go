@@ -23,7 +23,7 @@ type choice struct {
 
 // startChoice offers the rule for exactly this action.
 func (a *Approval) startChoice() {
-	words, why := tools.Prefixes(a.action)
+	words, why := tools.PrefixLengths(a.action)
 	a.state, a.always = choosing, choice{prefixes: append([]int{0}, words...), why: why}
 }
 
@@ -99,7 +99,7 @@ func (a *Approval) choose(msg tea.Msg) tea.Cmd {
 	case is(key, a.Keys.Narrower) && c.at > 0:
 		c.step(-1)
 	case is(key, a.Keys.Accept) && a.chosen():
-		return a.reply(tools.Answer{Verdict: tools.Allow, Always: true, Prefix: c.prefixes[c.at]})
+		return a.reply(tools.Approval{Verdict: tools.Allow, Always: true, PrefixWords: c.prefixes[c.at]})
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 // AnsweredMsg is what a person said to the call with this id.
 type AnsweredMsg struct {
 	ID     string
-	Answer tools.Answer
+	Answer tools.Approval
 }
 
 // StrayMsg hands back a key or a paste that was on its way to the composer when
@@ -239,22 +239,22 @@ func (a *Approval) review(msg tea.Msg) tea.Cmd {
 	switch {
 	case !ok:
 	case is(key, a.Keys.Close) && !a.first.IsZero():
-		return a.reply(tools.Answer{Verdict: tools.Deny})
+		return a.reply(tools.Approval{Verdict: tools.Deny})
 	case is(key, a.Keys.Deny) && a.calm():
 		a.state = noting
 		return nil
 	case !armed:
 	case is(key, a.Keys.Once):
-		return a.reply(tools.Answer{Verdict: tools.Allow, Network: a.network})
+		return a.reply(tools.Approval{Verdict: tools.Allow, Network: a.network})
 	case is(key, a.Keys.Network) && a.action.Sandboxed && !a.action.Network:
 		a.network = !a.network
 		a.arrange()
 		a.haveSeen() // the same text; only what it may do has to be painted anew
 		return nil
 	case a.network: // no rule says that a command may reach the network
-	case a.action.EachTime && (is(key, a.Keys.Session) || is(key, a.Keys.Always)):
+	case a.action.AskEachTime && (is(key, a.Keys.Session) || is(key, a.Keys.Always)):
 	case is(key, a.Keys.Session):
-		return a.reply(tools.Answer{Verdict: tools.Allow, Session: true})
+		return a.reply(tools.Approval{Verdict: tools.Allow, Session: true})
 	case is(key, a.Keys.Always):
 		a.startChoice()
 		return nil
@@ -308,7 +308,7 @@ func (a *Approval) stray(msg tea.Msg) tea.Cmd {
 	return tea.Batch(func() tea.Msg { return StrayMsg{msg} }, wake)
 }
 
-func (a *Approval) reply(answer tools.Answer) tea.Cmd {
+func (a *Approval) reply(answer tools.Approval) tea.Cmd {
 	return a.answer(AnsweredMsg{ID: a.id, Answer: answer})
 }
 
@@ -316,10 +316,10 @@ func (a *Approval) reply(answer tools.Answer) tea.Cmd {
 func (a *Approval) denyWithNote(msg tea.Msg) tea.Cmd {
 	if key, ok := msg.(tea.KeyPressMsg); ok {
 		if is(key, a.Keys.Accept) {
-			return a.reply(tools.Answer{Verdict: tools.Deny, Note: strings.TrimSpace(a.note.text)})
+			return a.reply(tools.Approval{Verdict: tools.Deny, Note: strings.TrimSpace(a.note.text)})
 		}
 		if is(key, a.Keys.Close) {
-			return a.reply(tools.Answer{Verdict: tools.Deny})
+			return a.reply(tools.Approval{Verdict: tools.Deny})
 		}
 	}
 	a.note.key(msg, a.Keys)

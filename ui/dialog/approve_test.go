@@ -16,12 +16,12 @@ import (
 
 func shell(command string) *tools.Action {
 	input, _ := json.Marshal(map[string]any{"command": command, "timeout": 120})
-	return &tools.Action{Tool: "shell", Input: input, Access: tools.Runs, Title: command, Command: command}
+	return &tools.Action{Tool: "shell", Input: input, Access: tools.AccessRun, Title: command, Command: command}
 }
 
 func change() *tools.Action {
 	return &tools.Action{
-		Tool: "edit", Access: tools.Writes, Title: "edit main.go", Path: "cmd/main.go",
+		Tool: "edit", Access: tools.AccessWrite, Title: "edit main.go", Path: "cmd/main.go",
 		Input: json.RawMessage(`{"path":"cmd/main.go","old":"-- a","new":"b"}`),
 		Diff: "--- a/cmd/main.go\n+++ b/cmd/main.go\n@@ -9,4 +9,5 @@ func main() {\n \tflag.Parse()\n--- a removed line that looks like a head\n" +
 			"+\tif err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {\n+\t\tos.Exit(1)\n \t}\n }\n\\ No newline at end of file\n",
@@ -31,7 +31,7 @@ func change() *tools.Action {
 // eachTime is a change that no answer allows for later.
 func eachTime() *tools.Action {
 	a := change()
-	a.Caution, a.EachTime = "this folder is no workspace: it is your home folder", true
+	a.Caution, a.AskEachTime = "this folder is no workspace: it is your home folder", true
 	return a
 }
 
@@ -64,7 +64,7 @@ func boxed(command string) *tools.Action {
 
 func page() *tools.Action {
 	const url = "https://docs.example.com/a?b=c"
-	return &tools.Action{Tool: "fetch", Access: tools.Fetches, Title: url, Host: "docs.example.com", URL: url, Input: json.RawMessage(`{"url":"` + url + `"}`)}
+	return &tools.Action{Tool: "fetch", Access: tools.AccessFetch, Title: url, Host: "docs.example.com", URL: url, Input: json.RawMessage(`{"url":"` + url + `"}`)}
 }
 
 // clock is a time that tests move.
@@ -82,13 +82,13 @@ func asked(a *tools.Action, th *theme.Theme) (*dialog.Approval, *clock) {
 	return d, c
 }
 
-func allow(a tools.Answer) dialog.AnsweredMsg {
+func allow(a tools.Approval) dialog.AnsweredMsg {
 	a.Verdict = tools.Allow
 	return dialog.AnsweredMsg{ID: "call-1", Answer: a}
 }
 
 func deny(note string) dialog.AnsweredMsg {
-	return dialog.AnsweredMsg{ID: "call-1", Answer: tools.Answer{Verdict: tools.Deny, Note: note}}
+	return dialog.AnsweredMsg{ID: "call-1", Answer: tools.Approval{Verdict: tools.Deny, Note: note}}
 }
 
 func TestApprovalAnswers(t *testing.T) {
@@ -97,38 +97,38 @@ func TestApprovalAnswers(t *testing.T) {
 		keys   []string
 		want   tea.Msg
 	}{
-		"once":                            {shell("ls"), []string{"y"}, allow(tools.Answer{})},
-		"this session":                    {shell("ls"), []string{"a"}, allow(tools.Answer{Session: true})},
-		"always":                          {shell("git log -3"), []string{"p", "enter"}, allow(tools.Answer{Always: true})},
-		"always, wider":                   {shell("git log -3"), []string{"p", "left", "left", "enter"}, allow(tools.Answer{Always: true, Prefix: 2})},
-		"no wider than that":              {shell("git log -3"), []string{"p", "-", "-", "-", "-", "enter"}, allow(tools.Answer{Always: true, Prefix: 2})},
-		"and narrower":                    {shell("git log -3"), []string{"p", "-", "-", "+", "enter"}, allow(tools.Answer{Always: true, Prefix: 3})},
-		"exactly again":                   {shell("git log -3"), []string{"p", "left", "right", "right", "enter"}, allow(tools.Answer{Always: true})},
-		"what has no prefix":              {shell("git log | sh"), []string{"p", "left", "enter"}, allow(tools.Answer{Always: true})},
-		"a wrapper":                       {shell("env ls"), []string{"p", "left", "left", "left", "enter"}, allow(tools.Answer{Always: true, Prefix: 0})},
-		"a file":                          {change(), []string{"p", "left", "enter"}, allow(tools.Answer{Always: true})},
-		"back from always":                {shell("ls"), []string{"p", "esc", "y"}, allow(tools.Answer{})},
+		"once":                            {shell("ls"), []string{"y"}, allow(tools.Approval{})},
+		"this session":                    {shell("ls"), []string{"a"}, allow(tools.Approval{Session: true})},
+		"always":                          {shell("git log -3"), []string{"p", "enter"}, allow(tools.Approval{Always: true})},
+		"always, wider":                   {shell("git log -3"), []string{"p", "left", "left", "enter"}, allow(tools.Approval{Always: true, PrefixWords: 2})},
+		"no wider than that":              {shell("git log -3"), []string{"p", "-", "-", "-", "-", "enter"}, allow(tools.Approval{Always: true, PrefixWords: 2})},
+		"and narrower":                    {shell("git log -3"), []string{"p", "-", "-", "+", "enter"}, allow(tools.Approval{Always: true, PrefixWords: 3})},
+		"exactly again":                   {shell("git log -3"), []string{"p", "left", "right", "right", "enter"}, allow(tools.Approval{Always: true})},
+		"what has no prefix":              {shell("git log | sh"), []string{"p", "left", "enter"}, allow(tools.Approval{Always: true})},
+		"a wrapper":                       {shell("env ls"), []string{"p", "left", "left", "left", "enter"}, allow(tools.Approval{Always: true, PrefixWords: 0})},
+		"a file":                          {change(), []string{"p", "left", "enter"}, allow(tools.Approval{Always: true})},
+		"back from always":                {shell("ls"), []string{"p", "esc", "y"}, allow(tools.Approval{})},
 		"y is no answer there":            {shell("ls"), []string{"p", "y", "a", "w"}, nil},
-		"with network":                    {boxed("ls"), []string{"w", "y"}, allow(tools.Answer{Network: true})},
+		"with network":                    {boxed("ls"), []string{"w", "y"}, allow(tools.Approval{Network: true})},
 		"network for this time only":      {boxed("ls"), []string{"w", "p", "a"}, nil},
-		"without network after all":       {boxed("ls"), []string{"w", "w", "a"}, allow(tools.Answer{Session: true})},
-		"no sandbox, no network to allow": {shell("ls"), []string{"w", "y"}, allow(tools.Answer{})},
+		"without network after all":       {boxed("ls"), []string{"w", "w", "a"}, allow(tools.Approval{Session: true})},
+		"no sandbox, no network to allow": {shell("ls"), []string{"w", "y"}, allow(tools.Approval{})},
 		"esc denies at once":              {shell("ls"), []string{"esc"}, deny("")},
 		"n denies":                        {shell("ls"), []string{"n", "enter"}, deny("")},
 		"n and a note":                    {shell("ls"), []string{"n", "use fd, please", "enter"}, deny("use fd, please")},
 		"n and esc":                       {shell("ls"), []string{"n", "use", "esc"}, deny("")},
 		"y in a note is a letter":         {shell("ls"), []string{"n", "y"}, nil},
 		"other keys":                      {shell("ls"), []string{"enter", "f5", "ctrl+y", "up"}, nil},
-		"once only":                       {shell("ls"), []string{"y", "esc"}, allow(tools.Answer{})},
-		"edited command":                  {shell("ls"), []string{"e", " -l", "enter"}, allow(tools.Answer{Input: `{"command":"ls -l","timeout":120}`})},
+		"once only":                       {shell("ls"), []string{"y", "esc"}, allow(tools.Approval{})},
+		"edited command":                  {shell("ls"), []string{"e", " -l", "enter"}, allow(tools.Approval{Input: `{"command":"ls -l","timeout":120}`})},
 		"emptied command":                 {shell("ls"), []string{"e", "ctrl+u", "enter"}, nil},
-		"edited JSON":                     {change(), []string{"e", "backspace", "backspace", `,"n":1}`, "enter"}, allow(tools.Answer{Input: `{"path":"cmd/main.go","old":"-- a","new":"b","n":1}`})},
+		"edited JSON":                     {change(), []string{"e", "backspace", "backspace", `,"n":1}`, "enter"}, allow(tools.Approval{Input: `{"path":"cmd/main.go","old":"-- a","new":"b","n":1}`})},
 		"broken JSON":                     {change(), []string{"e", "x", "enter"}, nil},
 		"JSON that is no object":          {change(), []string{"e", "alt+>", "alt+<", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "null", "enter"}, nil},
-		"back from editing":               {shell("ls"), []string{"e", "x", "esc", "y"}, allow(tools.Answer{})},
+		"back from editing":               {shell("ls"), []string{"e", "x", "esc", "y"}, allow(tools.Approval{})},
 		"what asks each time":             {eachTime(), []string{"a", "p", "enter"}, nil},
-		"what asks each time, once":       {eachTime(), []string{"a", "p", "y"}, allow(tools.Answer{})},
-		"hidden bytes are edited as such": {shell("ls\x1b"), []string{"e", "enter"}, allow(tools.Answer{Input: `{"command":"ls\u001b","timeout":120}`})},
+		"what asks each time, once":       {eachTime(), []string{"a", "p", "y"}, allow(tools.Approval{})},
+		"hidden bytes are edited as such": {shell("ls\x1b"), []string{"e", "enter"}, allow(tools.Approval{Input: `{"command":"ls\u001b","timeout":120}`})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, clock := asked(c.action, theme.Plain())
@@ -178,13 +178,13 @@ func TestKeysSleepUntilTheQuestionWasSeen(t *testing.T) {
 	clock.pass(399)
 	inert("and after another", "backspace")
 	clock.pass(400)
-	if got := press(t, d, "y"); got != allow(tools.Answer{}) {
+	if got := press(t, d, "y"); got != allow(tools.Approval{}) {
 		t.Errorf("400 ms after the last key: %#v", got)
 	}
 }
 
 func TestKeysSleepUntilTheQuestionWasRead(t *testing.T) {
-	for key, want := range map[string]tea.Msg{"y": allow(tools.Answer{}), "a": allow(tools.Answer{Session: true})} {
+	for key, want := range map[string]tea.Msg{"y": allow(tools.Approval{}), "a": allow(tools.Approval{Session: true})} {
 		d, clock := asked(shell("ls"), theme.Plain())
 		rows(t, d, 60, 12)
 		clock.pass(10_000)
@@ -246,7 +246,7 @@ func TestTypingGoesOnElsewhere(t *testing.T) {
 	rows(t, d, 60, 12)
 	d.Painted(clock.now())
 	clock.pass(300)
-	if got := press(t, d, "a"); got != allow(tools.Answer{Session: true}) {
+	if got := press(t, d, "a"); got != allow(tools.Approval{Session: true}) {
 		t.Errorf("an answer after a pause: %#v", got)
 	}
 }
@@ -293,7 +293,7 @@ func TestLongTextHasToBeSeenWhole(t *testing.T) {
 		if view := paint(d, clock); !strings.Contains(view, "120") || !strings.Contains(view, "scroll back") {
 			t.Errorf("the end is\n%s", view)
 		}
-		if got := press(t, d, "y"); got == allow(tools.Answer{}) {
+		if got := press(t, d, "y"); got == allow(tools.Approval{}) {
 			t.Errorf("allowed with the middle unseen: %#v", got)
 		}
 	})
@@ -306,7 +306,7 @@ func TestLongTextHasToBeSeenWhole(t *testing.T) {
 			press(t, d, "pgdown")
 		}
 		press(t, d, "ctrl+o") // more to see: begins anew
-		if got := press(t, d, "y"); got == allow(tools.Answer{}) {
+		if got := press(t, d, "y"); got == allow(tools.Approval{}) {
 			t.Fatalf("allowed with the details unseen: %#v", got)
 		}
 		for range 100 {
@@ -315,7 +315,7 @@ func TestLongTextHasToBeSeenWhole(t *testing.T) {
 		}
 		rows(t, d, 40, 9)
 		d.Painted(clock.now())
-		if got := press(t, d, "y"); got != allow(tools.Answer{}) {
+		if got := press(t, d, "y"); got != allow(tools.Approval{}) {
 			t.Errorf("seen whole, then in another width: %#v", got)
 		}
 	})
@@ -330,7 +330,7 @@ func TestPaging(t *testing.T) {
 			rows(t, d, 60, 12)
 			d.Painted(clock.now())
 			clock.pass(400)
-			if got := press(t, d, "y"); (got == allow(tools.Answer{})) != (page == 10) {
+			if got := press(t, d, "y"); (got == allow(tools.Approval{})) != (page == 10) {
 				t.Fatalf("%s, page %d: %#v", key, page, got)
 			}
 			clock.pass(400)
@@ -354,7 +354,7 @@ func TestPaging(t *testing.T) {
 func TestSessionKeyNamesItsScope(t *testing.T) {
 	deep := change()
 	deep.Path = "a/very/long/way/down/to/the/file.go"
-	mcp := &tools.Action{Tool: "mcp_github_create_issue", Access: tools.Runs, Input: json.RawMessage(`{"title":"Bug"}`)}
+	mcp := &tools.Action{Tool: "mcp_github_create_issue", Access: tools.AccessRun, Input: json.RawMessage(`{"title":"Bug"}`)}
 	for _, c := range []struct {
 		action *tools.Action
 		width  int
@@ -414,7 +414,7 @@ func TestDiffHeads(t *testing.T) {
 		"no heads":        {"x", hunk, "path  x|  @@ -0,0 +1 @@|1 +--- a/x"},
 		"no path":         {"", "--- a/x\n+++ b/x\n" + hunk, "  --- a/x|  +++ b/x|  @@ -0,0 +1 @@|1 +--- a/x"},
 	} {
-		d, _ := asked(&tools.Action{Tool: "write", Access: tools.Writes, Path: c.path, Diff: c.diff}, theme.Plain())
+		d, _ := asked(&tools.Action{Tool: "write", Access: tools.AccessWrite, Path: c.path, Diff: c.diff}, theme.Plain())
 		lines := rows(t, d, 60, 20)
 		if got := strings.Join(lines[1:len(lines)-1], "|"); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
@@ -430,7 +430,7 @@ func TestNothingIsAllowedWhereNothingCanBeRead(t *testing.T) {
 		clock.pass(400)
 		press(t, d, "down")
 	}
-	if got := press(t, d, "y"); got == allow(tools.Answer{}) {
+	if got := press(t, d, "y"); got == allow(tools.Approval{}) {
 		t.Errorf("allowed: %#v", got)
 	}
 }
@@ -534,7 +534,7 @@ func TestAlwaysSleepsUntilTheRuleWasSeen(t *testing.T) {
 	d.View()
 	d.Painted(clock.now())
 	clock.pass(300)
-	if got := press(t, d, "enter"); got != allow(tools.Answer{Always: true, Prefix: 3}) {
+	if got := press(t, d, "enter"); got != allow(tools.Approval{Always: true, PrefixWords: 3}) {
 		t.Errorf("300 ms after it was: %#v", got)
 	}
 }
@@ -543,7 +543,7 @@ func TestAlwaysSleepsUntilTheRuleWasSeen(t *testing.T) {
 func TestNetworkIsSeenFirst(t *testing.T) {
 	d, clock := asked(boxed("ls"), theme.Plain())
 	awake(d, clock)
-	if press(t, d, "w", "y") == allow(tools.Answer{Network: true}) {
+	if press(t, d, "w", "y") == allow(tools.Approval{Network: true}) {
 		t.Error("allowed at once")
 	}
 	if view := strings.Join(rows(t, d, 60, 12), "\n"); !strings.Contains(view, "online") {

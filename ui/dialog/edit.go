@@ -72,7 +72,7 @@ func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 				a.fault = safe.Line(err.Error())
 				return nil
 			}
-			return a.reply(tools.Answer{Verdict: tools.Allow, Input: input})
+			return a.reply(tools.Approval{Verdict: tools.Allow, Input: input})
 		}
 		if is(key, a.Keys.Close) {
 			a.state = reviewing

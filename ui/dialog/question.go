@@ -13,7 +13,7 @@ import (
 )
 
 // wants says what a tool asks for, by its access.
-var wants = map[tools.Access]string{tools.Reads: " to read", tools.Writes: " to change files", tools.Runs: " to run", tools.Fetches: " to reach the network"}
+var wants = map[tools.Access]string{tools.AccessRead: " to read", tools.AccessWrite: " to change files", tools.AccessRun: " to run", tools.AccessFetch: " to reach the network"}
 
 func (a *Approval) title() string {
 	return "Allow " + safe.Line(reveal(a.action.Tool)) + want(a.action) + "?"
@@ -128,7 +128,7 @@ func (a *Approval) answers(key tea.KeyPressMsg) string {
 	why := ""
 	switch {
 	case !a.network:
-		if !a.action.EachTime {
+		if !a.action.AskEachTime {
 			keys = append(keys, first(a.Keys.Session), first(a.Keys.Always))
 		} else if is(key, a.Keys.Session) || is(key, a.Keys.Always) {
 			why = "here it asks each time: "
@@ -159,7 +159,7 @@ func (a *Approval) offers(deny []string) []string {
 		return slices.Concat([]string{first(a.Keys.Once), "once, with network"}, deny, []string{first(a.Keys.Network), "no network"}, details)
 	}
 	pairs := append([]string{first(a.Keys.Once), "once"}, deny...)
-	if a.action.EachTime {
+	if a.action.AskEachTime {
 		return slices.Concat(pairs, edit, network, details)
 	}
 	always := []string{first(a.Keys.Always), "always"}
@@ -182,7 +182,7 @@ func (a *Approval) scope(width int) string {
 			return "same again"
 		}
 		return "this command again"
-	case a.action.Access == tools.Writes && a.action.Path != "":
+	case a.action.Access == tools.AccessWrite && a.action.Path != "":
 		const change, shortest = "changes of ", 8
 		path := safe.Line(reveal(a.action.Path))
 		if over := ansi.StringWidth(path) - max(width-len(change), shortest); over > 0 {
@@ -197,7 +197,7 @@ func (a *Approval) scope(width int) string {
 			host = ansi.TruncateLeft(host, ansi.StringWidth(host)-room+1, "…")
 		}
 		return "all of " + host
-	case a.action.Access == tools.Runs:
+	case a.action.Access == tools.AccessRun:
 		return "any call of this tool"
 	}
 	return "this session"

@@ -92,7 +92,7 @@ func (w *walk) rules(f folder, entries []fs.DirEntry) gitignore.Rules {
 		if err != nil {
 			continue
 		}
-		rules = rules.And(gitignore.Parse(f.path, text))
+		rules = rules.Append(gitignore.Parse(f.path, text))
 	}
 	return rules
 }

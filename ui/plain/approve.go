@@ -13,7 +13,7 @@ import (
 // so that it is heard before it can be answered.
 func (p *front) approval(ask session.Ask) *question {
 	a, online := ask.Action, false
-	reply := func(answer tools.Answer) bool {
+	reply := func(answer tools.Approval) bool {
 		ask.Reply(answer)
 		return true
 	}
@@ -25,7 +25,7 @@ func (p *front) approval(ask session.Ask) *question {
 	if a.Sandboxed && !a.Network {
 		once += ", w once with network"
 	}
-	if a.EachTime {
+	if a.AskEachTime {
 		further = ""
 	}
 	options := once + further + ", e edit, n deny, d deny with a note, ? again with details"
@@ -37,17 +37,17 @@ func (p *front) approval(ask session.Ask) *question {
 		}
 		switch strings.ToLower(word) {
 		case "y":
-			return reply(tools.Answer{Verdict: tools.Allow})
+			return reply(tools.Approval{Verdict: tools.Allow})
 		case "w":
 			if a.Sandboxed && !a.Network {
-				return reply(tools.Answer{Verdict: tools.Allow, Network: true})
+				return reply(tools.Approval{Verdict: tools.Allow, Network: true})
 			}
 		case "a":
-			if !a.EachTime {
-				return reply(tools.Answer{Verdict: tools.Allow, Session: true})
+			if !a.AskEachTime {
+				return reply(tools.Approval{Verdict: tools.Allow, Session: true})
 			}
 		case "p":
-			if !a.EachTime {
+			if !a.AskEachTime {
 				p.always(ask)
 				return true
 			}
@@ -55,10 +55,10 @@ func (p *front) approval(ask session.Ask) *question {
 			p.edit(ask)
 			return true
 		case "n":
-			return reply(tools.Answer{Verdict: tools.Deny})
+			return reply(tools.Approval{Verdict: tools.Deny})
 		case "d":
 			if note != "" {
-				return reply(tools.Answer{Verdict: tools.Deny, Note: strings.TrimSpace(note)})
+				return reply(tools.Approval{Verdict: tools.Deny, Note: strings.TrimSpace(note)})
 			}
 			p.note(ask)
 			return true
@@ -75,7 +75,7 @@ func (p *front) approval(ask session.Ask) *question {
 // note asks what to tell the model with a no.
 func (p *front) note(ask session.Ask) {
 	p.next(&question{call: ask.Call.ID, prompt: "Note to the model:", answer: func(line string) bool {
-		ask.Reply(tools.Answer{Verdict: tools.Deny, Note: line})
+		ask.Reply(tools.Approval{Verdict: tools.Deny, Note: line})
 		return true
 	}})
 }
@@ -83,7 +83,7 @@ func (p *front) note(ask session.Ask) {
 // always asks which rule is to be remembered: for exactly this, or for what begins
 // like it.
 func (p *front) always(ask session.Ask) {
-	prefixes, why := tools.Prefixes(ask.Action)
+	prefixes, why := tools.PrefixLengths(ask.Action)
 	prefixes = append([]int{0}, prefixes...)
 	p.next(&question{
 		call: ask.Call.ID, guarded: true, prompt: "Which rule? Its number, or nothing to go back:",
@@ -110,7 +110,7 @@ func (p *front) always(ask session.Ask) {
 				p.say("There is no rule %s.", line)
 				return false
 			}
-			ask.Reply(tools.Answer{Verdict: tools.Allow, Always: true, Prefix: prefixes[n-1]})
+			ask.Reply(tools.Approval{Verdict: tools.Allow, Always: true, PrefixWords: prefixes[n-1]})
 			return true
 		},
 	})
@@ -129,7 +129,7 @@ func (p *front) edit(ask session.Ask) {
 		case input == string(a.Input) || written == text:
 			p.say("Nothing was changed.")
 		default:
-			ask.Reply(tools.Answer{Verdict: tools.Allow, Input: input})
+			ask.Reply(tools.Approval{Verdict: tools.Allow, Input: input})
 			return true
 		}
 		p.next(p.approval(ask))

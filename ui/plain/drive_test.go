@@ -46,7 +46,7 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 	t.Cleanup(func() { set.Close() })
 	now := d.clock
 	so := session.Options{Model: endpoint("fake/m", d.fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Now: now}
-	so.Policy.SetFolder(d.dir)
+	so.Policy.SetWorkspace(d.dir)
 	o := app.Options{
 		Workspace: "~/src", Folder: d.dir, Now: now, Getenv: func(string) string { return "" },
 		Choices: func() []app.Choice {
@@ -60,7 +60,7 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 		Shell: func(_ context.Context, command string, progress func(string)) tools.Outcome {
 			progress("one\ntw")
 			progress("o\n")
-			return tools.Outcome{Text: "one\ntwo\n[exit status 0]", Took: 2 * time.Second}
+			return tools.Outcome{Text: "one\ntwo\n[exit status 0]", Duration: 2 * time.Second}
 		},
 	}
 	lib := session.Ephemeral()

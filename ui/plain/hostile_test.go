@@ -51,7 +51,7 @@ func TestHostileTexts(t *testing.T) {
 			for _, text := range texts {
 				progress(text + "\n")
 			}
-			return tools.Outcome{Text: strings.Join(texts, "\n"), Failed: true, Took: time.Second}
+			return tools.Outcome{Text: strings.Join(texts, "\n"), Failed: true, Duration: time.Second}
 		}
 	}, turns...)
 	d.idle().enter("n", "hello")

@@ -11,7 +11,7 @@ func (p *front) serverNews(name string) {
 	if servers == nil {
 		return
 	}
-	for _, s := range servers.State() {
+	for _, s := range servers.States() {
 		if s.Name != name || p.servers[name] == s.Status {
 			continue
 		}
@@ -30,10 +30,10 @@ func (p *front) mcp(arg string) {
 		return
 	}
 	var rows []choice
-	for _, s := range servers.State() {
+	for _, s := range servers.States() {
 		detail := string(s.Status) + ", " + several(len(s.Tools), "tool")
-		if s.Why != "" {
-			detail = string(s.Status) + ", " + oneLine(s.Why)
+		if s.Reason != "" {
+			detail = string(s.Status) + ", " + oneLine(s.Reason)
 		}
 		rows = append(rows, choice{name: s.Name, detail: detail, value: s.Name})
 	}
@@ -43,7 +43,7 @@ func (p *front) mcp(arg string) {
 // server says all that there is to know of a server, and asks what to do with it.
 func (p *front) server(name string) {
 	servers := p.o.Servers()
-	for _, s := range servers.State() {
+	for _, s := range servers.States() {
 		if s.Name != name {
 			continue
 		}

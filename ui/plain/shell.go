@@ -39,7 +39,7 @@ func (p *front) runShell(command string) {
 			}
 		})
 		return func() {
-			e := session.Shell{Command: command, Output: out.Text, Failed: out.Failed, Ended: true, Took: out.Took}
+			e := session.Shell{Command: command, Output: out.Text, Failed: out.Failed, Ended: true, Took: out.Duration}
 			own.Annotate(n, e)
 			p.ranShell(id, e, live.line)
 			if p.keepDraft() == nil {

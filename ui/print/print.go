@@ -98,7 +98,7 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 		switch e := e.(type) {
 		case session.Ask:
 			rules, yolo = append(rules, rule(e.Action)), yolo && !e.Action.Sensitive()
-			e.Reply(tools.Answer{Verdict: tools.Deny, Reason: reason(e.Action)})
+			e.Reply(tools.Approval{Verdict: tools.Deny, Reason: reason(e.Action)})
 		case session.Decided:
 			denied = denied || e.Verdict == tools.Deny
 		case session.Answer:

@@ -48,104 +48,104 @@ func (c SandboxConfig) Validate() error {
 	return nil
 }
 
-// Sandbox holds all commands from now on, also those of the views of s. It
+// EnableSandbox holds all commands from now on, also those of the views of s. It
 // returns what there is to hold them with; where that is nothing, Why says the
 // reason. The program has to call [sandbox.Child] first thing in main. Without a
 // call of Sandbox commands are not held.
-func (s *Set) Sandbox(cfg SandboxConfig) sandbox.Backend {
-	s.box = box{SandboxConfig: cfg, helper: true, watch: new(atomic.Pointer[sandbox.Watch])}
+func (s *Set) EnableSandbox(cfg SandboxConfig) sandbox.Backend {
+	s.cmdSandbox = commandSandbox{SandboxConfig: cfg, hasHelper: true, watch: new(atomic.Pointer[sandbox.Watch])}
 	if cfg.Off {
-		s.box.backend.Reason = "it is turned off (sandbox.off)"
-		return s.box.backend
+		s.cmdSandbox.backend.Reason = "it is turned off (sandbox.off)"
+		return s.cmdSandbox.backend
 	}
-	s.box.backend = sandbox.Probe()
-	if err := (sandbox.Policy{Workspace: s.real, WritePaths: Expand(cfg.Write)}).Check(); err != nil {
-		s.box.backend = sandbox.Backend{Reason: err.Error()}
+	s.cmdSandbox.backend = sandbox.Probe()
+	if err := (sandbox.Policy{Workspace: s.realDir, WritePaths: ExpandHome(cfg.Write)}).Check(); err != nil {
+		s.cmdSandbox.backend = sandbox.Backend{Reason: err.Error()}
 	}
-	return s.box.backend
+	return s.cmdSandbox.backend
 }
 
 // SandboxPolicy is what commands of s may do, for programs that others start. They
 // may run beside commands of s: from then on each of these looks for repositories
 // that have appeared in between.
 func (s *Set) SandboxPolicy(network bool) sandbox.Policy {
-	if s.box.holds() && s.box.watch.Load() == nil {
-		s.box.watch.CompareAndSwap(nil, sandbox.NewWatch(s.real))
+	if s.cmdSandbox.isActive() && s.cmdSandbox.watch.Load() == nil {
+		s.cmdSandbox.watch.CompareAndSwap(nil, sandbox.NewWatch(s.realDir))
 	}
-	return s.held(network)
+	return s.sandboxPolicy(network)
 }
 
-// look sets aside what a program beside has made for git to run, and tells it.
-func (b *box) look() string {
+// quarantineNew sets aside what a program beside has made for git to run, and tells it.
+func (b *commandSandbox) quarantineNew() string {
 	if b.watch == nil || b.watch.Load() == nil {
 		return ""
 	}
 	return strings.TrimSpace(b.watch.Load().QuarantineNew())
 }
 
-// accept takes what a command has made that was not held: a user has let it.
-func (b *box) accept() {
+// acceptRepositories takes what a command has made that was not held: a user has let it.
+func (b *commandSandbox) acceptRepositories() {
 	if b.watch != nil && b.watch.Load() != nil {
 		b.watch.Load().Accept()
 	}
 }
 
-// A box is how the commands of a workspace are held.
-type box struct {
+// A commandSandbox is how the commands of a workspace are held.
+type commandSandbox struct {
 	SandboxConfig
-	backend sandbox.Backend
-	helper  bool                           // the program calls sandbox.Child
-	watch   *atomic.Pointer[sandbox.Watch] // to nil: no program runs beside; nil: none can
+	backend   sandbox.Backend
+	hasHelper bool                           // the program calls sandbox.Child
+	watch     *atomic.Pointer[sandbox.Watch] // to nil: no program runs beside; nil: none can
 }
 
-// holds reports whether commands are held.
-func (b *box) holds() bool { return b.backend.Available() }
+// isActive reports whether commands are held.
+func (b *commandSandbox) isActive() bool { return b.backend.Available() }
 
-// held is the policy of the workspace's commands.
-func (w *workspace) held(network bool) sandbox.Policy {
-	environ := environment(os.Environ(), w.box.Env)
+// sandboxPolicy is the policy of the workspace's commands.
+func (w *workspace) sandboxPolicy(network bool) sandbox.Policy {
+	environ := commandEnvironment(os.Environ(), w.cmdSandbox.Env)
 	p := sandbox.Policy{
-		Workspace:  w.real,
-		ReadPaths:  append(sandbox.ReadablePaths(environ), Expand(w.box.Read)...),
-		WritePaths: Expand(w.box.Write),
-		Protected:  append(sandbox.Protected(), w.startup()...),
+		Workspace:  w.realDir,
+		ReadPaths:  append(sandbox.ReadablePaths(environ), ExpandHome(w.cmdSandbox.Read)...),
+		WritePaths: ExpandHome(w.cmdSandbox.Write),
+		Protected:  append(sandbox.Protected(), w.protectedPlaces()...),
 		Network:    network,
 		Env:        environ,
 	}
-	if dir, err := w.cache(); err == nil {
+	if dir, err := w.cacheDir(); err == nil {
 		p.WritePaths = append(p.WritePaths, dir)
 		p.Env = append(p.Env, "XDG_CACHE_HOME="+dir, "GOCACHE="+filepath.Join(dir, "go-build"), "npm_config_cache="+filepath.Join(dir, "npm"))
 	}
 	return p
 }
 
-// startup are the places in the workspace that keep their content whatever a command
+// protectedPlaces are the places in the workspace that keep their content whatever a command
 // does: what starts programs at login, and what holds credentials.
-func (w *workspace) startup() (paths []string) {
-	if w.nowhere != "" {
+func (w *workspace) protectedPlaces() (paths []string) {
+	if w.problem != "" {
 		return nil // nothing is held there
 	}
-	for _, f := range w.places.Within(w.real) {
+	for _, f := range w.places.Within(w.realDir) {
 		paths = append(paths, f.Path)
 	}
 	return paths
 }
 
-// cache is where held commands keep what they have built and fetched. The
+// cacheDir is where held commands keep what they have built and fetched. The
 // user's own caches are not for them: what a command leaves there, programs
 // outside of the sandbox would run. Each workspace has its own.
-func (w *workspace) cache() (string, error) {
+func (w *workspace) cacheDir() (string, error) {
 	base, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256([]byte(w.real))
+	sum := sha256.Sum256([]byte(w.realDir))
 	dir := filepath.Join(base, "parley", "sandbox", hex.EncodeToString(sum[:8]))
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// Expand replaces ~/ in front of paths; see Validate for what else there is.
-func Expand(paths []string) []string {
+// ExpandHome replaces ~/ in front of paths; see Validate for what else there is.
+func ExpandHome(paths []string) []string {
 	var out []string
 	for _, path := range paths {
 		if rest, ok := strings.CutPrefix(path, "~/"); ok {
@@ -162,15 +162,15 @@ func Expand(paths []string) []string {
 	return out
 }
 
-// command is argv in the workspace, not yet started: in the sandbox, or else in a
+// newCommand is argv in the workspace, not yet started: in the sandbox, or else in a
 // session of its own. LetGo, nil where there is no helper, ends what the helper
 // keeps. Mark is a variable that tells the command's processes.
-func (w *workspace) command(held *sandbox.Policy, argv []string, mark string) (cmd *exec.Cmd, letGo func(), err error) {
+func (w *workspace) newCommand(held *sandbox.Policy, argv []string, mark string) (cmd *exec.Cmd, letGo func(), err error) {
 	if held != nil {
 		held.Env = append(held.Env, mark)
 		cmd, letGo, err = sandbox.Command(*held, argv...)
 	} else {
-		cmd, letGo, err = unheld(w.real, append(environment(os.Environ(), w.box.Env), mark), argv, w.box.helper)
+		cmd, letGo, err = unsandboxedCommand(w.realDir, append(commandEnvironment(os.Environ(), w.cmdSandbox.Env), mark), argv, w.cmdSandbox.hasHelper)
 	}
 	if err == nil && letGo != nil {
 		cmd.Env = append(cmd.Env, mark) // the helper's own

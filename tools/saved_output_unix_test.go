@@ -20,7 +20,7 @@ func TestWholeOutput(t *testing.T) {
 		t.Helper()
 		a, err := f.Plan(t.Context(), tool, args(pairs...))
 		if err != nil {
-			return failed("%v", err)
+			return failedOutcome("%v", err)
 		}
 		if verdict := NewPolicy(ModeReadOnly).Decide(a); tool != "shell" && verdict != Allow {
 			t.Errorf("%s: %s", tool, verdict)
@@ -49,14 +49,14 @@ func TestWholeOutput(t *testing.T) {
 	if _, err := other.Plan(t.Context(), "read", args("path", name)); err == nil || !strings.Contains(err.Error(), "no longer there") {
 		t.Errorf("elsewhere: %v", err)
 	}
-	info, err := f.spills[0].file.Stat()
+	info, err := f.savedOutputs[0].file.Stat()
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("got %v, %v", info.Mode(), err)
 	}
 	if entries, _ := os.ReadDir(os.Getenv("XDG_CACHE_HOME") + "/parley"); len(entries) > 0 {
 		t.Errorf("on disk: %v", entries)
 	}
-	if out := run("shell", "command", "seq 1 100"); strings.Contains(out.Text, "whole output") || len(f.spills) != 1 {
+	if out := run("shell", "command", "seq 1 100"); strings.Contains(out.Text, "whole output") || len(f.savedOutputs) != 1 {
 		t.Errorf("a short output was kept: %s", out.Text)
 	}
 	f.Set.Close()
@@ -67,28 +67,28 @@ func TestWholeOutput(t *testing.T) {
 
 func TestSpillsAreBounded(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	s := newSpill()
+	s := newSavedOutput()
 	s.write("a\n")
-	s.size = maxSpill - 2
+	s.size = maxSavedOutput - 2
 	s.write("xé and more\n")
 	s.write("more\n")
-	if got, _ := io.ReadAll(io.NewSectionReader(s.file, 0, 100)); string(got) != "a\nx" || !s.full || !strings.Contains(s.note(), "the beginning of the output, 1 line,") {
-		t.Errorf("got %q, %s", got, s.note())
+	if got, _ := io.ReadAll(io.NewSectionReader(s.file, 0, 100)); string(got) != "a\nx" || !s.truncated || !strings.Contains(s.notice(), "the beginning of the output, 1 line,") {
+		t.Errorf("got %q, %s", got, s.notice())
 	}
 	var w workspace
-	w.keep(s)
+	w.saveOutput(s)
 	for range 6 {
-		s := newSpill()
-		s.size = maxSpill
-		w.keep(s)
+		s := newSavedOutput()
+		s.size = maxSavedOutput
+		w.saveOutput(s)
 	}
-	if len(w.spills) != maxSpills/maxSpill {
-		t.Errorf("%d are kept", len(w.spills))
+	if len(w.savedOutputs) != maxSavedOutputs/maxSavedOutput {
+		t.Errorf("%d are kept", len(w.savedOutputs))
 	}
 	if _, err := s.file.Stat(); err == nil {
 		t.Error("the oldest is still open")
 	}
-	w.forget()
+	w.closeSavedOutputs()
 	t.Setenv("XDG_CACHE_HOME", "/dev/null/x")
 	t.Setenv("TMPDIR", "/dev/null/x")
 	f := open(t, nil)

@@ -12,7 +12,7 @@ import (
 func TestHideEnvironment(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("PARLEY_TEST_HIDE") == "1" {
-		HideEnvironment()
+		ScrubEnvironment()
 		shown, err := os.ReadFile("/proc/self/environ")
 		if err != nil {
 			t.Fatal(err)

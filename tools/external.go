@@ -41,33 +41,33 @@ func NewAction(a Action, run func(ctx context.Context, progress func(text string
 	return &a
 }
 
-// Plain makes text from outside fit for a model, as the output of a command is:
+// SanitizeAndTruncate makes text from outside fit for a model, as the output of a command is:
 // without escape sequences, control characters and what is invisible, at most
 // limit characters of it, its head and its tail. Notes say what was left out.
-func Plain(text string, limit int) (plain string, notes []string) {
-	plain, notes = Clean(text)
-	return clip(plain, limit), notes
+func SanitizeAndTruncate(text string, limit int) (plain string, notes []string) {
+	plain, notes = Sanitize(text)
+	return truncate(plain, limit), notes
 }
 
-// Clean is Plain without a limit: nothing is left with which a file or a server
+// Sanitize is Plain without a limit: nothing is left with which a file or a server
 // could whisper to a model what a user does not see.
-func Clean(text string) (plain string, notes []string) {
-	var c cleaner
+func Sanitize(text string) (plain string, notes []string) {
+	var c sanitizer
 	plain = c.write([]byte(text))
 	return plain + c.close(), c.notes()
 }
 
-// Add offers more tools, behind those that there are. One whose name was added
+// AddExternal offers more tools, behind those that there are. One whose name was added
 // before takes the other's place. The error names the tools that were left out,
 // because their name is not fit or belongs to a tool of this package.
-func (s *Set) Add(tools ...External) error {
-	return s.offer(nil, tools)
+func (s *Set) AddExternal(tools ...External) error {
+	return s.setExternal(nil, tools)
 }
 
-// Replace offers tools in place of the external ones whose names begin with
+// ReplaceExternal offers tools in place of the external ones whose names begin with
 // prefix; with no tools it takes those away. Nobody sees the state in between.
-func (s *Set) Replace(prefix string, tools []External) error {
-	return s.offer(func(e *entry) bool { return strings.HasPrefix(e.name, prefix) }, tools)
+func (s *Set) ReplaceExternal(prefix string, tools []External) error {
+	return s.setExternal(func(e *toolEntry) bool { return strings.HasPrefix(e.name, prefix) }, tools)
 }
 
 // Snapshot is a view of s as it is now, which Add and Replace leave alone. A
@@ -79,22 +79,22 @@ func (s *Set) Snapshot() *Set {
 	return view
 }
 
-// offer changes the list of external tools. A list is never changed in place,
+// setExternal changes the list of external tools. A list is never changed in place,
 // for others may be reading it.
-func (s *Set) offer(drop func(*entry) bool, tools []External) error {
-	var added []*entry
+func (s *Set) setExternal(drop func(*toolEntry) bool, tools []External) error {
+	var added []*toolEntry
 	var unfit []string
 	for _, ext := range tools {
-		own := slices.ContainsFunc(list, func(t tool) bool { return t.name == ext.Name })
+		own := slices.ContainsFunc(builtinTools, func(t toolDefinition) bool { return t.name == ext.Name })
 		if own || !externalName.MatchString(ext.Name) {
-			unfit = append(unfit, quote(ext.Name))
+			unfit = append(unfit, quoteName(ext.Name))
 			continue
 		}
-		added = append(added, external(ext))
+		added = append(added, externalEntry(ext))
 	}
-	s.offering.Lock()
-	defer s.offering.Unlock()
-	var now []*entry
+	s.externalMu.Lock()
+	defer s.externalMu.Unlock()
+	var now []*toolEntry
 	if old := s.external.Load(); old != nil {
 		now = slices.Clone(*old)
 	}
@@ -115,67 +115,67 @@ func (s *Set) offer(drop func(*entry) bool, tools []External) error {
 	}
 	s.external.Store(&now)
 	if len(unfit) > 0 {
-		return fmt.Errorf("%s left out, whose names are taken or not fit: %s", count(len(unfit), "tool"), clip(strings.Join(unfit, ", "), 500))
+		return fmt.Errorf("%s left out, whose names are taken or not fit: %s", pluralize(len(unfit), "tool"), truncate(strings.Join(unfit, ", "), 500))
 	}
 	return nil
 }
 
-// all is the tools of this package and behind them the external ones.
-func (s *Set) all() []*entry {
+// allEntries is the tools of this package and behind them the external ones.
+func (s *Set) allEntries() []*toolEntry {
 	if p := s.external.Load(); p != nil {
 		return slices.Concat(s.tools, *p)
 	}
 	return s.tools
 }
 
-// external is the entry of a tool.
-func external(ext External) *entry {
-	text, _ := Plain(ext.Description, maxDescription)
-	e := &entry{
-		tool: tool{
+// externalEntry is the entry of a tool.
+func externalEntry(ext External) *toolEntry {
+	text, _ := SanitizeAndTruncate(ext.Description, maxDescription)
+	e := &toolEntry{
+		toolDefinition: toolDefinition{
 			name: ext.Name,
 			plan: func(ctx context.Context, _ *workspace, input json.RawMessage) (*Action, error) {
 				return ext.Plan(ctx, input)
 			},
 		},
-		text: strings.TrimSpace(text),
+		description: strings.TrimSpace(text),
 	}
-	e.once.Do(func() { e.raw, e.resolved = foreign(ext.Schema) })
+	e.once.Do(func() { e.raw, e.resolved = externalSchema(ext.Schema) })
 	return e
 }
 
 // anyObject is the schema of a tool whose own is of no use.
 const anyObject = `{"properties":{},"type":"object"}`
 
-// foreign is a schema from outside as a model is told of it, and for checking
+// externalSchema is a schema from outside as a model is told of it, and for checking
 // arguments; nil if only the tool itself can check them. A schema that refers
 // to schemas, also to itself, could take for ever.
-func foreign(raw json.RawMessage) (json.RawMessage, *jsonschema.Resolved) {
-	value, err := decode(string(raw))
+func externalSchema(raw json.RawMessage) (json.RawMessage, *jsonschema.Resolved) {
+	value, err := decodeJSON(string(raw))
 	object, ok := value.(map[string]any)
 	if err != nil || !ok || len(raw) > maxSchema {
 		return json.RawMessage(anyObject), nil
 	}
-	w := schemaWalk{}
-	w.clean(object, 0)
-	if kind, given := object["type"]; w.deep || given && kind != "object" {
+	w := schemaSanitizer{}
+	w.sanitize(object, 0)
+	if kind, given := object["type"]; w.tooDeep || given && kind != "object" {
 		return json.RawMessage(anyObject), nil
 	}
 	object["type"] = "object"
 	if _, ok := object["properties"].(map[string]any); !ok {
 		object["properties"] = map[string]any{}
 	}
-	told, err := compact(object)
+	told, err := compactJSON(object)
 	if err != nil {
 		return json.RawMessage(anyObject), nil
 	}
-	if w.refers {
+	if w.hasRefs {
 		return told, nil
 	}
-	return told, resolve(told)
+	return told, resolveSchema(told)
 }
 
-func resolve(raw json.RawMessage) (resolved *jsonschema.Resolved) {
+func resolveSchema(raw json.RawMessage) (resolved *jsonschema.Resolved) {
 	defer func() {
 		if recover() != nil { // it is somebody else's schema and somebody else's code
 			resolved = nil
@@ -192,8 +192,8 @@ func resolve(raw json.RawMessage) (resolved *jsonschema.Resolved) {
 	return resolved
 }
 
-// compact is value as JSON, with its keys in order.
-func compact(value any) (json.RawMessage, error) {
+// compactJSON is value as JSON, with its keys in order.
+func compactJSON(value any) (json.RawMessage, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false) // people read it
@@ -203,35 +203,35 @@ func compact(value any) (json.RawMessage, error) {
 	return bytes.TrimSpace(out.Bytes()), nil
 }
 
-// A schemaWalk goes through a schema and makes its text plain.
-type schemaWalk struct {
-	refers bool // it refers to a schema
-	deep   bool // it is nested beyond reason
+// A schemaSanitizer goes through a schema and makes its text plain.
+type schemaSanitizer struct {
+	hasRefs bool // it refers to a schema
+	tooDeep bool // it is nested beyond reason
 }
 
-func (w *schemaWalk) clean(value any, depth int) any {
+func (w *schemaSanitizer) sanitize(value any, depth int) any {
 	if depth > maxNesting {
-		w.deep = true
+		w.tooDeep = true
 		return nil
 	}
 	switch v := value.(type) {
 	case string:
-		text, _ := Plain(v, maxDescription)
+		text, _ := SanitizeAndTruncate(v, maxDescription)
 		return text
 	case []any:
 		for i := range v {
-			v[i] = w.clean(v[i], depth+1)
+			v[i] = w.sanitize(v[i], depth+1)
 		}
 	case map[string]any:
 		for key, inner := range v {
-			if plain, _ := Plain(key, maxDescription); plain != key {
+			if plain, _ := SanitizeAndTruncate(key, maxDescription); plain != key {
 				delete(v, key)
 				continue
 			}
 			if strings.HasPrefix(key, "$") && strings.HasSuffix(strings.ToLower(key), "ref") {
-				w.refers = true
+				w.hasRefs = true
 			}
-			v[key] = w.clean(inner, depth+1)
+			v[key] = w.sanitize(inner, depth+1)
 		}
 	}
 	return value

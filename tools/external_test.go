@@ -14,7 +14,7 @@ func echo(name, schema string) External {
 	return External{
 		Name: name, Description: "says it again", Schema: json.RawMessage(schema),
 		Plan: func(_ context.Context, input json.RawMessage) (*Action, error) {
-			return NewAction(Action{Access: Runs, Title: name}, func(context.Context, func(string)) Outcome {
+			return NewAction(Action{Access: AccessRun, Title: name}, func(context.Context, func(string)) Outcome {
 				return Outcome{Text: string(input)}
 			}), nil
 		},
@@ -46,7 +46,7 @@ func TestExternalArguments(t *testing.T) {
 	}
 	for _, test := range tests {
 		f := open(t, nil)
-		if err := f.Add(echo("ext", test.schema)); err != nil {
+		if err := f.AddExternal(echo("ext", test.schema)); err != nil {
 			t.Fatal(err)
 		}
 		action, err := f.Plan(t.Context(), "ext", test.input)
@@ -73,7 +73,7 @@ func TestExternalIsToldPlainly(t *testing.T) {
 	f := open(t, nil)
 	ext := echo("ext", `{"$ref":"#/x","properties":{"a":{"type":"string","description":"b`+hidden+`\u001b[2Jc","enum":["x\u200by"]},"q\u001b":{}}}`)
 	ext.Description = "does " + hidden + "\x1b]52;c;eA==\a it\r\n" + strings.Repeat("ž", 2*maxDescription)
-	if err := f.Add(ext, echo("huge", `{"type":"object","description":"`+strings.Repeat("x", maxSchema)+`"}`)); err != nil {
+	if err := f.AddExternal(ext, echo("huge", `{"type":"object","description":"`+strings.Repeat("x", maxSchema)+`"}`)); err != nil {
 		t.Fatal(err)
 	}
 	all := f.Tools()
@@ -93,18 +93,18 @@ func TestExternalIsToldPlainly(t *testing.T) {
 func TestAddAndReplace(t *testing.T) {
 	f := open(t, nil)
 	own := len(f.Tools())
-	names := func() string { return strings.Join(f.names()[own:], " ") }
+	names := func() string { return strings.Join(f.toolNames()[own:], " ") }
 	steps := []struct {
 		do   func() error
 		want string
 		err  string
 	}{
-		{func() error { return f.Add(echo("mcp__a__x", ""), echo("mcp__b__y", "")) }, "mcp__a__x mcp__b__y", ""},
-		{func() error { return f.Add(echo("mcp__a__x", "")) }, "mcp__a__x mcp__b__y", ""},
-		{func() error { return f.Add(echo("shell", ""), echo("a b", ""), echo("", ""), echo("ok", "")) },
+		{func() error { return f.AddExternal(echo("mcp__a__x", ""), echo("mcp__b__y", "")) }, "mcp__a__x mcp__b__y", ""},
+		{func() error { return f.AddExternal(echo("mcp__a__x", "")) }, "mcp__a__x mcp__b__y", ""},
+		{func() error { return f.AddExternal(echo("shell", ""), echo("a b", ""), echo("", ""), echo("ok", "")) },
 			"mcp__a__x mcp__b__y ok", `3 tools left out, whose names are taken or not fit: "shell", "a b", ""`},
-		{func() error { return f.Replace("mcp__a__", []External{echo("mcp__a__z", "")}) }, "mcp__b__y ok mcp__a__z", ""},
-		{func() error { return f.Replace("mcp__", nil) }, "ok", ""},
+		{func() error { return f.ReplaceExternal("mcp__a__", []External{echo("mcp__a__z", "")}) }, "mcp__b__y ok mcp__a__z", ""},
+		{func() error { return f.ReplaceExternal("mcp__", nil) }, "ok", ""},
 	}
 	for i, step := range steps {
 		err := step.do()
@@ -120,7 +120,7 @@ func TestAddAndReplace(t *testing.T) {
 // While a turn runs, the model is told of the same tools.
 func TestSnapshotStays(t *testing.T) {
 	f := open(t, nil)
-	if err := f.Add(echo("one", "")); err != nil {
+	if err := f.AddExternal(echo("one", "")); err != nil {
 		t.Fatal(err)
 	}
 	turn := f.Snapshot()
@@ -129,10 +129,10 @@ func TestSnapshotStays(t *testing.T) {
 	for i := range 8 {
 		changes.Go(func() {
 			name := fmt.Sprintf("two%d", i)
-			if err := f.Add(echo(name, "")); err != nil {
+			if err := f.AddExternal(echo(name, "")); err != nil {
 				t.Error(err)
 			}
-			if err := f.Replace("one", nil); err != nil {
+			if err := f.ReplaceExternal("one", nil); err != nil {
 				t.Error(err)
 			}
 			if _, err := turn.Plan(t.Context(), "one", "{}"); err != nil {

@@ -14,12 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openHeld is a workspace outside of /tmp, whose commands are held.
-func openHeld(t *testing.T, cfg SandboxConfig, files map[string]string) folder {
+// openSandboxed is a workspace outside of /tmp, whose commands are held.
+func openSandboxed(t *testing.T, cfg SandboxConfig, files map[string]string) fixture {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	f := open(t, files)
-	if b := f.Sandbox(cfg); !b.Available() {
+	if b := f.EnableSandbox(cfg); !b.Available() {
 		t.Skipf("nothing can be held here: %s", b.Reason)
 	}
 	return f
@@ -27,7 +27,7 @@ func openHeld(t *testing.T, cfg SandboxConfig, files map[string]string) folder {
 
 func TestHeldShell(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
-	f := openHeld(t, SandboxConfig{}, map[string]string{"sub/f": "text\n", ".git/config": "[core]\n"})
+	f := openSandboxed(t, SandboxConfig{}, map[string]string{"sub/f": "text\n", ".git/config": "[core]\n"})
 	tests := []struct {
 		name    string
 		command string
@@ -79,7 +79,7 @@ func TestHeldShell(t *testing.T) {
 
 // The network comes with the user's word and not with the model's.
 func TestWithNetwork(t *testing.T) {
-	f := openHeld(t, SandboxConfig{}, nil)
+	f := openSandboxed(t, SandboxConfig{}, nil)
 	if _, err := f.Plan(t.Context(), "shell", args("command", "true", "network", true)); err == nil {
 		t.Error("the model may ask for the network")
 	}
@@ -118,7 +118,7 @@ func TestWithoutSandbox(t *testing.T) {
 			t.Setenv("PARLEY_TEST_NO_LANDLOCK", test.without)
 			t.Setenv("XDG_CACHE_HOME", t.TempDir())
 			f := open(t, nil)
-			if b := f.Sandbox(test.cfg); b.Available() || !strings.Contains(b.Reason, test.why) {
+			if b := f.EnableSandbox(test.cfg); b.Available() || !strings.Contains(b.Reason, test.why) {
 				t.Errorf("got %+v", b)
 			}
 			a, err := f.Plan(t.Context(), "shell", args("command", "echo ran"))
@@ -146,7 +146,7 @@ func TestHomeIsNoWorkspaceToHold(t *testing.T) {
 	f := open(t, nil)
 	t.Setenv("HOME", f.Root())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	if b := f.Sandbox(SandboxConfig{}); b.Available() || !strings.Contains(b.Reason, "home folder") {
+	if b := f.EnableSandbox(SandboxConfig{}); b.Available() || !strings.Contains(b.Reason, "home folder") {
 		t.Errorf("got %+v", b)
 	}
 }
@@ -155,7 +155,7 @@ func TestHeldCancelEndsEverything(t *testing.T) {
 	for _, spaces := range []string{"", "1"} {
 		t.Run("PARLEY_TEST_NO_NAMESPACES="+spaces, func(t *testing.T) {
 			t.Setenv("PARLEY_TEST_NO_NAMESPACES", spaces)
-			f := openHeld(t, SandboxConfig{}, nil)
+			f := openSandboxed(t, SandboxConfig{}, nil)
 			text, n := script()
 			a, err := f.Plan(t.Context(), "shell", args("command", text+"echo evil > .envrc; echo started; sleep 1000"))
 			if err != nil {
@@ -197,7 +197,7 @@ sleep 100`
 	for _, spaces := range []string{"", "1"} {
 		t.Run("PARLEY_TEST_NO_NAMESPACES="+spaces, func(t *testing.T) {
 			t.Setenv("PARLEY_TEST_NO_NAMESPACES", spaces)
-			f := openHeld(t, SandboxConfig{}, map[string]string{".git/config": "[core]\n", "src/x": ""})
+			f := openSandboxed(t, SandboxConfig{}, map[string]string{".git/config": "[core]\n", "src/x": ""})
 			a, err := f.Plan(t.Context(), "shell", args("command", command, "timeout", 1))
 			if err != nil {
 				t.Fatal(err)
@@ -218,7 +218,7 @@ sleep 100`
 
 // A helper that was killed could not look, and that is said.
 func TestHeldHelperKilled(t *testing.T) {
-	f := openHeld(t, SandboxConfig{}, nil)
+	f := openSandboxed(t, SandboxConfig{}, nil)
 	a, err := f.Plan(t.Context(), "shell", args("command", "echo x > started; sleep 100"))
 	if err != nil {
 		t.Fatal(err)
@@ -227,7 +227,7 @@ func TestHeldHelperKilled(t *testing.T) {
 	var running sync.WaitGroup
 	running.Go(func() { out = a.Run(t.Context(), nil) })
 	f.wait("started", 1)
-	all, err := processes()
+	all, err := listProcesses()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestHeldHelperKilled(t *testing.T) {
 // held or not.
 func TestProgramBeside(t *testing.T) {
 	const settings = "[core]\n\tfsmonitor = evil\n"
-	f := openHeld(t, SandboxConfig{}, map[string]string{"mine/.git/config": settings})
+	f := openSandboxed(t, SandboxConfig{}, map[string]string{"mine/.git/config": settings})
 	write := func(name string) {
 		t.Helper()
 		file := filepath.Join(f.Root(), name, ".git", "config")
@@ -265,7 +265,7 @@ func TestProgramBeside(t *testing.T) {
 			t.Fatal(err)
 		}
 		if without {
-			return f.shell(t.Context(), nil, "mkdir -p outside/.git; cp mine/.git/config outside/.git", time.Minute, func(string) {}).Text
+			return f.runShell(t.Context(), nil, "mkdir -p outside/.git; cp mine/.git/config outside/.git", time.Minute, func(string) {}).Text
 		}
 		return a.Run(t.Context(), nil).Text
 	}
@@ -295,13 +295,13 @@ func TestProgramBeside(t *testing.T) {
 // living are the living processes that descend from pid.
 func living(t *testing.T, pid int) []int {
 	t.Helper()
-	all, err := processes()
+	all, err := listProcesses()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out []int
 	for id, p := range all {
-		if id != pid && !p.zombie && descends(all, id, pid) {
+		if id != pid && !p.zombie && isDescendant(all, id, pid) {
 			out = append(out, id)
 		}
 	}
@@ -336,7 +336,7 @@ func TestHeldEnvironment(t *testing.T) {
 		t.Setenv(name, canary)
 	}
 	t.Setenv("MY_TOKEN", "wanted")
-	f := openHeld(t, SandboxConfig{Env: []string{"MY_TOKEN"}}, nil)
+	f := openSandboxed(t, SandboxConfig{Env: []string{"MY_TOKEN"}}, nil)
 	got := f.must("shell", "command", "env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'")
 	if strings.Contains(got, canary) || !strings.Contains(got, "MY_TOKEN=wanted\n") {
 		t.Errorf("got %s", got)

@@ -6,30 +6,30 @@ import (
 	"unicode/utf8"
 )
 
-// A cleaner makes the output of a program plain text for a model: valid UTF-8
+// A sanitizer makes the output of a program plain text for a model: valid UTF-8
 // without escape sequences, control characters and what is invisible. The
 // result does not depend on how the output is cut into pieces. A lone carriage
 // return ends a line. Text behind an escape sequence that never ends is kept.
-type cleaner struct {
-	held      []byte // the end of the last piece, which may go on
+type sanitizer struct {
+	pending   []byte // the end of the last piece, which may go on
 	escapes   int    // sequences and control characters left out
 	invisible int
 	invalid   int // bytes that were no UTF-8
 }
 
-// maxHeld is how long an escape sequence, or a flag made of tags, may be.
-const maxHeld = 4096
+// maxSequence is how long an escape sequence, or a flag made of tags, may be.
+const maxSequence = 4096
 
 // write returns what of the output so far is certain.
-func (c *cleaner) write(p []byte) string { return c.take(p, false) }
+func (c *sanitizer) write(p []byte) string { return c.process(p, false) }
 
 // close returns the rest.
-func (c *cleaner) close() string { return c.take(nil, true) }
+func (c *sanitizer) close() string { return c.process(nil, true) }
 
-func (c *cleaner) take(p []byte, last bool) string {
-	if len(c.held) > 0 {
-		p = append(c.held, p...)
-		c.held = nil
+func (c *sanitizer) process(p []byte, last bool) string {
+	if len(c.pending) > 0 {
+		p = append(c.pending, p...)
+		c.pending = nil
 	}
 	var out strings.Builder
 	out.Grow(len(p))
@@ -39,9 +39,9 @@ func (c *cleaner) take(p []byte, last bool) string {
 		if p = p[n:]; len(p) == 0 {
 			break
 		}
-		size, text := c.special(p, last)
+		size, text := c.sanitizeSpecial(p, last)
 		if size == 0 { // it may go on
-			c.held = bytes.Clone(p)
+			c.pending = bytes.Clone(p)
 			break
 		}
 		out.WriteString(text)
@@ -60,14 +60,14 @@ func plainLength(p []byte) int {
 	return len(p)
 }
 
-// special deals with what p begins with, and returns how many bytes that was
+// sanitizeSpecial deals with what p begins with, and returns how many bytes that was
 // and what becomes of them; 0 if the next piece has to decide.
-func (c *cleaner) special(p []byte, last bool) (int, string) {
+func (c *sanitizer) sanitizeSpecial(p []byte, last bool) (int, string) {
 	switch b := p[0]; {
 	case b == '\r':
-		return carriage(p, last)
+		return carriageReturn(p, last)
 	case b == 0x1B:
-		return c.escape(p, last)
+		return c.escapeSequence(p, last)
 	case b < ' ' || b == 0x7F:
 		c.escapes++
 		return 1, ""
@@ -84,15 +84,15 @@ func (c *cleaner) special(p []byte, last bool) (int, string) {
 		c.escapes++
 		return size, ""
 	case r == blackFlag:
-		return flagAt(p, last)
-	case invisible(r):
+		return flagSequence(p, last)
+	case isInvisible(r):
 		c.invisible++
 		return size, ""
 	}
 	return size, string(p[:size])
 }
 
-func carriage(p []byte, last bool) (int, string) {
+func carriageReturn(p []byte, last bool) (int, string) {
 	switch {
 	case len(p) == 1 && !last:
 		return 0, ""
@@ -102,13 +102,13 @@ func carriage(p []byte, last bool) (int, string) {
 	return 1, "\n"
 }
 
-// flagAt takes a flag with its tags; see flagged.
-func flagAt(p []byte, last bool) (int, string) {
+// flagSequence takes a flag with its tags; see flagged.
+func flagSequence(p []byte, last bool) (int, string) {
 	const longest = 4 * (1 + 6 + 1)
 	if len(p) < longest && !last && partialTags(p[4:]) {
 		return 0, ""
 	}
-	size := flagged(string(p[:min(len(p), longest)]))
+	size := flagLength(string(p[:min(len(p), longest)]))
 	return size, string(p[:size])
 }
 
@@ -127,28 +127,28 @@ func partialTags(p []byte) bool {
 	return true
 }
 
-// escape takes the escape sequence that p begins with: CSI up to its final
+// escapeSequence takes the escape sequence that p begins with: CSI up to its final
 // byte, the string kinds (OSC, DCS, SOS, PM, APC) with their text up to their
 // terminator, others with the bytes that belong to them. Of one that is broken
 // only ESC is taken.
-func (c *cleaner) escape(p []byte, last bool) (int, string) {
-	p = p[:min(len(p), maxHeld)]
+func (c *sanitizer) escapeSequence(p []byte, last bool) (int, string) {
+	p = p[:min(len(p), maxSequence)]
 	size := 0
 	switch {
 	case len(p) == 1:
-		size = pending
+		size = incomplete
 	case p[1] == '[':
-		size = csi(p)
+		size = csiLength(p)
 	case strings.IndexByte("]PX^_", p[1]) >= 0:
 		size = stringLength(p)
 	default:
-		size = simple(p)
+		size = simpleLength(p)
 	}
-	if size == pending && !last && len(p) < maxHeld {
+	if size == incomplete && !last && len(p) < maxSequence {
 		return 0, ""
 	}
 	c.escapes++
-	if size == pending || size == broken {
+	if size == incomplete || size == malformed {
 		return 1, ""
 	}
 	return size, ""
@@ -156,20 +156,20 @@ func (c *cleaner) escape(p []byte, last bool) (int, string) {
 
 // What the length of a sequence can be besides a number.
 const (
-	pending = -1 // more is to come
-	broken  = -2
+	incomplete = -1 // more is to come
+	malformed  = -2
 )
 
-func csi(p []byte) int {
+func csiLength(p []byte) int {
 	for i := 2; i < len(p); i++ {
 		switch b := p[i]; {
 		case 0x40 <= b && b <= 0x7E:
 			return i + 1
 		case b < 0x20 || b > 0x3F:
-			return broken
+			return malformed
 		}
 	}
-	return pending
+	return incomplete
 }
 
 // stringLength ends at BEL or ST. A new line breaks the sequence off, so that
@@ -180,41 +180,41 @@ func stringLength(p []byte) int {
 		case p[i] == 0x07:
 			return i + 1
 		case p[i] == '\n':
-			return broken
+			return malformed
 		case p[i] == 0x1B && i+1 == len(p):
-			return pending
+			return incomplete
 		case p[i] == 0x1B && p[i+1] == '\\':
 			return i + 2
 		case p[i] == 0x1B:
-			return broken
+			return malformed
 		}
 	}
-	return pending
+	return incomplete
 }
 
-func simple(p []byte) int {
+func simpleLength(p []byte) int {
 	for i := 1; i < len(p); i++ {
 		switch b := p[i]; {
 		case 0x30 <= b && b <= 0x7E:
 			return i + 1
 		case b < 0x20 || b > 0x2F:
-			return broken
+			return malformed
 		}
 	}
-	return pending
+	return incomplete
 }
 
 // notes says what was left out.
-func (c *cleaner) notes() []string {
+func (c *sanitizer) notes() []string {
 	var notes []string
 	if c.escapes > 0 {
-		notes = append(notes, note("%s or escape sequences left out", count(c.escapes, "control character")))
+		notes = append(notes, note("%s or escape sequences left out", pluralize(c.escapes, "control character")))
 	}
 	if c.invisible > 0 {
-		notes = append(notes, note("%s left out", count(c.invisible, "invisible character")))
+		notes = append(notes, note("%s left out", pluralize(c.invisible, "invisible character")))
 	}
 	if c.invalid > 0 {
-		notes = append(notes, note("%s shown as \uFFFD: not UTF-8", count(c.invalid, "byte")))
+		notes = append(notes, note("%s shown as \uFFFD: not UTF-8", pluralize(c.invalid, "byte")))
 	}
 	return notes
 }

@@ -41,7 +41,7 @@ func TestCleaner(t *testing.T) {
 	}
 	for _, test := range tests {
 		for cut := 0; cut <= len(test.in); cut += 1 + len(test.in)/50 {
-			var c cleaner
+			var c sanitizer
 			got := c.write([]byte(test.in[:cut])) + c.write([]byte(test.in[cut:])) + c.close()
 			if got != test.want {
 				t.Errorf("%s, cut at %d: got %q, want %q", test.name, cut, got, test.want)
@@ -60,7 +60,7 @@ func FuzzCleaner(f *testing.F) {
 		f.Add([]byte(seed), 3)
 	}
 	f.Fuzz(func(t *testing.T, in []byte, size int) {
-		var whole cleaner
+		var whole sanitizer
 		want := whole.write(in) + whole.close()
 		if !utf8.ValidString(want) {
 			t.Fatalf("%q became %q, which is not UTF-8", in, want)
@@ -71,7 +71,7 @@ func FuzzCleaner(f *testing.F) {
 			}
 		}
 		size = 1 + max(size, -size)%7
-		var pieces cleaner
+		var pieces sanitizer
 		var got strings.Builder
 		for rest := in; len(rest) > 0; {
 			n := min(max(size, 1), len(rest))
@@ -100,7 +100,7 @@ func TestVisible(t *testing.T) {
 		{"❤️ 1️⃣", "❤️ 1️⃣", 0},
 	}
 	for _, test := range tests {
-		if got, dropped := visible(test.in); got != test.want || dropped != test.dropped {
+		if got, dropped := removeInvisible(test.in); got != test.want || dropped != test.dropped {
 			t.Errorf("%q: got %q and %d, want %q and %d", test.in, got, dropped, test.want, test.dropped)
 		}
 	}
@@ -118,10 +118,10 @@ func TestClip(t *testing.T) {
 		{strings.Repeat("ä", 20) + strings.Repeat("ö", 20), 10, "äääää\n[… 30 characters left out …]\nööööö"},
 	}
 	for _, test := range tests {
-		if got := clip(test.in, test.limit); got != test.want {
+		if got := truncate(test.in, test.limit); got != test.want {
 			t.Errorf("%q: got %q, want %q", test.in, got, test.want)
 		}
-		var pieces clipped
+		var pieces headTail
 		pieces.limit = test.limit
 		for _, r := range test.in {
 			pieces.write(string(r))
@@ -133,7 +133,7 @@ func TestClip(t *testing.T) {
 }
 
 func TestClippedTakesLittleMemory(t *testing.T) {
-	c := clipped{limit: 1000}
+	c := headTail{limit: 1000}
 	line := strings.Repeat("ä", 997)
 	for range 10_000 {
 		c.write(line)
@@ -153,7 +153,7 @@ func TestNearest(t *testing.T) {
 		{"x", ""}, {"", ""}, {"something", ""}, {strings.Repeat("r", 1000), ""},
 	}
 	for _, test := range tests {
-		if got := nearest(test.in, names); got != test.want {
+		if got := nearestName(test.in, names); got != test.want {
 			t.Errorf("%q: got %q, want %q", test.in, got, test.want)
 		}
 	}

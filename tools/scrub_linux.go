@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// HideEnvironment takes what no command gets of parley's environment out of the
+// ScrubEnvironment takes what no command gets of parley's environment out of the
 // memory that the kernel shows of it in /proc/PID/environ: a command that runs as
 // the same user, or as root, could read keys there. Parley itself has copies
 // since it started. It reports whether it could.
-func HideEnvironment() bool {
-	start, end, ok := environMemory()
+func ScrubEnvironment() bool {
+	start, end, ok := environAddress()
 	if !ok {
 		return false
 	}
@@ -30,7 +30,7 @@ func HideEnvironment() bool {
 		if i := bytes.IndexByte(entry, 0); i >= 0 {
 			entry = entry[:i]
 		}
-		if name, value, ok := bytes.Cut(entry, []byte("=")); ok && !passes(string(name)) {
+		if name, value, ok := bytes.Cut(entry, []byte("=")); ok && !passesVariable(string(name)) {
 			clear(value)
 		}
 		at += len(entry) + 1
@@ -39,9 +39,9 @@ func HideEnvironment() bool {
 	return err == nil
 }
 
-// environMemory is where the environment lies that the process began with; see
+// environAddress is where the environment lies that the process began with; see
 // proc_pid_stat(5), fields 50 and 51.
-func environMemory() (start, end int64, ok bool) {
+func environAddress() (start, end int64, ok bool) {
 	stat, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
 		return 0, 0, false

@@ -14,27 +14,27 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A service carries messages to and from a server behind a URL. Its headers go
+// A httpService carries messages to and from a server behind a URL. Its headers go
 // to that host alone, and nothing it sends is larger than a message may be.
-type service struct {
+type httpService struct {
 	url     *url.URL
 	headers map[string]string
 	base    *http.Transport
-	life    context.Context // ends every request
-	end     context.CancelFunc
+	ctx     context.Context // ends every request
+	cancel  context.CancelFunc
 }
 
-func newService(address string, headers map[string]string) (*service, error) {
+func newService(address string, headers map[string]string) (*httpService, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, errors.New("its url is not valid")
 	}
 	life, end := context.WithCancel(context.Background())
-	dialer := &net.Dialer{Timeout: startTime}
-	return &service{url: u, headers: headers, life: life, end: end, base: &http.Transport{
+	dialer := &net.Dialer{Timeout: startTimeout}
+	return &httpService{url: u, headers: headers, ctx: life, cancel: end, base: &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            dialer.DialContext,
-		TLSHandshakeTimeout:    startTime,
+		TLSHandshakeTimeout:    startTimeout,
 		MaxResponseHeaderBytes: 64 << 10,
 		MaxConnsPerHost:        16,
 		IdleConnTimeout:        time.Minute,
@@ -43,17 +43,17 @@ func newService(address string, headers map[string]string) (*service, error) {
 }
 
 // transport is the SDK's, over s.
-func (s *service) transport() sdk.Transport {
+func (s *httpService) transport() sdk.Transport {
 	return &sdk.StreamableClientTransport{
 		Endpoint:     s.url.String(),
-		HTTPClient:   &http.Client{Transport: s, CheckRedirect: s.redirected},
+		HTTPClient:   &http.Client{Transport: s, CheckRedirect: s.checkRedirect},
 		MaxEventSize: maxMessage,
 	}
 }
 
-// redirected lets a service move its own pages, and nobody send us elsewhere.
-func (s *service) redirected(req *http.Request, via []*http.Request) error {
-	if !s.own(req.URL) {
+// checkRedirect lets a service move its own pages, and nobody send us elsewhere.
+func (s *httpService) checkRedirect(req *http.Request, via []*http.Request) error {
+	if !s.isOwnHost(req.URL) {
 		return fmt.Errorf("it redirects to another place, %s://%s", req.URL.Scheme, req.URL.Host)
 	}
 	if len(via) > 5 {
@@ -62,15 +62,17 @@ func (s *service) redirected(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-func (s *service) own(u *url.URL) bool { return u.Scheme == s.url.Scheme && u.Host == s.url.Host }
+func (s *httpService) isOwnHost(u *url.URL) bool {
+	return u.Scheme == s.url.Scheme && u.Host == s.url.Host
+}
 
 // RoundTrip sends a request with the headers of the configuration.
-func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
-	if !s.own(req.URL) {
+func (s *httpService) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !s.isOwnHost(req.URL) {
 		return nil, fmt.Errorf("it leads to another place, %s://%s", req.URL.Scheme, req.URL.Host)
 	}
 	ctx, cancel := context.WithCancel(req.Context())
-	stop := context.AfterFunc(s.life, cancel)
+	stop := context.AfterFunc(s.ctx, cancel)
 	done := func() { stop(); cancel() }
 	req = req.Clone(ctx)
 	for name, value := range s.headers {
@@ -91,8 +93,8 @@ func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // close ends every request.
-func (s *service) close() {
-	s.end()
+func (s *httpService) close() {
+	s.cancel()
 	s.base.CloseIdleConnections()
 }
 
@@ -105,7 +107,7 @@ type boundedBody struct {
 
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left == 0 {
-		return 0, errLong
+		return 0, errTooLong
 	}
 	if b.left > 0 {
 		p = p[:min(int64(len(p)), b.left)]

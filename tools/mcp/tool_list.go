@@ -25,7 +25,7 @@ func toolName(server, tool string) string {
 		}
 		return '_'
 	}, tool)
-	name := Prefix(server) + fit
+	name := ToolPrefix(server) + fit
 	if fit == tool && tool != "" && len(name) <= maxName {
 		return name
 	}
@@ -34,93 +34,93 @@ func toolName(server, tool string) string {
 	return name[:min(len(name), maxName-len(mark))] + mark
 }
 
-// A listing is what a server says of its tools.
-type listing struct {
-	tools []listed
-	left  int // tools beyond
-	seal  seal
+// A toolList is what a server says of its tools.
+type toolList struct {
+	tools       []listedTool
+	omitted     int // tools beyond
+	fingerprint fingerprint
 }
 
-// A listed tool is one that can be offered.
-type listed struct {
+// A listedTool tool is one that can be offered.
+type listedTool struct {
 	Tool
-	own    string // the server's name for it, byte for byte
-	schema json.RawMessage
+	serverName string // the server's name for it, byte for byte
+	schema     json.RawMessage
 }
 
-// list takes what a server says, as far as it can be offered.
-func list(server string, all []*sdk.Tool) listing {
-	out := listing{seal: seal{}}
+// listTools takes what a server says, as far as it can be offered.
+func listTools(server string, all []*sdk.Tool) toolList {
+	out := toolList{fingerprint: fingerprint{}}
 	for _, t := range all {
 		if t == nil {
 			continue
 		}
 		name := toolName(server, t.Name)
-		if _, twice := out.seal[name]; twice || len(out.tools) == maxTools {
-			out.left++
+		if _, twice := out.fingerprint[name]; twice || len(out.tools) == maxTools {
+			out.omitted++
 			continue
 		}
 		schema, err := json.Marshal(t.InputSchema)
 		if err != nil {
-			out.left++
+			out.omitted++
 			continue
 		}
-		out.seal.add(name, t.Name, t.Description, string(schema))
-		out.tools = append(out.tools, listed{
-			Tool:   Tool{Name: name, Title: plain(t.Name, 200), Description: plain(t.Description, 4000), Schema: plain(string(schema), 20_000)},
-			own:    t.Name,
-			schema: schema,
+		out.fingerprint.add(name, t.Name, t.Description, string(schema))
+		out.tools = append(out.tools, listedTool{
+			Tool:       Tool{Name: name, Title: sanitizeText(t.Name, 200), Description: sanitizeText(t.Description, 4000), Schema: sanitizeText(string(schema), 20_000)},
+			serverName: t.Name,
+			schema:     schema,
 		})
 	}
 	return out
 }
 
-// plain is text of a server's for a user, on one line or several.
-func plain(text string, limit int) string {
-	text, _ = tools.Plain(text, limit)
+// sanitizeText is text of a server's for a user, on one line or several.
+func sanitizeText(text string, limit int) string {
+	text, _ = tools.SanitizeAndTruncate(text, limit)
 	return strings.TrimSpace(text)
 }
 
-// A seal tells whether tools are what somebody has seen: a sum of everything a
+// A fingerprint tells whether tools are what somebody has seen: a sum of everything a
 // model is told of each, by its name, and one of what the server was started by.
-type seal map[string]string
+type fingerprint map[string]string
 
 // Names that no tool has.
 const (
-	startedBy = "server"
-	salt      = "salt" // of the sum of what the server was started by, for that holds secrets
+	startKey = "server"
+	saltKey  = "salt" // of the sum of what the server was started by, for that holds secrets
 )
 
-// salted is the salt of a seal, or a new one if it has none.
-func (s seal) salted() string {
-	if s[salt] == "" {
+// saltOrNew is the salt of a seal, or a new one if it has none.
+func (s fingerprint) saltOrNew() string {
+	if s[saltKey] == "" {
 		return rand.Text()
 	}
-	return s[salt]
+	return s[saltKey]
 }
 
-// start adds what c starts: the program or service, what it is given and what
+// addStart adds what c starts: the program or service, what it is given and what
 // the sandbox lets it do. Variables count by their names: a token that is renewed
 // in the environment is what the user agreed to.
-func (s seal) start(c Config, by string) error {
+func (s fingerprint) addStart(c Config, by string) error {
 	c.Disabled, c.Timeout, c.Trusted = false, "", false // they change nothing of what it is
 	type plain Config                                   // whose JSON has the maps sorted
 	all, err := json.Marshal(plain(c))
 	if err != nil {
 		return err
 	}
-	s[salt] = by
-	s.add(startedBy, by, string(all))
+	s[saltKey] = by
+	s.add(startKey, by, string(all))
 	return nil
 }
 
-// startedAs reports whether s covers what c starts.
-func (s seal) startedAs(c Config) bool {
-	now := seal{}
-	return s != nil && now.start(c, s[salt]) == nil && now[startedBy] == s[startedBy]
+// coversStart reports whether s covers what c starts.
+func (s fingerprint) coversStart(c Config) bool {
+	now := fingerprint{}
+	return s != nil && now.addStart(c, s[saltKey]) == nil && now[startKey] == s[startKey]
 }
 
-func (s seal) add(name string, parts ...string) {
+func (s fingerprint) add(name string, parts ...string) {
 	sum := sha256.New()
 	for _, p := range parts {
 		inner := sha256.Sum256([]byte(p))
@@ -129,27 +129,27 @@ func (s seal) add(name string, parts ...string) {
 	s[name] = hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// form begins a seal, to tell it from what other versions have kept. The first
+// fingerprintVersion begins a seal, to tell it from what other versions have kept. The first
 // did not cover what a server is given.
-const form = "2"
+const fingerprintVersion = "2"
 
 // String is the seal as it is kept.
-func (s seal) String() string {
+func (s fingerprint) String() string {
 	var lines []string
 	for name, sum := range s {
 		lines = append(lines, name+" "+sum)
 	}
 	slices.Sort(lines)
-	return form + "\n" + strings.Join(lines, "\n")
+	return fingerprintVersion + "\n" + strings.Join(lines, "\n")
 }
 
-// parseSeal reads what String wrote; nil if it is nothing of the kind.
-func parseSeal(text string) seal {
+// parseFingerprint reads what String wrote; nil if it is nothing of the kind.
+func parseFingerprint(text string) fingerprint {
 	head, rest, _ := strings.Cut(text, "\n")
-	if head != form {
+	if head != fingerprintVersion {
 		return nil
 	}
-	s := seal{}
+	s := fingerprint{}
 	for line := range strings.Lines(rest) {
 		name, sum, _ := strings.Cut(strings.TrimSpace(line), " ")
 		s[name] = sum
@@ -158,7 +158,7 @@ func parseSeal(text string) seal {
 }
 
 // covers reports whether everything in now is as s has it.
-func (s seal) covers(now seal) bool {
+func (s fingerprint) covers(now fingerprint) bool {
 	for name, sum := range now {
 		if s[name] != sum {
 			return false
@@ -167,9 +167,9 @@ func (s seal) covers(now seal) bool {
 	return true
 }
 
-// compare marks what of tools is not as it was agreed to, and returns the names
+// markChanges marks what of tools is not as it was agreed to, and returns the names
 // that are gone. A nil seal was never agreed to anything.
-func (s seal) compare(tools []Tool, now seal) (removed []string) {
+func (s fingerprint) markChanges(tools []Tool, now fingerprint) (removed []string) {
 	for i, t := range tools {
 		switch before, known := s[t.Name]; {
 		case s == nil:

@@ -1,0 +1,202 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/tools"
+)
+
+// A link is a connection to a server, from its start to its end.
+type link struct {
+	session   *sdk.ClientSession
+	program   *tools.Program // nil: it is a service
+	service   *httpService   // nil: it is a program
+	drained   chan struct{}  // closed when nothing more comes from stderr
+	sandboxed bool           // the sandbox holds the program
+}
+
+// connect starts the server and greets it.
+func (s *server) connect(ctx context.Context) (*link, error) {
+	env, err := expandVariables("env", s.config.Env)
+	if err != nil {
+		return nil, err
+	}
+	headers, err := expandVariables("headers", s.config.Headers)
+	if err != nil {
+		return nil, err
+	}
+	s.setMask(newMask(s.config, env, headers))
+	l := &link{}
+	transport, err := s.openTransport(l, env, headers)
+	if err != nil {
+		return nil, err
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "parley", Version: s.opts.Version}, s.clientOptions())
+	type result struct {
+		session *sdk.ClientSession
+		err     error
+	}
+	connected := make(chan result, 1)
+	go func() {
+		session, err := client.Connect(ctx, transport, nil)
+		connected <- result{session, err}
+	}()
+	select {
+	case r := <-connected:
+		if l.session, err = r.session, r.err; err == nil {
+			return l, nil
+		}
+		err = l.explainEnd(err)
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+		l.terminate() // so that the other one stops waiting
+		r := <-connected
+		l.session = r.session
+	}
+	l.terminate()
+	return nil, s.addRefusal(l, err)
+}
+
+// addRefusal finds out what the sandbox refused a program that did not start, for the
+// user to allow it, and adds it to the error.
+func (s *server) addRefusal(l *link, err error) error {
+	if l.program == nil || !l.sandboxed || errors.Is(err, context.Canceled) {
+		return err
+	}
+	l.terminate() // all of its standard error is there then
+	ended := -1
+	if _, code, ok := strings.Cut(l.program.ExitState(), "exit status "); ok {
+		ended, _ = strconv.Atoi(code)
+	}
+	c := s.effectiveConfig()
+	r := explainRefusal(c, s.stderr.String(), ended, func(path string, write bool) string {
+		if s.opts.GrantablePath == nil {
+			return ""
+		}
+		return s.opts.GrantablePath(s.name, c, path, write)
+	})
+	s.mu.Lock()
+	for i := range r.Reasons {
+		r.Reasons[i] = s.mask.redact(r.Reasons[i])
+	}
+	s.refusal = *r
+	s.mu.Unlock()
+	if what := r.String(); what != "" {
+		return fmt.Errorf("%w; %s", err, what)
+	}
+	return err
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// openTransport starts the program, or makes ready to reach the service.
+func (s *server) openTransport(l *link, env, headers map[string]string) (sdk.Transport, error) {
+	var err error
+	if s.config.URL != "" {
+		if l.service, err = newService(s.config.URL, headers); err != nil {
+			return nil, err
+		}
+		return l.service.transport(), nil
+	}
+	var environ []string
+	for name, value := range env {
+		environ = append(environ, name+"="+value)
+	}
+	var confine tools.ConfineFunc
+	if s.opts.Confine != nil {
+		c := s.effectiveConfig()
+		confine = func(argv, env []string) (*exec.Cmd, func(), error) {
+			cmd, letGo, err := s.opts.Confine(s.name, c, argv, env)
+			l.sandboxed = cmd != nil
+			return cmd, letGo, err
+		}
+	}
+	argv := append([]string{s.config.Command}, s.config.Args...)
+	if l.program, err = tools.StartProgram(cmp.Or(s.config.Cwd, s.opts.Dir), argv, environ, confine); err != nil {
+		return nil, err
+	}
+	s.setSandboxed(l.sandboxed)
+	l.drained = make(chan struct{})
+	go func() {
+		defer close(l.drained)
+		_, _ = io.Copy(&stderrWriter{s: s}, l.program.Stderr)
+		l.program.Stderr.Close()
+	}()
+	return newPipe(l.program, &s.nonMessages), nil
+}
+
+// clientOptions offer a server nothing: no files, no model, no questions to the
+// user.
+func (s *server) clientOptions() *sdk.ClientOptions {
+	return &sdk.ClientOptions{
+		Capabilities:                &sdk.ClientCapabilities{},
+		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true},
+		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { s.requestListRead() },
+		PromptListChangedHandler:    func(context.Context, *sdk.PromptListChangedRequest) { s.requestListRead() },
+		ResourceListChangedHandler:  func(context.Context, *sdk.ResourceListChangedRequest) { s.requestListRead() },
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.onProgress(r.Params) },
+	}
+}
+
+// exited is closed when the server's program has ended; nil if it has none.
+func (l *link) exited() <-chan struct{} {
+	if l.program == nil {
+		return nil
+	}
+	return l.program.Exited()
+}
+
+// closeTime is how long a service may take to be told that we leave.
+const closeTime = 500 * time.Millisecond
+
+// terminate ends the server, within two seconds. It may be called again.
+func (l *link) terminate() {
+	closed := make(chan struct{})
+	session := l.session
+	closeSession := func() {
+		defer close(closed)
+		if session != nil {
+			_ = session.Close() // what it says of a connection that ends is of no use
+		}
+	}
+	if l.program != nil {
+		l.program.Terminate() // it must not matter whether it answers
+		<-l.drained
+		closeSession()
+		return
+	}
+	go closeSession()
+	select {
+	case <-closed:
+	case <-time.After(closeTime):
+	}
+	l.service.close()
+	<-closed
+}
+
+// explainEnd tells why a connection ended: how its program did, if it has.
+func (l *link) explainEnd(err error) error {
+	if l.program == nil || errors.Is(err, errTooLong) {
+		return err
+	}
+	select {
+	case <-l.program.Exited():
+	case <-time.After(100 * time.Millisecond): // its output may end a moment before
+		return err
+	}
+	return errors.New("its program has ended: " + l.program.ExitState())
+}

@@ -1,0 +1,129 @@
+package tools
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// What a command says beyond what a model is told is kept, so that read can page
+// through it and grep search it. It lies in files that have no name on disk:
+// nobody else can open them, and they are gone once parley is, however that ends.
+// Their names here cannot be guessed: who knows one was told it, in the same
+// conversation.
+const (
+	maxSavedOutput    = 50 << 20  // bytes of one output
+	maxSavedOutputs   = 200 << 20 // of all; the oldest goes
+	savedOutputPrefix = "output:" // begins their names
+)
+
+// A savedOutput is the whole output of a command, as far as it fits.
+type savedOutput struct {
+	name      string
+	file      *os.File
+	leftFile  string // the file's name, where it could not be taken away; "" else
+	size      int64
+	lines     int
+	truncated bool // there was more
+}
+
+// newSavedOutput opens one. That it cannot is no reason for a command not to run: then
+// it is nil.
+func newSavedOutput() *savedOutput {
+	dir := os.TempDir()
+	if base, err := os.UserCacheDir(); err == nil { // a temp directory may be memory
+		if own := filepath.Join(base, "parley"); os.MkdirAll(own, 0o700) == nil {
+			dir = own
+		}
+	}
+	f, err := os.CreateTemp(dir, "output-") // for its owner only
+	if err != nil {
+		return nil
+	}
+	s := &savedOutput{name: savedOutputPrefix + rand.Text(), file: f}
+	if os.Remove(f.Name()) != nil {
+		s.leftFile = f.Name()
+	}
+	return s
+}
+
+func (s *savedOutput) write(text string) {
+	if s.truncated {
+		return
+	}
+	if room := maxSavedOutput - s.size; int64(len(text)) > room {
+		text, s.truncated = strings.ToValidUTF8(text[:room], ""), true
+	}
+	n, err := s.file.WriteString(text)
+	s.size += int64(n)
+	s.lines += strings.Count(text[:n], "\n")
+	s.truncated = s.truncated || err != nil
+}
+
+func (s *savedOutput) close() {
+	s.file.Close()
+	if s.leftFile != "" {
+		_ = os.Remove(s.leftFile)
+	}
+}
+
+// reader is the content from its beginning.
+func (s *savedOutput) reader() io.Reader { return io.NewSectionReader(s.file, 0, s.size) }
+
+// notice tells the model where the output is.
+func (s *savedOutput) notice() string {
+	what := "the whole output"
+	if s.truncated {
+		what = "the beginning of the output"
+	}
+	return note("%s, %s, can be paged through: read with path %q and an offset, or grep with that path", what, pluralize(s.lines, "line"), s.name)
+}
+
+// saveOutput makes a spill one that can be read.
+func (w *workspace) saveOutput(s *savedOutput) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.savedOutputs = append(w.savedOutputs, s)
+	total := int64(0)
+	for i := len(w.savedOutputs) - 1; i >= 0; i-- {
+		if total += w.savedOutputs[i].size; total > maxSavedOutputs {
+			for _, old := range w.savedOutputs[:i+1] {
+				old.close()
+			}
+			w.savedOutputs = w.savedOutputs[i+1:]
+			return
+		}
+	}
+}
+
+// savedOutput is the output of this name; nil if the name is not of that kind. One
+// that is gone is an error.
+func (w *workspace) savedOutput(name string) (*savedOutput, error) {
+	if !strings.HasPrefix(name, savedOutputPrefix) {
+		return nil, nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.savedOutputs {
+		if s.name == name {
+			return s, nil
+		}
+	}
+	if _, err := w.root.Lstat(name); err == nil {
+		return nil, nil // a file that happens to be called so
+	}
+	return nil, fmt.Errorf("%s is no longer there: outputs are kept while parley runs, and the oldest go when there is much; run the command again", quoteName(name))
+}
+
+// closeSavedOutputs closes all outputs.
+func (w *workspace) closeSavedOutputs() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.savedOutputs {
+		s.close()
+	}
+	w.savedOutputs = nil
+}
