@@ -66,12 +66,12 @@ func TestDemoConversation(t *testing.T) {
 		calls string // names, by round
 		want  []string
 	}{
-		{"hello, my name is Ada", "", []string{"**Ada**", "offline demo"}},
-		{"list the files", "list", []string{"**2 files**", "`a.txt`", "`b.txt`"}},
-		{"read a.txt and b.txt", "read read", []string{"### a.txt", "alpha", "### b.txt", "BETA"}},
-		{"replace alpha with omega in a.txt", "read; edit", []string{"I replaced `alpha` by `omega`"}},
-		{"read missing.txt", "read", []string{"I could not read `missing.txt`", "There is no such file."}},
-		{"what is my name?", "", []string{"**Ada**"}},
+		{"hello, my name is Ada", "", []string{"Hello!", "offline demo"}},
+		{"list the files", "list", []string{"a.txt\t6", "b.txt\t10"}},
+		{"read a.txt and b.txt", "read read", []string{"### read a.txt", "alpha", "### read b.txt", "BETA"}},
+		{"replace alpha with omega in a.txt", "read; edit", []string{"`alpha`", "`omega`", "Edited a.txt."}},
+		{"read missing.txt", "read", []string{"There is no such file."}},
+		{"what did I ask before?", "", []string{"my name is Ada", "read missing.txt"}},
 	} {
 		history = append(history, llm.UserText(turn.ask))
 		var rounds []string

@@ -1,34 +1,25 @@
 package demo
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
-	"sync"
-	"time"
 )
 
-// chat is a conversation as the demo understands it: what is asked now, what
-// was done about it so far, and what came before.
+// chat is a request as the demo understands it.
 type chat struct {
-	messages []message
-	tools    []tool
-	now      time.Time
-	effort   string // of the request; "none" is no thinking
-	limit    int    // of the output, in tokens; 0 is none
-	size     int    // of the request, in tokens
-	format   string // "", "json_object" or "json_schema"
-	schema   schema // for json_schema
-
-	ask      string     // the last message of the user, without what was piped in
-	piped    string     // what was piped in or attached as text
-	images   int        // that came with it
-	earlier  []string   // what the user said before, oldest first
-	rounds   [][]result // tools that ran since, by request
-	declared bool       // an earlier answer said that this is the demo
+	request
 	keys     []Key
+	size     int      // estimated tokens of the request
+	prompt   string   // last message of the user, without what was attached
+	attached string   // text that was piped in or attached with it
+	earlier  []string // prompts before it, oldest first
+	results  []result // of the tools called since, oldest first
+	declared bool     // an earlier answer said that this is the demo
 }
 
 // result is a tool call and what it returned.
@@ -38,7 +29,7 @@ type result struct {
 	output    string
 }
 
-// reply is what the demo decides to answer.
+// reply is what the demo answers.
 type reply struct {
 	thinking string
 	text     string
@@ -49,136 +40,174 @@ type call struct {
 	id, name, arguments string
 }
 
-// stdin is how parley wraps what was piped in, and files that were attached.
-var stdin = lazy(`(?s)<stdin>\n?(.*?)\n?</stdin>|<file path="[^"]*">\n?(.*?)\n?</file>`)
+// attachment matches the form in which parley sends standard input and files.
+var attachment = regexp.MustCompile(`(?s)<stdin>\n?(.*?)\n?</stdin>|<file path="[^"]*">\n?(.*?)\n?</file>`)
 
-// lazy compiles a pattern when it is first needed; letter case does not count.
-func lazy(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?i)" + pattern) })
-}
-
-func newChat(req request, now time.Time) (*chat, error) {
-	c := &chat{
-		messages: req.Messages, tools: req.Tools, now: now, effort: req.ReasoningEffort,
-		limit: max(req.MaxTokens, req.MaxCompletionTokens), schema: req.ResponseFormat.JSONSchema.Schema,
-	}
-	if f := req.ResponseFormat.Type; f != "text" {
-		c.format = f
-	}
+func newChat(req request, keys []Key) (*chat, error) {
+	c := &chat{request: req, keys: keys}
+	outputs := map[string]string{}
 	last := -1
 	for i, m := range req.Messages {
-		c.size += estimate(m.Content.text) + 4
-		if m.Role == "assistant" && strings.Contains(m.Content.text, declaration) {
-			c.declared = true
+		text := string(m.Content)
+		c.size += estimate(text) + 4
+		switch m.Role {
+		case "assistant":
+			c.declared = c.declared || strings.Contains(text, declaration)
+		case "tool":
+			outputs[m.ToolCallID] = text
+		case "user":
+			if last >= 0 {
+				c.earlier = append(c.earlier, c.prompt)
+			}
+			last, c.prompt, c.attached = i, strings.TrimSpace(attachment.ReplaceAllString(text, "")), ""
+			for _, found := range attachment.FindAllStringSubmatch(text, -1) {
+				c.attached += found[1] + found[2]
+			}
+			if at := strings.LastIndex(c.prompt, "\n\n"); at > 0 && strings.HasPrefix(c.prompt, summaryHead) {
+				c.earlier, c.prompt = append(c.earlier, c.prompt[:at]), c.prompt[at+2:]
+			}
 		}
-		if m.Role != "user" {
-			continue
-		}
-		if last >= 0 {
-			c.earlier = append(c.earlier, plain(req.Messages[last].Content.text))
-		}
-		last = i
 	}
 	if last < 0 {
 		return nil, errors.New("messages must hold one of the user's")
 	}
-	said := req.Messages[last].Content
-	c.images = said.images
-	c.ask = plain(said.text)
-	for _, m := range stdin().FindAllStringSubmatch(said.text, -1) {
-		c.piped += m[1] + m[2]
+	for _, m := range req.Messages[last+1:] {
+		for _, call := range m.ToolCalls {
+			r := result{name: call.Function.Name, output: outputs[call.ID]}
+			_ = json.Unmarshal([]byte(call.Function.Arguments), &r.arguments) // other models' calls may be broken
+			c.results = append(c.results, r)
+		}
 	}
-	c.rounds = roundsOf(req.Messages[last+1:])
 	return c, nil
 }
 
-// plain is a message without what was piped in.
-func plain(text string) string {
-	return strings.TrimSpace(stdin().ReplaceAllString(text, ""))
-}
-
-// roundsOf joins the calls behind the last question to their results.
-func roundsOf(messages []message) [][]result {
-	outputs := map[string]string{}
-	for _, m := range messages {
-		if m.Role == "tool" {
-			outputs[m.ToolCallID] = m.Content.text
-		}
-	}
-	var rounds [][]result
-	for _, m := range messages {
-		var round []result
-		for _, call := range m.ToolCalls {
-			r := result{name: call.Function.Name, output: outputs[call.ID]}
-			_ = json.Unmarshal([]byte(call.Function.Arguments), &r.arguments) // foreign calls may be broken
-			round = append(round, r)
-		}
-		if round != nil {
-			rounds = append(rounds, round)
-		}
-	}
-	return rounds
-}
-
-// declaration is in the line that says what this is.
+// declaration is in every text that says what this is.
 const declaration = "offline demo"
 
-const footer = "*I am parley's built-in " + declaration + ". For a real model, set a key such as `OPENAI_API_KEY` and start again, or ask me how to add one.*"
+// summaryHead begins a summary in a request; the prompt is the last paragraph
+// behind it.
+const summaryHead = "The conversation up to here was summarized"
 
-// reply decides. The first rule that has an answer holds.
+// summaryRequest matches the text with which parley asks for a summary.
+var summaryRequest = regexp.MustCompile(`(?s)^<(?:conversation|summary)>.*</conversation>\s+Summarize this conversation\.`)
+
+// reply answers with the first script whose words fit.
 func (c *chat) reply() reply {
-	if c.format != "" {
-		return c.structured()
+	if summaryRequest.MatchString(c.prompt) {
+		return c.fill(named("summary"), nil)
 	}
-	r := c.decide()
-	if c.effort == "high" || c.effort == "max" {
-		r.thinking += "\n\nI am asked to think hard. I am a table of rules, so a second look changes nothing: the answer stands."
+	s, groups := find(c.prompt)
+	if at := strings.LastIndex(c.prompt, "\n\n"); at > 0 && s == nil {
+		s, groups = find(c.prompt[at+2:]) // behind a prompt that got no answer
 	}
-	if len(r.calls) == 0 && !c.declared && !strings.Contains(r.text, declaration) {
-		r.text = strings.TrimRight(r.text, "\n") + "\n\n" + footer
+	switch {
+	case s != nil:
+	case c.attached != "" || len(c.prompt) > maxPrompt || strings.Count(c.prompt, "\n") > 2:
+		s = named("attached")
+	default:
+		s = named("unknown")
+	}
+	r := c.fill(s, groups)
+	if len(s.steps) > 0 {
+		r = c.toolRound(s, groups, r)
+	}
+	switch effort := c.ReasoningEffort; {
+	case len(r.calls) > 0:
+		return r
+	case c.ResponseFormat.Type == "json_schema" || c.ResponseFormat.Type == "json_object":
+		return c.structured(r.text)
+	case effort == "high" || effort == "max":
+		r.thinking += "\n\n" + named("effort").body
+	}
+	if !c.declared && !strings.Contains(r.text, declaration) {
+		r.text += "\n\n" + named("footer").body
 	}
 	return r
 }
 
-func (c *chat) decide() reply {
-	for _, rule := range rules {
-		if r, ok := rule(c); ok {
-			return r
+// structured returns an instance of the schema of the request, with text where
+// a string fits.
+func (c *chat) structured(text string) reply {
+	var value any = object{"answer": text}
+	if c.ResponseFormat.Type == "json_schema" {
+		left := maxValues
+		value = instance(c.ResponseFormat.JSONSchema.Schema, text, &left)
+	}
+	return reply{thinking: "The answer has to be JSON, and nothing but JSON.", text: string(encode(value))}
+}
+
+// placeholder matches a name that stands for a part of the conversation.
+var placeholder = regexp.MustCompile(`\{([a-z]+)\}`)
+
+// fill returns the answer of s. In it, groups are inline code.
+func (c *chat) fill(s *script, groups map[string]string) reply {
+	expand := func(text string, group func(string) string) string {
+		return placeholder.ReplaceAllStringFunc(text, func(name string) string {
+			if text, ok := groups[name[1:len(name)-1]]; ok {
+				return group(text)
+			}
+			return c.value(name)
+		})
+	}
+	return reply{thinking: expand(s.thinking, quote), text: expand(s.body, inlineCode)}
+}
+
+// value returns what a placeholder stands for, itself if that is nothing.
+func (c *chat) value(name string) string {
+	var list []string
+	text := cmp.Or(c.attached, c.prompt)
+	switch name {
+	case "{keys}":
+		for _, k := range c.keys {
+			list = append(list, fmt.Sprintf("| %s | `%s` |", k.Provider, strings.Join(k.Env, "` or `")))
+		}
+		return strings.Join(list, "\n")
+	case "{tools}":
+		for _, t := range c.Tools {
+			list = append(list, inlineCode(t.Function.Name))
+		}
+		return cmp.Or(strings.Join(list, ", "), "none")
+	case "{results}":
+		return report(c.results)
+	case "{result}":
+		return report(c.results[max(0, len(c.results)-1):])
+	case "{manual}":
+		return manual()
+	case "{earlier}":
+		for _, text := range c.earlier {
+			if told := history(text); len(told) > 0 {
+				list = slices.Concat(list, told)
+			} else {
+				list = append(list, quote(text))
+			}
+		}
+		return bullets(list)
+	case "{history}":
+		return bullets(history(text))
+	case "{size}":
+		return fmt.Sprintf("lines: **%d**, words: **%d**", strings.Count(text, "\n")+1, len(strings.Fields(text)))
+	case "{excerpt}":
+		return fence(truncate(text, 400), "")
+	}
+	return name
+}
+
+// happened matches prompts and calls in the text that parley asks to summarize,
+// and in the summaries that the demo made of it.
+var happened = regexp.MustCompile(`(?m)^(?:Person|User):\n(.+)$|^\[calls (.+)\]$|^- ((?:asked|called) .+)$`)
+
+// history returns what happened in a conversation that is to be, or was,
+// summarized; nil for any other text.
+func history(text string) (list []string) {
+	for _, m := range happened.FindAllStringSubmatch(text, -1) {
+		switch {
+		case m[1] != "":
+			list = append(list, "asked "+quote(m[1]))
+		case m[2] != "":
+			list = append(list, "called "+inlineCode(truncate(m[2], 100)))
+		default:
+			list = append(list, m[3])
 		}
 	}
-	return c.unknown()
-}
-
-// rules are asked in order.
-var rules = []func(*chat) (reply, bool){
-	(*chat).tour,
-	(*chat).howTo,
-	(*chat).task,
-	(*chat).memory,
-	(*chat).calculate,
-	(*chat).knowledge,
-	(*chat).smallTalk,
-	(*chat).topic,
-	(*chat).describePiped,
-}
-
-func (c *chat) unknown() reply {
-	text := answerText("unknown")
-	if c.images > 0 {
-		text = "I see that an image came along, but I cannot look at images.\n\n" + text
-	}
-	return reply{
-		thinking: fmt.Sprintf("None of my rules knows what to do with %s. I should say so plainly, and what I can do instead.", quoted(c.ask)),
-		text:     text,
-	}
-}
-
-// quoted is the beginning of text, on one line.
-func quoted(text string) string {
-	const most = 60
-	line := []rune(strings.Join(strings.Fields(text), " "))
-	if len(line) > most {
-		line = append(line[:most], '…')
-	}
-	return "“" + string(line) + "”"
+	return list
 }

@@ -3,35 +3,32 @@
 // real adapter runs against it, and everything a user sees of parley with it
 // is what they will see with a real model.
 //
-//	request ──► chat ──► rules ──► reply ──► chunks, paced ──► response body
+//	request ──► chat ──► script of answers/*.md ──► reply ──► events, paced ──► response body
 //
-// It is a table of rules, not a language model, and says so. It thinks, answers
-// questions about parley and a handful of others, calls the tools it is
-// offered when asked to, and works with what they return. It keeps nothing
-// between requests: everything it remembers is in the messages.
+// It is a list of scripts, not a language model, and says so. A script is a
+// Markdown file: the words that call for it, its thinking, the tools to call
+// first, and the answer. The demo keeps nothing between requests: everything it
+// remembers is in the messages.
 package demo
 
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
-	"time"
 )
 
-// Options shape the demo. The zero value answers at the pace of a model.
+// Options configure the demo. The zero value answers at the pace of a model.
 type Options struct {
-	Instant bool             // answer at once
-	Now     func() time.Time // time.Now if nil
-	Keys    []Key            // what the answer on adding a provider lists
+	Instant bool  // answer without pauses
+	Keys    []Key // rows of the answer on adding a provider
 }
 
-// A Key is a provider and the environment variables that may hold its key.
+// A Key names a provider and the environment variables that may hold its key.
 type Key struct {
-	Provider string // for people
+	Provider string // display name
 	Env      []string
 }
 
@@ -41,28 +38,14 @@ const Model = "parley"
 // Transport returns a server that lives in the program. It answers
 // POST …/chat/completions, streamed or whole, and GET …/models, on any host.
 // Canceling the request's context ends an answer at once.
-func Transport(o Options) http.RoundTripper {
-	s := &server{now: o.Now, pace: human, keys: o.Keys}
-	if o.Instant {
-		s.pace = pace{}
-	}
-	if s.now == nil {
-		s.now = time.Now
-	}
-	return s
-}
+func Transport(o Options) http.RoundTripper { return server{o} }
 
-// server answers requests without a connection. It has no state.
-type server struct {
-	now  func() time.Time
-	pace pace
-	keys []Key
-}
+type server struct{ Options }
 
-// maxRequest bounds what is read of a request, in bytes.
+// maxRequest limits how much of a request is read, in bytes.
 const maxRequest = 64 << 20
 
-func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s server) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
@@ -76,38 +59,38 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	switch {
 	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/models"):
-		return whole(r, http.StatusOK, map[string]any{
-			"object": "list", "data": []any{map[string]any{"id": Model, "object": "model", "owned_by": "parley"}},
-		})
+		return respond(r, http.StatusOK, object{
+			"object": "list", "data": []object{{"id": Model, "object": "model", "owned_by": "parley"}},
+		}), nil
 	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/chat/completions"):
 		return s.complete(r, body)
 	}
-	return refuse(r, http.StatusNotFound, "the demo has no "+r.Method+" "+r.URL.Path)
+	return refuse(r, http.StatusNotFound, "the demo has no "+r.Method+" "+r.URL.Path), nil
 }
 
-func (s *server) complete(r *http.Request, body []byte) (*http.Response, error) {
+func (s server) complete(r *http.Request, body []byte) (*http.Response, error) {
 	var req request
 	if err := json.Unmarshal(body, &req); err != nil {
-		return refuse(r, http.StatusBadRequest, "the request is not valid: "+err.Error())
+		return refuse(r, http.StatusBadRequest, "the request is not valid: "+err.Error()), nil
 	}
-	c, err := newChat(req, s.now())
+	c, err := newChat(req, s.Keys)
 	if err != nil {
-		return refuse(r, http.StatusBadRequest, err.Error())
+		return refuse(r, http.StatusBadRequest, err.Error()), nil
 	}
-	c.keys = s.keys
-	a := newAnswer(c, c.reply())
+	done, speed := newCompletion(c, c.reply()), modelPace
+	if s.Instant {
+		speed = pace{}
+	}
 	if !req.Stream {
-		if err := s.pace.wait(r.Context(), s.pace.first); err != nil {
+		if err := pause(r.Context(), speed.first); err != nil {
 			return nil, err
 		}
-		return whole(r, http.StatusOK, a.whole())
+		return respond(r, http.StatusOK, done.whole()), nil
 	}
-	res := response(r, http.StatusOK, "text/event-stream")
-	res.Body = newStream(r.Context(), a.chunks(), s.pace)
-	return res, nil
+	return response(r, http.StatusOK, "text/event-stream", newStream(r.Context(), done.events(), speed)), nil
 }
 
-// request is what the demo reads of a chat completions request.
+// request holds the fields of a chat completions request that the demo reads.
 type request struct {
 	Messages            []message `json:"messages"`
 	Tools               []tool    `json:"tools"`
@@ -118,7 +101,7 @@ type request struct {
 	ResponseFormat      struct {
 		Type       string `json:"type"`
 		JSONSchema struct {
-			Schema schema `json:"schema"`
+			Schema any `json:"schema"`
 		} `json:"json_schema"`
 	} `json:"response_format"`
 }
@@ -136,62 +119,51 @@ type message struct {
 	} `json:"tool_calls"`
 }
 
-// content is a message's text, and how many images came with it. On the wire
-// it is a string, an array of parts, or null.
-type content struct {
-	text   string
-	images int
-}
+// content is the text of a message. On the wire it is a string, an array of
+// parts, or null; parts that hold no text are skipped.
+type content string
 
 func (c *content) UnmarshalJSON(data []byte) error {
-	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
-		var parts []struct{ Type, Text string }
-		if err := json.Unmarshal(data, &parts); err != nil {
-			return err
-		}
-		var texts []string
-		for _, p := range parts {
-			switch {
-			case p.Text != "":
-				texts = append(texts, p.Text)
-			case p.Type != "text":
-				c.images++
-			}
-		}
-		c.text = strings.Join(texts, "\n\n")
-		return nil
+	var text string
+	var parts []struct{ Text string }
+	err := json.Unmarshal(data, &parts)
+	if err != nil {
+		err = json.Unmarshal(data, &text)
 	}
-	return json.Unmarshal(data, &c.text) // null leaves it empty
+	for _, p := range parts {
+		text += p.Text + "\n\n"
+	}
+	*c = content(strings.TrimSpace(text))
+	return err
 }
 
 type tool struct {
 	Function struct {
-		Name       string `json:"name"`
-		Parameters schema `json:"parameters"`
+		Name string `json:"name"`
 	} `json:"function"`
 }
 
-// response is an answer without its body.
-func response(r *http.Request, status int, contentType string) *http.Response {
+// object is a JSON object of an answer.
+type object = map[string]any
+
+func response(r *http.Request, status int, contentType string, body io.ReadCloser) *http.Response {
 	return &http.Response{
 		Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), StatusCode: status,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": {contentType}}, ContentLength: -1, Request: r,
+		Header: http.Header{"Content-Type": {contentType}}, ContentLength: -1, Request: r, Body: body,
 	}
 }
 
-func whole(r *http.Request, status int, value any) (*http.Response, error) {
-	body, err := json.Marshal(value)
-	if err != nil {
-		return nil, errors.New("demo: the answer is not valid JSON")
-	}
-	res := response(r, status, "application/json")
-	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	return res, nil
+func respond(r *http.Request, status int, value object) *http.Response {
+	return response(r, status, "application/json", io.NopCloser(bytes.NewReader(encode(value))))
 }
 
-func refuse(r *http.Request, status int, text string) (*http.Response, error) {
-	return whole(r, status, map[string]any{
-		"error": map[string]any{"message": text, "type": "invalid_request_error"},
-	})
+func refuse(r *http.Request, status int, text string) *http.Response {
+	return respond(r, status, object{"error": object{"message": text, "type": "invalid_request_error"}})
+}
+
+// encode returns value as JSON; nothing if it holds an infinite number.
+func encode(value any) []byte {
+	data, _ := json.Marshal(value)
+	return data
 }

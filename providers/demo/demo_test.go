@@ -14,9 +14,6 @@ import (
 	"time"
 )
 
-// clock is what the demo takes for now.
-func clock() time.Time { return time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC) }
-
 // Schemas of the tools that parley offers, cut down to what matters here.
 var parleyTools = []any{
 	function("read", `{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer"}},"required":["path"]}`),
@@ -32,7 +29,7 @@ func function(name, parameters string) any {
 	return map[string]any{"type": "function", "function": map[string]any{"name": name, "parameters": json.RawMessage(parameters)}}
 }
 
-type completion struct {
+type answered struct {
 	Choices []struct {
 		Message struct {
 			Content   string `json:"content"`
@@ -95,11 +92,11 @@ func (k *talk) step() (answer, finish string) {
 	for name, value := range k.extra {
 		fields[name] = value
 	}
-	res := post(k.t, context.Background(), Options{Instant: true, Now: clock, Keys: []Key{
+	res := post(k.t, context.Background(), Options{Instant: true, Keys: []Key{
 		{"xAI Grok", []string{"XAI_API_KEY"}}, {"DeepSeek", []string{"DEEPSEEK_API_KEY", "OTHER_KEY"}},
 	}}, fields)
 	defer res.Body.Close()
-	var c completion
+	var c answered
 	if err := json.NewDecoder(res.Body).Decode(&c); err != nil || len(c.Choices) != 1 {
 		k.t.Fatalf("answer: %v, %d choices", err, len(c.Choices))
 	}
@@ -136,12 +133,12 @@ func TestTasksBecomeCalls(t *testing.T) {
 		{"summarize README.md, go.mod and Makefile", `read{"path":"README.md"} read{"path":"go.mod"} read{"path":"Makefile"}`},
 		{"cat .gitignore", `read{"path":".gitignore"}`},
 		{"read /etc/passwd", `read{"path":"/etc/passwd"}`},
-		{"search for TODO", `grep{"pattern":"TODO"}`},
-		{"search for TODO in ui", `grep{"path":"ui","pattern":"TODO"}`},
-		{"grep func main", `grep{"pattern":"func main"}`},
+		{"search for TODO", `grep{"literal":true,"pattern":"TODO"}`},
+		{"search for TODO in ui", `grep{"literal":true,"path":"ui","pattern":"TODO"}`},
+		{"grep func main", `grep{"literal":true,"pattern":"func main"}`},
 		{`search the code for "f(x)"`, `grep{"literal":true,"pattern":"f(x)"}`},
-		{"find all uses of OpenOptions", `grep{"pattern":"OpenOptions"}`},
-		{"where is Transport defined?", `grep{"pattern":"Transport"}`},
+		{"find all uses of OpenOptions", `grep{"literal":true,"pattern":"OpenOptions"}`},
+		{"where is Transport defined?", `grep{"literal":true,"pattern":"Transport"}`},
 		{"find *.md", `glob{"pattern":"**/*.md"}`},
 		{"find all go files", `glob{"pattern":"**/*.go"}`},
 		{"find files named config.toml", `glob{"pattern":"**/config.toml"}`},
@@ -150,12 +147,12 @@ func TestTasksBecomeCalls(t *testing.T) {
 		{"please run `ls -la | head` for me", `shell{"command":"ls -la | head"}`},
 		{"$ echo hi", `shell{"command":"echo hi"}`},
 		{"create notes.txt with hello", `write{"content":"hello\n","path":"notes.txt"}`},
-		{`create a file called notes.txt containing "two\nlines"`, `write{"content":"two\nlines\n","path":"notes.txt"}`},
+		{"create a file called notes.txt containing \"two\nlines\"", `write{"content":"two\nlines\n","path":"notes.txt"}`},
 		{"write hello world to out/notes.txt", `write{"content":"hello world\n","path":"out/notes.txt"}`},
 		{"replace foo with bar in x.txt", `read{"path":"x.txt"} edit{"all":true,"new":"bar","old":"foo","path":"x.txt"}`},
-		{"in x.txt, change `only` to `just`", `read{"path":"x.txt"} edit{"new":"just","old":"only","path":"x.txt"}`},
-		{"replace absent with bar in x.txt", `read{"path":"x.txt"}`},
-		{"explain this repository", `list{"path":"."} read{"path":"README.md"} read{"path":"go.mod"}`},
+		{"in x.txt, change `only` to `just`", `read{"path":"x.txt"} edit{"all":true,"new":"just","old":"only","path":"x.txt"}`},
+		{"replace foo by bar in ./x.txt.", `read{"path":"./x.txt"} edit{"all":true,"new":"bar","old":"foo","path":"./x.txt"}`},
+		{"explain this repository", `list{} read{"path":"README.md"}`},
 
 		{"hello", ""},
 		{"how do I list the models?", ""},
@@ -182,32 +179,25 @@ func TestTasksBecomeCalls(t *testing.T) {
 	}
 }
 
+// Answers show what the tools returned, and never claim that it worked.
 func TestReportsWhatToolsReturned(t *testing.T) {
 	for _, tt := range []struct {
 		ask, tool, output string
 		want              []string
 	}{
-		{"list the files", "list", "main.go\t1200\nui.go\t90\ndocs/\n", []string{"**2 files** and **1 folder**", "2 of the files are `.go`", "- `docs/`", "- `main.go`"}},
-		{"list the files", "list", "", []string{"is empty"}},
-		{"read x.go", "read", "     1\tpackage x\n     2\t\n     3\tfunc Open() {}\n     4\ttype Door struct{}\n", []string{"has 4 lines", "`Open`, `Door`", "```go\npackage x\n"}},
-		{"read x.md", "read", "     1\t# Title\n     2\t```\n     3\tcode\n     4\t```\n", []string{"`Title`", "````markdown\n# Title\n```"}},
-		{"search for TODO", "grep", "a.go\n12: // TODO one\n40: // TODO two\nb.go\n3: TODO\n", []string{"3 lines of 2 files", "| `a.go` | 2 |", "| `b.go` | 1 |"}},
-		{"search for TODO", "grep", "No matches.", []string{"I found no `TODO`", "No matches."}},
-		{"find *.md", "glob", "README.md\ndocs/a.md\n", []string{"matches 2 files", "- `docs/a.md`"}},
-		{"run go version", "shell", "go version go1.26.0 linux/amd64\n", []string{"I ran `go version`", "```\ngo version go1.26.0 linux/amd64\n```"}},
-		{"run true", "shell", "", []string{"It printed nothing"}},
-		{"run true", "shell", "[no output]\n[exit status 0]", []string{"I ran `true`. It printed nothing"}},
-		{"run false", "shell", "oh no\n[exit status 1]", []string{"I ran `false`, and it **failed** with exit status 1", "```\noh no\n```"}},
-		{"create n.txt with hi", "write", "Created n.txt (1 line).", []string{"I wrote `n.txt` (1 line)", "```\nhi\n```"}},
-
-		{"read x.go", "read", "There is no file x.go.", []string{"I could not read `x.go`", "There is no file x.go."}},
-		{"run rm -rf /", "shell", "The user did not allow this call.", []string{"I did not run `rm -rf /`", "Nothing was changed", "shift+tab"}},
-		{"create n.txt with hi", "write", "This was not run: the approval mode is read-only.", []string{"I did not write `n.txt`", "the approval mode is read-only"}},
-		{"run ls nope", "shell", "ls: cannot access 'nope': No such file or directory\n[exit status 2]", []string{"it **failed** with exit status 2"}},
-		{"create n.txt with hi", "write", "n.txt exists and you have not read it; read it first", []string{"I could not write `n.txt`"}},
-		{"create n.txt with hi", "write", "perhaps", []string{"cannot tell whether that worked", "perhaps"}},
-		{"read x.md", "read", "     1\tWhat to do if a file does not exist\n", []string{"has 1 line", "does not exist"}},
-		{"replace a with b in n.txt", "read", "Error: n.txt does not exist", []string{"I could not read `n.txt`"}},
+		{"list the files", "list", "main.go\t1200\ndocs/\n", []string{"```\nmain.go\t1200\ndocs/\n```"}},
+		{"list the files", "list", "", []string{"(no output)"}},
+		{"read x.go", "read", "     1\tpackage x\n     2\t\n     3\tfunc Open() {}\n", []string{"```go\npackage x\n\nfunc Open() {}\n```"}},
+		{"read x.md", "read", "     1\t# Title\n     2\t```\n     3\tcode\n     4\t```\n", []string{"````md\n# Title\n```\ncode\n```\n````"}},
+		{"read x.go", "read", strings.Repeat("line\n", 500), []string{"line\n…\n```"}},
+		{"search for TODO", "grep", "a.go\n    12: // TODO one\n", []string{"`TODO`", "    12: // TODO one"}},
+		{"find *.md", "glob", "README.md\ndocs/a.md\n", []string{"docs/a.md"}},
+		{"run go version", "shell", "go version go1.26.0 linux/amd64\n", []string{"`go version`", "```\ngo version go1.26.0 linux/amd64\n```"}},
+		{"run false", "shell", "oh no\n[exit status 1]", []string{"```\noh no\n[exit status 1]\n```"}},
+		{"create n.txt with hi", "write", "Created n.txt (1 line).", []string{"Created n.txt (1 line)."}},
+		{"read x.go", "read", "There is no file x.go.", []string{"There is no file x.go."}},
+		{"run rm -rf /", "shell", "The user did not allow this call. They said: no", []string{"nothing was done", "They said: no", "shift+tab"}},
+		{"create n.txt with hi", "write", "This was not run: the approval mode is read-only.", []string{"nothing was done", "the approval mode is read-only"}},
 	} {
 		k := &talk{t: t, tools: parleyTools, outputs: map[string]string{tt.tool: tt.output}}
 		answer := k.say(tt.ask)
@@ -219,27 +209,43 @@ func TestReportsWhatToolsReturned(t *testing.T) {
 	}
 }
 
-// Other programs offer the same abilities under other names.
-func TestDerivesNamesFromSchemas(t *testing.T) {
-	k := &talk{t: t, tools: []any{
-		function("read_file", `{"type":"object","properties":{"file_path":{"type":"string"},"reason":{"type":"string"}},"required":["file_path","reason"]}`),
-		function("bash", `{"type":"object","properties":{"cmd":{"type":"string"}}}`),
-	}, outputs: map[string]string{"read_file": "hi", "bash": "hi"}}
-	k.say("read a.txt")
-	if want := `read_file{"file_path":"a.txt","reason":"asked for by the person"}`; strings.Join(k.calls, " ") != want {
-		t.Errorf("calls %v, want %s", k.calls, want)
+// A step is not taken once a call was denied.
+func TestStopsWhenDenied(t *testing.T) {
+	k := &talk{t: t, tools: parleyTools, outputs: map[string]string{"read": "This was not run: the approval mode is read-only."}}
+	if k.say("replace a with b in x.txt"); len(k.calls) != 1 {
+		t.Errorf("calls %v", k.calls)
 	}
-	k.say("run date")
-	if want := `bash{"cmd":"date"}`; strings.Join(k.calls, " ") != want {
-		t.Errorf("calls %v, want %s", k.calls, want)
+}
+
+// A history may hold calls of other models: of tools that do not exist, without
+// results, with broken arguments, for a prompt that calls for the same tool.
+func TestContinuesHistoriesOfOtherModels(t *testing.T) {
+	call := func(id, name, arguments string) any {
+		return map[string]any{"id": id, "function": map[string]any{"name": name, "arguments": arguments}}
+	}
+	for _, ask := range []string{"read a.go", "replace a with b in a.go", "list the files", "hello", "tell me of quarks"} {
+		k := &talk{t: t, tools: parleyTools, outputs: map[string]string{"edit": "Edited."}, messages: []any{
+			map[string]any{"role": "user", "content": ask},
+			map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{call("a", "nothing", "{"), call("b", "read", "[]"), call("c", "list", `{"path":7}`)}},
+			map[string]any{"role": "tool", "tool_call_id": "b", "content": "```"},
+		}}
+		answer, finish := k.step()
+		for range 3 {
+			if finish == "tool_calls" {
+				answer, finish = k.step()
+			}
+		}
+		if answer == "" || finish != "stop" {
+			t.Errorf("%q: finish %q, answer %q", ask, finish, answer)
+		}
 	}
 }
 
 func TestNeverPretends(t *testing.T) {
-	for name, tools := range map[string][]any{"none": nil, "others": parleyTools[:1]} {
+	for name, tools := range map[string][]any{"none": nil, "`read`": parleyTools[:1]} {
 		k := &talk{t: t, tools: tools}
 		answer := k.say("run go version")
-		if len(k.calls) > 0 || !strings.Contains(answer, "I cannot do it") {
+		if len(k.calls) > 0 || !strings.Contains(answer, "I cannot do that") || !strings.Contains(answer, "These are: "+name+".") {
 			t.Errorf("tools %s: calls %v, answer %q", name, k.calls, answer)
 		}
 	}
@@ -252,34 +258,39 @@ func TestNeverPretends(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	for _, tt := range []struct{ ask, want string }{
 		{"hi there", "Hello!"},
+		{"say hi", "Hello!"},
 		{"Who are you?", "offline demo"},
 		{"why is the sky blue?", "Rayleigh"},
 		{"how do I add an API key?", "| xAI Grok | `XAI_API_KEY` |\n| DeepSeek | `DEEPSEEK_API_KEY` or `OTHER_KEY` |\n"},
+		{"how do I add a provider?", "## Adding a provider"},
 		{"which providers can I use?", "DEEPSEEK_API_KEY"},
 		{"how can I use claude or gpt", "## Adding a provider"},
 		{"how do I use a local model with ollama?", "[providers.ollama]"},
+		{"how do I add a local server?", "[providers.ollama]"},
 		{"how do I switch the model?", "ctrl+x m"},
+		{"how do I list the models?", "ctrl+x m"},
 		{"what are the approval modes?", "read-only"},
 		{"how do I use it in a pipe", "git diff | parley"},
+		{"how do I run it in a script?", "git diff | parley"},
 		{"which tools are there?", "`grep`"},
 		{"what keyboard shortcuts are there", "ctrl+j"},
 		{"where do I put settings?", "config.toml"},
 		{"how much does it cost?", "--max-cost"},
 		{"how do I start a new conversation?", "/new"},
+		{"how do I continue a session?", "parley -c"},
 		{"is this private?", "What leaves this machine"},
 		{"what can you do?", "parley"},
+		{"please help", "parley"},
 		{"show me what you can do", "```python"},
-		{"what is 2 + 3 * 4?", "= **14**"},
-		{"what is 15% of 80", "**12**"},
-		{"12.5 km in miles", "**7.76713"},
-		{"100 f to c", "**37.777"},
-		{"what day is it?", "Friday, 20 November 2026"},
-		{"what time is it?", "15:04"},
-		{"what is the capital of France?", "**Paris**"},
+		{"show me a table", "|:---|:---:|"},
+		{"can you write some code?", "```go"},
 		{"hello world in rust", "println!"},
-		{"say \"good night\"", "good night"},
-		{"count to 5", "1, 2, 3, 4, 5."},
-		{"what does this say?\n\n<stdin>\none line\nanother line line\n</stdin>", "**2 lines** and **5 words**"},
+		{"show me thinking", "ctrl+t"},
+		{"search the web for news", "I am offline"},
+		{"run the tests", "Which command?"},
+		{"what does this say?\n\n<stdin>\none line\nanother line line\n</stdin>", "lines: **2**, words: **5**"},
+		{strings.Repeat("list the files ", 1000), "lines: **1**, words: **3000**"},
+		{"a\nb\nc\nd\n", "lines: **4**, words: **4**"},
 	} {
 		k := &talk{t: t, tools: parleyTools}
 		if got := k.say(tt.ask); !strings.Contains(got, tt.want) {
@@ -289,25 +300,60 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%q calls %v", tt.ask, k.calls)
 		}
 	}
+	k := &talk{t: t}
+	if got := k.say("show me something long"); strings.Count(got, "\n") < 100 {
+		t.Errorf("the long answer has %d lines", strings.Count(got, "\n"))
+	}
 }
 
-func TestEveryTopicIsWritten(t *testing.T) {
-	for _, topic := range topics {
-		if answerText(topic.name) == "" {
-			t.Errorf("nothing is written about %s", topic.name)
+// Scripts are read when they are first needed: what is wrong with one is found
+// here. All names in braces mean something.
+func TestScripts(t *testing.T) {
+	c := &chat{request: request{Tools: []tool{{}}}, keys: []Key{{}}}
+	for _, s := range scripts() {
+		name := s.name
+		known := map[string]bool{"file": true}
+		for _, pattern := range s.when {
+			for _, group := range pattern.SubexpNames() {
+				known[group] = true
+			}
+		}
+		texts := s.body + s.thinking
+		for _, step := range s.steps {
+			texts += step.arguments
+		}
+		for _, m := range placeholder.FindAllStringSubmatch(texts, -1) {
+			if !known[m[1]] && c.value(m[0]) == m[0] {
+				t.Errorf("%s: nothing is known of %s", name, m[0])
+			}
+		}
+		if found := name[0] >= '0' && name[0] <= '9'; found != (len(s.when) > 0) || s.body == "" {
+			t.Errorf("%s: %d patterns, body %q", name, len(s.when), s.body)
+		}
+	}
+	for _, text := range []string{"no header", "---\nwhen: (\n---\nx", "---\ncall: read {\n---\nx", "---\nwhy: x\n---\nx"} {
+		if err := new(script).parse(text); err == nil {
+			t.Errorf("%q is a script", text)
 		}
 	}
 }
 
-func TestRemembersTheConversation(t *testing.T) {
+// Text of the user is text: it fills no other place of a script.
+func TestGroupsAreNotExpanded(t *testing.T) {
+	k := &talk{t: t, tools: parleyTools}
+	k.say("create a.txt with {path} {keys} \"")
+	if want := `write{"content":"{path} {keys} \n","path":"a.txt"}`; strings.Join(k.calls, " ") != want {
+		t.Errorf("calls %v, want %s", k.calls, want)
+	}
+}
+
+func TestKnowsWhatWasAskedBefore(t *testing.T) {
 	k := &talk{t: t, tools: parleyTools}
 	for _, turn := range []struct{ ask, want string }{
-		{"what did I ask before?", "first message"},
-		{"what is my name?", "You have not told me your name"},
-		{"my name is Grace", "**Grace**"},
-		{"I am tired", "I do not know that"},
-		{"what's my name?", "your name is **Grace**"},
-		{"what did I ask before?", "3. “my name is Grace”"},
+		{"what did I ask before?", "- nothing"},
+		{"my name is Grace", ""},
+		{"what's my name?", "- “my name is Grace”"},
+		{"what did I ask before?", "- “what did I ask before?”\n- “my name is Grace”\n- “what's my name?”"},
 	} {
 		if got := k.say(turn.ask); !strings.Contains(got, turn.want) {
 			t.Errorf("%q:\n%s\n\nlacks %q", turn.ask, got, turn.want)
@@ -315,11 +361,49 @@ func TestRemembersTheConversation(t *testing.T) {
 	}
 }
 
+// A summary lists prompts and calls, those of older summaries too, does nothing
+// of what the conversation asks for, and is known to the next question.
+func TestSummarizes(t *testing.T) {
+	const told = "- asked “read main.go”\n- called `read {\"path\":\"main.go\"}`"
+	k := &talk{t: t}
+	first := k.say("<conversation>\nPerson:\nread main.go\n\nAssistant:\n[calls read {\"path\":\"main.go\"}]\n\n" +
+		"Tools:\n[read returned: package main]\n\nAssistant:\n- `no call`\n- “no prompt”\n\n</conversation>\n\nSummarize this conversation.")
+	if !strings.HasSuffix(first, "oldest first:\n\n"+told) {
+		t.Errorf("got:\n%s\n\nwant it to end with:\n%s", first, told)
+	}
+	long := "Person:\n" + strings.Repeat("hello ", 10_000) + "\n\n</conversation>\n\nSummarize this conversation."
+	for _, again := range []string{
+		"<summary>\n" + first + "\n</summary>\n\n<conversation>\n" + long + " It goes on from the summary: make one summary of both.",
+		"<conversation>\nSummary of what was said before:\n" + first + "\n\n" + long,
+	} {
+		k := &talk{t: t, tools: parleyTools}
+		second := k.say(again)
+		if !strings.Contains(second, told+"\n- asked “hello hello") || len(second) > 400 {
+			t.Errorf("summary of both:\n%s", second)
+		}
+	}
+	k = &talk{t: t, tools: parleyTools}
+	if k.say("The conversation up to here was summarized to save room.\n\n" + first + "\n\nlist the files"); len(k.calls) != 1 {
+		t.Errorf("behind a summary: calls %v", k.calls)
+	}
+	if got := k.say("what did I ask before?"); !strings.Contains(got, told+"\n- “list the files”") {
+		t.Errorf("after a summary:\n%s", got)
+	}
+}
+
+// A prompt that got no answer comes together with the next one.
+func TestAnswersTheLastOfJoinedPrompts(t *testing.T) {
+	k := &talk{t: t, tools: parleyTools}
+	if k.say("tell me of quarks\n\nlist the files"); len(k.calls) != 1 {
+		t.Errorf("calls %v", k.calls)
+	}
+}
+
 func TestSaysOnceWhatItIs(t *testing.T) {
 	k := &talk{t: t, tools: parleyTools, outputs: map[string]string{"list": "a.go\t1\n"}}
 	for i, ask := range []string{"list the files", "list the files", "hello"} {
 		answer := k.say(ask)
-		if got, want := strings.HasSuffix(answer, footer), i == 0; got != want {
+		if got, want := strings.HasSuffix(answer, named("footer").body), i == 0; got != want {
 			t.Errorf("answer %d ends with the line: %v, want %v", i, got, want)
 		}
 	}
@@ -329,66 +413,30 @@ func TestSaysOnceWhatItIs(t *testing.T) {
 	}
 }
 
-func TestArithmetic(t *testing.T) {
-	for _, tt := range []struct {
-		text string
-		want float64
-		err  error
-	}{
-		{"1+2", 3, nil},
-		{"2 + 3 * 4", 14, nil},
-		{"(2+3)*4", 20, nil},
-		{"2^3^2", 512, nil},
-		{"-2^2", -4, nil},
-		{"2**10", 1024, nil},
-		{"7 % 4", 3, nil},
-		{"--3", 3, nil},
-		{"sqrt(16) + 1", 5, nil},
-		{"1,000 * 3", 3000, nil},
-		{".5 + 1.", 1.5, nil},
-		{"1/0", 0, errZero},
-		{"1+", 0, errSyntax},
-		{"(1", 0, errSyntax},
-		{"1 2 x", 0, errSyntax},
-		{"", 0, errSyntax},
-		{strings.Repeat("(", 10_000), 0, errSyntax},
-	} {
-		got, err := evaluate(tt.text)
-		if !errors.Is(err, tt.err) || err == nil && got != tt.want {
-			t.Errorf("%.20q = %v, %v; want %v, %v", tt.text, got, err, tt.want, tt.err)
-		}
-	}
-	for value, want := range map[float64]string{0: "0", 0.1 + 0.2: "0.3", 100: "100", -2.5: "-2.5", 1e20: "1e+20"} {
-		if got := number(value); got != want {
-			t.Errorf("number(%v) = %q, want %q", value, got, want)
-		}
-	}
-}
-
 func TestRequestSettings(t *testing.T) {
-	ask := []any{map[string]any{"role": "user", "content": "why is the sky blue?"}}
-	answer := func(fields map[string]any) completion {
+	prompt := []any{map[string]any{"role": "user", "content": "why is the sky blue?"}}
+	ask := func(fields map[string]any) answered {
 		t.Helper()
-		fields["messages"] = ask
-		res := post(t, context.Background(), Options{Instant: true, Now: clock}, fields)
+		fields["messages"] = prompt
+		res := post(t, context.Background(), Options{Instant: true}, fields)
 		defer res.Body.Close()
-		var c completion
+		var c answered
 		if err := json.NewDecoder(res.Body).Decode(&c); err != nil || len(c.Choices) == 0 {
 			t.Fatalf("%v: %v", fields, err)
 		}
 		return c
 	}
-	plain := answer(map[string]any{})
+	plain := ask(map[string]any{})
 	if m := plain.Choices[0]; m.Message.Reasoning == "" || m.FinishReason != "stop" {
 		t.Errorf("plain: %+v", m)
 	}
-	if c := answer(map[string]any{"reasoning_effort": "none"}); c.Choices[0].Message.Reasoning != "" {
+	if c := ask(map[string]any{"reasoning_effort": "none"}); c.Choices[0].Message.Reasoning != "" {
 		t.Error("it thinks although it must not")
 	}
-	if c := answer(map[string]any{"reasoning_effort": "high"}); len(c.Choices[0].Message.Reasoning) <= len(plain.Choices[0].Message.Reasoning) {
+	if c := ask(map[string]any{"reasoning_effort": "high"}); len(c.Choices[0].Message.Reasoning) <= len(plain.Choices[0].Message.Reasoning) {
 		t.Error("it does not think more when asked to")
 	}
-	if c := answer(map[string]any{"max_tokens": 40}); c.Choices[0].FinishReason != "length" || c.Usage.Completion != 40 {
+	if c := ask(map[string]any{"max_tokens": 40}); c.Choices[0].FinishReason != "length" || c.Usage.Completion != 40 {
 		t.Errorf("limit of 40: %s after %d tokens", c.Choices[0].FinishReason, c.Usage.Completion)
 	}
 	var object struct {
@@ -400,7 +448,7 @@ func TestRequestSettings(t *testing.T) {
 	}
 	schema := `{"type":"object","properties":{"why":{"type":"string"},"sure":{"type":"boolean"},"n":{"type":["null","integer"]},` +
 		`"tags":{"type":"array","items":{"type":"string"}},"hue":{"enum":["blue","red"]}}}`
-	c := answer(map[string]any{"response_format": map[string]any{
+	c := ask(map[string]any{"response_format": map[string]any{
 		"type": "json_schema", "json_schema": map[string]any{"schema": json.RawMessage(schema)},
 	}})
 	if err := json.Unmarshal([]byte(c.Choices[0].Message.Content), &object); err != nil || object.Hue != "blue" || object.N == nil || len(object.Tags) != 1 {
@@ -408,7 +456,22 @@ func TestRequestSettings(t *testing.T) {
 	}
 }
 
-// TestSchemas: what bounds a value is kept.
+// example returns an instance of a schema as the demo answers with it.
+func example(t *testing.T, schema, text string) string {
+	t.Helper()
+	var s any
+	if err := json.Unmarshal([]byte(schema), &s); err != nil {
+		t.Fatal(err)
+	}
+	left := maxValues
+	data, err := json.Marshal(instance(s, text, &left))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// Instances keep to the bounds of their schema.
 func TestSchemas(t *testing.T) {
 	for _, tt := range []struct{ schema, want string }{
 		{`{"type":"string","maxLength":3}`, `"I'm"`},
@@ -429,17 +492,16 @@ func TestSchemas(t *testing.T) {
 		{`{"type":"object","properties":{"a":{"type":"object"}}}`, `{"a":{}}`},
 		{`{}`, `null`},
 	} {
-		var s schema
-		if err := json.Unmarshal([]byte(tt.schema), &s); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := json.Marshal(s.example("I'm the demo")); err != nil || string(got) != tt.want {
-			t.Errorf("%s: got %s, %v; want %s", tt.schema, got, err, tt.want)
+		if got := example(t, tt.schema, "I'm the demo"); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.schema, got, tt.want)
 		}
 	}
-	long := schema{Type: "string", MinLength: 20}
-	if got, _ := long.example("short").(string); len(got) != 20 {
+	if got := example(t, `{"type":"string","minLength":20}`, "short"); len(got) != 22 {
 		t.Errorf("got %q", got)
+	}
+	many := strings.Repeat(`{"type":"array","minItems":1000,"items":`, 5) + "{}" + strings.Repeat("}", 5)
+	if got := example(t, many, ""); len(got) > 10*maxValues {
+		t.Errorf("%d bytes", len(got))
 	}
 }
 
@@ -475,14 +537,14 @@ func TestRefuses(t *testing.T) {
 // The pieces of a stream are the whole answer, and come one after the other.
 func TestStreamsWhatItWouldSayWhole(t *testing.T) {
 	fields := map[string]any{"messages": []any{map[string]any{"role": "user", "content": "show me what you can do"}}}
-	res := post(t, context.Background(), Options{Instant: true, Now: clock}, fields)
+	res := post(t, context.Background(), Options{Instant: true}, fields)
 	defer res.Body.Close()
-	var want completion
+	var want answered
 	if err := json.NewDecoder(res.Body).Decode(&want); err != nil {
 		t.Fatal(err)
 	}
 	fields["stream"] = true
-	streamed := post(t, context.Background(), Options{Instant: true, Now: clock}, fields)
+	streamed := post(t, context.Background(), Options{Instant: true}, fields)
 	defer streamed.Body.Close()
 	var text, thinking strings.Builder
 	var last string
@@ -528,14 +590,14 @@ func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		res := post(t, t.Context(), Options{}, map[string]any{
-			"stream": true, "messages": []any{map[string]any{"role": "user", "content": "count to 100"}},
+			"stream": true, "messages": []any{map[string]any{"role": "user", "content": "show me something long"}},
 		})
 		first := make([]byte, 1)
 		if _, err := res.Body.Read(first); err != nil {
 			t.Fatal(err)
 		}
-		if got := time.Since(start); got != human.first {
-			t.Errorf("first byte after %v, want %v", got, human.first)
+		if got := time.Since(start); got != modelPace.first {
+			t.Errorf("first byte after %v, want %v", got, modelPace.first)
 		}
 		rest, err := io.ReadAll(res.Body)
 		if err != nil {
@@ -589,9 +651,9 @@ func FuzzAnswer(f *testing.F) {
 				}}},
 				map[string]any{"role": "tool", "tool_call_id": id, "content": output})
 		}
-		res := post(t, context.Background(), Options{Instant: true, Now: clock}, map[string]any{"messages": messages, "tools": parleyTools})
+		res := post(t, context.Background(), Options{Instant: true}, map[string]any{"messages": messages, "tools": parleyTools})
 		defer res.Body.Close()
-		var c completion
+		var c answered
 		if err := json.NewDecoder(res.Body).Decode(&c); err != nil || len(c.Choices) != 1 {
 			t.Fatalf("%d: %v", res.StatusCode, err)
 		}

@@ -3,87 +3,65 @@ package demo
 import (
 	"context"
 	"io"
-	"math/rand/v2"
-	"sync"
 	"time"
 )
 
-// pace is how fast the demo writes. The zero pace waits for nothing.
+// pace is how fast the demo writes. The zero pace never pauses.
 type pace struct {
-	first time.Duration // before the first token
-	each  time.Duration // for each token, a little more or less
+	first time.Duration // before the first event
+	each  time.Duration // before each further event
 }
 
-// human is the pace of a brisk model: 75 tokens a second.
-var human = pace{first: 300 * time.Millisecond, each: time.Second / 75}
+// modelPace is the pace of a brisk model: 75 tokens a second.
+var modelPace = pace{first: 300 * time.Millisecond, each: time.Second / 75}
 
-// wait waits for d, unless ctx ends first.
-func (p pace) wait(ctx context.Context, d time.Duration) error {
+// pause waits for d, unless ctx ends first.
+func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// stream is a response body that writes itself while it is read. It starts no
-// goroutine: the reader waits.
+// stream is a response body that pauses before each event while it is read. It
+// starts no goroutine: the reader waits.
 type stream struct {
 	ctx    context.Context
-	close  context.CancelFunc
+	cancel context.CancelFunc
 	pace   pace
-	mu     sync.Mutex // readers take turns
-	chunks []chunk
-	rest   string // of the chunk being read
-	began  bool
+	events []string
+	rest   string // of the event being read
 }
 
-func newStream(ctx context.Context, chunks []chunk, p pace) *stream {
+func newStream(ctx context.Context, events []string, p pace) *stream {
 	ctx, cancel := context.WithCancel(ctx)
-	return &stream{ctx: ctx, close: cancel, pace: p, chunks: chunks}
+	return &stream{ctx: ctx, cancel: cancel, pace: p, events: events}
 }
 
-// Read waits for the next chunk. It ends as soon as the request is canceled or
-// the body closed.
+// Read returns bytes of one event at most. It ends as soon as the request is
+// canceled or the body closed.
 func (s *stream) Read(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.rest == "" {
-		if len(s.chunks) == 0 {
+		if len(s.events) == 0 {
 			return 0, io.EOF
 		}
-		next := s.chunks[0]
-		if err := s.pace.wait(s.ctx, s.due(next)); err != nil {
+		if err := pause(s.ctx, s.pace.first); err != nil {
 			return 0, err
 		}
-		s.rest, s.chunks, s.began = next.data, s.chunks[1:], true
+		s.rest, s.events, s.pace.first = s.events[0], s.events[1:], s.pace.each
 	}
 	n := copy(p, s.rest)
 	s.rest = s.rest[n:]
 	return n, nil
 }
 
-// due is how long a model would take for c: a third more or less than on
-// average.
-func (s *stream) due(c chunk) time.Duration {
-	d := time.Duration(c.tokens) * s.pace.each
-	if d > 0 {
-		d += time.Duration((rand.Float64() - 0.5) * float64(d) * 2 / 3)
-	}
-	if !s.began {
-		d += s.pace.first
-	}
-	return d
-}
-
 // Close ends the body; a Read that waits returns at once.
 func (s *stream) Close() error {
-	s.close()
+	s.cancel()
 	return nil
 }
