@@ -40,3 +40,12 @@ func (c Client) Post(ctx context.Context, url string, body []byte, more map[stri
 func Unsendable(err error) error {
 	return &llm.Error{Fault: llm.InvalidRequest, Message: err.Error()}
 }
+
+// MayBlameField reports whether a server's refusal may be about a field of the
+// request, which could be left out.
+func MayBlameField(fault *llm.Error) bool {
+	if fault.Status != http.StatusBadRequest && fault.Status != http.StatusUnprocessableEntity {
+		return false
+	}
+	return fault.Fault == llm.InvalidRequest || fault.Fault == llm.Unsupported || fault.Fault == llm.Unknown
+}

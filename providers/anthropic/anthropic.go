@@ -153,6 +153,7 @@ const maxAttempts = 5
 // body of the response; there is none once the consumer has left.
 func (m *Model) ask(ctx context.Context, req llm.Request, t *attemptState, out *llm.Out) (*http.Response, error) {
 	for attempt := 1; !out.Stopped(); attempt++ {
+		known := m.o.Learned.Revision()
 		body, notices := m.compile(req, *t)
 		m.notices.SendOnce(out, notices...)
 		res, err := m.post(ctx, body)
@@ -160,8 +161,15 @@ func (m *Model) ask(ctx context.Context, req llm.Request, t *attemptState, out *
 			return res, err
 		}
 		fault := m.withProvider(err)
-		notice, ok := m.downgrade(fault, body, t)
-		if !ok || attempt == maxAttempts {
+		notice, resend := "", false
+		m.o.Learned.Judge(known, func(changed bool) {
+			if changed && adapter.MayBlameField(fault) {
+				resend = true // a request beside this one was refused as well, and learned from it
+				return
+			}
+			notice, resend = m.downgrade(fault, body, t)
+		})
+		if !resend || attempt == maxAttempts {
 			return nil, fault
 		}
 		m.notices.SendOnce(out, notice)

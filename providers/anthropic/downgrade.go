@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -70,7 +71,7 @@ func (m *Model) downgrade(fault *llm.Error, body map[string]any, t *attemptState
 	if n, lasting := fittingLimit(fault.Message); n > 0 {
 		return m.lowerLimit(body, n, lasting, t)
 	}
-	if fault.Fault != llm.InvalidRequest && fault.Fault != llm.Unsupported && fault.Fault != llm.Unknown {
+	if !adapter.MayBlameField(fault) {
 		return "", false
 	}
 	text := fault.Param + " " + fault.Message

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"parley/providers/anthropic"
@@ -17,6 +18,7 @@ import (
 // picky is a server that refuses requests until refuse returns "".
 func picky(t *testing.T, o anthropic.Options, refuse func(body map[string]any) string) (m *anthropic.Model, asked func() []map[string]any) {
 	t.Helper()
+	var mu sync.Mutex
 	var bodies []map[string]any
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data, _ := io.ReadAll(r.Body)
@@ -25,7 +27,9 @@ func picky(t *testing.T, o anthropic.Options, refuse func(body map[string]any) s
 			t.Error(err)
 		}
 		body["header"] = r.Header.Get("Anthropic-Beta")
+		mu.Lock()
 		bodies = append(bodies, body)
+		mu.Unlock()
 		if message := refuse(body); message != "" {
 			w.WriteHeader(http.StatusBadRequest)
 			io.WriteString(w, failure(400, message))
@@ -63,9 +67,9 @@ func text(v any) string {
 	return string(b)
 }
 
-// TestHeal checks that what a server refuses is left out or changed once, told,
+// TestDowngrade checks that what a server refuses is left out or changed once, told,
 // and remembered.
-func TestHeal(t *testing.T) {
+func TestDowngrade(t *testing.T) {
 	warm := 0.5
 	has := func(what string) func(map[string]any) bool {
 		return func(body map[string]any) bool { return strings.Contains(text(body), what) }
@@ -142,9 +146,9 @@ func TestHeal(t *testing.T) {
 	}
 }
 
-// TestHealThinking checks that thinking that is refused never goes back again,
+// TestDowngradeThinking checks that thinking that is refused never goes back again,
 // all of it, while what is thought later does.
-func TestHealThinking(t *testing.T) {
+func TestDowngradeThinking(t *testing.T) {
 	for _, message := range []string{
 		"messages.1.content.0: Invalid `signature` in `thinking` block",
 		"messages.1.content.0: The block is bound to a different conversation",
@@ -183,9 +187,9 @@ func TestHealThinking(t *testing.T) {
 	}
 }
 
-// TestHealRoom checks that an output limit that does not fit behind the history
+// TestDowngradeRoom checks that an output limit that does not fit behind the history
 // is lowered for this request, and for no other.
-func TestHealRoom(t *testing.T) {
+func TestDowngradeRoom(t *testing.T) {
 	for _, message := range []string{
 		"input length and `max_tokens` exceed context limit: 190000 + 64000 > 200000, decrease input length or `max_tokens` and try again",
 		"'max_tokens' or 'max_completion_tokens' is too large: 64000. This model's maximum context length is 12000 tokens and your request has 2000 input tokens (64000 > 12000 - 2000).",
@@ -212,9 +216,9 @@ func TestHealRoom(t *testing.T) {
 	}
 }
 
-// TestHealUnled checks that a loop that has to open with thinking, and does not,
+// TestDowngradeWithoutField checks that a loop that has to open with thinking, and does not,
 // goes on with thinking off.
-func TestHealUnled(t *testing.T) {
+func TestDowngradeWithoutField(t *testing.T) {
 	m, asked := picky(t, anthropic.Options{Model: "claude-opus-4-6"}, func(body map[string]any) string {
 		if strings.Contains(text(body["thinking"]), "adaptive") {
 			return "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block."
@@ -256,4 +260,31 @@ func TestNoDowngrade(t *testing.T) {
 			t.Errorf("%s: asked %d times, %v (%s), want %d times, %s", test.name, len(asked()), got.err, llm.FaultOf(got.err), test.asked, test.want)
 		}
 	}
+}
+
+// Requests that are refused at the same time are all sent again, although only the
+// first of them learns why, and no more is changed than the server refused.
+func TestDowngradeTogether(t *testing.T) {
+	var refused, all sync.WaitGroup
+	refused.Add(3)
+	m, _ := picky(t, anthropic.Options{Model: "claude-opus-5"}, func(body map[string]any) string {
+		if choice, _ := body["tool_choice"].(map[string]any); choice["type"] == "any" {
+			refused.Done()
+			refused.Wait() // until all were sent
+			return "Thinking may not be enabled when tool_choice forces tool use."
+		}
+		if body["thinking"] == nil {
+			t.Errorf("sent without thinking: %s", text(body))
+		}
+		return ""
+	})
+	for range 3 {
+		all.Go(func() {
+			req := llm.Request{Tools: []llm.Tool{{Name: "f"}}, Settings: llm.Settings{ToolChoice: "required"}}
+			if got := collect(m.Stream(t.Context(), req)); got.err != nil {
+				t.Error(got.err)
+			}
+		})
+	}
+	all.Wait()
 }

@@ -15,9 +15,9 @@ import (
 	"parley/providers/llm"
 )
 
-// TestHeal checks that what a server refuses is left out once, told, and
+// TestDowngrade checks that what a server refuses is left out once, told, and
 // remembered.
-func TestHeal(t *testing.T) {
+func TestDowngrade(t *testing.T) {
 	warm := llm.Settings{Temperature: number(0.5), TopP: number(0.5), Seed: number(int64(1)), Stop: []string{"x"}, FrequencyPenalty: number(0.5), MaxTokens: 7}
 	object := &llm.Schema{JSON: json.RawMessage(`{"type":"object"}`)}
 	shown := []llm.Message{llm.UserText("Hi"), wrote("gemini-3.5-flash", call("g1", "{}", `"c2ln"`)),
@@ -124,9 +124,9 @@ func TestStandInEnds(t *testing.T) {
 	}
 }
 
-// TestHealEnds checks that refusals that cannot be humored come out, after few
+// TestDowngradeEnds checks that refusals that cannot be humored come out, after few
 // requests.
-func TestHealEnds(t *testing.T) {
+func TestDowngradeEnds(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		o      gemini.Options
@@ -173,7 +173,7 @@ func TestLeftOut(t *testing.T) {
 
 // Requests that are refused at the same time are all sent again, although only the
 // first of them learns why, and no more is left out than the server refused.
-func TestHealTogether(t *testing.T) {
+func TestDowngradeTogether(t *testing.T) {
 	var refused, all sync.WaitGroup
 	refused.Add(3)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -130,11 +130,15 @@ func (m *Model) post(ctx context.Context, req llm.Request, token string, out *ll
 			return res, err
 		}
 		fault := m.withProvider(err)
-		if fault.Status == http.StatusBadRequest && m.o.Learned.Revision() != known && attempt < maxAttempts {
-			continue // an answer beside this one was refused as well, and learned from it
-		}
-		notice, ok := m.downgrade(fault, body)
-		if !ok || attempt == maxAttempts {
+		notice, resend := "", false
+		m.o.Learned.Judge(known, func(changed bool) {
+			if changed && fault.Status == http.StatusBadRequest {
+				resend = true // a request beside this one was refused as well, and learned from it
+				return
+			}
+			notice, resend = m.downgrade(fault, body)
+		})
+		if !resend || attempt == maxAttempts {
 			markNoTools(fault, body)
 			return nil, fault
 		}

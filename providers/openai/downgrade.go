@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -99,14 +100,6 @@ func (e *endpoint) downgrade(fault *llm.Error, body map[string]any) (notice stri
 	return fmt.Sprintf("%s does not take %s; sent again without it", e.o.Model, r.field), true
 }
 
-// mayBlameField reports whether fault may be about a field of the request.
-func mayBlameField(fault *llm.Error) bool {
-	if fault.Status != http.StatusBadRequest && fault.Status != http.StatusUnprocessableEntity {
-		return false
-	}
-	return fault.Fault == llm.InvalidRequest || fault.Fault == llm.Unsupported || fault.Fault == llm.Unknown
-}
-
 func (c *Chat) findDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool) {
 	if r, ok := c.streamDowngrade(fault, body); ok {
 		return r, true
@@ -114,7 +107,7 @@ func (c *Chat) findDowngrade(fault *llm.Error, body map[string]any) (downgrade, 
 	if r, ok := c.formatDowngrade(fault, body); ok {
 		return r, true
 	}
-	if !mayBlameField(fault) {
+	if !adapter.MayBlameField(fault) {
 		return downgrade{}, false
 	}
 	text := fault.Message
@@ -158,7 +151,7 @@ func (c *Chat) streamDowngrade(fault *llm.Error, body map[string]any) (downgrade
 	case body["stream"] != true || fault.Status < 400:
 	case tools && mentionsStreaming().MatchString(fault.Message) && negation().MatchString(fault.Message):
 		return downgrade{field: downgradeTools, notice: "does not stream while tools are on offer; its answers come whole"}, true
-	case fault.Param == "stream" && mayBlameField(fault):
+	case fault.Param == "stream" && adapter.MayBlameField(fault):
 		return downgrade{field: downgradeStream, notice: "does not stream; its answers come whole"}, true
 	}
 	return downgrade{}, false

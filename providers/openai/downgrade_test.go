@@ -45,9 +45,9 @@ func refusal(param, message string) string {
 	return `{"error":{"message":` + quote(message) + `,"type":"invalid_request_error","param":` + quote(param) + `,"code":"unsupported_parameter"}}`
 }
 
-// TestHeal checks that what a server refuses is left out or renamed once, told,
+// TestDowngrade checks that what a server refuses is left out or renamed once, told,
 // and remembered.
-func TestHeal(t *testing.T) {
+func TestDowngrade(t *testing.T) {
 	warm := 0.5
 	has := func(field string) func(map[string]any) bool {
 		return func(body map[string]any) bool { _, ok := body[field]; return ok }

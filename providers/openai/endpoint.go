@@ -12,6 +12,7 @@ import (
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
+	"parley/providers/adapter"
 	"parley/providers/filter"
 	"parley/providers/llm"
 	"parley/providers/wire"
@@ -141,11 +142,15 @@ func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error
 			fault.Mistake = true
 			return fault
 		}
-		if mayBlameField(fault) && e.learned.Revision() != known && attempt < maxAttempts {
-			continue // an answer beside this one was refused as well, and learned from it
-		}
-		notice, ok := e.downgrade(fault, body)
-		if !ok || attempt == maxAttempts {
+		notice, resend := "", false
+		e.learned.Judge(known, func(changed bool) {
+			if changed && adapter.MayBlameField(fault) {
+				resend = true // a request beside this one was refused as well, and learned from it
+				return
+			}
+			notice, resend = e.downgrade(fault, body)
+		})
+		if !resend || attempt == maxAttempts {
 			e.format.explain(fault, body)
 			return fault
 		}
@@ -235,7 +240,7 @@ var errFewer = errors.New("the server gave fewer answers than it was asked for")
 // may be about several answers although it does not say so.
 func (e *endpoint) shouldAskAlone(err error, fault *llm.Error) (notice string, ok bool) {
 	fewer := errors.Is(err, errFewer)
-	if !fewer && !(errors.As(err, &sharedError{}) && mayBlameField(fault)) {
+	if !fewer && !(errors.As(err, &sharedError{}) && adapter.MayBlameField(fault)) {
 		return "", false
 	}
 	if !fewer && fault.Param != LimitSeveral && !refusesSeveral().MatchString(fault.Message) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -92,7 +93,7 @@ func (r *Responses) findDowngrade(fault *llm.Error, body map[string]any) (downgr
 		_, sent := lookupField(body, fault.Param)
 		return downgrade{field: fault.Param, notice: notice}, sent
 	}
-	if !mayBlameField(fault) {
+	if !adapter.MayBlameField(fault) {
 		return downgrade{}, false
 	}
 	if _, sent := body["instructions"]; sent && isAbout(fault, "instructions") {

@@ -26,6 +26,7 @@ type LearnedLimits struct {
 	Keep func(map[string]Limit)
 	Now  func() time.Time // nil is time.Now
 
+	judging  sync.Mutex
 	mu       sync.Mutex
 	known    map[string]Limit
 	revision int
@@ -77,6 +78,15 @@ func (l *LearnedLimits) Revision() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.revision
+}
+
+// Judge calls judge about a request that was written at revision and refused, one call
+// at a time for all clients. Changed tells that something was learned since: the
+// request is to be sent again before anything else is blamed.
+func (l *LearnedLimits) Judge(revision int, judge func(changed bool)) {
+	l.judging.Lock()
+	defer l.judging.Unlock()
+	judge(l.Revision() != revision)
 }
 
 // Learn remembers that name was refused, and what is sent in its place. It is
