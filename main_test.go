@@ -41,8 +41,8 @@ import (
 	"parley/session"
 	"parley/session/config"
 	"parley/tools/sandbox"
-	"parley/ui"
 	"parley/ui/cli"
+	"parley/ui/tui"
 )
 
 func TestMain(m *testing.M) {
@@ -501,15 +501,15 @@ func TestImports(t *testing.T) {
 	const (
 		llm     = "providers/llm"
 		catalog = "providers/catalog"
-		safe    = "ui/safe"
+		safe    = "tools/sanitize"
 		theme   = "ui/theme"
 		md      = "ui/markdown"
 	)
 	adapter := []string{llm, "providers/adapter", "providers/filter", "providers/schema", "providers/wire"}
-	screen := []string{"ui/*", "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
+	front := []string{"ui/app", theme, md, safe, "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
 		"":                    {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":              {"ui", "ui/app", "ui/plain", "ui/print", theme, safe, "session", "session/attach", "session/config", "session/trust", "tools", "tools/*", "providers", llm, catalog},
+		"ui/cli":              {"ui/app", "ui/tui", "ui/plain", "ui/print", theme, safe, "session", "session/attach", "session/config", "session/trust", "tools", "tools/*", "providers", llm, catalog},
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage
 		"providers/demo":      {},
@@ -537,22 +537,22 @@ func TestImports(t *testing.T) {
 		"session/attach":      {llm},
 		"session/config":      {catalog},
 		"session/trust":       {"tools"},
-		"ui":                  screen,
+		"ui/tui":              append([]string{"ui/clip", "ui/tty", "ui/tui/*"}, front...),
 		"docs/pictures":       {},
-		"ui/print":            screen,
+		"ui/print":            front,
 		"ui/app":              {"session", "session/archive", "session/attach", "tools", "tools/mcp", llm, "ui/clip", safe},
-		"ui/plain":            {"ui/app", "ui/tty", "ui/dialog", md, safe, "session", "session/attach", "tools", "tools/mcp", llm, catalog},
+		"ui/plain":            {"ui/app", "ui/tty", "ui/tui/dialog", md, safe, "session", "session/attach", "tools", "tools/mcp", llm, catalog},
 		"ui/tty":              {},
-		"ui/transcript":       {md, theme, safe},
+		"ui/tui/transcript":   {md, theme, safe},
 		md:                    {theme, safe},
-		"ui/composer":         {theme, safe},
-		"ui/dialog":           {theme, safe, "tools"},
-		"ui/status":           {theme, safe},
-		"ui/picture":          {},
+		"ui/tui/composer":     {theme, safe},
+		"ui/tui/dialog":       {theme, safe, "tools"},
+		"ui/tui/statusbar":    {theme, safe},
+		"ui/tui/picture":      {},
 		"ui/clip":             {},
-		"ui/files":            {"tools/gitignore"},
-		"ui/paint":            {},
-		"ui/paint/vt":         {},
+		"ui/tui/files":        {"tools/gitignore"},
+		"ui/tui/renderer":     {},
+		"ui/uitest/vt":        {},
 		"ui/uitest":           {},
 		theme:                 {},
 		safe:                  {},
@@ -904,7 +904,7 @@ func TestDecode(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := config.Decode(tt.text, &cli.Config{UI: ui.Default()})
+			err := config.Decode(tt.text, &cli.Config{UI: tui.Default()})
 			got := ""
 			if err != nil {
 				got = err.Error()

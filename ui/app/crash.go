@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/ui/safe"
+	"parley/tools/sanitize"
 )
 
 // StatusPanic is the exit status after a crash, that of an uncaught Go panic.
@@ -38,7 +38,7 @@ func Crash(p any, stack []byte) int {
 	if err != nil {
 		path = err.Error()
 	}
-	fmt.Fprintf(os.Stderr, "parley: crashed: %s\n  the report is in %s\n", safe.Line(masked(fmt.Sprint(p))), safe.Line(path))
+	fmt.Fprintf(os.Stderr, "parley: crashed: %s\n  the report is in %s\n", sanitize.Line(masked(fmt.Sprint(p))), sanitize.Line(path))
 	return StatusPanic
 }
 

@@ -10,14 +10,14 @@ import (
 
 	"parley/session"
 	"parley/session/archive"
+	"parley/tools/sanitize"
 	"parley/ui/clip"
-	"parley/ui/safe"
 )
 
 // Copy returns what copies text as it was to be seen: who pastes it elsewhere
 // pastes nothing that was hidden in it, and ends no paste.
 func Copy(board *clip.Board, text string) func(context.Context) clip.Result {
-	text, hidden := safe.Source(text)
+	text, hidden := sanitize.Source(text)
 	put := board.Copy(text)
 	return func(ctx context.Context) clip.Result {
 		result := put(ctx)

@@ -15,8 +15,8 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
+	"parley/tools/sanitize"
 	"parley/ui/print"
-	"parley/ui/safe"
 )
 
 // runRoot opens the screen or prints an answer.
@@ -101,7 +101,7 @@ func (a *program) printRequest(s *session.Session, parts []llm.Part) error {
 	if err != nil {
 		return a.fail(print.Failed, err)
 	}
-	if _, err := io.WriteString(os.Stdout, safe.Text(text)); err != nil {
+	if _, err := io.WriteString(os.Stdout, sanitize.Text(text)); err != nil {
 		return a.fail(print.Failed, fmt.Errorf("writing the request: %w", err))
 	}
 	return nil

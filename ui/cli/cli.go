@@ -25,8 +25,8 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/tools/sandbox"
+	"parley/tools/sanitize"
 	"parley/ui/print"
-	"parley/ui/safe"
 )
 
 // program is one run of parley.
@@ -110,7 +110,7 @@ func (f *outputFlags) notice(n llm.Notice) {
 }
 
 // warn prints text on standard error.
-func warn(text string) { fmt.Fprintln(os.Stderr, "parley: "+safe.Text(text)) }
+func warn(text string) { fmt.Fprintln(os.Stderr, "parley: "+sanitize.Text(text)) }
 
 // list returns values as a user reads them, with commas.
 func list[T ~string](values []T) string { return strings.Join(words(values), ", ") }

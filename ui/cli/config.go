@@ -17,7 +17,7 @@ import (
 	"parley/session/config"
 	"parley/tools"
 	"parley/tools/mcp"
-	"parley/ui"
+	"parley/ui/tui"
 )
 
 // Config is config.toml. Each field belongs to the package that acts on it.
@@ -29,9 +29,9 @@ type Config struct {
 	Mode        tools.Mode            `toml:"mode"`
 	MaxTurns    int                   `toml:"max_turns"`
 	MaxCost     float64               `toml:"max_cost"`
-	UI          ui.Config             `toml:"ui"`
+	UI          tui.Config            `toml:"ui"`
 	Session     session.Config        `toml:"session"`
-	Keys        ui.Keys               `toml:"keys"`
+	Keys        tui.Keys              `toml:"keys"`
 	Permissions tools.Permissions     `toml:"permissions"`
 	Sandbox     tools.SandboxConfig   `toml:"sandbox"`
 	MCP         map[string]mcp.Config `toml:"mcp"`
@@ -53,7 +53,7 @@ type Project struct {
 
 // Validate names the first value that cannot be meant.
 func (p *Project) Validate() error {
-	c := Config{Effort: p.Effort, UI: ui.Default(), Config: providers.Default()}
+	c := Config{Effort: p.Effort, UI: tui.Default(), Config: providers.Default()}
 	c.Session.History, c.Session.Compact = p.Session.History, p.Session.Compact
 	return c.Validate()
 }
@@ -91,7 +91,7 @@ func (a *program) load() error {
 		}
 		a.debugLog = slog.New(slog.NewJSONHandler(f, nil))
 	}
-	a.config = Config{Config: providers.Default(), UI: ui.Default(), Session: session.Default()}
+	a.config = Config{Config: providers.Default(), UI: tui.Default(), Session: session.Default()}
 	path := a.configFile
 	if path == "" {
 		dir, err := os.UserConfigDir()

@@ -10,8 +10,8 @@ import (
 	"parley/providers"
 	"parley/tools"
 	"parley/tools/sandbox"
+	"parley/tools/sanitize"
 	"parley/ui/print"
-	"parley/ui/safe"
 )
 
 // backendLine says what holds commands here.
@@ -49,7 +49,7 @@ func (a *program) doctorCommand() *cobra.Command {
 				return a.fail(print.Failed, err)
 			}
 			if !asJSON {
-				fmt.Println("sandbox: " + safe.Line(backendLine(a.config.Sandbox)))
+				fmt.Println("sandbox: " + sanitize.Line(backendLine(a.config.Sandbox)))
 			}
 			if len(rows) == 0 {
 				a.note("no provider has a key or is configured: only the built-in demo can answer")

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"parley/ui"
 	"parley/ui/print"
+	"parley/ui/tui"
 )
 
 // keysCommand shows what the terminal sends.
@@ -20,12 +20,12 @@ func (a *program) keysCommand() *cobra.Command {
 				return a.fail(print.Config, err)
 			}
 			if !list {
-				if err := ui.ShowKeys(os.Stdin, os.Stdout, a.config.Keys, os.Getenv); err != nil {
+				if err := tui.ShowKeys(os.Stdin, os.Stdout, a.config.Keys, os.Getenv); err != nil {
 					return a.fail(print.Usage, err)
 				}
 				return nil
 			}
-			rows, err := ui.Bound(a.config.Keys)
+			rows, err := tui.Bound(a.config.Keys)
 			if err != nil {
 				return a.fail(print.Config, err)
 			}

@@ -17,10 +17,10 @@ import (
 	"parley/session/trust"
 	"parley/tools"
 	"parley/tools/sandbox"
-	"parley/ui"
 	"parley/ui/app"
 	"parley/ui/plain"
 	"parley/ui/print"
+	"parley/ui/tui"
 )
 
 // plainMode reports whether to use the plain front end: for screen readers and dumb
@@ -70,7 +70,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	if err != nil {
 		return a.fail(print.Config, err)
 	}
-	if kept, err := a.library.Get("theme"); err == nil && kept != "" && a.config.UI.Theme == ui.Default().Theme {
+	if kept, err := a.library.Get("theme"); err == nil && kept != "" && a.config.UI.Theme == tui.Default().Theme {
 		c := a.config.UI
 		if c.Theme = kept; c.Validate() == nil { // it may have been one that is gone
 			a.config.UI = c
@@ -98,7 +98,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	if a.plainMode() {
 		a.status = plain.Run(o)
 	} else {
-		a.status = ui.Run(ui.Options{Options: o, Config: a.config.UI, Keys: a.config.Keys})
+		a.status = tui.Run(tui.Options{Options: o, Config: a.config.UI, Keys: a.config.Keys})
 	}
 	if a.status == print.OK && a.recording.replay != nil && a.recording.replay.Err() != nil {
 		a.status = print.Mismatch

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/ui/safe"
+	"parley/tools/sanitize"
 	"parley/ui/theme"
 )
 
@@ -85,7 +85,7 @@ func BenchmarkRender(b *testing.B) {
 // as it comes.
 func BenchmarkDeep(b *testing.B) {
 	for name, text := range deep(1 << 20) {
-		text = safe.Text(text)
+		text = sanitize.Text(text)
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {

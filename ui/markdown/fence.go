@@ -6,7 +6,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/util"
 
-	"parley/ui/safe"
+	"parley/tools/sanitize"
 )
 
 // A fence is the opening line of a fenced code block at the top level.
@@ -82,7 +82,7 @@ func language(src string, n *ast.FencedCodeBlock) string {
 	if len(words) == 0 {
 		return ""
 	}
-	return safe.Line(words[0])
+	return sanitize.Line(words[0])
 }
 
 // infoWords returns the words of an info string.

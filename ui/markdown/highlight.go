@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"parley/ui/safe"
+	"parley/tools/sanitize"
 )
 
 // A grammar is what a scanner must know of a language: where comments and
@@ -73,7 +73,7 @@ const longLine = 2 << 10
 
 // uncoloured is a long line, or a part of one, as it is shown.
 func uncoloured(line string) string {
-	return strings.ReplaceAll(safe.Text(strings.TrimRight(line, "\r\n")), "\t", "    ")
+	return strings.ReplaceAll(sanitize.Text(strings.TrimRight(line, "\r\n")), "\t", "    ")
 }
 
 // line returns the runs of the next line.

@@ -10,7 +10,7 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
-	"parley/ui/safe"
+	"parley/tools/sanitize"
 )
 
 // inlines returns the text of a block as runs drawn with p.
@@ -39,7 +39,7 @@ func (w *writer) node(runs []run, n ast.Node, p pen) []run {
 		if !n.IsRaw() {
 			s = unescape(s)
 		}
-		runs = append(runs, run{safe.Line(s), p})
+		runs = append(runs, run{sanitize.Line(s), p})
 		switch {
 		case n.HardLineBreak():
 			runs = append(runs, run{"\n", p})
@@ -48,7 +48,7 @@ func (w *writer) node(runs []run, n ast.Node, p pen) []run {
 		}
 		return runs
 	case *ast.String:
-		return append(runs, run{safe.Line(string(n.Value)), p})
+		return append(runs, run{sanitize.Line(string(n.Value)), p})
 	case *ast.Emphasis:
 		return w.children(runs, n, with(p, []attr{italic, bold}[min(n.Level, 2)-1]))
 	case *extast.Strikethrough:
@@ -96,7 +96,7 @@ func (w *writer) values(ss *text.Segments) string {
 }
 
 // flat makes one line of source that goes over several.
-func flat(s string) string { return safe.Line(strings.ReplaceAll(s, "\n", " ")) }
+func flat(s string) string { return sanitize.Line(strings.ReplaceAll(s, "\n", " ")) }
 
 // codeSpan returns the text of a code span. In a table the backslash before a
 // pipe belongs to the table.
@@ -144,7 +144,7 @@ func autolink(runs []run, n *ast.AutoLink, raw []byte, p pen) []run {
 	if n.AutoLinkType != ast.AutoLinkEmail && !linkable(dest) {
 		role = dim
 	}
-	return withHost(append(runs, run{safe.Line(string(n.Label(raw))), pen{role, p.attr}}), dest, p)
+	return withHost(append(runs, run{sanitize.Line(string(n.Label(raw))), pen{role, p.attr}}), dest, p)
 }
 
 // withHost adds the host where user information before it could pass for one.
@@ -153,7 +153,7 @@ func withHost(runs []run, dest string, p pen) []run {
 	if err != nil || u.User == nil {
 		return runs
 	}
-	return append(runs, run{" (host " + safe.Line(u.Host) + ")", pen{warn, p.attr}})
+	return append(runs, run{" (host " + sanitize.Line(u.Host) + ")", pen{warn, p.attr}})
 }
 
 // longest is how much of a destination that is no link is shown: data URLs have
@@ -161,7 +161,7 @@ func withHost(runs []run, dest string, p pen) []run {
 const longest = 200
 
 func destination(s string) string {
-	s = safe.Line(s)
+	s = sanitize.Line(s)
 	if !linkable(s) && len(s) > longest {
 		return strings.ToValidUTF8(s[:longest], "") + "…"
 	}
@@ -179,7 +179,7 @@ func linkable(dest string) bool {
 }
 
 // unescape resolves backslash escapes and character references. What they stand
-// for may be a control character: the result must pass through ui/safe.
+// for may be a control character: the result must pass through tools/sanitize.
 func unescape(s string) string {
 	if !strings.ContainsAny(s, `\&`) {
 		return s
@@ -208,7 +208,7 @@ func unescape(s string) string {
 // printable prepares a line that is shown as it is: without its end, tabs at
 // every fourth cell.
 func printable(line string) string {
-	line = safe.Text(strings.TrimRight(line, "\r\n"))
+	line = sanitize.Text(strings.TrimRight(line, "\r\n"))
 	before, rest, tabs := strings.Cut(line, "\t")
 	if !tabs {
 		return line

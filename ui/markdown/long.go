@@ -1,7 +1,7 @@
 package markdown
 
 import (
-	"parley/ui/safe"
+	"parley/tools/sanitize"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -74,7 +74,7 @@ func (s *splitter) stop(src string) int {
 	if len(rest) < size {
 		return 0
 	}
-	return s.tail + size + len(rest) - len(rest[len(safe.Complete(rest)):])
+	return s.tail + size + len(rest) - len(rest[len(sanitize.Complete(rest)):])
 }
 
 // part freezes a part of the one block that fills src from the tail on, if it is

@@ -21,7 +21,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/ui/safe"
+	"parley/tools/sanitize"
 	"parley/ui/theme"
 )
 
@@ -67,7 +67,7 @@ func New(th *theme.Theme) *Doc {
 // result has no final newline.
 func Render(source string, width int, th *theme.Theme) string {
 	d := New(th)
-	d.Append(safe.Cleaned(source))
+	d.Append(sanitize.Cleaned(source))
 	d.Finish()
 	return strings.Join(d.Lines(width), "\n")
 }
@@ -81,7 +81,7 @@ func Fenced(source string) []Code {
 }
 
 // Append adds text.
-func (d *Doc) Append(text safe.Clean) { d.append(text.String()) }
+func (d *Doc) Append(text sanitize.Clean) { d.append(text.String()) }
 
 func (d *Doc) append(text string) {
 	if text == "" || d.done {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"parley/ui/safe"
+	"parley/tools/sanitize"
 	"parley/ui/theme"
 )
 
@@ -201,7 +201,7 @@ func checkLines(t *testing.T, lines []string, width int, seen map[string]bool) {
 			t.Fatalf("line %d is %d cells wide, more than %d: %q", i, w, width, line)
 		}
 		bare := sgr(line)
-		if clean := safe.Line(bare); clean != bare {
+		if clean := sanitize.Line(bare); clean != bare {
 			t.Fatalf("line %d holds %q", i, line)
 		}
 	}
@@ -321,7 +321,7 @@ func FuzzStream(f *testing.F) {
 		if len(text) > 2000 {
 			t.Skip("long texts have their own test")
 		}
-		checkStream(t, safe.Text(text), int(width%500)+1, int(step)+1)
-		checkParts(t, safe.Text(text), int(width%500)+1, int(step)+1, 16+int(width%200))
+		checkStream(t, sanitize.Text(text), int(width%500)+1, int(step)+1)
+		checkParts(t, sanitize.Text(text), int(width%500)+1, int(step)+1, 16+int(width%200))
 	})
 }

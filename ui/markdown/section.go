@@ -3,7 +3,7 @@ package markdown
 import (
 	"strings"
 
-	"parley/ui/safe"
+	"parley/tools/sanitize"
 	"parley/ui/theme"
 )
 
@@ -114,7 +114,7 @@ func (s *Section) Head() int {
 	}
 	fence := strings.TrimSpace(s.head)
 	words := infoWords(strings.TrimLeft(fence, fence[:1]))
-	if len(words) == 0 || safe.Line(words[0]) == "" {
+	if len(words) == 0 || sanitize.Line(words[0]) == "" {
 		return 0
 	}
 	return 1 // the language

@@ -2,7 +2,7 @@ package markdown
 
 import (
 	"math"
-	"parley/ui/safe"
+	"parley/tools/sanitize"
 	"strings"
 	"unicode/utf8"
 
@@ -255,7 +255,7 @@ func (d *Doc) longLine(v *fenceView, line string) {
 	}
 	part := line[v.sent:]
 	if !strings.HasSuffix(part, "\n") {
-		part = safe.Complete(part)
+		part = sanitize.Complete(part)
 	}
 	v.sent += len(part)
 	_, width := d.codeRoom()

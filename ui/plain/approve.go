@@ -6,7 +6,7 @@ import (
 
 	"parley/session"
 	"parley/tools"
-	"parley/ui/dialog"
+	"parley/ui/tui/dialog"
 )
 
 // approval asks whether a call may run. All of it is written before the question,

@@ -7,7 +7,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
-	"parley/ui/dialog"
+	"parley/ui/tui/dialog"
 )
 
 // A call is one call of a tool.

@@ -11,8 +11,8 @@ import (
 	"parley/session/attach"
 	"parley/tools"
 	"parley/ui/app"
-	"parley/ui/dialog"
 	"parley/ui/markdown"
+	"parley/ui/tui/dialog"
 )
 
 // A command is what a line that begins with a slash can do. A new one is a row

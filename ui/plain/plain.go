@@ -9,7 +9,7 @@
 //
 // One goroutine owns the front; all others post to it. Answers come by whole
 // sentences. What was typed before a question was asked never answers it.
-// Nothing from outside is written that did not pass ui/safe.
+// Nothing from outside is written that did not pass tools/sanitize.
 package plain
 
 import (
@@ -23,8 +23,8 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
+	"parley/tools/sanitize"
 	"parley/ui/app"
-	"parley/ui/safe"
 )
 
 // Run talks with the person at the terminal until they leave, and returns the
@@ -32,7 +32,7 @@ import (
 func Run(o app.Options) int {
 	in, err := terminal()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "parley: "+safe.Line(err.Error()))
+		fmt.Fprintln(os.Stderr, "parley: "+sanitize.Line(err.Error()))
 		return 1
 	}
 	if in != os.Stdin {
@@ -55,7 +55,7 @@ func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 	p := newFront(o, out)
 	keys, err := listen(in)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "parley: the terminal: "+safe.Line(err.Error()))
+		fmt.Fprintln(os.Stderr, "parley: the terminal: "+sanitize.Line(err.Error()))
 		return 1
 	}
 	p.keys = keys

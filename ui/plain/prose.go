@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/ui/safe"
+	"parley/tools/sanitize"
 )
 
 // How long text waits for the end of its sentence, and code for its last line,
@@ -27,7 +27,7 @@ const longest = 4 << 10
 // tables row by row with the names of their columns, code blocks announced with
 // their length. Otherwise it stays as the model wrote it.
 type prose struct {
-	clean safe.Stream
+	clean sanitize.Stream
 	line  string    // of the source, as far as it was not read out
 	begun bool      // its beginning was
 	seen  int       // bytes of line that were searched for the end of a sentence

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/ui/safe"
+	"parley/tools/sanitize"
 )
 
 // heard is what is read out of pieces, which arrive at once, without the signs of
@@ -134,7 +134,7 @@ func FuzzProse(f *testing.F) {
 		if got := heard(text[:cut], text[cut:]); got != whole {
 			t.Errorf("cut at %d: %q, whole %q", cut, got, whole)
 		}
-		if safe.Text(whole) != whole {
+		if sanitize.Text(whole) != whole {
 			t.Errorf("not printable: %q", whole)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/safe"
+	"parley/tools/sanitize"
 )
 
 // runShell runs a command of the person's own. Its output is read out line by
@@ -66,7 +66,7 @@ func (p *front) ranShell(id int, e session.Shell, rest string) {
 
 // A follower takes output as it comes and hands on whole lines.
 type follower struct {
-	clean safe.Stream
+	clean sanitize.Stream
 	line  string
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"parley/ui/safe"
+	"parley/tools/sanitize"
 )
 
 // A speaker writes lines, in order and each once. It lets nothing through that
@@ -32,7 +32,7 @@ const narrow = 20
 // say writes one line, whatever is in it.
 func (s *speaker) say(format string, args ...any) {
 	s.end()
-	s.words(safe.Line(fmt.Sprintf(format, args...)))
+	s.words(sanitize.Line(fmt.Sprintf(format, args...)))
 	s.end()
 }
 
@@ -40,7 +40,7 @@ func (s *speaker) say(format string, args ...any) {
 func (s *speaker) block(text string) {
 	s.end()
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		io.WriteString(s.w, safe.Text(line)+"\n")
+		io.WriteString(s.w, sanitize.Text(line)+"\n")
 	}
 }
 
@@ -52,10 +52,10 @@ func (s *speaker) text(text string) {
 			s.exact, line = true, code
 		}
 		if s.exact {
-			io.WriteString(s.w, safe.Text(line))
+			io.WriteString(s.w, sanitize.Text(line))
 			s.open = true
 		} else {
-			s.words(safe.Text(line))
+			s.words(sanitize.Text(line))
 		}
 		if whole {
 			s.open = true // an empty line is one too
@@ -67,7 +67,7 @@ func (s *speaker) text(text string) {
 // ask writes what is to be answered on the same line.
 func (s *speaker) ask(prompt string) {
 	s.end()
-	s.words(safe.Line(prompt))
+	s.words(sanitize.Line(prompt))
 	if s.space {
 		io.WriteString(s.w, " ")
 		s.space = false

@@ -9,8 +9,8 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools/sanitize"
 	"parley/ui/app"
-	"parley/ui/safe"
 )
 
 // Compare plays the answers of several models to the writers of o, one behind the
@@ -90,7 +90,7 @@ func (o Options) between(begun, asked bool) string {
 	case o.Format != "text" || o.Code || !asked:
 		return ""
 	}
-	heading := "## " + safe.Line(o.Model)
+	heading := "## " + sanitize.Line(o.Model)
 	if o.Answer > 0 {
 		heading += fmt.Sprintf(" (%d of %d)", o.Answer, o.Answers)
 	}

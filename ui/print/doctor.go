@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"parley/ui/safe"
+	"parley/tools/sanitize"
 )
 
 // A Checkup is how it stands with one provider.
@@ -53,7 +53,7 @@ func Doctor(w io.Writer, rows []Checkup, asJSON bool) error {
 			if i > 0 {
 				fmt.Fprint(table, "\t")
 			}
-			fmt.Fprint(table, safe.Line(cell))
+			fmt.Fprint(table, sanitize.Line(cell))
 		}
 		fmt.Fprintln(table)
 	}
@@ -64,7 +64,7 @@ func Doctor(w io.Writer, rows []Checkup, asJSON bool) error {
 		if r.OK {
 			continue
 		}
-		if _, err := fmt.Fprintf(w, "\n%s\n  %s\n", safe.Text(r.Error), safe.Text(r.Hint)); err != nil {
+		if _, err := fmt.Fprintf(w, "\n%s\n  %s\n", sanitize.Text(r.Error), sanitize.Text(r.Hint)); err != nil {
 			return err
 		}
 	}

@@ -10,8 +10,8 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools/sanitize"
 	"parley/ui/app"
-	"parley/ui/safe"
 )
 
 // Formats are what Options.Format can be.
@@ -28,9 +28,9 @@ func Failure(out, stderr io.Writer, format string, err error, status int) {
 	case "json":
 		write(out, object{{"error", json.RawMessage(encode(errorObject(err)[1:]))}, {"finish_reason", "error"}, {"exit", status}})
 	}
-	fmt.Fprintf(stderr, "parley: %s\n", safe.Text(err.Error()))
+	fmt.Fprintf(stderr, "parley: %s\n", sanitize.Text(err.Error()))
 	if hint != "" {
-		fmt.Fprintf(stderr, "  %s\n", safe.Text(hint))
+		fmt.Fprintf(stderr, "  %s\n", sanitize.Text(hint))
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools/sanitize"
 	"parley/ui/app"
-	"parley/ui/safe"
 )
 
 // lines writes one JSON object per event.
@@ -294,4 +294,4 @@ func escapeUnseen(b []byte) []byte {
 	return out.Bytes()
 }
 
-func unseen(r rune) bool { return r >= 0x7f && (r <= 0x9f || safe.Unseen(r)) }
+func unseen(r rune) bool { return r >= 0x7f && (r <= 0x9f || sanitize.Unseen(r)) }

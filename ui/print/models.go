@@ -9,7 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"parley/ui/safe"
+	"parley/tools/sanitize"
 )
 
 // A Price is what a million tokens cost, in US dollars.
@@ -123,7 +123,7 @@ func Models(w io.Writer, models []Model, words []string, all, asJSON bool, note 
 		}
 		shown++
 		if !asJSON {
-			fmt.Fprintf(table, "%s\t%s\n", safe.Line(m.Name), safe.Line(m.Detail()))
+			fmt.Fprintf(table, "%s\t%s\n", sanitize.Line(m.Name), sanitize.Line(m.Detail()))
 			continue
 		}
 		if err := writeJSON(w, m); err != nil {

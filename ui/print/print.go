@@ -23,8 +23,8 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
+	"parley/tools/sanitize"
 	"parley/ui/app"
-	"parley/ui/safe"
 	"parley/ui/theme"
 )
 
@@ -93,7 +93,7 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	yolo := true       // so would have --yolo
 	for e := range turn {
 		if words := urgent(e); words != "" && (o.Quiet || o.Format != "text") { // else the printer tells it in its place
-			fmt.Fprintln(o.Err, "parley: "+safe.Text(words))
+			fmt.Fprintln(o.Err, "parley: "+sanitize.Text(words))
 		}
 		switch e := e.(type) {
 		case session.Ask:
@@ -120,8 +120,8 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 		status = Incomplete
 	}
 	if status == Denied && len(rules) > 0 {
-		fmt.Fprintf(o.Err, "parley: not allowed without a screen: %s\n", safe.Text(strings.Join(rules, ", ")))
-		hint := "  let it run with " + safe.Text("--allow "+quote(rules[0]))
+		fmt.Fprintf(o.Err, "parley: not allowed without a screen: %s\n", sanitize.Text(strings.Join(rules, ", ")))
+		hint := "  let it run with " + sanitize.Text("--allow "+quote(rules[0]))
 		if yolo {
 			hint += ", or everything with --yolo"
 		}
@@ -212,6 +212,6 @@ func pipeStatus(err error, stderr io.Writer) int {
 	if broken(err) || errors.Is(err, os.ErrClosed) {
 		return 128 + 13 // as if SIGPIPE had ended us
 	}
-	fmt.Fprintf(stderr, "parley: writing the answer: %s\n", safe.Text(err.Error()))
+	fmt.Fprintf(stderr, "parley: writing the answer: %s\n", sanitize.Text(err.Error()))
 	return Failed
 }

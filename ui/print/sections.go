@@ -4,8 +4,8 @@ import (
 	"io"
 	"strings"
 
+	"parley/tools/sanitize"
 	"parley/ui/markdown"
-	"parley/ui/safe"
 	"parley/ui/theme"
 )
 
@@ -32,7 +32,7 @@ func (r *rendering) begin() {
 }
 
 // add writes what a piece of the text settles.
-func (r *rendering) add(to io.Writer, piece safe.Clean) error {
+func (r *rendering) add(to io.Writer, piece sanitize.Clean) error {
 	r.doc.Append(piece)
 	for {
 		text := r.section.Source(r.doc)
@@ -41,14 +41,14 @@ func (r *rendering) add(to io.Writer, piece safe.Clean) error {
 			return r.settled(to)
 		}
 		whole := r.section.Doc(r.theme)
-		whole.Append(safe.Cleaned(text[:end]))
+		whole.Append(sanitize.Cleaned(text[:end]))
 		r.doc = whole
 		if err := r.finish(to); err != nil {
 			return err
 		}
 		r.section = next
 		r.begin()
-		r.doc.Append(safe.Cleaned(text[end:]))
+		r.doc.Append(sanitize.Cleaned(text[end:]))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/ui/safe"
+	"parley/tools/sanitize"
 	"parley/ui/theme"
 )
 
@@ -73,7 +73,7 @@ func TestPrintedIsNotHeld(t *testing.T) {
 			c.add(&out, "```go\n")
 			before := heap()
 			for n := 0; n < size; n += len(piece) {
-				if err := r.add(&out, safe.Cleaned(piece)); err != nil {
+				if err := r.add(&out, sanitize.Cleaned(piece)); err != nil {
 					t.Fatal(err)
 				}
 				if err := c.add(&out, strings.ReplaceAll(piece, "```", "")); err != nil {

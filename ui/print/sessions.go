@@ -19,9 +19,9 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/archive"
+	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/markdown"
-	"parley/ui/safe"
 	"parley/ui/theme"
 )
 
@@ -54,7 +54,7 @@ func (s Shelf) Complete(*cobra.Command, []string, string) (ids []string, how cob
 	_ = s.with(func(lib *session.Library) error { // a shell shows no errors
 		found, err := lib.List(session.Query{Limit: 50})
 		for _, f := range found {
-			ids = append(ids, f.ID+"\t"+safe.Line(app.Title(f)))
+			ids = append(ids, f.ID+"\t"+sanitize.Line(app.Title(f)))
 		}
 		return err
 	})
@@ -213,7 +213,7 @@ func (s Shelf) rows(found []session.Summary, asJSON bool) error {
 		if f.Pinned {
 			pin = "pinned: "
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", safe.Line(f.ID), app.Age(s.Now().Sub(f.Updated)), safe.Line(f.Model), app.Money(f.Usage), pin+safe.Line(app.Title(f)))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", sanitize.Line(f.ID), app.Age(s.Now().Sub(f.Updated)), sanitize.Line(f.Model), app.Money(f.Usage), pin+sanitize.Line(app.Title(f)))
 	}
 	w.Flush()
 	return s.lines(table.String())
@@ -244,11 +244,11 @@ func (s Shelf) show() *cobra.Command {
 				return err
 			}
 			if !s.Render {
-				_, err := io.WriteString(s.Out, safe.Text(text.String()))
+				_, err := io.WriteString(s.Out, sanitize.Text(text.String()))
 				return err
 			}
 			doc := markdown.New(theme.Terminal())
-			doc.Append(safe.Cleaned(text.String()))
+			doc.Append(sanitize.Cleaned(text.String()))
 			doc.Finish()
 			_, err := io.WriteString(s.Out, strings.Join(doc.Lines(max(s.Width, 20)), "\n")+"\n")
 			return err
@@ -359,7 +359,7 @@ func (s Shelf) search() *cobra.Command {
 				if who == "" {
 					who = string(h.Role) + ": "
 				}
-				fmt.Fprintf(&text, "%s  %s  %s%s\n", safe.Line(h.Session.ID), safe.Line(app.Title(h.Session)), who, safe.Line(h.Snippet))
+				fmt.Fprintf(&text, "%s  %s  %s%s\n", sanitize.Line(h.Session.ID), sanitize.Line(app.Title(h.Session)), who, sanitize.Line(h.Snippet))
 			}
 			return errors.Join(s.lines(text.String()), err)
 		})
@@ -386,7 +386,7 @@ func (s Shelf) export() *cobra.Command {
 		}
 		return s.one(words, raw, func(c archive.Conversation) error {
 			if to == "" || to == "-" {
-				clean := safe.Text
+				clean := sanitize.Text
 				if form.Name == "jsonl" {
 					clean = escaped
 				}

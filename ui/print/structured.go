@@ -9,7 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/safe"
+	"parley/tools/sanitize"
 )
 
 // maxSchema is how large a schema may be, in bytes.
@@ -87,5 +87,5 @@ func (p *structured) rejected() {
 	}
 	p.out.settle()
 	p.side.close()
-	fmt.Fprintln(p.o.Err, safe.Text(text))
+	fmt.Fprintln(p.o.Err, sanitize.Text(text))
 }

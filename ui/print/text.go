@@ -9,15 +9,15 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools/sanitize"
 	"parley/ui/app"
-	"parley/ui/safe"
 )
 
 // text writes the answer as it comes, and everything else to Err.
 type text struct {
 	o     Options
 	out   *eager
-	clean safe.Stream
+	clean sanitize.Stream
 	code  firstCode  // of the answer, for -x
 	doc   *rendering // of the running answer, when it is rendered
 	last  byte       // last byte written to Out; 0: nothing yet
@@ -90,7 +90,7 @@ func (t *text) flush() error {
 }
 
 // print writes a piece, rendered if that is wanted.
-func (t *text) print(piece safe.Clean) error {
+func (t *text) print(piece sanitize.Clean) error {
 	if !t.o.Render || piece.String() == "" {
 		return t.write(piece.String())
 	}
@@ -115,7 +115,7 @@ func (t *text) write(piece string) error {
 }
 
 // render writes the lines of an answer that will not change any more.
-func (t *text) render(piece safe.Clean) error {
+func (t *text) render(piece sanitize.Clean) error {
 	if t.doc == nil {
 		if t.rendered { // an answer before this one
 			if _, err := io.WriteString(t.o.Out, "\n"); err != nil {
@@ -147,7 +147,7 @@ func (t *text) end() error {
 // side writes what is not the answer to Err.
 type side struct {
 	o        Options
-	thinking safe.Stream
+	thinking sanitize.Stream
 	open     bool            // a line of thinking is unfinished
 	cut      *session.Answer // an interrupted answer whose usage is not printed yet; nil for none
 }
@@ -162,7 +162,7 @@ func (s *side) close() {
 
 func (s *side) line(style interface{ Render(...string) string }, format string, args ...any) {
 	s.close()
-	fmt.Fprintln(s.o.Err, style.Render(safe.Text(fmt.Sprintf(format, args...))))
+	fmt.Fprintln(s.o.Err, style.Render(sanitize.Text(fmt.Sprintf(format, args...))))
 }
 
 func (s *side) event(e session.Event) {
@@ -241,9 +241,9 @@ func (s *side) done(d session.Done) {
 	if d.Err == nil || llm.Canceled(d.Err) || errors.Is(d.Err, app.ErrPipe) {
 		return // who pressed ctrl+c, or closed the pipe, needs no telling
 	}
-	fmt.Fprintln(s.o.Err, s.o.Theme.Bad.Render("parley: "+safe.Text(d.Err.Error())))
+	fmt.Fprintln(s.o.Err, s.o.Theme.Bad.Render("parley: "+sanitize.Text(d.Err.Error())))
 	if hint := app.Hint(d.Err); hint != "" {
-		fmt.Fprintln(s.o.Err, s.o.Theme.Dim.Render("  "+safe.Text(hint)))
+		fmt.Fprintln(s.o.Err, s.o.Theme.Dim.Render("  "+sanitize.Text(hint)))
 	}
 }
 
@@ -272,7 +272,7 @@ func usageLine(a session.Answer) string {
 
 // short cuts text to one line for a glance.
 func short(s string) string {
-	s = safe.Line(strings.TrimSpace(s))
+	s = sanitize.Line(strings.TrimSpace(s))
 	const most = 160
 	if r := []rune(s); len(r) > most {
 		return string(r[:most]) + "…"

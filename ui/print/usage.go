@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/session"
+	"parley/tools/sanitize"
 	"parley/ui/app"
-	"parley/ui/safe"
 )
 
 // Usage is the command that sums up tokens and cost.
@@ -103,7 +103,7 @@ func spending(spent []session.Spend, group func(session.Spend) string, dearest b
 		total.Answers += s.Answers
 		total.Unpriced += s.Unpriced
 		total.Usage = total.Usage.Add(s.Usage)
-		names[i] = ansi.Truncate(safe.Line(name), widestName, "…")
+		names[i] = ansi.Truncate(sanitize.Line(name), widestName, "…")
 		wide = max(wide, ansi.StringWidth(names[i]))
 	}
 	row(total)

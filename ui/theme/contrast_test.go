@@ -92,7 +92,7 @@ func TestWithoutColours(t *testing.T) {
 
 // Who sees no difference between red and green still tells good from bad, and
 // added from removed lines, by how light or how blue they are. Every such state
-// has a sign besides; see the screens of ui/transcript, which are the same
+// has a sign besides; see the screens of ui/tui/transcript, which are the same
 // without colours.
 func TestDeuteranopia(t *testing.T) {
 	const noticeable = 10 // CIE76; 2.3 is just noticeable side by side

@@ -1,0 +1,276 @@
+// Package sanitize makes text from outside printable. Everything a model, tool,
+// server, file or branch name says is hostile until it has passed through here:
+// what comes out can move no cursor, set no title, reach no clipboard, turn no
+// line around, and hide nothing.
+//
+//	control characters   ␛ ␍ ␀        DEL, C1, bidi    <U+009B> <U+202E>
+//	CR LF                newline       invalid UTF-8    U+FFFD
+//	invisible runes      dropped, counted; combining marks beyond Marks too
+//
+// Nothing visible is ever swallowed: an unterminated escape sequence is shown
+// as the characters it consists of. Every function is idempotent, and a Stream
+// gives the same text at every cut, because each rune is judged by what stands
+// before it and never by what follows (the LF after a CR excepted).
+package sanitize
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Marks is how many combining marks one base character may carry; more would
+// pile up over the lines around it.
+const Marks = 8
+
+// Clean is printable text. Only this package makes one, so that what takes a
+// Clean cannot be given anything that came from outside and did not pass here.
+// The zero value is no text.
+type Clean struct{ text string }
+
+// String returns the text.
+func (c Clean) String() string { return c.text }
+
+// Cleaned is Text, as proof.
+func Cleaned(s string) Clean { return Clean{Text(s)} }
+
+// Text makes s printable and keeps newlines and tabs. Text that is printable
+// already is returned as it is, without a copy.
+func Text(s string) string {
+	text, _ := Counted(s)
+	return text
+}
+
+// Counted is Text that also tells how many runes it dropped.
+func Counted(s string) (text string, dropped int) {
+	if plain(s) == len(s) {
+		return s, 0
+	}
+	var c cleaner
+	out, _ := c.clean(make([]byte, 0, len(s)+len(s)/8+16), s, true)
+	return string(out), c.dropped
+}
+
+// Source is s to be handed on, as to a clipboard, with nothing in it that Text
+// does not show as it is: control characters, bidi and invisible runes are left
+// out instead of named, for a name is no part of the source. It tells how many.
+func Source(s string) (text string, dropped int) {
+	if plain(s) == len(s) {
+		return s, 0
+	}
+	c := cleaner{source: true}
+	out, _ := c.clean(make([]byte, 0, len(s)), s, true)
+	return string(out), c.dropped
+}
+
+// Line makes s printable on one line, for titles, names and errors: a newline
+// becomes ␊ and a tab a space.
+func Line(s string) string {
+	if plain(s) == len(s) && !strings.ContainsAny(s, "\n\t") {
+		return s
+	}
+	c := cleaner{line: true}
+	out, _ := c.clean(make([]byte, 0, len(s)+len(s)/8+16), s, true)
+	return string(out)
+}
+
+// A Stream is Text for text that arrives in pieces. The zero value is ready.
+//
+// Joined, what Add and End return is what Text returns for the joined pieces.
+// At most three bytes wait for the next piece: the beginning of a UTF-8
+// sequence, or a CR that may be half of a line end. Emoji sequences need no
+// waiting: a joiner, selector or tag is kept where the runes before it allow
+// one, whether or not the sequence is ever completed.
+type Stream struct {
+	c    cleaner
+	held []byte // at most 3 bytes
+}
+
+// Add returns the printable form of piece, as far as it is certain.
+func (s *Stream) Add(piece string) Clean {
+	if piece == "" {
+		return Clean{}
+	}
+	if len(s.held) == 0 && plain(piece) == len(piece) {
+		s.c.saw(rune(piece[len(piece)-1]))
+		return Clean{piece}
+	}
+	return s.pass(string(s.held)+piece, false)
+}
+
+// End returns what was held back and makes the Stream ready for another text.
+func (s *Stream) End() Clean {
+	out := s.pass(string(s.held), true)
+	*s = Stream{}
+	return out
+}
+
+// Dropped tells how many invisible runes were dropped since the last End.
+func (s *Stream) Dropped() int { return s.c.dropped }
+
+func (s *Stream) pass(text string, final bool) Clean {
+	out, rest := s.c.clean(make([]byte, 0, len(text)+len(text)/8+16), text, final)
+	s.held = append(s.held[:0], rest...)
+	return Clean{string(out)}
+}
+
+// plain is the length of the prefix of s that needs no work: printable ASCII,
+// newlines and tabs.
+func plain(s string) int {
+	for i := 0; i < len(s); i++ {
+		if asciiKind[s[i]] != keep {
+			return i
+		}
+	}
+	return len(s)
+}
+
+const (
+	special byte = iota // not ASCII
+	keep
+	picture
+)
+
+var asciiKind = func() (kinds [256]byte) {
+	for b := range 0x80 {
+		kinds[b] = picture
+		if b >= ' ' && b != 0x7f || b == '\n' || b == '\t' {
+			kinds[b] = keep
+		}
+	}
+	return kinds
+}()
+
+// A cleaner judges runes by those it let through before. Dropped runes leave no
+// trace in its state, which is what makes cleaning twice the same as once.
+type cleaner struct {
+	line    bool
+	source  bool   // what has a name or a picture is dropped instead
+	prev    rune   // last rune written, 0 at the beginning
+	marks   int    // combining marks since the last base
+	tags    string // tag letters written since a black flag, with NUL before them
+	dropped int
+}
+
+func (c *cleaner) saw(r rune) { c.prev, c.marks, c.tags = r, 0, "" }
+
+// clean appends the printable form of s to out. Unless final, it returns the
+// bytes at the end of s that cannot be judged yet.
+func (c *cleaner) clean(out []byte, s string, final bool) ([]byte, string) {
+	for i := 0; i < len(s); {
+		if asciiKind[s[i]] == keep {
+			n := plain(s[i:])
+			out = c.printable(out, s[i:i+n])
+			i += n
+			continue
+		}
+		if !final && (s[i:] == "\r" || !utf8.FullRuneInString(s[i:])) {
+			return out, s[i:]
+		}
+		if s[i] == '\r' && i+1 < len(s) && s[i+1] == '\n' {
+			i++ // the newline is written in its turn
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && size == 1 {
+			size = broken(s[i:])
+			out = c.invalid(out, s[i:i+size])
+		} else {
+			out = c.rune(out, r)
+		}
+		i += size
+	}
+	return out, ""
+}
+
+// printable appends a run of plain bytes.
+func (c *cleaner) printable(out []byte, s string) []byte {
+	c.saw(rune(s[len(s)-1]))
+	if !c.line {
+		return append(out, s...)
+	}
+	for i := range len(s) {
+		switch s[i] {
+		case '\n':
+			out = append(out, "␊"...)
+		case '\t':
+			out = append(out, ' ')
+		default:
+			out = append(out, s[i])
+		}
+	}
+	return out
+}
+
+// Complete is s without the beginning of a character at its end.
+func Complete(s string) string {
+	for i := len(s) - 1; i >= max(0, len(s)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(s[i]) {
+			if !utf8.FullRuneInString(s[i:]) {
+				return s[:i]
+			}
+			break
+		}
+	}
+	return s
+}
+
+// broken is the length of the truncated UTF-8 sequence at the start of s, which
+// is shown as one replacement character, as the Unicode standard recommends.
+func broken(s string) int {
+	for n := min(len(s), 3); n > 1; n-- {
+		if !utf8.FullRuneInString(s[:n]) {
+			return n
+		}
+	}
+	return 1
+}
+
+// invalid appends the sign for bytes that are not UTF-8. A stray byte from 80
+// to 9F is named like the C1 control a terminal in 8-bit mode takes it for.
+func (c *cleaner) invalid(out []byte, s string) []byte {
+	if s[0] >= 0x80 && s[0] <= 0x9f {
+		return c.token(out, rune(s[0]))
+	}
+	c.saw(utf8.RuneError)
+	return utf8.AppendRune(out, utf8.RuneError)
+}
+
+// token appends the name of r in place of r.
+func (c *cleaner) token(out []byte, r rune) []byte {
+	if c.source {
+		c.dropped++
+		return out
+	}
+	c.saw('>')
+	return fmt.Appendf(out, "<U+%04X>", r)
+}
+
+func (c *cleaner) rune(out []byte, r rune) []byte {
+	switch {
+	case r < ' ' && !c.source:
+		c.saw(r)
+		return utf8.AppendRune(out, '␀'+r)
+	case r < 0xa0, unicode.Is(turning, r):
+		return c.token(out, r)
+	case unicode.Is(invisible, r):
+		if !c.joins(r) {
+			c.dropped++
+			return out
+		}
+	case r >= 0x300 && unicode.Is(unicode.M, r):
+		if c.marks >= Marks {
+			c.dropped++
+			return out
+		}
+		c.marks++
+		c.prev, c.tags = r, ""
+	default:
+		c.saw(r)
+		if r == blackFlag {
+			c.tags = "\x00"
+		}
+	}
+	return utf8.AppendRune(out, r)
+}

@@ -1,0 +1,200 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llmtest"
+	"parley/ui/app"
+	"parley/ui/tui/dialog"
+)
+
+// lengthy is an answer that takes more rows than a screen has.
+func lengthy() string {
+	var text strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&text, "row %d of it\n\n", i)
+	}
+	return text.String() + "the end"
+}
+
+// While a question is open, the conversation can be read; the question keeps the
+// keys of pages for itself where it is longer than its window.
+func TestScrollsBehindQuestions(t *testing.T) {
+	wheel := func(y int) tea.Msg { return tea.MouseWheelMsg{X: 5, Y: y, Button: tea.MouseWheelUp} }
+	for name, c := range map[string]struct {
+		rows  int // of the question
+		input any
+		moves bool
+	}{
+		"a page":                      {1, "pgup", true},
+		"a line":                      {1, "shift+up", true},
+		"to the beginning":            {1, "ctrl+home", true},
+		"the wheel over it":           {1, wheel(2), true},
+		"the wheel over the question": {1, wheel(20), true},
+		"up":                          {1, "up", false},
+		"a page of a long one":        {80, "pgup", false},
+		"a line above a long one":     {80, "shift+up", true},
+		"the wheel above a long one":  {80, wheel(0), true},
+		"the wheel over a long one":   {80, wheel(20), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUpWith(t, 80, 24, func(o *Options) { o.Config.Mouse = true }, llmtest.Say(lengthy()))
+			s.ask("go", "the end")
+			s.idle()
+			s.m.confirm(false, dialog.Confirm("x", strings.TrimSpace(strings.Repeat("Really?\n", c.rows)), "yes", "no", s.m.theme))
+			s.Resize(80, 25).Resize(80, 24)
+			top := func() string { row, _, _ := strings.Cut(s.Screen(), "\n"); return row }
+			before := top()
+			if key, ok := c.input.(string); ok {
+				s.Press(key)
+			} else {
+				s.Send(c.input)
+			}
+			if moved := top() != before; moved != c.moves || !strings.Contains(s.Screen(), "Really?") {
+				t.Errorf("moved %v, want %v:\n%s", moved, c.moves, s.Screen())
+			}
+		})
+	}
+}
+
+// Keys of the program work above every dialog, and close none.
+func TestKeysAboveDialogs(t *testing.T) {
+	s := setUp(t, 80, 24)
+	count := func(want tea.Msg) (n int) {
+		for _, msg := range s.Messages() {
+			if msg == want {
+				n++
+			}
+		}
+		return n
+	}
+	for key, want := range map[string]tea.Msg{"ctrl+z": tea.Suspend(), "ctrl+l": tea.ClearScreen()} {
+		for title, open := range map[string][]string{"Commands": {"ctrl+p"}, "Keys": {"f1"}, "Model": {"ctrl+x", "m"}} {
+			s.Press(open...).WaitForText(title)
+			before := count(want)
+			s.Press(key).WaitFor(func(screen string) bool { return count(want) == before+1 && strings.Contains(screen, title) })
+			s.Press("esc").WaitForText("pick a model")
+		}
+	}
+}
+
+// A command that does not exist is not sent to the model; paths are, and whatever
+// has a space before it.
+func TestMistypedCommands(t *testing.T) {
+	for typed, want := range map[string]string{
+		"/nosuch":              "Unknown command /nosuch. ctrl+p lists them",
+		"/modle":               "Did you mean /mode or /model?",
+		"/modle gpt":           "Did you mean /mode or /model?",
+		"/mod":                 "Did you mean /mode or /model?",
+		"/qiut":                "Did you mean /quit?",
+		"/save":                "Unknown command /save",
+		"/the file is what":    "",
+		"/usr/bin/env":         "",
+		"/usr/bin/env is what": "",
+		"/etc is a folder":     "",
+		" /nosuch":             "",
+	} {
+		t.Run(typed, func(t *testing.T) {
+			s := setUp(t, 100, 24, llmtest.Say("understood"))
+			s.m.composer.SetValue(typed)
+			s.Press("enter")
+			if want == "" {
+				s.WaitForText("understood")
+				return
+			}
+			s.WaitForText(want)
+			if got := s.m.composer.Value(); got != typed || s.m.turn != nil || len(s.m.session.History()) > 0 {
+				t.Errorf("the composer holds %q, and the model got %v", got, s.m.session.History())
+			}
+		})
+	}
+}
+
+// The palette by a slash says so too, and leaves no bare command behind.
+func TestSlashLeaves(t *testing.T) {
+	for typed, want := range map[string]string{"history ": "", "history": "", "clear": "", "history full": "/history full", "histo": "/histo"} {
+		t.Run(typed, func(t *testing.T) {
+			s := setUp(t, 80, 24)
+			if s.Type("/" + typed).Press("esc"); s.m.composer.Value() != want {
+				t.Errorf("/%s leaves %q, want %q", typed, s.m.composer.Value(), want)
+			}
+		})
+	}
+	t.Run("a slip", func(t *testing.T) {
+		s := setUp(t, 80, 24)
+		s.Type("/nosuch").Press("enter").WaitForText("Unknown command /nosuch")
+	})
+}
+
+// Other names of commands run them, and are no command's own.
+func TestOtherNames(t *testing.T) {
+	own := map[string]bool{}
+	for _, a := range actions() {
+		for _, name := range append(strings.Fields(a.also), a.name) {
+			if own[name] {
+				t.Errorf("%s is the name of two", name)
+			}
+			own[name] = true
+		}
+	}
+	s := setUpWith(t, 80, 30, func(o *Options) { o.Choices = catalogued })
+	s.Type("/models").Press("enter").WaitForText("gpt-x")
+	s.Press("esc").Press("ctrl+p").Type("/models").Press("enter").WaitForText("gpt-x")
+}
+
+// What cannot run stands behind what can, and the foot says what it would do.
+func TestPaletteOrder(t *testing.T) {
+	s := setUp(t, 80, 40)
+	s.Press("ctrl+p").WaitForText("Commands")
+	rows := strings.Split(s.Screen(), "\n")
+	at := func(name string) int {
+		return slices.IndexFunc(rows, func(row string) bool { return strings.HasPrefix(strings.TrimLeft(row, " ›"), name+" ") })
+	}
+	if at("stash") > at("stop") || at("mode") > at("retry") {
+		t.Errorf("what cannot run stands first:\n%s", s.Screen())
+	}
+	s.Type("retry").WaitForText("try the failed turn again")
+}
+
+// Servers are asked once in a while, unless one had no answer.
+func TestServersAreAskedOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		found []app.Choice
+		wait  time.Duration
+		want  int
+	}{
+		"at once":       {[]app.Choice{{Name: "box/llama", Ready: true}}, time.Minute, 1},
+		"later":         {[]app.Choice{{Name: "box/llama", Ready: true}}, time.Hour, 2},
+		"one is silent": {[]app.Choice{{Name: "box/", Why: "server does not answer"}}, time.Minute, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			s := setUpWith(t, 80, 30, func(o *Options) {
+				o.Live = func() []app.Choice { asked++; return c.found }
+			})
+			for range 2 {
+				s.Press("ctrl+x", "m").WaitForText(c.found[0].Name)
+				s.Press("esc")
+				s.clock.Add(c.wait)
+			}
+			if asked != c.want {
+				t.Errorf("asked %d times, want %d", asked, c.want)
+			}
+		})
+	}
+}
+
+// What a key of the inspector did is said above its foot.
+func TestInspectorSaysWhatItDid(t *testing.T) {
+	list := exchanges(time.Date(2026, 11, 20, 16, 0, 0, 0, time.Local))
+	s := setUpWith(t, 80, 24, wired(&list))
+	s.Press("ctrl+x", "w").WaitForText("200 running").Press("end", "enter").WaitForText("openai/gpt-x")
+	s.Press("c").WaitForText("curl command")
+	s.Press("s").WaitForText("wrote ")
+}

@@ -1,0 +1,549 @@
+package tui
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/attach"
+	"parley/tools"
+	"parley/ui/app"
+	"parley/ui/tui/composer"
+	"parley/ui/tui/dialog"
+	"parley/ui/tui/renderer"
+	"parley/ui/tui/statusbar"
+)
+
+const (
+	escWithin  = 600 * time.Millisecond
+	quitWithin = 2 * time.Second
+	toastFor   = 3 * time.Second
+	toastMore  = 50 * time.Millisecond // for each letter of a long one
+)
+
+type (
+	tickMsg      struct{ of *turn }
+	toastOverMsg struct{}
+	editedMsg    struct {
+		text string
+		err  error
+	}
+)
+
+// tick moves elapsed times while a turn runs, once a second.
+func (m *Model) tick() tea.Cmd {
+	t := m.turn
+	return m.later(time.Second, tickMsg{t})
+}
+
+func (m *Model) ticked(msg tickMsg) tea.Cmd {
+	if m.turn == nil || msg.of != m.turn {
+		return nil
+	}
+	m.transcript.Tick(m.now())
+	m.countDown(m.turn)
+	m.tellSilence(m.turn)
+	return m.tick()
+}
+
+// say shows a few words above the composer, for as long as it takes to read
+// them.
+func (m *Model) say(text string) tea.Cmd {
+	long := toastFor + time.Duration(max(len(text)-60, 0))*toastMore
+	m.toast, m.toastTill, m.toastWhile = text, m.now().Add(long), nil
+	return m.later(long, toastOverMsg{})
+}
+
+// sayWhile is say for as long as what it tells of is so.
+func (m *Model) sayWhile(text string, so func() bool) tea.Cmd {
+	cmd := m.say(text)
+	m.toastWhile = so
+	return cmd
+}
+
+// submit sends what was typed, runs it if it is a command, or queues it while
+// the model is busy.
+func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
+	text := msg.Text
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	m.layout()
+	if msg.Shell {
+		return m.shell(text)
+	}
+	if !msg.Plain {
+		if cmd, ok := m.command(text); ok {
+			return cmd
+		}
+		if why := m.mistyped(text); why != "" {
+			m.composer.SetValue(text)
+			m.layout()
+			return m.sayWhile(why, func() bool { return m.composer.Value() == text })
+		}
+	}
+	var cmd tea.Cmd
+	rewrites := m.rewrites()
+	if m.o.Mentions(msg.Typed) {
+		cmd = m.expand(msg)
+	} else {
+		cmd = m.dispatch(text, nil)
+	}
+	if none := m.o.Unfound(msg.Typed); none != "" && !rewrites {
+		return tea.Batch(cmd, m.say("no file "+none+": sent as text"))
+	}
+	return cmd
+}
+
+// dispatch sends a prompt, or queues it while the model is busy.
+func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
+	if m.rewrite(text) {
+		return m.say("rewritten as a branch; " + m.keyOf("tree") + " shows both")
+	}
+	if err := m.branch(); err != nil {
+		m.draft(text)
+		return m.say(err.Error())
+	}
+	var models []llm.Endpoint
+	if m.turn == nil && len(m.comparing) > 0 {
+		var err error
+		if models, err = m.rivals(); err != nil {
+			m.draft(text)
+			return m.say(err.Error())
+		}
+	}
+	parts := append(append(without(m.attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text})
+	m.attached = nil
+	sent := m.sent(text)
+	m.layout()
+	if m.turn == nil { // what is queued shows above the input, and moves nothing
+		m.transcript.Bottom()
+	}
+	if len(models) > 0 {
+		return tea.Batch(sent, m.askAll(models, parts))
+	}
+	if m.turn != nil {
+		m.session.Queue(parts...)
+		m.composer.SetQueue(m.queuedTexts())
+		m.layout()
+		return tea.Batch(sent, m.sayWhile("queued: sent when the model is done, up takes it back", func() bool { return m.session.Waiting() > 0 }))
+	}
+	return tea.Batch(sent, m.run(parts...))
+}
+
+// without is attached but for what mentioned brings anew: a message that is edited
+// has both the file and the words that name it.
+func without(attached, mentioned []llm.Part) []llm.Part {
+	return slices.DeleteFunc(slices.Clone(attached), func(a llm.Part) bool {
+		return slices.ContainsFunc(mentioned, func(p llm.Part) bool {
+			if a.Kind != p.Kind || a.Name != p.Name || a.MIME != p.MIME {
+				return false
+			}
+			was, _, _ := strings.Cut(a.Text, "\n") // which names the path; the rest may have changed
+			is, _, _ := strings.Cut(p.Text, "\n")
+			return was == is && bytes.Equal(a.Data, p.Data)
+		})
+	})
+}
+
+// rememberDraft puts the draft into the history, where it can be found again, also
+// after a restart.
+func (m *Model) rememberDraft() {
+	m.o.Library.RememberLater(session.Past{Text: m.composer.Value(), Folder: m.o.Folder, At: m.now()})
+}
+
+// halt stops the calls that run, or else the turn. A second time shortly after it
+// is the turn in any case: another call may have begun.
+func (m *Model) halt(string) tea.Cmd {
+	t := m.turn
+	if m.now().Sub(t.halted) < escWithin {
+		return m.stop("")
+	}
+	n := m.session.StopCalls()
+	if n == 0 {
+		return m.stop("")
+	}
+	t.halted = m.now()
+	what := "the tool"
+	if n > 1 {
+		what = fmt.Sprintf("%d tools", n)
+	}
+	return m.sayWhile("stopped "+what+", the model goes on; "+m.keyOf("stop")+" again stops it too", func() bool { return m.turn == t })
+}
+
+// stop ends the turn.
+func (m *Model) stop(string) tea.Cmd {
+	m.turn.stopped = true
+	m.turn.cancel()
+	return nil
+}
+
+// interrupt is ctrl+c: it stops, else clears, else quits.
+func (m *Model) interrupt(string) tea.Cmd {
+	switch {
+	case m.turn != nil && !m.turn.stopped:
+		return m.stop("")
+	case m.editing > 0:
+		return m.leaveEdit()
+	case !m.composer.Empty():
+		m.rememberDraft()
+		m.composer.Clear()
+		m.layout()
+		return tea.Batch(m.written(), m.sayWhile("cleared, ctrl+_ brings it back", m.composer.Empty))
+	case m.now().Sub(m.quitAsked) < quitWithin:
+		return m.quit()
+	}
+	m.quitAsked = m.now()
+	return m.sayWhile("ctrl+c again quits", func() bool { return m.now().Sub(m.quitAsked) < quitWithin && m.composer.Empty() })
+}
+
+// retry asks again. What came of an answer of nothing stays as a branch.
+func (m *Model) retry(string) tea.Cmd {
+	path := m.session.Path()
+	if n := len(path); n > 0 && path[n-1].Role == llm.RoleAssistant && !path[n-1].Interrupted && path[n-1].Message.Empty() {
+		return m.regenerate(path[n-1].Seq)
+	}
+	return m.run()
+}
+
+// fresh starts a new conversation with the model and settings of this one.
+func (m *Model) fresh(string) tea.Cmd {
+	old, kept := m.session, m.keepDraft()
+	created, err := m.o.New()
+	if err != nil {
+		return m.say(err.Error())
+	}
+	created.Use(old.Model())
+	created.SetEffort(old.Effort())
+	m.replace(created)
+	return kept
+}
+
+// rewind lists the person's messages; the picked one goes back to the composer.
+func (m *Model) rewind(string) tea.Cmd {
+	var items []dialog.Item
+	for _, n := range m.session.Path() {
+		if n.Role == llm.RoleUser && !n.Summary {
+			items = append(items, dialog.Item{Title: spoken(n.Message), Value: fmt.Sprint(n.Seq)})
+		}
+	}
+	slices.Reverse(items)
+	return m.open(dialog.Pick("rewind", "Edit which message? What follows it stays as a branch", items, m.theme))
+}
+
+// spoken is the first line of what a message says, or what it brings along.
+func spoken(msg llm.Message) string {
+	text, attached := attach.Own(msg)
+	if strings.TrimSpace(text) == "" && msg.Role == llm.RoleUser {
+		text = strings.Join(labels(attached), ", ")
+	}
+	return app.FirstLine(text)
+}
+
+func (m *Model) mode(arg string) tea.Cmd {
+	p := m.session.Policy()
+	switch {
+	case arg == "":
+		p.NextMode()
+	case slices.Contains(tools.Modes, tools.Mode(arg)), arg == string(tools.ModeYolo):
+		p.SetMode(tools.Mode(arg))
+	default:
+		return m.say(fmt.Sprintf("there is no mode %q: %s, yolo", arg, Join(tools.Modes)))
+	}
+	return m.say("approval mode: " + string(p.Mode()))
+}
+
+// Join is values as a person reads them.
+func Join[T ~string](values []T) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = string(v)
+	}
+	return strings.Join(words, ", ")
+}
+
+// editor hands the draft to the person's own editor.
+func (m *Model) editor(string) tea.Cmd {
+	cmd, written, err := app.Editor(m.o.Getenv, m.composer.Value())
+	if err != nil {
+		return m.say(err.Error())
+	}
+	return renderer.Exec(cmd, func(err error) tea.Msg {
+		text, err := written(err)
+		return editedMsg{text: text, err: err}
+	})
+}
+
+func (m *Model) edited(msg editedMsg) tea.Cmd {
+	if msg.err != nil {
+		return m.say(msg.err.Error())
+	}
+	m.composer.SetValue(msg.text)
+	m.layout()
+	return nil
+}
+
+// keepState keeps what the screen changed for the next start.
+func (m *Model) keepState(key, value string) tea.Cmd {
+	lib := m.o.Library
+	return func() tea.Msg {
+		if err := lib.Set(key, value); err != nil && lib.ReadOnly() == nil {
+			return didMsg{err: err}
+		}
+		return nil
+	}
+}
+
+// trusted keeps what the person thinks of the folder, and goes on.
+func (m *Model) trusted(yes bool) tea.Cmd {
+	m.o.Question = ""
+	decide := m.o.Decide
+	return func() tea.Msg {
+		system, err := decide(yes)
+		return trustedMsg{yes, system, err}
+	}
+}
+
+// trustedMsg says what follows from what the person thinks of the folder.
+type trustedMsg struct {
+	yes    bool
+	system string
+	err    error
+}
+
+func (m *Model) adopted(msg trustedMsg) tea.Cmd {
+	m.session.SetSystem(msg.system)
+	if msg.err != nil {
+		m.note(msg.err.Error())
+	} else if msg.yes {
+		return tea.Batch(m.first(), m.say("trusted: /context shows what every request holds"))
+	}
+	return m.first()
+}
+
+// context lists what a request holds.
+func (m *Model) context(string) tea.Cmd {
+	var items []dialog.Item
+	row := func(name string, tokens int, note string) {
+		items = append(items, dialog.Item{Title: name, Detail: strings.TrimPrefix(fmt.Sprintf("about %s tokens · %s", count(tokens), note), " · ")})
+	}
+	fill := m.filled()
+	note := "window unknown"
+	if window := m.session.Model().Context; window > 0 {
+		note = fmt.Sprintf("%s of the window of %s", statusbar.Share(float64(fill)/float64(window)), count(window))
+	}
+	row("next request", fill, note)
+	said := m.session.Fill()
+	facts := m.o.Context()
+	for _, f := range facts {
+		said -= f.Tokens
+	}
+	if said > 0 {
+		row("conversation", said, "")
+	}
+	if rest := fill - m.session.Fill(); rest > 0 && m.session.Fill() > 0 {
+		row("draft", rest, "")
+	}
+	for _, f := range facts {
+		row(f.Name, f.Tokens, f.Note)
+	}
+	for i := range items {
+		items[i].Detail = strings.TrimSuffix(items[i].Detail, " · ")
+	}
+	return m.open(dialog.Pick("context", "What every request holds", items, m.theme))
+}
+
+// confirmed acts on a yes or no.
+func (m *Model) confirmed(msg dialog.Confirmed) tea.Cmd {
+	m.dialog = nil
+	m.layout()
+	var cmd tea.Cmd
+	switch {
+	case msg.Kind == "mcp" && msg.Yes:
+		cmd = m.serverDecided()
+	case msg.Kind == "trust":
+		cmd = m.trusted(msg.Yes)
+	case !msg.Yes:
+	case msg.Kind == "fork":
+		cmd = m.enterFork(m.forking, 0)
+	case msg.Kind == "compact":
+		m.compacting = true
+		cmd = m.compact("")
+	}
+	return tea.Batch(cmd, m.askNext())
+}
+
+func (m *Model) toggleMouse(string) tea.Cmd {
+	m.mouse = !m.mouse
+	if m.mouse {
+		return m.say("mouse: the wheel scrolls, and what is selected is copied")
+	}
+	return m.say("mouse: left to the terminal")
+}
+
+// picked carries out what was chosen from a list.
+func (m *Model) picked(p dialog.PickedMsg) tea.Cmd {
+	m.dialog, m.slash = nil, false
+	cmd := m.pick(p)
+	m.layout()
+	return tea.Batch(cmd, m.askNext())
+}
+
+func (m *Model) pick(p dialog.PickedMsg) tea.Cmd {
+	switch p.Kind {
+	case "command":
+		if cmd, ok := m.command(strings.TrimSpace("/" + p.Value + " " + p.Arg)); ok {
+			return cmd
+		}
+	case "model":
+		return m.use(p.Value)
+	case "compare":
+		return m.compare(p.Value)
+	case "effort":
+		return m.setEffort(llm.Effort(p.Value))
+	case "theme":
+		m.before = nil
+		return m.pickTheme(p.Value)
+	case "rewind":
+		seq, err := strconv.Atoi(p.Value)
+		if err != nil {
+			return m.say(err.Error())
+		}
+		return m.edit(seq)
+	case "mcp":
+		return m.server(p.Value)
+	case "mcp-do":
+		return m.serverDo(p.Value)
+	case "folder":
+		return m.enterFolder(p.Value)
+	case "wire":
+		id, _ := strconv.Atoi(p.Value) // there is no exchange 0
+		return m.showWire(id, true)
+	case "prompt":
+		return m.prompt(strings.TrimSpace(p.Value + " " + p.Arg))
+	case "resource":
+		return m.resource(p.Value)
+	case "export":
+		return m.export(p.Value)
+	case "history":
+		return m.history(p.Value)
+	}
+	return nil
+}
+
+// closed takes a dialog away that was left without a choice.
+// What was typed to find a command is not lost: it may have been a message.
+func (m *Model) closed(msg dialog.ClosedMsg) tea.Cmd {
+	if cmd, ok := m.leaveWire(); ok {
+		return cmd
+	}
+	m.dialog = nil
+	slash := m.slash
+	m.slash = false
+	m.unlook()
+	defer m.layout()
+	if !slash || msg.Typed == "" {
+		return m.askNext()
+	}
+	typed := "/" + msg.Typed
+	if msg.Accepted {
+		if cmd, ok := m.command(typed); ok {
+			return tea.Batch(cmd, m.askNext())
+		}
+	} else if m.names(msg.Typed) {
+		return m.askNext()
+	}
+	m.composer.SetValue(typed)
+	if why := m.mistyped(typed); msg.Accepted && why != "" {
+		return tea.Batch(m.say(why), m.askNext())
+	}
+	return m.askNext()
+}
+
+// names reports whether a person wrote the name of a command, and nothing behind
+// it.
+func (m *Model) names(typed string) bool {
+	typed = strings.TrimSpace(typed)
+	return slices.ContainsFunc(m.actions, func(a action) bool {
+		return a.name == typed || slices.Contains(strings.Fields(a.also), typed)
+	})
+}
+
+// answered passes on what a person said to a call, and asks about the next one.
+func (m *Model) answered(msg dialog.AnsweredMsg) tea.Cmd {
+	m.dialog = nil
+	m.layout()
+	if len(m.asks) == 0 || m.asking != msg.ID {
+		return nil // of a turn that is over
+	}
+	var ask session.Ask
+	ask, m.asks = m.asks[0], m.asks[1:]
+	ask.Reply(msg.Answer)
+	return m.askNext()
+}
+
+// A question is a dialog that one may want to read the conversation for.
+type question interface {
+	Scrolls() bool // by itself, with the keys and the wheel
+}
+
+// pages are actions whose keys a question leaves to the conversation, unless it
+// needs them for itself.
+var pages = []string{"page-up", "page-down", "top", "bottom"}
+
+// above gives the action that a key runs although a dialog is open, nil if it is
+// for the dialog.
+func (m *Model) above(key string) *action {
+	a := m.keys[key]
+	if a == nil || a.above && a.rank != reading {
+		return a
+	}
+	q, asks := m.dialog.(question)
+	free := asks && !q.Scrolls() && slices.Contains(pages, a.name)
+	if m.clear() > 0 && (a.above || free) {
+		return a
+	}
+	return nil
+}
+
+// clear is how many rows of the conversation a dialog leaves in sight.
+func (m *Model) clear() int { return max(m.height-1-m.dialog.Height(), 0) }
+
+// wheels reports whether the wheel turns the conversation: where it is in sight,
+// and below a question that has nothing to scroll.
+func (m *Model) wheels(msg tea.MouseMsg) bool {
+	if _, wheel := msg.(tea.MouseWheelMsg); !wheel || m.dialog == nil {
+		return false
+	}
+	q, asks := m.dialog.(question)
+	return msg.Mouse().Y < m.clear() || asks && !q.Scrolls() && m.clear() > 0
+}
+
+// dialogKey handles keys that work above every dialog: ctrl+c closes it; when it
+// asks about a tool, the turn is what is stopped.
+func (m *Model) dialogKey(key tea.KeyPressMsg) (tea.Cmd, bool) {
+	if a := m.above(key.String()); a != nil {
+		return m.do(a, ""), true
+	}
+	if key.String() != "ctrl+c" {
+		return nil, false
+	}
+	if _, asks := m.dialog.(*dialog.Approval); asks && m.turn != nil {
+		m.stop("")
+	}
+	if _, compares := m.dialog.(*comparison); compares && m.turn != nil {
+		m.stop("")
+		return nil, true // what was answered so far can be chosen
+	}
+	m.dialog, m.slash = nil, false
+	m.unlook()
+	m.layout()
+	return nil, true
+}

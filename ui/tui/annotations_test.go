@@ -1,0 +1,212 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+	"parley/tools"
+	"parley/ui/uitest"
+)
+
+// reopened is a stage whose conversations can be opened again from where they are
+// stored.
+type reopened struct {
+	*stage
+	t    *testing.T
+	size [2]int
+}
+
+// setUpStored makes a stage with a second model to fall back on.
+func setUpStored(t *testing.T, w, h int, turns ...llmtest.Turn) *reopened {
+	t.Helper()
+	s := setUpWith(t, w, h, func(o *Options) {
+		build := func(log *session.Log) *session.Session {
+			one, _ := o.Open("fake/one")
+			return session.New(session.Options{Model: one, Log: log, Now: o.Now, Fallback: []string{"fake/two"}, Open: o.Open, Estimate: func(string) int { return 0 }})
+		}
+		o.Session = build(o.Library.Create(session.Summary{Folder: o.Folder}))
+		o.Resume = func(id string) (*session.Session, string, error) {
+			log, err := o.Library.Resume(id)
+			if err != nil {
+				return nil, "", err
+			}
+			return build(log), "", nil
+		}
+		o.Shell = func(_ context.Context, command string, _ func(string)) tools.Outcome {
+			return tools.Outcome{Text: "output of " + command + "\x1b[31m", Duration: 2 * time.Second}
+		}
+	}, turns...)
+	return &reopened{s, t, [2]int{w, h}}
+}
+
+// scrolled is what a reader sees who scrolls through the whole conversation.
+func scrolled(d *uitest.Driver) []string {
+	d.Send(toastOverMsg{})
+	all := []string{conversation(d.Press("ctrl+home").Screen())}
+	for range 50 {
+		next := conversation(d.Press("pgdown").Screen())
+		if next == all[len(all)-1] {
+			break
+		}
+		all = append(all, next)
+	}
+	d.Press("ctrl+end")
+	return all
+}
+
+// sameAgain opens the stored conversation anew and compares what is seen of it.
+func (k *reopened) sameAgain() string {
+	k.t.Helper()
+	k.idle()
+	live := scrolled(k.Driver)
+	if err := k.m.session.Close(); err != nil {
+		k.t.Fatal(err)
+	}
+	o := k.m.o
+	var err error
+	if o.Session, _, err = o.Resume(k.m.session.ID()); err != nil {
+		k.t.Fatal(err)
+	}
+	again := newModel(o)
+	again.later = k.m.later
+	d := uitest.New(k.t, again, k.size[0], k.size[1])
+	again.send = func(msg tea.Msg) { d.Send(msg) }
+	d.WaitForText("Ask anything")
+	stored := scrolled(d)
+	if strings.Join(stored, "\n----\n") != strings.Join(live, "\n----\n") {
+		k.t.Errorf("shown again:\n%s\nwant\n%s", strings.Join(stored, "\n----\n"), strings.Join(live, "\n----\n"))
+	}
+	return strings.Join(stored, "\n")
+}
+
+func text(block, text string) llm.Delta {
+	return llm.Delta{Block: block, Part: llm.Part{Kind: llm.Text, Text: text}}
+}
+
+// fault is an error of a provider's.
+func fault(f llm.Fault) error {
+	return &llm.Error{Fault: f, Provider: "fake", Status: 503, Message: "no luck today", Key: "FAKE_KEY", URL: "https://fake.example/v1"}
+}
+
+// Everything that stands between the messages stands there again when a stored
+// conversation is opened: notices, a fallback, errors with their hint, what was
+// stopped, commands of the user's own, switches, calls that a cut answer had begun.
+func TestAnnotationsShownAgain(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			k := setUpStored(t, size[0], size[1],
+				func(_ context.Context, _ llm.Request, out *llm.Out) error { // a dropped setting, retries, success
+					out.Send(llm.Notice{Text: "fake: setting top_k left out"})
+					out.Send(llm.Retry{Attempt: 1, Wait: time.Second, Fault: llm.Server})
+					out.Send(llm.Retry{Attempt: 2, Wait: time.Second, Fault: llm.Server})
+					out.Send(text("a", "the first half"))
+					out.Send(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "now think"}})
+					out.Send(llm.Notice{Text: "fake: a call was mended\x1b[2J"})
+					out.Send(text("b", "the other half"))
+					out.Send(llm.Usage{Input: 10, Output: 20})
+					out.Send(llm.Finish{Reason: llm.Stop})
+					return nil
+				},
+				func(_ context.Context, _ llm.Request, out *llm.Out) error { // breaks off, and another model goes on
+					out.Send(text("a", "half an answer of one"))
+					return fault(llm.Server)
+				},
+				llmtest.Say("answer of two"),
+				llmtest.Fail(fault(llm.Authentication)), // nothing came
+				llmtest.Say("it works now"),
+				func(ctx context.Context, _ llm.Request, out *llm.Out) error { // stopped
+					out.Send(text("a", "I look it up"))
+					out.Send(llm.Delta{Block: "s1", Part: llm.Part{Kind: llm.Call, ID: "s1", Name: "web_search", Input: `{"query":"whales"}`, Remote: true}})
+					out.Send(llm.Delta{Block: "r1", Part: llm.Part{Kind: llm.Result, ID: "s1", Name: "web_search", Text: "whales are big", Remote: true}})
+					out.Send(llm.Delta{Block: "s2", Part: llm.Part{Kind: llm.Call, ID: "s2", Name: "web_search", Input: `{"query":"ships"}`, Remote: true}})
+					out.Send(llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Call, ID: "c", Name: "read", Input: `{"path":"a.t`}})
+					out.Send(text("b", "and so far it says"))
+					<-ctx.Done()
+					return ctx.Err()
+				},
+				llmtest.Say("the end"),
+			)
+			k.ask("one", "the other half")
+			k.idle()
+			k.ask("two", "answer of two")
+			k.idle()
+			k.Type("/model fake/one").Press("enter").WaitForText("model: fake/two → fake/one")
+			k.ask("three", "no luck today")
+			k.idle()
+			k.Press("ctrl+x", "r").WaitForText("it works now")
+			k.idle()
+			k.Type("!ls -l").Press("enter").WaitForText("output of ls -l")
+			k.ask("four", "and so far it says")
+			k.Press("esc").WaitForText("stopped")
+			k.idle()
+			k.ask("five", "the end")
+			all := k.sameAgain()
+			for _, want := range []string{"top_k left out", "a call was mended", "half an answer of one", "fake/one: server, going on with fake/two",
+				"check the key in FAKE_KEY", "tries again", "thinking of other models", "! ls -l", "web_search", "read", "stopped"} {
+				if !strings.Contains(all, want) {
+					t.Errorf("%q is missing", want)
+				}
+			}
+			last := k.fake.Requests()
+			for _, m := range last[len(last)-1].Messages {
+				for _, p := range m.Parts {
+					if p.Remote || strings.Contains(p.Text, "top_k") || strings.Contains(p.Text, "no luck") {
+						t.Errorf("the last request holds %+v", p)
+					}
+				}
+			}
+		})
+	}
+}
+
+// What was shown on one branch does not show on another.
+func TestAnnotationsStayOnTheirBranch(t *testing.T) {
+	noted := func(n int) llmtest.Turn {
+		return func(_ context.Context, _ llm.Request, out *llm.Out) error {
+			out.Send(llm.Notice{Text: fmt.Sprintf("notice %d", n)})
+			out.Send(text("a", fmt.Sprintf("answer %d", n)))
+			out.Send(llm.Finish{Reason: llm.Stop})
+			return nil
+		}
+	}
+	k := setUpStored(t, 80, 24, noted(1), noted(2), noted(3))
+	k.ask("one", "answer 1")
+	k.idle()
+	k.Press("tab").Press("r").WaitForText("answer 2") // another answer
+	k.idle()
+	k.WaitFor(contains("notice 2")).WaitFor(lacks("notice 1"))
+	k.Press("esc", "esc").WaitForText("Edit which message").Press("enter").WaitForText("editing an earlier message")
+	k.Type(", edited").Press("enter").WaitForText("answer 3")
+	k.idle()
+	k.WaitFor(contains("notice 3")).WaitFor(lacks("notice 2"))
+	k.Press("ctrl+x", "t").WaitFor(contains("Branches", "answer 1")).Press("up").Press("up").Press("up").Press("down").Press("enter")
+	k.WaitFor(contains("notice 1", "answer 1")).WaitFor(lacks("notice 2")).WaitFor(lacks("notice 3"))
+	if all := k.sameAgain(); strings.Contains(all, "notice 2") || strings.Contains(all, "notice 3") {
+		t.Errorf("another branch's notices show:\n%s", all)
+	}
+}
+
+// How long was thought is what the conversation stores, however late the screen
+// saw it.
+func TestThinkingTakesTheStoredTime(t *testing.T) {
+	var k *reopened
+	k = setUpStored(t, 80, 24, func(_ context.Context, _ llm.Request, out *llm.Out) error {
+		out.Send(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm"}})
+		k.clock.Add(7 * time.Second) // whether the screen has seen it or not
+		out.Send(text("a", "well"))
+		out.Send(llm.Finish{Reason: llm.Stop})
+		return nil
+	})
+	k.ask("think", "well")
+	if all := k.sameAgain(); !strings.Contains(all, "thought for 7 s") {
+		t.Errorf("it shows:\n%s", all)
+	}
+}

@@ -1,0 +1,164 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+	"parley/ui/theme"
+)
+
+// comparing sets a screen up on which two models say one thing each.
+func comparing(t *testing.T, w, h int, one, two llmtest.Turn) *stage {
+	t.Helper()
+	models := map[string]*llmtest.Fake{"fake/one": llmtest.New(one), "fake/two": llmtest.New(two, llmtest.Say("and more of the second"))}
+	return setUpWith(t, w, h, func(o *Options) {
+		o.Open = func(name string) (llm.Endpoint, error) {
+			fake, ok := models[name]
+			if !ok {
+				return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Provider: "openai", Message: "no key"}
+			}
+			return llm.Endpoint{Model: fake, Name: name, Origin: name, Strategy: "native", Known: true, Context: 100_000}, nil
+		}
+	})
+}
+
+// TestCompare asks two models the same, and goes on with one of them.
+func TestCompare(t *testing.T) {
+	for _, size := range []struct{ w, h int }{{120, 24}, {80, 24}, {50, 15}} {
+		t.Run(fmt.Sprint(size.w), func(t *testing.T) {
+			s := comparing(t, size.w, size.h, llmtest.Think("hm", "the **first**"), llmtest.Say("the second"))
+			s.Type("/compare fake/two").Press("enter").WaitForText("to compare: fake/one, fake/two")
+			s.Type("which?").Press("enter").WaitForText("esc take the first")
+			if size.w >= 80 {
+				s.WaitForText("the first").WaitForText("the second")
+			}
+			s.Golden(fmt.Sprintf("compare-%dx%d", size.w, size.h))
+			s.Press("right").WaitForText("the second").Press("enter").WaitForText("going on with fake/two")
+			if got := s.m.session.Model().Name; got != "fake/two" {
+				t.Errorf("the conversation goes on with %s", got)
+			}
+			if got := s.m.session.History(); len(got) != 2 || got[1].Text() != "the second" {
+				t.Errorf("the conversation is %+v", got)
+			}
+			if strings.Contains(s.Screen(), "to compare") {
+				t.Error("the next prompt would be compared again")
+			}
+			s.ask("go on", "and more of the second")
+		})
+	}
+}
+
+// TestAnswers asks one model for several answers, which are numbered, and goes on
+// with one of them.
+func TestAnswers(t *testing.T) {
+	model := llm.Endpoint{Model: llmtest.New(llmtest.Say("an answer"), llmtest.Say("an answer"), llmtest.Say("and more")), Name: "fake/one", Origin: "fake/one", Strategy: "native", Known: true, Context: 100_000}
+	s := setUpWith(t, 120, 24, func(o *Options) {
+		o.Session = session.New(session.Options{Model: model})
+		o.Open = func(string) (llm.Endpoint, error) { return model, nil }
+		o.Start.Compare = []string{"fake/one", "fake/one"}
+	})
+	s.WaitForText("to compare: fake/one (1 of 2), fake/one (2 of 2)")
+	s.Type("which?").Press("enter").WaitForText("esc take the first").WaitForText("› fake/one (1 of 2)").WaitForText("fake/one (2 of 2)")
+	s.Press("right").Press("enter").WaitForText("going on with fake/one (2 of 2)")
+	var branches []int
+	for _, n := range s.m.session.Nodes() {
+		if n.Parent == 1 {
+			branches = append(branches, n.Seq)
+		}
+	}
+	if len(branches) != 2 || !slices.Contains(branches, s.m.session.Head()) {
+		t.Errorf("the branches are %v, and the conversation goes on at %d", branches, s.m.session.Head())
+	}
+	s.ask("go on", "and more")
+}
+
+// TestCompareStops: what came before a stop can be chosen, and who is chosen
+// while others still answer stops them.
+func TestCompareStops(t *testing.T) {
+	tests := []struct {
+		name string
+		keys []string
+		want string
+	}{
+		{"stopped, then the other", []string{"esc", "wait", "right", "enter"}, "less"},
+		{"stopped, then left", []string{"esc", "wait", "esc"}, "half"},
+		{"chosen at once", []string{"2", "enter"}, "less"},
+		{"by ctrl+c", []string{"ctrl+c", "wait", "enter"}, "half"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := comparing(t, 80, 24, llmtest.Hang("half"), llmtest.Hang("less"))
+			s.Type("/compare fake/two").Press("enter").Type("which?").Press("enter").WaitForText("half").WaitForText("less")
+			for _, key := range test.keys {
+				if key == "wait" {
+					s.WaitForText("esc take the first")
+					continue
+				}
+				s.Press(key)
+			}
+			s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "Which answer?") })
+			path := s.m.session.Path()
+			if len(path) != 2 || path[1].Text() != test.want || !path[1].Interrupted {
+				t.Errorf("the conversation is %+v, want %q", path, test.want)
+			}
+		})
+	}
+}
+
+func TestCompareNobody(t *testing.T) {
+	s := comparing(t, 80, 24, llmtest.Say("x"), llmtest.Say("y"))
+	s.Type("/compare nobody/else").Press("enter").WaitForText("no key")
+	s.Type("/compare fake/two").Press("enter").WaitForText("to compare")
+	s.Type("/compare").Press("enter").WaitForText("one model answers again")
+}
+
+// TestCompareFails: an answer that did not come cannot be chosen, says why in its
+// own column, and leaves the others to be chosen.
+func TestCompareFails(t *testing.T) {
+	s := comparing(t, 120, 24, llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money left"}), llmtest.Say("the second"))
+	s.Type("/compare fake/two").Press("enter").Type("which?").Press("enter").WaitForText("esc take the first").WaitForText("no money left")
+	s.Press("enter").WaitForText("no answer")
+	s.Press("right", "enter").WaitForText("going on with fake/two")
+	if got := s.m.session.History(); len(got) != 2 || got[1].Text() != "the second" {
+		t.Errorf("the conversation is %+v", got)
+	}
+}
+
+// A prompt is not lost when a model is out of reach by the time it is sent.
+func TestCompareOutOfReach(t *testing.T) {
+	gone := false
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		open := o.Open
+		o.Open = func(name string) (llm.Endpoint, error) {
+			if gone {
+				name = "nobody/else"
+			}
+			return open(name)
+		}
+	})
+	s.Type("/compare fake/two").Press("enter").WaitForText("to compare")
+	gone = true
+	s.Type("which one?").Press("enter").WaitForText("no key")
+	if got := s.m.composer.Value(); got != "which one?" {
+		t.Errorf("the draft is %q", got)
+	}
+}
+
+// A frame in which nothing changed costs nothing.
+func TestCompareCached(t *testing.T) {
+	c := newComparison([]string{"a/a", "b/b", "c/c"}, theme.Dark(), true)
+	c.SetSize(130, 40)
+	for n := range 3 {
+		c.take(session.Lane{N: n, Event: llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: strings.Repeat("some words\n\n", 50)}}}, time.Unix(0, 0))
+	}
+	c.View()
+	if n := testing.AllocsPerRun(10, func() { c.View() }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,114 @@
+package composer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/tools/sanitize"
+)
+
+// UnqueueMsg asks the parent to take a queued prompt out of the queue: to write
+// on it, then it is to be put into the composer, or to drop it. Text is what
+// stood at Index; if something else stands there by now, it was sent.
+type UnqueueMsg struct {
+	Index int
+	Text  string
+	Edit  bool
+}
+
+// queued shows at most this many prompts.
+const maxQueued = 3
+
+// SetQueue says which prompts wait to be sent, the next one first. They stand
+// above the text. Up on an empty line chooses the last one: enter or right takes
+// it back to be written on, delete or backspace drops it, esc or down leaves.
+func (m *Model) SetQueue(prompts []string) {
+	if slices.Equal(prompts, m.queue) {
+		return
+	}
+	m.queue = slices.Clone(prompts)
+	m.picked = min(m.picked, len(prompts)-1)
+	m.changed()
+}
+
+// queueKey deals with a key while a queued prompt is chosen, and reports whether
+// that is all it does. What means nothing there goes to the text.
+func (m *Model) queueKey(do action) (cmd tea.Cmd, done bool) {
+	at := m.picked
+	ask := func(edit bool) tea.Cmd {
+		msg := UnqueueMsg{Index: at, Text: m.queue[at], Edit: edit}
+		return func() tea.Msg { return msg }
+	}
+	switch do {
+	case up:
+		m.picked = max(at-1, 0)
+	case down:
+		if m.picked++; m.picked == len(m.queue) {
+			m.picked = -1
+		}
+	case submit, right:
+		m.picked = -1
+		return ask(true), true
+	case deleteLeft, deleteRight:
+		return ask(false), true
+	case cancel:
+		m.picked = -1
+	default:
+		m.picked = -1
+		return nil, false
+	}
+	return nil, true
+}
+
+func (m *Model) queueRows() int {
+	if len(m.queue) > maxQueued {
+		return maxQueued + 1
+	}
+	return len(m.queue)
+}
+
+// queueWindow is the part of the queue that rows show, of which the last says
+// how many more there are.
+func (m *Model) queueWindow(rows int) (first, n int) {
+	n = min(rows, len(m.queue))
+	if n < len(m.queue) && n > 1 {
+		n--
+	}
+	if m.picked >= n {
+		first = m.picked - n + 1
+	}
+	return first, n
+}
+
+func (m *Model) queueLines(rows int) []string {
+	if rows == 0 {
+		return nil
+	}
+	var lines []string
+	first, n := m.queueWindow(rows)
+	for i := first; i < first+n; i++ {
+		line, _, more := strings.Cut(strings.TrimSpace(clipped(m.queue[i], longestShown)), "\n")
+		line = "queued: " + sanitize.Line(line)
+		if more || len(m.queue[i]) > longestShown {
+			line += " …"
+		}
+		if i != m.picked {
+			lines = append(lines, m.theme.Dim.Render(ansi.Truncate(line, m.width, "…")))
+			continue
+		}
+		hint := "  enter edits · del drops"
+		if room := m.width - len(hint) + 1; room >= 20 {
+			lines = append(lines, m.theme.Strong.Render(ansi.Truncate(line, room, "…"))+m.theme.Faint.Render(hint))
+			continue
+		}
+		lines = append(lines, m.theme.Strong.Render(ansi.Truncate("› "+line, m.width, "…")))
+	}
+	if n < rows && n < len(m.queue) {
+		lines = append(lines, m.theme.Faint.Render(ansi.Truncate(fmt.Sprintf("%d more", len(m.queue)-n), m.width, "")))
+	}
+	return lines
+}

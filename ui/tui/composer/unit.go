@@ -1,0 +1,173 @@
+package composer
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/tools/sanitize"
+)
+
+// A unit is what the cursor moves over and what one backspace deletes: a
+// grapheme cluster, a line end, or a chip.
+type unit struct {
+	text  string // what it stands for in the prompt
+	look  string // what it looks like, if not like its text
+	width int32  // cells it takes where there is room
+	kind  kind
+}
+
+type kind uint8
+
+const (
+	char kind = iota
+	newline
+	chip // a large paste, shown by a label
+)
+
+// tab is what a tab looks like. It has no stops, as the text moves with every
+// key.
+const tab = "    "
+
+// split cuts text into units. Its lines end in "\n".
+func split(text string) []unit {
+	units := make([]unit, 0, len(text))
+	for text != "" {
+		u := first(text)
+		units = append(units, u)
+		text = text[len(u.text):]
+	}
+	return units
+}
+
+func first(text string) unit {
+	switch c := text[0]; {
+	case c == '\n':
+		return unit{text: text[:1], kind: newline}
+	case printable(c) && (len(text) == 1 || text[1] < utf8.RuneSelf):
+		return unit{text: text[:1], width: 1}
+	}
+	cluster, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
+	u := unit{text: cluster, look: shown(cluster)}
+	u.width = int32(ansi.StringWidth(u.look))
+	if u.look == cluster {
+		u.look = ""
+	}
+	return u
+}
+
+func printable(c byte) bool { return c >= ' ' && c < 0x7f }
+
+// shown is what a character looks like. What cannot be seen is told by its
+// number, for in a prompt it would be sent unseen.
+func shown(cluster string) string {
+	if cluster == "\t" {
+		return tab
+	}
+	s, dropped := sanitize.Counted(cluster)
+	if dropped == 0 && ansi.StringWidth(s) > 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range cluster {
+		if s := sanitize.Text(string(r)); ansi.StringWidth(s) > 0 {
+			b.WriteString(s)
+			continue
+		}
+		fmt.Fprintf(&b, "<U+%04X>", r)
+	}
+	return b.String()
+}
+
+// joins reports whether a and b, side by side, are other characters than each
+// for itself: a letter and a combining mark, the halves of a flag.
+func joins(a, b unit) bool {
+	if a.kind != char || b.kind != char || len(a.text) == 1 && len(b.text) == 1 {
+		return false
+	}
+	cluster, _ := ansi.FirstGraphemeCluster(a.text+b.text, ansi.GraphemeWidth)
+	return cluster != a.text
+}
+
+func isSpace(u unit) bool { return u.text == " " || u.text == "\t" }
+
+// cells is how many cells u takes in rows of width cells.
+func (u unit) cells(width int) int { return min(int(u.width), width) }
+
+// draw is u in at most width cells.
+func (u unit) draw(width int) string {
+	s := u.text
+	if u.look != "" {
+		s = u.look
+	}
+	if int(u.width) > width {
+		s = ansi.Truncate(s, width, "…")
+	}
+	return s
+}
+
+// clean is text as the prompt carries it: valid UTF-8 without control
+// characters other than line end and tab.
+func clean(text string) string {
+	if !hasControl(text) {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+func hasControl(text string) bool {
+	for i := range len(text) {
+		c := text[i]
+		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
+			return true
+		}
+		if c == 0xc2 && i+1 < len(text) && text[i+1] < 0xa0 { // U+0080 to U+009F
+			return true
+		}
+	}
+	return false
+}
+
+// normal is text with line ends and encoding as the editor wants them.
+func normal(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if strings.IndexByte(text, '\r') < 0 {
+		return text
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+}
+
+// Pastes above these sizes become chips: more would push everything else off
+// the screen, and slow down every key.
+const (
+	chipBytes = 2 << 10
+	chipLines = 20
+)
+
+func isLarge(text string) bool {
+	return len(text) > chipBytes || strings.Count(text, "\n") >= chipLines
+}
+
+func newChip(text string) unit {
+	text = clean(text)
+	look := label(text)
+	return unit{text: text, look: look, width: int32(ansi.StringWidth(look)), kind: chip}
+}
+
+// label is what a chip shows instead of its text.
+func label(text string) string {
+	if lines := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1; lines > 1 {
+		return fmt.Sprintf("[pasted %d lines]", lines)
+	}
+	if len(text) < 1<<20 {
+		return fmt.Sprintf("[pasted %.1f KB]", float64(len(text))/(1<<10))
+	}
+	return fmt.Sprintf("[pasted %.1f MB]", float64(len(text))/(1<<20))
+}

@@ -1,0 +1,46 @@
+package tui
+
+import (
+	"encoding/base64"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// copiedWhole is what the model says in the screen of TestCopiesOnTheWire: more
+// than most terminals take, and of all kinds.
+func copiedWhole() string {
+	line := "# 標題 かな 한글 👩‍👩‍👧‍👦 🇨🇿 e\u0301 שלום \t`code` \"quoted\" \\ 100 %\n\nnext line\n\n"
+	return strings.TrimSpace(strings.Repeat(line, 300_000/len(line)+1))
+}
+
+// TestCopiesOnTheWire holds that what a terminal reads, byte for byte, decodes to
+// the source of the answer.
+func TestCopiesOnTheWire(t *testing.T) {
+	t.Parallel()
+	s := launch(t, "copies", "next line", "/usr/bin/env", "-i", "PARLEY_UI_CHILD=copies", "TERM=xterm-ghostty", "HOME="+t.TempDir(), "LANG=C.UTF-8")
+	s.out.waitFor(t, " out") // of the footer: the answer has ended
+	io.WriteString(s.tty, "\x18y")
+	var body string
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		_, rest, begun := strings.Cut(s.out.String(), "\x1b]52;c;")
+		whole, _, ended := strings.Cut(rest, "\x07")
+		if body = whole; begun && ended {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing was copied: %.200q", rest)
+		}
+	}
+	got, err := base64.StdEncoding.DecodeString(body)
+	if want := copiedWhole(); err != nil || strings.TrimSpace(string(got)) != want {
+		t.Errorf("the terminal got %d bytes, want %d (%v)", len(got), len(want), err)
+	}
+	s.out.waitFor(t, "unconfirmed")
+	io.WriteString(s.tty, "\x04")
+	if status := wait(t, s.Cmd); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+	s.restored()
+}

@@ -1,0 +1,97 @@
+package tui
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llmtest"
+	"parley/ui/app"
+)
+
+// bare is an environment with nothing but a terminal that takes OSC 52.
+func bare(folder string) func(string) string {
+	return func(name string) string {
+		return map[string]string{"TERM": "xterm-256color", "XDG_STATE_HOME": folder}[name]
+	}
+}
+
+// copied lists what the terminal was given for its clipboard.
+func (s *stage) copied() (texts []string) {
+	for _, msg := range s.Messages() {
+		raw, ok := msg.(tea.RawMsg)
+		if !ok {
+			continue
+		}
+		body, ok := strings.CutPrefix(fmt.Sprint(raw.Msg), "\x1b]52;c;")
+		if !ok {
+			continue
+		}
+		text, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(body, "\x07"))
+		if err != nil {
+			s.m.crash(err, nil)
+		}
+		texts = append(texts, string(text))
+	}
+	return texts
+}
+
+// Every key that copies gives the source text to the same routes, and says what
+// became of it.
+func TestCopies(t *testing.T) {
+	const answer = "# 標題\n\nSome *text* 👩‍👩‍👧‍👦.\n\n```go\nfmt.Println(\"hi\")\n```\n"
+	tests := []struct {
+		name string
+		keys []string
+		want string
+		say  string
+	}{
+		{"the last answer", []string{"ctrl+x", "y"}, strings.TrimSpace(answer), "sent answer ("},
+		{"the last code block", []string{"ctrl+x", "c"}, "fmt.Println(\"hi\")\n", "sent code ("},
+		{"a block", []string{"tab", "k", "y"}, strings.TrimSpace(answer), "sent answer ("},
+		{"the code of a block", []string{"tab", "k", "Y"}, "fmt.Println(\"hi\")\n", "sent code ("},
+		{"blocks", []string{"tab", "k", "v", "k", "y"}, "go on\n\n" + strings.TrimSpace(answer), "sent 2 blocks ("},
+	}
+	for _, c := range tests {
+		t.Run(c.name, func(t *testing.T) {
+			state := t.TempDir()
+			s := setUpWith(t, 120, 24, func(o *Options) { o.Getenv = bare(state) }, llmtest.Say(answer))
+			s.ask("go on", "Println")
+			s.idle()
+			s.Press(c.keys...).WaitForText(c.say)
+			s.WaitForText("unconfirmed")
+			if got := s.copied(); len(got) != 1 || strings.TrimSpace(got[0]) != strings.TrimSpace(c.want) {
+				t.Errorf("the terminal got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestCopiesWhatIsSeen: nothing is on the clipboard that a screen does not show, such
+// as the end of a paste in front of another command.
+func TestCopiesWhatIsSeen(t *testing.T) {
+	var sent string
+	o := app.Options{Getenv: bare(t.TempDir())}
+	board := o.Board(func(seq string) { sent += seq })
+	result := app.Copy(board, "ls \x1b[201~\u202e\u200b👩‍👩‍👧\nrm x\n")(t.Context())
+	body := strings.TrimSuffix(strings.TrimPrefix(sent, "\x1b]52;c;"), "\x07")
+	if text, err := base64.StdEncoding.DecodeString(body); err != nil || string(text) != "ls [201~👩‍👩‍👧\nrm x\n" {
+		t.Errorf("the terminal got %q, %v", text, err)
+	}
+	if got, want := result.Say("answer"), "3 hidden characters were left out"; !strings.HasSuffix(got, want) {
+		t.Errorf("said %q, want %q at the end", got, want)
+	}
+}
+
+// A terminal that answers a question nobody asked changes nothing.
+func TestUnaskedClipboard(t *testing.T) {
+	s := setUp(t, 80, 24)
+	s.Send(tea.ClipboardMsg{Content: "secret", Selection: 'c'})
+	if strings.Contains(s.Screen(), "secret") || slices.Contains(s.copied(), "secret") {
+		t.Errorf("the screen took it:\n%s", s.Screen())
+	}
+}

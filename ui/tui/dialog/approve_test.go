@@ -1,0 +1,626 @@
+package dialog_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/tools"
+	"parley/ui/theme"
+	"parley/ui/tui/composer"
+	"parley/ui/tui/dialog"
+)
+
+func shell(command string) *tools.Action {
+	input, _ := json.Marshal(map[string]any{"command": command, "timeout": 120})
+	return &tools.Action{Tool: "shell", Input: input, Access: tools.AccessRun, Title: command, Command: command}
+}
+
+func change() *tools.Action {
+	return &tools.Action{
+		Tool: "edit", Access: tools.AccessWrite, Title: "edit main.go", Path: "cmd/main.go",
+		Input: json.RawMessage(`{"path":"cmd/main.go","old":"-- a","new":"b"}`),
+		Diff: "--- a/cmd/main.go\n+++ b/cmd/main.go\n@@ -9,4 +9,5 @@ func main() {\n \tflag.Parse()\n--- a removed line that looks like a head\n" +
+			"+\tif err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {\n+\t\tos.Exit(1)\n \t}\n }\n\\ No newline at end of file\n",
+	}
+}
+
+// eachTime is a change that no answer allows for later.
+func eachTime() *tools.Action {
+	a := change()
+	a.Caution, a.AskEachTime = "this folder is no workspace: it is your home folder", true
+	return a
+}
+
+// The reason why a call asks stands above it, and keys that would do nothing are
+// not offered.
+func TestCautionIsShown(t *testing.T) {
+	d, clock := asked(eachTime(), theme.Plain())
+	rows(t, d, 100, 20)
+	d.Painted(clock.now())
+	clock.pass(400)
+	view := d.View()
+	if !strings.Contains(view, "this folder is no workspace: it is your home folder") || strings.Contains(view, "always") || strings.Contains(view, "changes of") {
+		t.Errorf("got\n%s", view)
+	}
+	press(t, d, "a")
+	if view := d.View(); !strings.Contains(view, "here it asks each time") {
+		t.Errorf("after a key that cannot count, got\n%s", view)
+	}
+	if told := strings.Join(dialog.Tell(eachTime(), false), "\n"); !strings.Contains(told, "is no workspace") {
+		t.Errorf("in plain lines: %s", told)
+	}
+}
+
+// boxed is a command in the sandbox.
+func boxed(command string) *tools.Action {
+	a := shell(command)
+	a.Sandboxed = true
+	return a
+}
+
+func page() *tools.Action {
+	const url = "https://docs.example.com/a?b=c"
+	return &tools.Action{Tool: "fetch", Access: tools.AccessFetch, Title: url, Host: "docs.example.com", URL: url, Input: json.RawMessage(`{"url":"` + url + `"}`)}
+}
+
+// clock is a time that tests move.
+type clock struct{ time.Time }
+
+func (c *clock) now() time.Time        { return c.Time }
+func (c *clock) pass(ms time.Duration) { c.Time = c.Add(ms * time.Millisecond) }
+
+// asked makes an approval with an editor, on a clock of its own.
+func asked(a *tools.Action, th *theme.Theme) (*dialog.Approval, *clock) {
+	c := &clock{time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)}
+	d := dialog.Approve("call-1", a, c.now(), th)
+	d.Now, d.Workspace, d.Editor = c.now, "~/src/parley", composer.New(th)
+	d.SetSize(60, 12)
+	return d, c
+}
+
+func allow(a tools.Approval) dialog.AnsweredMsg {
+	a.Verdict = tools.Allow
+	return dialog.AnsweredMsg{ID: "call-1", Answer: a}
+}
+
+func deny(note string) dialog.AnsweredMsg {
+	return dialog.AnsweredMsg{ID: "call-1", Answer: tools.Approval{Verdict: tools.Deny, Note: note}}
+}
+
+func TestApprovalAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		action *tools.Action
+		keys   []string
+		want   tea.Msg
+	}{
+		"once":                            {shell("ls"), []string{"y"}, allow(tools.Approval{})},
+		"this session":                    {shell("ls"), []string{"a"}, allow(tools.Approval{Session: true})},
+		"always":                          {shell("git log -3"), []string{"p", "enter"}, allow(tools.Approval{Always: true})},
+		"always, wider":                   {shell("git log -3"), []string{"p", "left", "left", "enter"}, allow(tools.Approval{Always: true, PrefixWords: 2})},
+		"no wider than that":              {shell("git log -3"), []string{"p", "-", "-", "-", "-", "enter"}, allow(tools.Approval{Always: true, PrefixWords: 2})},
+		"and narrower":                    {shell("git log -3"), []string{"p", "-", "-", "+", "enter"}, allow(tools.Approval{Always: true, PrefixWords: 3})},
+		"exactly again":                   {shell("git log -3"), []string{"p", "left", "right", "right", "enter"}, allow(tools.Approval{Always: true})},
+		"what has no prefix":              {shell("git log | sh"), []string{"p", "left", "enter"}, allow(tools.Approval{Always: true})},
+		"a wrapper":                       {shell("env ls"), []string{"p", "left", "left", "left", "enter"}, allow(tools.Approval{Always: true, PrefixWords: 0})},
+		"a file":                          {change(), []string{"p", "left", "enter"}, allow(tools.Approval{Always: true})},
+		"back from always":                {shell("ls"), []string{"p", "esc", "y"}, allow(tools.Approval{})},
+		"y is no answer there":            {shell("ls"), []string{"p", "y", "a", "w"}, nil},
+		"with network":                    {boxed("ls"), []string{"w", "y"}, allow(tools.Approval{Network: true})},
+		"network for this time only":      {boxed("ls"), []string{"w", "p", "a"}, nil},
+		"without network after all":       {boxed("ls"), []string{"w", "w", "a"}, allow(tools.Approval{Session: true})},
+		"no sandbox, no network to allow": {shell("ls"), []string{"w", "y"}, allow(tools.Approval{})},
+		"esc denies at once":              {shell("ls"), []string{"esc"}, deny("")},
+		"n denies":                        {shell("ls"), []string{"n", "enter"}, deny("")},
+		"n and a note":                    {shell("ls"), []string{"n", "use fd, please", "enter"}, deny("use fd, please")},
+		"n and esc":                       {shell("ls"), []string{"n", "use", "esc"}, deny("")},
+		"y in a note is a letter":         {shell("ls"), []string{"n", "y"}, nil},
+		"other keys":                      {shell("ls"), []string{"enter", "f5", "ctrl+y", "up"}, nil},
+		"once only":                       {shell("ls"), []string{"y", "esc"}, allow(tools.Approval{})},
+		"edited command":                  {shell("ls"), []string{"e", " -l", "enter"}, allow(tools.Approval{Input: `{"command":"ls -l","timeout":120}`})},
+		"emptied command":                 {shell("ls"), []string{"e", "ctrl+u", "enter"}, nil},
+		"edited JSON":                     {change(), []string{"e", "backspace", "backspace", `,"n":1}`, "enter"}, allow(tools.Approval{Input: `{"path":"cmd/main.go","old":"-- a","new":"b","n":1}`})},
+		"broken JSON":                     {change(), []string{"e", "x", "enter"}, nil},
+		"JSON that is no object":          {change(), []string{"e", "alt+>", "alt+<", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "null", "enter"}, nil},
+		"back from editing":               {shell("ls"), []string{"e", "x", "esc", "y"}, allow(tools.Approval{})},
+		"what asks each time":             {eachTime(), []string{"a", "p", "enter"}, nil},
+		"what asks each time, once":       {eachTime(), []string{"a", "p", "y"}, allow(tools.Approval{})},
+		"hidden bytes are edited as such": {shell("ls\x1b"), []string{"e", "enter"}, allow(tools.Approval{Input: `{"command":"ls\u001b","timeout":120}`})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, clock := asked(c.action, theme.Plain())
+			rows(t, d, 100, 20)
+			d.Painted(clock.now())
+			clock.pass(400)
+			var got tea.Msg
+			for _, key := range c.keys {
+				if msg := press(t, d, key); msg != nil {
+					got = msg
+				}
+				d.View()
+				d.Painted(clock.now()) // what a key has changed is seen before the next one
+				clock.pass(400)
+			}
+			if got != c.want {
+				t.Errorf("got %#v, want %#v", got, c.want)
+			}
+			rows(t, d, 100, 20)
+		})
+	}
+}
+
+// Keys on their way when the question appeared were meant for something else.
+func TestKeysSleepUntilTheQuestionWasSeen(t *testing.T) {
+	d, clock := asked(shell("ls"), theme.Plain())
+	inert := func(when string, keys ...string) {
+		t.Helper()
+		for _, key := range keys {
+			switch got := press(t, d, key).(type) {
+			case nil, dialog.StrayMsg:
+			default:
+				t.Fatalf("%s: %s is answered by %#v", when, key, got)
+			}
+		}
+	}
+	inert("before anything was drawn", "y", "a", "e", "n", "enter", "esc", "alt+esc")
+	rows(t, d, 60, 12)
+	clock.pass(10_000)
+	inert("before it was painted", "y", "a", "e", "n", "enter", "esc")
+	d.View()
+	if d.Painted(clock.now()) == nil {
+		t.Error("nothing will paint the keys when they wake up")
+	}
+	clock.pass(399)
+	inert("399 ms after a key", "y")
+	clock.pass(399)
+	inert("and after another", "backspace")
+	clock.pass(400)
+	if got := press(t, d, "y"); got != allow(tools.Approval{}) {
+		t.Errorf("400 ms after the last key: %#v", got)
+	}
+}
+
+func TestKeysSleepUntilTheQuestionWasRead(t *testing.T) {
+	for key, want := range map[string]tea.Msg{"y": allow(tools.Approval{}), "a": allow(tools.Approval{Session: true})} {
+		d, clock := asked(shell("ls"), theme.Plain())
+		rows(t, d, 60, 12)
+		clock.pass(10_000)
+		d.Painted(clock.now())
+		clock.pass(299)
+		if got := press(t, d, key); got == want {
+			t.Errorf("%s answers after 299 ms", key)
+		}
+		clock.pass(400)
+		if got := press(t, d, key); got != want {
+			t.Errorf("%s 400 ms later: %#v", key, got)
+		}
+	}
+	for _, esc := range []string{"esc", "alt+esc"} {
+		d, clock := asked(shell("ls"), theme.Plain())
+		rows(t, d, 60, 12)
+		d.Painted(clock.now())
+		if got := press(t, d, "y", esc); got != deny("") {
+			t.Errorf("%s, painted a moment ago: %#v", esc, got)
+		}
+	}
+}
+
+// Who is in the middle of a sentence goes on writing it: nothing is answered,
+// and nothing is lost.
+func TestTypingGoesOnElsewhere(t *testing.T) {
+	d, clock := asked(shell("ls"), theme.Plain())
+	rows(t, d, 60, 12)
+	d.Painted(clock.now())
+	draft := ""
+	for _, r := range "yes, and make any nice examples easy" {
+		clock.pass(390)
+		rows(t, d, 60, 12)
+		d.Painted(clock.now())
+		stray, ok := press(t, d, string(r)).(dialog.StrayMsg)
+		if !ok {
+			t.Fatalf("%q behind %q is swallowed", r, draft)
+		}
+		draft += stray.Msg.(tea.KeyPressMsg).Text
+	}
+	if draft != "yes, and make any nice examples easy" {
+		t.Errorf("the draft is %q", draft)
+	}
+	if got, want := press(t, d, "paste:yyy"), (dialog.StrayMsg{Msg: tea.PasteMsg{Content: "yyy"}}); got != want {
+		t.Errorf("a paste: %#v", got)
+	}
+	if got := press(t, d, "backspace"); got != nil {
+		t.Errorf("backspace writes nothing: %#v", got)
+	}
+	clock.pass(400)
+	for _, r := range "what, any?" { // a sentence that begins when the keys work, with none of ours: its place is out of sight
+		switch got := press(t, d, string(r)).(type) {
+		case dialog.StrayMsg, dialog.AnsweredMsg:
+			t.Errorf("%q is %#v", r, got)
+		}
+	}
+	clock.pass(399)
+	press(t, d, "down", "pgup", "ctrl+o", "ctrl+o") // is not typing
+	rows(t, d, 60, 12)
+	d.Painted(clock.now())
+	clock.pass(300)
+	if got := press(t, d, "a"); got != allow(tools.Approval{Session: true}) {
+		t.Errorf("an answer after a pause: %#v", got)
+	}
+}
+
+// The keys are painted anew when they come to life, however late that is.
+func TestKeysWakeUp(t *testing.T) {
+	d, clock := asked(shell("ls"), theme.Plain())
+	rows(t, d, 60, 12)
+	settled := d.Painted(clock.now())
+	clock.pass(300)
+	asleep := d.View()
+	press(t, d, "x")
+	again := d.Update(settled())
+	if again == nil || d.View() != asleep {
+		t.Fatal("awake though somebody typed")
+	}
+	clock.pass(400)
+	if d.Update(again()) != nil || d.View() == asleep {
+		t.Error("the keys do not wake up")
+	}
+	again = d.Update(tea.KeyPressMsg{Code: 'x', Text: "x"})
+	press(t, d, "up") // takes the hint away
+	if again == nil || d.View() != asleep {
+		t.Fatal("typing puts them to sleep for good, or not at all")
+	}
+	clock.pass(400)
+	if d.Update(again()) != nil || d.View() == asleep {
+		t.Error("the keys do not wake up again")
+	}
+}
+
+func TestLongTextHasToBeSeenWhole(t *testing.T) {
+	long := shell("true\n" + strings.Repeat("echo harmless\n", 300) + "rm -rf ~")
+	paint := func(d *dialog.Approval, clock *clock) string {
+		view := strings.Join(rows(t, d, 60, 12), "\n")
+		d.Painted(clock.now())
+		clock.pass(400)
+		return view
+	}
+	t.Run("jump to the end", func(t *testing.T) {
+		d, clock := asked(long, theme.Plain())
+		paint(d, clock)
+		press(t, d, "end")
+		if view := paint(d, clock); !strings.Contains(view, "120") || !strings.Contains(view, "scroll back") {
+			t.Errorf("the end is\n%s", view)
+		}
+		if got := press(t, d, "y"); got == allow(tools.Approval{}) {
+			t.Errorf("allowed with the middle unseen: %#v", got)
+		}
+	})
+	t.Run("page by page", func(t *testing.T) {
+		d, clock := asked(long, theme.Plain())
+		for i := 0; !strings.Contains(paint(d, clock), "120"); i++ {
+			if got, ok := press(t, d, "y").(dialog.StrayMsg); !ok || i > 100 {
+				t.Fatalf("page %d: %#v", i, got)
+			}
+			press(t, d, "pgdown")
+		}
+		press(t, d, "ctrl+o") // more to see: begins anew
+		if got := press(t, d, "y"); got == allow(tools.Approval{}) {
+			t.Fatalf("allowed with the details unseen: %#v", got)
+		}
+		for range 100 {
+			paint(d, clock)
+			press(t, d, "pgdown")
+		}
+		rows(t, d, 40, 9)
+		d.Painted(clock.now())
+		if got := press(t, d, "y"); got != allow(tools.Approval{}) {
+			t.Errorf("seen whole, then in another width: %#v", got)
+		}
+	})
+}
+
+// Paging misses no row and repeats none, by whatever key.
+func TestPaging(t *testing.T) {
+	long := shell("true" + strings.Repeat("\necho", 99)) // 100 rows, a blank one, and 3 of other arguments
+	for _, key := range []string{"pgdown", "space"} {
+		d, clock := asked(long, theme.Plain())
+		for page := range 11 { // 10 rows each
+			rows(t, d, 60, 12)
+			d.Painted(clock.now())
+			clock.pass(400)
+			if got := press(t, d, "y"); (got == allow(tools.Approval{})) != (page == 10) {
+				t.Fatalf("%s, page %d: %#v", key, page, got)
+			}
+			clock.pass(400)
+			press(t, d, key)
+		}
+	}
+	d, clock := asked(long, theme.Plain())
+	rows(t, d, 60, 12)
+	d.Painted(clock.now())
+	if _, ok := press(t, d, "G").(dialog.StrayMsg); !ok {
+		t.Error("G scrolls for who is typing")
+	}
+	clock.pass(400)
+	press(t, d, "G")
+	if view := strings.Join(rows(t, d, 60, 12), "\n"); !strings.Contains(view, "timeout") || !strings.Contains(view, "pgup 9 %") {
+		t.Errorf("G leads to\n%s", view)
+	}
+}
+
+// A person knows what a key allows, also later on.
+func TestSessionKeyNamesItsScope(t *testing.T) {
+	deep := change()
+	deep.Path = "a/very/long/way/down/to/the/file.go"
+	mcp := &tools.Action{Tool: "mcp_github_create_issue", Access: tools.AccessRun, Input: json.RawMessage(`{"title":"Bug"}`)}
+	for _, c := range []struct {
+		action *tools.Action
+		width  int
+		want   string
+	}{
+		{shell("ls"), 80, "y once · n deny · a this command again · p always · e edit · ctrl+o details"},
+		{change(), 80, "y once · n deny · a changes of cmd/main.go · p always · e edit · ctrl+o details"},
+		{change(), 50, "y once · n deny · a changes of …main.go · p always"},
+		{deep, 80, "y once · n deny · a changes of …the/file.go · p always · e edit · ctrl+o details"},
+		{deep, 120, "y once · n deny · a changes of a/very/long/way/down/to/the/file.go · p always · e edit · ctrl+o details"},
+		{deep, 60, "y once · n deny · a changes of …/file.go · p always · e edit"},
+		{deep, 50, "y once · n deny · a changes of …file.go · p always"},
+		{mcp, 80, "y once · n deny · a any call of this tool · p always · e edit · ctrl+o details"},
+		{page(), 80, "y once · n deny · a all of docs.example.com · p always · e edit · ctrl+o details"},
+		{boxed("ls"), 100, "y once · n deny · a this command again · p always · e edit · w network · ctrl+o details"},
+		{boxed("ls"), 80, "y once · n deny · a same again · p always · e edit · w network · ctrl+o details"},
+		{deep, 20, "y once · n deny"},
+		{shell("ls"), 16, "y once · n deny"},
+	} {
+		d, _ := asked(c.action, theme.Plain())
+		rows(t, d, c.width, 100)
+		d.Painted(time.Time{}.AddDate(3000, 0, 0))
+		lines := rows(t, d, c.width, 100)
+		if got := lines[len(lines)-1]; got != c.want {
+			t.Errorf("%s in %d cells\n got %s\nwant %s", c.action.Tool, c.width, got, c.want)
+		}
+	}
+}
+
+func TestSmallWindow(t *testing.T) {
+	d, _ := asked(shell("one\ntwo\nthree\nfour\nfive\nsix"), theme.Plain())
+	if got, want := strings.Join(rows(t, d, 20, 6), "\n"), "Allow shell to run a\n command?\nnot sandboxed\n$ one\n> two\npgdn 0 % · n deny"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for _, c := range []struct {
+		width int
+		want  string
+	}{{60, "pgdn 40 % — scroll to the end to allow · n deny"}, {20, "pgdn 38 % · n deny"}, {17, "pgdn · n deny"}, {15, "n deny"}} {
+		d, clock := asked(shell("one\ntwo\nthree\nfour\nfive\nsix"), theme.Plain())
+		rows(t, d, c.width, 6)
+		d.Painted(clock.now())
+		lines := rows(t, d, c.width, 6)
+		if got := lines[len(lines)-1]; got != c.want {
+			t.Errorf("%d cells: got %q, want %q", c.width, got, c.want)
+		}
+	}
+}
+
+// A diff names its file once.
+func TestDiffHeads(t *testing.T) {
+	hunk := "@@ -0,0 +1 @@\n+--- a/x\n"
+	for name, c := range map[string]struct{ path, diff, want string }{
+		"a change":        {"x", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "path  x|  @@ -1 +1 @@|1 -a|1 +b"},
+		"a new file":      {"x", "--- /dev/null\n+++ b/x\n" + hunk, "new file  x|  @@ -0,0 +1 @@|1 +--- a/x"},
+		"of another file": {"x", "--- a/y\n+++ b/y\n" + hunk, "path  x|  --- a/y|  +++ b/y|  @@ -0,0 +1 @@|1 +--- a/x"},
+		"of two files":    {"x", "--- a/y\n+++ b/x\n" + hunk, "path  x|  --- a/y|  +++ b/x|  @@ -0,0 +1 @@|1 +--- a/x"},
+		"no heads":        {"x", hunk, "path  x|  @@ -0,0 +1 @@|1 +--- a/x"},
+		"no path":         {"", "--- a/x\n+++ b/x\n" + hunk, "  --- a/x|  +++ b/x|  @@ -0,0 +1 @@|1 +--- a/x"},
+	} {
+		d, _ := asked(&tools.Action{Tool: "write", Access: tools.AccessWrite, Path: c.path, Diff: c.diff}, theme.Plain())
+		lines := rows(t, d, 60, 20)
+		if got := strings.Join(lines[1:len(lines)-1], "|"); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
+		}
+	}
+}
+
+func TestNothingIsAllowedWhereNothingCanBeRead(t *testing.T) {
+	d, clock := asked(shell("ls"), theme.Plain())
+	for range 50 {
+		rows(t, d, 15, 12)
+		d.Painted(clock.now())
+		clock.pass(400)
+		press(t, d, "down")
+	}
+	if got := press(t, d, "y"); got == allow(tools.Approval{}) {
+		t.Errorf("allowed: %#v", got)
+	}
+}
+
+// awake is an approval that was seen whole, a while ago.
+func awake(d *dialog.Approval, c *clock) dialog.Dialog {
+	d.SetSize(500, 500)
+	d.View()
+	d.Painted(c.now())
+	c.pass(400)
+	return d
+}
+
+// chosen is an approval at the page on which one allows always.
+func chosen(d *dialog.Approval, c *clock) dialog.Dialog {
+	awake(d, c)
+	d.Update(tea.KeyPressMsg{Code: 'p', Text: "p"})
+	d.View()
+	d.Painted(c.now())
+	c.pass(300)
+	return d
+}
+
+// An empty note can be told from no place to write.
+func TestTheNoteIsSeenAsAField(t *testing.T) {
+	for _, c := range []struct {
+		width       int
+		typed, want string
+		x           int
+	}{
+		{60, "", "› ", 2}, {60, "use fd", "› use fd", 8}, {10, "abcdefghijklm", "› ghijklm", 9},
+	} {
+		d := awake(asked(shell("ls"), theme.Plain()))
+		press(t, d, "n", c.typed)
+		if got := rows(t, d, c.width, 12)[1]; got != c.want {
+			t.Errorf("%q in %d cells: the field is %q, want %q", c.typed, c.width, got, c.want)
+		}
+		if x, y, ok := d.Cursor(); x != c.x || y != 1 || !ok {
+			t.Errorf("%q in %d cells: the cursor is at %d, %d, %v", c.typed, c.width, x, y, ok)
+		}
+	}
+}
+
+// Who presses a key that does nothing is told which do, until the next one.
+func TestDeadKeysSayWhatWorks(t *testing.T) {
+	for name, c := range map[string]struct {
+		action *tools.Action
+		keys   []string
+		want   string
+	}{
+		"a letter":                     {shell("ls"), []string{"x"}, "y, n, a, p, e, ctrl+o or esc"},
+		"network without a sandbox":    {shell("ls"), []string{"w"}, "y, n, a, p, e, ctrl+o or esc"},
+		"until the next key":           {shell("ls"), []string{"x", "up"}, "y once · n deny · a this command again"},
+		"for the session, and network": {boxed("ls"), []string{"w", "a"}, "the network is for this once: y, n, w, ctrl+o or esc"},
+		"always, and network":          {boxed("ls"), []string{"w", "p"}, "the network is for this once: y, n, w, ctrl+o or esc"},
+		"a letter, and network":        {boxed("ls"), []string{"w", "x"}, "y, n, w, ctrl+o or esc"},
+		"network off again":            {boxed("ls"), []string{"w", "p", "w", "x"}, "y, n, a, p, e, w, ctrl+o or esc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, clock := asked(c.action, theme.Plain())
+			awake(d, clock)
+			for _, key := range c.keys {
+				if got := press(t, d, key); got != nil {
+					t.Errorf("%s says %#v", key, got)
+				}
+				lines := rows(t, d, 60, 12)
+				if last := lines[len(lines)-1]; key == c.keys[len(c.keys)-1] && !strings.HasPrefix(last, c.want) {
+					t.Errorf("the foot is %q, want %q", last, c.want)
+				}
+				d.Painted(clock.now())
+				clock.pass(400)
+			}
+		})
+	}
+}
+
+// Each rule that would be remembered has to be seen before enter means it.
+func TestAlwaysSleepsUntilTheRuleWasSeen(t *testing.T) {
+	d, clock := asked(shell("git log -3"), theme.Plain())
+	d.View()
+	settled := d.Painted(clock.now())
+	clock.pass(400)
+	d.Update(settled())
+	if got := press(t, d, "p", "enter"); got != nil {
+		t.Errorf("at once: %#v", got)
+	}
+	d.View()
+	if d.Painted(clock.now()) == nil {
+		t.Error("nothing will paint the keys when they wake up")
+	}
+	clock.pass(299)
+	if got := press(t, d, "enter"); got != nil {
+		t.Errorf("after 299 ms: %#v", got)
+	}
+	clock.pass(1)
+	press(t, d, "left")
+	clock.pass(10_000)
+	if got := press(t, d, "enter"); got != nil {
+		t.Errorf("a rule that was never painted: %#v", got)
+	}
+	d.View()
+	d.Painted(clock.now())
+	clock.pass(300)
+	if got := press(t, d, "enter"); got != allow(tools.Approval{Always: true, PrefixWords: 3}) {
+		t.Errorf("300 ms after it was: %#v", got)
+	}
+}
+
+// What the network changes has to be seen before it is allowed.
+func TestNetworkIsSeenFirst(t *testing.T) {
+	d, clock := asked(boxed("ls"), theme.Plain())
+	awake(d, clock)
+	if press(t, d, "w", "y") == allow(tools.Approval{Network: true}) {
+		t.Error("allowed at once")
+	}
+	if view := strings.Join(rows(t, d, 60, 12), "\n"); !strings.Contains(view, "online") {
+		t.Errorf("the network is on in\n%s", view)
+	}
+}
+
+func permissions() []dialog.PermissionRow {
+	return []dialog.PermissionRow{
+		{Rule: "shell:curl *", Effect: "deny", From: "config", File: "~/.config/parley/config.toml"},
+		{Rule: "shell:git log *", Effect: "allow", From: "state", Folder: "~/src/parley"},
+		{Rule: "edit:src/**", Effect: "allow", From: "flag"},
+		{Rule: "shell:echo good\r\x1b[2K\u00a0x\nrm -rf ~ && " + strings.Repeat("make test && ", 12) + "done", Effect: "allow", From: "state", Folder: "~/src/parley"},
+		{Rule: "mcp__github__*", Effect: "ask", From: "session", Folder: "~/src/parley"},
+	}
+}
+
+func TestPermissions(t *testing.T) {
+	removed := func(i int) tea.Msg { return dialog.PermissionRemoved{PermissionRow: permissions()[i]} }
+	for name, c := range map[string]struct {
+		keys []string
+		want tea.Msg
+	}{
+		"one that an answer made":   {[]string{"down", "delete"}, removed(1)},
+		"of this session":           {[]string{"end", "alt+d"}, removed(4)},
+		"of the configuration":      {[]string{"delete"}, nil},
+		"of the command line":       {[]string{"down", "down", "delete"}, nil},
+		"what moved up":             {[]string{"end", "up", "delete", "delete"}, removed(4)},
+		"typing removes nothing":    {[]string{"end", "d", "x", "enter"}, nil},
+		"none is left to remove":    {[]string{"end", "delete", "delete", "delete"}, nil},
+		"closing":                   {[]string{"esc"}, dialog.ClosedMsg{}},
+		"closed it removes no more": {[]string{"end", "esc", "delete"}, dialog.ClosedMsg{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := dialog.Permissions(permissions(), theme.Plain())
+			rows(t, l, 60, 12)
+			var got tea.Msg
+			for _, key := range c.keys {
+				if msg := press(t, l, key); msg != nil || c.want != (dialog.ClosedMsg{}) {
+					got = msg
+				}
+				rows(t, l, 60, 12)
+			}
+			if got != c.want {
+				t.Errorf("got %#v, want %#v", got, c.want)
+			}
+		})
+	}
+}
+
+// Keys that scroll belong to a question that is longer than its window, or in
+// which something is written.
+func TestQuestionsScroll(t *testing.T) {
+	long := shell(strings.Repeat("ls\n", 40))
+	for name, c := range map[string]struct {
+		action *tools.Action
+		keys   []string
+		want   bool
+	}{
+		"short":        {shell("ls"), nil, false},
+		"long":         {long, nil, true},
+		"noting":       {shell("ls"), []string{"n"}, false},
+		"writing":      {shell("ls"), []string{"e"}, true},
+		"a short rule": {shell("ls"), []string{"p"}, false},
+	} {
+		d, clock := asked(c.action, theme.Plain())
+		awake(d, clock)
+		press(t, d, c.keys...)
+		rows(t, d, 60, 12)
+		if d.Scrolls() != c.want {
+			t.Errorf("%s: %v, want %v", name, d.Scrolls(), c.want)
+		}
+	}
+	for text, want := range map[string]bool{"Really?": false, strings.Repeat("more\n", 40): true} {
+		c := dialog.Confirm("x", text, "yes", "no", theme.Plain())
+		if rows(t, c, 60, 12); c.Scrolls() != want {
+			t.Errorf("%.10q: %v, want %v", text, c.Scrolls(), want)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package dialog
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/tools/sanitize"
+	"parley/ui/theme"
+)
+
+// Confirmed is the answer to a Confirm of this kind.
+type Confirmed struct {
+	Kind string
+	Yes  bool
+}
+
+// A Confirmation is a question with two answers. No is selected at the start,
+// and is what leaving means, at any time. Yes is inert until the text was on the
+// screen whole, and while somebody types (see Painted): a key on its way to
+// something else gives no consent.
+type Confirmation struct {
+	base
+	scroll
+	guard
+	Harmless   bool // yes does nothing that cannot be undone, and works at once
+	kind, text string
+	answers    [2]string // yes, no
+	no         bool      // no is selected
+	rows       []string  // text, laid out for the width
+	bright     bool      // the last View showed that yes works
+}
+
+// Confirm asks text, which may have several lines; yes and no say what the
+// answers do.
+func Confirm(kind, text, yes, no string, th *theme.Theme) *Confirmation {
+	c := &Confirmation{base: newBase(th), guard: guard{Now: time.Now}, kind: kind, text: sanitize.Text(text), answers: [2]string{sanitize.Line(yes), sanitize.Line(no)}, no: true}
+	c.arrange()
+	return c
+}
+
+// arrange lays the text out anew; none of it counts as seen then.
+func (c *Confirmation) arrange() {
+	c.rows = strings.Split(ansi.Wrap(strings.ReplaceAll(c.text, "\t", "    "), max(c.width, 1), ""), "\n")
+	c.begin(len(c.rows))
+}
+
+// SetSize gives the width and the most rows. Text that was seen whole stays
+// seen; otherwise another width begins anew.
+func (c *Confirmation) SetSize(width, height int) {
+	old, whole := c.width, c.whole
+	if !c.resize(width, height) || old == c.width {
+		return
+	}
+	c.arrange()
+	if !whole.IsZero() {
+		c.whole = whole
+		c.haveSeen()
+	}
+}
+
+// Painted tells that the last View has reached the terminal. The command it
+// returns paints again when yes comes to life.
+func (c *Confirmation) Painted(now time.Time) tea.Cmd {
+	if c.over || c.Harmless || c.width < narrowest {
+		return nil
+	}
+	if c.painted(now) {
+		c.view = ""
+	}
+	return c.wake(now)
+}
+
+// armed reports whether yes works.
+func (c *Confirmation) armed() bool {
+	return c.Harmless || c.width >= narrowest && c.guard.armed()
+}
+
+// Height is that of the text, the answers, a row between them, and the keys.
+func (c *Confirmation) Height() int { return min(len(c.rows)+3, c.height) }
+
+// visible is how many rows of the text are in sight.
+func (c *Confirmation) visible() int { return max(c.Height()-3, min(c.height, 1)) }
+
+// Scrolls reports whether there is more to be read than is in sight.
+func (c *Confirmation) Scrolls() bool { return len(c.rows) > c.visible() }
+
+// Update scrolls, selects and answers.
+func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
+	if c.over {
+		return nil
+	}
+	c.view = ""
+	if settled, ok := msg.(settledMsg); ok {
+		if settled.of != &c.guard {
+			return nil
+		}
+		c.waking = false
+		return c.wake(c.Now())
+	}
+	key, ok := msg.(tea.KeyPressMsg)
+	switch {
+	case c.key(msg, c.Keys, len(c.rows), c.visible()):
+		return nil
+	case !ok && !prints(msg):
+		return nil
+	case is(key, c.Keys.No), is(key, c.Keys.Close), is(key, c.Keys.Accept) && c.no:
+		return c.answer(Confirmed{c.kind, false})
+	case is(key, c.Keys.Yes) && c.armed(), is(key, c.Keys.Accept) && c.armed():
+		return c.answer(Confirmed{c.kind, true})
+	case is(key, c.Keys.Next), is(key, c.Keys.Previous):
+		c.no = !c.no
+	}
+	return c.stir()
+}
+
+// View is the question above its answers.
+func (c *Confirmation) View() string {
+	armed := c.armed() // as time alone may change that
+	if c.view != "" && armed == c.bright {
+		return c.view
+	}
+	c.bright = armed
+	visible := c.visible()
+	c.fit(len(c.rows), visible)
+	var rows []string
+	c.shown = [2]int{c.top, min(c.top+visible, len(c.rows))}
+	for _, row := range c.rows[c.shown[0]:c.shown[1]] {
+		rows = append(rows, c.theme.Text.Render(ansi.Truncate(row, c.width, "…")))
+	}
+	if c.height > visible+2 {
+		rows = append(rows, "")
+	}
+	rows = append(rows, ansi.Truncate(c.choices(), c.width, "…"))
+	c.view = frame(c.Height(), "", rows, c.foot())
+	return c.view
+}
+
+// choices are the answers in a row. Yes is faint while it is inert.
+func (c *Confirmation) choices() string {
+	line := ""
+	for i, answer := range c.answers {
+		look, selected := c.theme.Text, c.no == (i == 1)
+		switch {
+		case i == 0 && !c.bright:
+			look = c.theme.Faint
+		case selected:
+			look = c.theme.Strong
+		}
+		line += c.sign(selected) + look.Render(answer) + "  "
+	}
+	return line
+}
+
+// foot says which keys work. They are faint while yes does not.
+func (c *Confirmation) foot() string {
+	yes, no := []string{first(c.Keys.Yes), c.answers[0]}, []string{first(c.Keys.No), c.answers[1]}
+	look := c.theme.Dim
+	if !c.bright {
+		if c.width < narrowest {
+			return c.hint(c.theme.Warn, no...)
+		}
+		if line := c.unread(c.Keys, c.width, "read to the end", no); line != "" {
+			return c.theme.Warn.Render(line)
+		}
+		look = c.theme.Faint
+	}
+	pairs := append(yes, no...)
+	if len(c.rows) > c.visible() {
+		pairs = append(pairs, first(c.Keys.Up)+"/"+first(c.Keys.Down), "scroll")
+	}
+	return c.hint(look, pairs...)
+}

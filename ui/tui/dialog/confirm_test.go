@@ -1,0 +1,213 @@
+package dialog_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/theme"
+	"parley/ui/tui/dialog"
+)
+
+var (
+	yes = dialog.Confirmed{Kind: "wipe", Yes: true}
+	no  = dialog.Confirmed{Kind: "wipe"}
+)
+
+// confirm asks text, on a clock of its own.
+func confirm(text string) (*dialog.Confirmation, *clock) {
+	c := &clock{time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)}
+	q := dialog.Confirm("wipe", text, "delete", "keep", theme.Dark())
+	q.Now = c.now
+	q.SetSize(40, 10)
+	return q, c
+}
+
+// answer gives q keys and returns what it answers, if it does.
+func answer(t *testing.T, q *dialog.Confirmation, keys ...string) (got tea.Msg) {
+	t.Helper()
+	for _, key := range keys {
+		if said, ok := press(t, q, key).(dialog.Confirmed); ok {
+			got = said
+		}
+	}
+	return got
+}
+
+func TestConfirm(t *testing.T) {
+	for name, c := range map[string]struct {
+		keys []string
+		want any
+	}{
+		"y":                       {[]string{"y"}, yes},
+		"n":                       {[]string{"n"}, no},
+		"esc":                     {[]string{"esc"}, no},
+		"two quick esc":           {[]string{"alt+esc"}, no},
+		"no is selected":          {[]string{"enter"}, no},
+		"yes, by selecting it":    {[]string{"left", "enter"}, yes},
+		"and back":                {[]string{"tab", "shift+tab", "enter"}, no},
+		"other keys mean nothing": {[]string{"x", "ctrl+y", "space", "down"}, nil},
+		"a paste is no key":       {[]string{"paste:y"}, nil},
+		"once only":               {[]string{"n", "y"}, no},
+	} {
+		t.Run(name, func(t *testing.T) {
+			harmless := dialog.Confirm("wipe", "Delete all?", "delete", "keep", theme.Plain())
+			harmless.Harmless = true
+			if got := press(t, harmless, c.keys...); got != c.want {
+				t.Errorf("harmless, not painted: got %#v, want %#v", got, c.want)
+			}
+			q, clock := confirm("Delete all?")
+			rows(t, q, 40, 10)
+			q.Painted(clock.now())
+			var got any
+			for _, key := range c.keys {
+				clock.pass(400)
+				if said := answer(t, q, key); said != nil {
+					got = said
+				}
+			}
+			if got != c.want {
+				t.Errorf("seen, with pauses: got %#v, want %#v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestConfirmLooks(t *testing.T) {
+	q := dialog.Confirm("wipe", "Delete\tall?\n\x1b[2J"+strings.Repeat("long ", 40), "delete", "keep", theme.Plain())
+	q.Harmless = true
+	expect(t, q, 40, 24, "Delete    all?", "␛[2Jlong", "delete  › keep", "y delete · n keep", "not: scroll")
+	told(t, q, "tab")
+	expect(t, q, 40, 6, "› delete    keep", "up/down scroll")
+	told(t, q, "end")
+	expect(t, q, 40, 6, "long long", "not: all?")
+}
+
+// What was typed before the question came is no consent, nor is what is typed
+// before it could be read. Refusing works at once.
+func TestYesSleepsUntilTheQuestionWasSeen(t *testing.T) {
+	for name, ask := range map[string]func(q *dialog.Confirmation, c *clock){
+		"before anything was drawn":     func(q *dialog.Confirmation, c *clock) {},
+		"before it was painted":         func(q *dialog.Confirmation, c *clock) { q.View(); c.pass(10_000) },
+		"as it is painted":              func(q *dialog.Confirmation, c *clock) { q.View(); q.Painted(c.now()) },
+		"299 ms later":                  func(q *dialog.Confirmation, c *clock) { q.View(); q.Painted(c.now()); c.pass(299) },
+		"painted without having a view": func(q *dialog.Confirmation, c *clock) { q.Painted(c.now()); c.pass(10_000) },
+		"in a window too narrow to read": func(q *dialog.Confirmation, c *clock) {
+			q.SetSize(15, 10)
+			q.View()
+			q.Painted(c.now())
+			c.pass(10_000)
+		},
+		"in a window without rows": func(q *dialog.Confirmation, c *clock) { q.SetSize(40, 0); q.View(); q.Painted(c.now()); c.pass(10_000) },
+		"399 ms after another key": func(q *dialog.Confirmation, c *clock) {
+			q.View()
+			q.Painted(c.now())
+			c.pass(10_000)
+			q.Update(tea.KeyPressMsg{Code: 'x', Text: "x"})
+			c.pass(399)
+		},
+		"399 ms after a paste": func(q *dialog.Confirmation, c *clock) {
+			q.View()
+			q.Painted(c.now())
+			c.pass(10_000)
+			q.Update(tea.PasteMsg{Content: "x"})
+			c.pass(399)
+		},
+	} {
+		for _, key := range []string{"y", "tab enter", "n", "esc", "enter"} {
+			q, clock := confirm("Trust it?")
+			ask(q, clock)
+			var want tea.Msg = no
+			if key == "y" || key == "tab enter" {
+				want = nil
+			}
+			got := answer(t, q, strings.Fields(key)...)
+			if got != want {
+				t.Errorf("%s %s is answered by %#v, want %#v", name, key, got, want)
+			}
+		}
+	}
+}
+
+func TestYesWakesUp(t *testing.T) {
+	q, clock := confirm("Trust it?")
+	if q.Painted(clock.now()) != nil {
+		t.Error("nothing was drawn yet")
+	}
+	asleep := q.View()
+	settled := q.Painted(clock.now())
+	if settled == nil || q.Painted(clock.now()) != nil {
+		t.Fatal("yes is not woken up, or twice")
+	}
+	clock.pass(300)
+	if again := q.Update(settled()); again != nil || q.View() == asleep {
+		t.Error("yes is still faint 300 ms later")
+	}
+	if got := press(t, q, "y"); got != yes {
+		t.Errorf("300 ms after it was painted: %#v", got)
+	}
+}
+
+// Yes is to the whole text, whatever way one takes through it.
+func TestYesSleepsUntilTheTextWasRead(t *testing.T) {
+	text := "Trust this folder?" + strings.Repeat("\nharmless", 30) + "\nruns: rm -rf ~"
+	paint := func(q *dialog.Confirmation, c *clock) string {
+		view := screen(t, q, 40, 10)
+		q.Painted(c.now())
+		c.pass(400)
+		return view
+	}
+	t.Run("page by page", func(t *testing.T) {
+		q, clock := confirm(text)
+		for page := 0; ; page++ {
+			view := paint(q, clock)
+			if strings.Contains(view, "rm -rf") {
+				break
+			}
+			if !strings.Contains(view, "pgdn ") || !strings.Contains(view, "— read to the end · n keep") || page > 9 {
+				t.Fatalf("page %d does not lead on:\n%s", page, view)
+			}
+			if answer(t, q, "y") != nil {
+				t.Fatalf("page %d: yes without having seen the end", page)
+			}
+			clock.pass(400)
+			press(t, q, "pgdown")
+		}
+		expect(t, q, 40, 10, "y delete · n keep")
+		if got := press(t, q, "y"); got != yes {
+			t.Errorf("read to its end: %#v", got)
+		}
+	})
+	t.Run("jump to the end", func(t *testing.T) {
+		q, clock := confirm(text)
+		paint(q, clock)
+		press(t, q, "end")
+		paint(q, clock)
+		expect(t, q, 40, 10, "rm -rf", "pgup ")
+		if answer(t, q, "y") != nil {
+			t.Error("yes with the middle unseen")
+		}
+	})
+	t.Run("another width on the way", func(t *testing.T) {
+		q, clock := confirm(text)
+		paint(q, clock)
+		rows(t, q, 30, 10)
+		press(t, q, "end")
+		paint(q, clock)
+		if answer(t, q, "y") != nil {
+			t.Error("yes with the middle unseen")
+		}
+	})
+	t.Run("another size when all was seen", func(t *testing.T) {
+		q, clock := confirm(text)
+		rows(t, q, 80, 60)
+		q.Painted(clock.now())
+		clock.pass(400)
+		rows(t, q, 30, 8)
+		if got := press(t, q, "y"); got != yes {
+			t.Errorf("got %#v", got)
+		}
+	})
+}

@@ -1,0 +1,273 @@
+// Package dialog holds what the root shows in the place of the composer when a
+// person has to choose, to read, or to consent: a title line, content, and a
+// line that says which keys work. No boxes.
+//
+//	Pick      one of many, found by typing     PickedMsg
+//	Sessions  stored conversations             SessionChosen, and what is done to them
+//	Tree      branches of a conversation       BranchChosen, ForkChosen
+//	Approve   may this tool call run?          AnsweredMsg
+//	Permissions  rules, to be taken away       PermissionRemoved
+//	Confirm   yes or no?                       Confirmed
+//	Usage     what was spent                   –
+//	Help      the keys                         –
+//
+// Every dialog can be left with esc, which sends ClosedMsg; leaving a question
+// is an answer, so that Approve and Confirm send theirs. Those two wait for
+// Painted before they take consent. A dialog answers once and is deaf
+// afterwards. All text it shows is taken for hostile.
+package dialog
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/tools/sanitize"
+	"parley/ui/theme"
+)
+
+// A Dialog is a child of the root. Its View has exactly Height rows, none wider
+// than its width.
+type Dialog interface {
+	// SetSize gives the width and the most rows the dialog may take.
+	SetSize(width, height int)
+	SetTheme(*theme.Theme)
+	Update(tea.Msg) tea.Cmd
+	View() string
+	// Height is how many rows the dialog wants, up to what SetSize allows.
+	Height() int
+	// Cursor is where in the view the terminal's cursor belongs; not ok if
+	// nothing is being written.
+	Cursor() (x, y int, ok bool)
+}
+
+// ClosedMsg says that the dialog was left without a choice.
+type ClosedMsg struct {
+	Typed    string // what was written to find something; it is the root's now
+	Accepted bool   // it was left by accepting words that match nothing
+}
+
+// Keys binds what dialogs can do to keys, by the names Bubble Tea gives them.
+type Keys struct {
+	Up, Down, PageUp, PageDown, Top, Bottom []string
+	More, Last                              []string // as PageDown and Bottom, where nothing is typed
+	Accept, Close                           []string
+	Erase, EraseWord, Clear                 []string // in what is being typed
+	Once, Session, Edit, Deny, Details      []string // of an approval
+	Always, Wider, Narrower, Network        []string // of an approval
+	Next, Previous                          []string // page, or answer
+	Yes, No                                 []string
+	Fork, Rename, Pin, Trash, Undo          []string // of conversations; no key writes or erases in a field
+}
+
+// DefaultKeys are the keys of a new dialog.
+func DefaultKeys() Keys {
+	return Keys{
+		Up: []string{"up", "ctrl+p"}, Down: []string{"down", "ctrl+n"},
+		PageUp: []string{"pgup"}, PageDown: []string{"pgdown"},
+		Top: []string{"home", "ctrl+home"}, Bottom: []string{"end", "ctrl+end"},
+		More: []string{"space"}, Last: []string{"G"},
+		Accept: []string{"enter"}, Close: []string{"esc"},
+		Erase: []string{"backspace", "ctrl+h"}, EraseWord: []string{"ctrl+w", "alt+backspace"}, Clear: []string{"ctrl+u"},
+		Once: []string{"y"}, Session: []string{"a"}, Edit: []string{"e"}, Deny: []string{"n"}, Details: []string{"ctrl+o"},
+		Always: []string{"p"}, Wider: []string{"left", "-"}, Narrower: []string{"right", "+"}, Network: []string{"w"},
+		Next: []string{"tab", "right"}, Previous: []string{"shift+tab", "left"},
+		Yes: []string{"y"}, No: []string{"n"},
+		Fork: []string{"ctrl+f"}, Rename: []string{"ctrl+e"}, Pin: []string{"ctrl+t"}, Trash: []string{"delete", "alt+d"},
+		Undo: []string{"ctrl+_", "ctrl+/", "ctrl+shift+-", "ctrl+-"},
+	}
+}
+
+// reading are the keys where text is only read.
+func (k Keys) reading() Keys {
+	k.PageDown, k.Bottom = slices.Concat(k.PageDown, k.More), slices.Concat(k.Bottom, k.Last)
+	return k
+}
+
+// base is what all dialogs have.
+type base struct {
+	Keys          Keys
+	width, height int
+	theme         *theme.Theme
+	view          string // of the last View; "" if something changed
+	over          bool   // the answer was sent
+}
+
+func newBase(th *theme.Theme) base {
+	return base{Keys: DefaultKeys(), width: 80, height: 24, theme: th}
+}
+
+// SetTheme changes the looks.
+func (b *base) SetTheme(th *theme.Theme) { b.theme, b.view = th, "" }
+
+// Cursor is not ok: nothing is being written.
+func (b *base) Cursor() (x, y int, ok bool) { return 0, 0, false }
+
+// resize takes a new size and reports whether it is one.
+func (b *base) resize(width, height int) bool {
+	width, height = max(width, 0), max(height, 0)
+	if width == b.width && height == b.height {
+		return false
+	}
+	b.width, b.height, b.view = width, height, ""
+	return true
+}
+
+// answer ends the dialog with msg.
+func (b *base) answer(msg tea.Msg) tea.Cmd {
+	b.over = true
+	return func() tea.Msg { return msg }
+}
+
+// is reports whether msg is one of keys. Two quick presses of esc arrive as
+// alt+esc, since that is the same two bytes; they mean esc.
+func is(msg tea.KeyPressMsg, keys []string) bool {
+	name := msg.String()
+	return slices.Contains(keys, name) || name == "alt+esc" && slices.Contains(keys, "esc")
+}
+
+// first is the key to name in a hint.
+func first(keys []string) string {
+	if len(keys) == 0 {
+		return ""
+	}
+	return keys[0]
+}
+
+// head is a title line, with something to its right if there is room.
+func (b *base) head(title, right string) string {
+	title = ansi.Truncate(sanitize.Line(title), b.width, "…")
+	right = sanitize.Line(right)
+	gap := b.width - ansi.StringWidth(title) - ansi.StringWidth(right)
+	if right == "" || gap < 2 {
+		return b.theme.Strong.Render(title)
+	}
+	return b.theme.Strong.Render(title) + strings.Repeat(" ", gap) + b.theme.Faint.Render(right)
+}
+
+// hint is a line of keys and what they do. What does not fit is left out.
+func (b *base) hint(style lipgloss.Style, pairs ...string) string {
+	var kept []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		next := append(slices.Clip(kept), pairs[i], pairs[i+1])
+		if pairs[i] != "" && ansi.StringWidth(join(next)) <= b.width {
+			kept = next
+		}
+	}
+	if len(kept) == 0 {
+		return style.Render(ansi.Truncate(join(pairs[:min(2, len(pairs))]), b.width, ""))
+	}
+	return style.Render(join(kept))
+}
+
+// join writes pairs of a key and what it does in a row, those without a key left
+// out.
+func join(pairs []string) string {
+	var said []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i] != "" {
+			said = append(said, pairs[i]+" "+pairs[i+1])
+		}
+	}
+	return strings.Join(said, " · ")
+}
+
+// A pen is a style as the sequences before and behind what is written: cheaper
+// than asking the style for each piece of a list.
+type pen struct{ on, off string }
+
+func penOf(style lipgloss.Style) pen {
+	on, off, _ := strings.Cut(style.Render("x"), "x")
+	return pen{on, off}
+}
+
+func (p pen) write(s string) string {
+	if s == "" {
+		return ""
+	}
+	return p.on + s + p.off
+}
+
+// underlined is a pen that underlines. Lipgloss underlines rune by rune, which
+// tears emoji of several runes apart; here the style stands around the whole.
+func underlined(style lipgloss.Style) pen { return penOf(style.Underline(true)) }
+
+// finding is how letters stand out that were looked for: underlined and bold,
+// which is seen without colours as well.
+func (b *base) finding() pen { return underlined(b.theme.Accent.Bold(true)) }
+
+// frame joins head, content and foot into exactly height rows. What gives way
+// in a small window is the head, then the foot. An empty head takes no row.
+func frame(height int, head string, content []string, foot string) string {
+	if height <= 0 {
+		return ""
+	}
+	rows := make([]string, 0, height)
+	if height > 2 && head != "" {
+		rows = append(rows, head)
+	}
+	last := height - min(height-1, 1)
+	rows = append(rows, content[:min(len(content), last-len(rows))]...)
+	for len(rows) < last {
+		rows = append(rows, "")
+	}
+	if height > 1 {
+		rows = append(rows, foot)
+	}
+	return strings.Join(rows, "\n")
+}
+
+// contentRows is how many rows frame leaves for the content below a head.
+func contentRows(height int) int { return max(height-2, min(height, 1)) }
+
+// A field is a line that is being typed. The cursor stays at its end.
+type field struct{ text string }
+
+// key types and reports whether msg was for the field.
+func (f *field) key(msg tea.Msg, k Keys) bool {
+	switch msg := msg.(type) {
+	case tea.PasteMsg:
+		f.text += strings.Join(strings.Fields(msg.Content), " ")
+	case tea.KeyPressMsg:
+		switch {
+		case is(msg, k.Erase):
+			f.erase()
+		case is(msg, k.EraseWord):
+			f.text = strings.TrimRight(f.text, " ")
+			f.text = f.text[:strings.LastIndex(f.text, " ")+1]
+		case is(msg, k.Clear):
+			f.text = ""
+		case msg.Text != "":
+			f.text += msg.Text
+		default:
+			return false
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// erase takes the last character away.
+func (f *field) erase() {
+	last := 0
+	for rest := f.text; rest != ""; {
+		char, _ := ansi.FirstGraphemeCluster(rest, ansi.GraphemeWidth)
+		rest = rest[len(char):]
+		last = len(char)
+	}
+	f.text = f.text[:len(f.text)-last]
+}
+
+// shown is the end of the field that fits into width cells, the cursor
+// included.
+func (f *field) shown(width int) string {
+	s := sanitize.Line(f.text)
+	if over := ansi.StringWidth(s) - max(width-1, 0); over > 0 {
+		s = ansi.TruncateLeft(s, over, "")
+	}
+	return ansi.Truncate(s, max(width-1, 0), "")
+}

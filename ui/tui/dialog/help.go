@@ -1,0 +1,240 @@
+package dialog
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/tools/sanitize"
+	"parley/ui/theme"
+)
+
+// A Section is a group of bindings: keys, and what they do.
+type Section struct {
+	Title string
+	Rows  [][2]string
+}
+
+// Guide tells the keys of dialogs, from what binds them.
+func (k Keys) Guide() []Section {
+	row := func(does string, keys ...[]string) [2]string {
+		var all []string
+		for _, some := range keys {
+			all = append(all, some...)
+		}
+		return [2]string{strings.Join(all, ", "), does}
+	}
+	return []Section{
+		{"Lists", [][2]string{
+			row("choose", k.Accept), row("close", k.Close),
+			row("up", k.Up), row("down", k.Down), row("a page up", k.PageUp), row("a page down", k.PageDown),
+			row("to the first", k.Top), row("to the last", k.Bottom),
+			row("erase what is typed: a letter", k.Erase), row("a word", k.EraseWord), row("all", k.Clear),
+			row("of commands: fill the selected one in", k.Next),
+		}},
+		{"Models", [][2]string{
+			row("favourite, or no longer", k.Pin), row("hide, or show again", k.Trash), row("show hidden ones, or not", k.Details),
+		}},
+		{"Conversations, rules and branches", [][2]string{
+			row("open a copy", k.Fork), row("rename", k.Rename), row("keep at the top, or no longer", k.Pin),
+			row("delete", k.Trash), row("bring back what was deleted", k.Undo),
+		}},
+		{"Allowing a tool", [][2]string{
+			row("once", k.Once), row("the same again in this session", k.Session), row("always, by a rule", k.Always),
+			row("wider rule", k.Wider), row("narrower rule", k.Narrower),
+			row("change the arguments first", k.Edit), row("with network", k.Network),
+			row("deny, with a note to the model", k.Deny), row("deny", k.Close), row("details", k.Details),
+		}},
+		{"Questions and pages", [][2]string{
+			row("yes", k.Yes), row("no", k.No), row("next answer or page", k.Next), row("previous", k.Previous),
+			row("a page down", k.More), row("to the end", k.Last),
+		}},
+	}
+}
+
+// A Guide shows bindings in as many columns as fit. Typing leaves those that hold
+// every word.
+type Guide struct {
+	base
+	scroll
+	sections []Section
+	query    field
+	rows     []string // laid out for what is typed, the width and the theme
+	all      int      // rows while nothing is typed
+}
+
+const guideTitle = "Keys"
+
+// Help shows the keys.
+func Help(sections []Section, th *theme.Theme) *Guide {
+	g := &Guide{base: newBase(th)}
+	for _, s := range sections {
+		clean := Section{Title: sanitize.Line(s.Title)}
+		for _, r := range s.Rows {
+			clean.Rows = append(clean.Rows, [2]string{sanitize.Line(r[0]), sanitize.Line(r[1])})
+		}
+		g.sections = append(g.sections, clean)
+	}
+	g.arrange()
+	return g
+}
+
+// SetSize gives the width and the most rows.
+func (g *Guide) SetSize(width, height int) {
+	if g.resize(width, height) {
+		g.arrange()
+	}
+}
+
+// found are the bindings that match: those of a section whose title does, and
+// otherwise those that hold the words.
+func (g *Guide) found() []Section {
+	words := strings.Fields(strings.ToLower(g.query.text))
+	if len(words) == 0 {
+		return g.sections
+	}
+	var out []Section
+	for _, s := range g.sections {
+		match := Section{Title: s.Title}
+		for _, r := range s.Rows {
+			if holds(strings.ToLower(s.Title+" "+r[0]+" "+r[1]), words) {
+				match.Rows = append(match.Rows, r)
+			}
+		}
+		if len(match.Rows) > 0 {
+			out = append(out, match)
+		}
+	}
+	return out
+}
+
+// SetTheme changes the looks.
+func (g *Guide) SetTheme(th *theme.Theme) {
+	g.base.SetTheme(th)
+	g.arrange()
+}
+
+// narrowColumn is how wide a column should be at least, and columnGap lies
+// between two.
+const (
+	narrowColumn = 46
+	columnGap    = 2
+)
+
+// arrange puts each section into the column that is the shortest so far.
+func (g *Guide) arrange() {
+	sections := g.found()
+	n := max(min(g.width/narrowColumn, len(sections)), 1)
+	width := max((g.width-(n-1)*columnGap)/n, 0)
+	columns := make([][]string, n)
+	for _, s := range sections {
+		short := 0
+		for i := range columns {
+			if len(columns[i]) < len(columns[short]) {
+				short = i
+			}
+		}
+		if len(columns[short]) > 0 {
+			columns[short] = append(columns[short], "")
+		}
+		columns[short] = append(columns[short], g.section(s, width)...)
+	}
+	g.rows = g.rows[:0]
+	for r := 0; ; r++ {
+		line, any := "", false
+		for i, c := range columns {
+			cell := ""
+			if r < len(c) {
+				cell, any = c[r], true
+			}
+			if i < n-1 {
+				cell += strings.Repeat(" ", max(width+columnGap-ansi.StringWidth(cell), 0))
+			}
+			line += cell
+		}
+		if !any {
+			break
+		}
+		g.rows = append(g.rows, strings.TrimRight(line, " "))
+	}
+	if g.query.text == "" {
+		g.all = len(g.rows)
+	}
+	g.fit(len(g.rows), g.visible())
+}
+
+// section is the title and one row per binding; keys that need more room than
+// their column stand above what they do.
+func (g *Guide) section(s Section, width int) []string {
+	keys := 0
+	for _, r := range s.Rows {
+		keys = max(keys, ansi.StringWidth(r[0]))
+	}
+	keys = min(keys, width*2/5)
+	rows := []string{g.theme.Strong.Render(ansi.Truncate(s.Title, width, "…"))}
+	for _, r := range s.Rows {
+		pad := keys + columnGap
+		does := strings.Split(ansi.Wrap(r[1], max(width-pad, 1), ""), "\n")
+		head := ansi.Truncate(r[0], width, "…")
+		if ansi.StringWidth(head) > keys {
+			rows = append(rows, g.theme.Accent.Render(head))
+			head = ""
+		}
+		for i, line := range does {
+			if i > 0 {
+				head = ""
+			}
+			row := g.theme.Accent.Render(head) + strings.Repeat(" ", pad-ansi.StringWidth(head)) + g.theme.Text.Render(line)
+			rows = append(rows, ansi.Truncate(row, width, "…"))
+		}
+	}
+	return rows
+}
+
+// Height is that of all bindings, their title and the keys, so that the screen
+// does not jump while one types.
+func (g *Guide) Height() int { return min(max(g.all, len(g.rows))+2, g.height) }
+
+func (g *Guide) visible() int { return contentRows(g.Height()) }
+
+// Update scrolls, searches and closes.
+func (g *Guide) Update(msg tea.Msg) tea.Cmd {
+	if g.over {
+		return nil
+	}
+	g.view = ""
+	if key, ok := msg.(tea.KeyPressMsg); ok && (is(key, g.Keys.Close) || is(key, g.Keys.Accept)) {
+		return g.answer(ClosedMsg{})
+	}
+	if !g.key(msg, g.Keys, len(g.rows), g.visible()) && g.query.key(msg, g.Keys) {
+		g.top = 0
+		g.arrange()
+	}
+	return nil
+}
+
+// View is the visible part of the bindings.
+func (g *Guide) View() string {
+	if g.view != "" {
+		return g.view
+	}
+	visible := g.visible()
+	g.fit(len(g.rows), visible)
+	place := ""
+	if len(g.rows) > visible {
+		place = percent(g.top+visible, len(g.rows))
+	}
+	rows := g.rows[g.top:min(g.top+visible, len(g.rows))]
+	if len(rows) == 0 {
+		rows = []string{g.theme.Dim.Render(ansi.Truncate("  no key does that", g.width, "…"))}
+	}
+	foot := g.hint(g.theme.Dim, first(g.Keys.Close), "close", first(g.Keys.Up)+"/"+first(g.Keys.Down), "scroll", "type", "to search")
+	g.view = frame(g.Height(), g.queried(guideTitle, place, &g.query), rows, foot)
+	return g.view
+}
+
+// Cursor stands behind what is typed.
+func (g *Guide) Cursor() (x, y int, ok bool) {
+	return g.behind(guideTitle, &g.query), 0, g.Height() > 2
+}

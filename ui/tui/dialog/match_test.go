@@ -1,0 +1,175 @@
+package dialog_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/ui/theme"
+	"parley/ui/tui/dialog"
+)
+
+// names are models as a person meets them, those of a provider the best first.
+var names = []string{
+	"openai/gpt-6.1-sol", "openai/gpt-6-luna", "openai/gpt-6-sol", "openai/gpt-5.6-luna", "openai/gpt-5.5-pro", "openai/gpt-5", "openai/gpt-5-mini", "openai/gpt-4o-mini", "openai/gpt-4o", "openai/o3-mini", "openai/o3",
+	"gemini/gemini-4-argon", "gemini/gemini-3.5-flash-lite", "gemini/gemini-3.8-flash", "gemini/gemini-3.5-flash", "gemini/gemini-2.5-flash", "gemini/gemma-4-31b-it",
+	"anthropic/claude-opus-5", "anthropic/claude-sonnet-4-6", "anthropic/claude-haiku-4-5", "anthropic/claude-sonnet-4-20250514", "anthropic/claude-3-5-sonnet-20241022",
+	"openrouter/anthropic/claude-sonnet-4", "xai/grok-4.7", "xai/grok-4.20-0309-non-reasoning", "zai/glm-5.3", "qwen/qwen3.5-coder:480b", "groq/llama-4-scout",
+}
+
+func named(names ...string) *dialog.Picker {
+	items := make([]dialog.Item, len(names))
+	for i, name := range names {
+		items[i] = dialog.Item{Title: name, Value: name}
+	}
+	items[0].Also = "the flagship"
+	p := dialog.Pick("model", "Model", items, theme.Plain())
+	p.SetSize(80, 24)
+	return p
+}
+
+// What people type finds what they mean.
+func TestFinds(t *testing.T) {
+	for typed, want := range map[string]string{
+		"gpt6":                 "openai/gpt-6.1-sol",
+		"gpt 6":                "openai/gpt-6.1-sol",
+		"gpt-6 sol":            "openai/gpt-6.1-sol",
+		"gpt5":                 "openai/gpt-5",
+		"gpt 5.6":              "openai/gpt-5.6-luna",
+		"GPT-5":                "openai/gpt-5",
+		"5 mini":               "openai/gpt-5-mini",
+		"4o":                   "openai/gpt-4o",
+		"o3":                   "openai/o3",
+		"g3.5fl":               "gemini/gemini-3.5-flash-lite",
+		"g3.8":                 "gemini/gemini-3.8-flash",
+		"flash 3.5":            "gemini/gemini-3.5-flash",
+		"3-5 flash":            "gemini/gemini-3.5-flash",
+		"gemma":                "gemini/gemma-4-31b-it",
+		"sonnet 4":             "openrouter/anthropic/claude-sonnet-4",
+		"sonnet 4.6":           "anthropic/claude-sonnet-4-6",
+		"openrouter sonnet":    "openrouter/anthropic/claude-sonnet-4",
+		"sonnet 2024":          "anthropic/claude-3-5-sonnet-20241022",
+		"opus":                 "anthropic/claude-opus-5",
+		"haiku":                "anthropic/claude-haiku-4-5",
+		"grok":                 "xai/grok-4.7",
+		"xai reasoning":        "xai/grok-4.20-0309-non-reasoning",
+		"qwen 480":             "qwen/qwen3.5-coder:480b",
+		"coder_480b":           "qwen/qwen3.5-coder:480b",
+		"groq":                 "groq/llama-4-scout",
+		"flagship":             "openai/gpt-6.1-sol",
+		"flagship gpt":         "openai/gpt-6.1-sol",
+		"no model is so":       "",
+		strings.Repeat("g", 9): "",
+	} {
+		p := named(names...)
+		press(t, p, "paste:"+typed)
+		if got := p.Selected(); got != want {
+			t.Errorf("%q finds %q, want %q\n%s", typed, got, want, strings.Join(rows(t, p, 80, 12), "\n"))
+		}
+	}
+}
+
+// What matched is seen without colours: underlined.
+func TestMarks(t *testing.T) {
+	for _, c := range []struct{ typed, want string }{
+		{"gpt6", "openai/[gpt]-[6].1-sol"}, {"g3.5fl", "gemini/[g]emini-[3.5]-[fl]ash-lite"}, {"lite 3", "gemini/gemini-[3].5-flash-[lite]"},
+		{"flagship", "openai/gpt-6.1-sol"}, {"日", "e\u0301/[日]本 👨‍👩‍👧"}, {"👨", "e\u0301/日本 [👨‍👩‍👧]"},
+	} {
+		p := named(append(names, "e\u0301/日本 👨‍👩‍👧")...)
+		press(t, p, "paste:"+c.typed)
+		row := strings.Split(p.View(), "\n")[1]
+		var out strings.Builder
+		on, state := false, byte(0)
+		for rest := row; rest != ""; {
+			seq, width, n, next := ansi.DecodeSequence(rest, state, nil)
+			rest, state = rest[n:], next
+			switch {
+			case width > 0:
+				out.WriteString(seq)
+			case strings.HasSuffix(seq, "m"):
+				if under := strings.Contains(seq, "4") || strings.Contains(seq, ";4"); under != on {
+					on = under
+					out.WriteString(map[bool]string{true: "[", false: "]"}[on])
+				}
+			default:
+				out.WriteString(seq)
+			}
+		}
+		if got := strings.TrimSpace(strings.TrimPrefix(out.String(), "› ")); got != c.want {
+			t.Errorf("%q marks %q, want %q (%q)", c.typed, got, c.want, row)
+		}
+	}
+}
+
+// many models, as a gateway has them.
+func gateway(n int) []dialog.Item {
+	items := make([]dialog.Item, n)
+	for i := range items {
+		name := names[i%len(names)]
+		title := fmt.Sprintf("gateway%d/%s-%04d", i%7, name, i)
+		items[i] = dialog.Item{
+			Title: title, Value: title, Group: fmt.Sprintf("gateway%d", i%7), Cells: []string{"tools vision thinking", "1.05M", "$2", "$10"}, Also: "a model",
+			Dim: i%3 == 0, Why: "set OPENAI_API_KEY",
+		}
+	}
+	return items
+}
+
+func columned(items []dialog.Item) *dialog.Picker {
+	p := dialog.Pick("model", "Model", items, theme.Dark())
+	p.Columns = []dialog.Column{{Name: "can", Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}, {"thinking", "R"}}}, {Name: "window"}, {Name: "in"}, {Name: "out"}}
+	p.Keeps = true
+	p.SetSize(120, 30)
+	return p
+}
+
+// A key in a long list costs no allocation for each row that is not shown.
+func TestLongListsAllocateLittle(t *testing.T) {
+	cost := func(n int) float64 {
+		p := columned(gateway(n))
+		for _, r := range "gpt" { // what grows once
+			p.Update(tea.KeyPressMsg{Code: r, Text: string(r)})
+			p.View()
+		}
+		return testing.AllocsPerRun(20, func() {
+			p.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})
+			p.View()
+			p.Update(tea.KeyPressMsg{Code: 't', Text: "t"})
+			p.View()
+		})
+	}
+	few, many := cost(200), cost(2000)
+	if many > few*1.5 {
+		t.Errorf("two keys allocate %v times among 2000 models and %v among 200", many, few)
+	}
+}
+
+// Opening a list of 2,000 models, until it is drawn.
+func BenchmarkPickOpen(b *testing.B) {
+	items := gateway(2000)
+	b.ReportAllocs()
+	for b.Loop() {
+		columned(items).View()
+	}
+}
+
+// The keys of a search among 2,000 models, each drawn.
+func BenchmarkPickType(b *testing.B) {
+	for _, typed := range []string{"e", "gpt6", "sonnet 4", "openai"} {
+		b.Run(typed, func(b *testing.B) {
+			p := columned(gateway(2000))
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, r := range typed {
+					p.Update(tea.KeyPressMsg{Code: r, Text: string(r)})
+					p.View()
+				}
+				p.Update(tea.KeyPressMsg{Code: 'u', Mod: tea.ModCtrl})
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(typed)), "µs/key")
+		})
+	}
+}

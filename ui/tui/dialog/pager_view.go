@@ -1,0 +1,274 @@
+package dialog
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/tools/sanitize"
+)
+
+// A paged line is one that is shown: a heading, a line, or one of those into
+// which a line was unfolded.
+type paged struct {
+	text       string // printable
+	part, line int    // whose; line is titleLine for a heading, and blankLine above one
+	fold       byte   // '+' can be unfolded, '-' begins what was, ' ' neither
+}
+
+const (
+	titleLine = -1
+	blankLine = -2
+)
+
+func (l paged) heading() bool { return l.line == titleLine }
+
+// full is what a line is short for; "" for nothing.
+func (p *Pager) full(l paged) string {
+	if l.line < 0 {
+		return ""
+	}
+	return p.parts[l.part].Lines[l.line].Full
+}
+
+// A pageRow is a piece of a line as wide as the pager.
+type pageRow struct{ line, from, to int }
+
+// lay cuts everything into rows of the width.
+func (p *Pager) lay() {
+	width := max(p.width-signWidth, 1)
+	if p.laid == width {
+		return
+	}
+	if p.laid < 0 {
+		p.gather()
+	}
+	p.laid, p.rows, p.view = width, p.rows[:0], ""
+	for i, l := range p.lines {
+		for from := 0; ; {
+			to := rowEnd(l.text, from, width)
+			p.rows = append(p.rows, pageRow{i, from, to})
+			if from = to; from >= len(l.text) || l.heading() {
+				break
+			}
+		}
+	}
+	p.at = max(min(p.at, len(p.rows)-1), 0)
+}
+
+// gather lists the lines that are shown.
+func (p *Pager) gather() {
+	p.lines = p.lines[:0]
+	for i, part := range p.parts {
+		if i > 0 {
+			p.lines = append(p.lines, paged{"", i - 1, blankLine, ' '})
+		}
+		p.lines = append(p.lines, paged{sanitize.Line(part.Title), i, titleLine, ' '})
+		for j, l := range part.Lines {
+			switch {
+			case l.Full == "":
+				p.lines = append(p.lines, paged{sanitize.Line(l.Text), i, j, ' '})
+			case !p.open[[2]int{i, j}]:
+				p.lines = append(p.lines, paged{sanitize.Line(l.Text), i, j, '+'})
+			default:
+				fold := byte('-')
+				for text := range strings.SplitSeq(l.Full, "\n") {
+					p.lines = append(p.lines, paged{sanitize.Line(text), i, j, fold})
+					fold = ' '
+				}
+			}
+		}
+	}
+}
+
+// rowEnd is where a row ends that begins at from and is at most width cells wide:
+// behind a space in its second half, else in the middle of a word.
+func rowEnd(text string, from, width int) int {
+	end := filled(text, from, width)
+	if end == len(text) {
+		return end
+	}
+	if text[end] == ' ' {
+		return end + 1 // the space is not to be seen, at the end of a row
+	}
+	if at := from + strings.LastIndexByte(text[from:end], ' ') + 1; at > from+(end-from)/2 {
+		return at
+	}
+	return end
+}
+
+// filled is where the last character ends that fits into a row.
+func filled(text string, from, width int) int {
+	end := min(from+width, len(text))
+	if plain(text[from:end]) && (end == len(text) || text[end] < 0x80) {
+		return end
+	}
+	wide := 0
+	for at := from; at < len(text); {
+		char, w := ansi.FirstGraphemeCluster(text[at:], ansi.GraphemeWidth)
+		if wide += w; wide > width && at > from {
+			return at
+		}
+		at += len(char)
+	}
+	return len(text)
+}
+
+// place is what the cursor is on, and how many rows behind its beginning.
+func (p *Pager) place() (part, line, row int) {
+	if len(p.rows) == 0 {
+		return 0, titleLine, 0
+	}
+	at := p.rows[min(p.at, len(p.rows)-1)].line
+	l := p.lines[at]
+	first := slices.IndexFunc(p.rows, func(r pageRow) bool { return p.lines[r.line].part == l.part && p.lines[r.line].line == l.line })
+	return l.part, l.line, p.at - first
+}
+
+// goTo puts the cursor on a line, so many rows behind its beginning.
+func (p *Pager) goTo(part, line, row int) {
+	i := slices.IndexFunc(p.rows, func(r pageRow) bool { return p.lines[r.line].part == part && p.lines[r.line].line == line })
+	if i < 0 {
+		i, row = 0, 0
+	}
+	p.at = max(min(i+row, len(p.rows)-1), 0)
+}
+
+// show puts the cursor on the row that holds the byte at offset of a line.
+func (p *Pager) show(line, offset int) {
+	for i, r := range p.rows {
+		if r.line == line && r.from <= offset && (offset < r.to || p.lines[line].heading()) {
+			p.at = i
+			return
+		}
+	}
+}
+
+// whole is the text that a line stands for.
+func (p *Pager) whole(at int) string {
+	l := p.lines[at]
+	if l.line < 0 {
+		return p.parts[l.part].Source
+	}
+	return cmp.Or(p.full(l), p.parts[l.part].Lines[l.line].Text)
+}
+
+// found is where what is sought begins in text, -1 if nowhere. Capital letters
+// count where one was typed.
+func found(text, sought string) int {
+	if !strings.ContainsFunc(sought, unicode.IsUpper) {
+		if lower := strings.ToLower(text); len(lower) == len(text) { // else offsets would not be those of text
+			text = lower
+		}
+	}
+	return strings.Index(text, sought)
+}
+
+func (p *Pager) visible() int { return contentRows(p.height) }
+
+// View is the visible part, with the keys that work.
+func (p *Pager) View() string {
+	p.lay()
+	if p.view != "" {
+		return p.view
+	}
+	visible := p.visible()
+	p.follow(p.at, len(p.rows), visible)
+	var content []string
+	for i := p.top; i < min(p.top+visible, len(p.rows)); i++ {
+		content = append(content, ansi.Truncate(p.row(i), p.width, ""))
+	}
+	p.view = frame(p.height, p.head(p.title, p.where(visible)), content, p.foot())
+	return p.view
+}
+
+// where says how far down the last visible row is.
+func (p *Pager) where(visible int) string {
+	where := p.note
+	if len(p.rows) > visible {
+		where = strings.TrimPrefix(where+" · "+percent(min(p.top+visible, len(p.rows)), len(p.rows)), " · ")
+	}
+	return where
+}
+
+// foot is the query, what came of the last key, or the keys.
+func (p *Pager) foot() string {
+	switch {
+	case p.typing:
+		return p.theme.Accent.Render("/" + p.query.shown(p.width-1))
+	case p.said != "":
+		return p.theme.Warn.Render(ansi.Truncate(short(p.said), p.width, "…"))
+	}
+	pairs := []string{first(p.Keys.Close), "close"}
+	if len(p.rows) > 0 {
+		if l := p.lines[p.rows[p.at].line]; p.full(l) != "" {
+			does := "unfold"
+			if p.open[[2]int{l.part, l.line}] {
+				does = "fold"
+			}
+			pairs = append(pairs, first(p.Keys.Accept), does)
+		}
+	}
+	pairs = append(pairs, "/", "search", "y", "copy part")
+	for _, act := range p.Acts {
+		pairs = append(pairs, act.Key, act.Does)
+	}
+	pairs = append(pairs, first(p.Keys.Next), "next part", "Y", "copy line", "n/N", "again")
+	return p.hint(p.theme.Dim, pairs...)
+}
+
+// row draws one row.
+func (p *Pager) row(i int) string {
+	r := p.rows[i]
+	l := p.lines[r.line]
+	sign := " "
+	if i == p.at {
+		sign = p.theme.Accent.Render("›")
+	}
+	if l.heading() {
+		return sign + " " + p.heading(l)
+	}
+	fold := " "
+	if r.from == 0 && l.fold != ' ' {
+		fold = p.theme.Dim.Render(string(l.fold))
+	}
+	look := p.theme.Text
+	if l.fold == '+' {
+		look = p.theme.Dim
+	}
+	return sign + fold + p.marked(l.text[r.from:r.to], penOf(look))
+}
+
+// heading is the title of a part with its note, as far as there is room.
+func (p *Pager) heading(l paged) string {
+	room := max(p.width-signWidth, 0)
+	title := ansi.Truncate(l.text, room, "…")
+	room -= cells(title) + 1
+	note := ansi.Truncate(short(p.parts[l.part].Note), max(room, 0), "…")
+	if note == "" {
+		return p.theme.Strong.Render(title)
+	}
+	return p.theme.Strong.Render(title) + " " + p.theme.Faint.Render(note)
+}
+
+// marked is text with what is sought made to stand out.
+func (p *Pager) marked(text string, look pen) string {
+	if p.sought == "" {
+		return look.write(text)
+	}
+	var out strings.Builder
+	for {
+		at := found(text, p.sought)
+		if at < 0 {
+			break
+		}
+		out.WriteString(look.write(text[:at]))
+		out.WriteString(p.finding().write(text[at : at+len(p.sought)]))
+		text = text[at+len(p.sought):]
+	}
+	out.WriteString(look.write(text))
+	return out.String()
+}

@@ -1,0 +1,410 @@
+package dialog
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/tools/sanitize"
+	"parley/ui/theme"
+)
+
+// A SessionRow is a stored conversation, ready to be shown.
+type SessionRow struct {
+	ID      string
+	Title   string
+	Model   string // provider/model
+	Age     string // such as "2 h"
+	Cost    string
+	Folder  string
+	Preview string // one line, shown until SetPreview brings more
+	Held    string // who else has it open; "" is nobody
+	Pinned  bool   // stands before the others
+	Current bool   // is open here; selected at the start
+}
+
+// A FoundRow is a message that a full-text search found.
+type FoundRow struct {
+	ID      string // of its session
+	Seq     int
+	Title   string   // of its session
+	Snippet string   // one line
+	Marks   [][2]int // byte ranges of Snippet that were found, in order
+}
+
+// What a SessionList says. Only SessionChosen and SessionFork end it; after the
+// others it shows already what they ask for, until SetRows says otherwise.
+type (
+	// SessionChosen opens a conversation, at the message Seq if that is not 0.
+	SessionChosen struct {
+		ID  string
+		Seq int
+	}
+	// SessionFork opens a copy of a conversation.
+	SessionFork struct{ ID string }
+	// SessionRename gives a conversation another title, which is not empty.
+	SessionRename struct{ ID, Title string }
+	// SessionPin says whether a conversation stands before the others.
+	SessionPin struct {
+		ID string
+		On bool
+	}
+	// SessionTrash deletes a conversation; SessionRestore may follow.
+	SessionTrash struct{ ID string }
+	// SessionRestore brings back what SessionTrash deleted.
+	SessionRestore struct{ ID string }
+	// SessionFilter says what is typed, so that messages that hold these words
+	// can be given to Found. Without any there is nothing to search for.
+	SessionFilter struct{ Words string }
+	// PreviewWanted asks for SetPreview, around the message Seq if that is not 0.
+	PreviewWanted struct {
+		ID  string
+		Seq int
+	}
+)
+
+// A SessionList is the stored conversations, with what the selected one is
+// about. Typing leaves those whose title, folder or model match, and below them
+// the messages that Found brings.
+type SessionList struct {
+	base
+	list
+	rows   []SessionRow // pinned first
+	lower  []string     // title, folder and model of rows in lower case; nil: not needed yet
+	wide   [3]int       // cells of the widest model, cost and age
+	titles index        // made with lower
+	hits   []listed
+	query  field
+	words  string // by which hits were found
+	found  []FoundRow
+	sought bool // found is what there is for words
+
+	preview preview
+	trashed []trashed // the last one can be brought back first
+	note    string    // what was just done, or why not
+	naming  string    // id of the conversation that is to be called name
+	name    field
+}
+
+// A listed row matches, by the bytes of its title in marks; those are nil where
+// the words stand as they were typed.
+type listed struct {
+	item  int
+	marks []int
+}
+
+// A preview is the content of a conversation, around a message.
+type preview struct {
+	id    string
+	seq   int
+	lines []string // nil: did not come yet
+}
+
+// A trashed row was deleted, and stood at an index.
+type trashed struct {
+	row SessionRow
+	at  int
+}
+
+// Sessions lists conversations in the order of rows. Send what Want returns when
+// it opens.
+func Sessions(rows []SessionRow, th *theme.Theme) *SessionList {
+	l := &SessionList{base: newBase(th)}
+	l.SetRows(rows)
+	return l
+}
+
+// Ask writes words, as if they had been typed.
+func (l *SessionList) Ask(words string) tea.Cmd {
+	l.query.text = words
+	return l.typed()
+}
+
+// SetRows replaces the rows. What is typed stays, and so does the selection where
+// its conversation is still there. Where there was none, it is the current
+// conversation, or what stands first.
+func (l *SessionList) SetRows(rows []SessionRow) {
+	id, none := "", l.total() == 0
+	if r := l.row(); r != nil {
+		id = r.ID
+	}
+	l.rows = slices.Clone(rows)
+	for i := range l.rows {
+		r := &l.rows[i]
+		r.Title, r.Folder = short(r.Title), short(r.Folder)
+		r.Model, r.Cost, r.Age = short(r.Model), short(r.Cost), short(r.Age)
+	}
+	l.arrange(id)
+	if none {
+		l.top, l.at = 0, max(slices.IndexFunc(l.hits, func(h listed) bool { return l.words == "" && l.rows[h.item].Current }), 0)
+	}
+}
+
+// arrange follows a change of rows: it sorts, filters and selects id anew; what
+// is selected by its place if there is no such row.
+func (l *SessionList) arrange(id string) {
+	message := l.at - len(l.hits)
+	slices.SortStableFunc(l.rows, func(a, b SessionRow) int { return pinnedFirst(a.Pinned, b.Pinned) })
+	l.wide = [3]int{}
+	for _, r := range l.rows {
+		for i, text := range [...]string{r.Model, r.Cost, r.Age} {
+			l.wide[i] = max(l.wide[i], cells(text))
+		}
+	}
+	l.lower = nil
+	l.filter()
+	if message >= 0 {
+		l.at = len(l.hits) + message
+	}
+	if at := slices.IndexFunc(l.hits, func(h listed) bool { return l.rows[h.item].ID == id }); at >= 0 {
+		l.at = at
+	}
+	l.at = max(min(l.at, l.total()-1), 0)
+	if r := l.row(); r == nil || r.ID != l.naming {
+		l.naming = ""
+	}
+	l.view = ""
+}
+
+// SetPreview shows the content of the selected conversation; that of another one
+// comes too late and is dropped.
+func (l *SessionList) SetPreview(id string, lines []string) {
+	selected, seq := l.selected()
+	if id != selected {
+		return
+	}
+	l.preview, l.view = preview{id, seq, lines}, ""
+}
+
+// Found shows messages below the conversations that match, unless other words
+// have been typed since they were searched for.
+func (l *SessionList) Found(words string, hits []FoundRow) {
+	if words != l.words || words == "" {
+		return
+	}
+	l.found, l.sought, l.view = hits, true, ""
+	l.at = max(min(l.at, l.total()-1), 0)
+}
+
+// Want asks for the preview of the selected conversation, once; nil if it was
+// asked for. Update does so by itself; Sessions, SetRows and Found cannot.
+func (l *SessionList) Want() tea.Cmd {
+	id, seq := l.selected()
+	if l.over || id == l.preview.id && seq == l.preview.seq {
+		return nil
+	}
+	l.preview = preview{id: id, seq: seq}
+	if id == "" {
+		return nil
+	}
+	return func() tea.Msg { return PreviewWanted{id, seq} }
+}
+
+// total is how many rows can be selected.
+func (l *SessionList) total() int { return len(l.hits) + len(l.found) }
+
+// row is the selected conversation, nil if that is a message or nothing.
+func (l *SessionList) row() *SessionRow {
+	if l.at >= len(l.hits) {
+		return nil
+	}
+	return &l.rows[l.hits[l.at].item]
+}
+
+// selected is the conversation that is selected, and the message if it is one.
+func (l *SessionList) selected() (id string, seq int) {
+	if r := l.row(); r != nil {
+		return r.ID, 0
+	}
+	if at := l.at - len(l.hits); at < len(l.found) {
+		return l.found[at].ID, l.found[at].Seq
+	}
+	return "", 0
+}
+
+// filter finds the rows that match: first those that hold every word as it was
+// typed, in their order, then those whose titles have the letters, the best
+// first.
+func (l *SessionList) filter() {
+	l.hits = l.hits[:0]
+	words := strings.Fields(strings.ToLower(l.words))
+	if len(words) == 0 {
+		for i := range l.rows {
+			l.hits = append(l.hits, listed{item: i})
+		}
+		return
+	}
+	if l.lower == nil {
+		l.lower = make([]string, len(l.rows))
+		for i, r := range l.rows {
+			l.lower[i] = strings.ToLower(r.Title + "\n" + r.Folder + "\n" + r.Model)
+		}
+		l.titles = indexed(len(l.rows), func(i int) (title, also string) { return l.rows[i].Title, "" })
+	}
+	letters := wordsOf(strings.Join(words, ""))
+	titled := l.titles.find(nil, letters, func(i int) bool { return !holds(l.lower[i], words) })
+	for i, text := range l.lower {
+		if holds(text, words) {
+			l.hits = append(l.hits, listed{item: i})
+		}
+	}
+	for _, h := range titled {
+		title := l.rows[h.item].Title
+		if marks := l.titles.marks(h.item, title, letters); initials(title, marks) {
+			l.hits = append(l.hits, listed{h.item, marks})
+		}
+	}
+}
+
+// Update moves, types, and does things to the selected conversation.
+func (l *SessionList) Update(msg tea.Msg) tea.Cmd {
+	if l.over {
+		return nil
+	}
+	l.view = ""
+	cmd := l.update(msg)
+	return tea.Batch(cmd, l.Want())
+}
+
+func (l *SessionList) update(msg tea.Msg) tea.Cmd {
+	if l.naming != "" {
+		return l.rename(msg)
+	}
+	if key, ok := msg.(tea.KeyPressMsg); ok {
+		l.note = ""
+		for _, do := range []struct {
+			keys []string
+			run  func() tea.Cmd
+		}{
+			{l.Keys.Close, func() tea.Cmd { return l.answer(ClosedMsg{Typed: l.query.text}) }},
+			{l.Keys.Accept, l.open}, {l.Keys.Fork, l.fork},
+			{l.Keys.Rename, l.startRename}, {l.Keys.Pin, l.pin},
+			{l.Keys.Trash, l.trash}, {l.Keys.Undo, l.restore},
+		} {
+			if is(key, do.keys) {
+				return do.run()
+			}
+		}
+	}
+	switch {
+	case l.move(msg, l.Keys, l.total(), l.shape().visible):
+	case l.query.key(msg, l.Keys):
+		return l.typed()
+	}
+	return nil
+}
+
+// typed filters, and says by what if that has changed.
+func (l *SessionList) typed() tea.Cmd {
+	words := strings.TrimSpace(l.query.text)
+	if words == l.words {
+		return nil
+	}
+	l.words, l.found, l.sought = words, nil, false
+	l.at, l.top = 0, 0
+	l.filter()
+	return func() tea.Msg { return SessionFilter{words} }
+}
+
+func (l *SessionList) open() tea.Cmd {
+	id, seq := l.selected()
+	if id == "" {
+		return nil
+	}
+	return l.answer(SessionChosen{id, seq})
+}
+
+func (l *SessionList) fork() tea.Cmd {
+	id, _ := l.selected()
+	if id == "" {
+		return nil
+	}
+	return l.answer(SessionFork{id})
+}
+
+func (l *SessionList) startRename() tea.Cmd {
+	if r := l.row(); r != nil {
+		l.naming, l.name.text = r.ID, r.Title
+	}
+	return nil
+}
+
+// rename types a title. Enter keeps it, unless it is empty or the old one.
+func (l *SessionList) rename(msg tea.Msg) tea.Cmd {
+	key, ok := msg.(tea.KeyPressMsg)
+	switch {
+	case ok && is(key, l.Keys.Close):
+		l.naming = ""
+	case ok && is(key, l.Keys.Accept):
+		said := SessionRename{l.naming, strings.TrimSpace(sanitize.Line(l.name.text))}
+		l.naming = ""
+		r := l.row()
+		if said.Title == "" || said.Title == r.Title {
+			return nil
+		}
+		r.Title = said.Title
+		l.arrange(said.ID)
+		return func() tea.Msg { return said }
+	default:
+		l.name.key(msg, l.Keys)
+	}
+	return nil
+}
+
+func (l *SessionList) pin() tea.Cmd {
+	r := l.row()
+	if r == nil {
+		return nil
+	}
+	r.Pinned = !r.Pinned
+	said := SessionPin{r.ID, r.Pinned}
+	l.arrange(r.ID)
+	return func() tea.Msg { return said }
+}
+
+// trash deletes at once, which restore takes back.
+func (l *SessionList) trash() tea.Cmd {
+	r := l.row()
+	switch {
+	case r == nil:
+		return nil
+	case r.Current:
+		l.note = "this conversation is open: it cannot be deleted"
+		return nil
+	case r.Held != "":
+		l.note = "open elsewhere, cannot be deleted: " + sanitize.Line(r.Held)
+		return nil
+	}
+	gone := trashed{*r, l.hits[l.at].item}
+	l.trashed = append(l.trashed, gone)
+	l.rows = slices.Delete(l.rows, gone.at, gone.at+1)
+	l.arrange("")
+	l.note = "deleted: “" + titleOf(gone.row) + "”"
+	if undo := first(l.Keys.Undo); undo != "" {
+		l.note = "deleted: " + undo + " brings back “" + titleOf(gone.row) + "”"
+	}
+	return func() tea.Msg { return SessionTrash{gone.row.ID} }
+}
+
+// restore brings back what was deleted last.
+func (l *SessionList) restore() tea.Cmd {
+	if len(l.trashed) == 0 {
+		return nil
+	}
+	back := l.trashed[len(l.trashed)-1]
+	l.trashed = l.trashed[:len(l.trashed)-1]
+	if !slices.ContainsFunc(l.rows, func(r SessionRow) bool { return r.ID == back.row.ID }) {
+		l.rows = slices.Insert(l.rows, min(back.at, len(l.rows)), back.row)
+	}
+	l.arrange(back.row.ID)
+	return func() tea.Msg { return SessionRestore{back.row.ID} }
+}
+
+// titleOf names a conversation that may not have a title yet.
+func titleOf(r SessionRow) string {
+	if r.Title == "" {
+		return "untitled"
+	}
+	return r.Title
+}

@@ -1,0 +1,381 @@
+package dialog_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/theme"
+	"parley/ui/tui/dialog"
+)
+
+var (
+	_ dialog.Dialog = (*dialog.SessionList)(nil)
+	_ dialog.Dialog = (*dialog.BranchList)(nil)
+	_ dialog.Dialog = (*dialog.UsagePanel)(nil)
+	_ dialog.Dialog = (*dialog.Confirmation)(nil)
+)
+
+func conversations() []dialog.SessionRow {
+	return []dialog.SessionRow{
+		{ID: "1", Title: "Fix the race in the pump", Model: "openai/gpt-5.2", Age: "2 min", Cost: "$0.41", Folder: "~/src/parley", Preview: "and does it hold under -race?", Current: true},
+		{ID: "2", Title: "Why is the sky blue", Model: "gemini/gemini-3-pro", Age: "3 h", Cost: "$0.01", Folder: "~", Preview: "and why is it red in the evening?"},
+		{ID: "3", Title: "Release notes", Model: "zai/glm-5", Age: "2 d", Cost: "free", Folder: "~/src/parley", Preview: "shorter, please", Pinned: true},
+		{ID: "4", Title: "Move the store to SQLite, with a lease for each conversation and full-text search", Model: "anthropic/claude-opus-5", Age: "4 d", Cost: "$12.80", Folder: "~/src/parley/session", Held: "parley 4711 on lisa"},
+		{ID: "5", Model: "demo/demo", Age: "5 w"},
+	}
+}
+
+func sessions() *dialog.SessionList { return dialog.Sessions(conversations(), theme.Plain()) }
+
+// told gives a dialog keys and returns all that it said.
+func told(t testing.TB, d dialog.Dialog, keys ...string) (all []tea.Msg) {
+	t.Helper()
+	for _, key := range keys {
+		script := spy{Dialog: d}
+		press(t, &script, key)
+		all = append(all, script.said...)
+	}
+	return all
+}
+
+// spy keeps what its dialog says.
+type spy struct {
+	dialog.Dialog
+	said []tea.Msg
+}
+
+func (s *spy) Update(msg tea.Msg) tea.Cmd {
+	s.said = append(s.said, spoken(s.Dialog.Update(msg))...)
+	return nil
+}
+
+// spoken is what a command returns, one by one if it is several.
+func spoken(cmd tea.Cmd) (all []tea.Msg) {
+	if cmd == nil {
+		return nil
+	}
+	msg := cmd()
+	if batch, ok := msg.(tea.BatchMsg); ok {
+		for _, c := range batch {
+			all = append(all, spoken(c)...)
+		}
+		return all
+	}
+	return []tea.Msg{msg}
+}
+
+func wanted(id string) tea.Msg { return dialog.PreviewWanted{ID: id} }
+
+// The list is 3 (pinned), 1 (current, selected), 2, 4 (held), 5.
+func TestSessionsSay(t *testing.T) {
+	for name, c := range map[string]struct {
+		keys []string
+		want []tea.Msg
+	}{
+		"the current one is selected":     {[]string{"enter"}, []tea.Msg{dialog.SessionChosen{ID: "1"}}},
+		"down, and its preview":           {[]string{"down", "enter"}, []tea.Msg{wanted("2"), dialog.SessionChosen{ID: "2"}}},
+		"a preview is wanted once":        {[]string{"end", "down", "f5", "enter"}, []tea.Msg{wanted("5"), dialog.SessionChosen{ID: "5"}}},
+		"pinned ones stand first":         {[]string{"home", "enter"}, []tea.Msg{wanted("3"), dialog.SessionChosen{ID: "3"}}},
+		"typing filters, and says so":     {[]string{"s", "k", "enter"}, []tea.Msg{dialog.SessionFilter{Words: "s"}, wanted("3"), dialog.SessionFilter{Words: "sk"}, wanted("2"), dialog.SessionChosen{ID: "2"}}},
+		"words of a title and its model":  {[]string{"paste:gemini blue", "enter"}, []tea.Msg{dialog.SessionFilter{Words: "gemini blue"}, wanted("2"), dialog.SessionChosen{ID: "2"}}},
+		"a folder":                        {[]string{"paste:PARLEY/ses", "enter"}, []tea.Msg{dialog.SessionFilter{Words: "PARLEY/ses"}, wanted("4"), dialog.SessionChosen{ID: "4"}}},
+		"the first letters of words":      {[]string{"paste:wisb", "enter"}, []tea.Msg{dialog.SessionFilter{Words: "wisb"}, wanted("2"), dialog.SessionChosen{ID: "2"}}},
+		"a letter left out of a word":     {[]string{"paste:relase", "enter"}, []tea.Msg{dialog.SessionFilter{Words: "relase"}, wanted("3"), dialog.SessionChosen{ID: "3"}}},
+		"letters from anywhere are none":  {[]string{"paste:iepum", "enter"}, []tea.Msg{dialog.SessionFilter{Words: "iepum"}}},
+		"a space more is no other filter": {[]string{"paste:sky", "space"}, []tea.Msg{dialog.SessionFilter{Words: "sky"}, wanted("2")}},
+		"an emptied filter is said":       {[]string{"paste:sky", "ctrl+u", "enter"}, []tea.Msg{dialog.SessionFilter{Words: "sky"}, wanted("2"), dialog.SessionFilter{}, wanted("3"), dialog.SessionChosen{ID: "3"}}},
+		"nothing there, nothing to do":    {[]string{"paste:zzz", "enter", "ctrl+f", "ctrl+e", "ctrl+t", "delete", "ctrl+_"}, []tea.Msg{dialog.SessionFilter{Words: "zzz"}}},
+		"fork":                            {[]string{"down", "down", "ctrl+f"}, []tea.Msg{wanted("2"), wanted("4"), dialog.SessionFork{ID: "4"}}},
+		"rename":                          {[]string{"ctrl+e", "ctrl+u", "Race", "enter", "enter"}, []tea.Msg{dialog.SessionRename{ID: "1", Title: "Race"}, dialog.SessionChosen{ID: "1"}}},
+		"rename, and leave it":            {[]string{"ctrl+e", "x", "esc", "enter"}, []tea.Msg{dialog.SessionChosen{ID: "1"}}},
+		"rename to nothing":               {[]string{"ctrl+e", "ctrl+u", "space", "enter"}, nil},
+		"rename to the same":              {[]string{"ctrl+e", "enter"}, nil},
+		"keys are letters in a title":     {[]string{"ctrl+e", "delete", "ctrl+t", "down", "!", "enter"}, []tea.Msg{dialog.SessionRename{ID: "1", Title: "Fix the race in the pump!"}}},
+		"pin, and it is still selected":   {[]string{"ctrl+t", "ctrl+t", "enter"}, []tea.Msg{dialog.SessionPin{ID: "1", On: true}, dialog.SessionPin{ID: "1"}, dialog.SessionChosen{ID: "1"}}},
+		"trash, and the next is selected": {[]string{"down", "delete", "enter"}, []tea.Msg{wanted("2"), dialog.SessionTrash{ID: "2"}, wanted("4"), dialog.SessionChosen{ID: "4"}}},
+		"trash the last":                  {[]string{"end", "alt+d", "enter"}, []tea.Msg{wanted("5"), dialog.SessionTrash{ID: "5"}, wanted("4"), dialog.SessionChosen{ID: "4"}}},
+		"trash is taken back":             {[]string{"down", "delete", "ctrl+_", "enter"}, []tea.Msg{wanted("2"), dialog.SessionTrash{ID: "2"}, wanted("4"), dialog.SessionRestore{ID: "2"}, wanted("2"), dialog.SessionChosen{ID: "2"}}},
+		"the last trashed comes back first": {[]string{"home", "delete", "end", "delete", "ctrl+_", "ctrl+_", "ctrl+_"}, []tea.Msg{
+			wanted("3"), dialog.SessionTrash{ID: "3"}, wanted("1"), wanted("5"), dialog.SessionTrash{ID: "5"}, wanted("4"),
+			dialog.SessionRestore{ID: "5"}, wanted("5"), dialog.SessionRestore{ID: "3"}, wanted("3")}},
+		"not the open one":           {[]string{"delete"}, nil},
+		"nor one open elsewhere":     {[]string{"down", "down", "delete"}, []tea.Msg{wanted("2"), wanted("4")}},
+		"what was typed is not lost": {[]string{"paste:sky", "esc", "enter"}, []tea.Msg{dialog.SessionFilter{Words: "sky"}, wanted("2"), dialog.ClosedMsg{Typed: "sky"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := sessions()
+			l.SetSize(60, 20)
+			if got := spoken(l.Want()); !reflect.DeepEqual(got, []tea.Msg{wanted("1")}) {
+				t.Fatalf("at the start it says %#v", got)
+			}
+			if got := told(t, l, c.keys...); !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got  %#v\nwant %#v", got, c.want)
+			}
+			rows(t, l, 60, 20)
+		})
+	}
+}
+
+func screen(t testing.TB, d dialog.Dialog, width, height int) string {
+	t.Helper()
+	return strings.Join(rows(t, d, width, height), "\n")
+}
+
+// expect looks for texts on the screen, or for their absence if they begin with
+// "not: ".
+func expect(t *testing.T, d dialog.Dialog, width, height int, texts ...string) {
+	t.Helper()
+	shown := screen(t, d, width, height)
+	for _, text := range texts {
+		rest, absent := strings.CutPrefix(text, "not: ")
+		if strings.Contains(shown, rest) == absent {
+			t.Errorf("%q is missing, or there and should not be:\n%s", text, shown)
+		}
+	}
+}
+
+func TestSessionsShowWhatWasDone(t *testing.T) {
+	l := sessions()
+	expect(t, l, 80, 20, "* Release notes", "pump · current", "· open elsewhere", "untitled", "and does it hold")
+
+	told(t, l, "end", "delete")
+	expect(t, l, 70, 20, "deleted: ctrl+_ brings back “untitled”", "not:   untitled")
+	told(t, l, "up")
+	expect(t, l, 70, 20, "not: deleted", "ctrl+_ undo")
+	told(t, l, "ctrl+_")
+	expect(t, l, 70, 20, "› untitled", "not: ctrl+_")
+
+	told(t, l, "up", "delete")
+	expect(t, l, 70, 20, "open elsewhere, cannot be deleted: parley 4711 on lisa")
+
+	told(t, l, "home", "ctrl+t", "ctrl+e", " 1.2")
+	expect(t, l, 70, 20, "› Release notes 1.2", "keep the title")
+	if x, y, ok := l.Cursor(); !ok || x != len("› Release notes 1.2")-len("›")+1 || y != 1 {
+		t.Errorf("the cursor is at %d, %d, %v", x, y, ok)
+	}
+	told(t, l, "enter")
+	expect(t, l, 70, 20, "› Release notes 1.2", "not: * ", "not: keep the title")
+}
+
+func TestSessionsFindMessages(t *testing.T) {
+	l := sessions()
+	l.Found("sky", []dialog.FoundRow{{ID: "9", Title: "of words that nobody typed"}})
+	l.Found("", []dialog.FoundRow{{ID: "9", Title: "of words that nobody typed"}})
+	expect(t, l, 90, 20, "not: nobody typed")
+
+	told(t, l, "paste:sky")
+	l.Found("sk", []dialog.FoundRow{{ID: "9", Title: "of words typed before"}})
+	expect(t, l, 90, 20, "1 of 5", "not: typed before", "not: in messages")
+
+	l.Found("sky", []dialog.FoundRow{
+		{ID: "2", Seq: 4, Title: "Why is the sky blue", Snippet: "the sky scatters blue light", Marks: [][2]int{{4, 7}}},
+		{ID: "1", Seq: 7, Title: "Fix the race in the pump", Snippet: strings.Repeat("and on ", 20) + "to the SKY it went", Marks: [][2]int{{147, 150}}},
+	})
+	expect(t, l, 90, 20, "in messages · 2", "the sky scatters", "to the SKY it went")
+
+	got := told(t, l, "down", "down", "ctrl+e", "ctrl+t", "delete")
+	want := []tea.Msg{dialog.PreviewWanted{ID: "2", Seq: 4}, dialog.PreviewWanted{ID: "1", Seq: 7}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %#v, want %#v", got, want)
+	}
+	l.SetPreview("1", []string{"around message seven"})
+	expect(t, l, 90, 20, "around message seven")
+	if got := told(t, l, "enter"); !reflect.DeepEqual(got, []tea.Msg{dialog.SessionChosen{ID: "1", Seq: 7}}) {
+		t.Errorf("got %#v", got)
+	}
+
+	l = sessions()
+	told(t, l, "paste:zebra")
+	expect(t, l, 90, 20, "no title, folder or model matches")
+	l.Found("zebra", nil)
+	expect(t, l, 90, 20, "nothing found")
+	l.Found("zebra", []dialog.FoundRow{{ID: "2", Snippet: "a zebra", Seq: 3}})
+	if got := spoken(l.Want()); !reflect.DeepEqual(got, []tea.Msg{dialog.PreviewWanted{ID: "2", Seq: 3}}) {
+		t.Errorf("got %#v", got)
+	}
+	told(t, l, "x")
+	expect(t, l, 90, 20, "not: a zebra")
+}
+
+// The found words can be told apart without colours.
+func TestSessionsMarkWhatWasFound(t *testing.T) {
+	bold, plain, _ := strings.Cut(theme.Plain().Strong.Underline(true).Render("x"), "x")
+	for name, c := range map[string]struct {
+		snippet string
+		marks   [][2]int
+		want    string
+	}{
+		"words":               {"a sky is a sky", [][2]int{{2, 5}, {11, 14}}, "a " + bold + "sky" + plain + " is a " + bold + "sky" + plain},
+		"at the ends":         {"sky", [][2]int{{0, 3}}, bold + "sky" + plain},
+		"none":                {"sky", nil, "sky"},
+		"behind the end":      {"sky", [][2]int{{1, 99}, {99, 100}}, "s" + bold + "ky" + plain},
+		"out of order":        {"abcd", [][2]int{{2, 3}, {0, 1}, {3, 1}, {-5, -1}}, "ab" + bold + "c" + plain + "d"},
+		"hostile":             {"\x1b[2Jsky\x07", [][2]int{{4, 7}}, "␛[2J" + bold + "sky" + plain + "␇"},
+		"in the middle of it": {"\x1b[2J", [][2]int{{1, 2}}, "␛" + bold + "[" + plain + "2J"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := sessions()
+			told(t, l, "paste:sky")
+			l.Found("sky", []dialog.FoundRow{{ID: "2", Title: "t", Snippet: c.snippet, Marks: c.marks}})
+			l.SetSize(60, 12)
+			if view := l.View(); !strings.Contains(view, "  "+c.want) {
+				t.Errorf("%q does not show %q", view, c.want)
+			}
+		})
+	}
+}
+
+func TestSessionsTakeNewRows(t *testing.T) {
+	l := sessions()
+	told(t, l, "down") // 2
+	l.SetRows(append([]dialog.SessionRow{{ID: "6", Title: "newest"}}, conversations()...))
+	expect(t, l, 70, 20, "› Why is the sky blue", "newest")
+	if got := spoken(l.Want()); got != nil {
+		t.Errorf("the selection is the same, but it says %#v", got)
+	}
+
+	l.SetRows(conversations()[2:])
+	if got := spoken(l.Want()); !reflect.DeepEqual(got, []tea.Msg{wanted("5")}) {
+		t.Errorf("the selection was deleted; got %#v", got)
+	}
+
+	told(t, l, "home", "ctrl+e", "x")
+	l.SetRows(conversations()[:2]) // what is being renamed is gone
+	if got := told(t, l, "y"); !reflect.DeepEqual(got[:1], []tea.Msg{dialog.SessionFilter{Words: "y"}}) {
+		t.Errorf("got %#v", got)
+	}
+	l.SetRows(nil)
+	expect(t, l, 70, 20, "no title, folder or model matches")
+	told(t, l, "backspace")
+	expect(t, l, 70, 20, "conversations yet")
+
+	l = sessions()
+	told(t, l, "ctrl+e", " twice")
+	l.SetRows(conversations()) // the same are there again
+	if got := told(t, l, "enter"); !reflect.DeepEqual(got, []tea.Msg{dialog.SessionRename{ID: "1", Title: "Fix the race in the pump twice"}}) {
+		t.Errorf("got %#v", got)
+	}
+}
+
+// The rows may come when the list is open already.
+func TestSessionsSelectAmongLateRows(t *testing.T) {
+	others := conversations()[1:]
+	for name, c := range map[string]struct {
+		typed string
+		rows  []dialog.SessionRow
+		want  string
+	}{
+		"the current one":                {"", conversations(), "1"},
+		"none is current":                {"", others, "3"},
+		"a current one far down":         {"", append(many(200), dialog.SessionRow{ID: "here", Current: true}), "here"},
+		"many, none current":             {"", many(200), "0"},
+		"what was typed goes before":     {"paste:sky", conversations(), "2"},
+		"the first of those that match":  {"paste:~", others, "3"},
+		"the current one does not match": {"paste:gemini", conversations(), "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := dialog.Sessions(nil, theme.Plain())
+			told(t, l, c.typed)
+			rows(t, l, 60, 12)
+			l.SetRows(c.rows)
+			if got := spoken(l.Want()); !reflect.DeepEqual(got, []tea.Msg{wanted(c.want)}) {
+				t.Errorf("got %#v, want %s selected", got, c.want)
+			}
+			expect(t, l, 60, 12, "› ")
+		})
+	}
+}
+
+func TestSessionsPreview(t *testing.T) {
+	l := sessions()
+	l.SetPreview("2", []string{"of another one"})
+	expect(t, l, 120, 20, "not: another one", "│ and does it hold", "│ ~/src/parley · openai/gpt-5.2 · $0.41")
+	l.SetPreview("1", []string{"you: \x1b[31mis it red?", "gpt: no"})
+	expect(t, l, 120, 20, "│ you: ␛[31mis it red?", "│ gpt: no")
+	told(t, l, "down")
+	expect(t, l, 120, 20, "not: gpt: no", "│ and why is it red")
+	expect(t, l, 99, 20, "not: │", "── ~ · gemini/gemini-3-pro · $0.01 ─")
+	told(t, l, "down")
+	expect(t, l, 99, 20, "open elsewhere: parley 4711 on lisa")
+	expect(t, l, 99, 8, "not: parley 4711")
+}
+
+func many(n int) []dialog.SessionRow {
+	var rows []dialog.SessionRow
+	for i := range n {
+		rows = append(rows, dialog.SessionRow{
+			ID: fmt.Sprint(i), Title: fmt.Sprintf("Conversation %d about the things of day %d", i, i%365), Model: fmt.Sprintf("provider-%d/model-%d", i%40, i%7),
+			Age: fmt.Sprintf("%d d", i/10), Cost: "$0.12", Folder: "~/src/project", Preview: strings.Repeat("words ", 20),
+		})
+	}
+	return rows
+}
+
+// The window is as high as what there is to choose from, if that has room.
+func TestSessionsHeight(t *testing.T) {
+	for _, c := range []struct{ rows, width, height, want int }{
+		{0, 80, 40, 16}, {5, 80, 40, 16}, {20, 80, 40, 26}, {20, 120, 40, 22}, {5, 120, 40, 16}, {200, 80, 40, 40}, {200, 80, 5, 5}, {5, 80, 0, 0},
+	} {
+		l := dialog.Sessions(many(c.rows), theme.Plain())
+		l.SetSize(c.width, c.height)
+		before := l.Height()
+		told(t, l, "zzz")
+		if before != c.want || l.Height() != before {
+			t.Errorf("%d conversations in %d by %d take %d rows, and %d while one types; want %d", c.rows, c.width, c.height, before, l.Height(), c.want)
+		}
+	}
+}
+
+// What a frame costs depends on the rows in sight, and not on those there are.
+func TestSessionsDrawWhatIsInSight(t *testing.T) {
+	frame := func(n int) float64 {
+		l := dialog.Sessions(many(n), theme.Dark())
+		l.SetSize(120, 30)
+		end := []tea.KeyPressMsg{{Code: tea.KeyEnd}, {Code: tea.KeyHome}}
+		turn := 0
+		return testing.AllocsPerRun(20, func() {
+			l.Update(end[turn%2])
+			l.View()
+			turn++
+		})
+	}
+	few, lots := frame(50), frame(2000)
+	if lots > few*1.05 {
+		t.Errorf("a frame of 2000 rows takes %v allocations, one of 50 takes %v", lots, few)
+	}
+	all := many(2000)
+	if n := testing.AllocsPerRun(5, func() { dialog.Sessions(all, theme.Dark()) }); n > 100 {
+		t.Errorf("to open 2000 rows takes %v allocations", n)
+	}
+	l := dialog.Sessions(all, theme.Dark())
+	l.View()
+	if n := testing.AllocsPerRun(20, func() { l.View() }); n != 0 {
+		t.Errorf("a frame in which nothing changed takes %v allocations", n)
+	}
+}
+
+func BenchmarkSessionsOpen(b *testing.B) {
+	all, th := many(2000), theme.Dark()
+	b.ReportAllocs()
+	for b.Loop() {
+		l := dialog.Sessions(all, th)
+		l.SetSize(120, 40)
+		l.View()
+	}
+}
+
+func BenchmarkSessionsFilter(b *testing.B) {
+	l := dialog.Sessions(many(2000), theme.Dark())
+	l.SetSize(120, 40)
+	b.ReportAllocs()
+	for b.Loop() { // four keys with a frame each, and back
+		for _, key := range []string{"c", "7", "d", "x", "ctrl+u"} {
+			press(b, l, key)
+			l.View()
+		}
+	}
+}

@@ -1,0 +1,298 @@
+package dialog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/tools/sanitize"
+)
+
+const (
+	beside        = 100 // width from which the preview stands beside the list
+	leastTitle    = 30  // cells that the columns leave to the titles
+	widestModel   = 24
+	ruleWidth     = 3  // between the list and its preview
+	previewRows   = 4  // of a preview below the list, its rule included
+	fewestRows    = 14 // of content, so that a preview and messages have room below few rows
+	sessionsTitle = "Conversations"
+)
+
+// A shape is how the list and the preview share the content.
+type shape struct {
+	width, visible int // of the list
+	side, below    int // cells of the preview beside it, or rows below it
+}
+
+func (l *SessionList) shape() shape {
+	content := contentRows(l.Height())
+	switch {
+	case l.width >= beside:
+		side := l.width * 2 / 5
+		return shape{width: l.width - side - ruleWidth, visible: content, side: side}
+	case content >= 3*previewRows:
+		return shape{width: l.width, visible: content - previewRows, below: previewRows}
+	case content >= 2*previewRows-1:
+		return shape{width: l.width, visible: content - previewRows + 1, below: previewRows - 1}
+	}
+	return shape{width: l.width, visible: content}
+}
+
+// SetSize gives the width and the most rows.
+func (l *SessionList) SetSize(width, height int) { l.resize(width, height) }
+
+// Height depends on the conversations and not on what matches, so that the
+// screen does not jump while one types.
+func (l *SessionList) Height() int {
+	rows := len(l.rows)
+	if l.width < beside {
+		rows += previewRows
+	}
+	return min(max(rows, fewestRows)+2, l.height)
+}
+
+// View draws the rows around the selected one, and its preview.
+func (l *SessionList) View() string {
+	if l.view != "" || l.height == 0 {
+		return l.view
+	}
+	s := l.shape()
+	content := l.window(s)
+	switch {
+	case s.side > 0:
+		content = l.besides(s, content)
+	case s.below > 0:
+		for len(content) < s.visible {
+			content = append(content, "")
+		}
+		content = append(content, l.peek(l.width, s.below, true)...)
+	}
+	count := fmt.Sprint(len(l.rows))
+	if len(l.hits) < len(l.rows) {
+		count = fmt.Sprintf("%d of %d", len(l.hits), len(l.rows))
+	}
+	switch n := len(l.found); {
+	case n > 0 && len(l.hits) == 0:
+		count = fmt.Sprintf("%d in messages", n)
+	case n > 0:
+		count += fmt.Sprintf(", %d in messages", n)
+	}
+	l.view = frame(l.Height(), l.queried(sessionsTitle, count, &l.query), content, l.foot())
+	return l.view
+}
+
+// besides puts the preview to the right of the list.
+func (l *SessionList) besides(s shape, content []string) []string {
+	right := l.peek(s.side, s.visible, false)
+	rule := l.theme.Faint.Render(" │ ")
+	rows := make([]string, s.visible)
+	for i := range rows {
+		left, text := "", ""
+		if i < len(content) {
+			left = content[i]
+		}
+		if i < len(right) {
+			text = right[i]
+		}
+		rows[i] = padded(left, s.width) + rule + text
+	}
+	return rows
+}
+
+// place is the row of the list on which the selection stands: a title stands
+// between conversations and messages.
+func (l *SessionList) place() (row, total int) {
+	row, total = l.at, l.total()
+	if len(l.found) > 0 {
+		total++
+		if l.at >= len(l.hits) {
+			row++
+		}
+	}
+	return row, total
+}
+
+// window draws what of the list is in sight.
+func (l *SessionList) window(s shape) []string {
+	at, total := l.place()
+	if total == 0 {
+		return []string{l.theme.Dim.Render(ansi.Truncate("  "+l.nothing(), s.width, "…"))}
+	}
+	l.follow(at, total, s.visible)
+	room, _ := columns(s.width-signWidth, max(s.width/2, leastTitle), column{min(l.wide[0], widestModel), 1}, column{l.wide[1], 2}, column{l.wide[2], 0})
+	words := strings.Fields(strings.ToLower(l.words))
+	var rows []string
+	for i := l.top; i < min(l.top+s.visible, total); i++ {
+		switch below := i - len(l.hits) - 1; {
+		case below == -1:
+			title := fmt.Sprintf("in messages · %d", len(l.found))
+			rows = append(rows, l.theme.Faint.Render(ansi.Truncate(title, s.width, "…")))
+		case below >= 0:
+			rows = append(rows, l.message(l.found[below], s.width, i == at))
+		default:
+			rows = append(rows, l.conversation(l.hits[i], words, s.width, room, i == at))
+		}
+	}
+	return rows
+}
+
+// nothing says why the list is empty.
+func (l *SessionList) nothing() string {
+	switch {
+	case l.words == "":
+		return "no conversations yet"
+	case l.sought:
+		return "nothing found"
+	}
+	return "no title, folder or model matches"
+}
+
+// conversation draws a row: sign, title, state, and the columns there is room for.
+func (l *SessionList) conversation(h listed, words []string, width int, cols []column, selected bool) string {
+	r := l.rows[h.item]
+	if l.naming == r.ID && selected {
+		return ansi.Truncate(l.sign(true)+l.theme.Text.Render(l.name.shown(width-signWidth)), width, "")
+	}
+	look := l.theme.Text
+	if selected {
+		look = l.theme.Strong
+	}
+	right := aligned(cols, r.Model, r.Cost, r.Age)
+	pin := pinSign(r.Pinned)
+	room := width - signWidth - cells(right) - len(pin)
+	state := ""
+	switch {
+	case r.Current:
+		state = " · current"
+	case r.Held != "":
+		state = " · open elsewhere"
+	}
+	if room-cells(state) < 8 {
+		state = ""
+	}
+	title, marks := titleOf(r), h.marks
+	if marks == nil {
+		marks = occurrences(title, words)
+	}
+	title = ansi.Truncate(mark(title, marks, penOf(look), l.finding()), max(room-cells(state), 0), "…")
+	line := l.sign(selected) + l.theme.Accent.Render(pin) + title + l.theme.Dim.Render(state)
+	return ansi.Truncate(padded(line, width-cells(right))+l.theme.Faint.Render(right), width, "")
+}
+
+// message draws a message that was found: whose it is, and the words.
+func (l *SessionList) message(f FoundRow, width int, selected bool) string {
+	look := l.theme.Dim
+	if selected {
+		look = l.theme.Strong
+	}
+	most := max(width/3, 1)
+	title := look.Render(ansi.Truncate(titleOf(SessionRow{Title: sanitize.Line(f.Title)}), most, "…"))
+	line := l.sign(selected) + padded(title, most) + "  "
+	return ansi.Truncate(line+l.snippet(f, width-ansi.StringWidth(line)), width, "…")
+}
+
+// snippet is the text of f with what was found bold and underlined. It begins
+// late enough for the first of that to be in sight.
+func (l *SessionList) snippet(f FoundRow, room int) string {
+	var out strings.Builder
+	from, lead := 0, -1
+	for _, m := range f.Marks {
+		start, end := min(max(m[0], from), len(f.Snippet)), min(m[1], len(f.Snippet))
+		if start >= end {
+			continue
+		}
+		before, found := sanitize.Line(f.Snippet[from:start]), sanitize.Line(f.Snippet[start:end])
+		if lead < 0 {
+			lead = cells(before) + cells(found) - room
+			if lead > 0 {
+				before = ansi.TruncateLeft(before, min(lead+room/2, cells(before)), "…")
+			}
+		}
+		out.WriteString(l.theme.Text.Render(before))
+		out.WriteString(underlined(l.theme.Strong).write(found))
+		from = end
+	}
+	out.WriteString(l.theme.Text.Render(sanitize.Line(f.Snippet[from:])))
+	return out.String()
+}
+
+// peek draws the preview of what is selected in at most height rows: where it
+// is from, as a rule above it if it stands below the list, then the content.
+func (l *SessionList) peek(width, height int, ruled bool) []string {
+	id, seq := l.selected()
+	if id == "" {
+		return nil
+	}
+	at := slices.IndexFunc(l.rows, func(r SessionRow) bool { return r.ID == id })
+	var r SessionRow
+	if at >= 0 {
+		r = l.rows[at]
+	}
+	facts := []string{r.Folder, r.Model, r.Cost}
+	if r.Held != "" {
+		facts = slices.Insert(facts, 0, "open elsewhere: "+sanitize.Line(r.Held))
+	}
+	head := strings.Join(slices.DeleteFunc(facts, func(s string) bool { return s == "" }), " · ")
+	if ruled {
+		if head != "" {
+			head = ansi.Truncate("── "+head+" ", width, "…")
+		}
+		head += strings.Repeat("─", max(width-cells(head), 0))
+	}
+	rows := []string{l.theme.Faint.Render(ansi.Truncate(head, width, "…"))}
+	lines := []string{r.Preview}
+	if l.preview.lines != nil && l.preview.id == id && l.preview.seq == seq {
+		lines = l.preview.lines
+	}
+	most := width * height * utf8.UTFMax // a line of a megabyte is not worth wrapping
+	for _, line := range lines {
+		for row := range strings.SplitSeq(ansi.Wrap(sanitize.Line(clipped(line, most)), max(width, 1), ""), "\n") {
+			if len(rows) >= height {
+				return rows
+			}
+			rows = append(rows, l.theme.Dim.Render(ansi.Truncate(row, width, "")))
+		}
+	}
+	return rows
+}
+
+// foot says what was done, else which keys work.
+func (l *SessionList) foot() string {
+	k := l.Keys
+	switch {
+	case l.naming != "":
+		return l.hint(l.theme.Dim, first(k.Accept), "keep the title", first(k.Close), "leave it")
+	case l.note != "":
+		return l.theme.Text.Render(ansi.Truncate(l.note, l.width, "…"))
+	}
+	undo := ""
+	if len(l.trashed) > 0 {
+		undo = first(k.Undo)
+	}
+	pairs := []string{first(k.Accept), "open", first(k.Close), "close", undo, "undo",
+		first(k.Rename), "rename", first(k.Pin), "pin", first(k.Fork), "copy", first(k.Trash), "trash", "type", "to filter"}
+	if l.total() == 0 {
+		pairs = pairs[2:6]
+	}
+	return l.hint(l.theme.Dim, pairs...)
+}
+
+// Cursor stands behind what is typed: the title, or the words to filter by.
+func (l *SessionList) Cursor() (x, y int, ok bool) {
+	height := l.Height()
+	if l.naming == "" {
+		return l.behind(sessionsTitle, &l.query), 0, height > 2
+	}
+	s := l.shape()
+	at, total := l.place()
+	l.follow(at, total, s.visible)
+	y = at - l.top
+	if height > 2 {
+		y++ // the title line
+	}
+	x = signWidth + cells(l.name.shown(s.width-signWidth))
+	return max(min(x, l.width-1), 0), y, height > 0
+}

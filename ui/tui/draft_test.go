@@ -1,0 +1,158 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/tools"
+	"parley/ui/tui/composer"
+	"parley/ui/uitest"
+)
+
+// What a server or a model wrote is a prompt when it is sent unread, whatever it
+// begins with: it runs no command and nothing in the shell.
+func TestOthersWordsDoNotRun(t *testing.T) {
+	for name, text := range map[string]string{
+		"a line for the shell":             "!touch ran",
+		"a command":                        "/mode yolo",
+		"behind what is not shown":         "\x00!touch ran",
+		"a command behind what is not":     "\u009b/mode yolo",
+		"a command with a long argument":   "/mode yolo" + strings.Repeat(" x", 40_000),
+		"a shell line with a long command": "!touch ran" + strings.Repeat(" x", 40_000),
+	} {
+		for how, bring := range map[string]func(*stage){
+			"a server's prompt": func(s *stage) { s.Send(promptMsg{text: text}) },
+			"taken back from the queue": func(s *stage) {
+				s.m.session.Queue(llm.Part{Kind: llm.Text, Text: text})
+				s.Send(composer.UnqueueMsg{Text: text, Edit: true})
+			},
+		} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				ran := ""
+				s := setUpWith(t, 80, 24, func(o *Options) {
+					o.Shell = func(_ context.Context, command string, _ func(string)) tools.Outcome {
+						ran = command
+						return tools.Outcome{}
+					}
+				}, llmtest.Say("I see"), llmtest.Say("again"))
+				bring(s)
+				s.Press("enter").WaitForText("I see")
+				s.idle()
+				want := " " + strings.TrimLeft(text, "\x00\u009b")
+				if got := s.fake.Requests()[0].Messages; got[len(got)-1].Text() != want {
+					t.Errorf("the model got %.60q, want %.60q", got[len(got)-1].Text(), want)
+				}
+				s.Press("up", "enter").WaitForText("again")
+				s.idle()
+				if mode := s.m.session.Policy().Mode(); ran != "" || mode != tools.ModeAsk {
+					t.Errorf("ran %q, mode %s", ran, mode)
+				}
+			})
+		}
+	}
+}
+
+// An answer that is edited does not run either, and stays as it was but for what
+// the person changed.
+func TestEditedAnswerDoesNotRun(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		o.Shell = func(context.Context, string, func(string)) tools.Outcome {
+			t.Error("it ran")
+			return tools.Outcome{}
+		}
+	}, llmtest.Say("!touch ran"))
+	s.ask("say it", "!touch ran")
+	s.idle()
+	s.Press("tab", "k", "e").WaitForText("editing an earlier message")
+	s.Type(" please").Press("enter").WaitForText("rewritten")
+	path := s.m.session.Path()
+	if got, want := path[len(path)-1].Text(), "!touch ran please"; got != want {
+		t.Errorf("the answer is %q, want %q", got, want)
+	}
+}
+
+// A draft is counted and kept beside the loop; what was counted of one that was
+// sent meanwhile does not matter any more.
+func TestDraftIsCounted(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Say("I see"))
+	s.Type(strings.Repeat("word ", 20)).Send(keepMsg{})
+	s.WaitFor(func(string) bool {
+		d, ok, err := s.m.o.Library.Draft(s.m.draftKey())
+		return err == nil && ok && len(d.Text) == 100
+	})
+	s.WaitFor(func(string) bool {
+		return slices.ContainsFunc(s.Messages(), func(msg tea.Msg) bool { _, ok := msg.(weighedMsg); return ok })
+	})
+	s.Send(keepMsg{}) // is dealt with behind it
+	if s.m.unsent != 25 {
+		t.Errorf("counted %d tokens, want 25", s.m.unsent)
+	}
+	late := weighedMsg{of: s.m.weighed, tokens: 25}
+	s.Press("enter").WaitForText("I see")
+	s.idle()
+	s.Send(late)
+	if s.m.unsent != 0 {
+		t.Errorf("a draft that was sent counts %d tokens", s.m.unsent)
+	}
+}
+
+// What is put aside can be found again in the history, also after a restart.
+func TestStashIsRemembered(t *testing.T) {
+	s := setUp(t, 80, 24)
+	s.Type("for later").Press("ctrl+x", "s")
+	s.WaitFor(func(string) bool {
+		past, err := s.m.o.Library.Prompts(10)
+		return err == nil && len(past) == 1 && past[0].Text == "for later"
+	})
+}
+
+// A chip that is too long to be opened says what can open it.
+func TestLongChip(t *testing.T) {
+	s := setUp(t, 120, 24)
+	s.Paste(strings.Repeat("line\n", 20_000))
+	s.Press("tab").WaitForText("100.0 KB are too much to be written out here: ctrl+g opens them")
+}
+
+// The wheel moves the transcript wherever the pointer is.
+func TestWheelOverTheComposer(t *testing.T) {
+	s := setUp(t, 40, 10, llmtest.Say(strings.Repeat("line\n\n", 30)+"the end"))
+	s.ask("go on", "the end")
+	s.idle()
+	s.Send(tea.MouseWheelMsg{X: 5, Y: 8, Button: tea.MouseWheelUp})
+	s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "the end") })
+}
+
+// What is typed behind a slash is a command only if it is chosen: leaving the
+// palette runs nothing, and loses nothing. A path is a message.
+func TestSlashRunsNothingUnchosen(t *testing.T) {
+	for name, c := range map[string]struct {
+		keys []string
+		want string
+	}{
+		"left":              {[]string{"/", "mode yolo", "esc"}, "/mode yolo"},
+		"a path, left":      {[]string{"/", "usr/bin/env", "esc"}, "/usr/bin/env"},
+		"a path, by enter":  {[]string{"/", "usr/bin/env is where?", "enter"}, "/usr/bin/env is where?"},
+		"closed by ctrl+c":  {[]string{"/", "mode yolo", "ctrl+c"}, ""},
+		"and a dialog then": {[]string{"/", "mode yolo", "ctrl+c", "ctrl+p", "mode yolo", "esc"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t, 80, 24)
+			for _, key := range c.keys {
+				if _, err := uitest.Key(key); err == nil {
+					s.Press(key)
+					continue
+				}
+				s.Type(key)
+			}
+			if got, mode := s.m.composer.Value(), s.m.session.Policy().Mode(); got != c.want || mode != tools.ModeAsk {
+				t.Errorf("the composer holds %q, want %q; the mode is %s", got, c.want, mode)
+			}
+		})
+	}
+}

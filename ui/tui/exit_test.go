@@ -1,0 +1,496 @@
+//go:build linux
+
+package tui
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+	"parley/tools"
+	"parley/ui/app"
+	"parley/ui/uitest"
+)
+
+// TestMain runs the screen instead of the tests in the processes that launch
+// starts.
+func TestMain(m *testing.M) {
+	if where := os.Getenv("PARLEY_UI_CHILD"); where != "" {
+		os.Exit(child(where))
+	}
+	uitest.HeedHangup()
+	os.Unsetenv("NO_COLOR")
+	os.Setenv("TERM", "xterm-256color")
+	os.Exit(m.Run())
+}
+
+// child shows a screen whose model streams for ever and that ends, at the key
+// "!", in the way it is told to.
+func child(where string) int {
+	turn := llmtest.Hang("streaming")
+	o := session.Options{}
+	switch where {
+	case "hostile":
+		dir, err := os.MkdirTemp("", "hostile")
+		if err != nil {
+			return 9
+		}
+		defer os.RemoveAll(dir)
+		o, _, err := hostile(dir, hostiles())
+		if err != nil {
+			return 9
+		}
+		return Run(o)
+	case "copies":
+		turn = llmtest.Say(copiedWhole())
+	case "flood":
+		turn = llmtest.Hang(flood()...)
+	case "shell":
+		turn = llmtest.Call(llm.Part{Name: "shell", Input: `{"command":"echo $$ > pid; echo stream''ing; exec sleep 1000"}`})
+		set, err := tools.Open(os.Getenv("PARLEY_UI_FOLDER"))
+		if err != nil {
+			return 9
+		}
+		lib, err := session.OpenLibrary(os.Getenv)
+		if err != nil {
+			return 9
+		}
+		defer lib.Close()
+		o.Tools, o.Policy, o.Log = set, tools.NewPolicy(tools.ModeYolo), lib.Create(session.Summary{})
+	}
+	o.Model = llm.Endpoint{Model: llmtest.New(turn), Name: "fake/m", Origin: "fake", Strategy: "native"}
+	m := newModel(Options{Config: Default(), Options: app.Options{Session: session.New(o), Start: app.Start{Prompt: []llm.Part{{Kind: llm.Text, Text: "hi"}}}}})
+	return present(m, &fragile{Model: m, where: where})
+}
+
+// fragile is a root that panics.
+type fragile struct {
+	*Model
+	where string
+	armed bool
+}
+
+func (f *fragile) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if key, ok := msg.(tea.KeyPressMsg); ok && key.String() == "!" {
+		switch f.where {
+		case "update":
+			panic("in update")
+		case "view":
+			f.armed = true
+		case "command":
+			return f, f.guarded(tea.Batch(func() tea.Msg { panic("in a command") }, f.say("x")))
+		case "sequence":
+			return f, f.guarded(f.inOrder(nil, func() tea.Msg { return nil }, func() tea.Msg { panic("in a command behind others, with " + shaped) }))
+		case "goroutine":
+			go f.guard(func() { panic("in a goroutine, with " + os.Getenv("TEST_API_KEY") + " and " + shaped) })
+		case "library": // nobody recovers
+			go func() { panic("in somebody else's goroutine, with " + shaped) }()
+		case "fatal": // nobody could
+			debug.SetMaxStack(1 << 16)
+			sunk = deeper(1)
+		case "exit":
+			os.Exit(0)
+		}
+	}
+	_, cmd := f.Model.Update(msg)
+	return f, cmd
+}
+
+// shaped looks like a key.
+const shaped = "sk-canary-0123456789abcdef"
+
+// deeper never comes back, which is what it is for.
+func deeper(n int) int {
+	if n < 0 {
+		return n
+	}
+	return deeper(n+1) + n
+}
+
+var sunk int
+
+func (f *fragile) View() tea.View {
+	if f.armed {
+		panic("in view")
+	}
+	return f.Model.View()
+}
+
+// A stand is a process with a screen, on a terminal of its own.
+type stand struct {
+	*exec.Cmd
+	t      *testing.T
+	tty    *os.File // the other side of its terminal
+	out    *screen
+	home   string
+	before unix.Termios
+}
+
+// launch starts child(where) and waits until its screen shows text.
+func launch(t *testing.T, where, text string, argv ...string) *stand {
+	t.Helper()
+	out := &screen{}
+	s := launchOn(t, out, where, argv...)
+	s.out = out
+	s.out.waitFor(t, text)
+	if raw := termios(t, s.tty); raw.Lflag&unix.ICANON != 0 {
+		t.Fatal("the screen did not take the terminal: this test would pass for nothing")
+	}
+	return s
+}
+
+// launchOn starts child(where) on a terminal that hands on what it gets.
+func launchOn(t *testing.T, out io.Writer, where string, argv ...string) *stand {
+	t.Helper()
+	argv = append(argv, os.Args[0])
+	s := &stand{t: t, Cmd: exec.Command(argv[0], argv[1:]...), home: t.TempDir()}
+	s.Env = append(os.Environ(), "PARLEY_UI_CHILD="+where, "PARLEY_UI_FOLDER="+s.home, "TERM=xterm-256color", "HOME="+s.home,
+		"XDG_STATE_HOME="+s.home, "XDG_DATA_HOME="+s.home, "TEST_API_KEY=canary/8f3a+Q7")
+	tty, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tty.Close(); slave.Close() })
+	if err := pty.Setsize(tty, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
+		t.Fatal(err)
+	}
+	s.tty, s.before = tty, termios(t, tty)
+	s.Stdin, s.Stdout, s.Stderr = slave, slave, slave
+	s.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(out, tty)
+	return s
+}
+
+// restored fails unless the terminal is as it was, or becomes so at once.
+func (s *stand) restored() {
+	s.t.Helper()
+	after, open := termios(s.t, s.tty), s.out.open()
+	for deadline := time.Now().Add(10 * time.Second); (after != s.before || len(open) > 0) && time.Now().Before(deadline); {
+		time.Sleep(5 * time.Millisecond)
+		after, open = termios(s.t, s.tty), s.out.open()
+	}
+	if after != s.before {
+		s.t.Errorf("termios:\n got %+v\nwant %+v", after, s.before)
+	}
+	if len(open) > 0 {
+		s.t.Errorf("modes left on: %q", open)
+	}
+	if !strings.Contains(s.out.String(), "\x1b[?1049l") {
+		s.t.Error("there was no screen: this test would pass for nothing")
+	}
+}
+
+// crashes waits for n reports and checks that they are private and hold no key.
+func (s *stand) crashes(n int) {
+	s.t.Helper()
+	var paths []string
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		paths, _ = filepath.Glob(filepath.Join(s.home, "parley", "crash-*"))
+		if len(paths) >= n || time.Now().After(deadline) {
+			break
+		}
+	}
+	if len(paths) != n {
+		s.t.Errorf("crash reports: %q, want %d", paths, n)
+	}
+	for _, path := range paths {
+		if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
+			s.t.Errorf("%s has mode %s", path, info.Mode())
+		}
+		if s.out.waitFor(s.t, filepath.Base(path)); strings.Contains(s.where(), "library") {
+			continue // the runtime printed it before anybody was asked
+		}
+		report, _ := os.ReadFile(path)
+		for _, text := range []string{string(report), s.out.String()} {
+			if strings.Contains(text, "canary") {
+				s.t.Errorf("a key is in %q", text)
+			}
+		}
+	}
+}
+
+func (s *stand) where() string {
+	return s.Env[slices.IndexFunc(s.Env, func(e string) bool { return strings.HasPrefix(e, "PARLEY_UI_CHILD=") })]
+}
+
+// TestTerminalComesBack: whichever way the screen ends, the terminal is as it
+// was, and the exit status says why.
+func TestTerminalComesBack(t *testing.T) {
+	keys := func(keys string) func(*stand) { return func(s *stand) { io.WriteString(s.tty, keys) } }
+	kill := func(n syscall.Signal) func(*stand) { return func(s *stand) { s.Process.Signal(n) } }
+	tests := []struct {
+		name, where string
+		end         func(*stand)
+		status      int
+		crashes     int
+	}{
+		{"quit", "-", keys("\x03\x04"), 0, 0}, // ctrl+c stops the answer, ctrl+d leaves
+		{"ctrl+c", "-", keys("\x03\x03\x03"), 0, 0},
+		{"SIGINT", "-", kill(syscall.SIGINT), 130, 0},
+		{"SIGTERM", "-", kill(syscall.SIGTERM), 143, 0},
+		{"SIGHUP", "-", kill(syscall.SIGHUP), 129, 0},
+		{"SIGQUIT", "-", kill(syscall.SIGQUIT), 131, 0},
+		{"panic in Update", "update", keys("!"), 2, 1},
+		{"panic in View", "view", keys("!"), 2, 1},
+		{"panic in a command", "command", keys("!"), 2, 1},
+		{"panic in a sequence", "sequence", keys("!"), 2, 1},
+		{"panic in a goroutine", "goroutine", keys("!"), 2, 1},
+		{"panic in a library's goroutine", "library", keys("!"), 2, 1},
+		{"fatal error of the runtime", "fatal", keys("!"), 2, 1},
+		{"os.Exit", "exit", keys("!"), 0, 0},
+		{"SIGKILL", "-", kill(syscall.SIGKILL), -1, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := launch(t, tt.where, "streaming")
+			tt.end(s)
+			if status := wait(t, s.Cmd); status != tt.status {
+				t.Errorf("exit status %d, want %d", status, tt.status)
+			}
+			s.restored()
+			s.crashes(tt.crashes)
+		})
+	}
+}
+
+// A signal that meets a panic on its way still ends the program in order.
+func TestPanicInTheSignalHandler(t *testing.T) {
+	ended := make(chan struct{})
+	e := &exit{terminal: &terminal{in: os.Stdin, out: os.Stdout}, kill: func() { close(ended) }, leave: func(time.Duration) bool { return true }}
+	stop := e.signals(func(tea.Msg) { panic("in the handler") })
+	defer stop()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the loop was not ended")
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.panic != "in the handler" || e.status != 129 {
+		t.Errorf("panic %v, status %d", e.panic, e.status)
+	}
+}
+
+// When the connection drops, what was said is kept and what runs is ended.
+func TestHangUp(t *testing.T) {
+	t.Parallel()
+	s := launch(t, "shell", "streaming")
+	pid := strings.TrimSpace(read(t, filepath.Join(s.home, "pid")))
+	s.tty.Close()
+	if status := wait(t, s.Cmd); status != 129 {
+		t.Errorf("exit status %d, want 129", status)
+	}
+	if stat, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil && !bytes.Contains(stat, []byte(") Z ")) {
+		t.Errorf("the command still runs: %s", stat)
+	}
+	lib, err := session.OpenLibrary(func(name string) string { return map[string]string{"XDG_DATA_HOME": s.home}[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lib.Close()
+	found, err := lib.List(session.Query{})
+	if err != nil || len(found) != 1 || found[0].Messages < 3 {
+		t.Errorf("kept: %+v, %v", found, err)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestSuspend: ctrl+z gives the terminal to the shell as it was, and fg draws
+// the screen anew.
+func TestSuspend(t *testing.T) {
+	t.Parallel()
+	const shell = `set -m; "$0"; printf 'stop%s\n' ped; stty -a; read line; fg >/dev/null; exit $?`
+	s := launch(t, "-", "streaming", "/bin/sh", "-c", shell)
+	io.WriteString(s.tty, "\x1a")
+	s.out.waitFor(t, "stopped")
+	s.out.waitFor(t, "echoctl")
+	s.restored()
+	at := len(s.out.String())
+	io.WriteString(s.tty, "\n")
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(s.out.String()[at:], "streaming"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it did not come back: %q", s.out.String()[at:])
+		}
+	}
+	if raw := termios(t, s.tty); raw.Lflag&unix.ICANON != 0 {
+		t.Error("the screen did not take the terminal back")
+	}
+	io.WriteString(s.tty, "\x03\x04")
+	if status := wait(t, s.Cmd); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+	s.restored()
+}
+
+// Where no shell waits, ctrl+z says so, and the screen goes on.
+func TestSuspendWithoutShell(t *testing.T) {
+	t.Parallel()
+	s := launch(t, "-", "streaming") // leads its session
+	io.WriteString(s.tty, "\x1a")
+	s.out.waitFor(t, "there is no shell to go back to")
+	if raw := termios(t, s.tty); raw.Lflag&unix.ICANON != 0 {
+		t.Error("the screen did not take the terminal back")
+	}
+	io.WriteString(s.tty, "\x03\x04")
+	if status := wait(t, s.Cmd); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+	s.restored()
+}
+
+// TestHostileWire: nothing of what is hostile on the screen is on the wire.
+func TestHostileWire(t *testing.T) {
+	t.Parallel()
+	s := launch(t, "hostile", "Ask anything")
+	send := func(keys string) {
+		io.WriteString(s.tty, keys)
+		time.Sleep(10 * time.Millisecond) // keys that come at once are taken for one
+	}
+	for _, keys := range []string{"?", "\x1b", "\x10", "\x1b", "\x18m", "\x1b[6~", "\x1b", "\x18l", "\x1b[B", "\r", "\x1b", "\x18u", "\x1b", "\x0f", "\x14"} {
+		send(keys)
+	}
+	for range hostiles() / 10 {
+		send("\x1b[5~")
+	}
+	send("\x1b[1;5F")
+	send("go")
+	for range 150 { // an enter that comes in one piece with what is typed is a line break of something pasted
+		send("\r")
+		if s.out.within(200*time.Millisecond, "Allow") {
+			break
+		}
+	}
+	for range 3 {
+		s.out.waitFor(t, "Allow")
+		send("\x0f")
+		send("\x1b")
+	}
+	s.Process.Signal(syscall.SIGINT)
+	if status := wait(t, s.Cmd); status != 130 {
+		t.Errorf("exit status %d", status)
+	}
+	s.restored()
+	if found := uitest.Foreign(s.out.String()); len(found) > 0 {
+		t.Errorf("%d violations, such as %q", len(found), found[:min(len(found), 10)])
+	}
+}
+
+func termios(t *testing.T, tty *os.File) unix.Termios {
+	t.Helper()
+	state, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *state
+}
+
+func wait(t *testing.T, cmd *exec.Cmd) int {
+	t.Helper()
+	stuck := time.AfterFunc(30*time.Second, func() { cmd.Process.Kill() })
+	defer stuck.Stop()
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+// screen keeps what a program wrote to its terminal.
+type screen struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.Write(b)
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.String()
+}
+
+func (s *screen) waitFor(t *testing.T, text string) {
+	t.Helper()
+	if !s.within(30*time.Second, text) {
+		t.Fatalf("%q never came:\n%q", text, s.String())
+	}
+}
+
+// within waits for text, and reports whether it came in time.
+func (s *screen) within(d time.Duration, text string) bool {
+	for deadline := time.Now().Add(d); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if strings.Contains(s.String(), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// open lists the modes that were switched on last, rather than off.
+func (s *screen) open() []string {
+	out := s.String()
+	var open []string
+	for _, mode := range []string{"1", "1000", "1002", "1003", "1004", "1006", "1049", "2004", "2026", "2027", "2031"} {
+		if strings.LastIndex(out, "\x1b[?"+mode+"h") > strings.LastIndex(out, "\x1b[?"+mode+"l") {
+			open = append(open, mode)
+		}
+	}
+	if strings.LastIndex(out, "\x1b[?25l") > strings.LastIndex(out, "\x1b[?25h") {
+		open = append(open, "cursor hidden")
+	}
+	if strings.Count(out, "\x1b[>1u")+strings.Count(out, "\x1b[=1;1u") > 0 && !strings.Contains(out, "\x1b[<") {
+		open = append(open, "keyboard protocol")
+	}
+	if strings.LastIndex(out, "\x1b[?7l") > strings.LastIndex(out, "\x1b[?7h") {
+		open = append(open, "lines that do not run over")
+	}
+	// To leave once too often takes away what is not ours.
+	for _, stack := range []struct{ name, push, pop string }{
+		{"title", `\x1b\[22;2t`, `\x1b\[23;2t`}, {"keyboard", `\x1b\[>\d*u`, `\x1b\[<\d*u`}, {"screen", `\x1b\[\?1049h`, `\x1b\[\?1049l`},
+	} {
+		pushed, popped := len(regexp.MustCompile(stack.push).FindAllString(out, -1)), len(regexp.MustCompile(stack.pop).FindAllString(out, -1))
+		if pushed != popped {
+			open = append(open, fmt.Sprintf("%s: entered %d times, left %d times", stack.name, pushed, popped))
+		}
+	}
+	return open
+}

@@ -1,0 +1,90 @@
+package tui
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/ui/app"
+	"parley/ui/uitest"
+)
+
+// Started to choose a conversation, the screen opens the list with what was asked
+// for, and keeps the prompt for the one that is chosen.
+func TestFindAtStart(t *testing.T) {
+	s := setUp(t, 80, 30, llmtest.Say("about cats"), llmtest.Say("about dogs"))
+	s.ask("cats", "about cats")
+	s.idle()
+	s.Press("ctrl+x", "n")
+	s.ask("dogs", "about dogs")
+	s.idle()
+	words := "cats"
+	o := s.m.o
+	o.Session, _ = o.New()
+	o.Start.Find, o.Start.Prompt = &words, []llm.Part{{Kind: llm.Text, Text: "the prompt"}}
+	again := newModel(o)
+	again.later = s.m.later
+	d := uitest.New(t, again, 80, 30)
+	d.WaitForText("Conversations  cats").WaitFor(func(screen string) bool { return strings.Contains(screen, "› cats") })
+	d.Press("enter").WaitForText("about cats").WaitForText("› the prompt")
+	if n := len(s.fake.Requests()); n != 2 {
+		t.Errorf("%d requests: the prompt was sent before a conversation was chosen", n)
+	}
+}
+
+// With --fork the conversation that is chosen is copied, and stays as it is.
+func TestFindToFork(t *testing.T) {
+	s := setUp(t, 80, 30, llmtest.Say("about cats"))
+	s.ask("cats", "about cats")
+	s.idle()
+	old := s.m.session.ID()
+	o := s.m.o
+	o.Session, _ = o.New()
+	o.Start = app.Start{Find: new(string), Fork: true}
+	again := newModel(o)
+	again.later = s.m.later
+	d := uitest.New(t, again, 80, 30)
+	d.WaitForText("Conversations").WaitForText("› cats").Press("enter").WaitForText("about cats")
+	if id := again.session.ID(); id == old || len(again.session.History()) != 2 {
+		t.Errorf("continues in %s with %d messages, not in a copy of %s", id, len(again.session.History()), old)
+	}
+}
+
+// Keys that were pasted do not leave with an exported conversation.
+func TestExportMasksKeys(t *testing.T) {
+	s := setUpWith(t, 100, 30, func(o *Options) {
+		o.Folder = t.TempDir()
+		o.Mask = func() (func(string) string, error) {
+			return strings.NewReplacer("sk-CANARY-0123456789", "[redacted]").Replace, errors.New("the key of providers.x is not masked: it failed")
+		}
+	}, llmtest.Say("not a good idea"))
+	s.ask("my key is sk-CANARY-0123456789", "not a good idea")
+	s.idle()
+	s.Type("/export md out.md").Press("enter").WaitForText("keys masked in")
+	s.WaitForText("providers.x is not masked")
+	got, err := os.ReadFile(filepath.Join(s.m.o.Folder, "out.md"))
+	if text := string(got); err != nil || strings.Contains(text, "CANARY") || !strings.Contains(text, "my key is [redacted]") {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// Escape leaves browsing, as its hint says, and stops no answer; a second one does.
+func TestEscapeWhileBrowsing(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
+	s.ask("hi", "half an answer")
+	s.Press("tab").WaitForText("browse: j k")
+	s.Press("esc").WaitFor(func(screen string) bool { return !strings.Contains(screen, "browse:") })
+	if s.m.turn == nil || s.m.turn.stopped {
+		t.Fatal("the answer was stopped")
+	}
+	s.Press("tab").Type("/half").Press("enter").WaitForText("search: n N")
+	s.Press("esc", "esc").WaitFor(func(screen string) bool { return !strings.Contains(screen, "browse:") })
+	if s.m.turn == nil || s.m.turn.stopped {
+		t.Fatal("the answer was stopped")
+	}
+	s.Press("esc").WaitForText("stopped")
+}

@@ -1,0 +1,30 @@
+package tui
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A person who started in the wrong folder goes to another one: by its name, or to
+// that of a stored conversation.
+func TestFolder(t *testing.T) {
+	entered := ""
+	s := setUpWith(t, 80, 24, func(o *Options) { o.Enter = func(dir string) { entered = dir } })
+	s.Type("/cd nowhere").Press("enter").WaitForText("no such file")
+	s.Type("/cd a.txt").Press("enter").WaitForText("is not a folder")
+	if entered != "" {
+		t.Fatalf("went to %q", entered)
+	}
+	if err := os.Mkdir(filepath.Join(s.dir, "project"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.Type("/cd " + filepath.Join(s.dir, "project")).Press("enter")
+	s.WaitFor(func(string) bool { return entered == filepath.Join(s.dir, "project") })
+}
+
+// Where nobody could begin again elsewhere, that is said.
+func TestFolderIsFixed(t *testing.T) {
+	s := setUp(t, 80, 24)
+	s.Type("/cd /").Press("enter").WaitForText("The folder is fixed here")
+}

@@ -1,0 +1,64 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/tools"
+)
+
+// What the line of a running tool says of esc is true: the tool ends, the turn
+// does not.
+func TestStopTheTool(t *testing.T) {
+	run := llmtest.Call(llm.Part{ID: "1", Name: "shell", Input: `{"command":"printf be%s gun; sleep 60"}`})
+	begin := func(t *testing.T, then ...llmtest.Turn) *stage {
+		s := setUp(t, 80, 24, append([]llmtest.Turn{run}, then...)...)
+		s.m.session.Policy().SetMode(tools.ModeYolo)
+		s.ask("do it", "begun")
+		if screen := s.Screen(); !strings.Contains(screen, "esc stops this tool") {
+			t.Errorf("the tool does not say how to stop it:\n%s", screen)
+		}
+		return s
+	}
+	t.Run("esc", func(t *testing.T) {
+		s := begin(t, llmtest.Say("I see"))
+		s.Press("esc").WaitForText("I see")
+		s.idle()
+		if screen := s.Screen(); !strings.Contains(screen, "⊘ shell") || strings.Contains(screen, "the model goes on") {
+			t.Errorf("the stopped call does not look like one:\n%s", screen)
+		}
+	})
+	t.Run("esc again", func(t *testing.T) {
+		s := begin(t, llmtest.Hang("half an answer"))
+		s.Press("esc").WaitForText("half an answer").WaitForText("stopped the tool, the model goes on")
+		s.Press("esc")
+		s.idle()
+		s.WaitForText("half an answer").WaitForText("stopped")
+	})
+	t.Run("esc again shortly after, and another tool runs", func(t *testing.T) {
+		s := begin(t, llmtest.Call(llm.Part{ID: "2", Name: "shell", Input: `{"command":"printf ano%s ther; sleep 60"}`}), llmtest.Say("wrong"))
+		s.Press("esc").WaitForText("another")
+		s.Press("esc")
+		s.idle()
+		if strings.Contains(s.Screen(), "wrong") {
+			t.Errorf("the turn went on:\n%s", s.Screen())
+		}
+	})
+	t.Run("later esc is for the tool that runs then", func(t *testing.T) {
+		s := begin(t, llmtest.Call(llm.Part{ID: "2", Name: "shell", Input: `{"command":"printf ano%s ther; sleep 60"}`}), llmtest.Say("still here"))
+		s.Press("esc").WaitForText("another")
+		s.clock.Add(2 * time.Second)
+		s.Press("esc").WaitForText("still here")
+	})
+	t.Run("ctrl+c is for the turn", func(t *testing.T) {
+		s := begin(t, llmtest.Say("wrong"))
+		s.Press("ctrl+c")
+		s.idle()
+		if strings.Contains(s.Screen(), "wrong") {
+			t.Errorf("the turn went on:\n%s", s.Screen())
+		}
+	})
+}

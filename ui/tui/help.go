@@ -1,0 +1,160 @@
+package tui
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/tools"
+	"parley/ui/tui/composer"
+	"parley/ui/tui/dialog"
+	"parley/ui/tui/transcript"
+)
+
+// sections is the order of the help and the palette.
+var sections = []section{talking, kept, models, reading, workplace}
+
+// unusable orders what cannot run now behind what can.
+var unusable = map[bool]int{true: 1}
+
+// palette lists every action with its keys, and what it lacks to run now.
+func (m *Model) palette(string) tea.Cmd {
+	var items []dialog.Item
+	for _, rank := range sections {
+		from := len(items)
+		for _, a := range m.actions {
+			if a.rank != rank || a.second {
+				continue
+			}
+			item := dialog.Item{Title: a.name, Detail: a.help, Also: a.also, Key: strings.Join(a.keys, ", "), Value: a.name, Group: string(rank)}
+			if a.lack != nil {
+				item.Why = a.lack(m)
+				item.Dim = item.Why != ""
+			}
+			items = append(items, item)
+		}
+		slices.SortStableFunc(items[from:], func(a, b dialog.Item) int { return cmp.Compare(unusable[a.Dim], unusable[b.Dim]) })
+	}
+	for _, p := range m.promptItems() {
+		p.Value, p.Group = "prompt "+p.Value, "Prompts of servers"
+		items = append(items, p)
+	}
+	list := dialog.Commands("command", "Commands", items, m.argsOf, m.theme)
+	return tea.Batch(m.open(list), m.known())
+}
+
+// argsOf is what may follow a command.
+func (m *Model) argsOf(command string) []dialog.Item {
+	i := slices.IndexFunc(m.actions, func(a action) bool { return a.name == command })
+	if i < 0 || m.actions[i].args == nil {
+		return nil
+	}
+	return m.actions[i].args(m)
+}
+
+// modelArgs are the models, as what may follow a command.
+func (m *Model) modelArgs() []dialog.Item {
+	if m.choices == nil {
+		m.choices = m.o.Choices()
+	}
+	m.readTastes()
+	items := m.modelItems()
+	for i := range items {
+		item := &items[i]
+		facts := []string{item.Cells[1], strings.Trim(item.Cells[2]+"/"+item.Cells[3], "/"), item.Cells[0]}
+		facts = slices.DeleteFunc(facts, func(s string) bool { return s == "" })
+		item.Whole = true // "mo/m1" is not the mo/m10 that is listed
+		item.Detail, item.Cells, item.Group = strings.Join(facts, " · "), nil, ""
+	}
+	return items
+}
+
+// modesMean is what each way to approve tools does.
+var modesMean = map[tools.Mode]string{
+	tools.ModeAsk: "reading runs; all else is asked about", tools.ModeAuto: "edits run too, and commands in the sandbox",
+	tools.ModeReadOnly: "what is not reading is denied", tools.ModeYolo: "nothing is asked; only rules deny",
+}
+
+// modes are the ways to approve tools.
+func (m *Model) modes() []dialog.Item {
+	var items []dialog.Item
+	for _, mode := range append(slices.Clone(tools.Modes), tools.ModeYolo) {
+		if !slices.ContainsFunc(items, func(i dialog.Item) bool { return i.Value == string(mode) }) {
+			items = append(items, dialog.Item{Title: string(mode), Detail: modesMean[mode], Value: string(mode), Current: mode == m.session.Policy().Mode()})
+		}
+	}
+	return items
+}
+
+// slashed is the palette by way of a slash, which may turn out to begin a
+// message.
+func (m *Model) slashed(string) tea.Cmd {
+	m.slash = true
+	return m.palette("")
+}
+
+// writing is what the keys of the composer do.
+var writing = []struct {
+	keys func(composer.Keys) [][]string
+	does string
+}{
+	{func(k composer.Keys) [][]string { return [][]string{k.Submit} }, "send; queue while the model is busy"},
+	{func(k composer.Keys) [][]string { return [][]string{append(slices.Clip(k.Newline), "\\ enter")} }, "new line"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Up, k.Down} }, "a line up and down; at the edge, what was sent before"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Search} }, "search what was sent before"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Complete} }, "complete a file or a command, open a paste"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Cancel} }, "leave a search or a completion"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Left, k.Right} }, "a letter to the left and right"},
+	{func(k composer.Keys) [][]string { return [][]string{k.WordLeft, k.WordRight} }, "a word to the left and right"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Home, k.End} }, "to the beginning and end of the line"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Start, k.Fin} }, "to the beginning and end of the text"},
+	{func(k composer.Keys) [][]string { return [][]string{k.DeleteLeft, k.DeleteRight} }, "delete to the left and right"},
+	{func(k composer.Keys) [][]string { return [][]string{k.KillWordLeft, k.KillField, k.KillWord} }, "cut a word to the left, up to a space, to the right"},
+	{func(k composer.Keys) [][]string { return [][]string{k.KillStart, k.KillEnd} }, "cut to the beginning and end of the line"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Yank, k.YankPop} }, "paste what was cut; what was cut before"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Undo, k.Redo} }, "undo, also of ctrl+c; redo"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Upper, k.Lower, k.Capital} }, "upper case, lower case, capital"},
+}
+
+// written are keys, those for each thing with commas between them.
+func written(keys [][]string) string {
+	var out []string
+	for _, each := range keys {
+		out = append(out, strings.Join(each, ", "))
+	}
+	return strings.Join(out, " / ")
+}
+
+// typed is what does something when it is written.
+var typed = [][2]string{
+	{"@", "bring a file or a resource along"},
+	{"!", "at the beginning: run a command of your own; its output goes along"},
+	{"up", "on an empty line: queued messages, enter edits, delete drops"},
+}
+
+// bindings are all keys there are, from what binds them.
+func (m *Model) bindings() []dialog.Section {
+	write := dialog.Section{Title: "Writing"}
+	for _, w := range writing {
+		write.Rows = append(write.Rows, [2]string{written(w.keys(composer.DefaultKeys())), w.does})
+	}
+	write.Rows = append(write.Rows, typed...)
+	var out []dialog.Section
+	for _, rank := range sections {
+		s := dialog.Section{Title: string(rank)}
+		for _, a := range m.actions {
+			if a.rank == rank && len(a.keys) > 0 {
+				s.Rows = append(s.Rows, [2]string{strings.Join(a.keys, ", "), a.help})
+			}
+		}
+		out = append(out, s)
+	}
+	out = slices.Insert(out, 0, write)
+	out = append(out, dialog.Section{Title: "Browsing", Rows: transcript.Bindings()})
+	return append(out, dialog.DefaultKeys().Guide()...)
+}
+
+// help shows the real bindings.
+func (m *Model) help(string) tea.Cmd { return m.open(dialog.Help(m.bindings(), m.theme)) }

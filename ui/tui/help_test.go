@@ -1,0 +1,50 @@
+package tui
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"parley/ui/tui/composer"
+	"parley/ui/tui/dialog"
+	"parley/ui/tui/transcript"
+)
+
+// Help tells every key there is, as it is bound: those of actions, also rebound
+// ones, of the composer, of browsing and of dialogs.
+func TestHelpTellsEveryKey(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(o *Options) { o.Keys = Keys{"model": {"f7"}, "usage": {"f8", "ctrl+x j"}} })
+	told := fmt.Sprint(s.m.bindings())
+	expect := func(what string, keys ...string) {
+		for _, key := range keys {
+			if !strings.Contains(told, key) {
+				t.Errorf("%s of %s is not told", key, what)
+			}
+		}
+	}
+	for _, a := range s.m.actions {
+		expect(a.name, a.keys...)
+	}
+	expect("own keys", "f7", "f8, ctrl+x j")
+	if strings.Contains(told, "alt+p") {
+		t.Error("a key is told that was given up")
+	}
+	for _, keys := range []any{composer.DefaultKeys(), dialog.DefaultKeys()} {
+		fields := reflect.ValueOf(keys)
+		for i := range fields.NumField() {
+			expect(fields.Type().Field(i).Name, fields.Field(i).Interface().([]string)...)
+		}
+	}
+	for _, row := range transcript.Bindings() {
+		expect("browsing", row[0])
+	}
+}
+
+// Whatever the keys are, what is said names those that are bound.
+func TestOwnKeysAreNamed(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(o *Options) { o.Keys = Keys{"model": {"f7"}, "stash": {}} })
+	s.WaitForText("f7")
+	s.Press("f2").WaitForText("f7 picks one")
+	s.Type("later").Press("ctrl+x", "p").Type("stash").Press("enter").WaitForText("put aside: /stash")
+}

@@ -1,0 +1,86 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/ui/uitest"
+)
+
+// shownAgain is the screen of the same conversation, opened anew.
+func (s *stage) shownAgain(t *testing.T, w, h int, text string) string {
+	t.Helper()
+	again := newModel(s.m.o)
+	again.later = s.m.later
+	d := uitest.New(t, again, w, h)
+	again.send = func(msg tea.Msg) { d.Send(msg) }
+	return conversation(d.WaitForText(text).Screen())
+}
+
+// A block was once named by the address of its turn. Addresses come again once
+// the turn before is collected, and calls then showed in an earlier turn.
+func TestBlocksStayInTheirTurns(t *testing.T) {
+	const turns = 60
+	var script []llmtest.Turn
+	for i := range turns {
+		script = append(script,
+			// Many servers begin to count at each answer.
+			llmtest.Call(llm.Part{ID: "call_0", Name: "read", Input: fmt.Sprintf(`{"path":"file%d.txt"}`, i)}),
+			llmtest.Think(fmt.Sprintf("thought %d", i), fmt.Sprintf("answer %d.", i)))
+	}
+	s := setUp(t, 110, 900, script...)
+	for i := range turns {
+		name := filepath.Join(s.dir, fmt.Sprintf("file%d.txt", i))
+		if err := os.WriteFile(name, []byte("x\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s.ask(fmt.Sprintf("prompt %d.", i), fmt.Sprintf("answer %d.", i))
+		s.idle()
+		runtime.GC()
+	}
+	live := conversation(s.Screen())
+	for i, turn := range strings.Split(live, "prompt ")[1:] {
+		call, answer := fmt.Sprintf("file%d.txt", i), fmt.Sprintf("answer %d.", i)
+		if strings.Count(turn, ".txt") != 1 || !strings.Contains(turn, call) || !strings.Contains(turn, answer) {
+			t.Errorf("turn %d does not show its own call, %s:\n%s", i, call, turn)
+		}
+	}
+	if stored := s.shownAgain(t, 110, 900, "answer 59."); stored != live {
+		t.Errorf("shown again:\n%s\nwant\n%s", stored, live)
+	}
+}
+
+// Calls that share an id, and calls without one, show in the order in which they
+// arrived, each once.
+func TestCallsWithoutIDsOfTheirOwn(t *testing.T) {
+	for _, id := range []string{"", "same"} {
+		t.Run("id "+id, func(t *testing.T) {
+			calls := func(_ context.Context, _ llm.Request, out *llm.Out) error {
+				for i, path := range []string{"a.txt", "none.txt"} {
+					out.Send(llm.Delta{Block: fmt.Sprint(i), Part: llm.Part{Kind: llm.Call, ID: id, Name: "read", Input: fmt.Sprintf(`{"path":%q}`, path)}})
+				}
+				out.Send(llm.Finish{Reason: llm.Calls})
+				return nil
+			}
+			s := setUp(t, 80, 40, calls, llmtest.Say("done with it"))
+			s.ask("read both", "done with it")
+			s.idle()
+			live := conversation(s.Screen())
+			if strings.Count(live, "read none.txt") != 1 || strings.Count(live, "read a.txt") != 1 || strings.Contains(live, "○") {
+				t.Errorf("each call shows once, and has ended:\n%s", live)
+			}
+			if stored := s.shownAgain(t, 80, 40, "done with it"); stored != live {
+				t.Errorf("shown again:\n%s\nwant\n%s", stored, live)
+			}
+		})
+	}
+}

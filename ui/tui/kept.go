@@ -1,0 +1,491 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/attach"
+	"parley/ui/app"
+	"parley/ui/tui/dialog"
+)
+
+// What the library answered. The screen never waits for the disk.
+type (
+	listedMsg struct {
+		rows []session.Summary
+		err  error
+	}
+	foundMsg struct {
+		words string
+		hits  []session.Hit
+		err   error
+	}
+	previewMsg struct {
+		id    string
+		lines []string
+	}
+	enteredMsg struct {
+		session *session.Session
+		at      int // message to show; 0: the end
+		err     error
+		id      string
+		note    string
+	}
+	savedMsg struct{ err error }
+	didMsg   struct {
+		text string
+		err  error
+	}
+)
+
+// sessions lists the stored conversations, with words typed into the list.
+func (m *Model) sessions(words string) tea.Cmd {
+	list := dialog.Sessions(nil, m.theme)
+	return tea.Batch(m.open(list), list.Ask(words), m.list())
+}
+
+// list asks the library what there is.
+func (m *Model) list() tea.Cmd {
+	lib := m.o.Library
+	return func() tea.Msg {
+		rows, err := lib.List(session.Query{})
+		return listedMsg{rows, err}
+	}
+}
+
+func (m *Model) listed(msg listedMsg) tea.Cmd {
+	list, ok := m.dialog.(*dialog.SessionList)
+	if !ok {
+		return nil
+	}
+	now := m.now()
+	rows := make([]dialog.SessionRow, len(msg.rows))
+	for i, s := range msg.rows {
+		rows[i] = dialog.SessionRow{
+			ID: s.ID, Title: app.Title(s), Model: s.Model, Age: app.Age(now.Sub(s.Updated)), Cost: app.Money(s.Usage),
+			Folder: m.o.Short(s.Folder), Preview: s.Preview, Held: s.Held, Pinned: s.Pinned, Current: s.ID == m.session.ID(),
+		}
+		if rows[i].Current {
+			rows[i].Held = ""
+		}
+	}
+	list.SetRows(rows)
+	m.layout()
+	var cmd tea.Cmd
+	if msg.err != nil {
+		cmd = m.say(msg.err.Error())
+	}
+	return tea.Batch(list.Want(), cmd)
+}
+
+// search looks for words in everything that was said.
+func (m *Model) search(words string) tea.Cmd {
+	if strings.TrimSpace(words) == "" {
+		return nil
+	}
+	lib := m.o.Library
+	return func() tea.Msg {
+		hits, err := lib.Search(session.Query{Words: words, Limit: 50})
+		return foundMsg{words, hits, err}
+	}
+}
+
+func (m *Model) found(msg foundMsg) tea.Cmd {
+	list, ok := m.dialog.(*dialog.SessionList)
+	if !ok {
+		return nil
+	}
+	rows := make([]dialog.FoundRow, len(msg.hits))
+	for i, h := range msg.hits {
+		rows[i] = dialog.FoundRow{ID: h.Session.ID, Seq: h.Seq, Title: app.Title(h.Session), Snippet: h.Snippet, Marks: h.Marks}
+	}
+	list.Found(msg.words, rows)
+	m.layout()
+	if msg.err != nil {
+		return m.say(msg.err.Error())
+	}
+	return nil
+}
+
+// preview reads what a conversation is about: its end, or what stands around a
+// message that was found.
+func (m *Model) preview(id string, seq int) tea.Cmd {
+	lib := m.o.Library
+	return func() tea.Msg {
+		about, nodes, err := lib.Read(id)
+		if err != nil && len(nodes) == 0 {
+			return previewMsg{id, []string{err.Error()}}
+		}
+		var lines []string
+		for _, n := range glance(about, nodes, seq) {
+			text, _ := attach.Own(n.Message)
+			if text = strings.TrimSpace(text); text != "" {
+				who := map[llm.Role]string{llm.RoleUser: "you: "}[n.Role]
+				lines = append(lines, who+text, "")
+			}
+		}
+		return previewMsg{id, lines}
+	}
+}
+
+// glance is a few messages: those around seq, or the last ones.
+func glance(about session.Summary, nodes []session.Node, seq int) []session.Node {
+	const few = 6
+	if seq == 0 {
+		seq = about.Head
+	}
+	var path []session.Node
+	for i := seq; i > 0 && i <= len(nodes) && len(path) < few; i = nodes[i-1].Parent {
+		if nodes[i-1].Role != llm.RoleTool && !nodes[i-1].Summary {
+			path = append(path, nodes[i-1])
+		}
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// chosen acts on what a person did in the list of conversations.
+func (m *Model) chosen(msg tea.Msg) (tea.Cmd, bool) {
+	lib := m.o.Library
+	do := func(f func() error) tea.Cmd {
+		return func() tea.Msg { return didMsg{err: f()} }
+	}
+	switch msg := msg.(type) {
+	case dialog.SessionChosen:
+		m.dialog = nil
+		m.layout()
+		if msg.ID == m.session.ID() {
+			m.transcript.Show(msg.Seq)
+			return m.askNext(), true
+		}
+		if m.o.Start.TakeFork() {
+			return m.enterFork(msg.ID, 0), true
+		}
+		return m.enter(msg.ID, msg.Seq), true
+	case dialog.SessionFork:
+		m.dialog = nil
+		m.layout()
+		return m.enterFork(msg.ID, 0), true
+	case dialog.SessionRename:
+		return do(func() error { return lib.Rename(msg.ID, msg.Title) }), true
+	case dialog.SessionPin:
+		return do(func() error { return lib.Pin(msg.ID, msg.On) }), true
+	case dialog.SessionTrash:
+		return do(func() error { return lib.Trash(msg.ID) }), true
+	case dialog.SessionRestore:
+		return do(func() error { return lib.Restore(msg.ID) }), true
+	case dialog.SessionFilter:
+		return m.search(msg.Words), true
+	case dialog.PreviewWanted:
+		return m.preview(msg.ID, msg.Seq), true
+	case dialog.BranchChosen:
+		m.dialog = nil
+		return m.switchTo(msg.Seq), true
+	case dialog.ForkChosen:
+		m.dialog = nil
+		m.layout()
+		return m.enterFork(m.session.ID(), msg.Seq), true
+	}
+	return nil, false
+}
+
+// enter opens a stored conversation in the place of this one.
+func (m *Model) enter(id string, at int) tea.Cmd {
+	if m.turn != nil {
+		return m.say("stop the running turn first")
+	}
+	return tea.Batch(m.keepDraft(), func() tea.Msg {
+		s, note, err := m.o.Resume(id)
+		return enteredMsg{session: s, note: note, err: err, id: id, at: at}
+	})
+}
+
+// enterFork opens a copy of a conversation that ends with the message head.
+func (m *Model) enterFork(id string, head int) tea.Cmd {
+	if m.turn != nil {
+		return m.say("stop the running turn first")
+	}
+	own := m.session
+	return tea.Batch(m.keepDraft(), func() tea.Msg {
+		s, note, err := m.o.Fork(id, head)
+		if err == nil && id == own.ID() { // it goes on as this one would
+			s.Use(own.Model())
+			s.SetEffort(own.Effort())
+			s.SetMode(own.Mode())
+		}
+		if note == "" {
+			note = "a copy: the other conversation stays as it is"
+		}
+		return enteredMsg{session: s, note: note, err: err, id: id}
+	})
+}
+
+// fork goes on from here in a conversation of its own.
+func (m *Model) fork(string) tea.Cmd {
+	return m.enterFork(m.session.ID(), 0)
+}
+
+// entered shows another conversation.
+func (m *Model) entered(msg enteredMsg) tea.Cmd {
+	var held *session.HeldError
+	if errors.As(msg.err, &held) {
+		m.forking = msg.id
+		return m.confirm(true, dialog.Confirm("fork", "This conversation is open in "+held.By+". Go on with a copy of it?", "go on with a copy", "leave it", m.theme))
+	}
+	if msg.err != nil {
+		m.shown = true
+		m.transcript.Fail(msg.err.Error(), "")
+		return nil
+	}
+	m.replace(msg.session)
+	if msg.at > 0 {
+		m.transcript.Show(msg.at)
+	}
+	if msg.note != "" {
+		return m.say(msg.note)
+	}
+	return nil
+}
+
+// replace puts another conversation on the screen.
+func (m *Model) replace(s *session.Session) {
+	old := m.session
+	m.running.Go(func() { old.Close() })
+	s.Policy().SetMode(old.Policy().Mode())
+	m.session, m.editing = s, 0
+	s.OnSave(func(err error) { m.send(savedMsg{err}) })
+	m.unsaved = nil
+	m.transcript.Clear()
+	m.shown, m.failed, m.attached = false, false, nil
+	m.replay(s.Path())
+	m.recall()
+	m.layout()
+}
+
+// saved tells that what is said cannot be kept, for as long as that is so.
+func (m *Model) saved(err error) tea.Cmd {
+	was := m.unsaved
+	m.unsaved = err
+	var lost *session.LostError
+	switch {
+	case errors.As(err, &lost):
+		m.unsaved = nil
+		m.show(llm.Notice{Text: fmt.Sprintf("another parley took this conversation over while this one was stopped: going on in a copy, %s", lost.Fork)})
+	case err != nil && was == nil:
+		m.show(llm.Notice{Text: "not saved: " + err.Error() + ". The chat goes on; what is said is kept in memory and saved as soon as that works again"})
+	case err == nil && was != nil:
+		return m.say("saved: everything is on disk again")
+	}
+	return nil
+}
+
+// entitle gives the conversation another title.
+func (m *Model) entitle(arg string) tea.Cmd {
+	if arg == "" {
+		return m.say("/rename and a title")
+	}
+	lib, id := m.o.Library, m.session.ID()
+	return m.about("called "+arg, func() error { return lib.Rename(id, arg) })
+}
+
+// about changes something of the stored conversation.
+func (m *Model) about(text string, f func() error) tea.Cmd {
+	if len(m.session.History()) == 0 {
+		return m.say("there is nothing to keep yet")
+	}
+	return func() tea.Msg { return didMsg{text, f()} }
+}
+
+func (m *Model) did(msg didMsg) tea.Cmd {
+	if msg.err != nil {
+		return m.say(msg.err.Error())
+	}
+	if msg.text != "" {
+		return m.say(msg.text)
+	}
+	return nil
+}
+
+// rewrites reports whether what is written stands in the place of an answer.
+func (m *Model) rewrites() bool {
+	n, err := m.session.At(m.editing)
+	return m.editing > 0 && err == nil && n.Role == llm.RoleAssistant
+}
+
+// compact summarizes the conversation.
+func (m *Model) compact(string) tea.Cmd {
+	if m.turn != nil {
+		return m.say("stop the running turn first")
+	}
+	return m.play(m.session.Compact)
+}
+
+// histories are what requests can hold.
+func (m *Model) histories() []dialog.Item {
+	return []dialog.Item{
+		{Title: "full", Detail: "everything that was said", Value: "full", Current: m.session.Mode() == session.HistoryFull},
+		{Title: "dynamic", Detail: "the newest turns that fit the model's window", Value: "dynamic", Current: m.session.Mode() == session.HistoryDynamic},
+		{Title: "stateless", Detail: "each prompt alone", Value: "stateless", Current: m.session.Mode() == session.HistoryStateless},
+	}
+}
+
+// history sets what of the conversation requests hold.
+func (m *Model) history(arg string) tea.Cmd {
+	if arg == "" {
+		return m.open(dialog.Pick("history", "What requests hold of this conversation", m.histories(), m.theme))
+	}
+	if arg == "full" {
+		arg = string(session.HistoryFull)
+	} else if h := session.History(arg); h != session.HistoryDynamic && h != session.HistoryStateless {
+		return m.say(fmt.Sprintf("there is no history mode %q: full, dynamic, stateless", arg))
+	}
+	m.session.SetMode(session.History(arg))
+	return m.say("requests hold: " + map[string]string{"": "everything", "dynamic": "what fits", "stateless": "each prompt alone"}[arg])
+}
+
+// usage shows what was spent.
+func (m *Model) usage(string) tea.Cmd {
+	lib, now, own := m.o.Library, m.now(), m.session.ID()
+	total, last := m.session.Total()
+	return func() tea.Msg {
+		spent, err := lib.Spend(now.AddDate(0, 0, -30), time.Time{}, false)
+		return spentMsg{spent: spent, err: err, total: total, last: last, id: own}
+	}
+}
+
+type spentMsg struct {
+	spent       []session.Spend
+	err         error
+	total, last llm.Usage
+	id          string
+}
+
+func (m *Model) spent(msg spentMsg) tea.Cmd {
+	s := dialog.Spending{Title: "Usage, the last 30 days"}
+	line := func(name string, u llm.Usage) {
+		if u == (llm.Usage{}) {
+			return
+		}
+		words := []string{app.Tokens(u.Input) + " in", app.Cached(u), app.Tokens(u.Output) + " out", app.Money(u)}
+		s.Lines = append(s.Lines, name+": "+strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · "))
+	}
+	line("last answer", msg.last)
+	line("this conversation", msg.total)
+	today, _ := sum(msg.spent, func(r session.Spend) bool { return r.Day == m.now().Format(time.DateOnly) })
+	line("today", today)
+	month, unpriced := sum(msg.spent, func(session.Spend) bool { return true })
+	line("30 days", month)
+	if missed := m.missed(); missed != "" {
+		s.Lines = append(s.Lines, missed)
+	}
+	if unpriced > 0 {
+		s.Note = fmt.Sprintf("%d answers have no known price and are not in the sums", unpriced)
+	}
+	if msg.err != nil {
+		s.Note = msg.err.Error()
+	}
+	s.Days, s.Models = spendRows(msg.spent, func(r session.Spend) string { return r.Day }), spendRows(msg.spent, func(r session.Spend) string { return r.Model })
+	return m.open(dialog.Usage(s, m.theme))
+}
+
+func sum(rows []session.Spend, which func(session.Spend) bool) (u llm.Usage, unpriced int) {
+	for _, r := range rows {
+		if which(r) {
+			u = u.Add(r.Usage)
+			unpriced += r.Unpriced
+		}
+	}
+	return u, unpriced
+}
+
+func spendRows(spent []session.Spend, group func(session.Spend) string) []dialog.SpendRow {
+	names, sums := app.SumUsage(spent, group)
+	var rows []dialog.SpendRow
+	for _, name := range names {
+		u := sums[name].Usage
+		rows = append(rows, dialog.SpendRow{
+			Label: name, Tokens: app.Tokens(u.Input + u.Output), Cached: app.Cached(u), Cost: costOf(sums[name]), Amount: u.Cost,
+		})
+		if u.Cost == 0 {
+			rows[len(rows)-1].Amount = 0
+		}
+	}
+	return rows
+}
+
+// costOf is what a row of the usage cost: answers of unknown price are not in it.
+func costOf(s session.Spend) string {
+	switch cost := app.Money(s.Usage); {
+	case s.Unpriced == 0 && cost == "":
+		return "free"
+	case cost == "":
+		return "unknown"
+	default:
+		return cost
+	}
+}
+
+// missed says what the prompt cache did not do for this conversation: an answer
+// by the same model soon after another one could have read that one's prompt
+// from it.
+func (m *Model) missed() string {
+	const lives = 5 * time.Minute // the shortest a provider keeps a prompt
+	var tokens int
+	var cost float64
+	var before session.Node
+	for _, n := range m.session.Path() {
+		if n.Usage == nil || n.Summary {
+			continue
+		}
+		if before.Usage != nil && before.Model == n.Model && n.At.Sub(before.At) < lives && before.Usage.CacheRead+before.Usage.CacheWrite+n.Usage.CacheRead > 0 {
+			gap := max(min(before.Usage.Input, n.Usage.Input)-n.Usage.CacheRead, 0)
+			full, cached := m.o.Price(n.Model)
+			tokens += gap
+			cost += float64(gap) * max(full-cached, 0) / 1e6
+		}
+		before = n
+	}
+	if tokens < 1000 {
+		return ""
+	}
+	text := "missed by the cache here: " + app.Tokens(tokens)
+	if cost > 0 {
+		text += fmt.Sprintf(" · about $%.4f more", cost)
+	}
+	return text
+}
+
+// permissions lists the rules about tools, to be looked at and taken away.
+func (m *Model) permissions(string) tea.Cmd {
+	var rows []dialog.PermissionRow
+	for _, r := range m.session.Policy().Rules() {
+		row := dialog.PermissionRow{Rule: r.String(), Effect: string(r.Effect), From: string(r.Source), Folder: m.o.Short(r.Workspace)}
+		if r.Workspace == "" {
+			row.Folder = ""
+		}
+		if row.From == "config" {
+			row.File = m.o.Short(m.o.ConfigFile)
+		}
+		rows = append(rows, row)
+	}
+	return m.open(dialog.Permissions(rows, m.theme))
+}
+
+// revoke takes a rule away.
+func (m *Model) revoke(row dialog.PermissionRow) tea.Cmd {
+	policy := m.session.Policy()
+	for _, r := range policy.Rules() {
+		if r.String() == row.Rule && string(r.Effect) == row.Effect && string(r.Source) == row.From && (r.Workspace == "" && row.Folder == "" || m.o.Short(r.Workspace) == row.Folder) {
+			policy.Remove(r)
+			return m.say("it asks again")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,289 @@
+package tui
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+	"parley/ui/app"
+	"parley/ui/uitest"
+)
+
+func contains(want ...string) func(string) bool {
+	return func(screen string) bool {
+		for _, w := range want {
+			if !strings.Contains(screen, w) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func lacks(what string) func(string) bool {
+	return func(screen string) bool { return !strings.Contains(screen, what) }
+}
+
+func TestConversations(t *testing.T) {
+	s := setUp(t, 100, 30, llmtest.Say("answer one"), llmtest.Say("answer two"), llmtest.Say("answer three"))
+	s.ask("about whales", "answer one")
+	s.idle()
+	s.Press("ctrl+x", "n").WaitFor(lacks("answer one"))
+	s.ask("about ships", "answer two")
+	s.idle()
+	s.Press("ctrl+x", "l").WaitFor(contains("about whales", "about ships", "current"))
+	s.Type("whales").WaitForText("1 of 2")
+	s.Press("enter").WaitFor(contains("› about whales", "answer one"))
+	s.ask("go on", "answer three")
+	if got := s.fake.Requests()[2].Messages; len(got) != 3 || got[0].Text() != "about whales" {
+		t.Errorf("the conversation goes on with %+v", got)
+	}
+	s.idle()
+	s.Press("ctrl+x", "l").Type("answer two").WaitFor(contains("in messages", "about ships"))
+	s.Press("enter").WaitFor(contains("› about ships"))
+}
+
+func TestBranchesOnTheScreen(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Say("first answer"), llmtest.Say("second answer"), llmtest.Say("third answer"))
+	s.ask("one", "first answer")
+	s.idle()
+	s.Press("tab").Press("r").WaitForText("second answer") // another answer
+	s.idle()
+	s.WaitFor(lacks("first answer"))
+	s.Press("esc")
+	s.Press("ctrl+x", "t").WaitFor(contains("Branches", "first answer", "second answer"))
+	s.Press("up").Press("enter").WaitFor(contains("first answer"))
+	s.Press("ctrl+x", "f").WaitForText("a copy")
+	s.ask("more", "third answer")
+	if got := s.fake.Requests()[2].Messages; len(got) != 3 || got[1].Text() != "first answer" {
+		t.Errorf("the copy goes on with %+v", got)
+	}
+	s.idle()
+	s.Press("ctrl+x", "l").WaitFor(contains("Conversations", "2"))
+}
+
+func TestAttachments(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Say("seen"), llmtest.Say("again"))
+	path := filepath.Join(s.dir, "a.txt")
+	s.Paste("'" + path + "'").WaitForText("[a.txt, 2 lines") // as a terminal does with a dragged file
+	s.ask("what is this", "seen")
+	s.WaitFor(contains("what is this", "[a.txt"))
+	parts := s.fake.Requests()[0].Messages[0].Parts
+	if len(parts) != 2 || !strings.Contains(parts[0].Text, "alpha\nbeta") || parts[1].Text != "what is this" {
+		t.Errorf("the request holds %+v", parts)
+	}
+	s.idle()
+	s.ask("and @"+path+", too?", "again")
+	s.WaitFor(contains("and @"))
+	last := s.fake.Requests()[1].Messages
+	parts = last[len(last)-1].Parts
+	if len(parts) != 2 || !strings.Contains(parts[0].Text, "alpha\nbeta") {
+		t.Errorf("the second request holds %+v", parts)
+	}
+	t.Run("backspace takes one off", func(t *testing.T) {
+		s := setUp(t, 80, 24)
+		s.Paste("/attach " + path)
+		s.clock.Add(time.Second)
+		s.Press("enter").WaitForText("[a.txt")
+		s.Press("backspace").WaitFor(lacks("[a.txt"))
+	})
+	t.Run("what is not there is told", func(t *testing.T) {
+		s := setUp(t, 80, 24)
+		s.Paste("/attach nothing.png")
+		s.clock.Add(time.Second)
+		s.Press("enter").WaitForText("nothing.png: no such file")
+	})
+	t.Run("hidden files elsewhere are not brought along by a mention", func(t *testing.T) {
+		s := setUp(t, 80, 24, llmtest.Say("fine"))
+		secret := filepath.Join(t.TempDir(), ".ssh", "id")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(secret), 0o700), os.WriteFile(secret, []byte("key"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		s.ask("look at @"+secret, "fine")
+		if parts := s.fake.Requests()[0].Messages[0].Parts; len(parts) != 1 {
+			t.Errorf("the request holds %+v", parts)
+		}
+	})
+}
+
+func TestDrafts(t *testing.T) {
+	lib := session.Ephemeral()
+	defer lib.Close()
+	fake := llmtest.New(llmtest.Say("ok"))
+	open := func() *stage {
+		log := lib.Create(session.Summary{})
+		s := &stage{fake: fake, clock: &clock{}}
+		s.m = newModel(Options{Config: Default(), Options: app.Options{Session: session.New(session.Options{
+			Model: llm.Endpoint{Model: fake, Name: "fake/one", Origin: "fake"}, Log: log}), Library: lib, Folder: "/work"}})
+		s.m.later = func(time.Duration, tea.Msg) tea.Cmd { return nil }
+		s.Driver = uitest.New(t, s.m, 80, 24)
+		s.m.send = func(msg tea.Msg) { s.Driver.Send(msg) }
+		return s
+	}
+	s := open()
+	s.Type("half a thought").Send(keepMsg{})
+	s.Driver.Close()
+
+	s = open() // as after a crash: nobody said goodbye
+	s.WaitForText("› half a thought")
+	s.Press("enter").WaitForText("ok")
+	s.idle()
+	s.WaitFor(func(string) bool {
+		_, ok, _ := lib.Draft("folder:/work")
+		return !ok
+	})
+	s.Driver.Close()
+
+	s = open()
+	s.WaitForText("Ask anything")
+	s.Press("up").WaitForText("half a thought") // in the history of every conversation
+	s.Driver.Close()
+}
+
+func TestNotSaved(t *testing.T) {
+	s := setUp(t, 100, 24, llmtest.Say("an answer"))
+	s.Send(savedMsg{errors.New("database or disk is full")})
+	s.WaitFor(contains("not saved: database or disk is full", "The chat goes on"))
+	s.ask("hi", "an answer")
+	s.WaitFor(contains("not saved"))
+	s.Send(savedMsg{})
+	s.WaitForText("everything is on disk again")
+}
+
+func TestCompactOnTheScreen(t *testing.T) {
+	overflow := llmtest.Fail(&llm.Error{Fault: llm.ContextOverflow, Provider: "fake", Message: "maximum context length exceeded"})
+	s := setUp(t, 80, 24, llmtest.Say("one"), overflow, llmtest.Say("They counted."), llmtest.Say("three"))
+	s.ask("first", "one")
+	s.idle()
+	s.ask("second", "does not fit")
+	s.Press("y").WaitFor(contains("summarised", "three"))
+	requests := s.fake.Requests()
+	last := requests[len(requests)-1].Messages
+	if text := last[0].Text(); len(last) != 1 || !strings.Contains(text, "They counted.") || !strings.HasSuffix(text, "second") {
+		t.Errorf("tried again with %+v", last)
+	}
+}
+
+func TestUsagePanel(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Script(
+		llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "ok"}},
+		llm.Usage{Input: 1200, Output: 34, Cost: 0.5, Priced: true}, llm.Finish{Reason: llm.Stop}))
+	s.ask("hi", "ok")
+	s.idle()
+	s.Press("ctrl+x", "u").WaitFor(contains("last answer: 1.2k in · 34 out · $0.50", "by day"))
+	s.Press("esc").WaitFor(lacks("by day"))
+}
+
+// A folder is trusted by a key that was pressed in sight of everything it would
+// add, and by nothing that was typed before.
+func TestTrust(t *testing.T) {
+	var asked []bool
+	long := "Do you trust this?\n" + strings.Repeat("one more line\n", 60) + "the end"
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		o.Question = long
+		o.Decide = func(yes bool) (string, error) { asked = append(asked, yes); return "with its words", nil }
+	}, llmtest.Say("ok"))
+	s.WaitForText("Do you trust this?")
+	s.Type("yyy")
+	s.Send(paintedMsg{})
+	s.clock.Add(time.Second)
+	s.Type("y")
+	if len(asked) > 0 {
+		t.Fatalf("trusted unread: %v", asked)
+	}
+	for range 10 {
+		s.Press("pgdown")
+		s.Send(paintedMsg{})
+	}
+	s.clock.Add(time.Second)
+	s.Type("y").WaitForText("trusted")
+	if len(asked) != 1 || !asked[0] {
+		t.Errorf("decided %v", asked)
+	}
+	s.ask("hi", "ok")
+	if got := s.fake.Requests()[0].System; got != "with its words" {
+		t.Errorf("the system prompt is %q", got)
+	}
+}
+
+func TestRewrite(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Say("the first answer"), llmtest.Say("fine"))
+	s.ask("one", "the first answer")
+	s.idle()
+	s.Press("tab").Press("e").WaitForText("editing an earlier message")
+	s.Type(", mended").Press("enter").WaitForText("rewritten as a branch")
+	s.WaitForText("the first answer, mended")
+	s.ask("two", "fine")
+	if got := s.fake.Requests()[1].Messages; len(got) != 3 || got[1].Text() != "the first answer, mended" {
+		t.Errorf("the request holds %+v", got)
+	}
+	if n := len(s.m.session.Branches()); n != 3 {
+		t.Errorf("%d branches: the old answer stays as one", n)
+	}
+}
+
+// A file that a message mentions goes along once, however often that is edited.
+func TestEditedMention(t *testing.T) {
+	s := setUp(t, 100, 24, llmtest.Say("answer one"), llmtest.Say("answer two"))
+	s.ask("read @"+filepath.Join(s.dir, "a.txt"), "answer one")
+	s.idle()
+	s.Press("esc", "esc").WaitForText("Edit which message")
+	s.WaitFor(contains("read @", "a.txt")).WaitFor(lacks("<file"))
+	s.Press("enter").WaitForText("editing an earlier message")
+	s.Press("enter").WaitForText("answer two")
+	if got := s.fake.Requests()[1].Messages; len(got) != 1 || len(got[0].Parts) != 2 {
+		t.Errorf("the edited message is %+v", got)
+	}
+	s.idle()
+	s.Press("ctrl+x", "t").WaitFor(contains("Branches", "read @")).WaitFor(lacks("<file"))
+}
+
+// What is no file is told, for the model gets its name alone.
+func TestMentionOfNothing(t *testing.T) {
+	for prompt, want := range map[string]string{
+		"see @nofile, please": "no file nofile: sent as text",
+		"mail me@nofile":      "",
+		"in @/":               "",
+	} {
+		t.Run(prompt, func(t *testing.T) {
+			s := setUp(t, 80, 24, llmtest.Say("fine"))
+			s.ask(prompt, "fine")
+			if got := strings.Contains(s.Screen(), "sent as text"); got != (want != "") || !strings.Contains(s.Screen(), want) {
+				t.Errorf("want %q on the screen\n%s", want, s.Screen())
+			}
+		})
+	}
+}
+
+// A copy goes on as the conversation would have.
+func TestForkKeeps(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Say("answer one"), llmtest.Say("answer two"))
+	s.ask("one", "answer one")
+	s.idle()
+	s.Press("alt+.").Press("alt+.").WaitForText("high")
+	s.Press("ctrl+x", "f").WaitForText("a copy")
+	s.ask("more", "answer two")
+	if got := s.fake.Requests()[1].Effort; got != llm.EffortHigh {
+		t.Errorf("the copy goes on with effort %q, want high", got)
+	}
+}
+
+// An answer of nothing does not leave an empty screen, and can be asked for again.
+func TestEmptyAnswer(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Think("hm"), llmtest.Say("answer two"))
+	s.ask("one", "the model answered nothing: ctrl+x r tries again")
+	s.idle()
+	s.Press("ctrl+x", "r").WaitForText("answer two")
+	s.WaitFor(lacks("answered nothing"))
+	if got := s.fake.Requests()[1].Messages; len(got) != 1 {
+		t.Errorf("the second request holds %+v", got)
+	}
+}

@@ -1,0 +1,144 @@
+package tui
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Keys is the [keys] section of the configuration: for the name of an action,
+// which is also its /command, the keys that run it in place of the usual ones. No
+// keys leave it to the palette.
+type Keys map[string]Chords
+
+// Chords are keys of one action, such as "ctrl+x m" or "f2".
+type Chords []string
+
+// UnmarshalTOML takes one key or a list of them.
+func (c *Chords) UnmarshalTOML(v any) error {
+	switch v := v.(type) {
+	case string:
+		*c = Chords{v}
+		return nil
+	case []any:
+		*c = Chords{}
+		for _, one := range v {
+			key, ok := one.(string)
+			if !ok {
+				return fmt.Errorf("%v is no key: keys are strings such as \"ctrl+x m\"", one)
+			}
+			*c = append(*c, key)
+		}
+		return nil
+	}
+	return fmt.Errorf("%v is no key: keys are strings such as \"ctrl+x m\", or lists of them", v)
+}
+
+// A Conflict says that two actions want the same key. A Default one is parley's
+// own choice.
+type Conflict struct {
+	Key, First, Second string // names of actions; First is as usual if Default
+	Default            bool
+}
+
+func (c *Conflict) Error() string {
+	if c.Default {
+		return fmt.Sprintf("keys.%s = %q: this key runs %q: give that one another key, or none with %s = []", c.Second, c.Key, c.First, c.First)
+	}
+	return fmt.Sprintf("keys.%s = %q: keys.%s has the same key", c.Second, c.Key, c.First)
+}
+
+// Keys are those of the configuration that the conflict is about.
+func (c *Conflict) Keys() (here, there string) {
+	if c.Default {
+		return "keys." + c.Second, ""
+	}
+	return "keys." + c.Second, "keys." + c.First
+}
+
+// chord is how keys are written.
+var chord = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:(?:ctrl|alt|shift|super|meta)\+)*(?:[^\s[:cntrl:]]|enter|esc|tab|space|backspace|delete|insert|up|down|left|right|home|end|pgup|pgdown|f[1-9][0-9]?)$`)
+})
+
+// alike are keys that arrive as another one does, or that the composer lives on.
+var alike = map[string]string{
+	"ctrl+m": "enter", "enter": "enter", "ctrl+i": "tab", "ctrl+h": "backspace", "ctrl+[": "esc", "ctrl+j": "a new line",
+	"space": "a space", "backspace": "backspace", "delete": "delete", "left": "left", "right": "right",
+}
+
+// Validate names the first key that cannot be meant.
+func (k Keys) Validate() error {
+	_, err := k.apply(actions())
+	return err
+}
+
+// apply gives actions the keys of the configuration.
+func (k Keys) apply(list []action) ([]action, error) {
+	index := map[string]int{}
+	for i := range list {
+		index[list[i].name] = i
+	}
+	names := slices.Sorted(maps.Keys(k))
+	for _, name := range names {
+		i, ok := index[name]
+		if !ok {
+			return nil, fmt.Errorf("keys.%s: there is no action of this name: the palette (ctrl+p) and ? list them", name)
+		}
+		for _, key := range k[name] {
+			parts := strings.Split(key, " ")
+			if len(parts) > 2 || slices.ContainsFunc(parts, func(p string) bool { return !chord().MatchString(p) }) {
+				return nil, fmt.Errorf("keys.%s = %q: a key is written like \"f2\" or \"ctrl+alt+k\", and two in a row like \"ctrl+x m\"", name, key)
+			}
+			if same := alike[parts[0]]; same != "" && list[i].when == nil {
+				return nil, fmt.Errorf("keys.%s = %q: terminals send the same for %s, which writing needs", name, key, same)
+			}
+			if len(parts[0]) == 1 && len(parts) == 1 && list[i].when == nil {
+				return nil, fmt.Errorf("keys.%s = %q: this would be missing when one writes: add ctrl+ or alt+, or use two keys such as \"ctrl+x %s\"", name, key, key)
+			}
+		}
+		list[i].keys = k[name]
+	}
+	owner := map[string]string{}
+	for _, own := range []bool{false, true} { // what is usual first, so that it is First
+		for _, a := range list {
+			if _, set := k[a.name]; set != own {
+				continue
+			}
+			for _, key := range a.keys {
+				taken := func(other string) (string, bool) {
+					name, ok := owner[other]
+					return name, ok && name != a.name
+				}
+				first, clash := taken(key)
+				if lead, _, two := strings.Cut(key, " "); two && !clash && lead != "esc" {
+					first, clash = taken(lead) // the second key would never be waited for
+				}
+				if clash {
+					return nil, k.conflict(key, first, a.name)
+				}
+				owner[key] = a.name
+			}
+		}
+	}
+	for key, name := range owner {
+		lead, _, two := strings.Cut(key, " ")
+		if other, clash := owner[lead]; two && clash && lead != "esc" {
+			return nil, k.conflict(key, other, name)
+		}
+	}
+	return list, nil
+}
+
+// conflict names what the configuration says second.
+func (k Keys) conflict(key, a, b string) *Conflict {
+	_, first := k[a]
+	_, second := k[b]
+	if !second {
+		a, b = b, a
+	}
+	return &Conflict{Key: key, First: a, Second: b, Default: !first || !second}
+}

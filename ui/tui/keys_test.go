@@ -1,0 +1,60 @@
+package tui
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"parley/providers/llmtest"
+)
+
+func TestKeys(t *testing.T) {
+	tests := []struct {
+		name string
+		keys Keys
+		want string // in the error; "" if it is fine
+	}{
+		{"none", nil, ""},
+		{"another key", Keys{"model": {"ctrl+x x"}}, ""},
+		{"several", Keys{"model": {"f5", "alt+m"}}, ""},
+		{"no key at all", Keys{"model": {}}, ""},
+		{"unknown action", Keys{"modle": {"f5"}}, "keys.modle: there is no action"},
+		{"no key", Keys{"model": {"ctrl-m"}}, `keys.model = "ctrl-m": a key is written like`},
+		{"three keys", Keys{"model": {"ctrl+x a b"}}, "two in a row"},
+		{"a letter would be missing", Keys{"model": {"m"}}, "would be missing when one writes"},
+		{"the usual key of another", Keys{"model": {"f2"}}, `this key runs "next-model"`},
+		{"it was freed", Keys{"model": {"f2"}, "next-model": {"f3"}}, ""},
+		{"twice the same", Keys{"model": {"f5"}, "new": {"f5"}}, "has the same key"},
+		{"what enter sends too", Keys{"model": {"ctrl+m"}}, "terminals send the same for enter"},
+		{"the leader itself", Keys{"model": {"ctrl+x"}}, `"ctrl+x`},
+		{"a leader of one's own", Keys{"model": {"ctrl+o m"}, "fold-output": {"alt+o"}}, ""},
+		{"a leader that does something", Keys{"model": {"ctrl+o m"}}, `this key runs "fold-output"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := tt.keys.Validate()
+			switch {
+			case tt.want == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+			var c *Conflict
+			if errors.As(err, &c) && c.First == c.Second {
+				t.Errorf("%q conflicts with itself", c.First)
+			}
+		})
+	}
+}
+
+func TestOwnKeys(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(o *Options) { o.Keys = Keys{"model": {"ctrl+o m"}, "fold-output": {"alt+o"}, "help": {}} }, llmtest.Say("ok"))
+	s.Press("ctrl+o").WaitForText("ctrl+o …")
+	s.Press("m").WaitForText("fake/two")
+	s.Press("esc")
+	s.Press("ctrl+x", "m").WaitForText("does nothing")
+	s.Type("?").WaitForText("Writing")
+	for range 9 {
+		s.Press("pgdown")
+	}
+}

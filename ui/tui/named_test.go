@@ -1,0 +1,114 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/ui/app"
+)
+
+// /save once summarized the conversation, with a request that was paid for: its
+// letters stood in the description of /compact. What was only found runs nothing,
+// however it is entered.
+func TestFoundCommandsDoNotRun(t *testing.T) {
+	for typed, found := range map[string]string{"save": "compact", "foo": "fold-output", "cmpct": "compact", "again": "retry"} {
+		for name, enter := range map[string]func(*stage){
+			"slash":   func(s *stage) { s.Type("/" + typed).WaitForText(found).Press("enter") },
+			"palette": func(s *stage) { s.Press("ctrl+p").Type(typed).WaitForText(found).Press("enter") },
+		} {
+			t.Run(name+" "+typed, func(t *testing.T) {
+				s := setUp(t, 100, 40, llmtest.Say("first answer"), llmtest.Say("never"))
+				s.ask("hello", "first answer")
+				s.idle()
+				enter(s)
+				s.WaitForText("no command /" + typed)
+				if n := len(s.fake.Requests()); n != 1 || s.m.turn != nil || s.m.dialog == nil {
+					t.Errorf("%d requests, a turn %v, the list %v", n, s.m.turn != nil, s.m.dialog != nil)
+				}
+			})
+		}
+	}
+	t.Run("an arrow key chooses", func(t *testing.T) {
+		s := setUp(t, 100, 40)
+		s.Type("/cost").Press("down", "enter").WaitForText("Usage")
+	})
+}
+
+// The beginning of one command's names runs it, in the list and without one.
+func TestBeginningsRun(t *testing.T) {
+	for _, typed := range []string{"/usa", "/USAGE", "/usage"} {
+		t.Run(typed, func(t *testing.T) {
+			s := setUp(t, 80, 30)
+			s.Type(typed).Press("enter").WaitForText("Usage, the last 30 days")
+		})
+		t.Run("pasted "+typed, func(t *testing.T) {
+			s := setUp(t, 80, 30)
+			s.m.composer.SetValue(typed)
+			s.Press("enter").WaitForText("Usage, the last 30 days")
+		})
+	}
+}
+
+// A model that is named whole is asked, though no list has it and others look
+// like it.
+func TestNamedModelWins(t *testing.T) {
+	opened := func(o *Options) {
+		open := o.Open
+		o.Open = func(name string) (llm.Endpoint, error) {
+			if name == "mo/m1" {
+				m, err := open("fake/two")
+				m.Name = name
+				return m, err
+			}
+			return open(name)
+		}
+		o.Choices = func() []app.Choice {
+			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m10", Ready: true}, {Name: "mo/m1-mini", Ready: true}}
+		}
+	}
+	for name, enter := range map[string]func(*stage){
+		"slash":        func(s *stage) { s.Type("/model mo/m1").Press("enter") },
+		"palette":      func(s *stage) { s.Press("ctrl+p").Type("model mo/m1").Press("enter") },
+		"pasted":       func(s *stage) { s.m.composer.SetValue("/model mo/m1"); s.Press("enter") },
+		"another name": func(s *stage) { s.Type("/models mo/m1").Press("enter") },
+		"list not known": func(s *stage) {
+			s.m.o.Choices = func() []app.Choice { return nil }
+			s.Type("/model mo/m1").Press("enter")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUpWith(t, 100, 30, opened)
+			enter(s)
+			s.WaitForText("model: fake/one → mo/m1")
+		})
+	}
+	for name, enter := range map[string]func(*stage){
+		"compare by slash": func(s *stage) { s.Type("/compare mo/m1").Press("enter") },
+		"compare pasted":   func(s *stage) { s.m.composer.SetValue("/compare mo/m1"); s.Press("enter") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUpWith(t, 100, 30, opened)
+			enter(s)
+			s.WaitFor(func(string) bool { return slices.Equal(s.m.comparing, []string{"fake/one", "mo/m1"}) })
+		})
+	}
+	t.Run("the list offers it", func(t *testing.T) {
+		s := setUpWith(t, 100, 30, opened)
+		s.m.o.Live = func() []app.Choice {
+			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/other", Ready: true}}
+		}
+		s.Press("ctrl+x", "m").WaitForText("mo/other").Type("mo/m1").WaitForText("as typed")
+		s.Press("enter").WaitForText("model: fake/one → mo/m1")
+	})
+	t.Run("hidden ones too", func(t *testing.T) {
+		s := setUpWith(t, 100, 30, opened)
+		s.m.o.Live = func() []app.Choice {
+			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m1", Ready: true, Retired: true}}
+		}
+		s.Press("ctrl+x", "m").WaitForText("show 1 hidden").Type("mo/m1").WaitFor(func(screen string) bool { return strings.Contains(screen, "› mo/m1") })
+		s.Press("enter").WaitForText("model: fake/one → mo/m1")
+	})
+}

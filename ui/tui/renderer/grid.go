@@ -1,0 +1,237 @@
+package renderer
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A row is one line of the screen.
+type row struct {
+	text     string // as it was shown
+	from, to uint16 // looks that text began and ended with
+	cells    []cell
+	end      int  // cells from here on are blank
+	known    bool // the terminal shows this
+}
+
+// A grid is what the terminal shows, and writes what makes it show something
+// else. The terminal is not asked: all that is written keeps both in step.
+type grid struct {
+	looks    looks
+	clusters bool // the terminal draws grapheme clusters as we do
+	w, h     int
+	rows     []row
+	spare    row            // that is being read
+	lines    []string       // of the frame that is drawn
+	at       map[string]int // rows by what they show, for scroll
+	votes    []int          // for moves, likewise
+	x, y     int            // where the cursor is; -1: not known
+	pen      uint16
+	lost     bool // how the terminal draws is not known
+	out      []byte
+}
+
+// forget makes nothing known, of a screen of w by h.
+func (g *grid) forget(w, h int) {
+	if g.w != w || g.h != h {
+		g.w, g.h = w, h
+		g.at = map[string]int{}
+		cells := make([]cell, w*(h+1))
+		g.rows = make([]row, h)
+		for i := range g.rows {
+			g.rows[i].cells = cells[i*w : (i+1)*w : (i+1)*w]
+		}
+		g.spare.cells = cells[h*w:]
+	}
+	for i := range g.rows {
+		g.rows[i].known = false
+	}
+	g.x, g.y = -1, -1
+	g.looks.forget()
+	g.pen, g.lost = 0, true
+}
+
+// draw appends to out what makes the terminal show content, a line for each row.
+func (g *grid) draw(content string) {
+	if g.looks.full() {
+		g.forget(g.w, g.h)
+	}
+	if g.lost {
+		g.out = append(g.out, "\x1b[m\x1b[r"...)
+		g.lost = false
+	}
+	g.split(content)
+	g.scroll()
+	from := uint16(0)
+	for y, line := range g.lines {
+		r := &g.rows[y]
+		if !r.known || r.text != line || r.from != from {
+			g.looks.read(&g.spare, line, from)
+			g.row(y)
+			*r, g.spare = g.spare, *r
+		}
+		r.text = line // lets go of the frame before
+		from = r.to
+	}
+	g.setPen(0)
+}
+
+// split makes lines hold one line for each row.
+func (g *grid) split(content string) {
+	g.lines = g.lines[:0]
+	for range g.h {
+		line, rest, _ := strings.Cut(content, "\n")
+		g.lines = append(g.lines, line)
+		content = rest
+	}
+}
+
+// row turns the row at y into spare.
+func (g *grid) row(y int) {
+	was, is := &g.rows[y], &g.spare
+	if !was.known {
+		g.span(y, 0, is.end)
+		g.erase(y, is.end, g.w)
+		return
+	}
+	limit := max(was.end, is.end)
+	first := 0
+	for first < limit && was.cells[first] == is.cells[first] {
+		first++
+	}
+	if first == limit {
+		return
+	}
+	last := limit
+	for was.cells[last-1] == is.cells[last-1] {
+		last--
+	}
+	for x := first; x < last && !g.clusters; x++ {
+		if c := is.cells[x]; c.kind&shaky != 0 && c != was.cells[x] {
+			g.changes(y, first, x)
+			g.span(y, x, is.end) // over what the terminal draws too wide
+			g.erase(y, is.end, g.w)
+			return
+		}
+	}
+	g.changes(y, first, min(last, is.end))
+	if last > is.end {
+		g.erase(y, max(is.end, first), last)
+	}
+}
+
+// changes writes the cells in [x, stop) that differ, and those in between where
+// that is shorter than to skip them.
+func (g *grid) changes(y, x, stop int) {
+	const skip = 6 // bytes of a move
+	was, is := g.rows[y].cells, g.spare.cells
+	for x < stop {
+		begin, end := x, x
+		for x < stop && x-end < skip {
+			if was[x] != is[x] {
+				end = x + 1
+			}
+			x++
+		}
+		if end > begin {
+			g.span(y, begin, end)
+		}
+		for x < stop && was[x] == is[x] {
+			x++
+		}
+	}
+}
+
+// span writes the cells in [x, stop).
+func (g *grid) span(y, x, stop int) {
+	cells := g.spare.cells
+	for ; x < stop; x++ {
+		c := cells[x]
+		if c.kind&tail != 0 {
+			continue
+		}
+		g.to(x, y)
+		if c.text != ' ' || g.looks.bare[g.pen] != c.look {
+			g.setPen(c.look)
+		}
+		loose := c.kind&shaky != 0 && !g.clusters
+		if loose && c.kind&wide != 0 {
+			g.out = append(g.out, "  "...) // it may be drawn too narrow
+			g.csi(x+1, 'G')
+		}
+		g.out = g.looks.appendText(g.out, c.text)
+		g.x++
+		if c.kind&wide != 0 {
+			g.x++
+		}
+		if g.x >= g.w || loose {
+			g.x = -1 // at the margin, or wherever the terminal went
+		}
+	}
+}
+
+// erase makes the cells in [x, stop) blank, of which those behind are.
+func (g *grid) erase(y, x, stop int) {
+	const short = 3 // bytes of the sequence
+	if x >= stop {
+		return
+	}
+	g.to(x, y)
+	g.setPen(0)
+	if n := stop - x; n <= short && stop < g.w {
+		g.out = append(g.out, "   "[:n]...)
+		g.x += n
+		return
+	}
+	g.out = append(g.out, "\x1b[K"...)
+}
+
+func (g *grid) setPen(look uint16) {
+	if g.pen != look {
+		g.out = append(g.out, g.looks.turn(g.pen, look)...)
+		g.pen = look
+	}
+}
+
+// point puts the cursor where a person sees it.
+func (g *grid) point(x, y int) {
+	g.to(min(max(x, 0), g.w-1), min(max(y, 0), g.h-1))
+}
+
+// to moves the cursor, in the fewest bytes.
+func (g *grid) to(x, y int) {
+	switch {
+	case x == g.x && y == g.y:
+		return
+	case y == g.y && x == 0:
+		g.out = append(g.out, '\r')
+	case y == g.y && g.x >= 0 && x > g.x && x-g.x < 10:
+		g.csi(x-g.x, 'C')
+	case y == g.y && x < g.x && g.x-x < 4:
+		g.out = append(g.out, "\b\b\b"[:g.x-x]...)
+	case y == g.y:
+		g.csi(x+1, 'G')
+	case x == 0 && g.y >= 0 && y == g.y+1:
+		g.out = append(g.out, "\r\n"...)
+	default:
+		g.out = append(g.out, "\x1b["...)
+		if x > 0 || y > 0 {
+			g.out = strconv.AppendInt(g.out, int64(y+1), 10)
+		}
+		if x > 0 {
+			g.out = append(g.out, ';')
+			g.out = strconv.AppendInt(g.out, int64(x+1), 10)
+		}
+		g.out = append(g.out, 'H')
+	}
+	g.x, g.y = x, y
+}
+
+// csi appends a control sequence with one number, of which 1 goes unsaid.
+func (g *grid) csi(n int, final byte) {
+	g.out = append(g.out, "\x1b["...)
+	if n > 1 {
+		g.out = strconv.AppendInt(g.out, int64(n), 10)
+	}
+	g.out = append(g.out, final)
+}

@@ -1,0 +1,13 @@
+//go:build !unix
+
+package renderer
+
+import tea "charm.land/bubbletea/v2"
+
+// Here says whether Screens paint on this system: consoles are left to Bubble Tea.
+const Here = false
+
+// Follow does nothing: Bubble Tea does.
+func (s *Screen) Follow(func(tea.Msg)) {}
+
+func stopped() error { return nil }

@@ -1,0 +1,202 @@
+package renderer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"reflect"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Program is the Bubble Tea program of root, on s. Where there is no painter for
+// the system, Bubble Tea draws by itself.
+func (s *Screen) Program(root tea.Model, options ...tea.ProgramOption) *tea.Program {
+	if !Here {
+		return tea.NewProgram(root, append(options, tea.WithFPS(120))...)
+	}
+	s.sent = s.t.size()
+	options = append(options,
+		tea.WithoutRenderer(),
+		tea.WithOutput(io.Discard), // of sequences, which reach it a tick late: see filter
+		tea.WithFPS(1),             // of ticks, at which nothing is done
+		tea.WithWindowSize(s.sent.w, s.sent.h),
+		tea.WithColorProfile(s.t.Profile),
+		tea.WithFilter(s.filter))
+	if s.asks() {
+		s.Write(ansi.RequestModeSynchronizedOutput + ansi.RequestModeUnicodeCore)
+	}
+	return tea.NewProgram(&shown{root, s}, options...)
+}
+
+// shown is a root whose views go to a screen.
+type shown struct {
+	tea.Model
+	on *Screen
+}
+
+func (r *shown) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	r.Model, cmd = r.Model.Update(msg)
+	return r, cmd
+}
+
+func (r *shown) View() tea.View {
+	v := r.Model.View()
+	r.on.Show(v)
+	return v
+}
+
+// asks reports whether to ask the terminal for modes. Apple's does not swallow
+// the question; over ssh the answer may come when nobody reads it any more, but
+// for terminals that are known to be quick.
+func (s *Screen) asks() bool {
+	kind, _ := s.t.getenv("TERM")
+	program, named := s.t.getenv("TERM_PROGRAM")
+	_, ssh := s.t.getenv("SSH_TTY")
+	if !ssh && (!named || !strings.Contains(program, "Apple")) {
+		return true
+	}
+	for _, known := range []string{"ghostty", "wezterm", "alacritty", "kitty", "rio"} {
+		if strings.Contains(kind, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// filter does for a message what Bubble Tea would do with a renderer, before
+// root sees it.
+func (s *Screen) filter(_ tea.Model, msg tea.Msg) tea.Msg {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		s.resize(msg.Width, msg.Height)
+	case tea.ColorProfileMsg:
+		s.learn(func(k *settings) { k.profile = msg.Profile })
+	case tea.ModeReportMsg:
+		s.reported(msg)
+	case tea.RawMsg:
+		s.Write(fmt.Sprint(msg.Msg))
+	case tea.SuspendMsg:
+		return tea.Exec(&lent{s: s, run: stopped}, resumed)()
+	case execMsg:
+		return tea.Exec(&lent{s: s, run: msg.Run, cmd: msg.Cmd}, msg.done)()
+	default:
+		s.nameless(msg)
+	}
+	return msg
+}
+
+// A StayedMsg is what asking for a stop comes to where nobody could tell the
+// process to go on: no shell waits for it.
+type StayedMsg struct{}
+
+var errStayed = errors.New("the process was not stopped")
+
+// resumed tells the program that it has the terminal again.
+func resumed(err error) tea.Msg {
+	if errors.Is(err, errStayed) {
+		return StayedMsg{}
+	}
+	return tea.ResumeMsg{}
+}
+
+// reported learns of the mode that was asked for.
+func (s *Screen) reported(msg tea.ModeReportMsg) {
+	switch {
+	case msg.Mode == ansi.ModeSynchronizedOutput && msg.Value == ansi.ModeReset:
+		s.learn(func(k *settings) { k.together = true })
+	case msg.Mode == ansi.ModeUnicodeCore && (msg.Value == ansi.ModeReset || msg.Value == ansi.ModeSet || msg.Value == ansi.ModePermanentlySet):
+		s.learn(func(k *settings) { k.clusters = true })
+	}
+}
+
+// queries are messages of Bubble Tea's that have no public name, and what they
+// write. Those of ReadPrimaryClipboard, SetPrimaryClipboard, RequestCapability,
+// Println and Printf are not known here and do nothing: the root does without.
+var queries = []struct {
+	msg tea.Msg
+	seq string
+}{
+	{tea.RequestBackgroundColor(), ansi.RequestBackgroundColor},
+	{tea.RequestForegroundColor(), ansi.RequestForegroundColor},
+	{tea.RequestCursorColor(), ansi.RequestCursorColor},
+	{tea.ReadClipboard(), ansi.RequestSystemClipboard},
+	{tea.RequestTerminalVersion(), ansi.RequestNameVersion},
+	{tea.RequestCursorPosition(), ansi.RequestCursorPositionReport},
+}
+
+var (
+	clearing = tea.ClearScreen()
+	copying  = reflect.TypeOf(tea.SetClipboard("")())
+)
+
+// nameless does what a message without a public name asks for.
+func (s *Screen) nameless(msg tea.Msg) {
+	switch {
+	case msg == clearing:
+		s.Redraw()
+	case reflect.TypeOf(msg) == copying:
+		s.Write(ansi.SetSystemClipboard(reflect.ValueOf(msg).String()))
+	}
+	for _, q := range queries {
+		if q.msg == msg {
+			s.Write(q.seq)
+		}
+	}
+}
+
+// Exec runs another program on the terminal, as tea.ExecProcess does.
+func Exec(cmd *exec.Cmd, done tea.ExecCallback) tea.Cmd {
+	if !Here {
+		return tea.ExecProcess(cmd, done)
+	}
+	return func() tea.Msg { return execMsg{cmd, done} }
+}
+
+type execMsg struct {
+	*exec.Cmd
+	done tea.ExecCallback
+}
+
+// lent is a terminal in other hands.
+type lent struct {
+	s   *Screen
+	run func() error
+	cmd *exec.Cmd // nil: no program
+}
+
+func (l *lent) Run() error {
+	l.s.leave()
+	err := l.s.t.Cooked()
+	if err == nil {
+		err = l.run()
+	}
+	if back := l.s.Enter(); err == nil {
+		err = back
+	}
+	return err
+}
+
+func (l *lent) SetStdin(r io.Reader) {
+	if l.cmd != nil {
+		l.cmd.Stdin = r
+	}
+}
+
+// SetStdout gives the program the terminal, rather than what Bubble Tea has for
+// it.
+func (l *lent) SetStdout(io.Writer) {
+	if l.cmd != nil {
+		l.cmd.Stdout = l.s.t.Out
+	}
+}
+
+func (l *lent) SetStderr(w io.Writer) {
+	if l.cmd != nil {
+		l.cmd.Stderr = w
+	}
+}

@@ -1,0 +1,132 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools"
+	"parley/ui/app"
+	"parley/ui/tui/composer"
+	"parley/ui/tui/transcript"
+)
+
+// A shellRun is a command of the user's own that runs.
+type shellRun struct {
+	session *session.Session
+	n       int    // its annotation there
+	id      string // in the transcript
+	command string
+	started time.Time
+	cancel  context.CancelFunc
+}
+
+// shellMsg is news of a command: live output, or its end.
+type shellMsg struct {
+	run   *shellRun
+	text  string
+	end   *tools.Outcome
+	ended func() // takes back the record that it runs, once its output is kept
+}
+
+// shellTool is how a command of the user's own looks.
+func shellTool(e session.Shell) transcript.Tool {
+	tool := transcript.Tool{Name: "!", Title: e.Command, Status: transcript.Lost, Output: e.Output, Took: e.Took}
+	switch {
+	case e.Ended && e.Failed:
+		tool.Status = transcript.Failed
+	case e.Ended:
+		tool.Status = transcript.Done
+	}
+	return tool
+}
+
+// show shows a command that runs.
+func (run *shellRun) show(m *Model) {
+	run.id = m.transcript.NewID()
+	m.transcript.Tool(run.id, transcript.Tool{Name: "!", Title: run.command, Status: transcript.Running, Started: run.started})
+}
+
+// shell runs a line that began with "!". Its output goes along with the next
+// prompt, as a chip that can be taken off.
+func (m *Model) shell(command string) tea.Cmd {
+	command = strings.TrimSpace(command)
+	if command == "" {
+		return nil
+	}
+	if m.o.Shell == nil {
+		return m.say("there is no shell here")
+	}
+	m.shown = true
+	m.transcript.Bottom()
+	ctx, cancel := context.WithCancel(context.Background())
+	run := &shellRun{session: m.session, command: command, started: m.now(), cancel: cancel}
+	run.n = m.session.Annotate(0, session.Shell{Command: command})
+	run.show(m)
+	m.shellsRun = append(m.shellsRun, run)
+	send, o, key := m.send, m.o, m.draftKey()
+	m.running.Add(1)
+	go m.guard(func() {
+		defer m.running.Done()
+		defer cancel()
+		ended := o.RecordShell(key, command)
+		out := o.Shell(ctx, command, func(text string) { send(shellMsg{run: run, text: text}) })
+		send(shellMsg{run: run, end: &out, ended: ended})
+	})
+	m.o.Library.RememberLater(session.Past{Text: "!" + command, Folder: m.o.Folder, At: m.now()})
+	return nil
+}
+
+func (m *Model) shellSays(msg shellMsg) tea.Cmd {
+	run, shown := msg.run, msg.run.session == m.session
+	if msg.end == nil {
+		if shown {
+			m.transcript.ToolOutput(run.id, msg.text)
+		}
+		return nil
+	}
+	m.shellsRun = slices.DeleteFunc(m.shellsRun, func(r *shellRun) bool { return r == run })
+	m.endedShells = append(m.endedShells, msg.ended)
+	e := session.Shell{Command: run.command, Output: msg.end.Text, Failed: msg.end.Failed, Ended: true, Took: msg.end.Duration}
+	run.session.Annotate(run.n, e)
+	if shown {
+		m.transcript.Tool(run.id, shellTool(e))
+	}
+	m.attached = append(m.attached, llm.Part{
+		Kind: llm.Text, Name: "output of " + app.FirstLine(run.command),
+		Text: fmt.Sprintf("<output command=%q>\n%s\n</output>", run.command, msg.end.Text),
+	})
+	m.layout()
+	return m.written()
+}
+
+// stopShells ends the commands of the person's own, and reports whether any ran.
+func (m *Model) stopShells() bool {
+	for _, run := range m.shellsRun {
+		run.cancel()
+	}
+	return len(m.shellsRun) > 0
+}
+
+// complete finds what the word behind an @ may become.
+func (m *Model) complete(kind rune, word string) ([]composer.Candidate, bool) {
+	const most = 50
+	if kind != '@' {
+		return nil, false
+	}
+	found, more := m.files.Find(word, most)
+	out := make([]composer.Candidate, len(found))
+	for i, f := range found {
+		out[i] = composer.Candidate{Text: f.Path, Folder: f.Folder}
+	}
+	for _, r := range m.o.ResourcesNamed(word) {
+		out = append(out, composer.Candidate{Text: r.Server + ":" + r.URI, Detail: r.Name})
+	}
+	return out, more
+}

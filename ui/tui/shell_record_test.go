@@ -1,0 +1,71 @@
+package tui
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/app"
+)
+
+// A call that ran when parley ended is shown as interrupted, with what is known.
+func TestInterruptedCallIsShown(t *testing.T) {
+	s := setUpWith(t, 100, 24, func(o *Options) {
+		id, err := o.Library.Import(session.Summary{}, []session.Node{
+			{Seq: 1, Message: llm.UserText("run it")},
+			{Seq: 2, Parent: 1, Message: llm.Message{Role: llm.RoleAssistant, Model: "fake/one", Parts: []llm.Part{{Kind: llm.Call, ID: "1", Name: "shell", Input: `{"command":"make"}`}}}},
+			{Seq: 3, Parent: 2, Results: map[string]session.Outcome{"1": {Started: true}}, Message: llm.Message{Role: llm.RoleTool, Parts: []llm.Part{
+				{Kind: llm.Result, ID: "1", Name: "shell", Text: "Interrupted: what it did is not known.", Failed: true}}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Session, _, err = o.Resume(id); err != nil {
+			t.Fatal(err)
+		}
+	})
+	s.WaitForText("Interrupted: what it did is not known.")
+	if screen := s.Screen(); !strings.Contains(screen, "interrupted") || strings.Contains(screen, "stopped") {
+		t.Errorf("the screen is\n%s", screen)
+	}
+}
+
+// A command that the user typed is recorded while it runs. One whose process is
+// gone is attached as interrupted, once; one that runs in another window, or
+// whose output is kept, is not.
+func TestInterruptedCommandIsAttached(t *testing.T) {
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Skip(err)
+	}
+	lib := session.Ephemeral()
+	defer lib.Close()
+	o := app.Options{Library: lib, Folder: "/work"}
+	key := "folder:/work"
+	for _, command := range []string{"make", "make install"} {
+		o.RecordShell(key, command)
+	}
+	o.RecordShell(key, "over")()
+	if _, ok := o.Draft(key); ok {
+		t.Error("commands that run are no draft")
+	}
+	records := o.Shells(key)
+	if len(records) != 2 {
+		t.Fatalf("recorded %+v", records)
+	}
+	records[0].PID = gone.Process.Pid
+	if err := o.SetShells(key, records); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time it is the draft that holds it
+		d, ok := o.Draft("session:x")
+		if !ok || len(d.Parts) != 1 || d.Parts[0].Name != "interrupted: make" || !strings.Contains(d.Parts[0].Text, "not known") {
+			t.Errorf("the draft is %+v", d)
+		}
+	}
+	if left := o.Shells(key); len(left) != 1 || left[0].Command != "make install" {
+		t.Errorf("left %+v", left)
+	}
+}

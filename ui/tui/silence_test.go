@@ -1,0 +1,40 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llmtest"
+)
+
+// An answer without content for long says so, with the keys that wait and stop.
+func TestSilence(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
+	s.ask("think", "half an answer")
+	const line = "the server is still there · ctrl+x a wait · esc stop"
+	later := func(d time.Duration) {
+		s.clock.Add(d)
+		s.Send(tickMsg{s.m.turn})
+	}
+	later(4 * time.Minute)
+	if strings.Contains(s.Screen(), "No content") {
+		t.Errorf("after four minutes:\n%s", s.Screen())
+	}
+	later(time.Minute)
+	s.WaitForText("No content for 5 min, " + line)
+	later(3 * time.Minute)
+	s.WaitForText("No content for 8 min, " + line)
+	beats := s.m.turn.pulse.Beats()
+	s.Press("ctrl+x", "a")
+	if strings.Contains(s.Screen(), "No content") || s.m.turn.pulse.Beats() != beats+1 {
+		t.Errorf("after waiting on, with %d signs of life:\n%s", s.m.turn.pulse.Beats()-beats, s.Screen())
+	}
+	later(5 * time.Minute)
+	s.WaitForText("No content for 5 min, " + line)
+	s.Press("esc")
+	s.idle()
+	if strings.Contains(s.Screen(), "No content") {
+		t.Errorf("after the end:\n%s", s.Screen())
+	}
+}

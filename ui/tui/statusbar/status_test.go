@@ -1,0 +1,180 @@
+package statusbar
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/ui/theme"
+)
+
+var busy = Info{
+	Model: "openai/gpt-6.1-sol", Effort: "high", Badge: "tools by prompt", Mode: "auto", Context: 0.42, Tokens: 18_230, Cost: 0.307, Priced: true,
+	State: "streaming", Elapsed: 12 * time.Second, Rate: 84.3, Queue: 1, Hint: "esc stops",
+}
+
+func TestView(t *testing.T) {
+	yolo := busy
+	yolo.Mode = "yolo"
+	asking := busy
+	asking.Mode = "ask"
+	for name, c := range map[string]struct {
+		info  Info
+		width int
+		want  string
+	}{
+		"idle": {Info{Model: "demo", Mode: "ask", Context: -1}, 30,
+			"demo                       ask"},
+		"everything": {busy, 140,
+			"openai/gpt-6.1-sol · high · tools by prompt                 esc stops · streaming 12 s · 84 tok/s · 1 queued · 42 % · 18.2k · $0.31 · auto"},
+		"120 cells": {busy, 120,
+			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42 % · $0.31 · auto"},
+		"without cost": {busy, 110,
+			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42 % · auto"},
+		"without rate": {busy, 105,
+			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 1 queued · 42 % · auto"},
+		"without context": {busy, 94,
+			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 1 queued · auto"},
+		"without badge": {busy, 80,
+			"openai/gpt-6.1-sol · high   esc stops · streaming 12 s · 1 queued · auto"},
+		"without effort": {busy, 70,
+			"openai/gpt-6.1-sol   esc stops · streaming 12 s · 1 queued · auto"},
+		"without queue": {busy, 60,
+			"openai/gpt-6.1-sol   esc stops · streaming 12 s · auto"},
+		"without provider": {busy, 50,
+			"gpt-6.1-sol   esc stops · streaming 12 s · auto"},
+		"with a short name": {busy, 45,
+			"gpt-6.1-s…  esc stops · streaming 12 s · auto"},
+		"ask before the model":        {asking, 40, "gpt-6.1-s…  esc stops · streaming 12 s"},
+		"auto not before the model":   {busy, 40, "       esc stops · streaming 12 s · auto"},
+		"hint and state stay":         {busy, 26, "esc stops · streaming 12 s"},
+		"as far as they can":          {busy, 20, "esc stops · streami…"},
+		"the hint the longest":        {busy, 15, "      esc stops"},
+		"a long hint":                 {Info{Model: "openai/gpt", Mode: "auto", Context: -1, Hint: "browse: j k move · space fold"}, 30, "browse: j k move · spa… · auto"},
+		"a long hint, nothing else":   {Info{Context: -1, Hint: "browse: j k move"}, 3, "br…"},
+		"a state, nothing else":       {Info{Context: -1, State: "streaming"}, 3, "st…"},
+		"no time without a state":     {Info{Model: "m", Context: -1, Elapsed: time.Hour}, 20, "m"},
+		"yolo stays longest":          {yolo, 4, "yolo"},
+		"too narrow for anything":     {yolo, 3, "yo…"},
+		"no room at all":              {busy, 0, ""},
+		"a long model name":           {Info{Model: strings.Repeat("long", 9), Context: -1}, 10, "longlongl…"},
+		"a local model costs nothing": {Info{Model: "m", Context: -1, Priced: true}, 10, "m    $0.00"},
+		"hostile names":               {Info{Model: "a\x1b]0;x\x07\nb", Context: -1}, 20, "a␛]0;x␇␊b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ansi.Strip(View(c.info, c.width, theme.Dark()))
+			if strings.Contains(got, "  ") && ansi.StringWidth(got) != c.width {
+				t.Errorf("%q does not reach the right edge", got)
+			}
+			if got := spaced(got); got != spaced(c.want) {
+				t.Errorf("got\n%s\nwant\n%s", got, spaced(c.want))
+			}
+		})
+	}
+}
+
+// spaced makes the gap between left and right one of three spaces: how wide it
+// is follows from the width.
+func spaced(s string) string {
+	left, right, ok := strings.Cut(s, "  ")
+	if !ok {
+		return s
+	}
+	return left + "   " + strings.TrimLeft(right, " ")
+}
+
+func TestNumbers(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{tokens(999), "999"}, {tokens(1000), "1.0k"}, {tokens(99_949), "99.9k"}, {tokens(99_950), "100k"}, {tokens(999_499), "999k"}, {tokens(999_500), "1.0M"},
+		{cost(Info{Cost: 1}), "≥$1.00"}, {cost(Info{}), ""}, {cost(Info{Priced: true, Cost: 0.00001}), "<$0.0001"}, {cost(Info{Priced: true, Cost: 0.0042}), "$0.0042"}, {cost(Info{Priced: true, Cost: 12.345}), "$12.35"},
+		{elapsed(59 * time.Second), "59 s"}, {elapsed(65 * time.Second), "1 m 05 s"}, {elapsed(2*time.Hour + 61*time.Second), "2 h 01 m"},
+		{rate(0), ""}, {rate(3.26), "3.3 tok/s"}, {rate(120.4), "120 tok/s"},
+		{Share(0), "0 %"}, {Share(-1), ""}, {Share(0.999), "100 %"},
+		{state(Info{State: "thinking", Elapsed: time.Second / 2}), "thinking"}, {state(Info{Elapsed: time.Hour}), ""},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
+
+func TestModesStandOut(t *testing.T) {
+	th := theme.Dark()
+	seen := map[string]string{}
+	for _, m := range []string{"ask", "auto", "yolo"} {
+		line := View(Info{Mode: m, Context: -1}, 10, th)
+		look := strings.ReplaceAll(line, m, "")
+		if other, ok := seen[look]; ok {
+			t.Errorf("%s looks like %s: %q", m, other, line)
+		}
+		seen[look] = m
+	}
+}
+
+// What goes first at the widths that people have.
+func TestWidths(t *testing.T) {
+	for width, want := range map[int]string{
+		20:  "esc stops · streami…",
+		50:  "gpt-6.1-sol   esc stops · streaming 12 s · auto",
+		80:  "openai/gpt-6.1-sol · high   esc stops · streaming 12 s · 1 queued · auto",
+		120: "openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42 % · $0.31 · auto",
+		240: "openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42 % · 18.2k · $0.31 · auto",
+	} {
+		got := ansi.Strip(View(busy, width, theme.Plain()))
+		if ansi.StringWidth(got) > width || spaced(got) != want {
+			t.Errorf("at %d\n%s\nwant\n%s", width, spaced(got), want)
+		}
+	}
+}
+
+// No width and no content make the line wider than the terminal, or two lines.
+func TestNeverWider(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	words := []string{"", "x", "日本語のモデル", "👨‍👩‍👧‍👦", "a\nb", "\x1b[31m", strings.Repeat("w", 50), "é"}
+	word := func() string { return words[r.IntN(len(words))] }
+	for range 1000 {
+		i := Info{
+			Model: word(), Effort: word(), Badge: word(), Mode: word(), State: word(), Hint: word(), Context: r.Float64()*3 - 1, Tokens: r.IntN(1e7),
+			Cost: r.Float64() * 100, Priced: r.IntN(2) == 0, Elapsed: time.Duration(r.Int64N(int64(time.Hour))), Rate: r.Float64() * 1000, Queue: r.IntN(3),
+		}
+		width := r.IntN(150)
+		line := View(i, width, theme.Dark())
+		if w := ansi.StringWidth(line); w > width || strings.Contains(line, "\n") {
+			t.Fatalf("%d cells in a width of %d: %q of %+v", w, width, line, i)
+		}
+	}
+}
+
+func TestLineTellsWhatViewTells(t *testing.T) {
+	var l Line
+	dark, light := theme.Dark(), theme.Light()
+	later := busy
+	later.Elapsed += time.Second
+	for _, c := range []struct {
+		info  Info
+		width int
+		th    *theme.Theme
+	}{{Info{Model: "m", Elapsed: time.Hour}, 80, dark}, {busy, 80, dark}, {busy, 80, dark}, {later, 80, dark}, {later, 40, dark}, {later, 40, light}, {Info{Context: -1}, 40, light}} {
+		if got, want := l.View(c.info, c.width, c.th), View(c.info, c.width, c.th); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	sooner := busy
+	if n := testing.AllocsPerRun(100, func() {
+		sooner.Elapsed = (sooner.Elapsed + time.Millisecond) % time.Second
+		l.View(sooner, 80, dark)
+	}); n != 0 {
+		t.Errorf("%v allocations for a line that stays", n)
+	}
+}
+
+func BenchmarkView(b *testing.B) {
+	th := theme.Dark()
+	b.ReportAllocs()
+	for b.Loop() {
+		View(busy, 120, th)
+	}
+}

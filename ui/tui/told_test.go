@@ -1,0 +1,140 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/ui/app"
+)
+
+// status is the last row.
+func (s *stage) status() string {
+	rows := strings.Split(strings.TrimRight(s.Screen(), "\n"), "\n")
+	return rows[len(rows)-1]
+}
+
+// What is known of the cost stays in sight when the price of an answer is not
+// known, as what it is: the least.
+func TestKnownCostStays(t *testing.T) {
+	paid := func(u llm.Usage) llmtest.Turn {
+		return func(_ context.Context, _ llm.Request, out *llm.Out) error {
+			out.Send(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: fmt.Sprintf("answer of %d", u.Output)}})
+			out.Send(u)
+			out.Send(llm.Finish{Reason: llm.Stop})
+			return nil
+		}
+	}
+	s := setUp(t, 80, 24, paid(llm.Usage{Input: 10, Output: 5, Cost: 0.31, Priced: true}), paid(llm.Usage{Input: 20, Output: 6}))
+	s.ask("one", "answer of 5")
+	s.idle()
+	s.WaitFor(func(string) bool { return strings.Contains(s.status(), " $0.31") })
+	s.ask("two", "answer of 6")
+	s.idle()
+	s.WaitFor(func(string) bool { return strings.Contains(s.status(), "≥$0.31") })
+	s.Type("/usage").Press("enter").WaitForText("this conversation: 30 in · 11 out · ≥$0.31")
+}
+
+// /context and the status line tell of the same request.
+func TestContextIsWhatTheStatusSays(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		o.Context = func() []app.Fact {
+			return []app.Fact{{Name: "system prompt", Tokens: 1000}, {Name: "tool read", Tokens: 2000}}
+		}
+	}, func(_ context.Context, _ llm.Request, out *llm.Out) error {
+		out.Send(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "the answer"}})
+		out.Send(llm.Usage{Input: 4000, Output: 900})
+		out.Send(llm.Finish{Reason: llm.Stop})
+		return nil
+	})
+	s.WaitFor(func(string) bool { return strings.Contains(s.status(), "3 % · 3.0k") })
+	s.Type("/context").Press("enter").WaitForText("about 3.0k tokens · 3 % of the window")
+	s.Press("esc")
+	s.ask("hi", "the answer")
+	s.idle()
+	s.WaitFor(func(string) bool { return strings.Contains(s.status(), "5 % · 4.9k") })
+	s.Type("/context").Press("enter").WaitForText("about 4.9k tokens · 5 % of the window").WaitForText("about 1.9k tokens") // of the conversation
+}
+
+// What was stopped, what broke off and how long was thought look the same when the
+// conversation is opened again.
+func TestShownAgainAsItWas(t *testing.T) {
+	var s *stage
+	thinks := func(_ context.Context, _ llm.Request, out *llm.Out) error {
+		out.Send(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "let me see"}})
+		s.WaitForText("let me see")
+		s.clock.Add(7 * time.Second)
+		out.Send(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "I have seen it"}})
+		out.Send(llm.Usage{Input: 10, Output: 20, Priced: true})
+		out.Send(llm.Finish{Reason: llm.Stop})
+		return nil
+	}
+	s = setUp(t, 80, 60, thinks, llmtest.Hang("half an answer"))
+	s.ask("think", "I have seen it")
+	s.idle()
+	if !strings.Contains(s.Screen(), "thought for 7 s") {
+		t.Errorf("it does not say how long was thought:\n%s", s.Screen())
+	}
+	s.ask("go on", "half an answer")
+	s.Press("esc").WaitForText("stopped")
+	s.idle()
+	s.clock.Add(time.Minute)
+	live := conversation(s.Send(toastOverMsg{}).Screen())
+	if stored := s.shownAgain(t, 80, 60, "half an answer"); stored != live {
+		t.Errorf("shown again:\n%s\nwant\n%s", stored, live)
+	}
+}
+
+// A prompt that is queued leaves what is being read where it is.
+func TestQueueWhileReading(t *testing.T) {
+	long := strings.Repeat("a line of it\n\n", 60)
+	s := setUp(t, 80, 24, llmtest.Say(long), llmtest.Hang("half an answer"))
+	s.ask("one", "a line of it")
+	s.idle()
+	s.ask("two", "half an answer")
+	s.Press("ctrl+home").WaitForText("› one")
+	s.Type("queued one").Press("enter").WaitForText("1 queued")
+	if screen := s.Screen(); !strings.HasPrefix(screen, "› one") || s.m.transcript.AtBottom() {
+		t.Errorf("the reader was moved:\n%s", screen)
+	}
+}
+
+// What is said about one thing leaves in sight that a message is being edited, and
+// goes when that thing does.
+func TestToasts(t *testing.T) {
+	t.Run("editing stays in sight", func(t *testing.T) {
+		s := setUp(t, 80, 24, llmtest.Say("first answer"))
+		s.ask("the question", "first answer")
+		s.idle()
+		s.Press("esc", "esc").WaitForText("Edit which").Press("enter").WaitForText("editing an earlier message")
+		s.Press("shift+tab").WaitForText("approval mode: auto").WaitForText("editing an earlier message")
+	})
+	t.Run("queued, until it is not", func(t *testing.T) {
+		s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
+		s.ask("one", "half an answer")
+		s.Type("two").Press("enter").WaitForText("queued: sent when")
+		s.Type("/unqueue").Press("enter").WaitFor(func(screen string) bool { return !strings.Contains(screen, "queued: sent when") })
+	})
+	t.Run("quit, until something is typed", func(t *testing.T) {
+		s := setUp(t, 80, 24)
+		s.Press("ctrl+c").WaitForText("ctrl+c again quits")
+		s.Type("x").WaitFor(func(screen string) bool { return !strings.Contains(screen, "ctrl+c again quits") })
+	})
+}
+
+// The status names the model that answers, though another one was picked for what
+// comes next.
+func TestStatusNamesWhoAnswers(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
+	s.ask("hi", "half an answer")
+	s.Type("/model fake/two").Press("enter").WaitForText("model: fake/one → fake/two")
+	if got := s.status(); !strings.HasPrefix(got, "fake/one") {
+		t.Errorf("the status says %q while fake/one answers", got)
+	}
+	s.Press("esc").WaitForText("stopped")
+	s.WaitFor(func(string) bool { return strings.HasPrefix(s.status(), "fake/two") })
+}

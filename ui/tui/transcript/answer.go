@@ -1,0 +1,253 @@
+package transcript
+
+import (
+	"slices"
+	"strings"
+
+	"parley/tools/sanitize"
+	"parley/ui/markdown"
+	"parley/ui/theme"
+)
+
+// answerWidth is the most cells an answer gets: more than other text, as it
+// may hold code and tables.
+const answerWidth = 120
+
+// An answer is markdown, and a section of an answer if that is long. Out of sight
+// it is its source and nothing else.
+type answer struct {
+	of      *sections
+	section markdown.Section
+	text    string          // the source, once the section is over
+	arrived strings.Builder // the source before, while there is no doc
+	doc     *markdown.Doc   // made when it is first laid out
+	theme   *theme.Theme    // of doc
+	done    bool
+}
+
+// The sections of an answer are blocks of their own, so that a long answer is held
+// rendered as far as it is in sight.
+type sections struct {
+	stream sanitize.Stream
+	all    []*answer
+	own    int // bytes of sections that are over whose text is held here alone
+}
+
+func newAnswer() *answer {
+	b := &answer{of: &sections{}}
+	b.of.all = []*answer{b}
+	return b
+}
+
+// add adds to the source. If that ends the section, it returns the next one, which
+// may end as well when nothing is added to it.
+func (b *answer) add(text sanitize.Clean) (next *answer) {
+	src := text.String()
+	switch {
+	case b.doc != nil:
+		b.doc.Append(text)
+		src = b.section.Source(b.doc)
+	case b.arrived.Len() > 0:
+		b.arrived.WriteString(src)
+		src = b.arrived.String()
+	}
+	end, section := b.section.Cut(src)
+	if end == 0 {
+		if b.doc == nil && b.arrived.Len() == 0 {
+			b.arrived.WriteString(src)
+		}
+		return nil
+	}
+	b.text, b.done = src[:end], true
+	if b.doc != nil || b.arrived.Len() > 0 { // whose room is larger
+		b.text = strings.Clone(b.text)
+	}
+	b.doc, b.arrived = nil, strings.Builder{}
+	b.of.own += len(b.text)
+	next = &answer{of: b.of, section: section}
+	b.of.all = append(b.of.all, next)
+	next.arrived.WriteString(src[end:])
+	return next
+}
+
+// finish says that the answer is whole.
+func (b *answer) finish() {
+	b.done = true
+	if b.doc != nil {
+		b.doc.Finish()
+	}
+}
+
+// grow adds to the answer with this id, in as many sections as it takes, and
+// returns the last one.
+func grow(m *Model, id string, text sanitize.Clean) *answer {
+	k := key{anAnswer, id}
+	it := m.byID[k]
+	for {
+		b := it.block.(*answer)
+		next := b.add(text)
+		m.touch(it)
+		if next == nil {
+			return b
+		}
+		i := slices.Index(m.items, it) + 1
+		it = &item{block: next, kind: anAnswer, seq: m.seq, tag: it.tag, joined: next.section.Joined}
+		m.seq++
+		m.byID[k], text = it, sanitize.Clean{}
+		m.items = slices.Insert(m.items, i, it)
+		if i <= m.top.item && !m.follow {
+			m.top.item++
+		}
+		if i <= m.cursor {
+			m.cursor++
+		}
+		if i <= m.anchor {
+			m.anchor++
+		}
+	}
+}
+
+// Share says that text, which somebody holds anyway, begins with what came of the
+// answer with this id. Of what it holds the answer needs no copy.
+func Share(m *Model, id, text string) {
+	if b, ok := m.find(anAnswer, id).(*answer); ok {
+		b.of.share(text)
+	}
+}
+
+// leastShared is how much of an answer has to be held twice, in bytes, before it is
+// shared: a short text may still move in the memory of who holds it.
+const leastShared = 1 << 20
+
+func (s *sections) share(text string) {
+	if s.own < leastShared {
+		return
+	}
+	at := 0
+	for _, b := range s.all[:len(s.all)-1] {
+		end := at + len(b.text)
+		if end > len(text) || text[at:end] != b.text { // some of it cannot be shown as it came
+			return
+		}
+		b.text, at = text[at:end], end
+	}
+	s.own = 0
+}
+
+// release lets go what can be made again from the source. The parse of an
+// answer that still grows is kept.
+func (b *answer) release() {
+	if !b.done || b.doc == nil {
+		return
+	}
+	b.text = b.own()
+	b.doc, b.arrived = nil, strings.Builder{}
+}
+
+// own is the source of the section.
+func (b *answer) own() string {
+	switch {
+	case b.text != "":
+		return b.text
+	case b.doc != nil:
+		return b.section.Source(b.doc)
+	}
+	return b.arrived.String()
+}
+
+// markdown is the answer read as markdown.
+func (b *answer) markdown(th *theme.Theme) *markdown.Doc {
+	if b.doc == nil {
+		text := b.own()
+		b.doc, b.theme = b.section.Doc(th), th
+		b.doc.Append(sanitize.Cleaned(text)) // it was clean: this looks again, and changes nothing
+		b.arrived = strings.Builder{}
+		if b.done {
+			b.doc.Finish()
+		}
+	}
+	if b.theme != th {
+		b.doc.SetTheme(th)
+		b.theme = th
+	}
+	return b.doc
+}
+
+func (b *answer) lay(p page) (sign string, lines []string) {
+	lines = b.markdown(p.theme).Lines(min(p.width, answerWidth))
+	return "", lines[min(b.section.Head(), len(lines)):]
+}
+
+// source is that of the whole answer.
+func (b *answer) source() (text, what string) {
+	all := b.of.all
+	if len(all) == 1 {
+		return b.own(), "answer"
+	}
+	var whole strings.Builder
+	for _, s := range all {
+		whole.WriteString(s.own())
+	}
+	return whole.String(), "answer"
+}
+
+func (b *answer) texts(to []string) []string { return append(to, b.own()) }
+
+func (b *answer) mayHaveCode() bool {
+	src := b.own()
+	return b.section.InCode() || strings.Contains(src, "```") || strings.Contains(src, "~~~")
+}
+
+// codes are the code blocks of the section. Those that go over its ends are whole.
+func (b *answer) codes(th *theme.Theme) []markdown.Code {
+	codes := b.goesOn(slices.Clone(b.markdown(th).Code()))
+	for i := range codes {
+		codes[i].Line = max(0, codes[i].Line-b.section.Head())
+	}
+	if len(codes) == 0 {
+		return nil
+	}
+	first, last := &codes[0], &codes[len(codes)-1]
+	n := slices.Index(b.of.all, b)
+	last.Text += b.of.code(n, 1)
+	first.Text = b.of.code(n, -1) + first.Text
+	return codes
+}
+
+// goesOn takes the line end away that the last block of code has although the
+// section ends inside of a line.
+func (b *answer) goesOn(codes []markdown.Code) []markdown.Code {
+	last := b.of.all[len(b.of.all)-1] == b
+	if n := len(codes); n > 0 && !last && !strings.HasSuffix(b.text, "\n") {
+		codes[n-1].Text = strings.TrimSuffix(codes[n-1].Text, "\n")
+	}
+	return codes
+}
+
+// code is what the sections behind the n-th one, or those before it if direction
+// is -1, have of the code block that goes on there.
+func (s *sections) code(n, direction int) string {
+	var found []string
+	for i := n; ; i += direction {
+		if border := max(i, i+direction); border == 0 || border == len(s.all) || !s.all[border].section.InCode() {
+			break
+		}
+		b := s.all[i+direction]
+		codes := b.goesOn(b.section.Fenced(b.own()))
+		if len(codes) == 0 {
+			break
+		}
+		at := 0
+		if direction < 0 {
+			at = len(codes) - 1
+		}
+		found = append(found, codes[at].Text)
+		if len(codes) > 1 {
+			break
+		}
+	}
+	if direction < 0 {
+		slices.Reverse(found)
+	}
+	return strings.Join(found, "")
+}

@@ -1,0 +1,152 @@
+package tui
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llmtest"
+	"parley/ui/app"
+	"parley/ui/tui/dialog"
+)
+
+// exchanges are three: a call, its answer, and one that runs.
+func exchanges(at time.Time) []app.Exchange {
+	image := strings.Repeat("iVBORw0KGgoAAAANSUhEUgAA", 1000)
+	events := "event: a\ndata: {\"delta\":{\"content\":\"hel\"}}\n\ndata: {\"delta\":{\"content\":\"lo\"}}\n\ndata: [DONE]\n\n"
+	one := app.Exchange{
+		ID: 1, Name: "openai/gpt-x", Method: "POST", URL: "https://api.openai.com/v1/chat/completions", Status: 200, Start: at.Add(time.Second),
+		Headers: 310 * time.Millisecond, First: 312 * time.Millisecond, Total: 2204 * time.Millisecond, Over: true,
+		Request: app.Traffic{
+			Headers: [][2]string{{"Authorization", "Bearer [redacted]"}, {"Content-Type", "application/json"}},
+			Body:    `{"model":"gpt-x","messages":[{"role":"user","content":"one\ntwo"}],"image":"` + image + `"}`,
+		},
+		Response: app.Traffic{Headers: [][2]string{{"Content-Type", "text/event-stream"}}, Body: events},
+		Curl:     "curl -H \"Authorization: Bearer $OPENAI_API_KEY\"\n",
+	}
+	one.Sent, one.Got = int64(len(one.Request.Body)), int64(len(events))
+	two, three := one, one
+	two.ID, two.Status, two.Error, two.Reason, two.Start = 2, 429, "rate_limit", "slow \x1b[2Jdown", at.Add(4*time.Second)
+	three.ID, three.Over, three.Start = 3, false, at.Add(time.Hour)
+	return []app.Exchange{three, two, one}
+}
+
+// wired are the options of a screen on these exchanges.
+func wired(list *[]app.Exchange) func(*Options) {
+	return func(o *Options) {
+		o.Wire = app.Wire{
+			List: func() []app.Exchange { return *list },
+			Get: func(id int) (app.Exchange, bool) {
+				for _, e := range *list {
+					if e.ID == id {
+						return e, true
+					}
+				}
+				return app.Exchange{}, false
+			},
+		}
+	}
+}
+
+// TestWire goes from the list into an exchange and back.
+func TestWire(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {50, 15}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			list := exchanges(time.Date(2026, 11, 20, 16, 0, 0, 0, time.Local))
+			s := setUpWith(t, size[0], size[1], wired(&list))
+			s.Press("ctrl+x", "w").WaitForText("429 rate limit")
+			s.WaitForText("200 running")
+			s.Golden(fmt.Sprintf("wire-%dx%d", size[0], size[1]))
+			s.Press("down", "down", "enter").WaitForText("POST https://api.openai.com")
+			s.Golden(fmt.Sprintf("exchange-%dx%d", size[0], size[1]))
+			s.Press("tab", "tab").WaitForText("24.0 KB of base64")
+			s.Type("/DONE").Press("enter").WaitForText("data: [DONE]")
+			s.Type("/\"lo\"").Press("enter").WaitForText(`"lo"`)
+			s.Press("enter").WaitForText(`"content": "lo"`)
+			s.Press("esc").WaitForText("429 rate limit")
+			s.Press("esc").WaitFor(func(screen string) bool { return !strings.Contains(screen, "429 rate limit") })
+		})
+	}
+}
+
+// TestWireOfTurn opens what belongs to the message under the cursor.
+func TestWireOfTurn(t *testing.T) {
+	var list []app.Exchange
+	s := setUpWith(t, 80, 24, wired(&list), llmtest.Say("the answer"))
+	s.ask("first", "the answer")
+	s.idle()
+	s.Press("tab", "w").WaitForText("--record FILE")
+	s.Press("esc")
+	all := exchanges(s.clock.Now())
+	list = all[2:]
+	s.Press("tab", "w").WaitForText("began ")
+	s.Press("esc").WaitFor(func(screen string) bool { return !strings.Contains(screen, "began ") })
+	list = all
+	s.Press("w").WaitForText("429 rate limit")
+	s.Press("esc")
+}
+
+// TestSaveWire writes what is shown, for nobody else to read, and over nothing.
+func TestSaveWire(t *testing.T) {
+	e := exchanges(time.Unix(1e9, 0))[1]
+	dir := t.TempDir()
+	path, err := saveWire(dir, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil || filepath.Dir(path) != dir || !strings.Contains(string(b), e.Request.Body) || !strings.Contains(string(b), e.Response.Body[:80]) {
+		t.Errorf("%s: %q, %v", path, b, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if _, err := saveWire(dir, e); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("a second time: %v", err)
+	}
+}
+
+func TestWireParts(t *testing.T) {
+	image := strings.Repeat("A", 2_000_000)
+	part := func(t *testing.T, e app.Exchange, title string) dialog.PagePart {
+		t.Helper()
+		for _, p := range wireParts(e) {
+			if p.Title == title {
+				return p
+			}
+		}
+		t.Fatalf("there is no part %q", title)
+		return dialog.PagePart{}
+	}
+	for _, tt := range []struct {
+		name, body string
+		text, full string // of one of the lines
+	}{
+		{"indented", `{"a":{"b":1}}`, `    "b": 1`, ""},
+		{"base64", `{"data":"` + image + `"}`, `  "data": "AAAAAAAAAAAA… 2.0 MB of base64 …"`, `  "data": "` + image + `"`},
+		{"a picture", `{"url":"data:image/png;base64,` + image + `"}`, `  "url": "data:image/png;base64,AAAAAAAAAAAA… 2.0 MB of base64 …"`, `  "url": "data:image/png;base64,` + image + `"`},
+		{"a text with lines", `{"text":"one\ntwo"}`, `  "text": "one\ntwo"`, "  \"text\":\none\ntwo"},
+		{"an event", "data: {\"a\":1}\n\n", `data: {"a":1}`, "data: {\n  \"a\": 1\n}"},
+		{"an end", "data: [DONE]\n\n", `data: [DONE]`, ""},
+		{"no JSON", "hello\r\n", "hello", ""},
+		{"half of it", `{"a":`, `{"a":`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := part(t, app.Exchange{Response: app.Traffic{Body: tt.body}, Got: int64(len(tt.body))}, "Response body")
+			found := false
+			for _, l := range p.Lines {
+				found = found || l.Text == tt.text && l.Full == tt.full
+			}
+			if !found || p.Source != tt.body {
+				t.Errorf("no line %q in %.300q", tt.text, p.Lines)
+			}
+		})
+	}
+	cut := part(t, app.Exchange{Response: app.Traffic{Body: "a\n", Tail: "\nz", Cut: 5e6}, Got: 5e6 + 4}, "Response body")
+	if !strings.Contains(cut.Source, "… 5.0 MB were not kept …") {
+		t.Errorf("got %q", cut.Source)
+	}
+}
