@@ -8,10 +8,10 @@
 //	  ──► tmux's own buffer ──► the system's clipboard ──► a private file
 //
 // Routes are rows of tables, taken in their order until one that ends on the
-// person's clipboard was read back and holds the text. A terminal does not say
+// user's clipboard was read back and holds the text. A terminal does not say
 // whether it took what it was sent, so that what comes behind it is tried as
 // well. The clipboard of a machine that is used over ssh is nobody's. No command
-// is run that lies in the workspace or in a relative folder of PATH, and none
+// is run that lies in the workspace or in a relative directory of PATH, and none
 // sees a key of the environment.
 package clip
 
@@ -71,7 +71,7 @@ type Step struct {
 
 func (r Result) String() string { return r.Say("") }
 
-// Say is the result in a few words; "" if a later copy passed this one. What
+// Say returns the result in a few words; "" if a later copy passed this one. What
 // names the text, such as "answer"; "" leaves it at the size.
 func (r Result) Say(what string) string {
 	said := r.route(what)
@@ -84,7 +84,7 @@ func (r Result) Say(what string) string {
 	return fmt.Sprintf("%s; %d hidden characters were left out", said, r.Hidden)
 }
 
-// route says which way the text went.
+// route returns which way the text went.
 func (r Result) route(what string) string {
 	size := Size(r.Bytes)
 	if what != "" {
@@ -117,7 +117,7 @@ func (r Result) route(what string) string {
 	return "copied " + size + ": " + strings.Join(checked, " and ") + ", checked; also " + strings.Join(sent, " and ")
 }
 
-// Size is a number of bytes as people write it.
+// Size returns a number of bytes as people write it.
 func Size(n int) string {
 	switch {
 	case n < 1000:
@@ -161,7 +161,7 @@ type copying struct {
 	*Board
 	place place
 	text  string
-	done  bool // it is known to be on the person's clipboard
+	done  bool // it is known to be on the user's clipboard
 	Result
 }
 

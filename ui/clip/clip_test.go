@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// desk is a machine with a terminal and commands of the test's own.
+// desk holds a machine with a terminal and commands of the test's own.
 type desk struct {
 	*Board
 	t    *testing.T
@@ -56,7 +56,7 @@ func sit(t *testing.T, env map[string]string) *desk {
 }
 
 // install puts a command on PATH: a script for sh, in which $held is the
-// folder of what was copied.
+// directory of what was copied.
 func (d *desk) install(name, script string) {
 	d.t.Helper()
 	for _, tool := range []string{"cat", "sleep", "env", "mv"} {
@@ -95,7 +95,7 @@ func (d *desk) keeper(put, get string) {
 	d.install(get, "cat $held/clipboard")
 }
 
-// xclip is one that puts and gets.
+// xclip reads and writes the clipboard.
 const xclip = `case "$*" in
 *-in) cat > $held/clipboard ;;
 *-out) cat $held/clipboard ;;
@@ -133,7 +133,7 @@ func (d *desk) sent() (way, text string) {
 	return way, decoded(d.t, all)
 }
 
-// decoded is the text of one OSC 52.
+// decoded returns the text of one OSC 52.
 func decoded(t *testing.T, seq string) string {
 	t.Helper()
 	body, ok := strings.CutPrefix(seq, "\x1b]52;c;")
@@ -150,7 +150,7 @@ func decoded(t *testing.T, seq string) string {
 
 const sample = "line one\n\t漢字 かな 👩‍👩‍👧‍👦 e\u0301 \u05d0\u05d1\n"
 
-// TestRoutes is which way a text goes in which place, and what is said of it.
+// TestRoutes checks which way a text goes in which place, and what the user is told.
 func TestRoutes(t *testing.T) {
 	wayland := map[string]string{"TERM": "xterm-256color", "WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0"}
 	overSSH := func(env map[string]string) map[string]string {
@@ -338,7 +338,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// Kitty asks the person when a program reads, so it is not asked.
+// Kitty asks the user when a program reads, so it is not asked.
 func TestNotAsked(t *testing.T) {
 	for _, term := range []string{"xterm-kitty", "xterm-ghostty", "xterm-256color", "alacritty"} {
 		d := sit(t, map[string]string{"TERM": term})

@@ -13,12 +13,12 @@ const (
 	mostPicture   = 64 << 20
 )
 
-// A reader is a command that writes the picture on the clipboard to its standard
+// A reader is a command that writes the image on the clipboard to its standard
 // output. Terminals hand over text only.
 type reader struct {
 	here   func(*place) bool
 	get    []string
-	decode func([]byte) ([]byte, error) // nil: it is the picture
+	decode func([]byte) ([]byte, error) // nil: it is the image
 }
 
 var readers = []reader{
@@ -30,7 +30,7 @@ var readers = []reader{
 			"Add-Type -AssemblyName System.Windows.Forms,System.Drawing; $i=[Windows.Forms.Clipboard]::GetImage(); if($i){$o=[Console]::OpenStandardOutput(); $i.Save($o,[Drawing.Imaging.ImageFormat]::Png)}"}},
 }
 
-// fromAppleScript is what «data PNGf89504E47…» stands for.
+// fromAppleScript returns what «data PNGf89504E47…» stands for.
 func fromAppleScript(out []byte) ([]byte, error) {
 	_, digits, found := bytes.Cut(out, []byte("«data PNGf"))
 	digits, _, ends := bytes.Cut(digits, []byte("»"))
@@ -40,8 +40,8 @@ func fromAppleScript(out []byte) ([]byte, error) {
 	return hex.AppendDecode(nil, digits)
 }
 
-// Picture is the picture on the clipboard. It runs a command; errors tell the
-// person what else can be done.
+// Picture returns the image on the clipboard. It runs a command; errors tell the
+// user what else can be done.
 func (b *Board) Picture(ctx context.Context) ([]byte, error) {
 	p := b.place(ctx)
 	if p.ssh {

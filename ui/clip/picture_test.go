@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPicture is where a picture comes from, and what is said where it does not.
+// TestPicture checks where an image comes from, and the error where there is none.
 func TestPicture(t *testing.T) {
 	wayland := map[string]string{"WAYLAND_DISPLAY": "wayland-0"}
 	none := "there is no picture on the clipboard; text is pasted with the terminal's own key"
@@ -15,7 +15,7 @@ func TestPicture(t *testing.T) {
 		name  string
 		env   map[string]string
 		setUp func(*desk)
-		want  string // the picture, or the error
+		want  string // the image, or the error
 	}{
 		{"wayland", wayland, func(d *desk) { d.install("wl-paste", `printf '\211PNG %s' "$*"`) }, "\x89PNG --no-newline --type image/png"},
 		{"X", map[string]string{"DISPLAY": ":0"}, func(d *desk) { d.install("xclip", `printf '\211PNG'`) }, "\x89PNG"},

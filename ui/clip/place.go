@@ -88,10 +88,10 @@ type trait struct {
 	before        string // is sent before the text
 }
 
-// usual is what hterm's osc52.sh, which many copy from, takes for safe.
+// usual holds what hterm's osc52.sh, which many copy from, takes for safe.
 const usual = 100_000
 
-// long is what terminals take that hold a sequence in memory that grows.
+// long holds what terminals take that hold a sequence in memory that grows.
 const long = 2 << 20
 
 var traits = []trait{
@@ -118,7 +118,7 @@ func (p *place) trait() trait {
 // hears reports whether the terminal may take OSC 52.
 func (p *place) hears() bool { return p.term != "" && !p.trait().deaf }
 
-// limit is how long a sequence for the terminal may be.
+// limit returns how long a sequence for the terminal may be.
 func (p *place) limit() int {
 	if t := p.trait(); t.limit > 0 {
 		return t.limit
@@ -127,7 +127,7 @@ func (p *place) limit() int {
 }
 
 // answers reports whether the terminal, asked what is on its clipboard, answers
-// or keeps silent. Others ask the person, which would be worse than not knowing.
+// or keeps silent. Others ask the user, which would be worse than not knowing.
 func (p *place) answers() bool {
 	return p.tmux == nil && !p.screen && (strings.HasPrefix(p.term, "foot") || p.getenv("XTERM_VERSION") != "")
 }

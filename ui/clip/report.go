@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Report tells which routes there are here, in the order in which they are
+// Report returns which routes there are here, in the order in which they are
 // tried: a line for each.
 func Report(ctx context.Context, getenv func(string) string) []string {
 	b := &Board{Getenv: getenv}
@@ -47,7 +47,7 @@ func certainty(p *place) string {
 	return "it does not say whether it took it"
 }
 
-// advice is what would bring the text from tmux to the terminal.
+// advice returns what would bring the text from tmux to the terminal.
 func (s *server) advice() string {
 	switch {
 	case s.knows:

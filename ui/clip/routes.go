@@ -12,7 +12,7 @@ var errNotThere = errors.New("gives back another text")
 // question asks the terminal for its clipboard.
 const question = "\x1b]52;c;?\x07"
 
-// osc52 is the sequence that sets the terminal's clipboard (xterm's control
+// osc52 returns the sequence that sets the terminal's clipboard (xterm's control
 // sequences, "Manipulate Selection Data").
 func osc52(text string) string {
 	return "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(text)) + "\x07"
@@ -25,7 +25,7 @@ type wire struct {
 	wrap func(seq string) string
 }
 
-// wires are tried in order; behind a multiplexer that cannot be asked, more than
+// wires lists tried in order; behind a multiplexer that cannot be asked, more than
 // one may be right.
 var wires = []wire{
 	{"the terminal (OSC 52)", func(p *place) bool {
@@ -78,7 +78,7 @@ type command struct {
 	put    func(outer bool) []string // outer: tmux hands the text on to the terminal
 	get    []string                  // writes what is on the clipboard; nil if there is nothing quick
 	encode func(string) []byte       // nil: UTF-8
-	buffer bool                      // it is tmux's own buffer, not the person's clipboard
+	buffer bool                      // it is tmux's own buffer, not the user's clipboard
 }
 
 func (c *command) bytes(text string) []byte {
@@ -90,7 +90,7 @@ func (c *command) bytes(text string) []byte {
 
 func argv(words ...string) func(bool) []string { return func(bool) []string { return words } }
 
-// commands are tried in order, until one was read back.
+// commands lists tried in order, until one was read back.
 var commands = []command{
 	{name: "tmux buffer", buffer: true, here: func(p *place) bool { return p.tmux != nil },
 		put: func(outer bool) []string {
@@ -112,7 +112,7 @@ var commands = []command{
 	{name: "clip.exe", here: func(p *place) bool { return !p.ssh && (p.wsl || p.system == "windows") }, put: argv("clip.exe"), encode: wide},
 }
 
-// local says that a command belongs to a system, and that its variable is set.
+// local returns a predicate: the command belongs to the system, and the variable is set.
 // Over ssh it would reach a screen that nobody looks at.
 func local(system, variable string) func(*place) bool {
 	return func(p *place) bool {
@@ -120,7 +120,7 @@ func local(system, variable string) func(*place) bool {
 	}
 }
 
-// wide is text as clip.exe wants it: it takes bytes beyond ASCII for the code
+// wide returns text as clip.exe wants it: it takes bytes beyond ASCII for the code
 // page of the console, unless they look like UTF-16.
 func wide(text string) []byte {
 	if strings.IndexFunc(text, func(r rune) bool { return r >= 0x80 }) < 0 {

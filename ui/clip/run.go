@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// passed are the variables that the commands need. Everything else, keys among
+// passed lists the variables that the commands need. Everything else, keys among
 // it, is none of their business.
 var passed = []string{
 	"HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY",
 	"XDG_RUNTIME_DIR", "TMUX", "TMUX_PANE", "TMUX_TMPDIR", "WSL_DISTRO_NAME", "WSL_INTEROP", "PREFIX", "SystemRoot",
 }
 
-// folders are those of PATH from which a command may be run: what lies in the
+// directories returns those of PATH from which a command may be run: what lies in the
 // workspace may be anybody's.
 func (b *Board) folders() []string {
 	return slices.DeleteFunc(filepath.SplitList(b.Getenv("PATH")), func(dir string) bool {
@@ -39,7 +39,7 @@ func (b *Board) inWorkspace(path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// real is path without links, if it is there.
+// real returns path without links, if it is there.
 func real(path string) string {
 	if plain, err := filepath.EvalSymlinks(path); err == nil {
 		return plain
@@ -49,7 +49,7 @@ func real(path string) string {
 
 var errMissing = errors.New("not installed")
 
-// look finds a command. A link in a good folder may lead into the workspace.
+// look finds a command. A link in a good directory may lead into the workspace.
 func (b *Board) look(name string) (string, error) {
 	for _, dir := range b.folders() {
 		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil && !b.inWorkspace(path) {

@@ -16,7 +16,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// outer is a terminal with a tmux in it, and a program's pane in that.
+// outer holds a terminal with a tmux in it, and a program's pane in that.
 type outer struct {
 	t      *testing.T
 	socket string
@@ -94,7 +94,7 @@ func (o *outer) until(what string, cond func() bool) {
 	}
 }
 
-// clipboard is what the terminal was given, once it was given something.
+// clipboard returns what the terminal was given, once it was given something.
 func (o *outer) clipboard() string {
 	o.t.Helper()
 	var seq []byte
@@ -113,7 +113,7 @@ func (o *outer) clipboard() string {
 	return decoded(o.t, string(seq)+"\x07")
 }
 
-// board is one for a program in the pane.
+// board returns one for a program in the pane.
 func (o *outer) board() *Board {
 	o.t.Helper()
 	pane, err := os.OpenFile(strings.TrimSpace(o.tmux("display-message", "-p", "-t", "p", "#{pane_tty}")), os.O_WRONLY, 0)

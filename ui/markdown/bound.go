@@ -9,24 +9,24 @@ import (
 // Limits on what is taken for markup. They lie far beyond what anybody writes;
 // without them crafted text costs goldmark time that grows with its square.
 const (
-	// inlineLimit is the largest block, in bytes, that is searched for inline
+	// inlineLimit sets the largest block, in bytes, that is searched for inline
 	// markup.
 	inlineLimit = 32 << 10
-	// maxOpenLinks is how many links may begin and not end in a block that is
+	// maxOpenLinks sets how many links may begin and not end in a block that is
 	// searched: for each of them goldmark looks through the rest of the line.
 	maxOpenLinks = 200
-	// maxNesting is how many containers may open on one line.
+	// maxNesting sets how many containers may open on one line.
 	maxNesting = 100
-	// maxIndent is how far from its line's beginning a container may open, in
+	// maxIndent sets how far from its line's beginning a container may open, in
 	// columns: that bounds how many are open across lines, for all of which goldmark
 	// looks through each line.
 	maxIndent = 100
-	// maxDefinitions is how many lines of a paragraph may be link reference
+	// maxDefinitions sets how many lines of a paragraph may be link reference
 	// definitions.
 	maxDefinitions = 1000
 )
 
-// bounded is src as goldmark gets to see it: where a line opens too many
+// bounded returns src as goldmark gets to see it: where a line opens too many
 // containers, the first one too many is text. Positions stay the same.
 func bounded(src string) []byte {
 	raw := []byte(src)
@@ -62,7 +62,7 @@ func bounded(src string) []byte {
 	return raw
 }
 
-// marker is the length of the container marker that line begins with, 0 if none.
+// marker returns the length of the container marker that line begins with, 0 if none.
 func marker(line []byte) int {
 	n := 0
 	switch c := line[0]; {

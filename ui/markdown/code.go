@@ -33,7 +33,7 @@ func NewScanner(file string) *Scanner {
 	return &Scanner{*newScanner(languageOf(file))}
 }
 
-// Known tells whether the language is one that is coloured.
+// Known reports whether the language is one that is colored.
 func (s *Scanner) Known() bool { return s.grammar != nil && !s.grammar.diff }
 
 // languageOf goes by the whole name, as of a Makefile, or else by what stands
@@ -46,7 +46,7 @@ func languageOf(file string) string {
 	return base
 }
 
-// Line gives the tokens of the next line, which has no newline. Joined they are
+// Line returns the tokens of the next line, which has no newline. Joined they are
 // the line.
 func (s *Scanner) Line(line string) []Token {
 	if !s.Known() || line == "" {
@@ -60,5 +60,5 @@ func (s *Scanner) Line(line string) []Token {
 	return tokens
 }
 
-// classes are what the roles of highlighted code stand for.
+// classes lists what the roles of highlighted code stand for.
 var classes = [roles]Class{dim: Comment, accent: Keyword, good: String, warn: Number}

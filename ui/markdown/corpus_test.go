@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// awkward are texts that are hard to cut into blocks, or hard to lay out.
+// awkward lists texts that are hard to cut into blocks, or hard to lay out.
 var awkward = map[string]string{
 	"empty":                "",
 	"newlines":             "\n\n\n",
@@ -80,7 +80,7 @@ var awkward = map[string]string{
 	"unicode spaces":       "\u00a0\n```\na\n```\u00a0\nb\n\u2003\n```\n# \u00a0\n",
 }
 
-// deep are larger texts; each is linear in n.
+// deep returns larger texts; each is linear in n.
 func deep(n int) map[string]string {
 	repeat := strings.Repeat
 	var items, refs strings.Builder

@@ -56,7 +56,7 @@ func (f *fence) scan(src string) (end int, closed bool) {
 	return len(src), false
 }
 
-// closedBy tells whether a line closes the block.
+// closedBy reports whether a line closes the block.
 func (f *fence) closedBy(line string) bool {
 	body := strings.TrimLeft(line, " ")
 	if len(line)-len(body) > 3 {
@@ -66,13 +66,13 @@ func (f *fence) closedBy(line string) bool {
 	return len(body)-len(rest) >= f.length && blank(rest)
 }
 
-// mayClose tells whether an unfinished line could still close the block.
+// mayClose reports whether an unfinished line could still close the block.
 func (f *fence) mayClose(line string) bool {
 	body := strings.TrimLeft(line, " ")
 	return len(line)-len(body) <= 3 && blank(strings.TrimLeft(body, string(f.char)))
 }
 
-// language is the word the info string of a code block in src begins with.
+// language returns the word the info string of a code block in src begins with.
 func language(src string, n *ast.FencedCodeBlock) string {
 	if n.Info == nil {
 		return ""
@@ -96,7 +96,7 @@ func (f *fence) content(line string) string {
 	return strings.Repeat(" ", padding) + line[from:]
 }
 
-// inset is where the content of a line begins, and how many spaces stand before
+// inset returns where the content of a line begins, and how many spaces stand before
 // it that a tab left.
 func (f *fence) inset(line string) (from, padding int) {
 	if f.indent == 0 {

@@ -39,7 +39,7 @@ func (ps *pens) wrap(runs []run, width int) []string {
 	return lines
 }
 
-// measure is wrap that tells how many cells each line takes, too.
+// measure returns wrap that tells how many cells each line takes, too.
 func (ps *pens) measure(runs []run, width int) (lines []string, cells []int) {
 	f := ps.flow(width)
 	for _, r := range runs {
@@ -124,7 +124,7 @@ const (
 	opening = "（「『【〔〈《〖“‘"
 )
 
-// ideographic tells whether lines may break beside r: CJK, not emoji.
+// ideographic reports whether lines may break beside r: CJK, not emoji.
 func ideographic(r rune) bool {
 	return r >= 0x2e80 && r <= 0xa4cf || r >= 0xac00 && r <= 0xd7a3 || r >= 0xf900 && r <= 0xfaff ||
 		r >= 0xfe30 && r <= 0xfe4f || r >= 0xff00 && r <= 0xffef || r >= 0x20000 && r <= 0x3ffff
@@ -215,7 +215,7 @@ func (f *flow) end() {
 	f.line, f.cells, f.pen, f.open, f.gap = f.line[:0], 0, pen{}, false, run{}
 }
 
-// width is the number of cells of runs on one line.
+// width returns the number of cells of runs on one line.
 func width(runs []run) (cells int) {
 	for _, r := range runs {
 		cells += cellsOf(r.text)

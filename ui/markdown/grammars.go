@@ -17,7 +17,7 @@ var (
 	markup   = span{open: "<!--", close: "-->", role: dim, raw: true, long: true}
 )
 
-// grammars are the languages that are coloured, one row each.
+// grammars lists the languages that are colored, one row each.
 var grammars = []grammar{
 	{names: "go golang", spans: []span{slashes, slashed, double, single, rawTicks},
 		words: "break case chan const continue default defer else fallthrough for func go goto if import interface map package range return select struct switch type var nil true false iota"},

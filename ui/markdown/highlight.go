@@ -15,7 +15,7 @@ type grammar struct {
 	words string // reserved words, separated by spaces
 	fold  bool   // reserved words may be in any case
 	inner string // characters that may be inside a word, besides letters, digits and _
-	diff  bool   // the first character of a line colours all of it
+	diff  bool   // the first character of a line colors all of it
 }
 
 // A span is text between two delimiters.
@@ -27,8 +27,8 @@ type span struct {
 	apart       bool // begins only where a word could
 }
 
-// A scanner colours the lines of one code block in order. All it carries from
-// line to line is the string or comment a line ends in, so a line is coloured
+// A scanner colors the lines of one code block in order. All it carries from
+// line to line is the string or comment a line ends in, so a line is colored
 // for good when it is complete, in linear time.
 type scanner struct {
 	grammar *grammar
@@ -67,11 +67,11 @@ func (s *scanner) clone() *scanner {
 	return &c
 }
 
-// longLine is how many bytes a line may have and still be coloured, with tabs to
+// longLine sets how many bytes a line may have and still be colored, with tabs to
 // their stops. Longer ones are data.
 const longLine = 2 << 10
 
-// uncoloured is a long line, or a part of one, as it is shown.
+// uncoloured returns a long line, or a part of one, as it is shown.
 func uncoloured(line string) string {
 	return strings.ReplaceAll(sanitize.Text(strings.TrimRight(line, "\r\n")), "\t", "    ")
 }
@@ -119,7 +119,7 @@ func diffRole(line string) role {
 	return plainText
 }
 
-// token is the length and the role of what stands at i.
+// token returns the length and the role of what stands at i.
 func (s *scanner) token(line string, i int) (int, role) {
 	if s.inside != nil {
 		sp := s.inside
@@ -150,7 +150,7 @@ func (s *scanner) token(line string, i int) (int, role) {
 	return 1, plainText
 }
 
-// rest is the length of a span's remainder in line, with its closing delimiter.
+// rest returns the length of a span's remainder in line, with its closing delimiter.
 func (s *scanner) rest(line string, sp *span) int {
 	s.inside = nil
 	if sp.close == "" {
@@ -169,7 +169,7 @@ func (s *scanner) rest(line string, sp *span) int {
 	return len(line)
 }
 
-// word is the length of the word at i; letters of other scripts belong to it.
+// word returns the length of the word at i; letters of other scripts belong to it.
 func (s *scanner) word(line string, i int, inner string) int {
 	n := 1
 	for i+n < len(line) {

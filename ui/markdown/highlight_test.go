@@ -50,7 +50,7 @@ func TestHighlight(t *testing.T) {
 	}
 }
 
-// A line is coloured without losing or adding a character, whatever it holds.
+// A line is colored without losing or adding a character, whatever it holds.
 func FuzzHighlight(f *testing.F) {
 	for i, g := range grammars {
 		f.Add(uint8(i), g.words+"\n\"a\\\n'b\n`c\n/* d")

@@ -74,7 +74,7 @@ func (w *writer) node(runs []run, n ast.Node, p pen) []run {
 
 func with(p pen, a attr) pen { return pen{p.role, p.attr | a} }
 
-// value is the source of a segment.
+// value returns the source of a segment.
 func (w *writer) value(s text.Segment) string {
 	v := w.src[s.Start:s.Stop]
 	if s.Padding > 0 {
@@ -86,7 +86,7 @@ func (w *writer) value(s text.Segment) string {
 	return v
 }
 
-// values is the source of several segments.
+// values returns the source of several segments.
 func (w *writer) values(ss *text.Segments) string {
 	var b strings.Builder
 	for i := range ss.Len() {
@@ -156,7 +156,7 @@ func withHost(runs []run, dest string, p pen) []run {
 	return append(runs, run{" (host " + sanitize.Line(u.Host) + ")", pen{warn, p.attr}})
 }
 
-// longest is how much of a destination that is no link is shown: data URLs have
+// longest sets how much of a destination that is no link is shown: data URLs have
 // no end.
 const longest = 200
 
@@ -168,7 +168,7 @@ func destination(s string) string {
 	return s
 }
 
-// linkable tells whether a destination is one parley treats as a link.
+// linkable reports whether a destination is one parley treats as a link.
 func linkable(dest string) bool {
 	scheme, _, ok := strings.Cut(dest, ":")
 	switch strings.ToLower(scheme) {

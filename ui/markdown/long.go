@@ -10,13 +10,13 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// window is how much source is read for closed blocks at once. A paragraph or a
+// window sets how much source is read for closed blocks at once. A paragraph or a
 // table that is longer is cut into parts, each of which renders by itself, so
 // that no single block makes a frame late. Where it is cut hangs on the source
 // alone: a text in pieces gets the parts that it has as a whole.
 const window = 16 << 10
 
-// maxHeader is how long the header of a table may be, in bytes, that is cut.
+// maxHeader sets how long the header of a table may be, in bytes, that is cut.
 const maxHeader = window / 16
 
 // A table is what its parts have in common, and the part before hands on.
@@ -34,7 +34,7 @@ func (s *splitter) closed(lines, src string) (f frozen) {
 }
 
 // windows reads as many whole windows as there are in src, which begins with
-// whole lines. It tells whether what is left may be looked at.
+// whole lines. It reports whether what is left may be looked at.
 func (s *splitter) windows(f *frozen, lines, src string, whole bool) bool {
 	for {
 		if s.open != nil {
@@ -60,7 +60,7 @@ func (s *splitter) windows(f *frozen, lines, src string, whole bool) bool {
 	}
 }
 
-// stop is where the window ends that begins at the tail: at the end of a line,
+// stop returns where the window ends that begins at the tail: at the end of a line,
 // unless that is as long again; 0 if that is not known yet.
 func (s *splitter) stop(src string) int {
 	size := s.window << s.double
@@ -152,7 +152,7 @@ func breakIn(text string) int {
 	return at
 }
 
-// alone tells whether a character is one by itself: no mark, no part of an emoji
+// alone reports whether a character is one by itself: no mark, no part of an emoji
 // or a flag.
 func alone(r rune) bool {
 	return unicode.IsDigit(r) || unicode.IsLetter(r) && (r < 0x300 || ideographic(r))

@@ -10,10 +10,10 @@
 // and a block that used a link reference before it was defined.
 //
 // The renderer is our own walk over goldmark's tree. Glamour wraps bytewise,
-// spaces blocks by their neighbours, hides link targets behind OSC 8 and lets
+// spaces blocks by their neighbors, hides link targets behind OSC 8 and lets
 // escapes through. So is the highlighter: regular expressions cost chroma 1.5 µs
 // per byte and 250 ms where they backtrack, which no frame can pay, and they see
-// whole texts; a scanner that carries its state from line to line colours a
+// whole texts; a scanner that carries its state from line to line colors a
 // stream as it comes, once, the same as the whole.
 package markdown
 
@@ -113,7 +113,7 @@ func (d *Doc) take(f frozen) {
 	d.cuts = append(d.cuts, f.cuts...)
 }
 
-// Finish says that the text is complete. What was found window by window then
+// Finish ends the text. What was found window by window then
 // replaces the streamed blocks where the two differ. They do where goldmark's
 // verdict on a block hangs on what stood above it: an underline after a table,
 // for one.

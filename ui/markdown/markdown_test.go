@@ -54,7 +54,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestStreamedEqualsWhole is the property the package stands on.
+// TestStreamedEqualsWhole checks the property the package stands on.
 func TestStreamedEqualsWhole(t *testing.T) {
 	texts := map[string]string{"showcase": showcase(t)}
 	for name, text := range awkward {
@@ -137,7 +137,7 @@ func checkStream(t *testing.T, text string, width, step int) {
 	checkParts(t, text, width, step, window)
 }
 
-// checkParts is checkStream with long blocks cut after so many bytes.
+// checkParts runs checkStream with long blocks cut after so many bytes.
 func checkParts(t *testing.T, text string, width, step, window int) {
 	t.Helper()
 	th := theme.Dark()
@@ -178,7 +178,7 @@ func checkParts(t *testing.T, text string, width, step, window int) {
 	}
 }
 
-// looseable is 1 if the tail continues a tight list, which may turn loose.
+// looseable returns 1 if the tail continues a tight list, which may turn loose.
 func looseable(d *Doc) int {
 	if d.split.list != nil && !d.split.list.loose {
 		return 1

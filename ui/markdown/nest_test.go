@@ -40,7 +40,7 @@ func TestNestedLists(t *testing.T) {
 	}
 }
 
-// depthOf is how many blocks stand in one another.
+// depthOf returns how many blocks stand in one another.
 func depthOf(n ast.Node) (deepest int) {
 	depth := 0
 	_ = ast.Walk(n, func(_ ast.Node, entering bool) (ast.WalkStatus, error) {

@@ -22,7 +22,7 @@ import (
 	"parley/ui/theme"
 )
 
-// misread are texts that Glamour shows otherwise than CommonMark has them.
+// misread lists texts that Glamour shows otherwise than CommonMark has them.
 var misread = map[string]string{
 	"control":     "Glamour prints escapes, ours shows what they are",
 	"example 14":  "an escaped ampersand begins no entity",
@@ -75,10 +75,10 @@ func missingWords(ours, theirs string) (missing []string) {
 	return missing
 }
 
-// percents are the bytes that Glamour escapes in addresses, ours shows as they are.
+// percents lists the bytes that Glamour escapes in addresses, ours shows as they are.
 var percents = regexp.MustCompile(`(?:%[0-9A-F]{2})+`)
 
-// wordsOf are the runs of letters and digits in a rendering, in lower case.
+// wordsOf returns the runs of letters and digits in a rendering, in lower case.
 func wordsOf(rendered string) []string {
 	text := percents.ReplaceAllStringFunc(ansi.Strip(rendered), func(s string) string {
 		if plain, err := url.PathUnescape(s); err == nil {
@@ -89,7 +89,7 @@ func wordsOf(rendered string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// oracleTexts are the examples of CommonMark, which goldmark carries, our own
+// oracleTexts returns the examples of CommonMark, which goldmark carries, our own
 // showcase, the answers of the demo, README.md, and the texts that are hard to lay
 // out.
 func oracleTexts(t *testing.T) map[string]string {

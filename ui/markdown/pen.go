@@ -52,7 +52,7 @@ type pens struct {
 
 func newPens(th *theme.Theme) *pens { return &pens{theme: th} }
 
-// start is the escape sequence that begins text drawn with p; "" if such text
+// start returns the escape sequence that begins text drawn with p; "" if such text
 // needs none.
 func (ps *pens) start(p pen) string {
 	at := &ps.open[p.role][p.attr]

@@ -9,7 +9,7 @@ import (
 	"github.com/yuin/goldmark/parser"
 )
 
-// rendered is what one piece of source became.
+// rendered holds what one piece of source became.
 type rendered struct {
 	lines []string // without trailing blank ones; never nil
 	codes []Code   // with lines counted from the first
@@ -18,7 +18,7 @@ type rendered struct {
 	columns []int // cells that the columns of a table would like
 }
 
-// place tells a list, or a part of a table, where in the document it stands.
+// place describes a list, or a part of a table, where in the document it stands.
 type place struct {
 	number int    // of a list's first item; below zero, the one it says itself
 	loose  bool   // the list is known to be loose
@@ -64,11 +64,11 @@ type writer struct {
 	lead   []run // markers there was no room to indent by
 }
 
-// fits tells whether text may be inset so far: half the width is left for text,
+// fits reports whether text may be inset so far: half the width is left for text,
 // however deeply blocks are nested.
 func fits(inset, width int) bool { return inset <= width/2 }
 
-// room is the width left for text.
+// room returns the width left for text.
 func (w *writer) room() int { return max(w.width-w.inset, 1) }
 
 // emit writes lines that fit into room.

@@ -146,7 +146,7 @@ func opens(line string) string {
 	return body
 }
 
-// closes tells whether line closes the code block that fence opens.
+// closes reports whether line closes the code block that fence opens.
 func closes(fence, line string) bool {
 	fence = strings.TrimLeft(fence, " ")
 	length := len(fence) - len(strings.TrimLeft(fence, fence[:1]))

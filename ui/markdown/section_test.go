@@ -30,7 +30,7 @@ func cutAll(text string, size int) (sources []string, sections []Section) {
 	return append(sources, held), append(sections, s)
 }
 
-// longTexts are shapes of long texts.
+// longTexts returns shapes of long texts.
 func longTexts(size int) map[string]string {
 	repeat := func(s string) string { return strings.Repeat(s, size/len(s)+1) }
 	var code strings.Builder

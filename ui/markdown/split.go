@@ -43,7 +43,7 @@ func (b *block) wantsAny(labels map[string]bool) bool {
 	return slices.ContainsFunc(b.wants, func(l string) bool { return labels[l] })
 }
 
-// same tells whether two cuts of one source render the same.
+// same reports whether two cuts of one source render the same.
 func (c cut) same(o cut) bool {
 	if c.start != o.start || c.end != o.end || c.loose != o.loose || c.joined != o.joined ||
 		(c.item == nil) != (o.item == nil) || (c.table == nil) != (o.table == nil) {
@@ -52,10 +52,10 @@ func (c cut) same(o cut) bool {
 	return (c.item == nil || *c.item == *o.item) && (c.table == nil || c.table.from == o.table.from)
 }
 
-// references are the link reference definitions of closed blocks, by label.
+// references lists the link reference definitions of closed blocks, by label.
 type references map[string]parser.Reference
 
-// frozen is what became certain.
+// frozen holds what became certain.
 type frozen struct {
 	cuts     []cut
 	defined  map[string]bool // labels of new references
@@ -82,7 +82,7 @@ type list struct {
 	loose bool
 }
 
-// patience is how long a tail may be, in bytes, and still be looked at anew
+// patience sets how long a tail may be, in bytes, and still be looked at anew
 // whenever it changes. Longer ones must first grow by an eighth, and those too
 // long for inline markup by half, which keeps the work per byte constant however
 // long a single block becomes.
@@ -180,7 +180,7 @@ func (s *splitter) items(f *frozen, l *ast.List, src string, base, end int, clos
 	}
 }
 
-// loose tells whether blank lines in a list are certain to make it loose: those
+// loose reports whether blank lines in a list are certain to make it loose: those
 // between items, and between the blocks of an item that is closed. Goldmark's
 // own verdict depends on what stands above the list where an item begins with a
 // reference definition.
@@ -283,10 +283,10 @@ func sameParagraph(src string, n, next ast.Node) bool {
 	return false
 }
 
-// blank tells whether s is white space as CommonMark sees it.
+// blank reports whether s is white space as CommonMark sees it.
 func blank(s string) bool { return strings.Trim(s, " \t\n\v\f\r") == "" }
 
-// lineStart is where the line begins on which n does.
+// lineStart returns where the line begins on which n does.
 func lineStart(src string, n ast.Node) int {
 	pos := n.Pos()
 	if n.Lines().Len() > 0 {

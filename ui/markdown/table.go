@@ -45,7 +45,7 @@ func (w *writer) tableBlock(n *extast.Table, at place) {
 	w.records(g, at.header != "")
 }
 
-// want is how many cells the columns would like, and at least as many as least
+// want returns how many cells the columns would like, and at least as many as least
 // says.
 func (g grid) want(least []int) []int {
 	want := make([]int, len(g.align))

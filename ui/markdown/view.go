@@ -46,7 +46,7 @@ func (d *Doc) render(b *block, want []int) {
 	}
 }
 
-// wide is how wide the columns of a table are by block i, if that goes on with
+// wide returns how wide the columns of a table are by block i, if that goes on with
 // it.
 func (d *Doc) wide(i int) []int {
 	if i == 0 || d.blocks[i-1].table == nil {
@@ -153,7 +153,7 @@ func (d *Doc) literal(src string) (lines []string) {
 	return lines
 }
 
-// undecided is how much of an unfinished line is held back because it may turn
+// undecided returns how much of an unfinished line is held back because it may turn
 // out to be a marker, an underline or a fence. Shown as text it would flicker.
 func undecided(line string) int {
 	mark := strings.Trim(line, " \t")
@@ -224,7 +224,7 @@ func (d *Doc) showFence(src string) {
 	}
 }
 
-// codeRoom is what stands before a line of code, and the cells that are left.
+// codeRoom returns what stands before a line of code, and the cells that are left.
 func (d *Doc) codeRoom() (indent string, width int) {
 	indent = codeIndent
 	if !fits(len(indent), d.width) {
@@ -291,7 +291,7 @@ func (d *Doc) addBlanks(v *fenceView) {
 	}
 }
 
-// code is the block so far.
+// code returns the block so far.
 func (v *fenceView) code(body string) Code {
 	var b strings.Builder
 	for line := range strings.Lines(body[v.fence.head:]) {

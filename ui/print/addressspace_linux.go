@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leastAddressSpace is how many bytes of address space the program needs: Go
+// leastAddressSpace sets how many bytes of address space the program needs: Go
 // reserves far more than it uses, and ends with a trace where it cannot.
 const leastAddressSpace = 2 << 30
 

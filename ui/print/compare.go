@@ -61,7 +61,7 @@ func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], c
 	return status
 }
 
-// RequestsNotice tells what several answers of each of models cost, which stand
+// RequestsNotice returns what several answers of each of models cost, which stand
 // there as often as they answer; "" if each answers once.
 func RequestsNotice(models []llm.Endpoint, answers int) string {
 	requests := 0
@@ -79,7 +79,7 @@ func RequestsNotice(models []llm.Endpoint, answers int) string {
 	return fmt.Sprintf("%d answers are %d requests, and the prompt is paid for in each", len(models), requests)
 }
 
-// between is what stands before an answer: the first one, or, begun, one behind
+// between returns what stands before an answer: the first one, or, begun, one behind
 // others. Asked says that the model was asked at all.
 func (o Options) between(begun, asked bool) string {
 	switch {

@@ -89,7 +89,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// answers tells in one line what was printed.
+// answers sums up in one line what was printed.
 func answers(t *testing.T, format string, out []byte) string {
 	type one struct {
 		Type, Model, Text string

@@ -22,7 +22,7 @@ type eager struct {
 	over chan struct{}
 }
 
-// most is how much waits for a slow reader before the sender does as well.
+// most sets how much waits for a slow reader before the sender does as well.
 const most = 256 << 10
 
 func newEager(w io.Writer, fail func(error)) *eager {

@@ -67,7 +67,7 @@ func TestSamples(t *testing.T) {
 
 const prose = "I would rather tell you a story. It has {curly} words, [and more]."
 
-// manners are the ways in which models answer: what they say at the first, the
+// manners lists the ways in which models answer: what they say at the first, the
 // second and each further request.
 var manners = []struct {
 	name    string
@@ -91,7 +91,7 @@ var manners = []struct {
 	{"never JSON", func(_, _ string) []string { return []string{prose, "", prose} }, Schema},
 }
 
-// mistyped has a comma and a comment that JSON does not know, and no bracket at
+// mistyped returns a comma and a comment that JSON does not know, and no bracket at
 // the end.
 func mistyped(good string) string {
 	end := len(good) - 1
@@ -101,7 +101,7 @@ func mistyped(good string) string {
 	return good[:end] + ", // that is all\n"
 }
 
-// models are those whose ids say the most about their service.
+// models lists those whose ids say the most about their service.
 var models = map[string]string{
 	"openai": "gpt-4o", "openai-responses": "gpt-6.1-sol", "gemini": "gemini-3.1-pro-preview", "anthropic": "claude-opus-5-5",
 	"grok": "grok-4.7", "glm": "glm-5.3", "qwen": "qwen3.8-max", "deepseek": "deepseek-v4-pro", "minimax": "MiniMax-M3",
@@ -275,7 +275,7 @@ func packed(body []byte) bool {
 	return false
 }
 
-// events is a text in the wire format of a kind.
+// events returns a text in the wire format of a kind.
 func events(kind, text string) []string {
 	quoted, _ := json.Marshal(text)
 	said := string(quoted)
@@ -330,7 +330,7 @@ func (h *house) program(name string, answers []string) string {
 	return path
 }
 
-// spoken is a text as a program prints it.
+// spoken returns a text as a program prints it.
 func spoken(kind, text string) []string {
 	quoted, _ := json.Marshal(text)
 	said := string(quoted)

@@ -14,10 +14,10 @@ import (
 	"parley/ui/app"
 )
 
-// Formats are what Options.Format can be.
+// Formats lists what Options.Format can be.
 var Formats = []string{"text", "json", "jsonl"}
 
-// Failure tells of an error that came before there was a turn, in the format
+// Failure writes an error that came before there was a turn, in the format
 // that the reader expects.
 func Failure(out, stderr io.Writer, format string, err error, status int) {
 	hint := app.Hint(err)
@@ -34,7 +34,7 @@ func Failure(out, stderr io.Writer, format string, err error, status int) {
 	}
 }
 
-// category is the word for err that scripts can rely on.
+// category returns the word for err that scripts can rely on.
 func category(err error) string {
 	switch {
 	case errors.Is(err, session.ErrSteps):

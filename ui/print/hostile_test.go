@@ -17,7 +17,7 @@ import (
 	"parley/ui/uitest"
 )
 
-// controls are of what uitest.Foreign finds those a terminal acts on, which also
+// controls returns the findings of uitest.Foreign that a terminal acts on, which also
 // JSON has to escape; text that turns around or hides is left in it.
 func controls(found []string) (rest []string) {
 	for _, f := range found {
@@ -71,7 +71,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// TestHostileShelf: nor do the titles, folders and texts of what is kept.
+// TestHostileShelf: nor do the titles, directories and texts of what is kept.
 func TestHostileShelf(t *testing.T) {
 	texts := uitest.Hostile(200)
 	home := t.TempDir()

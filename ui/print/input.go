@@ -15,7 +15,7 @@ import (
 	"parley/session/attach"
 )
 
-// maxInput is how much is read from standard input; more is refused rather than
+// maxInput sets how much is read from standard input; more is refused rather than
 // cut, for half a file gives a wrong answer.
 const maxInput = 32 << 20
 
@@ -92,7 +92,7 @@ func ReadStdin(f *os.File, bounded bool, notice func(string)) ([]byte, error) {
 	return decoded(r.b, notice), nil
 }
 
-// decoded is input as UTF-8, with a notice if it was text of another encoding.
+// decoded returns input as UTF-8, with a notice if it was text of another encoding.
 // What is no text stays as it is.
 func decoded(input []byte, notice func(string)) []byte {
 	if isText(input) {

@@ -242,7 +242,7 @@ func write(w io.Writer, o object) error {
 	return out.Flush()
 }
 
-// pieceSize is how much of a long text is written at once, in bytes.
+// pieceSize sets how much of a long text is written at once, in bytes.
 const pieceSize = 1 << 20
 
 // long reports whether f is a text that is not written at once.

@@ -32,7 +32,7 @@ type Model struct {
 	Deprecated bool   `json:"deprecated,omitempty"`
 }
 
-// Detail says in a few words what a model is, or what it lacks.
+// Detail describes in a few words what a model is, or what it lacks.
 func (m Model) Detail() string {
 	if !m.Ready {
 		return m.Why
@@ -55,7 +55,7 @@ func (m Model) Detail() string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · ")
 }
 
-// Window is how many tokens a request may have; "" if that is not known.
+// Window returns how many tokens a request may have; "" if that is not known.
 func (m Model) Window() string {
 	if m.Context <= 0 {
 		return ""
@@ -63,7 +63,7 @@ func (m Model) Window() string {
 	return tokens(m.Context)
 }
 
-// Prices are what a million tokens cost, of prompts and of answers: "free" and
+// Prices returns what a million tokens cost, of prompts and of answers: "free" and
 // nothing, or nothing at all where they are not known.
 func (m Model) Prices() (input, output string) {
 	switch {
@@ -75,7 +75,7 @@ func (m Model) Prices() (input, output string) {
 	return "", ""
 }
 
-// dollars has cents, so that prices below each other compare, and what is less
+// dollars returns cents, so that prices below each other compare, and what is less
 // than a cent.
 func dollars(price float64) string {
 	exact := strconv.FormatFloat(price, 'f', -1, 64)
@@ -85,7 +85,7 @@ func dollars(price float64) string {
 	return "$" + exact
 }
 
-// Abilities are words for what a model can do: tools, vision, thinking.
+// Abilities returns words for what a model can do: tools, vision, thinking.
 func (m Model) Abilities() string {
 	var words []string
 	for _, w := range []struct {

@@ -18,5 +18,5 @@ func broken(err error) bool {
 // left never fires here: a reader that left is noticed at the next write.
 func left(*os.File) <-chan struct{} { return make(chan struct{}) }
 
-// endings are the signals that end the program.
+// endings lists the signals that end the program.
 var endings = []os.Signal{os.Interrupt, syscall.SIGTERM}

@@ -38,5 +38,5 @@ func left(f *os.File) <-chan struct{} {
 	return gone
 }
 
-// endings are the signals that end the program.
+// endings lists the signals that end the program.
 var endings = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}

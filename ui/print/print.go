@@ -5,7 +5,7 @@
 //	                       └──► thinking, tools, notices, usage ──► stderr
 //
 // Standard output is the answer and nothing else, flushed as it comes, with one
-// newline at the end. What would ask a person is denied here, for nobody is
+// newline at the end. What would ask a user is denied here, for nobody is
 // there to be asked. Text from outside is made printable on the way, unless the
 // caller wants it raw.
 package print
@@ -42,7 +42,7 @@ const (
 	Mismatch   = 9 // a recording is replayed that does not hold what was asked
 )
 
-// Interrupted is the cause of a cancel by a signal.
+// Interrupted reports the cause of a cancel by a signal.
 type Interrupted struct{ Signal syscall.Signal }
 
 func (i Interrupted) Error() string { return "ended by signal: " + i.Signal.String() }
@@ -130,7 +130,7 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	return status
 }
 
-// urgent is what is told on Err whatever the format, and to those who want to
+// urgent returns what is told on Err whatever the format, and to those who want to
 // hear of errors alone: that another model is asked, and paid, than was named.
 func urgent(e session.Event) string {
 	switch e := e.(type) {
@@ -144,7 +144,7 @@ func urgent(e session.Event) string {
 	return ""
 }
 
-// rule is what --allow takes to let a run.
+// rule returns what --allow takes to let a run.
 func rule(a *tools.Action) string {
 	switch {
 	case a.Command != "":
@@ -155,7 +155,7 @@ func rule(a *tools.Action) string {
 	return a.Tool
 }
 
-// reason says to the model why a was not run.
+// reason describes to the model why a was not run.
 func reason(a *tools.Action) string {
 	const nobody = "nobody can be asked, parley runs without a screen"
 	if a.Caution == "" {
@@ -206,7 +206,7 @@ func statusOf(d session.Done, denied bool) int {
 	return OK
 }
 
-// pipeStatus tells a reader that left, which is silent, from a disk that is
+// pipeStatus distinguishes a reader that left, which is silent, from a disk that is
 // full.
 func pipeStatus(err error, stderr io.Writer) int {
 	if broken(err) || errors.Is(err, os.ErrClosed) {

@@ -188,7 +188,7 @@ func TestHint(t *testing.T) {
 	}
 }
 
-// BenchmarkText is the cost of one piece of text from the model to the writer.
+// BenchmarkText measures one piece of text from the model to the writer.
 func BenchmarkText(b *testing.B) {
 	pieces := make([]string, 1000)
 	for i := range pieces {

@@ -13,7 +13,7 @@ import (
 	"parley/ui/theme"
 )
 
-// longCode is code with blank lines, indented ones and one that is very long.
+// longCode returns code with blank lines, indented ones and one that is very long.
 func longCode(size int) string {
 	var b strings.Builder
 	for n := 0; b.Len() < size; n++ {

@@ -36,7 +36,7 @@ type Shelf struct {
 	Mask   func() func(string) string // returns what takes keys out of text; nil: nothing does
 }
 
-// Sessions is the command that lists, shows, searches, exports, imports and
+// Sessions returns the command that lists, shows, searches, exports, imports and
 // removes conversations.
 func (s Shelf) Sessions() *cobra.Command {
 	root := &cobra.Command{Use: "sessions", Short: "List, show, search, export, import and remove conversations", Args: cobra.NoArgs,
@@ -75,7 +75,7 @@ type page struct {
 	all           bool
 }
 
-// usualPage is how many lines a page has where --limit does not say.
+// usualPage sets how many lines a page has where --limit does not say.
 const usualPage = 1000
 
 func (p *page) flags(cmd *cobra.Command) {
@@ -94,7 +94,7 @@ func (p *page) check() error {
 	return nil
 }
 
-// bounds is where the page begins and ends in a list of so many.
+// bounds returns where the page begins and ends in a list of so many.
 func (p *page) bounds(total int) (from, to int) {
 	if p.all {
 		return 0, total
@@ -106,7 +106,7 @@ func (p *page) bounds(total int) (from, to int) {
 	return from, min(from+min(p.limit, total), total)
 }
 
-// note says which part of how many is shown; "" if it is all.
+// note returns which part of how many is shown; "" if it is all.
 func (p *page) note(total int, of string) string {
 	from, to := p.bounds(total)
 	switch {
@@ -189,7 +189,7 @@ func (s Shelf) list() *cobra.Command {
 	return cmd
 }
 
-// fatal is err unless it came with something to show.
+// fatal returns err unless it came with something to show.
 func fatal(err error, n int) error {
 	if n > 0 {
 		return nil
@@ -267,7 +267,7 @@ func named(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// masked is c without the keys that are configured here, and says so.
+// masked returns c without the keys that are configured here, and says so.
 func (s Shelf) masked(c archive.Conversation) archive.Conversation {
 	if s.Mask == nil {
 		return c
@@ -302,7 +302,7 @@ func (s Shelf) one(words []string, raw bool, do func(archive.Conversation) error
 	})
 }
 
-// Find is the one conversation that a person means by an ID, the beginning of
+// Find returns the one conversation that a user means by an ID, the beginning of
 // one, or words of its title. The error lists those it may be.
 func Find(lib *session.Library, word string) (session.Summary, error) {
 	found, err := lib.Find(word)

@@ -12,7 +12,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// maxSchema is how large a schema may be, in bytes.
+// maxSchema sets how large a schema may be, in bytes.
 const maxSchema = 1 << 20
 
 // ReadSchema reads what an answer has to look like: from arg itself if that begins

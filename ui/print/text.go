@@ -210,7 +210,7 @@ func fallback(f session.Fallback) string {
 	return fmt.Sprintf("fallback: %s after %s of %s", f.To, f.Fault, f.From)
 }
 
-// adapted says what of a conversation another model cannot be told as it is.
+// adapted returns what of a conversation another model cannot be told as it is.
 func adapted(changes []llm.Change) string {
 	var words []string
 	for _, c := range changes {

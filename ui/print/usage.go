@@ -16,7 +16,7 @@ import (
 	"parley/ui/app"
 )
 
-// Usage is the command that sums up tokens and cost.
+// Usage returns the command that sums up tokens and cost.
 func (s Shelf) Usage() *cobra.Command {
 	var since, until, by string
 	var asJSON bool
@@ -75,10 +75,10 @@ func (s Shelf) Usage() *cobra.Command {
 	return cmd
 }
 
-// widestName is how many cells of a name a table shows: titles may be long.
+// widestName sets how many cells of a name a table shows: titles may be long.
 const widestName = 56
 
-// spending is a table of rows with their total; the dearest first if there is
+// spending returns a table of rows with their total; the dearest first if there is
 // no other order in them.
 func spending(spent []session.Spend, group func(session.Spend) string, dearest bool) string {
 	names, sums := app.SumUsage(spent, group)
@@ -118,7 +118,7 @@ func spending(spent []session.Spend, group func(session.Spend) string, dearest b
 	return out.String()
 }
 
-// priced is what a row cost, and how sure that is.
+// priced returns what a row cost, and how sure that is.
 func priced(s session.Spend) string {
 	switch cost := app.Money(s.Usage); {
 	case s.Unpriced == 0 && cost == "":

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// patience is how long an input without a writer is waited for.
+// patience sets how long an input without a writer is waited for.
 const patience = 2 * time.Second
 
 // hasWriter reports whether f is something that will be written to or that ends

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// patience is how long an input without a known writer is waited for: longer
+// patience sets how long an input without a known writer is waited for: longer
 // than where the writer can be told.
 const patience = 30 * time.Second
 

@@ -10,7 +10,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// lit are the themes with colours of their own, on the backgrounds that they are
+// lit lists the themes with colors of their own, on the backgrounds that they are
 // made for: the one that gives most contrast, and what terminals have for it.
 var lit = []struct {
 	theme      *Theme
@@ -23,7 +23,7 @@ var lit = []struct {
 	{HighContrastLight(), "#FFFFFF", 7},
 }
 
-// inks are the styles that text is written in.
+// inks returns the styles that text is written in.
 func inks(th *Theme) map[string]color.Color {
 	all := map[string]color.Color{}
 	for name, st := range map[string]lipgloss.Style{
@@ -58,7 +58,7 @@ func TestContrastInDiffs(t *testing.T) {
 	}
 }
 
-// On terminals with fewer colours the nearest ones are taken; text must remain
+// On terminals with fewer colors the nearest ones are taken; text must remain
 // readable with those, whichever the background becomes.
 func TestContrastWithFewerColours(t *testing.T) {
 	for _, profile := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.ANSI} {
@@ -78,7 +78,7 @@ func TestContrastWithFewerColours(t *testing.T) {
 	}
 }
 
-// Without colours nothing of a style is a colour, and what is told apart by bold
+// Without colors nothing of a style is a color, and what is told apart by bold
 // and faint stays so.
 func TestWithoutColours(t *testing.T) {
 	for _, tt := range lit {
@@ -93,7 +93,7 @@ func TestWithoutColours(t *testing.T) {
 // Who sees no difference between red and green still tells good from bad, and
 // added from removed lines, by how light or how blue they are. Every such state
 // has a sign besides; see the screens of ui/tui/transcript, which are the same
-// without colours.
+// without colors.
 func TestDeuteranopia(t *testing.T) {
 	const noticeable = 10 // CIE76; 2.3 is just noticeable side by side
 	for _, tt := range lit {
@@ -103,7 +103,7 @@ func TestDeuteranopia(t *testing.T) {
 	}
 }
 
-// contrast is the ratio of relative luminances as WCAG defines it.
+// contrast returns the ratio of relative luminances as WCAG defines it.
 func contrast(a, b color.Color) float64 {
 	la, lb := luminance(a), luminance(b)
 	return (max(la, lb) + 0.05) / (min(la, lb) + 0.05)
@@ -114,7 +114,7 @@ func luminance(c color.Color) float64 {
 	return 0.2126*l[0] + 0.7152*l[1] + 0.0722*l[2]
 }
 
-// linear are the parts of a colour as light, without sRGB's gamma.
+// linear returns the parts of a color as light, without sRGB's gamma.
 func linear(c color.Color) (l [3]float64) {
 	r, g, b, _ := c.RGBA()
 	for i, v := range []uint32{r, g, b} {
@@ -126,7 +126,7 @@ func linear(c color.Color) (l [3]float64) {
 	return l
 }
 
-// deuteranope is how a colour looks to an eye without M cones, by the matrix of
+// deuteranope returns how a color looks to an eye without M cones, by the matrix of
 // Machado, Oliveira and Fernandes (2009).
 func deuteranope(c color.Color) [3]float64 {
 	l := linear(c)
@@ -137,7 +137,7 @@ func deuteranope(c color.Color) [3]float64 {
 	}
 }
 
-// distance is how different two colours look: CIE76, by way of XYZ and Lab at
+// distance returns how different two colors look: CIE76, by way of XYZ and Lab at
 // the white of sRGB.
 func distance(a, b [3]float64) float64 {
 	x, y := lab(a), lab(b)

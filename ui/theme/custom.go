@@ -9,7 +9,7 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// A Custom is a theme of the person's own: one that comes with parley, with
+// A Custom is a theme of the user's own: one that comes with parley, with
 // other styles for some roles.
 //
 //	[ui.themes.mine]
@@ -19,15 +19,15 @@ type Custom struct {
 	Name string `toml:"-"`    // what it is called
 	Base string `toml:"base"` // one of Names; "" is "dark"
 
-	// Colors says how a role looks in place of the base's way, in words: a colour
-	// for the text, "on" and a colour for what lies behind it, and attributes. A
-	// colour is "#rrggbb", "#rgb" or a number of the terminal's palette from 0 to
+	// Colors says how a role looks in place of the base's way, in words: a color
+	// for the text, "on" and a color for what lies behind it, and attributes. A
+	// color is "#rrggbb", "#rgb" or a number of the terminal's palette from 0 to
 	// 255; attributes are bold, faint, italic, underline, reverse and strike;
 	// "default" is what the terminal does by itself.
 	Colors map[string]string `toml:"colors"`
 }
 
-// roles are what Colors may name.
+// roles lists what Colors may name.
 var roles = []struct {
 	name  string
 	style func(*Theme) *lipgloss.Style
@@ -45,7 +45,7 @@ var roles = []struct {
 	{"removed", func(t *Theme) *lipgloss.Style { return &t.Removed }},
 }
 
-// Roles are the names that Custom.Colors may have.
+// Roles returns the names that Custom.Colors may have.
 func Roles() []string {
 	names := make([]string, len(roles))
 	for i, r := range roles {
@@ -54,7 +54,7 @@ func Roles() []string {
 	return names
 }
 
-// attributes are the words of a style that are no colours.
+// attributes lists the words of a style that are no colors.
 var attributes = map[string]func(lipgloss.Style) lipgloss.Style{
 	"bold":      func(s lipgloss.Style) lipgloss.Style { return s.Bold(true) },
 	"faint":     func(s lipgloss.Style) lipgloss.Style { return s.Faint(true) },

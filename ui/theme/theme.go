@@ -1,9 +1,9 @@
-// Package theme holds how parley looks: one accent colour, shades of grey, and
-// a few colours that mean something. Every state that has a colour also has a
-// sign or a word, so that NO_COLOR and colour-blind readers lose nothing.
+// Package theme holds how parley looks: one accent color, shades of gray, and
+// a few colors that mean something. Every state that has a color also has a
+// sign or a word, so that NO_COLOR and color-blind readers lose nothing.
 //
-// Colours are written as they are meant; the program that owns the terminal
-// brings them down to what it can show (256, 16 or no colours).
+// Colors are written as they are meant; the program that owns the terminal
+// brings them down to what it can show (256, 16 or no colors).
 package theme
 
 import (
@@ -17,12 +17,12 @@ import (
 type Theme struct {
 	Name  string
 	Dark  bool
-	Plain bool // no colours at all: NO_COLOR, dumb terminals
+	Plain bool // no colors at all: NO_COLOR, dumb terminals
 
 	Text   lipgloss.Style // what is read
 	Dim    lipgloss.Style // thinking, hints, folded things
 	Faint  lipgloss.Style // rules, footers, line numbers
-	Accent lipgloss.Style // the one colour: focus, links, the prompt sign
+	Accent lipgloss.Style // the one color: focus, links, the prompt sign
 	Strong lipgloss.Style // headings, the selected row
 	Code   lipgloss.Style // inline code
 	Good   lipgloss.Style // done, added lines
@@ -30,11 +30,11 @@ type Theme struct {
 	Bad    lipgloss.Style // errors, removed lines
 
 	// What lies behind the lines of a diff: a background, or nothing. With one,
-	// the lines have the colours of their language; without, those of Good and Bad.
+	// the lines have the colors of their language; without, those of Good and Bad.
 	Added, Removed lipgloss.Style
 }
 
-// Dark is for terminals with a dark background.
+// Dark returns the theme for terminals with a dark background.
 func Dark() *Theme {
 	return palette{
 		name: "dark", dark: true,
@@ -43,7 +43,7 @@ func Dark() *Theme {
 	}.theme()
 }
 
-// Light is for terminals with a light background.
+// Light returns the theme for terminals with a light background.
 func Light() *Theme {
 	return palette{
 		name: "light",
@@ -52,7 +52,7 @@ func Light() *Theme {
 	}.theme()
 }
 
-// HighContrast is for dark backgrounds and eyes that need more: every colour
+// HighContrast returns a theme for dark backgrounds and eyes that need more: every color
 // stands out from black by 7 to 1.
 func HighContrast() *Theme {
 	return palette{
@@ -62,7 +62,7 @@ func HighContrast() *Theme {
 	}.theme()
 }
 
-// HighContrastLight is HighContrast for light backgrounds.
+// HighContrastLight returns HighContrast for light backgrounds.
 func HighContrastLight() *Theme {
 	return palette{
 		name: "high-contrast-light",
@@ -71,7 +71,7 @@ func HighContrastLight() *Theme {
 	}.theme()
 }
 
-// Terminal takes the colours that the terminal's own palette has for things, and
+// Terminal takes the colors that the terminal's own palette has for things, and
 // leaves text as it is: for output on a background that nobody asked about.
 func Terminal() *Theme {
 	s := lipgloss.NewStyle
@@ -84,7 +84,7 @@ func Terminal() *Theme {
 	}
 }
 
-// Plain has no colours; it tells things apart by bold, faint and underline.
+// Plain returns a theme without colors; it tells things apart by bold, faint and underline.
 func Plain() *Theme {
 	s := lipgloss.NewStyle
 	return &Theme{
@@ -95,7 +95,7 @@ func Plain() *Theme {
 	}
 }
 
-// A palette is what a theme with colours of its own is made of, as "#RRGGBB".
+// A palette is what a theme with colors of its own is made of, as "#RRGGBB".
 type palette struct {
 	name string
 	dark bool
@@ -115,10 +115,10 @@ func (p palette) theme() *Theme {
 	}
 }
 
-// themes are those that come with parley, in the order they are offered.
+// themes lists those that come with parley, in the order they are offered.
 var themes = []func() *Theme{Dark, Light, HighContrast, HighContrastLight, Terminal, Plain}
 
-// Names are what ByName knows.
+// Names returns what ByName knows.
 func Names() []string {
 	names := make([]string, len(themes))
 	for i, th := range themes {
@@ -127,7 +127,7 @@ func Names() []string {
 	return names
 }
 
-// ByName gives the theme that is called so, and false if there is none.
+// ByName returns the theme of this name, and false if there is none.
 func ByName(name string) (*Theme, bool) {
 	for _, th := range themes {
 		if th := th(); th.Name == name {
@@ -146,7 +146,7 @@ func For(background color.Color) *Theme {
 	return Dark()
 }
 
-// isDark tells by perceived lightness (ITU-R BT.601 luma).
+// isDark decides by perceived lightness (ITU-R BT.601 luma).
 func isDark(c color.Color) bool {
 	r, g, b, _ := c.RGBA()
 	return 299*r+587*g+114*b < 500*0xffff

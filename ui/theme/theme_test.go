@@ -17,7 +17,7 @@ func TestPlainHasNoColours(t *testing.T) {
 	}
 }
 
-// The terminal's own colours are asked for by their numbers, which the person
+// The terminal's own colors are asked for by their numbers, which the user
 // may have set to anything.
 func TestTerminalHasThePaletteOfTheTerminal(t *testing.T) {
 	th := Terminal()

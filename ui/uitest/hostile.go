@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Mark is in the parameters of every sequence of Hostile that moves, paints or
+// Mark stands in the parameters of every sequence of Hostile that moves, paints or
 // asks, so that one that got through can be told from the screen's own.
 const Mark = "4242"
 
-// attacks are what text from outside may try on a terminal, most dangerous
+// attacks lists what text from outside may try on a terminal, most dangerous
 // first.
 var attacks = []string{
 	"\x1b]52;c;NDI0Mg==\a", "\x1b]52;c;NDI0Mg==\x1b\\", // writes the clipboard
@@ -27,13 +27,13 @@ var attacks = []string{
 	"\x1b[200~rm -rf /\r\x1b[201~", "\x1b]1337;File=inline=1:NDI0Mg==\a", "\x1b]777;notify;4242\a", "\x1b]9;4242\a", "\x1b[?1049;4242l", "\x1b[?2026;4242h", "\x1b[>4;4242m", "\x1b[=4242u",
 }
 
-// settings are where in a text an attack may stand; %s is the attack.
+// settings lists where in a text an attack may stand; %s is the attack.
 var settings = []string{
 	"%s", "before %s after", "`%s`", "```sh\n%s\n```", "- item %s\n- next", "| a | b |\n|---|---|\n| %s | c |",
 	"[%s](http://example.com/%s)", "# %s", "> %s", "**%s**", "![%s](http://example.com/x.png)", "<b>%s</b>", "1. %s\n\n   %s",
 }
 
-// Hostile is n texts from outside that try to do more to a terminal than be
+// Hostile returns n texts from outside that try to do more to a terminal than be
 // read; the same ones each time. All attacks are among the first 100, and each
 // stands in another setting the next time round.
 func Hostile(n int) []string {

@@ -25,7 +25,7 @@ var special = map[string]rune{
 	"f7": tea.KeyF7, "f8": tea.KeyF8, "f9": tea.KeyF9, "f10": tea.KeyF10, "f11": tea.KeyF11, "f12": tea.KeyF12,
 }
 
-// Key is the press of the key that Bubble Tea calls name: its String is name
+// Key returns the press of the key that Bubble Tea calls name: its String is name
 // again, whatever the order of the modifiers.
 func Key(name string) (tea.KeyPressMsg, error) {
 	var mod tea.KeyMod
@@ -60,7 +60,7 @@ func Key(name string) (tea.KeyPressMsg, error) {
 	return k, nil
 }
 
-// typed is the press of the key that writes char.
+// typed returns the press of the key that writes char.
 func typed(char string) tea.KeyPressMsg {
 	if char == "\n" || char == "\r\n" {
 		return tea.KeyPressMsg{Code: tea.KeyEnter}

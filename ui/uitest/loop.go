@@ -59,7 +59,7 @@ func (d *Driver) publish(v tea.View) {
 	d.changed = make(chan struct{})
 }
 
-// unfit says how content leaves a window of w by h; "" if it does not.
+// unfit returns how content leaves a window of w by h; "" if it does not.
 func unfit(content string, w, h int) string {
 	lines := strings.Split(content, "\n")
 	if len(lines) > h && content != "" {
@@ -138,7 +138,7 @@ func (d *Driver) run(cmd tea.Cmd, pending *sync.WaitGroup) {
 	}
 }
 
-// several tells the messages that stand for commands. That of tea.Sequence has
+// several recognizes the messages that stand for commands. That of tea.Sequence has
 // no public type.
 func several(msg tea.Msg) (cmds []tea.Cmd, kind string) {
 	if batch, ok := msg.(tea.BatchMsg); ok {

@@ -26,10 +26,10 @@ import (
 )
 
 const (
-	// grace is how long sending waits for commands: long enough for all that
+	// grace sets how long sending waits for commands: long enough for all that
 	// only compute, short enough for those that wait on something.
 	grace = 50 * time.Millisecond
-	// patience is how long a condition or a golden may take to come true, and
+	// patience sets how long a condition or a golden may take to come true, and
 	// Close waits for commands.
 	patience = 40 * time.Second
 )
@@ -120,7 +120,7 @@ func (d *Driver) Resize(w, h int) *Driver {
 	return d.Send(tea.WindowSizeMsg{Width: w, Height: h})
 }
 
-// Send gives the model a message, and returns when the screen shows what it made
+// Send returns the model a message, and returns when the screen shows what it made
 // of it. Messages after a quit are dropped.
 func (d *Driver) Send(msg tea.Msg) *Driver {
 	var pending sync.WaitGroup
@@ -135,7 +135,7 @@ func (d *Driver) Send(msg tea.Msg) *Driver {
 	return d
 }
 
-// Screen is what the window shows: the text without styles, without spaces at
+// Screen returns what the window shows: the text without styles, without spaces at
 // the end of lines and without empty lines at the end.
 func (d *Driver) Screen() string {
 	lines := strings.Split(ansi.Strip(d.Styled()), "\n")
@@ -145,10 +145,10 @@ func (d *Driver) Screen() string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// Styled is what the model painted, with its escape sequences.
+// Styled returns what the model painted, with its escape sequences.
 func (d *Driver) Styled() string { return d.View().Content }
 
-// View is the latest view, for its cursor, title and modes.
+// View returns the latest view, for its cursor, title and modes.
 func (d *Driver) View() tea.View {
 	d.mu.Lock()
 	defer d.mu.Unlock()

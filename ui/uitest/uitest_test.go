@@ -123,7 +123,7 @@ func TestKeyNamesComeBack(t *testing.T) {
 	}
 }
 
-// witness is a test that takes note of its failures.
+// witness holds a test that takes note of its failures.
 type witness struct {
 	testing.TB
 	failures []string

@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// sequence is one escape sequence at the beginning of a text.
+// sequence holds one escape sequence at the beginning of a text.
 var sequence = regexp.MustCompile(`^\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[P_^X][^\x1b]*\x1b\\|[ -/]*[0-OQ-WYZ\x60-~=>])`)
 
-// own is every escape sequence that a screen of ours may send to a terminal.
+// own holds every escape sequence that a screen of ours may send to a terminal.
 var own = regexp.MustCompile(`^\x1b(?:` + strings.Join([]string{
-	`\[(?:[0-9]{1,3}(?:[;:][0-9]{0,3})*)?m`,        // colours, bold and so on
+	`\[(?:[0-9]{1,3}(?:[;:][0-9]{0,3})*)?m`,        // colors, bold and so on
 	`\[[0-9]{0,3}[ABCDEFGdaXPLM@STIZb` + "`" + `]`, // move, erase, insert and delete, scroll, tabs, repeat
 	`\[(?:[0-9]{1,3}(?:;[0-9]{1,3})?)?[Hfr]`,       // move, scrolling region
 	`\[[0-3]?[JK]`,                                 // erase
@@ -23,7 +23,7 @@ var own = regexp.MustCompile(`^\x1b(?:` + strings.Join([]string{
 	`\[[<>=][0-9]{0,2}(?:;[0-9])?u|\[\?u|\[>4(?:;[0-2])?m`, // keyboard protocols
 	`\[\?5W|\[[0-3]?g`,                                     // tab stops
 	`[78=>M]`,
-	`\]11;\?(?:\x07|\x1b\\)`,                          // background colour, asked
+	`\]11;\?(?:\x07|\x1b\\)`,                          // background color, asked
 	`\]2;(?:[^\x00-\x1f\x7f]*parley)?(?:\x07|\x1b\\)`, // title
 	`\[2[23];2t`,                                      // keep the title, and bring it back
 	`\]9;4;[0-4](?:;[0-9]{1,3})?(?:\x07|\x1b\\)`,      // progress

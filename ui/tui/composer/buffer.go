@@ -40,7 +40,7 @@ const (
 
 func (e edit) weight() int { return len(e.removed) + len(e.added) }
 
-// text is what the units stand for.
+// text returns what the units stand for.
 func text(units []unit) string {
 	var b strings.Builder
 	for _, u := range units {
@@ -265,7 +265,7 @@ func (b *buffer) lineEnd(i int) int {
 	return i
 }
 
-// wordLeft is the start of the word before the cursor; what a word is made of
+// wordLeft returns the start of the word before the cursor; what a word is made of
 // is the caller's.
 func (b *buffer) wordLeft(in func(unit) bool) int {
 	i := b.cur

@@ -35,11 +35,11 @@ type CompletedMsg struct {
 	more  bool
 }
 
-// SetCompleter says who completes words; nil: nobody.
+// SetCompleter sets the function that completes words; nil turns completion off.
 func (m *Model) SetCompleter(c Completer) { m.completer, m.offer = c, nil }
 
 // An offer is the list of what the word at the cursor may become. It opens when
-// its sign is typed, by a person and not in a paste, and lives until the cursor
+// its sign is typed, by a user and not in a paste, and lives until the cursor
 // leaves the word.
 type offer struct {
 	kind  rune
@@ -52,7 +52,7 @@ type offer struct {
 	word  string // what found answers
 	found []Candidate
 	at    int  // the one that is chosen
-	moved bool // by a person
+	moved bool // by a user
 	eager bool // it is to be taken as soon as it is known
 	tall  int  // rows that the list has had; it does not shrink, so that nothing jumps
 }
@@ -79,7 +79,7 @@ func (m *Model) noticed(typed string) {
 	}
 }
 
-// signAt is the sign at index i: a slash in the first column, an @ that does not
+// signAt returns the sign at index i: a slash in the first column, an @ that does not
 // stand in a word, as it does in a mail address; 0 if there is none.
 func (m *Model) signAt(i int) rune {
 	switch m.units[i].text {
@@ -108,7 +108,7 @@ func opens(u unit) bool {
 	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune(`@/\_.-`, r)
 }
 
-// word is what stands between the sign at start and the cursor, if it is one
+// word returns what stands between the sign at start and the cursor, if it is one
 // word that ends there. Behind @" spaces belong to it.
 func (m *Model) word(start int) (string, bool) {
 	if start >= m.cur || m.signAt(start) == 0 {
@@ -264,7 +264,7 @@ func (m *Model) offerKey(do action) (cmd tea.Cmd, done bool) {
 	return nil, false
 }
 
-// take writes a candidate in place of the word. A folder is completed further.
+// take writes a candidate in place of the word. A directory is completed further.
 func (m *Model) take(c Candidate) tea.Cmd {
 	o := m.offer
 	name := c.Text
@@ -289,8 +289,8 @@ func (m *Model) take(c Candidate) tea.Cmd {
 	return m.follow()
 }
 
-// quoted is path as a mention has it: in quotes if it has spaces, or begins with
-// a quote. Those of a folder stay open.
+// quoted returns path as a mention has it: in quotes if it has spaces, or begins with
+// a quote. Those of a directory stay open.
 func quoted(path string, open bool) string {
 	if !strings.ContainsFunc(path, unicode.IsSpace) && path[0] != '"' && path[0] != '\'' {
 		return path
@@ -305,7 +305,7 @@ func quoted(path string, open bool) string {
 	return quote + path + quote
 }
 
-// offerRows is how many rows the list would like.
+// offerRows returns how many rows the list would like.
 func (m *Model) offerRows() int {
 	if !m.offered() {
 		return 0
@@ -344,7 +344,7 @@ func (m *Model) offerLines(rows int) []string {
 	return lines
 }
 
-// offerWindow is the part of the candidates that is shown, the chosen one among
+// offerWindow returns the part of the candidates that is shown, the chosen one among
 // them, and the index of its first.
 func (m *Model) offerWindow(rows int) (first int, shown []Candidate) {
 	o := m.offer
@@ -353,7 +353,7 @@ func (m *Model) offerWindow(rows int) (first int, shown []Candidate) {
 	return first, o.found[first : first+n]
 }
 
-// offerName is c in at most room cells. Of a path the end says the most.
+// offerName returns c in at most room cells. Of a path the end says the most.
 func (m *Model) offerName(c Candidate, room int) string {
 	name := sanitize.Line(clipped(c.Text, longestShown))
 	if m.offer.kind == '/' {
@@ -368,10 +368,10 @@ func (m *Model) offerName(c Candidate, room int) string {
 	return ansi.Truncate(name, room, "")
 }
 
-// clipped is the beginning of s, n bytes at most.
+// clipped returns the beginning of s, n bytes at most.
 func clipped(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }
 
-// chipAt is the index of the chip at or before the cursor; -1 if there is none.
+// chipAt returns the index of the chip at or before the cursor; -1 if there is none.
 func (m *Model) chipAt() int {
 	for _, i := range []int{m.cur, m.cur - 1} {
 		if i >= 0 && i < len(m.units) && m.units[i].kind == chip {
@@ -381,7 +381,7 @@ func (m *Model) chipAt() int {
 	return -1
 }
 
-// TooLongMsg says that a chip was to be opened that is so long that each key
+// TooLongMsg reports that a chip was to be opened that is so long that each key
 // would become slow. An editor can take it.
 type TooLongMsg struct{ Bytes int }
 

@@ -183,7 +183,7 @@ func TestLateAnswers(t *testing.T) {
 }
 
 // While the files are still being looked for, it is asked again, and what a
-// person has chosen stays chosen.
+// user has chosen stays chosen.
 func TestMoreToCome(t *testing.T) {
 	m := composer.New(theme.Plain())
 	asked := 0

@@ -22,7 +22,7 @@ import (
 	"parley/ui/theme"
 )
 
-// SubmitMsg says that the prompt was sent. The composer is empty again, and the
+// SubmitMsg reports that the prompt was sent. The composer is empty again, and the
 // prompt in its history.
 type SubmitMsg struct {
 	Text  string
@@ -31,7 +31,7 @@ type SubmitMsg struct {
 	Plain bool   // it begins with a large paste, which is never a command
 }
 
-// Model is the composer. It starts empty, focused, and one row high.
+// A Model is the composer. It starts empty, focused, and one row high.
 type Model struct {
 	Now func() time.Time // time.Now, unless it is set
 
@@ -83,7 +83,7 @@ func (m *Model) SetTheme(th *theme.Theme) {
 // SetPlaceholder sets what an empty composer shows.
 func (m *Model) SetPlaceholder(s string) { m.placeholder, m.view = sanitize.Line(s), "" }
 
-// Focus says whether the composer takes keys and shows a cursor.
+// Focus makes the composer take keys and show a cursor, or not.
 func (m *Model) Focus(on bool) { m.focused, m.view = on, "" }
 
 // Empty reports whether nothing is written.
@@ -209,10 +209,10 @@ func (m *Model) modal(do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
 	return cmd, done
 }
 
-// offers are the actions that leave the list of completions open.
+// offers lists the actions that leave the list of completions open.
 var offers = map[action]bool{none: true, deleteLeft: true, killWordLeft: true, killField: true, complete: true}
 
-// heels is how soon behind a paste a key cannot come from a person: a paste that
+// heels sets how soon behind a paste a key cannot come from a user: a paste that
 // holds the sequence which ends pastes would send itself.
 const heels = 50 * time.Millisecond
 

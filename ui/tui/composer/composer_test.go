@@ -14,7 +14,7 @@ import (
 	"parley/ui/uitest"
 )
 
-// play gives a composer keys by name; what is no key's name is typed, what
+// play returns a composer keys by name; what is no key's name is typed, what
 // begins with "paste:" is pasted, "clear" calls Clear. A second passes between
 // two of them.
 func play(t testing.TB, m *composer.Model, keys ...string) (sent []string) {
@@ -73,7 +73,7 @@ func results(t testing.TB, m *composer.Model, cmd tea.Cmd) (heard []string) {
 	return heard
 }
 
-// screen is the view with the cursor as a bar.
+// screen returns the view with the cursor as a bar.
 func screen(m *composer.Model) string {
 	lines := strings.Split(ansi.Strip(m.View()), "\n")
 	x, y, ok := m.Cursor()

@@ -11,7 +11,7 @@ import (
 	"parley/ui/theme"
 )
 
-// plain is what the composer must do, in the simplest way: a text and a cursor
+// plain holds what the composer must do, in the simplest way: a text and a cursor
 // in it, cut into characters anew for each key.
 type plain struct {
 	text string
@@ -55,7 +55,7 @@ func (p *plain) after() int {
 	return p.cur + len(first(p.text[p.cur:]).text)
 }
 
-// pieces are what is written: what joins, what is wide, what cannot be seen.
+// pieces lists what is written: what joins, what is wide, what cannot be seen.
 var pieces = []string{
 	"a", "Zz ", " ", "\n", "\t", "日本", "\u0301", "👨", "\u200d", "👩‍👧", "🇩", "🇪🇫", "\x1b[2J", "\u200b", "\u202e", "\x00", "क्", "षि", "한", "\u1112\u1161", "\u0600", "long-word-without-end", "\xff", "\r\n", "\r",
 }
@@ -124,7 +124,7 @@ func (m *rig) answer() {
 	}
 }
 
-// others are what a composer can be told otherwise than by keys.
+// others lists what a composer can be told otherwise than by keys.
 var others = []func(m *rig){
 	(*rig).answer,
 	(*rig).answer,
@@ -149,10 +149,10 @@ var others = []func(m *rig){
 	},
 }
 
-// vimKeys are commands of vim's, if it is on.
+// vimKeys lists commands of vim's, if it is on.
 var vimKeys = []string{"dwcwyw", "d2jp", "P3xu", "vewy", "ggdG", "fa;t ,", "oO", "ddyyp", "r日A", "5G$", "c$v0bd", "2dw^ReEB"}
 
-// step gives both the key that k stands for, and reports whether the simple
+// step returns both the key that k stands for, and reports whether the simple
 // model knows it.
 func step(m *rig, p *plain, k byte) bool {
 	press := func(code rune, mod tea.KeyMod) { m.send(tea.KeyPressMsg{Code: code, Mod: mod}) }

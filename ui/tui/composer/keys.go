@@ -24,7 +24,7 @@ type Keys struct {
 	Complete                                   []string // takes a completion, else opens the chip at the cursor, else asks for completions
 }
 
-// DefaultKeys are readline's, as far as the rest of parley leaves them alone.
+// DefaultKeys returns readline's, as far as the rest of parley leaves them alone.
 func DefaultKeys() Keys {
 	return Keys{
 		Submit: []string{"enter"}, Newline: []string{"ctrl+j", "alt+enter", "shift+enter"},
@@ -81,7 +81,7 @@ const (
 	complete
 )
 
-// bound is what a key does. Two quick presses of esc arrive as alt+esc, since
+// bound returns what a key does. Two quick presses of esc arrive as alt+esc, since
 // that is the same two bytes; they mean esc.
 func (m *Model) bound(key string) action {
 	if do := m.keys[key]; do != none || key != "alt+esc" {
@@ -141,7 +141,7 @@ func (m *Model) act(do action) tea.Cmd {
 	return nil
 }
 
-// cases are the ways to write a word.
+// cases lists the ways to write a word.
 var cases = map[action]func(string) string{
 	upper: strings.ToUpper,
 	lower: strings.ToLower,
@@ -165,7 +165,7 @@ func (m *Model) recase(do action) {
 	m.replace(start, end, split(cases[do](text(m.units[start:end]))))
 }
 
-// target is where a movement leads.
+// target returns where a movement leads.
 func (m *Model) target(do action) int {
 	switch do {
 	case left, deleteLeft:
@@ -190,7 +190,7 @@ func (m *Model) target(do action) int {
 	return m.cur
 }
 
-// span is what a deletion takes: from the cursor to where the movement of the
+// span returns what a deletion takes: from the cursor to where the movement of the
 // same name leads. At the end of a line, killing to the end takes the line end.
 func (m *Model) span(do action) (i, j int) {
 	to := m.target(do)

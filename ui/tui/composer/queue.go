@@ -23,7 +23,7 @@ type UnqueueMsg struct {
 // queued shows at most this many prompts.
 const maxQueued = 3
 
-// SetQueue says which prompts wait to be sent, the next one first. They stand
+// SetQueue sets the prompts that wait to be sent, the next one first. They stand
 // above the text. Up on an empty line chooses the last one: enter or right takes
 // it back to be written on, delete or backspace drops it, esc or down leaves.
 func (m *Model) SetQueue(prompts []string) {
@@ -71,7 +71,7 @@ func (m *Model) queueRows() int {
 	return len(m.queue)
 }
 
-// queueWindow is the part of the queue that rows show, of which the last says
+// queueWindow returns the part of the queue that rows show, of which the last says
 // how many more there are.
 func (m *Model) queueWindow(rows int) (first, n int) {
 	n = min(rows, len(m.queue))

@@ -62,7 +62,7 @@ func (l *layout) flow(b *buffer, width int) {
 	b.touch, b.still = len(b.units)+1, len(b.units)
 }
 
-// fill is where the row that begins at start ends, and where the next one
+// fill returns where the row that begins at start ends, and where the next one
 // begins, if there is more. Rows break behind spaces and around wide characters
 // and chips, and within a word only if it is longer than a row. Spaces that
 // would open a row hang, unseen, at the end of the last.
@@ -95,17 +95,17 @@ func canBreak(before, after unit) bool {
 	return isSpace(before) || before.width != 1 || after.width != 1
 }
 
-// at is the row in which the unit of this index, or the cursor before it, stands.
+// at returns the row in which the unit of this index, or the cursor before it, stands.
 func (l *layout) at(index int) int {
 	return max(sort.Search(len(l.rows), func(i int) bool { return l.rows[i].start > index })-1, 0)
 }
 
-// column is how many cells stand before the cursor at index in its row.
+// column returns how many cells stand before the cursor at index in its row.
 func (l *layout) column(units []unit, index int) int {
 	return l.used(units, l.rows[l.at(index)].start, index)
 }
 
-// used is how many cells the units from start to end of one row take. Spaces
+// used returns how many cells the units from start to end of one row take. Spaces
 // that hang take none.
 func (l *layout) used(units []unit, start, end int) int {
 	cells := 0
@@ -115,7 +115,7 @@ func (l *layout) used(units []unit, start, end int) int {
 	return min(cells, l.width)
 }
 
-// index is the place in row r that comes closest to column col from the left.
+// index returns the place in row r that comes closest to column col from the left.
 func (l *layout) index(units []unit, r, col int) int {
 	end := l.rows[r].end
 	if r+1 < len(l.rows) && l.rows[r+1].start == end && end > l.rows[r].start {

@@ -53,5 +53,5 @@ func (m *Model) swap(d draft) {
 	m.start()
 }
 
-// Stashed is how many drafts are set aside.
+// Stashed returns how many drafts are set aside.
 func (m *Model) Stashed() int { return len(m.stash) }

@@ -27,7 +27,7 @@ const (
 	chip // a large paste, shown by a label
 )
 
-// tab is what a tab looks like. It has no stops, as the text moves with every
+// tab replaces a tab. It has no stops, as the text moves with every
 // key.
 const tab = "    "
 
@@ -60,7 +60,7 @@ func first(text string) unit {
 
 func printable(c byte) bool { return c >= ' ' && c < 0x7f }
 
-// shown is what a character looks like. What cannot be seen is told by its
+// shown returns what a character looks like. What cannot be seen is told by its
 // number, for in a prompt it would be sent unseen.
 func shown(cluster string) string {
 	if cluster == "\t" {
@@ -93,10 +93,10 @@ func joins(a, b unit) bool {
 
 func isSpace(u unit) bool { return u.text == " " || u.text == "\t" }
 
-// cells is how many cells u takes in rows of width cells.
+// cells returns how many cells u takes in rows of width cells.
 func (u unit) cells(width int) int { return min(int(u.width), width) }
 
-// draw is u in at most width cells.
+// draw returns u in at most width cells.
 func (u unit) draw(width int) string {
 	s := u.text
 	if u.look != "" {
@@ -108,7 +108,7 @@ func (u unit) draw(width int) string {
 	return s
 }
 
-// clean is text as the prompt carries it: valid UTF-8 without control
+// clean returns text as the prompt carries it: valid UTF-8 without control
 // characters other than line end and tab.
 func clean(text string) string {
 	if !hasControl(text) {
@@ -135,7 +135,7 @@ func hasControl(text string) bool {
 	return false
 }
 
-// normal is text with line ends and encoding as the editor wants them.
+// normal returns text with line ends and encoding as the editor wants them.
 func normal(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if strings.IndexByte(text, '\r') < 0 {
@@ -161,7 +161,7 @@ func newChip(text string) unit {
 	return unit{text: text, look: look, width: int32(ansi.StringWidth(look)), kind: chip}
 }
 
-// label is what a chip shows instead of its text.
+// label returns what a chip shows instead of its text.
 func label(text string) string {
 	if lines := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1; lines > 1 {
 		return fmt.Sprintf("[pasted %d lines]", lines)

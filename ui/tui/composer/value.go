@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Value is the prompt: chips expanded, control characters left out. Read back by
+// Value returns the prompt: chips expanded, control characters left out. Read back by
 // SetValue it means the same: a chip that would begin a command gets a space in
 // front.
 func (m *Model) Value() string { return value(m.units) }
@@ -20,7 +20,7 @@ func value(units []unit) string {
 // begun reports whether a chip stands at the beginning.
 func begun(units []unit) bool { return len(units) > 0 && units[0].kind == chip }
 
-// whole is what is sent of units.
+// whole returns what is sent of units.
 func whole(units []unit) string {
 	var b strings.Builder
 	for _, u := range units {
@@ -33,7 +33,7 @@ func whole(units []unit) string {
 	return b.String()
 }
 
-// typed is value without chips.
+// typed returns value without chips.
 func typed(units []unit) string {
 	var b strings.Builder
 	for _, u := range units {
@@ -44,7 +44,7 @@ func typed(units []unit) string {
 	return b.String()
 }
 
-// Plain is text as a prompt and nothing else: what would make it a command or a
+// Plain returns text as a prompt and nothing else: what would make it a command or a
 // line for the shell gets a space in front.
 func Plain(text string) string {
 	if text != "" && (text[0] == '/' || text[0] == '!') {
@@ -53,7 +53,7 @@ func Plain(text string) string {
 	return text
 }
 
-// inline is how much text SetValue puts in as such: an editor or the history
+// inline sets how much text SetValue puts in as such: an editor or the history
 // may bring back more than a paste shows, but no key shall become slow.
 const inline = 64 << 10
 
@@ -66,11 +66,11 @@ func (m *Model) SetValue(s string) {
 	m.start()
 }
 
-// SetPlain is SetValue for what is a prompt and nothing else, such as the words of
+// SetPlain sets the value to what is a prompt and nothing else, such as the words of
 // a server or a model.
 func (m *Model) SetPlain(s string) { m.SetValue(Plain(clean(normal(s)))) }
 
-// revised is s as units: with the chips of old that are still in it, or with a new
+// revised returns s as units: with the chips of old that are still in it, or with a new
 // one for what stands in the place of them.
 func revised(old []unit, s string) []unit {
 	first := slices.IndexFunc(old, func(u unit) bool { return u.kind == chip })
@@ -100,7 +100,7 @@ func revised(old []unit, s string) []unit {
 	return written(s)
 }
 
-// around is what stands before and after text in s. At its end, line ends may
+// around returns what stands before and after text in s. At its end, line ends may
 // have got lost.
 func around(s, text string) (before, after string, found bool) {
 	if before, after, found = strings.Cut(s, text); found {
@@ -117,7 +117,7 @@ func written(s string) []unit {
 	return split(s)
 }
 
-// Len is how many bytes the prompt has.
+// Len returns how many bytes the prompt has.
 func (m *Model) Len() int {
 	n := 0
 	for _, u := range m.units {

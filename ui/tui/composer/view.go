@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// panes are how many rows everything has, from top to bottom. What stands above
+// panes counts the rows of each part, from top to bottom. What stands above
 // the text gives it a third of the height, if it wants that much.
 type panes struct{ queue, offer, search, text int }
 
@@ -28,20 +28,20 @@ func (m *Model) arrange() panes {
 	return p
 }
 
-// Height is how many rows View has, from 1 to the most that SetSize allows.
+// Height returns how many rows View has, from 1 to the most that SetSize allows.
 func (m *Model) Height() int {
 	p := m.arrange()
 	return min(p.above()+p.text, m.height)
 }
 
-// SignRow is the row of View next to which the prompt sign belongs: the first
+// SignRow returns the row of View next to which the prompt sign belongs: the first
 // below the lists.
 func (m *Model) SignRow() int {
 	p := m.arrange()
 	return p.queue + p.offer
 }
 
-// View is the composer: Height rows, none wider than its width. Above the text
+// View returns the composer: Height rows, none wider than its width. Above the text
 // stand the queue and what a word may become.
 func (m *Model) View() string {
 	if m.view != "" {
@@ -61,7 +61,7 @@ func (m *Model) View() string {
 	return m.view
 }
 
-// more is an arrow at the right edge where the text goes on out of sight.
+// more returns an arrow at the right edge where the text goes on out of sight.
 func (m *Model) more(r, visible int) string {
 	arrow := ""
 	switch {
@@ -117,7 +117,7 @@ func newPen(s lipgloss.Style) pen {
 	return pen{on, off}
 }
 
-// Cursor is where in the view the terminal's cursor belongs, which is where
+// Cursor returns where in the view the terminal's cursor belongs, which is where
 // input methods draw; not ok without focus. Text from right to left is kept and
 // edited in the order in which it is read.
 func (m *Model) Cursor() (x, y int, ok bool) {

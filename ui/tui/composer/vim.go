@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// SetVim says whether the composer has vim's modes. It begins, and begins again
+// SetVim turns vim's modes on or off. It begins, and begins again
 // with each prompt, with inserting.
 func (m *Model) SetVim(on bool) {
 	switch {
@@ -20,7 +20,7 @@ func (m *Model) SetVim(on bool) {
 	m.changed()
 }
 
-// Mode is vim's mode, "insert", "normal" or "visual", with the keys of an
+// Mode returns vim's mode, "insert", "normal" or "visual", with the keys of an
 // unfinished command; "" if it is off.
 func (m *Model) Mode() string {
 	if m.vim == nil {
@@ -130,7 +130,7 @@ func (v *vim) steps(key string) bool {
 	return v.mode != inserting && v.waits == "" && (key == "j" || key == "k")
 }
 
-// times is the count of the command, or 1.
+// times returns the count of the command, or 1.
 func (v *vim) times() int { return min(max(v.count, 1)*max(v.before, 1), maxCount) }
 
 func (v *vim) repeat(do func()) {
@@ -318,7 +318,7 @@ func (v *vim) visual(m *Model, key string) {
 	}
 }
 
-// selection is what visual mode has selected, the character under the cursor
+// selection returns what visual mode has selected, the character under the cursor
 // included.
 func (m *Model) selection() (i, j int) {
 	if m.vim == nil || m.vim.mode != visually {

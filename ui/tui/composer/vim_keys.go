@@ -42,7 +42,7 @@ var motions = map[string]motion{
 func to(at int) target   { return target{at: at, ok: true} }
 func onto(at int) target { return target{at: at, through: true, ok: true} }
 
-// commands are the keys of normal mode that are no motions; n is their count.
+// commands lists the keys of normal mode that are no motions; n is their count.
 var commands = map[string]func(m *Model, v *vim, n int){
 	"x": func(m *Model, v *vim, n int) { v.operate(m, "d", m.cur, min(m.cur+n, m.lineEnd(m.cur))) },
 	"X": func(m *Model, v *vim, n int) { v.operate(m, "d", max(m.cur-n, m.lineStart(m.cur)), m.cur) },

@@ -7,12 +7,12 @@ import "strings"
 // A find is what f, F, t and T look for.
 type find struct{ key, char string }
 
-// back is f the other way round.
+// back returns f the other way round.
 func (f find) back() find {
 	return find{map[string]string{"f": "F", "F": "f", "t": "T", "T": "t"}[f.key], f.char}
 }
 
-// seek is where the nth occurrence of a character in the line is, or the place
+// seek returns where the nth occurrence of a character in the line is, or the place
 // next to it. A repetition of t does not stay where it is already.
 func (m *Model) seek(f find, n int, again bool) target {
 	start, end := m.lineStart(m.cur), m.lineEnd(m.cur)
@@ -37,7 +37,7 @@ func (m *Model) seek(f find, n int, again bool) target {
 	return target{at: i, through: by > 0, ok: true}
 }
 
-// firstInLine is the first character of a line that is no space.
+// firstInLine returns the first character of a line that is no space.
 func (m *Model) firstInLine(i int) int {
 	end := m.lineEnd(min(i, len(m.units)))
 	for i = m.lineStart(end); i < end && isSpace(m.units[i]); i++ {
@@ -45,7 +45,7 @@ func (m *Model) firstInLine(i int) int {
 	return i
 }
 
-// lineBelow is a place in the line that is n below that of i, or in the last.
+// lineBelow returns a place in the line that is n below that of i, or in the last.
 func (b *buffer) lineBelow(i, n int) int {
 	for ; n > 0; n-- {
 		end := b.lineEnd(i)
@@ -57,7 +57,7 @@ func (b *buffer) lineBelow(i, n int) int {
 	return i
 }
 
-// lineAway is the same column of the line n below, or above if n is negative; no
+// lineAway returns the same column of the line n below, or above if n is negative; no
 // target if there is no line at all.
 func (m *Model) lineAway(n int) target {
 	start := m.lineStart(m.cur)
@@ -71,7 +71,7 @@ func (m *Model) lineAway(n int) target {
 	return target{at: min(line+column, m.lineEnd(line)), lines: true, ok: line != start}
 }
 
-// A class is what words are made of: neighbours of one class are one word. That
+// A class is what words are made of: neighbors of one class are one word. That
 // of spaces and line ends is 0.
 type class func(unit) int
 
@@ -105,7 +105,7 @@ func (m *Model) hop(v *vim, next func(int, class) int, in class) int {
 	return i
 }
 
-// nextWord is the start of the next word. An empty line is a word.
+// nextWord returns the start of the next word. An empty line is a word.
 func (b *buffer) nextWord(i int, in class) int {
 	start := i
 	for i < len(b.units) && in(b.units[i]) != 0 && in(b.units[i]) == in(b.units[start]) {
@@ -117,7 +117,7 @@ func (b *buffer) nextWord(i int, in class) int {
 	return i
 }
 
-// wordStart is the start of the word before i.
+// wordStart returns the start of the word before i.
 func (b *buffer) wordStart(i int, in class) int {
 	for i--; i > 0 && in(b.units[i]) == 0 && !b.emptyLine(i); i-- {
 	}
@@ -127,7 +127,7 @@ func (b *buffer) wordStart(i int, in class) int {
 	return max(i, 0)
 }
 
-// wordEnd is the last character of the word at i, or of the next.
+// wordEnd returns the last character of the word at i, or of the next.
 func (b *buffer) wordEnd(i int, in class) int {
 	for i++; i < len(b.units) && in(b.units[i]) == 0; i++ {
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // A choice is how much is to be allowed for good: exactly what was shown, or as
-// many first words of the command as the person takes away from it.
+// many first words of the command as the user takes away from it.
 type choice struct {
 	scroll
 	prefixes []int  // numbers of words, 0 first: exactly this
@@ -27,7 +27,7 @@ func (a *Approval) startChoice() {
 	a.state, a.always = choosing, choice{prefixes: append([]int{0}, words...), why: why}
 }
 
-// rule is what would be remembered, as a person could write it.
+// rule returns what would be remembered, as a user could write it.
 func (c *choice) rule(a *tools.Action) string {
 	r, err := tools.RuleFor(a, c.prefixes[c.at])
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *choice) rule(a *tools.Action) string {
 	return r.String()
 }
 
-// rows is the rule, whole, and what it means.
+// rows returns the rule, whole, and what it means.
 func (c *choice) rows(a *Approval) []row {
 	var lines []line
 	for i, part := range strings.Split(c.rule(a.action), "\n") {
@@ -56,7 +56,7 @@ func (c *choice) rows(a *Approval) []row {
 	return wrap(lines, a.width)
 }
 
-// meaning says what the rule lets run that is made of so many words of a; 0 is
+// meaning returns what the rule lets run that is made of so many words of a; 0 is
 // the whole of it.
 func meaning(a *tools.Action, prefix int) (string, look) {
 	const here = " will run unasked in this workspace"
@@ -73,7 +73,7 @@ func meaning(a *tools.Action, prefix int) (string, look) {
 	return "Every call of this tool" + here + ", with any arguments.", warning
 }
 
-// limits says why the rule cannot be wider.
+// limits returns why the rule cannot be wider.
 func (c *choice) limits() []string {
 	if c.at < len(c.prefixes)-1 || c.why == "" {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"parley/ui/theme"
 )
 
-// AnsweredMsg is what a person said to the call with this id.
+// AnsweredMsg holds what a user said to the call with this id.
 type AnsweredMsg struct {
 	ID     string
 	Answer tools.Approval
@@ -59,7 +59,7 @@ type Approval struct {
 	hinted   string // what the last key did not do
 
 	always  choice
-	network bool // the person lets the command reach the network this time
+	network bool // the user lets the command reach the network this time
 	note    field
 	edited  string // the argument that Editor holds; "" for all of them
 	fault   string // what is wrong with the edited arguments
@@ -129,7 +129,7 @@ func (a *Approval) SetTheme(th *theme.Theme) {
 	}
 }
 
-// Height is that of the text, its title and the keys.
+// Height returns that of the text, its title and the keys.
 func (a *Approval) Height() int {
 	switch a.state {
 	case editing:
@@ -143,7 +143,7 @@ func (a *Approval) Height() int {
 	return min(len(a.rows)+a.around(), a.height)
 }
 
-// around is how many rows stand around the text: the keys, and the title unless
+// around returns how many rows stand around the text: the keys, and the title unless
 // it is part of the text.
 func (a *Approval) around() int {
 	if a.headless {
@@ -172,7 +172,7 @@ func (a *Approval) visible() int {
 	return max(min(len(a.rows), a.height-a.around()), min(a.height, 1))
 }
 
-// Painted tells that the last View has reached the terminal. The command it
+// Painted notes that the last View has reached the terminal. The command it
 // returns paints again when the keys come to life.
 func (a *Approval) Painted(now time.Time) tea.Cmd {
 	if a.state == choosing {

@@ -28,7 +28,7 @@ func change() *tools.Action {
 	}
 }
 
-// eachTime is a change that no answer allows for later.
+// eachTime returns a change that no answer allows for later.
 func eachTime() *tools.Action {
 	a := change()
 	a.Caution, a.AskEachTime = "this folder is no workspace: it is your home folder", true
@@ -55,7 +55,7 @@ func TestCautionIsShown(t *testing.T) {
 	}
 }
 
-// boxed is a command in the sandbox.
+// boxed returns a command in the sandbox.
 func boxed(command string) *tools.Action {
 	a := shell(command)
 	a.Sandboxed = true
@@ -67,7 +67,7 @@ func page() *tools.Action {
 	return &tools.Action{Tool: "fetch", Access: tools.AccessFetch, Title: url, Host: "docs.example.com", URL: url, Input: json.RawMessage(`{"url":"` + url + `"}`)}
 }
 
-// clock is a time that tests move.
+// clock holds a time that tests move.
 type clock struct{ time.Time }
 
 func (c *clock) now() time.Time        { return c.Time }
@@ -350,7 +350,7 @@ func TestPaging(t *testing.T) {
 	}
 }
 
-// A person knows what a key allows, also later on.
+// A user knows what a key allows, also later on.
 func TestSessionKeyNamesItsScope(t *testing.T) {
 	deep := change()
 	deep.Path = "a/very/long/way/down/to/the/file.go"
@@ -435,7 +435,7 @@ func TestNothingIsAllowedWhereNothingCanBeRead(t *testing.T) {
 	}
 }
 
-// awake is an approval that was seen whole, a while ago.
+// awake returns an approval that was seen whole, a while ago.
 func awake(d *dialog.Approval, c *clock) dialog.Dialog {
 	d.SetSize(500, 500)
 	d.View()
@@ -444,7 +444,7 @@ func awake(d *dialog.Approval, c *clock) dialog.Dialog {
 	return d
 }
 
-// chosen is an approval at the page on which one allows always.
+// chosen returns an approval at the page on which one allows always.
 func chosen(d *dialog.Approval, c *clock) dialog.Dialog {
 	awake(d, c)
 	d.Update(tea.KeyPressMsg{Code: 'p', Text: "p"})

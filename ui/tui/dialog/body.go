@@ -44,7 +44,7 @@ type line struct {
 	exact  bool // characters other than ASCII stand out: they can pass for others
 }
 
-// describe tells all that an action would do.
+// describe returns all that an action would do, in lines.
 func describe(a *tools.Action, details bool) []line {
 	var lines []line
 	if a.Caution != "" {
@@ -78,7 +78,7 @@ func describe(a *tools.Action, details bool) []line {
 	return lines
 }
 
-// heading says what a path is. It takes the file names off a diff that tell the
+// heading returns what a path is. It takes the file names off a diff that tell the
 // same, and only those.
 func heading(path, diff string) (gutter, body string) {
 	from, rest, _ := strings.Cut(diff, "\n")
@@ -93,7 +93,7 @@ func heading(path, diff string) (gutter, body string) {
 	return "path  ", diff
 }
 
-// command is a shell command as a shell would show it.
+// command returns a shell command as a shell would show it.
 func command(cmd string) []line {
 	var lines []line
 	for i, part := range strings.Split(cmd, "\n") {
@@ -106,7 +106,7 @@ func command(cmd string) []line {
 	return lines
 }
 
-// remaining are the arguments that nothing else shows: all of them, unless the
+// remaining returns the arguments that nothing else shows: all of them, unless the
 // command or the path is one. With details it is the JSON as the model sent it.
 func remaining(a *tools.Action, details bool) []line {
 	args, err := object(a.Input)
@@ -125,7 +125,7 @@ func remaining(a *tools.Action, details bool) []line {
 	return source(pretty(args))
 }
 
-// source is text as it is, line by line.
+// source returns text as it is, line by line.
 func source(s string) []line {
 	var lines []line
 	for part := range strings.SplitSeq(s, "\n") {
@@ -140,7 +140,7 @@ func object(input json.RawMessage) (map[string]json.RawMessage, error) {
 	return args, err
 }
 
-// pretty is JSON for reading: indented, and with < > & as they are.
+// pretty returns JSON for reading: indented, and with < > & as they are.
 func pretty(v any) string {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -152,7 +152,7 @@ func pretty(v any) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// diff is a unified diff with line numbers in the gutter. What a line is follows
+// diff returns a unified diff with line numbers in the gutter. What a line is follows
 // from the counts in the hunk's head, not from its first bytes alone: a removed
 // line that begins with "-- " is no file head.
 func diff(s string) []line {
@@ -208,7 +208,7 @@ func span(field, sign string) (start, count int) {
 	return start, count
 }
 
-// highest is the highest line number at which a hunk starts.
+// highest returns the highest line number at which a hunk starts.
 func highest(s string) int {
 	top := 0
 	for part := range strings.SplitSeq(s, "\n") {
@@ -280,7 +280,7 @@ func foreigners(s string) string {
 	return strings.Join(names, ", ")
 }
 
-// visible is r itself if that shows anything.
+// visible returns r itself if that shows anything.
 func visible(r rune) string {
 	if !unicode.IsGraphic(r) || unicode.IsSpace(r) || ansi.StringWidth(sanitize.Text(string(r))) == 0 {
 		return ""
@@ -330,7 +330,7 @@ func cut(s string, width int) (piece, rest string) {
 	return s[:at], s[at:]
 }
 
-// draw is a row in at most width cells.
+// draw returns a row in at most width cells.
 func (r row) draw(width int, th *theme.Theme) string {
 	gutter := r.gutter
 	if r.rest && gutter != "" {

@@ -11,7 +11,7 @@ import (
 	"parley/ui/theme"
 )
 
-// Confirmed is the answer to a Confirm of this kind.
+// Confirmed holds the answer to a Confirm of this kind.
 type Confirmed struct {
 	Kind string
 	Yes  bool
@@ -61,7 +61,7 @@ func (c *Confirmation) SetSize(width, height int) {
 	}
 }
 
-// Painted tells that the last View has reached the terminal. The command it
+// Painted notes that the last View has reached the terminal. The command it
 // returns paints again when yes comes to life.
 func (c *Confirmation) Painted(now time.Time) tea.Cmd {
 	if c.over || c.Harmless || c.width < narrowest {
@@ -78,10 +78,10 @@ func (c *Confirmation) armed() bool {
 	return c.Harmless || c.width >= narrowest && c.guard.armed()
 }
 
-// Height is that of the text, the answers, a row between them, and the keys.
+// Height returns that of the text, the answers, a row between them, and the keys.
 func (c *Confirmation) Height() int { return min(len(c.rows)+3, c.height) }
 
-// visible is how many rows of the text are in sight.
+// visible returns how many rows of the text are in sight.
 func (c *Confirmation) visible() int { return max(c.Height()-3, min(c.height, 1)) }
 
 // Scrolls reports whether there is more to be read than is in sight.
@@ -116,7 +116,7 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 	return c.stir()
 }
 
-// View is the question above its answers.
+// View returns the question above its answers.
 func (c *Confirmation) View() string {
 	armed := c.armed() // as time alone may change that
 	if c.view != "" && armed == c.bright {
@@ -138,7 +138,7 @@ func (c *Confirmation) View() string {
 	return c.view
 }
 
-// choices are the answers in a row. Yes is faint while it is inert.
+// choices returns the answers in a row. Yes is faint while it is inert.
 func (c *Confirmation) choices() string {
 	line := ""
 	for i, answer := range c.answers {
@@ -154,7 +154,7 @@ func (c *Confirmation) choices() string {
 	return line
 }
 
-// foot says which keys work. They are faint while yes does not.
+// foot returns which keys work. They are faint while yes does not.
 func (c *Confirmation) foot() string {
 	yes, no := []string{first(c.Keys.Yes), c.answers[0]}, []string{first(c.Keys.No), c.answers[1]}
 	look := c.theme.Dim

@@ -25,7 +25,7 @@ func confirm(text string) (*dialog.Confirmation, *clock) {
 	return q, c
 }
 
-// answer gives q keys and returns what it answers, if it does.
+// answer returns q keys and returns what it answers, if it does.
 func answer(t *testing.T, q *dialog.Confirmation, keys ...string) (got tea.Msg) {
 	t.Helper()
 	for _, key := range keys {

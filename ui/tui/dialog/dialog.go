@@ -1,5 +1,5 @@
 // Package dialog holds what the root shows in the place of the composer when a
-// person has to choose, to read, or to consent: a title line, content, and a
+// user has to choose, to read, or to consent: a title line, content, and a
 // line that says which keys work. No boxes.
 //
 //	Pick      one of many, found by typing     PickedMsg
@@ -44,7 +44,7 @@ type Dialog interface {
 	Cursor() (x, y int, ok bool)
 }
 
-// ClosedMsg says that the dialog was left without a choice.
+// ClosedMsg reports that the dialog was left without a choice.
 type ClosedMsg struct {
 	Typed    string // what was written to find something; it is the root's now
 	Accepted bool   // it was left by accepting words that match nothing
@@ -63,7 +63,7 @@ type Keys struct {
 	Fork, Rename, Pin, Trash, Undo          []string // of conversations; no key writes or erases in a field
 }
 
-// DefaultKeys are the keys of a new dialog.
+// DefaultKeys returns the keys of a new dialog.
 func DefaultKeys() Keys {
 	return Keys{
 		Up: []string{"up", "ctrl+p"}, Down: []string{"down", "ctrl+n"},
@@ -81,13 +81,13 @@ func DefaultKeys() Keys {
 	}
 }
 
-// reading are the keys where text is only read.
+// reading returns the keys where text is only read.
 func (k Keys) reading() Keys {
 	k.PageDown, k.Bottom = slices.Concat(k.PageDown, k.More), slices.Concat(k.Bottom, k.Last)
 	return k
 }
 
-// base is what all dialogs have.
+// base holds what all dialogs have.
 type base struct {
 	Keys          Keys
 	width, height int
@@ -103,7 +103,7 @@ func newBase(th *theme.Theme) base {
 // SetTheme changes the looks.
 func (b *base) SetTheme(th *theme.Theme) { b.theme, b.view = th, "" }
 
-// Cursor is not ok: nothing is being written.
+// Cursor returns false: nothing is being typed.
 func (b *base) Cursor() (x, y int, ok bool) { return 0, 0, false }
 
 // resize takes a new size and reports whether it is one.
@@ -129,7 +129,7 @@ func is(msg tea.KeyPressMsg, keys []string) bool {
 	return slices.Contains(keys, name) || name == "alt+esc" && slices.Contains(keys, "esc")
 }
 
-// first is the key to name in a hint.
+// first returns the key to name in a hint.
 func first(keys []string) string {
 	if len(keys) == 0 {
 		return ""
@@ -137,7 +137,7 @@ func first(keys []string) string {
 	return keys[0]
 }
 
-// head is a title line, with something to its right if there is room.
+// head returns a title line, with something to its right if there is room.
 func (b *base) head(title, right string) string {
 	title = ansi.Truncate(sanitize.Line(title), b.width, "…")
 	right = sanitize.Line(right)
@@ -148,7 +148,7 @@ func (b *base) head(title, right string) string {
 	return b.theme.Strong.Render(title) + strings.Repeat(" ", gap) + b.theme.Faint.Render(right)
 }
 
-// hint is a line of keys and what they do. What does not fit is left out.
+// hint returns a line of keys and what they do. What does not fit is left out.
 func (b *base) hint(style lipgloss.Style, pairs ...string) string {
 	var kept []string
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -191,12 +191,12 @@ func (p pen) write(s string) string {
 	return p.on + s + p.off
 }
 
-// underlined is a pen that underlines. Lipgloss underlines rune by rune, which
+// underlined returns a pen that underlines. Lipgloss underlines rune by rune, which
 // tears emoji of several runes apart; here the style stands around the whole.
 func underlined(style lipgloss.Style) pen { return penOf(style.Underline(true)) }
 
-// finding is how letters stand out that were looked for: underlined and bold,
-// which is seen without colours as well.
+// finding returns how letters stand out that were looked for: underlined and bold,
+// which is seen without colors as well.
 func (b *base) finding() pen { return underlined(b.theme.Accent.Bold(true)) }
 
 // frame joins head, content and foot into exactly height rows. What gives way
@@ -220,7 +220,7 @@ func frame(height int, head string, content []string, foot string) string {
 	return strings.Join(rows, "\n")
 }
 
-// contentRows is how many rows frame leaves for the content below a head.
+// contentRows returns how many rows frame leaves for the content below a head.
 func contentRows(height int) int { return max(height-2, min(height, 1)) }
 
 // A field is a line that is being typed. The cursor stays at its end.
@@ -262,7 +262,7 @@ func (f *field) erase() {
 	f.text = f.text[:len(f.text)-last]
 }
 
-// shown is the end of the field that fits into width cells, the cursor
+// shown returns the end of the field that fits into width cells, the cursor
 // included.
 func (f *field) shown(width int) string {
 	s := sanitize.Line(f.text)

@@ -33,7 +33,7 @@ func (a *Approval) startEdit() {
 	}
 }
 
-// commandName is the name of the argument that is the command.
+// commandName returns the name of the argument that is the command.
 func commandName(a *tools.Action) (name string, ok bool) {
 	args, err := object(a.Input)
 	if err != nil || a.Command == "" {
@@ -52,7 +52,7 @@ func commandName(a *tools.Action) (name string, ok bool) {
 	return name, ok
 }
 
-// indented is input for editing, its members in their order. What is no JSON
+// indented returns input for editing, its members in their order. What is no JSON
 // stays as it is.
 func indented(input json.RawMessage) string {
 	var out bytes.Buffer
@@ -62,7 +62,7 @@ func indented(input json.RawMessage) string {
 	return out.String()
 }
 
-// edit gives keys to the editor; enter answers with what it holds, if it is good.
+// edit returns keys to the editor; enter answers with what it holds, if it is good.
 // That is another action, which the session asks about anew.
 func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 	if key, ok := msg.(tea.KeyPressMsg); ok {
@@ -83,7 +83,7 @@ func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 	return a.Editor.Update(msg)
 }
 
-// Arguments is the arguments of a as compact JSON, with what was written in the
+// Arguments returns the arguments of a as compact JSON, with what was written in the
 // place of the one called name, or of all of them if name is "".
 func Arguments(a *tools.Action, name, written string) (string, error) {
 	if name == "" {
@@ -112,7 +112,7 @@ func Arguments(a *tools.Action, name, written string) (string, error) {
 	return string(out), err
 }
 
-// asWritten is v as JSON in which && stays &&: a model reads it.
+// asWritten returns v as JSON in which && stays &&: a model reads it.
 func asWritten(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)

@@ -139,7 +139,7 @@ func FuzzDialogs(f *testing.F) {
 	})
 }
 
-// listed are conversations and messages that are called text, which is typed.
+// listed returns conversations and messages that are called text, which is typed.
 func listed(text string, th *theme.Theme) *dialog.SessionList {
 	row := dialog.SessionRow{ID: "1", Title: text, Model: text, Age: text, Cost: text, Folder: text, Preview: text, Held: text}
 	l := dialog.Sessions([]dialog.SessionRow{row, {ID: "2", Current: true}, {ID: "3", Title: "x" + text, Pinned: true}}, th)

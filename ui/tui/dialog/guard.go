@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// settle is how long the whole text must have been on the screen before a
+	// settle sets how long the whole text must have been on the screen before a
 	// key can allow it: a key on its way when it appeared meant something else.
 	settle = 300 * time.Millisecond
-	// quiet is how long no key must have come before one can answer: who is in
+	// quiet sets how long no key must have come before one can answer: who is in
 	// the middle of a sentence is not answering.
 	quiet = 400 * time.Millisecond
-	// narrowest is the width below which nothing can be allowed: a command in
+	// narrowest sets the width below which nothing can be allowed: a command in
 	// pieces of a few cells cannot be read.
 	narrowest = 16
 )
@@ -37,7 +37,7 @@ type guard struct {
 	waking bool      // a settledMsg is on its way
 }
 
-// settledMsg says that keys of a question may have come to life.
+// settledMsg reports that keys of a question may have come to life.
 type settledMsg struct{ of *guard }
 
 // begin takes a text of so many rows, of which none counts as seen.
@@ -112,7 +112,7 @@ func (g *guard) armed() bool {
 	return g.unseen == 0 && !g.whole.IsZero() && g.Now().Sub(g.whole) >= settle && g.calm()
 }
 
-// unread is the key that leads to what was not shown yet and what it is for, with
+// unread returns the key that leads to what was not shown yet and what it is for, with
 // the key that refuses behind it, or "". In a narrow window it says less.
 func (g *guard) unread(k Keys, width int, below string, refuse []string) string {
 	up, down := g.seen[:min(g.shown[0], len(g.seen))], g.seen[min(g.shown[1], len(g.seen)):]

@@ -16,7 +16,7 @@ type Section struct {
 	Rows  [][2]string
 }
 
-// Guide tells the keys of dialogs, from what binds them.
+// Guide lists the keys of dialogs, from their bindings.
 func (k Keys) Guide() []Section {
 	row := func(does string, keys ...[]string) [2]string {
 		var all []string
@@ -87,7 +87,7 @@ func (g *Guide) SetSize(width, height int) {
 	}
 }
 
-// found are the bindings that match: those of a section whose title does, and
+// found returns the bindings that match: those of a section whose title does, and
 // otherwise those that hold the words.
 func (g *Guide) found() []Section {
 	words := strings.Fields(strings.ToLower(g.query.text))
@@ -164,7 +164,7 @@ func (g *Guide) arrange() {
 	g.fit(len(g.rows), g.visible())
 }
 
-// section is the title and one row per binding; keys that need more room than
+// section returns the title and one row per binding; keys that need more room than
 // their column stand above what they do.
 func (g *Guide) section(s Section, width int) []string {
 	keys := 0
@@ -192,7 +192,7 @@ func (g *Guide) section(s Section, width int) []string {
 	return rows
 }
 
-// Height is that of all bindings, their title and the keys, so that the screen
+// Height returns that of all bindings, their title and the keys, so that the screen
 // does not jump while one types.
 func (g *Guide) Height() int { return min(max(g.all, len(g.rows))+2, g.height) }
 
@@ -214,7 +214,7 @@ func (g *Guide) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// View is the visible part of the bindings.
+// View returns the visible part of the bindings.
 func (g *Guide) View() string {
 	if g.view != "" {
 		return g.view

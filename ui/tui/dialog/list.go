@@ -19,7 +19,7 @@ func (s *scroll) key(msg tea.Msg, k Keys, total, visible int) bool {
 	return s.step(msg, k, total, visible, visible)
 }
 
-// step is key with a page of its own length.
+// step does as key, with a page of its own length.
 func (s *scroll) step(msg tea.Msg, k Keys, total, visible, page int) bool {
 	page = max(page, 1)
 	switch msg := msg.(type) {
@@ -80,7 +80,7 @@ func (l *list) follow(at, total, visible int) {
 
 const queryGap = 2
 
-// queried is a title line with what is typed behind the title, and a count at
+// queried returns a title line with what is typed behind the title, and a count at
 // the right if there is room.
 func (b *base) queried(title, count string, query *field) string {
 	title = b.shortened(title, query)
@@ -96,7 +96,7 @@ func (b *base) queried(title, count string, query *field) string {
 	return line + strings.Repeat(" ", gap) + b.theme.Faint.Render(count)
 }
 
-// behind is the column of the cursor in the line that queried draws.
+// behind returns the column of the cursor in the line that queried draws.
 func (b *base) behind(title string, query *field) int {
 	x := ansi.StringWidth(b.shortened(title, query)) + queryGap
 	x += ansi.StringWidth(query.shown(b.width - x))
@@ -119,7 +119,7 @@ func (b *base) sign(selected bool) string {
 	return "  "
 }
 
-// cells is the width of s, which is one printable line.
+// cells returns the width of s, which is one printable line.
 func cells(s string) int {
 	if plain(s) {
 		return len(s)
@@ -127,13 +127,13 @@ func cells(s string) int {
 	return ansi.StringWidth(s)
 }
 
-// longest is how many bytes of a text are worth keeping of which a row is shown.
+// longest sets how many bytes of a text are worth keeping of which a row is shown.
 const longest = 1000
 
-// short is the beginning of s, printable on one line.
+// short returns the beginning of s, printable on one line.
 func short(s string) string { return sanitize.Line(clipped(s, longest)) }
 
-// clipped is the beginning of s, n bytes at most, and a sign if there is more.
+// clipped returns the beginning of s, n bytes at most, and a sign if there is more.
 func clipped(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -144,7 +144,7 @@ func clipped(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// padded is line with spaces up to width.
+// padded returns line with spaces up to width.
 func padded(line string, width int) string {
 	return line + strings.Repeat(" ", max(width-ansi.StringWidth(line), 0))
 }

@@ -15,7 +15,7 @@ import (
 	"parley/ui/theme"
 )
 
-// roles are the styles of a theme by their names.
+// roles returns the styles of a theme by their names.
 func roles(th *theme.Theme) map[string]string {
 	on := func(s lipgloss.Style) string { before, _, _ := strings.Cut(s.Render("x"), "x"); return before }
 	names := map[string]string{}
@@ -35,7 +35,7 @@ func roles(th *theme.Theme) map[string]string {
 	return names
 }
 
-// spelled is a view with the names of styles in the place of their sequences.
+// spelled returns a view with the names of styles in the place of their sequences.
 func spelled(t *testing.T, view string, names map[string]string) string {
 	t.Helper()
 	var out strings.Builder
@@ -93,7 +93,7 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// difference is the first line in which two texts differ.
+// difference returns the first line in which two texts differ.
 func difference(got, want string) string {
 	w := strings.Split(want, "\n")
 	for i, line := range strings.Split(got, "\n") {

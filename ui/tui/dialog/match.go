@@ -101,7 +101,7 @@ func indexed(n int, said func(item int) (title, also string)) index {
 	return x
 }
 
-// room is a slice that a title can be added to without moving what others have of
+// room returns a slice that a title can be added to without moving what others have of
 // it.
 func room[T any](to []T, title string) []T {
 	if cap(to)-len(to) < min(len(title), farthest) {
@@ -110,7 +110,7 @@ func room[T any](to []T, title string) []T {
 	return to
 }
 
-// worthAt is how good a place r is for a match to begin, behind before.
+// worthAt returns how good a place r is for a match to begin, behind before.
 func worthAt(before, r rune) uint8 {
 	switch {
 	case fold(r) == separator:
@@ -132,7 +132,7 @@ type sought struct {
 	letters uint64
 }
 
-// least is what a match of w has to be worth: letters from anywhere mean nothing,
+// least returns what a match of w has to be worth: letters from anywhere mean nothing,
 // most titles hold any four of them.
 func (w *sought) least() int { return len(w.runes)*(hitLetter+leastMore) - leastMore }
 
@@ -150,7 +150,7 @@ func wordsOf(query string) []sought {
 	return out
 }
 
-// find gives the items for which want is true that have every word, the best
+// find returns the items for which want is true that have every word, the best
 // first, and else in their order. It appends to hits.
 func (x *index) find(hits []hit, words []sought, want func(item int) bool) []hit {
 	from := len(hits)
@@ -176,7 +176,7 @@ func (x *index) find(hits []hit, words []sought, want func(item int) bool) []hit
 	return hits
 }
 
-// score is what a word is worth in t; below 0 if it does not occur.
+// score returns what a word is worth in t; below 0 if it does not occur.
 func (x *index) score(w *sought, t *target) int {
 	best, _ := x.align(w, t, nil)
 	if best < w.least() {
@@ -254,7 +254,7 @@ func (x *index) align(w *sought, t *target, from []int32) (best, end int) {
 	return best, end
 }
 
-// marks are the bytes of an item's title at which letters were found.
+// marks returns the bytes of an item's title at which letters were found.
 func (x *index) marks(item int, title string, words []sought) []int {
 	t := &x.targets[item]
 	n := len(t.runes)
@@ -338,7 +338,7 @@ func initials(title string, marks []int) bool {
 	return true
 }
 
-// occurrences are the bytes of title where words stand, whatever their case.
+// occurrences returns the bytes of title where words stand, whatever their case.
 func occurrences(title string, words []string) []int {
 	longer := func(r rune) bool { return utf8.RuneLen(unicode.ToLower(r)) != utf8.RuneLen(r) }
 	if strings.ContainsFunc(title, longer) {

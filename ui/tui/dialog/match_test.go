@@ -12,7 +12,7 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// names are models as a person meets them, those of a provider the best first.
+// names lists models as a user meets them, those of a provider the best first.
 var names = []string{
 	"openai/gpt-6.1-sol", "openai/gpt-6-luna", "openai/gpt-6-sol", "openai/gpt-5.6-luna", "openai/gpt-5.5-pro", "openai/gpt-5", "openai/gpt-5-mini", "openai/gpt-4o-mini", "openai/gpt-4o", "openai/o3-mini", "openai/o3",
 	"gemini/gemini-4-argon", "gemini/gemini-3.5-flash-lite", "gemini/gemini-3.8-flash", "gemini/gemini-3.5-flash", "gemini/gemini-2.5-flash", "gemini/gemma-4-31b-it",
@@ -72,7 +72,7 @@ func TestFinds(t *testing.T) {
 	}
 }
 
-// What matched is seen without colours: underlined.
+// What matched is seen without colors: underlined.
 func TestMarks(t *testing.T) {
 	for _, c := range []struct{ typed, want string }{
 		{"gpt6", "openai/[gpt]-[6].1-sol"}, {"g3.5fl", "gemini/[g]emini-[3.5]-[fl]ash-lite"}, {"lite 3", "gemini/gemini-[3].5-flash-[lite]"},

@@ -28,7 +28,7 @@ func Named(typed string, commands [][]string) (at int, among []int) {
 	return -1, among
 }
 
-// naming is how far a row is named by what is typed.
+// naming orders how far a row is named by what is typed.
 type naming int
 
 const (
@@ -37,7 +37,7 @@ const (
 	whole                   // typed is one of its names
 )
 
-// namedBy says how typed names an item.
+// namedBy returns how typed names an item.
 func namedBy(item *Item, typed string) naming {
 	if typed == "" {
 		return described
@@ -81,7 +81,7 @@ func (p *Picker) preselect() {
 	}
 }
 
-// argument is the one that arg names: whole, or, where that is enough, by its
+// argument returns the one that arg names: whole, or, where that is enough, by its
 // beginning; below 0 for none.
 func (p *Picker) argument(arg string) int {
 	names := make([][]string, len(p.args))
@@ -97,7 +97,7 @@ func (p *Picker) argument(arg string) int {
 	return at
 }
 
-// unnamed says why enter ran nothing.
+// unnamed returns why enter ran nothing.
 func (p *Picker) unnamed() string {
 	wanted, _ := p.split()
 	var like []string
@@ -182,7 +182,7 @@ func (p *Picker) complete() {
 	}
 }
 
-// split is what filters and what is an argument.
+// split returns what filters and what is an argument.
 func (p *Picker) split() (filter, arg string) {
 	filter = strings.TrimSpace(p.query.text)
 	if p.commands {

@@ -30,7 +30,7 @@ type PageKey struct{ Key, Does string }
 type (
 	// PageCopy puts text on the clipboard, which is so called.
 	PageCopy struct{ Text, What string }
-	// PageAct says that one of the pager's PageKeys was pressed, and on which part.
+	// PageAct reports that one of the pager's PageKeys was pressed, and on which part.
 	PageAct struct {
 		Key  string
 		Part int
@@ -89,10 +89,10 @@ func (p *Pager) SetSize(width, height int) {
 	p.goTo(part, line, 0)
 }
 
-// Height is all there is: reading wants room.
+// Height returns all there is: reading wants room.
 func (p *Pager) Height() int { return p.height }
 
-// Cursor is behind the query.
+// Cursor returns behind the query.
 func (p *Pager) Cursor() (x, y int, ok bool) {
 	if !p.typing || p.height == 0 || p.width == 0 {
 		return 0, 0, false
@@ -154,7 +154,7 @@ func (p *Pager) copied(text, what string) tea.Cmd {
 	return func() tea.Msg { return PageCopy{text, strings.ToLower(what)} }
 }
 
-// pagerKeys are those of less and vi, beside those of every dialog.
+// pagerKeys lists those of less and vi, beside those of every dialog.
 var pagerKeys = map[string]rune{"j": tea.KeyDown, "k": tea.KeyUp, "d": tea.KeyPgDown, "u": tea.KeyPgUp, "g": tea.KeyHome}
 
 // scrolled moves the cursor, and reports whether msg says where to.

@@ -11,7 +11,7 @@ import (
 
 var _ dialog.Dialog = (*dialog.Pager)(nil)
 
-// pages are two parts: one that is short, one of a hundred lines with a fold.
+// pages returns two parts: one that is short, one of a hundred lines with a fold.
 func pages() []dialog.PagePart {
 	long := dialog.PagePart{Title: "Body", Note: "1.2 MB", Source: "the whole body"}
 	for i := range 100 {

@@ -26,7 +26,7 @@ const (
 
 func (l paged) heading() bool { return l.line == titleLine }
 
-// full is what a line is short for; "" for nothing.
+// full returns what a line is short for; "" for nothing.
 func (p *Pager) full(l paged) string {
 	if l.line < 0 {
 		return ""
@@ -84,7 +84,7 @@ func (p *Pager) gather() {
 	}
 }
 
-// rowEnd is where a row ends that begins at from and is at most width cells wide:
+// rowEnd returns where a row ends that begins at from and is at most width cells wide:
 // behind a space in its second half, else in the middle of a word.
 func rowEnd(text string, from, width int) int {
 	end := filled(text, from, width)
@@ -100,7 +100,7 @@ func rowEnd(text string, from, width int) int {
 	return end
 }
 
-// filled is where the last character ends that fits into a row.
+// filled returns where the last character ends that fits into a row.
 func filled(text string, from, width int) int {
 	end := min(from+width, len(text))
 	if plain(text[from:end]) && (end == len(text) || text[end] < 0x80) {
@@ -117,7 +117,7 @@ func filled(text string, from, width int) int {
 	return len(text)
 }
 
-// place is what the cursor is on, and how many rows behind its beginning.
+// place returns what the cursor is on, and how many rows behind its beginning.
 func (p *Pager) place() (part, line, row int) {
 	if len(p.rows) == 0 {
 		return 0, titleLine, 0
@@ -147,7 +147,7 @@ func (p *Pager) show(line, offset int) {
 	}
 }
 
-// whole is the text that a line stands for.
+// whole returns the text that a line stands for.
 func (p *Pager) whole(at int) string {
 	l := p.lines[at]
 	if l.line < 0 {
@@ -156,7 +156,7 @@ func (p *Pager) whole(at int) string {
 	return cmp.Or(p.full(l), p.parts[l.part].Lines[l.line].Text)
 }
 
-// found is where what is sought begins in text, -1 if nowhere. Capital letters
+// found returns where what is sought begins in text, -1 if nowhere. Capital letters
 // count where one was typed.
 func found(text, sought string) int {
 	if !strings.ContainsFunc(sought, unicode.IsUpper) {
@@ -169,7 +169,7 @@ func found(text, sought string) int {
 
 func (p *Pager) visible() int { return contentRows(p.height) }
 
-// View is the visible part, with the keys that work.
+// View returns the visible part, with the keys that work.
 func (p *Pager) View() string {
 	p.lay()
 	if p.view != "" {
@@ -185,7 +185,7 @@ func (p *Pager) View() string {
 	return p.view
 }
 
-// where says how far down the last visible row is.
+// where returns how far down the last visible row is.
 func (p *Pager) where(visible int) string {
 	where := p.note
 	if len(p.rows) > visible {
@@ -194,7 +194,7 @@ func (p *Pager) where(visible int) string {
 	return where
 }
 
-// foot is the query, what came of the last key, or the keys.
+// foot returns the query, what came of the last key, or the keys.
 func (p *Pager) foot() string {
 	switch {
 	case p.typing:
@@ -242,7 +242,7 @@ func (p *Pager) row(i int) string {
 	return sign + fold + p.marked(l.text[r.from:r.to], penOf(look))
 }
 
-// heading is the title of a part with its note, as far as there is room.
+// heading returns the title of a part with its note, as far as there is room.
 func (p *Pager) heading(l paged) string {
 	room := max(p.width-signWidth, 0)
 	title := ansi.Truncate(l.text, room, "…")
@@ -254,7 +254,7 @@ func (p *Pager) heading(l paged) string {
 	return p.theme.Strong.Render(title) + " " + p.theme.Faint.Render(note)
 }
 
-// marked is text with what is sought made to stand out.
+// marked returns text with what is sought made to stand out.
 func (p *Pager) marked(text string, look pen) string {
 	if p.sought == "" {
 		return look.write(text)

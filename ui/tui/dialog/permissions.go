@@ -13,7 +13,7 @@ import (
 
 // A PermissionRow is a rule about what tools may do.
 type PermissionRow struct {
-	Rule   string // as a person writes it, such as "shell:git log *"
+	Rule   string // as a user writes it, such as "shell:git log *"
 	Effect string // "allow", "ask" or "deny"
 	From   string // where it comes from: "config", "flag", "state" or "session"
 	Folder string // workspace it holds for; "" is all of them
@@ -23,13 +23,13 @@ type PermissionRow struct {
 // PermissionRemoved takes a rule away. The dialog stays, without it.
 type PermissionRemoved struct{ PermissionRow }
 
-// origins says where a rule comes from, by its From.
+// origins names where a rule comes from, by its From.
 var origins = map[string]string{"config": "config", "flag": "command line", "state": "always", "session": "this session"}
 
 // removable reports whether an answer made the rule, and a key may unmake it.
 func (r PermissionRow) removable() bool { return r.From == "state" || r.From == "session" }
 
-// A PermissionList is the rules about tools. What a person's answers made can be
+// A PermissionList is the rules about tools. What a user's answers made can be
 // taken away here.
 type PermissionList struct {
 	base
@@ -46,13 +46,13 @@ func Permissions(rules []PermissionRow, th *theme.Theme) *PermissionList {
 // SetSize gives the width and the most rows.
 func (l *PermissionList) SetSize(width, height int) { l.resize(width, height) }
 
-// Height is that of the rules, the whole of the selected one, the title and the
+// Height returns that of the rules, the whole of the selected one, the title and the
 // keys.
 func (l *PermissionList) Height() int {
 	return min(max(len(l.rules), 1)+len(l.detail())+2, l.height)
 }
 
-// visible is how many rules are in sight. The selected one is shown whole if half
+// visible returns how many rules are in sight. The selected one is shown whole if half
 // of the room is left for the others.
 func (l *PermissionList) visible() (visible, detail int) {
 	room := contentRows(l.Height())
@@ -60,7 +60,7 @@ func (l *PermissionList) visible() (visible, detail int) {
 	return room - detail, detail
 }
 
-// detail is the selected rule whole, and where it comes from.
+// detail returns the selected rule whole, and where it comes from.
 func (l *PermissionList) detail() []row {
 	if len(l.rules) == 0 {
 		return nil

@@ -39,20 +39,20 @@ type Column struct {
 
 // What a Picker says. Only PickedMsg ends it.
 type (
-	// PickedMsg says what was chosen. Kind is the picker's. Arg is what was written
+	// PickedMsg reports what was chosen. Kind is the picker's. Arg is what was written
 	// behind the first word, if the picker splits Words.
 	PickedMsg struct{ Kind, Value, Arg string }
-	// PinMsg says that an item is to be a favourite, or no longer.
+	// PinMsg reports that an item is to be a favorite, or no longer.
 	PinMsg struct {
 		Kind, Value string
 		On          bool
 	}
-	// HideMsg says that an item is not to be listed, or is again.
+	// HideMsg reports that an item is not to be listed, or is again.
 	HideMsg struct {
 		Kind, Value string
 		On          bool
 	}
-	// MovedMsg says what is selected now.
+	// MovedMsg reports what is selected now.
 	MovedMsg struct{ Kind, Value string }
 )
 
@@ -61,7 +61,7 @@ type Picker struct {
 	base
 	list
 	Columns []Column
-	Keeps   bool                                       // items can be marked as favourites and hidden
+	Keeps   bool                                       // items can be marked as favorites and hidden
 	Follows bool                                       // MovedMsg tells of each selection
 	Free    func(typed string) (item Item, first bool) // makes an item of what is typed and no item is called; none if its Value is ""
 
@@ -121,7 +121,7 @@ func (p *Picker) Ask(query string) {
 // chosen reports whether an item is selected.
 func (p *Picker) chosen() bool { return p.at >= 0 && p.at < len(p.hits) }
 
-// Selected is the value of the item that enter would choose; "" for none.
+// Selected returns the value of the item that enter would choose; "" for none.
 func (p *Picker) Selected() string {
 	if !p.chosen() {
 		return ""
@@ -171,7 +171,7 @@ func (p *Picker) take(items []Item) {
 		if item.Hidden {
 			p.hidden++
 		}
-		if why, met := p.why[item.Group]; met && why != item.Why || item.Pinned { // favourites have nothing else in common
+		if why, met := p.why[item.Group]; met && why != item.Why || item.Pinned { // favorites have nothing else in common
 			p.why[item.Group] = ""
 		} else if !met {
 			p.why[item.Group] = item.Why
@@ -199,7 +199,7 @@ func (p *Picker) count() {
 	}
 }
 
-// cleaned are items as they can be shown.
+// cleaned returns items as they can be shown.
 func cleaned(items []Item) []Item {
 	items = slices.Clone(items)
 	for i := range items {
@@ -232,7 +232,7 @@ func (p *Picker) indexed(items []Item) index {
 	return x
 }
 
-// item is what a hit is of.
+// item returns what a hit is of.
 func (p *Picker) item(h hit) *Item {
 	if h.item >= len(p.items) {
 		return &p.args[h.item-len(p.items)]
@@ -350,7 +350,7 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// keep says what is to become of the selected item, which SetItems then shows.
+// keep returns what is to become of the selected item, which SetItems then shows.
 func (p *Picker) keep(said func(Item) tea.Msg) tea.Cmd {
 	if !p.chosen() {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// fewestLines is how many rows of content it takes for headings to have room.
+// fewestLines sets how many rows of content it takes for headings to have room.
 const fewestLines = 4
 
 // stateCurrent stands behind what is in use.
@@ -35,7 +35,7 @@ func (p *Picker) headed() bool {
 	return p.grouped() || len(p.Columns) > 0 && p.visible() >= fewestLines
 }
 
-// headings are the hits above which one stands.
+// headings returns the hits above which one stands.
 func (p *Picker) headings() (at []int) {
 	if !p.headed() {
 		return nil
@@ -49,7 +49,7 @@ func (p *Picker) headings() (at []int) {
 	return at
 }
 
-// lineOf is the line of a hit, headings counted.
+// lineOf returns the line of a hit, headings counted.
 func (p *Picker) lineOf(hit int) int {
 	above, _ := slices.BinarySearch(p.headings(), hit+1)
 	return hit + above
@@ -113,7 +113,7 @@ func (p *Picker) titleLine() string {
 	return p.queried(p.title, count, &p.query)
 }
 
-// legend says what letters in the columns stand for, if there are any.
+// legend returns what letters in the columns stand for, if there are any.
 func (p *Picker) legend() string {
 	var pairs []string
 	t := p.table()
@@ -266,7 +266,7 @@ func (p *Picker) row(h hit, selected bool, t table) string {
 	return ansi.Truncate(padded(line, room)+t.faint.write(key), p.width, "")
 }
 
-// key is the binding of an item; of several the first, where room is short.
+// key returns the binding of an item; of several the first, where room is short.
 func (p *Picker) key(item *Item) string {
 	if one, _, several := strings.Cut(item.Key, ", "); several && cells(item.Key) > p.width/4 {
 		return one
@@ -294,7 +294,7 @@ func (p *Picker) tabled(item *Item, start string, t table) string {
 	return ansi.Truncate(strings.TrimRight(line.String(), " "), p.width, "…")
 }
 
-// whyRoom is how many cells of a row may say what its item lacks: what the title
+// whyRoom returns how many cells of a row may say what its item lacks: what the title
 // leaves, but some in any case.
 func (p *Picker) whyRoom(item *Item) int {
 	const some = 12
@@ -302,7 +302,7 @@ func (p *Picker) whyRoom(item *Item) int {
 	return max(p.width-taken, min(some, p.width/2))
 }
 
-// marks are the bytes of a title that match what is typed.
+// marks returns the bytes of a title that match what is typed.
 func (p *Picker) marks(h hit, title string) []int {
 	switch {
 	case len(p.words) == 0:
@@ -313,7 +313,7 @@ func (p *Picker) marks(h hit, title string) []int {
 	return p.index.marks(h.item, title, p.words)
 }
 
-// foot says which keys work; where there is no room in its row, what is said of
+// foot returns which keys work; where there is no room in its row, what is said of
 // the selected item.
 func (p *Picker) foot(t table) string {
 	k := p.Keys
@@ -351,7 +351,7 @@ func (p *Picker) foot(t table) string {
 // completes reports whether arguments of a command are listed.
 func (p *Picker) completes() bool { return p.completing }
 
-// unsaid is what the selected item lacks or, without columns, what else is said of
+// unsaid returns what the selected item lacks or, without columns, what else is said of
 // it, where its row or its heading has no room for that.
 func (p *Picker) unsaid(t table) string {
 	if p.said != "" || !p.chosen() {

@@ -12,14 +12,14 @@ import (
 	"parley/tools/sanitize"
 )
 
-// wants says what a tool asks for, by its access.
+// wants names what a tool asks for, by its access.
 var wants = map[tools.Access]string{tools.AccessRead: " to read", tools.AccessWrite: " to change files", tools.AccessRun: " to run", tools.AccessFetch: " to reach the network"}
 
 func (a *Approval) title() string {
 	return "Allow " + sanitize.Line(reveal(a.action.Tool)) + want(a.action) + "?"
 }
 
-// want is what a tool asks for.
+// want returns what a tool asks for.
 func want(a *tools.Action) string {
 	if a.Command != "" {
 		return " to run a command"
@@ -31,7 +31,7 @@ const titleGap = 2 // cells between the title and what stands at its right
 
 func (a *Approval) shield() string { return shield(a.action, a.network) }
 
-// shield says what protects a person from a command, which may reach the network
+// shield returns what protects a user from a command, which may reach the network
 // if online; "" for what is none.
 func shield(a *tools.Action, online bool) string {
 	switch {
@@ -52,7 +52,7 @@ func (a *Approval) shieldLook() look {
 	return warning
 }
 
-// heading is the title line: what protects, and if there is room the workspace.
+// heading returns the title line: what protects, and if there is room the workspace.
 func (a *Approval) heading() string {
 	shield := a.shield()
 	if shield == "" {
@@ -68,7 +68,7 @@ func (a *Approval) heading() string {
 	return left + strings.Repeat(" ", max(gap, 0)) + right
 }
 
-// View is the question.
+// View returns the question.
 func (a *Approval) View() string {
 	if a.height == 0 {
 		return ""
@@ -103,7 +103,7 @@ func (a *Approval) View() string {
 	return a.view
 }
 
-// foot says which keys work. They are dim while they do not.
+// foot returns which keys work. They are dim while they do not.
 func (a *Approval) foot() string {
 	deny := []string{first(a.Keys.Deny), "deny"}
 	if a.width < narrowest {
@@ -121,7 +121,7 @@ func (a *Approval) foot() string {
 	return a.hint(a.theme.Text, a.offers(deny)...)
 }
 
-// answers says which keys do something, and why key, which others are for, does
+// answers returns which keys do something, and why key, which others are for, does
 // not.
 func (a *Approval) answers(key tea.KeyPressMsg) string {
 	keys := []string{first(a.Keys.Once), first(a.Keys.Deny)}
@@ -145,7 +145,7 @@ func (a *Approval) answers(key tea.KeyPressMsg) string {
 	return why + strings.Join(append(keys, first(a.Keys.Details)), ", ") + " or " + first(a.Keys.Close)
 }
 
-// offers are the keys that answer, the most important ones first.
+// offers returns the keys that answer, the most important ones first.
 func (a *Approval) offers(deny []string) []string {
 	var edit, network []string
 	if a.Editor != nil {
@@ -173,7 +173,7 @@ func (a *Approval) offers(deny []string) []string {
 	return slices.Concat(pairs, []string{first(a.Keys.Session), scope}, always, edit, network, details)
 }
 
-// scope says what else is allowed with this action if it is for the session, in
+// scope returns what else is allowed with this action if it is for the session, in
 // about width cells; see tools.Policy.Remember.
 func (a *Approval) scope(width int) string {
 	switch {
@@ -203,7 +203,7 @@ func (a *Approval) scope(width int) string {
 	return "this session"
 }
 
-// percent is how much of total is done, 100 only when all of it is.
+// percent returns how much of total is done, 100 only when all of it is.
 func percent(done, total int) string {
 	return fmt.Sprintf("%d %%", min(done, total)*100/max(total, 1))
 }

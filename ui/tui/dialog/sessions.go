@@ -45,7 +45,7 @@ type (
 	SessionFork struct{ ID string }
 	// SessionRename gives a conversation another title, which is not empty.
 	SessionRename struct{ ID, Title string }
-	// SessionPin says whether a conversation stands before the others.
+	// SessionPin reports whether a conversation stands before the others.
 	SessionPin struct {
 		ID string
 		On bool
@@ -54,7 +54,7 @@ type (
 	SessionTrash struct{ ID string }
 	// SessionRestore brings back what SessionTrash deleted.
 	SessionRestore struct{ ID string }
-	// SessionFilter says what is typed, so that messages that hold these words
+	// SessionFilter reports what is typed, so that messages that hold these words
 	// can be given to Found. Without any there is nothing to search for.
 	SessionFilter struct{ Words string }
 	// PreviewWanted asks for SetPreview, around the message Seq if that is not 0.
@@ -65,13 +65,13 @@ type (
 )
 
 // A SessionList is the stored conversations, with what the selected one is
-// about. Typing leaves those whose title, folder or model match, and below them
+// about. Typing leaves those whose title, directory or model match, and below them
 // the messages that Found brings.
 type SessionList struct {
 	base
 	list
 	rows   []SessionRow // pinned first
-	lower  []string     // title, folder and model of rows in lower case; nil: not needed yet
+	lower  []string     // title, directory and model of rows in lower case; nil: not needed yet
 	wide   [3]int       // cells of the widest model, cost and age
 	titles index        // made with lower
 	hits   []listed
@@ -201,10 +201,10 @@ func (l *SessionList) Want() tea.Cmd {
 	return func() tea.Msg { return PreviewWanted{id, seq} }
 }
 
-// total is how many rows can be selected.
+// total returns how many rows can be selected.
 func (l *SessionList) total() int { return len(l.hits) + len(l.found) }
 
-// row is the selected conversation, nil if that is a message or nothing.
+// row returns the selected conversation, nil if that is a message or nothing.
 func (l *SessionList) row() *SessionRow {
 	if l.at >= len(l.hits) {
 		return nil
@@ -212,7 +212,7 @@ func (l *SessionList) row() *SessionRow {
 	return &l.rows[l.hits[l.at].item]
 }
 
-// selected is the conversation that is selected, and the message if it is one.
+// selected returns the conversation that is selected, and the message if it is one.
 func (l *SessionList) selected() (id string, seq int) {
 	if r := l.row(); r != nil {
 		return r.ID, 0

@@ -31,7 +31,7 @@ func conversations() []dialog.SessionRow {
 
 func sessions() *dialog.SessionList { return dialog.Sessions(conversations(), theme.Plain()) }
 
-// told gives a dialog keys and returns all that it said.
+// told sends a dialog keys and returns all of its messages.
 func told(t testing.TB, d dialog.Dialog, keys ...string) (all []tea.Msg) {
 	t.Helper()
 	for _, key := range keys {
@@ -53,7 +53,7 @@ func (s *spy) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// spoken is what a command returns, one by one if it is several.
+// spoken returns what a command returns, one by one if it is several.
 func spoken(cmd tea.Cmd) (all []tea.Msg) {
 	if cmd == nil {
 		return nil
@@ -201,7 +201,7 @@ func TestSessionsFindMessages(t *testing.T) {
 	expect(t, l, 90, 20, "not: a zebra")
 }
 
-// The found words can be told apart without colours.
+// The found words can be told apart without colors.
 func TestSessionsMarkWhatWasFound(t *testing.T) {
 	bold, plain, _ := strings.Cut(theme.Plain().Strong.Underline(true).Render("x"), "x")
 	for name, c := range map[string]struct {

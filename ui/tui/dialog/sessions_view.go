@@ -102,7 +102,7 @@ func (l *SessionList) besides(s shape, content []string) []string {
 	return rows
 }
 
-// place is the row of the list on which the selection stands: a title stands
+// place returns the row of the list on which the selection stands: a title stands
 // between conversations and messages.
 func (l *SessionList) place() (row, total int) {
 	row, total = l.at, l.total()
@@ -139,7 +139,7 @@ func (l *SessionList) window(s shape) []string {
 	return rows
 }
 
-// nothing says why the list is empty.
+// nothing returns why the list is empty.
 func (l *SessionList) nothing() string {
 	switch {
 	case l.words == "":
@@ -194,7 +194,7 @@ func (l *SessionList) message(f FoundRow, width int, selected bool) string {
 	return ansi.Truncate(line+l.snippet(f, width-ansi.StringWidth(line)), width, "…")
 }
 
-// snippet is the text of f with what was found bold and underlined. It begins
+// snippet returns the text of f with what was found bold and underlined. It begins
 // late enough for the first of that to be in sight.
 func (l *SessionList) snippet(f FoundRow, room int) string {
 	var out strings.Builder
@@ -259,7 +259,7 @@ func (l *SessionList) peek(width, height int, ruled bool) []string {
 	return rows
 }
 
-// foot says what was done, else which keys work.
+// foot returns what was done, else which keys work.
 func (l *SessionList) foot() string {
 	k := l.Keys
 	switch {

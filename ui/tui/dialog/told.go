@@ -13,7 +13,7 @@ import (
 // them are printable, and what an action would do is in them as wholly as in an
 // Approval: they are made of the same rows.
 
-// TellTitle says which tool wants what, and what protects from it.
+// TellTitle returns which tool wants what, and what protects from it.
 func TellTitle(a *tools.Action, online bool) string {
 	title := "Tool " + sanitize.Line(reveal(a.Tool)) + " wants" + want(a)
 	if s := shield(a, online); s != "" {
@@ -22,12 +22,12 @@ func TellTitle(a *tools.Action, online bool) string {
 	return title
 }
 
-// Tell tells all that an action would do. Lines of what came from outside begin
+// Tell describes all that an action would do. Lines of what came from outside begin
 // with what cannot come from there: "$ ", "> ", "path: ", two spaces. With
 // details come the arguments as the model sent them.
 func Tell(a *tools.Action, details bool) []string { return told(describe(a, details)) }
 
-// TellDiff tells of each line of a unified diff of one file.
+// TellDiff describes each line of a unified diff of one file.
 func TellDiff(d string) []string {
 	if from, rest, _ := strings.Cut(d, "\n"); strings.HasPrefix(from, "--- ") {
 		_, d, _ = strings.Cut(rest, "\n")
@@ -35,7 +35,7 @@ func TellDiff(d string) []string {
 	return told(diff(d))
 }
 
-// TellRule is the rule that allows a for good, made of so many words of its
+// TellRule returns the rule that allows a for good, made of so many words of its
 // command, 0 for the whole of it, and what it lets run.
 func TellRule(a *tools.Action, prefix int) (rule, means string, err error) {
 	r, err := tools.RuleFor(a, prefix)
@@ -46,7 +46,7 @@ func TellRule(a *tools.Action, prefix int) (rule, means string, err error) {
 	return sanitize.Line(spaced(reveal(r.String()))), means, nil
 }
 
-// Editable is what a person edits of the arguments: the command, if one argument
+// Editable returns what a user edits of the arguments: the command, if one argument
 // is that, by its name, else all of them as JSON, by the name "". See Arguments.
 func Editable(a *tools.Action) (name, text string) {
 	if name, ok := commandName(a); ok {
@@ -78,7 +78,7 @@ func told(lines []line) []string {
 	return out
 }
 
-// change says where a hunk of a diff is; any other line stays as it is.
+// change returns where a hunk of a diff is; any other line stays as it is.
 func change(head string) string {
 	old, olds, now, nows := hunk(head)
 	if olds+nows == 0 {
@@ -92,11 +92,11 @@ func change(head string) string {
 	return strings.TrimRight(fmt.Sprintf("at line %d:%s", at, behind), " :") + ":"
 }
 
-// gap is more spaces in a row than an indentation has. They could put what
+// gap matches more spaces in a row than an indentation has. They could put what
 // follows out of sight, or make a row of its own of it.
 var gap = regexp.MustCompile(` {17,}`)
 
-// spaced is text with long gaps by their number.
+// spaced returns text with long gaps by their number.
 func spaced(text string) string {
 	return gap.ReplaceAllStringFunc(text, func(g string) string { return fmt.Sprintf(" <%d spaces> ", len(g)) })
 }

@@ -63,7 +63,7 @@ func Tree(branches []Branch, th *theme.Theme) *BranchList {
 	return l
 }
 
-// columns are what stands at the right.
+// columns returns what stands at the right.
 func (b Branch) columns() [3]string {
 	length := ""
 	if b.Length > 0 {
@@ -72,7 +72,7 @@ func (b Branch) columns() [3]string {
 	return [...]string{length, b.Model, b.Age}
 }
 
-// deepestDrawn is how many levels of a tree have lines of their own; what lies
+// deepestDrawn sets how many levels of a tree have lines of their own; what lies
 // deeper stands beneath them.
 const deepestDrawn = 8
 
@@ -94,7 +94,7 @@ func branchLines(branches []Branch) []string {
 	return lines
 }
 
-// piece is the line of one level in front of a branch: of its own level, or of
+// piece returns the line of one level in front of a branch: of its own level, or of
 // one that it lies below.
 func piece(more, own bool) string {
 	switch {
@@ -111,7 +111,7 @@ func piece(more, own bool) string {
 // SetSize gives the width and the most rows.
 func (l *BranchList) SetSize(width, height int) { l.resize(width, height) }
 
-// Height is that of the branches, the title and the keys.
+// Height returns that of the branches, the title and the keys.
 func (l *BranchList) Height() int { return min(max(len(l.branches), 1)+2, l.height) }
 
 // Update moves and chooses.

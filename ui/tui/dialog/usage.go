@@ -21,7 +21,7 @@ type SpendRow struct {
 	Amount float64 // how long its bar is beside the others
 }
 
-// Spending is what was used.
+// Spending holds what was used.
 type Spending struct {
 	Title  string
 	Lines  []string // such as this turn, this session, today
@@ -67,7 +67,7 @@ func Usage(s Spending, th *theme.Theme) *UsagePanel {
 	return u
 }
 
-// spendColumns are the headings of what stands at the right.
+// spendColumns lists the headings of what stands at the right.
 var spendColumns = [...]string{"tokens", "cached", "cost"}
 
 // spending makes rows printable and measures them.
@@ -197,7 +197,7 @@ func (u *UsagePanel) SetTheme(th *theme.Theme) {
 	u.rows = nil
 }
 
-// laid is what is shown, laid out.
+// laid returns what is shown, laid out.
 func (u *UsagePanel) laid() []string {
 	if u.rows == nil {
 		u.arrange()
@@ -205,7 +205,7 @@ func (u *UsagePanel) laid() []string {
 	return u.rows
 }
 
-// Height is that of the longer page, so that the screen does not jump between
+// Height returns that of the longer page, so that the screen does not jump between
 // them.
 func (u *UsagePanel) Height() int {
 	rows := len(u.laid()) + 2
@@ -242,7 +242,7 @@ func (u *UsagePanel) turn(by int) {
 	}
 }
 
-// View is the visible part of the page.
+// View returns the visible part of the page.
 func (u *UsagePanel) View() string {
 	if u.view != "" {
 		return u.view

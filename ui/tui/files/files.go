@@ -1,6 +1,6 @@
-// Package files knows the names of the files in a folder, for completion.
+// Package files knows the names of the files in a directory, for completion.
 //
-//	names := files.New(folder)
+//	names := files.New(directory)
 //	defer names.Close()
 //	found, more := names.Find("compo", 50)
 //
@@ -34,13 +34,13 @@ const (
 	rest  = 10
 )
 
-// A File is a file or a folder. Its path is relative, with slashes.
+// A File is a file or a directory. Its path is relative, with slashes.
 type File struct {
 	Path   string
 	Folder bool
 }
 
-// Index is the names of the files in a folder. Its methods may be called from
+// Index holds the names of the files in a directory. Its methods may be called from
 // several goroutines.
 type Index struct {
 	Go  func(func()) // starts the walk, for those who watch over goroutines; nil: go
@@ -58,7 +58,7 @@ type Index struct {
 	next    time.Time // when a walk may begin
 }
 
-// New makes the index of a folder. It reads nothing yet.
+// New makes the index of a directory. It reads nothing yet.
 func New(folder string) *Index {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Index{Now: time.Now, folder: folder, ctx: ctx, cancel: cancel}
@@ -78,7 +78,7 @@ func (x *Index) Close() {
 // A query matches by its letters in their order, whatever their case. First
 // come names that are the query or begin with it, then paths that do, then
 // those that contain it; short ones before long ones. One that ends with a
-// slash lists a folder; an empty one everything, what lies near first.
+// slash lists a directory; an empty one everything, what lies near first.
 func (x *Index) Find(query string, limit int) (found []File, more bool) {
 	x.refresh()
 	x.mu.Lock()
@@ -115,7 +115,7 @@ func (x *Index) due() bool {
 	return true
 }
 
-// walk reads the folder. The first time, what it finds can be asked for at once;
+// walk reads the directory. The first time, what it finds can be asked for at once;
 // later, the old names stay until the new ones are whole.
 func (x *Index) walk() {
 	began := x.Now()
@@ -148,7 +148,7 @@ type entry struct {
 	path   string
 	low    string // path in lower case
 	base   int32  // where the name begins in low
-	depth  uint16 // how many folders it lies in
+	depth  uint16 // how many directories it lies in
 	folder bool
 	letter uint64 // which occur in low
 }
@@ -161,10 +161,10 @@ func newEntry(path string, folder bool) entry {
 	}
 }
 
-// bytes is about how much memory e takes.
+// bytes returns about how much memory e takes.
 func (e entry) bytes() int { return 64 + len(e.path) + len(e.low) }
 
-// letters has a bit for each letter and digit in s, and a few that others share.
+// letters returns a bit for each letter and digit in s, and a few that others share.
 func letters(s string) (set uint64) {
 	for _, r := range s {
 		switch {
@@ -179,7 +179,7 @@ func letters(s string) (set uint64) {
 	return set
 }
 
-// maxPath is the longest path that is kept; systems have about this limit.
+// maxPath sets the longest path that is kept; systems have about this limit.
 const maxPath = 4096
 
 // speakable reports whether a file of this name can be asked for in a prompt,

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// tree makes files, and folders where the name ends with a slash. What stands
+// tree makes files, and directories where the name ends with a slash. What stands
 // behind "=" is the content.
 func tree(t testing.TB, names ...string) string {
 	t.Helper()
@@ -52,7 +52,7 @@ func names(found []File) string {
 	return strings.Join(out, " ")
 }
 
-// walked is the index of a folder whose first walk is over.
+// walked returns the index of a directory whose first walk is over.
 func walked(t testing.TB, dir string) *Index {
 	t.Helper()
 	x := New(dir)
@@ -263,7 +263,7 @@ func TestWalkIsBounded(t *testing.T) {
 	}
 }
 
-// many is a list like that of a large repository.
+// many returns a list like that of a large repository.
 func many(n int) []entry {
 	parts := []string{"src", "internal", "composer", "Util", "vendor", "github.com", "testdata", "ui", "session", "provider"}
 	list := make([]entry, 0, n)

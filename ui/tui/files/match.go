@@ -13,7 +13,7 @@ type hit struct {
 	at    int
 }
 
-// best are the files that match query. Only the result is allocated: a search
+// best returns the files that match query. Only the result is allocated: a search
 // through 100,000 names has to be over before the next key.
 func best(list []entry, query string, limit int) []File {
 	query = strings.ToLower(query)
@@ -60,7 +60,7 @@ const (
 	pathScatters
 )
 
-// match tells how well e matches query, which is in lower case and whose letters
+// match returns how well e matches query, which is in lower case and whose letters
 // all occur in e.
 func (e *entry) match(query string) (score uint64, ok bool) {
 	name := e.low[e.base:]
@@ -75,7 +75,7 @@ func (e *entry) match(query string) (score uint64, ok bool) {
 	}
 	if strings.HasPrefix(e.low, query) {
 		if query[len(query)-1] == '/' {
-			return rank(pathBegins, int(e.depth), 0), true // a folder's content, in order
+			return rank(pathBegins, int(e.depth), 0), true // a directory's content, in order
 		}
 		return rank(pathBegins, 0, len(e.low)), true
 	}

@@ -11,22 +11,22 @@ import (
 	"parley/tools/gitignore"
 )
 
-// A walk reads a folder and those below it, level by level.
+// A walk reads a directory and those below it, level by level.
 type walk struct {
 	root   *os.Root // nothing outside is opened
 	list   []entry
 	bytes  int
-	looked int // entries of folders seen, whether kept or not
+	looked int // entries of directories seen, whether kept or not
 }
 
-// A folder is one that has to be read, and the rules that hold above it.
+// A directory is one that has to be read, and the rules that hold above it.
 type folder struct {
 	path  string // "." is the first
 	rules gitignore.Rules
 }
 
 // read returns what is in dir. Publish gets what was found so far, after each
-// folder. A folder that cannot be read has nothing in it.
+// directory. A directory that cannot be read has nothing in it.
 func read(ctx context.Context, dir string, publish func([]entry)) []entry {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -43,7 +43,7 @@ func read(ctx context.Context, dir string, publish func([]entry)) []entry {
 
 func (w *walk) full() bool { return w.looked >= maxEntries || w.bytes >= maxBytes }
 
-// folder keeps what is in f, and returns the folders among it.
+// directory keeps what is in f, and returns the directories among it.
 func (w *walk) folder(ctx context.Context, f folder) (below []folder) {
 	dir, err := w.root.OpenFile(f.path, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -80,7 +80,7 @@ func isFile(e fs.DirEntry) bool {
 	return e.IsDir() || e.Type().IsRegular() || e.Type() == fs.ModeSymlink
 }
 
-// rules are those that hold in f, which has these entries, sorted by name.
+// rules returns those that hold in f, which has these entries, sorted by name.
 func (w *walk) rules(f folder, entries []fs.DirEntry) gitignore.Rules {
 	rules := f.rules
 	for _, name := range gitignore.Files {
@@ -97,7 +97,7 @@ func (w *walk) rules(f folder, entries []fs.DirEntry) gitignore.Rules {
 	return rules
 }
 
-// text is the beginning of a file. It may have become a pipe since it was seen.
+// text returns the beginning of a file. It may have become a pipe since it was seen.
 func (w *walk) text(path string) (string, error) {
 	f, err := w.root.OpenFile(path, os.O_RDONLY|nonblock, 0)
 	if err != nil {

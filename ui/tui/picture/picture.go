@@ -1,6 +1,6 @@
-// Package picture shows pictures in terminals that speak kitty's graphics
-// protocol, with Unicode placeholders: a picture is uploaded once under a number,
-// and where cells of text hold U+10EEEE in a colour that is the number, with
+// Package image shows images in terminals that speak kitty's graphics
+// protocol, with Unicode placeholders: an image is uploaded once under a number,
+// and where cells of text hold U+10EEEE in a color that is the number, with
 // diacritics that say row and column, the terminal draws that part of it. Such
 // cells scroll, are cut off and overwritten like any others, which a renderer that
 // knows only cells needs; sixel and kitty's own placements have none of that.
@@ -18,14 +18,14 @@ import (
 	"github.com/charmbracelet/x/ansi/kitty"
 )
 
-// MaxSide is how many rows or columns a picture can have: there are so many
+// MaxSide sets how many rows or columns an image can have: there are so many
 // diacritics, and no more.
 const MaxSide = 297
 
 // Supported reports whether the terminal, by its environment, draws placeholders.
 // kitty has since version 0.28, Ghostty since 1.0; others speak the protocol but
 // show placeholders as boxes (WezTerm, Konsole, iTerm2, Warp). Multiplexers have
-// to be told to pass graphics through, so within one the answer is no: a person
+// to be told to pass graphics through, so within one the answer is no: a user
 // who has told tmux may say so, and Upload goes through ansi.TmuxPassthrough then.
 func Supported(getenv func(string) string) bool {
 	if !narrow() {
@@ -48,10 +48,10 @@ func Supported(getenv func(string) string) bool {
 // which the terminal does not.
 func narrow() bool { return ansi.StringWidth(string(kitty.Placeholder)) == 1 }
 
-// Upload returns what gives the terminal a picture under a number from 1 on, to
+// Upload returns what gives the terminal an image under a number from 1 on, to
 // be drawn in so many cells; it keeps its proportions within them. Another upload
-// of the number replaces the picture. Numbers are shared by all programs in the
-// window. The terminal does not answer. A picture that cannot be drawn is "".
+// of the number replaces the image. Numbers are shared by all programs in the
+// window. The terminal does not answer. An image that cannot be drawn is "".
 func Upload(id uint32, png []byte, cols, rows int) string {
 	if id == 0 || len(png) == 0 || !drawable(cols, rows) {
 		return ""
@@ -72,7 +72,7 @@ func Upload(id uint32, png []byte, cols, rows int) string {
 	return b.String()
 }
 
-// Cells returns the lines of cells in which the terminal draws the picture. Each
+// Cells returns the lines of cells in which the terminal draws the image. Each
 // cell names its row and column, so that a renderer may write any of them alone.
 func Cells(id uint32, cols, rows int) []string {
 	if id == 0 || !drawable(cols, rows) {
@@ -80,7 +80,7 @@ func Cells(id uint32, cols, rows int) []string {
 	}
 	lines := make([]string, rows)
 	high := ""
-	if id>>24 != 0 { // what three bytes of colour do not hold
+	if id>>24 != 0 { // what three bytes of color do not hold
 		high = string(kitty.Diacritic(int(id >> 24)))
 	}
 	for row := range lines {
@@ -98,7 +98,7 @@ func Cells(id uint32, cols, rows int) []string {
 	return lines
 }
 
-// Forget returns what removes a picture from the terminal and its memory.
+// Forget returns what removes an image from the terminal and its memory.
 func Forget(id uint32) string {
 	if id == 0 {
 		return ""
@@ -109,9 +109,9 @@ func Forget(id uint32) string {
 // The size of a cell in pixels that Fit takes for granted.
 const cellWidth, cellHeight = 8, 16
 
-// Fit returns how many cells a picture of w by h pixels takes within so many, in
+// Fit returns how many cells an image of w by h pixels takes within so many, in
 // its proportions as near as cells allow, at least one, and not enlarged; 0, 0 if
-// there is no picture or no room.
+// there is no image or no room.
 func Fit(w, h, maxCols, maxRows int) (cols, rows int) {
 	maxCols, maxRows = min(maxCols, MaxSide), min(maxRows, MaxSide)
 	if w < 1 || h < 1 || maxCols < 1 || maxRows < 1 {

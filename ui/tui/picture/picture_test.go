@@ -63,7 +63,7 @@ func TestUpload(t *testing.T) {
 	}
 }
 
-// Whatever the size, the chunks put together are the picture, none is longer than
+// Whatever the size, the chunks put together are the image, none is longer than
 // the protocol allows, and all but the last are multiples of four.
 func TestUploadChunks(t *testing.T) {
 	for _, size := range []int{1, 3071, 3073, 6144, 10000} {
@@ -142,7 +142,7 @@ func TestForget(t *testing.T) {
 	if got, want := Forget(42), "\x1b_Ga=d,d=I,i=42,q=2\x1b\\"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := Forget(0); got != "" { // would be every picture
+	if got := Forget(0); got != "" { // would be every image
 		t.Errorf("Forget(0) = %q", got)
 	}
 }

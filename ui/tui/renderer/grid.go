@@ -193,7 +193,7 @@ func (g *grid) setPen(look uint16) {
 	}
 }
 
-// point puts the cursor where a person sees it.
+// point puts the cursor where a user sees it.
 func (g *grid) point(x, y int) {
 	g.to(min(max(x, 0), g.w-1), min(max(y, 0), g.h-1))
 }

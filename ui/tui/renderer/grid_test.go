@@ -12,7 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// on is a screen on a terminal, without a painter: tests paint.
+// on returns a screen on a terminal, without a painter: tests paint.
 func on(out io.Writer, w, h int) *Screen {
 	s := New(Terminal{
 		Out: out, Profile: colorprofile.TrueColor,
@@ -32,7 +32,7 @@ func (s *Screen) show(content string, x, y int) {
 	s.paint()
 }
 
-// pieces is what rows are made of: plain and styled text, links, and characters
+// pieces holds what rows are made of: plain and styled text, links, and characters
 // on the width of which terminals agree or do not.
 var pieces = []string{
 	"a", "bc", "word ", "  ", "            ", "-----", "é", "e\u0301", "ñandú", "字", "汉字 kanji", "한글", "─│┌", "→", "…",
@@ -43,7 +43,7 @@ var pieces = []string{
 	"\x1b]8;;https://a\x00b\a", "\x1b]8;;https://\u009d0x\a", "\x1b]8;id=\x7f;https://c\x1b\\", "\x1b]8;;https://\xff\a",
 }
 
-// line is a random row of at most w cells.
+// line returns a random row of at most w cells.
 func line(r *rand.Rand, w int) string {
 	var b strings.Builder
 	for range r.IntN(12) {
@@ -99,7 +99,7 @@ func edit(r *rand.Rand, rows []string, w int) {
 
 // TestFrames: whatever follows upon whatever, the terminal shows the frame. It
 // does so too where it draws emoji in other widths than we count, and with other
-// colours.
+// colors.
 func TestFrames(t *testing.T) {
 	for _, clusters := range []bool{true, false} {
 		for seed := range uint64(60) {

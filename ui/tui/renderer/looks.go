@@ -26,7 +26,7 @@ const (
 	shaky                  // the terminal may draw it in another width
 )
 
-// blank is a cell on which there is nothing.
+// blank holds nothing.
 var blank = cell{text: ' '}
 
 // A look is how text is drawn.
@@ -58,7 +58,7 @@ type step struct {
 // A turn is a change of the pen.
 type turn struct{ from, to uint16 }
 
-// most is how many of a kind are kept before all is forgotten.
+// most sets how many of a kind are kept before all is forgotten.
 const most = 1 << 13
 
 // full reports whether it is time to forget.
@@ -74,7 +74,7 @@ func (l *looks) forget() {
 	l.number(look{})
 }
 
-// downsample is for a terminal with these colours.
+// downsample brings looks down to the colors of a terminal.
 func (l *looks) downsample(p colorprofile.Profile) {
 	if l.profile != p {
 		l.profile = p
@@ -82,12 +82,12 @@ func (l *looks) downsample(p colorprofile.Profile) {
 	}
 }
 
-// crowd is how many looks there are numbers for, beside those of bare attributes
+// crowd sets how many looks there are numbers for, beside those of bare attributes
 // (8, that are on or off, and 6 underlines).
 const crowd = 1<<16 - 1<<8*6
 
 // number numbers a look. Of a frame of so many that numbers run out, further ones
-// lose their colours and links.
+// lose their colors and links.
 func (l *looks) number(k look) uint16 {
 	if n, ok := l.numbers[k]; ok {
 		return n
@@ -106,7 +106,7 @@ func (l *looks) number(k look) uint16 {
 	return n
 }
 
-// after is the look behind a sequence. Sequences that are no look change
+// after returns the look behind a sequence. Sequences that are no look change
 // nothing, and reach no terminal.
 func (l *looks) after(from uint16, seq string) uint16 {
 	if n, ok := l.steps[step{from, seq}]; ok {
@@ -136,7 +136,7 @@ func printable(text []byte) bool {
 	return utf8.Valid(text) && !bytes.ContainsFunc(text, unicode.IsControl)
 }
 
-// turn is the sequence that changes the pen.
+// turn returns the sequence that changes the pen.
 func (l *looks) turn(from, to uint16) string {
 	key := turn{from, to}
 	if seq, ok := l.turns[key]; ok {
@@ -150,7 +150,7 @@ func (l *looks) turn(from, to uint16) string {
 		uv.ReadStyle(p.Params(), &got)
 	}
 	ansi.PutParser(p)
-	if got != b.Style { // colours that measure alike, but are the palette's
+	if got != b.Style { // colors that measure alike, but are the palette's
 		seq = ansi.ResetStyle + b.Style.String()
 	}
 	if a.Link != b.Link {
@@ -274,7 +274,7 @@ func (l *looks) combine(r *row, x int, mark string) {
 	r.end = max(r.end, x+1)
 }
 
-// character is the first of text, with the bytes and the columns it takes. A byte
+// character returns the first of text, with the bytes and the columns it takes. A byte
 // that is none shows as one.
 func character(text string) (cluster string, n, width int) {
 	cluster, width = ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
@@ -286,7 +286,7 @@ func character(text string) (cluster string, n, width int) {
 	return cluster, n, ansi.StringWidth(cluster)
 }
 
-// escape is the length of the escape sequence that s begins with.
+// escape returns the length of the escape sequence that s begins with.
 func escape(s string) int {
 	if len(s) > 1 && s[1] == '[' {
 		for i := 2; i < len(s); i++ {
@@ -300,7 +300,7 @@ func escape(s string) int {
 	return max(n, 1)
 }
 
-// alike is what every terminal draws in as many columns as we count.
+// alike holds what every terminal draws in as many columns as we count.
 var alike = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x1100, 0x115f, 1}, {0x2e80, 0xa4cf, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1},
@@ -313,7 +313,7 @@ var alike = &unicode.RangeTable{
 // we do. Terminals disagree about emoji, about clusters of several runes, and
 // about what is newer than they are.
 func sure(cluster string, first rune, n, width int) bool {
-	const placeholder = 0x10eeee // of pictures, in kitty's protocol
+	const placeholder = 0x10eeee // of images, in kitty's protocol
 	switch {
 	case first == placeholder:
 		return true

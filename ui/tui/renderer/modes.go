@@ -22,7 +22,7 @@ const (
 	showCursor = ansi.SetModeTextCursorEnable
 )
 
-// modes is what the terminal is told beside text and where the cursor stands:
+// modes holds what the terminal is told beside text and where the cursor stands:
 // for each mode the sequence that sets it; "" if it is not.
 type modes [11]string
 
@@ -40,7 +40,7 @@ const (
 	cursorShape
 )
 
-// undo is what takes each mode back. Those that add up are taken back before
+// undo holds what takes each mode back. Those that add up are taken back before
 // they are set to something else.
 var undo = [len(modes{})]struct {
 	seq    string
@@ -59,7 +59,7 @@ var undo = [len(modes{})]struct {
 	cursorShape:    {"\x1b[0 q", false},
 }
 
-// modesOf is what v asks for, on a terminal of which set is known.
+// modesOf returns what v asks for, on a terminal of which set is known.
 func modesOf(v *tea.View, set settings) modes {
 	m := modes{
 		progressBar: progressOf(v.ProgressBar),
@@ -87,7 +87,7 @@ func modesOf(v *tea.View, set settings) modes {
 	}
 	if c := v.Cursor; c != nil {
 		m[cursorColor] = colored("\x1b]12;", c.Color)
-		// A blinking block is what nobody asked for: the person's own stays.
+		// A blinking block is what nobody asked for: the user's own stays.
 		if c.Shape != tea.CursorBlock || !c.Blink {
 			shape := 2*int(c.Shape) + 1
 			if !c.Blink {

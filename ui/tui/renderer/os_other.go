@@ -4,7 +4,7 @@ package renderer
 
 import tea "charm.land/bubbletea/v2"
 
-// Here says whether Screens paint on this system: consoles are left to Bubble Tea.
+// Here reports whether Screens paint on this system: consoles are left to Bubble Tea.
 const Here = false
 
 // Follow does nothing: Bubble Tea does.

@@ -11,7 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Here says whether Screens paint on this system.
+// Here reports whether Screens paint on this system.
 const Here = true
 
 // Follow sends the size of the terminal whenever it changed, and takes the

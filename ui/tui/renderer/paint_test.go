@@ -297,7 +297,7 @@ func TestLent(t *testing.T) {
 	}
 }
 
-// slow is a terminal that takes what it gets when it is told to.
+// slow holds a terminal that takes what it gets when it is told to.
 type slow struct {
 	mu    sync.Mutex
 	all   bytes.Buffer
@@ -471,7 +471,7 @@ func TestManyLooks(t *testing.T) {
 }
 
 // Of more looks than there are numbers, each is what it was, or has lost its
-// colour and its link, but keeps what is bold.
+// color and its link, but keeps what is bold.
 func TestMoreLooksThanNumbers(t *testing.T) {
 	var l looks
 	l.forget()
@@ -527,7 +527,7 @@ func FuzzContent(f *testing.F) {
 	})
 }
 
-// frames are 40 rows of which some change, as while an answer streams.
+// frames returns 40 rows of which some change, as while an answer streams.
 func frames() []string {
 	var all []string
 	var rows []string

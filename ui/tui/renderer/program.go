@@ -12,7 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Program is the Bubble Tea program of root, on s. Where there is no painter for
+// Program returns the Bubble Tea program of root, on s. Where there is no painter for
 // the system, Bubble Tea draws by itself.
 func (s *Screen) Program(root tea.Model, options ...tea.ProgramOption) *tea.Program {
 	if !Here {
@@ -32,7 +32,7 @@ func (s *Screen) Program(root tea.Model, options ...tea.ProgramOption) *tea.Prog
 	return tea.NewProgram(&shown{root, s}, options...)
 }
 
-// shown is a root whose views go to a screen.
+// shown holds a root whose views go to a screen.
 type shown struct {
 	tea.Model
 	on *Screen
@@ -114,7 +114,7 @@ func (s *Screen) reported(msg tea.ModeReportMsg) {
 	}
 }
 
-// queries are messages of Bubble Tea's that have no public name, and what they
+// queries lists messages of Bubble Tea's that have no public name, and what they
 // write. Those of ReadPrimaryClipboard, SetPrimaryClipboard, RequestCapability,
 // Println and Printf are not known here and do nothing: the root does without.
 var queries = []struct {
@@ -162,7 +162,7 @@ type execMsg struct {
 	done tea.ExecCallback
 }
 
-// lent is a terminal in other hands.
+// lent holds a terminal in other hands.
 type lent struct {
 	s   *Screen
 	run func() error

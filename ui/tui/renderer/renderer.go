@@ -26,7 +26,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// frameTime is the least time between two paints.
+// frameTime sets the least time between two paints.
 const frameTime = time.Second / 120
 
 // A Terminal is what a Screen needs to know of one.
@@ -77,7 +77,7 @@ type frame struct {
 
 type size struct{ w, h int } // in cells
 
-// size is that of the terminal, or a usual one where it does not say, as serial
+// size returns that of the terminal, or a usual one where it does not say, as serial
 // lines and some terminals of containers, or says nothing that could be seen.
 func (t *Terminal) size() size {
 	w, h, err := t.Size()
@@ -94,14 +94,14 @@ const (
 	maxCells = 1 << 20
 )
 
-// bounded is the upper left part of s that is painted.
+// bounded returns the upper left part of s that is painted.
 func (s size) bounded() size {
 	s.w = min(s.w, maxWidth)
 	s.h = min(s.h, maxCells/s.w)
 	return s
 }
 
-// oversized is why a screen is not begun on t; nil if it can be. One that grows
+// oversized returns why a screen is not begun on t; nil if it can be. One that grows
 // later is painted in part.
 func (t *Terminal) oversized() error {
 	w, h, err := t.Size()
@@ -111,7 +111,7 @@ func (t *Terminal) oversized() error {
 	return fmt.Errorf("the terminal says that it has %d × %d cells, too many to paint: set its size, such as with stty cols 100 rows 40", w, h)
 }
 
-// settings is what is known of the terminal.
+// settings holds what is known of the terminal.
 type settings struct {
 	profile  colorprofile.Profile
 	together bool // it shows a frame at once (mode 2026)
@@ -178,7 +178,7 @@ func (s *Screen) Redraw() {
 	poke(s.wake)
 }
 
-// resize is the size of the frames that are shown from now on.
+// resize sets the size of the frames that are shown from now on.
 func (s *Screen) resize(w, h int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,7 +186,7 @@ func (s *Screen) resize(w, h int) {
 	s.anew = true // terminals move what they show, each in its own way
 }
 
-// learn is how the terminal is found to be.
+// learn changes what is known of the terminal.
 func (s *Screen) learn(change func(*settings)) {
 	s.mu.Lock()
 	before := s.set
@@ -233,7 +233,7 @@ func (s *Screen) Run() {
 	}
 }
 
-// pace is when to paint next, after a paint that could have begun at could, began
+// pace returns when to paint next, after a paint that could have begun at could, began
 // at began, and that the terminal took so long to take. The first two after a
 // pause may follow each other at once: the second may be that of a key.
 func pace(could, began time.Time, took time.Duration) time.Time {
@@ -246,10 +246,10 @@ func pace(could, began time.Time, took time.Duration) time.Time {
 	return could.Add(frameTime)
 }
 
-// mostPeace is how long a terminal is left in peace at most.
+// mostPeace sets how long a terminal is left in peace at most.
 const mostPeace = 400 * time.Millisecond
 
-// backoff is how long a terminal is left in peace that took so long to take a
+// backoff returns how long a terminal is left in peace that took so long to take a
 // frame: it has more to read than it can, and a frame that comes later holds
 // what two would have.
 func backoff(took time.Duration) time.Duration {
@@ -340,7 +340,7 @@ func (s *Screen) flush() (n int, err error) {
 	return n, err
 }
 
-// recycled is b to be filled again, unless a picture made it large.
+// recycled returns b to be filled again, unless an image made it large.
 func recycled(b []byte) []byte {
 	const large = 1 << 18
 	if cap(b) > large {

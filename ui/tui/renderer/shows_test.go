@@ -12,7 +12,7 @@ import (
 	"parley/ui/uitest/vt"
 )
 
-// terminal is one that shows fails a test with.
+// terminal holds one that shows fails a test with.
 type terminal struct {
 	*vt.Terminal
 	t    testing.TB
@@ -69,7 +69,7 @@ func (v *terminal) right() {
 	}
 }
 
-// seen is what a person sees of a cell.
+// seen returns what a user sees of a cell.
 func seen(c vt.Cell) vt.Cell {
 	switch {
 	case c.Text == "": // of a wide one

@@ -22,7 +22,7 @@ import (
 	"parley/ui/theme"
 )
 
-// Info is what the line tells. The zero value of a field is not told.
+// Info holds what the line tells. The zero value of a field is not told.
 type Info struct {
 	Model   string        // "provider/model"
 	Effort  string        // as the user set it
@@ -65,7 +65,7 @@ const (
 	segments
 )
 
-// yielding is what gives way, in this order and each as far as it says, until
+// yielding holds what gives way, in this order and each as far as it says, until
 // the rest has room.
 var yielding = []struct {
 	segment int
@@ -85,7 +85,7 @@ const (
 // Near the end of the context window the share stands out.
 const crowded = 0.8
 
-// View is the line in at most width cells.
+// View returns the line in at most width cells.
 func View(i Info, width int, th *theme.Theme) string {
 	if width <= 0 {
 		return ""
@@ -109,7 +109,7 @@ type Line struct {
 	view  string
 }
 
-// View is View, kept.
+// View returns View, kept.
 func (l *Line) View(i Info, width int, th *theme.Theme) string {
 	i.Elapsed = i.Elapsed.Truncate(time.Second)
 	if i.State == "" {
@@ -124,7 +124,7 @@ func (l *Line) View(i Info, width int, th *theme.Theme) string {
 	return l.view
 }
 
-// told is what there is to tell; the text of a segment that tells nothing is "".
+// told returns what there is to tell; the text of a segment that tells nothing is "".
 func told(i Info, th *theme.Theme) [segments]segment {
 	line := [segments]segment{
 		model:  {i.Model, th.Text, false},
@@ -246,7 +246,7 @@ func queue(n int) string {
 	return fmt.Sprintf("%d queued", n)
 }
 
-// Share is a part of the context window as the line tells it; "" below 0.
+// Share returns a part of the context window as the line tells it; "" below 0.
 func Share(c float64) string {
 	if c < 0 {
 		return ""
@@ -268,7 +268,7 @@ func tokens(n int) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1e6)
 }
 
-// cost has as many digits as say something: cents, or more where there are none.
+// cost returns as many digits as say something: cents, or more where there are none.
 func cost(i Info) string {
 	switch {
 	case !i.Priced && i.Cost > 0:

@@ -9,7 +9,7 @@ import (
 	"parley/ui/theme"
 )
 
-// answerWidth is the most cells an answer gets: more than other text, as it
+// answerWidth sets the most cells an answer gets: more than other text, as it
 // may hold code and tables.
 const answerWidth = 120
 
@@ -70,7 +70,7 @@ func (b *answer) add(text sanitize.Clean) (next *answer) {
 	return next
 }
 
-// finish says that the answer is whole.
+// finish marks the answer as whole.
 func (b *answer) finish() {
 	b.done = true
 	if b.doc != nil {
@@ -107,7 +107,7 @@ func grow(m *Model, id string, text sanitize.Clean) *answer {
 	}
 }
 
-// Share says that text, which somebody holds anyway, begins with what came of the
+// Share shares text, which the caller holds anyway and which begins with what came of the
 // answer with this id. Of what it holds the answer needs no copy.
 func Share(m *Model, id, text string) {
 	if b, ok := m.find(anAnswer, id).(*answer); ok {
@@ -115,7 +115,7 @@ func Share(m *Model, id, text string) {
 	}
 }
 
-// leastShared is how much of an answer has to be held twice, in bytes, before it is
+// leastShared sets how much of an answer has to be held twice, in bytes, before it is
 // shared: a short text may still move in the memory of who holds it.
 const leastShared = 1 << 20
 
@@ -144,7 +144,7 @@ func (b *answer) release() {
 	b.doc, b.arrived = nil, strings.Builder{}
 }
 
-// own is the source of the section.
+// own returns the source of the section.
 func (b *answer) own() string {
 	switch {
 	case b.text != "":
@@ -155,7 +155,7 @@ func (b *answer) own() string {
 	return b.arrived.String()
 }
 
-// markdown is the answer read as markdown.
+// markdown returns the answer read as markdown.
 func (b *answer) markdown(th *theme.Theme) *markdown.Doc {
 	if b.doc == nil {
 		text := b.own()
@@ -178,7 +178,7 @@ func (b *answer) lay(p page) (sign string, lines []string) {
 	return "", lines[min(b.section.Head(), len(lines)):]
 }
 
-// source is that of the whole answer.
+// source returns that of the whole answer.
 func (b *answer) source() (text, what string) {
 	all := b.of.all
 	if len(all) == 1 {
@@ -198,7 +198,7 @@ func (b *answer) mayHaveCode() bool {
 	return b.section.InCode() || strings.Contains(src, "```") || strings.Contains(src, "~~~")
 }
 
-// codes are the code blocks of the section. Those that go over its ends are whole.
+// codes returns the code blocks of the section. Those that go over its ends are whole.
 func (b *answer) codes(th *theme.Theme) []markdown.Code {
 	codes := b.goesOn(slices.Clone(b.markdown(th).Code()))
 	for i := range codes {
@@ -224,7 +224,7 @@ func (b *answer) goesOn(codes []markdown.Code) []markdown.Code {
 	return codes
 }
 
-// code is what the sections behind the n-th one, or those before it if direction
+// code returns what the sections behind the n-th one, or those before it if direction
 // is -1, have of the code block that goes on there.
 func (s *sections) code(n, direction int) string {
 	var found []string

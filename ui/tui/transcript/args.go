@@ -129,7 +129,7 @@ func (a *args) text(into *strings.Builder, most int, next func(*args, string) in
 	a.into, a.most, a.next, a.state = into, most, next, (*args).inText
 }
 
-// inText is inside of a string.
+// inText reads the inside of a string.
 func (a *args) inText(s string) int {
 	i := 0
 	for i < len(s) && s[i] != '"' && s[i] != '\\' {
@@ -151,10 +151,10 @@ func (a *args) inText(s string) int {
 	return 1
 }
 
-// escapes are those of one character.
+// escapes lists those of one character.
 var escapes = map[byte]string{'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t"}
 
-// inEscape is after a backslash.
+// inEscape reads what follows a backslash.
 func (a *args) inEscape(s string) int {
 	a.code += s[:1]
 	if a.code[0] == 'u' && len(a.code) < len("u1234") {
@@ -208,11 +208,11 @@ func (a *args) put(s string) {
 	a.into.WriteString(s)
 }
 
-// telling are the arguments that say in one line what a call is about, the
+// telling lists the arguments that say in one line what a call is about, the
 // most telling first.
 var telling = []string{"command", "cmd", "pattern", "query", "url", "path", "file_path", "filename", "file", "directory", "name"}
 
-// rankOf is how telling an argument is: the lower the more.
+// rankOf returns how telling an argument is: the lower the more.
 func rankOf(name string) int {
 	for i, t := range telling {
 		if t == name {
@@ -222,7 +222,7 @@ func rankOf(name string) int {
 	return len(telling)
 }
 
-// title is the most telling string so far; "" if there is none yet.
+// title returns the most telling string so far; "" if there is none yet.
 func (a *args) title() string {
 	best, rank := "", len(telling)
 	for _, f := range a.fields {
@@ -233,7 +233,7 @@ func (a *args) title() string {
 	return strings.ToValidUTF8(best[:min(len(best), titleAt)], "\uFFFD")
 }
 
-// peekAt is how much of the arguments of a call is looked at for its title, once
+// peekAt sets how much of the arguments of a call is looked at for its title, once
 // they are whole: the telling ones come early.
 const peekAt = 4 << 10
 

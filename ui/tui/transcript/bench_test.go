@@ -11,7 +11,7 @@ import (
 	"parley/ui/theme"
 )
 
-// document is a stretch of mixed markdown, of about 150 tokens of four bytes.
+// document holds a stretch of mixed markdown, of about 150 tokens of four bytes.
 const document = `## A heading
 
 Some *prose* with ` + "`code`" + ` and a [link](https://example.org/), long enough to be
@@ -35,7 +35,7 @@ func main() {
 
 `
 
-// filled is a transcript of about n tokens: turns of one document, and an answer
+// filled returns a transcript of about n tokens: turns of one document, and an answer
 // that is half of it and still open.
 func filled(n int) *Model {
 	m := New(theme.Dark())
@@ -107,7 +107,7 @@ func BenchmarkViewUnchanged(b *testing.B) {
 	}
 }
 
-// stored is a conversation of n turns as it comes from a store.
+// stored returns a conversation of n turns as it comes from a store.
 func stored(n int) *Model {
 	m := New(theme.Dark())
 	m.SetSize(120, 40)

@@ -34,13 +34,13 @@ type page struct {
 	now   time.Time
 }
 
-// shut is the page for what does not unfold.
+// shut returns the page for what does not unfold.
 func (p page) shut() page {
 	p.open = false
 	return p
 }
 
-// measure is how wide text that is read may be; longer lines tire the eye.
+// measure sets how wide text that is read may be; longer lines tire the eye.
 const measure = 100
 
 func (p page) prose() int { return min(p.width, measure) }
@@ -49,7 +49,7 @@ func (p page) prose() int { return min(p.width, measure) }
 const (
 	foldOutput = 5
 	foldDiff   = 12
-	foldText   = 40 // of a message or an error: what a person pasted, what a proxy sent
+	foldText   = 40 // of a message or an error: what a user pasted, what a proxy sent
 )
 
 // A manner is how a kind of plain text looks.
@@ -73,7 +73,7 @@ var (
 	}
 )
 
-// words are a block of plain text.
+// words holds a block of plain text.
 type words struct {
 	manner
 	text   string
@@ -166,7 +166,7 @@ func (b *summary) source() (text, what string) { return b.text, "summary" }
 
 func (b *summary) texts(to []string) []string { return append(to, b.title(), b.text) }
 
-// left says how many lines a fold hides.
+// left returns how many lines a fold hides.
 func (p page) left(n int, which string) string {
 	return p.ink.write(faint, clip(fmt.Sprintf("… %d %s line%s (ctrl+o)", n, which, plural(n)), p.width))
 }
@@ -178,7 +178,7 @@ func plural(n int) string {
 	return "s"
 }
 
-// thinking is what a model thinks: its last lines while it does, then how long
+// thinking holds what a model thinks: its last lines while it does, then how long
 // it took.
 type thinking struct {
 	stream sanitize.Stream
@@ -252,7 +252,7 @@ func (b *thinking) source() (text, what string) {
 
 func (b *thinking) texts(to []string) []string { return append(to, b.title(), b.text.String()) }
 
-// tailAt is how much of the end of a text its last lines are looked for in. It
+// tailAt sets how much of the end of a text its last lines are looked for in. It
 // is cut at multiples of that, so that a paragraph longer than it does not
 // break anew at each word.
 const tailAt = 1 << 10
@@ -271,7 +271,7 @@ func lastLines(text string, width int) []string {
 	return lines[max(0, len(lines)-foldOutput):]
 }
 
-// elapsed writes a duration as a person would say it: 40 ms, 1.2 s, 3 s, 12 s,
+// elapsed writes a duration as a user would say it: 40 ms, 1.2 s, 3 s, 12 s,
 // 3 min 5 s.
 func elapsed(d time.Duration) string {
 	switch {

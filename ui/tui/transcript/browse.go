@@ -9,7 +9,7 @@ import (
 	"parley/ui/markdown"
 )
 
-// wheelStep is how many lines a notch of the wheel moves.
+// wheelStep sets how many lines a notch of the wheel moves.
 const wheelStep = 3
 
 // A binding is keys of browsing, and what they do.
@@ -19,7 +19,7 @@ type binding struct {
 	run  func(*Model) tea.Cmd
 }
 
-// always is a command that asks for nothing.
+// always returns a command that asks for nothing.
 func always(do func(*Model)) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd { do(m); return nil }
 }
@@ -52,7 +52,7 @@ var bindings = []binding{
 	{[]string{"i"}, "back to writing", always(func(m *Model) { m.Browse(false) })},
 }
 
-// commands are the bindings by their keys.
+// commands lists the bindings by their keys.
 var commands = func() map[string]func(*Model) tea.Cmd {
 	by := map[string]func(*Model) tea.Cmd{}
 	for _, b := range bindings {
@@ -138,7 +138,7 @@ func (m *Model) back() {
 	}
 }
 
-// Hint is what the keys do at the moment; "" while nobody browses.
+// Hint returns what the keys do at the moment; "" while nobody browses.
 func (m *Model) Hint() string {
 	switch {
 	case !m.browsing:
@@ -155,10 +155,10 @@ func (m *Model) Hint() string {
 	return "browse: j k move · space fold · enter details · / search · y copy · esc back"
 }
 
-// Browsing tells whether there is a cursor.
+// Browsing reports whether there is a cursor.
 func (m *Model) Browsing() bool { return m.browsing }
 
-// Message tells which of the user's messages the cursor is on, or which one the
+// Message returns which of the user's messages the cursor is on, or which one the
 // block under it answers, counted from 0; false if there is none.
 func (m *Model) Message() (n int, ok bool) {
 	if !m.browsing || len(m.items) == 0 {
@@ -168,13 +168,13 @@ func (m *Model) Message() (n int, ok bool) {
 	return max(n, 0), n >= 0
 }
 
-// pinned tells whether the cursor, or the mouse, keeps the reader from following
+// pinned reports whether the cursor, or the mouse, keeps the reader from following
 // what comes.
 func (m *Model) pinned() bool {
 	return m.mouse.held || m.browsing && m.cursor < m.solid(len(m.items)-1, -1)
 }
 
-// solid is the next item that has lines, from i on in a direction; if there is
+// solid returns the next item that has lines, from i on in a direction; if there is
 // none, the last one the other way.
 func (m *Model) solid(i, direction int) int {
 	for j := i; j >= 0 && j < len(m.items); j += direction {
@@ -311,7 +311,7 @@ func (m *Model) selectFrom(i int) {
 	m.anchor, m.dirty = i, true
 }
 
-// selected are the first and the last of the blocks that are selected: the one
+// selected returns the first and the last of the blocks that are selected: the one
 // under the cursor, if there is no selection.
 func (m *Model) selected() (low, high int) {
 	if m.anchor < 0 {
@@ -340,7 +340,7 @@ func (m *Model) copyBlock() tea.Cmd {
 	return copied(strings.Join(parts, "\n\n"), fmt.Sprintf("%d block%s", len(parts), plural(len(parts))))
 }
 
-// meant is what the block under the cursor stands for: the answer above, or else
+// meant returns what the block under the cursor stands for: the answer above, or else
 // the message, if it is the footer of a turn, which nobody wants to have.
 func (m *Model) meant() int {
 	if !m.items[m.cursor].footer() {
@@ -375,7 +375,7 @@ func copied(text, what string) tea.Cmd {
 	return func() tea.Msg { return CopyMsg{text, what} }
 }
 
-// codes are the code blocks of an item. Reading a long conversation for them
+// codes returns the code blocks of an item. Reading a long conversation for them
 // passes over answers without a fence.
 func (m *Model) codes(it *item) []markdown.Code {
 	b, ok := it.block.(*answer)

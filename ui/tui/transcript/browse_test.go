@@ -12,7 +12,7 @@ import (
 	"parley/ui/theme"
 )
 
-// named are the keys that write nothing.
+// named lists the keys that write nothing.
 var named = map[string]tea.KeyPressMsg{
 	"space": {Code: tea.KeySpace, Text: " "}, "esc": {Code: tea.KeyEscape}, "enter": {Code: tea.KeyEnter},
 	"up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown}, "backspace": {Code: tea.KeyBackspace},
@@ -39,7 +39,7 @@ func press(m *Model, keys ...string) (msg tea.Msg) {
 	return msg
 }
 
-// under is the first row of the block with the cursor.
+// under returns the first row of the block with the cursor.
 func under(m *Model) string {
 	for row := range strings.SplitSeq(ansi.Strip(m.View()), "\n") {
 		if before, text, ok := strings.Cut(row, "▎"); ok {

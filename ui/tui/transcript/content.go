@@ -93,7 +93,7 @@ func (m *Model) Answer(id, delta string) {
 	grow(m, id, b.of.stream.Add(delta))
 }
 
-// AnswerDone says that the answer is whole.
+// AnswerDone ends the answer with this id.
 func (m *Model) AnswerDone(id string) {
 	b, ok := m.find(anAnswer, id).(*answer)
 	if !ok || b.done {
@@ -182,7 +182,7 @@ func (m *Model) remove(i int) {
 	m.dirty = true
 }
 
-// Tick tells the time, for calls that run.
+// Tick sets the time, for calls that run.
 func (m *Model) Tick(now time.Time) {
 	m.now = now
 	m.running = slices.DeleteFunc(m.running, func(it *item) bool {
@@ -193,7 +193,7 @@ func (m *Model) Tick(now time.Time) {
 	})
 }
 
-// find is the block with this id; nil if there is none.
+// find returns the block with this id; nil if there is none.
 func (m *Model) find(k kind, id string) block {
 	if it := m.byID[key{k, id}]; it != nil {
 		return it.block
@@ -211,7 +211,7 @@ func (m *Model) add(k kind, id string, b block) {
 	m.touch(it)
 }
 
-// touch says that an item has changed.
+// touch marks an item as changed.
 func (m *Model) touch(it *item) {
 	if it.state == laid {
 		it.state = changed

@@ -40,7 +40,7 @@ func (b *sheet) source() (text, what string) { return b.text, b.what }
 
 func (b *sheet) texts(to []string) []string { return append(to, b.title, b.text) }
 
-// sheetAt is how much of a text is put on one sheet; the next one goes on with
+// sheetAt sets how much of a text is put on one sheet; the next one goes on with
 // it, so that a long output is laid out as far as it is looked at.
 const sheetAt = 16 << 10
 
@@ -99,7 +99,7 @@ func diffSheets(diff string) (all []*sheet) {
 	return all
 }
 
-// whole is all that is known of a block.
+// whole returns all that is known of a block.
 func whole(b block) []*sheet {
 	switch b := b.(type) {
 	case *call:
@@ -126,7 +126,7 @@ func (b *call) whole() []*sheet {
 	return all
 }
 
-// arguments gives each argument of a call a sheet, in their order: text as it
+// arguments returns each argument of a call a sheet, in their order: text as it
 // will be read, the rest as JSON. What is not a whole object stays as it is.
 func arguments(input string) (all []*sheet) {
 	d := json.NewDecoder(strings.NewReader(input))
@@ -166,7 +166,7 @@ type details struct {
 	stale bool // of has changed
 }
 
-// pager are the keys in it.
+// pager lists the keys in it.
 var pager = map[string]func(*Model) tea.Cmd{
 	"j":     func(m *Model) tea.Cmd { m.Scroll(1); return nil },
 	"k":     func(m *Model) tea.Cmd { m.Scroll(-1); return nil },
@@ -221,7 +221,7 @@ func (d *details) refresh() {
 	d.settle()
 }
 
-// pressInDetails is a key while details are shown.
+// pressInDetails handles a key while details are shown.
 func (m *Model) pressInDetails(msg tea.Msg) tea.Cmd {
 	d := m.details
 	key, isKey := msg.(tea.KeyPressMsg)

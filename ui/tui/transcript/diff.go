@@ -22,7 +22,7 @@ type patch struct {
 	added, removed int
 }
 
-// keepChanges is how many changes of one diff are laid out at most. The details
+// keepChanges sets how many changes of one diff are laid out at most. The details
 // of a call have them all.
 const keepChanges = 500
 
@@ -72,7 +72,7 @@ func readDiff(diff string) (p patch) {
 	return p
 }
 
-// fileName is the name in a header, which may have a time after it.
+// fileName returns the name in a header, which may have a time after it.
 func fileName(name, side string) string {
 	name, _, _ = strings.Cut(name, "\t")
 	return strings.TrimPrefix(name, side)

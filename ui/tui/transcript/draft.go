@@ -7,7 +7,7 @@ import (
 	"parley/ui/markdown"
 )
 
-// drafts are the tools of which more is shown while their arguments arrive than
+// drafts lists the tools of which more is shown while their arguments arrive than
 // the most telling one: the texts that they write, with the signs of a diff.
 var drafts = map[string]struct {
 	signs map[string]byte
@@ -19,10 +19,10 @@ var drafts = map[string]struct {
 	"shell": {map[string]byte{"command": ' '}, false, "command.sh"},
 }
 
-// maxDraft is how much of a text is kept while it arrives.
+// maxDraft sets how much of a text is kept while it arrives.
 const maxDraft = 2 << 20
 
-// keepDraft is how many rows of a draft are kept, at least, of which only the
+// keepDraft sets how many rows of a draft are kept, at least, of which only the
 // last ones are in sight.
 const keepDraft = 4 * foldDiff
 
@@ -67,13 +67,13 @@ func (d *draft) read(input string) {
 	}
 }
 
-// shown tells whether there is something to see. What asks a person about the
+// shown reports whether there is something to see. What asks a user about the
 // call shows all of it.
 func (d *draft) shown(s Status) bool {
 	return d != nil && (s == Arriving || s == Running && drafts[d.tool].runs) && len(d.written()) > 0
 }
 
-// written are the fields that are shown.
+// written returns the fields that are shown.
 func (d *draft) written() (some []*field) {
 	signs := drafts[d.tool].signs
 	for _, f := range d.fields {
@@ -102,7 +102,7 @@ func (d *draft) restart(p page, file string, digits int) {
 	}
 }
 
-// lay gives the title and the last lines, or all of them. Lines that were given
+// lay returns the title and the last lines, or all of them. Lines that were given
 // out before are written over where they differ: the title and the end.
 func (d *draft) lay(title string, p page) []string {
 	p.now = d.page.now
@@ -132,7 +132,7 @@ func (d *draft) lay(title string, p page) []string {
 	return append(all, lines...)
 }
 
-// path is the file that the texts are of.
+// path returns the file that the texts are of.
 func (d *draft) path() string {
 	if file := drafts[d.tool].file; file != "" {
 		return file
@@ -145,7 +145,7 @@ func (d *draft) path() string {
 	return ""
 }
 
-// column is how many digits line numbers have. Where a change goes in a file is
+// column returns how many digits line numbers have. Where a change goes in a file is
 // not known before it is made.
 func (d *draft) column() int {
 	if d.tool == "write" {

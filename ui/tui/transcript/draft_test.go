@@ -39,7 +39,7 @@ func inputOf(t testing.TB, pairs ...string) string {
 
 const goFile = "package main\n\nimport \"fmt\"\n\n/* A comment that\n   goes on */\nfunc main() {\n\tfor i := range 3 {\n\t\tfmt.Println(\"hello\", i) // again\n\t}\n}\n"
 
-// calls are arguments of which more is shown than one line.
+// calls lists arguments of which more is shown than one line.
 var calls = map[string]func(t testing.TB) (name, input string){
 	"write":       func(t testing.TB) (string, string) { return "write", inputOf(t, "path", "main.go", "content", goFile) },
 	"write, late": func(t testing.TB) (string, string) { return "write", inputOf(t, "content", goFile, "path", "main.go") },
@@ -125,7 +125,7 @@ func TestDraftGrows(t *testing.T) {
 	}
 }
 
-// visible are the rows that are not blank, without colours and margins.
+// visible returns the rows that are not blank, without colors and margins.
 func visible(m *Model) string {
 	var rows []string
 	for _, row := range rowsOf(m) {

@@ -19,7 +19,7 @@ const everything = "# Heading\n\nText with *emphasis*, **strong**, ~~struck~~ an
 
 const editInput = `{"path":"main.go","old":"run(ctx)","new":"if err := run(ctx, i); err != nil {\n\treturn // give up`
 
-// gallery are the blocks, each in each of its states.
+// gallery lists the blocks, each in each of its states.
 var gallery = []struct {
 	name  string
 	width int // 0 is that of the screen
@@ -111,7 +111,7 @@ func lookAround(m *Model, last Status) {
 
 func summarised(m *Model) { m.Summary("s", "We looked at the *session* package.", 12) }
 
-// screens are what a person brings up, over a short conversation.
+// screens lists what a user brings up, over a short conversation.
 var screens = []struct{ name, keys string }{
 	{"new lines below", ""},
 	{"browsing", "tab k"},

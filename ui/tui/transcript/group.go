@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// least is how many calls make a group.
+// least is a group's fewest calls.
 const least = 3
 
-// looks are the tools that only look. Neighbouring calls of them are a group:
+// looks lists the tools that only look. Neighbouring calls of them are a group:
 // while they run, one line each; once they are done, one line for all. Calls
 // that did not succeed stay in sight.
 var looks = map[string]struct{ did, what string }{
@@ -32,7 +32,7 @@ func (it *item) group() *group {
 	return g
 }
 
-// closed tells whether one line can stand for the calls.
+// closed reports whether one line can stand for the calls.
 func (g *group) closed() bool { return g.done >= least && g.ended == len(g.members) }
 
 // count counts a call in or out.
@@ -45,7 +45,7 @@ func (g *group) count(s Status, by int) {
 	}
 }
 
-// groupOf gives the group that a new call of a tool belongs to: that of the call
+// groupOf returns the group that a new call of a tool belongs to: that of the call
 // before it in the same answer, or one that begins. Nil if the tool is not one
 // that only looks.
 func (m *Model) groupOf(name string) *item {
@@ -85,7 +85,7 @@ func (m *Model) leave(it *item) {
 	m.rejoin(it.of)
 }
 
-// regroup says that a call has changed, which had another status before.
+// regroup counts a call anew whose status was another one before.
 func (m *Model) regroup(it *item, was Status) {
 	if it.of == nil {
 		return
@@ -116,21 +116,21 @@ func (m *Model) rejoin(of *item) {
 	}
 }
 
-// hidden tells whether a group stands for a call. One that was unfolded by
+// hidden reports whether a group stands for a call. One that was unfolded by
 // itself stays in sight.
 func (m *Model) hidden(it *item) bool {
 	return it.of != nil && it.of.group().closed() && !m.open(it.of) &&
 		it.fold != unfolded && it.block.(*call).tool.Status == Done
 }
 
-// vanishes tells whether an item loses all its lines under the eyes of a reader
+// vanishes reports whether an item loses all its lines under the eyes of a reader
 // who has them at the top.
 func (m *Model) vanishes(it *item, lines []string) bool {
 	return !m.follow && len(lines) == 0 && len(it.lines) > 0 && m.items[m.top.item] == it &&
 		(it.of != nil || it.group() != nil)
 }
 
-// joins tells whether an item goes on with the one before: the lines of a group
+// joins reports whether an item goes on with the one before: the lines of a group
 // stand together, but for what is unfolded. A blank row that a reader has at the
 // top stays.
 func (m *Model) joins(i int) bool {
@@ -157,7 +157,7 @@ func (g *group) lay(p page) (sign string, lines []string) {
 	return p.ink.write(good, "✓"), []string{line}
 }
 
-// sum says what was done, as in "read 3 files, listed 1 folder".
+// sum returns what was done, as in "read 3 files, listed 1 folder".
 func (g *group) sum() string {
 	var order, parts []string
 	counts := map[string]int{}
@@ -180,7 +180,7 @@ func (g *group) sum() string {
 	return strings.Join(parts, ", ")
 }
 
-// names are what was looked at, up to some bytes.
+// names returns what was looked at, up to some bytes.
 func (g *group) names(most int) string {
 	var b strings.Builder
 	last := ""
@@ -200,7 +200,7 @@ func (g *group) names(most int) string {
 	return b.String()
 }
 
-// source are the titles of the calls.
+// source returns the titles of the calls.
 func (g *group) source() (text, what string) {
 	var titles []string
 	for _, it := range g.members {
@@ -210,10 +210,10 @@ func (g *group) source() (text, what string) {
 	return strings.Join(titles, "\n"), "calls"
 }
 
-// texts has nothing that the calls do not have.
+// texts returns nothing that the calls do not have.
 func (g *group) texts(to []string) []string { return to }
 
-// whole is all that is known of the calls, one after the other.
+// whole returns all that is known of the calls, one after the other.
 func (g *group) whole() (all []*sheet) {
 	for _, it := range g.members {
 		all = append(all, it.block.(*call).whole()...)

@@ -8,7 +8,7 @@ import (
 	"parley/ui/theme"
 )
 
-// looked is a call that only looks.
+// looked adds a call that only looks.
 func looked(m *Model, id, tool, title string, s Status) {
 	output := ""
 	if s > Running {

@@ -63,7 +63,7 @@ func newInk(th *theme.Theme) *ink {
 	return &k
 }
 
-// styles are what a theme has for the tones.
+// styles returns what a theme has for the tones.
 func styles(th *theme.Theme) [tones]lipgloss.Style {
 	return [...]lipgloss.Style{
 		text: th.Text, dim: th.Dim, faint: th.Faint, accent: th.Accent,
@@ -76,7 +76,7 @@ func strokeOf(style lipgloss.Style) (s stroke) {
 	return s
 }
 
-// write gives s, which is one line without styles, in a tone.
+// write returns s, which is one line without styles, in a tone.
 func (k *ink) write(t tone, s string) string {
 	if s == "" || k.plain[t].open == "" {
 		return s
@@ -99,7 +99,7 @@ type piece struct {
 	loud bool // changed, among others that are not
 }
 
-// tints are the tones that classes of code have on a side with a background.
+// tints lists the tones that classes of code have on a side with a background.
 // What has no class has the tone of the side.
 var tints = [...]tone{markdown.Comment: dim, markdown.Keyword: accent, markdown.String: good, markdown.Number: warn}
 
@@ -109,8 +109,8 @@ var (
 	bodyTone = [sides]tone{both: dim, added: text, removed: text}
 )
 
-// pieces are the tokens of a line on a side. Without a background to tell the
-// sides apart, all of a line has the colour of its sign.
+// pieces returns the tokens of a line on a side. Without a background to tell the
+// sides apart, all of a line has the color of its sign.
 func (k *ink) pieces(s side, tokens []markdown.Token) []piece {
 	if !k.tinted[added] || !k.tinted[removed] {
 		var all strings.Builder
@@ -167,7 +167,7 @@ func cut(some, pieces []piece, from, to int) []piece {
 	return some
 }
 
-// emphasise gives the pieces with some of their bytes loud, which are in
+// emphasise returns the pieces with some of their bytes loud, which are in
 // ascending order.
 func emphasise(pieces []piece, loud []reach) []piece {
 	all := make([]piece, 0, len(pieces)+2*len(loud))

@@ -39,7 +39,7 @@ type item struct {
 	marked    bool // spans are true
 }
 
-// A fold is what a person said about one item.
+// A fold is what a user said about one item.
 type fold int
 
 const (
@@ -66,7 +66,7 @@ func (it *item) forget() {
 	}
 }
 
-// weight is how much the lines of the item count where they are kept; see evict.
+// weight returns how much the lines of the item count where they are kept; see evict.
 func (it *item) weight() int {
 	if it.lines == nil {
 		return 0
@@ -74,7 +74,7 @@ func (it *item) weight() int {
 	return 1 + len(it.lines)/32
 }
 
-// countRows is how many lines the item has, without making them if they were counted.
+// countRows returns how many lines the item has, without making them if they were counted.
 func countRows(m *Model, it *item) int {
 	if it.state == stale && it.peak > 0 {
 		return it.peak
@@ -82,26 +82,26 @@ func countRows(m *Model, it *item) int {
 	return len(m.lay(it))
 }
 
-// shares tells whether both items are sections of one answer.
+// shares reports whether both items are sections of one answer.
 func (it *item) shares(other *item) bool {
 	a, ok := it.block.(*answer)
 	b, also := other.block.(*answer)
 	return ok && also && a.of == b.of
 }
 
-// markup tells whether the block is shown as Markdown.
+// markup reports whether the block is shown as Markdown.
 func (it *item) markup() bool {
 	_, summed := it.block.(*summary)
 	return summed || it.kind == anAnswer
 }
 
-// footer tells whether the block closes a turn.
+// footer reports whether the block closes a turn.
 func (it *item) footer() bool {
 	b, ok := it.block.(*words)
 	return ok && b.manner == footed
 }
 
-// settled tells whether nothing more is to come.
+// settled reports whether nothing more is to come.
 func (it *item) settled() bool {
 	switch b := it.block.(type) {
 	case *thinking:

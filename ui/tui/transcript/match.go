@@ -27,7 +27,7 @@ const (
 	bar    = '│'       // at the beginning of a line, before what is quoted
 )
 
-// passes is how many bytes a word may pass over.
+// passes sets how many bytes a word may pass over.
 const passes = 256
 
 // next finds where the word first begins in text, from a byte on, and where it
@@ -46,7 +46,7 @@ func (w word) next(text string, from int, over string) (start, end int) {
 	return -1, -1
 }
 
-// begin is where, from byte i on, the first letter of the word stands; the length
+// begin returns where, from byte i on, the first letter of the word stands; the length
 // of text if it does not. All that is searched passes through here.
 func (w word) begin(text string, i int) int {
 	first := w.runes[0]
@@ -78,7 +78,7 @@ func (w word) count(text, over string) (n int) {
 	return n
 }
 
-// is tells whether r may stand where the word has want.
+// is reports whether r may stand where the word has want.
 func (w word) is(want, r rune) bool {
 	if r == want {
 		return true
@@ -92,7 +92,7 @@ func (w word) is(want, r rune) bool {
 	return unicode.ToLower(r) == want && want >= utf8.RuneSelf
 }
 
-// reach is how many bytes at the start of text the word takes; 0 if it does not
+// reach returns how many bytes at the start of text the word takes; 0 if it does not
 // stand there.
 func (w word) reach(text, over string) int {
 	i, passed := 0, 0

@@ -24,7 +24,7 @@ type stretch struct{ from, to spot }
 
 func (s stretch) empty() bool { return s.from.compare(s.to) >= 0 }
 
-// with is the stretch over both.
+// with returns the stretch over both.
 func (s stretch) with(o stretch) stretch {
 	if o.from.compare(s.from) < 0 {
 		s.from = o.from
@@ -64,11 +64,11 @@ const (
 	edgeEvery   = 50 * time.Millisecond  // a line is scrolled while the mouse is held at an edge
 )
 
-// EdgeMsg says that it is time to scroll on, if the mouse is still held at the
+// EdgeMsg reports that it is time to scroll on, if the mouse is still held at the
 // edge. It has to come back to Update.
 type EdgeMsg struct{ edge int }
 
-// Dragging tells whether the button was pressed here and is still down: what the
+// Dragging reports whether the button was pressed here and is still down: what the
 // mouse does is then for Update, wherever it is.
 func (m *Model) Dragging() bool {
 	if m.details != nil {
@@ -157,7 +157,7 @@ func (m *Model) drag(x, y int) tea.Cmd {
 	return m.soon()
 }
 
-// beyond is the direction in which the mouse is at an edge; 0 if it is not.
+// beyond returns the direction in which the mouse is at an edge; 0 if it is not.
 func (m *Model) beyond() int {
 	switch y := m.mouse.y; {
 	case y <= 0:
@@ -210,7 +210,7 @@ func (m *Model) letGo() {
 	}
 }
 
-// under is the unit at a cell.
+// under returns the unit at a cell.
 func (m *Model) under(x, y int, u unit) stretch {
 	p, _ := m.down(m.top, max(0, min(y, m.window()-1)))
 	it := m.items[p.item]
@@ -235,7 +235,7 @@ func (m *Model) under(x, y int, u unit) stretch {
 	return stretch{spot{it.seq, low, from}, spot{it.seq, high, to}}
 }
 
-// plain is a line without its sequences.
+// plain returns a line without its sequences.
 func plain(line string) string {
 	if strings.IndexByte(line, '\x1b') < 0 {
 		return line
@@ -245,7 +245,7 @@ func plain(line string) string {
 	return b.String()
 }
 
-// cellAt gives the bytes of the character at a cell; none beyond the end.
+// cellAt returns the bytes of the character at a cell; none beyond the end.
 func cellAt(line string, x int) (from, to int) {
 	col := 0
 	for i := 0; i < len(line); {
@@ -265,7 +265,7 @@ const (
 	atEnd  = ".:?"
 )
 
-// wordAt gives the bytes of the word that a character is of, or the character.
+// wordAt returns the bytes of the word that a character is of, or the character.
 func wordAt(line string, from, to int) (int, int) {
 	within := func(r rune) bool { return firm(r) || strings.ContainsRune(inWord, r) }
 	r, _ := utf8.DecodeRuneInString(line[from:])
@@ -286,7 +286,7 @@ func wordAt(line string, from, to int) (int, int) {
 	return low, high
 }
 
-// paragraph gives the rows around one that are of the same line of the source.
+// paragraph returns the rows around one that are of the same line of the source.
 func (m *Model) paragraph(it *item, row int) (low, high int) {
 	rows, src := m.origin(it)
 	t := tracer{src: src}
@@ -310,7 +310,7 @@ func (m *Model) paragraph(it *item, row int) (low, high int) {
 	return low, high
 }
 
-// lineEnd is where the line ends that a byte is of.
+// lineEnd returns where the line ends that a byte is of.
 func lineEnd(src string, at int) int {
 	if n := strings.IndexByte(src[at:], '\n'); n >= 0 {
 		return at + n
@@ -318,7 +318,7 @@ func lineEnd(src string, at int) int {
 	return len(src)
 }
 
-// index is where the item with a number is; -1 if it is gone.
+// index returns where the item with a number is; -1 if it is gone.
 func (m *Model) index(seq int) int {
 	i, ok := slices.BinarySearchFunc(m.items, seq, func(it *item, seq int) int { return cmp.Compare(it.seq, seq) })
 	if !ok {
@@ -327,7 +327,7 @@ func (m *Model) index(seq int) int {
 	return i
 }
 
-// marked gives the bytes of a line that are selected.
+// marked returns the bytes of a line that are selected.
 func (m *Model) marked(it *item, line int, text string) (from, to int) {
 	c := &m.mouse.chosen
 	here := spot{it.seq, line, 0}
@@ -351,7 +351,7 @@ func (m *Model) marked(it *item, line int, text string) (from, to int) {
 	return from, to
 }
 
-// selection is the source of what is selected, and what that is.
+// selection returns the source of what is selected, and what that is.
 func (m *Model) selection() (text, what string) {
 	c := m.mouse.chosen
 	var all strings.Builder
@@ -378,7 +378,7 @@ func (m *Model) selection() (text, what string) {
 	return all.String(), fmt.Sprintf("selection of %d lines", n)
 }
 
-// excerpt is the source of what is selected of an item, or the text of its rows
+// excerpt returns the source of what is selected of an item, or the text of its rows
 // if that is not in the source.
 func (m *Model) excerpt(it *item) string {
 	lines := m.lay(it)
@@ -406,10 +406,10 @@ func (m *Model) excerpt(it *item) string {
 	return strings.Join(kept, "\n")
 }
 
-// leftOut is how a row begins that says what a fold hides.
+// leftOut matches the beginning of a row that tells what a fold hides.
 var leftOut = regexp.MustCompile(`^… \d+ (more|earlier) line`)
 
-// origin gives the rows of an item without colours, and the text that they were
+// origin returns the rows of an item without colors, and the text that they were
 // made of, in its order.
 func (m *Model) origin(it *item) (rows []string, src string) {
 	for _, line := range m.lay(it) {
@@ -433,7 +433,7 @@ func (m *Model) origin(it *item) (rows []string, src string) {
 	return rows, strings.Join(append([]string{title}, texts[3:]...), "\n")
 }
 
-// once is the row of a diff without its right half, if that says the same.
+// once returns the row of a diff without its right half, if that says the same.
 func once(row string) string {
 	left, right, _ := strings.Cut(row, "│")
 	was, is := strings.Fields(left), strings.Fields(right)

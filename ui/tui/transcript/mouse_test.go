@@ -24,7 +24,7 @@ func handOn(m *Model) *hand {
 	return h
 }
 
-// find is where a text stands on the screen: the cell of its first character,
+// find returns where a text stands on the screen: the cell of its first character,
 // and of its last one.
 func (h *hand) find(t *testing.T, text string) (x, last, y int) {
 	t.Helper()
@@ -75,7 +75,7 @@ func (h *hand) click(t *testing.T, text string, times int) (msg CopyMsg) {
 	return msg
 }
 
-// chosenText is what is shown as selected.
+// chosenText returns what is shown as selected.
 func chosenText(view string) string {
 	var all []string
 	for _, part := range strings.Split(view, found)[1:] {

@@ -10,7 +10,7 @@ import (
 
 const (
 	splitAt  = 120     // cells from which on old and new stand side by side
-	longLine = 2 << 10 // bytes from which on a line is data: not coloured, not compared
+	longLine = 2 << 10 // bytes from which on a line is data: not colored, not compared
 	clipAt   = 8 << 10 // bytes of a line that are looked at if it is cut to the width
 )
 
@@ -22,7 +22,7 @@ type row struct {
 	mate *row    // the line that this one was, or became
 }
 
-// side is the part of the diff that the row is of.
+// side returns the part of the diff that the row is of.
 func (r *row) side() side {
 	switch r.sign {
 	case '+':
@@ -63,7 +63,7 @@ func (b *patch) lay(p page) []string {
 	return lines
 }
 
-// rows prepares changes: the languages of their files give them colours, and
+// rows prepares changes: the languages of their files give them colors, and
 // lines that were changed have the words that differ emphasised.
 func (b *patch) rows(shown []change, p page) []row {
 	rows := make([]row, len(shown))
@@ -99,7 +99,7 @@ func (b *patch) rows(shown []change, p page) []row {
 	return rows
 }
 
-// short is as much of a line as can be seen of it.
+// short returns as much of a line as can be seen of it.
 func short(text string, p page) string {
 	if p.open || len(text) <= clipAt {
 		return text
@@ -107,7 +107,7 @@ func short(text string, p page) string {
 	return strings.ToValidUTF8(text[:clipAt], "")
 }
 
-// run is what stands at the beginning of rows: lines that were taken away, and
+// run returns what stands at the beginning of rows: lines that were taken away, and
 // after them those that came in their place.
 func run(rows []row) (minus, plus []row, size int) {
 	gone := 0
@@ -121,7 +121,7 @@ func run(rows []row) (minus, plus []row, size int) {
 	return rows[:gone], rows[gone:size], size
 }
 
-// mateAhead is how many lines are tried to find the one that a line became.
+// mateAhead sets how many lines are tried to find the one that a line became.
 const mateAhead = 4
 
 // mate finds which line became which, in their order.
@@ -163,7 +163,7 @@ func (r *row) lay(lines []string, digits int, p page) []string {
 	return lines
 }
 
-// remark is a line about the diff itself.
+// remark returns a line about the diff itself.
 func (r *row) remark(lines []string, digits int, p page) []string {
 	margin := strings.Repeat(" ", digits+1)
 	parts := []string{clip(r.body, max(p.width-len(margin), 1))}
@@ -176,7 +176,7 @@ func (r *row) remark(lines []string, digits int, p page) []string {
 	return lines
 }
 
-// column is a line number, right-aligned, and the space after it; nothing if the
+// column returns a line number, right-aligned, and the space after it; nothing if the
 // numbers take no digits.
 func column(n, digits int) string {
 	if digits == 0 {
@@ -189,7 +189,7 @@ func column(n, digits int) string {
 	return strings.Repeat(" ", max(0, digits-len(number))) + number + " "
 }
 
-// parts are the sign and the text in lines of room cells for the text. On a
+// parts returns the sign and the text in lines of room cells for the text. On a
 // background they are as wide as that.
 func (r *row) parts(room int, p page) []string {
 	s := r.side()
@@ -279,7 +279,7 @@ func (v split) join(lines []string, left, right *row) []string {
 	return lines
 }
 
-// column is one side of a row.
+// column returns one side of a row.
 func (v split) column(r *row, is bool) []string {
 	if r == nil {
 		return nil

@@ -252,7 +252,7 @@ func TestDiffSheets(t *testing.T) {
 	}
 }
 
-// tools is a conversation with every way that a tool call can look.
+// tools builds a conversation with every way that a tool call can look.
 func tools(m *Model) {
 	m.User("Mend it.")
 	for i, name := range []string{"main.go", "run.go", "stop.go"} {

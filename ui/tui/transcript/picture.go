@@ -1,12 +1,12 @@
 package transcript
 
-// Picture adds cells in which the terminal draws a picture, or changes those of
+// Picture adds cells in which the terminal draws an image, or changes those of
 // the one with this id. They are drawn as they are, if there is room for them.
 func (m *Model) Picture(id string, cells []string, cols int) {
 	m.put(aNote, id, &drawn{cells, cols})
 }
 
-// drawn is a picture.
+// drawn holds an image.
 type drawn struct {
 	cells []string
 	cols  int

@@ -14,7 +14,7 @@ import (
 	"parley/ui/theme"
 )
 
-// hostile is what models, tools and servers may send.
+// hostile holds what models, tools and servers may send.
 var hostile = []string{
 	"A\x1b]52;c;ZXZpbA==\x07B", "\x1b]0;root@prod\x07", "\x1bP$qm\x1b\\\x1b[6n\x1b[c",
 	"text \x1b]8;;http://x and on", "\u009b31m raw \x9b \u0090x\u009c", "good\r\x1b[2Krm -rf ~",
@@ -27,7 +27,7 @@ var hostile = []string{
 var sgr = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
 
 // check holds View to its contract: as many lines as the height, none wider
-// than the width, and nothing in them but text and our colours.
+// than the width, and nothing in them but text and our colors.
 func check(t *testing.T, m *Model, after string) {
 	t.Helper()
 	view := m.View()
@@ -218,7 +218,7 @@ func FuzzAnything(f *testing.F) {
 	})
 }
 
-// numbered is text of which each word tells where it stands.
+// numbered returns text of which each word tells where it stands.
 func numbered(prefix string, n int) string {
 	var b strings.Builder
 	for i := range n {

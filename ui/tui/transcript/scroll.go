@@ -10,7 +10,7 @@ import (
 // line -1. The first item has none, nor has one without lines.
 type pos struct{ item, line int }
 
-// lay gives the lines of an item, made anew if they are no longer true.
+// lay returns the lines of an item, made anew if they are no longer true.
 func (m *Model) lay(it *item) []string {
 	if it.state == laid {
 		return it.lines
@@ -36,7 +36,7 @@ func (m *Model) lay(it *item) []string {
 	return lines
 }
 
-// holds tells whether an item has to keep its old lines, because the reader's
+// holds reports whether an item has to keep its old lines, because the reader's
 // top line is one of them and would become another: the window on the end of a
 // running command or of thinking moves on, output is replaced. It lasts until
 // the reader moves. Answers only grow, and the first line is a title.
@@ -51,7 +51,7 @@ func (m *Model) holds(it *item, lines []string) bool {
 	return at >= len(lines) || lines[at] != it.lines[at]
 }
 
-// first is the first row of item i; an item without lines has none.
+// first returns the first row of item i; an item without lines has none.
 func (m *Model) first(i int) pos {
 	if i > 0 && len(m.lay(m.items[i])) > 0 && !m.joins(i) {
 		return pos{i, -1}
@@ -59,7 +59,7 @@ func (m *Model) first(i int) pos {
 	return pos{i, 0}
 }
 
-// end is the row after the last one.
+// end returns the row after the last one.
 func (m *Model) end() pos {
 	i := len(m.items) - 1
 	return pos{i, len(m.lay(m.items[i]))}
@@ -96,7 +96,7 @@ func (m *Model) down(p pos, n int) (pos, bool) {
 	}
 }
 
-// before tells whether row p is above row q.
+// before reports whether row p is above row q.
 func (p pos) before(q pos) bool {
 	return p.item < q.item || p.item == q.item && p.line < q.line
 }
@@ -126,8 +126,8 @@ func (m *Model) settle() {
 	m.top.line = max(m.first(m.top.item).line, min(m.top.line, len(lines)-1))
 }
 
-// freeze gives top its value where the reader is at the bottom, so that things
-// can be counted from it. It tells whether there is anything to move through.
+// freeze returns top its value where the reader is at the bottom, so that things
+// can be counted from it. It reports whether there is anything to move through.
 func (m *Model) freeze() bool {
 	if len(m.items) == 0 || m.window() <= 0 {
 		return false
@@ -234,10 +234,10 @@ func (m *Model) Bottom() {
 	m.grown = m.grown[:0]
 }
 
-// AtBottom tells whether the reader follows what comes.
+// AtBottom reports whether the reader follows what comes.
 func (m *Model) AtBottom() bool { return m.follow }
 
-// NewLines is how many lines have come below what a reader who is not at the
+// NewLines returns how many lines have come below what a reader who is not at the
 // bottom sees.
 func (m *Model) NewLines() int {
 	m.measure()
@@ -318,7 +318,7 @@ func markIn(lines []string, at int) place {
 	return p
 }
 
-// find gives the line where the letter after those before the place stands.
+// find returns the line where the letter after those before the place stands.
 func (p place) find(lines []string) int {
 	if p.gap {
 		return -1

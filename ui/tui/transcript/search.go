@@ -30,7 +30,7 @@ type search struct {
 	was    fold
 }
 
-// Typing tells whether what is typed is searched for: every key belongs here.
+// Typing reports whether what is typed is searched for: every key belongs here.
 func (m *Model) Typing() bool {
 	if m.details != nil {
 		return m.details.Typing()
@@ -38,7 +38,7 @@ func (m *Model) Typing() bool {
 	return m.search.typing
 }
 
-// Cursor is where the cursor stands in the line that is typed.
+// Cursor returns where the cursor stands in the line that is typed.
 func (m *Model) Cursor() (x, y int, ok bool) {
 	if m.details != nil {
 		return m.details.Cursor()
@@ -208,7 +208,7 @@ func (m *Model) lose(it *item, i int) {
 	}
 }
 
-// chosen is which place of an item was gone to; -1 for none. The rows may have
+// chosen returns which place of an item was gone to; -1 for none. The rows may have
 // fewer than the source has: the address behind a name, for one.
 func (m *Model) chosen(i int) int {
 	if i != m.cursor {
@@ -217,7 +217,7 @@ func (m *Model) chosen(i int) int {
 	return min(m.search.hit, m.shown(m.items[i])-1)
 }
 
-// nearest is the first item from i on that has the word, or else the last one
+// nearest returns the first item from i on that has the word, or else the last one
 // before it; -1 if none has.
 func (m *Model) nearest(i int) int {
 	for j := i; j < len(m.items); j++ {
@@ -233,7 +233,7 @@ func (m *Model) nearest(i int) int {
 	return -1
 }
 
-// ahead is the first place of an item that is not above where the search began.
+// ahead returns the first place of an item that is not above where the search began.
 func (m *Model) ahead(i int) int {
 	if it := m.items[i]; i == m.search.top.item && m.shown(it) == it.found {
 		for _, s := range m.spans(it) {
@@ -332,7 +332,7 @@ func (m *Model) sight(p pos) {
 	m.arrive()
 }
 
-// searchLine is what was typed, as much of its end as fits.
+// searchLine returns what was typed, as much of its end as fits.
 func (m *Model) searchLine() string {
 	line, room := m.search.typed, m.width-1-min(cells(m.tally())+2, m.width/2)
 	if over := cells(line) - max(room-1, 0); over > 0 {
@@ -341,7 +341,7 @@ func (m *Model) searchLine() string {
 	return "/" + line
 }
 
-// tally says how many there are, and which one is shown.
+// tally returns how many there are, and which one is shown.
 func (m *Model) tally() string {
 	s := &m.search
 	switch {
@@ -359,7 +359,7 @@ func (m *Model) tally() string {
 	return fmt.Sprintf("%d/%d", min(n, s.total), s.total)
 }
 
-// searchRow is the last row while something is searched for.
+// searchRow writes the last row while a search is on.
 func (m *Model) searchRow() {
 	line, tally := m.searchLine(), m.tally()
 	room := m.width - cells(line) - 1

@@ -12,7 +12,7 @@ import (
 	"parley/ui/theme"
 )
 
-// lit are the parts of the view that are highlighted; the one that was gone to
+// lit returns the parts of the view that are highlighted; the one that was gone to
 // stands in brackets.
 func lit(m *Model) string {
 	var all []string

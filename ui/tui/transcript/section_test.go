@@ -25,7 +25,7 @@ func stream(m *Model, id, text string) {
 	m.View()
 }
 
-// longAnswer is an answer of some megabytes.
+// longAnswer returns an answer of some megabytes.
 func longAnswer(piece string, size int) string {
 	var b strings.Builder
 	for n := 0; b.Len() < size; n++ {

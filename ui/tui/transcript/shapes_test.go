@@ -13,7 +13,7 @@ import (
 	"parley/ui/theme"
 )
 
-// shapes are answers without an end, each of one kind of Markdown: what piece n
+// shapes lists answers without an end, each of one kind of Markdown: what piece n
 // of them is. Most are a single block, which never closes.
 var shapes = map[string]func(n int) string{
 	"mixed":      func(int) string { return document },
@@ -50,7 +50,7 @@ var shapes = map[string]func(n int) string{
 	"code in one line":   func(n int) string { return []string{"```js\n", "f(x);g(\"text\");"}[min(n, 1)] },
 }
 
-// tokenSize is about how many bytes a token has.
+// tokenSize sets about how many bytes a token has.
 const tokenSize = 4
 
 // A feed gives a shape in tokens.
@@ -60,7 +60,7 @@ type feed struct {
 	rest  string
 }
 
-// take gives the next n tokens, cut anywhere but inside of a character.
+// take returns the next n tokens, cut anywhere but inside of a character.
 func (f *feed) take(n int) string {
 	n *= tokenSize
 	for len(f.rest) < n+3 {

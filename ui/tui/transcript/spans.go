@@ -6,13 +6,13 @@ import (
 )
 
 // A match is a part of a row that has the word, in bytes without the sequences
-// that colour the row. A place that goes over the end of a line has two.
+// that color the row. A place that goes over the end of a line has two.
 type match struct {
 	line, from, to int
 	hit            int // counts the places of the block
 }
 
-// spans are where a block, as it is laid out, has the word.
+// spans returns where a block, as it is laid out, has the word.
 func (m *Model) spans(it *item) []match {
 	lines := m.lay(it)
 	if !it.marked {
@@ -21,7 +21,7 @@ func (m *Model) spans(it *item) []match {
 	return it.spans
 }
 
-// shown is how many places the rows of a block have.
+// shown returns how many places the rows of a block have.
 func (m *Model) shown(it *item) int {
 	spans := m.spans(it)
 	if len(spans) == 0 {
@@ -79,7 +79,7 @@ func bare(to *strings.Builder, line string) {
 }
 
 // How the word looks where it is found, and at the place that was gone to:
-// without colours too.
+// without colors too.
 const (
 	found  = "\x1b[7m"
 	here   = "\x1b[1;4;7m"
@@ -87,7 +87,7 @@ const (
 )
 
 // highlight writes a line with the word in it. Every sequence inside of it is
-// ours: colours that add up until the next reset.
+// ours: colors that add up until the next reset.
 func (m *Model) highlight(line string, spans []match, hit int) {
 	var kept []byte // the sequences since the last reset
 	at, on := 0, false
@@ -129,7 +129,7 @@ func mark(s match, hit int) string {
 	return found
 }
 
-// onLine gives those of the spans that are on a line.
+// onLine returns those of the spans that are on a line.
 func onLine(spans []match, line int) []match {
 	from, _ := slices.BinarySearchFunc(spans, line, func(s match, line int) int { return s.line - line })
 	to := from

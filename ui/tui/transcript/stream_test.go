@@ -13,7 +13,7 @@ import (
 	"parley/ui/theme"
 )
 
-// awkward is Markdown that is hard to show while it is written.
+// awkward holds Markdown that is hard to show while it is written.
 var awkward = map[string]string{
 	"nested lists":     "1. one\n   - two\n     - three\n\n       more of three\n     - four\n   - five\n2. six\n\n   seven\n3. eight",
 	"late loose list":  "- a\n- b\n- c\n\n- d, which makes all of it loose\n- e\n\nafter\n",
@@ -160,7 +160,7 @@ func TestStreamedTurnLooksLikeLoaded(t *testing.T) {
 	}
 }
 
-// turnCalls are the calls of a turn, as they are when they have ended.
+// turnCalls returns the calls of a turn, as they are when they have ended.
 func turnCalls(n int, output string) iter.Seq2[string, Tool] {
 	calls := []Tool{
 		{Name: "read", Input: `{"path":"a.go"}`, Output: output},

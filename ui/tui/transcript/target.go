@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Tag says which message of the conversation the blocks belong to that are
+// Tag sets the message of the conversation to which the blocks belong that are
 // added from now on, by its number in the store; 0 if it has none yet.
 func (m *Model) Tag(seq int) { m.tag = seq }
 
@@ -31,7 +31,7 @@ type Target struct {
 	Message int // which of the user's messages that is, counted from 0; -1 for none
 }
 
-// What the person wants done with a message. The root does it.
+// What the user wants done with a message. The root does it.
 type (
 	RegenerateMsg struct{ Target } // answer the message once more
 	EditMsg       struct{ Target } // write the message anew, as a branch
@@ -39,7 +39,7 @@ type (
 	WireMsg       struct{ Target } // show what went over the wire
 )
 
-// target is what the cursor is on.
+// target returns what the cursor is on.
 func (m *Model) target() Target {
 	t := Target{Seq: m.items[m.cursor].tag, Message: -1}
 	for _, it := range m.items[:m.cursor+1] {
@@ -50,7 +50,7 @@ func (m *Model) target() Target {
 	return t
 }
 
-// ask is a key that asks the root for something.
+// ask returns a key that asks the root for something.
 func ask(wrap func(Target) tea.Msg) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd {
 		msg := wrap(m.target())

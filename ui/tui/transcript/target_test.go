@@ -9,7 +9,7 @@ import (
 	"parley/ui/theme"
 )
 
-// tagged is a conversation of two turns: messages 1 and 2, then 5 and its
+// tagged returns a conversation of two turns: messages 1 and 2, then 5 and its
 // answer 6.
 func tagged() *Model {
 	m := New(theme.Plain())

@@ -9,7 +9,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// statuses is how each status looks. The word stands at the end of the first
+// statuses lists the sign, word and style of each status. The word stands at the end of the first
 // line, before the time.
 var statuses = [...]struct {
 	sign, word string
@@ -25,14 +25,14 @@ var statuses = [...]struct {
 	Lost:     {"⊘", "interrupted", warn},
 }
 
-// keepLive is how much live output is kept, at least; when there is twice as
+// keepLive sets how much live output is kept, at least; when there is twice as
 // much, the older half goes. The final output replaces it.
 const keepLive = 64 << 10
 
-// titleAt is how much of a title is kept. The dialog that asks shows all of it.
+// titleAt sets how much of a title is kept. The dialog that asks shows all of it.
 const titleAt = 4 << 10
 
-// call is a tool call.
+// call holds a tool call.
 type call struct {
 	raw    Tool   // as it came, to see what changed
 	tool   Tool   // the same, printable
@@ -69,7 +69,7 @@ func (b *call) set(t Tool) {
 	}
 }
 
-// peek is what the arguments say in one line about the call. Those of a call
+// peek returns what the arguments say in one line about the call. Those of a call
 // that has not ended are read as they arrive.
 func (b *call) peek(t Tool) string {
 	if t.Status > Running {
@@ -125,13 +125,13 @@ func (b *call) lay(p page) (sign string, lines []string) {
 	return sign, lines
 }
 
-// looked tells whether the call only looked, and found what it looked for: the
+// looked reports whether the call only looked, and found what it looked for: the
 // model has read it, and who wants to can unfold it.
 func (b *call) looked() bool {
 	return b.tool.Status == Done && looks[b.tool.Name].did != ""
 }
 
-// drafting tells whether the arguments are what there is to see of the call.
+// drafting reports whether the arguments are what there is to see of the call.
 func (b *call) drafting() bool {
 	t := &b.tool
 	return b.draft.shown(t.Status) && t.Diff == "" && t.Output == "" && len(b.live) == 0
@@ -140,10 +140,10 @@ func (b *call) drafting() bool {
 // lineBreak stands in a title where its text has one.
 const lineBreak = "␊"
 
-// leastTitle is how much of a title is shown before a hint is.
+// leastTitle sets how much of a title is shown before a hint is.
 const leastTitle = 20
 
-// title is the first line: name, title, state. Unfolded it may take more lines,
+// title returns the first line: name, title, state. Unfolded it may take more lines,
 // so that nothing of a command stays hidden.
 func (b *call) title(p page) []string {
 	name, state := clip(b.tool.Name, p.width), b.state(p.now)
@@ -174,7 +174,7 @@ func (b *call) title(p page) []string {
 	return []string{line}
 }
 
-// state is how the call stands, in words.
+// state returns how the call stands, in words.
 func (b *call) state(now time.Time) string {
 	t := b.tool
 	var parts []string
@@ -199,7 +199,7 @@ func (b *call) state(now time.Time) string {
 	return strings.Join(parts, " ")
 }
 
-// read is the diff, read when it is first needed.
+// read returns the diff, read when it is first needed.
 func (b *call) read() *patch {
 	if b.patch == nil {
 		d := readDiff(b.tool.Diff)
@@ -213,11 +213,11 @@ func (b *call) release() {
 	b.draft.release()
 }
 
-// programs are the tools that run one, whose output ends with what matters and
+// programs lists the tools that run one, whose output ends with what matters and
 // whose end is in sight while they run.
 var programs = map[string]bool{"shell": true}
 
-// output is the final output: its first lines, or its last ones if a program
+// output returns the final output: its first lines, or its last ones if a program
 // wrote it or it tells why the call failed.
 func (b *call) output(p page) []string {
 	switch {
@@ -235,7 +235,7 @@ func (b *call) output(p page) []string {
 	return lines
 }
 
-// ending is the end of the live output.
+// ending returns the end of the live output.
 func (b *call) ending(p page) []string {
 	if p.open {
 		lines, _ := flow(strings.TrimSuffix(string(b.live), "\n"), p.width, 0)
@@ -248,10 +248,10 @@ func (b *call) ending(p page) []string {
 	return p.last(lines, left-len(lines))
 }
 
-// endAt is how much of the end of live output its last lines are looked for in.
+// endAt sets how much of the end of live output its last lines are looked for in.
 const endAt = 8 << 10
 
-// last gives the last lines of something, after a word on the ones before.
+// last returns the last lines of something, after a word on the ones before.
 func (p page) last(lines []string, left int) []string {
 	lines = p.ink.all(dim, lines)
 	if left > 0 {

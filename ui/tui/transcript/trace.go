@@ -52,10 +52,10 @@ func (t *tracer) row(line string) (all []met) {
 	return all
 }
 
-// firm tells whether wrapping, borders and markup leave a character alone.
+// firm reports whether wrapping, borders and markup leave a character alone.
 func firm(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// firmly is how many bytes at the start of s are letters and digits.
+// firmly returns how many bytes at the start of s are letters and digits.
 func firmly(s string) int {
 	if n := strings.IndexFunc(s, func(r rune) bool { return !firm(r) }); n >= 0 {
 		return n
@@ -116,7 +116,7 @@ func (t *tracer) resume(rest string) int {
 	return -1
 }
 
-// begins tells whether the letters and digits of s begin with some.
+// begins reports whether the letters and digits of s begin with some.
 func begins(s string, key []rune) bool {
 	for _, r := range s {
 		if len(key) == 0 {
@@ -136,7 +136,7 @@ func begins(s string, key []rune) bool {
 // A part is what a selected row has of the source.
 type part struct{ from, end int }
 
-// parts are what rows have of the source: of the first one from a byte on, of
+// parts returns what rows have of the source: of the first one from a byte on, of
 // the last one up to another. A row that is selected from its first to its last
 // character has the lines of the source that no other row shows something of,
 // with their markup and all that does not fit the screen.
@@ -189,7 +189,7 @@ func parts(rows []string, src string, low, from, high, to int) (some []part) {
 	return some
 }
 
-// quote is the source of parts. In markup all between them belongs to it; else
+// quote returns the source of parts. In markup all between them belongs to it; else
 // what lies between may be folded away, and is left out.
 func quote(src string, some []part, markup bool) string {
 	if len(some) == 0 {
@@ -213,7 +213,7 @@ func quote(src string, some []part, markup bool) string {
 	return b.String()
 }
 
-// fenced is the end of a part of the source, with the fence after it that closes
+// fenced returns the end of a part of the source, with the fence after it that closes
 // the one that was opened in it.
 func fenced(src string, from, end int) int {
 	open := false

@@ -80,13 +80,13 @@ type Tool struct {
 	Hint    string        // how to stop it, such as "esc stops", shown while it runs
 }
 
-// Status is how far a tool call is.
+// Status tells how far a tool call is.
 type Status int
 
 // The statuses.
 const (
 	Arriving Status = iota // its arguments stream in
-	Asking                 // waits for a person's word
+	Asking                 // waits for a user's word
 	Running
 	Done
 	Failed
@@ -95,7 +95,7 @@ const (
 	Lost // parley ended while it ran: what it did is not known
 )
 
-// NoteKind says what a note is about, which decides its sign.
+// NoteKind names what a note is about, which decides its sign.
 type NoteKind int
 
 // The kinds of notes.
@@ -138,7 +138,7 @@ func (m *Model) Clear() {
 	m.Bottom()
 }
 
-// SetSize says how many cells there are. What the reader has at the top stays
+// SetSize sets the size in cells. What the reader has at the top stays
 // there.
 func (m *Model) SetSize(width, height int) {
 	width, height = max(width, 0), max(height, 0)
@@ -177,7 +177,7 @@ func (m *Model) restyle() {
 	m.laid, m.dirty = 0, true
 }
 
-// SetMotion says whether things may move by themselves, such as the time that a
+// SetMotion allows things to move by themselves, or not, such as the time that a
 // running call takes. They do unless told.
 func (m *Model) SetMotion(on bool) {
 	if m.still == !on {
@@ -214,7 +214,7 @@ func (m *Model) refold(which func(kind) bool) {
 	m.dirty = true
 }
 
-// open tells whether an item is unfolded.
+// open reports whether an item is unfolded.
 func (m *Model) open(it *item) bool {
 	switch {
 	case it.fold != asAll:
@@ -225,7 +225,7 @@ func (m *Model) open(it *item) bool {
 	return m.openOutput
 }
 
-// LastAnswer is the source of the last answer; "" if there is none.
+// LastAnswer returns the source of the last answer; "" if there is none.
 func (m *Model) LastAnswer() string {
 	for _, it := range slices.Backward(m.items) {
 		if a, ok := it.block.(*answer); ok {
@@ -237,7 +237,7 @@ func (m *Model) LastAnswer() string {
 	return ""
 }
 
-// LastCode is the last code block of the conversation.
+// LastCode returns the last code block of the conversation.
 func (m *Model) LastCode() (string, bool) {
 	for _, it := range slices.Backward(m.items) {
 		if codes := m.codes(it); len(codes) > 0 {

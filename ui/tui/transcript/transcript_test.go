@@ -78,7 +78,7 @@ func conversation(m *Model) {
 	m.Tick(began.Add(3 * time.Second))
 }
 
-// pages are the screens from the top to the bottom.
+// pages returns the screens from the top to the bottom.
 func pages(m *Model) string {
 	var b strings.Builder
 	m.Top()
@@ -117,7 +117,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// What a person brings up: each on its own screen.
+// What a user brings up: each on its own screen.
 func TestStates(t *testing.T) {
 	for _, c := range []struct {
 		name string

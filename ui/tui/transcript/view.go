@@ -11,7 +11,7 @@ const (
 	leastEdge   = 20
 )
 
-// gutter is the left margin: a sign, and the bar of browsing.
+// gutter returns the left margin: a sign, and the bar of browsing.
 func (m *Model) gutter() int {
 	if m.width < leastGutter {
 		return 0
@@ -19,7 +19,7 @@ func (m *Model) gutter() int {
 	return 2
 }
 
-// edge is the right margin, where the scroll mark stands.
+// edge returns the right margin, where the scroll mark stands.
 func (m *Model) edge() int {
 	if m.width < leastEdge {
 		return 0
@@ -39,7 +39,7 @@ func (m *Model) page(it *item) page {
 	return p
 }
 
-// View is what is in sight: as many lines as the height, none wider than the
+// View returns what is in sight: as many lines as the height, none wider than the
 // width. It costs nothing while nothing changes.
 func (m *Model) View() string {
 	if m.details != nil {
@@ -137,7 +137,7 @@ func (m *Model) row(at pos, lines []string) {
 	m.buf = append(m.buf, line...)
 }
 
-// window is how many rows there are for blocks.
+// window returns how many rows there are for blocks.
 func (m *Model) window() int {
 	if m.search.on && m.height > 1 {
 		return m.height - 1
@@ -152,7 +152,7 @@ func (m *Model) pad(start int) {
 	}
 }
 
-// arrived says how much has come below.
+// arrived returns how much has come below.
 func (m *Model) arrived() string {
 	words := " new lines ↓"
 	if m.news == 1 {
@@ -161,7 +161,7 @@ func (m *Model) arrived() string {
 	return strings.Repeat(" ", m.gutter()) + strconv.Itoa(m.news) + words
 }
 
-// markRow is the row of the scroll mark; -1 for none. It goes by items, so that
+// markRow returns the row of the scroll mark; -1 for none. It goes by items, so that
 // nothing has to be laid out to find it.
 func (m *Model) markRow() int {
 	if m.follow || m.mouse.held && m.mouse.followed || m.edge() == 0 {
@@ -173,7 +173,7 @@ func (m *Model) markRow() int {
 	return int(whole * float64(m.window()-1))
 }
 
-// keepLaid is the weight of the items around those in sight whose lines are kept,
+// keepLaid sets the weight of the items around those in sight whose lines are kept,
 // once all that have some weigh four times that.
 const keepLaid = 128
 

@@ -45,7 +45,7 @@ func changedWords(a, b string, work *int) (inA, inB []reach, ok bool) {
 	return reaches(x, keptX), reaches(y, keptY), true
 }
 
-// weight is how much a word counts: space does not.
+// weight returns how much a word counts: space does not.
 func weight(w string) int {
 	if w[0] == ' ' {
 		return 0
@@ -92,7 +92,7 @@ func classOf(s string) class {
 	return sign
 }
 
-// common tells which words of each are part of their longest common subsequence.
+// common returns which words of each are part of their longest common subsequence.
 func common(x, y []string) (inX, inY []bool) {
 	inX, inY = make([]bool, len(x)), make([]bool, len(y))
 	head, tail := 0, 0 // what is the same at both ends is not compared further
@@ -135,7 +135,7 @@ func common(x, y []string) (inX, inY []bool) {
 	return inX, inY
 }
 
-// reaches are where the words are that are not kept. A space between two of them
+// reaches returns where the words are that are not kept. A space between two of them
 // goes with them.
 func reaches(words []string, kept []bool) (all []reach) {
 	at := 0

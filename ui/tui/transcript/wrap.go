@@ -7,7 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// more is what stands where a line was cut.
+// more stands where a line was cut.
 const more = "…"
 
 // cluster measures the grapheme cluster at the start of s, which is not empty:
@@ -20,7 +20,7 @@ func cluster(s string) (size, width int) {
 	return len(c), w
 }
 
-// cells is ansi.StringWidth with a short way for the characters that nearly all
+// cells returns ansi.StringWidth with a short way for the characters that nearly all
 // lines are made of, for it is asked for each row of each frame.
 func cells(s string) int {
 	width, last := 0, -1 // last is where the character before i starts, if it took the short way
@@ -47,7 +47,7 @@ func cells(s string) int {
 	return width
 }
 
-// odd gives the bytes at the start of s that have to be measured together: up to
+// odd returns the bytes at the start of s that have to be measured together: up to
 // a character that is known to take one cell, with it and its marks.
 func odd(s string) int {
 	i := 0
@@ -66,7 +66,7 @@ func odd(s string) int {
 	return i
 }
 
-// single gives the bytes of the character at the start of s if it is known to
+// single returns the bytes of the character at the start of s if it is known to
 // take one cell, and 0 otherwise.
 func single(s string) int {
 	if s[0] < utf8.RuneSelf {
@@ -85,8 +85,8 @@ func single(s string) int {
 	return 0
 }
 
-// escape gives the bytes of the sequence at the start of s, which is an ESC. Of
-// all sequences only ours reach a line: colours (CSI) and links (OSC).
+// escape returns the bytes of the sequence at the start of s, which is an ESC. Of
+// all sequences only ours reach a line: colors (CSI) and links (OSC).
 func escape(s string) int {
 	if len(s) < 2 {
 		return 1
@@ -113,7 +113,7 @@ func escape(s string) int {
 	return len(s)
 }
 
-// fit cuts a line, which may have colours, to width cells.
+// fit cuts a line, which may have colors, to width cells.
 func fit(s string, width int) string {
 	if len(s) <= width || cells(s) <= width {
 		return s
@@ -205,7 +205,7 @@ func flow(text string, width, limit int) (lines []string, left int) {
 	}
 }
 
-// head gives the first lines of plain text, each cut to width cells, and how
+// head returns the first lines of plain text, each cut to width cells, and how
 // many it leaves out.
 func head(text string, width, limit int) (lines []string, left int) {
 	for range limit {
@@ -219,7 +219,7 @@ func head(text string, width, limit int) (lines []string, left int) {
 	return lines, count(text, true)
 }
 
-// tail gives the last lines of plain text, each cut to width cells, and how
+// tail returns the last lines of plain text, each cut to width cells, and how
 // many it leaves out.
 func tail(text string, width, limit int) (lines []string, left int) {
 	start := len(text)

@@ -43,7 +43,7 @@ type Cell struct {
 	Link  uv.Link
 }
 
-// New is a terminal as a shell has it, which shows nothing in particular.
+// New returns a terminal as a shell has it, which shows nothing in particular.
 func New(w, h int) *Terminal {
 	v := &Terminal{Clusters: true, modes: map[string]bool{"7": true, "25": true}, Title: "shell"}
 	v.Resize(w, h)
@@ -307,10 +307,10 @@ func (v *Terminal) osc(number, text string) {
 	}
 }
 
-// Cell is what stands in a column of a row.
+// Cell returns what stands in a column of a row.
 func (v *Terminal) Cell(x, y int) Cell { return v.cells[y][x] }
 
-// Rows is the text that is seen.
+// Rows returns the text that is seen.
 func (v *Terminal) Rows() []string {
 	var rows []string
 	for _, cells := range v.cells {
