@@ -1025,7 +1025,7 @@ func TestKill(t *testing.T) {
 		cmd.Wait()
 	}
 
-	lib, err := session.OpenLibrary(func(name string) string { return map[string]string{"HOME": home, "XDG_DATA_HOME": home}[name] })
+	lib, err := session.OpenStore(func(name string) string { return map[string]string{"HOME": home, "XDG_DATA_HOME": home}[name] })
 	if err != nil {
 		t.Fatal(err)
 	}

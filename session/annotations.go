@@ -12,17 +12,17 @@ import (
 	"parley/session/store"
 )
 
-// maxAnnotated is how many bytes of one text an annotation keeps.
-const maxAnnotated = 64 << 10
+// maxAnnotationText is how many bytes of one text an annotation keeps.
+const maxAnnotationText = 64 << 10
 
-// stays maps the kinds of events that stay in sight between the messages to how
+// annotationDecoders maps the kinds of events that stay in sight between the messages to how
 // they are read back.
-var stays = map[string]func(data []byte) (Event, error){
-	"notice": read[llm.Notice], "retry": read[llm.Retry], "fallback": read[Fallback], "switch": read[Switched],
-	"compacted": read[Compacted], "shell": read[Shell], "dropped": read[Dropped], store.Left: read[Left], "done": read[Done],
+var annotationDecoders = map[string]func(data []byte) (Event, error){
+	"notice": decodeEvent[llm.Notice], "retry": decodeEvent[llm.Retry], "fallback": decodeEvent[Fallback], "switch": decodeEvent[ModelSwitched],
+	"compacted": decodeEvent[Compacted], "shell": decodeEvent[ShellCommand], "dropped": decodeEvent[DroppedCall], store.KindAbandoned: decodeEvent[Abandoned], "done": decodeEvent[Done],
 }
 
-func read[T Event](data []byte) (Event, error) {
+func decodeEvent[T Event](data []byte) (Event, error) {
 	var e T
 	err := json.Unmarshal(data, &e)
 	return e, err
@@ -33,24 +33,24 @@ func read[T Event](data []byte) (Event, error) {
 func kindOf(e Event) (string, Event) {
 	switch e := e.(type) {
 	case llm.Notice:
-		e.Text = middle(e.Text, maxAnnotated)
+		e.Text = elideMiddle(e.Text, maxAnnotationText)
 		return "notice", e
 	case llm.Retry:
 		return "retry", e
 	case Fallback:
 		return "fallback", e
-	case Switched:
+	case ModelSwitched:
 		return "switch", e
 	case Compacted:
 		return "compacted", e
-	case Shell:
-		e.Command, e.Output = middle(e.Command, maxAnnotated), middle(e.Output, maxAnnotated)
+	case ShellCommand:
+		e.Command, e.Output = elideMiddle(e.Command, maxAnnotationText), elideMiddle(e.Output, maxAnnotationText)
 		return "shell", e
-	case Dropped:
-		e.Name, e.Input = middle(e.Name, maxAnnotated), middle(e.Input, maxAnnotated)
+	case DroppedCall:
+		e.Name, e.Input = elideMiddle(e.Name, maxAnnotationText), elideMiddle(e.Input, maxAnnotationText)
 		return "dropped", e
-	case Left:
-		return store.Left, e
+	case Abandoned:
+		return store.KindAbandoned, e
 	case Done:
 		if e.Err != nil {
 			return "done", e
@@ -59,9 +59,9 @@ func kindOf(e Event) (string, Event) {
 	return "", nil
 }
 
-// EventOf returns the event that a holds; nil if this version does not know it.
-func EventOf(a Annotation) Event {
-	if read := stays[a.Kind]; read != nil {
+// DecodeAnnotation returns the event that a holds; nil if this version does not know it.
+func DecodeAnnotation(a Annotation) Event {
+	if read := annotationDecoders[a.Kind]; read != nil {
 		if e, err := read(a.Data); err == nil {
 			return e
 		}
@@ -75,8 +75,8 @@ func EventOf(a Annotation) Event {
 func (s *Session) Annotate(n int, e Event) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := s.tree.annotation(s.now())
-	a.Idle = s.began == 0
+	a := s.tree.newAnnotation(s.now())
+	a.Idle = s.turnSeq == 0
 	if i, found := slices.BinarySearchFunc(s.tree.annotations, n, byN); found {
 		a = s.tree.annotations[i]
 	}
@@ -90,7 +90,7 @@ func (s *Session) Annotate(n int, e Event) int {
 // of the running answer stand in front of it.
 func (t *turn) annotate(e Event, part int) {
 	t.mu.Lock()
-	a := t.tree.annotation(t.now())
+	a := t.tree.newAnnotation(t.now())
 	a.Part = part
 	kept := t.tree.annotate(t.log, a, e)
 	t.mu.Unlock()
@@ -99,8 +99,8 @@ func (t *turn) annotate(e Event, part int) {
 	}
 }
 
-// annotation returns an annotation for what is shown where the conversation stands.
-func (t *Tree) annotation(at time.Time) store.Annotation {
+// newAnnotation returns an annotation for what is shown where the conversation stands.
+func (t *Tree) newAnnotation(at time.Time) store.Annotation {
 	a := store.Annotation{N: 1, After: t.head, Next: len(t.nodes) + 1, At: at}
 	if n := len(t.annotations); n > 0 {
 		a.N = t.annotations[n-1].N + 1
@@ -135,7 +135,7 @@ func (t *Tree) annotate(log *store.Log, a store.Annotation, e Event) bool {
 			}
 		}
 	}
-	if here > store.MaxHere {
+	if here > store.MaxPerPlace {
 		keep(store.Annotation{N: t.annotations[oldest].N})
 		t.annotations = slices.Delete(t.annotations, oldest, oldest+1)
 	}
@@ -149,44 +149,44 @@ func byN(a store.Annotation, n int) int { return cmp.Compare(a.N, n) }
 func (s *Session) Annotations(path []Node) [][]Annotation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return store.Along(path, s.tree.annotations, func(seq int) (int, bool) {
+	return store.AnnotationsAlong(path, s.tree.annotations, func(seq int) (int, bool) {
 		n, err := s.tree.At(seq)
 		return n.Parent, err == nil
 	})
 }
 
-// leave goes on from in front of the last answer if that broke off. It stays in
+// abandonPartial goes on from in front of the last answer if that broke off. It stays in
 // sight, but on a branch of its own.
-func (t *Tree) leave(log *store.Log, now time.Time) {
+func (t *Tree) abandonPartial(log *store.Log, now time.Time) {
 	if last, ok := t.Last(); ok && last.Role == llm.RoleAssistant && last.Interrupted {
 		t.head = last.Parent
-		t.annotate(log, t.annotation(now), Left{Seq: last.Seq})
+		t.annotate(log, t.newAnnotation(now), Abandoned{Seq: last.Seq})
 	}
 }
 
-// dropCalls keeps the calls in sight that an answer that broke off had begun.
-func (a *arriving) dropCalls(t *turn) {
+// recordDroppedCalls keeps the calls in sight that an answer that broke off had begun.
+func (a *partialResponse) recordDroppedCalls(t *turn) {
 	for i, p := range a.draft.Visible() {
 		if p.Kind == llm.Call && !p.Remote {
-			t.annotate(Dropped{Name: p.Name, Input: p.Input}, i)
+			t.annotate(DroppedCall{Name: p.Name, Input: p.Input}, i)
 		}
 	}
 }
 
-// storedEnd is how Done is stored: what it says, and what hints are made of.
-type storedEnd struct {
+// storedDone is how Done is stored: what it says, and what hints are made of.
+type storedDone struct {
 	Text  string     `json:"text"`
 	Is    string     `json:"is,omitempty"`    // one of ends
 	Error *llm.Error `json:"error,omitempty"` // without its words, which Text has
 }
 
-// ends are the errors besides those of models that front ends tell apart.
-var ends = []error{ErrSteps, ErrBudget, ErrSchema, context.Canceled}
+// endErrors are the errors besides those of models that front ends tell apart.
+var endErrors = []error{ErrSteps, ErrBudget, ErrSchema, context.Canceled}
 
 // MarshalJSON implements json.Marshaler. Of a turn that ended early it keeps how.
 func (d Done) MarshalJSON() ([]byte, error) {
-	s := storedEnd{Text: middle(d.Err.Error(), maxAnnotated)}
-	for _, end := range ends {
+	s := storedDone{Text: elideMiddle(d.Err.Error(), maxAnnotationText)}
+	for _, end := range endErrors {
 		if errors.Is(d.Err, end) {
 			s.Is = end.Error()
 		}
@@ -202,12 +202,12 @@ func (d Done) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (d *Done) UnmarshalJSON(data []byte) error {
-	var s storedEnd
+	var s storedDone
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	e := &earlyEnd{text: s.Text}
-	for _, end := range ends {
+	e := &restoredError{text: s.Text}
+	for _, end := range endErrors {
 		if s.Is == end.Error() {
 			e.is = append(e.is, end)
 		}
@@ -219,11 +219,11 @@ func (d *Done) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// An earlyEnd is an error that ended a turn, read back.
-type earlyEnd struct {
+// An restoredError is an error that ended a turn, read back.
+type restoredError struct {
 	text string
 	is   []error
 }
 
-func (e *earlyEnd) Error() string   { return e.text }
-func (e *earlyEnd) Unwrap() []error { return e.is }
+func (e *restoredError) Error() string   { return e.text }
+func (e *restoredError) Unwrap() []error { return e.is }

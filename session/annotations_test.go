@@ -18,7 +18,7 @@ import (
 func shownBehind(s *Session) (shown []string) {
 	for i, list := range s.Annotations(s.Path()) {
 		for _, a := range list {
-			shown = append(shown, fmt.Sprintf("%d: %+v", i, EventOf(a)))
+			shown = append(shown, fmt.Sprintf("%d: %+v", i, DecodeAnnotation(a)))
 		}
 	}
 	return shown
@@ -32,12 +32,12 @@ func TestAnnotationsAreKept(t *testing.T) {
 		llmtest.Script(llm.Notice{Text: "left out"}, llm.Retry{Attempt: 1, Wait: time.Second, Fault: llm.Server},
 			llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "one"}}, llm.Finish{Reason: llm.Stop}),
 		llmtest.Fail(failed))
-	o := Options{Model: endpoint("a/a", fake), Log: lib.Create(Summary{})}
+	o := Options{Model: endpoint("a/a", fake), Log: lib.Create(Info{})}
 	s := New(o)
-	n := s.Annotate(0, Shell{Command: "ls"})
-	s.Annotate(n, Shell{Command: "ls", Output: "a.txt", Ended: true, Took: time.Second})
+	n := s.Annotate(0, ShellCommand{Command: "ls"})
+	s.Annotate(n, ShellCommand{Command: "ls", Output: "a.txt", Ended: true, Duration: time.Second})
 	play(t.Context(), s, nil, say("first"))
-	s.Annotate(0, Switched{From: "a/a", To: "a/b", Changes: []llm.Change{{What: "thinking left out", Count: 2}}})
+	s.Annotate(0, ModelSwitched{From: "a/a", To: "a/b", Changes: []llm.Change{{What: "thinking left out", Count: 2}}})
 	play(t.Context(), s, nil, say("second"))
 	before := shownBehind(s)
 	s = reopen(t, lib, s, o)
@@ -53,7 +53,7 @@ func TestAnnotationsAreKept(t *testing.T) {
 	}
 	path := s.Path()
 	last := s.Annotations(path)[len(path)]
-	done, ok := EventOf(last[0]).(Done)
+	done, ok := DecodeAnnotation(last[0]).(Done)
 	if !ok || done.Err.Error() != failed.Error() || llm.Hint(done.Err) != llm.Hint(failed) || llm.FaultOf(done.Err) != llm.Authentication {
 		t.Errorf("the error reads %v with hint %q", done.Err, llm.Hint(done.Err))
 	}
@@ -89,7 +89,7 @@ func TestAnnotationsAreBounded(t *testing.T) {
 		out.Send(llm.Notice{Text: strings.Repeat("long ", 1<<20)})
 		return errors.New("the last word")
 	}
-	o := Options{Model: endpoint("a/a", llmtest.New(storm)), Log: lib.Create(Summary{})}
+	o := Options{Model: endpoint("a/a", llmtest.New(storm)), Log: lib.Create(Info{})}
 	s := New(o)
 	play(t.Context(), s, nil, say("go"))
 	all, err := lib.Annotations(s.ID())
@@ -117,7 +117,7 @@ func TestRemoteCallsOfAStoppedAnswer(t *testing.T) {
 		return &llm.Error{Fault: llm.Network, Message: "gone"}
 	}
 	fake := llmtest.New(searching, llmtest.Say("fine"), llmtest.Say("also fine"))
-	o := Options{Model: endpoint("a/a", fake), Log: lib.Create(Summary{})}
+	o := Options{Model: endpoint("a/a", fake), Log: lib.Create(Info{})}
 	s := New(o)
 	play(t.Context(), s, nil, say("search"))
 	s = reopen(t, lib, s, o)
@@ -129,7 +129,7 @@ func TestRemoteCallsOfAStoppedAnswer(t *testing.T) {
 		t.Errorf("its own call is not shown: %s", got)
 	}
 	play(t.Context(), s, nil, say("and now"))
-	s.Use(endpoint("b/b", fake))
+	s.SetModel(endpoint("b/b", fake))
 	play(t.Context(), s, nil, say("and you"))
 	own, other := fake.Requests()[1].Messages, fake.Requests()[2].Messages
 	for _, m := range append(own, other...) {

@@ -39,7 +39,7 @@ func TestAnswersAreRemembered(t *testing.T) {
 			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: policy})
 			var asked []string
 			notice := ""
-			for _, e := range play(t.Context(), s, func(a Ask) tools.Approval {
+			for _, e := range play(t.Context(), s, func(a ApprovalRequest) tools.Approval {
 				asked = append(asked, a.Action.Command)
 				answer := tt.answer
 				answer.Verdict = tools.Allow
@@ -76,7 +76,7 @@ func TestDeniedByRule(t *testing.T) {
 	rule.Effect = "deny"
 	policy.AddRules(append(policy.Rules(), rule))
 	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: policy})
-	got := results(play(t.Context(), s, allow, say("hi")))
+	got := toolResults(play(t.Context(), s, allow, say("hi")))
 	if want := `!1: This was not run: the rule "shell:rm *" denies it.`; len(got) != 1 || got[0] != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

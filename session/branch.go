@@ -79,18 +79,18 @@ func (s *Session) Rewrite(seq int, text string) error {
 		return err
 	}
 	s.tree.head = n.Parent
-	own := s.tree.Next(llm.Message{Role: llm.RoleAssistant, Origin: n.Origin, Model: n.Model, Parts: []llm.Part{{Kind: llm.Text, Text: text}}})
+	own := s.tree.NewNode(llm.Message{Role: llm.RoleAssistant, Origin: n.Origin, Model: n.Model, Parts: []llm.Part{{Kind: llm.Text, Text: text}}})
 	own.At = s.now()
 	s.tree.Put(own)
 	s.mu.Unlock()
-	s.write(own)
+	s.persist(own)
 	return nil
 }
 
-// Again makes the conversation end with the prompt that the message seq answers,
+// Regenerate makes the conversation end with the prompt that the message seq answers,
 // so that Turn without parts gives another answer. What was answered stays as a
 // branch.
-func (s *Session) Again(seq int) error {
+func (s *Session) Regenerate(seq int) error {
 	return s.move(func(t *Tree) (int, error) {
 		if _, err := t.At(seq); err != nil {
 			return 0, err
@@ -105,9 +105,9 @@ func (s *Session) Again(seq int) error {
 	})
 }
 
-// Switch makes the conversation go on at the end of the branch that the message
+// SwitchBranch makes the conversation go on at the end of the branch that the message
 // seq is on.
-func (s *Session) Switch(seq int) error {
+func (s *Session) SwitchBranch(seq int) error {
 	return s.move(func(t *Tree) (int, error) {
 		if _, err := t.At(seq); err != nil {
 			return 0, err
@@ -130,7 +130,7 @@ func (s *Session) move(to func(*Tree) (int, error)) error {
 	}
 	s.mu.Unlock()
 	if err == nil && s.log != nil {
-		_ = s.log.Head(head) // like a message, it is written later if it cannot be now
+		_ = s.log.SetHead(head) // like a message, it is written later if it cannot be now
 	}
 	return err
 }

@@ -56,11 +56,11 @@ func TestBranches(t *testing.T) {
 			return err
 		}, []string{"one", "1", "other", "3"}, []string{"*one+1→2", " two+1→4", " *other+1→6"}},
 		{"another answer is a branch", func() error {
-			err := s.Again(6)
+			err := s.Regenerate(6)
 			play(t.Context(), s, nil)
 			return err
 		}, []string{"one", "1", "other", "4"}, []string{"*one+1→2", " two+1→4", " *other+0→5", "  3+0→6", "  *4+0→7"}},
-		{"switching goes to the end of the branch", func() error { return s.Switch(3) },
+		{"switching goes to the end of the branch", func() error { return s.SwitchBranch(3) },
 			[]string{"one", "1", "two", "2"}, []string{"*one+1→2", " *two+1→4", " other+0→5", "  3+0→6", "  4+0→7"}},
 		{"the first message can be edited too", func() error { _, err := s.Edit(1); return err },
 			nil, []string{"one+1→2", " two+1→4", " other+0→5", "  3+0→6", "  4+0→7"}},
@@ -107,7 +107,7 @@ func TestWindow(t *testing.T) {
 			fake := llmtest.New(llmtest.Say("a1 "+long), llmtest.Say("a2"), llmtest.Say("a3"))
 			model := endpoint("m/m", fake)
 			model.Context = tt.window
-			s := New(Options{Model: model, Config: Config{History: string(tt.mode)}, Estimate: count})
+			s := New(Options{Model: model, Config: Config{History: string(tt.mode)}, EstimateTokens: count})
 			play(t.Context(), s, nil, say("first "+long))
 			play(t.Context(), s, nil, say("second "+long))
 			events := play(t.Context(), s, nil, say("third"))
@@ -192,7 +192,7 @@ func TestCompactByItself(t *testing.T) {
 			fake := llmtest.New(append([]llmtest.Turn{llmtest.Say("1"), second}, tt.turns...)...)
 			model := endpoint("m/m", fake)
 			model.Context = 1000
-			s := New(Options{Model: model, Config: Config{Compact: tt.share}})
+			s := New(Options{Model: model, Config: Config{CompactAt: tt.share}})
 			play(t.Context(), s, nil, say("one"))
 			play(t.Context(), s, nil, say("two"))
 			done := doneOf(t, play(t.Context(), s, nil, say("three")))

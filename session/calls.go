@@ -13,9 +13,9 @@ import (
 
 // What the model is told of calls that did not run.
 const (
-	canceledCall = "The user stopped this before it was finished."
-	deniedCall   = "The user did not allow this call."
-	stoppedCall  = "The user stopped this call before it was finished. Until then:\n\n"
+	canceledCallText = "The user stopped this before it was finished."
+	deniedCallText   = "The user did not allow this call."
+	stoppedCallText  = "The user stopped this call before it was finished. Until then:\n\n"
 )
 
 // errStopped is why the context of a call ended that a person stopped.
@@ -23,20 +23,20 @@ var errStopped = errors.New("stopped by the user")
 
 // Bounds for an answer that asks for very much at once.
 const (
-	maxCalls = 128
-	sideways = 8 // calls that run at the same time
+	maxCalls         = 128
+	maxParallelCalls = 8 // calls that run at the same time
 )
 
 // A job is one call on its way to a result.
 type job struct {
-	call   llm.Part
-	action *tools.Action // what it would do
-	err    error         // why it cannot be understood, in words for the model
-	final  bool          // err stands, whatever the tools say
-	note   string        // told to the model in front of the output
-	began  bool          // it runs, or ran, and may have changed something
-	result *Result
-	media  []llm.Part // that goes with it
+	call     llm.Part
+	action   *tools.Action // what it would do
+	err      error         // why it cannot be understood, in words for the model
+	rejected bool          // err stands, whatever the tools say
+	notice   string        // told to the model in front of the output
+	started  bool          // it runs, or ran, and may have changed something
+	result   *Result
+	media    []llm.Part // that goes with it
 
 	denied, stopped bool // why there is no better result
 }
@@ -47,74 +47,74 @@ type job struct {
 func (t *turn) runCalls(calls []llm.Part, reason llm.Reason) error {
 	jobs := make([]*job, len(calls))
 	for i, call := range calls {
-		jobs[i] = &job{call: call, err: unfit(i, call, reason)}
-		jobs[i].final = jobs[i].err != nil
+		jobs[i] = &job{call: call, err: rejectReason(i, call, reason)}
+		jobs[i].rejected = jobs[i].err != nil
 	}
-	t.results = t.opened(jobs)
+	t.results = t.newResults(jobs)
 	for rest := jobs; len(rest) > 0 && t.ctx.Err() == nil; {
 		n := 0
-		for n < len(rest) && t.plan(rest[n], rest[n].call.Input) && rest[n].action.Access == tools.AccessRead {
+		for n < len(rest) && t.planCall(rest[n], rest[n].call.Input) && rest[n].action.Access == tools.AccessRead {
 			n++
 		}
 		n = max(n, 1)
-		t.settle(rest[:n])
+		t.settleCalls(rest[:n])
 		rest = rest[n:]
 		if len(rest) > 0 {
-			t.write(t.results.node()) // what ran, ran, even if parley ends now
+			t.persist(t.results.node()) // what ran, ran, even if parley ends now
 		}
 	}
 	for _, j := range jobs {
 		if j.result == nil { // canceled before it ended, or began
-			t.finish(j, tools.Outcome{Text: canceledCall, Failed: true})
+			t.setResult(j, tools.Outcome{Text: canceledCallText, Failed: true})
 		}
 	}
 	n := t.results.node()
-	n.Open = false
+	n.Partial = false
 	t.mu.Lock()
 	t.tree.Put(n)
 	t.mu.Unlock()
-	t.write(n)
+	t.persist(n)
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)
 	}
 	return nil
 }
 
-// results is the message that answers an answer's calls, while they run.
-type results struct {
+// toolResults is the message that answers an answer's calls, while they run.
+type toolResults struct {
 	store.Node // without parts
 	jobs       []*job
 }
 
-func (t *turn) opened(jobs []*job) results {
+func (t *turn) newResults(jobs []*job) toolResults {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := t.tree.Next(llm.Message{Role: llm.RoleTool})
-	n.At, n.Open = t.now(), true
-	return results{n, jobs}
+	n := t.tree.NewNode(llm.Message{Role: llm.RoleTool})
+	n.At, n.Partial = t.now(), true
+	return toolResults{n, jobs}
 }
 
 // node returns the message with the result of each job that has one. Of others
 // it says which began to run. Writing it says how far the calls are.
-func (r results) node() store.Node {
+func (r toolResults) node() store.Node {
 	n := r.Node
 	n.Results = map[string]store.Outcome{}
 	for _, j := range r.jobs {
-		if j.result == nil && j.began {
+		if j.result == nil && j.started {
 			n.Results[j.call.ID] = store.Outcome{Started: true}
 		}
 		if j.result != nil {
 			n.Parts = append(n.Parts, j.result.Part)
 			n.Parts = append(n.Parts, j.media...)
-			n.Results[j.call.ID] = store.Outcome{Diff: j.result.Diff, Took: j.result.Took, Denied: j.denied, Stopped: j.stopped}
+			n.Results[j.call.ID] = store.Outcome{Diff: j.result.Diff, Duration: j.result.Duration, Denied: j.denied, Stopped: j.stopped}
 		}
 	}
 	return n
 }
 
-// unfit says why the nth call of an answer must not run at all. An answer that
+// rejectReason says why the nth call of an answer must not run at all. An answer that
 // was refused or reached its limit may hold only a part of what was meant.
-func unfit(n int, call llm.Part, reason llm.Reason) error {
+func rejectReason(n int, call llm.Part, reason llm.Reason) error {
 	switch {
 	case call.Failed:
 		return errors.New("this call could not be read and was not run: write it again in the required form, with complete JSON")
@@ -130,40 +130,40 @@ func unfit(n int, call llm.Part, reason llm.Reason) error {
 	return nil
 }
 
-// plan works out what a call would do, and reports whether it can be
+// planCall works out what a call would do, and reports whether it can be
 // understood. It is done anew when the call's turn comes: what ran in between
 // may have changed the answer.
-func (t *turn) plan(j *job, input string) bool {
-	if j.final {
+func (t *turn) planCall(j *job, input string) bool {
+	if j.rejected {
 		return false
 	}
 	j.action, j.err = nil, nil
-	if t.set == nil {
+	if t.tools == nil {
 		j.err = fmt.Errorf("there is no tool %q: no tools are available here", j.call.Name)
 		return false
 	}
 	if args, ok := llm.Arguments(input); ok {
 		input = string(args)
 	}
-	j.action, j.err = t.set.Plan(t.ctx, j.call.Name, input)
+	j.action, j.err = t.tools.Plan(t.ctx, j.call.Name, input)
 	return j.err == nil
 }
 
-// settle announces jobs, decides about them one by one, and runs together what
+// settleCalls announces jobs, decides about them one by one, and runs together what
 // may run.
-func (t *turn) settle(jobs []*job) {
+func (t *turn) settleCalls(jobs []*job) {
 	var cleared []*job
 	for _, j := range jobs {
 		t.emit(Call{j.call})
 		if j.err != nil {
-			t.finish(j, tools.Outcome{Text: j.err.Error(), Failed: true})
+			t.setResult(j, tools.Outcome{Text: j.err.Error(), Failed: true})
 			continue
 		}
 		if t.decide(j) {
 			cleared = append(cleared, j)
 		}
 	}
-	t.execute(cleared)
+	t.executeCalls(cleared)
 }
 
 // decide asks the policy, and the person where the policy wants that. A job
@@ -172,12 +172,12 @@ func (t *turn) decide(j *job) bool {
 	for {
 		switch t.policy.Decide(j.action) {
 		case tools.Allow:
-			t.emit(Decided{ID: j.call.ID, Verdict: tools.Allow, By: "policy"})
+			t.emit(Decision{ID: j.call.ID, Verdict: tools.Allow, By: "policy"})
 			return true
 		case tools.Deny:
-			t.emit(Decided{ID: j.call.ID, Verdict: tools.Deny, By: "policy"})
+			t.emit(Decision{ID: j.call.ID, Verdict: tools.Deny, By: "policy"})
 			j.denied = true
-			t.finish(j, tools.Outcome{Text: "This was not run: " + t.policy.DenialReason(j.action), Failed: true})
+			t.setResult(j, tools.Outcome{Text: "This was not run: " + t.policy.DenialReason(j.action), Failed: true})
 			return false
 		}
 		answer, ok := t.ask(j)
@@ -191,22 +191,22 @@ func (t *turn) decide(j *job) bool {
 		if answer.Input != "" && answer.Input != string(j.action.Input) {
 			// What is shown is what runs: changed arguments are planned and
 			// shown anew.
-			j.note = "The user changed the arguments to " + answer.Input + "\n\n"
-			if !t.plan(j, answer.Input) {
-				t.finish(j, tools.Outcome{Text: j.err.Error(), Failed: true})
+			j.notice = "The user changed the arguments to " + answer.Input + "\n\n"
+			if !t.planCall(j, answer.Input) {
+				t.setResult(j, tools.Outcome{Text: j.err.Error(), Failed: true})
 				return false
 			}
 			continue
 		}
-		t.accept(j, answer)
-		t.emit(Decided{ID: j.call.ID, Verdict: tools.Allow, By: "person"})
+		t.rememberApproval(j, answer)
+		t.emit(Decision{ID: j.call.ID, Verdict: tools.Allow, By: "person"})
 		return true
 	}
 }
 
-// accept remembers an answer that is for more than one time. With the network it
+// rememberApproval remembers an answer that is for more than one time. With the network it
 // is for this time only: no rule says that a command may reach it.
-func (t *turn) accept(j *job, answer tools.Approval) {
+func (t *turn) rememberApproval(j *job, answer tools.Approval) {
 	switch {
 	case answer.Network:
 		j.action = j.action.WithNetwork()
@@ -222,22 +222,22 @@ func (t *turn) accept(j *job, answer tools.Approval) {
 
 // deny tells the model who did not allow a call, and why.
 func (t *turn) deny(j *job, answer tools.Approval) {
-	by, text := "person", deniedCall
+	by, text := "person", deniedCallText
 	switch {
 	case answer.Reason != "":
 		by, text = "policy", "This was not run: "+answer.Reason
 	case answer.Note != "":
 		text += " They said: " + answer.Note
 	}
-	t.emit(Decided{ID: j.call.ID, Verdict: tools.Deny, By: by})
+	t.emit(Decision{ID: j.call.ID, Verdict: tools.Deny, By: by})
 	j.denied = true
-	t.finish(j, tools.Outcome{Text: text, Failed: true})
+	t.setResult(j, tools.Outcome{Text: text, Failed: true})
 }
 
 func (t *turn) ask(j *job) (tools.Approval, bool) {
-	t.write(t.results.node()) // a person may take long, and nothing of it ran until then
+	t.persist(t.results.node()) // a person may take long, and nothing of it ran until then
 	reply := make(chan tools.Approval, 1)
-	t.emit(Ask{Call: j.call, Action: j.action, reply: reply})
+	t.emit(ApprovalRequest{Call: j.call, Action: j.action, reply: reply})
 	select {
 	case answer := <-reply:
 		return answer, t.ctx.Err() == nil
@@ -246,26 +246,26 @@ func (t *turn) ask(j *job) (tools.Approval, bool) {
 	}
 }
 
-// execute runs jobs side by side and yields their progress and results from
+// executeCalls runs jobs side by side and yields their progress and results from
 // this goroutine.
-func (t *turn) execute(jobs []*job) {
+func (t *turn) executeCalls(jobs []*job) {
 	type news struct {
 		job  *job
 		text string
 		end  *tools.Outcome
 	}
 	t.recordStart(jobs)
-	stoppable := t.begin(jobs)
+	stoppable := t.startCalls(jobs)
 	events := make(chan news)
-	slots := make(chan struct{}, sideways)
+	slots := make(chan struct{}, maxParallelCalls)
 	var running sync.WaitGroup
 	for i, j := range jobs {
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			out := j.action.Run(stoppable[i], func(text string) { events <- news{job: j, text: text} })
-			if stopped := t.end(j, stoppable[i]); stopped && out.Failed {
-				j.stopped, out.Text = true, stoppedCall+out.Text
+			if stopped := t.endCall(j, stoppable[i]); stopped && out.Failed {
+				j.stopped, out.Text = true, stoppedCallText+out.Text
 			}
 			events <- news{job: j, end: &out}
 		})
@@ -276,7 +276,7 @@ func (t *turn) execute(jobs []*job) {
 	}()
 	for n := range events {
 		if n.end != nil {
-			t.finish(n.job, *n.end)
+			t.setResult(n.job, *n.end)
 			continue
 		}
 		t.emit(Progress{ID: n.job.call.ID, Text: n.text})
@@ -288,33 +288,33 @@ func (t *turn) execute(jobs []*job) {
 func (t *turn) recordStart(jobs []*job) {
 	changes := false
 	for _, j := range jobs {
-		j.began = j.action.Access != tools.AccessRead
-		changes = changes || j.began
+		j.started = j.action.Access != tools.AccessRead
+		changes = changes || j.started
 	}
 	if changes {
-		t.write(t.results.node())
+		t.persist(t.results.node())
 	}
 }
 
-// begin gives each job a context of its own, which StopCalls ends.
-func (t *turn) begin(jobs []*job) []context.Context {
+// startCalls gives each job a context of its own, which StopCalls ends.
+func (t *turn) startCalls(jobs []*job) []context.Context {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.calls = map[*job]context.CancelCauseFunc{}
+	t.runningCalls = map[*job]context.CancelCauseFunc{}
 	contexts := make([]context.Context, len(jobs))
 	for i, j := range jobs {
-		contexts[i], t.calls[j] = context.WithCancelCause(t.ctx)
+		contexts[i], t.runningCalls[j] = context.WithCancelCause(t.ctx)
 	}
 	return contexts
 }
 
-// end says that a job does not run any more. It reports whether it was stopped.
-func (t *turn) end(j *job, ctx context.Context) (stopped bool) {
+// endCall says that a job does not run any more. It reports whether it was stopped.
+func (t *turn) endCall(j *job, ctx context.Context) (stopped bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if cancel, runs := t.calls[j]; runs {
+	if cancel, runs := t.runningCalls[j]; runs {
 		cancel(nil)
-		delete(t.calls, j)
+		delete(t.runningCalls, j)
 	}
 	return errors.Is(context.Cause(ctx), errStopped)
 }
@@ -325,21 +325,21 @@ func (t *turn) end(j *job, ctx context.Context) (stopped bool) {
 func (s *Session) StopCalls() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := len(s.calls)
-	for _, cancel := range s.calls {
+	n := len(s.runningCalls)
+	for _, cancel := range s.runningCalls {
 		cancel(errStopped)
 	}
-	clear(s.calls)
+	clear(s.runningCalls)
 	return n
 }
 
-// finish gives a call its result.
-func (t *turn) finish(j *job, out tools.Outcome) {
+// setResult gives a call its result.
+func (t *turn) setResult(j *job, out tools.Outcome) {
 	j.stopped = out.Failed && !j.denied && (j.stopped || t.ctx.Err() != nil)
 	j.result = &Result{
-		Part: llm.Part{Kind: llm.Result, ID: j.call.ID, Name: j.call.Name, Text: j.note + out.Text, Failed: out.Failed},
-		Diff: out.Diff,
-		Took: out.Duration,
+		Part:     llm.Part{Kind: llm.Result, ID: j.call.ID, Name: j.call.Name, Text: j.notice + out.Text, Failed: out.Failed},
+		Diff:     out.Diff,
+		Duration: out.Duration,
 
 		Stopped: j.stopped,
 	}

@@ -17,12 +17,12 @@ var compactPrompt string
 
 // Bounds for what is summarized at once.
 const (
-	unknownRoom = 24 << 10 // tokens, where a model's window is not known
-	quoted      = 4 << 10  // bytes of a call's arguments, and of its result
+	defaultChunkTokens = 24 << 10 // tokens, where a model's window is not known
+	maxQuoted          = 4 << 10  // bytes of a call's arguments, and of its result
 )
 
-// summarized stands in front of a summary in the requests to come.
-const summarized = "The conversation up to here was summarized to save room. This is the summary; go on from it.\n\n"
+// summaryPreface stands in front of a summary in the requests to come.
+const summaryPreface = "The conversation up to here was summarized to save room. This is the summary; go on from it.\n\n"
 
 // Compact summarizes the conversation: the summary stands for what was said so
 // far in requests, while the conversation stays whole. The sequence is that of a
@@ -31,12 +31,12 @@ func (s *Session) Compact(ctx context.Context) iter.Seq[Event] {
 	return s.loop(ctx, func(t *turn) error { return t.summarize() })
 }
 
-// shrink summarizes the conversation if it fills as much of the model's window
+// autoCompact summarizes the conversation if it fills as much of the model's window
 // as Options.Compact allows.
-func (t *turn) shrink() error {
+func (t *turn) autoCompact() error {
 	t.mu.Lock()
-	full := t.compact > 0 && t.model.Context > 0 && t.mode == HistoryFull &&
-		float64(t.fill()) > t.compact*float64(t.model.Context) && t.tree.fresh() > 2
+	full := t.compactAt > 0 && t.model.Context > 0 && t.mode == HistoryFull &&
+		float64(t.contextTokens()) > t.compactAt*float64(t.model.Context) && t.tree.messagesSinceSummary() > 2
 	t.mu.Unlock()
 	if !full {
 		return nil
@@ -50,23 +50,23 @@ func (t *turn) shrink() error {
 	return nil
 }
 
-// fresh is how many messages stand behind the last summary.
-func (t *Tree) fresh() (n int) {
+// messagesSinceSummary is how many messages stand behind the last summary.
+func (t *Tree) messagesSinceSummary() (n int) {
 	for i := t.head; i > 0 && !t.nodes[i-1].Summary; i = t.nodes[i-1].Parent {
 		n++
 	}
 	return n
 }
 
-// overflowed summarizes the conversation after a model said that it does not
+// compactOnOverflow summarizes the conversation after a model said that it does not
 // fit, if that is to be done without asking, and reports whether to try again.
-func (t *turn) overflowed(err error) bool {
-	if llm.FaultOf(err) != llm.ContextOverflow || t.compact <= 0 || t.small || t.ctx.Err() != nil {
+func (t *turn) compactOnOverflow(err error) bool {
+	if llm.FaultOf(err) != llm.ContextOverflow || t.compactAt <= 0 || t.compactedOnOverflow || t.ctx.Err() != nil {
 		return false
 	}
-	t.small = true
+	t.compactedOnOverflow = true
 	t.mu.Lock()
-	t.tree.leave(t.log, t.now())
+	t.tree.abandonPartial(t.log, t.now())
 	t.mu.Unlock()
 	if err := t.summarize(); err != nil {
 		t.emit(llm.Notice{Text: fmt.Sprintf("the conversation could not be summarized: %v", err)})
@@ -97,30 +97,30 @@ func (t *turn) summarize() error {
 	t.mu.Lock()
 	before := 0
 	for _, n := range path {
-		before += t.size(n)
+		before += t.messageTokens(n)
 	}
 	t.mu.Unlock()
-	room := unknownRoom
+	room := defaultChunkTokens
 	if model.Context > 0 {
 		room = model.Context / 2
 	}
 	var summary string
 	var usage llm.Usage
 	began := t.now()
-	for i, piece := range t.pieces(path, room) {
+	for i, piece := range t.chunks(path, room) {
 		t.done.Steps++
 		t.emit(Step{Model: model.Name, N: i + 1})
-		text, u, err := t.condense(model, summary, piece)
+		text, u, err := t.summarizeChunk(model, summary, piece)
 		usage = usage.Add(u)
 		if err != nil {
 			return err
 		}
 		summary = text
 	}
-	after := t.estimate(summarized+summary) + perMessage
+	after := t.estimateTokens(summaryPreface+summary) + messageOverhead
 	if after >= before {
 		t.mu.Lock()
-		t.count(usage)
+		t.addUsage(usage)
 		t.mu.Unlock()
 		return fmt.Errorf("its summary has about %d tokens and it has %d itself: it stays as it is", after, before)
 	}
@@ -128,25 +128,25 @@ func (t *turn) summarize() error {
 	if len(waits) > 0 {
 		t.tree.head = path[len(path)-1].Seq
 	}
-	n := t.tree.Next(llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: summarized + summary}}})
-	n.At, n.Took, n.Summary, n.Usage = t.now(), t.now().Sub(began), true, &usage
+	n := t.tree.NewNode(llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: summaryPreface + summary}}})
+	n.At, n.Duration, n.Summary, n.Usage = t.now(), t.now().Sub(began), true, &usage
 	n.Model = model.Name
 	t.tree.Put(n)
-	t.count(usage)
+	t.addUsage(usage)
 	t.mu.Unlock()
-	t.write(n)
+	t.persist(n)
 	if len(waits) > 0 {
-		p := t.add(llm.Message{Role: llm.RoleUser, Parts: waits})
+		p := t.append(llm.Message{Role: llm.RoleUser, Parts: waits})
 		t.mu.Lock()
-		t.began = p.Seq
+		t.turnSeq = p.Seq
 		t.mu.Unlock()
 	}
 	t.emit(Compacted{Seq: n.Seq, Text: summary, Messages: len(path), Before: before, After: after})
 	return nil
 }
 
-// condense asks for a summary of piece, and of what was summarized before it.
-func (t *turn) condense(model llm.Endpoint, before, piece string) (string, llm.Usage, error) {
+// summarizeChunk asks for a summary of piece, and of what was summarized before it.
+func (t *turn) summarizeChunk(model llm.Endpoint, before, piece string) (string, llm.Usage, error) {
 	text := "<conversation>\n" + piece + "\n</conversation>\n\nSummarize this conversation."
 	if before != "" {
 		text = "<summary>\n" + before + "\n</summary>\n\n" + text + " It goes on from the summary: make one summary of both."
@@ -177,17 +177,17 @@ func (t *turn) condense(model llm.Endpoint, before, piece string) (string, llm.U
 	return summary, usage, nil
 }
 
-// pieces writes path down as text, in pieces of at most room tokens. A message
+// chunks writes path down as text, in pieces of at most room tokens. A message
 // that is longer than that alone is cut.
-func (t *turn) pieces(path []store.Node, room int) []string {
+func (t *turn) chunks(path []store.Node, room int) []string {
 	var out []string
 	var piece strings.Builder
 	size := 0
 	for _, n := range path {
-		text := written(n)
-		tokens := t.estimate(text)
+		text := transcriptOf(n)
+		tokens := t.estimateTokens(text)
 		if tokens > room {
-			text = middle(text, len(text)/tokens*room)
+			text = elideMiddle(text, len(text)/tokens*room)
 			tokens = room
 		}
 		if size > 0 && size+tokens > room {
@@ -201,8 +201,8 @@ func (t *turn) pieces(path []store.Node, room int) []string {
 	return append(out, piece.String())
 }
 
-// written is a message as a summary is made of.
-func written(n store.Node) string {
+// transcriptOf is a message as a summary is made of.
+func transcriptOf(n store.Node) string {
 	var b strings.Builder
 	who := map[llm.Role]string{llm.RoleUser: "Person", llm.RoleAssistant: "Assistant", llm.RoleTool: "Tools"}[n.Role]
 	if n.Summary {
@@ -212,11 +212,11 @@ func written(n store.Node) string {
 	for _, p := range n.Parts {
 		switch p.Kind {
 		case llm.Text:
-			b.WriteString(strings.TrimPrefix(p.Text, summarized))
+			b.WriteString(strings.TrimPrefix(p.Text, summaryPreface))
 		case llm.Call:
-			fmt.Fprintf(&b, "[calls %s %s]", p.Name, middle(p.Input, quoted))
+			fmt.Fprintf(&b, "[calls %s %s]", p.Name, elideMiddle(p.Input, maxQuoted))
 		case llm.Result:
-			fmt.Fprintf(&b, "[%s returned: %s]", p.Name, middle(p.Text, quoted))
+			fmt.Fprintf(&b, "[%s returned: %s]", p.Name, elideMiddle(p.Text, maxQuoted))
 		case llm.Media:
 			fmt.Fprintf(&b, "[file %s, %s]", p.Name, p.MIME)
 		default:
@@ -231,8 +231,8 @@ func written(n store.Node) string {
 	return b.String()
 }
 
-// middle takes the middle out of text that is longer than n bytes.
-func middle(text string, n int) string {
+// elideMiddle takes the middle out of text that is longer than n bytes.
+func elideMiddle(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}

@@ -12,12 +12,12 @@ import (
 	"parley/providers/llm"
 )
 
-// notCompared is what a model is told that calls a tool all the same.
-const notCompared = "This was not run: several models were asked at once, and none of them could use tools. Call it again if it is still needed."
+// comparedCallText is what a model is told that calls a tool all the same.
+const comparedCallText = "This was not run: several models were asked at once, and none of them could use tools. Call it again if it is still needed."
 
-// A Lane is something that happened to one of the models that are compared: the
+// A CandidateEvent is something that happened to one of the models that are compared: the
 // nth. Its events are Step, what the model sent, and last an Answer.
-type Lane struct {
+type CandidateEvent struct {
 	N     int
 	Event Event
 	Err   error // why the answer, which is the Event then, broke off
@@ -36,18 +36,18 @@ func (s *Session) Compare(ctx context.Context, models []llm.Endpoint, parts ...l
 	return s.loop(ctx, func(t *turn) error { return t.compare(models, parts) })
 }
 
-// A lane is one of the models that are compared, while it answers.
-type lane struct {
+// A candidate is one of the models that are compared, while it answers.
+type candidate struct {
 	model llm.Endpoint
 	req   llm.Request
-	keep  *arriving // nil until something arrives
-	a     Answer
+	keep  *partialResponse // nil until something arrives
+	a     Response
 	fail  error
 	began time.Time
 }
 
-// heard is what a model sent, or that it is done.
-type heard struct {
+// modelEvent is what a model sent, or that it is done.
+type modelEvent struct {
 	lane  int
 	event llm.Event
 	err   error
@@ -61,27 +61,27 @@ func (t *turn) compare(models []llm.Endpoint, parts []llm.Part) error {
 	}
 	if len(parts) > 0 {
 		t.prompt(llm.Message{Role: llm.RoleUser, Parts: parts})
-	} else if err := t.again(); err != nil {
+	} else if err := t.prepareRetry(); err != nil {
 		return err
 	}
-	if err := t.budget(); err != nil {
+	if err := t.checkBudget(); err != nil {
 		return err
 	}
-	if err := t.shrink(); err != nil {
+	if err := t.autoCompact(); err != nil {
 		return err
 	}
 	base := t.Head()
-	lanes := make([]*lane, len(models))
+	lanes := make([]*candidate, len(models))
 	for i, model := range models {
-		lanes[i] = &lane{model: model, req: t.requestTo(model), began: t.now()}
+		lanes[i] = &candidate{model: model, req: t.requestTo(model), began: t.now()}
 		lanes[i].a.Message = llm.Message{Role: llm.RoleAssistant, Origin: model.Origin, Model: model.Name}
-		t.emit(Lane{N: i, Event: Step{Model: model.Name, N: 1}})
+		t.emit(CandidateEvent{N: i, Event: Step{Model: model.Name, N: 1}})
 	}
 	t.done.Steps = len(models)
 	ctx, stop := context.WithCancelCause(t.ctx)
 	defer stop(nil)
 	running := len(lanes)
-	for h := range t.listen(ctx, lanes) {
+	for h := range t.streamAll(ctx, lanes) {
 		l := lanes[h.lane]
 		if h.crash != "" {
 			panic(h.crash) // as it would be if this model answered alone
@@ -91,16 +91,16 @@ func (t *turn) compare(models []llm.Endpoint, parts []llm.Part) error {
 		}
 		switch {
 		case h.over:
-			t.answered(base, h.lane, l)
+			t.finishCandidate(base, h.lane, l)
 			running--
-			if err := t.budget(); err != nil && running > 0 { // not one of them more
+			if err := t.checkBudget(); err != nil && running > 0 { // not one of them more
 				stop(err)
 			}
 		case h.err == nil:
-			t.hear(base, h.lane, l, h.event)
+			t.onEvent(base, h.lane, l, h.event)
 		}
 	}
-	if err := t.settleOn(base, lanes); err != nil || ctx.Err() == nil {
+	if err := t.chooseBranch(base, lanes); err != nil || ctx.Err() == nil {
 		return err
 	}
 	return context.Cause(ctx)
@@ -118,12 +118,12 @@ func (t *turn) requestTo(model llm.Endpoint) llm.Request {
 	return req
 }
 
-// listen asks every model, and yields what they send as it comes, until all are
+// streamAll asks every model, and yields what they send as it comes, until all are
 // done.
-func (t *turn) listen(ctx context.Context, lanes []*lane) iter.Seq[heard] {
-	return func(yield func(heard) bool) {
+func (t *turn) streamAll(ctx context.Context, lanes []*candidate) iter.Seq[modelEvent] {
+	return func(yield func(modelEvent) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		all := make(chan heard)
+		all := make(chan modelEvent)
 		var asked sync.WaitGroup
 		defer func() { // whatever happens, nobody is left behind
 			cancel()
@@ -134,19 +134,19 @@ func (t *turn) listen(ctx context.Context, lanes []*lane) iter.Seq[heard] {
 			for range all {
 			}
 		}()
-		candidates := candidates(lanes)
+		candidates := streamCandidates(lanes)
 		for i, l := range lanes {
 			asked.Go(func() {
 				defer func() {
 					candidates[i].Leave()
-					last := heard{lane: i, over: true}
+					last := modelEvent{lane: i, over: true}
 					if p := recover(); p != nil {
 						last.crash = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
 					}
 					all <- last
 				}()
 				for e, err := range l.model.Stream(llm.WithCandidate(ctx, candidates[i]), l.req) {
-					all <- heard{lane: i, event: e, err: err}
+					all <- modelEvent{lane: i, event: e, err: err}
 				}
 			})
 		}
@@ -162,9 +162,9 @@ func (t *turn) listen(ctx context.Context, lanes []*lane) iter.Seq[heard] {
 	}
 }
 
-// candidates returns the candidate of each lane. Those of the same model may
+// streamCandidates returns the candidate of each lane. Those of the same model may
 // share a response.
-func candidates(lanes []*lane) []*llm.Candidate {
+func streamCandidates(lanes []*candidate) []*llm.Candidate {
 	byName := map[string][]int{}
 	for i, l := range lanes {
 		byName[l.model.Name] = append(byName[l.model.Name], i)
@@ -178,40 +178,40 @@ func candidates(lanes []*lane) []*llm.Candidate {
 	return list
 }
 
-// hear takes one event of a model.
-func (t *turn) hear(base, n int, l *lane, e llm.Event) {
+// onEvent takes one event of a model.
+func (t *turn) onEvent(base, n int, l *candidate, e llm.Event) {
 	switch d := e.(type) {
 	case llm.Delta:
 		if l.keep == nil {
-			l.a.First = t.now().Sub(l.began)
-			l.keep = t.branch(base, l.a.Message)
+			l.a.TTFT = t.now().Sub(l.began)
+			l.keep = t.beginBranch(base, l.a.Message)
 		}
 		d.Kind = l.keep.Add(d)
 		e = d
 	case llm.Usage:
-		l.a.Usage, l.a.Known = d, true
+		l.a.Usage, l.a.UsageKnown = d, true
 	case llm.Finish:
 		l.a.Finish = d
 		return // told by Answer
 	}
-	t.emit(Lane{N: n, Event: e})
+	t.emit(CandidateEvent{N: n, Event: e})
 }
 
-// branch begins to keep an answer behind the message base, next to others.
-func (t *turn) branch(base int, m llm.Message) *arriving {
+// beginBranch begins to keep an answer behind the message base, next to others.
+func (t *turn) beginBranch(base int, m llm.Message) *partialResponse {
 	t.mu.Lock()
 	t.tree.head = base
-	a := t.arriving(m, true) // another may take the next place before this one is complete
+	a := t.newPartial(m, true) // another may take the next place before this one is complete
 	t.tree.head = base
 	t.mu.Unlock()
-	t.write(a.node) // what is kept has no gaps
-	t.stand(base)   // what was answered so far is not to be hidden by it
+	t.persist(a.node) // what is kept has no gaps
+	t.saveHead(base)  // what was answered so far is not to be hidden by it
 	return a
 }
 
-// stand keeps where the conversation goes on if parley ends now: with the first
+// saveHead keeps where the conversation goes on if parley ends now: with the first
 // whole answer, or else where base is.
-func (t *turn) stand(base int) {
+func (t *turn) saveHead(base int) {
 	t.mu.Lock()
 	at := base
 	for _, n := range t.tree.nodes[base:] {
@@ -221,64 +221,64 @@ func (t *turn) stand(base int) {
 	}
 	t.mu.Unlock()
 	if t.log != nil {
-		_ = t.log.Head(at)
+		_ = t.log.SetHead(at)
 	}
 }
 
-// answered ends a lane.
-func (t *turn) answered(base, n int, l *lane) {
+// finishCandidate ends a lane.
+func (t *turn) finishCandidate(base, n int, l *candidate) {
 	if l.fail == nil && l.a.Finish.Reason == "" {
 		l.fail = &llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}
 		if t.ctx.Err() != nil {
 			l.fail = context.Cause(t.ctx)
 		}
 	}
-	l.a.Took = t.now().Sub(l.began)
+	l.a.Duration = t.now().Sub(l.began)
 	l.a.Message.Interrupted = l.fail != nil
-	if l.keep == nil && l.a.Known { // it was paid for
-		l.keep = t.branch(base, l.a.Message)
+	if l.keep == nil && l.a.UsageKnown { // it was paid for
+		l.keep = t.beginBranch(base, l.a.Message)
 	}
 	if l.keep == nil { // nothing is kept of an answer that did not come
-		t.emit(Lane{N: n, Event: l.a, Err: l.fail})
+		t.emit(CandidateEvent{N: n, Event: l.a, Err: l.fail})
 		return
 	}
-	l.keep.end()
+	l.keep.stop()
 	l.a.Message.Parts = l.keep.parts(l.a.Finish, l.fail)
-	if l.keep.node.Thought = l.keep.thought(l.fail != nil); l.fail != nil {
+	if l.keep.node.ThinkingDurations = l.keep.thinkingDurations(l.fail != nil); l.fail != nil {
 		if !llm.Canceled(l.fail) {
-			l.keep.node.Broke = l.fail.Error()
+			l.keep.node.InterruptedBy = l.fail.Error()
 		}
-		t.estimateCut(&l.a)
+		t.estimateUsage(&l.a)
 	}
-	l.a.Seq = t.keep(l.a, l.keep)
-	t.refuse(base, l.a)
-	t.stand(base)
-	t.emit(Lane{N: n, Event: l.a, Err: l.fail})
+	l.a.Seq = t.addResponse(l.a, l.keep)
+	t.refuseCalls(base, l.a)
+	t.saveHead(base)
+	t.emit(CandidateEvent{N: n, Event: l.a, Err: l.fail})
 }
 
-// refuse answers the calls of a model that was not to call.
-func (t *turn) refuse(base int, a Answer) {
+// refuseCalls answers the calls of a model that was not to call.
+func (t *turn) refuseCalls(base int, a Response) {
 	calls := a.Message.Calls()
 	if len(calls) == 0 {
 		return
 	}
 	m := llm.Message{Role: llm.RoleTool}
 	for _, c := range calls {
-		m.Parts = append(m.Parts, llm.Part{Kind: llm.Result, ID: c.ID, Name: c.Name, Text: notCompared, Failed: true})
+		m.Parts = append(m.Parts, llm.Part{Kind: llm.Result, ID: c.ID, Name: c.Name, Text: comparedCallText, Failed: true})
 	}
 	t.mu.Lock()
 	t.tree.head = a.Seq
-	n := t.tree.Next(m)
+	n := t.tree.NewNode(m)
 	n.At = t.now()
 	t.tree.Put(n)
 	t.tree.head = base
 	t.mu.Unlock()
-	t.write(n)
+	t.persist(n)
 }
 
-// settleOn makes the conversation go on with the first answer that is whole, or
+// chooseBranch makes the conversation go on with the first answer that is whole, or
 // with the first there is.
-func (t *turn) settleOn(base int, lanes []*lane) error {
+func (t *turn) chooseBranch(base int, lanes []*candidate) error {
 	head, failures := 0, []error(nil)
 	for _, whole := range []bool{true, false} {
 		for _, l := range lanes {
@@ -300,7 +300,7 @@ func (t *turn) settleOn(base int, lanes []*lane) error {
 	t.last = t.tree.lastUsage()
 	t.mu.Unlock()
 	if t.log != nil {
-		_ = t.log.Head(head)
+		_ = t.log.SetHead(head)
 	}
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)

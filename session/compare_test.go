@@ -19,11 +19,11 @@ import (
 func lanes(events []Event, n int) []string {
 	out := make([]string, n)
 	for _, e := range events {
-		l, ok := e.(Lane)
+		l, ok := e.(CandidateEvent)
 		if !ok {
 			continue
 		}
-		if a, ok := l.Event.(Answer); ok {
+		if a, ok := l.Event.(Response); ok {
 			out[l.N] = a.Message.Text()
 			if l.Err != nil {
 				out[l.N] += "!"
@@ -109,7 +109,7 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 		for _, l := range s.Nodes() { // every branch can be gone on with
-			if err := s.Switch(l.Seq); err != nil {
+			if err := s.SwitchBranch(l.Seq); err != nil {
 				t.Fatal(err)
 			}
 			if err := valid(s.History()); err != nil {
@@ -129,7 +129,7 @@ func TestCompareCanceled(t *testing.T) {
 	var events []Event
 	for e := range s.Compare(ctx, models, say("which?")) {
 		events = append(events, e)
-		if l, ok := e.(Lane); ok {
+		if l, ok := e.(CandidateEvent); ok {
 			if _, ok := l.Event.(llm.Delta); ok {
 				if said++; said == 2 {
 					cancel()
@@ -178,12 +178,12 @@ func TestCompareKept(t *testing.T) {
 		endpoint("m/1", llmtest.New(llmtest.Call(call("1", "read", "{}")))),
 		endpoint("m/2", llmtest.New(llmtest.Say("whole"))),
 	}
-	o := Options{Model: endpoint("own/model", llmtest.New(llmtest.Say("before"))), Log: lib.Create(Summary{Folder: "/work"})}
+	o := Options{Model: endpoint("own/model", llmtest.New(llmtest.Say("before"))), Log: lib.Create(Info{Dir: "/work"})}
 	s := New(o)
 	play(t.Context(), s, nil, say("one"))
 	for range s.Compare(t.Context(), models, say("which?")) {
 	}
-	if err := s.Switch(s.Nodes()[len(s.Nodes())-1].Seq); err != nil {
+	if err := s.SwitchBranch(s.Nodes()[len(s.Nodes())-1].Seq); err != nil {
 		t.Fatal(err)
 	}
 	before, path := branches(s), texts(s)
@@ -254,15 +254,15 @@ func (broken) Stream(context.Context, llm.Request) llm.Stream {
 func TestCompareInterrupted(t *testing.T) {
 	lib, path := shelf(t)
 	models := []llm.Endpoint{endpoint("m/0", llmtest.New(llmtest.Say("whole"))), endpoint("m/1", llmtest.New(llmtest.Hang("half")))}
-	s := New(Options{Model: models[0], Log: lib.Create(Summary{Folder: "/work"})})
+	s := New(Options{Model: models[0], Log: lib.Create(Info{Dir: "/work"})})
 	ctx, cancel := context.WithCancel(t.Context())
 	whole, half := false, false
 	for e := range s.Compare(ctx, models, say("which?")) {
-		l, ok := e.(Lane)
+		l, ok := e.(CandidateEvent)
 		if !ok {
 			continue
 		}
-		_, answered := l.Event.(Answer)
+		_, answered := l.Event.(Response)
 		_, said := l.Event.(llm.Delta)
 		whole, half = whole || l.N == 0 && answered, half || l.N == 1 && said
 		if !whole || !half || ctx.Err() != nil {
@@ -322,17 +322,17 @@ func TestCompareShares(t *testing.T) {
 	if got, want := lanes(events, 4), []string{"0 of 3", "1 of 3", "alone", "2 of 3"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if u, _ := s.Total(); u.Input != 2000 || u.Output != 400 {
+	if u, _ := s.Usage(); u.Input != 2000 || u.Output != 400 {
 		t.Errorf("counted %+v", u)
 	}
 	for _, n := range s.Nodes() {
 		if n.Role != llm.RoleAssistant {
 			continue
 		}
-		if err := s.Switch(n.Seq); err != nil {
+		if err := s.SwitchBranch(n.Seq); err != nil {
 			t.Fatal(err)
 		}
-		if fill, most := s.Fill(), 1100; n.Text() == "0 of 3" && (fill <= 1000 || fill >= most) {
+		if fill, most := s.ContextTokens(), 1100; n.Text() == "0 of 3" && (fill <= 1000 || fill >= most) {
 			t.Errorf("behind %q the window holds %d tokens", n.Text(), fill)
 		}
 	}

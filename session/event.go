@@ -34,37 +34,37 @@ type Prompt struct {
 
 // Step says that a request goes out.
 type Step struct {
-	Model string   // provider/model
-	N     int      // counts the requests of this turn from 1
-	Seq   int      // that the answer will have in the conversation, if it is kept
-	Draft Arriving // the answer, as far as it has arrived
+	Model   string          // provider/model
+	N       int             // counts the requests of this turn from 1
+	Seq     int             // that the answer will have in the conversation, if it is kept
+	Partial PartialResponse // the answer, as far as it has arrived
 }
 
-// Answer says that a response ended and entered the conversation. After an
+// Response says that a response ended and entered the conversation. After an
 // error or a cancel its message holds what had arrived and is marked Cut; it
 // may be empty.
-type Answer struct {
-	Message llm.Message
-	Seq     int // of the message in the conversation; 0 if it was not kept
-	Finish  llm.Finish
-	Usage   llm.Usage
-	Known   bool          // Usage was reported, or, of an answer that broke off, estimated
-	First   time.Duration // from the request to the first delta; 0 if none came
-	Took    time.Duration // from the request to the end
+type Response struct {
+	Message    llm.Message
+	Seq        int // of the message in the conversation; 0 if it was not kept
+	Finish     llm.Finish
+	Usage      llm.Usage
+	UsageKnown bool          // Usage was reported, or, of an answer that broke off, estimated
+	TTFT       time.Duration // from the request to the first delta; 0 if none came
+	Duration   time.Duration // from the request to the end
 }
 
 // Call says that parley deals with a call of the model's.
 type Call struct{ Part llm.Part }
 
-// Ask wants a person's word on a call. The turn waits for Reply.
-type Ask struct {
+// ApprovalRequest wants a person's word on a call. The turn waits for Reply.
+type ApprovalRequest struct {
 	Call   llm.Part
 	Action *tools.Action
 	reply  chan tools.Approval
 }
 
-// Decided says how a call that had to be decided came out.
-type Decided struct {
+// Decision says how a call that had to be decided came out.
+type Decision struct {
 	ID      string
 	Verdict tools.Verdict // Allow or Deny
 	By      string        // "person" or "policy"
@@ -78,10 +78,10 @@ type Progress struct {
 
 // Result is a call's answer, as the model will see it.
 type Result struct {
-	Part    llm.Part // Kind llm.Result
-	Diff    string   // unified diff of what was changed
-	Took    time.Duration
-	Stopped bool // a person ended it before it was finished, or the turn
+	Part     llm.Part // Kind llm.Result
+	Diff     string   // unified diff of what was changed
+	Duration time.Duration
+	Stopped  bool // a person ended it before it was finished, or the turn
 }
 
 // Fallback says that the turn goes on with another model after a fault.
@@ -91,9 +91,9 @@ type Fallback struct {
 	Fault llm.Fault `json:"fault"`
 }
 
-// Switched says that another model answers from here on, and what of the
+// ModelSwitched says that another model answers from here on, and what of the
 // conversation has to be adapted for it.
-type Switched struct {
+type ModelSwitched struct {
 	From    string       `json:"from"`
 	To      string       `json:"to"`
 	Changes []llm.Change `json:"changes,omitempty"`
@@ -109,40 +109,40 @@ type Compacted struct {
 	After    int    `json:"after"`  // and takes now
 }
 
-// Shell is a command of the user's own, not of the model's. It is not part of a
+// ShellCommand is a command of the user's own, not of the model's. It is not part of a
 // turn: front ends keep it with Annotate.
-type Shell struct {
-	Command string        `json:"command"`
-	Output  string        `json:"output,omitempty"`
-	Failed  bool          `json:"failed,omitempty"`
-	Ended   bool          `json:"ended,omitempty"` // otherwise it runs, or nobody knows what came of it
-	Took    time.Duration `json:"took,omitempty"`  // in ns
+type ShellCommand struct {
+	Command  string        `json:"command"`
+	Output   string        `json:"output,omitempty"`
+	Failed   bool          `json:"failed,omitempty"`
+	Ended    bool          `json:"ended,omitempty"` // otherwise it runs, or nobody knows what came of it
+	Duration time.Duration `json:"took,omitempty"`  // in ns
 }
 
-// Dropped is a call of an answer that broke off: it never runs. It is not part of
+// DroppedCall is a call of an answer that broke off: it never runs. It is not part of
 // the sequence either: Annotations has it.
-type Dropped struct {
+type DroppedCall struct {
 	Name  string `json:"name"`
 	Input string `json:"input"` // as far as it came
 }
 
-// Left says that the turn goes on from in front of an answer that broke off, which
+// Abandoned says that the turn goes on from in front of an answer that broke off, which
 // stays on a branch. Only Annotations has it.
-type Left struct {
+type Abandoned struct {
 	Seq int `json:"seq"` // of that answer
 }
 
 // Done ends a turn, always.
 type Done struct {
-	Reason llm.Reason // of the last response; "" if Err is set
-	Err    error      // why the turn stopped early; canceled turns carry the context's error
-	Usage  llm.Usage  // of the whole turn
-	Steps  int
-	Took   time.Duration
+	Reason   llm.Reason // of the last response; "" if Err is set
+	Err      error      // why the turn stopped early; canceled turns carry the context's error
+	Usage    llm.Usage  // of the whole turn
+	Steps    int
+	Duration time.Duration
 }
 
 // Reply answers the question. Only the first reply counts.
-func (a Ask) Reply(answer tools.Approval) {
+func (a ApprovalRequest) Reply(answer tools.Approval) {
 	select {
 	case a.reply <- answer:
 	default:

@@ -49,7 +49,7 @@ func TestCappedAnswers(t *testing.T) {
 			if done := doneOf(t, events); done.Err != nil || done.Reason != llm.Length || len(fake.Requests()) != 1 {
 				t.Errorf("ended with %+v after %d requests", done, len(fake.Requests()))
 			}
-			got := results(events)
+			got := toolResults(events)
 			for _, r := range got {
 				if !strings.HasPrefix(r, "!") || !strings.Contains(r, "this was not run") {
 					t.Errorf("result %q", r)

@@ -27,25 +27,25 @@ import (
 	"parley/tools"
 )
 
-// DefaultSteps is how many requests a turn may take when Options does not say.
-const DefaultSteps = 200
+// DefaultMaxSteps is how many requests a turn may take when Options does not say.
+const DefaultMaxSteps = 200
 
 // Options is what a session is made of.
 type Options struct {
-	Model    llm.Endpoint
-	Effort   llm.Effort
-	System   string // system prompt; keep it the same throughout, providers cache it
-	Settings llm.Settings
-	Tools    *tools.Set    // nil: none are offered
-	Policy   *tools.Policy // nil: everything that asks is asked
-	MaxSteps int           // requests in a turn; 0 is DefaultSteps
-	MaxCost  float64       // US dollars in this session; 0 is no limit
-	Fallback []string      // models to go on with, in order, when one is out of order
-	Open     func(name string) (llm.Endpoint, error)
-	Answer   *llm.Schema           // what the answer of a turn has to look like; nil: free text
-	Log      *store.Log            // keeps the conversation, and may hold what was said before; nil: nothing is kept
-	Now      func() time.Time      // nil: the clock
-	Estimate func(text string) int // about how many tokens text has; nil: bytes by four
+	Model          llm.Endpoint
+	Effort         llm.Effort
+	System         string // system prompt; keep it the same throughout, providers cache it
+	Settings       llm.Settings
+	Tools          *tools.Set    // nil: none are offered
+	Policy         *tools.Policy // nil: everything that asks is asked
+	MaxSteps       int           // requests in a turn; 0 is DefaultSteps
+	MaxCost        float64       // US dollars in this session; 0 is no limit
+	Fallback       []string      // models to go on with, in order, when one is out of order
+	OpenModel      func(name string) (llm.Endpoint, error)
+	AnswerSchema   *llm.Schema           // what the answer of a turn has to look like; nil: free text
+	Log            *store.Log            // keeps the conversation, and may hold what was said before; nil: nothing is kept
+	Now            func() time.Time      // nil: the clock
+	EstimateTokens func(text string) int // about how many tokens text has; nil: bytes by four
 	Config
 }
 
@@ -58,40 +58,40 @@ var (
 // A Session is one conversation. Its methods may be called from any goroutine,
 // also while a turn runs; only one turn runs at a time.
 type Session struct {
-	id       string
-	open     func(string) (llm.Endpoint, error)
-	tools    *tools.Set
-	policy   *tools.Policy
-	settings llm.Settings
-	maxSteps int
-	maxCost  float64
-	fallback []string
-	log      *store.Log
-	now      func() time.Time
-	estimate func(string) int
-	compact  float64
-	naming   string // model that names the conversation
-	named    bool   // it was asked to
+	id             string
+	openModel      func(string) (llm.Endpoint, error)
+	tools          *tools.Set
+	policy         *tools.Policy
+	settings       llm.Settings
+	maxSteps       int
+	maxCost        float64
+	fallback       []string
+	log            *store.Log
+	now            func() time.Time
+	estimateTokens func(string) int
+	compactAt      float64
+	titleModel     string // model that names the conversation
+	named          bool   // it was asked to
 
-	turn   sync.Mutex // held while a turn runs
-	mu     sync.Mutex // guards what follows
-	system string
-	tree   Tree
-	model  llm.Endpoint
-	eff    llm.Effort
-	queue  []llm.Message
-	total  llm.Usage
-	last   llm.Usage
-	want   *llm.Schema
-	mode   History
-	fixed  *tools.Set                       // the tools as the running turn knows them; nil: none runs
-	known  int                              // how many tools extra counts
-	calls  map[*job]context.CancelCauseFunc // those that run
-	began  int                              // Seq of the message the running turn began with; 0: none runs
-	sizes  map[int]int                      // estimated tokens of messages, by Seq
-	extra  [2]int                           // and of what goes with them, without and with tools; 0: not known yet
+	turn         sync.Mutex // held while a turn runs
+	mu           sync.Mutex // guards what follows
+	system       string
+	tree         Tree
+	model        llm.Endpoint
+	effort       llm.Effort
+	queue        []llm.Message
+	total        llm.Usage
+	last         llm.Usage
+	answerSchema *llm.Schema
+	mode         History
+	turnTools    *tools.Set                       // the tools as the running turn knows them; nil: none runs
+	known        int                              // how many tools extra counts
+	runningCalls map[*job]context.CancelCauseFunc // those that run
+	turnSeq      int                              // Seq of the message the running turn began with; 0: none runs
+	sizes        map[int]int                      // estimated tokens of messages, by Seq
+	extra        [2]int                           // and of what goes with them, without and with tools; 0: not known yet
 
-	unpriced, warned bool // an answer's price is unknown; the person was told
+	hasUnpriced, warnedUnpriced bool // an answer's price is unknown; the person was told
 }
 
 // New starts a conversation, or goes on with the one that o.Log holds.
@@ -103,20 +103,20 @@ func New(o Options) *Session {
 		o.Tools.SetPolicy(o.Policy)
 	}
 	if o.MaxSteps <= 0 {
-		o.MaxSteps = DefaultSteps
+		o.MaxSteps = DefaultMaxSteps
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Estimate == nil {
-		o.Estimate = func(text string) int { return len(text) / 4 }
+	if o.EstimateTokens == nil {
+		o.EstimateTokens = func(text string) int { return len(text) / 4 }
 	}
 	s := &Session{
-		id: rand.Text(), open: o.Open, tools: o.Tools, policy: o.Policy, system: o.System, settings: o.Settings,
-		maxSteps: o.MaxSteps, maxCost: o.MaxCost, fallback: slices.Clone(o.Fallback), model: o.Model, eff: o.Effort, want: o.Answer,
-		log: o.Log, now: o.Now, estimate: o.Estimate, compact: o.Compact, mode: o.Config.mode(), naming: o.Title, sizes: map[int]int{},
+		id: rand.Text(), openModel: o.OpenModel, tools: o.Tools, policy: o.Policy, system: o.System, settings: o.Settings,
+		maxSteps: o.MaxSteps, maxCost: o.MaxCost, fallback: slices.Clone(o.Fallback), model: o.Model, effort: o.Effort, answerSchema: o.AnswerSchema,
+		log: o.Log, now: o.Now, estimateTokens: o.EstimateTokens, compactAt: o.CompactAt, mode: o.Config.historyMode(), titleModel: o.TitleModel, sizes: map[int]int{},
 	}
-	s.load()
+	s.restore()
 	return s
 }
 
@@ -138,30 +138,30 @@ func (s *Session) Model() llm.Endpoint {
 	return s.model
 }
 
-// Use makes the next request go to model, also in the middle of a turn, and
+// SetModel makes the next request go to model, also in the middle of a turn, and
 // says what of the conversation has to be adapted for it. Nothing is lost:
 // going back restores what the first model said, byte for byte.
-func (s *Session) Use(model llm.Endpoint) Switched {
+func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	from := s.model.Name
 	s.model = model
 	_, changes := model.Portable(s.tree.messages())
-	return Switched{From: from, To: model.Name, Changes: changes}
+	return ModelSwitched{From: from, To: model.Name, Changes: changes}
 }
 
 // Effort returns what the next request asks for.
 func (s *Session) Effort() llm.Effort {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.eff
+	return s.effort
 }
 
 // SetEffort changes what later requests ask for.
 func (s *Session) SetEffort(e llm.Effort) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.eff = e
+	s.effort = e
 }
 
 // System is the system prompt of the next request.
@@ -186,8 +186,8 @@ func (s *Session) Queue(parts ...llm.Part) {
 	s.queue = append(s.queue, llm.Message{Role: llm.RoleUser, Parts: parts})
 }
 
-// Waiting is how many messages are queued.
-func (s *Session) Waiting() int {
+// QueueLen is how many messages are queued.
+func (s *Session) QueueLen() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.queue)
@@ -228,9 +228,9 @@ func (s *Session) History() []llm.Message {
 	return s.tree.messages()
 }
 
-// Total is what the session used so far; Last what its last answer used, whose
+// Usage is what the session used so far; Last what its last answer used, whose
 // Input and Output together are what fills the model's window.
-func (s *Session) Total() (total, last llm.Usage) {
+func (s *Session) Usage() (total, last llm.Usage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.total, s.last
@@ -252,11 +252,11 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 	return func(yield func(Event) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		show := latch(yield, cancel)
+		show := stopAfterBreak(yield, cancel)
 		t := &turn{Session: s, ctx: ctx, start: s.now()}
 		t.emit = func(e Event) {
 			if kind, _ := kindOf(e); kind != "" {
-				t.annotate(e, t.answering.shown())
+				t.annotate(e, t.partial.visibleParts())
 			}
 			show(e)
 		}
@@ -267,19 +267,19 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 		func() {
 			defer s.turn.Unlock()
 			if s.tools != nil {
-				t.set = s.tools.Snapshot()
+				t.tools = s.tools.Snapshot()
 			}
 			s.mu.Lock()
-			s.fixed = t.set
+			s.turnTools = t.tools
 			s.mu.Unlock()
 			t.done.Err = f(t)
 			t.annotate(t.done, 0)
-			t.sum()
+			t.saveInfo()
 			t.mu.Lock()
-			t.began, t.fixed = 0, nil
+			t.turnSeq, t.turnTools = 0, nil
 			t.mu.Unlock()
 		}()
-		t.done.Took = s.now().Sub(t.start)
+		t.done.Duration = s.now().Sub(t.start)
 		if t.done.Err != nil {
 			t.done.Reason = ""
 		}
@@ -287,11 +287,11 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 	}
 }
 
-// errLeft is the cause of a cancel by a consumer that stopped ranging.
-var errLeft = fmt.Errorf("nobody listens: %w", context.Canceled)
+// errConsumerLeft is the cause of a cancel by a consumer that stopped ranging.
+var errConsumerLeft = fmt.Errorf("nobody listens: %w", context.Canceled)
 
-// latch wraps yield so that it may still be called after the consumer left.
-func latch(yield func(Event) bool, cancel context.CancelCauseFunc) func(Event) {
+// stopAfterBreak wraps yield so that it may still be called after the consumer left.
+func stopAfterBreak(yield func(Event) bool, cancel context.CancelCauseFunc) func(Event) {
 	left := false
 	return func(e Event) {
 		if left {
@@ -299,7 +299,7 @@ func latch(yield func(Event) bool, cancel context.CancelCauseFunc) func(Event) {
 		}
 		if !yield(e) {
 			left = true
-			cancel(errLeft)
+			cancel(errConsumerLeft)
 		}
 	}
 }

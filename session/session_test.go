@@ -46,19 +46,21 @@ func call(id, name, input string) llm.Part { return llm.Part{ID: id, Name: name,
 func say(text string) llm.Part { return llm.Part{Kind: llm.Text, Text: text} }
 
 // play runs a turn and returns its events, answering questions with answer.
-func play(ctx context.Context, s *Session, answer func(Ask) tools.Approval, parts ...llm.Part) []Event {
+func play(ctx context.Context, s *Session, answer func(ApprovalRequest) tools.Approval, parts ...llm.Part) []Event {
 	var events []Event
 	for e := range s.Turn(ctx, parts...) {
 		events = append(events, e)
-		if ask, ok := e.(Ask); ok {
+		if ask, ok := e.(ApprovalRequest); ok {
 			ask.Reply(answer(ask))
 		}
 	}
 	return events
 }
 
-func allow(Ask) tools.Approval { return tools.Approval{Verdict: tools.Allow} }
-func deny(Ask) tools.Approval  { return tools.Approval{Verdict: tools.Deny, Note: "not today"} }
+func allow(ApprovalRequest) tools.Approval { return tools.Approval{Verdict: tools.Allow} }
+func deny(ApprovalRequest) tools.Approval {
+	return tools.Approval{Verdict: tools.Deny, Note: "not today"}
+}
 
 func doneOf(t *testing.T, events []Event) Done {
 	t.Helper()
@@ -74,7 +76,7 @@ func doneOf(t *testing.T, events []Event) Done {
 	return Done{}
 }
 
-func results(events []Event) []string {
+func toolResults(events []Event) []string {
 	var out []string
 	for _, e := range events {
 		if r, ok := e.(Result); ok {
@@ -102,7 +104,7 @@ func TestTurn(t *testing.T) {
 	tests := []struct {
 		name   string
 		turns  []llmtest.Turn
-		answer func(Ask) tools.Approval
+		answer func(ApprovalRequest) tools.Approval
 		mode   tools.Mode
 		steps  int
 		want   []string // results
@@ -164,7 +166,7 @@ func TestTurn(t *testing.T) {
 			case !errors.Is(done.Err, tt.err):
 				t.Errorf("error %v, want %v", done.Err, tt.err)
 			}
-			if got := results(events); tt.want != nil && !slices.Equal(got, tt.want) {
+			if got := toolResults(events); tt.want != nil && !slices.Equal(got, tt.want) {
 				t.Errorf("results %q, want %q", got, tt.want)
 			}
 			if tt.file != "" {
@@ -201,7 +203,7 @@ func TestBadCalls(t *testing.T) {
 			if done := doneOf(t, events); done.Err != nil || done.Steps != 2 {
 				t.Errorf("the turn should go on: %+v", done)
 			}
-			got := results(events)
+			got := toolResults(events)
 			if len(got) != 1 || !strings.HasPrefix(got[0], "!1: ") || !strings.Contains(got[0], tt.want) {
 				t.Errorf("results %q, want one failure with %q", got, tt.want)
 			}
@@ -227,7 +229,7 @@ func TestUnreadableCall(t *testing.T) {
 	if done := doneOf(t, events); done.Err != nil || done.Steps != 2 {
 		t.Errorf("the turn should go on: %+v", done)
 	}
-	if got := results(events); len(got) != 1 || !strings.HasPrefix(got[0], "!1: this call could not be read") {
+	if got := toolResults(events); len(got) != 1 || !strings.HasPrefix(got[0], "!1: this call could not be read") {
 		t.Errorf("results %q", got)
 	}
 	if err := valid(fake.Requests()[1].Messages); err != nil {
@@ -240,7 +242,7 @@ func TestEditedArgumentsAreShownAgain(t *testing.T) {
 	fake := llmtest.New(llmtest.Call(call("1", "shell", `{"command":"touch wrong"}`)), llmtest.Say("ok"))
 	s := New(Options{Model: endpoint("fake/a", fake), Tools: set})
 	var shown []string
-	play(t.Context(), s, func(a Ask) tools.Approval {
+	play(t.Context(), s, func(a ApprovalRequest) tools.Approval {
 		shown = append(shown, a.Action.Command)
 		if len(shown) == 1 {
 			return tools.Approval{Verdict: tools.Allow, Input: `{"command":"touch right"}`}
@@ -275,8 +277,8 @@ func TestQueue(t *testing.T) {
 	if want := []string{"first", "second"}; !slices.Equal(prompts, want) {
 		t.Errorf("prompts %q, want %q", prompts, want)
 	}
-	if n := len(s.History()); n != 4 || s.Waiting() != 0 {
-		t.Errorf("%d messages and %d waiting, want 4 and 0", n, s.Waiting())
+	if n := len(s.History()); n != 4 || s.QueueLen() != 0 {
+		t.Errorf("%d messages and %d waiting, want 4 and 0", n, s.QueueLen())
 	}
 }
 
@@ -333,7 +335,7 @@ func TestCancel(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		for e := range s.Turn(ctx, say("hi")) {
-			if _, ok := e.(Ask); ok {
+			if _, ok := e.(ApprovalRequest); ok {
 				cancel()
 			}
 		}
@@ -390,7 +392,7 @@ func TestFallback(t *testing.T) {
 				}
 				return endpoint(name, llmtest.New(llmtest.Say("hello"))), nil
 			}
-			s := New(Options{Model: endpoint("a/a", llmtest.New(tt.first)), Fallback: []string{"bad/bad", "b/b"}, Open: open})
+			s := New(Options{Model: endpoint("a/a", llmtest.New(tt.first)), Fallback: []string{"bad/bad", "b/b"}, OpenModel: open})
 			events := play(t.Context(), s, nil, say("hi"))
 			got := ""
 			for _, e := range events {
@@ -419,7 +421,7 @@ func TestSwitch(t *testing.T) {
 	b := llmtest.New(llmtest.Say("two"))
 	s := New(Options{Model: endpoint("a/a", a)})
 	play(t.Context(), s, nil, say("1"))
-	if sw := s.Use(endpoint("b/b", b)); len(sw.Changes) != 1 {
+	if sw := s.SetModel(endpoint("b/b", b)); len(sw.Changes) != 1 {
 		t.Errorf("changes %v, want the thinking left out", sw.Changes)
 	}
 	play(t.Context(), s, nil, say("2"))
@@ -430,7 +432,7 @@ func TestSwitch(t *testing.T) {
 			}
 		}
 	}
-	s.Use(endpoint("a/a", a))
+	s.SetModel(endpoint("a/a", a))
 	play(t.Context(), s, nil, say("3"))
 	if got := a.Requests()[1].Messages[1].Parts[0].State; string(got) != string(state) {
 		t.Errorf("a got back %s, want %s", got, state)
@@ -482,7 +484,7 @@ func TestAlwaysValid(t *testing.T) {
 				if n++; n == stopAt {
 					cancel()
 				}
-				if ask, ok := e.(Ask); ok {
+				if ask, ok := e.(ApprovalRequest); ok {
 					ask.Reply(tools.Approval{Verdict: tools.Deny})
 				}
 			}
@@ -533,12 +535,12 @@ func TestBlind(t *testing.T) {
 	if parts := blind.Requests()[0].Messages[0].Parts; parts[0].Kind != llm.Text || !strings.Contains(parts[0].Text, "a.png") {
 		t.Errorf("it was sent %+v", parts)
 	}
-	s.Use(endpoint("b/m", sees))
+	s.SetModel(endpoint("b/m", sees))
 	play(context.Background(), s, allow, say("and now?"))
 	if parts := sees.Requests()[0].Messages[0].Parts; parts[0].Kind != llm.Media {
 		t.Errorf("the next model was sent %+v", parts)
 	}
-	if changes := s.Use(model).Changes; len(changes) != 1 {
+	if changes := s.SetModel(model).Changes; len(changes) != 1 {
 		t.Errorf("changes on the way back: %v", changes)
 	}
 }

@@ -18,10 +18,10 @@ type Tree struct {
 	annotations []store.Annotation // what was shown between them, by rising N
 }
 
-// grow is a tree of nodes that were kept, by rising Seq and each behind its
+// newTree is a tree of nodes that were kept, by rising Seq and each behind its
 // parent, as the store gives them. In the place of one that is lost stands a node
 // without a role, which no other follows.
-func grow(nodes []store.Node, head int) Tree {
+func newTree(nodes []store.Node, head int) Tree {
 	t := Tree{nodes: make([]store.Node, 0, len(nodes)), head: head}
 	for _, n := range nodes {
 		for len(t.nodes)+1 < n.Seq {
@@ -38,8 +38,8 @@ func grow(nodes []store.Node, head int) Tree {
 // isLost reports whether n stands in the place of a message that is lost.
 func isLost(n store.Node) bool { return n.Role == "" }
 
-// Next is a node for m that follows the current branch. It is not added yet.
-func (t *Tree) Next(m llm.Message) store.Node {
+// NewNode is a node for m that follows the current branch. It is not added yet.
+func (t *Tree) NewNode(m llm.Message) store.Node {
 	return store.Node{Seq: len(t.nodes) + 1, Parent: t.head, Message: m}
 }
 
@@ -101,12 +101,12 @@ func (t *Tree) Tip(seq int) int {
 // A Branch is a place where the conversation went on in several ways, or the
 // beginning of it.
 type Branch struct {
-	Node   store.Node // the first message that differs
-	Depth  int        // how many branches it is away from the beginning
-	Length int        // messages from Node to the end of the branch, without those of branches off it
-	Below  int        // messages behind Node, on all branches
-	Tip    int        // Seq of its last message
-	Active bool       // the current branch goes through it
+	Node        store.Node // the first message that differs
+	Depth       int        // how many branches it is away from the beginning
+	Length      int        // messages from Node to the end of the branch, without those of branches off it
+	Descendants int        // messages behind Node, on all branches
+	Tip         int        // Seq of its last message
+	Active      bool       // the current branch goes through it
 }
 
 // Branches lists every branch, each behind the one it grew from, in the order
@@ -130,13 +130,13 @@ func (t *Tree) Branches() []Branch {
 		for b.Length = 1; len(children[end]) == 1; b.Length++ {
 			end = children[end][0]
 		}
-		b.Tip, b.Below = end, b.Length-1
+		b.Tip, b.Descendants = end, b.Length-1
 		at := len(out)
 		out = append(out, b)
 		for _, child := range children[end] {
-			out[at].Below += walk(child, depth+1)
+			out[at].Descendants += walk(child, depth+1)
 		}
-		return out[at].Below + 1
+		return out[at].Descendants + 1
 	}
 	for _, root := range children[0] {
 		walk(root, 0)

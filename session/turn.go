@@ -14,26 +14,26 @@ import (
 // A turn is one run of the loop.
 type turn struct {
 	*Session
-	ctx   context.Context
-	emit  func(Event)
-	start time.Time
-	done  Done
-	tried map[string]bool // models that failed in this turn
-	set   *tools.Set      // the tools as they were when it began; nil: none
-	left  int             // turns the last request left out
+	ctx          context.Context
+	emit         func(Event)
+	start        time.Time
+	done         Done
+	tried        map[string]bool // models that failed in this turn
+	tools        *tools.Set      // the tools as they were when it began; nil: none
+	omittedTurns int             // turns the last request left out
 
-	results results // of the last answer's calls, while they run
-	small   bool    // the conversation was summarized because it did not fit
+	results             toolResults // of the last answer's calls, while they run
+	compactedOnOverflow bool        // the conversation was summarized because it did not fit
 
-	answering *arriving // the answer that comes; nil: none does
-	capped    bool      // the last answer ended at a limit of parley's: asking again would only be paid again
-	corrected int       // how often the last answer was asked for again; see structure
+	partial   *partialResponse // the answer that comes; nil: none does
+	capped    bool             // the last answer ended at a limit of parley's: asking again would only be paid again
+	corrected int              // how often the last answer was asked for again; see structure
 }
 
 func (t *turn) run(parts []llm.Part) error {
 	if len(parts) > 0 {
 		t.prompt(llm.Message{Role: llm.RoleUser, Parts: parts})
-	} else if err := t.again(); err != nil {
+	} else if err := t.prepareRetry(); err != nil {
 		return err
 	}
 	for step := 1; ; step++ {
@@ -43,16 +43,16 @@ func (t *turn) run(parts []llm.Part) error {
 		if step > t.maxSteps {
 			return fmt.Errorf("%w: %d", ErrSteps, t.maxSteps)
 		}
-		if err := t.budget(); err != nil {
+		if err := t.checkBudget(); err != nil {
 			return err
 		}
-		if err := t.shrink(); err != nil {
+		if err := t.autoCompact(); err != nil {
 			return err
 		}
 		t.done.Steps = step
-		answer, reason, err := t.answer(step)
+		answer, reason, err := t.streamResponse(step)
 		if err != nil {
-			if t.next(err) || t.overflowed(err) {
+			if t.fallBack(err) || t.compactOnOverflow(err) {
 				continue
 			}
 			return err
@@ -65,7 +65,7 @@ func (t *turn) run(parts []llm.Part) error {
 				continue
 			}
 		}
-		if again, err := t.structure(answer, reason); err != nil {
+		if again, err := t.checkSchema(answer, reason); err != nil {
 			return err
 		} else if again {
 			continue
@@ -81,11 +81,11 @@ func (t *turn) run(parts []llm.Part) error {
 
 // prompt adds a message of the user's to the conversation.
 func (t *turn) prompt(m llm.Message) {
-	n := t.add(m)
+	n := t.append(m)
 	t.mu.Lock()
-	t.began = n.Seq
+	t.turnSeq = n.Seq
 	t.mu.Unlock()
-	t.sum()
+	t.saveInfo()
 	t.emit(Prompt{Message: m, Seq: n.Seq})
 	model := t.Model()
 	_, changes := model.Portable([]llm.Message{m})
@@ -94,17 +94,17 @@ func (t *turn) prompt(m llm.Message) {
 	}
 }
 
-// again makes ready to go on from where the conversation stands.
-func (t *turn) again() error {
+// prepareRetry makes ready to go on from where the conversation stands.
+func (t *turn) prepareRetry() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.tree.leave(t.log, t.now())
+	t.tree.abandonPartial(t.log, t.now())
 	if last, ok := t.tree.Last(); !ok || last.Role == llm.RoleAssistant && len(last.Calls()) == 0 {
 		return errors.New("there is nothing to try again: the last answer is complete")
 	}
 	for _, n := range t.tree.Path() {
 		if n.Role == llm.RoleUser && !n.Summary {
-			t.began = n.Seq
+			t.turnSeq = n.Seq
 		}
 	}
 	return nil
@@ -121,10 +121,10 @@ func (t *turn) dequeue() (llm.Message, bool) {
 	return m, true
 }
 
-func (t *turn) budget() error {
-	total, _ := t.Total()
-	if t.maxCost > 0 && t.unpriced && !t.warned {
-		t.warned = true
+func (t *turn) checkBudget() error {
+	total, _ := t.Usage()
+	if t.maxCost > 0 && t.hasUnpriced && !t.warnedUnpriced {
+		t.warnedUnpriced = true
 		t.emit(llm.Notice{Text: "the price of an answer is unknown: the spending limit counts only what is known"})
 	}
 	if t.maxCost > 0 && total.Cost >= t.maxCost {
@@ -133,14 +133,14 @@ func (t *turn) budget() error {
 	return nil
 }
 
-// answer asks the model once and keeps what it says.
-func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
+// streamResponse asks the model once and keeps what it says.
+func (t *turn) streamResponse(step int) (llm.Message, llm.Reason, error) {
 	model, req := t.request()
-	keep := t.arrive(llm.Message{Role: llm.RoleAssistant, Origin: model.Origin, Model: model.Name})
-	t.emit(Step{Model: model.Name, N: step, Seq: keep.node.Seq, Draft: Arriving{keep}})
-	t.answering = keep
+	keep := t.beginPartial(llm.Message{Role: llm.RoleAssistant, Origin: model.Origin, Model: model.Name})
+	t.emit(Step{Model: model.Name, N: step, Seq: keep.node.Seq, Partial: PartialResponse{keep}})
+	t.partial = keep
 	var (
-		a     Answer
+		a     Response
 		fail  error
 		began = t.now()
 	)
@@ -151,13 +151,13 @@ func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 		}
 		switch d := e.(type) {
 		case llm.Delta:
-			if a.First == 0 {
-				a.First = t.now().Sub(began)
+			if a.TTFT == 0 {
+				a.TTFT = t.now().Sub(began)
 			}
 			d.Kind = keep.Add(d) // a front end need not remember it
 			e = d
 		case llm.Usage:
-			a.Usage, a.Known = d, true
+			a.Usage, a.UsageKnown = d, true
 		case llm.Finish:
 			a.Finish = d
 			continue // told by Answer
@@ -168,24 +168,24 @@ func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 			break
 		}
 	}
-	keep.end()
-	t.answering = nil
+	keep.stop()
+	t.partial = nil
 	if fail == nil && a.Finish.Reason == "" {
 		fail = &llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}
 	}
-	a.Took = t.now().Sub(began)
+	a.Duration = t.now().Sub(began)
 	a.Message = keep.node.Message
 	a.Message.Interrupted = fail != nil
 	a.Message.Parts = keep.parts(a.Finish, fail)
 	t.capped = a.Finish.Limit != ""
-	if keep.node.Thought = keep.thought(fail != nil); fail != nil {
+	if keep.node.ThinkingDurations = keep.thinkingDurations(fail != nil); fail != nil {
 		if !llm.Canceled(fail) {
-			keep.node.Broke = fail.Error()
+			keep.node.InterruptedBy = fail.Error()
 		}
-		t.estimateCut(&a)
-		keep.dropCalls(t)
+		t.estimateUsage(&a)
+		keep.recordDroppedCalls(t)
 	}
-	a.Seq = t.keep(a, keep)
+	a.Seq = t.addResponse(a, keep)
 	if fail == nil {
 		t.done.Reason = a.Finish.Reason
 	}
@@ -193,39 +193,39 @@ func (t *turn) answer(step int) (llm.Message, llm.Reason, error) {
 	return a.Message, a.Finish.Reason, fail
 }
 
-// estimateCut counts an answer that broke off or was stopped, of which providers
+// estimateUsage counts an answer that broke off or was stopped, of which providers
 // report nothing, or only what was sent: it is paid for all the same. The price of
 // an estimate is not known.
-func (t *turn) estimateCut(a *Answer) {
+func (t *turn) estimateUsage(a *Response) {
 	size := 0
 	for _, p := range a.Message.Parts {
 		if !p.Remote {
-			size += t.estimate(p.Text) + t.estimate(p.Input)
+			size += t.estimateTokens(p.Text) + t.estimateTokens(p.Input)
 		}
 	}
 	if size <= a.Usage.Output || len(a.Message.Parts) == 0 {
 		return
 	}
 	if a.Usage.Input == 0 {
-		a.Usage.Input = t.Fill()
+		a.Usage.Input = t.ContextTokens()
 	}
-	a.Usage.Output, a.Usage.Priced, a.Known = size, false, true
+	a.Usage.Output, a.Usage.Priced, a.UsageKnown = size, false, true
 }
 
-// keep adds an answer to the conversation and its usage to the totals. An
+// addResponse adds an answer to the conversation and its usage to the totals. An
 // answer of which nothing arrived is not kept.
-func (t *turn) keep(a Answer, kept *arriving) (seq int) {
+func (t *turn) addResponse(a Response, kept *partialResponse) (seq int) {
 	n := kept.node
-	n.Message, n.Open, n.Reason, n.First, n.Took = a.Message, false, a.Finish.Reason, a.First, a.Took
-	if a.Known {
+	n.Message, n.Partial, n.Reason, n.TTFT, n.Duration = a.Message, false, a.Finish.Reason, a.TTFT, a.Duration
+	if a.UsageKnown {
 		n.Usage = &a.Usage
 	}
 	t.mu.Lock()
-	if a.Known {
-		t.count(a.Usage)
+	if a.UsageKnown {
+		t.addUsage(a.Usage)
 		t.last = a.Usage
 	}
-	empty := len(n.Parts) == 0 && n.Usage == nil && !kept.written
+	empty := len(n.Parts) == 0 && n.Usage == nil && !kept.onDisk
 	if !empty {
 		t.tree.Put(n)
 	}
@@ -233,20 +233,20 @@ func (t *turn) keep(a Answer, kept *arriving) (seq int) {
 	if empty {
 		return 0
 	}
-	t.write(n)
+	t.persist(n)
 	return n.Seq
 }
 
-// count adds to the totals. The session is locked.
-func (t *turn) count(u llm.Usage) {
-	t.unpriced = t.unpriced || !u.Priced
+// addUsage adds to the totals. The session is locked.
+func (t *turn) addUsage(u llm.Usage) {
+	t.hasUnpriced = t.hasUnpriced || !u.Priced
 	t.total = t.total.Add(u)
 	t.done.Usage = t.done.Usage.Add(u)
 }
 
-// unique gives every call an id of its own: results are told apart by it. One whose
+// uniqueCallIDs gives every call an id of its own: results are told apart by it. One whose
 // id was taken must not run: an id runs at most once.
-func unique(parts []llm.Part) []llm.Part {
+func uniqueCallIDs(parts []llm.Part) []llm.Part {
 	seen := map[string]bool{}
 	for i, p := range parts {
 		if p.Kind != llm.Call {
@@ -261,11 +261,11 @@ func unique(parts []llm.Part) []llm.Part {
 	return parts
 }
 
-// next switches to the next fallback model if err is a reason to, and reports
+// fallBack switches to the next fallback model if err is a reason to, and reports
 // whether it did. What the failed model left behind becomes a branch.
-func (t *turn) next(err error) bool {
+func (t *turn) fallBack(err error) bool {
 	fault := llm.FaultOf(err)
-	if t.ctx.Err() != nil || t.open == nil {
+	if t.ctx.Err() != nil || t.openModel == nil {
 		return false
 	}
 	switch fault {
@@ -283,16 +283,16 @@ func (t *turn) next(err error) bool {
 			continue
 		}
 		t.tried[name] = true
-		model, err := t.open(name)
+		model, err := t.openModel(name)
 		if err != nil {
 			t.emit(llm.Notice{Text: fmt.Sprintf("fallback %s: %v", name, err)})
 			continue
 		}
 		t.mu.Lock()
-		t.tree.leave(t.log, t.now())
+		t.tree.abandonPartial(t.log, t.now())
 		t.mu.Unlock()
 		t.emit(Fallback{From: failed.Name, To: model.Name, Fault: fault})
-		if sw := t.Use(model); len(sw.Changes) > 0 {
+		if sw := t.SetModel(model); len(sw.Changes) > 0 {
 			t.emit(sw)
 		}
 		return true

@@ -37,9 +37,9 @@ func TestAnnotationsInJSONL(t *testing.T) {
 	if got := roundTrip(c); !reflect.DeepEqual(got.Annotations, c.Annotations) {
 		t.Errorf("got %+v, want %+v", got.Annotations, c.Annotations)
 	}
-	masked := Masked(c, strings.NewReplacer("KEY", "[redacted]").Replace)
-	if got := string(roundTrip(masked).Annotations[0].Data); got != `{"count":3,"more":["the [redacted] is wrong"],"text":"the [redacted] is wrong"}` || masked.Masked != 2 {
-		t.Errorf("masked %d texts: %s", masked.Masked, got)
+	masked := Mask(c, strings.NewReplacer("KEY", "[redacted]").Replace)
+	if got := string(roundTrip(masked).Annotations[0].Data); got != `{"count":3,"more":["the [redacted] is wrong"],"text":"the [redacted] is wrong"}` || masked.MaskedTexts != 2 {
+		t.Errorf("masked %d texts: %s", masked.MaskedTexts, got)
 	}
 	if !strings.Contains(string(c.Annotations[0].Data), "KEY") {
 		t.Error("masking changed the conversation itself")
@@ -60,7 +60,7 @@ func TestManyAnnotations(t *testing.T) {
 		t.Fatalf("%d conversations, %q, %v", len(got), notes, err)
 	}
 	all := got[0].Annotations
-	if len(all) != store.MaxHere-1 || string(all[len(all)-1].Data) != `{"text":"4999"}` {
+	if len(all) != store.MaxPerPlace-1 || string(all[len(all)-1].Data) != `{"text":"4999"}` {
 		t.Errorf("%d are brought in", len(all))
 	}
 }

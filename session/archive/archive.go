@@ -23,9 +23,9 @@ import (
 
 // A Conversation is a session with all its messages, on all branches.
 type Conversation struct {
-	Session store.Session
-	Nodes   []store.Node // by rising Seq
-	Masked  int          // texts in which keys were masked; 0: it is as it was
+	Session     store.Session
+	Nodes       []store.Node // by rising Seq
+	MaskedTexts int          // texts in which keys were masked; 0: it is as it was
 
 	Annotations []store.Annotation // what was shown between the messages, by rising N
 }
@@ -93,14 +93,14 @@ func total(nodes []store.Node) llm.Usage {
 	return u
 }
 
-// A step is a message as it is shown: calls stand together with their results.
-type step struct {
+// A message is a message as it is shown: calls stand together with their results.
+type message struct {
 	store.Node
-	answers map[string]*answer // by id of the call
+	answers map[string]*callResult // by id of the call
 }
 
-// An answer is what a call came to.
-type answer struct {
+// An callResult is what a call came to.
+type callResult struct {
 	result  llm.Part
 	media   []llm.Part // that belongs to the result
 	outcome store.Outcome
@@ -108,24 +108,24 @@ type answer struct {
 
 // steps folds the results of calls into the messages that made them. Results
 // that answer nothing stay messages of their own.
-func (c Conversation) steps() []step {
-	var out []step
+func (c Conversation) steps() []message {
+	var out []message
 	for _, n := range c.branch() {
-		if c.Session.Held == "" { // nobody writes it any more
-			n = store.Interrupted(n, callsOf(out))
+		if c.Session.LockedBy == "" { // nobody writes it any more
+			n = store.CloseInterrupted(n, callsOf(out))
 		}
-		s := step{Node: n, answers: map[string]*answer{}}
+		s := message{Node: n, answers: map[string]*callResult{}}
 		switch n.Role {
 		case llm.RoleTool:
-			var caller *step
+			var caller *message
 			if len(out) > 0 && out[len(out)-1].Role == llm.RoleAssistant {
 				caller = &out[len(out)-1]
 			}
-			if s.Parts = caller.fold(n.Parts, n.Results); len(s.Parts) == 0 {
+			if s.Parts = caller.foldResults(n.Parts, n.Results); len(s.Parts) == 0 {
 				continue
 			}
 		case llm.RoleAssistant:
-			s.Parts = s.fold(n.Parts, n.Results)
+			s.Parts = s.foldResults(n.Parts, n.Results)
 		}
 		out = append(out, s)
 	}
@@ -133,16 +133,16 @@ func (c Conversation) steps() []step {
 }
 
 // callsOf returns the calls of the last of steps.
-func callsOf(steps []step) []llm.Part {
+func callsOf(steps []message) []llm.Part {
 	if len(steps) == 0 {
 		return nil
 	}
 	return steps[len(steps)-1].Calls()
 }
 
-// fold takes the results of s's own calls out of parts, with what belongs to
+// foldResults takes the results of s's own calls out of parts, with what belongs to
 // them, and returns the rest.
-func (s *step) fold(parts []llm.Part, outcomes map[string]store.Outcome) (rest []llm.Part) {
+func (s *message) foldResults(parts []llm.Part, outcomes map[string]store.Outcome) (rest []llm.Part) {
 	if s == nil {
 		return parts
 	}
@@ -150,11 +150,11 @@ func (s *step) fold(parts []llm.Part, outcomes map[string]store.Outcome) (rest [
 	for _, p := range s.Parts {
 		called[p.ID] = called[p.ID] || p.Kind == llm.Call
 	}
-	var last *answer // whose media follow
+	var last *callResult // whose media follow
 	for _, p := range parts {
 		switch {
 		case p.Kind == llm.Result && called[p.ID] && s.answers[p.ID] == nil:
-			last = &answer{result: p, outcome: outcomes[p.ID]}
+			last = &callResult{result: p, outcome: outcomes[p.ID]}
 			s.answers[p.ID] = last
 		case last != nil && p.Kind == llm.Media && !last.result.Remote:
 			last.media = append(last.media, p)

@@ -14,16 +14,16 @@ import (
 	"parley/session/store"
 )
 
-// A chatgpt reads exports of ChatGPT: conversations.json, a list of
+// A chatgptImporter reads exports of ChatGPT: conversations.json, a list of
 // conversations on one line, and the zip that holds it.
 //
 // A conversation maps ids to messages with parent and children. Calls of tools
 // are messages of the assistant's to somebody else than all, their results
 // messages of the tool's; ChatGPT ran them itself. What the assistant said
 // between two messages of the person's becomes one message, as anywhere else.
-type chatgpt struct {
+type chatgptImporter struct {
 	limits limits
-	notes  notes
+	notes  skipped
 	files  func(id string) (data []byte, ok bool) // of the zip; nil: there is none
 	found  []Conversation
 }
@@ -32,8 +32,8 @@ type gptConversation struct {
 	ID      string             `json:"id"`
 	Other   string             `json:"conversation_id"`
 	Title   string             `json:"title"`
-	Created moment             `json:"create_time"`
-	Updated moment             `json:"update_time"`
+	Created jsonTime           `json:"create_time"`
+	Updated jsonTime           `json:"update_time"`
 	Current string             `json:"current_node"`
 	Model   string             `json:"default_model_slug"`
 	Mapping map[string]gptNode `json:"mapping"`
@@ -50,7 +50,7 @@ type gptMessage struct {
 		Role string `json:"role"`
 		Name string `json:"name"`
 	} `json:"author"`
-	Time    moment     `json:"create_time"`
+	Time    jsonTime   `json:"create_time"`
 	Content gptContent `json:"content"`
 	Status  string     `json:"status"`
 	To      string     `json:"recipient"`
@@ -87,7 +87,7 @@ type gptContent struct {
 }
 
 // line takes a conversation that stands on a line.
-func (d *chatgpt) line(data []byte) error {
+func (d *chatgptImporter) line(data []byte) error {
 	var c gptConversation
 	if decode(data, &c) != nil || len(c.Mapping) == 0 {
 		d.notes.add(badLines, 1)
@@ -97,10 +97,10 @@ func (d *chatgpt) line(data []byte) error {
 	return nil
 }
 
-func (d *chatgpt) end() []Conversation { return d.found }
+func (d *chatgptImporter) end() []Conversation { return d.found }
 
 // object takes one conversation, of which the brace before is read.
-func (d *chatgpt) object(b *bufio.Reader) error {
+func (d *chatgptImporter) object(b *bufio.Reader) error {
 	data, err := io.ReadAll(io.LimitReader(b, int64(d.limits.line)))
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (d *chatgpt) object(b *bufio.Reader) error {
 
 // list takes a list of conversations, one at a time: what is wrong with one, or
 // too long, does not concern the next.
-func (d *chatgpt) list(r *bufio.Reader) error {
+func (d *chatgptImporter) list(r *bufio.Reader) error {
 	if _, err := r.Discard(1); err != nil {
 		return err
 	}
@@ -170,8 +170,8 @@ func element(r *bufio.Reader, longest int) ([]byte, error) {
 	}
 }
 
-func (d *chatgpt) add(c *gptConversation) {
-	g := growth{tree: newTree("chatgpt", d.notes), files: d.files, from: c.Mapping, runs: map[int]map[string]string{}}
+func (d *chatgptImporter) add(c *gptConversation) {
+	g := chatgptBuilder{builder: newTree("chatgpt", d.notes), files: d.files, from: c.Mapping, runs: map[int]map[string]string{}}
 	g.session.ID = cmp.Or(c.Other, c.ID)
 	g.session.Title = c.Title
 	g.session.Created, g.session.Updated = c.Created.Time, c.Updated.Time
@@ -185,9 +185,9 @@ func (d *chatgpt) add(c *gptConversation) {
 	d.found = append(d.found, g.end(cmp.Or(g.keys[c.Current], g.last())))
 }
 
-// A growth is a conversation on its way into a tree.
-type growth struct {
-	*tree
+// A chatgptBuilder is a conversation on its way into a tree.
+type chatgptBuilder struct {
+	*builder
 	files    func(id string) ([]byte, bool)
 	from     map[string]gptNode
 	children map[string][]string
@@ -196,7 +196,7 @@ type growth struct {
 
 // link finds what follows what. Parents and children should agree; one of them
 // may be missing.
-func (g *growth) link() (roots, ids []string) {
+func (g *chatgptBuilder) link() (roots, ids []string) {
 	for id := range g.from {
 		ids = append(ids, id)
 	}
@@ -235,7 +235,7 @@ func (g *growth) link() (roots, ids []string) {
 	return roots, ids
 }
 
-func (g *growth) time(id string) time.Time {
+func (g *chatgptBuilder) time(id string) time.Time {
 	if m := g.from[id].Message; m != nil {
 		return m.Time.Time
 	}
@@ -244,7 +244,7 @@ func (g *growth) time(id string) time.Time {
 
 // walk adds all messages, parents before children. Those that nothing leads to
 // come last, for their parents are missing or follow them.
-func (g *growth) walk() {
+func (g *chatgptBuilder) walk() {
 	roots, ids := g.link()
 	for _, id := range roots {
 		g.below(id, 0)
@@ -258,7 +258,7 @@ func (g *growth) walk() {
 }
 
 // below adds a message and what follows it.
-func (g *growth) below(id string, parent int) {
+func (g *chatgptBuilder) below(id string, parent int) {
 	type entry struct {
 		id     string
 		parent int
@@ -282,7 +282,7 @@ func (g *growth) below(id string, parent int) {
 }
 
 // message adds what is said and returns the Seq of what its children follow.
-func (g *growth) message(m *gptMessage, parent int, alone bool) int {
+func (g *chatgptBuilder) message(m *gptMessage, parent int, alone bool) int {
 	if m == nil || m.Author.Role == "system" || m.About.Hidden || settings[m.Content.Type] {
 		return parent
 	}
@@ -333,7 +333,7 @@ var settings = map[string]bool{
 }
 
 // calls adds the call of a tool: code or JSON, addressed to the tool.
-func (g *growth) calls(seq int, m *gptMessage, parts []llm.Part) {
+func (g *chatgptBuilder) calls(seq int, m *gptMessage, parts []llm.Part) {
 	said := ""
 	for _, p := range parts {
 		said = join(said, p.Text)
@@ -351,7 +351,7 @@ func (g *growth) calls(seq int, m *gptMessage, parts []llm.Part) {
 }
 
 // ran adds what a tool answered. If nothing called it, ChatGPT did of itself.
-func (g *growth) ran(seq int, m *gptMessage, parts []llm.Part) {
+func (g *chatgptBuilder) ran(seq int, m *gptMessage, parts []llm.Part) {
 	name := cmp.Or(m.Author.Name, "tool")
 	id, ok := g.runs[seq][name]
 	if !ok {
@@ -374,7 +374,7 @@ func (g *growth) ran(seq int, m *gptMessage, parts []llm.Part) {
 }
 
 // parts are what a message says.
-func (g *growth) parts(m *gptMessage) (parts []llm.Part) {
+func (g *chatgptBuilder) parts(m *gptMessage) (parts []llm.Part) {
 	c := &m.Content
 	say := func(said string) {
 		if said = m.plain(said); strings.TrimSpace(said) != "" {
@@ -421,7 +421,7 @@ func (g *growth) parts(m *gptMessage) (parts []llm.Part) {
 }
 
 // piece is a part of a message that is not plain text.
-func (g *growth) piece(m *gptMessage, raw json.RawMessage) []llm.Part {
+func (g *chatgptBuilder) piece(m *gptMessage, raw json.RawMessage) []llm.Part {
 	var p struct {
 		Type  string `json:"content_type"`
 		Text  string `json:"text"`

@@ -13,15 +13,15 @@ import (
 	"parley/session/store"
 )
 
-// A claude reads sessions of Claude Code, ~/.claude/projects/FOLDER/ID.jsonl.
+// A claudeImporter reads sessions of Claude Code, ~/.claude/projects/FOLDER/ID.jsonl.
 //
 // Lines are linked by uuid and parentUuid. One answer of the API is spread over
 // lines of one message.id, a block each; results of tools are messages of the
 // user's. Lines of many other types are links of the chain as well. What a
 // subagent says stands beside the main conversation, or alone in a file of its
 // own.
-type claude struct {
-	notes      notes
+type claudeImporter struct {
+	notes      skipped
 	main, side thread
 	titles     [3]string         // a summary, what a model found, what the person chose: the last one holds
 	leaves     map[string]string // summaries, by uuid of the last message they are of
@@ -30,19 +30,19 @@ type claude struct {
 
 // A thread is one of the two conversations of a file.
 type thread struct {
-	*tree
+	*builder
 	head    int
 	answers map[int]string // Seq of an answer to its message.id
 }
 
-func newClaude(name string, n notes) *claude {
+func newClaude(name string, n skipped) *claudeImporter {
 	base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
-	if !named(base) || len(base) < 20 {
+	if !validID(base) || len(base) < 20 {
 		base = "" // a name somebody gave it
 	}
-	d := &claude{notes: n, id: base, leaves: map[string]string{}}
+	d := &claudeImporter{notes: n, id: base, leaves: map[string]string{}}
 	d.main = thread{newTree("claude-code", n), 0, map[int]string{}}
-	d.side = thread{newTree("claude-code", notes{}), 0, map[int]string{}}
+	d.side = thread{newTree("claude-code", skipped{}), 0, map[int]string{}}
 	return d
 }
 
@@ -52,7 +52,7 @@ type claudeLine struct {
 	Parent    *string         `json:"parentUuid"`
 	Logical   string          `json:"logicalParentUuid"` // across a compaction
 	Session   string          `json:"sessionId"`
-	Time      moment          `json:"timestamp"`
+	Time      jsonTime        `json:"timestamp"`
 	Folder    string          `json:"cwd"`
 	Sidechain bool            `json:"isSidechain"`
 	Meta      bool            `json:"isMeta"`
@@ -120,7 +120,7 @@ var reasons = map[string]llm.Reason{
 	"model_context_window_exceeded": llm.Length, "tool_use": llm.Calls, "refusal": llm.Refused, "pause_turn": llm.Other,
 }
 
-func (d *claude) line(data []byte) error {
+func (d *claudeImporter) line(data []byte) error {
 	var l claudeLine
 	if decode(data, &l) != nil {
 		d.notes.add(badLines, 1)
@@ -134,8 +134,8 @@ func (d *claude) line(data []byte) error {
 	if l.Sidechain {
 		t = &d.side
 	}
-	if t.session.Folder == "" {
-		t.session.Folder = folder(l.Folder)
+	if t.session.Dir == "" {
+		t.session.Dir = directory(l.Folder)
 	}
 	if t.session.ID == "" {
 		t.session.ID = l.Session
@@ -146,7 +146,7 @@ func (d *claude) line(data []byte) error {
 
 // title takes what a line says the session is called. Summaries may be of the
 // session this one went on from; then they hold only for want of a better one.
-func (d *claude) title(l *claudeLine) {
+func (d *claudeImporter) title(l *claudeLine) {
 	if l.Summary != "" && l.Leaf != "" {
 		d.leaves[l.Leaf] = l.Summary
 	}
@@ -157,7 +157,7 @@ func (d *claude) title(l *claudeLine) {
 	}
 }
 
-func (d *claude) end() []Conversation {
+func (d *claudeImporter) end() []Conversation {
 	t := d.main
 	if t.last() == 0 {
 		t = d.side
@@ -373,12 +373,12 @@ func (t *thread) block(seq int, raw json.RawMessage) {
 	switch {
 	case b.Type == "thinking":
 		p = llm.Part{Kind: llm.Thinking, Text: b.Thinking}
-		if n.Origin != "" && b.Signed != "" && only(raw, "type", "thinking", "signature") {
+		if n.Origin != "" && b.Signed != "" && hasOnlyFields(raw, "type", "thinking", "signature") {
 			p.State = raw
 		}
 	case b.Type == "redacted_thinking":
 		p = llm.Part{Kind: llm.Opaque}
-		if n.Origin != "" && only(raw, "type", "data") {
+		if n.Origin != "" && hasOnlyFields(raw, "type", "data") {
 			p.State = raw
 		}
 	case b.Type == "tool_use":

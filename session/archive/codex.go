@@ -10,15 +10,15 @@ import (
 	"parley/session/store"
 )
 
-// A codex reads rollouts of Codex, ~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl.
+// A codexImporter reads rollouts of Codex, ~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl.
 //
 // A line has a time, a type and a payload. The conversation is in those of type
 // response_item: items as the Responses API has them, one after the other. What
 // its event_msg lines tell is mostly the same once more, for the screen. Until
 // September 2025 items stood in their lines bare, behind one that names the
 // session.
-type codex struct {
-	notes  notes
+type codexImporter struct {
+	notes  skipped
 	items  thread // from items
 	events thread // from events, for files that have nothing else
 	model  string
@@ -35,22 +35,22 @@ var codexItems = []string{
 	"custom_tool_call_output", "web_search_call",
 }
 
-func newCodex(n notes) *codex {
-	return &codex{
+func newCodex(n skipped) *codexImporter {
+	return &codexImporter{
 		notes: n, from: "openai",
-		items:  thread{tree: newTree("codex", n)},
-		events: thread{tree: newTree("codex", notes{})},
+		items:  thread{builder: newTree("codex", n)},
+		events: thread{builder: newTree("codex", skipped{})},
 	}
 }
 
 type codexLine struct {
 	Type    string          `json:"type"`
-	Time    moment          `json:"timestamp"`
+	Time    jsonTime        `json:"timestamp"`
 	Payload json.RawMessage `json:"payload"`
 	Record  string          `json:"record_type"`
 }
 
-func (d *codex) line(data []byte) error {
+func (d *codexImporter) line(data []byte) error {
 	var l codexLine
 	if decode(data, &l) != nil {
 		d.notes.add(badLines, 1)
@@ -78,7 +78,7 @@ func (d *codex) line(data []byte) error {
 	return nil
 }
 
-func (d *codex) end() []Conversation {
+func (d *codexImporter) end() []Conversation {
 	t := d.items
 	if t.last() == 0 {
 		t.nodes, t.head = d.events.nodes, d.events.head
@@ -92,18 +92,18 @@ func (d *codex) end() []Conversation {
 
 // meta reads what a rollout says of its session. One that was forked has a copy
 // of the line of the first behind its own.
-func (d *codex) meta(payload json.RawMessage) {
+func (d *codexImporter) meta(payload json.RawMessage) {
 	var m struct {
-		ID       string `json:"id"`
-		Time     moment `json:"timestamp"`
-		Folder   string `json:"cwd"`
-		Provider string `json:"model_provider"`
+		ID       string   `json:"id"`
+		Time     jsonTime `json:"timestamp"`
+		Folder   string   `json:"cwd"`
+		Provider string   `json:"model_provider"`
 	}
 	s := &d.items.session
 	if s.ID != "" || decode(payload, &m) != nil {
 		return
 	}
-	s.ID, s.Created, s.Folder = m.ID, m.Time.Time, folder(m.Folder)
+	s.ID, s.Created, s.Dir = m.ID, m.Time.Time, directory(m.Folder)
 	if m.Provider != "" {
 		d.from = m.Provider
 	}
@@ -115,7 +115,7 @@ var efforts = map[string]llm.Effort{
 	"high": llm.EffortHigh, "xhigh": llm.EffortMax,
 }
 
-func (d *codex) context(payload json.RawMessage) {
+func (d *codexImporter) context(payload json.RawMessage) {
 	var c struct {
 		Model  string `json:"model"`
 		Folder string `json:"cwd"`
@@ -129,8 +129,8 @@ func (d *codex) context(payload json.RawMessage) {
 	}
 	s := &d.items.session
 	s.Effort = efforts[c.Effort]
-	if s.Folder == "" {
-		s.Folder = folder(c.Folder)
+	if s.Dir == "" {
+		s.Dir = directory(c.Folder)
 	}
 }
 
@@ -149,7 +149,7 @@ type codexEvent struct {
 	} `json:"info"`
 }
 
-func (d *codex) event(l *codexLine) {
+func (d *codexImporter) event(l *codexLine) {
 	var e codexEvent
 	if decode(l.Payload, &e) != nil {
 		d.notes.add(badLines, 1)
@@ -216,7 +216,7 @@ func (t *thread) used(u llm.Usage) {
 	}
 }
 
-func (d *codex) compacted(l *codexLine) {
+func (d *codexImporter) compacted(l *codexLine) {
 	var c struct {
 		Message string `json:"message"`
 	}
@@ -248,7 +248,7 @@ type codexPiece struct {
 	Image string `json:"image_url"`
 }
 
-func (d *codex) item(l *codexLine, raw json.RawMessage) {
+func (d *codexImporter) item(l *codexLine, raw json.RawMessage) {
 	var it codexItem
 	if decode(raw, &it) != nil {
 		d.notes.add(badLines, 1)
@@ -295,10 +295,10 @@ func cwd(environment string) string {
 	if end := strings.IndexAny(path, "<\n"); end >= 0 {
 		path = path[:end]
 	}
-	return folder(strings.TrimSpace(path))
+	return directory(strings.TrimSpace(path))
 }
 
-func (d *codex) message(l *codexLine, it *codexItem) {
+func (d *codexImporter) message(l *codexLine, it *codexItem) {
 	parts := d.pieces(it.Content)
 	if it.Role == "assistant" {
 		if len(parts) > 0 {
@@ -318,8 +318,8 @@ func (d *codex) message(l *codexLine, it *codexItem) {
 	}
 	if wrapped {
 		d.notes.add(injected, 1)
-		if s := &d.items.session; s.Folder == "" {
-			s.Folder = cwd(said)
+		if s := &d.items.session; s.Dir == "" {
+			s.Dir = cwd(said)
 		}
 		return
 	}
@@ -330,13 +330,13 @@ func (d *codex) message(l *codexLine, it *codexItem) {
 }
 
 // pieces are what a message or an output consists of.
-func (d *codex) pieces(list []codexPiece) (parts []llm.Part) {
+func (d *codexImporter) pieces(list []codexPiece) (parts []llm.Part) {
 	for _, p := range list {
 		switch {
 		case p.Text != "":
 			parts = append(parts, text(p.Text))
 		case p.Image != "":
-			if m, ok := picture(p.Image); ok {
+			if m, ok := imagePart(p.Image); ok {
 				parts = append(parts, m)
 			} else {
 				d.notes.add(noFiles, 1)
@@ -346,8 +346,8 @@ func (d *codex) pieces(list []codexPiece) (parts []llm.Part) {
 	return parts
 }
 
-// picture is what an image_url holds, or leads to.
-func picture(url string) (llm.Part, bool) {
+// imagePart is what an image_url holds, or leads to.
+func imagePart(url string) (llm.Part, bool) {
 	rest, ok := strings.CutPrefix(url, "data:")
 	if !ok {
 		web := strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://")
@@ -361,7 +361,7 @@ func picture(url string) (llm.Part, bool) {
 
 // answer is the message that what the model says belongs to: all that comes
 // between two things that are said to it.
-func (d *codex) answer(l *codexLine) int {
+func (d *codexImporter) answer(l *codexLine) int {
 	if !d.asking {
 		d.asking = true
 		origin := ""
@@ -377,7 +377,7 @@ func (d *codex) answer(l *codexLine) int {
 
 // reasoning adds what the model thought. The item itself is kept where it is as
 // the API sent it; Codex mostly leaves its id out, and then it is not.
-func (d *codex) reasoning(l *codexLine, it *codexItem, raw json.RawMessage) {
+func (d *codexImporter) reasoning(l *codexLine, it *codexItem, raw json.RawMessage) {
 	p := llm.Part{Kind: llm.Thinking}
 	for _, list := range [][]codexPiece{it.Summary, it.Content} {
 		for _, piece := range list {
@@ -391,7 +391,7 @@ func (d *codex) reasoning(l *codexLine, it *codexItem, raw json.RawMessage) {
 		}
 	}
 	n := d.items.node(d.answer(l))
-	whole := it.ID != "" && it.Encrypted != "" && only(raw, "type", "id", "summary", "content", "encrypted_content", "status") &&
+	whole := it.ID != "" && it.Encrypted != "" && hasOnlyFields(raw, "type", "id", "summary", "content", "encrypted_content", "status") &&
 		!bytes.Contains(raw, []byte(":null"))
 	if whole && n.Origin != "" {
 		p.State = bytes.Clone(raw)
@@ -404,14 +404,14 @@ func (d *codex) reasoning(l *codexLine, it *codexItem, raw json.RawMessage) {
 	}
 }
 
-func (d *codex) call(l *codexLine, id string, p llm.Part) {
+func (d *codexImporter) call(l *codexLine, id string, p llm.Part) {
 	p.ID = id
 	d.items.call(d.answer(l), p)
 }
 
 // output takes the result of a call. It comes as text, as JSON text or an object
 // with output and exit code, or as a list of pieces.
-func (d *codex) output(l *codexLine, it *codexItem) {
+func (d *codexImporter) output(l *codexLine, it *codexItem) {
 	d.asking = false
 	var result llm.Part
 	var media []llm.Part

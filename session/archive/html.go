@@ -18,7 +18,7 @@ var css string
 
 // escape makes text visible and safe wherever HTML has text or a quoted
 // attribute.
-func escape(text string) string { return html.EscapeString(visible(text)) }
+func escape(text string) string { return html.EscapeString(sanitize(text)) }
 
 // HTML writes the current branch of c as one page that needs nothing else: no
 // program, no request, pictures inside, light or dark as the reader has it, and
@@ -61,7 +61,7 @@ func HTML(w io.Writer, c Conversation) error {
 	return b.Flush()
 }
 
-func (s *step) html(b *bufio.Writer) {
+func (s *message) html(b *bufio.Writer) {
 	class := string(llm.RoleUser)
 	switch {
 	case s.Summary:
@@ -70,7 +70,7 @@ func (s *step) html(b *bufio.Writer) {
 		class = string(s.Role)
 	}
 	fmt.Fprintf(b, "<article class=\"%s\" id=\"m%d\">\n<h2>%s</h2>\n", class, s.Seq, escape(s.speaker()))
-	if t := clock(s.At); t != "" {
+	if t := timestamp(s.At); t != "" {
 		fmt.Fprintf(b, "<time datetime=\"%s\">%s</time>\n", s.At.UTC().Format("2006-01-02T15:04:05Z"), t)
 	}
 	for _, p := range s.Parts {
@@ -82,7 +82,7 @@ func (s *step) html(b *bufio.Writer) {
 	b.WriteString("</article>\n")
 }
 
-func (s *step) part(b *bufio.Writer, p llm.Part) {
+func (s *message) part(b *bufio.Writer, p llm.Part) {
 	switch p.Kind {
 	case llm.Text:
 		if name, body, ok := attached(p); ok {
@@ -113,7 +113,7 @@ func (s *step) part(b *bufio.Writer, p llm.Part) {
 	}
 }
 
-func (s *step) call(b *bufio.Writer, p llm.Part) {
+func (s *message) call(b *bufio.Writer, p llm.Part) {
 	who := "Tool"
 	if p.Remote {
 		who = "Tool of the provider"
@@ -136,13 +136,13 @@ func (s *step) call(b *bufio.Writer, p llm.Part) {
 	b.WriteString("</div>\n")
 }
 
-func resultTo(b *bufio.Writer, p llm.Part, a *answer) {
+func resultTo(b *bufio.Writer, p llm.Part, a *callResult) {
 	title := "Result"
 	if p.Failed {
 		title = "Failed"
 	}
-	if a != nil && a.outcome.Took > 0 {
-		title += ", " + span(a.outcome.Took)
+	if a != nil && a.outcome.Duration > 0 {
+		title += ", " + duration(a.outcome.Duration)
 	}
 	text := p.Text
 	if text == "" {

@@ -47,7 +47,7 @@ func JSONL(w io.Writer, c Conversation) error {
 	e.SetEscapeHTML(false)
 	s := c.Session
 	s.Created, s.Updated, s.Deleted = s.Created.UTC(), s.Updated.UTC(), s.Deleted.UTC()
-	if err := e.Encode(sessionLine{typeSession, format, version, c.Masked, s}); err != nil {
+	if err := e.Encode(sessionLine{typeSession, format, version, c.MaskedTexts, s}); err != nil {
 		return fmt.Errorf("write session %s: %w", s.ID, err)
 	}
 	for _, n := range c.Nodes {
@@ -129,13 +129,13 @@ func (l *nodeLine) node() store.Node {
 	return n
 }
 
-// A native reads what JSONL wrote.
-type native struct {
-	notes notes
+// A jsonlImporter reads what JSONL wrote.
+type jsonlImporter struct {
+	notes skipped
 	all   []*Conversation
 }
 
-func (d *native) line(data []byte) error {
+func (d *jsonlImporter) line(data []byte) error {
 	var head struct {
 		Type    string `json:"type"`
 		Format  string `json:"format"`
@@ -155,7 +155,7 @@ func (d *native) line(data []byte) error {
 			d.notes.add(badLines, 1)
 			return nil
 		}
-		d.all = append(d.all, &Conversation{Session: l.Session, Masked: l.Masked})
+		d.all = append(d.all, &Conversation{Session: l.Session, MaskedTexts: l.Masked})
 	case typeMessage:
 		var l nodeLine
 		if len(d.all) == 0 || json.Unmarshal(data, &l) != nil {
@@ -178,10 +178,10 @@ func (d *native) line(data []byte) error {
 	return nil
 }
 
-func (d *native) end() []Conversation {
+func (d *jsonlImporter) end() []Conversation {
 	var out []Conversation
 	for _, c := range d.all {
-		c.mend(d.notes)
+		c.repair(d.notes)
 		out = append(out, *c)
 	}
 	return out
@@ -190,9 +190,9 @@ func (d *native) end() []Conversation {
 // roles are those a message may have.
 var roles = []llm.Role{llm.RoleUser, llm.RoleAssistant, llm.RoleTool}
 
-// mend makes a tree of what the file says are messages. What JSONL wrote is one,
+// repair makes a tree of what the file says are messages. What JSONL wrote is one,
 // and stays as it is.
-func (c *Conversation) mend(n notes) {
+func (c *Conversation) repair(n skipped) {
 	before := len(c.Nodes)
 	seen := make(map[int]bool, before)
 	c.Nodes = slices.DeleteFunc(c.Nodes, func(node store.Node) bool {
@@ -221,7 +221,7 @@ func (c *Conversation) mend(n notes) {
 		c.renumber()
 	}
 	before = len(c.Annotations)
-	c.Annotations = store.Bounded(c.Annotations)
+	c.Annotations = store.LimitAnnotations(c.Annotations)
 	n.add(badAnnotations, before-len(c.Annotations))
 }
 
@@ -240,7 +240,7 @@ func (c *Conversation) renumber() {
 	for i := range c.Annotations {
 		a := &c.Annotations[i]
 		after, known := now[a.After]
-		if a.After, a.Next = after, now[a.Next]; !known || a.Kind == store.Left { // it names a message by its number
+		if a.After, a.Next = after, now[a.Next]; !known || a.Kind == store.KindAbandoned { // it names a message by its number
 			a.Kind = ""
 		}
 	}

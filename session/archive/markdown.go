@@ -62,9 +62,9 @@ func literal(text string) string {
 }
 
 // markdown writes the nth message of the branch.
-func (s *step) markdown(b *bufio.Writer, n int) {
+func (s *message) markdown(b *bufio.Writer, n int) {
 	fmt.Fprintf(b, "\n## %d. %s\n", n, literal(s.speaker()))
-	if t := clock(s.At); t != "" {
+	if t := timestamp(s.At); t != "" {
 		fmt.Fprintf(b, "\n<sub>%s</sub>\n", t)
 	}
 	for _, p := range s.Parts {
@@ -78,18 +78,18 @@ func (s *step) markdown(b *bufio.Writer, n int) {
 }
 
 // block is a part as blocks of Markdown, "" if there is nothing to show.
-func (s *step) block(p llm.Part) string {
+func (s *message) block(p llm.Part) string {
 	switch p.Kind {
 	case llm.Text:
 		if name, body, ok := attached(p); ok {
-			return "**" + literal(oneLine(name)) + "**\n\n" + fenced(visible(body), language(name))
+			return "**" + literal(oneLine(name)) + "**\n\n" + fenced(sanitize(body), language(name))
 		}
-		return contained(visible(p.Text))
+		return contained(sanitize(p.Text))
 	case llm.Thinking:
 		if strings.TrimSpace(p.Text) == "" {
 			return ""
 		}
-		return folded("Thinking", fenced(visible(p.Text), "text"))
+		return folded("Thinking", fenced(sanitize(p.Text), "text"))
 	case llm.Call:
 		return s.called(p)
 	case llm.Result:
@@ -117,31 +117,31 @@ func folded(title, body string) string {
 	return "<details><summary>" + escape(title) + "</summary>\n\n" + body + "\n\n</details>"
 }
 
-func (s *step) called(p llm.Part) string {
+func (s *message) called(p llm.Part) string {
 	who := "Tool"
 	if p.Remote {
 		who = "Tool of the provider"
 	}
-	out := "**" + who + ": " + literal(oneLine(p.Name)) + "**\n\n" + fenced(visible(pretty(p.Input)), "json")
+	out := "**" + who + ": " + literal(oneLine(p.Name)) + "**\n\n" + fenced(sanitize(pretty(p.Input)), "json")
 	a := s.answers[p.ID]
 	if a == nil {
 		return out + "\n\nNo result."
 	}
 	if a.outcome.Diff != "" {
-		out += "\n\n" + fenced(visible(a.outcome.Diff), "diff")
+		out += "\n\n" + fenced(sanitize(a.outcome.Diff), "diff")
 	}
 	return out + "\n\n" + result(a.result, a)
 }
 
-func result(p llm.Part, a *answer) string {
+func result(p llm.Part, a *callResult) string {
 	title := "Result"
 	if p.Failed {
 		title = "Failed"
 	}
-	if a != nil && a.outcome.Took > 0 {
-		title += ", " + span(a.outcome.Took)
+	if a != nil && a.outcome.Duration > 0 {
+		title += ", " + duration(a.outcome.Duration)
 	}
-	text := visible(p.Text)
+	text := sanitize(p.Text)
 	if text == "" {
 		text = "(no output)"
 	}
@@ -181,7 +181,7 @@ func contained(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return ""
 	}
-	if !tame(text) {
+	if !withinLimits(text) {
 		return fenced(text, "text")
 	}
 	for range 4 { // what was HTML may begin a block of code, and end one that held HTML

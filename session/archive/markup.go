@@ -25,7 +25,7 @@ var markup = sync.OnceValue(func() goldmark.Markdown {
 			extension.Strikethrough,
 			extension.TaskList,
 		),
-		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(inert{}, 1))),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(safeRenderer{}, 1))),
 	)
 })
 
@@ -45,8 +45,8 @@ const (
 	deepestIndent  = 120      // of a line that opens a list, in columns
 )
 
-// tame reports whether text may be read as markup.
-func tame(text string) bool {
+// withinLimits reports whether text may be read as markup.
+func withinLimits(text string) bool {
 	if len(text) > longestText {
 		return false
 	}
@@ -103,20 +103,20 @@ func markers(line string) int {
 
 // markupTo writes Markdown as HTML.
 func markupTo(b *bufio.Writer, text string) {
-	text = visible(text)
+	text = sanitize(text)
 	var out bytes.Buffer
-	if !tame(text) || markup().Convert([]byte(text), &out) != nil {
+	if !withinLimits(text) || markup().Convert([]byte(text), &out) != nil {
 		b.WriteString("<pre>" + escape(text) + "</pre>\n")
 		return
 	}
 	b.Write(out.Bytes())
 }
 
-// inert writes what would let a text reach out of itself: its HTML as text, and
+// safeRenderer writes what would let a text reach out of itself: its HTML as text, and
 // its links and pictures as links to where links may lead.
-type inert struct{}
+type safeRenderer struct{}
 
-func (inert) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+func (safeRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindHTMLBlock, htmlBlock)
 	r.Register(ast.KindRawHTML, rawHTML)
 	r.Register(ast.KindLink, link)

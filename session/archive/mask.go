@@ -8,14 +8,14 @@ import (
 	"parley/providers/llm"
 )
 
-// Masked returns c with what mask makes of its texts, of the arguments of calls,
+// Mask returns c with what mask makes of its texts, of the arguments of calls,
 // of their results and of annotations, and in c.Masked how many of those it changed. What
 // providers want back byte for byte, State, stays, and so do files.
-func Masked(c Conversation, mask func(string) string) Conversation {
+func Mask(c Conversation, mask func(string) string) Conversation {
 	clean := func(text *string) {
 		if masked := mask(*text); masked != *text {
 			*text = masked
-			c.Masked++
+			c.MaskedTexts++
 		}
 	}
 	c.Nodes = slices.Clone(c.Nodes)
@@ -44,9 +44,9 @@ func Masked(c Conversation, mask func(string) string) Conversation {
 		if json.Unmarshal(a.Data, &data) != nil {
 			continue
 		}
-		was := c.Masked
+		was := c.MaskedTexts
 		data = maskedJSON(data, clean)
-		if text, err := json.Marshal(data); err == nil && c.Masked > was {
+		if text, err := json.Marshal(data); err == nil && c.MaskedTexts > was {
 			a.Data = text
 		}
 	}

@@ -24,12 +24,12 @@ func TestMasked(t *testing.T) {
 		}}
 	}
 	c := say()
-	got := Masked(c, strings.NewReplacer("KEY", "[redacted]").Replace)
+	got := Mask(c, strings.NewReplacer("KEY", "[redacted]").Replace)
 	if !reflect.DeepEqual(c, say()) {
 		t.Error("the conversation itself was changed")
 	}
-	if got.Masked != 6 {
-		t.Errorf("%d texts were masked, want 6", got.Masked)
+	if got.MaskedTexts != 6 {
+		t.Errorf("%d texts were masked, want 6", got.MaskedTexts)
 	}
 	p := got.Nodes[1].Parts
 	if string(p[0].State) != `{"key":"KEY"}` || p[1].Name != "KEY" || string(got.Nodes[2].Parts[1].Data) != "KEY" {
@@ -39,7 +39,7 @@ func TestMasked(t *testing.T) {
 		p[1].Input != `{"a":"[redacted]"}` || got.Nodes[2].Parts[0].Text != "[redacted]" || got.Nodes[2].Results["1"].Diff != "+[redacted]" {
 		t.Errorf("not masked: %+v", got)
 	}
-	if again := Masked(c, func(s string) string { return s }); again.Masked != 0 || !reflect.DeepEqual(again.Nodes, c.Nodes) {
+	if again := Mask(c, func(s string) string { return s }); again.MaskedTexts != 0 || !reflect.DeepEqual(again.Nodes, c.Nodes) {
 		t.Errorf("without keys: %+v", again)
 	}
 }

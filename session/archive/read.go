@@ -14,14 +14,14 @@ import (
 
 // Limits on what a file may make us keep.
 type limits struct {
-	line    int   // longest line, or conversation of a list, in bytes
-	lead    int   // lines to look at before giving up on a file
-	zipped  int64 // a zip that has to be held in memory
-	unzip   int64 // what comes out of a zip, in all
-	picture int64 // one picture of a zip
+	line   int   // longest line, or conversation of a list, in bytes
+	lead   int   // lines to look at before giving up on a file
+	zipped int64 // a zip that has to be held in memory
+	unzip  int64 // what comes out of a zip, in all
+	image  int64 // one picture of a zip
 }
 
-var standard = limits{line: 64 << 20, lead: 1000, zipped: 1 << 30, unzip: 1 << 30, picture: 32 << 20}
+var standard = limits{line: 64 << 20, lead: 1000, zipped: 1 << 30, unzip: 1 << 30, image: 32 << 20}
 
 // errNothing is what a file that holds nothing comes to.
 var errNothing = errors.New("holds no conversation: expected parley's JSONL, a session of Claude Code, " +
@@ -42,7 +42,7 @@ func Read(r io.Reader, name string) ([]Conversation, []string, error) {
 }
 
 func (l limits) read(r io.Reader, name string) ([]Conversation, []string, error) {
-	n := notes{}
+	n := skipped{}
 	b := bufio.NewReaderSize(r, 64<<10)
 	found, err := l.open(r, b, name, n)
 	found = slices.DeleteFunc(found, func(c Conversation) bool { return len(c.Nodes) == 0 && c.Session.Title == "" })
@@ -57,7 +57,7 @@ func (l limits) read(r io.Reader, name string) ([]Conversation, []string, error)
 }
 
 // open tells by its first byte what a file is. R is what b reads from.
-func (l limits) open(r io.Reader, b *bufio.Reader, name string, n notes) ([]Conversation, error) {
+func (l limits) open(r io.Reader, b *bufio.Reader, name string, n skipped) ([]Conversation, error) {
 	head, _ := b.Peek(4)
 	if bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06")) {
 		return l.zip(r, b, n)
@@ -77,7 +77,7 @@ func (l limits) open(r io.Reader, b *bufio.Reader, name string, n notes) ([]Conv
 		}
 		b.UnreadByte()
 		if c == '[' {
-			d := chatgpt{limits: l, notes: n}
+			d := chatgptImporter{limits: l, notes: n}
 			err := d.list(b)
 			return d.found, err
 		}
@@ -85,18 +85,18 @@ func (l limits) open(r io.Reader, b *bufio.Reader, name string, n notes) ([]Conv
 	}
 }
 
-// A decoder takes the lines of one format.
-type decoder interface {
+// A importer takes the lines of one format.
+type importer interface {
 	line(data []byte) error
 	end() []Conversation
 }
 
 // lines reads a file of lines. Which format it is in, the first line says that
 // belongs to one.
-func (l limits) lines(b *bufio.Reader, name string, n notes) ([]Conversation, error) {
-	var d decoder
+func (l limits) lines(b *bufio.Reader, name string, n skipped) ([]Conversation, error) {
+	var d importer
 	unread := 0 // lines that belong to no format
-	in := liner{r: b, longest: l.line}
+	in := lineReader{r: b, longest: l.line}
 	var failed error
 	for failed == nil {
 		data, err := in.next()
@@ -116,7 +116,7 @@ func (l limits) lines(b *bufio.Reader, name string, n notes) ([]Conversation, er
 				failed = cmp.Or(d.line(data), failed)
 			} else if unread++; unread == 1 && string(data) == "{" {
 				// One conversation over many lines.
-				c := chatgpt{limits: l, notes: n}
+				c := chatgptImporter{limits: l, notes: n}
 				err := c.object(b)
 				return c.found, err
 			} else if unread >= l.lead {
@@ -150,16 +150,16 @@ type probe struct {
 }
 
 // formatOf is the decoder of the format a line belongs to, nil if it is of none.
-func formatOf(data []byte, l limits, name string, n notes) decoder {
+func formatOf(data []byte, l limits, name string, n skipped) importer {
 	var p probe
 	if decode(data, &p) != nil {
 		return nil
 	}
 	switch {
 	case p.Type == typeSession && p.Format == format:
-		return &native{notes: n}
+		return &jsonlImporter{notes: n}
 	case len(p.Mapping) > 0 && p.Mapping[0] == '{':
-		return &chatgpt{limits: l, notes: n}
+		return &chatgptImporter{limits: l, notes: n}
 	case p.UUID != "", p.Leaf != "", p.Session != "" && p.Type != "":
 		return newClaude(name, n)
 	case len(p.Payload) > 0 && slices.Contains(codexLines, p.Type), p.Record == "state",
@@ -182,8 +182,8 @@ func decode(data []byte, v any) error {
 // errLong says that a line was longer than is read; it has been skipped.
 var errLong = errors.New("line too long")
 
-// A liner reads lines up to a length.
-type liner struct {
+// A lineReader reads lines up to a length.
+type lineReader struct {
 	r       *bufio.Reader
 	longest int
 	buf     []byte
@@ -191,7 +191,7 @@ type liner struct {
 
 // next returns a line without white space and NULs around it, good until the
 // next call. The last one comes with io.EOF.
-func (l *liner) next() ([]byte, error) {
+func (l *lineReader) next() ([]byte, error) {
 	l.buf = l.buf[:0]
 	long := false
 	for {
@@ -209,8 +209,8 @@ func (l *liner) next() ([]byte, error) {
 	}
 }
 
-// notes count what could not be taken over.
-type notes map[string]int
+// skipped count what could not be taken over.
+type skipped map[string]int
 
 // What is counted, in the words of its notice.
 const (
@@ -221,7 +221,7 @@ const (
 	orphans        = "messages put behind the one before, for what they follow is missing"
 	badAnnotations = "notices and the like left out that cannot be, or are too many"
 	badHeads       = "conversations that go on from their last message, for the one they went on from is missing"
-	strays         = "results skipped that answer no call"
+	strayResults   = "results skipped that answer no call"
 	unanswered     = "calls without a result, which may have run or not"
 	unknownBlocks  = "pieces of unknown types left out"
 	noFiles        = "pictures and files left out that are not in the file"
@@ -229,14 +229,14 @@ const (
 	injected       = "messages left out that the program had added itself"
 )
 
-func (n notes) add(what string, count int) {
+func (n skipped) add(what string, count int) {
 	if count > 0 {
 		n[what] += count
 	}
 }
 
 // list is the notices, in a fixed order.
-func (n notes) list() []string {
+func (n skipped) list() []string {
 	var out []string
 	for _, what := range slices.Sorted(maps.Keys(n)) {
 		out = append(out, fmt.Sprintf("%s (%d)", what, n[what]))

@@ -22,7 +22,7 @@ import (
 func outline(c Conversation) string {
 	var b strings.Builder
 	s := c.Session
-	fmt.Fprintf(&b, "%s %q %s in %q, %s to %s, %s %s, head %d, %d messages\n", s.ID, s.Title, s.Origin, s.Folder,
+	fmt.Fprintf(&b, "%s %q %s in %q, %s to %s, %s %s, head %d, %d messages\n", s.ID, s.Title, s.Origin, s.Dir,
 		s.Created.Format(time.TimeOnly), s.Updated.Format(time.TimeOnly), s.Model, s.Effort, s.Head, s.Messages)
 	for _, n := range c.Nodes {
 		fmt.Fprintf(&b, "%d<%d %s %s", n.Seq, n.Parent, n.At.Format(time.TimeOnly), n.Role)
@@ -227,7 +227,7 @@ func TestHostile(t *testing.T) {
 	user := func(id, parent, text string) string {
 		return `{"type":"user","uuid":"` + id + `","parentUuid":"` + parent + `","sessionId":"s","message":{"content":"` + text + `"}}`
 	}
-	small := limits{line: 400, lead: 10, zipped: 1 << 20, unzip: 4000, picture: 100}
+	small := limits{line: 400, lead: 10, zipped: 1 << 20, unzip: 4000, image: 100}
 	deep := strings.Repeat("[", 150) + strings.Repeat("]", 150)
 	tests := []struct {
 		name, in string
@@ -380,7 +380,7 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(own.Bytes())
-	small := limits{line: 1 << 20, lead: 100, zipped: 1 << 20, unzip: 1 << 20, picture: 1 << 10}
+	small := limits{line: 1 << 20, lead: 100, zipped: 1 << 20, unzip: 1 << 20, image: 1 << 10}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		list, _, err := small.read(bytes.NewReader(data), "fuzz")
 		if err == nil && len(list) == 0 {

@@ -84,9 +84,9 @@ func everything() Conversation {
 	}
 	nodes[1].Model, nodes[1].Origin, nodes[1].Reason = "anthropic/claude-opus-4-5", "anthropic/opus-4.5", llm.Calls
 	nodes[1].Usage = &llm.Usage{Input: 12345, CacheRead: 12000, Output: 678, Thinking: 90, Cost: 0.0123, Priced: true}
-	nodes[1].First, nodes[1].Took = 400*time.Millisecond, 4200*time.Millisecond
+	nodes[1].TTFT, nodes[1].Duration = 400*time.Millisecond, 4200*time.Millisecond
 	nodes[2].Results = map[string]store.Outcome{
-		"1": {Diff: "--- a.go\n+++ a.go\n@@ -1,2 +1,2 @@\n keep\n-a\n+</pre>\n", Took: 20 * time.Millisecond},
+		"1": {Diff: "--- a.go\n+++ a.go\n@@ -1,2 +1,2 @@\n keep\n-a\n+</pre>\n", Duration: 20 * time.Millisecond},
 	}
 	nodes[3].Model = "openai/gpt-5"
 	nodes[4].Model, nodes[4].Reason = "openai/gpt-5", llm.Length
@@ -94,7 +94,7 @@ func everything() Conversation {
 	nodes[7].Model, nodes[7].Interrupted = "openai/gpt-5", true
 	return Conversation{
 		Session: store.Session{
-			ID: "0EVERYTHING", Title: "Mend a.go <script> & \"more\"", Folder: "/home/ana/x", Model: "openai/gpt-5",
+			ID: "0EVERYTHING", Title: "Mend a.go <script> & \"more\"", Dir: "/home/ana/x", Model: "openai/gpt-5",
 			Created: at(0), Updated: at(10), Head: 10, Messages: len(nodes), Usage: *nodes[1].Usage,
 		},
 		Nodes: nodes,
@@ -143,7 +143,7 @@ func TestContained(t *testing.T) {
 		"<![CDATA[", "<?php", "<!X", "    code", "a\n===", "| a |\n|---|", "[x]: <", "text <b", "<a href='", "`open", "\\", "1. a\n   ~~~",
 		"<pre>\n```\n</pre>\n<img>\n```", "<div>\n```\n\n<img>\n```\n<b>", hostile, strings.Repeat("> ", 500) + "x", strings.Repeat("<a>", 20_000),
 	} {
-		out := contained(visible(text))
+		out := contained(sanitize(text))
 		if !closed(out) {
 			t.Errorf("%.60q comes out open: %.200q", text, out)
 		}
@@ -251,10 +251,10 @@ func TestVisible(t *testing.T) {
 		{"accents", "e\u0301 é ﷺ", "e\u0301 é ﷺ"},
 	}
 	for _, tt := range tests {
-		if got := visible(tt.in); got != tt.want {
+		if got := sanitize(tt.in); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
-		if got := visible(tt.want); got != tt.want {
+		if got := sanitize(tt.want); got != tt.want {
 			t.Errorf("%s: twice it is %q", tt.name, got)
 		}
 	}
@@ -332,7 +332,7 @@ func anything(r *rand.Rand) Conversation {
 	}
 	kinds := []llm.Kind{llm.Text, llm.Thinking, llm.Call, llm.Result, llm.Media, llm.Source, llm.Opaque, "later"}
 	c := Conversation{Session: store.Session{
-		ID: "x", Title: word(), Named: r.IntN(2) == 0, Folder: word(), Model: word(), Effort: llm.EffortHigh, History: store.HistoryDynamic,
+		ID: "x", Title: word(), Named: r.IntN(2) == 0, Dir: word(), Model: word(), Effort: llm.EffortHigh, History: store.HistoryDynamic,
 		Pinned: r.IntN(2) == 0, Origin: word(), Created: moment(), Updated: moment(), Preview: word(), Deleted: moment(),
 		Usage: llm.Usage{Input: r.IntN(1e6), Cost: r.Float64(), Priced: r.IntN(2) == 0},
 	}}
@@ -343,8 +343,8 @@ func anything(r *rand.Rand) Conversation {
 			parent = c.Nodes[r.IntN(n)].Seq
 		}
 		seq += 1 + r.IntN(2)
-		n := store.Node{Seq: seq, Parent: parent, At: moment(), Open: r.IntN(2) == 0, Summary: r.IntN(9) == 0,
-			First: time.Duration(r.Int64()), Took: time.Duration(r.IntN(9)), Reason: llm.Stop,
+		n := store.Node{Seq: seq, Parent: parent, At: moment(), Partial: r.IntN(2) == 0, Summary: r.IntN(9) == 0,
+			TTFT: time.Duration(r.Int64()), Duration: time.Duration(r.IntN(9)), Reason: llm.Stop,
 			Message: llm.Message{Role: roles[r.IntN(3)], Origin: word(), Model: word(), Interrupted: r.IntN(2) == 0}}
 		for range r.IntN(4) {
 			n.Parts = append(n.Parts, llm.Part{Kind: kinds[r.IntN(len(kinds))], Text: word(), ID: word(), Name: word(), Input: word(),
@@ -354,7 +354,7 @@ func anything(r *rand.Rand) Conversation {
 			n.Usage = &llm.Usage{Output: r.IntN(9), Cost: r.ExpFloat64()}
 		}
 		if r.IntN(3) == 0 {
-			n.Results = map[string]store.Outcome{word(): {Diff: word(), Took: time.Duration(r.IntN(5))}}
+			n.Results = map[string]store.Outcome{word(): {Diff: word(), Duration: time.Duration(r.IntN(5))}}
 		}
 		c.Nodes = append(c.Nodes, n)
 	}

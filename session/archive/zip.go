@@ -24,7 +24,7 @@ var errBomb = errors.New("the zip holds too much")
 
 // zip reads an export of ChatGPT. A zip is read from its end: what cannot be
 // sought in is held in memory.
-func (l limits) zip(r io.Reader, b *bufio.Reader, n notes) ([]Conversation, error) {
+func (l limits) zip(r io.Reader, b *bufio.Reader, n skipped) ([]Conversation, error) {
 	at, size, err := l.sought(r, b)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (l limits) zip(r io.Reader, b *bufio.Reader, n notes) ([]Conversation, erro
 		return nil, fmt.Errorf("not a whole zip: %w", err)
 	}
 	left := l.unzip
-	shelf := shelf{limits: l, left: &left}
+	shelf := zipImages{limits: l, left: &left}
 	var lists []*zip.File
 	for _, f := range z.File {
 		base := path.Base(f.Name)
@@ -42,12 +42,12 @@ func (l limits) zip(r io.Reader, b *bufio.Reader, n notes) ([]Conversation, erro
 		case listing(base):
 			lists = append(lists, f)
 		case strings.HasPrefix(base, "file"):
-			shelf.files = append(shelf.files, shelved{base, f})
+			shelf.files = append(shelf.files, zipImage{base, f})
 		}
 	}
-	slices.SortFunc(shelf.files, func(a, b shelved) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(shelf.files, func(a, b zipImage) int { return strings.Compare(a.name, b.name) })
 	slices.SortFunc(lists, func(a, b *zip.File) int { return strings.Compare(a.Name, b.Name) })
-	d := chatgpt{limits: l, notes: n, files: shelf.take}
+	d := chatgptImporter{limits: l, notes: n, files: shelf.take}
 	for _, f := range lists {
 		if err := d.file(f, &left); err != nil {
 			return d.found, fmt.Errorf("%s: %w", path.Base(f.Name), err)
@@ -76,13 +76,13 @@ func (l limits) sought(r io.Reader, b *bufio.Reader) (io.ReaderAt, int64, error)
 	return bytes.NewReader(data), int64(len(data)), nil
 }
 
-func (d *chatgpt) file(f *zip.File, left *int64) error {
+func (d *chatgptImporter) file(f *zip.File, left *int64) error {
 	in, err := f.Open()
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	b := bufio.NewReaderSize(&meter{in, left}, 64<<10)
+	b := bufio.NewReaderSize(&sizeLimiter{in, left}, 64<<10)
 	for {
 		c, err := b.ReadByte()
 		if err == io.EOF {
@@ -101,13 +101,13 @@ func (d *chatgpt) file(f *zip.File, left *int64) error {
 	}
 }
 
-// A meter ends with errBomb once more than is left came through it.
-type meter struct {
+// A sizeLimiter ends with errBomb once more than is left came through it.
+type sizeLimiter struct {
 	io.Reader
 	left *int64
 }
 
-func (m *meter) Read(p []byte) (int, error) {
+func (m *sizeLimiter) Read(p []byte) (int, error) {
 	n, err := m.Reader.Read(p)
 	if *m.left -= int64(n); *m.left < 0 {
 		return 0, errBomb
@@ -115,21 +115,21 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A shelf holds the pictures of an export. Their names begin with the id under
+// A zipImages holds the pictures of an export. Their names begin with the id under
 // which a message refers to them.
-type shelf struct {
+type zipImages struct {
 	limits limits
 	left   *int64
-	files  []shelved // by name
+	files  []zipImage // by name
 }
 
-type shelved struct {
+type zipImage struct {
 	name string
 	file *zip.File
 }
 
-func (s *shelf) take(id string) ([]byte, bool) {
-	i, _ := slices.BinarySearchFunc(s.files, id, func(f shelved, id string) int { return strings.Compare(f.name, id) })
+func (s *zipImages) take(id string) ([]byte, bool) {
+	i, _ := slices.BinarySearchFunc(s.files, id, func(f zipImage, id string) int { return strings.Compare(f.name, id) })
 	for ; i < len(s.files) && strings.HasPrefix(s.files[i].name, id); i++ {
 		if rest := s.files[i].name[len(id):]; rest == "" || strings.ContainsRune("-_.", rune(rest[0])) {
 			return s.read(s.files[i].file)
@@ -138,12 +138,12 @@ func (s *shelf) take(id string) ([]byte, bool) {
 	return nil, false
 }
 
-func (s *shelf) read(f *zip.File) ([]byte, bool) {
+func (s *zipImages) read(f *zip.File) ([]byte, bool) {
 	in, err := f.Open()
 	if err != nil {
 		return nil, false
 	}
 	defer in.Close()
-	data, err := io.ReadAll(io.LimitReader(&meter{in, s.left}, s.limits.picture+1))
-	return data, err == nil && len(data) > 0 && int64(len(data)) <= s.limits.picture
+	data, err := io.ReadAll(io.LimitReader(&sizeLimiter{in, s.left}, s.limits.image+1))
+	return data, err == nil && len(data) > 0 && int64(len(data)) <= s.limits.image
 }

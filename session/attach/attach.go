@@ -40,38 +40,38 @@ type Limits struct {
 	ImageBytes int   // of an image that is sent, before base64
 }
 
-// Default is what every provider takes, for a conversation may go on with any.
+// DefaultLimits is what every provider takes, for a conversation may go on with any.
 //
 // Anthropic refuses images of more than 5 MB in base64, and of more than 2000
 // pixels a side as soon as a request holds more than twenty; others scale down
 // to about 2048 themselves. Gemini takes requests of up to 20 MB. A megabyte of
 // text is a quarter of a million tokens.
-func Default() Limits {
+func DefaultLimits() Limits {
 	return Limits{
 		Bytes: 64 << 20, Text: 1 << 20, Media: 14 << 20,
 		Pixels: 100_000_000, Edge: 2000, ImageBytes: 5 << 20 / 4 * 3,
 	}
 }
 
-func (l Limits) filled() Limits {
-	d := Default()
+func (l Limits) withDefaults() Limits {
+	d := DefaultLimits()
 	return Limits{
 		Bytes: cmp.Or(l.Bytes, d.Bytes), Text: cmp.Or(l.Text, d.Text), Media: cmp.Or(l.Media, d.Media),
 		Pixels: cmp.Or(l.Pixels, d.Pixels), Edge: cmp.Or(l.Edge, d.Edge), ImageBytes: cmp.Or(l.ImageBytes, d.ImageBytes),
 	}
 }
 
-// An Item is one attachment.
-type Item struct {
+// An Attachment is one attachment.
+type Attachment struct {
 	Part          llm.Part
 	Note          string // what was changed, in one line for the person; "" if nothing was
 	Label         string // "photo.png, 1568x1176, 412 KB"
 	Width, Height int    // of an image as it is sent, in pixels
 }
 
-// Label names an attachment that was kept, as Item.Label does a new one. A text
+// PartLabel names an attachment that was kept, as Item.Label does a new one. A text
 // that is one has a name, which what a person typed has not.
-func Label(p llm.Part) string {
+func PartLabel(p llm.Part) string {
 	name, size, what := cmp.Or(p.Name, p.MIME, p.URL), len(p.Data), ""
 	switch {
 	case p.Kind == llm.Text:
@@ -86,7 +86,7 @@ func Label(p llm.Part) string {
 			what = fmt.Sprintf("%dx%d", c.Width, c.Height)
 		}
 	}
-	label := shown(name)
+	label := printable(name)
 	if what != "" {
 		label += ", " + what
 	}
@@ -100,38 +100,38 @@ func Label(p llm.Part) string {
 // pipe, a device.
 var ErrNotFile = errors.New("not a regular file")
 
-// File attaches a file. Symbolic links are followed; what is behind them has to
+// FromFile attaches a file. Symbolic links are followed; what is behind them has to
 // be a regular file.
-func File(path string, l Limits) (Item, error) {
-	l = l.filled()
+func FromFile(path string, l Limits) (Attachment, error) {
+	l = l.withDefaults()
 	f, size, err := open(path)
 	if err != nil {
-		return Item{}, err
+		return Attachment{}, err
 	}
 	defer f.Close()
 	head := make([]byte, headSize)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return Item{}, err
+		return Attachment{}, err
 	}
 	head = head[:n]
 	kind := sniff(head)
-	limit := l.of(kind)
+	limit := l.limitFor(kind)
 	if size > limit {
-		return Item{}, tooLarge(path, kind, size, limit)
+		return Attachment{}, tooLarge(path, kind, size, limit)
 	}
 	// The size is a promise that files of /proc and files being written break.
 	data, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(head), f), limit+1))
 	if err != nil {
-		return Item{}, fmt.Errorf("reading %s: %w", shown(path), err)
+		return Attachment{}, fmt.Errorf("reading %s: %w", printable(path), err)
 	}
 	return item(path, data, l)
 }
 
-// Bytes attaches data, such as the clipboard's or standard input's. Name is what
+// FromBytes attaches data, such as the clipboard's or standard input's. Name is what
 // the model and the person see it called.
-func Bytes(name string, data []byte, l Limits) (Item, error) {
-	return item(cmp.Or(name, "pasted"), data, l.filled())
+func FromBytes(name string, data []byte, l Limits) (Attachment, error) {
+	return item(cmp.Or(name, "pasted"), data, l.withDefaults())
 }
 
 // open opens a regular file and says how large it is. It looks before, since to
@@ -163,21 +163,21 @@ func open(path string) (*os.File, int64, error) {
 func regular(path string, info os.FileInfo) error {
 	switch {
 	case info.IsDir():
-		return fmt.Errorf("%s is a directory, %w: attach the files in it, or ask the model to list it with its tools", shown(path), ErrNotFile)
+		return fmt.Errorf("%s is a directory, %w: attach the files in it, or ask the model to list it with its tools", printable(path), ErrNotFile)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is %w: write what it holds to a file and attach that", shown(path), ErrNotFile)
+		return fmt.Errorf("%s is %w: write what it holds to a file and attach that", printable(path), ErrNotFile)
 	}
 	return nil
 }
 
 // item makes an attachment of data that is called path.
-func item(path string, data []byte, l Limits) (Item, error) {
+func item(path string, data []byte, l Limits) (Attachment, error) {
 	if len(data) == 0 {
-		return Item{}, fmt.Errorf("%s is empty: there is nothing to attach", shown(path))
+		return Attachment{}, fmt.Errorf("%s is empty: there is nothing to attach", printable(path))
 	}
 	kind := sniff(data)
-	if limit := l.of(kind); int64(len(data)) > limit {
-		return Item{}, tooLarge(path, kind, int64(len(data)), limit)
+	if limit := l.limitFor(kind); int64(len(data)) > limit {
+		return Attachment{}, tooLarge(path, kind, int64(len(data)), limit)
 	}
 	switch {
 	case kind == nil:
@@ -185,20 +185,20 @@ func item(path string, data []byte, l Limits) (Item, error) {
 	case kind.decode != nil:
 		return imageItem(path, kind, data, l)
 	case kind.mime != "":
-		it := Item{
+		it := Attachment{
 			Part:  llm.Part{Kind: llm.Media, Name: filepath.Base(path), MIME: kind.mime, Data: data},
-			Label: fmt.Sprintf("%s, %s, %s", shown(filepath.Base(path)), kind.name, bytesText(int64(len(data)))),
+			Label: fmt.Sprintf("%s, %s, %s", printable(filepath.Base(path)), kind.name, bytesText(int64(len(data)))),
 		}
 		if kind.mime != "application/pdf" {
 			it.Note = "sent as it is: few models take " + kind.name
 		}
 		return it, nil
 	}
-	return Item{}, refusal(path, kind, data)
+	return Attachment{}, refusal(path, kind, data)
 }
 
-// of is how many bytes something of this kind may have.
-func (l Limits) of(kind *format) int64 {
+// limitFor is how many bytes something of this kind may have.
+func (l Limits) limitFor(kind *format) int64 {
 	switch {
 	case kind == nil:
 		return l.Text
@@ -225,7 +225,7 @@ func tooLarge(path string, kind *format, size, limit int64) error {
 	if has == most {
 		has, most = fmt.Sprintf("%d bytes", size), fmt.Sprintf("%d", limit)
 	}
-	return fmt.Errorf("%s (%s) has %s, and at most %s can be attached: %s", shown(path), name, has, most, advice)
+	return fmt.Errorf("%s (%s) has %s, and at most %s can be attached: %s", printable(path), name, has, most, advice)
 }
 
 // refusal is the error about what no model takes. Data may be missing.
@@ -234,11 +234,11 @@ func refusal(path string, kind *format, data []byte) error {
 	if len(data) > 0 {
 		size = " of " + bytesText(int64(len(data)))
 	}
-	return fmt.Errorf("%s is %s%s, which models cannot read: %s", shown(path), kind.name, size, kind.instead)
+	return fmt.Errorf("%s is %s%s, which models cannot read: %s", printable(path), kind.name, size, kind.instead)
 }
 
-// shown is a path or name in one printable line.
-func shown(path string) string {
+// printable is a path or name in one printable line.
+func printable(path string) string {
 	if strings.ContainsFunc(path, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }) {
 		return strconv.Quote(path)
 	}

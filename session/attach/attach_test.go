@@ -85,7 +85,7 @@ func TestText(t *testing.T) {
 		{"windows quotes", "a", "\x93quoted\x94 \x80 5", "<file path=\"a\">\n“quoted” € 5\n</file>", "a, 1 line, 12 bytes", "converted from Windows-1252 to UTF-8"},
 	}
 	for _, tt := range tests {
-		got, err := Bytes(tt.file, []byte(tt.data), Limits{})
+		got, err := FromBytes(tt.file, []byte(tt.data), Limits{})
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
@@ -103,7 +103,7 @@ func TestMedia(t *testing.T) {
 		{"a.txt", "\x00\x00\x00\x20ftypisom", "video/mp4", "a.txt, MP4 video, 12 bytes", "sent as it is: few models take MP4 video"},
 	}
 	for _, tt := range tests {
-		got, err := Bytes(tt.name, []byte(tt.data), Limits{})
+		got, err := FromBytes(tt.name, []byte(tt.data), Limits{})
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
@@ -143,7 +143,7 @@ func TestRefused(t *testing.T) {
 		{"odd\x1b[2J.bin", "\x00", Limits{}, `"odd\x1b[2J.bin" is binary data (it begins 00) of 1 byte, which models cannot read: attach text, an image or a PDF`},
 	}
 	for _, tt := range tests {
-		_, err := Bytes(tt.name, []byte(tt.data), tt.limits)
+		_, err := FromBytes(tt.name, []byte(tt.data), tt.limits)
 		if err == nil || err.Error() != tt.want {
 			t.Errorf("%s:\n got %v\nwant %s", tt.name, err, tt.want)
 		}
@@ -161,19 +161,19 @@ func TestFile(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, name := range []string{path, link} {
-		got, err := File(name, Limits{})
+		got, err := FromFile(name, Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		fromBytes, err := Bytes(name, []byte("hello\n"), Limits{})
+		fromBytes, err := FromBytes(name, []byte("hello\n"), Limits{})
 		if err != nil || got.Part.Text != fromBytes.Part.Text {
 			t.Errorf("%s: got %q, Bytes says %q, %v", name, got.Part.Text, fromBytes.Part.Text, err)
 		}
 	}
-	if _, err := File(dir, Limits{}); !errors.Is(err, ErrNotFile) {
+	if _, err := FromFile(dir, Limits{}); !errors.Is(err, ErrNotFile) {
 		t.Errorf("a directory: %v", err)
 	}
-	if _, err := File(filepath.Join(dir, "none"), Limits{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := FromFile(filepath.Join(dir, "none"), Limits{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("nothing: %v", err)
 	}
 }
@@ -193,7 +193,7 @@ func TestFileSparse(t *testing.T) {
 		if err := os.Truncate(path, 64<<30); err != nil {
 			t.Skip(err)
 		}
-		if _, err := File(path, Limits{}); err == nil || err.Error() != path+tt.want {
+		if _, err := FromFile(path, Limits{}); err == nil || err.Error() != path+tt.want {
 			t.Errorf("got %v, want …%s", err, tt.want)
 		}
 	}
@@ -206,20 +206,20 @@ func TestFileWithoutSize(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	got, err := File(path, Limits{})
+	got, err := FromFile(path, Limits{})
 	if err != nil || !strings.Contains(got.Part.Text, strings.TrimSpace(string(want))) {
 		t.Errorf("got %q, %v", got.Part.Text, err)
 	}
-	if _, err := File(path, Limits{Text: 3}); err == nil {
+	if _, err := FromFile(path, Limits{Text: 3}); err == nil {
 		t.Error("more than the limit came, and no error")
 	}
 }
 
 func TestLimitsFilled(t *testing.T) {
-	if got := (Limits{}).filled(); got != Default() {
+	if got := (Limits{}).withDefaults(); got != DefaultLimits() {
 		t.Errorf("got %+v", got)
 	}
-	if got := (Limits{Edge: 7}).filled(); got.Edge != 7 || got.Text != Default().Text {
+	if got := (Limits{Edge: 7}).withDefaults(); got.Edge != 7 || got.Text != DefaultLimits().Text {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -246,7 +246,7 @@ func FuzzBytes(f *testing.F) {
 	}
 	limits := Limits{Bytes: 64 << 10, Pixels: 64 << 10, Edge: 20, ImageBytes: 2000}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		it, err := Bytes("name", data, limits)
+		it, err := FromBytes("name", data, limits)
 		if err != nil {
 			if strings.ContainsAny(err.Error(), "\n\x1b") {
 				t.Errorf("error of more than a line: %q", err)
@@ -262,7 +262,7 @@ func FuzzBytes(f *testing.F) {
 		if it.Part.MIME != "image/png" && it.Part.MIME != "image/jpeg" || len(it.Part.Data) > limits.ImageBytes || max(it.Width, it.Height) > limits.Edge {
 			t.Errorf("%s of %dx%d, %d bytes", it.Part.MIME, it.Width, it.Height, len(it.Part.Data))
 		}
-		again, err := Bytes("name", it.Part.Data, limits)
+		again, err := FromBytes("name", it.Part.Data, limits)
 		if err != nil || !bytes.Equal(again.Part.Data, it.Part.Data) || again.Note != "" {
 			t.Errorf("what is sent is not what would be sent again: %v, %q", err, again.Note)
 		}

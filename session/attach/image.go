@@ -19,23 +19,23 @@ import (
 
 // imageItem attaches an image. A PNG or JPEG that is upright and within the
 // limits keeps its pixels bit for bit; every other is decoded and written anew.
-func imageItem(path string, f *format, data []byte, l Limits) (Item, error) {
+func imageItem(path string, f *format, data []byte, l Limits) (Attachment, error) {
 	p, err := decode(path, f, data, l.Pixels)
 	if err != nil {
-		return Item{}, err
+		return Attachment{}, err
 	}
 	was := p.size()
 	out := encoded{data: p.bare, mime: f.mime, size: was}
 	if !f.keep || p.bare == nil || p.turn != 1 || p.cmyk || max(was.X, was.Y) > l.Edge || len(p.bare) > l.ImageBytes {
 		if out, err = p.fit(l.Edge, l.ImageBytes); err != nil {
-			return Item{}, fmt.Errorf("%s is a %dx%d %s image: %w", shown(path), was.X, was.Y, f.name, err)
+			return Attachment{}, fmt.Errorf("%s is a %dx%d %s image: %w", printable(path), was.X, was.Y, f.name, err)
 		}
 	}
 	name, w, h := filepath.Base(path), out.size.X, out.size.Y
-	return Item{
+	return Attachment{
 		Part:  llm.Part{Kind: llm.Media, Name: name, MIME: out.mime, Data: out.data},
 		Note:  p.note(f, out),
-		Label: fmt.Sprintf("%s, %dx%d, %s", shown(name), w, h, bytesText(int64(len(out.data)))),
+		Label: fmt.Sprintf("%s, %dx%d, %s", printable(name), w, h, bytesText(int64(len(out.data)))),
 		Width: w, Height: h,
 	}, nil
 }
@@ -46,9 +46,9 @@ func imageItem(path string, f *format, data []byte, l Limits) (Item, error) {
 func Preview(part llm.Part, edge int) (data []byte, width, height int, err error) {
 	f := sniff(part.Data)
 	if f == nil || f.decode == nil {
-		return nil, 0, 0, fmt.Errorf("%s (%s) is not an image that can be shown", shown(part.Name), shown(part.MIME))
+		return nil, 0, 0, fmt.Errorf("%s (%s) is not an image that can be shown", printable(part.Name), printable(part.MIME))
 	}
-	p, err := decode(part.Name, f, part.Data, Default().Pixels)
+	p, err := decode(part.Name, f, part.Data, DefaultLimits().Pixels)
 	if err != nil {
 		return nil, 0, 0, err
 	}
@@ -60,10 +60,10 @@ func Preview(part llm.Part, edge int) (data []byte, width, height int, err error
 	return b.Bytes(), small.Rect.Dx(), small.Rect.Dy(), nil
 }
 
-// A picture is a decoded image, not turned yet.
-type picture struct {
+// A decodedImage is a decoded image, not turned yet.
+type decodedImage struct {
 	image.Image
-	metadata
+	imageMetadata
 	turn   orientation
 	lossy  bool // it was made small by leaving out what one does not see
 	cmyk   bool // in colours of print, which few models' readers know
@@ -71,7 +71,7 @@ type picture struct {
 }
 
 // size is the picture's when upright.
-func (p picture) size() image.Point {
+func (p decodedImage) size() image.Point {
 	s := p.Bounds().Size()
 	if p.turn > 4 {
 		s.X, s.Y = s.Y, s.X
@@ -80,34 +80,34 @@ func (p picture) size() image.Point {
 }
 
 // decode measures an image and then reads it.
-func decode(path string, f *format, data []byte, pixels int) (picture, error) {
+func decode(path string, f *format, data []byte, pixels int) (decodedImage, error) {
 	unreadable := func(err error) error {
 		return fmt.Errorf("%s is not a readable %s image of %s: %w: open it and save it anew, as PNG or JPEG",
-			shown(path), f.name, bytesText(int64(len(data))), err)
+			printable(path), f.name, bytesText(int64(len(data))), err)
 	}
 	sizes, err := measure(f, data)
 	if err != nil {
-		return picture{}, unreadable(err)
+		return decodedImage{}, unreadable(err)
 	}
 	for _, s := range sizes {
 		if s.X < 1 || s.Y < 1 {
-			return picture{}, unreadable(fmt.Errorf("it measures %dx%d", s.X, s.Y))
+			return decodedImage{}, unreadable(fmt.Errorf("it measures %dx%d", s.X, s.Y))
 		}
 		if s.X > pixels/s.Y {
-			return picture{}, fmt.Errorf("%s is a %s image of %dx%d, %s megapixels, and at most %s can be read: scale it down first",
-				shown(path), f.name, s.X, s.Y, mega(float64(s.X)*float64(s.Y)), mega(float64(pixels)))
+			return decodedImage{}, fmt.Errorf("%s is a %s image of %dx%d, %s megapixels, and at most %s can be read: scale it down first",
+				printable(path), f.name, s.X, s.Y, mega(float64(s.X)*float64(s.Y)), mega(float64(pixels)))
 		}
 	}
 	img, err := f.decode(bytes.NewReader(data))
 	if err != nil {
-		return picture{}, unreadable(err)
+		return decodedImage{}, unreadable(err)
 	}
 	if img.Bounds().Empty() {
-		return picture{}, unreadable(errors.New("it has no pixels"))
+		return decodedImage{}, unreadable(errors.New("it has no pixels"))
 	}
-	p := picture{Image: img, turn: 1}
+	p := decodedImage{Image: img, turn: 1}
 	if f.meta != nil {
-		p.metadata = f.meta(data)
+		p.imageMetadata = f.meta(data)
 		p.turn = orientationOf(p.exif)
 	}
 	_, chroma := img.(*image.YCbCr)
@@ -148,7 +148,7 @@ func framesWebP(b []byte) []image.Point {
 }
 
 // note says what became of a picture, for the person.
-func (p picture) note(f *format, out encoded) string {
+func (p decodedImage) note(f *format, out encoded) string {
 	var said []string
 	say := func(when bool, format string, args ...any) {
 		if when {
@@ -176,7 +176,7 @@ var qualities = []int{90, 75, 60}
 
 // fit writes the picture with no side longer than edge and in at most limit
 // bytes, smaller and smaller until it is.
-func (p picture) fit(edge, limit int) (encoded, error) {
+func (p decodedImage) fit(edge, limit int) (encoded, error) {
 	for ; edge > 0; edge = edge * 3 / 4 {
 		img := upright(scale(p.Image, within(p.Bounds().Size(), edge)), p.turn)
 		if data, mime := encode(img, p.lossy, limit); data != nil {

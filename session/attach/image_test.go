@@ -45,7 +45,7 @@ func TestImage(t *testing.T) {
 			"only the first frame of the animation, metadata removed"},
 	}
 	for _, tt := range tests {
-		got, err := Bytes("a.img", tt.data, tt.limits)
+		got, err := FromBytes("a.img", tt.data, tt.limits)
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
@@ -53,7 +53,7 @@ func TestImage(t *testing.T) {
 		if got.Part.Kind != llm.Media || got.Part.MIME != tt.mime || got.Width != tt.w || got.Height != tt.h || got.Note != tt.note {
 			t.Errorf("%s: got %s %dx%d, note %q; want %s %dx%d, note %q", tt.name, got.Part.MIME, got.Width, got.Height, got.Note, tt.mime, tt.w, tt.h, tt.note)
 		}
-		if limit := tt.limits.filled().ImageBytes; len(got.Part.Data) > limit {
+		if limit := tt.limits.withDefaults().ImageBytes; len(got.Part.Data) > limit {
 			t.Errorf("%s: %d bytes, at most %d", tt.name, len(got.Part.Data), limit)
 		}
 		config, format, err := image.DecodeConfig(bytes.NewReader(got.Part.Data))
@@ -64,7 +64,7 @@ func TestImage(t *testing.T) {
 }
 
 func TestImageLabel(t *testing.T) {
-	got, err := Bytes("dir/photo.png", asPNG(t, noise(100, 50)), Limits{})
+	got, err := FromBytes("dir/photo.png", asPNG(t, noise(100, 50)), Limits{})
 	if want := "photo.png, 100x50, 15 KB"; err != nil || got.Label != want || got.Part.Name != "photo.png" {
 		t.Errorf("got %q, %q, %v, want %q", got.Label, got.Part.Name, err, want)
 	}
@@ -76,7 +76,7 @@ func TestDownscaleKeepsPicture(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"png": asPNG(t, big), "jpeg": asJPEG(t, big), "gif": asGIF(t, big, 1),
 	} {
-		got, err := Bytes(name, data, Limits{Edge: 100})
+		got, err := FromBytes(name, data, Limits{Edge: 100})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -115,7 +115,7 @@ func TestTransparentBecomesWhite(t *testing.T) {
 	for i := range clear.Pix[:len(clear.Pix)/2] {
 		clear.Pix[i] = 0
 	}
-	got, err := Bytes("a.png", asPNG(t, clear), Limits{ImageBytes: 4000})
+	got, err := FromBytes("a.png", asPNG(t, clear), Limits{ImageBytes: 4000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestOrientation(t *testing.T) {
 			"jpeg": withSegments(asJPEG(t, quarters(60, 40)), exifSegment(o)),
 			"png":  withChunks(asPNG(t, quarters(60, 40)), "eXIf"+exif),
 		} {
-			got, err := Bytes(name, data, Limits{})
+			got, err := FromBytes(name, data, Limits{})
 			if err != nil {
 				t.Errorf("%s %d: %v", name, o, err)
 				continue
@@ -216,7 +216,7 @@ func TestMetadataRemoved(t *testing.T) {
 		{"png resolution stays", withChunks(img, "pHYs\x00\x00\x00\x01\x00\x00\x00\x01\x01", "tEXta\x00GPS"), withChunks(img, "pHYs\x00\x00\x00\x01\x00\x00\x00\x01\x01")},
 	}
 	for _, tt := range tests {
-		got, err := Bytes("a", tt.data, Limits{})
+		got, err := FromBytes("a", tt.data, Limits{})
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
@@ -230,7 +230,7 @@ func TestMetadataRemoved(t *testing.T) {
 		"downscaled png":  withChunks(img, "tEXtComment\x00GPS"),
 		"webp":            asWebP(60, 40, red, chunkWebP("EXIF", "GPS")),
 	} {
-		got, err := Bytes("a", data, Limits{Edge: 30})
+		got, err := FromBytes("a", data, Limits{Edge: 30})
 		if err != nil || bytes.Contains(got.Part.Data, []byte("GPS")) || !strings.HasSuffix(got.Note, ", metadata removed") {
 			t.Errorf("%s: note %q, %v", name, got.Note, err)
 		}
@@ -270,7 +270,7 @@ func TestMetaJPEG(t *testing.T) {
 	odd := asJPEG(t, quarters(60, 40))
 	first := 4 + int(binary.BigEndian.Uint16(odd[4:]))
 	odd = slices.Insert(odd, first, []byte("GPS")...)
-	if it, err := Bytes("a", odd, Limits{}); err != nil || bytes.Contains(it.Part.Data, []byte("GPS")) {
+	if it, err := FromBytes("a", odd, Limits{}); err != nil || bytes.Contains(it.Part.Data, []byte("GPS")) {
 		t.Errorf("%q, %v", it.Note, err)
 	}
 }
@@ -296,7 +296,7 @@ func TestBombs(t *testing.T) {
 		{"webp, small by its canvas", riff(canvas + string(asWebP(16384, 16384, red)[12:])), "16384x16384, 268.4 megapixels"},
 	}
 	for _, tt := range tests {
-		_, err := Bytes("a", tt.data, Limits{})
+		_, err := FromBytes("a", tt.data, Limits{})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
 		}
@@ -334,7 +334,7 @@ func BenchmarkDownscaleJPEG(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Bytes("photo.jpg", data, Limits{}); err != nil {
+		if _, err := FromBytes("photo.jpg", data, Limits{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -344,7 +344,7 @@ func BenchmarkScreenshot(b *testing.B) {
 	data := asPNG(b, quarters(1920, 1080))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Bytes("screen.png", data, Limits{}); err != nil {
+		if _, err := FromBytes("screen.png", data, Limits{}); err != nil {
 			b.Fatal(err)
 		}
 	}

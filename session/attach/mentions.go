@@ -34,7 +34,7 @@ func Mentions(text string, exists func(path string) bool) []Mention {
 		}
 		at += i
 		i = at + 1
-		if before, _ := utf8.DecodeLastRuneInString(text[:at]); at > 0 && !opens(before) {
+		if before, _ := utf8.DecodeLastRuneInString(text[:at]); at > 0 && !mayPrecede(before) {
 			continue
 		}
 		if m, ok := mention(text, at, exists); ok {
@@ -45,16 +45,16 @@ func Mentions(text string, exists func(path string) bool) []Mention {
 	return found
 }
 
-// opens reports whether a mention may follow r: what a mail address or a path
+// mayPrecede reports whether a mention may follow r: what a mail address or a path
 // is made of does not open one.
-func opens(r rune) bool {
-	return !wordy(r) && !strings.ContainsRune("@/\\_.-", r) || unspaced(r)
+func mayPrecede(r rune) bool {
+	return !isWordRune(r) && !strings.ContainsRune("@/\\_.-", r) || isUnspaced(r)
 }
 
-func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
 
-// unspaced reports whether r is of a script that puts no spaces around a path.
-func unspaced(r rune) bool {
+// isUnspaced reports whether r is of a script that puts no spaces around a path.
+func isUnspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai)
 }
 
@@ -80,32 +80,32 @@ func mention(text string, at int, exists func(string) bool) (Mention, bool) {
 		if exists(rest) {
 			return Mention{at, at + 1 + len(rest), rest}, true
 		}
-		rest = shorter(rest)
+		rest = trimCandidate(rest)
 	}
 	return Mention{}, false
 }
 
-// shorter cuts path before what ends it: punctuation, words of a script without
+// trimCandidate cuts path before what ends it: punctuation, words of a script without
 // spaces, or else what stands behind the last sign that is rare in names.
-func shorter(path string) string {
+func trimCandidate(path string) string {
 	last, size := utf8.DecodeLastRuneInString(path)
 	switch {
-	case unspaced(last):
-		return strings.TrimRightFunc(path, unspaced)
-	case !wordy(last):
+	case isUnspaced(last):
+		return strings.TrimRightFunc(path, isUnspaced)
+	case !isWordRune(last):
 		return path[:len(path)-size]
 	}
 	cut := strings.LastIndexFunc(path, func(r rune) bool {
-		return !wordy(r) && !strings.ContainsRune("/\\.-_@#%&+=~$", r)
+		return !isWordRune(r) && !strings.ContainsRune("/\\.-_@#%&+=~$", r)
 	})
 	return path[:max(cut, 0)]
 }
 
-// Expand returns the parts of a prompt: the files that text mentions, each once,
+// ExpandMentions returns the parts of a prompt: the files that text mentions, each once,
 // and then text as it was typed. Open is asked for each path; what it does not
 // find is no mention, and of what is no file (a directory, say) the model has only
 // the name. Any other error ends it.
-func Expand(text string, open func(path string) (Item, error)) (parts []llm.Part, notes []string, err error) {
+func ExpandMentions(text string, open func(path string) (Attachment, error)) (parts []llm.Part, notes []string, err error) {
 	opened := map[string]bool{} // by path; whether it is a mention
 	Mentions(text, func(path string) bool {
 		key := filepath.Clean(path)
@@ -118,7 +118,7 @@ func Expand(text string, open func(path string) (Item, error)) (parts []llm.Part
 		case failed == nil:
 			parts = append(parts, it.Part)
 			if it.Note != "" {
-				notes = append(notes, shown(path)+": "+it.Note)
+				notes = append(notes, printable(path)+": "+it.Note)
 			}
 		case errors.Is(failed, ErrNotFile):
 			notes = append(notes, failed.Error())
@@ -147,8 +147,8 @@ func missing(err error) bool {
 	return false
 }
 
-// Own is what a message of the person's says, and what goes with it.
-func Own(msg llm.Message) (text string, attached []llm.Part) {
+// SplitMessage is what a message of the person's says, and what goes with it.
+func SplitMessage(msg llm.Message) (text string, attached []llm.Part) {
 	for _, p := range msg.Parts {
 		if p.Kind != llm.Text || p.Name != "" {
 			attached = append(attached, p)

@@ -86,18 +86,18 @@ func TestMentionRange(t *testing.T) {
 }
 
 // disk is an open for Expand.
-func disk(files map[string]error) (open func(string) (Item, error), opened *[]string) {
+func disk(files map[string]error) (open func(string) (Attachment, error), opened *[]string) {
 	opened = new([]string)
-	return func(path string) (Item, error) {
+	return func(path string) (Attachment, error) {
 		err, ok := files[path]
 		if !ok {
 			err = &fs.PathError{Op: "open", Path: path, Err: syscall.ENOENT}
 		}
 		if err != nil {
-			return Item{}, err
+			return Attachment{}, err
 		}
 		*opened = append(*opened, path)
-		it := Item{Part: llm.Part{Kind: llm.Media, Name: path}}
+		it := Attachment{Part: llm.Part{Kind: llm.Media, Name: path}}
 		if strings.HasSuffix(path, ".png") {
 			it.Note = "downscaled"
 		}
@@ -129,7 +129,7 @@ func TestExpand(t *testing.T) {
 	}
 	for _, tt := range tests {
 		open, opened := disk(files)
-		parts, notes, err := Expand(tt.text, open)
+		parts, notes, err := ExpandMentions(tt.text, open)
 		if tt.err != "" {
 			if err == nil || err.Error() != tt.err || parts != nil {
 				t.Errorf("%s: got %v, %d parts, want %s", tt.name, err, len(parts), tt.err)
@@ -143,7 +143,7 @@ func TestExpand(t *testing.T) {
 			t.Errorf("%s: got %+v, want the files and then the text as typed", tt.name, parts)
 		}
 	}
-	if parts, _, err := Expand(" \n", nil); len(parts) != 0 || err != nil {
+	if parts, _, err := ExpandMentions(" \n", nil); len(parts) != 0 || err != nil {
 		t.Errorf("a blank prompt: %+v, %v", parts, err)
 	}
 }
@@ -154,9 +154,9 @@ func TestExpandFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	open := func(path string) (Item, error) { return File(filepath.Join(dir, path), Limits{}) }
+	open := func(path string) (Attachment, error) { return FromFile(filepath.Join(dir, path), Limits{}) }
 	text := "@a.txt @none @a.txt/b @" + strings.Repeat("n", 3000) + " @a\x00b"
-	parts, notes, err := Expand(text, open)
+	parts, notes, err := ExpandMentions(text, open)
 	if err != nil || len(parts) != 2 || len(notes) != 0 || !strings.Contains(parts[0].Text, "\nhello\n") {
 		t.Errorf("got %+v, %q, %v", parts, notes, err)
 	}
@@ -190,11 +190,11 @@ func FuzzMentions(f *testing.F) {
 		if rest+text[end:] != text {
 			t.Errorf("%q became %q", text, rest+text[end:])
 		}
-		parts, _, err := Expand(text, func(path string) (Item, error) {
+		parts, _, err := ExpandMentions(text, func(path string) (Attachment, error) {
 			if exists(path) {
-				return Item{}, nil
+				return Attachment{}, nil
 			}
-			return Item{}, fs.ErrNotExist
+			return Attachment{}, fs.ErrNotExist
 		})
 		if n := len(parts); err != nil || strings.TrimSpace(text) != "" && parts[n-1].Text != text {
 			t.Errorf("Expand(%q) = %+v, %v", text, parts, err)

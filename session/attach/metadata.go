@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// metadata is what an image file says besides the image: where and when it was
+// imageMetadata is what an image file says besides the image: where and when it was
 // taken, with what, a thumbnail from before it was cropped.
-type metadata struct {
+type imageMetadata struct {
 	bare  []byte // the file without it; nil if that cannot be had without decoding
 	exif  []byte // the Exif block, which is a TIFF file; nil if there is none
 	found bool   // something is missing in bare
@@ -16,8 +16,8 @@ type metadata struct {
 
 // metaJPEG keeps of the segments before and between the scans what decoding
 // takes, and nothing behind the end of the image, where phones put films.
-func metaJPEG(b []byte) metadata {
-	var m metadata
+func metaJPEG(b []byte) imageMetadata {
+	var m imageMetadata
 	bare := append(make([]byte, 0, len(b)), b[:2]...)
 	for i := 2; i+1 < len(b) && b[i] == 0xff; {
 		marker := b[i+1]
@@ -45,7 +45,7 @@ func metaJPEG(b []byte) metadata {
 		if marker == 0xda { // a scan, with its entropy-coded data
 			end = scanEnd(b, end)
 		}
-		if private(marker, body) {
+		if isPrivateSegment(marker, body) {
 			m.found = true
 		} else {
 			bare = append(bare, b[i:end]...)
@@ -55,10 +55,10 @@ func metaJPEG(b []byte) metadata {
 	return m
 }
 
-// private reports whether a JPEG segment is no part of the picture: every
+// isPrivateSegment reports whether a JPEG segment is no part of the picture: every
 // application segment but JFIF, a colour profile, and Adobe's note on colours;
 // and comments.
-func private(marker byte, body []byte) bool {
+func isPrivateSegment(marker byte, body []byte) bool {
 	switch marker {
 	case 0xe0:
 		return !bytes.HasPrefix(body, []byte("JFIF\x00"))
@@ -85,9 +85,9 @@ func scanEnd(b []byte, i int) int {
 // are meant. Left out are texts, times, Exif, and the frames of an animation.
 var chunksPNG = []string{"tRNS", "gAMA", "cHRM", "sRGB", "iCCP", "cICP", "sBIT", "bKGD", "pHYs"}
 
-func metaPNG(b []byte) metadata {
+func metaPNG(b []byte) imageMetadata {
 	const around = 12 // length, type and checksum
-	var m metadata
+	var m imageMetadata
 	bare := append(make([]byte, 0, len(b)), b[:8]...)
 	for i := 8; i+around <= len(b); {
 		n := int64(binary.BigEndian.Uint32(b[i:]))
@@ -113,8 +113,8 @@ func metaPNG(b []byte) metadata {
 	return m
 }
 
-func metaWebP(b []byte) metadata {
-	var m metadata
+func metaWebP(b []byte) imageMetadata {
+	var m imageMetadata
 	for kind, body := range chunksWebP(b) {
 		switch kind {
 		case "EXIF":

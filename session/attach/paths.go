@@ -14,12 +14,12 @@ const (
 	maxPaths  = 64
 )
 
-// Paths returns the files that were dragged into the terminal, which types or
+// DroppedPaths returns the files that were dragged into the terminal, which types or
 // pastes their absolute paths or file:// URLs: one to a line or with spaces
 // between, bare, in quotes, or with backslashes, as a shell takes them. It returns
 // nil if the text is anything else, or if one of the paths is no regular file;
 // it asks the file system for that.
-func Paths(pasted string) []string {
+func DroppedPaths(pasted string) []string {
 	return paths(pasted, func(path string) bool {
 		info, err := os.Stat(path)
 		return err == nil && info.Mode().IsRegular()

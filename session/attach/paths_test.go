@@ -73,11 +73,11 @@ func TestPathsOnDisk(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := Paths("'" + path + "'"); !slices.Equal(got, []string{path}) {
+	if got := DroppedPaths("'" + path + "'"); !slices.Equal(got, []string{path}) {
 		t.Errorf("got %q", got)
 	}
 	for _, pasted := range []string{dir, path + "x", "'" + path + "' " + dir} {
-		if got := Paths(pasted); got != nil {
+		if got := DroppedPaths(pasted); got != nil {
 			t.Errorf("%q: got %q", pasted, got)
 		}
 	}

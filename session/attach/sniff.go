@@ -25,7 +25,7 @@ type format struct {
 	// Of images alone. Those that are not kept are sent as PNG or JPEG.
 	decode func(io.Reader) (image.Image, error)
 	config func(io.Reader) (image.Config, error)
-	meta   func([]byte) metadata
+	meta   func([]byte) imageMetadata
 	keep   bool
 
 	instead string // what to do about a file that no model takes
@@ -82,9 +82,9 @@ var formats = []format{
 	{magic: "????ftyp", name: "MP4 video", mime: "video/mp4"},
 }
 
-// foreign are looked at for the name alone, once it is known that a file is no
+// unsupported are looked at for the name alone, once it is known that a file is no
 // text.
-var foreign = []format{
+var unsupported = []format{
 	{magic: "PK\x03\x04", name: "a ZIP archive or an office document", instead: "unpack it, or export the document as PDF"},
 	{magic: "\xd0\xcf\x11\xe0", name: "an office document", instead: export},
 	{magic: "\x1f\x8b", name: "a gzip archive", instead: unpack},
@@ -116,21 +116,21 @@ var foreign = []format{
 func sniff(data []byte) *format {
 	head := data[:min(len(data), headSize)]
 	for i := range formats {
-		if formats[i].fits(head) {
+		if formats[i].matches(head) {
 			return &formats[i]
 		}
 	}
 	if looksText(head, len(data) > len(head)) {
 		return nil
 	}
-	return opaque(head)
+	return unknownFormat(head)
 }
 
-// opaque names what is neither text nor one of the formats.
-func opaque(head []byte) *format {
-	for i := range foreign {
-		if foreign[i].fits(head) {
-			return &foreign[i]
+// unknownFormat names what is neither text nor one of the formats.
+func unknownFormat(head []byte) *format {
+	for i := range unsupported {
+		if unsupported[i].matches(head) {
+			return &unsupported[i]
 		}
 	}
 	if bytes.IndexByte(head, 0) < 0 {
@@ -139,7 +139,7 @@ func opaque(head []byte) *format {
 	return &format{name: fmt.Sprintf("binary data (it begins % x)", head[:min(len(head), 8)]), instead: asText}
 }
 
-func (f *format) fits(head []byte) bool {
+func (f *format) matches(head []byte) bool {
 	if len(head) < f.at+len(f.magic) {
 		return false
 	}

@@ -20,22 +20,22 @@ const (
 )
 
 // textItem attaches a text between tags that name the file.
-func textItem(path string, data []byte) (Item, error) {
+func textItem(path string, data []byte) (Attachment, error) {
 	text, from, ok := decodeText(data)
 	if !ok {
-		return Item{}, refusal(path, opaque(data), data)
+		return Attachment{}, refusal(path, unknownFormat(data), data)
 	}
 	if text == "" {
-		return Item{}, fmt.Errorf("%s is empty but for its byte order mark: there is nothing to attach", shown(path))
+		return Attachment{}, fmt.Errorf("%s is empty but for its byte order mark: there is nothing to attach", printable(path))
 	}
 	body := strings.TrimSuffix(text, "\n")
 	lines := fmt.Sprintf("%d lines", strings.Count(body, "\n")+1)
 	if !strings.Contains(body, "\n") {
 		lines = "1 line"
 	}
-	it := Item{
+	it := Attachment{
 		Part:  llm.Part{Kind: llm.Text, Name: filepath.Base(path), Text: fmt.Sprintf("<file path=%q>\n%s\n</file>", path, body)},
-		Label: fmt.Sprintf("%s, %s, %s", shown(filepath.Base(path)), lines, bytesText(int64(len(data)))),
+		Label: fmt.Sprintf("%s, %s, %s", printable(filepath.Base(path)), lines, bytesText(int64(len(data)))),
 	}
 	if from != "" {
 		it.Note = "converted from " + from + " to UTF-8"

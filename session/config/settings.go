@@ -23,13 +23,13 @@ import (
 	"parley/providers/catalog"
 )
 
-// Settings is a pointer to a struct of settings. An error of Validate that begins
+// Validator is a pointer to a struct of settings. An error of Validate that begins
 // with a key, as in `ui.theme = "pink": …`, is told with the key's line.
-type Settings interface{ Validate() error }
+type Validator interface{ Validate() error }
 
-// A Clash is an error of Validate about two keys. There is "" if the other one is
+// A ConflictError is an error of Validate about two keys. There is "" if the other one is
 // not in the configuration.
-type Clash interface {
+type ConflictError interface {
 	error
 	Keys() (here, there string)
 }
@@ -41,9 +41,9 @@ const (
 	maxDepth  = 500     // tables in one another
 )
 
-// bounded refuses text that only somebody who wants to keep the program busy
+// checkBounds refuses text that only somebody who wants to keep the program busy
 // writes.
-func bounded(text string) error {
+func checkBounds(text string) error {
 	if len(text) > maxConfig {
 		return fmt.Errorf(" it has more than %d MiB", maxConfig>>20)
 	}
@@ -72,9 +72,9 @@ func bounded(text string) error {
 // Decode reads TOML into cfg, strictly, and has it validate itself. Errors begin
 // with the line, or a space where there is none, to stand behind "file:"; an
 // unknown key comes with the nearest known one.
-func Decode(text string, cfg Settings) error {
+func Decode(text string, cfg Validator) error {
 	text = strings.TrimPrefix(text, "\ufeff")
-	if err := bounded(text); err != nil {
+	if err := checkBounds(text); err != nil {
 		return err
 	}
 	meta, err := toml.Decode(text, cfg)
@@ -82,7 +82,7 @@ func Decode(text string, cfg Settings) error {
 	if errors.As(err, &parse) {
 		message := parse.Message
 		if _, err := toml.Decode(text, &map[string]any{}); err != nil { // it is no TOML at all
-			message = valueless(message)
+			message = withoutValues(message)
 		}
 		return fmt.Errorf("%d:%d: %s", parse.Position.Line, parse.Position.Col, message)
 	}
@@ -90,7 +90,7 @@ func Decode(text string, cfg Settings) error {
 		return fmt.Errorf(" %s", strings.TrimPrefix(err.Error(), "toml: "))
 	}
 	for _, key := range meta.Keys() { // the decoder leaves out what is no table and should be one
-		if isMap(reflect.TypeOf(cfg), key) && meta.Type(key...) != "Hash" {
+		if isUserTable(reflect.TypeOf(cfg), key) && meta.Type(key...) != "Hash" {
 			return fmt.Errorf("%d: %s has to be a table", line(text, key), key)
 		}
 	}
@@ -110,22 +110,22 @@ func Decode(text string, cfg Settings) error {
 		}
 		return fmt.Errorf("%s: there are %s", problem, strings.Join(known, ", "))
 	}
-	return placed(text, cfg.Validate())
+	return withLine(text, cfg.Validate())
 }
 
-// quotes are what the decoder quotes of a text.
-var quotes = sync.OnceValue(func() *regexp.Regexp {
+// quotedValues are what the decoder quotes of a text.
+var quotedValues = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)(Key )?("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|^\S+ is out of)`)
 })
 
-// valueless is what the decoder has to say about a text that is no TOML, without
+// withoutValues is what the decoder has to say about a text that is no TOML, without
 // what it quotes of it: a key whose own quotes were forgotten is no secret any more
 // once it stands in an error. Names, characters and escapes stay.
-func valueless(message string) string {
+func withoutValues(message string) string {
 	if strings.HasPrefix(message, "expected value but found ") {
 		return "expected a value; text stands in quotes"
 	}
-	return quotes().ReplaceAllStringFunc(message, func(quoted string) string {
+	return quotedValues().ReplaceAllStringFunc(message, func(quoted string) string {
 		const character = len("'\\x'")
 		switch {
 		case strings.HasPrefix(quoted, "Key "), len(quoted) <= character:
@@ -137,13 +137,13 @@ func valueless(message string) string {
 	})
 }
 
-// placed is err with the line of the key that it begins with.
-func placed(text string, err error) error {
+// withLine is err with the line of the key that it begins with.
+func withLine(text string, err error) error {
 	if err == nil {
 		return nil
 	}
-	name := about().FindString(err.Error())
-	var clash Clash
+	name := leadingKey().FindString(err.Error())
+	var clash ConflictError
 	there := ""
 	if errors.As(err, &clash) {
 		name, there = clash.Keys()
@@ -158,12 +158,12 @@ func placed(text string, err error) error {
 	return fmt.Errorf("%d: %w", line, err)
 }
 
-// about is the key that an error begins with, as in `ui.theme = "pink": …`.
-var about = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]+`) })
+// leadingKey is the key that an error begins with, as in `ui.theme = "pink": …`.
+var leadingKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]+`) })
 
-// isMap reports whether what stands at path is a table with names of the user's
+// isUserTable reports whether what stands at path is a table with names of the user's
 // own.
-func isMap(t reflect.Type, path []string) bool {
+func isUserTable(t reflect.Type, path []string) bool {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -171,13 +171,13 @@ func isMap(t reflect.Type, path []string) bool {
 	case len(path) == 0:
 		return t.Kind() == reflect.Map
 	case t.Kind() == reflect.Map:
-		return isMap(t.Elem(), path[1:])
+		return isUserTable(t.Elem(), path[1:])
 	case t.Kind() != reflect.Struct:
 		return false
 	}
 	for _, f := range reflect.VisibleFields(t) {
 		if f.Tag.Get("toml") == path[0] {
-			return isMap(f.Type, path[1:])
+			return isUserTable(f.Type, path[1:])
 		}
 	}
 	return false

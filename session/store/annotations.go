@@ -23,24 +23,24 @@ type Annotation struct {
 	Data  json.RawMessage `json:"data"`
 }
 
-// Left is the kind of an annotation that names, by its Seq, a message of another
+// KindAbandoned is the kind of an annotation that names, by its Seq, a message of another
 // branch. Forks do not keep those.
-const Left = "left"
+const KindAbandoned = "left"
 
 // Bounds for what is kept of a conversation beside its messages.
 const (
-	MaxHere = 100     // annotations in one place
-	maxData = 1 << 20 // bytes of one that is brought in
+	MaxPerPlace = 100     // annotations in one place
+	maxData     = 1 << 20 // bytes of one that is brought in
 )
 
-// Bounded returns those of annotations from elsewhere that can be kept: of one
+// LimitAnnotations returns those of annotations from elsewhere that can be kept: of one
 // place the last ones.
-func Bounded(all []Annotation) []Annotation {
+func LimitAnnotations(all []Annotation) []Annotation {
 	here := map[[2]int]int{}
 	var kept []Annotation
 	for _, a := range slices.Backward(all) {
 		place := [2]int{a.After, a.Next}
-		if here[place]++; here[place] <= MaxHere && a.Kind != "" && len(a.Data) <= maxData {
+		if here[place]++; here[place] <= MaxPerPlace && a.Kind != "" && len(a.Data) <= maxData {
 			kept = append(kept, a)
 		}
 	}
@@ -51,11 +51,11 @@ func Bounded(all []Annotation) []Annotation {
 const annotationsTable = `CREATE TABLE annotations (
 	session INTEGER NOT NULL, n INTEGER NOT NULL, data TEXT NOT NULL, PRIMARY KEY (session, n)) WITHOUT ROWID;`
 
-// Along returns the annotations of a branch: at i those in front of path[i], or
+// AnnotationsAlong returns the annotations of a branch: at i those in front of path[i], or
 // between its parts, and last those behind its end. parent returns the Parent of
 // a message, and whether there is one. Of a path that begins in the middle, only
 // its own annotations stand in front of the first message.
-func Along(path []Node, all []Annotation, parent func(seq int) (int, bool)) [][]Annotation {
+func AnnotationsAlong(path []Node, all []Annotation, parent func(seq int) (int, bool)) [][]Annotation {
 	along := make([][]Annotation, len(path)+1)
 	at := map[int]int{}
 	if len(path) == 0 {
@@ -91,8 +91,8 @@ type annotationEntry struct {
 	gen, saved uint64
 }
 
-// A content is all that was said and shown in a conversation.
-type content struct {
+// A logContent is all that was said and shown in a conversation.
+type logContent struct {
 	nodes       []entry           // in the order of Seq
 	annotations []annotationEntry // in the order of N
 }
@@ -155,14 +155,14 @@ func (w *writer) annotate(num int64, a Annotation) error {
 
 // annotations reads those of the session num. What cannot be read is counted and
 // hides neither the others nor the messages.
-func annotations(q querier, num int64, missed *tally) (all []Annotation) {
+func annotations(q querier, num int64, missed *damageReport) (all []Annotation) {
 	var tables int // a file that cannot be written may be of an older schema
 	if err := q.one(`SELECT count(*) FROM sqlite_schema WHERE name = 'annotations'`).Scan(&tables); err != nil || tables == 0 {
 		return nil
 	}
 	rows, err := q.all(`SELECT n, data FROM annotations WHERE session = ? ORDER BY n`, num)
 	if err != nil {
-		missed.miss(err)
+		missed.add(err)
 		return nil
 	}
 	defer func() { _ = rows.Close() }()
@@ -171,7 +171,7 @@ func annotations(q querier, num int64, missed *tally) (all []Annotation) {
 	var data []byte
 	for rows.Next() {
 		if err := rows.Scan(numberOf(&c, "n", &n), bytesOf(&c, "data", &data)); err != nil {
-			missed.miss(err)
+			missed.add(err)
 			continue
 		}
 		var a Annotation
@@ -180,14 +180,14 @@ func annotations(q querier, num int64, missed *tally) (all []Annotation) {
 			err = errors.New("it has no number or no kind")
 		}
 		if err != nil {
-			missed.miss(fmt.Errorf("annotation %d: %w", n, err))
+			missed.add(fmt.Errorf("annotation %d: %w", n, err))
 			continue
 		}
 		a.N = n
 		all = append(all, a)
 	}
 	if err := rows.Err(); err != nil {
-		missed.miss(err)
+		missed.add(err)
 	}
 	return all
 }
@@ -199,25 +199,25 @@ func (db *DB) Annotations(id string) (all []Annotation, err error) {
 		if errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("%w: %s", ErrNotFound, id)
 		}
-		if err != nil && !partial(err) {
+		if err != nil && !isPartial(err) {
 			return err
 		}
-		var missed tally
+		var missed damageReport
 		all = annotations(q, row.num, &missed)
-		return missed.damage(db, nil)
+		return missed.err(db, nil)
 	})
 	return all, err
 }
 
-// A stored is what a file holds of a conversation.
-type stored struct {
+// A storedContent is what a file holds of a conversation.
+type storedContent struct {
 	nodes       []Node
 	annotations []Annotation
 }
 
 // branch returns the branch that ends in head, numbered from 1, as that of another
 // session.
-func (s stored) branch(head int) (branch []Node, shown []Annotation) {
+func (s storedContent) branch(head int) (branch []Node, shown []Annotation) {
 	at := map[int]Node{}
 	for _, n := range s.nodes {
 		at[n.Seq] = n
@@ -226,10 +226,10 @@ func (s stored) branch(head int) (branch []Node, shown []Annotation) {
 		branch = append(branch, n)
 	}
 	slices.Reverse(branch)
-	along := Along(branch, s.annotations, func(seq int) (int, bool) { n, ok := at[seq]; return n.Parent, ok })
+	along := AnnotationsAlong(branch, s.annotations, func(seq int) (int, bool) { n, ok := at[seq]; return n.Parent, ok })
 	for i, list := range along {
 		for _, a := range list {
-			if a.Kind != Left {
+			if a.Kind != KindAbandoned {
 				a.N, a.After, a.Next = len(shown)+1, i, i+1
 				shown = append(shown, a)
 			}

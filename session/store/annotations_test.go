@@ -93,7 +93,7 @@ func TestAnnotations(t *testing.T) {
 			t.Fatal(err)
 		}
 		var n int
-		if err := db.w.one(`SELECT count(*) FROM annotations WHERE session NOT IN (SELECT num FROM sessions)`).Scan(&n); err != nil || n != 0 {
+		if err := db.writer.one(`SELECT count(*) FROM annotations WHERE session NOT IN (SELECT num FROM sessions)`).Scan(&n); err != nil || n != 0 {
 			t.Errorf("%d are left, %v", n, err)
 		}
 	})
@@ -115,10 +115,10 @@ func TestAnnotationsOfALostSession(t *testing.T) {
 	if err := l.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.w.script(`UPDATE leases SET owner = 'another'; UPDATE sessions SET touched = touched + 100`); err != nil {
+	if err := db.writer.script(`UPDATE leases SET owner = 'another'; UPDATE sessions SET touched = touched + 100`); err != nil {
 		t.Fatal(err)
 	}
-	var lost *LostError
+	var lost *LeaseLostError
 	if err := l.Put(says(3, llm.RoleUser, "more")); !errors.As(err, &lost) {
 		t.Fatalf("got %v", err)
 	}
@@ -150,7 +150,7 @@ func TestOlderFileWithoutAnnotations(t *testing.T) {
 		t.Fatal(err)
 	}
 	reader := &DB{path: only, schema: schema, now: time.Now}
-	if _, err := reader.look("mode=ro&immutable=1"); err != nil {
+	if _, err := reader.openReaders("mode=ro&immutable=1"); err != nil {
 		t.Fatal(err)
 	}
 	if _, nodes, err := reader.Read(id); err != nil || len(nodes) != 2 {
@@ -193,11 +193,11 @@ func TestDamagedAnnotations(t *testing.T) {
 		`DROP TABLE annotations; CREATE TABLE annotations (other)`:                                  0,
 		`UPDATE annotations SET data = '{"after":9e18,"next":2,"part":-9e18,"kind":"x"}' WHERE n=2`: 2,
 	} {
-		if err := db.w.script("SAVEPOINT damage; " + damage); err != nil {
+		if err := db.writer.script("SAVEPOINT damage; " + damage); err != nil {
 			t.Fatal(damage, err)
 		}
 		// Through the connection that writes: nothing of it is to stay.
-		file := &DB{path: "memory", schema: schema, now: time.Now, pool: db.pool, w: db.w}
+		file := &DB{path: "memory", schema: schema, now: time.Now, pool: db.pool, writer: db.writer}
 		_, c, _, err := file.load(id)
 		if len(c.nodes) != 2 || len(c.annotations) != left {
 			t.Errorf("%s: %d messages, %d annotations, %v", damage, len(c.nodes), len(c.annotations), err)
@@ -206,10 +206,10 @@ func TestDamagedAnnotations(t *testing.T) {
 		if !strings.Contains(damage, "-5") && damage != `DROP TABLE annotations` && !errors.As(err, &damaged) {
 			t.Errorf("%s: nothing is told: %v", damage, err)
 		}
-		for _, list := range Along(c.nodes, c.annotations, func(int) (int, bool) { return 0, false }) {
+		for _, list := range AnnotationsAlong(c.nodes, c.annotations, func(int) (int, bool) { return 0, false }) {
 			_ = list
 		}
-		if err := db.w.script("ROLLBACK TO damage; RELEASE damage"); err != nil {
+		if err := db.writer.script("ROLLBACK TO damage; RELEASE damage"); err != nil {
 			t.Fatal(err)
 		}
 	}

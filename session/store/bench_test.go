@@ -57,7 +57,7 @@ func BenchmarkPutOpen(b *testing.B) {
 	l := fresh(b).Create(Session{})
 	percentiles(b, func(int) {
 		n := says(1, llm.RoleAssistant, text)
-		n.Open = true
+		n.Partial = true
 		if err := l.Put(n); err != nil {
 			b.Fatal(err)
 		}
@@ -153,11 +153,11 @@ func BenchmarkList(b *testing.B) {
 // BenchmarkFsync is what the disk itself takes, to compare with BenchmarkPut.
 func BenchmarkFsync(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "f")
-	if err := blank(path); err != nil {
+	if err := createEmpty(path); err != nil {
 		b.Fatal(err)
 	}
 	percentiles(b, func(int) {
-		if err := settle(path); err != nil {
+		if err := syncFile(path); err != nil {
 			b.Fatal(err)
 		}
 	})

@@ -26,8 +26,8 @@ func (s scanner) Scan(v any) error {
 
 var _ sql.Scanner = scanner(nil)
 
-// miss counts a column that holds what does not fit.
-func (c *columns) miss(name string, v any) {
+// addBad counts a column that holds what does not fit.
+func (c *columns) addBad(name string, v any) {
 	text := fmt.Sprint(v)
 	if b, ok := v.([]byte); ok {
 		text = string(b)
@@ -57,7 +57,7 @@ func textOf[T ~string](c *columns, name string, to *T) scanner {
 			*to = T(v)
 		default:
 			*to = T(fmt.Sprint(v))
-			c.miss(name, v)
+			c.addBad(name, v)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func bytesOf(c *columns, name string, to *[]byte) scanner {
 			*to = slices.Clone(v) // valid until the next row only
 		default:
 			*to = nil
-			c.miss(name, v)
+			c.addBad(name, v)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func numberOf[T ~int | ~int64](c *columns, name string, to *T) scanner {
 		n, ok := v.(int64)
 		*to = T(n)
 		if !ok && v != nil {
-			c.miss(name, v)
+			c.addBad(name, v)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func flagOf(c *columns, name string, to *bool) scanner {
 		n, ok := v.(int64)
 		*to = n == 1
 		if v != nil && (!ok || n != 0 && n != 1) {
-			c.miss(name, v)
+			c.addBad(name, v)
 		}
 	}
 }
@@ -105,9 +105,9 @@ func flagOf(c *columns, name string, to *bool) scanner {
 func timeOf(c *columns, name string, to *time.Time) scanner {
 	return func(v any) {
 		n, ok := v.(int64)
-		*to = moment(sql.NullInt64{Int64: n, Valid: ok})
+		*to = timeFromNanos(sql.NullInt64{Int64: n, Valid: ok})
 		if !ok && v != nil {
-			c.miss(name, v)
+			c.addBad(name, v)
 		}
 	}
 }

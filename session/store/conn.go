@@ -128,7 +128,7 @@ func (db *DB) write(f func(*writer) error) error {
 	if err := db.writable(); err != nil {
 		return err
 	}
-	err := db.w.transact(func(w *writer) error {
+	err := db.writer.transact(func(w *writer) error {
 		var version int
 		if err := w.one("PRAGMA user_version").Scan(&version); err != nil {
 			return err
@@ -138,16 +138,16 @@ func (db *DB) write(f func(*writer) error) error {
 		}
 		return f(w)
 	})
-	db.patience(err)
+	db.setBusyTimeout(err)
 	if newer := new(versionError); errors.As(err, &newer) {
-		db.why = newer
-		_ = db.w.close()
+		db.readOnlyErr = newer
+		_ = db.writer.close()
 		_ = db.pool.Close()
-		db.w, db.pool = nil, nil
+		db.writer, db.pool = nil, nil
 	}
 	if errors.Is(err, driver.ErrBadConn) {
-		_ = db.w.close()
-		db.w = nil
+		_ = db.writer.close()
+		db.writer = nil
 	}
 	return db.explain(err)
 }
@@ -158,61 +158,61 @@ func (db *DB) writable() error {
 		return errors.New("the store is closed")
 	}
 	if db.pool == nil {
-		return db.revive()
+		return db.reopenForWriting()
 	}
-	if db.w == nil {
+	if db.writer == nil {
 		w, err := newWriter(db.pool)
 		if err != nil {
-			db.why = db.explain(err)
-			return db.why
+			db.readOnlyErr = db.explain(err)
+			return db.readOnlyErr
 		}
-		db.w = w
+		db.writer = w
 	}
-	db.why = nil
+	db.readOnlyErr = nil
 	return nil
 }
 
-// revive connects anew to a file that could only be read when it was opened: the
+// reopenForWriting connects anew to a file that could only be read when it was opened: the
 // disk may have been full then, or the folder read-only. A newer schema stays
 // what it is.
-func (db *DB) revive() error {
-	if newer := new(versionError); errors.As(db.why, &newer) {
-		return db.why
+func (db *DB) reopenForWriting() error {
+	if newer := new(versionError); errors.As(db.readOnlyErr, &newer) {
+		return db.readOnlyErr
 	}
-	fresh := &DB{path: db.path, schema: db.schema, now: db.now, me: db.me}
+	fresh := &DB{path: db.path, schema: db.schema, now: db.now, process: db.process}
 	err := fresh.connect()
 	if err != nil || fresh.pool == nil {
 		_ = fresh.disconnect()
-		if db.why = fresh.why; db.why == nil {
-			db.why = db.explain(err)
+		if db.readOnlyErr = fresh.readOnlyErr; db.readOnlyErr == nil {
+			db.readOnlyErr = db.explain(err)
 		}
-		return db.why
+		return db.readOnlyErr
 	}
 	if old := db.readers.Swap(fresh.readers.Load()); old != nil {
 		_ = old.Close()
 	}
-	db.pool, db.w, db.why, db.hasty = fresh.pool, fresh.w, nil, false
+	db.pool, db.writer, db.readOnlyErr, db.shortWait = fresh.pool, fresh.writer, nil, false
 	return nil
 }
 
 // How long to wait for other processes, in ms. After one that never let go,
 // nobody should wait as long again.
 const (
-	patient   = 5000
-	impatient = 50
+	busyTimeout      = 5000
+	shortBusyTimeout = 50
 )
 
-func (db *DB) patience(err error) {
+func (db *DB) setBusyTimeout(err error) {
 	busy := code(err) == sqlite3.SQLITE_BUSY
-	if busy == db.hasty || db.w == nil {
+	if busy == db.shortWait || db.writer == nil {
 		return
 	}
-	wait := patient
+	wait := busyTimeout
 	if busy {
-		wait = impatient
+		wait = shortBusyTimeout
 	}
-	if db.w.script(fmt.Sprintf("PRAGMA busy_timeout = %d", wait)) == nil {
-		db.hasty = busy
+	if db.writer.script(fmt.Sprintf("PRAGMA busy_timeout = %d", wait)) == nil {
+		db.shortWait = busy
 	}
 }
 
@@ -226,7 +226,7 @@ func (db *DB) read(f func(querier) error) error {
 		if err := db.writable(); err != nil {
 			return err
 		}
-		return f(db.w)
+		return f(db.writer)
 	}
 	tx, err := readers.BeginTx(context.Background(), nil)
 	if err != nil {
@@ -245,8 +245,8 @@ func code(err error) int {
 	return 0
 }
 
-// advice is what a person can do about a result code of SQLite.
-var advice = map[int]string{
+// hints is what a person can do about a result code of SQLite.
+var hints = map[int]string{
 	sqlite3.SQLITE_FULL:     "the disk is full: free some space",
 	sqlite3.SQLITE_READONLY: "the file or its folder is read-only: make it writable, or set XDG_DATA_HOME to another folder",
 	sqlite3.SQLITE_CANTOPEN: "the file cannot be opened: see to its folder, or set XDG_DATA_HOME to another",
@@ -257,18 +257,18 @@ var advice = map[int]string{
 	sqlite3.SQLITE_TOOBIG:   "a message is larger than the 1 GB that SQLite keeps",
 }
 
-// A failure is an error of SQLite in words for a person.
-type failure struct {
+// A hintedError is an error of SQLite in words for a person.
+type hintedError struct {
 	path, words string
 	err         error
 }
 
-func (f *failure) Error() string { return f.path + ": " + f.words + " (" + f.err.Error() + ")" }
-func (f *failure) Unwrap() error { return f.err }
+func (f *hintedError) Error() string { return f.path + ": " + f.words + " (" + f.err.Error() + ")" }
+func (f *hintedError) Unwrap() error { return f.err }
 
 // explain puts errors of SQLite in words.
 func (db *DB) explain(err error) error {
-	var told *failure
+	var told *hintedError
 	var damaged *DamagedError
 	if err == nil || errors.As(err, &told) || errors.As(err, &damaged) {
 		return err
@@ -280,8 +280,8 @@ func (db *DB) explain(err error) error {
 	if c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB {
 		return &DamagedError{Path: db.path, Err: err}
 	}
-	if words, ok := advice[c]; ok {
-		return &failure{db.path, words, err}
+	if words, ok := hints[c]; ok {
+		return &hintedError{db.path, words, err}
 	}
 	return err
 }

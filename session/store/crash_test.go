@@ -100,12 +100,12 @@ func TestCutOff(t *testing.T) {
 	l := db.Create(Session{})
 	talk(t, l, "question")
 	n := says(2, "assistant", "an answer about zebras that")
-	n.Open = true
+	n.Partial = true
 	if err := l.Put(n); err != nil {
 		t.Fatal(err)
 	}
 	_, nodes, err := db.Read(l.Session().ID)
-	if err != nil || len(nodes) != 2 || !nodes[1].Open || nodes[1].Text() != n.Text() {
+	if err != nil || len(nodes) != 2 || !nodes[1].Partial || nodes[1].Text() != n.Text() {
 		t.Fatalf("got %+v, %v", nodes, err)
 	}
 	if hits, err := db.Search(Query{Words: "zebras"}); err != nil || len(hits) != 1 {
@@ -120,7 +120,7 @@ func TestCutOff(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", word, hits, err)
 		}
 	}
-	if spent, err := db.Spend(time.Time{}, time.Time{}, false); err != nil || len(spent) != 1 || spent[0].Answers != 1 {
+	if spent, err := db.DailyUsage(time.Time{}, time.Time{}, false); err != nil || len(spent) != 1 || spent[0].Answers != 1 {
 		t.Errorf("got %+v, %v", spent, err)
 	}
 }

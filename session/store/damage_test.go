@@ -62,7 +62,7 @@ func survey(t *testing.T, name string, file []byte, ids []string) (listed int, e
 	}
 	_, _ = db.Find("s0")
 	_, _ = db.Search(Query{Words: "apples"})
-	_, _ = db.Spend(time.Time{}, time.Time{}, true)
+	_, _ = db.DailyUsage(time.Time{}, time.Time{}, true)
 	if l, err := db.Resume(ids[0]); err == nil {
 		_ = l.Put(says(100, llm.RoleUser, "more"))
 		_ = l.Close()
@@ -157,7 +157,7 @@ func TestNewerSchema(t *testing.T) {
 	l := db.Create(Session{})
 	id := l.Session().ID
 	talk(t, l, "hello", "hi")
-	if err := db.w.script("PRAGMA user_version = 7"); err != nil {
+	if err := db.writer.script("PRAGMA user_version = 7"); err != nil {
 		t.Fatal(err)
 	}
 	// A window that is still open keeps what is said, and says why.

@@ -25,7 +25,7 @@ func Path(getenv func(string) string) (string, error) {
 }
 
 // Beside the database SQLite keeps its log and the index of that.
-var companions = []string{"-wal", "-shm"}
+var sidecars = []string{"-wal", "-shm"}
 
 // prepare makes the folder and an empty file, both for their owner only, and
 // returns the file's absolute path. SQLite gives the files beside it
@@ -36,10 +36,10 @@ func prepare(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := folder(filepath.Dir(path)); err != nil {
+	if err := makeDir(filepath.Dir(path)); err != nil {
 		return "", fmt.Errorf("%w: see to the folder, or set XDG_DATA_HOME to another", err)
 	}
-	if err := blank(path); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := createEmpty(path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("%w: see to the folder, or set XDG_DATA_HOME to another", err)
 	}
 	info, err := os.Stat(path)
@@ -49,18 +49,18 @@ func prepare(path string) (string, error) {
 	if !info.Mode().IsRegular() {
 		return "", fmt.Errorf("%s is no file: move it away, or set XDG_DATA_HOME to another folder", path)
 	}
-	private(path, info)
-	for _, c := range companions {
+	makePrivate(path, info)
+	for _, c := range sidecars {
 		if info, err := os.Lstat(path + c); err == nil && info.Mode().IsRegular() {
-			private(path+c, info)
+			makePrivate(path+c, info)
 		}
 	}
 	return path, nil
 }
 
-// folder makes dir and what is missing above it. Made by root for another user,
+// makeDir makes dir and what is missing above it. Made by root for another user,
 // it belongs to that user.
-func folder(dir string) error {
+func makeDir(dir string) error {
 	var missing []string
 	for at := dir; ; at = filepath.Dir(at) {
 		_, err := os.Stat(at)
@@ -73,24 +73,24 @@ func folder(dir string) error {
 		return err
 	}
 	for i := len(missing) - 1; i >= 0; i-- {
-		inherit(missing[i])
+		inheritOwner(missing[i])
 	}
 	return nil
 }
 
-// blank makes an empty file for its owner only. One that exists is an error.
-func blank(path string) error {
+// createEmpty makes an empty file for its owner only. One that exists is an error.
+func createEmpty(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	inherit(path)
+	inheritOwner(path)
 	return f.Close()
 }
 
-// private takes from everybody but the owner what an older program or a restored
+// makePrivate takes from everybody but the owner what an older program or a restored
 // backup left them. Where that is not allowed, the file is not ours to protect.
-func private(path string, info fs.FileInfo) {
+func makePrivate(path string, info fs.FileInfo) {
 	if info.Mode().Perm()&0o077 != 0 {
 		_ = os.Chmod(path, info.Mode().Perm()&^0o077)
 	}

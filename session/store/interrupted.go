@@ -4,21 +4,21 @@ import "parley/providers/llm"
 
 // What the model is told of calls that the end of the program interrupted.
 const (
-	// LostCall is for one that had begun.
-	LostCall = "Interrupted: the program ended while this ran. What it did until then is not known."
-	// IdleCall is for one that had not begun, or only read.
-	IdleCall = "Interrupted: the program ended before this was finished. It changed nothing."
+	// StartedCallText is for one that had begun.
+	StartedCallText = "Interrupted: the program ended while this ran. What it did until then is not known."
+	// UnstartedCallText is for one that had not begun, or only read.
+	UnstartedCallText = "Interrupted: the program ended before this was finished. It changed nothing."
 )
 
-// Interrupted returns n as it counts once nobody writes it any more: an answer
+// CloseInterrupted returns n as it counts once nobody writes it any more: an answer
 // that was still arriving is cut, and each of calls, those of the message in
 // front of n, that has no result in n gets one. A node that is not open is
 // returned as it is.
-func Interrupted(n Node, calls []llm.Part) Node {
-	if !n.Open {
+func CloseInterrupted(n Node, calls []llm.Part) Node {
+	if !n.Partial {
 		return n
 	}
-	n.Open = false
+	n.Partial = false
 	switch n.Role {
 	case llm.RoleAssistant:
 		n.Interrupted = true
@@ -38,9 +38,9 @@ func unanswered(n Node, calls []llm.Part) (missing []llm.Part) {
 		if has[c.ID] {
 			continue
 		}
-		text := IdleCall
+		text := UnstartedCallText
 		if n.Results[c.ID].Started {
-			text = LostCall
+			text = StartedCallText
 		}
 		missing = append(missing, llm.Part{Kind: llm.Result, ID: c.ID, Name: c.Name, Text: text, Failed: true})
 	}

@@ -16,7 +16,7 @@ import (
 type lease struct {
 	owner string // of one Log
 	process
-	beat time.Time
+	heartbeat time.Time
 }
 
 // A process is who holds a lease, as another process can find out about it.
@@ -28,19 +28,19 @@ type process struct {
 }
 
 const (
-	beatEvery = 20 * time.Second
-	beatStale = 60 * time.Second
+	heartbeatInterval = 20 * time.Second
+	heartbeatTimeout  = 60 * time.Second
 )
 
-// self is this process.
-func self() process {
+// currentProcess is this process.
+func currentProcess() process {
 	host, _ := os.Hostname()
 	start, _ := began(os.Getpid())
-	return process{pid: os.Getpid(), start: start, boot: boot(), host: host + " " + space()}
+	return process{pid: os.Getpid(), start: start, boot: bootID(), host: host + " " + pidNamespace()}
 }
 
-// stale reports whether the holder of l is no more.
-func (l lease) stale(me process, now time.Time) bool {
+// isStale reports whether the holder of l is no more.
+func (l lease) isStale(me process, now time.Time) bool {
 	if l.host == me.host && l.boot == me.boot {
 		start, gone := began(l.pid)
 		switch {
@@ -53,11 +53,11 @@ func (l lease) stale(me process, now time.Time) bool {
 		return true
 	}
 	// A beat of the future is as old: the clock was set back since.
-	return now.Sub(l.beat).Abs() > beatStale
+	return now.Sub(l.heartbeat).Abs() > heartbeatTimeout
 }
 
-// who is the holder of l in words for a person.
-func (l lease) who(me process) string {
+// describe is the holder of l in words for a person.
+func (l lease) describe(me process) string {
 	switch {
 	case l.process == me:
 		return "this parley"
@@ -69,28 +69,28 @@ func (l lease) who(me process) string {
 	return fmt.Sprintf("a parley on %s (process %d)", host, l.pid)
 }
 
-// holder returns the lease of a session, if there is one.
-func holder(q querier, id string) (lease, bool, error) {
+// leaseOf returns the lease of a session, if there is one.
+func leaseOf(q querier, id string) (lease, bool, error) {
 	var l lease
 	var c columns // one that is damaged is nobody's, and stale
 	err := q.one(`SELECT owner, pid, start, boot, host, beat FROM leases WHERE session = ?`, id).
 		Scan(textOf(&c, "owner", &l.owner), numberOf(&c, "pid", &l.pid), textOf(&c, "start", &l.start),
-			textOf(&c, "boot", &l.boot), textOf(&c, "host", &l.host), timeOf(&c, "beat", &l.beat))
+			textOf(&c, "boot", &l.boot), textOf(&c, "host", &l.host), timeOf(&c, "beat", &l.heartbeat))
 	if errors.Is(err, sql.ErrNoRows) {
 		return l, false, nil
 	}
 	return l, err == nil, err
 }
 
-// take writes a lease of the session, whoever had it before.
-func (w *writer) take(id string, l lease) error {
+// saveLease writes a lease of the session, whoever had it before.
+func (w *writer) saveLease(id string, l lease) error {
 	return w.exec(`INSERT OR REPLACE INTO leases (session, owner, pid, start, boot, host, beat) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		id, l.owner, l.pid, l.start, l.boot, l.host, nanos(l.beat))
+		id, l.owner, l.pid, l.start, l.boot, l.host, nanos(l.heartbeat))
 }
 
-// mint makes the ID of a session: seven letters and digits of its second, six by
+// newSessionID makes the ID of a session: seven letters and digits of its second, six by
 // chance. IDs sort by time, and a few letters of one are enough to name it.
-func mint(now time.Time) string {
+func newSessionID(now time.Time) string {
 	const digits = "0123456789abcdefghjkmnpqrstvwxyz" // Crockford's base 32
 	var random [6]byte
 	_, _ = rand.Read(random[:])

@@ -15,8 +15,8 @@ import (
 	"parley/providers/llm"
 )
 
-// corrupt reports whether err says that the file is damaged.
-func corrupt(err error) bool {
+// isCorrupt reports whether err says that the file is damaged.
+func isCorrupt(err error) bool {
 	var damaged *DamagedError
 	c := code(err)
 	return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB || errors.As(err, &damaged)
@@ -40,28 +40,28 @@ func (db *DB) scan(row interface{ Scan(...any) error }) (sessionRow, error) {
 	var usage []byte
 	var held lease
 	err := row.Scan(&r.num, textOf(&c, "id", &r.ID), textOf(&c, "title", &r.Title), flagOf(&c, "named", &r.Named),
-		textOf(&c, "folder", &r.Folder), textOf(&c, "model", &r.Model), textOf(&c, "effort", &r.Effort), textOf(&c, "history", &r.History),
+		textOf(&c, "folder", &r.Dir), textOf(&c, "model", &r.Model), textOf(&c, "effort", &r.Effort), textOf(&c, "history", &r.History),
 		flagOf(&c, "pinned", &r.Pinned), textOf(&c, "origin", &r.Origin), timeOf(&c, "created", &r.Created), timeOf(&c, "updated", &r.Updated),
 		numberOf(&c, "head", &r.Head), numberOf(&c, "messages", &r.Messages), bytesOf(&c, "usage", &usage), textOf(&c, "preview", &r.Preview),
 		timeOf(&c, "deleted", &r.Deleted), numberOf(&c, "touched", &r.touched), textOf(&leased, "owner", &held.owner),
 		numberOf(&leased, "pid", &held.pid), textOf(&leased, "start", &held.start), textOf(&leased, "boot", &held.boot),
-		textOf(&leased, "host", &held.host), timeOf(&leased, "beat", &held.beat))
+		textOf(&leased, "host", &held.host), timeOf(&leased, "beat", &held.heartbeat))
 	if err != nil {
 		return r, err
 	}
-	if held.owner != "" && held.process != db.me && !held.stale(db.me, db.now()) {
-		r.Held = held.who(db.me)
+	if held.owner != "" && held.process != db.process && !held.isStale(db.process, db.now()) {
+		r.LockedBy = held.describe(db.process)
 	}
 	if err := json.Unmarshal(usage, &r.Usage); err != nil {
 		r.Usage = llm.Usage{}
-		c.miss("usage", usage)
+		c.addBad("usage", usage)
 	}
 	if r.Effort != "" && !slices.Contains(llm.Efforts, r.Effort) {
-		c.miss("effort", string(r.Effort))
+		c.addBad("effort", string(r.Effort))
 		r.Effort = ""
 	}
 	if r.History != HistoryFull && r.History != HistoryDynamic && r.History != HistoryStateless {
-		c.miss("history", string(r.History))
+		c.addBad("history", string(r.History))
 		r.History = HistoryFull
 	}
 	if err := c.err(); err != nil {
@@ -76,37 +76,37 @@ type rowError struct{ err error }
 func (e *rowError) Error() string { return e.err.Error() }
 func (e *rowError) Unwrap() error { return e.err }
 
-// partial reports whether err came with a row that can be used.
-func partial(err error) bool {
+// isPartial reports whether err came with a row that can be used.
+func isPartial(err error) bool {
 	var row *rowError
 	return errors.As(err, &row)
 }
 
-// A tally counts what could not be read.
-type tally struct {
+// A damageReport counts what could not be read.
+type damageReport struct {
 	rows int
 	errs []error // the first ones
 }
 
-// maxTold is how much damage is told one by one.
-const maxTold = 5
+// maxReported is how much damage is told one by one.
+const maxReported = 5
 
-func (t *tally) miss(err error) {
-	if t.rows++; t.rows <= maxTold {
+func (t *damageReport) add(err error) {
+	if t.rows++; t.rows <= maxReported {
 		t.errs = append(t.errs, err)
 	}
 }
 
-// damage is what t counted, with the error that ended the reading.
-func (t *tally) damage(db *DB, err error) error {
-	if err != nil && !corrupt(err) || err == nil && t.rows == 0 {
+// err is what t counted, with the error that ended the reading.
+func (t *damageReport) err(db *DB, err error) error {
+	if err != nil && !isCorrupt(err) || err == nil && t.rows == 0 {
 		return err
 	}
-	return &DamagedError{db.path, t.rows, cmp.Or(err, t.told())}
+	return &DamagedError{db.path, t.rows, cmp.Or(err, t.summary())}
 }
 
-// told is what was counted as one error of one line; nil if nothing was.
-func (t *tally) told() error {
+// summary is what was counted as one error of one line; nil if nothing was.
+func (t *damageReport) summary() error {
 	var words []string
 	for _, err := range t.errs {
 		words = append(words, err.Error())
@@ -124,7 +124,7 @@ func (t *tally) told() error {
 // out; if the file is damaged in between, those behind are read from the end.
 func (db *DB) sessions(q querier, where string, args ...any) ([]sessionRow, error) {
 	var found []sessionRow
-	var missed tally
+	var missed damageReport
 	seen := map[int64]bool{}
 	pass := func(order string) error {
 		rows, err := q.all(`SELECT `+sessionColumns+where+order, args...)
@@ -134,13 +134,13 @@ func (db *DB) sessions(q querier, where string, args ...any) ([]sessionRow, erro
 		defer func() { _ = rows.Close() }()
 		for rows.Next() {
 			row, err := db.scan(rows)
-			if err != nil && !partial(err) {
-				missed.miss(err)
+			if err != nil && !isPartial(err) {
+				missed.add(err)
 				continue
 			}
 			if !seen[row.num] {
 				if err != nil {
-					missed.miss(err)
+					missed.add(err)
 				}
 				seen[row.num] = true
 				found = append(found, row)
@@ -149,7 +149,7 @@ func (db *DB) sessions(q querier, where string, args ...any) ([]sessionRow, erro
 		return rows.Err()
 	}
 	err := pass(` ORDER BY s.num`)
-	if err != nil && corrupt(err) {
+	if err != nil && isCorrupt(err) {
 		_ = pass(` ORDER BY s.num DESC`)
 	}
 	slices.SortFunc(found, func(a, b sessionRow) int {
@@ -161,10 +161,10 @@ func (db *DB) sessions(q querier, where string, args ...any) ([]sessionRow, erro
 		}
 		return cmp.Or(cmp.Compare(b.touched, a.touched), b.Updated.Compare(a.Updated), cmp.Compare(b.num, a.num)) // what was imported may share a place
 	})
-	return found, missed.damage(db, err)
+	return found, missed.err(db, err)
 }
 
-func plain(rows []sessionRow, limit int) []Session {
+func infos(rows []sessionRow, limit int) []Session {
 	var list []Session
 	for _, r := range rows[:min(len(rows), limit)] {
 		list = append(list, r.Session)
@@ -178,9 +178,9 @@ func (q Query) filter() (where string, args []any) {
 	if q.Deleted {
 		where = `s.deleted IS NOT NULL`
 	}
-	if folder := strings.TrimRight(q.Folder, `/\`); q.Folder != "" {
+	if folder := strings.TrimRight(q.Dir, `/\`); q.Dir != "" {
 		where += ` AND (s.folder IN (?, ?) OR substr(s.folder, 1, length(?) + 1) IN (? || '/', ? || '\'))`
-		args = append(args, q.Folder, folder, folder, folder, folder)
+		args = append(args, q.Dir, folder, folder, folder, folder)
 	}
 	if !q.Since.IsZero() {
 		where, args = where+` AND s.updated >= ?`, append(args, nanos(q.Since))
@@ -211,7 +211,7 @@ func (db *DB) List(q Query) ([]Session, error) {
 		where, args = where+` AND instr(lower(s.model), lower(?))`, append(args, q.Model)
 	}
 	if match := parseQuery(q.Words).match(); match != "" {
-		db.catchUp()
+		db.indexPending()
 		where += ` AND (-s.num IN (SELECT rowid FROM words WHERE words MATCH ? AND rowid < 0)
 			OR s.num IN (SELECT n.session FROM words w CROSS JOIN nodes n ON n.num = w.rowid WHERE words MATCH ?))`
 		args = append(args, match, match)
@@ -223,7 +223,7 @@ func (db *DB) List(q Query) ([]Session, error) {
 		rows, err = db.sessions(r, where, args...)
 		return err
 	})
-	return plain(rows, q.limit()), err
+	return infos(rows, q.limit()), err
 }
 
 // Find returns the session with this ID, else the one whose ID begins with word,
@@ -284,47 +284,47 @@ func (db *DB) row(q querier, id string) (sessionRow, error) {
 	return row, err
 }
 
-// has reports whether nodes, which are by rising Seq, hold seq.
-func has(nodes []Node, seq int) bool {
+// hasSeq reports whether nodes, which are by rising Seq, hold seq.
+func hasSeq(nodes []Node, seq int) bool {
 	_, found := slices.BinarySearchFunc(nodes, seq, func(n Node, seq int) int { return cmp.Compare(n.Seq, seq) })
 	return found
 }
 
 // load reads a session and its place in lists.
-func (db *DB) load(id string) (s Session, c stored, touched int64, err error) {
+func (db *DB) load(id string) (s Session, c storedContent, touched int64, err error) {
 	err = db.read(func(q querier) error {
 		row, err := db.row(q, id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("%w: %s", ErrNotFound, id)
 		}
-		var missed tally
+		var missed damageReport
 		if err != nil {
-			if !partial(err) {
+			if !isPartial(err) {
 				return err
 			}
-			missed.miss(err)
+			missed.add(err)
 		}
 		s, touched = row.Session, row.touched
 		var lack int
 		nodes, err := readNodes(q, row.num, &missed, `nodes`)
-		if err == nil || corrupt(err) {
+		if err == nil || isCorrupt(err) {
 			lack = s.Messages - len(nodes)
 		}
 		if lack > 0 { // the way to them is damaged: look at all messages there are
-			var again tally
+			var again damageReport
 			if more, err := readNodes(q, row.num, &again, `nodes NOT INDEXED`); len(more) > len(nodes) {
 				nodes, missed = more, again
-				missed.miss(cmp.Or(err, errors.New("the order of messages is damaged")))
+				missed.add(cmp.Or(err, errors.New("the order of messages is damaged")))
 			} else {
-				missed.miss(fmt.Errorf("%d messages are missing", lack))
+				missed.add(fmt.Errorf("%d messages are missing", lack))
 			}
 		}
-		if n := len(nodes); s.Head != 0 && !has(nodes, s.Head) && n > 0 {
-			missed.miss(fmt.Errorf("there is no message %d to go on from: it goes on from the last one", s.Head))
+		if n := len(nodes); s.Head != 0 && !hasSeq(nodes, s.Head) && n > 0 {
+			missed.add(fmt.Errorf("there is no message %d to go on from: it goes on from the last one", s.Head))
 			s.Head = nodes[n-1].Seq
 		}
-		c = stored{nodes, annotations(q, row.num, &missed)}
-		return missed.damage(db, err)
+		c = storedContent{nodes, annotations(q, row.num, &missed)}
+		return missed.err(db, err)
 	})
 	return s, c, touched, err
 }

@@ -26,19 +26,19 @@ type Log struct {
 	db    *DB
 	owner string
 
-	writing sync.Mutex // held while something is written; taken before mu
+	flushing sync.Mutex // held while something is written; taken before mu
 
-	mu      sync.Mutex // guards what follows
-	session Session
-	disk    Session // as it was last seen on disk
-	content
-	said    bool  // there was a Put, or the session is on disk: write what changes
-	born    bool  // the session is on disk
-	touched int64 // its place in lists, as this Log left it
-	beat    time.Time
-	err     error // of the last attempt to write
-	notify  func(error)
-	closed  bool
+	mu        sync.Mutex // guards what follows
+	session   Session
+	lastSaved Session // as it was last seen on disk
+	logContent
+	hasContent   bool  // there was a Put, or the session is on disk: write what changes
+	onDisk       bool  // the session is on disk
+	listPosition int64 // its place in lists, as this Log left it
+	heartbeat    time.Time
+	err          error // of the last attempt to write
+	onSave       func(error)
+	closed       bool
 
 	wake chan struct{} // something failed: try again soon
 	stop chan struct{}
@@ -55,42 +55,42 @@ type entry struct {
 // retryEvery is how often a failing write is tried again.
 const retryEvery = 2 * time.Second
 
-// log makes a Log and starts what keeps it alive.
-func (db *DB) log(s Session, c content) *Log {
+// newLog makes a Log and starts what keeps it alive.
+func (db *DB) newLog(s Session, c logContent) *Log {
 	l := &Log{
-		db: db, owner: rand.Text(), session: s, disk: s, content: c,
+		db: db, owner: rand.Text(), session: s, lastSaved: s, logContent: c,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
-	db.open.Lock()
+	db.logsMu.Lock()
 	db.logs[l] = true
-	db.open.Unlock()
-	go l.live()
+	db.logsMu.Unlock()
+	go l.run()
 	return l
 }
 
 // Create begins a conversation. Nothing is on disk before its first Put.
 func (db *DB) Create(s Session) *Log {
 	if s.ID == "" {
-		s.ID = mint(db.now())
+		s.ID = newSessionID(db.now())
 	}
 	if s.Created.IsZero() {
 		s.Created = db.now()
 	}
-	s.Head, s.Messages, s.Usage, s.Preview, s.Held, s.Deleted = 0, 0, llm.Usage{}, "", "", time.Time{}
-	return db.log(s, content{})
+	s.Head, s.Messages, s.Usage, s.Preview, s.LockedBy, s.Deleted = 0, 0, llm.Usage{}, "", "", time.Time{}
+	return db.newLog(s, logContent{})
 }
 
 // Resume opens a session for writing; a *HeldError says that another living
 // process has it. With a *DamagedError there is a Log of what could be read.
 func (db *DB) Resume(id string) (*Log, error) {
-	owner := lease{owner: rand.Text(), process: db.me, beat: db.now()}
+	owner := lease{owner: rand.Text(), process: db.process, heartbeat: db.now()}
 	err := db.write(func(w *writer) error {
-		if err := db.free(w, id); err != nil {
+		if err := db.checkUnlocked(w, id); err != nil {
 			return err
 		}
-		return w.take(id, owner)
+		return w.saveLease(id, owner)
 	})
-	var held *HeldError
+	var held *LockedError
 	if errors.As(err, &held) || errors.Is(err, ErrNotFound) {
 		return nil, err
 	}
@@ -100,33 +100,33 @@ func (db *DB) Resume(id string) (*Log, error) {
 	if err != nil && !errors.As(err, &damaged) {
 		return nil, err
 	}
-	s.Held = ""
-	all := content{nodes: make([]entry, len(c.nodes)), annotations: make([]annotationEntry, len(c.annotations))}
+	s.LockedBy = ""
+	all := logContent{nodes: make([]entry, len(c.nodes)), annotations: make([]annotationEntry, len(c.annotations))}
 	for i, n := range c.nodes {
 		all.nodes[i] = entry{Node: n, gen: 1, saved: 1}
 	}
 	for i, a := range c.annotations {
 		all.annotations[i] = annotationEntry{a, 1, 1}
 	}
-	l := db.log(s, all)
+	l := db.newLog(s, all)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.owner, l.beat, l.touched, l.said, l.born = owner.owner, owner.beat, touched, true, true
+	l.owner, l.heartbeat, l.listPosition, l.hasContent, l.onDisk = owner.owner, owner.heartbeat, touched, true, true
 	return l, err
 }
 
-// free reports whether the session exists and nobody alive has it open.
-func (db *DB) free(q querier, id string) error {
+// checkUnlocked reports whether the session exists and nobody alive has it open.
+func (db *DB) checkUnlocked(q querier, id string) error {
 	_, err := db.row(q, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("%w: %s", ErrNotFound, id)
 	}
-	if err != nil && !partial(err) {
+	if err != nil && !isPartial(err) {
 		return err
 	}
-	held, ok, err := holder(q, id)
-	if err == nil && ok && !held.stale(db.me, db.now()) {
-		return &HeldError{id, held.who(db.me)}
+	held, ok, err := leaseOf(q, id)
+	if err == nil && ok && !held.isStale(db.process, db.now()) {
+		return &LockedError{id, held.describe(db.process)}
 	}
 	return err
 }
@@ -142,20 +142,20 @@ func (db *DB) Fork(id string, head int) (*Log, error) {
 	if head == 0 {
 		head = s.Head
 	}
-	if head != 0 && !has(c.nodes, head) {
+	if head != 0 && !hasSeq(c.nodes, head) {
 		return nil, fmt.Errorf("session %s has no message %d", id, head)
 	}
 	branch, shown := c.branch(head)
-	var all content
+	var all logContent
 	for _, n := range branch {
 		all.nodes = append(all.nodes, entry{Node: n, gen: 1, copied: true})
 	}
 	for _, a := range shown {
 		all.annotations = append(all.annotations, annotationEntry{a, 1, 0})
 	}
-	s.ID, s.Origin, s.Created = mint(db.now()), "fork "+id, db.now()
-	s.Head, s.Pinned, s.Held, s.Deleted = len(branch), false, "", time.Time{}
-	l := db.log(s, all)
+	s.ID, s.Origin, s.Created = newSessionID(db.now()), "fork "+id, db.now()
+	s.Head, s.Pinned, s.LockedBy, s.Deleted = len(branch), false, "", time.Time{}
+	l := db.newLog(s, all)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.count()
@@ -194,7 +194,7 @@ func (l *Log) Put(n Node) error {
 		l.mu.Unlock()
 		return errClosed
 	}
-	l.said = true
+	l.hasContent = true
 	l.add(n)
 	l.mu.Unlock()
 	return l.flush()
@@ -211,7 +211,7 @@ func (l *Log) add(n Node) {
 	if found {
 		e := &l.nodes[i]
 		// The rest of an answer was not accounted for with its beginning.
-		e.copied = e.copied && !e.Open
+		e.copied = e.copied && !e.Partial
 		e.Node = n
 		e.gen++
 		l.count()
@@ -268,8 +268,8 @@ func oneLine(text string) string {
 	return line[:cut] + "…"
 }
 
-// Head switches to the branch that ends in seq; 0 is an empty one.
-func (l *Log) Head(seq int) error {
+// SetHead switches to the branch that ends in seq; 0 is an empty one.
+func (l *Log) SetHead(seq int) error {
 	l.mu.Lock()
 	_, found := slices.BinarySearchFunc(l.nodes, seq, func(e entry, seq int) int { return e.Seq - seq })
 	if !found && seq != 0 {
@@ -292,7 +292,7 @@ func (l *Log) Update(change func(*Session)) error {
 	}
 	s := l.session
 	change(&s)
-	l.session.Title, l.session.Named, l.session.Folder, l.session.Pinned = s.Title, s.Named, s.Folder, s.Pinned
+	l.session.Title, l.session.Named, l.session.Dir, l.session.Pinned = s.Title, s.Named, s.Dir, s.Pinned
 	l.session.Model, l.session.Effort, l.session.History = s.Model, s.Effort, s.History
 	l.mu.Unlock()
 	return l.flush()
@@ -303,7 +303,7 @@ func (l *Log) Update(change func(*Session)) error {
 func (l *Log) Pending() (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.said {
+	if !l.hasContent {
 		return 0, nil
 	}
 	n := 0
@@ -315,12 +315,12 @@ func (l *Log) Pending() (int, error) {
 	return n, l.err
 }
 
-// Notify calls f, from any goroutine, when writing starts to fail, with nil once
+// OnSave calls f, from any goroutine, when writing starts to fail, with nil once
 // everything is on disk again, and with a *LostError. f must not call the Log.
-func (l *Log) Notify(f func(error)) {
+func (l *Log) OnSave(f func(error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.notify = f
+	l.onSave = f
 }
 
 // Close tries a last time to write what is pending, gives up the lease, and
@@ -336,10 +336,10 @@ func (l *Log) Close() error {
 	close(l.stop)
 	<-l.done
 	err := l.flush()
-	l.db.open.Lock()
+	l.db.logsMu.Lock()
 	delete(l.db.logs, l)
-	l.db.open.Unlock()
-	if l.born && l.db.ReadOnly() == nil { // nobody else writes these any more
+	l.db.logsMu.Unlock()
+	if l.onDisk && l.db.ReadOnly() == nil { // nobody else writes these any more
 		_ = l.db.write(func(w *writer) error { // a lease that stays is stale once the process is gone
 			return w.exec(`DELETE FROM leases WHERE session = ? AND owner = ?`, l.session.ID, l.owner)
 		})
@@ -347,10 +347,10 @@ func (l *Log) Close() error {
 	return err
 }
 
-// live tries again what failed, and shows other machines that the Log is alive.
-func (l *Log) live() {
+// run tries again what failed, and shows other machines that the Log is alive.
+func (l *Log) run() {
 	defer close(l.done)
-	timer := time.NewTimer(beatEvery)
+	timer := time.NewTimer(heartbeatInterval)
 	defer timer.Stop()
 	for {
 		select {
@@ -361,9 +361,9 @@ func (l *Log) live() {
 			continue
 		case <-timer.C:
 		}
-		wait := beatEvery
+		wait := heartbeatInterval
 		l.mu.Lock()
-		failing, id, born := l.err != nil, l.session.ID, l.born
+		failing, id, born := l.err != nil, l.session.ID, l.onDisk
 		l.mu.Unlock()
 		switch {
 		case failing:

@@ -20,7 +20,7 @@ func full(t *testing.T, db *DB, on bool) {
 	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	if err := db.w.script(fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
+	if err := db.writer.script(fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -33,7 +33,7 @@ func TestFull(t *testing.T) {
 	l := db.Create(Session{})
 	talk(t, l, "hello", "hi")
 	var told []error
-	l.Notify(func(err error) { told = append(told, err) })
+	l.OnSave(func(err error) { told = append(told, err) })
 	full(t, db, true)
 	large := strings.Repeat("large ", 20000)
 	for seq := 3; seq < 8; seq++ {
@@ -70,7 +70,7 @@ func TestTriesAgain(t *testing.T) {
 	talk(t, l, "hello", "hi")
 	full(t, db, true)
 	written := make(chan struct{})
-	l.Notify(func(err error) {
+	l.OnSave(func(err error) {
 		if err == nil {
 			close(written)
 		}
@@ -91,7 +91,7 @@ func TestHeld(t *testing.T) {
 	l := db.Create(Session{})
 	id := l.Session().ID
 	talk(t, l, "hello")
-	var held *HeldError
+	var held *LockedError
 	if _, err := db.Resume(id); !errors.As(err, &held) || held.By != "this parley" {
 		t.Fatalf("in the same process: %v", err)
 	}
@@ -104,7 +104,7 @@ func TestHeld(t *testing.T) {
 	if _, err := db.Resume(id); !errors.As(err, &held) || held.By != want {
 		t.Fatalf("in another process: %v", err)
 	}
-	if list, err := db.List(Query{}); err != nil || list[0].Held != want {
+	if list, err := db.List(Query{}); err != nil || list[0].LockedBy != want {
 		t.Errorf("got %+v, %v", list, err)
 	}
 	_ = cmd.Process.Kill()
@@ -118,12 +118,12 @@ func TestHeld(t *testing.T) {
 
 func TestStale(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
-	me := self()
+	me := currentProcess()
 	if me.start == "" {
 		t.Skip("processes cannot be told apart on this system")
 	}
 	with := func(change func(*lease)) lease {
-		l := lease{process: me, beat: now}
+		l := lease{process: me, heartbeat: now}
 		change(&l)
 		return l
 	}
@@ -132,16 +132,16 @@ func TestStale(t *testing.T) {
 		want  bool
 	}{
 		"alive":                       {with(func(l *lease) {}), false},
-		"alive, clock moved":          {with(func(l *lease) { l.beat = now.Add(-time.Hour) }), false},
+		"alive, clock moved":          {with(func(l *lease) { l.heartbeat = now.Add(-time.Hour) }), false},
 		"another process, same id":    {with(func(l *lease) { l.start = "1" }), true},
 		"no such process":             {with(func(l *lease) { l.pid = 1 << 30 }), true},
 		"before the machine started":  {with(func(l *lease) { l.boot = "b" }), true},
 		"another machine":             {with(func(l *lease) { l.host, l.boot = "h", "b" }), false},
-		"another machine, long ago":   {with(func(l *lease) { l.host, l.beat = "h", now.Add(-time.Minute-1) }), true},
-		"another machine, clock back": {with(func(l *lease) { l.host, l.beat = "h", now.Add(time.Hour) }), true},
+		"another machine, long ago":   {with(func(l *lease) { l.host, l.heartbeat = "h", now.Add(-time.Minute-1) }), true},
+		"another machine, clock back": {with(func(l *lease) { l.host, l.heartbeat = "h", now.Add(time.Hour) }), true},
 		"another container":           {with(func(l *lease) { l.host, l.pid = "h pid:[1]", 1<<30 }), false},
 	} {
-		if got := tt.lease.stale(me, now); got != tt.want {
+		if got := tt.lease.isStale(me, now); got != tt.want {
 			t.Errorf("%s: got %v, want %v", name, got, tt.want)
 		}
 	}
@@ -165,8 +165,8 @@ func TestLost(t *testing.T) {
 	talk(t, theirs, "from the other window")
 
 	var told error
-	l.Notify(func(err error) { told = err })
-	var lost *LostError
+	l.OnSave(func(err error) { told = err })
+	var lost *LeaseLostError
 	if err := l.Put(says(3, llm.RoleUser, "from this one")); !errors.As(err, &lost) || lost.Session != old {
 		t.Fatalf("got %v", err)
 	}
@@ -187,7 +187,7 @@ func TestLost(t *testing.T) {
 			t.Errorf("%s: got %q, %v, want %q", id, got, err, want)
 		}
 	}
-	spent, err := db.Spend(time.Time{}, time.Time{}, false)
+	spent, err := db.DailyUsage(time.Time{}, time.Time{}, false)
 	if err != nil || len(spent) != 1 || spent[0].Answers != 2 { // "hi" once, "and on"
 		t.Errorf("spent %+v, %v", spent, err)
 	}
@@ -222,7 +222,7 @@ func TestDeletedWhileOpen(t *testing.T) {
 		if err != nil || len(nodes) != 3 || !s.Deleted.IsZero() {
 			t.Errorf("%s: got %+v with %d messages, %v", name, s, len(nodes), err)
 		}
-		if spent, err := db.Spend(time.Time{}, time.Time{}, false); err != nil || len(spent) != 1 || spent[0].Answers != 1 {
+		if spent, err := db.DailyUsage(time.Time{}, time.Time{}, false); err != nil || len(spent) != 1 || spent[0].Answers != 1 {
 			t.Errorf("%s: spent %+v, %v", name, spent, err)
 		}
 	}
@@ -288,7 +288,7 @@ func TestFork(t *testing.T) {
 	if _, nodes, err := db.Read(fork.Session().ID); err != nil || len(nodes) != 3 {
 		t.Errorf("got %d, %v", len(nodes), err)
 	}
-	if spent, err := db.Spend(time.Time{}, time.Time{}, false); err != nil || len(spent) != 1 || spent[0].Answers != 2 {
+	if spent, err := db.DailyUsage(time.Time{}, time.Time{}, false); err != nil || len(spent) != 1 || spent[0].Answers != 2 {
 		t.Errorf("a copy was paid for: %+v, %v", spent, err)
 	}
 }
@@ -304,7 +304,7 @@ func TestConcurrent(t *testing.T) {
 			for i := range 10 {
 				n := says(2+g*10+i, llm.RoleUser, "x")
 				n.Parent = 1
-				if err := errors.Join(l.Put(n), l.Head(1), l.Update(func(s *Session) { s.Effort = llm.EffortLow })); err != nil {
+				if err := errors.Join(l.Put(n), l.SetHead(1), l.Update(func(s *Session) { s.Effort = llm.EffortLow })); err != nil {
 					t.Error(err)
 				}
 				_, _ = l.Pending()
@@ -350,7 +350,7 @@ func TestImpossible(t *testing.T) {
 			t.Errorf("kept %+v", n)
 		}
 	}
-	if l.Head(1) == nil {
+	if l.SetHead(1) == nil {
 		t.Error("switched to a message that is not there")
 	}
 	if err := l.Close(); err != nil || l.Put(says(1, llm.RoleUser, "x")) == nil {

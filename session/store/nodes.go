@@ -34,7 +34,7 @@ func (b *batch) decode() {
 
 // readNodes reads the messages of a session from a table in their order. Each follows
 // one before it, or none.
-func readNodes(q querier, session int64, missed *tally, table string) ([]Node, error) {
+func readNodes(q querier, session int64, missed *damageReport, table string) ([]Node, error) {
 	batches, err := batches(q, session, missed, table)
 	var nodes []Node
 	for _, b := range batches {
@@ -46,7 +46,7 @@ func readNodes(q querier, session int64, missed *tally, table string) ([]Node, e
 			}
 			nodes = append(nodes, n)
 			if b.errs[i] != nil {
-				missed.miss(fmt.Errorf("message %d: %w", n.Seq, b.errs[i]))
+				missed.add(fmt.Errorf("message %d: %w", n.Seq, b.errs[i]))
 			}
 		}
 	}
@@ -67,9 +67,9 @@ func readNodes(q querier, session int64, missed *tally, table string) ([]Node, e
 			at++
 		}
 	}
-	renumber(nodes, missed)
-	rejoin(nodes, missed)
-	err = errors.Join(err, fill(q, session, want, missed))
+	renumberDamaged(nodes, missed)
+	reparentOrphans(nodes, missed)
+	err = errors.Join(err, readBlobs(q, session, want, missed))
 	for _, join := range joins {
 		join()
 	}
@@ -77,7 +77,7 @@ func readNodes(q querier, session int64, missed *tally, table string) ([]Node, e
 }
 
 // batches reads and decodes all rows of a session.
-func batches(q querier, session int64, missed *tally, table string) (all []*batch, err error) {
+func batches(q querier, session int64, missed *damageReport, table string) (all []*batch, err error) {
 	rows, err := q.all(`SELECT seq, parent, at, role, origin, model, rest, parts FROM `+table+` WHERE session = ? ORDER BY seq, num`, session)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func batches(q querier, session int64, missed *tally, table string) (all []*batc
 	all = append(all, b)
 	for rows.Next() {
 		if err := rows.Scan(row...); err != nil {
-			missed.miss(err)
+			missed.add(err)
 			continue
 		}
 		b.nodes, b.rows, b.bad = append(b.nodes, n), append(b.rows, [2][]byte{rest, parts}), append(b.bad, c.err())
@@ -112,7 +112,7 @@ func batches(q querier, session int64, missed *tally, table string) (all []*batc
 // read.
 func decodeNode(n *Node, restText, partsText []byte) (missing blobs, err error) {
 	if string(restText) != "{}" {
-		var r extra
+		var r nodeExtra
 		err = json.Unmarshal(restText, &r)
 		r.into(n)
 	}
@@ -145,16 +145,16 @@ func roleOf(n Node) llm.Role {
 	return llm.RoleUser
 }
 
-// slack is how many numbers may be missing in a session: more, and a number is
+// maxGaps is how many numbers may be missing in a session: more, and a number is
 // taken for damage.
-const slack = 1000
+const maxGaps = 1000
 
-// renumber gives messages whose number is damaged the first one that is free,
+// renumberDamaged gives messages whose number is damaged the first one that is free,
 // and puts all of them in order: the place of a row that is read again is the
 // same each time, and none of those that are written later.
-func renumber(nodes []Node, missed *tally) {
+func renumberDamaged(nodes []Node, missed *damageReport) {
 	taken := make(map[int]bool, len(nodes))
-	damaged := func(n Node) bool { return n.Seq < 1 || n.Seq > 2*len(nodes)+slack }
+	damaged := func(n Node) bool { return n.Seq < 1 || n.Seq > 2*len(nodes)+maxGaps }
 	bad := 0
 	for _, n := range nodes {
 		if damaged(n) {
@@ -172,20 +172,20 @@ func renumber(nodes []Node, missed *tally) {
 			for taken[free] {
 				free++
 			}
-			missed.miss(fmt.Errorf("message %d is out of order: taken for message %d", n.Seq, free))
+			missed.add(fmt.Errorf("message %d is out of order: taken for message %d", n.Seq, free))
 			n.Seq, taken[free] = free, true
 		}
 	}
 	slices.SortStableFunc(nodes, func(a, b Node) int { return cmp.Compare(a.Seq, b.Seq) })
 }
 
-// rejoin makes nodes that follow none before them follow the one in front of the
+// reparentOrphans makes nodes that follow none before them follow the one in front of the
 // one that is missing, or the one before: where parents come first, there are no
 // circles.
-func rejoin(nodes []Node, missed *tally) {
+func reparentOrphans(nodes []Node, missed *damageReport) {
 	for i := range nodes {
 		n, before := &nodes[i], nodes[:i]
-		if n.Parent == 0 || has(before, n.Parent) {
+		if n.Parent == 0 || hasSeq(before, n.Parent) {
 			continue
 		}
 		to := i - 1
@@ -197,13 +197,13 @@ func rejoin(nodes []Node, missed *tally) {
 		if to >= 0 {
 			parent = before[to].Seq
 		}
-		missed.miss(fmt.Errorf("message %d follows message %d: taken to follow message %d", n.Seq, n.Parent, parent))
+		missed.add(fmt.Errorf("message %d follows message %d: taken to follow message %d", n.Seq, n.Parent, parent))
 		n.Parent = parent
 	}
 }
 
-// fill hands the blobs of a session to whom wants them.
-func fill(q querier, session int64, want map[string][]func(data []byte), missed *tally) error {
+// readBlobs hands the blobs of a session to whom wants them.
+func readBlobs(q querier, session int64, want map[string][]func(data []byte), missed *damageReport) error {
 	if len(want) == 0 {
 		return nil
 	}
@@ -217,7 +217,7 @@ func fill(q querier, session int64, want map[string][]func(data []byte), missed 
 		var sha string
 		var data []byte
 		if err := rows.Scan(&sha, &data); err != nil {
-			missed.miss(err)
+			missed.add(err)
 			continue
 		}
 		for _, take := range want[sha] {
@@ -226,7 +226,7 @@ func fill(q querier, session int64, want map[string][]func(data []byte), missed 
 		delete(want, sha)
 	}
 	for sha := range want {
-		missed.miss(fmt.Errorf("data %.12s is missing", sha))
+		missed.add(fmt.Errorf("data %.12s is missing", sha))
 	}
 	return rows.Err()
 }

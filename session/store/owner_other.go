@@ -2,5 +2,5 @@
 
 package store
 
-// inherit does nothing where files have no owner that root could leave out.
-func inherit(string) {}
+// inheritOwner does nothing where files have no owner that root could leave out.
+func inheritOwner(string) {}

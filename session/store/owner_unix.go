@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// inherit gives what root made in another user's folder to that user, who could
+// inheritOwner gives what root made in another user's folder to that user, who could
 // not use it otherwise. SQLite does the same with the files beside the database.
-func inherit(path string) {
+func inheritOwner(path string) {
 	if os.Geteuid() != 0 {
 		return
 	}

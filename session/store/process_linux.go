@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// boot names this start of the machine.
-func boot() string {
+// bootID names this start of the machine.
+func bootID() string {
 	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(id))
 }
 
-// space names what process ids count in: containers share a boot, and may share
+// pidNamespace names what process ids count in: containers share a boot, and may share
 // a home, but not their processes.
-func space() string {
+func pidNamespace() string {
 	name, _ := os.Readlink("/proc/self/ns/pid")
 	return name
 }

@@ -2,11 +2,11 @@
 
 package store
 
-// boot is not known here.
-func boot() string { return "" }
+// bootID is not known here.
+func bootID() string { return "" }
 
-// space is not known here.
-func space() string { return "" }
+// pidNamespace is not known here.
+func pidNamespace() string { return "" }
 
 // began cannot tell anything about other processes here.
 func began(int) (start string, gone bool) { return "", false }

@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// boot is not known here.
-func boot() string { return "" }
+// bootID is not known here.
+func bootID() string { return "" }
 
-// space is not known here.
-func space() string { return "" }
+// pidNamespace is not known here.
+func pidNamespace() string { return "" }
 
 // began cannot tell when a process started here, only whether there is one.
 func began(pid int) (start string, gone bool) {

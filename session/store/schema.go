@@ -104,7 +104,7 @@ func (db *DB) migrate(version int) error {
 				db.path, len(db.schema), db.explain(err))
 		}
 	}
-	err := db.w.transact(func(w *writer) error {
+	err := db.writer.transact(func(w *writer) error {
 		now, err := identify(w, db.path) // another process may have been faster
 		if err != nil || now >= len(db.schema) {
 			return err
@@ -125,34 +125,34 @@ func (db *DB) migrate(version int) error {
 		return err
 	}
 	// The identity belongs into the file itself, to be compared with its log.
-	return db.w.script("PRAGMA wal_checkpoint(PASSIVE)")
+	return db.writer.script("PRAGMA wal_checkpoint(PASSIVE)")
 }
 
 // backup copies the file as it is to path.v<version>.bak and reads the copy
 // through. A copy that exists is of the same version and stays if it is whole.
 func (db *DB) backup(version int) error {
 	final := fmt.Sprintf("%s.v%d.bak", db.path, version)
-	if whole(final) == nil {
+	if checkFile(final) == nil {
 		return nil
 	}
 	partial := fmt.Sprintf("%s.%s.tmp", final, rand.Text())
-	if err := blank(partial); err != nil {
+	if err := createEmpty(partial); err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(partial) }()
-	if err := db.w.exec("VACUUM INTO ?", uri(partial, "")); err != nil {
+	if err := db.writer.exec("VACUUM INTO ?", uri(partial, "")); err != nil {
 		return err
 	}
-	if err := whole(partial); err != nil {
+	if err := checkFile(partial); err != nil {
 		return err
 	}
-	if err := settle(partial); err != nil {
+	if err := syncFile(partial); err != nil {
 		return err
 	}
 	return os.Rename(partial, final)
 }
 
-func settle(path string) error {
+func syncFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -161,8 +161,8 @@ func settle(path string) error {
 	return f.Sync()
 }
 
-// whole reports what is wrong with the database at path.
-func whole(path string) error {
+// checkFile reports what is wrong with the database at path.
+func checkFile(path string) error {
 	if _, err := os.Stat(path); err != nil {
 		return err
 	}

@@ -20,21 +20,21 @@ const maxIndexed = 1 << 20
 // indexNode makes a message findable.
 func indexNode(w *writer, num int64, n Node) error {
 	var b strings.Builder
-	for piece := range pieces(n.Parts) {
+	for piece := range searchableTexts(n.Parts) {
 		if b.Len()+len(piece) > maxIndexed {
 			piece = piece[:max(maxIndexed-b.Len(), 0)]
 		}
 		b.WriteString(piece)
 		b.WriteByte('\n')
 	}
-	return w.exec(`INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)`, num, spaced(b.String()))
+	return w.exec(`INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)`, num, spaceOut(b.String()))
 }
 
-// pieces are the texts of a message that can be found.
-func pieces(parts []llm.Part) iter.Seq[string] {
+// searchableTexts are the texts of a message that can be found.
+func searchableTexts(parts []llm.Part) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, p := range parts {
-			for _, text := range []string{p.Text, p.Name, arguments(p.Input), p.URL} {
+			for _, text := range []string{p.Text, p.Name, argumentValues(p.Input), p.URL} {
 				if text != "" && !yield(text) {
 					return
 				}
@@ -43,9 +43,9 @@ func pieces(parts []llm.Part) iter.Seq[string] {
 	}
 }
 
-// arguments are the values in a call's arguments, without the escapes of JSON,
+// argumentValues are the values in a call's arguments, without the escapes of JSON,
 // which would stick to words.
-func arguments(input string) string {
+func argumentValues(input string) string {
 	if len(input) > maxIndexed || !strings.Contains(input, `\`) {
 		return input
 	}
@@ -70,9 +70,9 @@ func arguments(input string) string {
 	return b.String()
 }
 
-// catchUp indexes what was not yet: answers that were still arriving, and
+// indexPending indexes what was not yet: answers that were still arriving, and
 // everything after the index was made anew. What fails is found next time.
-func (db *DB) catchUp() {
+func (db *DB) indexPending() {
 	var behind int
 	err := db.read(func(q querier) error {
 		return q.one(`SELECT count(*) FROM (SELECT 1 FROM nodes WHERE indexed = 0 LIMIT 1)`).Scan(&behind)
@@ -143,9 +143,9 @@ func (db *DB) reindex() error {
 	})
 }
 
-// deepest is how many messages are ranked; of words that are in more, the last
+// maxRanked is how many messages are ranked; of words that are in more, the last
 // ones.
-const deepest = 2000
+const maxRanked = 2000
 
 // Search returns messages in which all words of q occur, best first: rare and
 // dense words count (bm25), and so does being recent. A Hit with Seq 0 is a
@@ -155,10 +155,10 @@ func (db *DB) Search(q Query) ([]Hit, error) {
 	if len(words) == 0 {
 		return nil, nil
 	}
-	db.catchUp()
+	db.indexPending()
 	hits, err := db.search(q, words)
-	if corrupt(err) && len(hits) == 0 && db.reindex() == nil {
-		db.catchUp()
+	if isCorrupt(err) && len(hits) == 0 && db.reindex() == nil {
+		db.indexPending()
 		hits, err = db.search(q, words)
 	}
 	return hits, err
@@ -171,7 +171,7 @@ type candidate struct {
 }
 
 func (db *DB) search(q Query, words terms) (hits []Hit, err error) {
-	var missed tally
+	var missed damageReport
 	err = db.read(func(r querier) error {
 		found, err := candidates(r, q, words)
 		if err != nil {
@@ -183,24 +183,24 @@ func (db *DB) search(q Query, words terms) (hits []Hit, err error) {
 			if !ok {
 				row, err := db.scan(r.one(`SELECT `+sessionColumns+`WHERE s.num = ?`, c.session))
 				if err != nil {
-					if !partial(err) {
+					if !isPartial(err) {
 						return err
 					}
-					missed.miss(err)
+					missed.add(err)
 				}
 				s = row.Session
 				sessions[c.session] = s
 			}
 			hit, err := hitOf(r, c.num, s, words)
 			if err != nil {
-				if !partial(err) {
+				if !isPartial(err) {
 					return err
 				}
-				missed.miss(err)
+				missed.add(err)
 			}
 			hits = append(hits, hit)
 		}
-		return missed.damage(db, nil)
+		return missed.err(db, nil)
 	})
 	return hits, err
 }
@@ -219,7 +219,7 @@ func candidates(r querier, q Query, words terms) ([]candidate, error) {
 		if q.Model != "" {
 			query, args = query+` AND instr(lower(`+source.model+`), lower(?))`, append(args, q.Model)
 		}
-		rows, err := r.all(query+` ORDER BY words.rowid DESC LIMIT ?`, append(args, deepest)...)
+		rows, err := r.all(query+` ORDER BY words.rowid DESC LIMIT ?`, append(args, maxRanked)...)
 		if err != nil {
 			return nil, err
 		}
@@ -267,7 +267,7 @@ func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
 		return h, err
 	}
 	if parts, _, err := decodeParts(text); err == nil {
-		h.Snippet, h.Marks = snippet(slices.Collect(pieces(parts)), words)
+		h.Snippet, h.Marks = snippet(slices.Collect(searchableTexts(parts)), words)
 	}
 	if err := c.err(); err != nil {
 		return h, &rowError{fmt.Errorf("session %s, message %d: %w", s.ID, h.Seq, err)}
@@ -285,7 +285,7 @@ const (
 // all words in it.
 func snippet(texts []string, words terms) (string, [][2]int) {
 	for _, text := range texts {
-		if at := find(text, words); at >= 0 {
+		if at := firstMatch(text, words); at >= 0 {
 			return mark(window(text, at), words)
 		}
 	}
@@ -295,8 +295,8 @@ func snippet(texts []string, words terms) (string, [][2]int) {
 	return mark(window(texts[0], 0), words)
 }
 
-// find is where the first of words stands in text; -1 if nowhere.
-func find(text string, words terms) int {
+// firstMatch is where the first of words stands in text; -1 if nowhere.
+func firstMatch(text string, words terms) int {
 	longest := 0
 	for _, t := range words {
 		longest = max(longest, len(t.words))

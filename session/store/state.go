@@ -9,9 +9,9 @@ import (
 	"parley/providers/llm"
 )
 
-// Spend sums up what was used from since to until (zero: without bound), by day,
+// DailyUsage sums up what was used from since to until (zero: without bound), by day,
 // model and, if asked for, session. Sessions that were removed count.
-func (db *DB) Spend(since, until time.Time, bySession bool) ([]Spend, error) {
+func (db *DB) DailyUsage(since, until time.Time, bySession bool) ([]DailyUsage, error) {
 	where, args := `WHERE 1`, []any{bySession}
 	if !since.IsZero() {
 		where, args = where+` AND at >= ?`, append(args, nanos(since))
@@ -19,7 +19,7 @@ func (db *DB) Spend(since, until time.Time, bySession bool) ([]Spend, error) {
 	if !until.IsZero() {
 		where, args = where+` AND at < ?`, append(args, nanos(until))
 	}
-	var spent []Spend
+	var spent []DailyUsage
 	err := db.read(func(q querier) error {
 		rows, err := q.all(`SELECT day, model, iif(?1, session, '') AS one, count(*), sum(NOT priced), total(input), total(cache_read),
 			total(cache_write), total(output), total(thinking), total(iif(priced, cost, 0.0)) FROM usage `+where+`
@@ -29,7 +29,7 @@ func (db *DB) Spend(since, until time.Time, bySession bool) ([]Spend, error) {
 		}
 		defer func() { _ = rows.Close() }()
 		for rows.Next() {
-			var s Spend
+			var s DailyUsage
 			u := &s.Usage
 			var in, read, write, out, thinking float64 // whatever a damaged row holds, they add up
 			if err := rows.Scan(&s.Day, &s.Model, &s.Session, &s.Answers, &s.Unpriced, &in, &read, &write, &out, &thinking, &u.Cost); err != nil {
@@ -68,8 +68,8 @@ func (db *DB) Set(key, value string) error {
 // prompts is how many prompts the history holds.
 const prompts = 5000
 
-// Remember adds to the prompt history, unless p.Text is its last entry.
-func (db *DB) Remember(p Prompt) error {
+// AddPrompt adds to the prompt history, unless p.Text is its last entry.
+func (db *DB) AddPrompt(p SentPrompt) error {
 	if p.At.IsZero() {
 		p.At = db.now()
 	}
@@ -82,7 +82,7 @@ func (db *DB) Remember(p Prompt) error {
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		if err := w.exec(`INSERT INTO prompts (text, folder, at) VALUES (?, ?, ?)`, p.Text, p.Folder, nanos(p.At)); err != nil {
+		if err := w.exec(`INSERT INTO prompts (text, folder, at) VALUES (?, ?, ?)`, p.Text, p.Dir, nanos(p.At)); err != nil {
 			return err
 		}
 		return w.exec(`DELETE FROM prompts WHERE num <= (SELECT max(num) FROM prompts) - ?`, prompts)
@@ -104,27 +104,27 @@ func (p *pendingPrompt) wait() error {
 	return p.err
 }
 
-// RememberLater is Remember without waiting for the disk: p stands behind all
+// AddPromptAsync is Remember without waiting for the disk: p stands behind all
 // prompts of earlier calls, however the goroutines run. Wait returns the error;
 // it need not be called. Prompts and Close wait for what was given before.
-func (db *DB) RememberLater(p Prompt) (wait func() error) {
+func (db *DB) AddPromptAsync(p SentPrompt) (wait func() error) {
 	next := &pendingPrompt{done: make(chan struct{})}
-	before := db.recent.Swap(next)
+	before := db.lastPrompt.Swap(next)
 	go func() {
 		defer close(next.done)
 		_ = before.wait()
-		next.err = db.Remember(p)
+		next.err = db.AddPrompt(p)
 	}()
 	return next.wait
 }
 
 // Prompts returns the last prompts, newest last; with 0 all that are kept.
-func (db *DB) Prompts(limit int) ([]Prompt, error) {
-	_ = db.recent.Load().wait()
+func (db *DB) Prompts(limit int) ([]SentPrompt, error) {
+	_ = db.lastPrompt.Load().wait()
 	if limit <= 0 {
 		limit = prompts
 	}
-	var found []Prompt
+	var found []SentPrompt
 	err := db.read(func(q querier) error {
 		rows, err := q.all(`SELECT text, folder, at FROM prompts ORDER BY num DESC LIMIT ?`, limit)
 		if err != nil {
@@ -132,9 +132,9 @@ func (db *DB) Prompts(limit int) ([]Prompt, error) {
 		}
 		defer func() { _ = rows.Close() }()
 		for rows.Next() {
-			var p Prompt
+			var p SentPrompt
 			var c columns // a damaged one is as good as it can be
-			if err := rows.Scan(textOf(&c, "text", &p.Text), textOf(&c, "folder", &p.Folder), timeOf(&c, "at", &p.At)); err != nil {
+			if err := rows.Scan(textOf(&c, "text", &p.Text), textOf(&c, "folder", &p.Dir), timeOf(&c, "at", &p.At)); err != nil {
 				return err
 			}
 			found = append(found, p)
@@ -145,8 +145,8 @@ func (db *DB) Prompts(limit int) ([]Prompt, error) {
 	return found, err
 }
 
-// KeepDraft keeps what stands in a composer; an empty draft deletes it.
-func (db *DB) KeepDraft(key string, d Draft) error {
+// SaveDraft keeps what stands in a composer; an empty draft deletes it.
+func (db *DB) SaveDraft(key string, d Draft) error {
 	parts, err := encodeParts(d.Parts, nil)
 	if err != nil {
 		return err

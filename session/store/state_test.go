@@ -61,7 +61,7 @@ func TestNames(t *testing.T) {
 
 // Without a file everything works.
 func TestMemory(t *testing.T) {
-	db, err := Memory()
+	db, err := OpenMemory()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestPurge(t *testing.T) {
 		if list, err := db.List(Query{Deleted: true}); err != nil || len(list) != tt.want {
 			t.Errorf("after %v: got %+v, %v", tt.after, list, err)
 		}
-		if spent, err := db.Spend(time.Time{}, time.Time{}, true); err != nil || len(spent) != 1 || spent[0].Session != "old" {
+		if spent, err := db.DailyUsage(time.Time{}, time.Time{}, true); err != nil || len(spent) != 1 || spent[0].Session != "old" {
 			t.Errorf("after %v: spent %+v, %v", tt.after, spent, err)
 		}
 		_ = db.Close()
@@ -207,7 +207,7 @@ func TestSpend(t *testing.T) {
 		{"later", day.Add(time.Minute), time.Time{}, false, "2026-11-21 b/y  1 1 0 0 false"},
 		{"before", time.Time{}, day, false, ""},
 	} {
-		spent, err := db.Spend(tt.since, tt.until, tt.by)
+		spent, err := db.DailyUsage(tt.since, tt.until, tt.by)
 		var got []string
 		for _, s := range spent {
 			got = append(got, fmt.Sprint(s.Day, " ", s.Model, " ", s.Session, " ", s.Answers, s.Unpriced, s.Usage.Input, s.Usage.Cost, s.Usage.Priced))
@@ -238,7 +238,7 @@ func TestState(t *testing.T) {
 func TestPromptsInOrder(t *testing.T) {
 	db := fresh(t)
 	for n := range 200 {
-		db.RememberLater(Prompt{Text: fmt.Sprint(n)})
+		db.AddPromptAsync(SentPrompt{Text: fmt.Sprint(n)})
 	}
 	found, err := db.Prompts(0)
 	if err != nil || len(found) != 200 {
@@ -249,7 +249,7 @@ func TestPromptsInOrder(t *testing.T) {
 			t.Fatalf("prompt %d is %q", n, p.Text)
 		}
 	}
-	stored := db.RememberLater(Prompt{Text: "last"})
+	stored := db.AddPromptAsync(SentPrompt{Text: "last"})
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestPromptsInOrder(t *testing.T) {
 func TestPrompts(t *testing.T) {
 	db := fresh(t)
 	for _, text := range []string{"a", "b", "b", "a\n\xff", "c", "c"} {
-		if err := db.Remember(Prompt{Text: text, Folder: "/w"}); err != nil {
+		if err := db.AddPrompt(SentPrompt{Text: text, Dir: "/w"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -280,7 +280,7 @@ func TestPrompts(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Remember(Prompt{Text: "new"}); err != nil {
+	if err := db.AddPrompt(SentPrompt{Text: "new"}); err != nil {
 		t.Fatal(err)
 	}
 	if found, err := db.Prompts(0); err != nil || len(found) != 2 {
@@ -291,14 +291,14 @@ func TestPrompts(t *testing.T) {
 func TestDraft(t *testing.T) {
 	db := fresh(t)
 	want := Draft{Text: "half a thou\xffght\n", Cursor: 5, Parts: []llm.Part{{Kind: llm.Media, Name: "p", Data: []byte{1, 0xff}}}}
-	if err := db.KeepDraft("k", want); err != nil {
+	if err := db.SaveDraft("k", want); err != nil {
 		t.Fatal(err)
 	}
 	got, ok, err := db.Draft("k")
 	if err != nil || !ok || got.Text != want.Text || got.Cursor != 5 || len(got.Parts) != 1 || !bytes.Equal(got.Parts[0].Data, want.Parts[0].Data) || got.At.IsZero() {
 		t.Errorf("got %+v, %v, %v", got, ok, err)
 	}
-	if err := db.KeepDraft("k", Draft{Cursor: 3}); err != nil {
+	if err := db.SaveDraft("k", Draft{Cursor: 3}); err != nil {
 		t.Fatal(err)
 	}
 	if got, ok, err := db.Draft("k"); ok || err != nil {
@@ -379,7 +379,7 @@ func TestImport(t *testing.T) {
 	if list, err := db.List(Query{}); err != nil || len(list) != 2 {
 		t.Errorf("got %+v, %v", list, err)
 	}
-	if spent, err := db.Spend(time.Time{}, time.Time{}, false); err != nil || len(spent) != 0 {
+	if spent, err := db.DailyUsage(time.Time{}, time.Time{}, false); err != nil || len(spent) != 0 {
 		t.Errorf("spent %+v, %v", spent, err)
 	}
 	if hits, err := db.Search(Query{Words: "hi"}); err != nil || len(hits) != 1 {

@@ -29,45 +29,45 @@ import (
 // A DB is the file of conversations, or a store without any file. It is safe for
 // concurrent use.
 type DB struct {
-	path   string // "memory" if there is no file
-	schema []string
-	now    func() time.Time
-	me     process
+	path    string // "memory" if there is no file
+	schema  []string
+	now     func() time.Time
+	process process
 
 	readers atomic.Pointer[sql.DB] // nil: the writer reads as well
 
-	mu     sync.Mutex // guards what follows, and is held while something is written
-	pool   *sql.DB    // of the one connection that writes; nil if nothing can be written
-	w      *writer
-	why    error // nothing can be written
-	closed bool
-	hasty  bool // another process kept the file locked: do not wait for it again
+	mu          sync.Mutex // guards what follows, and is held while something is written
+	pool        *sql.DB    // of the one connection that writes; nil if nothing can be written
+	writer      *writer
+	readOnlyErr error // nothing can be written
+	closed      bool
+	shortWait   bool // another process kept the file locked: do not wait for it again
 
-	open sync.Mutex // guards logs
-	logs map[*Log]bool
+	logsMu sync.Mutex // guards logs
+	logs   map[*Log]bool
 
-	recent atomic.Pointer[pendingPrompt] // the last one RememberLater was given; nil: none
+	lastPrompt atomic.Pointer[pendingPrompt] // the last one RememberLater was given; nil: none
 }
 
-// A HeldError says that another living process has the session open.
-type HeldError struct {
+// A LockedError says that another living process has the session open.
+type LockedError struct {
 	Session string // its ID
 	By      string // who has it, in words for a person
 }
 
-func (e *HeldError) Error() string {
+func (e *LockedError) Error() string {
 	return fmt.Sprintf("session %s is open in %s: close it there, or go on with a fork", e.Session, e.By)
 }
 
-// A LostError says that the session was taken over by another process while
+// A LeaseLostError says that the session was taken over by another process while
 // this one stood still, and that the Log goes on as a fork of it. Everything is
 // on disk.
-type LostError struct {
+type LeaseLostError struct {
 	Session string // ID of the session that was lost
 	Fork    string // ID of the one that is written now
 }
 
-func (e *LostError) Error() string {
+func (e *LeaseLostError) Error() string {
 	return fmt.Sprintf("session %s was taken over by another process: this conversation goes on as %s", e.Session, e.Fork)
 }
 
@@ -109,10 +109,10 @@ func open(path string, schema []string, now func() time.Time) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the store of conversations: %w", err)
 	}
-	db := &DB{path: path, schema: schema, now: now, me: self(), logs: map[*Log]bool{}}
+	db := &DB{path: path, schema: schema, now: now, process: currentProcess(), logs: map[*Log]bool{}}
 	err = db.connect()
 	// Where several processes create the file at once, SQLite does not wait.
-	for end := time.Now().Add(patient * time.Millisecond); code(err) == sqlite3.SQLITE_BUSY && time.Now().Before(end); {
+	for end := time.Now().Add(busyTimeout * time.Millisecond); code(err) == sqlite3.SQLITE_BUSY && time.Now().Before(end); {
 		_ = db.disconnect()
 		time.Sleep(10 * time.Millisecond)
 		err = db.connect()
@@ -124,10 +124,10 @@ func open(path string, schema []string, now func() time.Time) (*DB, error) {
 	return db, nil
 }
 
-// Memory returns a store without any file: everything works, nothing stays.
-func Memory() (*DB, error) {
-	db := &DB{path: "memory", schema: schema, now: time.Now, me: self(), logs: map[*Log]bool{}}
-	err := db.begin("file::memory:?"+settings, 0)
+// OpenMemory returns a store without any file: everything works, nothing stays.
+func OpenMemory() (*DB, error) {
+	db := &DB{path: "memory", schema: schema, now: time.Now, process: currentProcess(), logs: map[*Log]bool{}}
+	err := db.openWriter("file::memory:?"+settings, 0)
 	if err != nil {
 		_ = db.Close()
 		return nil, err
@@ -139,12 +139,12 @@ func Memory() (*DB, error) {
 // writing only if that will not harm it.
 func (db *DB) connect() error {
 	own := db.identity()
-	version, err := db.look("mode=ro")
-	if code(err) != 0 && !corrupt(err) {
+	version, err := db.openReaders("mode=ro")
+	if code(err) != 0 && !isCorrupt(err) {
 		// Without write access there may be no index of the log: read the file alone.
 		var alone error
-		if version, alone = db.look("mode=ro&immutable=1"); alone == nil {
-			db.why = db.alone(err)
+		if version, alone = db.openReaders("mode=ro&immutable=1"); alone == nil {
+			db.readOnlyErr = db.walMissingErr(err)
 			return nil
 		}
 	}
@@ -152,22 +152,22 @@ func (db *DB) connect() error {
 		return err
 	}
 	if version > len(db.schema) {
-		db.why = &versionError{db.path, version, len(db.schema)}
+		db.readOnlyErr = &versionError{db.path, version, len(db.schema)}
 		return nil
 	}
-	if err := db.stray(own); err != nil {
+	if err := db.checkWALOwner(own); err != nil {
 		return err
 	}
-	err = db.begin(uri(db.path, settings+"&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=secure_delete(fast)"), version)
-	if err != nil && version == len(db.schema) && !corrupt(err) && code(err) != sqlite3.SQLITE_BUSY {
-		db.why = db.explain(err) // and each write tries again
+	err = db.openWriter(uri(db.path, settings+"&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=secure_delete(fast)"), version)
+	if err != nil && version == len(db.schema) && !isCorrupt(err) && code(err) != sqlite3.SQLITE_BUSY {
+		db.readOnlyErr = db.explain(err) // and each write tries again
 		return nil
 	}
 	return err
 }
 
-// look opens the file for reading and returns its schema version.
-func (db *DB) look(mode string) (int, error) {
+// openReaders opens the file for reading and returns its schema version.
+func (db *DB) openReaders(mode string) (int, error) {
 	if old := db.readers.Swap(nil); old != nil {
 		_ = old.Close()
 	}
@@ -185,18 +185,18 @@ func (db *DB) look(mode string) (int, error) {
 	return version, err
 }
 
-// alone is why the file is read without its log.
-func (db *DB) alone(err error) error {
+// walMissingErr is why the file is read without its log.
+func (db *DB) walMissingErr(err error) error {
 	if info, e := os.Stat(db.path + "-wal"); e == nil && info.Size() > 0 {
 		return fmt.Errorf("%w: what was said last, in %s-wal, is not shown", db.explain(err), db.path)
 	}
 	return db.explain(err)
 }
 
-// stray reports a log that belongs to another file, as is left by copying files
+// checkWALOwner reports a log that belongs to another file, as is left by copying files
 // one by one: reading it would mix the two, writing would destroy this one. own
 // is the identity that the file has without its log.
-func (db *DB) stray(own string) error {
+func (db *DB) checkWALOwner(own string) error {
 	var mixed string
 	err := db.read(func(q querier) error { return q.one("SELECT identity FROM meta").Scan(&mixed) })
 	if own == "" || err == nil && mixed == own {
@@ -212,34 +212,34 @@ func (db *DB) identity() (own string) {
 		return ""
 	}
 	file := &DB{path: db.path, schema: db.schema}
-	if _, err := file.look("mode=ro&immutable=1"); err == nil {
+	if _, err := file.openReaders("mode=ro&immutable=1"); err == nil {
 		_ = file.read(func(q querier) error { return q.one("SELECT identity FROM meta").Scan(&own) })
 	}
 	_ = file.disconnect()
 	return own
 }
 
-// begin opens the connection that writes and sees to the schema.
-func (db *DB) begin(dsn string, version int) error {
+// openWriter opens the connection that writes and sees to the schema.
+func (db *DB) openWriter(dsn string, version int) error {
 	pool, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return err
 	}
 	pool.SetMaxOpenConns(1)
 	db.pool = pool
-	if db.w, err = newWriter(pool); err != nil {
+	if db.writer, err = newWriter(pool); err != nil {
 		return err
 	}
-	if err := db.w.writable(); err != nil {
-		_ = db.w.close()
+	if err := db.writer.writable(); err != nil {
+		_ = db.writer.close()
 		_ = pool.Close()
-		db.w, db.pool = nil, nil
+		db.writer, db.pool = nil, nil
 		return err
 	}
 	if err := db.migrate(version); err != nil {
 		return err
 	}
-	_ = db.purge() // what it leaves, the next one takes
+	_ = db.purgeTrash() // what it leaves, the next one takes
 	return nil
 }
 
@@ -247,18 +247,18 @@ func (db *DB) begin(dsn string, version int) error {
 func (db *DB) ReadOnly() error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	return db.why
+	return db.readOnlyErr
 }
 
 // Close closes every Log that is still open, and the file.
 func (db *DB) Close() error {
-	db.recent.Load().wait()
-	db.open.Lock()
+	db.lastPrompt.Load().wait()
+	db.logsMu.Lock()
 	var logs []*Log
 	for l := range db.logs {
 		logs = append(logs, l)
 	}
-	db.open.Unlock()
+	db.logsMu.Unlock()
 	var errs []error
 	for _, l := range logs {
 		errs = append(errs, l.Close())
@@ -278,8 +278,8 @@ func (db *DB) disconnect() error {
 	if r := db.readers.Load(); r != nil {
 		errs = append(errs, r.Close())
 	}
-	if db.w != nil {
-		errs = append(errs, db.w.close()) // the last one merges the log into the file
+	if db.writer != nil {
+		errs = append(errs, db.writer.close()) // the last one merges the log into the file
 	}
 	if db.pool != nil {
 		errs = append(errs, db.pool.Close())

@@ -49,7 +49,7 @@ func TestKeep(t *testing.T) {
 	if err := db.ReadOnly(); err != nil {
 		t.Fatal(err)
 	}
-	l := db.Create(Session{Model: "openai/x", Folder: "/w"})
+	l := db.Create(Session{Model: "openai/x", Dir: "/w"})
 	id := l.Session().ID
 	if list, err := db.List(Query{}); err != nil || len(list) != 0 {
 		t.Fatalf("before the first Put: %v, %v", list, err)

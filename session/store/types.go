@@ -11,7 +11,7 @@ type Session struct {
 	ID      string     `json:"id"`
 	Title   string     `json:"title"`             // of one line; "" until something was said
 	Named   bool       `json:"named,omitempty"`   // a person chose the title
-	Folder  string     `json:"folder,omitempty"`  // working folder it began in, absolute
+	Dir     string     `json:"folder,omitempty"`  // working folder it began in, absolute
 	Model   string     `json:"model,omitempty"`   // provider/model that answers next
 	Effort  llm.Effort `json:"effort,omitempty"`  // what is asked of it
 	History History    `json:"history,omitempty"` // what of the conversation a request holds
@@ -24,7 +24,7 @@ type Session struct {
 	Messages int       `json:"messages"`       // on all branches
 	Usage    llm.Usage `json:"usage"`          // of all answers on all branches
 	Preview  string    `json:"preview"`        // one line: the last thing the person said
-	Held     string    `json:"held,omitempty"` // who else has it open, in words for a person
+	LockedBy string    `json:"held,omitempty"` // who else has it open, in words for a person
 	Deleted  time.Time `json:"deleted,omitzero"`
 }
 
@@ -43,18 +43,18 @@ type Node struct {
 	Seq     int       `json:"seq"`    // counts the messages of the session from 1
 	Parent  int       `json:"parent"` // Seq of the message it follows; 0: it begins a conversation
 	At      time.Time `json:"at"`
-	Open    bool      `json:"open,omitempty"`    // was still arriving when it was last written
+	Partial bool      `json:"open,omitempty"`    // was still arriving when it was last written
 	Summary bool      `json:"summary,omitempty"` // stands for everything in front of it in requests
 	llm.Message
 
 	// Of answers.
-	Usage  *llm.Usage    `json:"usage,omitempty"` // nil: not reported
-	Reason llm.Reason    `json:"reason,omitempty"`
-	First  time.Duration `json:"first,omitempty"` // from the request to the first delta, in ns
-	Took   time.Duration `json:"took,omitempty"`  // from the request to the end, in ns
+	Usage    *llm.Usage    `json:"usage,omitempty"` // nil: not reported
+	Reason   llm.Reason    `json:"reason,omitempty"`
+	TTFT     time.Duration `json:"first,omitempty"` // from the request to the first delta, in ns
+	Duration time.Duration `json:"took,omitempty"`  // from the request to the end, in ns
 
-	Thought []time.Duration `json:"thought,omitempty"` // how long each part of thinking took to arrive, in ns; nil: not known
-	Broke   string          `json:"broke,omitempty"`   // the error that cut the answer; "" if the user stopped it, or parley ended
+	ThinkingDurations []time.Duration `json:"thought,omitempty"` // how long each part of thinking took to arrive, in ns; nil: not known
+	InterruptedBy     string          `json:"broke,omitempty"`   // the error that cut the answer; "" if the user stopped it, or parley ended
 
 	// Of results, by the id of their call.
 	Results map[string]Outcome `json:"results,omitempty"`
@@ -62,8 +62,8 @@ type Node struct {
 
 // An Outcome is what a person is shown of a call beside its result.
 type Outcome struct {
-	Diff string        `json:"diff,omitempty"` // unified diff of what was changed
-	Took time.Duration `json:"took,omitempty"` // in ns
+	Diff     string        `json:"diff,omitempty"` // unified diff of what was changed
+	Duration time.Duration `json:"took,omitempty"` // in ns
 
 	Started bool `json:"started,omitempty"` // it began to run; without a result, what it did is not known
 	Denied  bool `json:"denied,omitempty"`  // a person or a rule did not let it run
@@ -74,7 +74,7 @@ type Outcome struct {
 type Query struct {
 	Words   string    // all of them occur, in any order; "quoted words" as they stand; word* begins with
 	Model   string    // part of provider/model
-	Folder  string    // absolute; what lies below counts
+	Dir     string    // absolute; what lies below counts
 	Since   time.Time // touched at this time or later
 	Until   time.Time // and before
 	Deleted bool      // those that were deleted instead
@@ -92,8 +92,8 @@ type Hit struct {
 	Marks   [][2]int  `json:"marks"`   // byte ranges of Snippet that were found, in order
 }
 
-// A Spend is what was used on one day by one model.
-type Spend struct {
+// A DailyUsage is what was used on one day by one model.
+type DailyUsage struct {
 	Day      string    `json:"day"`               // 2026-11-20, local time
 	Model    string    `json:"model"`             // provider/model
 	Session  string    `json:"session,omitempty"` // set where spending is asked for by session
@@ -110,9 +110,9 @@ type Draft struct {
 	At     time.Time  `json:"at"`
 }
 
-// A Prompt is something a person sent before.
-type Prompt struct {
-	Text   string    `json:"text"`
-	Folder string    `json:"folder"`
-	At     time.Time `json:"at"`
+// A SentPrompt is something a person sent before.
+type SentPrompt struct {
+	Text string    `json:"text"`
+	Dir  string    `json:"folder"`
+	At   time.Time `json:"at"`
 }

@@ -29,8 +29,8 @@ import (
 
 // What is read of a file, and of all files for the model together, in bytes.
 const (
-	most    = 32 << 10
-	mostAll = 64 << 10
+	maxFile   = 32 << 10
+	maxPrompt = 64 << 10
 )
 
 // A Kind says what a file does.
@@ -59,28 +59,28 @@ type File struct {
 	Note string // what was left out of it; "" if nothing was
 }
 
-// An Offer is everything a folder would add.
-type Offer struct {
-	Folder string // absolute, without links
+// An Project is everything a folder would add.
+type Project struct {
+	Dir    string // absolute, without links
 	Files  []File // instructions from the outermost folder to the innermost, then the rest
 	Digest string // of Folder and of the files' bytes
 }
 
 // Empty reports whether there is nothing to ask about.
-func (o Offer) Empty() bool { return len(o.Files) == 0 }
+func (o Project) Empty() bool { return len(o.Files) == 0 }
 
-// Look reads what folder would add. Instructions are looked for up to the root
+// Load reads what folder would add. Instructions are looked for up to the root
 // of the repository that the folder is in; without one, in the folder alone.
 // What cannot be read, or is no regular file, is an error that names it.
-func Look(folder string) (Offer, error) {
+func Load(folder string) (Project, error) {
 	real, err := filepath.EvalSymlinks(folder)
 	if err != nil {
-		return Offer{}, fmt.Errorf("what %s adds: %w", folder, err)
+		return Project{}, fmt.Errorf("what %s adds: %w", folder, err)
 	}
 	if real, err = filepath.Abs(real); err != nil {
-		return Offer{}, err
+		return Project{}, err
 	}
-	o := Offer{Folder: real}
+	o := Project{Dir: real}
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d %s\n", len(real), real)
 	var wrong error
@@ -107,13 +107,13 @@ func Look(folder string) (Offer, error) {
 			return
 		}
 		if cut {
-			f.Note = strings.TrimSpace(fmt.Sprintf("%s [only its first %d KB count]", f.Note, most>>10))
+			f.Note = strings.TrimSpace(fmt.Sprintf("%s [only its first %d KB count]", f.Note, maxFile>>10))
 		}
 		fmt.Fprintf(sum, "%s %d %s %d\n", kind, len(path), path, len(data))
 		sum.Write(data)
 		o.Files = append(o.Files, f)
 	}
-	for _, dir := range above(real) {
+	for _, dir := range ancestors(real) {
 		take(Instructions, filepath.Join(dir, agents))
 	}
 	take(Configuration, filepath.Join(real, filepath.FromSlash(config)))
@@ -122,8 +122,8 @@ func Look(folder string) (Offer, error) {
 	return o, wrong
 }
 
-// above is the folders from the root of the repository down to folder.
-func above(folder string) []string {
+// ancestors is the folders from the root of the repository down to folder.
+func ancestors(folder string) []string {
 	dirs := []string{folder}
 	for dir := folder; ; {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
@@ -157,24 +157,24 @@ func read(path string) (data []byte, cut bool, err error) {
 	if err != nil || !os.SameFile(info, now) { // it was exchanged in between
 		return nil, false, errors.Join(err, fmt.Errorf("%s changed while it was read", path))
 	}
-	data, err = io.ReadAll(io.LimitReader(f, most+1))
-	if len(data) > most {
-		return data[:most], true, err
+	data, err = io.ReadAll(io.LimitReader(f, maxFile+1))
+	if len(data) > maxFile {
+		return data[:maxFile], true, err
 	}
 	return data, false, err
 }
 
-// A Memory keeps decisions; session.Library is one.
-type Memory interface {
+// A Store keeps decisions; session.Library is one.
+type Store interface {
 	Get(key string) (string, error)
 	Set(key, value string) error
 }
 
-func key(o Offer) string { return "trust:" + o.Folder }
+func key(o Project) string { return "trust:" + o.Dir }
 
-// Decided says what the person decided about exactly this offer; not known if
+// Decision says what the person decided about exactly this offer; not known if
 // they were not asked yet, or if anything of it has changed since.
-func Decided(m Memory, o Offer) (yes, known bool) {
+func Decision(m Store, o Project) (yes, known bool) {
 	kept, err := m.Get(key(o))
 	if err != nil {
 		return false, false
@@ -183,8 +183,8 @@ func Decided(m Memory, o Offer) (yes, known bool) {
 	return word == "yes", digest == o.Digest
 }
 
-// Decide keeps the person's word on o.
-func Decide(m Memory, o Offer, yes bool) error {
+// SaveDecision keeps the person's word on o.
+func SaveDecision(m Store, o Project, yes bool) error {
 	word := "no"
 	if yes {
 		word = "yes"
@@ -192,8 +192,8 @@ func Decide(m Memory, o Offer, yes bool) error {
 	return m.Set(key(o), o.Digest+" "+word)
 }
 
-// Of is the files of a kind.
-func (o Offer) Of(kind Kind) []File {
+// FilesOf is the files of a kind.
+func (o Project) FilesOf(kind Kind) []File {
 	var files []File
 	for _, f := range o.Files {
 		if f.Kind == kind {
@@ -203,12 +203,12 @@ func (o Offer) Of(kind Kind) []File {
 	return files
 }
 
-// Context is what the model is told of a trusted folder, to stand behind the
+// PromptContext is what the model is told of a trusted folder, to stand behind the
 // system prompt; "" if that is nothing. The innermost instructions come last,
 // for they count most, and are the last to be left out.
-func (o Offer) Context() string {
-	files := o.Of(Instructions)
-	room := mostAll
+func (o Project) PromptContext() string {
+	files := o.FilesOf(Instructions)
+	room := maxPrompt
 	kept := len(files)
 	for kept > 0 && len(files[kept-1].Text) <= room {
 		room -= len(files[kept-1].Text)
@@ -224,11 +224,11 @@ func (o Offer) Context() string {
 	return b.String()
 }
 
-// Question is what a person is asked, with everything they agree to: no is the
+// Review is what a person is asked, with everything they agree to: no is the
 // safe answer.
-func (o Offer) Question() string {
+func (o Project) Review() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Do you trust %s?\n\nIt would add the following. Without your trust none of it is used; the chat works all the same.\n", o.Folder)
+	fmt.Fprintf(&b, "Do you trust %s?\n\nIt would add the following. Without your trust none of it is used; the chat works all the same.\n", o.Dir)
 	does := map[Kind]string{Instructions: "told to the model", Configuration: "settings for this folder", Servers: "programs to start as tools, at once"}
 	for _, f := range o.Files {
 		fmt.Fprintf(&b, "\n── %s: %s", f.Name, does[f.Kind])

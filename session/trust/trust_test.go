@@ -54,7 +54,7 @@ func TestLook(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o, err := trust.Look(filepath.Join(tree(t, tt.files), tt.folder))
+			o, err := trust.Load(filepath.Join(tree(t, tt.files), tt.folder))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,31 +109,31 @@ func TestDecided(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(tree(t, map[string]string{"work/AGENTS.md": "be kind", "work/.mcp.json": "{}"}), "work")
 			m := memory{}
-			o, err := trust.Look(dir)
+			o, err := trust.Load(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, known := trust.Decided(m, o); known {
+			if _, known := trust.Decision(m, o); known {
 				t.Error("decided before anybody was asked")
 			}
-			if err := trust.Decide(m, o, true); err != nil {
+			if err := trust.SaveDecision(m, o, true); err != nil {
 				t.Fatal(err)
 			}
 			folder, err := tt.change(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if o, err = trust.Look(folder); err != nil {
+			if o, err = trust.Load(folder); err != nil {
 				t.Fatal(err)
 			}
-			yes, known := trust.Decided(m, o)
+			yes, known := trust.Decision(m, o)
 			if known != tt.known || yes && !known && tt.known {
 				t.Errorf("known %v, yes %v; want known %v", known, yes, tt.known)
 			}
-			if err := trust.Decide(m, o, false); err != nil {
+			if err := trust.SaveDecision(m, o, false); err != nil {
 				t.Fatal(err)
 			}
-			if yes, known := trust.Decided(m, o); yes || !known {
+			if yes, known := trust.Decision(m, o); yes || !known {
 				t.Errorf("after a no: yes %v, known %v", yes, known)
 			}
 		})
@@ -144,11 +144,11 @@ func TestContext(t *testing.T) {
 	big := strings.Repeat("word ", 10<<10)
 	hidden := "be kind\U000E0069\U000E0067\U000E006E\U000E006F\U000E0072\U000E0065"
 	root := tree(t, map[string]string{"r/.git/": "", "r/AGENTS.md": big, "r/a/AGENTS.md": big, "r/a/b/AGENTS.md": hidden})
-	o, err := trust.Look(filepath.Join(root, "r/a/b"))
+	o, err := trust.Load(filepath.Join(root, "r/a/b"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := o.Context()
+	text := o.PromptContext()
 	if strings.Contains(text, "\U000E0069") {
 		t.Error("what cannot be seen reached the model")
 	}
@@ -158,8 +158,8 @@ func TestContext(t *testing.T) {
 	if strings.Contains(text, `file="../../AGENTS.md"`) || len(text) > 65<<10 {
 		t.Errorf("%d bytes: the outermost one has no room", len(text))
 	}
-	q := o.Question()
-	for _, want := range []string{"Do you trust " + o.Folder, "AGENTS.md: told to the model", "only its first 32 KB count", "be kind"} {
+	q := o.Review()
+	for _, want := range []string{"Do you trust " + o.Dir, "AGENTS.md: told to the model", "only its first 32 KB count", "be kind"} {
 		if !strings.Contains(q, want) {
 			t.Errorf("the question does not say %q", want)
 		}
@@ -169,7 +169,7 @@ func TestContext(t *testing.T) {
 // What is no file is told, not waited for.
 func TestLookAtWhatIsNoFile(t *testing.T) {
 	root := tree(t, map[string]string{"AGENTS.md/": ""})
-	o, err := trust.Look(root)
+	o, err := trust.Load(root)
 	if err == nil || !strings.Contains(err.Error(), "not a regular file") || !o.Empty() {
 		t.Errorf("got %+v, %v", o, err)
 	}

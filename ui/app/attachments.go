@@ -30,16 +30,16 @@ func HomeExpanded(path string) string {
 
 // Attach reads the files that arg names: paths as a shell takes them, or the name
 // of one file as it is. With an error come those that could be read.
-func Attach(arg string) ([]attach.Item, error) {
-	if paths := attach.Paths(arg); paths != nil {
+func Attach(arg string) ([]attach.Attachment, error) {
+	if paths := attach.DroppedPaths(arg); paths != nil {
 		return AttachFiles(paths)
 	}
 	return AttachFiles([]string{HomeExpanded(arg)})
 }
 
-func AttachFiles(paths []string) (items []attach.Item, err error) {
+func AttachFiles(paths []string) (items []attach.Attachment, err error) {
 	for _, p := range paths {
-		item, failed := attach.File(p, attach.Default())
+		item, failed := attach.FromFile(p, attach.DefaultLimits())
 		if failed != nil {
 			err = errors.Join(err, PlainError(failed))
 			continue
@@ -108,11 +108,11 @@ func (o Options) Expand(ctx context.Context, text string) (parts []llm.Part, not
 	for _, r := range resources { // no file is meant by it
 		text = strings.ReplaceAll(text, "@"+r.Server+":"+r.URI, "")
 	}
-	parts, notes, err = attach.Expand(text, func(path string) (attach.Item, error) {
+	parts, notes, err = attach.ExpandMentions(text, func(path string) (attach.Attachment, error) {
 		if !isFile(path) {
-			return attach.Item{}, fs.ErrNotExist
+			return attach.Attachment{}, fs.ErrNotExist
 		}
-		return attach.File(HomeExpanded(path), attach.Default())
+		return attach.FromFile(HomeExpanded(path), attach.DefaultLimits())
 	})
 	if err != nil {
 		return nil, nil, PlainError(err)

@@ -13,7 +13,7 @@ func writer(key string) string { return "draft of " + key }
 
 func (o Options) KeepDraft(key string, d session.Draft) error {
 	_ = o.Library.Set(writer(key), strconv.Itoa(os.Getpid()))
-	return o.Library.KeepDraft(key, d)
+	return o.Library.SaveDraft(key, d)
 }
 
 func (o Options) Draft(key string) (d session.Draft, ok bool) {

@@ -74,7 +74,7 @@ func WriteExport(c archive.Conversation, as, path, folder string) (string, error
 }
 
 // fileName is a conversation's title as the name of a file.
-func fileName(about session.Summary) string {
+func fileName(about session.Info) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
@@ -108,15 +108,15 @@ func (o Options) Board(terminal func(seq string)) *clip.Board {
 func (o Options) Export(s *session.Session, format, path string) (written, note string, err error) {
 	about, _, err := o.Library.Read(s.ID())
 	if err != nil { // it is not kept
-		about = session.Summary{ID: s.ID(), Model: s.Model().Name, Created: o.Now()}
+		about = session.Info{ID: s.ID(), Model: s.Model().Name, Created: o.Now()}
 	}
 	about.Head = s.Head()
 	shown, _ := o.Library.Annotations(s.ID()) // the messages are what matters
 	c := archive.Conversation{Session: about, Nodes: s.Nodes(), Annotations: shown}
 	if o.Mask != nil {
 		mask, err := o.Mask()
-		if c = archive.Masked(c, mask); c.Masked > 0 {
-			note = " · keys masked in " + Plural(c.Masked, "text")
+		if c = archive.Mask(c, mask); c.MaskedTexts > 0 {
+			note = " · keys masked in " + Plural(c.MaskedTexts, "text")
 		}
 		if err != nil {
 			note += " · " + strings.ReplaceAll(err.Error(), "\n", " · ")

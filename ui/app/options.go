@@ -59,10 +59,10 @@ func (o Options) Directory(name string) (string, error) {
 func (o Options) Directories() (all []string, err error) {
 	rows, err := o.Library.List(session.Query{})
 	for _, s := range rows {
-		if s.Folder == o.Folder || slices.Contains(all, s.Folder) {
+		if s.Dir == o.Folder || slices.Contains(all, s.Dir) {
 			continue
 		}
-		if dir, err := o.Directory(s.Folder); err == nil && filepath.IsAbs(s.Folder) {
+		if dir, err := o.Directory(s.Dir); err == nil && filepath.IsAbs(s.Dir) {
 			all = append(all, dir)
 		}
 	}
@@ -85,7 +85,7 @@ type Options struct {
 	Workspace  string                                                                         // the folder that tools work in, as a person calls it
 	Folder     string                                                                         // the same, absolute
 	ConfigFile string                                                                         // where the configuration is
-	Library    *session.Library                                                               // nil: nothing is kept
+	Library    *session.Store                                                                 // nil: nothing is kept
 	Question   string                                                                         // about the folder, asked at the start with no preselected; "" if there is nothing to ask
 	Decide     func(yes bool) (system string, err error)                                      // the answer, and the system prompt that follows from it
 	Context    func() []Fact                                                                  // what every request tells the model
@@ -138,7 +138,7 @@ type Fact struct {
 // WithDefaults returns o with what it must have.
 func (o Options) WithDefaults() Options {
 	if o.Library == nil {
-		o.Library = session.Ephemeral()
+		o.Library = session.MemoryStore()
 	}
 	if o.Short == nil {
 		o.Short = func(path string) string { return path }

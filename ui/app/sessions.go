@@ -8,7 +8,7 @@ import (
 )
 
 // Titled is what a conversation is called.
-func Title(about session.Summary) string {
+func Title(about session.Info) string {
 	if about.Title != "" {
 		return about.Title
 	}

@@ -24,22 +24,22 @@ func Money(u llm.Usage) string {
 }
 
 // groups say what a row is summed up under.
-var UsageGroups = map[string]func(session.Spend) string{
-	"day":     func(s session.Spend) string { return s.Day },
-	"model":   func(s session.Spend) string { return s.Model },
-	"session": func(s session.Spend) string { return s.Session },
+var UsageGroups = map[string]func(session.DailyUsage) string{
+	"day":     func(s session.DailyUsage) string { return s.Day },
+	"model":   func(s session.DailyUsage) string { return s.Model },
+	"session": func(s session.DailyUsage) string { return s.Session },
 }
 
 // Sum adds rows up under the name that group gives them, in the order in which
 // the names come first.
-func SumUsage(spent []session.Spend, group func(session.Spend) string) (names []string, sums map[string]session.Spend) {
-	sums = map[string]session.Spend{}
+func SumUsage(spent []session.DailyUsage, group func(session.DailyUsage) string) (names []string, sums map[string]session.DailyUsage) {
+	sums = map[string]session.DailyUsage{}
 	for _, row := range spent {
 		name := group(row)
 		sum, known := sums[name]
 		if !known {
 			names = append(names, name)
-			sum = session.Spend{Day: row.Day, Model: row.Model, Session: row.Session}
+			sum = session.DailyUsage{Day: row.Day, Model: row.Model, Session: row.Session}
 		}
 		sum.Answers += row.Answers
 		sum.Unpriced += row.Unpriced

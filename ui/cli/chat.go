@@ -76,7 +76,7 @@ func (a *program) listSessions(root *cobra.Command, parts []llm.Part) error {
 func (f *flags) attachments() ([]llm.Part, error) {
 	var parts []llm.Part
 	for _, path := range f.files {
-		item, err := attach.File(path, attach.Limits{Text: 32 << 20})
+		item, err := attach.FromFile(path, attach.Limits{Text: 32 << 20})
 		if err != nil {
 			return nil, fmt.Errorf("-f %s: %w", path, err)
 		}
@@ -91,7 +91,7 @@ func (f *flags) attachments() ([]llm.Part, error) {
 // printRequest prints the request that would be sent.
 func (a *program) printRequest(s *session.Session, parts []llm.Part) error {
 	text, notices, err := providers.Preview(a.config.Config, cmp.Or(a.model, s.Model().Name), providers.OpenOptions{ExactNames: a.exact}, func(m llm.Endpoint) llm.Request {
-		s.Use(m)
+		s.SetModel(m)
 		_, req := s.Request(parts...)
 		return req
 	})

@@ -45,7 +45,7 @@ type program struct {
 	recording recording
 	learned   func() *providers.Memory // what servers refused, in this run and in those before it
 	debugLog  *slog.Logger             // of --debug; nil: none
-	library   *session.Library         // nil until it is needed
+	library   *session.Store           // nil until it is needed
 }
 
 // Main runs the program with args, which do not include its name, and returns the

@@ -54,7 +54,7 @@ type Project struct {
 // Validate names the first value that cannot be meant.
 func (p *Project) Validate() error {
 	c := Config{Effort: p.Effort, UI: tui.Default(), Config: providers.Default()}
-	c.Session.History, c.Session.Compact = p.Session.History, p.Session.Compact
+	c.Session.History, c.Session.CompactAt = p.Session.History, p.Session.Compact
 	return c.Validate()
 }
 
@@ -91,7 +91,7 @@ func (a *program) load() error {
 		}
 		a.debugLog = slog.New(slog.NewJSONHandler(f, nil))
 	}
-	a.config = Config{Config: providers.Default(), UI: tui.Default(), Session: session.Default()}
+	a.config = Config{Config: providers.Default(), UI: tui.Default(), Session: session.DefaultConfig()}
 	path := a.configFile
 	if path == "" {
 		dir, err := os.UserConfigDir()

@@ -30,7 +30,7 @@ func (a *program) startMCPServers() error {
 	}
 	project := map[string]bool{}
 	if a.project.trusted {
-		for _, f := range a.project.offer.Of(trust.Servers) {
+		for _, f := range a.project.offer.FilesOf(trust.Servers) {
 			found, err := mcp.ParseProject([]byte(f.Text))
 			if err != nil {
 				return fmt.Errorf("%s: %w", f.Name, err)
@@ -49,7 +49,7 @@ func (a *program) startMCPServers() error {
 	confine := mcpConfinement{a.toolSet, a.backend, a.config.Sandbox}
 	agreement := func(server string) string {
 		if project[server] {
-			return "mcp:" + a.project.offer.Folder + ":" + server // the same name elsewhere is another server
+			return "mcp:" + a.project.offer.Dir + ":" + server // the same name elsewhere is another server
 		}
 		return "mcp:" + server
 	}

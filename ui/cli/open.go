@@ -22,7 +22,7 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 		return nil, "", fmt.Errorf("the working folder: %w", err)
 	}
 	doubt := a.loadProjectTrust(screen)
-	log := a.library.Create(session.Summary{Folder: a.dir})
+	log := a.library.Create(session.Info{Dir: a.dir})
 	if screen && a.resume != "" {
 		a.listWords = ambiguousWords(a.library, a.resume)
 	}
@@ -49,7 +49,7 @@ func joinNotices(a, b string) string { return strings.Trim(a+" · "+b, " ·") }
 
 // ambiguousWords returns the words to list conversations for if resume may mean
 // more than one; nil otherwise.
-func ambiguousWords(library *session.Library, resume string) *string {
+func ambiguousWords(library *session.Store, resume string) *string {
 	found, _ := library.Find(resume) // an error is told when one is opened
 	switch {
 	case len(found) < 2:
@@ -95,7 +95,7 @@ func (a *program) openRequestedSession() (*session.Log, error) {
 		return a.library.Fork(about.ID, 0)
 	}
 	log, err := a.library.Resume(about.ID)
-	var held *session.HeldError
+	var held *session.LockedError
 	if errors.As(err, &held) {
 		return nil, usageError(fmt.Errorf("%q is open in %s: add --fork to go on in a copy", app.Title(about), held.By))
 	}
@@ -104,33 +104,33 @@ func (a *program) openRequestedSession() (*session.Log, error) {
 
 // findSession returns the conversation that resume names, or for "" the last one
 // held in dir.
-func findSession(library *session.Library, dir, resume string) (session.Summary, error) {
+func findSession(library *session.Store, dir, resume string) (session.Info, error) {
 	if resume != "" {
 		return print.Find(library, resume)
 	}
-	found, err := library.List(session.Query{Folder: dir})
+	found, err := library.List(session.Query{Dir: dir})
 	if err != nil && len(found) == 0 {
-		return session.Summary{}, err
+		return session.Info{}, err
 	}
-	var own []session.Summary
+	var own []session.Info
 	for _, f := range found { // imported ones say themselves where and when they were held
-		if f.Folder == dir && (f.Origin == "" || strings.HasPrefix(f.Origin, "fork ")) {
+		if f.Dir == dir && (f.Origin == "" || strings.HasPrefix(f.Origin, "fork ")) {
 			own = append(own, f)
 		}
 	}
 	if len(own) > 0 {
-		return slices.MaxFunc(own, func(x, y session.Summary) int { return x.Updated.Compare(y.Updated) }), nil
+		return slices.MaxFunc(own, func(x, y session.Info) int { return x.Updated.Compare(y.Updated) }), nil
 	}
-	return session.Summary{}, usageError(errors.New("-c: no conversation was held in this folder: -r goes on with another one, parley sessions list shows them"))
+	return session.Info{}, usageError(errors.New("-c: no conversation was held in this folder: -r goes on with another one, parley sessions list shows them"))
 }
 
 // openLibrary opens the stored conversations. With an error, which says why nothing
 // can be stored, the library keeps them in memory.
-func (a *program) openLibrary() (*session.Library, error) {
+func (a *program) openLibrary() (*session.Store, error) {
 	if a.ephemeral && !a.fork {
-		return session.Ephemeral(), nil
+		return session.MemoryStore(), nil
 	}
-	return session.OpenLibrary(os.Getenv)
+	return session.OpenStore(os.Getenv)
 }
 
 // closeSession ends a session, and notes what of it could not be saved.

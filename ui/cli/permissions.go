@@ -41,7 +41,7 @@ func (a *program) newPolicy() (*tools.Policy, error) {
 }
 
 // ruleStore keeps the permission rules that the user made in approvals.
-type ruleStore struct{ library *session.Library }
+type ruleStore struct{ library *session.Store }
 
 // load returns the rules.
 func (s ruleStore) load() ([]permission.Rule, error) {

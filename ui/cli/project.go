@@ -15,7 +15,7 @@ import (
 
 // project is what the files of the working directory add to the configuration.
 type project struct {
-	offer   trust.Offer
+	offer   trust.Project
 	trusted bool   // by the user; nothing of it counts before
 	model   string // of its settings, as is system
 	system  string
@@ -25,17 +25,17 @@ type project struct {
 // user trusts it. Its error is told, and ends nothing.
 func (a *program) loadProjectTrust(screen bool) error {
 	var err error
-	if a.project.offer, err = trust.Look(a.dir); err != nil {
+	if a.project.offer, err = trust.Load(a.dir); err != nil {
 		return err
 	}
 	lib := a.library
 	if a.ephemeral { // forgets the conversation, not what was decided
-		if real, err := session.OpenLibrary(os.Getenv); err == nil {
+		if real, err := session.OpenStore(os.Getenv); err == nil {
 			defer real.Close()
 			lib = real
 		}
 	}
-	yes, known := trust.Decided(lib, a.project.offer)
+	yes, known := trust.Decision(lib, a.project.offer)
 	switch {
 	case yes && known:
 		return a.applyProjectConfig()
@@ -47,7 +47,7 @@ func (a *program) loadProjectTrust(screen bool) error {
 		return fmt.Errorf("not used: %s; open parley here once to say whether you trust this folder", strings.Join(names, ", "))
 	}
 	if known {
-		a.project.offer = trust.Offer{} // the user said no
+		a.project.offer = trust.Project{} // the user said no
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (a *program) loadProjectTrust(screen bool) error {
 // flags win. Its error says what is wrong with the settings; the rest counts.
 func (a *program) applyProjectConfig() error {
 	a.project.trusted = true
-	for _, f := range a.project.offer.Of(trust.Configuration) {
+	for _, f := range a.project.offer.FilesOf(trust.Configuration) {
 		var p Project
 		if err := config.Decode(f.Text, &p); err != nil {
 			return fmt.Errorf("%s:%w; a folder may set model, effort and system, and [session] history and compact", f.Name, err)
@@ -67,10 +67,10 @@ func (a *program) applyProjectConfig() error {
 		a.project.model = p.Model
 		a.config.Effort = cmp.Or(a.config.Effort, p.Effort)
 		a.project.system = p.System
-		if h := p.Session.History; h != "" && a.config.Session.History == session.Default().History {
+		if h := p.Session.History; h != "" && a.config.Session.History == session.DefaultConfig().History {
 			a.config.Session.History = h
 		}
-		a.config.Session.Compact = cmp.Or(a.config.Session.Compact, p.Session.Compact)
+		a.config.Session.CompactAt = cmp.Or(a.config.Session.CompactAt, p.Session.Compact)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (c *Config) providerReady(model string) bool {
 func (a *program) systemPrompt() string {
 	text := cmp.Or(a.system, a.config.System, session.Instructions)
 	if a.project.trusted {
-		for _, more := range []string{a.project.system, a.project.offer.Context()} {
+		for _, more := range []string{a.project.system, a.project.offer.PromptContext()} {
 			if more != "" {
 				text += "\n\n" + more
 			}

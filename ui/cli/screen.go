@@ -78,7 +78,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	}
 	o := a.screenOptions(s, notice, parts)
 	if !a.project.offer.Empty() && !a.project.trusted {
-		o.Question = a.project.offer.Question()
+		o.Question = a.project.offer.Review()
 	} else if err := a.startMCPServers(); err != nil {
 		o.Notice = strings.TrimPrefix(o.Notice+" · "+err.Error(), " · ")
 	}
@@ -112,7 +112,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 	return app.Options{
 		Session: s, ConfigFile: a.configPath, Notice: notice, Workspace: abbrevPath(a.dir), Folder: a.dir, Short: abbrevPath, Attached: attached,
 		Decide: func(yes bool) (string, error) {
-			err := trust.Decide(a.library, a.project.offer, yes)
+			err := trust.SaveDecision(a.library, a.project.offer, yes)
 			if yes {
 				err = errors.Join(err, a.applyProjectConfig())
 			}
@@ -139,7 +139,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			return append(modelChoices(found), unreachableProviders(err)...)
 		},
 		New: func() (*session.Session, error) {
-			s, _, err := a.newSession(true, a.library.Create(session.Summary{Folder: a.dir}))
+			s, _, err := a.newSession(true, a.library.Create(session.Info{Dir: a.dir}))
 			return s, err
 		},
 		Resume: func(id string) (*session.Session, string, error) { return a.resumeSession(a.library.Resume(id)) },
@@ -155,7 +155,7 @@ func (a *program) printResumeHint(id string) {
 		return
 	}
 	found, err := a.library.List(session.Query{})
-	if err != nil || !slices.ContainsFunc(found, func(s session.Summary) bool { return s.ID == id }) {
+	if err != nil || !slices.ContainsFunc(found, func(s session.Info) bool { return s.ID == id }) {
 		return
 	}
 	const least = 8 // to be told from words of a title
@@ -173,7 +173,7 @@ func (a *program) printResumeHint(id string) {
 func requestFacts(system string, p *project, set *tools.Set) []app.Fact {
 	facts := []app.Fact{{Name: "system prompt", Tokens: catalog.Estimate(system)}}
 	if p.trusted {
-		for _, f := range p.offer.Of(trust.Instructions) {
+		for _, f := range p.offer.FilesOf(trust.Instructions) {
 			facts = append(facts, app.Fact{Name: f.Name, Tokens: catalog.Estimate(f.Text), Note: f.Note})
 		}
 	}

@@ -17,8 +17,8 @@ import (
 func (a *program) sessionCommands() print.Shelf {
 	width, _, _ := term.GetSize(os.Stdout.Fd())
 	return print.Shelf{
-		Open: func() (*session.Library, error) {
-			lib, err := session.OpenLibrary(os.Getenv)
+		Open: func() (*session.Store, error) {
+			lib, err := session.OpenStore(os.Getenv)
 			if err != nil {
 				return nil, err
 			}

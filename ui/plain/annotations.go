@@ -20,7 +20,7 @@ func (p *front) show(e session.Event) {
 		p.say("%s. Trying again in %s, attempt %d.", capital(fault(e.Fault)), length(e.Wait), e.Attempt)
 	case session.Fallback:
 		p.say("%s: %s. Going on with %s.", e.From, fault(e.Fault), e.To)
-	case session.Switched: // and what the other model cannot be told
+	case session.ModelSwitched: // and what the other model cannot be told
 		text := fmt.Sprintf("The model is %s now, in place of %s", e.To, e.From)
 		for i, c := range e.Changes {
 			text += []string{": ", ", "}[min(i, 1)] + c.String()
@@ -28,7 +28,7 @@ func (p *front) show(e session.Event) {
 		p.say("%s.", text)
 	case session.Compacted:
 		p.say("Summarized: %s stand as a summary of %d tokens, in place of %d. The conversation itself stays whole.", several(e.Messages, "message"), e.After, e.Before)
-	case session.Shell: // as it was typed and said
+	case session.ShellCommand: // as it was typed and said
 		p.block("You: !" + e.Command)
 		p.block(lastLine(e.Output)[0])
 		if !e.Ended {
@@ -53,12 +53,12 @@ func annotated(s *session.Session, e session.Event) session.Event {
 }
 
 // shellEnd says how a command of the user's own ended.
-func shellEnd(e session.Shell) string {
+func shellEnd(e session.ShellCommand) string {
 	end := "Done in "
 	if e.Failed {
 		end = "Failed after "
 	}
-	return fmt.Sprintf("%s%s: %s.", end, length(e.Took), strings.Trim(lastLine(e.Output)[1], "[]()."))
+	return fmt.Sprintf("%s%s: %s.", end, length(e.Duration), strings.Trim(lastLine(e.Output)[1], "[]()."))
 }
 
 // lastLine returns output without its last line, which says how a command ended,
@@ -79,8 +79,8 @@ type reader struct {
 func (r reader) branch(path []session.Node) {
 	for i, list := range r.session.Annotations(path) {
 		for _, a := range list {
-			e := session.EventOf(a)
-			left, ok := e.(session.Left)
+			e := session.DecodeAnnotation(a)
+			left, ok := e.(session.Abandoned)
 			if !ok {
 				r.show(e)
 			} else if n, err := r.session.At(left.Seq); err == nil && n.Interrupted && n.Parent == a.After && !r.left[n.Seq] {
@@ -98,7 +98,7 @@ func (r reader) branch(path []session.Node) {
 // to its end.
 func endedEarly(s *session.Session, path []session.Node) bool {
 	return slices.ContainsFunc(s.Annotations(path)[len(path)], func(a session.Annotation) bool {
-		_, ok := session.EventOf(a).(session.Done)
+		_, ok := session.DecodeAnnotation(a).(session.Done)
 		return ok
 	})
 }

@@ -19,10 +19,10 @@ func TestAnnotationsAreReadBack(t *testing.T) {
 		return llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: text}}
 	}
 	d := talk(t, func(o *app.Options, so *session.Options) {
-		so.Fallback, so.Open = []string{"fake/other"}, func(name string) (llm.Endpoint, error) {
+		so.Fallback, so.OpenModel = []string{"fake/other"}, func(name string) (llm.Endpoint, error) {
 			return endpoint(name, llmtest.New(llmtest.Say("Here I am."), llmtest.Fail(&llm.Error{Fault: llm.Authentication, Provider: "fake", Message: "no\x1b[2J", Key: "FAKE_KEY", Status: 401}))), nil
 		}
-		o.Open = so.Open
+		o.Open = so.OpenModel
 	},
 		llmtest.Script(llm.Retry{Attempt: 1, Wait: 5 * time.Second, Fault: llm.RateLimit}, llm.Notice{Text: "temperature was left out"}, said("Ok."), llm.Finish{Reason: llm.Stop}),
 		func(_ context.Context, _ llm.Request, out *llm.Out) error {

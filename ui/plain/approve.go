@@ -11,7 +11,7 @@ import (
 
 // approval asks whether a call may run. All of it is written before the question,
 // so that it is heard before it can be answered.
-func (p *front) approval(ask session.Ask) *question {
+func (p *front) approval(ask session.ApprovalRequest) *question {
 	a, online := ask.Action, false
 	reply := func(answer tools.Approval) bool {
 		ask.Reply(answer)
@@ -73,7 +73,7 @@ func (p *front) approval(ask session.Ask) *question {
 }
 
 // note asks what to tell the model with a no.
-func (p *front) note(ask session.Ask) {
+func (p *front) note(ask session.ApprovalRequest) {
 	p.next(&question{call: ask.Call.ID, prompt: "Note to the model:", answer: func(line string) bool {
 		ask.Reply(tools.Approval{Verdict: tools.Deny, Note: line})
 		return true
@@ -82,7 +82,7 @@ func (p *front) note(ask session.Ask) {
 
 // always asks which rule is to be remembered: for exactly this, or for what begins
 // like it.
-func (p *front) always(ask session.Ask) {
+func (p *front) always(ask session.ApprovalRequest) {
 	prefixes, why := tools.PrefixLengths(ask.Action)
 	prefixes = append([]int{0}, prefixes...)
 	p.next(&question{
@@ -118,7 +118,7 @@ func (p *front) always(ask session.Ask) {
 
 // edit has the arguments changed, in the person's editor if there is one. That is
 // another call, about which the session asks anew.
-func (p *front) edit(ask session.Ask) {
+func (p *front) edit(ask session.ApprovalRequest) {
 	a := ask.Action
 	name, text := dialog.Editable(a)
 	use := func(written string) bool {

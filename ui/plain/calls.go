@@ -24,7 +24,7 @@ type call struct {
 type result struct{ name, text string }
 
 // decided says what becomes of a call.
-func (p *front) decided(t *turn, d session.Decided) {
+func (p *front) decided(t *turn, d session.Decision) {
 	c := t.calls[d.ID]
 	if c == nil {
 		return
@@ -66,17 +66,17 @@ func (p *front) result(t *turn, r session.Result) {
 	if t.running == 0 {
 		t.doing = ""
 	}
-	done, several := "Done in "+length(r.Took), several(lines(r.Part.Text), "line")+" of output"
+	done, several := "Done in "+length(r.Duration), several(lines(r.Part.Text), "line")+" of output"
 	switch {
 	case t.stopped && r.Part.Failed && !ran:
 		return
 	case t.stopped && r.Part.Failed:
-		done = "Stopped after " + length(r.Took)
+		done = "Stopped after " + length(r.Duration)
 	case r.Part.Failed && !ran: // it was no call that could run
 		p.say("A call of %s failed: %s", c.part.Name, glance(r.Part.Text, 300))
 		return
 	case r.Part.Failed:
-		done = "Failed after " + length(r.Took)
+		done = "Failed after " + length(r.Duration)
 	}
 	if c.beside {
 		done = c.part.Name + ": " + strings.ToLower(done[:1]) + done[1:]

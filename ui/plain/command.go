@@ -148,12 +148,12 @@ func (p *front) dispatch(text string, mentioned []llm.Part) {
 
 // remember keeps what was typed, to be found again by the screen as well.
 func (p *front) remember(text string) {
-	p.o.Library.RememberLater(session.Past{Text: text, Folder: p.o.Folder, At: p.now()}) // the conversation has its own way to say that the disk is full
+	p.o.Library.AddPromptAsync(session.SentPrompt{Text: text, Dir: p.o.Folder, At: p.now()}) // the conversation has its own way to say that the disk is full
 	_ = p.keepDraft()
 }
 
 func (p *front) takeBack(string) {
-	if p.session.Waiting() == 0 {
+	if p.session.QueueLen() == 0 {
 		p.say("Nothing waits.")
 		return
 	}
@@ -203,7 +203,7 @@ func (p *front) detach(string) {
 		p.say("Nothing is attached.")
 		return
 	}
-	p.say("Took off %s.", attach.Label(p.attached[n-1]))
+	p.say("Took off %s.", attach.PartLabel(p.attached[n-1]))
 	p.attached = p.attached[:n-1]
 }
 
@@ -305,7 +305,7 @@ func (p *front) use(name string) {
 		p.say("%s", strings.TrimSpace("Error: "+sentence(oneLine(err.Error()))+" "+hint(llm.Hint(err))))
 		return
 	}
-	p.show(annotated(p.session, p.session.Use(model)))
+	p.show(annotated(p.session, p.session.SetModel(model)))
 	p.recent = append([]string{model.Name}, slices.DeleteFunc(p.recent, func(n string) bool { return n == model.Name })...)
 	lib, models := p.o.Library, strings.Join(p.recent[:min(len(p.recent), 10)], "\n")
 	p.running.Go(func() { _ = lib.Set("models", models) })
@@ -393,7 +393,7 @@ func (p *front) mode(arg string) {
 
 // context says what a request holds.
 func (p *front) context(string) {
-	fill, window := p.session.Fill(), p.session.Model().Context
+	fill, window := p.session.ContextTokens(), p.session.Model().Context
 	if window > 0 {
 		p.say("The next request takes about %d tokens, %d percent of the window of %d.", fill, 100*fill/window, window)
 	} else {

@@ -63,9 +63,9 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 			return tools.Outcome{Text: "one\ntwo\n[exit status 0]", Duration: 2 * time.Second}
 		},
 	}
-	lib := session.Ephemeral()
+	lib := session.MemoryStore()
 	t.Cleanup(func() { lib.Close() })
-	o.Library, so.Log = lib, lib.Create(session.Summary{Folder: d.dir})
+	o.Library, so.Log = lib, lib.Create(session.Info{Dir: d.dir})
 	if change != nil {
 		change(&o, &so)
 	}
@@ -74,7 +74,7 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 	}
 	o.New = func() (*session.Session, error) {
 		fresh := so
-		fresh.Log = lib.Create(session.Summary{Folder: d.dir})
+		fresh.Log = lib.Create(session.Info{Dir: d.dir})
 		return session.New(fresh), nil
 	}
 	o.Resume = func(id string) (*session.Session, string, error) {

@@ -79,7 +79,7 @@ func (p *front) addDraft(text string) {
 func (p *front) unqueue() {
 	waiting := p.session.Unqueue()
 	for _, m := range waiting {
-		text, attached := attach.Own(m)
+		text, attached := attach.SplitMessage(m)
 		p.attached = append(p.attached, attached...)
 		p.addDraft(text)
 	}
@@ -131,6 +131,6 @@ func (p *front) recall() {
 
 func (p *front) tellAttached(parts []llm.Part) {
 	for _, part := range parts {
-		p.say("Attached, for your next message: %s.", attach.Label(part))
+		p.say("Attached, for your next message: %s.", attach.PartLabel(part))
 	}
 }

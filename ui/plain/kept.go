@@ -29,7 +29,7 @@ func (p *front) hear() {
 func (p *front) saved(err error) {
 	was := p.unsaved
 	p.unsaved = err
-	var lost *session.LostError
+	var lost *session.LeaseLostError
 	switch {
 	case errors.As(err, &lost):
 		p.unsaved = nil
@@ -86,10 +86,10 @@ func (p *front) readMessage(n session.Node) {
 	case n.Summary:
 		p.say("Summary of what was said before:")
 	case n.Role == llm.RoleUser:
-		text, attached := attach.Own(n.Message)
+		text, attached := attach.SplitMessage(n.Message)
 		p.block("You: " + text)
 		for _, part := range attached {
-			p.say("With it: %s.", attach.Label(part))
+			p.say("With it: %s.", attach.PartLabel(part))
 		}
 		return
 	case n.Role == llm.RoleTool:
@@ -134,22 +134,22 @@ func (p *front) sessions(words string) {
 	lib := p.o.Library
 	p.soon(func() func() {
 		found, err := lib.List(session.Query{})
-		found = slices.DeleteFunc(found, func(s session.Summary) bool {
+		found = slices.DeleteFunc(found, func(s session.Info) bool {
 			return !strings.Contains(strings.ToLower(s.ID+" "+app.Title(s)), strings.ToLower(words))
 		})
 		return func() { p.listed(found, err) }
 	})
 }
 
-func (p *front) listed(found []session.Summary, err error) {
+func (p *front) listed(found []session.Info, err error) {
 	if err != nil {
 		p.fail(err)
 	}
 	var rows []choice
 	for _, s := range found {
-		detail := []string{s.Model, app.Age(p.now().Sub(s.Updated)), p.o.Short(s.Folder)}
-		if s.Held != "" && s.ID != p.session.ID() {
-			detail = append(detail, "open in "+s.Held)
+		detail := []string{s.Model, app.Age(p.now().Sub(s.Updated)), p.o.Short(s.Dir)}
+		if s.LockedBy != "" && s.ID != p.session.ID() {
+			detail = append(detail, "open in "+s.LockedBy)
 		}
 		if s.ID == p.session.ID() {
 			detail = append(detail, "this one")
@@ -201,7 +201,7 @@ func (p *front) enterBy(id string, open func() (*session.Session, string, error)
 		return
 	}
 	s, note, err := open()
-	var held *session.HeldError
+	var held *session.LockedError
 	switch {
 	case errors.As(err, &held):
 		p.later(p.confirm("This conversation is open in "+held.By+". Go on with a copy of it?", "go on with a copy", "leave it", false, func(yes bool) {
@@ -229,7 +229,7 @@ func (p *front) fresh(string) {
 		p.fail(err)
 		return
 	}
-	s.Use(p.session.Model())
+	s.SetModel(p.session.Model())
 	s.SetEffort(p.session.Effort())
 	p.replace(s)
 	p.say("A new conversation.")
@@ -299,7 +299,7 @@ func (p *front) history(arg string) {
 		{name: "stateless", detail: "each prompt alone", value: string(session.HistoryStateless)},
 	}
 	p.pick("way", arg, rows, func(value string) {
-		p.session.SetMode(session.History(value))
+		p.session.SetHistoryMode(session.History(value))
 		for _, r := range rows {
 			if r.value == value {
 				p.say("Requests hold %s.", r.detail)
@@ -320,10 +320,10 @@ func (p *front) usage(string) {
 		}
 		p.say("%s: %s.", name, strings.Join(parts, ", "))
 	}
-	total, last := p.session.Total()
+	total, last := p.session.Usage()
 	say("Last answer", last)
 	say("This conversation", total)
-	spent, err := p.o.Library.Spend(p.now().AddDate(0, 0, -30), time.Time{}, false)
+	spent, err := p.o.Library.DailyUsage(p.now().AddDate(0, 0, -30), time.Time{}, false)
 	if err != nil {
 		p.fail(err)
 	}

@@ -54,7 +54,7 @@ func TestDialogues(t *testing.T) {
 		{name: "error and retry", turns: []llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "you have no money left"}), llmtest.Say("Now it works.")},
 			do: func(d *drive) { d.enter("hello", "/retry", "/retry") }},
 		{name: "fallback", change: func(o *app.Options, so *session.Options) {
-			so.Fallback, so.Open = []string{"fake/other"}, func(name string) (llm.Endpoint, error) {
+			so.Fallback, so.OpenModel = []string{"fake/other"}, func(name string) (llm.Endpoint, error) {
 				return endpoint(name, llmtest.New(llmtest.Say("Here I am."))), nil
 			}
 		}, turns: []llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money"})}, do: func(d *drive) { d.enter("hello") }},
@@ -136,7 +136,7 @@ func TestTypedAhead(t *testing.T) {
 				d.pass(settle)
 				d.paste("n")
 			}
-			d.until(func() bool { return d.turn == nil && d.session.Waiting() == 0 })
+			d.until(func() bool { return d.turn == nil && d.session.QueueLen() == 0 })
 			if _, err := os.Stat(filepath.Join(d.dir, "ran")); (err == nil) != tt.ran {
 				t.Errorf("ran: %v, want %v:\n%s", err == nil, tt.ran, d.said())
 			}
@@ -191,7 +191,7 @@ func TestPastedCommands(t *testing.T) {
 				q.leave()
 				d.close()
 			}
-			d.until(func() bool { return d.turn == nil && d.pending == 0 && len(d.shells) == 0 && d.session.Waiting() == 0 })
+			d.until(func() bool { return d.turn == nil && d.pending == 0 && len(d.shells) == 0 && d.session.QueueLen() == 0 })
 			if ran != tt.ran {
 				t.Errorf("ran: %v, want %v:\n%s", ran, tt.ran, d.said())
 			}

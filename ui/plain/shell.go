@@ -21,10 +21,10 @@ func (p *front) runShell(command string) {
 	id := p.shell
 	ctx, cancel := context.WithCancel(p.ctx)
 	p.shells[id] = cancel
-	p.o.Library.RememberLater(session.Past{Text: "!" + command, Folder: p.o.Folder, At: p.now()})
+	p.o.Library.AddPromptAsync(session.SentPrompt{Text: "!" + command, Dir: p.o.Folder, At: p.now()})
 	run, key := p.o.Shell, p.draftKey()
 	own := p.session
-	n := own.Annotate(0, session.Shell{Command: command})
+	n := own.Annotate(0, session.ShellCommand{Command: command})
 	p.soon(func() func() {
 		defer cancel()
 		var live follower
@@ -39,7 +39,7 @@ func (p *front) runShell(command string) {
 			}
 		})
 		return func() {
-			e := session.Shell{Command: command, Output: out.Text, Failed: out.Failed, Ended: true, Took: out.Duration}
+			e := session.ShellCommand{Command: command, Output: out.Text, Failed: out.Failed, Ended: true, Duration: out.Duration}
 			own.Annotate(n, e)
 			p.ranShell(id, e, live.line)
 			if p.keepDraft() == nil {
@@ -50,7 +50,7 @@ func (p *front) runShell(command string) {
 }
 
 // ranShell says how a command ended.
-func (p *front) ranShell(id int, e session.Shell, rest string) {
+func (p *front) ranShell(id int, e session.ShellCommand, rest string) {
 	delete(p.shells, id)
 	if rest != "" {
 		p.block(rest)

@@ -52,12 +52,12 @@ func child(what string) int {
 		return 9
 	}
 	defer set.Close()
-	lib, err := session.OpenLibrary(os.Getenv)
+	lib, err := session.OpenStore(os.Getenv)
 	if err != nil {
 		return 9
 	}
 	defer lib.Close()
-	s := session.New(session.Options{Model: endpoint("fake/m", llmtest.New(turns[what]...)), Tools: set, Log: lib.Create(session.Summary{})})
+	s := session.New(session.Options{Model: endpoint("fake/m", llmtest.New(turns[what]...)), Tools: set, Log: lib.Create(session.Info{})})
 	return Run(app.Options{Session: s, Library: lib, Choices: func() []app.Choice { return nil }, Folder: os.Getenv("HOME"), Workspace: "~"})
 }
 
@@ -312,7 +312,7 @@ func number(line string) int {
 // kept checks that what was said is on disk.
 func (s *stand) kept(prompt string) {
 	s.t.Helper()
-	lib, err := session.OpenLibrary(func(name string) string { return map[string]string{"HOME": s.home, "XDG_DATA_HOME": s.home}[name] })
+	lib, err := session.OpenStore(func(name string) string { return map[string]string{"HOME": s.home, "XDG_DATA_HOME": s.home}[name] })
 	if err != nil {
 		s.t.Fatal(err)
 	}

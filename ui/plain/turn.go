@@ -154,9 +154,9 @@ func (p *front) event(t *turn, e session.Event) {
 	case llm.Delta:
 		t.content = now
 		p.delta(t, e)
-	case llm.Notice, llm.Retry, session.Fallback, session.Switched, session.Compacted:
+	case llm.Notice, llm.Retry, session.Fallback, session.ModelSwitched, session.Compacted:
 		p.show(e)
-	case session.Answer:
+	case session.Response:
 		p.finish(t)
 		t.doing, t.content = "", time.Time{}
 		for name, b := range t.blocks {
@@ -166,7 +166,7 @@ func (p *front) event(t *turn, e session.Event) {
 		}
 	case session.Call:
 		t.calls[e.Part.ID] = &call{part: e.Part}
-	case session.Ask:
+	case session.ApprovalRequest:
 		t.doing = ""
 		if c := t.calls[e.Call.ID]; c != nil {
 			c.asked = true
@@ -174,7 +174,7 @@ func (p *front) event(t *turn, e session.Event) {
 		if !t.stopped {
 			p.later(p.approval(e))
 		}
-	case session.Decided:
+	case session.Decision:
 		p.decided(t, e)
 	case session.Progress:
 		if c := t.calls[e.ID]; c != nil {
@@ -189,13 +189,13 @@ func (p *front) event(t *turn, e session.Event) {
 
 // prompt says what was sent, unless the person just typed it.
 func (p *front) prompt(t *turn, e session.Prompt) {
-	text, attached := attach.Own(e.Message)
+	text, attached := attach.SplitMessage(e.Message)
 	if !t.heard {
 		p.block("You: " + text)
 	}
 	t.heard = false
 	for _, part := range attached {
-		p.say("With it: %s.", attach.Label(part))
+		p.say("With it: %s.", attach.PartLabel(part))
 	}
 }
 
@@ -328,7 +328,7 @@ func (p *front) done(t *turn, d session.Done) {
 		p.runTurn(true)
 	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow:
 		p.offerSummary()
-	case p.session.Waiting() > 0: // queued after the turn's last look
+	case p.session.QueueLen() > 0: // queued after the turn's last look
 		waiting := p.session.Unqueue()
 		for _, later := range waiting[1:] {
 			p.session.Queue(later.Parts...)
@@ -387,7 +387,7 @@ func (p *front) name() {
 		ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
 		defer cancel()
 		p.guard(func() {
-			if err := s.Name(ctx); err != nil && ctx.Err() == nil {
+			if err := s.GenerateTitle(ctx); err != nil && ctx.Err() == nil {
 				p.post(func() { p.say("Note: %s", sentence(oneLine(err.Error()))) })
 			}
 		})

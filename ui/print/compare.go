@@ -105,12 +105,12 @@ func deal(turn iter.Seq[session.Event], queues []*queue) {
 	ended := make([]bool, len(queues))
 	for e := range turn {
 		switch e := e.(type) {
-		case session.Lane:
+		case session.CandidateEvent:
 			queues[e.N].ask()
 			queues[e.N].put(e.Event)
-			if a, ok := e.Event.(session.Answer); ok {
+			if a, ok := e.Event.(session.Response); ok {
 				ended[e.N] = true
-				queues[e.N].put(session.Done{Reason: a.Finish.Reason, Err: e.Err, Usage: a.Usage, Steps: 1, Took: a.Took})
+				queues[e.N].put(session.Done{Reason: a.Finish.Reason, Err: e.Err, Usage: a.Usage, Steps: 1, Duration: a.Duration})
 				queues[e.N].close()
 			}
 		default:

@@ -52,7 +52,7 @@ func TestHostileTexts(t *testing.T) {
 		failed := llmtest.Fail(&llm.Error{
 			Fault: llm.InvalidRequest, Provider: texts[5], Message: strings.Join(texts, " "), URL: texts[6], Key: texts[7], Code: texts[8],
 		})
-		stdout, stderr, _ := playing(session.Options{Fallback: []string{texts[9]}, Open: func(string) (llm.Endpoint, error) {
+		stdout, stderr, _ := playing(session.Options{Fallback: []string{texts[9]}, OpenModel: func(string) (llm.Endpoint, error) {
 			return llm.Endpoint{}, errors.New(texts[10])
 		}}, o, said, failed)
 		found := uitest.Foreign(stdout)
@@ -75,8 +75,8 @@ func TestHostileTexts(t *testing.T) {
 func TestHostileShelf(t *testing.T) {
 	texts := uitest.Hostile(200)
 	home := t.TempDir()
-	open := func() (*session.Library, error) {
-		return session.OpenLibrary(func(name string) string { return map[string]string{"XDG_DATA_HOME": home}[name] })
+	open := func() (*session.Store, error) {
+		return session.OpenStore(func(name string) string { return map[string]string{"XDG_DATA_HOME": home}[name] })
 	}
 	lib, err := open()
 	if err != nil {
@@ -91,16 +91,16 @@ func TestHostileShelf(t *testing.T) {
 			}}})
 	}
 	for _, text := range texts[:50] {
-		if _, err := lib.Import(session.Summary{Title: "needle " + text, Folder: "/" + text, Model: text, Head: 2}, nodes[:2]); err != nil {
+		if _, err := lib.Import(session.Info{Title: "needle " + text, Dir: "/" + text, Model: text, Head: 2}, nodes[:2]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	id, err := lib.Import(session.Summary{Title: texts[0], Head: len(nodes)}, nodes)
+	id, err := lib.Import(session.Info{Title: texts[0], Head: len(nodes)}, nodes)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range texts[:5] { // what was paid for here
-		s := session.New(session.Options{Model: llm.Endpoint{Model: llmtest.New(llmtest.Say(text)), Name: text}, Log: lib.Create(session.Summary{})})
+		s := session.New(session.Options{Model: llm.Endpoint{Model: llmtest.New(llmtest.Say(text)), Name: text}, Log: lib.Create(session.Info{})})
 		for range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: text}) {
 		}
 		if err := s.Close(); err != nil {

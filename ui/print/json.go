@@ -80,21 +80,21 @@ func objects(e session.Event, status int) []object {
 		return []object{{{"type", "notice"}, {"text", e.Text}}}
 	case llm.Retry:
 		return []object{{{"type", "retry"}, {"attempt", e.Attempt}, {"delay_ms", e.Wait.Milliseconds()}, {"category", e.Fault}}}
-	case session.Answer:
-		if e.Known {
+	case session.Response:
+		if e.UsageKnown {
 			return []object{usageObject(e.Usage)}
 		}
-	case session.Structured:
+	case session.StructuredOutput:
 		return []object{{{"type", "structured"}, {"value", e.JSON}}}
 	case session.Call:
 		return []object{callObject(e.Part)}
-	case session.Decided:
+	case session.Decision:
 		return []object{{{"type", "permission"}, {"id", e.ID}, {"decision", e.Verdict}}}
 	case session.Result:
 		return []object{{{"type", "tool_result"}, {"id", e.Part.ID}, {"name", e.Part.Name}, {"output", e.Part.Text}, {"is_error", e.Part.Failed}}}
 	case session.Fallback:
 		return []object{{{"type", "fallback"}, {"from", e.From}, {"to", e.To}, {"category", e.Fault}}}
-	case session.Switched:
+	case session.ModelSwitched:
 		changes := make([]string, len(e.Changes))
 		for i, c := range e.Changes {
 			changes[i] = c.String()
@@ -171,7 +171,7 @@ func (w *whole) event(e session.Event, status int) error {
 		} else if len(w.text) > 0 {
 			w.text = append(w.text, "\n\n")
 		}
-	case session.Answer: // which shares its text with the conversation
+	case session.Response: // which shares its text with the conversation
 		for _, p := range e.Message.Parts {
 			switch {
 			case p.Kind == llm.Text && p.Text != "":
@@ -180,7 +180,7 @@ func (w *whole) event(e session.Event, status int) error {
 				w.think = append(w.think, p.Text)
 			}
 		}
-	case session.Structured:
+	case session.StructuredOutput:
 		w.value = e.JSON
 	case session.Call:
 		w.tools = append(w.tools, encode(callObject(e.Part)[1:]))

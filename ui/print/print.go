@@ -96,12 +96,12 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 			fmt.Fprintln(o.Err, "parley: "+sanitize.Text(words))
 		}
 		switch e := e.(type) {
-		case session.Ask:
+		case session.ApprovalRequest:
 			rules, yolo = append(rules, rule(e.Action)), yolo && !e.Action.Sensitive()
 			e.Reply(tools.Approval{Verdict: tools.Deny, Reason: reason(e.Action)})
-		case session.Decided:
+		case session.Decision:
 			denied = denied || e.Verdict == tools.Deny
-		case session.Answer:
+		case session.Response:
 			nothing = e.Message.Empty()
 		case session.Done:
 			status = statusOf(e, denied)

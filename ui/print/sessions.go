@@ -27,7 +27,7 @@ import (
 
 // A Shelf is what the commands about stored conversations work with.
 type Shelf struct {
-	Open   func() (*session.Library, error)
+	Open   func() (*session.Store, error)
 	Out    io.Writer
 	Note   func(string) // for standard error
 	Render bool         // Out is a terminal, Width cells wide
@@ -51,7 +51,7 @@ func (s Shelf) Sessions() *cobra.Command {
 
 // Complete offers a shell the IDs of the latest conversations.
 func (s Shelf) Complete(*cobra.Command, []string, string) (ids []string, how cobra.ShellCompDirective) {
-	_ = s.with(func(lib *session.Library) error { // a shell shows no errors
+	_ = s.with(func(lib *session.Store) error { // a shell shows no errors
 		found, err := lib.List(session.Query{Limit: 50})
 		for _, f := range found {
 			ids = append(ids, f.ID+"\t"+sanitize.Line(app.Title(f)))
@@ -65,7 +65,7 @@ func (s Shelf) Complete(*cobra.Command, []string, string) (ids []string, how cob
 func query(cmd *cobra.Command, q *session.Query, since *string) {
 	f := cmd.Flags()
 	f.StringVarP(&q.Model, "model", "m", "", "only those with this model, or a part of its name")
-	f.StringVar(&q.Folder, "folder", "", "only those that began in this folder or below it")
+	f.StringVar(&q.Dir, "folder", "", "only those that began in this folder or below it")
 	f.StringVar(since, "since", "", "only those touched since then: 2026-11-20, 12h or 30d ago")
 }
 
@@ -122,12 +122,12 @@ func (p *page) note(total int, of string) string {
 
 // finish fills in what flags say in words.
 func (s Shelf) finish(q *session.Query, since string) error {
-	if q.Folder != "" {
-		folder, err := filepath.Abs(q.Folder)
+	if q.Dir != "" {
+		folder, err := filepath.Abs(q.Dir)
 		if err != nil {
-			return fmt.Errorf("--folder %s: %w", q.Folder, err)
+			return fmt.Errorf("--folder %s: %w", q.Dir, err)
 		}
-		q.Folder = folder
+		q.Dir = folder
 	}
 	var err error
 	q.Since, err = moment(since, s.Now())
@@ -166,7 +166,7 @@ func (s Shelf) list() *cobra.Command {
 			return app.UsageError{Err: err}
 		}
 		q.Words = strings.Join(words, " ")
-		return s.with(func(lib *session.Library) error {
+		return s.with(func(lib *session.Store) error {
 			found, err := lib.List(q)
 			if fatal(err, len(found)) != nil {
 				return err
@@ -197,7 +197,7 @@ func fatal(err error, n int) error {
 	return err
 }
 
-func (s Shelf) rows(found []session.Summary, asJSON bool) error {
+func (s Shelf) rows(found []session.Info, asJSON bool) error {
 	if asJSON {
 		for _, f := range found {
 			if err := writeJSON(s.Out, f); err != nil {
@@ -272,9 +272,9 @@ func (s Shelf) masked(c archive.Conversation) archive.Conversation {
 	if s.Mask == nil {
 		return c
 	}
-	c = archive.Masked(c, s.Mask())
-	if c.Masked > 0 {
-		texts := map[bool]string{true: "1 text", false: fmt.Sprintf("%d texts", c.Masked)}[c.Masked == 1]
+	c = archive.Mask(c, s.Mask())
+	if c.MaskedTexts > 0 {
+		texts := map[bool]string{true: "1 text", false: fmt.Sprintf("%d texts", c.MaskedTexts)}[c.MaskedTexts == 1]
 		s.Note("Configured keys masked in " + texts + ": --raw keeps them")
 	}
 	return c
@@ -283,7 +283,7 @@ func (s Shelf) masked(c archive.Conversation) archive.Conversation {
 // one finds the conversation that words name; unless raw is set, keys are masked
 // in it.
 func (s Shelf) one(words []string, raw bool, do func(archive.Conversation) error) error {
-	return s.with(func(lib *session.Library) error {
+	return s.with(func(lib *session.Store) error {
 		found, err := Find(lib, strings.Join(words, " "))
 		if err != nil {
 			return err
@@ -304,14 +304,14 @@ func (s Shelf) one(words []string, raw bool, do func(archive.Conversation) error
 
 // Find returns the one conversation that a user means by an ID, the beginning of
 // one, or words of its title. The error lists those it may be.
-func Find(lib *session.Library, word string) (session.Summary, error) {
+func Find(lib *session.Store, word string) (session.Info, error) {
 	found, err := lib.Find(word)
 	if fatal(err, len(found)) != nil {
-		return session.Summary{}, err
+		return session.Info{}, err
 	}
 	switch len(found) {
 	case 0:
-		return session.Summary{}, app.UsageError{Err: fmt.Errorf("no conversation is called %q: parley sessions list shows them", word)}
+		return session.Info{}, app.UsageError{Err: fmt.Errorf("no conversation is called %q: parley sessions list shows them", word)}
 	case 1:
 		return found[0], nil
 	}
@@ -322,7 +322,7 @@ func Find(lib *session.Library, word string) (session.Summary, error) {
 	if rest := len(found) - len(names); rest > 0 {
 		names = append(names, fmt.Sprintf("and %d more", rest))
 	}
-	return session.Summary{}, app.UsageError{Err: fmt.Errorf("%d conversations fit %q, name one by its ID:\n  %s", len(found), word, strings.Join(names, "\n  "))}
+	return session.Info{}, app.UsageError{Err: fmt.Errorf("%d conversations fit %q, name one by its ID:\n  %s", len(found), word, strings.Join(names, "\n  "))}
 }
 
 func (s Shelf) search() *cobra.Command {
@@ -335,7 +335,7 @@ func (s Shelf) search() *cobra.Command {
 			return app.UsageError{Err: err}
 		}
 		q.Words = strings.Join(words, " ")
-		return s.with(func(lib *session.Library) error {
+		return s.with(func(lib *session.Store) error {
 			hits, err := lib.Search(q)
 			if fatal(err, len(hits)) != nil {
 				return err
@@ -429,7 +429,7 @@ func escaped(json string) string { return string(escapeUnseen([]byte(json))) }
 func (s Shelf) bring() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{Use: "import FILE...", Short: "Bring in conversations of parley, Claude Code, Codex and ChatGPT", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, files []string) error {
-		return s.with(func(lib *session.Library) error {
+		return s.with(func(lib *session.Store) error {
 			var failed []error
 			for _, file := range files {
 				if err := s.bringFile(lib, file, asJSON); err != nil {
@@ -443,7 +443,7 @@ func (s Shelf) bring() *cobra.Command {
 	return cmd
 }
 
-func (s Shelf) bringFile(lib *session.Library, file string, asJSON bool) error {
+func (s Shelf) bringFile(lib *session.Store, file string, asJSON bool) error {
 	info, err := os.Stat(file)
 	if err != nil {
 		return errors.Unwrap(err) // the path is told by the caller
@@ -463,7 +463,7 @@ func (s Shelf) bringFile(lib *session.Library, file string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	var rows []session.Summary
+	var rows []session.Info
 	for _, c := range found {
 		if now := s.Now(); c.Session.Updated.After(now) { // nobody has talked in the future
 			c.Session.Updated = now
@@ -484,8 +484,8 @@ func (s Shelf) bringFile(lib *session.Library, file string, asJSON bool) error {
 func (s Shelf) remove() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{Use: "rm SESSION...", Short: "Remove conversations for good, by ID or its beginning", Args: named, RunE: func(_ *cobra.Command, ids []string) error {
-		return s.with(func(lib *session.Library) error {
-			var rows []session.Summary
+		return s.with(func(lib *session.Store) error {
+			var rows []session.Info
 			for _, id := range ids { // all are found before one is removed
 				found, err := Find(lib, id)
 				if err != nil {
@@ -516,7 +516,7 @@ func (s Shelf) remove() *cobra.Command {
 }
 
 // with opens the library for one command.
-func (s Shelf) with(do func(*session.Library) error) error {
+func (s Shelf) with(do func(*session.Store) error) error {
 	lib, err := s.Open()
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ const maxSchema = 1 << 20
 // like JSON, or else from the file of this name.
 func ReadSchema(arg string) (*llm.Schema, error) {
 	if text := strings.TrimSpace(arg); strings.HasPrefix(text, "{") {
-		return session.Schema([]byte(text))
+		return session.ParseAnswerSchema([]byte(text))
 	}
 	f, err := os.Open(arg)
 	if err != nil {
@@ -33,7 +33,7 @@ func ReadSchema(arg string) (*llm.Schema, error) {
 	if len(text) > maxSchema {
 		return nil, fmt.Errorf("%s has more than %d MB", arg, maxSchema>>20)
 	}
-	s, err := session.Schema(text)
+	s, err := session.ParseAnswerSchema(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", arg, err)
 	}
@@ -55,7 +55,7 @@ func (p *structured) event(e session.Event, _ int) error {
 	switch e := e.(type) {
 	case session.Step:
 		p.text.Reset()
-	case session.Structured:
+	case session.StructuredOutput:
 		p.text.Reset()
 		return p.write(e.JSON)
 	case llm.Delta:

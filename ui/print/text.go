@@ -38,7 +38,7 @@ func (t *text) event(e session.Event, _ int) error {
 	switch e := e.(type) {
 	case llm.Delta:
 		return t.delta(e)
-	case session.Answer:
+	case session.Response:
 		if err := t.flush(); err != nil {
 			return err
 		}
@@ -148,8 +148,8 @@ func (t *text) end() error {
 type side struct {
 	o        Options
 	thinking sanitize.Stream
-	open     bool            // a line of thinking is unfinished
-	cut      *session.Answer // an interrupted answer whose usage is not printed yet; nil for none
+	open     bool              // a line of thinking is unfinished
+	cut      *session.Response // an interrupted answer whose usage is not printed yet; nil for none
 }
 
 // close ends an unfinished line.
@@ -186,7 +186,7 @@ func (s *side) event(e session.Event) {
 		s.line(th.Dim, "retry %d in %s (%s)", e.Attempt, e.Wait.Round(time.Millisecond), e.Fault)
 	case session.Fallback:
 		s.line(th.Warn, "%s", fallback(e))
-	case session.Switched:
+	case session.ModelSwitched:
 		s.line(th.Dim, "switched from %s to %s: %s", e.From, e.To, adapted(e.Changes))
 	case session.Call:
 		s.line(th.Dim, "%s %s", e.Part.Name, short(e.Part.Input))
@@ -194,10 +194,10 @@ func (s *side) event(e session.Event) {
 		if e.Part.Failed {
 			s.line(th.Warn, "%s failed: %s", e.Part.Name, short(e.Part.Text))
 		}
-	case session.Answer:
+	case session.Response:
 		s.close()
 		switch {
-		case !e.Known:
+		case !e.UsageKnown:
 		case e.Message.Interrupted: // Done may say that nobody reads
 			s.cut = &e
 		default:
@@ -255,7 +255,7 @@ func (s *side) usageOfCut() {
 	}
 }
 
-func usageLine(a session.Answer) string {
+func usageLine(a session.Response) string {
 	u := a.Usage
 	line := fmt.Sprintf("%s: %d in, %d out", a.Message.Model, u.Input, u.Output)
 	if u.CacheRead > 0 {
@@ -267,7 +267,7 @@ func usageLine(a session.Answer) string {
 	if u.Priced {
 		line += fmt.Sprintf(", $%.4f", u.Cost)
 	}
-	return line + fmt.Sprintf(", %.1f s", a.Took.Seconds())
+	return line + fmt.Sprintf(", %.1f s", a.Duration.Seconds())
 }
 
 // short cuts text to one line for a glance.

@@ -33,8 +33,8 @@ func (s Shelf) Usage() *cobra.Command {
 		if err != nil {
 			return app.UsageError{Err: fmt.Errorf("--until: %w", err)}
 		}
-		return s.with(func(lib *session.Library) error {
-			spent, err := lib.Spend(from, to, by == "session")
+		return s.with(func(lib *session.Store) error {
+			spent, err := lib.DailyUsage(from, to, by == "session")
 			if fatal(err, len(spent)) != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ func (s Shelf) Usage() *cobra.Command {
 				for _, f := range found {
 					titles[f.ID] = f.ID + "  " + app.Title(f)
 				}
-				group = func(row session.Spend) string {
+				group = func(row session.DailyUsage) string {
 					if title := titles[row.Session]; title != "" {
 						return title
 					}
@@ -80,14 +80,14 @@ const widestName = 56
 
 // spending returns a table of rows with their total; the dearest first if there is
 // no other order in them.
-func spending(spent []session.Spend, group func(session.Spend) string, dearest bool) string {
+func spending(spent []session.DailyUsage, group func(session.DailyUsage) string, dearest bool) string {
 	names, sums := app.SumUsage(spent, group)
 	if dearest {
 		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(sums[b].Usage.Cost, sums[a].Usage.Cost) })
 	}
 	var figures bytes.Buffer
 	w := tabwriter.NewWriter(&figures, 0, 0, 2, ' ', 0)
-	row := func(s session.Spend) {
+	row := func(s session.DailyUsage) {
 		answers := "answers"
 		if s.Answers == 1 {
 			answers = "answer"
@@ -95,7 +95,7 @@ func spending(spent []session.Spend, group func(session.Spend) string, dearest b
 		fmt.Fprintf(w, "%d %s\t%s in\t%s\t%s out\t%s\n", s.Answers, answers,
 			app.Tokens(s.Usage.Input), app.Cached(s.Usage), app.Tokens(s.Usage.Output), priced(s))
 	}
-	var total session.Spend
+	var total session.DailyUsage
 	wide := 0
 	for i, name := range names {
 		s := sums[name]
@@ -119,7 +119,7 @@ func spending(spent []session.Spend, group func(session.Spend) string, dearest b
 }
 
 // priced returns what a row cost, and how sure that is.
-func priced(s session.Spend) string {
+func priced(s session.DailyUsage) string {
 	switch cost := app.Money(s.Usage); {
 	case s.Unpriced == 0 && cost == "":
 		return "$0"

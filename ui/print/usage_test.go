@@ -13,9 +13,9 @@ import (
 
 // Figures stand below each other whatever the names are.
 func TestUsageIsAligned(t *testing.T) {
-	var spent []session.Spend
+	var spent []session.DailyUsage
 	for _, name := range []string{"short", "日本語の会話、とても長い", strings.Repeat("long/", 40), "e\u0301\x1b[31m"} {
-		spent = append(spent, session.Spend{Session: name, Answers: 1, Usage: llm.Usage{Input: 1200, Output: 5}})
+		spent = append(spent, session.DailyUsage{Session: name, Answers: 1, Usage: llm.Usage{Input: 1200, Output: 5}})
 	}
 	text := spending(spent, app.UsageGroups["session"], false)
 	at := -1

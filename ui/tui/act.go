@@ -133,7 +133,7 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 		m.session.Queue(parts...)
 		m.composer.SetQueue(m.queuedTexts())
 		m.layout()
-		return tea.Batch(sent, m.sayWhile("queued: sent when the model is done, up takes it back", func() bool { return m.session.Waiting() > 0 }))
+		return tea.Batch(sent, m.sayWhile("queued: sent when the model is done, up takes it back", func() bool { return m.session.QueueLen() > 0 }))
 	}
 	return tea.Batch(sent, m.run(parts...))
 }
@@ -156,7 +156,7 @@ func without(attached, mentioned []llm.Part) []llm.Part {
 // rememberDraft puts the draft into the history, where it can be found again, also
 // after a restart.
 func (m *Model) rememberDraft() {
-	m.o.Library.RememberLater(session.Past{Text: m.composer.Value(), Folder: m.o.Folder, At: m.now()})
+	m.o.Library.AddPromptAsync(session.SentPrompt{Text: m.composer.Value(), Dir: m.o.Folder, At: m.now()})
 }
 
 // halt stops the calls that run, or else the turn. A second time shortly after it
@@ -220,7 +220,7 @@ func (m *Model) fresh(string) tea.Cmd {
 	if err != nil {
 		return m.say(err.Error())
 	}
-	created.Use(old.Model())
+	created.SetModel(old.Model())
 	created.SetEffort(old.Effort())
 	m.replace(created)
 	return kept
@@ -240,7 +240,7 @@ func (m *Model) rewind(string) tea.Cmd {
 
 // spoken is the first line of what a message says, or what it brings along.
 func spoken(msg llm.Message) string {
-	text, attached := attach.Own(msg)
+	text, attached := attach.SplitMessage(msg)
 	if strings.TrimSpace(text) == "" && msg.Role == llm.RoleUser {
 		text = strings.Join(labels(attached), ", ")
 	}
@@ -340,7 +340,7 @@ func (m *Model) context(string) tea.Cmd {
 		note = fmt.Sprintf("%s of the window of %s", statusbar.Share(float64(fill)/float64(window)), count(window))
 	}
 	row("next request", fill, note)
-	said := m.session.Fill()
+	said := m.session.ContextTokens()
 	facts := m.o.Context()
 	for _, f := range facts {
 		said -= f.Tokens
@@ -348,7 +348,7 @@ func (m *Model) context(string) tea.Cmd {
 	if said > 0 {
 		row("conversation", said, "")
 	}
-	if rest := fill - m.session.Fill(); rest > 0 && m.session.Fill() > 0 {
+	if rest := fill - m.session.ContextTokens(); rest > 0 && m.session.ContextTokens() > 0 {
 		row("draft", rest, "")
 	}
 	for _, f := range facts {
@@ -483,7 +483,7 @@ func (m *Model) answered(msg dialog.AnsweredMsg) tea.Cmd {
 	if len(m.asks) == 0 || m.asking != msg.ID {
 		return nil // of a turn that is over
 	}
-	var ask session.Ask
+	var ask session.ApprovalRequest
 	ask, m.asks = m.asks[0], m.asks[1:]
 	ask.Reply(msg.Answer)
 	return m.askNext()

@@ -14,7 +14,7 @@ import (
 // What became of something that was to be attached.
 type (
 	attachedMsg struct {
-		items []attach.Item
+		items []attach.Attachment
 		err   error
 	}
 	expandedMsg struct { // a prompt with the files it mentions
@@ -51,11 +51,11 @@ func (m *Model) attachClipboard(string) tea.Cmd {
 		if err != nil {
 			return attachedMsg{err: err}
 		}
-		item, err := attach.Bytes("pasted.png", data, attach.Default())
+		item, err := attach.FromBytes("pasted.png", data, attach.DefaultLimits())
 		if err != nil {
 			return attachedMsg{err: err}
 		}
-		return attachedMsg{items: []attach.Item{item}}
+		return attachedMsg{items: []attach.Attachment{item}}
 	}
 }
 
@@ -90,7 +90,7 @@ func (m *Model) detach(string) tea.Cmd {
 	last := m.attached[len(m.attached)-1]
 	m.attached = m.attached[:len(m.attached)-1]
 	m.layout()
-	return tea.Batch(m.written(), m.say("took off "+attach.Label(last)))
+	return tea.Batch(m.written(), m.say("took off "+attach.PartLabel(last)))
 }
 
 // expand reads the files that a prompt mentions.
@@ -122,7 +122,7 @@ func (m *Model) expanded(msg expandedMsg) tea.Cmd {
 func labels(parts []llm.Part) []string {
 	var out []string
 	for _, p := range parts {
-		out = append(out, attach.Label(p))
+		out = append(out, attach.PartLabel(p))
 	}
 	return out
 }

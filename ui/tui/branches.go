@@ -21,7 +21,7 @@ func (m *Model) tree(string) tea.Cmd {
 	rows := make([]dialog.Branch, len(branches))
 	for i, b := range branches {
 		rows[i] = dialog.Branch{
-			Seq: b.Node.Seq, Depth: b.Depth, Label: "you", Text: spoken(b.Node.Message), Length: b.Below,
+			Seq: b.Node.Seq, Depth: b.Depth, Label: "you", Text: spoken(b.Node.Message), Length: b.Descendants,
 			Model: b.Node.Model, Current: b.Active, Head: b.Active && b.Tip == m.session.Head(),
 		}
 		if !b.Node.At.IsZero() {
@@ -36,7 +36,7 @@ func (m *Model) tree(string) tea.Cmd {
 
 // switchTo goes on at the end of the branch that a message is on.
 func (m *Model) switchTo(seq int) tea.Cmd {
-	if err := m.session.Switch(seq); err != nil {
+	if err := m.session.SwitchBranch(seq); err != nil {
 		return m.say(err.Error())
 	}
 	m.redraw()
@@ -66,7 +66,7 @@ func (m *Model) edit(seq int) tea.Cmd {
 	if !m.composer.Empty() {
 		m.composer.Stash()
 	}
-	text, attached := attach.Own(n.Message)
+	text, attached := attach.SplitMessage(n.Message)
 	m.editing, m.attached = seq, attached
 	m.composer.SetPlain(text) // a model's words, perhaps
 	m.transcript.Show(seq)
@@ -121,7 +121,7 @@ func (m *Model) branch() error {
 
 // regenerate asks for another answer; this one stays as a branch.
 func (m *Model) regenerate(seq int) tea.Cmd {
-	if err := m.session.Again(seq); err != nil {
+	if err := m.session.Regenerate(seq); err != nil {
 		return m.say(err.Error())
 	}
 	m.transcript.Browse(false)

@@ -78,7 +78,7 @@ func newComparison(names []string, th *theme.Theme, motion bool) *comparison {
 }
 
 // take shows what happened to one of the models.
-func (c *comparison) take(l session.Lane, now time.Time) {
+func (c *comparison) take(l session.CandidateEvent, now time.Time) {
 	if l.N < 0 || l.N >= len(c.columns) {
 		return
 	}
@@ -90,7 +90,7 @@ func (c *comparison) take(l session.Lane, now time.Time) {
 		col.pane.Note(e.Text)
 	case llm.Retry:
 		col.state = fmt.Sprintf("retry %d: %s", e.Attempt, words(e.Fault))
-	case session.Answer:
+	case session.Response:
 		col.answer(e, l.Err, now)
 	}
 }
@@ -136,7 +136,7 @@ func (c *column) close(now time.Time) {
 	c.open = nil
 }
 
-func (c *column) answer(a session.Answer, err error, now time.Time) {
+func (c *column) answer(a session.Response, err error, now time.Time) {
 	c.close(now)
 	c.seq, c.failed = a.Seq, err != nil
 	said := []string{"done"}
@@ -151,13 +151,13 @@ func (c *column) answer(a session.Answer, err error, now time.Time) {
 			c.pane.Fail(err.Error(), app.Hint(err))
 		}
 	}
-	if a.Known && a.Usage.Output > 0 {
+	if a.UsageKnown && a.Usage.Output > 0 {
 		said = append(said, count(a.Usage.Output)+" out")
 	}
-	if a.Known && a.Usage.Priced {
+	if a.UsageKnown && a.Usage.Priced {
 		said = append(said, fmt.Sprintf("$%.4f", a.Usage.Cost))
 	}
-	c.state = strings.Join(append(said, seconds(a.Took)), " · ")
+	c.state = strings.Join(append(said, seconds(a.Duration)), " · ")
 }
 
 // end says that nobody answers any more. Who was not even asked says so.
@@ -399,7 +399,7 @@ func (m *Model) askAll(models []llm.Endpoint, parts []llm.Part) tea.Cmd {
 }
 
 // lane shows what happened to one of the models that are compared.
-func (m *Model) lane(t *turn, l session.Lane) {
+func (m *Model) lane(t *turn, l session.CandidateEvent) {
 	t.waiting = time.Time{}
 	t.do("comparing", m.now())
 	if c, ok := m.dialog.(*comparison); ok {

@@ -19,7 +19,7 @@ const historyShown = 1000
 
 type (
 	keepMsg struct{}
-	pastMsg struct{ prompts []session.Past }
+	pastMsg struct{ prompts []session.SentPrompt }
 )
 
 // draftKey names the draft: that of a conversation, or of the folder in which
@@ -101,18 +101,18 @@ func (m *Model) takeEndedShells() func() {
 func (m *Model) sent(text string) tea.Cmd {
 	m.drafted, m.unsent = false, 0
 	m.weighed++
-	lib, key, past := m.o.Library, m.draftAt, session.Past{Text: composer.Plain(text), Folder: m.o.Folder, At: m.now()}
+	lib, key, past := m.o.Library, m.draftAt, session.SentPrompt{Text: composer.Plain(text), Dir: m.o.Folder, At: m.now()}
 	if key == "" {
 		key = m.draftKey()
 	}
 	m.draftAt = ""
-	stored, ended := lib.RememberLater(past), m.takeEndedShells()
+	stored, ended := lib.AddPromptAsync(past), m.takeEndedShells()
 	return func() tea.Msg {
 		ended()
 		if err := stored(); err != nil {
 			return nil // the conversation holds it, and has its own way to say that the disk is full
 		}
-		_ = lib.KeepDraft(key, session.Draft{})
+		_ = lib.SaveDraft(key, session.Draft{})
 		return nil
 	}
 }

@@ -70,12 +70,12 @@ func child(where string) int {
 		if err != nil {
 			return 9
 		}
-		lib, err := session.OpenLibrary(os.Getenv)
+		lib, err := session.OpenStore(os.Getenv)
 		if err != nil {
 			return 9
 		}
 		defer lib.Close()
-		o.Tools, o.Policy, o.Log = set, tools.NewPolicy(tools.ModeYolo), lib.Create(session.Summary{})
+		o.Tools, o.Policy, o.Log = set, tools.NewPolicy(tools.ModeYolo), lib.Create(session.Info{})
 	}
 	o.Model = llm.Endpoint{Model: llmtest.New(turn), Name: "fake/m", Origin: "fake", Strategy: "native"}
 	m := newModel(Options{Config: Default(), Options: app.Options{Session: session.New(o), Start: app.Start{Prompt: []llm.Part{{Kind: llm.Text, Text: "hi"}}}}})
@@ -309,7 +309,7 @@ func TestHangUp(t *testing.T) {
 	if stat, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil && !bytes.Contains(stat, []byte(") Z ")) {
 		t.Errorf("the command still runs: %s", stat)
 	}
-	lib, err := session.OpenLibrary(func(name string) string { return map[string]string{"XDG_DATA_HOME": s.home}[name] })
+	lib, err := session.OpenStore(func(name string) string { return map[string]string{"XDG_DATA_HOME": s.home}[name] })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,13 +51,13 @@ func hostile(dir string, n int) (Options, *llmtest.Fake, error) {
 			return Options{}, nil, err
 		}
 	}
-	lib := session.Ephemeral()
+	lib := session.MemoryStore()
 	nodes := told(texts)
-	id, err := lib.Import(session.Summary{Title: texts[1], Folder: "/" + texts[2], Model: texts[3], Head: len(nodes)}, nodes)
+	id, err := lib.Import(session.Info{Title: texts[1], Dir: "/" + texts[2], Model: texts[3], Head: len(nodes)}, nodes)
 	if err != nil {
 		return Options{}, nil, err
 	}
-	if _, err := lib.Import(session.Summary{Title: texts[4], Preview: texts[5], Folder: dir, Head: 40}, nodes[:40]); err != nil {
+	if _, err := lib.Import(session.Info{Title: texts[4], Preview: texts[5], Dir: dir, Head: 40}, nodes[:40]); err != nil {
 		return Options{}, nil, err
 	}
 	log, err := lib.Resume(id)

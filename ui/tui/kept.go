@@ -19,7 +19,7 @@ import (
 // What the library answered. The screen never waits for the disk.
 type (
 	listedMsg struct {
-		rows []session.Summary
+		rows []session.Info
 		err  error
 	}
 	foundMsg struct {
@@ -70,7 +70,7 @@ func (m *Model) listed(msg listedMsg) tea.Cmd {
 	for i, s := range msg.rows {
 		rows[i] = dialog.SessionRow{
 			ID: s.ID, Title: app.Title(s), Model: s.Model, Age: app.Age(now.Sub(s.Updated)), Cost: app.Money(s.Usage),
-			Folder: m.o.Short(s.Folder), Preview: s.Preview, Held: s.Held, Pinned: s.Pinned, Current: s.ID == m.session.ID(),
+			Folder: m.o.Short(s.Dir), Preview: s.Preview, Held: s.LockedBy, Pinned: s.Pinned, Current: s.ID == m.session.ID(),
 		}
 		if rows[i].Current {
 			rows[i].Held = ""
@@ -125,7 +125,7 @@ func (m *Model) preview(id string, seq int) tea.Cmd {
 		}
 		var lines []string
 		for _, n := range glance(about, nodes, seq) {
-			text, _ := attach.Own(n.Message)
+			text, _ := attach.SplitMessage(n.Message)
 			if text = strings.TrimSpace(text); text != "" {
 				who := map[llm.Role]string{llm.RoleUser: "you: "}[n.Role]
 				lines = append(lines, who+text, "")
@@ -136,7 +136,7 @@ func (m *Model) preview(id string, seq int) tea.Cmd {
 }
 
 // glance is a few messages: those around seq, or the last ones.
-func glance(about session.Summary, nodes []session.Node, seq int) []session.Node {
+func glance(about session.Info, nodes []session.Node, seq int) []session.Node {
 	const few = 6
 	if seq == 0 {
 		seq = about.Head
@@ -216,9 +216,9 @@ func (m *Model) enterFork(id string, head int) tea.Cmd {
 	return tea.Batch(m.keepDraft(), func() tea.Msg {
 		s, note, err := m.o.Fork(id, head)
 		if err == nil && id == own.ID() { // it goes on as this one would
-			s.Use(own.Model())
+			s.SetModel(own.Model())
 			s.SetEffort(own.Effort())
-			s.SetMode(own.Mode())
+			s.SetHistoryMode(own.HistoryMode())
 		}
 		if note == "" {
 			note = "a copy: the other conversation stays as it is"
@@ -234,7 +234,7 @@ func (m *Model) fork(string) tea.Cmd {
 
 // entered shows another conversation.
 func (m *Model) entered(msg enteredMsg) tea.Cmd {
-	var held *session.HeldError
+	var held *session.LockedError
 	if errors.As(msg.err, &held) {
 		m.forking = msg.id
 		return m.confirm(true, dialog.Confirm("fork", "This conversation is open in "+held.By+". Go on with a copy of it?", "go on with a copy", "leave it", m.theme))
@@ -273,7 +273,7 @@ func (m *Model) replace(s *session.Session) {
 func (m *Model) saved(err error) tea.Cmd {
 	was := m.unsaved
 	m.unsaved = err
-	var lost *session.LostError
+	var lost *session.LeaseLostError
 	switch {
 	case errors.As(err, &lost):
 		m.unsaved = nil
@@ -330,9 +330,9 @@ func (m *Model) compact(string) tea.Cmd {
 // histories are what requests can hold.
 func (m *Model) histories() []dialog.Item {
 	return []dialog.Item{
-		{Title: "full", Detail: "everything that was said", Value: "full", Current: m.session.Mode() == session.HistoryFull},
-		{Title: "dynamic", Detail: "the newest turns that fit the model's window", Value: "dynamic", Current: m.session.Mode() == session.HistoryDynamic},
-		{Title: "stateless", Detail: "each prompt alone", Value: "stateless", Current: m.session.Mode() == session.HistoryStateless},
+		{Title: "full", Detail: "everything that was said", Value: "full", Current: m.session.HistoryMode() == session.HistoryFull},
+		{Title: "dynamic", Detail: "the newest turns that fit the model's window", Value: "dynamic", Current: m.session.HistoryMode() == session.HistoryDynamic},
+		{Title: "stateless", Detail: "each prompt alone", Value: "stateless", Current: m.session.HistoryMode() == session.HistoryStateless},
 	}
 }
 
@@ -346,22 +346,22 @@ func (m *Model) history(arg string) tea.Cmd {
 	} else if h := session.History(arg); h != session.HistoryDynamic && h != session.HistoryStateless {
 		return m.say(fmt.Sprintf("there is no history mode %q: full, dynamic, stateless", arg))
 	}
-	m.session.SetMode(session.History(arg))
+	m.session.SetHistoryMode(session.History(arg))
 	return m.say("requests hold: " + map[string]string{"": "everything", "dynamic": "what fits", "stateless": "each prompt alone"}[arg])
 }
 
 // usage shows what was spent.
 func (m *Model) usage(string) tea.Cmd {
 	lib, now, own := m.o.Library, m.now(), m.session.ID()
-	total, last := m.session.Total()
+	total, last := m.session.Usage()
 	return func() tea.Msg {
-		spent, err := lib.Spend(now.AddDate(0, 0, -30), time.Time{}, false)
+		spent, err := lib.DailyUsage(now.AddDate(0, 0, -30), time.Time{}, false)
 		return spentMsg{spent: spent, err: err, total: total, last: last, id: own}
 	}
 }
 
 type spentMsg struct {
-	spent       []session.Spend
+	spent       []session.DailyUsage
 	err         error
 	total, last llm.Usage
 	id          string
@@ -378,9 +378,9 @@ func (m *Model) spent(msg spentMsg) tea.Cmd {
 	}
 	line("last answer", msg.last)
 	line("this conversation", msg.total)
-	today, _ := sum(msg.spent, func(r session.Spend) bool { return r.Day == m.now().Format(time.DateOnly) })
+	today, _ := sum(msg.spent, func(r session.DailyUsage) bool { return r.Day == m.now().Format(time.DateOnly) })
 	line("today", today)
-	month, unpriced := sum(msg.spent, func(session.Spend) bool { return true })
+	month, unpriced := sum(msg.spent, func(session.DailyUsage) bool { return true })
 	line("30 days", month)
 	if missed := m.missed(); missed != "" {
 		s.Lines = append(s.Lines, missed)
@@ -391,11 +391,11 @@ func (m *Model) spent(msg spentMsg) tea.Cmd {
 	if msg.err != nil {
 		s.Note = msg.err.Error()
 	}
-	s.Days, s.Models = spendRows(msg.spent, func(r session.Spend) string { return r.Day }), spendRows(msg.spent, func(r session.Spend) string { return r.Model })
+	s.Days, s.Models = spendRows(msg.spent, func(r session.DailyUsage) string { return r.Day }), spendRows(msg.spent, func(r session.DailyUsage) string { return r.Model })
 	return m.open(dialog.Usage(s, m.theme))
 }
 
-func sum(rows []session.Spend, which func(session.Spend) bool) (u llm.Usage, unpriced int) {
+func sum(rows []session.DailyUsage, which func(session.DailyUsage) bool) (u llm.Usage, unpriced int) {
 	for _, r := range rows {
 		if which(r) {
 			u = u.Add(r.Usage)
@@ -405,7 +405,7 @@ func sum(rows []session.Spend, which func(session.Spend) bool) (u llm.Usage, unp
 	return u, unpriced
 }
 
-func spendRows(spent []session.Spend, group func(session.Spend) string) []dialog.SpendRow {
+func spendRows(spent []session.DailyUsage, group func(session.DailyUsage) string) []dialog.SpendRow {
 	names, sums := app.SumUsage(spent, group)
 	var rows []dialog.SpendRow
 	for _, name := range names {
@@ -421,7 +421,7 @@ func spendRows(spent []session.Spend, group func(session.Spend) string) []dialog
 }
 
 // costOf is what a row of the usage cost: answers of unknown price are not in it.
-func costOf(s session.Spend) string {
+func costOf(s session.DailyUsage) string {
 	switch cost := app.Money(s.Usage); {
 	case s.Unpriced == 0 && cost == "":
 		return "free"

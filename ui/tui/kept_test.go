@@ -115,11 +115,11 @@ func TestAttachments(t *testing.T) {
 }
 
 func TestDrafts(t *testing.T) {
-	lib := session.Ephemeral()
+	lib := session.MemoryStore()
 	defer lib.Close()
 	fake := llmtest.New(llmtest.Say("ok"))
 	open := func() *stage {
-		log := lib.Create(session.Summary{})
+		log := lib.Create(session.Info{})
 		s := &stage{fake: fake, clock: &clock{}}
 		s.m = newModel(Options{Config: Default(), Options: app.Options{Session: session.New(session.Options{
 			Model: llm.Endpoint{Model: fake, Name: "fake/one", Origin: "fake"}, Log: log}), Library: lib, Folder: "/work"}})

@@ -58,7 +58,7 @@ func (m *Model) lacksFault() string {
 }
 
 func (m *Model) lacksQueue() string {
-	if m.session.Waiting() == 0 {
+	if m.session.QueueLen() == 0 {
 		return "nothing is queued"
 	}
 	return ""

@@ -67,7 +67,7 @@ type Model struct {
 
 	turn       *turn // nil: idle
 	pump       *pump
-	asks       []session.Ask
+	asks       []session.ApprovalRequest
 	asking     string     // id of the question about the first of them; "" before it was shown
 	shown      bool       // something is in the transcript
 	failed     bool       // the last turn can be tried again
@@ -392,7 +392,7 @@ func (m *Model) input(msg tea.Msg) tea.Cmd {
 		return m.transcript.Update(msg)
 	}
 	if paste, ok := msg.(tea.PasteMsg); ok {
-		if paths := attach.Paths(paste.Content); paths != nil { // dragged into the terminal
+		if paths := attach.DroppedPaths(paste.Content); paths != nil { // dragged into the terminal
 			return m.attachFiles(paths)
 		}
 	}
@@ -472,7 +472,7 @@ func (m *Model) quit() tea.Cmd {
 
 // salvage makes a draft of what waits to be sent: it is kept for the next time.
 func (m *Model) salvage() {
-	if m.session.Waiting() > 0 {
+	if m.session.QueueLen() > 0 {
 		m.unqueue("")
 		m.drafted = true
 	}

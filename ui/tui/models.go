@@ -233,7 +233,7 @@ func (m *Model) use(name string) tea.Cmd {
 		m.transcript.Fail(err.Error(), llm.Hint(err))
 		return nil
 	}
-	m.annotate(m.session.Use(model))
+	m.annotate(m.session.SetModel(model))
 	m.recent = append([]string{model.Name}, slices.DeleteFunc(m.recent, func(n string) bool { return n == model.Name })...)
 	return m.keepState("models", strings.Join(m.recent[:min(len(m.recent), 10)], "\n"))
 }

@@ -21,12 +21,12 @@ import (
 // A turn is what the screen knows of the running turn.
 type turn struct {
 	cancel  context.CancelFunc
-	model   string            // that answers; "" before it was asked
-	draft   session.Arriving  // of the running answer; may be ahead of what is shown
-	blocks  map[string]*block // of the running answer, by the name of the delta's block
-	order   []*block          // the same as they began
-	open    *block            // that grows; nil: none
-	tools   map[string]string // call id to id in the transcript, of the running answer
+	model   string                  // that answers; "" before it was asked
+	draft   session.PartialResponse // of the running answer; may be ahead of what is shown
+	blocks  map[string]*block       // of the running answer, by the name of the delta's block
+	order   []*block                // the same as they began
+	open    *block                  // that grows; nil: none
+	tools   map[string]string       // call id to id in the transcript, of the running answer
 	shown   map[string]transcript.Tool
 	waiting time.Time // since when nothing came; zero while something does
 	doing   string    // "thinking", "answering", "running shell", …
@@ -165,11 +165,11 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		m.layout()
 		m.sumUp(t, false) // of what came before a message that waited
 		m.transcript.Tag(e.Seq)
-		text, attached := attach.Own(e.Message)
+		text, attached := attach.SplitMessage(e.Message)
 		m.transcript.User(text, labels(attached)...)
 		return m.picture(attached)
 	case session.Step:
-		t.draft, t.blocks, t.order, t.tools, t.waiting = e.Draft, map[string]*block{}, nil, map[string]string{}, m.now()
+		t.draft, t.blocks, t.order, t.tools, t.waiting = e.Partial, map[string]*block{}, nil, map[string]string{}, m.now()
 		t.model = e.Model
 		t.do("waiting", m.now())
 		m.transcript.Tag(e.Seq)
@@ -180,30 +180,30 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		m.show(e)
 	case llm.Delta:
 		m.delta(t, e)
-	case llm.Notice, session.Fallback, session.Switched:
+	case llm.Notice, session.Fallback, session.ModelSwitched:
 		m.show(e)
 	case llm.Retry:
 		t.retry, t.again = e, m.now().Add(e.Wait)
 		m.heard(t)
 		m.countDown(t)
-	case session.Answer:
+	case session.Response:
 		m.answer(t, e)
 	case session.Call:
 		m.call(t, e.Part)
-	case session.Ask:
+	case session.ApprovalRequest:
 		m.toolOf(t, e.Call.ID, func(tool *transcript.Tool) {
 			tool.Status = transcript.Asking // the question shows the diff
 			tool.Title = strings.TrimPrefix(e.Action.Title, tool.Name+" ")
 		})
 		m.asks = append(m.asks, e)
 		return tea.Batch(m.askNext(), m.notify("may it run? "+e.Action.Title))
-	case session.Decided:
+	case session.Decision:
 		m.decided(t, e)
 	case session.Progress:
 		m.transcript.ToolOutput(t.tools[e.ID], e.Text)
 	case session.Result:
 		m.result(t, e)
-	case session.Lane:
+	case session.CandidateEvent:
 		m.lane(t, e)
 	case session.Done:
 		return m.done(t, e)
@@ -303,12 +303,12 @@ func (m *Model) close(t *turn) {
 	t.open = nil
 }
 
-func (m *Model) answer(t *turn, a session.Answer) {
+func (m *Model) answer(t *turn, a session.Response) {
 	m.close(t)
 	m.heard(t)
 	t.content = time.Time{}
 	t.first, t.chars = time.Time{}, 0
-	t.tally.add(a.Message, a.Usage, a.Finish.Reason, a.First, a.Took)
+	t.tally.add(a.Message, a.Usage, a.Finish.Reason, a.TTFT, a.Duration)
 	t.stored(m, a.Seq)
 	t.again = time.Time{}
 	m.transcript.Drop(t.retryID)
@@ -378,7 +378,7 @@ func (m *Model) call(t *turn, p llm.Part) {
 	})
 }
 
-func (m *Model) decided(t *turn, d session.Decided) {
+func (m *Model) decided(t *turn, d session.Decision) {
 	m.toolOf(t, d.ID, func(tool *transcript.Tool) {
 		tool.Status, tool.Started = transcript.Running, m.now()
 		if d.Verdict == tools.Deny {
@@ -390,7 +390,7 @@ func (m *Model) decided(t *turn, d session.Decided) {
 
 func (m *Model) result(t *turn, r session.Result) {
 	m.toolOf(t, r.Part.ID, func(tool *transcript.Tool) {
-		tool.Output, tool.Took, tool.Diff = r.Part.Text, r.Took, r.Diff
+		tool.Output, tool.Took, tool.Diff = r.Part.Text, r.Duration, r.Diff
 		switch {
 		case tool.Status == transcript.Denied:
 		case r.Stopped:
@@ -470,7 +470,7 @@ func (m *Model) done(t *turn, d session.Done) (cmd tea.Cmd) {
 	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow && m.dialog == nil:
 		return m.confirm(true, dialog.Confirm("compact", "The conversation does not fit the model's window any more. Summarize what was said and try again? The conversation itself stays whole.", "summarize", "leave it", m.theme))
 	}
-	if m.session.Waiting() > 0 { // queued after the turn's last look
+	if m.session.QueueLen() > 0 { // queued after the turn's last look
 		return m.next()
 	}
 	if d.Err == nil {
@@ -485,7 +485,7 @@ func (m *Model) name() tea.Cmd {
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := s.Name(ctx); err != nil {
+		if err := s.GenerateTitle(ctx); err != nil {
 			return didMsg{err: err}
 		}
 		return nil

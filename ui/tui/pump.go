@@ -153,7 +153,7 @@ type growing struct {
 
 // laneOf is which of the models that are compared an event is about.
 func laneOf(e session.Event) int {
-	if l, ok := e.(session.Lane); ok {
+	if l, ok := e.(session.CandidateEvent); ok {
 		return l.N
 	}
 	return alone
@@ -161,7 +161,7 @@ func laneOf(e session.Event) int {
 
 // deltaOf is the delta that e is, or holds.
 func deltaOf(e session.Event) (lane int, d llm.Delta, ok bool) {
-	if l, is := e.(session.Lane); is {
+	if l, is := e.(session.CandidateEvent); is {
 		d, ok = l.Event.(llm.Delta)
 		return l.N, d, ok
 	}
@@ -174,7 +174,7 @@ func event(lane int, d llm.Delta) session.Event {
 	if lane == alone {
 		return d
 	}
-	return session.Lane{N: lane, Event: d}
+	return session.CandidateEvent{N: lane, Event: d}
 }
 
 // join appends a delta to the open text of its lane if it goes on with it.

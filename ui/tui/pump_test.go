@@ -66,7 +66,7 @@ func TestPumpJoins(t *testing.T) {
 	text := func(block, s string) llm.Delta {
 		return llm.Delta{Block: block, Part: llm.Part{Kind: llm.Text, Text: s}}
 	}
-	in := func(n int, e session.Event) session.Event { return session.Lane{N: n, Event: e} }
+	in := func(n int, e session.Event) session.Event { return session.CandidateEvent{N: n, Event: e} }
 	call := llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Call, Name: "read"}}
 	tests := []struct {
 		name string
@@ -78,7 +78,7 @@ func TestPumpJoins(t *testing.T) {
 		{"a call between", []session.Event{text("a", "x"), call, text("a", "y")}, []string{"a=x", "c=", "a=y"}},
 		{"an event between", []session.Event{text("a", "x"), llm.Notice{}, text("a", "y")}, []string{"a=x", "llm.Notice", "a=y"}},
 		{"two models", []session.Event{in(0, text("a", "x")), in(1, text("a", "u")), in(0, text("a", "y")), in(1, text("a", "v"))}, []string{"0:a=xy", "1:a=uv"}},
-		{"one of two ends", []session.Event{in(0, text("a", "x")), in(1, text("a", "u")), in(0, session.Answer{}), in(1, text("a", "v"))},
+		{"one of two ends", []session.Event{in(0, text("a", "x")), in(1, text("a", "u")), in(0, session.Response{}), in(1, text("a", "v"))},
 			[]string{"0:a=x", "0:session.Lane", "1:a=uv"}},
 		{"the turn ends", []session.Event{in(0, text("a", "x")), in(1, text("a", "u")), session.Done{}}, []string{"0:a=x", "1:a=u", "session.Done"}},
 	}
@@ -110,7 +110,7 @@ func TestPumpFlood(t *testing.T) {
 			if models == 1 {
 				p.add(d)
 			} else {
-				p.add(session.Lane{N: i % models, Event: d})
+				p.add(session.CandidateEvent{N: i % models, Event: d})
 			}
 		}
 		if wakes > 1 || p.size != sent || len(p.events) > sent/most+models {

@@ -24,7 +24,7 @@ func (m *Model) unqueue(string) tea.Cmd {
 // unqueueAt takes one queued prompt back, to be edited or to be dropped.
 func (m *Model) unqueueAt(msg composer.UnqueueMsg) tea.Cmd {
 	for i, waiting := range m.session.Queued() {
-		text, _ := attach.Own(waiting)
+		text, _ := attach.SplitMessage(waiting)
 		if i != msg.Index || text != msg.Text {
 			continue
 		}
@@ -41,7 +41,7 @@ func (m *Model) unqueueAt(msg composer.UnqueueMsg) tea.Cmd {
 func (m *Model) queuedTexts() []string {
 	var texts []string
 	for _, waiting := range m.session.Queued() {
-		text, _ := attach.Own(waiting)
+		text, _ := attach.SplitMessage(waiting)
 		texts = append(texts, text)
 	}
 	return texts
@@ -63,7 +63,7 @@ func (m *Model) stash(string) tea.Cmd {
 
 // takeBack makes a message of the person's a draft again, attachments included.
 func (m *Model) takeBack(msg llm.Message) {
-	text, attached := attach.Own(msg)
+	text, attached := attach.SplitMessage(msg)
 	m.attached = append(m.attached, attached...)
 	m.draft(text)
 }

@@ -62,7 +62,7 @@ func (r *replayed) branch(m *Model, path []session.Node) {
 			m.transcript.Summary(m.transcript.NewID(), summaryText(n), i)
 		case n.Role == llm.RoleUser:
 			r.end(m)
-			text, attached := attach.Own(n.Message)
+			text, attached := attach.SplitMessage(n.Message)
 			m.transcript.User(text, labels(attached)...)
 			if cmd := m.picture(attached); cmd != nil {
 				m.loading = append(m.loading, cmd)
@@ -81,9 +81,9 @@ func (r *replayed) annotations(m *Model, list []session.Annotation) {
 		if a.Idle {
 			r.end(m)
 		}
-		e := session.EventOf(a)
+		e := session.DecodeAnnotation(a)
 		switch e := e.(type) {
-		case session.Left:
+		case session.Abandoned:
 			if n, err := m.session.At(e.Seq); err == nil && n.Interrupted && n.Parent == a.After && !r.left[e.Seq] {
 				r.left[e.Seq] = true
 				r.branch(m, []session.Node{n})
@@ -92,9 +92,9 @@ func (r *replayed) annotations(m *Model, list []session.Annotation) {
 			continue
 		case session.Fallback:
 			r.model = e.To
-		case session.Switched:
+		case session.ModelSwitched:
 			r.model = e.To
-		case session.Shell:
+		case session.ShellCommand:
 			if i := slices.IndexFunc(m.shellsRun, func(r *shellRun) bool { return r.session == m.session && r.n == a.N }); i >= 0 {
 				m.shellsRun[i].show(m)
 				continue
@@ -131,7 +131,7 @@ func (r *replayed) answer(m *Model, n session.Node, list []session.Annotation) {
 		m.transcript.Marker(transcript.Switch, fmt.Sprintf("model: %s → %s", r.model, n.Model))
 	}
 	r.calls = map[string]shownCall{}
-	thought := n.Thought
+	thought := n.ThinkingDurations
 	for _, p := range n.Parts {
 		before()
 		if p.Visible() {
@@ -151,9 +151,9 @@ func (r *replayed) answer(m *Model, n session.Node, list []session.Annotation) {
 	if n.Usage != nil {
 		usage = *n.Usage
 	}
-	r.tally.add(n.Message, usage, n.Reason, n.First, n.Took)
+	r.tally.add(n.Message, usage, n.Reason, n.TTFT, n.Duration)
 	r.model = n.Model
-	r.tally.span(n.At, n.Took)
+	r.tally.span(n.At, n.Duration)
 }
 
 // part shows a part of an answer, which took so long to come if it is thinking.
@@ -167,7 +167,7 @@ func (r *replayed) part(m *Model, n session.Node, p llm.Part, took time.Duration
 		if p.Text != "" {
 			m.transcript.Think(id, p.Text)
 		}
-		if p.Text != "" || n.Thought != nil { // some models say only that they thought
+		if p.Text != "" || n.ThinkingDurations != nil { // some models say only that they thought
 			m.transcript.ThoughtFor(id, took)
 		}
 	case llm.Call:
@@ -200,7 +200,7 @@ func (r *replayed) result(m *Model, p llm.Part, o session.Outcome) {
 	if !ok {
 		return
 	}
-	c.tool.Output, c.tool.Diff, c.tool.Took, c.tool.Status = p.Text, o.Diff, o.Took, transcript.Done
+	c.tool.Output, c.tool.Diff, c.tool.Took, c.tool.Status = p.Text, o.Diff, o.Duration, transcript.Done
 	switch {
 	case o.Denied:
 		c.tool.Status = transcript.Denied
@@ -217,8 +217,8 @@ func (r *replayed) result(m *Model, p llm.Part, o session.Outcome) {
 // end closes a turn with its footer.
 func (r *replayed) end(m *Model) {
 	switch { // a comparison tells of it elsewhere, and a program that was killed nowhere
-	case r.cut != nil && r.cut.Broke != "":
-		m.transcript.Fail(r.cut.Broke, "")
+	case r.cut != nil && r.cut.InterruptedBy != "":
+		m.transcript.Fail(r.cut.InterruptedBy, "")
 	case r.cut != nil:
 		m.transcript.Marker(transcript.Info, stopped)
 	}
@@ -244,7 +244,7 @@ func (m *Model) show(e session.Event) {
 		m.transcript.Note(e.Text)
 	case session.Fallback:
 		m.transcript.Marker(transcript.Switch, fmt.Sprintf("%s: %s, going on with %s", e.From, words(e.Fault), e.To))
-	case session.Switched: // and what the other model cannot be told
+	case session.ModelSwitched: // and what the other model cannot be told
 		text := fmt.Sprintf("model: %s → %s", e.From, e.To)
 		for i, c := range e.Changes {
 			text += []string{" · ", ", "}[min(i, 1)] + c.String()
@@ -252,9 +252,9 @@ func (m *Model) show(e session.Event) {
 		m.transcript.Marker(transcript.Switch, text)
 	case session.Compacted:
 		m.transcript.Note(fmt.Sprintf("what was said takes about %s tokens of a request now, in place of %s", count(e.After), count(e.Before)))
-	case session.Shell:
+	case session.ShellCommand:
 		m.transcript.Tool(m.transcript.NewID(), shellTool(e))
-	case session.Dropped:
+	case session.DroppedCall:
 		m.transcript.Tool(m.transcript.NewID(), transcript.Tool{Name: e.Name, Input: e.Input, Status: transcript.Canceled})
 	case session.Done:
 		if llm.Canceled(e.Err) {
@@ -272,15 +272,15 @@ func (t *turn) stored(m *Model, seq int) {
 	if err != nil {
 		return
 	}
-	t.tally.span(n.At, n.Took)
+	t.tally.span(n.At, n.Duration)
 	var ids []string
 	for _, b := range t.order {
 		if b.kind == llm.Thinking {
 			ids = append(ids, b.id)
 		}
 	}
-	for i, took := range n.Thought {
-		if len(ids) == len(n.Thought) { // otherwise some are not stored
+	for i, took := range n.ThinkingDurations {
+		if len(ids) == len(n.ThinkingDurations) { // otherwise some are not stored
 			m.transcript.ThoughtFor(ids[i], took)
 		}
 	}

@@ -74,11 +74,11 @@ func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.T
 			Efforts: []llm.Effort{llm.EffortOff, llm.EffortLow, llm.EffortHigh},
 		}
 	}
-	lib := session.Ephemeral()
+	lib := session.MemoryStore()
 	t.Cleanup(func() { lib.Close() })
 	build := func(log *session.Log) *session.Session {
 		return session.New(session.Options{Model: endpoint("fake/one", s.fake), Tools: set, Log: log, Now: s.clock.Now,
-			Estimate: func(string) int { return 0 }}) // what the tools' texts are long is not for these tests
+			EstimateTokens: func(string) int { return 0 }}) // what the tools' texts are long is not for these tests
 	}
 	opened := func(log *session.Log, err error) (*session.Session, string, error) {
 		if log == nil {
@@ -86,7 +86,7 @@ func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.T
 		}
 		return build(log), "", nil
 	}
-	create := func() *session.Session { return build(lib.Create(session.Summary{Folder: s.dir})) }
+	create := func() *session.Session { return build(lib.Create(session.Info{Dir: s.dir})) }
 	o := Options{Config: Default(), Options: app.Options{
 		Session: create(), New: func() (*session.Session, error) { return create(), nil },
 		Resume:  func(id string) (*session.Session, string, error) { return opened(lib.Resume(id)) },

@@ -36,8 +36,8 @@ type shellMsg struct {
 }
 
 // shellTool is how a command of the user's own looks.
-func shellTool(e session.Shell) transcript.Tool {
-	tool := transcript.Tool{Name: "!", Title: e.Command, Status: transcript.Lost, Output: e.Output, Took: e.Took}
+func shellTool(e session.ShellCommand) transcript.Tool {
+	tool := transcript.Tool{Name: "!", Title: e.Command, Status: transcript.Lost, Output: e.Output, Took: e.Duration}
 	switch {
 	case e.Ended && e.Failed:
 		tool.Status = transcript.Failed
@@ -67,7 +67,7 @@ func (m *Model) shell(command string) tea.Cmd {
 	m.transcript.Bottom()
 	ctx, cancel := context.WithCancel(context.Background())
 	run := &shellRun{session: m.session, command: command, started: m.now(), cancel: cancel}
-	run.n = m.session.Annotate(0, session.Shell{Command: command})
+	run.n = m.session.Annotate(0, session.ShellCommand{Command: command})
 	run.show(m)
 	m.shellsRun = append(m.shellsRun, run)
 	send, o, key := m.send, m.o, m.draftKey()
@@ -79,7 +79,7 @@ func (m *Model) shell(command string) tea.Cmd {
 		out := o.Shell(ctx, command, func(text string) { send(shellMsg{run: run, text: text}) })
 		send(shellMsg{run: run, end: &out, ended: ended})
 	})
-	m.o.Library.RememberLater(session.Past{Text: "!" + command, Folder: m.o.Folder, At: m.now()})
+	m.o.Library.AddPromptAsync(session.SentPrompt{Text: "!" + command, Dir: m.o.Folder, At: m.now()})
 	return nil
 }
 
@@ -93,7 +93,7 @@ func (m *Model) shellSays(msg shellMsg) tea.Cmd {
 	}
 	m.shellsRun = slices.DeleteFunc(m.shellsRun, func(r *shellRun) bool { return r == run })
 	m.endedShells = append(m.endedShells, msg.ended)
-	e := session.Shell{Command: run.command, Output: msg.end.Text, Failed: msg.end.Failed, Ended: true, Took: msg.end.Duration}
+	e := session.ShellCommand{Command: run.command, Output: msg.end.Text, Failed: msg.end.Failed, Ended: true, Duration: msg.end.Duration}
 	run.session.Annotate(run.n, e)
 	if shown {
 		m.transcript.Tool(run.id, shellTool(e))

@@ -13,7 +13,7 @@ import (
 // A call that ran when parley ended is shown as interrupted, with what is known.
 func TestInterruptedCallIsShown(t *testing.T) {
 	s := setUpWith(t, 100, 24, func(o *Options) {
-		id, err := o.Library.Import(session.Summary{}, []session.Node{
+		id, err := o.Library.Import(session.Info{}, []session.Node{
 			{Seq: 1, Message: llm.UserText("run it")},
 			{Seq: 2, Parent: 1, Message: llm.Message{Role: llm.RoleAssistant, Model: "fake/one", Parts: []llm.Part{{Kind: llm.Call, ID: "1", Name: "shell", Input: `{"command":"make"}`}}}},
 			{Seq: 3, Parent: 2, Results: map[string]session.Outcome{"1": {Started: true}}, Message: llm.Message{Role: llm.RoleTool, Parts: []llm.Part{
@@ -40,7 +40,7 @@ func TestInterruptedCommandIsAttached(t *testing.T) {
 	if err := gone.Run(); err != nil {
 		t.Skip(err)
 	}
-	lib := session.Ephemeral()
+	lib := session.MemoryStore()
 	defer lib.Close()
 	o := app.Options{Library: lib, Folder: "/work"}
 	key := "folder:/work"

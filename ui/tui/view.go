@@ -183,7 +183,7 @@ func (m *Model) chips() []string {
 		names = append(names, "[to compare: "+sanitize.Line(strings.Join(app.CandidateLabels(m.comparing), ", "))+"]")
 	}
 	for _, p := range m.attached {
-		names = append(names, "["+sanitize.Line(attach.Label(p))+"]")
+		names = append(names, "["+sanitize.Line(attach.PartLabel(p))+"]")
 	}
 	if len(names) == 0 {
 		return nil
@@ -230,7 +230,7 @@ func strategyOf(m llm.Endpoint) string {
 // goes with it, and the draft.
 func (m *Model) filled() int {
 	const short = 200 // tokens of a first draft that are not worth a figure
-	fill := m.session.Fill()
+	fill := m.session.ContextTokens()
 	if fill == 0 && len(m.session.History()) == 0 {
 		for _, f := range m.o.Context() {
 			fill += f.Tokens
@@ -245,12 +245,12 @@ func (m *Model) filled() int {
 // line is the status line.
 func (m *Model) line() string {
 	model := m.session.Model()
-	total, _ := m.session.Total()
+	total, _ := m.session.Usage()
 	fill := m.filled()
 	i := statusbar.Info{
 		Model: model.Name, Effort: string(m.session.Effort()), Mode: string(m.session.Policy().Mode()),
 		Context: -1, Tokens: fill, Cost: total.Cost, Priced: total.Priced,
-		Queue: m.session.Waiting(),
+		Queue: m.session.QueueLen(),
 	}
 	switch {
 	case m.o.Held != "" && m.session.Policy().Mode() != tools.ModeReadOnly:

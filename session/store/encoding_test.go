@@ -56,14 +56,14 @@ func TestWholeNode(t *testing.T) {
 	db := fresh(t)
 	l := db.Create(Session{})
 	want := Node{
-		Seq: 1, At: time.Unix(1_800_000_000, 123), Open: true, Summary: true,
+		Seq: 1, At: time.Unix(1_800_000_000, 123), Partial: true, Summary: true,
 		Message: llm.Message{Role: llm.RoleAssistant, Origin: "gemini", Model: "gemini/x", Interrupted: true, Parts: []llm.Part{{
 			Kind: llm.Result, Text: "a\r\n<b>", ID: "i", Name: "n", Input: `{"x": 1}`, Failed: true, Remote: true, Repeated: true, MIME: "m/m",
 			Data: []byte{0, 1, 255}, URL: "https://x", State: json.RawMessage(`{ }`),
 		}, {Kind: llm.Opaque}}},
 		Usage:  &llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4, Thinking: 5, Cost: 0.125, Priced: true, Shared: true},
-		Reason: llm.Calls, First: 1, Took: 2, Thought: []time.Duration{4, 5}, Broke: "no route",
-		Results: map[string]Outcome{"i": {Diff: "-a\n+b", Took: 3, Denied: true, Stopped: true}},
+		Reason: llm.Calls, TTFT: 1, Duration: 2, ThinkingDurations: []time.Duration{4, 5}, InterruptedBy: "no route",
+		Results: map[string]Outcome{"i": {Diff: "-a\n+b", Duration: 3, Denied: true, Stopped: true}},
 	}
 	if err := l.Put(want); err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestKeepsEveryField(t *testing.T) {
 	for _, tt := range []struct {
 		of    any
 		known int
-	}{{llm.Part{}, 12}, {llm.Message{}, 5}, {Node{}, 13}, {Outcome{}, 5}, {llm.Usage{}, 8}, {Session{}, 17}, {Draft{}, 4}, {Prompt{}, 3}} {
+	}{{llm.Part{}, 12}, {llm.Message{}, 5}, {Node{}, 13}, {Outcome{}, 5}, {llm.Usage{}, 8}, {Session{}, 17}, {Draft{}, 4}, {SentPrompt{}, 3}} {
 		if n := reflect.TypeOf(tt.of).NumField(); n != tt.known {
 			t.Errorf("%T has %d fields: see that the store keeps them, then count %d here", tt.of, n, n)
 		}
@@ -136,17 +136,17 @@ func TestMint(t *testing.T) {
 	seen := map[string]bool{}
 	last := ""
 	for i := range 100 {
-		id := mint(now.Add(time.Duration(i) * time.Hour))
+		id := newSessionID(now.Add(time.Duration(i) * time.Hour))
 		if len(id) != 13 || id != strings.ToLower(id) || id <= last || seen[id] {
 			t.Errorf("got %q after %q", id, last)
 		}
 		seen[id], last = true, id
 	}
-	if a, b := mint(now), mint(now); a == b || a[:7] != b[:7] {
+	if a, b := newSessionID(now), newSessionID(now); a == b || a[:7] != b[:7] {
 		t.Errorf("got %q and %q in the same second", a, b)
 	}
 	for _, odd := range []time.Time{{}, time.Unix(-1, 0), time.Unix(1<<40, 0)} {
-		if id := mint(odd); len(id) != 13 {
+		if id := newSessionID(odd); len(id) != 13 {
 			t.Errorf("got %q", id)
 		}
 	}

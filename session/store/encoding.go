@@ -34,8 +34,8 @@ type part struct {
 	State    *string  `json:"state,omitempty"`
 	Base64   bool     `json:"base64,omitempty"` // so are the texts of this part
 
-	TextRest  *rest `json:"text_rest,omitempty"`  // of a long Text
-	InputRest *rest `json:"input_rest,omitempty"` // of a long Input
+	TextRest  *textRest `json:"text_rest,omitempty"`  // of a long Text
+	InputRest *textRest `json:"input_rest,omitempty"` // of a long Input
 }
 
 // texts are the fields that may hold any bytes.
@@ -106,7 +106,7 @@ func decodeParts(text []byte) (parts []llm.Part, missing blobs, err error) {
 			p.State = json.RawMessage(*row.State)
 		}
 		if row.Blob != "" {
-			missing.add(row.Blob, gap{part: i})
+			missing.add(row.Blob, blobTarget{part: i})
 		}
 		if row.TextRest != nil {
 			missing.long(row.TextRest, i, false)
@@ -119,8 +119,8 @@ func decodeParts(text []byte) (parts []llm.Part, missing blobs, err error) {
 	return parts, missing, nil
 }
 
-// extra is what a node holds beside its columns.
-type extra struct {
+// nodeExtra is what a node holds beside its columns.
+type nodeExtra struct {
 	Open    bool               `json:"open,omitempty"`
 	Summary bool               `json:"summary,omitempty"`
 	Cut     bool               `json:"cut,omitempty"`
@@ -133,14 +133,14 @@ type extra struct {
 	Broke   string             `json:"broke,omitempty"`
 }
 
-func restOf(n Node) extra {
-	return extra{n.Open, n.Summary, n.Interrupted, n.Usage, n.Reason, n.First, n.Took, n.Results, n.Thought, n.Broke}
+func extraOf(n Node) nodeExtra {
+	return nodeExtra{n.Partial, n.Summary, n.Interrupted, n.Usage, n.Reason, n.TTFT, n.Duration, n.Results, n.ThinkingDurations, n.InterruptedBy}
 }
 
-func (r extra) into(n *Node) {
-	n.Open, n.Summary, n.Interrupted, n.Usage = r.Open, r.Summary, r.Cut, r.Usage
-	n.Reason, n.First, n.Took, n.Results = r.Reason, r.First, r.Took, r.Results
-	n.Thought, n.Broke = r.Thought, r.Broke
+func (r nodeExtra) into(n *Node) {
+	n.Partial, n.Summary, n.Interrupted, n.Usage = r.Open, r.Summary, r.Cut, r.Usage
+	n.Reason, n.TTFT, n.Duration, n.Results = r.Reason, r.First, r.Took, r.Results
+	n.ThinkingDurations, n.InterruptedBy = r.Thought, r.Broke
 }
 
 // encode is json.Marshal without the escapes that HTML needs.
@@ -167,8 +167,8 @@ func nanos(t time.Time) any {
 	return t.UnixNano()
 }
 
-// moment is the opposite of nanos.
-func moment(n sql.NullInt64) time.Time {
+// timeFromNanos is the opposite of nanos.
+func timeFromNanos(n sql.NullInt64) time.Time {
 	if !n.Valid {
 		return time.Time{}
 	}

@@ -9,19 +9,19 @@ import (
 	"parley/providers/llm"
 )
 
-// A job is what one transaction writes of a Log, and what came of it.
-type job struct {
-	db      *DB
-	lease   lease
-	session Session
-	disk    Session
-	content
-	all     bool // nodes are all there are
-	born    bool
-	touched int64
-	num     int64 // of the session on disk
-	plain   bool  // leave the search index alone: it is damaged
-	lost    *LostError
+// A transaction is what one transaction writes of a Log, and what came of it.
+type transaction struct {
+	db        *DB
+	lease     lease
+	session   Session
+	lastSaved Session
+	logContent
+	all          bool // nodes are all there are
+	onDisk       bool
+	listPosition int64
+	num          int64 // of the session on disk
+	skipIndex    bool  // leave the search index alone: it is damaged
+	leaseLost    *LeaseLostError
 }
 
 // errAll asks for the job again with all nodes: the session has to be written
@@ -30,38 +30,38 @@ var errAll = errors.New("the session has to be written anew")
 
 // flush writes what changed since the last time.
 func (l *Log) flush() error {
-	l.writing.Lock()
-	defer l.writing.Unlock()
-	j, ok := l.job(false)
+	l.flushing.Lock()
+	defer l.flushing.Unlock()
+	j, ok := l.newTransaction(false)
 	if !ok {
 		return nil
 	}
 	err := l.db.write(j.run)
 	if errors.Is(err, errAll) {
-		j, _ = l.job(true)
+		j, _ = l.newTransaction(true)
 		err = l.db.write(j.run)
 	}
-	if corrupt(err) && !j.plain {
-		j, _ = l.job(j.all)
-		j.plain = true
+	if isCorrupt(err) && !j.skipIndex {
+		j, _ = l.newTransaction(j.all)
+		j.skipIndex = true
 		if l.db.write(j.run) == nil {
 			err = nil
 		}
 	}
-	return l.settle(j, err)
+	return l.finishFlush(j, err)
 }
 
-// job gathers what is not on disk, or everything; false if there is nothing.
-func (l *Log) job(all bool) (*job, bool) {
+// newTransaction gathers what is not on disk, or everything; false if there is nothing.
+func (l *Log) newTransaction(all bool) (*transaction, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.db.now()
-	j := &job{
-		db: l.db, lease: lease{l.owner, l.db.me, l.beat}, session: l.session, disk: l.disk,
-		all: all || !l.born, born: l.born, touched: l.touched,
+	j := &transaction{
+		db: l.db, lease: lease{l.owner, l.db.process, l.heartbeat}, session: l.session, lastSaved: l.lastSaved,
+		all: all || !l.onDisk, onDisk: l.onDisk, listPosition: l.listPosition,
 	}
-	if now.Sub(l.beat).Abs() > beatEvery/2 {
-		j.lease.beat = now
+	if now.Sub(l.heartbeat).Abs() > heartbeatInterval/2 {
+		j.lease.heartbeat = now
 	}
 	for _, e := range l.nodes {
 		if j.all || e.saved != e.gen {
@@ -73,18 +73,18 @@ func (l *Log) job(all bool) (*job, bool) {
 			j.annotations = append(j.annotations, e)
 		}
 	}
-	return j, l.said && (all || len(j.nodes)+len(j.annotations) > 0 || !l.born || l.session != l.disk)
+	return j, l.hasContent && (all || len(j.nodes)+len(j.annotations) > 0 || !l.onDisk || l.session != l.lastSaved)
 }
 
-// settle keeps what came of a job, and tells.
-func (l *Log) settle(j *job, err error) error {
+// finishFlush keeps what came of a job, and tells.
+func (l *Log) finishFlush(j *transaction, err error) error {
 	l.mu.Lock()
 	was := l.err
 	l.err = err
 	if err == nil {
-		l.kept(j)
+		l.markSaved(j)
 	}
-	notify := l.notify
+	notify := l.onSave
 	l.mu.Unlock()
 	if err != nil {
 		select {
@@ -95,17 +95,17 @@ func (l *Log) settle(j *job, err error) error {
 	if notify != nil && (err == nil) != (was == nil) {
 		notify(err)
 	}
-	if err == nil && j.lost != nil {
+	if err == nil && j.leaseLost != nil {
 		if notify != nil {
-			notify(j.lost)
+			notify(j.leaseLost)
 		}
-		return j.lost
+		return j.leaseLost
 	}
 	return err
 }
 
-// kept takes over what a job has written.
-func (l *Log) kept(j *job) {
+// markSaved takes over what a job has written.
+func (l *Log) markSaved(j *transaction) {
 	for _, e := range j.nodes {
 		i, _ := slices.BinarySearchFunc(l.nodes, e.Seq, func(e entry, seq int) int { return e.Seq - seq })
 		l.nodes[i].saved = e.gen
@@ -117,18 +117,18 @@ func (l *Log) kept(j *job) {
 	}
 	// Another process may have renamed or pinned it; what was changed here since
 	// the job was made is newer.
-	if l.session.Title == j.disk.Title && l.session.Named == j.disk.Named {
+	if l.session.Title == j.lastSaved.Title && l.session.Named == j.lastSaved.Named {
 		l.session.Title, l.session.Named = j.session.Title, j.session.Named
 	}
-	if l.session.Pinned == j.disk.Pinned {
+	if l.session.Pinned == j.lastSaved.Pinned {
 		l.session.Pinned = j.session.Pinned
 	}
 	l.session.ID, l.session.Origin, l.session.Deleted = j.session.ID, j.session.Origin, time.Time{}
-	l.disk, l.touched, l.beat, l.born = j.session, j.touched, j.lease.beat, true
+	l.lastSaved, l.listPosition, l.heartbeat, l.onDisk = j.session, j.listPosition, j.lease.heartbeat, true
 }
 
 // run writes the job.
-func (j *job) run(w *writer) error {
+func (j *transaction) run(w *writer) error {
 	var clock int64
 	if err := w.one(`UPDATE meta SET clock = clock + 1 RETURNING clock`).Scan(&clock); err != nil {
 		return err
@@ -138,14 +138,14 @@ func (j *job) run(w *writer) error {
 		return err
 	}
 	if !exists {
-		j.touched = clock
+		j.listPosition = clock
 		if j.num, err = insertSession(w, j.session, clock); err != nil {
 			return err
 		}
 		err = j.title(w)
 	} else {
 		if len(j.nodes) > 0 {
-			j.touched = clock
+			j.listPosition = clock
 		}
 		err = j.update(w)
 	}
@@ -166,7 +166,7 @@ func (j *job) run(w *writer) error {
 }
 
 // claim sees to it that the session is ours, and reports whether it is on disk.
-func (j *job) claim(w *writer) (exists bool, err error) {
+func (j *transaction) claim(w *writer) (exists bool, err error) {
 	var touched int64
 	var c columns // what is damaged is written anew
 	err = w.one(`SELECT num, touched FROM sessions WHERE id = ?`, j.session.ID).Scan(&j.num, numberOf(&c, "touched", &touched))
@@ -174,33 +174,33 @@ func (j *job) claim(w *writer) (exists bool, err error) {
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return false, err
 	}
-	held, leased, err := holder(w, j.session.ID)
+	held, leased, err := leaseOf(w, j.session.ID)
 	if err != nil {
 		return false, err
 	}
 	switch {
-	case exists && j.born && leased && held.owner == j.lease.owner:
-		if held.beat.Equal(j.lease.beat) {
+	case exists && j.onDisk && leased && held.owner == j.lease.owner:
+		if held.heartbeat.Equal(j.lease.heartbeat) {
 			return true, nil
 		}
-		return true, w.take(j.session.ID, j.lease)
-	case exists && j.born && touched == j.touched && (!leased || held.stale(j.db.me, j.db.now())):
-		return true, w.take(j.session.ID, j.lease) // given up by somebody who wrote nothing
-	case !exists && !j.born:
-		return false, w.take(j.session.ID, j.lease)
+		return true, w.saveLease(j.session.ID, j.lease)
+	case exists && j.onDisk && touched == j.listPosition && (!leased || held.isStale(j.db.process, j.db.now())):
+		return true, w.saveLease(j.session.ID, j.lease) // given up by somebody who wrote nothing
+	case !exists && !j.onDisk:
+		return false, w.saveLease(j.session.ID, j.lease)
 	case !j.all:
 		return false, errAll
 	case exists:
 		old := j.session.ID
-		j.session.ID, j.session.Origin, j.session.Pinned = mint(j.db.now()), "fork "+old, false
-		j.lost = &LostError{Session: old, Fork: j.session.ID}
+		j.session.ID, j.session.Origin, j.session.Pinned = newSessionID(j.db.now()), "fork "+old, false
+		j.leaseLost = &LeaseLostError{Session: old, Fork: j.session.ID}
 	}
 	for i := range j.nodes {
 		// What was spent stands under the old session.
 		j.nodes[i].copied = j.nodes[i].copied || j.nodes[i].saved == j.nodes[i].gen
 		j.nodes[i].saved = 0
 	}
-	return false, w.take(j.session.ID, j.lease)
+	return false, w.saveLease(j.session.ID, j.lease)
 }
 
 const insertSessionSQL = `INSERT INTO sessions (id, title, named, folder, model, effort, history, pinned, origin, created, updated,
@@ -211,13 +211,13 @@ func insertSession(w *writer, s Session, touched int64) (num int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = w.one(insertSessionSQL, s.ID, s.Title, s.Named, s.Folder, s.Model, string(s.Effort), string(s.History), s.Pinned, s.Origin,
+	err = w.one(insertSessionSQL, s.ID, s.Title, s.Named, s.Dir, s.Model, string(s.Effort), string(s.History), s.Pinned, s.Origin,
 		nanos(s.Created), nanos(s.Updated), s.Head, s.Messages, string(usage), s.Preview, touched).Scan(&num)
 	return num, err
 }
 
 // update writes what changed here and reads back what others changed.
-func (j *job) update(w *writer) error {
+func (j *transaction) update(w *writer) error {
 	s := &j.session
 	usage, err := encode(s.Usage)
 	if err != nil {
@@ -225,17 +225,17 @@ func (j *job) update(w *writer) error {
 	}
 	var title, named, pinned any
 	var c columns
-	if s.Title != j.disk.Title || s.Named != j.disk.Named {
+	if s.Title != j.lastSaved.Title || s.Named != j.lastSaved.Named {
 		title, named = s.Title, s.Named
 	}
-	if s.Pinned != j.disk.Pinned {
+	if s.Pinned != j.lastSaved.Pinned {
 		pinned = s.Pinned
 	}
 	err = w.one(`UPDATE sessions SET title = coalesce(?, title), named = coalesce(?, named), pinned = coalesce(?, pinned),
 		folder = ?, model = ?, effort = ?, history = ?, updated = ?, head = ?, messages = ?, usage = ?, preview = ?,
 		touched = ?, deleted = iif(?, NULL, deleted) WHERE num = ? RETURNING title, named, pinned`,
-		title, named, pinned, s.Folder, s.Model, string(s.Effort), string(s.History), nanos(s.Updated), s.Head, s.Messages, string(usage),
-		s.Preview, j.touched, len(j.nodes) > 0, j.num).
+		title, named, pinned, s.Dir, s.Model, string(s.Effort), string(s.History), nanos(s.Updated), s.Head, s.Messages, string(usage),
+		s.Preview, j.listPosition, len(j.nodes) > 0, j.num).
 		Scan(textOf(&c, "title", &s.Title), flagOf(&c, "named", &s.Named), flagOf(&c, "pinned", &s.Pinned))
 	if err != nil || title == nil {
 		return err
@@ -243,8 +243,8 @@ func (j *job) update(w *writer) error {
 	return j.title(w)
 }
 
-func (j *job) title(w *writer) error {
-	if j.plain {
+func (j *transaction) title(w *writer) error {
+	if j.skipIndex {
 		return nil
 	}
 	return indexTitle(w, j.num, j.session.Title)
@@ -252,7 +252,7 @@ func (j *job) title(w *writer) error {
 
 // indexTitle makes a title findable.
 func indexTitle(w *writer, num int64, title string) error {
-	return w.exec(`INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)`, -num, spaced(title))
+	return w.exec(`INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)`, -num, spaceOut(title))
 }
 
 const nodeSQL = `INSERT INTO nodes (session, seq, parent, at, role, origin, model, indexed, rest, parts)
@@ -263,24 +263,24 @@ const nodeSQL = `INSERT INTO nodes (session, seq, parent, at, role, origin, mode
 
 // node writes one node with its blobs, words and cost. What is still arriving is
 // indexed when it is complete, or by the next search.
-func (j *job) node(w *writer, e *entry) error {
+func (j *transaction) node(w *writer, e *entry) error {
 	blobs := map[string]any{}
 	parts, err := encodeParts(e.Parts, blobs)
 	if err != nil {
 		return err
 	}
-	rest, err := encode(restOf(e.Node))
+	rest, err := encode(extraOf(e.Node))
 	if err != nil {
 		return err
 	}
-	index := !e.Open && !j.plain
+	index := !e.Partial && !j.skipIndex
 	var num int64
 	err = w.one(nodeSQL, j.num, e.Seq, e.Parent, nanos(e.At), string(e.Role), e.Origin, e.Model, index, string(rest), string(parts)).
 		Scan(&num)
 	if err != nil {
 		return err
 	}
-	if err := w.refer(num, blobs, e.saved > 0); err != nil {
+	if err := w.saveBlobs(num, blobs, e.saved > 0); err != nil {
 		return err
 	}
 	if e.Role == llm.RoleAssistant && !e.copied {
@@ -294,8 +294,8 @@ func (j *job) node(w *writer, e *entry) error {
 	return indexNode(w, num, e.Node)
 }
 
-// refer keeps blobs once each and notes which node holds them.
-func (w *writer) refer(node int64, blobs map[string]any, replaced bool) error {
+// saveBlobs keeps blobs once each and notes which node holds them.
+func (w *writer) saveBlobs(node int64, blobs map[string]any, replaced bool) error {
 	if replaced {
 		if err := w.exec(`DELETE FROM refs WHERE node = ?`, node); err != nil {
 			return err

@@ -17,13 +17,13 @@ import (
 	"parley/session/store"
 )
 
-// A tree grows from the messages of another program. A message follows one that
+// A builder grows from the messages of another program. A message follows one that
 // is there already, so there are no circles. Results are kept beside until the
 // end, and then put behind the messages that hold their calls: programs write
 // them in any order, each on its own, and sometimes never.
-type tree struct {
+type builder struct {
 	session store.Session
-	notes   notes
+	notes   skipped
 	nodes   []store.Node     // users and assistants; Seq is the place, from 1
 	keys    map[string]int   // what the program calls a message, to its Seq
 	calls   map[string]*call // by the id the program uses, the last of that id
@@ -41,18 +41,18 @@ type call struct {
 	at       time.Time
 }
 
-func newTree(origin string, n notes) *tree {
-	return &tree{
+func newTree(origin string, n skipped) *builder {
+	return &builder{
 		session: store.Session{Origin: origin}, notes: n,
 		keys: map[string]int{}, calls: map[string]*call{}, ids: map[string]bool{},
 	}
 }
 
 // last is the message added last, 0 if there is none.
-func (t *tree) last() int { return len(t.nodes) }
+func (t *builder) last() int { return len(t.nodes) }
 
 // node is the message with this Seq, nil if there is none.
-func (t *tree) node(seq int) *store.Node {
+func (t *builder) node(seq int) *store.Node {
 	if seq < 1 || seq > len(t.nodes) {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (t *tree) node(seq int) *store.Node {
 
 // follow is what a message follows whose parent is called key. One that is not
 // known is taken to be the message before.
-func (t *tree) follow(key string) int {
+func (t *builder) follow(key string) int {
 	if key == "" {
 		return 0
 	}
@@ -74,7 +74,7 @@ func (t *tree) follow(key string) int {
 }
 
 // add grows a message and returns its Seq.
-func (t *tree) add(key string, n store.Node) int {
+func (t *builder) add(key string, n store.Node) int {
 	n.Seq = len(t.nodes) + 1
 	t.nodes = append(t.nodes, n)
 	if key != "" {
@@ -84,7 +84,7 @@ func (t *tree) add(key string, n store.Node) int {
 }
 
 // call adds a call to the message seq. Its id becomes one that nothing else has.
-func (t *tree) call(seq int, p llm.Part) {
+func (t *builder) call(seq int, p llm.Part) {
 	said := p.ID
 	p.Kind = llm.Call
 	if p.ID == "" {
@@ -108,10 +108,10 @@ func (t *tree) call(seq int, p llm.Part) {
 
 // result answers the call that the program calls id, with what belongs to it. A
 // call is answered once.
-func (t *tree) result(id string, at time.Time, result llm.Part, media []llm.Part, o store.Outcome) (seq int, ok bool) {
+func (t *builder) result(id string, at time.Time, result llm.Part, media []llm.Part, o store.Outcome) (seq int, ok bool) {
 	c := t.calls[id]
 	if c == nil || c.parts != nil {
-		t.notes.add(strays, 1)
+		t.notes.add(strayResults, 1)
 		return 0, false
 	}
 	result.Kind, result.ID, result.Name = llm.Result, c.id, c.name
@@ -121,7 +121,7 @@ func (t *tree) result(id string, at time.Time, result llm.Part, media []llm.Part
 
 // end is the conversation that has grown, with head the message its current
 // branch ends with.
-func (t *tree) end(head int) Conversation {
+func (t *builder) end(head int) Conversation {
 	c := Conversation{Session: t.session}
 	pending := map[int][]*call{}
 	for _, call := range t.made {
@@ -146,7 +146,7 @@ func (t *tree) end(head int) Conversation {
 }
 
 // results is the message that answers the calls of n.
-func (t *tree) results(n store.Node, calls []*call) store.Node {
+func (t *builder) results(n store.Node, calls []*call) store.Node {
 	m := store.Node{Seq: n.Seq + 1, Parent: n.Seq, At: n.At, Message: llm.Message{Role: llm.RoleTool}}
 	for _, c := range calls {
 		if c.parts == nil {
@@ -229,15 +229,15 @@ func (c *Conversation) describe() {
 	}
 	s.Title = cmp.Or(line(s.Title), said)
 	s.Model = cmp.Or(s.Model, answered)
-	if !named(s.ID) {
+	if !validID(s.ID) {
 		h := sha256.New()
 		fmt.Fprintln(h, s.ID, s.Title, s.Created.UnixNano(), len(c.Nodes))
 		s.ID = "import-" + hex.EncodeToString(h.Sum(nil)[:8])
 	}
 }
 
-// named reports whether an id can be one of ours.
-func named(id string) bool {
+// validID reports whether an id can be one of ours.
+func validID(id string) bool {
 	return id != "" && len(id) <= 80 && !strings.ContainsFunc(id, func(r rune) bool {
 		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	})
@@ -258,8 +258,8 @@ func line(text string) string {
 	return text
 }
 
-// folder is a path as a session's folder, "" if it is not absolute.
-func folder(path string) string {
+// directory is a path as a session's folder, "" if it is not absolute.
+func directory(path string) string {
 	windows := len(path) > 2 && path[1] == ':'
 	if len(path) > 4096 || strings.ContainsRune(path, 0) || !filepath.IsAbs(path) && !strings.HasPrefix(path, "/") && !windows {
 		return ""
@@ -276,10 +276,10 @@ func model(provider, name string) string {
 	return provider + "/" + name
 }
 
-// moment reads a time as programs write it in JSON: RFC 3339, or Unix seconds.
-type moment struct{ time.Time }
+// jsonTime reads a time as programs write it in JSON: RFC 3339, or Unix seconds.
+type jsonTime struct{ time.Time }
 
-func (m *moment) UnmarshalJSON(data []byte) error {
+func (m *jsonTime) UnmarshalJSON(data []byte) error {
 	m.Time = time.Time{}
 	var text string
 	if json.Unmarshal(data, &text) == nil {
@@ -304,8 +304,8 @@ func compact(raw json.RawMessage) string {
 	return "{}"
 }
 
-// only reports whether an object has no fields but these, and can be sent.
-func only(raw json.RawMessage, fields ...string) bool {
+// hasOnlyFields reports whether an object has no fields but these, and can be sent.
+func hasOnlyFields(raw json.RawMessage, fields ...string) bool {
 	var object map[string]json.RawMessage
 	if !utf8.Valid(raw) || json.Unmarshal(raw, &object) != nil {
 		return false

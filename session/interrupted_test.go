@@ -29,7 +29,7 @@ func TestCutAnswersCount(t *testing.T) {
 		"its start is told": {reported, llm.Usage{Input: 70, Output: 500, Cost: 0.5}, "gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := New(Options{Model: endpoint("m/0", llmtest.New(tt.turn)), Estimate: func(text string) int { return len(text) / 4 }})
+			s := New(Options{Model: endpoint("m/0", llmtest.New(tt.turn)), EstimateTokens: func(text string) int { return len(text) / 4 }})
 			ctx, cancel := context.WithCancelCause(context.Background())
 			defer cancel(nil)
 			for e := range s.Turn(ctx, say("four")) {
@@ -39,14 +39,14 @@ func TestCutAnswersCount(t *testing.T) {
 					}
 				}
 			}
-			total, _ := s.Total()
+			total, _ := s.Usage()
 			path := s.Path()
 			n := path[len(path)-1]
 			if total != tt.want || n.Usage == nil || *n.Usage != tt.want {
 				t.Errorf("counted %+v, kept %+v, want %+v", total, n.Usage, tt.want)
 			}
-			if !n.Interrupted || (n.Broke == "") != (tt.broke == "") || !strings.Contains(n.Broke, tt.broke) {
-				t.Errorf("kept that it broke off for %q, want %q", n.Broke, tt.broke)
+			if !n.Interrupted || (n.InterruptedBy == "") != (tt.broke == "") || !strings.Contains(n.InterruptedBy, tt.broke) {
+				t.Errorf("kept that it broke off for %q, want %q", n.InterruptedBy, tt.broke)
 			}
 		})
 	}

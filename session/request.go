@@ -10,8 +10,8 @@ import (
 // perMessage is about what a message takes beside its text, and each call and
 // result in it; image what a picture does.
 const (
-	perMessage = 10
-	image      = 1500
+	messageOverhead = 10
+	imageTokens     = 1500
 )
 
 // messages is what path holds for a model: a summary stands for everything in
@@ -59,14 +59,14 @@ func (t *turn) request() (llm.Endpoint, llm.Request) {
 	model := t.model
 	req, left := t.compile(nil)
 	t.mu.Unlock()
-	if left > t.left {
+	if left > t.omittedTurns {
 		what := "turn is"
 		if left > 1 {
 			what = "turns are"
 		}
 		t.emit(llm.Notice{Text: fmt.Sprintf("the oldest %d %s left out of requests: %s has room for %d tokens", left, what, model.Name, model.Context)})
 	}
-	t.left = left
+	t.omittedTurns = left
 	return model, req
 }
 
@@ -77,20 +77,20 @@ func (s *Session) compile(parts []llm.Part) (req llm.Request, left int) {
 	if len(parts) > 0 {
 		path = append(path, store.Node{Message: llm.Message{Role: llm.RoleUser, Parts: parts}})
 	}
-	req = s.blank()
+	req = s.emptyRequest()
 	switch s.mode {
 	case HistoryStateless:
-		path = path[current(path, s.began):]
+		path = path[turnStart(path, s.turnSeq):]
 	case HistoryDynamic:
-		path, left = s.newest(path, s.room(req))
+		path, left = s.newestTurns(path, s.messageBudget(req))
 	}
 	req.Messages, _ = s.model.Portable(messages(path))
 	return req, left
 }
 
-// current is where in path the turn begins that runs or is to run. Began is as in
+// turnStart is where in path the turn begins that runs or is to run. Began is as in
 // Session.
-func current(path []store.Node, began int) int {
+func turnStart(path []store.Node, began int) int {
 	from := 0
 	for i, n := range path {
 		if n.Role == llm.RoleUser && !n.Summary && (began == 0 || n.Seq <= began) {
@@ -100,10 +100,10 @@ func current(path []store.Node, began int) int {
 	return from
 }
 
-// room is how many tokens of the model's window messages may take; 0 if the
+// messageBudget is how many tokens of the model's window messages may take; 0 if the
 // window is unknown. A share stays free for the answer and for what the
 // estimate is wrong by.
-func (s *Session) room(req llm.Request) int {
+func (s *Session) messageBudget(req llm.Request) int {
 	if s.model.Context <= 0 {
 		return 0
 	}
@@ -118,7 +118,7 @@ func (s *Session) room(req llm.Request) int {
 // throughout a session, but for a model that gets no tools.
 func (s *Session) overhead(req llm.Request) int {
 	if s.extra[0] == 0 {
-		s.extra[0] = s.estimate(req.System) + 1
+		s.extra[0] = s.estimateTokens(req.System) + 1
 	}
 	if len(req.Tools) == 0 {
 		return s.extra[0]
@@ -126,22 +126,22 @@ func (s *Session) overhead(req llm.Request) int {
 	if s.extra[1] == 0 || s.known != len(req.Tools) {
 		s.extra[1], s.known = s.extra[0], len(req.Tools)
 		for _, t := range req.Tools {
-			s.extra[1] += s.estimate(t.Description) + s.estimate(string(t.Schema)) + perMessage
+			s.extra[1] += s.estimateTokens(t.Description) + s.estimateTokens(string(t.Schema)) + messageOverhead
 		}
 	}
 	return s.extra[1]
 }
 
-// newest leaves out the oldest whole turns of path until the rest takes no more
+// newestTurns leaves out the oldest whole turns of path until the rest takes no more
 // than room; the last one always stays.
-func (s *Session) newest(path []store.Node, room int) (rest []store.Node, left int) {
+func (s *Session) newestTurns(path []store.Node, room int) (rest []store.Node, left int) {
 	if room == 0 {
 		return path, 0
 	}
-	last, size := current(path, s.began), 0
+	last, size := turnStart(path, s.turnSeq), 0
 	cut := len(path)
 	for i := len(path) - 1; i >= 0; i-- {
-		size += s.size(path[i])
+		size += s.messageTokens(path[i])
 		if path[i].Role != llm.RoleUser {
 			continue
 		}
@@ -159,22 +159,22 @@ func (s *Session) newest(path []store.Node, room int) (rest []store.Node, left i
 	return path[cut:], left
 }
 
-// size is about how many tokens a message takes in a request. What will be
+// messageTokens is about how many tokens a message takes in a request. What will be
 // thought of as private by the next model is counted all the same: too much is
 // left out rather than too little.
-func (s *Session) size(n store.Node) int {
+func (s *Session) messageTokens(n store.Node) int {
 	if size, ok := s.sizes[n.Seq]; ok && n.Seq > 0 {
 		return size
 	}
-	size := perMessage
+	size := messageOverhead
 	for _, p := range n.Parts {
 		switch p.Kind {
 		case llm.Media:
-			size += image
+			size += imageTokens
 		case llm.Call, llm.Result:
-			size += perMessage
+			size += messageOverhead
 		}
-		size += s.estimate(p.Text) + s.estimate(p.Input)
+		size += s.estimateTokens(p.Text) + s.estimateTokens(p.Input)
 	}
 	if n.Seq > 0 && n.Seq <= len(s.tree.nodes) {
 		s.sizes[n.Seq] = size
@@ -182,25 +182,25 @@ func (s *Session) size(n store.Node) int {
 	return size
 }
 
-// Fill is about how many tokens the next request takes: what the provider
+// ContextTokens is about how many tokens the next request takes: what the provider
 // counted last, and an estimate of what came after it.
-func (s *Session) Fill() int {
+func (s *Session) ContextTokens() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.fill()
+	return s.contextTokens()
 }
 
-func (s *Session) fill() int {
+func (s *Session) contextTokens() int {
 	size := 0
 	for i := s.tree.head; i > 0; i = s.tree.nodes[i-1].Parent {
 		n := s.tree.nodes[i-1]
 		if n.Usage != nil && !n.Summary && n.Usage.Input > 0 {
 			if n.Usage.Shared {
-				return size + n.Usage.Input + s.size(n)
+				return size + n.Usage.Input + s.messageTokens(n)
 			}
 			return size + n.Usage.Input + n.Usage.Output
 		}
-		size += s.size(n)
+		size += s.messageTokens(n)
 		if n.Summary {
 			break
 		}
@@ -208,13 +208,13 @@ func (s *Session) fill() int {
 	if size == 0 {
 		return 0
 	}
-	return size + s.overhead(s.blank())
+	return size + s.overhead(s.emptyRequest())
 }
 
-// blank is a request without messages.
-func (s *Session) blank() llm.Request {
-	req := llm.Request{System: s.system, Effort: s.eff, Session: s.id, Settings: s.settings, AnswerSchema: s.want}
-	set := s.fixed
+// emptyRequest is a request without messages.
+func (s *Session) emptyRequest() llm.Request {
+	req := llm.Request{System: s.system, Effort: s.effort, Session: s.id, Settings: s.settings, AnswerSchema: s.answerSchema}
+	set := s.turnTools
 	if set == nil {
 		set = s.tools
 	}
@@ -224,15 +224,15 @@ func (s *Session) blank() llm.Request {
 	return req
 }
 
-// Mode is what of the conversation requests hold.
-func (s *Session) Mode() History {
+// HistoryMode is what of the conversation requests hold.
+func (s *Session) HistoryMode() History {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mode
 }
 
-// SetMode changes what later requests hold.
-func (s *Session) SetMode(h History) {
+// SetHistoryMode changes what later requests hold.
+func (s *Session) SetHistoryMode(h History) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mode = h

@@ -15,31 +15,31 @@ import (
 // model was told what is wrong with it.
 var ErrSchema = errors.New("the answer does not fit the schema")
 
-// Structured says that the answer before it fits Options.Answer.
-type Structured struct {
+// StructuredOutput says that the answer before it fits Options.Answer.
+type StructuredOutput struct {
 	JSON json.RawMessage // compact; what was slightly broken is repaired
 }
 
-// corrections is how often a model is told what is wrong with its answer.
-const corrections = 2
+// maxCorrections is how often a model is told what is wrong with its answer.
+const maxCorrections = 2
 
-// maxProblem bounds what is quoted of an answer's faults, in bytes.
-const maxProblem = 2 << 10
+// maxProblemLen bounds what is quoted of an answer's faults, in bytes.
+const maxProblemLen = 2 << 10
 
-// Schema returns the schema that text holds, for Options.Answer. It has to be an
+// ParseAnswerSchema returns the schema that text holds, for Options.Answer. It has to be an
 // object that is well formed by JSON Schema, as far as parley knows that; the
 // error names the path of what is not.
-func Schema(text []byte) (*llm.Schema, error) {
+func ParseAnswerSchema(text []byte) (*llm.Schema, error) {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
-	if err := schema.Validate(json.RawMessage(grammar), text); err != nil {
+	if err := schema.Validate(json.RawMessage(metaSchema), text); err != nil {
 		return nil, fmt.Errorf("not a JSON Schema: %w", err)
 	}
 	return &llm.Schema{Name: "answer", JSON: text}, nil
 }
 
-// grammar is what a schema has to look like: the parts of JSON Schema's own
+// metaSchema is what a schema has to look like: the parts of JSON Schema's own
 // schema that catch what people get wrong.
-const grammar = `{
+const metaSchema = `{
 	"type": "object",
 	"$ref": "#/$defs/schema",
 	"$defs": {
@@ -87,43 +87,43 @@ const grammar = `{
 	}
 }`
 
-// SetAnswer changes what the answers of later turns have to look like; nil asks
+// SetAnswerSchema changes what the answers of later turns have to look like; nil asks
 // for free text.
-func (s *Session) SetAnswer(want *llm.Schema) {
+func (s *Session) SetAnswerSchema(want *llm.Schema) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.want = want
+	s.answerSchema = want
 }
 
-// structure holds a complete answer to the schema it was asked for, and reports
+// checkSchema holds a complete answer to the schema it was asked for, and reports
 // whether the model has to answer once more. An answer that was cut or refused
 // is what it is: asking again would not change that.
-func (t *turn) structure(answer llm.Message, reason llm.Reason) (again bool, err error) {
+func (t *turn) checkSchema(answer llm.Message, reason llm.Reason) (again bool, err error) {
 	t.mu.Lock()
-	want := t.want
+	want := t.answerSchema
 	t.mu.Unlock()
 	if want == nil || reason == llm.Length || reason == llm.Refused {
 		return false, nil
 	}
-	value, err := fit(want.JSON, answer.Text())
+	value, err := repairToSchema(want.JSON, answer.Text())
 	if err == nil {
 		t.corrected = 0
-		t.emit(Structured{JSON: value})
+		t.emit(StructuredOutput{JSON: value})
 		return false, nil
 	}
-	if t.corrected == corrections || t.done.Steps >= t.maxSteps {
+	if t.corrected == maxCorrections || t.done.Steps >= t.maxSteps {
 		return false, fmt.Errorf("%w: %w", ErrSchema, err)
 	}
 	t.corrected++
-	t.emit(llm.Notice{Text: fmt.Sprintf("the answer does not fit the schema: %v; asking again (%d of %d)", err, t.corrected, corrections)})
+	t.emit(llm.Notice{Text: fmt.Sprintf("the answer does not fit the schema: %v; asking again (%d of %d)", err, t.corrected, maxCorrections)})
 	if len(answer.Parts) > 0 { // of what was not said, nothing is wrong
-		t.prompt(llm.UserText(correction(want, err)))
+		t.prompt(llm.UserText(correctionPrompt(want, err)))
 	}
 	return true, nil
 }
 
-// fit takes out of text the JSON that fits a schema.
-func fit(want json.RawMessage, text string) (json.RawMessage, error) {
+// repairToSchema takes out of text the JSON that fits a schema.
+func repairToSchema(want json.RawMessage, text string) (json.RawMessage, error) {
 	value, ok := schema.RepairWhole([]byte(strings.ToValidUTF8(text, "\uFFFD")))
 	if !ok {
 		return nil, errors.New("it holds no complete JSON value")
@@ -134,7 +134,7 @@ func fit(want json.RawMessage, text string) (json.RawMessage, error) {
 		err = schema.Validate(want, value)
 	}
 	if err != nil {
-		return nil, errors.New(clip(err.Error()))
+		return nil, errors.New(truncateProblem(err.Error()))
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, value); err != nil {
@@ -143,18 +143,18 @@ func fit(want json.RawMessage, text string) (json.RawMessage, error) {
 	return compact.Bytes(), nil
 }
 
-// correction tells the model what is wrong with its answer. It repeats the
+// correctionPrompt tells the model what is wrong with its answer. It repeats the
 // schema: servers that know no structured answers may have dropped it silently.
-func correction(want *llm.Schema, problem error) string {
+func correctionPrompt(want *llm.Schema, problem error) string {
 	return fmt.Sprintf("Your answer does not fit the JSON Schema that it has to fit: %v.\n\n"+
 		"Answer again with the whole JSON value and nothing else, without explanations and without a code fence. The schema is:\n\n%s",
 		problem, want.JSON)
 }
 
-// clip shortens text that quotes an answer.
-func clip(text string) string {
-	if len(text) <= maxProblem {
+// truncateProblem shortens text that quotes an answer.
+func truncateProblem(text string) string {
+	if len(text) <= maxProblemLen {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxProblem], "") + " …"
+	return strings.ToValidUTF8(text[:maxProblemLen], "") + " …"
 }

@@ -12,21 +12,21 @@ import (
 // Scripts that put no spaces between words have a token per letter, and a word
 // of theirs is a phrase.
 
-// dense reports scripts without spaces between words.
-func dense(r rune) bool {
+// isUnspaced reports scripts without spaces between words.
+func isUnspaced(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai,
 		unicode.Lao, unicode.Khmer, unicode.Myanmar) && !unicode.IsMark(r)
 }
 
-// inside reports whether r is part of a token.
-func inside(r rune) bool {
+// inToken reports whether r is part of a token.
+func inToken(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r)
 }
 
-// spaced is text with the letters of dense scripts set apart, for SQLite's
+// spaceOut is text with the letters of dense scripts set apart, for SQLite's
 // tokenizer.
-func spaced(text string) string {
-	at := strings.IndexFunc(text, dense)
+func spaceOut(text string) string {
+	at := strings.IndexFunc(text, isUnspaced)
 	if at < 0 {
 		return text
 	}
@@ -35,7 +35,7 @@ func spaced(text string) string {
 	b.WriteString(text[:at])
 	after := false
 	for _, r := range text[at:] {
-		if d := dense(r); d || after && !unicode.IsMark(r) {
+		if d := isUnspaced(r); d || after && !unicode.IsMark(r) {
 			b.WriteByte(' ')
 			after = d
 		}
@@ -84,13 +84,13 @@ func tokens(text string) iter.Seq[token] {
 		start := -1
 		for i, r := range text {
 			mark := start >= 0 && unicode.IsMark(r)
-			if start >= 0 && !mark && (!inside(r) || dense(r) || dense(first(text[start:]))) {
+			if start >= 0 && !mark && (!inToken(r) || isUnspaced(r) || isUnspaced(first(text[start:]))) {
 				if !yield(token{string(word), start, i}) {
 					return
 				}
 				word, start = word[:0], -1
 			}
-			if start < 0 && inside(r) {
+			if start < 0 && inToken(r) {
 				start = i
 			}
 			if f := fold(r); start >= 0 && f != 0 {
@@ -178,7 +178,7 @@ func (t terms) match() string {
 			b.WriteString(" AND ")
 		}
 		b.WriteByte('"')
-		b.WriteString(strings.ReplaceAll(spaced(term.text), `"`, `""`))
+		b.WriteString(strings.ReplaceAll(spaceOut(term.text), `"`, `""`))
 		b.WriteByte('"')
 		if term.prefix {
 			b.WriteString(" *")

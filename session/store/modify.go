@@ -11,11 +11,11 @@ import (
 	"parley/providers/llm"
 )
 
-// keep is how long what was deleted can be restored.
-const keep = 30 * 24 * time.Hour
+// trashRetention is how long what was deleted can be restored.
+const trashRetention = 30 * 24 * time.Hour
 
-// change runs f with the num of a session.
-func (db *DB) change(id string, f func(w *writer, num int64) error) error {
+// updateSession runs f with the num of a session.
+func (db *DB) updateSession(id string, f func(w *writer, num int64) error) error {
 	return db.write(func(w *writer) error {
 		var num int64
 		err := w.one(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&num)
@@ -31,7 +31,7 @@ func (db *DB) change(id string, f func(w *writer, num int64) error) error {
 
 // Rename gives a session the title a person chose.
 func (db *DB) Rename(id, title string) error {
-	return db.change(id, func(w *writer, num int64) error {
+	return db.updateSession(id, func(w *writer, num int64) error {
 		if err := w.exec(`UPDATE sessions SET title = ?, named = 1 WHERE num = ?`, title, num); err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (db *DB) Rename(id, title string) error {
 
 // Pin keeps a session at the top of lists, or no longer.
 func (db *DB) Pin(id string, on bool) error {
-	return db.change(id, func(w *writer, num int64) error {
+	return db.updateSession(id, func(w *writer, num int64) error {
 		return w.exec(`UPDATE sessions SET pinned = ? WHERE num = ?`, on, num)
 	})
 }
@@ -49,28 +49,28 @@ func (db *DB) Pin(id string, on bool) error {
 // Trash deletes a session; for 30 days it can be restored. One that is open goes
 // on, and is back with its next message.
 func (db *DB) Trash(id string) error {
-	return db.change(id, func(w *writer, num int64) error {
+	return db.updateSession(id, func(w *writer, num int64) error {
 		return w.exec(`UPDATE sessions SET deleted = coalesce(deleted, ?) WHERE num = ?`, nanos(db.now()), num)
 	})
 }
 
 // Restore takes a session out of the trash.
 func (db *DB) Restore(id string) error {
-	return db.change(id, func(w *writer, num int64) error {
+	return db.updateSession(id, func(w *writer, num int64) error {
 		return w.exec(`UPDATE sessions SET deleted = NULL WHERE num = ?`, num)
 	})
 }
 
 // Remove deletes a session for good. What it cost stays. One that is open is
 // written anew with its next message.
-func (db *DB) Remove(id string) error { return db.change(id, remove) }
+func (db *DB) Remove(id string) error { return db.updateSession(id, remove) }
 
 func remove(w *writer, num int64) error {
 	for _, query := range []string{
 		`DELETE FROM words WHERE rowid = -?1`,
 		`DELETE FROM words WHERE rowid IN (SELECT num FROM nodes WHERE session = ?1)`,
 	} {
-		if err := w.exec(query, num); err != nil && !corrupt(err) { // a damaged index is made anew
+		if err := w.exec(query, num); err != nil && !isCorrupt(err) { // a damaged index is made anew
 			return err
 		}
 	}
@@ -88,9 +88,9 @@ func remove(w *writer, num int64) error {
 	return w.exec(`DELETE FROM blobs WHERE num NOT IN (SELECT blob FROM refs)`)
 }
 
-// purge removes what was deleted more than 30 days ago.
-func (db *DB) purge() error {
-	rows, err := db.w.all(`SELECT num FROM sessions WHERE deleted < ?`, nanos(db.now().Add(-keep)))
+// purgeTrash removes what was deleted more than 30 days ago.
+func (db *DB) purgeTrash() error {
+	rows, err := db.writer.all(`SELECT num FROM sessions WHERE deleted < ?`, nanos(db.now().Add(-trashRetention)))
 	if err != nil {
 		return err
 	}
@@ -128,17 +128,17 @@ func (db *DB) Import(s Session, nodes []Node, shown ...Annotation) (id string, e
 			return "", fmt.Errorf("import of %q: message %d cannot follow message %d", s.ID, n.Seq, n.Parent)
 		}
 		known[n.Seq] = true
-		nodes[i].Open = false
+		nodes[i].Partial = false
 	}
-	if n := len(nodes); n > 0 && nodes[n-1].Seq > 2*n+slack {
+	if n := len(nodes); n > 0 && nodes[n-1].Seq > 2*n+maxGaps {
 		return "", fmt.Errorf("import of %q: there are %d messages, and none can be message %d", s.ID, n, nodes[n-1].Seq)
 	}
 	if s.Head != 0 && !known[s.Head] {
 		return "", fmt.Errorf("import of %q: there is no message %d to go on from", s.ID, s.Head)
 	}
-	db.complete(&s, nodes)
+	db.completeImport(&s, nodes)
 	err = db.write(func(w *writer) error {
-		same, err := db.taken(w, s.ID, nodes)
+		same, err := db.isImported(w, s.ID, nodes)
 		if err != nil || same {
 			return err
 		}
@@ -151,13 +151,13 @@ func (db *DB) Import(s Session, nodes []Node, shown ...Annotation) (id string, e
 			return err
 		}
 		if n > 0 {
-			s.ID = mint(db.now())
+			s.ID = newSessionID(db.now())
 		}
 		num, err := insertSession(w, s, place)
 		if err != nil {
 			return err
 		}
-		j := &job{db: db, session: s, num: num}
+		j := &transaction{db: db, session: s, num: num}
 		for _, n := range nodes {
 			if err := j.node(w, &entry{Node: n, copied: true}); err != nil {
 				return err
@@ -174,18 +174,18 @@ func (db *DB) Import(s Session, nodes []Node, shown ...Annotation) (id string, e
 	return s.ID, err
 }
 
-// complete fills in what an imported session may lack.
-func (db *DB) complete(s *Session, nodes []Node) {
+// completeImport fills in what an imported session may lack.
+func (db *DB) completeImport(s *Session, nodes []Node) {
 	now := db.now()
 	if s.ID == "" {
-		s.ID = mint(now)
+		s.ID = newSessionID(now)
 	}
 	l := Log{db: db}
 	for _, n := range nodes {
 		l.add(n)
 	}
 	s.Messages, s.Usage, s.Preview = l.session.Messages, l.session.Usage, l.session.Preview
-	s.Held, s.Deleted = "", time.Time{}
+	s.LockedBy, s.Deleted = "", time.Time{}
 	if s.Title == "" {
 		s.Title = l.session.Title
 	}
@@ -200,8 +200,8 @@ func (db *DB) complete(s *Session, nodes []Node) {
 	}
 }
 
-// taken reports whether a session with this ID holds the same messages.
-func (db *DB) taken(q querier, id string, nodes []Node) (bool, error) {
+// isImported reports whether a session with this ID holds the same messages.
+func (db *DB) isImported(q querier, id string, nodes []Node) (bool, error) {
 	var num int64
 	err := q.one(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&num)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -210,7 +210,7 @@ func (db *DB) taken(q querier, id string, nodes []Node) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var missed tally
+	var missed damageReport
 	have, err := readNodes(q, num, &missed, `nodes`)
 	if err != nil || missed.rows > 0 || len(have) != len(nodes) {
 		return false, err

@@ -13,7 +13,7 @@ import (
 
 func TestSearch(t *testing.T) {
 	db := fresh(t)
-	l := db.Create(Session{Title: "Kubernetes upgrade", Folder: "/work/infra", Model: "openai/gpt"})
+	l := db.Create(Session{Title: "Kubernetes upgrade", Dir: "/work/infra", Model: "openai/gpt"})
 	nodes := []Node{
 		says(1, llm.RoleUser, "How do I drain a node? Fix read_file in pkg/store/log.go"),
 		{Seq: 2, Parent: 1, Message: llm.Message{Role: llm.RoleAssistant, Model: "gemini/pro", Parts: []llm.Part{
@@ -91,9 +91,9 @@ func TestSearch(t *testing.T) {
 		query Query
 		want  int
 	}{
-		"in a folder above":   {Query{Folder: "/work"}, 1},
-		"in the folder":       {Query{Folder: "/work/infra/"}, 1},
-		"in a folder beside":  {Query{Folder: "/work/in"}, 0},
+		"in a folder above":   {Query{Dir: "/work"}, 1},
+		"in the folder":       {Query{Dir: "/work/infra/"}, 1},
+		"in a folder beside":  {Query{Dir: "/work/in"}, 0},
 		"of the model":        {Query{Model: "OpenAI"}, 1},
 		"of another model":    {Query{Model: "gemini"}, 0},
 		"since then":          {Query{Since: time.Now().Add(-time.Hour)}, 1},
@@ -190,7 +190,7 @@ func FuzzQuery(f *testing.F) {
 	for _, s := range []string{`a`, `"a b"*`, `a* OR b`, "迁移", "e\u0301", `NEAR(a,b)`, "\x00", `""""`, "ก็", "\u00ad", "a\u200db", "ⅷ ² ½"} {
 		f.Add(s, "text with a and b, "+s)
 	}
-	db, err := Memory()
+	db, err := OpenMemory()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func FuzzDecode(f *testing.F) {
 		for _, l := range missing.longs {
 			l.join(&n.Parts[l.part])
 		}
-		for range pieces(n.Parts) {
+		for range searchableTexts(n.Parts) {
 		}
 		if _, err := json.Marshal(n); len(missing.gaps) == 0 && err == nil {
 			again, err := encodeParts(n.Parts, nil)

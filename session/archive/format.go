@@ -12,10 +12,10 @@ import (
 	"parley/providers/llm"
 )
 
-// visible is s with everything in it to be seen: control characters, runes that
+// sanitize is s with everything in it to be seen: control characters, runes that
 // turn the direction of what follows, and runes that show nothing stand there by
 // name. Newlines and tabs stay, as do joiners where writing needs them.
-func visible(s string) string {
+func sanitize(s string) string {
 	if plain(s) {
 		return s
 	}
@@ -81,7 +81,7 @@ func joins(prev, r rune) bool {
 
 // oneLine is s visible and on one line.
 func oneLine(s string) string {
-	return strings.Join(strings.Fields(visible(s)), " ")
+	return strings.Join(strings.Fields(sanitize(s)), " ")
 }
 
 // imageType is the type of a picture that browsers show and that cannot hold
@@ -185,16 +185,16 @@ func cost(u llm.Usage) string {
 	return s
 }
 
-// clock is a time for people, "" if there is none.
-func clock(t time.Time) string {
+// timestamp is a time for people, "" if there is none.
+func timestamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
 	return t.UTC().Format("2006-01-02 15:04 UTC")
 }
 
-// span is a time something took, "" if it is not known.
-func span(d time.Duration) string {
+// duration is a time something took, "" if it is not known.
+func duration(d time.Duration) string {
 	switch {
 	case d <= 0:
 		return ""
@@ -212,7 +212,7 @@ var ends = map[llm.Reason]string{
 }
 
 // footer is what stands under an answer.
-func (s *step) footer() []string {
+func (s *message) footer() []string {
 	var out []string
 	if s.Role != llm.RoleAssistant {
 		return nil
@@ -220,7 +220,7 @@ func (s *step) footer() []string {
 	if s.Interrupted {
 		out = append(out, "broke off")
 	}
-	if s.Open {
+	if s.Partial {
 		out = append(out, "was still arriving")
 	}
 	add := func(text string) {
@@ -233,12 +233,12 @@ func (s *step) footer() []string {
 		add(tokens(*s.Usage))
 		add(cost(*s.Usage))
 	}
-	add(span(s.Took))
+	add(duration(s.Duration))
 	return out
 }
 
 // speaker names who says something.
-func (s *step) speaker() string {
+func (s *message) speaker() string {
 	switch {
 	case s.Summary:
 		return "Summary of what came before"
@@ -273,8 +273,8 @@ func (c Conversation) facts() []fact {
 	}
 	var out []fact
 	for _, f := range []fact{
-		{"date", clock(c.Session.Created)}, {"updated", clock(c.Session.Updated)}, {"models", strings.Join(models, ", ")},
-		{"tokens", tokens(u)}, {"cost", cost(u)}, {"folder", oneLine(c.Session.Folder)}, {"branches", others},
+		{"date", timestamp(c.Session.Created)}, {"updated", timestamp(c.Session.Updated)}, {"models", strings.Join(models, ", ")},
+		{"tokens", tokens(u)}, {"cost", cost(u)}, {"folder", oneLine(c.Session.Dir)}, {"branches", others},
 		{"origin", oneLine(c.Session.Origin)}, {"session", oneLine(c.Session.ID)},
 	} {
 		if f.value != "" {

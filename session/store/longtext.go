@@ -13,34 +13,34 @@ import (
 // two on. What is findable of a text stands in its first piece; see maxIndexed.
 const pieceSize = 1 << 20
 
-// A rest is what a row does not hold of a long text: pieces in blobs of their
+// A textRest is what a row does not hold of a long text: pieces in blobs of their
 // own, and what follows those. A text that grows keeps its pieces, so that
 // writing it again costs its end, and memory for one piece at a time.
-type rest struct {
+type textRest struct {
 	Pieces []string `json:"pieces"` // sha256 of each
 	End    string   `json:"end"`
 }
 
 // split leaves the beginning of a long text in place, puts the pieces after it
 // into blobs, and returns the rest; nil for a text that is not long.
-func split(text *string, blobs map[string]any) *rest {
+func split(text *string, blobs map[string]any) *textRest {
 	if len(*text) < 2*pieceSize {
 		return nil
 	}
-	head, left := cut(*text)
-	r := &rest{}
+	head, left := firstPiece(*text)
+	r := &textRest{}
 	for len(left) >= pieceSize {
 		var piece string
-		piece, left = cut(left)
-		sha := hash(piece)
+		piece, left = firstPiece(left)
+		sha := sha256Hex(piece)
 		r.Pieces, blobs[sha] = append(r.Pieces, sha), piece
 	}
 	*text, r.End = head, left
 	return r
 }
 
-// cut returns the first piece of s, whole characters, and what follows it.
-func cut(s string) (piece, left string) {
+// firstPiece returns the first piece of s, whole characters, and what follows it.
+func firstPiece(s string) (piece, left string) {
 	n := pieceSize
 	for n > pieceSize-utf8.UTFMax && n < len(s) && !utf8.RuneStart(s[n]) {
 		n--
@@ -48,8 +48,8 @@ func cut(s string) (piece, left string) {
 	return s[:n], s[n:]
 }
 
-// hash returns the sha256 of s, without a copy of it.
-func hash(s string) string {
+// sha256Hex returns the sha256 of s, without a copy of it.
+func sha256Hex(s string) string {
 	sum := sha256.New()
 	var buf [8 << 10]byte
 	for s != "" {
@@ -60,15 +60,15 @@ func hash(s string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// A gap is where a blob belongs: in the Data of a part, or in a long text.
-type gap struct {
+// A blobTarget is where a blob belongs: in the Data of a part, or in a long text.
+type blobTarget struct {
 	part int       // of the message
 	long *longText // nil: Data
 	at   int       // which of its pieces
 }
 
 // fill puts data where it belongs, which is in p.
-func (g gap) fill(p *llm.Part, data []byte) {
+func (g blobTarget) fill(p *llm.Part, data []byte) {
 	if g.long == nil {
 		p.Data = data
 		return
@@ -86,23 +86,23 @@ type longText struct {
 
 // blobs are what a message has to get from blobs. The zero value is nothing.
 type blobs struct {
-	gaps  map[string][]gap // by sha256
+	gaps  map[string][]blobTarget // by sha256
 	longs []*longText
 }
 
-func (b *blobs) add(sha string, g gap) {
+func (b *blobs) add(sha string, g blobTarget) {
 	if b.gaps == nil {
-		b.gaps = map[string][]gap{}
+		b.gaps = map[string][]blobTarget{}
 	}
 	b.gaps[sha] = append(b.gaps[sha], g)
 }
 
 // long adds the rest of a text of a part.
-func (b *blobs) long(r *rest, part int, input bool) {
+func (b *blobs) long(r *textRest, part int, input bool) {
 	l := &longText{part: part, input: input, pieces: make([][]byte, len(r.Pieces)), end: r.End}
 	b.longs = append(b.longs, l)
 	for i, sha := range r.Pieces {
-		b.add(sha, gap{part, l, i})
+		b.add(sha, blobTarget{part, l, i})
 	}
 }
 

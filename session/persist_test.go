@@ -19,7 +19,7 @@ import (
 )
 
 // shelf is a library in a folder of its own.
-func shelf(t *testing.T) (*Library, string) {
+func shelf(t *testing.T) (*Store, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "parley", "parley.db")
 	lib, err := store.Open(path)
@@ -31,7 +31,7 @@ func shelf(t *testing.T) (*Library, string) {
 }
 
 // reopen closes a session and goes on with what was kept of it.
-func reopen(t *testing.T, lib *Library, s *Session, o Options) *Session {
+func reopen(t *testing.T, lib *Store, s *Session, o Options) *Session {
 	t.Helper()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -54,10 +54,10 @@ func TestResume(t *testing.T) {
 			llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Call, ID: "1", Name: "read", Input: `{"path":"a.txt"}`}},
 			llm.Usage{Input: 10, Output: 5, Cost: 0.25, Priced: true}, llm.Finish{Reason: llm.Calls}),
 		llmtest.Say("done"), llmtest.Say("more"))
-	o := Options{Model: endpoint("a/a", fake), Tools: set, Effort: llm.EffortHigh, Log: lib.Create(Summary{Folder: "/work"})}
+	o := Options{Model: endpoint("a/a", fake), Tools: set, Effort: llm.EffortHigh, Log: lib.Create(Info{Dir: "/work"})}
 	s := New(o)
 	play(t.Context(), s, nil, llm.Part{Kind: llm.Media, Name: "p.png", MIME: "image/png", Data: []byte{1, 2, 3}}, say("read a.txt, please"))
-	before, total := s.History(), func() llm.Usage { u, _ := s.Total(); return u }
+	before, total := s.History(), func() llm.Usage { u, _ := s.Usage(); return u }
 	used := total()
 
 	s = reopen(t, lib, s, o)
@@ -88,7 +88,7 @@ func TestResume(t *testing.T) {
 func TestBranchesAreKept(t *testing.T) {
 	lib, _ := shelf(t)
 	fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"), llmtest.Say("3"))
-	o := Options{Model: endpoint("a/a", fake), Log: lib.Create(Summary{})}
+	o := Options{Model: endpoint("a/a", fake), Log: lib.Create(Info{})}
 	s := New(o)
 	play(t.Context(), s, nil, say("one"))
 	if _, err := s.Edit(1); err != nil {
@@ -100,7 +100,7 @@ func TestBranchesAreKept(t *testing.T) {
 	if got := branches(s); !slices.Equal(got, tree) {
 		t.Errorf("reopened with %q, want %q", got, tree)
 	}
-	if err := s.Switch(1); err != nil {
+	if err := s.SwitchBranch(1); err != nil {
 		t.Fatal(err)
 	}
 	s = reopen(t, lib, s, o)
@@ -126,7 +126,7 @@ func TestInterrupted(t *testing.T) {
 			d, ok := e.(llm.Delta)
 			return ok && d.Text == "answer"
 		}, 1100 * time.Millisecond, []string{"user: hi", "assistant: half an answer (cut)"}},
-		{"before a call ran: the call has an answer", llmtest.Call(call("1", "shell", `{"command":"true"}`)), func(e Event) bool { _, ok := e.(Ask); return ok }, 0,
+		{"before a call ran: the call has an answer", llmtest.Call(call("1", "shell", `{"command":"true"}`)), func(e Event) bool { _, ok := e.(ApprovalRequest); return ok }, 0,
 			[]string{"user: hi", "assistant: [shell]", "tool: Interrupted: the program ended before this was finished. It changed nothing."}},
 		{"while the only call runs: it may have done anything", llmtest.Call(call("1", "shell", `{"command":"echo begun; sleep 60"}`)), begun, 0,
 			[]string{"user: hi", "assistant: [shell]", "tool: Interrupted: the program ended while this ran. What it did until then is not known."}},
@@ -135,14 +135,14 @@ func TestInterrupted(t *testing.T) {
 			[]string{"user: hi", "assistant: [shell][shell]", "tool: Interrupted: the program ended while this ran. What it did until then is not known." +
 				"|Interrupted: the program ended before this was finished. It changed nothing."}},
 		{"between two calls: the first one's result is there",
-			llmtest.Call(call("1", "list", `{}`), call("2", "shell", `{"command":"true"}`)), func(e Event) bool { a, ok := e.(Ask); return ok && a.Call.ID == "2" }, 0,
+			llmtest.Call(call("1", "list", `{}`), call("2", "shell", `{"command":"true"}`)), func(e Event) bool { a, ok := e.(ApprovalRequest); return ok && a.Call.ID == "2" }, 0,
 			[]string{"user: hi", "assistant: [list][shell]", "tool: a.txt|Interrupted: the program ended before this was finished. It changed nothing."}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			lib, path := shelf(t)
-			log := lib.Create(Summary{})
+			log := lib.Create(Info{})
 			s := New(Options{Model: endpoint("a/a", llmtest.New(tt.turn)), Tools: set, Log: log})
 			if strings.HasPrefix(tt.name, "while") {
 				s.Policy().SetMode(tools.ModeYolo)
@@ -179,7 +179,7 @@ func TestInterrupted(t *testing.T) {
 // no branch, and what is new is in nobody's place.
 func TestGaps(t *testing.T) {
 	lib, _ := shelf(t)
-	log := lib.Create(Summary{})
+	log := lib.Create(Info{})
 	for _, n := range []Node{
 		{Seq: 2, Message: llm.UserText("two")},
 		{Seq: 5, Parent: 2, Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{say("five")}}},
@@ -207,7 +207,7 @@ func TestGaps(t *testing.T) {
 }
 
 // copied opens a copy of the files as they lie on disk now.
-func copied(t *testing.T, path string) *Library {
+func copied(t *testing.T, path string) *Store {
 	t.Helper()
 	dir := t.TempDir()
 	for _, suffix := range []string{"", "-wal"} {
@@ -256,7 +256,7 @@ func said(history []llm.Message) []string {
 
 func TestOneWriter(t *testing.T) {
 	lib, path := shelf(t)
-	o := Options{Model: endpoint("a/a", llmtest.New(llmtest.Say("1"))), Log: lib.Create(Summary{})}
+	o := Options{Model: endpoint("a/a", llmtest.New(llmtest.Say("1"))), Log: lib.Create(Info{})}
 	s := New(o)
 	play(t.Context(), s, nil, say("one"))
 	other, err := store.Open(path)
@@ -264,7 +264,7 @@ func TestOneWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	var held *HeldError
+	var held *LockedError
 	if _, err := other.Resume(s.ID()); !errors.As(err, &held) {
 		t.Errorf("a second opener got %v, want that it is held", err)
 	}
@@ -280,7 +280,7 @@ func TestOneWriter(t *testing.T) {
 
 func TestNothingKept(t *testing.T) {
 	lib, _ := shelf(t)
-	s := New(Options{Model: endpoint("a/a", llmtest.New()), Log: lib.Create(Summary{})})
+	s := New(Options{Model: endpoint("a/a", llmtest.New()), Log: lib.Create(Info{})})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -293,13 +293,13 @@ func TestName(t *testing.T) {
 	lib, _ := shelf(t)
 	small := llmtest.New(llmtest.Say("\"A short", " title.\""))
 	o := Options{
-		Model: endpoint("a/a", llmtest.New(llmtest.Say("1"))), Log: lib.Create(Summary{}), Config: Config{Title: "b/small"},
-		Open: func(string) (llm.Endpoint, error) { return endpoint("b/small", small), nil },
+		Model: endpoint("a/a", llmtest.New(llmtest.Say("1"))), Log: lib.Create(Info{}), Config: Config{TitleModel: "b/small"},
+		OpenModel: func(string) (llm.Endpoint, error) { return endpoint("b/small", small), nil },
 	}
 	s := New(o)
 	play(t.Context(), s, nil, say("what is one and one"))
 	for range 2 { // asked once
-		if err := s.Name(t.Context()); err != nil {
+		if err := s.GenerateTitle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -19,7 +19,7 @@ const city = `{"type":"object","properties":{"name":{"type":"string"},"people":{
 
 func structured(events []Event) (out []string) {
 	for _, e := range events {
-		if s, ok := e.(Structured); ok {
+		if s, ok := e.(StructuredOutput); ok {
 			out = append(out, string(s.JSON))
 		}
 	}
@@ -61,13 +61,13 @@ func TestStructured(t *testing.T) {
 			if tt.schema == "" {
 				tt.schema = city
 			}
-			want, err := Schema([]byte(tt.schema))
+			want, err := ParseAnswerSchema([]byte(tt.schema))
 			if err != nil {
 				t.Fatal(err)
 			}
 			set, _ := workspace(t)
 			fake := llmtest.New(tt.turns...)
-			s := New(Options{Model: endpoint("a/m", fake), Tools: set, Answer: want, MaxSteps: tt.steps})
+			s := New(Options{Model: endpoint("a/m", fake), Tools: set, AnswerSchema: want, MaxSteps: tt.steps})
 			events := play(context.Background(), s, allow, say("Which city?"))
 			got := structured(events)
 			if tt.want == "" && len(got) > 0 || tt.want != "" && (len(got) != 1 || got[0] != tt.want) {
@@ -99,13 +99,13 @@ func end(reason llm.Reason, text string) llmtest.Turn {
 
 // TestCorrection: the model is told what is wrong, the person that it was.
 func TestCorrection(t *testing.T) {
-	want, err := Schema([]byte(city))
+	want, err := ParseAnswerSchema([]byte(city))
 	if err != nil {
 		t.Fatal(err)
 	}
 	huge := strings.Repeat("long", 10_000)
 	fake := llmtest.New(llmtest.Say(`{"name":"Brno","people":0}`), llmtest.Say(`{"`+huge+`":1}`), llmtest.Say(`{"name":"Brno","people":1}`))
-	s := New(Options{Model: endpoint("a/m", fake), Answer: want})
+	s := New(Options{Model: endpoint("a/m", fake), AnswerSchema: want})
 	events := play(context.Background(), s, allow, say("Which city?"))
 	var notices, prompts []string
 	for _, e := range events {
@@ -140,7 +140,7 @@ func TestSetAnswer(t *testing.T) {
 		answer *llm.Schema
 		want   string
 	}{{nil, ""}, {number, "7"}, {nil, ""}} {
-		s.SetAnswer(tt.answer)
+		s.SetAnswerSchema(tt.answer)
 		got := structured(play(context.Background(), s, allow, say("go on")))
 		if strings.Join(got, " ") != tt.want {
 			t.Errorf("with %+v: %q, want %q", tt.answer, got, tt.want)
@@ -172,7 +172,7 @@ func TestSchema(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Schema([]byte(tt.in))
+			got, err := ParseAnswerSchema([]byte(tt.in))
 			switch {
 			case tt.want == "" && err != nil:
 				t.Error(err)
@@ -195,11 +195,11 @@ func FuzzStructured(f *testing.F) {
 		f.Add(`{"type":"array","items":{"type":"integer"}}`, text)
 	}
 	f.Fuzz(func(t *testing.T, like, text string) {
-		want, err := Schema([]byte(like))
+		want, err := ParseAnswerSchema([]byte(like))
 		if err != nil {
 			t.Skip("not a schema")
 		}
-		s := New(Options{Model: endpoint("a/m", llmtest.New(llmtest.Say(text))), Answer: want, MaxSteps: 1})
+		s := New(Options{Model: endpoint("a/m", llmtest.New(llmtest.Say(text))), AnswerSchema: want, MaxSteps: 1})
 		events := play(context.Background(), s, allow, say("go on"))
 		got := structured(events)
 		err = doneOf(t, events).Err

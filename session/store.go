@@ -1,0 +1,87 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+
+	"parley/session/store"
+)
+
+// The store's vocabulary, under the session's name: front ends know the session
+// only, and it has nothing to add to these.
+type (
+	Store      = store.DB      // everything that is kept
+	Log        = store.Log     // a conversation open for writing
+	Info       = store.Session // a conversation without its messages
+	Node       = store.Node
+	Query      = store.Query
+	Hit        = store.Hit
+	DailyUsage = store.DailyUsage
+	Draft      = store.Draft
+	Outcome    = store.Outcome
+
+	Annotation = store.Annotation // something shown that is no message; see EventOf
+
+	LockedError    = store.LockedError
+	LeaseLostError = store.LeaseLostError
+	SentPrompt     = store.SentPrompt // something a person sent before
+	History        = store.History
+)
+
+// What of a conversation a request holds.
+const (
+	HistoryFull      = store.HistoryFull
+	HistoryDynamic   = store.HistoryDynamic
+	HistoryStateless = store.HistoryStateless
+)
+
+// OpenStore opens what is kept on this machine. The error says why nothing
+// can be; the library with it is then one in memory.
+func OpenStore(getenv func(string) string) (*Store, error) {
+	path, err := store.Path(getenv)
+	if err == nil {
+		var lib *Store
+		if lib, err = store.Open(path); err == nil {
+			return lib, nil
+		}
+	}
+	return MemoryStore(), fmt.Errorf("conversations are not kept: %w", err)
+}
+
+// MemoryStore is a library of which nothing stays.
+func MemoryStore() *Store {
+	lib, err := store.OpenMemory()
+	if err != nil {
+		panic(err) // there is nothing in it that could fail
+	}
+	return lib
+}
+
+// Config is the [session] section of the configuration.
+type Config struct {
+	History    string  `toml:"history"` // "full", "dynamic" or "stateless"
+	CompactAt  float64 `toml:"compact"` // share of the model's window at which the conversation is summarized by itself, 0 to 1; 0: never
+	TitleModel string  `toml:"title"`   // model that names conversations; "": the first words do
+}
+
+// DefaultConfig is what holds where the configuration says nothing.
+func DefaultConfig() Config { return Config{History: "full"} }
+
+// Validate names a value that cannot be meant.
+func (c Config) Validate() error {
+	if !slices.Contains([]string{"", "full", "dynamic", "stateless"}, c.History) {
+		return fmt.Errorf("session.history = %q: there are full, dynamic, stateless", c.History)
+	}
+	if !(c.CompactAt >= 0 && c.CompactAt < 1) {
+		return fmt.Errorf("session.compact = %v: a share of the window such as 0.8, or 0 for never", c.CompactAt)
+	}
+	return nil
+}
+
+// historyMode is History as sessions know it.
+func (c Config) historyMode() History {
+	if c.History == "full" {
+		return HistoryFull // as ""
+	}
+	return History(c.History)
+}
