@@ -513,7 +513,7 @@ func TestImports(t *testing.T) {
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage
 		"providers/demo":      {},
-		"providers/adapter":   {llm},
+		"providers/adapter":   {llm, "providers/wire"},
 		"providers/filter":    {llm, "providers/schema"},
 		"providers/retry":     {llm},
 		"providers/wire":      {llm},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/providers/adapter"
 	"parley/providers/agentcli"
 	"parley/providers/anthropic"
 	"parley/providers/catalog"
@@ -28,24 +29,16 @@ type family struct {
 
 // target is everything an adapter has to know about the service it speaks to.
 type target struct {
-	provider    string
+	adapter.Options
 	kind        string
-	model       string // as the service calls it
-	url         string
-	key         string // "" if the service wants none
-	keyName     string // where the key comes from, for errors
-	headers     map[string]string
-	body        map[string]any // merged into each request
 	dialect     openai.Dialect // of chat completions
-	learned     *wire.LearnedLimits
-	command     string        // program to run, for those that are one
-	noStream    bool          // do not stream
-	idleTimeout time.Duration // longest silence; 0 is the client's own limit
+	command     string         // program to run, for those that are one
+	idleTimeout time.Duration  // longest silence; 0 is the client's own limit
 	transport   http.RoundTripper
 	instant     bool
 	log         wire.Log
 	tap         *wire.Tap
-	replay      *wire.Replay // for programs; servers have base
+	replay      *wire.Replay // for programs; servers have transport
 }
 
 // Kinds that are treated apart.
@@ -66,46 +59,22 @@ var families = []family{
 }
 
 // openChat speaks chat completions, in the dialect of the kind.
-func openChat(t target) llm.Model {
-	return openai.New(openai.Options{
-		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
-		Headers: t.headers, HTTP: t.client(t.transport), Dialect: t.dialect, NoStream: t.noStream, Body: t.body,
-		Learned: t.learned,
-	})
-}
+func openChat(t target) llm.Model { return openai.New(t.withClient(), t.dialect) }
 
-// openGemini speaks the Gemini API.
-func openGemini(t target) llm.Model {
-	return gemini.New(gemini.Options{
-		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
-		Headers: t.headers, HTTP: t.client(t.transport), NoStream: t.noStream, Body: t.body, Learned: t.learned,
-	})
-}
+func openResponses(t target) llm.Model { return openai.NewResponses(t.withClient()) }
 
-// openResponses speaks OpenAI Responses.
-func openResponses(t target) llm.Model {
-	return openai.NewResponses(openai.Options{
-		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
-		Headers: t.headers, HTTP: t.client(t.transport), NoStream: t.noStream, Body: t.body, Learned: t.learned,
-	})
-}
+func openGemini(t target) llm.Model { return gemini.New(t.withClient()) }
+
+func openAnthropic(t target) llm.Model { return anthropic.New(t.withClient()) }
 
 func responsesOrigin(_, model string) string {
 	return openai.NewResponses(openai.Options{Model: model}).Origin()
 }
 
-// openAnthropic speaks Anthropic Messages.
-func openAnthropic(t target) llm.Model {
-	return anthropic.New(anthropic.Options{
-		Provider: t.provider, Model: t.model, BaseURL: t.url, Key: t.key, KeyName: t.keyName,
-		Headers: t.headers, HTTP: t.client(t.transport), NoStream: t.noStream, Body: t.body, Learned: t.learned,
-	})
-}
-
 // openDemo is openChat with a server inside the program, unless the requests
 // are carried elsewhere: the demo shows the real adapter at work.
 func openDemo(t target) llm.Model {
-	t.url = "http://demo.invalid/v1"
+	t.BaseURL = "http://demo.invalid/v1"
 	if t.transport == nil {
 		t.transport = demo.Transport(demo.Options{Instant: t.instant, Keys: demoKeys()})
 	}
@@ -123,7 +92,7 @@ func demoKeys() (keys []demo.Key) {
 }
 
 func chatOrigin(kind, model string) string {
-	return openai.New(openai.Options{Model: model, Dialect: dialectOf(kind, model)}).Origin()
+	return openai.New(openai.Options{Model: model}, dialectOf(kind, model)).Origin()
 }
 
 func dialectOf(kind, model string) openai.Dialect {
@@ -136,18 +105,19 @@ func dialectOf(kind, model string) openai.Dialect {
 	return d
 }
 
-// client is what carries the requests to t.
-func (t target) client(base http.RoundTripper) *http.Client {
-	return wire.Client(wire.Options{
-		Provider: t.provider, URL: t.url, Key: t.keyName, Secrets: t.secrets(), Transport: base, IdleTimeout: t.idleTimeout, Log: t.log, Tap: t.tap,
+// withClient returns the options of t with the client that carries its requests.
+func (t target) withClient() adapter.Options {
+	t.HTTP = wire.Client(wire.Options{
+		Provider: t.Provider, URL: t.BaseURL, Key: t.KeyName, Secrets: t.secrets(), Transport: t.transport, IdleTimeout: t.idleTimeout, Log: t.log, Tap: t.tap,
 		EmptyBadRequest: t.emptyBadRequest(),
 	})
+	return t.Options
 }
 
 // emptyBadRequest returns what an answer of status 400 without a word means: Cerebras says
 // so that the prompt is too long.
 func (t target) emptyBadRequest() llm.Fault {
-	u, err := url.Parse(t.url)
+	u, err := url.Parse(t.BaseURL)
 	if t.kind == "cerebras" || err == nil && strings.HasSuffix(u.Hostname(), ".cerebras.ai") {
 		return llm.ContextOverflow
 	}
@@ -157,9 +127,9 @@ func (t target) emptyBadRequest() llm.Fault {
 // secrets is what no error may hold: the key, and the values of headers, which
 // may be keys as well. Addresses have none.
 func (t target) secrets() []string {
-	secrets := slices.Collect(maps.Values(t.headers))
-	if t.key != "" {
-		secrets = append(secrets, t.key)
+	secrets := slices.Collect(maps.Values(t.Headers))
+	if t.Key != "" {
+		secrets = append(secrets, t.Key)
 	}
 	return secrets
 }

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/providers/wire"
+	"parley/providers/adapter"
 )
 
 // Bounds of the file of learned limits. What exceeds them is dropped: nothing in
@@ -47,7 +47,7 @@ type learnedFile struct {
 }
 
 // learnedModels are limits by model, under its learnedKey, and by name.
-type learnedModels map[string]map[string]wire.Limit
+type learnedModels map[string]map[string]adapter.Limit
 
 // learnedJSON is the file. Times are Unix seconds.
 type learnedJSON struct {
@@ -91,12 +91,12 @@ func (f *learnedFile) read(now time.Time) learnedModels {
 	}
 	for key, limits := range stored.Models {
 		for name, limit := range limits {
-			l := wire.Limit{Becomes: limit.Becomes, At: time.Unix(limit.At, 0), Lasting: true}
+			l := adapter.Limit{Becomes: limit.Becomes, At: time.Unix(limit.At, 0), Lasting: true}
 			if !l.Fresh(now) || len(name) > maxLearnedText || len(l.Becomes) > maxLearnedText || slices.Contains(requiredFields, name) {
 				continue
 			}
 			if found[key] == nil {
-				found[key] = map[string]wire.Limit{}
+				found[key] = map[string]adapter.Limit{}
 			}
 			found[key][name] = l
 		}
@@ -106,7 +106,7 @@ func (f *learnedFile) read(now time.Time) learnedModels {
 
 // write replaces what the file holds under key, and drops what counts no more.
 // Errors are not told: the next refusal teaches the same.
-func (f *learnedFile) write(key string, limits map[string]wire.Limit, now time.Time) {
+func (f *learnedFile) write(key string, limits map[string]adapter.Limit, now time.Time) {
 	if f.readOnly {
 		return
 	}
@@ -117,7 +117,7 @@ func (f *learnedFile) write(key string, limits map[string]wire.Limit, now time.T
 	stored := learnedJSON{learnedVersion, map[string]map[string]limitJSON{}}
 	for _, key := range newestKeys(all, maxLearnedModels, latest) {
 		stored.Models[key] = map[string]limitJSON{}
-		for _, name := range newestKeys(all[key], maxLearnedLimits, func(l wire.Limit) time.Time { return l.At }) {
+		for _, name := range newestKeys(all[key], maxLearnedLimits, func(l adapter.Limit) time.Time { return l.At }) {
 			if limit := all[key][name]; len(name) <= maxLearnedText && len(limit.Becomes) <= maxLearnedText && limit.Fresh(now) {
 				stored.Models[key][name] = limitJSON{limit.Becomes, limit.At.Unix()}
 			}
@@ -129,7 +129,7 @@ func (f *learnedFile) write(key string, limits map[string]wire.Limit, now time.T
 	}
 }
 
-func latest(limits map[string]wire.Limit) (at time.Time) {
+func latest(limits map[string]adapter.Limit) (at time.Time) {
 	for _, l := range limits {
 		if l.At.After(at) {
 			at = l.At

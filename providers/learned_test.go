@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
-	"parley/providers/wire"
 )
 
 // What a server refused is remembered over runs, for each address and model, and
@@ -53,7 +53,7 @@ func TestRefusalsAreRememberedOverRuns(t *testing.T) {
 				{"first", "m", 0, 2},
 				{"second", "m", time.Hour, 1},
 				{"another model", "n", time.Hour, 2},
-				{"a day later", "m", wire.LearnedAge, 2},
+				{"a day later", "m", adapter.LearnedAge, 2},
 				{"the clock was set back", "m", -24 * time.Hour, 2},
 			} {
 				memory := OpenMemory(path, false)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/providers/adapter"
 	"parley/providers/anthropic"
 	"parley/providers/catalog"
 	"parley/providers/gemini"
@@ -97,9 +98,9 @@ func (s service) listModels(ctx context.Context, o OpenOptions) (offers []listed
 	if err != nil {
 		return nil, err
 	}
-	t.log, t.tap = wire.Log{To: o.Debug, Kind: s.kind}, o.Tap
-	l := lister{service: s, target: t, client: t.client(o.transport(s.name, ""))}
-	defer l.client.CloseIdleConnections()
+	t.transport, t.log, t.tap = o.transport(s.name, ""), wire.Log{To: o.Debug, Kind: s.kind}, o.Tap
+	l := lister{service: s, Options: t.withClient()}
+	defer l.HTTP.CloseIdleConnections()
 	if offers, err = l.listAll(ctx); err != nil {
 		return nil, s.listError(err)
 	}
@@ -127,8 +128,7 @@ var listEndpoints = map[string]listEndpoint{
 // A lister asks one server.
 type lister struct {
 	service
-	target
-	client *http.Client
+	adapter.Options
 }
 
 // windowProbe returns a function that asks the server which window, in tokens, a model
@@ -144,8 +144,9 @@ func (s service) windowProbe(o OpenOptions) func(ctx context.Context, id string)
 		if err != nil {
 			return 0
 		}
-		l := lister{service: s, target: t, client: t.client(o.transport(s.name, ""))}
-		defer l.client.CloseIdleConnections()
+		t.transport = o.transport(s.name, "")
+		l := lister{service: s, Options: t.withClient()}
+		defer l.HTTP.CloseIdleConnections()
 		page, err := l.fetchPage(ctx, at.limit)
 		if err != nil {
 			return 0
@@ -208,10 +209,10 @@ func nextPage(page map[string]any) url.Values {
 
 // fetchPage reads one page. A bare list, which Together has, counts as data.
 func (l lister) fetchPage(ctx context.Context, path string) (map[string]any, error) {
-	base := l.target.url + "/"
+	base := l.Options.BaseURL + "/"
 	if rest, ok := strings.CutPrefix(path, "/"); ok {
-		base, path = strings.TrimSuffix(l.target.url, "/v1")+"/", rest
-	} else if l.service.kind == gemini.Kind && !versioned(l.target.url) {
+		base, path = strings.TrimSuffix(l.Options.BaseURL, "/v1")+"/", rest
+	} else if l.service.kind == gemini.Kind && !versioned(l.Options.BaseURL) {
 		base += "v1beta/"
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, nil)
@@ -219,7 +220,7 @@ func (l lister) fetchPage(ctx context.Context, path string) (map[string]any, err
 		return nil, &llm.Error{Fault: llm.InvalidRequest, Provider: l.name, Message: "the base URL is no address"}
 	}
 	l.authorize(req)
-	res, err := l.client.Do(req)
+	res, err := l.HTTP.Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -246,19 +247,19 @@ func (l lister) authorize(req *http.Request) {
 	switch {
 	case l.service.kind == anthropic.Kind:
 		req.Header.Set("Anthropic-Version", "2023-06-01")
-		if l.target.key != "" {
-			req.Header.Set("X-Api-Key", l.target.key)
+		if l.Options.Key != "" {
+			req.Header.Set("X-Api-Key", l.Options.Key)
 		}
-		if l.target.key != "" && req.URL.Hostname() != "api.anthropic.com" { // gateways want it in one place or the other
-			req.Header.Set("Authorization", "Bearer "+l.target.key)
+		if l.Options.Key != "" && req.URL.Hostname() != "api.anthropic.com" { // gateways want it in one place or the other
+			req.Header.Set("Authorization", "Bearer "+l.Options.Key)
 		}
-	case l.target.key == "":
+	case l.Options.Key == "":
 	case l.service.kind == gemini.Kind:
-		req.Header.Set("X-Goog-Api-Key", l.target.key)
+		req.Header.Set("X-Goog-Api-Key", l.Options.Key)
 	default:
-		req.Header.Set("Authorization", "Bearer "+l.target.key)
+		req.Header.Set("Authorization", "Bearer "+l.Options.Key)
 	}
-	for name, value := range l.headers {
+	for name, value := range l.Headers {
 		req.Header.Set(name, value)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/providers/wire"
+	"parley/providers/adapter"
 )
 
 // A Memory keeps what servers taught, so that a model opened again does not run
@@ -17,7 +17,7 @@ type Memory struct {
 
 	mu      sync.Mutex
 	facts   map[servedModel]learnedFacts
-	learned map[limitsKey]*wire.LearnedLimits
+	learned map[limitsKey]*adapter.LearnedLimits
 }
 
 // A servedModel is where a model is served.
@@ -51,19 +51,19 @@ func OpenMemory(path string, readOnly bool) *Memory {
 }
 
 // limits returns what a server refused of requests about a model.
-func (m *Memory) limits(at servedModel, kind string) *wire.LearnedLimits {
+func (m *Memory) limits(at servedModel, kind string) *adapter.LearnedLimits {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	of := limitsKey{at, kind}
 	if m.learned == nil {
-		m.learned = map[limitsKey]*wire.LearnedLimits{}
+		m.learned = map[limitsKey]*adapter.LearnedLimits{}
 	}
 	if m.learned[of] == nil {
-		l := &wire.LearnedLimits{}
+		l := &adapter.LearnedLimits{}
 		if m.file != nil {
 			key := learnedKey(kind, at)
-			l = wire.NewLearnedLimits(m.file.read(m.now())[key])
-			l.Keep = func(all map[string]wire.Limit) { m.file.write(key, all, m.now()) }
+			l = adapter.NewLearnedLimits(m.file.read(m.now())[key])
+			l.Keep = func(all map[string]adapter.Limit) { m.file.write(key, all, m.now()) }
 		}
 		l.Now = m.now
 		m.learned[of] = l

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/gemini"
 	"parley/providers/llm"
@@ -192,8 +193,8 @@ func (s service) build(typed string, o OpenOptions, strategy func() string) func
 		if err != nil {
 			return nil, err
 		}
-		t.model, t.transport, t.instant, t.body = model, o.transport(s.name, model), o.Instant, s.options(typed)
-		t.dialect, t.learned = s.dialect(typed), o.Memory.limits(s.servedModel(model), s.kind)
+		t.Model, t.Body, t.Learned = model, s.options(typed), o.Memory.limits(s.servedModel(model), s.kind)
+		t.dialect, t.transport, t.instant = s.dialect(typed), o.transport(s.name, model), o.Instant
 		t.log = wire.Log{To: o.Debug, Kind: s.kind, Model: model, Strategy: strategy}
 		t.tap, t.replay = o.Tap, o.Replay
 		f, _ := familyOf(s.kind)
@@ -208,8 +209,10 @@ func (s service) target(ctx context.Context) (target, error) {
 		return target{}, err
 	}
 	return target{
-		provider: s.name, kind: s.kind, url: s.url, key: key, keyName: s.key.name,
-		headers: s.conf.Headers, command: s.conf.Command,
-		noStream: s.conf.Stream != nil && !*s.conf.Stream, idleTimeout: s.conf.IdleTimeout,
+		Options: adapter.Options{
+			Provider: s.name, BaseURL: s.url, Key: key, KeyName: s.key.name, Headers: s.conf.Headers,
+			NoStream: s.conf.Stream != nil && !*s.conf.Stream,
+		},
+		kind: s.kind, command: s.conf.Command, idleTimeout: s.conf.IdleTimeout,
 	}, nil
 }

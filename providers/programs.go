@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"parley/providers/adapter"
 	"parley/providers/agentcli"
 	"parley/providers/llm"
 	"parley/providers/wire"
@@ -19,13 +20,13 @@ func openAgentCLI(t target) llm.Model {
 	if t.log.To == nil {
 		return m
 	}
-	return &logged{m, t.provider, t.log}
+	return &logged{m, t.Provider, t.log}
 }
 
 func newAgentCLI(t target) *agentcli.Model {
 	return agentcli.New(agentcli.Options{
-		Provider: t.provider, Model: t.model, Kind: t.kind, Command: t.command,
-		Key: t.key, KeyName: t.keyName, IdleTimeout: t.idleTimeout,
+		Provider: t.Provider, Model: t.Model, Kind: t.kind, Command: t.command,
+		Key: t.Key, KeyName: t.KeyName, IdleTimeout: t.idleTimeout,
 		Tap: t.tap, Replay: t.replay, Secrets: t.secrets(),
 	})
 }
@@ -52,7 +53,7 @@ func (c Config) findProgram(name string, o OpenOptions) (*agentcli.Model, Settin
 	}
 	s.exactNames = o.ExactNames
 	return newAgentCLI(target{
-		provider: s.name, kind: s.kind, command: s.conf.Command, model: s.modelID(typed),
+		Options: adapter.Options{Provider: s.name, Model: s.modelID(typed)}, kind: s.kind, command: s.conf.Command,
 	}), s.settings(typed), s.renameNotice(typed), true
 }
 

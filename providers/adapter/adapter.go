@@ -1,51 +1,64 @@
-// Package adapter holds what the wire formats share: the small client over which
-// Anthropic and Gemini go. Vendors' SDKs are left out there on purpose; their
-// readers and types take apart what has to come back byte for byte, and past those
-// only an address and a few headers remain of them.
+// Package adapter holds what the adapters of the wire formats share.
+//
+//	Options ──► Sender (compile, send, leave out what is refused) ──► Client ──► Read ──► Decoder
+//
+// A wire format decides what a request and an answer look like; everything both
+// need whatever they look like stands here: who is asked and how errors name it,
+// resending without a refused field and what was learned from that, the small
+// client of Anthropic and Gemini, reading a body that may be a stream or one
+// answer, and names, ids, files and JSON as services take and send them.
 package adapter
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
-// A Client posts JSON to one service.
-type Client struct {
-	HTTP    *http.Client      // its transport turns what is not an answer into *llm.Error
-	Headers map[string]string // go with every request
+// Options say whom a model talks to.
+type Options struct {
+	Provider string            // as configured, for errors
+	Model    string            // id on the wire
+	BaseURL  string            // of the service; each format says what it adds to it
+	Key      string            // never printed; may be empty for servers that want none
+	KeyName  string            // where the key comes from, such as "OPENAI_API_KEY"
+	Headers  map[string]string // go with every request
+	HTTP     *http.Client      // its transport turns what is not an answer into *llm.Error
+	NoStream bool              // ask for whole answers
+	Body     map[string]any    // extra request fields of the user, which win; each format says how they are merged
+	Learned  *LearnedLimits    // what the server taught so far; nil is the model's own
 }
 
-// Post sends body, which is JSON, to url, with more headers if there are any; they
-// win. The caller closes the body of the response. What cannot be a request is an
-// *llm.Error with the fault llm.InvalidRequest; other errors are the transport's.
-func (c Client) Post(ctx context.Context, url string, body []byte, more map[string]string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		return nil, Unsendable(err)
+// WithDefaults returns o with a client and limits of its own where it has none.
+func (o Options) WithDefaults() Options {
+	if o.HTTP == nil {
+		w := o.wire()
+		w.Secrets = []string{o.Key}
+		o.HTTP = wire.Client(w)
 	}
-	req.Header.Set("Accept", "application/json")
-	req.Header.Set("Content-Type", "application/json")
-	for _, headers := range []map[string]string{c.Headers, more} {
-		for name, value := range headers {
-			req.Header.Set(name, value)
+	if o.Learned == nil {
+		o.Learned = &LearnedLimits{}
+	}
+	return o
+}
+
+// WithProvider returns err as an error that names the service. What is no
+// *llm.Error yet comes from the connection.
+func (o Options) WithProvider(err error) *llm.Error { return wire.WithProvider(err, o.wire()) }
+
+func (o Options) wire() wire.Options {
+	return wire.Options{Provider: o.Provider, URL: o.BaseURL, Key: o.KeyName}
+}
+
+// Produce returns what produce sends as a stream whose error names the service.
+func (o Options) Produce(ctx context.Context, produce func(context.Context, *llm.Out) error) llm.Stream {
+	return llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
+		err := produce(ctx, out)
+		if err == nil || ctx.Err() != nil {
+			return err
 		}
-	}
-	return c.HTTP.Do(req)
-}
-
-// Unsendable returns the error of a request that could not be made.
-func Unsendable(err error) error {
-	return &llm.Error{Fault: llm.InvalidRequest, Message: err.Error()}
-}
-
-// MayBlameField reports whether a server's refusal may be about a field of the
-// request, which could be left out.
-func MayBlameField(fault *llm.Error) bool {
-	if fault.Status != http.StatusBadRequest && fault.Status != http.StatusUnprocessableEntity {
-		return false
-	}
-	return fault.Fault == llm.InvalidRequest || fault.Fault == llm.Unsupported || fault.Fault == llm.Unknown
+		return o.WithProvider(err)
+	})
 }

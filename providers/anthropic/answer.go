@@ -8,31 +8,38 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
 // An answer turns blocks into events. One that pauses comes in several rounds.
 type answer struct {
+	round
 	out            *llm.Out
-	names          map[string]string // tool names on the wire to ours
-	needsSignature bool              // thinking is worth nothing without its signature
+	names          adapter.Names
+	needsSignature bool  // thinking is worth nothing without its signature
+	reused         event // the last one: its memory is used again
 
-	blocks      int  // blocks so far, of all rounds
-	started     bool // this round said that it begins
-	roundBlocks int  // of this round
-	open        map[int]*block
-	order       []*block          // those still open, oldest first
-	content     []json.RawMessage // blocks that are complete, of this round
-	calls       map[string]bool   // ids of the calls
-	cited       map[string]bool   // sources that were sent
-	hasText     bool              // there is text
-	hasCalls    bool              // there are calls for us to answer
+	blocks   int // blocks so far, of all rounds
+	open     map[int]*block
+	order    []*block // those still open, oldest first
+	calls    adapter.CallIDs
+	cited    map[string]bool // sources that were sent
+	hasText  bool            // there is text
+	hasCalls bool            // there are calls for us to answer
 
 	id, model    string
-	stopReason   string    // stop_reason
-	usage        usage     // of this round
 	earlierUsage llm.Usage // of the rounds before
 	hasUsage     bool
+}
+
+// A round is what one response brought.
+type round struct {
+	started     bool              // it said that it begins
+	roundBlocks int               // blocks so far
+	content     []json.RawMessage // blocks that are complete
+	stopReason  string            // stop_reason
+	usage       usage
 }
 
 // A block is arriving.
@@ -119,7 +126,7 @@ func (a *answer) openBlock(index int, raw json.RawMessage) *block {
 	b := &block{raw: raw}
 	a.out.Hold(len(raw))
 	if len(raw) > 0 {
-		decodeLenient(raw, &b.blockHead)
+		_ = adapter.DecodeLenient(raw, &b.blockHead)
 	}
 	a.blocks++
 	a.roundBlocks++
@@ -141,20 +148,12 @@ func (a *answer) showStart(b *block) {
 	case llm.Thinking:
 		a.sendPart(b, llm.Part{Kind: kind, Text: b.Thinking.Text()})
 	case llm.Call:
-		repeated := a.calls[b.ID] && b.Type == "tool_use"
-		if b.ID == "" || repeated {
-			b.ID = newCallID()
+		local, repeated := b.Type == "tool_use", false
+		if local || b.ID == "" || !a.calls[b.ID] { // the server may use an id of its own again
+			b.ID, repeated = a.calls.Claim(b.ID, idPrefix)
 		}
-		if a.calls == nil {
-			a.calls = map[string]bool{}
-		}
-		a.calls[b.ID] = true
-		a.hasCalls = a.hasCalls || b.Type == "tool_use"
-		name := b.Name
-		if ours, ok := a.names[name]; ok {
-			name = ours
-		}
-		a.sendPart(b, llm.Part{Kind: kind, ID: b.ID, Name: name, Remote: b.Type != "tool_use", Repeated: repeated})
+		a.hasCalls = a.hasCalls || local
+		a.sendPart(b, llm.Part{Kind: kind, ID: b.ID, Name: a.names.Ours(b.Name), Remote: !local, Repeated: repeated})
 	}
 }
 
@@ -277,7 +276,7 @@ func (b *block) rawBlock() json.RawMessage {
 		return b.raw
 	}
 	var fields map[string]json.RawMessage
-	if decodeLenient(b.raw, &fields) != nil || fields == nil {
+	if adapter.DecodeLenient(b.raw, &fields) != nil || fields == nil {
 		return b.raw
 	}
 	switch b.kind() {
@@ -293,7 +292,7 @@ func (b *block) rawBlock() json.RawMessage {
 	if len(b.Citations) > 0 {
 		fields["citations"] = append(append([]byte{'['}, bytes.Join(toBytes(b.Citations), []byte{','})...), ']')
 	}
-	data, err := marshal(fields)
+	data, err := adapter.Marshal(fields)
 	if err != nil {
 		return b.raw
 	}
@@ -311,9 +310,7 @@ func toBytes(list []json.RawMessage) [][]byte {
 // nextRound begins another round, and returns the blocks of the last one.
 func (a *answer) nextRound() []json.RawMessage {
 	said := a.content
-	a.earlierUsage, a.usage = a.totalUsage(), usage{}
-	a.content, a.stopReason = nil, ""
-	a.started, a.roundBlocks = false, 0
+	a.earlierUsage, a.round = a.totalUsage(), round{}
 	return said
 }
 

@@ -14,6 +14,7 @@ package anthropic
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -23,7 +24,6 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/filter"
 	"parley/providers/llm"
-	"parley/providers/wire"
 )
 
 // Kind is what the configuration calls this wire format.
@@ -32,19 +32,10 @@ const Kind = "anthropic"
 // apiVersion is that of the API: https://platform.claude.com/docs/en/api/versioning
 const apiVersion = "2023-06-01"
 
-// Options say whom a Model talks to.
-type Options struct {
-	Provider string              // as configured, for errors
-	Model    string              // id on the wire
-	BaseURL  string              // without "messages"; a final "v1" makes no difference
-	Key      string              // never printed; may be empty for servers that want none
-	KeyName  string              // where the key comes from, such as "ANTHROPIC_API_KEY"
-	Headers  map[string]string   // go with every request; "anthropic-beta" is added to ours
-	HTTP     *http.Client        // its transport turns what is not an answer into *llm.Error
-	NoStream bool                // ask for whole answers
-	Body     map[string]any      // extra request fields, as they are; they win, but "tools" are added to ours
-	Learned  *wire.LearnedLimits // what the server taught so far; nil is the model's own
-}
+// Options say whom a Model talks to. BaseURL stands without "messages", and a final
+// "v1" makes no difference; a header "anthropic-beta" is added to ours, and of Body
+// "tools" are added to those of the request.
+type Options = adapter.Options
 
 // A Model is a model behind an endpoint for Messages.
 type Model struct {
@@ -61,12 +52,7 @@ type Model struct {
 
 // New returns the model that o describes. Nothing is sent before Stream.
 func New(o Options) *Model {
-	if o.HTTP == nil {
-		o.HTTP = wire.Client(wire.Options{Provider: o.Provider, URL: o.BaseURL, Key: o.KeyName, Secrets: []string{o.Key}})
-	}
-	if o.Learned == nil {
-		o.Learned = &wire.LearnedLimits{}
-	}
+	o = o.WithDefaults()
 	own := isAnthropic(o.BaseURL)
 	headers := map[string]string{"Anthropic-Version": apiVersion}
 	if o.Key != "" {
@@ -103,18 +89,12 @@ func Origin(model string) string { return "anthropic/" + factsOf(model, false).n
 // Body returns exactly what Stream would send for req.
 func (m *Model) Body(req llm.Request) ([]byte, error) {
 	body, _ := m.compile(req, attemptState{})
-	return marshal(body)
+	return adapter.Marshal(body)
 }
 
 // Stream implements llm.Model.
 func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
-	s := llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
-		err := m.answer(ctx, req, out)
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		return m.withProvider(err)
-	})
+	s := m.o.Produce(ctx, func(ctx context.Context, out *llm.Out) error { return m.answer(ctx, req, out) })
 	if m.facts.claude {
 		return s
 	}
@@ -127,14 +107,14 @@ const maxPauses = 16
 // answer reads one answer, sent back as often as the server pauses in it to
 // work with its own tools.
 func (m *Model) answer(ctx context.Context, req llm.Request, out *llm.Out) error {
-	a := &answer{out: out, names: originalNames(req.Tools), needsSignature: m.facts.claude}
+	a := &answer{out: out, names: adapter.NamesOf(req.Tools, adapter.WireName), needsSignature: m.facts.claude}
 	var t attemptState
 	for range maxPauses {
 		res, err := m.ask(ctx, req, &t, out)
 		if err != nil || res == nil {
 			return err
 		}
-		err = a.readBody(res.Body)
+		err = adapter.Read(io.LimitReader(res.Body, maxAnswer), out, a)
 		res.Body.Close()
 		if err != nil || !a.isPaused() {
 			return err
@@ -151,35 +131,22 @@ const maxAttempts = 5
 
 // ask sends req, again where the server can be humored. The caller closes the
 // body of the response; there is none once the consumer has left.
-func (m *Model) ask(ctx context.Context, req llm.Request, t *attemptState, out *llm.Out) (*http.Response, error) {
-	for attempt := 1; !out.Stopped(); attempt++ {
-		known := m.o.Learned.Revision()
-		body, notices := m.compile(req, *t)
-		m.notices.SendOnce(out, notices...)
-		res, err := m.post(ctx, body)
-		if err == nil || ctx.Err() != nil {
-			return res, err
-		}
-		fault := m.withProvider(err)
-		notice, resend := "", false
-		m.o.Learned.Judge(known, func(changed bool) {
-			if changed && adapter.MayBlameField(fault) {
-				resend = true // a request beside this one was refused as well, and learned from it
-				return
-			}
-			notice, resend = m.downgrade(fault, body, t)
-		})
-		if !resend || attempt == maxAttempts {
-			return nil, fault
-		}
-		m.notices.SendOnce(out, notice)
-	}
-	return nil, nil
+func (m *Model) ask(ctx context.Context, req llm.Request, t *attemptState, out *llm.Out) (res *http.Response, err error) {
+	err = adapter.Sender{
+		Options: m.o, Notices: &m.notices, Attempts: maxAttempts,
+		Compile: func() (map[string]any, []string) { return m.compile(req, *t) },
+		Send: func(body map[string]any) (err error) {
+			res, err = m.post(ctx, body)
+			return err
+		},
+		Downgrade: func(fault *llm.Error, body map[string]any) (string, bool) { return m.downgrade(fault, body, t) },
+	}.Do(ctx, out)
+	return res, err
 }
 
 // post sends body. The caller closes the response's.
 func (m *Model) post(ctx context.Context, body map[string]any) (*http.Response, error) {
-	data, err := marshal(body)
+	data, err := adapter.Marshal(body)
 	if err != nil {
 		return nil, adapter.Unsendable(err)
 	}
@@ -192,9 +159,4 @@ func (m *Model) post(ctx context.Context, body map[string]any) (*http.Response, 
 		more = map[string]string{"Anthropic-Beta": betas}
 	}
 	return m.client.Post(ctx, address.JoinPath("v1/messages").String(), data, more)
-}
-
-// withProvider fills in who failed.
-func (m *Model) withProvider(err error) *llm.Error {
-	return wire.WithProvider(err, wire.Options{Provider: m.o.Provider, URL: m.o.BaseURL, Key: m.o.KeyName})
 }

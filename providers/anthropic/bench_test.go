@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -22,7 +23,7 @@ const ending = "event: message_delta\n" + `data: {"type":"message_delta","delta"
 func produce(body io.Reader) func(context.Context, *llm.Out) error {
 	return func(_ context.Context, out *llm.Out) error {
 		a := answer{out: out}
-		err := a.readBody(body)
+		err := adapter.Read(body, out, &a)
 		if err == nil && a.isPaused() {
 			a.nextRound()
 			return wire.ErrInterrupted

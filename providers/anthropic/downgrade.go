@@ -28,25 +28,25 @@ const downgradeAnswer = "output_config.format"
 // downgrades in the order in which they are tried: the words of one may hold those of
 // a later one.
 var downgrades = []downgrade{
-	{"block_binding", "thinking", `block_binding|prefix_mismatch|thinking-binding-controls`, dropInner("thinking", "block_binding")},
-	{"display", "thinking", `thinking.*\bdisplay\b`, dropInner("thinking", "display")},
+	{"block_binding", "thinking", `block_binding|prefix_mismatch|thinking-binding-controls`, drop("thinking.block_binding")},
+	{"display", "thinking", `thinking.*\bdisplay\b`, drop("thinking.display")},
 	{"calls without thinking", "messages", `(thinking|reasoning)\S* .{0,60}must be passed back`, fillThinking},
 	{"blocks it does not know", "messages", `input tag '\w+' found|server_tool_use|\w+_tool_result\b`, replaceUnknown},
-	{downgradeAnswer, "output_config", `output_config\.format|json_schema|structured output|output format`, dropInner("output_config", "format")},
+	{downgradeAnswer, "output_config", `output_config\.format|json_schema|structured output|output format`, drop("output_config.format")},
 	{"thinking between tools", "thinking", typeBetween, nextThinking(typeBetween)},
 	{"thinking off", "thinking", `disabled`, nextThinking(typeDisabled)},
 	{"adaptive thinking", "thinking", typeAdaptive, nextThinking(typeAdaptive)},
 	{"a thinking budget", "thinking", `thinking.type.enabled|thinking.*enabled.*not supported|budget_tokens.*(not supported|not permitted)`, nextThinking(typeEnabled)},
-	{"effort", "output_config", `\beffort\b`, dropInner("output_config", "effort")},
-	{"output_config", "output_config", `output_config`, dropField("output_config")},
-	{"thinking", "thinking", `(does(n't| not) support|not permitted).*(thinking|reasoning)|\bthinking\b.*(not supported|not permitted|extra inputs)`, dropField("thinking")},
+	{"effort", "output_config", `\beffort\b`, drop("output_config.effort")},
+	{"output_config", "output_config", `output_config`, drop("output_config")},
+	{"thinking", "thinking", `(does(n't| not) support|not permitted).*(thinking|reasoning)|\bthinking\b.*(not supported|not permitted|extra inputs)`, drop("thinking")},
 	{"cache_control", "cache_control", `cache_control`, dropCacheMarks},
-	{"top_p", "top_p", `top_p`, dropField("top_p")},
-	{"temperature", "temperature", `temperature`, dropField("temperature")},
-	{"stop_sequences", "stop_sequences", `stop_sequences`, dropField("stop_sequences")},
-	{"metadata", "metadata", `metadata|user_id`, dropField("metadata")},
-	{"parallel calls", "tool_choice", `disable_parallel_tool_use`, dropInner("tool_choice", "disable_parallel_tool_use")},
-	{"tool_choice", "tool_choice", `tool_choice`, dropField("tool_choice")},
+	{"top_p", "top_p", `top_p`, drop("top_p")},
+	{"temperature", "temperature", `temperature`, drop("temperature")},
+	{"stop_sequences", "stop_sequences", `stop_sequences`, drop("stop_sequences")},
+	{"metadata", "metadata", `metadata|user_id`, drop("metadata")},
+	{"parallel calls", "tool_choice", `disable_parallel_tool_use`, drop("tool_choice.disable_parallel_tool_use")},
+	{"tool_choice", "tool_choice", `tool_choice`, drop("tool_choice")},
 }
 
 // findSubmatch matches words of a server against an expression, whatever the case. It is
@@ -175,26 +175,9 @@ func (m *Model) lowerLimit(body map[string]any, n int, lasting bool, t *attemptS
 	return fmt.Sprintf("%s takes no more than %d output tokens here; sent again with that", m.o.Model, n), true
 }
 
-// dropField leaves a field out.
-func dropField(field string) func(map[string]any) bool {
-	return func(body map[string]any) bool {
-		_, sent := body[field]
-		delete(body, field)
-		return sent
-	}
-}
-
-// dropInner leaves a field of a field out.
-func dropInner(outer, field string) func(map[string]any) bool {
-	return func(body map[string]any) bool {
-		object, _ := body[outer].(map[string]any)
-		_, sent := object[field]
-		delete(object, field)
-		if len(object) == 0 {
-			delete(body, outer)
-		}
-		return sent
-	}
+// drop leaves a field out; see adapter.Field.
+func drop(field string) func(map[string]any) bool {
+	return func(body map[string]any) bool { return adapter.DropField(body, field) }
 }
 
 // nextThinking asks for the next best of a kind of thinking.
@@ -216,7 +199,7 @@ func nextThinking(kind string) func(map[string]any) bool {
 			budget := budgets[max(slices.Index(effortsMax[:], thinkingType(config)), 1)]
 			limit, _ := body["max_tokens"].(int)
 			body["thinking"] = map[string]any{"type": typeEnabled, "budget_tokens": max(minBudget, min(budget, limit-minAnswer))}
-			dropInner("output_config", "effort")(body)
+			adapter.DropField(body, "output_config.effort")
 		}
 		return true
 	}

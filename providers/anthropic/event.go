@@ -2,8 +2,8 @@ package anthropic
 
 import (
 	"encoding/json"
-	"errors"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -63,16 +63,6 @@ type blockHead struct {
 	Failed    bool              `json:"is_error"`
 }
 
-// decodeLenient reads data into v. A field of another type than it should have is
-// passed over, for the rest of the event may say enough.
-func decodeLenient(data []byte, v any) error {
-	err := json.Unmarshal(data, v)
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		return nil
-	}
-	return err
-}
-
 // usage counts tokens. What is missing keeps its earlier value.
 type usage struct {
 	Input    *float64 `json:"input_tokens"` // without what the cache read or wrote
@@ -113,10 +103,10 @@ func (u *usage) toLLM() llm.Usage {
 	}
 }
 
-// tokenCount is a number of tokens, 0 if it cannot be one.
+// tokenCount returns a number of tokens; 0 if there is none.
 func tokenCount(n *float64) int {
-	if n == nil || !(*n > 0 && *n < 1<<40) {
+	if n == nil {
 		return 0
 	}
-	return int(*n)
+	return adapter.TokenCount(*n)
 }

@@ -2,13 +2,11 @@ package anthropic
 
 import (
 	"encoding/base64"
-	"fmt"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -38,11 +36,11 @@ func (h *history) media(p llm.Part) map[string]any {
 	case strings.HasPrefix(kind, "image/") && len(p.Data) == 0 && strings.HasPrefix(p.URL, "http"):
 		return map[string]any{"type": "image", "source": map[string]any{"type": "url", "url": p.URL}}
 	case kind == "application/pdf" && len(p.Data) > 0 && h.takesPDFs:
-		return map[string]any{"type": "document", "source": base64Source(kind, p.Data), "title": nameOf(p)}
-	case len(p.Data) > 0 && isText(kind, p.Data):
-		return textBlock(fmt.Sprintf("<file name=%q>\n%s\n</file>", nameOf(p), p.Data))
+		return map[string]any{"type": "document", "source": base64Source(kind, p.Data), "title": adapter.FileName(p)}
+	case len(p.Data) > 0 && adapter.IsText(kind, p.Data):
+		return textBlock(adapter.FileText(p))
 	}
-	return textBlock(omittedFile(p))
+	return textBlock(adapter.OmittedFile(p, kind))
 }
 
 func base64Source(kind string, data []byte) map[string]any {
@@ -52,32 +50,8 @@ func base64Source(kind string, data []byte) map[string]any {
 // mimeOf is the format of a part. Of an image its own bytes say so, for a wrong
 // word is refused.
 func mimeOf(p llm.Part) string {
-	kind, _, err := mime.ParseMediaType(p.MIME)
-	if err != nil {
-		kind = strings.ToLower(p.MIME)
-	}
 	if found := http.DetectContentType(p.Data); slices.Contains(imageTypes, found) {
 		return found
 	}
-	return kind
-}
-
-// isText reports whether a file can be read as text.
-func isText(kind string, data []byte) bool {
-	if strings.HasPrefix(kind, "text/") {
-		return true
-	}
-	return utf8.Valid(data) && strings.IndexByte(string(data), 0) < 0
-}
-
-func nameOf(p llm.Part) string {
-	if p.Name == "" {
-		return "file"
-	}
-	return p.Name
-}
-
-// omittedFile is what stands for a file that cannot be sent.
-func omittedFile(p llm.Part) string {
-	return fmt.Sprintf("[file left out: %s, %s, %d bytes]", nameOf(p), mimeOf(p), len(p.Data))
+	return adapter.MIMEType(p)
 }

@@ -1,12 +1,12 @@
 package anthropic
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"slices"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -89,7 +89,7 @@ func (h *history) addAssistant(m llm.Message, bare bool) {
 		case p.Kind == llm.Text && !isBlank(p.Text):
 			blocks = append(blocks, textBlock(p.Text))
 		case p.Kind == llm.Media:
-			blocks = append(blocks, textBlock(omittedFile(p)))
+			blocks = append(blocks, textBlock(adapter.OmittedFile(p, mimeOf(p))))
 		case p.Remote && own && p.State != nil && paired[p.ID]:
 			blocks = append(blocks, verbatim(p.State))
 		case p.Kind == llm.Call && !p.Remote:
@@ -140,7 +140,7 @@ func (h *history) encodeCall(p llm.Part) map[string]any {
 	if !ok { // what the model wrote cannot be parsed, and the format wants an object
 		input = []byte("{}")
 	}
-	return map[string]any{"type": "tool_use", "id": h.ids.call(p.ID), "name": wireName(p.Name), "input": input}
+	return map[string]any{"type": "tool_use", "id": h.ids.call(p.ID), "name": adapter.WireName(p.Name), "input": input}
 }
 
 // addResults adds what tools answered. Images belong into the result, unless it
@@ -219,14 +219,4 @@ func typeOf(block any) string {
 func isThinking(block any) bool {
 	name := typeOf(block)
 	return name == "thinking" || name == "redacted_thinking"
-}
-
-// marshal writes v without the escapes of HTML, so that what is opaque keeps its
-// bytes.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSpace(b.Bytes()), err
 }

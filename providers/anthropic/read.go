@@ -1,8 +1,7 @@
 package anthropic
 
 import (
-	"io"
-
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -24,24 +23,10 @@ var finishReasons = map[string]llm.Reason{
 	"refusal": llm.Refused, "sensitive": llm.Refused, "content_filter": llm.Refused,
 }
 
-// readBody turns the body of a response into events, until the answer is complete or
-// pauses. The body may be a stream of events or one JSON answer.
-func (a *answer) readBody(body io.Reader) error {
-	r, first := wire.Sniff(io.LimitReader(body, maxAnswer))
-	if first == '{' {
-		return a.readWhole(r)
-	}
-	return a.readEvents(wire.NewEvents(r))
-}
-
-// readWhole reads an answer that comes in one piece.
-func (a *answer) readWhole(r io.Reader) error {
-	data, err := wire.ReadAll(r)
-	if err != nil {
-		return err
-	}
+// OnBody reads an answer that comes in one piece.
+func (a *answer) OnBody(data []byte) error {
 	var m envelope
-	if err := decodeLenient(data, &m); err != nil {
+	if err := adapter.DecodeLenient(data, &m); err != nil {
 		return wire.DecodeError(data, err)
 	}
 	if m.Content == nil {
@@ -51,48 +36,39 @@ func (a *answer) readWhole(r io.Reader) error {
 	for i, raw := range m.Content {
 		a.closeBlock(a.openBlock(i, raw))
 	}
-	return a.finishAnswer(true)
+	return a.OnEnd(true)
 }
 
-// readEvents reads an answer that comes in events.
-func (a *answer) readEvents(events *wire.Events) error {
-	var e event // one for all: its memory is used again
-	for !a.out.Stopped() {
-		data, err := events.Next()
-		if err != nil {
-			if end := a.finishAnswer(events.Done); end != wire.ErrInterrupted || err == io.EOF {
-				return end
-			}
-			return err
+// OnEvent reads one event of a stream.
+func (a *answer) OnEvent(name string, data []byte) (last bool, err error) {
+	e := &a.reused
+	e.reset()
+	if err := adapter.DecodeLenient(data, e); err != nil {
+		if err = wire.DecodeError(data, err); err == wire.ErrInterrupted { // in the last event
+			err = a.OnEnd(false)
 		}
-		e.reset()
-		if err := decodeLenient(data, &e); err != nil {
-			if err = wire.DecodeError(data, err); err == wire.ErrInterrupted { // in the last event
-				return a.finishAnswer(false)
-			}
-			return err
-		}
-		if e.Type == "" {
-			e.Type = events.Name
-		}
-		if a.startsAgain(&e) { // nothing of it belongs to what came
-			return a.finishAnswer(false)
-		}
-		switch e.Type {
-		case "ping":
-		case "error":
-			return a.bodyError(data)
-		case "message_stop":
-			return a.finishAnswer(true)
-		case "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta":
-			a.onEvent(&e)
-		default:
-			if wire.EventError(data) != nil {
-				return a.bodyError(data)
-			}
+		return true, err
+	}
+	if e.Type == "" {
+		e.Type = name
+	}
+	if a.startsAgain(e) { // nothing of it belongs to what came
+		return true, a.OnEnd(false)
+	}
+	switch e.Type {
+	case "ping":
+	case "error":
+		return true, a.bodyError(data)
+	case "message_stop":
+		return true, a.OnEnd(true)
+	case "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta":
+		a.onEvent(e)
+	default:
+		if wire.EventError(data) != nil {
+			return true, a.bodyError(data)
 		}
 	}
-	return nil
+	return false, nil
 }
 
 // bodyError is the error that an event or a body of a 200 answer tells.
@@ -111,8 +87,8 @@ func (a *answer) sendUsage() {
 // isPaused reports whether the server waits to be asked to go on.
 func (a *answer) isPaused() bool { return a.stopReason == stopPause && len(a.content) > 0 }
 
-// finishAnswer ends the answer. Done says that the server did.
-func (a *answer) finishAnswer(done bool) error {
+// OnEnd ends the answer. Done says that the server did.
+func (a *answer) OnEnd(done bool) error {
 	if a.stopReason == "" && !(done && a.blocks > 0) {
 		return wire.ErrInterrupted
 	}

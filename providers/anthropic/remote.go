@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -16,7 +17,7 @@ func (a *answer) sendSources(raw json.RawMessage) {
 		Document string `json:"document_title"`
 		Text     string `json:"cited_text"`
 	}
-	if len(raw) == 0 || decodeLenient(raw, &c) != nil {
+	if len(raw) == 0 || adapter.DecodeLenient(raw, &c) != nil {
 		return
 	}
 	if c.Title == "" {

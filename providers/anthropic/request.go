@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/schema"
 )
@@ -135,7 +136,7 @@ func (h *history) leadsWithThinking(m llm.Message) bool {
 // addSettings writes what the user set, without what the model is known to refuse.
 func (m *Model) addSettings(body map[string]any, s llm.Settings, thinking bool) (notices []string) {
 	leave := func(field string) {
-		notices = append(notices, fmt.Sprintf("%s does not take %s; left out", m.o.Model, field))
+		notices = append(notices, adapter.LeftOut(m.o.Model, field))
 	}
 	sample := func(field string, value *float64) {
 		switch {
@@ -183,7 +184,7 @@ func (m *Model) addTools(body map[string]any, req llm.Request) {
 	}
 	list := make([]any, 0, len(offered))
 	for _, t := range offered {
-		tool := map[string]any{"name": wireName(t.Name), "input_schema": schema.For(t.Schema, schema.Anthropic)}
+		tool := map[string]any{"name": adapter.WireName(t.Name), "input_schema": schema.For(t.Schema, schema.Anthropic)}
 		if t.Description != "" {
 			tool["description"] = t.Description
 		}
@@ -223,7 +224,7 @@ func (m *Model) addToolChoice(body map[string]any, s llm.Settings, p thinkingPla
 	case "required":
 		choice["type"] = "any"
 	default:
-		choice = map[string]any{"type": "tool", "name": wireName(s.ToolChoice)}
+		choice = map[string]any{"type": "tool", "name": adapter.WireName(s.ToolChoice)}
 	}
 	if choice["type"] != "auto" && (m.facts.noForcedTool || m.facts.claude && p.isBudgeted()) {
 		notices = append(notices, m.o.Model+" cannot be made to call a tool while it thinks; the choice is its own")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -15,12 +16,6 @@ const (
 // budgets are what a level is worth where only budgets are known, in the order
 // of llm.Efforts.
 var budgets = [6]int{0, minBudget, 2048, 8192, 16384, 32000}
-
-// budgetLevels are the reverse: budgets below a bound are worth the level.
-var budgetLevels = []struct {
-	below int
-	llm.Effort
-}{{1500, llm.EffortMinimal}, {4000, llm.EffortLow}, {12_000, llm.EffortMedium}, {24_000, llm.EffortHigh}}
 
 // A thinkingPlan is how much a request lets the model think.
 type thinkingPlan struct {
@@ -58,7 +53,7 @@ func (m *Model) plan(req llm.Request, limit int) thinkingPlan {
 		return m.planBudget(req, level, limit)
 	}
 	if level < 0 {
-		level = slices.Index(llm.Efforts, effortOf(req.Budget))
+		level = slices.Index(llm.Efforts, adapter.EffortOf(req.Budget))
 		notice := fmt.Sprintf("%s takes no thinking budget, using effort %s", m.o.Model, f.efforts[level])
 		return thinkingPlan{thinking: f.adaptiveThinking(), effort: f.efforts[level], notices: []string{notice}}
 	}
@@ -113,16 +108,6 @@ func (m *Model) planBudget(req llm.Request, level, limit int) thinkingPlan {
 		p.effort = m.facts.efforts[level]
 	}
 	return p
-}
-
-// effortOf is the level that a budget is worth.
-func effortOf(budget int) llm.Effort {
-	for _, l := range budgetLevels {
-		if budget < l.below {
-			return l.Effort
-		}
-	}
-	return llm.EffortMax
 }
 
 // openToolLoop is where a tool loop that is still running begins: the first message of

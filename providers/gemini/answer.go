@@ -1,11 +1,11 @@
 package gemini
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"strconv"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -15,26 +15,31 @@ import (
 // not be merged with another; calls have blocks of their own. One answer may
 // take several requests.
 type answer struct {
+	leg
 	out   *llm.Out
-	names map[string]string // tool names on the wire to ours
+	names adapter.Names
 
-	openKind      llm.Kind        // what the open block holds; "" if none is open
-	block         string          // its name
-	blocks        int             // blocks so far
-	heldSignature *llm.Delta      // see hold
-	calls         map[string]bool // by id
-	pendingCall   *pendingCall    // a call whose arguments are still arriving
-	hasContent    bool            // something was sent that is not thinking
+	openKind      llm.Kind   // what the open block holds; "" if none is open
+	block         string     // its name
+	blocks        int        // blocks so far
+	heldSignature *llm.Delta // see hold
+	calls         adapter.CallIDs
+	pendingCall   *pendingCall // a call whose arguments are still arriving
+	hasContent    bool         // something was sent that is not thinking
 
-	last          chunk // its memory is used again
-	label         label
-	labelChecks   int // chunks that were searched for the label
+	last         chunk // its memory is used again
+	label        label
+	labelChecks  int       // chunks that were searched for the label
+	blocked      string    // why the prompt was not answered
+	earlierUsage llm.Usage // by the requests before
+}
+
+// A leg is what one request brought.
+type leg struct {
 	finish        string
-	finishMessage string    // of the finish
-	blocked       string    // why the prompt was not answered
-	continuation  string    // makes the answer go on; "" if it is at its end
-	usage         usage     // of this request
-	earlierUsage  llm.Usage // by those before
+	finishMessage string // of the finish
+	continuation  string // makes the answer go on; "" if it is at its end
+	usage         usage
 }
 
 // addChunk reads one chunk, which data is the text of.
@@ -142,14 +147,10 @@ func (a *answer) addCall(f *fragment, state json.RawMessage) {
 	if f.Name != "" {
 		a.finishCall()
 		a.sendSignature()
-		name := f.Name
-		if ours, ok := a.names[name]; ok {
-			name = ours
-		}
 		a.hasContent = true
 		a.pendingCall = &pendingCall{block: a.newBlock("c")}
-		id, repeated := a.uniqueID(f.ID)
-		a.out.Send(llm.Delta{Block: a.pendingCall.block, Part: llm.Part{Kind: llm.Call, ID: id, Repeated: repeated, Name: name, State: state}})
+		id, repeated := a.calls.Claim(f.ID, generatedIDPrefix)
+		a.out.Send(llm.Delta{Block: a.pendingCall.block, Part: llm.Part{Kind: llm.Call, ID: id, Repeated: repeated, Name: a.names.Ours(f.Name), State: state}})
 	} else if state != nil {
 		a.out.Send(llm.Delta{Block: a.pendingCall.block, Part: llm.Part{Kind: llm.Call, State: state}})
 	}
@@ -171,26 +172,12 @@ func (a *answer) finishCall() {
 	a.pendingCall = nil
 }
 
-// uniqueID returns id, or one of our own making if there is none, or another call
-// of this answer has it.
-func (a *answer) uniqueID(id string) (own string, repeated bool) {
-	if repeated = a.calls[id]; id == "" || repeated {
-		id = generatedIDPrefix + rand.Text()
-	}
-	if a.calls == nil {
-		a.calls = map[string]bool{}
-	}
-	a.calls[id] = true
-	return id, repeated
-}
-
 // finishContinuation is the finish reason of an answer that goes on in another request.
 const finishContinuation = "CONTINUATION"
 
 // nextRequest makes ready for the request that the answer goes on in.
 func (a *answer) nextRequest() {
-	a.earlierUsage, a.usage = a.earlierUsage.Add(a.usage.toLLM()), usage{}
-	a.finish, a.finishMessage, a.continuation = "", "", ""
+	a.earlierUsage, a.leg = a.earlierUsage.Add(a.usage.toLLM()), leg{}
 }
 
 // mistakeReasons are finish reasons that say the model did something wrong. It mostly

@@ -2,8 +2,8 @@ package gemini
 
 import (
 	"encoding/json"
-	"errors"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -51,7 +51,7 @@ type piece struct {
 
 // state is what the service wants back with a part; nil if nothing.
 func (p *piece) state() json.RawMessage {
-	if !isPresent(p.Signature) {
+	if !adapter.IsPresent(p.Signature) {
 		return nil
 	}
 	return p.Signature
@@ -82,7 +82,7 @@ type blob struct {
 func (c *chunk) decode(data []byte, u *usage) error {
 	clear(c.Candidates[:cap(c.Candidates)]) // json keeps what it does not find
 	*c = chunk{Candidates: c.Candidates[:0], Usage: u}
-	return decodeLenient(data, c)
+	return adapter.DecodeLenient(data, c)
 }
 
 // rawParts returns the parts of each candidate of a chunk that was decoded
@@ -95,7 +95,7 @@ func rawParts(data []byte) [][]json.RawMessage {
 			} `json:"content"`
 		} `json:"candidates"`
 	}
-	decodeLenient(data, &c)
+	adapter.DecodeLenient(data, &c)
 	list := make([][]json.RawMessage, len(c.Candidates))
 	for i := range c.Candidates {
 		list[i] = c.Candidates[i].Content.Parts
@@ -115,22 +115,4 @@ func hasObject(raw json.RawMessage) bool {
 		}
 	}
 	return false
-}
-
-// decodeLenient is json.Unmarshal, but skips values of the wrong type: gateways differ
-// in what they send, and the rest is still good. Its errors are of the syntax.
-func decodeLenient(data []byte, v any) error {
-	err := json.Unmarshal(data, v)
-	if err == nil {
-		return nil
-	}
-	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-		return err
-	}
-	return nil
-}
-
-// isPresent reports whether a raw field says anything.
-func isPresent(raw json.RawMessage) bool {
-	return len(raw) > 0 && string(raw) != "null" && string(raw) != `""`
 }

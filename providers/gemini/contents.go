@@ -4,11 +4,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"mime"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -267,14 +267,7 @@ func isReadable(kind string) bool {
 
 // media writes an image or another file, as far as models read it.
 func media(p llm.Part) map[string]any {
-	kind, _, err := mime.ParseMediaType(p.MIME)
-	if err != nil {
-		kind = strings.ToLower(p.MIME)
-	}
-	name := p.Name
-	if name == "" {
-		name = "file"
-	}
+	kind := adapter.MIMEType(p)
 	switch {
 	case len(p.Data) > 0 && isReadable(kind):
 		return map[string]any{"inlineData": map[string]any{"mimeType": kind, "data": p.Data}}
@@ -285,9 +278,9 @@ func media(p llm.Part) map[string]any {
 		}
 		return map[string]any{"fileData": file}
 	case len(p.Data) > 0 && isText(kind, p.Data):
-		return textPart(fmt.Sprintf("<file name=%q>\n%s\n</file>", name, p.Data))
+		return textPart(adapter.FileText(p))
 	}
-	return textPart(fmt.Sprintf("[file left out: %s, %s, %d bytes]", name, kind, len(p.Data)))
+	return textPart(adapter.OmittedFile(p, kind))
 }
 
 // isText reports whether a file can be read as text.

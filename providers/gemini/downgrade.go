@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"strings"
 	"sync"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -61,10 +61,7 @@ var downgrades = sync.OnceValue(func() []downgrade {
 // downgrade looks whether the server refused something that the request can do
 // without. It remembers it, and returns what to tell the user.
 func (m *Model) downgrade(fault *llm.Error, body map[string]any) (notice string, ok bool) {
-	if fault.Status != http.StatusBadRequest {
-		return "", false
-	}
-	if fault.Fault != llm.InvalidRequest && fault.Fault != llm.Unsupported && fault.Fault != llm.Unknown {
+	if fault.Status != http.StatusBadRequest || !adapter.MayBlameField(fault) {
 		return "", false
 	}
 	data, err := json.Marshal(body)
@@ -91,41 +88,20 @@ func (c downgrade) isSent(body map[string]any, data []byte) bool {
 	if c.part != "" {
 		return bytes.Contains(data, []byte(c.part))
 	}
-	config, _ := body["generationConfig"].(map[string]any)
-	_, object, name := configField(config, c.name)
-	_, ok := object[name]
-	return ok
+	_, sent := adapter.Field(body, "generationConfig."+c.name)
+	return sent
 }
 
 // applyDowngrades leaves out of config what the server refused.
 func applyDowngrades(config map[string]any, learned map[string]string) {
 	for _, c := range downgrades() {
-		if _, refused := learned[c.name]; !refused {
-			continue
-		}
-		if outer, object, name := configField(config, c.name); object != nil {
-			delete(object, name)
-			if outer != "" && len(object) == 0 {
-				delete(config, outer)
-			}
+		if _, refused := learned[c.name]; refused {
+			adapter.DropField(config, c.name)
 		}
 	}
 }
 
-// configField finds the object that holds a field, which may be one of the fields of
-// config; nil if there is none.
-func configField(config map[string]any, path string) (outer string, object map[string]any, name string) {
-	outer, name, nested := strings.Cut(path, ".")
-	if !nested {
-		return "", config, path
-	}
-	object, _ = config[outer].(map[string]any)
-	return outer, object, name
-}
-
-var noTools = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(function calling|tool use|tools?) (is|are) not (enabled|supported)|does not support (function calling|tools?)`)
-})
+var noTools = adapter.Pattern(`(?i)(function calling|tool use|tools?) (is|are) not (enabled|supported)|does not support (function calling|tools?)`)
 
 // markNoTools makes an error that says the model cannot use tools say so by its
 // fault.

@@ -15,26 +15,18 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
-	"parley/providers/wire"
 )
 
 // Kind is what the configuration calls this family.
 const Kind = "gemini"
 
-// Options say whom a Model talks to.
-type Options struct {
-	Provider string              // as configured, for errors
-	Model    string              // id on the wire, with or without "models/"
-	BaseURL  string              // with the version, such as ".../v1beta"; without one, v1beta is added; "" is Google's own
-	Key      string              // never printed; may be empty for servers that want none
-	KeyName  string              // where the key comes from, such as "GEMINI_API_KEY"
-	Headers  map[string]string   // go with every request
-	HTTP     *http.Client        // its transport turns what is not an answer into *llm.Error
-	NoStream bool                // ask for whole answers
-	Body     map[string]any      // extra request fields: objects are merged into those of the request, lists added to them, the rest wins
-	Learned  *wire.LearnedLimits // what the server taught so far; nil is the model's own
-}
+// Options say whom a Model talks to. Model may begin with "models/"; BaseURL has the
+// version, such as ".../v1beta", which is added if it has none, and "" is Google's own;
+// of Body, objects are merged into those of the request, lists added to them, and the
+// rest wins.
+type Options = adapter.Options
 
 // A Model is a model behind the Gemini API.
 type Model struct {
@@ -48,13 +40,7 @@ func New(o Options) *Model {
 	if o.BaseURL == "" {
 		o.BaseURL = googleURL
 	}
-	if o.HTTP == nil {
-		o.HTTP = wire.Client(wire.Options{Provider: o.Provider, URL: o.BaseURL, Key: o.KeyName, Secrets: []string{o.Key}})
-	}
-	if o.Learned == nil {
-		o.Learned = &wire.LearnedLimits{}
-	}
-	return &Model{o: o, traits: traitsOf(o.Model)}
+	return &Model{o: o.WithDefaults(), traits: traitsOf(o.Model)}
 }
 
 // Origin names the wire format and the generation of the model: signatures are
@@ -72,13 +58,7 @@ func (m *Model) Body(req llm.Request) ([]byte, error) {
 
 // Stream implements llm.Model.
 func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
-	return llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
-		err := m.ask(ctx, req, out)
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		return m.withProvider(err)
-	})
+	return m.o.Produce(ctx, func(ctx context.Context, out *llm.Out) error { return m.ask(ctx, req, out) })
 }
 
 const (
@@ -88,10 +68,13 @@ const (
 
 // ask sends req and reads the answer, in as many requests as it takes.
 func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
-	a := answer{out: out, names: originalNames(req.Tools)}
+	a := answer{out: out, names: adapter.NamesOf(req.Tools, wireName)}
 	token := ""
-	for leg := 1; !out.Stopped(); leg++ {
+	for n := 1; !out.Stopped(); n++ {
 		res, err := m.post(ctx, req, token, out)
+		if err == nil && res == nil {
+			return nil
+		}
 		if err == nil {
 			err = a.readBody(res.Body)
 			res.Body.Close()
@@ -101,7 +84,7 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 		case err != nil:
 			a.sendUsage()
 			return err
-		case a.continuation != "" && leg < maxContinuations:
+		case a.continuation != "" && n < maxContinuations:
 			token = a.continuation
 			a.nextRequest()
 		case flaw == nil:
@@ -116,37 +99,21 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 
 // post sends req, or, with a token, what makes the answer to it go on. A field
 // that the server refuses is left out, once and for all. The caller closes the
-// body of the response.
-func (m *Model) post(ctx context.Context, req llm.Request, token string, out *llm.Out) (*http.Response, error) {
-	for attempt := 1; ; attempt++ {
-		known := m.o.Learned.Revision()
-		body, notices := m.compile(req)
-		m.notices.SendOnce(out, notices...)
-		if token != "" {
-			body["continuationToken"] = token
-		}
-		res, err := m.send(ctx, body)
-		if err == nil || ctx.Err() != nil || out.Stopped() {
-			return res, err
-		}
-		fault := m.withProvider(err)
-		notice, resend := "", false
-		m.o.Learned.Judge(known, func(changed bool) {
-			if changed && fault.Status == http.StatusBadRequest {
-				resend = true // a request beside this one was refused as well, and learned from it
-				return
+// body of the response; there is none once the consumer has left.
+func (m *Model) post(ctx context.Context, req llm.Request, token string, out *llm.Out) (res *http.Response, err error) {
+	err = adapter.Sender{
+		Options: m.o, Notices: &m.notices, Attempts: maxAttempts, Downgrade: m.downgrade, Explain: markNoTools,
+		Compile: func() (map[string]any, []string) {
+			body, notices := m.compile(req)
+			if token != "" {
+				body["continuationToken"] = token
 			}
-			notice, resend = m.downgrade(fault, body)
-		})
-		if !resend || attempt == maxAttempts {
-			markNoTools(fault, body)
-			return nil, fault
-		}
-		m.notices.SendOnce(out, notice)
-	}
-}
-
-// withProvider fills in who failed.
-func (m *Model) withProvider(err error) *llm.Error {
-	return wire.WithProvider(err, wire.Options{Provider: m.o.Provider, URL: m.o.BaseURL, Key: m.o.KeyName})
+			return body, notices
+		},
+		Send: func(body map[string]any) (err error) {
+			res, err = m.send(ctx, body)
+			return err
+		},
+	}.Do(ctx, out)
+	return res, err
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -31,7 +32,7 @@ type pendingCall struct {
 
 // add takes a piece of the arguments and returns how many bytes it is.
 func (s *pendingCall) add(f *fragment) (n int) {
-	if isPresent(f.Args) {
+	if adapter.IsPresent(f.Args) {
 		s.whole = f.Args
 		n += len(f.Args)
 	}
@@ -117,7 +118,7 @@ func (p partial) value(before any) any {
 		}
 		text.WriteString(string(*p.String))
 		return text
-	case isPresent(p.Number):
+	case adapter.IsPresent(p.Number):
 		return p.Number
 	case p.Bool != nil:
 		return *p.Bool

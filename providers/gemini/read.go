@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -97,10 +98,10 @@ func (a *answer) onChunk(data []byte) error {
 	}
 	if a.label.ID == "" && a.labelChecks < 8 { // gateways may leave it out
 		a.labelChecks++
-		decodeLenient(data, &a.label)
+		adapter.DecodeLenient(data, &a.label)
 	}
 	a.addChunk(c, data)
-	if isPresent(c.Error) {
+	if adapter.IsPresent(c.Error) {
 		return wire.BodyError(data)
 	}
 	if len(c.Candidates) == 0 {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/schema"
 	"parley/providers/wire"
@@ -95,7 +96,7 @@ func (m *Model) generationConfig(req llm.Request) (config map[string]any, notice
 	config = map[string]any{}
 	s := req.Settings
 	refuse := func(what string) {
-		notices = append(notices, fmt.Sprintf("%s does not take %s; left out", m.o.Model, what))
+		notices = append(notices, adapter.LeftOut(m.o.Model, what))
 	}
 	thinking, notice := m.thinkingConfig(req)
 	if notice != "" {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -61,7 +62,7 @@ func (m *Model) thinkingConfig(req llm.Request) (config map[string]any, notice s
 	how := m.traits.thinking()
 	effort := slices.Index(llm.Efforts, req.Effort)
 	if req.Budget > 0 && req.Effort != llm.EffortOff {
-		effort = effortIndex(req.Budget)
+		effort = slices.Index(llm.Efforts, adapter.EffortOf(req.Budget))
 	}
 	budget := effort >= 0 && req.Budget > 0 && req.Effort != llm.EffortOff
 	config = map[string]any{"includeThoughts": true}
@@ -101,16 +102,4 @@ func (m *Model) thinkingConfig(req llm.Request) (config map[string]any, notice s
 		config["thinkingLevel"] = level
 	}
 	return config, notice
-}
-
-// effortIndex is the effort that comes nearest to a budget, as an index into
-// llm.Efforts.
-func effortIndex(budget int) int {
-	effort := 1
-	for _, limit := range []int{1500, 4000, 12000, 24000} {
-		if budget >= limit {
-			effort++
-		}
-	}
-	return effort
 }

@@ -1,6 +1,9 @@
 package gemini
 
-import "parley/providers/llm"
+import (
+	"parley/providers/adapter"
+	"parley/providers/llm"
+)
 
 // usage counts the tokens of one request. Each chunk holds running totals, not
 // always all of them, so that chunks are decoded into the same usage: the last
@@ -16,19 +19,11 @@ type usage struct {
 
 // toLLM is u as parley counts. Of an impossible number nothing is taken over.
 func (u usage) toLLM() llm.Usage {
-	thinking := tokenCount(u.Thoughts)
+	thinking := adapter.TokenCount(u.Thoughts)
 	return llm.Usage{
-		Input:     tokenCount(u.Prompt) + tokenCount(u.Tools),
-		CacheRead: min(tokenCount(u.Cached), tokenCount(u.Prompt)),
-		Output:    tokenCount(u.Output) + thinking,
+		Input:     adapter.TokenCount(u.Prompt) + adapter.TokenCount(u.Tools),
+		CacheRead: min(adapter.TokenCount(u.Cached), adapter.TokenCount(u.Prompt)),
+		Output:    adapter.TokenCount(u.Output) + thinking,
 		Thinking:  thinking,
 	}
-}
-
-// tokenCount is a number of tokens, 0 if it cannot be one.
-func tokenCount(n float64) int {
-	if !(n > 0 && n < 1<<40) {
-		return 0
-	}
-	return int(n)
 }

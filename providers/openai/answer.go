@@ -1,8 +1,7 @@
 package openai
 
 import (
-	"crypto/rand"
-
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -10,24 +9,29 @@ import (
 // whenever they take turns; each call has one of its own.
 type answer struct {
 	answerState
+	outcome
 	dialect Dialect
-	names   map[string]string // tool names on the wire to ours
+	names   adapter.Names
 
-	openKind     llm.Kind   // what the open block holds; "" if none is open
-	block        string     // its name
-	source       source     // where thinking comes from
-	first        string     // block of the first thinking
-	cumulative   cumulative // of thinking that comes in no details
-	details      details
-	calls        []*call
-	hasText      bool   // text was sent that is no refusal
-	hasRefusal   bool   // a refusal was sent
-	filterFound  string // what a filter found
-	nativeFinish string // the upstream's own word for finish
+	openKind   llm.Kind   // what the open block holds; "" if none is open
+	block      string     // its name
+	source     source     // where thinking comes from
+	first      string     // block of the first thinking
+	cumulative cumulative // of thinking that comes in no details
+	details    details
+	calls      []*call
+	hasText    bool // text was sent that is no refusal
+	hasRefusal bool // a refusal was sent
 
 	reused      chunk // the last one: its memory is used again
 	labelChecks int   // chunks that were searched for the label
-	finish      string
+}
+
+// An outcome is why an answer ended.
+type outcome struct {
+	finish       string
+	nativeFinish string // the upstream's own word for finish
+	filterFound  string // what a filter found
 }
 
 // A source is a field in which thinking comes. Services send the same thinking
@@ -183,10 +187,7 @@ type call struct {
 
 // addFragment adds a piece of a call, the at-th of its chunk.
 func (a *answer) addFragment(f *fragment, at int) {
-	name := f.Function.Name
-	if ours, ok := a.names[name]; ok {
-		name = ours
-	}
+	name := a.names.Ours(f.Function.Name)
 	key := at
 	if f.Index != nil {
 		key = *f.Index
@@ -202,7 +203,7 @@ func (a *answer) addFragment(f *fragment, at int) {
 	}
 	if c.id == "" && f.ID != "" {
 		c.given = f.ID
-		c.id, part.Repeated = a.uniqueID(f.ID)
+		c.id, part.Repeated = a.ids.Claim(f.ID, idPrefix)
 		part.ID = c.id
 	}
 	if name != "" && name != c.name {
@@ -275,15 +276,5 @@ func (n *objectTracker) write(text string) {
 	}
 }
 
-// uniqueID returns id, or another one if a call of this answer has it already.
-func (a *answer) uniqueID(id string) (own string, repeated bool) {
-	for _, c := range a.calls {
-		if c.id == id {
-			return newCallID(), true
-		}
-	}
-	return id, false
-}
-
-// newCallID makes an id for a call that came without.
-func newCallID() string { return "call_" + rand.Text() }
+// idPrefix begins the ids of calls that came without one.
+const idPrefix = "call_"

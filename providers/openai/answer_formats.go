@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/schema"
 	"parley/providers/wire"
@@ -142,17 +143,17 @@ func (d Dialect) addAnswerSchema(body map[string]any, req llm.Request, learned m
 
 // formatRefused finds what servers say of a format that they, or their model, do not
 // take.
-var formatRefused = pattern(`(?i)response[ _]format|json[ _](schema|object)|structured[ _]outputs?|guided[ _](json|decoding)` +
+var formatRefused = adapter.Pattern(`(?i)response[ _]format|json[ _](schema|object)|structured[ _]outputs?|guided[ _](json|decoding)` +
 	`|no endpoints found that can handle the requested parameters`)
 
 // formatDowngrade looks whether the server refused the way in which it was told the
 // schema of the answer. Old versions of llama.cpp do so with status 500.
 func (c *Chat) formatDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool) {
-	learned := c.learned.All()
-	kind, form := c.o.Dialect.format(learned, true), true
+	learned := c.o.Learned.All()
+	kind, form := c.dialect.format(learned, true), true
 	_, structured := body["structured_outputs"]
 	if _, sent := body[formatWriters[kind].field]; !sent || kind == formatBoth && !structured {
-		kind, form = c.o.Dialect.format(learned, false), false
+		kind, form = c.dialect.format(learned, false), false
 	}
 	f := formatWriters[kind]
 	_, sent := body[f.field]
@@ -165,7 +166,7 @@ func (c *Chat) formatDowngrade(fault *llm.Error, body map[string]any) (downgrade
 	}
 	r := downgrade{field: downgradeFormat + string(kind), notice: fmt.Sprintf("does not take %s; sent again ", kind)}
 	learned[r.field] = ""
-	if next := c.o.Dialect.format(learned, form); next == FormatNone {
+	if next := c.dialect.format(learned, form); next == FormatNone {
 		r.notice += "without it"
 	} else {
 		r.notice += "with " + string(next)

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/openai"
-	"parley/providers/wire"
 )
 
 // A heard is what a conversation with a server showed.
@@ -45,17 +45,17 @@ func hear(t *testing.T, s llm.Stream) (got heard) {
 }
 
 // against is a model of a kind whose requests r answers.
-func against(t *testing.T, kind, model string, r *record, change func(*openai.Options)) *openai.Chat {
+func against(t *testing.T, kind, model string, r *record, change func(*openai.Options, *openai.Dialect)) *openai.Chat {
 	t.Helper()
 	d, ok := openai.DialectFor(kind, model)
 	if !ok {
 		t.Fatalf("no dialect for %s", kind)
 	}
-	o := openai.Options{Provider: "mock", Model: model, BaseURL: "http://mock.invalid/v1", Dialect: d, HTTP: r.client()}
+	o := openai.Options{Provider: "mock", Model: model, BaseURL: "http://mock.invalid/v1", HTTP: r.client()}
 	if change != nil {
-		change(&o)
+		change(&o, &d)
 	}
-	return openai.New(o)
+	return openai.New(o, d)
 }
 
 var city = &llm.Schema{Name: "city", JSON: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)}
@@ -96,7 +96,7 @@ func TestFormats(t *testing.T) {
 		openai.FormatPlain:        `"format":` + schema,
 		openai.FormatNone:         ``,
 	} {
-		c := openai.New(openai.Options{Model: "m", BaseURL: "http://mock.invalid/v1", Dialect: openai.Dialect{Formats: []openai.Format{format}}})
+		c := openai.New(openai.Options{Model: "m", BaseURL: "http://mock.invalid/v1"}, openai.Dialect{Formats: []openai.Format{format}})
 		got := send(t, c, llm.Request{AnswerSchema: city})
 		if body := got.only(fields...); body != "{"+want+"}" {
 			t.Errorf("%s: %s", format, body)
@@ -145,8 +145,8 @@ func TestFormatsRefused(t *testing.T) {
 				}
 				return 0, ""
 			}
-			learned := &wire.LearnedLimits{}
-			share := func(o *openai.Options) { o.Learned = learned }
+			learned := &adapter.LearnedLimits{}
+			share := func(o *openai.Options, _ *openai.Dialect) { o.Learned = learned }
 			got := hear(t, against(t, test.kind, "m", r, share).Stream(t.Context(), llm.Request{AnswerSchema: city}))
 			if got.err != nil || !slices.Equal(got.notices, test.notices) {
 				t.Errorf("notices %q, want %q; %v", got.notices, test.notices, got.err)
@@ -180,7 +180,7 @@ func TestFormatsThatStay(t *testing.T) {
 		{"something else", llm.Request{AnswerSchema: city}, nil, 400, refusal("messages", "messages are wrong")},
 	} {
 		r := &record{answers: []canned{{test.status, "application/json", test.answer}}}
-		got := hear(t, against(t, "openai", "m", r, func(o *openai.Options) { o.Body = test.own }).Stream(t.Context(), test.req))
+		got := hear(t, against(t, "openai", "m", r, func(o *openai.Options, _ *openai.Dialect) { o.Body = test.own }).Stream(t.Context(), test.req))
 		if got.err == nil || len(got.notices) > 0 || len(r.raw) != 1 {
 			t.Errorf("%s: asked %d times, %q, %v", test.name, len(r.raw), got.notices, got.err)
 		}

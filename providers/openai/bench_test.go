@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -20,7 +21,7 @@ const ending = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]
 // produce reads body as the answer of a dialect that is tried hardest.
 func produce(body io.Reader) func(context.Context, *llm.Out) error {
 	return func(_ context.Context, out *llm.Out) error {
-		return readBody(body, out, &answer{answerState: answerState{out: out}, dialect: Dialect{CumulativeReasoning: true}})
+		return adapter.Read(body, out, &answer{answerState: answerState{out: out}, dialect: Dialect{CumulativeReasoning: true}})
 	}
 }
 

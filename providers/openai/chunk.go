@@ -2,9 +2,9 @@ package openai
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/wire"
 )
 
@@ -129,23 +129,5 @@ func unquote(b []byte, s *string) error {
 func (c *chunk) decode(data []byte) error {
 	clear(c.Choices[:cap(c.Choices)]) // json keeps what it does not find
 	*c = chunk{Choices: c.Choices[:0]}
-	return decodeLenient(data, c)
-}
-
-// decodeLenient is json.Unmarshal, but skips fields of the wrong type: servers differ
-// in what they send, and the rest is still good.
-func decodeLenient(data []byte, v any) error {
-	err := json.Unmarshal(data, v)
-	if err == nil {
-		return nil
-	}
-	if odd := (*json.UnmarshalTypeError)(nil); errors.As(err, &odd) {
-		return nil
-	}
-	return err
-}
-
-// isPresent reports whether a raw field says anything.
-func isPresent(raw json.RawMessage) bool {
-	return len(raw) > 0 && string(raw) != "null" && string(raw) != `""`
+	return adapter.DecodeLenient(data, c)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -38,7 +39,7 @@ type detailHead struct {
 // new, which may be text that was held back.
 func (d *details) add(raw json.RawMessage, grows bool) string {
 	var h detailHead
-	if decodeLenient(raw, &h) != nil {
+	if adapter.DecodeLenient(raw, &h) != nil {
 		return ""
 	}
 	if n := len(*d); n > 0 && (*d)[n-1].continues(h) {
@@ -66,12 +67,12 @@ func (e *detail) continues(h detailHead) bool {
 	return (h.Type == "reasoning.text" || h.Type == "reasoning.summary") &&
 		h.Type == e.head.Type && h.Index == e.head.Index &&
 		(h.ID == "" || h.ID == e.head.ID) &&
-		!isPresent(e.signature) && !isPresent(e.head.Signature)
+		!adapter.IsPresent(e.signature) && !adapter.IsPresent(e.head.Signature)
 }
 
 func (e *detail) join(h detailHead, grows bool) string {
 	e.joined = true
-	if isPresent(h.Signature) {
+	if adapter.IsPresent(h.Signature) {
 		e.signature = bytes.Clone(h.Signature)
 	}
 	return e.add(h, grows)
@@ -101,7 +102,7 @@ func (d details) state() json.RawMessage {
 	for _, e := range d {
 		list = append(list, e.rawEntry())
 	}
-	state, err := marshal(list)
+	state, err := adapter.Marshal(list)
 	if err != nil {
 		return nil
 	}
@@ -125,7 +126,7 @@ func (e *detail) rawEntry() json.RawMessage {
 	if e.signature != nil {
 		fields["signature"] = e.signature
 	}
-	whole, err := marshal(fields)
+	whole, err := adapter.Marshal(fields)
 	if err != nil {
 		return e.raw
 	}
@@ -147,10 +148,10 @@ func replayDetails(parts []llm.Part, sent map[string]bool) []json.RawMessage {
 				detailHead
 				Format string `json:"format"`
 			}
-			if decodeLenient(raw, &e) != nil || e.Type == "" {
+			if adapter.DecodeLenient(raw, &e) != nil || e.Type == "" {
 				continue
 			}
-			if e.Type == "reasoning.text" && strings.HasPrefix(e.Format, "anthropic") && !isPresent(e.Signature) {
+			if e.Type == "reasoning.text" && strings.HasPrefix(e.Format, "anthropic") && !adapter.IsPresent(e.Signature) {
 				continue
 			}
 			if key := e.Type + " " + e.ID; e.ID != "" && e.Type == "reasoning.encrypted" {
@@ -163,14 +164,4 @@ func replayDetails(parts []llm.Part, sent map[string]bool) []json.RawMessage {
 		}
 	}
 	return list
-}
-
-// marshal is json.Marshal without the escapes that only HTML needs. Invalid
-// UTF-8 in strings becomes U+FFFD.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimRight(b.Bytes(), "\n"), err
 }

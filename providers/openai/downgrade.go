@@ -7,11 +7,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
-	"parley/providers/wire"
 )
 
 // optionalFields lists the request fields an answer can do without, the longer ones
@@ -42,30 +40,24 @@ const (
 // reasoningFields are the fields in which thinking goes back.
 var reasoningFields = []string{"reasoning_content", "reasoning_details", "reasoning"}
 
-// pattern compiles an expression when it is first needed, for almost no request
-// is refused.
-func pattern(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
-
 var (
-	noTools = pattern(`(?i)does not support (tools|tool use|tool calling|function calling|functions)` +
+	noTools = adapter.Pattern(`(?i)does not support (tools|tool use|tool calling|function calling|functions)` +
 		`|no endpoints found that support tool` +
 		`|tool choice requires --enable-auto-tool-choice` +
 		`|tools param requires --jinja` +
 		`|(tool use|tool calling|tools|function calling|'tools') (is|are) not supported` +
 		`|function tools with reasoning_effort are not supported`)
-	noThinking        = pattern(`(?i)does not support (thinking|reasoning)|(thinking|reasoning) is not supported`)
-	echoRequired      = pattern(`(?i)reasoning_content.{0,40}(must be passed back|is missing)`)
-	thinkingMustBeOff = pattern(`(?i)enable_thinking must be set to false`) // Qwen, where the answer is not streamed
-	mentionsStreaming = pattern(`(?i)(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+).{0,80}\bstream(ed|ing)?\b|\bstream(ed|ing)?\b.{0,80}(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+)`)
-	negation          = pattern(`(?i)\bcannot\b|\bcan't\b|unsupported|incompatible|\bmust be (false|disabled|off)\b` +
+	noThinking        = adapter.Pattern(`(?i)does not support (thinking|reasoning)|(thinking|reasoning) is not supported`)
+	echoRequired      = adapter.Pattern(`(?i)reasoning_content.{0,40}(must be passed back|is missing)`)
+	thinkingMustBeOff = adapter.Pattern(`(?i)enable_thinking must be set to false`) // Qwen, where the answer is not streamed
+	mentionsStreaming = adapter.Pattern(`(?i)(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+).{0,80}\bstream(ed|ing)?\b|\bstream(ed|ing)?\b.{0,80}(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+)`)
+	negation          = adapter.Pattern(`(?i)\bcannot\b|\bcan't\b|unsupported|incompatible|\bmust be (false|disabled|off)\b` +
 		`|\b(not|n't) (yet )?(be )?(supports?|supported|allow|allowed|available|compatible|implemented|possible|permitted|use|used)\b|n't support`)
 )
 
 // learnDowngrade remembers r, and returns it as it is to be followed. It is false for what
 // was known already, and did not help.
-func learnDowngrade(l *wire.LearnedLimits, r downgrade) (downgrade, bool) {
+func learnDowngrade(l *adapter.LearnedLimits, r downgrade) (downgrade, bool) {
 	if other := limitFields[r.field]; other != "" && l.All()[other] == r.field {
 		r.becomes = "" // it takes neither name
 		l.Learn(other, "", true)
@@ -85,10 +77,10 @@ type downgrade struct {
 func (e *endpoint) downgrade(fault *llm.Error, body map[string]any) (notice string, ok bool) {
 	r, ok := e.format.findDowngrade(fault, body)
 	field, _, _ := strings.Cut(r.field, "=")
-	if _, fixed := lookupField(e.o.Body, field); fixed || !ok {
+	if _, fixed := adapter.Field(e.o.Body, field); fixed || !ok {
 		return "", false // the user's own fields stay
 	}
-	if r, ok = learnDowngrade(e.learned, r); !ok {
+	if r, ok = learnDowngrade(e.o.Learned, r); !ok {
 		return "", false
 	}
 	switch {
@@ -116,7 +108,7 @@ func (c *Chat) findDowngrade(fault *llm.Error, body map[string]any) (downgrade, 
 		return downgrade{downgradeEcho, string(EchoCalls), "wants its thinking back; sent again with it"}, true
 	case strings.Contains(strings.ToLower(text), "function tools with reasoning_effort"):
 		return downgrade{field: "reasoning_effort", becomes: "=none"}, body["reasoning_effort"] != "none"
-	case strings.Contains(text, "cache_control") && c.usesCacheControl(c.learned.All()):
+	case strings.Contains(text, "cache_control") && c.usesCacheControl(c.o.Learned.All()):
 		return downgrade{downgradeCache, "", "does not take cache_control; sent again without it"}, true
 	case thinkingMustBeOff().MatchString(text):
 		return downgrade{"enable_thinking", "=false", "thinks only while it streams; thinking is off"}, true
@@ -163,7 +155,7 @@ func (c *Chat) explain(fault *llm.Error, body map[string]any) { markNoTools(faul
 // about.
 func blamedField(fault *llm.Error, body map[string]any, fields []string) (string, bool) {
 	for _, field := range fields {
-		if _, sent := lookupField(body, field); sent && isAbout(fault, field) {
+		if _, sent := adapter.Field(body, field); sent && isAbout(fault, field) {
 			return field, true
 		}
 	}
@@ -173,12 +165,12 @@ func blamedField(fault *llm.Error, body map[string]any, fields []string) (string
 // effortSteps are the words for effort that are in use, in rising order.
 var effortSteps = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-var quotedWord = pattern("['\"`]([a-z]+)['\"`]")
+var quotedWord = adapter.Pattern("['\"`]([a-z]+)['\"`]")
 
 // effortDowngrade replaces an effort by the nearest of those that the error says there
 // are, as in "Supported values are: 'low', 'medium', and 'high'."
 func effortDowngrade(fault *llm.Error, body map[string]any, field string) (downgrade, bool) {
-	value, _ := lookupField(body, field)
+	value, _ := adapter.Field(body, field)
 	word, _ := value.(string)
 	at := slices.Index(effortSteps, word)
 	if at < 0 || !isAbout(fault, field) && !strings.Contains(fault.Message, "effort") {
@@ -200,7 +192,7 @@ func distance(a, b int) int { return max(a-b, b-a) }
 // that the model cannot think.
 func thinkingField(fault *llm.Error, body map[string]any, fields ...string) (string, bool) {
 	for _, field := range fields {
-		if _, sent := lookupField(body, field); sent && noThinking().MatchString(fault.Message) {
+		if _, sent := adapter.Field(body, field); sent && noThinking().MatchString(fault.Message) {
 			return field, true
 		}
 	}
@@ -239,65 +231,27 @@ func applyDowngrades(body map[string]any, learned map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(learned)) { // max becomes xhigh, and then xhigh high
 		becomes := learned[name]
 		field, word, only := strings.Cut(name, "=")
-		value, sent := lookupField(body, field)
+		value, sent := adapter.Field(body, field)
 		if only {
 			if value == word {
-				setField(body, field, becomes)
+				adapter.SetField(body, field, becomes)
 			}
 			continue
 		}
 		switch word, isWord := strings.CutPrefix(becomes, "="); {
 		case isWord:
 			if word == "false" {
-				setField(body, field, false)
+				adapter.SetField(body, field, false)
 			} else if _, tools := body["tools"]; tools {
-				setField(body, field, word)
+				adapter.SetField(body, field, word)
 			}
 		case !sent:
 		case becomes == "":
-			dropField(body, field)
+			adapter.DropField(body, field)
 		default:
-			dropField(body, field)
-			setField(body, becomes, value)
+			adapter.DropField(body, field)
+			adapter.SetField(body, becomes, value)
 		}
-	}
-}
-
-// A field of a request with a dot in its name stands in an object: lookup finds
-// it, set writes it, drop takes it away, with the object if that is then empty.
-
-func lookupField(body map[string]any, field string) (any, bool) {
-	outer, inner, nested := strings.Cut(field, ".")
-	value, ok := body[outer]
-	if !nested || !ok {
-		return value, ok
-	}
-	object, _ := value.(map[string]any)
-	return lookupField(object, inner)
-}
-
-func setField(body map[string]any, field string, value any) {
-	outer, inner, nested := strings.Cut(field, ".")
-	if !nested {
-		body[field] = value
-		return
-	}
-	object, ok := body[outer].(map[string]any)
-	if !ok {
-		object = map[string]any{}
-		body[outer] = object
-	}
-	setField(object, inner, value)
-}
-
-func dropField(body map[string]any, field string) {
-	outer, inner, nested := strings.Cut(field, ".")
-	object, _ := body[outer].(map[string]any)
-	if nested {
-		dropField(object, inner)
-	}
-	if !nested || len(object) == 0 {
-		delete(body, outer)
 	}
 }
 

@@ -37,7 +37,7 @@ func picky(t *testing.T, kind, model string, refuse func(body map[string]any) (s
 	client := wire.Client(wire.Options{Provider: "mock", URL: server.URL})
 	t.Cleanup(client.CloseIdleConnections)
 	d, _ := openai.DialectFor(kind, model)
-	return openai.New(openai.Options{Provider: "mock", Model: model, BaseURL: server.URL, HTTP: client, Dialect: d}),
+	return openai.New(openai.Options{Provider: "mock", Model: model, BaseURL: server.URL, HTTP: client}, d),
 		func() []map[string]any { return bodies }
 }
 
@@ -207,7 +207,7 @@ func TestHeaders(t *testing.T) {
 			got = r
 			return canned{200, "text/event-stream", lines("stop", `{"content":"x"}`)}.RoundTrip(r)
 		})}
-		c := openai.New(openai.Options{Model: "m", BaseURL: test.base, Key: test.key, HTTP: client, Headers: map[string]string{"X-Mine": "1"}})
+		c := openai.New(openai.Options{Model: "m", BaseURL: test.base, Key: test.key, HTTP: client, Headers: map[string]string{"X-Mine": "1"}}, openai.Dialect{})
 		if _, _, _, err := collect(t, c.Stream(t.Context(), llm.Request{})); err != nil {
 			t.Fatal(err)
 		}

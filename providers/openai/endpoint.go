@@ -15,7 +15,6 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/filter"
 	"parley/providers/llm"
-	"parley/providers/wire"
 )
 
 // An endpoint is what both wire formats share: the way to the server, and what
@@ -25,8 +24,9 @@ type endpoint struct {
 	path    string // behind the base URL
 	o       Options
 	client  sdk.Client
-	notices llm.Notices         // those the user has seen
-	learned *wire.LearnedLimits // request fields this server refused; see downgrade
+	notices llm.Notices // those the user has seen
+
+	multipleChoices bool // one request may ask for several answers
 }
 
 // A format is what sets them apart.
@@ -48,9 +48,7 @@ type format interface {
 
 // newEndpoint returns the endpoint at path behind the base URL. Nothing is sent.
 func newEndpoint(o Options, path string, f format) *endpoint {
-	if o.HTTP == nil {
-		o.HTTP = wire.Client(wire.Options{Provider: o.Provider, URL: o.BaseURL, Key: o.KeyName, Secrets: []string{o.Key}})
-	}
+	o = o.WithDefaults()
 	key := o.Key
 	if key == "" {
 		key = "none" // the SDK sends no request without one
@@ -74,11 +72,7 @@ func newEndpoint(o Options, path string, f format) *endpoint {
 	for name, value := range o.Headers {
 		opts = append(opts, option.WithHeader(name, value))
 	}
-	learned := o.Learned
-	if learned == nil {
-		learned = &wire.LearnedLimits{}
-	}
-	return &endpoint{format: f, path: path, o: o, client: sdk.Client{Options: opts}, learned: learned}
+	return &endpoint{format: f, path: path, o: o, client: sdk.Client{Options: opts}}
 }
 
 // isOpenAI reports whether a base URL is OpenAI's own.
@@ -90,19 +84,13 @@ func isOpenAI(base string) bool {
 // Body returns exactly what Stream would send for req.
 func (e *endpoint) Body(req llm.Request) ([]byte, error) {
 	body, _ := e.format.compile(req)
-	return marshal(body)
+	return adapter.Marshal(body)
 }
 
 // stream answers req. Models that are not known to be clean may leave thinking,
 // calls and tokens of their template in their text.
 func (e *endpoint) stream(ctx context.Context, req llm.Request, clean bool) llm.Stream {
-	s := llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
-		err := e.ask(ctx, req, out)
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		return e.withProvider(err)
-	})
+	s := e.o.Produce(ctx, func(ctx context.Context, out *llm.Out) error { return e.ask(ctx, req, out) })
 	if clean {
 		return s
 	}
@@ -122,41 +110,32 @@ func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error
 		}
 		req.Temperature = &cool
 	}
-	for attempt := 1; !out.Stopped(); attempt++ {
-		known := e.learned.Revision()
-		body, notices := e.format.compile(req)
-		e.notices.SendOnce(out, notices...)
-		shown, err := e.attempt(ctx, req, body, out)
-		if err == nil || shown || ctx.Err() != nil {
-			return err
-		}
-		fault := e.withProvider(err)
-		if notice, ok := e.shouldAskAlone(err, fault); ok {
-			e.notices.SendOnce(out, notice)
-			continue
-		}
-		if unreadableCodes[fault.Code] {
+	return adapter.Sender{
+		Options: e.o, Notices: &e.notices, Attempts: maxAttempts, Downgrade: e.downgrade, Explain: e.format.explain,
+		Compile: func() (map[string]any, []string) { return e.format.compile(req) },
+		Send: func(body map[string]any) error {
+			shown, err := e.attempt(ctx, req, body, out)
+			switch {
+			case err == nil || ctx.Err() != nil:
+				return err
+			case shown:
+				return adapter.Final{Err: err}
+			}
+			fault := e.o.WithProvider(err)
+			if notice, ok := e.shouldAskAlone(err, fault); ok {
+				e.notices.SendOnce(out, notice)
+				return adapter.ErrAgain
+			}
+			if !unreadableCodes[fault.Code] {
+				return err
+			}
 			if e.format.salvage(fault, req, out) {
 				return nil
 			}
 			fault.Mistake = true
-			return fault
-		}
-		notice, resend := "", false
-		e.learned.Judge(known, func(changed bool) {
-			if changed && adapter.MayBlameField(fault) {
-				resend = true // a request beside this one was refused as well, and learned from it
-				return
-			}
-			notice, resend = e.downgrade(fault, body)
-		})
-		if !resend || attempt == maxAttempts {
-			e.format.explain(fault, body)
-			return fault
-		}
-		e.notices.SendOnce(out, notice)
-	}
-	return nil
+			return adapter.Final{Err: fault}
+		},
+	}.Do(ctx, out)
 }
 
 // unreadableCodes are Groq's codes for a call, or an answer by a schema, that it could
@@ -188,9 +167,9 @@ func (e *endpoint) attempt(ctx context.Context, req llm.Request, body map[string
 
 // post sends body, and returns that of the response.
 func (e *endpoint) post(ctx context.Context, body map[string]any) (io.ReadCloser, error) {
-	data, err := marshal(body)
+	data, err := adapter.Marshal(body)
 	if err != nil {
-		return nil, &llm.Error{Fault: llm.InvalidRequest, Message: err.Error()}
+		return nil, adapter.Unsendable(err)
 	}
 	var res *http.Response
 	if err = e.client.Post(ctx, e.path, data, &res); err != nil {
@@ -207,13 +186,13 @@ const LimitSeveral = "n"
 // returns the response to all; nil if this answer is to be asked for alone.
 func (e *endpoint) share(ctx context.Context, body map[string]any) (*llm.SharedBody, error) {
 	candidate := llm.CandidateOf(ctx)
-	if _, fixed := body[LimitSeveral]; candidate == nil || fixed || !e.o.Dialect.MultipleChoices || e.learned.Has(LimitSeveral) {
+	if _, fixed := body[LimitSeveral]; candidate == nil || fixed || !e.multipleChoices || e.o.Learned.Has(LimitSeveral) {
 		candidate.Leave()
 		return nil, nil
 	}
-	data, err := marshal(body)
+	data, err := adapter.Marshal(body)
 	if err != nil {
-		return nil, &llm.Error{Fault: llm.InvalidRequest, Message: err.Error()}
+		return nil, adapter.Unsendable(err)
 	}
 	shared, err := candidate.Share(ctx, e.o.BaseURL+"\x00"+string(data), func(ctx context.Context, n int) (io.ReadCloser, error) {
 		wanted := maps.Clone(body)
@@ -246,16 +225,11 @@ func (e *endpoint) shouldAskAlone(err error, fault *llm.Error) (notice string, o
 	if !fewer && fault.Param != LimitSeveral && !refusesSeveral().MatchString(fault.Message) {
 		return "", true
 	}
-	e.learned.Learn(LimitSeveral, "", true)
+	e.o.Learned.Learn(LimitSeveral, "", true)
 	return e.o.Model + " gives one answer to a request; the others are asked for by themselves, and the prompt is paid for in each", true
 }
 
 // refusesSeveral matches what servers say that do not give several answers: "n must be 1 when
 // using greedy sampling" (vLLM), "Only one completion choice is allowed"
 // (llama.cpp), "'n' : number must be at most 1" (Groq).
-var refusesSeveral = pattern(`(?i)(^|[^a-z0-9_])n['"` + "`" + `]? ?(:|=|>|must|should|is|has|not|greater|larger|cannot|can only)|only one (completion )?choice|multiple (completions|choices|answers)`)
-
-// withProvider fills in who failed.
-func (e *endpoint) withProvider(err error) *llm.Error {
-	return wire.WithProvider(err, wire.Options{Provider: e.o.Provider, URL: e.o.BaseURL, Key: e.o.KeyName})
-}
+var refusesSeveral = adapter.Pattern(`(?i)(^|[^a-z0-9_])n['"` + "`" + `]? ?(:|=|>|must|should|is|has|not|greater|larger|cannot|can only)|only one (completion )?choice|multiple (completions|choices|answers)`)

@@ -5,19 +5,20 @@ import (
 	"encoding/json"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
 
 // onEvent reads one chunk of a stream.
-func (a *answer) onEvent(name string, data []byte) (last bool, err error) {
+func (a *answer) OnEvent(name string, data []byte) (last bool, err error) {
 	if name == "error" { // LM Studio
 		return false, a.bodyError(data)
 	}
 	return false, a.onChunk(&a.reused, data)
 }
 
-func (a *answer) onBody(data []byte) error {
+func (a *answer) OnBody(data []byte) error {
 	var c chunk
 	if err := a.onChunk(&c, data); err != nil {
 		return err
@@ -25,7 +26,7 @@ func (a *answer) onBody(data []byte) error {
 	if len(c.Choices) == 0 {
 		return a.bodyError(data)
 	}
-	return a.onEnd(true)
+	return a.OnEnd(true)
 }
 
 // onChunk reads one chunk, which may hold an error instead of an answer.
@@ -35,22 +36,22 @@ func (a *answer) onChunk(c *chunk, data []byte) error {
 	}
 	if a.label.ID == "" && a.labelChecks < 8 { // Azure's first chunk has none
 		a.labelChecks++
-		decodeLenient(data, &a.label)
+		adapter.DecodeLenient(data, &a.label)
 	}
 	a.addChunk(c)
 	switch {
-	case isPresent(c.Error), c.Base != nil && c.Base.Status != 0:
+	case adapter.IsPresent(c.Error), c.Base != nil && c.Base.Status != 0:
 		return a.bodyError(data)
 	case len(c.Choices) == 0 && wire.EventError(data) != nil: // a flat error
 		return a.bodyError(data)
-	case c.Groq != nil && isPresent(c.Groq.Error):
+	case c.Groq != nil && adapter.IsPresent(c.Groq.Error):
 		return a.bodyError([]byte(`{"error":` + string(c.Groq.Error) + `}`))
 	}
 	return nil
 }
 
 // onEnd finishes the answer. Some servers send no reason, only the end.
-func (a *answer) onEnd(done bool) error {
+func (a *answer) OnEnd(done bool) error {
 	if a.shared != nil && !a.gotChoice && (done || a.othersEnded) {
 		return errFewer
 	}
@@ -111,7 +112,7 @@ func filteredBy(raw json.RawMessage) string {
 func (a *answer) finishBlocks() {
 	for _, c := range a.calls {
 		if c.id == "" {
-			c.id = newCallID()
+			c.id, _ = a.ids.Claim("", idPrefix)
 			a.out.Send(llm.Delta{Block: c.block, Part: llm.Part{Kind: llm.Call, ID: c.id}})
 		}
 	}

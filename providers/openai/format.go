@@ -5,13 +5,14 @@ import (
 	"reflect"
 	"slices"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/schema"
 )
 
 // functionTool describes a tool.
 func functionTool(t llm.Tool, target schema.Target) map[string]any {
-	f := map[string]any{"name": wireName(t.Name), "parameters": schema.For(t.Schema, target)}
+	f := map[string]any{"name": adapter.WireName(t.Name), "parameters": schema.For(t.Schema, target)}
 	if t.Description != "" {
 		f["description"] = t.Description
 	}
@@ -27,7 +28,7 @@ func toolChoice(req llm.Request, named func(name string) any) any {
 	case req.ToolChoice == "auto", req.ToolChoice == "none", req.ToolChoice == "required":
 		return req.ToolChoice
 	}
-	return named(wireName(req.ToolChoice))
+	return named(adapter.WireName(req.ToolChoice))
 }
 
 // limitToolChoice puts a choice of tools that the service has no word for in another way:
@@ -49,7 +50,7 @@ func (d Dialect) limitToolChoice(req llm.Request, model string) (llm.Request, []
 	}
 	if weak {
 		req.ToolChoice = ""
-		return req, []string{leftOutNotice(model, "tool_choice "+choice)}
+		return req, []string{adapter.LeftOut(model, "tool_choice "+choice)}
 	}
 	return req, nil
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -115,7 +116,7 @@ func (h *history) encodeCall(p llm.Part) map[string]any {
 	return map[string]any{
 		"id":       h.wireID(p.ID, h.sameOrigin),
 		"type":     "function",
-		"function": map[string]any{"name": wireName(p.Name), "arguments": string(input)},
+		"function": map[string]any{"name": adapter.WireName(p.Name), "arguments": string(input)},
 	}
 }
 

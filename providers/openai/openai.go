@@ -17,55 +17,50 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/filter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
 
-// Options say whom a model talks to.
-type Options struct {
-	Provider string              // as configured, for errors
-	Model    string              // id on the wire
-	BaseURL  string              // without "chat/completions" or "responses"
-	Key      string              // never printed; may be empty for servers that want none
-	KeyName  string              // where the key comes from, such as "OPENAI_API_KEY"
-	Headers  map[string]string   // go with every request
-	HTTP     *http.Client        // its transport turns what is not an answer into *llm.Error
-	Dialect  Dialect             // of chat completions
-	NoStream bool                // ask for whole answers
-	Body     map[string]any      // extra request fields: objects are merged into those of the request, lists added to them, the rest wins
-	Learned  *wire.LearnedLimits // what the server taught so far; nil is the model's own
-}
+// Options say whom a model talks to. BaseURL stands without "chat/completions" or
+// "responses"; of Body, objects are merged into those of the request, lists added to
+// them, and the rest wins.
+type Options = adapter.Options
 
 // A Chat is a model behind a chat completions endpoint.
-type Chat struct{ *endpoint }
+type Chat struct {
+	*endpoint
+	dialect Dialect
+}
 
-// New returns the model that o describes. Nothing is sent before Stream.
-func New(o Options) *Chat {
-	if keepsReasoning(o) {
-		o.Dialect.Echo = EchoAlways
+// New returns the model that o describes, in the dialect d. Nothing is sent before
+// Stream.
+func New(o Options, d Dialect) *Chat {
+	if keepsReasoning(o, d) {
+		d.Echo = EchoAlways
 	}
-	c := &Chat{}
+	c := &Chat{dialect: d}
 	c.endpoint = newEndpoint(o, "chat/completions", c)
+	c.multipleChoices = d.MultipleChoices
 	return c
 }
 
 // keepsReasoning reports whether the service keeps thinking over turns, so that it wants
 // all of it back: Qwen if it is told so, GLM as well, or at some of its addresses.
-func keepsReasoning(o Options) bool {
-	clears, _ := lookupField(o.Body, "thinking.clear_thinking")
+func keepsReasoning(o Options, d Dialect) bool {
+	clears, _ := adapter.Field(o.Body, "thinking.clear_thinking")
 	return o.Body["preserve_thinking"] == true || clears == false ||
-		o.Dialect.KeepsReasoningURL != "" && o.Dialect.Echo == EchoCalls && strings.Contains(o.BaseURL, o.Dialect.KeepsReasoningURL)
+		d.KeepsReasoningURL != "" && d.Echo == EchoCalls && strings.Contains(o.BaseURL, d.KeepsReasoningURL)
 }
 
 // Origin names the wire format, the dialect, and the model where what it sends
 // back is good for no other.
 func (c *Chat) Origin() string {
-	origin := "chat/" + c.o.Dialect.Name
-	if c.o.Dialect.PerModel {
+	origin := "chat/" + c.dialect.Name
+	if c.dialect.PerModel {
 		origin += "/" + c.o.Model
 	}
 	return origin
@@ -73,13 +68,13 @@ func (c *Chat) Origin() string {
 
 // Stream implements llm.Model.
 func (c *Chat) Stream(ctx context.Context, req llm.Request) llm.Stream {
-	return c.stream(ctx, req, c.o.Dialect.CleanText)
+	return c.stream(ctx, req, c.dialect.CleanText)
 }
 
 func (c *Chat) read(req llm.Request, body io.Reader, out *llm.Out) (bool, error) {
 	shared, _ := body.(*llm.SharedBody)
-	a := answer{answerState: answerState{out: out, shared: shared}, dialect: c.o.Dialect, names: originalNames(req.Tools)}
-	err := readBody(body, out, &a)
+	a := answer{answerState: answerState{out: out, shared: shared}, dialect: c.dialect, names: adapter.NamesOf(req.Tools, adapter.WireName)}
+	err := adapter.Read(body, out, &a)
 	a.release() // of an answer that was cut
 	return a.blocks > 0, err
 }
@@ -90,7 +85,7 @@ func (c *Chat) read(req llm.Request, body io.Reader, out *llm.Out) (bool, error)
 func (c *Chat) salvage(fault *llm.Error, req llm.Request, out *llm.Out) bool {
 	text := failedGeneration(fault)
 	call := len(req.Tools) > 0 && hasCalls(text, req)
-	if text == "" || c.o.Dialect.CleanText || !call && (req.AnswerSchema == nil || len(req.Tools) > 0) {
+	if text == "" || c.dialect.CleanText || !call && (req.AnswerSchema == nil || len(req.Tools) > 0) {
 		return false
 	}
 	out.Send(llm.Delta{Block: "b1", Part: llm.Part{Kind: llm.Text, Text: text}})
@@ -109,7 +104,7 @@ func failedGeneration(fault *llm.Error) string {
 			Text string `json:"failed_generation"`
 		} `json:"error"`
 	}
-	decodeLenient(sent.Body, &body)
+	_ = adapter.DecodeLenient(sent.Body, &body)
 	return body.Error.Text
 }
 

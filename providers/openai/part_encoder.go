@@ -3,10 +3,9 @@ package openai
 import (
 	"encoding/base64"
 	"fmt"
-	"mime"
 	"strings"
-	"unicode/utf8"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -41,40 +40,24 @@ func (s *partEncoder) textPart(text string) map[string]any {
 
 // media writes an image, or a file as far as the service reads files.
 func (s *partEncoder) media(p llm.Part) map[string]any {
-	kind, _, err := mime.ParseMediaType(p.MIME)
-	if err != nil {
-		kind = strings.ToLower(p.MIME)
-	}
-	url := p.URL
+	kind, name, url := adapter.MIMEType(p), adapter.FileName(p), p.URL
 	if len(p.Data) > 0 {
 		url = "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
-	}
-	name := p.Name
-	if name == "" {
-		name = "file"
 	}
 	switch {
 	case strings.HasPrefix(kind, "image/") && url != "" && (len(p.Data) > 0 || !s.inline):
 		return s.image(url)
 	case kind == "application/pdf" && s.pdf != nil && len(p.Data) > 0:
 		return s.pdf(name, url)
-	case len(p.Data) > 0 && isText(kind, p.Data):
-		return s.textPart(fmt.Sprintf("<file name=%q>\n%s\n</file>", name, p.Data))
+	case len(p.Data) > 0 && adapter.IsText(kind, p.Data):
+		return s.textPart(adapter.FileText(p))
 	}
 	if len(p.Data) == 0 && p.URL != "" {
 		s.omitted = append(s.omitted, fmt.Sprintf("%s by its address (%s)", name, kind))
 	} else {
 		s.omitted = append(s.omitted, fmt.Sprintf("%s (%s, %d bytes)", name, kind, len(p.Data)))
 	}
-	return s.textPart(fmt.Sprintf("[file left out: %s, %s, %d bytes]", name, kind, len(p.Data)))
-}
-
-// isText reports whether a file can be read as text.
-func isText(kind string, data []byte) bool {
-	if strings.HasPrefix(kind, "text/") {
-		return true
-	}
-	return utf8.Valid(data) && strings.IndexByte(string(data), 0) < 0
+	return s.textPart(adapter.OmittedFile(p, kind))
 }
 
 // flattenText joins a list that holds nothing but text into a string, which every

@@ -219,7 +219,7 @@ func TestQuirks(t *testing.T) {
 func TestEffortByQuirks(t *testing.T) {
 	q := openai.Quirks{EffortField: "think.level", EffortWords: []string{"", "", "low", "low", "high", "high"}, BudgetField: "think.tokens",
 		ThinkingField: "think.mode", ThinkingOn: map[string]any{"type": "on"}, ThinkingOff: "off"}
-	c := openai.New(openai.Options{Model: "m", BaseURL: "http://mock.invalid/v1", Dialect: q.Apply(openai.Dialect{})})
+	c := openai.New(openai.Options{Model: "m", BaseURL: "http://mock.invalid/v1"}, q.Apply(openai.Dialect{}))
 	for _, test := range []struct {
 		req  llm.Request
 		want string
@@ -300,7 +300,7 @@ func TestMarks(t *testing.T) {
 func TestRows(t *testing.T) {
 	at := func(kind, model, base string, body map[string]any) *openai.Chat {
 		d, _ := openai.DialectFor(kind, model)
-		return openai.New(openai.Options{Model: model, BaseURL: base, Dialect: d, Body: body})
+		return openai.New(openai.Options{Model: model, BaseURL: base, Body: body}, d)
 	}
 	thought := func(c *openai.Chat) []llm.Message {
 		return []llm.Message{llm.UserText("a"),
@@ -375,7 +375,7 @@ func TestThinkingRefused(t *testing.T) {
 			}
 			return 0, ""
 		}
-		c := against(t, "qwen", test.model, r, func(o *openai.Options) { o.NoStream = test.whole })
+		c := against(t, "qwen", test.model, r, func(o *openai.Options, _ *openai.Dialect) { o.NoStream = test.whole })
 		req := llm.Request{Effort: test.effort, Messages: []llm.Message{}}
 		got := hear(t, c.Stream(t.Context(), req))
 		if got.err != nil || !strings.Contains(r.last(t), test.want) || len(r.raw) != 2 || !strings.Contains(strings.Join(got.notices, "; "), test.notice) {

@@ -39,8 +39,7 @@ func open(t *testing.T, kind string, o openai.Options) model {
 	if !ok {
 		t.Fatalf("no dialect for kind %q", kind)
 	}
-	o.Dialect = dialect
-	return openai.New(o)
+	return openai.New(o, dialect)
 }
 
 // collect ranges over a stream and folds it into a message.

@@ -3,12 +3,13 @@ package openai
 import (
 	"maps"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
 
 func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) {
-	d, learned := c.o.Dialect, c.learned.All()
+	d, learned := c.dialect, c.o.Learned.All()
 	req, notices = d.limitToolChoice(req, c.o.Model)
 	if !c.takesVerbosity(learned) {
 		req = req.VerbosityInPrompt()
@@ -30,7 +31,7 @@ func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) 
 		}
 	}
 	if isOpenAI(c.o.BaseURL) && req.Session != "" {
-		body["prompt_cache_key"] = hash(req.Session)[:32]
+		body["prompt_cache_key"] = adapter.Hash(req.Session)[:32]
 	}
 	notices = append(notices, told...)
 	notices = append(notices, d.Effort.addTo(body, req, c.o.Model, learned)...)
@@ -47,7 +48,7 @@ func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) 
 	list, left := d.messages(req, c.Origin())
 	body["messages"] = append([]any{}, list...) // not null
 	for _, file := range left {
-		notices = append(notices, leftOutNotice(c.o.Model, file))
+		notices = append(notices, adapter.LeftOut(c.o.Model, file))
 	}
 	applyDowngrades(body, learned)
 	wire.Merge(body, c.o.Body)
@@ -62,7 +63,7 @@ func (c *Chat) shouldStream(req llm.Request, learned map[string]string) (yes boo
 	switch {
 	case c.o.NoStream, never, not && len(req.Tools) > 0: // which was asked for, or told
 		return false, nil
-	case c.o.Dialect.NoStreamWithTools && len(req.Tools) > 0:
+	case c.dialect.NoStreamWithTools && len(req.Tools) > 0:
 		return false, []string{c.o.Model + " does not stream while tools are on offer; its answers come whole"}
 	}
 	return true, nil
@@ -71,7 +72,7 @@ func (c *Chat) shouldStream(req llm.Request, learned map[string]string) (yes boo
 // usesCacheControl reports whether the server takes marks for its cache.
 func (c *Chat) usesCacheControl(learned map[string]string) bool {
 	_, refused := learned[downgradeCache]
-	return c.o.Dialect.CacheControl && !refused
+	return c.dialect.CacheControl && !refused
 }
 
 func (d Dialect) encodeTools(offered []llm.Tool) []any {
@@ -84,14 +85,14 @@ func (d Dialect) encodeTools(offered []llm.Tool) []any {
 
 // takesVerbosity reports whether the server takes verbosity.
 func (c *Chat) takesVerbosity(learned map[string]string) bool {
-	d := c.o.Dialect
+	d := c.dialect
 	_, refused := learned["verbosity"]
 	return !refused && !d.refusesSetting("verbosity", true) && d.Verbosity && (d.Name == "openai" || d.Name == "openrouter")
 }
 
 // addSettings writes what the user set, without what the model is known to refuse.
 func (c *Chat) addSettings(body map[string]any, req llm.Request) (notices []string) {
-	d := c.o.Dialect
+	d := c.dialect
 	limit := d.MaxTokensField
 	if limit == "" {
 		limit = "max_tokens"
@@ -106,7 +107,7 @@ func (c *Chat) addSettings(body map[string]any, req llm.Request) (notices []stri
 	for _, s := range settingsOf(req) {
 		switch {
 		case d.refusesSetting(s.field, body["reasoning_effort"] != "none"):
-			notices = append(notices, leftOutNotice(c.o.Model, s.field))
+			notices = append(notices, adapter.LeftOut(c.o.Model, s.field))
 			continue
 		case d.RenamedFields[s.field] != "":
 			s.field = d.RenamedFields[s.field]

@@ -40,7 +40,7 @@ func build(t *testing.T, kind, model string) *openai.Chat {
 	if !ok {
 		t.Fatalf("no dialect for %s", kind)
 	}
-	return openai.New(openai.Options{Model: model, BaseURL: "http://mock.invalid/v1", Dialect: d})
+	return openai.New(openai.Options{Model: model, BaseURL: "http://mock.invalid/v1"}, d)
 }
 
 // text is v as JSON, without the escapes of HTML.
@@ -199,8 +199,8 @@ func TestFields(t *testing.T) {
 	}
 
 	d, _ := openai.DialectFor("openai", "gpt-4o")
-	own := openai.New(openai.Options{Model: "gpt-4o", BaseURL: "https://api.openai.com/v1", Dialect: d, NoStream: true,
-		Body: map[string]any{"service_tier": "flex", "stop": "mine"}})
+	own := openai.New(openai.Options{Model: "gpt-4o", BaseURL: "https://api.openai.com/v1", NoStream: true,
+		Body: map[string]any{"service_tier": "flex", "stop": "mine"}}, d)
 	got := send(t, own, llm.Request{Session: "s", Settings: all}).only("stream", "stream_options", "prompt_cache_key", "service_tier", "stop")
 	if want := `{"prompt_cache_key":"043a718774c572bd8a25adbeb1bfcd5c","service_tier":"flex","stop":"mine","stream":false}`; got != want {
 		t.Errorf("OpenAI itself, whole answers, own fields: %s, want %s", got, want)
@@ -250,7 +250,7 @@ func TestSettings(t *testing.T) {
 			}
 			asked := &record{}
 			d, _ := openai.DialectFor(test.kind, test.model)
-			c = openai.New(openai.Options{Model: test.model, BaseURL: "http://mock.invalid/v1", HTTP: asked.client(), Dialect: d})
+			c = openai.New(openai.Options{Model: test.model, BaseURL: "http://mock.invalid/v1", HTTP: asked.client()}, d)
 			if got := told(c.Stream(t.Context(), test.req)); !slices.Equal(got, test.notices) {
 				t.Errorf("notices %q, want %q", got, test.notices)
 			}

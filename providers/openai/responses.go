@@ -46,8 +46,8 @@ func (r *Responses) Stream(ctx context.Context, req llm.Request) llm.Stream {
 }
 
 func (r *Responses) read(req llm.Request, body io.Reader, out *llm.Out) (bool, error) {
-	o := responsesAnswer{answerState: answerState{out: out}, names: originalNames(req.Tools)}
-	err := readBody(body, out, &o)
+	o := responsesAnswer{answerState: answerState{out: out}, names: adapter.NamesOf(req.Tools, adapter.WireName)}
+	err := adapter.Read(body, out, &o)
 	return o.blocks > 0, err
 }
 
@@ -76,21 +76,21 @@ const downgradeItems = "input: items"
 
 // itemsRefused finds that the server did not take its own items back: encrypted by
 // another organization or a key of the past, or not in the company it wants.
-var itemsRefused = pattern(`(?i)encrypted.content.*(could not|cannot|can't|failed|invalid|unable)` +
+var itemsRefused = adapter.Pattern(`(?i)encrypted.content.*(could not|cannot|can't|failed|invalid|unable)` +
 	`|(invalid|decrypt|verify).*encrypted.content` +
 	`|without its required` +
 	`|item with id .*not found` +
 	`|items are not persisted when`)
 
 // noEncryptedReasoning is what models say that have no reasoning.
-var noEncryptedReasoning = pattern(`(?i)encrypted.content is not supported`)
+var noEncryptedReasoning = adapter.Pattern(`(?i)encrypted.content is not supported`)
 
 func (r *Responses) findDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool) {
 	if r.refusesItems(fault) {
 		return downgrade{downgradeItems, "", "did not take its earlier reasoning back; sent again without it"}, r.refuseItems(body)
 	}
 	if notice, ok := unverifiedNotices[fault.Param]; ok && fault.Status == http.StatusBadRequest {
-		_, sent := lookupField(body, fault.Param)
+		_, sent := adapter.Field(body, fault.Param)
 		return downgrade{field: fault.Param, notice: notice}, sent
 	}
 	if !adapter.MayBlameField(fault) {
@@ -129,10 +129,10 @@ func (r *Responses) refuseItems(body map[string]any) bool {
 	before := len(r.refusedItems)
 	for _, item := range list {
 		if own, ok := item.(rawItem); ok {
-			r.refusedItems[hash(string(own))] = true
+			r.refusedItems[adapter.Hash(string(own))] = true
 		}
 	}
-	r.learned.Forget(downgradeItems) // there may be new items to refuse
+	r.o.Learned.Forget(downgradeItems) // there may be new items to refuse
 	return len(r.refusedItems) > before
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -20,7 +21,7 @@ const lastEvent = `data: {"type":"response.completed","response":{"status":"comp
 
 func produceItems(body io.Reader) func(context.Context, *llm.Out) error {
 	return func(_ context.Context, out *llm.Out) error {
-		return readBody(body, out, &responsesAnswer{answerState: answerState{out: out}})
+		return adapter.Read(body, out, &responsesAnswer{answerState: answerState{out: out}})
 	}
 }
 

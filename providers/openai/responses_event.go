@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -25,12 +26,12 @@ type event struct {
 // their place, for some proxies change their ids between events.
 type responsesAnswer struct {
 	answerState
-	names map[string]string // tool names on the wire to ours
+	names adapter.Names
 
 	reused     event // the last one: its memory is used again
 	items      map[int]*openItem
 	order      []*openItem
-	ids        map[string]*openItem // of calls
+	owners     map[string]*openItem // by the ids of calls
 	cited      map[string]bool      // URLs
 	hasText    bool                 // there was text that is no refusal
 	hasRefusal bool                 // there was a refusal
@@ -48,10 +49,10 @@ type openItem struct {
 	sealed        bool // its state is complete
 }
 
-func (o *responsesAnswer) onEvent(name string, data []byte) (last bool, err error) {
+func (o *responsesAnswer) OnEvent(name string, data []byte) (last bool, err error) {
 	e := &o.reused
 	*e = event{}
-	if err := decodeLenient(data, e); err != nil {
+	if err := adapter.DecodeLenient(data, e); err != nil {
 		return false, wire.DecodeError(data, err)
 	}
 	if e.Type == "" {
@@ -62,7 +63,7 @@ func (o *responsesAnswer) onEvent(name string, data []byte) (last bool, err erro
 		if o.blocks > 0 && e.Type == "response.created" { // another answer, of which nothing belongs to this one
 			return true, wire.ErrInterrupted
 		}
-		decodeLenient(e.Response, &o.label)
+		adapter.DecodeLenient(e.Response, &o.label)
 	case "response.output_item.added":
 		o.addItem(o.indexOf(e), e.Item)
 	case "response.output_item.done":
@@ -113,7 +114,7 @@ func (o *responsesAnswer) itemAt(place int, kind string) *openItem {
 // addItem takes note of an item to come.
 func (o *responsesAnswer) addItem(place int, raw json.RawMessage) {
 	var head item
-	if decodeLenient(raw, &head) != nil || head.Type == "" {
+	if adapter.DecodeLenient(raw, &head) != nil || head.Type == "" {
 		return
 	}
 	o.out.Hold(len(raw))
@@ -133,19 +134,16 @@ func (o *responsesAnswer) addItem(place int, raw json.RawMessage) {
 
 // openCall opens a call, or tells of it what was not known.
 func (o *responsesAnswer) openCall(it *openItem) {
-	p := llm.Part{Kind: llm.Call, Name: it.Name}
-	if ours, ok := o.names[p.Name]; ok {
-		p.Name = ours
-	}
-	switch owner := o.ids[it.CallID]; {
+	p := llm.Part{Kind: llm.Call, Name: o.names.Ours(it.Name)}
+	switch owner := o.owners[it.CallID]; {
 	case it.CallID == "":
 	case owner == nil, owner == it:
-		if o.ids == nil {
-			o.ids = map[string]*openItem{}
+		if o.owners == nil {
+			o.owners = map[string]*openItem{}
 		}
-		p.ID, it.id, o.ids[it.CallID] = it.CallID, it.CallID, it
+		p.ID, it.id, o.owners[it.CallID] = it.CallID, it.CallID, it
 	case it.id == "":
-		it.id = newCallID()
+		it.id, _ = o.ids.Claim("", idPrefix)
 		p.ID, p.Repeated = it.id, true
 	}
 	o.send(it, "c", p)
@@ -204,7 +202,7 @@ func (o *responsesAnswer) addArguments(e *event) {
 // finishItem takes an item as a whole.
 func (o *responsesAnswer) finishItem(place int, raw json.RawMessage) {
 	var whole item
-	if decodeLenient(raw, &whole) != nil || whole.Type == "" {
+	if adapter.DecodeLenient(raw, &whole) != nil || whole.Type == "" {
 		return
 	}
 	it := o.itemAt(place, whole.Type)
@@ -219,7 +217,7 @@ func (o *responsesAnswer) finishItem(place int, raw json.RawMessage) {
 func (o *responsesAnswer) completeItem(it *openItem, whole item, raw json.RawMessage) {
 	first := !it.done
 	it.item, it.done = whole, true
-	it.sealed = whole.Type != "reasoning" || isPresent(whole.Encrypted)
+	it.sealed = whole.Type != "reasoning" || adapter.IsPresent(whole.Encrypted)
 	p := llm.Part{Kind: llm.Opaque, State: bytes.Clone(raw)}
 	switch {
 	case whole.Type == "message":
@@ -284,4 +282,4 @@ func (o *responsesAnswer) sendSources(content []entry) {
 }
 
 // onEnd is called only for streams that did not get to their last event.
-func (o *responsesAnswer) onEnd(bool) error { return wire.ErrInterrupted }
+func (o *responsesAnswer) OnEnd(bool) error { return wire.ErrInterrupted }

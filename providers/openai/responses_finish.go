@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -48,13 +49,13 @@ func (t *responsesUsage) toLLM() llm.Usage {
 	return u.toLLM()
 }
 
-func (o *responsesAnswer) onBody(data []byte) error { return o.finish("", data, data) }
+func (o *responsesAnswer) OnBody(data []byte) error { return o.finish("", data, data) }
 
 // finish ends the answer with what the server says of the whole of it. Status is
 // what the event is called in which that came as data.
 func (o *responsesAnswer) finish(status string, raw json.RawMessage, data []byte) error {
 	var r response
-	if err := decodeLenient(raw, &r); err != nil {
+	if err := adapter.DecodeLenient(raw, &r); err != nil {
 		return wire.DecodeError(data, err)
 	}
 	if r.ID != "" {
@@ -65,7 +66,7 @@ func (o *responsesAnswer) finish(status string, raw json.RawMessage, data []byte
 	}
 	r.Status = cmp.Or(r.Status, status)
 	switch {
-	case isPresent(r.Error), r.Status == "" && r.Output == nil:
+	case adapter.IsPresent(r.Error), r.Status == "" && r.Output == nil:
 		return o.eventError(data)
 	case r.Status != "completed" && r.Status != "incomplete" && r.Status != "":
 		o.sendUsage()
@@ -95,14 +96,14 @@ func (o *responsesAnswer) finish(status string, raw json.RawMessage, data []byte
 // Azure the encrypted form of reasoning.
 func (o *responsesAnswer) completeFromResponse(n int, raw json.RawMessage) {
 	var whole item
-	if decodeLenient(raw, &whole) != nil || whole.Type == "" {
+	if adapter.DecodeLenient(raw, &whole) != nil || whole.Type == "" {
 		return
 	}
 	switch {
 	case n >= len(o.order):
 		o.finishItem(n, raw)
 	case o.order[n].Type != whole.Type: // the list is not the one that was streamed
-	case !o.order[n].done, !o.order[n].sealed && isPresent(whole.Encrypted):
+	case !o.order[n].done, !o.order[n].sealed && adapter.IsPresent(whole.Encrypted):
 		o.completeItem(o.order[n], whole, raw)
 	}
 }
@@ -118,7 +119,7 @@ func (o *responsesAnswer) finishCalls(cut bool) (calls int) {
 			o.send(it, "", llm.Part{Kind: llm.Opaque})
 			continue
 		case it.id == "":
-			it.id = newCallID()
+			it.id, _ = o.ids.Claim("", idPrefix)
 			o.send(it, "", llm.Part{Kind: llm.Call, ID: it.id})
 		}
 		calls++

@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -69,7 +70,7 @@ func (in *inputWriter) addAssistant(m llm.Message) {
 	for _, p := range m.Parts {
 		it := item{}
 		if in.sameOrigin && p.State != nil {
-			decodeLenient(p.State, &it)
+			adapter.DecodeLenient(p.State, &it)
 		}
 		switch {
 		case whole && it.Type != "" && it.matches(p) && !in.isRefused(p.State):
@@ -88,14 +89,14 @@ func (in *inputWriter) addAssistant(m llm.Message) {
 }
 
 func (in *inputWriter) isRefused(state json.RawMessage) bool {
-	return len(in.refusedItems) > 0 && in.refusedItems[hash(string(state))]
+	return len(in.refusedItems) > 0 && in.refusedItems[adapter.Hash(string(state))]
 }
 
 // isReasoning reports whether an item is that.
 func isReasoning(v any) bool {
 	raw, ok := v.(rawItem)
 	var it item
-	return ok && decodeLenient(raw, &it) == nil && it.Type == "reasoning"
+	return ok && adapter.DecodeLenient(raw, &it) == nil && it.Type == "reasoning"
 }
 
 func (in *inputWriter) addText(text, phase string) {
@@ -111,7 +112,7 @@ func (in *inputWriter) addCall(p llm.Part) {
 		arguments = []byte("{}")
 	}
 	in.add(map[string]any{
-		"type": "function_call", "call_id": in.callID(p.ID), "name": wireName(p.Name), "arguments": string(arguments),
+		"type": "function_call", "call_id": in.callID(p.ID), "name": adapter.WireName(p.Name), "arguments": string(arguments),
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -76,7 +77,7 @@ func (it *item) matches(p llm.Part) bool {
 	switch it.Type {
 	case "reasoning":
 		// Without either, the server would look for what it did not store.
-		return isPresent(it.Encrypted) || len(it.Content) > 0
+		return adapter.IsPresent(it.Encrypted) || len(it.Content) > 0
 	case "message":
 		return llm.Clean(it.text()) == p.Text // filters may have found calls or thinking in it
 	case "function_call":
@@ -101,12 +102,12 @@ func (it *item) remoteCall() llm.Part {
 	switch {
 	case it.Arguments != "":
 		p.Input = string(it.Arguments)
-	case isPresent(it.Action):
+	case adapter.IsPresent(it.Action):
 		p.Input = string(it.Action)
-	case isPresent(it.Queries):
+	case adapter.IsPresent(it.Queries):
 		p.Input = `{"queries":` + string(it.Queries) + `}`
 	case it.Code != "":
-		if code, err := marshal(map[string]string{"code": llm.Clean(string(it.Code))}); err == nil {
+		if code, err := adapter.Marshal(map[string]string{"code": llm.Clean(string(it.Code))}); err == nil {
 			p.Input = string(code)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/schema"
 	"parley/providers/wire"
@@ -15,7 +16,7 @@ import (
 const minOutputTokens = 16
 
 func (r *Responses) compile(req llm.Request) (body map[string]any, notices []string) {
-	learned := r.learned.All()
+	learned := r.o.Learned.All()
 	if _, refused := learned["text.verbosity"]; refused || !r.model.Verbosity {
 		req = req.VerbosityInPrompt()
 	}
@@ -29,12 +30,12 @@ func (r *Responses) compile(req llm.Request) (body map[string]any, notices []str
 		body["tools"] = r.encodeTools(req.Tools)
 	}
 	if req.Session != "" && r.hasCacheKey() {
-		body["prompt_cache_key"] = hash(req.Session)[:32]
+		body["prompt_cache_key"] = adapter.Hash(req.Session)[:32]
 	}
 	notices = append(notices, r.addSettings(body, req)...)
 	req.System = r.addAnswerSchema(body, req, learned)
 	for _, file := range r.addInput(body, req, learned) {
-		notices = append(notices, leftOutNotice(r.o.Model, file))
+		notices = append(notices, adapter.LeftOut(r.o.Model, file))
 	}
 	applyDowngrades(body, learned)
 	wire.Merge(body, r.o.Body)
@@ -53,7 +54,7 @@ func (r *Responses) addThinking(body map[string]any, req llm.Request) []string {
 	}
 	e = Effort{Field: "reasoning.effort", Words: e.Words, AlwaysOn: e.AlwaysOn}
 	if r.model.ReasoningSummary {
-		setField(body, "reasoning.summary", "auto")
+		adapter.SetField(body, "reasoning.summary", "auto")
 	}
 	return e.addTo(body, req, r.o.Model, nil)
 }
@@ -95,17 +96,17 @@ func (r *Responses) addSettings(body map[string]any, req llm.Request) (notices [
 			notices = append(notices, fmt.Sprintf("%s takes no limit below %d tokens, using that", r.o.Model, minOutputTokens))
 		}
 	}
-	effort, _ := lookupField(body, "reasoning.effort")
+	effort, _ := adapter.Field(body, "reasoning.effort")
 	for _, s := range settingsOf(req) {
 		field := responsesFields[s.field]
 		if s.field == "user" && r.isXAI() {
 			field = "user"
 		}
 		if field == "" || r.model.refusesSetting(s.field, effort != "none") {
-			notices = append(notices, leftOutNotice(r.o.Model, s.field))
+			notices = append(notices, adapter.LeftOut(r.o.Model, s.field))
 			continue
 		}
-		setField(body, field, s.value)
+		adapter.SetField(body, field, s.value)
 	}
 	if choice := toolChoice(req, func(name string) any {
 		return map[string]any{"type": "function", "name": name}
@@ -131,9 +132,9 @@ func (r *Responses) addAnswerSchema(body map[string]any, req llm.Request, learne
 	case req.AnswerSchema != nil:
 		format := schemaFormat(req.AnswerSchema, r.schemaTarget(), !r.isXAI())
 		format["type"] = "json_schema"
-		setField(body, "text.format", format)
+		adapter.SetField(body, "text.format", format)
 	case text:
-		setField(body, "text.format", map[string]any{"type": "text"})
+		adapter.SetField(body, "text.format", map[string]any{"type": "text"})
 	}
 	return req.System
 }

@@ -108,9 +108,9 @@ func (p *performance) play() {
 		p.t.Fatalf("no dialect for kind %q", head.Kind)
 	}
 	model := openai.New(openai.Options{
-		Provider: head.Kind, Model: head.Model, BaseURL: head.Base, Key: "test-key", Dialect: dialect, NoStream: head.Whole,
+		Provider: head.Kind, Model: head.Model, BaseURL: head.Base, Key: "test-key", NoStream: head.Whole,
 		HTTP: wire.Client(wire.Options{Provider: head.Kind, Transport: p}),
-	})
+	}, dialect)
 	req := head.Request
 	req.Messages = []llm.Message{llm.UserText(head.Prompt)}
 	for p.turn = 1; p.file(strconv.Itoa(p.turn)+".response") != nil; p.turn++ {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -14,7 +15,7 @@ import (
 func (e Effort) addTo(body map[string]any, req llm.Request, model string, learned map[string]string) (notices []string) {
 	level := slices.Index(llm.Efforts, req.Effort)
 	if req.Budget > 0 {
-		level = slices.Index(llm.Efforts, effortForBudget(req.Budget))
+		level = slices.Index(llm.Efforts, adapter.EffortOf(req.Budget))
 	}
 	if _, refused := learned[e.Switch.Field]; refused && e.Switch.Field != "" {
 		e.Switch, e.Words[0] = Switch{}, e.Words[1]
@@ -32,7 +33,7 @@ func (e Effort) addTo(body map[string]any, req llm.Request, model string, learne
 	case word != "":
 		notices = append(notices, fmt.Sprintf("%s takes no thinking budget in tokens, using effort %s", model, word))
 	default:
-		notices = append(notices, leftOutNotice(model, "a thinking budget"))
+		notices = append(notices, adapter.LeftOut(model, "a thinking budget"))
 	}
 	if len(req.Tools) > 0 && e.WithTools != "" && word != e.WithTools {
 		if level > 0 {
@@ -52,17 +53,17 @@ func (e Effort) addTo(body map[string]any, req llm.Request, model string, learne
 		}
 		notices = append(notices, notice)
 	case e.Switch.Field != "" && word == "":
-		setField(body, e.Switch.Field, e.Switch.value(!off))
+		adapter.SetField(body, e.Switch.Field, e.Switch.value(!off))
 	}
 	if word != "" {
 		field := e.Field
 		if field == "" {
 			field = "reasoning_effort"
 		}
-		setField(body, field, word)
+		adapter.SetField(body, field, word)
 	}
 	if budget > 0 {
-		setField(body, cmp.Or(e.BudgetField, "thinking_budget"), budget)
+		adapter.SetField(body, cmp.Or(e.BudgetField, "thinking_budget"), budget)
 	}
 	return notices
 }
@@ -76,19 +77,6 @@ func (s Switch) value(on bool) (state any) {
 		return text
 	}
 	return state
-}
-
-// effortForBudget is the effort that comes nearest to a budget of tokens.
-func effortForBudget(budget int) llm.Effort {
-	for _, row := range []struct {
-		below  int
-		effort llm.Effort
-	}{{1500, llm.EffortMinimal}, {4000, llm.EffortLow}, {12000, llm.EffortMedium}, {24000, llm.EffortHigh}} {
-		if budget < row.below {
-			return row.effort
-		}
-	}
-	return llm.EffortMax
 }
 
 // A setting is one that the user made, under its name in chat completions.
@@ -126,8 +114,4 @@ func settingsOf(req llm.Request) []setting {
 // thinking, sampling is free again.
 func (f Family) refusesSetting(field string, thinks bool) bool {
 	return slices.Contains(f.RefusedSettings, field) && (thinks || !slices.Contains(samplingSettings, field))
-}
-
-func leftOutNotice(model, what string) string {
-	return fmt.Sprintf("%s does not take %s; left out", model, what)
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/openai"
 	"parley/providers/wire"
@@ -60,7 +61,7 @@ func candidates(ctx context.Context, m llm.Model, n int, req llm.Request, stop f
 
 // several is a server that gives as many answers as it is asked for, by what
 // answer writes for a request, and keeps the requests.
-func several(t *testing.T, d openai.Dialect, body map[string]any, answer func(w http.ResponseWriter, r *http.Request, n int)) (m *openai.Chat, asked func() []map[string]any, limits *wire.LearnedLimits) {
+func several(t *testing.T, d openai.Dialect, body map[string]any, answer func(w http.ResponseWriter, r *http.Request, n int)) (m *openai.Chat, asked func() []map[string]any, limits *adapter.LearnedLimits) {
 	t.Helper()
 	var mu sync.Mutex
 	var bodies []map[string]any
@@ -80,8 +81,8 @@ func several(t *testing.T, d openai.Dialect, body map[string]any, answer func(w 
 	t.Cleanup(server.Close)
 	client := wire.Client(wire.Options{Provider: "mock", URL: server.URL})
 	t.Cleanup(client.CloseIdleConnections)
-	limits = &wire.LearnedLimits{}
-	return openai.New(openai.Options{Provider: "mock", Model: "m", BaseURL: server.URL, HTTP: client, Dialect: d, Body: body, Learned: limits}),
+	limits = &adapter.LearnedLimits{}
+	return openai.New(openai.Options{Provider: "mock", Model: "m", BaseURL: server.URL, HTTP: client, Body: body, Learned: limits}, d),
 		func() []map[string]any {
 			mu.Lock()
 			defer mu.Unlock()
@@ -315,7 +316,7 @@ func TestSeveralRefused(t *testing.T) {
 		io.WriteString(w, said(0, "fine")+choice(0, "{}", "stop")+closed)
 	}))
 	defer server.Close()
-	m := openai.New(openai.Options{Provider: "mock", Model: "m", BaseURL: server.URL})
+	m := openai.New(openai.Options{Provider: "mock", Model: "m", BaseURL: server.URL}, openai.Dialect{})
 	for i, c := range candidates(t.Context(), m, 3, llm.Request{Settings: llm.Settings{Temperature: &warm}}, nil) {
 		if c.err != nil || show(c.parts) != "fine" {
 			t.Errorf("answer %d: %q, %v", i, show(c.parts), c.err)

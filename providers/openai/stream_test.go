@@ -43,9 +43,9 @@ func chat(t *testing.T, kind, model, body string) *openai.Chat {
 		media = "application/json"
 	}
 	return openai.New(openai.Options{
-		Provider: "mock", Model: model, BaseURL: "http://mock.invalid/v1", Dialect: d,
+		Provider: "mock", Model: model, BaseURL: "http://mock.invalid/v1",
 		HTTP: wire.Client(wire.Options{Provider: "mock", Transport: canned{200, media, body}}),
-	})
+	}, d)
 }
 
 // lines makes a stream of chunks, each given as what stands in its delta, and

@@ -36,12 +36,12 @@ func TestSuite(t *testing.T) {
 				t.Cleanup(client.CloseIdleConnections)
 				return openai.New(openai.Options{
 					Provider: "mock", Model: test.model, BaseURL: base + "/v1", Key: "test-key",
-					HTTP: client, Dialect: dialect,
-				})
+					HTTP: client,
+				}, dialect)
 			}
 			w := llmtest.Wire{
 				Open:    open,
-				Origin:  openai.New(openai.Options{Model: test.model, Dialect: dialect}).Origin(),
+				Origin:  openai.New(openai.Options{Model: test.model}, dialect).Origin(),
 				Encode:  func(a llmtest.Answer) []string { return encode(a, test.details) },
 				Failure: failure,
 				Broken:  `data: {"id":"x","error":{"code":502,"message":"Provider disconnected"},"choices":[{"delta":{"content":""},"finish_reason":"error"}]}` + "\n\n",

@@ -1,6 +1,9 @@
 package openai
 
-import "parley/providers/llm"
+import (
+	"parley/providers/adapter"
+	"parley/providers/llm"
+)
 
 // usage counts tokens in every dialect there is. Numbers are floats, because
 // some servers write them so.
@@ -29,15 +32,15 @@ type usage struct {
 // toLLM is u as parley counts. Of an impossible number nothing is taken over.
 func (u *usage) toLLM() llm.Usage {
 	n := llm.Usage{
-		Input:      tokenCount(u.Prompt),
-		Output:     tokenCount(u.Completion),
-		CacheRead:  tokenCount(max(u.PromptOf.Cached, u.Cached, u.Hit)),
-		CacheWrite: tokenCount(max(u.PromptOf.Written, u.PromptOf.Creation)),
-		Thinking:   tokenCount(u.CompletionOf.Reasoning),
+		Input:      adapter.TokenCount(u.Prompt),
+		Output:     adapter.TokenCount(u.Completion),
+		CacheRead:  adapter.TokenCount(max(u.PromptOf.Cached, u.Cached, u.Hit)),
+		CacheWrite: adapter.TokenCount(max(u.PromptOf.Written, u.PromptOf.Creation)),
+		Thinking:   adapter.TokenCount(u.CompletionOf.Reasoning),
 	}
 	// xAI does not count thinking as completion, as its total shows; nor does
 	// Gemini behind some gateways, as there is more of it than completion.
-	if n.Thinking > n.Output || n.Thinking > 0 && tokenCount(u.Total) == n.Input+n.Output+n.Thinking {
+	if n.Thinking > n.Output || n.Thinking > 0 && adapter.TokenCount(u.Total) == n.Input+n.Output+n.Thinking {
 		n.Output += n.Thinking
 	}
 	if n.CacheRead > n.Input { // not counted as prompt either
@@ -53,12 +56,4 @@ func (u *usage) toLLM() llm.Usage {
 		n.Cost, n.Priced = *u.Ticks/1e10, true
 	}
 	return n
-}
-
-// tokenCount is a number of tokens, 0 if it cannot be one.
-func tokenCount(n float64) int {
-	if !(n > 0 && n < 1<<40) {
-		return 0
-	}
-	return int(n)
 }

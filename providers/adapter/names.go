@@ -1,0 +1,85 @@
+package adapter
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// MaxName is the longest name of a tool that every service takes, in bytes.
+const MaxName = 64
+
+// IsAlnum reports whether r is an ASCII letter or digit, or one of others.
+func IsAlnum(r rune, others string) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(others, r)
+}
+
+// CleanName returns s with _ in place of what is neither ASCII letter, digit, _ nor -.
+func CleanName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if IsAlnum(r, "_-") {
+			return r
+		}
+		return '_'
+	}, s)
+}
+
+// WireName returns a tool's name as every service takes it: at most 64 letters,
+// digits, _ and -. Equal names give equal names, different ones different.
+func WireName(name string) string { return ShortName(name, CleanName(name)) }
+
+// ShortName returns name if it is clean already and short enough, or else the
+// beginning of clean with a hash of name.
+func ShortName(name, clean string) string {
+	if clean == name && name != "" && len(name) <= MaxName {
+		return name
+	}
+	return clean[:min(len(clean), MaxName-9)] + "_" + Hash(name)[:8]
+}
+
+// Names maps the names on the wire of tools that had to be renamed to ours.
+type Names map[string]string
+
+// NamesOf returns the names of tools that wireName, such as WireName, changes.
+func NamesOf(tools []llm.Tool, wireName func(string) string) Names {
+	names := Names{}
+	for _, t := range tools {
+		if name := wireName(t.Name); name != t.Name {
+			names[name] = t.Name
+		}
+	}
+	return names
+}
+
+// Ours returns our name of a tool for its name on the wire.
+func (n Names) Ours(name string) string {
+	if ours, ok := n[name]; ok {
+		return ours
+	}
+	return name
+}
+
+// CallIDs holds the ids of the calls of one answer. The zero value holds none.
+type CallIDs map[string]bool
+
+// Claim returns id, or a new one that begins with prefix if id is empty or, as
+// repeated tells, another call of the answer has it.
+func (ids *CallIDs) Claim(id, prefix string) (own string, repeated bool) {
+	if repeated = (*ids)[id]; id == "" || repeated {
+		id = prefix + rand.Text()
+	}
+	if *ids == nil {
+		*ids = CallIDs{}
+	}
+	(*ids)[id] = true
+	return id, repeated
+}
+
+// Hash returns the SHA-256 of s in hexadecimal digits.
+func Hash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,47 @@
+package adapter
+
+import (
+	"io"
+
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// A Decoder turns the answer of one wire format into events.
+type Decoder interface {
+	// OnEvent reads the data of one server-sent event, and reports whether it was
+	// the last of the answer.
+	OnEvent(name string, data []byte) (last bool, err error)
+	// OnBody reads an answer that comes in one piece.
+	OnBody(data []byte) error
+	// OnEnd finishes a stream that ended. Done says that the server said so. It
+	// returns wire.ErrInterrupted if the answer is not complete.
+	OnEnd(done bool) error
+}
+
+// Read reads the body of a response, until the answer is complete or the consumer of
+// out has left. The body may be a stream of events or one JSON answer.
+func Read(body io.Reader, out *llm.Out, d Decoder) error {
+	r, first := wire.Sniff(body)
+	if first == '{' {
+		data, err := wire.ReadAll(r)
+		if err != nil {
+			return err
+		}
+		return d.OnBody(data)
+	}
+	events := wire.NewEvents(r)
+	for !out.Stopped() {
+		data, err := events.Next()
+		if err != nil {
+			if end := d.OnEnd(events.Done); end != wire.ErrInterrupted || err == io.EOF {
+				return end
+			}
+			return err
+		}
+		if last, err := d.OnEvent(events.Name, data); last || err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+
+	"parley/providers/llm"
+)
+
+// A Sender sends a request, and again without what the server refused of it and an
+// answer can do without.
+type Sender struct {
+	Options  Options
+	Notices  *llm.Notices // those the user has seen
+	Attempts int          // how often a request is sent that the server keeps refusing, each time without something else
+
+	// Compile writes the request, and what of it had to be left out for the user to
+	// see.
+	Compile func() (body map[string]any, notices []string)
+	// Send sends body. ErrAgain and Final are errors of their own meaning.
+	Send func(body map[string]any) error
+	// Downgrade finds what the server refused and body can do without, learns it, and
+	// returns what to tell the user.
+	Downgrade func(fault *llm.Error, body map[string]any) (notice string, ok bool)
+	// Explain makes plainer what an error says about body; nil leaves it.
+	Explain func(fault *llm.Error, body map[string]any)
+}
+
+// ErrAgain asks for another attempt at once: something was learned from this one.
+var ErrAgain = fmt.Errorf("send again")
+
+// Final is an error behind which nothing is left out: the user has seen some of the
+// answer, or it cannot be helped.
+type Final struct{ Err error }
+
+func (f Final) Error() string { return f.Err.Error() }
+
+// Do sends the request. It returns nil if that succeeded or the consumer of out has
+// left.
+func (s Sender) Do(ctx context.Context, out *llm.Out) error {
+	limits := s.Options.Learned
+	for attempt := 1; !out.Stopped(); attempt++ {
+		known := limits.Revision()
+		body, notices := s.Compile()
+		s.Notices.SendOnce(out, notices...)
+		err := s.Send(body)
+		if final, ok := err.(Final); ok {
+			return final.Err
+		}
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if err == ErrAgain {
+			continue
+		}
+		fault := s.Options.WithProvider(err)
+		notice, resend := "", false
+		limits.Judge(known, func(changed bool) {
+			if changed && MayBlameField(fault) {
+				resend = true // a request beside this one was refused as well, and learned from it
+				return
+			}
+			notice, resend = s.Downgrade(fault, body)
+		})
+		if !resend || attempt == s.Attempts {
+			if s.Explain != nil {
+				s.Explain(fault, body)
+			}
+			return fault
+		}
+		s.Notices.SendOnce(out, notice)
+	}
+	return nil
+}
+
+// MayBlameField reports whether a server's refusal may be about a field of the
+// request, which could be left out.
+func MayBlameField(fault *llm.Error) bool {
+	if fault.Status != http.StatusBadRequest && fault.Status != http.StatusUnprocessableEntity {
+		return false
+	}
+	return fault.Fault == llm.InvalidRequest || fault.Fault == llm.Unsupported || fault.Fault == llm.Unknown
+}
+
+// LeftOut returns the notice of a setting that a model does not take.
+func LeftOut(model, what string) string {
+	return fmt.Sprintf("%s does not take %s; left out", model, what)
+}
+
+// Pattern compiles an expression when it is first needed, for almost no request is
+// refused.
+func Pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
+// A field of a request with a dot in its name stands in an object.
+
+// Field returns a field of body, and whether it is there.
+func Field(body map[string]any, field string) (any, bool) {
+	outer, inner, nested := strings.Cut(field, ".")
+	value, ok := body[outer]
+	if !nested || !ok {
+		return value, ok
+	}
+	object, _ := value.(map[string]any)
+	return Field(object, inner)
+}
+
+// SetField writes a field of body, and the objects around it.
+func SetField(body map[string]any, field string, value any) {
+	outer, inner, nested := strings.Cut(field, ".")
+	if !nested {
+		body[field] = value
+		return
+	}
+	object, ok := body[outer].(map[string]any)
+	if !ok {
+		object = map[string]any{}
+		body[outer] = object
+	}
+	SetField(object, inner, value)
+}
+
+// DropField takes a field out of body, with the objects that are then empty, and
+// reports whether it was there.
+func DropField(body map[string]any, field string) (sent bool) {
+	outer, inner, nested := strings.Cut(field, ".")
+	if !nested {
+		_, sent = body[field]
+		delete(body, field)
+		return sent
+	}
+	object, _ := body[outer].(map[string]any)
+	sent = DropField(object, inner)
+	if len(object) == 0 {
+		delete(body, outer)
+	}
+	return sent
+}
