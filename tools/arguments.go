@@ -6,20 +6,76 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"parley/providers/schema"
 )
 
-// parseArguments returns a call's input as compact JSON that is valid by rules,
-// without duplicate keys; nil takes any object. What models commonly get wrong
-// and only means one thing is put right: see coerce. The error names the failing
-// path and what was expected there.
-func parseArguments(rules *jsonschema.Resolved, input string) (json.RawMessage, error) {
+// An argumentSchema is the JSON Schema of a tool's arguments. A nil one takes any
+// object.
+type argumentSchema struct {
+	raw   json.RawMessage
+	root  map[string]any // raw, decoded
+	order []string       // of the properties; nil: by name
+}
+
+func newArgumentSchema(raw json.RawMessage, order []string) (*argumentSchema, error) {
+	s := &argumentSchema{raw: raw, order: order}
+	return s, json.Unmarshal(raw, &s.root)
+}
+
+// An argumentLimit bounds a number among the arguments. A max of 0 is none.
+type argumentLimit struct {
+	name     string
+	min, max float64
+}
+
+// schemaOf returns the schema of a struct: its fields with their json tags, described
+// by their jsonschema tags, and required unless they have omitempty.
+func schemaOf(t reflect.Type, limits []argumentLimit) (*argumentSchema, error) {
+	type property struct {
+		Type        string   `json:"type"`
+		Description string   `json:"description,omitempty"`
+		Minimum     *float64 `json:"minimum,omitempty"`
+		Maximum     *float64 `json:"maximum,omitempty"`
+	}
+	kinds := map[reflect.Kind]string{reflect.String: "string", reflect.Int: "integer", reflect.Bool: "boolean"}
+	var order, required, properties []string
+	for field := range t.Fields() {
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		p := property{Type: kinds[field.Type.Kind()], Description: field.Tag.Get("jsonschema")}
+		for _, l := range limits {
+			if l.name == name {
+				p.Minimum = &l.min
+				if l.max > 0 {
+					p.Maximum = &l.max
+				}
+			}
+		}
+		text, err := compactJSON(p)
+		if err != nil || p.Type == "" {
+			return nil, fmt.Errorf("the argument %s has no schema: %w", name, err)
+		}
+		order, properties = append(order, name), append(properties, fmt.Sprintf("%q:%s", name, text))
+		if options == "" {
+			required = append(required, name)
+		}
+	}
+	text := `{"type":"object","properties":{` + strings.Join(properties, ",") + "}"
+	if required != nil {
+		text += `,"required":["` + strings.Join(required, `","`) + `"]`
+	}
+	return newArgumentSchema(json.RawMessage(text+`,"additionalProperties":false}`), order)
+}
+
+// parseArguments returns a call's input as compact JSON that is valid by s,
+// without duplicate keys. It repairs what models commonly get wrong and only
+// means one thing: see coerce. The error names the failing path and what was
+// expected there.
+func parseArguments(s *argumentSchema, input string) (json.RawMessage, error) {
 	if strings.TrimSpace(input) == "" {
 		input = "{}"
 	}
@@ -30,36 +86,24 @@ func parseArguments(rules *jsonschema.Resolved, input string) (json.RawMessage, 
 	if value == nil {
 		value = map[string]any{}
 	}
-	if rules != nil {
-		value = coerce(rules.Schema(), value)
+	if s != nil {
+		value = coerce(s.root, value)
 	}
 	if _, ok := value.(map[string]any); !ok {
 		return nil, errors.New("they must be one JSON object")
 	}
 	out, err := compactJSON(value)
-	if err != nil || rules == nil {
+	if err != nil || s == nil {
 		return out, err
 	}
-	var plain any // the validator takes json.Number for a string
+	var plain any // reports numbers that no float64 holds
 	if err := json.Unmarshal(out, &plain); err != nil {
 		return nil, syntaxError(err)
 	}
-	if err := rules.Validate(plain); err != nil {
-		return nil, validationError(rules, out, err.Error())
+	if err := schema.Validate(s.raw, out); err != nil {
+		return nil, errors.New(truncate(err.Error(), 600)) // it quotes values of any number
 	}
 	return out, nil
-}
-
-// validationError says why args are not valid by rules, in the words of our own
-// validator: those of the library show values as Go prints them. Where it finds
-// nothing, the path and the keyword of what the library said are left.
-func validationError(rules *jsonschema.Resolved, args json.RawMessage, said string) error {
-	if raw, err := json.Marshal(rules.Schema()); err == nil {
-		if err := schema.Validate(raw, args); err != nil {
-			return errors.New(truncate(err.Error(), 600)) // it quotes values of any number
-		}
-	}
-	return errors.New(pathAndKeyword(said))
 }
 
 // decodeJSON reads one JSON value, with numbers as they were written.
@@ -87,35 +131,45 @@ func syntaxError(err error) error {
 // coerce turns value into what schema asks for where only one thing can be
 // meant: "5" is 5, "true" is true, text that holds an object or array is that
 // object or array, and null for an optional property is no property.
-func coerce(schema *jsonschema.Schema, value any) any {
-	if schema == nil {
-		return value
-	}
+func coerce(schema map[string]any, value any) any {
+	kind, _ := schema["type"].(string)
 	if text, ok := value.(string); ok {
-		value = coerceText(schema.Type, text)
+		value = coerceText(kind, text)
 	}
 	switch v := value.(type) {
 	case map[string]any:
-		for name, property := range v {
-			if property == nil && !slices.Contains(schema.Required, name) {
+		for name, member := range v {
+			if member == nil && !isRequired(schema, name) {
 				delete(v, name)
 				continue
 			}
-			if s := schema.Properties[name]; s != nil {
-				v[name] = coerce(s, property)
-			}
+			v[name] = coerce(propertyOf(schema, name), member)
 		}
 	case []any:
+		items, _ := schema["items"].(map[string]any)
 		for i := range v {
-			v[i] = coerce(schema.Items, v[i])
+			v[i] = coerce(items, v[i])
 		}
 	case json.Number:
 		// 5.0 is an integer to JSON Schema and not to Go.
-		if f, err := v.Float64(); schema.Type == "integer" && err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		if f, err := v.Float64(); kind == "integer" && err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 			return json.Number(strconv.FormatInt(int64(f), 10))
 		}
 	}
 	return value
+}
+
+func propertyOf(schema map[string]any, name string) map[string]any {
+	properties, _ := schema["properties"].(map[string]any)
+	property, _ := properties[name].(map[string]any)
+	return property
+}
+
+// isRequired reports whether an object must have a property. One without a schema,
+// as in a free-form object, keeps its nulls.
+func isRequired(schema map[string]any, name string) bool {
+	required, _ := schema["required"].([]any)
+	return schema == nil || slices.Contains(required, any(name))
 }
 
 // coerceText reads text as a value of the type want, or returns it as it is.
@@ -147,51 +201,25 @@ func coerceText(want, text string) any {
 	return value
 }
 
-// pathAndKeyword turns the library's "validating root: validating
-// /properties/limit: maximum: 5 is greater than 2.000000" into "limit: does not
-// fit maximum".
-func pathAndKeyword(text string) string {
-	where := ""
-	for {
-		rest, ok := strings.CutPrefix(text, "validating ")
-		if !ok {
-			break
-		}
-		at, tail, ok := strings.Cut(rest, ": ")
-		if !ok {
-			break
-		}
-		where, text = at, tail
-	}
-	where = strings.TrimPrefix(where, "/properties/")
-	where = strings.ReplaceAll(where, "/properties/", ".")
-	where, _, _ = strings.Cut(where, "/") // the rest are keywords
-	keyword, _, _ := strings.Cut(text, ":")
-	text = "does not fit " + truncate(keyword, 60)
-	if where == "" || where == "root" {
-		return text
-	}
-	return where + ": " + text
-}
-
-// describeArguments is a line that says what a tool takes.
-func describeArguments(name string, resolved *jsonschema.Resolved) string {
-	if resolved == nil {
+// describeArguments returns a line about the arguments of a tool.
+func describeArguments(name string, s *argumentSchema) string {
+	if s == nil {
 		return ""
 	}
-	schema := resolved.Schema()
-	order := schema.PropertyOrder
+	order := s.order
 	if order == nil {
-		order = slices.Sorted(maps.Keys(schema.Properties))
+		properties, _ := s.root["properties"].(map[string]any)
+		order = slices.Sorted(maps.Keys(properties))
 	}
 	var fields []string
 	for _, field := range order {
-		p := schema.Properties[field]
-		kind := p.Type
-		if p.Minimum != nil && p.Maximum != nil {
-			kind += fmt.Sprintf(" %g to %g", *p.Minimum, *p.Maximum)
+		p := propertyOf(s.root, field)
+		kind, _ := p["type"].(string)
+		least, hasMin := p["minimum"].(float64)
+		if most, hasMax := p["maximum"].(float64); hasMin && hasMax {
+			kind += fmt.Sprintf(" %g to %g", least, most)
 		}
-		if slices.Contains(schema.Required, field) {
+		if isRequired(s.root, field) {
 			kind += ", required"
 		}
 		fields = append(fields, fmt.Sprintf("%s (%s)", field, kind))

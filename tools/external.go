@@ -8,8 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // An External is a tool from outside this package, such as one of an MCP
@@ -140,17 +138,17 @@ func externalEntry(ext External) *toolEntry {
 		},
 		description: strings.TrimSpace(text),
 	}
-	e.once.Do(func() { e.raw, e.resolved = externalSchema(ext.Schema) })
+	e.once.Do(func() { e.raw, e.arguments = externalSchema(ext.Schema) })
 	return e
 }
 
 // anyObject is the schema of a tool whose own is of no use.
 const anyObject = `{"properties":{},"type":"object"}`
 
-// externalSchema is a schema from outside as a model is told of it, and for checking
-// arguments; nil if only the tool itself can check them. A schema that refers
+// externalSchema returns a schema from outside as a model is told of it, and for
+// checking arguments; nil if only the tool itself can check them. A schema that refers
 // to schemas, also to itself, could take for ever.
-func externalSchema(raw json.RawMessage) (json.RawMessage, *jsonschema.Resolved) {
+func externalSchema(raw json.RawMessage) (json.RawMessage, *argumentSchema) {
 	value, err := decodeJSON(string(raw))
 	object, ok := value.(map[string]any)
 	if err != nil || !ok || len(raw) > maxSchema {
@@ -172,24 +170,11 @@ func externalSchema(raw json.RawMessage) (json.RawMessage, *jsonschema.Resolved)
 	if w.hasRefs {
 		return told, nil
 	}
-	return told, resolveSchema(told)
-}
-
-func resolveSchema(raw json.RawMessage) (resolved *jsonschema.Resolved) {
-	defer func() {
-		if recover() != nil { // it is somebody else's schema and somebody else's code
-			resolved = nil
-		}
-	}()
-	var schema jsonschema.Schema
-	if json.Unmarshal(raw, &schema) != nil {
-		return nil
+	s, err := newArgumentSchema(told, nil)
+	if err != nil { // it holds a number that no float64 holds
+		return told, nil
 	}
-	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		return nil
-	}
-	return resolved
+	return told, s
 }
 
 // compactJSON is value as JSON, with its keys in order.

@@ -20,12 +20,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"parley/providers/llm"
 	"parley/tools/places"
@@ -49,35 +48,16 @@ var descriptions embed.FS
 // A toolDefinition is one entry of the list.
 type toolDefinition struct {
 	name   string
-	schema func() (*jsonschema.Schema, error)
+	schema func() (*argumentSchema, error)
 	plan   func(ctx context.Context, w *workspace, input json.RawMessage) (*Action, error)
-}
-
-// A argumentLimit bounds a number among the arguments. A max of 0 is none.
-type argumentLimit struct {
-	name     string
-	min, max float64
 }
 
 // define makes a tool whose arguments are A: its fields are the schema, by
 // their json and jsonschema tags. Nothing is computed before it is needed.
 func define[A any](name string, plan func(context.Context, *workspace, A) (*Action, error), limits ...argumentLimit) toolDefinition {
 	return toolDefinition{
-		name: name,
-		schema: func() (*jsonschema.Schema, error) {
-			schema, err := jsonschema.For[A](nil)
-			if err != nil {
-				return nil, err
-			}
-			for _, l := range limits {
-				property := schema.Properties[l.name]
-				property.Minimum = &l.min
-				if l.max > 0 {
-					property.Maximum = &l.max
-				}
-			}
-			return schema, nil
-		},
+		name:   name,
+		schema: func() (*argumentSchema, error) { return schemaOf(reflect.TypeFor[A](), limits) },
 		plan: func(ctx context.Context, w *workspace, input json.RawMessage) (*Action, error) {
 			var args A
 			if err := json.Unmarshal(input, &args); err != nil {
@@ -96,13 +76,14 @@ type Set struct {
 	externalMu sync.Mutex                   // held to change the pointer
 }
 
-// An toolEntry is a tool with its schema, which is made when first needed.
+// A toolEntry is a tool with its description and schema, which are loaded when first
+// needed.
 type toolEntry struct {
 	toolDefinition
-	description string // its description
 	once        sync.Once
-	raw         json.RawMessage
-	resolved    *jsonschema.Resolved
+	description string
+	raw         json.RawMessage // the schema as a model is told of it
+	arguments   *argumentSchema // for checking calls; nil: the tool does
 	err         error
 }
 
@@ -113,14 +94,8 @@ func (e *toolEntry) load() error {
 			e.err = err
 			return
 		}
-		schema, err := e.schema()
-		if err != nil {
-			e.err = err
-			return
-		}
-		e.description = strings.TrimSpace(string(text))
-		if e.raw, e.err = json.Marshal(schema); e.err == nil {
-			e.resolved, e.err = schema.Resolve(nil)
+		if e.arguments, e.err = e.schema(); e.err == nil {
+			e.description, e.raw = strings.TrimSpace(string(text)), e.arguments.raw
 		}
 	})
 	return e.err
@@ -226,9 +201,9 @@ func (s *Set) Plan(ctx context.Context, name, input string) (action *Action, err
 	if err := e.load(); err != nil {
 		return nil, refuse("%s: internal error: %v", name, err)
 	}
-	args, err := parseArguments(e.resolved, input)
+	args, err := parseArguments(e.arguments, input)
 	if err != nil {
-		return nil, refuse("bad arguments for %s: %v%s", name, err, describeArguments(e.name, e.resolved))
+		return nil, refuse("bad arguments for %s: %v%s", name, err, describeArguments(e.name, e.arguments))
 	}
 	action, err = e.plan(ctx, s.workspace, args)
 	var refusal *Refusal

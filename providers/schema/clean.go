@@ -190,6 +190,9 @@ func clean(v any, depth int) *object {
 	return out
 }
 
+// inPlace are the keywords that apply further schemas to the same value.
+var inPlace = []string{"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies", "contains"}
+
 // modernize turns what older drafts and OpenAPI write into 2020-12.
 func modernize(in *object) *object {
 	s := in.copy()
@@ -219,6 +222,13 @@ func modernize(in *object) *object {
 			into := s.object(under).copy()
 			into.set(key, o.values[key])
 			s.set(under, into)
+		}
+	}
+	if !slices.ContainsFunc(inPlace, s.has) { // nothing else can have evaluated them
+		for _, key := range [][2]string{{"unevaluatedProperties", "additionalProperties"}, {"unevaluatedItems", "items"}} {
+			if s.has(key[0]) && !s.has(key[1]) {
+				s.set(key[1], s.values[key[0]])
+			}
 		}
 	}
 	if s.has("example") && !s.has("examples") {
