@@ -69,33 +69,33 @@ func DecodeAnnotation(a Annotation) Event {
 	return nil
 }
 
-// Annotate keeps an event that a front end shows between the messages, or puts it
+// Annotate stores an event that a front end shows between the messages, or puts it
 // in the place of annotation n, and returns its number. It does not wait for the
-// disk. Events of a turn are kept by the turn.
+// disk. Events of a turn are stored by the turn.
 func (s *Session) Annotate(n int, e Event) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.tree.newAnnotation(s.now())
 	a.Idle = s.turnSeq == 0
-	if i, found := slices.BinarySearchFunc(s.tree.annotations, n, byN); found {
+	if i, found := slices.BinarySearchFunc(s.tree.annotations, n, compareN); found {
 		a = s.tree.annotations[i]
 	}
-	if s.tree.annotate(s.log, a, e) && s.log != nil {
-		go func() { _ = s.log.Flush() }() // as in write
+	if s.putAnnotation(a, e) && s.log != nil {
+		go func() { _ = s.log.Flush() }() // as in persist
 	}
 	return a.N
 }
 
-// annotate keeps an event of the turn if it stays in sight. Part is how many parts
-// of the running answer stand in front of it.
+// annotate stores an event of the turn if it stays in sight. Part is how many parts
+// of the running response stand in front of it.
 func (t *turn) annotate(e Event, part int) {
 	t.mu.Lock()
 	a := t.tree.newAnnotation(t.now())
 	a.Part = part
-	kept := t.tree.annotate(t.log, a, e)
+	stored := t.putAnnotation(a, e)
 	t.mu.Unlock()
-	if kept && t.log != nil {
-		_ = t.log.Flush() // as in write
+	if stored && t.log != nil {
+		_ = t.log.Flush() // as in persist
 	}
 }
 
@@ -108,23 +108,33 @@ func (t *Tree) newAnnotation(at time.Time) store.Annotation {
 	return a
 }
 
-// annotate adds a, which holds e, or replaces the annotation with the same N, in
-// the log as well, and reports whether e is of a kind that stays.
-func (t *Tree) annotate(log *store.Log, a store.Annotation, e Event) bool {
+// putAnnotation adds a, which holds e, or replaces the annotation with the same N, in
+// the log as well, and reports whether e is of a kind that stays. The session is
+// locked.
+func (c *conversation) putAnnotation(a store.Annotation, e Event) bool {
 	var err error
 	a.Kind, e = kindOf(e)
 	if a.Data, err = json.Marshal(e); err != nil || a.Kind == "" {
 		return false
 	}
-	keep := func(a store.Annotation) {
-		if log != nil {
-			log.Annotate(a)
+	changed := []store.Annotation{a}
+	if dropped, ok := c.tree.annotate(a); ok {
+		changed = append(changed, store.Annotation{N: dropped})
+	}
+	if c.log != nil {
+		for _, a := range changed {
+			c.log.Annotate(a)
 		}
 	}
-	keep(a)
-	if i, found := slices.BinarySearchFunc(t.annotations, a.N, byN); found {
+	return true
+}
+
+// annotate adds a, or replaces the annotation with the same N. Where there are too many
+// in one place, it drops the oldest and returns its N.
+func (t *Tree) annotate(a store.Annotation) (dropped int, ok bool) {
+	if i, found := slices.BinarySearchFunc(t.annotations, a.N, compareN); found {
 		t.annotations[i] = a
-		return true
+		return 0, false
 	}
 	t.annotations = append(t.annotations, a)
 	oldest, here := -1, 0
@@ -135,40 +145,21 @@ func (t *Tree) annotate(log *store.Log, a store.Annotation, e Event) bool {
 			}
 		}
 	}
-	if here > store.MaxPerPlace {
-		keep(store.Annotation{N: t.annotations[oldest].N})
-		t.annotations = slices.Delete(t.annotations, oldest, oldest+1)
+	if here <= store.MaxPerPlace {
+		return 0, false
 	}
-	return true
+	dropped = t.annotations[oldest].N
+	t.annotations = slices.Delete(t.annotations, oldest, oldest+1)
+	return dropped, true
 }
 
-func byN(a store.Annotation, n int) int { return cmp.Compare(a.N, n) }
+func compareN(a store.Annotation, n int) int { return cmp.Compare(a.N, n) }
 
-// Annotations returns what was shown between the messages of a path: at i in front
-// of path[i] or between its parts, and last behind its end; see store.Along.
-func (s *Session) Annotations(path []Node) [][]Annotation {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return store.AnnotationsAlong(path, s.tree.annotations, func(seq int) (int, bool) {
-		n, err := s.tree.At(seq)
-		return n.Parent, err == nil
-	})
-}
-
-// abandonPartial goes on from in front of the last answer if that broke off. It stays in
-// sight, but on a branch of its own.
-func (t *Tree) abandonPartial(log *store.Log, now time.Time) {
-	if last, ok := t.Last(); ok && last.Role == llm.RoleAssistant && last.Interrupted {
-		t.head = last.Parent
-		t.annotate(log, t.newAnnotation(now), Abandoned{Seq: last.Seq})
-	}
-}
-
-// recordDroppedCalls keeps the calls in sight that an answer that broke off had begun.
-func (a *partialResponse) recordDroppedCalls(t *turn) {
-	for i, p := range a.draft.Visible() {
-		if p.Kind == llm.Call && !p.Remote {
-			t.annotate(DroppedCall{Name: p.Name, Input: p.Input}, i)
+// recordDroppedCalls keeps the calls in sight that a response that broke off had begun.
+func (t *turn) recordDroppedCalls(p *partialResponse) {
+	for i, part := range p.draft.Visible() {
+		if part.Kind == llm.Call && !part.Remote {
+			t.annotate(DroppedCall{Name: part.Name, Input: part.Input}, i)
 		}
 	}
 }

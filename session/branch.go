@@ -2,47 +2,11 @@ package session
 
 import (
 	"errors"
-	"slices"
 
 	"parley/providers/llm"
 )
 
 var errRunning = errors.New("a turn is running: stop it first")
-
-// Path returns the current branch with everything that is known of each message.
-func (s *Session) Path() []Node {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tree.Path()
-}
-
-// Nodes returns every message on every branch.
-func (s *Session) Nodes() []Node {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(s.tree.nodes), isLost)
-}
-
-// At returns the message seq.
-func (s *Session) At(seq int) (Node, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tree.At(seq)
-}
-
-// Head is the Seq of the last message of the current branch; 0 if there is none.
-func (s *Session) Head() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tree.head
-}
-
-// Branches lists the ways the conversation went; see Tree.Branches.
-func (s *Session) Branches() []Branch {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tree.Branches()
-}
 
 // Edit makes the conversation end before the message seq of the user's and
 // returns it, to be changed and sent anew. What came after stays as a branch.
@@ -129,8 +93,8 @@ func (s *Session) move(to func(*Tree) (int, error)) error {
 		s.last = s.tree.lastUsage()
 	}
 	s.mu.Unlock()
-	if err == nil && s.log != nil {
-		_ = s.log.SetHead(head) // like a message, it is written later if it cannot be now
+	if err == nil {
+		s.persistHead(head)
 	}
 	return err
 }

@@ -18,9 +18,6 @@ const (
 	stoppedCallText  = "The user stopped this call before it was finished. Until then:\n\n"
 )
 
-// errStopped is why the context of a call ended that a person stopped.
-var errStopped = errors.New("stopped by the user")
-
 // Bounds for an answer that asks for very much at once.
 const (
 	maxCalls         = 128
@@ -255,7 +252,7 @@ func (t *turn) executeCalls(jobs []*job) {
 		end  *tools.Outcome
 	}
 	t.recordStart(jobs)
-	stoppable := t.startCalls(jobs)
+	stoppable := t.runningCalls.start(t.ctx, jobs)
 	events := make(chan news)
 	slots := make(chan struct{}, maxParallelCalls)
 	var running sync.WaitGroup
@@ -264,7 +261,7 @@ func (t *turn) executeCalls(jobs []*job) {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			out := j.action.Run(stoppable[i], func(text string) { events <- news{job: j, text: text} })
-			if stopped := t.endCall(j, stoppable[i]); stopped && out.Failed {
+			if stopped := t.runningCalls.end(j, stoppable[i]); stopped && out.Failed {
 				j.stopped, out.Text = true, stoppedCallText+out.Text
 			}
 			events <- news{job: j, end: &out}
@@ -294,43 +291,6 @@ func (t *turn) recordStart(jobs []*job) {
 	if changes {
 		t.persist(t.results.node())
 	}
-}
-
-// startCalls gives each job a context of its own, which StopCalls ends.
-func (t *turn) startCalls(jobs []*job) []context.Context {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.runningCalls = map[*job]context.CancelCauseFunc{}
-	contexts := make([]context.Context, len(jobs))
-	for i, j := range jobs {
-		contexts[i], t.runningCalls[j] = context.WithCancelCause(t.ctx)
-	}
-	return contexts
-}
-
-// endCall says that a job does not run any more. It reports whether it was stopped.
-func (t *turn) endCall(j *job, ctx context.Context) (stopped bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if cancel, runs := t.runningCalls[j]; runs {
-		cancel(nil)
-		delete(t.runningCalls, j)
-	}
-	return errors.Is(context.Cause(ctx), errStopped)
-}
-
-// StopCalls ends the tool calls that run at the moment, and says how many that
-// are. The turn goes on: the model is told that a person stopped them, and what
-// they had to say until then.
-func (s *Session) StopCalls() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := len(s.runningCalls)
-	for _, cancel := range s.runningCalls {
-		cancel(errStopped)
-	}
-	clear(s.runningCalls)
-	return n
 }
 
 // setResult gives a call its result.

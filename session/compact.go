@@ -65,9 +65,7 @@ func (t *turn) compactOnOverflow(err error) bool {
 		return false
 	}
 	t.compactedOnOverflow = true
-	t.mu.Lock()
-	t.tree.abandonPartial(t.log, t.now())
-	t.mu.Unlock()
+	t.abandonPartial()
 	if err := t.summarize(); err != nil {
 		t.emit(llm.Notice{Text: fmt.Sprintf("the conversation could not be summarized: %v", err)})
 		return false
@@ -77,115 +75,93 @@ func (t *turn) compactOnOverflow(err error) bool {
 
 // summarize asks the model for a summary, in as many steps as its window needs,
 // and makes it the end of the current branch. A prompt that waits for its
-// answer is not summarized: it stands behind the summary again.
+// response is not summarized: it stands behind the summary again.
 func (t *turn) summarize() error {
-	t.mu.Lock()
-	path, model := t.tree.Path(), t.model
-	t.mu.Unlock()
-	var waits []llm.Part
-	if n := len(path); n > 0 && path[n-1].Role == llm.RoleUser && !path[n-1].Summary {
-		waits, path = path[n-1].Parts, path[:n-1]
-	}
-	for i := len(path) - 1; i > 0; i-- {
-		if path[i].Summary { // it stands for what is in front of it
-			path = path[i:]
-		}
-	}
+	path, waiting := t.summarizable()
 	if len(path) < 2 {
 		return errors.New("there is nothing to summarize yet")
 	}
+	model, before, began := t.Model(), 0, t.now()
 	t.mu.Lock()
-	before := 0
 	for _, n := range path {
-		before += t.messageTokens(n)
+		before += t.tokens.message(n)
 	}
 	t.mu.Unlock()
-	room := defaultChunkTokens
-	if model.Context > 0 {
-		room = model.Context / 2
-	}
-	var summary string
-	var usage llm.Usage
-	began := t.now()
-	for i, piece := range t.chunks(path, room) {
-		t.done.Steps++
-		t.emit(Step{Model: model.Name, N: i + 1})
-		text, u, err := t.summarizeChunk(model, summary, piece)
-		usage = usage.Add(u)
-		if err != nil {
-			return err
-		}
-		summary = text
-	}
-	after := t.estimateTokens(summaryPreface+summary) + messageOverhead
-	if after >= before {
-		t.mu.Lock()
-		t.addUsage(usage)
-		t.mu.Unlock()
-		return fmt.Errorf("its summary has about %d tokens and it has %d itself: it stays as it is", after, before)
+	summary, usage, err := t.summarizePath(model, path)
+	if err != nil {
+		return err
 	}
 	t.mu.Lock()
-	if len(waits) > 0 {
-		t.tree.head = path[len(path)-1].Seq
-	}
-	n := t.tree.NewNode(llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: summaryPreface + summary}}})
-	n.At, n.Duration, n.Summary, n.Usage = t.now(), t.now().Sub(began), true, &usage
-	n.Model = model.Name
-	t.tree.Put(n)
 	t.addUsage(usage)
 	t.mu.Unlock()
-	t.persist(n)
-	if len(waits) > 0 {
-		p := t.append(llm.Message{Role: llm.RoleUser, Parts: waits})
-		t.mu.Lock()
-		t.turnSeq = p.Seq
-		t.mu.Unlock()
+	after := t.tokens.estimate(summaryPreface+summary) + messageOverhead
+	if after >= before {
+		return fmt.Errorf("its summary has about %d tokens and it has %d itself: it stays as it is", after, before)
+	}
+	message := llm.Message{Role: llm.RoleUser, Model: model.Name, Parts: []llm.Part{{Kind: llm.Text, Text: summaryPreface + summary}}}
+	n := t.appendAt(message, func(n *store.Node) {
+		n.Parent = path[len(path)-1].Seq
+		n.Duration, n.Summary, n.Usage = n.At.Sub(began), true, &usage
+	})
+	if len(waiting) > 0 {
+		p := t.append(llm.Message{Role: llm.RoleUser, Parts: waiting})
+		set(t.Session, &t.turnSeq, p.Seq)
 	}
 	t.emit(Compacted{Seq: n.Seq, Text: summary, Messages: len(path), Before: before, After: after})
 	return nil
 }
 
-// summarizeChunk asks for a summary of piece, and of what was summarized before it.
-func (t *turn) summarizeChunk(model llm.Endpoint, before, piece string) (string, llm.Usage, error) {
-	text := "<conversation>\n" + piece + "\n</conversation>\n\nSummarize this conversation."
-	if before != "" {
-		text = "<summary>\n" + before + "\n</summary>\n\n" + text + " It goes on from the summary: make one summary of both."
+// summarizable returns the messages from the last summary on, which stands for what is
+// in front of it, and the parts of a prompt that waits for its response.
+func (t *turn) summarizable() (path []store.Node, waiting []llm.Part) {
+	path = t.Path()
+	if n := len(path); n > 0 && path[n-1].Role == llm.RoleUser && !path[n-1].Summary {
+		waiting, path = path[n-1].Parts, path[:n-1]
 	}
-	req := llm.Request{System: compactPrompt, Messages: []llm.Message{llm.UserText(text)}, Session: t.id}
-	var draft llm.Draft
-	var usage llm.Usage
-	var reason llm.Reason
-	for e, err := range model.Stream(t.ctx, req) {
+	for i := len(path) - 1; i > 0; i-- {
+		if path[i].Summary {
+			return path[i:], waiting
+		}
+	}
+	return path, waiting
+}
+
+// summarizePath asks for a summary of path, chunk by chunk: each time of one, and of
+// the summary before it.
+func (t *turn) summarizePath(model llm.Endpoint, path []store.Node) (summary string, usage llm.Usage, err error) {
+	room := defaultChunkTokens
+	if model.Context > 0 {
+		room = model.Context / 2
+	}
+	for i, chunk := range t.tokens.chunks(path, room) {
+		t.done.Steps++
+		t.emit(Step{Model: model.Name, N: i + 1})
+		text := "<conversation>\n" + chunk + "\n</conversation>\n\nSummarize this conversation."
+		if summary != "" {
+			text = "<summary>\n" + summary + "\n</summary>\n\n" + text + " It goes on from the summary: make one summary of both."
+		}
+		req := llm.Request{System: compactPrompt, Messages: []llm.Message{llm.UserText(text)}, Session: t.id}
+		said, used, err := complete(t.ctx, model, req, t.emit)
+		usage = usage.Add(used)
+		if summary = strings.TrimSpace(said); err == nil && summary == "" || errors.Is(err, errRefused) {
+			err = errors.New("the model gave no summary")
+		}
 		if err != nil {
 			return "", usage, err
 		}
-		switch e := e.(type) {
-		case llm.Delta:
-			draft.Add(e)
-		case llm.Usage:
-			usage = e
-		case llm.Finish:
-			reason = e.Reason
-		default:
-			t.emit(e)
-		}
-	}
-	summary := strings.TrimSpace(llm.Message{Parts: draft.Complete()}.Text())
-	if summary == "" || reason == llm.Refused {
-		return "", usage, errors.New("the model gave no summary")
 	}
 	return summary, usage, nil
 }
 
 // chunks writes path down as text, in pieces of at most room tokens. A message
 // that is longer than that alone is cut.
-func (t *turn) chunks(path []store.Node, room int) []string {
+func (c *tokenCounter) chunks(path []store.Node, room int) []string {
 	var out []string
 	var piece strings.Builder
 	size := 0
 	for _, n := range path {
 		text := transcriptOf(n)
-		tokens := t.estimateTokens(text)
+		tokens := c.estimate(text)
 		if tokens > room {
 			text = elideMiddle(text, len(text)/tokens*room)
 			tokens = room

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"runtime/debug"
 	"sync"
-	"time"
 
 	"parley/providers/llm"
 )
@@ -36,19 +35,9 @@ func (s *Session) Compare(ctx context.Context, models []llm.Endpoint, parts ...l
 	return s.loop(ctx, func(t *turn) error { return t.compare(models, parts) })
 }
 
-// A candidate is one of the models that are compared, while it answers.
-type candidate struct {
-	model llm.Endpoint
-	req   llm.Request
-	keep  *partialResponse // nil until something arrives
-	a     Response
-	fail  error
-	began time.Time
-}
-
-// modelEvent is what a model sent, or that it is done.
+// modelEvent is what the nth model sent, or that it is done.
 type modelEvent struct {
-	lane  int
+	n     int
 	event llm.Event
 	err   error
 	over  bool
@@ -59,73 +48,59 @@ func (t *turn) compare(models []llm.Endpoint, parts []llm.Part) error {
 	if len(models) < 2 {
 		return fmt.Errorf("comparing takes two models or more, not %d", len(models))
 	}
-	if len(parts) > 0 {
-		t.prompt(llm.Message{Role: llm.RoleUser, Parts: parts})
-	} else if err := t.prepareRetry(); err != nil {
+	if err := t.begin(parts); err != nil {
 		return err
 	}
-	if err := t.checkBudget(); err != nil {
-		return err
-	}
-	if err := t.autoCompact(); err != nil {
+	if err := t.prepareStep(); err != nil {
 		return err
 	}
 	base := t.Head()
-	lanes := make([]*candidate, len(models))
+	streams := make([]*responseStream, len(models))
 	for i, model := range models {
-		lanes[i] = &candidate{model: model, req: t.requestTo(model), began: t.now()}
-		lanes[i].a.Message = llm.Message{Role: llm.RoleAssistant, Origin: model.Origin, Model: model.Name}
+		t.mu.Lock()
+		req, _ := t.compile(model, nil)
+		t.mu.Unlock()
+		req.ToolChoice = "none"
+		streams[i] = newResponseStream(model, req, t.now())
 		t.emit(CandidateEvent{N: i, Event: Step{Model: model.Name, N: 1}})
 	}
 	t.done.Steps = len(models)
 	ctx, stop := context.WithCancelCause(t.ctx)
 	defer stop(nil)
-	running := len(lanes)
-	for h := range t.streamAll(ctx, lanes) {
-		l := lanes[h.lane]
-		if h.crash != "" {
-			panic(h.crash) // as it would be if this model answered alone
+	running := len(streams)
+	for e := range t.streamAll(ctx, streams) {
+		r := streams[e.n]
+		if e.crash != "" {
+			panic(e.crash) // as it would be if this model answered alone
 		}
-		if h.err != nil {
-			l.fail = h.err
+		if e.err != nil {
+			r.err = e.err
 		}
 		switch {
-		case h.over:
-			t.finishCandidate(base, h.lane, l)
+		case e.over:
+			t.finishCandidate(base, e.n, r)
 			running--
 			if err := t.checkBudget(); err != nil && running > 0 { // not one of them more
 				stop(err)
 			}
-		case h.err == nil:
-			t.onEvent(base, h.lane, l, h.event)
+		case e.err == nil:
+			t.onEvent(base, e.n, r, e.event)
 		}
 	}
-	if err := t.chooseBranch(base, lanes); err != nil || ctx.Err() == nil {
+	if err := t.chooseBranch(base, streams); err != nil || ctx.Err() == nil {
 		return err
 	}
 	return context.Cause(ctx)
 }
 
-// requestTo is the next request as it goes to model.
-func (t *turn) requestTo(model llm.Endpoint) llm.Request {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	own := t.model
-	t.model = model
-	req, _ := t.compile(nil)
-	t.model = own
-	req.ToolChoice = "none"
-	return req
-}
-
 // streamAll asks every model, and yields what they send as it comes, until all are
 // done.
-func (t *turn) streamAll(ctx context.Context, lanes []*candidate) iter.Seq[modelEvent] {
+func (t *turn) streamAll(ctx context.Context, streams []*responseStream) iter.Seq[modelEvent] {
 	return func(yield func(modelEvent) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		all := make(chan modelEvent)
 		var asked sync.WaitGroup
-		defer func() { // whatever happens, nobody is left behind
+		defer func() { // always wait for the streams
 			cancel()
 			go func() {
 				asked.Wait()
@@ -134,23 +109,23 @@ func (t *turn) streamAll(ctx context.Context, lanes []*candidate) iter.Seq[model
 			for range all {
 			}
 		}()
-		candidates := streamCandidates(lanes)
-		for i, l := range lanes {
+		candidates := newCandidates(streams)
+		for i, r := range streams {
 			asked.Go(func() {
 				defer func() {
 					candidates[i].Leave()
-					last := modelEvent{lane: i, over: true}
+					last := modelEvent{n: i, over: true}
 					if p := recover(); p != nil {
 						last.crash = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
 					}
 					all <- last
 				}()
-				for e, err := range l.model.Stream(llm.WithCandidate(ctx, candidates[i]), l.req) {
-					all <- modelEvent{lane: i, event: e, err: err}
+				for e, err := range r.model.Stream(llm.WithCandidate(ctx, candidates[i]), r.req) {
+					all <- modelEvent{n: i, event: e, err: err}
 				}
 			})
 		}
-		for running := len(lanes); running > 0; {
+		for running := len(streams); running > 0; {
 			h := <-all
 			if h.over {
 				running--
@@ -162,14 +137,14 @@ func (t *turn) streamAll(ctx context.Context, lanes []*candidate) iter.Seq[model
 	}
 }
 
-// streamCandidates returns the candidate of each lane. Those of the same model may
+// newCandidates returns the candidate of each stream. Those of the same model may
 // share a response.
-func streamCandidates(lanes []*candidate) []*llm.Candidate {
+func newCandidates(streams []*responseStream) []*llm.Candidate {
 	byName := map[string][]int{}
-	for i, l := range lanes {
-		byName[l.model.Name] = append(byName[l.model.Name], i)
+	for i, r := range streams {
+		byName[r.model.Name] = append(byName[r.model.Name], i)
 	}
-	list := make([]*llm.Candidate, len(lanes))
+	list := make([]*llm.Candidate, len(streams))
 	for _, same := range byName {
 		for i, c := range llm.NewCandidates(len(same)) {
 			list[same[i]] = c
@@ -179,81 +154,54 @@ func streamCandidates(lanes []*candidate) []*llm.Candidate {
 }
 
 // onEvent takes one event of a model.
-func (t *turn) onEvent(base, n int, l *candidate, e llm.Event) {
-	switch d := e.(type) {
-	case llm.Delta:
-		if l.keep == nil {
-			l.a.TTFT = t.now().Sub(l.began)
-			l.keep = t.beginBranch(base, l.a.Message)
-		}
-		d.Kind = l.keep.Add(d)
-		e = d
-	case llm.Usage:
-		l.a.Usage, l.a.UsageKnown = d, true
-	case llm.Finish:
-		l.a.Finish = d
-		return // told by Answer
+func (t *turn) onEvent(base, n int, r *responseStream, e llm.Event) {
+	if _, ok := e.(llm.Delta); ok && r.partial == nil {
+		r.event.TTFT = t.now().Sub(r.began)
+		r.partial = t.beginBranch(base, r.event.Message)
 	}
-	t.emit(CandidateEvent{N: n, Event: e})
+	if shown := r.take(e); shown != nil {
+		t.emit(CandidateEvent{N: n, Event: shown})
+	}
 }
 
-// beginBranch begins to keep an answer behind the message base, next to others.
+// beginBranch begins to store a response behind the message base, next to others.
 func (t *turn) beginBranch(base int, m llm.Message) *partialResponse {
 	t.mu.Lock()
 	t.tree.head = base
-	a := t.newPartial(m, true) // another may take the next place before this one is complete
+	p := t.newPartial(m, true) // another may take the next place before this one is complete
 	t.tree.head = base
 	t.mu.Unlock()
-	t.persist(a.node) // what is kept has no gaps
+	t.persist(p.node) // what is stored has no gaps
 	t.saveHead(base)  // what was answered so far is not to be hidden by it
-	return a
+	return p
 }
 
-// saveHead keeps where the conversation goes on if parley ends now: with the first
-// whole answer, or else where base is.
+// saveHead stores where the conversation goes on if parley ends now: with the first
+// whole response, or else where base is.
 func (t *turn) saveHead(base int) {
 	t.mu.Lock()
-	at := base
+	head := base
 	for _, n := range t.tree.nodes[base:] {
-		if n.Parent == base && !n.Interrupted && at == base {
-			at = t.tree.Tip(n.Seq)
+		if n.Parent == base && !n.Interrupted && head == base {
+			head = t.tree.Tip(n.Seq)
 		}
 	}
 	t.mu.Unlock()
-	if t.log != nil {
-		_ = t.log.SetHead(at)
-	}
+	t.persistHead(head)
 }
 
-// finishCandidate ends a lane.
-func (t *turn) finishCandidate(base, n int, l *candidate) {
-	if l.fail == nil && l.a.Finish.Reason == "" {
-		l.fail = &llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}
-		if t.ctx.Err() != nil {
-			l.fail = context.Cause(t.ctx)
-		}
+// finishCandidate ends a response. Nothing is stored of one that did not come.
+func (t *turn) finishCandidate(base, n int, r *responseStream) {
+	if r.partial == nil && r.event.UsageKnown { // it was paid for
+		r.partial = t.beginBranch(base, r.event.Message)
 	}
-	l.a.Duration = t.now().Sub(l.began)
-	l.a.Message.Interrupted = l.fail != nil
-	if l.keep == nil && l.a.UsageKnown { // it was paid for
-		l.keep = t.beginBranch(base, l.a.Message)
+	t.endStream(r)
+	if r.partial != nil {
+		t.addResponse(r)
+		t.refuseCalls(base, r.event)
+		t.saveHead(base)
 	}
-	if l.keep == nil { // nothing is kept of an answer that did not come
-		t.emit(CandidateEvent{N: n, Event: l.a, Err: l.fail})
-		return
-	}
-	l.keep.stop()
-	l.a.Message.Parts = l.keep.parts(l.a.Finish, l.fail)
-	if l.keep.node.ThinkingDurations = l.keep.thinkingDurations(l.fail != nil); l.fail != nil {
-		if !llm.Canceled(l.fail) {
-			l.keep.node.InterruptedBy = l.fail.Error()
-		}
-		t.estimateUsage(&l.a)
-	}
-	l.a.Seq = t.addResponse(l.a, l.keep)
-	t.refuseCalls(base, l.a)
-	t.saveHead(base)
-	t.emit(CandidateEvent{N: n, Event: l.a, Err: l.fail})
+	t.emit(CandidateEvent{N: n, Event: r.event, Err: r.err})
 }
 
 // refuseCalls answers the calls of a model that was not to call.
@@ -278,16 +226,16 @@ func (t *turn) refuseCalls(base int, a Response) {
 
 // chooseBranch makes the conversation go on with the first answer that is whole, or
 // with the first there is.
-func (t *turn) chooseBranch(base int, lanes []*candidate) error {
+func (t *turn) chooseBranch(base int, streams []*responseStream) error {
 	head, failures := 0, []error(nil)
 	for _, whole := range []bool{true, false} {
-		for _, l := range lanes {
-			if head == 0 && l.a.Seq > 0 && (l.fail == nil || !whole) {
-				head = l.a.Seq
-				t.done.Reason = l.a.Finish.Reason
+		for _, r := range streams {
+			if head == 0 && r.event.Seq > 0 && (r.err == nil || !whole) {
+				head = r.event.Seq
+				t.done.Reason = r.event.Finish.Reason
 			}
-			if whole && l.fail != nil {
-				failures = append(failures, fmt.Errorf("%s: %w", l.model.Name, l.fail))
+			if whole && r.err != nil {
+				failures = append(failures, fmt.Errorf("%s: %w", r.model.Name, r.err))
 			}
 		}
 	}
@@ -299,13 +247,11 @@ func (t *turn) chooseBranch(base int, lanes []*candidate) error {
 	head = t.tree.head
 	t.last = t.tree.lastUsage()
 	t.mu.Unlock()
-	if t.log != nil {
-		_ = t.log.SetHead(head)
-	}
+	t.persistHead(head)
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)
 	}
-	if len(failures) == len(lanes) {
+	if len(failures) == len(streams) {
 		return errors.Join(failures...)
 	}
 	return nil

@@ -87,21 +87,11 @@ const metaSchema = `{
 	}
 }`
 
-// SetAnswerSchema changes what the answers of later turns have to look like; nil asks
-// for free text.
-func (s *Session) SetAnswerSchema(want *llm.Schema) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.answerSchema = want
-}
-
 // checkSchema holds a complete answer to the schema it was asked for, and reports
 // whether the model has to answer once more. An answer that was cut or refused
 // is what it is: asking again would not change that.
 func (t *turn) checkSchema(answer llm.Message, reason llm.Reason) (again bool, err error) {
-	t.mu.Lock()
-	want := t.answerSchema
-	t.mu.Unlock()
+	want := get(t.Session, &t.answerSchema)
 	if want == nil || reason == llm.Length || reason == llm.Refused {
 		return false, nil
 	}

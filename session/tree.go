@@ -84,6 +84,16 @@ func (t *Tree) Last() (store.Node, bool) {
 	return t.nodes[t.head-1], true
 }
 
+// lastUsage returns what the last response of the current branch used.
+func (t *Tree) lastUsage() llm.Usage {
+	for i := t.head; i > 0; i = t.nodes[i-1].Parent {
+		if n := t.nodes[i-1]; n.Usage != nil && !n.Summary {
+			return *n.Usage
+		}
+	}
+	return llm.Usage{}
+}
+
 // Tip is the end of the branch through the message seq that grew last.
 func (t *Tree) Tip(seq int) int {
 	below := make([]bool, len(t.nodes)+1)

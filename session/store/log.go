@@ -227,18 +227,19 @@ func (l *Log) add(n Node) {
 	if n.Role != llm.RoleUser || n.Seq < l.session.Head {
 		return
 	}
-	said := llm.Message{}
-	for _, p := range n.Parts {
-		if p.Name == "" { // what has a name is a file that goes along
-			said.Parts = append(said.Parts, p)
-		}
-	}
-	if line := oneLine(said.Text()); line != "" && !n.Summary {
+	if line := oneLine(TypedText(n.Message)); line != "" && !n.Summary {
 		l.session.Preview = line
 		if l.session.Title == "" {
 			l.session.Title = line
 		}
 	}
+}
+
+// TypedText returns what the user typed of m, without the files that go along, which
+// have names.
+func TypedText(m llm.Message) string {
+	typed := llm.Message{Parts: slices.DeleteFunc(slices.Clone(m.Parts), func(p llm.Part) bool { return p.Name != "" })}
+	return typed.Text()
 }
 
 // count sums up the nodes.

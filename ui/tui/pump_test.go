@@ -79,7 +79,7 @@ func TestPumpJoins(t *testing.T) {
 		{"an event between", []session.Event{text("a", "x"), llm.Notice{}, text("a", "y")}, []string{"a=x", "llm.Notice", "a=y"}},
 		{"two models", []session.Event{in(0, text("a", "x")), in(1, text("a", "u")), in(0, text("a", "y")), in(1, text("a", "v"))}, []string{"0:a=xy", "1:a=uv"}},
 		{"one of two ends", []session.Event{in(0, text("a", "x")), in(1, text("a", "u")), in(0, session.Response{}), in(1, text("a", "v"))},
-			[]string{"0:a=x", "0:session.Lane", "1:a=uv"}},
+			[]string{"0:a=x", "0:session.CandidateEvent", "1:a=uv"}},
 		{"the turn ends", []session.Event{in(0, text("a", "x")), in(1, text("a", "u")), session.Done{}}, []string{"0:a=x", "1:a=u", "session.Done"}},
 	}
 	for _, test := range tests {

@@ -1,0 +1,152 @@
+package session
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session/store"
+)
+
+// A conversation is the tree of messages, in memory and in its log. What cannot be
+// written is kept by the log, tried again by it, and told to OnSave: it does not
+// stop a turn.
+type conversation struct {
+	mu   sync.Mutex // guards the session's state as well
+	tree Tree
+	log  *store.Log // nil: nothing is stored
+	id   string     // as requests name it
+	now  func() time.Time
+}
+
+// restore fills the tree with what the log holds, and returns what its responses
+// used.
+func (c *conversation) restore() (total llm.Usage) {
+	info := c.log.Session()
+	c.id = info.ID
+	c.tree = newTree(c.log.Nodes(), info.Head)
+	for i, n := range c.tree.nodes {
+		if n.Usage != nil {
+			total = total.Add(*n.Usage)
+		}
+		before, _ := c.tree.At(n.Parent) // the zero node has no calls
+		c.tree.nodes[i] = store.CloseInterrupted(n, before.Calls())
+	}
+	c.tree.annotations = c.log.Annotations()
+	return total
+}
+
+// ID returns the name of the conversation. It changes if another process took the
+// conversation over.
+func (c *conversation) ID() string {
+	if c.log != nil {
+		return c.log.Session().ID
+	}
+	return c.id
+}
+
+// History returns the messages of the current branch.
+func (c *conversation) History() []llm.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tree.messages()
+}
+
+// Path returns the current branch with everything that is known of each message.
+func (c *conversation) Path() []Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tree.Path()
+}
+
+// Nodes returns every message on every branch.
+func (c *conversation) Nodes() []Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(c.tree.nodes), isLost)
+}
+
+// At returns the message seq.
+func (c *conversation) At(seq int) (Node, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tree.At(seq)
+}
+
+// Head returns the Seq of the last message of the current branch; 0 if there is none.
+func (c *conversation) Head() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tree.head
+}
+
+// Branches lists the ways the conversation went; see Tree.Branches.
+func (c *conversation) Branches() []Branch {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tree.Branches()
+}
+
+// Annotations returns what was shown between the messages of a path: at i in front
+// of path[i] or between its parts, and last behind its end; see
+// store.AnnotationsAlong.
+func (c *conversation) Annotations(path []Node) [][]Annotation {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return store.AnnotationsAlong(path, c.tree.annotations, func(seq int) (int, bool) {
+		n, err := c.tree.At(seq)
+		return n.Parent, err == nil
+	})
+}
+
+// OnSave calls f when what is said cannot be written to disk any more, and, with
+// nil, when all of it is there again, from any goroutine.
+func (c *conversation) OnSave(f func(error)) {
+	if c.log != nil {
+		c.log.OnSave(f)
+	}
+}
+
+// append adds m behind the current branch and returns once it is on disk, or once it
+// is known that it cannot be for now.
+func (c *conversation) append(m llm.Message) store.Node {
+	return c.appendAt(m, func(*store.Node) {})
+}
+
+// appendAt is append of a node that prepare has filled in.
+func (c *conversation) appendAt(m llm.Message, prepare func(*store.Node)) store.Node {
+	c.mu.Lock()
+	n := c.tree.NewNode(m)
+	n.At = c.now()
+	prepare(&n)
+	c.tree.Put(n)
+	c.mu.Unlock()
+	c.persist(n)
+	return n
+}
+
+// persist writes n to disk.
+func (c *conversation) persist(n store.Node) {
+	if c.log != nil {
+		_ = c.log.Put(n)
+	}
+}
+
+// persistHead writes where the conversation goes on.
+func (c *conversation) persistHead(seq int) {
+	if c.log != nil {
+		_ = c.log.SetHead(seq) // like a message, it is written later if it cannot be now
+	}
+}
+
+// abandonPartial goes on from in front of the last message if that is a response
+// that broke off. It stays in sight, but on a branch of its own.
+func (c *conversation) abandonPartial() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if last, ok := c.tree.Last(); ok && last.Role == llm.RoleAssistant && last.Interrupted {
+		c.tree.head = last.Parent
+		c.putAnnotation(c.tree.newAnnotation(c.now()), Abandoned{Seq: last.Seq})
+	}
+}

@@ -1,0 +1,148 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// A responseStream is one model's response while it arrives.
+type responseStream struct {
+	model   llm.Endpoint
+	req     llm.Request
+	partial *partialResponse // nil until something arrives, if several models are compared
+	event   Response
+	began   time.Time
+	err     error // why it broke off
+}
+
+func newResponseStream(model llm.Endpoint, req llm.Request, began time.Time) *responseStream {
+	message := llm.Message{Role: llm.RoleAssistant, Origin: model.Origin, Model: model.Name}
+	return &responseStream{model: model, req: req, event: Response{Message: message}, began: began}
+}
+
+// take adds an event of the model's, and returns it as front ends are told it; nil
+// for the finish, which Response tells.
+func (r *responseStream) take(e llm.Event) Event {
+	switch e := e.(type) {
+	case llm.Delta:
+		if r.event.TTFT == 0 {
+			r.event.TTFT = r.partial.now().Sub(r.began)
+		}
+		e.Kind = r.partial.Add(e) // a front end need not remember it
+		return e
+	case llm.Usage:
+		r.event.Usage, r.event.UsageKnown = e, true
+	case llm.Finish:
+		r.event.Finish = e
+		return nil
+	}
+	return e
+}
+
+// endStream closes a response that arrives no further, so that addResponse can store
+// what stays of it.
+func (t *turn) endStream(r *responseStream) {
+	if r.err == nil && r.event.Finish.Reason == "" {
+		r.err = &llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}
+		if t.ctx.Err() != nil {
+			r.err = context.Cause(t.ctx)
+		}
+	}
+	r.event.Duration = t.now().Sub(r.began)
+	r.event.Message.Interrupted = r.err != nil
+	if r.partial == nil {
+		return
+	}
+	r.partial.stop()
+	r.event.Message.Parts = r.partial.parts(r.event.Finish, r.err)
+	r.partial.node.ThinkingDurations = r.partial.thinkingDurations(r.err != nil)
+	if r.err == nil {
+		return
+	}
+	if !llm.Canceled(r.err) {
+		r.partial.node.InterruptedBy = r.err.Error()
+	}
+	t.estimateUsage(&r.event)
+}
+
+// addResponse adds a response to the conversation and its usage to the totals, and
+// sets its Seq. A response of which nothing arrived is not stored.
+func (t *turn) addResponse(r *responseStream) {
+	n := r.partial.node
+	n.Message, n.Partial, n.Reason, n.TTFT, n.Duration = r.event.Message, false, r.event.Finish.Reason, r.event.TTFT, r.event.Duration
+	if r.event.UsageKnown {
+		n.Usage = &r.event.Usage
+	}
+	t.mu.Lock()
+	if r.event.UsageKnown {
+		t.addUsage(r.event.Usage)
+		t.last = r.event.Usage
+	}
+	empty := len(n.Parts) == 0 && n.Usage == nil && !r.partial.onDisk
+	if !empty {
+		t.tree.Put(n)
+	}
+	t.mu.Unlock()
+	if !empty {
+		t.persist(n)
+		r.event.Seq = n.Seq
+	}
+}
+
+// streamResponse asks the model once and stores its response.
+func (t *turn) streamResponse(step int) (llm.Message, llm.Reason, error) {
+	model, req := t.request()
+	r := newResponseStream(model, req, t.now())
+	t.mu.Lock()
+	r.partial = t.newPartial(r.event.Message, false)
+	t.mu.Unlock()
+	t.emit(Step{Model: r.model.Name, N: step, Seq: r.partial.node.Seq, Partial: PartialResponse{r.partial}})
+	t.partial = r.partial
+	r.began = t.now()
+	for e, err := range r.model.Stream(t.ctx, r.req) {
+		if r.err = err; err != nil {
+			break
+		}
+		shown := r.take(e)
+		if shown == nil {
+			continue
+		}
+		t.emit(shown)
+		if t.ctx.Err() != nil {
+			r.err = context.Cause(t.ctx)
+			break
+		}
+	}
+	t.endStream(r)
+	t.partial = nil
+	t.capped = r.event.Finish.Limit != ""
+	if r.err != nil {
+		t.recordDroppedCalls(r.partial)
+	}
+	t.addResponse(r)
+	if r.err == nil {
+		t.done.Reason = r.event.Finish.Reason
+	}
+	t.emit(r.event)
+	return r.event.Message, r.event.Finish.Reason, r.err
+}
+
+// uniqueCallIDs gives every call an id of its own: results are told apart by it. One
+// whose id was taken must not run: an id runs at most once.
+func uniqueCallIDs(parts []llm.Part) []llm.Part {
+	seen := map[string]bool{}
+	for i, p := range parts {
+		if p.Kind != llm.Call {
+			continue
+		}
+		if p.ID == "" || seen[p.ID] {
+			parts[i].Repeated = p.Repeated || p.ID != ""
+			parts[i].ID = "call_" + rand.Text()[:20]
+		}
+		seen[parts[i].ID] = true
+	}
+	return parts
+}

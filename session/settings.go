@@ -1,0 +1,70 @@
+package session
+
+import "parley/providers/llm"
+
+// requestSettings are what the next request asks for.
+type requestSettings struct {
+	model        llm.Endpoint
+	effort       llm.Effort
+	system       string
+	answerSchema *llm.Schema // nil: free text
+	mode         History
+	settings     llm.Settings
+}
+
+// get returns *field, read under the session's lock.
+func get[T any](s *Session, field *T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *field
+}
+
+// set writes *field under the session's lock.
+func set[T any](s *Session, field *T, value T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*field = value
+}
+
+// Model returns the model that the next request goes to.
+func (s *Session) Model() llm.Endpoint { return get(s, &s.model) }
+
+// SetModel makes the next request go to model, also in the middle of a turn, and
+// returns what of the conversation has to be adapted for it. Nothing is lost:
+// going back restores what the first model said, byte for byte.
+func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from := s.model.Name
+	s.model = model
+	_, changes := model.Portable(s.tree.messages())
+	return ModelSwitched{From: from, To: model.Name, Changes: changes}
+}
+
+// Effort returns what the next request asks for.
+func (s *Session) Effort() llm.Effort { return get(s, &s.effort) }
+
+// SetEffort changes what later requests ask for.
+func (s *Session) SetEffort(e llm.Effort) { set(s, &s.effort, e) }
+
+// System returns the system prompt of the next request.
+func (s *Session) System() string { return get(s, &s.system) }
+
+// SetSystem changes the system prompt. What a provider has in its cache is then of
+// no use.
+func (s *Session) SetSystem(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.system = text
+	s.tokens.reset()
+}
+
+// SetAnswerSchema changes what the answers of later turns have to look like; nil
+// asks for free text.
+func (s *Session) SetAnswerSchema(schema *llm.Schema) { set(s, &s.answerSchema, schema) }
+
+// HistoryMode returns what of the conversation requests hold.
+func (s *Session) HistoryMode() History { return get(s, &s.mode) }
+
+// SetHistoryMode changes what of the conversation later requests hold.
+func (s *Session) SetHistoryMode(h History) { set(s, &s.mode, h) }
