@@ -102,7 +102,7 @@ func fileName(about session.Info) string {
 
 func (o Options) Board(terminal func(seq string)) *clip.Board {
 	folder, _ := StateDir(o.Getenv) // without one there is a route less
-	return &clip.Board{Getenv: o.Getenv, Folder: folder, Workspace: o.Folder, Terminal: terminal}
+	return &clip.Board{Getenv: o.Getenv, Directory: folder, Workspace: o.Folder, Terminal: terminal}
 }
 
 func (o Options) Export(s *session.Session, format, path string) (written, note string, err error) {

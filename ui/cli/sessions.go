@@ -14,9 +14,9 @@ import (
 )
 
 // sessionCommands is what the commands about stored conversations work with.
-func (a *program) sessionCommands() print.Shelf {
+func (a *program) sessionCommands() print.SessionCommands {
 	width, _, _ := term.GetSize(os.Stdout.Fd())
-	return print.Shelf{
+	return print.SessionCommands{
 		Open: func() (*session.Store, error) {
 			lib, err := session.OpenStore(os.Getenv)
 			if err != nil {

@@ -30,9 +30,9 @@ import (
 // How long a command may take to accept text or to give it back, and a terminal
 // to take it or to answer.
 const (
-	putWithin = 2 * time.Second
-	getWithin = time.Second
-	askWithin = 500 * time.Millisecond
+	putTimeout = 2 * time.Second
+	getTimeout = time.Second
+	askTimeout = 500 * time.Millisecond
 )
 
 // A Board is where text is copied to. Its methods may be called from several
@@ -42,14 +42,14 @@ type Board struct {
 	Getenv    func(string) string
 	System    string           // as in runtime.GOOS, which "" means
 	Terminal  func(seq string) // writes to the terminal, between frames
-	Folder    string           // for what no route takes; made if it is not there
+	Directory string           // for what no route takes; made if it is not there
 	Workspace string           // from which no command is run; absolute, or "" for none
 
-	last     atomic.Int64 // copies asked for
-	busy     sync.Mutex   // one copy at a time
-	once     sync.Once
-	answers  chan string
-	patience time.Duration // what commands may take longer, for tests on busy machines
+	last          atomic.Int64 // copies asked for
+	busy          sync.Mutex   // one copy at a time
+	once          sync.Once
+	answers       chan string
+	answerTimeout time.Duration // what commands may take longer, for tests on busy machines
 }
 
 // A Result is what became of a copy.
@@ -69,11 +69,11 @@ type Step struct {
 	Checked bool   // it was read back
 }
 
-func (r Result) String() string { return r.Say("") }
+func (r Result) String() string { return r.Message("") }
 
-// Say returns the result in a few words; "" if a later copy passed this one. What
+// Message returns the result in a few words; "" if a later copy passed this one. What
 // names the text, such as "answer"; "" leaves it at the size.
-func (r Result) Say(what string) string {
+func (r Result) Message(what string) string {
 	said := r.route(what)
 	switch {
 	case r.Passed, r.Err != nil, r.Hidden == 0:
@@ -143,7 +143,7 @@ func (b *Board) Copy(text string) func(context.Context) Result {
 }
 
 func (b *Board) copy(ctx context.Context, text string) Result {
-	c := &copying{Board: b, place: b.place(ctx), text: text, Result: Result{Bytes: len(text)}}
+	c := &copying{Board: b, place: b.environment(ctx), text: text, Result: Result{Bytes: len(text)}}
 	c.toTerminal(ctx)
 	for i := range commands {
 		if row := &commands[i]; !c.done && row.here(&c.place) {
@@ -159,24 +159,24 @@ func (b *Board) copy(ctx context.Context, text string) Result {
 // Copying is one copy on its way.
 type copying struct {
 	*Board
-	place place
+	place environment
 	text  string
 	done  bool // it is known to be on the user's clipboard
 	Result
 }
 
-// lose notes that a route did not take the text.
-func (c *copying) lose(route string, err error) {
+// addLoss notes that a route did not take the text.
+func (c *copying) addLoss(route string, err error) {
 	c.Lost = append(c.Lost, fmt.Errorf("%s: %w", route, err))
 }
 
 // toTerminal sends the text by the ways through which the terminal may be
 // reached, and asks it whether it took the text if that disturbs nobody.
 func (c *copying) toTerminal(ctx context.Context) {
-	if c.Terminal == nil || !c.place.hears() {
+	if c.Terminal == nil || !c.place.supportsOSC52() {
 		return
 	}
-	for _, w := range wires {
+	for _, w := range escapeRoutes {
 		if !w.here(&c.place) {
 			continue
 		}
@@ -198,13 +198,13 @@ func (c *copying) toTerminal(ctx context.Context) {
 
 // ask asks the terminal what is on its clipboard.
 func (c *copying) ask(ctx context.Context, seq string) (text string, ok bool) {
-	answers := c.heard()
+	answers := c.onAnswer()
 	select {
 	case <-answers: // of a question that was given up
 	default:
 	}
 	c.Terminal(seq)
-	late := time.NewTimer(askWithin)
+	late := time.NewTimer(askTimeout)
 	defer late.Stop()
 	select {
 	case text = <-answers:
@@ -215,7 +215,7 @@ func (c *copying) ask(ctx context.Context, seq string) (text string, ok bool) {
 	return "", false
 }
 
-func (b *Board) heard() chan string {
+func (b *Board) onAnswer() chan string {
 	b.once.Do(func() { b.answers = make(chan string, 1) })
 	return b.answers
 }
@@ -223,7 +223,7 @@ func (b *Board) heard() chan string {
 // Answered takes what the terminal says is on its clipboard.
 func (b *Board) Answered(text string) {
 	select {
-	case b.heard() <- text:
+	case b.onAnswer() <- text:
 	default: // nobody asked
 	}
 }
@@ -232,28 +232,28 @@ func (b *Board) Answered(text string) {
 func (c *copying) toCommand(ctx context.Context, row *command) {
 	// What was sent plainly may be in tmux's buffer by now: twice would be once
 	// too often for those who page through the buffers.
-	if row.buffer && len(c.Went) > 0 && c.place.tmux.accepts() && c.holds(ctx, row, askWithin+c.patience) {
+	if row.buffer && len(c.Went) > 0 && c.place.tmux.accepts() && c.holds(ctx, row, askTimeout+c.answerTimeout) {
 		c.Went = append(c.Went, Step{row.name, true})
 		return
 	}
-	outer := row.buffer && len(c.Went) == 0 && c.place.hears() && len(osc52(c.text)) <= c.place.limit()
-	if err := c.run(ctx, putWithin+c.patience, row.put(outer), row.bytes(c.text), nil); err != nil {
+	outer := row.buffer && len(c.Went) == 0 && c.place.supportsOSC52() && len(osc52(c.text)) <= c.place.limit()
+	if err := c.run(ctx, putTimeout+c.answerTimeout, row.put(outer), row.bytes(c.text), nil); err != nil {
 		if !errors.Is(err, errMissing) {
-			c.lose(row.name, err)
+			c.addLoss(row.name, err)
 		}
 		return
 	}
 	step := Step{Route: row.name}
 	if row.get != nil {
-		if !c.holds(ctx, row, getWithin+c.patience) {
-			c.lose(row.name, errNotThere)
+		if !c.holds(ctx, row, getTimeout+c.answerTimeout) {
+			c.addLoss(row.name, errNotThere)
 			return
 		}
 		step.Checked = true
 	}
 	c.Went = append(c.Went, step)
 	if outer && c.place.tmux.knows {
-		c.Went = append(c.Went, Step{Route: wires[0].name})
+		c.Went = append(c.Went, Step{Route: escapeRoutes[0].name})
 	}
 	c.done = !row.buffer && step.Checked
 }
@@ -283,13 +283,13 @@ func same(got, want string) bool {
 // keep writes text where only its owner can read it. Like a clipboard, the file
 // holds what was copied last.
 func (b *Board) keep(text string) (path string, err error) {
-	if b.Folder == "" {
+	if b.Directory == "" {
 		return "", errors.New("there is no clipboard here")
 	}
-	if err := os.MkdirAll(b.Folder, 0o700); err != nil {
+	if err := os.MkdirAll(b.Directory, 0o700); err != nil {
 		return "", err
 	}
-	f, err := os.CreateTemp(b.Folder, "copied-*.txt") // mode 0600
+	f, err := os.CreateTemp(b.Directory, "copied-*.txt") // mode 0600
 	if err != nil {
 		return "", err
 	}
@@ -297,7 +297,7 @@ func (b *Board) keep(text string) (path string, err error) {
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
-	path = filepath.Join(b.Folder, "copied.txt")
+	path = filepath.Join(b.Directory, "copied.txt")
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}

@@ -43,9 +43,9 @@ func sit(t *testing.T, env map[string]string) *desk {
 	}
 	d.env["PATH"] = d.bin
 	d.Board = &Board{
-		System: "linux", Folder: filepath.Join(t.TempDir(), "state", "parley"),
-		Getenv:   func(name string) string { return d.env[name] },
-		patience: time.Minute,
+		System: "linux", Directory: filepath.Join(t.TempDir(), "state", "parley"),
+		Getenv:        func(name string) string { return d.env[name] },
+		answerTimeout: time.Minute,
 		Terminal: func(seq string) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -185,7 +185,7 @@ func TestRoutes(t *testing.T) {
 			"copied 59 bytes: xclip, checked; also the terminal (OSC 52)", "plain", "clipboard"},
 		{"a clipboard that gives back something else", wayland,
 			func(d *desk) {
-				d.patience = 2 * time.Second // which it waits out
+				d.answerTimeout = 2 * time.Second // which it waits out
 				d.install("wl-copy", "cat > $held/clipboard")
 				d.install("wl-paste", "echo other")
 			},
@@ -245,7 +245,7 @@ func TestRoutes(t *testing.T) {
 				c.setUp(d)
 			}
 			got := d.copy(sample)
-			say := strings.ReplaceAll(got.String(), filepath.Join(d.Folder, "copied.txt"), "FILE")
+			say := strings.ReplaceAll(got.String(), filepath.Join(d.Directory, "copied.txt"), "FILE")
 			if say != c.say {
 				t.Errorf("says %q\nwant %q", say, c.say)
 			}
@@ -296,7 +296,7 @@ func TestTooLong(t *testing.T) {
 				c.setUp(d)
 			}
 			got := d.copy(long)
-			path := filepath.Join(d.Folder, "copied.txt")
+			path := filepath.Join(d.Directory, "copied.txt")
 			if say := strings.ReplaceAll(got.String(), path, "FILE"); say != c.say {
 				t.Errorf("says %q\nwant %q", say, c.say)
 			}
@@ -305,7 +305,7 @@ func TestTooLong(t *testing.T) {
 			}
 			b, err := os.ReadFile(path)
 			info, _ := os.Stat(path)
-			folder, _ := os.Stat(d.Folder)
+			folder, _ := os.Stat(d.Directory)
 			if err != nil || string(b) != long || info.Mode().Perm() != 0o600 || folder.Mode().Perm() != 0o700 {
 				t.Errorf("the file has %d bytes, %v, mode %v in %v", len(b), err, info.Mode(), folder.Mode())
 			}
@@ -417,7 +417,7 @@ func TestWorkspace(t *testing.T) {
 func TestHangs(t *testing.T) {
 	t.Run("killed", func(t *testing.T) {
 		d := sit(t, map[string]string{"DISPLAY": ":0"})
-		d.patience = 0
+		d.answerTimeout = 0
 		d.install("xclip", "sleep 60 & echo $! > $held/pid; sleep 60")
 		got := d.copy("hi")
 		if len(got.Lost) != 1 || got.Lost[0].Error() != "xclip: no answer in 2s" {
@@ -476,12 +476,12 @@ func TestLaterWins(t *testing.T) {
 // Without any place to put it, this is said.
 func TestNowhere(t *testing.T) {
 	d := sit(t, nil)
-	d.Folder = ""
+	d.Directory = ""
 	if got, want := d.copy("hi").String(), "not copied: there is no clipboard here"; got != want {
 		t.Errorf("says %q, want %q", got, want)
 	}
-	d.Folder = filepath.Join(d.held, "file")
-	d.write(d.Folder, "")
+	d.Directory = filepath.Join(d.held, "file")
+	d.write(d.Directory, "")
 	if got := d.copy("hi"); got.Err == nil {
 		t.Errorf("says %q of a folder that cannot be made", got)
 	}
@@ -489,7 +489,7 @@ func TestNowhere(t *testing.T) {
 
 func TestWide(t *testing.T) {
 	for text, want := range map[string]string{"plain\n": "plain\n", "ä": "\xe4\x00", "a😀": "a\x00\x3d\xd8\x00\xde"} {
-		if got := string(wide(text)); got != want {
+		if got := string(encodeUTF16(text)); got != want {
 			t.Errorf("wide(%q) = %q, want %q", text, got, want)
 		}
 	}

@@ -10,14 +10,14 @@ import (
 // tried: a line for each.
 func Report(ctx context.Context, getenv func(string) string) []string {
 	b := &Board{Getenv: getenv}
-	p := b.place(ctx)
+	p := b.environment(ctx)
 	var lines []string
-	for _, w := range wires {
-		if p.hears() && w.here(&p) {
+	for _, w := range escapeRoutes {
+		if p.supportsOSC52() && w.here(&p) {
 			lines = append(lines, fmt.Sprintf("%s, up to %s: %s", w.name, Size(p.limit()*3/4), certainty(&p)))
 		}
 	}
-	if !p.hears() {
+	if !p.supportsOSC52() {
 		lines = append(lines, "the terminal ("+strings.TrimSpace(p.term+" "+p.program)+") has no clipboard for programs")
 	}
 	for i := range commands {
@@ -25,12 +25,12 @@ func Report(ctx context.Context, getenv func(string) string) []string {
 		if !row.here(&p) {
 			continue
 		}
-		path, err := b.look(row.put(false)[0])
+		path, err := b.findCommand(row.put(false)[0])
 		switch {
 		case err != nil:
 			lines = append(lines, row.name+": not installed")
 		case row.buffer:
-			lines = append(lines, row.name+": checked"+p.tmux.advice())
+			lines = append(lines, row.name+": checked"+p.tmux.tmuxAdvice())
 		case row.get == nil:
 			lines = append(lines, row.name+": "+path)
 		default:
@@ -40,15 +40,15 @@ func Report(ctx context.Context, getenv func(string) string) []string {
 	return append(lines, "else a file in parley's state folder, readable by you only")
 }
 
-func certainty(p *place) string {
+func certainty(p *environment) string {
 	if p.answers() {
 		return "asked whether it took it"
 	}
 	return "it does not say whether it took it"
 }
 
-// advice returns what would bring the text from tmux to the terminal.
-func (s *server) advice() string {
+// tmuxAdvice returns what would bring the text from tmux to the terminal.
+func (s *server) tmuxAdvice() string {
 	switch {
 	case s.knows:
 		return "; tmux hands it on to the terminal"

@@ -18,17 +18,17 @@ func osc52(text string) string {
 	return "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(text)) + "\x07"
 }
 
-// A wire is a way to the terminal.
-type wire struct {
+// A escapeRoute is a way to the terminal.
+type escapeRoute struct {
 	name string
-	here func(*place) bool
+	here func(*environment) bool
 	wrap func(seq string) string
 }
 
-// wires lists tried in order; behind a multiplexer that cannot be asked, more than
+// escapeRoutes lists tried in order; behind a multiplexer that cannot be asked, more than
 // one may be right.
-var wires = []wire{
-	{"the terminal (OSC 52)", func(p *place) bool {
+var escapeRoutes = []escapeRoute{
+	{"the terminal (OSC 52)", func(p *environment) bool {
 		switch {
 		case p.tmux != nil:
 			return p.tmux.accepts()
@@ -37,13 +37,13 @@ var wires = []wire{
 		}
 		return true
 	}, func(seq string) string { return seq }},
-	{"the terminal through tmux", func(p *place) bool {
+	{"the terminal through tmux", func(p *environment) bool {
 		if p.tmux != nil {
 			return p.tmux.passes && !p.tmux.accepts()
 		}
 		return strings.HasPrefix(p.term, "tmux") // on the other side of ssh
 	}, throughTmux},
-	{"the terminal through screen", func(p *place) bool { return p.tmux == nil && p.screen }, throughScreen},
+	{"the terminal through screen", func(p *environment) bool { return p.tmux == nil && p.screen }, throughScreen},
 }
 
 // throughTmux wraps a sequence so that tmux hands it on (tmux's FAQ, "passthrough
@@ -74,7 +74,7 @@ func throughScreen(seq string) string {
 // A command takes text on its standard input.
 type command struct {
 	name   string
-	here   func(*place) bool
+	here   func(*environment) bool
 	put    func(outer bool) []string // outer: tmux hands the text on to the terminal
 	get    []string                  // writes what is on the clipboard; nil if there is nothing quick
 	encode func(string) []byte       // nil: UTF-8
@@ -92,7 +92,7 @@ func argv(words ...string) func(bool) []string { return func(bool) []string { re
 
 // commands lists tried in order, until one was read back.
 var commands = []command{
-	{name: "tmux buffer", buffer: true, here: func(p *place) bool { return p.tmux != nil },
+	{name: "tmux buffer", buffer: true, here: func(p *environment) bool { return p.tmux != nil },
 		put: func(outer bool) []string {
 			if outer {
 				return []string{"tmux", "load-buffer", "-w", "-"}
@@ -107,22 +107,22 @@ var commands = []command{
 	{name: "xsel", here: local("linux", "DISPLAY"),
 		put: argv("xsel", "--clipboard", "--input"), get: []string{"xsel", "--clipboard", "--output"}},
 	{name: "pbcopy", here: local("darwin", ""), put: argv("pbcopy"), get: []string{"pbpaste"}},
-	{name: "termux-clipboard-set", here: func(p *place) bool { return !p.ssh && p.getenv("TERMUX_VERSION") != "" }, put: argv("termux-clipboard-set"), get: []string{"termux-clipboard-get"}},
+	{name: "termux-clipboard-set", here: func(p *environment) bool { return !p.ssh && p.getenv("TERMUX_VERSION") != "" }, put: argv("termux-clipboard-set"), get: []string{"termux-clipboard-get"}},
 	// Reading it back takes PowerShell a second or more, so nobody does.
-	{name: "clip.exe", here: func(p *place) bool { return !p.ssh && (p.wsl || p.system == "windows") }, put: argv("clip.exe"), encode: wide},
+	{name: "clip.exe", here: func(p *environment) bool { return !p.ssh && (p.wsl || p.system == "windows") }, put: argv("clip.exe"), encode: encodeUTF16},
 }
 
 // local returns a predicate: the command belongs to the system, and the variable is set.
 // Over ssh it would reach a screen that nobody looks at.
-func local(system, variable string) func(*place) bool {
-	return func(p *place) bool {
+func local(system, variable string) func(*environment) bool {
+	return func(p *environment) bool {
 		return !p.ssh && p.system == system && (variable == "" || p.getenv(variable) != "")
 	}
 }
 
-// wide returns text as clip.exe wants it: it takes bytes beyond ASCII for the code
+// encodeUTF16 returns text as clip.exe wants it: it takes bytes beyond ASCII for the code
 // page of the console, unless they look like UTF-16.
-func wide(text string) []byte {
+func encodeUTF16(text string) []byte {
 	if strings.IndexFunc(text, func(r rune) bool { return r >= 0x80 }) < 0 {
 		return []byte(text)
 	}

@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// passed lists the variables that the commands need. Everything else, keys among
+// passedEnv lists the variables that the commands need. Everything else, keys among
 // it, is none of their business.
-var passed = []string{
+var passedEnv = []string{
 	"HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY",
 	"XDG_RUNTIME_DIR", "TMUX", "TMUX_PANE", "TMUX_TMPDIR", "WSL_DISTRO_NAME", "WSL_INTEROP", "PREFIX", "SystemRoot",
 }
 
 // directories returns those of PATH from which a command may be run: what lies in the
 // workspace may be anybody's.
-func (b *Board) folders() []string {
+func (b *Board) directories() []string {
 	return slices.DeleteFunc(filepath.SplitList(b.Getenv("PATH")), func(dir string) bool {
 		return !filepath.IsAbs(dir) || b.inWorkspace(dir)
 	})
@@ -35,12 +35,12 @@ func (b *Board) inWorkspace(path string) bool {
 	if b.Workspace == "" || filepath.Dir(b.Workspace) == b.Workspace {
 		return false
 	}
-	rel, err := filepath.Rel(real(b.Workspace), real(path))
+	rel, err := filepath.Rel(resolved(b.Workspace), resolved(path))
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// real returns path without links, if it is there.
-func real(path string) string {
+// resolved returns path without links, if it is there.
+func resolved(path string) string {
 	if plain, err := filepath.EvalSymlinks(path); err == nil {
 		return plain
 	}
@@ -49,9 +49,9 @@ func real(path string) string {
 
 var errMissing = errors.New("not installed")
 
-// look finds a command. A link in a good directory may lead into the workspace.
-func (b *Board) look(name string) (string, error) {
-	for _, dir := range b.folders() {
+// findCommand finds a command. A link in a good directory may lead into the workspace.
+func (b *Board) findCommand(name string) (string, error) {
+	for _, dir := range b.directories() {
 		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil && !b.inWorkspace(path) {
 			return path, nil
 		}
@@ -60,8 +60,8 @@ func (b *Board) look(name string) (string, error) {
 }
 
 func (b *Board) environ() []string {
-	env := []string{"PATH=" + strings.Join(b.folders(), string(os.PathListSeparator))}
-	for _, name := range passed {
+	env := []string{"PATH=" + strings.Join(b.directories(), string(os.PathListSeparator))}
+	for _, name := range passedEnv {
 		if value := b.Getenv(name); value != "" {
 			env = append(env, name+"="+value)
 		}
@@ -73,7 +73,7 @@ func (b *Board) environ() []string {
 // keeper lives on in a child of the command, which holds on to what it inherits:
 // no pipe is left to it.
 func (b *Board) run(ctx context.Context, limit time.Duration, argv []string, stdin []byte, stdout io.Writer) error {
-	path, err := b.look(argv[0])
+	path, err := b.findCommand(argv[0])
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (b *Board) run(ctx context.Context, limit time.Duration, argv []string, std
 	cmd := exec.CommandContext(within, path, argv[1:]...)
 	cmd.Env, cmd.Dir = b.environ(), string(filepath.Separator)
 	cmd.WaitDelay = 100 * time.Millisecond // a keeper may hold on to its input
-	apart(cmd)
+	detach(cmd)
 	if stdin != nil {
 		cmd.Stdin = bytes.NewReader(stdin)
 	}

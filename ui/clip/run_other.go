@@ -4,4 +4,4 @@ package clip
 
 import "os/exec"
 
-func apart(*exec.Cmd) {}
+func detach(*exec.Cmd) {}

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// apart gives a command a session of its own: what keeps the clipboard outlives
+// detach gives a command a session of its own: what keeps the clipboard outlives
 // the terminal, and what hangs is killed with its children.
-func apart(cmd *exec.Cmd) {
+func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }

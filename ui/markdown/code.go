@@ -55,7 +55,7 @@ func (s *Scanner) Line(line string) []Token {
 	runs := s.line(line)
 	tokens := make([]Token, len(runs))
 	for i, r := range runs {
-		tokens[i] = Token{r.text, classes[r.pen.role]}
+		tokens[i] = Token{r.text, classes[r.style.role]}
 	}
 	return tokens
 }

@@ -71,38 +71,38 @@ func (s *scanner) clone() *scanner {
 // their stops. Longer ones are data.
 const longLine = 2 << 10
 
-// uncoloured returns a long line, or a part of one, as it is shown.
-func uncoloured(line string) string {
+// uncolored returns a long line, or a part of one, as it is shown.
+func uncolored(line string) string {
 	return strings.ReplaceAll(sanitize.Text(strings.TrimRight(line, "\r\n")), "\t", "    ")
 }
 
 // line returns the runs of the next line.
-func (s *scanner) line(line string) []run {
+func (s *scanner) line(line string) []styledRun {
 	if len(line) > longLine+len("\r\n") {
-		return []run{{uncoloured(line), pen{}}}
+		return []styledRun{{uncolored(line), textStyle{}}}
 	}
 	line = printable(line)
 	switch {
 	case s.grammar == nil:
-		return []run{{line, pen{}}}
+		return []styledRun{{line, textStyle{}}}
 	case s.grammar.diff:
-		return []run{{line, pen{role: diffRole(line)}}}
+		return []styledRun{{line, textStyle{role: diffRole(line)}}}
 	}
-	var runs []run
+	var runs []styledRun
 	plain := 0 // where the text not yet in runs begins
 	for i := 0; i < len(line); {
 		n, r := s.token(line, i)
 		if r != plainText {
 			if plain < i {
-				runs = append(runs, run{line[plain:i], pen{}})
+				runs = append(runs, styledRun{line[plain:i], textStyle{}})
 			}
-			runs = append(runs, run{line[i : i+n], pen{role: r}})
+			runs = append(runs, styledRun{line[i : i+n], textStyle{role: r}})
 			plain = i + n
 		}
 		i += n
 	}
 	if plain < len(line) {
-		runs = append(runs, run{line[plain:], pen{}})
+		runs = append(runs, styledRun{line[plain:], textStyle{}})
 	}
 	return runs
 }

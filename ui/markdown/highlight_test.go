@@ -8,10 +8,10 @@ import (
 var signs = map[role]string{plainText: "", accent: "k", good: "s", warn: "n", dim: "c", bad: "-"}
 
 // marked writes runs as text with the roles between brackets: k[func] c[// x].
-func marked(runs []run) string {
+func marked(runs []styledRun) string {
 	var b strings.Builder
 	for _, r := range runs {
-		if sign := signs[r.pen.role]; sign != "" {
+		if sign := signs[r.style.role]; sign != "" {
 			b.WriteString(sign + "[" + r.text + "]")
 			continue
 		}

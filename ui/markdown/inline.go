@@ -14,65 +14,65 @@ import (
 )
 
 // inlines returns the text of a block as runs drawn with p.
-func (w *writer) inlines(n ast.Node, p pen) []run {
+func (w *writer) inlines(n ast.Node, p textStyle) []styledRun {
 	if w.inline {
 		return w.children(nil, n, p)
 	}
-	var runs []run
+	var runs []styledRun
 	for i := range n.Lines().Len() {
-		runs = append(runs, run{flat(w.value(n.Lines().At(i))), p}, run{" ", p})
+		runs = append(runs, styledRun{flat(w.value(n.Lines().At(i))), p}, styledRun{" ", p})
 	}
 	return runs
 }
 
-func (w *writer) children(runs []run, n ast.Node, p pen) []run {
+func (w *writer) children(runs []styledRun, n ast.Node, p textStyle) []styledRun {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		runs = w.node(runs, c, p)
 	}
 	return runs
 }
 
-func (w *writer) node(runs []run, n ast.Node, p pen) []run {
+func (w *writer) node(runs []styledRun, n ast.Node, p textStyle) []styledRun {
 	switch n := n.(type) {
 	case *ast.Text:
 		s := strings.TrimRight(w.value(n.Segment), "\n")
 		if !n.IsRaw() {
 			s = unescape(s)
 		}
-		runs = append(runs, run{sanitize.Line(s), p})
+		runs = append(runs, styledRun{sanitize.Line(s), p})
 		switch {
 		case n.HardLineBreak():
-			runs = append(runs, run{"\n", p})
+			runs = append(runs, styledRun{"\n", p})
 		case n.SoftLineBreak():
-			runs = append(runs, run{" ", p})
+			runs = append(runs, styledRun{" ", p})
 		}
 		return runs
 	case *ast.String:
-		return append(runs, run{sanitize.Line(string(n.Value)), p})
+		return append(runs, styledRun{sanitize.Line(string(n.Value)), p})
 	case *ast.Emphasis:
 		return w.children(runs, n, with(p, []attr{italic, bold}[min(n.Level, 2)-1]))
 	case *extast.Strikethrough:
 		return w.children(runs, n, with(p, strike))
 	case *ast.CodeSpan:
-		return append(runs, run{w.codeSpan(n), pen{code, p.attr}})
+		return append(runs, styledRun{w.codeSpan(n), textStyle{code, p.attr}})
 	case *ast.Link:
 		return w.link(runs, n, string(n.Destination), p)
 	case *ast.Image:
-		return w.link(append(runs, run{"image: ", pen{dim, p.attr}}), n, string(n.Destination), p)
+		return w.link(append(runs, styledRun{"image: ", textStyle{dim, p.attr}}), n, string(n.Destination), p)
 	case *ast.AutoLink:
 		return autolink(runs, n, w.raw, p)
 	case *ast.RawHTML:
-		return append(runs, run{flat(w.values(n.Segments)), pen{dim, p.attr}})
+		return append(runs, styledRun{flat(w.values(n.Segments)), textStyle{dim, p.attr}})
 	case *extast.TaskCheckBox:
 		if n.IsChecked {
-			return append(runs, run{"[x] ", pen{good, p.attr}})
+			return append(runs, styledRun{"[x] ", textStyle{good, p.attr}})
 		}
-		return append(runs, run{"[ ] ", pen{dim, p.attr}})
+		return append(runs, styledRun{"[ ] ", textStyle{dim, p.attr}})
 	}
 	return w.children(runs, n, p)
 }
 
-func with(p pen, a attr) pen { return pen{p.role, p.attr | a} }
+func with(p textStyle, a attr) textStyle { return textStyle{p.role, p.attr | a} }
 
 // value returns the source of a segment.
 func (w *writer) value(s text.Segment) string {
@@ -115,7 +115,7 @@ func (w *writer) codeSpan(n *ast.CodeSpan) string {
 
 // link writes the label and, unless it says the same, where the link leads. The
 // destination is always in sight; nothing is hidden behind a label.
-func (w *writer) link(runs []run, n ast.Node, dest string, p pen) []run {
+func (w *writer) link(runs []styledRun, n ast.Node, dest string, p textStyle) []styledRun {
 	label := w.children(nil, n, p)
 	dest = destination(unescape(dest))
 	if dest == "" {
@@ -125,7 +125,7 @@ func (w *writer) link(runs []run, n ast.Node, dest string, p pen) []run {
 	for i := range label {
 		said.WriteString(label[i].text)
 		if linkable(dest) {
-			label[i].pen = pen{accent, label[i].pen.attr}
+			label[i].style = textStyle{accent, label[i].style.attr}
 		}
 	}
 	runs = append(runs, label...)
@@ -133,27 +133,27 @@ func (w *writer) link(runs []run, n ast.Node, dest string, p pen) []run {
 	case dest, strings.TrimPrefix(dest, "mailto:"):
 		return withHost(runs, dest, p)
 	case "":
-		return withHost(append(runs, run{dest, pen{dim, p.attr}}), dest, p)
+		return withHost(append(runs, styledRun{dest, textStyle{dim, p.attr}}), dest, p)
 	}
-	return withHost(append(runs, run{" (" + dest + ")", pen{dim, p.attr}}), dest, p)
+	return withHost(append(runs, styledRun{" (" + dest + ")", textStyle{dim, p.attr}}), dest, p)
 }
 
-func autolink(runs []run, n *ast.AutoLink, raw []byte, p pen) []run {
+func autolink(runs []styledRun, n *ast.AutoLink, raw []byte, p textStyle) []styledRun {
 	dest := destination(string(n.URL(raw)))
 	role := accent
 	if n.AutoLinkType != ast.AutoLinkEmail && !linkable(dest) {
 		role = dim
 	}
-	return withHost(append(runs, run{sanitize.Line(string(n.Label(raw))), pen{role, p.attr}}), dest, p)
+	return withHost(append(runs, styledRun{sanitize.Line(string(n.Label(raw))), textStyle{role, p.attr}}), dest, p)
 }
 
 // withHost adds the host where user information before it could pass for one.
-func withHost(runs []run, dest string, p pen) []run {
+func withHost(runs []styledRun, dest string, p textStyle) []styledRun {
 	u, err := url.Parse(dest)
 	if err != nil || u.User == nil {
 		return runs
 	}
-	return append(runs, run{" (host " + sanitize.Line(u.Host) + ")", pen{warn, p.attr}})
+	return append(runs, styledRun{" (host " + sanitize.Line(u.Host) + ")", textStyle{warn, p.attr}})
 }
 
 // longest sets how much of a destination that is no link is shown: data URLs have

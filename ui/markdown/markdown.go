@@ -41,10 +41,10 @@ type Doc struct {
 	whole splitter
 	cuts  []cut
 
-	pens  *pens
-	width int
-	lines []string
-	fresh bool // lines show everything
+	styles *styleCache
+	width  int
+	lines  []string
+	fresh  bool // lines show everything
 	// lines[:settled] show blocks[:shown], and the whole lines of an open fence.
 	shown, settled int
 	fence          *fenceView
@@ -60,7 +60,7 @@ type Code struct {
 
 // New returns an empty Doc.
 func New(th *theme.Theme) *Doc {
-	return &Doc{pens: newPens(th), split: splitter{window: window}, whole: splitter{window: window}}
+	return &Doc{styles: newStyleCache(th), split: splitter{window: window}, whole: splitter{window: window}}
 }
 
 // Render renders a complete text, none of its lines wider than width cells. The
@@ -102,11 +102,11 @@ func (d *Doc) advance() {
 	}
 	d.cutAt = len(src)
 	d.freeze(d.split.advance(src[:d.line], src, false))
-	d.take(d.whole.closed(src[:d.line], src))
+	d.addBlocks(d.whole.closed(src[:d.line], src))
 }
 
-// take notes what the split window by window finds.
-func (d *Doc) take(f frozen) {
+// addBlocks notes what the split window by window finds.
+func (d *Doc) addBlocks(f frozen) {
 	if f.loosened {
 		loosen(len(d.cuts), func(i int) *cut { return &d.cuts[i] })
 	}
@@ -122,7 +122,7 @@ func (d *Doc) Finish() {
 		return
 	}
 	src := d.src.String()
-	d.take(d.whole.advance(src, src, true))
+	d.addBlocks(d.whole.advance(src, src, true))
 	if d.cutAt > 0 {
 		d.freeze(d.split.advance(src, src, true))
 	}
@@ -136,7 +136,7 @@ func (d *Doc) Finish() {
 
 // SetTheme changes the theme; the next call of Lines renders again.
 func (d *Doc) SetTheme(th *theme.Theme) {
-	d.pens = newPens(th)
+	d.styles = newStyleCache(th)
 	d.forget()
 }
 
@@ -201,7 +201,7 @@ func appendCode(all, codes []Code, top int) []Code {
 // freeze takes over closed blocks, and renders again what they change.
 func (d *Doc) freeze(f frozen) {
 	if f.loosened {
-		d.loosen()
+		d.loosenList()
 	}
 	for _, c := range f.cuts {
 		d.blocks = append(d.blocks, block{cut: c})
@@ -213,22 +213,22 @@ func (d *Doc) freeze(f frozen) {
 			from = min(from, first)
 		}
 	}
-	d.renew(from, func(b *block) bool { return b.wantsAny(f.defined) })
+	d.restart(from, func(b *block) bool { return b.wantsAny(f.defined) })
 }
 
-// loosen turns the list that the tail continues from tight to loose.
-func (d *Doc) loosen() {
+// loosenList turns the list that the tail continues from tight to loose.
+func (d *Doc) loosenList() {
 	loosen(len(d.blocks), func(i int) *cut { return &d.blocks[i].cut })
 	from := len(d.blocks)
 	for from > 0 && d.blocks[from-1].item != nil && (from == len(d.blocks) || !d.blocks[from].item.first) {
 		from--
 	}
-	d.renew(from, func(*block) bool { return true })
+	d.restart(from, func(*block) bool { return true })
 }
 
-// renew forgets the lines of the blocks from the given one on that are stale,
+// restart forgets the lines of the blocks from the given one on that are stale,
 // and the places of all of them.
-func (d *Doc) renew(from int, stale func(*block) bool) {
+func (d *Doc) restart(from int, stale func(*block) bool) {
 	if from >= d.shown {
 		return
 	}

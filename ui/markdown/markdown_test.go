@@ -79,7 +79,7 @@ func TestStreamedEqualsWhole(t *testing.T) {
 }
 
 func TestDeepTextsStreamLikeWhole(t *testing.T) {
-	for name, text := range deep(patience + patience/4) {
+	for name, text := range deep(maxTail + maxTail/4) {
 		t.Run(name, func(t *testing.T) { checkStream(t, text, 60, 700) })
 	}
 	texts := deep(9 * window / 4) // some of these are cut into parts

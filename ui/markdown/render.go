@@ -27,7 +27,7 @@ type place struct {
 }
 
 // render renders a piece of source that begins where a block begins.
-func (ps *pens) render(src string, width int, refs references, at place) rendered {
+func (ps *styleCache) render(src string, width int, refs references, at place) rendered {
 	src = at.header + src
 	raw := bounded(src)
 	sc := &scope{Context: parser.NewContext(), refs: refs}
@@ -35,7 +35,7 @@ func (ps *pens) render(src string, width int, refs references, at place) rendere
 	if len(src) > inlineLimit || strings.Count(src, "](")-strings.Count(src, ")") > maxOpenLinks {
 		p = structure
 	}
-	w := writer{pens: ps, src: src, raw: raw, width: width, at: at, lines: []string{}, inline: p == full}
+	w := writer{styles: ps, src: src, raw: raw, width: width, at: at, lines: []string{}, inline: p == full}
 	w.blocks(parse(p, raw, sc), false)
 	for len(w.lines) > 0 && w.lines[len(w.lines)-1] == "" {
 		w.lines = w.lines[:len(w.lines)-1]
@@ -45,7 +45,7 @@ func (ps *pens) render(src string, width int, refs references, at place) rendere
 
 // A writer walks the tree of a piece of source and writes lines.
 type writer struct {
-	pens   *pens
+	styles *styleCache
 	src    string
 	raw    []byte // what was parsed: src, bounded
 	width  int
@@ -61,7 +61,7 @@ type writer struct {
 	inset  int    // cells of prefix
 	first  string // begins the next line instead of prefix, if has
 	has    bool
-	lead   []run // markers there was no room to indent by
+	lead   []styledRun // markers there was no room to indent by
 }
 
 // fits reports whether text may be inset so far: half the width is left for text,
@@ -95,7 +95,7 @@ func (w *writer) gap() { w.lines = append(w.lines, strings.TrimRight(w.prefix, "
 
 // inside calls f with a deeper prefix: mark before the next line, pad before the
 // lines that follow, both of the given number of cells.
-func (w *writer) inside(mark []run, pad string, cells int, f func()) {
+func (w *writer) inside(mark []styledRun, pad string, cells int, f func()) {
 	if !fits(w.inset+cells, w.width) {
 		w.lead = append(w.lead, mark...)
 		f()
@@ -110,7 +110,7 @@ func (w *writer) inside(mark []run, pad string, cells int, f func()) {
 				b.WriteString(" ")
 				continue
 			}
-			b.WriteString(w.pens.paint(r.pen, r.text))
+			b.WriteString(w.styles.apply(r.style, r.text))
 		}
 		w.first, w.has = w.begin()+b.String(), true
 	} else if w.has {
@@ -129,17 +129,17 @@ func (w *writer) inside(mark []run, pad string, cells int, f func()) {
 // flush writes markers that found no text to stand before.
 func (w *writer) flush() {
 	if w.lead != nil {
-		w.flow(nil)
+		w.wrapRuns(nil)
 	}
 }
 
-// flow writes wrapped text.
-func (w *writer) flow(runs []run) {
+// wrapRuns writes wrapped text.
+func (w *writer) wrapRuns(runs []styledRun) {
 	if w.lead != nil {
 		runs = append(w.lead, runs...)
 		w.lead = nil
 	}
-	w.emit(w.pens.wrap(runs, w.room())...)
+	w.emit(w.styles.wrap(runs, w.room())...)
 }
 
 // blocks writes the children of n, with a blank line between them unless they
@@ -169,14 +169,14 @@ func (w *writer) block(n ast.Node) {
 	w.at = place{number: -1}
 	switch n := n.(type) {
 	case *ast.Heading:
-		w.flow(w.inlines(n, pen{role: strong}))
+		w.wrapRuns(w.inlines(n, textStyle{role: strong}))
 	case *ast.Paragraph, *ast.TextBlock:
-		w.flow(w.inlines(n, pen{}))
+		w.wrapRuns(w.inlines(n, textStyle{}))
 	case *ast.List:
 		w.list(n, at)
 	case *ast.Blockquote:
 		w.flush()
-		bar := w.pens.paint(pen{role: faint}, "│") + " "
+		bar := w.styles.apply(textStyle{role: faint}, "│") + " "
 		w.inside(nil, bar, 2, func() { w.blocks(n, false) })
 	case *ast.FencedCodeBlock:
 		w.fenced(n)
@@ -184,7 +184,7 @@ func (w *writer) block(n ast.Node) {
 		w.code("", w.values(n.Lines()))
 	case *ast.ThematicBreak:
 		w.flush()
-		w.emit(w.pens.paint(pen{role: faint}, strings.Repeat("─", w.room())))
+		w.emit(w.styles.apply(textStyle{role: faint}, strings.Repeat("─", w.room())))
 	case *ast.HTMLBlock:
 		w.html(n)
 	case *extast.Table:
@@ -209,7 +209,7 @@ func (w *writer) list(l *ast.List, at place) {
 			number++
 		}
 		cells := cellsOf(mark) + 1
-		w.inside([]run{{mark, pen{role: dim}}, {" ", pen{}}}, strings.Repeat(" ", cells), cells, func() { w.blocks(c, tight) })
+		w.inside([]styledRun{{mark, textStyle{role: dim}}, {" ", textStyle{}}}, strings.Repeat(" ", cells), cells, func() { w.blocks(c, tight) })
 	}
 }
 
@@ -227,7 +227,7 @@ func (w *writer) code(lang, body string) {
 	w.flush()
 	w.inside(nil, codeIndent, len(codeIndent), func() {
 		if lang != "" {
-			w.emit(w.pens.cut([]run{{lang, pen{role: faint}}}, w.room())[:1]...)
+			w.emit(w.styles.breakCode([]styledRun{{lang, textStyle{role: faint}}}, w.room())[:1]...)
 		}
 		s := newScanner(lang)
 		end := len(strings.TrimRight(body, " \t\r\n")) // blank lines go, blanks behind the last line stay
@@ -239,7 +239,7 @@ func (w *writer) code(lang, body string) {
 			if blank(line) {
 				runs = nil
 			}
-			w.emit(w.pens.cut(runs, w.room())...)
+			w.emit(w.styles.breakCode(runs, w.room())...)
 		}
 	})
 }
@@ -252,6 +252,6 @@ func (w *writer) html(n *ast.HTMLBlock) {
 		body += w.value(n.ClosureLine)
 	}
 	for line := range strings.Lines(strings.TrimRight(body, " \t\r\n")) {
-		w.emit(w.pens.cut([]run{{printable(line), pen{role: dim}}}, w.room())...)
+		w.emit(w.styles.breakCode([]styledRun{{printable(line), textStyle{role: dim}}}, w.room())...)
 	}
 }

@@ -82,21 +82,21 @@ type list struct {
 	loose bool
 }
 
-// patience sets how long a tail may be, in bytes, and still be looked at anew
+// maxTail sets how long a tail may be, in bytes, and still be looked at anew
 // whenever it changes. Longer ones must first grow by an eighth, and those too
 // long for inline markup by half, which keeps the work per byte constant however
 // long a single block becomes.
-const patience = 4 << 10
+const maxTail = 4 << 10
 
-func impatient(size, grown int) bool {
-	return size > patience && grown < size/8 || size > inlineLimit && grown < size/2
+func tooLong(size, grown int) bool {
+	return size > maxTail && grown < size/8 || size > inlineLimit && grown < size/2
 }
 
 // advance cuts off what is closed in src, of which only the end is new. Lines are
 // its whole lines; if src is whole, all is cut off.
 func (s *splitter) advance(lines, src string, whole bool) (f frozen) {
 	end := len(lines)
-	if !s.windows(&f, lines, src, whole) || s.tail >= end || !whole && impatient(end-s.tail, end-s.seen) {
+	if !s.windows(&f, lines, src, whole) || s.tail >= end || !whole && tooLong(end-s.tail, end-s.seen) {
 		return f
 	}
 	tail := s.tail

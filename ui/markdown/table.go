@@ -16,18 +16,18 @@ const (
 
 type grid struct {
 	align []extast.Alignment
-	rows  [][][]run // row, column, runs; the first row is the header
+	rows  [][][]styledRun // row, column, runs; the first row is the header
 }
 
 func (w *writer) tableBlock(n *extast.Table, at place) {
 	w.table = true
 	g := grid{align: n.Alignments}
 	for r := n.FirstChild(); r != nil; r = r.NextSibling() {
-		p := pen{}
+		p := textStyle{}
 		if r.Kind() == extast.KindTableHeader {
-			p = pen{role: strong}
+			p = textStyle{role: strong}
 		}
-		row := make([][]run, 0, len(g.align))
+		row := make([][]styledRun, 0, len(g.align))
 		for c := r.FirstChild(); c != nil && len(row) < len(g.align); c = c.NextSibling() {
 			row = append(row, w.inlines(c, p))
 		}
@@ -112,15 +112,15 @@ func (w *writer) grid(g grid, widths []int, goesOn bool) {
 			}
 			b.WriteString(strings.Repeat("─", n))
 		}
-		w.emit(w.pens.paint(pen{role: faint}, b.String()))
+		w.emit(w.styles.apply(textStyle{role: faint}, b.String()))
 	}
 }
 
-func (w *writer) row(g grid, row [][]run, widths []int) {
+func (w *writer) row(g grid, row [][]styledRun, widths []int) {
 	cells, taken := make([][]string, len(row)), make([][]int, len(row))
 	height := 1
 	for i, runs := range row {
-		cells[i], taken[i] = w.pens.measure(runs, widths[i])
+		cells[i], taken[i] = w.styles.wrapMeasured(runs, widths[i])
 		height = max(height, len(cells[i]))
 	}
 	var b strings.Builder
@@ -156,7 +156,7 @@ func (w *writer) row(g grid, row [][]run, widths []int) {
 func (w *writer) records(g grid, goesOn bool) {
 	if len(g.rows) == 1 && !goesOn {
 		for _, name := range g.rows[0] {
-			w.flow(name)
+			w.wrapRuns(name)
 		}
 	}
 	for i, row := range g.rows[1:] {
@@ -164,9 +164,9 @@ func (w *writer) records(g grid, goesOn bool) {
 			w.gap()
 		}
 		for c, runs := range row {
-			line := append([]run{}, g.rows[0][min(c, len(g.rows[0])-1)]...)
-			line = append(line, run{":", pen{role: strong}}, run{" ", pen{}})
-			w.flow(append(line, runs...))
+			line := append([]styledRun{}, g.rows[0][min(c, len(g.rows[0])-1)]...)
+			line = append(line, styledRun{":", textStyle{role: strong}}, styledRun{" ", textStyle{}})
+			w.wrapRuns(append(line, runs...))
 		}
 	}
 }

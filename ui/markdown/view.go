@@ -31,7 +31,7 @@ func (d *Doc) settle() {
 
 // render renders a closed block, and notes which references it lacked.
 func (d *Doc) render(b *block, want []int) {
-	r := d.pens.render(d.src.String()[b.start:b.end], d.width, d.split.refs, b.place(want))
+	r := d.styles.render(d.src.String()[b.start:b.end], d.width, d.split.refs, b.place(want))
 	b.lines, b.codes, b.wants = r.lines, r.codes, r.wants
 	if b.table != nil {
 		b.table.want = r.columns
@@ -108,9 +108,9 @@ func (d *Doc) showTail() {
 		open.item, open.loose = &item{number: l.next}, l.loose
 	}
 	at := open.place(d.wide(len(d.blocks)))
-	if t.lines == nil || t.start != start || !impatient(end-start, end-t.end) {
+	if t.lines == nil || t.start != start || !tooLong(end-start, end-t.end) {
 		*t = tailView{start: start, end: end, seen: end}
-		t.rendered = d.pens.render(src[start:end], d.width, d.split.refs, at)
+		t.rendered = d.styles.render(src[start:end], d.width, d.split.refs, at)
 	}
 	if t.shown > 0 && t.from == len(d.lines) { // they stand there still
 		d.lines = d.lines[:t.shown]
@@ -148,7 +148,7 @@ func (d *Doc) showRest(src string) {
 // literal wraps source that is shown as it is.
 func (d *Doc) literal(src string) (lines []string) {
 	for line := range strings.Lines(src) {
-		lines = append(lines, d.pens.wrap([]run{{printable(line), pen{}}}, d.width)...)
+		lines = append(lines, d.styles.wrap([]styledRun{{printable(line), textStyle{}}}, d.width)...)
 	}
 	return lines
 }
@@ -193,7 +193,7 @@ func (d *Doc) showFence(src string) {
 		d.separate([]string{""}, false)
 		v.top = len(d.lines)
 		if v.lang != "" {
-			d.addCode([]run{{v.lang, pen{role: faint}}}, 1)
+			d.addCode([]styledRun{{v.lang, textStyle{role: faint}}}, 1)
 		}
 	}
 	for {
@@ -234,16 +234,16 @@ func (d *Doc) codeRoom() (indent string, width int) {
 }
 
 // addCode adds lines of code as writer.code does.
-func (d *Doc) addCode(runs []run, most int) {
+func (d *Doc) addCode(runs []styledRun, most int) {
 	indent, width := d.codeRoom()
-	lines := d.pens.cut(runs, width)
+	lines := d.styles.breakCode(runs, width)
 	for _, l := range lines[:min(most, len(lines))] {
 		d.lines = append(d.lines, strings.TrimRight(indent+l, " "))
 	}
 }
 
 // addRow adds a row of a long line.
-func (d *Doc) addRow(text string) { d.addCode([]run{{text, pen{}}}, 1) }
+func (d *Doc) addRow(text string) { d.addCode([]styledRun{{text, textStyle{}}}, 1) }
 
 // longLine adds the rows of a long line that are full. Each byte of it is looked
 // at once.
@@ -259,7 +259,7 @@ func (d *Doc) longLine(v *fenceView, line string) {
 	}
 	v.sent += len(part)
 	_, width := d.codeRoom()
-	rows := d.pens.cut([]run{{v.row + uncoloured(part), pen{}}}, width)
+	rows := d.styles.breakCode([]styledRun{{v.row + uncolored(part), textStyle{}}}, width)
 	v.row = ansi.Strip(rows[len(rows)-1])
 	for _, row := range rows[:len(rows)-1] {
 		d.addRow(ansi.Strip(row))

@@ -18,8 +18,8 @@ func (p *front) approval(ask session.ApprovalRequest) *question {
 		return true
 	}
 	tell := func(details bool) {
-		p.say("%s:", dialog.TellTitle(a, online))
-		p.block(strings.Join(dialog.Tell(a, details), "\n"))
+		p.say("%s:", dialog.DescribeTitle(a, online))
+		p.block(strings.Join(dialog.Describe(a, details), "\n"))
 	}
 	once, further := "y once", ", a this session, p always"
 	if a.Sandboxed && !a.Network {
@@ -90,7 +90,7 @@ func (p *front) always(ask session.ApprovalRequest) {
 		tell: func() {
 			p.say("It runs now, and later without a question by one of these rules:")
 			for i, n := range prefixes {
-				rule, means, err := dialog.TellRule(ask.Action, n)
+				rule, means, err := dialog.DescribeRule(ask.Action, n)
 				if err != nil {
 					rule, means = "none", sentence(oneLine(err.Error()))
 				}
@@ -120,7 +120,7 @@ func (p *front) always(ask session.ApprovalRequest) {
 // another call, about which the session asks anew.
 func (p *front) edit(ask session.ApprovalRequest) {
 	a := ask.Action
-	name, text := dialog.Editable(a)
+	name, text := dialog.EditableText(a)
 	use := func(written string) bool {
 		input, err := dialog.Arguments(a, name, written)
 		switch {

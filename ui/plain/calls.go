@@ -96,7 +96,7 @@ func (p *front) result(t *turn, r session.Result) {
 // the question.
 func (p *front) change(done, diff string, heard bool) {
 	var added, removed int
-	told := dialog.TellDiff(diff)
+	told := dialog.DescribeDiff(diff)
 	for _, line := range told {
 		if strings.HasPrefix(line, "added line") {
 			added++

@@ -76,7 +76,7 @@ func (p *front) command(line string) {
 	for i, c := range all {
 		names[i] = append([]string{c.name}, strings.Fields(c.also)...)
 	}
-	at, among := dialog.Named(name, names)
+	at, among := dialog.FindNamed(name, names)
 	if at >= 0 && (arg == "" || slices.Contains(names[at], name)) {
 		all[at].run(p, arg)
 		return
@@ -245,7 +245,7 @@ func (p *front) copy(arg string) {
 	p.soon(func() func() {
 		result := put(ctx)
 		result.File = p.o.Short(result.File)
-		return func() { p.say("%s", sentence(capital(result.Say(what)))) }
+		return func() { p.say("%s", sentence(capital(result.Message(what)))) }
 	})
 }
 

@@ -20,12 +20,12 @@ import (
 // begins with its start and ends with its done. The exit status is the first that
 // is not 0.
 func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], cancel context.CancelCauseFunc, o Options) int {
-	queues := make([]*queue, len(names))
+	queues := make([]*eventQueue, len(names))
 	for i := range queues {
 		queues[i] = newQueue()
 	}
 	var told sync.WaitGroup
-	told.Go(func() { deal(turn, queues) })
+	told.Go(func() { demux(turn, queues) })
 	defer told.Wait()
 	status, begun := OK, false
 	put := func(text string) error {
@@ -36,7 +36,7 @@ func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], c
 		return err
 	}
 	for i, name := range names {
-		events, ok := queues[i].begun()
+		events, ok := queues[i].started()
 		if !ok && i > 0 {
 			continue // what ended the turn before anybody was asked was told
 		}
@@ -100,8 +100,8 @@ func (o Options) between(begun, asked bool) string {
 	return heading + "\n\n"
 }
 
-// deal gives every model what happened to it, as the events of a turn of its own.
-func deal(turn iter.Seq[session.Event], queues []*queue) {
+// demux gives every model what happened to it, as the events of a turn of its own.
+func demux(turn iter.Seq[session.Event], queues []*eventQueue) {
 	ended := make([]bool, len(queues))
 	for e := range turn {
 		switch e := e.(type) {
@@ -126,9 +126,9 @@ func deal(turn iter.Seq[session.Event], queues []*queue) {
 	}
 }
 
-// A queue holds events until they are wanted. It has no bound: an answer is not
+// A eventQueue holds events until they are wanted. It has no bound: an answer is not
 // held up because another is printed first.
-type queue struct {
+type eventQueue struct {
 	mu     sync.Mutex
 	news   *sync.Cond
 	events []session.Event
@@ -136,13 +136,13 @@ type queue struct {
 	closed bool
 }
 
-func newQueue() *queue {
-	q := &queue{}
+func newQueue() *eventQueue {
+	q := &eventQueue{}
 	q.news = sync.NewCond(&q.mu)
 	return q
 }
 
-func (q *queue) put(e session.Event) {
+func (q *eventQueue) put(e session.Event) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.closed {
@@ -151,23 +151,23 @@ func (q *queue) put(e session.Event) {
 	}
 }
 
-func (q *queue) ask() {
+func (q *eventQueue) ask() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.asked = true
 	q.news.Signal()
 }
 
-func (q *queue) close() {
+func (q *eventQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
 	q.news.Signal()
 }
 
-// begun waits until something is known of the model, and reports whether it was
+// started waits until something is known of the model, and reports whether it was
 // asked at all.
-func (q *queue) begun() (events iter.Seq[session.Event], asked bool) {
+func (q *eventQueue) started() (events iter.Seq[session.Event], asked bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for !q.asked && !q.closed {
@@ -177,7 +177,7 @@ func (q *queue) begun() (events iter.Seq[session.Event], asked bool) {
 }
 
 // all yields the events until the queue is closed and empty.
-func (q *queue) all() iter.Seq[session.Event] {
+func (q *eventQueue) all() iter.Seq[session.Event] {
 	return func(yield func(session.Event) bool) {
 		for {
 			q.mu.Lock()

@@ -160,7 +160,7 @@ func TestCompareClosed(t *testing.T) {
 	defer cancel(nil)
 	var err bytes.Buffer
 	status := Compare(s, []string{"m/0", "m/1"}, s.Compare(ctx, models, llm.Part{Kind: llm.Text, Text: "hi"}), cancel,
-		Options{Format: "jsonl", Out: &broken{room: 40, err: syscall.EPIPE}, Err: &err})
+		Options{Format: "jsonl", Out: &isBrokenPipe{room: 40, err: syscall.EPIPE}, Err: &err})
 	if status != 128+13 {
 		t.Errorf("status %d, want that of SIGPIPE", status)
 	}

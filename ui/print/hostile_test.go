@@ -115,7 +115,7 @@ func TestHostileShelf(t *testing.T) {
 		"export -o md " + id, "export -o html " + id, "export -o jsonl " + id, "show needle", "usage", "usage --by model", "usage --by session --json",
 	} {
 		var out, notes bytes.Buffer
-		shelf := Shelf{
+		shelf := SessionCommands{
 			Open: open, Out: &out, Note: func(text string) { notes.WriteString(text) },
 			Render: true, Width: 100, Now: time.Now,
 		}

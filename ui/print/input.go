@@ -69,11 +69,11 @@ func ReadStdin(f *os.File, bounded bool, notice func(string)) ([]byte, error) {
 		}
 		all <- read{buf.Bytes(), err}
 	}()
-	if bounded && !hasWriter(f) {
+	if bounded && !inputHasWriter(f) {
 		select {
 		case <-first:
-		case <-time.After(patience):
-			notice(fmt.Sprintf("nothing came on standard input for %s, and no other program of this pipeline writes to it: going on without", patience))
+		case <-time.After(inputTimeout):
+			notice(fmt.Sprintf("nothing came on standard input for %s, and no other program of this pipeline writes to it: going on without", inputTimeout))
 			return nil, nil
 		}
 	}

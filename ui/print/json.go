@@ -19,8 +19,8 @@ import (
 	"parley/ui/app"
 )
 
-// lines writes one JSON object per event.
-type lines struct {
+// jsonlWriter writes one JSON object per event.
+type jsonlWriter struct {
 	o   Options
 	err error // of the first line; told at the next event
 }
@@ -33,7 +33,7 @@ type field struct {
 	value any
 }
 
-func (l *lines) start(s *session.Session) {
+func (l *jsonlWriter) start(s *session.Session) {
 	l.err = l.put(append(object{{"type", "start"}}, l.o.about(s)...))
 }
 
@@ -50,7 +50,7 @@ func (o Options) about(s *session.Session) object {
 	return about
 }
 
-func (l *lines) event(e session.Event, status int) error {
+func (l *jsonlWriter) event(e session.Event, status int) error {
 	if l.err != nil {
 		return l.err
 	}
@@ -62,7 +62,7 @@ func (l *lines) event(e session.Event, status int) error {
 	return nil
 }
 
-func (l *lines) put(o object) error {
+func (l *jsonlWriter) put(o object) error {
 	return write(l.o.Out, o)
 }
 
@@ -151,8 +151,8 @@ func finishReason(d session.Done) string {
 	return string(d.Reason)
 }
 
-// whole writes one JSON object when the turn is over.
-type whole struct {
+// jsonWriter writes one JSON object when the turn is over.
+type jsonWriter struct {
 	o     Options
 	s     *session.Session
 	text  []string // pieces
@@ -161,9 +161,9 @@ type whole struct {
 	tools []json.RawMessage // calls and results, as they came
 }
 
-func (w *whole) start(s *session.Session) { w.s = s }
+func (w *jsonWriter) start(s *session.Session) { w.s = s }
 
-func (w *whole) event(e session.Event, status int) error {
+func (w *jsonWriter) event(e session.Event, status int) error {
 	switch e := e.(type) {
 	case session.Step:
 		if w.o.Schema { // each try stands for itself: two values in a row are none
@@ -193,7 +193,7 @@ func (w *whole) event(e session.Event, status int) error {
 	return nil
 }
 
-func (w *whole) done(d session.Done, status int) error {
+func (w *jsonWriter) done(d session.Done, status int) error {
 	o := append(w.o.about(w.s),
 		field{"text", strings.TrimRight(strings.Join(w.text, ""), "\n")}, field{"thinking", strings.Join(w.think, "")})
 	if w.value != nil {

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// broken reports whether err means that the reader of a pipe has left.
-func broken(err error) bool { return errors.Is(err, unix.EPIPE) }
+// isBrokenPipe reports whether err means that the reader of a pipe has left.
+func isBrokenPipe(err error) bool { return errors.Is(err, unix.EPIPE) }
 
-// left returns a channel that is closed when f is a pipe or socket and its
+// readerLeft returns a channel that is closed when f is a pipe or socket and its
 // reader leaves, so that a model that is silent for long is not paid for
 // nobody. The goroutine behind it lives as long as the program.
-func left(f *os.File) <-chan struct{} {
+func readerLeft(f *os.File) <-chan struct{} {
 	gone := make(chan struct{})
 	info, err := f.Stat()
 	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {

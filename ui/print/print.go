@@ -74,18 +74,18 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	if o.Theme == nil {
 		o.Theme = theme.Plain()
 	}
-	out := newEager(o.Out, func(err error) { cancel(fmt.Errorf("%w: %w", app.ErrPipe, err)) })
+	out := newAsyncWriter(o.Out, func(err error) { cancel(fmt.Errorf("%w: %w", app.ErrPipe, err)) })
 	o.Out = out
 	var p printer
 	switch {
 	case o.Format == "json":
-		p = &whole{o: o}
+		p = &jsonWriter{o: o}
 	case o.Format == "jsonl":
-		p = &lines{o: o}
+		p = &jsonlWriter{o: o}
 	case o.Schema:
-		p = &structured{o: o, out: out, side: side{o: o}}
+		p = &structured{o: o, out: out, side: stderrWriter{o: o}}
 	default:
-		p = newText(o, out)
+		p = newTextWriter(o, out)
 	}
 	p.start(s)
 	denied, nothing, status := false, false, OK
@@ -116,7 +116,7 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	if err := out.Close(); err != nil {
 		return pipeStatus(err, o.Err)
 	}
-	if t, ok := p.(*text); ok && t.codeless && status == OK {
+	if t, ok := p.(*textWriter); ok && t.codeless && status == OK {
 		status = Incomplete
 	}
 	if status == Denied && len(rules) > 0 {
@@ -209,7 +209,7 @@ func statusOf(d session.Done, denied bool) int {
 // pipeStatus distinguishes a reader that left, which is silent, from a disk that is
 // full.
 func pipeStatus(err error, stderr io.Writer) int {
-	if broken(err) || errors.Is(err, os.ErrClosed) {
+	if isBrokenPipe(err) || errors.Is(err, os.ErrClosed) {
 		return 128 + 13 // as if SIGPIPE had ended us
 	}
 	fmt.Fprintf(stderr, "parley: writing the answer: %s\n", sanitize.Text(err.Error()))

@@ -110,13 +110,13 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// broken fails after a few bytes, as a pipe or a disk does.
-type broken struct {
+// isBrokenPipe fails after a few bytes, as a pipe or a disk does.
+type isBrokenPipe struct {
 	room int
 	err  error
 }
 
-func (b *broken) Write(p []byte) (int, error) {
+func (b *isBrokenPipe) Write(p []byte) (int, error) {
 	if b.room -= len(p); b.room < 0 {
 		return 0, &os.PathError{Op: "write", Path: "/dev/stdout", Err: b.err}
 	}
@@ -140,7 +140,7 @@ func TestBrokenOutput(t *testing.T) {
 				if format == "json" { // writes when all is over
 					answer = llmtest.Say("one")
 				}
-				_, stderr, status := play(Options{Format: format, Quiet: true, Out: &broken{room: 4, err: tt.err}}, answer)
+				_, stderr, status := play(Options{Format: format, Quiet: true, Out: &isBrokenPipe{room: 4, err: tt.err}}, answer)
 				if status != tt.status || !strings.Contains(stderr, tt.says) || tt.says == "" && stderr != "" {
 					t.Errorf("status %d, %q; want %d, %q", status, stderr, tt.status, tt.says)
 				}

@@ -25,8 +25,8 @@ import (
 	"parley/ui/theme"
 )
 
-// A Shelf is what the commands about stored conversations work with.
-type Shelf struct {
+// A SessionCommands is what the commands about stored conversations work with.
+type SessionCommands struct {
 	Open   func() (*session.Store, error)
 	Out    io.Writer
 	Note   func(string) // for standard error
@@ -38,19 +38,19 @@ type Shelf struct {
 
 // Sessions returns the command that lists, shows, searches, exports, imports and
 // removes conversations.
-func (s Shelf) Sessions() *cobra.Command {
+func (s SessionCommands) Sessions() *cobra.Command {
 	root := &cobra.Command{Use: "sessions", Short: "List, show, search, export, import and remove conversations", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	one := []*cobra.Command{s.show(), s.export(), s.remove()}
 	for _, cmd := range one {
 		cmd.ValidArgsFunction = s.Complete
 	}
-	root.AddCommand(append(one, s.list(), s.search(), s.bring())...)
+	root.AddCommand(append(one, s.list(), s.search(), s.importCmd())...)
 	return root
 }
 
 // Complete offers a shell the IDs of the latest conversations.
-func (s Shelf) Complete(*cobra.Command, []string, string) (ids []string, how cobra.ShellCompDirective) {
+func (s SessionCommands) Complete(*cobra.Command, []string, string) (ids []string, how cobra.ShellCompDirective) {
 	_ = s.with(func(lib *session.Store) error { // a shell shows no errors
 		found, err := lib.List(session.Query{Limit: 50})
 		for _, f := range found {
@@ -69,8 +69,8 @@ func query(cmd *cobra.Command, q *session.Query, since *string) {
 	f.StringVar(since, "since", "", "only those touched since then: 2026-11-20, 12h or 30d ago")
 }
 
-// A page is which part of a list is shown.
-type page struct {
+// A pagination is which part of a list is shown.
+type pagination struct {
 	limit, number int
 	all           bool
 }
@@ -78,7 +78,7 @@ type page struct {
 // usualPage sets how many lines a page has where --limit does not say.
 const usualPage = 1000
 
-func (p *page) flags(cmd *cobra.Command) {
+func (p *pagination) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVarP(&p.limit, "limit", "n", usualPage, "how many on a page")
 	f.IntVar(&p.number, "page", 1, "which page")
@@ -87,7 +87,7 @@ func (p *page) flags(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("all", "page")
 }
 
-func (p *page) check() error {
+func (p *pagination) check() error {
 	if p.limit < 1 || p.number < 1 {
 		return app.UsageError{Err: fmt.Errorf("--limit %d --page %d: both count from 1", p.limit, p.number)}
 	}
@@ -95,7 +95,7 @@ func (p *page) check() error {
 }
 
 // bounds returns where the page begins and ends in a list of so many.
-func (p *page) bounds(total int) (from, to int) {
+func (p *pagination) bounds(total int) (from, to int) {
 	if p.all {
 		return 0, total
 	}
@@ -107,7 +107,7 @@ func (p *page) bounds(total int) (from, to int) {
 }
 
 // note returns which part of how many is shown; "" if it is all.
-func (p *page) note(total int, of string) string {
+func (p *pagination) note(total int, of string) string {
 	from, to := p.bounds(total)
 	switch {
 	case to-from == total:
@@ -121,7 +121,7 @@ func (p *page) note(total int, of string) string {
 }
 
 // finish fills in what flags say in words.
-func (s Shelf) finish(q *session.Query, since string) error {
+func (s SessionCommands) finish(q *session.Query, since string) error {
 	if q.Dir != "" {
 		folder, err := filepath.Abs(q.Dir)
 		if err != nil {
@@ -130,15 +130,15 @@ func (s Shelf) finish(q *session.Query, since string) error {
 		q.Dir = folder
 	}
 	var err error
-	q.Since, err = moment(since, s.Now())
+	q.Since, err = localTime(since, s.Now())
 	if err != nil {
 		return fmt.Errorf("--since: %w", err)
 	}
 	return nil
 }
 
-// moment reads a date, or how long ago something was.
-func moment(text string, now time.Time) (time.Time, error) {
+// localTime reads a date, or how long ago something was.
+func localTime(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -156,11 +156,11 @@ func moment(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is neither a date such as %s nor a time such as 12h or 30d", text, now.Format(time.DateOnly))
 }
 
-func (s Shelf) list() *cobra.Command {
+func (s SessionCommands) list() *cobra.Command {
 	q := session.Query{Limit: -1}
 	var since string
 	var asJSON bool
-	var page page
+	var page pagination
 	cmd := &cobra.Command{Use: "list [WORD...]", Short: "List conversations, the latest first", RunE: func(_ *cobra.Command, words []string) error {
 		if err := cmp.Or(s.finish(&q, since), page.check()); err != nil {
 			return app.UsageError{Err: err}
@@ -197,7 +197,7 @@ func fatal(err error, n int) error {
 	return err
 }
 
-func (s Shelf) rows(found []session.Info, asJSON bool) error {
+func (s SessionCommands) rows(found []session.Info, asJSON bool) error {
 	if asJSON {
 		for _, f := range found {
 			if err := writeJSON(s.Out, f); err != nil {
@@ -220,7 +220,7 @@ func (s Shelf) rows(found []session.Info, asJSON bool) error {
 }
 
 // lines writes text, cut to the width of a terminal.
-func (s Shelf) lines(text string) error {
+func (s SessionCommands) lines(text string) error {
 	for line := range strings.Lines(text) {
 		if s.Render && s.Width > 0 {
 			line = ansi.Truncate(strings.TrimRight(line, " \n"), s.Width, "…") + "\n"
@@ -232,9 +232,9 @@ func (s Shelf) lines(text string) error {
 	return nil
 }
 
-func (s Shelf) show() *cobra.Command {
+func (s SessionCommands) show() *cobra.Command {
 	var asJSON, raw bool
-	cmd := &cobra.Command{Use: "show SESSION", Short: "Show a conversation, configured keys masked", Args: named, RunE: func(_ *cobra.Command, words []string) error {
+	cmd := &cobra.Command{Use: "show SESSION", Short: "Show a conversation, configured keys masked", Args: commandNames, RunE: func(_ *cobra.Command, words []string) error {
 		return s.one(words, raw, func(c archive.Conversation) error {
 			if asJSON {
 				return s.write(c, archive.JSONL, escaped)
@@ -259,8 +259,8 @@ func (s Shelf) show() *cobra.Command {
 	return cmd
 }
 
-// named wants a conversation.
-func named(_ *cobra.Command, args []string) error {
+// commandNames wants a conversation.
+func commandNames(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return errors.New("which conversation? Give its ID, the beginning of it, or words of its title: parley sessions list shows them")
 	}
@@ -268,7 +268,7 @@ func named(_ *cobra.Command, args []string) error {
 }
 
 // masked returns c without the keys that are configured here, and says so.
-func (s Shelf) masked(c archive.Conversation) archive.Conversation {
+func (s SessionCommands) masked(c archive.Conversation) archive.Conversation {
 	if s.Mask == nil {
 		return c
 	}
@@ -282,7 +282,7 @@ func (s Shelf) masked(c archive.Conversation) archive.Conversation {
 
 // one finds the conversation that words name; unless raw is set, keys are masked
 // in it.
-func (s Shelf) one(words []string, raw bool, do func(archive.Conversation) error) error {
+func (s SessionCommands) one(words []string, raw bool, do func(archive.Conversation) error) error {
 	return s.with(func(lib *session.Store) error {
 		found, err := Find(lib, strings.Join(words, " "))
 		if err != nil {
@@ -325,11 +325,11 @@ func Find(lib *session.Store, word string) (session.Info, error) {
 	return session.Info{}, app.UsageError{Err: fmt.Errorf("%d conversations fit %q, name one by its ID:\n  %s", len(found), word, strings.Join(names, "\n  "))}
 }
 
-func (s Shelf) search() *cobra.Command {
+func (s SessionCommands) search() *cobra.Command {
 	q := session.Query{Limit: -1}
 	var since string
 	var asJSON bool
-	var page page
+	var page pagination
 	cmd := &cobra.Command{Use: "search WORD...", Short: "Search what was said in all conversations", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, words []string) error {
 		if err := cmp.Or(s.finish(&q, since), page.check()); err != nil {
 			return app.UsageError{Err: err}
@@ -370,10 +370,10 @@ func (s Shelf) search() *cobra.Command {
 	return cmd
 }
 
-func (s Shelf) export() *cobra.Command {
+func (s SessionCommands) export() *cobra.Command {
 	var as, to string
 	var raw bool
-	cmd := &cobra.Command{Use: "export SESSION", Short: "Write a conversation to a file, or to standard output, configured keys masked", Args: named, RunE: func(_ *cobra.Command, words []string) error {
+	cmd := &cobra.Command{Use: "export SESSION", Short: "Write a conversation to a file, or to standard output, configured keys masked", Args: commandNames, RunE: func(_ *cobra.Command, words []string) error {
 		if to != "" && as == "" {
 			as = strings.TrimPrefix(filepath.Ext(to), ".")
 		}
@@ -412,7 +412,7 @@ func (s Shelf) export() *cobra.Command {
 
 // write writes c as a file has it, cleaned for a terminal, which obeys what a
 // file only holds.
-func (s Shelf) write(c archive.Conversation, form func(io.Writer, archive.Conversation) error, clean func(string) string) error {
+func (s SessionCommands) write(c archive.Conversation, form func(io.Writer, archive.Conversation) error, clean func(string) string) error {
 	if !s.Render {
 		return form(s.Out, c)
 	}
@@ -426,13 +426,13 @@ func (s Shelf) write(c archive.Conversation, form func(io.Writer, archive.Conver
 
 func escaped(json string) string { return string(escapeUnseen([]byte(json))) }
 
-func (s Shelf) bring() *cobra.Command {
+func (s SessionCommands) importCmd() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{Use: "import FILE...", Short: "Bring in conversations of parley, Claude Code, Codex and ChatGPT", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, files []string) error {
 		return s.with(func(lib *session.Store) error {
 			var failed []error
 			for _, file := range files {
-				if err := s.bringFile(lib, file, asJSON); err != nil {
+				if err := s.importFile(lib, file, asJSON); err != nil {
 					failed = append(failed, fmt.Errorf("%s: %w", file, err))
 				}
 			}
@@ -443,7 +443,7 @@ func (s Shelf) bring() *cobra.Command {
 	return cmd
 }
 
-func (s Shelf) bringFile(lib *session.Store, file string, asJSON bool) error {
+func (s SessionCommands) importFile(lib *session.Store, file string, asJSON bool) error {
 	info, err := os.Stat(file)
 	if err != nil {
 		return errors.Unwrap(err) // the path is told by the caller
@@ -481,9 +481,9 @@ func (s Shelf) bringFile(lib *session.Store, file string, asJSON bool) error {
 	return s.rows(rows, asJSON)
 }
 
-func (s Shelf) remove() *cobra.Command {
+func (s SessionCommands) remove() *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{Use: "rm SESSION...", Short: "Remove conversations for good, by ID or its beginning", Args: named, RunE: func(_ *cobra.Command, ids []string) error {
+	cmd := &cobra.Command{Use: "rm SESSION...", Short: "Remove conversations for good, by ID or its beginning", Args: commandNames, RunE: func(_ *cobra.Command, ids []string) error {
 		return s.with(func(lib *session.Store) error {
 			var rows []session.Info
 			for _, id := range ids { // all are found before one is removed
@@ -516,7 +516,7 @@ func (s Shelf) remove() *cobra.Command {
 }
 
 // with opens the library for one command.
-func (s Shelf) with(do func(*session.Store) error) error {
+func (s SessionCommands) with(do func(*session.Store) error) error {
 	lib, err := s.Open()
 	if err != nil {
 		return err

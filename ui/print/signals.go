@@ -20,7 +20,7 @@ func Watch(cancel context.CancelCauseFunc) {
 		}
 	}
 	signal.Ignore(syscall.SIGPIPE) // writes report it instead
-	left := left(os.Stdout)
+	left := readerLeft(os.Stdout)
 	for n := 0; ; {
 		select {
 		case <-left:

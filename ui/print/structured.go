@@ -44,9 +44,9 @@ func ReadSchema(arg string) (*llm.Schema, error) {
 // else. What does not fit goes to Err when all is over.
 type structured struct {
 	o    Options
-	out  *eager
+	out  *asyncWriter
 	text strings.Builder // of the running answer; none of one that fits
-	side side
+	side stderrWriter
 }
 
 func (p *structured) start(*session.Session) {}
@@ -66,7 +66,7 @@ func (p *structured) event(e session.Event, _ int) error {
 	case session.Done:
 		p.rejected()
 	}
-	p.out.settle() // both may go to the same terminal
+	p.out.flush() // both may go to the same terminal
 	p.side.event(e)
 	return nil
 }
@@ -85,7 +85,7 @@ func (p *structured) rejected() {
 	if text == "" {
 		return
 	}
-	p.out.settle()
+	p.out.flush()
 	p.side.close()
 	fmt.Fprintln(p.o.Err, sanitize.Text(text))
 }

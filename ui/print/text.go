@@ -13,28 +13,28 @@ import (
 	"parley/ui/app"
 )
 
-// text writes the answer as it comes, and everything else to Err.
-type text struct {
-	o     Options
-	out   *eager
-	clean sanitize.Stream
-	code  firstCode  // of the answer, for -x
-	doc   *rendering // of the running answer, when it is rendered
-	last  byte       // last byte written to Out; 0: nothing yet
-	gap   bool       // a later answer of the turn begins: keep it apart
-	side  side
+// textWriter writes the answer as it comes, and everything else to Err.
+type textWriter struct {
+	o      Options
+	out    *asyncWriter
+	clean  sanitize.Stream
+	code   firstCode  // of the answer, for -x
+	doc    *rendering // of the running answer, when it is rendered
+	last   byte       // last byte written to Out; 0: nothing yet
+	gap    bool       // a later answer of the turn begins: keep it apart
+	stderr stderrWriter
 
 	rendered bool // an answer was
 	codeless bool // -x asked for code, and there was none
 }
 
-func newText(o Options, out *eager) *text {
-	return &text{o: o, out: out, side: side{o: o}}
+func newTextWriter(o Options, out *asyncWriter) *textWriter {
+	return &textWriter{o: o, out: out, stderr: stderrWriter{o: o}}
 }
 
-func (t *text) start(*session.Session) {}
+func (t *textWriter) start(*session.Session) {}
 
-func (t *text) event(e session.Event, _ int) error {
+func (t *textWriter) event(e session.Event, _ int) error {
 	switch e := e.(type) {
 	case llm.Delta:
 		return t.delta(e)
@@ -44,25 +44,25 @@ func (t *text) event(e session.Event, _ int) error {
 		}
 		t.gap = t.last != 0
 		if e.Message.Empty() && !e.Message.Interrupted {
-			t.side.event(llm.Notice{Text: "the model answered nothing"})
+			t.stderr.event(llm.Notice{Text: "the model answered nothing"})
 		}
 	case session.Done:
 		if err := t.end(); err != nil {
 			return err
 		}
 	}
-	t.out.settle() // both may go to the same terminal
-	t.side.event(e)
+	t.out.flush() // both may go to the same terminal
+	t.stderr.event(e)
 	return nil
 }
 
-func (t *text) delta(d llm.Delta) error {
+func (t *textWriter) delta(d llm.Delta) error {
 	if d.Kind != llm.Text {
-		t.out.settle()
-		t.side.event(d)
+		t.out.flush()
+		t.stderr.event(d)
 		return nil
 	}
-	t.side.close()
+	t.stderr.close()
 	if t.o.Raw {
 		return t.write(d.Text)
 	}
@@ -70,7 +70,7 @@ func (t *text) delta(d llm.Delta) error {
 }
 
 // flush writes what the cleaner still holds when an answer is over.
-func (t *text) flush() error {
+func (t *textWriter) flush() error {
 	if !t.o.Raw {
 		if err := t.print(t.clean.End()); err != nil {
 			return err
@@ -90,7 +90,7 @@ func (t *text) flush() error {
 }
 
 // print writes a piece, rendered if that is wanted.
-func (t *text) print(piece sanitize.Clean) error {
+func (t *textWriter) print(piece sanitize.Clean) error {
 	if !t.o.Render || piece.String() == "" {
 		return t.write(piece.String())
 	}
@@ -98,7 +98,7 @@ func (t *text) print(piece sanitize.Clean) error {
 	return t.render(piece)
 }
 
-func (t *text) write(piece string) error {
+func (t *textWriter) write(piece string) error {
 	if piece == "" {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (t *text) write(piece string) error {
 }
 
 // render writes the lines of an answer that will not change any more.
-func (t *text) render(piece sanitize.Clean) error {
+func (t *textWriter) render(piece sanitize.Clean) error {
 	if t.doc == nil {
 		if t.rendered { // an answer before this one
 			if _, err := io.WriteString(t.o.Out, "\n"); err != nil {
@@ -132,20 +132,20 @@ func (t *text) render(piece sanitize.Clean) error {
 }
 
 // end writes the code block that -x asked for.
-func (t *text) end() error {
+func (t *textWriter) end() error {
 	if !t.o.Code || t.last == 0 {
 		return nil
 	}
 	found, err := t.code.end(t.o.Out)
 	if !found { // prose is nothing to run, or to write over a file
 		t.codeless = true
-		t.side.event(llm.Notice{Text: "the answer holds no code block: without -x it is printed"})
+		t.stderr.event(llm.Notice{Text: "the answer holds no code block: without -x it is printed"})
 	}
 	return err
 }
 
-// side writes what is not the answer to Err.
-type side struct {
+// stderrWriter writes what is not the answer to Err.
+type stderrWriter struct {
 	o        Options
 	thinking sanitize.Stream
 	open     bool              // a line of thinking is unfinished
@@ -153,19 +153,19 @@ type side struct {
 }
 
 // close ends an unfinished line.
-func (s *side) close() {
+func (s *stderrWriter) close() {
 	if s.open {
 		s.open = false
 		fmt.Fprintln(s.o.Err, s.o.Theme.Dim.Render(s.thinking.End().String()))
 	}
 }
 
-func (s *side) line(style interface{ Render(...string) string }, format string, args ...any) {
+func (s *stderrWriter) line(style interface{ Render(...string) string }, format string, args ...any) {
 	s.close()
 	fmt.Fprintln(s.o.Err, style.Render(sanitize.Text(fmt.Sprintf(format, args...))))
 }
 
-func (s *side) event(e session.Event) {
+func (s *stderrWriter) event(e session.Event) {
 	th := s.o.Theme
 	if done, ok := e.(session.Done); ok {
 		s.done(done)
@@ -178,7 +178,7 @@ func (s *side) event(e session.Event) {
 	switch e := e.(type) {
 	case llm.Delta:
 		if e.Kind == llm.Thinking && e.Text != "" {
-			s.think(e.Text)
+			s.writeThinking(e.Text)
 		}
 	case llm.Notice:
 		s.line(th.Dim, "note: %s", e.Text)
@@ -219,9 +219,9 @@ func adapted(changes []llm.Change) string {
 	return strings.Join(words, ", ")
 }
 
-// think writes thinking line by line as it comes. Styles span lines, so each
+// writeThinking writes thinking line by line as it comes. Styles span lines, so each
 // line is rendered on its own.
-func (s *side) think(piece string) {
+func (s *stderrWriter) writeThinking(piece string) {
 	for i, part := range strings.Split(s.thinking.Add(piece).String(), "\n") {
 		if i > 0 {
 			fmt.Fprintln(s.o.Err)
@@ -233,7 +233,7 @@ func (s *side) think(piece string) {
 	s.open = true
 }
 
-func (s *side) done(d session.Done) {
+func (s *stderrWriter) done(d session.Done) {
 	s.close()
 	if !errors.Is(d.Err, app.ErrPipe) {
 		s.usageOfCut()
@@ -248,7 +248,7 @@ func (s *side) done(d session.Done) {
 }
 
 // usageOfCut prints the usage of an interrupted answer, once.
-func (s *side) usageOfCut() {
+func (s *stderrWriter) usageOfCut() {
 	if s.cut != nil {
 		s.line(s.o.Theme.Faint, "%s", usageLine(*s.cut))
 		s.cut = nil

@@ -17,7 +17,7 @@ import (
 )
 
 // Usage returns the command that sums up tokens and cost.
-func (s Shelf) Usage() *cobra.Command {
+func (s SessionCommands) Usage() *cobra.Command {
 	var since, until, by string
 	var asJSON bool
 	cmd := &cobra.Command{Use: "usage", Short: "Sum up tokens and cost by day, model or session", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
@@ -25,11 +25,11 @@ func (s Shelf) Usage() *cobra.Command {
 		if group == nil {
 			return app.UsageError{Err: fmt.Errorf("--by %s: there are day, model, session", by)}
 		}
-		from, err := moment(since, s.Now())
+		from, err := localTime(since, s.Now())
 		if err != nil {
 			return app.UsageError{Err: fmt.Errorf("--since: %w", err)}
 		}
-		to, err := moment(until, s.Now())
+		to, err := localTime(until, s.Now())
 		if err != nil {
 			return app.UsageError{Err: fmt.Errorf("--until: %w", err)}
 		}

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// patience sets how long an input without a writer is waited for.
-const patience = 2 * time.Second
+// inputTimeout sets how long an input without a writer is waited for.
+const inputTimeout = 2 * time.Second
 
-// hasWriter reports whether f is something that will be written to or that ends
+// inputHasWriter reports whether f is something that will be written to or that ends
 // by itself: a file, or a pipe whose other end some process holds that did not
 // start us. In "make | parley explain" that is make, however long it takes; a
 // pipe that an editor or a cron daemon left open belongs to our ancestors only.
-func hasWriter(f *os.File) bool {
+func inputHasWriter(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
 		return err == nil && info.Mode().IsRegular()

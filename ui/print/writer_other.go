@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// patience sets how long an input without a known writer is waited for: longer
+// inputTimeout sets how long an input without a known writer is waited for: longer
 // than where the writer can be told.
-const patience = 30 * time.Second
+const inputTimeout = 30 * time.Second
 
-// hasWriter reports whether f is a file. Who holds the other end of a pipe
+// inputHasWriter reports whether f is a file. Who holds the other end of a pipe
 // cannot be told here.
-func hasWriter(f *os.File) bool {
+func inputHasWriter(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode().IsRegular()
 }

@@ -193,7 +193,7 @@ func (m *Model) command(text string) (tea.Cmd, bool) {
 	}
 	name, arg, _ := strings.Cut(rest, " ")
 	arg = strings.TrimSpace(arg)
-	at, _ := dialog.Named(name, m.commandNames())
+	at, _ := dialog.FindNamed(name, m.commandNames())
 	if at < 0 {
 		return nil, false
 	}
@@ -241,7 +241,7 @@ func (m *Model) mistyped(text string) string {
 // else two that look most like it.
 func (m *Model) near(name string) (near []string) {
 	names := m.commandNames()
-	_, among := dialog.Named(name, names)
+	_, among := dialog.FindNamed(name, names)
 	const few = 4
 	for _, i := range among[:min(len(among), few)] {
 		near = append(near, names[i][0])

@@ -47,7 +47,7 @@ func (m *Model) attachFiles(paths []string) tea.Cmd {
 func (m *Model) attachClipboard(string) tea.Cmd {
 	board := m.clip
 	return func() tea.Msg {
-		data, err := board.Picture(context.Background())
+		data, err := board.Image(context.Background())
 		if err != nil {
 			return attachedMsg{err: err}
 		}

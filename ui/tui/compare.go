@@ -105,7 +105,7 @@ func (c *column) delta(d llm.Delta, now time.Time) {
 		c.blocks[d.Block], c.open = b, b
 	case d.Kind != "" && d.Kind != b.kind: // some servers say only at the end that it was thinking
 		c.close(now)
-		c.pane.Drop(b.id)
+		c.pane.Remove(b.id)
 		b.id, b.kind, c.open = c.pane.NewID(), d.Kind, b
 		part, _ := c.draft.Part(d.Block)
 		text = part.Text
@@ -113,10 +113,10 @@ func (c *column) delta(d llm.Delta, now time.Time) {
 	switch {
 	case b.kind == llm.Thinking && text != "":
 		c.state = "thinking"
-		c.pane.Think(b.id, text)
+		c.pane.AppendThinking(b.id, text)
 	case b.kind == llm.Text && text != "":
 		c.state = "answering"
-		c.pane.Answer(b.id, text)
+		c.pane.AppendAnswer(b.id, text)
 	case b.kind == llm.Call && d.Name != "":
 		c.pane.Replace(b.id, transcript.Info, "wanted to call "+d.Name+": none is called while models are compared")
 	}
@@ -129,9 +129,9 @@ func (c *column) close(now time.Time) {
 	}
 	switch b := c.open; b.kind {
 	case llm.Thinking:
-		c.pane.ThoughtFor(b.id, now.Sub(b.began))
+		c.pane.FinishThinking(b.id, now.Sub(b.began))
 	case llm.Text:
-		c.pane.AnswerDone(b.id)
+		c.pane.FinishAnswer(b.id)
 	}
 	c.open = nil
 }
@@ -148,7 +148,7 @@ func (c *column) answer(a session.Response, err error, now time.Time) {
 		if llm.Canceled(err) {
 			said = []string{"stopped"}
 		} else {
-			c.pane.Fail(err.Error(), app.Hint(err))
+			c.pane.AddError(err.Error(), app.Hint(err))
 		}
 	}
 	if a.UsageKnown && a.Usage.Output > 0 {

@@ -82,7 +82,7 @@ func TestCopiesWhatIsSeen(t *testing.T) {
 	if text, err := base64.StdEncoding.DecodeString(body); err != nil || string(text) != "ls [201~👩‍👩‍👧\nrm x\n" {
 		t.Errorf("the terminal got %q, %v", text, err)
 	}
-	if got, want := result.Say("answer"), "3 hidden characters were left out"; !strings.HasSuffix(got, want) {
+	if got, want := result.Message("answer"), "3 hidden characters were left out"; !strings.HasSuffix(got, want) {
 		t.Errorf("said %q, want %q at the end", got, want)
 	}
 }

@@ -189,7 +189,7 @@ func (e *exit) ended(err error) {
 // left ends the screen, and reports whether its modes are undone. Where Bubble
 // Tea paints, it undid them if it could.
 func (e *exit) left(patience time.Duration) bool {
-	if done := e.leave(patience); renderer.Here {
+	if done := e.leave(patience); renderer.Supported {
 		return done
 	}
 	e.mu.Lock()

@@ -49,7 +49,7 @@ func (m *Model) copied(msg copiedMsg) tea.Cmd {
 		return nil
 	}
 	msg.result.File = m.o.Short(msg.result.File)
-	return m.say(msg.result.Say(msg.what))
+	return m.say(msg.result.Message(msg.what))
 }
 
 // export writes the conversation to a file in the working folder.

@@ -28,14 +28,14 @@ func (m *Model) palette(string) tea.Cmd {
 			if a.rank != rank || a.second {
 				continue
 			}
-			item := dialog.Item{Title: a.name, Detail: a.help, Also: a.also, Key: strings.Join(a.keys, ", "), Value: a.name, Group: string(rank)}
+			item := dialog.Item{Title: a.name, Detail: a.help, Keywords: a.also, Key: strings.Join(a.keys, ", "), Value: a.name, Group: string(rank)}
 			if a.lack != nil {
-				item.Why = a.lack(m)
-				item.Dim = item.Why != ""
+				item.Unavailable = a.lack(m)
+				item.Disabled = item.Unavailable != ""
 			}
 			items = append(items, item)
 		}
-		slices.SortStableFunc(items[from:], func(a, b dialog.Item) int { return cmp.Compare(unusable[a.Dim], unusable[b.Dim]) })
+		slices.SortStableFunc(items[from:], func(a, b dialog.Item) int { return cmp.Compare(unusable[a.Disabled], unusable[b.Disabled]) })
 	}
 	for _, p := range m.promptItems() {
 		p.Value, p.Group = "prompt "+p.Value, "Prompts of servers"
@@ -65,7 +65,7 @@ func (m *Model) modelArgs() []dialog.Item {
 		item := &items[i]
 		facts := []string{item.Cells[1], strings.Trim(item.Cells[2]+"/"+item.Cells[3], "/"), item.Cells[0]}
 		facts = slices.DeleteFunc(facts, func(s string) bool { return s == "" })
-		item.Whole = true // "mo/m1" is not the mo/m10 that is listed
+		item.Exact = true // "mo/m1" is not the mo/m10 that is listed
 		item.Detail, item.Cells, item.Group = strings.Join(facts, " · "), nil, ""
 	}
 	return items
@@ -109,7 +109,7 @@ var writing = []struct {
 	{func(k composer.Keys) [][]string { return [][]string{k.Left, k.Right} }, "a letter to the left and right"},
 	{func(k composer.Keys) [][]string { return [][]string{k.WordLeft, k.WordRight} }, "a word to the left and right"},
 	{func(k composer.Keys) [][]string { return [][]string{k.Home, k.End} }, "to the beginning and end of the line"},
-	{func(k composer.Keys) [][]string { return [][]string{k.Start, k.Fin} }, "to the beginning and end of the text"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Start, k.Finish} }, "to the beginning and end of the text"},
 	{func(k composer.Keys) [][]string { return [][]string{k.DeleteLeft, k.DeleteRight} }, "delete to the left and right"},
 	{func(k composer.Keys) [][]string { return [][]string{k.KillWordLeft, k.KillField, k.KillWord} }, "cut a word to the left, up to a space, to the right"},
 	{func(k composer.Keys) [][]string { return [][]string{k.KillStart, k.KillEnd} }, "cut to the beginning and end of the line"},
@@ -153,7 +153,7 @@ func (m *Model) bindings() []dialog.Section {
 	}
 	out = slices.Insert(out, 0, write)
 	out = append(out, dialog.Section{Title: "Browsing", Rows: transcript.Bindings()})
-	return append(out, dialog.DefaultKeys().Guide()...)
+	return append(out, dialog.DefaultKeys().HelpSections()...)
 }
 
 // help shows the real bindings.

@@ -48,7 +48,7 @@ type (
 // sessions lists the stored conversations, with words typed into the list.
 func (m *Model) sessions(words string) tea.Cmd {
 	list := dialog.Sessions(nil, m.theme)
-	return tea.Batch(m.open(list), list.Ask(words), m.list())
+	return tea.Batch(m.open(list), list.SetQuery(words), m.list())
 }
 
 // list asks the library what there is.
@@ -70,10 +70,10 @@ func (m *Model) listed(msg listedMsg) tea.Cmd {
 	for i, s := range msg.rows {
 		rows[i] = dialog.SessionRow{
 			ID: s.ID, Title: app.Title(s), Model: s.Model, Age: app.Age(now.Sub(s.Updated)), Cost: app.Money(s.Usage),
-			Folder: m.o.Short(s.Dir), Preview: s.Preview, Held: s.LockedBy, Pinned: s.Pinned, Current: s.ID == m.session.ID(),
+			Folder: m.o.Short(s.Dir), Preview: s.Preview, Locked: s.LockedBy, Pinned: s.Pinned, Current: s.ID == m.session.ID(),
 		}
 		if rows[i].Current {
-			rows[i].Held = ""
+			rows[i].Locked = ""
 		}
 	}
 	list.SetRows(rows)
@@ -82,7 +82,7 @@ func (m *Model) listed(msg listedMsg) tea.Cmd {
 	if msg.err != nil {
 		cmd = m.say(msg.err.Error())
 	}
-	return tea.Batch(list.Want(), cmd)
+	return tea.Batch(list.RequestPreview(), cmd)
 }
 
 // search looks for words in everything that was said.
@@ -106,7 +106,7 @@ func (m *Model) found(msg foundMsg) tea.Cmd {
 	for i, h := range msg.hits {
 		rows[i] = dialog.FoundRow{ID: h.Session.ID, Seq: h.Seq, Title: app.Title(h.Session), Snippet: h.Snippet, Marks: h.Marks}
 	}
-	list.Found(msg.words, rows)
+	list.SetMatches(msg.words, rows)
 	m.layout()
 	if msg.err != nil {
 		return m.say(msg.err.Error())
@@ -183,7 +183,7 @@ func (m *Model) chosen(msg tea.Msg) (tea.Cmd, bool) {
 		return do(func() error { return lib.Restore(msg.ID) }), true
 	case dialog.SessionFilter:
 		return m.search(msg.Words), true
-	case dialog.PreviewWanted:
+	case dialog.PreviewRequest:
 		return m.preview(msg.ID, msg.Seq), true
 	case dialog.BranchChosen:
 		m.dialog = nil
@@ -241,7 +241,7 @@ func (m *Model) entered(msg enteredMsg) tea.Cmd {
 	}
 	if msg.err != nil {
 		m.shown = true
-		m.transcript.Fail(msg.err.Error(), "")
+		m.transcript.AddError(msg.err.Error(), "")
 		return nil
 	}
 	m.replace(msg.session)
@@ -368,7 +368,7 @@ type spentMsg struct {
 }
 
 func (m *Model) spent(msg spentMsg) tea.Cmd {
-	s := dialog.Spending{Title: "Usage, the last 30 days"}
+	s := dialog.UsageReport{Title: "Usage, the last 30 days"}
 	line := func(name string, u llm.Usage) {
 		if u == (llm.Usage{}) {
 			return
@@ -405,12 +405,12 @@ func sum(rows []session.DailyUsage, which func(session.DailyUsage) bool) (u llm.
 	return u, unpriced
 }
 
-func spendRows(spent []session.DailyUsage, group func(session.DailyUsage) string) []dialog.SpendRow {
+func spendRows(spent []session.DailyUsage, group func(session.DailyUsage) string) []dialog.UsageRow {
 	names, sums := app.SumUsage(spent, group)
-	var rows []dialog.SpendRow
+	var rows []dialog.UsageRow
 	for _, name := range names {
 		u := sums[name].Usage
-		rows = append(rows, dialog.SpendRow{
+		rows = append(rows, dialog.UsageRow{
 			Label: name, Tokens: app.Tokens(u.Input + u.Output), Cached: app.Cached(u), Cost: costOf(sums[name]), Amount: u.Cost,
 		})
 		if u.Cost == 0 {

@@ -197,7 +197,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return nil
 	case signalMsg:
 		return m.quit()
-	case renderer.StayedMsg:
+	case renderer.SuspendUnavailableMsg:
 		return m.say("there is no shell to go back to")
 	case newsMsg:
 		return m.news(msg)
@@ -207,7 +207,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return nil // the frame is drawn anew without it
 	case dialog.ClosedMsg:
 		return m.closed(msg)
-	case dialog.StrayMsg: // typed when a question came in between
+	case dialog.UnhandledKeyMsg: // typed when a question came in between
 		cmd := m.composer.Update(msg.Msg)
 		m.layout()
 		return cmd

@@ -41,9 +41,9 @@ func (m *Model) offerModels(kind, title, arg string) tea.Cmd {
 	known := m.known()
 	m.models = dialog.Pick(kind, title, m.modelItems(), m.theme)
 	m.models.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "window"}, {Name: "$/M in"}, {Name: "$/M out"}}
-	m.models.Keeps, m.models.Free = true, m.typedModel
+	m.models.Favorites, m.models.FreeItem = true, m.typedModel
 	if arg != "" {
-		m.models.Ask(arg)
+		m.models.SetQuery(arg)
 	}
 	if known == nil {
 		return m.open(m.models)
@@ -140,8 +140,8 @@ func (m *Model) modelItems() []dialog.Item {
 	for i, c := range m.choices {
 		provider, _, _ := strings.Cut(c.Name, "/")
 		row := placed{Item: dialog.Item{
-			Title: c.Name, Also: c.Title, Value: c.Name, Group: provider, Cells: []string{c.Abilities, c.Window, c.Input, c.Output},
-			Dim: !c.Ready, Why: c.Why, Current: c.Name == current,
+			Title: c.Name, Keywords: c.Title, Value: c.Name, Group: provider, Cells: []string{c.Abilities, c.Window, c.Input, c.Output},
+			Disabled: !c.Ready, Unavailable: c.Why, Current: c.Name == current,
 		}}
 		if at := slices.Index(recent, c.Name); at >= 0 {
 			row.Group, row.at = recently, at-len(recent)
@@ -230,7 +230,7 @@ func (m *Model) use(name string) tea.Cmd {
 	model, err := m.o.Open(name)
 	if err != nil {
 		m.shown = true
-		m.transcript.Fail(err.Error(), llm.Hint(err))
+		m.transcript.AddError(err.Error(), llm.Hint(err))
 		return nil
 	}
 	m.annotate(m.session.SetModel(model))

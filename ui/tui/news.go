@@ -113,7 +113,7 @@ func (m *Model) tellSilence(t *turn) {
 func (m *Model) heard(t *turn) {
 	t.content = m.now()
 	if t.silent != "" {
-		m.transcript.Drop(t.silent)
+		m.transcript.Remove(t.silent)
 		t.silent = ""
 	}
 }
@@ -192,7 +192,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		m.call(t, e.Part)
 	case session.ApprovalRequest:
 		m.toolOf(t, e.Call.ID, func(tool *transcript.Tool) {
-			tool.Status = transcript.Asking // the question shows the diff
+			tool.Status = transcript.AwaitingApproval // the question shows the diff
 			tool.Title = strings.TrimPrefix(e.Action.Title, tool.Name+" ")
 		})
 		m.asks = append(m.asks, e)
@@ -239,12 +239,12 @@ func (m *Model) delta(t *turn, d llm.Delta) {
 	case llm.Thinking:
 		t.do("thinking", now)
 		if d.Text != "" {
-			m.transcript.Think(b.id, d.Text)
+			m.transcript.AppendThinking(b.id, d.Text)
 		}
 	case llm.Text:
 		t.do("answering", now)
 		if d.Text != "" {
-			m.transcript.Answer(b.id, d.Text)
+			m.transcript.AppendAnswer(b.id, d.Text)
 			transcript.Share(m.transcript, b.id, part.Text)
 		}
 	case llm.Call:
@@ -276,15 +276,15 @@ func (m *Model) delta(t *turn, d llm.Delta) {
 // their thinking that it was thinking.
 func (m *Model) rename(t *turn, name string, b *block, kind llm.Kind) {
 	m.close(t)
-	m.transcript.Drop(b.id)
+	m.transcript.Remove(b.id)
 	b.id, b.kind, t.open = m.transcript.NewID(), kind, b
 	part, _ := t.draft.Part(name)
 	text := part.Text[:min(b.size, len(part.Text))]
 	switch kind {
 	case llm.Thinking:
-		m.transcript.Think(b.id, text)
+		m.transcript.AppendThinking(b.id, text)
 	case llm.Text:
-		m.transcript.Answer(b.id, text)
+		m.transcript.AppendAnswer(b.id, text)
 	}
 }
 
@@ -296,9 +296,9 @@ func (m *Model) close(t *turn) {
 	}
 	switch b.kind {
 	case llm.Thinking:
-		m.transcript.ThoughtFor(b.id, m.now().Sub(b.began))
+		m.transcript.FinishThinking(b.id, m.now().Sub(b.began))
 	case llm.Text:
-		m.transcript.AnswerDone(b.id)
+		m.transcript.FinishAnswer(b.id)
 	}
 	t.open = nil
 }
@@ -311,7 +311,7 @@ func (m *Model) answer(t *turn, a session.Response) {
 	t.tally.add(a.Message, a.Usage, a.Finish.Reason, a.TTFT, a.Duration)
 	t.stored(m, a.Seq)
 	t.again = time.Time{}
-	m.transcript.Drop(t.retryID)
+	m.transcript.Remove(t.retryID)
 	t.retryID = ""
 	m.nameCalls(t, a.Message.Calls())
 	for name, b := range t.blocks {
@@ -390,7 +390,7 @@ func (m *Model) decided(t *turn, d session.Decision) {
 
 func (m *Model) result(t *turn, r session.Result) {
 	m.toolOf(t, r.Part.ID, func(tool *transcript.Tool) {
-		tool.Output, tool.Took, tool.Diff = r.Part.Text, r.Duration, r.Diff
+		tool.Output, tool.Duration, tool.Diff = r.Part.Text, r.Duration, r.Diff
 		switch {
 		case tool.Status == transcript.Denied:
 		case r.Stopped:
@@ -440,7 +440,7 @@ type painter interface {
 // done ends the turn on the screen.
 func (m *Model) done(t *turn, d session.Done) (cmd tea.Cmd) {
 	m.close(t)
-	m.transcript.Drop(t.retryID) // a summary has no answer that ends it
+	m.transcript.Remove(t.retryID) // a summary has no answer that ends it
 	m.turn, m.asks = nil, nil
 	if _, ok := m.dialog.(*dialog.Approval); ok {
 		m.dialog = nil

@@ -161,14 +161,14 @@ func (r *replayed) part(m *Model, n session.Node, p llm.Part, took time.Duration
 	id := m.transcript.NewID()
 	switch p.Kind {
 	case llm.Text:
-		m.transcript.Answer(id, p.Text)
-		m.transcript.AnswerDone(id)
+		m.transcript.AppendAnswer(id, p.Text)
+		m.transcript.FinishAnswer(id)
 	case llm.Thinking:
 		if p.Text != "" {
-			m.transcript.Think(id, p.Text)
+			m.transcript.AppendThinking(id, p.Text)
 		}
 		if p.Text != "" || n.ThinkingDurations != nil { // some models say only that they thought
-			m.transcript.ThoughtFor(id, took)
+			m.transcript.FinishThinking(id, took)
 		}
 	case llm.Call:
 		c := shownCall{id, transcript.Tool{Name: p.Name, Input: p.Input, Status: transcript.Lost, Output: llm.NoResult}}
@@ -200,7 +200,7 @@ func (r *replayed) result(m *Model, p llm.Part, o session.Outcome) {
 	if !ok {
 		return
 	}
-	c.tool.Output, c.tool.Diff, c.tool.Took, c.tool.Status = p.Text, o.Diff, o.Duration, transcript.Done
+	c.tool.Output, c.tool.Diff, c.tool.Duration, c.tool.Status = p.Text, o.Diff, o.Duration, transcript.Done
 	switch {
 	case o.Denied:
 		c.tool.Status = transcript.Denied
@@ -218,7 +218,7 @@ func (r *replayed) result(m *Model, p llm.Part, o session.Outcome) {
 func (r *replayed) end(m *Model) {
 	switch { // a comparison tells of it elsewhere, and a program that was killed nowhere
 	case r.cut != nil && r.cut.InterruptedBy != "":
-		m.transcript.Fail(r.cut.InterruptedBy, "")
+		m.transcript.AddError(r.cut.InterruptedBy, "")
 	case r.cut != nil:
 		m.transcript.Marker(transcript.Info, stopped)
 	}
@@ -261,7 +261,7 @@ func (m *Model) show(e session.Event) {
 			m.transcript.Marker(transcript.Info, stopped)
 			return
 		}
-		m.transcript.Fail(e.Err.Error(), strings.TrimPrefix(app.Hint(e.Err)+" · "+m.keyOf("retry")+" tries again", " · "))
+		m.transcript.AddError(e.Err.Error(), strings.TrimPrefix(app.Hint(e.Err)+" · "+m.keyOf("retry")+" tries again", " · "))
 	}
 }
 
@@ -281,7 +281,7 @@ func (t *turn) stored(m *Model, seq int) {
 	}
 	for i, took := range n.ThinkingDurations {
 		if len(ids) == len(n.ThinkingDurations) { // otherwise some are not stored
-			m.transcript.ThoughtFor(ids[i], took)
+			m.transcript.FinishThinking(ids[i], took)
 		}
 	}
 }

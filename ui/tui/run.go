@@ -121,7 +121,7 @@ func present(m *Model, root tea.Model) int {
 	out := &exit{terminal: terminal, leave: screen.Close}
 	program := screen.Program(root, tea.WithoutSignalHandler(), tea.WithoutCatchPanics())
 	out.kill = program.Kill
-	m.send, m.crash, m.later = program.Send, out.crashed, afterSeen(m.later, screen.Seen)
+	m.send, m.crash, m.later = program.Send, out.crashed, afterSeen(m.later, screen.Drawn)
 	stop := out.signals(program.Send)
 	defer stop()
 	var painting sync.WaitGroup

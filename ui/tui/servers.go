@@ -73,7 +73,7 @@ func (m *Model) mcp(arg string) tea.Cmd {
 			about = append(about, app.Plural(len(s.Tools), "tool"), app.Plural(s.Prompts, "prompt"), app.Plural(s.Resources, "resource"))
 		}
 		detail := strings.Join(append(about, s.Location), " · ")
-		items = append(items, dialog.Item{Title: s.Name, Detail: detail, Value: s.Name, Dim: s.Status == mcp.StatusDisabled})
+		items = append(items, dialog.Item{Title: s.Name, Detail: detail, Value: s.Name, Disabled: s.Status == mcp.StatusDisabled})
 	}
 	return m.open(dialog.Pick("mcp", "MCP servers", items, m.theme))
 }

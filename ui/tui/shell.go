@@ -37,7 +37,7 @@ type shellMsg struct {
 
 // shellTool is how a command of the user's own looks.
 func shellTool(e session.ShellCommand) transcript.Tool {
-	tool := transcript.Tool{Name: "!", Title: e.Command, Status: transcript.Lost, Output: e.Output, Took: e.Duration}
+	tool := transcript.Tool{Name: "!", Title: e.Command, Status: transcript.Lost, Output: e.Output, Duration: e.Duration}
 	switch {
 	case e.Ended && e.Failed:
 		tool.Status = transcript.Failed
@@ -123,7 +123,7 @@ func (m *Model) complete(kind rune, word string) ([]composer.Candidate, bool) {
 	found, more := m.files.Find(word, most)
 	out := make([]composer.Candidate, len(found))
 	for i, f := range found {
-		out[i] = composer.Candidate{Text: f.Path, Folder: f.Folder}
+		out[i] = composer.Candidate{Text: f.Path, Directory: f.Folder}
 	}
 	for _, r := range m.o.ResourcesNamed(word) {
 		out = append(out, composer.Candidate{Text: r.Server + ":" + r.URI, Detail: r.Name})

@@ -36,7 +36,7 @@ func (m *Model) themes() []dialog.Item {
 func (m *Model) pickTheme(arg string) tea.Cmd {
 	if arg == "" {
 		list := dialog.Pick("theme", "Theme", m.themes(), m.theme)
-		list.Follows = true
+		list.NotifyMoves = true
 		m.before = m.theme
 		return m.open(list)
 	}

@@ -82,7 +82,7 @@ func (m *Model) bottom() string {
 	if m.dialog != nil {
 		return m.dialog.View()
 	}
-	rows, at := m.chips(), m.composer.SignRow()
+	rows, at := m.chips(), m.composer.PromptRow()
 	for i, row := range strings.Split(m.composer.View(), "\n") {
 		sign := strings.Repeat(" ", signWidth)
 		if i == at {

@@ -165,7 +165,7 @@ func (m *Model) showWire(id int, listed bool) tea.Cmd {
 	m.wire.id, m.wire.listed = id, listed
 	m.wire.pager = dialog.Pages(e.Name, nil, m.theme)
 	m.wire.pager.SetParts(wireStatus(e), wireParts(e))
-	m.wire.pager.Acts = []dialog.PageKey{{Key: "c", Does: "curl"}, {Key: "s", Does: "save"}}
+	m.wire.pager.Actions = []dialog.PageKey{{Key: "c", Help: "curl"}, {Key: "s", Help: "save"}}
 	if e.Over {
 		return m.open(m.wire.pager)
 	}
@@ -189,14 +189,14 @@ func (m *Model) wired(msg tea.Msg) (tea.Cmd, bool) {
 		return m.wireTicked(), true
 	case dialog.PageCopy:
 		return m.copy(msg.Text, msg.What), true
-	case dialog.PageAct:
+	case dialog.PageAction:
 		return m.wireAct(msg), true
 	}
 	return nil, false
 }
 
 // wireAct does what a key of the inspector asks for.
-func (m *Model) wireAct(msg dialog.PageAct) tea.Cmd {
+func (m *Model) wireAct(msg dialog.PageAction) tea.Cmd {
 	e, ok := m.o.Wire.Get(m.wire.id)
 	if !ok || m.dialog != m.wire.pager {
 		return m.say("this exchange is no longer there")

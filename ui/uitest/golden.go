@@ -31,7 +31,7 @@ func (d *Driver) Golden(name string) *Driver {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	if !d.reach(func() bool { return d.Screen()+"\n" == string(want) }) {
+	if !d.waitUntil(func() bool { return d.Screen()+"\n" == string(want) }) {
 		d.t.Errorf("the screen is not %s (-update accepts it). got\n%s\nwant\n%s", file, framed(d.Screen()), framed(string(want)))
 	}
 	return d

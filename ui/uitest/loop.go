@@ -53,14 +53,14 @@ func (d *Driver) publish(v tea.View) {
 	defer d.mu.Unlock()
 	d.view = v
 	if d.sized && d.unfit == "" {
-		d.unfit = unfit(v.Content, d.w, d.h)
+		d.unfit = unsuitable(v.Content, d.w, d.h)
 	}
 	close(d.changed)
 	d.changed = make(chan struct{})
 }
 
-// unfit returns how content leaves a window of w by h; "" if it does not.
-func unfit(content string, w, h int) string {
+// unsuitable returns how content leaves a window of w by h; "" if it does not.
+func unsuitable(content string, w, h int) string {
 	lines := strings.Split(content, "\n")
 	if len(lines) > h && content != "" {
 		return fmt.Sprintf("%d lines in a window of %d by %d:\n%s", len(lines), w, h, framed(ansi.Strip(content)))
@@ -119,7 +119,7 @@ func (d *Driver) run(cmd tea.Cmd, pending *sync.WaitGroup) {
 		return
 	}
 	msg := cmd()
-	switch cmds, kind := several(msg); kind {
+	switch cmds, kind := compoundMsg(msg); kind {
 	case "batch":
 		var batch sync.WaitGroup
 		for _, c := range cmds {
@@ -138,9 +138,9 @@ func (d *Driver) run(cmd tea.Cmd, pending *sync.WaitGroup) {
 	}
 }
 
-// several recognizes the messages that stand for commands. That of tea.Sequence has
+// compoundMsg recognizes the messages that stand for commands. That of tea.Sequence has
 // no public type.
-func several(msg tea.Msg) (cmds []tea.Cmd, kind string) {
+func compoundMsg(msg tea.Msg) (cmds []tea.Cmd, kind string) {
 	if batch, ok := msg.(tea.BatchMsg); ok {
 		return batch, "batch"
 	}

@@ -181,7 +181,7 @@ func (d *Driver) Quit() bool {
 // the screen, if that takes too long.
 func (d *Driver) WaitFor(cond func(screen string) bool) *Driver {
 	d.t.Helper()
-	if !d.reach(func() bool { return cond(d.Screen()) }) {
+	if !d.waitUntil(func() bool { return cond(d.Screen()) }) {
 		d.t.Fatalf("waited %v in vain; the screen is\n%s", patience, framed(d.Screen()))
 	}
 	return d
@@ -190,15 +190,15 @@ func (d *Driver) WaitFor(cond func(screen string) bool) *Driver {
 // WaitForText waits until text is on the screen.
 func (d *Driver) WaitForText(text string) *Driver {
 	d.t.Helper()
-	if !d.reach(func() bool { return strings.Contains(d.Screen(), text) }) {
+	if !d.waitUntil(func() bool { return strings.Contains(d.Screen(), text) }) {
 		d.t.Fatalf("waited %v in vain for %q; the screen is\n%s", patience, text, framed(d.Screen()))
 	}
 	return d
 }
 
-// reach waits until cond is true, looking again whenever something changed. A
+// waitUntil waits until cond is true, looking again whenever something changed. A
 // model that has quit changes no more.
-func (d *Driver) reach(cond func() bool) bool {
+func (d *Driver) waitUntil(cond func() bool) bool {
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	for {

@@ -8,17 +8,17 @@ import (
 // A buffer is text under a cursor, with undo, redo and a kill ring. Every change
 // goes through splice.
 type buffer struct {
-	units  []unit
-	cur    int // index of the unit behind the cursor; len(units) at the end
-	undos  []edit
-	redos  []edit // what undo took back, until something else changes
-	weight int    // of all undos
-	tie    int    // changes of one tie are taken back together; 0 is each by itself
-	ties   int    // given so far
-	kills  [][]unit
-	yanked int // how many kills ago what was yanked last was cut
-	touch  int // the first unit that changed since the rows were last laid out
-	still  int // units at the end that did not
+	units         []unit
+	cur           int // index of the unit behind the cursor; len(units) at the end
+	undos         []edit
+	redos         []edit // what undo took back, until something else changes
+	undoUnits     int    // of all undos
+	group         int    // changes of one tie are taken back together; 0 is each by itself
+	groups        int    // given so far
+	kills         [][]unit
+	yanked        int // how many kills ago what was yanked last was cut
+	firstChanged  int // the first unit that changed since the rows were last laid out
+	unchangedTail int // units at the end that did not
 }
 
 // An edit is a change and its way back.
@@ -27,7 +27,7 @@ type edit struct {
 	removed, added []unit
 	cur            int  // cursor before
 	typing         bool // further typing joins it
-	tie            int
+	group          int
 }
 
 // The past is bounded in changes, and in units that all of them hold; so is what
@@ -38,7 +38,7 @@ const (
 	maxKills     = 20
 )
 
-func (e edit) weight() int { return len(e.removed) + len(e.added) }
+func (e edit) units() int { return len(e.removed) + len(e.added) }
 
 // text returns what the units stand for.
 func text(units []unit) string {
@@ -53,7 +53,7 @@ func text(units []unit) string {
 // them. Characters that join at the seams become one.
 func (b *buffer) replace(i, j int, units []unit) {
 	before := b.cur
-	at, end, added := b.heal(i, j, units)
+	at, end, added := b.joinSeams(i, j, units)
 	behind := 0 // bytes of added that end with what was asked for
 	for _, u := range b.units[at:i] {
 		behind += len(u.text)
@@ -72,18 +72,18 @@ func (b *buffer) replace(i, j int, units []unit) {
 
 // splice changes the units, and nothing else.
 func (b *buffer) splice(i, j int, units []unit) {
-	b.touch, b.still = min(b.touch, i), min(b.still, len(b.units)-j)
+	b.firstChanged, b.unchangedTail = min(b.firstChanged, i), min(b.unchangedTail, len(b.units)-j)
 	b.units = slices.Replace(b.units, i, j, units...)
 }
 
-// heal widens a replacement until nothing joins at its seams any more.
-func (b *buffer) heal(i, j int, units []unit) (at, end int, added []unit) {
+// joinSeams widens a replacement until nothing joins at its seams any more.
+func (b *buffer) joinSeams(i, j int, units []unit) (at, end int, added []unit) {
 	added = slices.Clone(units)
-	next := append(slices.Clone(head(added)), head(b.units[j:])...)
+	next := append(slices.Clone(firstUnit(added)), firstUnit(b.units[j:])...)
 	if i > 0 && len(next) > 0 && joins(b.units[i-1], next[0]) {
 		i--
 		run := 0
-		for run < len(added) && added[run].kind == char {
+		for run < len(added) && added[run].kind == kindChar {
 			run++
 		}
 		added = append(split(b.units[i].text+text(added[:run])), added[run:]...)
@@ -96,60 +96,60 @@ func (b *buffer) heal(i, j int, units []unit) (at, end int, added []unit) {
 	return i, j, added
 }
 
-func head(units []unit) []unit { return units[:min(1, len(units))] }
+func firstUnit(units []unit) []unit { return units[:min(1, len(units))] }
 
 // record remembers a change. Typing within a word is one change.
 func (b *buffer) record(e edit) {
 	b.redos = nil
-	e.tie = b.tie
-	e.typing = len(e.removed) == 0 && len(e.added) == 1 && e.added[0].kind == char && !isSpace(e.added[0])
+	e.group = b.group
+	e.typing = len(e.removed) == 0 && len(e.added) == 1 && e.added[0].kind == kindChar && !isSpace(e.added[0])
 	if n := len(b.undos); n > 0 && e.typing {
 		last := &b.undos[n-1]
-		if last.typing && last.tie == e.tie && last.at+len(last.added) == e.at {
+		if last.typing && last.group == e.group && last.at+len(last.added) == e.at {
 			last.added = append(last.added, e.added...)
-			b.weight++
+			b.undoUnits++
 			return
 		}
 	}
 	b.undos = append(b.undos, e)
-	b.weight += e.weight()
+	b.undoUnits += e.units()
 	drop := 0
-	for len(b.undos)-drop > maxUndo || b.weight > maxUndoUnits && drop < len(b.undos)-1 {
-		b.weight -= b.undos[drop].weight()
+	for len(b.undos)-drop > maxUndo || b.undoUnits > maxUndoUnits && drop < len(b.undos)-1 {
+		b.undoUnits -= b.undos[drop].units()
 		drop++
 	}
 	b.undos = slices.Delete(b.undos, 0, drop)
 }
 
-// bind ties the changes from here on together, until release.
-func (b *buffer) bind() {
-	b.ties++
-	b.tie = b.ties
+// beginUndoGroup ties the changes from here on together, until release.
+func (b *buffer) beginUndoGroup() {
+	b.groups++
+	b.group = b.groups
 }
 
-func (b *buffer) release() { b.tie = 0 }
+func (b *buffer) endUndoGroup() { b.group = 0 }
 
-// part keeps what changes next from being taken back with what changed before.
-func (b *buffer) part() {
-	if b.tie != 0 {
-		b.bind()
+// splitUndo keeps what changes next from being taken back with what changed before.
+func (b *buffer) splitUndo() {
+	if b.group != 0 {
+		b.beginUndoGroup()
 	}
 }
 
-// forget drops the undos.
-func (b *buffer) forget() { b.undos, b.redos, b.weight = nil, nil, 0 }
+// dropUndos drops the undos.
+func (b *buffer) dropUndos() { b.undos, b.redos, b.undoUnits = nil, nil, 0 }
 
 // undo takes the last change back, with those it is tied to.
 func (b *buffer) undo() {
 	for tie := -1; len(b.undos) > 0; {
 		e := b.undos[len(b.undos)-1]
-		if tie >= 0 && (tie == 0 || e.tie != tie) {
+		if tie >= 0 && (tie == 0 || e.group != tie) {
 			return
 		}
-		tie = e.tie
+		tie = e.group
 		b.undos = b.undos[:len(b.undos)-1]
 		b.redos = append(b.redos, e)
-		b.weight -= e.weight()
+		b.undoUnits -= e.units()
 		b.splice(e.at, e.at+len(e.added), e.removed)
 		b.cur = e.cur
 	}
@@ -159,13 +159,13 @@ func (b *buffer) undo() {
 func (b *buffer) redo() {
 	for tie := -1; len(b.redos) > 0; {
 		e := b.redos[len(b.redos)-1]
-		if tie >= 0 && (tie == 0 || e.tie != tie) {
+		if tie >= 0 && (tie == 0 || e.group != tie) {
 			return
 		}
-		tie = e.tie
+		tie = e.group
 		b.redos = b.redos[:len(b.redos)-1]
 		b.undos = append(b.undos, e)
-		b.weight += e.weight()
+		b.undoUnits += e.units()
 		b.splice(e.at, e.at+len(e.removed), e.added)
 		b.cur = e.at + len(e.added)
 	}
@@ -176,24 +176,24 @@ func (b *buffer) insert(text string) { b.replace(b.cur, b.cur, split(text)) }
 
 // set replaces everything.
 func (b *buffer) set(units []unit) {
-	b.part()
+	b.splitUndo()
 	b.replace(0, len(b.units), units)
-	b.part()
+	b.splitUndo()
 }
 
 // load replaces everything and leaves no trace in the undos.
 func (b *buffer) load(units []unit, cur int) {
-	b.units, b.cur, b.touch, b.still = slices.Clone(units), cur, 0, 0
+	b.units, b.cur, b.firstChanged, b.unchangedTail = slices.Clone(units), cur, 0, 0
 }
 
-// cut removes the units from i to j and keeps them for yank. Cuts in a row
+// kill removes the units from i to j and keeps them for yank. Cuts in a row
 // (join) add up on the side they come from.
-func (b *buffer) cut(i, j int, join bool) {
+func (b *buffer) kill(i, j int, join bool) {
 	killed := slices.Clone(b.units[i:j])
 	n := len(b.kills)
 	switch {
 	case !join || n == 0:
-		b.keep(killed)
+		b.pushKill(killed)
 	case i < b.cur:
 		b.kills[n-1] = append(killed, b.kills[n-1]...)
 	default:
@@ -204,8 +204,8 @@ func (b *buffer) cut(i, j int, join bool) {
 	}
 }
 
-// keep adds to the kill ring. What is cut last is kept however long it is.
-func (b *buffer) keep(killed []unit) {
+// pushKill adds to the kill ring. What is cut last is kept however long it is.
+func (b *buffer) pushKill(killed []unit) {
 	b.kills = append(b.kills, killed)
 	held, from := 0, len(b.kills)
 	for from > max(len(b.kills)-maxKills, 0) {
@@ -238,11 +238,11 @@ func (b *buffer) putKill() {
 	if len(b.kills) == 0 {
 		return
 	}
-	tie := b.tie
-	b.bind() // a change of its own, even if it looks like typing
+	tie := b.group
+	b.beginUndoGroup() // a change of its own, even if it looks like typing
 	b.replace(b.cur, b.cur, b.kills[len(b.kills)-1-b.yanked])
-	b.tie = tie
-	b.part()
+	b.group = tie
+	b.splitUndo()
 }
 
 // The places a cursor can go to, as indices.
@@ -252,14 +252,14 @@ func (b *buffer) right() int { return min(b.cur+1, len(b.units)) }
 
 // lineStart and lineEnd are the ends of the line in which i stands.
 func (b *buffer) lineStart(i int) int {
-	for i > 0 && b.units[i-1].kind != newline {
+	for i > 0 && b.units[i-1].kind != kindNewline {
 		i--
 	}
 	return i
 }
 
 func (b *buffer) lineEnd(i int) int {
-	for i < len(b.units) && b.units[i].kind != newline {
+	for i < len(b.units) && b.units[i].kind != kindNewline {
 		i++
 	}
 	return i

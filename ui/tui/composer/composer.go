@@ -37,32 +37,32 @@ type Model struct {
 
 	buffer
 	layout
-	keys   map[string]action
-	past   history
-	stash  []draft   // set aside, the latest last
-	search *search   // nil unless ctrl+r is on
-	offer  *offer    // what the word may become; nil if nobody asked
-	vim    *vim      // nil unless it is on
-	last   action    // of the key before this one; kills in a row add up
-	goal   int       // column that up and down try to keep; -1 for none
-	pasted time.Time // when the last paste ended, with the keys on its heels
+	keys       map[string]action
+	history    history
+	stash      []savedText // set aside, the latest last
+	search     *search     // nil unless ctrl+r is on
+	menu       *menu       // what the word may become; nil if nobody asked
+	vim        *vim        // nil unless it is on
+	lastAction action      // of the key before this one; kills in a row add up
+	goalColumn int         // column that up and down try to keep; -1 for none
+	lastPaste  time.Time   // when the last paste ended, with the keys on its heels
 
-	completer Completer
-	queue     []string // prompts that wait to be sent
-	picked    int      // the one that is chosen; -1 for none
+	completer    Completer
+	queue        []string // prompts that wait to be sent
+	pickedPrompt int      // the one that is chosen; -1 for none
 
-	theme                  *theme.Theme
-	plain, special, marked pen
-	width, height          int // outer width; the most rows
-	top                    int // first visible row of text
-	placeholder            string
-	focused                bool
-	view                   string // of the last View; "" if something changed
+	theme                            *theme.Theme
+	textSGR, accentSGR, selectionSGR sgr
+	width, height                    int // outer width; the most rows
+	top                              int // first visible row of text
+	placeholder                      string
+	focused                          bool
+	view                             string // of the last View; "" if something changed
 }
 
 // New makes an empty composer with the default keys.
 func New(th *theme.Theme) *Model {
-	m := &Model{Now: time.Now, width: 80, height: 1, focused: true, goal: -1, picked: -1}
+	m := &Model{Now: time.Now, width: 80, height: 1, focused: true, goalColumn: -1, pickedPrompt: -1}
 	m.SetTheme(th)
 	m.SetKeys(DefaultKeys())
 	return m
@@ -77,7 +77,7 @@ func (m *Model) SetSize(width, maxHeight int) {
 // SetTheme changes the looks.
 func (m *Model) SetTheme(th *theme.Theme) {
 	m.theme, m.view = th, ""
-	m.plain, m.special, m.marked = newPen(th.Text), newPen(th.Accent), newPen(th.Text.Reverse(true))
+	m.textSGR, m.accentSGR, m.selectionSGR = newSGR(th.Text), newSGR(th.Accent), newSGR(th.Text.Reverse(true))
 }
 
 // SetPlaceholder sets what an empty composer shows.
@@ -95,31 +95,31 @@ func (m *Model) Searching() bool { return m.search != nil }
 // Escapes reports whether esc means something to the composer at the moment: it
 // leaves a search, a list, or one of vim's modes.
 func (m *Model) Escapes() bool {
-	return m.search != nil || m.offered() || m.picked >= 0 || m.vim != nil && m.vim.escapes()
+	return m.search != nil || m.menuOpen() || m.pickedPrompt >= 0 || m.vim != nil && m.vim.escapes()
 }
 
 // Shell reports whether what is written is a line for the shell. A space in
 // front of the ! makes it a prompt.
 func (m *Model) Shell() bool {
-	return len(m.units) > 0 && m.units[0].kind == char && m.units[0].text == "!"
+	return len(m.units) > 0 && m.units[0].kind == kindChar && m.units[0].text == "!"
 }
 
 // Insert writes s at the cursor, as if it had been typed.
 func (m *Model) Insert(s string) {
 	m.stopSearch(true)
-	m.insert(normal(s))
-	m.start()
+	m.insert(normalize(s))
+	m.resetTransient()
 }
 
 // Reset empties the composer and forgets its undos.
 func (m *Model) Reset() {
 	m.stopSearch(false)
 	m.load(nil, 0)
-	m.forget()
-	m.past.leave()
-	m.start()
+	m.dropUndos()
+	m.history.reset()
+	m.resetTransient()
 	if m.vim != nil {
-		m.vim.enter(m)
+		m.vim.enterInsert(m)
 	}
 }
 
@@ -127,24 +127,24 @@ func (m *Model) Reset() {
 // it back as it was.
 func (m *Model) Clear() {
 	m.stopSearch(false)
-	m.settle()
+	m.commitHistory()
 	if !m.Empty() {
 		m.set(nil)
 	}
-	m.start()
+	m.resetTransient()
 }
 
-// start forgets what keys and lists were about, as the text is another one.
-func (m *Model) start() {
-	m.last, m.goal, m.picked, m.offer = none, -1, -1, nil
-	m.changed()
+// resetTransient forgets what keys and lists were about, as the text is another one.
+func (m *Model) resetTransient() {
+	m.lastAction, m.goalColumn, m.pickedPrompt, m.menu = none, -1, -1, nil
+	m.invalidate()
 }
 
 // Update takes keys and pastes, if the composer has the focus, and answers of
 // the Completer.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if msg, ok := msg.(CompletedMsg); ok {
-		return m.completed(msg)
+		return m.onCompleted(msg)
 	}
 	if !m.focused {
 		return nil
@@ -159,89 +159,89 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 }
 
 func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
-	do := m.bound(msg.String())
-	hurried := m.hurried()
+	do := m.actionOf(msg.String())
+	hurried := m.afterPaste()
 	if hurried && do == submit {
 		do = newLine
 	}
 	if m.search != nil && !m.searchKey(do, msg) {
-		m.last = none
+		m.lastAction = none
 		return nil
 	}
-	if do != up && do != down && (m.vim == nil || !m.vim.steps(msg.Text)) {
-		m.goal = -1
+	if do != up && do != down && (m.vim == nil || !m.vim.isVertical(msg.Text)) {
+		m.goalColumn = -1
 	}
-	cmd, done := m.modal(do, msg)
+	cmd, done := m.handleModal(do, msg)
 	if !done {
 		if do == none && msg.Text == "" {
 			return nil
 		}
 		if do == none {
-			m.insert(normal(msg.Text))
+			m.insert(normalize(msg.Text))
 		}
-		cmd = m.act(do)
+		cmd = m.runAction(do)
 		switch {
-		case do == none && m.offer == nil && !hurried:
-			m.noticed(msg.Text)
-		case !offers[do]:
-			m.offer = nil
+		case do == none && m.menu == nil && !hurried:
+			m.onTyped(msg.Text)
+		case !keepsMenu[do]:
+			m.menu = nil
 		}
 	}
-	m.last = do
-	m.changed()
-	return tea.Batch(cmd, m.follow())
+	m.lastAction = do
+	m.invalidate()
+	return tea.Batch(cmd, m.updateMenu())
 }
 
-// modal lets the lists and vim have a key first, and reports whether it was
+// handleModal lets the lists and vim have a key first, and reports whether it was
 // theirs.
-func (m *Model) modal(do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
-	if m.offer != nil {
-		cmd, done = m.offerKey(do)
+func (m *Model) handleModal(do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
+	if m.menu != nil {
+		cmd, done = m.menuKey(do)
 	}
-	if !done && m.picked >= 0 {
+	if !done && m.pickedPrompt >= 0 {
 		cmd, done = m.queueKey(do)
 	}
 	if !done && m.vim != nil {
 		if cmd, done = m.vim.key(m, do, msg); done && do != complete {
-			m.offer = nil
+			m.menu = nil
 		}
 	}
 	return cmd, done
 }
 
-// offers lists the actions that leave the list of completions open.
-var offers = map[action]bool{none: true, deleteLeft: true, killWordLeft: true, killField: true, complete: true}
+// keepsMenu lists the actions that leave the list of completions open.
+var keepsMenu = map[action]bool{none: true, deleteLeft: true, killWordLeft: true, killField: true, complete: true}
 
-// heels sets how soon behind a paste a key cannot come from a user: a paste that
+// pasteGuard sets how soon behind a paste a key cannot come from a user: a paste that
 // holds the sequence which ends pastes would send itself.
-const heels = 50 * time.Millisecond
+const pasteGuard = 50 * time.Millisecond
 
-// hurried reports whether a key that comes now is on the heels of a paste, or of
+// afterPaste reports whether a key that comes now is on the heels of a paste, or of
 // another key that was.
-func (m *Model) hurried() bool {
+func (m *Model) afterPaste() bool {
 	now := m.Now()
-	if m.pasted.IsZero() || now.Sub(m.pasted) >= heels {
+	if m.lastPaste.IsZero() || now.Sub(m.lastPaste) >= pasteGuard {
 		return false
 	}
-	m.pasted = now
+	m.lastPaste = now
 	return true
 }
 
 func (m *Model) paste(content string) {
-	m.pasted = m.Now()
+	m.lastPaste = m.Now()
 	if content == "" {
 		return
 	}
 	m.stopSearch(true)
-	content = normal(content)
-	m.part()
-	if isLarge(content) {
+	content = normalize(content)
+	m.splitUndo()
+	if isLargePaste(content) {
 		m.replace(m.cur, m.cur, []unit{newChip(content)})
 	} else {
 		m.insert(content)
 	}
-	m.part()
-	m.start()
+	m.splitUndo()
+	m.resetTransient()
 }
 
 // submit sends the prompt; a backslash before the cursor makes it a new line
@@ -251,17 +251,17 @@ func (m *Model) submit() tea.Cmd {
 		m.replace(m.cur-1, m.cur, split("\n"))
 		return nil
 	}
-	msg := SubmitMsg{Text: whole(m.units), Typed: typed(m.units), Shell: m.Shell(), Plain: begun(m.units)}
+	msg := SubmitMsg{Text: promptText(m.units), Typed: textWithoutChips(m.units), Shell: m.Shell(), Plain: startsWithChip(m.units)}
 	if msg.Shell {
 		msg.Text, msg.Typed = msg.Text[1:], msg.Typed[1:]
 	}
 	if strings.TrimSpace(msg.Text) == "" {
 		return nil
 	}
-	m.settle()
+	m.commitHistory()
 	m.Reset()
 	return func() tea.Msg { return msg }
 }
 
-// changed drops the view that was kept.
-func (m *Model) changed() { m.view = "" }
+// invalidate drops the view that was kept.
+func (m *Model) invalidate() { m.view = "" }

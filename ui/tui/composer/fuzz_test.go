@@ -90,7 +90,7 @@ func hostile(kind rune, word string) ([]Candidate, bool) {
 	for i := range len(word) * 5 % 17 {
 		found = append(found, Candidate{
 			Text: strings.Repeat(pieces[i%len(pieces)], i*3), Detail: pieces[(i+len(word))%len(pieces)],
-			Folder: i%3 == 0, Send: i%2 == 0,
+			Directory: i%3 == 0, Submit: i%2 == 0,
 		})
 	}
 	return found, false
@@ -159,10 +159,10 @@ func step(m *rig, p *plain, k byte) bool {
 	switch piece := pieces[int(k)%len(pieces)]; {
 	case k < 60:
 		m.send(tea.KeyPressMsg{Code: tea.KeyExtended, Text: piece})
-		p.insert(normal(piece))
+		p.insert(normalize(piece))
 	case k < 100:
 		m.send(tea.PasteMsg{Content: piece})
-		p.insert(normal(piece))
+		p.insert(normalize(piece))
 	case k < 110:
 		press(tea.KeyBackspace, 0)
 		p.delete(p.before(), p.cur)
@@ -219,10 +219,10 @@ func check(t *testing.T, m *Model) {
 		t.Fatalf("cursor at %d, %d, %v in a view of %d by %d", x, y, ok, m.width, len(lines))
 	}
 	var whole layout
-	if whole.flow(&buffer{units: m.units}, m.layout.width); !slices.Equal(whole.rows, m.rows) {
+	if whole.update(&buffer{units: m.units}, m.layout.width); !slices.Equal(whole.rows, m.rows) {
 		t.Fatalf("rows are %v, want %v", m.rows, whole.rows)
 	}
-	if row := m.SignRow(); row < 0 || row >= len(lines) {
+	if row := m.PromptRow(); row < 0 || row >= len(lines) {
 		t.Fatalf("the sign is in row %d of %d", row, len(lines))
 	}
 	if i, j := m.selection(); i < 0 || i > j || j > len(m.units) || m.cur > len(m.units) {
@@ -232,8 +232,8 @@ func check(t *testing.T, m *Model) {
 		t.Fatalf("the value has control characters: %q", v)
 	}
 	for rest := m.units; len(rest) > 0; {
-		n := max(slices.IndexFunc(rest, func(u unit) bool { return u.kind != char }), 0)
-		if n == 0 && rest[0].kind == char {
+		n := max(slices.IndexFunc(rest, func(u unit) bool { return u.kind != kindChar }), 0)
+		if n == 0 && rest[0].kind == kindChar {
 			n = len(rest)
 		}
 		if run := rest[:n]; !slices.Equal(split(text(run)), run) {
@@ -314,11 +314,11 @@ func FuzzSetValue(f *testing.F) {
 		m := New(theme.Plain())
 		m.SetSize(20, 5)
 		m.SetValue(before)
-		m.replace(m.cur, m.cur, []unit{newChip(normal(held))})
-		m.insert(normal(behind))
+		m.replace(m.cur, m.cur, []unit{newChip(normalize(held))})
+		m.insert(normalize(behind))
 		m.SetValue(s)
 		check(t, m)
-		got, want := whole(m.units), clean(normal(s))
+		got, want := promptText(m.units), stripControl(normalize(s))
 		if got != want && (strings.TrimRight(got, "\n") != strings.TrimRight(want, "\n") || len(got) < len(want)) {
 			t.Errorf("%q with %q and %q became %q of %q", before, held, behind, got, want)
 		}

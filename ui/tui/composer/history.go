@@ -14,8 +14,8 @@ import (
 // The bounds of the history, in prompts and in bytes. The last prompt is kept
 // however long it is.
 const (
-	maxPast      = 1000
-	maxPastBytes = 16 << 20
+	maxHistory      = 1000
+	maxHistoryBytes = 16 << 20
 )
 
 // A history is the prompts of the past, oldest first, and the place in it that
@@ -23,22 +23,22 @@ const (
 // the draft first of all.
 type history struct {
 	prompts []string
-	bytes   int           // of all prompts
-	back    int           // steps back from the draft
-	written map[int]draft // by steps back
+	bytes   int               // of all prompts
+	steps   int               // steps back from the draft
+	drafts  map[int]savedText // by steps back
 }
 
-// A draft is text that was left for another place of the history.
-type draft struct {
+// A savedText is text that was left for another place of the history.
+type savedText struct {
 	units []unit
 	cur   int
 }
 
-func (h *history) leave() { h.back, h.written = 0, nil }
+func (h *history) reset() { h.steps, h.drafts = 0, nil }
 
 // Remember adds a prompt to the history, unless it is blank or the latest.
 func (m *Model) Remember(prompt string) {
-	h := &m.past
+	h := &m.history
 	n := len(h.prompts)
 	if strings.TrimSpace(prompt) == "" || n > 0 && h.prompts[n-1] == prompt {
 		return
@@ -46,47 +46,47 @@ func (m *Model) Remember(prompt string) {
 	h.prompts = append(h.prompts, prompt)
 	h.bytes += len(prompt)
 	drop := 0
-	for ; drop < n && (n+1-drop > maxPast || h.bytes > maxPastBytes); drop++ {
+	for ; drop < n && (n+1-drop > maxHistory || h.bytes > maxHistoryBytes); drop++ {
 		h.bytes -= len(h.prompts[drop])
 	}
 	h.prompts = slices.Delete(h.prompts, 0, drop)
 }
 
-// settle ends a walk through the history. What is written becomes its latest
+// commitHistory ends a walk through the history. What is written becomes its latest
 // prompt, and the draft that the walk began with, if it did, the one before.
-func (m *Model) settle() {
-	if m.past.back > 0 {
-		m.Remember(value(m.past.written[0].units))
+func (m *Model) commitHistory() {
+	if m.history.steps > 0 {
+		m.Remember(value(m.history.drafts[0].units))
 	}
 	m.Remember(m.Value())
-	m.past.leave()
+	m.history.reset()
 }
 
-// step leaves the place in the history that is being looked at for another one,
+// saveHistoryDraft leaves the place in the history that is being looked at for another one,
 // and what is written there in its place.
-func (m *Model) step(to int) {
-	h := &m.past
-	if h.written == nil {
-		h.written = map[int]draft{}
+func (m *Model) saveHistoryDraft(to int) {
+	h := &m.history
+	if h.drafts == nil {
+		h.drafts = map[int]savedText{}
 	}
-	if h.back == 0 || text(m.units) != h.prompts[len(h.prompts)-h.back] {
-		h.written[h.back] = draft{slices.Clone(m.units), m.cur}
+	if h.steps == 0 || text(m.units) != h.prompts[len(h.prompts)-h.steps] {
+		h.drafts[h.steps] = savedText{slices.Clone(m.units), m.cur}
 	}
-	h.back = to
+	h.steps = to
 }
 
-// walk goes through the history: by is -1 for older, 1 for newer.
-func (m *Model) walk(by int) {
-	h := &m.past
-	to := h.back - by
+// walkHistory goes through the history: by is -1 for older, 1 for newer.
+func (m *Model) walkHistory(by int) {
+	h := &m.history
+	to := h.steps - by
 	if to < 0 || to > len(h.prompts) {
 		return
 	}
-	m.step(to)
-	d, ok := h.written[to]
+	m.saveHistoryDraft(to)
+	d, ok := h.drafts[to]
 	if !ok {
-		units := written(h.prompts[len(h.prompts)-to])
-		d = draft{units, len(units)}
+		units := unitsOf(h.prompts[len(h.prompts)-to])
+		d = savedText{units, len(units)}
 	}
 	m.set(d.units)
 	m.cur = d.cur
@@ -95,14 +95,14 @@ func (m *Model) walk(by int) {
 // A search goes back through the history for a text. Meanwhile the buffer
 // shows what was found.
 type search struct {
-	query string
-	at    int // index of the prompt found; len of the prompts if none yet
-	miss  bool
-	draft draft
+	query     string
+	index     int // index of the prompt found; len of the prompts if none yet
+	notFound  bool
+	savedText savedText
 }
 
 func (m *Model) startSearch() {
-	m.search = &search{at: len(m.past.prompts), draft: draft{slices.Clone(m.units), m.cur}}
+	m.search = &search{index: len(m.history.prompts), savedText: savedText{slices.Clone(m.units), m.cur}}
 }
 
 // stopSearch ends a search: with the prompt it found, or with what was there
@@ -113,12 +113,12 @@ func (m *Model) stopSearch(accept bool) {
 		return
 	}
 	m.search = nil
-	m.load(s.draft.units, s.draft.cur)
-	if accept && s.at < len(m.past.prompts) {
-		m.step(len(m.past.prompts) - s.at)
-		m.set(written(m.past.prompts[s.at]))
+	m.load(s.savedText.units, s.savedText.cur)
+	if accept && s.index < len(m.history.prompts) {
+		m.saveHistoryDraft(len(m.history.prompts) - s.index)
+		m.set(unitsOf(m.history.prompts[s.index]))
 	}
-	m.changed()
+	m.invalidate()
 }
 
 // searchKey deals with a key while a search is on, and reports whether it is to
@@ -129,21 +129,21 @@ func (m *Model) searchKey(do action, msg tea.KeyPressMsg) (pass bool) {
 	s := m.search
 	switch {
 	case do == none && msg.Text != "":
-		s.query += normal(msg.Text)
-		m.find(min(s.at, len(m.past.prompts)-1))
+		s.query += normalize(msg.Text)
+		m.find(min(s.index, len(m.history.prompts)-1))
 	case do == deleteLeft:
 		units := split(s.query)
 		s.query = text(units[:max(len(units)-1, 0)])
-		m.find(len(m.past.prompts) - 1)
+		m.find(len(m.history.prompts) - 1)
 	case do == searchBack:
-		m.find(s.at - 1)
+		m.find(s.index - 1)
 	case do == cancel:
 		m.stopSearch(false)
 	case do != none:
 		m.stopSearch(true)
 		return do != submit
 	}
-	m.changed()
+	m.invalidate()
 	return false
 }
 
@@ -151,26 +151,26 @@ func (m *Model) searchKey(do action, msg tea.KeyPressMsg) (pass bool) {
 // count only if the query has some.
 func (m *Model) find(from int) {
 	s := m.search
-	s.miss = false
+	s.notFound = false
 	if s.query == "" {
-		s.at = len(m.past.prompts)
-		m.load(s.draft.units, s.draft.cur)
+		s.index = len(m.history.prompts)
+		m.load(s.savedText.units, s.savedText.cur)
 		return
 	}
 	exact := strings.ContainsFunc(s.query, unicode.IsUpper)
-	for i := min(from, len(m.past.prompts)-1); i >= 0; i-- {
-		prompt := m.past.prompts[i]
+	for i := min(from, len(m.history.prompts)-1); i >= 0; i-- {
+		prompt := m.history.prompts[i]
 		if !exact {
 			prompt = strings.ToLower(prompt)
 		}
 		if strings.Contains(prompt, s.query) {
-			s.at = i
-			units := written(m.past.prompts[i])
+			s.index = i
+			units := unitsOf(m.history.prompts[i])
 			m.load(units, len(units))
 			return
 		}
 	}
-	s.miss = true
+	s.notFound = true
 }
 
 func (m *Model) searchRows() int {
@@ -182,7 +182,7 @@ func (m *Model) searchRows() int {
 
 func (m *Model) searchText() string {
 	name := "history: "
-	if m.search.miss {
+	if m.search.notFound {
 		name = "not in history: "
 	}
 	room := max(m.width-1-len(name), 0)
@@ -200,10 +200,10 @@ func (m *Model) searchCursor() int { return ansi.StringWidth(m.searchText()) }
 // isWord holds of what alt+b and alt+f move over.
 func isWord(u unit) bool {
 	for _, r := range u.text {
-		return u.kind == chip || unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r > 0x2fff
+		return u.kind == kindChip || unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r > 0x2fff
 	}
 	return false
 }
 
 // isField holds of what ctrl+w deletes.
-func isField(u unit) bool { return u.kind != newline && !isSpace(u) }
+func isField(u unit) bool { return u.kind != kindNewline && !isSpace(u) }

@@ -12,16 +12,16 @@ import (
 // Keys binds what the composer can do to keys, by the names Bubble Tea gives
 // them, such as "ctrl+a". Keys that are bound to nothing write their text.
 type Keys struct {
-	Submit, Newline                            []string
-	Left, Right, Up, Down                      []string
-	WordLeft, WordRight, Home, End, Start, Fin []string // Home and End of the line; Start and Fin of the text
-	DeleteLeft, DeleteRight                    []string
-	KillStart, KillEnd, KillWord, KillWordLeft []string // KillWord to the right; KillWordLeft stops at punctuation, KillField at spaces
-	KillField, Yank, Undo                      []string
-	Search, Cancel                             []string // reverse search, and leaving it or a list
-	Redo, YankPop                              []string
-	Upper, Lower, Capital                      []string // of the word to the right
-	Complete                                   []string // takes a completion, else opens the chip at the cursor, else asks for completions
+	Submit, Newline                               []string
+	Left, Right, Up, Down                         []string
+	WordLeft, WordRight, Home, End, Start, Finish []string // Home and End of the line; Start and Fin of the text
+	DeleteLeft, DeleteRight                       []string
+	KillStart, KillEnd, KillWord, KillWordLeft    []string // KillWord to the right; KillWordLeft stops at punctuation, KillField at spaces
+	KillField, Yank, Undo                         []string
+	Search, Cancel                                []string // reverse search, and leaving it or a list
+	Redo, YankPop                                 []string
+	Upper, Lower, Capital                         []string // of the word to the right
+	Complete                                      []string // takes a completion, else opens the chip at the cursor, else asks for completions
 }
 
 // DefaultKeys returns readline's, as far as the rest of parley leaves them alone.
@@ -32,7 +32,7 @@ func DefaultKeys() Keys {
 		Up: []string{"up"}, Down: []string{"down", "ctrl+n"},
 		WordLeft: []string{"alt+b", "ctrl+left", "alt+left"}, WordRight: []string{"alt+f", "ctrl+right", "alt+right"},
 		Home: []string{"home", "ctrl+a"}, End: []string{"end", "ctrl+e"},
-		Start: []string{"alt+<"}, Fin: []string{"alt+>"},
+		Start: []string{"alt+<"}, Finish: []string{"alt+>"},
 		DeleteLeft: []string{"backspace", "shift+backspace", "ctrl+h"}, DeleteRight: []string{"delete", "ctrl+d"},
 		KillStart: []string{"ctrl+u"}, KillEnd: []string{"ctrl+k"},
 		KillWord: []string{"alt+d", "alt+delete", "ctrl+delete"}, KillWordLeft: []string{"alt+backspace", "ctrl+backspace"},
@@ -61,7 +61,7 @@ const (
 	home
 	end
 	start
-	fin
+	finish
 	deleteLeft
 	deleteRight
 	killStart
@@ -81,9 +81,9 @@ const (
 	complete
 )
 
-// bound returns what a key does. Two quick presses of esc arrive as alt+esc, since
+// actionOf returns what a key does. Two quick presses of esc arrive as alt+esc, since
 // that is the same two bytes; they mean esc.
-func (m *Model) bound(key string) action {
+func (m *Model) actionOf(key string) action {
 	if do := m.keys[key]; do != none || key != "alt+esc" {
 		return do
 	}
@@ -101,8 +101,8 @@ func (m *Model) SetKeys(k Keys) {
 	}
 }
 
-// act carries an action out.
-func (m *Model) act(do action) tea.Cmd {
+// runAction carries an action out.
+func (m *Model) runAction(do action) tea.Cmd {
 	switch do {
 	case submit:
 		return m.submit()
@@ -115,7 +115,7 @@ func (m *Model) act(do action) tea.Cmd {
 	case yank:
 		m.yank()
 	case yankPop:
-		if m.last == yank || m.last == yankPop {
+		if m.lastAction == yank || m.lastAction == yankPop {
 			m.yankPop()
 		}
 	case undo:
@@ -123,7 +123,7 @@ func (m *Model) act(do action) tea.Cmd {
 	case redo:
 		m.redo()
 	case upper, lower, capital:
-		m.recase(do)
+		m.changeCase(do)
 	case complete:
 		return m.complete()
 	case searchBack:
@@ -134,15 +134,15 @@ func (m *Model) act(do action) tea.Cmd {
 		}
 	case killStart, killEnd, killWord, killWordLeft, killField:
 		i, j := m.span(do)
-		m.cut(i, j, killStart <= m.last && m.last <= killField)
+		m.kill(i, j, killStart <= m.lastAction && m.lastAction <= killField)
 	default:
 		m.cur = m.target(do)
 	}
 	return nil
 }
 
-// cases lists the ways to write a word.
-var cases = map[action]func(string) string{
+// caseChanges lists the ways to write a word.
+var caseChanges = map[action]func(string) string{
 	upper: strings.ToUpper,
 	lower: strings.ToLower,
 	capital: func(word string) string {
@@ -151,18 +151,18 @@ var cases = map[action]func(string) string{
 	},
 }
 
-// recase writes the word to the right another way.
-func (m *Model) recase(do action) {
+// changeCase writes the word to the right another way.
+func (m *Model) changeCase(do action) {
 	end := m.wordRight(isWord)
 	start := m.cur
-	for start < end && (!isWord(m.units[start]) || m.units[start].kind == chip) {
+	for start < end && (!isWord(m.units[start]) || m.units[start].kind == kindChip) {
 		start++
 	}
-	if slices.ContainsFunc(m.units[start:end], func(u unit) bool { return u.kind == chip }) || start == end {
+	if slices.ContainsFunc(m.units[start:end], func(u unit) bool { return u.kind == kindChip }) || start == end {
 		m.cur = end
 		return
 	}
-	m.replace(start, end, split(cases[do](text(m.units[start:end]))))
+	m.replace(start, end, split(caseChanges[do](text(m.units[start:end]))))
 }
 
 // target returns where a movement leads.
@@ -184,7 +184,7 @@ func (m *Model) target(do action) int {
 		return m.wordLeft(isField)
 	case start:
 		return 0
-	case fin:
+	case finish:
 		return len(m.units)
 	}
 	return m.cur
@@ -202,18 +202,18 @@ func (m *Model) span(do action) (i, j int) {
 
 // vertical moves by rows of the screen, and at the edge through the history.
 func (m *Model) vertical(by int) {
-	if by < 0 && m.Empty() && len(m.queue) > 0 && m.past.back == 0 {
-		m.picked = len(m.queue) - 1
+	if by < 0 && m.Empty() && len(m.queue) > 0 && m.history.steps == 0 {
+		m.pickedPrompt = len(m.queue) - 1
 		return
 	}
-	m.arrange()
-	r := m.at(m.cur) + by
+	m.layOut()
+	r := m.rowOf(m.cur) + by
 	if r < 0 || r >= len(m.rows) {
-		m.walk(by)
+		m.walkHistory(by)
 		return
 	}
-	if m.goal < 0 {
-		m.goal = m.column(m.units, m.cur)
+	if m.goalColumn < 0 {
+		m.goalColumn = m.column(m.units, m.cur)
 	}
-	m.cur = m.index(m.units, r, m.goal)
+	m.cur = m.index(m.units, r, m.goalColumn)
 }

@@ -31,34 +31,34 @@ func (m *Model) SetQueue(prompts []string) {
 		return
 	}
 	m.queue = slices.Clone(prompts)
-	m.picked = min(m.picked, len(prompts)-1)
-	m.changed()
+	m.pickedPrompt = min(m.pickedPrompt, len(prompts)-1)
+	m.invalidate()
 }
 
 // queueKey deals with a key while a queued prompt is chosen, and reports whether
 // that is all it does. What means nothing there goes to the text.
 func (m *Model) queueKey(do action) (cmd tea.Cmd, done bool) {
-	at := m.picked
+	at := m.pickedPrompt
 	ask := func(edit bool) tea.Cmd {
 		msg := UnqueueMsg{Index: at, Text: m.queue[at], Edit: edit}
 		return func() tea.Msg { return msg }
 	}
 	switch do {
 	case up:
-		m.picked = max(at-1, 0)
+		m.pickedPrompt = max(at-1, 0)
 	case down:
-		if m.picked++; m.picked == len(m.queue) {
-			m.picked = -1
+		if m.pickedPrompt++; m.pickedPrompt == len(m.queue) {
+			m.pickedPrompt = -1
 		}
 	case submit, right:
-		m.picked = -1
+		m.pickedPrompt = -1
 		return ask(true), true
 	case deleteLeft, deleteRight:
 		return ask(false), true
 	case cancel:
-		m.picked = -1
+		m.pickedPrompt = -1
 	default:
-		m.picked = -1
+		m.pickedPrompt = -1
 		return nil, false
 	}
 	return nil, true
@@ -78,8 +78,8 @@ func (m *Model) queueWindow(rows int) (first, n int) {
 	if n < len(m.queue) && n > 1 {
 		n--
 	}
-	if m.picked >= n {
-		first = m.picked - n + 1
+	if m.pickedPrompt >= n {
+		first = m.pickedPrompt - n + 1
 	}
 	return first, n
 }
@@ -91,12 +91,12 @@ func (m *Model) queueLines(rows int) []string {
 	var lines []string
 	first, n := m.queueWindow(rows)
 	for i := first; i < first+n; i++ {
-		line, _, more := strings.Cut(strings.TrimSpace(clipped(m.queue[i], longestShown)), "\n")
+		line, _, more := strings.Cut(strings.TrimSpace(truncateBytes(m.queue[i], maxShownBytes)), "\n")
 		line = "queued: " + sanitize.Line(line)
-		if more || len(m.queue[i]) > longestShown {
+		if more || len(m.queue[i]) > maxShownBytes {
 			line += " …"
 		}
-		if i != m.picked {
+		if i != m.pickedPrompt {
 			lines = append(lines, m.theme.Dim.Render(ansi.Truncate(line, m.width, "…")))
 			continue
 		}

@@ -13,14 +13,14 @@ func (m *Model) Stash() bool {
 	if m.Empty() {
 		return false
 	}
-	m.stash = append(m.stash, draft{slices.Clone(m.units), m.cur})
+	m.stash = append(m.stash, savedText{slices.Clone(m.units), m.cur})
 	if over := len(m.stash) - maxStash; over > 0 {
 		for _, d := range m.stash[:over] {
 			m.Remember(value(d.units))
 		}
 		m.stash = slices.Delete(m.stash, 0, over)
 	}
-	m.swap(draft{})
+	m.swap(savedText{})
 	return true
 }
 
@@ -35,7 +35,7 @@ func (m *Model) Unstash() bool {
 	d := m.stash[n-1]
 	m.stash = m.stash[:n-1]
 	if !m.Empty() {
-		m.stash = append(m.stash, draft{slices.Clone(m.units), m.cur})
+		m.stash = append(m.stash, savedText{slices.Clone(m.units), m.cur})
 	}
 	m.swap(d)
 	return true
@@ -43,14 +43,14 @@ func (m *Model) Unstash() bool {
 
 // swap puts d in the place of the draft. If the history is being looked at, what
 // was written before that goes to it.
-func (m *Model) swap(d draft) {
-	if m.past.back > 0 {
-		m.Remember(value(m.past.written[0].units))
+func (m *Model) swap(d savedText) {
+	if m.history.steps > 0 {
+		m.Remember(value(m.history.drafts[0].units))
 	}
-	m.past.leave()
+	m.history.reset()
 	m.set(d.units)
 	m.cur = d.cur
-	m.start()
+	m.resetTransient()
 }
 
 // Stashed returns how many drafts are set aside.

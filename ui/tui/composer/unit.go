@@ -13,18 +13,18 @@ import (
 // A unit is what the cursor moves over and what one backspace deletes: a
 // grapheme cluster, a line end, or a chip.
 type unit struct {
-	text  string // what it stands for in the prompt
-	look  string // what it looks like, if not like its text
-	width int32  // cells it takes where there is room
-	kind  kind
+	text    string // what it stands for in the prompt
+	display string // what it looks like, if not like its text
+	width   int32  // cells it takes where there is room
+	kind    unitKind
 }
 
-type kind uint8
+type unitKind uint8
 
 const (
-	char kind = iota
-	newline
-	chip // a large paste, shown by a label
+	kindChar unitKind = iota
+	kindNewline
+	kindChip // a large paste, shown by a label
 )
 
 // tab replaces a tab. It has no stops, as the text moves with every
@@ -45,24 +45,24 @@ func split(text string) []unit {
 func first(text string) unit {
 	switch c := text[0]; {
 	case c == '\n':
-		return unit{text: text[:1], kind: newline}
+		return unit{text: text[:1], kind: kindNewline}
 	case printable(c) && (len(text) == 1 || text[1] < utf8.RuneSelf):
 		return unit{text: text[:1], width: 1}
 	}
 	cluster, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
-	u := unit{text: cluster, look: shown(cluster)}
-	u.width = int32(ansi.StringWidth(u.look))
-	if u.look == cluster {
-		u.look = ""
+	u := unit{text: cluster, display: visibleForm(cluster)}
+	u.width = int32(ansi.StringWidth(u.display))
+	if u.display == cluster {
+		u.display = ""
 	}
 	return u
 }
 
 func printable(c byte) bool { return c >= ' ' && c < 0x7f }
 
-// shown returns what a character looks like. What cannot be seen is told by its
+// visibleForm returns what a character looks like. What cannot be seen is told by its
 // number, for in a prompt it would be sent unseen.
-func shown(cluster string) string {
+func visibleForm(cluster string) string {
 	if cluster == "\t" {
 		return tab
 	}
@@ -84,7 +84,7 @@ func shown(cluster string) string {
 // joins reports whether a and b, side by side, are other characters than each
 // for itself: a letter and a combining mark, the halves of a flag.
 func joins(a, b unit) bool {
-	if a.kind != char || b.kind != char || len(a.text) == 1 && len(b.text) == 1 {
+	if a.kind != kindChar || b.kind != kindChar || len(a.text) == 1 && len(b.text) == 1 {
 		return false
 	}
 	cluster, _ := ansi.FirstGraphemeCluster(a.text+b.text, ansi.GraphemeWidth)
@@ -99,8 +99,8 @@ func (u unit) cells(width int) int { return min(int(u.width), width) }
 // draw returns u in at most width cells.
 func (u unit) draw(width int) string {
 	s := u.text
-	if u.look != "" {
-		s = u.look
+	if u.display != "" {
+		s = u.display
 	}
 	if int(u.width) > width {
 		s = ansi.Truncate(s, width, "…")
@@ -108,9 +108,9 @@ func (u unit) draw(width int) string {
 	return s
 }
 
-// clean returns text as the prompt carries it: valid UTF-8 without control
+// stripControl returns text as the prompt carries it: valid UTF-8 without control
 // characters other than line end and tab.
-func clean(text string) string {
+func stripControl(text string) string {
 	if !hasControl(text) {
 		return text
 	}
@@ -135,8 +135,8 @@ func hasControl(text string) bool {
 	return false
 }
 
-// normal returns text with line ends and encoding as the editor wants them.
-func normal(text string) string {
+// normalize returns text with line ends and encoding as the editor wants them.
+func normalize(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if strings.IndexByte(text, '\r') < 0 {
 		return text
@@ -151,18 +151,18 @@ const (
 	chipLines = 20
 )
 
-func isLarge(text string) bool {
+func isLargePaste(text string) bool {
 	return len(text) > chipBytes || strings.Count(text, "\n") >= chipLines
 }
 
 func newChip(text string) unit {
-	text = clean(text)
-	look := label(text)
-	return unit{text: text, look: look, width: int32(ansi.StringWidth(look)), kind: chip}
+	text = stripControl(text)
+	look := chipLabel(text)
+	return unit{text: text, display: look, width: int32(ansi.StringWidth(look)), kind: kindChip}
 }
 
-// label returns what a chip shows instead of its text.
-func label(text string) string {
+// chipLabel returns what a chip shows instead of its text.
+func chipLabel(text string) string {
 	if lines := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1; lines > 1 {
 		return fmt.Sprintf("[pasted %d lines]", lines)
 	}

@@ -11,34 +11,34 @@ import (
 func (m *Model) Value() string { return value(m.units) }
 
 func value(units []unit) string {
-	if begun(units) {
-		return Plain(whole(units))
+	if startsWithChip(units) {
+		return Plain(promptText(units))
 	}
-	return whole(units)
+	return promptText(units)
 }
 
-// begun reports whether a chip stands at the beginning.
-func begun(units []unit) bool { return len(units) > 0 && units[0].kind == chip }
+// startsWithChip reports whether a chip stands at the beginning.
+func startsWithChip(units []unit) bool { return len(units) > 0 && units[0].kind == kindChip }
 
-// whole returns what is sent of units.
-func whole(units []unit) string {
+// promptText returns what is sent of units.
+func promptText(units []unit) string {
 	var b strings.Builder
 	for _, u := range units {
-		if u.kind == chip {
+		if u.kind == kindChip {
 			b.WriteString(u.text) // clean since it was pasted
 			continue
 		}
-		b.WriteString(clean(u.text))
+		b.WriteString(stripControl(u.text))
 	}
 	return b.String()
 }
 
-// typed returns value without chips.
-func typed(units []unit) string {
+// textWithoutChips returns value without chips.
+func textWithoutChips(units []unit) string {
 	var b strings.Builder
 	for _, u := range units {
-		if u.kind != chip {
-			b.WriteString(clean(u.text))
+		if u.kind != kindChip {
+			b.WriteString(stripControl(u.text))
 		}
 	}
 	return b.String()
@@ -53,56 +53,56 @@ func Plain(text string) string {
 	return text
 }
 
-// inline sets how much text SetValue puts in as such: an editor or the history
+// maxInlineBytes sets how much text SetValue puts in as such: an editor or the history
 // may bring back more than a paste shows, but no key shall become slow.
-const inline = 64 << 10
+const maxInlineBytes = 64 << 10
 
 // SetValue replaces the text; undo brings the old one back. Very long text
 // becomes a chip, and chips that are still in it stay: an editor is given all that
 // they hold.
 func (m *Model) SetValue(s string) {
 	m.stopSearch(false)
-	m.set(revised(m.units, normal(s)))
-	m.start()
+	m.set(mergeChips(m.units, normalize(s)))
+	m.resetTransient()
 }
 
 // SetPlain sets the value to what is a prompt and nothing else, such as the words of
 // a server or a model.
-func (m *Model) SetPlain(s string) { m.SetValue(Plain(clean(normal(s)))) }
+func (m *Model) SetPlain(s string) { m.SetValue(Plain(stripControl(normalize(s)))) }
 
-// revised returns s as units: with the chips of old that are still in it, or with a new
+// mergeChips returns s as units: with the chips of old that are still in it, or with a new
 // one for what stands in the place of them.
-func revised(old []unit, s string) []unit {
-	first := slices.IndexFunc(old, func(u unit) bool { return u.kind == chip })
+func mergeChips(old []unit, s string) []unit {
+	first := slices.IndexFunc(old, func(u unit) bool { return u.kind == kindChip })
 	if first < 0 {
-		return written(s)
+		return unitsOf(s)
 	}
 	var units []unit
 	rest, last := s, first
 	for i, u := range old {
-		if u.kind != chip {
+		if u.kind != kindChip {
 			continue
 		}
 		last = i
-		if before, after, found := around(rest, u.text); found {
-			units, rest = append(append(units, written(before)...), u), after
+		if before, after, found := cutChip(rest, u.text); found {
+			units, rest = append(append(units, unitsOf(before)...), u), after
 		}
 	}
 	if units != nil {
-		return append(units, written(rest)...)
+		return append(units, unitsOf(rest)...)
 	}
 	head, tail := text(old[:first]), text(old[last+1:])
 	inner, starts := strings.CutPrefix(s, head)
 	inner, ends := strings.CutSuffix(inner, tail)
-	if starts && ends && isLarge(inner) {
-		return append(append(written(head), newChip(inner)), written(tail)...)
+	if starts && ends && isLargePaste(inner) {
+		return append(append(unitsOf(head), newChip(inner)), unitsOf(tail)...)
 	}
-	return written(s)
+	return unitsOf(s)
 }
 
-// around returns what stands before and after text in s. At its end, line ends may
+// cutChip returns what stands before and after text in s. At its end, line ends may
 // have got lost.
-func around(s, text string) (before, after string, found bool) {
+func cutChip(s, text string) (before, after string, found bool) {
 	if before, after, found = strings.Cut(s, text); found {
 		return before, after, true
 	}
@@ -110,8 +110,8 @@ func around(s, text string) (before, after string, found bool) {
 	return strings.TrimSuffix(s, text), "", text != "" && strings.HasSuffix(s, text)
 }
 
-func written(s string) []unit {
-	if s = normal(s); len(s) > inline {
+func unitsOf(s string) []unit {
+	if s = normalize(s); len(s) > maxInlineBytes {
 		return []unit{newChip(s)}
 	}
 	return split(s)

@@ -8,36 +8,36 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// panes counts the rows of each part, from top to bottom. What stands above
+// rowCounts counts the rows of each part, from top to bottom. What stands above
 // the text gives it a third of the height, if it wants that much.
-type panes struct{ queue, offer, search, text int }
+type rowCounts struct{ queue, offer, search, text int }
 
-func (p panes) above() int { return p.queue + p.offer + p.search }
+func (p rowCounts) above() int { return p.queue + p.offer + p.search }
 
-// arrange lays the text out and divides the rows. One cell at the right is left
+// layOut lays the text out and divides the rows. One cell at the right is left
 // for a cursor at the end of a full row.
-func (m *Model) arrange() panes {
-	m.flow(&m.buffer, max(m.width-1, 1))
-	p := panes{search: m.searchRows()}
+func (m *Model) layOut() rowCounts {
+	m.update(&m.buffer, max(m.width-1, 1))
+	p := rowCounts{search: m.searchRows()}
 	spare := max(m.height-p.search-min(len(m.rows), max(m.height/3, 1)), 0)
-	p.offer = min(m.offerRows(), spare)
+	p.offer = min(m.menuRows(), spare)
 	p.queue = min(m.queueRows(), spare-p.offer)
 	p.text = min(len(m.rows), max(m.height-p.above(), 1))
-	r := m.at(m.cur)
+	r := m.rowOf(m.cur)
 	m.top = max(min(m.top, r, len(m.rows)-p.text), r-p.text+1, 0)
 	return p
 }
 
 // Height returns how many rows View has, from 1 to the most that SetSize allows.
 func (m *Model) Height() int {
-	p := m.arrange()
+	p := m.layOut()
 	return min(p.above()+p.text, m.height)
 }
 
-// SignRow returns the row of View next to which the prompt sign belongs: the first
+// PromptRow returns the row of View next to which the prompt sign belongs: the first
 // below the lists.
-func (m *Model) SignRow() int {
-	p := m.arrange()
+func (m *Model) PromptRow() int {
+	p := m.layOut()
 	return p.queue + p.offer
 }
 
@@ -47,22 +47,22 @@ func (m *Model) View() string {
 	if m.view != "" {
 		return m.view
 	}
-	p := m.arrange()
+	p := m.layOut()
 	lines := make([]string, 0, m.height)
 	lines = append(lines, m.queueLines(p.queue)...)
-	lines = append(lines, m.offerLines(p.offer)...)
+	lines = append(lines, m.menuLines(p.offer)...)
 	if p.search > 0 {
 		lines = append(lines, m.searchLine())
 	}
 	for r := m.top; r < m.top+p.text && len(lines) < m.height; r++ {
-		lines = append(lines, m.line(m.rows[r])+m.more(r, p.text))
+		lines = append(lines, m.renderRow(m.rows[r])+m.scrollMark(r, p.text))
 	}
 	m.view = strings.Join(lines, "\n")
 	return m.view
 }
 
-// more returns an arrow at the right edge where the text goes on out of sight.
-func (m *Model) more(r, visible int) string {
+// scrollMark returns an arrow at the right edge where the text goes on out of sight.
+func (m *Model) scrollMark(r, visible int) string {
 	arrow := ""
 	switch {
 	case r == m.top && r > 0:
@@ -76,13 +76,13 @@ func (m *Model) more(r, visible int) string {
 	return strings.Repeat(" ", m.width-1-m.used(m.units, m.rows[r].start, m.rows[r].end)) + m.theme.Faint.Render(arrow)
 }
 
-// line draws a row. Chips and unseen characters stand out from the text.
-func (m *Model) line(r row) string {
+// renderRow draws a row. Chips and unseen characters stand out from the text.
+func (m *Model) renderRow(r row) string {
 	if m.Empty() && m.search == nil {
 		return m.theme.Faint.Render(ansi.Truncate(m.placeholder, m.layout.width, "…"))
 	}
 	var out strings.Builder
-	used, pen := 0, &m.plain
+	used, pen := 0, &m.textSGR
 	from, to := m.selection()
 	shell := m.Shell()
 	out.WriteString(pen.on)
@@ -91,12 +91,12 @@ func (m *Model) line(r row) string {
 		if used += u.cells(m.layout.width); used > m.layout.width {
 			break // spaces that hang
 		}
-		want := &m.plain
+		want := &m.textSGR
 		switch {
 		case from <= i && i < to:
-			want = &m.marked
-		case u.look != "" && !isSpace(u), shell && i == 0:
-			want = &m.special
+			want = &m.selectionSGR
+		case u.display != "" && !isSpace(u), shell && i == 0:
+			want = &m.accentSGR
 		}
 		if want != pen {
 			out.WriteString(pen.off + want.on)
@@ -108,13 +108,13 @@ func (m *Model) line(r row) string {
 	return out.String()
 }
 
-// A pen is what a style writes before and behind a text. Applied to a word at a
+// A sgr is what a style writes before and behind a text. Applied to a word at a
 // time, lipgloss would be most of what a key costs.
-type pen struct{ on, off string }
+type sgr struct{ on, off string }
 
-func newPen(s lipgloss.Style) pen {
+func newSGR(s lipgloss.Style) sgr {
 	on, off, _ := strings.Cut(s.Render("x"), "x")
-	return pen{on, off}
+	return sgr{on, off}
 }
 
 // Cursor returns where in the view the terminal's cursor belongs, which is where
@@ -124,39 +124,39 @@ func (m *Model) Cursor() (x, y int, ok bool) {
 	if !m.focused {
 		return 0, 0, false
 	}
-	p := m.arrange()
+	p := m.layOut()
 	if m.search != nil {
 		return m.searchCursor(), min(p.queue+p.offer, m.height-1), true
 	}
-	return min(m.column(m.units, m.cur), m.width-1), p.above() + m.at(m.cur) - m.top, true
+	return min(m.column(m.units, m.cur), m.width-1), p.above() + m.rowOf(m.cur) - m.top, true
 }
 
 // Click puts the cursor at a cell of the view. A queued prompt is chosen, what
 // is offered is taken, and a chip at which the cursor stands is opened.
 func (m *Model) Click(x, y int) tea.Cmd {
-	p := m.arrange()
-	defer m.changed()
+	p := m.layOut()
+	defer m.invalidate()
 	switch row := y - p.queue; {
 	case y < 0 || y >= p.above()+p.text:
 		return nil
 	case row < 0:
 		if first, n := m.queueWindow(p.queue); y < n {
-			m.picked = first + y
+			m.pickedPrompt = first + y
 		}
 		return nil
 	case row < p.offer:
-		return m.clickOffer(row, p.offer)
+		return m.clickMenu(row, p.offer)
 	case row < p.offer+p.search:
 		return nil
 	}
 	at := m.index(m.units, m.top+y-p.above(), max(x, 0))
-	again := at == m.cur && at < len(m.units) && m.units[at].kind == chip
+	again := at == m.cur && at < len(m.units) && m.units[at].kind == kindChip
 	m.stopSearch(true)
-	m.start()
+	m.resetTransient()
 	m.cur = min(at, len(m.units))
 	var cmd tea.Cmd
 	if again {
-		cmd = m.open(at)
+		cmd = m.expandChip(at)
 	}
 	if m.vim != nil {
 		m.vim.clamp(m)
@@ -164,12 +164,12 @@ func (m *Model) Click(x, y int) tea.Cmd {
 	return cmd
 }
 
-// clickOffer takes what stands in a row of the list.
-func (m *Model) clickOffer(row, rows int) tea.Cmd {
-	first, shown := m.offerWindow(rows)
+// clickMenu takes what stands in a row of the list.
+func (m *Model) clickMenu(row, rows int) tea.Cmd {
+	first, shown := m.menuWindow(rows)
 	i := row - (rows - len(shown))
-	if i < 0 || m.offer.word != m.offer.want {
+	if i < 0 || m.menu.answered != m.menu.wanted {
 		return nil
 	}
-	return m.take(m.offer.found[first+i])
+	return m.acceptCandidate(m.menu.candidates[first+i])
 }

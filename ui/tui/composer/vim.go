@@ -12,12 +12,12 @@ func (m *Model) SetVim(on bool) {
 	switch {
 	case !on:
 		m.vim = nil
-		m.release()
+		m.endUndoGroup()
 	case m.vim == nil:
 		m.vim = &vim{}
-		m.vim.enter(m)
+		m.vim.enterInsert(m)
 	}
-	m.changed()
+	m.invalidate()
 }
 
 // Mode returns vim's mode, "insert", "normal" or "visual", with the keys of an
@@ -32,9 +32,9 @@ func (m *Model) Mode() string {
 type mode uint8
 
 const (
-	inserting mode = iota
-	normally
-	visually
+	modeInsert mode = iota
+	modeNormal
+	modeVisual
 )
 
 func (m mode) String() string { return [...]string{"insert", "normal", "visual"}[m] }
@@ -42,49 +42,51 @@ func (m mode) String() string { return [...]string{"insert", "normal", "visual"}
 // Vim is the state of vim's modes. A command is [count] [operator [count]] and
 // a motion, or a key of its own.
 type vim struct {
-	mode     mode
-	typed    string // keys of the unfinished command
-	count    int    // 0 if none was typed
-	before   int    // the count in front of the operator
-	operator string // "d", "c", "y", or ""
-	waits    string // the key that wants a character: f F t T g r
-	found    find   // the last of f F t T
-	register []unit // what was deleted or copied last
-	lines    bool   // it is whole lines
-	anchor   int    // where visual mode began
+	mode            mode
+	typed           string   // keys of the unfinished command
+	count           int      // 0 if none was typed
+	countBefore     int      // the count in front of the operator
+	operator        string   // "d", "c", "y", or ""
+	pendingKey      string   // the key that wants a character: f F t T g r
+	lastFind        charFind // the last of f F t T
+	register        []unit   // what was deleted or copied last
+	registerIsLines bool     // it is whole lines
+	anchor          int      // where visual mode began
 }
 
 // maxCount bounds how often something is repeated.
 const maxCount = 999
 
-func (v *vim) escapes() bool { return v.mode != normally || v.typed != "" }
+func (v *vim) escapes() bool { return v.mode != modeNormal || v.typed != "" }
 
-// enter begins inserting. What is written until esc is undone at once.
-func (v *vim) enter(m *Model) {
-	v.drop()
-	v.mode = inserting
-	m.bind()
+// enterInsert begins inserting. What is written until esc is undone at once.
+func (v *vim) enterInsert(m *Model) {
+	v.clearCommand()
+	v.mode = modeInsert
+	m.beginUndoGroup()
 }
 
-// leave goes back to normal mode.
-func (v *vim) leave(m *Model) {
-	v.drop()
-	if v.mode == inserting {
+// enterNormal goes back to normal mode.
+func (v *vim) enterNormal(m *Model) {
+	v.clearCommand()
+	if v.mode == modeInsert {
 		m.cur = max(m.cur-1, m.lineStart(m.cur))
 	}
-	v.mode = normally
-	m.release()
+	v.mode = modeNormal
+	m.endUndoGroup()
 	v.clamp(m)
 }
 
-// drop forgets an unfinished command.
-func (v *vim) drop() { v.typed, v.count, v.before, v.operator, v.waits = "", 0, 0, "", "" }
+// clearCommand forgets an unfinished command.
+func (v *vim) clearCommand() {
+	v.typed, v.count, v.countBefore, v.operator, v.pendingKey = "", 0, 0, "", ""
+}
 
 // clamp keeps the cursor on a character, outside of insert mode.
 func (v *vim) clamp(m *Model) {
 	m.cur = min(m.cur, len(m.units))
 	v.anchor = min(v.anchor, len(m.units))
-	if v.mode == inserting {
+	if v.mode == modeInsert {
 		return
 	}
 	if end := m.lineEnd(m.cur); m.cur == end && end > m.lineStart(m.cur) {
@@ -97,58 +99,58 @@ func (v *vim) clamp(m *Model) {
 func (v *vim) key(m *Model, do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
 	switch key := msg.String(); {
 	case do == cancel:
-		v.leave(m)
+		v.enterNormal(m)
 		return nil, true
-	case v.mode == inserting:
+	case v.mode == modeInsert:
 		return nil, false
 	case key == "ctrl+r":
 		v.repeat(m.redo)
 	case do == deleteLeft:
-		v.press(m, "h")
+		v.handleChar(m, "h")
 	case do == none && msg.Text != "":
-		for _, u := range split(normal(msg.Text)) {
-			v.press(m, u.text)
+		for _, u := range split(normalize(msg.Text)) {
+			v.handleChar(m, u.text)
 		}
 	case do == none:
 		return nil, false
 	default: // an arrow, enter, a key of readline's
-		visual := v.mode == visually
-		v.drop()
-		cmd = m.act(do)
-		if v.mode != inserting && (!visual || do < left || do > fin) {
-			v.mode = normally
+		visual := v.mode == modeVisual
+		v.clearCommand()
+		cmd = m.runAction(do)
+		if v.mode != modeInsert && (!visual || do < left || do > finish) {
+			v.mode = modeNormal
 		}
 	}
-	if v.mode != inserting {
+	if v.mode != modeInsert {
 		v.clamp(m)
 	}
 	return cmd, true
 }
 
-// steps reports whether a key goes up or down, which keeps the column.
-func (v *vim) steps(key string) bool {
-	return v.mode != inserting && v.waits == "" && (key == "j" || key == "k")
+// isVertical reports whether a key goes up or down, which keeps the column.
+func (v *vim) isVertical(key string) bool {
+	return v.mode != modeInsert && v.pendingKey == "" && (key == "j" || key == "k")
 }
 
-// times returns the count of the command, or 1.
-func (v *vim) times() int { return min(max(v.count, 1)*max(v.before, 1), maxCount) }
+// repeatCount returns the count of the command, or 1.
+func (v *vim) repeatCount() int { return min(max(v.count, 1)*max(v.countBefore, 1), maxCount) }
 
 func (v *vim) repeat(do func()) {
-	n := v.times()
-	v.drop()
+	n := v.repeatCount()
+	v.clearCommand()
 	for range n {
 		do()
 	}
 }
 
-// press deals with a character outside of insert mode.
-func (v *vim) press(m *Model, key string) {
-	if v.mode == inserting { // of several characters at once, one began it
+// handleChar deals with a character outside of insert mode.
+func (v *vim) handleChar(m *Model, key string) {
+	if v.mode == modeInsert { // of several characters at once, one began it
 		m.insert(key)
 		return
 	}
-	if v.waits != "" {
-		v.waited(m, key)
+	if v.pendingKey != "" {
+		v.finishPending(m, key)
 		return
 	}
 	v.typed += key
@@ -158,52 +160,52 @@ func (v *vim) press(m *Model, key string) {
 		v.count = min(v.count*10+int(key[0]-'0'), maxCount)
 		return
 	case key == "g", strings.Contains("fFtT", key):
-		v.waits = key
+		v.pendingKey = key
 		return
-	case key == "r" && v.mode == normally && v.operator == "":
-		v.waits = key
+	case key == "r" && v.mode == modeNormal && v.operator == "":
+		v.pendingKey = key
 		return
 	}
-	if to, ok := motions[key]; ok {
+	if to, ok := vimMotions[key]; ok {
 		v.move(m, key, to)
 		return
 	}
-	if v.mode == visually {
+	if v.mode == modeVisual {
 		v.visual(m, key)
 		return
 	}
 	v.command(m, key)
 }
 
-// waited deals with the character that f, F, t, T, g or r want.
-func (v *vim) waited(m *Model, key string) {
-	waits := v.waits
-	v.waits = ""
+// finishPending deals with the character that f, F, t, T, g or r want.
+func (v *vim) finishPending(m *Model, key string) {
+	waits := v.pendingKey
+	v.pendingKey = ""
 	v.typed += key
 	switch waits {
 	case "g":
-		if to, ok := motions["g"+key]; ok {
+		if to, ok := vimMotions["g"+key]; ok {
 			v.move(m, "g"+key, to)
 			return
 		}
-		v.drop()
+		v.clearCommand()
 	case "r":
 		v.overwrite(m, key)
 	default:
-		v.found = find{waits, key}
-		v.move(m, waits, func(m *Model, v *vim) target { return m.seek(v.found, v.times(), false) })
+		v.lastFind = charFind{waits, key}
+		v.move(m, waits, func(m *Model, v *vim) motionTarget { return m.seek(v.lastFind, v.repeatCount(), false) })
 	}
 }
 
 // move goes where a motion leads, or lets the operator act on what lies between.
 func (v *vim) move(m *Model, key string, to motion) {
 	if v.operator == "" {
-		if (key == "j" || key == "k") && v.mode == normally {
+		if (key == "j" || key == "k") && v.mode == modeNormal {
 			v.vertical(m, key)
 			return
 		}
 		t := to(m, v)
-		v.drop()
+		v.clearCommand()
 		if t.ok {
 			m.cur = t.at
 		}
@@ -211,11 +213,11 @@ func (v *vim) move(m *Model, key string, to motion) {
 	}
 	if v.operator == "c" && (key == "w" || key == "W") && m.cur < len(m.units) && !isBlank(m.units[m.cur]) {
 		key = map[string]string{"w": "e", "W": "E"}[key] // the space behind a word stays
-		to = motions[key]
+		to = vimMotions[key]
 	}
 	t := to(m, v)
 	operator := v.operator
-	v.drop()
+	v.clearCommand()
 	if !t.ok {
 		return
 	}
@@ -224,7 +226,7 @@ func (v *vim) move(m *Model, key string, to motion) {
 	case t.lines:
 		v.linewise(m, operator, i, j)
 		return
-	case t.through:
+	case t.inclusive:
 		j = min(j+1, len(m.units))
 	case key == "w" || key == "W":
 		j = m.withinLine(i, j)
@@ -235,18 +237,18 @@ func (v *vim) move(m *Model, key string, to motion) {
 // vertical moves by rows of the screen, as the arrows do: what is written here is
 // prose, whose lines are long. A single step leads on into the history.
 func (v *vim) vertical(m *Model, key string) {
-	by, n := 1, v.times()
+	by, n := 1, v.repeatCount()
 	if key == "k" {
 		by = -1
 	}
-	v.drop()
+	v.clearCommand()
 	if n == 1 {
 		m.vertical(by)
 		return
 	}
 	for range n {
-		m.arrange()
-		if r := m.at(m.cur) + by; r < 0 || r >= len(m.rows) {
+		m.layOut()
+		if r := m.rowOf(m.cur) + by; r < 0 || r >= len(m.rows) {
 			return
 		}
 		m.vertical(by)
@@ -256,14 +258,14 @@ func (v *vim) vertical(m *Model, key string) {
 // operate carries an operator out on the units from i to j.
 func (v *vim) operate(m *Model, operator string, i, j int) {
 	if i < j {
-		v.register, v.lines = append([]unit(nil), m.units[i:j]...), false
+		v.register, v.registerIsLines = append([]unit(nil), m.units[i:j]...), false
 	}
 	switch operator {
 	case "y":
 		m.cur = i
 		return
 	case "c":
-		v.enter(m) // undone with what is written then
+		v.enterInsert(m) // undone with what is written then
 	}
 	if i < j {
 		m.replace(i, j, nil)
@@ -274,7 +276,7 @@ func (v *vim) operate(m *Model, operator string, i, j int) {
 // line that c empties stays.
 func (v *vim) linewise(m *Model, operator string, i, j int) {
 	i, j = m.lineStart(i), m.lineEnd(j)
-	v.register, v.lines = append([]unit(nil), m.units[i:j]...), true
+	v.register, v.registerIsLines = append([]unit(nil), m.units[i:j]...), true
 	switch operator {
 	case "y":
 		if m.cur < i || m.cur > j || m.lineStart(m.cur) != i {
@@ -282,7 +284,7 @@ func (v *vim) linewise(m *Model, operator string, i, j int) {
 		}
 		return
 	case "c":
-		v.enter(m)
+		v.enterInsert(m)
 		m.cur = i
 		if i < j {
 			m.replace(i, j, nil)
@@ -303,16 +305,16 @@ func (v *vim) linewise(m *Model, operator string, i, j int) {
 
 // visual deals with a character in visual mode that is no motion.
 func (v *vim) visual(m *Model, key string) {
-	v.drop()
+	v.clearCommand()
 	i, j := m.selection()
 	operator := map[string]string{"d": "d", "x": "d", "c": "c", "s": "c", "y": "y"}[key]
 	switch {
 	case operator != "":
-		v.mode = normally
+		v.mode = modeNormal
 		m.cur = i
 		v.operate(m, operator, i, j)
 	case key == "v":
-		v.mode = normally
+		v.mode = modeNormal
 	case key == "o":
 		m.cur, v.anchor = v.anchor, m.cur
 	}
@@ -321,7 +323,7 @@ func (v *vim) visual(m *Model, key string) {
 // selection returns what visual mode has selected, the character under the cursor
 // included.
 func (m *Model) selection() (i, j int) {
-	if m.vim == nil || m.vim.mode != visually {
+	if m.vim == nil || m.vim.mode != modeVisual {
 		return 0, 0
 	}
 	i, j = min(m.cur, m.vim.anchor), max(m.cur, m.vim.anchor)

@@ -1,49 +1,51 @@
 package composer
 
 // A motion tells where the cursor would go.
-type motion func(m *Model, v *vim) target
+type motion func(m *Model, v *vim) motionTarget
 
-type target struct {
-	at      int
-	through bool // an operator takes the character there as well
-	lines   bool // an operator takes whole lines
-	ok      bool
+type motionTarget struct {
+	at        int
+	inclusive bool // an operator takes the character there as well
+	lines     bool // an operator takes whole lines
+	ok        bool
 }
 
-// motions by their keys.
-var motions = map[string]motion{
-	"h": func(m *Model, v *vim) target { return to(max(m.cur-v.times(), m.lineStart(m.cur))) },
-	"l": func(m *Model, v *vim) target { return to(min(m.cur+v.times(), m.lineEnd(m.cur))) },
-	" ": func(m *Model, v *vim) target { return to(min(m.cur+v.times(), m.lineEnd(m.cur))) },
-	"0": func(m *Model, v *vim) target { return to(m.lineStart(m.cur)) },
-	"^": func(m *Model, v *vim) target { return to(m.firstInLine(m.cur)) },
-	"$": func(m *Model, v *vim) target { return to(m.lineEnd(m.lineBelow(m.cur, v.times()-1))) },
-	"w": func(m *Model, v *vim) target { return to(m.hop(v, m.nextWord, inWord)) },
-	"W": func(m *Model, v *vim) target { return to(m.hop(v, m.nextWord, inField)) },
-	"b": func(m *Model, v *vim) target { return to(m.hop(v, m.wordStart, inWord)) },
-	"B": func(m *Model, v *vim) target { return to(m.hop(v, m.wordStart, inField)) },
-	"e": func(m *Model, v *vim) target { return onto(m.hop(v, m.wordEnd, inWord)) },
-	"E": func(m *Model, v *vim) target { return onto(m.hop(v, m.wordEnd, inField)) },
-	"j": func(m *Model, v *vim) target { return m.lineAway(v.times()) },
-	"k": func(m *Model, v *vim) target { return m.lineAway(-v.times()) },
-	"gg": func(m *Model, v *vim) target {
-		return target{at: m.firstInLine(m.lineBelow(0, v.times()-1)), lines: true, ok: true}
+// vimMotions by their keys.
+var vimMotions = map[string]motion{
+	"h": func(m *Model, v *vim) motionTarget { return exclusive(max(m.cur-v.repeatCount(), m.lineStart(m.cur))) },
+	"l": func(m *Model, v *vim) motionTarget { return exclusive(min(m.cur+v.repeatCount(), m.lineEnd(m.cur))) },
+	" ": func(m *Model, v *vim) motionTarget { return exclusive(min(m.cur+v.repeatCount(), m.lineEnd(m.cur))) },
+	"0": func(m *Model, v *vim) motionTarget { return exclusive(m.lineStart(m.cur)) },
+	"^": func(m *Model, v *vim) motionTarget { return exclusive(m.firstInLine(m.cur)) },
+	"$": func(m *Model, v *vim) motionTarget {
+		return exclusive(m.lineEnd(m.lineBelow(m.cur, v.repeatCount()-1)))
 	},
-	"G": func(m *Model, v *vim) target {
-		if v.count == 0 && v.before == 0 {
-			return target{at: m.firstInLine(len(m.units)), lines: true, ok: true}
+	"w": func(m *Model, v *vim) motionTarget { return exclusive(m.moveWords(v, m.nextWord, inWord)) },
+	"W": func(m *Model, v *vim) motionTarget { return exclusive(m.moveWords(v, m.nextWord, inField)) },
+	"b": func(m *Model, v *vim) motionTarget { return exclusive(m.moveWords(v, m.wordStart, inWord)) },
+	"B": func(m *Model, v *vim) motionTarget { return exclusive(m.moveWords(v, m.wordStart, inField)) },
+	"e": func(m *Model, v *vim) motionTarget { return inclusive(m.moveWords(v, m.wordEnd, inWord)) },
+	"E": func(m *Model, v *vim) motionTarget { return inclusive(m.moveWords(v, m.wordEnd, inField)) },
+	"j": func(m *Model, v *vim) motionTarget { return m.lineAway(v.repeatCount()) },
+	"k": func(m *Model, v *vim) motionTarget { return m.lineAway(-v.repeatCount()) },
+	"gg": func(m *Model, v *vim) motionTarget {
+		return motionTarget{at: m.firstInLine(m.lineBelow(0, v.repeatCount()-1)), lines: true, ok: true}
+	},
+	"G": func(m *Model, v *vim) motionTarget {
+		if v.count == 0 && v.countBefore == 0 {
+			return motionTarget{at: m.firstInLine(len(m.units)), lines: true, ok: true}
 		}
-		return target{at: m.firstInLine(m.lineBelow(0, v.times()-1)), lines: true, ok: true}
+		return motionTarget{at: m.firstInLine(m.lineBelow(0, v.repeatCount()-1)), lines: true, ok: true}
 	},
-	";": func(m *Model, v *vim) target { return m.seek(v.found, v.times(), true) },
-	",": func(m *Model, v *vim) target { return m.seek(v.found.back(), v.times(), true) },
+	";": func(m *Model, v *vim) motionTarget { return m.seek(v.lastFind, v.repeatCount(), true) },
+	",": func(m *Model, v *vim) motionTarget { return m.seek(v.lastFind.reversed(), v.repeatCount(), true) },
 }
 
-func to(at int) target   { return target{at: at, ok: true} }
-func onto(at int) target { return target{at: at, through: true, ok: true} }
+func exclusive(at int) motionTarget { return motionTarget{at: at, ok: true} }
+func inclusive(at int) motionTarget { return motionTarget{at: at, inclusive: true, ok: true} }
 
-// commands lists the keys of normal mode that are no motions; n is their count.
-var commands = map[string]func(m *Model, v *vim, n int){
+// vimCommands lists the keys of normal mode that are no motions; n is their count.
+var vimCommands = map[string]func(m *Model, v *vim, n int){
 	"x": func(m *Model, v *vim, n int) { v.operate(m, "d", m.cur, min(m.cur+n, m.lineEnd(m.cur))) },
 	"X": func(m *Model, v *vim, n int) { v.operate(m, "d", max(m.cur-n, m.lineStart(m.cur)), m.cur) },
 	"s": func(m *Model, v *vim, n int) { v.operate(m, "c", m.cur, min(m.cur+n, m.lineEnd(m.cur))) },
@@ -67,23 +69,23 @@ var commands = map[string]func(m *Model, v *vim, n int){
 		v.insertAt(m, m.lineStart(m.cur), "\n")
 		m.cur--
 	},
-	"v": func(m *Model, v *vim, _ int) { v.mode, v.anchor = visually, m.cur },
+	"v": func(m *Model, v *vim, _ int) { v.mode, v.anchor = modeVisual, m.cur },
 }
 
 // command deals with a character in normal mode that is no motion.
 func (v *vim) command(m *Model, key string) {
-	n := v.times()
+	n := v.repeatCount()
 	switch operator := v.operator; {
 	case operator == "" && (key == "d" || key == "c" || key == "y"):
-		v.operator, v.before, v.count = key, v.count, 0
+		v.operator, v.countBefore, v.count = key, v.count, 0
 	case operator != "":
-		v.drop()
+		v.clearCommand()
 		if key == operator { // dd, cc, yy
 			v.linewise(m, key, m.cur, m.lineBelow(m.cur, n-1))
 		}
 	default:
-		v.drop()
-		if do := commands[key]; do != nil {
+		v.clearCommand()
+		if do := vimCommands[key]; do != nil {
 			do(m, v, n)
 		}
 	}
@@ -91,7 +93,7 @@ func (v *vim) command(m *Model, key string) {
 
 // insertAt begins to insert at i, behind text.
 func (v *vim) insertAt(m *Model, i int, text string) {
-	v.enter(m)
+	v.enterInsert(m)
 	m.cur = i
 	if text != "" {
 		m.insert(text)
@@ -101,35 +103,35 @@ func (v *vim) insertAt(m *Model, i int, text string) {
 // put writes the register n times: behind the cursor or before it, lines below
 // or above its own.
 func (v *vim) put(m *Model, n int, behind bool) {
-	if len(v.register) == 0 && !v.lines {
+	if len(v.register) == 0 && !v.registerIsLines {
 		return
 	}
-	n = min(n, max(inline/max(len(v.register), 1), 1))
-	lineEnd := unit{text: "\n", kind: newline}
+	n = min(n, max(maxInlineBytes/max(len(v.register), 1), 1))
+	lineEnd := unit{text: "\n", kind: kindNewline}
 	var units []unit
 	for range n {
-		if v.lines && behind {
+		if v.registerIsLines && behind {
 			units = append(units, lineEnd)
 		}
 		units = append(units, v.register...)
-		if v.lines && !behind {
+		if v.registerIsLines && !behind {
 			units = append(units, lineEnd)
 		}
 	}
 	at := m.cur
 	switch {
-	case v.lines && behind:
+	case v.registerIsLines && behind:
 		at = m.lineEnd(m.cur)
-	case v.lines:
+	case v.registerIsLines:
 		at = m.lineStart(m.cur)
 	case behind:
 		at = min(m.cur+1, m.lineEnd(m.cur))
 	}
 	m.replace(at, at, units)
 	switch {
-	case v.lines && behind:
+	case v.registerIsLines && behind:
 		m.cur = m.firstInLine(at + 1)
-	case v.lines:
+	case v.registerIsLines:
 		m.cur = m.firstInLine(at)
 	default:
 		m.cur = max(m.cur-1, 0)
@@ -139,8 +141,8 @@ func (v *vim) put(m *Model, n int, behind bool) {
 // overwrite puts char in the place of those at the cursor, if the line has as
 // many as are to be replaced.
 func (v *vim) overwrite(m *Model, char string) {
-	n := v.times()
-	v.drop()
+	n := v.repeatCount()
+	v.clearCommand()
 	if m.cur+n > m.lineEnd(m.cur) {
 		return
 	}

@@ -4,17 +4,17 @@ import "strings"
 
 // Where vim's motions lead. Indices may be len(units), behind the last one.
 
-// A find is what f, F, t and T look for.
-type find struct{ key, char string }
+// A charFind is what f, F, t and T look for.
+type charFind struct{ key, char string }
 
-// back returns f the other way round.
-func (f find) back() find {
-	return find{map[string]string{"f": "F", "F": "f", "t": "T", "T": "t"}[f.key], f.char}
+// reversed returns f the other way round.
+func (f charFind) reversed() charFind {
+	return charFind{map[string]string{"f": "F", "F": "f", "t": "T", "T": "t"}[f.key], f.char}
 }
 
 // seek returns where the nth occurrence of a character in the line is, or the place
 // next to it. A repetition of t does not stay where it is already.
-func (m *Model) seek(f find, n int, again bool) target {
+func (m *Model) seek(f charFind, n int, again bool) motionTarget {
 	start, end := m.lineStart(m.cur), m.lineEnd(m.cur)
 	by, i := 1, m.cur
 	if f.key == "F" || f.key == "T" {
@@ -28,13 +28,13 @@ func (m *Model) seek(f find, n int, again bool) target {
 		for i += by; i >= start && i < end && m.units[i].text != f.char; i += by {
 		}
 		if i < start || i >= end || f.key == "" {
-			return target{}
+			return motionTarget{}
 		}
 	}
 	if short {
 		i -= by
 	}
-	return target{at: i, through: by > 0, ok: true}
+	return motionTarget{at: i, inclusive: by > 0, ok: true}
 }
 
 // firstInLine returns the first character of a line that is no space.
@@ -59,7 +59,7 @@ func (b *buffer) lineBelow(i, n int) int {
 
 // lineAway returns the same column of the line n below, or above if n is negative; no
 // target if there is no line at all.
-func (m *Model) lineAway(n int) target {
+func (m *Model) lineAway(n int) motionTarget {
 	start := m.lineStart(m.cur)
 	column, line := m.cur-start, start
 	for ; n < 0 && line > 0; n++ {
@@ -68,18 +68,18 @@ func (m *Model) lineAway(n int) target {
 	if n > 0 {
 		line = m.lineStart(m.lineBelow(m.cur, n))
 	}
-	return target{at: min(line+column, m.lineEnd(line)), lines: true, ok: line != start}
+	return motionTarget{at: min(line+column, m.lineEnd(line)), lines: true, ok: line != start}
 }
 
-// A class is what words are made of: neighbors of one class are one word. That
+// A wordClass is what words are made of: neighbors of one class are one word. That
 // of spaces and line ends is 0.
-type class func(unit) int
+type wordClass func(unit) int
 
 func inWord(u unit) int {
 	switch {
 	case isBlank(u):
 		return 0
-	case u.kind == chip:
+	case u.kind == kindChip:
 		return 3
 	case isWord(u):
 		return 1
@@ -94,19 +94,19 @@ func inField(u unit) int {
 	return 1
 }
 
-func isBlank(u unit) bool { return u.kind == newline || isSpace(u) }
+func isBlank(u unit) bool { return u.kind == kindNewline || isSpace(u) }
 
-// hop goes as many words as the command counts.
-func (m *Model) hop(v *vim, next func(int, class) int, in class) int {
+// moveWords goes as many words as the command counts.
+func (m *Model) moveWords(v *vim, next func(int, wordClass) int, in wordClass) int {
 	i := m.cur
-	for range v.times() {
+	for range v.repeatCount() {
 		i = next(i, in)
 	}
 	return i
 }
 
 // nextWord returns the start of the next word. An empty line is a word.
-func (b *buffer) nextWord(i int, in class) int {
+func (b *buffer) nextWord(i int, in wordClass) int {
 	start := i
 	for i < len(b.units) && in(b.units[i]) != 0 && in(b.units[i]) == in(b.units[start]) {
 		i++
@@ -118,7 +118,7 @@ func (b *buffer) nextWord(i int, in class) int {
 }
 
 // wordStart returns the start of the word before i.
-func (b *buffer) wordStart(i int, in class) int {
+func (b *buffer) wordStart(i int, in wordClass) int {
 	for i--; i > 0 && in(b.units[i]) == 0 && !b.emptyLine(i); i-- {
 	}
 	for i > 0 && in(b.units[i-1]) != 0 && in(b.units[i-1]) == in(b.units[i]) {
@@ -128,7 +128,7 @@ func (b *buffer) wordStart(i int, in class) int {
 }
 
 // wordEnd returns the last character of the word at i, or of the next.
-func (b *buffer) wordEnd(i int, in class) int {
+func (b *buffer) wordEnd(i int, in wordClass) int {
 	for i++; i < len(b.units) && in(b.units[i]) == 0; i++ {
 	}
 	for i+1 < len(b.units) && in(b.units[i+1]) == in(b.units[i]) {
@@ -139,7 +139,7 @@ func (b *buffer) wordEnd(i int, in class) int {
 
 // emptyLine reports whether the line end at i is all of its line.
 func (b *buffer) emptyLine(i int) bool {
-	return b.units[i].kind == newline && (i == 0 || b.units[i-1].kind == newline)
+	return b.units[i].kind == kindNewline && (i == 0 || b.units[i-1].kind == kindNewline)
 }
 
 // withinLine keeps what an operator takes up to the next word, at j, from

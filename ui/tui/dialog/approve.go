@@ -17,9 +17,9 @@ type AnsweredMsg struct {
 	Answer tools.Approval
 }
 
-// StrayMsg hands back a key or a paste that was on its way to the composer when
+// UnhandledKeyMsg hands back a key or a paste that was on its way to the composer when
 // an approval took its place.
-type StrayMsg struct{ Msg tea.Msg }
+type UnhandledKeyMsg struct{ Msg tea.Msg }
 
 // An Editor edits the arguments of a call; the composer is one. What it gets by
 // SetValue must come back from Value byte for byte.
@@ -43,8 +43,8 @@ type Editor interface {
 // always.go.
 type Approval struct {
 	base
-	scroll
-	guard
+	window
+	readGate
 	Workspace string // shown in the title
 	Editor    Editor // nil: arguments cannot be edited
 
@@ -58,9 +58,9 @@ type Approval struct {
 	woke     bool   // the keys that allow have worked
 	hinted   string // what the last key did not do
 
-	always  choice
+	always  ruleChoice
 	network bool // the user lets the command reach the network this time
-	note    field
+	note    textField
 	edited  string // the argument that Editor holds; "" for all of them
 	fault   string // what is wrong with the edited arguments
 }
@@ -77,7 +77,7 @@ const (
 // Approve asks whether a may run. Now is the time, which the field Now tells from
 // then on: time.Now, unless it is set.
 func Approve(id string, a *tools.Action, now time.Time, th *theme.Theme) *Approval {
-	d := &Approval{base: newBase(th), guard: guard{Now: time.Now, opened: now, typed: now}, id: id, action: a}
+	d := &Approval{base: newBase(th), readGate: readGate{Now: time.Now, opened: now, typedAt: now}, id: id, action: a}
 	d.arrange()
 	return d
 }
@@ -86,21 +86,21 @@ func Approve(id string, a *tools.Action, now time.Time, th *theme.Theme) *Approv
 func (a *Approval) arrange() {
 	lines := describe(a.action, a.details)
 	cells := ansi.StringWidth(a.title())
-	if shield := ansi.StringWidth(a.shield()); shield > 0 {
+	if shield := ansi.StringWidth(a.sandboxText()); shield > 0 {
 		cells += titleGap + shield
 	}
 	a.headless = cells > a.width
 	if a.headless {
-		head := []line{{"", a.title(), strong, true}}
+		head := []line{{"", a.title(), styleStrong, true}}
 		if a.action.Command != "" {
-			head = append(head, line{"", a.shield(), a.shieldLook(), false})
+			head = append(head, line{"", a.sandboxText(), a.sandboxStyle(), false})
 		}
 		lines = append(head, lines...)
 	}
 	a.rows = wrap(lines, a.width)
-	a.begin(len(a.rows))
+	a.start(len(a.rows))
 	a.view = ""
-	a.fit(len(a.rows), a.visible())
+	a.clampTop(len(a.rows), a.visible())
 }
 
 // SetSize gives the width and the most rows. Text that was seen whole stays
@@ -113,11 +113,11 @@ func (a *Approval) SetSize(width, height int) {
 	if old == a.width {
 		return
 	}
-	whole := a.whole
+	whole := a.seenAllAt
 	a.arrange()
 	if !whole.IsZero() {
-		a.whole = whole
-		a.haveSeen()
+		a.seenAllAt = whole
+		a.markAllSeen()
 	}
 }
 
@@ -172,16 +172,16 @@ func (a *Approval) visible() int {
 	return max(min(len(a.rows), a.height-a.around()), min(a.height, 1))
 }
 
-// Painted notes that the last View has reached the terminal. The command it
+// Drawn notes that the last View has reached the terminal. The command it
 // returns paints again when the keys come to life.
-func (a *Approval) Painted(now time.Time) tea.Cmd {
+func (a *Approval) Drawn(now time.Time) tea.Cmd {
 	if a.state == choosing {
-		return a.paintedChoice(now)
+		return a.ruleDrawn(now)
 	}
 	if a.state != reviewing {
 		return nil
 	}
-	if a.painted(now) {
+	if a.onDrawn(now) {
 		a.view = ""
 	}
 	return a.wake(now)
@@ -190,27 +190,27 @@ func (a *Approval) Painted(now time.Time) tea.Cmd {
 // wake sends a settledMsg for when the keys that allow come to life.
 func (a *Approval) wake(now time.Time) tea.Cmd {
 	if a.state == choosing {
-		return a.wakeAt(now, a.always.painted, 0)
+		return a.wakeAt(now, a.always.drawnAt, 0)
 	}
-	return a.guard.wake(now)
+	return a.readGate.wake(now)
 }
 
-// armed reports whether the keys that allow work.
-func (a *Approval) armed() bool {
-	return a.width >= narrowest && a.guard.armed()
+// isArmed reports whether the keys that allow work.
+func (a *Approval) isArmed() bool {
+	return a.width >= minConsentWidth && a.readGate.isArmed()
 }
 
 // Update scrolls, edits and answers.
 func (a *Approval) Update(msg tea.Msg) tea.Cmd {
-	if a.over {
+	if a.done {
 		return nil
 	}
 	a.view = ""
 	if settled, ok := msg.(settledMsg); ok {
-		if settled.of != &a.guard {
+		if settled.of != &a.readGate {
 			return nil
 		}
-		a.waking = false
+		a.wakePending = false
 		return a.wake(a.Now())
 	}
 	if _, ok := msg.(tea.KeyPressMsg); ok {
@@ -222,7 +222,7 @@ func (a *Approval) Update(msg tea.Msg) tea.Cmd {
 	case noting:
 		return a.denyWithNote(msg)
 	case choosing:
-		return a.choose(msg)
+		return a.updateRule(msg)
 	}
 	return a.review(msg)
 }
@@ -234,31 +234,31 @@ func (a *Approval) review(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	key, ok := msg.(tea.KeyPressMsg)
-	armed := a.armed()
+	armed := a.isArmed()
 	a.woke = a.woke || armed
 	switch {
 	case !ok:
-	case is(key, a.Keys.Close) && !a.first.IsZero():
+	case matchesKey(key, a.Keys.Close) && !a.firstSeenAt.IsZero():
 		return a.reply(tools.Approval{Verdict: tools.Deny})
-	case is(key, a.Keys.Deny) && a.calm():
+	case matchesKey(key, a.Keys.Deny) && a.isCalm():
 		a.state = noting
 		return nil
 	case !armed:
-	case is(key, a.Keys.Once):
+	case matchesKey(key, a.Keys.Once):
 		return a.reply(tools.Approval{Verdict: tools.Allow, Network: a.network})
-	case is(key, a.Keys.Network) && a.action.Sandboxed && !a.action.Network:
+	case matchesKey(key, a.Keys.Network) && a.action.Sandboxed && !a.action.Network:
 		a.network = !a.network
 		a.arrange()
-		a.haveSeen() // the same text; only what it may do has to be painted anew
+		a.markAllSeen() // the same text; only what it may do has to be painted anew
 		return nil
 	case a.network: // no rule says that a command may reach the network
-	case a.action.AskEachTime && (is(key, a.Keys.Session) || is(key, a.Keys.Always)):
-	case is(key, a.Keys.Session):
+	case a.action.AskEachTime && (matchesKey(key, a.Keys.Session) || matchesKey(key, a.Keys.Always)):
+	case matchesKey(key, a.Keys.Session):
 		return a.reply(tools.Approval{Verdict: tools.Allow, Session: true})
-	case is(key, a.Keys.Always):
-		a.startChoice()
+	case matchesKey(key, a.Keys.Always):
+		a.startRule()
 		return nil
-	case is(key, a.Keys.Edit) && a.Editor != nil:
+	case matchesKey(key, a.Keys.Edit) && a.Editor != nil:
 		a.startEdit()
 		return nil
 	}
@@ -268,15 +268,15 @@ func (a *Approval) review(msg tea.Msg) tea.Cmd {
 // browse changes what is seen of the question, and reports whether msg was for
 // that. A key that prints is, unless somebody types.
 func (a *Approval) browse(msg tea.Msg) bool {
-	if prints(msg) && !a.calm() {
+	if prints(msg) && !a.isCalm() {
 		return false
 	}
-	if key, ok := msg.(tea.KeyPressMsg); ok && is(key, a.Keys.Details) {
+	if key, ok := msg.(tea.KeyPressMsg); ok && matchesKey(key, a.Keys.Details) {
 		a.details, a.top = !a.details, 0
 		a.arrange()
 		return true
 	}
-	return a.key(msg, a.Keys.reading(), len(a.rows), a.visible())
+	return a.key(msg, a.Keys.withPaging(), len(a.rows), a.visible())
 }
 
 // prints reports whether msg is text that somebody wrote.
@@ -297,7 +297,7 @@ func (a *Approval) stray(msg tea.Msg) tea.Cmd {
 	if !pressed && !prints(msg) {
 		return nil
 	}
-	wake := a.stir()
+	wake := a.onTyping()
 	if !prints(msg) {
 		return wake
 	}
@@ -305,7 +305,7 @@ func (a *Approval) stray(msg tea.Msg) tea.Cmd {
 		a.hinted = a.answers(key)
 		return wake
 	}
-	return tea.Batch(func() tea.Msg { return StrayMsg{msg} }, wake)
+	return tea.Batch(func() tea.Msg { return UnhandledKeyMsg{msg} }, wake)
 }
 
 func (a *Approval) reply(answer tools.Approval) tea.Cmd {
@@ -315,10 +315,10 @@ func (a *Approval) reply(answer tools.Approval) tea.Cmd {
 // denyWithNote takes words for the model; without any, enter denies as esc does.
 func (a *Approval) denyWithNote(msg tea.Msg) tea.Cmd {
 	if key, ok := msg.(tea.KeyPressMsg); ok {
-		if is(key, a.Keys.Accept) {
+		if matchesKey(key, a.Keys.Accept) {
 			return a.reply(tools.Approval{Verdict: tools.Deny, Note: strings.TrimSpace(a.note.text)})
 		}
-		if is(key, a.Keys.Close) {
+		if matchesKey(key, a.Keys.Close) {
 			return a.reply(tools.Approval{Verdict: tools.Deny})
 		}
 	}
@@ -340,7 +340,7 @@ func (a *Approval) Cursor() (x, y int, ok bool) {
 		x, y, ok = a.Editor.Cursor()
 		return x, y + below, ok
 	case noting:
-		return min(signWidth+ansi.StringWidth(a.note.shown(a.width-signWidth)), max(a.width-1, 0)), below, true
+		return min(signWidth+ansi.StringWidth(a.note.visibleText(a.width-signWidth)), max(a.width-1, 0)), below, true
 	}
 	return 0, 0, false
 }

@@ -19,7 +19,7 @@ func shell(command string) *tools.Action {
 	return &tools.Action{Tool: "shell", Input: input, Access: tools.AccessRun, Title: command, Command: command}
 }
 
-func change() *tools.Action {
+func describeHunk() *tools.Action {
 	return &tools.Action{
 		Tool: "edit", Access: tools.AccessWrite, Title: "edit main.go", Path: "cmd/main.go",
 		Input: json.RawMessage(`{"path":"cmd/main.go","old":"-- a","new":"b"}`),
@@ -30,7 +30,7 @@ func change() *tools.Action {
 
 // eachTime returns a change that no answer allows for later.
 func eachTime() *tools.Action {
-	a := change()
+	a := describeHunk()
 	a.Caution, a.AskEachTime = "this folder is no workspace: it is your home folder", true
 	return a
 }
@@ -40,7 +40,7 @@ func eachTime() *tools.Action {
 func TestCautionIsShown(t *testing.T) {
 	d, clock := asked(eachTime(), theme.Plain())
 	rows(t, d, 100, 20)
-	d.Painted(clock.now())
+	d.Drawn(clock.now())
 	clock.pass(400)
 	view := d.View()
 	if !strings.Contains(view, "this folder is no workspace: it is your home folder") || strings.Contains(view, "always") || strings.Contains(view, "changes of") {
@@ -50,7 +50,7 @@ func TestCautionIsShown(t *testing.T) {
 	if view := d.View(); !strings.Contains(view, "here it asks each time") {
 		t.Errorf("after a key that cannot count, got\n%s", view)
 	}
-	if told := strings.Join(dialog.Tell(eachTime(), false), "\n"); !strings.Contains(told, "is no workspace") {
+	if told := strings.Join(dialog.Describe(eachTime(), false), "\n"); !strings.Contains(told, "is no workspace") {
 		t.Errorf("in plain lines: %s", told)
 	}
 }
@@ -106,7 +106,7 @@ func TestApprovalAnswers(t *testing.T) {
 		"exactly again":                   {shell("git log -3"), []string{"p", "left", "right", "right", "enter"}, allow(tools.Approval{Always: true})},
 		"what has no prefix":              {shell("git log | sh"), []string{"p", "left", "enter"}, allow(tools.Approval{Always: true})},
 		"a wrapper":                       {shell("env ls"), []string{"p", "left", "left", "left", "enter"}, allow(tools.Approval{Always: true, PrefixWords: 0})},
-		"a file":                          {change(), []string{"p", "left", "enter"}, allow(tools.Approval{Always: true})},
+		"a file":                          {describeHunk(), []string{"p", "left", "enter"}, allow(tools.Approval{Always: true})},
 		"back from always":                {shell("ls"), []string{"p", "esc", "y"}, allow(tools.Approval{})},
 		"y is no answer there":            {shell("ls"), []string{"p", "y", "a", "w"}, nil},
 		"with network":                    {boxed("ls"), []string{"w", "y"}, allow(tools.Approval{Network: true})},
@@ -122,9 +122,9 @@ func TestApprovalAnswers(t *testing.T) {
 		"once only":                       {shell("ls"), []string{"y", "esc"}, allow(tools.Approval{})},
 		"edited command":                  {shell("ls"), []string{"e", " -l", "enter"}, allow(tools.Approval{Input: `{"command":"ls -l","timeout":120}`})},
 		"emptied command":                 {shell("ls"), []string{"e", "ctrl+u", "enter"}, nil},
-		"edited JSON":                     {change(), []string{"e", "backspace", "backspace", `,"n":1}`, "enter"}, allow(tools.Approval{Input: `{"path":"cmd/main.go","old":"-- a","new":"b","n":1}`})},
-		"broken JSON":                     {change(), []string{"e", "x", "enter"}, nil},
-		"JSON that is no object":          {change(), []string{"e", "alt+>", "alt+<", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "null", "enter"}, nil},
+		"edited JSON":                     {describeHunk(), []string{"e", "backspace", "backspace", `,"n":1}`, "enter"}, allow(tools.Approval{Input: `{"path":"cmd/main.go","old":"-- a","new":"b","n":1}`})},
+		"broken JSON":                     {describeHunk(), []string{"e", "x", "enter"}, nil},
+		"JSON that is no object":          {describeHunk(), []string{"e", "alt+>", "alt+<", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "null", "enter"}, nil},
 		"back from editing":               {shell("ls"), []string{"e", "x", "esc", "y"}, allow(tools.Approval{})},
 		"what asks each time":             {eachTime(), []string{"a", "p", "enter"}, nil},
 		"what asks each time, once":       {eachTime(), []string{"a", "p", "y"}, allow(tools.Approval{})},
@@ -133,7 +133,7 @@ func TestApprovalAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, clock := asked(c.action, theme.Plain())
 			rows(t, d, 100, 20)
-			d.Painted(clock.now())
+			d.Drawn(clock.now())
 			clock.pass(400)
 			var got tea.Msg
 			for _, key := range c.keys {
@@ -141,7 +141,7 @@ func TestApprovalAnswers(t *testing.T) {
 					got = msg
 				}
 				d.View()
-				d.Painted(clock.now()) // what a key has changed is seen before the next one
+				d.Drawn(clock.now()) // what a key has changed is seen before the next one
 				clock.pass(400)
 			}
 			if got != c.want {
@@ -159,7 +159,7 @@ func TestKeysSleepUntilTheQuestionWasSeen(t *testing.T) {
 		t.Helper()
 		for _, key := range keys {
 			switch got := press(t, d, key).(type) {
-			case nil, dialog.StrayMsg:
+			case nil, dialog.UnhandledKeyMsg:
 			default:
 				t.Fatalf("%s: %s is answered by %#v", when, key, got)
 			}
@@ -170,7 +170,7 @@ func TestKeysSleepUntilTheQuestionWasSeen(t *testing.T) {
 	clock.pass(10_000)
 	inert("before it was painted", "y", "a", "e", "n", "enter", "esc")
 	d.View()
-	if d.Painted(clock.now()) == nil {
+	if d.Drawn(clock.now()) == nil {
 		t.Error("nothing will paint the keys when they wake up")
 	}
 	clock.pass(399)
@@ -188,7 +188,7 @@ func TestKeysSleepUntilTheQuestionWasRead(t *testing.T) {
 		d, clock := asked(shell("ls"), theme.Plain())
 		rows(t, d, 60, 12)
 		clock.pass(10_000)
-		d.Painted(clock.now())
+		d.Drawn(clock.now())
 		clock.pass(299)
 		if got := press(t, d, key); got == want {
 			t.Errorf("%s answers after 299 ms", key)
@@ -201,7 +201,7 @@ func TestKeysSleepUntilTheQuestionWasRead(t *testing.T) {
 	for _, esc := range []string{"esc", "alt+esc"} {
 		d, clock := asked(shell("ls"), theme.Plain())
 		rows(t, d, 60, 12)
-		d.Painted(clock.now())
+		d.Drawn(clock.now())
 		if got := press(t, d, "y", esc); got != deny("") {
 			t.Errorf("%s, painted a moment ago: %#v", esc, got)
 		}
@@ -213,13 +213,13 @@ func TestKeysSleepUntilTheQuestionWasRead(t *testing.T) {
 func TestTypingGoesOnElsewhere(t *testing.T) {
 	d, clock := asked(shell("ls"), theme.Plain())
 	rows(t, d, 60, 12)
-	d.Painted(clock.now())
+	d.Drawn(clock.now())
 	draft := ""
 	for _, r := range "yes, and make any nice examples easy" {
 		clock.pass(390)
 		rows(t, d, 60, 12)
-		d.Painted(clock.now())
-		stray, ok := press(t, d, string(r)).(dialog.StrayMsg)
+		d.Drawn(clock.now())
+		stray, ok := press(t, d, string(r)).(dialog.UnhandledKeyMsg)
 		if !ok {
 			t.Fatalf("%q behind %q is swallowed", r, draft)
 		}
@@ -228,7 +228,7 @@ func TestTypingGoesOnElsewhere(t *testing.T) {
 	if draft != "yes, and make any nice examples easy" {
 		t.Errorf("the draft is %q", draft)
 	}
-	if got, want := press(t, d, "paste:yyy"), (dialog.StrayMsg{Msg: tea.PasteMsg{Content: "yyy"}}); got != want {
+	if got, want := press(t, d, "paste:yyy"), (dialog.UnhandledKeyMsg{Msg: tea.PasteMsg{Content: "yyy"}}); got != want {
 		t.Errorf("a paste: %#v", got)
 	}
 	if got := press(t, d, "backspace"); got != nil {
@@ -237,14 +237,14 @@ func TestTypingGoesOnElsewhere(t *testing.T) {
 	clock.pass(400)
 	for _, r := range "what, any?" { // a sentence that begins when the keys work, with none of ours: its place is out of sight
 		switch got := press(t, d, string(r)).(type) {
-		case dialog.StrayMsg, dialog.AnsweredMsg:
+		case dialog.UnhandledKeyMsg, dialog.AnsweredMsg:
 			t.Errorf("%q is %#v", r, got)
 		}
 	}
 	clock.pass(399)
 	press(t, d, "down", "pgup", "ctrl+o", "ctrl+o") // is not typing
 	rows(t, d, 60, 12)
-	d.Painted(clock.now())
+	d.Drawn(clock.now())
 	clock.pass(300)
 	if got := press(t, d, "a"); got != allow(tools.Approval{Session: true}) {
 		t.Errorf("an answer after a pause: %#v", got)
@@ -255,7 +255,7 @@ func TestTypingGoesOnElsewhere(t *testing.T) {
 func TestKeysWakeUp(t *testing.T) {
 	d, clock := asked(shell("ls"), theme.Plain())
 	rows(t, d, 60, 12)
-	settled := d.Painted(clock.now())
+	settled := d.Drawn(clock.now())
 	clock.pass(300)
 	asleep := d.View()
 	press(t, d, "x")
@@ -282,7 +282,7 @@ func TestLongTextHasToBeSeenWhole(t *testing.T) {
 	long := shell("true\n" + strings.Repeat("echo harmless\n", 300) + "rm -rf ~")
 	paint := func(d *dialog.Approval, clock *clock) string {
 		view := strings.Join(rows(t, d, 60, 12), "\n")
-		d.Painted(clock.now())
+		d.Drawn(clock.now())
 		clock.pass(400)
 		return view
 	}
@@ -300,7 +300,7 @@ func TestLongTextHasToBeSeenWhole(t *testing.T) {
 	t.Run("page by page", func(t *testing.T) {
 		d, clock := asked(long, theme.Plain())
 		for i := 0; !strings.Contains(paint(d, clock), "120"); i++ {
-			if got, ok := press(t, d, "y").(dialog.StrayMsg); !ok || i > 100 {
+			if got, ok := press(t, d, "y").(dialog.UnhandledKeyMsg); !ok || i > 100 {
 				t.Fatalf("page %d: %#v", i, got)
 			}
 			press(t, d, "pgdown")
@@ -314,7 +314,7 @@ func TestLongTextHasToBeSeenWhole(t *testing.T) {
 			press(t, d, "pgdown")
 		}
 		rows(t, d, 40, 9)
-		d.Painted(clock.now())
+		d.Drawn(clock.now())
 		if got := press(t, d, "y"); got != allow(tools.Approval{}) {
 			t.Errorf("seen whole, then in another width: %#v", got)
 		}
@@ -328,7 +328,7 @@ func TestPaging(t *testing.T) {
 		d, clock := asked(long, theme.Plain())
 		for page := range 11 { // 10 rows each
 			rows(t, d, 60, 12)
-			d.Painted(clock.now())
+			d.Drawn(clock.now())
 			clock.pass(400)
 			if got := press(t, d, "y"); (got == allow(tools.Approval{})) != (page == 10) {
 				t.Fatalf("%s, page %d: %#v", key, page, got)
@@ -339,8 +339,8 @@ func TestPaging(t *testing.T) {
 	}
 	d, clock := asked(long, theme.Plain())
 	rows(t, d, 60, 12)
-	d.Painted(clock.now())
-	if _, ok := press(t, d, "G").(dialog.StrayMsg); !ok {
+	d.Drawn(clock.now())
+	if _, ok := press(t, d, "G").(dialog.UnhandledKeyMsg); !ok {
 		t.Error("G scrolls for who is typing")
 	}
 	clock.pass(400)
@@ -352,7 +352,7 @@ func TestPaging(t *testing.T) {
 
 // A user knows what a key allows, also later on.
 func TestSessionKeyNamesItsScope(t *testing.T) {
-	deep := change()
+	deep := describeHunk()
 	deep.Path = "a/very/long/way/down/to/the/file.go"
 	mcp := &tools.Action{Tool: "mcp_github_create_issue", Access: tools.AccessRun, Input: json.RawMessage(`{"title":"Bug"}`)}
 	for _, c := range []struct {
@@ -361,8 +361,8 @@ func TestSessionKeyNamesItsScope(t *testing.T) {
 		want   string
 	}{
 		{shell("ls"), 80, "y once · n deny · a this command again · p always · e edit · ctrl+o details"},
-		{change(), 80, "y once · n deny · a changes of cmd/main.go · p always · e edit · ctrl+o details"},
-		{change(), 50, "y once · n deny · a changes of …main.go · p always"},
+		{describeHunk(), 80, "y once · n deny · a changes of cmd/main.go · p always · e edit · ctrl+o details"},
+		{describeHunk(), 50, "y once · n deny · a changes of …main.go · p always"},
 		{deep, 80, "y once · n deny · a changes of …the/file.go · p always · e edit · ctrl+o details"},
 		{deep, 120, "y once · n deny · a changes of a/very/long/way/down/to/the/file.go · p always · e edit · ctrl+o details"},
 		{deep, 60, "y once · n deny · a changes of …/file.go · p always · e edit"},
@@ -376,7 +376,7 @@ func TestSessionKeyNamesItsScope(t *testing.T) {
 	} {
 		d, _ := asked(c.action, theme.Plain())
 		rows(t, d, c.width, 100)
-		d.Painted(time.Time{}.AddDate(3000, 0, 0))
+		d.Drawn(time.Time{}.AddDate(3000, 0, 0))
 		lines := rows(t, d, c.width, 100)
 		if got := lines[len(lines)-1]; got != c.want {
 			t.Errorf("%s in %d cells\n got %s\nwant %s", c.action.Tool, c.width, got, c.want)
@@ -395,7 +395,7 @@ func TestSmallWindow(t *testing.T) {
 	}{{60, "pgdn 40 % — scroll to the end to allow · n deny"}, {20, "pgdn 38 % · n deny"}, {17, "pgdn · n deny"}, {15, "n deny"}} {
 		d, clock := asked(shell("one\ntwo\nthree\nfour\nfive\nsix"), theme.Plain())
 		rows(t, d, c.width, 6)
-		d.Painted(clock.now())
+		d.Drawn(clock.now())
 		lines := rows(t, d, c.width, 6)
 		if got := lines[len(lines)-1]; got != c.want {
 			t.Errorf("%d cells: got %q, want %q", c.width, got, c.want)
@@ -426,7 +426,7 @@ func TestNothingIsAllowedWhereNothingCanBeRead(t *testing.T) {
 	d, clock := asked(shell("ls"), theme.Plain())
 	for range 50 {
 		rows(t, d, 15, 12)
-		d.Painted(clock.now())
+		d.Drawn(clock.now())
 		clock.pass(400)
 		press(t, d, "down")
 	}
@@ -439,7 +439,7 @@ func TestNothingIsAllowedWhereNothingCanBeRead(t *testing.T) {
 func awake(d *dialog.Approval, c *clock) dialog.Dialog {
 	d.SetSize(500, 500)
 	d.View()
-	d.Painted(c.now())
+	d.Drawn(c.now())
 	c.pass(400)
 	return d
 }
@@ -449,7 +449,7 @@ func chosen(d *dialog.Approval, c *clock) dialog.Dialog {
 	awake(d, c)
 	d.Update(tea.KeyPressMsg{Code: 'p', Text: "p"})
 	d.View()
-	d.Painted(c.now())
+	d.Drawn(c.now())
 	c.pass(300)
 	return d
 }
@@ -500,7 +500,7 @@ func TestDeadKeysSayWhatWorks(t *testing.T) {
 				if last := lines[len(lines)-1]; key == c.keys[len(c.keys)-1] && !strings.HasPrefix(last, c.want) {
 					t.Errorf("the foot is %q, want %q", last, c.want)
 				}
-				d.Painted(clock.now())
+				d.Drawn(clock.now())
 				clock.pass(400)
 			}
 		})
@@ -511,14 +511,14 @@ func TestDeadKeysSayWhatWorks(t *testing.T) {
 func TestAlwaysSleepsUntilTheRuleWasSeen(t *testing.T) {
 	d, clock := asked(shell("git log -3"), theme.Plain())
 	d.View()
-	settled := d.Painted(clock.now())
+	settled := d.Drawn(clock.now())
 	clock.pass(400)
 	d.Update(settled())
 	if got := press(t, d, "p", "enter"); got != nil {
 		t.Errorf("at once: %#v", got)
 	}
 	d.View()
-	if d.Painted(clock.now()) == nil {
+	if d.Drawn(clock.now()) == nil {
 		t.Error("nothing will paint the keys when they wake up")
 	}
 	clock.pass(299)
@@ -532,7 +532,7 @@ func TestAlwaysSleepsUntilTheRuleWasSeen(t *testing.T) {
 		t.Errorf("a rule that was never painted: %#v", got)
 	}
 	d.View()
-	d.Painted(clock.now())
+	d.Drawn(clock.now())
 	clock.pass(300)
 	if got := press(t, d, "enter"); got != allow(tools.Approval{Always: true, PrefixWords: 3}) {
 		t.Errorf("300 ms after it was: %#v", got)

@@ -23,8 +23,8 @@ type Confirmed struct {
 // something else gives no consent.
 type Confirmation struct {
 	base
-	scroll
-	guard
+	window
+	readGate
 	Harmless   bool // yes does nothing that cannot be undone, and works at once
 	kind, text string
 	answers    [2]string // yes, no
@@ -36,7 +36,7 @@ type Confirmation struct {
 // Confirm asks text, which may have several lines; yes and no say what the
 // answers do.
 func Confirm(kind, text, yes, no string, th *theme.Theme) *Confirmation {
-	c := &Confirmation{base: newBase(th), guard: guard{Now: time.Now}, kind: kind, text: sanitize.Text(text), answers: [2]string{sanitize.Line(yes), sanitize.Line(no)}, no: true}
+	c := &Confirmation{base: newBase(th), readGate: readGate{Now: time.Now}, kind: kind, text: sanitize.Text(text), answers: [2]string{sanitize.Line(yes), sanitize.Line(no)}, no: true}
 	c.arrange()
 	return c
 }
@@ -44,38 +44,38 @@ func Confirm(kind, text, yes, no string, th *theme.Theme) *Confirmation {
 // arrange lays the text out anew; none of it counts as seen then.
 func (c *Confirmation) arrange() {
 	c.rows = strings.Split(ansi.Wrap(strings.ReplaceAll(c.text, "\t", "    "), max(c.width, 1), ""), "\n")
-	c.begin(len(c.rows))
+	c.start(len(c.rows))
 }
 
 // SetSize gives the width and the most rows. Text that was seen whole stays
 // seen; otherwise another width begins anew.
 func (c *Confirmation) SetSize(width, height int) {
-	old, whole := c.width, c.whole
+	old, whole := c.width, c.seenAllAt
 	if !c.resize(width, height) || old == c.width {
 		return
 	}
 	c.arrange()
 	if !whole.IsZero() {
-		c.whole = whole
-		c.haveSeen()
+		c.seenAllAt = whole
+		c.markAllSeen()
 	}
 }
 
-// Painted notes that the last View has reached the terminal. The command it
+// Drawn notes that the last View has reached the terminal. The command it
 // returns paints again when yes comes to life.
-func (c *Confirmation) Painted(now time.Time) tea.Cmd {
-	if c.over || c.Harmless || c.width < narrowest {
+func (c *Confirmation) Drawn(now time.Time) tea.Cmd {
+	if c.done || c.Harmless || c.width < minConsentWidth {
 		return nil
 	}
-	if c.painted(now) {
+	if c.onDrawn(now) {
 		c.view = ""
 	}
 	return c.wake(now)
 }
 
-// armed reports whether yes works.
-func (c *Confirmation) armed() bool {
-	return c.Harmless || c.width >= narrowest && c.guard.armed()
+// isArmed reports whether yes works.
+func (c *Confirmation) isArmed() bool {
+	return c.Harmless || c.width >= minConsentWidth && c.readGate.isArmed()
 }
 
 // Height returns that of the text, the answers, a row between them, and the keys.
@@ -89,15 +89,15 @@ func (c *Confirmation) Scrolls() bool { return len(c.rows) > c.visible() }
 
 // Update scrolls, selects and answers.
 func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
-	if c.over {
+	if c.done {
 		return nil
 	}
 	c.view = ""
 	if settled, ok := msg.(settledMsg); ok {
-		if settled.of != &c.guard {
+		if settled.of != &c.readGate {
 			return nil
 		}
-		c.waking = false
+		c.wakePending = false
 		return c.wake(c.Now())
 	}
 	key, ok := msg.(tea.KeyPressMsg)
@@ -106,25 +106,25 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	case !ok && !prints(msg):
 		return nil
-	case is(key, c.Keys.No), is(key, c.Keys.Close), is(key, c.Keys.Accept) && c.no:
+	case matchesKey(key, c.Keys.No), matchesKey(key, c.Keys.Close), matchesKey(key, c.Keys.Accept) && c.no:
 		return c.answer(Confirmed{c.kind, false})
-	case is(key, c.Keys.Yes) && c.armed(), is(key, c.Keys.Accept) && c.armed():
+	case matchesKey(key, c.Keys.Yes) && c.isArmed(), matchesKey(key, c.Keys.Accept) && c.isArmed():
 		return c.answer(Confirmed{c.kind, true})
-	case is(key, c.Keys.Next), is(key, c.Keys.Previous):
+	case matchesKey(key, c.Keys.Next), matchesKey(key, c.Keys.Previous):
 		c.no = !c.no
 	}
-	return c.stir()
+	return c.onTyping()
 }
 
 // View returns the question above its answers.
 func (c *Confirmation) View() string {
-	armed := c.armed() // as time alone may change that
+	armed := c.isArmed() // as time alone may change that
 	if c.view != "" && armed == c.bright {
 		return c.view
 	}
 	c.bright = armed
 	visible := c.visible()
-	c.fit(len(c.rows), visible)
+	c.clampTop(len(c.rows), visible)
 	var rows []string
 	c.shown = [2]int{c.top, min(c.top+visible, len(c.rows))}
 	for _, row := range c.rows[c.shown[0]:c.shown[1]] {
@@ -156,20 +156,20 @@ func (c *Confirmation) choices() string {
 
 // foot returns which keys work. They are faint while yes does not.
 func (c *Confirmation) foot() string {
-	yes, no := []string{first(c.Keys.Yes), c.answers[0]}, []string{first(c.Keys.No), c.answers[1]}
+	yes, no := []string{firstKey(c.Keys.Yes), c.answers[0]}, []string{firstKey(c.Keys.No), c.answers[1]}
 	look := c.theme.Dim
 	if !c.bright {
-		if c.width < narrowest {
-			return c.hint(c.theme.Warn, no...)
+		if c.width < minConsentWidth {
+			return c.keyHint(c.theme.Warn, no...)
 		}
-		if line := c.unread(c.Keys, c.width, "read to the end", no); line != "" {
+		if line := c.unreadHint(c.Keys, c.width, "read to the end", no); line != "" {
 			return c.theme.Warn.Render(line)
 		}
 		look = c.theme.Faint
 	}
 	pairs := append(yes, no...)
 	if len(c.rows) > c.visible() {
-		pairs = append(pairs, first(c.Keys.Up)+"/"+first(c.Keys.Down), "scroll")
+		pairs = append(pairs, firstKey(c.Keys.Up)+"/"+firstKey(c.Keys.Down), "scroll")
 	}
-	return c.hint(look, pairs...)
+	return c.keyHint(look, pairs...)
 }

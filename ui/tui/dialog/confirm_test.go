@@ -60,7 +60,7 @@ func TestConfirm(t *testing.T) {
 			}
 			q, clock := confirm("Delete all?")
 			rows(t, q, 40, 10)
-			q.Painted(clock.now())
+			q.Drawn(clock.now())
 			var got any
 			for _, key := range c.keys {
 				clock.pass(400)
@@ -79,9 +79,9 @@ func TestConfirmLooks(t *testing.T) {
 	q := dialog.Confirm("wipe", "Delete\tall?\n\x1b[2J"+strings.Repeat("long ", 40), "delete", "keep", theme.Plain())
 	q.Harmless = true
 	expect(t, q, 40, 24, "Delete    all?", "␛[2Jlong", "delete  › keep", "y delete · n keep", "not: scroll")
-	told(t, q, "tab")
+	toPlainLines(t, q, "tab")
 	expect(t, q, 40, 6, "› delete    keep", "up/down scroll")
-	told(t, q, "end")
+	toPlainLines(t, q, "end")
 	expect(t, q, 40, 6, "long long", "not: all?")
 }
 
@@ -91,26 +91,26 @@ func TestYesSleepsUntilTheQuestionWasSeen(t *testing.T) {
 	for name, ask := range map[string]func(q *dialog.Confirmation, c *clock){
 		"before anything was drawn":     func(q *dialog.Confirmation, c *clock) {},
 		"before it was painted":         func(q *dialog.Confirmation, c *clock) { q.View(); c.pass(10_000) },
-		"as it is painted":              func(q *dialog.Confirmation, c *clock) { q.View(); q.Painted(c.now()) },
-		"299 ms later":                  func(q *dialog.Confirmation, c *clock) { q.View(); q.Painted(c.now()); c.pass(299) },
-		"painted without having a view": func(q *dialog.Confirmation, c *clock) { q.Painted(c.now()); c.pass(10_000) },
+		"as it is painted":              func(q *dialog.Confirmation, c *clock) { q.View(); q.Drawn(c.now()) },
+		"299 ms later":                  func(q *dialog.Confirmation, c *clock) { q.View(); q.Drawn(c.now()); c.pass(299) },
+		"painted without having a view": func(q *dialog.Confirmation, c *clock) { q.Drawn(c.now()); c.pass(10_000) },
 		"in a window too narrow to read": func(q *dialog.Confirmation, c *clock) {
 			q.SetSize(15, 10)
 			q.View()
-			q.Painted(c.now())
+			q.Drawn(c.now())
 			c.pass(10_000)
 		},
-		"in a window without rows": func(q *dialog.Confirmation, c *clock) { q.SetSize(40, 0); q.View(); q.Painted(c.now()); c.pass(10_000) },
+		"in a window without rows": func(q *dialog.Confirmation, c *clock) { q.SetSize(40, 0); q.View(); q.Drawn(c.now()); c.pass(10_000) },
 		"399 ms after another key": func(q *dialog.Confirmation, c *clock) {
 			q.View()
-			q.Painted(c.now())
+			q.Drawn(c.now())
 			c.pass(10_000)
 			q.Update(tea.KeyPressMsg{Code: 'x', Text: "x"})
 			c.pass(399)
 		},
 		"399 ms after a paste": func(q *dialog.Confirmation, c *clock) {
 			q.View()
-			q.Painted(c.now())
+			q.Drawn(c.now())
 			c.pass(10_000)
 			q.Update(tea.PasteMsg{Content: "x"})
 			c.pass(399)
@@ -133,12 +133,12 @@ func TestYesSleepsUntilTheQuestionWasSeen(t *testing.T) {
 
 func TestYesWakesUp(t *testing.T) {
 	q, clock := confirm("Trust it?")
-	if q.Painted(clock.now()) != nil {
+	if q.Drawn(clock.now()) != nil {
 		t.Error("nothing was drawn yet")
 	}
 	asleep := q.View()
-	settled := q.Painted(clock.now())
-	if settled == nil || q.Painted(clock.now()) != nil {
+	settled := q.Drawn(clock.now())
+	if settled == nil || q.Drawn(clock.now()) != nil {
 		t.Fatal("yes is not woken up, or twice")
 	}
 	clock.pass(300)
@@ -155,7 +155,7 @@ func TestYesSleepsUntilTheTextWasRead(t *testing.T) {
 	text := "Trust this folder?" + strings.Repeat("\nharmless", 30) + "\nruns: rm -rf ~"
 	paint := func(q *dialog.Confirmation, c *clock) string {
 		view := screen(t, q, 40, 10)
-		q.Painted(c.now())
+		q.Drawn(c.now())
 		c.pass(400)
 		return view
 	}
@@ -203,7 +203,7 @@ func TestYesSleepsUntilTheTextWasRead(t *testing.T) {
 	t.Run("another size when all was seen", func(t *testing.T) {
 		q, clock := confirm(text)
 		rows(t, q, 80, 60)
-		q.Painted(clock.now())
+		q.Drawn(clock.now())
 		clock.pass(400)
 		rows(t, q, 30, 8)
 		if got := press(t, q, "y"); got != yes {

@@ -81,8 +81,8 @@ func DefaultKeys() Keys {
 	}
 }
 
-// reading returns the keys where text is only read.
-func (k Keys) reading() Keys {
+// withPaging returns the keys where text is only read.
+func (k Keys) withPaging() Keys {
 	k.PageDown, k.Bottom = slices.Concat(k.PageDown, k.More), slices.Concat(k.Bottom, k.Last)
 	return k
 }
@@ -93,7 +93,7 @@ type base struct {
 	width, height int
 	theme         *theme.Theme
 	view          string // of the last View; "" if something changed
-	over          bool   // the answer was sent
+	done          bool   // the answer was sent
 }
 
 func newBase(th *theme.Theme) base {
@@ -118,27 +118,27 @@ func (b *base) resize(width, height int) bool {
 
 // answer ends the dialog with msg.
 func (b *base) answer(msg tea.Msg) tea.Cmd {
-	b.over = true
+	b.done = true
 	return func() tea.Msg { return msg }
 }
 
-// is reports whether msg is one of keys. Two quick presses of esc arrive as
+// matchesKey reports whether msg is one of keys. Two quick presses of esc arrive as
 // alt+esc, since that is the same two bytes; they mean esc.
-func is(msg tea.KeyPressMsg, keys []string) bool {
+func matchesKey(msg tea.KeyPressMsg, keys []string) bool {
 	name := msg.String()
 	return slices.Contains(keys, name) || name == "alt+esc" && slices.Contains(keys, "esc")
 }
 
-// first returns the key to name in a hint.
-func first(keys []string) string {
+// firstKey returns the key to name in a hint.
+func firstKey(keys []string) string {
 	if len(keys) == 0 {
 		return ""
 	}
 	return keys[0]
 }
 
-// head returns a title line, with something to its right if there is room.
-func (b *base) head(title, right string) string {
+// titleLine returns a title line, with something to its right if there is room.
+func (b *base) titleLine(title, right string) string {
 	title = ansi.Truncate(sanitize.Line(title), b.width, "…")
 	right = sanitize.Line(right)
 	gap := b.width - ansi.StringWidth(title) - ansi.StringWidth(right)
@@ -148,24 +148,24 @@ func (b *base) head(title, right string) string {
 	return b.theme.Strong.Render(title) + strings.Repeat(" ", gap) + b.theme.Faint.Render(right)
 }
 
-// hint returns a line of keys and what they do. What does not fit is left out.
-func (b *base) hint(style lipgloss.Style, pairs ...string) string {
+// keyHint returns a line of keys and what they do. What does not fit is left out.
+func (b *base) keyHint(style lipgloss.Style, pairs ...string) string {
 	var kept []string
 	for i := 0; i+1 < len(pairs); i += 2 {
 		next := append(slices.Clip(kept), pairs[i], pairs[i+1])
-		if pairs[i] != "" && ansi.StringWidth(join(next)) <= b.width {
+		if pairs[i] != "" && ansi.StringWidth(joinHints(next)) <= b.width {
 			kept = next
 		}
 	}
 	if len(kept) == 0 {
-		return style.Render(ansi.Truncate(join(pairs[:min(2, len(pairs))]), b.width, ""))
+		return style.Render(ansi.Truncate(joinHints(pairs[:min(2, len(pairs))]), b.width, ""))
 	}
-	return style.Render(join(kept))
+	return style.Render(joinHints(kept))
 }
 
-// join writes pairs of a key and what it does in a row, those without a key left
+// joinHints writes pairs of a key and what it does in a row, those without a key left
 // out.
-func join(pairs []string) string {
+func joinHints(pairs []string) string {
 	var said []string
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i] != "" {
@@ -175,29 +175,29 @@ func join(pairs []string) string {
 	return strings.Join(said, " · ")
 }
 
-// A pen is a style as the sequences before and behind what is written: cheaper
+// A sgr is a style as the sequences before and behind what is written: cheaper
 // than asking the style for each piece of a list.
-type pen struct{ on, off string }
+type sgr struct{ on, off string }
 
-func penOf(style lipgloss.Style) pen {
+func newSGR(style lipgloss.Style) sgr {
 	on, off, _ := strings.Cut(style.Render("x"), "x")
-	return pen{on, off}
+	return sgr{on, off}
 }
 
-func (p pen) write(s string) string {
+func (p sgr) apply(s string) string {
 	if s == "" {
 		return ""
 	}
 	return p.on + s + p.off
 }
 
-// underlined returns a pen that underlines. Lipgloss underlines rune by rune, which
+// underlinedSGR returns a pen that underlines. Lipgloss underlines rune by rune, which
 // tears emoji of several runes apart; here the style stands around the whole.
-func underlined(style lipgloss.Style) pen { return penOf(style.Underline(true)) }
+func underlinedSGR(style lipgloss.Style) sgr { return newSGR(style.Underline(true)) }
 
-// finding returns how letters stand out that were looked for: underlined and bold,
+// matchSGR returns how letters stand out that were looked for: underlined and bold,
 // which is seen without colors as well.
-func (b *base) finding() pen { return underlined(b.theme.Accent.Bold(true)) }
+func (b *base) matchSGR() sgr { return underlinedSGR(b.theme.Accent.Bold(true)) }
 
 // frame joins head, content and foot into exactly height rows. What gives way
 // in a small window is the head, then the foot. An empty head takes no row.
@@ -223,22 +223,22 @@ func frame(height int, head string, content []string, foot string) string {
 // contentRows returns how many rows frame leaves for the content below a head.
 func contentRows(height int) int { return max(height-2, min(height, 1)) }
 
-// A field is a line that is being typed. The cursor stays at its end.
-type field struct{ text string }
+// A textField is a line that is being typed. The cursor stays at its end.
+type textField struct{ text string }
 
 // key types and reports whether msg was for the field.
-func (f *field) key(msg tea.Msg, k Keys) bool {
+func (f *textField) key(msg tea.Msg, k Keys) bool {
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
 		f.text += strings.Join(strings.Fields(msg.Content), " ")
 	case tea.KeyPressMsg:
 		switch {
-		case is(msg, k.Erase):
-			f.erase()
-		case is(msg, k.EraseWord):
+		case matchesKey(msg, k.Erase):
+			f.dropLastCluster()
+		case matchesKey(msg, k.EraseWord):
 			f.text = strings.TrimRight(f.text, " ")
 			f.text = f.text[:strings.LastIndex(f.text, " ")+1]
-		case is(msg, k.Clear):
+		case matchesKey(msg, k.Clear):
 			f.text = ""
 		case msg.Text != "":
 			f.text += msg.Text
@@ -251,8 +251,8 @@ func (f *field) key(msg tea.Msg, k Keys) bool {
 	return true
 }
 
-// erase takes the last character away.
-func (f *field) erase() {
+// dropLastCluster takes the last character away.
+func (f *textField) dropLastCluster() {
 	last := 0
 	for rest := f.text; rest != ""; {
 		char, _ := ansi.FirstGraphemeCluster(rest, ansi.GraphemeWidth)
@@ -262,9 +262,9 @@ func (f *field) erase() {
 	f.text = f.text[:len(f.text)-last]
 }
 
-// shown returns the end of the field that fits into width cells, the cursor
+// visibleText returns the end of the field that fits into width cells, the cursor
 // included.
-func (f *field) shown(width int) string {
+func (f *textField) visibleText(width int) string {
 	s := sanitize.Line(f.text)
 	if over := ansi.StringWidth(s) - max(width-1, 0); over > 0 {
 		s = ansi.TruncateLeft(s, over, "")

@@ -21,7 +21,7 @@ import (
 var (
 	_ dialog.Dialog = (*dialog.Picker)(nil)
 	_ dialog.Dialog = (*dialog.Approval)(nil)
-	_ dialog.Dialog = (*dialog.Guide)(nil)
+	_ dialog.Dialog = (*dialog.HelpDialog)(nil)
 	_ dialog.Editor = (*composer.Model)(nil)
 )
 
@@ -80,13 +80,13 @@ func models() []dialog.Item {
 	var items []dialog.Item
 	for _, family := range []string{"openai/gpt", "gemini/gemini", "anthropic/claude", "zai/glm", "qwen/qwen"} {
 		for _, size := range []string{"nano", "mini", "pro", "max"} {
-			items = append(items, dialog.Item{Title: family + "-" + size, Detail: "200k context", Value: family + "-" + size, Dim: family == "zai/glm"})
+			items = append(items, dialog.Item{Title: family + "-" + size, Detail: "200k context", Value: family + "-" + size, Disabled: family == "zai/glm"})
 		}
 	}
 	items[5].Current = true
 	items[0].Key, items[1].Key = "f2", "shift+f2"
 	for i := 12; i < 16; i++ {
-		items[i].Why = "set ZAI_API_KEY"
+		items[i].Unavailable = "set ZAI_API_KEY"
 	}
 	items[15].Pinned = true
 	items[19].Detail = "free of charge"
@@ -139,16 +139,16 @@ func priced(th *theme.Theme) *dialog.Picker {
 		{Title: "openai/gpt-4", Group: "openai", Cells: []string{"tools", "8K", "$30.00", "$60.00"}},
 		{Title: "openai/gpt-4o-audio-preview", Group: "openai", Hidden: true, Cells: []string{"tools", "128K", "$2.50", "$10.00"}},
 		{Title: "local/qwen3.5-coder", Group: "local", Cells: []string{"tools", "", "", ""}},
-		{Title: "gemini/gemini-3.5-flash-lite", Group: "gemini", Dim: true, Why: "set GEMINI_API_KEY or GOOGLE_API_KEY", Cells: []string{all, "1.05M", "$0.30", "$2.50"}},
-		{Title: "claude-cli/claude-sonnet-4-6", Group: "claude-cli", Dim: true, Why: "claude is not on PATH: install it, or set the path in its section of the configuration", Cells: []string{all, "1M", "", ""}},
-		{Title: "ollama/", Group: "ollama", Dim: true, Why: "server does not answer"},
+		{Title: "gemini/gemini-3.5-flash-lite", Group: "gemini", Disabled: true, Unavailable: "set GEMINI_API_KEY or GOOGLE_API_KEY", Cells: []string{all, "1.05M", "$0.30", "$2.50"}},
+		{Title: "claude-cli/claude-sonnet-4-6", Group: "claude-cli", Disabled: true, Unavailable: "claude is not on PATH: install it, or set the path in its section of the configuration", Cells: []string{all, "1M", "", ""}},
+		{Title: "ollama/", Group: "ollama", Disabled: true, Unavailable: "server does not answer"},
 	}
 	for i := range items {
 		items[i].Value = items[i].Title
 	}
 	p := dialog.Pick("model", "Model", items, th)
 	p.Columns = []dialog.Column{{Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}, {"thinking", "R"}}}, {Name: "window"}, {Name: "$/M in"}, {Name: "$/M out"}}
-	p.Keeps = true
+	p.Favorites = true
 	return p
 }
 
@@ -161,8 +161,8 @@ func commands(th *theme.Theme) *dialog.Picker {
 		return []dialog.Item{{Title: "dark", Value: "dark", Current: true}, {Title: "light", Value: "light"}, {Title: "high-contrast-light", Value: "high-contrast-light", Detail: "for light backgrounds"}}
 	}
 	return dialog.Commands("command", "Commands", []dialog.Item{
-		{Title: "stop", Detail: "stop the reply or the running tool", Key: "esc", Value: "stop", Group: "Talking", Dim: true, Why: "nothing is running"},
-		{Title: "editor", Detail: "write in $VISUAL or $EDITOR", Key: "ctrl+g, ctrl+x ctrl+e", Value: "editor", Group: "Talking", Dim: true, Why: "set $VISUAL or $EDITOR to use an editor"},
+		{Title: "stop", Detail: "stop the reply or the running tool", Key: "esc", Value: "stop", Group: "Talking", Disabled: true, Unavailable: "nothing is running"},
+		{Title: "editor", Detail: "write in $VISUAL or $EDITOR", Key: "ctrl+g, ctrl+x ctrl+e", Value: "editor", Group: "Talking", Disabled: true, Unavailable: "set $VISUAL or $EDITOR to use an editor"},
 		{Title: "model", Detail: "pick a model", Key: "ctrl+x m, alt+p", Value: "model", Group: "Models"},
 		{Title: "theme", Detail: "pick the theme", Value: "theme", Group: "Program"},
 	}, args, th)
@@ -229,12 +229,12 @@ func TestRowsComeIn(t *testing.T) {
 // A theme is looked at while one moves; what is typed can move as well.
 func TestMoves(t *testing.T) {
 	p := dialog.Pick("theme", "Theme", []dialog.Item{{Title: "dark", Value: "dark", Current: true}, {Title: "light", Value: "light"}, {Title: "plain", Value: "plain"}}, theme.Plain())
-	p.Follows = true
+	p.NotifyMoves = true
 	want := []tea.Msg{
 		dialog.MovedMsg{Kind: "theme", Value: "light"}, dialog.MovedMsg{Kind: "theme", Value: "dark"},
 		dialog.MovedMsg{Kind: "theme", Value: "plain"}, dialog.PickedMsg{Kind: "theme", Value: "plain"},
 	}
-	if got := told(t, p, "down", "down", "up", "up", "p", "l", "a", "i", "enter"); !slices.Equal(got, slices.Insert(want, 1, tea.Msg(dialog.MovedMsg{Kind: "theme", Value: "plain"}), tea.Msg(dialog.MovedMsg{Kind: "theme", Value: "light"}))) {
+	if got := toPlainLines(t, p, "down", "down", "up", "up", "p", "l", "a", "i", "enter"); !slices.Equal(got, slices.Insert(want, 1, tea.Msg(dialog.MovedMsg{Kind: "theme", Value: "plain"}), tea.Msg(dialog.MovedMsg{Kind: "theme", Value: "light"}))) {
 		t.Errorf("got %v", got)
 	}
 }
@@ -269,7 +269,7 @@ func picked(value string) tea.Msg { return dialog.PickedMsg{Kind: "model", Value
 // A palette takes a command's argument along.
 func TestPickWords(t *testing.T) {
 	items := []dialog.Item{{Title: "models", Value: "models"}, {Title: "model", Value: "model"}, {Title: "new", Detail: "begin anew", Value: "new"},
-		{Title: "compare", Detail: "ask several models", Value: "compare"}, {Title: "a-quick", Detail: "not quick", Value: "a-quick"}, {Title: "fast", Also: "quick speedy", Value: "fast"}}
+		{Title: "compare", Detail: "ask several models", Value: "compare"}, {Title: "a-quick", Detail: "not quick", Value: "a-quick"}, {Title: "fast", Keywords: "quick speedy", Value: "fast"}}
 	command := func(value, arg string) tea.Msg { return dialog.PickedMsg{Kind: "command", Value: value, Arg: arg} }
 	for name, c := range map[string]struct {
 		keys []string
@@ -305,7 +305,7 @@ func TestPickWords(t *testing.T) {
 	}
 }
 
-func guide(th *theme.Theme) *dialog.Guide {
+func guide(th *theme.Theme) *dialog.HelpDialog {
 	s := dialog.Section{Title: "Writing"}
 	for i := range 12 {
 		s.Rows = append(s.Rows, [2]string{fmt.Sprintf("ctrl+%c", 'a'+i), "does what number " + fmt.Sprint(i) + " does, and says it at length"})
@@ -356,7 +356,7 @@ func TestHelpIsSearched(t *testing.T) {
 // Every key that a dialog knows is in the guide.
 func TestGuideTellsEveryKey(t *testing.T) {
 	keys := dialog.DefaultKeys()
-	told := fmt.Sprint(keys.Guide())
+	told := fmt.Sprint(keys.HelpSections())
 	fields := reflect.ValueOf(keys)
 	for i := range fields.NumField() {
 		for _, key := range fields.Field(i).Interface().([]string) {
@@ -377,7 +377,7 @@ func TestWheel(t *testing.T) {
 		"help":     {guide(theme.Dark()), "ctrl+f", "Writing"},
 		"pick":     {dialog.Pick("model", "Model", models(), theme.Plain()), "anthropic/claude-max", "openai/gpt-nano"},
 		"sessions": {dialog.Sessions(many(20), theme.Plain()), "Conversation 6", "Conversation 0"},
-		"usage":    {dialog.Usage(spending(), theme.Plain()), "2026-11-30", "this turn"},
+		"usage":    {dialog.Usage(newUsagePages(), theme.Plain()), "2026-11-30", "this turn"},
 		"confirm":  {dialog.Confirm("k", strings.Repeat("line\n", 9)+"last", "y", "n", theme.Plain()), "last", "line"},
 		"rules":    {dialog.Permissions(append(permissions(), permissions()...), theme.Plain()), "session", "deny"},
 		"tree":     {dialog.Tree(append(branches(), dialog.Branch{Text: "newest"}), theme.Plain()), "newest", "Fix the race"},
@@ -406,7 +406,7 @@ type finds struct{ *dialog.SessionList }
 
 func (f finds) Update(msg tea.Msg) tea.Cmd {
 	cmd := f.SessionList.Update(msg)
-	f.Found("the", []dialog.FoundRow{
+	f.SetMatches("the", []dialog.FoundRow{
 		{ID: "1", Seq: 3, Title: "Fix the race in the pump", Snippet: "because the lock is taken after the read", Marks: [][2]int{{8, 11}, {32, 35}}},
 		{ID: "2", Seq: 2, Title: "Why is the sky blue", Snippet: strings.Repeat("air scatters short waves more, ", 3) + "which is why the sky is blue", Marks: [][2]int{{106, 109}}},
 		{ID: "8", Seq: 9, Title: "", Snippet: "\x1b[31mthe\nend", Marks: [][2]int{{5, 8}}},
@@ -456,9 +456,9 @@ func states(th *theme.Theme) map[string]state {
 		},
 		"tree":         func() (dialog.Dialog, []string) { return dialog.Tree(branches(), th), nil },
 		"tree/empty":   func() (dialog.Dialog, []string) { return dialog.Tree(nil, th), nil },
-		"usage":        func() (dialog.Dialog, []string) { return dialog.Usage(spending(), th), []string{"pgdown"} },
-		"usage/models": func() (dialog.Dialog, []string) { return dialog.Usage(spending(), th), []string{"tab"} },
-		"usage/empty":  func() (dialog.Dialog, []string) { return dialog.Usage(dialog.Spending{Title: "Usage"}, th), nil },
+		"usage":        func() (dialog.Dialog, []string) { return dialog.Usage(newUsagePages(), th), []string{"pgdown"} },
+		"usage/models": func() (dialog.Dialog, []string) { return dialog.Usage(newUsagePages(), th), []string{"tab"} },
+		"usage/empty":  func() (dialog.Dialog, []string) { return dialog.Usage(dialog.UsageReport{Title: "Usage"}, th), nil },
 		"confirm": func() (dialog.Dialog, []string) {
 			return dialog.Confirm("import", "Import 12 conversations that another program left in ~/.local/share? They stay where they are.", "import", "not now", th), nil
 		},
@@ -466,8 +466,8 @@ func states(th *theme.Theme) map[string]state {
 		"approve/command":   func() (dialog.Dialog, []string) { d, _ := approval(shell("go test ./...")); return d, nil },
 		"approve/hostile":   func() (dialog.Dialog, []string) { d, _ := approval(hostile); return d, nil },
 		"approve/long":      func() (dialog.Dialog, []string) { d, _ := approval(long); return d, []string{"pgdown"} },
-		"approve/diff":      func() (dialog.Dialog, []string) { d, _ := approval(change()); return d, nil },
-		"approve/details":   func() (dialog.Dialog, []string) { d, _ := approval(change()); return d, []string{"ctrl+o"} },
+		"approve/diff":      func() (dialog.Dialog, []string) { d, _ := approval(describeHunk()); return d, nil },
+		"approve/details":   func() (dialog.Dialog, []string) { d, _ := approval(describeHunk()); return d, []string{"ctrl+o"} },
 		"approve/arguments": func() (dialog.Dialog, []string) { d, _ := approval(mcp); return d, nil },
 		"approve/edit": func() (dialog.Dialog, []string) {
 			return awake(approval(shell("go test ./..."))), []string{"e", " -race"}
@@ -483,7 +483,7 @@ func states(th *theme.Theme) map[string]state {
 			return chosen(approval(shell("git log --oneline -5"))), []string{"left", "left", "left", "left"}
 		},
 		"approve/no wider": func() (dialog.Dialog, []string) { return chosen(approval(hostile)), nil },
-		"approve/file":     func() (dialog.Dialog, []string) { return chosen(approval(change())), nil },
+		"approve/file":     func() (dialog.Dialog, []string) { return chosen(approval(describeHunk())), nil },
 		"approve/tool":     func() (dialog.Dialog, []string) { return chosen(approval(mcp)), nil },
 		"approve/fetch":    func() (dialog.Dialog, []string) { d, _ := approval(page()); return d, nil },
 		"approve/sandboxed": func() (dialog.Dialog, []string) {

@@ -66,7 +66,7 @@ func indented(input json.RawMessage) string {
 // That is another action, which the session asks about anew.
 func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 	if key, ok := msg.(tea.KeyPressMsg); ok {
-		if is(key, a.Keys.Accept) {
+		if matchesKey(key, a.Keys.Accept) {
 			input, err := Arguments(a.action, a.edited, a.Editor.Value())
 			if err != nil {
 				a.fault = sanitize.Line(err.Error())
@@ -74,7 +74,7 @@ func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 			}
 			return a.reply(tools.Approval{Verdict: tools.Allow, Input: input})
 		}
-		if is(key, a.Keys.Close) {
+		if matchesKey(key, a.Keys.Close) {
 			a.state = reviewing
 			return nil
 		}
@@ -122,9 +122,9 @@ func asWritten(v any) ([]byte, error) {
 }
 
 func (a *Approval) viewEdit() string {
-	foot := a.hint(a.theme.Dim, first(a.Keys.Accept), "use this", first(a.Keys.Close), "back")
+	foot := a.keyHint(a.theme.Dim, firstKey(a.Keys.Accept), "use this", firstKey(a.Keys.Close), "back")
 	if a.fault != "" {
-		foot = a.hint(a.theme.Bad, a.fault, "")
+		foot = a.keyHint(a.theme.Bad, a.fault, "")
 	}
 	title := "Edit the arguments"
 	if a.edited != "" {
@@ -134,5 +134,5 @@ func (a *Approval) viewEdit() string {
 	for i, row := range rows {
 		rows[i] = ansi.Truncate(row, a.width, "") // an editor may need a cell more than there is
 	}
-	return frame(a.Height(), a.head(title, a.Workspace), rows, foot)
+	return frame(a.Height(), a.titleLine(title, a.Workspace), rows, foot)
 }

@@ -48,7 +48,7 @@ func FuzzApprovalShowsAll(f *testing.F) {
 				}
 				seen.WriteString(ansi.TruncateLeft(row, 2, ""))
 			}
-			d.Painted(clock.now())
+			d.Drawn(clock.now())
 			clock.pass(400)
 			page = rows(t, d, w, h)
 			if h == 0 || h > 1 && !strings.Contains(page[len(page)-1], "pgdn") {
@@ -104,7 +104,7 @@ func FuzzDialogs(f *testing.F) {
 		"tab", "left", "ctrl+e", "enter", "ctrl+t", "delete", "ctrl+_", "p", "w", "right", "-", "+", "y"}
 	f.Fuzz(func(t *testing.T, text string, keys []byte, width, height uint8) {
 		th := theme.Dark()
-		items := []dialog.Item{{Title: text, Detail: text, Key: text}, {Title: "x" + text}, {Title: "日本", Current: true, Dim: true}}
+		items := []dialog.Item{{Title: text, Detail: text, Key: text}, {Title: "x" + text}, {Title: "日本", Current: true, Disabled: true}}
 		action := &tools.Action{Tool: text, Path: text, Diff: "@@ -1 +1 @@\n-" + text + "\n+" + text, Input: json.RawMessage(text)}
 		approval, clock := asked(action, th)
 		command, moment := asked(&tools.Action{Tool: "shell", Command: text, Access: tools.AccessRun, Sandboxed: len(keys)%2 == 0, Input: json.RawMessage(text)}, th)
@@ -113,9 +113,9 @@ func FuzzDialogs(f *testing.F) {
 		for _, d := range []dialog.Dialog{
 			dialog.Pick("k", text, items, th), approval, command,
 			dialog.Permissions([]dialog.PermissionRow{row, {Rule: "shell:" + text, From: "state", Effect: "deny"}, row}, th),
-			listed(text, th),
+			sessionHit(text, th),
 			dialog.Tree([]dialog.Branch{{Text: text, Label: text, Age: text}, {Depth: len(text), Text: text, Current: true}, {Depth: 1, Model: text, Length: len(text)}}, th),
-			dialog.Usage(dialog.Spending{Title: text, Lines: []string{text}, Note: text, Days: []dialog.SpendRow{{text, text, text, text, float64(width)}, {Amount: 1}}, Models: []dialog.SpendRow{{Label: text}}}, th),
+			dialog.Usage(dialog.UsageReport{Title: text, Lines: []string{text}, Note: text, Days: []dialog.UsageRow{{text, text, text, text, float64(width)}, {Amount: 1}}, Models: []dialog.UsageRow{{Label: text}}}, th),
 			dialog.Confirm("k", text, text, text, th), question,
 			dialog.Help([]dialog.Section{{Title: text, Rows: [][2]string{{text, text}, {"x", text}}}, {Title: text}}, th),
 		} {
@@ -123,13 +123,13 @@ func FuzzDialogs(f *testing.F) {
 				rows(t, d, (int(width)+i)%130, (int(height)+i)%50)
 				switch d {
 				case approval:
-					approval.Painted(clock.now())
+					approval.Drawn(clock.now())
 					clock.pass(100)
 				case command:
-					command.Painted(moment.now())
+					command.Drawn(moment.now())
 					moment.pass(500)
 				case question:
-					question.Painted(instant.now())
+					question.Drawn(instant.now())
 					instant.pass(100)
 				}
 				press(t, d, names[int(k)%len(names)])
@@ -139,13 +139,13 @@ func FuzzDialogs(f *testing.F) {
 	})
 }
 
-// listed returns conversations and messages that are called text, which is typed.
-func listed(text string, th *theme.Theme) *dialog.SessionList {
-	row := dialog.SessionRow{ID: "1", Title: text, Model: text, Age: text, Cost: text, Folder: text, Preview: text, Held: text}
+// sessionHit returns conversations and messages that are called text, which is typed.
+func sessionHit(text string, th *theme.Theme) *dialog.SessionList {
+	row := dialog.SessionRow{ID: "1", Title: text, Model: text, Age: text, Cost: text, Folder: text, Preview: text, Locked: text}
 	l := dialog.Sessions([]dialog.SessionRow{row, {ID: "2", Current: true}, {ID: "3", Title: "x" + text, Pinned: true}}, th)
 	l.SetPreview("2", []string{text, "", text})
 	l.Update(tea.PasteMsg{Content: text})
-	l.Found(strings.TrimSpace(strings.Join(strings.Fields(text), " ")), []dialog.FoundRow{{ID: text, Title: text, Snippet: text, Marks: [][2]int{{1, len(text)}, {len(text) / 2, 3}, {-1, 1 << 40}}}})
+	l.SetMatches(strings.TrimSpace(strings.Join(strings.Fields(text), " ")), []dialog.FoundRow{{ID: text, Title: text, Snippet: text, Marks: [][2]int{{1, len(text)}, {len(text) / 2, 3}, {-1, 1 << 40}}}})
 	return l
 }
 

@@ -16,8 +16,8 @@ type Section struct {
 	Rows  [][2]string
 }
 
-// Guide lists the keys of dialogs, from their bindings.
-func (k Keys) Guide() []Section {
+// HelpSections lists the keys of dialogs, from their bindings.
+func (k Keys) HelpSections() []Section {
 	row := func(does string, keys ...[]string) [2]string {
 		var all []string
 		for _, some := range keys {
@@ -53,22 +53,22 @@ func (k Keys) Guide() []Section {
 	}
 }
 
-// A Guide shows bindings in as many columns as fit. Typing leaves those that hold
+// A HelpDialog shows bindings in as many columns as fit. Typing leaves those that hold
 // every word.
-type Guide struct {
+type HelpDialog struct {
 	base
-	scroll
+	window
 	sections []Section
-	query    field
+	query    textField
 	rows     []string // laid out for what is typed, the width and the theme
 	all      int      // rows while nothing is typed
 }
 
-const guideTitle = "Keys"
+const helpTitle = "Keys"
 
 // Help shows the keys.
-func Help(sections []Section, th *theme.Theme) *Guide {
-	g := &Guide{base: newBase(th)}
+func Help(sections []Section, th *theme.Theme) *HelpDialog {
+	g := &HelpDialog{base: newBase(th)}
 	for _, s := range sections {
 		clean := Section{Title: sanitize.Line(s.Title)}
 		for _, r := range s.Rows {
@@ -81,7 +81,7 @@ func Help(sections []Section, th *theme.Theme) *Guide {
 }
 
 // SetSize gives the width and the most rows.
-func (g *Guide) SetSize(width, height int) {
+func (g *HelpDialog) SetSize(width, height int) {
 	if g.resize(width, height) {
 		g.arrange()
 	}
@@ -89,7 +89,7 @@ func (g *Guide) SetSize(width, height int) {
 
 // found returns the bindings that match: those of a section whose title does, and
 // otherwise those that hold the words.
-func (g *Guide) found() []Section {
+func (g *HelpDialog) found() []Section {
 	words := strings.Fields(strings.ToLower(g.query.text))
 	if len(words) == 0 {
 		return g.sections
@@ -98,7 +98,7 @@ func (g *Guide) found() []Section {
 	for _, s := range g.sections {
 		match := Section{Title: s.Title}
 		for _, r := range s.Rows {
-			if holds(strings.ToLower(s.Title+" "+r[0]+" "+r[1]), words) {
+			if containsAll(strings.ToLower(s.Title+" "+r[0]+" "+r[1]), words) {
 				match.Rows = append(match.Rows, r)
 			}
 		}
@@ -110,7 +110,7 @@ func (g *Guide) found() []Section {
 }
 
 // SetTheme changes the looks.
-func (g *Guide) SetTheme(th *theme.Theme) {
+func (g *HelpDialog) SetTheme(th *theme.Theme) {
 	g.base.SetTheme(th)
 	g.arrange()
 }
@@ -123,7 +123,7 @@ const (
 )
 
 // arrange puts each section into the column that is the shortest so far.
-func (g *Guide) arrange() {
+func (g *HelpDialog) arrange() {
 	sections := g.found()
 	n := max(min(g.width/narrowColumn, len(sections)), 1)
 	width := max((g.width-(n-1)*columnGap)/n, 0)
@@ -161,12 +161,12 @@ func (g *Guide) arrange() {
 	if g.query.text == "" {
 		g.all = len(g.rows)
 	}
-	g.fit(len(g.rows), g.visible())
+	g.clampTop(len(g.rows), g.visible())
 }
 
 // section returns the title and one row per binding; keys that need more room than
 // their column stand above what they do.
-func (g *Guide) section(s Section, width int) []string {
+func (g *HelpDialog) section(s Section, width int) []string {
 	keys := 0
 	for _, r := range s.Rows {
 		keys = max(keys, ansi.StringWidth(r[0]))
@@ -194,17 +194,17 @@ func (g *Guide) section(s Section, width int) []string {
 
 // Height returns that of all bindings, their title and the keys, so that the screen
 // does not jump while one types.
-func (g *Guide) Height() int { return min(max(g.all, len(g.rows))+2, g.height) }
+func (g *HelpDialog) Height() int { return min(max(g.all, len(g.rows))+2, g.height) }
 
-func (g *Guide) visible() int { return contentRows(g.Height()) }
+func (g *HelpDialog) visible() int { return contentRows(g.Height()) }
 
 // Update scrolls, searches and closes.
-func (g *Guide) Update(msg tea.Msg) tea.Cmd {
-	if g.over {
+func (g *HelpDialog) Update(msg tea.Msg) tea.Cmd {
+	if g.done {
 		return nil
 	}
 	g.view = ""
-	if key, ok := msg.(tea.KeyPressMsg); ok && (is(key, g.Keys.Close) || is(key, g.Keys.Accept)) {
+	if key, ok := msg.(tea.KeyPressMsg); ok && (matchesKey(key, g.Keys.Close) || matchesKey(key, g.Keys.Accept)) {
 		return g.answer(ClosedMsg{})
 	}
 	if !g.key(msg, g.Keys, len(g.rows), g.visible()) && g.query.key(msg, g.Keys) {
@@ -215,12 +215,12 @@ func (g *Guide) Update(msg tea.Msg) tea.Cmd {
 }
 
 // View returns the visible part of the bindings.
-func (g *Guide) View() string {
+func (g *HelpDialog) View() string {
 	if g.view != "" {
 		return g.view
 	}
 	visible := g.visible()
-	g.fit(len(g.rows), visible)
+	g.clampTop(len(g.rows), visible)
 	place := ""
 	if len(g.rows) > visible {
 		place = percent(g.top+visible, len(g.rows))
@@ -229,12 +229,12 @@ func (g *Guide) View() string {
 	if len(rows) == 0 {
 		rows = []string{g.theme.Dim.Render(ansi.Truncate("  no key does that", g.width, "…"))}
 	}
-	foot := g.hint(g.theme.Dim, first(g.Keys.Close), "close", first(g.Keys.Up)+"/"+first(g.Keys.Down), "scroll", "type", "to search")
-	g.view = frame(g.Height(), g.queried(guideTitle, place, &g.query), rows, foot)
+	foot := g.keyHint(g.theme.Dim, firstKey(g.Keys.Close), "close", firstKey(g.Keys.Up)+"/"+firstKey(g.Keys.Down), "scroll", "type", "to search")
+	g.view = frame(g.Height(), g.queryLine(helpTitle, place, &g.query), rows, foot)
 	return g.view
 }
 
 // Cursor stands behind what is typed.
-func (g *Guide) Cursor() (x, y int, ok bool) {
-	return g.behind(guideTitle, &g.query), 0, g.Height() > 2
+func (g *HelpDialog) Cursor() (x, y int, ok bool) {
+	return g.queryCursor(helpTitle, &g.query), 0, g.Height() > 2
 }

@@ -19,42 +19,42 @@ import (
 // github.com/sahilm/fuzzy takes the first letter that fits, knows no words, and
 // allocates for each item.
 const (
-	hitLetter  = 16 // a letter that was found
-	hitRun     = 8  // directly behind the one before it
-	hitPart    = 10 // at the beginning, or behind a slash
-	hitWord    = 8  // where a word begins
-	hitNumber  = 6  // where a number begins in a word, or ends
-	hitEnd     = 6  // the last letter ends the title
-	hitWordEnd = 3  // or a word
-	gapOpen    = 3  // something is passed over
-	gapMore    = 1  // for each letter of that but the first
-	hitAlso    = 18 // for each byte of a word that is not in the title but beside it
-	missUsable = 8  // taken off what cannot be used
-	leastMore  = 2  // a letter but the first has to be worth this much more than itself
-	none       = -1 << 20
+	scoreLetter     = 16 // a letter that was found
+	scoreRun        = 8  // directly behind the one before it
+	scorePart       = 10 // at the beginning, or behind a slash
+	scoreWord       = 8  // where a word begins
+	scoreNumber     = 6  // where a number begins in a word, or ends
+	scoreEnd        = 6  // the last letter ends the title
+	scoreWordEnd    = 3  // or a word
+	gapOpen         = 3  // something is passed over
+	gapMore         = 1  // for each letter of that but the first
+	scoreAlso       = 18 // for each byte of a word that is not in the title but beside it
+	penaltyUnusable = 8  // taken off what cannot be used
+	minExtra        = 2  // a letter but the first has to be worth this much more than itself
+	none            = -1 << 20
 )
 
 const (
-	farthest   = 256 // runes of a title that are looked at
-	widestWord = 64  // runes of a word that are looked for
+	maxTitleRunes = 256 // runes of a title that are looked at
+	maxWordRunes  = 64  // runes of a word that are looked for
 )
 
 // A hit is an item that matches. Hits without a query have no score.
 type hit struct{ item, score int }
 
-// A target is a title to be searched.
-type target struct {
+// A indexEntry is a title to be searched.
+type indexEntry struct {
 	runes   []rune  // in lower case, separators all alike
-	worth   []uint8 // of a letter that is found here
+	bonus   []uint8 // of a letter that is found here
 	letters uint64  // a bit for each rune that occurs, by its remainder
 	also    string  // what else is said of it, in lower case
-	less    int     // is taken off what it is worth
+	penalty int     // is taken off what it is worth
 }
 
 // An index is titles to be searched. It allocates when it is made, and when it
 // grows.
 type index struct {
-	targets []target
+	targets []indexEntry
 	rows    [2][]int // of the search: scores that end at a rune
 	from    []int32  // of marks: where the letter before was found
 }
@@ -76,70 +76,70 @@ func fold(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// indexed makes titles ready, and what else is said of them.
-func indexed(n int, said func(item int) (title, also string)) index {
-	x := index{targets: make([]target, n)}
+// newIndex makes titles ready, and what else is said of them.
+func newIndex(n int, said func(item int) (title, also string)) index {
+	x := index{targets: make([]indexEntry, n)}
 	var runes []rune
 	var worth []uint8
 	for i := range n {
 		title, also := said(i)
-		runes, worth = room(runes, title), room(worth, title)
+		runes, worth = growFor(runes, title), growFor(worth, title)
 		start, before := len(runes), rune('/')
-		t := target{also: strings.ToLower(also)}
+		t := indexEntry{also: strings.ToLower(also)}
 		for _, r := range title {
-			if len(runes)-start == farthest {
+			if len(runes)-start == maxTitleRunes {
 				break
 			}
 			folded := fold(r)
-			runes, worth = append(runes, folded), append(worth, worthAt(before, r))
+			runes, worth = append(runes, folded), append(worth, bonusAt(before, r))
 			t.letters |= 1 << (folded & 63)
 			before = r
 		}
-		t.runes, t.worth = runes[start:len(runes):len(runes)], worth[start:len(worth):len(worth)]
+		t.runes, t.bonus = runes[start:len(runes):len(runes)], worth[start:len(worth):len(worth)]
 		x.targets[i] = t
 	}
 	return x
 }
 
-// room returns a slice that a title can be added to without moving what others have of
+// growFor returns a slice that a title can be added to without moving what others have of
 // it.
-func room[T any](to []T, title string) []T {
-	if cap(to)-len(to) < min(len(title), farthest) {
-		return make([]T, 0, 16*farthest)
+func growFor[T any](to []T, title string) []T {
+	if cap(to)-len(to) < min(len(title), maxTitleRunes) {
+		return make([]T, 0, 16*maxTitleRunes)
 	}
 	return to
 }
 
-// worthAt returns how good a place r is for a match to begin, behind before.
-func worthAt(before, r rune) uint8 {
+// bonusAt returns how good a place r is for a match to begin, behind before.
+func bonusAt(before, r rune) uint8 {
 	switch {
 	case fold(r) == separator:
 		return 0
 	case before == '/':
-		return hitPart
+		return scorePart
 	case fold(before) == separator, !unicode.IsLetter(before) && !unicode.IsDigit(before):
-		return hitWord
+		return scoreWord
 	case unicode.IsDigit(r) != unicode.IsDigit(before), unicode.IsUpper(r) && unicode.IsLower(before):
-		return hitNumber
+		return scoreNumber
 	}
 	return 0
 }
 
-// A sought word, folded as titles are.
-type sought struct {
+// A queryWord word, folded as titles are.
+type queryWord struct {
 	plain   string // in lower case
 	runes   []rune
 	letters uint64
 }
 
-// least returns what a match of w has to be worth: letters from anywhere mean nothing,
+// minScore returns what a match of w has to be worth: letters from anywhere mean nothing,
 // most titles hold any four of them.
-func (w *sought) least() int { return len(w.runes)*(hitLetter+leastMore) - leastMore }
+func (w *queryWord) minScore() int { return len(w.runes)*(scoreLetter+minExtra) - minExtra }
 
-func wordsOf(query string) []sought {
-	var out []sought
+func wordsOf(query string) []queryWord {
+	var out []queryWord
 	for _, w := range strings.Fields(query) {
-		s := sought{plain: strings.ToLower(w)}
+		s := queryWord{plain: strings.ToLower(w)}
 		for _, r := range w {
 			r = fold(r)
 			s.runes = append(s.runes, r)
@@ -152,13 +152,13 @@ func wordsOf(query string) []sought {
 
 // find returns the items for which want is true that have every word, the best
 // first, and else in their order. It appends to hits.
-func (x *index) find(hits []hit, words []sought, want func(item int) bool) []hit {
+func (x *index) find(hits []hit, words []queryWord, want func(item int) bool) []hit {
 	from := len(hits)
 	for i := range x.targets {
 		if !want(i) {
 			continue
 		}
-		sum, all := -x.targets[i].less, true
+		sum, all := -x.targets[i].penalty, true
 		for w := range words {
 			score := x.score(&words[w], &x.targets[i])
 			if all = score >= 0; !all {
@@ -177,13 +177,13 @@ func (x *index) find(hits []hit, words []sought, want func(item int) bool) []hit
 }
 
 // score returns what a word is worth in t; below 0 if it does not occur.
-func (x *index) score(w *sought, t *target) int {
+func (x *index) score(w *queryWord, t *indexEntry) int {
 	best, _ := x.align(w, t, nil)
-	if best < w.least() {
+	if best < w.minScore() {
 		best = none
 	}
-	if t.also != "" && hitAlso*len(w.plain) > best && strings.Contains(t.also, w.plain) {
-		best = hitAlso * len(w.plain)
+	if t.also != "" && scoreAlso*len(w.plain) > best && strings.Contains(t.also, w.plain) {
+		best = scoreAlso * len(w.plain)
 	}
 	return best
 }
@@ -191,9 +191,9 @@ func (x *index) score(w *sought, t *target) int {
 // align finds the letters of a word in t where they are worth most, by dynamic
 // programming over (letter, place). If from is not nil, it keeps where the letter
 // before each was found; end is where the last one was.
-func (x *index) align(w *sought, t *target, from []int32) (best, end int) {
+func (x *index) align(w *queryWord, t *indexEntry, from []int32) (best, end int) {
 	n := len(t.runes)
-	if w.letters&^t.letters != 0 || len(w.runes) > min(n, widestWord) {
+	if w.letters&^t.letters != 0 || len(w.runes) > min(n, maxWordRunes) {
 		return none, 0
 	}
 	for i := range x.rows {
@@ -218,11 +218,11 @@ func (x *index) align(w *sought, t *target, from []int32) (best, end int) {
 			score, at := none, 0
 			switch {
 			case i == 0:
-				score = hitLetter + int(t.worth[j])
-			case j > 0 && before[j-1]+hitRun >= gap+int(t.worth[j]):
-				score, at = before[j-1]+hitLetter+hitRun, j-1
+				score = scoreLetter + int(t.bonus[j])
+			case j > 0 && before[j-1]+scoreRun >= gap+int(t.bonus[j]):
+				score, at = before[j-1]+scoreLetter+scoreRun, j-1
 			default:
-				score, at = gap+hitLetter+int(t.worth[j]), gapAt
+				score, at = gap+scoreLetter+int(t.bonus[j]), gapAt
 			}
 			if score < 0 {
 				continue
@@ -243,9 +243,9 @@ func (x *index) align(w *sought, t *target, from []int32) (best, end int) {
 		case score < 0:
 			continue
 		case j == n-1:
-			score += hitEnd
+			score += scoreEnd
 		case t.runes[j+1] == separator:
-			score += hitWordEnd
+			score += scoreWordEnd
 		}
 		if score > best {
 			best, end = score, j
@@ -255,7 +255,7 @@ func (x *index) align(w *sought, t *target, from []int32) (best, end int) {
 }
 
 // marks returns the bytes of an item's title at which letters were found.
-func (x *index) marks(item int, title string, words []sought) []int {
+func (x *index) marks(item int, title string, words []queryWord) []int {
 	t := &x.targets[item]
 	n := len(t.runes)
 	found := make([]bool, n)
@@ -263,7 +263,7 @@ func (x *index) marks(item int, title string, words []sought) []int {
 		w := &words[i]
 		x.from = slices.Grow(x.from[:0], len(w.runes)*n)[:len(w.runes)*n]
 		best, at := x.align(w, t, x.from)
-		if best < w.least() || strings.Contains(t.also, w.plain) && hitAlso*len(w.plain) > best {
+		if best < w.minScore() || strings.Contains(t.also, w.plain) && scoreAlso*len(w.plain) > best {
 			continue
 		}
 		for letter := len(w.runes) - 1; letter >= 0; letter-- {
@@ -282,11 +282,11 @@ func (x *index) marks(item int, title string, words []sought) []int {
 	return marks
 }
 
-// mark writes title with look, and the characters that begin at the bytes in
+// highlight writes title with look, and the characters that begin at the bytes in
 // marks with found.
-func mark(title string, marks []int, look, found pen) string {
+func highlight(title string, marks []int, look, found sgr) string {
 	if len(marks) == 0 {
-		return look.write(title)
+		return look.apply(title)
 	}
 	var out strings.Builder
 	from, to := 0, 0 // of the marked characters that were not written yet
@@ -295,20 +295,20 @@ func mark(title string, marks []int, look, found pen) string {
 			continue // a second rune of the same character
 		}
 		if at > to {
-			out.WriteString(found.write(title[from:to]))
-			out.WriteString(look.write(title[to:at]))
+			out.WriteString(found.apply(title[from:to]))
+			out.WriteString(look.apply(title[to:at]))
 			from = at
 		}
 		char, _ := ansi.FirstGraphemeCluster(title[at:], ansi.GraphemeWidth)
 		to = at + len(char)
 	}
-	out.WriteString(found.write(title[from:to]))
-	out.WriteString(look.write(title[to:]))
+	out.WriteString(found.apply(title[from:to]))
+	out.WriteString(look.apply(title[to:]))
 	return out.String()
 }
 
-// holds reports whether every word occurs in s.
-func holds(s string, words []string) bool {
+// containsAll reports whether every word occurs in s.
+func containsAll(s string, words []string) bool {
 	for _, w := range words {
 		if !strings.Contains(s, w) {
 			return false
@@ -317,10 +317,10 @@ func holds(s string, words []string) bool {
 	return true
 }
 
-// initials reports whether each letter that matched begins a word or stands in
+// matchesInitials reports whether each letter that matched begins a word or stands in
 // the word of the letter before it. In a title that is a sentence, letters from
 // anywhere mean nothing: most sentences hold any four of them.
-func initials(title string, marks []int) bool {
+func matchesInitials(title string, marks []int) bool {
 	from := -1 // where the word of the last letter begins
 	for _, at := range marks {
 		start := strings.LastIndexFunc(title[:at], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })

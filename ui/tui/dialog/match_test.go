@@ -25,7 +25,7 @@ func named(names ...string) *dialog.Picker {
 	for i, name := range names {
 		items[i] = dialog.Item{Title: name, Value: name}
 	}
-	items[0].Also = "the flagship"
+	items[0].Keywords = "the flagship"
 	p := dialog.Pick("model", "Model", items, theme.Plain())
 	p.SetSize(80, 24)
 	return p
@@ -111,8 +111,8 @@ func gateway(n int) []dialog.Item {
 		name := names[i%len(names)]
 		title := fmt.Sprintf("gateway%d/%s-%04d", i%7, name, i)
 		items[i] = dialog.Item{
-			Title: title, Value: title, Group: fmt.Sprintf("gateway%d", i%7), Cells: []string{"tools vision thinking", "1.05M", "$2", "$10"}, Also: "a model",
-			Dim: i%3 == 0, Why: "set OPENAI_API_KEY",
+			Title: title, Value: title, Group: fmt.Sprintf("gateway%d", i%7), Cells: []string{"tools vision thinking", "1.05M", "$2", "$10"}, Keywords: "a model",
+			Disabled: i%3 == 0, Unavailable: "set OPENAI_API_KEY",
 		}
 	}
 	return items
@@ -121,7 +121,7 @@ func gateway(n int) []dialog.Item {
 func columned(items []dialog.Item) *dialog.Picker {
 	p := dialog.Pick("model", "Model", items, theme.Dark())
 	p.Columns = []dialog.Column{{Name: "can", Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}, {"thinking", "R"}}}, {Name: "window"}, {Name: "in"}, {Name: "out"}}
-	p.Keeps = true
+	p.Favorites = true
 	p.SetSize(120, 30)
 	return p
 }

@@ -24,14 +24,14 @@ type PagePart struct {
 
 // A PageKey is something that the owner of a Pager does with what is shown. The
 // key is none of the pager's own.
-type PageKey struct{ Key, Does string }
+type PageKey struct{ Key, Help string }
 
 // What a Pager says. ClosedMsg alone ends it.
 type (
 	// PageCopy puts text on the clipboard, which is so called.
 	PageCopy struct{ Text, What string }
-	// PageAct reports that one of the pager's PageKeys was pressed, and on which part.
-	PageAct struct {
+	// PageAction reports that one of the pager's PageKeys was pressed, and on which part.
+	PageAction struct {
 		Key  string
 		Part int
 	}
@@ -41,25 +41,25 @@ type (
 // is folded, to copy from.
 type Pager struct {
 	base
-	list
-	Acts []PageKey
+	selectList
+	Actions []PageKey
 
 	title, note string
 	parts       []PagePart
 	open        map[[2]int]bool // lines that are unfolded, by part and line
 	lines       []paged
 	rows        []pageRow // of lines, at the width
-	laid        int       // width they are laid out for; -1: not yet
+	layoutWidth int       // width they are laid out for; -1: not yet
 
-	query  field
-	typing bool   // the query
-	sought string // the last one
-	said   string // what came of the last key
+	query     textField
+	typing    bool   // the query
+	lastQuery string // the last one
+	message   string // what came of the last key
 }
 
 // Pages shows parts.
 func Pages(title string, parts []PagePart, th *theme.Theme) *Pager {
-	p := &Pager{base: newBase(th), title: title, open: map[[2]int]bool{}, laid: -1}
+	p := &Pager{base: newBase(th), title: title, open: map[[2]int]bool{}, layoutWidth: -1}
 	p.parts = parts
 	return p
 }
@@ -67,13 +67,13 @@ func Pages(title string, parts []PagePart, th *theme.Theme) *Pager {
 // SetParts shows others in the place of those there are, as they become known.
 // The cursor stays where it is; at the end, it stays at the end.
 func (p *Pager) SetParts(note string, parts []PagePart) {
-	p.lay()
-	end := len(p.rows) > 0 && p.at == len(p.rows)-1
+	p.layOut()
+	end := len(p.rows) > 0 && p.selected == len(p.rows)-1
 	part, line, row := p.place()
-	p.note, p.parts, p.laid, p.view = note, parts, -1, ""
-	p.lay()
+	p.note, p.parts, p.layoutWidth, p.view = note, parts, -1, ""
+	p.layOut()
 	if end {
-		p.at = max(len(p.rows)-1, 0)
+		p.selected = max(len(p.rows)-1, 0)
 		return
 	}
 	p.goTo(part, line, row)
@@ -85,7 +85,7 @@ func (p *Pager) SetSize(width, height int) {
 		return
 	}
 	part, line, _ := p.place()
-	p.lay()
+	p.layOut()
 	p.goTo(part, line, 0)
 }
 
@@ -97,44 +97,44 @@ func (p *Pager) Cursor() (x, y int, ok bool) {
 	if !p.typing || p.height == 0 || p.width == 0 {
 		return 0, 0, false
 	}
-	return min(1+cells(p.query.shown(p.width-1)), p.width-1), p.height - 1, true
+	return min(1+cells(p.query.visibleText(p.width-1)), p.width-1), p.height - 1, true
 }
 
 // Update scrolls, searches, unfolds, copies and closes.
 func (p *Pager) Update(msg tea.Msg) tea.Cmd {
-	if p.over {
+	if p.done {
 		return nil
 	}
-	p.lay()
+	p.layOut()
 	p.view = ""
 	if p.typing {
-		p.write(msg)
+		p.updateQuery(msg)
 		return nil
 	}
 	key, isKey := msg.(tea.KeyPressMsg)
 	if isKey {
-		p.said = ""
+		p.message = ""
 	}
-	if p.scrolled(msg) || !isKey {
+	if p.handleScroll(msg) || !isKey {
 		return nil
 	}
 	part := 0
 	if len(p.rows) > 0 {
-		part = p.lines[p.rows[p.at].line].part
+		part = p.lines[p.rows[p.selected].line].part
 	}
-	for _, act := range p.Acts {
+	for _, act := range p.Actions {
 		if key.String() == act.Key {
-			return func() tea.Msg { return PageAct{act.Key, part} }
+			return func() tea.Msg { return PageAction{act.Key, part} }
 		}
 	}
 	switch name := key.String(); {
-	case is(key, p.Keys.Close), name == "q":
+	case matchesKey(key, p.Keys.Close), name == "q":
 		return p.answer(ClosedMsg{})
-	case is(key, p.Keys.Accept):
+	case matchesKey(key, p.Keys.Accept):
 		p.toggle()
-	case is(key, p.Keys.Next), name == "]":
+	case matchesKey(key, p.Keys.Next), name == "]":
 		p.jump(1)
-	case is(key, p.Keys.Previous), name == "[":
+	case matchesKey(key, p.Keys.Previous), name == "[":
 		p.jump(-1)
 	case name == "/":
 		p.typing, p.query.text = true, ""
@@ -145,7 +145,7 @@ func (p *Pager) Update(msg tea.Msg) tea.Cmd {
 	case name == "y" && len(p.parts) > 0:
 		return p.copied(p.parts[part].Source, p.parts[part].Title)
 	case name == "Y" && len(p.rows) > 0:
-		return p.copied(p.whole(p.rows[p.at].line), "line")
+		return p.copied(p.wholeLine(p.rows[p.selected].line), "line")
 	}
 	return nil
 }
@@ -157,30 +157,30 @@ func (p *Pager) copied(text, what string) tea.Cmd {
 // pagerKeys lists those of less and vi, beside those of every dialog.
 var pagerKeys = map[string]rune{"j": tea.KeyDown, "k": tea.KeyUp, "d": tea.KeyPgDown, "u": tea.KeyPgUp, "g": tea.KeyHome}
 
-// scrolled moves the cursor, and reports whether msg says where to.
-func (p *Pager) scrolled(msg tea.Msg) bool {
+// handleScroll moves the cursor, and reports whether msg says where to.
+func (p *Pager) handleScroll(msg tea.Msg) bool {
 	visible := max(p.visible(), 1)
 	if _, wheel := msg.(tea.MouseWheelMsg); wheel {
-		p.scroll.key(msg, p.Keys, len(p.rows), visible)
-		p.at = max(min(p.at, p.top+visible-1), p.top)
+		p.window.key(msg, p.Keys, len(p.rows), visible)
+		p.selected = max(min(p.selected, p.top+visible-1), p.top)
 		return true
 	}
 	if key, ok := msg.(tea.KeyPressMsg); ok && pagerKeys[key.String()] != 0 {
 		msg = tea.KeyPressMsg{Code: pagerKeys[key.String()]}
 	}
-	return p.move(msg, p.Keys.reading(), len(p.rows), visible)
+	return p.move(msg, p.Keys.withPaging(), len(p.rows), visible)
 }
 
-// write types the query.
-func (p *Pager) write(msg tea.Msg) {
+// updateQuery types the query.
+func (p *Pager) updateQuery(msg tea.Msg) {
 	key, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case ok && is(key, p.Keys.Close):
+	case ok && matchesKey(key, p.Keys.Close):
 		p.typing = false
-	case ok && is(key, p.Keys.Accept):
+	case ok && matchesKey(key, p.Keys.Accept):
 		p.typing = false
 		if p.query.text != "" {
-			p.sought = p.query.text
+			p.lastQuery = p.query.text
 		}
 		p.find(1)
 	default:
@@ -190,10 +190,10 @@ func (p *Pager) write(msg tea.Msg) {
 
 // jump goes to the heading of the next part, or of this or the one before.
 func (p *Pager) jump(by int) {
-	for at := p.at + by; at >= 0 && at < len(p.rows); at += by {
+	for at := p.selected + by; at >= 0 && at < len(p.rows); at += by {
 		if p.lines[p.rows[at].line].heading() {
-			p.at, p.top = at, at
-			p.fit(len(p.rows), p.visible())
+			p.selected, p.top = at, at
+			p.clampTop(len(p.rows), p.visible())
 			return
 		}
 	}
@@ -204,9 +204,9 @@ func (p *Pager) toggle() {
 	if len(p.rows) == 0 {
 		return
 	}
-	l := p.lines[p.rows[p.at].line]
+	l := p.lines[p.rows[p.selected].line]
 	if p.full(l) == "" {
-		p.said = "this line is shown whole"
+		p.message = "this line is shown whole"
 		return
 	}
 	p.unfold(l.part, l.line, !p.open[[2]int{l.part, l.line}])
@@ -214,41 +214,41 @@ func (p *Pager) toggle() {
 
 func (p *Pager) unfold(part, line int, open bool) {
 	p.open[[2]int{part, line}] = open
-	p.laid = -1
-	p.lay()
+	p.layoutWidth = -1
+	p.layOut()
 	p.goTo(part, line, 0)
 	n := 0
-	for _, r := range p.rows[p.at:] {
+	for _, r := range p.rows[p.selected:] {
 		if l := p.lines[r.line]; l.part != part || l.line != line {
 			break
 		}
 		n++
 	}
 	visible := p.visible()
-	p.top = max(p.top, p.at+min(n, visible)-visible) // what was unfolded is to be seen
+	p.top = max(p.top, p.selected+min(n, visible)-visible) // what was unfolded is to be seen
 }
 
 // find goes to the next line that holds what is sought, from the cursor on.
 func (p *Pager) find(by int) {
-	if p.sought == "" {
-		p.said = "/ searches"
+	if p.lastQuery == "" {
+		p.message = "/ searches"
 		return
 	}
 	if len(p.rows) == 0 {
 		return
 	}
-	n, from := len(p.lines), p.rows[p.at].line
+	n, from := len(p.lines), p.rows[p.selected].line
 	for i := 1; i <= n; i++ {
 		at := ((from+by*i)%n + n) % n
 		l := p.lines[at]
-		if offset := found(l.text, p.sought); offset >= 0 {
+		if offset := found(l.text, p.lastQuery); offset >= 0 {
 			p.show(at, offset)
 			return
 		}
-		if !p.open[[2]int{l.part, l.line}] && found(p.full(l), p.sought) >= 0 { // in what is folded
+		if !p.open[[2]int{l.part, l.line}] && found(p.full(l), p.lastQuery) >= 0 { // in what is folded
 			p.unfold(l.part, l.line, true)
-			for at := p.rows[p.at].line; at < len(p.lines) && p.lines[at].line == l.line && p.lines[at].part == l.part; at++ {
-				if offset := found(p.lines[at].text, p.sought); offset >= 0 {
+			for at := p.rows[p.selected].line; at < len(p.lines) && p.lines[at].line == l.line && p.lines[at].part == l.part; at++ {
+				if offset := found(p.lines[at].text, p.lastQuery); offset >= 0 {
 					p.show(at, offset)
 					return
 				}
@@ -256,5 +256,5 @@ func (p *Pager) find(by int) {
 			return
 		}
 	}
-	p.said = "not found: " + p.sought
+	p.message = "not found: " + p.lastQuery
 }

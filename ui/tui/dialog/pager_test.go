@@ -23,7 +23,7 @@ func pages() []dialog.PagePart {
 
 func pager(keys ...dialog.PageKey) *dialog.Pager {
 	p := dialog.Pages("An exchange", pages(), theme.Dark())
-	p.Acts = keys
+	p.Actions = keys
 	p.SetSize(40, 12)
 	return p
 }
@@ -98,13 +98,13 @@ func TestPagerSays(t *testing.T) {
 		{"copies the part", []string{"tab", "j", "y"}, dialog.PageCopy{Text: "the whole body", What: "body"}},
 		{"copies the line", []string{"tab", "j", "Y"}, dialog.PageCopy{Text: "line 0", What: "line"}},
 		{"copies what is folded", []string{"/", "folded", "enter", "Y"}, dialog.PageCopy{Text: "unfolded\nwith Needle\nin it", What: "line"}},
-		{"acts", []string{"tab", "c"}, dialog.PageAct{Key: "c", Part: 1}},
-		{"a letter of the query is no key", []string{"/", "c", "enter", "c"}, dialog.PageAct{Key: "c"}},
+		{"acts", []string{"tab", "c"}, dialog.PageAction{Key: "c", Part: 1}},
+		{"a letter of the query is no key", []string{"/", "c", "enter", "c"}, dialog.PageAction{Key: "c"}},
 		{"closes", []string{"esc"}, dialog.ClosedMsg{}},
 		{"closes as less does", []string{"q"}, dialog.ClosedMsg{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := press(t, pager(dialog.PageKey{Key: "c", Does: "curl"}), tt.keys...); got != tt.want {
+			if got := press(t, pager(dialog.PageKey{Key: "c", Help: "curl"}), tt.keys...); got != tt.want {
 				t.Errorf("got %#v, want %#v", got, tt.want)
 			}
 		})

@@ -37,16 +37,16 @@ func (p *Pager) full(l paged) string {
 // A pageRow is a piece of a line as wide as the pager.
 type pageRow struct{ line, from, to int }
 
-// lay cuts everything into rows of the width.
-func (p *Pager) lay() {
+// layOut cuts everything into rows of the width.
+func (p *Pager) layOut() {
 	width := max(p.width-signWidth, 1)
-	if p.laid == width {
+	if p.layoutWidth == width {
 		return
 	}
-	if p.laid < 0 {
-		p.gather()
+	if p.layoutWidth < 0 {
+		p.collectLines()
 	}
-	p.laid, p.rows, p.view = width, p.rows[:0], ""
+	p.layoutWidth, p.rows, p.view = width, p.rows[:0], ""
 	for i, l := range p.lines {
 		for from := 0; ; {
 			to := rowEnd(l.text, from, width)
@@ -56,11 +56,11 @@ func (p *Pager) lay() {
 			}
 		}
 	}
-	p.at = max(min(p.at, len(p.rows)-1), 0)
+	p.selected = max(min(p.selected, len(p.rows)-1), 0)
 }
 
-// gather lists the lines that are shown.
-func (p *Pager) gather() {
+// collectLines lists the lines that are shown.
+func (p *Pager) collectLines() {
 	p.lines = p.lines[:0]
 	for i, part := range p.parts {
 		if i > 0 {
@@ -87,7 +87,7 @@ func (p *Pager) gather() {
 // rowEnd returns where a row ends that begins at from and is at most width cells wide:
 // behind a space in its second half, else in the middle of a word.
 func rowEnd(text string, from, width int) int {
-	end := filled(text, from, width)
+	end := rowEndAt(text, from, width)
 	if end == len(text) {
 		return end
 	}
@@ -100,8 +100,8 @@ func rowEnd(text string, from, width int) int {
 	return end
 }
 
-// filled returns where the last character ends that fits into a row.
-func filled(text string, from, width int) int {
+// rowEndAt returns where the last character ends that fits into a row.
+func rowEndAt(text string, from, width int) int {
 	end := min(from+width, len(text))
 	if plain(text[from:end]) && (end == len(text) || text[end] < 0x80) {
 		return end
@@ -122,10 +122,10 @@ func (p *Pager) place() (part, line, row int) {
 	if len(p.rows) == 0 {
 		return 0, titleLine, 0
 	}
-	at := p.rows[min(p.at, len(p.rows)-1)].line
+	at := p.rows[min(p.selected, len(p.rows)-1)].line
 	l := p.lines[at]
 	first := slices.IndexFunc(p.rows, func(r pageRow) bool { return p.lines[r.line].part == l.part && p.lines[r.line].line == l.line })
-	return l.part, l.line, p.at - first
+	return l.part, l.line, p.selected - first
 }
 
 // goTo puts the cursor on a line, so many rows behind its beginning.
@@ -134,21 +134,21 @@ func (p *Pager) goTo(part, line, row int) {
 	if i < 0 {
 		i, row = 0, 0
 	}
-	p.at = max(min(i+row, len(p.rows)-1), 0)
+	p.selected = max(min(i+row, len(p.rows)-1), 0)
 }
 
 // show puts the cursor on the row that holds the byte at offset of a line.
 func (p *Pager) show(line, offset int) {
 	for i, r := range p.rows {
 		if r.line == line && r.from <= offset && (offset < r.to || p.lines[line].heading()) {
-			p.at = i
+			p.selected = i
 			return
 		}
 	}
 }
 
-// whole returns the text that a line stands for.
-func (p *Pager) whole(at int) string {
+// wholeLine returns the text that a line stands for.
+func (p *Pager) wholeLine(at int) string {
 	l := p.lines[at]
 	if l.line < 0 {
 		return p.parts[l.part].Source
@@ -171,17 +171,17 @@ func (p *Pager) visible() int { return contentRows(p.height) }
 
 // View returns the visible part, with the keys that work.
 func (p *Pager) View() string {
-	p.lay()
+	p.layOut()
 	if p.view != "" {
 		return p.view
 	}
 	visible := p.visible()
-	p.follow(p.at, len(p.rows), visible)
+	p.scrollTo(p.selected, len(p.rows), visible)
 	var content []string
 	for i := p.top; i < min(p.top+visible, len(p.rows)); i++ {
 		content = append(content, ansi.Truncate(p.row(i), p.width, ""))
 	}
-	p.view = frame(p.height, p.head(p.title, p.where(visible)), content, p.foot())
+	p.view = frame(p.height, p.titleLine(p.title, p.where(visible)), content, p.foot())
 	return p.view
 }
 
@@ -198,26 +198,26 @@ func (p *Pager) where(visible int) string {
 func (p *Pager) foot() string {
 	switch {
 	case p.typing:
-		return p.theme.Accent.Render("/" + p.query.shown(p.width-1))
-	case p.said != "":
-		return p.theme.Warn.Render(ansi.Truncate(short(p.said), p.width, "…"))
+		return p.theme.Accent.Render("/" + p.query.visibleText(p.width-1))
+	case p.message != "":
+		return p.theme.Warn.Render(ansi.Truncate(printableRow(p.message), p.width, "…"))
 	}
-	pairs := []string{first(p.Keys.Close), "close"}
+	pairs := []string{firstKey(p.Keys.Close), "close"}
 	if len(p.rows) > 0 {
-		if l := p.lines[p.rows[p.at].line]; p.full(l) != "" {
+		if l := p.lines[p.rows[p.selected].line]; p.full(l) != "" {
 			does := "unfold"
 			if p.open[[2]int{l.part, l.line}] {
 				does = "fold"
 			}
-			pairs = append(pairs, first(p.Keys.Accept), does)
+			pairs = append(pairs, firstKey(p.Keys.Accept), does)
 		}
 	}
 	pairs = append(pairs, "/", "search", "y", "copy part")
-	for _, act := range p.Acts {
-		pairs = append(pairs, act.Key, act.Does)
+	for _, act := range p.Actions {
+		pairs = append(pairs, act.Key, act.Help)
 	}
-	pairs = append(pairs, first(p.Keys.Next), "next part", "Y", "copy line", "n/N", "again")
-	return p.hint(p.theme.Dim, pairs...)
+	pairs = append(pairs, firstKey(p.Keys.Next), "next part", "Y", "copy line", "n/N", "again")
+	return p.keyHint(p.theme.Dim, pairs...)
 }
 
 // row draws one row.
@@ -225,7 +225,7 @@ func (p *Pager) row(i int) string {
 	r := p.rows[i]
 	l := p.lines[r.line]
 	sign := " "
-	if i == p.at {
+	if i == p.selected {
 		sign = p.theme.Accent.Render("›")
 	}
 	if l.heading() {
@@ -239,7 +239,7 @@ func (p *Pager) row(i int) string {
 	if l.fold == '+' {
 		look = p.theme.Dim
 	}
-	return sign + fold + p.marked(l.text[r.from:r.to], penOf(look))
+	return sign + fold + p.marked(l.text[r.from:r.to], newSGR(look))
 }
 
 // heading returns the title of a part with its note, as far as there is room.
@@ -247,7 +247,7 @@ func (p *Pager) heading(l paged) string {
 	room := max(p.width-signWidth, 0)
 	title := ansi.Truncate(l.text, room, "…")
 	room -= cells(title) + 1
-	note := ansi.Truncate(short(p.parts[l.part].Note), max(room, 0), "…")
+	note := ansi.Truncate(printableRow(p.parts[l.part].Note), max(room, 0), "…")
 	if note == "" {
 		return p.theme.Strong.Render(title)
 	}
@@ -255,20 +255,20 @@ func (p *Pager) heading(l paged) string {
 }
 
 // marked returns text with what is sought made to stand out.
-func (p *Pager) marked(text string, look pen) string {
-	if p.sought == "" {
-		return look.write(text)
+func (p *Pager) marked(text string, look sgr) string {
+	if p.lastQuery == "" {
+		return look.apply(text)
 	}
 	var out strings.Builder
 	for {
-		at := found(text, p.sought)
+		at := found(text, p.lastQuery)
 		if at < 0 {
 			break
 		}
-		out.WriteString(look.write(text[:at]))
-		out.WriteString(p.finding().write(text[at : at+len(p.sought)]))
-		text = text[at+len(p.sought):]
+		out.WriteString(look.apply(text[:at]))
+		out.WriteString(p.matchSGR().apply(text[at : at+len(p.lastQuery)]))
+		text = text[at+len(p.lastQuery):]
 	}
-	out.WriteString(look.write(text))
+	out.WriteString(look.apply(text))
 	return out.String()
 }

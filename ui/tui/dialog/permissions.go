@@ -33,7 +33,7 @@ func (r PermissionRow) removable() bool { return r.From == "state" || r.From == 
 // taken away here.
 type PermissionList struct {
 	base
-	list
+	selectList
 	rules []PermissionRow
 	note  string // why nothing happened
 }
@@ -65,22 +65,22 @@ func (l *PermissionList) detail() []row {
 	if len(l.rules) == 0 {
 		return nil
 	}
-	r := l.rules[l.at]
+	r := l.rules[l.selected]
 	lines := []line{{}}
-	for part := range strings.SplitSeq(clipped(r.Rule, longest), "\n") {
-		lines = append(lines, line{"  ", reveal(part), text, true})
+	for part := range strings.SplitSeq(truncateBytes(r.Rule, maxRowBytes), "\n") {
+		lines = append(lines, line{"  ", reveal(part), styleText, true})
 	}
-	where, how := l.where(r), dim
+	where, how := l.where(r), styleDim
 	if l.note != "" {
-		where, how = l.note, warning
+		where, how = l.note, styleWarning
 	}
 	return wrap(append(lines, line{"  ", where, how, false}), l.width)
 }
 
 func (l *PermissionList) where(r PermissionRow) string {
-	where := "from " + short(r.File)
+	where := "from " + printableRow(r.File)
 	if r.File == "" {
-		where = short(r.From)
+		where = printableRow(r.From)
 		if origin := origins[r.From]; origin != "" {
 			where = origin
 		}
@@ -88,42 +88,42 @@ func (l *PermissionList) where(r PermissionRow) string {
 	if r.Folder == "" {
 		return where + ", in every folder"
 	}
-	return where + ", in " + short(r.Folder)
+	return where + ", in " + printableRow(r.Folder)
 }
 
 // Update moves and removes.
 func (l *PermissionList) Update(msg tea.Msg) tea.Cmd {
-	if l.over {
+	if l.done {
 		return nil
 	}
 	l.view = ""
 	visible, _ := l.visible()
-	if l.move(msg, l.Keys.reading(), len(l.rules), visible) {
+	if l.move(msg, l.Keys.withPaging(), len(l.rules), visible) {
 		l.note = ""
 		return nil
 	}
 	key, ok := msg.(tea.KeyPressMsg)
 	switch {
 	case !ok:
-	case is(key, l.Keys.Close):
+	case matchesKey(key, l.Keys.Close):
 		return l.answer(ClosedMsg{})
-	case is(key, l.Keys.Trash) && len(l.rules) > 0:
+	case matchesKey(key, l.Keys.Trash) && len(l.rules) > 0:
 		return l.remove()
 	}
 	return nil
 }
 
 func (l *PermissionList) remove() tea.Cmd {
-	r := l.rules[l.at]
+	r := l.rules[l.selected]
 	if !r.removable() {
 		l.note = "set by the " + origins[r.From] + ": change it there"
 		if r.File != "" {
-			l.note = "stands in " + short(r.File) + ": change it there"
+			l.note = "stands in " + printableRow(r.File) + ": change it there"
 		}
 		return nil
 	}
-	l.rules = slices.Delete(l.rules, l.at, l.at+1)
-	l.at = max(min(l.at, len(l.rules)-1), 0)
+	l.rules = slices.Delete(l.rules, l.selected, l.selected+1)
+	l.selected = max(min(l.selected, len(l.rules)-1), 0)
 	l.note = ""
 	return func() tea.Msg { return PermissionRemoved{r} }
 }
@@ -134,7 +134,7 @@ func (l *PermissionList) View() string {
 		return l.view
 	}
 	visible, detail := l.visible()
-	l.follow(l.at, len(l.rules), visible)
+	l.scrollTo(l.selected, len(l.rules), visible)
 	var rows []string
 	for i := l.top; i < min(l.top+visible, len(l.rules)); i++ {
 		rows = append(rows, l.row(i))
@@ -142,14 +142,14 @@ func (l *PermissionList) View() string {
 	for _, r := range l.detail()[:detail] {
 		rows = append(rows, r.draw(l.width, l.theme))
 	}
-	pairs := []string{first(l.Keys.Close), "close"}
+	pairs := []string{firstKey(l.Keys.Close), "close"}
 	switch {
 	case len(l.rules) == 0:
 		rows = []string{l.theme.Dim.Render(ansi.Truncate("  no rules: what the mode does not allow asks", l.width, "…"))}
-	case l.rules[l.at].removable():
-		pairs = append(pairs, first(l.Keys.Trash), "remove")
+	case l.rules[l.selected].removable():
+		pairs = append(pairs, firstKey(l.Keys.Trash), "remove")
 	}
-	l.view = frame(l.Height(), l.head("Permissions", fmt.Sprint(len(l.rules))), rows, l.hint(l.theme.Dim, pairs...))
+	l.view = frame(l.Height(), l.titleLine("Permissions", fmt.Sprint(len(l.rules))), rows, l.keyHint(l.theme.Dim, pairs...))
 	return l.view
 }
 
@@ -160,13 +160,13 @@ func (l *PermissionList) row(i int) string {
 	if ansi.StringWidth(origin) > l.width/3 {
 		origin = ""
 	}
-	effect := map[string]look{"allow": added, "ask": warning, "deny": removed}[r.Effect].style(l.theme)
+	effect := map[string]lineStyle{"allow": styleAdded, "ask": styleWarning, "deny": styleRemoved}[r.Effect].styleIn(l.theme)
 	rule := l.theme.Text
-	if i == l.at {
+	if i == l.selected {
 		rule = rule.Bold(true)
 	}
-	start := l.sign(i == l.at) + effect.Render(padded(ansi.Truncate(short(r.Effect), 5, ""), 5)) + "  "
+	start := l.sign(i == l.selected) + effect.Render(padRight(ansi.Truncate(printableRow(r.Effect), 5, ""), 5)) + "  "
 	room := max(l.width-ansi.StringWidth(start)-cells(origin)-columnGap, 0)
-	line := start + rule.Render(ansi.Truncate(reveal(strings.ReplaceAll(clipped(r.Rule, longest), "\n", "␊")), room, "…"))
-	return ansi.Truncate(padded(line, l.width-cells(origin))+l.theme.Faint.Render(origin), l.width, "…")
+	line := start + rule.Render(ansi.Truncate(reveal(strings.ReplaceAll(truncateBytes(r.Rule, maxRowBytes), "\n", "␊")), room, "…"))
+	return ansi.Truncate(padRight(line, l.width-cells(origin))+l.theme.Faint.Render(origin), l.width, "…")
 }

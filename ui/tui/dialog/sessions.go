@@ -19,7 +19,7 @@ type SessionRow struct {
 	Cost    string
 	Folder  string
 	Preview string // one line, shown until SetPreview brings more
-	Held    string // who else has it open; "" is nobody
+	Locked  string // who else has it open; "" is nobody
 	Pinned  bool   // stands before the others
 	Current bool   // is open here; selected at the start
 }
@@ -57,8 +57,8 @@ type (
 	// SessionFilter reports what is typed, so that messages that hold these words
 	// can be given to Found. Without any there is nothing to search for.
 	SessionFilter struct{ Words string }
-	// PreviewWanted asks for SetPreview, around the message Seq if that is not 0.
-	PreviewWanted struct {
+	// PreviewRequest asks for SetPreview, around the message Seq if that is not 0.
+	PreviewRequest struct {
 		ID  string
 		Seq int
 	}
@@ -69,27 +69,27 @@ type (
 // the messages that Found brings.
 type SessionList struct {
 	base
-	list
-	rows   []SessionRow // pinned first
-	lower  []string     // title, directory and model of rows in lower case; nil: not needed yet
-	wide   [3]int       // cells of the widest model, cost and age
-	titles index        // made with lower
-	hits   []listed
-	query  field
-	words  string // by which hits were found
-	found  []FoundRow
-	sought bool // found is what there is for words
+	selectList
+	rows     []SessionRow // pinned first
+	lower    []string     // title, directory and model of rows in lower case; nil: not needed yet
+	widths   [3]int       // cells of the widest model, cost and age
+	titles   index        // made with lower
+	hits     []sessionHit
+	query    textField
+	words    string // by which hits were found
+	matches  []FoundRow
+	searched bool // found is what there is for words
 
-	preview preview
-	trashed []trashed // the last one can be brought back first
-	note    string    // what was just done, or why not
-	naming  string    // id of the conversation that is to be called name
-	name    field
+	preview  preview
+	trashed  []trashed // the last one can be brought back first
+	note     string    // what was just done, or why not
+	renaming string    // id of the conversation that is to be called name
+	name     textField
 }
 
-// A listed row matches, by the bytes of its title in marks; those are nil where
+// A sessionHit row matches, by the bytes of its title in marks; those are nil where
 // the words stand as they were typed.
-type listed struct {
+type sessionHit struct {
 	item  int
 	marks []int
 }
@@ -115,10 +115,10 @@ func Sessions(rows []SessionRow, th *theme.Theme) *SessionList {
 	return l
 }
 
-// Ask writes words, as if they had been typed.
-func (l *SessionList) Ask(words string) tea.Cmd {
+// SetQuery writes words, as if they had been typed.
+func (l *SessionList) SetQuery(words string) tea.Cmd {
 	l.query.text = words
-	return l.typed()
+	return l.onQuery()
 }
 
 // SetRows replaces the rows. What is typed stays, and so does the selection where
@@ -132,37 +132,37 @@ func (l *SessionList) SetRows(rows []SessionRow) {
 	l.rows = slices.Clone(rows)
 	for i := range l.rows {
 		r := &l.rows[i]
-		r.Title, r.Folder = short(r.Title), short(r.Folder)
-		r.Model, r.Cost, r.Age = short(r.Model), short(r.Cost), short(r.Age)
+		r.Title, r.Folder = printableRow(r.Title), printableRow(r.Folder)
+		r.Model, r.Cost, r.Age = printableRow(r.Model), printableRow(r.Cost), printableRow(r.Age)
 	}
-	l.arrange(id)
+	l.refresh(id)
 	if none {
-		l.top, l.at = 0, max(slices.IndexFunc(l.hits, func(h listed) bool { return l.words == "" && l.rows[h.item].Current }), 0)
+		l.top, l.selected = 0, max(slices.IndexFunc(l.hits, func(h sessionHit) bool { return l.words == "" && l.rows[h.item].Current }), 0)
 	}
 }
 
-// arrange follows a change of rows: it sorts, filters and selects id anew; what
+// refresh follows a change of rows: it sorts, filters and selects id anew; what
 // is selected by its place if there is no such row.
-func (l *SessionList) arrange(id string) {
-	message := l.at - len(l.hits)
+func (l *SessionList) refresh(id string) {
+	message := l.selected - len(l.hits)
 	slices.SortStableFunc(l.rows, func(a, b SessionRow) int { return pinnedFirst(a.Pinned, b.Pinned) })
-	l.wide = [3]int{}
+	l.widths = [3]int{}
 	for _, r := range l.rows {
 		for i, text := range [...]string{r.Model, r.Cost, r.Age} {
-			l.wide[i] = max(l.wide[i], cells(text))
+			l.widths[i] = max(l.widths[i], cells(text))
 		}
 	}
 	l.lower = nil
 	l.filter()
 	if message >= 0 {
-		l.at = len(l.hits) + message
+		l.selected = len(l.hits) + message
 	}
-	if at := slices.IndexFunc(l.hits, func(h listed) bool { return l.rows[h.item].ID == id }); at >= 0 {
-		l.at = at
+	if at := slices.IndexFunc(l.hits, func(h sessionHit) bool { return l.rows[h.item].ID == id }); at >= 0 {
+		l.selected = at
 	}
-	l.at = max(min(l.at, l.total()-1), 0)
-	if r := l.row(); r == nil || r.ID != l.naming {
-		l.naming = ""
+	l.selected = max(min(l.selected, l.total()-1), 0)
+	if r := l.row(); r == nil || r.ID != l.renaming {
+		l.renaming = ""
 	}
 	l.view = ""
 }
@@ -170,55 +170,55 @@ func (l *SessionList) arrange(id string) {
 // SetPreview shows the content of the selected conversation; that of another one
 // comes too late and is dropped.
 func (l *SessionList) SetPreview(id string, lines []string) {
-	selected, seq := l.selected()
+	selected, seq := l.selection()
 	if id != selected {
 		return
 	}
 	l.preview, l.view = preview{id, seq, lines}, ""
 }
 
-// Found shows messages below the conversations that match, unless other words
+// SetMatches shows messages below the conversations that match, unless other words
 // have been typed since they were searched for.
-func (l *SessionList) Found(words string, hits []FoundRow) {
+func (l *SessionList) SetMatches(words string, hits []FoundRow) {
 	if words != l.words || words == "" {
 		return
 	}
-	l.found, l.sought, l.view = hits, true, ""
-	l.at = max(min(l.at, l.total()-1), 0)
+	l.matches, l.searched, l.view = hits, true, ""
+	l.selected = max(min(l.selected, l.total()-1), 0)
 }
 
-// Want asks for the preview of the selected conversation, once; nil if it was
+// RequestPreview asks for the preview of the selected conversation, once; nil if it was
 // asked for. Update does so by itself; Sessions, SetRows and Found cannot.
-func (l *SessionList) Want() tea.Cmd {
-	id, seq := l.selected()
-	if l.over || id == l.preview.id && seq == l.preview.seq {
+func (l *SessionList) RequestPreview() tea.Cmd {
+	id, seq := l.selection()
+	if l.done || id == l.preview.id && seq == l.preview.seq {
 		return nil
 	}
 	l.preview = preview{id: id, seq: seq}
 	if id == "" {
 		return nil
 	}
-	return func() tea.Msg { return PreviewWanted{id, seq} }
+	return func() tea.Msg { return PreviewRequest{id, seq} }
 }
 
 // total returns how many rows can be selected.
-func (l *SessionList) total() int { return len(l.hits) + len(l.found) }
+func (l *SessionList) total() int { return len(l.hits) + len(l.matches) }
 
 // row returns the selected conversation, nil if that is a message or nothing.
 func (l *SessionList) row() *SessionRow {
-	if l.at >= len(l.hits) {
+	if l.selected >= len(l.hits) {
 		return nil
 	}
-	return &l.rows[l.hits[l.at].item]
+	return &l.rows[l.hits[l.selected].item]
 }
 
-// selected returns the conversation that is selected, and the message if it is one.
-func (l *SessionList) selected() (id string, seq int) {
+// selection returns the conversation that is selected, and the message if it is one.
+func (l *SessionList) selection() (id string, seq int) {
 	if r := l.row(); r != nil {
 		return r.ID, 0
 	}
-	if at := l.at - len(l.hits); at < len(l.found) {
-		return l.found[at].ID, l.found[at].Seq
+	if at := l.selected - len(l.hits); at < len(l.matches) {
+		return l.matches[at].ID, l.matches[at].Seq
 	}
 	return "", 0
 }
@@ -231,7 +231,7 @@ func (l *SessionList) filter() {
 	words := strings.Fields(strings.ToLower(l.words))
 	if len(words) == 0 {
 		for i := range l.rows {
-			l.hits = append(l.hits, listed{item: i})
+			l.hits = append(l.hits, sessionHit{item: i})
 		}
 		return
 	}
@@ -240,35 +240,35 @@ func (l *SessionList) filter() {
 		for i, r := range l.rows {
 			l.lower[i] = strings.ToLower(r.Title + "\n" + r.Folder + "\n" + r.Model)
 		}
-		l.titles = indexed(len(l.rows), func(i int) (title, also string) { return l.rows[i].Title, "" })
+		l.titles = newIndex(len(l.rows), func(i int) (title, also string) { return l.rows[i].Title, "" })
 	}
 	letters := wordsOf(strings.Join(words, ""))
-	titled := l.titles.find(nil, letters, func(i int) bool { return !holds(l.lower[i], words) })
+	titled := l.titles.find(nil, letters, func(i int) bool { return !containsAll(l.lower[i], words) })
 	for i, text := range l.lower {
-		if holds(text, words) {
-			l.hits = append(l.hits, listed{item: i})
+		if containsAll(text, words) {
+			l.hits = append(l.hits, sessionHit{item: i})
 		}
 	}
 	for _, h := range titled {
 		title := l.rows[h.item].Title
-		if marks := l.titles.marks(h.item, title, letters); initials(title, marks) {
-			l.hits = append(l.hits, listed{h.item, marks})
+		if marks := l.titles.marks(h.item, title, letters); matchesInitials(title, marks) {
+			l.hits = append(l.hits, sessionHit{h.item, marks})
 		}
 	}
 }
 
 // Update moves, types, and does things to the selected conversation.
 func (l *SessionList) Update(msg tea.Msg) tea.Cmd {
-	if l.over {
+	if l.done {
 		return nil
 	}
 	l.view = ""
 	cmd := l.update(msg)
-	return tea.Batch(cmd, l.Want())
+	return tea.Batch(cmd, l.RequestPreview())
 }
 
 func (l *SessionList) update(msg tea.Msg) tea.Cmd {
-	if l.naming != "" {
+	if l.renaming != "" {
 		return l.rename(msg)
 	}
 	if key, ok := msg.(tea.KeyPressMsg); ok {
@@ -282,33 +282,33 @@ func (l *SessionList) update(msg tea.Msg) tea.Cmd {
 			{l.Keys.Rename, l.startRename}, {l.Keys.Pin, l.pin},
 			{l.Keys.Trash, l.trash}, {l.Keys.Undo, l.restore},
 		} {
-			if is(key, do.keys) {
+			if matchesKey(key, do.keys) {
 				return do.run()
 			}
 		}
 	}
 	switch {
-	case l.move(msg, l.Keys, l.total(), l.shape().visible):
+	case l.move(msg, l.Keys, l.total(), l.layout().visible):
 	case l.query.key(msg, l.Keys):
-		return l.typed()
+		return l.onQuery()
 	}
 	return nil
 }
 
-// typed filters, and says by what if that has changed.
-func (l *SessionList) typed() tea.Cmd {
+// onQuery filters, and says by what if that has changed.
+func (l *SessionList) onQuery() tea.Cmd {
 	words := strings.TrimSpace(l.query.text)
 	if words == l.words {
 		return nil
 	}
-	l.words, l.found, l.sought = words, nil, false
-	l.at, l.top = 0, 0
+	l.words, l.matches, l.searched = words, nil, false
+	l.selected, l.top = 0, 0
 	l.filter()
 	return func() tea.Msg { return SessionFilter{words} }
 }
 
 func (l *SessionList) open() tea.Cmd {
-	id, seq := l.selected()
+	id, seq := l.selection()
 	if id == "" {
 		return nil
 	}
@@ -316,7 +316,7 @@ func (l *SessionList) open() tea.Cmd {
 }
 
 func (l *SessionList) fork() tea.Cmd {
-	id, _ := l.selected()
+	id, _ := l.selection()
 	if id == "" {
 		return nil
 	}
@@ -325,7 +325,7 @@ func (l *SessionList) fork() tea.Cmd {
 
 func (l *SessionList) startRename() tea.Cmd {
 	if r := l.row(); r != nil {
-		l.naming, l.name.text = r.ID, r.Title
+		l.renaming, l.name.text = r.ID, r.Title
 	}
 	return nil
 }
@@ -334,17 +334,17 @@ func (l *SessionList) startRename() tea.Cmd {
 func (l *SessionList) rename(msg tea.Msg) tea.Cmd {
 	key, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case ok && is(key, l.Keys.Close):
-		l.naming = ""
-	case ok && is(key, l.Keys.Accept):
-		said := SessionRename{l.naming, strings.TrimSpace(sanitize.Line(l.name.text))}
-		l.naming = ""
+	case ok && matchesKey(key, l.Keys.Close):
+		l.renaming = ""
+	case ok && matchesKey(key, l.Keys.Accept):
+		said := SessionRename{l.renaming, strings.TrimSpace(sanitize.Line(l.name.text))}
+		l.renaming = ""
 		r := l.row()
 		if said.Title == "" || said.Title == r.Title {
 			return nil
 		}
 		r.Title = said.Title
-		l.arrange(said.ID)
+		l.refresh(said.ID)
 		return func() tea.Msg { return said }
 	default:
 		l.name.key(msg, l.Keys)
@@ -359,7 +359,7 @@ func (l *SessionList) pin() tea.Cmd {
 	}
 	r.Pinned = !r.Pinned
 	said := SessionPin{r.ID, r.Pinned}
-	l.arrange(r.ID)
+	l.refresh(r.ID)
 	return func() tea.Msg { return said }
 }
 
@@ -372,16 +372,16 @@ func (l *SessionList) trash() tea.Cmd {
 	case r.Current:
 		l.note = "this conversation is open: it cannot be deleted"
 		return nil
-	case r.Held != "":
-		l.note = "open elsewhere, cannot be deleted: " + sanitize.Line(r.Held)
+	case r.Locked != "":
+		l.note = "open elsewhere, cannot be deleted: " + sanitize.Line(r.Locked)
 		return nil
 	}
-	gone := trashed{*r, l.hits[l.at].item}
+	gone := trashed{*r, l.hits[l.selected].item}
 	l.trashed = append(l.trashed, gone)
 	l.rows = slices.Delete(l.rows, gone.at, gone.at+1)
-	l.arrange("")
+	l.refresh("")
 	l.note = "deleted: “" + titleOf(gone.row) + "”"
-	if undo := first(l.Keys.Undo); undo != "" {
+	if undo := firstKey(l.Keys.Undo); undo != "" {
 		l.note = "deleted: " + undo + " brings back “" + titleOf(gone.row) + "”"
 	}
 	return func() tea.Msg { return SessionTrash{gone.row.ID} }
@@ -397,7 +397,7 @@ func (l *SessionList) restore() tea.Cmd {
 	if !slices.ContainsFunc(l.rows, func(r SessionRow) bool { return r.ID == back.row.ID }) {
 		l.rows = slices.Insert(l.rows, min(back.at, len(l.rows)), back.row)
 	}
-	l.arrange(back.row.ID)
+	l.refresh(back.row.ID)
 	return func() tea.Msg { return SessionRestore{back.row.ID} }
 }
 

@@ -24,15 +24,15 @@ func conversations() []dialog.SessionRow {
 		{ID: "1", Title: "Fix the race in the pump", Model: "openai/gpt-5.2", Age: "2 min", Cost: "$0.41", Folder: "~/src/parley", Preview: "and does it hold under -race?", Current: true},
 		{ID: "2", Title: "Why is the sky blue", Model: "gemini/gemini-3-pro", Age: "3 h", Cost: "$0.01", Folder: "~", Preview: "and why is it red in the evening?"},
 		{ID: "3", Title: "Release notes", Model: "zai/glm-5", Age: "2 d", Cost: "free", Folder: "~/src/parley", Preview: "shorter, please", Pinned: true},
-		{ID: "4", Title: "Move the store to SQLite, with a lease for each conversation and full-text search", Model: "anthropic/claude-opus-5", Age: "4 d", Cost: "$12.80", Folder: "~/src/parley/session", Held: "parley 4711 on lisa"},
+		{ID: "4", Title: "Move the store to SQLite, with a lease for each conversation and full-text search", Model: "anthropic/claude-opus-5", Age: "4 d", Cost: "$12.80", Folder: "~/src/parley/session", Locked: "parley 4711 on lisa"},
 		{ID: "5", Model: "demo/demo", Age: "5 w"},
 	}
 }
 
 func sessions() *dialog.SessionList { return dialog.Sessions(conversations(), theme.Plain()) }
 
-// told sends a dialog keys and returns all of its messages.
-func told(t testing.TB, d dialog.Dialog, keys ...string) (all []tea.Msg) {
+// toPlainLines sends a dialog keys and returns all of its messages.
+func toPlainLines(t testing.TB, d dialog.Dialog, keys ...string) (all []tea.Msg) {
 	t.Helper()
 	for _, key := range keys {
 		script := spy{Dialog: d}
@@ -68,7 +68,7 @@ func spoken(cmd tea.Cmd) (all []tea.Msg) {
 	return []tea.Msg{msg}
 }
 
-func wanted(id string) tea.Msg { return dialog.PreviewWanted{ID: id} }
+func wanted(id string) tea.Msg { return dialog.PreviewRequest{ID: id} }
 
 // The list is 3 (pinned), 1 (current, selected), 2, 4 (held), 5.
 func TestSessionsSay(t *testing.T) {
@@ -109,10 +109,10 @@ func TestSessionsSay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := sessions()
 			l.SetSize(60, 20)
-			if got := spoken(l.Want()); !reflect.DeepEqual(got, []tea.Msg{wanted("1")}) {
+			if got := spoken(l.RequestPreview()); !reflect.DeepEqual(got, []tea.Msg{wanted("1")}) {
 				t.Fatalf("at the start it says %#v", got)
 			}
-			if got := told(t, l, c.keys...); !reflect.DeepEqual(got, c.want) {
+			if got := toPlainLines(t, l, c.keys...); !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got  %#v\nwant %#v", got, c.want)
 			}
 			rows(t, l, 60, 20)
@@ -142,62 +142,62 @@ func TestSessionsShowWhatWasDone(t *testing.T) {
 	l := sessions()
 	expect(t, l, 80, 20, "* Release notes", "pump · current", "· open elsewhere", "untitled", "and does it hold")
 
-	told(t, l, "end", "delete")
+	toPlainLines(t, l, "end", "delete")
 	expect(t, l, 70, 20, "deleted: ctrl+_ brings back “untitled”", "not:   untitled")
-	told(t, l, "up")
+	toPlainLines(t, l, "up")
 	expect(t, l, 70, 20, "not: deleted", "ctrl+_ undo")
-	told(t, l, "ctrl+_")
+	toPlainLines(t, l, "ctrl+_")
 	expect(t, l, 70, 20, "› untitled", "not: ctrl+_")
 
-	told(t, l, "up", "delete")
+	toPlainLines(t, l, "up", "delete")
 	expect(t, l, 70, 20, "open elsewhere, cannot be deleted: parley 4711 on lisa")
 
-	told(t, l, "home", "ctrl+t", "ctrl+e", " 1.2")
+	toPlainLines(t, l, "home", "ctrl+t", "ctrl+e", " 1.2")
 	expect(t, l, 70, 20, "› Release notes 1.2", "keep the title")
 	if x, y, ok := l.Cursor(); !ok || x != len("› Release notes 1.2")-len("›")+1 || y != 1 {
 		t.Errorf("the cursor is at %d, %d, %v", x, y, ok)
 	}
-	told(t, l, "enter")
+	toPlainLines(t, l, "enter")
 	expect(t, l, 70, 20, "› Release notes 1.2", "not: * ", "not: keep the title")
 }
 
 func TestSessionsFindMessages(t *testing.T) {
 	l := sessions()
-	l.Found("sky", []dialog.FoundRow{{ID: "9", Title: "of words that nobody typed"}})
-	l.Found("", []dialog.FoundRow{{ID: "9", Title: "of words that nobody typed"}})
+	l.SetMatches("sky", []dialog.FoundRow{{ID: "9", Title: "of words that nobody typed"}})
+	l.SetMatches("", []dialog.FoundRow{{ID: "9", Title: "of words that nobody typed"}})
 	expect(t, l, 90, 20, "not: nobody typed")
 
-	told(t, l, "paste:sky")
-	l.Found("sk", []dialog.FoundRow{{ID: "9", Title: "of words typed before"}})
+	toPlainLines(t, l, "paste:sky")
+	l.SetMatches("sk", []dialog.FoundRow{{ID: "9", Title: "of words typed before"}})
 	expect(t, l, 90, 20, "1 of 5", "not: typed before", "not: in messages")
 
-	l.Found("sky", []dialog.FoundRow{
+	l.SetMatches("sky", []dialog.FoundRow{
 		{ID: "2", Seq: 4, Title: "Why is the sky blue", Snippet: "the sky scatters blue light", Marks: [][2]int{{4, 7}}},
 		{ID: "1", Seq: 7, Title: "Fix the race in the pump", Snippet: strings.Repeat("and on ", 20) + "to the SKY it went", Marks: [][2]int{{147, 150}}},
 	})
 	expect(t, l, 90, 20, "in messages · 2", "the sky scatters", "to the SKY it went")
 
-	got := told(t, l, "down", "down", "ctrl+e", "ctrl+t", "delete")
-	want := []tea.Msg{dialog.PreviewWanted{ID: "2", Seq: 4}, dialog.PreviewWanted{ID: "1", Seq: 7}}
+	got := toPlainLines(t, l, "down", "down", "ctrl+e", "ctrl+t", "delete")
+	want := []tea.Msg{dialog.PreviewRequest{ID: "2", Seq: 4}, dialog.PreviewRequest{ID: "1", Seq: 7}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %#v, want %#v", got, want)
 	}
 	l.SetPreview("1", []string{"around message seven"})
 	expect(t, l, 90, 20, "around message seven")
-	if got := told(t, l, "enter"); !reflect.DeepEqual(got, []tea.Msg{dialog.SessionChosen{ID: "1", Seq: 7}}) {
+	if got := toPlainLines(t, l, "enter"); !reflect.DeepEqual(got, []tea.Msg{dialog.SessionChosen{ID: "1", Seq: 7}}) {
 		t.Errorf("got %#v", got)
 	}
 
 	l = sessions()
-	told(t, l, "paste:zebra")
+	toPlainLines(t, l, "paste:zebra")
 	expect(t, l, 90, 20, "no title, folder or model matches")
-	l.Found("zebra", nil)
+	l.SetMatches("zebra", nil)
 	expect(t, l, 90, 20, "nothing found")
-	l.Found("zebra", []dialog.FoundRow{{ID: "2", Snippet: "a zebra", Seq: 3}})
-	if got := spoken(l.Want()); !reflect.DeepEqual(got, []tea.Msg{dialog.PreviewWanted{ID: "2", Seq: 3}}) {
+	l.SetMatches("zebra", []dialog.FoundRow{{ID: "2", Snippet: "a zebra", Seq: 3}})
+	if got := spoken(l.RequestPreview()); !reflect.DeepEqual(got, []tea.Msg{dialog.PreviewRequest{ID: "2", Seq: 3}}) {
 		t.Errorf("got %#v", got)
 	}
-	told(t, l, "x")
+	toPlainLines(t, l, "x")
 	expect(t, l, 90, 20, "not: a zebra")
 }
 
@@ -219,8 +219,8 @@ func TestSessionsMarkWhatWasFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := sessions()
-			told(t, l, "paste:sky")
-			l.Found("sky", []dialog.FoundRow{{ID: "2", Title: "t", Snippet: c.snippet, Marks: c.marks}})
+			toPlainLines(t, l, "paste:sky")
+			l.SetMatches("sky", []dialog.FoundRow{{ID: "2", Title: "t", Snippet: c.snippet, Marks: c.marks}})
 			l.SetSize(60, 12)
 			if view := l.View(); !strings.Contains(view, "  "+c.want) {
 				t.Errorf("%q does not show %q", view, c.want)
@@ -231,32 +231,32 @@ func TestSessionsMarkWhatWasFound(t *testing.T) {
 
 func TestSessionsTakeNewRows(t *testing.T) {
 	l := sessions()
-	told(t, l, "down") // 2
+	toPlainLines(t, l, "down") // 2
 	l.SetRows(append([]dialog.SessionRow{{ID: "6", Title: "newest"}}, conversations()...))
 	expect(t, l, 70, 20, "› Why is the sky blue", "newest")
-	if got := spoken(l.Want()); got != nil {
+	if got := spoken(l.RequestPreview()); got != nil {
 		t.Errorf("the selection is the same, but it says %#v", got)
 	}
 
 	l.SetRows(conversations()[2:])
-	if got := spoken(l.Want()); !reflect.DeepEqual(got, []tea.Msg{wanted("5")}) {
+	if got := spoken(l.RequestPreview()); !reflect.DeepEqual(got, []tea.Msg{wanted("5")}) {
 		t.Errorf("the selection was deleted; got %#v", got)
 	}
 
-	told(t, l, "home", "ctrl+e", "x")
+	toPlainLines(t, l, "home", "ctrl+e", "x")
 	l.SetRows(conversations()[:2]) // what is being renamed is gone
-	if got := told(t, l, "y"); !reflect.DeepEqual(got[:1], []tea.Msg{dialog.SessionFilter{Words: "y"}}) {
+	if got := toPlainLines(t, l, "y"); !reflect.DeepEqual(got[:1], []tea.Msg{dialog.SessionFilter{Words: "y"}}) {
 		t.Errorf("got %#v", got)
 	}
 	l.SetRows(nil)
 	expect(t, l, 70, 20, "no title, folder or model matches")
-	told(t, l, "backspace")
+	toPlainLines(t, l, "backspace")
 	expect(t, l, 70, 20, "conversations yet")
 
 	l = sessions()
-	told(t, l, "ctrl+e", " twice")
+	toPlainLines(t, l, "ctrl+e", " twice")
 	l.SetRows(conversations()) // the same are there again
-	if got := told(t, l, "enter"); !reflect.DeepEqual(got, []tea.Msg{dialog.SessionRename{ID: "1", Title: "Fix the race in the pump twice"}}) {
+	if got := toPlainLines(t, l, "enter"); !reflect.DeepEqual(got, []tea.Msg{dialog.SessionRename{ID: "1", Title: "Fix the race in the pump twice"}}) {
 		t.Errorf("got %#v", got)
 	}
 }
@@ -279,10 +279,10 @@ func TestSessionsSelectAmongLateRows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := dialog.Sessions(nil, theme.Plain())
-			told(t, l, c.typed)
+			toPlainLines(t, l, c.typed)
 			rows(t, l, 60, 12)
 			l.SetRows(c.rows)
-			if got := spoken(l.Want()); !reflect.DeepEqual(got, []tea.Msg{wanted(c.want)}) {
+			if got := spoken(l.RequestPreview()); !reflect.DeepEqual(got, []tea.Msg{wanted(c.want)}) {
 				t.Errorf("got %#v, want %s selected", got, c.want)
 			}
 			expect(t, l, 60, 12, "› ")
@@ -296,10 +296,10 @@ func TestSessionsPreview(t *testing.T) {
 	expect(t, l, 120, 20, "not: another one", "│ and does it hold", "│ ~/src/parley · openai/gpt-5.2 · $0.41")
 	l.SetPreview("1", []string{"you: \x1b[31mis it red?", "gpt: no"})
 	expect(t, l, 120, 20, "│ you: ␛[31mis it red?", "│ gpt: no")
-	told(t, l, "down")
+	toPlainLines(t, l, "down")
 	expect(t, l, 120, 20, "not: gpt: no", "│ and why is it red")
 	expect(t, l, 99, 20, "not: │", "── ~ · gemini/gemini-3-pro · $0.01 ─")
-	told(t, l, "down")
+	toPlainLines(t, l, "down")
 	expect(t, l, 99, 20, "open elsewhere: parley 4711 on lisa")
 	expect(t, l, 99, 8, "not: parley 4711")
 }
@@ -323,7 +323,7 @@ func TestSessionsHeight(t *testing.T) {
 		l := dialog.Sessions(many(c.rows), theme.Plain())
 		l.SetSize(c.width, c.height)
 		before := l.Height()
-		told(t, l, "zzz")
+		toPlainLines(t, l, "zzz")
 		if before != c.want || l.Height() != before {
 			t.Errorf("%d conversations in %d by %d take %d rows, and %d while one types; want %d", c.rows, c.width, c.height, before, l.Height(), c.want)
 		}

@@ -12,33 +12,33 @@ import (
 )
 
 const (
-	beside        = 100 // width from which the preview stands beside the list
-	leastTitle    = 30  // cells that the columns leave to the titles
-	widestModel   = 24
-	ruleWidth     = 3  // between the list and its preview
-	previewRows   = 4  // of a preview below the list, its rule included
-	fewestRows    = 14 // of content, so that a preview and messages have room below few rows
-	sessionsTitle = "Conversations"
+	columnSeparator = 100 // width from which the preview stands beside the list
+	leastTitle      = 30  // cells that the columns leave to the titles
+	widestModel     = 24
+	ruleWidth       = 3  // between the list and its preview
+	previewRows     = 4  // of a preview below the list, its rule included
+	minListRows     = 14 // of content, so that a preview and messages have room below few rows
+	sessionsTitle   = "Conversations"
 )
 
-// A shape is how the list and the preview share the content.
-type shape struct {
+// A sessionLayout is how the list and the preview share the content.
+type sessionLayout struct {
 	width, visible int // of the list
 	side, below    int // cells of the preview beside it, or rows below it
 }
 
-func (l *SessionList) shape() shape {
+func (l *SessionList) layout() sessionLayout {
 	content := contentRows(l.Height())
 	switch {
-	case l.width >= beside:
+	case l.width >= columnSeparator:
 		side := l.width * 2 / 5
-		return shape{width: l.width - side - ruleWidth, visible: content, side: side}
+		return sessionLayout{width: l.width - side - ruleWidth, visible: content, side: side}
 	case content >= 3*previewRows:
-		return shape{width: l.width, visible: content - previewRows, below: previewRows}
+		return sessionLayout{width: l.width, visible: content - previewRows, below: previewRows}
 	case content >= 2*previewRows-1:
-		return shape{width: l.width, visible: content - previewRows + 1, below: previewRows - 1}
+		return sessionLayout{width: l.width, visible: content - previewRows + 1, below: previewRows - 1}
 	}
-	return shape{width: l.width, visible: content}
+	return sessionLayout{width: l.width, visible: content}
 }
 
 // SetSize gives the width and the most rows.
@@ -48,10 +48,10 @@ func (l *SessionList) SetSize(width, height int) { l.resize(width, height) }
 // screen does not jump while one types.
 func (l *SessionList) Height() int {
 	rows := len(l.rows)
-	if l.width < beside {
+	if l.width < columnSeparator {
 		rows += previewRows
 	}
-	return min(max(rows, fewestRows)+2, l.height)
+	return min(max(rows, minListRows)+2, l.height)
 }
 
 // View draws the rows around the selected one, and its preview.
@@ -59,34 +59,34 @@ func (l *SessionList) View() string {
 	if l.view != "" || l.height == 0 {
 		return l.view
 	}
-	s := l.shape()
+	s := l.layout()
 	content := l.window(s)
 	switch {
 	case s.side > 0:
-		content = l.besides(s, content)
+		content = l.sideBySide(s, content)
 	case s.below > 0:
 		for len(content) < s.visible {
 			content = append(content, "")
 		}
-		content = append(content, l.peek(l.width, s.below, true)...)
+		content = append(content, l.previewLines(l.width, s.below, true)...)
 	}
 	count := fmt.Sprint(len(l.rows))
 	if len(l.hits) < len(l.rows) {
 		count = fmt.Sprintf("%d of %d", len(l.hits), len(l.rows))
 	}
-	switch n := len(l.found); {
+	switch n := len(l.matches); {
 	case n > 0 && len(l.hits) == 0:
 		count = fmt.Sprintf("%d in messages", n)
 	case n > 0:
 		count += fmt.Sprintf(", %d in messages", n)
 	}
-	l.view = frame(l.Height(), l.queried(sessionsTitle, count, &l.query), content, l.foot())
+	l.view = frame(l.Height(), l.queryLine(sessionsTitle, count, &l.query), content, l.foot())
 	return l.view
 }
 
-// besides puts the preview to the right of the list.
-func (l *SessionList) besides(s shape, content []string) []string {
-	right := l.peek(s.side, s.visible, false)
+// sideBySide puts the preview to the right of the list.
+func (l *SessionList) sideBySide(s sessionLayout, content []string) []string {
+	right := l.previewLines(s.side, s.visible, false)
 	rule := l.theme.Faint.Render(" │ ")
 	rows := make([]string, s.visible)
 	for i := range rows {
@@ -97,7 +97,7 @@ func (l *SessionList) besides(s shape, content []string) []string {
 		if i < len(right) {
 			text = right[i]
 		}
-		rows[i] = padded(left, s.width) + rule + text
+		rows[i] = padRight(left, s.width) + rule + text
 	}
 	return rows
 }
@@ -105,10 +105,10 @@ func (l *SessionList) besides(s shape, content []string) []string {
 // place returns the row of the list on which the selection stands: a title stands
 // between conversations and messages.
 func (l *SessionList) place() (row, total int) {
-	row, total = l.at, l.total()
-	if len(l.found) > 0 {
+	row, total = l.selected, l.total()
+	if len(l.matches) > 0 {
 		total++
-		if l.at >= len(l.hits) {
+		if l.selected >= len(l.hits) {
 			row++
 		}
 	}
@@ -116,22 +116,22 @@ func (l *SessionList) place() (row, total int) {
 }
 
 // window draws what of the list is in sight.
-func (l *SessionList) window(s shape) []string {
+func (l *SessionList) window(s sessionLayout) []string {
 	at, total := l.place()
 	if total == 0 {
-		return []string{l.theme.Dim.Render(ansi.Truncate("  "+l.nothing(), s.width, "…"))}
+		return []string{l.theme.Dim.Render(ansi.Truncate("  "+l.emptyText(), s.width, "…"))}
 	}
-	l.follow(at, total, s.visible)
-	room, _ := columns(s.width-signWidth, max(s.width/2, leastTitle), column{min(l.wide[0], widestModel), 1}, column{l.wide[1], 2}, column{l.wide[2], 0})
+	l.scrollTo(at, total, s.visible)
+	room, _ := fitColumns(s.width-signWidth, max(s.width/2, leastTitle), column{min(l.widths[0], widestModel), 1}, column{l.widths[1], 2}, column{l.widths[2], 0})
 	words := strings.Fields(strings.ToLower(l.words))
 	var rows []string
 	for i := l.top; i < min(l.top+s.visible, total); i++ {
 		switch below := i - len(l.hits) - 1; {
 		case below == -1:
-			title := fmt.Sprintf("in messages · %d", len(l.found))
+			title := fmt.Sprintf("in messages · %d", len(l.matches))
 			rows = append(rows, l.theme.Faint.Render(ansi.Truncate(title, s.width, "…")))
 		case below >= 0:
-			rows = append(rows, l.message(l.found[below], s.width, i == at))
+			rows = append(rows, l.message(l.matches[below], s.width, i == at))
 		default:
 			rows = append(rows, l.conversation(l.hits[i], words, s.width, room, i == at))
 		}
@@ -139,35 +139,35 @@ func (l *SessionList) window(s shape) []string {
 	return rows
 }
 
-// nothing returns why the list is empty.
-func (l *SessionList) nothing() string {
+// emptyText returns why the list is empty.
+func (l *SessionList) emptyText() string {
 	switch {
 	case l.words == "":
 		return "no conversations yet"
-	case l.sought:
+	case l.searched:
 		return "nothing found"
 	}
 	return "no title, folder or model matches"
 }
 
 // conversation draws a row: sign, title, state, and the columns there is room for.
-func (l *SessionList) conversation(h listed, words []string, width int, cols []column, selected bool) string {
+func (l *SessionList) conversation(h sessionHit, words []string, width int, cols []column, selected bool) string {
 	r := l.rows[h.item]
-	if l.naming == r.ID && selected {
-		return ansi.Truncate(l.sign(true)+l.theme.Text.Render(l.name.shown(width-signWidth)), width, "")
+	if l.renaming == r.ID && selected {
+		return ansi.Truncate(l.sign(true)+l.theme.Text.Render(l.name.visibleText(width-signWidth)), width, "")
 	}
 	look := l.theme.Text
 	if selected {
 		look = l.theme.Strong
 	}
-	right := aligned(cols, r.Model, r.Cost, r.Age)
+	right := alignColumns(cols, r.Model, r.Cost, r.Age)
 	pin := pinSign(r.Pinned)
 	room := width - signWidth - cells(right) - len(pin)
 	state := ""
 	switch {
 	case r.Current:
 		state = " · current"
-	case r.Held != "":
+	case r.Locked != "":
 		state = " · open elsewhere"
 	}
 	if room-cells(state) < 8 {
@@ -177,9 +177,9 @@ func (l *SessionList) conversation(h listed, words []string, width int, cols []c
 	if marks == nil {
 		marks = occurrences(title, words)
 	}
-	title = ansi.Truncate(mark(title, marks, penOf(look), l.finding()), max(room-cells(state), 0), "…")
+	title = ansi.Truncate(highlight(title, marks, newSGR(look), l.matchSGR()), max(room-cells(state), 0), "…")
 	line := l.sign(selected) + l.theme.Accent.Render(pin) + title + l.theme.Dim.Render(state)
-	return ansi.Truncate(padded(line, width-cells(right))+l.theme.Faint.Render(right), width, "")
+	return ansi.Truncate(padRight(line, width-cells(right))+l.theme.Faint.Render(right), width, "")
 }
 
 // message draws a message that was found: whose it is, and the words.
@@ -190,7 +190,7 @@ func (l *SessionList) message(f FoundRow, width int, selected bool) string {
 	}
 	most := max(width/3, 1)
 	title := look.Render(ansi.Truncate(titleOf(SessionRow{Title: sanitize.Line(f.Title)}), most, "…"))
-	line := l.sign(selected) + padded(title, most) + "  "
+	line := l.sign(selected) + padRight(title, most) + "  "
 	return ansi.Truncate(line+l.snippet(f, width-ansi.StringWidth(line)), width, "…")
 }
 
@@ -212,17 +212,17 @@ func (l *SessionList) snippet(f FoundRow, room int) string {
 			}
 		}
 		out.WriteString(l.theme.Text.Render(before))
-		out.WriteString(underlined(l.theme.Strong).write(found))
+		out.WriteString(underlinedSGR(l.theme.Strong).apply(found))
 		from = end
 	}
 	out.WriteString(l.theme.Text.Render(sanitize.Line(f.Snippet[from:])))
 	return out.String()
 }
 
-// peek draws the preview of what is selected in at most height rows: where it
+// previewLines draws the preview of what is selected in at most height rows: where it
 // is from, as a rule above it if it stands below the list, then the content.
-func (l *SessionList) peek(width, height int, ruled bool) []string {
-	id, seq := l.selected()
+func (l *SessionList) previewLines(width, height int, ruled bool) []string {
+	id, seq := l.selection()
 	if id == "" {
 		return nil
 	}
@@ -232,8 +232,8 @@ func (l *SessionList) peek(width, height int, ruled bool) []string {
 		r = l.rows[at]
 	}
 	facts := []string{r.Folder, r.Model, r.Cost}
-	if r.Held != "" {
-		facts = slices.Insert(facts, 0, "open elsewhere: "+sanitize.Line(r.Held))
+	if r.Locked != "" {
+		facts = slices.Insert(facts, 0, "open elsewhere: "+sanitize.Line(r.Locked))
 	}
 	head := strings.Join(slices.DeleteFunc(facts, func(s string) bool { return s == "" }), " · ")
 	if ruled {
@@ -249,7 +249,7 @@ func (l *SessionList) peek(width, height int, ruled bool) []string {
 	}
 	most := width * height * utf8.UTFMax // a line of a megabyte is not worth wrapping
 	for _, line := range lines {
-		for row := range strings.SplitSeq(ansi.Wrap(sanitize.Line(clipped(line, most)), max(width, 1), ""), "\n") {
+		for row := range strings.SplitSeq(ansi.Wrap(sanitize.Line(truncateBytes(line, most)), max(width, 1), ""), "\n") {
 			if len(rows) >= height {
 				return rows
 			}
@@ -263,36 +263,36 @@ func (l *SessionList) peek(width, height int, ruled bool) []string {
 func (l *SessionList) foot() string {
 	k := l.Keys
 	switch {
-	case l.naming != "":
-		return l.hint(l.theme.Dim, first(k.Accept), "keep the title", first(k.Close), "leave it")
+	case l.renaming != "":
+		return l.keyHint(l.theme.Dim, firstKey(k.Accept), "keep the title", firstKey(k.Close), "leave it")
 	case l.note != "":
 		return l.theme.Text.Render(ansi.Truncate(l.note, l.width, "…"))
 	}
 	undo := ""
 	if len(l.trashed) > 0 {
-		undo = first(k.Undo)
+		undo = firstKey(k.Undo)
 	}
-	pairs := []string{first(k.Accept), "open", first(k.Close), "close", undo, "undo",
-		first(k.Rename), "rename", first(k.Pin), "pin", first(k.Fork), "copy", first(k.Trash), "trash", "type", "to filter"}
+	pairs := []string{firstKey(k.Accept), "open", firstKey(k.Close), "close", undo, "undo",
+		firstKey(k.Rename), "rename", firstKey(k.Pin), "pin", firstKey(k.Fork), "copy", firstKey(k.Trash), "trash", "type", "to filter"}
 	if l.total() == 0 {
 		pairs = pairs[2:6]
 	}
-	return l.hint(l.theme.Dim, pairs...)
+	return l.keyHint(l.theme.Dim, pairs...)
 }
 
 // Cursor stands behind what is typed: the title, or the words to filter by.
 func (l *SessionList) Cursor() (x, y int, ok bool) {
 	height := l.Height()
-	if l.naming == "" {
-		return l.behind(sessionsTitle, &l.query), 0, height > 2
+	if l.renaming == "" {
+		return l.queryCursor(sessionsTitle, &l.query), 0, height > 2
 	}
-	s := l.shape()
+	s := l.layout()
 	at, total := l.place()
-	l.follow(at, total, s.visible)
+	l.scrollTo(at, total, s.visible)
 	y = at - l.top
 	if height > 2 {
 		y++ // the title line
 	}
-	x = signWidth + cells(l.name.shown(s.width-signWidth))
+	x = signWidth + cells(l.name.visibleText(s.width-signWidth))
 	return max(min(x, l.width-1), 0), y, height > 0
 }

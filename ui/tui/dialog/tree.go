@@ -35,7 +35,7 @@ type ForkChosen struct{ Seq int }
 // leaves.
 type BranchList struct {
 	base
-	list
+	selectList
 	branches []Branch
 	lines    []string // of the tree, in front of each branch
 	wide     [3]int   // cells of the widest length, model and age
@@ -49,15 +49,15 @@ func Tree(branches []Branch, th *theme.Theme) *BranchList {
 		b := &l.branches[i]
 		b.Depth = max(min(b.Depth, deepest), 0)
 		deepest = b.Depth + 1
-		b.Label, b.Text, b.Model, b.Age = short(b.Label), short(b.Text), short(b.Model), short(b.Age)
+		b.Label, b.Text, b.Model, b.Age = printableRow(b.Label), printableRow(b.Text), printableRow(b.Model), printableRow(b.Age)
 		for j, text := range b.columns() {
 			l.wide[j] = max(l.wide[j], cells(text))
 		}
 	}
 	l.lines = branchLines(l.branches)
 	for i, b := range l.branches {
-		if b.Head || b.Current && !l.branches[l.at].Head {
-			l.at = i
+		if b.Head || b.Current && !l.branches[l.selected].Head {
+			l.selected = i
 		}
 	}
 	return l
@@ -72,20 +72,20 @@ func (b Branch) columns() [3]string {
 	return [...]string{length, b.Model, b.Age}
 }
 
-// deepestDrawn sets how many levels of a tree have lines of their own; what lies
+// maxDrawnDepth sets how many levels of a tree have lines of their own; what lies
 // deeper stands beneath them.
-const deepestDrawn = 8
+const maxDrawnDepth = 8
 
 // branchLines draws the lines in front of each branch. It goes from the last to
 // the first, since a line ends at the last branch of its level.
 func branchLines(branches []Branch) []string {
 	lines := make([]string, len(branches))
-	var more [deepestDrawn + 1]bool // levels on which a branch follows before a lower level does
+	var more [maxDrawnDepth + 1]bool // levels on which a branch follows before a lower level does
 	for i, b := range slices.Backward(branches) {
-		depth := min(b.Depth, deepestDrawn)
+		depth := min(b.Depth, maxDrawnDepth)
 		var out strings.Builder
 		for level := 1; level <= depth; level++ {
-			out.WriteString(piece(more[level], level == depth))
+			out.WriteString(treePrefix(more[level], level == depth))
 		}
 		lines[i] = out.String()
 		more[depth] = true
@@ -94,9 +94,9 @@ func branchLines(branches []Branch) []string {
 	return lines
 }
 
-// piece returns the line of one level in front of a branch: of its own level, or of
+// treePrefix returns the line of one level in front of a branch: of its own level, or of
 // one that it lies below.
-func piece(more, own bool) string {
+func treePrefix(more, own bool) string {
 	switch {
 	case own && more:
 		return "├ "
@@ -116,23 +116,23 @@ func (l *BranchList) Height() int { return min(max(len(l.branches), 1)+2, l.heig
 
 // Update moves and chooses.
 func (l *BranchList) Update(msg tea.Msg) tea.Cmd {
-	if l.over {
+	if l.done {
 		return nil
 	}
 	l.view = ""
-	if l.move(msg, l.Keys.reading(), len(l.branches), contentRows(l.Height())) {
+	if l.move(msg, l.Keys.withPaging(), len(l.branches), contentRows(l.Height())) {
 		return nil
 	}
 	key, ok := msg.(tea.KeyPressMsg)
 	switch {
 	case !ok:
-	case is(key, l.Keys.Close):
+	case matchesKey(key, l.Keys.Close):
 		return l.answer(ClosedMsg{})
 	case len(l.branches) == 0:
-	case is(key, l.Keys.Accept):
-		return l.answer(BranchChosen{l.branches[l.at].Seq})
-	case is(key, l.Keys.Fork):
-		return l.answer(ForkChosen{l.branches[l.at].Seq})
+	case matchesKey(key, l.Keys.Accept):
+		return l.answer(BranchChosen{l.branches[l.selected].Seq})
+	case matchesKey(key, l.Keys.Fork):
+		return l.answer(ForkChosen{l.branches[l.selected].Seq})
 	}
 	return nil
 }
@@ -143,17 +143,17 @@ func (l *BranchList) View() string {
 		return l.view
 	}
 	visible := contentRows(l.Height())
-	l.follow(l.at, len(l.branches), visible)
-	cols, _ := columns(l.width, max(l.width/2, 28), column{l.wide[0], 0}, column{l.wide[1], 1}, column{l.wide[2], 2})
+	l.scrollTo(l.selected, len(l.branches), visible)
+	cols, _ := fitColumns(l.width, max(l.width/2, 28), column{l.wide[0], 0}, column{l.wide[1], 1}, column{l.wide[2], 2})
 	var rows []string
 	for i := l.top; i < min(l.top+visible, len(l.branches)); i++ {
 		rows = append(rows, l.row(i, cols))
 	}
-	pairs := []string{first(l.Keys.Accept), "go there", first(l.Keys.Close), "close", first(l.Keys.Fork), "copy", "•", "current path"}
+	pairs := []string{firstKey(l.Keys.Accept), "go there", firstKey(l.Keys.Close), "close", firstKey(l.Keys.Fork), "copy", "•", "current path"}
 	if len(l.branches) == 0 {
 		rows, pairs = []string{l.theme.Dim.Render(ansi.Truncate("  no branches yet", l.width, "…"))}, pairs[2:4]
 	}
-	l.view = frame(l.Height(), l.head("Branches", fmt.Sprint(len(l.branches))), rows, l.hint(l.theme.Dim, pairs...))
+	l.view = frame(l.Height(), l.titleLine("Branches", fmt.Sprint(len(l.branches))), rows, l.keyHint(l.theme.Dim, pairs...))
 	return l.view
 }
 
@@ -162,23 +162,23 @@ func (l *BranchList) View() string {
 func (l *BranchList) row(i int, cols []column) string {
 	b := l.branches[i]
 	texts := b.columns()
-	right := aligned(cols, texts[:]...)
+	right := alignColumns(cols, texts[:]...)
 	look, lines, path := l.theme.Text, l.theme.Faint, "  "
 	if b.Current || b.Head {
 		look, lines, path = l.theme.Accent, l.theme.Accent, "• "
 	}
-	if i == l.at {
+	if i == l.selected {
 		look = look.Bold(true)
 	}
 	state := ""
 	if b.Head {
 		state = " · current"
 	}
-	start := l.sign(i == l.at) + lines.Render(l.lines[i]+path)
+	start := l.sign(i == l.selected) + lines.Render(l.lines[i]+path)
 	if b.Label != "" {
 		start += l.theme.Dim.Render(ansi.Truncate(b.Label, max(l.width/4, 3), "…")) + "  "
 	}
 	room := max(l.width-ansi.StringWidth(start)-cells(right)-cells(state), 0)
 	line := start + look.Render(ansi.Truncate(b.Text, room, "…")) + l.theme.Dim.Render(state)
-	return ansi.Truncate(padded(line, l.width-cells(right))+l.theme.Faint.Render(right), l.width, "…")
+	return ansi.Truncate(padRight(line, l.width-cells(right))+l.theme.Faint.Render(right), l.width, "…")
 }

@@ -12,8 +12,8 @@ import (
 	"parley/ui/theme"
 )
 
-// A SpendRow is what was used on a day, or by a model, ready to be shown.
-type SpendRow struct {
+// A UsageRow is what was used on a day, or by a model, ready to be shown.
+type UsageRow struct {
 	Label  string
 	Tokens string
 	Cached string
@@ -21,44 +21,44 @@ type SpendRow struct {
 	Amount float64 // how long its bar is beside the others
 }
 
-// Spending holds what was used.
-type Spending struct {
+// UsageReport holds what was used.
+type UsageReport struct {
 	Title  string
 	Lines  []string // such as this turn, this session, today
-	Days   []SpendRow
-	Models []SpendRow
+	Days   []UsageRow
+	Models []UsageRow
 	Note   string // what the figures leave out, such as "3 answers of unknown price"
 }
 
 // A UsagePanel shows what was used, by day or by model.
 type UsagePanel struct {
 	base
-	scroll
+	window
 	ASCII bool // bars of #, for terminals without block characters
 
 	title, note string
 	lines       []string
-	pages       []spendPage // those that have rows
+	pages       []usagePage // those that have rows
 	page        int
 	tallest     int      // rows of the longest page
 	rows        []string // of the page, laid out for the width and the theme
 }
 
-// A spendPage is one way to look at what was used.
-type spendPage struct {
+// A usagePage is one way to look at what was used.
+type usagePage struct {
 	name string
-	rows []SpendRow
+	rows []UsageRow
 	wide [4]int  // cells of the widest label, tokens, cached and cost
 	most float64 // of the amounts
 }
 
 // Usage shows what was used.
-func Usage(s Spending, th *theme.Theme) *UsagePanel {
+func Usage(s UsageReport, th *theme.Theme) *UsagePanel {
 	u := &UsagePanel{base: newBase(th), title: s.Title, note: sanitize.Line(s.Note)}
 	for _, line := range s.Lines {
 		u.lines = append(u.lines, sanitize.Line(line))
 	}
-	for _, p := range []spendPage{spending("by day", s.Days), spending("by model", s.Models)} {
+	for _, p := range []usagePage{newUsagePages("by day", s.Days), newUsagePages("by model", s.Models)} {
 		if len(p.rows) > 0 {
 			u.pages = append(u.pages, p)
 		}
@@ -67,18 +67,18 @@ func Usage(s Spending, th *theme.Theme) *UsagePanel {
 	return u
 }
 
-// spendColumns lists the headings of what stands at the right.
-var spendColumns = [...]string{"tokens", "cached", "cost"}
+// usageColumns lists the headings of what stands at the right.
+var usageColumns = [...]string{"tokens", "cached", "cost"}
 
-// spending makes rows printable and measures them.
-func spending(name string, rows []SpendRow) spendPage {
-	p := spendPage{name: name, rows: slices.Clone(rows)}
-	for i, heading := range spendColumns {
+// newUsagePages makes rows printable and measures them.
+func newUsagePages(name string, rows []UsageRow) usagePage {
+	p := usagePage{name: name, rows: slices.Clone(rows)}
+	for i, heading := range usageColumns {
 		p.wide[i+1] = cells(heading)
 	}
 	for i := range p.rows {
 		r := &p.rows[i]
-		*r = SpendRow{short(r.Label), short(r.Tokens), short(r.Cached), short(r.Cost), r.Amount}
+		*r = UsageRow{printableRow(r.Label), printableRow(r.Tokens), printableRow(r.Cached), printableRow(r.Cost), r.Amount}
 		if !(r.Amount > 0) || math.IsInf(r.Amount, 0) { // NaN too
 			r.Amount = 0
 		}
@@ -95,8 +95,8 @@ const (
 	longestBar  = 30
 )
 
-// arrange lays the page out.
-func (u *UsagePanel) arrange() {
+// buildPages lays the page out.
+func (u *UsagePanel) buildPages() {
 	u.rows = u.rows[:0]
 	for _, line := range u.lines {
 		for row := range strings.SplitSeq(ansi.Wrap(line, max(u.width, 1), ""), "\n") {
@@ -120,33 +120,33 @@ func (u *UsagePanel) arrange() {
 }
 
 // table draws the names of the pages, the headings, and the rows of one page.
-func (u *UsagePanel) table(p spendPage) []string {
+func (u *UsagePanel) table(p usagePage) []string {
 	label := min(p.wide[0], max(u.width*2/5, 10))
 	bar := column{0, 1}
 	if p.most > 0 {
-		bar.wide = shortestBar
+		bar.width = shortestBar
 	}
-	cols, rest := columns(u.width, label, bar, column{p.wide[1], 2}, column{p.wide[2], 3}, column{p.wide[3], 0})
+	cols, rest := fitColumns(u.width, label, bar, column{p.wide[1], 2}, column{p.wide[2], 3}, column{p.wide[3], 0})
 	bar, cols = cols[0], cols[1:]
-	if bar.wide > 0 {
-		bar.wide = min(bar.wide+rest-label, longestBar)
+	if bar.width > 0 {
+		bar.width = min(bar.width+rest-label, longestBar)
 	}
 	var rows []string
 	if len(u.pages) > 1 {
 		rows = append(rows, u.tabs())
 	}
 	draw := func(name, drawn, figures string) string {
-		line := padded(name, label)
-		if bar.wide > 0 {
-			line += strings.Repeat(" ", columnGap) + padded(drawn, bar.wide)
+		line := padRight(name, label)
+		if bar.width > 0 {
+			line += strings.Repeat(" ", columnGap) + padRight(drawn, bar.width)
 		}
 		return ansi.Truncate(line+figures, u.width, "…")
 	}
-	rows = append(rows, draw("", "", u.theme.Faint.Render(aligned(cols, spendColumns[:]...))))
+	rows = append(rows, draw("", "", u.theme.Faint.Render(alignColumns(cols, usageColumns[:]...))))
 	for _, r := range p.rows {
 		name := u.theme.Text.Render(ansi.Truncate(r.Label, label, "…"))
-		drawn := u.theme.Accent.Render(u.bar(r.Amount/p.most, bar.wide))
-		rows = append(rows, draw(name, drawn, u.theme.Text.Render(aligned(cols, r.Tokens, r.Cached, r.Cost))))
+		drawn := u.theme.Accent.Render(u.bar(r.Amount/p.most, bar.width))
+		rows = append(rows, draw(name, drawn, u.theme.Text.Render(alignColumns(cols, r.Tokens, r.Cached, r.Cost))))
 	}
 	return rows
 }
@@ -164,8 +164,8 @@ func (u *UsagePanel) tabs() string {
 	return ansi.Truncate(line, u.width, "…")
 }
 
-// eighths end a bar, from one eighth of a cell to seven.
-const eighths = "▏▎▍▌▋▊▉"
+// barEighths end a bar, from one eighth of a cell to seven.
+const barEighths = "▏▎▍▌▋▊▉"
 
 // bar draws a share, from 0 to 1, of width cells. What is more than nothing can
 // be seen.
@@ -179,7 +179,7 @@ func (u *UsagePanel) bar(share float64, width int) string {
 	n := max(int(math.Round(share*float64(width)*8)), 1)
 	out := strings.Repeat("█", n/8)
 	if part := n % 8; part > 0 {
-		out += string([]rune(eighths)[part-1])
+		out += string([]rune(barEighths)[part-1])
 	}
 	return out
 }
@@ -197,10 +197,10 @@ func (u *UsagePanel) SetTheme(th *theme.Theme) {
 	u.rows = nil
 }
 
-// laid returns what is shown, laid out.
-func (u *UsagePanel) laid() []string {
+// pageRows returns what is shown, laid out.
+func (u *UsagePanel) pageRows() []string {
 	if u.rows == nil {
-		u.arrange()
+		u.buildPages()
 	}
 	return u.rows
 }
@@ -208,7 +208,7 @@ func (u *UsagePanel) laid() []string {
 // Height returns that of the longer page, so that the screen does not jump between
 // them.
 func (u *UsagePanel) Height() int {
-	rows := len(u.laid()) + 2
+	rows := len(u.pageRows()) + 2
 	if len(u.pages) > 0 {
 		rows += u.tallest - len(u.pages[u.page].rows)
 	}
@@ -217,26 +217,26 @@ func (u *UsagePanel) Height() int {
 
 // Update scrolls, turns the page and closes.
 func (u *UsagePanel) Update(msg tea.Msg) tea.Cmd {
-	if u.over {
+	if u.done {
 		return nil
 	}
 	u.view = ""
 	key, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case u.key(msg, u.Keys.reading(), len(u.laid()), contentRows(u.Height())):
+	case u.key(msg, u.Keys.withPaging(), len(u.pageRows()), contentRows(u.Height())):
 	case !ok:
-	case is(key, u.Keys.Next):
-		u.turn(1)
-	case is(key, u.Keys.Previous):
-		u.turn(-1)
-	case is(key, u.Keys.Close), is(key, u.Keys.Accept), key.String() == "q":
+	case matchesKey(key, u.Keys.Next):
+		u.changePage(1)
+	case matchesKey(key, u.Keys.Previous):
+		u.changePage(-1)
+	case matchesKey(key, u.Keys.Close), matchesKey(key, u.Keys.Accept), key.String() == "q":
 		return u.answer(ClosedMsg{})
 	}
 	return nil
 }
 
-// turn shows the page that is by away.
-func (u *UsagePanel) turn(by int) {
+// changePage shows the page that is by away.
+func (u *UsagePanel) changePage(by int) {
 	if n := len(u.pages); n > 0 {
 		u.page, u.rows = (u.page+by+n)%n, nil
 	}
@@ -247,18 +247,18 @@ func (u *UsagePanel) View() string {
 	if u.view != "" {
 		return u.view
 	}
-	rows, visible := u.laid(), contentRows(u.Height())
-	u.fit(len(rows), visible)
-	pairs := []string{first(u.Keys.Close), "close"}
+	rows, visible := u.pageRows(), contentRows(u.Height())
+	u.clampTop(len(rows), visible)
+	pairs := []string{firstKey(u.Keys.Close), "close"}
 	if n := len(u.pages); n > 1 {
-		pairs = append(pairs, first(u.Keys.Next), u.pages[(u.page+1)%n].name)
+		pairs = append(pairs, firstKey(u.Keys.Next), u.pages[(u.page+1)%n].name)
 	}
 	place := ""
 	if len(rows) > visible {
 		place = percent(u.top+visible, len(rows))
-		pairs = append(pairs, first(u.Keys.Up)+"/"+first(u.Keys.Down), "scroll")
+		pairs = append(pairs, firstKey(u.Keys.Up)+"/"+firstKey(u.Keys.Down), "scroll")
 	}
-	foot := u.hint(u.theme.Dim, pairs...)
-	u.view = frame(u.Height(), u.head(u.title, place), rows[u.top:min(u.top+visible, len(rows))], foot)
+	foot := u.keyHint(u.theme.Dim, pairs...)
+	u.view = frame(u.Height(), u.titleLine(u.title, place), rows[u.top:min(u.top+visible, len(rows))], foot)
 	return u.view
 }

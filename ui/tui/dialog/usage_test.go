@@ -9,11 +9,11 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-func spending() dialog.Spending {
-	s := dialog.Spending{
+func newUsagePages() dialog.UsageReport {
+	s := dialog.UsageReport{
 		Title: "Usage",
 		Lines: []string{"this turn      12 K in, 800 out         $0.04", "this session   340 K in, 21 K out       $0.41", "today          1.2 M in, 90 K out       $2.10", "the cache missed once: $0.12 more"},
-		Models: []dialog.SpendRow{
+		Models: []dialog.UsageRow{
 			{Label: "anthropic/claude-opus-5", Tokens: "4.1 M", Cached: "80 %", Cost: "$12.80", Amount: 12.8},
 			{Label: "openai/gpt-5.2", Tokens: "900 K", Cached: "55 %", Cost: "$1.60", Amount: 1.6},
 			{Label: "zai/glm-5", Tokens: "2 M", Cost: "free"},
@@ -22,27 +22,27 @@ func spending() dialog.Spending {
 		Note: "3 answers of unknown price are not counted",
 	}
 	for day := range 30 {
-		s.Days = append(s.Days, dialog.SpendRow{Label: "2026-11-" + string(rune('0'+(30-day)/10)) + string(rune('0'+(30-day)%10)), Tokens: "200 K", Cached: "70 %", Cost: "$0.50", Amount: float64(day%7) / 2})
+		s.Days = append(s.Days, dialog.UsageRow{Label: "2026-11-" + string(rune('0'+(30-day)/10)) + string(rune('0'+(30-day)%10)), Tokens: "200 K", Cached: "70 %", Cost: "$0.50", Amount: float64(day%7) / 2})
 	}
 	return s
 }
 
 func TestUsagePages(t *testing.T) {
-	u := dialog.Usage(spending(), theme.Plain())
+	u := dialog.Usage(newUsagePages(), theme.Plain())
 	expect(t, u, 80, 44, "› by day", "not: › by model", "2026-11-30", "the cache missed once", "3 answers of unknown price", "tab by model")
 	before := u.Height()
-	told(t, u, "tab")
+	toPlainLines(t, u, "tab")
 	expect(t, u, 80, 44, "› by model", "zai/glm-5", "free", "not: 2026-11-30", "tab by day")
 	if u.Height() != before {
 		t.Errorf("the page is turned, and the height goes from %d to %d", before, u.Height())
 	}
-	told(t, u, "right")
+	toPlainLines(t, u, "right")
 	expect(t, u, 80, 44, "› by day")
-	told(t, u, "left", "shift+tab", "shift+tab")
+	toPlainLines(t, u, "left", "shift+tab", "shift+tab")
 	expect(t, u, 80, 44, "› by model")
 
 	for _, key := range []string{"esc", "enter", "q", "alt+esc"} {
-		if got := press(t, dialog.Usage(spending(), theme.Plain()), "tab", key, key); got != (dialog.ClosedMsg{}) {
+		if got := press(t, dialog.Usage(newUsagePages(), theme.Plain()), "tab", key, key); got != (dialog.ClosedMsg{}) {
 			t.Errorf("%s sends %#v", key, got)
 		}
 	}
@@ -50,10 +50,10 @@ func TestUsagePages(t *testing.T) {
 
 func TestUsageCanBeReadWhole(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {50, 8}, {20, 5}} {
-		u := dialog.Usage(spending(), theme.Plain())
+		u := dialog.Usage(newUsagePages(), theme.Plain())
 		seen := screen(t, u, size[0], size[1])
 		for range 60 {
-			told(t, u, "down")
+			toPlainLines(t, u, "down")
 			seen += screen(t, u, size[0], size[1])
 		}
 		for _, want := range []string{"this turn", "2026-11-01", "unknown"} {
@@ -65,12 +65,12 @@ func TestUsageCanBeReadWhole(t *testing.T) {
 }
 
 func TestUsageOfWhatThereIs(t *testing.T) {
-	only := dialog.Usage(dialog.Spending{Title: "Usage", Models: spending().Models}, theme.Plain())
+	only := dialog.Usage(dialog.UsageReport{Title: "Usage", Models: newUsagePages().Models}, theme.Plain())
 	expect(t, only, 60, 12, "zai/glm-5", "not: by model", "not: tab")
-	told(t, only, "tab", "left")
+	toPlainLines(t, only, "tab", "left")
 	expect(t, only, 60, 12, "zai/glm-5")
-	none := dialog.Usage(dialog.Spending{Title: "Usage"}, theme.Plain())
-	told(t, none, "tab", "left")
+	none := dialog.Usage(dialog.UsageReport{Title: "Usage"}, theme.Plain())
+	toPlainLines(t, none, "tab", "left")
 	expect(t, none, 60, 12, "nothing was used yet")
 }
 
@@ -92,9 +92,9 @@ func TestUsageBars(t *testing.T) {
 		"the smallest":  {[]float64{math.SmallestNonzeroFloat64}, false, []string{"████████"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var s dialog.Spending
+			var s dialog.UsageReport
 			for _, amount := range c.amounts {
-				s.Days = append(s.Days, dialog.SpendRow{Label: "day", Cost: "x", Amount: amount})
+				s.Days = append(s.Days, dialog.UsageRow{Label: "day", Cost: "x", Amount: amount})
 			}
 			u := dialog.Usage(s, theme.Plain())
 			u.ASCII = c.ascii

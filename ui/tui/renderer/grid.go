@@ -17,18 +17,18 @@ type row struct {
 // A grid is what the terminal shows, and writes what makes it show something
 // else. The terminal is not asked: all that is written keeps both in step.
 type grid struct {
-	looks    looks
-	clusters bool // the terminal draws grapheme clusters as we do
-	w, h     int
-	rows     []row
-	spare    row            // that is being read
-	lines    []string       // of the frame that is drawn
-	at       map[string]int // rows by what they show, for scroll
-	votes    []int          // for moves, likewise
-	x, y     int            // where the cursor is; -1: not known
-	pen      uint16
-	lost     bool // how the terminal draws is not known
-	out      []byte
+	styles          styleTable
+	clusters        bool // the terminal draws grapheme clusters as we do
+	w, h            int
+	rows            []row
+	spare           row            // that is being read
+	lines           []string       // of the frame that is drawn
+	at              map[string]int // rows by what they show, for scroll
+	votes           []int          // for moves, likewise
+	x, y            int            // where the cursor is; -1: not known
+	style           uint16
+	positionUnknown bool // how the terminal draws is not known
+	out             []byte
 }
 
 // forget makes nothing known, of a screen of w by h.
@@ -47,18 +47,18 @@ func (g *grid) forget(w, h int) {
 		g.rows[i].known = false
 	}
 	g.x, g.y = -1, -1
-	g.looks.forget()
-	g.pen, g.lost = 0, true
+	g.styles.forget()
+	g.style, g.positionUnknown = 0, true
 }
 
 // draw appends to out what makes the terminal show content, a line for each row.
 func (g *grid) draw(content string) {
-	if g.looks.full() {
+	if g.styles.full() {
 		g.forget(g.w, g.h)
 	}
-	if g.lost {
+	if g.positionUnknown {
 		g.out = append(g.out, "\x1b[m\x1b[r"...)
-		g.lost = false
+		g.positionUnknown = false
 	}
 	g.split(content)
 	g.scroll()
@@ -66,14 +66,14 @@ func (g *grid) draw(content string) {
 	for y, line := range g.lines {
 		r := &g.rows[y]
 		if !r.known || r.text != line || r.from != from {
-			g.looks.read(&g.spare, line, from)
+			g.styles.read(&g.spare, line, from)
 			g.row(y)
 			*r, g.spare = g.spare, *r
 		}
 		r.text = line // lets go of the frame before
 		from = r.to
 	}
-	g.setPen(0)
+	g.setStyle(0)
 }
 
 // split makes lines hold one line for each row.
@@ -107,7 +107,7 @@ func (g *grid) row(y int) {
 		last--
 	}
 	for x := first; x < last && !g.clusters; x++ {
-		if c := is.cells[x]; c.kind&shaky != 0 && c != was.cells[x] {
+		if c := is.cells[x]; c.kind&uncertain != 0 && c != was.cells[x] {
 			g.changes(y, first, x)
 			g.span(y, x, is.end) // over what the terminal draws too wide
 			g.erase(y, is.end, g.w)
@@ -151,15 +151,15 @@ func (g *grid) span(y, x, stop int) {
 			continue
 		}
 		g.to(x, y)
-		if c.text != ' ' || g.looks.bare[g.pen] != c.look {
-			g.setPen(c.look)
+		if c.text != ' ' || g.styles.bare[g.style] != c.style {
+			g.setStyle(c.style)
 		}
-		loose := c.kind&shaky != 0 && !g.clusters
+		loose := c.kind&uncertain != 0 && !g.clusters
 		if loose && c.kind&wide != 0 {
 			g.out = append(g.out, "  "...) // it may be drawn too narrow
 			g.csi(x+1, 'G')
 		}
-		g.out = g.looks.appendText(g.out, c.text)
+		g.out = g.styles.appendText(g.out, c.text)
 		g.x++
 		if c.kind&wide != 0 {
 			g.x++
@@ -177,7 +177,7 @@ func (g *grid) erase(y, x, stop int) {
 		return
 	}
 	g.to(x, y)
-	g.setPen(0)
+	g.setStyle(0)
 	if n := stop - x; n <= short && stop < g.w {
 		g.out = append(g.out, "   "[:n]...)
 		g.x += n
@@ -186,10 +186,10 @@ func (g *grid) erase(y, x, stop int) {
 	g.out = append(g.out, "\x1b[K"...)
 }
 
-func (g *grid) setPen(look uint16) {
-	if g.pen != look {
-		g.out = append(g.out, g.looks.turn(g.pen, look)...)
-		g.pen = look
+func (g *grid) setStyle(look uint16) {
+	if g.style != look {
+		g.out = append(g.out, g.styles.turn(g.style, look)...)
+		g.style = look
 	}
 }
 

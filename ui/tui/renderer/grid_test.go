@@ -109,7 +109,7 @@ func TestFrames(t *testing.T) {
 				v := newTerminal(t, w, h)
 				v.Clusters = clusters
 				s := on(v, w, h)
-				s.learn(func(k *settings) { k.clusters, k.together = clusters, r.IntN(2) == 0 })
+				s.updateSettings(func(k *settings) { k.clusters, k.syncUpdates = clusters, r.IntN(2) == 0 })
 				rows := make([]string, h)
 				for range 60 {
 					for range 1 + r.IntN(3) {

@@ -4,8 +4,8 @@ package renderer
 
 import tea "charm.land/bubbletea/v2"
 
-// Here reports whether Screens paint on this system: consoles are left to Bubble Tea.
-const Here = false
+// Supported reports whether Screens paint on this system: consoles are left to Bubble Tea.
+const Supported = false
 
 // Follow does nothing: Bubble Tea does.
 func (s *Screen) Follow(func(tea.Msg)) {}

@@ -11,8 +11,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Here reports whether Screens paint on this system.
-const Here = true
+// Supported reports whether Screens paint on this system.
+const Supported = true
 
 // Follow sends the size of the terminal whenever it changed, and takes the
 // terminal back when a shell let go of it, until Close.
@@ -25,10 +25,10 @@ func (s *Screen) Follow(send func(tea.Msg)) {
 	last := s.sent
 	for {
 		select {
-		case <-s.over:
+		case <-s.done:
 			return
 		case <-goOn: // after a stop that nobody announced
-			s.retake()
+			s.reenter()
 		case <-changed: // and maybe back, which leaves its marks
 			last = size{}
 		case <-s.move:
@@ -57,5 +57,5 @@ func stopped() error {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	return errStayed
+	return errSuspendUnavailable
 }

@@ -15,7 +15,7 @@ import (
 // Program returns the Bubble Tea program of root, on s. Where there is no painter for
 // the system, Bubble Tea draws by itself.
 func (s *Screen) Program(root tea.Model, options ...tea.ProgramOption) *tea.Program {
-	if !Here {
+	if !Supported {
 		return tea.NewProgram(root, append(options, tea.WithFPS(120))...)
 	}
 	s.sent = s.t.size()
@@ -26,7 +26,7 @@ func (s *Screen) Program(root tea.Model, options ...tea.ProgramOption) *tea.Prog
 		tea.WithWindowSize(s.sent.w, s.sent.h),
 		tea.WithColorProfile(s.t.Profile),
 		tea.WithFilter(s.filter))
-	if s.asks() {
+	if s.queriesTerminal() {
 		s.Write(ansi.RequestModeSynchronizedOutput + ansi.RequestModeUnicodeCore)
 	}
 	return tea.NewProgram(&shown{root, s}, options...)
@@ -50,10 +50,10 @@ func (r *shown) View() tea.View {
 	return v
 }
 
-// asks reports whether to ask the terminal for modes. Apple's does not swallow
+// queriesTerminal reports whether to ask the terminal for modes. Apple's does not swallow
 // the question; over ssh the answer may come when nobody reads it any more, but
 // for terminals that are known to be quick.
-func (s *Screen) asks() bool {
+func (s *Screen) queriesTerminal() bool {
 	kind, _ := s.t.getenv("TERM")
 	program, named := s.t.getenv("TERM_PROGRAM")
 	_, ssh := s.t.getenv("SSH_TTY")
@@ -75,42 +75,42 @@ func (s *Screen) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	case tea.WindowSizeMsg:
 		s.resize(msg.Width, msg.Height)
 	case tea.ColorProfileMsg:
-		s.learn(func(k *settings) { k.profile = msg.Profile })
+		s.updateSettings(func(k *settings) { k.profile = msg.Profile })
 	case tea.ModeReportMsg:
-		s.reported(msg)
+		s.onReport(msg)
 	case tea.RawMsg:
 		s.Write(fmt.Sprint(msg.Msg))
 	case tea.SuspendMsg:
-		return tea.Exec(&lent{s: s, run: stopped}, resumed)()
+		return tea.Exec(&execTerminal{s: s, run: stopped}, resumed)()
 	case execMsg:
-		return tea.Exec(&lent{s: s, run: msg.Run, cmd: msg.Cmd}, msg.done)()
+		return tea.Exec(&execTerminal{s: s, run: msg.Run, cmd: msg.Cmd}, msg.done)()
 	default:
-		s.nameless(msg)
+		s.unexported(msg)
 	}
 	return msg
 }
 
-// A StayedMsg is what asking for a stop comes to where nobody could tell the
+// A SuspendUnavailableMsg is what asking for a stop comes to where nobody could tell the
 // process to go on: no shell waits for it.
-type StayedMsg struct{}
+type SuspendUnavailableMsg struct{}
 
-var errStayed = errors.New("the process was not stopped")
+var errSuspendUnavailable = errors.New("the process was not stopped")
 
 // resumed tells the program that it has the terminal again.
 func resumed(err error) tea.Msg {
-	if errors.Is(err, errStayed) {
-		return StayedMsg{}
+	if errors.Is(err, errSuspendUnavailable) {
+		return SuspendUnavailableMsg{}
 	}
 	return tea.ResumeMsg{}
 }
 
-// reported learns of the mode that was asked for.
-func (s *Screen) reported(msg tea.ModeReportMsg) {
+// onReport learns of the mode that was asked for.
+func (s *Screen) onReport(msg tea.ModeReportMsg) {
 	switch {
 	case msg.Mode == ansi.ModeSynchronizedOutput && msg.Value == ansi.ModeReset:
-		s.learn(func(k *settings) { k.together = true })
+		s.updateSettings(func(k *settings) { k.syncUpdates = true })
 	case msg.Mode == ansi.ModeUnicodeCore && (msg.Value == ansi.ModeReset || msg.Value == ansi.ModeSet || msg.Value == ansi.ModePermanentlySet):
-		s.learn(func(k *settings) { k.clusters = true })
+		s.updateSettings(func(k *settings) { k.clusters = true })
 	}
 }
 
@@ -134,8 +134,8 @@ var (
 	copying  = reflect.TypeOf(tea.SetClipboard("")())
 )
 
-// nameless does what a message without a public name asks for.
-func (s *Screen) nameless(msg tea.Msg) {
+// unexported does what a message without a public name asks for.
+func (s *Screen) unexported(msg tea.Msg) {
 	switch {
 	case msg == clearing:
 		s.Redraw()
@@ -151,7 +151,7 @@ func (s *Screen) nameless(msg tea.Msg) {
 
 // Exec runs another program on the terminal, as tea.ExecProcess does.
 func Exec(cmd *exec.Cmd, done tea.ExecCallback) tea.Cmd {
-	if !Here {
+	if !Supported {
 		return tea.ExecProcess(cmd, done)
 	}
 	return func() tea.Msg { return execMsg{cmd, done} }
@@ -162,14 +162,14 @@ type execMsg struct {
 	done tea.ExecCallback
 }
 
-// lent holds a terminal in other hands.
-type lent struct {
+// execTerminal holds a terminal in other hands.
+type execTerminal struct {
 	s   *Screen
 	run func() error
 	cmd *exec.Cmd // nil: no program
 }
 
-func (l *lent) Run() error {
+func (l *execTerminal) Run() error {
 	l.s.leave()
 	err := l.s.t.Cooked()
 	if err == nil {
@@ -181,7 +181,7 @@ func (l *lent) Run() error {
 	return err
 }
 
-func (l *lent) SetStdin(r io.Reader) {
+func (l *execTerminal) SetStdin(r io.Reader) {
 	if l.cmd != nil {
 		l.cmd.Stdin = r
 	}
@@ -189,13 +189,13 @@ func (l *lent) SetStdin(r io.Reader) {
 
 // SetStdout gives the program the terminal, rather than what Bubble Tea has for
 // it.
-func (l *lent) SetStdout(io.Writer) {
+func (l *execTerminal) SetStdout(io.Writer) {
 	if l.cmd != nil {
 		l.cmd.Stdout = l.s.t.Out
 	}
 }
 
-func (l *lent) SetStderr(w io.Writer) {
+func (l *execTerminal) SetStderr(w io.Writer) {
 	if l.cmd != nil {
 		l.cmd.Stderr = w
 	}

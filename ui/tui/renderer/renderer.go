@@ -46,27 +46,27 @@ type Screen struct {
 	sent size          // the first that Program tells
 	wake chan struct{} // something is to be painted
 	move chan struct{} // the size may be another
-	over chan struct{} // closed by Close
+	done chan struct{} // closed by Close
 	once sync.Once
 
-	mu    sync.Mutex // never held while the terminal is written to
-	size  size       // of the frames to come; none before the program has it
-	next  frame
-	queue []byte // sequences that go out as they are
-	fresh bool   // next or queue has not been painted
-	shown int    // frames so far
-	ready int    // of which the terminal has this one, or a later one
-	seen  sync.Cond
-	anew  bool // what the terminal shows is not known
-	set   settings
+	mu     sync.Mutex // never held while the terminal is written to
+	size   size       // of the frames to come; none before the program has it
+	next   frame
+	queue  []byte // sequences that go out as they are
+	fresh  bool   // next or queue has not been painted
+	shown  int    // frames so far
+	ready  int    // of which the terminal has this one, or a later one
+	drawn  sync.Cond
+	redraw bool // what the terminal shows is not known
+	set    settings
 
-	hand   sync.Mutex // held while the terminal is written to
-	away   bool       // the terminal is not ours
-	taken  bool       // it shows the screen
-	modes  modes      // that the terminal is in
-	cursor bool       // it shows its cursor
-	grid   grid
-	buf    []byte
+	terminalMu sync.Mutex // held while the terminal is written to
+	away       bool       // the terminal is not ours
+	entered    bool       // it shows the screen
+	modes      modes      // that the terminal is in
+	cursor     bool       // it shows its cursor
+	grid       grid
+	buf        []byte
 }
 
 // A frame is what is to be seen.
@@ -113,18 +113,18 @@ func (t *Terminal) oversized() error {
 
 // settings holds what is known of the terminal.
 type settings struct {
-	profile  colorprofile.Profile
-	together bool // it shows a frame at once (mode 2026)
-	clusters bool // it draws a grapheme cluster as one (mode 2027)
+	profile     colorprofile.Profile
+	syncUpdates bool // it shows a frame at once (mode 2026)
+	clusters    bool // it draws a grapheme cluster as one (mode 2027)
 }
 
 // New makes a screen of a terminal, which Enter takes.
 func New(t Terminal) *Screen {
 	s := &Screen{
 		t: t, away: true, set: settings{profile: t.Profile},
-		wake: make(chan struct{}, 1), move: make(chan struct{}, 1), over: make(chan struct{}),
+		wake: make(chan struct{}, 1), move: make(chan struct{}, 1), done: make(chan struct{}),
 	}
-	s.seen.L = &s.mu
+	s.drawn.L = &s.mu
 	return s
 }
 
@@ -133,31 +133,31 @@ func New(t Terminal) *Screen {
 func (s *Screen) Show(v tea.View) {
 	s.mu.Lock()
 	f := frame{v, s.size}
-	if f.w <= 0 || f.h <= 0 || !s.anew && s.next.equal(&f) {
+	if f.w <= 0 || f.h <= 0 || !s.redraw && s.next.equal(&f) {
 		s.mu.Unlock()
 		return
 	}
 	s.next, s.fresh = f, true
 	s.shown++
 	s.mu.Unlock()
-	poke(s.wake)
+	notify(s.wake)
 }
 
-// Seen waits until the terminal has what was shown last, or the screen is closed.
-func (s *Screen) Seen() {
+// Drawn waits until the terminal has what was shown last, or the screen is closed.
+func (s *Screen) Drawn() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for n := s.shown; s.ready < n; {
-		s.seen.Wait()
+		s.drawn.Wait()
 	}
 }
 
-// reached notes that the terminal has a frame.
-func (s *Screen) reached(frame int) {
+// markDrawn notes that the terminal has a frame.
+func (s *Screen) markDrawn(frame int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ready = max(s.ready, frame)
-	s.seen.Broadcast()
+	s.drawn.Broadcast()
 }
 
 // Write has a sequence written as it is, in front of the next frame, such as one
@@ -167,15 +167,15 @@ func (s *Screen) Write(seq string) {
 	s.queue = append(s.queue, seq...)
 	s.fresh = true
 	s.mu.Unlock()
-	poke(s.wake)
+	notify(s.wake)
 }
 
 // Redraw has everything painted anew, whatever the terminal shows.
 func (s *Screen) Redraw() {
 	s.mu.Lock()
-	s.anew, s.fresh = true, true
+	s.redraw, s.fresh = true, true
 	s.mu.Unlock()
-	poke(s.wake)
+	notify(s.wake)
 }
 
 // resize sets the size of the frames that are shown from now on.
@@ -183,11 +183,11 @@ func (s *Screen) resize(w, h int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.size = size{w, h}
-	s.anew = true // terminals move what they show, each in its own way
+	s.redraw = true // terminals move what they show, each in its own way
 }
 
-// learn changes what is known of the terminal.
-func (s *Screen) learn(change func(*settings)) {
+// updateSettings changes what is known of the terminal.
+func (s *Screen) updateSettings(change func(*settings)) {
 	s.mu.Lock()
 	before := s.set
 	change(&s.set)
@@ -198,7 +198,7 @@ func (s *Screen) learn(change func(*settings)) {
 	}
 }
 
-func poke(ch chan struct{}) {
+func notify(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:
 	default:
@@ -210,13 +210,13 @@ func (s *Screen) Run() {
 	var next time.Time // not sooner
 	for {
 		select {
-		case <-s.over:
+		case <-s.done:
 			return
 		case <-s.wake:
 		}
 		if wait := time.Until(next); wait > 0 {
 			select {
-			case <-s.over:
+			case <-s.done:
 				return
 			case <-time.After(wait):
 			}
@@ -225,18 +225,18 @@ func (s *Screen) Run() {
 		took, painted, err := s.paint()
 		switch {
 		case err != nil:
-			next = began.Add(took + mostPeace)
-			poke(s.wake)
+			next = began.Add(took + maxBackoff)
+			notify(s.wake)
 		case painted:
-			next = pace(next, began, took)
+			next = framePace(next, began, took)
 		}
 	}
 }
 
-// pace returns when to paint next, after a paint that could have begun at could, began
+// framePace returns when to paint next, after a paint that could have begun at could, began
 // at began, and that the terminal took so long to take. The first two after a
 // pause may follow each other at once: the second may be that of a key.
-func pace(could, began time.Time, took time.Duration) time.Time {
+func framePace(could, began time.Time, took time.Duration) time.Time {
 	if slow := backoff(took); slow > 0 {
 		return began.Add(took + slow)
 	}
@@ -246,8 +246,8 @@ func pace(could, began time.Time, took time.Duration) time.Time {
 	return could.Add(frameTime)
 }
 
-// mostPeace sets how long a terminal is left in peace at most.
-const mostPeace = 400 * time.Millisecond
+// maxBackoff sets how long a terminal is left in peace at most.
+const maxBackoff = 400 * time.Millisecond
 
 // backoff returns how long a terminal is left in peace that took so long to take a
 // frame: it has more to read than it can, and a frame that comes later holds
@@ -257,30 +257,30 @@ func backoff(took time.Duration) time.Duration {
 	if took < quick {
 		return 0
 	}
-	return min(2*took, mostPeace)
+	return min(2*took, maxBackoff)
 }
 
 // paint writes what is to be painted, if there is anything, and returns how long
 // the terminal took to take it. Of a frame that it did not take, everything is
 // to be painted anew.
 func (s *Screen) paint() (took time.Duration, painted bool, err error) {
-	s.hand.Lock()
-	defer s.hand.Unlock()
+	s.terminalMu.Lock()
+	defer s.terminalMu.Unlock()
 	s.mu.Lock()
 	if s.away || !s.fresh || s.next.h == 0 {
 		s.mu.Unlock()
 		return 0, false, nil
 	}
 	f, set, shown := s.next, s.set, s.shown
-	if s.anew || s.grid.w != f.w || s.grid.h != f.h {
+	if s.redraw || s.grid.w != f.w || s.grid.h != f.h {
 		s.grid.forget(f.w, f.h)
 	}
 	s.buf = append(s.buf[:0], s.queue...)
-	s.queue, s.fresh, s.anew = recycled(s.queue), false, false
+	s.queue, s.fresh, s.redraw = recycled(s.queue), false, false
 	s.mu.Unlock()
-	modes, cursor, taken := s.modes, s.cursor, s.taken
-	if !s.taken {
-		s.buf, s.taken = append(s.buf, enter...), true
+	modes, cursor, taken := s.modes, s.cursor, s.entered
+	if !s.entered {
+		s.buf, s.entered = append(s.buf, enter...), true
 	}
 
 	s.frame(&f, set)
@@ -289,16 +289,16 @@ func (s *Screen) paint() (took time.Duration, painted bool, err error) {
 		n, err := s.flush()
 		took, painted = time.Since(began), true
 		if n == 0 {
-			s.modes, s.cursor, s.taken = modes, cursor, taken
+			s.modes, s.cursor, s.entered = modes, cursor, taken
 		}
 		if err != nil { // a part may have arrived
 			s.mu.Lock()
-			s.anew, s.fresh = true, true
+			s.redraw, s.fresh = true, true
 			s.mu.Unlock()
 			return took, painted, err
 		}
 	}
-	s.reached(shown)
+	s.markDrawn(shown)
 	return took, painted, nil
 }
 
@@ -307,14 +307,14 @@ func (s *Screen) frame(f *frame, set settings) {
 	want, cursor := modesOf(&f.view, set), f.view.Cursor
 	g := &s.grid
 	g.clusters = set.clusters
-	g.looks.downsample(set.profile)
+	g.styles.downsample(set.profile)
 	g.out = s.modes.change(g.out[:0], &want)
 	s.modes = want
 	g.draw(f.view.Content)
 	if cursor != nil {
 		g.point(cursor.X, cursor.Y)
 	}
-	together := set.together && len(g.out) > 0
+	together := set.syncUpdates && len(g.out) > 0
 	if together {
 		s.buf = append(s.buf, ansi.SetModeSynchronizedOutput...)
 	}

@@ -106,7 +106,7 @@ func (g *grid) move(m move) {
 		rows = rows[:n]
 	}
 	for i := range rows {
-		g.looks.read(&rows[i], "", 0)
+		g.styles.read(&rows[i], "", 0)
 	}
 }
 

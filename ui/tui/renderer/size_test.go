@@ -47,7 +47,7 @@ func TestSize(t *testing.T) {
 				defer close(ended)
 				s.Follow(func(msg tea.Msg) { sent <- msg })
 			}()
-			poke(s.move)
+			notify(s.move)
 			if got, want := <-sent, (tea.WindowSizeMsg{Width: tt.want.w, Height: tt.want.h}); got != want {
 				t.Errorf("later it is %v, want %v", got, want)
 			}

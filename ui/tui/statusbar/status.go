@@ -53,7 +53,7 @@ const (
 	effort
 	badge
 	hint
-	doing
+	activity
 	speed
 	queued
 	window
@@ -65,15 +65,15 @@ const (
 	segments
 )
 
-// yielding holds what gives way, in this order and each as far as it says, until
+// shrinkOrder holds what gives way, in this order and each as far as it says, until
 // the rest has room.
-var yielding = []struct {
+var shrinkOrder = []struct {
 	segment int
 	least   int // cells that it keeps; 0: it goes
 }{
 	{used, 0}, {spent, 0}, {speed, 0}, {window, 0}, {badge, 0}, {effort, 0}, {queued, 0},
 	{model, 10}, {asks, 0}, {model, 0},
-	{hint, 10}, {mode, 0}, {doing, 6}, {doing, 0}, {hint, 4}, {hint, 0},
+	{hint, 10}, {mode, 0}, {activity, 6}, {activity, 0}, {hint, 4}, {hint, 0},
 }
 
 // separator stands between segments, gap at least between left and right.
@@ -83,16 +83,16 @@ const (
 )
 
 // Near the end of the context window the share stands out.
-const crowded = 0.8
+const crowdedShare = 0.8
 
 // View returns the line in at most width cells.
 func View(i Info, width int, th *theme.Theme) string {
 	if width <= 0 {
 		return ""
 	}
-	line := told(i, th)
-	fit(&line, width)
-	left, right := draw(&line, false, th), draw(&line, true, th)
+	line := segmentsOf(i, th)
+	shrink(&line, width)
+	left, right := render(&line, false, th), render(&line, true, th)
 	if right == "" {
 		return ansi.Truncate(left, width, "…")
 	}
@@ -124,21 +124,21 @@ func (l *Line) View(i Info, width int, th *theme.Theme) string {
 	return l.view
 }
 
-// told returns what there is to tell; the text of a segment that tells nothing is "".
-func told(i Info, th *theme.Theme) [segments]segment {
+// segmentsOf returns what there is to tell; the text of a segment that tells nothing is "".
+func segmentsOf(i Info, th *theme.Theme) [segments]segment {
 	line := [segments]segment{
-		model:  {i.Model, th.Text, false},
-		effort: {i.Effort, th.Dim, false},
-		badge:  {i.Badge, th.Warn, false},
-		hint:   {i.Hint, th.Dim, true},
-		doing:  {state(i), th.Accent, true},
-		speed:  {rate(i.Rate), th.Dim, true},
-		queued: {queue(i.Queue), th.Text, true},
-		window: {Share(i.Context), th.Dim, true},
-		used:   {tokens(i.Tokens), th.Dim, true},
-		spent:  {cost(i), th.Dim, true},
+		model:    {i.Model, th.Text, false},
+		effort:   {i.Effort, th.Dim, false},
+		badge:    {i.Badge, th.Warn, false},
+		hint:     {i.Hint, th.Dim, true},
+		activity: {state(i), th.Accent, true},
+		speed:    {rate(i.Rate), th.Dim, true},
+		queued:   {queue(i.Queue), th.Text, true},
+		window:   {Share(i.Context), th.Dim, true},
+		used:     {tokens(i.Tokens), th.Dim, true},
+		spent:    {cost(i), th.Dim, true},
 	}
-	if i.Context >= crowded {
+	if i.Context >= crowdedShare {
 		line[window].style = th.Warn
 	}
 	// The modes that ask less than usual stand out.
@@ -156,15 +156,15 @@ func told(i Info, th *theme.Theme) [segments]segment {
 	return line
 }
 
-// fit makes segments give way until the rest fits width. The last one stays.
-func fit(line *[segments]segment, width int) {
-	for _, y := range yielding {
-		over := total(line) - width
+// shrink makes segments give way until the rest fits width. The last one stays.
+func shrink(line *[segments]segment, width int) {
+	for _, y := range shrinkOrder {
+		over := totalWidth(line) - width
 		if over <= 0 {
 			return
 		}
 		s := &line[y.segment]
-		if total(line) == ansi.StringWidth(s.text) {
+		if totalWidth(line) == ansi.StringWidth(s.text) {
 			return
 		}
 		if y.segment == model && y.least > 0 {
@@ -180,7 +180,7 @@ func fit(line *[segments]segment, width int) {
 	}
 }
 
-func total(line *[segments]segment) int {
+func totalWidth(line *[segments]segment) int {
 	var sum [2]int // left, right
 	for _, s := range line {
 		if s.text == "" {
@@ -201,7 +201,7 @@ func total(line *[segments]segment) int {
 	return sum[0] + sum[1]
 }
 
-func draw(line *[segments]segment, right bool, th *theme.Theme) string {
+func render(line *[segments]segment, right bool, th *theme.Theme) string {
 	var parts []string
 	for _, s := range line {
 		if s.right == right && s.text != "" {

@@ -16,26 +16,26 @@ const answerWidth = 120
 // An answer is markdown, and a section of an answer if that is long. Out of sight
 // it is its source and nothing else.
 type answer struct {
-	of      *sections
-	section markdown.Section
-	text    string          // the source, once the section is over
-	arrived strings.Builder // the source before, while there is no doc
-	doc     *markdown.Doc   // made when it is first laid out
-	theme   *theme.Theme    // of doc
-	done    bool
+	sections *sections
+	section  markdown.Section
+	text     string          // the source, once the section is over
+	arrived  strings.Builder // the source before, while there is no doc
+	doc      *markdown.Doc   // made when it is first laid out
+	theme    *theme.Theme    // of doc
+	done     bool
 }
 
 // The sections of an answer are blocks of their own, so that a long answer is held
 // rendered as far as it is in sight.
 type sections struct {
-	stream sanitize.Stream
-	all    []*answer
-	own    int // bytes of sections that are over whose text is held here alone
+	stream   sanitize.Stream
+	all      []*answer
+	ownBytes int // bytes of sections that are over whose text is held here alone
 }
 
 func newAnswer() *answer {
-	b := &answer{of: &sections{}}
-	b.of.all = []*answer{b}
+	b := &answer{sections: &sections{}}
+	b.sections.all = []*answer{b}
 	return b
 }
 
@@ -63,9 +63,9 @@ func (b *answer) add(text sanitize.Clean) (next *answer) {
 		b.text = strings.Clone(b.text)
 	}
 	b.doc, b.arrived = nil, strings.Builder{}
-	b.of.own += len(b.text)
-	next = &answer{of: b.of, section: section}
-	b.of.all = append(b.of.all, next)
+	b.sections.ownBytes += len(b.text)
+	next = &answer{sections: b.sections, section: section}
+	b.sections.all = append(b.sections.all, next)
 	next.arrived.WriteString(src[end:])
 	return next
 }
@@ -78,21 +78,21 @@ func (b *answer) finish() {
 	}
 }
 
-// grow adds to the answer with this id, in as many sections as it takes, and
+// growAnswer adds to the answer with this id, in as many sections as it takes, and
 // returns the last one.
-func grow(m *Model, id string, text sanitize.Clean) *answer {
-	k := key{anAnswer, id}
+func growAnswer(m *Model, id string, text sanitize.Clean) *answer {
+	k := key{kindAnswer, id}
 	it := m.byID[k]
 	for {
 		b := it.block.(*answer)
 		next := b.add(text)
-		m.touch(it)
+		m.markChanged(it)
 		if next == nil {
 			return b
 		}
 		i := slices.Index(m.items, it) + 1
-		it = &item{block: next, kind: anAnswer, seq: m.seq, tag: it.tag, joined: next.section.Joined}
-		m.seq++
+		it = &item{block: next, kind: kindAnswer, seq: m.nextSeq, messageSeq: it.messageSeq, continuesPrevious: next.section.Joined}
+		m.nextSeq++
 		m.byID[k], text = it, sanitize.Clean{}
 		m.items = slices.Insert(m.items, i, it)
 		if i <= m.top.item && !m.follow {
@@ -110,17 +110,17 @@ func grow(m *Model, id string, text sanitize.Clean) *answer {
 // Share shares text, which the caller holds anyway and which begins with what came of the
 // answer with this id. Of what it holds the answer needs no copy.
 func Share(m *Model, id, text string) {
-	if b, ok := m.find(anAnswer, id).(*answer); ok {
-		b.of.share(text)
+	if b, ok := m.blockByID(kindAnswer, id).(*answer); ok {
+		b.sections.share(text)
 	}
 }
 
-// leastShared sets how much of an answer has to be held twice, in bytes, before it is
+// minSharedBytes sets how much of an answer has to be held twice, in bytes, before it is
 // shared: a short text may still move in the memory of who holds it.
-const leastShared = 1 << 20
+const minSharedBytes = 1 << 20
 
 func (s *sections) share(text string) {
-	if s.own < leastShared {
+	if s.ownBytes < minSharedBytes {
 		return
 	}
 	at := 0
@@ -131,7 +131,7 @@ func (s *sections) share(text string) {
 		}
 		b.text, at = text[at:end], end
 	}
-	s.own = 0
+	s.ownBytes = 0
 }
 
 // release lets go what can be made again from the source. The parse of an
@@ -140,12 +140,12 @@ func (b *answer) release() {
 	if !b.done || b.doc == nil {
 		return
 	}
-	b.text = b.own()
+	b.text = b.sourceText()
 	b.doc, b.arrived = nil, strings.Builder{}
 }
 
-// own returns the source of the section.
-func (b *answer) own() string {
+// sourceText returns the source of the section.
+func (b *answer) sourceText() string {
 	switch {
 	case b.text != "":
 		return b.text
@@ -158,7 +158,7 @@ func (b *answer) own() string {
 // markdown returns the answer read as markdown.
 func (b *answer) markdown(th *theme.Theme) *markdown.Doc {
 	if b.doc == nil {
-		text := b.own()
+		text := b.sourceText()
 		b.doc, b.theme = b.section.Doc(th), th
 		b.doc.Append(sanitize.Cleaned(text)) // it was clean: this looks again, and changes nothing
 		b.arrived = strings.Builder{}
@@ -173,34 +173,34 @@ func (b *answer) markdown(th *theme.Theme) *markdown.Doc {
 	return b.doc
 }
 
-func (b *answer) lay(p page) (sign string, lines []string) {
+func (b *answer) render(p renderContext) (sign string, lines []string) {
 	lines = b.markdown(p.theme).Lines(min(p.width, answerWidth))
 	return "", lines[min(b.section.Head(), len(lines)):]
 }
 
 // source returns that of the whole answer.
 func (b *answer) source() (text, what string) {
-	all := b.of.all
+	all := b.sections.all
 	if len(all) == 1 {
-		return b.own(), "answer"
+		return b.sourceText(), "answer"
 	}
 	var whole strings.Builder
 	for _, s := range all {
-		whole.WriteString(s.own())
+		whole.WriteString(s.sourceText())
 	}
 	return whole.String(), "answer"
 }
 
-func (b *answer) texts(to []string) []string { return append(to, b.own()) }
+func (b *answer) texts(to []string) []string { return append(to, b.sourceText()) }
 
 func (b *answer) mayHaveCode() bool {
-	src := b.own()
+	src := b.sourceText()
 	return b.section.InCode() || strings.Contains(src, "```") || strings.Contains(src, "~~~")
 }
 
 // codes returns the code blocks of the section. Those that go over its ends are whole.
 func (b *answer) codes(th *theme.Theme) []markdown.Code {
-	codes := b.goesOn(slices.Clone(b.markdown(th).Code()))
+	codes := b.trimContinued(slices.Clone(b.markdown(th).Code()))
 	for i := range codes {
 		codes[i].Line = max(0, codes[i].Line-b.section.Head())
 	}
@@ -208,32 +208,32 @@ func (b *answer) codes(th *theme.Theme) []markdown.Code {
 		return nil
 	}
 	first, last := &codes[0], &codes[len(codes)-1]
-	n := slices.Index(b.of.all, b)
-	last.Text += b.of.code(n, 1)
-	first.Text = b.of.code(n, -1) + first.Text
+	n := slices.Index(b.sections.all, b)
+	last.Text += b.sections.joinedCode(n, 1)
+	first.Text = b.sections.joinedCode(n, -1) + first.Text
 	return codes
 }
 
-// goesOn takes the line end away that the last block of code has although the
+// trimContinued takes the line end away that the last block of code has although the
 // section ends inside of a line.
-func (b *answer) goesOn(codes []markdown.Code) []markdown.Code {
-	last := b.of.all[len(b.of.all)-1] == b
+func (b *answer) trimContinued(codes []markdown.Code) []markdown.Code {
+	last := b.sections.all[len(b.sections.all)-1] == b
 	if n := len(codes); n > 0 && !last && !strings.HasSuffix(b.text, "\n") {
 		codes[n-1].Text = strings.TrimSuffix(codes[n-1].Text, "\n")
 	}
 	return codes
 }
 
-// code returns what the sections behind the n-th one, or those before it if direction
+// joinedCode returns what the sections behind the n-th one, or those before it if direction
 // is -1, have of the code block that goes on there.
-func (s *sections) code(n, direction int) string {
+func (s *sections) joinedCode(n, direction int) string {
 	var found []string
 	for i := n; ; i += direction {
 		if border := max(i, i+direction); border == 0 || border == len(s.all) || !s.all[border].section.InCode() {
 			break
 		}
 		b := s.all[i+direction]
-		codes := b.goesOn(b.section.Fenced(b.own()))
+		codes := b.trimContinued(b.section.Fenced(b.sourceText()))
 		if len(codes) == 0 {
 			break
 		}

@@ -6,8 +6,8 @@ import (
 	"unicode/utf16"
 )
 
-// A field is a string among the arguments of a call.
-type field struct {
+// A argField is a string among the arguments of a call.
+type argField struct {
 	name  string
 	text  strings.Builder // as far as it arrived and is wanted
 	whole bool            // nothing more is to come
@@ -16,26 +16,26 @@ type field struct {
 // Args read the strings of a JSON object that arrives in pieces. Every byte
 // is looked at once, however many pieces there are; what cannot be a JSON object
 // has no fields.
-type args struct {
-	want   func(name string) int // how many bytes of a field are kept
-	fields []*field              // in the order in which they came
+type argsReader struct {
+	limitOf func(name string) int // how many bytes of a field are kept
+	fields  []*argField           // in the order in which they came
 
 	seen  string // what was read
-	state func(*args, string) int
+	state func(*argsReader, string) int
 	depth int              // of the value that is passed over
 	name  strings.Builder  // of the next field
 	into  *strings.Builder // where the string goes that is read; nil for nowhere
 	most  int
-	next  func(*args, string) int // after that string
-	code  string                  // an escape, as far as it came
-	high  rune                    // the first half of a pair of \u escapes
+	next  func(*argsReader, string) int // after that string
+	code  string                        // an escape, as far as it came
+	high  rune                          // the first half of a pair of \u escapes
 }
 
 // read reads what it is given, which begins with what it was given before. If it
 // does not, all is forgotten, and read says so.
-func (a *args) read(input string) (anew bool) {
+func (a *argsReader) read(input string) (anew bool) {
 	if a.state == nil || !strings.HasPrefix(input, a.seen) { // bytes in the same place are not compared
-		*a = args{want: a.want, state: (*args).begin}
+		*a = argsReader{limitOf: a.limitOf, state: (*argsReader).expectObject}
 		anew = true
 	}
 	rest := input[len(a.seen):]
@@ -48,29 +48,29 @@ func (a *args) read(input string) (anew bool) {
 
 // The states take some bytes and say how many.
 
-// begin expects the object.
-func (a *args) begin(s string) int {
+// expectObject expects the object.
+func (a *argsReader) expectObject(s string) int {
 	switch s[0] {
 	case ' ', '\t', '\n', '\r':
 	case '{':
-		a.state = (*args).between
+		a.state = (*argsReader).expectName
 	default:
-		a.state = (*args).end
+		a.state = (*argsReader).skipRest
 	}
 	return 1
 }
 
-// end takes what comes after the object.
-func (a *args) end(s string) int { return len(s) }
+// skipRest takes what comes after the object.
+func (a *argsReader) skipRest(s string) int { return len(s) }
 
-// between expects the name of a field.
-func (a *args) between(s string) int {
+// expectName expects the name of a field.
+func (a *argsReader) expectName(s string) int {
 	switch s[0] {
 	case '"':
 		a.name.Reset()
-		a.text(&a.name, maxName, (*args).named)
+		a.beginString(&a.name, maxName, (*argsReader).expectValue)
 	case '}':
-		a.state = (*args).end
+		a.state = (*argsReader).skipRest
 	}
 	return 1
 }
@@ -81,39 +81,39 @@ const (
 	maxFields = 64
 )
 
-// named expects the value of the field.
-func (a *args) named(s string) int {
+// expectValue expects the value of the field.
+func (a *argsReader) expectValue(s string) int {
 	switch s[0] {
 	case ':', ' ', '\t', '\n', '\r':
 	case '"':
-		most := a.want(a.name.String())
+		most := a.limitOf(a.name.String())
 		if most == 0 || len(a.fields) == maxFields {
-			a.text(nil, 0, (*args).between)
+			a.beginString(nil, 0, (*argsReader).expectName)
 			break
 		}
-		f := &field{name: a.name.String()}
+		f := &argField{name: a.name.String()}
 		a.fields = append(a.fields, f)
-		a.text(&f.text, most, (*args).between)
+		a.beginString(&f.text, most, (*argsReader).expectName)
 	default:
 		a.depth = 0
-		a.state = (*args).other
+		a.state = (*argsReader).skipValue
 		return 0
 	}
 	return 1
 }
 
-// other passes over a value that is no string.
-func (a *args) other(s string) int {
+// skipValue passes over a value that is no string.
+func (a *argsReader) skipValue(s string) int {
 	for i := range len(s) {
 		switch s[i] {
 		case '"':
-			a.text(nil, 0, (*args).other)
+			a.beginString(nil, 0, (*argsReader).skipValue)
 			return i + 1
 		case '{', '[':
 			a.depth++
 		case ',', '}', ']':
 			if a.depth == 0 {
-				a.state = (*args).between
+				a.state = (*argsReader).expectName
 				return i
 			}
 			if s[i] != ',' {
@@ -124,13 +124,13 @@ func (a *args) other(s string) int {
 	return len(s)
 }
 
-// text begins a string, after its opening quote.
-func (a *args) text(into *strings.Builder, most int, next func(*args, string) int) {
-	a.into, a.most, a.next, a.state = into, most, next, (*args).inText
+// beginString begins a string, after its opening quote.
+func (a *argsReader) beginString(into *strings.Builder, most int, next func(*argsReader, string) int) {
+	a.into, a.most, a.next, a.state = into, most, next, (*argsReader).readString
 }
 
-// inText reads the inside of a string.
-func (a *args) inText(s string) int {
+// readString reads the inside of a string.
+func (a *argsReader) readString(s string) int {
 	i := 0
 	for i < len(s) && s[i] != '"' && s[i] != '\\' {
 		i++
@@ -140,7 +140,7 @@ func (a *args) inText(s string) int {
 		return i
 	}
 	if s[0] == '\\' {
-		a.state = (*args).inEscape
+		a.state = (*argsReader).readEscape
 		return 1
 	}
 	a.put("")
@@ -154,14 +154,14 @@ func (a *args) inText(s string) int {
 // escapes lists those of one character.
 var escapes = map[byte]string{'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t"}
 
-// inEscape reads what follows a backslash.
-func (a *args) inEscape(s string) int {
+// readEscape reads what follows a backslash.
+func (a *argsReader) readEscape(s string) int {
 	a.code += s[:1]
 	if a.code[0] == 'u' && len(a.code) < len("u1234") {
 		return 1
 	}
 	code := a.code
-	a.code, a.state = "", (*args).inText
+	a.code, a.state = "", (*argsReader).readString
 	if code[0] != 'u' {
 		if known, ok := escapes[code[0]]; ok {
 			code = known
@@ -174,12 +174,12 @@ func (a *args) inEscape(s string) int {
 		a.put(`\` + code)
 		return 1
 	}
-	a.unit(rune(unit))
+	a.putUTF16(rune(unit))
 	return 1
 }
 
-// unit takes what a \u escape stands for: a character, or half of one.
-func (a *args) unit(r rune) {
+// putUTF16 takes what a \u escape stands for: a character, or half of one.
+func (a *argsReader) putUTF16(r rune) {
 	if whole := utf16.DecodeRune(a.high, r); a.high != 0 && whole != '\uFFFD' {
 		a.high = 0
 		a.put(string(whole))
@@ -194,7 +194,7 @@ func (a *args) unit(r rune) {
 }
 
 // put adds to the string.
-func (a *args) put(s string) {
+func (a *argsReader) put(s string) {
 	if a.high != 0 {
 		a.high = 0
 		s = "\uFFFD" + s
@@ -208,43 +208,43 @@ func (a *args) put(s string) {
 	a.into.WriteString(s)
 }
 
-// telling lists the arguments that say in one line what a call is about, the
+// titleArgs lists the arguments that say in one line what a call is about, the
 // most telling first.
-var telling = []string{"command", "cmd", "pattern", "query", "url", "path", "file_path", "filename", "file", "directory", "name"}
+var titleArgs = []string{"command", "cmd", "pattern", "query", "url", "path", "file_path", "filename", "file", "directory", "name"}
 
-// rankOf returns how telling an argument is: the lower the more.
-func rankOf(name string) int {
-	for i, t := range telling {
+// titleRank returns how telling an argument is: the lower the more.
+func titleRank(name string) int {
+	for i, t := range titleArgs {
 		if t == name {
 			return i
 		}
 	}
-	return len(telling)
+	return len(titleArgs)
 }
 
 // title returns the most telling string so far; "" if there is none yet.
-func (a *args) title() string {
-	best, rank := "", len(telling)
+func (a *argsReader) title() string {
+	best, rank := "", len(titleArgs)
 	for _, f := range a.fields {
-		if r := rankOf(f.name); r < rank {
+		if r := titleRank(f.name); r < rank {
 			best, rank = f.text.String(), r
 		}
 	}
-	return strings.ToValidUTF8(best[:min(len(best), titleAt)], "\uFFFD")
+	return strings.ToValidUTF8(best[:min(len(best), maxTitleBytes)], "\uFFFD")
 }
 
-// peekAt sets how much of the arguments of a call is looked at for its title, once
+// titleInputBytes sets how much of the arguments of a call is looked at for its title, once
 // they are whole: the telling ones come early.
-const peekAt = 4 << 10
+const titleInputBytes = 4 << 10
 
-// peek finds the most telling string among the fields of a JSON object.
-func peek(input string) string {
-	a := args{want: func(name string) int {
-		if rankOf(name) < len(telling) {
-			return titleAt
+// titleOf finds the most telling string among the fields of a JSON object.
+func titleOf(input string) string {
+	a := argsReader{limitOf: func(name string) int {
+		if titleRank(name) < len(titleArgs) {
+			return maxTitleBytes
 		}
 		return 0
 	}}
-	a.read(input[:min(len(input), peekAt)])
+	a.read(input[:min(len(input), titleInputBytes)])
 	return a.title()
 }

@@ -27,10 +27,10 @@ func TestPeek(t *testing.T) {
 		{"numbers are no strings", `{"path":12,"file":"f"}`, "f"},
 		{"not an object", `["path","x"]`, ""},
 		{"not JSON", `path=main.go`, ""},
-		{"long content is not read", `{"content":"` + strings.Repeat("x", peekAt) + `","path":"p"}`, ""},
+		{"long content is not read", `{"content":"` + strings.Repeat("x", titleInputBytes) + `","path":"p"}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := peek(c.in); got != c.want {
+			if got := titleOf(c.in); got != c.want {
 				t.Errorf("peek(%q) = %q, want %q", c.in, got, c.want)
 			}
 		})
@@ -53,11 +53,11 @@ func FuzzPeek(f *testing.F) {
 		if cut < 0 || cut > len(args) {
 			t.Skip()
 		}
-		got := strings.TrimSuffix(peek(string(args[:cut])), "\uFFFD") // half a pair
+		got := strings.TrimSuffix(titleOf(string(args[:cut])), "\uFFFD") // half a pair
 		if !strings.HasPrefix(command, got) && utf8.ValidString(got) {
 			t.Errorf("peek(%q) = %q, no prefix of %q", args[:cut], got, command)
 		}
-		if whole := peek(string(args)); whole != command {
+		if whole := titleOf(string(args)); whole != command {
 			t.Errorf("peek(%q) = %q, want %q", args, whole, command)
 		}
 	})

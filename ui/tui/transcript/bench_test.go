@@ -43,11 +43,11 @@ func filled(n int) *Model {
 	docs := n * 4 / len(document)
 	for range docs/2 + 1 {
 		m.User("and?")
-		m.Answer("a", document)
-		m.AnswerDone("a")
+		m.AppendAnswer("a", document)
+		m.FinishAnswer("a")
 	}
 	for range docs/2 + 1 {
-		m.Answer("open", document)
+		m.AppendAnswer("open", document)
 	}
 	m.View()
 	return m
@@ -65,7 +65,7 @@ func BenchmarkToken(b *testing.B) {
 				b.ReportAllocs()
 				at := 0
 				for b.Loop() {
-					m.Answer("open", document[at:min(at+4, len(document))])
+					m.AppendAnswer("open", document[at:min(at+4, len(document))])
 					m.View()
 					if at += 4; at >= len(document) {
 						at = 0
@@ -85,12 +85,12 @@ func BenchmarkThinkingToken(b *testing.B) {
 				if open {
 					m.ToggleThinking()
 				}
-				m.Think("1", strings.Repeat(numbered("word", 80), size/160))
+				m.AppendThinking("1", strings.Repeat(numbered("word", 80), size/160))
 				b.ReportAllocs()
 				for n := 0; b.Loop(); n++ {
-					m.Think("1", "and ")
+					m.AppendThinking("1", "and ")
 					if n%80 == 79 {
-						m.Think("1", "\n\n")
+						m.AppendThinking("1", "\n\n")
 					}
 					m.View()
 				}
@@ -116,11 +116,11 @@ func stored(n int) *Model {
 		m.Tag(2*i + 1)
 		m.User("and what does the test say?")
 		m.Tag(2*i + 2)
-		m.Think(id, "It might be the clock. I look at the test first, and then at the timer.")
-		m.ThoughtFor(id, 3*time.Second)
-		m.Tool(id, Tool{Name: "edit", Input: `{"path":"main.go","old":"a","new":"b"}`, Status: Done, Output: "edited", Diff: diff, Took: time.Second})
-		m.Answer(id, document)
-		m.AnswerDone(id)
+		m.AppendThinking(id, "It might be the clock. I look at the test first, and then at the timer.")
+		m.FinishThinking(id, 3*time.Second)
+		m.Tool(id, Tool{Name: "edit", Input: `{"path":"main.go","old":"a","new":"b"}`, Status: Done, Output: "edited", Diff: diff, Duration: time.Second})
+		m.AppendAnswer(id, document)
+		m.FinishAnswer(id)
 	}
 	return m
 }
@@ -142,7 +142,7 @@ func BenchmarkOpen(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", name, turns), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					m.restyle() // nothing is laid out
+					m.invalidateAll() // nothing is laid out
 					move()
 					m.View()
 				}
@@ -181,7 +181,7 @@ func BenchmarkTokenWhileSearching(b *testing.B) {
 			press(m, "/", "'heading", "enter")
 			b.ReportAllocs()
 			for n := 0; b.Loop(); n++ {
-				m.Answer(fmt.Sprint(n/1000), "and ")
+				m.AppendAnswer(fmt.Sprint(n/1000), "and ")
 				m.View()
 			}
 		})
@@ -195,7 +195,7 @@ func BenchmarkScroll(b *testing.B) {
 	for b.Loop() {
 		m.Scroll(-wheelStep)
 		m.View()
-		if m.top == (pos{}) {
+		if m.top == (rowPos{}) {
 			m.Bottom()
 		}
 	}
@@ -239,10 +239,10 @@ func BenchmarkDiff(b *testing.B) {
 			for _, width := range []int{100, 140} {
 				b.Run(fmt.Sprintf("%s/open=%v/%d", name, open, width), func(b *testing.B) {
 					th := theme.Dark()
-					p := page{theme: th, ink: newInk(th), width: width, open: open}
+					p := renderContext{theme: th, styler: newStyler(th), width: width, open: open}
 					b.ReportAllocs()
 					for b.Loop() {
-						d.lay(p)
+						d.render(p)
 					}
 				})
 			}

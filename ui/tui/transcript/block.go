@@ -16,34 +16,34 @@ import (
 // A block is one thing in the conversation. It keeps what it was told as
 // printable text and lays it out when asked.
 type block interface {
-	// lay gives the sign in the margin, one cell wide or empty, and the lines,
+	// render gives the sign in the margin, one cell wide or empty, and the lines,
 	// which the block does not change any more.
-	lay(p page) (sign string, lines []string)
+	render(p renderContext) (sign string, lines []string)
 	// source is the text to copy and what it is, in words.
 	source() (text, what string)
 	// texts appends what the lines, unfolded, are made of, in their order.
 	texts(to []string) []string
 }
 
-// A page is what a block is laid out for.
-type page struct {
-	theme *theme.Theme
-	ink   *ink
-	width int  // cells between the margins
-	open  bool // unfolded
-	now   time.Time
+// A renderContext is what a block is laid out for.
+type renderContext struct {
+	theme  *theme.Theme
+	styler *styler
+	width  int  // cells between the margins
+	open   bool // unfolded
+	now    time.Time
 }
 
-// shut returns the page for what does not unfold.
-func (p page) shut() page {
+// collapsed returns the page for what does not unfold.
+func (p renderContext) collapsed() renderContext {
 	p.open = false
 	return p
 }
 
-// measure sets how wide text that is read may be; longer lines tire the eye.
-const measure = 100
+// maxProseWidth sets how wide text that is read may be; longer lines tire the eye.
+const maxProseWidth = 100
 
-func (p page) prose() int { return min(p.width, measure) }
+func (p renderContext) proseWidth() int { return min(p.width, maxProseWidth) }
 
 // Lines shown of what is folded.
 const (
@@ -52,36 +52,36 @@ const (
 	foldText   = 40 // of a message or an error: what a user pasted, what a proxy sent
 )
 
-// A manner is how a kind of plain text looks.
-type manner struct {
-	sign       string
-	sets, tone tone // of the sign and of the text
-	what       string
+// A noteStyle is how a kind of plain text looks.
+type noteStyle struct {
+	sign               string
+	signRole, textRole role // of the sign and of the text
+	noun               string
 }
 
 var (
-	said   = manner{"›", accent, text, "message"}
-	footed = manner{"", text, faint, "footer"}
-	failed = manner{"✗", bad, bad, "error"}
-	noted  = [...]manner{
-		Info:   {"·", dim, dim, "note"},
-		Retry:  {"↻", warn, dim, "note"},
-		Switch: {"⇄", accent, dim, "note"},
-		Warn:   {"!", warn, warn, "note"},
+	userStyle   = noteStyle{"›", roleAccent, roleText, "message"}
+	footerStyle = noteStyle{"", roleText, roleFaint, "footer"}
+	errorStyle  = noteStyle{"✗", roleBad, roleBad, "error"}
+	noteStyles  = [...]noteStyle{
+		Info:   {"·", roleDim, roleDim, "note"},
+		Retry:  {"↻", roleWarn, roleDim, "note"},
+		Switch: {"⇄", roleAccent, roleDim, "note"},
+		Warn:   {"!", roleWarn, roleWarn, "note"},
 
-		Interrupted: {"⊘", warn, dim, "note"},
+		Interrupted: {"⊘", roleWarn, roleDim, "note"},
 	}
 )
 
-// words holds a block of plain text.
-type words struct {
-	manner
+// textBlock holds a block of plain text.
+type textBlock struct {
+	noteStyle
 	text   string
 	labels []string // of what is attached
 	hint   string   // what the reader can do about it
 }
 
-func (b *words) lay(p page) (sign string, lines []string) {
+func (b *textBlock) render(p renderContext) (sign string, lines []string) {
 	if b.text == "" && b.hint == "" && len(b.labels) == 0 {
 		return "", nil
 	}
@@ -91,28 +91,28 @@ func (b *words) lay(p page) (sign string, lines []string) {
 	}
 	left := 0
 	if b.text != "" || len(b.labels) == 0 {
-		if lines = rows(b.text, p.prose()); b.manner != footed || lines == nil {
-			lines, left = flow(b.text, p.prose(), limit)
+		if lines = breakAtDots(b.text, p.proseWidth()); b.noteStyle != footerStyle || lines == nil {
+			lines, left = wrapText(b.text, p.proseWidth(), limit)
 		}
 	}
-	lines = p.ink.all(b.tone, lines)
+	lines = p.styler.applyAll(b.textRole, lines)
 	if left > 0 {
-		lines = append(lines, p.left(left, "more"))
+		lines = append(lines, p.foldNote(left, "more"))
 	}
 	for _, label := range b.labels {
-		rows, _ := flow(label, p.prose(), 0)
-		lines = append(lines, p.ink.all(dim, rows)...)
+		rows, _ := wrapText(label, p.proseWidth(), 0)
+		lines = append(lines, p.styler.applyAll(roleDim, rows)...)
 	}
 	if b.hint != "" {
-		hints, _ := flow(b.hint, p.prose(), 0)
-		lines = append(lines, p.ink.all(dim, hints)...)
+		hints, _ := wrapText(b.hint, p.proseWidth(), 0)
+		lines = append(lines, p.styler.applyAll(roleDim, hints)...)
 	}
-	return p.ink.write(b.sets, b.sign), lines
+	return p.styler.apply(b.signRole, b.sign), lines
 }
 
-// rows breaks a text of parts between dots behind dots only, so that no number is
+// breakAtDots breaks a text of parts between dots behind dots only, so that no number is
 // torn from its unit; nil if it has lines of its own, or a part is too wide.
-func rows(text string, width int) (out []string) {
+func breakAtDots(text string, width int) (out []string) {
 	if strings.Contains(text, "\n") {
 		return nil
 	}
@@ -132,15 +132,15 @@ func rows(text string, width int) (out []string) {
 	return out
 }
 
-func (b *words) source() (text, what string) {
+func (b *textBlock) source() (text, what string) {
 	parts := b.labels
 	if b.text != "" {
 		parts = append([]string{b.text}, b.labels...)
 	}
-	return strings.Join(parts, "\n"), b.what
+	return strings.Join(parts, "\n"), b.noun
 }
 
-func (b *words) texts(to []string) []string {
+func (b *textBlock) texts(to []string) []string {
 	return append(append(append(to, b.text), b.labels...), b.hint)
 }
 
@@ -150,12 +150,12 @@ type summary struct {
 	hidden int
 }
 
-func (b *summary) lay(p page) (sign string, lines []string) {
-	lines = []string{p.ink.write(dim, clip(b.title(), p.width))}
+func (b *summary) render(p renderContext) (sign string, lines []string) {
+	lines = []string{p.styler.apply(roleDim, truncate(b.title(), p.width))}
 	if p.open {
 		lines = slices.AppendSeq(lines, strings.SplitSeq(markdown.Render(b.text, min(p.width, answerWidth), p.theme), "\n"))
 	}
-	return p.ink.write(dim, "≡"), lines
+	return p.styler.apply(roleDim, "≡"), lines
 }
 
 func (b *summary) title() string {
@@ -166,9 +166,9 @@ func (b *summary) source() (text, what string) { return b.text, "summary" }
 
 func (b *summary) texts(to []string) []string { return append(to, b.title(), b.text) }
 
-// left returns how many lines a fold hides.
-func (p page) left(n int, which string) string {
-	return p.ink.write(faint, clip(fmt.Sprintf("… %d %s line%s (ctrl+o)", n, which, plural(n)), p.width))
+// foldNote returns how many lines a fold hides.
+func (p renderContext) foldNote(n int, which string) string {
+	return p.styler.apply(roleFaint, truncate(fmt.Sprintf("… %d %s line%s (ctrl+o)", n, which, plural(n)), p.width))
 }
 
 func plural(n int) string {
@@ -181,16 +181,16 @@ func plural(n int) string {
 // thinking holds what a model thinks: its last lines while it does, then how long
 // it took.
 type thinking struct {
-	stream sanitize.Stream
-	text   strings.Builder
-	took   time.Duration
-	done   bool
+	stream   sanitize.Stream
+	text     strings.Builder
+	duration time.Duration
+	done     bool
 
 	// Unfolded, text[:at], which ends a paragraph, is laid out once per page.
-	at    int
-	lines []string // of it, after the title
-	ink   *ink
-	width int
+	closedBytes int
+	lines       []string // of it, after the title
+	styler      *styler
+	width       int
 }
 
 func (b *thinking) add(clean sanitize.Clean) {
@@ -201,50 +201,50 @@ func (b *thinking) add(clean sanitize.Clean) {
 	b.text.WriteString(text)
 }
 
-func (b *thinking) lay(p page) (sign string, lines []string) {
-	title := p.ink.write(dim, clip(b.title(), p.width))
+func (b *thinking) render(p renderContext) (sign string, lines []string) {
+	title := p.styler.apply(roleDim, truncate(b.title(), p.width))
 	switch {
 	case b.text.Len() > 0 && p.open:
-		lines = b.all(title, p)
+		lines = b.renderOpen(title, p)
 	case b.done:
 		lines = []string{title}
 	default:
-		lines = append([]string{title}, p.ink.all(dim, lastLines(b.text.String(), p.prose()))...)
+		lines = append([]string{title}, p.styler.applyAll(roleDim, thinkingTail(b.text.String(), p.proseWidth()))...)
 	}
-	return p.ink.write(dim, "∴"), lines
+	return p.styler.apply(roleDim, "∴"), lines
 }
 
 func (b *thinking) title() string {
 	switch {
-	case b.done && b.took > 0:
-		return "thought for " + elapsed(b.took)
+	case b.done && b.duration > 0:
+		return "thought for " + elapsed(b.duration)
 	case b.done:
 		return "thought"
 	}
 	return "thinking"
 }
 
-// all lays the whole text out, and only the last paragraph of it each time.
+// renderOpen lays the whole text out, and only the last paragraph of it each time.
 // Lines that were given out before are written over where they differ, which is
 // in the title and at the end.
-func (b *thinking) all(title string, p page) []string {
-	if b.ink != p.ink || b.width != p.prose() {
-		b.at, b.lines, b.ink, b.width = 0, []string{title}, p.ink, p.prose()
+func (b *thinking) renderOpen(title string, p renderContext) []string {
+	if b.styler != p.styler || b.width != p.proseWidth() {
+		b.closedBytes, b.lines, b.styler, b.width = 0, []string{title}, p.styler, p.proseWidth()
 	}
 	b.lines[0] = title
 	text := strings.TrimRight(b.text.String(), " \t\n")
-	if end := strings.LastIndexByte(text, '\n'); end >= b.at {
-		closed, _ := flow(text[b.at:end], b.width, 0)
-		b.lines = append(b.lines, p.ink.all(dim, closed)...)
-		b.at = end + 1
+	if end := strings.LastIndexByte(text, '\n'); end >= b.closedBytes {
+		closed, _ := wrapText(text[b.closedBytes:end], b.width, 0)
+		b.lines = append(b.lines, p.styler.applyAll(roleDim, closed)...)
+		b.closedBytes = end + 1
 	}
-	last, _ := flow(text[b.at:], b.width, 0)
-	all := append(b.lines, p.ink.all(dim, last)...)
+	last, _ := wrapText(text[b.closedBytes:], b.width, 0)
+	all := append(b.lines, p.styler.applyAll(roleDim, last)...)
 	b.lines = all[:len(b.lines)]
 	return all
 }
 
-func (b *thinking) release() { b.lines, b.ink = nil, nil }
+func (b *thinking) release() { b.lines, b.styler = nil, nil }
 
 func (b *thinking) source() (text, what string) {
 	return strings.TrimRight(b.text.String(), " \t\n"), "thinking"
@@ -252,22 +252,22 @@ func (b *thinking) source() (text, what string) {
 
 func (b *thinking) texts(to []string) []string { return append(to, b.title(), b.text.String()) }
 
-// tailAt sets how much of the end of a text its last lines are looked for in. It
+// tailBytes sets how much of the end of a text its last lines are looked for in. It
 // is cut at multiples of that, so that a paragraph longer than it does not
 // break anew at each word.
-const tailAt = 1 << 10
+const tailBytes = 1 << 10
 
-// lastLines wraps the end of a text and gives its last lines.
-func lastLines(text string, width int) []string {
+// thinkingTail wraps the end of a text and gives its last lines.
+func thinkingTail(text string, width int) []string {
 	text = strings.TrimRight(text, " \t\n")
 	if text == "" {
 		return nil
 	}
-	if len(text) > 2*tailAt {
-		text = text[len(text)/tailAt*tailAt-tailAt:]
-		text = text[strings.IndexAny(text[:tailAt/2], " \n")+1:]
+	if len(text) > 2*tailBytes {
+		text = text[len(text)/tailBytes*tailBytes-tailBytes:]
+		text = text[strings.IndexAny(text[:tailBytes/2], " \n")+1:]
 	}
-	lines, _ := flow(strings.ToValidUTF8(text, ""), width, 0)
+	lines, _ := wrapText(strings.ToValidUTF8(text, ""), width, 0)
 	return lines[max(0, len(lines)-foldOutput):]
 }
 

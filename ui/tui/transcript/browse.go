@@ -15,41 +15,41 @@ const wheelStep = 3
 // A binding is keys of browsing, and what they do.
 type binding struct {
 	keys []string
-	does string
+	help string
 	run  func(*Model) tea.Cmd
 }
 
-// always returns a command that asks for nothing.
-func always(do func(*Model)) func(*Model) tea.Cmd {
+// withoutCmd returns a command that asks for nothing.
+func withoutCmd(do func(*Model)) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd { do(m); return nil }
 }
 
 var bindings = []binding{
-	{[]string{"j", "down"}, "to the next block", always(func(m *Model) { m.step(1, false) })},
-	{[]string{"k", "up"}, "to the previous block", always(func(m *Model) { m.step(-1, false) })},
-	{[]string{"d"}, "half a page down", always(func(m *Model) { m.turn(0.5) })},
-	{[]string{"u"}, "half a page up", always(func(m *Model) { m.turn(-0.5) })},
-	{[]string{"g"}, "to the beginning", always(func(m *Model) { m.ends(0) })},
-	{[]string{"G"}, "to the end", always(func(m *Model) { m.ends(len(m.items) - 1) })},
-	{[]string{"]"}, "to your next message", always(func(m *Model) { m.step(1, true) })},
-	{[]string{"["}, "to your previous message", always(func(m *Model) { m.step(-1, true) })},
-	{[]string{"}"}, "to the next code block", always(func(m *Model) { m.stepCode(1) })},
-	{[]string{"{"}, "to the previous code block", always(func(m *Model) { m.stepCode(-1) })},
-	{[]string{"space"}, "fold or unfold", always((*Model).toggle)},
-	{[]string{"z"}, "fold or unfold all", always((*Model).toggleAll)},
-	{[]string{"enter"}, "all of it, in a pager", always((*Model).openDetails)},
-	{[]string{"/"}, "search", always((*Model).beginSearch)},
-	{[]string{"n"}, "next place that was found", always(func(m *Model) { m.again(1) })},
-	{[]string{"N"}, "previous place", always(func(m *Model) { m.again(-1) })},
-	{[]string{"v"}, "select lines", always(func(m *Model) { m.selectFrom(m.cursor) })},
-	{[]string{"y"}, "copy the source", (*Model).copyBlock},
+	{[]string{"j", "down"}, "to the next block", withoutCmd(func(m *Model) { m.moveCursor(1, false) })},
+	{[]string{"k", "up"}, "to the previous block", withoutCmd(func(m *Model) { m.moveCursor(-1, false) })},
+	{[]string{"d"}, "half a page down", withoutCmd(func(m *Model) { m.pageCursor(0.5) })},
+	{[]string{"u"}, "half a page up", withoutCmd(func(m *Model) { m.pageCursor(-0.5) })},
+	{[]string{"g"}, "to the beginning", withoutCmd(func(m *Model) { m.cursorToEnd(0) })},
+	{[]string{"G"}, "to the end", withoutCmd(func(m *Model) { m.cursorToEnd(len(m.items) - 1) })},
+	{[]string{"]"}, "to your next message", withoutCmd(func(m *Model) { m.moveCursor(1, true) })},
+	{[]string{"["}, "to your previous message", withoutCmd(func(m *Model) { m.moveCursor(-1, true) })},
+	{[]string{"}"}, "to the next code block", withoutCmd(func(m *Model) { m.stepCode(1) })},
+	{[]string{"{"}, "to the previous code block", withoutCmd(func(m *Model) { m.stepCode(-1) })},
+	{[]string{"space"}, "fold or unfold", withoutCmd((*Model).toggleFold)},
+	{[]string{"z"}, "fold or unfold all", withoutCmd((*Model).toggleFolds)},
+	{[]string{"enter"}, "all of it, in a pager", withoutCmd((*Model).openDetails)},
+	{[]string{"/"}, "search", withoutCmd((*Model).beginSearch)},
+	{[]string{"n"}, "next place that was found", withoutCmd(func(m *Model) { m.nextMatch(1) })},
+	{[]string{"N"}, "previous place", withoutCmd(func(m *Model) { m.nextMatch(-1) })},
+	{[]string{"v"}, "select lines", withoutCmd(func(m *Model) { m.setAnchor(m.cursor) })},
+	{[]string{"y"}, "copy the source", (*Model).copySelected},
 	{[]string{"Y"}, "copy the code", (*Model).copyCode},
-	{[]string{"r"}, "answer anew, as a branch", ask(func(t Target) tea.Msg { return RegenerateMsg{t} })},
-	{[]string{"e"}, "edit, as a branch", ask(func(t Target) tea.Msg { return EditMsg{t} })},
-	{[]string{"f"}, "go on from here in a copy", ask(func(t Target) tea.Msg { return ForkMsg{t} })},
-	{[]string{"w"}, "what went over the wire", ask(func(t Target) tea.Msg { return WireMsg{t} })},
-	{[]string{"esc"}, "leave the search, the selection, browsing", always((*Model).back)},
-	{[]string{"i"}, "back to writing", always(func(m *Model) { m.Browse(false) })},
+	{[]string{"r"}, "answer anew, as a branch", requestCmd(func(t Target) tea.Msg { return RegenerateMsg{t} })},
+	{[]string{"e"}, "edit, as a branch", requestCmd(func(t Target) tea.Msg { return EditMsg{t} })},
+	{[]string{"f"}, "go on from here in a copy", requestCmd(func(t Target) tea.Msg { return ForkMsg{t} })},
+	{[]string{"w"}, "what went over the wire", requestCmd(func(t Target) tea.Msg { return WireMsg{t} })},
+	{[]string{"esc"}, "leave the search, the selection, browsing", withoutCmd((*Model).leaveInnermost)},
+	{[]string{"i"}, "back to writing", withoutCmd(func(m *Model) { m.Browse(false) })},
 }
 
 // commands lists the bindings by their keys.
@@ -67,7 +67,7 @@ var commands = func() map[string]func(*Model) tea.Cmd {
 func Bindings() [][2]string {
 	var rows [][2]string
 	for _, b := range bindings {
-		rows = append(rows, [2]string{strings.Join(b.keys, ", "), b.does})
+		rows = append(rows, [2]string{strings.Join(b.keys, ", "), b.help})
 	}
 	return rows
 }
@@ -75,14 +75,14 @@ func Bindings() [][2]string {
 // Update handles the mouse and, while browsing, keys. Copying gives a CopyMsg.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if m.details != nil {
-		return m.pressInDetails(msg)
+		return m.updateDetails(msg)
 	}
 	switch msg.(type) {
 	case tea.MouseClickMsg, tea.MouseMotionMsg, tea.MouseReleaseMsg, EdgeMsg:
-		return m.moused(msg)
+		return m.handleMouse(msg)
 	}
 	if _, wheel := msg.(tea.MouseWheelMsg); m.search.typing && !wheel {
-		m.typeWord(msg)
+		m.updateSearch(msg)
 		return nil
 	}
 	switch msg := msg.(type) {
@@ -113,26 +113,26 @@ func (m *Model) Browse(on bool) {
 		m.endSearch()
 		return
 	}
-	if !m.freeze() {
+	if !m.fixTop() {
 		return
 	}
 	last := len(m.items) - 1
-	if p, inside := m.down(m.top, m.window()-1); inside {
+	if p, inside := m.rowsDown(m.top, m.windowRows()-1); inside {
 		last = p.item
 	}
-	m.point(m.solid(last, -1))
+	m.setCursor(m.nextVisible(last, -1))
 }
 
-// point moves the cursor to an item.
-func (m *Model) point(i int) { m.cursor, m.code, m.search.hit = i, -1, -1 }
+// setCursor moves the cursor to an item.
+func (m *Model) setCursor(i int) { m.cursor, m.code, m.search.hit = i, -1, -1 }
 
-// back leaves what was entered last: the search, the selection, browsing.
-func (m *Model) back() {
+// leaveInnermost leaves what was entered last: the search, the selection, browsing.
+func (m *Model) leaveInnermost() {
 	switch {
-	case m.search.on:
+	case m.search.active:
 		m.endSearch()
 	case m.anchor >= 0:
-		m.selectFrom(-1)
+		m.setAnchor(-1)
 	default:
 		m.Browse(false)
 	}
@@ -145,9 +145,9 @@ func (m *Model) Hint() string {
 		return ""
 	case m.Typing():
 		return "search: enter keeps it · up down between places · esc leaves"
-	case m.details != nil && !m.details.search.on:
+	case m.details != nil && !m.details.search.active:
 		return "details: j k scroll · / search · y copy · esc back"
-	case m.search.on || m.details != nil:
+	case m.search.active || m.details != nil:
 		return "search: n N next and previous · / anew · esc leaves"
 	case m.anchor >= 0:
 		return "select: j k extend · y copy · esc leaves"
@@ -168,87 +168,87 @@ func (m *Model) Message() (n int, ok bool) {
 	return max(n, 0), n >= 0
 }
 
-// pinned reports whether the cursor, or the mouse, keeps the reader from following
+// isPinned reports whether the cursor, or the mouse, keeps the reader from following
 // what comes.
-func (m *Model) pinned() bool {
-	return m.mouse.held || m.browsing && m.cursor < m.solid(len(m.items)-1, -1)
+func (m *Model) isPinned() bool {
+	return m.mouse.held || m.browsing && m.cursor < m.nextVisible(len(m.items)-1, -1)
 }
 
-// solid returns the next item that has lines, from i on in a direction; if there is
+// nextVisible returns the next item that has lines, from i on in a direction; if there is
 // none, the last one the other way.
-func (m *Model) solid(i, direction int) int {
+func (m *Model) nextVisible(i, direction int) int {
 	for j := i; j >= 0 && j < len(m.items); j += direction {
-		if len(m.lay(m.items[j])) > 0 {
+		if len(m.linesOf(m.items[j])) > 0 {
 			return j
 		}
 	}
 	for j := i; j >= 0 && j < len(m.items); j -= direction {
-		if len(m.lay(m.items[j])) > 0 {
+		if len(m.linesOf(m.items[j])) > 0 {
 			return j
 		}
 	}
 	return 0
 }
 
-// step moves the cursor to the next block, or to the next message of the
+// moveCursor moves the cursor to the next block, or to the next message of the
 // user's.
-func (m *Model) step(direction int, user bool) {
+func (m *Model) moveCursor(direction int, user bool) {
 	for i := m.cursor + direction; i >= 0 && i < len(m.items); i += direction {
-		if user && m.items[i].kind != aUser || len(m.lay(m.items[i])) == 0 {
+		if user && m.items[i].kind != kindUser || len(m.linesOf(m.items[i])) == 0 {
 			continue
 		}
-		m.point(i)
-		m.reveal()
+		m.setCursor(i)
+		m.revealCursor()
 		return
 	}
 }
 
-// reveal brings the cursor's block in sight: whole if it fits, else from its
+// revealCursor brings the cursor's block in sight: whole if it fits, else from its
 // beginning.
-func (m *Model) reveal() {
-	if !m.freeze() {
+func (m *Model) revealCursor() {
+	if !m.fixTop() {
 		return
 	}
-	from, to := pos{m.cursor, 0}, pos{m.cursor, len(m.lay(m.items[m.cursor]))}
-	bottom, inside := m.down(m.top, m.window())
+	from, to := rowPos{m.cursor, 0}, rowPos{m.cursor, len(m.linesOf(m.items[m.cursor]))}
+	bottom, inside := m.rowsDown(m.top, m.windowRows())
 	switch {
 	case from.before(m.top):
 		m.top = from
 	case inside && bottom.before(to):
-		if m.top = m.up(to, m.window()); m.top.before(from) {
+		if m.top = m.rowsUp(to, m.windowRows()); m.top.before(from) {
 			break
 		}
 		m.top = from
 	}
-	m.arrive()
+	m.finishMove()
 }
 
-// turn moves by parts of a window and takes the cursor along.
-func (m *Model) turn(pages float64) {
+// pageCursor moves by parts of a window and takes the cursor along.
+func (m *Model) pageCursor(pages float64) {
 	m.Page(pages)
-	if !m.freeze() {
+	if !m.fixTop() {
 		return
 	}
 	last := len(m.items) - 1
-	if p, inside := m.down(m.top, m.window()-1); inside {
+	if p, inside := m.rowsDown(m.top, m.windowRows()-1); inside {
 		last = p.item
 	}
 	cursor := m.cursor
 	if pages > 0 && m.follow {
 		cursor = last
 	}
-	m.point(m.solid(max(m.top.item, min(cursor, last)), 1))
-	m.arrive()
+	m.setCursor(m.nextVisible(max(m.top.item, min(cursor, last)), 1))
+	m.finishMove()
 }
 
-// ends moves to the first or the last block.
-func (m *Model) ends(i int) {
+// cursorToEnd moves to the first or the last block.
+func (m *Model) cursorToEnd(i int) {
 	if i == 0 {
-		m.point(m.solid(0, 1))
+		m.setCursor(m.nextVisible(0, 1))
 		m.Top()
 		return
 	}
-	m.point(m.solid(i, -1))
+	m.setCursor(m.nextVisible(i, -1))
 	m.Bottom()
 }
 
@@ -256,10 +256,10 @@ func (m *Model) ends(i int) {
 func (m *Model) stepCode(direction int) {
 	at := m.code
 	if at < 0 && direction < 0 {
-		at = len(m.codes(m.items[m.cursor]))
+		at = len(m.codeBlocks(m.items[m.cursor]))
 	}
 	for i := m.cursor; i >= 0 && i < len(m.items); i += direction {
-		codes := m.codes(m.items[i])
+		codes := m.codeBlocks(m.items[i])
 		if i != m.cursor {
 			at = -1
 			if direction < 0 {
@@ -267,87 +267,87 @@ func (m *Model) stepCode(direction int) {
 			}
 		}
 		if next := at + direction; next >= 0 && next < len(codes) {
-			m.point(i)
+			m.setCursor(i)
 			m.code = next
-			m.jump(pos{i, max(0, codes[next].Line-1)})
+			m.jumpTo(rowPos{i, max(0, codes[next].Line-1)})
 			return
 		}
 	}
 }
 
-// toggle folds or unfolds the block under the cursor.
-func (m *Model) toggle() {
+// toggleFold folds or unfolds the block under the cursor.
+func (m *Model) toggleFold() {
 	it := m.items[m.cursor]
-	m.settle()
-	now := folded
-	if !m.open(it) {
-		now = unfolded
+	m.clampTop()
+	now := foldClosed
+	if !m.isOpen(it) {
+		now = foldOpen
 	}
 	it.fold = now
-	it.forget()
-	if g := it.group(); g != nil {
+	it.dropLines()
+	if g := it.asGroup(); g != nil {
 		for _, member := range g.members {
-			member.forget()
+			member.dropLines()
 		}
 	}
 	m.dirty = true
-	m.reveal()
+	m.revealCursor()
 }
 
-// toggleAll folds everything if something of it is unfolded, or else unfolds it.
-func (m *Model) toggleAll() {
+// toggleFolds folds everything if something of it is unfolded, or else unfolds it.
+func (m *Model) toggleFolds() {
 	open := !m.openThinking && !m.openOutput
 	m.openThinking, m.openOutput = open, open
-	m.refold(func(k kind) bool { return k != anAnswer })
-	m.reveal()
+	m.resetFolds(func(k kind) bool { return k != kindAnswer })
+	m.revealCursor()
 }
 
-// selectFrom begins a selection, which goes to the cursor; again, or with -1, it
+// setAnchor begins a selection, which goes to the cursor; again, or with -1, it
 // ends it.
-func (m *Model) selectFrom(i int) {
+func (m *Model) setAnchor(i int) {
 	if m.anchor >= 0 {
 		i = -1
 	}
 	m.anchor, m.dirty = i, true
 }
 
-// selected returns the first and the last of the blocks that are selected: the one
+// selectedItems returns the first and the last of the blocks that are selected: the one
 // under the cursor, if there is no selection.
-func (m *Model) selected() (low, high int) {
+func (m *Model) selectedItems() (low, high int) {
 	if m.anchor < 0 {
 		return m.cursor, m.cursor
 	}
 	return min(m.anchor, m.cursor), max(m.anchor, m.cursor)
 }
 
-// copyBlock copies the block under the cursor, or all that is selected.
-func (m *Model) copyBlock() tea.Cmd {
-	low, high := m.selected()
-	for high < len(m.items)-1 && m.hidden(m.items[high+1]) {
+// copySelected copies the block under the cursor, or all that is selected.
+func (m *Model) copySelected() tea.Cmd {
+	low, high := m.selectedItems()
+	for high < len(m.items)-1 && m.isHidden(m.items[high+1]) {
 		high++ // what a group stands for
 	}
-	m.selectFrom(-1)
+	m.setAnchor(-1)
 	if low == high {
-		text, what := m.items[m.meant()].source()
-		return copied(text, what)
+		text, what := m.items[m.sourceAt()].source()
+		return copyCmd(text, what)
 	}
 	var parts []string
 	for _, it := range m.items[low : high+1] {
-		if text, _ := it.source(); text != "" && !it.footer() {
+		if text, _ := it.source(); text != "" && !it.isFooter() {
 			parts = append(parts, strings.Trim(text, "\n"))
 		}
 	}
-	return copied(strings.Join(parts, "\n\n"), fmt.Sprintf("%d block%s", len(parts), plural(len(parts))))
+	return copyCmd(strings.Join(parts, "\n\n"), fmt.Sprintf("%d block%s", len(parts), plural(len(parts))))
 }
 
-// meant returns what the block under the cursor stands for: the answer above, or else
+// sourceAt returns what the block under the cursor stands for: the answer above, or else
 // the message, if it is the footer of a turn, which nobody wants to have.
-func (m *Model) meant() int {
-	if !m.items[m.cursor].footer() {
+func (m *Model) sourceAt() int {
+	if !m.items[m.cursor].isFooter() {
 		return m.cursor
 	}
-	for i := m.cursor - 1; i >= 0 && !m.items[i].footer(); i-- {
-		if k := m.items[i].kind; k == anAnswer || k == aUser {
+	for i := m.cursor - 1; i >= 0 && !m.items[i].isFooter(); i-- {
+		if k := m.items[i].kind; k == kindAnswer || k == kindUser {
 			return i
 		}
 	}
@@ -357,7 +357,7 @@ func (m *Model) meant() int {
 // copyCode copies the chosen code block, or the last one of the block under the
 // cursor.
 func (m *Model) copyCode() tea.Cmd {
-	codes := m.codes(m.items[m.meant()])
+	codes := m.codeBlocks(m.items[m.sourceAt()])
 	if len(codes) == 0 {
 		return nil
 	}
@@ -365,19 +365,19 @@ func (m *Model) copyCode() tea.Cmd {
 	if i < 0 || i >= len(codes) {
 		i = len(codes) - 1
 	}
-	return copied(codes[i].Text, "code")
+	return copyCmd(codes[i].Text, "code")
 }
 
-func copied(text, what string) tea.Cmd {
+func copyCmd(text, what string) tea.Cmd {
 	if text == "" {
 		return nil
 	}
 	return func() tea.Msg { return CopyMsg{text, what} }
 }
 
-// codes returns the code blocks of an item. Reading a long conversation for them
+// codeBlocks returns the code blocks of an item. Reading a long conversation for them
 // passes over answers without a fence.
-func (m *Model) codes(it *item) []markdown.Code {
+func (m *Model) codeBlocks(it *item) []markdown.Code {
 	b, ok := it.block.(*answer)
 	if !ok {
 		return nil
@@ -385,6 +385,6 @@ func (m *Model) codes(it *item) []markdown.Code {
 	if !b.mayHaveCode() {
 		return nil
 	}
-	m.lay(it)
+	m.linesOf(it)
 	return b.codes(m.theme)
 }

@@ -54,8 +54,8 @@ func chat() *Model {
 	m.SetSize(60, 16)
 	for i := range 4 {
 		m.User(fmt.Sprintf("question %d", i))
-		m.Answer("a", fmt.Sprintf("answer %d\n\n```go\ncode %d\n```\n\n```sh\nmore %d\n```\n", i, i, i))
-		m.AnswerDone("a")
+		m.AppendAnswer("a", fmt.Sprintf("answer %d\n\n```go\ncode %d\n```\n\n```sh\nmore %d\n```\n", i, i, i))
+		m.FinishAnswer("a")
 		m.Tool(fmt.Sprint(i), Tool{Name: "build", Title: "make", Status: Done, Output: strings.Repeat("out\n", 9) + fmt.Sprintf("end %d\n", i)})
 	}
 	return m
@@ -96,7 +96,7 @@ func TestBrowse(t *testing.T) {
 				t.Errorf("asked to copy %q, want %q", msg, c.asked)
 			}
 			if m.code >= 0 {
-				m.jump(pos{m.cursor, 0}) // a code block is shown without the beginning of its answer
+				m.jumpTo(rowPos{m.cursor, 0}) // a code block is shown without the beginning of its answer
 			}
 			if got := under(m); got != c.want {
 				t.Errorf("the cursor is on %q, want %q in\n%s", got, c.want, ansi.Strip(m.View()))
@@ -163,9 +163,9 @@ func TestCopies(t *testing.T) {
 		t.Error("an empty conversation has something to copy")
 	}
 	m.SetSize(40, 10)
-	m.Answer("a", "first\n\n```\ncode\n```")
-	m.AnswerDone("a")
-	m.Answer("b", "second \x1b[2J")
+	m.AppendAnswer("a", "first\n\n```\ncode\n```")
+	m.FinishAnswer("a")
+	m.AppendAnswer("b", "second \x1b[2J")
 	m.User("thanks")
 	if got, want := m.LastAnswer(), "second ␛[2J"; got != want {
 		t.Errorf("last answer %q, want %q", got, want)
@@ -173,7 +173,7 @@ func TestCopies(t *testing.T) {
 	if got, ok := m.LastCode(); got != "code\n" || !ok {
 		t.Errorf("last code %q, %v", got, ok)
 	}
-	m.Drop("b")
+	m.Remove("b")
 	if got, want := m.LastAnswer(), "first\n\n```\ncode\n```"; got != want {
 		t.Errorf("after a drop the last answer is %q, want %q", got, want)
 	}

@@ -12,48 +12,48 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A sheet is one part of a block, whole: an argument, an output, a diff.
-type sheet struct {
+// A detailPart is one part of a block, whole: an argument, an output, a diff.
+type detailPart struct {
 	title string
 	text  string
 	diff  bool
 	file  string // that a diff begins with
-	what  string // in words, to be copied
+	noun  string // in words, to be copied
 }
 
-func (b *sheet) lay(p page) (sign string, lines []string) {
+func (b *detailPart) render(p renderContext) (sign string, lines []string) {
 	if b.title != "" {
-		lines = append(lines, p.ink.write(strong, clip(b.title, p.width)))
+		lines = append(lines, p.styler.apply(roleStrong, truncate(b.title, p.width)))
 	}
 	if b.diff {
 		d := readDiff(b.text)
 		if d.file == "" {
 			d.file = b.file
 		}
-		return "", append(lines, d.lay(p)...)
+		return "", append(lines, d.render(p)...)
 	}
-	rows, _ := flow(b.text, p.width, 0)
-	return "", append(lines, p.ink.all(text, rows)...)
+	rows, _ := wrapText(b.text, p.width, 0)
+	return "", append(lines, p.styler.applyAll(roleText, rows)...)
 }
 
-func (b *sheet) source() (text, what string) { return b.text, b.what }
+func (b *detailPart) source() (text, what string) { return b.text, b.noun }
 
-func (b *sheet) texts(to []string) []string { return append(to, b.title, b.text) }
+func (b *detailPart) texts(to []string) []string { return append(to, b.title, b.text) }
 
-// sheetAt sets how much of a text is put on one sheet; the next one goes on with
+// maxPartBytes sets how much of a text is put on one sheet; the next one goes on with
 // it, so that a long output is laid out as far as it is looked at.
-const sheetAt = 16 << 10
+const maxPartBytes = 16 << 10
 
-// sheets cuts a text at line ends.
-func sheets(title, body, what string) (all []*sheet) {
+// splitParts cuts a text at line ends.
+func splitParts(title, body, what string) (all []*detailPart) {
 	for {
 		cut := len(body)
-		if len(body) > sheetAt {
-			if n := strings.IndexByte(body[sheetAt:], '\n'); n >= 0 {
-				cut = sheetAt + n
+		if len(body) > maxPartBytes {
+			if n := strings.IndexByte(body[maxPartBytes:], '\n'); n >= 0 {
+				cut = maxPartBytes + n
 			}
 		}
-		all = append(all, &sheet{title: title, text: body[:cut], what: what})
+		all = append(all, &detailPart{title: title, text: body[:cut], noun: what})
 		if cut == len(body) {
 			return all
 		}
@@ -61,21 +61,21 @@ func sheets(title, body, what string) (all []*sheet) {
 	}
 }
 
-// diffSheets cuts a diff at line ends. What is inside of a hunk there goes on
+// diffParts cuts a diff at line ends. What is inside of a hunk there goes on
 // with a header of its own, which has the numbers that are left.
-func diffSheets(diff string) (all []*sheet) {
+func diffParts(diff string) (all []*detailPart) {
 	title, header, file, next := "diff", "", "", ""
 	from, at, lines := 0, 0, 0 // of the sheet: where it begins, and ends so far
 	var was, is, oldLeft, newLeft int
 	end := func() {
-		all = append(all, &sheet{title: title, text: header + diff[from:at], diff: true, file: file, what: "diff"})
+		all = append(all, &detailPart{title: title, text: header + diff[from:at], diff: true, file: file, noun: "diff"})
 		title, header, file = "", fmt.Sprintf("@@ -%d,%d +%d,%d @@\n", was, oldLeft, is, newLeft), next
 		from, lines = at, 0
 	}
 	for line := range strings.Lines(diff) {
 		bare := strings.TrimSuffix(line, "\n")
 		if oldLeft <= 0 && newLeft <= 0 {
-			if a, b, ok := hunk(bare); ok {
+			if a, b, ok := parseHunkHeader(bare); ok {
 				was, oldLeft, is, newLeft = a[0], a[1], b[0], b[1]
 			} else if name, ok := strings.CutPrefix(bare, "+++ "); ok {
 				next = fileName(name, "b/")
@@ -83,10 +83,10 @@ func diffSheets(diff string) (all []*sheet) {
 			at, lines = at+len(line), lines+1
 			continue
 		}
-		if at-from > sheetAt || lines > keepChanges/2 {
+		if at-from > maxPartBytes || lines > maxDiffLines/2 {
 			end()
 		}
-		c := inHunk(bare, was, is)
+		c := parseHunkLine(bare, was, is)
 		if c.sign == '-' || c.sign == ' ' {
 			was, oldLeft = was+1, oldLeft-1
 		}
@@ -99,75 +99,75 @@ func diffSheets(diff string) (all []*sheet) {
 	return all
 }
 
-// whole returns all that is known of a block.
-func whole(b block) []*sheet {
+// detailParts returns all that is known of a block.
+func detailParts(b block) []*detailPart {
 	switch b := b.(type) {
 	case *call:
-		return b.whole()
+		return b.detailParts()
 	case *group:
-		return b.whole()
+		return b.detailParts()
 	}
 	text, what := b.source()
-	return sheets(what, strings.TrimRight(text, "\n"), what)
+	return splitParts(what, strings.TrimRight(text, "\n"), what)
 }
 
-func (b *call) whole() []*sheet {
-	all := sheets(strings.TrimSpace(b.tool.Name+"  "+b.state(time.Time{})), b.tool.Title, "call")
-	all = append(all, arguments(b.raw.Input)...)
+func (b *call) detailParts() []*detailPart {
+	all := splitParts(strings.TrimSpace(b.tool.Name+"  "+b.status(time.Time{})), b.tool.Title, "call")
+	all = append(all, argumentParts(b.received.Input)...)
 	if b.tool.Diff != "" {
-		all = append(all, diffSheets(b.tool.Diff)...)
+		all = append(all, diffParts(b.tool.Diff)...)
 	}
 	if output := b.tool.Output; output != "" {
-		return append(all, sheets("output", output, "output")...)
+		return append(all, splitParts("output", output, "output")...)
 	}
 	if len(b.live) > 0 {
-		all = append(all, sheets("output", strings.TrimRight(string(b.live), "\n"), "output")...)
+		all = append(all, splitParts("output", strings.TrimRight(string(b.live), "\n"), "output")...)
 	}
 	return all
 }
 
-// arguments returns each argument of a call a sheet, in their order: text as it
+// argumentParts returns each argument of a call a sheet, in their order: text as it
 // will be read, the rest as JSON. What is not a whole object stays as it is.
-func arguments(input string) (all []*sheet) {
+func argumentParts(input string) (all []*detailPart) {
 	d := json.NewDecoder(strings.NewReader(input))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
-		return raw(input)
+		return rawParts(input)
 	}
 	for d.More() {
 		name, err := d.Token()
 		var value json.RawMessage
 		if err != nil || d.Decode(&value) != nil {
-			return raw(input)
+			return rawParts(input)
 		}
 		body := ""
 		if json.Unmarshal(value, &body) != nil {
 			body = string(value)
 		}
 		key, _ := name.(string)
-		all = append(all, sheets(sanitize.Line(key), strings.TrimRight(sanitize.Text(body), "\n"), "argument")...)
+		all = append(all, splitParts(sanitize.Line(key), strings.TrimRight(sanitize.Text(body), "\n"), "argument")...)
 	}
 	if _, err := d.Token(); err != nil {
-		return raw(input)
+		return rawParts(input)
 	}
 	return all
 }
 
-func raw(input string) []*sheet {
+func rawParts(input string) []*detailPart {
 	if input == "" {
 		return nil
 	}
-	return sheets("arguments", sanitize.Text(input), "arguments")
+	return splitParts("arguments", sanitize.Text(input), "arguments")
 }
 
-// A details view is a conversation of its own, of the sheets of one block.
-type details struct {
+// A detailView view is a conversation of its own, of the sheets of one block.
+type detailView struct {
 	Model
-	of    *item
+	item  *item
 	stale bool // of has changed
 }
 
-// pager lists the keys in it.
-var pager = map[string]func(*Model) tea.Cmd{
+// pagerKeys lists the keys in it.
+var pagerKeys = map[string]func(*Model) tea.Cmd{
 	"j":     func(m *Model) tea.Cmd { m.Scroll(1); return nil },
 	"k":     func(m *Model) tea.Cmd { m.Scroll(-1); return nil },
 	"down":  func(m *Model) tea.Cmd { m.Scroll(1); return nil },
@@ -178,14 +178,14 @@ var pager = map[string]func(*Model) tea.Cmd{
 	"g":     func(m *Model) tea.Cmd { m.Top(); return nil },
 	"G":     func(m *Model) tea.Cmd { m.Bottom(); return nil },
 	"/":     func(m *Model) tea.Cmd { m.beginSearch(); return nil },
-	"n":     func(m *Model) tea.Cmd { m.again(1); return nil },
-	"N":     func(m *Model) tea.Cmd { m.again(-1); return nil },
+	"n":     func(m *Model) tea.Cmd { m.nextMatch(1); return nil },
+	"N":     func(m *Model) tea.Cmd { m.nextMatch(-1); return nil },
 }
 
 // openDetails shows all of the block under the cursor, in place of the rest.
 func (m *Model) openDetails() {
-	d := &details{of: m.items[m.cursor], stale: true}
-	d.Now, d.theme, d.ink, d.width, d.height, d.openOutput = m.Now, m.theme, m.ink, m.width, m.height, true
+	d := &detailView{item: m.items[m.cursor], stale: true}
+	d.Now, d.theme, d.styler, d.width, d.height, d.openOutput = m.Now, m.theme, m.styler, m.width, m.height, true
 	d.Clear()
 	m.details = d
 	d.refresh()
@@ -198,45 +198,45 @@ func (m *Model) closeDetails() {
 }
 
 // refresh shows what is known by now.
-func (d *details) refresh() {
+func (d *detailView) refresh() {
 	if !d.stale {
 		return
 	}
 	d.stale = false
-	all := whole(d.of.block)
+	all := detailParts(d.item.block)
 	for i, s := range all {
 		if i == len(d.items) {
-			d.add(aNote, "", s)
-			d.items[i].joined = s.title == ""
+			d.addItem(kindNote, "", s)
+			d.items[i].continuesPrevious = s.title == ""
 			continue
 		}
-		if it := d.items[i]; *it.block.(*sheet) != *s {
-			it.block, it.joined = s, s.title == ""
-			d.touch(it)
+		if it := d.items[i]; *it.block.(*detailPart) != *s {
+			it.block, it.continuesPrevious = s, s.title == ""
+			d.markChanged(it)
 		}
 	}
 	for len(d.items) > len(all) {
-		d.remove(len(d.items) - 1)
+		d.removeItem(len(d.items) - 1)
 	}
-	d.settle()
+	d.clampTop()
 }
 
-// pressInDetails handles a key while details are shown.
-func (m *Model) pressInDetails(msg tea.Msg) tea.Cmd {
+// updateDetails handles a key while details are shown.
+func (m *Model) updateDetails(msg tea.Msg) tea.Cmd {
 	d := m.details
 	key, isKey := msg.(tea.KeyPressMsg)
 	if !isKey || d.search.typing {
 		return d.Update(msg)
 	}
 	switch name := key.String(); {
-	case name == "esc" && d.search.on:
+	case name == "esc" && d.search.active:
 		d.endSearch()
 	case slices.Contains([]string{"esc", "q", "enter", "i"}, name):
 		m.closeDetails()
 	case name == "y":
-		return m.copyBlock()
-	case pager[name] != nil && len(d.items) > 0:
-		return pager[name](&d.Model)
+		return m.copySelected()
+	case pagerKeys[name] != nil && len(d.items) > 0:
+		return pagerKeys[name](&d.Model)
 	}
 	return nil
 }

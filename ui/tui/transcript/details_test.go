@@ -24,7 +24,7 @@ func TestArguments(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var all []string
-			for _, s := range arguments(c.in) {
+			for _, s := range argumentParts(c.in) {
 				all = append(all, s.title+": "+s.text)
 			}
 			if got := strings.Join(all, "|"); got != c.want {
@@ -41,13 +41,13 @@ func TestSheets(t *testing.T) {
 		"short":          "one\ntwo",
 		"long":           strings.Repeat("a line of text\n", 5000) + "end",
 		"one long line":  strings.Repeat("x", 100_000),
-		"only newlines":  strings.Repeat("\n", 3*sheetAt),
-		"just too long":  strings.Repeat("x", sheetAt) + "\ny",
-		"just not":       strings.Repeat("x", sheetAt),
-		"a long one and": strings.Repeat("x", 2*sheetAt) + "\nshort",
+		"only newlines":  strings.Repeat("\n", 3*maxPartBytes),
+		"just too long":  strings.Repeat("x", maxPartBytes) + "\ny",
+		"just not":       strings.Repeat("x", maxPartBytes),
+		"a long one and": strings.Repeat("x", 2*maxPartBytes) + "\nshort",
 	} {
 		var parts []string
-		for i, s := range sheets("title", body, "output") {
+		for i, s := range splitParts("title", body, "output") {
 			if (s.title == "") != (i > 0) {
 				t.Errorf("%s: sheet %d has the title %q", name, i, s.title)
 			}
@@ -144,7 +144,7 @@ func TestDetailsGrow(t *testing.T) {
 	if got := strings.Join(rowsOf(m), "|"); got != "shell|make||output|short|" {
 		t.Errorf("the final output is not shown: %q", got)
 	}
-	m.Drop("c")
+	m.Remove("c")
 	if m.details != nil {
 		t.Error("the details outlive their block")
 	}

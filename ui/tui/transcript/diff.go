@@ -5,39 +5,39 @@ import (
 	"strings"
 )
 
-// A change is one line of a diff.
-type change struct {
-	sign byte   // '+', '-', ' '; 0 for a line about the diff itself
-	line int    // its number in the new file, or in the old one if it is gone; 0 if unknown
-	was  int    // its number in the old file; 0 if it is new or unknown
-	text string // without the sign
-	file string // that what follows is of, if the line says that
+// A diffLine is one line of a diff.
+type diffLine struct {
+	sign    byte   // '+', '-', ' '; 0 for a line about the diff itself
+	line    int    // its number in the new file, or in the old one if it is gone; 0 if unknown
+	oldLine int    // its number in the old file; 0 if it is new or unknown
+	text    string // without the sign
+	file    string // that what follows is of, if the line says that
 }
 
-// A patch is a diff that was read: its first changes, and the sum of all.
-type patch struct {
+// A unifiedDiff is a diff that was read: its first changes, and the sum of all.
+type unifiedDiff struct {
 	file           string // that the first changes are of
-	changes        []change
-	left           int // how many more there are
+	changes        []diffLine
+	dropped        int // how many more there are
 	added, removed int
 }
 
-// keepChanges sets how many changes of one diff are laid out at most. The details
+// maxDiffLines sets how many changes of one diff are laid out at most. The details
 // of a call have them all.
-const keepChanges = 500
+const maxDiffLines = 500
 
-// gap stands between two places of one file.
-const gap = "⋮"
+// hunkGap stands between two places of one file.
+const hunkGap = "⋮"
 
 // readDiff reads a unified diff. A line inside of a hunk is told from a header
 // by the hunk's own counts: "--- x" may well be a removed "-- x". The names of
 // the files are left out where there is only one, which the title names.
-func readDiff(diff string) (p patch) {
+func readDiff(diff string) (p unifiedDiff) {
 	var was, is, oldLeft, newLeft int
 	inFile, files, old := false, 0, ""
 	for line := range strings.SplitSeq(strings.TrimSuffix(diff, "\n"), "\n") {
 		if oldLeft > 0 || newLeft > 0 {
-			c := inHunk(line, was, is)
+			c := parseHunkLine(line, was, is)
 			p.add(c)
 			if c.sign == '-' || c.sign == ' ' {
 				was, oldLeft = was+1, oldLeft-1
@@ -47,10 +47,10 @@ func readDiff(diff string) (p patch) {
 			}
 			continue
 		}
-		if a, b, ok := hunk(line); ok {
+		if a, b, ok := parseHunkHeader(line); ok {
 			was, oldLeft, is, newLeft = a[0], a[1], b[0], b[1]
 			if inFile {
-				p.add(change{text: gap})
+				p.add(diffLine{text: hunkGap})
 			}
 			inFile = true
 		} else if name, ok := strings.CutPrefix(line, "--- "); ok {
@@ -61,9 +61,9 @@ func readDiff(diff string) (p patch) {
 			if name = fileName(name, "b/"); name == "/dev/null" {
 				name = old
 			}
-			p.add(change{text: name, file: name})
+			p.add(diffLine{text: name, file: name})
 		} else if strings.HasPrefix(line, `\`) { // "No newline at end of file"
-			p.add(change{text: line})
+			p.add(diffLine{text: line})
 		}
 	}
 	if files == 1 && p.changes[0].sign == 0 {
@@ -78,40 +78,40 @@ func fileName(name, side string) string {
 	return strings.TrimPrefix(name, side)
 }
 
-// inHunk reads a line of a hunk, given the number it would have in either file.
-func inHunk(line string, was, is int) change {
+// parseHunkLine reads a line of a hunk, given the number it would have in either file.
+func parseHunkLine(line string, was, is int) diffLine {
 	sign, rest := byte(' '), line
 	if line != "" && strings.IndexByte("+- \\", line[0]) >= 0 { // else it is no diff, and its first byte may be a part of a rune
 		sign, rest = line[0], line[1:]
 	}
 	switch sign {
 	case '+':
-		return change{sign: '+', line: is, text: rest}
+		return diffLine{sign: '+', line: is, text: rest}
 	case '-':
-		return change{sign: '-', line: was, was: was, text: rest}
+		return diffLine{sign: '-', line: was, oldLine: was, text: rest}
 	case '\\':
-		return change{text: line}
+		return diffLine{text: line}
 	}
-	return change{sign: ' ', line: is, was: was, text: rest}
+	return diffLine{sign: ' ', line: is, oldLine: was, text: rest}
 }
 
 // add counts a change, and keeps it if there is room.
-func (p *patch) add(c change) {
+func (p *unifiedDiff) add(c diffLine) {
 	switch c.sign {
 	case '+':
 		p.added++
 	case '-':
 		p.removed++
 	}
-	if len(p.changes) == keepChanges {
-		p.left++
+	if len(p.changes) == maxDiffLines {
+		p.dropped++
 		return
 	}
 	p.changes = append(p.changes, c)
 }
 
-// hunk reads "@@ -10,3 +12,4 @@ func main() {" as (10, 3), (12, 4).
-func hunk(line string) (from, to [2]int, ok bool) {
+// parseHunkHeader reads "@@ -10,3 +12,4 @@ func main() {" as (10, 3), (12, 4).
+func parseHunkHeader(line string) (from, to [2]int, ok bool) {
 	if !strings.HasPrefix(line, "@@ ") {
 		return from, to, false
 	}
@@ -119,13 +119,13 @@ func hunk(line string) (from, to [2]int, ok bool) {
 	if len(fields) < 4 || fields[0] != "@@" || fields[3] != "@@" {
 		return from, to, false
 	}
-	from, ok1 := span(fields[1], "-")
-	to, ok2 := span(fields[2], "+")
+	from, ok1 := parseHunkRange(fields[1], "-")
+	to, ok2 := parseHunkRange(fields[2], "+")
 	return from, to, ok1 && ok2
 }
 
-// span reads "-10,3" or "-10", which is one line.
-func span(s, sign string) (at [2]int, ok bool) {
+// parseHunkRange reads "-10,3" or "-10", which is one line.
+func parseHunkRange(s, sign string) (at [2]int, ok bool) {
 	s, ok = strings.CutPrefix(s, sign)
 	first, n, counted := strings.Cut(s, ",")
 	at[1] = 1

@@ -28,12 +28,12 @@ var gallery = []struct {
 	{"user", 0, func(m *Model) {
 		m.User("Why does the second test fail?\n\n\tgo test ./session", "image photo.png 1568x1176 412 KB")
 	}},
-	{"thinking, live", 0, func(m *Model) { m.Think("1", "First I look at the clock.\nThen at the timer.\n") }},
+	{"thinking, live", 0, func(m *Model) { m.AppendThinking("1", "First I look at the clock.\nThen at the timer.\n") }},
 	{"thinking, folded", 0, func(m *Model) { thinks(m) }},
 	{"thinking, unfolded", 0, func(m *Model) { thinks(m); m.ToggleThinking() }},
 	{"tool, arguments arriving", 0, func(m *Model) { m.Tool("1", Tool{Name: "fetch"}) }},
 	{"tool, the path is known", 0, func(m *Model) { m.Tool("1", Tool{Name: "read", Input: `{"path":"ui/ui.go","offs`}) }},
-	{"tool, asking", 0, func(m *Model) { m.Tool("1", Tool{Name: "shell", Title: "make install", Status: Asking}) }},
+	{"tool, asking", 0, func(m *Model) { m.Tool("1", Tool{Name: "shell", Title: "make install", Status: AwaitingApproval}) }},
 	{"tool, running", 0, func(m *Model) {
 		m.Tool("1", Tool{Name: "fetch", Title: "https://example.org/", Status: Running, Started: began, Hint: "esc stops this tool"})
 		m.Tick(began.Add(3 * time.Second))
@@ -43,7 +43,7 @@ var gallery = []struct {
 	{"tool, failed", 0, func(m *Model) { ends(m, Failed) }},
 	{"tool, denied", 0, func(m *Model) { m.Tool("1", Tool{Name: "shell", Title: "make install", Status: Denied}) }},
 	{"tool, stopped", 0, func(m *Model) {
-		m.Tool("1", Tool{Name: "shell", Title: "make install", Status: Canceled, Took: 2 * time.Second})
+		m.Tool("1", Tool{Name: "shell", Title: "make install", Status: Canceled, Duration: 2 * time.Second})
 	}},
 	{"shell, a script arriving", 0, func(m *Model) {
 		m.Tool("1", Tool{Name: "shell", Input: `{"command":"# look\nfor f in *.go; do\n  echo \"$f\"`})
@@ -70,11 +70,11 @@ var gallery = []struct {
 	{"group, done", 0, func(m *Model) { lookAround(m, Done) }},
 	{"group, unfolded", 0, func(m *Model) { lookAround(m, Done); m.ToggleOutput() }},
 	{"answer", 0, func(m *Model) {
-		m.Answer("1", everything)
-		m.AnswerDone("1")
+		m.AppendAnswer("1", everything)
+		m.FinishAnswer("1")
 	}},
 	{"error", 0, func(m *Model) {
-		m.Fail("openai: 429 quota exceeded", "check the plan and billing · ctrl+x r tries again")
+		m.AddError("openai: 429 quota exceeded", "check the plan and billing · ctrl+x r tries again")
 	}},
 	{"switch", 0, func(m *Model) { m.Marker(Switch, "model: openai/a → gemini/b · thinking of other models left out") }},
 	{"retry", 0, func(m *Model) { m.Replace("retry", Retry, "retry 2 in 12 s: rate limit") }},
@@ -89,17 +89,17 @@ var gallery = []struct {
 }
 
 func thinks(m *Model) {
-	m.Think("1", "First I look at the clock.\nThen at the timer.")
-	m.ThoughtFor("1", 12*time.Second)
+	m.AppendThinking("1", "First I look at the clock.\nThen at the timer.")
+	m.FinishThinking("1", 12*time.Second)
 }
 
 func ends(m *Model, s Status) {
-	m.Tool("1", Tool{Name: "shell", Title: "make all", Status: s, Took: 65 * time.Second,
+	m.Tool("1", Tool{Name: "shell", Title: "make all", Status: s, Duration: 65 * time.Second,
 		Output: "one\ntwo\nthree\nfour\nfive\nsix\nseven"})
 }
 
 func edits(m *Model) {
-	m.Tool("1", Tool{Name: "edit", Title: "main.go", Status: Done, Took: 40 * time.Millisecond, Diff: diff})
+	m.Tool("1", Tool{Name: "edit", Title: "main.go", Status: Done, Duration: 40 * time.Millisecond, Diff: diff})
 }
 
 func lookAround(m *Model, last Status) {
@@ -126,8 +126,8 @@ func brief(m *Model) {
 	thinks(m)
 	ends(m, Done)
 	edits(m)
-	m.Answer("1", "It is the *timer*, and not the clock:\n\n"+strings.Repeat("- the `timer` fires\n", 6))
-	m.AnswerDone("1")
+	m.AppendAnswer("1", "It is the *timer*, and not the clock:\n\n"+strings.Repeat("- the `timer` fires\n", 6))
+	m.FinishAnswer("1")
 	m.Footer("a/b · 12 in · 3 out")
 }
 
@@ -153,7 +153,7 @@ func TestGallery(t *testing.T) {
 					brief(m)
 					if c.keys == "" {
 						m.Scroll(-3)
-						m.Answer("2", "more")
+						m.AppendAnswer("2", "more")
 					}
 					for _, key := range strings.Fields(c.keys) {
 						if key == "tab" {
@@ -174,9 +174,9 @@ func TestGallery(t *testing.T) {
 // styled writes styles as tags: {dim …}, or what a sequence says where a theme has
 // no word for it.
 func styled(th *theme.Theme, view string) string {
-	names := map[string]string{strokeOf(th.Code).open: "code"}
-	k := newInk(th)
-	for i, on := range [sides]string{"", " on added", " on removed"} {
+	names := map[string]string{sgrOf(th.Code).open: "code"}
+	k := newStyler(th)
+	for i, on := range [numSides]string{"", " on added", " on removed"} {
 		for t, name := range toneNames {
 			name += on
 			for open, name := range map[string]string{k.code[i][t].quiet.open: name, k.code[i][t].loud.open: name + "!"} {
@@ -186,8 +186,8 @@ func styled(th *theme.Theme, view string) string {
 			}
 		}
 	}
-	names[found], names[here] = "found", "here"
-	for _, base := range []tone{text, strong, dim} {
+	names[sgrFound], names[sgrCurrent] = "found", "here"
+	for _, base := range []role{roleText, roleStrong, roleDim} {
 		for bits := 1; bits < 8; bits++ {
 			s, words := styles(th)[base], toneNames[base]
 			if bits&1 != 0 {
@@ -199,7 +199,7 @@ func styled(th *theme.Theme, view string) string {
 			if bits&4 != 0 {
 				s, words = s.Strikethrough(true), words+" struck"
 			}
-			if open := strokeOf(s).open; names[open] == "" {
+			if open := sgrOf(s).open; names[open] == "" {
 				names[open] = words
 			}
 		}
@@ -227,4 +227,4 @@ func styled(th *theme.Theme, view string) string {
 	return b.String() + end
 }
 
-var toneNames = [tones]string{"text", "dim", "faint", "accent", "strong", "good", "warn", "bad"}
+var toneNames = [numRoles]string{"text", "dim", "faint", "accent", "strong", "good", "warn", "bad"}

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// least is a group's fewest calls.
-const least = 3
+// minGroup is a group's fewest calls.
+const minGroup = 3
 
-// looks lists the tools that only look. Neighbouring calls of them are a group:
+// lookupTools lists the tools that only look. Neighbouring calls of them are a group:
 // while they run, one line each; once they are done, one line for all. Calls
 // that did not succeed stay in sight.
-var looks = map[string]struct{ did, what string }{
+var lookupTools = map[string]struct{ did, what string }{
 	"read": {"read", "file"},
 	"list": {"listed", "folder"},
 	"grep": {"searched for", "pattern"},
@@ -27,16 +27,16 @@ type group struct {
 	ended, done int // how many of them
 }
 
-func (it *item) group() *group {
+func (it *item) asGroup() *group {
 	g, _ := it.block.(*group)
 	return g
 }
 
-// closed reports whether one line can stand for the calls.
-func (g *group) closed() bool { return g.done >= least && g.ended == len(g.members) }
+// isClosed reports whether one line can stand for the calls.
+func (g *group) isClosed() bool { return g.done >= minGroup && g.ended == len(g.members) }
 
-// count counts a call in or out.
-func (g *group) count(s Status, by int) {
+// countCall counts a call in or out.
+func (g *group) countCall(s Status, by int) {
 	if s > Running {
 		g.ended += by
 	}
@@ -45,116 +45,116 @@ func (g *group) count(s Status, by int) {
 	}
 }
 
-// groupOf returns the group that a new call of a tool belongs to: that of the call
+// groupFor returns the group that a new call of a tool belongs to: that of the call
 // before it in the same answer, or one that begins. Nil if the tool is not one
 // that only looks.
-func (m *Model) groupOf(name string) *item {
-	if looks[name].did == "" {
+func (m *Model) groupFor(name string) *item {
+	if lookupTools[name].did == "" {
 		return nil
 	}
 	if n := len(m.items); n > 0 {
-		if last := m.items[n-1]; last.of != nil && last.tag == m.tag {
-			return last.of
+		if last := m.items[n-1]; last.groupItem != nil && last.messageSeq == m.messageSeq {
+			return last.groupItem
 		}
 	}
-	m.add(aNote, "", &group{})
+	m.addItem(kindNote, "", &group{})
 	return m.items[len(m.items)-1]
 }
 
-// join makes a call one of a group.
-func (m *Model) join(it, of *item) {
+// joinGroup makes a call one of a group.
+func (m *Model) joinGroup(it, of *item) {
 	if of == nil {
 		return
 	}
-	it.of = of
-	g := of.group()
-	before := g.closed()
+	it.groupItem = of
+	g := of.asGroup()
+	before := g.isClosed()
 	if g.members = append(g.members, it); before {
-		m.rejoin(of)
+		m.refreshGroup(of)
 	}
 }
 
-// leave takes a call out of its group.
-func (m *Model) leave(it *item) {
-	if it.of == nil {
+// leaveGroup takes a call out of its group.
+func (m *Model) leaveGroup(it *item) {
+	if it.groupItem == nil {
 		return
 	}
-	g := it.of.group()
+	g := it.groupItem.asGroup()
 	g.members = slices.DeleteFunc(g.members, func(member *item) bool { return member == it })
-	g.count(it.block.(*call).tool.Status, -1)
-	m.rejoin(it.of)
+	g.countCall(it.block.(*call).tool.Status, -1)
+	m.refreshGroup(it.groupItem)
 }
 
 // regroup counts a call anew whose status was another one before.
 func (m *Model) regroup(it *item, was Status) {
-	if it.of == nil {
+	if it.groupItem == nil {
 		return
 	}
-	g := it.of.group()
-	before := g.closed()
-	g.count(was, -1)
-	g.count(it.block.(*call).tool.Status, 1)
-	if m.details != nil && m.details.of == it.of {
+	g := it.groupItem.asGroup()
+	before := g.isClosed()
+	g.countCall(was, -1)
+	g.countCall(it.block.(*call).tool.Status, 1)
+	if m.details != nil && m.details.item == it.groupItem {
 		m.details.stale = true
 	}
 	switch {
-	case g.closed() != before:
-		m.rejoin(it.of)
+	case g.isClosed() != before:
+		m.refreshGroup(it.groupItem)
 	case before:
-		m.touch(it.of)
+		m.markChanged(it.groupItem)
 	}
 }
 
-// rejoin shows a group and its calls anew.
-func (m *Model) rejoin(of *item) {
-	m.touch(of)
-	for _, member := range of.group().members {
-		m.touch(member)
+// refreshGroup shows a group and its calls anew.
+func (m *Model) refreshGroup(of *item) {
+	m.markChanged(of)
+	for _, member := range of.asGroup().members {
+		m.markChanged(member)
 	}
-	if m.browsing && m.items[m.cursor].of == of && m.hidden(m.items[m.cursor]) {
-		m.point(slices.Index(m.items, of))
+	if m.browsing && m.items[m.cursor].groupItem == of && m.isHidden(m.items[m.cursor]) {
+		m.setCursor(slices.Index(m.items, of))
 	}
 }
 
-// hidden reports whether a group stands for a call. One that was unfolded by
+// isHidden reports whether a group stands for a call. One that was unfolded by
 // itself stays in sight.
-func (m *Model) hidden(it *item) bool {
-	return it.of != nil && it.of.group().closed() && !m.open(it.of) &&
-		it.fold != unfolded && it.block.(*call).tool.Status == Done
+func (m *Model) isHidden(it *item) bool {
+	return it.groupItem != nil && it.groupItem.asGroup().isClosed() && !m.isOpen(it.groupItem) &&
+		it.fold != foldOpen && it.block.(*call).tool.Status == Done
 }
 
-// vanishes reports whether an item loses all its lines under the eyes of a reader
+// losesLines reports whether an item loses all its lines under the eyes of a reader
 // who has them at the top.
-func (m *Model) vanishes(it *item, lines []string) bool {
+func (m *Model) losesLines(it *item, lines []string) bool {
 	return !m.follow && len(lines) == 0 && len(it.lines) > 0 && m.items[m.top.item] == it &&
-		(it.of != nil || it.group() != nil)
+		(it.groupItem != nil || it.asGroup() != nil)
 }
 
-// joins reports whether an item goes on with the one before: the lines of a group
+// isJoined reports whether an item goes on with the one before: the lines of a group
 // stand together, but for what is unfolded. A blank row that a reader has at the
 // top stays.
-func (m *Model) joins(i int) bool {
+func (m *Model) isJoined(i int) bool {
 	it := m.items[i]
-	if it.of == nil || m.open(it) || !m.follow && m.top == (pos{i, -1}) {
-		return it.joined
+	if it.groupItem == nil || m.isOpen(it) || !m.follow && m.top == (rowPos{i, -1}) {
+		return it.continuesPrevious
 	}
-	for i--; i > 0 && m.items[i].of == it.of && m.hidden(m.items[i]); i-- {
+	for i--; i > 0 && m.items[i].groupItem == it.groupItem && m.isHidden(m.items[i]); i-- {
 	}
 	before := m.items[i]
-	return (before == it.of || before.of == it.of) && len(m.lay(before)) == 1
+	return (before == it.groupItem || before.groupItem == it.groupItem) && len(m.linesOf(before)) == 1
 }
 
-func (g *group) lay(p page) (sign string, lines []string) {
-	if !g.closed() {
+func (g *group) render(p renderContext) (sign string, lines []string) {
+	if !g.isClosed() {
 		return "", nil
 	}
-	line := clip(g.sum(), p.width)
+	line := truncate(g.sum(), p.width)
 	room := p.width - cells(line) - 2
-	line = p.ink.write(strong, line)
+	line = p.styler.apply(roleStrong, line)
 	if names := g.names(room + 1); !p.open && room > 0 && names != "" {
-		line += p.ink.write(text, ": "+clip(names, room))
+		line += p.styler.apply(roleText, ": "+truncate(names, room))
 	}
-	return p.ink.write(good, "✓"), []string{line}
+	return p.styler.apply(roleGood, "✓"), []string{line}
 }
 
 // sum returns what was done, as in "read 3 files, listed 1 folder".
@@ -171,7 +171,7 @@ func (g *group) sum() string {
 		}
 	}
 	for _, name := range order {
-		look, n := looks[name], counts[name]
+		look, n := lookupTools[name], counts[name]
 		if look.did == "" { // it got another name since
 			look.did, look.what = name, "call"
 		}
@@ -213,10 +213,10 @@ func (g *group) source() (text, what string) {
 // texts returns nothing that the calls do not have.
 func (g *group) texts(to []string) []string { return to }
 
-// whole returns all that is known of the calls, one after the other.
-func (g *group) whole() (all []*sheet) {
+// detailParts returns all that is known of the calls, one after the other.
+func (g *group) detailParts() (all []*detailPart) {
 	for _, it := range g.members {
-		all = append(all, it.block.(*call).whole()...)
+		all = append(all, it.block.(*call).detailParts()...)
 	}
 	return all
 }

@@ -58,8 +58,8 @@ func TestGroupsOfAnswers(t *testing.T) {
 		m.Tag(1 + i/3)
 		looked(m, fmt.Sprint(i), "read", fmt.Sprint("f", i), Done)
 	}
-	m.Answer("a", "And now:")
-	m.AnswerDone("a")
+	m.AppendAnswer("a", "And now:")
+	m.FinishAnswer("a")
 	looked(m, "x", "read", "x", Done)
 	if got, want := visible(m), "✓ read 3 files: f0, f1, f2|✓ read 3 files: f3, f4, f5|✓ read 3 files: f6, f7, f8|And now:|✓ read x  1 line"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -112,7 +112,7 @@ func TestBrowseGroup(t *testing.T) {
 		t.Errorf("details: %q, want %q", got, want)
 	}
 	press(m, "esc", "space")
-	m.Drop("1")
+	m.Remove("1")
 	if got, want := visible(m), "› look|✓ read a  1 line|✓ read c  1 line|· end"; strings.ReplaceAll(got, "▎", " ") != want {
 		t.Errorf("after one went: %q, want %q", got, want)
 	}
@@ -181,7 +181,7 @@ func TestLiveGroupLooksLikeStored(t *testing.T) {
 		m.Footer("end")
 		return pages(m)
 	}
-	if live, stored := show(Arriving, Asking, Running, Done), show(Canceled, Done); live != stored {
+	if live, stored := show(Arriving, AwaitingApproval, Running, Done), show(Canceled, Done); live != stored {
 		t.Errorf("live:\n%s\nstored:\n%s", live, stored)
 	}
 }

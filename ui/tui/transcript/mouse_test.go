@@ -78,8 +78,8 @@ func (h *hand) click(t *testing.T, text string, times int) (msg CopyMsg) {
 // chosenText returns what is shown as selected.
 func chosenText(view string) string {
 	var all []string
-	for _, part := range strings.Split(view, found)[1:] {
-		text, _, _ := strings.Cut(part, normal)
+	for _, part := range strings.Split(view, sgrFound)[1:] {
+		text, _, _ := strings.Cut(part, sgrReset)
 		all = append(all, ansi.Strip(text))
 	}
 	return strings.Join(all, "|")
@@ -91,7 +91,7 @@ const talk = "## Plan\n\nRead **the file** first, then `main.go` of the package,
 
 // What is selected is copied as it stands in the source.
 func TestSelectByMouse(t *testing.T) {
-	answer := func(m *Model) { m.Answer("a", talk); m.AnswerDone("a") }
+	answer := func(m *Model) { m.AppendAnswer("a", talk); m.FinishAnswer("a") }
 	shell := func(m *Model) {
 		m.Tool("t", Tool{Name: "shell", Title: "make test", Status: Done, Output: "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"})
 	}
@@ -117,14 +117,18 @@ func TestSelectByMouse(t *testing.T) {
 		{"the output of a call, not what is folded", shell, "make", "seven", "make test\nthree\nfour\nfive\nsix\nseven"},
 		{"over its fold", shell, "…", "four", "three\nfour"},
 		{"far down", func(m *Model) {
-			m.Answer("a", strings.Repeat(talk+"\n\n", 50)+"At *last* done.")
-			m.AnswerDone("a")
+			m.AppendAnswer("a", strings.Repeat(talk+"\n\n", 50)+"At *last* done.")
+			m.FinishAnswer("a")
 		}, "last", "done", "last* done"},
 		{"two blocks", func(m *Model) { m.User("question"); answer(m) }, "question", "Plan", "question\n\n## Plan"},
 		{"a diff has no numbers and no signs", func(m *Model) {
 			m.Tool("e", Tool{Name: "edit", Title: "a.go", Status: Done, Diff: "--- a/a.go\n+++ b/a.go\n@@ -1,3 +1,3 @@\n func main() {\n-\told()\n+\tnew()\n }\n"})
 		}, "func", "}", "func main() {\n\told()\n\tnew()\n}"},
-		{"thinking", func(m *Model) { m.Think("t", "It may be\nso."); m.ThoughtFor("t", time.Second); m.ToggleThinking() }, "It", "so.", "It may be\nso."},
+		{"thinking", func(m *Model) {
+			m.AppendThinking("t", "It may be\nso.")
+			m.FinishThinking("t", time.Second)
+			m.ToggleThinking()
+		}, "It", "so.", "It may be\nso."},
 		{"what is in no source", func(m *Model) {
 			for i := range 3 {
 				m.Tool(fmt.Sprint(i), Tool{Name: "read", Title: fmt.Sprint(i, ".go"), Status: Done, Output: "x"})
@@ -184,7 +188,7 @@ func TestClicks(t *testing.T) {
 		m := New(theme.Plain())
 		m.SetSize(40, 12)
 		m.User(text)
-		m.Answer("a", "The *answer*.")
+		m.AppendAnswer("a", "The *answer*.")
 		h := handOn(m)
 		if got := h.click(t, c.on, c.times); got.Text != c.want {
 			t.Errorf("%d clicks on %q copied %q, want %q", c.times, c.on, got.Text, c.want)
@@ -322,8 +326,8 @@ func FuzzSelect(f *testing.F) {
 		m := New(theme.Dark())
 		m.SetSize(int(width), 20)
 		m.User(text)
-		m.Answer("a", text)
-		m.AnswerDone("a")
+		m.AppendAnswer("a", text)
+		m.FinishAnswer("a")
 		m.Tool("t", Tool{Name: "shell", Title: text, Status: Done, Output: text, Diff: text})
 		h := handOn(m)
 		h.down(int(x), int(y))
@@ -339,7 +343,7 @@ func FuzzSelect(f *testing.F) {
 		source, _ := it.source()
 		h = handOn(words)
 		words.View()
-		rows := len(words.lay(it))
+		rows := len(words.linesOf(it))
 		if rows == 0 || rows > 3000 {
 			return
 		}

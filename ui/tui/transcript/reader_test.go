@@ -70,12 +70,12 @@ var ops = []op{
 	{"summary", true, func(m *Model, n int, s string) { m.Summary("summary", s, n%3) }},
 	{"marker", true, func(m *Model, n int, s string) { m.Marker(NoteKind(n%5), s) }},
 	{"tag", true, func(m *Model, n int, s string) { m.Tag(n) }},
-	{"think", true, func(m *Model, n int, s string) { m.Think(fmt.Sprint(n%3), s) }},
-	{"thought", true, func(m *Model, n int, s string) { m.ThoughtFor(fmt.Sprint(n%3), time.Duration(n)*time.Second) }},
-	{"answer", true, func(m *Model, n int, s string) { m.Answer(fmt.Sprint(n%3), s) }},
-	{"answered", true, func(m *Model, n int, s string) { m.AnswerDone(fmt.Sprint(n % 3)) }},
+	{"think", true, func(m *Model, n int, s string) { m.AppendThinking(fmt.Sprint(n%3), s) }},
+	{"thought", true, func(m *Model, n int, s string) { m.FinishThinking(fmt.Sprint(n%3), time.Duration(n)*time.Second) }},
+	{"answer", true, func(m *Model, n int, s string) { m.AppendAnswer(fmt.Sprint(n%3), s) }},
+	{"answered", true, func(m *Model, n int, s string) { m.FinishAnswer(fmt.Sprint(n % 3)) }},
 	{"tool", true, func(m *Model, n int, s string) {
-		m.Tool(fmt.Sprint(n%4), Tool{Name: "shell", Title: s, Status: Status(n % 7), Started: began, Took: time.Second})
+		m.Tool(fmt.Sprint(n%4), Tool{Name: "shell", Title: s, Status: Status(n % 7), Started: began, Duration: time.Second})
 	}},
 	{"arguments", true, func(m *Model, n int, s string) { m.Tool(fmt.Sprint(n%4), Tool{Name: s, Input: s}) }},
 	{"result", true, func(m *Model, n int, s string) {
@@ -92,8 +92,8 @@ var ops = []op{
 	{"draft", true, func(m *Model, n int, s string) {
 		id := fmt.Sprint("draft", n%3)
 		input := ""
-		if b, ok := m.find(aCall, id).(*call); ok && b.tool.Status == Arriving {
-			input = b.raw.Input
+		if b, ok := m.blockByID(kindCall, id).(*call); ok && b.tool.Status == Arriving {
+			input = b.received.Input
 		}
 		if input == "" {
 			input = []string{`{"path":"a.go","old":"`, `{"content":"`, `{"path":"x","new":"a\nb","old":"`}[n%3]
@@ -107,7 +107,7 @@ var ops = []op{
 	{"footer", true, func(m *Model, n int, s string) { m.Footer(s) }},
 	{"note", true, func(m *Model, n int, s string) { m.Note(s) }},
 	{"replace", true, func(m *Model, n int, s string) { m.Replace("note", NoteKind(n%4), s) }},
-	{"fail", true, func(m *Model, n int, s string) { m.Fail(s, s) }},
+	{"fail", true, func(m *Model, n int, s string) { m.AddError(s, s) }},
 	{"tick", true, func(m *Model, n int, s string) { m.Tick(began.Add(time.Duration(n) * time.Second)) }},
 	{"scroll up", false, func(m *Model, n int, s string) { m.Scroll(-n % 40) }},
 	{"scroll up again", false, func(m *Model, n int, s string) { m.Scroll(-n % 7) }},
@@ -122,7 +122,7 @@ var ops = []op{
 	{"resize", false, func(m *Model, n int, s string) { m.SetSize(n%120, n/3%40) }},
 	{"narrow", false, func(m *Model, n int, s string) { m.SetSize(n%12, n%7) }},
 	{"theme", false, func(m *Model, n int, s string) { m.SetTheme([]*theme.Theme{theme.Dark(), theme.Plain()}[n%2]) }},
-	{"drop", false, func(m *Model, n int, s string) { m.Drop(fmt.Sprint(n % 4)) }},
+	{"drop", false, func(m *Model, n int, s string) { m.Remove(fmt.Sprint(n % 4)) }},
 	{"browse", false, func(m *Model, n int, s string) { m.Browse(n%2 == 0) }},
 	{"key", false, func(m *Model, n int, s string) {
 		const keys = "jkudgG[]{} yYzvvrefw//nNnaei"
@@ -170,13 +170,13 @@ func apply(t *testing.T, m *Model, o op, n int, s string) {
 	was := append([]string(nil), it.lines...)
 	o.do(m, n, s)
 	check(t, m, o.name)
-	if it.kind == aNote && len(it.lines) == 0 {
+	if it.kind == kindNote && len(it.lines) == 0 {
 		return // replaced by nothing: there is no row to stay at
 	}
 	if m.AtBottom() || m.items[m.top.item] != it || m.top.line > at.line {
 		t.Fatalf("%s %q: the reader was moved from row %v to %v", o.name, s, at, m.top)
 	}
-	if it.kind == anAnswer && !it.settled() || it.kind == aNote {
+	if it.kind == kindAnswer && !it.isDone() || it.kind == kindNote {
 		return // the open end of markdown may still turn into something else; a note is replaced
 	}
 	if m.top != at || at.line > 0 && it.lines[at.line] != was[at.line] {
@@ -242,8 +242,8 @@ func TestResizeKeepsWhatIsRead(t *testing.T) {
 			m.SetSize(80, 20)
 			for i := range 5 {
 				m.User(numbered(fmt.Sprintf("u%d.", i), 60))
-				m.Answer("a", numbered(fmt.Sprintf("a%d.", i), 300))
-				m.AnswerDone("a")
+				m.AppendAnswer("a", numbered(fmt.Sprintf("a%d.", i), 300))
+				m.FinishAnswer("a")
 			}
 			m.Scroll(-up)
 			was, view := topRow(m), m.View()
@@ -274,7 +274,7 @@ func TestFollowing(t *testing.T) {
 	m.Scroll(-1)
 	view := m.View()
 	m.Note("one\ntwo")
-	m.Answer("a", "three")
+	m.AppendAnswer("a", "three")
 	if got := m.NewLines(); got != 3 || m.AtBottom() {
 		t.Errorf("%d new lines, at bottom %v; want 3, false", got, m.AtBottom())
 	}
@@ -297,7 +297,7 @@ func TestFollowing(t *testing.T) {
 	if !m.AtBottom() || m.NewLines() != 0 || !strings.Contains(m.View(), "three") {
 		t.Errorf("not at the bottom after scrolling down:\n%s", m.View())
 	}
-	m.Answer("a", " and\n\nfour")
+	m.AppendAnswer("a", " and\n\nfour")
 	if !strings.Contains(m.View(), "four") {
 		t.Errorf("at the bottom the view does not follow:\n%s", m.View())
 	}
@@ -332,8 +332,8 @@ func TestUserMessages(t *testing.T) {
 	m.SetSize(40, 8)
 	for i := range 5 {
 		m.User(fmt.Sprintf("question %d", i))
-		m.Answer("a", numbered("w", 100))
-		m.AnswerDone("a")
+		m.AppendAnswer("a", numbered("w", 100))
+		m.FinishAnswer("a")
 	}
 	for _, want := range []string{"question 4", "question 3", "question 2"} {
 		m.PrevUser()
@@ -359,8 +359,8 @@ func TestUnseenIsNotLaidOut(t *testing.T) {
 	m.SetSize(80, 24)
 	for range 10_000 {
 		m.User("and?")
-		m.Answer("a", "It is so.")
-		m.AnswerDone("a")
+		m.AppendAnswer("a", "It is so.")
+		m.FinishAnswer("a")
 	}
 	count := func() (n int) {
 		for _, it := range m.items {
@@ -383,7 +383,7 @@ func TestUnseenIsNotLaidOut(t *testing.T) {
 		m.Page(1)
 		m.View()
 	}
-	if n := count(); n > 4*keepLaid+48 {
+	if n := count(); n > 4*minCachedCost+48 {
 		t.Errorf("%d blocks kept laid out while scrolling", n)
 	}
 }
@@ -398,7 +398,7 @@ func TestOpeningIsLinear(t *testing.T) {
 	show := func(turns int) float64 {
 		m := stored(turns)
 		return testing.AllocsPerRun(3, func() {
-			m.restyle() // nothing is laid out
+			m.invalidateAll() // nothing is laid out
 			for _, move := range []func(){m.Bottom, m.Top, func() { m.Show(turns) }, m.PrevUser, m.NextUser} {
 				move()
 				m.View()
@@ -423,10 +423,10 @@ func TestThinkingStreams(t *testing.T) {
 		m.SetSize(24, 20)
 		m.ToggleThinking()
 		for at := 0; at < len(thought); at += step {
-			m.Think("1", thought[at:min(at+step, len(thought))])
+			m.AppendThinking("1", thought[at:min(at+step, len(thought))])
 			m.View()
 		}
-		m.ThoughtFor("1", time.Second)
+		m.FinishThinking("1", time.Second)
 		return m.View()
 	}
 	want := show(len(thought))
@@ -442,8 +442,8 @@ func TestThinkingStreams(t *testing.T) {
 func TestLiveWindows(t *testing.T) {
 	long := strings.Repeat("word ", 5000) + "the end"
 	for name, add := range map[string]func(m *Model){
-		"thinking":                func(m *Model) { m.Think("1", long) },
-		"thinking without spaces": func(m *Model) { m.Think("1", strings.ReplaceAll(long, " ", "")+"the end") },
+		"thinking":                func(m *Model) { m.AppendThinking("1", long) },
+		"thinking without spaces": func(m *Model) { m.AppendThinking("1", strings.ReplaceAll(long, " ", "")+"the end") },
 		"output":                  func(m *Model) { m.ToolOutput("1", strings.Repeat("line\n", 50_000)+"the end\n") },
 		"output without lines":    func(m *Model) { m.ToolOutput("1", strings.Repeat("日", 100_000)+"\nthe end") },
 	} {
@@ -454,7 +454,7 @@ func TestLiveWindows(t *testing.T) {
 			if view := m.View(); !strings.Contains(view, "the end") || strings.Contains(view, "\uFFFD") {
 				t.Errorf("the end is not in sight, or damaged:\n%s", view)
 			}
-			if b, ok := m.items[0].block.(*call); ok && len(b.live) > 2*keepLive {
+			if b, ok := m.items[0].block.(*call); ok && len(b.live) > 2*minLiveBytes {
 				t.Errorf("%d bytes of live output are kept", len(b.live))
 			}
 		})

@@ -6,103 +6,103 @@ import (
 	"unicode"
 )
 
-// A pos is a row: a line of an item, or the blank row before the item, which is
+// A rowPos is a row: a line of an item, or the blank row before the item, which is
 // line -1. The first item has none, nor has one without lines.
-type pos struct{ item, line int }
+type rowPos struct{ item, line int }
 
-// lay returns the lines of an item, made anew if they are no longer true.
-func (m *Model) lay(it *item) []string {
-	if it.state == laid {
+// linesOf returns the lines of an item, made anew if they are no longer true.
+func (m *Model) linesOf(it *item) []string {
+	if it.state == stateRendered {
 		return it.lines
 	}
 	var sign string
 	var lines []string
-	if !m.hidden(it) {
-		sign, lines = it.block.lay(m.page(it))
+	if !m.isHidden(it) {
+		sign, lines = it.block.render(m.renderContext(it))
 	}
-	if it.state == changed && m.holds(it, lines) {
-		it.state, it.held = laid, true
+	if it.state == stateChanged && m.keepsOldLines(it, lines) {
+		it.state, it.keepsLines = stateRendered, true
 		return it.lines
 	}
-	if it.state == changed && !m.follow && it.seq >= m.seen {
-		m.news += max(0, len(lines)-it.peak)
+	if it.state == stateChanged && !m.follow && it.seq >= m.seenSeq {
+		m.newLines += max(0, len(lines)-it.maxLines)
 	} else {
-		it.peak = 0
+		it.maxLines = 0
 	}
-	it.peak = max(it.peak, len(lines))
-	m.laid -= it.weight()
-	it.sign, it.lines, it.state, it.marked = sign, lines, laid, false
-	m.laid += it.weight()
+	it.maxLines = max(it.maxLines, len(lines))
+	m.cachedCost -= it.cost()
+	it.sign, it.lines, it.state, it.spansValid = sign, lines, stateRendered, false
+	m.cachedCost += it.cost()
 	return lines
 }
 
-// holds reports whether an item has to keep its old lines, because the reader's
+// keepsOldLines reports whether an item has to keep its old lines, because the reader's
 // top line is one of them and would become another: the window on the end of a
 // running command or of thinking moves on, output is replaced. It lasts until
 // the reader moves. Answers only grow, and the first line is a title.
-func (m *Model) holds(it *item, lines []string) bool {
+func (m *Model) keepsOldLines(it *item, lines []string) bool {
 	at := m.top.line
-	if m.vanishes(it, lines) {
+	if m.losesLines(it, lines) {
 		return true
 	}
-	if m.follow || at <= 0 || m.items[m.top.item] != it || it.kind == anAnswer || at >= len(it.lines) {
+	if m.follow || at <= 0 || m.items[m.top.item] != it || it.kind == kindAnswer || at >= len(it.lines) {
 		return false
 	}
 	return at >= len(lines) || lines[at] != it.lines[at]
 }
 
-// first returns the first row of item i; an item without lines has none.
-func (m *Model) first(i int) pos {
-	if i > 0 && len(m.lay(m.items[i])) > 0 && !m.joins(i) {
-		return pos{i, -1}
+// firstRow returns the first row of item i; an item without lines has none.
+func (m *Model) firstRow(i int) rowPos {
+	if i > 0 && len(m.linesOf(m.items[i])) > 0 && !m.isJoined(i) {
+		return rowPos{i, -1}
 	}
-	return pos{i, 0}
+	return rowPos{i, 0}
 }
 
-// end returns the row after the last one.
-func (m *Model) end() pos {
+// endRow returns the row after the last one.
+func (m *Model) endRow() rowPos {
 	i := len(m.items) - 1
-	return pos{i, len(m.lay(m.items[i]))}
+	return rowPos{i, len(m.linesOf(m.items[i]))}
 }
 
-// up goes n rows up, or to the first one.
-func (m *Model) up(p pos, n int) pos {
+// rowsUp goes n rows up, or to the first one.
+func (m *Model) rowsUp(p rowPos, n int) rowPos {
 	for {
-		first := m.first(p.item)
+		first := m.firstRow(p.item)
 		rows := p.line - first.line
 		if n <= rows {
-			return pos{p.item, p.line - n}
+			return rowPos{p.item, p.line - n}
 		}
 		if p.item == 0 {
 			return first
 		}
 		n -= rows
-		p = pos{p.item - 1, len(m.lay(m.items[p.item-1]))}
+		p = rowPos{p.item - 1, len(m.linesOf(m.items[p.item-1]))}
 	}
 }
 
-// down goes n rows down. If there are not as many it gives the end, and false.
-func (m *Model) down(p pos, n int) (pos, bool) {
+// rowsDown goes n rows down. If there are not as many it gives the end, and false.
+func (m *Model) rowsDown(p rowPos, n int) (rowPos, bool) {
 	for {
-		rows := len(m.lay(m.items[p.item])) - p.line
+		rows := len(m.linesOf(m.items[p.item])) - p.line
 		if n < rows {
-			return pos{p.item, p.line + n}, true
+			return rowPos{p.item, p.line + n}, true
 		}
 		n -= rows
 		if p.item == len(m.items)-1 {
-			return m.end(), false
+			return m.endRow(), false
 		}
-		p = m.first(p.item + 1)
+		p = m.firstRow(p.item + 1)
 	}
 }
 
 // before reports whether row p is above row q.
-func (p pos) before(q pos) bool {
+func (p rowPos) before(q rowPos) bool {
 	return p.item < q.item || p.item == q.item && p.line < q.line
 }
 
-// settle makes top a row that exists.
-func (m *Model) settle() {
+// clampTop makes top a row that exists.
+func (m *Model) clampTop() {
 	if len(m.items) == 0 {
 		m.follow = true
 	}
@@ -110,66 +110,66 @@ func (m *Model) settle() {
 		return
 	}
 	m.top.item = min(m.top.item, len(m.items)-1)
-	lines := m.lay(m.items[m.top.item])
-	if m.place.ok && m.place.moved {
-		m.top.line = m.place.find(lines)
-		m.place.moved = false
+	lines := m.linesOf(m.items[m.top.item])
+	if m.bookmark.ok && m.bookmark.moved {
+		m.top.line = m.bookmark.lineIn(lines)
+		m.bookmark.moved = false
 	}
 	for len(lines) == 0 && m.top.item < len(m.items)-1 {
-		m.top = m.first(m.top.item + 1)
-		lines = m.lay(m.items[m.top.item])
+		m.top = m.firstRow(m.top.item + 1)
+		lines = m.linesOf(m.items[m.top.item])
 	}
 	if len(lines) == 0 { // nothing to see from here on
-		m.top = m.up(m.end(), max(m.window(), 1))
-		lines = m.lay(m.items[m.top.item])
+		m.top = m.rowsUp(m.endRow(), max(m.windowRows(), 1))
+		lines = m.linesOf(m.items[m.top.item])
 	}
-	m.top.line = max(m.first(m.top.item).line, min(m.top.line, len(lines)-1))
+	m.top.line = max(m.firstRow(m.top.item).line, min(m.top.line, len(lines)-1))
 }
 
-// freeze returns top its value where the reader is at the bottom, so that things
+// fixTop returns top its value where the reader is at the bottom, so that things
 // can be counted from it. It reports whether there is anything to move through.
-func (m *Model) freeze() bool {
-	if len(m.items) == 0 || m.window() <= 0 {
+func (m *Model) fixTop() bool {
+	if len(m.items) == 0 || m.windowRows() <= 0 {
 		return false
 	}
 	if m.follow {
-		m.top = m.up(m.end(), m.window())
+		m.top = m.rowsUp(m.endRow(), m.windowRows())
 		return true
 	}
-	if it := m.items[min(m.top.item, len(m.items)-1)]; it.held {
-		it.state, it.held = stale, false
+	if it := m.items[min(m.top.item, len(m.items)-1)]; it.keepsLines {
+		it.state, it.keepsLines = stateStale, false
 	}
-	m.settle()
+	m.clampTop()
 	return true
 }
 
-// arrive ends a movement of the reader's: it decides whether what comes is
+// finishMove ends a movement of the reader's: it decides whether what comes is
 // followed from here.
-func (m *Model) arrive() {
-	bottom, inside := m.down(m.top, m.window())
+func (m *Model) finishMove() {
+	bottom, inside := m.rowsDown(m.top, m.windowRows())
 	if !inside {
-		m.top = m.up(m.end(), m.window())
+		m.top = m.rowsUp(m.endRow(), m.windowRows())
 	}
-	if !inside && !m.pinned() {
+	if !inside && !m.isPinned() {
 		m.Bottom()
 		return
 	}
 	if m.follow {
-		m.follow, m.seen = false, m.items[len(m.items)-1].seq
+		m.follow, m.seenSeq = false, m.items[len(m.items)-1].seq
 	}
-	m.measure()
-	m.news = m.below(bottom, m.news)
-	m.place, m.dirty = place{}, true
+	m.renderPending()
+	m.newLines = m.linesBelow(bottom, m.newLines)
+	m.bookmark, m.dirty = bookmark{}, true
 }
 
-// below counts the lines from a row on, up to a limit.
-func (m *Model) below(p pos, limit int) int {
+// linesBelow counts the lines from a row on, up to a limit.
+func (m *Model) linesBelow(p rowPos, limit int) int {
 	if limit == 0 {
 		return 0
 	}
-	n := len(m.lay(m.items[p.item])) - max(p.line, 0)
+	n := len(m.linesOf(m.items[p.item])) - max(p.line, 0)
 	for i := p.item + 1; i < len(m.items) && n < limit; i++ {
-		n += countRows(m, m.items[i])
+		n += rowCount(m, m.items[i])
 	}
 	return min(n, limit)
 }
@@ -180,24 +180,24 @@ func (m *Model) Scroll(lines int) {
 		m.details.Scroll(lines)
 		return
 	}
-	if !m.freeze() {
+	if !m.fixTop() {
 		return
 	}
 	if lines < 0 {
 		m.mouse.followed = false
-		m.top = m.up(m.top, -lines)
-	} else if p, ok := m.down(m.top, lines); ok {
+		m.top = m.rowsUp(m.top, -lines)
+	} else if p, ok := m.rowsDown(m.top, lines); ok {
 		m.top = p
 	} else {
-		m.top = m.up(p, 1)
+		m.top = m.rowsUp(p, 1)
 	}
-	m.arrive()
+	m.finishMove()
 }
 
 // Page moves by windows, or parts of one: down, or up if negative. A whole one
 // leaves a row in sight.
 func (m *Model) Page(n float64) {
-	rows := max(1, int(math.Abs(n)*float64(m.window()-1)+0.5))
+	rows := max(1, int(math.Abs(n)*float64(m.windowRows()-1)+0.5))
 	if n < 0 {
 		rows = -rows
 	}
@@ -210,14 +210,14 @@ func (m *Model) Top() {
 		m.details.Top()
 		return
 	}
-	m.jump(pos{})
+	m.jumpTo(rowPos{})
 }
 
-// jump puts a row at the top.
-func (m *Model) jump(p pos) {
-	if m.freeze() {
+// jumpTo puts a row at the top.
+func (m *Model) jumpTo(p rowPos) {
+	if m.fixTop() {
 		m.top = p
-		m.arrive()
+		m.finishMove()
 	}
 }
 
@@ -227,11 +227,11 @@ func (m *Model) Bottom() {
 		m.details.Bottom()
 		return
 	}
-	m.follow, m.place, m.dirty, m.news = true, place{}, true, 0
-	for _, it := range m.grown {
-		it.awaited = false
+	m.follow, m.bookmark, m.dirty, m.newLines = true, bookmark{}, true, 0
+	for _, it := range m.pending {
+		it.isPending = false
 	}
-	m.grown = m.grown[:0]
+	m.pending = m.pending[:0]
 }
 
 // AtBottom reports whether the reader follows what comes.
@@ -240,27 +240,27 @@ func (m *Model) AtBottom() bool { return m.follow }
 // NewLines returns how many lines have come below what a reader who is not at the
 // bottom sees.
 func (m *Model) NewLines() int {
-	m.measure()
-	return m.news
+	m.renderPending()
+	return m.newLines
 }
 
-// measure lays out what has grown since, to count it.
-func (m *Model) measure() {
-	for _, it := range m.grown {
-		it.awaited = false
-		m.lay(it)
+// renderPending lays out what has grown since, to count it.
+func (m *Model) renderPending() {
+	for _, it := range m.pending {
+		it.isPending = false
+		m.linesOf(it)
 	}
-	m.grown = m.grown[:0]
+	m.pending = m.pending[:0]
 }
 
 // PrevUser goes to the user's message before the top row.
 func (m *Model) PrevUser() {
-	if m.details != nil || !m.freeze() {
+	if m.details != nil || !m.fixTop() {
 		return
 	}
 	for i := m.top.item; i >= 0; i-- {
-		if p := (pos{i, 0}); m.items[i].kind == aUser && p.before(m.top) {
-			m.jump(p)
+		if p := (rowPos{i, 0}); m.items[i].kind == kindUser && p.before(m.top) {
+			m.jumpTo(p)
 			return
 		}
 	}
@@ -269,43 +269,43 @@ func (m *Model) PrevUser() {
 
 // NextUser goes to the user's message after the top row, or to the end.
 func (m *Model) NextUser() {
-	if m.details != nil || !m.freeze() {
+	if m.details != nil || !m.fixTop() {
 		return
 	}
 	for i := m.top.item; i < len(m.items); i++ {
-		if p := (pos{i, 0}); m.items[i].kind == aUser && m.top.before(p) {
-			m.jump(p)
+		if p := (rowPos{i, 0}); m.items[i].kind == kindUser && m.top.before(p) {
+			m.jumpTo(p)
 			return
 		}
 	}
 	m.Bottom()
 }
 
-// A place is a line of an item in words that hold at every width: how many
+// A bookmark is a line of an item in words that hold at every width: how many
 // letters stand before it. It is kept over several changes of the width, until
 // the reader moves, so that it does not wander.
-type place struct {
+type bookmark struct {
 	ok, moved bool
 	letters   int // of the lines before
 	blanks    int // lines without letters from here to the next one with some
 	gap       bool
 }
 
-// mark remembers what stands at the top, before the width changes.
-func (m *Model) mark() {
+// saveBookmark remembers what stands at the top, before the width changes.
+func (m *Model) saveBookmark() {
 	if m.follow || len(m.items) == 0 {
 		return
 	}
-	m.place.moved = true
-	if it := m.items[m.top.item]; !m.place.ok {
-		m.place = markIn(it.lines, m.top.line)
+	m.bookmark.moved = true
+	if it := m.items[m.top.item]; !m.bookmark.ok {
+		m.bookmark = bookmarkAt(it.lines, m.top.line)
 	}
 }
 
-func markIn(lines []string, at int) place {
-	p := place{ok: len(lines) > 0, moved: true, gap: at < 0}
+func bookmarkAt(lines []string, at int) bookmark {
+	p := bookmark{ok: len(lines) > 0, moved: true, gap: at < 0}
 	for i, line := range lines {
-		n := letters(line)
+		n := countLetters(line)
 		switch {
 		case i < at:
 			p.letters += n
@@ -318,14 +318,14 @@ func markIn(lines []string, at int) place {
 	return p
 }
 
-// find returns the line where the letter after those before the place stands.
-func (p place) find(lines []string) int {
+// lineIn returns the line where the letter after those before the place stands.
+func (p bookmark) lineIn(lines []string) int {
 	if p.gap {
 		return -1
 	}
 	left, blanks := p.letters, 0
 	for i, line := range lines {
-		n := letters(line)
+		n := countLetters(line)
 		if n > left {
 			return i - min(blanks, p.blanks)
 		}
@@ -338,9 +338,9 @@ func (p place) find(lines []string) int {
 	return max(0, len(lines)-max(1, p.blanks))
 }
 
-// letters counts letters and digits: what wrapping, borders and rules leave
+// countLetters counts letters and digits: what wrapping, borders and rules leave
 // alone.
-func letters(line string) int {
+func countLetters(line string) int {
 	n := 0
 	for {
 		i := strings.IndexByte(line, '\x1b')
@@ -356,6 +356,6 @@ func letters(line string) int {
 		if i < 0 {
 			return n
 		}
-		line = line[i+escape(line[i:]):]
+		line = line[i+escapeLen(line[i:]):]
 	}
 }

@@ -15,19 +15,19 @@ import (
 // each has the word is counted once per word, and again when the block changes;
 // which rows it stands in is found for the blocks in sight alone.
 type search struct {
-	on, typing bool
-	typed      string
-	word       word
-	last       string // the word of the search before
-	from       int    // item where the cursor was when the search began
-	top        pos    // and the row at the top
-	total      int
-	hit        int     // which one of those in the block under the cursor; -1 for none
-	changed    []*item // whose text changed since it was counted
-	texts      []string
+	active, typing bool
+	typed          string
+	query          query
+	last           string // the word of the search before
+	originItem     int    // item where the cursor was when the search began
+	originTop      rowPos // and the row at the top
+	total          int
+	hit            int     // which one of those in the block under the cursor; -1 for none
+	changed        []*item // whose text changed since it was counted
+	texts          []string
 
-	peeked *item // unfolded to show what it hides
-	was    fold
+	unfoldedItem *item // unfolded to show what it hides
+	oldFold      fold
 }
 
 // Typing reports whether what is typed is searched for: every key belongs here.
@@ -43,7 +43,7 @@ func (m *Model) Cursor() (x, y int, ok bool) {
 	if m.details != nil {
 		return m.details.Cursor()
 	}
-	if !m.search.typing || m.window() == m.height || m.width == 0 {
+	if !m.search.typing || m.windowRows() == m.height || m.width == 0 {
 		return 0, 0, false
 	}
 	return min(cells(m.searchLine()), m.width-1), m.height - 1, true
@@ -51,43 +51,43 @@ func (m *Model) Cursor() (x, y int, ok bool) {
 
 // beginSearch opens the line in which the word is typed.
 func (m *Model) beginSearch() {
-	m.peek(nil)
+	m.unfoldForMatch(nil)
 	m.endSearch()
 	s := &m.search
-	s.on, s.typing = true, true
-	m.freeze()
+	s.active, s.typing = true, true
+	m.fixTop()
 	if !m.browsing {
 		m.cursor = m.top.item
 	}
-	s.from, s.top = m.cursor, m.top
-	m.seek(word{})
-	m.rewindow()
+	s.originItem, s.originTop = m.cursor, m.top
+	m.countAll(query{})
+	m.refitWindow()
 }
 
 // endSearch closes it, and keeps the place and the word.
 func (m *Model) endSearch() {
 	s := &m.search
 	for _, it := range s.changed {
-		it.uncounted = false
+		it.countStale = false
 	}
 	last := s.last
-	if len(s.word.runes) > 0 {
-		last = string(s.word.runes)
+	if len(s.query.runes) > 0 {
+		last = string(s.query.runes)
 	}
 	*s = search{last: last, hit: -1}
-	m.rewindow()
+	m.refitWindow()
 }
 
-// rewindow makes the best of a window that grew or shrank by a row.
-func (m *Model) rewindow() {
+// refitWindow makes the best of a window that grew or shrank by a row.
+func (m *Model) refitWindow() {
 	m.dirty = true
-	if m.freeze() {
-		m.arrive()
+	if m.fixTop() {
+		m.finishMove()
 	}
 }
 
-// typeWord edits what is searched for, and goes to the nearest place that has it.
-func (m *Model) typeWord(msg tea.Msg) {
+// updateSearch edits what is searched for, and goes to the nearest place that has it.
+func (m *Model) updateSearch(msg tea.Msg) {
 	s, was := &m.search, m.search.typed
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
@@ -100,19 +100,19 @@ func (m *Model) typeWord(msg tea.Msg) {
 		case "enter":
 			s.typing, m.dirty = false, true
 			if s.typed == "" {
-				m.again(0)
+				m.nextMatch(0)
 			}
 			return
 		case "down", "ctrl+n":
-			m.again(1)
+			m.nextMatch(1)
 		case "up":
-			m.again(-1)
+			m.nextMatch(-1)
 		case "backspace", "ctrl+h":
 			if s.typed == "" {
 				m.endSearch()
 				return
 			}
-			s.typed = erase(s.typed)
+			s.typed = dropLastCluster(s.typed)
 		case "ctrl+w", "alt+backspace", "ctrl+backspace":
 			s.typed = strings.TrimRight(s.typed, " ")
 			s.typed = s.typed[:strings.LastIndex(s.typed, " ")+1]
@@ -125,52 +125,52 @@ func (m *Model) typeWord(msg tea.Msg) {
 	if s.typed == was {
 		return
 	}
-	m.seek(newWord(s.typed))
-	i := m.nearest(s.from)
+	m.countAll(newWord(s.typed))
+	i := m.nearestMatch(s.originItem)
 	if i < 0 { // back to where the search began
 		last := max(len(m.items)-1, 0)
-		m.peek(nil)
-		m.point(min(s.from, last))
-		m.jump(pos{min(s.top.item, last), s.top.line})
+		m.unfoldForMatch(nil)
+		m.setCursor(min(s.originItem, last))
+		m.jumpTo(rowPos{min(s.originTop.item, last), s.originTop.line})
 		m.dirty = true
 		return
 	}
-	m.show(i, m.ahead(i))
+	m.showMatch(i, m.firstHitFrom(i))
 }
 
-// erase takes the last character off.
-func erase(s string) string {
+// dropLastCluster takes the last character off.
+func dropLastCluster(s string) string {
 	last := 0
 	for rest := s; rest != ""; rest = rest[last:] {
-		last, _ = cluster(rest)
+		last, _ = clusterSize(rest)
 	}
 	return s[:len(s)-last]
 }
 
-// seek counts a word everywhere.
-func (m *Model) seek(w word) {
+// countAll counts a word everywhere.
+func (m *Model) countAll(w query) {
 	s := &m.search
-	s.word, s.total, s.hit, s.changed = w, 0, -1, s.changed[:0]
+	s.query, s.total, s.hit, s.changed = w, 0, -1, s.changed[:0]
 	for _, it := range m.items {
-		it.uncounted, it.marked = false, false
-		it.found = m.countIn(it)
-		s.total += it.found
+		it.countStale, it.spansValid = false, false
+		it.matchCount = m.countIn(it)
+		s.total += it.matchCount
 	}
 }
 
 // countIn counts the word in what a block has to say.
 func (m *Model) countIn(it *item) (n int) {
 	s := &m.search
-	if len(s.word.runes) == 0 {
+	if len(s.query.runes) == 0 {
 		return 0
 	}
 	over := ""
-	if it.markup() {
-		over = marks
+	if it.isMarkdown() {
+		over = markupRunes
 	}
 	s.texts = it.texts(s.texts[:0])
 	for _, text := range s.texts {
-		n += s.word.count(text, over)
+		n += s.query.count(text, over)
 	}
 	return n
 }
@@ -178,66 +178,66 @@ func (m *Model) countIn(it *item) (n int) {
 // recount counts again where something changed.
 func (m *Model) recount() {
 	for _, it := range m.search.changed {
-		it.uncounted = false
-		was := it.found
-		it.found = m.countIn(it)
-		m.search.total += it.found - was
+		it.countStale = false
+		was := it.matchCount
+		it.matchCount = m.countIn(it)
+		m.search.total += it.matchCount - was
 	}
 	m.search.changed = m.search.changed[:0]
 }
 
-// lose forgets an item, which was the i-th one, with its places.
-func (m *Model) lose(it *item, i int) {
+// forgetItem forgets an item, which was the i-th one, with its places.
+func (m *Model) forgetItem(it *item, i int) {
 	s := &m.search
-	if !s.on {
+	if !s.active {
 		return
 	}
-	s.total -= it.found
+	s.total -= it.matchCount
 	s.changed = slices.DeleteFunc(s.changed, func(c *item) bool { return c == it })
-	if it == s.peeked {
-		s.peeked = nil
+	if it == s.unfoldedItem {
+		s.unfoldedItem = nil
 	}
 	if i == m.cursor {
 		s.hit = -1
 	}
-	if i < s.from {
-		s.from--
+	if i < s.originItem {
+		s.originItem--
 	}
-	if i < s.top.item {
-		s.top.item--
+	if i < s.originTop.item {
+		s.originTop.item--
 	}
 }
 
-// chosen returns which place of an item was gone to; -1 for none. The rows may have
+// chosenHit returns which place of an item was gone to; -1 for none. The rows may have
 // fewer than the source has: the address behind a name, for one.
-func (m *Model) chosen(i int) int {
+func (m *Model) chosenHit(i int) int {
 	if i != m.cursor {
 		return -1
 	}
-	return min(m.search.hit, m.shown(m.items[i])-1)
+	return min(m.search.hit, m.visibleHits(m.items[i])-1)
 }
 
-// nearest returns the first item from i on that has the word, or else the last one
+// nearestMatch returns the first item from i on that has the word, or else the last one
 // before it; -1 if none has.
-func (m *Model) nearest(i int) int {
+func (m *Model) nearestMatch(i int) int {
 	for j := i; j < len(m.items); j++ {
-		if m.items[j].found > 0 {
+		if m.items[j].matchCount > 0 {
 			return j
 		}
 	}
 	for j := min(i, len(m.items)) - 1; j >= 0; j-- {
-		if m.items[j].found > 0 {
+		if m.items[j].matchCount > 0 {
 			return j
 		}
 	}
 	return -1
 }
 
-// ahead returns the first place of an item that is not above where the search began.
-func (m *Model) ahead(i int) int {
-	if it := m.items[i]; i == m.search.top.item && m.shown(it) == it.found {
-		for _, s := range m.spans(it) {
-			if s.line >= m.search.top.line {
+// firstHitFrom returns the first place of an item that is not above where the search began.
+func (m *Model) firstHitFrom(i int) int {
+	if it := m.items[i]; i == m.search.originTop.item && m.visibleHits(it) == it.matchCount {
+		for _, s := range m.spansOf(it) {
+			if s.line >= m.search.originTop.line {
 				return s.hit
 			}
 		}
@@ -245,18 +245,18 @@ func (m *Model) ahead(i int) int {
 	return 0
 }
 
-// again goes to the next place in a direction, after the last one to the first.
+// nextMatch goes to the next place in a direction, after the last one to the first.
 // Without a search it takes the last word up again, and so does direction 0.
-func (m *Model) again(direction int) {
+func (m *Model) nextMatch(direction int) {
 	s := &m.search
-	if !s.on || direction == 0 {
+	if !s.active || direction == 0 {
 		if s.last == "" {
 			m.endSearch()
 			return
 		}
-		s.on, s.typed = true, s.last
-		m.seek(newWord(s.last))
-		m.rewindow()
+		s.active, s.typed = true, s.last
+		m.countAll(newWord(s.last))
+		m.refitWindow()
 	}
 	m.recount()
 	if s.total == 0 {
@@ -269,83 +269,83 @@ func (m *Model) again(direction int) {
 			hit = -1
 		}
 	}
-	for hit < 0 || hit >= m.items[i].found {
+	for hit < 0 || hit >= m.items[i].matchCount {
 		if direction < 0 {
 			i = (i + len(m.items) - 1) % len(m.items)
-			hit = m.items[i].found - 1
+			hit = m.items[i].matchCount - 1
 			continue
 		}
 		i, hit = (i+1)%len(m.items), 0
 	}
-	m.show(i, hit)
+	m.showMatch(i, hit)
 }
 
-// show brings a place in sight, and unfolds the block if that hides it.
-func (m *Model) show(i, hit int) {
+// showMatch brings a place in sight, and unfolds the block if that hides it.
+func (m *Model) showMatch(i, hit int) {
 	it := m.items[i]
-	if it != m.search.peeked {
-		m.peek(nil)
+	if it != m.search.unfoldedItem {
+		m.unfoldForMatch(nil)
 	}
-	m.point(i)
+	m.setCursor(i)
 	m.search.hit = hit
-	if !m.freeze() {
+	if !m.fixTop() {
 		return
 	}
-	if m.shown(it) < it.found && (!m.open(it) || m.hidden(it)) {
-		m.peek(it)
+	if m.visibleHits(it) < it.matchCount && (!m.isOpen(it) || m.isHidden(it)) {
+		m.unfoldForMatch(it)
 	}
-	line, chosen := 0, m.chosen(i)
-	for _, s := range slices.Backward(m.spans(it)) {
+	line, chosen := 0, m.chosenHit(i)
+	for _, s := range slices.Backward(m.spansOf(it)) {
 		if s.hit == chosen {
 			line = s.line
 		}
 	}
-	m.sight(pos{i, line})
+	m.scrollIntoView(rowPos{i, line})
 }
 
-// peek unfolds a block, and folds the one that was unfolded before.
-func (m *Model) peek(it *item) {
+// unfoldForMatch unfolds a block, and folds the one that was unfolded before.
+func (m *Model) unfoldForMatch(it *item) {
 	s := &m.search
-	if s.peeked == it {
+	if s.unfoldedItem == it {
 		return
 	}
-	if s.peeked != nil {
-		s.peeked.fold = s.was
-		s.peeked.forget()
+	if s.unfoldedItem != nil {
+		s.unfoldedItem.fold = s.oldFold
+		s.unfoldedItem.dropLines()
 	}
-	if s.peeked = it; it != nil {
-		s.was = it.fold
-		it.fold = unfolded
-		it.forget()
+	if s.unfoldedItem = it; it != nil {
+		s.oldFold = it.fold
+		it.fold = foldOpen
+		it.dropLines()
 	}
 	m.dirty = true
-	m.settle()
+	m.clampTop()
 }
 
-// sight scrolls no further than it has to for a row to be seen; far away it gets
+// scrollIntoView scrolls no further than it has to for a row to be seen; far away it gets
 // a third of the window above it.
-func (m *Model) sight(p pos) {
-	bottom, inside := m.down(m.top, m.window())
+func (m *Model) scrollIntoView(p rowPos) {
+	bottom, inside := m.rowsDown(m.top, m.windowRows())
 	if p.before(m.top) || inside && !p.before(bottom) {
-		m.top = m.up(p, m.window()/3)
+		m.top = m.rowsUp(p, m.windowRows()/3)
 	}
-	m.arrive()
+	m.finishMove()
 }
 
 // searchLine returns what was typed, as much of its end as fits.
 func (m *Model) searchLine() string {
-	line, room := m.search.typed, m.width-1-min(cells(m.tally())+2, m.width/2)
+	line, room := m.search.typed, m.width-1-min(cells(m.searchTally())+2, m.width/2)
 	if over := cells(line) - max(room-1, 0); over > 0 {
 		line = ansi.TruncateLeft(line, over, "")
 	}
 	return "/" + line
 }
 
-// tally returns how many there are, and which one is shown.
-func (m *Model) tally() string {
+// searchTally returns how many there are, and which one is shown.
+func (m *Model) searchTally() string {
 	s := &m.search
 	switch {
-	case len(s.word.runes) == 0 || s.typed == "":
+	case len(s.query.runes) == 0 || s.typed == "":
 		return ""
 	case s.total == 0:
 		return "not found"
@@ -354,19 +354,19 @@ func (m *Model) tally() string {
 	}
 	n := s.hit + 1
 	for _, it := range m.items[:m.cursor] {
-		n += it.found
+		n += it.matchCount
 	}
 	return fmt.Sprintf("%d/%d", min(n, s.total), s.total)
 }
 
-// searchRow writes the last row while a search is on.
-func (m *Model) searchRow() {
-	line, tally := m.searchLine(), m.tally()
+// writeSearchRow writes the last row while a search is on.
+func (m *Model) writeSearchRow() {
+	line, tally := m.searchLine(), m.searchTally()
 	room := m.width - cells(line) - 1
-	m.buf = append(m.buf, m.ink.write(accent, line[:1])...)
+	m.buf = append(m.buf, m.styler.apply(roleAccent, line[:1])...)
 	m.buf = append(m.buf, line[1:]...)
-	if tally = clip(tally, max(room-1, 0)); tally != "" {
+	if tally = truncate(tally, max(room-1, 0)); tally != "" {
 		m.buf = append(m.buf, strings.Repeat(" ", room-cells(tally))...)
-		m.buf = append(m.buf, m.ink.write(dim, tally)...)
+		m.buf = append(m.buf, m.styler.apply(roleDim, tally)...)
 	}
 }

@@ -19,9 +19,9 @@ func lit(m *Model) string {
 	for _, part := range strings.Split(m.View(), "\x1b[")[1:] {
 		codes, text, _ := strings.Cut(part, "m")
 		switch "\x1b[" + codes + "m" {
-		case found:
+		case sgrFound:
 			all = append(all, text)
-		case here:
+		case sgrCurrent:
 			all = append(all, "["+text+"]")
 		}
 	}
@@ -47,20 +47,20 @@ func TestMatching(t *testing.T) {
 		{"wide characters", "日本", "新日本語 日本", "", "日本|日本"},
 		{"umlauts in either case", "äpfel", "ÄPFEL Äpfel", "", "ÄPFEL|Äpfel"},
 		{"not inside of a character", "\u0301", "e\u0301", "", "\u0301"},
-		{"through emphasis", "bold text", "some **bold** _text_", marks, "bold** _text"},
-		{"through a quote", "one two", "> one\n> two", marks, "one\n> two"},
+		{"through emphasis", "bold text", "some **bold** _text_", markupRunes, "bold** _text"},
+		{"through a quote", "one two", "> one\n> two", markupRunes, "one\n> two"},
 		{"not through emphasis in plain text", "bold text", "some **bold** text", "", ""},
-		{"markup itself", "**bold", "some **bold** text", marks, "**bold"},
-		{"over the end of a full line", "abcdef", "abc\x00def", broken, "abc\x00def"},
-		{"where there was a space", "abc def", "abc\x00  def", broken, "abc\x00  def"},
-		{"over a margin", "abc def", "abc\n│ def", broken, "abc\n│ def"},
-		{"not over the end of another line", "abcdef", "abc\ndef", broken, ""},
+		{"markup itself", "**bold", "some **bold** text", markupRunes, "**bold"},
+		{"over the end of a full line", "abcdef", "abc\x00def", brokenLine, "abc\x00def"},
+		{"where there was a space", "abc def", "abc\x00  def", brokenLine, "abc\x00  def"},
+		{"over a margin", "abc def", "abc\n│ def", brokenLine, "abc\n│ def"},
+		{"not over the end of another line", "abcdef", "abc\ndef", brokenLine, ""},
 		{"nothing", "", "abc", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, at := newWord(c.word), 0
 			var got []string
-			for start, end := w.next(c.in, at, c.over); end >= 0; start, end = w.next(c.in, end, c.over) {
+			for start, end := w.find(c.in, at, c.over); end >= 0; start, end = w.find(c.in, end, c.over) {
 				got = append(got, c.in[start:end])
 			}
 			if got := strings.Join(got, "|"); got != c.want {
@@ -83,7 +83,7 @@ func FuzzMatching(f *testing.F) {
 			t.Skip()
 		}
 		w := newWord(s)
-		if w.fold {
+		if w.ignoreCase {
 			for i, r := range in { // Kelvin's sign and the like are no letters of ASCII
 				if r >= utf8.RuneSelf {
 					in = in[:i]
@@ -156,8 +156,8 @@ func TestEveryPlaceIsSeen(t *testing.T) {
 			m := New(theme.Plain())
 			m.SetSize(width, 12)
 			conversation(m)
-			m.Answer("x", "# The *timer*\n\n- **the** timer,\n  which runs\n- 日本語のテキストは文字の間で改行できます、日本。\n\n> It could\n> be\n\n| the | line |\n|---|---|\n| run | `wait()` |\n")
-			m.AnswerDone("x")
+			m.AppendAnswer("x", "# The *timer*\n\n- **the** timer,\n  which runs\n- 日本語のテキストは文字の間で改行できます、日本。\n\n> It could\n> be\n\n| the | line |\n|---|---|\n| run | `wait()` |\n")
+			m.FinishAnswer("x")
 			m.Browse(true)
 			press(m, "g", "/")
 			m.Update(tea.PasteMsg{Content: word})
@@ -168,12 +168,12 @@ func TestEveryPlaceIsSeen(t *testing.T) {
 			}
 			first := m.cursor
 			for i := range total + 1 {
-				if want := fmt.Sprintf("%d/%d", i%total+1, total); i > 0 && m.tally() != want {
-					t.Fatalf("%q at width %d: %s, want %s", word, width, m.tally(), want)
-				} else if i == 0 && m.tally() != want {
-					t.Fatalf("%q at width %d begins with %s in block %d", word, width, m.tally(), first)
+				if want := fmt.Sprintf("%d/%d", i%total+1, total); i > 0 && m.searchTally() != want {
+					t.Fatalf("%q at width %d: %s, want %s", word, width, m.searchTally(), want)
+				} else if i == 0 && m.searchTally() != want {
+					t.Fatalf("%q at width %d begins with %s in block %d", word, width, m.searchTally(), first)
 				}
-				if !strings.Contains(m.View(), here) {
+				if !strings.Contains(m.View(), sgrCurrent) {
 					t.Fatalf("%q at width %d: place %d of %d is not in sight\n%s", word, width, i+1, total, m.View())
 				}
 				press(m, "n")

@@ -16,12 +16,12 @@ import (
 func stream(m *Model, id, text string) {
 	for at := 0; at < len(text); {
 		end := min(at+(64<<10), len(text))
-		m.Answer(id, text[at:end])
+		m.AppendAnswer(id, text[at:end])
 		m.View()
 		Share(m, id, text[:end])
 		at = end
 	}
-	m.AnswerDone(id)
+	m.FinishAnswer(id)
 	m.View()
 }
 
@@ -58,7 +58,7 @@ func TestLongAnswersAreHeldOnce(t *testing.T) {
 			stream(m, "a", text)
 			held := int64(heap()) - int64(before)
 			runtime.KeepAlive(m)
-			if most := int64(leastShared + 8<<20); held > most {
+			if most := int64(minSharedBytes + 8<<20); held > most {
 				t.Errorf("%d KB are held beside the text, at most %d expected", held>>10, most>>10)
 			}
 			if got := m.LastAnswer(); got != text {
@@ -82,8 +82,8 @@ func TestLongAnswersAreOne(t *testing.T) {
 		m.User("go")
 	}
 	stream(live, "a", text)
-	opened.Answer("a", text)
-	opened.AnswerDone("a")
+	opened.AppendAnswer("a", text)
+	opened.FinishAnswer("a")
 	if live.View() != opened.View() || len(live.items) != len(opened.items) || len(live.items) < 5 {
 		t.Errorf("%d blocks live, %d opened", len(live.items), len(opened.items))
 	}
@@ -94,12 +94,12 @@ func TestLongAnswersAreOne(t *testing.T) {
 	if got := live.LastAnswer(); got != text {
 		t.Errorf("%d bytes of source, want %d", len(got), len(text))
 	}
-	live.seek(newWord("x := f"))
+	live.countAll(newWord("x := f"))
 	if want := strings.Count(text, "x := f"); live.search.total != want {
 		t.Errorf("%d places found, want %d", live.search.total, want)
 	}
 	live.Top()
-	if live.Drop("a"); len(live.items) != 1 {
+	if live.Remove("a"); len(live.items) != 1 {
 		t.Errorf("%d blocks are left", len(live.items))
 	}
 }

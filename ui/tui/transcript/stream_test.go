@@ -69,7 +69,7 @@ func TestStreamedLooksLikeLoaded(t *testing.T) {
 					var cuts []int
 					for rest := text; rest != ""; {
 						n := min(1+rnd.IntN(most), len(rest))
-						m.Answer("a", rest[:n])
+						m.AppendAnswer("a", rest[:n])
 						m.View()
 						rest = rest[n:]
 						cuts = append(cuts, n)
@@ -79,7 +79,7 @@ func TestStreamedLooksLikeLoaded(t *testing.T) {
 						}
 					}
 					m.SetSize(width, 12)
-					m.AnswerDone("a")
+					m.FinishAnswer("a")
 					m.Footer("end")
 					if got := pages(m); got != want {
 						t.Fatalf("in pieces of %v:\n%s\nwant\n%s", cuts, got, want)
@@ -96,7 +96,7 @@ func TestStreamedTurnLooksLikeLoaded(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(13, 14))
 	var texts []string
 	for _, name := range slices.Sorted(maps.Keys(awkward)) {
-		if text := awkward[name]; len(text) < 600 && trim(text) != "" {
+		if text := awkward[name]; len(text) < 600 && cleanText(text) != "" {
 			texts = append(texts, text)
 		}
 	}
@@ -116,17 +116,17 @@ func TestStreamedTurnLooksLikeLoaded(t *testing.T) {
 				}
 			}
 			for i := range 4 {
-				id, thought, said, output := fmt.Sprint(i), pick(), pick(), trim(pick())
+				id, thought, said, output := fmt.Sprint(i), pick(), pick(), cleanText(pick())
 				live.User(said)
 				stored.User(said)
-				stream(thought, func(s string) { live.Think(id, s) })
-				live.ThoughtFor(id, 2*time.Second)
-				stored.Think(id, thought)
-				stored.ThoughtFor(id, 2*time.Second)
-				stream(said, func(s string) { live.Answer(id, s) })
-				live.AnswerDone(id)
-				stored.Answer(id, said)
-				stored.AnswerDone(id)
+				stream(thought, func(s string) { live.AppendThinking(id, s) })
+				live.FinishThinking(id, 2*time.Second)
+				stored.AppendThinking(id, thought)
+				stored.FinishThinking(id, 2*time.Second)
+				stream(said, func(s string) { live.AppendAnswer(id, s) })
+				live.FinishAnswer(id)
+				stored.AppendAnswer(id, said)
+				stored.FinishAnswer(id)
 				done := turnCalls(i, output)
 				for call, tool := range done {
 					arriving := Tool{Name: tool.Name}
@@ -172,7 +172,7 @@ func turnCalls(n int, output string) iter.Seq2[string, Tool] {
 	}
 	return func(yield func(string, Tool) bool) {
 		for i, tool := range calls[:2+n%5] {
-			tool.Status, tool.Took = Done, time.Duration(i+1)*time.Second
+			tool.Status, tool.Duration = Done, time.Duration(i+1)*time.Second
 			if i == 4 && n%2 == 0 {
 				tool.Status = Failed
 			}
@@ -187,8 +187,8 @@ func loaded(text string, width int) string {
 	m := New(theme.Dark())
 	m.SetSize(width, 12)
 	m.User("go on")
-	m.Answer("a", text)
-	m.AnswerDone("a")
+	m.AppendAnswer("a", text)
+	m.FinishAnswer("a")
 	m.Footer("end")
 	return pages(m)
 }
@@ -209,11 +209,11 @@ func FuzzStreamed(f *testing.F) {
 		m.User("go on")
 		for rest := text; rest != ""; {
 			n := min(int(step), len(rest))
-			m.Answer("a", rest[:n])
+			m.AppendAnswer("a", rest[:n])
 			m.View()
 			rest = rest[n:]
 		}
-		m.AnswerDone("a")
+		m.FinishAnswer("a")
 		m.Footer("end")
 		if got, want := pages(m), loaded(text, int(width)); text != "" && got != want {
 			t.Fatalf("%q:\n%s\nwant\n%s", text, got, want)

@@ -8,19 +8,19 @@ import (
 
 // Tag sets the message of the conversation to which the blocks belong that are
 // added from now on, by its number in the store; 0 if it has none yet.
-func (m *Model) Tag(seq int) { m.tag = seq }
+func (m *Model) Tag(seq int) { m.messageSeq = seq }
 
 // Show puts the first block of a message at the top, and the cursor on it; it
 // tells whether there is one.
 func (m *Model) Show(seq int) bool {
-	i := slices.IndexFunc(m.items, func(it *item) bool { return seq != 0 && it.tag == seq })
+	i := slices.IndexFunc(m.items, func(it *item) bool { return seq != 0 && it.messageSeq == seq })
 	if i < 0 {
 		return false
 	}
 	m.details = nil
-	i = m.solid(i, 1)
-	m.point(i)
-	m.jump(pos{i, 0})
+	i = m.nextVisible(i, 1)
+	m.setCursor(i)
+	m.jumpTo(rowPos{i, 0})
 	return true
 }
 
@@ -41,17 +41,17 @@ type (
 
 // target returns what the cursor is on.
 func (m *Model) target() Target {
-	t := Target{Seq: m.items[m.cursor].tag, Message: -1}
+	t := Target{Seq: m.items[m.cursor].messageSeq, Message: -1}
 	for _, it := range m.items[:m.cursor+1] {
-		if it.kind == aUser {
-			t.User, t.Message = it.tag, t.Message+1
+		if it.kind == kindUser {
+			t.User, t.Message = it.messageSeq, t.Message+1
 		}
 	}
 	return t
 }
 
-// ask returns a key that asks the root for something.
-func ask(wrap func(Target) tea.Msg) func(*Model) tea.Cmd {
+// requestCmd returns a key that asks the root for something.
+func requestCmd(wrap func(Target) tea.Msg) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd {
 		msg := wrap(m.target())
 		return func() tea.Msg { return msg }

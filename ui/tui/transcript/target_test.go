@@ -17,13 +17,13 @@ func tagged() *Model {
 	m.Tag(1)
 	m.User("first")
 	m.Tag(2)
-	m.Answer("a", "one")
-	m.AnswerDone("a")
+	m.AppendAnswer("a", "one")
+	m.FinishAnswer("a")
 	m.Tag(5)
 	m.User("second")
 	m.Tag(6)
-	m.Think("t", "hm")
-	m.Answer("b", "two")
+	m.AppendThinking("t", "hm")
+	m.AppendAnswer("b", "two")
 	m.Tool("c", Tool{Name: "shell", Title: "make", Status: Running})
 	m.Footer("costs nothing")
 	return m
@@ -84,7 +84,7 @@ func TestSelection(t *testing.T) {
 	m := tagged()
 	m.Browse(true)
 	press(m, "g", "j", "v", "j", "j", "j")
-	m.Drop("b") // the answer under the cursor
+	m.Remove("b") // the answer under the cursor
 	if got, want := press(m, "y"), (CopyMsg{"one\n\nsecond\n\nhm\n\nmake", "4 blocks"}); got != want {
 		t.Errorf("copied %q, want %q", got, want)
 	}
@@ -92,8 +92,8 @@ func TestSelection(t *testing.T) {
 
 func TestFoldAll(t *testing.T) {
 	m := chat()
-	m.Think("t", "what I think")
-	m.ThoughtFor("t", 0)
+	m.AppendThinking("t", "what I think")
+	m.FinishThinking("t", 0)
 	m.SetSize(60, 100)
 	m.Browse(true)
 	for range 2 {

@@ -13,34 +13,34 @@ import (
 // line, before the time.
 var statuses = [...]struct {
 	sign, word string
-	tone       tone
+	tone       role
 }{
-	Arriving: {"○", "", dim},
-	Asking:   {"?", "asking", warn},
-	Running:  {"●", "running", accent},
-	Done:     {"✓", "", good},
-	Failed:   {"✗", "failed", bad},
-	Denied:   {"⊘", "denied", warn},
-	Canceled: {"⊘", "stopped", dim},
-	Lost:     {"⊘", "interrupted", warn},
+	Arriving:         {"○", "", roleDim},
+	AwaitingApproval: {"?", "asking", roleWarn},
+	Running:          {"●", "running", roleAccent},
+	Done:             {"✓", "", roleGood},
+	Failed:           {"✗", "failed", roleBad},
+	Denied:           {"⊘", "denied", roleWarn},
+	Canceled:         {"⊘", "stopped", roleDim},
+	Lost:             {"⊘", "interrupted", roleWarn},
 }
 
-// keepLive sets how much live output is kept, at least; when there is twice as
+// minLiveBytes sets how much live output is kept, at least; when there is twice as
 // much, the older half goes. The final output replaces it.
-const keepLive = 64 << 10
+const minLiveBytes = 64 << 10
 
-// titleAt sets how much of a title is kept. The dialog that asks shows all of it.
-const titleAt = 4 << 10
+// maxTitleBytes sets how much of a title is kept. The dialog that asks shows all of it.
+const maxTitleBytes = 4 << 10
 
 // call holds a tool call.
 type call struct {
-	raw    Tool   // as it came, to see what changed
-	tool   Tool   // the same, printable
-	draft  *draft // of the arguments, until it ends
-	patch  *patch // the diff, once it is looked at
-	stream sanitize.Stream
-	live   []byte // the end of the live output, printable
-	breaks int    // newlines of all the live output
+	received Tool         // as it came, to see what changed
+	tool     Tool         // the same, printable
+	preview  *argsPreview // of the arguments, until it ends
+	diff     *unifiedDiff // the diff, once it is looked at
+	stream   sanitize.Stream
+	live     []byte // the end of the live output, printable
+	breaks   int    // newlines of all the live output
 }
 
 // set takes what is known now. Only what changed is made printable again.
@@ -48,46 +48,46 @@ func (b *call) set(t Tool) {
 	title, output, diff := b.tool.Title, b.tool.Output, b.tool.Diff
 	switch {
 	case t.Title != "":
-		title = sanitize.Line(valid(t.Title, titleAt))
-	case t.Input != b.raw.Input:
-		title = sanitize.Line(b.peek(t))
+		title = sanitize.Line(truncateBytes(t.Title, maxTitleBytes))
+	case t.Input != b.received.Input:
+		title = sanitize.Line(b.readTitle(t))
 	}
-	if t.Output != b.raw.Output {
+	if t.Output != b.received.Output {
 		output = strings.TrimRight(sanitize.Text(t.Output), "\n")
 	}
-	if t.Diff != b.raw.Diff {
+	if t.Diff != b.received.Diff {
 		diff = sanitize.Text(t.Diff)
-		b.patch = nil
+		b.diff = nil
 	}
-	b.raw, b.tool = t, t
+	b.received, b.tool = t, t
 	b.tool.Name, b.tool.Title, b.tool.Output, b.tool.Diff, b.tool.Hint = sanitize.Line(t.Name), title, output, diff, sanitize.Line(t.Hint)
 	if output != "" {
 		b.live = nil
 	}
 	if t.Status > Running {
-		b.draft = nil
+		b.preview = nil
 	}
 }
 
-// peek returns what the arguments say in one line about the call. Those of a call
+// readTitle returns what the arguments say in one line about the call. Those of a call
 // that has not ended are read as they arrive.
-func (b *call) peek(t Tool) string {
+func (b *call) readTitle(t Tool) string {
 	if t.Status > Running {
-		return peek(t.Input)
+		return titleOf(t.Input)
 	}
-	if b.draft == nil || b.draft.tool != t.Name {
-		b.draft = newDraft(t.Name)
+	if b.preview == nil || b.preview.tool != t.Name {
+		b.preview = newArgsPreview(t.Name)
 	}
-	b.draft.read(t.Input)
-	return b.draft.title()
+	b.preview.read(t.Input)
+	return b.preview.title()
 }
 
-// valid cuts s to at most n bytes and not inside a character.
-func valid(s string, n int) string {
+// truncateBytes cuts s to at most n bytes and not inside a character.
+func truncateBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return strings.ToValidUTF8(s[:n], "") + more
+	return strings.ToValidUTF8(s[:n], "") + ellipsis
 }
 
 // add takes live output.
@@ -95,87 +95,87 @@ func (b *call) add(text string) {
 	text = b.stream.Add(text).String()
 	b.breaks += strings.Count(text, "\n")
 	b.live = append(b.live, text...)
-	if len(b.live) > 2*keepLive {
-		_, rest, found := bytes.Cut(b.live[len(b.live)-keepLive:], []byte("\n"))
+	if len(b.live) > 2*minLiveBytes {
+		_, rest, found := bytes.Cut(b.live[len(b.live)-minLiveBytes:], []byte("\n"))
 		if !found {
-			rest = bytes.ToValidUTF8(b.live[len(b.live)-keepLive:], nil)
+			rest = bytes.ToValidUTF8(b.live[len(b.live)-minLiveBytes:], nil)
 		}
 		b.live = append([]byte(nil), rest...)
 	}
 }
 
-func (b *call) lay(p page) (sign string, lines []string) {
+func (b *call) render(p renderContext) (sign string, lines []string) {
 	look := statuses[b.tool.Status]
-	sign = p.ink.write(look.tone, look.sign)
-	if b.drafting() {
+	sign = p.styler.apply(look.tone, look.sign)
+	if b.showsArgs() {
 		first := *b // the script is shown below
 		first.tool.Title, _, _ = strings.Cut(b.tool.Title, lineBreak)
-		return sign, b.draft.lay(first.title(p.shut())[0], p)
+		return sign, b.preview.render(first.title(p.collapsed())[0], p)
 	}
 	lines = b.title(p)
 	switch {
-	case b.looked() && !p.open:
-	case b.tool.Status != Failed && len(b.read().changes) > 0:
-		lines = append(lines, b.patch.lay(p)...)
+	case b.isLookup() && !p.open:
+	case b.tool.Status != Failed && len(b.parsedDiff().changes) > 0:
+		lines = append(lines, b.diff.render(p)...)
 	case b.tool.Output != "":
-		lines = append(lines, b.output(p)...)
+		lines = append(lines, b.renderOutput(p)...)
 	case len(b.live) > 0:
-		lines = append(lines, b.ending(p)...)
+		lines = append(lines, b.renderLive(p)...)
 	}
 	return sign, lines
 }
 
-// looked reports whether the call only looked, and found what it looked for: the
+// isLookup reports whether the call only looked, and found what it looked for: the
 // model has read it, and who wants to can unfold it.
-func (b *call) looked() bool {
-	return b.tool.Status == Done && looks[b.tool.Name].did != ""
+func (b *call) isLookup() bool {
+	return b.tool.Status == Done && lookupTools[b.tool.Name].did != ""
 }
 
-// drafting reports whether the arguments are what there is to see of the call.
-func (b *call) drafting() bool {
+// showsArgs reports whether the arguments are what there is to see of the call.
+func (b *call) showsArgs() bool {
 	t := &b.tool
-	return b.draft.shown(t.Status) && t.Diff == "" && t.Output == "" && len(b.live) == 0
+	return b.preview.isShown(t.Status) && t.Diff == "" && t.Output == "" && len(b.live) == 0
 }
 
 // lineBreak stands in a title where its text has one.
 const lineBreak = "␊"
 
-// leastTitle sets how much of a title is shown before a hint is.
-const leastTitle = 20
+// minTitleWidth sets how much of a title is shown before a hint is.
+const minTitleWidth = 20
 
 // title returns the first line: name, title, state. Unfolded it may take more lines,
 // so that nothing of a command stays hidden.
-func (b *call) title(p page) []string {
-	name, state := clip(b.tool.Name, p.width), b.state(p.now)
+func (b *call) title(p renderContext) []string {
+	name, state := truncate(b.tool.Name, p.width), b.status(p.now)
 	room := p.width - cells(name)
 	if hinted := state + " · " + b.tool.Hint; b.tool.Status == Running && b.tool.Hint != "" &&
-		room-cells(hinted)-3 >= min(cells(b.tool.Title), leastTitle) {
+		room-cells(hinted)-3 >= min(cells(b.tool.Title), minTitleWidth) {
 		state = hinted
 	}
 	if room < 2 {
-		return []string{p.ink.write(strong, name)}
+		return []string{p.styler.apply(roleStrong, name)}
 	}
 	if script := strings.Contains(b.tool.Title, lineBreak); p.open && (script || cells(b.tool.Title)+cells(state)+3 > room) {
-		lines, _ := flow(strings.ReplaceAll(b.tool.Title, lineBreak, "\n"), p.width-2, 0)
+		lines, _ := wrapText(strings.ReplaceAll(b.tool.Title, lineBreak, "\n"), p.width-2, 0)
 		for i, line := range lines {
-			lines[i] = "  " + p.ink.write(text, line)
+			lines[i] = "  " + p.styler.apply(roleText, line)
 		}
-		first := p.ink.write(strong, name) + p.ink.write(faint, clip("  "+state, room))
+		first := p.styler.apply(roleStrong, name) + p.styler.apply(roleFaint, truncate("  "+state, room))
 		return append([]string{first}, lines...)
 	}
-	state = clip(state, room-2)
-	line := p.ink.write(strong, name)
+	state = truncate(state, room-2)
+	line := p.styler.apply(roleStrong, name)
 	if room -= cells(state) + 3; b.tool.Title != "" && room > 0 {
-		line += " " + p.ink.write(text, clip(b.tool.Title, room))
+		line += " " + p.styler.apply(roleText, truncate(b.tool.Title, room))
 	}
 	if state != "" {
-		line += "  " + p.ink.write(faint, state)
+		line += "  " + p.styler.apply(roleFaint, state)
 	}
 	return []string{line}
 }
 
-// state returns how the call stands, in words.
-func (b *call) state(now time.Time) string {
+// status returns how the call stands, in words.
+func (b *call) status(now time.Time) string {
 	t := b.tool
 	var parts []string
 	if word := statuses[t.Status].word; word != "" {
@@ -186,76 +186,76 @@ func (b *call) state(now time.Time) string {
 		parts = append(parts, fmt.Sprintf("%d KB", len(t.Input)>>10))
 	case t.Status == Running && !t.Started.IsZero() && now.After(t.Started):
 		parts = append(parts, elapsed(now.Sub(t.Started).Truncate(time.Second)))
-	case t.Status > Running && t.Took >= time.Millisecond:
-		parts = append(parts, elapsed(t.Took))
+	case t.Status > Running && t.Duration >= time.Millisecond:
+		parts = append(parts, elapsed(t.Duration))
 	}
-	if b.looked() && t.Output != "" {
-		n := count(t.Output, true)
+	if b.isLookup() && t.Output != "" {
+		n := countLines(t.Output, true)
 		parts = append(parts, fmt.Sprintf("%d line%s", n, plural(n)))
 	}
-	if d := b.read(); d.added+d.removed > 0 {
+	if d := b.parsedDiff(); d.added+d.removed > 0 {
 		parts = append(parts, fmt.Sprintf("+%d -%d", d.added, d.removed))
 	}
 	return strings.Join(parts, " ")
 }
 
-// read returns the diff, read when it is first needed.
-func (b *call) read() *patch {
-	if b.patch == nil {
+// parsedDiff returns the diff, read when it is first needed.
+func (b *call) parsedDiff() *unifiedDiff {
+	if b.diff == nil {
 		d := readDiff(b.tool.Diff)
-		b.patch = &d
+		b.diff = &d
 	}
-	return b.patch
+	return b.diff
 }
 
 func (b *call) release() {
-	b.patch = nil
-	b.draft.release()
+	b.diff = nil
+	b.preview.release()
 }
 
-// programs lists the tools that run one, whose output ends with what matters and
+// programTools lists the tools that run one, whose output ends with what matters and
 // whose end is in sight while they run.
-var programs = map[string]bool{"shell": true}
+var programTools = map[string]bool{"shell": true}
 
-// output returns the final output: its first lines, or its last ones if a program
+// renderOutput returns the final output: its first lines, or its last ones if a program
 // wrote it or it tells why the call failed.
-func (b *call) output(p page) []string {
+func (b *call) renderOutput(p renderContext) []string {
 	switch {
 	case p.open:
-		lines, _ := flow(b.tool.Output, p.width, 0)
-		return p.ink.all(dim, lines)
-	case b.tool.Status == Failed || programs[b.tool.Name]:
-		return p.last(tail(b.tool.Output, p.width, foldOutput))
+		lines, _ := wrapText(b.tool.Output, p.width, 0)
+		return p.styler.applyAll(roleDim, lines)
+	case b.tool.Status == Failed || programTools[b.tool.Name]:
+		return p.withEarlier(lastLines(b.tool.Output, p.width, foldOutput))
 	}
-	lines, left := head(b.tool.Output, p.width, foldOutput)
-	lines = p.ink.all(dim, lines)
+	lines, left := firstLines(b.tool.Output, p.width, foldOutput)
+	lines = p.styler.applyAll(roleDim, lines)
 	if left > 0 {
-		lines = append(lines, p.left(left, "more"))
+		lines = append(lines, p.foldNote(left, "more"))
 	}
 	return lines
 }
 
-// ending returns the end of the live output.
-func (b *call) ending(p page) []string {
+// renderLive returns the end of the live output.
+func (b *call) renderLive(p renderContext) []string {
 	if p.open {
-		lines, _ := flow(strings.TrimSuffix(string(b.live), "\n"), p.width, 0)
-		return p.ink.all(dim, lines)
+		lines, _ := wrapText(strings.TrimSuffix(string(b.live), "\n"), p.width, 0)
+		return p.styler.applyAll(roleDim, lines)
 	}
 	end := bytes.TrimSuffix(b.live, []byte("\n"))
 	left := b.breaks - (len(b.live) - len(end)) + 1
-	end = bytes.ToValidUTF8(end[max(0, len(end)-endAt):], nil)
-	lines, _ := tail(string(end), p.width, foldOutput)
-	return p.last(lines, left-len(lines))
+	end = bytes.ToValidUTF8(end[max(0, len(end)-liveTailBytes):], nil)
+	lines, _ := lastLines(string(end), p.width, foldOutput)
+	return p.withEarlier(lines, left-len(lines))
 }
 
-// endAt sets how much of the end of live output its last lines are looked for in.
-const endAt = 8 << 10
+// liveTailBytes sets how much of the end of live output its last lines are looked for in.
+const liveTailBytes = 8 << 10
 
-// last returns the last lines of something, after a word on the ones before.
-func (p page) last(lines []string, left int) []string {
-	lines = p.ink.all(dim, lines)
+// withEarlier returns the last lines of something, after a word on the ones before.
+func (p renderContext) withEarlier(lines []string, left int) []string {
+	lines = p.styler.applyAll(roleDim, lines)
 	if left > 0 {
-		lines = append([]string{p.left(left, "earlier")}, lines...)
+		lines = append([]string{p.foldNote(left, "earlier")}, lines...)
 	}
 	return lines
 }
@@ -273,14 +273,14 @@ func (b *call) source() (text, what string) {
 }
 
 func (b *call) texts(to []string) []string {
-	to = append(to, b.tool.Name, b.tool.Title, b.state(time.Time{}))
-	switch d := b.read(); {
+	to = append(to, b.tool.Name, b.tool.Title, b.status(time.Time{}))
+	switch d := b.parsedDiff(); {
 	case len(d.changes) > 0 && b.tool.Status != Failed:
 		for _, c := range d.changes {
 			to = append(to, c.text)
 		}
-	case b.drafting():
-		to = b.draft.texts(to)
+	case b.showsArgs():
+		to = b.preview.texts(to)
 	case b.tool.Output != "":
 		to = append(to, b.tool.Output)
 	case len(b.live) > 0:

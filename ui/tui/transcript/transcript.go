@@ -29,36 +29,36 @@ import (
 // A Model is the scrollable conversation. It belongs to one goroutine.
 type Model struct {
 	theme         *theme.Theme
-	ink           *ink
+	styler        *styler
 	width, height int
 	now           time.Time // of the last Tick
 
-	items   []*item
-	byID    map[key]*item
-	running []*item // tool calls whose time passes
-	seq     int     // of the next item
-	minted  int     // ids that NewID gave; Clear keeps it
-	tag     int     // of the message that blocks belong to
-	laid    int     // weight of the items that hold lines, about
+	items      []*item
+	byID       map[key]*item
+	running    []*item // tool calls whose time passes
+	nextSeq    int     // of the next item
+	lastID     int     // ids that NewID gave; Clear keeps it
+	messageSeq int     // of the message that blocks belong to
+	cachedCost int     // weight of the items that hold lines, about
 
 	openThinking, openOutput bool
-	still                    bool // nothing moves by itself
+	reducedMotion            bool // nothing moves by itself
 
 	// Where the reader is. At the bottom (follow), top is found anew for each
 	// frame; elsewhere it stands.
-	follow bool
-	top    pos
-	place  place   // what stood at top before the width changed
-	seen   int     // seq of the last item when the reader left the bottom
-	news   int     // lines that arrived since, below what is in sight
-	grown  []*item // changed since the last frame, while the reader is elsewhere
+	follow   bool
+	top      rowPos
+	bookmark bookmark // what stood at top before the width changed
+	seenSeq  int      // seq of the last item when the reader left the bottom
+	newLines int      // lines that arrived since, below what is in sight
+	pending  []*item  // changed since the last frame, while the reader is elsewhere
 
 	browsing bool
 	cursor   int // of items
 	code     int // the code block chosen in it; -1 for none
 	anchor   int // the other end of what is selected; -1 for nothing
 	search   search
-	details  *details // shown instead of the rest
+	details  *detailView // shown instead of the rest
 	mouse    mouse
 	Now      func() time.Time // tells one click from two; time.Now if it is not set
 
@@ -69,15 +69,15 @@ type Model struct {
 
 // A Tool is what is known about a tool call; each update brings all of it.
 type Tool struct {
-	Name    string
-	Title   string        // what it does in one line, such as the command or the path; "" while arguments arrive
-	Input   string        // the arguments as far as they arrived: JSON, perhaps cut anywhere
-	Status  Status        // how far it is
-	Output  string        // what it answered, whole
-	Diff    string        // unified diff of what it changed
-	Started time.Time     // when it began to run; zero before
-	Took    time.Duration // how long it ran; 0 until it ended
-	Hint    string        // how to stop it, such as "esc stops", shown while it runs
+	Name     string
+	Title    string        // what it does in one line, such as the command or the path; "" while arguments arrive
+	Input    string        // the arguments as far as they arrived: JSON, perhaps cut anywhere
+	Status   Status        // how far it is
+	Output   string        // what it answered, whole
+	Diff     string        // unified diff of what it changed
+	Started  time.Time     // when it began to run; zero before
+	Duration time.Duration // how long it ran; 0 until it ended
+	Hint     string        // how to stop it, such as "esc stops", shown while it runs
 }
 
 // Status tells how far a tool call is.
@@ -85,8 +85,8 @@ type Status int
 
 // The statuses.
 const (
-	Arriving Status = iota // its arguments stream in
-	Asking                 // waits for a user's word
+	Arriving         Status = iota // its arguments stream in
+	AwaitingApproval               // waits for a user's word
 	Running
 	Done
 	Failed
@@ -116,7 +116,7 @@ type CopyMsg struct {
 // New makes an empty transcript.
 func New(th *theme.Theme) *Model {
 	m := &Model{Now: time.Now}
-	m.theme, m.ink = th, newInk(th)
+	m.theme, m.styler = th, newStyler(th)
 	m.Clear()
 	return m
 }
@@ -125,14 +125,14 @@ func New(th *theme.Theme) *Model {
 // after Clear. Callers use no other ids: addresses, indexes and ids of providers
 // come again.
 func (m *Model) NewID() string {
-	m.minted++
-	return strconv.Itoa(m.minted)
+	m.lastID++
+	return strconv.Itoa(m.lastID)
 }
 
 // Clear forgets the conversation, not the size or what is folded.
 func (m *Model) Clear() {
-	m.items, m.byID, m.running, m.grown = nil, map[key]*item{}, nil, nil
-	m.laid, m.cursor, m.code, m.anchor = 0, 0, -1, -1
+	m.items, m.byID, m.running, m.pending = nil, map[key]*item{}, nil, nil
+	m.cachedCost, m.cursor, m.code, m.anchor = 0, 0, -1, -1
 	m.details, m.search, m.mouse = nil, search{last: m.search.last, hit: -1}, mouse{}
 	m.Tag(0)
 	m.Bottom()
@@ -146,8 +146,8 @@ func (m *Model) SetSize(width, height int) {
 		return
 	}
 	if width != m.width {
-		m.mark()
-		m.restyle()
+		m.saveBookmark()
+		m.invalidateAll()
 	}
 	m.width, m.height, m.dirty = width, height, true
 	if m.details != nil {
@@ -160,66 +160,66 @@ func (m *Model) SetTheme(th *theme.Theme) {
 	if th == m.theme {
 		return
 	}
-	m.theme, m.ink = th, newInk(th)
-	m.restyle()
+	m.theme, m.styler = th, newStyler(th)
+	m.invalidateAll()
 	if m.details != nil {
 		m.details.SetTheme(th)
 	}
 }
 
-// restyle forgets all lines. Nothing is laid out before it comes in sight.
-func (m *Model) restyle() {
-	m.letGo()
+// invalidateAll forgets all lines. Nothing is laid out before it comes in sight.
+func (m *Model) invalidateAll() {
+	m.resumeFollow()
 	m.mouse = mouse{}
 	for _, it := range m.items {
-		it.forget()
+		it.dropLines()
 	}
-	m.laid, m.dirty = 0, true
+	m.cachedCost, m.dirty = 0, true
 }
 
 // SetMotion allows things to move by themselves, or not, such as the time that a
 // running call takes. They do unless told.
 func (m *Model) SetMotion(on bool) {
-	if m.still == !on {
+	if m.reducedMotion == !on {
 		return
 	}
-	m.still = !on
+	m.reducedMotion = !on
 	for _, it := range m.running {
-		m.touch(it)
+		m.markChanged(it)
 	}
 }
 
 // ToggleThinking unfolds all thinking, also what is to come, or folds it.
 func (m *Model) ToggleThinking() {
 	m.openThinking = !m.openThinking
-	m.refold(func(k kind) bool { return k == aThought })
+	m.resetFolds(func(k kind) bool { return k == kindThinking })
 }
 
 // ToggleOutput unfolds or folds all the rest that can be folded: the output of
 // tools, diffs, long messages.
 func (m *Model) ToggleOutput() {
 	m.openOutput = !m.openOutput
-	m.refold(func(k kind) bool { return k != aThought && k != anAnswer })
+	m.resetFolds(func(k kind) bool { return k != kindThinking && k != kindAnswer })
 }
 
-func (m *Model) refold(which func(kind) bool) {
-	m.settle()
-	m.place = place{}
+func (m *Model) resetFolds(which func(kind) bool) {
+	m.clampTop()
+	m.bookmark = bookmark{}
 	for _, it := range m.items {
 		if which(it.kind) {
-			it.fold = asAll
-			it.forget()
+			it.fold = foldDefault
+			it.dropLines()
 		}
 	}
 	m.dirty = true
 }
 
-// open reports whether an item is unfolded.
-func (m *Model) open(it *item) bool {
+// isOpen reports whether an item is unfolded.
+func (m *Model) isOpen(it *item) bool {
 	switch {
-	case it.fold != asAll:
-		return it.fold == unfolded
-	case it.kind == aThought:
+	case it.fold != foldDefault:
+		return it.fold == foldOpen
+	case it.kind == kindThinking:
 		return m.openThinking
 	}
 	return m.openOutput
@@ -240,7 +240,7 @@ func (m *Model) LastAnswer() string {
 // LastCode returns the last code block of the conversation.
 func (m *Model) LastCode() (string, bool) {
 	for _, it := range slices.Backward(m.items) {
-		if codes := m.codes(it); len(codes) > 0 {
+		if codes := m.codeBlocks(it); len(codes) > 0 {
 			return codes[len(codes)-1].Text, true
 		}
 	}

@@ -47,29 +47,29 @@ const diff = `--- a/main.go
 // conversation has every kind of block.
 func conversation(m *Model) {
 	m.User("Why does the second test fail? It says something about a deadline that has passed before anything was sent.\n\n\tgo test ./session")
-	m.Think("1", "The test waits for a timer. ")
-	m.Think("1", strings.Repeat("It could be the clock. ", 30))
-	m.ThoughtFor("1", 12*time.Second)
-	m.Answer("2", "Let me **run** it:\n\n```go\nfunc TestDeadline(t *testing.T) {}\n```\n")
-	m.AnswerDone("2")
-	m.Tool("c1", Tool{Name: "shell", Title: "go test ./session", Status: Done, Took: 3200 * time.Millisecond,
+	m.AppendThinking("1", "The test waits for a timer. ")
+	m.AppendThinking("1", strings.Repeat("It could be the clock. ", 30))
+	m.FinishThinking("1", 12*time.Second)
+	m.AppendAnswer("2", "Let me **run** it:\n\n```go\nfunc TestDeadline(t *testing.T) {}\n```\n")
+	m.FinishAnswer("2")
+	m.Tool("c1", Tool{Name: "shell", Title: "go test ./session", Status: Done, Duration: 3200 * time.Millisecond,
 		Output: "=== RUN TestOne\n=== RUN TestTwo\nsession_test.go:12:\tdeadline\n" + strings.Repeat("line\n", 30)})
-	m.Tool("c2", Tool{Name: "edit", Title: "main.go", Status: Done, Took: 40 * time.Millisecond, Diff: diff})
+	m.Tool("c2", Tool{Name: "edit", Title: "main.go", Status: Done, Duration: 40 * time.Millisecond, Diff: diff})
 	m.Tool("c3", Tool{Name: "write", Title: "notes.txt", Status: Denied})
-	m.Tool("c4", Tool{Name: "shell", Title: "make", Status: Failed, Took: 65 * time.Second, Output: "one\ntwo\nthree\nfour\nfive\nsix\nmake: *** [all] Error 2\n"})
-	m.Tool("c5", Tool{Name: "fetch", Title: "https://example.org/a", Status: Canceled, Took: time.Second})
+	m.Tool("c4", Tool{Name: "shell", Title: "make", Status: Failed, Duration: 65 * time.Second, Output: "one\ntwo\nthree\nfour\nfive\nsix\nmake: *** [all] Error 2\n"})
+	m.Tool("c5", Tool{Name: "fetch", Title: "https://example.org/a", Status: Canceled, Duration: time.Second})
 	m.Footer("openai/gpt-6.1-sol · 12,345 in · 678 out · $0.04 · 0.8 s to first token · 61 tok/s")
 	m.Note("the reply was cut after 4,096 tokens")
 	m.Replace("switch", Switch, "now gemini/gemini-4-argon: 2 thinking blocks become text")
 	m.Replace("retry", Retry, "rate limit: again in 12 s")
 	m.Replace("retry", Retry, "rate limit: again in 11 s")
 	m.Replace("budget", Warn, "80 % of today's budget is spent")
-	m.Fail("openai: 429 quota exceeded", "check the plan and billing; press r or ctrl+x r to try again")
+	m.AddError("openai: 429 quota exceeded", "check the plan and billing; press r or ctrl+x r to try again")
 	m.User("Go on.")
-	m.Think("3", "First I look at the clock.\nThen at the timer.\n")
-	m.Answer("4", "It is the *timer*.")
+	m.AppendThinking("3", "First I look at the clock.\nThen at the timer.\n")
+	m.AppendAnswer("4", "It is the *timer*.")
 	m.Tool("c6", Tool{Name: "shell", Input: `{"command":"tail -f log","time`, Status: Arriving})
-	m.Tool("c7", Tool{Name: "shell", Title: "sleep 5", Status: Asking})
+	m.Tool("c7", Tool{Name: "shell", Title: "sleep 5", Status: AwaitingApproval})
 	m.Tool("c8", Tool{Name: "shell", Title: "tail -f log", Status: Running, Started: began})
 	m.ToolOutput("c8", strings.Repeat("0123456789 abcdefghij ", 6)+"\n")
 	for i := range 9 {
@@ -144,10 +144,10 @@ func TestStates(t *testing.T) {
 				m.Summary("s", "We looked at the *session* package.\n\nThe first test was mended.", 12)
 				m.User("What does this show?", "image photo.png 1568x1176 412 KB", "file notes with a long name.txt 3 KB")
 				conversation(m)
-				m.Think("5", "There is another way.")
-				m.ThoughtFor("5", 2*time.Second)
-				m.Answer("6", "The timer of the ti")
-				m.AnswerDone("6")
+				m.AppendThinking("5", "There is another way.")
+				m.FinishThinking("5", 2*time.Second)
+				m.AppendAnswer("6", "The timer of the ti")
+				m.FinishAnswer("6")
 				m.Marker(Interrupted, "interrupted")
 				m.Browse(true)
 				press(m, strings.Fields(c.keys)...)
@@ -172,10 +172,10 @@ func emphasised(view string) string {
 		b.WriteString(end)
 		end = ""
 		switch "\x1b[" + codes + "m" {
-		case found:
+		case sgrFound:
 			b.WriteString("[")
 			end = "]"
-		case here:
+		case sgrCurrent:
 			b.WriteString("[[")
 			end = "]]"
 		}

@@ -7,33 +7,33 @@ import (
 
 // Widths below which the margins are given up.
 const (
-	leastGutter = 8
-	leastEdge   = 20
+	minGutterWidth = 8
+	minEdgeWidth   = 20
 )
 
-// gutter returns the left margin: a sign, and the bar of browsing.
-func (m *Model) gutter() int {
-	if m.width < leastGutter {
+// gutterWidth returns the left margin: a sign, and the bar of browsing.
+func (m *Model) gutterWidth() int {
+	if m.width < minGutterWidth {
 		return 0
 	}
 	return 2
 }
 
-// edge returns the right margin, where the scroll mark stands.
-func (m *Model) edge() int {
-	if m.width < leastEdge {
+// edgeWidth returns the right margin, where the scroll mark stands.
+func (m *Model) edgeWidth() int {
+	if m.width < minEdgeWidth {
 		return 0
 	}
 	return 1
 }
 
-func (m *Model) page(it *item) page {
-	p := page{
-		theme: m.theme, ink: m.ink,
-		width: max(1, m.width-m.gutter()-m.edge()),
-		open:  m.open(it),
+func (m *Model) renderContext(it *item) renderContext {
+	p := renderContext{
+		theme: m.theme, styler: m.styler,
+		width: max(1, m.width-m.gutterWidth()-m.edgeWidth()),
+		open:  m.isOpen(it),
 	}
-	if !m.still {
+	if !m.reducedMotion {
 		p.now = m.now
 	}
 	return p
@@ -52,150 +52,150 @@ func (m *Model) View() string {
 	m.dirty = false
 	m.buf = m.buf[:0]
 	if m.height > 0 && m.width > 0 {
-		m.settle()
-		m.measure()
-		m.compose()
+		m.clampTop()
+		m.renderPending()
+		m.composeRows()
 	}
 	m.view = string(m.buf)
 	m.evict()
 	return m.view
 }
 
-// compose writes the rows in sight to buf.
-func (m *Model) compose() {
+// composeRows writes the rows in sight to buf.
+func (m *Model) composeRows() {
 	if len(m.items) == 0 {
 		m.buf = append(m.buf, strings.Repeat("\n", m.height-1)...)
 		return
 	}
 	m.recount()
 	if m.follow {
-		m.top = m.up(m.end(), m.window())
+		m.top = m.rowsUp(m.endRow(), m.windowRows())
 	}
-	mark, window := m.markRow(), m.window()
+	mark, window := m.scrollMarkRow(), m.windowRows()
 	rows := window
-	if m.news > 0 && !m.follow {
+	if m.newLines > 0 && !m.follow {
 		rows--
 	}
 	at := m.top
-	lines := m.lay(m.items[at.item])
+	lines := m.linesOf(m.items[at.item])
 	for row := range rows {
 		for at.line >= len(lines) && at.item < len(m.items)-1 {
-			at = m.first(at.item + 1)
-			lines = m.lay(m.items[at.item])
+			at = m.firstRow(at.item + 1)
+			lines = m.linesOf(m.items[at.item])
 		}
 		start := len(m.buf)
 		if at.line < len(lines) {
-			m.row(at, lines)
+			m.writeRow(at, lines)
 			at.line++
 		}
 		if row == mark {
-			m.pad(start)
-			m.buf = append(m.buf, m.ink.write(faint, "┃")...)
+			m.padRow(start)
+			m.buf = append(m.buf, m.styler.apply(roleFaint, "┃")...)
 		}
 		if row < window-1 {
 			m.buf = append(m.buf, '\n')
 		}
 	}
 	if rows < window {
-		m.buf = append(m.buf, m.ink.write(accent, clip(m.arrived(), m.width))...)
+		m.buf = append(m.buf, m.styler.apply(roleAccent, truncate(m.newLinesLabel(), m.width))...)
 	}
 	if window < m.height {
 		m.buf = append(m.buf, '\n')
-		m.searchRow()
+		m.writeSearchRow()
 	}
 }
 
-// row writes one row. Most lines fit; those that cannot, such as a wide
+// writeRow writes one row. Most lines fit; those that cannot, such as a wide
 // character in a single column, are cut.
-func (m *Model) row(at pos, lines []string) {
+func (m *Model) writeRow(at rowPos, lines []string) {
 	if at.line < 0 {
 		return
 	}
-	it, line := m.items[at.item], fit(lines[at.line], m.width-m.gutter()-m.edge())
+	it, line := m.items[at.item], truncateStyled(lines[at.line], m.width-m.gutterWidth()-m.edgeWidth())
 	sign, bar := " ", " "
 	if at.line == 0 && it.sign != "" {
 		sign = it.sign
 	}
-	switch low, high := m.selected(); {
+	switch low, high := m.selectedItems(); {
 	case m.browsing && at.item >= low && at.item <= high && m.anchor >= 0:
-		bar = m.ink.write(accent, "▌")
+		bar = m.styler.apply(roleAccent, "▌")
 	case m.browsing && at.item == m.cursor:
-		bar = m.ink.write(accent, "▎")
+		bar = m.styler.apply(roleAccent, "▎")
 	}
-	if m.gutter() > 0 && (line != "" || len(sign) > 1 || len(bar) > 1) {
+	if m.gutterWidth() > 0 && (line != "" || len(sign) > 1 || len(bar) > 1) {
 		m.buf = append(m.buf, sign...)
 		m.buf = append(m.buf, bar...)
 	}
-	if from, to := m.marked(it, at.line, lines[at.line]); from < to {
-		m.highlight(line, []match{{at.line, from, to, 0}}, -1)
+	if from, to := m.selectedBytes(it, at.line, lines[at.line]); from < to {
+		m.writeHighlighted(line, []searchSpan{{at.line, from, to, 0}}, -1)
 		return
 	}
-	if m.search.on {
-		m.highlight(line, onLine(m.spans(it), at.line), m.chosen(at.item))
+	if m.search.active {
+		m.writeHighlighted(line, spansOnLine(m.spansOf(it), at.line), m.chosenHit(at.item))
 		return
 	}
 	m.buf = append(m.buf, line...)
 }
 
-// window returns how many rows there are for blocks.
-func (m *Model) window() int {
-	if m.search.on && m.height > 1 {
+// windowRows returns how many rows there are for blocks.
+func (m *Model) windowRows() int {
+	if m.search.active && m.height > 1 {
 		return m.height - 1
 	}
 	return m.height
 }
 
-// pad fills the row that begins at start of buf up to the edge.
-func (m *Model) pad(start int) {
+// padRow fills the row that begins at start of buf up to the edge.
+func (m *Model) padRow(start int) {
 	for n := cells(string(m.buf[start:])); n < m.width-1; n++ {
 		m.buf = append(m.buf, ' ')
 	}
 }
 
-// arrived returns how much has come below.
-func (m *Model) arrived() string {
+// newLinesLabel returns how much has come below.
+func (m *Model) newLinesLabel() string {
 	words := " new lines ↓"
-	if m.news == 1 {
+	if m.newLines == 1 {
 		words = " new line ↓"
 	}
-	return strings.Repeat(" ", m.gutter()) + strconv.Itoa(m.news) + words
+	return strings.Repeat(" ", m.gutterWidth()) + strconv.Itoa(m.newLines) + words
 }
 
-// markRow returns the row of the scroll mark; -1 for none. It goes by items, so that
+// scrollMarkRow returns the row of the scroll mark; -1 for none. It goes by items, so that
 // nothing has to be laid out to find it.
-func (m *Model) markRow() int {
-	if m.follow || m.mouse.held && m.mouse.followed || m.edge() == 0 {
+func (m *Model) scrollMarkRow() int {
+	if m.follow || m.mouse.held && m.mouse.followed || m.edgeWidth() == 0 {
 		return -1
 	}
 	it := m.items[m.top.item]
 	part := float64(max(0, m.top.line)) / float64(max(1, len(it.lines)))
 	whole := (float64(m.top.item) + part) / float64(len(m.items))
-	return int(whole * float64(m.window()-1))
+	return int(whole * float64(m.windowRows()-1))
 }
 
-// keepLaid sets the weight of the items around those in sight whose lines are kept,
+// minCachedCost sets the weight of the items around those in sight whose lines are kept,
 // once all that have some weigh four times that.
-const keepLaid = 128
+const minCachedCost = 128
 
 // evict lets the lines of items far from sight go. How many there were is known
 // on.
 func (m *Model) evict() {
-	if m.laid < 4*keepLaid || m.top.item >= len(m.items) {
+	if m.cachedCost < 4*minCachedCost || m.top.item >= len(m.items) {
 		return
 	}
-	m.laid = m.items[m.top.item].weight()
+	m.cachedCost = m.items[m.top.item].cost()
 	for _, direction := range []int{-1, 1} {
 		near := 0 // weight of those nearer
 		for i := m.top.item + direction; i >= 0 && i < len(m.items); i += direction {
 			it := m.items[i]
-			weight := it.weight()
-			if weight > 0 && near > max(keepLaid, m.height) && it.settled() {
-				peak := it.peak
-				it.forget()
-				it.peak, weight = peak, 0
+			weight := it.cost()
+			if weight > 0 && near > max(minCachedCost, m.height) && it.isDone() {
+				peak := it.maxLines
+				it.dropLines()
+				it.maxLines, weight = peak, 0
 			}
 			near += weight
-			m.laid += weight
+			m.cachedCost += weight
 		}
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// more stands where a line was cut.
-const more = "…"
+// ellipsis stands where a line was cut.
+const ellipsis = "…"
 
-// cluster measures the grapheme cluster at the start of s, which is not empty:
+// clusterSize measures the grapheme cluster at the start of s, which is not empty:
 // its bytes and its cells. An ASCII byte before another one stands alone.
-func cluster(s string) (size, width int) {
+func clusterSize(s string) (size, width int) {
 	if s[0] < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf) {
 		return 1, 1
 	}
@@ -26,11 +26,11 @@ func cells(s string) int {
 	width, last := 0, -1 // last is where the character before i starts, if it took the short way
 	for i := 0; i < len(s); {
 		if s[i] == '\x1b' {
-			i += escape(s[i:])
+			i += escapeLen(s[i:])
 			last = -1
 			continue
 		}
-		if size := single(s[i:]); size > 0 {
+		if size := singleCell(s[i:]); size > 0 {
 			width, last = width+1, i
 			i += size
 			continue
@@ -41,34 +41,34 @@ func cells(s string) int {
 			start = last
 			width--
 		}
-		i += odd(s[i:])
+		i += combinedSize(s[i:])
 		width, last = width+ansi.StringWidth(s[start:i]), -1
 	}
 	return width
 }
 
-// odd returns the bytes at the start of s that have to be measured together: up to
+// combinedSize returns the bytes at the start of s that have to be measured together: up to
 // a character that is known to take one cell, with it and its marks.
-func odd(s string) int {
+func combinedSize(s string) int {
 	i := 0
 	for i < len(s) && s[i] != '\x1b' {
-		size := single(s[i:])
+		size := singleCell(s[i:])
 		if size == 0 {
 			_, size = utf8.DecodeRuneInString(s[i:])
 			i += size
 			continue
 		}
 		i += size
-		if i == len(s) || single(s[i:]) > 0 {
+		if i == len(s) || singleCell(s[i:]) > 0 {
 			break
 		}
 	}
 	return i
 }
 
-// single returns the bytes of the character at the start of s if it is known to
+// singleCell returns the bytes of the character at the start of s if it is known to
 // take one cell, and 0 otherwise.
-func single(s string) int {
+func singleCell(s string) int {
 	if s[0] < utf8.RuneSelf {
 		if s[0] < ' ' || s[0] == 0x7f {
 			return 0
@@ -85,9 +85,9 @@ func single(s string) int {
 	return 0
 }
 
-// escape returns the bytes of the sequence at the start of s, which is an ESC. Of
+// escapeLen returns the bytes of the sequence at the start of s, which is an ESC. Of
 // all sequences only ours reach a line: colors (CSI) and links (OSC).
-func escape(s string) int {
+func escapeLen(s string) int {
 	if len(s) < 2 {
 		return 1
 	}
@@ -113,25 +113,25 @@ func escape(s string) int {
 	return len(s)
 }
 
-// fit cuts a line, which may have colors, to width cells.
-func fit(s string, width int) string {
+// truncateStyled cuts a line, which may have colors, to width cells.
+func truncateStyled(s string, width int) string {
 	if len(s) <= width || cells(s) <= width {
 		return s
 	}
-	return ansi.Truncate(s, width, more)
+	return ansi.Truncate(s, width, ellipsis)
 }
 
-// clip cuts plain text to width cells. Other than fit it reads no more of it
+// truncate cuts plain text to width cells. Other than fit it reads no more of it
 // than it shows.
-func clip(s string, width int) string {
+func truncate(s string, width int) string {
 	if len(s) <= width {
 		return s
 	}
 	kept, col := 0, 0 // kept is where the sign of the cut can stand
 	for i := 0; i < len(s); {
-		size, w := cluster(s[i:])
+		size, w := clusterSize(s[i:])
 		if col+w > width {
-			return s[:kept] + more[:len(more)*min(width, 1)]
+			return s[:kept] + ellipsis[:len(ellipsis)*min(width, 1)]
 		}
 		col += w
 		i += size
@@ -142,10 +142,10 @@ func clip(s string, width int) string {
 	return s
 }
 
-// wrap appends s, one line of plain text, to lines, cut into lines of at most
+// wrapLine appends s, one line of plain text, to lines, cut into lines of at most
 // width cells: at spaces, which vanish there, or inside a word that is longer.
 // The lines are parts of s and take no memory of their own.
-func wrap(lines []string, s string, width int) []string {
+func wrapLine(lines []string, s string, width int) []string {
 	if len(s) <= width {
 		return append(lines, s)
 	}
@@ -153,7 +153,7 @@ func wrap(lines []string, s string, width int) []string {
 	end, next, past := 0, 0, 0 // its last word's end, where the next word starts, the cells up to there
 	words := false             // whether more than its indentation was seen
 	for i := 0; i < len(s); {
-		size, w := cluster(s[i:])
+		size, w := clusterSize(s[i:])
 		space := s[i] == ' ' && size == 1 // a mark on a space is a character
 		if space && words {
 			if next != i { // the first one after a word
@@ -184,19 +184,19 @@ func wrap(lines []string, s string, width int) []string {
 	return append(lines, s[start:])
 }
 
-// flow lays plain text out in lines of at most width cells. At limit lines, if
+// wrapText lays plain text out in lines of at most width cells. At limit lines, if
 // that is not 0, it stops, and says how many lines of the text are left out or
 // shown in part.
-func flow(text string, width, limit int) (lines []string, left int) {
+func wrapText(text string, width, limit int) (lines []string, left int) {
 	for {
 		line, rest, found := strings.Cut(text, "\n")
-		lines = wrap(lines, untab(line, outputTab), width)
+		lines = wrapLine(lines, expandTabs(line, outputTab), width)
 		if limit > 0 && (len(lines) > limit || found && len(lines) == limit) {
 			cut := 0
 			if len(lines) > limit {
 				cut = 1
 			}
-			return lines[:limit], cut + count(rest, found)
+			return lines[:limit], cut + countLines(rest, found)
 		}
 		if !found {
 			return lines, 0
@@ -205,35 +205,35 @@ func flow(text string, width, limit int) (lines []string, left int) {
 	}
 }
 
-// head returns the first lines of plain text, each cut to width cells, and how
+// firstLines returns the first lines of plain text, each cut to width cells, and how
 // many it leaves out.
-func head(text string, width, limit int) (lines []string, left int) {
+func firstLines(text string, width, limit int) (lines []string, left int) {
 	for range limit {
 		line, rest, found := strings.Cut(text, "\n")
-		lines = append(lines, clip(untab(line, outputTab), width))
+		lines = append(lines, truncate(expandTabs(line, outputTab), width))
 		if !found {
 			return lines, 0
 		}
 		text = rest
 	}
-	return lines, count(text, true)
+	return lines, countLines(text, true)
 }
 
-// tail returns the last lines of plain text, each cut to width cells, and how
+// lastLines returns the last lines of plain text, each cut to width cells, and how
 // many it leaves out.
-func tail(text string, width, limit int) (lines []string, left int) {
+func lastLines(text string, width, limit int) (lines []string, left int) {
 	start := len(text)
 	for range limit {
 		if start = strings.LastIndexByte(text[:start], '\n'); start < 0 {
 			break
 		}
 	}
-	lines, _ = head(text[start+1:], width, limit)
-	return lines, count(text[:max(start, 0)], start >= 0)
+	lines, _ = firstLines(text[start+1:], width, limit)
+	return lines, countLines(text[:max(start, 0)], start >= 0)
 }
 
-// count counts the lines of a text that is there.
-func count(text string, there bool) int {
+// countLines counts the lines of a text that is there.
+func countLines(text string, there bool) int {
 	if !there {
 		return 0
 	}
@@ -246,8 +246,8 @@ const (
 	codeTab   = 4
 )
 
-// untab puts spaces for tabs, whose width no two terminals agree on.
-func untab(line string, stop int) string {
+// expandTabs puts spaces for tabs, whose width no two terminals agree on.
+func expandTabs(line string, stop int) string {
 	if strings.IndexByte(line, '\t') < 0 {
 		return line
 	}

@@ -32,7 +32,7 @@ func TestWrap(t *testing.T) {
 		{"a cluster stays whole", "ae\u0301e\u0301", 2, []string{"ae\u0301", "e\u0301"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := wrap(nil, c.in, c.width)
+			got := wrapLine(nil, c.in, c.width)
 			if !slices.Equal(got, c.want) {
 				t.Errorf("wrap(%q, %d) = %q, want %q", c.in, c.width, got, c.want)
 			}
@@ -58,16 +58,16 @@ func TestFolds(t *testing.T) {
 		want string
 		left int
 	}{
-		{"all of it", head, five, 5, "one|two|three|four|five", 0},
-		{"the head", head, five, 2, "one|two", 3},
-		{"the head but one", head, five, 4, "one|two|three|four", 1},
-		{"the tail", tail, five, 2, "four|five", 3},
-		{"the tail but one", tail, five, 4, "two|three|four|five", 1},
-		{"the whole tail", tail, five, 9, "one|two|three|four|five", 0},
-		{"lines are cut in a head", head, "0123456789abc", 2, "012345678…", 0},
-		{"lines are wrapped in a flow", flow, "0123456789abc\nx\ny", 3, "0123456789|abc|x", 1},
-		{"a flow ends within a line", flow, "0123456789abc\nx\ny", 1, "0123456789", 3},
-		{"a flow that fits", flow, five, 5, "one|two|three|four|five", 0},
+		{"all of it", firstLines, five, 5, "one|two|three|four|five", 0},
+		{"the head", firstLines, five, 2, "one|two", 3},
+		{"the head but one", firstLines, five, 4, "one|two|three|four", 1},
+		{"the tail", lastLines, five, 2, "four|five", 3},
+		{"the tail but one", lastLines, five, 4, "two|three|four|five", 1},
+		{"the whole tail", lastLines, five, 9, "one|two|three|four|five", 0},
+		{"lines are cut in a head", firstLines, "0123456789abc", 2, "012345678…", 0},
+		{"lines are wrapped in a flow", wrapText, "0123456789abc\nx\ny", 3, "0123456789|abc|x", 1},
+		{"a flow ends within a line", wrapText, "0123456789abc\nx\ny", 1, "0123456789", 3},
+		{"a flow that fits", wrapText, five, 5, "one|two|three|four|five", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			lines, left := c.lay(c.in, 10, c.n)
@@ -82,7 +82,7 @@ func TestUntab(t *testing.T) {
 	for in, want := range map[string]string{
 		"no tabs": "no tabs", "\tx": "        x", "ab\tx": "ab      x", "12345678\tx": "12345678        x", "日\tx": "日      x",
 	} {
-		if got := untab(in, 8); got != want {
+		if got := expandTabs(in, 8); got != want {
 			t.Errorf("untab(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -104,8 +104,8 @@ func FuzzLines(f *testing.F) {
 		if got, want := cells(s), ansi.StringWidth(s); got != want {
 			t.Errorf("cells(%q) = %d, want %d", s, got, want)
 		}
-		lines := wrap(nil, s, width)
-		for _, line := range append(lines, clip(s, width)) {
+		lines := wrapLine(nil, s, width)
+		for _, line := range append(lines, truncate(s, width)) {
 			if w := ansi.StringWidth(line); w > width {
 				t.Errorf("a line of wrap or clip(%q, %d) has %d cells: %q", s, width, w, line)
 			}
@@ -140,7 +140,7 @@ func TestRows(t *testing.T) {
 		{8, nil},
 	}
 	for _, test := range tests {
-		if got := rows(footer, test.width); !slices.Equal(got, test.want) {
+		if got := breakAtDots(footer, test.width); !slices.Equal(got, test.want) {
 			t.Errorf("%d cells: got %q, want %q", test.width, got, test.want)
 		}
 	}

@@ -1,0 +1,91 @@
+package markdown
+
+import (
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"parley/ui/theme"
+)
+
+// A textStyle is how a piece of text is drawn: a role of the theme and attributes.
+type textStyle struct {
+	role role
+	attr attr
+}
+
+type role uint8
+
+const (
+	plainText role = iota
+	dim
+	faint
+	accent
+	strong
+	code
+	good
+	warn
+	bad
+	roles
+)
+
+type attr uint8
+
+const (
+	bold attr = 1 << iota
+	italic
+	underline
+	strike
+	attrs
+)
+
+const reset = "\x1b[m"
+
+// styleCache holds the opening sequence of every pen that was used with a theme.
+type styleCache struct {
+	theme     *theme.Theme
+	sequences [roles][attrs]*string
+
+	line []byte // room for what is being written
+	word []styledRun
+}
+
+func newStyleCache(th *theme.Theme) *styleCache { return &styleCache{theme: th} }
+
+// open returns the escape sequence that begins text drawn with p; "" if such text
+// needs none.
+func (ps *styleCache) open(p textStyle) string {
+	at := &ps.sequences[p.role][p.attr]
+	if *at == nil {
+		seq, _, _ := strings.Cut(ps.style(p).Render("x"), "x")
+		*at = &seq
+	}
+	return **at
+}
+
+func (ps *styleCache) style(p textStyle) lipgloss.Style {
+	th := ps.theme
+	s := [roles]lipgloss.Style{th.Text, th.Dim, th.Faint, th.Accent, th.Strong, th.Code, th.Good, th.Warn, th.Bad}[p.role]
+	if p.attr&bold != 0 {
+		s = s.Bold(true)
+	}
+	if p.attr&italic != 0 {
+		s = s.Italic(true)
+	}
+	if p.attr&underline != 0 {
+		s = s.Underline(true)
+	}
+	if p.attr&strike != 0 {
+		s = s.Strikethrough(true)
+	}
+	return s
+}
+
+// apply draws s, which must be one line.
+func (ps *styleCache) apply(p textStyle, s string) string {
+	seq := ps.open(p)
+	if seq == "" || s == "" {
+		return s
+	}
+	return seq + s + reset
+}

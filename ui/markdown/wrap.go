@@ -1,0 +1,233 @@
+package markdown
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// A styledRun is text drawn with one pen. The text "\n" is a line break.
+type styledRun struct {
+	text  string
+	style textStyle
+}
+
+// A wrapper breaks runs into lines of at most width cells: between words, beside
+// wide characters, and inside a word only where it is wider than a line. Cells
+// are counted by grapheme clusters, as everywhere on the screen.
+type wrapper struct {
+	styles     *styleCache
+	width      int
+	line       []byte
+	cells      int       // of line
+	style      textStyle // in effect at its end
+	open       bool      // pen has a sequence to be reset
+	lines      []string
+	cellCounts []int // cells of lines
+
+	word      []styledRun // not placed yet
+	wordCells int         // cells of word
+	gap       styledRun   // the space before it, "" if none
+	noBreak   bool        // the next ideograph must not begin a line
+	breakNext bool        // the next letter may begin a line: an ideograph stands before it
+}
+
+// wrap returns the lines of runs. There is at least one.
+func (ps *styleCache) wrap(runs []styledRun, width int) []string {
+	lines, _ := ps.wrapMeasured(runs, width)
+	return lines
+}
+
+// wrapMeasured returns wrap that tells how many cells each line takes, too.
+func (ps *styleCache) wrapMeasured(runs []styledRun, width int) (lines []string, cells []int) {
+	f := ps.newWrapper(width)
+	for _, r := range runs {
+		f.add(r)
+	}
+	f.placeWord()
+	f.endLine()
+	ps.line, ps.word = f.line, f.word
+	return f.lines, f.cellCounts
+}
+
+// breakCode breaks runs of one line of code at the last cell, keeping every space.
+func (ps *styleCache) breakCode(runs []styledRun, width int) []string {
+	f := ps.newWrapper(width)
+	for _, r := range runs {
+		f.breakWord(r)
+	}
+	f.endLine()
+	ps.line = f.line
+	return f.lines
+}
+
+// newWrapper returns an empty flow, which writes where the one before it did.
+func (ps *styleCache) newWrapper(width int) wrapper {
+	return wrapper{styles: ps, width: width, line: ps.line[:0], word: ps.word[:0]}
+}
+
+func (f *wrapper) add(r styledRun) {
+	if r.text == "\n" {
+		f.placeWord()
+		f.endLine()
+		return
+	}
+	for s := r.text; s != ""; {
+		n := 0
+		for n < len(s) && s[n] > ' ' && s[n] < utf8.RuneSelf {
+			n++
+		}
+		if n < len(s) && s[n] >= utf8.RuneSelf && n > 0 {
+			n-- // the last character may carry a mark
+		}
+		if n > 0 {
+			if f.breakNext && (s[0] >= '0' && s[0] <= '9' || s[0]|' ' >= 'a' && s[0]|' ' <= 'z') {
+				f.placeWord()
+			}
+			f.addToWord(styledRun{s[:n], r.style}, n)
+			f.noBreak, f.breakNext = false, false
+			s = s[n:]
+			continue
+		}
+		if s[0] <= ' ' {
+			f.placeWord()
+			f.gap = styledRun{" ", r.style}
+			f.noBreak, f.breakNext = false, false
+			s = s[1:]
+			continue
+		}
+		s = s[f.cluster(s, r.style):]
+	}
+}
+
+// cluster takes one grapheme cluster from s and returns its length in bytes.
+func (f *wrapper) cluster(s string, p textStyle) int {
+	c, w := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
+	if len(c) == 0 {
+		return len(s)
+	}
+	first, _ := utf8.DecodeRuneInString(c)
+	breaks := w == 2 && ideographic(first)
+	if breaks && !f.noBreak && !strings.ContainsRune(closing, first) {
+		f.placeWord()
+	}
+	f.addToWord(styledRun{c, p}, w)
+	f.noBreak = strings.ContainsRune(opening, first)
+	f.breakNext = breaks && !f.noBreak
+	return len(c)
+}
+
+// Punctuation that may not begin, or end, a line of Chinese or Japanese.
+const (
+	closing = "、。，．・：；？！）」』】〕〉》〗”’ーぁぃぅぇぉっゃゅょァィゥェォッャュョ々"
+	opening = "（「『【〔〈《〖“‘"
+)
+
+// ideographic reports whether lines may break beside r: CJK, not emoji.
+func ideographic(r rune) bool {
+	return r >= 0x2e80 && r <= 0xa4cf || r >= 0xac00 && r <= 0xd7a3 || r >= 0xf900 && r <= 0xfaff ||
+		r >= 0xfe30 && r <= 0xfe4f || r >= 0xff00 && r <= 0xffef || r >= 0x20000 && r <= 0x3ffff
+}
+
+func (f *wrapper) addToWord(r styledRun, cells int) {
+	f.word = append(f.word, r)
+	f.wordCells += cells
+}
+
+// placeWord puts the pending word on the line, or on the next one.
+func (f *wrapper) placeWord() {
+	if len(f.word) == 0 {
+		return
+	}
+	space := len(f.gap.text)
+	if f.cells == 0 {
+		space = 0
+	}
+	if f.cells > 0 && f.cells+space+f.wordCells > f.width {
+		f.endLine()
+		space = 0
+	}
+	if space > 0 {
+		f.put(f.gap.text, f.gap.style, 1)
+	}
+	for _, r := range f.word {
+		if f.wordCells <= f.width {
+			f.put(r.text, r.style, 0)
+		} else {
+			f.breakWord(r)
+		}
+	}
+	if f.wordCells <= f.width {
+		f.cells += f.wordCells
+	}
+	f.word, f.wordCells, f.gap = f.word[:0], 0, styledRun{}
+}
+
+// breakWord puts a run on the line and on as many more as it takes.
+func (f *wrapper) breakWord(r styledRun) {
+	for s := r.text; s != ""; {
+		n := 0
+		for n < len(s) && n < f.width-f.cells && s[n] >= ' ' && s[n] < utf8.RuneSelf {
+			n++
+		}
+		if n > 0 && n < len(s) && s[n] >= utf8.RuneSelf {
+			n--
+		}
+		if n > 0 {
+			f.put(s[:n], r.style, n)
+			s = s[n:]
+			continue
+		}
+		c, w := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
+		if len(c) == 0 {
+			return
+		}
+		s = s[len(c):]
+		if w > f.width {
+			c, w = "…", 1 // a wide character where there is one cell
+		}
+		if f.cells+w > f.width {
+			f.endLine()
+		}
+		f.put(c, r.style, w)
+	}
+}
+
+func (f *wrapper) put(s string, p textStyle, cells int) {
+	if seq := f.styles.open(p); p != f.style || f.open != (seq != "") {
+		if f.open {
+			f.line = append(f.line, reset...)
+		}
+		f.line = append(f.line, seq...)
+		f.style, f.open = p, seq != ""
+	}
+	f.line = append(f.line, s...)
+	f.cells += cells
+}
+
+// endLine finishes the line.
+func (f *wrapper) endLine() {
+	if f.open {
+		f.line = append(f.line, reset...)
+	}
+	f.lines, f.cellCounts = append(f.lines, string(f.line)), append(f.cellCounts, f.cells)
+	f.line, f.cells, f.style, f.open, f.gap = f.line[:0], 0, textStyle{}, false, styledRun{}
+}
+
+// width returns the number of cells of runs on one line.
+func width(runs []styledRun) (cells int) {
+	for _, r := range runs {
+		cells += cellsOf(r.text)
+	}
+	return cells
+}
+
+func cellsOf(s string) int {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return ansi.StringWidth(s)
+		}
+	}
+	return len(s)
+}

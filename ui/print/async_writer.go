@@ -1,0 +1,91 @@
+package print
+
+import (
+	"io"
+	"sync"
+)
+
+// An asyncWriter writer hands what it gets to another writer at once, from a
+// goroutine of its own: what comes while a write is under way goes out with the
+// next one, so that a flood of small pieces costs few writes and a slow stream
+// waits for nothing. The first error stays, and is told at once: a model that is
+// silent meanwhile should not be waited for.
+type asyncWriter struct {
+	w       io.Writer
+	fail    func(error)
+	wake    sync.Cond
+	mu      sync.Mutex
+	buf     []byte
+	err     error
+	writing bool // a write is under way
+	done    bool
+	stopped chan struct{}
+}
+
+// maxPending sets how much waits for a slow reader before the sender does as well.
+const maxPending = 256 << 10
+
+func newAsyncWriter(w io.Writer, fail func(error)) *asyncWriter {
+	e := &asyncWriter{w: w, fail: fail, stopped: make(chan struct{})}
+	e.wake.L = &e.mu
+	go e.run()
+	return e
+}
+
+func (e *asyncWriter) Write(p []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for len(e.buf) > maxPending && e.err == nil {
+		e.wake.Wait()
+	}
+	if e.err != nil {
+		return 0, e.err
+	}
+	e.buf = append(e.buf, p...)
+	e.wake.Broadcast()
+	return len(p), nil
+}
+
+func (e *asyncWriter) run() {
+	defer close(e.stopped)
+	var spare []byte
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for {
+		for len(e.buf) == 0 && !e.done {
+			e.wake.Wait()
+		}
+		if len(e.buf) == 0 || e.err != nil {
+			return
+		}
+		out := e.buf
+		e.buf, e.writing = spare[:0], true
+		e.mu.Unlock()
+		_, err := e.w.Write(out)
+		if err != nil {
+			e.fail(err)
+		}
+		e.mu.Lock()
+		spare, e.writing, e.err = out, false, err
+		e.wake.Broadcast()
+	}
+}
+
+// flush waits until everything was written.
+func (e *asyncWriter) flush() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for (len(e.buf) > 0 || e.writing) && e.err == nil {
+		e.wake.Wait()
+	}
+}
+
+// Close writes what is left and returns the first error.
+func (e *asyncWriter) Close() error {
+	e.mu.Lock()
+	e.done = true
+	e.wake.Broadcast()
+	e.mu.Unlock()
+	<-e.stopped
+	return e.err
+}

@@ -1,0 +1,146 @@
+package dialog
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/tools"
+	"parley/tools/sanitize"
+)
+
+// A ruleChoice is how much is to be allowed for good: exactly what was shown, or as
+// many first words of the command as the user takes away from it.
+type ruleChoice struct {
+	window
+	prefixes []int  // numbers of words, 0 first: exactly this
+	at       int    // in prefixes
+	why      string // there is no wider one
+	drawnAt  time.Time
+}
+
+// startRule offers the rule for exactly this action.
+func (a *Approval) startRule() {
+	words, why := tools.PrefixLengths(a.action)
+	a.state, a.always = choosing, ruleChoice{prefixes: append([]int{0}, words...), why: why}
+}
+
+// rule returns what would be remembered, as a user could write it.
+func (c *ruleChoice) rule(a *tools.Action) string {
+	r, err := tools.RuleFor(a, c.prefixes[c.at])
+	if err != nil {
+		return err.Error()
+	}
+	return r.String()
+}
+
+// rows returns the rule, whole, and what it means.
+func (c *ruleChoice) rows(a *Approval) []row {
+	var lines []line
+	for i, part := range strings.Split(c.rule(a.action), "\n") {
+		gutter := "  "
+		if i > 0 {
+			gutter = "> "
+		}
+		lines = append(lines, line{gutter, strings.ReplaceAll(reveal(part), "\t", "␉   "), styleStrong, true})
+	}
+	meaning, how := ruleMeaning(a.action, c.prefixes[c.at])
+	for _, part := range append([]string{meaning}, c.limitReason()...) {
+		for text := range strings.SplitSeq(ansi.Wrap(part, max(a.width, 1), ""), "\n") {
+			lines = append(lines, line{"", text, how, false})
+		}
+		how = styleDim
+	}
+	return wrap(lines, a.width)
+}
+
+// ruleMeaning returns what the rule lets run that is made of so many words of a; 0 is
+// the whole of it.
+func ruleMeaning(a *tools.Action, prefix int) (string, lineStyle) {
+	const here = " will run unasked in this workspace"
+	switch {
+	case prefix > 0:
+		return "Everything that begins so" + here + ", unless an option behind it could write, run or send something.", styleWarning
+	case a.Command != "":
+		return "Exactly this command" + here + ".", styleText
+	case a.Path != "":
+		return "Whatever " + sanitize.Line(reveal(a.Tool)) + " does to this file" + here + ".", styleText
+	case a.Host != "":
+		return "Every fetch from this host" + here + ".", styleWarning
+	}
+	return "Every call of this tool" + here + ", with any arguments.", styleWarning
+}
+
+// limitReason returns why the rule cannot be wider.
+func (c *ruleChoice) limitReason() []string {
+	if c.at < len(c.prefixes)-1 || c.why == "" {
+		return nil
+	}
+	return []string{"No wider: " + sanitize.Line(reveal(c.why)) + "."}
+}
+
+// updateRule widens and narrows; enter runs the call and remembers the rule, once
+// it was painted and settle has passed.
+func (a *Approval) updateRule(msg tea.Msg) tea.Cmd {
+	c := &a.always
+	total := len(c.rows(a))
+	if c.key(msg, a.Keys, total, contentRows(min(total+2, a.height))) {
+		return nil
+	}
+	key, ok := msg.(tea.KeyPressMsg)
+	switch {
+	case !ok:
+	case matchesKey(key, a.Keys.Close):
+		a.state = reviewing
+	case matchesKey(key, a.Keys.Wider) && c.at < len(c.prefixes)-1:
+		c.changeWidth(1)
+	case matchesKey(key, a.Keys.Narrower) && c.at > 0:
+		c.changeWidth(-1)
+	case matchesKey(key, a.Keys.Accept) && a.ruleArmed():
+		return a.reply(tools.Approval{Verdict: tools.Allow, Always: true, PrefixWords: c.prefixes[c.at]})
+	}
+	return nil
+}
+
+// changeWidth shows another rule, which nobody has seen yet.
+func (c *ruleChoice) changeWidth(n int) {
+	c.at += n
+	c.top, c.drawnAt = 0, time.Time{}
+}
+
+// ruleArmed reports whether the rule was on the screen for long enough.
+func (a *Approval) ruleArmed() bool {
+	return a.width >= minConsentWidth && !a.always.drawnAt.IsZero() && a.Now().Sub(a.always.drawnAt) >= settleDelay
+}
+
+func (a *Approval) ruleDrawn(now time.Time) tea.Cmd {
+	if a.always.drawnAt.IsZero() && a.height > 2 {
+		a.always.drawnAt = now
+	}
+	return a.wake(now)
+}
+
+func (a *Approval) viewRule() string {
+	c := &a.always
+	all := c.rows(a)
+	visible := contentRows(min(len(all)+2, a.height))
+	c.clampTop(len(all), visible)
+	var rows []string
+	for _, r := range all[c.top:min(c.top+visible, len(all))] {
+		rows = append(rows, r.draw(a.width, a.theme))
+	}
+	pairs := []string{firstKey(a.Keys.Accept), "always", firstKey(a.Keys.Close), "back"}
+	if c.at < len(c.prefixes)-1 {
+		pairs = append(pairs, firstKey(a.Keys.Wider), "wider")
+	}
+	if c.at > 0 {
+		pairs = append(pairs, firstKey(a.Keys.Narrower), "narrower")
+	}
+	style := a.theme.Faint
+	if a.ruleArmed() {
+		style = a.theme.Text
+	}
+	return frame(a.Height(), a.titleLine("Allow always, without being asked?", a.Workspace), rows, a.keyHint(style, pairs...))
+}

@@ -1,0 +1,209 @@
+package dialog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/tools"
+	"parley/tools/sanitize"
+)
+
+// accessVerbs names what a tool asks for, by its access.
+var accessVerbs = map[tools.Access]string{tools.AccessRead: " to read", tools.AccessWrite: " to change files", tools.AccessRun: " to run", tools.AccessFetch: " to reach the network"}
+
+func (a *Approval) title() string {
+	return "Allow " + sanitize.Line(reveal(a.action.Tool)) + wantPhrase(a.action) + "?"
+}
+
+// wantPhrase returns what a tool asks for.
+func wantPhrase(a *tools.Action) string {
+	if a.Command != "" {
+		return " to run a command"
+	}
+	return accessVerbs[a.Access]
+}
+
+const titleGap = 2 // cells between the title and what stands at its right
+
+func (a *Approval) sandboxText() string { return sandboxPhrase(a.action, a.network) }
+
+// sandboxPhrase returns what protects a user from a command, which may reach the network
+// if online; "" for what is none.
+func sandboxPhrase(a *tools.Action, online bool) string {
+	switch {
+	case a.Command == "":
+		return ""
+	case !a.Sandboxed:
+		return "not sandboxed"
+	case online || a.Network:
+		return "sandboxed, online"
+	}
+	return "sandboxed, offline"
+}
+
+func (a *Approval) sandboxStyle() lineStyle {
+	if a.action.Sandboxed && !a.network && !a.action.Network {
+		return styleDim
+	}
+	return styleWarning
+}
+
+// heading returns the title line: what protects, and if there is room the workspace.
+func (a *Approval) heading() string {
+	shield := a.sandboxText()
+	if shield == "" {
+		return a.titleLine(a.title(), a.Workspace)
+	}
+	left := a.theme.Strong.Render(a.title())
+	right := a.sandboxStyle().styleIn(a.theme).Render(shield)
+	room := a.width - ansi.StringWidth(a.title()) - ansi.StringWidth(shield)
+	if place := sanitize.Line(a.Workspace); place != "" && room >= titleGap+len(" · ")+ansi.StringWidth(place) {
+		right += a.theme.Faint.Render(" · " + place)
+	}
+	gap := a.width - ansi.StringWidth(left) - ansi.StringWidth(right)
+	return left + strings.Repeat(" ", max(gap, 0)) + right
+}
+
+// View returns the question.
+func (a *Approval) View() string {
+	if a.height == 0 {
+		return ""
+	}
+	switch a.state {
+	case editing:
+		return a.viewEdit()
+	case noting:
+		line := ansi.Truncate(a.sign(true)+a.theme.Text.Render(a.note.visibleText(a.width-signWidth)), a.width, "")
+		foot := a.keyHint(a.theme.Dim, firstKey(a.Keys.Accept), "deny, and tell the model this", firstKey(a.Keys.Close), "just deny")
+		return frame(a.Height(), a.titleLine("Deny. Tell the model why?", ""), []string{line}, foot)
+	case choosing:
+		return a.viewRule()
+	}
+	armed := a.isArmed() // as time alone may change that
+	if a.view != "" && armed == a.bright {
+		return a.view
+	}
+	a.bright = armed
+	visible := a.visible()
+	a.clampTop(len(a.rows), visible)
+	a.shown = [2]int{a.top, min(a.top+visible, len(a.rows))}
+	var rows []string
+	for _, r := range a.rows[a.shown[0]:a.shown[1]] {
+		rows = append(rows, r.draw(a.width, a.theme))
+	}
+	head := ""
+	if !a.headless {
+		head = a.heading()
+	}
+	a.view = frame(a.Height(), head, rows, a.foot())
+	return a.view
+}
+
+// foot returns which keys work. They are dim while they do not.
+func (a *Approval) foot() string {
+	deny := []string{firstKey(a.Keys.Deny), "deny"}
+	if a.width < minConsentWidth {
+		return a.keyHint(a.theme.Warn, deny...)
+	}
+	if line := a.unreadHint(a.Keys, a.width, "scroll to the end to allow", deny); line != "" {
+		return a.theme.Warn.Render(line)
+	}
+	if a.hinted != "" {
+		return a.theme.Warn.Render(ansi.Truncate(a.hinted, a.width, "…"))
+	}
+	if !a.bright {
+		return a.keyHint(a.theme.Faint, a.options(deny)...)
+	}
+	return a.keyHint(a.theme.Text, a.options(deny)...)
+}
+
+// answers returns which keys do something, and why key, which others are for, does
+// not.
+func (a *Approval) answers(key tea.KeyPressMsg) string {
+	keys := []string{firstKey(a.Keys.Once), firstKey(a.Keys.Deny)}
+	why := ""
+	switch {
+	case !a.network:
+		if !a.action.AskEachTime {
+			keys = append(keys, firstKey(a.Keys.Session), firstKey(a.Keys.Always))
+		} else if matchesKey(key, a.Keys.Session) || matchesKey(key, a.Keys.Always) {
+			why = "here it asks each time: "
+		}
+		if a.Editor != nil {
+			keys = append(keys, firstKey(a.Keys.Edit))
+		}
+	case matchesKey(key, a.Keys.Session), matchesKey(key, a.Keys.Always), matchesKey(key, a.Keys.Edit):
+		why = "the network is for this once: "
+	}
+	if a.action.Sandboxed && !a.action.Network {
+		keys = append(keys, firstKey(a.Keys.Network))
+	}
+	return why + strings.Join(append(keys, firstKey(a.Keys.Details)), ", ") + " or " + firstKey(a.Keys.Close)
+}
+
+// options returns the keys that answer, the most important ones first.
+func (a *Approval) options(deny []string) []string {
+	var edit, network []string
+	if a.Editor != nil {
+		edit = []string{firstKey(a.Keys.Edit), "edit"}
+	}
+	if a.action.Sandboxed && !a.action.Network {
+		network = []string{firstKey(a.Keys.Network), "network"}
+	}
+	details := []string{firstKey(a.Keys.Details), "details"}
+	if a.network {
+		return slices.Concat([]string{firstKey(a.Keys.Once), "once, with network"}, deny, []string{firstKey(a.Keys.Network), "no network"}, details)
+	}
+	pairs := append([]string{firstKey(a.Keys.Once), "once"}, deny...)
+	if a.action.AskEachTime {
+		return slices.Concat(pairs, edit, network, details)
+	}
+	always := []string{firstKey(a.Keys.Always), "always"}
+	scope := ""
+	for _, beside := range [][]string{slices.Concat(always, edit, network, details), slices.Concat(always, edit), always, nil} { // the scope goes before those where not all have room
+		room := a.width - ansi.StringWidth(joinHints(slices.Concat(pairs, beside, []string{firstKey(a.Keys.Session), ""})))
+		if scope = a.scope(room); ansi.StringWidth(scope) <= room {
+			break
+		}
+	}
+	return slices.Concat(pairs, []string{firstKey(a.Keys.Session), scope}, always, edit, network, details)
+}
+
+// scope returns what else is allowed with this action if it is for the session, in
+// about width cells; see tools.Policy.Remember.
+func (a *Approval) scope(width int) string {
+	switch {
+	case a.action.Command != "":
+		if width < len("this command again") {
+			return "same again"
+		}
+		return "this command again"
+	case a.action.Access == tools.AccessWrite && a.action.Path != "":
+		const change, shortest = "changes of ", 8
+		path := sanitize.Line(reveal(a.action.Path))
+		if over := ansi.StringWidth(path) - max(width-len(change), shortest); over > 0 {
+			path = ansi.TruncateLeft(path, over+1, "…")
+		}
+		return change + path
+	}
+	switch {
+	case a.action.Host != "":
+		host := sanitize.Line(reveal(a.action.Host))
+		if room := max(width-len("all of "), 8); ansi.StringWidth(host) > room {
+			host = ansi.TruncateLeft(host, ansi.StringWidth(host)-room+1, "…")
+		}
+		return "all of " + host
+	case a.action.Access == tools.AccessRun:
+		return "any call of this tool"
+	}
+	return "this session"
+}
+
+// percent returns how much of total is done, 100 only when all of it is.
+func percent(done, total int) string {
+	return fmt.Sprintf("%d %%", min(done, total)*100/max(total, 1))
+}

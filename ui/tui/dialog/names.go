@@ -1,0 +1,192 @@
+package dialog
+
+import (
+	"slices"
+	"strings"
+)
+
+// FindNamed finds the command that typed names: one of its names whole, or the
+// beginning of the names of one command alone. Each command has its own name
+// first and the others behind it; letter case does not count. At is below 0 if
+// there is none; among are then the commands that typed begins a name of.
+func FindNamed(typed string, commands [][]string) (at int, among []int) {
+	typed = strings.ToLower(typed)
+	if typed == "" {
+		return -1, nil
+	}
+	for i, names := range commands {
+		if slices.ContainsFunc(names, func(name string) bool { return strings.ToLower(name) == typed }) {
+			return i, nil
+		}
+		if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(strings.ToLower(name), typed) }) {
+			among = append(among, i)
+		}
+	}
+	if len(among) == 1 {
+		return among[0], nil
+	}
+	return -1, among
+}
+
+// nameMatch orders how far a row is named by what is typed.
+type nameMatch int
+
+const (
+	byDescription nameMatch = iota // found by what is said of it, or by letters of its name
+	byPrefix                       // typed begins one of its names
+	byName                         // typed is one of its names
+)
+
+// nameMatchOf returns how typed names an item.
+func nameMatchOf(item *Item, typed string) nameMatch {
+	if typed == "" {
+		return byDescription
+	}
+	names := append([]string{item.Title}, strings.Fields(item.Keywords)...)
+	how := byDescription
+	for _, name := range names {
+		switch {
+		case strings.EqualFold(name, typed):
+			return byName
+		case len(name) >= len(typed) && strings.EqualFold(name[:len(typed)], typed):
+			how = byPrefix
+		}
+	}
+	return how
+}
+
+// preselect selects the command that what is typed names, with the argument that
+// is typed: enter must not run what was only found by its description. Without
+// one nothing is selected before an arrow key.
+func (p *Picker) preselect() {
+	p.selected = -1
+	if len(p.items) == 0 {
+		return
+	}
+	wanted, arg := p.split()
+	names := make([][]string, len(p.items))
+	for i := range p.items {
+		names[i] = append([]string{p.items[i].Title}, strings.Fields(p.items[i].Keywords)...)
+	}
+	at, _ := FindNamed(wanted, names)
+	if at < 0 || arg != "" && nameMatchOf(&p.items[at], wanted) != byName {
+		return // "/the file is" may be a message
+	}
+	p.selected = slices.IndexFunc(p.hits, func(h hit) bool { return h.item == at })
+	if arg == "" || !p.listsArgs() {
+		return
+	}
+	if i := p.argument(arg); i >= 0 {
+		p.selected = slices.IndexFunc(p.hits, func(h hit) bool { return h.item == len(p.items)+i })
+	}
+}
+
+// argument returns the one that arg names: whole, or, where that is enough, by its
+// beginning; below 0 for none.
+func (p *Picker) argument(arg string) int {
+	names := make([][]string, len(p.args))
+	for i := range p.args {
+		item := &p.args[i]
+		title := strings.TrimPrefix(item.Title, p.argCommandTitle+" ")
+		if item.Exact && !strings.EqualFold(title, arg) && item.Value != arg {
+			continue
+		}
+		names[i] = []string{title, item.Value}
+	}
+	at, _ := FindNamed(arg, names)
+	return at
+}
+
+// noMatchReason returns why enter ran nothing.
+func (p *Picker) noMatchReason() string {
+	wanted, _ := p.split()
+	var like []string
+	for _, h := range p.hits {
+		if h.item < len(p.items) && nameMatchOf(p.item(h), wanted) == byPrefix {
+			like = append(like, p.item(h).Title)
+		}
+	}
+	down := firstKey(p.Keys.Down)
+	switch {
+	case wanted == "":
+		return down + " selects a command"
+	case len(like) > 1:
+		return "several: " + strings.Join(like, ", ") + " · " + down + " selects one"
+	}
+	return "no command /" + printableRow(wanted) + " · " + down + " selects one of these"
+}
+
+// matchedByDescription reports whether what is typed does not name the command of a hit.
+func (p *Picker) matchedByDescription(h hit) bool {
+	wanted, _ := p.split()
+	return p.commands && wanted != "" && h.item < len(p.items) && nameMatchOf(p.item(h), wanted) == byDescription
+}
+
+// promoteExact puts the item first that what is typed is the title of, also one that
+// is hidden; without one, the item that Free makes of it where that belongs.
+func (p *Picker) promoteExact() {
+	typed := strings.TrimSpace(p.query.text)
+	if typed == "" {
+		return
+	}
+	i := slices.IndexFunc(p.items, func(item Item) bool { return strings.EqualFold(item.Title, typed) })
+	if i >= 0 {
+		p.hits = slices.DeleteFunc(p.hits, func(h hit) bool { return h.item == i })
+		p.hits = slices.Insert(p.hits, 0, hit{item: i})
+		return
+	}
+	if p.FreeItem == nil {
+		return
+	}
+	item, front := p.FreeItem(typed)
+	if item.Value == "" {
+		return
+	}
+	p.args = sanitizeItems([]Item{item})
+	p.argIndex = p.indexed(p.args)
+	at := len(p.hits)
+	if front {
+		at = 0
+	}
+	p.hits = slices.Insert(p.hits, at, hit{item: len(p.items)})
+}
+
+// completeArgs finds what may follow the command that is typed.
+func (p *Picker) completeArgs() {
+	command, arg := p.split()
+	typed := strings.TrimPrefix(strings.TrimLeft(p.query.text, " "), "/")
+	if p.argsOf == nil || !strings.HasPrefix(typed, command+" ") {
+		return
+	}
+	at := slices.IndexFunc(p.items, func(i Item) bool { return strings.EqualFold(i.Title, command) })
+	if at < 0 {
+		return
+	}
+	if c := &p.items[at]; p.argCommand != c.Value {
+		p.argCommand, p.argCommandTitle, p.args = c.Value, c.Title, sanitizeItems(p.argsOf(c.Value))
+		p.argTitleWidth = 0
+		for i := range p.args {
+			p.args[i].Title = c.Title + " " + p.args[i].Title
+			p.argTitleWidth = max(p.argTitleWidth, cells(p.args[i].Title))
+		}
+		p.argIndex = p.indexed(p.args)
+	}
+	words := wordsOf(arg)
+	p.words = slices.Concat(p.words, words) // both are marked
+	found := p.argIndex.find(nil, words, func(i int) bool { return !p.args[i].Hidden })
+	if p.completing = len(found) > 0; p.completing {
+		p.hits = append(p.hits, hit{item: at})
+	}
+	for _, h := range found {
+		p.hits = append(p.hits, hit{h.item + len(p.items), h.score})
+	}
+}
+
+// split returns what filters and what is an argument.
+func (p *Picker) split() (filter, arg string) {
+	filter = strings.TrimSpace(p.query.text)
+	if p.commands {
+		filter, arg, _ = strings.Cut(strings.TrimPrefix(filter, "/"), " ")
+	}
+	return filter, strings.TrimSpace(arg)
+}

@@ -1,0 +1,382 @@
+package dialog
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// minHeadingRows sets how many rows of content it takes for headings to have room.
+const minHeadingRows = 4
+
+// stateCurrent stands behind what is in use.
+const stateCurrent = " · current"
+
+// SetSize gives the width and the most rows.
+func (p *Picker) SetSize(width, height int) { p.resize(width, height) }
+
+// Height depends on the items and not on what matches, so that the screen does
+// not jump while one types.
+func (p *Picker) Height() int { return min(max(p.rows, 1)+2, p.height) }
+
+func (p *Picker) visibleRows() int { return contentRows(p.Height()) }
+
+// hasGroups reports whether items stand under headings: they do in their own order.
+func (p *Picker) hasGroups() bool {
+	return len(p.words) == 0 && len(p.items) > 0 && p.items[0].Group != "" && p.visibleRows() >= minHeadingRows
+}
+
+// hasHeading reports whether the first row of the content is a heading, which stays
+// as the rest scrolls.
+func (p *Picker) hasHeading() bool {
+	return p.hasGroups() || len(p.Columns) > 0 && p.visibleRows() >= minHeadingRows
+}
+
+// headings returns the hits above which one stands.
+func (p *Picker) headings() (at []int) {
+	if !p.hasHeading() {
+		return nil
+	}
+	grouped := p.hasGroups()
+	for i, h := range p.hits {
+		if i == 0 || grouped && p.item(h).Group != p.item(p.hits[i-1]).Group {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// lineOf returns the line of a hit, headings counted.
+func (p *Picker) lineOf(hit int) int {
+	above, _ := slices.BinarySearch(p.headings(), hit+1)
+	return hit + above
+}
+
+// View draws the items around the selected one.
+func (p *Picker) View() string {
+	if p.view != "" {
+		return p.view
+	}
+	visible, heads := p.visibleRows(), p.headings()
+	total := len(p.hits) + len(heads)
+	at := p.lineOf(p.selected)
+	p.scrollTo(at, total, visible)
+	if len(heads) > 0 && p.top == at {
+		p.top-- // the selected one does not lie under the heading that stays
+	}
+	t := p.table()
+	rows := make([]string, 0, visible)
+	above := 0 // headings that lie above the first line
+	for above < len(heads) && heads[above]+above < p.top {
+		above++
+	}
+	hit := p.top - above
+	for line := p.top; line < min(p.top+visible, total); line++ {
+		switch {
+		case above < len(heads) && heads[above] == hit:
+			rows = append(rows, p.heading(p.item(p.hits[hit]), t, line == p.top))
+			above++
+		case line == p.top && len(heads) > 0: // the heading of what lies above stays
+			rows = append(rows, p.heading(p.item(p.hits[hit]), t, true))
+			hit++
+		default:
+			rows = append(rows, p.row(p.hits[hit], hit == p.selected, t))
+			hit++
+		}
+	}
+	if len(rows) == 0 {
+		rows = append(rows, p.theme.Dim.Render(ansi.Truncate("  no match", p.width, "…")))
+	}
+	p.view = frame(p.Height(), p.titleLine(), rows, p.foot(t))
+	return p.view
+}
+
+func (p *Picker) titleLine() string {
+	listed := len(p.items)
+	if !p.showHidden {
+		listed -= p.hidden
+	}
+	count := fmt.Sprint(listed)
+	switch {
+	case p.listsArgs():
+		count = fmt.Sprint(len(p.hits))
+	case len(p.hits) < listed:
+		count = fmt.Sprintf("%d of %d", len(p.hits), listed)
+	}
+	taken := cells(p.title) + 2*queryGap + cells(p.query.visibleText(p.width)) + cells(" · "+count)
+	if legend := p.legend(); legend != "" && taken+cells(legend) < p.width {
+		count = legend + " · " + count
+	}
+	return p.queryLine(p.title, count, &p.query)
+}
+
+// legend returns what letters in the columns stand for, if there are any.
+func (p *Picker) legend() string {
+	var pairs []string
+	t := p.table()
+	for i, c := range p.Columns {
+		if t.letters && t.wide[i] > 0 {
+			for _, l := range c.Letters {
+				pairs = append(pairs, l[1], l[0])
+			}
+		}
+	}
+	return joinHints(pairs)
+}
+
+// Cursor stands behind the query.
+func (p *Picker) Cursor() (x, y int, ok bool) {
+	return p.queryCursor(p.title, &p.query), 0, p.Height() > 2
+}
+
+// A table is the columns that there is room for.
+type table struct {
+	wide    []int // cells of each column; 0: it is left out
+	letters bool  // columns show letters for words
+	title   int   // cells of the titles
+
+	text, strong, faint, dim, accent, found sgr
+}
+
+// table makes room for the titles first; then columns are left out from the
+// right. Words give way to letters before that.
+func (p *Picker) table() table {
+	least := min(p.titleWidth, p.width*3/5)
+	var t table
+	for _, letters := range []bool{false, true} {
+		t = table{wide: make([]int, len(p.Columns)), letters: letters, title: max(p.width-signWidth, 0)}
+		full := false
+		for i, c := range p.Columns {
+			wide := cells(c.Name)
+			if i < len(p.cellWidths) {
+				wide = max(wide, p.cellWidths[i])
+			}
+			if letters && len(c.Letters) > 0 {
+				wide = len(c.Letters)
+			}
+			if full = full || t.title-wide-columnGap < least; !full {
+				t.wide[i] = wide
+				t.title -= wide + columnGap
+			}
+		}
+		if !full {
+			break
+		}
+	}
+	if len(p.Columns) > 0 { // columns stand by the titles, not at the other side of a wide screen
+		t.title = min(t.title, max(p.titleWidth, p.width/4)+len(stateCurrent))
+	}
+	t.text, t.strong, t.faint = newSGR(p.theme.Text), newSGR(p.theme.Strong), newSGR(p.theme.Faint)
+	t.dim, t.accent, t.found = newSGR(p.theme.Dim), newSGR(p.theme.Accent), p.matchSGR()
+	return t
+}
+
+// cell writes text into a column: at the right, at the left, or as letters.
+func (t table) cell(i int, c Column, text string) string {
+	wide := t.wide[i]
+	if t.letters && len(c.Letters) > 0 {
+		words := strings.Fields(text)
+		out := ""
+		for _, l := range c.Letters {
+			sign := " "
+			if slices.Contains(words, l[0]) {
+				sign = l[1]
+			}
+			out += sign
+		}
+		text = out
+	}
+	text = ansi.Truncate(text, wide, "…")
+	space := strings.Repeat(" ", max(wide-cells(text), 0))
+	if c.Left {
+		return text + space
+	}
+	return space + text
+}
+
+// heading stands above the items of a group, and says why none of them can be
+// used; the first row of the content names the columns as well.
+func (p *Picker) heading(item *Item, t table, first bool) string {
+	look := p.theme.Dim.Bold(true)
+	name := ""
+	if p.hasGroups() {
+		name = strings.TrimSuffix(item.Group+" · "+p.groupReasons[item.Group], " · ")
+	}
+	if !first || len(p.Columns) == 0 {
+		return look.Render(ansi.Truncate(name, p.width, "…"))
+	}
+	line := look.Render(padRight(ansi.Truncate(name, t.title+signWidth, "…"), t.title+signWidth))
+	for i, c := range p.Columns {
+		if t.wide[i] == 0 {
+			continue
+		}
+		head := t.cell(i, Column{Left: c.Left}, c.Name)
+		if t.letters && len(c.Letters) > 0 {
+			head = strings.Repeat(" ", t.wide[i])
+		}
+		line += strings.Repeat(" ", columnGap) + t.faint.apply(head)
+	}
+	return ansi.Truncate(line, p.width, "…")
+}
+
+// row draws an item: sign, title, and what is said of it as far as there is room.
+func (p *Picker) row(h hit, selected bool, t table) string {
+	item := p.item(h)
+	look, sign := t.text, "  "
+	switch {
+	case selected:
+		look, sign = t.strong, t.accent.apply("› ")
+	case item.Disabled:
+		look = t.faint
+	case p.matchedByDescription(h):
+		look = t.dim
+	}
+	title, pin, state := item.Title, pinSign(item.Pinned), ""
+	if item.Current {
+		state = stateCurrent
+	}
+	if item.Hidden {
+		state += " · hidden"
+	}
+	if item.State != "" {
+		state += " · " + item.State
+	}
+	line := sign + t.accent.apply(pin) + highlight(title, p.marks(h, title), look, t.found)
+	if len(p.Columns) > 0 {
+		return p.tableRow(item, line+t.dim.apply(state), t)
+	}
+	detail := strings.Trim(cmp.Or(item.Unavailable, item.Detail)+state, " ·")
+	if detail != "" {
+		wide := p.titleWidth
+		if p.listsArgs() {
+			wide = max(wide, p.argTitleWidth)
+		}
+		pad := max(min(wide, p.width/2)-len(pin)-cells(title), 0) + columnGap
+		line += strings.Repeat(" ", pad) + t.dim.apply(detail)
+	}
+	key := p.key(item)
+	room := p.width - cells(key)
+	if key == "" || ansi.StringWidth(line) > room-columnGap && room < p.width/2 {
+		return ansi.Truncate(line, p.width, "…")
+	}
+	line = ansi.Truncate(line, max(room-columnGap, 0), "…")
+	return ansi.Truncate(padRight(line, room)+t.faint.apply(key), p.width, "")
+}
+
+// key returns the binding of an item; of several the first, where room is short.
+func (p *Picker) key(item *Item) string {
+	if one, _, several := strings.Cut(item.Key, ", "); several && cells(item.Key) > p.width/4 {
+		return one
+	}
+	return item.Key
+}
+
+// tableRow draws an item with its cells, or with what it lacks in their place. What
+// all of a group lack stands in its heading.
+func (p *Picker) tableRow(item *Item, start string, t table) string {
+	if item.Unavailable != "" && !(p.hasGroups() && p.groupReasons[item.Group] != "") {
+		why := ansi.Truncate(item.Unavailable, p.reasonWidth(item), "…")
+		left := min(max(p.width-cells(why)-columnGap, 0), t.title+signWidth)
+		start = padRight(ansi.Truncate(start, left, "…"), left)
+		return ansi.Truncate(start+strings.Repeat(" ", columnGap)+t.dim.apply(why), p.width, "…")
+	}
+	var line strings.Builder
+	line.WriteString(padRight(ansi.Truncate(start, t.title+signWidth, "…"), t.title+signWidth))
+	for i, c := range p.Columns {
+		if t.wide[i] > 0 && i < len(item.Cells) {
+			line.WriteString(strings.Repeat(" ", columnGap))
+			line.WriteString(t.dim.apply(t.cell(i, c, item.Cells[i])))
+		}
+	}
+	return ansi.Truncate(strings.TrimRight(line.String(), " "), p.width, "…")
+}
+
+// reasonWidth returns how many cells of a row may say what its item lacks: what the title
+// leaves, but some in any case.
+func (p *Picker) reasonWidth(item *Item) int {
+	const some = 12
+	taken := signWidth + len(pinSign(item.Pinned)) + cells(item.Title) + columnGap
+	return max(p.width-taken, min(some, p.width/2))
+}
+
+// marks returns the bytes of a title that match what is typed.
+func (p *Picker) marks(h hit, title string) []int {
+	switch {
+	case len(p.words) == 0:
+		return nil
+	case h.item >= len(p.items):
+		return p.argIndex.marks(h.item-len(p.items), title, p.words)
+	}
+	return p.index.marks(h.item, title, p.words)
+}
+
+// foot returns which keys work; where there is no room in its row, what is said of
+// the selected item.
+func (p *Picker) foot(t table) string {
+	k := p.Keys
+	if unsaid := p.hiddenDetail(t); unsaid != "" {
+		look := p.theme.Dim
+		if p.message != "" || unsaid == p.item(p.hits[p.selected]).Unavailable {
+			look = p.theme.Warn
+		}
+		return look.Render(ansi.Truncate(unsaid, p.width, "…"))
+	}
+	var pairs []string
+	switch {
+	case p.hasSelection():
+		pairs = append(pairs, firstKey(k.Accept), "choose")
+	case len(p.hits) > 0:
+		pairs = append(pairs, firstKey(k.Down), "select")
+	}
+	if p.Favorites && len(p.hits) > 0 {
+		pairs = append(pairs, firstKey(k.Pin), "favourite", firstKey(k.Trash), "hide")
+	}
+	if p.Favorites && p.hidden > 0 {
+		show := fmt.Sprintf("show %d hidden", p.hidden)
+		if p.showHidden {
+			show = fmt.Sprintf("leave out %d", p.hidden)
+		}
+		pairs = append(pairs, firstKey(k.Details), show)
+	}
+	pairs = append(pairs, firstKey(k.Close), "close")
+	if p.commands {
+		pairs = append(pairs, firstKey(k.Next), "fill in")
+	}
+	return p.keyHint(p.theme.Dim, append(pairs, "type", "to filter")...)
+}
+
+// listsArgs reports whether arguments of a command are listed.
+func (p *Picker) listsArgs() bool { return p.completing }
+
+// hiddenDetail returns what the selected item lacks or, without columns, what else is said of
+// it, where its row or its heading has no room for that.
+func (p *Picker) hiddenDetail(t table) string {
+	if p.message != "" || !p.hasSelection() {
+		return p.message
+	}
+	item := p.item(p.hits[p.selected])
+	if len(p.Columns) == 0 {
+		room := p.width - signWidth - max(min(p.titleWidth, p.width/2), cells(item.Title)) - columnGap
+		if key := p.key(item); key != "" {
+			room -= cells(key) + columnGap
+		}
+		if said := cmp.Or(item.Unavailable, item.Detail); cells(said) > room {
+			return said
+		}
+		if item.Unavailable != "" {
+			return item.Detail
+		}
+		return ""
+	}
+	room, said := p.reasonWidth(item), item.Unavailable
+	if common := p.groupReasons[item.Group]; p.hasGroups() && common != "" {
+		room, said = t.title+signWidth, item.Group+" · "+common
+	}
+	if cells(said) <= room {
+		return ""
+	}
+	return item.Unavailable
+}

@@ -1,0 +1,90 @@
+package renderer
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Enter takes the terminal: at the start, and whenever somebody else had it.
+func (s *Screen) Enter() error {
+	if !Supported {
+		return nil
+	}
+	s.terminalMu.Lock()
+	defer s.terminalMu.Unlock()
+	if !s.away || s.closed() {
+		return nil
+	}
+	if err := s.t.oversized(); err != nil {
+		return err
+	}
+	if err := s.t.Raw(); err != nil {
+		return fmt.Errorf("the terminal: %w", err)
+	}
+	s.away = false
+	s.Redraw()
+	notify(s.move)
+	return nil
+}
+
+func (s *Screen) closed() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// reenter makes the terminal ours again, if it was, whatever a shell did to it.
+func (s *Screen) reenter() {
+	s.terminalMu.Lock()
+	defer s.terminalMu.Unlock()
+	if !s.away && s.t.Raw() == nil {
+		s.Redraw()
+	}
+}
+
+// leave gives the terminal back as it was found.
+func (s *Screen) leave() {
+	s.terminalMu.Lock()
+	defer s.terminalMu.Unlock()
+	if s.away {
+		return
+	}
+	s.away = true
+	s.mu.Lock()
+	s.buf = append(s.buf[:0], s.queue...)
+	s.queue = recycled(s.queue)
+	s.mu.Unlock()
+	if s.entered {
+		s.buf = s.modes.change(s.buf, &modes{})
+		s.buf = append(s.buf, fmt.Sprintf(leave, max(s.grid.h, 1))...)
+	}
+	s.modes, s.cursor, s.entered = modes{}, false, false
+	_, _ = s.flush() // whoever has the terminal next finds out
+}
+
+// Close ends Run and gives the terminal back. It reports whether the terminal
+// took that in time: one that is stuck does not.
+func (s *Screen) Close(patience time.Duration) bool {
+	if !Supported {
+		return false
+	}
+	s.once.Do(func() {
+		close(s.done)
+		s.markDrawn(math.MaxInt)
+	})
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		s.leave()
+	}()
+	select {
+	case <-left:
+		return true
+	case <-time.After(patience):
+		return false
+	}
+}

@@ -1,0 +1,238 @@
+package transcript
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"parley/tools/sanitize"
+)
+
+// User adds a message of the user's, and what is attached to it, one label each,
+// such as "image photo.png 1568x1176 412 KB".
+func (m *Model) User(text string, attached ...string) {
+	b := &textBlock{noteStyle: userStyle, text: cleanText(text)}
+	for _, label := range attached {
+		b.labels = append(b.labels, "["+sanitize.Line(label)+"]")
+	}
+	m.addItem(kindUser, "", b)
+}
+
+// Summary stands for what went before it, or changes the one with this id: one
+// line that says how many messages are hidden, and unfolds to their summary.
+func (m *Model) Summary(id, text string, hidden int) {
+	m.putBlock(kindNote, id, &summary{text: cleanText(text), hidden: hidden})
+}
+
+// Footer adds what closes a turn: model, tokens, cost, times.
+func (m *Model) Footer(text string) { m.addText(kindNote, "", footerStyle, text, "") }
+
+// Note adds a notice.
+func (m *Model) Note(text string) { m.addText(kindNote, "", noteStyles[Info], text, "") }
+
+// Marker adds a note of a kind, such as where an answer was interrupted.
+func (m *Model) Marker(kind NoteKind, text string) {
+	m.addText(kindNote, "", noteStyles[kind], text, "")
+}
+
+// AddError adds an error, what can be done about it, and with which keys.
+func (m *Model) AddError(text, hint string) { m.addText(kindNote, "", errorStyle, text, hint) }
+
+// Replace adds a note, or changes the one with this id, such as a countdown.
+func (m *Model) Replace(id string, kind NoteKind, text string) {
+	m.addText(kindNote, id, noteStyles[kind], text, "")
+}
+
+func (m *Model) addText(k kind, id string, how noteStyle, text, hint string) {
+	m.putBlock(k, id, &textBlock{noteStyle: how, text: cleanText(text), hint: cleanText(hint)})
+}
+
+// putBlock adds a block, or puts it in the place of the one with this id.
+func (m *Model) putBlock(k kind, id string, b block) {
+	if it := m.byID[key{k, id}]; it != nil && id != "" {
+		it.block = b
+		m.markChanged(it)
+		return
+	}
+	m.addItem(k, id, b)
+}
+
+// AppendThinking adds to the thinking with this id. After ThoughtFor the same id begins
+// another one.
+func (m *Model) AppendThinking(id, delta string) {
+	b, ok := m.blockByID(kindThinking, id).(*thinking)
+	if !ok || b.done {
+		b = &thinking{}
+		m.addItem(kindThinking, id, b)
+	}
+	b.add(b.stream.Add(delta))
+	m.markChanged(m.byID[key{kindThinking, id}])
+}
+
+// FinishThinking folds the thinking. Without any before it stands alone: some
+// models say that they thought, and not what. Of thinking that is folded already it
+// changes the time.
+func (m *Model) FinishThinking(id string, took time.Duration) {
+	if b, ok := m.blockByID(kindThinking, id).(*thinking); ok && b.done {
+		b.duration = took
+		m.markChanged(m.byID[key{kindThinking, id}])
+		return
+	}
+	m.AppendThinking(id, "")
+	b := m.blockByID(kindThinking, id).(*thinking)
+	b.add(b.stream.End())
+	b.duration, b.done = took, true
+}
+
+// AppendAnswer adds to the answer with this id. After AnswerDone the same id begins
+// another one.
+func (m *Model) AppendAnswer(id, delta string) {
+	b, ok := m.blockByID(kindAnswer, id).(*answer)
+	if !ok || b.done {
+		b = newAnswer()
+		m.addItem(kindAnswer, id, b)
+	}
+	growAnswer(m, id, b.sections.stream.Add(delta))
+}
+
+// FinishAnswer ends the answer with this id.
+func (m *Model) FinishAnswer(id string) {
+	b, ok := m.blockByID(kindAnswer, id).(*answer)
+	if !ok || b.done {
+		return
+	}
+	growAnswer(m, id, b.sections.stream.End()).finish()
+}
+
+// Tool adds a tool call, or says all that is now known about the one with this
+// id.
+func (m *Model) Tool(id string, t Tool) {
+	b := m.callBlock(id, t.Name)
+	if b.received == t {
+		return
+	}
+	it := m.byID[key{kindCall, id}]
+	if t.Status == Running && !slices.Contains(m.running, it) {
+		m.running = append(m.running, it)
+	}
+	was := b.tool.Status
+	b.set(t)
+	m.markChanged(it)
+	m.regroup(it, was)
+}
+
+// ToolOutput adds live output to a call. What Tool says about the output in the
+// end takes its place.
+func (m *Model) ToolOutput(id, text string) {
+	m.callBlock(id, "").add(text)
+	m.markChanged(m.byID[key{kindCall, id}])
+}
+
+func (m *Model) callBlock(id, name string) *call {
+	if b, ok := m.blockByID(kindCall, id).(*call); ok {
+		return b
+	}
+	b := &call{}
+	of := m.groupFor(name)
+	m.addItem(kindCall, id, b)
+	m.joinGroup(m.byID[key{kindCall, id}], of)
+	return b
+}
+
+// Remove removes the blocks with this id, such as an answer that is tried again.
+func (m *Model) Remove(id string) {
+	m.fixTop()
+	for _, k := range []kind{kindThinking, kindAnswer, kindCall, kindNote} {
+		it := m.byID[key{k, id}]
+		if it == nil || id == "" {
+			continue
+		}
+		delete(m.byID, key{k, id})
+		for i := slices.Index(m.items, it); i >= 0; i = slices.IndexFunc(m.items, it.sameAnswer) {
+			m.removeItem(i)
+		}
+	}
+	m.clampTop()
+}
+
+// removeItem takes an item out.
+func (m *Model) removeItem(i int) {
+	it := m.items[i]
+	m.leaveGroup(it)
+	m.items = slices.Delete(m.items, i, i+1)
+	m.running = slices.DeleteFunc(m.running, func(r *item) bool { return r == it })
+	m.pending = slices.DeleteFunc(m.pending, func(g *item) bool { return g == it })
+	m.forgetItem(it, i)
+	if m.details != nil && m.details.item == it {
+		m.closeDetails()
+	}
+	if i < m.top.item {
+		m.top.item--
+	} else if i == m.top.item {
+		m.top.line, m.bookmark = 0, bookmark{}
+	}
+	if i < m.cursor {
+		m.cursor--
+	} else if i == m.cursor {
+		m.code = -1
+	}
+	if i <= m.anchor {
+		m.anchor = max(0, m.anchor-1)
+	}
+	last := len(m.items) - 1
+	m.cursor, m.anchor = max(0, min(m.cursor, last)), min(m.anchor, last)
+	m.dirty = true
+}
+
+// Tick sets the time, for calls that run.
+func (m *Model) Tick(now time.Time) {
+	m.now = now
+	m.running = slices.DeleteFunc(m.running, func(it *item) bool {
+		if !m.reducedMotion {
+			m.markChanged(it)
+		}
+		return it.block.(*call).tool.Status != Running
+	})
+}
+
+// blockByID returns the block with this id; nil if there is none.
+func (m *Model) blockByID(k kind, id string) block {
+	if it := m.byID[key{k, id}]; it != nil {
+		return it.block
+	}
+	return nil
+}
+
+func (m *Model) addItem(k kind, id string, b block) {
+	it := &item{block: b, kind: k, seq: m.nextSeq, messageSeq: m.messageSeq}
+	m.nextSeq++
+	m.items = append(m.items, it)
+	if id != "" || k != kindNote && k != kindUser {
+		m.byID[key{k, id}] = it
+	}
+	m.markChanged(it)
+}
+
+// markChanged marks an item as changed.
+func (m *Model) markChanged(it *item) {
+	if it.state == stateRendered {
+		it.state = stateChanged
+	}
+	if !m.follow && !it.isPending {
+		it.isPending = true
+		m.pending = append(m.pending, it)
+	}
+	if m.search.active && !it.countStale {
+		it.countStale = true
+		m.search.changed = append(m.search.changed, it)
+	}
+	if m.details != nil && m.details.item == it {
+		m.details.stale = true
+	}
+	m.dirty = true
+}
+
+// cleanText makes text printable and takes the empty lines around it away.
+func cleanText(text string) string {
+	return strings.TrimRight(strings.TrimLeft(sanitize.Text(text), "\n"), " \t\n")
+}

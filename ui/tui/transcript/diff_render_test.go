@@ -1,0 +1,305 @@
+package transcript
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/ui/theme"
+)
+
+// bracketed puts what is loud between brackets.
+func bracketed(s string, loud []byteRange) string {
+	var b strings.Builder
+	at := 0
+	for _, r := range loud {
+		b.WriteString(s[at:r.from] + "[" + s[r.from:r.to] + "]")
+		at = r.to
+	}
+	return b.String() + s[at:]
+}
+
+func TestChangedWords(t *testing.T) {
+	for _, c := range []struct{ name, a, b, wantA, wantB string }{
+		{"one word", "return nil, err", "return nil, fmt", "return nil, [err]", "return nil, [fmt]"},
+		{"a number in a name", "x1 := f(a)", "x2 := f(a)", "[x1] := f(a)", "[x2] := f(a)"},
+		{"something more", "run(ctx)", "run(ctx, 3)", "run(ctx)", "run(ctx[, 3])"},
+		{"something less", "if a && b {", "if a {", "if a [&& b ]{", "if a {"},
+		{"spaces go with the words around them", "a := old thing here", "a := some new here", "a := [old thing] here", "a := [some new] here"},
+		{"indentation", "x()", "    x()", "x()", "[    ]x()"},
+		{"other scripts are words", "名前 = 日本語", "名前 = 中文", "名前 = [日本語]", "名前 = [中文]"},
+		{"marks stay on their letters", "x = 'e\u0301'", "x = 'e'", "x = '[e\u0301]'", "x = '[e]'"},
+		{"the same", "x", "x", "x", "x"},
+		{"nothing in common", "alpha beta", "gamma(delta)", "", ""},
+		{"only a bracket in common", "}", "return values(of, this) }", "", ""},
+		{"nothing", "", "x", "", ""},
+		{"only space", "  ", " ", "", ""},
+		{"too long", strings.Repeat("x", maxHighlightBytes+1), "x", "", ""},
+		{"too many words", strings.Repeat("x ", maxWords), "x", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			work := wordsWork
+			was, is, ok := changedWords(c.a, c.b, &work)
+			if ok != (c.wantA != "") {
+				t.Fatalf("the lines are the same one: %v", ok)
+			}
+			a, b := bracketed(c.a, was), bracketed(c.b, is)
+			if ok && (a != c.wantA || b != c.wantB) {
+				t.Errorf("got  %s and %s\nwant %s and %s", a, b, c.wantA, c.wantB)
+			}
+		})
+	}
+	work := 10
+	if _, _, ok := changedWords("a b c d", "a b c e", &work); ok || work != 10 {
+		t.Error("more is compared than there is work for")
+	}
+}
+
+// Reaches lie in the line, in order, on characters' borders; and what is not in
+// one of them is the same on both sides.
+func FuzzChangedWords(f *testing.F) {
+	f.Add("return nil, err", "return  fmt.Errorf(\"%w\", err)")
+	f.Add("日本語 e\u0301\u0301 👨‍👩‍👧", "日本 e\u0301 👨‍👩‍👦")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		work := wordsWork
+		was, is, ok := changedWords(a, b, &work)
+		if !ok {
+			return
+		}
+		kept := func(s string, loud []byteRange) string {
+			var b strings.Builder
+			at := 0
+			for _, r := range loud {
+				if r.from < at || r.to <= r.from || r.to > len(s) {
+					t.Fatalf("%q has the reach %v after %d", s, r, at)
+				}
+				b.WriteString(s[at:r.from])
+				at = r.to
+			}
+			return strings.ReplaceAll(b.String()+s[at:], " ", "")
+		}
+		if x, y := kept(a, was), kept(b, is); x != y {
+			t.Fatalf("%q and %q keep %q and %q", a, b, x, y)
+		}
+	})
+}
+
+const mixedDiff = `--- a/main.go
++++ b/main.go
+@@ -9,8 +9,8 @@ func main() {
+ 	ctx := context.Background() // the one
+ 	/* a comment
+-	   that goes on */
++	   that goes over */
+-	for i := range 3 {
+-		run(ctx, "first")
+-		log.Print(i)
++	for i := range 30 {
++		run(ctx, "second", i)
+ 	}
++	stop()
+ 	wait()
+@@ -40,2 +40,2 @@
+-last()
++
+ end()
+`
+
+// Every line of a diff is there, on its side and with its number.
+func TestSplit(t *testing.T) {
+	p := renderContext{theme: theme.Plain(), styler: newStyler(theme.Plain()), width: 120, open: true}
+	d := readDiff(mixedDiff)
+	var got []string
+	for _, line := range d.render(p) {
+		var plain strings.Builder
+		writePlain(&plain, line)
+		left, right, _ := strings.Cut(plain.String(), "│")
+		got = append(got, strings.TrimRight(left, " ")+" | "+strings.TrimRight(strings.TrimPrefix(right, " "), " "))
+	}
+	want := []string{
+		" 9       ctx := context.Background() // the one |  9       ctx := context.Background() // the one",
+		"10       /* a comment | 10       /* a comment",
+		"11 -        that goes on */ | 11 +        that goes over */",
+		"12 -     for i := range 3 { | 12 +     for i := range 30 {",
+		`13 -         run(ctx, "first") | 13 +         run(ctx, "second", i)`,
+		"14 -         log.Print(i) | ",
+		"15       } | 14       }",
+		" | 15 +     stop()",
+		"16       wait() | 16       wait()",
+		"   ⋮ | ",
+		"40 - last() | 40 +",
+		"41   end() | 41   end()",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if all := strings.Join(d.render(p), "\n"); !strings.Contains(all, sgrOf(p.theme.Text.Bold(true).Underline(true)).open+"over") {
+		t.Errorf("without colours the words that changed do not stand out in %q", all)
+	}
+	for _, c := range []struct {
+		name, diff string
+		width      int
+		split      bool
+	}{
+		{"wide", mixedDiff, 120, true},
+		{"not wide", mixedDiff, 119, false},
+		{"only additions", "@@ -0,0 +1,2 @@\n+a\n+b\n", 200, false},
+		{"only removals", "@@ -1,2 +0,0 @@\n-a\n-b\n", 200, true},
+	} {
+		p.width = c.width
+		d := readDiff(c.diff)
+		if got := strings.Contains(strings.Join(d.render(p), ""), "│"); got != c.split {
+			t.Errorf("%s: side by side %v", c.name, got)
+		}
+	}
+}
+
+// No diff, of whatever size, takes more than some lines and some comparing; the
+// details have the rest of it.
+func TestHugeDiff(t *testing.T) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "--- a/x.go\n+++ b/x.go\n@@ -1,%d +1,%d @@\n", 9000, 9000)
+	for i := range 9000 {
+		fmt.Fprintf(&b, "-old line %d\n", i)
+	}
+	for i := range 9000 {
+		fmt.Fprintf(&b, "+new line %d\n", i)
+	}
+	d := readDiff(b.String())
+	if d.added != 9000 || d.removed != 9000 || len(d.changes)+d.dropped != 18000 || len(d.changes) > maxDiffLines {
+		t.Errorf("+%d -%d, %d kept, %d left", d.added, d.removed, len(d.changes), d.dropped)
+	}
+	p := renderContext{theme: theme.Dark(), styler: newStyler(theme.Dark()), width: 80, open: true}
+	lines := d.render(p)
+	if last := lines[len(lines)-1]; len(lines) > maxDiffLines+1 || !strings.Contains(last, fmt.Sprintf("… %d more lines (enter)", d.dropped)) {
+		t.Errorf("%d lines, the last one %q", len(lines), last)
+	}
+	p.open = false
+	lines = d.render(p)
+	if last := lines[len(lines)-1]; len(lines) != foldDiff+1 || !strings.Contains(last, "… 17988 more lines (ctrl+o)") {
+		t.Errorf("%d lines, the last one %q", len(lines), last)
+	}
+	m := New(theme.Plain())
+	m.SetSize(60, 10)
+	m.Tool("1", Tool{Name: "edit", Title: "x.go", Status: Done, Diff: b.String()})
+	m.Browse(true)
+	press(m, "enter", "G")
+	if rows := rowsOf(m); rows[9] != "9000 + new line 8999" {
+		t.Errorf("the details end with %q", rows[9])
+	}
+}
+
+// In sheets a diff has the lines, numbers and file that it has as a whole.
+func TestDiffSheets(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	var b strings.Builder
+	var want, got []string
+	for file := range 3 {
+		fmt.Fprintf(&b, "--- a/f%d.go\n+++ b/f%d.go\n", file, file)
+		for hunk := range 4 {
+			const n = 300
+			was, is := hunk*5000+1, hunk*5000+7
+			fmt.Fprintf(&b, "@@ -%d,%d +%d,%d @@\n", was, n, is, n)
+			for minus, plus := n, n; minus+plus > 0; {
+				sign := "-+ "[rnd.IntN(3)]
+				if sign != '+' && minus == 0 || sign != '-' && plus == 0 {
+					continue
+				}
+				text := fmt.Sprint("-- ", rnd.IntN(10), strings.Repeat(" and so on", 5*(file%2)))
+				b.WriteString(string(sign) + text + "\n")
+				line := is
+				if sign == '-' {
+					line = was
+				}
+				want = append(want, fmt.Sprintf("f%d.go %c%d %s", file, sign, line, text))
+				if sign != '+' {
+					minus, was = minus-1, was+1
+				}
+				if sign != '-' {
+					plus, is = plus-1, is+1
+				}
+			}
+		}
+	}
+	sheets := diffParts(b.String())
+	file := ""
+	for _, s := range sheets {
+		d := readDiff(s.text)
+		if len(s.text) > maxPartBytes+200 || d.dropped > 0 {
+			t.Errorf("a sheet has %d bytes, %d lines too many", len(s.text), d.dropped)
+		}
+		if file = s.file; d.file != "" {
+			file = d.file
+		}
+		for _, c := range d.changes {
+			if c.file != "" {
+				file = c.file
+			}
+			if c.sign != 0 {
+				got = append(got, fmt.Sprintf("%s %c%d %s", file, c.sign, c.line, c.text))
+			}
+		}
+	}
+	if len(sheets) < 5 || len(got) != len(want) {
+		t.Fatalf("%d sheets with %d lines, want %d", len(sheets), len(got), len(want))
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			t.Fatalf("line %d is %q, want %q", i, got[i], want[i])
+		}
+	}
+}
+
+// tools builds a conversation with every way that a tool call can look.
+func tools(m *Model) {
+	m.User("Mend it.")
+	for i, name := range []string{"main.go", "run.go", "stop.go"} {
+		m.Tool(fmt.Sprint("r", i), Tool{Name: "read", Title: name, Status: Done, Output: "1\tpackage main\n2\t", Duration: time.Millisecond})
+	}
+	m.Tool("r3", Tool{Name: "read", Title: "gone.go", Status: Failed, Output: "gone.go does not exist"})
+	m.Tool("r4", Tool{Name: "grep", Title: "func main", Status: Done, Output: "main.go:3: func main()"})
+	m.AppendAnswer("a", "I know.")
+	m.FinishAnswer("a")
+	m.Tool("e1", Tool{Name: "edit", Title: "main.go", Status: Done, Duration: 20 * time.Millisecond, Diff: mixedDiff})
+	m.Tool("w1", Tool{Name: "write", Title: "new.go", Status: Done, Diff: "--- /dev/null\n+++ b/new.go\n@@ -0,0 +1,3 @@\n+package main\n+\n+var x = \"text\" // 1\n"})
+	m.Tool("e2", Tool{Name: "edit", Status: Arriving, Input: `{"path":"run.go","old":"\trun(1)\n\twait()","new":"\trun(2)\n\tif ok {\n\t\tret`})
+	m.Tool("w2", Tool{Name: "write", Status: Arriving, Input: `{"path":"notes.py","content":"` + strings.Repeat(`# note\nprint(\"one\", 2)\n`, 8) + `def la`})
+	m.Tool("s1", Tool{Name: "shell", Status: Arriving, Input: `{"command":"cd /tmp\nfor f in *.go; do\n  echo \"$f\" # name`})
+	m.User("And?")
+	for i, name := range []string{"a.go", "b.go", "c.go"} {
+		m.Tool(fmt.Sprint("q", i), Tool{Name: "read", Title: name, Status: []Status{Done, Running, Arriving}[i], Started: began, Output: []string{"text", "", ""}[i]})
+	}
+	m.Tool("s2", Tool{Name: "shell", Title: "go test ./...", Status: Running, Started: began, Hint: "esc stops"})
+	for i := range 8 {
+		m.ToolOutput("s2", fmt.Sprintf("ok  \tpackage%d\n", i))
+	}
+	m.Tick(began.Add(4 * time.Second))
+}
+
+func TestToolScreens(t *testing.T) {
+	for _, th := range []*theme.Theme{theme.Plain(), theme.Dark()} {
+		for _, size := range [][2]int{{80, 24}, {50, 15}, {140, 30}} {
+			for _, open := range []bool{false, true} {
+				if open && (th.Name != "plain" || size[0] == 80) {
+					continue
+				}
+				name := fmt.Sprintf("tools-%s-%dx%d", th.Name, size[0], size[1])
+				if open {
+					name += "-open"
+				}
+				t.Run(name, func(t *testing.T) {
+					m := New(th)
+					m.SetSize(size[0], size[1])
+					tools(m)
+					if open {
+						m.ToggleOutput()
+					}
+					check(t, m, name)
+					golden(t, name, pages(m), th.Name != "plain")
+				})
+			}
+		}
+	}
+}

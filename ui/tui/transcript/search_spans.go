@@ -1,0 +1,140 @@
+package transcript
+
+import (
+	"slices"
+	"strings"
+)
+
+// A searchSpan is a part of a row that has the word, in bytes without the sequences
+// that color the row. A place that goes over the end of a line has two.
+type searchSpan struct {
+	line, from, to int
+	hit            int // counts the places of the block
+}
+
+// spansOf returns where a block, as it is laid out, has the word.
+func (m *Model) spansOf(it *item) []searchSpan {
+	lines := m.linesOf(it)
+	if !it.spansValid {
+		it.spans, it.spansValid = m.search.query.spans(it.spans[:0], lines, min(m.renderContext(it).width, maxProseWidth)), true
+	}
+	return it.spans
+}
+
+// visibleHits returns how many places the rows of a block have.
+func (m *Model) visibleHits(it *item) int {
+	spans := m.spansOf(it)
+	if len(spans) == 0 {
+		return 0
+	}
+	return spans[len(spans)-1].hit + 1
+}
+
+// spans looks through lines as through one text. A line that is as wide as it
+// can be may have been broken inside of a word.
+func (w query) spans(to []searchSpan, lines []string, width int) []searchSpan {
+	var all strings.Builder
+	starts := make([]int, 0, len(lines)+1)
+	for _, line := range lines {
+		starts = append(starts, all.Len())
+		writePlain(&all, line)
+		end := "\n"
+		if cells(line) >= width-1 {
+			end = brokenLine
+		}
+		all.WriteString(end)
+	}
+	starts = append(starts, all.Len())
+	text := all.String()
+	hit, line := 0, 0
+	for start, end := w.find(text, 0, brokenLine); end >= 0; start, end = w.find(text, end, brokenLine) {
+		for starts[line+1] <= start {
+			line++
+		}
+		for l := line; starts[l] < end; l++ {
+			from, stop := max(start, starts[l]), min(end, starts[l+1]-1)
+			if l > line { // not the margin
+				from = stop - len(strings.TrimLeft(text[from:stop], " │"))
+			}
+			if from < stop {
+				to = append(to, searchSpan{l, from - starts[l], stop - starts[l], hit})
+			}
+		}
+		hit++
+	}
+	return to
+}
+
+// writePlain writes a line without its sequences.
+func writePlain(to *strings.Builder, line string) {
+	for {
+		i := strings.IndexByte(line, '\x1b')
+		if i < 0 {
+			to.WriteString(line)
+			return
+		}
+		to.WriteString(line[:i])
+		line = line[i+escapeLen(line[i:]):]
+	}
+}
+
+// How the word looks where it is found, and at the place that was gone to:
+// without colors too.
+const (
+	sgrFound   = "\x1b[7m"
+	sgrCurrent = "\x1b[1;4;7m"
+	sgrReset   = "\x1b[m"
+)
+
+// writeHighlighted writes a line with the word in it. Every sequence inside of it is
+// ours: colors that add up until the next reset.
+func (m *Model) writeHighlighted(line string, spans []searchSpan, hit int) {
+	var kept []byte // the sequences since the last reset
+	at, on := 0, false
+	for i := 0; i < len(line); {
+		if on && at == spans[0].to {
+			m.buf = append(append(m.buf, sgrReset...), kept...)
+			spans, on = spans[1:], false
+		}
+		if line[i] == '\x1b' {
+			n := escapeLen(line[i:])
+			seq := line[i : i+n]
+			if kept = append(kept, seq...); seq == sgrReset || seq == "\x1b[0m" {
+				kept = kept[:0]
+			}
+			m.buf = append(m.buf, seq...)
+			if on {
+				m.buf = append(m.buf, highlightSGR(spans[0], hit)...)
+			}
+			i += n
+			continue
+		}
+		if !on && len(spans) > 0 && at == spans[0].from {
+			m.buf = append(m.buf, highlightSGR(spans[0], hit)...)
+			on = true
+		}
+		m.buf = append(m.buf, line[i])
+		at++
+		i++
+	}
+	if on {
+		m.buf = append(m.buf, sgrReset...)
+	}
+}
+
+func highlightSGR(s searchSpan, hit int) string {
+	if s.hit == hit {
+		return sgrCurrent
+	}
+	return sgrFound
+}
+
+// spansOnLine returns those of the spans that are on a line.
+func spansOnLine(spans []searchSpan, line int) []searchSpan {
+	from, _ := slices.BinarySearchFunc(spans, line, func(s searchSpan, line int) int { return s.line - line })
+	to := from
+	for to < len(spans) && spans[to].line == line {
+		to++
+	}
+	return spans[from:to]
+}

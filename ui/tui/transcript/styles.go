@@ -1,0 +1,185 @@
+package transcript
+
+import (
+	"math"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"parley/ui/markdown"
+	"parley/ui/theme"
+)
+
+// A role is one of the styles of a theme.
+type role int
+
+const (
+	roleText role = iota
+	roleDim
+	roleFaint
+	roleAccent
+	roleStrong
+	roleGood
+	roleWarn
+	roleBad
+	numRoles
+)
+
+// A diffSide is the part of a diff that a line is of.
+type diffSide int
+
+const (
+	sideBoth diffSide = iota
+	sideAdded
+	sideRemoved
+	numSides
+)
+
+// An styler writes in the tones of one theme. Rendering through lipgloss costs a
+// microsecond a line, so that each style is taken apart once.
+type styler struct {
+	text          [numRoles]sgrPair
+	code          [numSides][numRoles]struct{ quiet, loud sgrPair }
+	hasBackground [numSides]bool // lines of that side lie on a background
+}
+
+// A sgrPair begins and ends a style.
+type sgrPair struct{ open, close string }
+
+func newStyler(th *theme.Theme) *styler {
+	var k styler
+	backgrounds := [numSides]lipgloss.Style{sideAdded: th.Added, sideRemoved: th.Removed}
+	for t, style := range styles(th) {
+		k.text[t] = sgrOf(style)
+		for s, behind := range backgrounds {
+			on := style
+			if color := behind.GetBackground(); color != (lipgloss.NoColor{}) {
+				on, k.hasBackground[s] = style.Background(color), true
+			}
+			k.code[s][t].quiet = sgrOf(on)
+			k.code[s][t].loud = sgrOf(on.Bold(true).Underline(true))
+		}
+	}
+	return &k
+}
+
+// styles returns what a theme has for the tones.
+func styles(th *theme.Theme) [numRoles]lipgloss.Style {
+	return [...]lipgloss.Style{
+		roleText: th.Text, roleDim: th.Dim, roleFaint: th.Faint, roleAccent: th.Accent,
+		roleStrong: th.Strong, roleGood: th.Good, roleWarn: th.Warn, roleBad: th.Bad,
+	}
+}
+
+func sgrOf(style lipgloss.Style) (s sgrPair) {
+	s.open, s.close, _ = strings.Cut(style.Render("x"), "x")
+	return s
+}
+
+// apply returns s, which is one line without styles, in a tone.
+func (k *styler) apply(t role, s string) string {
+	if s == "" || k.text[t].open == "" {
+		return s
+	}
+	return k.text[t].open + s + k.text[t].close
+}
+
+// applyAll writes each of the lines, in place.
+func (k *styler) applyAll(t role, lines []string) []string {
+	for i, line := range lines {
+		lines[i] = k.apply(t, line)
+	}
+	return lines
+}
+
+// A codePiece is a part of a line of code that looks the same all along.
+type codePiece struct {
+	text       string
+	role       role
+	emphasized bool // changed, among others that are not
+}
+
+// classRoles lists the tones that classes of code have on a side with a background.
+// What has no class has the tone of the side.
+var classRoles = [...]role{markdown.Comment: roleDim, markdown.Keyword: roleAccent, markdown.String: roleGood, markdown.Number: roleWarn}
+
+// Tones of a side: of its sign, and of text without a class.
+var (
+	signRoles = [numSides]role{sideBoth: roleDim, sideAdded: roleGood, sideRemoved: roleBad}
+	bodyRoles = [numSides]role{sideBoth: roleDim, sideAdded: roleText, sideRemoved: roleText}
+)
+
+// pieces returns the tokens of a line on a side. Without a background to tell the
+// sides apart, all of a line has the color of its sign.
+func (k *styler) pieces(s diffSide, tokens []markdown.Token) []codePiece {
+	if !k.hasBackground[sideAdded] || !k.hasBackground[sideRemoved] {
+		var all strings.Builder
+		for _, token := range tokens {
+			all.WriteString(token.Text)
+		}
+		return []codePiece{{text: all.String(), role: signRoles[s]}}
+	}
+	pieces := make([]codePiece, 0, len(tokens))
+	for _, token := range tokens {
+		t := bodyRoles[s]
+		if token.Class != markdown.Other {
+			t = classRoles[token.Class]
+		}
+		pieces = append(pieces, codePiece{text: token.Text, role: t})
+	}
+	return pieces
+}
+
+// codeLine writes pieces on a side, with as few sequences as they need.
+func (k *styler) codeLine(s diffSide, pieces ...codePiece) string {
+	var b strings.Builder
+	b.Grow(256)
+	var now sgrPair
+	for _, p := range pieces {
+		if p.text == "" {
+			continue
+		}
+		look := k.code[s][p.role].quiet
+		if p.emphasized {
+			look = k.code[s][p.role].loud
+		}
+		if look != now {
+			b.WriteString(now.close)
+			b.WriteString(look.open)
+			now = look
+		}
+		b.WriteString(p.text)
+	}
+	b.WriteString(now.close)
+	return b.String()
+}
+
+// slicePieces appends to some the pieces of the bytes from one place to another.
+func slicePieces(some, pieces []codePiece, from, to int) []codePiece {
+	at := 0
+	for _, p := range pieces {
+		low, high := max(from-at, 0), min(to-at, len(p.text))
+		if at += len(p.text); low < high {
+			p.text = p.text[low:high]
+			some = append(some, p)
+		}
+	}
+	return some
+}
+
+// emphasize returns the pieces with some of their bytes loud, which are in
+// ascending order.
+func emphasize(pieces []codePiece, loud []byteRange) []codePiece {
+	all := make([]codePiece, 0, len(pieces)+2*len(loud))
+	at := 0
+	for _, r := range loud {
+		all = slicePieces(all, pieces, at, r.from)
+		quiet := len(all)
+		all = slicePieces(all, pieces, r.from, r.to)
+		for i := range all[quiet:] {
+			all[quiet+i].emphasized = true
+		}
+		at = r.to
+	}
+	return slicePieces(all, pieces, at, math.MaxInt)
+}
