@@ -964,6 +964,7 @@ func TestKill(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var asked []string // the prompts that reached the server
+	first := make(chan struct{})
 	var faults []error
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body struct {
@@ -980,7 +981,9 @@ func TestKill(t *testing.T) {
 			return
 		}
 		last := body.Messages[len(body.Messages)-1]
-		asked = append(asked, last.Content)
+		if asked = append(asked, last.Content); len(asked) == 1 {
+			close(first)
+		}
 		for i, m := range body.Messages[2:] {
 			if before := body.Messages[i+1]; m.Role == before.Role {
 				faults = append(faults, fmt.Errorf("two messages of %s in a row: %q, %q", m.Role, before.Content, m.Content))
@@ -1008,6 +1011,7 @@ func TestKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"HOME=" + home, "XDG_DATA_HOME=" + home, "NO_PROXY=127.0.0.1", "GORACE=atexit_sleep_ms=0", "PATH=" + os.Getenv("PATH")}
+	longest := time.Minute // that a round may take: the first is killed when it has asked
 	for round := range rounds() {
 		prompt := fmt.Sprintf("prompt %d", round)
 		args := []string{"parley", "--config", filepath.Join(home, "config.toml"), "-q", "-p", prompt}
@@ -1020,7 +1024,15 @@ func TestKill(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(30*time.Millisecond + rand.N(470*time.Millisecond))
+		if began := time.Now(); round == 0 {
+			select {
+			case <-first:
+			case <-time.After(longest):
+			}
+			longest = 2*time.Since(began) + 400*time.Millisecond // however slow the machine is
+		} else {
+			time.Sleep(rand.N(longest))
+		}
 		cmd.Process.Kill()
 		cmd.Wait()
 	}

@@ -77,13 +77,13 @@ type reader struct {
 
 // branch reads messages and what stood between them.
 func (r reader) branch(path []session.Node) {
-	for i, list := range r.session.Annotations(path) {
+	for i, list := range r.app.Session.Annotations(path) {
 		for _, a := range list {
 			e := session.DecodeAnnotation(a)
 			left, ok := e.(session.Abandoned)
 			if !ok {
 				r.show(e)
-			} else if n, err := r.session.At(left.Seq); err == nil && n.Interrupted && n.Parent == a.After && !r.left[n.Seq] {
+			} else if n, err := r.app.Session.At(left.Seq); err == nil && n.Interrupted && n.Parent == a.After && !r.left[n.Seq] {
 				r.left[n.Seq] = true
 				r.branch([]session.Node{n})
 			}

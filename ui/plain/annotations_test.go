@@ -44,8 +44,8 @@ func TestAnnotationsAreReadBack(t *testing.T) {
 			t.Fatalf("live it does not say %q:\n%s", want, live)
 		}
 	}
-	id := d.session.ID()
-	if err := d.session.Close(); err != nil { // before it is asked for again
+	id := d.app.Session.ID()
+	if err := d.app.Session.Close(); err != nil { // before it is asked for again
 		t.Fatal(err)
 	}
 	d.enter("/new")

@@ -109,11 +109,11 @@ func (p *front) help(string) {
 
 // send sends a message with the files it mentions.
 func (p *front) send(text string) {
-	if !p.o.Mentions(text) {
+	if !p.app.Mentions(text) {
 		p.dispatch(text, nil)
 		return
 	}
-	o, ctx := p.o, p.ctx
+	o, ctx := p.app, p.ctx
 	p.soon(func() func() {
 		parts, notes, err := o.Expand(ctx, text)
 		return func() { p.expanded(text, parts, notes, err) }
@@ -127,7 +127,7 @@ func (p *front) expanded(text string, parts []llm.Part, notes []string, err erro
 		return
 	}
 	for _, n := range notes {
-		p.show(annotated(p.session, llm.Notice{Text: n}))
+		p.show(annotated(p.app.Session, llm.Notice{Text: n}))
 	}
 	p.blindTo(parts)
 	p.dispatch(text, parts)
@@ -135,11 +135,11 @@ func (p *front) expanded(text string, parts []llm.Part, notes []string, err erro
 
 // dispatch sends a message, or queues it while a reply is running.
 func (p *front) dispatch(text string, mentioned []llm.Part) {
-	parts := append(append(p.attached, mentioned...), llm.Part{Kind: llm.Text, Text: text})
-	p.attached = nil
+	parts := append(append(p.app.Attached, mentioned...), llm.Part{Kind: llm.Text, Text: text})
+	p.app.Attached = nil
 	p.remember(text)
 	if p.turn != nil {
-		p.session.Queue(parts...)
+		p.app.Session.Queue(parts...)
 		p.say("Queued, it is sent when the reply is finished. /unqueue takes it back.")
 		return
 	}
@@ -148,12 +148,12 @@ func (p *front) dispatch(text string, mentioned []llm.Part) {
 
 // remember keeps what was typed, to be found again by the screen as well.
 func (p *front) remember(text string) {
-	p.o.Library.AddPromptAsync(session.SentPrompt{Text: text, Dir: p.o.Folder, At: p.now()}) // the conversation has its own way to say that the disk is full
+	p.app.Library.AddPromptAsync(session.SentPrompt{Text: text, Dir: p.app.Folder, At: p.now()}) // the conversation has its own way to say that the disk is full
 	_ = p.keepDraft()
 }
 
 func (p *front) takeBack(string) {
-	if p.session.QueueLen() == 0 {
+	if p.app.Session.QueueLen() == 0 {
 		p.say("Nothing waits.")
 		return
 	}
@@ -178,10 +178,10 @@ func (p *front) attach(arg string) {
 	for _, item := range items {
 		parts = append(parts, item.Part)
 		if item.Note != "" {
-			p.show(annotated(p.session, llm.Notice{Text: item.Part.Name + ": " + item.Note}))
+			p.show(annotated(p.app.Session, llm.Notice{Text: item.Part.Name + ": " + item.Note}))
 		}
 	}
-	p.attached = append(p.attached, parts...)
+	p.app.Attached = append(p.app.Attached, parts...)
 	p.tellAttached(parts)
 	p.blindTo(parts)
 	if err != nil {
@@ -191,20 +191,20 @@ func (p *front) attach(arg string) {
 
 // blindTo tells, before anything is sent, that the model takes no pictures.
 func (p *front) blindTo(parts []llm.Part) {
-	model := p.session.Model()
+	model := p.app.Session.Model()
 	if slices.ContainsFunc(parts, func(part llm.Part) bool { return app.LacksVision(model, part) }) {
 		p.say("%s takes no images: it will only be told that there was one. /model switches to one that does.", model.Name)
 	}
 }
 
 func (p *front) detach(string) {
-	n := len(p.attached)
+	n := len(p.app.Attached)
 	if n == 0 {
 		p.say("Nothing is attached.")
 		return
 	}
-	p.say("Took off %s.", attach.PartLabel(p.attached[n-1]))
-	p.attached = p.attached[:n-1]
+	p.say("Took off %s.", attach.PartLabel(p.app.Attached[n-1]))
+	p.app.Attached = p.app.Attached[:n-1]
 }
 
 // allOutput reads what the last tool answered.
@@ -222,7 +222,7 @@ func (p *front) allOutput(string) {
 // machine, and says how. The terminal is not asked to: that takes an escape.
 func (p *front) copy(arg string) {
 	text, what := "", "answer"
-	for _, n := range slices.Backward(p.session.Path()) {
+	for _, n := range slices.Backward(p.app.Session.Path()) {
 		if n.Role != llm.RoleAssistant || n.Summary {
 			continue
 		}
@@ -241,10 +241,10 @@ func (p *front) copy(arg string) {
 		p.say("There is no %s to copy.", what)
 		return
 	}
-	put, ctx := app.Copy(p.o.Board(nil), text), p.ctx
+	put, ctx := app.Copy(p.app.Board(nil), text), p.ctx
 	p.soon(func() func() {
 		result := put(ctx)
-		result.File = p.o.Short(result.File)
+		result.File = p.app.Short(result.File)
 		return func() { p.say("%s", sentence(capital(result.Message(what)))) }
 	})
 }
@@ -252,15 +252,15 @@ func (p *front) copy(arg string) {
 // model switches to the model that arg names, or reads the list.
 func (p *front) model(arg string) {
 	if arg == "" {
-		p.say("The model is %s.", p.session.Model().Name)
-		live := p.o.Live
+		p.say("The model is %s.", p.app.Session.Model().Name)
+		live := p.app.Live
 		p.soon(func() func() {
 			found := live() // seconds, at the most
 			return func() { p.choose("model", modelRows(found), p.use) }
 		})
 		return
 	}
-	found, near := match(modelRows(p.o.Choices()), arg)
+	found, near := match(modelRows(p.app.Choices()), arg)
 	switch {
 	case strings.Contains(arg, "/"): // named whole: servers have models that no list names
 		p.use(arg)
@@ -296,18 +296,18 @@ func modelRows(found []app.Choice) []choice {
 
 // use switches to another model in mid-conversation.
 func (p *front) use(name string) {
-	if name == p.session.Model().Name {
+	if name == p.app.Session.Model().Name {
 		p.say("It is %s already.", name)
 		return
 	}
-	model, err := p.o.Open(name)
+	model, err := p.app.Open(name)
 	if err != nil {
 		p.say("%s", strings.TrimSpace("Error: "+sentence(oneLine(err.Error()))+" "+hint(llm.Hint(err))))
 		return
 	}
-	p.show(annotated(p.session, p.session.SetModel(model)))
-	p.recent = append([]string{model.Name}, slices.DeleteFunc(p.recent, func(n string) bool { return n == model.Name })...)
-	lib, models := p.o.Library, strings.Join(p.recent[:min(len(p.recent), 10)], "\n")
+	p.show(annotated(p.app.Session, p.app.Session.SetModel(model)))
+	p.app.RememberModel(model.Name)
+	lib, models := p.app.Library, strings.Join(p.app.Recent[:min(len(p.app.Recent), 10)], "\n")
 	p.running.Go(func() { _ = lib.Set("models", models) })
 }
 
@@ -331,7 +331,7 @@ func (p *front) pick(thing, arg string, rows []choice, chosen func(string)) {
 }
 
 func (p *front) effort(arg string) {
-	efforts := p.session.Model().Efforts
+	efforts := p.app.Session.Model().Efforts
 	if len(efforts) == 0 {
 		p.say("This model has no effort to set.")
 		return
@@ -341,12 +341,12 @@ func (p *front) effort(arg string) {
 		rows = append(rows, choice{name: string(e), value: string(e)})
 	}
 	for i := range rows {
-		if rows[i].value == string(p.session.Effort()) {
+		if rows[i].value == string(p.app.Session.Effort()) {
 			rows[i].detail = strings.TrimPrefix(rows[i].detail+", now", ", ")
 		}
 	}
 	p.pick("effort", arg, rows, func(value string) {
-		p.session.SetEffort(llm.Effort(value))
+		p.app.Session.SetEffort(llm.Effort(value))
 		if value == "" {
 			value = "as the provider likes"
 		}
@@ -355,7 +355,7 @@ func (p *front) effort(arg string) {
 }
 
 func (p *front) mode(arg string) {
-	policy := p.session.Policy()
+	policy := p.app.Session.Policy()
 	about := map[tools.Mode]string{
 		tools.ModeAsk: "reading runs, everything else asks", tools.ModeAuto: "edits in the workspace and commands in the sandbox run too",
 		tools.ModeReadOnly: "what is not reading is denied", tools.ModeYolo: "everything runs that no rule denies",
@@ -376,7 +376,7 @@ func (p *front) mode(arg string) {
 			policy.SetMode(mode)
 			p.say("Approval mode: %s, %s.", mode, about[mode])
 		}
-		bold := mode == tools.ModeYolo || mode == tools.ModeAuto && p.o.Held != "" // nothing holds what runs then
+		bold := mode == tools.ModeYolo || mode == tools.ModeAuto && p.app.Held != "" // nothing holds what runs then
 		if !bold || mode == policy.Mode() {
 			use()
 			return
@@ -393,13 +393,13 @@ func (p *front) mode(arg string) {
 
 // context says what a request holds.
 func (p *front) context(string) {
-	fill, window := p.session.ContextTokens(), p.session.Model().Context
+	fill, window := p.app.Session.ContextTokens(), p.app.Session.Model().Context
 	if window > 0 {
 		p.say("The next request takes about %d tokens, %d percent of the window of %d.", fill, 100*fill/window, window)
 	} else {
 		p.say("The next request takes about %d tokens; the window of the model is not known.", fill)
 	}
-	for _, f := range p.o.Context() {
+	for _, f := range p.app.Context() {
 		p.say("%s: %s", f.Name, strings.TrimSuffix(fmt.Sprintf("about %d tokens, %s", f.Tokens, f.Note), ", "))
 	}
 }

@@ -100,7 +100,7 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 	t.Cleanup(func() {
 		d.leave()
 		d.running.Wait()
-		d.session.Close()
+		d.app.Session.Close()
 	})
 	d.start()
 	d.settle()
@@ -212,7 +212,7 @@ func (d *drive) golden(name string) {
 // valid holds the conversation to what every provider insists on.
 func (d *drive) valid() {
 	d.t.Helper()
-	history := d.session.History()
+	history := d.app.Session.History()
 	got, _ := json.Marshal(llm.Repair(history))
 	if want, _ := json.Marshal(history); !bytes.Equal(got, want) {
 		d.t.Errorf("the conversation needs repair:\n got %s\nwant %s", want, got)

@@ -13,7 +13,7 @@ import (
 // edited has text changed in the person's own editor. Nothing is written
 // meanwhile, and ctrl+c is the editor's.
 func (p *front) edited(text string) (string, error) {
-	cmd, written, err := app.Editor(p.o.Getenv, text)
+	cmd, written, err := app.Editor(p.app.Getenv, text)
 	if err != nil {
 		return "", err
 	}
@@ -77,10 +77,10 @@ func (p *front) addDraft(text string) {
 
 // unqueue makes a draft of what waits to be sent.
 func (p *front) unqueue() {
-	waiting := p.session.Unqueue()
+	waiting := p.app.Session.Unqueue()
 	for _, m := range waiting {
 		text, attached := attach.SplitMessage(m)
-		p.attached = append(p.attached, attached...)
+		p.app.Attached = append(p.app.Attached, attached...)
 		p.addDraft(text)
 	}
 	if n := len(waiting); n > 0 {
@@ -91,37 +91,37 @@ func (p *front) unqueue() {
 // draftKey names the draft: that of the conversation, or of the folder in which
 // none has begun.
 func (p *front) draftKey() string {
-	if len(p.session.Path()) > 0 {
-		return "session:" + p.session.ID()
+	if len(p.app.Session.Path()) > 0 {
+		return "session:" + p.app.Session.ID()
 	}
-	return "folder:" + p.o.Folder
+	return "folder:" + p.app.Folder
 }
 
 // keepDraft keeps the draft for the next time. Where there never was one, none is
 // taken away: it may be another window's.
 func (p *front) keepDraft() error {
-	if p.draft == "" && len(p.attached) == 0 && p.draftAt == "" {
+	if p.draft == "" && len(p.app.Attached) == 0 && p.draftAt == "" {
 		return nil
 	}
 	if p.draftAt == "" {
 		p.draftAt = p.draftKey()
 	}
 	key := p.draftAt
-	if p.draft == "" && len(p.attached) == 0 {
+	if p.draft == "" && len(p.app.Attached) == 0 {
 		p.draftAt = ""
 	}
-	return p.o.KeepDraft(key, session.Draft{Text: p.draft, Cursor: len(p.draft), Parts: p.attached, At: p.now()})
+	return p.app.KeepDraft(key, session.Draft{Text: p.draft, Cursor: len(p.draft), Parts: p.app.Attached, At: p.now()})
 }
 
 // recall brings the draft of the conversation back.
 func (p *front) recall() {
 	p.draftAt = ""
-	d, ok := p.o.Draft(p.draftKey())
+	d, ok := p.app.Draft(p.draftKey())
 	if !ok {
 		return
 	}
 	p.draftAt = p.draftKey()
-	p.attached = append(p.attached, d.Parts...)
+	p.app.Attached = append(p.app.Attached, d.Parts...)
 	p.tellAttached(d.Parts)
 	if strings.TrimSpace(d.Text) != "" {
 		p.draft = d.Text

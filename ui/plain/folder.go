@@ -5,7 +5,7 @@ func (p *front) folder(arg string) {
 	if !p.idle() {
 		return
 	}
-	if p.o.Enter == nil {
+	if p.app.Enter == nil {
 		p.say("The folder is fixed here.")
 		return
 	}
@@ -13,7 +13,7 @@ func (p *front) folder(arg string) {
 		p.enterFolder(arg)
 		return
 	}
-	o := p.o
+	o := p.app
 	p.soon(func() func() {
 		dirs, err := o.Directories()
 		return func() {
@@ -35,11 +35,11 @@ func (p *front) folder(arg string) {
 
 // enterFolder ends the conversation and has another begin in a directory.
 func (p *front) enterFolder(name string) {
-	dir, err := p.o.Directory(name)
+	dir, err := p.app.Directory(name)
 	if err != nil {
 		p.fail(err)
 		return
 	}
-	p.o.Enter(dir)
+	p.app.Enter(dir)
 	p.quit()
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,8 +13,6 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
-	"parley/providers/llm"
-	"parley/session"
 	"parley/tools/mcp"
 	"parley/ui/app"
 )
@@ -34,11 +31,10 @@ const (
 // A front is the conversation of a person with a session. One goroutine, that of
 // run, owns it; what others have to say they post.
 type front struct {
-	o       app.Options
-	session *session.Session
-	out     *speaker
-	keys    *keyboard // nil in tests
-	now     func() time.Time
+	app  *app.App
+	out  *speaker
+	keys *keyboard // nil in tests
+	now  func() time.Time
 
 	ctx     context.Context // canceled at the end
 	cancel  context.CancelCauseFunc
@@ -65,12 +61,10 @@ type front struct {
 
 	turn      *turn // nil: idle
 	questions []*question
-	asked     bool // the first of the questions was asked
-	failed    bool // the last turn can be tried again
-	attached  []llm.Part
-	draft     string // was not sent
-	draftAt   string // where it was kept; "" if it was not
-	recent    []string
+	asked     bool                  // the first of the questions was asked
+	failed    bool                  // the last turn can be tried again
+	draft     string                // was not sent
+	draftAt   string                // where it was kept; "" if it was not
 	servers   map[string]mcp.Status // what was told of them
 	shells    map[int]context.CancelFunc
 	shell     int         // counts those
@@ -81,15 +75,13 @@ type front struct {
 }
 
 func newFront(o app.Options, out io.Writer) *front {
-	o = o.WithDefaults()
+	a := app.New(o)
 	p := &front{
-		o: o, session: o.Session, out: &speaker{w: out, width: widthOf(out)}, now: o.Now,
+		app: a, out: &speaker{w: out, width: widthOf(out)}, now: a.Now,
 		gone: make(chan struct{}), typed: make(chan typed), events: make(chan func()), news: make(chan struct{}, 1),
-		attached: o.Attached, servers: map[string]mcp.Status{}, shells: map[int]context.CancelFunc{},
+		servers: map[string]mcp.Status{}, shells: map[int]context.CancelFunc{},
 	}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
-	name := o.Session.Model().Name
-	p.recent = append([]string{name}, slices.DeleteFunc(slices.Clone(o.Recent), func(n string) bool { return n == name })...)
 	return p
 }
 

@@ -15,10 +15,10 @@ import (
 
 // hear listens to the session's news of the disk.
 func (p *front) hear() {
-	s := p.session
+	s := p.app.Session
 	s.OnSave(func(err error) {
 		p.post(func() {
-			if p.session == s {
+			if p.app.Session == s {
 				p.saved(err)
 			}
 		})
@@ -43,13 +43,13 @@ func (p *front) saved(err error) {
 
 // resumed tells of a conversation that was held before, and reads its end.
 func (p *front) resumed() {
-	path := p.session.Path()
+	path := p.app.Session.Path()
 	if n := len(path); n > 0 {
 		last := path[n-1]
 		p.failed = last.Interrupted || last.Role != llm.RoleAssistant && !last.Summary
-		p.say("Conversation: %s, %s. Its end:", p.session.Title(), several(n, "message"))
+		p.say("Conversation: %s, %s. Its end:", p.app.Session.Title(), several(n, "message"))
 		p.readBack("")
-		if p.failed && !endedEarly(p.session, path) {
+		if p.failed && !endedEarly(p.app.Session, path) {
 			p.say("Stopped. /retry goes on.")
 		}
 	}
@@ -59,7 +59,7 @@ func (p *front) resumed() {
 // readBack reads the last prompt and its answer, or the last so many of them.
 func (p *front) readBack(arg string) {
 	most, err := strconv.Atoi(arg)
-	path := p.session.Path()
+	path := p.app.Session.Path()
 	switch {
 	case len(path) == 0:
 		p.say("Nothing was said yet.")
@@ -131,7 +131,7 @@ func (p *front) sessions(words string) {
 	if !p.idle() {
 		return
 	}
-	lib := p.o.Library
+	lib := p.app.Library
 	p.soon(func() func() {
 		found, err := lib.List(session.Query{})
 		found = slices.DeleteFunc(found, func(s session.Info) bool {
@@ -147,11 +147,11 @@ func (p *front) listed(found []session.Info, err error) {
 	}
 	var rows []choice
 	for _, s := range found {
-		detail := []string{s.Model, app.Age(p.now().Sub(s.Updated)), p.o.Short(s.Dir)}
-		if s.LockedBy != "" && s.ID != p.session.ID() {
+		detail := []string{s.Model, app.Age(p.now().Sub(s.Updated)), p.app.Short(s.Dir)}
+		if s.LockedBy != "" && s.ID != p.app.Session.ID() {
 			detail = append(detail, "open in "+s.LockedBy)
 		}
-		if s.ID == p.session.ID() {
+		if s.ID == p.app.Session.ID() {
 			detail = append(detail, "this one")
 		}
 		rows = append(rows, choice{name: app.Title(s), detail: strings.Join(detail, ", "), value: s.ID})
@@ -165,29 +165,29 @@ func (p *front) listed(found []session.Info, err error) {
 
 // open goes on with a stored conversation.
 func (p *front) open(id string) {
-	if id == p.session.ID() {
+	if id == p.app.Session.ID() {
 		p.say("It is this one.")
 		return
 	}
-	if p.o.Start.TakeFork() {
+	if p.app.Start.TakeFork() {
 		p.copyOf(id)
 		return
 	}
-	p.enterBy(id, func() (*session.Session, string, error) { return p.o.Resume(id) })
+	p.enterBy(id, func() (*session.Session, string, error) { return p.app.Resume(id) })
 }
 
 // fork goes on in a copy of this conversation.
 func (p *front) fork(string) {
-	if len(p.session.History()) == 0 {
+	if len(p.app.Session.History()) == 0 {
 		p.say("There is nothing to copy yet.")
 		return
 	}
-	p.copyOf(p.session.ID())
+	p.copyOf(p.app.Session.ID())
 }
 
 func (p *front) copyOf(id string) {
 	p.enterBy(id, func() (*session.Session, string, error) {
-		s, note, err := p.o.Fork(id, 0)
+		s, note, err := p.app.Fork(id, 0)
 		if note == "" {
 			note = "This is a copy: the other conversation stays as it is."
 		}
@@ -224,34 +224,34 @@ func (p *front) fresh(string) {
 	if !p.idle() {
 		return
 	}
-	s, err := p.o.New()
+	s, err := p.app.New()
 	if err != nil {
 		p.fail(err)
 		return
 	}
-	s.SetModel(p.session.Model())
-	s.SetEffort(p.session.Effort())
+	s.SetModel(p.app.Session.Model())
+	s.SetEffort(p.app.Session.Effort())
 	p.replace(s)
 	p.say("A new conversation.")
 }
 
 // replace goes on with another conversation.
 func (p *front) replace(s *session.Session) {
-	old := p.session
+	old := p.app.Session
 	_ = p.keepDraft()
 	p.running.Go(func() { old.Close() })
 	s.Policy().SetMode(old.Policy().Mode())
-	p.session, p.unsaved, p.failed, p.attached, p.draft = s, nil, false, nil, ""
+	p.app.Session, p.unsaved, p.failed, p.app.Attached, p.draft = s, nil, false, nil, ""
 	p.hear()
 	p.resumed()
 }
 
 func (p *front) rename(arg string) {
-	if arg == "" || len(p.session.History()) == 0 {
+	if arg == "" || len(p.app.Session.History()) == 0 {
 		p.say("/rename and a title, once something was said.")
 		return
 	}
-	if err := p.o.Library.Rename(p.session.ID(), arg); err != nil {
+	if err := p.app.Library.Rename(p.app.Session.ID(), arg); err != nil {
 		p.fail(err)
 		return
 	}
@@ -260,7 +260,7 @@ func (p *front) rename(arg string) {
 
 // export writes the conversation to a file.
 func (p *front) export(arg string) {
-	if len(p.session.History()) == 0 {
+	if len(p.app.Session.History()) == 0 {
 		p.say("There is nothing to write yet.")
 		return
 	}
@@ -271,15 +271,15 @@ func (p *front) export(arg string) {
 		{name: "jsonl", detail: "everything, every branch; parley sessions import takes it", value: "jsonl"},
 	}
 	p.pick("format", format, rows, func(format string) {
-		s := p.session
+		s := p.app.Session
 		p.soon(func() func() { // a command that prints a key takes its time
-			path, note, err := p.o.Export(s, format, strings.TrimSpace(path))
+			path, note, err := p.app.Export(s, format, strings.TrimSpace(path))
 			return func() {
 				if err != nil {
 					p.fail(err)
 					return
 				}
-				p.say("Wrote %s%s", p.o.Short(path), note)
+				p.say("Wrote %s%s", p.app.Short(path), note)
 			}
 		})
 	})
@@ -287,7 +287,7 @@ func (p *front) export(arg string) {
 
 func (p *front) compact(string) {
 	if p.idle() {
-		p.play(true, p.session.Compact)
+		p.play(true, p.app.Session.Compact)
 	}
 }
 
@@ -299,7 +299,7 @@ func (p *front) history(arg string) {
 		{name: "stateless", detail: "each prompt alone", value: string(session.HistoryStateless)},
 	}
 	p.pick("way", arg, rows, func(value string) {
-		p.session.SetHistoryMode(session.History(value))
+		p.app.Session.SetHistoryMode(session.History(value))
 		for _, r := range rows {
 			if r.value == value {
 				p.say("Requests hold %s.", r.detail)
@@ -320,10 +320,10 @@ func (p *front) usage(string) {
 		}
 		p.say("%s: %s.", name, strings.Join(parts, ", "))
 	}
-	total, last := p.session.Usage()
+	total, last := p.app.Session.Usage()
 	say("Last answer", last)
 	say("This conversation", total)
-	spent, err := p.o.Library.DailyUsage(p.now().AddDate(0, 0, -30), time.Time{}, false)
+	spent, err := p.app.Library.DailyUsage(p.now().AddDate(0, 0, -30), time.Time{}, false)
 	if err != nil {
 		p.fail(err)
 	}
@@ -343,7 +343,7 @@ func (p *front) usage(string) {
 
 // permissions reads the rules, and takes away the one that is chosen.
 func (p *front) permissions(string) {
-	policy := p.session.Policy()
+	policy := p.app.Session.Policy()
 	var rows []choice
 	kept := policy.Rules()
 	for i, r := range kept {

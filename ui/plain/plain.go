@@ -66,7 +66,7 @@ func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 	keys.close()
 	stop()
 	p.await()
-	if err := p.session.Close(); err != nil {
+	if err := p.app.Session.Close(); err != nil {
 		p.out.say("The end of this conversation could not be saved: %s", oneLine(err.Error()))
 	}
 	p.out.end()
@@ -80,7 +80,7 @@ func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 func (p *front) leave() {
 	p.cancel(context.Canceled)
 	close(p.gone)
-	if err := p.keepDraft(); err != nil && p.o.Library.ReadOnly() == nil {
+	if err := p.keepDraft(); err != nil && p.app.Library.ReadOnly() == nil {
 		p.out.say("The draft could not be kept: %s", oneLine(err.Error()))
 	}
 }

@@ -136,7 +136,7 @@ func TestTypedAhead(t *testing.T) {
 				d.pass(settle)
 				d.paste("n")
 			}
-			d.until(func() bool { return d.turn == nil && d.session.QueueLen() == 0 })
+			d.until(func() bool { return d.turn == nil && d.app.Session.QueueLen() == 0 })
 			if _, err := os.Stat(filepath.Join(d.dir, "ran")); (err == nil) != tt.ran {
 				t.Errorf("ran: %v, want %v:\n%s", err == nil, tt.ran, d.said())
 			}
@@ -172,7 +172,7 @@ func TestPastedCommands(t *testing.T) {
 		{"a mode that is not confirmed", func(d *drive) { d.paste("/mode yolo"); d.pass(settle); d.paste("n") }, false, tools.ModeAsk},
 		{"a mode that is", func(d *drive) { d.paste("/mode yolo"); d.pass(settle); d.paste("y") }, false, tools.ModeYolo},
 		{"auto in a sandbox", func(d *drive) { d.paste("/mode auto") }, false, tools.ModeAuto},
-		{"auto without one", func(d *drive) { d.o.Held = "this kernel is old"; d.paste("/mode auto") }, false, tools.ModeAsk},
+		{"auto without one", func(d *drive) { d.app.Held = "this kernel is old"; d.paste("/mode auto") }, false, tools.ModeAsk},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -184,14 +184,16 @@ func TestPastedCommands(t *testing.T) {
 				}
 			}, llmtest.Say("One."), llmtest.Say("Two."))
 			tt.do(d)
-			if got := d.session.Policy().Mode(); got != tt.mode {
+			if got := d.app.Session.Policy().Mode(); got != tt.mode {
 				t.Errorf("mode %s, want %s:\n%s", got, tt.mode, d.said())
 			}
 			if q := d.question(); q != nil {
 				q.leave()
 				d.close()
 			}
-			d.until(func() bool { return d.turn == nil && d.pending == 0 && len(d.shells) == 0 && d.session.QueueLen() == 0 })
+			d.until(func() bool {
+				return d.turn == nil && d.pending == 0 && len(d.shells) == 0 && d.app.Session.QueueLen() == 0
+			})
 			if ran != tt.ran {
 				t.Errorf("ran: %v, want %v:\n%s", ran, tt.ran, d.said())
 			}
@@ -386,11 +388,11 @@ func TestDraftIsKept(t *testing.T) {
 	if err := d.keepDraft(); err != nil {
 		t.Fatal(err)
 	}
-	again := talk(t, func(o *app.Options, so *session.Options) { o.Library, o.Session = d.o.Library, d.session })
+	again := talk(t, func(o *app.Options, so *session.Options) { o.Library, o.Session = d.app.Library, d.app.Session })
 	if again.draft != "later" || !strings.Contains(again.said(), "There is a draft of 1 line, which begins: later.") {
 		t.Errorf("draft %q:\n%s", again.draft, again.said())
 	}
-	past, err := d.o.Library.Prompts(0)
+	past, err := d.app.Library.Prompts(0)
 	if err != nil || len(past) != 2 || past[1].Text != "later" {
 		t.Errorf("remembered %v, %v", past, err)
 	}

@@ -7,7 +7,7 @@ import (
 
 // serverNews tells what a person has to know or do about a server, once.
 func (p *front) serverNews(name string) {
-	servers := p.o.Servers()
+	servers := p.app.Servers()
 	if servers == nil {
 		return
 	}
@@ -24,7 +24,7 @@ func (p *front) serverNews(name string) {
 
 // mcp reads the list of servers, or all there is to know of one.
 func (p *front) mcp(arg string) {
-	servers := p.o.Servers()
+	servers := p.app.Servers()
 	if servers == nil {
 		p.say("No MCP server is configured: [mcp.NAME] in the configuration adds one.")
 		return
@@ -42,7 +42,7 @@ func (p *front) mcp(arg string) {
 
 // server says all that there is to know of a server, and asks what to do with it.
 func (p *front) server(name string) {
-	servers := p.o.Servers()
+	servers := p.app.Servers()
 	for _, s := range servers.States() {
 		if s.Name != name {
 			continue
@@ -69,7 +69,7 @@ func (p *front) serverDo(s mcp.State) {
 	for _, c := range app.ServerChoices(s) {
 		rows = append(rows, choice{name: c.Name, detail: c.Detail, value: c.Name})
 	}
-	servers := p.o.Servers()
+	servers := p.app.Servers()
 	p.choose("choice", rows, func(name string) {
 		for _, c := range app.ServerChoices(s) {
 			if c.Name != name {
@@ -87,7 +87,7 @@ func (p *front) serverDo(s mcp.State) {
 }
 
 func (p *front) agree(servers *mcp.Servers, s mcp.State) {
-	policy := p.session.Policy()
+	policy := p.app.Session.Policy()
 	p.soon(func() func() {
 		did, err := app.AgreeServer(servers, s, policy)
 		if err != nil {

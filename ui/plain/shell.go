@@ -13,7 +13,7 @@ import (
 // runShell runs a command of the person's own. Its output is read out line by
 // line, and goes along with the next message.
 func (p *front) runShell(command string) {
-	if p.o.Shell == nil || command == "" {
+	if p.app.Shell == nil || command == "" {
 		p.say("! and a command run it in your shell.")
 		return
 	}
@@ -21,14 +21,14 @@ func (p *front) runShell(command string) {
 	id := p.shell
 	ctx, cancel := context.WithCancel(p.ctx)
 	p.shells[id] = cancel
-	p.o.Library.AddPromptAsync(session.SentPrompt{Text: "!" + command, Dir: p.o.Folder, At: p.now()})
-	run, key := p.o.Shell, p.draftKey()
-	own := p.session
+	p.app.Library.AddPromptAsync(session.SentPrompt{Text: "!" + command, Dir: p.app.Folder, At: p.now()})
+	run, key := p.app.Shell, p.draftKey()
+	own := p.app.Session
 	n := own.Annotate(0, session.ShellCommand{Command: command})
 	p.soon(func() func() {
 		defer cancel()
 		var live follower
-		ended := p.o.RecordShell(key, command)
+		ended := p.app.RecordShell(key, command)
 		out := run(ctx, command, func(text string) {
 			if whole := live.add(text); whole != "" {
 				select { // a command that says more than the terminal takes waits
@@ -57,7 +57,7 @@ func (p *front) ranShell(id int, e session.ShellCommand, rest string) {
 	}
 	p.output = &result{e.Command, e.Output}
 	p.say("%s", shellEnd(e))
-	p.attached = append(p.attached, llm.Part{
+	p.app.Attached = append(p.app.Attached, llm.Part{
 		Kind: llm.Text, Name: "output of " + glance(e.Command, 60),
 		Text: fmt.Sprintf("<output command=%q>\n%s\n</output>", e.Command, e.Output),
 	})

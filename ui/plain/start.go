@@ -8,30 +8,30 @@ import (
 // start says where one is, asks whether the folder is trusted, and sends what the
 // command line asked.
 func (p *front) start() {
-	p.say("parley, model %s, folder %s.", p.session.Model().Name, p.o.Workspace)
-	if mode := p.session.Policy().Mode(); mode != tools.ModeAsk {
+	p.say("parley, model %s, folder %s.", p.app.Session.Model().Name, p.app.Workspace)
+	if mode := p.app.Session.Policy().Mode(); mode != tools.ModeAsk {
 		p.say("Approval mode %s.", mode)
 	}
-	if p.o.Notice != "" {
-		p.say("Note: %s", sentence(oneLine(p.o.Notice)))
+	if p.app.Notice != "" {
+		p.say("Note: %s", sentence(oneLine(p.app.Notice)))
 	}
-	if p.o.Held != "" {
-		p.say("Commands are not held by a sandbox: %s", sentence(oneLine(p.o.Held)))
+	if p.app.Held != "" {
+		p.say("Commands are not held by a sandbox: %s", sentence(oneLine(p.app.Held)))
 	}
-	if p.o.Ephemeral {
+	if p.app.Ephemeral {
 		p.say("Nothing of this conversation is kept.")
 	}
 	p.say("Type /help for help, ctrl+d quits.")
 	p.hear()
-	p.o.Watch(func(name string) { p.post(func() { p.serverNews(name) }) })
-	p.tellAttached(p.attached)
+	p.app.Watch(func(name string) { p.post(func() { p.serverNews(name) }) })
+	p.tellAttached(p.app.Attached)
 	p.resumed()
-	if p.o.Question == "" {
+	if p.app.Question == "" {
 		p.first()
 		return
 	}
-	decide := p.o.Decide
-	q := p.confirm(p.o.Question, "trust it", "use none of it", true, func(yes bool) {
+	decide := p.app.Decide
+	q := p.confirm(p.app.Question, "trust it", "use none of it", true, func(yes bool) {
 		p.soon(func() func() {
 			system, err := decide(yes)
 			return func() { p.decidedTrust(yes, system, err) }
@@ -42,7 +42,7 @@ func (p *front) start() {
 }
 
 func (p *front) decidedTrust(yes bool, system string, err error) {
-	p.session.SetSystem(system)
+	p.app.Session.SetSystem(system)
 	switch {
 	case err != nil:
 		p.say("Note: %s", sentence(oneLine(err.Error())))
@@ -56,18 +56,18 @@ func (p *front) decidedTrust(yes bool, system string, err error) {
 
 // first sends what the command line asked.
 func (p *front) first() {
-	if p.o.Start.Find != nil {
-		for _, part := range p.o.Start.Prompt { // it is for the conversation that is chosen
+	if p.app.Start.Find != nil {
+		for _, part := range p.app.Start.Prompt { // it is for the conversation that is chosen
 			if part.Kind == llm.Text && part.Name == "" {
 				p.addDraft(part.Text)
 			} else {
-				p.attached = append(p.attached, part)
+				p.app.Attached = append(p.app.Attached, part)
 			}
 		}
-		p.sessions(*p.o.Start.Find)
+		p.sessions(*p.app.Start.Find)
 		return
 	}
-	if len(p.o.Start.Prompt) > 0 {
-		p.runTurn(false, p.o.Start.Prompt...)
+	if len(p.app.Start.Prompt) > 0 {
+		p.runTurn(false, p.app.Start.Prompt...)
 	}
 }

@@ -127,7 +127,7 @@ func (p *front) play(heard bool, events func(context.Context) iter.Seq[session.E
 
 // run sends parts, or goes on from where the conversation stands.
 func (p *front) runTurn(heard bool, parts ...llm.Part) {
-	s := p.session
+	s := p.app.Session
 	p.play(heard, func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx, parts...) })
 }
 
@@ -328,10 +328,10 @@ func (p *front) done(t *turn, d session.Done) {
 		p.runTurn(true)
 	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow:
 		p.offerSummary()
-	case p.session.QueueLen() > 0: // queued after the turn's last look
-		waiting := p.session.Unqueue()
+	case p.app.Session.QueueLen() > 0: // queued after the turn's last look
+		waiting := p.app.Session.Unqueue()
 		for _, later := range waiting[1:] {
-			p.session.Queue(later.Parts...)
+			p.app.Session.Queue(later.Parts...)
 		}
 		p.runTurn(false, waiting[0].Parts...)
 	case d.Err == nil:
@@ -382,7 +382,7 @@ func (p *front) offerSummary() {
 
 // name has the conversation named, where a model for that is configured.
 func (p *front) name() {
-	s := p.session
+	s := p.app.Session
 	p.running.Go(func() {
 		ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
 		defer cancel()

@@ -109,8 +109,8 @@ func TestMistypedCommands(t *testing.T) {
 				return
 			}
 			s.WaitForText(want)
-			if got := s.m.composer.Value(); got != typed || s.m.turn != nil || len(s.m.session.History()) > 0 {
-				t.Errorf("the composer holds %q, and the model got %v", got, s.m.session.History())
+			if got := s.m.composer.Value(); got != typed || s.m.turn != nil || len(s.m.app.Session.History()) > 0 {
+				t.Errorf("the composer holds %q, and the model got %v", got, s.m.app.Session.History())
 			}
 		})
 	}

@@ -91,12 +91,12 @@ func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
 	}
 	var cmd tea.Cmd
 	rewrites := m.rewrites()
-	if m.o.Mentions(msg.Typed) {
+	if m.app.Mentions(msg.Typed) {
 		cmd = m.expand(msg)
 	} else {
 		cmd = m.dispatch(text, nil)
 	}
-	if none := m.o.Unfound(msg.Typed); none != "" && !rewrites {
+	if none := m.app.Unfound(msg.Typed); none != "" && !rewrites {
 		return tea.Batch(cmd, m.say("no file "+none+": sent as text"))
 	}
 	return cmd
@@ -119,8 +119,8 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 			return m.say(err.Error())
 		}
 	}
-	parts := append(append(without(m.attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text})
-	m.attached = nil
+	parts := append(append(without(m.app.Attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text})
+	m.app.Attached = nil
 	sent := m.sent(text)
 	m.layout()
 	if m.turn == nil { // what is queued shows above the input, and moves nothing
@@ -130,10 +130,10 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 		return tea.Batch(sent, m.askAll(models, parts))
 	}
 	if m.turn != nil {
-		m.session.Queue(parts...)
+		m.app.Session.Queue(parts...)
 		m.composer.SetQueue(m.queuedTexts())
 		m.layout()
-		return tea.Batch(sent, m.sayWhile("queued: sent when the model is done, up takes it back", func() bool { return m.session.QueueLen() > 0 }))
+		return tea.Batch(sent, m.sayWhile("queued: sent when the model is done, up takes it back", func() bool { return m.app.Session.QueueLen() > 0 }))
 	}
 	return tea.Batch(sent, m.run(parts...))
 }
@@ -156,7 +156,7 @@ func without(attached, mentioned []llm.Part) []llm.Part {
 // rememberDraft puts the draft into the history, where it can be found again, also
 // after a restart.
 func (m *Model) rememberDraft() {
-	m.o.Library.AddPromptAsync(session.SentPrompt{Text: m.composer.Value(), Dir: m.o.Folder, At: m.now()})
+	m.app.Library.AddPromptAsync(session.SentPrompt{Text: m.composer.Value(), Dir: m.app.Folder, At: m.now()})
 }
 
 // halt stops the calls that run, or else the turn. A second time shortly after it
@@ -166,7 +166,7 @@ func (m *Model) halt(string) tea.Cmd {
 	if m.now().Sub(t.halted) < escWithin {
 		return m.stop("")
 	}
-	n := m.session.StopCalls()
+	n := m.app.Session.StopCalls()
 	if n == 0 {
 		return m.stop("")
 	}
@@ -206,7 +206,7 @@ func (m *Model) interrupt(string) tea.Cmd {
 
 // retry asks again. What came of an answer of nothing stays as a branch.
 func (m *Model) retry(string) tea.Cmd {
-	path := m.session.Path()
+	path := m.app.Session.Path()
 	if n := len(path); n > 0 && path[n-1].Role == llm.RoleAssistant && !path[n-1].Interrupted && path[n-1].Message.Empty() {
 		return m.regenerate(path[n-1].Seq)
 	}
@@ -215,8 +215,8 @@ func (m *Model) retry(string) tea.Cmd {
 
 // fresh starts a new conversation with the model and settings of this one.
 func (m *Model) fresh(string) tea.Cmd {
-	old, kept := m.session, m.keepDraft()
-	created, err := m.o.New()
+	old, kept := m.app.Session, m.keepDraft()
+	created, err := m.app.New()
 	if err != nil {
 		return m.say(err.Error())
 	}
@@ -229,7 +229,7 @@ func (m *Model) fresh(string) tea.Cmd {
 // rewind lists the person's messages; the picked one goes back to the composer.
 func (m *Model) rewind(string) tea.Cmd {
 	var items []dialog.Item
-	for _, n := range m.session.Path() {
+	for _, n := range m.app.Session.Path() {
 		if n.Role == llm.RoleUser && !n.Summary {
 			items = append(items, dialog.Item{Title: spoken(n.Message), Value: fmt.Sprint(n.Seq)})
 		}
@@ -248,7 +248,7 @@ func spoken(msg llm.Message) string {
 }
 
 func (m *Model) mode(arg string) tea.Cmd {
-	p := m.session.Policy()
+	p := m.app.Session.Policy()
 	switch {
 	case arg == "":
 		p.NextMode()
@@ -271,7 +271,7 @@ func Join[T ~string](values []T) string {
 
 // editor hands the draft to the person's own editor.
 func (m *Model) editor(string) tea.Cmd {
-	cmd, written, err := app.Editor(m.o.Getenv, m.composer.Value())
+	cmd, written, err := app.Editor(m.app.Getenv, m.composer.Value())
 	if err != nil {
 		return m.say(err.Error())
 	}
@@ -292,7 +292,7 @@ func (m *Model) edited(msg editedMsg) tea.Cmd {
 
 // keepState keeps what the screen changed for the next start.
 func (m *Model) keepState(key, value string) tea.Cmd {
-	lib := m.o.Library
+	lib := m.app.Library
 	return func() tea.Msg {
 		if err := lib.Set(key, value); err != nil && lib.ReadOnly() == nil {
 			return didMsg{err: err}
@@ -303,8 +303,8 @@ func (m *Model) keepState(key, value string) tea.Cmd {
 
 // trusted keeps what the person thinks of the folder, and goes on.
 func (m *Model) trusted(yes bool) tea.Cmd {
-	m.o.Question = ""
-	decide := m.o.Decide
+	m.app.Question = ""
+	decide := m.app.Decide
 	return func() tea.Msg {
 		system, err := decide(yes)
 		return trustedMsg{yes, system, err}
@@ -319,7 +319,7 @@ type trustedMsg struct {
 }
 
 func (m *Model) adopted(msg trustedMsg) tea.Cmd {
-	m.session.SetSystem(msg.system)
+	m.app.Session.SetSystem(msg.system)
 	if msg.err != nil {
 		m.note(msg.err.Error())
 	} else if msg.yes {
@@ -336,19 +336,19 @@ func (m *Model) context(string) tea.Cmd {
 	}
 	fill := m.filled()
 	note := "window unknown"
-	if window := m.session.Model().Context; window > 0 {
+	if window := m.app.Session.Model().Context; window > 0 {
 		note = fmt.Sprintf("%s of the window of %s", statusbar.Share(float64(fill)/float64(window)), count(window))
 	}
 	row("next request", fill, note)
-	said := m.session.ContextTokens()
-	facts := m.o.Context()
+	said := m.app.Session.ContextTokens()
+	facts := m.app.Context()
 	for _, f := range facts {
 		said -= f.Tokens
 	}
 	if said > 0 {
 		row("conversation", said, "")
 	}
-	if rest := fill - m.session.ContextTokens(); rest > 0 && m.session.ContextTokens() > 0 {
+	if rest := fill - m.app.Session.ContextTokens(); rest > 0 && m.app.Session.ContextTokens() > 0 {
 		row("draft", rest, "")
 	}
 	for _, f := range facts {

@@ -42,8 +42,8 @@ const (
 func actions() []action {
 	empty := func(m *Model) bool { return m.composer.Empty() && !m.transcript.Browsing() }
 	unwritten := func(m *Model) bool { return m.composer.Empty() }
-	queued := func(m *Model) bool { return m.session.QueueLen() > 0 }
-	holding := func(m *Model) bool { return empty(m) && len(m.attached) > 0 }
+	queued := func(m *Model) bool { return m.app.Session.QueueLen() > 0 }
+	holding := func(m *Model) bool { return empty(m) && len(m.app.Attached) > 0 }
 	busy := func(m *Model) bool { return m.turn != nil }
 	call := func(f func(*Model)) func(*Model, string) tea.Cmd {
 		return func(m *Model, _ string) tea.Cmd { f(m); return nil }

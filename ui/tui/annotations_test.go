@@ -67,12 +67,12 @@ func (k *reopened) sameAgain() string {
 	k.t.Helper()
 	k.idle()
 	live := scrolled(k.Driver)
-	if err := k.m.session.Close(); err != nil {
+	if err := k.m.app.Session.Close(); err != nil {
 		k.t.Fatal(err)
 	}
-	o := k.m.o
+	o := k.m.options()
 	var err error
-	if o.Session, _, err = o.Resume(k.m.session.ID()); err != nil {
+	if o.Session, _, err = o.Resume(k.m.app.Session.ID()); err != nil {
 		k.t.Fatal(err)
 	}
 	again := newModel(o)

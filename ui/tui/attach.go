@@ -62,7 +62,7 @@ func (m *Model) attachClipboard(string) tea.Cmd {
 // took adds attachments to the prompt that is being written.
 func (m *Model) took(msg attachedMsg) tea.Cmd {
 	for _, item := range msg.items {
-		m.attached = append(m.attached, item.Part)
+		m.app.Attached = append(m.app.Attached, item.Part)
 		if item.Note != "" {
 			m.note(item.Part.Name + ": " + item.Note)
 		}
@@ -80,22 +80,22 @@ func (m *Model) took(msg attachedMsg) tea.Cmd {
 
 // blindTo tells, before anything is sent, that the model takes no pictures.
 func (m *Model) blindTo(p llm.Part) {
-	if model := m.session.Model(); app.LacksVision(model, p) {
+	if model := m.app.Session.Model(); app.LacksVision(model, p) {
 		m.note(model.Name + " takes no images: it will only be told that there was one. " + m.keyOf("model") + " picks a model with vision")
 	}
 }
 
 // detach takes the last attachment off, with backspace on an empty line.
 func (m *Model) detach(string) tea.Cmd {
-	last := m.attached[len(m.attached)-1]
-	m.attached = m.attached[:len(m.attached)-1]
+	last := m.app.Attached[len(m.app.Attached)-1]
+	m.app.Attached = m.app.Attached[:len(m.app.Attached)-1]
 	m.layout()
 	return tea.Batch(m.written(), m.say("took off "+attach.PartLabel(last)))
 }
 
 // expand reads the files that a prompt mentions.
 func (m *Model) expand(typed composer.SubmitMsg) tea.Cmd {
-	o := m.o
+	o := m.app
 	return func() tea.Msg {
 		msg := expandedMsg{text: typed.Text}
 		msg.parts, msg.notes, msg.err = o.Expand(context.Background(), typed.Typed)

@@ -17,12 +17,12 @@ import (
 
 // tree shows the ways the conversation went.
 func (m *Model) tree(string) tea.Cmd {
-	branches := m.session.Branches()
+	branches := m.app.Session.Branches()
 	rows := make([]dialog.Branch, len(branches))
 	for i, b := range branches {
 		rows[i] = dialog.Branch{
 			Seq: b.Node.Seq, Depth: b.Depth, Label: "you", Text: spoken(b.Node.Message), Length: b.Descendants,
-			Model: b.Node.Model, Current: b.Active, Head: b.Active && b.Tip == m.session.Head(),
+			Model: b.Node.Model, Current: b.Active, Head: b.Active && b.Tip == m.app.Session.Head(),
 		}
 		if !b.Node.At.IsZero() {
 			rows[i].Age = app.Age(m.now().Sub(b.Node.At))
@@ -36,7 +36,7 @@ func (m *Model) tree(string) tea.Cmd {
 
 // switchTo goes on at the end of the branch that a message is on.
 func (m *Model) switchTo(seq int) tea.Cmd {
-	if err := m.session.SwitchBranch(seq); err != nil {
+	if err := m.app.Session.SwitchBranch(seq); err != nil {
 		return m.say(err.Error())
 	}
 	m.redraw()
@@ -48,7 +48,7 @@ func (m *Model) switchTo(seq int) tea.Cmd {
 func (m *Model) redraw() {
 	m.transcript.Clear()
 	m.shown, m.failed = false, false
-	m.replay(m.session.Path())
+	m.replay(m.app.Session.Path())
 	m.layout()
 }
 
@@ -58,7 +58,7 @@ func (m *Model) edit(seq int) tea.Cmd {
 	if m.turn != nil {
 		return m.say("stop the running turn first")
 	}
-	n, err := m.session.At(seq)
+	n, err := m.app.Session.At(seq)
 	if err != nil || n.Summary || n.Role != llm.RoleUser && (n.Role != llm.RoleAssistant || len(n.Calls()) > 0) {
 		return m.say("your messages can be edited, and answers that call no tools")
 	}
@@ -67,7 +67,7 @@ func (m *Model) edit(seq int) tea.Cmd {
 		m.composer.Stash()
 	}
 	text, attached := attach.SplitMessage(n.Message)
-	m.editing, m.attached = seq, attached
+	m.editing, m.app.Attached = seq, attached
 	m.composer.SetPlain(text) // a model's words, perhaps
 	m.transcript.Show(seq)
 	m.layout()
@@ -76,7 +76,7 @@ func (m *Model) edit(seq int) tea.Cmd {
 
 // leaveEdit goes back to how things were before edit.
 func (m *Model) leaveEdit() tea.Cmd {
-	m.editing, m.attached = 0, nil
+	m.editing, m.app.Attached = 0, nil
 	m.composer.Reset()
 	if m.composer.Stashed() > 0 {
 		m.composer.Unstash()
@@ -92,12 +92,12 @@ func (m *Model) rewrite(text string) bool {
 	if !m.rewrites() {
 		return false
 	}
-	n, _ := m.session.At(m.editing)
+	n, _ := m.app.Session.At(m.editing)
 	m.editing = 0
 	if was := n.Text(); composer.Plain(was) != was {
 		text = strings.TrimPrefix(text, " ") // which kept it from running
 	}
-	if err := m.session.Rewrite(n.Seq, text); err != nil {
+	if err := m.app.Session.Rewrite(n.Seq, text); err != nil {
 		m.note(err.Error())
 		return true
 	}
@@ -112,7 +112,7 @@ func (m *Model) branch() error {
 	}
 	seq := m.editing
 	m.editing = 0
-	if _, err := m.session.Edit(seq); err != nil {
+	if _, err := m.app.Session.Edit(seq); err != nil {
 		return err
 	}
 	m.redraw()
@@ -121,7 +121,7 @@ func (m *Model) branch() error {
 
 // regenerate asks for another answer; this one stays as a branch.
 func (m *Model) regenerate(seq int) tea.Cmd {
-	if err := m.session.Regenerate(seq); err != nil {
+	if err := m.app.Session.Regenerate(seq); err != nil {
 		return m.say(err.Error())
 	}
 	m.transcript.Browse(false)

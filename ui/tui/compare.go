@@ -358,12 +358,12 @@ func (m *Model) compare(arg string) tea.Cmd {
 		m.layout()
 		return m.say("one model answers again")
 	case len(names) == 0:
-		return m.offerModels("compare", "Compare "+m.session.Model().Name+" with", "")
+		return m.offerModels("compare", "Compare "+m.app.Session.Model().Name+" with", "")
 	case len(names) == 1:
-		names = []string{m.session.Model().Name, names[0]}
+		names = []string{m.app.Session.Model().Name, names[0]}
 	}
 	for _, name := range names {
-		if _, err := m.o.Open(name); err != nil {
+		if _, err := m.app.Open(name); err != nil {
 			return m.say(err.Error())
 		}
 	}
@@ -377,7 +377,7 @@ func (m *Model) compare(arg string) tea.Cmd {
 func (m *Model) rivals() ([]llm.Endpoint, error) {
 	var models []llm.Endpoint
 	for _, name := range m.comparing {
-		model, err := m.o.Open(name)
+		model, err := m.app.Open(name)
 		if err != nil {
 			m.comparing = nil
 			m.layout()
@@ -392,10 +392,10 @@ func (m *Model) rivals() ([]llm.Endpoint, error) {
 func (m *Model) askAll(models []llm.Endpoint, parts []llm.Part) tea.Cmd {
 	names := m.comparing
 	m.comparing = nil
-	s := m.session
+	s := m.app.Session
 	cmd := m.play(func(ctx context.Context) iter.Seq[session.Event] { return s.Compare(ctx, models, parts...) })
 	m.turn.model = strings.Join(names, " + ")
-	return tea.Batch(cmd, m.open(newComparison(names, m.theme, m.o.Config.Motion != "off")))
+	return tea.Batch(cmd, m.open(newComparison(names, m.theme, m.config.Motion != "off")))
 }
 
 // lane shows what happened to one of the models that are compared.
@@ -421,7 +421,7 @@ func (m *Model) compared(msg comparedMsg) tea.Cmd {
 		return m.say(col.label + " gave no answer")
 	}
 	cmd := m.switchTo(col.seq)
-	if col.name != m.session.Model().Name {
+	if col.name != m.app.Session.Model().Name {
 		cmd = tea.Batch(cmd, m.use(col.name))
 	}
 	m.transcript.Bottom()

@@ -40,10 +40,10 @@ func TestCompare(t *testing.T) {
 			}
 			s.Golden(fmt.Sprintf("compare-%dx%d", size.w, size.h))
 			s.Press("right").WaitForText("the second").Press("enter").WaitForText("going on with fake/two")
-			if got := s.m.session.Model().Name; got != "fake/two" {
+			if got := s.m.app.Session.Model().Name; got != "fake/two" {
 				t.Errorf("the conversation goes on with %s", got)
 			}
-			if got := s.m.session.History(); len(got) != 2 || got[1].Text() != "the second" {
+			if got := s.m.app.Session.History(); len(got) != 2 || got[1].Text() != "the second" {
 				t.Errorf("the conversation is %+v", got)
 			}
 			if strings.Contains(s.Screen(), "to compare") {
@@ -67,13 +67,13 @@ func TestAnswers(t *testing.T) {
 	s.Type("which?").Press("enter").WaitForText("esc take the first").WaitForText("› fake/one (1 of 2)").WaitForText("fake/one (2 of 2)")
 	s.Press("right").Press("enter").WaitForText("going on with fake/one (2 of 2)")
 	var branches []int
-	for _, n := range s.m.session.Nodes() {
+	for _, n := range s.m.app.Session.Nodes() {
 		if n.Parent == 1 {
 			branches = append(branches, n.Seq)
 		}
 	}
-	if len(branches) != 2 || !slices.Contains(branches, s.m.session.Head()) {
-		t.Errorf("the branches are %v, and the conversation goes on at %d", branches, s.m.session.Head())
+	if len(branches) != 2 || !slices.Contains(branches, s.m.app.Session.Head()) {
+		t.Errorf("the branches are %v, and the conversation goes on at %d", branches, s.m.app.Session.Head())
 	}
 	s.ask("go on", "and more")
 }
@@ -103,7 +103,7 @@ func TestCompareStops(t *testing.T) {
 				s.Press(key)
 			}
 			s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "Which answer?") })
-			path := s.m.session.Path()
+			path := s.m.app.Session.Path()
 			if len(path) != 2 || path[1].Text() != test.want || !path[1].Interrupted {
 				t.Errorf("the conversation is %+v, want %q", path, test.want)
 			}
@@ -125,7 +125,7 @@ func TestCompareFails(t *testing.T) {
 	s.Type("/compare fake/two").Press("enter").Type("which?").Press("enter").WaitForText("esc take the first").WaitForText("no money left")
 	s.Press("enter").WaitForText("no answer")
 	s.Press("right", "enter").WaitForText("going on with fake/two")
-	if got := s.m.session.History(); len(got) != 2 || got[1].Text() != "the second" {
+	if got := s.m.app.Session.History(); len(got) != 2 || got[1].Text() != "the second" {
 		t.Errorf("the conversation is %+v", got)
 	}
 }

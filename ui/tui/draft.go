@@ -25,10 +25,10 @@ type (
 // draftKey names the draft: that of a conversation, or of the folder in which
 // none has begun.
 func (m *Model) draftKey() string {
-	if len(m.session.Path()) > 0 {
-		return "session:" + m.session.ID()
+	if len(m.app.Session.Path()) > 0 {
+		return "session:" + m.app.Session.ID()
 	}
-	return "folder:" + m.o.Folder
+	return "folder:" + m.app.Folder
 }
 
 // written notes that the draft changed, and has it kept soon.
@@ -47,7 +47,7 @@ func (m *Model) keepDraft() tea.Cmd {
 		return nil
 	}
 	text := m.composer.Value()
-	save, of, estimate := m.draftSaver(text), m.weighed, m.o.Estimate
+	save, of, estimate := m.draftSaver(text), m.weighed, m.app.Estimate
 	return tea.Batch(func() tea.Msg { return weighedMsg{of, estimate(text)} }, func() tea.Msg {
 		if err := save(); err != nil {
 			return didMsg{err: err}
@@ -71,8 +71,8 @@ func (m *Model) weigh(msg weighedMsg) tea.Cmd {
 func (m *Model) draftSaver(text string) func() error {
 	m.drafted = false
 	m.weighed++
-	d := session.Draft{Text: text, Cursor: len(text), Parts: m.attached, At: m.now()}
-	o, key := m.o, m.draftKey()
+	d := session.Draft{Text: text, Cursor: len(text), Parts: m.app.Attached, At: m.now()}
+	o, key := m.app, m.draftKey()
 	m.draftAt = key
 	ended := m.takeEndedShells()
 	return func() error {
@@ -101,7 +101,7 @@ func (m *Model) takeEndedShells() func() {
 func (m *Model) sent(text string) tea.Cmd {
 	m.drafted, m.unsent = false, 0
 	m.weighed++
-	lib, key, past := m.o.Library, m.draftAt, session.SentPrompt{Text: composer.Plain(text), Dir: m.o.Folder, At: m.now()}
+	lib, key, past := m.app.Library, m.draftAt, session.SentPrompt{Text: composer.Plain(text), Dir: m.app.Folder, At: m.now()}
 	if key == "" {
 		key = m.draftKey()
 	}
@@ -120,7 +120,7 @@ func (m *Model) sent(text string) tea.Cmd {
 // recall brings back the draft of the conversation on the screen.
 func (m *Model) recall() {
 	key := m.draftKey()
-	d, ok := m.o.Draft(key)
+	d, ok := m.app.Draft(key)
 	m.drafted = false
 	if !ok {
 		if m.draftAt != "" {
@@ -130,7 +130,7 @@ func (m *Model) recall() {
 		return
 	}
 	m.draftAt = key
-	m.attached = append(m.attached, d.Parts...)
+	m.app.Attached = append(m.app.Attached, d.Parts...)
 	if strings.TrimSpace(d.Text) != "" {
 		m.composer.SetValue(d.Text)
 	}
@@ -138,7 +138,7 @@ func (m *Model) recall() {
 
 // prompts fetches what was sent in the past.
 func (m *Model) prompts() tea.Cmd {
-	lib := m.o.Library
+	lib := m.app.Library
 	return func() tea.Msg {
 		past, err := lib.Prompts(historyShown)
 		if err != nil {

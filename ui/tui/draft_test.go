@@ -29,7 +29,7 @@ func TestOthersWordsDoNotRun(t *testing.T) {
 		for how, bring := range map[string]func(*stage){
 			"a server's prompt": func(s *stage) { s.Send(promptMsg{text: text}) },
 			"taken back from the queue": func(s *stage) {
-				s.m.session.Queue(llm.Part{Kind: llm.Text, Text: text})
+				s.m.app.Session.Queue(llm.Part{Kind: llm.Text, Text: text})
 				s.Send(composer.UnqueueMsg{Text: text, Edit: true})
 			},
 		} {
@@ -50,7 +50,7 @@ func TestOthersWordsDoNotRun(t *testing.T) {
 				}
 				s.Press("up", "enter").WaitForText("again")
 				s.idle()
-				if mode := s.m.session.Policy().Mode(); ran != "" || mode != tools.ModeAsk {
+				if mode := s.m.app.Session.Policy().Mode(); ran != "" || mode != tools.ModeAsk {
 					t.Errorf("ran %q, mode %s", ran, mode)
 				}
 			})
@@ -71,7 +71,7 @@ func TestEditedAnswerDoesNotRun(t *testing.T) {
 	s.idle()
 	s.Press("tab", "k", "e").WaitForText("editing an earlier message")
 	s.Type(" please").Press("enter").WaitForText("rewritten")
-	path := s.m.session.Path()
+	path := s.m.app.Session.Path()
 	if got, want := path[len(path)-1].Text(), "!touch ran please"; got != want {
 		t.Errorf("the answer is %q, want %q", got, want)
 	}
@@ -83,7 +83,7 @@ func TestDraftIsCounted(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Say("I see"))
 	s.Type(strings.Repeat("word ", 20)).Send(keepMsg{})
 	s.WaitFor(func(string) bool {
-		d, ok, err := s.m.o.Library.Draft(s.m.draftKey())
+		d, ok, err := s.m.app.Library.Draft(s.m.draftKey())
 		return err == nil && ok && len(d.Text) == 100
 	})
 	s.WaitFor(func(string) bool {
@@ -107,7 +107,7 @@ func TestStashIsRemembered(t *testing.T) {
 	s := setUp(t, 80, 24)
 	s.Type("for later").Press("ctrl+x", "s")
 	s.WaitFor(func(string) bool {
-		past, err := s.m.o.Library.Prompts(10)
+		past, err := s.m.app.Library.Prompts(10)
 		return err == nil && len(past) == 1 && past[0].Text == "for later"
 	})
 }
@@ -150,7 +150,7 @@ func TestSlashRunsNothingUnchosen(t *testing.T) {
 				}
 				s.Type(key)
 			}
-			if got, mode := s.m.composer.Value(), s.m.session.Policy().Mode(); got != c.want || mode != tools.ModeAsk {
+			if got, mode := s.m.composer.Value(), s.m.app.Session.Policy().Mode(); got != c.want || mode != tools.ModeAsk {
 				t.Errorf("the composer holds %q, want %q; the mode is %s", got, c.want, mode)
 			}
 		})

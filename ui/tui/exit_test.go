@@ -29,6 +29,7 @@ import (
 	"parley/tools"
 	"parley/ui/app"
 	"parley/ui/uitest"
+	"parley/ui/uitest/vt"
 )
 
 // TestMain runs the screen instead of the tests in the processes that launch
@@ -376,28 +377,24 @@ func TestSuspendWithoutShell(t *testing.T) {
 func TestHostileWire(t *testing.T) {
 	t.Parallel()
 	s := launch(t, "hostile", "Ask anything")
-	send := func(keys string) {
+	const esc = "\x1b[27u" // which no key behind it can be taken for a part of
+	// press sends keys, and waits until the screen shows a text.
+	press := func(keys, text string) {
+		t.Helper()
 		io.WriteString(s.tty, keys)
-		time.Sleep(10 * time.Millisecond) // keys that come at once are taken for one
+		s.out.waitForScreen(t, text)
 	}
-	for _, keys := range []string{"?", "\x1b", "\x10", "\x1b", "\x18m", "\x1b[6~", "\x1b", "\x18l", "\x1b[B", "\r", "\x1b", "\x18u", "\x1b", "\x0f", "\x14"} {
-		send(keys)
+	for _, place := range []struct{ keys, shows string }{{"?", "Writing"}, {"\x10", "Commands"}, {"\x18m", "esc close"}, {"\x18l", "esc close"}, {"\x18u", "Usage, the"}} {
+		press(place.keys, place.shows)
+		press(esc, "› Ask anything")
 	}
-	for range hostiles() / 10 {
-		send("\x1b[5~")
-	}
-	send("\x1b[1;5F")
-	send("go")
-	for range 150 { // an enter that comes in one piece with what is typed is a line break of something pasted
-		send("\r")
-		if s.out.within(200*time.Millisecond, "Allow") {
-			break
-		}
-	}
-	for range 3 {
-		s.out.waitFor(t, "Allow")
-		send("\x0f")
-		send("\x1b")
+	io.WriteString(s.tty, "\x0f\x14"+strings.Repeat("\x1b[5~", hostiles()/10)+"\x1b[1;5F")
+	press("go", "› go")
+	press("\r", "ctrl+o details") // on its own: with what was typed it would be a line break of something pasted
+	press("\x0f", "scroll to the end to allow")
+	for deadline := time.Now().Add(time.Minute); !s.out.shows("› Ask anything") && time.Now().Before(deadline); {
+		io.WriteString(s.tty, esc) // a question takes no answer before it was seen
+		time.Sleep(100 * time.Millisecond)
 	}
 	s.Process.Signal(syscall.SIGINT)
 	if status := wait(t, s.Cmd); status != 130 {
@@ -463,6 +460,25 @@ func (s *screen) within(d time.Duration, text string) bool {
 		}
 	}
 	return false
+}
+
+// waitForScreen waits until a terminal of 80x24 that got all of this shows text.
+func (s *screen) waitForScreen(t *testing.T, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !s.shows(text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%q never came:\n%s", text, strings.Join(s.rows(), "\n"))
+		}
+	}
+}
+
+// shows reports whether a terminal of 80x24 that got all of this shows text.
+func (s *screen) shows(text string) bool { return strings.Contains(strings.Join(s.rows(), "\n"), text) }
+
+func (s *screen) rows() []string {
+	v := vt.New(80, 24)
+	io.WriteString(v, s.String())
+	return v.Rows()
 }
 
 // open lists the modes that were switched on last, rather than off.

@@ -48,7 +48,7 @@ func (m *Model) copied(msg copiedMsg) tea.Cmd {
 	if msg.result.Passed {
 		return nil
 	}
-	msg.result.File = m.o.Short(msg.result.File)
+	msg.result.File = m.app.Short(msg.result.File)
 	return m.say(msg.result.Message(msg.what))
 }
 
@@ -58,7 +58,7 @@ func (m *Model) export(arg string) tea.Cmd {
 	if format == "" {
 		return m.open(dialog.Pick("export", "Export as", exportFormats(), m.theme))
 	}
-	o, s := m.o, m.session
+	o, s := m.app, m.app.Session
 	return m.about("", func() error {
 		path, note, err := o.Export(s, format, strings.TrimSpace(path))
 		if err == nil {

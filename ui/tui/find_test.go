@@ -23,7 +23,7 @@ func TestFindAtStart(t *testing.T) {
 	s.ask("dogs", "about dogs")
 	s.idle()
 	words := "cats"
-	o := s.m.o
+	o := s.m.options()
 	o.Session, _ = o.New()
 	o.Start.Find, o.Start.Prompt = &words, []llm.Part{{Kind: llm.Text, Text: "the prompt"}}
 	again := newModel(o)
@@ -41,16 +41,16 @@ func TestFindToFork(t *testing.T) {
 	s := setUp(t, 80, 30, llmtest.Say("about cats"))
 	s.ask("cats", "about cats")
 	s.idle()
-	old := s.m.session.ID()
-	o := s.m.o
+	old := s.m.app.Session.ID()
+	o := s.m.options()
 	o.Session, _ = o.New()
 	o.Start = app.Start{Find: new(string), Fork: true}
 	again := newModel(o)
 	again.later = s.m.later
 	d := uitest.New(t, again, 80, 30)
 	d.WaitForText("Conversations").WaitForText("› cats").Press("enter").WaitForText("about cats")
-	if id := again.session.ID(); id == old || len(again.session.History()) != 2 {
-		t.Errorf("continues in %s with %d messages, not in a copy of %s", id, len(again.session.History()), old)
+	if id := again.app.Session.ID(); id == old || len(again.app.Session.History()) != 2 {
+		t.Errorf("continues in %s with %d messages, not in a copy of %s", id, len(again.app.Session.History()), old)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestExportMasksKeys(t *testing.T) {
 	s.idle()
 	s.Type("/export md out.md").Press("enter").WaitForText("keys masked in")
 	s.WaitForText("providers.x is not masked")
-	got, err := os.ReadFile(filepath.Join(s.m.o.Folder, "out.md"))
+	got, err := os.ReadFile(filepath.Join(s.m.app.Folder, "out.md"))
 	if text := string(got); err != nil || strings.Contains(text, "CANARY") || !strings.Contains(text, "my key is [redacted]") {
 		t.Errorf("%v: %s", err, text)
 	}

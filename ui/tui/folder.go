@@ -11,7 +11,7 @@ func (m *Model) folder(arg string) tea.Cmd {
 	if arg != "" {
 		return m.enterFolder(arg)
 	}
-	o := m.o
+	o := m.app
 	return func() tea.Msg {
 		dirs, err := o.Directories()
 		return foldersMsg{dirs, err}
@@ -33,23 +33,23 @@ func (m *Model) pickFolder(msg foldersMsg) tea.Cmd {
 	}
 	var items []dialog.Item
 	for _, dir := range msg.dirs {
-		items = append(items, dialog.Item{Title: m.o.Short(dir), Value: dir})
+		items = append(items, dialog.Item{Title: m.app.Short(dir), Value: dir})
 	}
 	return m.open(dialog.Pick("folder", "Work in another folder · /cd PATH goes to any", items, m.theme))
 }
 
 // enterFolder ends this screen and has another begin in a directory.
 func (m *Model) enterFolder(name string) tea.Cmd {
-	dir, err := m.o.Directory(name)
+	dir, err := m.app.Directory(name)
 	if err != nil {
 		return m.say(err.Error())
 	}
-	m.o.Enter(dir)
+	m.app.Enter(dir)
 	return m.quit()
 }
 
 func (m *Model) lacksFolders() string {
-	if m.o.Enter == nil {
+	if m.app.Enter == nil {
 		return "The folder is fixed here"
 	}
 	return m.lacksRest()

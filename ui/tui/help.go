@@ -57,7 +57,7 @@ func (m *Model) argsOf(command string) []dialog.Item {
 // modelArgs are the models, as what may follow a command.
 func (m *Model) modelArgs() []dialog.Item {
 	if m.choices == nil {
-		m.choices = m.o.Choices()
+		m.choices = m.app.Choices()
 	}
 	m.readTastes()
 	items := m.modelItems()
@@ -82,7 +82,7 @@ func (m *Model) modes() []dialog.Item {
 	var items []dialog.Item
 	for _, mode := range append(slices.Clone(tools.Modes), tools.ModeYolo) {
 		if !slices.ContainsFunc(items, func(i dialog.Item) bool { return i.Value == string(mode) }) {
-			items = append(items, dialog.Item{Title: string(mode), Detail: modesMean[mode], Value: string(mode), Current: mode == m.session.Policy().Mode()})
+			items = append(items, dialog.Item{Title: string(mode), Detail: modesMean[mode], Value: string(mode), Current: mode == m.app.Session.Policy().Mode()})
 		}
 	}
 	return items

@@ -19,7 +19,7 @@ import (
 // shownAgain is the screen of the same conversation, opened anew.
 func (s *stage) shownAgain(t *testing.T, w, h int, text string) string {
 	t.Helper()
-	again := newModel(s.m.o)
+	again := newModel(s.m.options())
 	again.later = s.m.later
 	d := uitest.New(t, again, w, h)
 	again.send = func(msg tea.Msg) { d.Send(msg) }

@@ -53,7 +53,7 @@ func (m *Model) sessions(words string) tea.Cmd {
 
 // list asks the library what there is.
 func (m *Model) list() tea.Cmd {
-	lib := m.o.Library
+	lib := m.app.Library
 	return func() tea.Msg {
 		rows, err := lib.List(session.Query{})
 		return listedMsg{rows, err}
@@ -70,7 +70,7 @@ func (m *Model) listed(msg listedMsg) tea.Cmd {
 	for i, s := range msg.rows {
 		rows[i] = dialog.SessionRow{
 			ID: s.ID, Title: app.Title(s), Model: s.Model, Age: app.Age(now.Sub(s.Updated)), Cost: app.Money(s.Usage),
-			Folder: m.o.Short(s.Dir), Preview: s.Preview, Locked: s.LockedBy, Pinned: s.Pinned, Current: s.ID == m.session.ID(),
+			Folder: m.app.Short(s.Dir), Preview: s.Preview, Locked: s.LockedBy, Pinned: s.Pinned, Current: s.ID == m.app.Session.ID(),
 		}
 		if rows[i].Current {
 			rows[i].Locked = ""
@@ -90,7 +90,7 @@ func (m *Model) search(words string) tea.Cmd {
 	if strings.TrimSpace(words) == "" {
 		return nil
 	}
-	lib := m.o.Library
+	lib := m.app.Library
 	return func() tea.Msg {
 		hits, err := lib.Search(session.Query{Words: words, Limit: 50})
 		return foundMsg{words, hits, err}
@@ -117,7 +117,7 @@ func (m *Model) found(msg foundMsg) tea.Cmd {
 // preview reads what a conversation is about: its end, or what stands around a
 // message that was found.
 func (m *Model) preview(id string, seq int) tea.Cmd {
-	lib := m.o.Library
+	lib := m.app.Library
 	return func() tea.Msg {
 		about, nodes, err := lib.Read(id)
 		if err != nil && len(nodes) == 0 {
@@ -153,7 +153,7 @@ func glance(about session.Info, nodes []session.Node, seq int) []session.Node {
 
 // chosen acts on what a person did in the list of conversations.
 func (m *Model) chosen(msg tea.Msg) (tea.Cmd, bool) {
-	lib := m.o.Library
+	lib := m.app.Library
 	do := func(f func() error) tea.Cmd {
 		return func() tea.Msg { return didMsg{err: f()} }
 	}
@@ -161,11 +161,11 @@ func (m *Model) chosen(msg tea.Msg) (tea.Cmd, bool) {
 	case dialog.SessionChosen:
 		m.dialog = nil
 		m.layout()
-		if msg.ID == m.session.ID() {
+		if msg.ID == m.app.Session.ID() {
 			m.transcript.Show(msg.Seq)
 			return m.askNext(), true
 		}
-		if m.o.Start.TakeFork() {
+		if m.app.Start.TakeFork() {
 			return m.enterFork(msg.ID, 0), true
 		}
 		return m.enter(msg.ID, msg.Seq), true
@@ -191,7 +191,7 @@ func (m *Model) chosen(msg tea.Msg) (tea.Cmd, bool) {
 	case dialog.ForkChosen:
 		m.dialog = nil
 		m.layout()
-		return m.enterFork(m.session.ID(), msg.Seq), true
+		return m.enterFork(m.app.Session.ID(), msg.Seq), true
 	}
 	return nil, false
 }
@@ -202,7 +202,7 @@ func (m *Model) enter(id string, at int) tea.Cmd {
 		return m.say("stop the running turn first")
 	}
 	return tea.Batch(m.keepDraft(), func() tea.Msg {
-		s, note, err := m.o.Resume(id)
+		s, note, err := m.app.Resume(id)
 		return enteredMsg{session: s, note: note, err: err, id: id, at: at}
 	})
 }
@@ -212,9 +212,9 @@ func (m *Model) enterFork(id string, head int) tea.Cmd {
 	if m.turn != nil {
 		return m.say("stop the running turn first")
 	}
-	own := m.session
+	own := m.app.Session
 	return tea.Batch(m.keepDraft(), func() tea.Msg {
-		s, note, err := m.o.Fork(id, head)
+		s, note, err := m.app.Fork(id, head)
 		if err == nil && id == own.ID() { // it goes on as this one would
 			s.SetModel(own.Model())
 			s.SetEffort(own.Effort())
@@ -229,7 +229,7 @@ func (m *Model) enterFork(id string, head int) tea.Cmd {
 
 // fork goes on from here in a conversation of its own.
 func (m *Model) fork(string) tea.Cmd {
-	return m.enterFork(m.session.ID(), 0)
+	return m.enterFork(m.app.Session.ID(), 0)
 }
 
 // entered shows another conversation.
@@ -256,14 +256,14 @@ func (m *Model) entered(msg enteredMsg) tea.Cmd {
 
 // replace puts another conversation on the screen.
 func (m *Model) replace(s *session.Session) {
-	old := m.session
+	old := m.app.Session
 	m.running.Go(func() { old.Close() })
 	s.Policy().SetMode(old.Policy().Mode())
-	m.session, m.editing = s, 0
+	m.app.Session, m.editing = s, 0
 	s.OnSave(func(err error) { m.send(savedMsg{err}) })
 	m.unsaved = nil
 	m.transcript.Clear()
-	m.shown, m.failed, m.attached = false, false, nil
+	m.shown, m.failed, m.app.Attached = false, false, nil
 	m.replay(s.Path())
 	m.recall()
 	m.layout()
@@ -291,13 +291,13 @@ func (m *Model) entitle(arg string) tea.Cmd {
 	if arg == "" {
 		return m.say("/rename and a title")
 	}
-	lib, id := m.o.Library, m.session.ID()
+	lib, id := m.app.Library, m.app.Session.ID()
 	return m.about("called "+arg, func() error { return lib.Rename(id, arg) })
 }
 
 // about changes something of the stored conversation.
 func (m *Model) about(text string, f func() error) tea.Cmd {
-	if len(m.session.History()) == 0 {
+	if len(m.app.Session.History()) == 0 {
 		return m.say("there is nothing to keep yet")
 	}
 	return func() tea.Msg { return didMsg{text, f()} }
@@ -315,7 +315,7 @@ func (m *Model) did(msg didMsg) tea.Cmd {
 
 // rewrites reports whether what is written stands in the place of an answer.
 func (m *Model) rewrites() bool {
-	n, err := m.session.At(m.editing)
+	n, err := m.app.Session.At(m.editing)
 	return m.editing > 0 && err == nil && n.Role == llm.RoleAssistant
 }
 
@@ -324,15 +324,15 @@ func (m *Model) compact(string) tea.Cmd {
 	if m.turn != nil {
 		return m.say("stop the running turn first")
 	}
-	return m.play(m.session.Compact)
+	return m.play(m.app.Session.Compact)
 }
 
 // histories are what requests can hold.
 func (m *Model) histories() []dialog.Item {
 	return []dialog.Item{
-		{Title: "full", Detail: "everything that was said", Value: "full", Current: m.session.HistoryMode() == session.HistoryFull},
-		{Title: "dynamic", Detail: "the newest turns that fit the model's window", Value: "dynamic", Current: m.session.HistoryMode() == session.HistoryDynamic},
-		{Title: "stateless", Detail: "each prompt alone", Value: "stateless", Current: m.session.HistoryMode() == session.HistoryStateless},
+		{Title: "full", Detail: "everything that was said", Value: "full", Current: m.app.Session.HistoryMode() == session.HistoryFull},
+		{Title: "dynamic", Detail: "the newest turns that fit the model's window", Value: "dynamic", Current: m.app.Session.HistoryMode() == session.HistoryDynamic},
+		{Title: "stateless", Detail: "each prompt alone", Value: "stateless", Current: m.app.Session.HistoryMode() == session.HistoryStateless},
 	}
 }
 
@@ -346,14 +346,14 @@ func (m *Model) history(arg string) tea.Cmd {
 	} else if h := session.History(arg); h != session.HistoryDynamic && h != session.HistoryStateless {
 		return m.say(fmt.Sprintf("there is no history mode %q: full, dynamic, stateless", arg))
 	}
-	m.session.SetHistoryMode(session.History(arg))
+	m.app.Session.SetHistoryMode(session.History(arg))
 	return m.say("requests hold: " + map[string]string{"": "everything", "dynamic": "what fits", "stateless": "each prompt alone"}[arg])
 }
 
 // usage shows what was spent.
 func (m *Model) usage(string) tea.Cmd {
-	lib, now, own := m.o.Library, m.now(), m.session.ID()
-	total, last := m.session.Usage()
+	lib, now, own := m.app.Library, m.now(), m.app.Session.ID()
+	total, last := m.app.Session.Usage()
 	return func() tea.Msg {
 		spent, err := lib.DailyUsage(now.AddDate(0, 0, -30), time.Time{}, false)
 		return spentMsg{spent: spent, err: err, total: total, last: last, id: own}
@@ -440,13 +440,13 @@ func (m *Model) missed() string {
 	var tokens int
 	var cost float64
 	var before session.Node
-	for _, n := range m.session.Path() {
+	for _, n := range m.app.Session.Path() {
 		if n.Usage == nil || n.Summary {
 			continue
 		}
 		if before.Usage != nil && before.Model == n.Model && n.At.Sub(before.At) < lives && before.Usage.CacheRead+before.Usage.CacheWrite+n.Usage.CacheRead > 0 {
 			gap := max(min(before.Usage.Input, n.Usage.Input)-n.Usage.CacheRead, 0)
-			full, cached := m.o.Price(n.Model)
+			full, cached := m.app.Price(n.Model)
 			tokens += gap
 			cost += float64(gap) * max(full-cached, 0) / 1e6
 		}
@@ -465,13 +465,13 @@ func (m *Model) missed() string {
 // permissions lists the rules about tools, to be looked at and taken away.
 func (m *Model) permissions(string) tea.Cmd {
 	var rows []dialog.PermissionRow
-	for _, r := range m.session.Policy().Rules() {
-		row := dialog.PermissionRow{Rule: r.String(), Effect: string(r.Effect), From: string(r.Source), Folder: m.o.Short(r.Workspace)}
+	for _, r := range m.app.Session.Policy().Rules() {
+		row := dialog.PermissionRow{Rule: r.String(), Effect: string(r.Effect), From: string(r.Source), Folder: m.app.Short(r.Workspace)}
 		if r.Workspace == "" {
 			row.Folder = ""
 		}
 		if row.From == "config" {
-			row.File = m.o.Short(m.o.ConfigFile)
+			row.File = m.app.Short(m.app.ConfigFile)
 		}
 		rows = append(rows, row)
 	}
@@ -480,9 +480,9 @@ func (m *Model) permissions(string) tea.Cmd {
 
 // revoke takes a rule away.
 func (m *Model) revoke(row dialog.PermissionRow) tea.Cmd {
-	policy := m.session.Policy()
+	policy := m.app.Session.Policy()
 	for _, r := range policy.Rules() {
-		if r.String() == row.Rule && string(r.Effect) == row.Effect && string(r.Source) == row.From && (r.Workspace == "" && row.Folder == "" || m.o.Short(r.Workspace) == row.Folder) {
+		if r.String() == row.Rule && string(r.Effect) == row.Effect && string(r.Source) == row.From && (r.Workspace == "" && row.Folder == "" || m.app.Short(r.Workspace) == row.Folder) {
 			policy.Remove(r)
 			return m.say("it asks again")
 		}

@@ -225,7 +225,7 @@ func TestRewrite(t *testing.T) {
 	if got := s.fake.Requests()[1].Messages; len(got) != 3 || got[1].Text() != "the first answer, mended" {
 		t.Errorf("the request holds %+v", got)
 	}
-	if n := len(s.m.session.Branches()); n != 3 {
+	if n := len(s.m.app.Session.Branches()); n != 3 {
 		t.Errorf("%d branches: the old answer stays as one", n)
 	}
 }

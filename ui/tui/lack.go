@@ -34,7 +34,7 @@ func (m *Model) lacksRest() string {
 }
 
 func (m *Model) lacksTalk() string {
-	if len(m.session.History()) == 0 {
+	if len(m.app.Session.History()) == 0 {
 		return "nothing was said yet"
 	}
 	return ""
@@ -43,7 +43,7 @@ func (m *Model) lacksTalk() string {
 func (m *Model) lacksTalkOrRest() string { return cmp.Or(m.lacksRest(), m.lacksTalk()) }
 
 func (m *Model) lacksOwn() string {
-	said := slices.ContainsFunc(m.session.History(), func(msg llm.Message) bool { return msg.Role == llm.RoleUser })
+	said := slices.ContainsFunc(m.app.Session.History(), func(msg llm.Message) bool { return msg.Role == llm.RoleUser })
 	if !said {
 		return cmp.Or(m.lacksRest(), "there is no message of yours yet")
 	}
@@ -58,77 +58,77 @@ func (m *Model) lacksFault() string {
 }
 
 func (m *Model) lacksQueue() string {
-	if m.session.QueueLen() == 0 {
+	if m.app.Session.QueueLen() == 0 {
 		return "nothing is queued"
 	}
 	return ""
 }
 
 func (m *Model) lacksAttached() string {
-	if len(m.attached) == 0 {
+	if len(m.app.Attached) == 0 {
 		return "nothing is attached"
 	}
 	return ""
 }
 
 func (m *Model) lacksEditor() string {
-	if m.o.Getenv("VISUAL") == "" && m.o.Getenv("EDITOR") == "" {
+	if m.app.Getenv("VISUAL") == "" && m.app.Getenv("EDITOR") == "" {
 		return "set $VISUAL or $EDITOR to use an editor"
 	}
 	return ""
 }
 
 func (m *Model) lacksBranches() string {
-	if len(m.session.Branches()) < 2 {
+	if len(m.app.Session.Branches()) < 2 {
 		return "there is one way only yet: " + m.keyOf("rewind") + " edits a message, r in browse mode answers anew"
 	}
 	return ""
 }
 
 func (m *Model) lacksRules() string {
-	if len(m.session.Policy().Rules()) == 0 {
+	if len(m.app.Session.Policy().Rules()) == 0 {
 		return "there are no rules yet: p in a question makes one"
 	}
 	return ""
 }
 
 func (m *Model) lacksOthers() string {
-	if len(m.recent) < 2 {
+	if len(m.app.Recent) < 2 {
 		return "no other recent model: " + m.keyOf("model") + " picks one"
 	}
 	return ""
 }
 
 func (m *Model) lacksEfforts() string {
-	if len(m.session.Model().Efforts) == 0 {
+	if len(m.app.Session.Model().Efforts) == 0 {
 		return "this model has no effort to set"
 	}
 	return ""
 }
 
 func (m *Model) lacksOff() string {
-	if !slices.Contains(m.session.Model().Efforts, llm.EffortOff) {
+	if !slices.Contains(m.app.Session.Model().Efforts, llm.EffortOff) {
 		return "this model cannot switch thinking off and on"
 	}
 	return ""
 }
 
 func (m *Model) lacksServers() string {
-	if m.o.Servers() == nil {
+	if m.app.Servers() == nil {
 		return "no MCP server is configured: [mcp.NAME] in the configuration adds one"
 	}
 	return ""
 }
 
 func (m *Model) lacksPrompts() string {
-	if servers := m.o.Servers(); servers != nil && len(servers.Prompts()) == 0 {
+	if servers := m.app.Servers(); servers != nil && len(servers.Prompts()) == 0 {
 		return "no MCP server has prompts"
 	}
 	return m.lacksServers()
 }
 
 func (m *Model) lacksResources() string {
-	if servers := m.o.Servers(); servers != nil && len(servers.Resources()) == 0 {
+	if servers := m.app.Servers(); servers != nil && len(servers.Resources()) == 0 {
 		return "no MCP server has resources"
 	}
 	return m.lacksServers()

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,8 +27,8 @@ import (
 // Model is the root: it routes messages, lays out the panes, and owns nothing
 // that a child could own.
 type Model struct {
-	o       Options
-	session *session.Session
+	app     *app.App
+	config  Config
 	now     func() time.Time
 	later   func(time.Duration, tea.Msg) tea.Cmd // tea.Tick; for tests
 	send    func(tea.Msg)
@@ -71,8 +70,6 @@ type Model struct {
 	asking     string     // id of the question about the first of them; "" before it was shown
 	shown      bool       // something is in the transcript
 	failed     bool       // the last turn can be tried again
-	attached   []llm.Part // goes with the next prompt
-	recent     []string   // models, the latest first
 	effort     llm.Effort // before alt+t turned thinking off
 	lost       error      // what could not be kept in the end
 	away       bool       // the terminal says that another window has the focus
@@ -99,14 +96,13 @@ type frames struct {
 }
 
 func newModel(o Options) *Model {
-	o.Options = o.WithDefaults()
+	a := app.New(o.Options)
 	th := themeFor(o.Config, os.Getenv)
 	m := &Model{
-		o: o, session: o.Session, now: o.Now, theme: th, mouse: o.Config.Mouse,
+		app: a, config: o.Config, now: a.Now, theme: th, mouse: o.Config.Mouse,
 		transcript: transcript.New(th), composer: composer.New(th),
 		send: func(tea.Msg) {}, crash: func(any, []byte) {},
-		recent:   append([]string{o.Session.Model().Name}, slices.DeleteFunc(slices.Clone(o.Recent), func(n string) bool { return n == o.Session.Model().Name })...),
-		attached: o.Attached, comparing: o.Start.Compare, draws: picture.Supported(os.Getenv),
+		comparing: o.Start.Compare, draws: picture.Supported(os.Getenv),
 	}
 	m.later = func(d time.Duration, msg tea.Msg) tea.Cmd {
 		return tea.Tick(d, func(time.Time) tea.Msg { return msg })
@@ -122,16 +118,16 @@ func newModel(o Options) *Model {
 	m.composer.SetVim(o.Config.Vim)
 	m.transcript.SetMotion(o.Config.Motion != "off")
 	m.transcript.Now = m.now
-	m.clip = o.Board(func(seq string) { m.send(writeMsg(seq)) })
-	m.files = files.New(o.Folder)
+	m.clip = a.Board(func(seq string) { m.send(writeMsg(seq)) })
+	m.files = files.New(a.Folder)
 	m.files.Go = func(f func()) { go m.guard(f) }
 	m.composer.SetCompleter(m.complete)
-	m.session.OnSave(func(err error) { m.send(savedMsg{err}) })
-	o.Watch(func(name string) { m.send(serverMsg{name}) })
-	if o.Wire.Hear != nil {
-		o.Wire.Hear(func(trouble string) { m.send(didMsg{text: trouble}) })
+	m.app.Session.OnSave(func(err error) { m.send(savedMsg{err}) })
+	a.Watch(func(name string) { m.send(serverMsg{name}) })
+	if a.Wire.Hear != nil {
+		a.Wire.Hear(func(trouble string) { m.send(didMsg{text: trouble}) })
 	}
-	m.replay(m.session.Path())
+	m.replay(m.app.Session.Path())
 	m.recall()
 	return m
 }
@@ -139,12 +135,12 @@ func newModel(o Options) *Model {
 // Init asks the terminal for its background and sends a first prompt.
 func (m *Model) Init() tea.Cmd {
 	var cmds []tea.Cmd
-	if m.o.Config.Theme == "auto" && !m.theme.Plain {
+	if m.config.Theme == "auto" && !m.theme.Plain {
 		cmds = append(cmds, tea.RequestBackgroundColor)
 	}
 	cmds = append(cmds, m.prompts())
-	if m.o.Question != "" {
-		cmds = append(cmds, m.confirm(false, dialog.Confirm("trust", m.o.Question, "trust it", "use none of it", m.theme)))
+	if m.app.Question != "" {
+		cmds = append(cmds, m.confirm(false, dialog.Confirm("trust", m.app.Question, "trust it", "use none of it", m.theme)))
 	} else {
 		cmds = append(cmds, m.first())
 	}
@@ -153,24 +149,24 @@ func (m *Model) Init() tea.Cmd {
 
 // first sends what the command line asked.
 func (m *Model) first() tea.Cmd {
-	if m.o.Start.Find != nil {
-		if len(m.o.Start.Prompt) > 0 { // it is for the conversation that is chosen
-			m.takeBack(llm.Message{Role: llm.RoleUser, Parts: m.o.Start.Prompt})
+	if m.app.Start.Find != nil {
+		if len(m.app.Start.Prompt) > 0 { // it is for the conversation that is chosen
+			m.takeBack(llm.Message{Role: llm.RoleUser, Parts: m.app.Start.Prompt})
 		}
-		return m.sessions(*m.o.Start.Find)
+		return m.sessions(*m.app.Start.Find)
 	}
-	if len(m.o.Start.Prompt) == 0 {
+	if len(m.app.Start.Prompt) == 0 {
 		return nil
 	}
 	if len(m.comparing) > 0 {
 		models, err := m.rivals()
 		if err != nil {
-			m.takeBack(llm.Message{Role: llm.RoleUser, Parts: m.o.Start.Prompt})
+			m.takeBack(llm.Message{Role: llm.RoleUser, Parts: m.app.Start.Prompt})
 			return m.say(err.Error())
 		}
-		return m.askAll(models, m.o.Start.Prompt)
+		return m.askAll(models, m.app.Start.Prompt)
 	}
-	return m.run(m.o.Start.Prompt...)
+	return m.run(m.app.Start.Prompt...)
 }
 
 // Update routes one message: size and end of the program, news of the session,
@@ -191,7 +187,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		m.layout()
 		return m.paintSoon()
 	case tea.BackgroundColorMsg:
-		if m.o.Config.Theme == "auto" && !m.theme.Plain {
+		if m.config.Theme == "auto" && !m.theme.Plain {
 			m.setTheme(theme.For(msg.Color))
 		}
 		return nil
@@ -274,7 +270,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		if msg.err != nil {
 			return m.say(msg.err.Error())
 		}
-		m.attached = append(m.attached, msg.parts...)
+		m.app.Attached = append(m.app.Attached, msg.parts...)
 		m.layout()
 		return m.written()
 	case savedMsg:
@@ -302,13 +298,13 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case transcript.RegenerateMsg:
 		return m.regenerate(msg.Seq)
 	case transcript.EditMsg:
-		if n, err := m.session.At(msg.Seq); err == nil && n.Role == llm.RoleAssistant {
+		if n, err := m.app.Session.At(msg.Seq); err == nil && n.Role == llm.RoleAssistant {
 			return m.edit(msg.Seq)
 		}
 		return m.edit(msg.User)
 	case transcript.ForkMsg:
 		m.transcript.Browse(false)
-		return m.enterFork(m.session.ID(), msg.Seq)
+		return m.enterFork(m.app.Session.ID(), msg.Seq)
 	case transcript.CopyMsg:
 		return m.copy(msg.Text, msg.What)
 	case copiedMsg:
@@ -472,7 +468,7 @@ func (m *Model) quit() tea.Cmd {
 
 // salvage makes a draft of what waits to be sent: it is kept for the next time.
 func (m *Model) salvage() {
-	if m.session.QueueLen() > 0 {
+	if m.app.Session.QueueLen() > 0 {
 		m.unqueue("")
 		m.drafted = true
 	}
@@ -499,7 +495,7 @@ func (m *Model) shutdown() {
 	case <-time.After(3 * time.Second):
 	}
 	m.files.Close()
-	m.lost = m.session.Close()
+	m.lost = m.app.Session.Close()
 }
 
 func (m *Model) cancel() {

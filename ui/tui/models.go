@@ -48,7 +48,7 @@ func (m *Model) offerModels(kind, title, arg string) tea.Cmd {
 	if known == nil {
 		return m.open(m.models)
 	}
-	live := m.o.Live
+	live := m.app.Live
 	m.served.asked = true
 	return tea.Batch(m.open(m.models), m.inOrder(known, func() tea.Msg { return servedMsg(live()) }))
 }
@@ -101,7 +101,7 @@ func (m *Model) known() tea.Cmd {
 		m.choices = m.served.choices
 		return nil
 	}
-	choices := m.o.Choices
+	choices := m.app.Choices
 	return func() tea.Msg { return choicesMsg(choices()) }
 }
 
@@ -130,8 +130,8 @@ const (
 // modelItems are the rows of the list: favourites, what was used before, then
 // each provider's, those that can be asked first.
 func (m *Model) modelItems() []dialog.Item {
-	current, recent := m.session.Model().Name, m.recent[:min(len(m.recent), fewRecent)]
-	favourite, hidden := m.tasteOf("favorites", m.o.Config.Favorites), m.tasteOf("hidden", m.o.Config.Hidden)
+	current, recent := m.app.Session.Model().Name, m.app.Recent[:min(len(m.app.Recent), fewRecent)]
+	favourite, hidden := m.tasteOf("favorites", m.config.Favorites), m.tasteOf("hidden", m.config.Hidden)
 	type placed struct {
 		at int // before those that stand as they come, at 0
 		dialog.Item
@@ -170,7 +170,7 @@ type taste []string
 func (m *Model) readTastes() {
 	m.tastes = map[string]taste{}
 	for _, key := range []string{"favorites", "hidden"} {
-		if kept, err := m.o.Library.Get(key); err == nil {
+		if kept, err := m.app.Library.Get(key); err == nil {
 			m.tastes[key] = strings.Fields(kept)
 		}
 	}
@@ -224,18 +224,18 @@ func (m *Model) hide(name string, on bool) tea.Cmd {
 
 // use switches to another model in mid-conversation.
 func (m *Model) use(name string) tea.Cmd {
-	if name == m.session.Model().Name {
+	if name == m.app.Session.Model().Name {
 		return nil
 	}
-	model, err := m.o.Open(name)
+	model, err := m.app.Open(name)
 	if err != nil {
 		m.shown = true
 		m.transcript.AddError(err.Error(), llm.Hint(err))
 		return nil
 	}
-	m.annotate(m.session.SetModel(model))
-	m.recent = append([]string{model.Name}, slices.DeleteFunc(m.recent, func(n string) bool { return n == model.Name })...)
-	return m.keepState("models", strings.Join(m.recent[:min(len(m.recent), 10)], "\n"))
+	m.annotate(m.app.Session.SetModel(model))
+	m.app.RememberModel(model.Name)
+	return m.keepState("models", strings.Join(m.app.Recent[:min(len(m.app.Recent), 10)], "\n"))
 }
 
 // nextModel and previousModel go round the recent models without changing
@@ -244,11 +244,11 @@ func (m *Model) nextModel(string) tea.Cmd     { return m.cycle(1) }
 func (m *Model) previousModel(string) tea.Cmd { return m.cycle(-1) }
 
 func (m *Model) cycle(by int) tea.Cmd {
-	at := slices.Index(m.recent, m.session.Model().Name)
-	name := m.recent[(at+by+len(m.recent))%len(m.recent)]
-	order := slices.Clone(m.recent)
+	at := slices.Index(m.app.Recent, m.app.Session.Model().Name)
+	name := m.app.Recent[(at+by+len(m.app.Recent))%len(m.app.Recent)]
+	order := slices.Clone(m.app.Recent)
 	cmd := m.use(name)
-	m.recent = order
+	m.app.Recent = order
 	return cmd
 }
 
@@ -264,22 +264,22 @@ const byItself = "default"
 
 // efforts are how much the model can be made to think.
 func (m *Model) efforts() []dialog.Item {
-	items := []dialog.Item{{Title: byItself, Detail: "what the provider does by itself", Value: byItself, Current: m.session.Effort() == ""}}
-	for _, e := range m.session.Model().Efforts {
-		items = append(items, dialog.Item{Title: string(e), Value: string(e), Current: e == m.session.Effort()})
+	items := []dialog.Item{{Title: byItself, Detail: "what the provider does by itself", Value: byItself, Current: m.app.Session.Effort() == ""}}
+	for _, e := range m.app.Session.Model().Efforts {
+		items = append(items, dialog.Item{Title: string(e), Value: string(e), Current: e == m.app.Session.Effort()})
 	}
 	return items
 }
 
 func (m *Model) setEffort(e llm.Effort) tea.Cmd {
-	efforts := m.session.Model().Efforts
+	efforts := m.app.Session.Model().Efforts
 	if e == byItself {
 		e = ""
 	}
 	if e != "" && !slices.Contains(efforts, e) {
 		return m.say(fmt.Sprintf("there is no effort %q here: %s", e, Join(efforts)))
 	}
-	m.session.SetEffort(e)
+	m.app.Session.SetEffort(e)
 	if e == "" {
 		return m.say("effort: as the provider likes")
 	}
@@ -290,8 +290,8 @@ func (m *Model) lessEffort(string) tea.Cmd { return m.turnEffort(-1) }
 func (m *Model) moreEffort(string) tea.Cmd { return m.turnEffort(1) }
 
 func (m *Model) turnEffort(by int) tea.Cmd {
-	efforts := m.session.Model().Efforts
-	at := slices.Index(efforts, m.session.Effort())
+	efforts := m.app.Session.Model().Efforts
+	at := slices.Index(efforts, m.app.Session.Effort())
 	if at < 0 { // the provider's default stands in the middle
 		at = len(efforts) / 2
 	} else {
@@ -301,7 +301,7 @@ func (m *Model) turnEffort(by int) tea.Cmd {
 }
 
 func (m *Model) toggleEffort(string) tea.Cmd {
-	if now := m.session.Effort(); now != llm.EffortOff {
+	if now := m.app.Session.Effort(); now != llm.EffortOff {
 		m.effort = now
 		return m.setEffort(llm.EffortOff)
 	}

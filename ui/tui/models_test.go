@@ -69,11 +69,11 @@ func TestTastesAreKept(t *testing.T) {
 	s.Press("ctrl+x", "m").WaitForText("gpt-x").Press("end", "ctrl+t")
 	s.WaitFor(func(string) bool { return strings.HasPrefix(s.order(), "openai/gpt-x") })
 	s.Press("end", "delete").WaitFor(func(string) bool {
-		kept, _ := s.m.o.Library.Get("hidden")
+		kept, _ := s.m.app.Library.Get("hidden")
 		return kept != "" && !strings.Contains(s.order(), "chat-1")
 	})
 	want := s.order()
-	again := newModel(s.m.o)
+	again := newModel(s.m.options())
 	again.later = s.m.later
 	next := &stage{Driver: uitest.New(t, again, 80, 30)}
 	next.Press("ctrl+x", "m").WaitForText("gpt-x")
@@ -99,7 +99,7 @@ func TestThemesAreLookedAt(t *testing.T) {
 	s.Press("esc").WaitFor(func(string) bool { return s.Styled() == was })
 	s.Press("ctrl+p").Type("theme").Press("enter", "down", "down", "ctrl+c").WaitFor(func(string) bool { return s.Styled() == was })
 	s.Press("ctrl+p").Type("theme").Press("enter", "down", "down", "enter").WaitFor(func(string) bool { return s.m.theme.Name == "light" })
-	if kept, _ := s.m.o.Library.Get("theme"); kept != "light" {
+	if kept, _ := s.m.app.Library.Get("theme"); kept != "light" {
 		t.Errorf("%q is kept", kept)
 	}
 }

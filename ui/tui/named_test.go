@@ -75,7 +75,7 @@ func TestNamedModelWins(t *testing.T) {
 		"pasted":       func(s *stage) { s.m.composer.SetValue("/model mo/m1"); s.Press("enter") },
 		"another name": func(s *stage) { s.Type("/models mo/m1").Press("enter") },
 		"list not known": func(s *stage) {
-			s.m.o.Choices = func() []app.Choice { return nil }
+			s.m.app.Choices = func() []app.Choice { return nil }
 			s.Type("/model mo/m1").Press("enter")
 		},
 	} {
@@ -97,7 +97,7 @@ func TestNamedModelWins(t *testing.T) {
 	}
 	t.Run("the list offers it", func(t *testing.T) {
 		s := setUpWith(t, 100, 30, opened)
-		s.m.o.Live = func() []app.Choice {
+		s.m.app.Live = func() []app.Choice {
 			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/other", Ready: true}}
 		}
 		s.Press("ctrl+x", "m").WaitForText("mo/other").Type("mo/m1").WaitForText("as typed")
@@ -105,7 +105,7 @@ func TestNamedModelWins(t *testing.T) {
 	})
 	t.Run("hidden ones too", func(t *testing.T) {
 		s := setUpWith(t, 100, 30, opened)
-		s.m.o.Live = func() []app.Choice {
+		s.m.app.Live = func() []app.Choice {
 			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m1", Ready: true, Retired: true}}
 		}
 		s.Press("ctrl+x", "m").WaitForText("show 1 hidden").Type("mo/m1").WaitFor(func(screen string) bool { return strings.Contains(screen, "› mo/m1") })

@@ -411,7 +411,7 @@ func (m *Model) askNext() tea.Cmd {
 	ask := m.asks[0]
 	m.asking = m.transcript.NewID() // of the question: calls may share an id
 	approval := dialog.Approve(m.asking, ask.Action, m.now(), m.theme)
-	approval.Now, approval.Workspace, approval.Editor = m.now, m.o.Workspace, composer.New(m.theme)
+	approval.Now, approval.Workspace, approval.Editor = m.now, m.app.Workspace, composer.New(m.theme)
 	return m.open(approval)
 }
 
@@ -470,18 +470,18 @@ func (m *Model) done(t *turn, d session.Done) (cmd tea.Cmd) {
 	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow && m.dialog == nil:
 		return m.confirm(true, dialog.Confirm("compact", "The conversation does not fit the model's window any more. Summarize what was said and try again? The conversation itself stays whole.", "summarize", "leave it", m.theme))
 	}
-	if m.session.QueueLen() > 0 { // queued after the turn's last look
+	if m.app.Session.QueueLen() > 0 { // queued after the turn's last look
 		return m.next()
 	}
 	if d.Err == nil {
-		return tea.Batch(m.name(), m.notify("answered: "+m.session.Title()))
+		return tea.Batch(m.name(), m.notify("answered: "+m.app.Session.Title()))
 	}
 	return m.notify("stopped: " + d.Err.Error())
 }
 
 // name has the conversation named, where a model for that is configured.
 func (m *Model) name() tea.Cmd {
-	s := m.session
+	s := m.app.Session
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
@@ -494,9 +494,9 @@ func (m *Model) name() tea.Cmd {
 
 // next sends the first of the messages that wait.
 func (m *Model) next() tea.Cmd {
-	waiting := m.session.Unqueue()
+	waiting := m.app.Session.Unqueue()
 	for _, later := range waiting[1:] {
-		m.session.Queue(later.Parts...)
+		m.app.Session.Queue(later.Parts...)
 	}
 	return m.run(waiting[0].Parts...)
 }

@@ -58,7 +58,7 @@ func (m *Model) notify(text string) tea.Cmd {
 	if r := []rune(text); len(r) > most {
 		text = string(r[:most])
 	}
-	seq := notices[noticeFor(m.o.Config.Notify, m.o.Getenv)](text)
+	seq := notices[noticeFor(m.config.Notify, m.app.Getenv)](text)
 	if seq == "" {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (m *Model) notify(text string) tea.Cmd {
 
 // title names the window after the conversation.
 func (m *Model) title() string {
-	parts := []string{m.session.Title(), "parley"}
+	parts := []string{m.app.Session.Title(), "parley"}
 	if len(m.asks) > 0 {
 		parts = slices.Insert(parts, 0, "waiting for you")
 	}

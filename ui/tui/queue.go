@@ -12,7 +12,7 @@ import (
 
 // unqueue puts what waits to be sent back into the composer.
 func (m *Model) unqueue(string) tea.Cmd {
-	waiting := m.session.Unqueue()
+	waiting := m.app.Session.Unqueue()
 	for i := range waiting {
 		m.takeBack(waiting[len(waiting)-1-i])
 	}
@@ -23,12 +23,12 @@ func (m *Model) unqueue(string) tea.Cmd {
 
 // unqueueAt takes one queued prompt back, to be edited or to be dropped.
 func (m *Model) unqueueAt(msg composer.UnqueueMsg) tea.Cmd {
-	for i, waiting := range m.session.Queued() {
+	for i, waiting := range m.app.Session.Queued() {
 		text, _ := attach.SplitMessage(waiting)
 		if i != msg.Index || text != msg.Text {
 			continue
 		}
-		if taken, ok := m.session.UnqueueAt(i, waiting.Text()); ok && msg.Edit {
+		if taken, ok := m.app.Session.UnqueueAt(i, waiting.Text()); ok && msg.Edit {
 			m.takeBack(taken)
 		}
 	}
@@ -40,7 +40,7 @@ func (m *Model) unqueueAt(msg composer.UnqueueMsg) tea.Cmd {
 // queuedTexts is what waits to be sent.
 func (m *Model) queuedTexts() []string {
 	var texts []string
-	for _, waiting := range m.session.Queued() {
+	for _, waiting := range m.app.Session.Queued() {
 		text, _ := attach.SplitMessage(waiting)
 		texts = append(texts, text)
 	}
@@ -64,6 +64,6 @@ func (m *Model) stash(string) tea.Cmd {
 // takeBack makes a message of the person's a draft again, attachments included.
 func (m *Model) takeBack(msg llm.Message) {
 	text, attached := attach.SplitMessage(msg)
-	m.attached = append(m.attached, attached...)
+	m.app.Attached = append(m.app.Attached, attached...)
 	m.draft(text)
 }

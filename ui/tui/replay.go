@@ -48,7 +48,7 @@ type replayed struct {
 
 // branch shows messages and what stands between them.
 func (r *replayed) branch(m *Model, path []session.Node) {
-	along := m.session.Annotations(path)
+	along := m.app.Session.Annotations(path)
 	for i, n := range path {
 		m.transcript.Tag(n.Seq)
 		if n.Role == llm.RoleAssistant {
@@ -84,7 +84,7 @@ func (r *replayed) annotations(m *Model, list []session.Annotation) {
 		e := session.DecodeAnnotation(a)
 		switch e := e.(type) {
 		case session.Abandoned:
-			if n, err := m.session.At(e.Seq); err == nil && n.Interrupted && n.Parent == a.After && !r.left[e.Seq] {
+			if n, err := m.app.Session.At(e.Seq); err == nil && n.Interrupted && n.Parent == a.After && !r.left[e.Seq] {
 				r.left[e.Seq] = true
 				r.branch(m, []session.Node{n})
 				r.cut = nil
@@ -95,7 +95,7 @@ func (r *replayed) annotations(m *Model, list []session.Annotation) {
 		case session.ModelSwitched:
 			r.model = e.To
 		case session.ShellCommand:
-			if i := slices.IndexFunc(m.shellsRun, func(r *shellRun) bool { return r.session == m.session && r.n == a.N }); i >= 0 {
+			if i := slices.IndexFunc(m.shellsRun, func(r *shellRun) bool { return r.session == m.app.Session && r.n == a.N }); i >= 0 {
 				m.shellsRun[i].show(m)
 				continue
 			}
@@ -231,7 +231,7 @@ func (m *Model) note(text string) { m.annotate(llm.Notice{Text: text}) }
 
 // annotate shows an event of this front end, and keeps it with the conversation.
 func (m *Model) annotate(e session.Event) {
-	m.session.Annotate(0, e)
+	m.app.Session.Annotate(0, e)
 	m.show(e)
 }
 
@@ -268,7 +268,7 @@ func (m *Model) show(e session.Event) {
 // stored takes over the times that are stored of the answer seq: events may have
 // waited for the screen.
 func (t *turn) stored(m *Model, seq int) {
-	n, err := m.session.At(seq)
+	n, err := m.app.Session.At(seq)
 	if err != nil {
 		return
 	}

@@ -143,8 +143,8 @@ func present(m *Model, root tea.Model) int {
 	case !back:
 	case m.lost != nil:
 		fmt.Fprintln(os.Stderr, "parley: the end of this conversation could not be saved: "+sanitize.Line(m.lost.Error()))
-	case status == 0 && m.unsaved == nil && m.o.Left != nil && len(m.session.History()) > 0:
-		m.o.Left(m.session.ID())
+	case status == 0 && m.unsaved == nil && m.app.Left != nil && len(m.app.Session.History()) > 0:
+		m.app.Left(m.app.Session.ID())
 	}
 	return status
 }
@@ -179,7 +179,7 @@ func themeFor(c Config, env func(string) string) *theme.Theme {
 
 // run sends parts.
 func (m *Model) run(parts ...llm.Part) tea.Cmd {
-	s := m.session
+	s := m.app.Session
 	return m.play(func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx, parts...) })
 }
 

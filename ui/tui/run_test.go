@@ -284,7 +284,7 @@ func TestSlash(t *testing.T) {
 	t.Run("commands take an argument", func(t *testing.T) {
 		s := setUp(t, 80, 24)
 		s.Type("/mode yolo").Press("enter").WaitForText("yolo")
-		if got := s.m.session.Policy().Mode(); got != tools.ModeYolo {
+		if got := s.m.app.Session.Policy().Mode(); got != tools.ModeYolo {
 			t.Errorf("mode %s, want yolo", got)
 		}
 	})
@@ -378,7 +378,7 @@ func TestSwitchModel(t *testing.T) {
 	s.idle()
 	s.Press("f2").WaitForText("fake/two → fake/one")
 	s.Press("ctrl+x", "m").Type("gpt").Press("enter").WaitForText("OPENAI_API_KEY")
-	if got := s.m.session.Model().Name; got != "fake/one" {
+	if got := s.m.app.Session.Model().Name; got != "fake/one" {
 		t.Errorf("a model that cannot be opened took over: %s", got)
 	}
 }
@@ -551,3 +551,6 @@ func TestPumpHoldsBack(t *testing.T) {
 		t.Errorf("took %d blocks of %d bytes at once, want 1", n, most)
 	}
 }
+
+// options are what m was made of, to make another screen of the same.
+func (m *Model) options() Options { return Options{Options: m.app.Options, Config: m.config} }

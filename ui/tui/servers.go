@@ -28,7 +28,7 @@ type (
 
 // serverNews tells what a person has to know or do about a server, once.
 func (m *Model) serverNews(msg serverMsg) tea.Cmd {
-	servers := m.o.Servers()
+	servers := m.app.Servers()
 	if servers == nil {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (m *Model) mcp(arg string) tea.Cmd {
 		return m.server(arg)
 	}
 	var items []dialog.Item
-	for _, s := range m.o.Servers().States() {
+	for _, s := range m.app.Servers().States() {
 		about := []string{string(s.Status)}
 		if allowed := s.Allowed.String(); allowed != "" { // before what may be long
 			about = append(about, allowed)
@@ -81,7 +81,7 @@ func (m *Model) mcp(arg string) tea.Cmd {
 // server shows one, with everything the model would be told of its tools, and
 // asks what to do with it.
 func (m *Model) server(name string) tea.Cmd {
-	servers := m.o.Servers()
+	servers := m.app.Servers()
 	if servers == nil {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (m *Model) serverChoices() tea.Cmd {
 
 // serverDo does what was picked.
 func (m *Model) serverDo(name string) tea.Cmd {
-	servers, s := m.o.Servers(), m.asked
+	servers, s := m.app.Servers(), m.asked
 	for _, c := range app.ServerChoices(s) {
 		if c.Name == name && servers != nil {
 			return func() tea.Msg { return didMsg{s.Name + ": " + c.Name, c.Do(servers)} }
@@ -122,14 +122,14 @@ func (m *Model) serverDo(name string) tea.Cmd {
 
 // serverDecided does what the person said about the server that was shown.
 func (m *Model) serverDecided() tea.Cmd {
-	servers, s := m.o.Servers(), m.asked
+	servers, s := m.app.Servers(), m.asked
 	if servers == nil {
 		return nil
 	}
 	if s.Status != mcp.StatusNew && s.Status != mcp.StatusChanged {
 		return m.serverChoices()
 	}
-	policy := m.session.Policy()
+	policy := m.app.Session.Policy()
 	return func() tea.Msg {
 		text, err := app.AgreeServer(servers, s, policy)
 		return didMsg{text, err}
@@ -139,7 +139,7 @@ func (m *Model) serverDecided() tea.Cmd {
 // promptItems are what servers have written for people to send.
 func (m *Model) promptItems() []dialog.Item {
 	var items []dialog.Item
-	servers := m.o.Servers()
+	servers := m.app.Servers()
 	if servers == nil {
 		return nil
 	}
@@ -166,7 +166,7 @@ func (m *Model) prompted(arg string) tea.Cmd {
 func (m *Model) prompt(line string) tea.Cmd {
 	name, rest, _ := strings.Cut(line, " ")
 	server, prompt, _ := strings.Cut(name, ":")
-	servers := m.o.Servers()
+	servers := m.app.Servers()
 	args := map[string]string{}
 	for _, p := range servers.Prompts() {
 		if p.Server != server || p.Name != prompt {
@@ -196,7 +196,7 @@ func (m *Model) prompt(line string) tea.Cmd {
 // resources lists what servers have to attach.
 func (m *Model) resources(string) tea.Cmd {
 	var items []dialog.Item
-	for _, r := range m.o.Servers().Resources() {
+	for _, r := range m.app.Servers().Resources() {
 		items = append(items, dialog.Item{Title: r.Server + ":" + r.Name, Detail: strings.TrimSpace(r.URI + " " + r.Description), Value: r.Server + " " + r.URI})
 	}
 	return m.open(dialog.Pick("resource", "Attach", items, m.theme))
@@ -205,7 +205,7 @@ func (m *Model) resources(string) tea.Cmd {
 // resource attaches one.
 func (m *Model) resource(value string) tea.Cmd {
 	server, uri, _ := strings.Cut(value, " ")
-	servers := m.o.Servers()
+	servers := m.app.Servers()
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()

@@ -60,17 +60,17 @@ func (m *Model) shell(command string) tea.Cmd {
 	if command == "" {
 		return nil
 	}
-	if m.o.Shell == nil {
+	if m.app.Shell == nil {
 		return m.say("there is no shell here")
 	}
 	m.shown = true
 	m.transcript.Bottom()
 	ctx, cancel := context.WithCancel(context.Background())
-	run := &shellRun{session: m.session, command: command, started: m.now(), cancel: cancel}
-	run.n = m.session.Annotate(0, session.ShellCommand{Command: command})
+	run := &shellRun{session: m.app.Session, command: command, started: m.now(), cancel: cancel}
+	run.n = m.app.Session.Annotate(0, session.ShellCommand{Command: command})
 	run.show(m)
 	m.shellsRun = append(m.shellsRun, run)
-	send, o, key := m.send, m.o, m.draftKey()
+	send, o, key := m.send, m.app, m.draftKey()
 	m.running.Add(1)
 	go m.guard(func() {
 		defer m.running.Done()
@@ -79,12 +79,12 @@ func (m *Model) shell(command string) tea.Cmd {
 		out := o.Shell(ctx, command, func(text string) { send(shellMsg{run: run, text: text}) })
 		send(shellMsg{run: run, end: &out, ended: ended})
 	})
-	m.o.Library.AddPromptAsync(session.SentPrompt{Text: "!" + command, Dir: m.o.Folder, At: m.now()})
+	m.app.Library.AddPromptAsync(session.SentPrompt{Text: "!" + command, Dir: m.app.Folder, At: m.now()})
 	return nil
 }
 
 func (m *Model) shellSays(msg shellMsg) tea.Cmd {
-	run, shown := msg.run, msg.run.session == m.session
+	run, shown := msg.run, msg.run.session == m.app.Session
 	if msg.end == nil {
 		if shown {
 			m.transcript.ToolOutput(run.id, msg.text)
@@ -98,7 +98,7 @@ func (m *Model) shellSays(msg shellMsg) tea.Cmd {
 	if shown {
 		m.transcript.Tool(run.id, shellTool(e))
 	}
-	m.attached = append(m.attached, llm.Part{
+	m.app.Attached = append(m.app.Attached, llm.Part{
 		Kind: llm.Text, Name: "output of " + app.FirstLine(run.command),
 		Text: fmt.Sprintf("<output command=%q>\n%s\n</output>", run.command, msg.end.Text),
 	})
@@ -125,7 +125,7 @@ func (m *Model) complete(kind rune, word string) ([]composer.Candidate, bool) {
 	for i, f := range found {
 		out[i] = composer.Candidate{Text: f.Path, Directory: f.Folder}
 	}
-	for _, r := range m.o.ResourcesNamed(word) {
+	for _, r := range m.app.ResourcesNamed(word) {
 		out = append(out, composer.Candidate{Text: r.Server + ":" + r.URI, Detail: r.Name})
 	}
 	return out, more

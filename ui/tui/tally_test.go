@@ -76,7 +76,7 @@ func TestFootersOfQueuedPrompts(t *testing.T) {
 		t.Errorf("%d footers, want 3:\n%s", n, live)
 	}
 
-	again := newModel(s.m.o)
+	again := newModel(s.m.options())
 	again.later = s.m.later
 	d := uitest.New(t, again, 80, 50)
 	again.send = func(msg tea.Msg) { d.Send(msg) }

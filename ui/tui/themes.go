@@ -12,9 +12,9 @@ import (
 // themes are the looks there are.
 func (m *Model) themes() []dialog.Item {
 	var items []dialog.Item
-	for _, name := range m.o.Config.names() {
-		item := dialog.Item{Title: name, Value: name, Current: name == m.o.Config.Theme}
-		switch th := m.o.Config.theme(name); {
+	for _, name := range m.config.names() {
+		item := dialog.Item{Title: name, Value: name, Current: name == m.config.Theme}
+		switch th := m.config.theme(name); {
 		case th == nil:
 			item.Detail = "as the terminal's background wants it"
 		case th.Plain:
@@ -40,17 +40,17 @@ func (m *Model) pickTheme(arg string) tea.Cmd {
 		m.before = m.theme
 		return m.open(list)
 	}
-	if names := m.o.Config.names(); !slices.Contains(names, arg) {
+	if names := m.config.names(); !slices.Contains(names, arg) {
 		return m.say(fmt.Sprintf("there is no theme %q: %s", arg, Join(names)))
 	}
-	m.o.Config.Theme = arg
+	m.config.Theme = arg
 	ask := m.wear(arg)
 	return tea.Batch(ask, m.keepState("theme", arg))
 }
 
 // wear shows the screen in a theme.
 func (m *Model) wear(name string) tea.Cmd {
-	if th := m.o.Config.theme(name); th != nil {
+	if th := m.config.theme(name); th != nil {
 		m.setTheme(th)
 		return nil
 	}
@@ -59,7 +59,7 @@ func (m *Model) wear(name string) tea.Cmd {
 
 // look shows a theme that is looked at.
 func (m *Model) look(name string) {
-	if th := m.o.Config.theme(name); th != nil {
+	if th := m.config.theme(name); th != nil {
 		m.setTheme(th)
 		return
 	}

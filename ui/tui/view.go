@@ -182,7 +182,7 @@ func (m *Model) chips() []string {
 	if len(m.comparing) > 0 {
 		names = append(names, "[to compare: "+sanitize.Line(strings.Join(app.CandidateLabels(m.comparing), ", "))+"]")
 	}
-	for _, p := range m.attached {
+	for _, p := range m.app.Attached {
 		names = append(names, "["+sanitize.Line(attach.PartLabel(p))+"]")
 	}
 	if len(names) == 0 {
@@ -193,7 +193,7 @@ func (m *Model) chips() []string {
 
 // welcome is the empty screen: what answers, and the few keys worth knowing.
 func (m *Model) welcome() string {
-	model := m.session.Model()
+	model := m.app.Session.Model()
 	lines := []string{
 		"",
 		"  " + m.theme.Strong.Render("parley") + "  " + m.theme.Dim.Render(sanitize.Line(model.Name)),
@@ -204,9 +204,9 @@ func (m *Model) welcome() string {
 	} {
 		lines = append(lines, "  "+m.theme.Dim.Render(pad(hint[0], 10))+m.theme.Faint.Render(hint[1]))
 	}
-	if m.o.Notice != "" {
+	if m.app.Notice != "" {
 		lines = append(lines, "")
-		for row := range strings.SplitSeq(ansi.Wrap(sanitize.Line(m.o.Notice), max(m.width-4, 1), ""), "\n") {
+		for row := range strings.SplitSeq(ansi.Wrap(sanitize.Line(m.app.Notice), max(m.width-4, 1), ""), "\n") {
 			lines = append(lines, "  "+m.theme.Dim.Render(row))
 		}
 	}
@@ -230,9 +230,9 @@ func strategyOf(m llm.Endpoint) string {
 // goes with it, and the draft.
 func (m *Model) filled() int {
 	const short = 200 // tokens of a first draft that are not worth a figure
-	fill := m.session.ContextTokens()
-	if fill == 0 && len(m.session.History()) == 0 {
-		for _, f := range m.o.Context() {
+	fill := m.app.Session.ContextTokens()
+	if fill == 0 && len(m.app.Session.History()) == 0 {
+		for _, f := range m.app.Context() {
 			fill += f.Tokens
 		}
 	}
@@ -244,18 +244,18 @@ func (m *Model) filled() int {
 
 // line is the status line.
 func (m *Model) line() string {
-	model := m.session.Model()
-	total, _ := m.session.Usage()
+	model := m.app.Session.Model()
+	total, _ := m.app.Session.Usage()
 	fill := m.filled()
 	i := statusbar.Info{
-		Model: model.Name, Effort: string(m.session.Effort()), Mode: string(m.session.Policy().Mode()),
+		Model: model.Name, Effort: string(m.app.Session.Effort()), Mode: string(m.app.Session.Policy().Mode()),
 		Context: -1, Tokens: fill, Cost: total.Cost, Priced: total.Priced,
-		Queue: m.session.QueueLen(),
+		Queue: m.app.Session.QueueLen(),
 	}
 	switch {
-	case m.o.Held != "" && m.session.Policy().Mode() != tools.ModeReadOnly:
+	case m.app.Held != "" && m.app.Session.Policy().Mode() != tools.ModeReadOnly:
 		i.Badge = "no sandbox"
-	case m.o.Ephemeral:
+	case m.app.Ephemeral:
 		i.Badge = "not kept"
 	case m.unsaved != nil:
 		i.Badge = "not saved"

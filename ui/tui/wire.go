@@ -33,7 +33,7 @@ type wireTickMsg struct{}
 
 // wires lists the exchanges of this run.
 func (m *Model) wires(string) tea.Cmd {
-	if m.o.Wire.List == nil || len(m.o.Wire.List()) == 0 {
+	if m.app.Wire.List == nil || len(m.app.Wire.List()) == 0 {
 		return m.say("nothing has gone over the wire yet")
 	}
 	m.wire.only = nil
@@ -44,8 +44,8 @@ func (m *Model) wires(string) tea.Cmd {
 func (m *Model) wireOf(t transcript.Target) tea.Cmd {
 	from, to := m.turnTime(t)
 	var ids []int
-	if m.o.Wire.List != nil && !from.IsZero() {
-		for _, e := range m.o.Wire.List() {
+	if m.app.Wire.List != nil && !from.IsZero() {
+		for _, e := range m.app.Wire.List() {
 			if !e.Start.Before(from) && (to.IsZero() || e.Start.Before(to)) {
 				ids = append(ids, e.ID)
 			}
@@ -65,7 +65,7 @@ func (m *Model) wireOf(t transcript.Target) tea.Cmd {
 // was kept until the next one was; a zero end is not over.
 func (m *Model) turnTime(t transcript.Target) (from, to time.Time) {
 	begun := false
-	for _, n := range m.session.Path() {
+	for _, n := range m.app.Session.Path() {
 		switch {
 		case n.Seq == t.User && t.User != 0:
 			from, begun = n.At, true
@@ -85,7 +85,7 @@ func (m *Model) listWire(selected int) tea.Cmd {
 
 func (m *Model) wireItems(selected int) []dialog.Item {
 	var items []dialog.Item
-	for _, e := range m.o.Wire.List() {
+	for _, e := range m.app.Wire.List() {
 		if m.wire.only != nil && !slices.Contains(m.wire.only, e.ID) {
 			continue
 		}
@@ -138,7 +138,7 @@ func (m *Model) wireTicked() tea.Cmd {
 	case m.dialog == m.wire.list:
 		m.wire.list.SetItems(m.wireItems(0))
 	case m.dialog == m.wire.pager:
-		e, ok := m.o.Wire.Get(m.wire.id)
+		e, ok := m.app.Wire.Get(m.wire.id)
 		if !ok {
 			return nil
 		}
@@ -155,10 +155,10 @@ func (m *Model) wireTicked() tea.Cmd {
 
 // showWire opens one exchange.
 func (m *Model) showWire(id int, listed bool) tea.Cmd {
-	if m.o.Wire.Get == nil {
+	if m.app.Wire.Get == nil {
 		return nil
 	}
-	e, ok := m.o.Wire.Get(id)
+	e, ok := m.app.Wire.Get(id)
 	if !ok {
 		return m.say("this exchange is no longer there: --record FILE keeps what is to come")
 	}
@@ -197,12 +197,12 @@ func (m *Model) wired(msg tea.Msg) (tea.Cmd, bool) {
 
 // wireAct does what a key of the inspector asks for.
 func (m *Model) wireAct(msg dialog.PageAction) tea.Cmd {
-	e, ok := m.o.Wire.Get(m.wire.id)
+	e, ok := m.app.Wire.Get(m.wire.id)
 	if !ok || m.dialog != m.wire.pager {
 		return m.say("this exchange is no longer there")
 	}
 	if msg.Key == "s" {
-		folder, short := m.o.Folder, m.o.Short
+		folder, short := m.app.Folder, m.app.Short
 		return func() tea.Msg {
 			path, err := saveWire(folder, e)
 			return didMsg{"wrote " + short(path), err}
