@@ -29,13 +29,18 @@ type Action struct {
 	Caution     string // why a user is asked whatever was allowed, in words for them; "" if nothing is special
 	AskEachTime bool   // a user is asked each time: no answer holds for later
 
-	placeClass      places.Class // of Path in the table of places; "" if it is not in it
-	noWorkspace     bool         // Path is in a directory that is no workspace
-	nearCredentials bool         // the command can read credentials that are in the workspace
-	runByGit        bool         // Path is run by git, or sets it up, though its name does not say so
+	risk
 
 	run       func(ctx context.Context, progress func(text string)) Outcome
 	runOnline func(ctx context.Context, progress func(text string)) Outcome // run, with the network; nil if not sandboxed
+}
+
+// A risk holds facts about the target of an action for which the policy asks.
+type risk struct {
+	placeClass      places.Class // of Path in the table of places; "" if it is not in it
+	noWorkspace     bool         // Path is in a directory that is no workspace
+	nearCredentials bool         // the command can read credentials that are in the workspace
+	runByGit        bool         // git runs Path or reads its settings from it, though its name does not say so
 }
 
 // Access is what an action needs, from the harmless to the dangerous.

@@ -113,7 +113,7 @@ func (w *workspace) writeAction(c fileChange, before []byte, title, kept string)
 		Path:   c.file,
 		Diff:   diff,
 
-		runByGit: sandbox.GitRuns(w.realDir, c.file),
+		risk: risk{runByGit: sandbox.GitRuns(w.realDir, c.file)},
 		run: func(ctx context.Context, _ func(string)) Outcome {
 			how, err := w.apply(ctx, c)
 			if err != nil {

@@ -60,7 +60,7 @@ func (s *server) approvedConnection(name, sum string) (connection, error) {
 	case s.status != StatusReady || s.tools.fingerprint[name] != sum:
 		return connection{}, fmt.Errorf("the server %s has changed its tools, and the person has not agreed to that yet", s.name)
 	}
-	return connection{s.session, s.sessionCtx, s.mask}, nil
+	return s.connection, nil
 }
 
 // A connection is what it takes to ask a server something.
@@ -355,5 +355,5 @@ func (all *Servers) connection(name string) (*server, connection, error) {
 	if s.session == nil {
 		return nil, connection{}, fmt.Errorf("%s: %w", name, errClosed)
 	}
-	return s, connection{s.session, s.sessionCtx, s.mask}, nil
+	return s, s.connection, nil
 }

@@ -199,7 +199,6 @@ type State struct {
 	Status       Status
 	Reason       string // it failed, or cannot be started as it was agreed to
 	FirstStart   bool   // it starts for the first time, and may have to be downloaded
-	Sandboxed    bool   // the sandbox holds its program
 	Refusal      Refusal
 	Allowed      Access // by the user, beyond the configuration
 	Location     string // its command line or address
@@ -209,12 +208,18 @@ type State struct {
 	OmittedTools int      // tools beyond those that can be offered
 	Fingerprint  string   // stands for Tools, for Approve
 
-	Prompts     int
-	Resources   int
-	PID         int    // of its program; 0 if none runs
-	Stderr      string // the end of what its program wrote there
+	Prompts   int
+	Resources int
+	Since     time.Time
+	Program
+}
+
+// Program is the state of a server's program; the zero value is none.
+type Program struct {
+	PID         int    // 0 if none runs
+	Sandboxed   bool   // the sandbox holds it
+	Stderr      string // the end of what it wrote there
 	NonMessages int    // lines on its stdout that were no messages
-	Since       time.Time
 }
 
 // A Tool is one of a server's, as a user sees it.

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -25,32 +24,31 @@ type server struct {
 	stderr      tailBuffer
 	nonMessages atomic.Int64
 
-	mu            sync.Mutex
-	status        Status
-	reason        string
-	since         time.Time
-	startDone     chan struct{} // closed once it does not start any more
-	mask          secretMask
-	pid           int
-	serverInfo    string
-	session       *sdk.ClientSession // nil: it is not connected
-	sessionCtx    context.Context    // of the session
-	tools         toolList
-	approved      fingerprint // nil: to nothing
-	stored        storedState
-	sandboxed     bool // the sandbox holds its program
-	refusal       Refusal
-	salt          string // of its seals
-	prompts       []Prompt
-	resources     []Resource
-	progressFuncs map[string]func(string) // who wants to know of progress, by token
+	mu sync.Mutex // guards what follows
+	lifecycle
+	connection  // session is nil where it is not connected
+	pid         int
+	serverInfo  string
+	serverLists // as read last
+	approval
+	progressFuncs map[string]func(string) // receive progress, by token
+}
+
+// lifecycle holds how far a server has come, and why no further.
+type lifecycle struct {
+	status    Status
+	reason    string
+	since     time.Time
+	startDone chan struct{} // closed while it is not starting
+	sandboxed bool          // the sandbox holds its program
+	refusal   Refusal
 }
 
 func newServer(name string, c Config, o Options) *server {
 	s := &server{
-		name: name, config: c, opts: o, since: time.Now(),
+		name: name, config: c, opts: o,
 		restart: make(chan struct{}, 1), changed: make(chan struct{}, 1),
-		status: StatusStarting, startDone: make(chan struct{}), progressFuncs: map[string]func(string){},
+		lifecycle: lifecycle{status: StatusStarting, startDone: make(chan struct{}), since: time.Now()}, progressFuncs: map[string]func(string){},
 	}
 	if o.Approved != nil {
 		s.approved = parseFingerprint(o.Approved(name))
@@ -114,61 +112,6 @@ func (s *server) isStopped() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stored.Stopped
-}
-
-// isFirstStart reports whether a program starts that was never ready.
-func (s *server) isFirstStart() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.isFirstStartLocked()
-}
-
-func (s *server) isFirstStartLocked() bool { return s.config.Command != "" && !s.stored.Started }
-
-// effectiveConfig is the configuration with what the user allowed beyond it.
-func (s *server) effectiveConfig() Config {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stored.Access.applyTo(s.config)
-}
-
-// updateStored changes what is remembered of the server, and stores it.
-func (s *server) updateStored(change func(*storedState)) error {
-	s.mu.Lock()
-	before, err := json.Marshal(s.stored)
-	if err != nil {
-		s.mu.Unlock()
-		return err
-	}
-	change(&s.stored)
-	after, err := json.Marshal(s.stored)
-	s.mu.Unlock()
-	if err != nil || s.opts.SaveState == nil || string(before) == string(after) {
-		return err
-	}
-	return s.opts.SaveState(s.name, string(after))
-}
-
-// grant is Servers.Allow but for the start. Who allows more has agreed to what the
-// server is started with, and need not be asked about its tools again.
-func (s *server) grant(more Access) error {
-	seal, agreed := "", false
-	err := s.updateStored(func(m *storedState) {
-		old := s.approved.coversStart(m.Access.applyTo(s.config))
-		if more.IsZero() {
-			m.Access = Access{}
-		} else {
-			m.Access = m.Access.Union(more)
-		}
-		m.Stopped = false
-		if old && s.approved.addStart(m.Access.applyTo(s.config), s.approved[saltKey]) == nil {
-			seal, agreed = s.approved.String(), true
-		}
-	})
-	if !agreed || s.opts.Approve == nil {
-		return err
-	}
-	return errors.Join(err, s.opts.Approve(s.name, seal))
 }
 
 // serveOnce starts the server, and returns when it has ended or is to be started
@@ -298,7 +241,7 @@ func (s *server) notifyChange() {
 func (s *server) attach(life context.Context, l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.session, s.sessionCtx = l.session, life
+	s.session, s.life = l.session, life
 	if l.program != nil {
 		s.pid = l.program.PID()
 	}
@@ -325,47 +268,10 @@ func (s *server) loadLists(ctx context.Context, session *sdk.ClientSession) erro
 	if err := lists.tools.fingerprint.addStart(s.stored.Access.applyTo(s.config), s.salt); err != nil {
 		return err
 	}
-	s.tools, s.prompts, s.resources = lists.tools, lists.prompts, lists.resources
+	s.serverLists = lists
 	s.updateStatus()
 	s.finishStart()
 	return nil
-}
-
-// updateStatus sets the status by what was agreed to. That tools are gone needs nobody's
-// consent. The lock is held.
-func (s *server) updateStatus() {
-	now := StatusReady
-	s.reason = ""
-	switch {
-	case s.config.Trusted || len(s.tools.tools) == 0:
-	case s.approved == nil:
-		now = StatusNew
-	case !s.approved.covers(s.tools.fingerprint):
-		now = StatusChanged
-		if s.approved[startKey] != s.tools.fingerprint[startKey] {
-			s.reason = "what it is started by, given or allowed is not what it was: see its command, address, environment, headers and access"
-		}
-	}
-	if s.status != now {
-		s.status, s.since = now, time.Now()
-	}
-}
-
-// approve is Servers.Approve.
-func (s *server) approve(given string) error {
-	s.mu.Lock()
-	if s.session == nil || given != s.tools.fingerprint.String() {
-		s.mu.Unlock()
-		return fmt.Errorf("%s: its tools have changed since they were shown", s.name)
-	}
-	s.approved = s.tools.fingerprint
-	s.updateStatus()
-	s.mu.Unlock()
-	s.notifyChange()
-	if s.opts.Approve == nil {
-		return nil
-	}
-	return s.opts.Approve(s.name, given)
 }
 
 // state is what Servers.State tells.
@@ -376,8 +282,8 @@ func (s *server) state() State {
 	out := State{
 		Name: s.name, Status: s.status, Reason: s.reason, Since: s.since, Location: sanitizeText(s.mask.redact(s.config.location()), 1000), ServerInfo: s.serverInfo,
 		OmittedTools: s.tools.omitted, Fingerprint: s.tools.fingerprint.String(), Prompts: len(s.prompts), Resources: len(s.resources),
-		FirstStart: s.isFirstStartLocked(), Sandboxed: s.sandboxed, Refusal: s.refusal, Allowed: s.stored.Access,
-		PID: s.pid, Stderr: s.mask.redact(written), NonMessages: int(s.nonMessages.Load()),
+		FirstStart: s.isFirstStartLocked(), Refusal: s.refusal, Allowed: s.stored.Access,
+		Program: Program{Sandboxed: s.sandboxed, PID: s.pid, Stderr: s.mask.redact(written), NonMessages: int(s.nonMessages.Load())},
 	}
 	for _, t := range s.tools.tools {
 		out.Tools = append(out.Tools, t.Tool)

@@ -103,7 +103,7 @@ func (s *snapshot) allEntries(dir string, good func(name string) bool) bool {
 		return false
 	}
 	names, err := s.listNames(dir, most+1)
-	if s.namesChecked += len(names); s.namesChecked > maxNamesChecked || strings.Count(dir, "/") > maxLevels {
+	if s.spent.namesChecked += len(names); s.spent.namesChecked > maxNamesChecked || strings.Count(dir, "/") > maxLevels {
 		return false
 	}
 	return err == nil && len(names) <= most && !slices.ContainsFunc(names, func(name string) bool { return !good(path.Join(dir, name)) })

@@ -1,11 +1,260 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
+
+// The system calls are made here and not through go-landlock, which restricts all
+// threads of a process: the helper must stay unrestricted.
+
+// Access rights below a path.
+const (
+	fileRights  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	readRights  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	writeRights = readRights | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_REFER |
+		unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
+		unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO // no sockets, no devices
+	deviceRights = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE // of a device
+)
+
+// handledRights returns the rights that the kernel can withhold, by its ABI.
+func handledRights(abi int) unix.LandlockRulesetAttr {
+	var attr unix.LandlockRulesetAttr
+	for _, step := range []struct {
+		abi         int
+		fs, net, sc uint64
+	}{
+		{abi: 1, fs: unix.LANDLOCK_ACCESS_FS_REFER - 1},
+		{abi: 2, fs: unix.LANDLOCK_ACCESS_FS_REFER},
+		{abi: 3, fs: unix.LANDLOCK_ACCESS_FS_TRUNCATE},
+		{abi: 4, net: unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP},
+		{abi: 5, fs: unix.LANDLOCK_ACCESS_FS_IOCTL_DEV},
+		{abi: 6, sc: unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL},
+		{abi: 9, fs: unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX},
+		{abi: 10, net: unix.LANDLOCK_ACCESS_NET_BIND_UDP | unix.LANDLOCK_ACCESS_NET_CONNECT_SEND_UDP},
+	} {
+		if abi >= step.abi {
+			attr.Handled_access_fs |= step.fs
+			attr.Handled_access_net |= step.net
+			attr.Scoped |= step.sc
+		}
+	}
+	return attr
+}
+
+// grant allows access below a path.
+type grant struct {
+	path          string
+	access        uint64
+	worldReadable bool // grants only if the file's mode lets everyone read it
+}
+
+// systemGrants lists what every command may read, and the devices it may use. /home, /root,
+// /var, /run, /tmp and all else are not in it.
+var systemGrants = map[uint64][]string{
+	readRights: {
+		"/usr", "/bin", "/sbin", "/opt", "/nix", "/gnu", "/snap", "/lib", "/lib32", "/lib64", "/libx32", "/home/linuxbrew/.linuxbrew",
+		"/proc", "/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm",
+		"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/mnt/wsl/resolv.conf", // names of hosts
+		"/run/current-system", // NixOS
+		"/var/lib/dpkg", "/var/cache/fontconfig",
+	},
+	deviceRights: {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"},
+}
+
+// secretEtc lists the entries of /etc, and of /etc/ssl, that hold keys and passwords. Root
+// is confined as well, so that their modes are not enough.
+var secretEtc = []string{
+	"shadow", "gshadow", "sudoers", "sudoers.d", "ssh", "krb5.keytab", "wireguard", "openvpn", "NetworkManager", "netplan",
+	"wpa_supplicant", "ppp", "docker", "kubernetes", "rancher", "letsencrypt", "ipsec.secrets", "ipsec.d", "private", "security",
+}
+
+// maxEtcEntries bounds the entries of /etc that are examined; the others cannot be read.
+const maxEtcEntries = 20000
+
+// readableEtc returns the readable content of a directory without its secrets, for Landlock
+// rules can only add: directories to list and files to read. Link targets need rules of
+// their own. At most so many entries are examined.
+func readableEtc(dir string, most int) (listed, public []string) {
+	w := etcWalk{entriesLeft: most}
+	w.walkSecretDir(dir)
+	return w.listable, w.readable
+}
+
+// etcWalk collects the entries that everyone may read.
+type etcWalk struct {
+	entriesLeft        int // entries that may still be looked at
+	listable, readable []string
+}
+
+// walkSecretDir walks a directory with entries that hold secrets.
+func (w *etcWalk) walkSecretDir(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	w.listable = append(w.listable, dir)
+	for _, e := range entries {
+		name := strings.TrimSuffix(e.Name(), "-") // the copy of the last state
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case slices.Contains(secretEtc, name):
+		case name == "ssl" && e.IsDir():
+			w.walkSecretDir(path)
+		default:
+			w.addReadable(path)
+		}
+	}
+}
+
+// addReadable adds what everyone may read of path: one entry if that is the whole of it, and
+// then it returns true. Modes alone do not restrict root.
+func (w *etcWalk) addReadable(path string) (whole bool) {
+	info, err := os.Lstat(path)
+	if w.entriesLeft--; err != nil || w.entriesLeft < 0 {
+		return false
+	}
+	perm := info.Mode().Perm()
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return true
+	case !info.IsDir() && perm&0o004 == 0, info.IsDir() && perm&0o005 != 0o005:
+		return false
+	case !info.IsDir(), os.Geteuid() != 0:
+		w.readable = append(w.readable, path)
+		return true
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return false
+	}
+	listed, public := len(w.listable), len(w.readable)
+	whole = true
+	w.listable = append(w.listable, path)
+	for _, e := range entries {
+		whole = w.addReadable(filepath.Join(path, e.Name())) && whole
+	}
+	if whole {
+		w.listable, w.readable = w.listable[:listed], append(w.readable[:public], path)
+	}
+	return whole
+}
+
+// grants returns all that p allows, and what j may read below /etc.
+func (j *job) grants(p Policy) (all []grant) {
+	for _, path := range j.listableEtc {
+		all = append(all, grant{path: path, access: unix.LANDLOCK_ACCESS_FS_READ_DIR})
+	}
+	for _, path := range j.readableEtc {
+		all = append(all, grant{path: path, access: readRights, worldReadable: true})
+	}
+	for access, paths := range systemGrants {
+		for _, path := range paths {
+			all = append(all, grant{path: path, access: access})
+		}
+	}
+	for _, path := range p.ReadPaths {
+		all = append(all, grant{path: path, access: readRights})
+	}
+	for _, path := range append([]string{p.Workspace, p.TempDir}, p.WritePaths...) {
+		all = append(all, grant{path: path, access: writeRights})
+	}
+	return all
+}
+
+// splitWorkspace makes each entry of the workspace without protected paths writable, and not
+// the workspace directory itself: rules can only add.
+func (p Policy) splitWorkspace() Policy {
+	entries, _ := os.ReadDir(p.Workspace)
+	p.ReadPaths, p.WritePaths = append(slices.Clone(p.ReadPaths), p.Workspace), slices.Clone(p.WritePaths)
+	for _, e := range entries {
+		holds := slices.ContainsFunc(p.Protected, func(path string) bool { return isWithin(filepath.Clean(path), e.Name()) })
+		if !holds && e.Type()&fs.ModeSymlink == 0 {
+			p.WritePaths = append(p.WritePaths, filepath.Join(p.Workspace, e.Name()))
+		}
+	}
+	p.Workspace = ""
+	return p
+}
+
+// createRuleset returns the ruleset of p, the policy of j.
+func (j *job) createRuleset(p Policy) (fd int, err error) {
+	attr := handledRights(j.abi)
+	if p.Network {
+		attr.Handled_access_net = 0
+	}
+	r, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if errno != 0 {
+		return -1, fmt.Errorf("landlock: %w", errno)
+	}
+	fd = int(r)
+	for _, g := range j.grants(p) {
+		if err := addRule(fd, g, attr.Handled_access_fs); err != nil {
+			unix.Close(fd)
+			return -1, fmt.Errorf("landlock: %s: %w", g.path, err)
+		}
+	}
+	return fd, nil
+}
+
+// addRule adds g to a ruleset. It skips paths that are absent or out of reach: they cannot
+// be used anyway.
+func addRule(ruleset int, g grant, known uint64) error {
+	fd, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || err == unix.ENOTDIR || err == unix.ELOOP {
+			return nil
+		}
+		return err
+	}
+	defer unix.Close(fd)
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
+		return err
+	}
+	if g.worldReadable && stat.Mode&0o004 == 0 {
+		return nil
+	}
+	access := g.access & known
+	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
+		access &= fileRights
+	}
+	if access == 0 {
+		return nil
+	}
+	attr := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// restrictSelf restricts the calling thread, and what it starts, by a ruleset.
+func restrictSelf(ruleset int) error {
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0, 0); errno != 0 {
+		return fmt.Errorf("landlock: %w", errno)
+	}
+	return nil
+}
+
+// landlockABI returns the ABI of the kernel's Landlock, at least 1.
+func landlockABI() (abi int, err error) {
+	r, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0, fmt.Errorf("landlock: %w", errno)
+	}
+	return int(r), nil
+}
 
 // restrictThread restricts the calling thread, and what it starts, to the policy.
 func (h *helper) restrictThread() error {

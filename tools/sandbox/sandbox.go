@@ -76,10 +76,15 @@ type Policy struct {
 
 	readOnlyFiles  []string // files in WritePaths that are read-only; needs namespaces
 	outsideGitDirs []string // git directories in WritePaths, outside of the workspace
-	searchedDirs   []string // directories that were searched for repositories
+	searchResult
+}
+
+// searchResult holds what the search for repositories before a command found.
+type searchResult struct {
+	searchedDirs   []string // directories that were searched
 	layoutParts    []string // existing files that are part of gitDirLayout in directories that are no git directories
 	searchComplete bool     // searchedDirs holds all directories
-	searchedAt     int      // file time of the search, in nanoseconds since 1970
+	searchedAt     int      // file time of the search, in nanoseconds since 1970; 0: it was not made
 }
 
 // Protected returns the paths that configure or run programs for parley, git and the shell,

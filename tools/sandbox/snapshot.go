@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -28,9 +29,7 @@ type snapshot struct {
 	states          map[string]map[string]fileState // state files by git directory and file
 	outside         []*snapshot                     // of the repository elsewhere that the workspace is a worktree of
 	isOutside       bool                            // it is one of these: changes are reported, and none is undone
-	searchedDirs    []string                        // directories that were searched before the command
-	layoutParts     []string                        // see Policy.layoutParts
-	searchComplete  bool                            // searchedDirs holds all directories of then
+	searchResult                                    // before the command
 	since           time.Time                       // file time of the snapshot
 	began           time.Time                       // monotonic time of the snapshot
 	findDeadline    time.Time                       // end of the search for moved directories
@@ -38,9 +37,10 @@ type snapshot struct {
 	mountedReadOnly bool                            // existing paths are read-only for the command
 	quarantine      quarantine                      // receives what was put in the place of a path
 	openDirs        []*os.File
-	bytes           int
-	entries         int
-	namesChecked    int // names examined by allEntries
+	spent           struct {
+		bytes, entries int // by readNode
+		namesChecked   int // by allEntries
+	}
 }
 
 // node describes a file, a directory or nothing.
@@ -57,8 +57,7 @@ type node struct {
 // newSnapshot returns an empty snapshot of root.
 func (p Policy) newSnapshot(root *os.Root) *snapshot {
 	s := &snapshot{
-		root: root, before: map[string]node{}, newGitDirs: map[string]bool{}, since: fileTimeNow(), began: time.Now(),
-		searchedDirs: p.searchedDirs, layoutParts: p.layoutParts, searchComplete: p.searchComplete,
+		root: root, before: map[string]node{}, newGitDirs: map[string]bool{}, since: fileTimeNow(), began: time.Now(), searchResult: p.searchResult,
 	}
 	if p.searchedAt > 0 {
 		s.since = time.Unix(0, int64(p.searchedAt)) // anything new is newer than the search
@@ -134,13 +133,13 @@ func (s *snapshot) readNode(name string, deep bool) node {
 		return node{absent: true}
 	}
 	n := node{mode: info.Mode(), info: info, size: info.Size()}
-	s.entries++
+	s.spent.entries++
 	switch {
-	case s.entries > maxSnapshotEntries, strings.Count(name, "/") > maxLevels:
+	case s.spent.entries > maxSnapshotEntries, strings.Count(name, "/") > maxLevels:
 		n.tooLarge = true
 	case n.mode.IsRegular() && s.mountedReadOnly:
 	case n.mode.IsRegular():
-		if s.bytes += int(min(n.size, maxSnapshotBytes+1)); s.bytes > maxSnapshotBytes {
+		if s.spent.bytes += int(min(n.size, maxSnapshotBytes+1)); s.spent.bytes > maxSnapshotBytes {
 			n.tooLarge = true
 			break
 		}
@@ -207,4 +206,59 @@ func (s *snapshot) isUnchanged(was node, name string) bool {
 		}
 	}
 	return true
+}
+
+// Watch detects new repositories in a workspace while a long-running program runs. Create it
+// by [NewWatch].
+type Watch struct {
+	mu     sync.Mutex
+	policy Policy // with the baseline's repositories
+	states map[string]map[string]fileState
+	began  time.Time
+}
+
+// NewWatch returns a watch with the current repositories as its baseline.
+func NewWatch(workspace string) *Watch {
+	w := &Watch{policy: Policy{Workspace: workspace}}
+	w.acceptLocked()
+	return w
+}
+
+// Accept makes the current repositories the new baseline (the user or an unsandboxed command
+// created them).
+func (w *Watch) Accept() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.acceptLocked()
+}
+
+func (w *Watch) acceptLocked() {
+	w.policy = Policy{Workspace: w.policy.Workspace, Protected: Protected()}
+	w.policy.protectRepositories()
+	w.states, w.began = nil, time.Now()
+	if root, err := os.OpenRoot(w.policy.Workspace); err == nil {
+		defer root.Close()
+		s := w.policy.newSnapshot(root)
+		s.saveStates()
+		w.states = s.states
+	}
+}
+
+// QuarantineNew moves the configuration of new repositories to quarantine, unless it runs
+// nothing, and returns a notice about it; "" without any.
+func (w *Watch) QuarantineNew() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	root, err := os.OpenRoot(w.policy.Workspace)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	s := w.policy.newSnapshot(root)
+	s.states, s.began = w.states, w.began
+	var c changes
+	s.restoreNewRepositories(&c)
+	s.quarantine.flush()
+	w.acceptLocked()
+	return describeChanges(c, s.quarantine.locations)
 }

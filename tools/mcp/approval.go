@@ -1,0 +1,107 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// approval holds what a user has agreed to.
+type approval struct {
+	approved fingerprint // nil: nothing
+	stored   storedState
+	salt     string // of its fingerprints
+}
+
+// isFirstStart reports whether a program starts that was never ready.
+func (s *server) isFirstStart() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.isFirstStartLocked()
+}
+
+func (s *server) isFirstStartLocked() bool { return s.config.Command != "" && !s.stored.Started }
+
+// effectiveConfig is the configuration with what the user allowed beyond it.
+func (s *server) effectiveConfig() Config {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stored.Access.applyTo(s.config)
+}
+
+// updateStored changes what is remembered of the server, and stores it.
+func (s *server) updateStored(change func(*storedState)) error {
+	s.mu.Lock()
+	before, err := json.Marshal(s.stored)
+	if err != nil {
+		s.mu.Unlock()
+		return err
+	}
+	change(&s.stored)
+	after, err := json.Marshal(s.stored)
+	s.mu.Unlock()
+	if err != nil || s.opts.SaveState == nil || string(before) == string(after) {
+		return err
+	}
+	return s.opts.SaveState(s.name, string(after))
+}
+
+// grant is Servers.Allow but for the start. Who allows more has agreed to what the
+// server is started with, and need not be asked about its tools again.
+func (s *server) grant(more Access) error {
+	seal, agreed := "", false
+	err := s.updateStored(func(m *storedState) {
+		old := s.approved.coversStart(m.Access.applyTo(s.config))
+		if more.IsZero() {
+			m.Access = Access{}
+		} else {
+			m.Access = m.Access.Union(more)
+		}
+		m.Stopped = false
+		if old && s.approved.addStart(m.Access.applyTo(s.config), s.approved[saltKey]) == nil {
+			seal, agreed = s.approved.String(), true
+		}
+	})
+	if !agreed || s.opts.Approve == nil {
+		return err
+	}
+	return errors.Join(err, s.opts.Approve(s.name, seal))
+}
+
+// updateStatus sets the status by what was agreed to. That tools are gone needs nobody's
+// consent. The lock is held.
+func (s *server) updateStatus() {
+	now := StatusReady
+	s.reason = ""
+	switch {
+	case s.config.Trusted || len(s.tools.tools) == 0:
+	case s.approved == nil:
+		now = StatusNew
+	case !s.approved.covers(s.tools.fingerprint):
+		now = StatusChanged
+		if s.approved[startKey] != s.tools.fingerprint[startKey] {
+			s.reason = "what it is started by, given or allowed is not what it was: see its command, address, environment, headers and access"
+		}
+	}
+	if s.status != now {
+		s.status, s.since = now, time.Now()
+	}
+}
+
+// approve is Servers.Approve.
+func (s *server) approve(given string) error {
+	s.mu.Lock()
+	if s.session == nil || given != s.tools.fingerprint.String() {
+		s.mu.Unlock()
+		return fmt.Errorf("%s: its tools have changed since they were shown", s.name)
+	}
+	s.approved = s.tools.fingerprint
+	s.updateStatus()
+	s.mu.Unlock()
+	s.notifyChange()
+	if s.opts.Approve == nil {
+		return nil
+	}
+	return s.opts.Approve(s.name, given)
+}

@@ -1,0 +1,80 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/tools/permission"
+	"parley/tools/places"
+)
+
+// AllowFlag allows what a rule of the command line says, such as "shell:git status"
+// or "edit:src/**"; see permission.ParseRule.
+func (p *Policy) AllowFlag(text string) error {
+	r, err := ParseRule(text)
+	if err == nil {
+		err = r.Validate()
+	}
+	if err != nil {
+		return err
+	}
+	r.Effect, r.Source = permission.Allow, permission.FromFlag
+	p.AddRules([]permission.Rule{r})
+	return nil
+}
+
+// Permissions are rules as the configuration has them.
+type Permissions struct {
+	Allow []string `toml:"allow"` // need not be asked
+	Ask   []string `toml:"ask"`   // always asks, also where the mode or another rule allows
+	Deny  []string `toml:"deny"`  // never runs, in no mode
+}
+
+// Rules reads the rules. The error names each that is none, and each that could
+// never allow anything.
+func (c Permissions) Rules() ([]permission.Rule, error) {
+	var rs []permission.Rule
+	var faults []error
+	for _, part := range []struct {
+		effect permission.Effect
+		texts  []string
+	}{{permission.Allow, c.Allow}, {permission.Ask, c.Ask}, {permission.Deny, c.Deny}} {
+		for _, text := range part.texts {
+			r, err := ParseRule(text)
+			if err == nil && part.effect == permission.Allow {
+				err = r.Validate()
+			}
+			if err != nil {
+				faults = append(faults, fmt.Errorf("permissions.%s: %w", part.effect, err))
+				continue
+			}
+			r.Effect, r.Source = part.effect, permission.FromConfig
+			rs = append(rs, r)
+		}
+	}
+	return rs, errors.Join(faults...)
+}
+
+// Validate says which rules are none.
+func (c Permissions) Validate() error {
+	_, err := c.Rules()
+	return err
+}
+
+// ParseRule is permission.ParseRule for the tools that there are, and for the classes of
+// sensitive files: "credentials" and "startup" are rules about whatever tools do to
+// these.
+func ParseRule(text string) (permission.Rule, error) {
+	name, _, _ := strings.Cut(text, ":")
+	class := slices.Contains(places.Classes, places.Class(text))
+	if !class && !strings.HasPrefix(name, "mcp__") && !slices.ContainsFunc(builtinTools, func(t toolDefinition) bool { return t.name == name }) {
+		var names []string
+		for _, t := range builtinTools {
+			names = append(names, t.name)
+		}
+		return permission.Rule{}, unknownTool(name, names)
+	}
+	return permission.ParseRule(text)
+}
