@@ -42,24 +42,6 @@ func List(ctx context.Context, c Config, name string) ([]string, error) {
 	return ids, nil
 }
 
-// ListChoices asks a provider for its models, in alphabetical order, with what the
-// server tells of them put over what the catalog knows. Models that are opened
-// with the same Memory are opened with those facts. It ends with an *llm.Error
-// after ten seconds at the latest.
-func ListChoices(ctx context.Context, c Config, name string, o OpenOptions) ([]Choice, error) {
-	o = o.withDefaults()
-	s, offers, err := c.listModels(ctx, name, o)
-	if err != nil {
-		return nil, err
-	}
-	choices := make([]Choice, 0, len(offers))
-	o.Memory.recordListing(s, offers)
-	for _, offer := range offers {
-		choices = append(choices, s.choice(s.missing(c, o.Getenv), offer, o.Memory))
-	}
-	return choices, nil
-}
-
 // withDefaults puts what is meant in place of what was left out.
 func (o OpenOptions) withDefaults() OpenOptions {
 	if o.Getenv == nil {

@@ -47,7 +47,7 @@ func TestMisplacedKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, listing := ListChoices(t.Context(), c, tt.provider, o)
+		_, _, listing := c.listModels(t.Context(), tt.provider, o)
 		for _, err := range []error{hold(t, e, llm.Request{}).err, listing} {
 			if llm.FaultOf(err) != tt.fault {
 				t.Fatalf("%s: %v", tt.name, err)

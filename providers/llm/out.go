@@ -151,11 +151,6 @@ func Produce(ctx context.Context, f func(ctx context.Context, out *Out) error) S
 	}
 }
 
-// Fail is a stream that only reports err.
-func Fail(err error) Stream {
-	return func(yield func(Event, error) bool) { yield(nil, err) }
-}
-
 // Canceled reports whether err says that the user, not the provider, ended
 // the answer.
 func Canceled(err error) bool {

@@ -66,9 +66,6 @@ func (t Target) rewriteBranches(s *object) {
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
 		branches := distinctBranches(s.list(key))
-		if t.OpenAPI {
-			branches = dropNullBranch(branches)
-		}
 		switch {
 		case branches == nil:
 			continue
@@ -141,14 +138,13 @@ func distinctBranches(branches []any) []any {
 // pushIntoBranches moves what must not stand beside anyOf into its branches.
 func (t Target) pushIntoBranches(s *object) {
 	branches := s.list("anyOf")
-	if branches == nil || t.NotBesideAnyOf == "" {
+	if branches == nil || !t.NotBesideAnyOf {
 		return
 	}
 	beside := newObject()
 	for _, key := range s.keys {
 		switch {
-		case key == "anyOf" || key == "description" || key == "title" || key == "default" || key == "examples":
-		case t.NotBesideAnyOf == "all" || key == "type" || key == "properties" || key == "required" || key == "items":
+		case key == "type" || key == "properties" || key == "required" || key == "items":
 			beside.set(key, s.values[key])
 		}
 	}

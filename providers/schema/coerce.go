@@ -15,23 +15,6 @@ import (
 // and free-form objects. What is valid, and what this does not help, comes back
 // as it was.
 func Coerce(raw json.RawMessage, value []byte) []byte {
-	return coerced(raw, value, false)
-}
-
-// Unstrict removes from value the nulls that a strict target asked for: those
-// of properties that raw neither requires nor lets be null.
-func Unstrict(raw json.RawMessage, value []byte) []byte {
-	return coerced(raw, value, true)
-}
-
-// Coercing may cost more than the check that found it needful, by so much.
-const (
-	coerceFactor   = 20
-	minCoerceSteps = 2000 // steps
-)
-
-// coerced returns value coerced, if that is closer to what raw asks for.
-func coerced(raw json.RawMessage, value []byte, nulls bool) []byte {
 	d := openDocumentOrObject(raw)
 	v, err := decode(value)
 	if err != nil {
@@ -41,13 +24,18 @@ func coerced(raw json.RawMessage, value []byte, nulls bool) []byte {
 	if before == nil {
 		return value
 	}
-	c.nulls = nulls
 	better := c.coerce(d.root, v, 0)
 	if d.check(better).distance("") >= before.distance("") {
 		return value
 	}
 	return encode(better)
 }
+
+// Coercing may cost more than the check that found it needful, by so much.
+const (
+	coerceFactor   = 20
+	minCoerceSteps = 2000 // steps
+)
 
 // coercer returns what is wrong with v, and a coercer that may take steps in
 // proportion.
@@ -62,8 +50,6 @@ func (d *document) coercer(v any) (problems, *coercer) {
 // A coercer rewrites values, without touching those it is given.
 type coercer struct {
 	*checker
-	nulls bool // only remove nulls
-
 	text  string // that was read last, for the next branch asks about it again
 	inner any    // what it holds; nil: nothing
 }
@@ -72,9 +58,7 @@ func (c *coercer) coerce(s *object, v any, around int) any {
 	if !c.spend(1) || around > maxInPlace || len(s.keys) == 0 {
 		return v
 	}
-	if !c.nulls {
-		v = c.convert(s, v, around)
-	}
+	v = c.convert(s, v, around)
 	switch w := v.(type) {
 	case *object:
 		v = c.coerceObject(s, w)
@@ -118,9 +102,7 @@ func (c *coercer) coerceObject(s, v *object) *object {
 	out := newObject()
 	for _, name := range v.keys {
 		value := v.values[name]
-		if !c.nulls {
-			name = propertyOfAlias(properties, v, name)
-		}
+		name = propertyOfAlias(properties, v, name)
 		if properties == nil || !properties.has(name) {
 			if extra != nil && !isFalse(extra) {
 				value = c.coerce(extra, value, 0)

@@ -17,7 +17,7 @@ func (t Target) render(s *object) json.RawMessage {
 		s = objectRoot(s)
 	}
 	out := t.rewrite(s, true)
-	if t.ObjectRoot && !t.OpenAPI && !out.has("properties") {
+	if t.ObjectRoot && !out.has("properties") {
 		out.set("properties", newObject())
 	}
 	return encode(out)
@@ -47,9 +47,6 @@ func (t Target) rewrite(s *object, root bool) *object {
 	dropRedundant(s)
 	if slices.Contains(typesOf(s), "array") && !s.has("items") {
 		s.set("items", t.rewrite(newObject(), false))
-	}
-	if t.OpenAPI {
-		openAPI(s)
 	}
 	return s
 }
@@ -194,7 +191,7 @@ func (t Target) rewriteObject(s *object, root bool) {
 	free := (names == nil || len(names.keys) == 0) && !isFalse(extra) && s.values["additionalProperties"] != false
 	switch {
 	case typesOf(s) == nil || !allowsType(s, "object"):
-	case free && !root && (t.ClosedObjects || t.OpenAPI):
+	case free && !root && t.ClosedObjects:
 		if extra != nil && len(extra.keys) > 0 {
 			addRemark(s, "each value is "+describeSchema(extra))
 		}
@@ -252,7 +249,7 @@ func (t Target) addType(s *object) {
 		}
 	}
 	kinds := []string{"string", "number", "boolean"}
-	if !t.ClosedObjects && !t.OpenAPI {
+	if !t.ClosedObjects {
 		kinds = append(kinds, "object")
 	}
 	branches := []any{newObject("type", "array", "items", newObject("type", "string"))}
@@ -260,9 +257,6 @@ func (t Target) addType(s *object) {
 		branches = append(branches, newObject("type", k))
 	}
 	branches = append(branches, newObject("type", "null"))
-	if t.OpenAPI {
-		branches = dropNullBranch(branches)
-	}
 	for i, b := range branches {
 		branches[i] = t.rewrite(b.(*object), false)
 	}

@@ -2,7 +2,7 @@
 // imports nothing of parley.
 //
 //	tool's schema ──For(target)──► provider
-//	arguments ◄──Validate · Coerce ◄──Unstrict ◄──Repair──  model
+//	arguments ◄──Validate · Coerce ◄──Repair──  model
 //
 // Inside there is one canonical form, a subset of JSON Schema 2020-12 without
 // references, allOf, tuples and boolean schemas. What a provider does not

@@ -14,8 +14,7 @@ type Target struct {
 	OpenObjects      bool    // objects must not have additionalProperties:false
 	AllRequired      bool    // every property must be required; optional ones are nullable
 	TypeRequired     bool    // every schema must have a type, or anyOf of such
-	NotBesideAnyOf   string  // what must not stand beside anyOf: "type" or "all"
-	OpenAPI          bool    // OpenAPI 3.0: nullable instead of type lists, enum of strings only, no empty objects
+	NotBesideAnyOf   bool    // type, properties, required and items must not stand beside anyOf
 	PortableKeys     bool    // property names must be ^[a-zA-Z0-9_.-]{1,64}$
 }
 
@@ -44,13 +43,6 @@ var (
 	// Gemini is parametersJsonSchema and responseJsonSchema. It ignores const.
 	Gemini = Target{Name: "gemini", ObjectRoot: true, Unsupported: "const oneOf " + logicKeywords + containsKeywords}
 
-	// GeminiOpenAPI is parameters and responseSchema, see
-	// https://ai.google.dev/api/caching#Schema. Parameters without properties
-	// must be left out altogether.
-	GeminiOpenAPI = Target{Name: "gemini-openapi", ObjectRoot: true, OpenAPI: true, TypeRequired: true, NotBesideAnyOf: "all",
-		Unsupported: "const oneOf additionalProperties exclusiveMinimum exclusiveMaximum multipleOf uniqueItems default examples " + logicKeywords + containsKeywords,
-		Formats:     "enum date-time float double int32 int64"}
-
 	// Anthropic is the input_schema of tools.
 	Anthropic = Target{Name: "anthropic", ObjectRoot: true, PortableKeys: true}
 
@@ -63,7 +55,7 @@ var (
 	XAI = Target{Name: "xai", ObjectRoot: true, OpenObjects: true, Unsupported: lengthKeywords + logicKeywords + containsKeywords}
 
 	// Kimi takes Moonshot's subset, MFJS.
-	Kimi = Target{Name: "kimi", ObjectRoot: true, TypeRequired: true, NotBesideAnyOf: "type", Unsupported: "oneOf " + logicKeywords + containsKeywords}
+	Kimi = Target{Name: "kimi", ObjectRoot: true, TypeRequired: true, NotBesideAnyOf: true, Unsupported: "oneOf " + logicKeywords + containsKeywords}
 
 	// Grammar is what llama.cpp and Ollama turn into a grammar: large counts
 	// unroll into one that is too large to use.

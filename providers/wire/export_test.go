@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"io"
+	"net/http"
+	"time"
 )
 
 // Network lets tests put a proxy before the transport that Client makes.
@@ -21,3 +23,9 @@ func RecordTo(to io.WriteCloser, trouble func(error)) *Recorder {
 
 // ReadReplay reads a recording from memory.
 func ReadReplay(text []byte) (*Replay, error) { return readReplay(bytes.NewReader(text)) }
+
+// Wait returns what an answer of status 429 asks us to wait.
+func Wait(h http.Header, body []byte, now time.Time) time.Duration {
+	w := readEvidence(body, false)
+	return w.wait(http.StatusTooManyRequests, h, now)
+}

@@ -145,9 +145,9 @@ func (m *asking) Stream(ctx context.Context, _ llm.Request) llm.Stream {
 	_, err := ask(ctx, m.client, m.url)
 	var e *llm.Error
 	if errors.As(err, &e) {
-		return llm.Fail(e)
+		return failing(e)
 	}
-	return llm.Fail(err)
+	return failing(err)
 }
 
 // At most four tries reach a server, whatever it does to them, and only one does
@@ -183,4 +183,9 @@ func TestTries(t *testing.T) {
 	if seen.Load() != 4 {
 		t.Errorf("the server that refuses saw %d requests, want 4", seen.Load())
 	}
+}
+
+// failing returns a stream that only reports err.
+func failing(err error) llm.Stream {
+	return func(yield func(llm.Event, error) bool) { yield(nil, err) }
 }

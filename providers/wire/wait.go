@@ -8,7 +8,10 @@ import (
 	"time"
 )
 
-// wait is the first delay that the server named; see Wait.
+// wait returns how long the server asked us to wait with an answer of this status;
+// zero if it did not say, or nonsense. The first of these that it sent counts:
+// Retry-After-Ms, Retry-After, Gemini's RetryInfo, the reset of an exhausted
+// rate-limit bucket, "try again in 7.66s" in the words.
 func (w *evidence) wait(status int, h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After-Ms")), 64); err == nil {
 		if d := saneDuration(ms / 1000); d > 0 {

@@ -143,12 +143,3 @@ func EventError(body []byte) *llm.Error {
 	e.Wait = w.wait(w.status, nil, time.Now())
 	return e
 }
-
-// Wait is how long a server asked us to wait with an answer of status 429; zero
-// if it did not say, or nonsense. The first of these that it sent counts:
-// Retry-After-Ms, Retry-After, Gemini's RetryInfo, the reset of an exhausted
-// rate-limit bucket, "try again in 7.66s" in the words.
-func Wait(h http.Header, body []byte, now time.Time) time.Duration {
-	w := readEvidence(body, false)
-	return w.wait(http.StatusTooManyRequests, h, now)
-}
