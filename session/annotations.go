@@ -91,7 +91,7 @@ func (s *Session) Annotate(n int, e Event) int {
 func (t *turn) annotate(e Event, part int) {
 	t.mu.Lock()
 	a := t.tree.newAnnotation(t.now())
-	a.Part = part
+	a.Part, a.Idle = part, t.turnSeq == 0 // such as a summary that the user asked for
 	stored := t.putAnnotation(a, e)
 	t.mu.Unlock()
 	if stored && t.log != nil {

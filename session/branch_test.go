@@ -132,7 +132,7 @@ func TestWindow(t *testing.T) {
 }
 
 func TestCompact(t *testing.T) {
-	fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"), llmtest.Say("They count."), llmtest.Say("3"))
+	fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"), llmtest.Say("They count."), llmtest.Say("3"), llmtest.Say("On."))
 	s := New(Options{Model: endpoint("m/m", fake)})
 	play(t.Context(), s, nil, say("one"))
 	play(t.Context(), s, nil, say("two"))
@@ -161,6 +161,14 @@ func TestCompact(t *testing.T) {
 	}
 	if got := texts(s); !slices.Equal(got, []string{"one", "1", "two", "2", "three", "3"}) {
 		t.Errorf("the conversation is %q: it stays whole", got)
+	}
+	for e := range s.Compact(t.Context()) { // once more, from the first summary on
+		if d, ok := e.(Done); ok && d.Err != nil {
+			t.Fatal(d.Err)
+		}
+	}
+	if again := fake.Requests()[4].Messages[0].Text(); !strings.Contains(again, "They count.") || strings.Contains(again, "two") {
+		t.Errorf("the second summary was asked for with %q", again)
 	}
 }
 

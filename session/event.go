@@ -51,6 +51,9 @@ type Response struct {
 	UsageKnown bool          // Usage was reported, or, of an answer that broke off, estimated
 	TTFT       time.Duration // from the request to the first delta; 0 if none came
 	Duration   time.Duration // from the request to the end
+
+	At                time.Time       // when it was asked for, as it is stored
+	ThinkingDurations []time.Duration // how long each part of thinking took to arrive, as it is stored
 }
 
 // Call says that parley deals with a call of the model's.

@@ -72,6 +72,7 @@ func (t *turn) endStream(r *responseStream) {
 // sets its Seq. A response of which nothing arrived is not stored.
 func (t *turn) addResponse(r *responseStream) {
 	n := r.partial.node
+	r.event.At, r.event.ThinkingDurations = n.At, n.ThinkingDurations
 	n.Message, n.Partial, n.Reason, n.TTFT, n.Duration = r.event.Message, false, r.event.Finish.Reason, r.event.TTFT, r.event.Duration
 	if r.event.UsageKnown {
 		n.Usage = &r.event.Usage

@@ -1,0 +1,216 @@
+package app
+
+import (
+	"time"
+
+	"parley/providers/llm"
+	"parley/session"
+)
+
+// Activity is what goes on in a turn.
+type Activity struct {
+	Doing Doing
+	Tool  string    // that is called, or runs
+	Since time.Time // when it began
+	asked time.Time // since when nothing came; zero while something does
+}
+
+// Doing is a kind of activity.
+type Doing int
+
+// The activities.
+const (
+	Waiting Doing = iota
+	Reasoning
+	Answering
+	Calling // the arguments of a call arrive
+	Asking  // the user has to decide about a call
+	Running // a tool does
+	Comparing
+)
+
+// Begin says that a turn begins now.
+func (t *Turn) Begin(now time.Time) { t.Since, t.asked = now, now }
+
+// WaitedFor returns how long nothing has come; 0 while something does.
+func (a Activity) WaitedFor(now time.Time) time.Duration {
+	if a.asked.IsZero() {
+		return 0
+	}
+	return now.Sub(a.asked)
+}
+
+// do notes what goes on, and since when.
+func (t *Turn) do(what Doing, tool string, now time.Time) {
+	if t.Doing != what || t.Tool != tool {
+		t.Doing, t.Tool, t.Since = what, tool, now
+	}
+}
+
+// burst is for how long what comes first is left out of the pace: it may have
+// waited somewhere.
+const burst = 100 * time.Millisecond
+
+// Rate is tokens per second of the running answer, by four bytes a token; the
+// footer has the provider's numbers. It is 0 if it cannot be told.
+func (t *Turn) Rate(now time.Time) float64 {
+	took := now.Sub(t.first) - burst
+	if t.first.IsZero() || took < time.Second || !paced(t.bytes/4, 0, took) {
+		return 0
+	}
+	return float64(int(float64(t.bytes) / 4 / took.Seconds()))
+}
+
+// step begins an answer.
+func (t *Turn) step(s session.Step, now time.Time) {
+	t.running = running{blocks: map[string]*block{}, calls: map[string]*block{}}
+	if t.parts = &t.draft; s.Partial != (session.PartialResponse{}) {
+		t.parts = s.Partial
+	}
+	t.Model, t.seq = s.Model, s.Seq
+	t.do(Waiting, "", now)
+	t.asked = now
+	t.heard(now)
+}
+
+func (t *Turn) delta(d llm.Delta, now time.Time) {
+	if t.parts == nil { // nobody said that a request goes out
+		t.step(session.Step{Model: t.Model, Seq: t.seq}, now)
+	}
+	if t.parts == &t.draft {
+		t.draft.Add(d)
+	}
+	t.heard(now)
+	if t.first.IsZero() {
+		t.first, t.resend = now, time.Time{}
+	}
+	t.asked = time.Time{}
+	if now.Sub(t.first) >= burst {
+		t.bytes += len(d.Text) + len(d.Input)
+	}
+	b := t.blocks[d.Block]
+	if b == nil {
+		b = &block{id: t.newID(), kind: d.Kind, began: now}
+		t.blocks[d.Block], t.order = b, append(t.order, b)
+	}
+	renamed := d.Kind != "" && d.Kind != b.kind
+	if b != t.open || renamed {
+		t.close(now)
+		t.open = b
+	}
+	b.size += len(d.Text)
+	part, _ := t.parts.Part(d.Block)
+	if renamed {
+		t.rename(b, d.Kind, part)
+		return
+	}
+	t.grow(b, d.Text, part, now)
+}
+
+// grow shows text that came of a block, of which part is all there is.
+func (t *Turn) grow(b *block, text string, part llm.Part, now time.Time) {
+	c := Change{Op: Grown, Text: text}
+	switch b.kind {
+	case llm.Thinking:
+		t.do(Reasoning, "", now)
+		c.Kind = ThinkingBlock
+	case llm.Text:
+		t.do(Answering, "", now)
+		c.Kind, c.Whole = TextBlock, part.Text
+	case llm.Call:
+		t.do(Calling, part.Name, now)
+		t.callGrows(b, part)
+		return
+	case llm.Result: // of a tool that the provider ran
+		t.remoteResult(part)
+		return
+	case llm.Source, llm.Media:
+		whole := part
+		c = Change{Op: Replaced, Kind: SourceBlock, Part: &whole}
+		if b.kind == llm.Media {
+			c.Kind = MediaBlock
+		}
+	}
+	if text != "" || c.Part != nil && part.Visible() {
+		t.putBlock(b, c)
+	}
+}
+
+// putBlock adds a change of a block of the answer.
+func (t *Turn) putBlock(b *block, c Change) {
+	if !b.shown {
+		b.shown, c.Op = true, Opened
+	}
+	c.ID = b.id
+	t.put(c)
+}
+
+// rename shows a block as another kind: some servers say only at the end of
+// their thinking that it was thinking.
+func (t *Turn) rename(b *block, kind llm.Kind, part llm.Part) {
+	c := Change{Op: Renamed, Was: b.id, Text: part.Text[:min(b.size, len(part.Text))]}
+	b.id, b.kind, b.shown = t.newID(), kind, true
+	switch c.ID = b.id; kind {
+	case llm.Thinking:
+		c.Kind = ThinkingBlock
+	case llm.Text:
+		c.Kind, c.Whole = TextBlock, part.Text
+	default: // nothing of it is text
+		c, b.shown = Change{Op: Dropped, ID: c.Was, Kind: TextBlock}, false
+	}
+	t.put(c)
+}
+
+// close ends the block that grew last.
+func (t *Turn) close(now time.Time) {
+	b := t.open
+	if t.open = nil; b == nil {
+		return
+	}
+	switch b.kind {
+	case llm.Thinking:
+		b.shown = true // some models say only that they thought
+		t.put(Change{Op: Closed, ID: b.id, Kind: ThinkingBlock, Duration: now.Sub(b.began)})
+	case llm.Text:
+		t.put(Change{Op: Closed, ID: b.id, Kind: TextBlock})
+	}
+}
+
+// answer ends an answer.
+func (t *Turn) answer(a session.Response, now time.Time) {
+	t.close(now)
+	t.heard(now)
+	t.content, t.first, t.bytes, t.resend = time.Time{}, time.Time{}, 0, time.Time{}
+	t.tally.add(a)
+	t.thought(a.ThinkingDurations)
+	t.drop(RetryBlock, &t.retryID)
+	t.nameCalls(a.Message.Calls())
+	for _, b := range t.order {
+		if b.kind != llm.Call {
+			continue
+		}
+		switch ended := b.tool.Status >= CallDone; {
+		case a.Message.Interrupted && !ended: // it never runs
+			t.setTool(b, a, func(tool *Tool) { tool.Status = CallCanceled })
+		case b.tool.Remote && !ended: // without a result of its own
+			t.setTool(b, a, func(tool *Tool) { tool.Status = CallDone })
+		}
+	}
+}
+
+// thought takes over the times that are stored: events may have waited for whoever
+// draws.
+func (t *Turn) thought(took []time.Duration) {
+	var thinking []*block
+	for _, b := range t.order {
+		if b.kind == llm.Thinking {
+			thinking = append(thinking, b)
+		}
+	}
+	if len(thinking) != len(took) { // some are not stored
+		return
+	}
+	for i, b := range thinking {
+		t.put(Change{Op: Closed, ID: b.id, Kind: ThinkingBlock, Duration: took[i]})
+	}
+}

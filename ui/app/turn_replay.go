@@ -1,0 +1,280 @@
+package app
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session"
+)
+
+// Stored is a conversation as it is stored.
+type Stored interface {
+	At(seq int) (session.Node, error)
+	Annotations(path []session.Node) [][]session.Annotation
+}
+
+// Replay gives show the changes that draw the messages path[from:to], and what stands
+// behind each of them, as Turn did while they came. From and to are boundaries of
+// turns, so that pages in a row show what the whole does. newID may be nil.
+func Replay(s Stored, path []session.Node, from, to int, newID func() string, show func(Change)) {
+	r := replay{Turn: Turn{NewID: newID}, stored: s, show: show, left: map[int]bool{}}
+	along := s.Annotations(path)
+	r.model, _ = r.modelBefore(path, along, from)
+	r.branch(path, along, from, to)
+	r.end()
+}
+
+// Boundary reports whether a turn may begin with path[i].
+func Boundary(path []session.Node, i int) bool {
+	return i <= 0 || i >= len(path) || path[i].Role == llm.RoleUser && !(path[i].Summary && goesOn(path, i))
+}
+
+// goesOn reports whether a turn may go on with path[i]: a summary behind the results
+// of tools ends nothing.
+func goesOn(path []session.Node, i int) bool { return i > 0 && path[i-1].Role == llm.RoleTool }
+
+// replay folds what is stored as if it came anew.
+type replay struct {
+	Turn
+	stored Stored
+	show   func(Change)
+	now    time.Time // of the stored events, from any beginning
+
+	model string        // that wrote the last answer of all, or that was switched to
+	cut   *session.Node // the last answer, while nothing was shown of why it broke off; else nil
+	left  map[int]bool  // answers of other branches that were shown, by Seq
+}
+
+func (r *replay) apply(e session.Event, note int) {
+	r.Apply(e, r.now)
+	r.flush(note)
+}
+
+// flush shows the changes. Note is the annotation that they come from.
+func (r *replay) flush(note int) {
+	for _, c := range r.changes {
+		c.Note = note
+		r.show(c)
+	}
+	r.changes = r.changes[:0]
+}
+
+// branch replays path[from:to]. What stands in front of the first of them belongs to
+// the page before, if there is one.
+func (r *replay) branch(path []session.Node, along [][]session.Annotation, from, to int) {
+	for i, n := range path[from:to] {
+		i += from
+		list := along[i]
+		if i == from && from > 0 {
+			list = nil
+		}
+		if n.Role == llm.RoleAssistant {
+			r.answer(n, list, path[i+1:to])
+			continue
+		}
+		r.annotations(list)
+		switch {
+		case n.Summary:
+			if !goesOn(path, i) {
+				r.end()
+			}
+			r.summary(path, i)
+		case n.Role == llm.RoleUser:
+			r.end()
+			r.apply(session.Prompt{Message: n.Message, Seq: n.Seq}, 0)
+		default:
+			r.results(n)
+		}
+	}
+	r.annotations(along[to])
+}
+
+// summary shows the summary path[i], without the words that introduce it to the
+// model.
+func (r *replay) summary(path []session.Node, i int) {
+	n, from := path[i], i-1
+	for from > 0 && !path[from].Summary { // it stands for what is behind the one before
+		from--
+	}
+	text := n.Text()
+	if _, rest, ok := strings.Cut(text, "\n\n"); ok {
+		text = rest
+	}
+	r.seq = n.Seq
+	r.put(Change{Kind: SummaryBlock, Text: text, Whole: n.Text(), Count: i - max(from, 0)})
+	r.flush(0)
+}
+
+// annotations shows what stood between the messages.
+func (r *replay) annotations(list []session.Annotation) {
+	for _, a := range list {
+		if a.Idle {
+			r.end()
+		}
+		switch e := session.DecodeAnnotation(a).(type) {
+		case session.Abandoned:
+			if n, ok := r.leftAnswer(e, a); ok && !r.left[n.Seq] {
+				r.left[n.Seq] = true
+				path := []session.Node{n}
+				r.branch(path, r.stored.Annotations(path), 0, 1)
+				r.cut = nil
+			}
+		case session.Done:
+			r.cut, r.calls = nil, nil
+			r.apply(e, a.N)
+		default:
+			if to := switchedTo(e); to != "" {
+				r.model = to
+			}
+			r.apply(e, a.N)
+		}
+	}
+}
+
+// leftAnswer returns the answer that broke off in front of which the turn went on.
+func (r *replay) leftAnswer(e session.Abandoned, a session.Annotation) (session.Node, bool) {
+	n, err := r.stored.At(e.Seq)
+	return n, err == nil && n.Interrupted && n.Parent == a.After
+}
+
+// switchedTo returns the model that answers after e; "" if e says nothing of it.
+func switchedTo(e session.Event) string {
+	switch e := e.(type) {
+	case session.Fallback:
+		return e.To
+	case session.ModelSwitched:
+		return e.To
+	}
+	return ""
+}
+
+// modelBefore returns the model in front of path[i], as the whole path would have
+// it, and whether there is one.
+func (r *replay) modelBefore(path []session.Node, along [][]session.Annotation, i int) (string, bool) {
+	if i == 0 {
+		return "", false
+	}
+	for ; i >= 0; i-- {
+		for _, a := range slices.Backward(along[i]) {
+			e := session.DecodeAnnotation(a)
+			if to := switchedTo(e); to != "" {
+				return to, true
+			}
+			if left, ok := e.(session.Abandoned); ok {
+				if n, ok := r.leftAnswer(left, a); ok {
+					own := []session.Node{n}
+					return r.modelBefore(own, r.stored.Annotations(own), 1)
+				}
+			}
+		}
+		if i > 0 && path[i-1].Role == llm.RoleAssistant {
+			return path[i-1].Model, true
+		}
+	}
+	return "", false
+}
+
+// storedParts is the answer of a Step that is stored: its blocks are called by
+// their index.
+type storedParts []llm.Part
+
+func (p storedParts) Part(block string) (llm.Part, bool) {
+	i, err := strconv.Atoi(block)
+	if err != nil || i < 0 || i >= len(p) {
+		return llm.Part{}, false
+	}
+	return p[i], true
+}
+
+// answer shows an answer, and between its parts what came while it did. Behind are
+// the messages behind it.
+func (r *replay) answer(n session.Node, list []session.Annotation, behind []session.Node) {
+	r.seq = n.Seq
+	seen := 0
+	before := func() {
+		for len(list) > 0 && list[0].Part <= seen {
+			r.annotations(list[:1])
+			if list[0].Kind == "dropped" {
+				seen++
+			}
+			list = list[1:]
+		}
+	}
+	before()
+	if r.model != "" && n.Model != r.model { // nobody kept that it was switched
+		r.put(Change{Event: session.ModelSwitched{From: r.model, To: n.Model}, Implied: true})
+		r.flush(0)
+	}
+	r.apply(session.Step{Model: n.Model, Seq: n.Seq}, 0)
+	r.parts = storedParts(n.Parts)
+	thought := n.ThinkingDurations
+	for i, p := range n.Parts {
+		before()
+		if p.Visible() {
+			seen++
+		}
+		var took time.Duration
+		if p.Kind == llm.Thinking && len(thought) > 0 {
+			took, thought = thought[0], thought[1:]
+		}
+		if p.Kind != llm.Thinking || p.Text != "" || n.ThinkingDurations != nil { // else it is state alone
+			r.apply(llm.Delta{Block: strconv.Itoa(i), Part: p}, 0)
+		}
+		r.now = r.now.Add(took)
+	}
+	r.annotations(list)
+	a := session.Response{Message: n.Message, Seq: n.Seq, Finish: llm.Finish{Reason: n.Reason}, TTFT: n.TTFT, Duration: n.Duration, At: n.At}
+	if n.Usage != nil {
+		a.Usage = *n.Usage
+	}
+	r.apply(a, 0)
+	r.model = n.Model
+	if r.cut = nil; n.Interrupted {
+		r.cut = &n
+	}
+	r.loseCalls(n, behind)
+}
+
+// loseCalls shows the calls of an answer that have no result: nobody knows what
+// came of them.
+func (r *replay) loseCalls(n session.Node, behind []session.Node) {
+	for _, call := range n.Calls() {
+		b := r.calls[call.ID]
+		if b == nil || b.tool.Status >= CallDone || len(behind) > 0 && behind[0].Role == llm.RoleTool &&
+			slices.ContainsFunc(behind[0].Parts, func(p llm.Part) bool { return p.Kind == llm.Result && p.ID == call.ID }) {
+			continue
+		}
+		r.setTool(b, nil, func(tool *Tool) { tool.Status, tool.Output = CallLost, llm.NoResult })
+		r.flush(0)
+	}
+}
+
+// storedResult is a Result as it is stored.
+type storedResult struct {
+	session.Result
+	denied, lost bool
+}
+
+func (r *replay) results(n session.Node) {
+	for _, p := range n.Parts {
+		if p.Kind != llm.Result || r.calls[p.ID] == nil {
+			continue
+		}
+		o := n.Results[p.ID]
+		r.apply(storedResult{session.Result{Part: p, Diff: o.Diff, Duration: o.Duration, Stopped: o.Stopped}, o.Denied, o.Started}, 0)
+	}
+}
+
+// end closes a turn with its footer.
+func (r *replay) end() {
+	r.drop(RetryBlock, &r.retryID)
+	if r.cut != nil { // a comparison tells of it elsewhere, and a program that was killed nowhere
+		r.put(Change{Kind: BrokeBlock, Text: r.cut.InterruptedBy})
+	}
+	r.sumUp(r.cut != nil)
+	r.cut, r.calls = nil, nil
+	r.flush(0)
+}

@@ -1,0 +1,436 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+	"parley/tools"
+)
+
+// A board is what a front end shows that draws changes and nothing else.
+type board struct {
+	t      *testing.T
+	blocks []*drawn
+	known  map[string]BlockKind // every block that ever was
+}
+
+type drawn struct {
+	Change
+	closed bool
+}
+
+func (b *board) find(id string) *drawn {
+	for _, d := range slices.Backward(b.blocks) {
+		if d.ID == id {
+			return d
+		}
+	}
+	return nil
+}
+
+func (b *board) drop(id string) {
+	b.blocks = slices.DeleteFunc(b.blocks, func(d *drawn) bool { return d.ID == id })
+}
+
+func (b *board) draw(c Change) {
+	if c.ID == "" {
+		b.t.Errorf("a change without an id: %+v", c)
+	}
+	if b.known == nil {
+		b.known = map[string]BlockKind{}
+	}
+	d := b.find(c.ID)
+	if opens := c.Op == Opened || c.Op == Renamed; opens {
+		if _, was := b.known[c.ID]; was {
+			b.t.Errorf("the id %s is given again", c.ID)
+		}
+		b.known[c.ID] = c.Kind
+	}
+	switch c.Op {
+	case Grown:
+		if d == nil || d.closed {
+			b.blocks = append(b.blocks, &drawn{Change: c})
+			return
+		}
+		d.Text += c.Text
+	case Closed:
+		if d == nil && c.Kind == ThinkingBlock { // of which nothing is said
+			d = &drawn{Change: c}
+			b.blocks = append(b.blocks, d)
+		}
+		if d != nil {
+			d.closed, d.Duration = true, c.Duration
+		}
+	case Replaced:
+		if d == nil {
+			b.t.Errorf("replaces what is not there: %+v", c)
+			return
+		}
+		d.Change = c
+	case Dropped:
+		b.drop(c.ID)
+	case Renamed:
+		b.drop(c.Was)
+		b.blocks = append(b.blocks, &drawn{Change: c})
+	default:
+		b.blocks = append(b.blocks, &drawn{Change: c})
+	}
+}
+
+// words writes down what is seen, and not how it came about; what only follows from
+// the whole, too, if all says so.
+func (b *board) words(all bool) (out []string) {
+	for _, d := range b.blocks {
+		if d.Implied && !all {
+			continue // the branch that said it was left
+		}
+		text := fmt.Sprint(d.Kind, " ", d.Seq, " ", strings.TrimSpace(d.Text), " ", d.Duration, d.Count)
+		if d.Tool != nil {
+			t := *d.Tool
+			text = fmt.Sprintf("tool %d %s %s %d %q %q %s", d.Seq, t.Name, t.Input, t.Status, t.Output, t.Diff, t.Duration)
+		}
+		if d.Part != nil {
+			text += fmt.Sprintf(" %s %s %s", d.Part.Kind, d.Part.Text, d.Part.URL)
+		}
+		if d.Tally != nil {
+			text = fmt.Sprintf("footer %+v %s %.3f", *d.Tally, d.Tally.Duration(), d.Tally.Pace())
+		}
+		switch e := d.Event.(type) {
+		case nil, session.Call, session.ApprovalRequest, session.Decision, session.Result, session.DroppedCall, session.Response, storedResult:
+		case session.Prompt:
+			text += " " + e.Message.Text()
+		case session.Done:
+			text = "error " + e.Err.Error() // where it stands counts, not to which message it belongs
+		case session.Compacted:
+			text = fmt.Sprint("compacted ", e.Before, e.After)
+		default:
+			text = fmt.Sprintf("%T %+v", e, e)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// A talk is a conversation that goes on at random, with what is seen of it.
+type talk struct {
+	t    *testing.T
+	r    *rand.Rand
+	s    *session.Session
+	turn Turn
+	seen board
+	time atomic.Int64
+	said []string // what was done, for whoever reads a failure
+}
+
+func (k *talk) now() time.Time { return time.Unix(k.time.Add(1), 0) }
+
+// randomTurn is one answer of any kind.
+func randomTurn(r *rand.Rand) llmtest.Turn {
+	kind, n := r.IntN(14), r.IntN(1000)
+	text := func(block, s string) llm.Delta {
+		return llm.Delta{Block: block, Part: llm.Part{Kind: llm.Text, Text: s}}
+	}
+	call := func(i int) llm.Delta {
+		p := llm.Part{Kind: llm.Call, ID: fmt.Sprint("c", i%2, n), Name: "read", Input: `{"path":"a.txt"}`}
+		switch (n + i) % 6 {
+		case 0:
+			p.Name, p.Input = "list", "{}"
+		case 1:
+			p.Name, p.Input = "write", fmt.Sprintf(`{"path":"f%d","content":"%d\n"}`, n%3, n)
+		case 2:
+			p.Name = "nothing"
+		case 3:
+			p.ID = ""
+		}
+		return llm.Delta{Block: fmt.Sprint("call", i), Part: p}
+	}
+	retries, notices, thinks := r.IntN(3), r.IntN(2) == 0, r.IntN(2) == 0
+	return func(ctx context.Context, req llm.Request, out *llm.Out) error {
+		for i := range max(retries-1, 0) {
+			out.Send(llm.Retry{Attempt: i + 1, Wait: time.Second, Fault: llm.Server})
+		}
+		if kind == 0 {
+			return &llm.Error{Fault: []llm.Fault{llm.Server, llm.Authentication}[n%2], Provider: "fake", Message: "no luck"}
+		}
+		if thinks {
+			out.Send(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm "}})
+			out.Send(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: fmt.Sprint(n)}})
+		}
+		if notices {
+			out.Send(llm.Notice{Text: fmt.Sprint("notice ", n)})
+		}
+		finish := llm.Finish{Reason: llm.Stop}
+		if kind > 1 {
+			out.Send(text("a", "Words "))
+			out.Send(text("a", fmt.Sprint(n)))
+		}
+		switch kind {
+		case 2:
+			return &llm.Error{Fault: []llm.Fault{llm.Server, llm.Authentication}[n%2], Provider: "fake", Message: "broken"}
+		case 3:
+			return nil // without a finish
+		case 4:
+			if len(req.Tools) == 0 {
+				return errors.New("no summary")
+			}
+			hangs := call(0)
+			hangs.Name = "hang"
+			out.Send(hangs)
+			<-ctx.Done()
+			return ctx.Err()
+		case 5, 6, 7, 8:
+			for i := range 1 + n%3 {
+				out.Send(call(i))
+			}
+			finish.Reason = llm.Calls
+		case 9:
+			out.Send(llm.Delta{Block: "s", Part: llm.Part{Kind: llm.Source, Text: "a page", URL: "http://x"}})
+			out.Send(llm.Delta{Block: "m", Part: llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte("x")}})
+		case 10:
+			for _, id := range []string{"r1", "r2"} {
+				out.Send(llm.Delta{Block: id, Part: llm.Part{Kind: llm.Call, ID: id, Name: "web_search", Input: "{}", Remote: true}})
+			}
+			out.Send(llm.Delta{Block: "res", Part: llm.Part{Kind: llm.Result, ID: "r1", Name: "web_search", Text: "found", Remote: true}})
+			if n%3 == 0 {
+				return errors.New("gone")
+			}
+		case 11:
+			out.Send(text("late", "this was thinking"))
+			out.Send(llm.Delta{Block: "late", Part: llm.Part{Kind: llm.Thinking}})
+			out.Send(text("b", "and this was not"))
+		case 12:
+			finish.Reason = llm.Length
+		}
+		out.Send(llm.Usage{Input: 10, Output: n, Cost: 0.01, Priced: true})
+		out.Send(finish)
+		return nil
+	}
+}
+
+func startTalk(t *testing.T, seed uint64) *talk {
+	k := &talk{t: t, r: rand.New(rand.NewPCG(seed, 1)), seen: board{t: t}}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("alpha\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	set, err := tools.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { set.Close() })
+	if set, err = set.WithTools("read", "list", "write"); err != nil {
+		t.Fatal(err)
+	}
+	var turns []llmtest.Turn
+	for range 200 {
+		turns = append(turns, randomTurn(k.r))
+	}
+	fake := llmtest.New(turns...)
+	open := func(name string) (llm.Endpoint, error) {
+		return llm.Endpoint{Model: fake, Name: name, Origin: "fake", Strategy: "native", Known: true, Context: 100_000}, nil
+	}
+	one, _ := open("fake/one")
+	k.s = session.New(session.Options{Model: one, Tools: set, Now: k.now, MaxSteps: 5, Fallback: []string{"fake/two", "fake/three"}, OpenModel: open})
+	return k
+}
+
+// run plays a turn, and stops it if it hangs or at random.
+func (k *talk) run(events func(context.Context) iter.Seq[session.Event]) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	stopAt, n := k.r.IntN(60), 0
+	for e := range events(ctx) {
+		for _, c := range k.turn.Apply(e, k.now()) {
+			k.seen.draw(c)
+		}
+		if n++; n == stopAt {
+			cancel()
+		}
+		switch e := e.(type) {
+		case session.ApprovalRequest:
+			e.Reply(tools.Approval{Verdict: []tools.Verdict{tools.Allow, tools.Deny}[k.r.IntN(2)]})
+		case llm.Delta:
+			if e.Name == "hang" {
+				cancel()
+			}
+		}
+	}
+}
+
+func (k *talk) prompt() {
+	k.run(func(ctx context.Context) iter.Seq[session.Event] {
+		if k.r.IntN(4) == 0 {
+			k.s.Queue(llm.Part{Kind: llm.Text, Text: "and more"})
+		}
+		return k.s.Turn(ctx, llm.Part{Kind: llm.Text, Text: fmt.Sprint("prompt ", k.r.IntN(1000))})
+	})
+	k.s.Unqueue()
+}
+
+// act does what a user may do.
+func (k *talk) act() {
+	path := k.s.Path()
+	at := func() int { return path[k.r.IntN(len(path))].Seq }
+	what := k.r.IntN(12)
+	if len(path) == 0 {
+		what = 0
+	}
+	k.said = append(k.said, fmt.Sprint(what))
+	redrawn := func(err error) bool {
+		if err == nil {
+			k.turn, k.seen = Turn{}, board{t: k.t}
+			Replay(k.s, k.s.Path(), 0, len(k.s.Path()), k.turn.newID, k.seen.draw)
+		}
+		return err == nil
+	}
+	switch what {
+	case 6:
+		k.run(func(ctx context.Context) iter.Seq[session.Event] { return k.s.Turn(ctx) }) // again, or an error
+	case 7:
+		waits := path[len(path)-1].Role == llm.RoleUser
+		if k.run(k.s.Compact); waits {
+			redrawn(nil) // the prompt stands anew behind the summary
+		}
+	case 8:
+		if redrawn(k.s.Regenerate(at())) {
+			k.run(func(ctx context.Context) iter.Seq[session.Event] { return k.s.Turn(ctx) })
+		}
+	case 9:
+		if _, err := k.s.Edit(at()); redrawn(err) {
+			k.prompt()
+		}
+	case 10:
+		head := k.s.Head()
+		_ = k.s.SwitchBranch(1 + k.r.IntN(len(k.s.Nodes())))
+		if last := k.s.Path(); len(last) > 0 && last[len(last)-1].Interrupted {
+			_ = k.s.SwitchBranch(head) // going on from in front of it once more shows it twice
+		}
+		redrawn(nil)
+	case 11:
+		for _, e := range []session.Event{
+			session.ModelSwitched{From: k.s.Model().Name, To: "fake/one"}, llm.Notice{Text: "a note"}, session.ShellCommand{Command: "ls", Output: "x", Ended: true},
+		} {
+			k.s.Annotate(0, e)
+			for _, c := range k.turn.Apply(e, k.now()) {
+				k.seen.draw(c)
+			}
+		}
+	default:
+		k.prompt()
+	}
+}
+
+// What is replayed of a conversation is what was seen while it came, whatever
+// came; and pages of it in a row, folded from the last to the first, show what
+// the whole does.
+func TestTurnLiveStoredAndInPages(t *testing.T) {
+	seeds := uint64(40)
+	if os.Getenv("PARLEY_LONG") == "1" {
+		seeds = 1000
+	}
+	for seed := range seeds {
+		k := startTalk(t, seed)
+		for range 6 {
+			k.act()
+			live, path := k.seen.words(false), k.s.Path()
+			whole := board{t: t}
+			Replay(k.s, path, 0, len(path), nil, whole.draw)
+			if got := whole.words(false); !slices.Equal(got, live) {
+				t.Fatalf("seed %d, %v: replayed\n%s\nlive\n%s", seed, k.said, strings.Join(got, "\n"), strings.Join(live, "\n"))
+			}
+			var pages []string
+			for to := len(path); to > 0; {
+				from := to - 1
+				for !Boundary(path, from) || from > 0 && k.r.IntN(2) == 0 {
+					from--
+				}
+				page := board{t: t}
+				Replay(k.s, path, from, to, nil, page.draw)
+				pages, to = append(page.words(true), pages...), from
+			}
+			if got := whole.words(true); len(path) > 0 && !slices.Equal(got, pages) {
+				t.Fatalf("seed %d, %v: in pages\n%s\nas a whole\n%s", seed, k.said, strings.Join(pages, "\n"), strings.Join(got, "\n"))
+			}
+		}
+	}
+}
+
+// What came is passed on, and not what there is: a delta costs the same however long
+// the answer is.
+func TestTurnPassesOnWhatCame(t *testing.T) {
+	var turn Turn
+	turn.Apply(session.Step{Model: "a/b", Partial: session.PartialResponse{}}, time.Unix(0, 0))
+	turn.parts = storedParts{{Kind: llm.Text, Text: strings.Repeat("many words ", 1<<20)}}
+	var piece session.Event = llm.Delta{Block: "0", Part: llm.Part{Kind: llm.Text, Text: "word"}}
+	turn.Apply(piece, time.Unix(0, 0))
+	if n := testing.AllocsPerRun(100, func() {
+		if c := turn.Apply(piece, time.Unix(1, 0)); len(c) != 1 || c[0].Op != Grown || c[0].Text != "word" || len(c[0].Whole) < 1<<20 {
+			t.Fatalf("changes %+v", c)
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations for each delta", n)
+	}
+}
+
+// A tool goes through every state that the user may see, and the user is told what
+// was decided about it.
+func TestTurnOfATool(t *testing.T) {
+	var turn Turn
+	at := time.Unix(100, 0)
+	part := llm.Part{Kind: llm.Call, ID: "1", Name: "shell", Input: "{}"}
+	var statuses []CallStatus
+	var last *Tool
+	for _, e := range []session.Event{
+		session.Step{Model: "a/b", Seq: 2}, llm.Delta{Block: "c", Part: part}, session.Response{Seq: 2, Message: llm.Message{Parts: []llm.Part{part}}},
+		session.Call{Part: part}, session.ApprovalRequest{Call: part, Action: &tools.Action{Title: "shell ls"}}, session.Decision{ID: "1", Verdict: tools.Allow},
+		session.Progress{ID: "1", Text: "x"}, session.Result{Part: llm.Part{Kind: llm.Result, ID: "1", Text: "xy"}, Duration: time.Second},
+	} {
+		for _, c := range turn.Apply(e, at) {
+			if c.Kind == ToolBlock && c.Tool != nil {
+				statuses, last = append(statuses, c.Tool.Status), c.Tool
+			}
+		}
+	}
+	if want := []CallStatus{CallArriving, CallRunning, CallAsking, CallRunning, CallDone}; !slices.Equal(statuses, want) {
+		t.Errorf("statuses %v, want %v", statuses, want)
+	}
+	if last == nil || !last.Asked || !last.Ran || !last.Live || last.Title != "ls" || last.Output != "xy" || last.Duration != time.Second {
+		t.Errorf("in the end it is %+v", last)
+	}
+}
+
+// A silence and a countdown come with the time, and go once something comes.
+func TestTurnTicks(t *testing.T) {
+	var turn Turn
+	at := time.Unix(100, 0)
+	kinds := func(changes []Change) (out []string) {
+		for _, c := range changes {
+			out = append(out, fmt.Sprint(c.Op, c.Kind, c.Duration))
+		}
+		return out
+	}
+	turn.Apply(session.Step{Model: "a/b"}, at)
+	retry := kinds(turn.Apply(llm.Retry{Attempt: 1, Wait: 10 * time.Second}, at))
+	down := kinds(turn.Tick(at.Add(4 * time.Second)))
+	turn.Apply(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "x"}}, at)
+	quiet := kinds(turn.Tick(at.Add(4 * time.Minute)))
+	silent := kinds(turn.Tick(at.Add(6 * time.Minute)))
+	waited := kinds(turn.Wait(at.Add(6 * time.Minute)))
+	want := []string{fmt.Sprint(Opened, RetryBlock, 10*time.Second), fmt.Sprint(Replaced, RetryBlock, 6*time.Second), fmt.Sprint(Opened, SilenceBlock, 6*time.Minute), fmt.Sprint(Dropped, SilenceBlock, time.Duration(0))}
+	if got := slices.Concat(retry, down, quiet, silent, waited); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
