@@ -160,33 +160,27 @@ func annotations(q querier, num int64, missed *damageReport) (all []Annotation) 
 	if err := q.one(`SELECT count(*) FROM sqlite_schema WHERE name = 'annotations'`).Scan(&tables); err != nil || tables == 0 {
 		return nil
 	}
-	rows, err := q.all(`SELECT n, data FROM annotations WHERE session = ? ORDER BY n`, num)
-	if err != nil {
-		missed.add(err)
-		return nil
-	}
-	defer func() { _ = rows.Close() }()
 	var c columns
 	var n int
 	var data []byte
-	for rows.Next() {
-		if err := rows.Scan(numberOf(&c, "n", &n), bytesOf(&c, "data", &data)); err != nil {
-			missed.add(err)
-			continue
-		}
+	err := each(q, func(rows *sql.Rows) error {
 		var a Annotation
-		err := errors.Join(c.err(), json.Unmarshal(data, &a))
+		err := rows.Scan(numberOf(&c, "n", &n), bytesOf(&c, "data", &data))
+		if err == nil {
+			err = errors.Join(c.err(), json.Unmarshal(data, &a))
+		}
 		if err == nil && (n < 1 || a.Kind == "" || len(all) > 0 && n <= all[len(all)-1].N) {
 			err = errors.New("it has no number or no kind")
 		}
 		if err != nil {
 			missed.add(fmt.Errorf("annotation %d: %w", n, err))
-			continue
+			return nil
 		}
 		a.N = n
 		all = append(all, a)
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	}, `SELECT n, data FROM annotations WHERE session = ? ORDER BY n`, num)
+	if err != nil {
 		missed.add(err)
 	}
 	return all
@@ -196,9 +190,6 @@ func annotations(q querier, num int64, missed *damageReport) (all []Annotation) 
 func (db *DB) Annotations(id string) (all []Annotation, err error) {
 	err = db.read(func(q querier) error {
 		row, err := db.row(q, id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("%w: %s", ErrNotFound, id)
-		}
 		if err != nil && !isPartial(err) {
 			return err
 		}

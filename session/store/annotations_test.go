@@ -149,7 +149,7 @@ func TestOlderFileWithoutAnnotations(t *testing.T) {
 	if err := os.WriteFile(only, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	reader := &DB{path: only, schema: schema, now: time.Now}
+	reader := &DB{database: database{path: only, schema: schema, now: time.Now}}
 	if _, err := reader.openReaders("mode=ro&immutable=1"); err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestDamagedAnnotations(t *testing.T) {
 			t.Fatal(damage, err)
 		}
 		// Through the connection that writes: nothing of it is to stay.
-		file := &DB{path: "memory", schema: schema, now: time.Now, pool: db.pool, writer: db.writer}
+		file := &DB{database: database{path: "memory", schema: schema, now: time.Now, pool: db.pool, writer: db.writer}}
 		_, c, _, err := file.load(id)
 		if len(c.nodes) != 2 || len(c.annotations) != left {
 			t.Errorf("%s: %d messages, %d annotations, %v", damage, len(c.nodes), len(c.annotations), err)

@@ -17,6 +17,21 @@ type querier interface {
 	one(query string, args ...any) *sql.Row
 }
 
+// each calls f for each row that a query finds, until f returns an error.
+func each(q querier, f func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := q.all(query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
 // A writer is the one connection that writes, with the statements it has
 // prepared.
 type writer struct {
@@ -122,7 +137,7 @@ func (r reader) one(query string, args ...any) *sql.Row           { return r.tx.
 
 // write runs f in a transaction on the one connection that writes. Errors are in
 // words for a person.
-func (db *DB) write(f func(*writer) error) error {
+func (db *database) write(f func(*writer) error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if err := db.writable(); err != nil {
@@ -153,7 +168,7 @@ func (db *DB) write(f func(*writer) error) error {
 }
 
 // writable opens the connection that writes if an error closed it.
-func (db *DB) writable() error {
+func (db *database) writable() error {
 	if db.closed {
 		return errors.New("the store is closed")
 	}
@@ -175,11 +190,11 @@ func (db *DB) writable() error {
 // reopenForWriting connects anew to a file that could only be read when it was opened: the
 // disk may have been full then, or the folder read-only. A newer schema stays
 // what it is.
-func (db *DB) reopenForWriting() error {
+func (db *database) reopenForWriting() error {
 	if newer := new(versionError); errors.As(db.readOnlyErr, &newer) {
 		return db.readOnlyErr
 	}
-	fresh := &DB{path: db.path, schema: db.schema, now: db.now, process: db.process}
+	fresh := &database{path: db.path, schema: db.schema, now: db.now, process: db.process}
 	err := fresh.connect()
 	if err != nil || fresh.pool == nil {
 		_ = fresh.disconnect()
@@ -202,7 +217,7 @@ const (
 	shortBusyTimeout = 50
 )
 
-func (db *DB) setBusyTimeout(err error) {
+func (db *database) setBusyTimeout(err error) {
 	busy := code(err) == sqlite3.SQLITE_BUSY
 	if busy == db.shortWait || db.writer == nil {
 		return
@@ -218,7 +233,7 @@ func (db *DB) setBusyTimeout(err error) {
 
 // read runs f in a transaction that sees one state of the file. What f read
 // before an error about damage stays; the error is a *DamagedError.
-func (db *DB) read(f func(querier) error) error {
+func (db *database) read(f func(querier) error) error {
 	readers := db.readers.Load()
 	if readers == nil {
 		db.mu.Lock()
@@ -267,7 +282,7 @@ func (f *hintedError) Error() string { return f.path + ": " + f.words + " (" + f
 func (f *hintedError) Unwrap() error { return f.err }
 
 // explain puts errors of SQLite in words.
-func (db *DB) explain(err error) error {
+func (db *database) explain(err error) error {
 	var told *hintedError
 	var damaged *DamagedError
 	if err == nil || errors.As(err, &told) || errors.As(err, &damaged) {

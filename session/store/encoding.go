@@ -81,19 +81,19 @@ func encodeParts(parts []llm.Part, blobs map[string]any) ([]byte, error) {
 	return encode(rows)
 }
 
-// decodeParts is the opposite of encodeParts. What the blobs hold is missing, by
-// its sha256; long texts are to be joined once it is there.
-func decodeParts(text []byte) (parts []llm.Part, missing blobs, err error) {
+// decodeParts is the opposite of encodeParts. What blobs hold is missing; refs say
+// what that is.
+func decodeParts(text []byte) (parts []llm.Part, refs []blobRef, err error) {
 	var rows []part
 	if err := json.Unmarshal(text, &rows); err != nil {
-		return nil, blobs{}, err
+		return nil, nil, err
 	}
 	for i, row := range rows {
 		if row.Base64 {
 			for _, text := range row.texts() {
 				b, err := base64.StdEncoding.DecodeString(*text)
 				if err != nil {
-					return nil, blobs{}, fmt.Errorf("part %d: %w", i+1, err)
+					return nil, nil, fmt.Errorf("part %d: %w", i+1, err)
 				}
 				*text = string(b)
 			}
@@ -106,17 +106,17 @@ func decodeParts(text []byte) (parts []llm.Part, missing blobs, err error) {
 			p.State = json.RawMessage(*row.State)
 		}
 		if row.Blob != "" {
-			missing.add(row.Blob, blobTarget{part: i})
+			refs = append(refs, blobRef{part: i, sha: row.Blob})
 		}
 		if row.TextRest != nil {
-			missing.long(row.TextRest, i, false)
+			refs = append(refs, blobRef{part: i, rest: row.TextRest})
 		}
 		if row.InputRest != nil {
-			missing.long(row.InputRest, i, true)
+			refs = append(refs, blobRef{part: i, rest: row.InputRest, input: true})
 		}
 		parts = append(parts, p)
 	}
-	return parts, missing, nil
+	return parts, refs, nil
 }
 
 // nodeExtra is what a node holds beside its columns.

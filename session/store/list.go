@@ -127,26 +127,18 @@ func (db *DB) sessions(q querier, where string, args ...any) ([]sessionRow, erro
 	var missed damageReport
 	seen := map[int64]bool{}
 	pass := func(order string) error {
-		rows, err := q.all(`SELECT `+sessionColumns+where+order, args...)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
+		return each(q, func(rows *sql.Rows) error {
 			row, err := db.scan(rows)
-			if err != nil && !isPartial(err) {
+			if err != nil && !isPartial(err) || err != nil && !seen[row.num] {
 				missed.add(err)
-				continue
 			}
-			if !seen[row.num] {
-				if err != nil {
-					missed.add(err)
-				}
-				seen[row.num] = true
-				found = append(found, row)
+			if err != nil && !isPartial(err) || seen[row.num] {
+				return nil
 			}
-		}
-		return rows.Err()
+			seen[row.num] = true
+			found = append(found, row)
+			return nil
+		}, `SELECT `+sessionColumns+where+order, args...)
 	}
 	err := pass(` ORDER BY s.num`)
 	if err != nil && isCorrupt(err) {
@@ -281,6 +273,9 @@ func (db *DB) row(q querier, id string) (sessionRow, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		row, err = db.scan(q.one(`SELECT `+sessionColumns+`WHERE CAST(s.id AS TEXT) = ?`, id))
 	}
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("%w: %s", ErrNotFound, id)
+	}
 	return row, err
 }
 
@@ -294,9 +289,6 @@ func hasSeq(nodes []Node, seq int) bool {
 func (db *DB) load(id string) (s Session, c storedContent, touched int64, err error) {
 	err = db.read(func(q querier) error {
 		row, err := db.row(q, id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("%w: %s", ErrNotFound, id)
-		}
 		var missed damageReport
 		if err != nil {
 			if !isPartial(err) {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"crypto/rand"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,8 +22,7 @@ import (
 // *LostError once, and Session tells the ID. A session that was deleted
 // meanwhile is written anew under its own ID.
 type Log struct {
-	db    *DB
-	owner string
+	db *DB
 
 	flushing sync.Mutex // held while something is written; taken before mu
 
@@ -35,7 +33,7 @@ type Log struct {
 	hasContent   bool  // there was a Put, or the session is on disk: write what changes
 	onDisk       bool  // the session is on disk
 	listPosition int64 // its place in lists, as this Log left it
-	heartbeat    time.Time
+	lease        lease
 	err          error // of the last attempt to write
 	onSave       func(error)
 	closed       bool
@@ -58,7 +56,7 @@ const retryEvery = 2 * time.Second
 // newLog makes a Log and starts what keeps it alive.
 func (db *DB) newLog(s Session, c logContent) *Log {
 	l := &Log{
-		db: db, owner: rand.Text(), session: s, lastSaved: s, logContent: c,
+		db: db, lease: lease{owner: rand.Text(), process: db.process}, session: s, lastSaved: s, logContent: c,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	db.logsMu.Lock()
@@ -111,16 +109,13 @@ func (db *DB) Resume(id string) (*Log, error) {
 	l := db.newLog(s, all)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.owner, l.heartbeat, l.listPosition, l.hasContent, l.onDisk = owner.owner, owner.heartbeat, touched, true, true
+	l.lease, l.listPosition, l.hasContent, l.onDisk = owner, touched, true, true
 	return l, err
 }
 
 // checkUnlocked reports whether the session exists and nobody alive has it open.
 func (db *DB) checkUnlocked(q querier, id string) error {
 	_, err := db.row(q, id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("%w: %s", ErrNotFound, id)
-	}
 	if err != nil && !isPartial(err) {
 		return err
 	}
@@ -342,7 +337,7 @@ func (l *Log) Close() error {
 	l.db.logsMu.Unlock()
 	if l.onDisk && l.db.ReadOnly() == nil { // nobody else writes these any more
 		_ = l.db.write(func(w *writer) error { // a lease that stays is stale once the process is gone
-			return w.exec(`DELETE FROM leases WHERE session = ? AND owner = ?`, l.session.ID, l.owner)
+			return w.exec(`DELETE FROM leases WHERE session = ? AND owner = ?`, l.session.ID, l.lease.owner)
 		})
 	}
 	return err
@@ -373,7 +368,7 @@ func (l *Log) run() {
 			}
 		case born:
 			_ = l.db.write(func(w *writer) error { // what fails here fails with the next Put
-				return w.exec(`UPDATE leases SET beat = ? WHERE session = ? AND owner = ?`, nanos(l.db.now()), id, l.owner)
+				return w.exec(`UPDATE leases SET beat = ? WHERE session = ? AND owner = ?`, nanos(l.db.now()), id, l.lease.owner)
 			})
 		}
 		timer.Reset(wait)

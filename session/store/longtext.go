@@ -1,8 +1,12 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -60,69 +64,69 @@ func sha256Hex(s string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// A blobTarget is where a blob belongs: in the Data of a part, or in a long text.
-type blobTarget struct {
-	part int       // of the message
-	long *longText // nil: Data
-	at   int       // which of its pieces
+// A blobRef is what a part gets from blobs: its Data, or the rest of a long text.
+type blobRef struct {
+	part  int       // of the message
+	sha   string    // of Data
+	rest  *textRest // nil: Data
+	input bool      // the rest is of Input, not of Text
 }
 
-// fill puts data where it belongs, which is in p.
-func (g blobTarget) fill(p *llm.Part, data []byte) {
-	if g.long == nil {
-		p.Data = data
-		return
-	}
-	g.long.pieces[g.at] = data
+// A blobReader fills parts with what blobs hold of them. What cannot be read is left
+// out, and counted.
+type blobReader struct {
+	q      querier
+	data   map[string][]byte // that was read, for parts that share it
+	missed *damageReport
+	err    error // the first one
 }
 
-// A longText is a text whose pieces are being read.
-type longText struct {
-	part   int
-	input  bool // it is the Input of the part, not its Text
-	pieces [][]byte
-	end    string
-}
-
-// blobs are what a message has to get from blobs. The zero value is nothing.
-type blobs struct {
-	gaps  map[string][]blobTarget // by sha256
-	longs []*longText
-}
-
-func (b *blobs) add(sha string, g blobTarget) {
-	if b.gaps == nil {
-		b.gaps = map[string][]blobTarget{}
-	}
-	b.gaps[sha] = append(b.gaps[sha], g)
-}
-
-// long adds the rest of a text of a part.
-func (b *blobs) long(r *textRest, part int, input bool) {
-	l := &longText{part: part, input: input, pieces: make([][]byte, len(r.Pieces)), end: r.End}
-	b.longs = append(b.longs, l)
-	for i, sha := range r.Pieces {
-		b.add(sha, blobTarget{part, l, i})
+func (b *blobReader) fill(p *llm.Part, ref blobRef) {
+	switch {
+	case ref.rest == nil:
+		if _, ok := b.data[ref.sha]; !ok {
+			b.data[ref.sha] = nil
+			b.read(ref.sha, func(data []byte) { b.data[ref.sha] = bytes.Clone(data) })
+		}
+		p.Data = b.data[ref.sha]
+	case ref.input:
+		p.Input = b.join(p.Input, ref.rest)
+	default:
+		p.Text = b.join(p.Text, ref.rest)
 	}
 }
 
-// join puts a long text together in its part. Pieces that could not be read are
-// left out.
-func (l *longText) join(p *llm.Part) {
-	text := &p.Text
-	if l.input {
-		text = &p.Input
+// join returns a long text. It holds one copy of it, and one of a piece.
+func (b *blobReader) join(head string, rest *textRest) string {
+	size := len(head) + len(rest.End)
+	for _, sha := range rest.Pieces {
+		var n int
+		_ = b.q.one(`SELECT length(data) FROM blobs WHERE sha = ?`, sha).Scan(&n)
+		size += n
 	}
-	size := len(*text) + len(l.end)
-	for _, piece := range l.pieces {
-		size += len(piece)
+	var text strings.Builder
+	text.Grow(size)
+	text.WriteString(head)
+	for _, sha := range rest.Pieces {
+		b.read(sha, func(piece []byte) { text.Write(piece) })
 	}
-	var b strings.Builder
-	b.Grow(size)
-	b.WriteString(*text)
-	for _, piece := range l.pieces {
-		b.Write(piece)
+	text.WriteString(rest.End)
+	return text.String()
+}
+
+// read calls use with a blob, which is good during the call.
+func (b *blobReader) read(sha string, use func(data []byte)) {
+	found := false
+	err := each(b.q, func(rows *sql.Rows) error {
+		var data sql.RawBytes
+		err := rows.Scan(&data)
+		if found = err == nil; found {
+			use(data)
+		}
+		return err
+	}, `SELECT data FROM blobs WHERE sha = ?`, sha)
+	if !found {
+		b.missed.add(fmt.Errorf("data %.12s is missing", sha))
 	}
-	b.WriteString(l.end)
-	*text = b.String()
+	b.err = cmp.Or(b.err, err)
 }

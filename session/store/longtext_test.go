@@ -1,6 +1,8 @@
 package store
 
 import (
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -81,5 +83,35 @@ func TestLongTextDamaged(t *testing.T) {
 	}
 	if err == nil {
 		t.Error("nobody was told")
+	}
+}
+
+// Reading a long text takes memory for the text itself and, piece by piece, for what
+// the driver returns of it: nothing is held twice.
+func TestLongTextMemory(t *testing.T) {
+	const size = 24 << 20
+	db := fresh(t)
+	l := db.Create(Session{})
+	var text strings.Builder
+	for i := 0; text.Len() < size; i++ {
+		fmt.Fprintf(&text, "line %010d\n", i)
+	}
+	if err := l.Put(says(1, llm.RoleAssistant, text.String())); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, nodes, err := db.Read(l.Session().ID)
+	runtime.ReadMemStats(&after)
+	if err != nil || nodes[0].Parts[0].Text != text.String() {
+		t.Fatalf("%d messages, %v", len(nodes), err)
+	}
+	got := float64(after.TotalAlloc-before.TotalAlloc) / size
+	t.Logf("reading takes %.2f bytes for each", got)
+	if got > 2.5 { // the row itself holds the first and the last piece
+		t.Errorf("reading takes %.2f bytes for each of the text", got)
 	}
 }

@@ -88,20 +88,22 @@ func remove(w *writer, num int64) error {
 	return w.exec(`DELETE FROM blobs WHERE num NOT IN (SELECT blob FROM refs)`)
 }
 
-// purgeTrash removes what was deleted more than 30 days ago.
-func (db *DB) purgeTrash() error {
-	rows, err := db.writer.all(`SELECT num FROM sessions WHERE deleted < ?`, nanos(db.now().Add(-trashRetention)))
-	if err != nil {
-		return err
-	}
-	var old []int64
-	for rows.Next() {
+// numbers returns the whole numbers that a query finds.
+func numbers(q querier, query string, args ...any) (found []int64, err error) {
+	err = each(q, func(rows *sql.Rows) error {
 		var num int64
-		if err := rows.Scan(&num); err == nil {
-			old = append(old, num)
+		if rows.Scan(&num) == nil {
+			found = append(found, num)
 		}
-	}
-	if err := rows.Close(); err != nil || len(old) == 0 {
+		return nil
+	}, query, args...)
+	return found, err
+}
+
+// purgeTrash removes what was deleted more than 30 days ago.
+func (db *database) purgeTrash() error {
+	old, err := numbers(db.writer, `SELECT num FROM sessions WHERE deleted < ?`, nanos(db.now().Add(-trashRetention)))
+	if err != nil || len(old) == 0 {
 		return err
 	}
 	return db.write(func(w *writer) error {

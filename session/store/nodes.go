@@ -2,8 +2,8 @@ package store
 
 import (
 	"cmp"
+	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -11,114 +11,89 @@ import (
 	"parley/providers/llm"
 )
 
-// A batch is messages that are decoded while the next ones are read: in a long
-// conversation both take as long.
-type batch struct {
-	nodes []Node
-	rows  [][2][]byte // rest and parts
-	blobs []blobs
-	errs  []error
-	bad   []error // of columns, nil where all are as they should be
+// A nodeRow is a message as it is read.
+type nodeRow struct {
+	Node
+	extra, parts []byte // JSON
+	refs         []blobRef
+	err          error // what of it cannot be read
 }
 
-const batchSize = 256
-
-func (b *batch) decode() {
-	b.blobs, b.errs = make([]blobs, len(b.nodes)), make([]error, len(b.nodes))
-	for i := range b.nodes {
-		b.blobs[i], b.errs[i] = decodeNode(&b.nodes[i], b.rows[i][0], b.rows[i][1])
-		b.errs[i] = cmp.Or(b.errs[i], b.bad[i])
+// decode reads what of a row is JSON. After an error it holds what could be read.
+func (r *nodeRow) decode() {
+	var err, errParts error
+	if string(r.extra) != "{}" {
+		var e nodeExtra
+		err = json.Unmarshal(r.extra, &e)
+		e.into(&r.Node)
 	}
-	b.rows = nil
+	r.Parts, r.refs, errParts = decodeParts(r.parts)
+	r.err = cmp.Or(errParts, err, r.err)
+	if role := roleOf(r.Node); role != r.Role {
+		r.err = cmp.Or(r.err, fmt.Errorf("role = %.40q: taken for %s", string(r.Role), role))
+		r.Role = role
+	}
+	r.extra, r.parts = nil, nil
 }
 
 // readNodes reads the messages of a session from a table in their order. Each follows
 // one before it, or none.
 func readNodes(q querier, session int64, missed *damageReport, table string) ([]Node, error) {
-	batches, err := batches(q, session, missed, table)
-	var nodes []Node
-	for _, b := range batches {
-		for i := range b.nodes {
-			n := b.nodes[i]
-			if role := roleOf(n); role != n.Role {
-				b.errs[i] = cmp.Or(b.errs[i], fmt.Errorf("role = %.40q: taken for %s", string(n.Role), role))
-				n.Role = role
-			}
-			nodes = append(nodes, n)
-			if b.errs[i] != nil {
-				missed.add(fmt.Errorf("message %d: %w", n.Seq, b.errs[i]))
-			}
-		}
-	}
-	want := map[string][]func(data []byte){}
-	var joins []func()
-	at := 0
-	for _, b := range batches {
-		for i := range b.nodes {
-			parts := nodes[at].Parts
-			for sha, gaps := range b.blobs[i].gaps {
-				for _, g := range gaps {
-					want[sha] = append(want[sha], func(data []byte) { g.fill(&parts[g.part], data) })
-				}
-			}
-			for _, l := range b.blobs[i].longs {
-				joins = append(joins, func() { l.join(&parts[l.part]) })
-			}
-			at++
+	rows, err := readRows(q, session, missed, table)
+	nodes := make([]Node, len(rows))
+	for i, r := range rows {
+		nodes[i] = r.Node
+		if r.err != nil {
+			missed.add(fmt.Errorf("message %d: %w", r.Seq, r.err))
 		}
 	}
 	renumberDamaged(nodes, missed)
 	reparentOrphans(nodes, missed)
-	err = errors.Join(err, readBlobs(q, session, want, missed))
-	for _, join := range joins {
-		join()
+	blobs := blobReader{q: q, data: map[string][]byte{}, missed: missed, err: err}
+	for _, r := range rows {
+		for _, ref := range r.refs {
+			blobs.fill(&r.Parts[ref.part], ref) // which nodes share
+		}
 	}
-	return nodes, err
+	return nodes, blobs.err
 }
 
-// batches reads and decodes all rows of a session.
-func batches(q querier, session int64, missed *damageReport, table string) (all []*batch, err error) {
-	rows, err := q.all(`SELECT seq, parent, at, role, origin, model, rest, parts FROM `+table+` WHERE session = ? ORDER BY seq, num`, session)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
+// batchSize is how many messages are decoded while the next ones are read: in a long
+// conversation both take as long.
+const batchSize = 256
+
+// readRows reads and decodes all rows of a session.
+func readRows(q querier, session int64, missed *damageReport, table string) ([]nodeRow, error) {
+	var batches [][]nodeRow
+	var batch []nodeRow
 	var decoding sync.WaitGroup
-	defer decoding.Wait()
+	decode := func() {
+		rows := batch
+		batches, batch = append(batches, rows), nil
+		decoding.Go(func() {
+			for i := range rows {
+				rows[i].decode()
+			}
+		})
+	}
 	var c columns
-	var n Node
-	var rest, parts []byte
+	var n nodeRow
 	row := []any{numberOf(&c, "seq", &n.Seq), numberOf(&c, "parent", &n.Parent), timeOf(&c, "at", &n.At), textOf(&c, "role", &n.Role),
-		textOf(&c, "origin", &n.Origin), textOf(&c, "model", &n.Model), bytesOf(&c, "rest", &rest), bytesOf(&c, "parts", &parts)}
-	b := &batch{}
-	all = append(all, b)
-	for rows.Next() {
+		textOf(&c, "origin", &n.Origin), textOf(&c, "model", &n.Model), bytesOf(&c, "rest", &n.extra), bytesOf(&c, "parts", &n.parts)}
+	err := each(q, func(rows *sql.Rows) error {
 		if err := rows.Scan(row...); err != nil {
 			missed.add(err)
-			continue
+			return nil
 		}
-		b.nodes, b.rows, b.bad = append(b.nodes, n), append(b.rows, [2][]byte{rest, parts}), append(b.bad, c.err())
-		if len(b.nodes) == batchSize {
-			decoding.Go(b.decode)
-			b = &batch{}
-			all = append(all, b)
+		n.err = c.err()
+		if batch = append(batch, n); len(batch) == batchSize {
+			decode()
 		}
-	}
-	b.decode()
-	return all, rows.Err()
-}
-
-// decodeNode reads what of a node is JSON. After an error it holds what could be
-// read.
-func decodeNode(n *Node, restText, partsText []byte) (missing blobs, err error) {
-	if string(restText) != "{}" {
-		var r nodeExtra
-		err = json.Unmarshal(restText, &r)
-		r.into(n)
-	}
-	parts, missing, errParts := decodeParts(partsText)
-	n.Parts = parts
-	return missing, cmp.Or(errParts, err)
+		return nil
+	}, `SELECT seq, parent, at, role, origin, model, rest, parts FROM `+table+` WHERE session = ? ORDER BY seq, num`, session)
+	decode()
+	decoding.Wait()
+	return slices.Concat(batches...), err
 }
 
 // roleOf returns whose message n is. A damaged one is told by what it holds: a
@@ -200,33 +175,4 @@ func reparentOrphans(nodes []Node, missed *damageReport) {
 		missed.add(fmt.Errorf("message %d follows message %d: taken to follow message %d", n.Seq, n.Parent, parent))
 		n.Parent = parent
 	}
-}
-
-// readBlobs hands the blobs of a session to whom wants them.
-func readBlobs(q querier, session int64, want map[string][]func(data []byte), missed *damageReport) error {
-	if len(want) == 0 {
-		return nil
-	}
-	rows, err := q.all(`SELECT sha, data FROM blobs WHERE num IN
-		(SELECT r.blob FROM nodes n JOIN refs r ON r.node = n.num WHERE n.session = ?)`, session)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var sha string
-		var data []byte
-		if err := rows.Scan(&sha, &data); err != nil {
-			missed.add(err)
-			continue
-		}
-		for _, take := range want[sha] {
-			take(data)
-		}
-		delete(want, sha)
-	}
-	for sha := range want {
-		missed.add(fmt.Errorf("data %.12s is missing", sha))
-	}
-	return rows.Err()
 }

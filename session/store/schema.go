@@ -94,7 +94,7 @@ func identify(q querier, path string) (version int, err error) {
 
 // migrate brings the file from its version to the last one, in one transaction.
 // Of a file that holds something a copy is made first.
-func (db *DB) migrate(version int) error {
+func (db *database) migrate(version int) error {
 	if version == len(db.schema) {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (db *DB) migrate(version int) error {
 
 // backup copies the file as it is to path.v<version>.bak and reads the copy
 // through. A copy that exists is of the same version and stays if it is whole.
-func (db *DB) backup(version int) error {
+func (db *database) backup(version int) error {
 	final := fmt.Sprintf("%s.v%d.bak", db.path, version)
 	if checkFile(final) == nil {
 		return nil

@@ -2,8 +2,8 @@ package store
 
 import (
 	"cmp"
+	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -94,23 +94,18 @@ func (db *DB) indexPending() {
 // unindexed reads some messages behind the last, few enough for other writers to
 // get their turn.
 func unindexed(w *writer, last int64) (map[int64]Node, error) {
-	rows, err := w.all(`SELECT num, parts FROM nodes WHERE indexed = 0 AND num > ? ORDER BY num LIMIT 100`, last)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	nodes := map[int64]Node{}
-	for rows.Next() {
+	err := each(w, func(rows *sql.Rows) error {
 		var num int64
 		var parts []byte
-		if err := rows.Scan(&num, &parts); err != nil {
-			continue
+		if rows.Scan(&num, &parts) == nil {
+			var n Node
+			n.Parts, _, _ = decodeParts(parts) // what cannot be decoded holds no words
+			nodes[num] = n
 		}
-		var n Node
-		n.Parts, _, _ = decodeParts(parts) // what cannot be decoded holds no words
-		nodes[num] = n
-	}
-	return nodes, rows.Err()
+		return nil
+	}, `SELECT num, parts FROM nodes WHERE indexed = 0 AND num > ? ORDER BY num LIMIT 100`, last)
+	return nodes, err
 }
 
 // reindex makes the index anew. The messages themselves are indexed by catchUp.
@@ -119,19 +114,16 @@ func (db *DB) reindex() error {
 		if err := w.script(`DROP TABLE words;` + wordsTable + `UPDATE nodes SET indexed = 0;`); err != nil {
 			return err
 		}
-		rows, err := w.all(`SELECT num, title FROM sessions`)
-		if err != nil {
-			return err
-		}
 		titles := map[int64]string{}
-		for rows.Next() {
+		err := each(w, func(rows *sql.Rows) error {
 			var num int64
 			var title string
-			if err := rows.Scan(&num, &title); err == nil {
+			if rows.Scan(&num, &title) == nil {
 				titles[num] = title
 			}
-		}
-		if err := rows.Close(); err != nil {
+			return nil
+		}, `SELECT num, title FROM sessions`)
+		if err != nil {
 			return err
 		}
 		for num, title := range titles {
@@ -219,17 +211,14 @@ func candidates(r querier, q Query, words terms) ([]candidate, error) {
 		if q.Model != "" {
 			query, args = query+` AND instr(lower(`+source.model+`), lower(?))`, append(args, q.Model)
 		}
-		rows, err := r.all(query+` ORDER BY words.rowid DESC LIMIT ?`, append(args, maxRanked)...)
-		if err != nil {
-			return nil, err
-		}
-		for rows.Next() {
+		err := each(r, func(rows *sql.Rows) error {
 			var c candidate
-			if err := rows.Scan(&c.session, &c.num, &c.score); err == nil {
+			if rows.Scan(&c.session, &c.num, &c.score) == nil {
 				found = append(found, c)
 			}
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return nil
+		}, query+` ORDER BY words.rowid DESC LIMIT ?`, append(args, maxRanked)...)
+		if err != nil {
 			return nil, err
 		}
 	}

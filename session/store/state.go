@@ -21,25 +21,18 @@ func (db *DB) DailyUsage(since, until time.Time, bySession bool) ([]DailyUsage, 
 	}
 	var spent []DailyUsage
 	err := db.read(func(q querier) error {
-		rows, err := q.all(`SELECT day, model, iif(?1, session, '') AS one, count(*), sum(NOT priced), total(input), total(cache_read),
-			total(cache_write), total(output), total(thinking), total(iif(priced, cost, 0.0)) FROM usage `+where+`
-			GROUP BY day, model, one ORDER BY day, model, one`, args...)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
+		return each(q, func(rows *sql.Rows) error {
 			var s DailyUsage
 			u := &s.Usage
 			var in, read, write, out, thinking float64 // whatever a damaged row holds, they add up
-			if err := rows.Scan(&s.Day, &s.Model, &s.Session, &s.Answers, &s.Unpriced, &in, &read, &write, &out, &thinking, &u.Cost); err != nil {
-				return err
-			}
+			err := rows.Scan(&s.Day, &s.Model, &s.Session, &s.Answers, &s.Unpriced, &in, &read, &write, &out, &thinking, &u.Cost)
 			u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Thinking = count(in), count(read), count(write), count(out), count(thinking)
 			u.Priced = s.Unpriced == 0
 			spent = append(spent, s)
-		}
-		return rows.Err()
+			return err
+		}, `SELECT day, model, iif(?1, session, '') AS one, count(*), sum(NOT priced), total(input), total(cache_read),
+			total(cache_write), total(output), total(thinking), total(iif(priced, cost, 0.0)) FROM usage `+where+`
+			GROUP BY day, model, one ORDER BY day, model, one`, args...)
 	})
 	return spent, err
 }
@@ -126,20 +119,13 @@ func (db *DB) Prompts(limit int) ([]SentPrompt, error) {
 	}
 	var found []SentPrompt
 	err := db.read(func(q querier) error {
-		rows, err := q.all(`SELECT text, folder, at FROM prompts ORDER BY num DESC LIMIT ?`, limit)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
+		return each(q, func(rows *sql.Rows) error {
 			var p SentPrompt
 			var c columns // a damaged one is as good as it can be
-			if err := rows.Scan(textOf(&c, "text", &p.Text), textOf(&c, "folder", &p.Dir), timeOf(&c, "at", &p.At)); err != nil {
-				return err
-			}
+			err := rows.Scan(textOf(&c, "text", &p.Text), textOf(&c, "folder", &p.Dir), timeOf(&c, "at", &p.At))
 			found = append(found, p)
-		}
-		return rows.Err()
+			return err
+		}, `SELECT text, folder, at FROM prompts ORDER BY num DESC LIMIT ?`, limit)
 	})
 	slices.Reverse(found)
 	return found, err

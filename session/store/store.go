@@ -26,9 +26,9 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A DB is the file of conversations, or a store without any file. It is safe for
-// concurrent use.
-type DB struct {
+// A database is the SQLite file with its connections: some that read, and one that
+// writes, opened anew after errors.
+type database struct {
 	path    string // "memory" if there is no file
 	schema  []string
 	now     func() time.Time
@@ -42,11 +42,17 @@ type DB struct {
 	readOnlyErr error // nothing can be written
 	closed      bool
 	shortWait   bool // another process kept the file locked: do not wait for it again
+}
+
+// A DB is the file of conversations, or a store without any file. It is safe for
+// concurrent use.
+type DB struct {
+	database
 
 	logsMu sync.Mutex // guards logs
 	logs   map[*Log]bool
 
-	lastPrompt atomic.Pointer[pendingPrompt] // the last one RememberLater was given; nil: none
+	lastPrompt atomic.Pointer[pendingPrompt] // the last one AddPromptAsync was given; nil: none
 }
 
 // A LockedError says that another living process has the session open.
@@ -109,7 +115,7 @@ func open(path string, schema []string, now func() time.Time) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the store of conversations: %w", err)
 	}
-	db := &DB{path: path, schema: schema, now: now, process: currentProcess(), logs: map[*Log]bool{}}
+	db := newDB(path, schema, now)
 	err = db.connect()
 	// Where several processes create the file at once, SQLite does not wait.
 	for end := time.Now().Add(busyTimeout * time.Millisecond); code(err) == sqlite3.SQLITE_BUSY && time.Now().Before(end); {
@@ -126,7 +132,7 @@ func open(path string, schema []string, now func() time.Time) (*DB, error) {
 
 // OpenMemory returns a store without any file: everything works, nothing stays.
 func OpenMemory() (*DB, error) {
-	db := &DB{path: "memory", schema: schema, now: time.Now, process: currentProcess(), logs: map[*Log]bool{}}
+	db := newDB("memory", schema, time.Now)
 	err := db.openWriter("file::memory:?"+settings, 0)
 	if err != nil {
 		_ = db.Close()
@@ -135,9 +141,13 @@ func OpenMemory() (*DB, error) {
 	return db, nil
 }
 
+func newDB(path string, schema []string, now func() time.Time) *DB {
+	return &DB{database: database{path: path, schema: schema, now: now, process: currentProcess()}, logs: map[*Log]bool{}}
+}
+
 // connect opens the file for reading, looks at what it is, and opens it for
 // writing only if that will not harm it.
-func (db *DB) connect() error {
+func (db *database) connect() error {
 	own := db.identity()
 	version, err := db.openReaders("mode=ro")
 	if code(err) != 0 && !isCorrupt(err) {
@@ -167,7 +177,7 @@ func (db *DB) connect() error {
 }
 
 // openReaders opens the file for reading and returns its schema version.
-func (db *DB) openReaders(mode string) (int, error) {
+func (db *database) openReaders(mode string) (int, error) {
 	if old := db.readers.Swap(nil); old != nil {
 		_ = old.Close()
 	}
@@ -186,7 +196,7 @@ func (db *DB) openReaders(mode string) (int, error) {
 }
 
 // walMissingErr is why the file is read without its log.
-func (db *DB) walMissingErr(err error) error {
+func (db *database) walMissingErr(err error) error {
 	if info, e := os.Stat(db.path + "-wal"); e == nil && info.Size() > 0 {
 		return fmt.Errorf("%w: what was said last, in %s-wal, is not shown", db.explain(err), db.path)
 	}
@@ -196,7 +206,7 @@ func (db *DB) walMissingErr(err error) error {
 // checkWALOwner reports a log that belongs to another file, as is left by copying files
 // one by one: reading it would mix the two, writing would destroy this one. own
 // is the identity that the file has without its log.
-func (db *DB) checkWALOwner(own string) error {
+func (db *database) checkWALOwner(own string) error {
 	var mixed string
 	err := db.read(func(q querier) error { return q.one("SELECT identity FROM meta").Scan(&mixed) })
 	if own == "" || err == nil && mixed == own {
@@ -207,11 +217,11 @@ func (db *DB) checkWALOwner(own string) error {
 
 // identity reads the file without its log; "" if there is none, or the file is
 // too young to say.
-func (db *DB) identity() (own string) {
+func (db *database) identity() (own string) {
 	if info, err := os.Stat(db.path + "-wal"); err != nil || info.Size() == 0 {
 		return ""
 	}
-	file := &DB{path: db.path, schema: db.schema}
+	file := &database{path: db.path, schema: db.schema}
 	if _, err := file.openReaders("mode=ro&immutable=1"); err == nil {
 		_ = file.read(func(q querier) error { return q.one("SELECT identity FROM meta").Scan(&own) })
 	}
@@ -220,7 +230,7 @@ func (db *DB) identity() (own string) {
 }
 
 // openWriter opens the connection that writes and sees to the schema.
-func (db *DB) openWriter(dsn string, version int) error {
+func (db *database) openWriter(dsn string, version int) error {
 	pool, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return err
@@ -244,7 +254,7 @@ func (db *DB) openWriter(dsn string, version int) error {
 }
 
 // ReadOnly says why nothing can be written; nil if it can.
-func (db *DB) ReadOnly() error {
+func (db *database) ReadOnly() error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return db.readOnlyErr
@@ -273,7 +283,7 @@ func (db *DB) Close() error {
 }
 
 // disconnect closes the connections.
-func (db *DB) disconnect() error {
+func (db *database) disconnect() error {
 	var errs []error
 	if r := db.readers.Load(); r != nil {
 		errs = append(errs, r.Close())
@@ -288,7 +298,7 @@ func (db *DB) disconnect() error {
 }
 
 // Check reads every page of the file and says what is wrong with it.
-func (db *DB) Check() error {
+func (db *database) Check() error {
 	return db.read(func(q querier) error {
 		var page int64
 		err := errors.Join(q.one("PRAGMA page_size").Scan(&page), check(q))

@@ -215,26 +215,23 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{}`), []byte(`[{"kind":"dGV4dA==","text":"/w==","base64":true}]`))
 	f.Add([]byte(`{}`), []byte(`[{"kind":"text","text":"a","text_rest":{"pieces":["00","00"],"end":"b"},"input_rest":{}}]`))
 	f.Add([]byte(`null`), []byte(`[{"kind":"media","blob":"00"},null,{}]`))
+	db, err := OpenMemory()
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer db.Close()
 	f.Fuzz(func(t *testing.T, rest, parts []byte) {
-		var n Node
-		missing, err := decodeNode(&n, rest, parts)
-		if err != nil {
+		n := nodeRow{extra: rest, parts: parts}
+		if n.decode(); n.err != nil {
 			return
 		}
-		for _, gaps := range missing.gaps {
-			for _, g := range gaps {
-				if g.part >= len(n.Parts) {
-					t.Fatalf("part %d of %d", g.part, len(n.Parts))
-				}
-				g.fill(&n.Parts[g.part], nil)
-			}
-		}
-		for _, l := range missing.longs {
-			l.join(&n.Parts[l.part])
+		blobs := blobReader{q: db.writer, data: map[string][]byte{}, missed: &damageReport{}}
+		for _, ref := range n.refs {
+			blobs.fill(&n.Parts[ref.part], ref)
 		}
 		for range searchableTexts(n.Parts) {
 		}
-		if _, err := json.Marshal(n); len(missing.gaps) == 0 && err == nil {
+		if _, err := json.Marshal(n); len(n.refs) == 0 && err == nil {
 			again, err := encodeParts(n.Parts, nil)
 			if err != nil {
 				t.Fatal(err)

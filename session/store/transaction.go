@@ -57,10 +57,10 @@ func (l *Log) newTransaction(all bool) (*transaction, bool) {
 	defer l.mu.Unlock()
 	now := l.db.now()
 	j := &transaction{
-		db: l.db, lease: lease{l.owner, l.db.process, l.heartbeat}, session: l.session, lastSaved: l.lastSaved,
+		db: l.db, lease: l.lease, session: l.session, lastSaved: l.lastSaved,
 		all: all || !l.onDisk, onDisk: l.onDisk, listPosition: l.listPosition,
 	}
-	if now.Sub(l.heartbeat).Abs() > heartbeatInterval/2 {
+	if now.Sub(l.lease.heartbeat).Abs() > heartbeatInterval/2 {
 		j.lease.heartbeat = now
 	}
 	for _, e := range l.nodes {
@@ -124,7 +124,7 @@ func (l *Log) markSaved(j *transaction) {
 		l.session.Pinned = j.session.Pinned
 	}
 	l.session.ID, l.session.Origin, l.session.Deleted = j.session.ID, j.session.Origin, time.Time{}
-	l.lastSaved, l.listPosition, l.heartbeat, l.onDisk = j.session, j.listPosition, j.lease.heartbeat, true
+	l.lastSaved, l.listPosition, l.lease, l.onDisk = j.session, j.listPosition, j.lease, true
 }
 
 // run writes the job.
