@@ -504,9 +504,11 @@ func TestImports(t *testing.T) {
 		safe    = "tools/sanitize"
 		theme   = "ui/theme"
 		md      = "ui/markdown"
+		format  = "ui/format"
+		fuzzy   = "ui/fuzzy"
 	)
 	adapter := []string{llm, "providers/adapter", "providers/filter", "providers/schema", "providers/wire"}
-	front := []string{"ui/app", theme, md, safe, "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
+	front := []string{"ui/app", theme, md, format, fuzzy, safe, "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
 		"":                    {"ui/cli", "ui/print", "tools", "tools/sandbox"},
 		"ui/cli":              {"ui/app", "ui/tui", "ui/plain", "ui/print", theme, safe, "session", "session/attach", "session/config", "session/trust", "tools", "tools/*", "providers", llm, catalog},
@@ -540,21 +542,23 @@ func TestImports(t *testing.T) {
 		"ui/tui":              append([]string{"ui/clip", "ui/tty", "ui/tui/*"}, front...),
 		"docs/pictures":       {},
 		"ui/print":            front,
-		"ui/app":              {"session", "session/archive", "session/attach", "tools", "tools/mcp", llm, "ui/clip", safe},
-		"ui/plain":            {"ui/app", "ui/tty", "ui/tui/dialog", md, safe, "session", "session/attach", "tools", "tools/mcp", llm, catalog},
+		"ui/app":              {"session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog, "ui/clip", format, fuzzy, safe},
+		"ui/plain":            {"ui/app", "ui/tty", "ui/tui/dialog", md, format, fuzzy, safe, "session", "session/attach", "tools", "tools/mcp", llm, catalog},
 		"ui/tty":              {},
-		"ui/tui/transcript":   {md, theme, safe},
+		"ui/tui/transcript":   {md, theme, format, safe},
 		md:                    {theme, safe},
 		"ui/tui/composer":     {theme, safe},
-		"ui/tui/dialog":       {theme, safe, "tools"},
-		"ui/tui/statusbar":    {theme, safe},
+		"ui/tui/dialog":       {theme, format, fuzzy, safe, "tools"},
+		"ui/tui/statusbar":    {theme, format, safe},
 		"ui/tui/picture":      {},
-		"ui/clip":             {},
-		"ui/tui/files":        {"tools/gitignore"},
+		"ui/clip":             {format},
+		"ui/tui/files":        {"tools/gitignore", fuzzy},
 		"ui/tui/renderer":     {},
 		"ui/uitest/vt":        {},
 		"ui/uitest":           {},
 		theme:                 {},
+		format:                {},
+		fuzzy:                 {},
 		safe:                  {},
 	}
 	for from, imports := range ownPackages(t) {

@@ -12,6 +12,7 @@ import (
 	"parley/session/archive"
 	"parley/tools/sanitize"
 	"parley/ui/clip"
+	"parley/ui/format"
 )
 
 // Copy returns what copies text as it was to be seen: who pastes it elsewhere
@@ -24,14 +25,6 @@ func Copy(board *clip.Board, text string) func(context.Context) clip.Result {
 		result.Hidden = hidden
 		return result
 	}
-}
-
-// Plural is a number of things.
-func Plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // format is the export format of this name.
@@ -105,7 +98,7 @@ func (o Options) Board(terminal func(seq string)) *clip.Board {
 	return &clip.Board{Getenv: o.Getenv, Directory: folder, Workspace: o.Folder, Terminal: terminal}
 }
 
-func (o Options) Export(s *session.Session, format, path string) (written, note string, err error) {
+func (o Options) Export(s *session.Session, as, path string) (written, note string, err error) {
 	about, _, err := o.Library.Read(s.ID())
 	if err != nil { // it is not kept
 		about = session.Info{ID: s.ID(), Model: s.Model().Name, Created: o.Now()}
@@ -116,12 +109,12 @@ func (o Options) Export(s *session.Session, format, path string) (written, note 
 	if o.Mask != nil {
 		mask, err := o.Mask()
 		if c = archive.Mask(c, mask); c.MaskedTexts > 0 {
-			note = " · keys masked in " + Plural(c.MaskedTexts, "text")
+			note = " · keys masked in " + format.Plural(c.MaskedTexts, "text")
 		}
 		if err != nil {
 			note += " · " + strings.ReplaceAll(err.Error(), "\n", " · ")
 		}
 	}
-	written, err = WriteExport(c, format, path, o.Folder)
+	written, err = WriteExport(c, as, path, o.Folder)
 	return written, note, err
 }

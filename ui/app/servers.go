@@ -6,13 +6,14 @@ import (
 
 	"parley/tools"
 	"parley/tools/mcp"
+	"parley/ui/format"
 )
 
 // ServerNews is what a person has to know or do about a server; "" for nothing.
 func ServerNews(s mcp.State) string {
 	switch s.Status {
 	case mcp.StatusNew:
-		return fmt.Sprintf("MCP server %s offers %s: /mcp shows what, and asks whether the model may have it", s.Name, Plural(len(s.Tools), "tool"))
+		return fmt.Sprintf("MCP server %s offers %s: /mcp shows what, and asks whether the model may have it", s.Name, format.Plural(len(s.Tools), "tool"))
 	case mcp.StatusChanged:
 		return fmt.Sprintf("MCP server %s changed its tools: they are withdrawn until you have seen them in /mcp", s.Name)
 	case mcp.StatusFailed:

@@ -1,9 +1,7 @@
 package app
 
 import (
-	"fmt"
-	"time"
-
+	"parley/providers/catalog"
 	"parley/session"
 )
 
@@ -15,18 +13,7 @@ func Title(about session.Info) string {
 	return "untitled"
 }
 
-// Age is how long ago something was, in a word.
-func Age(d time.Duration) string {
-	units := []struct {
-		least time.Duration
-		unit  time.Duration
-		word  string
-	}{{365 * 24 * time.Hour, 365 * 24 * time.Hour, "y"}, {60 * 24 * time.Hour, 30 * 24 * time.Hour, "mo"},
-		{24 * time.Hour, 24 * time.Hour, "d"}, {time.Hour, time.Hour, "h"}, {time.Minute, time.Minute, "min"}}
-	for _, u := range units {
-		if d >= u.least {
-			return fmt.Sprintf("%d %s", d/u.unit, u.word)
-		}
-	}
-	return "now"
+// NearestNames returns up to n of names that look most like name, the nearest first.
+func NearestNames(name string, names []string, n int) []string {
+	return catalog.Near(name, names, n)
 }

@@ -7,22 +7,6 @@ import (
 	"parley/session"
 )
 
-// Money is what usage cost, with a sign in front if that is not all of it; "" if it
-// is unknown or nothing.
-func Money(u llm.Usage) string {
-	least := ""
-	if !u.Priced {
-		least = "≥"
-	}
-	switch {
-	case u.Cost == 0:
-		return ""
-	case u.Cost < 0.01:
-		return fmt.Sprintf("%s$%.4f", least, u.Cost)
-	}
-	return fmt.Sprintf("%s$%.2f", least, u.Cost)
-}
-
 // groups say what a row is summed up under.
 var UsageGroups = map[string]func(session.DailyUsage) string{
 	"day":     func(s session.DailyUsage) string { return s.Day },
@@ -56,17 +40,4 @@ func Cached(u llm.Usage) string {
 		return ""
 	}
 	return fmt.Sprintf("%d %% cached", 100*u.CacheRead/u.Input)
-}
-
-// Count is a number of tokens in few characters: 812, 1.2k, 18k, 1.1M.
-func Tokens(n int) string {
-	switch {
-	case n >= 1_000_000:
-		return fmt.Sprintf("%.1fM", float64(n)/1e6)
-	case n >= 10_000:
-		return fmt.Sprintf("%.0fk", float64(n)/1e3)
-	case n >= 1_000:
-		return fmt.Sprintf("%.1fk", float64(n)/1e3)
-	}
-	return fmt.Sprint(n)
 }

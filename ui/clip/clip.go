@@ -25,6 +25,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"parley/ui/format"
 )
 
 // How long a command may take to accept text or to give it back, and a terminal
@@ -86,7 +88,7 @@ func (r Result) Message(what string) string {
 
 // route returns which way the text went.
 func (r Result) route(what string) string {
-	size := Size(r.Bytes)
+	size := format.Size(r.Bytes)
 	if what != "" {
 		size = what + " (" + size + ")"
 	}
@@ -115,17 +117,6 @@ func (r Result) route(what string) string {
 		return "copied " + size + ": " + strings.Join(checked, " and ") + ", checked"
 	}
 	return "copied " + size + ": " + strings.Join(checked, " and ") + ", checked; also " + strings.Join(sent, " and ")
-}
-
-// Size returns a number of bytes as people write it.
-func Size(n int) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 999_950:
-		return fmt.Sprintf("%.1f KB", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
 // Copy returns what copies text. It runs commands and waits for them, at most a
@@ -182,7 +173,7 @@ func (c *copying) toTerminal(ctx context.Context) {
 		}
 		seq := osc52(c.text)
 		if most := c.place.limit(); len(seq) > most {
-			c.Lost = append(c.Lost, fmt.Errorf("too long for the terminal, which may drop more than %s", Size(most*3/4)))
+			c.Lost = append(c.Lost, fmt.Errorf("too long for the terminal, which may drop more than %s", format.Size(most*3/4)))
 			return
 		}
 		c.Terminal(w.wrap(c.place.trait().before) + w.wrap(seq))

@@ -495,14 +495,6 @@ func TestWide(t *testing.T) {
 	}
 }
 
-func TestSize(t *testing.T) {
-	for n, want := range map[int]string{0: "0 bytes", 999: "999 bytes", 1000: "1.0 KB", 1234: "1.2 KB", 999_949: "999.9 KB", 999_950: "1.0 MB", 2_500_000: "2.5 MB"} {
-		if got := Size(n); got != want {
-			t.Errorf("Size(%d) = %q, want %q", n, got, want)
-		}
-	}
-}
-
 func TestReport(t *testing.T) {
 	d := sit(t, map[string]string{"DISPLAY": ":0"})
 	d.tmux("external", "0", "256", "")

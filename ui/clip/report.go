@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"parley/ui/format"
 )
 
 // Report returns which routes there are here, in the order in which they are
@@ -14,7 +16,7 @@ func Report(ctx context.Context, getenv func(string) string) []string {
 	var lines []string
 	for _, w := range escapeRoutes {
 		if p.supportsOSC52() && w.here(&p) {
-			lines = append(lines, fmt.Sprintf("%s, up to %s: %s", w.name, Size(p.limit()*3/4), certainty(&p)))
+			lines = append(lines, fmt.Sprintf("%s, up to %s: %s", w.name, format.Size(p.limit()*3/4), certainty(&p)))
 		}
 	}
 	if !p.supportsOSC52() {

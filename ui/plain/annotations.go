@@ -8,6 +8,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // show says an event that stays between the messages, as it comes and when the
@@ -27,7 +28,7 @@ func (p *front) show(e session.Event) {
 		}
 		p.say("%s.", text)
 	case session.Compacted:
-		p.say("Summarized: %s stand as a summary of %d tokens, in place of %d. The conversation itself stays whole.", several(e.Messages, "message"), e.After, e.Before)
+		p.say("Summarized: %s stand as a summary of %d tokens, in place of %d. The conversation itself stays whole.", format.Plural(e.Messages, "message"), e.After, e.Before)
 	case session.ShellCommand: // as it was typed and said
 		p.block("You: !" + e.Command)
 		p.block(lastLine(e.Output)[0])

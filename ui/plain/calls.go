@@ -7,6 +7,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
+	"parley/ui/format"
 	"parley/ui/tui/dialog"
 )
 
@@ -66,7 +67,7 @@ func (p *front) result(t *turn, r session.Result) {
 	if t.running == 0 {
 		t.doing = ""
 	}
-	done, several := "Done in "+length(r.Duration), several(lines(r.Part.Text), "line")+" of output"
+	done, several := "Done in "+length(r.Duration), format.Plural(lines(r.Part.Text), "line")+" of output"
 	switch {
 	case t.stopped && r.Part.Failed && !ran:
 		return
@@ -104,7 +105,7 @@ func (p *front) change(done, diff string, heard bool) {
 			removed++
 		}
 	}
-	p.say("%s: %s added, %d removed.", done, several(added, "line"), removed)
+	p.say("%s: %s added, %d removed.", done, format.Plural(added, "line"), removed)
 	if !heard {
 		p.block(strings.Join(told, "\n"))
 	}
@@ -121,7 +122,7 @@ func (p *front) beginning(text string) {
 		p.say("  %s", line)
 	}
 	if more := len(all) - most; more > 0 {
-		p.say("And %s more: /output reads all of it.", several(more, "line"))
+		p.say("And %s more: /output reads all of it.", format.Plural(more, "line"))
 	}
 }
 

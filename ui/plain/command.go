@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
 	"parley/tools"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/markdown"
 	"parley/ui/tui/dialog"
 )
@@ -88,7 +88,7 @@ func (p *front) command(line string) {
 		}
 	}
 	if len(near) == 0 {
-		near = catalog.Near(name, slices.Concat(names...), 1)
+		near = app.NearestNames(name, slices.Concat(names...), 1)
 	}
 	maybe := ""
 	if len(near) > 0 {
@@ -213,7 +213,7 @@ func (p *front) allOutput(string) {
 		p.say("No tool has answered yet.")
 		return
 	}
-	p.say("Output of %s, %s:", p.output.name, several(lines(p.output.text), "line"))
+	p.say("Output of %s, %s:", p.output.name, format.Plural(lines(p.output.text), "line"))
 	p.block(p.output.text)
 	p.say("End of output.")
 }

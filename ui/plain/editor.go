@@ -8,6 +8,7 @@ import (
 	"parley/session"
 	"parley/session/attach"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // edited has text changed in the person's own editor. Nothing is written
@@ -44,7 +45,7 @@ func (p *front) write(string) {
 		p.say("Nothing was written, nothing is sent.")
 	default:
 		p.draft = ""
-		p.say("Sending %s.", several(lines(text), "line"))
+		p.say("Sending %s.", format.Plural(lines(text), "line"))
 		p.send(text)
 	}
 }
@@ -84,7 +85,7 @@ func (p *front) unqueue() {
 		p.addDraft(text)
 	}
 	if n := len(waiting); n > 0 {
-		p.say("%s that waited became your draft: /send sends it, /edit opens it.", capital(several(n, "message")))
+		p.say("%s that waited became your draft: /send sends it, /edit opens it.", capital(format.Plural(n, "message")))
 	}
 }
 
@@ -125,7 +126,7 @@ func (p *front) recall() {
 	p.tellAttached(d.Parts)
 	if strings.TrimSpace(d.Text) != "" {
 		p.draft = d.Text
-		p.say("There is a draft of %s, which begins: %s. /draft reads it, /send sends it, /edit opens it.", several(lines(d.Text), "line"), glance(d.Text, 60))
+		p.say("There is a draft of %s, which begins: %s. /draft reads it, /send sends it, /edit opens it.", format.Plural(lines(d.Text), "line"), glance(d.Text, 60))
 	}
 }
 

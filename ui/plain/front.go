@@ -15,6 +15,7 @@ import (
 
 	"parley/tools/mcp"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 const (
@@ -282,7 +283,7 @@ func (p *front) message(lines []typed) {
 	text = strings.Join(append(p.written, text), "\n")
 	p.written = nil
 	if len(lines) > 1 {
-		p.say("Taken as one message of %s.", several(strings.Count(text, "\n")+1, "line"))
+		p.say("Taken as one message of %s.", format.Plural(strings.Count(text, "\n")+1, "line"))
 	}
 	p.enter(text)
 }

@@ -11,6 +11,7 @@ import (
 	"parley/session"
 	"parley/session/attach"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // hear listens to the session's news of the disk.
@@ -47,7 +48,7 @@ func (p *front) resumed() {
 	if n := len(path); n > 0 {
 		last := path[n-1]
 		p.failed = last.Interrupted || last.Role != llm.RoleAssistant && !last.Summary
-		p.say("Conversation: %s, %s. Its end:", p.app.Session.Title(), several(n, "message"))
+		p.say("Conversation: %s, %s. Its end:", p.app.Session.Title(), format.Plural(n, "message"))
 		p.readBack("")
 		if p.failed && !endedEarly(p.app.Session, path) {
 			p.say("Stopped. /retry goes on.")
@@ -100,7 +101,7 @@ func (p *front) readMessage(n session.Node) {
 					p.say("%s: %s", part.Name, part.Text)
 					continue
 				}
-				p.say("%s answered %s.", part.Name, several(lines(part.Text), "line"))
+				p.say("%s answered %s.", part.Name, format.Plural(lines(part.Text), "line"))
 			}
 		}
 		return
@@ -147,7 +148,7 @@ func (p *front) listed(found []session.Info, err error) {
 	}
 	var rows []choice
 	for _, s := range found {
-		detail := []string{s.Model, app.Age(p.now().Sub(s.Updated)), p.app.Short(s.Dir)}
+		detail := []string{s.Model, format.Age(p.now().Sub(s.Updated)), p.app.Short(s.Dir)}
 		if s.LockedBy != "" && s.ID != p.app.Session.ID() {
 			detail = append(detail, "open in "+s.LockedBy)
 		}
@@ -314,7 +315,7 @@ func (p *front) usage(string) {
 		if u == (llm.Usage{}) {
 			return
 		}
-		parts := []string{several(u.Input, "token") + " in", several(u.Output, "token") + " out"}
+		parts := []string{format.Plural(u.Input, "token") + " in", format.Plural(u.Output, "token") + " out"}
 		if cost := money(u); cost != "" {
 			parts = append(parts, cost)
 		}

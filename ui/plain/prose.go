@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/tools/sanitize"
+	"parley/ui/format"
 )
 
 // How long text waits for the end of its sentence, and code for its last line,
@@ -212,7 +213,7 @@ func (p *prose) whole(line string) string {
 		p.head = ""
 		if names := cells(head); delimiter.MatchString(line) && strings.Contains(line, "-") && len(cells(line)) == len(names) {
 			p.names = names
-			return fmt.Sprintf("Table, %s: %s.\n", several(len(names), "column"), strings.Join(names, ", "))
+			return fmt.Sprintf("Table, %s: %s.\n", format.Plural(len(names), "column"), strings.Join(names, ", "))
 		}
 		out += p.plain(head)
 	}
@@ -298,9 +299,9 @@ func (p *prose) closeCode() string {
 	c := p.code
 	p.code, p.blank = nil, false
 	if c.told {
-		return fmt.Sprintf("End of code, %s.\n", several(c.lines, "line"))
+		return fmt.Sprintf("End of code, %s.\n", format.Plural(c.lines, "line"))
 	}
-	return c.announce(", "+several(c.lines, "line")) + "End of code.\n"
+	return c.announce(", "+format.Plural(c.lines, "line")) + "End of code.\n"
 }
 
 // announce reads out what is there of a block, and says what it is.

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"parley/providers/catalog"
+	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // settle is how long a question must have been asked before a line answers it: a
@@ -155,7 +156,7 @@ func (p *front) choose(thing string, rows []choice, chosen func(value string)) {
 	}
 	p.next(&question{
 		tell: func() {
-			p.say("%s:", several(len(rows), thing))
+			p.say("%s:", format.Plural(len(rows), thing))
 			read(func(r choice) bool { return !r.off || len(rows) <= few })
 		},
 		prompt: "Number or name, or nothing to leave:",
@@ -216,7 +217,7 @@ func match(rows []choice, line string) (found []choice, near bool) {
 	for _, r := range rows {
 		names = append(names, r.name)
 	}
-	for _, name := range catalog.Near(line, names, 3) {
+	for _, name := range app.NearestNames(line, names, 3) {
 		for _, r := range rows {
 			if r.name == name {
 				found = append(found, r)

@@ -3,6 +3,7 @@ package plain
 import (
 	"parley/tools/mcp"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // serverNews tells what a person has to know or do about a server, once.
@@ -31,7 +32,7 @@ func (p *front) mcp(arg string) {
 	}
 	var rows []choice
 	for _, s := range servers.States() {
-		detail := string(s.Status) + ", " + several(len(s.Tools), "tool")
+		detail := string(s.Status) + ", " + format.Plural(len(s.Tools), "tool")
 		if s.Reason != "" {
 			detail = string(s.Status) + ", " + oneLine(s.Reason)
 		}

@@ -9,6 +9,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
+	"parley/ui/format"
 )
 
 // A turn is what is known of the running turn.
@@ -346,7 +347,7 @@ func (p *front) footer(t *turn, d session.Done) {
 	}
 	var parts []string
 	if d.Usage.Output > 0 {
-		parts = append(parts, several(d.Usage.Output, "token"))
+		parts = append(parts, format.Plural(d.Usage.Output, "token"))
 	}
 	if cost := money(d.Usage); cost != "" {
 		parts = append(parts, cost)

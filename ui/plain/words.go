@@ -2,20 +2,12 @@ package plain
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"parley/providers/llm"
+	"parley/ui/format"
 )
-
-// several is a number of things.
-func several(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
 
 // length is how long something took, as one says it.
 func length(d time.Duration) string {
@@ -24,13 +16,13 @@ func length(d time.Duration) string {
 	case d < time.Second:
 		return "less than a second"
 	case hours > 0:
-		return several(hours, "hour") + " " + several(minutes, "minute")
+		return format.Plural(hours, "hour") + " " + format.Plural(minutes, "minute")
 	case minutes > 0 && seconds > 0:
-		return several(minutes, "minute") + " " + several(seconds, "second")
+		return format.Plural(minutes, "minute") + " " + format.Plural(seconds, "second")
 	case minutes > 0:
-		return several(minutes, "minute")
+		return format.Plural(minutes, "minute")
 	default:
-		return several(seconds, "second")
+		return format.Plural(seconds, "second")
 	}
 }
 

@@ -3,13 +3,12 @@ package print
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"parley/tools/sanitize"
+	"parley/ui/format"
 )
 
 // A Price is what a million tokens cost, in US dollars.
@@ -60,7 +59,7 @@ func (m Model) Window() string {
 	if m.Context <= 0 {
 		return ""
 	}
-	return tokens(m.Context)
+	return format.Window(m.Context)
 }
 
 // Prices returns what a million tokens cost, of prompts and of answers: "free" and
@@ -70,19 +69,9 @@ func (m Model) Prices() (input, output string) {
 	case m.Price.Free:
 		return "free", ""
 	case m.Price.Known:
-		return dollars(m.Price.Input), dollars(m.Price.Output)
+		return format.Price(m.Price.Input), format.Price(m.Price.Output)
 	}
 	return "", ""
-}
-
-// dollars returns cents, so that prices below each other compare, and what is less
-// than a cent.
-func dollars(price float64) string {
-	exact := strconv.FormatFloat(price, 'f', -1, 64)
-	if cents := fmt.Sprintf("%.2f", price); len(cents) > len(exact) {
-		return "$" + cents
-	}
-	return "$" + exact
 }
 
 // Abilities returns words for what a model can do: tools, vision, thinking.
@@ -97,14 +86,6 @@ func (m Model) Abilities() string {
 		}
 	}
 	return strings.Join(words, " ")
-}
-
-// tokens writes a number of tokens as people do: 128K, 1.05M.
-func tokens(n int) string {
-	if n >= 1_000_000 {
-		return strconv.FormatFloat(math.Round(float64(n)/1e4)/100, 'f', -1, 32) + "M"
-	}
-	return strconv.Itoa(n/1000) + "K"
 }
 
 // Models writes the models whose names hold all the words, one a line. Those

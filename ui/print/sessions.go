@@ -21,6 +21,7 @@ import (
 	"parley/session/archive"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/markdown"
 	"parley/ui/theme"
 )
@@ -213,7 +214,7 @@ func (s SessionCommands) rows(found []session.Info, asJSON bool) error {
 		if f.Pinned {
 			pin = "pinned: "
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", sanitize.Line(f.ID), app.Age(s.Now().Sub(f.Updated)), sanitize.Line(f.Model), app.Money(f.Usage), pin+sanitize.Line(app.Title(f)))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", sanitize.Line(f.ID), format.Age(s.Now().Sub(f.Updated)), sanitize.Line(f.Model), format.Cost(f.Usage.Cost, f.Usage.Priced), pin+sanitize.Line(app.Title(f)))
 	}
 	w.Flush()
 	return s.lines(table.String())

@@ -14,6 +14,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // Usage returns the command that sums up tokens and cost.
@@ -93,7 +94,7 @@ func spending(spent []session.DailyUsage, group func(session.DailyUsage) string,
 			answers = "answer"
 		}
 		fmt.Fprintf(w, "%d %s\t%s in\t%s\t%s out\t%s\n", s.Answers, answers,
-			app.Tokens(s.Usage.Input), app.Cached(s.Usage), app.Tokens(s.Usage.Output), priced(s))
+			format.Tokens(s.Usage.Input), app.Cached(s.Usage), format.Tokens(s.Usage.Output), priced(s))
 	}
 	var total session.DailyUsage
 	wide := 0
@@ -120,7 +121,7 @@ func spending(spent []session.DailyUsage, group func(session.DailyUsage) string,
 
 // priced returns what a row cost, and how sure that is.
 func priced(s session.DailyUsage) string {
-	switch cost := app.Money(s.Usage); {
+	switch cost := format.Cost(s.Usage.Cost, s.Usage.Priced); {
 	case s.Unpriced == 0 && cost == "":
 		return "$0"
 	case s.Unpriced == 0:

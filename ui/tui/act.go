@@ -15,10 +15,10 @@ import (
 	"parley/session/attach"
 	"parley/tools"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/renderer"
-	"parley/ui/tui/statusbar"
 )
 
 const (
@@ -337,7 +337,7 @@ func (m *Model) context(string) tea.Cmd {
 	fill := m.filled()
 	note := "window unknown"
 	if window := m.app.Session.Model().Context; window > 0 {
-		note = fmt.Sprintf("%s of the window of %s", statusbar.Share(float64(fill)/float64(window)), count(window))
+		note = fmt.Sprintf("%s of the window of %s", format.Percent(float64(fill)/float64(window)), count(window))
 	}
 	row("next request", fill, note)
 	said := m.app.Session.ContextTokens()

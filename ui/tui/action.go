@@ -6,7 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"parley/providers/catalog"
+	"parley/ui/app"
 	"parley/ui/tui/dialog"
 )
 
@@ -249,5 +249,5 @@ func (m *Model) near(name string) (near []string) {
 	if len(near) > 0 {
 		return near
 	}
-	return catalog.Near(name, slices.Concat(names...), 2)
+	return app.NearestNames(name, slices.Concat(names...), 2)
 }

@@ -7,7 +7,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/attach"
-	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
 )
@@ -25,7 +25,7 @@ func (m *Model) tree(string) tea.Cmd {
 			Model: b.Node.Model, Current: b.Active, Head: b.Active && b.Tip == m.app.Session.Head(),
 		}
 		if !b.Node.At.IsZero() {
-			rows[i].Age = app.Age(m.now().Sub(b.Node.At))
+			rows[i].Age = format.Age(m.now().Sub(b.Node.At))
 		}
 		if b.Node.Role != llm.RoleUser {
 			rows[i].Label = "answer"

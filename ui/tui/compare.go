@@ -15,6 +15,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/theme"
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/transcript"
@@ -157,7 +158,7 @@ func (c *column) answer(a session.Response, err error, now time.Time) {
 	if a.UsageKnown && a.Usage.Priced {
 		said = append(said, fmt.Sprintf("$%.4f", a.Usage.Cost))
 	}
-	c.state = strings.Join(append(said, seconds(a.Duration)), " · ")
+	c.state = strings.Join(append(said, format.Seconds(a.Duration)), " · ")
 }
 
 // end says that nobody answers any more. Who was not even asked says so.

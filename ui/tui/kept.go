@@ -13,6 +13,7 @@ import (
 	"parley/session"
 	"parley/session/attach"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/tui/dialog"
 )
 
@@ -69,7 +70,7 @@ func (m *Model) listed(msg listedMsg) tea.Cmd {
 	rows := make([]dialog.SessionRow, len(msg.rows))
 	for i, s := range msg.rows {
 		rows[i] = dialog.SessionRow{
-			ID: s.ID, Title: app.Title(s), Model: s.Model, Age: app.Age(now.Sub(s.Updated)), Cost: app.Money(s.Usage),
+			ID: s.ID, Title: app.Title(s), Model: s.Model, Age: format.Age(now.Sub(s.Updated)), Cost: format.Cost(s.Usage.Cost, s.Usage.Priced),
 			Folder: m.app.Short(s.Dir), Preview: s.Preview, Locked: s.LockedBy, Pinned: s.Pinned, Current: s.ID == m.app.Session.ID(),
 		}
 		if rows[i].Current {
@@ -373,7 +374,7 @@ func (m *Model) spent(msg spentMsg) tea.Cmd {
 		if u == (llm.Usage{}) {
 			return
 		}
-		words := []string{app.Tokens(u.Input) + " in", app.Cached(u), app.Tokens(u.Output) + " out", app.Money(u)}
+		words := []string{format.Tokens(u.Input) + " in", app.Cached(u), format.Tokens(u.Output) + " out", format.Cost(u.Cost, u.Priced)}
 		s.Lines = append(s.Lines, name+": "+strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · "))
 	}
 	line("last answer", msg.last)
@@ -411,7 +412,7 @@ func spendRows(spent []session.DailyUsage, group func(session.DailyUsage) string
 	for _, name := range names {
 		u := sums[name].Usage
 		rows = append(rows, dialog.UsageRow{
-			Label: name, Tokens: app.Tokens(u.Input + u.Output), Cached: app.Cached(u), Cost: costOf(sums[name]), Amount: u.Cost,
+			Label: name, Tokens: format.Tokens(u.Input + u.Output), Cached: app.Cached(u), Cost: costOf(sums[name]), Amount: u.Cost,
 		})
 		if u.Cost == 0 {
 			rows[len(rows)-1].Amount = 0
@@ -422,7 +423,7 @@ func spendRows(spent []session.DailyUsage, group func(session.DailyUsage) string
 
 // costOf is what a row of the usage cost: answers of unknown price are not in it.
 func costOf(s session.DailyUsage) string {
-	switch cost := app.Money(s.Usage); {
+	switch cost := format.Cost(s.Usage.Cost, s.Usage.Priced); {
 	case s.Unpriced == 0 && cost == "":
 		return "free"
 	case cost == "":
@@ -455,7 +456,7 @@ func (m *Model) missed() string {
 	if tokens < 1000 {
 		return ""
 	}
-	text := "missed by the cache here: " + app.Tokens(tokens)
+	text := "missed by the cache here: " + format.Tokens(tokens)
 	if cost > 0 {
 		text += fmt.Sprintf(" · about $%.4f more", cost)
 	}

@@ -14,6 +14,7 @@ import (
 	"parley/tools/mcp"
 	"parley/ui/app"
 	"parley/ui/clip"
+	"parley/ui/format"
 	"parley/ui/theme"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
@@ -216,7 +217,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		m.layout()
 		return cmd
 	case composer.TooLongMsg:
-		return m.say(clip.Size(msg.Bytes) + " are too much to be written out here: " + m.keyOf("editor") + " opens them in your editor")
+		return m.say(format.Size(msg.Bytes) + " are too much to be written out here: " + m.keyOf("editor") + " opens them in your editor")
 	case composer.UnqueueMsg:
 		return m.unqueueAt(msg)
 	case shellMsg:

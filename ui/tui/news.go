@@ -12,7 +12,7 @@ import (
 	"parley/session"
 	"parley/session/attach"
 	"parley/tools"
-	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/transcript"
@@ -84,7 +84,7 @@ func (m *Model) countDown(t *turn) {
 	}
 	text := fmt.Sprintf("retry %d: %s", t.retry.Attempt, words(t.retry.Fault))
 	if left := t.again.Sub(m.now()); left > 0 {
-		text = fmt.Sprintf("retry %d in %s: %s", t.retry.Attempt, seconds(left), words(t.retry.Fault))
+		text = fmt.Sprintf("retry %d in %s: %s", t.retry.Attempt, format.Seconds(left), words(t.retry.Fault))
 	}
 	if t.retryID == "" {
 		t.retryID = m.transcript.NewID()
@@ -510,14 +510,4 @@ func (m *Model) sumUp(t *turn, cut bool) {
 // words is a fault as a person says it.
 func words(f llm.Fault) string { return strings.ReplaceAll(string(f), "_", " ") }
 
-func count(n int) string { return app.Tokens(n) }
-
-func seconds(d time.Duration) string {
-	if d < 10*time.Second {
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	}
-	if d < time.Minute {
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	}
-	return d.Round(time.Second).String()
-}
+func count(n int) string { return format.Tokens(n) }

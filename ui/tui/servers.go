@@ -10,6 +10,7 @@ import (
 	"parley/providers/llm"
 	"parley/tools/mcp"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/tui/dialog"
 )
 
@@ -70,7 +71,7 @@ func (m *Model) mcp(arg string) tea.Cmd {
 		case s.Reason != "":
 			about = append(about, s.Reason)
 		default:
-			about = append(about, app.Plural(len(s.Tools), "tool"), app.Plural(s.Prompts, "prompt"), app.Plural(s.Resources, "resource"))
+			about = append(about, format.Plural(len(s.Tools), "tool"), format.Plural(s.Prompts, "prompt"), format.Plural(s.Resources, "resource"))
 		}
 		detail := strings.Join(append(about, s.Location), " · ")
 		items = append(items, dialog.Item{Title: s.Name, Detail: detail, Value: s.Name, Disabled: s.Status == mcp.StatusDisabled})

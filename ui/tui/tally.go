@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/ui/format"
 	"parley/ui/tui/transcript"
 )
 
@@ -127,13 +128,13 @@ func (t *tally) footer(took time.Duration) string {
 		parts = append(parts, fmt.Sprintf("%s$%.4f", least, u.Cost))
 	}
 	if t.first > 0 {
-		parts = append(parts, "first token "+seconds(t.first))
+		parts = append(parts, "first token "+format.Seconds(t.first))
 	}
 	if t.stream > 0 {
 		parts = append(parts, fmt.Sprintf("%.0f tok/s", float64(t.tokens)/t.stream.Seconds()))
 	}
 	if took > 0 {
-		parts = append(parts, seconds(took))
+		parts = append(parts, format.Seconds(took))
 	}
 	return strings.Join(parts, " · ")
 }

@@ -14,7 +14,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/ui/app"
-	"parley/ui/clip"
+	"parley/ui/format"
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/transcript"
 )
@@ -91,7 +91,7 @@ func (m *Model) wireItems(selected int) []dialog.Item {
 		}
 		items = append(items, dialog.Item{
 			Title: e.Start.Local().Format("15:04:05") + "  " + wireName(e),
-			Cells: []string{wireStatus(e), clip.Size(int(e.Got)), took(e.Total), clip.Size(int(e.Sent))},
+			Cells: []string{wireStatus(e), format.Size(int(e.Got)), format.Latency(e.Total), format.Size(int(e.Sent))},
 			Value: strconv.Itoa(e.ID), Current: e.ID == selected,
 		})
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"parley/ui/app"
-	"parley/ui/clip"
+	"parley/ui/format"
 	"parley/ui/tui/dialog"
 )
 
@@ -63,7 +63,7 @@ func aboutWire(e app.Exchange) string {
 		time.Duration
 	}{{"headers after", e.Headers}, {"first byte after", e.First}, {"took", e.Total}} {
 		if at.Duration > 0 && (e.Method != "RUN" || at.what != "headers after") {
-			fmt.Fprintf(&b, " · %s %s", at.what, took(at.Duration))
+			fmt.Fprintf(&b, " · %s %s", at.what, format.Latency(at.Duration))
 		}
 	}
 	return b.String() + "\n"
@@ -89,9 +89,9 @@ func headerText(headers [][2]string) string {
 // bodyPart is a body of so many bytes: indented, if it is JSON, and else line by
 // line as it came. Events unfold to their data, indented.
 func bodyPart(title string, t app.Traffic, total int64) dialog.PagePart {
-	p := dialog.PagePart{Title: title, Note: clip.Size(int(total)), Source: t.Body + t.Tail}
+	p := dialog.PagePart{Title: title, Note: format.Size(int(total)), Source: t.Body + t.Tail}
 	if t.Cut > 0 {
-		p.Source = t.Body + fmt.Sprintf("\n… %s were not kept …\n", clip.Size(int(t.Cut))) + t.Tail
+		p.Source = t.Body + fmt.Sprintf("\n… %s were not kept …\n", format.Size(int(t.Cut))) + t.Tail
 	}
 	if text, ok := indented(t.Body); ok && t.Cut == 0 {
 		for line := range strings.SplitSeq(text, "\n") {
@@ -122,7 +122,7 @@ func bodyPart(title string, t app.Traffic, total int64) dialog.PagePart {
 		p.Lines = append(p.Lines, l)
 	}
 	if events > 0 {
-		p.Note += " · " + app.Plural(events, "event")
+		p.Note += " · " + format.Plural(events, "event")
 	}
 	return p
 }
@@ -167,7 +167,7 @@ func foldable(line string) dialog.PageLine {
 		}
 		if end-at >= base64Least {
 			short.WriteString(line[kept:at] + line[at:at+12])
-			fmt.Fprintf(&short, "… %s of base64 …", clip.Size(end-at))
+			fmt.Fprintf(&short, "… %s of base64 …", format.Size(end-at))
 			kept = end
 		}
 		at = max(at, end)
@@ -180,12 +180,4 @@ func foldable(line string) dialog.PageLine {
 
 func isBase64(c byte) bool {
 	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '-' || c == '_' || c == '='
-}
-
-// took is a duration for people.
-func took(d time.Duration) string {
-	if d < time.Second {
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	}
-	return fmt.Sprintf("%.1f s", d.Seconds())
 }

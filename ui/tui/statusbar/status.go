@@ -11,7 +11,6 @@ package statusbar
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
+	"parley/ui/format"
 	"parley/ui/theme"
 )
 
@@ -132,9 +132,9 @@ func segmentsOf(i Info, th *theme.Theme) [segments]segment {
 		badge:    {i.Badge, th.Warn, false},
 		hint:     {i.Hint, th.Dim, true},
 		activity: {state(i), th.Accent, true},
-		speed:    {rate(i.Rate), th.Dim, true},
+		speed:    {format.Rate(i.Rate), th.Dim, true},
 		queued:   {queue(i.Queue), th.Text, true},
-		window:   {Share(i.Context), th.Dim, true},
+		window:   {format.Percent(i.Context), th.Dim, true},
 		used:     {tokens(i.Tokens), th.Dim, true},
 		spent:    {cost(i), th.Dim, true},
 	}
@@ -215,28 +215,7 @@ func state(i Info) string {
 	if i.State == "" || i.Elapsed < time.Second {
 		return i.State
 	}
-	return i.State + " " + elapsed(i.Elapsed)
-}
-
-func elapsed(d time.Duration) string {
-	s := int(d / time.Second)
-	switch {
-	case s < 60:
-		return fmt.Sprintf("%d s", s)
-	case s < 3600:
-		return fmt.Sprintf("%d m %02d s", s/60, s%60)
-	}
-	return fmt.Sprintf("%d h %02d m", s/3600, s/60%60)
-}
-
-func rate(r float64) string {
-	switch {
-	case r <= 0:
-		return ""
-	case r < 10:
-		return fmt.Sprintf("%.1f tok/s", r)
-	}
-	return fmt.Sprintf("%.0f tok/s", r)
+	return i.State + " " + format.Elapsed(i.Elapsed)
 }
 
 func queue(n int) string {
@@ -246,26 +225,12 @@ func queue(n int) string {
 	return fmt.Sprintf("%d queued", n)
 }
 
-// Share returns a part of the context window as the line tells it; "" below 0.
-func Share(c float64) string {
-	if c < 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.0f %%", c*100)
-}
-
+// tokens returns a number of tokens; "" for none.
 func tokens(n int) string {
-	switch {
-	case n <= 0:
+	if n <= 0 {
 		return ""
-	case n < 1000:
-		return strconv.Itoa(n)
-	case n < 99_950:
-		return fmt.Sprintf("%.1fk", float64(n)/1e3)
-	case n < 999_500:
-		return fmt.Sprintf("%.0fk", float64(n)/1e3)
 	}
-	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	return format.TokensExact(n)
 }
 
 // cost returns as many digits as say something: cents, or more where there are none.

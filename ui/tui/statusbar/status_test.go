@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"parley/ui/format"
 	"parley/ui/theme"
 )
 
@@ -90,9 +91,9 @@ func TestNumbers(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{tokens(999), "999"}, {tokens(1000), "1.0k"}, {tokens(99_949), "99.9k"}, {tokens(99_950), "100k"}, {tokens(999_499), "999k"}, {tokens(999_500), "1.0M"},
 		{cost(Info{Cost: 1}), "≥$1.00"}, {cost(Info{}), ""}, {cost(Info{Priced: true, Cost: 0.00001}), "<$0.0001"}, {cost(Info{Priced: true, Cost: 0.0042}), "$0.0042"}, {cost(Info{Priced: true, Cost: 12.345}), "$12.35"},
-		{elapsed(59 * time.Second), "59 s"}, {elapsed(65 * time.Second), "1 m 05 s"}, {elapsed(2*time.Hour + 61*time.Second), "2 h 01 m"},
-		{rate(0), ""}, {rate(3.26), "3.3 tok/s"}, {rate(120.4), "120 tok/s"},
-		{Share(0), "0 %"}, {Share(-1), ""}, {Share(0.999), "100 %"},
+		{format.Elapsed(59 * time.Second), "59 s"}, {format.Elapsed(65 * time.Second), "1 m 05 s"}, {format.Elapsed(2*time.Hour + 61*time.Second), "2 h 01 m"},
+		{format.Rate(0), ""}, {format.Rate(3.26), "3.3 tok/s"}, {format.Rate(120.4), "120 tok/s"},
+		{format.Percent(0), "0 %"}, {format.Percent(-1), ""}, {format.Percent(0.999), "100 %"},
 		{state(Info{State: "thinking", Elapsed: time.Second / 2}), "thinking"}, {state(Info{Elapsed: time.Hour}), ""},
 	} {
 		if c.got != c.want {

@@ -2,13 +2,12 @@ package transcript
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"parley/tools/sanitize"
+	"parley/ui/format"
 	"parley/ui/markdown"
 	"parley/ui/theme"
 )
@@ -159,7 +158,7 @@ func (b *summary) render(p renderContext) (sign string, lines []string) {
 }
 
 func (b *summary) title() string {
-	return fmt.Sprintf("earlier conversation summarised (%d message%s)", b.hidden, plural(b.hidden))
+	return fmt.Sprintf("earlier conversation summarised (%d message%s)", b.hidden, format.S(b.hidden))
 }
 
 func (b *summary) source() (text, what string) { return b.text, "summary" }
@@ -168,14 +167,7 @@ func (b *summary) texts(to []string) []string { return append(to, b.title(), b.t
 
 // foldNote returns how many lines a fold hides.
 func (p renderContext) foldNote(n int, which string) string {
-	return p.styler.apply(roleFaint, truncate(fmt.Sprintf("… %d %s line%s (ctrl+o)", n, which, plural(n)), p.width))
-}
-
-func plural(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
+	return p.styler.apply(roleFaint, truncate(fmt.Sprintf("… %d %s line%s (ctrl+o)", n, which, format.S(n)), p.width))
 }
 
 // thinking holds what a model thinks: its last lines while it does, then how long
@@ -217,7 +209,7 @@ func (b *thinking) render(p renderContext) (sign string, lines []string) {
 func (b *thinking) title() string {
 	switch {
 	case b.done && b.duration > 0:
-		return "thought for " + elapsed(b.duration)
+		return "thought for " + format.Duration(b.duration)
 	case b.done:
 		return "thought"
 	}
@@ -269,20 +261,4 @@ func thinkingTail(text string, width int) []string {
 	}
 	lines, _ := wrapText(strings.ToValidUTF8(text, ""), width, 0)
 	return lines[max(0, len(lines)-foldOutput):]
-}
-
-// elapsed writes a duration as a user would say it: 40 ms, 1.2 s, 3 s, 12 s,
-// 3 min 5 s.
-func elapsed(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < 10*time.Second:
-		return strconv.FormatFloat(math.Floor(d.Seconds()*10)/10, 'f', -1, 64) + " s"
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
-	}
-	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"parley/ui/format"
 	"parley/ui/markdown"
 )
 
@@ -337,7 +338,7 @@ func (m *Model) copySelected() tea.Cmd {
 			parts = append(parts, strings.Trim(text, "\n"))
 		}
 	}
-	return copyCmd(strings.Join(parts, "\n\n"), fmt.Sprintf("%d block%s", len(parts), plural(len(parts))))
+	return copyCmd(strings.Join(parts, "\n\n"), fmt.Sprintf("%d block%s", len(parts), format.S(len(parts))))
 }
 
 // sourceAt returns what the block under the cursor stands for: the answer above, or else

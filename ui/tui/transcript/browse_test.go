@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -198,21 +197,6 @@ func TestCopyAtTheFooter(t *testing.T) {
 		m.Browse(true)
 		if got := press(m, strings.Fields(c.keys)...); got != c.want {
 			t.Errorf("%s: asked to copy %q, want %q", c.name, got, c.want)
-		}
-	}
-}
-
-func TestElapsed(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		40 * time.Millisecond:    "40 ms",
-		1250 * time.Millisecond:  "1.2 s",
-		3 * time.Second:          "3 s",
-		12900 * time.Millisecond: "12 s",
-		185 * time.Second:        "3 min 5 s",
-		2 * time.Hour:            "2 h 0 min",
-	} {
-		if got := elapsed(d); got != want {
-			t.Errorf("elapsed(%d) = %q, want %q", d, got, want)
 		}
 	}
 }

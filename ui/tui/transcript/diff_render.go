@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/ui/format"
 	"parley/ui/markdown"
 )
 
@@ -56,7 +57,7 @@ func (b *unifiedDiff) render(p renderContext) []string {
 	}
 	switch left := b.dropped + len(b.changes) - len(shown); {
 	case left > 0 && p.open:
-		lines = append(lines, p.styler.apply(roleFaint, truncate(fmt.Sprintf("… %d more line%s (enter)", left, plural(left)), p.width)))
+		lines = append(lines, p.styler.apply(roleFaint, truncate(fmt.Sprintf("… %d more line%s (enter)", left, format.S(left)), p.width)))
 	case left > 0:
 		lines = append(lines, p.foldNote(left, "more"))
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"parley/ui/format"
 )
 
 // minGroup is a group's fewest calls.
@@ -175,7 +177,7 @@ func (g *group) sum() string {
 		if look.did == "" { // it got another name since
 			look.did, look.what = name, "call"
 		}
-		parts = append(parts, fmt.Sprintf("%s %d %s%s", look.did, n, look.what, plural(n)))
+		parts = append(parts, fmt.Sprintf("%s %d %s%s", look.did, n, look.what, format.S(n)))
 	}
 	return strings.Join(parts, ", ")
 }

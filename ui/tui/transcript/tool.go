@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/tools/sanitize"
+	"parley/ui/format"
 )
 
 // statuses lists the sign, word and style of each status. The word stands at the end of the first
@@ -185,13 +186,13 @@ func (b *call) status(now time.Time) string {
 	case t.Status == Arriving && len(t.Input) >= 1<<10:
 		parts = append(parts, fmt.Sprintf("%d KB", len(t.Input)>>10))
 	case t.Status == Running && !t.Started.IsZero() && now.After(t.Started):
-		parts = append(parts, elapsed(now.Sub(t.Started).Truncate(time.Second)))
+		parts = append(parts, format.Duration(now.Sub(t.Started).Truncate(time.Second)))
 	case t.Status > Running && t.Duration >= time.Millisecond:
-		parts = append(parts, elapsed(t.Duration))
+		parts = append(parts, format.Duration(t.Duration))
 	}
 	if b.isLookup() && t.Output != "" {
 		n := countLines(t.Output, true)
-		parts = append(parts, fmt.Sprintf("%d line%s", n, plural(n)))
+		parts = append(parts, fmt.Sprintf("%d line%s", n, format.S(n)))
 	}
 	if d := b.parsedDiff(); d.added+d.removed > 0 {
 		parts = append(parts, fmt.Sprintf("+%d -%d", d.added, d.removed))

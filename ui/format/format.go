@@ -1,0 +1,178 @@
+// Package format writes numbers, durations, sizes and money, so that they look the
+// same on the screen, in plain lines and in print. Its functions are pure; where
+// two places of the screen differ in what they have room for, each form has a name
+// here.
+package format
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// Plural returns n and a noun: "1 file", "3 files".
+func Plural(n int, noun string) string {
+	return strconv.Itoa(n) + " " + noun + S(n)
+}
+
+// S returns the ending of a noun of which there are n: "" or "s".
+func S(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
+}
+
+// Tokens returns a number of tokens in few characters: 812, 1.2k, 18k, 1.1M.
+func Tokens(n int) string {
+	switch {
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	case n >= 10_000:
+		return fmt.Sprintf("%.0fk", float64(n)/1e3)
+	case n >= 1_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	}
+	return strconv.Itoa(n)
+}
+
+// TokensExact returns a number of tokens to three digits: 812, 1.2k, 18.4k, 1.1M.
+func TokensExact(n int) string {
+	switch {
+	case n < 1000:
+		return strconv.Itoa(n)
+	case n < 99_950:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	case n < 999_500:
+		return fmt.Sprintf("%.0fk", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+}
+
+// Window returns the size of a context window as vendors write it: 128K, 1.05M.
+func Window(tokens int) string {
+	if tokens >= 1_000_000 {
+		return strconv.FormatFloat(math.Round(float64(tokens)/1e4)/100, 'f', -1, 32) + "M"
+	}
+	return strconv.Itoa(tokens/1000) + "K"
+}
+
+// Rate returns tokens per second; "" if there are none.
+func Rate(perSecond float64) string {
+	switch {
+	case perSecond <= 0:
+		return ""
+	case perSecond < 10:
+		return fmt.Sprintf("%.1f tok/s", perSecond)
+	}
+	return fmt.Sprintf("%.0f tok/s", perSecond)
+}
+
+// Percent returns a share of 1 in percent; "" below 0.
+func Percent(share float64) string {
+	if share < 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f %%", share*100)
+}
+
+// Cost returns dollars with as many digits as say something: cents, or more where
+// there are none; "" for nothing. A cost of which a part is unknown is "≥$0.12".
+func Cost(dollars float64, known bool) string {
+	least := ""
+	if !known {
+		least = "≥"
+	}
+	switch {
+	case dollars == 0:
+		return ""
+	case dollars < 0.01:
+		return fmt.Sprintf("%s$%.4f", least, dollars)
+	}
+	return fmt.Sprintf("%s$%.2f", least, dollars)
+}
+
+// Price returns dollars in cents, so that prices below each other compare, and
+// whatever is less than a cent.
+func Price(dollars float64) string {
+	exact := strconv.FormatFloat(dollars, 'f', -1, 64)
+	if cents := fmt.Sprintf("%.2f", dollars); len(cents) > len(exact) {
+		return "$" + cents
+	}
+	return "$" + exact
+}
+
+// Size returns a number of bytes: 812 bytes, 1.2 KB, 3.4 MB.
+func Size(bytes int) string {
+	switch {
+	case bytes < 1000:
+		return fmt.Sprintf("%d bytes", bytes)
+	case bytes < 999_950:
+		return fmt.Sprintf("%.1f KB", float64(bytes)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
+}
+
+// Duration returns how long something took: 40 ms, 1.2 s, 3 s, 12 s, 3 min 5 s,
+// 2 h 10 min.
+func Duration(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return strconv.FormatFloat(math.Floor(d.Seconds()*10)/10, 'f', -1, 64) + " s"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// Elapsed returns a time that runs, in whole seconds and a steady width: 9 s,
+// 3 m 05 s, 1 h 02 m.
+func Elapsed(d time.Duration) string {
+	s := int(d / time.Second)
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%d s", s)
+	case s < 3600:
+		return fmt.Sprintf("%d m %02d s", s/60, s%60)
+	}
+	return fmt.Sprintf("%d h %02d m", s/3600, s/60%60)
+}
+
+// Latency returns a short time to a tenth of a second: 40 ms, 1.2 s, 12.0 s.
+func Latency(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return fmt.Sprintf("%.1f s", d.Seconds())
+}
+
+// Seconds returns a time to a tenth of a second while that matters: 0.4 s, 1.2 s,
+// 12 s, 3m5s.
+func Seconds(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
+
+// Age returns how long ago something was: now, 3 min, 5 h, 2 d, 4 mo, 1 y.
+func Age(d time.Duration) string {
+	const day = 24 * time.Hour
+	for _, u := range [...]struct {
+		least, unit time.Duration
+		name        string
+	}{{365 * day, 365 * day, "y"}, {60 * day, 30 * day, "mo"}, {day, day, "d"}, {time.Hour, time.Hour, "h"}, {time.Minute, time.Minute, "min"}} {
+		if d >= u.least {
+			return fmt.Sprintf("%d %s", d/u.unit, u.name)
+		}
+	}
+	return "now"
+}

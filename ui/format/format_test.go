@@ -1,0 +1,75 @@
+package format_test
+
+import (
+	"testing"
+	"time"
+
+	"parley/ui/format"
+)
+
+func TestNumbers(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{format.Plural(1, "file"), "1 file"},
+		{format.Plural(0, "file"), "0 files"},
+		{format.Plural(3, "file"), "3 files"},
+		{format.Tokens(812), "812"},
+		{format.Tokens(1234), "1.2k"},
+		{format.Tokens(18_400), "18k"},
+		{format.Tokens(1_100_000), "1.1M"},
+		{format.TokensExact(18_400), "18.4k"},
+		{format.TokensExact(99_950), "100k"},
+		{format.TokensExact(999_500), "1.0M"},
+		{format.Window(128_000), "128K"},
+		{format.Window(1_048_576), "1.05M"},
+		{format.Rate(0), ""},
+		{format.Rate(8.25), "8.2 tok/s"},
+		{format.Rate(81.6), "82 tok/s"},
+		{format.Percent(-1), ""},
+		{format.Percent(0.125), "12 %"},
+		{format.Cost(0, true), ""},
+		{format.Cost(0.0042, true), "$0.0042"},
+		{format.Cost(1.5, false), "≥$1.50"},
+		{format.Price(2), "$2.00"},
+		{format.Price(0.125), "$0.125"},
+		{format.Size(0), "0 bytes"},
+		{format.Size(999), "999 bytes"},
+		{format.Size(1000), "1.0 KB"},
+		{format.Size(1234), "1.2 KB"},
+		{format.Size(999_949), "999.9 KB"},
+		{format.Size(999_950), "1.0 MB"},
+		{format.Size(2_500_000), "2.5 MB"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
+
+func TestTimes(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{format.Duration(40 * time.Millisecond), "40 ms"},
+		{format.Duration(1250 * time.Millisecond), "1.2 s"},
+		{format.Duration(3 * time.Second), "3 s"},
+		{format.Duration(12900 * time.Millisecond), "12 s"},
+		{format.Duration(185 * time.Second), "3 min 5 s"},
+		{format.Duration(130 * time.Minute), "2 h 10 min"},
+		{format.Duration(2 * time.Hour), "2 h 0 min"},
+		{format.Elapsed(9 * time.Second), "9 s"},
+		{format.Elapsed(185 * time.Second), "3 m 05 s"},
+		{format.Elapsed(62 * time.Minute), "1 h 02 m"},
+		{format.Latency(40 * time.Millisecond), "40 ms"},
+		{format.Latency(12 * time.Second), "12.0 s"},
+		{format.Seconds(400 * time.Millisecond), "0.4 s"},
+		{format.Seconds(12 * time.Second), "12 s"},
+		{format.Seconds(185 * time.Second), "3m5s"},
+		{format.Age(0), "now"},
+		{format.Age(3 * time.Minute), "3 min"},
+		{format.Age(50 * time.Hour), "2 d"},
+		{format.Age(70 * 24 * time.Hour), "2 mo"},
+		{format.Age(400 * 24 * time.Hour), "1 y"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
