@@ -63,6 +63,10 @@ func LacksVision(model llm.Endpoint, p llm.Part) bool {
 	return model.Known && !model.Vision && strings.HasPrefix(p.MIME, "image/")
 }
 
+// DecodeText returns text of another encoding as UTF-8, and the encoding's name; ""
+// if it was UTF-8. It returns false if data is no text.
+func DecodeText(data []byte) (text, encoding string, ok bool) { return attach.Decode(data) }
+
 // isFile reports whether path names a file that a prompt may bring along by
 // mentioning it. Hidden ones outside the workspace, where keys lie, have to be
 // attached by name.

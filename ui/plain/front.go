@@ -280,8 +280,7 @@ func (p *front) message(lines []typed) {
 		p.written = append(p.written, begun)
 		return
 	}
-	text = strings.Join(append(p.written, text), "\n")
-	p.written = nil
+	text, p.written = strings.Join(append(p.written, text), "\n"), nil
 	if len(lines) > 1 {
 		p.say("Taken as one message of %s.", format.Plural(strings.Count(text, "\n")+1, "line"))
 	}

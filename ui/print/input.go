@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"parley/providers/llm"
-	"parley/session/attach"
+	"parley/ui/app"
 )
 
 // maxInput sets how much is read from standard input; more is refused rather than
@@ -98,7 +98,7 @@ func decoded(input []byte, notice func(string)) []byte {
 	if isText(input) {
 		return input
 	}
-	text, from, ok := attach.Decode(input)
+	text, from, ok := app.DecodeText(input)
 	if !ok || from == "" {
 		return input
 	}

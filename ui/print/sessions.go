@@ -210,10 +210,7 @@ func (s SessionCommands) rows(found []session.Info, asJSON bool) error {
 	var table bytes.Buffer
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, f := range found {
-		pin := ""
-		if f.Pinned {
-			pin = "pinned: "
-		}
+		pin := map[bool]string{true: "pinned: "}[f.Pinned]
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", sanitize.Line(f.ID), format.Age(s.Now().Sub(f.Updated)), sanitize.Line(f.Model), format.Cost(f.Usage.Cost, f.Usage.Priced), pin+sanitize.Line(app.Title(f)))
 	}
 	w.Flush()

@@ -161,7 +161,6 @@ func (c *column) answer(a session.Response, err error, now time.Time) {
 	c.state = strings.Join(append(said, format.Seconds(a.Duration)), " · ")
 }
 
-// end says that nobody answers any more. Who was not even asked says so.
 func (c *comparison) end() {
 	c.running, c.view = false, ""
 	for _, col := range c.columns {

@@ -414,9 +414,6 @@ func spendRows(spent []session.DailyUsage, group func(session.DailyUsage) string
 		rows = append(rows, dialog.UsageRow{
 			Label: name, Tokens: format.Tokens(u.Input + u.Output), Cached: app.Cached(u), Cost: costOf(sums[name]), Amount: u.Cost,
 		})
-		if u.Cost == 0 {
-			rows[len(rows)-1].Amount = 0
-		}
 	}
 	return rows
 }

@@ -205,17 +205,15 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case dialog.ClosedMsg:
 		return m.closed(msg)
 	case dialog.UnhandledKeyMsg: // typed when a question came in between
-		cmd := m.composer.Update(msg.Msg)
-		m.layout()
-		return cmd
+		defer m.layout()
+		return m.composer.Update(msg.Msg)
 	case dialog.PickedMsg:
 		return m.picked(msg)
 	case dialog.AnsweredMsg:
 		return m.answered(msg)
 	case composer.CompletedMsg:
-		cmd := m.composer.Update(msg)
-		m.layout()
-		return cmd
+		defer m.layout()
+		return m.composer.Update(msg)
 	case composer.TooLongMsg:
 		return m.say(format.Size(msg.Bytes) + " are too much to be written out here: " + m.keyOf("editor") + " opens them in your editor")
 	case composer.UnqueueMsg:
