@@ -12,7 +12,7 @@ import (
 	"parley/session/store"
 )
 
-// maxAnnotationText is how many bytes of one text an annotation keeps.
+// maxAnnotationText sets how many bytes of one text an annotation keeps.
 const maxAnnotationText = 64 << 10
 
 // annotationDecoders maps the kinds of events that stay in sight between the messages to how
@@ -164,14 +164,14 @@ func (t *turn) recordDroppedCalls(p *partialResponse) {
 	}
 }
 
-// storedDone is how Done is stored: what it says, and what hints are made of.
+// storedDone holds how Done is stored: what it says, and what hints are made of.
 type storedDone struct {
 	Text  string     `json:"text"`
 	Is    string     `json:"is,omitempty"`    // one of ends
 	Error *llm.Error `json:"error,omitempty"` // without its words, which Text has
 }
 
-// endErrors are the errors besides those of models that front ends tell apart.
+// endErrors holds the errors besides those of models that front ends tell apart.
 var endErrors = []error{ErrSteps, ErrBudget, ErrSchema, context.Canceled}
 
 // MarshalJSON implements json.Marshaler. Of a turn that ended early it keeps how.

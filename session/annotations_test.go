@@ -13,7 +13,7 @@ import (
 	. "parley/session"
 )
 
-// shownBehind are the events that were shown behind the messages of the current
+// shownBehind returns the events that were shown behind the messages of the current
 // branch, those in front of the first one at 0.
 func shownBehind(s *Session) (shown []string) {
 	for i, list := range s.Annotations(s.Path()) {

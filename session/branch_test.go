@@ -11,7 +11,7 @@ import (
 	. "parley/session"
 )
 
-// texts is what the current branch says.
+// texts returns what the current branch says.
 func texts(s *Session) []string {
 	var out []string
 	for _, m := range s.History() {

@@ -109,7 +109,7 @@ func (r toolResults) node() store.Node {
 	return n
 }
 
-// rejectReason says why the nth call of an answer must not run at all. An answer that
+// rejectReason returns why the nth call of an answer must not run at all. An answer that
 // was refused or reached its limit may hold only a part of what was meant.
 func rejectReason(n int, call llm.Part, reason llm.Reason) error {
 	switch {
@@ -163,7 +163,7 @@ func (t *turn) settleCalls(jobs []*job) {
 	t.executeCalls(cleared)
 }
 
-// decide asks the policy, and the person where the policy wants that. A job
+// decide asks the policy, and the user where the policy wants that. A job
 // that may not run gets its result.
 func (t *turn) decide(j *job) bool {
 	for {
@@ -232,7 +232,7 @@ func (t *turn) deny(j *job, answer tools.Approval) {
 }
 
 func (t *turn) ask(j *job) (tools.Approval, bool) {
-	t.persist(t.results.node()) // a person may take long, and nothing of it ran until then
+	t.persist(t.results.node()) // a user may take long, and nothing of it ran until then
 	reply := make(chan tools.Approval, 1)
 	t.emit(ApprovalRequest{Call: j.call, Action: j.action, reply: reply})
 	select {

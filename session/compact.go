@@ -50,7 +50,7 @@ func (t *turn) autoCompact() error {
 	return nil
 }
 
-// messagesSinceSummary is how many messages stand behind the last summary.
+// messagesSinceSummary returns how many messages stand behind the last summary.
 func (t *Tree) messagesSinceSummary() (n int) {
 	for i := t.head; i > 0 && !t.nodes[i-1].Summary; i = t.nodes[i-1].Parent {
 		n++
@@ -177,7 +177,7 @@ func (c *tokenCounter) chunks(path []store.Node, room int) []string {
 	return append(out, piece.String())
 }
 
-// transcriptOf is a message as a summary is made of.
+// transcriptOf returns a message as a summary is made of.
 func transcriptOf(n store.Node) string {
 	var b strings.Builder
 	who := map[llm.Role]string{llm.RoleUser: "Person", llm.RoleAssistant: "Assistant", llm.RoleTool: "Tools"}[n.Role]

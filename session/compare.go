@@ -11,7 +11,7 @@ import (
 	"parley/providers/llm"
 )
 
-// comparedCallText is what a model is told that calls a tool all the same.
+// comparedCallText holds what a model is told that calls a tool all the same.
 const comparedCallText = "This was not run: several models were asked at once, and none of them could use tools. Call it again if it is still needed."
 
 // A CandidateEvent is something that happened to one of the models that are compared: the
@@ -26,16 +26,16 @@ type CandidateEvent struct {
 // conversation, which goes on with the first of models that answered until
 // Switch says otherwise. Tools are offered as ever, for some providers want that
 // where there were calls before, but none may be called: models at work in one
-// folder would be in each other's way.
+// directory would be in each other's way.
 //
-// Its events are Prompt, then Lanes, then Done, whose error is that of the
+// Its events are Prompt, then CandidateEvents, then Done, whose error is that of the
 // context, or what every model failed with. Without parts the last prompt is
 // asked again.
 func (s *Session) Compare(ctx context.Context, models []llm.Endpoint, parts ...llm.Part) iter.Seq[Event] {
 	return s.loop(ctx, func(t *turn) error { return t.compare(models, parts) })
 }
 
-// modelEvent is what the nth model sent, or that it is done.
+// modelEvent holds what the nth model sent, or that it is done.
 type modelEvent struct {
 	n     int
 	event llm.Event

@@ -14,7 +14,7 @@ import (
 	. "parley/session"
 )
 
-// lanes are what each of n models said, as it ended: "text", "text!" if it broke
+// lanes returns what each of n models said, as it ended: "text", "text!" if it broke
 // off.
 func lanes(events []Event, n int) []string {
 	out := make([]string, n)

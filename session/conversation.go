@@ -114,7 +114,7 @@ func (c *conversation) append(m llm.Message) store.Node {
 	return c.appendAt(m, func(*store.Node) {})
 }
 
-// appendAt is append of a node that prepare has filled in.
+// appendAt adds a node that prepare has filled in, as append does.
 func (c *conversation) appendAt(m llm.Message, prepare func(*store.Node)) store.Node {
 	c.mu.Lock()
 	n := c.tree.NewNode(m)

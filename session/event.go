@@ -26,13 +26,13 @@ import (
 // each carries the call's id.
 type Event any
 
-// Prompt says that a message of the user's entered the conversation.
+// Prompt reports that a message of the user's entered the conversation.
 type Prompt struct {
 	Message llm.Message
 	Seq     int // of the message in the conversation
 }
 
-// Step says that a request goes out.
+// Step reports that a request goes out.
 type Step struct {
 	Model   string          // provider/model
 	N       int             // counts the requests of this turn from 1
@@ -40,7 +40,7 @@ type Step struct {
 	Partial PartialResponse // the answer, as far as it has arrived
 }
 
-// Response says that a response ended and entered the conversation. After an
+// Response reports that a response ended and entered the conversation. After an
 // error or a cancel its message holds what had arrived and is marked Cut; it
 // may be empty.
 type Response struct {
@@ -56,17 +56,17 @@ type Response struct {
 	ThinkingDurations []time.Duration // how long each part of thinking took to arrive, as it is stored
 }
 
-// Call says that parley deals with a call of the model's.
+// Call reports that parley deals with a call of the model's.
 type Call struct{ Part llm.Part }
 
-// ApprovalRequest wants a person's word on a call. The turn waits for Reply.
+// ApprovalRequest wants a user's word on a call. The turn waits for Reply.
 type ApprovalRequest struct {
 	Call   llm.Part
 	Action *tools.Action
 	reply  chan tools.Approval
 }
 
-// Decision says how a call that had to be decided came out.
+// Decision reports how a call that had to be decided came out.
 type Decision struct {
 	ID      string
 	Verdict tools.Verdict // Allow or Deny
@@ -84,17 +84,17 @@ type Result struct {
 	Part     llm.Part // Kind llm.Result
 	Diff     string   // unified diff of what was changed
 	Duration time.Duration
-	Stopped  bool // a person ended it before it was finished, or the turn
+	Stopped  bool // a user ended it before it was finished, or the turn
 }
 
-// Fallback says that the turn goes on with another model after a fault.
+// Fallback reports that the turn goes on with another model after a fault.
 type Fallback struct {
 	From  string    `json:"from"`
 	To    string    `json:"to"`
 	Fault llm.Fault `json:"fault"`
 }
 
-// ModelSwitched says that another model answers from here on, and what of the
+// ModelSwitched reports that another model answers from here on, and what of the
 // conversation has to be adapted for it.
 type ModelSwitched struct {
 	From    string       `json:"from"`
@@ -102,7 +102,7 @@ type ModelSwitched struct {
 	Changes []llm.Change `json:"changes,omitempty"`
 }
 
-// Compacted says that a summary stands for what was said so far in the requests
+// Compacted reports that a summary stands for what was said so far in the requests
 // to come. The conversation itself stays whole.
 type Compacted struct {
 	Seq      int    `json:"-"`      // of the summary in the conversation
@@ -129,7 +129,7 @@ type DroppedCall struct {
 	Input string `json:"input"` // as far as it came
 }
 
-// Abandoned says that the turn goes on from in front of an answer that broke off, which
+// Abandoned reports that the turn goes on from in front of an answer that broke off, which
 // stays on a branch. Only Annotations has it.
 type Abandoned struct {
 	Seq int `json:"seq"` // of that answer

@@ -9,7 +9,7 @@ import (
 	"parley/session/store"
 )
 
-// partialSaveInterval is how often a response that is still arriving is written. A
+// partialSaveInterval sets how often a response that is still arriving is written. A
 // crash costs at most what came since.
 const partialSaveInterval = 700 * time.Millisecond
 

@@ -18,7 +18,7 @@ import (
 	"parley/tools"
 )
 
-// shelf is a library in a folder of its own.
+// shelf returns a library in a directory of its own.
 func shelf(t *testing.T) (*Store, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "parley", "parley.db")

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// errStopped is why the context of a call ended that the user stopped.
+// errStopped holds why the context of a call ended that the user stopped.
 var errStopped = errors.New("stopped by the user")
 
 // runningCalls are the tool calls of the moment. The zero value is none.

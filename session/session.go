@@ -37,7 +37,7 @@ import (
 	"parley/tools"
 )
 
-// DefaultMaxSteps is how many requests a turn may take when Options does not say.
+// DefaultMaxSteps sets how many requests a turn may take when Options does not say.
 const DefaultMaxSteps = 200
 
 // Options holds what a session is made of.

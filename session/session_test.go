@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// workspace is a folder with one file, and the real tools on it.
+// workspace returns a directory with one file, and the real tools on it.
 func workspace(t testing.TB) (*tools.Set, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -464,7 +464,7 @@ func TestOneTurnAtATime(t *testing.T) {
 	}
 }
 
-// Whatever the model says, whatever the person answers, and wherever the turn
+// Whatever the model says, whatever the user answers, and wherever the turn
 // is canceled, the conversation stays valid for the next request.
 func TestAlwaysValid(t *testing.T) {
 	set, _ := workspace(t)
@@ -517,7 +517,7 @@ func randomTurn(rng *rand.Rand) llmtest.Turn {
 	}[rng.IntN(7)]
 }
 
-// TestBlind: a model that takes no images is sent words for them, and the person
+// TestBlind: a model that takes no images is sent words for them, and the user
 // is told; the conversation keeps them.
 func TestBlind(t *testing.T) {
 	blind, sees := llmtest.New(llmtest.Say("words")), llmtest.New(llmtest.Say("a horse"))

@@ -2,7 +2,7 @@ package session
 
 import "parley/providers/llm"
 
-// requestSettings are what the next request asks for.
+// requestSettings holds what the next request asks for.
 type requestSettings struct {
 	model        llm.Endpoint
 	effort       llm.Effort

@@ -6,7 +6,7 @@ import (
 	"parley/providers/llm"
 )
 
-// A spending is what a session has used so far, and what it may cost.
+// A spending holds what a session has used so far, and what it may cost.
 type spending struct {
 	maxCost                     float64 // US dollars; 0: no limit
 	total, last                 llm.Usage

@@ -24,7 +24,7 @@ type (
 
 	LockedError    = store.LockedError
 	LeaseLostError = store.LeaseLostError
-	SentPrompt     = store.SentPrompt // something a person sent before
+	SentPrompt     = store.SentPrompt // something a user sent before
 	History        = store.History
 )
 
@@ -48,7 +48,7 @@ func OpenStore(getenv func(string) string) (*Store, error) {
 	return MemoryStore(), fmt.Errorf("conversations are not kept: %w", err)
 }
 
-// MemoryStore is a library of which nothing stays.
+// MemoryStore returns a store of which nothing stays.
 func MemoryStore() *Store {
 	lib, err := store.OpenMemory()
 	if err != nil {
@@ -64,7 +64,7 @@ type Config struct {
 	TitleModel string  `toml:"title"`   // model that names conversations; "": the first words do
 }
 
-// DefaultConfig is what holds where the configuration says nothing.
+// DefaultConfig returns what holds where the configuration says nothing.
 func DefaultConfig() Config { return Config{History: "full"} }
 
 // Validate names a value that cannot be meant.
@@ -78,7 +78,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// historyMode is History as sessions know it.
+// historyMode returns History as sessions know it.
 func (c Config) historyMode() History {
 	if c.History == "full" {
 		return HistoryFull // as ""

@@ -15,12 +15,12 @@ import (
 // model was told what is wrong with it.
 var ErrSchema = errors.New("the answer does not fit the schema")
 
-// StructuredOutput says that the answer before it fits Options.Answer.
+// StructuredOutput reports that the answer before it fits Options.Answer.
 type StructuredOutput struct {
 	JSON json.RawMessage // compact; what was slightly broken is repaired
 }
 
-// maxCorrections is how often a model is told what is wrong with its answer.
+// maxCorrections sets how often a model is told what is wrong with its answer.
 const maxCorrections = 2
 
 // maxProblemLen bounds what is quoted of an answer's faults, in bytes.
@@ -37,7 +37,7 @@ func ParseAnswerSchema(text []byte) (*llm.Schema, error) {
 	return &llm.Schema{Name: "answer", JSON: text}, nil
 }
 
-// metaSchema is what a schema has to look like: the parts of JSON Schema's own
+// metaSchema holds what a schema has to look like: the parts of JSON Schema's own
 // schema that catch what people get wrong.
 const metaSchema = `{
 	"type": "object",
@@ -133,7 +133,7 @@ func repairToSchema(want json.RawMessage, text string) (json.RawMessage, error) 
 	return compact.Bytes(), nil
 }
 
-// correctionPrompt tells the model what is wrong with its answer. It repeats the
+// correctionPrompt returns the model what is wrong with its answer. It repeats the
 // schema: servers that know no structured answers may have dropped it silently.
 func correctionPrompt(want *llm.Schema, problem error) string {
 	return fmt.Sprintf("Your answer does not fit the JSON Schema that it has to fit: %v.\n\n"+

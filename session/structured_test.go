@@ -14,7 +14,7 @@ import (
 	. "parley/session"
 )
 
-// city is the schema most of these tests ask for.
+// city holds the schema most of these tests ask for.
 const city = `{"type":"object","properties":{"name":{"type":"string"},"people":{"type":"integer","minimum":1}},"required":["name","people"],"additionalProperties":false}`
 
 func structured(events []Event) (out []string) {
@@ -97,7 +97,7 @@ func end(reason llm.Reason, text string) llmtest.Turn {
 	return llmtest.Script(llm.Delta{Block: "0", Part: llm.Part{Kind: llm.Text, Text: text}}, llm.Finish{Reason: reason})
 }
 
-// TestCorrection: the model is told what is wrong, the person that it was.
+// TestCorrection: the model is told what is wrong, the user that it was.
 func TestCorrection(t *testing.T) {
 	want, err := ParseAnswerSchema([]byte(city))
 	if err != nil {

@@ -18,7 +18,7 @@ type Tree struct {
 	annotations []store.Annotation // what was shown between them, by rising N
 }
 
-// newTree is a tree of nodes that were kept, by rising Seq and each behind its
+// newTree returns a tree of nodes that were kept, by rising Seq and each behind its
 // parent, as the store gives them. In the place of one that is lost stands a node
 // without a role, which no other follows.
 func newTree(nodes []store.Node, head int) Tree {
@@ -38,7 +38,7 @@ func newTree(nodes []store.Node, head int) Tree {
 // isLost reports whether n stands in the place of a message that is lost.
 func isLost(n store.Node) bool { return n.Role == "" }
 
-// NewNode is a node for m that follows the current branch. It is not added yet.
+// NewNode returns a node for m that follows the current branch. It is not added yet.
 func (t *Tree) NewNode(m llm.Message) store.Node {
 	return store.Node{Seq: len(t.nodes) + 1, Parent: t.head, Message: m}
 }
@@ -94,7 +94,7 @@ func (t *Tree) lastUsage() llm.Usage {
 	return llm.Usage{}
 }
 
-// Tip is the end of the branch through the message seq that grew last.
+// Tip returns the end of the branch through the message seq that grew last.
 func (t *Tree) Tip(seq int) int {
 	below := make([]bool, len(t.nodes)+1)
 	below[seq] = true

@@ -36,10 +36,10 @@ type Format struct {
 	Write func(w io.Writer, c Conversation) error
 }
 
-// Formats are those a conversation can be written in.
+// Formats holds those a conversation can be written in.
 var Formats = []Format{{"md", Markdown}, {"html", HTML}, {"jsonl", JSONL}}
 
-// branch is the current branch from its first message to its last. It ends early
+// branch returns the current branch from its first message to its last. It ends early
 // rather than run in circles or follow a parent that is not there.
 func (c Conversation) branch() []store.Node {
 	at := make(map[int]int, len(c.Nodes))
@@ -60,7 +60,7 @@ func (c Conversation) branch() []store.Node {
 	return path
 }
 
-// branches is how many branches there are: messages nothing follows.
+// branches returns how many branches there are: messages nothing follows.
 func (c Conversation) branches() int {
 	followed := make(map[int]bool, len(c.Nodes))
 	for _, n := range c.Nodes {
@@ -75,7 +75,7 @@ func (c Conversation) branches() int {
 	return leaves
 }
 
-// usage is what all answers on all branches used.
+// usage returns what all answers on all branches used.
 func (c Conversation) usage() llm.Usage {
 	if c.Session.Usage != (llm.Usage{}) {
 		return c.Session.Usage
@@ -99,7 +99,7 @@ type message struct {
 	answers map[string]*callResult // by id of the call
 }
 
-// An callResult is what a call came to.
+// A callResult holds what a call came to.
 type callResult struct {
 	result  llm.Part
 	media   []llm.Part // that belongs to the result

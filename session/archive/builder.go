@@ -48,10 +48,10 @@ func newTree(origin string, n skipped) *builder {
 	}
 }
 
-// last is the message added last, 0 if there is none.
+// last returns the message added last, 0 if there is none.
 func (t *builder) last() int { return len(t.nodes) }
 
-// node is the message with this Seq, nil if there is none.
+// node returns the message with this Seq, nil if there is none.
 func (t *builder) node(seq int) *store.Node {
 	if seq < 1 || seq > len(t.nodes) {
 		return nil
@@ -59,7 +59,7 @@ func (t *builder) node(seq int) *store.Node {
 	return &t.nodes[seq-1]
 }
 
-// follow is what a message follows whose parent is called key. One that is not
+// follow returns what a message follows whose parent is called key. One that is not
 // known is taken to be the message before.
 func (t *builder) follow(key string) int {
 	if key == "" {
@@ -119,7 +119,7 @@ func (t *builder) result(id string, at time.Time, result llm.Part, media []llm.P
 	return c.node, true
 }
 
-// end is the conversation that has grown, with head the message its current
+// end returns the conversation that has grown, with head the message its current
 // branch ends with.
 func (t *builder) end(head int) Conversation {
 	c := Conversation{Session: t.session}
@@ -145,7 +145,7 @@ func (t *builder) end(head int) Conversation {
 	return c
 }
 
-// results is the message that answers the calls of n.
+// results returns the message that answers the calls of n.
 func (t *builder) results(n store.Node, calls []*call) store.Node {
 	m := store.Node{Seq: n.Seq + 1, Parent: n.Seq, At: n.At, Message: llm.Message{Role: llm.RoleTool}}
 	for _, c := range calls {
@@ -200,7 +200,7 @@ func (c *Conversation) clocks() {
 	}
 }
 
-// sane is t in UTC, zero if no program of this kind can have written it.
+// sane returns t in UTC, zero if no program of this kind can have written it.
 func sane(t time.Time) time.Time {
 	if t.Year() < 2000 || t.Year() > 2199 {
 		return time.Time{}
@@ -212,7 +212,7 @@ func sane(t time.Time) time.Time {
 func (c *Conversation) describe() {
 	s := &c.Session
 	s.Messages, s.Usage = len(c.Nodes), total(c.Nodes)
-	said, answered := "", "" // the first thing a person said, and who answered last
+	said, answered := "", "" // the first thing a user said, and who answered last
 	for _, n := range c.branch() {
 		if n.Model != "" {
 			answered = n.Model
@@ -243,10 +243,10 @@ func validID(id string) bool {
 	})
 }
 
-// longestLine is how much of a text makes a title or preview, in runes.
+// longestLine sets how much of a text makes a title or preview, in runes.
 const longestLine = 120
 
-// line is text on one line, shortened.
+// line returns text on one line, shortened.
 func line(text string) string {
 	if len(text) > 8*longestLine {
 		text = strings.ToValidUTF8(text[:8*longestLine], "")
@@ -258,7 +258,7 @@ func line(text string) string {
 	return text
 }
 
-// directory is a path as a session's folder, "" if it is not absolute.
+// directory returns a path as a session's directory, "" if it is not absolute.
 func directory(path string) string {
 	windows := len(path) > 2 && path[1] == ':'
 	if len(path) > 4096 || strings.ContainsRune(path, 0) || !filepath.IsAbs(path) && !strings.HasPrefix(path, "/") && !windows {
@@ -267,7 +267,7 @@ func directory(path string) string {
 	return path
 }
 
-// model is a model's name with its provider, "" if it is none.
+// model returns a model's name with its provider, "" if it is none.
 func model(provider, name string) string {
 	bad := func(r rune) bool { return r <= ' ' || r == '<' || r == '>' || r == 0x7f || r == utf8.RuneError }
 	if name == "" || len(name) > 200 || strings.ContainsFunc(provider+name, bad) {
@@ -293,10 +293,9 @@ func (m *jsonTime) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// text is a part that says something.
 func text(said string) llm.Part { return llm.Part{Kind: llm.Text, Text: said} }
 
-// compact is JSON without white space, {} if it is no object.
+// compact returns JSON without white space, {} if it is no object.
 func compact(raw json.RawMessage) string {
 	if object, ok := llm.Arguments(string(raw)); ok {
 		return strings.ToValidUTF8(string(object), "\ufffd")

@@ -20,7 +20,7 @@ import (
 // A conversation maps ids to messages with parent and children. Calls of tools
 // are messages of the assistant's to somebody else than all, their results
 // messages of the tool's; ChatGPT ran them itself. What the assistant said
-// between two messages of the person's becomes one message, as anywhere else.
+// between two messages of the user's becomes one message, as anywhere else.
 type chatgptImporter struct {
 	limits limits
 	notes  skipped
@@ -326,7 +326,7 @@ func (g *chatgptBuilder) message(m *gptMessage, parent int, alone bool) int {
 	return seq
 }
 
-// settings are types of content that hold what the person has set up, not said;
+// settings holds types of content that hold what the user has set up, not said;
 // recaps only say how long thinking took.
 var settings = map[string]bool{
 	"user_editable_context": true, "model_editable_context": true, "reasoning_recap": true, "app_pairing_content": true,
@@ -373,7 +373,7 @@ func (g *chatgptBuilder) ran(seq int, m *gptMessage, parts []llm.Part) {
 	n.Parts = append(append(n.Parts, result), rest...)
 }
 
-// parts are what a message says.
+// parts returns what a message says.
 func (g *chatgptBuilder) parts(m *gptMessage) (parts []llm.Part) {
 	c := &m.Content
 	say := func(said string) {
@@ -420,7 +420,7 @@ func (g *chatgptBuilder) parts(m *gptMessage) (parts []llm.Part) {
 	return parts
 }
 
-// piece is a part of a message that is not plain text.
+// piece returns a part of a message that is not plain text.
 func (g *chatgptBuilder) piece(m *gptMessage, raw json.RawMessage) []llm.Part {
 	var p struct {
 		Type  string `json:"content_type"`
@@ -462,7 +462,7 @@ const (
 	refEnd   = "\ue201"
 )
 
-// plain is said with its references as words, or without them.
+// plain returns said with its references as words, or without them.
 func (m *gptMessage) plain(said string) string {
 	if !strings.Contains(said, refBegin) {
 		return said

@@ -23,7 +23,7 @@ import (
 type claudeImporter struct {
 	notes      skipped
 	main, side thread
-	titles     [3]string         // a summary, what a model found, what the person chose: the last one holds
+	titles     [3]string         // a summary, what a model found, what the user chose: the last one holds
 	leaves     map[string]string // summaries, by uuid of the last message they are of
 	id         string
 }
@@ -224,10 +224,10 @@ func (t *thread) parent(l *claudeLine) int {
 	return 0
 }
 
-// interrupted is what the program writes for the user when an answer is stopped.
+// interrupted holds what the program writes for the user when an answer is stopped.
 const interrupted = "[Request interrupted by user"
 
-// user adds what the person said, and the results that came with it. The result
+// user adds what the user said, and the results that came with it. The result
 // is where later messages go on.
 func (t *thread) user(l *claudeLine, parent int) int {
 	n := store.Node{Parent: parent, At: l.Time.Time, Summary: l.Compact, Message: llm.Message{Role: llm.RoleUser}}
@@ -259,7 +259,7 @@ func (t *thread) user(l *claudeLine, parent int) int {
 	return t.add("", n)
 }
 
-// shown is a block that stands on its own: text, a picture or a document.
+// shown returns a block that stands on its own: text, an image or a document.
 func (t *thread) shown(b *claudeBlock) (llm.Part, bool) {
 	switch {
 	case b.Type == "text":
@@ -308,7 +308,7 @@ func join(a, b string) string {
 	return a + "\n" + b
 }
 
-// patch is the unified diff of what a call changed, which Claude Code keeps as a
+// patch returns the unified diff of what a call changed, which Claude Code keeps as a
 // list of hunks.
 func patch(raw json.RawMessage) string {
 	var o struct {
@@ -411,7 +411,7 @@ func (t *thread) block(seq int, raw json.RawMessage) {
 	n.Parts = append(n.Parts, p)
 }
 
-// found is what a tool of the provider's answered, as far as it is text.
+// found returns what a tool of the provider's answered, as far as it is text.
 func (b *claudeBlock) found() string {
 	var lines string
 	for _, raw := range b.Content {
@@ -430,7 +430,7 @@ func (u *claudeUsage) normal() *llm.Usage {
 	}
 }
 
-// count is a number of tokens, 0 if it cannot be one.
+// count returns a number of tokens, 0 if it cannot be one.
 func count(n float64) int {
 	if !(n > 0 && n < 1<<40) {
 		return 0
@@ -438,7 +438,7 @@ func count(n float64) int {
 	return int(n)
 }
 
-// claudeOrigin is what the adapter of Anthropic stamps on the messages of a
+// claudeOrigin returns what the adapter of Anthropic stamps on the messages of a
 // model: its family and version, however its id is written. It is "" for ids
 // that are none of Anthropic's own; then nothing private is kept, for it could
 // not go back.

@@ -26,10 +26,10 @@ type codexImporter struct {
 	asking bool   // the answer at the head is still growing
 }
 
-// codexLines are the types of lines that have a payload.
+// codexLines holds the types of lines that have a payload.
 var codexLines = []string{"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
 
-// codexItems are the types of items that may stand in a line bare.
+// codexItems holds the types of items that may stand in a line bare.
 var codexItems = []string{
 	"message", "reasoning", "function_call", "function_call_output", "local_shell_call", "custom_tool_call",
 	"custom_tool_call_output", "web_search_call",
@@ -195,7 +195,7 @@ func (t *thread) grow(n store.Node) int {
 	return t.head
 }
 
-// back makes the branch end before the last turns of the person's.
+// back makes the branch end before the last turns of the user's.
 func (t *thread) back(turns int) {
 	for ; turns > 0 && t.head > 0; turns-- {
 		for t.head > 0 {
@@ -285,7 +285,7 @@ var wrappers = []string{
 	"<collaboration_mode>", "<subagent_notification>", "# AGENTS.md instructions",
 }
 
-// cwd is the working folder, which the first line of a rollout did not say until
+// cwd returns the working directory, which the first line of a rollout did not say until
 // September 2025.
 func cwd(environment string) string {
 	_, path, ok := strings.Cut(environment, "<cwd>")
@@ -329,7 +329,7 @@ func (d *codexImporter) message(l *codexLine, it *codexItem) {
 	}
 }
 
-// pieces are what a message or an output consists of.
+// pieces returns what a message or an output consists of.
 func (d *codexImporter) pieces(list []codexPiece) (parts []llm.Part) {
 	for _, p := range list {
 		switch {
@@ -346,7 +346,7 @@ func (d *codexImporter) pieces(list []codexPiece) (parts []llm.Part) {
 	return parts
 }
 
-// imagePart is what an image_url holds, or leads to.
+// imagePart returns what an image_url holds, or leads to.
 func imagePart(url string) (llm.Part, bool) {
 	rest, ok := strings.CutPrefix(url, "data:")
 	if !ok {
@@ -359,7 +359,7 @@ func imagePart(url string) (llm.Part, bool) {
 	return llm.Part{Kind: llm.Media, MIME: mime, Data: data}, coded && err == nil && len(data) > 0
 }
 
-// answer is the message that what the model says belongs to: all that comes
+// answer returns the message that what the model says belongs to: all that comes
 // between two things that are said to it.
 func (d *codexImporter) answer(l *codexLine) int {
 	if !d.asking {
@@ -453,7 +453,6 @@ func ran(said string) (output string, failed bool) {
 	return *o.Output, o.Metadata.Exit != 0
 }
 
-// field is an object with one text in it.
 func field(name, value string) string {
 	data, err := json.Marshal(map[string]string{name: value})
 	if err != nil {

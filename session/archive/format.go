@@ -12,7 +12,7 @@ import (
 	"parley/providers/llm"
 )
 
-// sanitize is s with everything in it to be seen: control characters, runes that
+// sanitize returns s with everything in it to be seen: control characters, runes that
 // turn the direction of what follows, and runes that show nothing stand there by
 // name. Newlines and tabs stay, as do joiners where writing needs them.
 func sanitize(s string) string {
@@ -27,7 +27,7 @@ func sanitize(s string) string {
 		case r == '\n' || r == '\t':
 			b.WriteRune(r)
 		case r < 0x20:
-			b.WriteRune('\u2400' + r) // the picture of the control character
+			b.WriteRune('\u2400' + r) // the symbol of the control character
 		case r == 0x7f:
 			b.WriteRune('\u2421')
 		case unicode.Is(unicode.Cc, r), hidden(r) && !joins(prev, r):
@@ -57,7 +57,7 @@ func hidden(r rune) bool {
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// joined are scripts that are not written without joiners.
+// joined holds scripts that are not written without joiners.
 var joined = []*unicode.RangeTable{
 	unicode.Arabic, unicode.Bengali, unicode.Devanagari, unicode.Gujarati, unicode.Gurmukhi, unicode.Kannada,
 	unicode.Khmer, unicode.Malayalam, unicode.Mongolian, unicode.Myanmar, unicode.Oriya, unicode.Sinhala,
@@ -79,12 +79,12 @@ func joins(prev, r rune) bool {
 	return false
 }
 
-// oneLine is s visible and on one line.
+// oneLine returns s visible and on one line.
 func oneLine(s string) string {
 	return strings.Join(strings.Fields(sanitize(s)), " ")
 }
 
-// imageType is the type of a picture that browsers show and that cannot hold
+// imageType returns the type of an image that browsers show and that cannot hold
 // programs, told by its content; "" for everything else.
 func imageType(data []byte) string {
 	for _, t := range []struct{ mime, begin string }{
@@ -100,7 +100,7 @@ func imageType(data []byte) string {
 	return ""
 }
 
-// attached is a file of text that went along with a message: what it is called,
+// attached returns a file of text that went along with a message: what it is called,
 // and what it holds without the tags that say so to the model.
 func attached(p llm.Part) (name, body string, ok bool) {
 	if p.Kind != llm.Text || p.Name == "" {
@@ -117,7 +117,7 @@ func attached(p llm.Part) (name, body string, ok bool) {
 	return name, body, true
 }
 
-// described says what a file is that is not shown.
+// described returns what a file is that is not shown.
 func described(p llm.Part) string {
 	words := []string{"file"}
 	if strings.HasPrefix(p.MIME, "image/") {
@@ -139,7 +139,7 @@ func described(p llm.Part) string {
 	return strings.Join(words, " ")
 }
 
-// grouped is a number with its digits in groups of three.
+// grouped returns a number with its digits in groups of three.
 func grouped(n int) string {
 	digits := strconv.Itoa(n)
 	var b strings.Builder
@@ -152,7 +152,7 @@ func grouped(n int) string {
 	return b.String()
 }
 
-// tokens says what was used, "" if nothing is known of it.
+// tokens returns what was used, "" if nothing is known of it.
 func tokens(u llm.Usage) string {
 	if u == (llm.Usage{}) {
 		return ""
@@ -168,7 +168,7 @@ func tokens(u llm.Usage) string {
 	return s
 }
 
-// cost is a price in dollars, "" if it is not known. Prices that are known in
+// cost returns a price in dollars, "" if it is not known. Prices that are known in
 // part say so.
 func cost(u llm.Usage) string {
 	if !u.Priced && u.Cost <= 0 {
@@ -185,7 +185,7 @@ func cost(u llm.Usage) string {
 	return s
 }
 
-// timestamp is a time for people, "" if there is none.
+// timestamp returns a time for people, "" if there is none.
 func timestamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -193,7 +193,7 @@ func timestamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04 UTC")
 }
 
-// duration is a time something took, "" if it is not known.
+// duration returns a time something took, "" if it is not known.
 func duration(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -206,12 +206,12 @@ func duration(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// ends says why an answer ended, if that is worth saying.
+// ends holds why an answer ended, if that is worth saying.
 var ends = map[llm.Reason]string{
 	llm.Length: "reached its limit of tokens", llm.Refused: "refused", llm.Other: "ended early",
 }
 
-// footer is what stands under an answer.
+// footer returns what stands under an answer.
 func (s *message) footer() []string {
 	var out []string
 	if s.Role != llm.RoleAssistant {
@@ -255,7 +255,7 @@ func (s *message) speaker() string {
 // A fact is a line of what is known of a conversation.
 type fact struct{ name, value string }
 
-// facts are what stands above a conversation.
+// facts returns what stands above a conversation.
 func (c Conversation) facts() []fact {
 	var models []string
 	seen := map[string]bool{}
@@ -284,7 +284,6 @@ func (c Conversation) facts() []fact {
 	return out
 }
 
-// title is what the conversation is called.
 func (c Conversation) title() string {
 	if t := oneLine(c.Session.Title); t != "" {
 		return t
@@ -292,7 +291,7 @@ func (c Conversation) title() string {
 	return "Conversation"
 }
 
-// fence is a row of marks longer than any in text, so that nothing in it ends
+// fence returns a row of marks longer than any in text, so that nothing in it ends
 // the block.
 func fence(text string) string {
 	longest, run := 2, 0
@@ -305,17 +304,17 @@ func fence(text string) string {
 	return strings.Repeat("`", longest+1)
 }
 
-// fenced is text as a block of code.
+// fenced returns text as a block of code.
 func fenced(text, language string) string {
 	marks := fence(text)
 	return marks + language + "\n" + strings.TrimSuffix(text, "\n") + "\n" + marks
 }
 
-// deepest is how deep JSON may be nested to be indented: what is nested deeper
+// deepest sets how deep JSON may be nested to be indented: what is nested deeper
 // grows with the square of its depth.
 const deepest = 40
 
-// pretty is JSON for people, or the text as it is.
+// pretty returns JSON for people, or the text as it is.
 func pretty(input string) string {
 	depth, most := 0, 0
 	for i := 0; i < len(input); i++ {

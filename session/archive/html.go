@@ -21,7 +21,7 @@ var css string
 func escape(text string) string { return html.EscapeString(sanitize(text)) }
 
 // HTML writes the current branch of c as one page that needs nothing else: no
-// program, no request, pictures inside, light or dark as the reader has it, and
+// program, no request, images inside, light or dark as the reader has it, and
 // readable without its style too. Thinking and results are folded. The page's own
 // policy forbids everything it does not hold, should anything slip through.
 func HTML(w io.Writer, c Conversation) error {
@@ -156,7 +156,7 @@ func resultTo(b *bufio.Writer, p llm.Part, a *callResult) {
 	}
 }
 
-// mediaTo shows a picture, or says what there is instead of one.
+// mediaTo shows an image, or says what there is instead of one.
 func mediaTo(b *bufio.Writer, p llm.Part) {
 	if mime := imageType(p.Data); mime != "" {
 		fmt.Fprintf(b, "<figure><img alt=\"%s\" src=\"data:%s;base64,", escape(described(p)), mime)
@@ -174,7 +174,7 @@ func mediaTo(b *bufio.Writer, p llm.Part) {
 	b.WriteString("</p>\n")
 }
 
-// diffTo writes a unified diff with its lines coloured.
+// diffTo writes a unified diff with its lines colored.
 func diffTo(b io.Writer, diff string) {
 	io.WriteString(b, "<pre class=\"diff\"><code>")
 	for line := range strings.Lines(diff) {

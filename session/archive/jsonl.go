@@ -187,7 +187,7 @@ func (d *jsonlImporter) end() []Conversation {
 	return out
 }
 
-// roles are those a message may have.
+// roles holds those a message may have.
 var roles = []llm.Role{llm.RoleUser, llm.RoleAssistant, llm.RoleTool}
 
 // repair makes a tree of what the file says are messages. What JSONL wrote is one,
@@ -225,7 +225,7 @@ func (c *Conversation) repair(n skipped) {
 	n.add(badAnnotations, before-len(c.Annotations))
 }
 
-// slack is how many numbers may be missing in a conversation.
+// slack sets how many numbers may be missing in a conversation.
 const slack = 1000
 
 // renumber counts messages from 1 without gaps. Each stands behind its parent.

@@ -40,7 +40,7 @@ func Markdown(w io.Writer, c Conversation) error {
 	return b.Flush()
 }
 
-// quote is text as a string of YAML, which takes those of JSON.
+// quote returns text as a string of YAML, which takes those of JSON.
 func quote(text string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -49,7 +49,7 @@ func quote(text string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// literal is text of one line that Markdown leaves alone.
+// literal returns text of one line that Markdown leaves alone.
 func literal(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -77,7 +77,7 @@ func (s *message) markdown(b *bufio.Writer, n int) {
 	}
 }
 
-// block is a part as blocks of Markdown, "" if there is nothing to show.
+// block returns a part as blocks of Markdown, "" if there is nothing to show.
 func (s *message) block(p llm.Part) string {
 	switch p.Kind {
 	case llm.Text:
@@ -102,7 +102,7 @@ func (s *message) block(p llm.Part) string {
 	return ""
 }
 
-// language is what the name of a file says about its text.
+// language returns what the name of a file says about its text.
 func language(name string) string {
 	ext := strings.TrimPrefix(path.Ext(oneLine(name)), ".")
 	if ext == "" || strings.ContainsFunc(ext, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -111,7 +111,7 @@ func language(name string) string {
 	return ext
 }
 
-// folded is a body that opens on a click. Body is a block of code, in which
+// folded returns a body that opens on a click. Body is a block of code, in which
 // nothing can close it.
 func folded(title, body string) string {
 	return "<details><summary>" + escape(title) + "</summary>\n\n" + body + "\n\n</details>"
@@ -161,7 +161,7 @@ func media(p llm.Part) string {
 	return "- " + literal(described(p))
 }
 
-// linked is where a part leads to.
+// linked returns where a part leads to.
 func linked(p llm.Part) string {
 	url := oneLine(p.URL)
 	if !safeURL(url) || strings.ContainsAny(url, "<> ") {
@@ -173,7 +173,7 @@ func linked(p llm.Part) string {
 	return "[" + literal(oneLine(p.Text)) + "](<" + url + ">)"
 }
 
-// contained is Markdown that cannot reach beyond its end: HTML is escaped, and a
+// contained returns Markdown that cannot reach beyond its end: HTML is escaped, and a
 // block of code that was left open is closed. What cannot be closed is shown as
 // code.
 func contained(text string) string {
@@ -210,7 +210,7 @@ func closed(text string) bool {
 	return ok && string(last.Lines().Value(src)) == behind
 }
 
-// unhtml is Markdown with the beginnings of its HTML escaped.
+// unhtml returns Markdown with the beginnings of its HTML escaped.
 func unhtml(text string) string {
 	src := []byte(text)
 	var at []int // of what to escape

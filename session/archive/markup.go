@@ -75,7 +75,7 @@ func withinLimits(text string) bool {
 	return fits
 }
 
-// markers is how many quotes and lists a line may open: those of its marks that
+// markers returns how many quotes and lists a line may open: those of its marks that
 // stand before its first word. One that is indented may stand as deep as its
 // indent says.
 func markers(line string) int {
@@ -113,7 +113,7 @@ func markupTo(b *bufio.Writer, text string) {
 }
 
 // safeRenderer writes what would let a text reach out of itself: its HTML as text, and
-// its links and pictures as links to where links may lead.
+// its links and images as links to where links may lead.
 type safeRenderer struct{}
 
 func (safeRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
@@ -157,7 +157,6 @@ func link(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkSta
 	return ast.WalkContinue, nil
 }
 
-// href is a destination of Markdown as an attribute.
 func href(url string) string { return escape(string(util.URLEscape([]byte(url), true))) }
 
 func autoLink(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -176,7 +175,7 @@ func autoLink(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.W
 	return ast.WalkSkipChildren, nil
 }
 
-// image is never loaded: that would tell somebody who reads the page, and when.
+// image writes an image as a link. Loading it would tell somebody who reads the page, and when.
 func image(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	url := string(node.(*ast.Image).Destination)
 	inside := false // a link, which may hold no other

@@ -55,7 +55,7 @@ func Mask(c Conversation, mask func(string) string) Conversation {
 	return c
 }
 
-// maskedJSON is a decoded JSON value with each of its strings cleaned.
+// maskedJSON returns a decoded JSON value with each of its strings cleaned.
 func maskedJSON(value any, clean func(*string)) any {
 	switch value := value.(type) {
 	case string:

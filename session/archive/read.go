@@ -18,12 +18,12 @@ type limits struct {
 	lead   int   // lines to look at before giving up on a file
 	zipped int64 // a zip that has to be held in memory
 	unzip  int64 // what comes out of a zip, in all
-	image  int64 // one picture of a zip
+	image  int64 // one image of a zip
 }
 
 var standard = limits{line: 64 << 20, lead: 1000, zipped: 1 << 30, unzip: 1 << 30, image: 32 << 20}
 
-// errNothing is what a file that holds nothing comes to.
+// errNothing holds what a file that holds nothing comes to.
 var errNothing = errors.New("holds no conversation: expected parley's JSONL, a session of Claude Code, " +
 	"a rollout of Codex, or an export of ChatGPT (conversations.json or the zip it is in)")
 
@@ -134,7 +134,7 @@ func (l limits) lines(b *bufio.Reader, name string, n skipped) ([]Conversation, 
 	return d.end(), failed
 }
 
-// A probe is what tells formats apart.
+// A probe holds what tells formats apart.
 type probe struct {
 	Type      string          `json:"type"`
 	Format    string          `json:"format"`
@@ -149,7 +149,7 @@ type probe struct {
 	Mapping   json.RawMessage `json:"mapping"`
 }
 
-// formatOf is the decoder of the format a line belongs to, nil if it is of none.
+// formatOf returns the decoder of the format a line belongs to, nil if it is of none.
 func formatOf(data []byte, l limits, name string, n skipped) importer {
 	var p probe
 	if decode(data, &p) != nil {
@@ -179,7 +179,7 @@ func decode(data []byte, v any) error {
 	return err
 }
 
-// errLong says that a line was longer than is read; it has been skipped.
+// errLong reports that a line was longer than is read; it has been skipped.
 var errLong = errors.New("line too long")
 
 // A lineReader reads lines up to a length.
@@ -235,7 +235,6 @@ func (n skipped) add(what string, count int) {
 	}
 }
 
-// list is the notices, in a fixed order.
 func (n skipped) list() []string {
 	var out []string
 	for _, what := range slices.Sorted(maps.Keys(n)) {

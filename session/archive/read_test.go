@@ -16,7 +16,7 @@ import (
 	"parley/providers/openai"
 )
 
-// outline is a conversation in a few words per message:
+// outline returns a conversation in a few words per message:
 //
 //	Seq<Parent role [marks] (model, origin) parts
 func outline(c Conversation) string {
@@ -128,7 +128,7 @@ func valid(c Conversation) error {
 	if c.Session.ID == "" || c.Session.Head < 0 || c.Session.Head > len(c.Nodes) {
 		return fmt.Errorf("session %q has head %d of %d", c.Session.ID, c.Session.Head, len(c.Nodes))
 	}
-	// Every branch can be sent as it is, but for turns of the person's in a row.
+	// Every branch can be sent as it is, but for turns of the user's in a row.
 	for _, n := range c.Nodes {
 		var history []llm.Message
 		for seq := n.Seq; seq > 0; seq = c.Nodes[seq-1].Parent {
@@ -174,7 +174,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// zipped is a zip with these files, of name and content in turn.
+// zipped returns a zip with these files, of name and content in turn.
 func zipped(t testing.TB, files ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer

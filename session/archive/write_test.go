@@ -39,7 +39,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// hostile is text that tries to get out of where it stands.
+// hostile holds text that tries to get out of where it stands.
 const hostile = "</details></pre><script>alert(1)</script><img src=http://evil.example/x onerror=alert(1)>\n\n" +
 	"[click](javascript:alert(1)) [data](data:text/html,x) ![pixel](http://evil.example/p.png) <https://good.example/?a=\"b> <mailto:a@b.example>\n\n" +
 	"[![in](http://evil.example/i)](https://good.example)\n\n" +
@@ -48,7 +48,7 @@ const hostile = "</details></pre><script>alert(1)</script><img src=http://evil.e
 
 func at(second int) time.Time { return time.Date(2026, 5, 6, 7, 8, second, 0, time.UTC) }
 
-// everything is a conversation with one of each.
+// everything returns a conversation with one of each.
 func everything() Conversation {
 	say := func(text string) llm.Part { return llm.Part{Kind: llm.Text, Text: text} }
 	node := func(seq, parent int, role llm.Role, parts ...llm.Part) store.Node {
@@ -170,7 +170,7 @@ func TestHTML(t *testing.T) {
 	}
 }
 
-// attributes are those a page may have.
+// attributes holds those a page may have.
 var attributes = map[string]string{
 	"html": "lang", "meta": "charset http-equiv content name", "article": "class id", "div": "class", "p": "class", "pre": "class",
 	"span": "class", "details": "class", "time": "datetime", "img": "alt src", "a": "href rel", "ol": "start", "th": "align", "td": "align",
@@ -316,7 +316,7 @@ func tidied(c Conversation) Conversation {
 	return c
 }
 
-// anything is a random conversation.
+// anything returns a random conversation.
 func anything(r *rand.Rand) Conversation {
 	word := func() string {
 		words := []string{"", "a", "<&>", "\u2028\u2029", "\x00\x01", "日本", "\"\\\n", strings.Repeat("long ", 100), "\ufffd", "null", "</script>"}
@@ -412,7 +412,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
-// crafted are texts that cost parsers of Markdown much: rows of marks without
+// crafted returns texts that cost parsers of Markdown much: rows of marks without
 // end, and in paragraphs that are just short enough.
 func crafted() map[string]string {
 	const size = 1 << 20
@@ -435,7 +435,7 @@ func crafted() map[string]string {
 	return out
 }
 
-// stairs are a list in a list in a list.
+// stairs returns a list in a list in a list.
 func stairs(n int) string {
 	var b strings.Builder
 	for i := range n {

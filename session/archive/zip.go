@@ -19,7 +19,7 @@ func listing(name string) bool {
 	return ok && strings.HasSuffix(name, ".json") && strings.Trim(number, "-0123456789") == ""
 }
 
-// errBomb says that a zip holds more than is read of one.
+// errBomb reports that a zip holds more than is read of one.
 var errBomb = errors.New("the zip holds too much")
 
 // zip reads an export of ChatGPT. A zip is read from its end: what cannot be
@@ -56,7 +56,7 @@ func (l limits) zip(r io.Reader, b *bufio.Reader, n skipped) ([]Conversation, er
 	return d.found, nil
 }
 
-// sought is r as something that can be read anywhere.
+// sought returns r as something that can be read anywhere.
 func (l limits) sought(r io.Reader, b *bufio.Reader) (io.ReaderAt, int64, error) {
 	if f, ok := r.(interface {
 		io.ReaderAt
@@ -115,7 +115,7 @@ func (m *sizeLimiter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A zipImages holds the pictures of an export. Their names begin with the id under
+// zipImages holds the images of an export. Their names begin with the id under
 // which a message refers to them.
 type zipImages struct {
 	limits limits

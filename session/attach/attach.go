@@ -1,4 +1,4 @@
-// Package attach turns what a person hands over (a file, the clipboard, a path
+// Package attach turns what a user hands over (a file, the clipboard, a path
 // dragged into the terminal, an @mention) into parts of a prompt that every
 // provider takes.
 //
@@ -29,7 +29,7 @@ import (
 	"parley/providers/llm"
 )
 
-// Limits are what an attachment may measure. A field that is zero has the value
+// Limits holds what an attachment may measure. A field that is zero has the value
 // it has in Default.
 type Limits struct {
 	Bytes      int64 // of an image as it lies on disk
@@ -40,7 +40,7 @@ type Limits struct {
 	ImageBytes int   // of an image that is sent, before base64
 }
 
-// DefaultLimits is what every provider takes, for a conversation may go on with any.
+// DefaultLimits returns what every provider takes, for a conversation may go on with any.
 //
 // Anthropic refuses images of more than 5 MB in base64, and of more than 2000
 // pixels a side as soon as a request holds more than twenty; others scale down
@@ -64,13 +64,13 @@ func (l Limits) withDefaults() Limits {
 // An Attachment is one attachment.
 type Attachment struct {
 	Part          llm.Part
-	Note          string // what was changed, in one line for the person; "" if nothing was
+	Note          string // what was changed, in one line for the user; "" if nothing was
 	Label         string // "photo.png, 1568x1176, 412 KB"
 	Width, Height int    // of an image as it is sent, in pixels
 }
 
 // PartLabel names an attachment that was kept, as Item.Label does a new one. A text
-// that is one has a name, which what a person typed has not.
+// that is one has a name, which what a user typed has not.
 func PartLabel(p llm.Part) string {
 	name, size, what := cmp.Or(p.Name, p.MIME, p.URL), len(p.Data), ""
 	switch {
@@ -129,7 +129,7 @@ func FromFile(path string, l Limits) (Attachment, error) {
 }
 
 // FromBytes attaches data, such as the clipboard's or standard input's. Name is what
-// the model and the person see it called.
+// the model and the user see it called.
 func FromBytes(name string, data []byte, l Limits) (Attachment, error) {
 	return item(cmp.Or(name, "pasted"), data, l.withDefaults())
 }
@@ -197,7 +197,7 @@ func item(path string, data []byte, l Limits) (Attachment, error) {
 	return Attachment{}, refusal(path, kind, data)
 }
 
-// limitFor is how many bytes something of this kind may have.
+// limitFor returns how many bytes something of this kind may have.
 func (l Limits) limitFor(kind *format) int64 {
 	switch {
 	case kind == nil:
@@ -228,7 +228,7 @@ func tooLarge(path string, kind *format, size, limit int64) error {
 	return fmt.Errorf("%s (%s) has %s, and at most %s can be attached: %s", printable(path), name, has, most, advice)
 }
 
-// refusal is the error about what no model takes. Data may be missing.
+// refusal returns the error about what no model takes. Data may be missing.
 func refusal(path string, kind *format, data []byte) error {
 	size := ""
 	if len(data) > 0 {
@@ -237,7 +237,7 @@ func refusal(path string, kind *format, data []byte) error {
 	return fmt.Errorf("%s is %s%s, which models cannot read: %s", printable(path), kind.name, size, kind.instead)
 }
 
-// printable is a path or name in one printable line.
+// printable returns a path or name in one printable line.
 func printable(path string) string {
 	if strings.ContainsFunc(path, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }) {
 		return strconv.Quote(path)
@@ -245,7 +245,7 @@ func printable(path string) string {
 	return path
 }
 
-// bytesText is a size for people: "412 KB", "1.4 MB".
+// bytesText returns a size for people: "412 KB", "1.4 MB".
 func bytesText(n int64) string {
 	switch {
 	case n == 1:

@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 )
 
-// An orientation says how a stored image has to be turned to be upright: 1 is not
+// An orientation reports how a stored image has to be turned to be upright: 1 is not
 // at all, 2 to 8 as in Exif.
 type orientation int
 
-// orientationTag is the tag of the orientation in an Exif block.
+// orientationTag holds the tag of the orientation in an Exif block.
 const orientationTag = 0x112
 
 // orientationOf returns the orientation that an Exif block holds, 1 if it holds

@@ -16,7 +16,7 @@ import (
 	scaling "golang.org/x/image/draw"
 )
 
-// quarters is an image whose corners tell how it is turned: red, green, blue and
+// quarters returns an image whose corners tell how it is turned: red, green, blue and
 // white, clockwise from the upper left.
 func quarters(w, h int) *image.RGBA {
 	img := image.NewRGBA(image.Rect(0, 0, w, h))
@@ -64,7 +64,7 @@ func asJPEG(tb testing.TB, img image.Image) []byte {
 	return written(tb, func(w io.Writer) error { return jpeg.Encode(w, img, &jpeg.Options{Quality: 95}) })
 }
 
-// asGIF is an animation of two frames that goes round, or one still.
+// asGIF returns an animation of two frames that goes round, or one still.
 func asGIF(tb testing.TB, img image.Image, frames int) []byte {
 	still := image.NewPaletted(img.Bounds(), color.Palette{red, green, blue, white})
 	for y := range img.Bounds().Dy() {
@@ -79,7 +79,7 @@ func asGIF(tb testing.TB, img image.Image, frames int) []byte {
 	return written(tb, func(w io.Writer) error { return gif.EncodeAll(w, all) })
 }
 
-// asWebP is a lossless image of one colour: five codes of one symbol each.
+// asWebP returns a lossless image of one color: five codes of one symbol each.
 func asWebP(w, h int, c color.RGBA, more ...string) []byte {
 	var bits []bool
 	put := func(value, n int) {
@@ -160,7 +160,7 @@ func withChunks(file []byte, chunks ...string) []byte {
 	return append(out, file[header:]...)
 }
 
-// near reports whether the pixel at x, y has about the colour of c.
+// near reports whether the pixel at x, y has about the color of c.
 func near(img image.Image, x, y int, c color.RGBA) bool {
 	r, g, b, _ := img.At(img.Bounds().Min.X+x, img.Bounds().Min.Y+y).RGBA()
 	off := func(a uint32, b uint8) bool { return max(int(a>>8), int(b))-min(int(a>>8), int(b)) > 40 }

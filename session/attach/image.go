@@ -40,7 +40,7 @@ func imageItem(path string, f *format, data []byte, l Limits) (Attachment, error
 	}, nil
 }
 
-// Preview is the image of a media part as a PNG with no side longer than edge
+// Preview returns the image of a media part as a PNG with no side longer than edge
 // pixels, for showing. The image may come from a model: it is measured before it
 // is decoded.
 func Preview(part llm.Part, edge int) (data []byte, width, height int, err error) {
@@ -66,11 +66,11 @@ type decodedImage struct {
 	imageMetadata
 	turn   orientation
 	lossy  bool // it was made small by leaving out what one does not see
-	cmyk   bool // in colours of print, which few models' readers know
+	cmyk   bool // in colors of print, which few models' readers know
 	frames bool // it is the first of an animation
 }
 
-// size is the picture's when upright.
+// size returns the image's when upright.
 func (p decodedImage) size() image.Point {
 	s := p.Bounds().Size()
 	if p.turn > 4 {
@@ -131,7 +131,7 @@ func mega(pixels float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", pixels/1e6), ".0")
 }
 
-// framesWebP are the sizes that the streams of pixels in a WebP file have, which
+// framesWebP returns the sizes that the streams of pixels in a WebP file have, which
 // need not be the size the file says it has.
 func framesWebP(b []byte) []image.Point {
 	var sizes []image.Point
@@ -147,7 +147,7 @@ func framesWebP(b []byte) []image.Point {
 	return sizes
 }
 
-// note says what became of a picture, for the person.
+// note returns what became of an image, for the user.
 func (p decodedImage) note(f *format, out encoded) string {
 	var said []string
 	say := func(when bool, format string, args ...any) {
@@ -164,17 +164,17 @@ func (p decodedImage) note(f *format, out encoded) string {
 	return strings.Join(said, ", ")
 }
 
-// encoded is a picture as a file.
+// encoded is an image as a file.
 type encoded struct {
 	data []byte
 	mime string
 	size image.Point
 }
 
-// qualities are those that a JPEG is tried with.
+// qualities holds those that a JPEG is tried with.
 var qualities = []int{90, 75, 60}
 
-// fit writes the picture with no side longer than edge and in at most limit
+// fit writes the image with no side longer than edge and in at most limit
 // bytes, smaller and smaller until it is.
 func (p decodedImage) fit(edge, limit int) (encoded, error) {
 	for ; edge > 0; edge = edge * 3 / 4 {
@@ -212,7 +212,7 @@ func encode(img *image.RGBA, lossy bool, limit int) (data []byte, mime string) {
 	return nil, ""
 }
 
-// within is size with its longer side cut to edge, in proportion.
+// within returns size with its longer side cut to edge, in proportion.
 func within(size image.Point, edge int) image.Point {
 	long := max(size.X, size.Y)
 	if long <= edge {
@@ -222,7 +222,7 @@ func within(size image.Point, edge int) image.Point {
 	return image.Pt(part(size.X), part(size.Y))
 }
 
-// band is how many rows or columns are scaled at once.
+// band sets how many rows or columns are scaled at once.
 const band = 64
 
 // scale returns img with another size, its corner at the origin. The scaler

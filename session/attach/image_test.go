@@ -70,7 +70,7 @@ func TestImageLabel(t *testing.T) {
 	}
 }
 
-// A picture that is downscaled keeps its corners and its colours, in every format.
+// An image that is downscaled keeps its corners and its colors, in every format.
 func TestDownscaleKeepsPicture(t *testing.T) {
 	big := quarters(200, 120)
 	for name, data := range map[string][]byte{
@@ -125,8 +125,8 @@ func TestTransparentBecomesWhite(t *testing.T) {
 	}
 }
 
-// turned are the corners of quarters, clockwise from the upper left, as they have
-// to be once a picture with this orientation is upright.
+// turned holds the corners of quarters, clockwise from the upper left, as they have
+// to be once an image with this orientation is upright.
 var turned = map[uint32][4]color.RGBA{
 	1: {red, green, blue, white}, 2: {green, red, white, blue}, 3: {blue, white, red, green}, 4: {white, blue, green, red},
 	5: {red, white, blue, green}, 6: {white, red, green, blue}, 7: {blue, green, red, white}, 8: {green, blue, white, red},
@@ -238,7 +238,7 @@ func TestMetadataRemoved(t *testing.T) {
 }
 
 // The walk through a JPEG file copies what decoding takes, wherever it stands, and
-// gives up on what it does not understand: then the picture is written anew.
+// gives up on what it does not understand: then the image is written anew.
 func TestMetaJPEG(t *testing.T) {
 	const soi, eoi = "\xff\xd8", "\xff\xd9"
 	const scan = "\xff\xda\x00\x04\x01\x00" + "ab\xff\x00c\xff\xd0d"
@@ -324,7 +324,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// A picture of 12 megapixels from a phone.
+// An image of 12 megapixels from a phone.
 func BenchmarkDownscaleJPEG(b *testing.B) {
 	img := image.NewRGBA(image.Rect(0, 0, 4032, 3024))
 	for i := range img.Pix {

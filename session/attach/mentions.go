@@ -18,7 +18,7 @@ type Mention struct {
 	Path       string // as it was typed
 }
 
-// maxPath is the longest path that is asked for; systems have about this limit.
+// maxPath holds the longest path that is asked for; systems have about this limit.
 const maxPath = 4096
 
 // Mentions returns the files that text mentions, in order. What stands behind an
@@ -147,7 +147,7 @@ func missing(err error) bool {
 	return false
 }
 
-// SplitMessage is what a message of the person's says, and what goes with it.
+// SplitMessage returns what a message of the user's says, and what goes with it.
 func SplitMessage(msg llm.Message) (text string, attached []llm.Part) {
 	for _, p := range msg.Parts {
 		if p.Kind != llm.Text || p.Name != "" {

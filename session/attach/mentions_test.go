@@ -85,7 +85,7 @@ func TestMentionRange(t *testing.T) {
 	}
 }
 
-// disk is an open for Expand.
+// disk returns an open for Expand.
 func disk(files map[string]error) (open func(string) (Attachment, error), opened *[]string) {
 	opened = new([]string)
 	return func(path string) (Attachment, error) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// imageMetadata is what an image file says besides the image: where and when it was
+// imageMetadata holds what an image file says besides the image: where and when it was
 // taken, with what, a thumbnail from before it was cropped.
 type imageMetadata struct {
 	bare  []byte // the file without it; nil if that cannot be had without decoding
@@ -55,8 +55,8 @@ func metaJPEG(b []byte) imageMetadata {
 	return m
 }
 
-// isPrivateSegment reports whether a JPEG segment is no part of the picture: every
-// application segment but JFIF, a colour profile, and Adobe's note on colours;
+// isPrivateSegment reports whether a JPEG segment is no part of the image: every
+// application segment but JFIF, a color profile, and Adobe's note on colors;
 // and comments.
 func isPrivateSegment(marker byte, body []byte) bool {
 	switch marker {
@@ -70,7 +70,7 @@ func isPrivateSegment(marker byte, body []byte) bool {
 	return marker >= 0xe0 && marker <= 0xef || marker == 0xfe
 }
 
-// scanEnd is where the marker behind a scan begins. Within one, 0xff stands
+// scanEnd returns where the marker behind a scan begins. Within one, 0xff stands
 // before a zero or a restart marker.
 func scanEnd(b []byte, i int) int {
 	for ; i+1 < len(b); i++ {
@@ -81,7 +81,7 @@ func scanEnd(b []byte, i int) int {
 	return len(b)
 }
 
-// chunksPNG are the chunks besides the critical ones that say how the pixels
+// chunksPNG holds the chunks besides the critical ones that say how the pixels
 // are meant. Left out are texts, times, Exif, and the frames of an animation.
 var chunksPNG = []string{"tRNS", "gAMA", "cHRM", "sRGB", "iCCP", "cICP", "sBIT", "bKGD", "pHYs"}
 

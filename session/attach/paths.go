@@ -57,7 +57,7 @@ func paths(pasted string, exists func(string) bool) []string {
 	return found
 }
 
-// local is the path that word is, or that it is the file:// URL of.
+// local returns the path that word is, or that it is the file:// URL of.
 func local(word string) (string, bool) {
 	if !strings.HasPrefix(word, "file://") {
 		return word, filepath.IsAbs(word)
@@ -73,7 +73,7 @@ func local(word string) (string, bool) {
 	return path, filepath.IsAbs(path) && !strings.ContainsRune(path, 0)
 }
 
-// hostname is what file managers put into file:// URLs; "" matches none.
+// hostname returns what file managers put into file:// URLs; "" matches none.
 func hostname() string {
 	name, err := os.Hostname()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// headSize is how many bytes tell what a file is.
+// headSize sets how many bytes tell what a file is.
 const headSize = 4 << 10
 
 // A format is one row of what files begin with.
@@ -38,7 +38,7 @@ const (
 	export    = "export it as text or PDF and attach that"
 )
 
-// formats are those that are told by their first bytes; the first row that fits
+// formats holds those that are told by their first bytes; the first row that fits
 // wins. OpenAI and Anthropic take PNG, JPEG, GIF and WebP, Gemini no GIF, xAI and
 // several local servers only the first two, which is what everything becomes.
 var formats = []format{
@@ -82,7 +82,7 @@ var formats = []format{
 	{magic: "????ftyp", name: "MP4 video", mime: "video/mp4"},
 }
 
-// unsupported are looked at for the name alone, once it is known that a file is no
+// unsupported holds formats that are looked at for the name alone, once it is known that a file is no
 // text.
 var unsupported = []format{
 	{magic: "PK\x03\x04", name: "a ZIP archive or an office document", instead: "unpack it, or export the document as PDF"},
@@ -112,7 +112,7 @@ var unsupported = []format{
 	{magic: "RIFF????WEBP", name: "a damaged WebP image", instead: saveImage},
 }
 
-// sniff says what data is by its first bytes; nil is text.
+// sniff returns what data is by its first bytes; nil is text.
 func sniff(data []byte) *format {
 	head := data[:min(len(data), headSize)]
 	for i := range formats {

@@ -108,7 +108,7 @@ func decodeUTF16(data []byte, order binary.ByteOrder) (string, bool) {
 	return string(utf16.Decode(units)), true
 }
 
-// windows are the characters of Windows-1252 from 0x80 to 0x9f; the others are
+// windows holds the characters of Windows-1252 from 0x80 to 0x9f; the others are
 // those of Latin-1. Zero is a byte that has no character.
 var windows = [32]rune{
 	'€', 0, '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', 0, 'Ž', 0,

@@ -113,12 +113,12 @@ func Decode(text string, cfg Validator) error {
 	return withLine(text, cfg.Validate())
 }
 
-// quotedValues are what the decoder quotes of a text.
+// quotedValues holds what the decoder quotes of a text.
 var quotedValues = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)(Key )?("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|^\S+ is out of)`)
 })
 
-// withoutValues is what the decoder has to say about a text that is no TOML, without
+// withoutValues returns what the decoder has to say about a text that is no TOML, without
 // what it quotes of it: a key whose own quotes were forgotten is no secret any more
 // once it stands in an error. Names, characters and escapes stay.
 func withoutValues(message string) string {
@@ -137,7 +137,7 @@ func withoutValues(message string) string {
 	})
 }
 
-// withLine is err with the line of the key that it begins with.
+// withLine returns err with the line of the key that it begins with.
 func withLine(text string, err error) error {
 	if err == nil {
 		return nil
@@ -158,7 +158,7 @@ func withLine(text string, err error) error {
 	return fmt.Errorf("%d: %w", line, err)
 }
 
-// leadingKey is the key that an error begins with, as in `ui.theme = "pink": …`.
+// leadingKey holds the key that an error begins with, as in `ui.theme = "pink": …`.
 var leadingKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]+`) })
 
 // isUserTable reports whether what stands at path is a table with names of the user's
@@ -237,7 +237,7 @@ func lineOf(text, key string) (line int, ok bool) {
 	return 0, false
 }
 
-// line is where key is, or the first line.
+// line returns where key is, or the first line.
 func line(text string, key toml.Key) int {
 	n, _ := lineOf(text, key.String())
 	return max(n, 1)

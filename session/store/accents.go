@@ -19,7 +19,7 @@ var accents = sync.OnceValue(func() map[rune]rune {
 	return m
 })
 
-// families are letters, each followed by its accented forms (the canonical
+// families holds letters, each followed by its accented forms (the canonical
 // decompositions of Unicode 16).
 const families = "" +
 	"aÀÁÂÃÄÅàáâãäåĀāĂăĄąǍǎǞǟǠǡǺǻȀȁȂȃȦȧḀḁẠạẢảẤấẦầẨẩẪẫẬậẮắẰằẲẳẴẵẶặ bḂḃḄḅḆḇ cÇçĆćĈĉĊċČčḈḉ dĎďḊḋḌḍḎḏḐḑḒḓ " +

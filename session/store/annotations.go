@@ -23,7 +23,7 @@ type Annotation struct {
 	Data  json.RawMessage `json:"data"`
 }
 
-// KindAbandoned is the kind of an annotation that names, by its Seq, a message of another
+// KindAbandoned holds the kind of an annotation that names, by its Seq, a message of another
 // branch. Forks do not keep those.
 const KindAbandoned = "left"
 
@@ -91,7 +91,7 @@ type annotationEntry struct {
 	gen, saved uint64
 }
 
-// A logContent is all that was said and shown in a conversation.
+// A logContent holds all that was said and shown in a conversation.
 type logContent struct {
 	nodes       []entry           // in the order of Seq
 	annotations []annotationEntry // in the order of N
@@ -200,7 +200,7 @@ func (db *DB) Annotations(id string) (all []Annotation, err error) {
 	return all, err
 }
 
-// A storedContent is what a file holds of a conversation.
+// A storedContent holds what a file holds of a conversation.
 type storedContent struct {
 	nodes       []Node
 	annotations []Annotation

@@ -13,12 +13,12 @@ import (
 	"parley/providers/llm"
 )
 
-// noted is an annotation that stands behind a message.
+// noted returns an annotation that stands behind a message.
 func noted(n, after int, text string) Annotation {
 	return Annotation{N: n, After: after, Next: after + 1, At: time.Unix(1e9, 0), Kind: "notice", Data: json.RawMessage(fmt.Sprintf(`{"text":%q}`, text))}
 }
 
-// shown are the numbers and texts of annotations.
+// shown returns the numbers and texts of annotations.
 func shown(all []Annotation) (texts []string) {
 	for _, a := range all {
 		texts = append(texts, fmt.Sprintf("%d behind %d: %s", a.N, a.After, a.Data))

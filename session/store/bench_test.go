@@ -12,7 +12,7 @@ import (
 	"parley/providers/llm"
 )
 
-// prose is n words, as unlike each other as those of a language.
+// prose returns n words, as unlike each other as those of a language.
 func prose(r *rand.Rand, n int) string {
 	var b strings.Builder
 	for range n {
@@ -50,7 +50,7 @@ func BenchmarkPut(b *testing.B) {
 	})
 }
 
-// BenchmarkPutOpen is what saving a partial answer costs each second.
+// BenchmarkPutOpen measures what saving a partial answer costs each second.
 func BenchmarkPutOpen(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	text := prose(r, 2000)
@@ -87,7 +87,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// filled is a store of sessions with so many messages each, of which one in ten
+// filled returns a store of sessions with so many messages each, of which one in ten
 // thousand says "needle".
 func filled(b *testing.B, sessions, messages int) *DB {
 	db := fresh(b)
@@ -150,7 +150,7 @@ func BenchmarkList(b *testing.B) {
 	})
 }
 
-// BenchmarkFsync is what the disk itself takes, to compare with BenchmarkPut.
+// BenchmarkFsync measures what the disk itself takes, to compare with BenchmarkPut.
 func BenchmarkFsync(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "f")
 	if err := createEmpty(path); err != nil {

@@ -62,7 +62,7 @@ func textOf[T ~string](c *columns, name string, to *T) scanner {
 	}
 }
 
-// bytesOf is textOf for what is decoded later.
+// bytesOf scans what is decoded later.
 func bytesOf(c *columns, name string, to *[]byte) scanner {
 	return func(v any) {
 		switch v := v.(type) {

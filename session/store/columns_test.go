@@ -11,7 +11,7 @@ import (
 	"parley/providers/llm"
 )
 
-// orchard is a store with two conversations: one with calls and two branches, and
+// orchard returns a store with two conversations: one with calls and two branches, and
 // a plain one.
 func orchard(t *testing.T) *DB {
 	t.Helper()
@@ -137,7 +137,7 @@ func goesOn(t *testing.T, db *DB) {
 	}
 }
 
-// beginnings are the first words of the branch that ends with head.
+// beginnings returns the first words of the branch that ends with head.
 func beginnings(head int, nodes []Node) string {
 	at := map[int]Node{}
 	for _, n := range nodes {

@@ -96,7 +96,7 @@ func (w *writer) close() error {
 	return w.conn.Close()
 }
 
-// errReadOnly is SQLite's error for a file that cannot be written.
+// errReadOnly holds SQLite's error for a file that cannot be written.
 var errReadOnly = errors.New("attempt to write a readonly database")
 
 // writable reports whether the file was opened for writing: without the right
@@ -136,7 +136,7 @@ func (r reader) all(query string, args ...any) (*sql.Rows, error) { return r.tx.
 func (r reader) one(query string, args ...any) *sql.Row           { return r.tx.QueryRow(query, args...) }
 
 // write runs f in a transaction on the one connection that writes. Errors are in
-// words for a person.
+// words for a user.
 func (db *database) write(f func(*writer) error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -188,7 +188,7 @@ func (db *database) writable() error {
 }
 
 // reopenForWriting connects anew to a file that could only be read when it was opened: the
-// disk may have been full then, or the folder read-only. A newer schema stays
+// disk may have been full then, or the directory read-only. A newer schema stays
 // what it is.
 func (db *database) reopenForWriting() error {
 	if newer := new(versionError); errors.As(db.readOnlyErr, &newer) {
@@ -251,7 +251,7 @@ func (db *database) read(f func(querier) error) error {
 	return db.explain(f(reader{tx}))
 }
 
-// code is SQLite's primary result code of err; 0 if it is none of SQLite's.
+// code returns SQLite's primary result code of err; 0 if it is none of SQLite's.
 func code(err error) int {
 	var e *sqlite.Error
 	if errors.As(err, &e) {
@@ -260,7 +260,7 @@ func code(err error) int {
 	return 0
 }
 
-// hints is what a person can do about a result code of SQLite.
+// hints holds what a user can do about a result code of SQLite.
 var hints = map[int]string{
 	sqlite3.SQLITE_FULL:     "the disk is full: free some space",
 	sqlite3.SQLITE_READONLY: "the file or its folder is read-only: make it writable, or set XDG_DATA_HOME to another folder",
@@ -272,7 +272,7 @@ var hints = map[int]string{
 	sqlite3.SQLITE_TOOBIG:   "a message is larger than the 1 GB that SQLite keeps",
 }
 
-// A hintedError is an error of SQLite in words for a person.
+// A hintedError is an error of SQLite in words for a user.
 type hintedError struct {
 	path, words string
 	err         error

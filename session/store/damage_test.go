@@ -16,7 +16,7 @@ import (
 	"parley/providers/llm"
 )
 
-// sample is the bytes of a store with sessions of some messages each, and their
+// sample returns the bytes of a store with sessions of some messages each, and their
 // IDs.
 func sample(t testing.TB, sessions int) (file []byte, ids []string) {
 	t.Helper()
@@ -240,7 +240,7 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// crashed is a copy of a store as it lies on disk while it is open.
+// crashed returns a copy of a store as it lies on disk while it is open.
 func crashed(t *testing.T, text string) (path, id string) {
 	t.Helper()
 	db := fresh(t)

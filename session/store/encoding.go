@@ -15,7 +15,7 @@ import (
 	"parley/providers/llm"
 )
 
-// A part is how an llm.Part is kept. encoding/json compacts a RawMessage,
+// A part holds how an llm.Part is kept. encoding/json compacts a RawMessage,
 // refuses one that is no JSON, and replaces what is no UTF-8, so State is kept as
 // a string, and a part that holds other bytes as base64 as a whole.
 type part struct {
@@ -38,7 +38,7 @@ type part struct {
 	InputRest *textRest `json:"input_rest,omitempty"` // of a long Input
 }
 
-// texts are the fields that may hold any bytes.
+// texts returns the fields that may hold any bytes.
 func (p *part) texts() []*string {
 	all := []*string{(*string)(&p.Kind), &p.Text, &p.ID, &p.Name, &p.Input, &p.MIME, &p.URL}
 	if p.State != nil {
@@ -81,7 +81,7 @@ func encodeParts(parts []llm.Part, blobs map[string]any) ([]byte, error) {
 	return encode(rows)
 }
 
-// decodeParts is the opposite of encodeParts. What blobs hold is missing; refs say
+// decodeParts undoes encodeParts. What blobs hold is missing; refs say
 // what that is.
 func decodeParts(text []byte) (parts []llm.Part, refs []blobRef, err error) {
 	var rows []part
@@ -119,7 +119,7 @@ func decodeParts(text []byte) (parts []llm.Part, refs []blobRef, err error) {
 	return parts, refs, nil
 }
 
-// nodeExtra is what a node holds beside its columns.
+// nodeExtra holds what a node holds beside its columns.
 type nodeExtra struct {
 	Open    bool               `json:"open,omitempty"`
 	Summary bool               `json:"summary,omitempty"`
@@ -143,7 +143,7 @@ func (r nodeExtra) into(n *Node) {
 	n.ThinkingDurations, n.InterruptedBy = r.Thought, r.Broke
 }
 
-// encode is json.Marshal without the escapes that HTML needs.
+// encode marshals v without the escapes that HTML needs.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -154,7 +154,7 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// nanos is t as it is kept: nanoseconds since 1970, NULL for the zero time.
+// nanos returns t as it is kept: nanoseconds since 1970, NULL for the zero time.
 func nanos(t time.Time) any {
 	switch {
 	case t.IsZero():
@@ -167,7 +167,7 @@ func nanos(t time.Time) any {
 	return t.UnixNano()
 }
 
-// timeFromNanos is the opposite of nanos.
+// timeFromNanos undoes nanos.
 func timeFromNanos(n sql.NullInt64) time.Time {
 	if !n.Valid {
 		return time.Time{}

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Path is where conversations are kept: parley/parley.db in $XDG_DATA_HOME, or
+// Path returns where conversations are kept: parley/parley.db in $XDG_DATA_HOME, or
 // in ~/.local/share.
 func Path(getenv func(string) string) (string, error) {
 	// A relative $XDG_DATA_HOME is invalid and to be ignored (XDG Base Directory).
@@ -27,7 +27,7 @@ func Path(getenv func(string) string) (string, error) {
 // Beside the database SQLite keeps its log and the index of that.
 var sidecars = []string{"-wal", "-shm"}
 
-// prepare makes the folder and an empty file, both for their owner only, and
+// prepare makes the directory and an empty file, both for their owner only, and
 // returns the file's absolute path. SQLite gives the files beside it
 // the same mode. The file is never opened here once it exists: closing it would
 // drop the locks that other connections of this process hold on it.

@@ -4,9 +4,9 @@ import "parley/providers/llm"
 
 // What the model is told of calls that the end of the program interrupted.
 const (
-	// StartedCallText is for one that had begun.
+	// StartedCallText answers one that had begun.
 	StartedCallText = "Interrupted: the program ended while this ran. What it did until then is not known."
-	// UnstartedCallText is for one that had not begun, or only read.
+	// UnstartedCallText answers one that had not begun, or only read.
 	UnstartedCallText = "Interrupted: the program ended before this was finished. It changed nothing."
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A lease says which process may write a session. It is stale when that process
+// A lease reports which process may write a session. It is stale when that process
 // is gone, its id belongs to another one by now, or the machine was started
 // anew. Where that cannot be told, on another machine, in another container, or
 // on a system without /proc, it is stale once its beat stopped.
@@ -32,7 +32,6 @@ const (
 	heartbeatTimeout  = 60 * time.Second
 )
 
-// currentProcess is this process.
 func currentProcess() process {
 	host, _ := os.Hostname()
 	start, _ := began(os.Getpid())
@@ -56,7 +55,7 @@ func (l lease) isStale(me process, now time.Time) bool {
 	return now.Sub(l.heartbeat).Abs() > heartbeatTimeout
 }
 
-// describe is the holder of l in words for a person.
+// describe returns the holder of l in words for a user.
 func (l lease) describe(me process) string {
 	switch {
 	case l.process == me:

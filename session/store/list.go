@@ -70,7 +70,7 @@ func (db *DB) scan(row interface{ Scan(...any) error }) (sessionRow, error) {
 	return r, nil
 }
 
-// A rowError says what of a row is damaged; the rest of it was read.
+// A rowError reports what of a row is damaged; the rest of it was read.
 type rowError struct{ err error }
 
 func (e *rowError) Error() string { return e.err.Error() }
@@ -88,7 +88,7 @@ type damageReport struct {
 	errs []error // the first ones
 }
 
-// maxReported is how much damage is told one by one.
+// maxReported sets how much damage is told one by one.
 const maxReported = 5
 
 func (t *damageReport) add(err error) {
@@ -97,7 +97,7 @@ func (t *damageReport) add(err error) {
 	}
 }
 
-// err is what t counted, with the error that ended the reading.
+// err returns what t counted, with the error that ended the reading.
 func (t *damageReport) err(db *DB, err error) error {
 	if err != nil && !isCorrupt(err) || err == nil && t.rows == 0 {
 		return err
@@ -105,7 +105,7 @@ func (t *damageReport) err(db *DB, err error) error {
 	return &DamagedError{db.path, t.rows, cmp.Or(err, t.summary())}
 }
 
-// summary is what was counted as one error of one line; nil if nothing was.
+// summary returns what was counted as one error of one line; nil if nothing was.
 func (t *damageReport) summary() error {
 	var words []string
 	for _, err := range t.errs {
@@ -164,7 +164,7 @@ func infos(rows []sessionRow, limit int) []Session {
 	return list
 }
 
-// filter is the condition of q on s, without its words.
+// filter returns the condition of q on sessions s, without its words.
 func (q Query) filter() (where string, args []any) {
 	where = `s.deleted IS NULL`
 	if q.Deleted {
@@ -183,7 +183,6 @@ func (q Query) filter() (where string, args []any) {
 	return where, args
 }
 
-// limit is how many are wanted.
 func (q Query) limit() int {
 	switch {
 	case q.Limit < 0:

@@ -50,7 +50,7 @@ type entry struct {
 	copied     bool   // another session has accounted for it
 }
 
-// retryEvery is how often a failing write is tried again.
+// retryEvery sets how often a failing write is tried again.
 const retryEvery = 2 * time.Second
 
 // newLog makes a Log and starts what keeps it alive.
@@ -247,7 +247,7 @@ func (l *Log) count() {
 	}
 }
 
-// oneLine is the beginning of text as one line of at most 200 bytes.
+// oneLine returns the beginning of text as one line of at most 200 bytes.
 func oneLine(text string) string {
 	const limit = 200
 	if len(text) > 4*limit {
@@ -277,7 +277,7 @@ func (l *Log) SetHead(seq int) error {
 	return l.flush()
 }
 
-// Update changes title, named, folder, model, effort, history and pinned; what
+// Update changes title, named, directory, model, effort, history and pinned; what
 // else change sets is left alone. Of a conversation without a Put it is kept in
 // memory.
 func (l *Log) Update(change func(*Session)) error {

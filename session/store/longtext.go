@@ -13,11 +13,11 @@ import (
 	"parley/providers/llm"
 )
 
-// pieceSize is how long the pieces of a long text are, in bytes. One is long from
+// pieceSize sets how long the pieces of a long text are, in bytes. One is long from
 // two on. What is findable of a text stands in its first piece; see maxIndexed.
 const pieceSize = 1 << 20
 
-// A textRest is what a row does not hold of a long text: pieces in blobs of their
+// A textRest holds what a row does not hold of a long text: pieces in blobs of their
 // own, and what follows those. A text that grows keeps its pieces, so that
 // writing it again costs its end, and memory for one piece at a time.
 type textRest struct {
@@ -64,7 +64,7 @@ func sha256Hex(s string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// A blobRef is what a part gets from blobs: its Data, or the rest of a long text.
+// A blobRef holds what a part gets from blobs: its Data, or the rest of a long text.
 type blobRef struct {
 	part  int       // of the message
 	sha   string    // of Data

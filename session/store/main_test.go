@@ -19,7 +19,7 @@ import (
 // long runs the long forms of kill loops and damage.
 var long = os.Getenv("PARLEY_LONG") == "1"
 
-// either is a number for the short form of a test, or for the long one.
+// either returns a number for the short form of a test, or for the long one.
 func either(short, long_ int) int {
 	if long {
 		return long_
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// children are what other processes do to a store.
+// children holds what other processes do to a store.
 var children = map[string]func(path, id string) error{
 	"write": childWrite,
 	"turns": childTurns,
@@ -79,7 +79,7 @@ func childWrite(path, id string) error {
 	}
 }
 
-// text is what message seq says: short, long, and in several pages.
+// text returns what message seq says: short, long, and in several pages.
 func text(seq int) string {
 	return fmt.Sprintf("message %d %s", seq, strings.Repeat("word ", seq*37%3000))
 }
@@ -117,7 +117,7 @@ func childHold(path, id string) error {
 	return nil
 }
 
-// line is the next line that a child printed.
+// line returns the next line that a child printed.
 func line(t testing.TB, out *bufio.Scanner) string {
 	t.Helper()
 	if !out.Scan() {

@@ -11,7 +11,7 @@ import (
 	"parley/providers/llm"
 )
 
-// trashRetention is how long what was deleted can be restored.
+// trashRetention sets how long what was deleted can be restored.
 const trashRetention = 30 * 24 * time.Hour
 
 // updateSession runs f with the num of a session.
@@ -29,7 +29,7 @@ func (db *DB) updateSession(id string, f func(w *writer, num int64) error) error
 	})
 }
 
-// Rename gives a session the title a person chose.
+// Rename gives a session the title a user chose.
 func (db *DB) Rename(id, title string) error {
 	return db.updateSession(id, func(w *writer, num int64) error {
 		if err := w.exec(`UPDATE sessions SET title = ?, named = 1 WHERE num = ?`, title, num); err != nil {

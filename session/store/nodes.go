@@ -58,7 +58,7 @@ func readNodes(q querier, session int64, missed *damageReport, table string) ([]
 	return nodes, blobs.err
 }
 
-// batchSize is how many messages are decoded while the next ones are read: in a long
+// batchSize sets how many messages are decoded while the next ones are read: in a long
 // conversation both take as long.
 const batchSize = 256
 
@@ -120,7 +120,7 @@ func roleOf(n Node) llm.Role {
 	return llm.RoleUser
 }
 
-// maxGaps is how many numbers may be missing in a session: more, and a number is
+// maxGaps sets how many numbers may be missing in a session: more, and a number is
 // taken for damage.
 const maxGaps = 1000
 

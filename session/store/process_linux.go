@@ -22,7 +22,7 @@ func pidNamespace() string {
 	return name
 }
 
-// began is when a process started, in ticks since boot, which tells it from a
+// began returns when a process started, in ticks since boot, which tells it from a
 // later one of the same id; "" if it cannot be told. gone reports that there is
 // no such process.
 func began(pid int) (start string, gone bool) {

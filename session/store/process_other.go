@@ -2,10 +2,8 @@
 
 package store
 
-// bootID is not known here.
 func bootID() string { return "" }
 
-// pidNamespace is not known here.
 func pidNamespace() string { return "" }
 
 // began cannot tell anything about other processes here.

@@ -7,10 +7,8 @@ import (
 	"syscall"
 )
 
-// bootID is not known here.
 func bootID() string { return "" }
 
-// pidNamespace is not known here.
 func pidNamespace() string { return "" }
 
 // began cannot tell when a process started here, only whether there is one.

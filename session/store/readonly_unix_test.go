@@ -49,7 +49,7 @@ func childReadOnly(path, id string) error {
 	return nil
 }
 
-// A folder or file that cannot be written can be read, and the talk goes on.
+// A directory or file that cannot be written can be read, and the talk goes on.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	for name, modes := range map[string][2]os.FileMode{"folder": {0o555, 0o666}, "file": {0o777, 0o444}, "both": {0o555, 0o444}} {

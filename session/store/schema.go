@@ -52,7 +52,7 @@ CREATE TABLE prompts (num INTEGER PRIMARY KEY, text TEXT NOT NULL, folder TEXT N
 
 const wordsTable = `CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2", prefix='2 3');`
 
-// A versionError says that the file was made by a newer parley.
+// A versionError reports that the file was made by a newer parley.
 type versionError struct {
 	path      string
 	has, know int
@@ -63,7 +63,7 @@ func (e *versionError) Error() string {
 		"what can be read is shown; install a newer parley", e.path, e.has, e.know)
 }
 
-// A foreignError says that the file is a database of another program's.
+// A foreignError reports that the file is a database of another program's.
 type foreignError struct{ path string }
 
 func (e *foreignError) Error() string {

@@ -13,7 +13,7 @@ import (
 	"parley/providers/llm"
 )
 
-// maxIndexed is how much of a message is findable, in bytes. More comes from
+// maxIndexed sets how much of a message is findable, in bytes. More comes from
 // machines, and would keep the file locked for seconds.
 const maxIndexed = 1 << 20
 
@@ -30,7 +30,7 @@ func indexNode(w *writer, num int64, n Node) error {
 	return w.exec(`INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)`, num, spaceOut(b.String()))
 }
 
-// searchableTexts are the texts of a message that can be found.
+// searchableTexts returns the texts of a message that can be found.
 func searchableTexts(parts []llm.Part) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, p := range parts {
@@ -43,7 +43,7 @@ func searchableTexts(parts []llm.Part) iter.Seq[string] {
 	}
 }
 
-// argumentValues are the values in a call's arguments, without the escapes of JSON,
+// argumentValues returns the values in a call's arguments, without the escapes of JSON,
 // which would stick to words.
 func argumentValues(input string) string {
 	if len(input) > maxIndexed || !strings.Contains(input, `\`) {
@@ -135,7 +135,7 @@ func (db *DB) reindex() error {
 	})
 }
 
-// maxRanked is how many messages are ranked; of words that are in more, the last
+// maxRanked sets how many messages are ranked; of words that are in more, the last
 // ones.
 const maxRanked = 2000
 
@@ -241,7 +241,7 @@ func rank(found []candidate) {
 	})
 }
 
-// hitOf is what is shown of a message, or of a title.
+// hitOf returns what is shown of a message, or of a title.
 func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
 	h := Hit{Session: s, At: s.Updated}
 	if num < 0 {
@@ -270,7 +270,7 @@ const (
 	snippetSize = 240
 )
 
-// snippet is one line around the first word that was found, and the ranges of
+// snippet returns one line around the first word that was found, and the ranges of
 // all words in it.
 func snippet(texts []string, words terms) (string, [][2]int) {
 	for _, text := range texts {
@@ -284,7 +284,7 @@ func snippet(texts []string, words terms) (string, [][2]int) {
 	return mark(window(texts[0], 0), words)
 }
 
-// firstMatch is where the first of words stands in text; -1 if nowhere.
+// firstMatch returns where the first of words stands in text; -1 if nowhere.
 func firstMatch(text string, words terms) int {
 	longest := 0
 	for _, t := range words {
@@ -316,7 +316,7 @@ func firstMatch(text string, words terms) int {
 	return -1
 }
 
-// window is the part of text around at, as one line.
+// window returns the part of text around at, as one line.
 func window(text string, at int) string {
 	start := max(at-before, 0)
 	for start > 0 && start < at && !utf8.RuneStart(text[start]) {

@@ -37,7 +37,7 @@ func (db *DB) DailyUsage(since, until time.Time, bySession bool) ([]DailyUsage, 
 	return spent, err
 }
 
-// count is a sum of tokens, which in a damaged file may be anything.
+// count returns a sum of tokens, which in a damaged file may be anything.
 func count(sum float64) int { return int(min(max(sum, 0), 1<<53)) }
 
 // Get returns what Set kept under key; "" if nothing.
@@ -58,7 +58,7 @@ func (db *DB) Set(key, value string) error {
 	})
 }
 
-// prompts is how many prompts the history holds.
+// prompts sets how many prompts the history holds.
 const prompts = 5000
 
 // AddPrompt adds to the prompt history, unless p.Text is its last entry.
@@ -88,7 +88,7 @@ type pendingPrompt struct {
 	err  error
 }
 
-// wait returns the error of Remember. A nil pendingPrompt has none.
+// wait returns the error of AddPrompt. A nil pendingPrompt has none.
 func (p *pendingPrompt) wait() error {
 	if p == nil {
 		return nil
@@ -97,7 +97,7 @@ func (p *pendingPrompt) wait() error {
 	return p.err
 }
 
-// AddPromptAsync is Remember without waiting for the disk: p stands behind all
+// AddPromptAsync adds to the prompt history without waiting for the disk: p stands behind all
 // prompts of earlier calls, however the goroutines run. Wait returns the error;
 // it need not be called. Prompts and Close wait for what was given before.
 func (db *DB) AddPromptAsync(p SentPrompt) (wait func() error) {

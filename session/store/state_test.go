@@ -31,7 +31,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// No name of a folder means anything to SQLite.
+// No name of a directory means anything to SQLite.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -1,4 +1,4 @@
-// Package store keeps conversations in one SQLite file. Nothing a person typed
+// Package store keeps conversations in one SQLite file. Nothing a user typed
 // or a model said may be lost: to a crash, a full disk, a second window or an
 // update.
 //
@@ -8,7 +8,7 @@
 // A DB is the file, a Log is one conversation open for writing. A node is on
 // disk when Put returns nil. Order is by sequence numbers, never by clocks. Each
 // open conversation has a lease, so that two processes never write the same one;
-// who loses it goes on as a fork. A newer schema, a read-only folder and a
+// who loses it goes on as a fork. A newer schema, a read-only directory and a
 // damaged file can be read as far as they can be; a file that is not ours is
 // never touched.
 package store
@@ -55,17 +55,17 @@ type DB struct {
 	lastPrompt atomic.Pointer[pendingPrompt] // the last one AddPromptAsync was given; nil: none
 }
 
-// A LockedError says that another living process has the session open.
+// A LockedError reports that another living process has the session open.
 type LockedError struct {
 	Session string // its ID
-	By      string // who has it, in words for a person
+	By      string // who has it, in words for a user
 }
 
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("session %s is open in %s: close it there, or go on with a fork", e.Session, e.By)
 }
 
-// A LeaseLostError says that the session was taken over by another process while
+// A LeaseLostError reports that the session was taken over by another process while
 // this one stood still, and that the Log goes on as a fork of it. Everything is
 // on disk.
 type LeaseLostError struct {
@@ -77,7 +77,7 @@ func (e *LeaseLostError) Error() string {
 	return fmt.Sprintf("session %s was taken over by another process: this conversation goes on as %s", e.Session, e.Fork)
 }
 
-// A DamagedError says that not everything could be read. What comes with it
+// A DamagedError reports that not everything could be read. What comes with it
 // could.
 type DamagedError struct {
 	Path string
@@ -108,7 +108,7 @@ func Open(path string) (*DB, error) { return open(path, schema, time.Now) }
 
 func open(path string, schema []string, now func() time.Time) (*DB, error) {
 	// POSIX locks are dropped whenever any descriptor of the file is closed, also
-	// by a tool that searches the folder. Where this is not available, and once a
+	// by a tool that searches the directory. Where this is not available, and once a
 	// file is open, it changes nothing.
 	_, _ = sqlite.OFDLocking(true)
 	path, err := prepare(path)
@@ -195,7 +195,7 @@ func (db *database) openReaders(mode string) (int, error) {
 	return version, err
 }
 
-// walMissingErr is why the file is read without its log.
+// walMissingErr returns why the file is read without its log.
 func (db *database) walMissingErr(err error) error {
 	if info, e := os.Stat(db.path + "-wal"); e == nil && info.Size() > 0 {
 		return fmt.Errorf("%w: what was said last, in %s-wal, is not shown", db.explain(err), db.path)
@@ -253,7 +253,7 @@ func (db *database) openWriter(dsn string, version int) error {
 	return nil
 }
 
-// ReadOnly says why nothing can be written; nil if it can.
+// ReadOnly returns why nothing can be written; nil if it can.
 func (db *database) ReadOnly() error {
 	db.mu.Lock()
 	defer db.mu.Unlock()

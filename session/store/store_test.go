@@ -29,7 +29,7 @@ func says(seq int, role llm.Role, text string) Node {
 	return Node{Seq: seq, Parent: seq - 1, Message: llm.Message{Role: role, Parts: []llm.Part{{Kind: llm.Text, Text: text}}}}
 }
 
-// talk puts texts of a person and a model in turns.
+// talk puts texts of a user and a model in turns.
 func talk(t testing.TB, l *Log, texts ...string) {
 	t.Helper()
 	from := len(l.Nodes())

@@ -23,7 +23,7 @@ func inToken(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r)
 }
 
-// spaceOut is text with the letters of dense scripts set apart, for SQLite's
+// spaceOut returns text with the letters of dense scripts set apart, for SQLite's
 // tokenizer.
 func spaceOut(text string) string {
 	at := strings.IndexFunc(text, isUnspaced)
@@ -44,7 +44,7 @@ func spaceOut(text string) string {
 	return b.String()
 }
 
-// fold is r without case and accents; 0 for an accent alone.
+// fold returns r without case and accents; 0 for an accent alone.
 func fold(r rune) rune {
 	switch {
 	case r < utf8.RuneSelf:
@@ -61,7 +61,7 @@ func fold(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// folded is text as tokens compare.
+// folded returns text as tokens compare.
 func folded(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r = fold(r); r == 0 {
@@ -117,13 +117,13 @@ type term struct {
 
 type terms []term
 
-// Limits on what is asked for, far above what a person types.
+// Limits on what is asked for, far above what a user types.
 const (
 	maxQuery = 4096 // bytes
 	maxTerms = 64
 )
 
-// parseQuery cuts what a person typed: words, "quoted words" that stand side by
+// parseQuery cuts what a user typed: words, "quoted words" that stand side by
 // side, and beginnings with a star. Nothing in it is an error. What holds no
 // letter or digit is nowhere in the index and does not count.
 func parseQuery(text string) terms {
@@ -169,7 +169,7 @@ func parseQuery(text string) terms {
 	return found
 }
 
-// match is the terms as an FTS5 expression; "" if there are none. Everything in
+// match returns the terms as an FTS5 expression; "" if there are none. Everything in
 // it is quoted.
 func (t terms) match() string {
 	var b strings.Builder

@@ -114,7 +114,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// reversed is a list of two the other way round: rank is not asked for here.
+// reversed returns a list of two the other way round: rank is not asked for here.
 func reversed(list string) string {
 	f := strings.Fields(strings.Trim(list, "[]"))
 	if len(f) == 2 {
@@ -184,7 +184,7 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// Nothing a person types is an error of SQLite's, and what is found is marked
+// Nothing a user types is an error of SQLite's, and what is found is marked
 // where it stands.
 func FuzzQuery(f *testing.F) {
 	for _, s := range []string{`a`, `"a b"*`, `a* OR b`, "迁移", "e\u0301", `NEAR(a,b)`, "\x00", `""""`, "ก็", "\u00ad", "a\u200db", "ⅷ ² ½"} {

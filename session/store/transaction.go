@@ -9,7 +9,7 @@ import (
 	"parley/providers/llm"
 )
 
-// A transaction is what one transaction writes of a Log, and what came of it.
+// A transaction holds what one transaction writes of a Log, and what came of it.
 type transaction struct {
 	db        *DB
 	lease     lease

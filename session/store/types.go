@@ -6,12 +6,12 @@ import (
 	"parley/providers/llm"
 )
 
-// A Session is what is known of a conversation without reading it.
+// A Session holds what is known of a conversation without reading it.
 type Session struct {
 	ID      string     `json:"id"`
 	Title   string     `json:"title"`             // of one line; "" until something was said
-	Named   bool       `json:"named,omitempty"`   // a person chose the title
-	Dir     string     `json:"folder,omitempty"`  // working folder it began in, absolute
+	Named   bool       `json:"named,omitempty"`   // a user chose the title
+	Dir     string     `json:"folder,omitempty"`  // working directory it began in, absolute
 	Model   string     `json:"model,omitempty"`   // provider/model that answers next
 	Effort  llm.Effort `json:"effort,omitempty"`  // what is asked of it
 	History History    `json:"history,omitempty"` // what of the conversation a request holds
@@ -23,12 +23,12 @@ type Session struct {
 
 	Messages int       `json:"messages"`       // on all branches
 	Usage    llm.Usage `json:"usage"`          // of all answers on all branches
-	Preview  string    `json:"preview"`        // one line: the last thing the person said
-	LockedBy string    `json:"held,omitempty"` // who else has it open, in words for a person
+	Preview  string    `json:"preview"`        // one line: the last thing the user said
+	LockedBy string    `json:"held,omitempty"` // who else has it open, in words for a user
 	Deleted  time.Time `json:"deleted,omitzero"`
 }
 
-// History says what of a conversation a request holds.
+// History reports what of a conversation a request holds.
 type History string
 
 // The ways. The zero value is HistoryFull.
@@ -60,14 +60,14 @@ type Node struct {
 	Results map[string]Outcome `json:"results,omitempty"`
 }
 
-// An Outcome is what a person is shown of a call beside its result.
+// An Outcome holds what a user is shown of a call beside its result.
 type Outcome struct {
 	Diff     string        `json:"diff,omitempty"` // unified diff of what was changed
 	Duration time.Duration `json:"took,omitempty"` // in ns
 
 	Started bool `json:"started,omitempty"` // it began to run; without a result, what it did is not known
-	Denied  bool `json:"denied,omitempty"`  // a person or a rule did not let it run
-	Stopped bool `json:"stopped,omitempty"` // a person ended it
+	Denied  bool `json:"denied,omitempty"`  // a user or a rule did not let it run
+	Stopped bool `json:"stopped,omitempty"` // a user ended it
 }
 
 // A Query chooses sessions. The zero value chooses all that are not deleted.
@@ -92,7 +92,7 @@ type Hit struct {
 	Marks   [][2]int  `json:"marks"`   // byte ranges of Snippet that were found, in order
 }
 
-// A DailyUsage is what was used on one day by one model.
+// A DailyUsage holds what was used on one day by one model.
 type DailyUsage struct {
 	Day      string    `json:"day"`               // 2026-11-20, local time
 	Model    string    `json:"model"`             // provider/model
@@ -102,7 +102,7 @@ type DailyUsage struct {
 	Usage    llm.Usage `json:"usage"`
 }
 
-// A Draft is what stands in a composer and was not sent.
+// A Draft holds what stands in a composer and was not sent.
 type Draft struct {
 	Text   string     `json:"text"`
 	Cursor int        `json:"cursor"`          // in bytes
@@ -110,7 +110,7 @@ type Draft struct {
 	At     time.Time  `json:"at"`
 }
 
-// A SentPrompt is something a person sent before.
+// A SentPrompt is something a user sent before.
 type SentPrompt struct {
 	Text string    `json:"text"`
 	Dir  string    `json:"folder"`

@@ -1,14 +1,14 @@
-// Package trust knows what a folder would add to parley, and whether the person
+// Package trust knows what a directory would add to parley, and whether the user
 // agreed to it. A repository is a stranger's until its owner's words are let in.
 //
-//	Look(folder) ──► Offer: AGENTS.md up the tree, .parley/config.toml, .mcp.json
+//	Look(directory) ──► Offer: AGENTS.md up the tree, .parley/config.toml, .mcp.json
 //	                   │ Digest of path and content
 //	                   ├──► Decided ──► nothing known: show it, and ask; the default is no
 //	                   └──► Context (for the system prompt), Config, Servers, once trusted
 //
-// Nothing that Look finds is acted on before a person said yes to exactly these
-// bytes at exactly this path: a changed file, a moved folder, another folder
-// behind a link are asked about anew. Even then a folder's configuration cannot
+// Nothing that Look finds is acted on before a user said yes to exactly these
+// bytes at exactly this path: a changed file, a moved directory, another directory
+// behind a link are asked about anew. Even then a directory's configuration cannot
 // say where requests go, with which key, or what may run unasked.
 package trust
 
@@ -33,7 +33,7 @@ const (
 	maxPrompt = 64 << 10
 )
 
-// A Kind says what a file does.
+// A Kind reports what a file does.
 type Kind string
 
 // The kinds.
@@ -50,27 +50,27 @@ const (
 	mcp    = ".mcp.json"
 )
 
-// A File is something a folder would add.
+// A File is something a directory would add.
 type File struct {
 	Kind Kind
 	Path string // absolute
-	Name string // relative to the folder, with slashes
+	Name string // relative to the directory, with slashes
 	Text string // clean for a model where it is for one, otherwise as it is
 	Note string // what was left out of it; "" if nothing was
 }
 
-// An Project is everything a folder would add.
+// An Project holds everything a directory would add.
 type Project struct {
 	Dir    string // absolute, without links
-	Files  []File // instructions from the outermost folder to the innermost, then the rest
+	Files  []File // instructions from the outermost directory to the innermost, then the rest
 	Digest string // of Folder and of the files' bytes
 }
 
 // Empty reports whether there is nothing to ask about.
 func (o Project) Empty() bool { return len(o.Files) == 0 }
 
-// Load reads what folder would add. Instructions are looked for up to the root
-// of the repository that the folder is in; without one, in the folder alone.
+// Load reads what directory would add. Instructions are looked for up to the root
+// of the repository that the directory is in; without one, in the directory alone.
 // What cannot be read, or is no regular file, is an error that names it.
 func Load(folder string) (Project, error) {
 	real, err := filepath.EvalSymlinks(folder)
@@ -122,7 +122,7 @@ func Load(folder string) (Project, error) {
 	return o, wrong
 }
 
-// ancestors is the folders from the root of the repository down to folder.
+// ancestors returns the directories from the root of the repository down to directory.
 func ancestors(folder string) []string {
 	dirs := []string{folder}
 	for dir := folder; ; {
@@ -172,7 +172,7 @@ type Store interface {
 
 func key(o Project) string { return "trust:" + o.Dir }
 
-// Decision says what the person decided about exactly this offer; not known if
+// Decision returns what the user decided about exactly this offer; not known if
 // they were not asked yet, or if anything of it has changed since.
 func Decision(m Store, o Project) (yes, known bool) {
 	kept, err := m.Get(key(o))
@@ -183,7 +183,7 @@ func Decision(m Store, o Project) (yes, known bool) {
 	return word == "yes", digest == o.Digest
 }
 
-// SaveDecision keeps the person's word on o.
+// SaveDecision keeps the user's word on o.
 func SaveDecision(m Store, o Project, yes bool) error {
 	word := "no"
 	if yes {
@@ -192,7 +192,7 @@ func SaveDecision(m Store, o Project, yes bool) error {
 	return m.Set(key(o), o.Digest+" "+word)
 }
 
-// FilesOf is the files of a kind.
+// FilesOf returns the files of a kind.
 func (o Project) FilesOf(kind Kind) []File {
 	var files []File
 	for _, f := range o.Files {
@@ -203,7 +203,7 @@ func (o Project) FilesOf(kind Kind) []File {
 	return files
 }
 
-// PromptContext is what the model is told of a trusted folder, to stand behind the
+// PromptContext returns what the model is told of a trusted directory, to stand behind the
 // system prompt; "" if that is nothing. The innermost instructions come last,
 // for they count most, and are the last to be left out.
 func (o Project) PromptContext() string {
@@ -224,7 +224,7 @@ func (o Project) PromptContext() string {
 	return b.String()
 }
 
-// Review is what a person is asked, with everything they agree to: no is the
+// Review returns what a user is asked, with everything they agree to: no is the
 // safe answer.
 func (o Project) Review() string {
 	var b strings.Builder
