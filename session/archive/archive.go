@@ -14,6 +14,7 @@
 package archive
 
 import (
+	"cmp"
 	"io"
 	"slices"
 
@@ -96,7 +97,8 @@ func total(nodes []store.Node) llm.Usage {
 // A message is a message as it is shown: calls stand together with their results.
 type message struct {
 	store.Node
-	answers map[string]*callResult // by id of the call
+	switched string                 // "Model changed from … to …", if another one answers; "" otherwise
+	answers  map[string]*callResult // by id of the call
 }
 
 // A callResult holds what a call came to.
@@ -110,6 +112,7 @@ type callResult struct {
 // that answer nothing stay messages of their own.
 func (c Conversation) steps() []message {
 	var out []message
+	model := ""
 	for _, n := range c.branch() {
 		if c.Session.LockedBy == "" { // nobody writes it any more
 			n = store.CloseInterrupted(n, callsOf(out))
@@ -125,6 +128,10 @@ func (c Conversation) steps() []message {
 				continue
 			}
 		case llm.RoleAssistant:
+			if model != "" && s.Model != "" && s.Model != model {
+				s.switched = "Model changed from " + oneLine(model) + " to " + oneLine(s.Model)
+			}
+			model = cmp.Or(s.Model, model)
 			s.Parts = s.foldResults(n.Parts, n.Results)
 		}
 		out = append(out, s)

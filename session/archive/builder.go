@@ -83,8 +83,9 @@ func (t *builder) add(key string, n store.Node) int {
 	return n.Seq
 }
 
-// call adds a call to the message seq. Its id becomes one that nothing else has.
-func (t *builder) call(seq int, p llm.Part) {
+// call adds a call to the message seq, and returns its id, which becomes one that
+// nothing else has.
+func (t *builder) call(seq int, p llm.Part) (id string) {
 	said := p.ID
 	p.Kind = llm.Call
 	if p.ID == "" {
@@ -104,6 +105,7 @@ func (t *builder) call(seq int, p llm.Part) {
 	if !p.Remote {
 		t.made = append(t.made, c)
 	}
+	return p.ID
 }
 
 // result answers the call that the program calls id, with what belongs to it. A
@@ -294,6 +296,19 @@ func (m *jsonTime) UnmarshalJSON(data []byte) error {
 }
 
 func text(said string) llm.Part { return llm.Part{Kind: llm.Text, Text: said} }
+
+// splitText returns the texts of a result, one below the other, and what else belongs
+// to it.
+func splitText(parts []llm.Part) (said string, media []llm.Part) {
+	for _, p := range parts {
+		if p.Kind == llm.Text {
+			said = join(said, p.Text)
+		} else {
+			media = append(media, p)
+		}
+	}
+	return said, media
+}
 
 // compact returns JSON without white space, {} if it is no object.
 func compact(raw json.RawMessage) string {

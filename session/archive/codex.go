@@ -2,7 +2,6 @@ package archive
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"strings"
 
@@ -43,17 +42,9 @@ func newCodex(n skipped) *codexImporter {
 	}
 }
 
-type codexLine struct {
-	Type    string          `json:"type"`
-	Time    jsonTime        `json:"timestamp"`
-	Payload json.RawMessage `json:"payload"`
-	Record  string          `json:"record_type"`
-}
-
 func (d *codexImporter) line(data []byte) error {
 	var l codexLine
-	if decode(data, &l) != nil {
-		d.notes.add(badLines, 1)
+	if !d.notes.decode(data, &l, badLines) {
 		return nil
 	}
 	switch {
@@ -109,12 +100,6 @@ func (d *codexImporter) meta(payload json.RawMessage) {
 	}
 }
 
-// efforts translates those Codex knows; others are ours.
-var efforts = map[string]llm.Effort{
-	"none": llm.EffortOff, "minimal": llm.EffortMinimal, "low": llm.EffortLow, "medium": llm.EffortMedium,
-	"high": llm.EffortHigh, "xhigh": llm.EffortMax,
-}
-
 func (d *codexImporter) context(payload json.RawMessage) {
 	var c struct {
 		Model  string `json:"model"`
@@ -134,25 +119,9 @@ func (d *codexImporter) context(payload json.RawMessage) {
 	}
 }
 
-type codexEvent struct {
-	Type    string `json:"type"`
-	Message string `json:"message"`
-	Name    string `json:"thread_name"`
-	Turns   int    `json:"num_turns"`
-	Info    struct {
-		Last *struct {
-			Input    float64 `json:"input_tokens"` // with what the cache read
-			Cached   float64 `json:"cached_input_tokens"`
-			Output   float64 `json:"output_tokens"` // with the reasoning
-			Thinking float64 `json:"reasoning_output_tokens"`
-		} `json:"last_token_usage"`
-	} `json:"info"`
-}
-
 func (d *codexImporter) event(l *codexLine) {
 	var e codexEvent
-	if decode(l.Payload, &e) != nil {
-		d.notes.add(badLines, 1)
+	if !d.notes.decode(l.Payload, &e, badLines) {
 		return
 	}
 	said := store.Node{At: l.Time.Time, Message: llm.UserText(e.Message)}
@@ -227,31 +196,9 @@ func (d *codexImporter) compacted(l *codexLine) {
 	d.items.grow(store.Node{At: l.Time.Time, Summary: true, Message: llm.UserText(c.Message)})
 }
 
-type codexItem struct {
-	Type      string          `json:"type"`
-	ID        string          `json:"id"`
-	CallID    string          `json:"call_id"`
-	Role      string          `json:"role"`
-	Name      string          `json:"name"`
-	Arguments string          `json:"arguments"`
-	Input     string          `json:"input"`
-	Action    json.RawMessage `json:"action"`
-	Output    json.RawMessage `json:"output"`
-	Content   []codexPiece    `json:"content"`
-	Summary   []codexPiece    `json:"summary"`
-	Encrypted string          `json:"encrypted_content"`
-}
-
-type codexPiece struct {
-	Type  string `json:"type"`
-	Text  string `json:"text"`
-	Image string `json:"image_url"`
-}
-
 func (d *codexImporter) item(l *codexLine, raw json.RawMessage) {
 	var it codexItem
-	if decode(raw, &it) != nil {
-		d.notes.add(badLines, 1)
+	if !d.notes.decode(raw, &it, badLines) {
 		return
 	}
 	switch it.Type {
@@ -283,19 +230,6 @@ func (d *codexImporter) item(l *codexLine, raw json.RawMessage) {
 var wrappers = []string{
 	"<environment_context>", "<user_instructions>", "<permissions instructions>", "<turn_aborted>", "<skill>",
 	"<collaboration_mode>", "<subagent_notification>", "# AGENTS.md instructions",
-}
-
-// cwd returns the working directory, which the first line of a rollout did not say until
-// September 2025.
-func cwd(environment string) string {
-	_, path, ok := strings.Cut(environment, "<cwd>")
-	if !ok {
-		_, path, _ = strings.Cut(environment, "Current working directory: ")
-	}
-	if end := strings.IndexAny(path, "<\n"); end >= 0 {
-		path = path[:end]
-	}
-	return directory(strings.TrimSpace(path))
 }
 
 func (d *codexImporter) message(l *codexLine, it *codexItem) {
@@ -344,19 +278,6 @@ func (d *codexImporter) pieces(list []codexPiece) (parts []llm.Part) {
 		}
 	}
 	return parts
-}
-
-// imagePart returns what an image_url holds, or leads to.
-func imagePart(url string) (llm.Part, bool) {
-	rest, ok := strings.CutPrefix(url, "data:")
-	if !ok {
-		web := strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://")
-		return llm.Part{Kind: llm.Media, MIME: "image/*", URL: url}, web
-	}
-	head, body, _ := strings.Cut(rest, ",")
-	mime, coded := strings.CutSuffix(head, ";base64")
-	data, err := base64.StdEncoding.DecodeString(body)
-	return llm.Part{Kind: llm.Media, MIME: mime, Data: data}, coded && err == nil && len(data) > 0
 }
 
 // answer returns the message that what the model says belongs to: all that comes
@@ -420,13 +341,7 @@ func (d *codexImporter) output(l *codexLine, it *codexItem) {
 	case json.Unmarshal(it.Output, &result.Text) == nil:
 		result.Text, result.Failed = ran(result.Text)
 	case decode(it.Output, &pieces) == nil && pieces != nil:
-		for _, p := range d.pieces(pieces) {
-			if p.Kind == llm.Text {
-				result.Text = join(result.Text, p.Text)
-			} else {
-				media = append(media, p)
-			}
-		}
+		result.Text, media = splitText(d.pieces(pieces))
 	default:
 		var o struct {
 			Content string `json:"content"`
@@ -437,20 +352,6 @@ func (d *codexImporter) output(l *codexLine, it *codexItem) {
 		result.Failed = result.Failed || o.Success != nil && !*o.Success
 	}
 	d.items.result(it.CallID, l.Time.Time, result, media, store.Outcome{})
-}
-
-// ran reads what a command came to, which is put into text as JSON.
-func ran(said string) (output string, failed bool) {
-	var o struct {
-		Output   *string `json:"output"`
-		Metadata *struct {
-			Exit int `json:"exit_code"`
-		} `json:"metadata"`
-	}
-	if !strings.HasPrefix(said, "{") || json.Unmarshal([]byte(said), &o) != nil || o.Output == nil || o.Metadata == nil {
-		return said, false
-	}
-	return *o.Output, o.Metadata.Exit != 0
 }
 
 func field(name, value string) string {

@@ -2,8 +2,11 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -87,17 +90,11 @@ func oneLine(s string) string {
 // imageType returns the type of an image that browsers show and that cannot hold
 // programs, told by its content; "" for everything else.
 func imageType(data []byte) string {
-	for _, t := range []struct{ mime, begin string }{
-		{"image/png", "\x89PNG\r\n\x1a\n"}, {"image/jpeg", "\xff\xd8\xff"}, {"image/gif", "GIF87a"}, {"image/gif", "GIF89a"},
-	} {
-		if bytes.HasPrefix(data, []byte(t.begin)) {
-			return t.mime
-		}
+	mime := http.DetectContentType(data)
+	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, mime) {
+		return ""
 	}
-	if len(data) > 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP" {
-		return "image/webp"
-	}
-	return ""
+	return mime
 }
 
 // attached returns a file of text that went along with a message: what it is called,
@@ -115,6 +112,27 @@ func attached(p llm.Part) (name, body string, ok bool) {
 		name = p.Name
 	}
 	return name, body, true
+}
+
+// toolLabel returns who ran the call p.
+func toolLabel(p llm.Part) string {
+	if p.Remote {
+		return "Tool of the provider"
+	}
+	return "Tool"
+}
+
+// titled returns what stands above the result p, and its text. R says what else is
+// known of it; nil if nothing is.
+func titled(p llm.Part, r *callResult) (title, text string) {
+	title = "Result"
+	if p.Failed {
+		title = "Failed"
+	}
+	if r != nil && r.outcome.Duration > 0 {
+		title += ", " + duration(r.outcome.Duration)
+	}
+	return title, cmp.Or(p.Text, "(no output)")
 }
 
 // described returns what a file is that is not shown.

@@ -47,15 +47,11 @@ func HTML(w io.Writer, c Conversation) error {
 		fmt.Fprintf(b, "<dt>%s</dt><dd>%s</dd>\n", f.name, escape(f.value))
 	}
 	b.WriteString("</dl>\n</header>\n<main>\n")
-	model := ""
-	for _, s := range c.steps() {
-		if s.Role == llm.RoleAssistant && s.Model != "" && s.Model != model {
-			if model != "" {
-				fmt.Fprintf(b, "<p class=\"switch\">Model changed from %s to %s</p>\n", escape(oneLine(model)), escape(oneLine(s.Model)))
-			}
-			model = s.Model
+	for _, m := range c.steps() {
+		if m.switched != "" {
+			fmt.Fprintf(b, "<p class=\"switch\">%s</p>\n", escape(m.switched))
 		}
-		s.html(b)
+		m.html(b)
 	}
 	b.WriteString("</main>\n</body>\n</html>\n")
 	return b.Flush()
@@ -114,16 +110,12 @@ func (s *message) part(b *bufio.Writer, p llm.Part) {
 }
 
 func (s *message) call(b *bufio.Writer, p llm.Part) {
-	who := "Tool"
-	if p.Remote {
-		who = "Tool of the provider"
-	}
 	a := s.answers[p.ID]
 	class := "call"
 	if a != nil && a.result.Failed {
 		class = "call failed"
 	}
-	fmt.Fprintf(b, "<div class=\"%s\">\n<p><span class=\"who\">%s</span> <code>%s</code></p>\n", class, who, escape(oneLine(p.Name)))
+	fmt.Fprintf(b, "<div class=\"%s\">\n<p><span class=\"who\">%s</span> <code>%s</code></p>\n", class, toolLabel(p), escape(oneLine(p.Name)))
 	fmt.Fprintf(b, "<details><summary>Arguments</summary>\n<pre><code>%s</code></pre></details>\n", escape(pretty(p.Input)))
 	if a == nil {
 		b.WriteString("<p>No result.</p>\n</div>\n")
@@ -137,17 +129,7 @@ func (s *message) call(b *bufio.Writer, p llm.Part) {
 }
 
 func resultTo(b *bufio.Writer, p llm.Part, a *callResult) {
-	title := "Result"
-	if p.Failed {
-		title = "Failed"
-	}
-	if a != nil && a.outcome.Duration > 0 {
-		title += ", " + duration(a.outcome.Duration)
-	}
-	text := p.Text
-	if text == "" {
-		text = "(no output)"
-	}
+	title, text := titled(p, a)
 	fmt.Fprintf(b, "<details class=\"result\"><summary>%s</summary>\n<pre><code>%s</code></pre></details>\n", title, escape(text))
 	if a != nil {
 		for _, m := range a.media {

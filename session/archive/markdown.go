@@ -27,15 +27,11 @@ func Markdown(w io.Writer, c Conversation) error {
 		fmt.Fprintf(b, "%s: %s\n", f.name, quote(f.value))
 	}
 	fmt.Fprintf(b, "---\n\n# %s\n", literal(c.title()))
-	model := ""
-	for i, s := range c.steps() {
-		if s.Role == llm.RoleAssistant && s.Model != "" && s.Model != model {
-			if model != "" {
-				fmt.Fprintf(b, "\n*Model changed from %s to %s*\n", literal(oneLine(model)), literal(oneLine(s.Model)))
-			}
-			model = s.Model
+	for i, m := range c.steps() {
+		if m.switched != "" {
+			fmt.Fprintf(b, "\n*%s*\n", literal(m.switched))
 		}
-		s.markdown(b, i+1)
+		m.markdown(b, i+1)
 	}
 	return b.Flush()
 }
@@ -118,11 +114,7 @@ func folded(title, body string) string {
 }
 
 func (s *message) called(p llm.Part) string {
-	who := "Tool"
-	if p.Remote {
-		who = "Tool of the provider"
-	}
-	out := "**" + who + ": " + literal(oneLine(p.Name)) + "**\n\n" + fenced(sanitize(pretty(p.Input)), "json")
+	out := "**" + toolLabel(p) + ": " + literal(oneLine(p.Name)) + "**\n\n" + fenced(sanitize(pretty(p.Input)), "json")
 	a := s.answers[p.ID]
 	if a == nil {
 		return out + "\n\nNo result."
@@ -134,18 +126,8 @@ func (s *message) called(p llm.Part) string {
 }
 
 func result(p llm.Part, a *callResult) string {
-	title := "Result"
-	if p.Failed {
-		title = "Failed"
-	}
-	if a != nil && a.outcome.Duration > 0 {
-		title += ", " + duration(a.outcome.Duration)
-	}
-	text := sanitize(p.Text)
-	if text == "" {
-		text = "(no output)"
-	}
-	out := folded(title, fenced(text, "text"))
+	title, text := titled(p, a)
+	out := folded(title, fenced(sanitize(text), "text"))
 	if a != nil {
 		for _, m := range a.media {
 			out += "\n\n" + media(m)

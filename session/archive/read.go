@@ -229,6 +229,15 @@ const (
 	injected       = "messages left out that the program had added itself"
 )
 
+// decode reads data into v, as decode does, or counts it as what.
+func (n skipped) decode(data []byte, v any, what string) bool {
+	if decode(data, v) != nil {
+		n.add(what, 1)
+		return false
+	}
+	return true
+}
+
 func (n skipped) add(what string, count int) {
 	if count > 0 {
 		n[what] += count

@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"unicode"
 
 	"parley/providers/llm"
@@ -145,7 +146,7 @@ func open(path string) (*os.File, int64, error) {
 	if err := regular(path, info); err != nil {
 		return nil, 0, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe does not wait for its other end
 	if err != nil {
 		return nil, 0, err
 	}

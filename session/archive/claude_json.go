@@ -1,0 +1,117 @@
+package archive
+
+import (
+	"encoding/json"
+	"fmt"
+	"parley/providers/llm"
+	"strings"
+)
+
+type claudeLine struct {
+	Type      string          `json:"type"`
+	UUID      string          `json:"uuid"`
+	Parent    *string         `json:"parentUuid"`
+	Logical   string          `json:"logicalParentUuid"` // across a compaction
+	Session   string          `json:"sessionId"`
+	Time      jsonTime        `json:"timestamp"`
+	Folder    string          `json:"cwd"`
+	Sidechain bool            `json:"isSidechain"`
+	Meta      bool            `json:"isMeta"`
+	Compact   bool            `json:"isCompactSummary"`
+	Failed    bool            `json:"isApiErrorMessage"`
+	Message   claudeMessage   `json:"message"`
+	Outcome   json.RawMessage `json:"toolUseResult"`
+
+	Summary string `json:"summary"`
+	Leaf    string `json:"leafUuid"`
+	AITitle string `json:"aiTitle"`
+	Custom  string `json:"customTitle"`
+}
+
+type claudeMessage struct {
+	ID      string       `json:"id"`
+	Model   string       `json:"model"`
+	Content claudeBlocks `json:"content"`
+	Reason  string       `json:"stop_reason"`
+	Usage   *claudeUsage `json:"usage"`
+}
+
+type claudeUsage struct {
+	Input   float64 `json:"input_tokens"` // without what the cache read or wrote
+	Read    float64 `json:"cache_read_input_tokens"`
+	Written float64 `json:"cache_creation_input_tokens"`
+	Output  float64 `json:"output_tokens"`
+}
+
+// claudeBlocks is the content of a message. Alone, text comes as a string.
+type claudeBlocks []json.RawMessage
+
+func (b *claudeBlocks) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		*b = claudeBlocks{json.RawMessage(`{"type":"text","text":` + string(data) + `}`)}
+		return nil
+	}
+	return decode(data, (*[]json.RawMessage)(b))
+}
+
+type claudeBlock struct {
+	Type     string          `json:"type"`
+	Text     string          `json:"text"`
+	Thinking string          `json:"thinking"`
+	Signed   string          `json:"signature"`
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Input    json.RawMessage `json:"input"`
+	For      string          `json:"tool_use_id"`
+	Content  claudeBlocks    `json:"content"`
+	Failed   bool            `json:"is_error"`
+	Title    string          `json:"title"`
+	URL      string          `json:"url"`
+	Source   struct {
+		Type string `json:"type"`
+		MIME string `json:"media_type"`
+		Data string `json:"data"`
+		URL  string `json:"url"`
+	} `json:"source"`
+}
+
+// reasons translates stop_reason.
+var reasons = map[string]llm.Reason{
+	"end_turn": llm.Stop, "stop_sequence": llm.Stop, "max_tokens": llm.Length,
+	"model_context_window_exceeded": llm.Length, "tool_use": llm.Calls, "refusal": llm.Refused, "pause_turn": llm.Other,
+}
+
+// patch returns the unified diff of what a call changed, which Claude Code keeps as a
+// list of hunks.
+func patch(raw json.RawMessage) string {
+	var o struct {
+		Path  string `json:"filePath"`
+		Hunks []struct {
+			OldStart int      `json:"oldStart"`
+			OldLines int      `json:"oldLines"`
+			NewStart int      `json:"newStart"`
+			NewLines int      `json:"newLines"`
+			Lines    []string `json:"lines"`
+		} `json:"structuredPatch"`
+	}
+	if len(raw) == 0 || decode(raw, &o) != nil || len(o.Hunks) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	path := line(o.Path)
+	fmt.Fprintf(&b, "--- %s\n+++ %s\n", path, path)
+	for _, h := range o.Hunks {
+		fmt.Fprintf(&b, "@@ -%d,%d +%d,%d @@\n", h.OldStart, h.OldLines, h.NewStart, h.NewLines)
+		for _, line := range h.Lines {
+			b.WriteString(strings.ReplaceAll(line, "\n", " ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+func (u *claudeUsage) normal() *llm.Usage {
+	return &llm.Usage{
+		Input: count(u.Input) + count(u.Read) + count(u.Written), CacheRead: count(u.Read),
+		CacheWrite: count(u.Written), Output: count(u.Output),
+	}
+}

@@ -1,0 +1,97 @@
+package archive
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"parley/providers/llm"
+	"strings"
+)
+
+type codexLine struct {
+	Type    string          `json:"type"`
+	Time    jsonTime        `json:"timestamp"`
+	Payload json.RawMessage `json:"payload"`
+	Record  string          `json:"record_type"`
+}
+
+// efforts translates those Codex knows; others are ours.
+var efforts = map[string]llm.Effort{
+	"none": llm.EffortOff, "minimal": llm.EffortMinimal, "low": llm.EffortLow, "medium": llm.EffortMedium,
+	"high": llm.EffortHigh, "xhigh": llm.EffortMax,
+}
+
+type codexEvent struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Name    string `json:"thread_name"`
+	Turns   int    `json:"num_turns"`
+	Info    struct {
+		Last *struct {
+			Input    float64 `json:"input_tokens"` // with what the cache read
+			Cached   float64 `json:"cached_input_tokens"`
+			Output   float64 `json:"output_tokens"` // with the reasoning
+			Thinking float64 `json:"reasoning_output_tokens"`
+		} `json:"last_token_usage"`
+	} `json:"info"`
+}
+
+type codexItem struct {
+	Type      string          `json:"type"`
+	ID        string          `json:"id"`
+	CallID    string          `json:"call_id"`
+	Role      string          `json:"role"`
+	Name      string          `json:"name"`
+	Arguments string          `json:"arguments"`
+	Input     string          `json:"input"`
+	Action    json.RawMessage `json:"action"`
+	Output    json.RawMessage `json:"output"`
+	Content   []codexPiece    `json:"content"`
+	Summary   []codexPiece    `json:"summary"`
+	Encrypted string          `json:"encrypted_content"`
+}
+
+type codexPiece struct {
+	Type  string `json:"type"`
+	Text  string `json:"text"`
+	Image string `json:"image_url"`
+}
+
+// cwd returns the working directory, which the first line of a rollout did not say until
+// September 2025.
+func cwd(environment string) string {
+	_, path, ok := strings.Cut(environment, "<cwd>")
+	if !ok {
+		_, path, _ = strings.Cut(environment, "Current working directory: ")
+	}
+	if end := strings.IndexAny(path, "<\n"); end >= 0 {
+		path = path[:end]
+	}
+	return directory(strings.TrimSpace(path))
+}
+
+// imagePart returns what an image_url holds, or leads to.
+func imagePart(url string) (llm.Part, bool) {
+	rest, ok := strings.CutPrefix(url, "data:")
+	if !ok {
+		web := strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://")
+		return llm.Part{Kind: llm.Media, MIME: "image/*", URL: url}, web
+	}
+	head, body, _ := strings.Cut(rest, ",")
+	mime, coded := strings.CutSuffix(head, ";base64")
+	data, err := base64.StdEncoding.DecodeString(body)
+	return llm.Part{Kind: llm.Media, MIME: mime, Data: data}, coded && err == nil && len(data) > 0
+}
+
+// ran reads what a command came to, which is put into text as JSON.
+func ran(said string) (output string, failed bool) {
+	var o struct {
+		Output   *string `json:"output"`
+		Metadata *struct {
+			Exit int `json:"exit_code"`
+		} `json:"metadata"`
+	}
+	if !strings.HasPrefix(said, "{") || json.Unmarshal([]byte(said), &o) != nil || o.Output == nil || o.Metadata == nil {
+		return said, false
+	}
+	return *o.Output, o.Metadata.Exit != 0
+}

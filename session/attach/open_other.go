@@ -1,5 +1,0 @@
-//go:build !unix
-
-package attach
-
-const nonblock = 0
