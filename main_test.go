@@ -502,6 +502,7 @@ func TestImports(t *testing.T) {
 		llm     = "providers/llm"
 		catalog = "providers/catalog"
 		safe    = "tools/sanitize"
+		proc    = "tools/process"
 		theme   = "ui/theme"
 		md      = "ui/markdown"
 		format  = "ui/format"
@@ -523,12 +524,13 @@ func TestImports(t *testing.T) {
 		"providers/openai":    adapter,
 		"providers/gemini":    adapter,
 		"providers/anthropic": adapter,
-		"providers/agentcli":  adapter,
+		"providers/agentcli":  append([]string{proc}, adapter...),
 		"providers/schema":    {},
 		"providers/prompted":  {llm, "providers/filter", "providers/schema"},
-		"providers":           {"providers/*"},
-		"tools":               {llm, "providers/schema", "tools/sandbox", "tools/permission", "tools/gitignore", "tools/places"},
-		"tools/sandbox":       {"tools/places"},
+		"providers":           {"providers/*", proc},
+		"tools":               {llm, "providers/schema", proc, "tools/sandbox", "tools/permission", "tools/gitignore", "tools/places"},
+		"tools/sandbox":       {"tools/places", proc},
+		proc:                  {},
 		"tools/places":        {},
 		"tools/permission":    {},
 		"tools/gitignore":     {},
@@ -551,7 +553,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/dialog":       {theme, format, fuzzy, safe, "tools"},
 		"ui/tui/statusbar":    {theme, format, safe},
 		"ui/tui/picture":      {},
-		"ui/clip":             {format},
+		"ui/clip":             {format, proc},
 		"ui/tui/files":        {"tools/gitignore", fuzzy},
 		"ui/tui/renderer":     {},
 		"ui/uitest/vt":        {},

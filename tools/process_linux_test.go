@@ -6,31 +6,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-)
 
-func TestParseStat(t *testing.T) {
-	rest := " 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 12345 99 88"
-	tests := []struct {
-		in   string
-		want process
-		bad  bool
-	}{
-		{in: "42 (sleep) S 7 8 9" + rest, want: process{pid: 42, parent: 7, session: 9, startTicks: 12345}},
-		{in: "42 (a) b) (c) Z 7 8 9" + rest, want: process{pid: 42, parent: 7, session: 9, startTicks: 12345, zombie: true}},
-		{in: "42 (x\n) R 1 2 3) S 7 8 9" + rest, want: process{pid: 42, parent: 7, session: 9, startTicks: 12345}},
-		{in: "42 (sleep) S 7 8", bad: true},
-		{in: "sleep S 7 8 9" + rest, bad: true},
-		{in: "(sleep) S 7 8 9" + rest, bad: true},
-		{in: "42 (sleep) S x 8 9" + rest, bad: true},
-		{in: "", bad: true},
-	}
-	for _, test := range tests {
-		got, err := parseStat(test.in)
-		if (err != nil) != test.bad || err == nil && got != test.want {
-			t.Errorf("%q: got %+v, %v, want %+v", test.in, got, err, test.want)
-		}
-	}
-}
+	"parley/tools/process"
+)
 
 // While a command runs, only root could read parley's environment in /proc.
 func TestShellCannotReadItsParent(t *testing.T) {
@@ -44,19 +22,19 @@ func TestShellCannotReadItsParent(t *testing.T) {
 // Orphans that ended by themselves do not pile up as zombies. What another test has
 // left, as what plays parley and is killed does, is nobody's here.
 func TestNoZombiesStay(t *testing.T) {
-	before, err := listProcesses()
+	before, err := process.List()
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := open(t, nil)
 	f.must("shell", "command", "for i in 1 2 3 4 5; do (true &) ; (sleep 0.05 &); done; sleep 0.2")
-	all, err := listProcesses()
+	all, err := process.List()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var zombies []string
 	for pid, p := range all {
-		if p.parent == unix.Getpid() && p.zombie && before[pid].startTicks != p.startTicks {
+		if p.Parent == unix.Getpid() && p.Zombie && before[pid].StartTicks != p.StartTicks {
 			zombies = append(zombies, fmt.Sprint(pid))
 		}
 	}

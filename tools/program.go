@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"parley/tools/process"
 )
 
 // A Program runs beside parley until it is ended, and dies with it.
@@ -15,7 +17,7 @@ type Program struct {
 	Stdout *os.File // to be read, until its end or that of the program
 	Stderr *os.File
 
-	child         child
+	child         *process.Child
 	terminateOnce sync.Once
 }
 
@@ -46,14 +48,14 @@ func StartProgram(dir string, argv, env []string, confine ConfineFunc) (*Program
 			return nil, err
 		}
 	}
-	p := &Program{Stdin: pipes[1], Stdout: pipes[2], Stderr: pipes[4], child: newChild(pipes[2])}
+	p := &Program{Stdin: pipes[1], Stdout: pipes[2], Stderr: pipes[4], child: process.New(pipes[2])}
 	cmd, letGo, err := p.newCommand(dir, argv, append(commandEnvironment(os.Environ(), nil), env...), confine)
 	if err != nil {
 		closeAll()
 		return nil, err
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0], pipes[3], pipes[5]
-	if err := p.child.start(cmd, letGo); err != nil {
+	if err := p.child.Start(cmd, letGo); err != nil {
 		closeAll()
 		return nil, err
 	}
@@ -65,7 +67,7 @@ func StartProgram(dir string, argv, env []string, confine ConfineFunc) (*Program
 
 // newCommand is the program's command, not yet started.
 func (p *Program) newCommand(dir string, argv, env []string, confine ConfineFunc) (cmd *exec.Cmd, letGo func(), err error) {
-	env = append(slices.Clip(env), p.child.tree.mark)
+	env = append(slices.Clip(env), p.child.Mark())
 	if confine != nil {
 		cmd, letGo, err = confine(argv, env)
 	}
@@ -73,25 +75,23 @@ func (p *Program) newCommand(dir string, argv, env []string, confine ConfineFunc
 		cmd, letGo, err = unsandboxedCommand(dir, env, argv, true)
 	}
 	if err == nil && letGo != nil {
-		cmd.Env = append(cmd.Env, p.child.tree.mark) // the helper's own
+		cmd.Env = append(cmd.Env, p.child.Mark()) // the helper's own
 	}
 	return cmd, letGo, err
 }
 
-// PID is the number of the first process: the program's, or its helper's.
-func (p *Program) PID() int { return p.child.tree.process.Pid }
+// PID returns the number of the first process: the program's, or its helper's.
+func (p *Program) PID() int { return p.child.PID() }
 
 // Exited is closed once the program's first process has ended.
-func (p *Program) Exited() <-chan struct{} { return p.child.exited }
+func (p *Program) Exited() <-chan struct{} { return p.child.Exited() }
 
-// ExitState says how the program ended, such as "exit status 1"; "" while it runs.
+// ExitState returns how the program ended, such as "exit status 1"; "" while it runs.
 func (p *Program) ExitState() string {
-	select {
-	case <-p.child.exited:
-		return p.child.state.String()
-	default:
-		return ""
+	if state := p.child.State(); state != nil {
+		return state.String()
 	}
+	return ""
 }
 
 // exitWait is how long a program may take to end by itself once it has nothing
@@ -108,12 +108,9 @@ const stderrDrain = time.Second
 func (p *Program) Terminate() {
 	p.terminateOnce.Do(func() {
 		p.Stdin.Close()
-		select {
-		case <-p.child.exited:
-		case <-time.After(exitWait):
-		}
-		p.child.terminate()
-		p.child.releaseHelper()
+		p.child.WaitExit(exitWait)
+		p.child.Terminate()
+		p.child.ReleaseHelper()
 		p.Stdout.Close()
 		_ = p.Stderr.SetReadDeadline(time.Now().Add(stderrDrain))
 	})

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"parley/tools/process"
 )
 
 // family is a program of four processes that do not want to end, each of which
@@ -57,14 +60,11 @@ func TestProgramsLeaveNothing(t *testing.T) {
 	dead := func(pids []int) {
 		t.Helper()
 		for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-			var left []int
-			for _, pid := range pids {
-				if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
-					if p, err := parseStat(string(stat)); err == nil && !p.zombie {
-						left = append(left, pid)
-					}
-				}
+			all, err := process.List()
+			if err != nil {
+				t.Fatal(err)
 			}
+			left := slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return all[pid].PID == 0 || all[pid].Zombie })
 			if len(left) == 0 {
 				return
 			}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"parley/tools/process"
 	"parley/tools/sandbox"
 )
 
@@ -176,4 +177,17 @@ func (w *workspace) newCommand(held *sandbox.Policy, argv []string, mark string)
 		cmd.Env = append(cmd.Env, mark) // the helper's own
 	}
 	return cmd, letGo, err
+}
+
+// unsandboxedCommand returns argv, not yet started, with nothing held back. With a
+// helper, which the program has to provide for, nothing outlives parley's own death;
+// without, the first process does not.
+func unsandboxedCommand(dir string, env, argv []string, helper bool) (cmd *exec.Cmd, letGo func(), err error) {
+	if helper {
+		return sandbox.Supervise(dir, env, argv...)
+	}
+	cmd = exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = dir, env
+	process.Detach(cmd)
+	return cmd, nil, nil
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/tools/process"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -227,12 +229,12 @@ func TestHeldHelperKilled(t *testing.T) {
 	var running sync.WaitGroup
 	running.Go(func() { out = a.Run(t.Context(), nil) })
 	f.wait("started", 1)
-	all, err := listProcesses()
+	all, err := process.List()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for pid, p := range all {
-		if p.parent == os.Getpid() {
+		if p.Parent == os.Getpid() {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 	}
@@ -295,13 +297,13 @@ func TestProgramBeside(t *testing.T) {
 // living are the living processes that descend from pid.
 func living(t *testing.T, pid int) []int {
 	t.Helper()
-	all, err := listProcesses()
+	all, err := process.List()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out []int
-	for id, p := range all {
-		if id != pid && !p.zombie && isDescendant(all, id, pid) {
+	for _, id := range process.Descendants(all, pid) {
+		if !all[id].Zombie {
 			out = append(out, id)
 		}
 	}

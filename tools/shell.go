@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/tools/process"
 	"parley/tools/sandbox"
 )
 
@@ -16,11 +17,8 @@ import (
 const (
 	defaultTimeout = 120 * time.Second
 	maxTimeout     = 600 * time.Second
-	liveInterval   = 50 * time.Millisecond   // between two pieces of live output
-	drainTime      = 300 * time.Millisecond  // how long output may still come once the shell has ended
-	graceTime      = time.Second             // between the polite signal and the other one
-	helperTime     = 1500 * time.Millisecond // how long the helper may take to end what it keeps
-	restoreTime    = 20 * time.Second        // how long it may then take to put back what is protected
+	liveInterval   = 50 * time.Millisecond  // between two pieces of live output
+	drainTime      = 300 * time.Millisecond // how long output may still come once the shell has ended
 )
 
 // maxLiveOutput is how much output, in bytes, waits to be shown live.
@@ -121,7 +119,7 @@ func (w *workspace) runShell(ctx context.Context, held *sandbox.Policy, command 
 // A runningCommand command. One goroutine, that of follow, does everything but to wait
 // for output and for the end of the shell.
 type runningCommand struct {
-	child
+	*process.Child
 	policy    *sandbox.Policy // nil: it can do whatever parley can
 	pipe      *os.File
 	chunks    chan []byte   // output; closed at its end
@@ -146,8 +144,8 @@ func (r *runningCommand) start(w *workspace, argv []string) error {
 		return err
 	}
 	defer out.Close()
-	r.child = newChild(in)
-	cmd, letGo, err := w.newCommand(r.policy, argv, r.tree.mark)
+	r.Child = process.New(in)
+	cmd, letGo, err := w.newCommand(r.policy, argv, r.Mark())
 	if err != nil {
 		in.Close()
 		return err
@@ -155,7 +153,7 @@ func (r *runningCommand) start(w *workspace, argv []string) error {
 	cmd.Stdout, cmd.Stderr = out, out
 
 	r.pipe, r.chunks, r.abandoned = in, make(chan []byte), make(chan struct{})
-	if err := r.child.start(cmd, letGo); err != nil {
+	if err := r.Start(cmd, letGo); err != nil {
 		in.Close()
 		return err
 	}
@@ -190,13 +188,13 @@ func (r *runningCommand) readOutput() {
 // collect takes the output until the shell and the output have ended, or until
 // ctx has and everything was killed.
 func (r *runningCommand) collect(ctx context.Context) {
-	pieces, exited, canceled := r.chunks, r.exited, ctx.Done()
+	pieces, exited, canceled := r.chunks, r.Exited(), ctx.Done()
 	var flush, drained, hopeless <-chan time.Time
 	var killed chan int
 	kill := func() {
 		drained, canceled = nil, nil
 		killed = make(chan int, 1)
-		go func(killed chan<- int) { killed <- r.terminate() }(killed)
+		go func(killed chan<- int) { killed <- r.Terminate() }(killed)
 	}
 	for pieces != nil || exited != nil || killed != nil {
 		select {
@@ -226,7 +224,7 @@ func (r *runningCommand) collect(ctx context.Context) {
 			killed = nil
 			r.terminated += n
 			r.pipe.SetReadDeadline(time.Now().Add(drainTime)) // what still holds it is beyond reach
-			hopeless = time.After(graceTime)
+			hopeless = time.After(process.GraceTime)
 		case <-hopeless:
 			r.addOutput(r.sanitizer.close())
 			r.sendProgress()
@@ -235,7 +233,7 @@ func (r *runningCommand) collect(ctx context.Context) {
 	}
 	r.addOutput(r.sanitizer.close())
 	r.sendProgress()
-	r.terminated += r.terminate()
+	r.terminated += r.Terminate()
 	r.allExited = true
 }
 
@@ -270,9 +268,9 @@ func (r *runningCommand) sendProgress() {
 func (r *runningCommand) cleanUp() {
 	close(r.abandoned)
 	if !r.allExited {
-		r.terminate()
+		r.Terminate()
 	}
-	r.releaseHelper()
+	r.ReleaseHelper()
 	r.pipe.Close()
 	for range r.chunks {
 	}
@@ -298,10 +296,10 @@ func (r *runningCommand) outcome(took time.Duration) Outcome {
 	if r.terminated > 0 && r.stopped == nil {
 		notes = append(notes, note("ended %s still running in the background: nothing outlives its call", pluralize(r.terminated, "process")))
 	}
-	if !r.child.hasExited() {
+	if !r.HasExited() {
 		notes = append(notes, note("it could not be ended"))
 	}
-	if r.policy != nil && r.helperFailed() {
+	if r.policy != nil && r.HelperFailed() {
 		notes = append(notes, note("CAUTION: the sandbox could not look at what is protected"))
 	}
 	took = took.Round(100 * time.Millisecond)
@@ -312,8 +310,8 @@ func (r *runningCommand) outcome(took time.Duration) Outcome {
 	case r.stopped != nil:
 		notes = append(notes, note("canceled after %s", took))
 	default:
-		success = r.state.Success()
-		notes = append(notes, note("%s", r.state))
+		success = r.State().Success()
+		notes = append(notes, note("%s", r.State()))
 		if what, denied := sandbox.ExplainDenial(text); denied && !success && r.policy != nil {
 			notes = append(notes, note("the sandbox may have denied it %s; %s", what, r.denialHint()))
 		}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"parley/tools/process"
 )
 
 func TestShell(t *testing.T) {
@@ -221,12 +223,12 @@ func TestOtherChildrenAreLeftAlone(t *testing.T) {
 		t.Skip(err)
 	}
 	other := exec.Command(sleep, "1000")
-	detach(other) // a session of its own, as a command has
+	process.Detach(other) // a session of its own, as a command has
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
 	short := exec.Command(sleep, "0")
-	detach(short)
+	process.Detach(short)
 	if err := short.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -12,18 +12,18 @@ import (
 	"time"
 
 	"parley/providers/wire"
+	proc "parley/tools/process"
 )
 
 // A process is a program on its way through one run. One goroutine reads its
 // output, one waits for its end; end waits for both.
 type process struct {
-	cmd        *exec.Cmd
+	*proc.Child
 	out        *os.File
 	lines      chan []byte   // of stdout, without their ends; closed at its end
 	activity   chan struct{} // a pulse for each time that anything is said
 	abandoned  chan struct{} // closed once nobody takes lines any more
 	outputRead chan struct{} // closed once stdout is no longer read
-	exited     chan struct{} // closed once the program has ended
 	stderr     *stderrBuffer // stderr
 	endSignal  syscall.Signal
 	grace      time.Duration
@@ -42,7 +42,7 @@ type exitInfo struct {
 // it started may hold it open.
 const drainTimeout = time.Second
 
-// start runs the program, in a process group of its own.
+// start runs the program, in a session of its own.
 func start(program string, r *run, polite syscall.Signal, grace time.Duration) (*process, error) {
 	in, out, err := os.Pipe()
 	if err != nil {
@@ -50,24 +50,21 @@ func start(program string, r *run, polite syscall.Signal, grace time.Duration) (
 	}
 	defer out.Close()
 	p := &process{
-		cmd: exec.Command(program, r.args...), out: in,
+		Child: proc.New(in), out: in,
 		lines: make(chan []byte), activity: make(chan struct{}, 1),
-		abandoned: make(chan struct{}), outputRead: make(chan struct{}), exited: make(chan struct{}),
+		abandoned: make(chan struct{}), outputRead: make(chan struct{}),
 		endSignal: polite, grace: grace,
 	}
 	p.stderr = &stderrBuffer{onWrite: p.onOutput}
-	p.cmd.Dir, p.cmd.Env = r.dir, r.env
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = bytes.NewReader(r.stdin), out, p.stderr
-	p.cmd.WaitDelay = drainTimeout
-	newSession(p.cmd)
-	if err := p.cmd.Start(); err != nil {
+	cmd := exec.Command(program, r.args...)
+	cmd.Dir, cmd.Env = r.dir, append(r.env, p.Mark())
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(r.stdin), out, p.stderr
+	cmd.WaitDelay = drainTimeout
+	proc.Detach(cmd)
+	if err := p.Start(cmd, nil); err != nil {
 		in.Close()
 		return nil, err
 	}
-	go func() {
-		defer close(p.exited)
-		_ = p.cmd.Wait() // its state says it all
-	}()
 	go p.readOutput()
 	return p, nil
 }
@@ -100,43 +97,29 @@ func (p *process) readOutput() {
 }
 
 // end waits for the program to end by itself for as long as patience, asks it to
-// after that, and kills it after the grace. Nothing of its process group is left
+// after that, and kills it after the grace. Nothing that it started is left
 // when it returns. It reports whether the program ended by itself.
 func (p *process) end(patience time.Duration) bool {
 	close(p.abandoned)
-	alone := p.wait(patience)
+	alone := p.WaitExit(patience)
 	if !alone {
-		signalGroup(p.cmd.Process, p.endSignal)
-		p.wait(p.grace)
+		p.Signal(p.endSignal)
+		p.WaitExit(p.grace)
 	}
-	killGroup(p.cmd.Process)
-	<-p.exited
-	reapGroup(p.cmd.Process)
+	p.Kill()
 	select {
 	case <-p.outputRead:
-	case <-time.After(drainTimeout): // someone who left the group holds it
+	case <-time.After(drainTimeout): // someone beyond reach holds it
 	}
 	p.out.Close()
 	<-p.outputRead
 	return alone
 }
 
-// wait waits for the end of the program.
-func (p *process) wait(patience time.Duration) bool {
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-p.exited:
-		return true
-	case <-timer.C:
-		return false
-	}
-}
-
-// status is the exit status of a program that has ended, or the signal that
+// status returns the exit status of a program that has ended, or the signal that
 // ended it.
 func (p *process) status() (code int, signal string) {
-	state := p.cmd.ProcessState
+	state := p.State()
 	if state == nil {
 		return -1, ""
 	}

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"syscall"
+
+	"parley/tools/process"
 )
 
 const seatbeltPath = "/usr/bin/sandbox-exec"
@@ -38,6 +39,6 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	}
 	cmd = exec.Command(seatbeltPath, append([]string{"-p", Profile(p)}, argv...)...)
 	cmd.Dir, cmd.Env = p.Workspace, append(p.Env, "TMPDIR="+p.TempDir)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	process.Detach(cmd)
 	return cmd, cleanup, nil
 }

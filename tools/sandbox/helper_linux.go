@@ -8,12 +8,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"parley/tools/process"
 )
 
 // Times of the end of a command.
@@ -187,7 +188,11 @@ func (h *helper) signalAll(s unix.Signal) {
 		_ = unix.Kill(-1, s) // the helper is the first process of the namespace, and left out
 		return
 	}
-	for _, pid := range descendants(os.Getpid()) {
+	all, err := process.List()
+	if err != nil {
+		return
+	}
+	for _, pid := range process.Descendants(all, os.Getpid()) {
 		_ = unix.Kill(pid, s)
 	}
 }
@@ -340,36 +345,4 @@ func (h *helper) launch() (pid, status int, err error) {
 		return 0, exitNoExec, fmt.Errorf("%s: %w", h.path, err)
 	}
 	return pid, 0, nil
-}
-
-// descendants returns the processes below ancestor.
-func descendants(ancestor int) []int {
-	parents := map[int]int{}
-	files, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, file := range files {
-		stat, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has ended
-		}
-		// The name, in parentheses, may hold anything; see proc_pid_stat(5).
-		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err != nil || len(fields) < 2 {
-			continue
-		}
-		if parent, err := strconv.Atoi(fields[1]); err == nil {
-			parents[pid] = parent
-		}
-	}
-	var out []int
-	for pid := range parents {
-		up, ok := parents[pid], true
-		for steps := 0; ok && up != ancestor && steps < len(parents); steps++ {
-			up, ok = parents[up]
-		}
-		if ok && up == ancestor {
-			out = append(out, pid)
-		}
-	}
-	return out
 }

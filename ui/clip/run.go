@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"parley/tools/process"
 )
 
 // passedEnv lists the variables that the commands need. Everything else, keys among
@@ -79,10 +81,9 @@ func (b *Board) run(ctx context.Context, limit time.Duration, argv []string, std
 	}
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	cmd := exec.CommandContext(within, path, argv[1:]...)
+	const inputDelay = 100 * time.Millisecond // a keeper, which outlives the terminal, may hold on to its input
+	cmd := process.CommandContext(within, inputDelay, path, argv[1:]...)
 	cmd.Env, cmd.Dir = b.environ(), string(filepath.Separator)
-	cmd.WaitDelay = 100 * time.Millisecond // a keeper may hold on to its input
-	detach(cmd)
 	if stdin != nil {
 		cmd.Stdin = bytes.NewReader(stdin)
 	}

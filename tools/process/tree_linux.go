@@ -1,4 +1,4 @@
-package tools
+package process
 
 import (
 	"bytes"
@@ -14,11 +14,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"parley/tools/sandbox"
 )
 
-// A processTree is a command and everything it started, however it tried to get away.
+// tree is a command and everything it started, however it tried to get away.
 //
 // Parley is the subreaper of its descendants, so that orphans become children
 // of its own instead of disappearing. Which of them belong to this command is
@@ -26,22 +24,22 @@ import (
 // can join a foreign one), by a mark in their environment, and by the pipe they
 // write to. Children that other parts of parley started are never touched, nor
 // waited for.
-type processTree struct {
+type tree struct {
 	process *os.Process
 	mark    string // the environment variable, with its value
 	pipe    string // what their stdout and stderr are linked to
 	known   map[int]uint64
 }
 
-// newProcessTree is the tree of a command that will write to the other end of pipe.
-func newProcessTree(pipe *os.File) *processTree {
+// newTree is the tree of a command that will write to the other end of pipe.
+func newTree(pipe *os.File) *tree {
 	// Both hold for the whole process, and are as good the second time. Without
 	// the first a command could leave orphans behind. Without the second any
 	// command could read the keys in /proc/PPID/environ and in parley's memory;
 	// with it those of the same user cannot, but root (CAP_SYS_PTRACE) still can.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	t := &processTree{mark: "PARLEY_CALL=" + rand.Text(), known: map[int]uint64{}}
+	t := &tree{mark: "PARLEY_CALL=" + rand.Text(), known: map[int]uint64{}}
 	if info, err := pipe.Stat(); err == nil {
 		if s, ok := info.Sys().(*syscall.Stat_t); ok {
 			t.pipe = fmt.Sprintf("pipe:[%d]", s.Ino)
@@ -50,29 +48,16 @@ func newProcessTree(pipe *os.File) *processTree {
 	return t
 }
 
-// detach gives cmd a session of its own, without a terminal, and lets it die
+// Detach gives cmd a session of its own, without a terminal, and lets it die
 // with parley.
-func detach(cmd *exec.Cmd) {
+func Detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-}
-
-// unsandboxedCommand is argv, not yet started, with nothing held back. With a helper, which
-// the program has to provide for, nothing outlives parley's own death; without,
-// the shell does not.
-func unsandboxedCommand(dir string, env, argv []string, helper bool) (cmd *exec.Cmd, letGo func(), err error) {
-	if helper {
-		return sandbox.Supervise(dir, env, argv...)
-	}
-	cmd = exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = dir, env
-	detach(cmd)
-	return cmd, nil, nil
 }
 
 // terminate ends every process of the tree, but for the first if that is spared, within
 // two seconds: politely, after a second without asking. It returns how many there
 // were.
-func (t *processTree) terminate(spare bool) int {
+func (t *tree) terminate(spare bool) int {
 	alive := t.living
 	if spare {
 		alive = func() []int {
@@ -84,63 +69,76 @@ func (t *processTree) terminate(spare bool) int {
 		_ = unix.Kill(p, unix.SIGTERM)
 	}
 	left := first
-	for deadline := time.Now().Add(graceTime); len(left) > 0 && time.Now().Before(deadline); left = alive() {
+	for deadline := time.Now().Add(GraceTime); len(left) > 0 && time.Now().Before(deadline); left = alive() {
 		time.Sleep(10 * time.Millisecond)
 	}
-	for deadline := time.Now().Add(graceTime); len(left) > 0 && time.Now().Before(deadline); left = alive() {
-		for _, p := range left {
-			_ = unix.Kill(p, unix.SIGKILL)
-		}
-		time.Sleep(5 * time.Millisecond)
+	if len(left) > 0 {
+		killUntilGone(alive)
 	}
 	return len(first)
 }
 
-// A process as /proc tells of it.
-type process struct {
-	pid, parent, session int
-	startTicks           uint64 // in ticks since boot; with the pid it names a process
-	zombie               bool
+// signal sends a signal to every process of the tree.
+func (t *tree) signal(s syscall.Signal) {
+	for _, pid := range t.living() {
+		_ = unix.Kill(pid, s)
+	}
+}
+
+// kill ends every process of the tree without asking.
+func (t *tree) kill() { killUntilGone(t.living) }
+
+// killUntilGone kills processes until alive returns none, for a second at most.
+func killUntilGone(alive func() []int) {
+	deadline := time.Now().Add(GraceTime)
+	for left := alive(); len(left) > 0 && time.Now().Before(deadline); left = alive() {
+		for _, pid := range left {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// Info describes a process as /proc does.
+type Info struct {
+	PID, Parent, Session int
+	StartTicks           uint64 // ticks since boot; with the PID it identifies a process
+	Zombie               bool
 }
 
 // living returns the living processes of the tree, and takes away the dead ones
 // that have become parley's own children.
-func (t *processTree) living() []int {
-	all, err := listProcesses()
+func (t *tree) living() []int {
+	all, err := List()
 	if err != nil {
 		return nil
 	}
 	self, shell := os.Getpid(), t.process.Pid
-	own := all[self].session
+	own := all[self].Session
 	members := map[int]bool{}
 	sessions := map[int]bool{shell: true}
-	var pids []int
-	for pid := range all {
-		if pid != self && isDescendant(all, pid, self) {
-			pids = append(pids, pid)
-		}
-	}
+	pids := Descendants(all, self)
 	for grew := true; grew; {
 		grew = false
 		for _, pid := range pids {
 			p := all[pid]
-			if members[pid] || !(pid == shell || members[p.parent] || sessions[p.session] || t.isMember(p)) {
+			if members[pid] || !(pid == shell || members[p.Parent] || sessions[p.Session] || t.isMember(p)) {
 				continue
 			}
 			members[pid], grew = true, true
-			if p.session != own {
-				sessions[p.session] = true
+			if p.Session != own {
+				sessions[p.Session] = true
 			}
 		}
 	}
 	var living []int
 	for pid := range members {
 		p := all[pid]
-		t.known[pid] = p.startTicks
+		t.known[pid] = p.StartTicks
 		switch {
-		case !p.zombie:
+		case !p.Zombie:
 			living = append(living, pid)
-		case p.parent == self && pid != shell: // the shell is waited for by who started it
+		case p.Parent == self && pid != shell: // the shell is waited for by who started it
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		}
 	}
@@ -149,14 +147,14 @@ func (t *processTree) living() []int {
 }
 
 // isMember reports whether p can be told for one of ours by itself.
-func (t *processTree) isMember(p process) bool {
-	if born, ok := t.known[p.pid]; ok {
-		return born == p.startTicks
+func (t *tree) isMember(p Info) bool {
+	if born, ok := t.known[p.PID]; ok {
+		return born == p.StartTicks
 	}
-	if p.zombie {
+	if p.Zombie {
 		return false
 	}
-	dir := "/proc/" + strconv.Itoa(p.pid)
+	dir := "/proc/" + strconv.Itoa(p.PID)
 	if environ, err := os.ReadFile(dir + "/environ"); err == nil && bytes.Contains(environ, []byte(t.mark)) {
 		return true
 	}
@@ -169,22 +167,33 @@ func (t *processTree) isMember(p process) bool {
 }
 
 // isDescendant reports whether pid is below ancestor.
-func isDescendant(all map[int]process, pid, ancestor int) bool {
+func isDescendant(all map[int]Info, pid, ancestor int) bool {
 	for range len(all) {
 		p, ok := all[pid]
 		if !ok {
 			return false
 		}
-		if p.parent == ancestor {
+		if p.Parent == ancestor {
 			return true
 		}
-		pid = p.parent
+		pid = p.Parent
 	}
 	return false
 }
 
-// listProcesses reads what /proc knows.
-func listProcesses() (map[int]process, error) {
+// Descendants returns the processes below ancestor, also those that have ended and were
+// not waited for.
+func Descendants(all map[int]Info, ancestor int) (pids []int) {
+	for pid := range all {
+		if pid != ancestor && isDescendant(all, pid, ancestor) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// List returns all processes by their PIDs.
+func List() (map[int]Info, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil, err
@@ -194,7 +203,7 @@ func listProcesses() (map[int]process, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := map[int]process{}
+	all := map[int]Info{}
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil {
@@ -213,21 +222,21 @@ func listProcesses() (map[int]process, error) {
 
 // parseStat reads /proc/PID/stat, see proc_pid_stat(5). The name of the program
 // is in parentheses and may hold anything, also parentheses.
-func parseStat(stat string) (process, error) {
+func parseStat(stat string) (Info, error) {
 	open, end := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
 	if open < 1 || end < open {
-		return process{}, errors.New("no program name in it")
+		return Info{}, errors.New("no program name in it")
 	}
 	fields := strings.Fields(stat[end+1:]) // from the third on: state, parent, group, session, …
 	if len(fields) < 20 {
-		return process{}, errors.New("too short")
+		return Info{}, errors.New("too short")
 	}
-	var p process
+	var p Info
 	var errs [4]error
-	p.pid, errs[0] = strconv.Atoi(strings.TrimSpace(stat[:open]))
-	p.parent, errs[1] = strconv.Atoi(fields[1])
-	p.session, errs[2] = strconv.Atoi(fields[3])
-	p.startTicks, errs[3] = strconv.ParseUint(fields[19], 10, 64)
-	p.zombie = fields[0] == "Z" || fields[0] == "X"
+	p.PID, errs[0] = strconv.Atoi(strings.TrimSpace(stat[:open]))
+	p.Parent, errs[1] = strconv.Atoi(fields[1])
+	p.Session, errs[2] = strconv.Atoi(fields[3])
+	p.StartTicks, errs[3] = strconv.ParseUint(fields[19], 10, 64)
+	p.Zombie = fields[0] == "Z" || fields[0] == "X"
 	return p, errors.Join(errs[:]...)
 }
