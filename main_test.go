@@ -527,7 +527,7 @@ func TestImports(t *testing.T) {
 		"providers/agentcli":  append([]string{proc}, adapter...),
 		"providers/schema":    {},
 		"providers/prompted":  {llm, "providers/filter", "providers/schema"},
-		"providers":           {"providers/*", proc},
+		"providers":           {"providers/*"},
 		"tools":               {llm, "providers/schema", proc, "tools/sandbox", "tools/permission", "tools/gitignore", "tools/places"},
 		"tools/sandbox":       {"tools/places", proc},
 		proc:                  {},

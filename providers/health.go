@@ -17,7 +17,6 @@ import (
 	"parley/providers/agentcli"
 	"parley/providers/llm"
 	"parley/providers/wire"
-	"parley/tools/process"
 )
 
 // Health is how it stands with one provider. It holds no secrets.
@@ -154,9 +153,10 @@ func (s service) probe(ctx context.Context, o OpenOptions, h *Health) ([]listedM
 // version runs the program that s is, which should tell its own.
 func (s service) version(ctx context.Context, program string) (string, error) {
 	var out limitedBuffer
-	cmd := process.CommandContext(ctx, time.Second, program, "--version") // what it started may hold the pipe open
+	cmd := exec.CommandContext(ctx, program, "--version")
 	cmd.Env = append(os.Environ(), "TERM=dumb", "NO_COLOR=1", "CI=true")
 	cmd.Stdout = &out
+	cmd.WaitDelay = time.Second // what it started may hold the pipe open
 	err := cmd.Run()
 	if ctx.Err() != nil {
 		return "", &llm.Error{Fault: llm.Unknown, Provider: s.name, Message: fmt.Sprintf("%s did not tell its version within %s", program, checkTimeout)}
