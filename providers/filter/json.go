@@ -320,22 +320,15 @@ func escapeControls(raw string) string {
 		return raw
 	}
 	var b strings.Builder
-	quoted := false
-	for i := 0; i < len(raw); i++ {
-		c := raw[i]
-		switch {
-		case quoted && c == '\\' && i+1 < len(raw):
+	var scan schema.Scanner
+	for _, c := range []byte(raw) {
+		bare := c < 0x20 && scan.InString() && !scan.Escaped()
+		if scan.Step(c); !bare {
 			b.WriteByte(c)
-			i++
-			c = raw[i]
-		case c == '"':
-			quoted = !quoted
-		case quoted && c < 0x20:
-			escaped, _ := json.Marshal(string(rune(c)))
-			b.WriteString(strings.Trim(string(escaped), `"`))
 			continue
 		}
-		b.WriteByte(c)
+		escaped, _ := json.Marshal(string(rune(c)))
+		b.Write(escaped[1 : len(escaped)-1])
 	}
 	return b.String()
 }

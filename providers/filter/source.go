@@ -2,9 +2,10 @@ package filter
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"parley/providers/schema"
 )
 
 // A source is the text behind a mark as a parser sees it: whole. Where the text
@@ -154,30 +155,22 @@ func (s *source) json() (string, bool) {
 		return "", false
 	}
 	start := s.pos
-	var open []byte // the brackets to come, the next one last
-	for ; s.need(1); s.pos++ {
-		switch c := s.buf[s.pos]; {
-		case c == '"':
-			if !s.string() {
-				return "", false
-			}
-		case c == '{' || c == '[':
-			open = append(open, c+2) // in ASCII, closing brackets come two behind
-		case c == '}' || c == ']':
-			if open[len(open)-1] != c {
-				return "", false
-			}
-			if open = open[:len(open)-1]; len(open) == 0 {
-				s.pos++
-				return string(s.buf[start:s.pos]), true
-			}
+	var scan schema.Scanner
+	for s.need(1) {
+		if scan.InString() && !scan.Escaped() && !s.seek(`"\`) {
+			break
+		}
+		if !scan.Step(s.buf[s.pos]) {
+			return "", false
+		}
+		if s.pos++; scan.Depth() == 0 {
+			return string(s.buf[start:s.pos]), true
 		}
 	}
-	if !s.complete {
+	if !s.complete || scan.InString() {
 		return "", false
 	}
-	slices.Reverse(open)
-	return string(s.buf[start:]) + string(open), true
+	return string(s.buf[start:]) + scan.Missing(), true
 }
 
 // string goes on to the quote that ends the string which begins here.

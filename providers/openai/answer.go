@@ -3,6 +3,7 @@ package openai
 import (
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/providers/schema"
 )
 
 // An answer turns chunks into events. Text and thinking open a new block
@@ -251,27 +252,17 @@ func (c *call) startsNewCall(f *fragment) bool {
 	return c.args.closed && f.Function.Arguments != ""
 }
 
-// A objectTracker follows JSON as it arrives, to tell where an object ends.
+// An objectTracker follows arguments as they arrive, to tell where their object ends.
 type objectTracker struct {
-	depth           int
-	quoted, escaped bool // in a string, behind its backslash
-	closed          bool // the object came to its end
+	schema.Scanner
+	closed bool // the object came to its end
 }
 
 func (n *objectTracker) write(text string) {
 	for _, c := range []byte(text) {
-		switch {
-		case n.escaped:
-			n.escaped = false
-		case n.quoted:
-			n.quoted, n.escaped = c != '"', c == '\\'
-		case c == '"':
-			n.quoted = true
-		case c == '{', c == '[':
-			n.depth++
-		case c == '}', c == ']':
-			n.depth--
-			n.closed = n.depth <= 0
+		bracket := (c == '}' || c == ']') && !n.InString()
+		if n.Step(c); bracket {
+			n.closed = n.Depth() == 0
 		}
 	}
 }

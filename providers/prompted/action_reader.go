@@ -195,7 +195,6 @@ func (a *actionReader) beginObject(lead, rest string) string {
 	a.lead, a.object = lead[:len(lead)-1], append(a.object[:0], '{')
 	a.sent, a.ids = [2]strings.Builder{}, [2]string{}
 	a.lexer = newLexer(a.pass)
-	a.lexer.start()
 	return rest
 }
 

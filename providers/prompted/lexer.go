@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"parley/providers/schema"
 )
 
 // A lexer follows one action while its JSON arrives, and passes thought and
@@ -13,10 +15,9 @@ import (
 type lexer struct {
 	emit func(field role, text string)
 
-	open         []byte // the brackets to come, the next one last
-	expect       byte   // at the top level: 'k' key, ':' colon, 'v' value, ',' comma
-	quoted       bool   // in a string
-	raw          bool   // a string held control characters, which only Repair takes
+	scan         schema.Scanner
+	expect       byte // at the top level: 'k' key, ':' colon, 'v' value, ',' comma
+	raw          bool // a string held control characters, which only Repair takes
 	broken       bool
 	key          []byte          // of the member that is being read
 	field        role            // what it is
@@ -29,8 +30,11 @@ type lexer struct {
 	text    []byte // to emit
 }
 
+// newLexer returns the lexer of an action whose first bracket was read already.
 func newLexer(emit func(role, string)) *lexer {
-	return &lexer{emit: emit}
+	l := &lexer{emit: emit, expect: 'k'}
+	l.scan.Step('{')
+	return l
 }
 
 // feed reads s up to the end of the action and returns how many bytes it took.
@@ -58,7 +62,7 @@ func (l *lexer) feed(s string) (n int, done bool) {
 // plainRun reads the bytes at the beginning of s that mean themselves, in a string.
 // Most of a reply is such.
 func (l *lexer) plainRun(s string) int {
-	if !l.quoted || len(l.decoder.escape) > 0 || l.decoder.high != 0 || len(l.open) == 1 && l.expect == 'k' {
+	if !l.scan.InString() || l.scan.Escaped() || len(l.decoder.escape) > 0 || l.decoder.high != 0 || l.scan.Depth() == 1 && l.expect == 'k' {
 		return 0
 	}
 	n := 0
@@ -70,7 +74,7 @@ func (l *lexer) plainRun(s string) int {
 
 // emits reports whether what is being read is passed on.
 func (l *lexer) emits() bool {
-	return l.nestedAnswer || len(l.open) == 1 && (l.field == thought || l.field == answer)
+	return l.nestedAnswer || l.scan.Depth() == 1 && (l.field == thought || l.field == answer)
 }
 
 func (l *lexer) flush() {
@@ -82,9 +86,10 @@ func (l *lexer) flush() {
 
 // step reads c, and reports whether it ends the action.
 func (l *lexer) step(c byte) (done bool) {
-	top := len(l.open) == 1
+	top, quoted := l.scan.Depth() == 1, l.scan.InString()
+	matches := l.scan.Step(c)
 	switch {
-	case l.quoted:
+	case quoted:
 		l.inString(c, top)
 	case c == '"':
 		l.beginString(top)
@@ -94,10 +99,10 @@ func (l *lexer) step(c byte) (done bool) {
 			l.expect = ','
 			l.nestedAnswer = l.field == answer
 		}
-		l.open = append(l.open, c+2) // in ASCII, closing brackets come two behind
 		l.emitByte(c)
 	case c == '}' || c == ']':
-		return l.closeBracket(c)
+		l.broken = !matches || top && l.expect != ',' && l.expect != 'k'
+		return !l.broken && l.closeBracket(c)
 	case c == ' ' || c == '\t' || c == '\n' || c == '\r':
 		l.emitByte(c)
 	case top:
@@ -118,7 +123,7 @@ func (l *lexer) emitByte(c byte) {
 
 // beginString begins a string.
 func (l *lexer) beginString(top bool) {
-	l.quoted, l.decoder = true, decoder{}
+	l.decoder = decoder{}
 	l.emitByte('"')
 	if !top {
 		return
@@ -137,15 +142,14 @@ func (l *lexer) inString(c byte, top bool) {
 		l.raw = true
 	}
 	l.emitByte(c)
-	ends := c == '"' && !l.decoder.escaped()
+	ends := !l.scan.InString()
 	switch {
 	case ends && top && l.expect == 'k':
-		l.quoted, l.expect = false, ':'
+		l.expect = ':'
 		l.flush()
 		l.field = roles[strings.ToLower(string(l.key))]
 		l.isCall = l.isCall || l.field == name || l.field == args || l.field == inner
 	case ends:
-		l.quoted = false
 		if top {
 			l.text = l.decoder.flushSurrogate(l.text)
 			l.expect = ','
@@ -154,12 +158,9 @@ func (l *lexer) inString(c byte, top bool) {
 		}
 	case top && l.expect == 'k':
 		l.key = append(l.key, c)
-		l.decoder.skip(c)
 		l.broken = len(l.key) > 200
 	case top && (l.field == thought || l.field == answer):
 		l.text = l.decoder.step(l.text, c)
-	default:
-		l.decoder.skip(c)
 	}
 }
 
@@ -189,14 +190,11 @@ func (l *lexer) word() {
 	l.value = l.value[:0]
 }
 
+// closeBracket reads a bracket that closes something, and reports whether that was the
+// action.
 func (l *lexer) closeBracket(c byte) (done bool) {
-	if len(l.open) == 0 || l.open[len(l.open)-1] != c || len(l.open) == 1 && l.expect != ',' && l.expect != 'k' {
-		l.broken = true
-		return false
-	}
 	l.emitByte(c)
-	l.open = l.open[:len(l.open)-1]
-	switch len(l.open) {
+	switch l.scan.Depth() {
 	case 0:
 		l.word()
 	case 1:
@@ -204,28 +202,13 @@ func (l *lexer) closeBracket(c byte) (done bool) {
 		l.nestedAnswer = false
 		l.flush()
 	}
-	return len(l.open) == 0
+	return l.scan.Depth() == 0
 }
-
-// start opens the object, whose bracket was read already.
-func (l *lexer) start() { l.open, l.expect = append(l.open, '}'), 'k' }
 
 // A decoder reads the inside of a JSON string, byte by byte.
 type decoder struct {
 	escape []byte // the escape that is being read
 	high   rune   // the first half of a pair
-}
-
-// escaped reports whether the next byte belongs to an escape.
-func (d *decoder) escaped() bool { return len(d.escape) == 1 }
-
-// skip reads a byte of a string that nobody wants to know.
-func (d *decoder) skip(c byte) {
-	if len(d.escape) > 0 {
-		d.escape = d.escape[:0]
-	} else if c == '\\' {
-		d.escape = append(d.escape, c)
-	}
 }
 
 // step reads a byte and adds to text what it completes.
