@@ -36,6 +36,11 @@ type Quirks struct {
 	CleanText           *bool             `toml:"clean_text"`            // never leaks thinking or calls into its text
 	SystemRole          string            `toml:"system_role"`           // "system" or "developer"
 
+	EffortQuirks
+}
+
+// EffortQuirks are those of thinking: see Effort.
+type EffortQuirks struct {
 	EffortField   string   `toml:"effort_field"`   // where the word for effort goes; a dot goes into an object
 	EffortWords   []string `toml:"effort_words"`   // for off, minimal, low, medium, high, max; "" sends none
 	BudgetField   string   `toml:"budget_field"`   // where a budget of thinking goes, in tokens

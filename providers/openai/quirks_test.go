@@ -186,8 +186,10 @@ func TestQuirks(t *testing.T) {
 		MaxTokensField: "max_completion_tokens", ReasoningField: "reasoning", Echo: "always", EmptyReasoning: &yes, EmptyContentString: &no, AssistantAfterTools: &yes, UserIntoToolResult: &no, IDs: "nine",
 		RenamedFields: map[string]string{"seed": "random_seed"}, RefusedSettings: []string{"top_p"}, StreamOptions: &no, StreamWithTools: &no, PositiveTemperature: &no, PDFs: &yes, InlineImagesOnly: &yes,
 		CacheControl: &yes, ToolChoice: "words", Formats: []openai.Format{openai.FormatGuided}, StrictSchemas: &yes, CumulativeReasoning: &yes, CleanText: &yes, SystemRole: "developer",
-		EffortField: "think.level", EffortWords: []string{"no", "", "some", "some", "more", "most"}, BudgetField: "think.tokens",
-		ThinkingField: "think.on", ThinkingOn: true, ThinkingOff: false,
+		EffortQuirks: openai.EffortQuirks{
+			EffortField: "think.level", EffortWords: []string{"no", "", "some", "some", "more", "most"}, BudgetField: "think.tokens",
+			ThinkingField: "think.on", ThinkingOn: true, ThinkingOff: false,
+		},
 	}
 	if err := q.Validate(); err != nil {
 		t.Error(err)
@@ -207,7 +209,7 @@ func TestQuirks(t *testing.T) {
 	for name, q := range map[string]openai.Quirks{
 		`reasoning_echo: unknown "some"`: {Echo: "some"}, `call_ids: unknown "ten"`: {IDs: "ten"}, `tool_choices: unknown "auto"`: {ToolChoice: "auto"},
 		`system_role: unknown "user"`: {SystemRole: "user"}, `answer_formats: unknown "xml"`: {Formats: []openai.Format{"xml"}},
-		"effort_words: 2 words": {EffortWords: []string{"a", "b"}}, "thinking_field: missing": {ThinkingOn: true}, "thinking_off": {ThinkingField: "x", ThinkingOn: true},
+		"effort_words: 2 words": {EffortQuirks: openai.EffortQuirks{EffortWords: []string{"a", "b"}}}, "thinking_field: missing": {EffortQuirks: openai.EffortQuirks{ThinkingOn: true}}, "thinking_off": {EffortQuirks: openai.EffortQuirks{ThinkingField: "x", ThinkingOn: true}},
 	} {
 		if err := q.Validate(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%+v: %v, want %s", q, err, name)
@@ -217,8 +219,8 @@ func TestQuirks(t *testing.T) {
 
 // TestEffortByQuirks writes effort as a configuration spells it.
 func TestEffortByQuirks(t *testing.T) {
-	q := openai.Quirks{EffortField: "think.level", EffortWords: []string{"", "", "low", "low", "high", "high"}, BudgetField: "think.tokens",
-		ThinkingField: "think.mode", ThinkingOn: map[string]any{"type": "on"}, ThinkingOff: "off"}
+	q := openai.Quirks{EffortQuirks: openai.EffortQuirks{EffortField: "think.level", EffortWords: []string{"", "", "low", "low", "high", "high"}, BudgetField: "think.tokens",
+		ThinkingField: "think.mode", ThinkingOn: map[string]any{"type": "on"}, ThinkingOff: "off"}}
 	c := openai.New(openai.Options{Model: "m", BaseURL: "http://mock.invalid/v1"}, q.Apply(openai.Dialect{}))
 	for _, test := range []struct {
 		req  llm.Request

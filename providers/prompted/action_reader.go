@@ -47,7 +47,12 @@ type actionReader struct {
 	held        string
 	inCall      bool // between callBegin and callEnd, which are read elsewhere
 
-	lead   string // what stood before the object that is being read
+	openAction
+}
+
+// An openAction is the object that is being read.
+type openAction struct {
+	lead   string // what stood before it
 	object []byte // what came of it
 	lexer  *lexer // nil outside of one
 	sent   [2]strings.Builder
@@ -192,9 +197,7 @@ func (a *actionReader) newBlock(what string) string {
 
 // beginObject begins an object; lead ends with its bracket.
 func (a *actionReader) beginObject(lead, rest string) string {
-	a.lead, a.object = lead[:len(lead)-1], append(a.object[:0], '{')
-	a.sent, a.ids = [2]strings.Builder{}, [2]string{}
-	a.lexer = newLexer(a.pass)
+	a.openAction = openAction{lead: lead[:len(lead)-1], object: append(a.object[:0], '{'), lexer: newLexer(a.pass)}
 	return rest
 }
 

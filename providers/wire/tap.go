@@ -48,15 +48,18 @@ type Exchange struct {
 	Error    string   // category, such as "rate_limit"; "" if there is none
 	Reason   string   // the same in words
 
-	Start         time.Time
-	Headers       time.Duration // from Start until the headers came; 0: they did not
-	FirstByte     time.Duration // until the first byte of the body; 0: there was none
-	Duration      time.Duration // until the end, or until now
-	Done          bool
-	RequestBytes  int64 // bytes of the body of the request
-	ResponseBytes int64 // and of the answer's
+	Timing
+	Done bool
 
 	Request, Response Message // without bodies in a list
+}
+
+// Timing is when what happened in an exchange.
+type Timing struct {
+	Start     time.Time
+	Headers   time.Duration // from Start until the headers came; 0: they did not
+	FirstByte time.Duration // until the first byte of the body; 0: there was none
+	Duration  time.Duration // until the end, or until now
 }
 
 // A Message is one side of an exchange.
@@ -65,6 +68,7 @@ type Message struct {
 	Body    string      // as it came, secrets masked
 	Tail    string      // its end, where Cut bytes before it were not kept
 	Omitted int64
+	Bytes   int64 // of the body, kept or not
 }
 
 // List returns the exchanges that are kept, the newest first, without bodies.
@@ -240,7 +244,7 @@ func (x *exchange) size() int {
 func (x *exchange) read(bodies bool) Exchange {
 	x.mu.Lock()
 	e := x.info
-	e.RequestBytes, e.ResponseBytes = x.request.total, x.response.total
+	e.Request.Bytes, e.Response.Bytes = x.request.total, x.response.total
 	if !e.Done {
 		e.Duration = time.Since(e.Start)
 	}

@@ -98,8 +98,8 @@ func TestTapKeepsWhatWent(t *testing.T) {
 		{"method", e.Method, "POST"},
 		{"status", e.Status, 200},
 		{"provider", e.Provider + " " + e.Kind + " " + e.Model, "mock openai m"},
-		{"sent", e.RequestBytes, int64(13)},
-		{"got", e.ResponseBytes, int64(len(got))},
+		{"sent", e.Request.Bytes, int64(13)},
+		{"got", e.Response.Bytes, int64(len(got))},
 		{"over", e.Done, true},
 		{"error", e.Error, ""},
 		{"authorization", e.Request.Header.Get("Authorization"), "Bearer [redacted]"},
@@ -256,8 +256,8 @@ func TestTapIsBounded(t *testing.T) {
 	for _, e := range list {
 		whole, _ := tap.Exchange(e.ID)
 		r := whole.Response
-		if !strings.HasPrefix(r.Body, "begin\n") || !strings.HasSuffix(r.Tail, "end\n") || int64(len(r.Body)+len(r.Tail))+r.Omitted != e.ResponseBytes {
-			t.Fatalf("%s: %d bytes, %d kept at the beginning, %d at the end, %d cut", e.URL, e.ResponseBytes, len(r.Body), len(r.Tail), r.Omitted)
+		if !strings.HasPrefix(r.Body, "begin\n") || !strings.HasSuffix(r.Tail, "end\n") || int64(len(r.Body)+len(r.Tail))+r.Omitted != e.Response.Bytes {
+			t.Fatalf("%s: %d bytes, %d kept at the beginning, %d at the end, %d cut", e.URL, e.Response.Bytes, len(r.Body), len(r.Tail), r.Omitted)
 		}
 		sum += int64(len(r.Body) + len(r.Tail))
 	}

@@ -94,6 +94,6 @@ func exchange(e providers.Exchange) app.Exchange {
 	return app.Exchange{
 		ID: e.ID, Name: strings.Trim(e.Provider+"/"+e.Model, "/"), Method: e.Method, URL: e.URL, Args: e.Args,
 		Status: e.Status, Error: e.Error, Reason: e.Reason, Start: e.Start, Headers: e.Headers, First: e.FirstByte, Total: e.Duration,
-		Over: e.Done, Sent: e.RequestBytes, Got: e.ResponseBytes, Request: side(e.Request), Response: side(e.Response),
+		Over: e.Done, Sent: e.Request.Bytes, Got: e.Response.Bytes, Request: side(e.Request), Response: side(e.Response),
 	}
 }

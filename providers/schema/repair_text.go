@@ -1,0 +1,140 @@
+package schema
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// text reads a string in quotes, the key of a member or a value.
+func (m *repairer) text(quote byte, key bool) {
+	m.pos++
+	m.out.WriteByte('"')
+	for m.pos < len(m.in) {
+		switch c := m.in[m.pos]; {
+		case c == '\\':
+			m.escape()
+		case c == quote && m.closesString(key):
+			m.pos++
+			m.out.WriteByte('"')
+			return
+		case c == '"':
+			m.out.WriteString(`\"`)
+			m.pos++
+		case c < 0x20:
+			writeControl(&m.out, c)
+			m.pos++
+		case c < utf8.RuneSelf:
+			m.out.WriteByte(c)
+			m.pos++
+		default:
+			r, n := utf8.DecodeRune(m.in[m.pos:])
+			if r == utf8.RuneError && n == 1 && !utf8.FullRune(m.in[m.pos:]) {
+				m.pos = len(m.in) // cut off in a character
+				break
+			}
+			m.out.WriteRune(r)
+			m.pos += n
+		}
+	}
+	m.truncated = true
+	m.out.WriteByte('"')
+}
+
+func writeControl(b *bytes.Buffer, c byte) {
+	const hex = "0123456789abcdef"
+	switch c {
+	case '\n':
+		b.WriteString(`\n`)
+	case '\r':
+		b.WriteString(`\r`)
+	case '\t':
+		b.WriteString(`\t`)
+	default:
+		b.WriteString(`\u00`)
+		b.WriteByte(hex[c>>4])
+		b.WriteByte(hex[c&15])
+	}
+}
+
+// escape reads an escape. Those that JSON does not know are what they look like.
+func (m *repairer) escape() {
+	rest := m.in[m.pos:]
+	if len(rest) < 2 {
+		m.pos = len(m.in)
+		return
+	}
+	switch c := rest[1]; {
+	case strings.IndexByte(`"\/bfnrt`, c) >= 0:
+		m.out.Write(rest[:2])
+		m.pos += 2
+	case c == 'u' && len(rest) >= 6 && isHex(rest[2:6]):
+		m.out.Write(rest[:6])
+		m.pos += 6
+	case c == 'u' && len(rest) < 6 && isHex(rest[2:]):
+		m.pos = len(m.in) // cut off
+	case c == 'x' && len(rest) >= 4 && isHex(rest[2:4]):
+		m.out.WriteString(`\u00`)
+		m.out.Write(rest[2:4])
+		m.pos += 4
+	case c == '\'' || c == '`':
+		m.out.WriteByte(c)
+		m.pos += 2
+	case c == '\n': // a line that goes on
+		m.pos += 2
+	default:
+		m.out.WriteString(`\\`)
+		m.pos++
+	}
+}
+
+func isHex(b []byte) bool {
+	for _, c := range b {
+		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F') {
+			return false
+		}
+	}
+	return true
+}
+
+// closesString reports whether the quote at pos ends its string: then something
+// follows that may follow. Others are quotes that nobody escaped.
+func (m *repairer) closesString(key bool) bool {
+	i := m.pos + 1
+	line := false
+	for i < len(m.in) && strings.IndexByte(" \t\r\n", m.in[i]) >= 0 {
+		line = line || m.in[i] == '\n'
+		i++
+	}
+	if i == len(m.in) {
+		return true
+	}
+	switch c := m.in[i]; {
+	case c == ':' || c == '=':
+		return key
+	case c == '}' || c == ']':
+		return m.isEnding(i)
+	case c == ',':
+		return !key
+	case c == '/' || c == '#':
+		return true
+	case c == '"' || c == '\'':
+		return line // a comma was forgotten
+	}
+	return false
+}
+
+// isEnding reports whether the brackets at i may be ones that end something: not if
+// a quote follows in the same line, as in "if x { "y" }".
+func (m *repairer) isEnding(i int) bool {
+	for ; i < len(m.in); i++ {
+		switch c := m.in[i]; c {
+		case '}', ']', ' ', '\t':
+		case '"', '\'':
+			return false
+		default:
+			return true
+		}
+	}
+	return true
+}
